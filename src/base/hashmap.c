@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/hashmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/xalloc.h"
+
+/* Drawn once, at first use: the same keys collide in no two runs. */
+static uint64_t seed(void)
+{
+	static uint64_t s;
+
+	if (!s) {
+		if (getrandom(&s, sizeof(s), GRND_NONBLOCK) != sizeof(s))
+			s = (uintptr_t)&s;	/* ASLR is better than nothing */
+		s |= 1;
+	}
+	return s;
+}
+
+/* The finalizer of SplitMix64: every input bit reaches every output bit. */
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 30;
+	x *= 0xbf58476d1ce4e5b9u;
+	x ^= x >> 27;
+	x *= 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+uint64_t hash_pair(uint64_t a, uint64_t b)
+{
+	return mix(mix(a ^ seed()) + b);
+}
+
+uint64_t hash_bytes(const void *p, size_t n)
+{
+	const unsigned char *s = p;
+	uint64_t h = seed() ^ n, word;
+
+	for (; n >= sizeof(word); s += sizeof(word), n -= sizeof(word)) {
+		memcpy(&word, s, sizeof(word));
+		h = mix(h ^ word);
+	}
+	word = 0;
+	memcpy(&word, s, n);
+	return mix(h ^ word);
+}
+
+/* The slot that holds @key, or the free one where it would go. */
+static struct hashmap_slot *probe(const struct hashmap *m, uint64_t key)
+{
+	size_t i = mix(key ^ seed()) & (m->cap - 1);
+
+	while (m->slots[i].used && m->slots[i].key != key)
+		i = (i + 1) & (m->cap - 1);
+	return &m->slots[i];
+}
+
+uint32_t hashmap_get(const struct hashmap *m, uint64_t key)
+{
+	const struct hashmap_slot *s;
+
+	if (!m->cap)
+		return HASHMAP_NONE;
+	s = probe(m, key);
+	return s->used ? s->value : HASHMAP_NONE;
+}
+
+static void grow(struct hashmap *m)
+{
+	struct hashmap old = *m;
+
+	m->cap = old.cap ? old.cap * 2 : 16;
+	m->slots = xcalloc(m->cap, sizeof(*m->slots));
+	for (size_t i = 0; i < old.cap; i++)
+		if (old.slots[i].used)
+			*probe(m, old.slots[i].key) = old.slots[i];
+	free(old.slots);
+}
+
+void hashmap_set(struct hashmap *m, uint64_t key, uint32_t value)
+{
+	struct hashmap_slot *s;
+
+	if (m->n * 4 >= m->cap * 3)
+		grow(m);
+	s = probe(m, key);
+	if (!s->used)
+		m->n++;
+	*s = (struct hashmap_slot){ .key = key, .value = value, .used = 1 };
+}
+
+void hashmap_del(struct hashmap *m, uint64_t key)
+{
+	struct hashmap_slot *s;
+	size_t hole, i;
+
+	if (!m->cap || !(s = probe(m, key))->used)
+		return;
+	m->n--;
+	hole = (size_t)(s - m->slots);
+	m->slots[hole].used = 0;
+	/* Close the gap: whatever follows in the cluster is put where it belongs now. */
+	for (i = (hole + 1) & (m->cap - 1); m->slots[i].used; i = (i + 1) & (m->cap - 1)) {
+		struct hashmap_slot moved = m->slots[i];
+
+		m->slots[i].used = 0;
+		*probe(m, moved.key) = moved;
+	}
+}
+
+void hashmap_free(struct hashmap *m)
+{
+	free(m->slots);
+	*m = (struct hashmap){ 0 };
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A file that we write for the user: complete or not at all.
+ *
+ * A named file is written beside its place and renamed over it at the end, as
+ * the invoking user, never through a symbolic link; a failed write leaves the
+ * old file as it was, and an abandoned one leaves nothing behind. "-" and
+ * /dev/stdout are standard output; an existing FIFO or device is written
+ * straight.
+ */
+#ifndef EBPROF_OUTFILE_H
+#define EBPROF_OUTFILE_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/user.h"
+
+struct outfile;
+
+/* Opens early, so that a bad name is an error before sampling, not after. NULL with @e filled. */
+struct outfile *outfile_open(const char *path, const struct user *u, struct error *e);
+/* Buffered; an error is kept and told by outfile_commit(). */
+void outfile_write(struct outfile *f, const void *p, size_t size);
+void outfile_printf(struct outfile *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * Flushes and renames. 0, -EPIPE where a reader of stdout or a FIFO went away
+ * (@e is not filled: not an error of ours), or another negative errno with @e
+ * filled ("cannot write FILE: No space left on device; ..."). Frees @f.
+ */
+int outfile_commit(struct outfile *f, struct error *e);
+/* Throws away what was written. Takes NULL. */
+void outfile_abandon(struct outfile *f);
+/* 1 for standard output. */
+int outfile_is_stdout(const struct outfile *f);
+
+#endif

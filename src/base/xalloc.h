@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Allocation that does not fail: out of memory is one clear line and exit
+ * status 1. Use it for what is bounded by what we do ourselves; a size that
+ * comes from a file or a process is checked against a limit first.
+ */
+#ifndef EBPROF_XALLOC_H
+#define EBPROF_XALLOC_H
+
+#include <stddef.h>
+
+void *xmalloc(size_t size);
+void *xcalloc(size_t n, size_t size);
+void *xreallocarray(void *p, size_t n, size_t size);
+char *xstrdup(const char *s);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events by perf's names -> struct perf_event_attr (perf_event_open(2)).
+ *
+ * Known: hardware, software and cache events with perf's aliases
+ * ("branches" for branch-instructions, "faults" for page-faults, "cs" for context-switches,
+ * "L1-dcache-load-misses", ...), raw "rHEX", and tracepoints "group:name";
+ * modifiers after a colon: u k (only that side), p pp ppp (precise), as in
+ * "cycles:u" or "sched:sched_switch:k".
+ */
+#ifndef EBPROF_EVENT_H
+#define EBPROF_EVENT_H
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct event {
+	char name[128];		/* as perf names it, with its modifiers */
+	uint32_t type;		/* PERF_TYPE_* */
+	uint64_t config;
+	int exclude_user, exclude_kernel, precise;
+};
+
+/*
+ * Parses @name. Tracepoint ids are read from @tracefs (a mounted tracefs's
+ * "events" folder, NULL where there is none). 0; -EINVAL unknown or malformed
+ * (@e suggests a near name); -ENOENT no such tracepoint; -EACCES tracefs is
+ * missing or unreadable (@e says how to mount it). All fill @e.
+ */
+int event_parse(const char *name, const char *tracefs, struct event *out, struct error *e);
+
+/* Where tracefs is mounted: the path of its "events" folder, or NULL. */
+const char *event_tracefs(void);
+
+/*
+ * A clock counts time, so it takes a frequency without adapting: cpu-clock,
+ * task-clock.
+ */
+int event_is_clock(const struct event *ev);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Images: the executable files that are mapped on this machine, each once.
+ *
+ * An image is known by its build id and path where the kernel tells the build
+ * id, else by device, inode and path, so that 200 processes of one binary
+ * share it. Its file is opened when a mapping of it is first seen and stays
+ * open (O_RDONLY, never by the symbolizer): a process that has exited, and a file that was
+ * deleted or replaced, are named all the same. Owned by `struct images`; an
+ * image lives as long as that and never moves.
+ */
+#ifndef EBPROF_IMAGE_H
+#define EBPROF_IMAGE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "elf/elf_file.h"
+
+#define IMAGE_NONE UINT32_MAX	/* memory with no file behind it: JIT code, [heap], //anon */
+
+enum image_kind {
+	IMAGE_FILE,
+	IMAGE_VDSO,		/* [vdso]: one ELF image, in our own memory too */
+	IMAGE_SPECIAL,		/* other names in brackets: [vsyscall], [uprobes]: no file */
+};
+
+struct image {
+	uint32_t id;		/* its index in struct images */
+	enum image_kind kind;
+	const char *path;	/* as the target's mount namespace calls it, cleaned (base/text.h) */
+	const char *name;	/* last part of the path, cleaned */
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	uint8_t build_id_size;	/* 0: none */
+	int fd;			/* -1: could not be opened; then @why says so */
+	int why;		/* a negative errno; -ESTALE: another file now has that name */
+};
+
+/* What a mapping says of its file. */
+struct image_key {
+	const char *path;	/* raw, from the kernel; " (deleted)" is cut off by images_get */
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;		/* 0: not known (an MMAP2 event with a build id) */
+	const uint8_t *build_id;
+	uint8_t build_id_size;	/* 0: not known */
+	uint64_t start, end;	/* the mapping, for /proc/PID/map_files */
+};
+
+struct images;
+
+struct images *images_new(void);
+void images_free(struct images *all);
+
+/*
+ * The image that @key describes, opened at first sight through process @pid's
+ * root (/proc/PID/root/PATH), else its map_files, else our own root; what was
+ * opened must be a regular file with the same build id, or the same inode. No
+ * FIFO or device is ever opened for reading. Returns its id, or IMAGE_NONE for anonymous memory.
+ */
+uint32_t images_get(struct images *all, pid_t pid, const struct image_key *key);
+
+const struct image *images_at(const struct images *all, uint32_t id);
+uint32_t images_count(const struct images *all);
+
+#endif

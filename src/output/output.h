@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The formats a profile can be written in: one file and one row each.
+ *
+ * An output is a function from a profile, plain data, to an outfile. It never
+ * symbolizes and never touches BPF or /proc. All locations are named by then.
+ */
+#ifndef EBPROF_OUTPUT_H
+#define EBPROF_OUTPUT_H
+
+#include <stddef.h>
+
+#include "base/outfile.h"
+#include "profile/profile.h"
+
+struct output_options {
+	int rows;		/* of a table; 0: all */
+	int color;		/* 1: the reader is a terminal that takes colour */
+	int columns;		/* of the terminal; 0: do not cut lines */
+};
+
+struct output_format {
+	const char *name;	/* for -f */
+	const char *suffix;	/* of a file name, "" where none chooses it */
+	const char *help;	/* one line for --help and ebprof(1) */
+	void (*write)(const struct profile *p, const struct output_options *o, struct outfile *f);
+};
+
+/* The table of formats; ends with a row whose name is NULL. */
+extern const struct output_format output_formats[];
+
+/* By the word of -f; NULL where there is none. */
+const struct output_format *output_by_name(const char *name);
+/* By the end of a file's name; NULL where none fits. */
+const struct output_format *output_by_path(const char *path);
+
+#endif

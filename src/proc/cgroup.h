@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds the cgroup that -G names: a path, or a container's id.
+ */
+#ifndef EBPROF_CGROUP_H
+#define EBPROF_CGROUP_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct cgroup {
+	uint64_t id;		/* of its kernfs node: the directory's inode (cgroup_id in the kernel) */
+	char controller[32];	/* "" on cgroup v2; on v1 the controller whose hierarchy it is in, as "memory" */
+	char path[4096];	/* where it was found */
+};
+
+/*
+ * @name is a path (absolute below any cgroup mount, or relative to a
+ * hierarchy's root), or a container id or a unique prefix of one of at least 6
+ * characters, as docker, podman, containerd, CRI-O and systemd name their
+ * cgroups (docker-<id>.scope, <id>, cri-containerd-<id>.scope, libpod-<id>.scope,
+ * crio-<id>.scope). v2 wins over v1 where both have it. Fills @e: none found,
+ * or an ambiguous prefix (with two of the candidates). 0 or a negative errno.
+ */
+int cgroup_find(const char *name, struct cgroup *out, struct error *e);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starts the command behind `--`, stopped before its exec until sampling runs.
+ *
+ * Under sudo it runs as the invoking user (base/user.h): groups, gid and uid
+ * are set between fork and exec, and no capability is left. Signal mask and
+ * dispositions are the default ones, as a shell would give.
+ */
+#ifndef EBPROF_LAUNCH_H
+#define EBPROF_LAUNCH_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct launch {
+	pid_t pid;
+	int go;			/* write end: closing it without a byte ends the child */
+	int failed;		/* read end: the errno of a failed exec, or end of file */
+};
+
+/* Forks; the child waits. 0 or a negative errno. */
+int launch_prepare(struct launch *l, char *const argv[], struct error *e);
+/*
+ * Lets the child exec, and waits for that. A failed exec fills @e with status
+ * 127 (ENOENT) or 126 and the reason, and reaps the child.
+ */
+int launch_go(struct launch *l, const char *name, struct error *e);
+/* Ends a child that was never let go, and reaps it. Safe on a zeroed struct. */
+void launch_cancel(struct launch *l);
+/* Exit status as a shell tells it: the command's own, or 128 + n for a signal. */
+int launch_status(int wait_status);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who was this process at that moment: the history of processes and their
+ * executable mappings, over fork, exec, mmap and exit.
+ *
+ * An *incarnation* is one program in one process: exec starts a new one, and
+ * so does a PID that is used again. Side-band events are fed in the order of
+ * time; a process that was there before them is read from /proc/PID/maps when
+ * it is first asked for. Times are CLOCK_MONOTONIC nanoseconds. Mappings of
+ * processes that have exited are forgotten by procs_forget(); their names stay.
+ * Not thread safe.
+ */
+#ifndef EBPROF_PROCS_H
+#define EBPROF_PROCS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "elf/image.h"
+
+struct procs;
+
+/* @images is borrowed and must live as long as the result. */
+struct procs *procs_new(struct images *images);
+void procs_free(struct procs *p);
+
+/* --- The side band (perf_event_open(2)). ---------------------------------- */
+void procs_fork(struct procs *p, uint64_t time, pid_t pid, pid_t parent);	/* a new process, not a thread */
+void procs_exec(struct procs *p, uint64_t time, pid_t pid, const char *comm);	/* COMM with PERF_RECORD_MISC_COMM_EXEC */
+void procs_comm(struct procs *p, uint64_t time, pid_t pid, const char *comm);	/* the leader renamed itself */
+void procs_mmap(struct procs *p, uint64_t time, pid_t pid, const struct image_key *key, uint64_t offset);
+void procs_exit(struct procs *p, uint64_t time, pid_t pid);			/* the leader's exit */
+/* Events were lost: what is known of living processes is read again when next asked for. */
+void procs_events_lost(struct procs *p);
+
+/* --- Questions. ----------------------------------------------------------- */
+/*
+ * The incarnation of @pid at @time, as a small number that stays valid for
+ * ever. Unknown ones are read from /proc (or taken from the parent they were
+ * forked from); it always returns one, at worst without mappings.
+ */
+uint32_t procs_at(struct procs *p, pid_t pid, uint64_t time);
+
+struct proc_info {
+	pid_t pid;
+	const char *comm;	/* cleaned; "?" where never seen */
+	int exited;
+};
+struct proc_info procs_info(const struct procs *p, uint32_t incarnation);
+
+/* Where an address lay: in an image's file, or nowhere known. */
+struct proc_place {
+	uint32_t image;		/* IMAGE_NONE: no mapping of a file; then @offset is the address itself */
+	uint64_t offset;	/* in the image's file, bytes */
+};
+/*
+ * What @address of @incarnation was at @time. Where no mapping covers it the
+ * maps of a living process are read again, at most 10 times a second each.
+ */
+struct proc_place procs_locate(struct procs *p, uint32_t incarnation, uint64_t address, uint64_t time);
+
+/* Frees the mappings of what exited before @time; nobody may ask for them again. */
+void procs_forget(struct procs *p, uint64_t time);
+
+#endif

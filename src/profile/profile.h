@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The profile: plain data between whoever measured and whoever shows.
+ *
+ * The shape is pprof's (profile.proto): strings, functions, locations, and
+ * samples that point to a stack. A stack is a node of a tree, (parent,
+ * location), so a sample is one integer, and equal stacks are one node.
+ * Everything is named by its index; index 0 of strings is "", and node 0 is
+ * the root, which has no location. The profile owns all; callers get const
+ * views. Adding the same thing twice gives the same index. Not thread safe.
+ */
+#ifndef EBPROF_PROFILE_H
+#define EBPROF_PROFILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum frame_kind { FRAME_USER, FRAME_KERNEL, FRAME_MARK /* [truncated: ...] and the like */ };
+
+struct function {
+	uint32_t name;		/* string, as shown: demangled, cleaned, never empty */
+	uint32_t module;	/* string: "libc.so.6", "[kernel]", "" where unknown */
+	enum frame_kind kind;
+};
+
+struct location {
+	uint32_t module;	/* string */
+	enum frame_kind kind;
+	uint64_t address;	/* offset in the module's file, or a raw address where there is none */
+	uint32_t function;	/* PROFILE_NONE until named */
+};
+
+struct node {
+	uint32_t parent;	/* node */
+	uint32_t location;	/* PROFILE_NONE for the root */
+};
+
+struct thread {
+	uint32_t process;
+	uint32_t comm;		/* string: the thread's own name, cleaned */
+	pid_t tid;		/* 0: threads were not told apart */
+};
+
+struct process {
+	pid_t pid;
+	uint32_t comm;		/* string: its leader's name, cleaned */
+	uint32_t incarnation;	/* tells two programs with one pid apart */
+};
+
+struct sample {
+	uint32_t thread, node;
+	uint64_t count;		/* samples */
+};
+
+#define PROFILE_NONE UINT32_MAX
+
+/* How many samples came to what end; taken = kept + the sum of lost (see docs/architecture.md). */
+#define PROFILE_REASONS_MAX 16
+struct profile_account {
+	uint64_t taken, kept;
+	struct profile_reason { const char *name; uint64_t count; } truncated[PROFILE_REASONS_MAX], lost[PROFILE_REASONS_MAX];
+	size_t ntruncated, nlost;
+};
+
+/* What was measured and how; filled by whoever made the profile. */
+struct profile_meta {
+	char event[128];	/* "cycles", "cpu-clock", ... as perf names it */
+	uint64_t frequency;	/* Hz, or 0 where @period counts */
+	uint64_t period;	/* events a sample, or 0 */
+	uint64_t duration;	/* ns of sampling */
+	int per_thread;
+};
+
+struct profile;
+
+struct profile *profile_new(void);
+void profile_free(struct profile *p);
+
+uint32_t profile_string(struct profile *p, const char *s);
+uint32_t profile_function(struct profile *p, uint32_t name, uint32_t module, enum frame_kind kind);
+uint32_t profile_location(struct profile *p, uint32_t module, enum frame_kind kind, uint64_t address);
+void profile_name_location(struct profile *p, uint32_t location, uint32_t function);
+uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
+uint32_t profile_process(struct profile *p, pid_t pid, uint32_t incarnation, uint32_t comm);
+uint32_t profile_thread(struct profile *p, uint32_t process, pid_t tid, uint32_t comm);
+/* Adds @count to the sample of (thread, node). */
+void profile_add(struct profile *p, uint32_t thread, uint32_t node, uint64_t count);
+
+struct profile_meta *profile_meta(struct profile *p);
+struct profile_account *profile_account(struct profile *p);
+
+/* A const view of everything, valid until the next change. */
+struct profile_view {
+	const struct function *functions;	size_t nfunctions;
+	const struct location *locations;	size_t nlocations;
+	const struct node *nodes;		size_t nnodes;
+	const struct process *processes;	size_t nprocesses;
+	const struct thread *threads;		size_t nthreads;
+	const struct sample *samples;		size_t nsamples;
+	const struct profile_meta *meta;
+	const struct profile_account *account;
+};
+struct profile_view profile_view(const struct profile *p);
+const char *profile_text(const struct profile *p, uint32_t string);
+
+#endif
