@@ -57,3 +57,4 @@ clean: ## remove what was built
 	rm -rf $(BUILD) ebprof
 
 -include $(OBJ:.o=.d)
+include tests/tests.mk

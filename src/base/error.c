@@ -8,13 +8,15 @@
 
 int error_set(struct error *e, enum status status, int err, const char *fmt, ...)
 {
-	char raw[sizeof(e->text)];
+	/* So much longer that a character cut here is past the cut below: no U+FFFD of our own making. */
+	char raw[sizeof(e->text) + 3];
 	va_list ap;
 
 	if (!e)
 		return err;
 	va_start(ap, fmt);
-	vsnprintf(raw, sizeof(raw), fmt, ap);
+	if (vsnprintf(raw, sizeof(raw), fmt, ap) < 0)
+		raw[0] = '\0';
 	va_end(ap);
 	e->status = status;
 	text_clean(e->text, sizeof(e->text), raw);

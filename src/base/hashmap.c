@@ -10,13 +10,17 @@
 /* Drawn once, at first use: the same keys collide in no two runs. */
 static uint64_t seed(void)
 {
-	static uint64_t s;
+	static uint64_t kept;
+	uint64_t s = __atomic_load_n(&kept, __ATOMIC_RELAXED), fresh = 0;
 
-	if (!s) {
-		if (getrandom(&s, sizeof(s), GRND_NONBLOCK) != sizeof(s))
-			s = (uintptr_t)&s;	/* ASLR is better than nothing */
-		s |= 1;
-	}
+	if (s)
+		return s;
+	if (getrandom(&fresh, sizeof(fresh), GRND_NONBLOCK) != sizeof(fresh))
+		fresh = (uintptr_t)&kept;	/* ASLR is better than nothing */
+	fresh |= 1;
+	/* Two threads may come here at once; the seed of the first holds for both. */
+	if (__atomic_compare_exchange_n(&kept, &s, fresh, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return fresh;
 	return s;
 }
 
@@ -45,7 +49,8 @@ uint64_t hash_bytes(const void *p, size_t n)
 		h = mix(h ^ word);
 	}
 	word = 0;
-	memcpy(&word, s, n);
+	if (n)
+		memcpy(&word, s, n);
 	return mix(h ^ word);
 }
 
@@ -81,16 +86,29 @@ static void grow(struct hashmap *m)
 	free(old.slots);
 }
 
-void hashmap_set(struct hashmap *m, uint64_t key, uint32_t value)
+/* The slot of @key, new ones with @value, with room kept for the end of every probe. */
+static struct hashmap_slot *slot(struct hashmap *m, uint64_t key, uint32_t value)
 {
 	struct hashmap_slot *s;
 
 	if (m->n * 4 >= m->cap * 3)
 		grow(m);
 	s = probe(m, key);
-	if (!s->used)
+	if (!s->used) {
 		m->n++;
-	*s = (struct hashmap_slot){ .key = key, .value = value, .used = 1 };
+		*s = (struct hashmap_slot){ .key = key, .value = value, .used = 1 };
+	}
+	return s;
+}
+
+void hashmap_set(struct hashmap *m, uint64_t key, uint32_t value)
+{
+	slot(m, key, value)->value = value;
+}
+
+uint32_t hashmap_put(struct hashmap *m, uint64_t key, uint32_t value)
+{
+	return slot(m, key, value)->value;
 }
 
 void hashmap_del(struct hashmap *m, uint64_t key)

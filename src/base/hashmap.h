@@ -2,7 +2,8 @@
 /*
  * A hash map from a 64-bit key to a 32-bit value, open addressing, for the
  * indexes over arrays that the whole program is built on. Keys may be chosen
- * by a hostile process, so they are mixed with a seed of this run.
+ * by a hostile process, so they are mixed with a seed of this run. A map that is
+ * all zeros is empty. One map is not for two threads at once.
  *
  * Wider keys: take hash_bytes() of the key as the key here, compare in the array
  * that the value points into, and probe hash + 1, ... on a clash (strtab.c does).
@@ -24,11 +25,13 @@ struct hashmap {
 uint32_t hashmap_get(const struct hashmap *m, uint64_t key);
 /* Inserts or replaces. */
 void hashmap_set(struct hashmap *m, uint64_t key, uint32_t value);
+/* The value of @key where it is there; else inserts @value and returns that. One look-up for both. */
+uint32_t hashmap_put(struct hashmap *m, uint64_t key, uint32_t value);
 /* Removes @key where it is there. */
 void hashmap_del(struct hashmap *m, uint64_t key);
 void hashmap_free(struct hashmap *m);
 
-/* A seeded 64-bit hash of @n bytes. */
+/* A seeded 64-bit hash of @n bytes; @p may be NULL where @n is 0. */
 uint64_t hash_bytes(const void *p, size_t n);
 /* A seeded mix of two words, for keys of two parts that are not stored whole. */
 uint64_t hash_pair(uint64_t a, uint64_t b);

@@ -46,16 +46,14 @@ uint32_t strtab_add(struct strtab *t, const char *s)
 {
 	size_t len = strlen(s);
 	uint64_t h = hash_bytes(s, len);
-	uint32_t id;
+	uint32_t next = (uint32_t)t->strings.n, id;
 
 	/* Two strings with one hash take neighbouring keys. */
-	for (; (id = hashmap_get(&t->ids, h)) != HASHMAP_NONE; h++)
+	for (; (id = hashmap_put(&t->ids, h, next)) != next; h++)
 		if (!strcmp(t->strings.v[id], s))
 			return id;
-	id = (uint32_t)t->strings.n;
 	vec_push(&t->strings, keep(t, s, len));
-	hashmap_set(&t->ids, h, id);
-	return id;
+	return next;
 }
 
 const char *strtab_get(const struct strtab *t, uint32_t id)

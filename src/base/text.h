@@ -14,10 +14,21 @@
 /*
  * Copies @src to @dst (@size bytes, always terminated; cut at a character's
  * edge). Bytes that are not valid UTF-8 become U+FFFD; control characters (C0,
- * DEL, C1, and the bidirectional and line-separator controls, which can
- * reorder a line on a terminal) become \n, \t, \xHH or \u{HHHH}. Returns the
- * number of bytes written, without the terminator.
+ * DEL, C1, the bidirectional and line-separator controls, which can reorder a
+ * line on a terminal, invisible tags, and U+FFFE and U+FFFF, which XML forbids)
+ * become \n, \t, \xHH or \u{HHHH}. Returns the number of bytes written, without
+ * the terminator.
  */
 size_t text_clean(char *dst, size_t size, const char *src);
+
+/* Columns that clean text takes on a terminal: wide characters two, combining ones none. */
+size_t text_width(const char *s);
+
+/*
+ * Copies clean text to @dst (@size bytes, always terminated), at most @columns
+ * wide; what is longer loses its middle to "...", for the ends of a name tell
+ * most. Where there is no room for that (fewer than 8 columns) its end is cut.
+ */
+void text_fit(char *dst, size_t size, const char *src, size_t columns);
 
 #endif

@@ -24,9 +24,11 @@
 	} \
 } while (0)
 
+/* The element is made first: it may be read from the vector itself, which then moves. */
 #define vec_push(vec, ...) do { \
+	__typeof__(*(vec)->v) item_ = (__VA_ARGS__); \
 	vec_reserve(vec, (vec)->n + 1); \
-	(vec)->v[(vec)->n++] = (__VA_ARGS__); \
+	(vec)->v[(vec)->n++] = item_; \
 } while (0)
 
 #define vec_free(vec) do { \

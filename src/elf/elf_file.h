@@ -60,7 +60,8 @@ void *elf_file_section_data(const struct elf_file *f, const struct elf_section *
 
 /*
  * NT_GNU_BUILD_ID from the PT_NOTE segments, else from the SHT_NOTE sections.
- * Returns its length in bytes (1..ELF_BUILD_ID_MAX), 0 where there is none.
+ * Returns its length in bytes (1..ELF_BUILD_ID_MAX), 0 where there is none or a
+ * longer one, which the kernel does not take either.
  */
 size_t elf_file_build_id(const struct elf_file *f, uint8_t id[ELF_BUILD_ID_MAX]);
 

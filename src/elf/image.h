@@ -4,10 +4,11 @@
  *
  * An image is known by its build id and path where the kernel tells the build
  * id, else by device, inode and path, so that 200 processes of one binary
- * share it. Its file is opened when a mapping of it is first seen and stays
+ * share it. Its ELF file is opened when a mapping of it is first seen and stays
  * open (O_RDONLY, never by the symbolizer): a process that has exited, and a file that was
- * deleted or replaced, are named all the same. Owned by `struct images`; an
- * image lives as long as that and never moves.
+ * deleted or replaced, are named all the same. Where that failed, a later
+ * mapping of the same image may succeed: @fd, @why and @build_id change then.
+ * Owned by `struct images`; an image lives as long as that and never moves.
  */
 #ifndef EBPROF_IMAGE_H
 #define EBPROF_IMAGE_H
@@ -22,7 +23,7 @@
 enum image_kind {
 	IMAGE_FILE,
 	IMAGE_VDSO,		/* [vdso]: one ELF image, in our own memory too */
-	IMAGE_SPECIAL,		/* other names in brackets: [vsyscall], [uprobes]: no file */
+	IMAGE_SPECIAL,		/* other code of the kernel's: [vsyscall], [uprobes], [vdso32]: no file */
 };
 
 struct image {
@@ -33,7 +34,10 @@ struct image {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	uint8_t build_id_size;	/* 0: none */
 	int fd;			/* -1: could not be opened; then @why says so */
-	int why;		/* a negative errno; -ESTALE: another file now has that name */
+	int why;		/*
+				 * 0, or a negative errno: -ESTALE another file now has that name, -ENOEXEC
+				 * not an ELF file, -ENOENT not found, -EMFILE no descriptor left
+				 */
 };
 
 /* What a mapping says of its file. */
@@ -55,7 +59,8 @@ void images_free(struct images *all);
  * The image that @key describes, opened at first sight through process @pid's
  * root (/proc/PID/root/PATH), else its map_files, else our own root; what was
  * opened must be a regular file with the same build id, or the same inode. No
- * FIFO or device is ever opened for reading. Returns its id, or IMAGE_NONE for anonymous memory.
+ * FIFO or device is ever opened for reading. A known image costs one look-up.
+ * Returns its id, or IMAGE_NONE for anonymous memory.
  */
 uint32_t images_get(struct images *all, pid_t pid, const struct image_key *key);
 

@@ -38,13 +38,19 @@ void procs_events_lost(struct procs *p);
  * The incarnation of @pid at @time, as a small number that stays valid for
  * ever. Unknown ones are read from /proc (or taken from the parent they were
  * forked from); it always returns one, at worst without mappings.
+ *
+ * The boundary between two programs is the exec event, exactly: before it the
+ * CPU ran in the old program or in its execve(). A time up to 1 ms before the
+ * first event of a PID belongs to what begins there, since clocks of two CPUs
+ * may differ; one after an exit belongs to the exited process until its PID is
+ * used again (threads outlive their leader, and exit itself takes time).
  */
 uint32_t procs_at(struct procs *p, pid_t pid, uint64_t time);
 
 struct proc_info {
 	pid_t pid;
 	const char *comm;	/* cleaned; "?" where never seen */
-	int exited;
+	int exited;		/* 1: it has exited, or is another program now */
 };
 struct proc_info procs_info(const struct procs *p, uint32_t incarnation);
 

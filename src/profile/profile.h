@@ -5,9 +5,10 @@
  * The shape is pprof's (profile.proto): strings, functions, locations, and
  * samples that point to a stack. A stack is a node of a tree, (parent,
  * location), so a sample is one integer, and equal stacks are one node.
- * Everything is named by its index; index 0 of strings is "", and node 0 is
- * the root, which has no location. The profile owns all; callers get const
- * views. Adding the same thing twice gives the same index. Not thread safe.
+ * Everything is named by its index; string 0 is "", module 0 is none, and node 0 is
+ * the root, which has no location; a node comes after its parent. The profile
+ * owns all; callers get const views. Adding the same thing twice gives the same
+ * index, and indexes that go in must have come out. Not thread safe.
  */
 #ifndef EBPROF_PROFILE_H
 #define EBPROF_PROFILE_H
@@ -24,8 +25,15 @@ struct function {
 	enum frame_kind kind;
 };
 
+/* A file of code: two of one name are two, where their paths or build ids differ. 0 is "none known". */
+struct module {
+	uint32_t name;		/* string: "libc.so.6" */
+	uint32_t path;		/* string, as the target's mount namespace calls it */
+	uint32_t build_id;	/* string: lowercase hex, "" where it has none */
+};
+
 struct location {
-	uint32_t module;	/* string */
+	uint32_t module;	/* module */
 	enum frame_kind kind;
 	uint64_t address;	/* offset in the module's file, or a raw address where there is none */
 	uint32_t function;	/* PROFILE_NONE until named */
@@ -59,7 +67,10 @@ struct sample {
 #define PROFILE_REASONS_MAX 16
 struct profile_account {
 	uint64_t taken, kept;
-	struct profile_reason { const char *name; uint64_t count; } truncated[PROFILE_REASONS_MAX], lost[PROFILE_REASONS_MAX];
+	struct profile_reason {
+		const char *name;
+		uint64_t count;
+	} truncated[PROFILE_REASONS_MAX], lost[PROFILE_REASONS_MAX];
 	size_t ntruncated, nlost;
 };
 
@@ -79,12 +90,15 @@ void profile_free(struct profile *p);
 
 uint32_t profile_string(struct profile *p, const char *s);
 uint32_t profile_function(struct profile *p, uint32_t name, uint32_t module, enum frame_kind kind);
+uint32_t profile_module(struct profile *p, const char *name, const char *path, const char *build_id);
 uint32_t profile_location(struct profile *p, uint32_t module, enum frame_kind kind, uint64_t address);
 void profile_name_location(struct profile *p, uint32_t location, uint32_t function);
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
+/* A process is (pid, incarnation); a @comm that is not "" replaces what was known. */
 uint32_t profile_process(struct profile *p, pid_t pid, uint32_t incarnation, uint32_t comm);
+/* All three make a thread: one that renamed itself was two, and its samples stay apart. */
 uint32_t profile_thread(struct profile *p, uint32_t process, pid_t tid, uint32_t comm);
-/* Adds @count to the sample of (thread, node). */
+/* Adds @count to the sample of (thread, node), up to a total of UINT64_MAX over all samples. */
 void profile_add(struct profile *p, uint32_t thread, uint32_t node, uint64_t count);
 
 struct profile_meta *profile_meta(struct profile *p);
@@ -93,11 +107,13 @@ struct profile_account *profile_account(struct profile *p);
 /* A const view of everything, valid until the next change. */
 struct profile_view {
 	const struct function *functions;	size_t nfunctions;
+	const struct module *modules;		size_t nmodules;
 	const struct location *locations;	size_t nlocations;
 	const struct node *nodes;		size_t nnodes;
 	const struct process *processes;	size_t nprocesses;
 	const struct thread *threads;		size_t nthreads;
 	const struct sample *samples;		size_t nsamples;
+	uint64_t total;				/* sum of all counts; fits, so every partial sum does */
 	const struct profile_meta *meta;
 	const struct profile_account *account;
 };

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What user space fixes before loading. The verifier sees constants here, so
+ * what is switched off costs no instruction.
+ */
+#ifndef EBPROF_CONFIG_BPF_H
+#define EBPROF_CONFIG_BPF_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/ebprof.h"
+
+/* Of the stack hash: a process that picks its addresses cannot make two stacks collide. */
+const volatile __u64 cfg_seed = 1;
+const volatile __u32 cfg_frames = 127;		/* at most EBP_FRAMES_MAX and kernel.perf_event_max_stack */
+const volatile __u8 cfg_user = 1, cfg_kernel = 1;
+const volatile __u8 cfg_per_thread;
+const volatile __u32 cfg_ring_wake;		/* bytes waiting in the ring buffer that wake its reader */
+const volatile __u32 cfg_map_wake;		/* entries of the count map that wake its reader */
+
+/* Filters: each is off at 0. */
+const volatile __u8 cfg_by_process, cfg_by_thread;	/* by the `targets` map */
+const volatile __u8 cfg_by_comm;
+const volatile char cfg_comm[EBP_COMM_LEN];
+const volatile __u64 cfg_cgroup;		/* kernfs id; descendants are included */
+const volatile __s32 cfg_cgroup_subsys = -1;	/* cgroup v1: which hierarchy; -1: v2 */
+const volatile __u32 cfg_self;			/* our own process, left out */
+const volatile __u8 cfg_idle;			/* 1: the idle task is sampled too */
+const volatile __u8 cfg_by_cpu;			/* tracepoints only: perf events are opened per CPU */
+const volatile __u64 cfg_cpus[EBP_CPUS_MAX / 64];
+const volatile __u64 cfg_period = 1;		/* tracepoints only: every n-th hit */
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Counting: every sample exactly once, or lost with its reason.
+ *
+ * A stack's id is a 64-bit hash of its frames. The first time an id is met its
+ * frames go to user space through the ring buffer; only then may it be counted.
+ * "Met" is kept in a direct-mapped cache: two ids that share a slot make the
+ * frames travel again, which costs a little and loses nothing. So there is no
+ * table of stacks that could fill up.
+ *
+ * The counts are in a hash map that user space swaps for an empty one while
+ * sampling goes on (an outer array of one slot; the swap returns once no
+ * program uses the old map). Where a count cannot be inserted the sample itself
+ * goes through the ring buffer.
+ *
+ * NMI: with a PMU this runs in NMI context. The ring buffer's reserve and the
+ * preallocated hash try their locks there and may fail; both failures take the
+ * paths above. Nothing here takes another lock.
+ */
+#ifndef EBPROF_COUNT_BPF_H
+#define EBPROF_COUNT_BPF_H
+
+#include "bpf/compat.bpf.h"
+#include "bpf/config.bpf.h"
+
+#define EEXIST 17
+
+#define SEEN_STACKS	(1 << 17)	/* slots, 8 bytes each; touched pages only cost memory */
+#define SEEN_PROCESSES	(1 << 16)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);	/* bytes; set by user space */
+} ring SEC(".maps");
+
+struct count_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);		/* set by user space */
+	__uint(key_size, sizeof(struct ebp_key));	/* clang leaves no full type behind in an inner map */
+	__uint(value_size, sizeof(__u64));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct count_map);
+} counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ebp_counters);
+} counters SEC(".maps");
+
+/* What user space reads and resets while we run; exactness is not needed. */
+__u64 first_sample;		/* time of the first sample that was kept */
+__u32 count_entries;		/* entries inserted since the last swap */
+__u32 drain_asked;
+
+__u64 seen_stacks[SEEN_STACKS];
+__u64 seen_processes[SEEN_PROCESSES];
+
+static __always_inline __u64 hash_step(__u64 h, __u64 x)
+{
+	h = (h ^ x) * 0x9e3779b97f4a7c15ULL;
+	return h ^ h >> 32;
+}
+
+static __always_inline __u64 hash_process(const struct ebp_process *p)
+{
+	return hash_step(hash_step(cfg_seed, (__u64)p->tgid << 32 | p->exec_id), p->start);
+}
+
+static __always_inline __u64 hash_frames(__u64 h, const __u64 *frames, __u32 n)
+{
+	for (__u32 i = 0; i < EBP_FRAMES_MAX && i < n; i++)
+		h = hash_step(h, frames[i]);
+	h = hash_step(h, n);
+	return h ? h : 1;	/* 0 means "no stack" */
+}
+
+/* Waking the reader costs more than a sample: only where it must not wait for its timer. */
+static __always_inline int send(const void *record, __u64 size, int urgent)
+{
+	urgent |= bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= cfg_ring_wake;
+	return bpf_ringbuf_output(&ring, (void *)record, size,
+				  urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+}
+
+/*
+ * A process met for the first time: user space reads its mappings before it
+ * exits, hence the wake-up, except where the slot was taken: then it may only
+ * be two processes that alternate in one slot.
+ */
+static __always_inline void announce_process(const struct ebp_process *p, __u64 id, __u64 now)
+{
+	__u64 *slot = &seen_processes[id & (SEEN_PROCESSES - 1)];
+	struct ebp_sighting s = { .head.type = EBP_PROCESS, .time = now, .process = *p };
+
+	if (*slot != id && !send(&s, sizeof(s), !*slot))
+		*slot = id;
+}
+
+/* Sends the frames of @s unless they were sent before. 0, or negative where they could not be. */
+static __always_inline int announce_stack(struct ebp_stack *s)
+{
+	__u64 *slot = &seen_stacks[s->id & (SEEN_STACKS - 1)];
+	int err;
+
+	if (*slot == s->id)
+		return 0;
+	err = send(s, sizeof(*s) + (s->head.n & (EBP_FRAMES_MAX * 2 - 1)) * sizeof(__u64), 0);
+	if (!err)
+		*slot = s->id;
+	return err;
+}
+
+static __always_inline int count_in_map(const struct ebp_key *key)
+{
+	__u32 zero = 0;
+	__u64 one = 1, *n;
+	void *map = bpf_map_lookup_elem(&counts, &zero);
+	long err;
+
+	if (!map)
+		return -1;
+	n = bpf_map_lookup_elem(map, key);
+	if (!n) {
+		err = bpf_map_update_elem(map, key, &one, BPF_NOEXIST);
+		if (!err) {
+			__sync_fetch_and_add(&count_entries, 1);
+			return 0;
+		}
+		/* Another CPU was faster. */
+		n = err == -EEXIST ? bpf_map_lookup_elem(map, key) : NULL;
+		if (!n)
+			return -1;
+	}
+	__sync_fetch_and_add(n, 1);
+	return 0;
+}
+
+static __always_inline int count(const struct ebp_key *key)
+{
+	if (count_in_map(key)) {
+		struct ebp_sample s = { .head.type = EBP_SAMPLE, .key = *key };
+
+		return send(&s, sizeof(s), 1);
+	}
+	if (count_entries >= cfg_map_wake && !drain_asked) {
+		struct ebp_head h = { .type = EBP_DRAIN };
+
+		drain_asked = !send(&h, sizeof(h), 1);
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the BPF programs and user space say to each other: fixed width, no
+ * implicit padding, every size asserted. Addresses are those of the kernel or
+ * of the process named beside them; times are CLOCK_MONOTONIC nanoseconds.
+ */
+#ifndef EBPROF_WIRE_H
+#define EBPROF_WIRE_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define EBP_COMM_LEN	16	/* TASK_COMM_LEN */
+#define EBP_FRAMES_MAX	512	/* frames of one stack */
+#define EBP_CPUS_MAX	8192	/* NR_CPUS of the largest distribution kernels */
+
+/* A program in a process: tells reused PIDs and each exec apart. */
+struct ebp_process {
+	__u32 tgid;
+	__u32 exec_id;		/* task->self_exec_id: one more at each exec */
+	__u64 start;		/* the leader's start_boottime: CLOCK_BOOTTIME ns */
+};
+_Static_assert(sizeof(struct ebp_process) == 16, "wire");
+
+/* How the taking of a sample's stacks ended. */
+enum ebp_result {
+	EBP_COMPLETE,
+	EBP_DEPTH,		/* user stack deeper than the limit: its root is cut */
+	EBP_UNREADABLE,		/* the kernel could not read the user stack */
+	EBP_RESULTS,
+};
+
+/* Why a sample is in no count. */
+enum ebp_loss {
+	EBP_LOST_RING,		/* the ring buffer was full: its frames could not be sent */
+	EBP_LOST_MAP,		/* the count map was full, and so was the ring buffer */
+	EBP_LOSSES,
+};
+
+/* Key of the count maps: samples that are equal in all of it are one entry. */
+struct ebp_key {
+	__u64 user_id;		/* hash of the user frames and their process; 0: none */
+	__u64 kernel_id;	/* hash of the kernel frames; 0: none */
+	struct ebp_process process;
+	__u32 tid;		/* 0 unless threads are told apart */
+	__u32 result;		/* enum ebp_result */
+	char comm[EBP_COMM_LEN];/* of the thread */
+};
+_Static_assert(sizeof(struct ebp_key) == 56, "wire");
+
+/* Records of the ring buffer; each begins with its type. */
+enum ebp_record_type {
+	EBP_STACK,		/* struct ebp_stack: a stack id's frames */
+	EBP_PROCESS,		/* struct ebp_sighting: a process not seen before */
+	EBP_SAMPLE,		/* struct ebp_sample: a count of 1 that the map could not take */
+	EBP_DRAIN,		/* struct ebp_head alone: the count map is half full */
+};
+
+struct ebp_head {
+	__u32 type;		/* enum ebp_record_type */
+	__u32 n;		/* EBP_STACK: number of frames */
+};
+
+struct ebp_stack {
+	struct ebp_head head;
+	__u64 id;
+	__u64 time;
+	struct ebp_process process;	/* zero for kernel stacks */
+	__u64 frames[];			/* leaf first */
+};
+_Static_assert(sizeof(struct ebp_stack) == 40, "wire");
+
+struct ebp_sighting {
+	struct ebp_head head;
+	__u64 time;
+	struct ebp_process process;
+};
+_Static_assert(sizeof(struct ebp_sighting) == 32, "wire");
+
+struct ebp_sample {
+	struct ebp_head head;
+	struct ebp_key key;
+};
+_Static_assert(sizeof(struct ebp_sample) == 64, "wire");
+
+/* One a CPU; what a sample was counted as. taken = kept + the sum of lost. */
+struct ebp_counters {
+	__u64 taken;
+	__u64 kept;
+	__u64 lost[EBP_LOSSES];
+};
+_Static_assert(sizeof(struct ebp_counters) == 32, "wire");
+
+/* Values of the `targets` map (key: a process or thread id). */
+enum ebp_target {
+	EBP_TARGET = 1,
+	EBP_TARGET_AT_EXEC,	/* from its next exec on: the command we started */
+};
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Is this task one that we were asked to sample? And the tracepoints that keep
+ * the set of wanted processes true over fork, exec and exit.
+ */
+#ifndef EBPROF_FILTER_BPF_H
+#define EBPROF_FILTER_BPF_H
+
+#include "bpf/compat.bpf.h"
+#include "bpf/config.bpf.h"
+
+#define CGROUP_DEPTH_MAX 32
+
+/* Wanted processes (or threads) -> enum ebp_target. Sized by user space. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} targets SEC(".maps");
+
+static __always_inline int in_targets(__u32 id)
+{
+	__u32 *t = bpf_map_lookup_elem(&targets, &id);
+
+	return t && *t == EBP_TARGET;
+}
+
+/* By the process's name, not the thread's: -n java means all of its threads. */
+static __always_inline int comm_matches(struct task_struct *leader)
+{
+	char comm[EBP_COMM_LEN] = {};
+
+	bpf_core_read_str(comm, sizeof(comm), &leader->comm);
+#pragma unroll
+	for (int i = 0; i < EBP_COMM_LEN; i++)
+		if (comm[i] != cfg_comm[i])
+			return 0;
+	return 1;
+}
+
+/*
+ * Walks up by self.parent rather than by the array of ancestors, whose name
+ * changed in 6.0. One code serves v1 and v2, unlike the kernel's own helper.
+ */
+static __always_inline int cgroup_matches(struct task_struct *task)
+{
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *css;
+	struct cgroup *cgroup;
+
+	if (cfg_cgroup_subsys < 0) {
+		cgroup = BPF_CORE_READ(set, dfl_cgrp);
+		css = (void *)cgroup + bpf_core_field_offset(struct cgroup, self);
+	} else {
+		bpf_core_read(&css, sizeof(css), &set->subsys[cfg_cgroup_subsys & 15]);
+		cgroup = BPF_CORE_READ(css, cgroup);
+		css = (void *)cgroup + bpf_core_field_offset(struct cgroup, self);
+	}
+	for (int i = 0; i < CGROUP_DEPTH_MAX && css; i++) {
+		cgroup = (void *)css - bpf_core_field_offset(struct cgroup, self);
+		if (BPF_CORE_READ(cgroup, kn, id) == cfg_cgroup)
+			return 1;
+		css = BPF_CORE_READ(cgroup, self.parent);
+	}
+	return 0;
+}
+
+/* The cheap tests first: most samples of a busy machine end here. */
+static __always_inline int wanted(struct task_struct *task, __u32 tgid, __u32 tid)
+{
+	if (!tid && !cfg_idle)
+		return 0;
+	if (cfg_self && tgid == cfg_self)
+		return 0;
+	if (cfg_by_process && !in_targets(tgid))
+		return 0;
+	if (cfg_by_thread && !in_targets(tid))
+		return 0;
+	if (cfg_by_comm && !comm_matches(BPF_CORE_READ(task, group_leader)))
+		return 0;
+	if (cfg_cgroup && !cgroup_matches(task))
+		return 0;
+	return 1;
+}
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "assembler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hashmap.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+#define NAME_MAX_SHOWN 512	/* bytes of "[image+0xoffset]" */
+
+struct known_process {
+	struct ebp_process key;
+	uint32_t incarnation;	/* of procs */
+	uint32_t process;	/* of the profile */
+};
+
+struct stack {
+	size_t first;		/* in locations */
+	uint32_t n;		/* leaf first */
+};
+
+struct assembler {
+	struct profile *profile;
+	struct images *images;
+	struct procs *procs;
+	VEC(struct known_process) processes;
+	struct hashmap process_ids;	/* hash of struct ebp_process -> index */
+	VEC(struct stack) stacks;
+	struct hashmap stack_ids;	/* stack id -> index */
+	VEC(uint32_t) locations;	/* of all stacks */
+	VEC(uint32_t) image_modules;	/* image id -> module of the profile, PROFILE_NONE: not yet */
+	VEC(uint32_t) module_images;	/* and back; IMAGE_NONE: not an image */
+	size_t named;			/* locations before this one have their names */
+	uint32_t kernel_module;
+	uint64_t results[EBP_RESULTS];
+};
+
+/* What stands at the root of a stack that is not whole; NULL: it is. */
+static const char *const result_marks[EBP_RESULTS] = {
+	[EBP_DEPTH] = "[truncated: depth]",
+	[EBP_UNREADABLE] = "[truncated: unreadable]",
+};
+
+/* The profile's modules get their images in the order they are made. */
+static uint32_t add_module(struct assembler *a, const char *name, const char *path, const char *build_id, uint32_t image)
+{
+	uint32_t module = profile_module(a->profile, name, path, build_id);
+
+	while (a->module_images.n <= module)
+		vec_push(&a->module_images, IMAGE_NONE);
+	a->module_images.v[module] = image;
+	return module;
+}
+
+struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs)
+{
+	struct assembler *a = xcalloc(1, sizeof(*a));
+
+	a->profile = profile;
+	a->images = images;
+	a->procs = procs;
+	a->kernel_module = add_module(a, "[kernel]", "[kernel.kallsyms]", "", IMAGE_NONE);
+	return a;
+}
+
+void assembler_free(struct assembler *a)
+{
+	if (!a)
+		return;
+	vec_free(&a->processes);
+	hashmap_free(&a->process_ids);
+	vec_free(&a->stacks);
+	hashmap_free(&a->stack_ids);
+	vec_free(&a->locations);
+	vec_free(&a->image_modules);
+	vec_free(&a->module_images);
+	free(a);
+}
+
+static struct known_process *find_process(struct assembler *a, const struct ebp_process *key, uint64_t time)
+{
+	uint64_t hash = hash_bytes(key, sizeof(*key));
+	struct known_process p = { .key = *key };
+	uint32_t i;
+
+	for (; (i = hashmap_get(&a->process_ids, hash)) != HASHMAP_NONE; hash++)
+		if (!memcmp(&a->processes.v[i].key, key, sizeof(*key)))
+			return &a->processes.v[i];
+	p.incarnation = procs_at(a->procs, (pid_t)key->tgid, time);
+	p.process = profile_process(a->profile, (pid_t)key->tgid, p.incarnation, 0);
+	hashmap_set(&a->process_ids, hash, (uint32_t)a->processes.n);
+	vec_push(&a->processes, p);
+	return &a->processes.v[a->processes.n - 1];
+}
+
+void assembler_process(struct assembler *a, const struct ebp_process *process, uint64_t time)
+{
+	find_process(a, process, time);
+}
+
+static uint32_t module_of_image(struct assembler *a, uint32_t id)
+{
+	const struct image *image = images_at(a->images, id);
+	char build_id[2 * ELF_BUILD_ID_MAX + 1] = "";
+
+	while (a->image_modules.n <= id)
+		vec_push(&a->image_modules, PROFILE_NONE);
+	if (a->image_modules.v[id] == PROFILE_NONE) {
+		for (int i = 0; i < image->build_id_size; i++)
+			sprintf(build_id + 2 * i, "%02x", image->build_id[i]);
+		a->image_modules.v[id] = add_module(a, image->name, image->path, build_id, id);
+	}
+	return a->image_modules.v[id];
+}
+
+static uint32_t user_location(struct assembler *a, uint32_t incarnation, uint64_t address, uint64_t time)
+{
+	struct proc_place place = procs_locate(a->procs, incarnation, address, time);
+	uint32_t module = place.image == IMAGE_NONE ? 0 : module_of_image(a, place.image);
+
+	return profile_location(a->profile, module, FRAME_USER, place.offset);
+}
+
+void assembler_stack(struct assembler *a, const struct ebp_stack *stack)
+{
+	struct stack s = { .first = a->locations.n, .n = stack->head.n };
+	int user = stack->process.tgid != 0;
+	uint32_t incarnation = user ? find_process(a, &stack->process, stack->time)->incarnation : 0;
+
+	/* Sent again, because another stack took its place in the kernel's cache. */
+	if (hashmap_get(&a->stack_ids, stack->id) != HASHMAP_NONE)
+		return;
+	for (uint32_t i = 0; i < s.n; i++) {
+		/* A return address is behind its call, which may be the function's last instruction. */
+		uint64_t pc = stack->frames[i] - (i && stack->frames[i]);
+		uint32_t location = user ? user_location(a, incarnation, pc, stack->time) :
+			profile_location(a->profile, a->kernel_module, FRAME_KERNEL, pc);
+
+		vec_push(&a->locations, location);
+	}
+	hashmap_set(&a->stack_ids, stack->id, (uint32_t)a->stacks.n);
+	vec_push(&a->stacks, s);
+}
+
+static uint32_t mark_node(struct assembler *a, uint32_t parent, const char *name)
+{
+	uint32_t string = profile_string(a->profile, name);
+	uint32_t location = profile_location(a->profile, 0, FRAME_MARK, string);
+
+	profile_name_location(a->profile, location, profile_function(a->profile, string, 0, FRAME_MARK));
+	return profile_node(a->profile, parent, location);
+}
+
+/* Appends stack @id, root first, below @parent. */
+static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id)
+{
+	uint32_t i = id ? hashmap_get(&a->stack_ids, id) : HASHMAP_NONE;
+	const struct stack *s;
+
+	if (i == HASHMAP_NONE)
+		return parent;
+	s = &a->stacks.v[i];
+	for (uint32_t k = s->n; k-- > 0;)
+		parent = profile_node(a->profile, parent, a->locations.v[s->first + k]);
+	return parent;
+}
+
+void assembler_count(struct assembler *a, const struct ebp_key *key, uint64_t count, uint64_t now)
+{
+	const struct known_process *p = find_process(a, &key->process, now);
+	uint32_t result = key->result < EBP_RESULTS ? key->result : EBP_UNREADABLE;
+	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1];
+	uint32_t node = 0, thread;
+
+	memcpy(raw, key->comm, EBP_COMM_LEN);
+	text_clean(comm, sizeof(comm), raw);
+	thread = profile_thread(a->profile, p->process, (pid_t)key->tid, profile_string(a->profile, comm));
+	if (result_marks[result])
+		node = mark_node(a, node, result_marks[result]);
+	node = stack_node(a, node, key->user_id);
+	node = stack_node(a, node, key->kernel_id);
+	profile_add(a->profile, thread, node, count);
+	a->results[result] += count;
+}
+
+/* One name for @l: the symbol's, or what can be said without one. */
+static uint32_t name_user(struct assembler *a, struct symbolizer *symbolizer, const struct location *l)
+{
+	uint32_t image = a->module_images.v[l->module];
+	char text[NAME_MAX_SHOWN];
+	const char *module = "";
+	struct symbol symbol = { .name = "[unknown]" };
+
+	if (image != IMAGE_NONE) {
+		module = images_at(a->images, image)->name;
+		if (symbolizer_user(symbolizer, images_at(a->images, image), l->address, &symbol)) {
+			snprintf(text, sizeof(text), "[%.480s+0x%llx]", module, (unsigned long long)l->address);
+			symbol.name = text;
+		}
+	}
+	return profile_function(a->profile, profile_string(a->profile, symbol.name),
+				profile_string(a->profile, module), FRAME_USER);
+}
+
+static uint32_t name_kernel(struct assembler *a, struct symbolizer *symbolizer, const struct location *l)
+{
+	struct symbol symbol = { .name = "[unknown]", .module = "[kernel]" };
+
+	symbolizer_kernel(symbolizer, l->address, &symbol);
+	return profile_function(a->profile, profile_string(a->profile, symbol.name),
+				profile_string(a->profile, symbol.module), FRAME_KERNEL);
+}
+
+void assembler_name(struct assembler *a, struct symbolizer *symbolizer)
+{
+	struct profile_view v = profile_view(a->profile);
+
+	for (; a->named < v.nlocations; a->named++) {
+		/* A copy: naming adds functions and strings, never locations. */
+		struct location l = v.locations[a->named];
+
+		if (l.kind == FRAME_MARK)
+			continue;
+		profile_name_location(a->profile, (uint32_t)a->named, l.kind == FRAME_KERNEL ?
+				      name_kernel(a, symbolizer, &l) : name_user(a, symbolizer, &l));
+	}
+}
+
+void assembler_finish(struct assembler *a)
+{
+	for (size_t i = 0; i < a->processes.n; i++) {
+		const struct known_process *p = &a->processes.v[i];
+		struct proc_info info = procs_info(a->procs, p->incarnation);
+
+		profile_process(a->profile, info.pid, p->incarnation, profile_string(a->profile, info.comm));
+	}
+}
+
+const uint64_t *assembler_results(const struct assembler *a)
+{
+	return a->results;
+}

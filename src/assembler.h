@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From what the kernel counted to a profile.
+ *
+ * Stack ids come with their frames once; the frames are turned into locations
+ * (image and offset) as soon as they arrive, while their process is known.
+ * Counts then are samples of the stack tree. Names come last, one look-up for
+ * each distinct location. All arguments of assembler_new() are borrowed.
+ */
+#ifndef EBPROF_ASSEMBLER_H
+#define EBPROF_ASSEMBLER_H
+
+#include "bpf/ebprof.h"
+#include "elf/image.h"
+#include "proc/procs.h"
+#include "profile/profile.h"
+#include "symbols/symbolizer.h"
+
+struct assembler;
+
+struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs);
+void assembler_free(struct assembler *a);
+
+/* A process was sampled for the first time: its mappings are read while it lives. */
+void assembler_process(struct assembler *a, const struct ebp_process *process, uint64_t time);
+void assembler_stack(struct assembler *a, const struct ebp_stack *stack);
+/* @now: a time at which the process was still there, where it is not known from before. */
+void assembler_count(struct assembler *a, const struct ebp_key *key, uint64_t count, uint64_t now);
+
+/* Names all locations that have no name yet. */
+void assembler_name(struct assembler *a, struct symbolizer *symbolizer);
+/* Fills the processes' names in, as they are known at the end. */
+void assembler_finish(struct assembler *a);
+/* Samples that were kept, by enum ebp_result. */
+const uint64_t *assembler_results(const struct assembler *a);
+
+#endif

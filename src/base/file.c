@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+
+#define LIST_MAX 65536
+
+ssize_t file_read(const char *path, char *buf, size_t size)
+{
+	size_t used = 0;
+	ssize_t n = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return -errno;
+	while (used < size - 1 && (n = read(fd, buf + used, size - 1 - used)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			break;
+		used += (size_t)n;
+	}
+	n = n < 0 ? -errno : (ssize_t)used;
+	close(fd);
+	buf[used] = '\0';
+	return n;
+}
+
+int file_read_long(const char *path, long *value)
+{
+	char text[32], *end;
+	ssize_t n = file_read(path, text, sizeof(text));
+
+	if (n < 0)
+		return (int)n;
+	errno = 0;
+	*value = strtol(text, &end, 10);
+	return end == text || errno || (*end && *end != '\n') ? -EINVAL : 0;
+}
+
+/* One number; advances @s. Negative where there is none. */
+static int number(const char **s)
+{
+	int x = 0;
+
+	if (!isdigit((unsigned char)**s))
+		return -1;
+	for (; isdigit((unsigned char)**s); (*s)++) {
+		x = x * 10 + (**s - '0');
+		if (x >= LIST_MAX)
+			return -1;
+	}
+	return x;
+}
+
+int list_parse(const char *text, int **numbers, size_t *n)
+{
+	unsigned char *in = xcalloc(LIST_MAX, 1);
+	size_t count = 0, used = 0;
+	int err = -EINVAL;
+
+	while (*text && *text != '\n') {
+		int from = number(&text), to = from;
+
+		if (*text == '-') {
+			text++;
+			to = number(&text);
+		}
+		if (from < 0 || to < from)
+			goto out;
+		for (int i = from; i <= to; i++) {
+			count += !in[i];
+			in[i] = 1;
+		}
+		if (*text == ',' && isdigit((unsigned char)text[1]))
+			text++;
+		else if (*text && *text != '\n')
+			goto out;
+	}
+	*numbers = xcalloc(count, sizeof(**numbers));
+	for (int i = 0; i < LIST_MAX && used < count; i++)
+		if (in[i])
+			(*numbers)[used++] = i;
+	*n = count;
+	err = 0;
+out:
+	free(in);
+	return err;
+}
+
+int list_compare(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Small text files of /proc and /sys, and the lists of numbers in them.
+ */
+#ifndef EBPROF_FILE_H
+#define EBPROF_FILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Reads the file into @buf, terminated; what does not fit in @size - 1 bytes is
+ * left out. Returns the bytes read or a negative errno.
+ */
+ssize_t file_read(const char *path, char *buf, size_t size);
+/* A file that holds one decimal number, such as a sysctl. 0 or a negative errno. */
+int file_read_long(const char *path, long *value);
+
+/*
+ * A list of CPUs as the kernel writes it and as -C takes it: "0-3,7\n". Gives
+ * the numbers ascending, each once, in a malloc'd array. -EINVAL for anything
+ * else, and for numbers over 65535. An empty list is valid.
+ */
+int list_parse(const char *text, int **numbers, size_t *n);
+/* Compares two ints for qsort(3) and bsearch(3). */
+int list_compare(const void *a, const void *b);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/error.h"
+#include "base/outfile.h"
+#include "base/vec.h"
+#include "collect/features.h"
+#include "commands.h"
+
+static const char usage[] =
+	"Usage: ebprof doctor\n"
+	"Tells what this kernel and this user can do for a profiler: a line for each thing\n"
+	"that is needed or useful, and for what is not there its cost and the fix.\n"
+	"  -h, --help   this text\n"
+	"Exit status: 0 profiling is possible, 3 it is not.\n";
+
+/* What libbpf would print of a failing probe is told by the probe's own line. */
+static int be_quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	(void)level;
+	(void)fmt;
+	(void)ap;
+	return 0;
+}
+
+static int wants_color(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
+static int is_well(const struct feature_result *r)
+{
+	return r->state == FEATURE_OK || r->state == FEATURE_SKIPPED;
+}
+
+/* Shows row @i. A fix that an earlier row had is told once: one command often mends several. */
+static void show(struct outfile *out, const struct feature_result *results, size_t i, int color)
+{
+	static const char *const paint[] = { "\033[32m", "\033[33m", "\033[31m", "\033[2m" };
+	const struct feature_result *r = &results[i];
+	size_t first = 0;
+
+	outfile_printf(out, "%s%-8s%s  %-25s  %s\n", color ? paint[r->state] : "", feature_state_name(r->state),
+		       color ? "\033[0m" : "", features[i].name, r->detail);
+	if (is_well(r))
+		return;
+	while (first < i && strcmp(results[first].fix, r->fix))
+		first++;
+	outfile_printf(out, "          costs: %s\n          fix: %s%s\n", features[i].costs,
+		       first < i ? "as for " : "", first < i ? features[first].name : r->fix);
+}
+
+/* The closing line. Returns the exit status. */
+static int conclude(struct outfile *out, const struct feature_result *results, size_t n)
+{
+	size_t degraded = 0, missing = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		degraded += results[i].state == FEATURE_DEGRADED;
+		if (results[i].state == FEATURE_MISSING)
+			outfile_printf(out, "%s%s", missing++ ? ", " : "cannot profile: ", features[i].name);
+	}
+	if (missing)
+		outfile_printf(out, "\n");
+	else if (degraded)
+		outfile_printf(out, "ready, degraded: %zu\n", degraded);
+	else
+		outfile_printf(out, "ready\n");
+	return missing ? STATUS_DENIED : STATUS_OK;
+}
+
+/* The status to exit with, or -1 to go on. */
+static int check_arguments(int argc, char **argv)
+{
+	struct error e;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
+			fputs(usage, stdout);
+			return STATUS_OK;
+		}
+	}
+	if (argc <= 1)
+		return -1;
+	error_set(&e, STATUS_USAGE, -EINVAL, "doctor takes no argument '%s'; see ebprof doctor -h", argv[1]);
+	return command_failed(&e);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	VEC(struct feature_result) results = {0};
+	int status = check_arguments(argc, argv), color = wants_color(), err;
+	const struct user as_we_are = {0};
+	struct outfile *out;
+	struct error e;
+
+	if (status >= 0)
+		return status;
+	out = outfile_open("-", &as_we_are, &e);
+	if (!out)
+		return command_failed(&e);
+	libbpf_set_print(be_quiet);
+	for (size_t i = 0; features[i].name; i++) {
+		struct feature_result r;
+
+		feature_probe(&features[i], &r);
+		vec_push(&results, r);
+		show(out, results.v, i, color);
+	}
+	status = conclude(out, results.v, results.n);
+	vec_free(&results);
+	err = outfile_commit(out, &e);
+	return err && err != -EPIPE ? command_failed(&e) : status;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/caps.h"
+#include "base/clock.h"
+#include "base/outfile.h"
+#include "base/user.h"
+#include "collect/event.h"
+#include "collect/features.h"
+#include "collect/perf_events.h"
+#include "commands.h"
+#include "output/output.h"
+#include "proc/launch.h"
+#include "record_options.h"
+#include "session.h"
+#include "summary.h"
+#include "targets.h"
+
+#define TABLE_ROWS_LEAST 10
+#define TABLE_OTHER_LINES 16	/* of a terminal: headers, the process table, the summary, the prompt */
+
+struct result_file {
+	struct outfile *file;
+	const struct output_format *format;
+};
+
+struct recording {
+	struct record_options o;
+	struct user user;
+	struct targets targets;
+	struct event event;
+	VEC(struct result_file) files;
+	struct launch launch;
+	int launched;			/* the command runs, or has run */
+	int signals;			/* signalfd */
+	struct collector_options collect;
+	pid_t *target_ids;
+	struct session_options session_options;
+	struct session *session;
+	struct session_result result;
+};
+
+/* Events and images are descriptors: take as many as we may have. */
+static void raise_file_limit(void)
+{
+	struct rlimit r;
+
+	if (!getrlimit(RLIMIT_NOFILE, &r)) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+/* Hardware cycles where they can be had: they tick with the work, and their pc has no skid. */
+static int choose_event(struct recording *r, struct error *e)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES,
+		.disabled = 1, .exclude_kernel = 1,
+	};
+	int fd;
+
+	if (r->o.event)
+		return event_parse(r->o.event, event_tracefs(), &r->event, e);
+	fd = perf_event_open(&attr, 0, -1);
+	if (fd >= 0)
+		close(fd);
+	return event_parse(fd >= 0 ? "cycles" : "cpu-clock", NULL, &r->event, e);
+}
+
+/* A tracepoint has no rate of its own: every hit, as perf does, unless -c says otherwise. */
+static void adapt_rate(struct recording *r)
+{
+	if (r->event.type != PERF_TYPE_TRACEPOINT)
+		return;
+	r->o.frequency = 0;
+	if (!r->o.period)
+		r->o.period = 1;
+}
+
+static const struct output_format *default_format(void)
+{
+	return output_by_name(isatty(STDOUT_FILENO) ? "top" : "folded");
+}
+
+static int open_file(struct recording *r, const char *path, struct error *e)
+{
+	struct result_file x = { .format = r->o.format ? output_by_name(r->o.format) : output_by_path(path) };
+
+	if (!x.format && !strcmp(path, "-"))
+		x.format = default_format();
+	if (!x.format)
+		return error_set(e, STATUS_USAGE, -EINVAL, "-o '%s': its name tells no format; name it like out.folded, or add -f folded", path);
+	x.file = outfile_open(path, &r->user, e);
+	if (!x.file)
+		return -errno;
+	vec_push(&r->files, x);
+	return 0;
+}
+
+static int open_files(struct recording *r, struct error *e)
+{
+	int err = 0;
+
+	if (!r->o.files.n)
+		return open_file(r, "-", e);
+	for (size_t i = 0; i < r->o.files.n && !err; i++)
+		err = open_file(r, r->o.files.v[i], e);
+	return err;
+}
+
+/* Signals are read, not handled. The command's end is one of them. */
+static int block_signals(struct recording *r)
+{
+	struct sigaction quiet_stops = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	if (r->o.command) {
+		sigaction(SIGCHLD, &quiet_stops, NULL);
+		sigaddset(&set, SIGCHLD);
+	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->signals < 0 ? -errno : 0;
+}
+
+/*
+ * From now on a signal ends us at once: the user asked twice. One that was
+ * sent to us alone is passed on to the command first.
+ */
+static void unblock_signals(struct recording *r)
+{
+	struct signalfd_siginfo info;
+	sigset_t none;
+
+	while (read(r->signals, &info, sizeof(info)) == sizeof(info))
+		if (r->launched && info.ssi_signo != SIGCHLD && info.ssi_code == SI_USER)
+			kill(r->launch.pid, (int)info.ssi_signo);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void fill_collect(struct recording *r)
+{
+	const struct record_options *o = &r->o;
+	struct collector_options *c = &r->collect;
+	size_t n = r->targets.list.n;
+
+	r->target_ids = xcalloc(n + 1, sizeof(*r->target_ids));
+	for (size_t i = 0; i < n; i++)
+		r->target_ids[i] = r->targets.list.v[i].id;
+	/* With a delay the command is past its exec when sampling starts. */
+	if (o->command && o->delay)
+		r->target_ids[n++] = r->launch.pid;
+	*c = (struct collector_options){
+		.event = &r->event, .frequency = o->frequency, .period = o->period,
+		.targets = r->target_ids, .ntargets = n, .by_thread = o->tids.n > 0,
+		.inherit = !o->no_inherit,
+		.command = o->command && !o->delay ? r->launch.pid : 0,
+		.comm = o->comm,
+		.cgroup = r->targets.cgroup.id, .cgroup_controller = r->targets.cgroup.controller,
+		.cpus = o->cpus.v, .ncpus = o->cpus.n,
+		.user = !o->kernel_only, .kernel = !o->user_only,
+		.per_thread = o->per_thread, .idle = o->include_idle,
+		.self = o->include_self ? 0 : getpid(),
+		.max_frames = (uint32_t)o->max_frames, .ring_bytes = o->buffer,
+	};
+	/* Asked for by number is asked for. */
+	for (size_t i = 0; i < r->targets.list.n; i++)
+		if (r->targets.list.v[i].tgid == getpid())
+			c->self = 0;
+}
+
+static int on_ended(void *ctx)
+{
+	return targets_ended(&((struct recording *)ctx)->targets);
+}
+
+static void on_progress(void *ctx, const struct session_progress *p)
+{
+	(void)ctx;
+	progress_show(p);
+}
+
+static int on_started(void *ctx, struct error *e)
+{
+	struct recording *r = ctx;
+	int err = launch_go(&r->launch, r->o.command[0], e);
+
+	r->launched = !err;
+	return err;
+}
+
+static int record(struct recording *r, struct error *e)
+{
+	int show = !r->o.quiet && isatty(STDERR_FILENO), err;
+
+	fill_collect(r);
+	r->session_options = (struct session_options){
+		.collect = r->collect, .duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
+		.ended = on_ended, .progress = show ? on_progress : NULL,
+		.started = r->o.command ? on_started : NULL, .ctx = r,
+	};
+	r->session = session_new(&r->session_options, e);
+	if (!r->session)
+		return -EIO;
+	err = session_run(r->session, &r->result, e);
+	if (show)
+		progress_clear();
+	return err;
+}
+
+static struct output_options output_options(const struct outfile *f)
+{
+	struct output_options o = { 0 };
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	struct winsize w;
+
+	if (!outfile_is_stdout(f) || !isatty(STDOUT_FILENO))
+		return o;
+	o.color = !(no_color && *no_color) && term && strcmp(term, "dumb");
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &w)) {
+		o.columns = w.ws_col;
+		o.rows = w.ws_row > TABLE_ROWS_LEAST + TABLE_OTHER_LINES ? w.ws_row - TABLE_OTHER_LINES : TABLE_ROWS_LEAST;
+	}
+	return o;
+}
+
+/* Writes every file, whatever happens to the others; the first error is told. */
+static int write_files(struct recording *r, struct error *e)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < r->files.n; i++) {
+		struct result_file *x = &r->files.v[i];
+		struct output_options o = output_options(x->file);
+		int err;
+
+		x->format->write(session_profile(r->session), &o, x->file);
+		err = outfile_commit(x->file, first ? NULL : e);
+		x->file = NULL;
+		if (err && err != -EPIPE && !first)
+			first = err;
+	}
+	return first;
+}
+
+static int wait_for_command(const struct recording *r)
+{
+	int status = 0;
+
+	if (!r->launched)
+		return 0;
+	while (waitpid(r->launch.pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return STATUS_ERROR;
+	return launch_status(status);
+}
+
+static int prepare(struct recording *r, struct error *e)
+{
+	int err;
+
+	raise_file_limit();
+	err = feature_require("pid namespace", e);
+	if (!err)
+		err = targets_find(&r->targets, &r->o, e);
+	if (!err)
+		err = choose_event(r, e);
+	if (!err)
+		err = open_files(r, e);
+	if (err)
+		return err;
+	adapt_rate(r);
+	caps_limit();
+	err = block_signals(r);
+	if (err)
+		return error_set(e, STATUS_ERROR, err, "cannot wait for signals: %s", strerror(-err));
+	return r->o.command ? launch_prepare(&r->launch, r->o.command, e) : 0;
+}
+
+static void cleanup(struct recording *r)
+{
+	if (!r->launched)
+		launch_cancel(&r->launch);
+	for (size_t i = 0; i < r->files.n; i++)
+		outfile_abandon(r->files.v[i].file);
+	vec_free(&r->files);
+	session_free(r->session);
+	targets_free(&r->targets);
+	if (r->signals >= 0)
+		close(r->signals);
+	free(r->target_ids);
+	record_options_free(&r->o);
+}
+
+/* From what was sampled to the exit status. */
+static int finish(struct recording *r, uint64_t origin, struct error *e)
+{
+	struct profile *p = session_profile(r->session);
+	const struct profile_account *a = profile_account(p);
+	int err, command;
+
+	unblock_signals(r);
+	err = write_files(r, e);
+	if (!r->o.quiet)
+		summary_show(p, &r->result, &r->o, origin);
+	if (err)
+		command_failed(e);
+	/* The command may run on after its profile is complete (-d): its status is ours, so wait. */
+	command = wait_for_command(r);
+	if (err)
+		return (int)e->status;
+	if (r->o.strict && summary_lost(a))
+		return STATUS_LOST;
+	if (r->launched)
+		return command;
+	return a->taken ? STATUS_OK : STATUS_NO_SAMPLES;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct recording r = { .signals = -1, .launch = { .go = -1, .failed = -1 } };
+	struct error e = { .status = STATUS_ERROR };
+	uint64_t origin = clock_ns();
+	int status;
+
+	if (record_options_parse(&r.o, argc, argv, &e)) {
+		status = command_failed(&e);
+	} else if (r.o.help) {
+		record_options_help(stdout);
+		status = STATUS_OK;
+	} else if (r.o.version) {
+		puts("ebprof " EBPROF_VERSION);
+		status = STATUS_OK;
+	} else {
+		r.user = user_invoking();
+		status = prepare(&r, &e) || record(&r, &e) ? command_failed(&e) : finish(&r, origin, &e);
+	}
+	cleanup(&r);
+	return status;
+}

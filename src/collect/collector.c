@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/collector.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/vec.h"
+#include "collect/features.h"
+#include "collect/perf_events.h"
+#include "ebprof.skel.h"
+
+#define SPREAD_MAX_NS	10000000ul	/* the starts of all CPUs lie within this */
+#define BATCH		4096		/* entries of a count map fetched by one system call */
+
+struct collector {
+	struct ebprof_bpf *skel;
+	struct perf_events *events;
+	VEC(struct bpf_link *) links;
+	struct ring_buffer *ring;
+	int count_maps[2], active;	/* count_maps[active] is the one in use */
+	VEC(uint64_t) records;		/* what collector_read() took from the ring */
+	int drain_wanted;
+	int ncpus_possible;
+	unsigned long spread_ns;
+	struct ebp_key *keys;		/* BATCH of them, and their values */
+	uint64_t *values;
+};
+
+/* libbpf speaks to its own log: what matters to a user is in our errors. */
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	(void)level;
+	(void)fmt;
+	(void)ap;
+	return 0;
+}
+
+static uint32_t round_up_pow2(uint64_t x, uint32_t least, uint32_t most)
+{
+	uint32_t p = least;
+
+	while (p < x && p < most)
+		p *= 2;
+	return p;
+}
+
+/* Samples a second on the whole machine, the upper bound for what can be counted. */
+static uint64_t sample_rate(const struct collector_options *o, size_t ncpus)
+{
+	return (o->frequency ? o->frequency : 10000) * ncpus;
+}
+
+/* Frames a kernel gives at most: asking for more is silently cut, so it must be known. */
+static uint32_t frame_limit(const struct collector_options *o)
+{
+	long most;
+
+	if (file_read_long("/proc/sys/kernel/perf_event_max_stack", &most) || most < 1)
+		most = 127;
+	return o->max_frames < (unsigned long)most ? o->max_frames : (uint32_t)most;
+}
+
+/* The place of a cgroup v1 controller in css_set.subsys[]; blkio kept its old name in the file system only. */
+static int cgroup_subsys(const char *controller)
+{
+	char enumerator[64];
+
+	snprintf(enumerator, sizeof(enumerator), "%s_cgrp_id", strcmp(controller, "blkio") ? controller : "io");
+	return features_enum_value("cgroup_subsys_id", enumerator);
+}
+
+static int configure(struct collector *c, const struct collector_options *o, struct error *e)
+{
+	struct ebprof_bpf__rodata *ro = c->skel->rodata;
+	int subsys = -1;
+
+	if (getrandom(&ro->cfg_seed, sizeof(ro->cfg_seed), 0) != sizeof(ro->cfg_seed))
+		return error_set(e, STATUS_ERROR, -errno, "cannot draw random numbers: %s", strerror(errno));
+	ro->cfg_frames = frame_limit(o);
+	ro->cfg_user = o->user;
+	ro->cfg_kernel = o->kernel;
+	ro->cfg_per_thread = o->per_thread;
+	ro->cfg_by_process = (o->ntargets && !o->by_thread) || o->command;
+	ro->cfg_by_thread = o->ntargets && o->by_thread;
+	ro->cfg_self = (uint32_t)o->self;
+	ro->cfg_idle = o->idle;
+	ro->cfg_period = o->period ? o->period : 1;
+	ro->cfg_by_comm = o->comm != NULL;
+	if (o->comm)
+		memcpy(ro->cfg_comm, o->comm, strnlen(o->comm, sizeof(ro->cfg_comm) - 1));
+	ro->cfg_cgroup = o->cgroup;
+	if (o->cgroup && *o->cgroup_controller) {
+		subsys = cgroup_subsys(o->cgroup_controller);
+		if (subsys < 0)
+			return error_set(e, STATUS_DENIED, subsys, "this kernel's BTF does not tell of the cgroup controller '%s'",
+					 o->cgroup_controller);
+	}
+	ro->cfg_cgroup_subsys = subsys;
+	ro->cfg_by_cpu = o->cpus != NULL;
+	for (size_t i = 0; o->cpus && i < o->ncpus; i++)
+		if (o->cpus[i] < EBP_CPUS_MAX)
+			ro->cfg_cpus[o->cpus[i] / 64] |= 1ull << (o->cpus[i] & 63);
+	return 0;
+}
+
+/* Which programs this recording needs; the others are not loaded. */
+static void choose_programs(struct collector *c, const struct collector_options *o)
+{
+	struct ebprof_bpf *s = c->skel;
+	int by_process = s->rodata->cfg_by_process, tracepoint = o->event->type == PERF_TYPE_TRACEPOINT;
+
+	bpf_program__set_autoload(s->progs.on_event, !tracepoint);
+	bpf_program__set_autoload(s->progs.on_tracepoint, tracepoint);
+	bpf_program__set_autoload(s->progs.on_fork, by_process && o->inherit);
+	bpf_program__set_autoload(s->progs.on_exec, o->command != 0);
+	bpf_program__set_autoload(s->progs.on_exit, by_process);
+}
+
+/*
+ * Sizes follow the rate: a count map holds half a second of samples that are
+ * all different, the ring buffer as many stacks of 64 frames.
+ */
+static int size_maps(struct collector *c, const struct collector_options *o)
+{
+	struct ebprof_bpf *s = c->skel;
+	int *cpus = NULL;
+	size_t ncpus = 1;
+	uint32_t entries, ring;
+	uint64_t rate;
+
+	perf_online_cpus(o->cpus, o->ncpus, &cpus, &ncpus);
+	free(cpus);
+	rate = sample_rate(o, ncpus);
+	entries = round_up_pow2(rate / 2, 4096, 1u << 20);
+	ring = round_up_pow2(o->ring_bytes ? o->ring_bytes : rate / 2 * 512,
+			     o->ring_bytes ? 4096 : 1u << 20, 64u << 20);
+	s->rodata->cfg_map_wake = entries / 2;
+	s->rodata->cfg_ring_wake = ring / 4;
+	if (o->event->type != PERF_TYPE_TRACEPOINT && o->frequency)
+		c->spread_ns = 1000000000ul / o->frequency < SPREAD_MAX_NS ? 1000000000ul / o->frequency : SPREAD_MAX_NS;
+	bpf_map__set_max_entries(s->maps.ring, ring);
+	/* Every process there can be; on most machines 32,768, and only where we filter by process. */
+	bpf_map__set_max_entries(s->maps.targets, o->ntargets || o->command ? 32768 + (uint32_t)o->ntargets : 1);
+	for (int i = 0; i < 2; i++) {
+		c->count_maps[i] = bpf_map_create(BPF_MAP_TYPE_HASH, "ebprof_counts", sizeof(struct ebp_key),
+						  sizeof(uint64_t), entries, NULL);
+		if (c->count_maps[i] < 0)
+			return -errno;
+	}
+	return bpf_map__set_inner_map_fd(s->maps.counts, c->count_maps[0]);
+}
+
+static int fill_maps(struct collector *c, const struct collector_options *o)
+{
+	int counts = bpf_map__fd(c->skel->maps.counts), targets = bpf_map__fd(c->skel->maps.targets);
+	uint32_t zero = 0, value = EBP_TARGET;
+
+	if (bpf_map_update_elem(counts, &zero, &c->count_maps[0], BPF_ANY))
+		return -errno;
+	for (size_t i = 0; i < o->ntargets; i++)
+		if (bpf_map_update_elem(targets, &o->targets[i], &value, BPF_ANY))
+			return -errno;
+	value = EBP_TARGET_AT_EXEC;
+	if (o->command && bpf_map_update_elem(targets, &o->command, &value, BPF_ANY))
+		return -errno;
+	return 0;
+}
+
+/* The ring buffer's reader: copies each record behind the last, 8-aligned, its size before it. */
+static int take_record(void *ctx, void *data, size_t size)
+{
+	struct collector *c = ctx;
+	const struct ebp_head *head = data;
+	size_t words = (size + 7) / 8;
+
+	if (size < sizeof(*head))
+		return 0;
+	if (head->type == EBP_DRAIN) {
+		c->drain_wanted = 1;
+		return 0;
+	}
+	vec_reserve(&c->records, c->records.n + 1 + words);
+	c->records.v[c->records.n] = size;
+	memcpy(&c->records.v[c->records.n + 1], data, size);
+	c->records.n += 1 + words;
+	return 0;
+}
+
+static struct perf_events *make_events(struct collector *c, const struct collector_options *o)
+{
+	int tracepoint = o->event->type == PERF_TYPE_TRACEPOINT;
+	struct bpf_program *prog = tracepoint ? c->skel->progs.on_tracepoint : c->skel->progs.on_event;
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = o->event->type,
+		.config = o->event->config,
+		.exclude_user = o->event->exclude_user,
+		.exclude_kernel = o->event->exclude_kernel,
+		.precise_ip = o->event->precise & 3,
+		/* Hardware counts nothing while idle; a clock would tick on. */
+		.exclude_idle = event_is_clock(o->event) && !o->idle,
+	};
+	int first = 0;
+
+	if (tracepoint)
+		attr.sample_period = 1;
+	else if (o->frequency) {
+		attr.freq = 1;
+		attr.sample_freq = o->frequency;
+	} else
+		attr.sample_period = o->period;
+	/*
+	 * A program on a tracepoint runs for its hits on all CPUs, once for each
+	 * event it is set on: one event is right, cfg_cpus does the rest.
+	 */
+	if (tracepoint)
+		return perf_events_new(&attr, &first, 1, bpf_program__fd(prog));
+	return perf_events_new(&attr, o->cpus, o->ncpus, bpf_program__fd(prog));
+}
+
+struct collector *collector_new(const struct collector_options *o, struct error *e)
+{
+	struct collector *c = xcalloc(1, sizeof(*c));
+	int err;
+
+	c->count_maps[0] = c->count_maps[1] = -1;
+	libbpf_set_print(quiet);
+	c->ncpus_possible = libbpf_num_possible_cpus();
+	c->skel = ebprof_bpf__open();
+	if (!c->skel || c->ncpus_possible < 1) {
+		error_set(e, STATUS_ERROR, -errno, "cannot open the BPF programs: %s", strerror(errno));
+		goto fail;
+	}
+	err = configure(c, o, e);
+	if (err)
+		goto fail;
+	choose_programs(c, o);
+	err = size_maps(c, o);
+	if (!err)
+		err = ebprof_bpf__load(c->skel);
+	if (!err)
+		err = fill_maps(c, o);
+	if (err) {
+		features_explain(e, err, "cannot load the BPF programs");
+		goto fail;
+	}
+	c->ring = ring_buffer__new(bpf_map__fd(c->skel->maps.ring), take_record, c, NULL);
+	if (!c->ring) {
+		error_set(e, STATUS_ERROR, -errno, "cannot map the ring buffer: %s", strerror(errno));
+		goto fail;
+	}
+	c->keys = xcalloc(BATCH, sizeof(*c->keys));
+	c->values = xcalloc(BATCH, sizeof(*c->values));
+	c->events = make_events(c, o);
+	return c;
+fail:
+	collector_free(c);
+	return NULL;
+}
+
+void collector_free(struct collector *c)
+{
+	if (!c)
+		return;
+	perf_events_free(c->events);
+	for (size_t i = 0; i < c->links.n; i++)
+		bpf_link__destroy(c->links.v[i]);
+	vec_free(&c->links);
+	ring_buffer__free(c->ring);
+	for (int i = 0; i < 2; i++)
+		if (c->count_maps[i] >= 0)
+			close(c->count_maps[i]);
+	ebprof_bpf__destroy(c->skel);
+	vec_free(&c->records);
+	free(c->keys);
+	free(c->values);
+	free(c);
+}
+
+int collector_start(struct collector *c, struct error *e)
+{
+	struct bpf_program *const watchers[] = {
+		c->skel->progs.on_fork, c->skel->progs.on_exec, c->skel->progs.on_exit,
+	};
+	int err;
+
+	for (size_t i = 0; i < sizeof(watchers) / sizeof(*watchers); i++) {
+		struct bpf_link *link;
+
+		if (!bpf_program__autoload(watchers[i]))
+			continue;
+		link = bpf_program__attach(watchers[i]);
+		if (!link)
+			return features_explain(e, -errno, "cannot follow forks and exits");
+		vec_push(&c->links, link);
+	}
+	err = perf_events_refresh(c->events, c->spread_ns);
+	if (err)
+		return features_explain(e, err, "cannot open the event");
+	return 0;
+}
+
+void collector_refresh_cpus(struct collector *c)
+{
+	/* A CPU that cannot be sampled now is tried again the next time. */
+	perf_events_refresh(c->events, 0);
+}
+
+void collector_stop(struct collector *c)
+{
+	perf_events_stop(c->events);
+}
+
+int collector_fd(const struct collector *c)
+{
+	return ring_buffer__epoll_fd(c->ring);
+}
+
+size_t collector_read(struct collector *c)
+{
+	c->records.n = 0;
+	ring_buffer__consume(c->ring);
+	return c->records.n * sizeof(*c->records.v);
+}
+
+const struct ebp_head *collector_next(const struct collector *c, size_t *at)
+{
+	const uint64_t *r = c->records.v + *at;
+
+	if (*at >= c->records.n)
+		return NULL;
+	*at += 1 + (r[0] + 7) / 8;
+	return (const struct ebp_head *)(r + 1);
+}
+
+int collector_drain_wanted(const struct collector *c)
+{
+	return c->drain_wanted;
+}
+
+int collector_swap(struct collector *c)
+{
+	uint32_t zero = 0;
+
+	c->active ^= 1;
+	/* Returns after a grace period (maybe_wait_bpf_programs(), 5.0): nobody is in the old map then. */
+	if (bpf_map_update_elem(bpf_map__fd(c->skel->maps.counts), &zero, &c->count_maps[c->active], BPF_ANY)) {
+		c->active ^= 1;
+		return -errno;
+	}
+	c->skel->bss->count_entries = 0;
+	c->skel->bss->drain_asked = 0;
+	c->drain_wanted = 0;
+	return 0;
+}
+
+int collector_counts(struct collector *c, void (*fn)(void *ctx, const struct ebp_key *key, uint64_t count), void *ctx)
+{
+	int fd = c->count_maps[c->active ^ 1], err = 0;
+	uint32_t batch = 0, n;
+	void *in = NULL;
+
+	while (!err) {
+		n = BATCH;
+		if (bpf_map_lookup_and_delete_batch(fd, in, &batch, c->keys, c->values, &n, NULL))
+			err = -errno;
+		if (err && err != -ENOENT)	/* ENOENT: that was the last batch */
+			return err;
+		for (uint32_t i = 0; i < n; i++)
+			fn(ctx, &c->keys[i], c->values[i]);
+		in = &batch;
+	}
+	return 0;
+}
+
+void collector_counters(const struct collector *c, struct ebp_counters *sum)
+{
+	struct ebp_counters *each = xcalloc((size_t)c->ncpus_possible, sizeof(*each));
+	uint32_t zero = 0;
+
+	*sum = (struct ebp_counters){ 0 };
+	if (!bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.counters), &zero, each))
+		for (int i = 0; i < c->ncpus_possible; i++) {
+			sum->taken += each[i].taken;
+			sum->kept += each[i].kept;
+			for (int r = 0; r < EBP_LOSSES; r++)
+				sum->lost[r] += each[i].lost[r];
+		}
+	free(each);
+}
+
+uint64_t collector_first_sample(const struct collector *c)
+{
+	return c->skel->bss->first_sample;
+}
+
+size_t collector_cpus(const struct collector *c)
+{
+	return perf_events_count(c->events);
+}

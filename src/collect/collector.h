@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel side of a recording: loads the BPF programs, attaches them to the
+ * event, and drains what they counted. The only module that knows the skeleton.
+ *
+ * Life: collector_new (opens, configures, loads), collector_start (events run
+ * from here on), any number of collector_read and collector_drain,
+ * collector_stop, a last collector_drain, collector_free. Nothing is pinned:
+ * when this process dies, so does all of it. Not thread safe.
+ */
+#ifndef EBPROF_COLLECTOR_H
+#define EBPROF_COLLECTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "bpf/ebprof.h"
+#include "collect/event.h"
+
+struct collector_options {
+	const struct event *event;
+	uint64_t frequency;		/* Hz a CPU, or 0: then @period */
+	uint64_t period;		/* events a sample */
+	const pid_t *targets;		/* processes, or threads where @by_thread */
+	size_t ntargets;		/* 0: all */
+	int by_thread;
+	int inherit;			/* sample what the targets fork, too */
+	pid_t command;			/* to be sampled from its exec on; 0: none */
+	const char *comm;		/* only processes of this name; NULL: all */
+	uint64_t cgroup;		/* only this cgroup and what is below; 0: all */
+	const char *cgroup_controller;	/* cgroup v1: whose hierarchy; "": v2 */
+	const int *cpus;		/* only these; NULL: all that are online */
+	size_t ncpus;
+	int user, kernel;		/* which stacks to take */
+	int per_thread;
+	pid_t self;			/* left out; 0: nobody */
+	int idle;			/* the idle task too */
+	uint32_t max_frames;		/* at most EBP_FRAMES_MAX */
+	size_t ring_bytes;		/* 0: chosen by the number of CPUs */
+};
+
+struct collector;
+
+/* NULL with @e filled. */
+struct collector *collector_new(const struct collector_options *o, struct error *e);
+void collector_free(struct collector *c);
+
+int collector_start(struct collector *c, struct error *e);
+/* Follows CPUs that came online; to be called now and then (it costs one small read). */
+void collector_refresh_cpus(struct collector *c);
+void collector_stop(struct collector *c);
+
+/* Readable when records wait that should not wait for the next tick. */
+int collector_fd(const struct collector *c);
+
+/*
+ * Moves what is in the ring buffer to records of ours, oldest first; returns
+ * their bytes. They stay valid until the next call. Walk them with
+ * collector_next(): it gives the record's head or NULL at the end, and starts
+ * with *@at = 0. A record of type EBP_DRAIN is not passed on but remembered:
+ * see collector_drain_wanted().
+ */
+size_t collector_read(struct collector *c);
+const struct ebp_head *collector_next(const struct collector *c, size_t *at);
+int collector_drain_wanted(const struct collector *c);
+
+/*
+ * Swaps the count map for an empty one and waits until no program uses the old
+ * one. Then collector_read() gives the frames of all that it counted (frames
+ * are sent before they are counted), and collector_counts() the counts; in
+ * that order. 0 or a negative errno.
+ */
+int collector_swap(struct collector *c);
+int collector_counts(struct collector *c, void (*fn)(void *ctx, const struct ebp_key *key, uint64_t count), void *ctx);
+
+/* Sum over all CPUs. Exact after collector_stop(). */
+void collector_counters(const struct collector *c, struct ebp_counters *sum);
+/* CLOCK_MONOTONIC ns of the first sample kept; 0: none yet. */
+uint64_t collector_first_sample(const struct collector *c);
+/* CPUs the event runs on. */
+size_t collector_cpus(const struct collector *c);
+
+#endif

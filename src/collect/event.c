@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/event.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/xalloc.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define WORD_MAX 64		/* of a name that a near one is sought for */
+
+/* --- What is known by name. The first name is the one that is shown. ------- */
+static const struct named {
+	const char *name, *alias;
+	uint32_t type;
+	uint64_t config;
+} named[] = {
+	{ "cycles", "cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ "instructions", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+	{ "cache-references", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
+	{ "cache-misses", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
+	{ "branch-instructions", "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "branch-misses", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
+	{ "bus-cycles", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES },
+	{ "stalled-cycles-frontend", "idle-cycles-frontend", PERF_TYPE_HARDWARE,
+	  PERF_COUNT_HW_STALLED_CYCLES_FRONTEND },
+	{ "stalled-cycles-backend", "idle-cycles-backend", PERF_TYPE_HARDWARE,
+	  PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
+	{ "ref-cycles", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES },
+	{ "cpu-clock", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+	{ "task-clock", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
+	{ "page-faults", "faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	{ "context-switches", "cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ "cpu-migrations", "migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
+	{ "minor-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN },
+	{ "major-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ },
+	{ "alignment-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS },
+	{ "emulation-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS },
+	{ "cgroup-switches", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CGROUP_SWITCHES },
+};
+
+/* perf knows these too, but they carry other events' data and never overflow. */
+static const char *const never_sampled[] = { "bpf-output", "dummy" };
+
+/* CACHE-OPERATION[-RESULT] (perf-list(1)); which caches have which operations is perf's rule. */
+#define OP(name) (1u << PERF_COUNT_HW_CACHE_OP_##name)
+#define OP_ALL (OP(READ) | OP(WRITE) | OP(PREFETCH))
+static const struct cache {
+	const char *names[4];
+	uint64_t id;
+	unsigned int ops;
+} caches[] = {
+	{ { "L1-dcache", "l1-d", "l1d", "L1-data" }, PERF_COUNT_HW_CACHE_L1D, OP_ALL },
+	{ { "L1-icache", "l1-i", "l1i", "L1-instruction" }, PERF_COUNT_HW_CACHE_L1I,
+	  OP(READ) | OP(PREFETCH) },
+	{ { "LLC" }, PERF_COUNT_HW_CACHE_LL, OP_ALL },
+	{ { "dTLB", "d-tlb", "Data-TLB" }, PERF_COUNT_HW_CACHE_DTLB, OP_ALL },
+	{ { "iTLB", "i-tlb", "Instruction-TLB" }, PERF_COUNT_HW_CACHE_ITLB, OP(READ) },
+	{ { "branch", "bpu", "btb", "bpc" }, PERF_COUNT_HW_CACHE_BPU, OP(READ) },
+	{ { "node" }, PERF_COUNT_HW_CACHE_NODE, OP_ALL },
+};
+
+/* As shown: "loads", or "load" before "-misses". */
+static const struct { const char *one, *many; } operations[] = {
+	[PERF_COUNT_HW_CACHE_OP_READ] = { "load", "loads" },
+	[PERF_COUNT_HW_CACHE_OP_WRITE] = { "store", "stores" },
+	[PERF_COUNT_HW_CACHE_OP_PREFETCH] = { "prefetch", "prefetches" },
+};
+
+/* As taken; -1: the word says nothing about that. */
+static const struct term {
+	const char *word;
+	int op, result;
+} cache_terms[] = {
+	{ "load", PERF_COUNT_HW_CACHE_OP_READ, -1 }, { "loads", PERF_COUNT_HW_CACHE_OP_READ, -1 },
+	{ "read", PERF_COUNT_HW_CACHE_OP_READ, -1 },
+	{ "store", PERF_COUNT_HW_CACHE_OP_WRITE, -1 }, { "stores", PERF_COUNT_HW_CACHE_OP_WRITE, -1 },
+	{ "write", PERF_COUNT_HW_CACHE_OP_WRITE, -1 },
+	{ "prefetch", PERF_COUNT_HW_CACHE_OP_PREFETCH, -1 },
+	{ "prefetches", PERF_COUNT_HW_CACHE_OP_PREFETCH, -1 },
+	{ "refs", -1, PERF_COUNT_HW_CACHE_RESULT_ACCESS },
+	{ "references", -1, PERF_COUNT_HW_CACHE_RESULT_ACCESS },
+	{ "access", -1, PERF_COUNT_HW_CACHE_RESULT_ACCESS },
+	{ "accesses", -1, PERF_COUNT_HW_CACHE_RESULT_ACCESS },
+	{ "ops", -1, PERF_COUNT_HW_CACHE_RESULT_ACCESS },
+	{ "miss", -1, PERF_COUNT_HW_CACHE_RESULT_MISS }, { "misses", -1, PERF_COUNT_HW_CACHE_RESULT_MISS },
+};
+
+static void cache_name(char *name, size_t size, const struct cache *c, size_t op, int miss)
+{
+	snprintf(name, size, "%s-%s%s", c->names[0], miss ? operations[op].one : operations[op].many,
+		 miss ? "-misses" : "");
+}
+
+/* --- Near names. ------------------------------------------------------------ */
+struct near {
+	const char *word;
+	char best[WORD_MAX];
+	size_t distance;	/* of the best; SIZE_MAX: nothing yet */
+};
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Edits (insert, delete, change, swap of neighbours) from @a to @b, both shorter than WORD_MAX. */
+static size_t edits(const char *a, const char *b)
+{
+	size_t rows[3][WORD_MAX], *before = rows[0], *last = rows[1], *now = rows[2], m = strlen(b);
+
+	for (size_t j = 0; j <= m; j++)
+		last[j] = j;
+	for (size_t i = 1; a[i - 1]; i++) {
+		size_t *reuse = before;
+
+		now[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			int same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+
+			now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + !same);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				now[j] = least(now[j], before[j - 2] + 1);
+		}
+		before = last;
+		last = now;
+		now = reuse;
+	}
+	return last[m];
+}
+
+static void consider(struct near *n, const char *name)
+{
+	size_t len = strlen(n->word), d;
+
+	if (len >= WORD_MAX || strlen(name) >= WORD_MAX)
+		return;
+	d = edits(n->word, name);
+	/* A word of which a third or more is wrong was meant to be something else. */
+	if (d > (len < 6 ? 1 : len / 3) || d >= n->distance)
+		return;
+	n->distance = d;
+	snprintf(n->best, sizeof(n->best), "%s", name);
+}
+
+/* 0, or a negative errno where the folder cannot be read. */
+static int consider_folder(struct near *n, const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *d;
+
+	if (!dir)
+		return -errno;
+	while ((d = readdir(dir)))
+		if (d->d_type == DT_DIR && d->d_name[0] != '.')
+			consider(n, d->d_name);
+	closedir(dir);
+	return 0;
+}
+
+static void consider_known(struct near *n)
+{
+	char name[WORD_MAX];
+
+	for (size_t i = 0; i < COUNT(named); i++) {
+		consider(n, named[i].name);
+		if (named[i].alias)
+			consider(n, named[i].alias);
+	}
+	for (size_t i = 0; i < COUNT(caches); i++)
+		for (size_t op = 0; op < COUNT(operations); op++)
+			for (int miss = 0; miss < 2 && caches[i].ops >> op & 1; miss++) {
+				cache_name(name, sizeof(name), &caches[i], op, miss);
+				consider(n, name);
+			}
+}
+
+static int unknown(const char *word, struct error *e)
+{
+	struct near n = { .word = word, .distance = SIZE_MAX };
+
+	for (size_t i = 0; i < COUNT(never_sampled); i++)
+		if (!strcasecmp(word, never_sampled[i]))
+			return error_set(e, STATUS_USAGE, -EINVAL,
+					 "event '%s' never happens by itself, so there is nothing to sample; "
+					 "try cpu-clock", word);
+	consider_known(&n);
+	if (n.distance != SIZE_MAX)
+		return error_set(e, STATUS_USAGE, -EINVAL, "unknown event '%s'; did you mean '%s'?",
+				 word, n.best);
+	return error_set(e, STATUS_USAGE, -EINVAL,
+			 "unknown event '%s'; the names of 'perf list' are taken: cycles, cpu-clock, "
+			 "page-faults, L1-dcache-load-misses, r01c2, sched:sched_switch", word);
+}
+
+/* --- Parsing. Each finder returns 1 and fills @out where the word is its own. */
+static int find_named(const char *word, struct event *out)
+{
+	for (size_t i = 0; i < COUNT(named); i++) {
+		const struct named *n = &named[i];
+
+		if (strcasecmp(word, n->name) && (!n->alias || strcasecmp(word, n->alias)))
+			continue;
+		snprintf(out->name, sizeof(out->name), "%s", n->name);
+		out->type = n->type;
+		out->config = n->config;
+		return 1;
+	}
+	return 0;
+}
+
+static const struct term *find_term(const char *word, size_t len)
+{
+	for (size_t i = 0; i < COUNT(cache_terms); i++)
+		if (len == strlen(cache_terms[i].word) && !strncasecmp(word, cache_terms[i].word, len))
+			return &cache_terms[i];
+	return NULL;
+}
+
+/* @words follows the cache's name, "-load-misses": an operation, a result, or one after the other. */
+static int parse_cache(const struct cache *c, const char *words, struct event *out)
+{
+	int op = -1, result = -1;
+
+	while (*words == '-') {
+		size_t len = strcspn(++words, "-");
+		const struct term *t = find_term(words, len);
+
+		if (!t || result >= 0 || (t->op >= 0 && op >= 0))
+			return 0;
+		op = t->op >= 0 ? t->op : op;
+		result = t->result;
+		words += len;
+	}
+	/* "LLC-misses" are those of loads, and "LLC-loads" are accesses, as for perf. */
+	op = op < 0 ? PERF_COUNT_HW_CACHE_OP_READ : op;
+	result = result < 0 ? PERF_COUNT_HW_CACHE_RESULT_ACCESS : result;
+	if (!(c->ops >> op & 1))
+		return 0;
+	cache_name(out->name, sizeof(out->name), c, (size_t)op, result == PERF_COUNT_HW_CACHE_RESULT_MISS);
+	out->type = PERF_TYPE_HW_CACHE;
+	out->config = c->id | (uint64_t)op << 8 | (uint64_t)result << 16;
+	return 1;
+}
+
+static int find_cache(const char *word, struct event *out)
+{
+	for (size_t i = 0; i < COUNT(caches); i++)
+		for (size_t j = 0; j < COUNT(caches[i].names) && caches[i].names[j]; j++) {
+			size_t len = strlen(caches[i].names[j]);
+
+			if (!strncasecmp(word, caches[i].names[j], len) && word[len] == '-' &&
+			    parse_cache(&caches[i], word + len, out))
+				return 1;
+		}
+	return 0;
+}
+
+static int find_raw(const char *word, struct event *out)
+{
+	size_t digits = strspn(word + 1, "0123456789abcdefABCDEF");
+
+	if (word[0] != 'r' || !digits || digits > 16 || word[1 + digits])
+		return 0;
+	snprintf(out->name, sizeof(out->name), "%s", word);
+	out->type = PERF_TYPE_RAW;
+	out->config = strtoull(word + 1, NULL, 16);
+	return 1;
+}
+
+/* A part of a path below tracefs, so nothing that leaves it. */
+static int is_trace_word(const char *s)
+{
+	size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-");
+
+	return n && !s[n] && s[0] != '.';
+}
+
+static int no_tracepoint(const char *group, const char *name, const char *tracefs, struct error *e)
+{
+	char *path = xasprintf("%s/%s", tracefs, group);
+	struct near near = { .word = name, .distance = SIZE_MAX };
+	int err = consider_folder(&near, path), no_group = err == -ENOENT || err == -ENOTDIR;
+
+	free(path);
+	if (no_group) {
+		near = (struct near){ .word = group, .distance = SIZE_MAX };
+		if (consider_folder(&near, tracefs))
+			return error_set(e, STATUS_DENIED, -EACCES,
+					 "tracepoint '%s:%s': no tracefs at %s; mount it with "
+					 "'mount -t tracefs tracefs /sys/kernel/tracing'",
+					 group, name, tracefs);
+	}
+	if (near.distance == SIZE_MAX)
+		return error_set(e, STATUS_USAGE, -ENOENT,
+				 "no tracepoint '%s:%s' in this kernel; see the folders of %s",
+				 group, name, tracefs);
+	return error_set(e, STATUS_USAGE, -ENOENT,
+			 "no tracepoint '%s:%s' in this kernel; did you mean '%s:%s'?", group, name,
+			 no_group ? near.best : group, no_group ? name : near.best);
+}
+
+static int find_tracepoint(const char *group, const char *name, const char *tracefs, struct event *out,
+			   struct error *e)
+{
+	char *path;
+	long id = 0;
+	int err;
+
+	if (!is_trace_word(group) || !is_trace_word(name) ||
+	    snprintf(out->name, sizeof(out->name), "%s:%s", group, name) >= (int)sizeof(out->name))
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "malformed event '%s:%s'; a tracepoint is GROUP:NAME, "
+				 "as in sched:sched_switch", group, name);
+	if (!tracefs)
+		return error_set(e, STATUS_DENIED, -EACCES,
+				 "tracepoint '%s:%s': tracefs is not mounted; mount it with "
+				 "'mount -t tracefs tracefs /sys/kernel/tracing'", group, name);
+	path = xasprintf("%s/%s/%s/id", tracefs, group, name);
+	err = file_read_long(path, &id);
+	free(path);
+	if (err == -ENOENT || err == -ENOTDIR)
+		return no_tracepoint(group, name, tracefs, e);
+	if (!err && id <= 0)
+		err = -EBADMSG;
+	if (err)
+		return error_set(e, STATUS_DENIED, -EACCES,
+				 "tracepoint '%s:%s': cannot read its id below %s: %s; run it as root, or "
+				 "'mount -o remount,mode=755 /sys/kernel/tracing'", group, name, tracefs,
+				 strerror(-err));
+	out->type = PERF_TYPE_TRACEPOINT;
+	out->config = (uint64_t)id;
+	return 0;
+}
+
+static int is_modifiers(const char *s)
+{
+	return *s && !s[strspn(s, "ukp")];
+}
+
+static int apply_modifiers(const char *mods, struct event *out, struct error *e)
+{
+	int user = 0, kernel = 0, precise = 0;
+
+	for (const char *m = mods; *m; m++) {
+		user += *m == 'u';
+		kernel += *m == 'k';
+		precise += *m == 'p';
+	}
+	if (!is_modifiers(mods) || user > 1 || kernel > 1 || precise > 3)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "bad modifier '%s' of event %s; there are u (user), k (kernel), "
+				 "p, pp and ppp (precise)", mods, out->name);
+	if (precise && (out->type == PERF_TYPE_SOFTWARE || out->type == PERF_TYPE_TRACEPOINT))
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "event %s is made by the kernel, so the modifier 'p' (precise) is not for "
+				 "it; leave it out", out->name);
+	out->exclude_user = kernel && !user;
+	out->exclude_kernel = user && !kernel;
+	out->precise = precise;
+	strncat(out->name, ":", sizeof(out->name) - strlen(out->name) - 1);
+	strncat(out->name, mods, sizeof(out->name) - strlen(out->name) - 1);
+	return 0;
+}
+
+int event_parse(const char *name, const char *tracefs, struct event *out, struct error *e)
+{
+	char words[sizeof(out->name)], *part[3] = { words }, *mods;
+	size_t len = strlen(name), n = 1;
+	int err = 0;
+
+	*out = (struct event){ 0 };
+	if (!len || len >= sizeof(words))
+		return error_set(e, STATUS_USAGE, -EINVAL, "an event's name has 1 to %zu characters, not %zu",
+				 sizeof(words) - 1, len);
+	memcpy(words, name, len + 1);
+	while (n < COUNT(part) && (part[n] = strchr(part[n - 1], ':')))
+		*part[n++]++ = '\0';
+	if (find_named(part[0], out) || find_cache(part[0], out) || find_raw(part[0], out)) {
+		mods = part[1];
+		/* Put back together: what follows a known name is one word of modifiers. */
+		if (n == 3)
+			part[2][-1] = ':';
+	} else if (n == 1) {
+		return unknown(part[0], e);
+	} else {
+		mods = part[2];
+		err = find_tracepoint(part[0], part[1], tracefs, out, e);
+		/* "cylces:u" is a misspelt name and not a tracepoint that is missing. */
+		if (err && is_modifiers(part[1]))
+			err = unknown(part[0], e);
+	}
+	if (!err && mods)
+		err = apply_modifiers(mods, out, e);
+	return err;
+}
+
+/* --- Where tracefs is. ------------------------------------------------------ */
+static int is_tracefs(const char *path)
+{
+	struct statfs fs;
+
+	/* Works for a user who may not look inside, who is then told so, and not that it is not mounted. */
+	return !statfs(path, &fs) && fs.f_type == TRACEFS_MAGIC;
+}
+
+const char *event_tracefs(void)
+{
+	static char found[PATH_MAX + sizeof("/events")];
+	char line[2 * PATH_MAX], *dir = NULL;
+	struct mntent mount;
+	FILE *f;
+
+	if (is_tracefs("/sys/kernel/tracing"))
+		return "/sys/kernel/tracing/events";
+	if (is_tracefs("/sys/kernel/debug/tracing"))
+		return "/sys/kernel/debug/tracing/events";
+	f = setmntent("/proc/self/mounts", "re");
+	if (!f)
+		return NULL;
+	while (!dir && getmntent_r(f, &mount, line, sizeof(line)))
+		if (!strcmp(mount.mnt_type, "tracefs") && strlen(mount.mnt_dir) < PATH_MAX)
+			dir = mount.mnt_dir;
+	if (dir)
+		snprintf(found, sizeof(found), "%s/events", dir);
+	endmntent(f);
+	return dir ? found : NULL;
+}
+
+int event_is_clock(const struct event *ev)
+{
+	return ev->type == PERF_TYPE_SOFTWARE &&
+	       (ev->config == PERF_COUNT_SW_CPU_CLOCK || ev->config == PERF_COUNT_SW_TASK_CLOCK);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What this kernel and this user can do for a profiler.
+ *
+ * One const table; a row is one thing that can be there or not, with what it
+ * costs where it is not, the fix, and since when Linux has it. `ebprof doctor`
+ * shows all rows; the recorder asks features_explain() why something failed.
+ * A probe tries the thing itself where it can, leaves nothing behind, and
+ * takes a missing /proc or /sys file as an answer. All rows take a few ms.
+ */
+#ifndef EBPROF_FEATURES_H
+#define EBPROF_FEATURES_H
+
+#include "base/error.h"
+
+enum feature_state {
+	FEATURE_OK,
+	FEATURE_DEGRADED,	/* profiling works, with less */
+	FEATURE_MISSING,	/* no profiling without it */
+	FEATURE_SKIPPED,	/* cannot be told, or does not matter, until another row is mended */
+};
+
+struct feature_result {
+	enum feature_state state;
+	char detail[192];	/* what was found; one line, cleaned */
+	char fix[320];		/* a command or one line of advice; "" where the state is ok or skipped */
+};
+
+struct feature {
+	const char *name;
+	const char *costs;	/* what is lost without it */
+	const char *fix;	/* the usual fix; a probe may know a better one */
+	const char *since;	/* Linux version and commit, "" where that tells nothing */
+	void (*probe)(struct feature_result *r);
+};
+
+/* Ends with a row whose name is NULL. What makes later rows pointless comes first. */
+extern const struct feature features[];
+
+void feature_probe(const struct feature *f, struct feature_result *r);
+
+/*
+ * 0 where the row called @name is not missing. Else -EOPNOTSUPP with @e filled:
+ * for what would not fail, but give wrong results.
+ */
+int feature_require(const char *name, struct error *e);
+
+/* "ok", "degraded", "missing", "skipped". */
+const char *feature_state_name(enum feature_state state);
+
+/*
+ * @what failed ("cannot load the sampler") with @err, a negative errno: finds
+ * the row that stands in the way and fills @e with it and its fix, as status
+ * STATUS_DENIED. Where no row does, @e tells the errno, as STATUS_DENIED for
+ * those that mean "not permitted" or "not supported", else STATUS_ERROR.
+ * Returns @err.
+ */
+int features_explain(struct error *e, int err, const char *what);
+
+/*
+ * What @enumerator of `enum @enumeration` is in the running kernel, by its BTF:
+ * the numbers of cgroup subsystems differ by configuration. -ENOENT where it
+ * has none such, or another negative errno. Takes some ms.
+ */
+int features_enum_value(const char *enumeration, const char *enumerator);
+
+#endif

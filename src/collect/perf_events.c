@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/perf_events.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/vec.h"
+
+struct per_cpu {
+	int cpu, fd;
+};
+
+struct perf_events {
+	struct perf_event_attr attr;
+	int *only;
+	size_t nonly;
+	int prog_fd;
+	VEC(struct per_cpu) cpus;
+};
+
+int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* @list ascending. */
+static int contains(const int *list, size_t n, int x)
+{
+	return bsearch(&x, list, n, sizeof(*list), list_compare) != NULL;
+}
+
+int perf_online_cpus(const int *only, size_t nonly, int **cpus, size_t *n)
+{
+	char text[16384];
+	ssize_t got = file_read("/sys/devices/system/cpu/online", text, sizeof(text));
+	size_t kept = 0;
+	int err;
+
+	if (got < 0)
+		return (int)got;
+	err = list_parse(text, cpus, n);
+	if (err || !only)
+		return err;
+	for (size_t i = 0; i < *n; i++)
+		if (contains(only, nonly, (*cpus)[i]))
+			(*cpus)[kept++] = (*cpus)[i];
+	*n = kept;
+	return 0;
+}
+
+struct perf_events *perf_events_new(const struct perf_event_attr *attr, const int *cpus, size_t ncpus, int prog_fd)
+{
+	struct perf_events *p = xcalloc(1, sizeof(*p));
+
+	p->attr = *attr;
+	p->attr.disabled = 1;
+	p->prog_fd = prog_fd;
+	if (cpus) {
+		p->only = xcalloc(ncpus, sizeof(*cpus));
+		memcpy(p->only, cpus, ncpus * sizeof(*cpus));
+		p->nonly = ncpus;
+	}
+	return p;
+}
+
+void perf_events_free(struct perf_events *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->cpus.n; i++)
+		close(p->cpus.v[i].fd);
+	vec_free(&p->cpus);
+	free(p->only);
+	free(p);
+}
+
+/* An event whose CPU has gone never comes back: it is opened anew with its CPU. */
+static void drop_offline(struct perf_events *p, const int *online, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->cpus.n; i++) {
+		if (contains(online, n, p->cpus.v[i].cpu))
+			p->cpus.v[kept++] = p->cpus.v[i];
+		else
+			close(p->cpus.v[i].fd);
+	}
+	p->cpus.n = kept;
+}
+
+static int has_cpu(const struct perf_events *p, int cpu)
+{
+	for (size_t i = 0; i < p->cpus.n; i++)
+		if (p->cpus.v[i].cpu == cpu)
+			return 1;
+	return 0;
+}
+
+static int start_on(struct perf_events *p, int cpu)
+{
+	int fd = perf_event_open(&p->attr, -1, cpu), err = 0;
+
+	if (fd < 0)
+		return fd == -ENODEV ? 0 : fd;	/* it went offline since we looked */
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, p->prog_fd) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	vec_push(&p->cpus, (struct per_cpu){ cpu, fd });
+	return 0;
+}
+
+int perf_events_refresh(struct perf_events *p, unsigned long spread_ns)
+{
+	int *online, err;
+	size_t n;
+
+	err = perf_online_cpus(p->only, p->nonly, &online, &n);
+	if (err)
+		return err;
+	drop_offline(p, online, n);
+	for (size_t i = 0; i < n && !err; i++) {
+		struct timespec pause = { .tv_nsec = (long)(spread_ns / n) };
+
+		if (has_cpu(p, online[i]))
+			continue;
+		if (i && pause.tv_nsec)
+			nanosleep(&pause, NULL);
+		err = start_on(p, online[i]);
+	}
+	free(online);
+	return err;
+}
+
+void perf_events_stop(struct perf_events *p)
+{
+	for (size_t i = 0; i < p->cpus.n; i++)
+		ioctl(p->cpus.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+size_t perf_events_count(const struct perf_events *p)
+{
+	return p->cpus.n;
+}

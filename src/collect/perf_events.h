@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One perf event a CPU, with a BPF program on it.
+ */
+#ifndef EBPROF_PERF_EVENTS_H
+#define EBPROF_PERF_EVENTS_H
+
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* perf_event_open(2), close on exec. The fd or a negative errno. */
+int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu);
+
+/*
+ * CPUs that are online now, ascending, in a malloc'd array. Those of @only, ascending too,
+ * (@nonly of them) where it is not NULL.
+ */
+int perf_online_cpus(const int *only, size_t nonly, int **cpus, size_t *n);
+
+struct perf_events;
+
+/* @attr is copied; @cpus as for perf_online_cpus; @prog_fd is borrowed. */
+struct perf_events *perf_events_new(const struct perf_event_attr *attr, const int *cpus, size_t ncpus, int prog_fd);
+void perf_events_free(struct perf_events *p);
+/*
+ * Opens events on the CPUs that are online and have none, and closes those of
+ * CPUs that went away. CPUs are started one after the other, spread over at
+ * most @spread_ns, so that they do not all sample at the same instant. A CPU
+ * that goes offline meanwhile is no error. 0, or a negative errno: of the
+ * first CPU that failed.
+ */
+int perf_events_refresh(struct perf_events *p, unsigned long spread_ns);
+void perf_events_stop(struct perf_events *p);
+size_t perf_events_count(const struct perf_events *p);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The commands. Each takes its own argv (argv[0] is its name) and returns the
+ * exit status (base/error.h). What is common to them stands in the helpers.
+ */
+#ifndef EBPROF_COMMANDS_H
+#define EBPROF_COMMANDS_H
+
+#include "base/error.h"
+
+int cmd_record(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+
+/* Prints "ebprof: <text>" on stderr and returns the status to exit with. */
+int command_failed(const struct error *e);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#include "elf/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hashmap.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "elf/image_open.h"
+
+#define TRIES		16		/* openings of one image that fails to open */
+#define IMAGES_MAX	(1u << 20)	/* a target that maps ever new files must not eat our memory */
+
+static const char deleted[] = " (deleted)";
+
+struct entry {
+	struct image img;		/* first: its address is what callers hold */
+	char *raw;			/* the path as the kernel told it, without " (deleted)" */
+	unsigned int tries;
+};
+
+/* One way to know an image; an image may have several. */
+struct alias {
+	uint32_t image;
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	uint8_t build_id_size;		/* 0: known by device and inode */
+};
+
+struct images {
+	VEC(struct entry *) entries;	/* by id */
+	VEC(struct alias) aliases;
+	struct hashmap index;		/* hash of an alias and a path -> alias, then hash + 1, ... */
+};
+
+struct images *images_new(void)
+{
+	return xcalloc(1, sizeof(struct images));
+}
+
+void images_free(struct images *all)
+{
+	if (!all)
+		return;
+	for (size_t i = 0; i < all->entries.n; i++) {
+		struct entry *e = all->entries.v[i];
+
+		if (e->img.fd >= 0)
+			close(e->img.fd);
+		free((char *)e->img.path);
+		free(e->raw);
+		free(e);
+	}
+	vec_free(&all->entries);
+	vec_free(&all->aliases);
+	hashmap_free(&all->index);
+	free(all);
+}
+
+const struct image *images_at(const struct images *all, uint32_t id)
+{
+	return &all->entries.v[id]->img;
+}
+
+uint32_t images_count(const struct images *all)
+{
+	return (uint32_t)all->entries.n;
+}
+
+/* Code that the kernel maps into a process and that no file holds. */
+static int is_special(const char *path)
+{
+	static const char *const names[] = { "[vsyscall]", "[uprobes]", "[vectors]", "[sigpage]" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(path, names[i]))
+			return 1;
+	return 0;
+}
+
+/* Memory without a file whose name is still a path: what shared anonymous memory is made of. */
+static int is_anonymous(const char *path)
+{
+	return path[0] != '/' || !strcmp(path, "//anon") || !strcmp(path, "/dev/zero") ||
+	       !strcmp(path, "/anon_hugepage") ||
+	       (!strncmp(path, "/SYSV", 5) && strspn(path + 5, "0123456789abcdef") == 8 && !path[13]);
+}
+
+/* The alias's place in the index: the one that equals it, or HASHMAP_NONE and the free key. */
+static uint32_t find_alias(const struct images *all, const struct alias *a, const char *path, uint64_t *free_key)
+{
+	uint64_t of_file = a->build_id_size ? hash_bytes(a->build_id, a->build_id_size) :
+			   hash_pair(a->inode, (uint64_t)a->dev_major << 32 | a->dev_minor);
+	uint64_t key = hash_pair(hash_bytes(path, strlen(path)), of_file);
+	uint32_t i;
+
+	for (; (i = hashmap_get(&all->index, key)) != HASHMAP_NONE; key++) {
+		const struct alias *b = &all->aliases.v[i];
+
+		if (a->build_id_size == b->build_id_size && !memcmp(a->build_id, b->build_id, a->build_id_size) &&
+		    a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor &&
+		    !strcmp(path, all->entries.v[b->image]->raw))
+			return b->image;
+	}
+	*free_key = key;
+	return HASHMAP_NONE;
+}
+
+static struct alias alias_of_build_id(const uint8_t *id, uint8_t size)
+{
+	struct alias a = { .build_id_size = size };
+
+	memcpy(a.build_id, id, size);
+	return a;
+}
+
+static struct alias alias_of_key(const struct image_key *key)
+{
+	if (key->build_id_size)
+		return alias_of_build_id(key->build_id, key->build_id_size);
+	return (struct alias){ .dev_major = key->dev_major, .dev_minor = key->dev_minor, .inode = key->inode };
+}
+
+/* Makes @image known as @a too, where nothing is known so yet. */
+static void add_alias(struct images *all, struct alias a, uint32_t image)
+{
+	uint64_t free_key;
+
+	a.image = image;
+	if (find_alias(all, &a, all->entries.v[image]->raw, &free_key) != HASHMAP_NONE)
+		return;
+	vec_push(&all->aliases, a);
+	hashmap_set(&all->index, free_key, (uint32_t)all->aliases.n - 1);
+}
+
+static uint32_t add_image(struct images *all, enum image_kind kind, const char *path)
+{
+	struct entry *e = xcalloc(1, sizeof(*e));
+	/* A character becomes at most four times as long: \xHH for one byte, \u{HHHH} for two. */
+	size_t size = 4 * strlen(path) + 1;
+	char *clean = xmalloc(size), *slash;
+
+	text_clean(clean, size, path);
+	slash = strrchr(clean, '/');
+	e->img = (struct image){
+		.id = (uint32_t)all->entries.n, .kind = kind, .fd = -1, .why = -ENOENT,
+		.path = clean, .name = slash && slash[1] ? slash + 1 : clean,
+	};
+	e->raw = xstrdup(path);
+	vec_push(&all->entries, e);
+	return e->img.id;
+}
+
+static void set_file(struct entry *e, const struct image_file *file)
+{
+	e->img.fd = file->fd;
+	e->img.why = 0;
+	e->img.build_id_size = file->build_id_size;
+	memcpy(e->img.build_id, file->build_id, file->build_id_size);
+}
+
+/* Another try for an image that could not be opened, now that @pid maps it. */
+static void try_again(struct images *all, struct entry *e, pid_t pid, const struct image_key *key)
+{
+	struct image_file file = { .fd = -1 };
+
+	if (e->img.fd >= 0 || e->img.kind != IMAGE_FILE || e->img.why == -ENOEXEC || e->tries >= TRIES)
+		return;
+	e->tries++;
+	e->img.why = image_open(pid, key, e->raw, &file);
+	if (e->img.why)
+		return;
+	set_file(e, &file);
+	if (file.build_id_size)
+		add_alias(all, alias_of_build_id(file.build_id, file.build_id_size), e->img.id);
+}
+
+/* An image that was never seen under this key: new, or known by the build id that its file turns out to have. */
+static uint32_t first_sight(struct images *all, pid_t pid, const struct image_key *key, const char *path)
+{
+	struct image_file file = { .fd = -1 };
+	int why = image_open(pid, key, path, &file);
+	uint32_t id = HASHMAP_NONE;
+	uint64_t unused;
+
+	if (!why && file.build_id_size) {
+		struct alias a = alias_of_build_id(file.build_id, file.build_id_size);
+
+		id = find_alias(all, &a, path, &unused);
+	}
+	if (id == HASHMAP_NONE) {
+		id = add_image(all, IMAGE_FILE, path);
+		all->entries.v[id]->tries = 1;
+		if (key->build_id_size) {
+			all->entries.v[id]->img.build_id_size = key->build_id_size;
+			memcpy(all->entries.v[id]->img.build_id, key->build_id, key->build_id_size);
+		}
+	}
+	if (why)
+		all->entries.v[id]->img.why = why;
+	else if (all->entries.v[id]->img.fd < 0)
+		set_file(all->entries.v[id], &file);
+	else
+		close(file.fd);
+	add_alias(all, alias_of_key(key), id);
+	if (file.build_id_size)
+		add_alias(all, alias_of_build_id(file.build_id, file.build_id_size), id);
+	return id;
+}
+
+/* The one image of a name that no file stands behind. */
+static uint32_t get_special(struct images *all, const struct image_key *key)
+{
+	enum image_kind kind = IMAGE_SPECIAL;
+	const char *path = key->path;
+	struct alias a = { 0 };
+	uint64_t unused;
+	uint32_t id;
+
+	if (!strcmp(path, "[vdso]")) {
+		/* A 32-bit process has another one, which is not in our own memory. */
+		if (sizeof(void *) == 8 && key->end <= UINT32_MAX + 1ull)
+			path = "[vdso32]";
+		else
+			kind = IMAGE_VDSO;
+	}
+	id = find_alias(all, &a, path, &unused);
+	if (id == HASHMAP_NONE) {
+		id = add_image(all, kind, path);
+		add_alias(all, a, id);
+	}
+	return id;
+}
+
+/* images_get() of a file; @path is key->path without a " (deleted)". */
+static uint32_t get_named(struct images *all, pid_t pid, const struct image_key *key, const char *path)
+{
+	struct alias a = alias_of_key(key);
+	uint64_t unused;
+	uint32_t id = find_alias(all, &a, path, &unused);
+
+	if (id != HASHMAP_NONE) {
+		try_again(all, all->entries.v[id], pid, key);
+		return id;
+	}
+	if (all->entries.n >= IMAGES_MAX || all->aliases.n >= 4 * (size_t)IMAGES_MAX)
+		return IMAGE_NONE;
+	return first_sight(all, pid, key, path);
+}
+
+uint32_t images_get(struct images *all, pid_t pid, const struct image_key *key)
+{
+	size_t len = strlen(key->path), suffix = sizeof(deleted) - 1;
+	struct image_key bounded = *key;
+	uint32_t id;
+	char *path;
+
+	if (!strcmp(key->path, "[vdso]") || is_special(key->path))
+		return get_special(all, key);
+	if (is_anonymous(key->path))
+		return IMAGE_NONE;
+	if (bounded.build_id_size > ELF_BUILD_ID_MAX)
+		bounded.build_id_size = ELF_BUILD_ID_MAX;
+	if (len <= suffix || strcmp(key->path + len - suffix, deleted))
+		return get_named(all, pid, &bounded, key->path);
+	path = xstrdup(key->path);
+	path[len - suffix] = '\0';
+	id = is_anonymous(path) ? IMAGE_NONE : get_named(all, pid, &bounded, path);
+	free(path);
+	return id;
+}

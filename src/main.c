@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+
+static int cmd_version(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	puts("ebprof " EBPROF_VERSION);
+	return STATUS_OK;
+}
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "record", cmd_record },	/* the first is the default */
+	{ "doctor", cmd_doctor },
+	{ "-V", cmd_version },
+	{ "--version", cmd_version },
+};
+
+int command_failed(const struct error *e)
+{
+	fprintf(stderr, "ebprof: %s\n", e->text);
+	return (int)e->status;
+}
+
+int main(int argc, char **argv)
+{
+	/* A reader that goes away is an error of write(2), not our death. */
+	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	return commands[0].run(argc, argv);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "output/calltree.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+
+struct builder {
+	struct profile_view view;
+	const uint32_t *functions;		/* labels; NULL: the index itself */
+	VEC(struct calltree_node) nodes;
+	struct hashmap children;		/* (parent, label) -> node */
+	/* Where a node of the profile went; good only for stacks below the same top node. */
+	struct place { uint32_t top, node; } *places;
+	VEC(uint32_t) path;			/* nodes of the profile still to be placed */
+};
+
+static uint32_t child(struct builder *b, uint32_t parent, uint32_t label)
+{
+	uint32_t next = (uint32_t)b->nodes.n;
+	uint32_t id = hashmap_put(&b->children, (uint64_t)parent << 32 | label, next);
+
+	if (id == next)
+		vec_push(&b->nodes, (struct calltree_node){ .parent = parent, .label = label });
+	return id;
+}
+
+static uint32_t label_of(const struct builder *b, uint32_t location)
+{
+	size_t f = b->view.locations[location].function;
+
+	if (f >= b->view.nfunctions)
+		f = b->view.nfunctions;
+	return b->functions ? b->functions[f] : (uint32_t)f;
+}
+
+/* The tree's node for the profile's @node under @top: back to what is known, then forth. */
+static uint32_t place(struct builder *b, uint32_t top, uint32_t node)
+{
+	uint32_t at;
+
+	for (; node && b->places[node].top != top; node = b->view.nodes[node].parent)
+		vec_push(&b->path, node);
+	at = node ? b->places[node].node : top;
+	while (b->path.n) {
+		node = b->path.v[--b->path.n];
+		at = child(b, at, label_of(b, b->view.nodes[node].location));
+		b->places[node] = (struct place){ .top = top, .node = at };
+	}
+	return at;
+}
+
+/*
+ * Indexes 0..n-1 ordered by their keys, all below @keys; a counting sort, for
+ * there may be millions. Equal keys keep their order.
+ */
+static uint32_t *order_by(const uint32_t *key, size_t n, size_t keys)
+{
+	size_t *start = xcalloc(keys + 1, sizeof(*start));
+	uint32_t *order = xcalloc(n, sizeof(*order));
+
+	for (size_t i = 0; i < n; i++)
+		start[key[i] + 1]++;
+	for (size_t k = 0; k < keys; k++)
+		start[k + 1] += start[k];
+	for (size_t i = 0; i < n; i++)
+		order[start[key[i]]++] = (uint32_t)i;
+	free(start);
+	return order;
+}
+
+/* Every sample to its node; all of one top node in a row, so that places[] serves. */
+static void place_samples(struct builder *b, const uint32_t *threads)
+{
+	const struct profile_view *v = &b->view;
+	uint32_t *tops = xcalloc(v->nsamples, sizeof(*tops)), *order;
+
+	for (size_t i = 0; threads && i < v->nsamples; i++)
+		tops[i] = child(b, 0, threads[v->samples[i].thread]);
+	order = order_by(tops, v->nsamples, b->nodes.n);
+	for (size_t i = 0; i < v->nsamples; i++) {
+		const struct sample *s = &v->samples[order[i]];
+		uint32_t at = place(b, tops[order[i]], s->node);
+
+		b->nodes.v[at].self += s->count;
+	}
+	free(order);
+	free(tops);
+}
+
+/* Fills child, next and total. Children come after their parents, so going backwards sums up. */
+static void link_nodes(struct calltree_node *nodes, size_t n)
+{
+	uint32_t *labels = xcalloc(n, sizeof(*labels)), *order;
+	size_t most = 0;
+
+	for (size_t i = n; --i > 0;) {
+		labels[i] = nodes[i].label;
+		if (labels[i] > most)
+			most = labels[i];
+		nodes[i].total += nodes[i].self;
+		nodes[nodes[i].parent].total += nodes[i].total;
+	}
+	nodes[0].total += nodes[0].self;
+	order = order_by(labels, n, most + 1);
+	/* The root was ordered under label 0, which makes no difference to the others. */
+	for (size_t i = n; i-- > 0;) {
+		struct calltree_node *node = &nodes[order[i]], *parent = &nodes[node->parent];
+
+		if (node == nodes)
+			continue;
+		node->next = parent->child;
+		parent->child = order[i];
+	}
+	free(order);
+	free(labels);
+}
+
+struct calltree *calltree_new(const struct profile *p, const uint32_t *functions, const uint32_t *threads)
+{
+	struct calltree *t = xcalloc(1, sizeof(*t));
+	struct builder b = { .view = profile_view(p), .functions = functions };
+
+	b.places = xcalloc(b.view.nnodes, sizeof(*b.places));
+	for (size_t i = 0; i < b.view.nnodes; i++)
+		b.places[i].top = CALLTREE_NONE;
+	vec_push(&b.nodes, (struct calltree_node){ .label = CALLTREE_NONE });
+	place_samples(&b, threads);
+	link_nodes(b.nodes.v, b.nodes.n);
+	t->nodes = b.nodes.v;
+	t->n = b.nodes.n;
+	hashmap_free(&b.children);
+	vec_free(&b.path);
+	free(b.places);
+	return t;
+}
+
+void calltree_free(struct calltree *t)
+{
+	if (!t)
+		return;
+	free(t->nodes);
+	free(t);
+}
+
+void calltree_walk(const struct calltree *t, const struct calltree_walker *w)
+{
+	const struct calltree_node *n = &t->nodes[t->nodes[0].child];
+
+	while (n != t->nodes) {
+		w->enter(w->ctx, n);
+		if (n->child) {
+			n = &t->nodes[n->child];
+			continue;
+		}
+		while (n != t->nodes && !n->next) {
+			w->leave(w->ctx, n);
+			n = &t->nodes[n->parent];
+		}
+		if (n == t->nodes)
+			break;
+		w->leave(w->ctx, n);
+		n = &t->nodes[n->next];
+	}
+}

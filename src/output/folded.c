@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Folded stacks: `comm;root;...;leaf COUNT`, one line a stack, as flamegraph.pl
+ * and its many relatives read them. Lines are those of a walk over the tree of
+ * names, siblings by name, so that equal profiles give equal files.
+ *
+ * Readers match /^(.*)\s+(\d+(\.\d*)?)$/, and a second number before the last
+ * one makes the line a differential. So a frame must not end in a blank and a
+ * number, and no frame may look empty.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "output/formats.h"
+#include "output/calltree.h"
+#include "output/rollup.h"
+
+struct text { char *v; size_t n, cap; };
+
+static void append(struct text *t, const char *s, size_t n)
+{
+	vec_reserve(t, t->n + n + 1);
+	memcpy(t->v + t->n, s, n + 1);
+	t->n += n;
+}
+
+/* Where a blank and a number end @s, that blank; else NULL. */
+static char *before_number(char *s, size_t n)
+{
+	char *end = s + n;
+	const char *digits = end;
+
+	while (end > s && (end[-1] == '.' || (end[-1] >= '0' && end[-1] <= '9')))
+		end--;
+	return end > s && end[-1] == ' ' && end != digits ? end - 1 : NULL;
+}
+
+/*
+ * A function's name as a frame, in @t. Rewritten is the same in every place,
+ * not only as a leaf: else one function would be two boxes in a flame graph.
+ */
+static const char *frame(struct text *t, const char *name)
+{
+	char *blank;
+
+	t->n = 0;
+	append(t, name, strlen(name));
+	for (char *c = t->v; *c; c++)
+		if (*c == ';')
+			*c = ':';
+	for (char *c = t->v; *c == ' '; c++)
+		*c = '_';
+	for (size_t i = t->n; i > 0 && t->v[i - 1] == ' '; i--)
+		t->v[i - 1] = '_';
+	blank = before_number(t->v, t->n);
+	if (blank)
+		*blank = '_';
+	return t->v;
+}
+
+/* A thread's first frame. */
+static const char *comm_frame(struct text *t, const struct profile *p, const struct thread *thread)
+{
+	struct profile_view v = profile_view(p);
+	const char *comm = rollup_comm(p, thread->comm);
+	char ids[32] = "";
+
+	t->n = 0;
+	append(t, comm, strlen(comm));
+	for (char *c = t->v; *c; c++)
+		*c = *c == ' ' ? '_' : *c == ';' ? ':' : *c;
+	if (v.meta->per_thread)
+		snprintf(ids, sizeof(ids), "-%d/%d", v.processes[thread->process].pid, thread->tid);
+	append(t, ids, strlen(ids));
+	return t->v;
+}
+
+/* All frames' texts in order; a text's index there is its label. */
+struct labels {
+	struct strtab *texts;
+	const char **sorted;
+	uint32_t *functions, *threads;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void labels_sort(struct labels *l, size_t nfunctions, size_t nthreads)
+{
+	size_t n = strtab_count(l->texts);
+	uint32_t *rank = xcalloc(n, sizeof(*rank));
+
+	l->sorted = xcalloc(n, sizeof(*l->sorted));
+	for (size_t i = 0; i < n; i++)
+		l->sorted[i] = strtab_get(l->texts, (uint32_t)i);
+	qsort(l->sorted, n, sizeof(*l->sorted), by_text);
+	for (size_t i = 0; i < n; i++)
+		rank[strtab_add(l->texts, l->sorted[i])] = (uint32_t)i;
+	for (size_t i = 0; i < nfunctions; i++)
+		l->functions[i] = rank[l->functions[i]];
+	for (size_t i = 0; i < nthreads; i++)
+		l->threads[i] = rank[l->threads[i]];
+	free(rank);
+}
+
+static struct labels labels_new(const struct profile *p)
+{
+	struct profile_view v = profile_view(p);
+	size_t nfunctions = v.nfunctions + 1;	/* and one for frames without a function */
+	struct labels l = {
+		.texts = strtab_new(),
+		.functions = xcalloc(nfunctions, sizeof(*l.functions)),
+		.threads = xcalloc(v.nthreads, sizeof(*l.threads)),
+	};
+	struct text t = { 0 };
+
+	for (size_t i = 0; i < nfunctions; i++)
+		l.functions[i] = strtab_add(l.texts, frame(&t, rollup_name(p, i)));
+	for (size_t i = 0; i < v.nthreads; i++)
+		l.threads[i] = strtab_add(l.texts, comm_frame(&t, p, &v.threads[i]));
+	vec_free(&t);
+	labels_sort(&l, nfunctions, v.nthreads);
+	return l;
+}
+
+static void labels_free(struct labels *l)
+{
+	strtab_free(l->texts);
+	free(l->sorted);
+	free(l->functions);
+	free(l->threads);
+}
+
+struct writer {
+	struct outfile *f;
+	const char **texts;
+	struct text line;	/* the frames from the root to here, each with a ';' after it */
+};
+
+static void enter(void *ctx, const struct calltree_node *n)
+{
+	struct writer *w = ctx;
+	char count[32];
+	size_t end;
+	int len;
+
+	append(&w->line, w->texts[n->label], strlen(w->texts[n->label]));
+	end = w->line.n;
+	if (n->self) {
+		len = snprintf(count, sizeof(count), " %" PRIu64 "\n", n->self);
+		append(&w->line, count, (size_t)len);
+		outfile_write(w->f, w->line.v, w->line.n);
+		w->line.n = end;
+	}
+	append(&w->line, ";", 1);
+}
+
+static void leave(void *ctx, const struct calltree_node *n)
+{
+	struct writer *w = ctx;
+
+	w->line.n -= strlen(w->texts[n->label]) + 1;
+}
+
+void folded_write(const struct profile *p, const struct output_options *o, struct outfile *f)
+{
+	struct labels labels = labels_new(p);
+	struct calltree *tree = calltree_new(p, labels.functions, labels.threads);
+	struct writer w = { .f = f, .texts = labels.sorted };
+
+	(void)o;
+	calltree_walk(tree, &(struct calltree_walker){ .enter = enter, .leave = leave, .ctx = &w });
+	vec_free(&w.line);
+	calltree_free(tree);
+	labels_free(&labels);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The writers behind the rows of output.c, each in the file of its name. */
+#ifndef EBPROF_FORMATS_H
+#define EBPROF_FORMATS_H
+
+#include "output/output.h"
+
+void folded_write(const struct profile *p, const struct output_options *o, struct outfile *f);
+void top_write(const struct profile *p, const struct output_options *o, struct outfile *f);
+
+#endif

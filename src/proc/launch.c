@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "proc/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/user.h"
+
+/* What the child tells where it cannot become the command. */
+struct failure {
+	int err;		/* a positive errno */
+	int as_user;		/* 1: in becoming the user; 0: in exec */
+};
+
+/* Signals are blocked here, and no handler of the parent's may run in the child. */
+static void reset_signals(void)
+{
+	struct sigaction deflt = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		sigaction(sig, &deflt, NULL);	/* refused for SIGKILL and SIGSTOP, which have no other */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static __attribute__((noreturn)) void give_up(int to, int err, int as_user)
+{
+	struct failure f = { .err = err, .as_user = as_user };
+	ssize_t n;
+
+	/* Less than PIPE_BUF into an empty pipe: it is all or nothing; where it fails nobody listens. */
+	do
+		n = write(to, &f, sizeof(f));
+	while (n < 0 && errno == EINTR);
+	_exit(STATUS_NO_COMMAND);
+}
+
+static __attribute__((noreturn)) void child(char *const argv[], const struct user *u, int go, int failed)
+{
+	ssize_t n;
+	char byte;
+	int err;
+
+	reset_signals();
+	err = user_become(u);
+	if (err)
+		give_up(failed, -err, 1);
+	do
+		n = read(go, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		_exit(STATUS_NO_COMMAND);
+	execvp(argv[0], argv);
+	give_up(failed, errno, 0);
+}
+
+int launch_prepare(struct launch *l, char *const argv[], struct error *e)
+{
+	/* A pair of sockets rather than a pipe: writing to a child that is gone must not raise SIGPIPE. */
+	int go[2] = { -1, -1 }, failed[2] = { -1, -1 }, err = 0;
+	struct user u = user_invoking();
+	sigset_t all, before;
+	pid_t pid;
+
+	*l = (struct launch){ .go = -1, .failed = -1 };
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) || pipe2(failed, O_CLOEXEC)) {
+		err = error_set(e, STATUS_ERROR, -errno, "cannot start '%s': %s", argv[0], strerror(errno));
+		goto out;
+	}
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		close(failed[0]);
+		child(argv, &u, go[0], failed[1]);
+	}
+	err = pid < 0 ? -errno : 0;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (err) {
+		error_set(e, STATUS_ERROR, err, "cannot start '%s': %s", argv[0], strerror(-err));
+		goto out;
+	}
+	*l = (struct launch){ .pid = pid, .go = go[1], .failed = failed[0] };
+	go[1] = failed[0] = -1;
+out:
+	for (int i = 0; i < 2; i++) {
+		if (go[i] >= 0)
+			close(go[i]);
+		if (failed[i] >= 0)
+			close(failed[i]);
+	}
+	return err;
+}
+
+static void reap(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void close_both(struct launch *l)
+{
+	close(l->go);
+	close(l->failed);
+	l->go = l->failed = -1;
+}
+
+/* What the user reads of a failure; the file's own absence and that of its interpreter give one errno. */
+static int explain(const struct failure *f, const char *name, struct error *e)
+{
+	if (f->as_user)
+		return error_set(e, STATUS_ERROR, -f->err, "cannot run '%s' as the user who called sudo: %s",
+				 name, strerror(f->err));
+	if (f->err == ENOENT && strchr(name, '/') && !access(name, F_OK))
+		return error_set(e, STATUS_NO_EXEC, -f->err, "cannot run '%s': the interpreter that it names "
+				 "(#! line or ELF loader) does not exist", name);
+	return error_set(e, f->err == ENOENT ? STATUS_NO_COMMAND : STATUS_NO_EXEC, -f->err, "cannot run '%s': %s",
+			 name, strerror(f->err));
+}
+
+int launch_go(struct launch *l, const char *name, struct error *e)
+{
+	struct failure f;
+	ssize_t sent, n;
+
+	do
+		sent = send(l->go, "", 1, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	do
+		n = read(l->failed, &f, sizeof(f));
+	while (n < 0 && errno == EINTR);
+	close_both(l);
+	if (n == sizeof(f)) {
+		reap(l->pid);
+		l->pid = 0;
+		return explain(&f, name, e);
+	}
+	if (sent == 1)
+		return 0;
+	reap(l->pid);
+	l->pid = 0;
+	return error_set(e, STATUS_ERROR, -ESRCH, "cannot run '%s': it was killed before it began", name);
+}
+
+void launch_cancel(struct launch *l)
+{
+	if (l->pid <= 0 || l->go < 0)
+		return;
+	/* It may be stopped, and would not see the end of the file. */
+	kill(l->pid, SIGKILL);
+	close_both(l);
+	reap(l->pid);
+	l->pid = 0;
+}
+
+int launch_status(int wait_status)
+{
+	return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A sorted array and a short unsorted tail of the newest: a process that maps
+ * 50,000 files one by one must not move the array 50,000 times.
+ */
+#include "proc/mappings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "elf/image.h"
+
+#define TAIL_MAX	128
+/* Entries of a process; twice what vm.max_map_count allows at one moment. Half go, oldest first, beyond it. */
+#define MAPPINGS_MAX	131072
+/* Older mappings kept of one place, for samples that are not drained yet. */
+#define HISTORY_MAX	8
+/* How far back around an older mapping newer ones are looked for. */
+#define LOOK_BACK	64
+/* The same for a question: one huge mapping around 100,000 small ones must not make each question slow. */
+#define WALK_MAX	4096
+
+struct entry {
+	struct mapping map;
+	uint64_t reach;		/* the greatest end of this and all before it */
+};
+
+struct mappings {
+	VEC(struct entry) v;	/* [0, sorted) by start; then the tail, in the order of arrival */
+	size_t sorted;
+	unsigned int refs;
+};
+
+struct mappings *mappings_ref(struct mappings *m)
+{
+	if (m)
+		m->refs++;
+	return m;
+}
+
+void mappings_unref(struct mappings *m)
+{
+	if (!m || --m->refs)
+		return;
+	vec_free(&m->v);
+	free(m);
+}
+
+size_t mappings_count(const struct mappings *m)
+{
+	return m ? m->v.n : 0;
+}
+
+/* Makes *@m one that may be changed. */
+static struct mappings *own(struct mappings **m)
+{
+	struct mappings *old = *m, *new;
+
+	if (old && old->refs == 1)
+		return old;
+	new = xcalloc(1, sizeof(*new));
+	new->refs = 1;
+	if (old) {
+		vec_reserve(&new->v, old->v.n);
+		memcpy(new->v.v, old->v.v, old->v.n * sizeof(*old->v.v));
+		new->v.n = old->v.n;
+		new->sorted = old->sorted;
+		mappings_unref(old);
+	}
+	*m = new;
+	return new;
+}
+
+/* Equal addresses in both mean the same byte of the same file, or both are anonymous. */
+static int same_content(const struct mapping *a, const struct mapping *b)
+{
+	return a->image == b->image && (a->image == IMAGE_NONE || a->start - a->offset == b->start - b->offset);
+}
+
+static int covers(const struct mapping *outer, const struct mapping *inner)
+{
+	return outer->start <= inner->start && outer->end >= inner->end;
+}
+
+/* Whether @a answers a question about @time better than @b, both overlapping the place. */
+static int answers_better(const struct mapping *a, const struct mapping *b, uint64_t time)
+{
+	if (!b)
+		return 1;
+	if (a->from <= time)
+		return b->from > time || a->from > b->from;
+	return b->from > time && a->from < b->from;
+}
+
+/* The number of sorted entries that start below @address. */
+static size_t starting_below(const struct mappings *m, uint64_t address)
+{
+	size_t low = 0, high = m->sorted;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (m->v.v[mid].map.start < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Of all that overlap [start, end) the latest not after @time, else the earliest. */
+static const struct mapping *overlapping(const struct mappings *m, uint64_t start, uint64_t end, uint64_t time)
+{
+	const struct mapping *best = NULL;
+	size_t i, below;
+
+	/* Backwards, so that of two with one time the later arrival counts. */
+	for (i = m->v.n; i-- > m->sorted; ) {
+		const struct mapping *e = &m->v.v[i].map;
+
+		if (e->start < end && e->end > start && answers_better(e, best, time))
+			best = e;
+	}
+	below = starting_below(m, end);
+	for (i = below; i-- > 0 && m->v.v[i].reach > start && below - i < WALK_MAX; ) {
+		const struct mapping *e = &m->v.v[i].map;
+
+		if (e->end > start && answers_better(e, best, time))
+			best = e;
+	}
+	return best;
+}
+
+const struct mapping *mappings_find(const struct mappings *m, uint64_t address, uint64_t time)
+{
+	return m && address != UINT64_MAX ? overlapping(m, address, address + 1, time) : NULL;
+}
+
+/* By start; what covers another comes before it, the newer of equal ranges too. */
+static int by_place(const void *a, const void *b)
+{
+	const struct mapping *x = &((const struct entry *)a)->map, *y = &((const struct entry *)b)->map;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	return x->from > y->from ? -1 : x->from < y->from;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct mapping *x = &((const struct entry *)a)->map, *y = &((const struct entry *)b)->map;
+
+	return x->from > y->from ? -1 : x->from < y->from;
+}
+
+static void merge_tail(struct mappings *m)
+{
+	size_t i = 0, j = m->sorted, n = 0;
+	struct entry *all;
+
+	qsort(m->v.v + m->sorted, m->v.n - m->sorted, sizeof(*m->v.v), by_place);
+	all = xreallocarray(NULL, m->v.n, sizeof(*all));
+	while (n < m->v.n)
+		if (j == m->v.n || (i < m->sorted && by_place(&m->v.v[i], &m->v.v[j]) <= 0))
+			all[n++] = m->v.v[i++];
+		else
+			all[n++] = m->v.v[j++];
+	free(m->v.v);
+	m->v.v = all;
+	m->v.cap = n;
+}
+
+/*
+ * Whether the mapping @i says nothing any more: too many newer ones cover it,
+ * or the next newer one says the same (mappings_find() also looks back in time).
+ */
+static int is_spent(const struct entry *v, size_t i)
+{
+	const struct mapping *me = &v[i].map, *next = NULL;
+	int newer = 0;
+
+	for (size_t back = 1; back <= i && back <= LOOK_BACK && v[i - back].reach >= me->end; back++) {
+		const struct mapping *e = &v[i - back].map;
+
+		if (e->from < me->from || !covers(e, me))
+			continue;
+		newer++;
+		if (!next || e->from < next->from)
+			next = e;
+	}
+	return newer > HISTORY_MAX || (next && same_content(next, me));
+}
+
+static void set_reach(struct entry *v, size_t i)
+{
+	v[i].reach = i && v[i - 1].reach > v[i].map.end ? v[i - 1].reach : v[i].map.end;
+}
+
+/* Sorts the tail in, and drops what is spent. */
+static void settle(struct mappings *m)
+{
+	size_t kept = 0;
+
+	merge_tail(m);
+	if (m->v.n > MAPPINGS_MAX) {
+		qsort(m->v.v, m->v.n, sizeof(*m->v.v), newest_first);
+		m->v.n = MAPPINGS_MAX / 2;
+		qsort(m->v.v, m->v.n, sizeof(*m->v.v), by_place);
+	}
+	for (size_t i = 0; i < m->v.n; i++) {
+		m->v.v[kept] = m->v.v[i];
+		set_reach(m->v.v, kept);
+		kept += !is_spent(m->v.v, kept);
+	}
+	m->v.n = m->sorted = kept;
+}
+
+static void push(struct mappings *m, const struct mapping *new)
+{
+	vec_push(&m->v, (struct entry){ .map = *new });
+}
+
+/* Whether the newest that is known there says what @new says. */
+static int is_known(const struct mappings *m, const struct mapping *new)
+{
+	const struct mapping *newest = m ? overlapping(m, new->start, new->end, UINT64_MAX) : NULL;
+
+	return newest && same_content(newest, new) && covers(newest, new);
+}
+
+void mappings_add(struct mappings **m, const struct mapping *new)
+{
+	if (new->end <= new->start || is_known(*m, new))
+		return;
+	push(own(m), new);
+	if ((*m)->v.n - (*m)->sorted > TAIL_MAX)
+		settle(*m);
+}
+
+void mappings_add_snapshot(struct mappings **m, struct mapping *list, size_t n, uint64_t now)
+{
+	const struct mappings *old = *m;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (is_known(old, &list[i]))
+			continue;
+		list[i].from = old && overlapping(old, list[i].start, list[i].end, UINT64_MAX) ? now : 0;
+		list[kept++] = list[i];
+	}
+	if (!kept)
+		return;
+	own(m);
+	for (size_t i = 0; i < kept; i++)
+		push(*m, &list[i]);
+	settle(*m);
+}
+
+void mappings_add_inherited(struct mappings **m, const struct mappings *parent, uint64_t time)
+{
+	struct mappings *mine;
+
+	if (!parent || parent == *m)
+		return;
+	mine = own(m);
+	for (size_t i = 0; i < parent->v.n; i++)
+		if (parent->v.v[i].map.from <= time)
+			push(mine, &parent->v.v[i].map);
+	settle(mine);
+}

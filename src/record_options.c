@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "record_options.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "bpf/ebprof.h"
+#include "output/output.h"
+
+#define FREQUENCY_DEFAULT 99	/* not 100: a timer that runs in step with others sees only them */
+
+#define AT(field) offsetof(struct record_options, field)
+
+static const struct cli_option rows[] = {
+	{ 'p', 0, "pid", "PID[,PID...]", cli_pids, AT(pids), "these processes, and what they fork" },
+	{ 't', 0, "tid", "TID[,TID...]", cli_pids, AT(tids), "these threads" },
+	{ 'a', 0, "all", NULL, cli_flag, AT(all), "the whole system (default without a target)" },
+	{ 'G', 0, "cgroup", "CGROUP", cli_string, AT(cgroup), "a cgroup's path, or a container's id or its beginning" },
+	{ 'n', 0, "comm", "COMM", cli_string, AT(comm), "processes of this name" },
+	{ 'C', 0, "cpus", "CPUS", cli_cpus, AT(cpus), "these CPUs only: 0-3,7" },
+	{ 0, 0, "no-inherit", NULL, cli_flag, AT(no_inherit), "leave out what the targets fork" },
+	{ 0, 0, "include-self", NULL, cli_flag, AT(include_self), "sample ebprof itself, too" },
+	{ 0, 0, "include-idle", NULL, cli_flag, AT(include_idle), "sample idle CPUs, too" },
+	{ 'd', 0, "duration", "TIME", cli_duration, AT(duration), "10, 10s, 500ms, 2m; else until Ctrl-C or the target ends" },
+	{ 0, 0, "delay", "MS", cli_millis, AT(delay), "wait before the first sample" },
+	{ 'F', 'r', "frequency", "HZ", cli_count, AT(frequency), "samples a second and CPU (default 99)" },
+	{ 'c', 0, "count", "PERIOD", cli_count, AT(period), "one sample every PERIOD events, instead of -F" },
+	{ 'e', 0, "event", "EVENT", cli_string, AT(event), "an event by its perf name (default cycles, else cpu-clock)" },
+	{ 'U', 0, "user", NULL, cli_flag, AT(user_only), "user stacks only" },
+	{ 'K', 0, "kernel", NULL, cli_flag, AT(kernel_only), "kernel stacks only" },
+	{ 0, 0, "per-thread", NULL, cli_flag, AT(per_thread), "tell threads apart" },
+	{ 0, 0, "max-frames", "N", cli_count, AT(max_frames), "cut stacks at N frames (default and most: 512, or what the kernel gives)" },
+	{ 0, 0, "buffer", "KIB", cli_kib, AT(buffer), "ring buffer for new stacks (default: by CPUs and rate)" },
+	{ 'o', 0, "output", "FILE", cli_strings, AT(files), "write here; may be repeated; - is standard output" },
+	{ 'f', 0, "format", "FORMAT", cli_string, AT(format), "folded or top (default: by the file's name)" },
+	{ 0, 0, "strict", NULL, cli_flag, AT(strict), "exit with 6 where a sample was lost" },
+	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no progress and no summary" },
+	{ 'v', 0, "verbose", NULL, cli_flag, AT(verbose), "more about the recording itself" },
+	{ 'h', 0, "help", NULL, cli_flag, AT(help), "this text" },
+	{ 'V', 0, "version", NULL, cli_flag, AT(version), "the version" },
+	{ 'g', 0, NULL, NULL, cli_ignore, 0, NULL },	/* perf's "with stacks": always */
+	{ 0 },
+};
+
+/* Targets that exclude each other; -C goes with all of them. */
+static int count_targets(const struct record_options *o)
+{
+	return (o->pids.n > 0) + (o->tids.n > 0) + (o->all != 0) + (o->cgroup != NULL) + (o->comm != NULL) +
+	       (o->command != NULL);
+}
+
+static int check_rate(struct record_options *o, struct error *e)
+{
+	static const char sysctl[] = "/proc/sys/kernel/perf_event_max_sample_rate";
+	long most;
+
+	if (o->frequency && o->period)
+		return error_set(e, STATUS_USAGE, -EINVAL, "-F and -c exclude each other: a rate, or a number of events");
+	if (!o->frequency && !o->period)
+		o->frequency = FREQUENCY_DEFAULT;
+	if (o->frequency && !file_read_long(sysctl, &most) && most > 0 && o->frequency > (uint64_t)most)
+		return error_set(e, STATUS_USAGE, -EINVAL, "-F %llu is above this kernel's limit of %ld Hz; "
+				 "lower it, or raise the limit: sudo sysctl kernel.perf_event_max_sample_rate=%llu",
+				 (unsigned long long)o->frequency, most, (unsigned long long)o->frequency);
+	return 0;
+}
+
+static int check(struct record_options *o, struct error *e)
+{
+	int err;
+
+	if (count_targets(o) > 1)
+		return error_set(e, STATUS_USAGE, -EINVAL, "choose one target: -p, -t, -a, -G, -n or -- COMMAND");
+	if (o->user_only && o->kernel_only)
+		return error_set(e, STATUS_USAGE, -EINVAL, "-U and -K exclude each other; without both, user and kernel stacks are taken");
+	if (o->comm && strlen(o->comm) >= EBP_COMM_LEN)
+		return error_set(e, STATUS_USAGE, -EINVAL, "-n '%s': the kernel keeps %d characters of a name: try -n '%.*s'",
+				 o->comm, EBP_COMM_LEN - 1, EBP_COMM_LEN - 1, o->comm);
+	if (o->max_frames > EBP_FRAMES_MAX)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--max-frames %llu: at most %d",
+				 (unsigned long long)o->max_frames, EBP_FRAMES_MAX);
+	if (o->format && !output_by_name(o->format))
+		return error_set(e, STATUS_USAGE, -EINVAL, "unknown format '%s'; see ebprof --help", o->format);
+	err = check_rate(o, e);
+	if (err)
+		return err;
+	if (!o->max_frames)
+		o->max_frames = EBP_FRAMES_MAX;
+	return 0;
+}
+
+int record_options_parse(struct record_options *o, int argc, char **argv, struct error *e)
+{
+	int rest, err = cli_parse(rows, o, argc, argv, &rest, e);
+
+	if (err || o->help || o->version)
+		return err;
+	if (rest < argc)
+		o->command = argv + rest;
+	else if (argc > 1 && !strcmp(argv[argc - 1], "--"))
+		return error_set(e, STATUS_USAGE, -EINVAL, "no command behind --");
+	return check(o, e);
+}
+
+void record_options_free(struct record_options *o)
+{
+	vec_free(&o->pids);
+	vec_free(&o->tids);
+	vec_free(&o->cpus);
+	vec_free(&o->files);
+}
+
+void record_options_help(FILE *to)
+{
+	fputs("Usage: ebprof [record] [TARGET] [OPTION]... [-- COMMAND ARG...]\n"
+	      "       ebprof doctor\n"
+	      "Samples what runs, and shows which code it is. Needs root or capabilities: ebprof doctor.\n"
+	      "  sudo ebprof -p PID -d 10                          a table on the terminal\n"
+	      "  sudo ebprof -a -d 10 | flamegraph.pl > out.svg    folded stacks in a pipe\n"
+	      "  sudo ebprof -o out.folded -- COMMAND              from its first instruction\n\n", to);
+	cli_help(rows, to);
+	fputs("\nFormats:\n", to);
+	for (const struct output_format *f = output_formats; f->name; f++)
+		fprintf(to, "  %-9s %-9s %s\n", f->name, f->suffix, f->help);
+	fputs("Exit status: 0 done, 1 error, 2 usage, 3 not permitted, 4 no such target, 5 no samples,\n"
+	      "6 lost samples with --strict; with -- COMMAND the command's own. See ebprof(1).\n", to);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the user asked `ebprof record` for: the option table and its checks.
+ */
+#ifndef EBPROF_RECORD_OPTIONS_H
+#define EBPROF_RECORD_OPTIONS_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli.h"
+
+struct record_options {
+	/* targets */
+	int_vec pids, tids, cpus;
+	int all;
+	const char *cgroup, *comm;
+	char **command;			/* argv behind "--", NULL: none */
+	int no_inherit, include_self, include_idle;
+	/* what and how often */
+	const char *event;		/* NULL: cycles, else cpu-clock */
+	uint64_t frequency, period;	/* Hz; events a sample; exactly one is not 0 */
+	uint64_t duration, delay;	/* ns; 0: until told to stop; none */
+	int user_only, kernel_only, per_thread;
+	uint64_t max_frames;
+	uint64_t buffer;		/* bytes; 0: chosen */
+	/* results */
+	string_vec files;
+	const char *format;
+	int strict, quiet, verbose;
+	int help, version;
+};
+
+/* Parses and checks; argv stays borrowed. 0 or -EINVAL with @e filled. */
+int record_options_parse(struct record_options *o, int argc, char **argv, struct error *e);
+void record_options_free(struct record_options *o);
+void record_options_help(FILE *to);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include "session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "assembler.h"
+#include "base/clock.h"
+#include "base/xalloc.h"
+#include "collect/sideband.h"
+#include "proc/procs.h"
+#include "symbols/symbolizer.h"
+
+#define MS		1000000ull
+#define TICK		(250 * MS)	/* progress, CPUs that came and went, targets that ended */
+#define DRAIN		(1000 * MS)	/* counts are fetched this often, or when half of their map is used */
+#define FORGET_AFTER	(3000 * MS)	/* a process that ended so long ago has no samples under way */
+#define BREATH		(1 * MS)	/* between two reads: a fork storm wakes us a thousand times a second at most */
+
+struct session {
+	const struct session_options *o;
+	struct collector *collector;
+	struct sideband *sideband;
+	struct images *images;
+	struct procs *procs;
+	struct profile *profile;
+	struct assembler *assembler;
+	struct symbolizer *symbolizer;
+	uint64_t started, stopped, drained;
+	uint64_t side_band_lost;
+};
+
+struct session *session_new(const struct session_options *o, struct error *e)
+{
+	struct session *s = xcalloc(1, sizeof(*s));
+
+	s->o = o;
+	s->images = images_new();
+	s->procs = procs_new(s->images);
+	s->profile = profile_new();
+	s->symbolizer = symbolizer_new();
+	s->assembler = assembler_new(s->profile, s->images, s->procs);
+	s->collector = collector_new(&o->collect, e);
+	s->sideband = s->collector ? sideband_new(e) : NULL;
+	if (!s->sideband) {
+		session_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	collector_free(s->collector);
+	sideband_free(s->sideband);
+	assembler_free(s->assembler);
+	symbolizer_free(s->symbolizer);
+	procs_free(s->procs);
+	images_free(s->images);
+	profile_free(s->profile);
+	free(s);
+}
+
+struct profile *session_profile(struct session *s)
+{
+	return s->profile;
+}
+
+static void on_process_event(void *ctx, const struct sideband_event *ev)
+{
+	struct session *s = ctx;
+	struct image_key key = {
+		.path = ev->text, .dev_major = ev->dev_major, .dev_minor = ev->dev_minor, .inode = ev->inode,
+		.build_id = ev->build_id, .build_id_size = ev->build_id_size, .start = ev->start, .end = ev->end,
+	};
+
+	switch (ev->type) {
+	case SIDEBAND_FORK:
+		procs_fork(s->procs, ev->time, ev->pid, ev->parent);
+		break;
+	case SIDEBAND_EXEC:
+		procs_exec(s->procs, ev->time, ev->pid, ev->text);
+		break;
+	case SIDEBAND_COMM:
+		procs_comm(s->procs, ev->time, ev->pid, ev->text);
+		break;
+	case SIDEBAND_MMAP:
+		procs_mmap(s->procs, ev->time, ev->pid, &key, ev->offset);
+		break;
+	case SIDEBAND_EXIT:
+		procs_exit(s->procs, ev->time, ev->pid);
+		break;
+	}
+}
+
+static void on_count(void *ctx, const struct ebp_key *key, uint64_t count)
+{
+	struct session *s = ctx;
+
+	assembler_count(s->assembler, key, count, clock_ns());
+}
+
+/*
+ * Moves what waits in the buffers on. The records are taken first and the side
+ * band after them: so the history of processes reaches beyond every record
+ * when that is looked at.
+ */
+static void pump(struct session *s)
+{
+	const struct ebp_head *head;
+	uint64_t lost;
+	size_t at = 0;
+
+	collector_read(s->collector);
+	lost = sideband_read(s->sideband, on_process_event, s);
+	if (lost) {
+		s->side_band_lost += lost;
+		procs_events_lost(s->procs);
+	}
+	while ((head = collector_next(s->collector, &at))) {
+		const struct ebp_sighting *sighting = (const void *)head;
+
+		if (head->type == EBP_STACK)
+			assembler_stack(s->assembler, (const void *)head);
+		else if (head->type == EBP_PROCESS)
+			assembler_process(s->assembler, &sighting->process, sighting->time);
+		else if (head->type == EBP_SAMPLE)
+			on_count(s, &((const struct ebp_sample *)head)->key, 1);
+	}
+}
+
+/* Fetches the counts, after the frames that they refer to. */
+static void drain(struct session *s)
+{
+	int err = collector_swap(s->collector);
+
+	pump(s);
+	if (!err)
+		collector_counts(s->collector, on_count, s);
+	s->drained = clock_ns();
+}
+
+static void report(struct session *s, uint64_t now)
+{
+	struct session_progress p = { .elapsed = now - s->started, .duration = s->o->duration };
+	struct ebp_counters c;
+
+	collector_counters(s->collector, &c);
+	p.taken = c.taken;
+	for (int i = 0; i < EBP_LOSSES; i++)
+		p.lost += c.lost[i];
+	s->o->progress(s->o->ctx, &p);
+}
+
+/* Waits up to @ns for a signal. 1 where one came. */
+static int wait_for_signal(struct session *s, uint64_t ns)
+{
+	struct pollfd p = { .fd = s->o->signals, .events = POLLIN };
+	struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	return ppoll(&p, 1, &t, NULL) > 0;
+}
+
+/* Sleeps until a buffer is ready or @until is there. 1 where a signal ends the recording. */
+static int sleep_until(struct session *s, uint64_t until)
+{
+	struct pollfd p[] = {
+		{ .fd = s->o->signals, .events = POLLIN },
+		{ .fd = collector_fd(s->collector), .events = POLLIN },
+		{ .fd = sideband_fd(s->sideband), .events = POLLIN },
+	};
+	uint64_t now = clock_ns(), left = until > now ? until - now : 0;
+	struct timespec t = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
+
+	ppoll(p, 3, &t, NULL);
+	return p[0].revents != 0;
+}
+
+static void tick(struct session *s, uint64_t now, int count)
+{
+	if (count % 4 == 0) {
+		collector_refresh_cpus(s->collector);
+		sideband_refresh_cpus(s->sideband);
+	}
+	if (s->o->progress)
+		report(s, now);
+	procs_forget(s->procs, now - FORGET_AFTER);
+}
+
+static void sample(struct session *s)
+{
+	uint64_t next_tick = s->started + TICK, now = s->started;
+	uint64_t end = s->o->duration ? s->started + s->o->duration : UINT64_MAX;
+	int ticks = 0, stop = 0;
+
+	s->drained = now;
+	while (!stop && now < end) {
+		stop = sleep_until(s, next_tick < end ? next_tick : end);
+		now = clock_ns();
+		if (collector_drain_wanted(s->collector) || now - s->drained >= DRAIN)
+			drain(s);
+		else
+			pump(s);
+		if (now >= next_tick) {
+			tick(s, now, ++ticks);
+			next_tick = now + TICK;
+		}
+		if (!stop && now < end && s->o->ended && s->o->ended(s->o->ctx))
+			stop = 1;
+		else if (!stop && now + BREATH < end)
+			stop = wait_for_signal(s, BREATH);
+	}
+}
+
+static void fill_account(struct session *s)
+{
+	static const char *const results[EBP_RESULTS] = { [EBP_DEPTH] = "depth", [EBP_UNREADABLE] = "unreadable" };
+	static const char *const losses[EBP_LOSSES] = {
+		[EBP_LOST_RING] = "ring buffer full", [EBP_LOST_MAP] = "count map full",
+	};
+	struct profile_account *a = profile_account(s->profile);
+	struct profile_meta *m = profile_meta(s->profile);
+	struct ebp_counters c;
+
+	collector_counters(s->collector, &c);
+	a->taken = c.taken;
+	for (int i = 0; i < EBP_RESULTS; i++) {
+		uint64_t n = assembler_results(s->assembler)[i];
+
+		a->kept += n;
+		if (results[i])
+			a->truncated[a->ntruncated++] = (struct profile_reason){ results[i], n };
+	}
+	for (int i = 0; i < EBP_LOSSES; i++)
+		a->lost[a->nlost++] = (struct profile_reason){ losses[i], c.lost[i] };
+	/* Counted by the kernel, but the map could not be read: 0 unless a system call failed. */
+	a->lost[a->nlost++] = (struct profile_reason){ "not fetched", c.kept - a->kept };
+	snprintf(m->event, sizeof(m->event), "%s", s->o->collect.event->name);
+	m->frequency = s->o->collect.frequency;
+	m->period = s->o->collect.period;
+	m->duration = s->stopped - s->started;
+	m->per_thread = s->o->collect.per_thread;
+}
+
+/* Runs the caller's hook: before the delay, if there is one, else as soon as we sample. */
+static int start(struct session *s, struct error *e)
+{
+	int (*hook)(void *, struct error *) = s->o->started;
+	int err = 0;
+
+	if (s->o->delay) {
+		err = hook ? hook(s->o->ctx, e) : 0;
+		hook = NULL;
+		if (!err && wait_for_signal(s, s->o->delay))
+			return 1;
+	}
+	if (!err)
+		err = collector_start(s->collector, e);
+	s->started = clock_ns();
+	return !err && hook ? hook(s->o->ctx, e) : err;
+}
+
+int session_run(struct session *s, struct session_result *r, struct error *e)
+{
+	int err = start(s, e);
+
+	if (err < 0)
+		return err;
+	s->stopped = s->started = s->started ? s->started : clock_ns();
+	if (!err) {
+		sample(s);
+		r->cpus = collector_cpus(s->collector);
+		s->stopped = clock_ns();
+		collector_stop(s->collector);
+		drain(s);
+	}
+	assembler_finish(s->assembler);
+	assembler_name(s->assembler, s->symbolizer);
+	fill_account(s);
+	r->duration = s->stopped - s->started;
+	r->first_sample = collector_first_sample(s->collector);
+	r->side_band_lost = s->side_band_lost;
+	r->kernel_hidden = symbolizer_kernel_hidden(s->symbolizer);
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording, from the first event to a profile whose locations have names.
+ *
+ * Joins collector, side band, processes, assembler and symbolizer; owns them
+ * all. One thread: it sleeps until a buffer wants reading or time is up.
+ */
+#ifndef EBPROF_SESSION_H
+#define EBPROF_SESSION_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "collect/collector.h"
+#include "profile/profile.h"
+
+struct session;
+
+/* How far it has come; for the progress line. */
+struct session_progress {
+	uint64_t elapsed, duration;	/* ns; 0: no end set */
+	uint64_t taken, lost;		/* samples */
+};
+
+struct session_options {
+	struct collector_options collect;
+	uint64_t duration, delay;	/* ns; 0: none */
+	int signals;			/* a signalfd: whatever it says ends the recording */
+	int (*ended)(void *ctx);	/* asked now and then: 1 ends the recording */
+	void (*progress)(void *ctx, const struct session_progress *p);	/* 4 times a second; may be NULL */
+	int (*started)(void *ctx, struct error *e);	/* called once: when sampling runs, or before the delay; may be NULL */
+	void *ctx;
+};
+
+struct session_result {
+	uint64_t duration;		/* ns of sampling */
+	uint64_t first_sample;		/* CLOCK_MONOTONIC ns; 0: none */
+	uint64_t side_band_lost;	/* process events that the kernel dropped */
+	size_t cpus;
+	int kernel_hidden;		/* kernel.kptr_restrict hides the names */
+};
+
+/* Loads everything; nothing is sampled yet. NULL with @e filled. @o is borrowed. */
+struct session *session_new(const struct session_options *o, struct error *e);
+/*
+ * Samples until an end comes, then fills the profile. 0, or a negative errno
+ * with @e filled where sampling could not start; once it runs, what was
+ * sampled is always kept.
+ */
+int session_run(struct session *s, struct session_result *r, struct error *e);
+/* Valid until session_free(). */
+struct profile *session_profile(struct session *s);
+void session_free(struct session *s);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `record` says on stderr besides errors: one progress line while it
+ * runs, and the account at the end.
+ */
+#ifndef EBPROF_SUMMARY_H
+#define EBPROF_SUMMARY_H
+
+#include "record_options.h"
+#include "session.h"
+
+/* Redraws the progress line; only for a terminal. */
+void progress_show(const struct session_progress *p);
+void progress_clear(void);
+
+/* @origin: CLOCK_MONOTONIC ns at which the program began. */
+void summary_show(struct profile *p, const struct session_result *r, const struct record_options *o, uint64_t origin);
+/* Samples lost, for whatever reason. */
+uint64_t summary_lost(const struct profile_account *a);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols/kallsyms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/strtab.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+#define CHUNK		(256u << 10)	/* read at once; also the longest line */
+#define MAX_SYMBOLS	(4u << 20)	/* a kernel with all its modules has 200 thousand */
+#define MAX_NAME	512		/* KSYM_NAME_LEN of the kernel, with the terminator */
+#define MAX_FUNCTION	(1u << 20)	/* bytes; kallsyms has no sizes, and no kernel function comes near */
+#define KERNEL_HALF	(1ull << 63)	/* kernel addresses have the highest bit set */
+
+struct entry {
+	uint64_t start;
+	uint32_t name;		/* offset in names */
+	uint16_t module;
+	uint16_t rank;		/* among those at one address: more is better */
+};
+
+struct kallsyms {
+	VEC(struct entry) entries;	/* by start, one for each address */
+	VEC(char) names;
+	struct strtab *modules;
+	/* While reading. */
+	uint32_t last_module;		/* lines of a module stand together */
+	int hidden;			/* functions at address 0 were seen */
+};
+
+/* T global, W weak, t local; i an indirect function. The rest is data. 0: not code. */
+static uint16_t rank_of(char type)
+{
+	switch (type) {
+	case 'T':
+		return 3;
+	case 'W':
+	case 'w':
+		return 2;
+	case 't':
+	case 'i':
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static const char *parse_hex(const char *p, const char *end, uint64_t *out)
+{
+	const char *first = p;
+
+	*out = 0;
+	for (; p < end && p - first <= 16; p++) {
+		unsigned int digit = (unsigned int)*p - '0', letter = (unsigned int)*p - 'a';
+
+		if (digit < 10)
+			*out = *out << 4 | digit;
+		else if (letter < 6)
+			*out = *out << 4 | (letter + 10);
+		else
+			break;
+	}
+	return p > first && p - first <= 16 ? p : NULL;
+}
+
+/* "[name]" at @p, or nothing for what is built in. Ids beyond 16 bits share the last one's name. */
+static uint16_t parse_module(struct kallsyms *k, const char *p, const char *end)
+{
+	const char *last = strtab_get(k->modules, k->last_module);
+	char name[MAX_NAME], clean[MAX_NAME];
+	size_t n;
+
+	while (p < end && (*p == ' ' || *p == '\t'))
+		p++;
+	n = strnlen(p, (size_t)(end - p));
+	if (n < 3 || n >= sizeof(name) || p[0] != '[' || p[n - 1] != ']')
+		return 0;
+	if (!strncmp(last, p, n) && !last[n])
+		return (uint16_t)k->last_module;
+	if (strtab_count(k->modules) > UINT16_MAX)
+		return UINT16_MAX;
+	memcpy(name, p, n);
+	name[n] = '\0';
+	text_clean(clean, sizeof(clean), name);
+	k->last_module = strtab_add(k->modules, clean);
+	return (uint16_t)k->last_module;
+}
+
+/* One line, without its newline. What is not of the form is skipped. */
+static void parse_line(struct kallsyms *k, const char *p, const char *end)
+{
+	const char *name, *stop;
+	uint64_t start;
+	uint16_t rank;
+	size_t n;
+
+	p = parse_hex(p, end, &start);
+	if (!p || end - p < 4 || p[0] != ' ' || p[2] != ' ')
+		return;
+	rank = rank_of(p[1]);
+	if (!rank)
+		return;
+	k->hidden |= !start;
+	name = stop = p + 3;
+	while (stop < end && *stop != '\t' && *stop != ' ' && *stop)
+		stop++;
+	n = (size_t)(stop - name);
+	if (!n || n >= MAX_NAME || start < KERNEL_HALF || k->entries.n >= MAX_SYMBOLS)
+		return;
+	vec_push(&k->entries, (struct entry){ start, (uint32_t)k->names.n, parse_module(k, stop, end), rank });
+	vec_reserve(&k->names, k->names.n + n + 1);
+	memcpy(k->names.v + k->names.n, name, n);
+	k->names.v[k->names.n + n] = '\0';
+	k->names.n += n + 1;
+}
+
+/* All whole lines of @buf; returns the bytes used up. */
+static size_t parse_chunk(struct kallsyms *k, const char *buf, size_t n)
+{
+	const char *p = buf, *newline;
+
+	while ((newline = memchr(p, '\n', (size_t)(buf + n - p)))) {
+		parse_line(k, p, newline);
+		p = newline + 1;
+	}
+	return (size_t)(p - buf);
+}
+
+static int read_all(struct kallsyms *k, int fd)
+{
+	char *buf = xmalloc(CHUNK);
+	size_t have = 0;
+	int err = 0;
+
+	for (;;) {
+		ssize_t n = read(fd, buf + have, CHUNK - have);
+		size_t used;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			err = n < 0 ? -errno : 0;
+			break;
+		}
+		have += (size_t)n;
+		used = parse_chunk(k, buf, have);
+		if (!used && have == CHUNK)
+			used = have;	/* no newline in all this: not a line of ours */
+		memmove(buf, buf + used, have - used);
+		have -= used;
+	}
+	if (!err && have)
+		parse_line(k, buf, buf + have);
+	free(buf);
+	return err;
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct entry *a = pa, *b = pb;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* The built-in part comes sorted, and sorting it again would take as long as all the rest. */
+static int is_sorted(const struct kallsyms *k)
+{
+	for (size_t i = 1; i < k->entries.n; i++)
+		if (k->entries.v[i].start < k->entries.v[i - 1].start)
+			return 0;
+	return 1;
+}
+
+static size_t underscores(const struct kallsyms *k, const struct entry *e)
+{
+	return strspn(k->names.v + e->name, "_");
+}
+
+/* Of two names for one address: global, weak, local; then the one with fewer underscores before it. */
+static int is_better(const struct kallsyms *k, const struct entry *a, const struct entry *b)
+{
+	return a->rank != b->rank ? a->rank > b->rank : underscores(k, a) < underscores(k, b);
+}
+
+/* Sorts, and keeps the best name of each address. */
+static void settle(struct kallsyms *k)
+{
+	size_t kept = 0;
+
+	if (!is_sorted(k))
+		qsort(k->entries.v, k->entries.n, sizeof(*k->entries.v), compare);
+	for (size_t i = 0; i < k->entries.n; i++) {
+		struct entry *e = &k->entries.v[i], *last = &k->entries.v[kept ? kept - 1 : 0];
+
+		if (!kept || last->start != e->start)
+			k->entries.v[kept++] = *e;
+		else if (is_better(k, e, last))
+			*last = *e;
+	}
+	k->entries.n = kept;
+	k->entries.v = xreallocarray(k->entries.v, kept, sizeof(*k->entries.v));
+	k->entries.cap = kept;
+	k->names.v = xreallocarray(k->names.v, k->names.n, 1);
+	k->names.cap = k->names.n;
+}
+
+struct kallsyms *kallsyms_new(const char *path)
+{
+	struct kallsyms *k;
+	int fd, err;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	k = xcalloc(1, sizeof(*k));
+	k->modules = strtab_new();
+	err = read_all(k, fd);
+	close(fd);
+	if (!err && !k->entries.n)
+		err = k->hidden ? -EPERM : -ENODATA;
+	if (err) {
+		kallsyms_free(k);
+		errno = -err;
+		return NULL;
+	}
+	settle(k);
+	return k;
+}
+
+void kallsyms_free(struct kallsyms *k)
+{
+	if (!k)
+		return;
+	vec_free(&k->entries);
+	vec_free(&k->names);
+	strtab_free(k->modules);
+	free(k);
+}
+
+int kallsyms_find(const struct kallsyms *k, uint64_t address, struct kallsyms_symbol *out)
+{
+	size_t low = 0, high = k->entries.n;
+	const struct entry *e;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (k->entries.v[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return -ENOENT;
+	e = &k->entries.v[low - 1];
+	if (address - e->start >= MAX_FUNCTION)
+		return -ENOENT;
+	out->name = k->names.v + e->name;
+	out->module = e->module ? strtab_get(k->modules, e->module) : "[kernel]";
+	out->start = e->start;
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's functions, from /proc/kallsyms (kernel/kallsyms.c, s_show): one
+ * "address type name [module]" a line; BPF programs and ftrace's trampolines are
+ * listed as modules. Function names are as the kernel prints them, mangled if they
+ * are; module names are cleaned (base/text.h).
+ */
+#ifndef EBPROF_KALLSYMS_H
+#define EBPROF_KALLSYMS_H
+
+#include <stdint.h>
+
+struct kallsyms;
+
+struct kallsyms_symbol {
+	const char *name;	/* both live as long as the table */
+	const char *module;	/* "[kernel]", "[ext4]", "[bpf]" */
+	uint64_t start;
+};
+
+/*
+ * Reads the file at @path. NULL with errno: EPERM the addresses are hidden
+ * (kernel.kptr_restrict), ENODATA no functions, or why it could not be read.
+ */
+struct kallsyms *kallsyms_new(const char *path);
+void kallsyms_free(struct kallsyms *k);
+
+/* The function at @address: 0, or -ENOENT. */
+int kallsyms_find(const struct kallsyms *k, uint64_t address, struct kallsyms_symbol *out);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the symbolizer asks of anything that can name addresses: a symbol table,
+ * DWARF, a perf map, a jitdump, Go's pclntab.
+ *
+ * A source has its own constructor, from what it needs (an ELF file, a process's
+ * map file), and is used through these operations alone. An address is what the
+ * source was made from speaks of: a virtual address of the ELF file for the
+ * sources of an image, an address in the process for those of a process.
+ *
+ * Finding and naming are two steps, so that the symbolizer reads and demangles a
+ * name once for all addresses in its function. Owned by who made it.
+ */
+#ifndef EBPROF_SYMBOL_SOURCE_H
+#define EBPROF_SYMBOL_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbol_source;
+
+struct source_function {
+	uint64_t start;		/* its first address */
+	uint64_t token;		/* means its name to this source; equal tokens, equal names */
+};
+
+struct symbol_source_ops {
+	/* The function that covers @address: 0, or -ENOENT. */
+	int (*find)(const struct symbol_source *s, uint64_t address, struct source_function *out);
+	/*
+	 * Its name as the source has it (mangled; hostile), terminated, cut to
+	 * @size bytes. 0, or a negative errno: the name could not be read.
+	 */
+	int (*name)(const struct symbol_source *s, uint64_t token, char *dst, size_t size);
+	void (*free)(struct symbol_source *s);	/* never called with NULL */
+};
+
+/* The first member of every source. */
+struct symbol_source {
+	const struct symbol_source_ops *ops;
+};
+
+static inline void symbol_source_free(struct symbol_source *s)
+{
+	if (s)
+		s->ops->free(s);
+}
+
+#endif

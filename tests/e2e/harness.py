@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: MIT
+"""
+What the end-to-end tests are written with: run ebprof, read what it printed, start a fixture, wait for a
+condition with a bound, check. A test is a function test_*; it passes when it returns, is skipped by skip()
+where this machine cannot do it, and needs() a tool that may be missing (a failure where CI is set).
+"""
+import contextlib
+import math
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+EBPROF = os.environ.get("EBPROF", os.path.join(TOP, "ebprof"))
+FIXTURES = os.path.join(TOP, os.environ.get("BUILD", "build"), "tests", "fixtures")
+TIMEOUT = 60
+
+UNNAMED = re.compile(r"^(\[unknown\]|\[.*\+0x[0-9a-f]+\])$")
+TRUNCATED = re.compile(r"^\[truncated: (.*)\]$")
+SUMMARY = re.compile(
+    r"^ebprof: (\d+) samples? of (\S+) (?:at (\d+) Hz|every (\d+) events?)?.*?in ([\d.]+) s: "
+    r"(\d+) complete, (\d+) truncated(?: \(([^)]*)\))?, (\d+) lost(?: \(([^)]*)\))?", re.M)
+
+
+class Skip(Exception):
+    """This machine cannot do it."""
+
+
+class Missing(Exception):
+    """A tool is not installed that could be."""
+
+
+def skip(reason):
+    raise Skip(reason)
+
+
+def needs(tool):
+    path = shutil.which(tool) or shutil.which(tool, path="/usr/sbin:/sbin")
+    if not path:
+        raise Missing(tool)
+    return path
+
+
+def fixture_path(name):
+    path = os.path.join(FIXTURES, name)
+    if not os.path.exists(path):
+        raise Missing(f"fixture {name}")
+    return path
+
+
+def check(condition, *what):
+    if not condition:
+        raise AssertionError(" ".join(str(w) for w in what))
+
+
+def equal(got, expected, what=""):
+    check(got == expected, f"{what}: got {got!r}, expected {expected!r}")
+
+
+def wait_for(condition, what, seconds=10):
+    """Polls until condition() is true, and returns what it gave."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        check(time.monotonic() < end, f"after {seconds} s still waiting for {what}")
+        time.sleep(0.005)
+
+
+# --- What ebprof prints. -------------------------------------------------------------------------------------
+
+class Summary:
+    """The closing line; its sums are checked as it is read."""
+
+    def __init__(self, stderr):
+        m = SUMMARY.search(stderr)
+        check(m, "no summary line in:", stderr)
+        self.taken, self.event, self.duration = int(m[1]), m[2], float(m[5])
+        self.hz = int(m[3] or 0)
+        self.complete, self.truncated, self.lost = int(m[6]), int(m[7]), int(m[9])
+        self.kept = self.complete + self.truncated
+        self.truncated_by, self.lost_by = self.reasons(m[8]), self.reasons(m[10])
+        equal(self.kept + self.lost, self.taken, "complete + truncated + lost against samples")
+        equal(sum(self.truncated_by.values()), self.truncated, "reasons of truncation")
+        equal(sum(self.lost_by.values()), self.lost, "reasons of loss")
+
+    @staticmethod
+    def reasons(text):
+        out = {}
+        for part in (text or "").split(", ") if text else []:
+            m = re.match(r"(\d+) (.+)$", part)
+            check(m, "a reason without a number:", part)
+            out[m[2]] = out.get(m[2], 0) + int(m[1])
+        return out
+
+
+class Stack:
+    def __init__(self, line):
+        m = re.match(r"^(.+) (\d+)$", line)
+        check(m, "not a folded line:", repr(line))
+        self.comm, *self.frames = m[1].split(";")
+        self.count = int(m[2])
+        check(self.count > 0, "a line that counts nothing:", line)
+        check(" " not in self.comm and self.comm, "a comm with a space, or none:", repr(line))
+        check(all(self.frames), "an empty frame:", repr(line))
+        check(not re.search(r"[\x00-\x1f\x7f-\x9f]", line), "a control character:", repr(line))
+        self.cut = TRUNCATED.match(self.frames[0]) if self.frames else None
+        if self.cut:
+            self.frames = self.frames[1:]
+
+    def has(self, *names):
+        """The frames hold @names next to one another."""
+        n = len(names)
+        return any(tuple(self.frames[i:i + n]) == names for i in range(len(self.frames) - n + 1))
+
+    def any(self, pattern):
+        return any(re.search(pattern, f) for f in self.frames)
+
+    def __repr__(self):
+        return ";".join([self.comm] + self.frames) + f" {self.count}"
+
+
+class Profile(list):
+    """Folded text as stacks."""
+
+    def __init__(self, text):
+        super().__init__(Stack(line) for line in text.splitlines())
+        check(not text or text.endswith("\n"), "the last line has no end")
+        keys = [(s.comm, tuple(s.frames), bool(s.cut) and s.cut[1]) for s in self]
+        equal(len(set(keys)), len(keys), "each stack once")
+
+    def count(self, where=lambda s: True):
+        return sum(s.count for s in self if where(s))
+
+    def comms(self):
+        return {s.comm for s in self}
+
+    def head(self, n=12):
+        return "\n    ".join([""] + [repr(s) for s in sorted(self, key=lambda s: -s.count)[:n]])
+
+
+class Result:
+    def __init__(self, code, out, err, seconds):
+        self.code, self.raw, self.err, self.seconds = code, out, err, seconds
+        self.out = out.decode("utf-8", "strict") if out is not None else None
+
+    def ok(self, code=0):
+        equal(self.code, code, f"exit status; stderr:\n{self.err}")
+        return self
+
+    @property
+    def summary(self):
+        return Summary(self.err)
+
+    @property
+    def profile(self):
+        """The folded stacks on standard output; together they are what the summary says was kept."""
+        profile = Profile(self.out)
+        equal(profile.count(), self.summary.kept, "samples in the output against the summary's")
+        return profile
+
+    def fails(self, code, *patterns):
+        """One clear line that says it, the status, and nothing on standard output."""
+        codes = code if isinstance(code, tuple) else (code,)
+        check(self.code in codes, f"exit status {self.code}, expected {code}; stderr:\n{self.err}")
+        lines = self.err.splitlines()
+        equal(len(lines), 1, f"lines of error:\n{self.err}")
+        check(lines[0].startswith("ebprof: "), "an error of another form:", lines[0])
+        for p in patterns:
+            check(re.search(p, lines[0]), f"no /{p}/ in: {lines[0]}")
+        equal(self.raw, b"", "standard output")
+        return self
+
+
+def _environment(extra):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("SUDO_")}
+    env.update(extra or {})
+    return env
+
+
+def start(*args, stdout=subprocess.PIPE, env=None, prefix=(), ebprof=None, **kw):
+    """ebprof in the background, as a Popen."""
+    return subprocess.Popen([*prefix, ebprof or EBPROF, *map(str, args)], stdin=subprocess.DEVNULL, stdout=stdout,
+                            stderr=subprocess.PIPE, env=_environment(env), **kw)
+
+
+def finish(proc, timeout=TIMEOUT, started=None):
+    try:
+        out, err = proc.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        proc.kill()
+        out, err = proc.communicate()
+        raise AssertionError(f"still running after {timeout} s: {proc.args}; stderr:\n{err.decode(errors='replace')}")
+    return Result(proc.returncode, out, err.decode("utf-8", "strict"), time.monotonic() - (started or 0))
+
+
+def run(*args, timeout=TIMEOUT, **kw):
+    started = time.monotonic()
+    return finish(start(*args, **kw), timeout, started)
+
+
+def _fdinfo(pid, key):
+    """Numbers behind @key in the fdinfo of @pid's descriptors: its BPF programs, maps, links."""
+    ids = set()
+    with contextlib.suppress(OSError):
+        for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/fdinfo/{fd}") as f:
+                ids.update(int(v) for v in re.findall(rf"^{key}:\s*(\d+)", f.read(), re.M))
+    return ids
+
+
+def bpf_ids(pid):
+    """(programs, maps) that a process has open."""
+    return _fdinfo(pid, "prog_id"), _fdinfo(pid, "map_id")
+
+
+def perf_events(pid):
+    n = 0
+    with contextlib.suppress(OSError):
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                n += "[perf_event]" in os.readlink(f"/proc/{pid}/fd/{fd}")
+    return n
+
+
+def wait_sampling(proc, seconds=20):
+    """Until ebprof has its programs and a perf event for each CPU that is online."""
+    def there():
+        check(proc.poll() is None, "ebprof ended too early:", proc.poll())
+        return bpf_ids(proc.pid)[0] and perf_events(proc.pid) >= os.cpu_count()
+    wait_for(there, "ebprof to sample", seconds)
+
+def cpu_seconds(pid):
+    """CPU time a process has used, its threads included."""
+    with open(f"/proc/{pid}/stat") as f:
+        fields = f.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+def wait_burned(pid, seconds, bound=30):
+    """Until the process has used so much more CPU time: what was asked to be sampled has happened."""
+    goal = cpu_seconds(pid) + seconds
+    wait_for(lambda: cpu_seconds(pid) >= goal, f"{pid} to use {seconds} s of CPU", bound)
+
+# --- Fixtures. -----------------------------------------------------------------------------------------------
+
+class Fixture:
+    """A fixture that runs until the end of the block; what it printed before "ready" is in .lines."""
+
+    def __init__(self, name, *args, prefix=(), path=None, wait=True, until="ready"):
+        argv = [*prefix, path or fixture_path(name), *args]
+        self.proc = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        self.pid, self.lines = self.proc.pid, []
+        if wait:
+            self.wait(until)
+
+    def wait(self, word):
+        while True:
+            line = self.proc.stdout.readline().decode()
+            check(line, f"{self.proc.args} ended before it was {word}")
+            self.lines.append(line.split())
+            if line.startswith(word):
+                return
+
+    def go(self):
+        self.proc.stdin.write(b"\n")
+        self.proc.stdin.flush()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.proc.pid, signal.SIGKILL)
+        self.proc.wait()
+        self.proc.stdin.close()
+        self.proc.stdout.close()
+
+@contextlib.contextmanager
+def directory(mode=0o755):
+    path = tempfile.mkdtemp(prefix="ebprof-e2e-")
+    os.chmod(path, mode)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+@contextlib.contextmanager
+def tmpfs(options):
+    with directory() as path:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "ebprof-e2e", path], check=True)
+        try:
+            yield path
+        finally:
+            subprocess.run(["umount", "-l", path], check=True)
+
+# --- Known shares. -------------------------------------------------------------------------------------------
+
+SHARES = {"a": 0.6, "b": 0.3, "c": 0.1}
+
+def tree_shares(profile, where=lambda s: True, least=300):
+    """The call tree's shares, each within three standard errors, and its stacks whole."""
+    stacks = [s for s in profile if where(s)]
+    counts = {f: sum(s.count for s in stacks if s.has("run", f, f + "1", f + "2")) for f in SHARES}
+    n = sum(counts.values())
+    check(n >= least, f"{n} samples of the call tree, expected {least}:", profile.head())
+    for f, share in SHARES.items():
+        error = math.sqrt(share * (1 - share) / n)
+        check(abs(counts[f] / n - share) <= 3 * error,
+              f"{f}: {counts[f]} of {n} samples, {counts[f] / n:.4f}, expected {share} +- {3 * error:.4f}")
+    total = sum(s.count for s in stacks)
+    check(n >= 0.97 * total, f"only {n} of {total} samples have whole stacks:", profile.head())
+    return n
+
+def whole_rate(summary, hz, cpus=1):
+    """About as many samples as the time allows: never more, and not less than half on a busy machine."""
+    most = hz * summary.duration * cpus
+    check(summary.taken <= most * 1.05 + 5, f"{summary.taken} samples, at most {most:.0f} were possible")
+    check(summary.taken >= most / 2, f"{summary.taken} samples of {most:.0f}")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""What is sampled, how often, and that the sums add up."""
+import os
+import signal
+
+from harness import (Fixture, check, cpu_seconds, directory, equal, finish, fixture_path, run, skip, start,
+                     tree_shares, wait_burned, wait_sampling, whole_rate)
+
+
+def command(*options, program):
+    """Profiles a fixture as a command, and gives the result with the folded text as its output."""
+    with directory() as d:
+        out = os.path.join(d, "out.folded")
+        r = run(*options, "-o", out, "--", *program)
+        with open(out) as f:
+            r.out = f.read()
+    return r
+
+
+def test_context_switches():
+    r = command("-e", "context-switches", "-c", 1, program=(fixture_path("syscalls"), "sleep", 200)).ok()
+    n = r.profile.count(lambda s: s.has("call_sleep"))
+    check(200 <= n <= 210, n, "switches in 200 sleeps:", r.profile.head())
+    equal(r.summary.event, "context-switches", "event")
+
+
+def test_page_faults():
+    r = command("-e", "page-faults", "-c", 1, program=(fixture_path("syscalls"), "touch", 500)).ok()
+    n = r.profile.count(lambda s: s.has("touch_pages"))
+    check(500 <= n <= 505, n, "faults in 500 pages:", r.profile.head())
+
+
+def test_period():
+    r = command("-e", "page-faults", "-c", 10, program=(fixture_path("syscalls"), "touch", 5000)).ok()
+    n = r.profile.count(lambda s: s.has("touch_pages"))
+    check(450 <= n <= 510, n, "samples of 5000 faults, one in 10:", r.profile.head())
+
+
+def test_tracepoint():
+    if not any(os.path.isdir(d + "/events/sched/sched_switch") for d in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")):
+        skip("no tracepoints")
+    r = command("-e", "sched:sched_switch", "-c", 1, program=(fixture_path("syscalls"), "sleep", 200)).ok()
+    n = r.profile.count(lambda s: s.has("call_sleep"))
+    check(200 <= n <= 210, n, "switches in 200 sleeps:", r.profile.head())
+
+
+def test_event_alias_and_modifier():
+    with Fixture("syscalls", "loop") as f:
+        r = run("-e", "cpu-clock:u", "-p", f.pid, "-d", "0.5", "-F", 999).ok()
+    check(r.summary.event.startswith("cpu-clock"), r.summary.event)
+    check(not any(s.any("vfs_read") for s in r.profile), r.profile.head())
+
+
+def test_says_which_event():
+    with Fixture("tree") as f:
+        r = run("-p", f.pid, "-d", "0.3", "-F", 999).ok()
+    check(r.summary.event in ("cycles", "cpu-clock"), r.summary.event)
+
+
+def test_high_rate():
+    with Fixture("tree") as f:
+        r = run("-p", f.pid, "-d", "1", "-F", 9999).ok()
+    tree_shares(r.profile, least=1500)
+    equal(r.summary.lost, 0, "lost")
+    whole_rate(r.summary, 9999)
+
+
+def test_many_stacks_at_a_high_rate():
+    """Thousands of stacks, each seen once: no limit of maps, nothing lost."""
+    with Fixture("storm") as f:
+        r = run("-p", f.pid, "-d", "1", "-F", 9999).ok()
+    check(len(r.profile) > 3000, len(r.profile), "distinct stacks of", r.summary.taken)
+    equal(r.summary.lost, 0, f"lost of {r.summary.taken}: {r.summary.lost_by}")
+
+
+def burst(*options):
+    """ebprof stands still while two threads make new stacks: its ring buffer must overflow."""
+    with Fixture("storm", "2") as f:
+        p = start("-p", f.pid, "-F", 9999, "--buffer", 16, *options)
+        wait_sampling(p)
+        p.send_signal(signal.SIGSTOP)
+        wait_burned(f.pid, 1)
+        p.send_signal(signal.SIGCONT)
+        wait_burned(f.pid, 0.2)
+        p.send_signal(signal.SIGINT)
+        used = cpu_seconds(f.pid)
+        return finish(p), used
+
+
+def test_full_ring_buffer_adds_up():
+    r, used = burst()
+    r.ok()
+    check(r.summary.lost > 1000, "lost only", r.summary.lost, r.err)
+    check(any("ring buffer" in k for k in r.summary.lost_by), r.summary.lost_by)
+    equal(r.profile.count(), r.summary.kept, "samples in the output")
+    check(r.summary.taken > 9999 * 0.5, r.summary.taken, "samples in", used, "s of CPU time")
+
+
+def test_strict():
+    r, _ = burst("--strict")
+    r.ok(6)
+    check(r.summary.lost > 0 and r.profile.count() == r.summary.kept, r.err)
+    with Fixture("tree") as f:
+        run("-p", f.pid, "-d", "0.3", "-F", 999, "--strict").ok(0)
+
+
+def test_delay():
+    """The first 800 ms are before_exec(), and are not sampled."""
+    r = command("-F", 999, "--delay", 1200, program=(fixture_path("exec"), 800, 1400)).ok()
+    equal(r.profile.count(lambda s: s.has("before_exec")), 0, "samples before the delay was over")
+    check(r.profile.count(lambda s: s.has("after_exec")) > 200, r.profile.head())
+
+
+def test_duration_units():
+    with Fixture("tree") as f:
+        for text, seconds in (("0.5", 0.5), ("1s", 1), ("400ms", 0.4)):
+            r = run("-p", f.pid, "-d", text, "-F", 999).ok()
+            check(abs(r.summary.duration - seconds) < 0.15, text, "took", r.summary.duration)
+
+
+def test_duration_ends_a_command():
+    with directory() as d:
+        r = run("-d", "0.5", "-F", 999, "-o", os.path.join(d, "o.folded"), "--", fixture_path("tree"), timeout=15)
+    check(abs(r.summary.duration - 0.5) < 0.2, r.summary.duration)
+
+
+def test_20000_processes():
+    with Fixture("crowd", "20000") as crowd:
+        made = int(next(line[1] for line in crowd.lines if line[0] == "crowd"))
+        check(made > 1000, "only", made, "processes could be made")
+        with Fixture("tree") as tree:
+            r = run("-p", tree.pid, "-d", "1", "-F", 999).ok()
+            tree_shares(r.profile, least=150)
+            check(r.seconds < 4, "with", made, "processes a second of sampling took", r.seconds)
+            r = run("-a", "-d", "1", "-F", 999).ok()
+            tree_shares(r.profile, lambda s: s.comm == "tree", least=150)
+            check(r.seconds < 6, "with", made, "processes a second of sampling took", r.seconds)

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: MIT
+"""Known shares of CPU time, in each form of target."""
+import contextlib
+import os
+import signal
+
+from harness import (Fixture, check, cpu_seconds, directory, equal, finish, fixture_path, needs, run, skip, start,
+                     tree_shares, wait_burned, wait_for, wait_sampling, whole_rate)
+
+RATE = ("-F", 999)
+
+
+def test_process():
+    with Fixture("tree") as tree:
+        r = run("-p", tree.pid, "-d", "1.5", *RATE).ok()
+    tree_shares(r.profile)
+    equal(r.profile.comms(), {"tree"}, "comms")
+    whole_rate(r.summary, 999)
+    check(abs(r.summary.duration - 1.5) < 0.2, "sampled for", r.summary.duration)
+    equal((r.summary.hz, r.summary.lost), (999, 0), "rate and loss")
+
+
+def test_default_rate():
+    with Fixture("tree") as tree:
+        r = run("-p", tree.pid, "-d", "2").ok()
+    equal(r.summary.hz, 99, "rate")
+    whole_rate(r.summary, 99)
+    tree_shares(r.profile, least=90)
+
+
+def test_record_command_and_long_names():
+    with Fixture("tree") as tree:
+        r = run("record", "--pid", tree.pid, "--duration", "500ms", "--frequency", 999, "--format", "folded").ok()
+    tree_shares(r.profile, least=200)
+
+
+def test_two_processes():
+    with Fixture("tree") as one, Fixture("names", "other") as two, Fixture("names", "third"):
+        r = run("-p", f"{one.pid},{two.pid}", "-d", "1", *RATE).ok()
+    tree_shares(r.profile, lambda s: s.comm == "tree", least=150)
+    equal(r.profile.comms(), {"tree", "other"}, "comms")
+
+
+def test_threads_of_a_process():
+    with Fixture("tree", "--threads", "3") as tree:
+        r = run("-p", tree.pid, "-d", "1.5", *RATE).ok()
+    tree_shares(r.profile)
+    equal(r.profile.comms(), {"tree-0", "tree-1", "tree-2"}, "comms")
+
+
+def test_one_thread():
+    with Fixture("tree", "--threads", "2") as tree:
+        tid = next(line[1] for line in tree.lines if line[2:] == ["tree-1"])
+        r = run("-t", tid, "-d", "1.5", *RATE).ok()
+    tree_shares(r.profile)
+    equal(r.profile.comms(), {"tree-1"}, "comms")
+
+
+def test_whole_system():
+    with Fixture("tree") as tree:
+        r = run("-a", "-d", "1.5", *RATE).ok()
+        used = cpu_seconds(tree.pid)
+    n = tree_shares(r.profile, lambda s: s.comm == "tree")
+    check(n <= 999 * used * 1.05 + 10, n, "samples of", used, "s of CPU time")
+
+
+def test_whole_system_is_the_default():
+    with Fixture("tree"):
+        r = run("-d", "1", *RATE).ok()
+    tree_shares(r.profile, lambda s: s.comm == "tree")
+
+
+def test_no_idle_and_not_itself():
+    with Fixture("storm"):
+        plain = run("-a", "-d", "1", "-F", 4999).ok().profile
+        both = run("-a", "-d", "1", "-F", 4999, "--include-self", "--include-idle").ok().profile
+    equal([c for c in plain.comms() if c.startswith(("swapper", "ebprof"))], [], "idle task and itself")
+    check("ebprof" in both.comms(), "--include-self shows nothing of ebprof:", sorted(both.comms()))
+    if os.cpu_count() > 1:
+        check(any(c.startswith("swapper") for c in both.comms()), "no idle task with --include-idle")
+
+
+def test_comm():
+    with Fixture("names", "chosen"), Fixture("names", "unchosen"):
+        r = run("-n", "chosen", "-d", "0.5", *RATE).ok()
+    equal(r.profile.comms(), {"chosen"}, "comms")
+    check(r.profile.count(lambda s: s.has("burn_named")) > 100, r.profile.head())
+
+
+def test_cpu():
+    if len(os.sched_getaffinity(0)) < 2:
+        skip("one CPU")
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    taskset = needs("taskset")
+    with Fixture("names", "on-first", prefix=(taskset, "-c", str(first))), \
+            Fixture("names", "on-second", prefix=(taskset, "-c", str(second))), Fixture("tree") as tree:
+        r = run("-C", second, "-d", "1", *RATE).ok()
+        joined = run("-p", tree.pid, "-C", f"{first}-{second}", "-d", "1", *RATE).ok()
+    check("on-second" in r.profile.comms() and "on-first" not in r.profile.comms(), r.profile.comms())
+    check(r.summary.taken <= 999 * r.summary.duration * 1.05 + 5, "more samples than one CPU gives")
+    tree_shares(joined.profile, least=150)
+
+
+def test_command():
+    r = run("-o", "-", *RATE, "--", fixture_path("tree"), "--seconds", "1.5").ok()
+    check(r.out.startswith("ready "), "the command's own output comes first:", r.out[:100])
+    r.out = r.out.partition("\n")[2]
+    tree_shares([s for s in r.profile if s.has("run")])
+    equal(r.profile.comms(), {"tree"}, "comms")
+
+
+def test_command_from_its_first_instruction():
+    with directory() as d:
+        out = os.path.join(d, "out.folded")
+        r = run("-c", 1, "-e", "page-faults", "-o", out, "--", fixture_path("tree"), "--seconds", "0.01").ok()
+        with open(out) as f:
+            text = f.read()
+    check(r.summary.taken > 20, r.summary.taken, "page faults")
+    check("_start" in text or "_dl_start" in text or "load_elf_binary" in text, "nothing of the exec or of ld.so:", text)
+
+
+# --- Control groups. ---
+
+def _mounts(kind):
+    with open("/proc/mounts") as f:
+        for line in f:
+            _, where, fstype, options = line.split()[:4]
+            if fstype == kind:
+                yield where, options.split(",")
+
+
+@contextlib.contextmanager
+def _cgroup(parent):
+    """A cgroup that is emptied and removed at the end."""
+    path = os.path.join(parent, f"ebprof-e2e-{os.getpid()}")
+    os.mkdir(path)
+    try:
+        yield path
+    finally:
+        def gone():
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+            return not os.path.exists(path)
+        wait_for(gone, f"{path} to be empty")
+
+
+def _profile_cgroup(parent):
+    with _cgroup(parent) as path:
+        with Fixture("tree") as tree, Fixture("names", "outside"):
+            with open(os.path.join(path, "cgroup.procs"), "w") as f:
+                f.write(str(tree.pid))
+            r = run("-G", path, "-d", "1", *RATE).ok()
+            relative = run("-G", os.path.basename(path), "-d", "0.5", *RATE).ok()
+    tree_shares(r.profile, least=150)
+    equal(r.profile.comms() | relative.profile.comms(), {"tree"}, "comms")
+
+
+def test_cgroup_v1():
+    mounts = [where for where, options in _mounts("cgroup") if "cpu" in options or "memory" in options]
+    if not mounts:
+        skip("no cgroup v1")
+    _profile_cgroup(mounts[0])
+
+
+def test_cgroup_v2():
+    mounts = [where for where, _ in _mounts("cgroup2")]
+    if not mounts:
+        skip("no cgroup v2")
+    _profile_cgroup(mounts[0])
+
+
+# --- Forks. ---
+
+def finish_on(p, fixture, codes=(0,)):
+    """The target has ended, and so does the profiler by itself."""
+    fixture.proc.wait(timeout=10)
+    r = finish(p, timeout=20)
+    check(r.code in codes, "exit status", r.code, r.err)
+    return r
+
+
+def test_forks_are_followed():
+    with Fixture("brief", "--wait", "60") as brief:
+        p = start("-p", brief.pid, *RATE)
+        wait_sampling(p)
+        brief.go()
+        brief.wait("done")
+        r = finish_on(p, brief)
+    check(r.profile.count(lambda s: s.comm == "brief_child" and s.has("brief_child_hot")) > 400, r.profile.head())
+
+
+def test_no_inherit():
+    with Fixture("brief", "--wait", "20") as brief:
+        p = start("-p", brief.pid, "--no-inherit", *RATE)
+        wait_sampling(p)
+        brief.go()
+        brief.wait("done")
+        r = finish_on(p, brief, codes=(0, 5))
+    check("brief_child" not in r.profile.comms(), r.profile.head())
+
+
+def test_children_there_before():
+    with Fixture("tree", "--fork", "3") as tree:
+        r = run("-p", tree.pid, "-d", "1.5", *RATE).ok()
+    tree_shares(r.profile)
+
+
+def test_per_thread():
+    with Fixture("tree", "--threads", "2") as tree:
+        r = run("-p", tree.pid, "-d", "1", "--per-thread", *RATE).ok()
+    seen = {s.frames[0] for s in r.profile}
+    expected = {f"{line[2]}-{tree.pid}/{line[1]}" for line in tree.lines if line[0] == "thread"}
+    equal(seen, expected, "first frames")
+    tree_shares(r.profile)
+
+
+# --- Namespaces. ---
+
+def _child_of(pid, name):
+    """The descendant of @pid that runs @name."""
+    def find():
+        todo = [str(pid)]
+        while todo:
+            p = todo.pop()
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{p}/comm") as f:
+                    if f.read().strip() == name:
+                        return int(p)
+                with open(f"/proc/{p}/task/{p}/children") as f:
+                    todo += f.read().split()
+        return None
+    return wait_for(find, f"{name} below {pid}")
+
+
+def test_mount_namespace():
+    """The binary lies on a tmpfs that only the target sees, where we see an empty directory."""
+    with directory() as d:
+        script = (f"mount -t tmpfs hidden {d} && cp {fixture_path('tree')} {d}/hidden_tree && exec {d}/hidden_tree")
+        with Fixture("tree", prefix=(needs("unshare"), "-m", "--propagation", "private", "sh", "-c", script)) as tree:
+            check(not os.listdir(d), "the namespace hides nothing")
+            r = run("-p", tree.pid, "-d", "1", *RATE).ok()
+    tree_shares(r.profile, least=150)
+
+
+def test_pid_namespace():
+    unshare = needs("unshare")
+    with Fixture("tree", prefix=(unshare, "-p", "-f", "-m", "--mount-proc", "--kill-child")) as outer:
+        pid = _child_of(outer.pid, "tree")
+        equal(outer.lines[-1], ["ready", "1"], "its own view of its PID")
+        r = run("-p", pid, "-d", "1", *RATE).ok()
+        everything = run("-a", "-d", "1", *RATE).ok()
+    tree_shares(r.profile, least=150)
+    tree_shares(everything.profile, lambda s: s.comm == "tree", least=150)
+
+
+def test_two_profilers_at_once():
+    with Fixture("names", "left") as left, Fixture("names", "right") as right:
+        first = start("-p", left.pid, "-d", "1", *RATE)
+        second = start("-p", right.pid, "-d", "1", *RATE)
+        results = finish(first).ok(), finish(second).ok()
+    equal([r.profile.comms() for r in results], [{"left"}, {"right"}], "comms")
+
+
+def test_until_interrupted_without_duration():
+    with Fixture("tree") as tree:
+        p = start("-p", tree.pid, *RATE)
+        wait_sampling(p)
+        wait_burned(tree.pid, 1)
+        p.send_signal(signal.SIGINT)
+        r = finish(p).ok()
+    tree_shares(r.profile)
+
+
+def test_cpu_goes_away_and_comes_back():
+    switch = "/sys/devices/system/cpu/cpu1/online"
+    if not os.path.exists(switch):
+        skip("no CPU can be taken offline")
+    with open("/proc/self/cpuset") as f:
+        if f.read().strip() != "/":
+            skip("in a cpuset, which would lose the CPU for good")
+    with Fixture("tree", "--threads", "2") as tree:
+        p = start("-a", "-d", "3", *RATE)
+        wait_sampling(p)
+        try:
+            wait_burned(tree.pid, 0.5)
+            with open(switch, "w") as f:
+                f.write("0")
+            wait_burned(tree.pid, 0.5)
+        finally:
+            with open(switch, "w") as f:
+                f.write("1")
+        r = finish(p).ok()
+    tree_shares(r.profile, lambda s: s.comm.startswith("tree"))
+    # Both CPUs were busy with the two threads but for the gap: one CPU alone could not give so many.
+    check(r.summary.taken > 999 * 3 * 1.1, r.summary.taken, "samples: the CPU was not taken up again")

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbols/kallsyms.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("kallsyms", MFD_CLOEXEC);
+	struct kallsyms_symbol s;
+	struct kallsyms *k;
+	char path[64];
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	k = kallsyms_new(path);
+	close(fd);
+	for (uint64_t i = 0; k && i < 256; i++) {
+		/* Around where the seeds have symbols, and all over the upper half. */
+		uint64_t address = i % 2 ? 0xffffffff81000000 + i * 8 : i * 0x9e3779b97f4a7c15;
+
+		if (!kallsyms_find(k, address, &s) && (s.start > address || !*s.name || !*s.module))
+			abort();
+	}
+	kallsyms_free(k);
+	return 0;
+}

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+# Tests, lint and benchmarks; included by the Makefile.
+
+TEST := $(BUILD)/tests
+
+# --- What must be installed: package, or package:command where any such command serves. ---
+CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
+DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
+	zlib1g-dev libiberty-dev
+DEPS_TEST  := python3:python3 g++ rustc:rustc git:git libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux
+
+.PHONY: deps deps-test test test-build test-unit test-e2e fuzz lint bench
+
+deps: ## install what building needs (apt), where anything is missing
+	@tests/deps $(DEPS_BUILD)
+
+deps-test: deps ## install what the tests need in addition
+	@tests/deps $(DEPS_TEST) libclang-rt-$(or $(CLANG_VERSION),14)-dev
+
+# --- The library's sources, built once for each sanitizer. ---
+LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/proc src/symbols src/profile src/output)) src/collect/event.c
+TEST_LIBS := -ldw -lelf -lz -liberty
+ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+ASAN_OBJ  := $(LIB_SRC:%.c=$(TEST)/asan/%.o)
+FUZZ_OBJ  := $(LIB_SRC:%.c=$(TEST)/libfuzzer/%.o)
+
+$(TEST)/asan/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(ASAN) -MMD -MP -c -o $@ $<
+
+$(TEST)/libfuzzer/%.o: %.c
+	@mkdir -p $(@D)
+	$(CLANG) $(CPPFLAGS) $(CFLAGS) $(FUZZ) -MMD -MP -c -o $@ $<
+
+$(TEST)/asan/lib.a: $(ASAN_OBJ)
+$(TEST)/libfuzzer/lib.a: $(FUZZ_OBJ)
+$(TEST)/asan/lib.a $(TEST)/libfuzzer/lib.a:
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+UNIT_BIN := $(patsubst tests/unit/%.c,$(TEST)/unit/%,$(wildcard tests/unit/test_*.c))
+FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(TEST)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+# -iquote: a test includes "unit/test.h" or "test.h" beside it, and the sources by their own names.
+$(TEST)/unit/%: tests/unit/%.c $(TEST)/asan/lib.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(ASAN) -MMD -MP -o $@ $< $(TEST)/asan/lib.a $(TEST_LIBS)
+
+$(TEST)/fuzz/%: tests/fuzz/%.c $(TEST)/libfuzzer/lib.a
+	@mkdir -p $(@D)
+	$(CLANG) $(CPPFLAGS) -Itests $(CFLAGS) -Wno-missing-prototypes $(FUZZ) -fsanitize=fuzzer -MMD -MP -o $@ $< \
+		$(TEST)/libfuzzer/lib.a $(TEST_LIBS)
+
+# --- Fixtures: small programs of known behaviour, with a frame for every call. ---
+FIX        := $(TEST)/fixtures
+FIX_FLAGS  := -O2 -g -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
+	-fno-optimize-sibling-calls -pthread
+FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
+	syscalls storm names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o)
+# A Rust compiler may be missing where the tests are only built; the test that needs it says so.
+FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
+
+fix_cc = @mkdir -p $(@D); $(CC) $(FIX_FLAGS) $(1) -o $@ $<
+$(FIX)/%: tests/fixtures/%.c tests/fixtures/fixture.h
+	$(call fix_cc,)
+$(FIX)/brief_child: tests/fixtures/brief_child.c tests/fixtures/fixture.h
+	$(call fix_cc,-static)
+$(FIX)/tree_nopie: tests/fixtures/tree.c tests/fixtures/fixture.h
+	$(call fix_cc,-fno-pie -no-pie)
+$(FIX)/tree_static: tests/fixtures/tree.c tests/fixtures/fixture.h
+	$(call fix_cc,-static)
+# The code's p_vaddr is far from its p_offset, and by another distance than the first segment's.
+$(FIX)/tree_shifted: tests/fixtures/tree.c tests/fixtures/fixture.h
+	$(call fix_cc,-Wl$(comma)-Ttext=0x151000)
+# Names in .dynsym only; and no names at all.
+$(FIX)/tree_dynsym: tests/fixtures/tree.c tests/fixtures/fixture.h
+	$(call fix_cc,-rdynamic -s)
+$(FIX)/tree_bare: tests/fixtures/tree.c tests/fixtures/fixture.h
+	$(call fix_cc,-s)
+$(FIX)/exec_after: tests/fixtures/exec.c tests/fixtures/fixture.h
+	$(call fix_cc,-DAFTER)
+$(FIX)/dl_lib.so: tests/fixtures/dl_lib.c tests/fixtures/fixture.h
+	$(call fix_cc,-shared -fPIC)
+$(FIX)/shapes_cpp: tests/fixtures/shapes.cpp tests/fixtures/fixture.h
+	@mkdir -p $(@D)
+	$(CXX) $(FIX_FLAGS) -o $@ $<
+$(FIX)/shapes_rust_%: tests/fixtures/shapes.rs
+	@mkdir -p $(@D)
+	MAKEFLAGS= rustc --edition 2021 -O -g -C force-frame-pointers=yes $(RUST_MANGLING_$*) -o $@ $<
+# Legacy mangling was the default up to Rust 1.94, and has no stable word of its own.
+RUST_MANGLING_v0     := -C symbol-mangling-version=v0
+RUST_MANGLING_legacy :=
+$(FIX)/spin.bpf.o: tests/fixtures/spin.bpf.c
+	@mkdir -p $(@D)
+	$(CLANG) -target bpf -O2 -g -Wall -Wextra -c -o $@ $<
+comma := ,
+
+test-build: ebprof $(UNIT_BIN) $(FUZZ_BIN) $(FIX_BIN)
+
+# --- What a person calls. ---
+TEST_ENV := BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME)
+
+test: ## install what is missing, build and run all tests (as root)
+	@$(MAKE) --no-print-directory deps-test
+	@$(MAKE) --no-print-directory test-build
+	@$(TEST_ENV) tests/run
+
+test-unit: $(UNIT_BIN) ## unit tests alone, under ASan and UBSan
+	@$(TEST_ENV) tests/run unit
+
+test-e2e: ebprof $(FIX_BIN) ## end-to-end tests alone (as root); tests/run e2e NAME for some of them
+	@$(TEST_ENV) tests/run e2e
+
+FUZZ_TIME ?= 5
+fuzz: $(FUZZ_BIN) ## fuzz each parser for FUZZ_TIME (5) seconds
+	@$(TEST_ENV) tests/run fuzz
+
+lint: ## layering, sizes, scripts, man page, warnings of gcc and of clang
+	@tests/lint
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-gcc CC=gcc lint-build
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-clang CC=$(CLANG) lint-build
+	@echo "lint: clean"
+
+# Compiles everything with -Werror (WARN) and links nothing.
+.PHONY: lint-build
+lint-build: $(OBJ)
+
+bench: ebprof $(FIX_BIN) ## measure against perf and bpftrace, where installed (as root)
+	@$(TEST_ENV) tests/bench/run
+
+-include $(ASAN_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_BIN:=.d) $(FUZZ_BIN:=.d)

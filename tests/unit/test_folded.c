@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit/test.h"
+
+#include "unit/stacks.h"
+
+TEST(nothing_is_an_empty_file)
+{
+	struct profile *p = profile_new();
+
+	CHECK_OUTPUT(p, "folded", NULL, "");
+	profile_free(p);
+}
+
+/* Depth first, siblings by name, whatever the order they came in. */
+TEST(equal_names_are_one_line)
+{
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 10, 0, "work"), u = stacks_thread(p, 11, 0, "work");
+
+	stacks_add(p, t, "app!main|app!zeta", 1);
+	stacks_add(p, t, "app!main|app!alpha|libc.so.6!memcpy", 2);
+	stacks_add(p, u, "app!main|app!alpha|libc.so.6!memcpy", 3);
+	stacks_add(p, t, "app!main|app!alpha", 4);
+	stacks_add(p, t, "app!main|other!zeta", 5);
+	stacks_add(p, t, "app!main|[kernel]!do_syscall_64|[kernel]!vfs_read", 6);
+	stacks_add(p, t, "app!main", 7);
+	stacks_add(p, stacks_thread(p, 12, 0, "another"), "app!main", 1);
+	CHECK_OUTPUT(p, "folded", NULL,
+		"another;main 1\n"
+		"work;main 7\n"
+		"work;main;alpha 4\n"
+		"work;main;alpha;memcpy 5\n"
+		"work;main;do_syscall_64;vfs_read 6\n"
+		"work;main;zeta 6\n");
+	profile_free(p);
+}
+
+TEST(threads_are_told_apart_on_demand)
+{
+	struct profile *p = profile_new();
+
+	stacks_add(p, stacks_thread(p, 10, 10, "a b;c"), "f", 1);
+	stacks_add(p, stacks_thread(p, 10, 12, "a b;c"), "f", 2);
+	CHECK_OUTPUT(p, "folded", NULL, "a_b:c;f 3\n");
+	profile_meta(p)->per_thread = 1;
+	CHECK_OUTPUT(p, "folded", NULL, "a_b:c-10/10;f 1\na_b:c-10/12;f 2\n");
+	profile_free(p);
+}
+
+TEST(frames_without_a_name_and_stacks_without_a_frame)
+{
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 1, 0, "x");
+
+	stacks_add(p, t, "", 1);
+	stacks_add(p, t, "main|@", 2);
+	stacks_add(p, t, "lib.so!@|main", 3);
+	stacks_add(p, stacks_thread(p, 2, 0, ""), "main", 4);
+	stacks_add(p, stacks_thread(p, 3, 0, "pool 12"), "", 5);
+	/* Not made by anybody who keeps to the model, and still no empty frame. */
+	stacks_add(p, t, "a||b", 6);
+	CHECK_OUTPUT(p, "folded", NULL,
+		"?;main 4\n"
+		"pool_12 5\n"
+		"x 1\n"
+		"x;[unknown];main 3\n"
+		"x;a;[unknown];b 6\n"
+		"x;main;[unknown] 2\n");
+	profile_free(p);
+}
+
+/* No reader may take a part of a name for a count, or see a frame that looks empty. */
+TEST(names_are_fit_for_readers)
+{
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 1, 0, "x");
+
+	stacks_add(p, t, "a;b", 1);
+	stacks_add(p, t, "operator new(unsigned long)", 1);
+	stacks_add(p, t, "task 12", 1);
+	stacks_add(p, t, "task 12|leaf", 1);
+	stacks_add(p, t, "task_12", 1);
+	stacks_add(p, t, "version 1.5", 1);
+	stacks_add(p, t, "n 12 34", 1);
+	stacks_add(p, t, "  ", 1);
+	stacks_add(p, t, "tail ", 1);
+	stacks_add(p, t, "7", 1);
+	stacks_add(p, t, "v2", 1);
+	stacks_add(p, t, "\xc3\xbc\\n", 1);
+	CHECK_OUTPUT(p, "folded", NULL,
+		"x;7 1\n"
+		"x;__ 1\n"
+		"x;a:b 1\n"
+		"x;n 12_34 1\n"
+		"x;operator new(unsigned long) 1\n"
+		"x;tail_ 1\n"
+		"x;task_12 2\n"
+		"x;task_12;leaf 1\n"
+		"x;v2 1\n"
+		"x;version_1.5 1\n"
+		"x;\xc3\xbc\\n 1\n");
+	profile_free(p);
+}
+
+TEST(counts_are_whole)
+{
+	struct profile *p = profile_new();
+
+	stacks_add(p, stacks_thread(p, 1, 0, "x"), "f", UINT64_MAX);
+	CHECK_OUTPUT(p, "folded", NULL, "x;f 18446744073709551615\n");
+	profile_free(p);
+}
+
+TEST(recursion_is_kept)
+{
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 1, 0, "x");
+
+	stacks_add(p, t, "f|f|f", 1);
+	stacks_add(p, t, "f|f", 1);
+	CHECK_OUTPUT(p, "folded", NULL, "x;f;f 1\nx;f;f;f 1\n");
+	profile_free(p);
+}
+
+/* Deeper than any C stack that would recurse over it. */
+TEST(depth_has_no_limit)
+{
+	enum { DEPTH = 300000 };
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 1, 0, "x"), node = 0, l = profile_location(p, 0, FRAME_USER, 1);
+	char *text;
+
+	profile_name_location(p, l, profile_function(p, profile_string(p, "f"), 0, FRAME_USER));
+	for (int i = 0; i < DEPTH; i++)
+		node = profile_node(p, node, l);
+	profile_add(p, t, node, 9);
+	text = stacks_output(p, "folded", NULL);
+	CHECK_EQ(text ? strlen(text) : 0, 1 + 2 * DEPTH + 3);
+	CHECK(text && !strncmp(text, "x;f;f;f;", 8));
+	CHECK_STR(text ? text + 2 * DEPTH - 3 : "", ";f;f 9\n");
+	free(text);
+	profile_free(p);
+}
+
+TEST(formats_by_name_and_path)
+{
+	CHECK_STR(output_by_name("folded")->name, "folded");
+	CHECK_STR(output_by_name("top")->name, "top");
+	CHECK(!output_by_name("fold"));
+	CHECK(!output_by_name(""));
+	CHECK_STR(output_by_path("a/b.folded")->name, "folded");
+	CHECK_STR(output_by_path("x.folded.txt")->name, "top");
+	CHECK(!output_by_path("x.folded.xz"));
+	CHECK(!output_by_path("x.folded/y"));
+	CHECK(!output_by_path(""));
+	CHECK(!output_by_path("-"));
+	for (const struct output_format *f = output_formats; f->name; f++) {
+		CHECK(f->write && f->help[0]);
+		CHECK(output_by_name(f->name) == f);
+		if (f->suffix[0])
+			CHECK(output_by_path(f->suffix) == f);
+	}
+}
+
+int main(void)
+{
+	RUN(nothing_is_an_empty_file);
+	RUN(equal_names_are_one_line);
+	RUN(threads_are_told_apart_on_demand);
+	RUN(frames_without_a_name_and_stacks_without_a_frame);
+	RUN(names_are_fit_for_readers);
+	RUN(counts_are_whole);
+	RUN(recursion_is_kept);
+	RUN(depth_has_no_limit);
+	RUN(formats_by_name_and_path);
+	return TEST_END();
+}

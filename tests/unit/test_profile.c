@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit/test.h"
+
+#include "profile/profile.h"
+
+TEST(a_new_one_has_a_root)
+{
+	struct profile *p = profile_new();
+	struct profile_view v = profile_view(p);
+
+	CHECK_EQ(v.nnodes, 1);
+	CHECK_EQ(v.nodes[0].location, PROFILE_NONE);
+	CHECK_EQ(v.nsamples + v.nthreads + v.nprocesses + v.nlocations + v.nfunctions, 0);
+	CHECK_EQ(v.total, 0);
+	CHECK_EQ(v.account->taken, 0);
+	CHECK_STR(profile_text(p, 0), "");
+	CHECK_EQ(profile_string(p, ""), 0);
+	profile_free(p);
+	profile_free(NULL);
+}
+
+TEST(the_same_thing_twice_is_one)
+{
+	struct profile *p = profile_new();
+	uint32_t a = profile_string(p, "a"), b = profile_string(p, "b");
+	uint32_t f = profile_function(p, a, b, FRAME_USER);
+	uint32_t m = profile_module(p, "libx.so", "/lib/libx.so", "00ff");
+	uint32_t l = profile_location(p, m, FRAME_USER, 0x10);
+	uint32_t n = profile_node(p, 0, l);
+	uint32_t proc = profile_process(p, 7, 1, a);
+	uint32_t t = profile_thread(p, proc, 8, a);
+
+	CHECK_EQ(profile_function(p, a, b, FRAME_USER), f);
+	CHECK_EQ(profile_module(p, "", "", ""), 0);
+	CHECK_EQ(profile_module(p, "libx.so", "/lib/libx.so", "00ff"), m);
+	CHECK_EQ(profile_location(p, m, FRAME_USER, 0x10), l);
+	CHECK_EQ(profile_node(p, 0, l), n);
+	CHECK_EQ(profile_process(p, 7, 1, a), proc);
+	CHECK_EQ(profile_thread(p, proc, 8, a), t);
+	CHECK_EQ(n, 1);
+	/* Each part of a key matters. */
+	CHECK(profile_function(p, b, b, FRAME_USER) != f);
+	CHECK(profile_function(p, a, a, FRAME_USER) != f);
+	CHECK(profile_function(p, a, b, FRAME_KERNEL) != f);
+	CHECK(profile_module(p, "libx.so", "/other/libx.so", "00ff") != m);
+	CHECK(profile_module(p, "libx.so", "/lib/libx.so", "00fe") != m);
+	CHECK(profile_module(p, "liby.so", "/lib/libx.so", "00ff") != m);
+	CHECK(profile_location(p, 0, FRAME_USER, 0x10) != l);
+	CHECK(profile_location(p, m, FRAME_KERNEL, 0x10) != l);
+	CHECK(profile_location(p, m, FRAME_USER, 0x11) != l);
+	CHECK(profile_node(p, n, l) != n);
+	CHECK(profile_process(p, 7, 2, a) != proc);
+	CHECK(profile_process(p, 8, 1, a) != proc);
+	CHECK(profile_thread(p, proc, 9, a) != t);
+	CHECK(profile_thread(p, proc, 8, b) != t);
+	CHECK(profile_thread(p, 1, 8, a) != t);
+	profile_free(p);
+}
+
+TEST(locations_are_named_later)
+{
+	struct profile *p = profile_new();
+	uint32_t l = profile_location(p, 0, FRAME_USER, UINT64_MAX);
+
+	CHECK_EQ(profile_view(p).locations[l].function, PROFILE_NONE);
+	profile_name_location(p, l, profile_function(p, profile_string(p, "f"), 0, FRAME_USER));
+	CHECK_EQ(profile_location(p, 0, FRAME_USER, UINT64_MAX), l);
+	CHECK_EQ(profile_view(p).locations[l].function, 0);
+	CHECK_EQ(profile_view(p).locations[l].address, UINT64_MAX);
+	profile_free(p);
+}
+
+TEST(a_process_takes_its_latest_name)
+{
+	struct profile *p = profile_new();
+	uint32_t proc = profile_process(p, 7, 1, profile_string(p, "sh"));
+
+	CHECK_EQ(profile_process(p, 7, 1, profile_string(p, "worker")), proc);
+	CHECK_STR(profile_text(p, profile_view(p).processes[proc].comm), "worker");
+	profile_process(p, 7, 1, 0);
+	CHECK_STR(profile_text(p, profile_view(p).processes[proc].comm), "worker");
+	profile_free(p);
+}
+
+TEST(counts_add_up)
+{
+	struct profile *p = profile_new();
+	uint32_t proc = profile_process(p, 7, 1, 0);
+	uint32_t t = profile_thread(p, proc, 0, 0), u = profile_thread(p, proc, 1, 0);
+	uint32_t n = profile_node(p, 0, profile_location(p, 0, FRAME_USER, 1));
+
+	profile_add(p, t, n, 3);
+	profile_add(p, t, n, 4);
+	profile_add(p, u, n, 1);
+	profile_add(p, t, 0, 1);
+	profile_add(p, u, 0, 0);
+	CHECK_EQ(profile_view(p).nsamples, 3);
+	CHECK_EQ(profile_view(p).samples[0].count, 7);
+	CHECK_EQ(profile_view(p).total, 9);
+	profile_free(p);
+}
+
+TEST(counts_never_overflow)
+{
+	struct profile *p = profile_new();
+	uint32_t t = profile_thread(p, profile_process(p, 7, 1, 0), 0, 0);
+	uint32_t n = profile_node(p, 0, profile_location(p, 0, FRAME_USER, 1));
+
+	profile_add(p, t, n, UINT64_MAX - 1);
+	profile_add(p, t, 0, UINT64_MAX - 1);
+	profile_add(p, t, n, UINT64_MAX);
+	CHECK(profile_view(p).total == UINT64_MAX);
+	CHECK(profile_view(p).samples[0].count == UINT64_MAX - 1);
+	CHECK_EQ(profile_view(p).samples[1].count, 1);
+	profile_free(p);
+}
+
+/* A tree a thousand deep and wide, every index where it was left. */
+TEST(holds_a_million_nodes)
+{
+	enum { SIDE = 1000 };
+	struct profile *p = profile_new();
+	struct profile_view v;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < SIDE; i++)
+			for (uint32_t j = 0, node = 0; j < SIDE; j++) {
+				uint64_t address = (uint64_t)(j ? j : SIDE + i) << 33;
+
+				node = profile_node(p, node, profile_location(p, 0, FRAME_USER, address));
+				if (node != i * SIDE + j + 1)
+					CHECK_EQ(node, i * SIDE + j + 1);
+			}
+	v = profile_view(p);
+	CHECK_EQ(v.nnodes, SIDE * SIDE + 1);
+	CHECK_EQ(v.nlocations, 2 * SIDE - 1);
+	for (uint32_t i = 1; i < v.nnodes; i++)
+		if (v.nodes[i].parent >= i)
+			CHECK(v.nodes[i].parent < i);
+	profile_free(p);
+}
+
+int main(void)
+{
+	RUN(a_new_one_has_a_root);
+	RUN(the_same_thing_twice_is_one);
+	RUN(locations_are_named_later);
+	RUN(a_process_takes_its_latest_name);
+	RUN(counts_add_up);
+	RUN(counts_never_overflow);
+	RUN(holds_a_million_nodes);
+	return TEST_END();
+}

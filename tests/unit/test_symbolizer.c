@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols/symbolizer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "elf_image.h"
+#include "test.h"
+
+static struct elf_image bytes;
+
+static struct image file_image(uint32_t id, int fd)
+{
+	return (struct image){ .id = id, .kind = IMAGE_FILE, .path = "/test", .name = "test", .fd = fd };
+}
+
+TEST(names_of_a_file)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct symbol a = { 0 }, b = { 0 };
+	struct image image;
+
+	elf_image_begin(&bytes);
+	elf_image_symbol(&bytes, 0, "_ZN3Foo3barEPKc", 0x401000, 16, STT_FUNC, STB_GLOBAL, IMAGE_TEXT);
+	elf_image_symbol(&bytes, 0, "evil\033[2J\n;name", 0x502000, 16, STT_FUNC, STB_GLOBAL, IMAGE_COLD);
+	elf_image_symbol(&bytes, 0, "memcpy@@GLIBC_2.14", 0x502040, 16, STT_FUNC, STB_GLOBAL, IMAGE_COLD);
+	elf_image_end(&bytes);
+	image = file_image(7, memory_file(bytes.bytes, bytes.size));
+
+	CHECK_EQ(symbolizer_user(s, &image, 0x1008, &a), 0);
+	CHECK_STR(a.name, "Foo::bar(char const*)");
+	CHECK_EQ(a.offset, 8);
+	CHECK(a.module == NULL);
+	CHECK_EQ(symbolizer_user(s, &image, 0x1009, &b), 0);
+	CHECK(a.name == b.name);	/* interned */
+	CHECK_EQ(symbolizer_user(s, &image, 0x2001, &b), 0);
+	CHECK_STR(b.name, "evil\\x1b[2J\\n;name");
+	CHECK_EQ(symbolizer_user(s, &image, 0x2040, &b), 0);
+	CHECK_STR(b.name, "memcpy");
+	CHECK_EQ(symbolizer_user(s, &image, 0x1010, &b), -ENOENT);
+	CHECK_EQ(symbolizer_user(s, &image, UINT64_MAX, &b), -ENOENT);
+	CHECK_STR(a.name, "Foo::bar(char const*)");
+	symbolizer_free(s);
+	close(image.fd);
+}
+
+TEST(why_there_is_no_name)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct image missing = file_image(0, -1), script, stripped, damaged;
+	struct image special = { .id = 4, .kind = IMAGE_SPECIAL, .path = "[vsyscall]", .name = "[vsyscall]", .fd = -1 };
+	struct symbol out;
+
+	missing.why = -EACCES;
+	script = file_image(1, memory_file("#!/bin/sh\n", 10));
+	elf_image_begin(&bytes);
+	elf_image_end(&bytes);
+	stripped = file_image(2, memory_file(bytes.bytes, bytes.size));
+	damaged = file_image(3, memory_file(bytes.bytes, 100));
+	for (int twice = 0; twice < 2; twice++) {
+		CHECK_EQ(symbolizer_user(s, &missing, 0x1000, &out), -EACCES);
+		CHECK_EQ(symbolizer_user(s, &script, 0x1000, &out), -ENOEXEC);
+		CHECK_EQ(symbolizer_user(s, &stripped, 0x1000, &out), -ENODATA);
+		CHECK_EQ(symbolizer_user(s, &damaged, 0x1000, &out), -EBADMSG);
+		CHECK_EQ(symbolizer_user(s, &special, 0x1000, &out), -ENOENT);
+	}
+	symbolizer_free(s);
+	symbolizer_free(NULL);
+	close(script.fd);
+	close(stripped.fd);
+	close(damaged.fd);
+}
+
+TEST(names_of_the_vdso)
+{
+	struct image vdso = { .id = 0, .kind = IMAGE_VDSO, .path = "[vdso]", .name = "[vdso]", .fd = -1 };
+	struct symbolizer *s = symbolizer_new();
+	struct symbol out;
+	int found = 0;
+
+	if (!getauxval(AT_SYSINFO_EHDR)) {	/* vdso=0 */
+		CHECK(symbolizer_user(s, &vdso, 0x800, &out) < 0);
+		symbolizer_free(s);
+		return;
+	}
+	for (uint64_t offset = 0; offset < 65536; offset += 16)
+		if (!symbolizer_user(s, &vdso, offset, &out))
+			found |= strstr(out.name, "clock_gettime") != NULL;
+	CHECK(found);
+	symbolizer_free(s);
+}
+
+__attribute__((noinline)) static int known_function(int x)
+{
+	__asm__ volatile("");
+	return x + 1;
+}
+
+/* This program, which is mapped where the linker's names are. */
+TEST(names_of_this_program)
+{
+	struct symbolizer *s = symbolizer_new();
+	struct image image;
+	unsigned long start, end, offset, address = (unsigned long)known_function;
+	struct symbol out = { 0 };
+	char line[4096];
+	FILE *self = fopen("/proc/self/exe", "r"), *maps = fopen("/proc/self/maps", "r");
+	int seen = 0;
+
+	CHECK(self && maps);
+	image = file_image(0, fileno(self));
+	while (fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) != 3 || address < start || address >= end)
+			continue;
+		CHECK_EQ(symbolizer_user(s, &image, address - start + offset, &out), 0);
+		CHECK_STR(out.name, "known_function");
+		CHECK_EQ(out.offset, 0);
+		seen = 1;
+	}
+	CHECK(seen);
+	CHECK_EQ(known_function(1), 2);
+	fclose(maps);
+	fclose(self);
+	symbolizer_free(s);
+}
+
+/* As whoever runs the tests sees the kernel: named, or hidden, but told either way. */
+TEST(names_of_the_kernel)
+{
+	struct symbolizer *s = symbolizer_new();
+	unsigned long long address = 0;
+	char line[1024], name[512], type;
+	FILE *f = fopen("/proc/kallsyms", "r");
+	struct symbol out = { 0 };
+	int err;
+
+	CHECK_EQ(symbolizer_kernel_hidden(s), 0);
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%llx %c %511s", &address, &type, name) == 3 && !strcmp(name, "vfs_read"))
+			break;
+	if (f)
+		fclose(f);
+	err = symbolizer_kernel(s, address + 4, &out);
+	if (f && address) {
+		CHECK_EQ(err, 0);
+		CHECK_STR(out.name, "vfs_read");
+		CHECK_STR(out.module, "[kernel]");
+		CHECK_EQ(out.offset, 4);
+		CHECK_EQ(symbolizer_kernel(s, 0x1000, &out), -ENOENT);
+		CHECK_EQ(symbolizer_kernel_hidden(s), 0);
+	} else {
+		CHECK_EQ(err, f ? -EPERM : -ENOENT);
+		CHECK_EQ(symbolizer_kernel_hidden(s), f != NULL);
+	}
+	symbolizer_free(s);
+}
+
+int main(void)
+{
+	RUN(names_of_a_file);
+	RUN(why_there_is_no_name);
+	RUN(names_of_the_vdso);
+	RUN(names_of_this_program);
+	RUN(names_of_the_kernel);
+	return TEST_END();
+}
