@@ -18,6 +18,7 @@ const volatile __u8 cfg_user = 1, cfg_kernel = 1;
 const volatile __u8 cfg_per_thread;
 const volatile __u32 cfg_ring_wake;		/* bytes waiting in the ring buffer that wake its reader */
 const volatile __u32 cfg_map_wake;		/* entries of the count map that wake its reader */
+const volatile __u32 cfg_seen_stacks = 1, cfg_seen_processes = 1;	/* slots of those caches, powers of two */
 
 /* Filters: each is off at 0. */
 const volatile __u8 cfg_by_process, cfg_by_thread;	/* by the `targets` map */

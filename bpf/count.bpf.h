@@ -8,10 +8,10 @@
  * frames travel again, which costs a little and loses nothing. So there is no
  * table of stacks that could fill up.
  *
- * The counts are in a hash map that user space swaps for an empty one while
- * sampling goes on (an outer array of one slot; the swap returns once no
- * program uses the old map). Where a count cannot be inserted the sample itself
- * goes through the ring buffer.
+ * The counts are in one of two hash maps; user space switches between them
+ * while sampling goes on, waits until no program is in the old one, and empties
+ * it. Where a count cannot be inserted the sample itself goes through the ring
+ * buffer.
  *
  * NMI: with a PMU this runs in NMI context. The ring buffer's reserve and the
  * preallocated hash try their locks there and may fail; both failures take the
@@ -25,9 +25,6 @@
 
 #define EEXIST 17
 
-#define SEEN_STACKS	(1 << 17)	/* slots, 8 bytes each; touched pages only cost memory */
-#define SEEN_PROCESSES	(1 << 16)
-
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);	/* bytes; set by user space */
@@ -36,16 +33,28 @@ struct {
 struct count_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);		/* set by user space */
-	__uint(key_size, sizeof(struct ebp_key));	/* clang leaves no full type behind in an inner map */
-	__uint(value_size, sizeof(__u64));
+	__type(key, struct ebp_key);
+	__type(value, __u64);
 };
 
+struct count_map counts_a SEC(".maps"), counts_b SEC(".maps");
+__u32 use_b;			/* which of them is in use; written by user space */
+
+/*
+ * Never looked at: an update of a map of maps returns after a grace period, in
+ * which every program that runs now ends (maybe_wait_bpf_programs(), 5.0).
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__array(values, struct count_map);
-} counts SEC(".maps");
+	__array(values, struct {
+		__uint(type, BPF_MAP_TYPE_ARRAY);
+		__uint(max_entries, 1);
+		__type(key, __u32);
+		__type(value, __u32);
+	});
+} barrier_map SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -54,13 +63,20 @@ struct {
 	__type(value, struct ebp_counters);
 } counters SEC(".maps");
 
+/* Direct-mapped caches of ids; user space sets their sizes, powers of two (cfg_seen_*). */
+struct seen_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+
+struct seen_map seen_stacks SEC(".maps"), seen_processes SEC(".maps");
+
 /* What user space reads and resets while we run; exactness is not needed. */
 __u64 first_sample;		/* time of the first sample that was kept */
 __u32 count_entries;		/* entries inserted since the last swap */
 __u32 drain_asked;
-
-__u64 seen_stacks[SEEN_STACKS];
-__u64 seen_processes[SEEN_PROCESSES];
 
 static __always_inline __u64 hash_step(__u64 h, __u64 x)
 {
@@ -96,22 +112,24 @@ static __always_inline int send(const void *record, __u64 size, int urgent)
  */
 static __always_inline void announce_process(const struct ebp_process *p, __u64 id, __u64 now)
 {
-	__u64 *slot = &seen_processes[id & (SEEN_PROCESSES - 1)];
+	__u32 at = id & (cfg_seen_processes - 1);
+	__u64 *slot = bpf_map_lookup_elem(&seen_processes, &at);
 	struct ebp_sighting s = { .head.type = EBP_PROCESS, .time = now, .process = *p };
 
-	if (*slot != id && !send(&s, sizeof(s), !*slot))
+	if (slot && *slot != id && !send(&s, sizeof(s), !*slot))
 		*slot = id;
 }
 
 /* Sends the frames of @s unless they were sent before. 0, or negative where they could not be. */
 static __always_inline int announce_stack(struct ebp_stack *s)
 {
-	__u64 *slot = &seen_stacks[s->id & (SEEN_STACKS - 1)];
+	__u32 at = s->id & (cfg_seen_stacks - 1);
+	__u64 *slot = bpf_map_lookup_elem(&seen_stacks, &at);
 	int err;
 
-	if (*slot == s->id)
+	if (!slot || *slot == s->id)
 		return 0;
-	err = send(s, sizeof(*s) + (s->head.n & (EBP_FRAMES_MAX * 2 - 1)) * sizeof(__u64), 0);
+	err = send(s, sizeof(*s) + (s->head.n & EBP_FRAMES_MAX) * sizeof(__u64), 0);
 	if (!err)
 		*slot = s->id;
 	return err;
@@ -119,13 +137,10 @@ static __always_inline int announce_stack(struct ebp_stack *s)
 
 static __always_inline int count_in_map(const struct ebp_key *key)
 {
-	__u32 zero = 0;
+	void *map = use_b ? &counts_b : &counts_a;
 	__u64 one = 1, *n;
-	void *map = bpf_map_lookup_elem(&counts, &zero);
 	long err;
 
-	if (!map)
-		return -1;
 	n = bpf_map_lookup_elem(map, key);
 	if (!n) {
 		err = bpf_map_update_elem(map, key, &one, BPF_NOEXIST);

@@ -31,7 +31,7 @@ static const struct cli_option rows[] = {
 	{ 'U', 0, "user", NULL, cli_flag, AT(user_only), "user stacks only" },
 	{ 'K', 0, "kernel", NULL, cli_flag, AT(kernel_only), "kernel stacks only" },
 	{ 0, 0, "per-thread", NULL, cli_flag, AT(per_thread), "tell threads apart" },
-	{ 0, 0, "max-frames", "N", cli_count, AT(max_frames), "cut stacks at N frames (default and most: 512, or what the kernel gives)" },
+	{ 0, 0, "max-frames", "N", cli_count, AT(max_frames), "cut stacks at N frames (default and most: 511, or what the kernel gives)" },
 	{ 0, 0, "buffer", "KIB", cli_kib, AT(buffer), "ring buffer for new stacks (default: by CPUs and rate)" },
 	{ 'o', 0, "output", "FILE", cli_strings, AT(files), "write here; may be repeated; - is standard output" },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format), "folded or top (default: by the file's name)" },

@@ -57,7 +57,7 @@ FIX        := $(TEST)/fixtures
 FIX_FLAGS  := -O2 -g -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
-	syscalls storm names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o)
+	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o)
 # A Rust compiler may be missing where the tests are only built; the test that needs it says so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
 

@@ -49,9 +49,9 @@ static const char *hint(int err)
 static int tell(struct error *e, const char *path, const struct user *u, int err)
 {
 	if ((err == -EACCES || err == -EPERM) && u->switched)
-		return error_set(e, STATUS_ERROR, err, "cannot write %.200s: %s; under sudo files are written as the user "
-				 "who called it (uid %u), choose a folder of that user's", path, strerror(-err),
-				 (unsigned int)u->uid);
+		return error_set(e, STATUS_ERROR, err, "cannot write %.200s: %s; under sudo files are written "
+				 "as the user who called it (uid %u), choose a folder of that user's",
+				 path, strerror(-err), (unsigned int)u->uid);
 	if (err == -EACCES || err == -EPERM)
 		return error_set(e, STATUS_ERROR, err, "cannot write %.200s: %s; choose a folder where you may write",
 				 path, strerror(-err));
@@ -64,8 +64,15 @@ static int tell_folder(struct error *e, const char *path, const char *folder, co
 		return error_set(e, STATUS_ERROR, err, "cannot write %.200s: there is no folder %.100s; "
 				 "make it first: mkdir -p %.100s", path, folder, folder);
 	if (err == -ENOTDIR)
-		return error_set(e, STATUS_ERROR, err, "cannot write %.200s: %.100s is not a folder", path, folder);
+		return error_set(e, STATUS_ERROR, err, "cannot write %.200s: %.100s is not a folder",
+				 path, folder);
 	return tell(e, path, u, err);
+}
+
+/* For reasons that no errno tells. */
+static int refuse(struct error *e, const char *path, int err, const char *why)
+{
+	return error_set(e, STATUS_ERROR, err, "cannot write %.200s: %s", path, why);
 }
 
 /* --- Opening. --------------------------------------------------------------- */
@@ -94,8 +101,7 @@ static int open_inherited(struct outfile *f, int fd, struct error *e)
 	int flags = fcntl(fd, F_GETFL);
 
 	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-		return error_set(e, STATUS_ERROR, -EBADF, "cannot write %s: descriptor %d is not open for writing",
-				 f->path, fd);
+		return refuse(e, f->path, -EBADF, "that descriptor is not open for writing");
 	/* Standard output keeps its number, by which outfile_is_stdout() knows it. */
 	f->fd = fd == STDOUT_FILENO ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	return f->fd < 0 ? tell(e, f->path, &f->user, -errno) : 0;
@@ -112,14 +118,13 @@ static int open_straight(struct outfile *f, mode_t expected, struct error *e)
 	close(f->dir);
 	f->dir = -1;
 	if (f->fd < 0 && errno == ENXIO && S_ISFIFO(expected))
-		return error_set(e, STATUS_ERROR, -ENXIO, "cannot write %.200s: nothing reads from this FIFO; "
-				 "start its reader first", f->path);
+		return refuse(e, f->path, -ENXIO, "nothing reads from this FIFO; start its reader first");
 	if (f->fd < 0)
 		return tell(e, f->path, &f->user, -errno);
 	flags = fcntl(f->fd, F_GETFL);
 	if (fstat(f->fd, &st) || (st.st_mode & S_IFMT) != (expected & S_IFMT) ||
 	    fcntl(f->fd, F_SETFL, flags & ~O_NONBLOCK))
-		return error_set(e, STATUS_ERROR, -ESTALE, "cannot write %.200s: it changes while we look at it", f->path);
+		return refuse(e, f->path, -ESTALE, "it changes while we look at it");
 	return 0;
 }
 
@@ -133,7 +138,7 @@ static int random_name(char name[32])
 	return 0;
 }
 
-/* A temporary file in f->dir: without a name where the file system can, so that not even SIGKILL leaves one behind. */
+/* A temporary file in f->dir: without a name where the file system can; then not even SIGKILL leaves one behind. */
 static int open_temporary(struct outfile *f)
 {
 	int err;
@@ -196,13 +201,12 @@ static int open_in_folder(struct outfile *f, struct error *e)
 	case S_IFCHR:
 		return open_straight(f, st.st_mode, e);
 	case S_IFLNK:
-		return error_set(e, STATUS_ERROR, -ELOOP, "cannot write %.200s: it is a symbolic link, and those are not "
-				 "followed; give the name that it points to, or remove it", f->path);
+		return refuse(e, f->path, -ELOOP, "it is a symbolic link, and those are not followed; "
+			      "give the name that it points to, or remove it");
 	case S_IFDIR:
-		return error_set(e, STATUS_ERROR, -EISDIR, "cannot write %.200s: it is a folder; give a file's name",
-				 f->path);
+		return refuse(e, f->path, -EISDIR, "it is a folder; give a file's name");
 	}
-	return error_set(e, STATUS_ERROR, -EINVAL, "cannot write %.200s: it is a socket or a disk, not a file", f->path);
+	return refuse(e, f->path, -EINVAL, "it is a socket or a disk, not a file");
 }
 
 static int open_named(struct outfile *f, struct error *e)
@@ -213,8 +217,7 @@ static int open_named(struct outfile *f, struct error *e)
 
 	f->base = slash ? slash + 1 : f->path;
 	if (!*f->base)
-		return error_set(e, STATUS_ERROR, -EISDIR, "cannot write %.200s: give a file's name, not a folder's",
-				 *f->path ? f->path : "''");
+		return refuse(e, *f->path ? f->path : "''", -EISDIR, "give a file's name, not a folder's");
 	if (slash)
 		folder = xasprintf("%.*s", slash == f->path ? 1 : (int)(slash - f->path), f->path);
 	else

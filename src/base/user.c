@@ -53,12 +53,17 @@ static void find_groups(struct user *u)
 {
 	char *strings = malloc(PASSWD_SIZE);
 	struct passwd entry, *found = NULL;
+	int all;
 
 	restrict_name_services();
 	u->n_groups = USER_GROUPS_MAX;
-	/* -1 says that there are more than fit; the first ones are there. */
-	if (!strings || getpwuid_r(u->uid, &entry, strings, PASSWD_SIZE, &found) || !found ||
-	    (getgrouplist(entry.pw_name, u->gid, u->groups, &u->n_groups) < 0 && u->n_groups <= USER_GROUPS_MAX)) {
+	/* Less than all may mean that there are more than fit: the first ones are there then. */
+	if (!strings || getpwuid_r(u->uid, &entry, strings, PASSWD_SIZE, &found) || !found)
+		all = 0;
+	else
+		all = getgrouplist(entry.pw_name, u->gid, u->groups, &u->n_groups) >= 0 ||
+		      u->n_groups > USER_GROUPS_MAX;
+	if (!all) {
 		u->groups[0] = u->gid;
 		u->n_groups = 1;
 	}
@@ -129,7 +134,8 @@ int user_become(const struct user *u)
 		return -errno;
 	if (getresuid(&ruid, &euid, &suid) || getresgid(&rgid, &egid, &sgid))
 		return -errno;
-	if (ruid != u->uid || euid != u->uid || suid != u->uid || rgid != u->gid || egid != u->gid || sgid != u->gid)
+	if (ruid != u->uid || euid != u->uid || suid != u->uid ||
+	    rgid != u->gid || egid != u->gid || sgid != u->gid)
 		return -EPERM;
 	/* A securebit may keep capabilities over the change; then root would still be one call away. */
 	return setuid(0) ? 0 : -EPERM;

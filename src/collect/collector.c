@@ -24,7 +24,8 @@ struct collector {
 	struct perf_events *events;
 	VEC(struct bpf_link *) links;
 	struct ring_buffer *ring;
-	int count_maps[2], active;	/* count_maps[active] is the one in use */
+	int count_maps[2];		/* borrowed from skel; bss->use_b says which is in use */
+	int barrier;			/* a map to put into barrier_map */
 	VEC(uint64_t) records;		/* what collector_read() took from the ring */
 	int drain_wanted;
 	int ncpus_possible;
@@ -125,9 +126,10 @@ static void choose_programs(struct collector *c, const struct collector_options 
 
 /*
  * Sizes follow the rate: a count map holds half a second of samples that are
- * all different, the ring buffer as many stacks of 64 frames.
+ * all different, the ring buffer as many stacks of 64 frames. The caches are
+ * small where little can happen, for clearing their memory delays the start.
  */
-static int size_maps(struct collector *c, const struct collector_options *o)
+static void size_maps(struct collector *c, const struct collector_options *o)
 {
 	struct ebprof_bpf *s = c->skel;
 	int *cpus = NULL;
@@ -141,6 +143,10 @@ static int size_maps(struct collector *c, const struct collector_options *o)
 	entries = round_up_pow2(rate / 2, 4096, 1u << 20);
 	ring = round_up_pow2(o->ring_bytes ? o->ring_bytes : rate / 2 * 512,
 			     o->ring_bytes ? 4096 : 1u << 20, 64u << 20);
+	s->rodata->cfg_seen_stacks = round_up_pow2(rate * 8, 1u << 13, 1u << 20);
+	s->rodata->cfg_seen_processes = round_up_pow2(rate, 1u << 12, 1u << 16);
+	bpf_map__set_max_entries(s->maps.seen_stacks, s->rodata->cfg_seen_stacks);
+	bpf_map__set_max_entries(s->maps.seen_processes, s->rodata->cfg_seen_processes);
 	s->rodata->cfg_map_wake = entries / 2;
 	s->rodata->cfg_ring_wake = ring / 4;
 	if (o->event->type != PERF_TYPE_TRACEPOINT && o->frequency)
@@ -148,21 +154,19 @@ static int size_maps(struct collector *c, const struct collector_options *o)
 	bpf_map__set_max_entries(s->maps.ring, ring);
 	/* Every process there can be; on most machines 32,768, and only where we filter by process. */
 	bpf_map__set_max_entries(s->maps.targets, o->ntargets || o->command ? 32768 + (uint32_t)o->ntargets : 1);
-	for (int i = 0; i < 2; i++) {
-		c->count_maps[i] = bpf_map_create(BPF_MAP_TYPE_HASH, "ebprof_counts", sizeof(struct ebp_key),
-						  sizeof(uint64_t), entries, NULL);
-		if (c->count_maps[i] < 0)
-			return -errno;
-	}
-	return bpf_map__set_inner_map_fd(s->maps.counts, c->count_maps[0]);
+	bpf_map__set_max_entries(s->maps.counts_a, entries);
+	bpf_map__set_max_entries(s->maps.counts_b, entries);
 }
 
 static int fill_maps(struct collector *c, const struct collector_options *o)
 {
-	int counts = bpf_map__fd(c->skel->maps.counts), targets = bpf_map__fd(c->skel->maps.targets);
-	uint32_t zero = 0, value = EBP_TARGET;
+	int targets = bpf_map__fd(c->skel->maps.targets);
+	uint32_t value = EBP_TARGET;
 
-	if (bpf_map_update_elem(counts, &zero, &c->count_maps[0], BPF_ANY))
+	c->count_maps[0] = bpf_map__fd(c->skel->maps.counts_a);
+	c->count_maps[1] = bpf_map__fd(c->skel->maps.counts_b);
+	c->barrier = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_barrier", sizeof(uint32_t), sizeof(uint32_t), 1, NULL);
+	if (c->barrier < 0)
 		return -errno;
 	for (size_t i = 0; i < o->ntargets; i++)
 		if (bpf_map_update_elem(targets, &o->targets[i], &value, BPF_ANY))
@@ -230,7 +234,7 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	struct collector *c = xcalloc(1, sizeof(*c));
 	int err;
 
-	c->count_maps[0] = c->count_maps[1] = -1;
+	c->barrier = -1;
 	libbpf_set_print(quiet);
 	c->ncpus_possible = libbpf_num_possible_cpus();
 	c->skel = ebprof_bpf__open();
@@ -242,9 +246,8 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	if (err)
 		goto fail;
 	choose_programs(c, o);
-	err = size_maps(c, o);
-	if (!err)
-		err = ebprof_bpf__load(c->skel);
+	size_maps(c, o);
+	err = ebprof_bpf__load(c->skel);
 	if (!err)
 		err = fill_maps(c, o);
 	if (err) {
@@ -274,9 +277,8 @@ void collector_free(struct collector *c)
 		bpf_link__destroy(c->links.v[i]);
 	vec_free(&c->links);
 	ring_buffer__free(c->ring);
-	for (int i = 0; i < 2; i++)
-		if (c->count_maps[i] >= 0)
-			close(c->count_maps[i]);
+	if (c->barrier >= 0)
+		close(c->barrier);
 	ebprof_bpf__destroy(c->skel);
 	vec_free(&c->records);
 	free(c->keys);
@@ -347,23 +349,22 @@ int collector_drain_wanted(const struct collector *c)
 
 int collector_swap(struct collector *c)
 {
+	struct ebprof_bpf__bss *bss = c->skel->bss;
 	uint32_t zero = 0;
 
-	c->active ^= 1;
-	/* Returns after a grace period (maybe_wait_bpf_programs(), 5.0): nobody is in the old map then. */
-	if (bpf_map_update_elem(bpf_map__fd(c->skel->maps.counts), &zero, &c->count_maps[c->active], BPF_ANY)) {
-		c->active ^= 1;
+	__atomic_store_n(&bss->use_b, !bss->use_b, __ATOMIC_SEQ_CST);
+	/* Returns when nobody can be in the old map any more. */
+	if (bpf_map_update_elem(bpf_map__fd(c->skel->maps.barrier_map), &zero, &c->barrier, BPF_ANY))
 		return -errno;
-	}
-	c->skel->bss->count_entries = 0;
-	c->skel->bss->drain_asked = 0;
+	bss->count_entries = 0;
+	bss->drain_asked = 0;
 	c->drain_wanted = 0;
 	return 0;
 }
 
 int collector_counts(struct collector *c, void (*fn)(void *ctx, const struct ebp_key *key, uint64_t count), void *ctx)
 {
-	int fd = c->count_maps[c->active ^ 1], err = 0;
+	int fd = c->count_maps[!c->skel->bss->use_b], err = 0;
 	uint32_t batch = 0, n;
 	void *in = NULL;
 

@@ -180,7 +180,7 @@ static void try_again(struct images *all, struct entry *e, pid_t pid, const stru
 		add_alias(all, alias_of_build_id(file.build_id, file.build_id_size), e->img.id);
 }
 
-/* An image that was never seen under this key: new, or known by the build id that its file turns out to have. */
+/* An image never seen under this key: new, or known by the build id that its file turns out to have. */
 static uint32_t first_sight(struct images *all, pid_t pid, const struct image_key *key, const char *path)
 {
 	struct image_file file = { .fd = -1 };

@@ -40,8 +40,7 @@ static int device_unlike(int fd)
 {
 	struct statfs fs;
 
-	return !fstatfs(fd, &fs) &&
-	       ((unsigned long)fs.f_type == OVERLAYFS_SUPER_MAGIC || (unsigned long)fs.f_type == BTRFS_SUPER_MAGIC);
+	return !fstatfs(fd, &fs) && (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
 }
 
 /* By device and inode, where the key has no build id. */
@@ -141,12 +140,14 @@ static int same_mapping(int path_fd, const char *link, const struct image_key *k
 
 	if (key->build_id_size || (!fstat(path_fd, &st) && key->inode && st.st_ino == key->inode))
 		return 1;
+	if (key->inode && !device_unlike(path_fd))
+		return 0;
 	n = readlink(link, name, sizeof(name));
-	return n > 0 && (size_t)n < sizeof(name) && (size_t)n == strlen(key->path) && !memcmp(name, key->path, (size_t)n) &&
-	       (!key->inode || device_unlike(path_fd));
+	return n > 0 && (size_t)n < sizeof(name) && (size_t)n == strlen(key->path) &&
+	       !memcmp(name, key->path, (size_t)n);
 }
 
-/* The file behind the mapping, whatever has become of its name. Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
+/* The file behind the mapping, whatever became of its name. Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
 static int from_map_files(pid_t pid, const struct image_key *key, struct image_file *out)
 {
 	char link[96];
@@ -176,7 +177,7 @@ static int worse(int a, int b)
 
 int image_open(pid_t pid, const struct image_key *key, const char *path, struct image_file *out)
 {
-	/* A likely match counts only where the very file is out of reach; our own root serves for a process that is gone. */
+	/* A likely match counts only where the very file is out of reach; our own root is for a process that is gone. */
 	static const struct { enum { TARGET, MAPPING, OURS } from; enum match least; } steps[] = {
 		{ TARGET, MATCH_EXACT }, { MAPPING, MATCH_EXACT }, { OURS, MATCH_EXACT },
 		{ TARGET, MATCH_LIKELY }, { OURS, MATCH_LIKELY },

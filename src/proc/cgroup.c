@@ -71,11 +71,9 @@ static int find_path(const cgroup_mounts *mounts, const char *name, struct cgrou
 		const struct cgroup_mount *m = &mounts->v[i];
 		char path[PATH_MAX];
 		const char *rest = name[0] == '/' ? below(name, m->root) : name;
+		const char *slash = rest && rest[0] && rest[0] != '/' ? "/" : "";
 
-		if (!rest)
-			continue;
-		if (snprintf(path, sizeof(path), "%s%s%s", m->point, rest[0] && rest[0] != '/' ? "/" : "", rest) <
-		    (int)sizeof(path))
+		if (rest && snprintf(path, sizeof(path), "%s%s%s", m->point, slash, rest) < (int)sizeof(path))
 			err = take(m, path, out);
 	}
 	return err;
@@ -207,7 +205,7 @@ static int find(const cgroup_mounts *mounts, const char *name, struct cgroup *ou
 		return error_set(e, STATUS_NO_TARGET, -ENOENT, "no cgroup hierarchy is mounted here; "
 				 "try: mount -t cgroup2 none /sys/fs/cgroup");
 	if (!len || len >= PATH_MAX)
-		return error_set(e, STATUS_NO_TARGET, -ENOENT, "no cgroup has that name (it has %zu characters)", len);
+		return error_set(e, STATUS_NO_TARGET, -ENOENT, "no cgroup has a name of %zu characters", len);
 	err = name[0] == '/' ? find_file(mounts, name, out) : -ENOENT;
 	if (err)
 		err = find_path(mounts, name, out);
@@ -217,12 +215,13 @@ static int find(const cgroup_mounts *mounts, const char *name, struct cgroup *ou
 		return error_set(e, STATUS_NO_TARGET, -ENOENT,
 				 "no cgroup '%.200s'; systemd-cgls lists them, with paths as -G takes them", name);
 	if (len < PREFIX_MIN)
-		return error_set(e, STATUS_NO_TARGET, -ENOENT, "no cgroup '%s'; of a container's id give at least %d "
-				 "characters", name, PREFIX_MIN);
+		return error_set(e, STATUS_NO_TARGET, -ENOENT,
+				 "no cgroup '%s'; of a container's id give at least %d characters", name, PREFIX_MIN);
 	err = find_container(mounts, name, out, e);
 	if (err != -ENOENT)
 		return err;
-	return error_set(e, STATUS_NO_TARGET, err, "no cgroup, and no container, is called '%.200s'; is it running?", name);
+	return error_set(e, STATUS_NO_TARGET, err,
+			 "no cgroup, and no container, is called '%.200s'; is it running?", name);
 }
 
 int cgroup_find_in(const char *mountinfo, const char *name, struct cgroup *out, struct error *e)

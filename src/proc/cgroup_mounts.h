@@ -18,7 +18,7 @@ struct cgroup_mount {
 
 typedef VEC(struct cgroup_mount) cgroup_mounts;
 
-/* Reads @mountinfo (proc(5)). v2 comes first; hierarchies without a controller are left out. 0 or a negative errno. */
+/* Reads @mountinfo (proc(5)), v2 first; hierarchies without a controller are left out. 0 or a negative errno. */
 int cgroup_mounts_read(const char *mountinfo, cgroup_mounts *out);
 void cgroup_mounts_free(cgroup_mounts *m);
 /* "" for v2. */

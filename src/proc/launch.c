@@ -121,8 +121,8 @@ static int explain(const struct failure *f, const char *name, struct error *e)
 	if (f->err == ENOENT && strchr(name, '/') && !access(name, F_OK))
 		return error_set(e, STATUS_NO_EXEC, -f->err, "cannot run '%s': the interpreter that it names "
 				 "(#! line or ELF loader) does not exist", name);
-	return error_set(e, f->err == ENOENT ? STATUS_NO_COMMAND : STATUS_NO_EXEC, -f->err, "cannot run '%s': %s",
-			 name, strerror(f->err));
+	return error_set(e, f->err == ENOENT ? STATUS_NO_COMMAND : STATUS_NO_EXEC, -f->err,
+			 "cannot run '%s': %s", name, strerror(f->err));
 }
 
 int launch_go(struct launch *l, const char *name, struct error *e)

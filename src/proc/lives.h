@@ -21,7 +21,7 @@ struct life {
 	struct life *older;	/* what this PID was before */
 	struct mappings *maps;	/* NULL: none known */
 	uint64_t begin, end;	/* ns, CLOCK_MONOTONIC */
-	uint64_t seen;		/* ns; it was there by then at the latest: what started later is another process */
+	uint64_t seen;		/* ns; it was there by then: what started later is another process */
 	uint64_t start;		/* field 22 of /proc/PID/stat; 0: not known yet */
 	uint64_t next_read;	/* ns; its maps are not read again before */
 	uint64_t wait;		/* ns; until the read after that */

@@ -17,7 +17,7 @@
 
 #define PF_KTHREAD	0x00200000	/* include/linux/sched.h */
 #define TICK_SLACK	20000000u	/* ns; start times in /proc are cut to ticks of 10 ms */
-#define FORK_SLACK	200000000u	/* ns; copying a large process takes that long after its start time is taken */
+#define FORK_SLACK	200000000u	/* ns; from a start time to the fork event, while a large process is copied */
 #define WAIT_MIN	100000000u	/* ns between two readings of one process's maps: at least, */
 #define WAIT_MAX	6400000000u	/* and where they bring nothing new */
 #define ANCESTORS_MAX	32		/* forks without exec that mappings are followed through */
@@ -447,7 +447,9 @@ void procs_forget(struct procs *p, uint64_t time)
 		for (size_t i = 0; i < p->lives.slots.n; i++) {
 			struct life *l = p->lives.slots.v[i];
 
-			if (l && l->pid > 0 && l->end == LIFE_OPEN && l->begin < time && kill(l->pid, 0) && errno == ESRCH)
+			if (!l || l->pid <= 0 || l->end != LIFE_OPEN || l->begin >= time)
+				continue;
+			if (kill(l->pid, 0) && errno == ESRCH)
 				end_life(p, l, time, 1);
 		}
 	}

@@ -312,7 +312,7 @@ static void check_linked(const char *path)
 	source = elf ? elf_symbols_open(elf) : NULL;
 	CHECK(source != NULL);
 	for (int i = 0; elf && source && i < 4; i++) {
-		char magic[16], *found;
+		char magic[24], *found;
 
 		snprintf(magic, sizeof(magic), "@magic-%d@", i + 1);
 		found = memmem(bytes, n, magic, strlen(magic));

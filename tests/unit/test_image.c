@@ -46,9 +46,14 @@ static void write_elf(const char *path, int size, int byte)
 			.e_shentsize = sizeof(Elf64_Shdr),
 		},
 		.ph = {
-			{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = sizeof(f), .p_memsz = sizeof(f), .p_align = 4096 },
-			{ .p_type = PT_NOTE, .p_flags = PF_R, .p_offset = offsetof(__typeof__(f), nh), .p_align = 4,
-			  .p_vaddr = offsetof(__typeof__(f), nh), .p_filesz = 16 + (Elf64_Xword)size, .p_memsz = 16 + (Elf64_Xword)size },
+			{
+				.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_align = 4096,
+				.p_filesz = sizeof(f), .p_memsz = sizeof(f),
+			}, {
+				.p_type = PT_NOTE, .p_flags = PF_R, .p_align = 4,
+				.p_offset = offsetof(__typeof__(f), nh), .p_vaddr = offsetof(__typeof__(f), nh),
+				.p_filesz = 16 + (Elf64_Xword)size, .p_memsz = 16 + (Elf64_Xword)size,
+			},
 		},
 		.nh = { .n_namesz = 4, .n_descsz = (Elf64_Word)size, .n_type = NT_GNU_BUILD_ID },
 		.name = "GNU",
@@ -306,7 +311,7 @@ static void check_mapped(int fd, const char *path)
 	k.dev_major = major(st.st_dev);
 	k.dev_minor = minor(st.st_dev);
 	k.inode = st.st_ino;
-	snprintf(link, sizeof(link), "/proc/self/map_files/%llx-%llx", (unsigned long long)k.start, (unsigned long long)k.end);
+	snprintf(link, sizeof(link), "/proc/self/map_files/%lx-%lx", (unsigned long)k.start, (unsigned long)k.end);
 	allowed = !access(link, R_OK);
 	img = images_at(all, images_get(all, getpid(), &k));
 	CHECK_EQ(img->why != 0, !allowed);

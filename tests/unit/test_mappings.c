@@ -121,8 +121,11 @@ TEST(many_in_any_order)
 		add(&m, place << 13, (place << 13) + 4096, i, (uint32_t)place);
 	}
 	CHECK_EQ(mappings_count(m), N);
-	for (uint32_t i = 0; i < N; i++)
-		wrong += image_at(m, ((uint64_t)i << 13) + 4095, UINT64_MAX) != (int)i || image_at(m, ((uint64_t)i << 13) + 4096, 5) != -1;
+	for (uint32_t i = 0; i < N; i++) {
+		uint64_t end = ((uint64_t)i << 13) + 4096;
+
+		wrong += image_at(m, end - 1, UINT64_MAX) != (int)i || image_at(m, end, 5) != -1;
+	}
 	CHECK_EQ(wrong, 0);
 	mappings_unref(m);
 }

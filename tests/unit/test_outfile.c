@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -366,6 +367,37 @@ TEST(a_full_disk)
 	rmdir(in_folder("disk"));
 }
 
+/* Without /proc (as without O_TMPFILE) the temporary file has a name from the beginning. */
+TEST(a_temporary_file_with_a_name)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct outfile *f;
+		int bad = 0;
+
+		/* Not allowed to: nothing to test. */
+		if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		    mount("none", "/proc", "tmpfs", 0, "size=4k"))
+			_exit(0);
+		put(in_folder("out"), "before");
+		f = outfile_open(in_folder("out"), &me, &e);
+		outfile_write(f, "never", 5);
+		bad |= count(folder) != 2;
+		outfile_abandon(f);
+		bad |= (count(folder) != 1) << 1 | !!strcmp(get(in_folder("out")), "before") << 2;
+		f = outfile_open(in_folder("out"), &me, &e);
+		outfile_write(f, "after", 5);
+		bad |= !!outfile_commit(f, &e) << 3 | (count(folder) != 1) << 4 |
+		       !!strcmp(get(in_folder("out")), "after") << 5;
+		unlink(in_folder("out"));
+		_exit(bad);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
+}
+
 /* Where files are written as root on behalf of another user. */
 static struct user somebody(void)
 {
@@ -437,7 +469,9 @@ TEST(entering_and_leaving)
 
 TEST(who_called)
 {
-	static const char *const bad[] = { "", "0", "-1", "x", "1000x", " 1000", "4294967295", "4294967296", "99999999999999999999" };
+	static const char *const bad[] = {
+		"", "0", "-1", "x", "1000x", " 1000", "4294967295", "4294967296", "99999999999999999999",
+	};
 
 	setenv("SUDO_GID", "1000", 1);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -472,6 +506,7 @@ int main(void)
 	RUN(a_full_pipe_that_does_not_block);
 	RUN(standard_output);
 	RUN(a_full_disk);
+	RUN(a_temporary_file_with_a_name);
 	RUN(files_belong_to_the_invoking_user);
 	RUN(entering_and_leaving);
 	RUN(who_called);
