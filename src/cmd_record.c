@@ -20,6 +20,7 @@
 #include "commands.h"
 #include "output/output.h"
 #include "proc/launch.h"
+#include "proc/procfs.h"
 #include "record_options.h"
 #include "session.h"
 #include "summary.h"
@@ -41,6 +42,7 @@ struct recording {
 	VEC(struct result_file) files;
 	struct launch launch;
 	int launched;			/* the command runs, or has run */
+	int command_stopped;		/* by us, because -d was over */
 	int signals;			/* signalfd */
 	struct collector_options collect;
 	pid_t *target_ids;
@@ -87,17 +89,24 @@ static void adapt_rate(struct recording *r)
 		r->o.period = 1;
 }
 
-static const struct output_format *default_format(void)
+/* A name that ends in no suffix at all (out, /dev/null) is taken for the plain default. */
+static const struct output_format *format_for(const struct recording *r, const char *path)
 {
-	return output_by_name(isatty(STDOUT_FILENO) ? "top" : "folded");
+	const char *slash = strrchr(path, '/');
+
+	if (r->o.format)
+		return output_by_name(r->o.format);
+	if (!strcmp(path, "-"))
+		return output_by_name(isatty(STDOUT_FILENO) ? "top" : "folded");
+	if (!strchr(slash ? slash : path, '.'))
+		return output_by_name("folded");
+	return output_by_path(path);
 }
 
 static int open_file(struct recording *r, const char *path, struct error *e)
 {
-	struct result_file x = { .format = r->o.format ? output_by_name(r->o.format) : output_by_path(path) };
+	struct result_file x = { .format = format_for(r, path) };
 
-	if (!x.format && !strcmp(path, "-"))
-		x.format = default_format();
 	if (!x.format)
 		return error_set(e, STATUS_USAGE, -EINVAL, "-o '%s': its name tells no format; name it like out.folded, or add -f folded", path);
 	x.file = outfile_open(path, &r->user, e);
@@ -138,19 +147,34 @@ static int block_signals(struct recording *r)
 }
 
 /*
- * From now on a signal ends us at once: the user asked twice. One that was
- * sent to us alone is passed on to the command first.
+ * From now on a signal ends us at once: the user asked twice, even where both
+ * came before we looked. One that was sent to us alone is passed on to the
+ * command; where it is our time that ended, the command is told to end, too.
  */
 static void unblock_signals(struct recording *r)
 {
 	struct signalfd_siginfo info;
+	int last = 0, asked = 0, ended = 0;
 	sigset_t none;
 
-	while (read(r->signals, &info, sizeof(info)) == sizeof(info))
-		if (r->launched && info.ssi_signo != SIGCHLD && info.ssi_code == SI_USER)
-			kill(r->launch.pid, (int)info.ssi_signo);
+	while (read(r->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD) {
+			ended = 1;
+			continue;
+		}
+		last = (int)info.ssi_signo;
+		asked++;
+		if (r->launched && info.ssi_code == SI_USER)
+			kill(r->launch.pid, last);
+	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (asked > 1)
+		raise(last);
+	if (r->launched && !asked && !ended) {
+		r->command_stopped = 1;
+		kill(r->launch.pid, SIGTERM);
+	}
 }
 
 static void fill_collect(struct recording *r)
@@ -195,12 +219,30 @@ static void on_progress(void *ctx, const struct session_progress *p)
 	progress_show(p);
 }
 
+/* What the targets have forked before now; forks from now on are followed in the kernel. */
+static void add_descendants(struct recording *r)
+{
+	pid_t *pids = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->o.pids.n; i++)
+		procfs_descendants(r->o.pids.v[i], &pids, &n);
+	while (n)
+		session_add_target(r->session, pids[--n]);
+	free(pids);
+}
+
 static int on_started(void *ctx, struct error *e)
 {
 	struct recording *r = ctx;
-	int err = launch_go(&r->launch, r->o.command[0], e);
+	int err = 0;
 
-	r->launched = !err;
+	if (!r->o.no_inherit)
+		add_descendants(r);
+	if (r->o.command) {
+		err = launch_go(&r->launch, r->o.command[0], e);
+		r->launched = !err;
+	}
 	return err;
 }
 
@@ -212,7 +254,7 @@ static int record(struct recording *r, struct error *e)
 	r->session_options = (struct session_options){
 		.collect = r->collect, .duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,
-		.started = r->o.command ? on_started : NULL, .ctx = r,
+		.started = on_started, .ctx = r,
 	};
 	r->session = session_new(&r->session_options, e);
 	if (!r->session)
@@ -320,13 +362,12 @@ static int finish(struct recording *r, uint64_t origin, struct error *e)
 		summary_show(p, &r->result, &r->o, origin);
 	if (err)
 		command_failed(e);
-	/* The command may run on after its profile is complete (-d): its status is ours, so wait. */
 	command = wait_for_command(r);
 	if (err)
 		return (int)e->status;
 	if (r->o.strict && summary_lost(a))
 		return STATUS_LOST;
-	if (r->launched)
+	if (r->launched && !r->command_stopped)
 		return command;
 	return a->taken ? STATUS_OK : STATUS_NO_SAMPLES;
 }

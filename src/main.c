@@ -31,8 +31,9 @@ int command_failed(const struct error *e)
 
 int main(int argc, char **argv)
 {
-	/* A reader that goes away is an error of write(2), not our death. */
+	/* A reader that goes away, and a limit on files, are errors of write(2), not our death. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(*commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);

@@ -14,7 +14,7 @@
 #define AT(field) offsetof(struct record_options, field)
 
 static const struct cli_option rows[] = {
-	{ 'p', 0, "pid", "PID[,PID...]", cli_pids, AT(pids), "these processes, and what they fork" },
+	{ 'p', 0, "pid", "PID[,PID...]", cli_pids, AT(pids), "these processes, and what they forked and fork" },
 	{ 't', 0, "tid", "TID[,TID...]", cli_pids, AT(tids), "these threads" },
 	{ 'a', 0, "all", NULL, cli_flag, AT(all), "the whole system (default without a target)" },
 	{ 'G', 0, "cgroup", "CGROUP", cli_string, AT(cgroup), "a cgroup's path, or a container's id or its beginning" },
@@ -67,6 +67,15 @@ static int check_rate(struct record_options *o, struct error *e)
 	return 0;
 }
 
+static int unknown_format(const char *name, struct error *e)
+{
+	char known[128] = "";
+
+	for (const struct output_format *f = output_formats; f->name; f++)
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", *known ? ", " : "", f->name);
+	return error_set(e, STATUS_USAGE, -EINVAL, "unknown format '%s'; known: %s", name, known);
+}
+
 static int check(struct record_options *o, struct error *e)
 {
 	int err;
@@ -82,7 +91,7 @@ static int check(struct record_options *o, struct error *e)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--max-frames %llu: at most %d",
 				 (unsigned long long)o->max_frames, EBP_FRAMES_MAX);
 	if (o->format && !output_by_name(o->format))
-		return error_set(e, STATUS_USAGE, -EINVAL, "unknown format '%s'; see ebprof --help", o->format);
+		return unknown_format(o->format, e);
 	err = check_rate(o, e);
 	if (err)
 		return err;

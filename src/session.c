@@ -66,6 +66,11 @@ void session_free(struct session *s)
 	free(s);
 }
 
+int session_add_target(struct session *s, pid_t pid)
+{
+	return collector_add_target(s->collector, pid);
+}
+
 struct profile *session_profile(struct session *s)
 {
 	return s->profile;

@@ -48,6 +48,8 @@ struct session *session_new(const struct session_options *o, struct error *e);
  * sampled is always kept.
  */
 int session_run(struct session *s, struct session_result *r, struct error *e);
+/* One process more; for the `started` hook, when forks are followed already. 0 or a negative errno. */
+int session_add_target(struct session *s, pid_t pid);
 /* Valid until session_free(). */
 struct profile *session_profile(struct session *s);
 void session_free(struct session *s);

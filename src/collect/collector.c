@@ -158,23 +158,29 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 	bpf_map__set_max_entries(s->maps.counts_b, entries);
 }
 
+int collector_add_target(struct collector *c, pid_t id)
+{
+	uint32_t value = EBP_TARGET;
+
+	return bpf_map_update_elem(bpf_map__fd(c->skel->maps.targets), &id, &value, BPF_ANY) ? -errno : 0;
+}
+
 static int fill_maps(struct collector *c, const struct collector_options *o)
 {
-	int targets = bpf_map__fd(c->skel->maps.targets);
-	uint32_t value = EBP_TARGET;
+	uint32_t value = EBP_TARGET_AT_EXEC;
+	int err = 0;
 
 	c->count_maps[0] = bpf_map__fd(c->skel->maps.counts_a);
 	c->count_maps[1] = bpf_map__fd(c->skel->maps.counts_b);
 	c->barrier = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_barrier", sizeof(uint32_t), sizeof(uint32_t), 1, NULL);
 	if (c->barrier < 0)
 		return -errno;
-	for (size_t i = 0; i < o->ntargets; i++)
-		if (bpf_map_update_elem(targets, &o->targets[i], &value, BPF_ANY))
-			return -errno;
-	value = EBP_TARGET_AT_EXEC;
-	if (o->command && bpf_map_update_elem(targets, &o->command, &value, BPF_ANY))
-		return -errno;
-	return 0;
+	for (size_t i = 0; i < o->ntargets && !err; i++)
+		err = collector_add_target(c, o->targets[i]);
+	if (!err && o->command &&
+	    bpf_map_update_elem(bpf_map__fd(c->skel->maps.targets), &o->command, &value, BPF_ANY))
+		err = -errno;
+	return err;
 }
 
 /* The ring buffer's reader: copies each record behind the last, 8-aligned, its size before it. */

@@ -48,6 +48,8 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 void collector_free(struct collector *c);
 
 int collector_start(struct collector *c, struct error *e);
+/* Samples process (or thread) @id, too; only where there were targets. 0 or a negative errno. */
+int collector_add_target(struct collector *c, pid_t id);
 /* Follows CPUs that came online; to be called now and then (it costs one small read). */
 void collector_refresh_cpus(struct collector *c);
 void collector_stop(struct collector *c);

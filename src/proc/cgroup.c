@@ -90,7 +90,8 @@ struct search {
 
 /*
  * The container's id in the name of a cgroup, copied to @id; 0 where it is none:
- * RUNTIME-<id>.scope under systemd, else the bare id.
+ * RUNTIME-<id>.scope under systemd, else the bare id. That of a container's
+ * monitor, "crio-conmon-<id>.scope", begins as no id does.
  */
 static int container_id(const char *name, char id[NAME_MAX + 1])
 {
@@ -111,9 +112,6 @@ static int container_id(const char *name, char id[NAME_MAX + 1])
 		if (strncmp(name, runtimes[i], skip))
 			continue;
 		len = (size_t)(end - name) - skip;
-		/* Not "crio-conmon-<id>.scope", which is the container's monitor. */
-		if (!len || strspn(name + skip, hex) != len)
-			return 0;
 		memcpy(id, name + skip, len);
 		id[len] = '\0';
 		return 1;

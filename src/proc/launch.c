@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -41,6 +44,27 @@ static __attribute__((noreturn)) void give_up(int to, int err, int as_user)
 	_exit(STATUS_NO_COMMAND);
 }
 
+/*
+ * execvp() says EACCES too where a folder of $PATH cannot be entered, and the
+ * command is nowhere: root's $PATH, kept by sudo, has such folders.
+ */
+static int exec_error(const char *name, int err)
+{
+	const char *folder = getenv("PATH"), *end;
+	char path[PATH_MAX];
+
+	if (err != EACCES || strchr(name, '/') || !folder)
+		return err;
+	for (; folder; folder = *end ? end + 1 : NULL) {
+		end = strchrnul(folder, ':');
+		/* An empty one stands for the current folder. */
+		if (snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - folder), folder, end > folder ? "/" : "",
+			     name) < (int)sizeof(path) && !access(path, F_OK))
+			return err;
+	}
+	return ENOENT;
+}
+
 static __attribute__((noreturn)) void child(char *const argv[], const struct user *u, int go, int failed)
 {
 	ssize_t n;
@@ -57,7 +81,7 @@ static __attribute__((noreturn)) void child(char *const argv[], const struct use
 	if (n != 1)
 		_exit(STATUS_NO_COMMAND);
 	execvp(argv[0], argv);
-	give_up(failed, errno, 0);
+	give_up(failed, exec_error(argv[0], errno), 0);
 }
 
 int launch_prepare(struct launch *l, char *const argv[], struct error *e)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "proc/maps_internal.h"
 
 /* Bytes; longer than a line with a path of PATH_MAX of which each byte is escaped. */
 #define CHUNK	65536
@@ -138,15 +139,12 @@ static size_t whole_lines(char *buf, size_t used, int *skip, maps_fn fn, void *a
 	return used;
 }
 
-static int read_file(const char *path, maps_fn fn, void *arg)
+int maps_read(int fd, maps_fn fn, void *arg)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), skip = 0, err = 0, any = 0;
-	char *buf;
+	int skip = 0, err = 0, any = 0;
+	char *buf = xmalloc(CHUNK);
 	size_t used = 0;
 
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	buf = xmalloc(CHUNK);
 	for (;;) {
 		ssize_t n = read(fd, buf + used, CHUNK - used);
 
@@ -160,8 +158,18 @@ static int read_file(const char *path, maps_fn fn, void *arg)
 		used = whole_lines(buf, used + (size_t)n, &skip, fn, arg);
 	}
 	free(buf);
-	close(fd);
 	return err ? err : any ? 0 : -ESRCH;
+}
+
+static int read_file(const char *path, maps_fn fn, void *arg)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	err = maps_read(fd, fn, arg);
+	close(fd);
+	return err;
 }
 
 int maps_for_each_executable(pid_t pid, maps_fn fn, void *arg)

@@ -128,11 +128,16 @@ class Stack:
 class Profile(list):
     """Folded text as stacks."""
 
-    def __init__(self, text):
-        super().__init__(Stack(line) for line in text.splitlines())
+    @staticmethod
+    def read(text):
+        profile = Profile(Stack(line) for line in text.splitlines())
         check(not text or text.endswith("\n"), "the last line has no end")
-        keys = [(s.comm, tuple(s.frames), bool(s.cut) and s.cut[1]) for s in self]
+        keys = [(s.comm, tuple(s.frames), bool(s.cut) and s.cut[1]) for s in profile]
         equal(len(set(keys)), len(keys), "each stack once")
+        return profile
+
+    def where(self, condition):
+        return Profile(s for s in self if condition(s))
 
     def count(self, where=lambda s: True):
         return sum(s.count for s in self if where(s))
@@ -160,7 +165,7 @@ class Result:
     @property
     def profile(self):
         """The folded stacks on standard output; together they are what the summary says was kept."""
-        profile = Profile(self.out)
+        profile = Profile.read(self.out)
         equal(profile.count(), self.summary.kept, "samples in the output against the summary's")
         return profile
 
@@ -183,17 +188,17 @@ def _environment(extra):
     return env
 
 
-def start(*args, stdout=subprocess.PIPE, env=None, prefix=(), ebprof=None, **kw):
-    """ebprof in the background, as a Popen."""
+def start(*args, stdout=subprocess.PIPE, env=None, prefix=(), ebprof=None):
+    """ebprof in the background, as a Popen that leads a session of its own."""
     return subprocess.Popen([*prefix, ebprof or EBPROF, *map(str, args)], stdin=subprocess.DEVNULL, stdout=stdout,
-                            stderr=subprocess.PIPE, env=_environment(env), **kw)
+                            stderr=subprocess.PIPE, env=_environment(env), start_new_session=True)
 
 
 def finish(proc, timeout=TIMEOUT, started=None):
     try:
         out, err = proc.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        proc.kill()
+        os.killpg(proc.pid, signal.SIGKILL)     # and its command, which holds the pipes too
         out, err = proc.communicate()
         raise AssertionError(f"still running after {timeout} s: {proc.args}; stderr:\n{err.decode(errors='replace')}")
     return Result(proc.returncode, out, err.decode("utf-8", "strict"), time.monotonic() - (started or 0))
@@ -229,10 +234,13 @@ def perf_events(pid):
 
 
 def wait_sampling(proc, seconds=20):
-    """Until ebprof has its programs and a perf event for each CPU that is online."""
+    """Until ebprof has its programs and a perf event for each CPU that is online, and waits for what they bring."""
     def there():
         check(proc.poll() is None, "ebprof ended too early:", proc.poll())
-        return bpf_ids(proc.pid)[0] and perf_events(proc.pid) >= os.cpu_count()
+        if not bpf_ids(proc.pid)[0] or perf_events(proc.pid) < os.cpu_count():
+            return False
+        with open(f"/proc/{proc.pid}/wchan") as f:
+            return "poll" in f.read()
     wait_for(there, "ebprof to sample", seconds)
 
 def cpu_seconds(pid):
@@ -251,12 +259,11 @@ def wait_burned(pid, seconds, bound=30):
 class Fixture:
     """A fixture that runs until the end of the block; what it printed before "ready" is in .lines."""
 
-    def __init__(self, name, *args, prefix=(), path=None, wait=True, until="ready"):
+    def __init__(self, name, *args, prefix=(), path=None, until="ready"):
         argv = [*prefix, path or fixture_path(name), *args]
         self.proc = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self.pid, self.lines = self.proc.pid, []
-        if wait:
-            self.wait(until)
+        self.wait(until)
 
     def wait(self, word):
         while True:
@@ -290,6 +297,14 @@ def directory(mode=0o755):
         shutil.rmtree(path, ignore_errors=True)
 
 @contextlib.contextmanager
+def own_name(path):
+    """A copy of a program under a name that no other process on this machine has; gives its path and its comm."""
+    with directory() as d:
+        comm = f"e2e-{os.getpid()}"
+        yield shutil.copy(path, os.path.join(d, comm)), comm
+
+
+@contextlib.contextmanager
 def tmpfs(options):
     with directory() as path:
         subprocess.run(["mount", "-t", "tmpfs", "-o", options, "ebprof-e2e", path], check=True)
@@ -304,16 +319,16 @@ SHARES = {"a": 0.6, "b": 0.3, "c": 0.1}
 
 def tree_shares(profile, where=lambda s: True, least=300):
     """The call tree's shares, each within three standard errors, and its stacks whole."""
-    stacks = [s for s in profile if where(s)]
+    stacks = profile.where(where)
     counts = {f: sum(s.count for s in stacks if s.has("run", f, f + "1", f + "2")) for f in SHARES}
     n = sum(counts.values())
-    check(n >= least, f"{n} samples of the call tree, expected {least}:", profile.head())
+    check(n >= least, f"{n} samples of the call tree, expected {least}:", stacks.head())
     for f, share in SHARES.items():
         error = math.sqrt(share * (1 - share) / n)
         check(abs(counts[f] / n - share) <= 3 * error,
               f"{f}: {counts[f]} of {n} samples, {counts[f] / n:.4f}, expected {share} +- {3 * error:.4f}")
-    total = sum(s.count for s in stacks)
-    check(n >= 0.97 * total, f"only {n} of {total} samples have whole stacks:", profile.head())
+    total = stacks.count()
+    check(n >= 0.97 * total, f"only {n} of {total} samples have whole stacks:", stacks.head())
     return n
 
 def whole_rate(summary, hz, cpus=1):

@@ -119,9 +119,12 @@ def test_duration_units():
 
 
 def test_duration_ends_a_command():
+    """When the time is over the command is told to end, and that is no failure."""
     with directory() as d:
-        r = run("-d", "0.5", "-F", 999, "-o", os.path.join(d, "o.folded"), "--", fixture_path("tree"), timeout=15)
+        r = run("-d", "0.5", "-F", 999, "-o", os.path.join(d, "o.folded"), "--", fixture_path("tree"), timeout=15).ok()
     check(abs(r.summary.duration - 0.5) < 0.2, r.summary.duration)
+    pid = int(r.out.split()[1])
+    check(not os.path.exists(f"/proc/{pid}"), "the command is still there")
 
 
 def test_20000_processes():

@@ -12,6 +12,7 @@
 #define A64 "aaaaaa1111111111111111111111111111111111111111111111111111111111"
 #define B64 "bbbbbb2222222222222222222222222222222222222222222222222222222222"
 #define C64 "cccccc3333333333333333333333333333333333333333333333333333333333"
+#define E64 "e5e5e55555555555555555555555555555555555555555555555555555555555"
 #define D64 "cccccc4444444444444444444444444444444444444444444444444444444444"
 
 static char top[] = "/tmp/ebprof-test-XXXXXX";
@@ -47,6 +48,7 @@ static void build(void)
 		"v 2/system.slice/web.service", "v 2/system.slice/docker-" A64 ".scope/init", "v 2/both",
 		"v 2/machine.slice/libpod-conmon-" B64 ".scope", "v 2/machine.slice/libpod-" B64 ".scope/container",
 		"memory/docker/" C64, "memory/docker/" D64, "memory/both", "memory/only",
+		"memory/docker/" E64 "/" E64,
 		"cpu/docker/" A64, "cpu/only", "cpu/cpuonly", "systemd/unfiltered", "part/below",
 		"v 2/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/docker-eeeeee.scope", "v 2/docker-ffffff.scope",
 	};
@@ -69,6 +71,7 @@ static void build(void)
 	fprintf(f, "8 1 %u:%u /outer/cg %s/part rw - cgroup cgroup rw,pids\n", ma, mi, top);
 	fprintf(f, "9 1 %u:%u / %s/v\\0402 rw - cgroup2 cgroup2 rw\n", ma, mi, top);
 	fprintf(f, "10 1 %u:%u / %s/cpu rw - cgroup cgroup rw,hugetlb\n", ma, mi + 1, top);	/* not that device */
+	fprintf(f, "11 1 %u:%u / %s/systemd rw - cgroup2 cgroup2 rw\n", ma, mi + 1, top);
 	fclose(f);
 }
 
@@ -116,6 +119,7 @@ TEST(containers)
 	check_found(A64, "v 2/system.slice/docker-" A64 ".scope", "");
 	check_found("bbbbbb2", "v 2/machine.slice/libpod-" B64 ".scope", "");	/* not its monitor */
 	check_found("cccccc3", "memory/docker/" C64, "memory");
+	check_found("e5e5e5", "memory/docker/" E64, "memory");	/* not the one inside */
 	check_found("ffffff", "v 2/docker-ffffff.scope", "");
 }
 

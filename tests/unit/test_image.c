@@ -208,11 +208,19 @@ TEST(only_regular_files_are_opened)
 	CHECK_EQ(images_at(all, images_get(all, getpid(), &k))->why, -ESTALE);
 	k = key_of(in_folder("link"));	/* the identity is that of the file behind it */
 	CHECK(images_at(all, images_get(all, getpid(), &k))->fd < 0);
+	CHECK(!symlink(".", in_folder("round")));
+	write_elf(in_folder("elf"), 20, 1);
+	k = key_of(in_folder("round/elf"));
+	CHECK(images_at(all, images_get(all, getpid(), &k))->fd < 0);
+	k.path = in_folder("elf");
+	CHECK(images_at(all, images_get(all, getpid(), &k))->fd >= 0);
 	k = key_of("/bin/sh/x");
 	k.inode = 1;
 	CHECK(images_at(all, images_get(all, getpid(), &k))->fd < 0);
 	unlink(in_folder("fifo"));
 	unlink(in_folder("link"));
+	unlink(in_folder("round"));
+	unlink(in_folder("elf"));
 	rmdir(in_folder("dir"));
 	images_free(all);
 }

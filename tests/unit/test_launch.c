@@ -151,6 +151,29 @@ TEST(failures)
 	unlink(in_folder("script"));
 }
 
+/* What execvp() makes of $PATH: a folder that may not be entered does not hide that the command is nowhere. */
+TEST(failures_by_path)
+{
+	char *before = strdup(getenv("PATH")), path[300];
+
+	snprintf(path, sizeof(path), "/etc/passwd:/nonexistent::%s", folder);
+	setenv("PATH", path, 1);
+	write_file("plain", "hello", 0600);
+	check_failure("plain", STATUS_NO_EXEC, "cannot run 'plain': Permission denied");
+	unlink(in_folder("plain"));
+	check_failure("plain", STATUS_NO_COMMAND, "cannot run 'plain': No such file or directory");
+	/* Not even root's $PATH, where the command runs as another user. */
+	setenv("SUDO_UID", "54321", 1);
+	setenv("SUDO_GID", "54322", 1);
+	CHECK(!chmod(folder, 0));
+	check_failure("plain", STATUS_NO_COMMAND, "cannot run 'plain': No such file or directory");
+	CHECK(!chmod(folder, 0700));
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+	setenv("PATH", before, 1);
+	free(before);
+}
+
 TEST(killed_before_it_began)
 {
 	char *argv[] = { "sh", NULL };
@@ -224,6 +247,7 @@ int main(void)
 	RUN(cancel);
 	RUN(ends_with_us);
 	RUN(failures);
+	RUN(failures_by_path);
 	RUN(killed_before_it_began);
 	RUN(what_the_command_inherits);
 	RUN(runs_as_the_user_who_called_sudo);

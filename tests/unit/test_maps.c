@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "proc/maps.h"
+#include "proc/maps_internal.h"
 
 static int parse(char *buf, const char *line, struct maps_line *out)
 {
@@ -134,6 +135,39 @@ TEST(reads_thousands)
 	munmap(p, size);
 }
 
+/* Every piece of one byte, then of all other lengths; a line longer than the buffer is left out whole. */
+TEST(reads_lines_in_pieces)
+{
+	static const char line[] = "1000-2000 r-xp 00000000 00:00 7   /some/file\n";
+	enum { LINES = 2000, TEXT = LINES * (sizeof(line) - 1) };
+	char *text = malloc(TEXT + 200001);
+	struct seen s = { .wanted = 0x1800 };
+	int p[2], status;
+
+	for (int i = 0; i < LINES; i++)
+		memcpy(text + (size_t)i * (sizeof(line) - 1), line, sizeof(line) - 1);
+	/* The long line is in the middle, and ends like one that could be parsed. */
+	memset(text + TEXT, 'x', 200000);
+	memcpy(text + TEXT + 200000 - (sizeof(line) - 1), line, sizeof(line) - 1);
+	CHECK(!pipe(p));
+	if (!fork()) {
+		for (size_t at = 0, n = 1; at < TEXT; at += n, n = n % 97 + 1)
+			if (write(p[1], text + at, at + n > TEXT ? TEXT - at : n) < 0)
+				_exit(1);
+		_exit(write(p[1], text + TEXT, 200000) != 200000 ||
+		      write(p[1], line, sizeof(line) - 1) != sizeof(line) - 1);
+	}
+	close(p[1]);
+	CHECK_EQ(maps_read(p[0], see, &s), 0);
+	CHECK_EQ(s.n, LINES + 1);
+	CHECK_EQ(s.found, LINES + 1);
+	wait(&status);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(maps_read(p[0], see, &s), -ESRCH);
+	close(p[0]);
+	free(text);
+}
+
 TEST(tells_that_a_process_is_gone)
 {
 	struct seen s = { 0 };
@@ -151,6 +185,7 @@ int main(void)
 	RUN(refuses_what_is_not_a_line);
 	RUN(reads_our_own);
 	RUN(reads_thousands);
+	RUN(reads_lines_in_pieces);
 	RUN(tells_that_a_process_is_gone);
 	return TEST_END();
 }

@@ -211,6 +211,11 @@ TEST(descendants_by_parents)
 	CHECK_EQ(procfs_descendants_in(dir, 10, &pids, &n), 0);
 	CHECK_EQ(n, 4);
 	CHECK(n == 4 && pids[0] == 11 && pids[1] == 12 && pids[2] == 13 && pids[3] == 9);
+	/* Appended to what is there, whose own children are nobody's business. */
+	pids[0] = 20;
+	CHECK_EQ(procfs_descendants_in(dir, 10, &pids, &n), 0);
+	CHECK_EQ(n, 8);
+	CHECK(n == 8 && pids[0] == 20 && pids[4] == 11 && pids[7] == 9);
 	free(pids);
 	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

@@ -217,6 +217,9 @@ TEST(forgetting)
 	procs_forget(procs, 350);
 	CHECK_STR(comm_at(P, 500), "third");
 	CHECK_EQ(procs_at(procs, P, 350), later);
+	procs_forget(procs, 401);
+	CHECK(procs_at(procs, P, 350) != later);
+	CHECK_STR(comm_at(P, 500), "third");
 	end();
 }
 
