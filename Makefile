@@ -27,7 +27,7 @@ SRC      := $(wildcard src/*.c src/*/*.c)
 OBJ      := $(SRC:%.c=$(BUILD)/%.o)
 
 .DELETE_ON_ERROR:
-.PHONY: all help clean
+.PHONY: all help clean static install uninstall vmlinux demo
 
 all: ebprof ## build ./ebprof (objects under build/)
 
@@ -37,7 +37,8 @@ help: ## this list
 ebprof: $(OBJ)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/%.o: %.c
+# The flags are part of what an object depends on: a change rebuilds it.
+$(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -52,6 +53,34 @@ $(BUILD)/ebprof.bpf.o: $(BPF_OBJ)
 
 $(SKEL): $(BUILD)/ebprof.bpf.o
 	$(BPFTOOL) gen skeleton $< name ebprof_bpf > $@
+
+static: $(BUILD)/static/ebprof ## build/static/ebprof: one file to copy to a server
+	@echo "$<: $$(file -b $< 2>/dev/null | cut -d, -f1-4), $$(stat -c %s $<) bytes"
+
+$(BUILD)/static/ebprof: $(OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LIBS)
+	strip $@
+
+install: ebprof ## install to $(DESTDIR)$(PREFIX)
+	install -D -m 755 ebprof $(DESTDIR)$(PREFIX)/bin/ebprof
+	install -D -m 644 docs/ebprof.1 $(DESTDIR)$(PREFIX)/share/man/man1/ebprof.1
+
+uninstall: ## and remove it
+	rm -f $(DESTDIR)$(PREFIX)/bin/ebprof $(DESTDIR)$(PREFIX)/share/man/man1/ebprof.1
+
+vmlinux: ## build/vmlinux.h: all types of the running kernel, to look things up in
+	@mkdir -p $(BUILD)
+	$(BPFTOOL) btf dump file /sys/kernel/btf/vmlinux format c > $(BUILD)/vmlinux.h
+
+demo: ## install what is missing, build, and profile a small workload (as root)
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory ebprof $(BUILD)/demo
+	@tests/demo/run $(BUILD)
+
+$(BUILD)/demo: tests/demo/demo.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $@ $<
 
 clean: ## remove what was built
 	rm -rf $(BUILD) ebprof

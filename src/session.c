@@ -186,12 +186,10 @@ static int sleep_until(struct session *s, uint64_t until)
 	return p[0].revents != 0;
 }
 
-static void tick(struct session *s, uint64_t now, int count)
+static void tick(struct session *s, uint64_t now)
 {
-	if (count % 4 == 0) {
-		collector_refresh_cpus(s->collector);
-		sideband_refresh_cpus(s->sideband);
-	}
+	collector_refresh_cpus(s->collector);
+	sideband_refresh_cpus(s->sideband);
 	if (s->o->progress)
 		report(s, now);
 	procs_forget(s->procs, now - FORGET_AFTER);
@@ -201,7 +199,7 @@ static void sample(struct session *s)
 {
 	uint64_t next_tick = s->started + TICK, now = s->started;
 	uint64_t end = s->o->duration ? s->started + s->o->duration : UINT64_MAX;
-	int ticks = 0, stop = 0;
+	int stop = 0;
 
 	s->drained = now;
 	while (!stop && now < end) {
@@ -212,7 +210,7 @@ static void sample(struct session *s)
 		else
 			pump(s);
 		if (now >= next_tick) {
-			tick(s, now, ++ticks);
+			tick(s, now);
 			next_tick = now + TICK;
 		}
 		if (!stop && now < end && s->o->ended && s->o->ended(s->o->ctx))

@@ -116,7 +116,7 @@ FUZZ_TIME ?= 5
 fuzz: $(FUZZ_BIN) ## fuzz each parser for FUZZ_TIME (5) seconds
 	@$(TEST_ENV) tests/run fuzz
 
-lint: ## layering, sizes, scripts, man page, warnings of gcc and of clang
+lint: deps-test ## layering, sizes, scripts, man page, warnings of gcc and of clang
 	@tests/lint
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-gcc CC=gcc lint-build
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-clang CC=$(CLANG) lint-build
