@@ -190,7 +190,8 @@ static void getopt_tables(const struct cli_option *rows, char letters[LETTERS_MA
 				*letters++ = ':';
 		}
 		if (rows[i].name)
-			longs[n++] = (struct option){ rows[i].name, rows[i].arg ? required_argument : no_argument, NULL, LONG_BASE + i };
+			longs[n++] = (struct option){
+				rows[i].name, rows[i].arg ? required_argument : no_argument, NULL, LONG_BASE + i };
 	}
 	*letters = '\0';
 	longs[n] = (struct option){ 0 };
@@ -209,7 +210,8 @@ int cli_parse(const struct cli_option *rows, void *options, int argc, char **arg
 		const struct cli_option *r = row_of(rows, c == ':' || c == '?' ? 0 : c);
 
 		if (c == ':')
-			return error_set(e, STATUS_USAGE, -EINVAL, "option '%s' needs an argument; see ebprof --help", argv[optind - 1]);
+			return error_set(e, STATUS_USAGE, -EINVAL, "option '%s' needs an argument; see ebprof --help",
+					 argv[optind - 1]);
 		if (!r && optopt && optopt < LONG_BASE)
 			return error_set(e, STATUS_USAGE, -EINVAL, "unknown option '-%c'; see ebprof --help", optopt);
 		if (!r)
@@ -221,8 +223,8 @@ int cli_parse(const struct cli_option *rows, void *options, int argc, char **arg
 	}
 	*rest = optind;
 	if (optind < argc && strcmp(argv[optind - 1], "--"))
-		return error_set(e, STATUS_USAGE, -EINVAL, "unexpected argument '%s'; a command to run goes behind --: ebprof -- %s",
-				 argv[optind], argv[optind]);
+		return error_set(e, STATUS_USAGE, -EINVAL, "unexpected argument '%s'; "
+				 "a command to run goes behind --: ebprof -- %s", argv[optind], argv[optind]);
 	return 0;
 }
 

@@ -108,7 +108,8 @@ static int open_file(struct recording *r, const char *path, struct error *e)
 	struct result_file x = { .format = format_for(r, path) };
 
 	if (!x.format)
-		return error_set(e, STATUS_USAGE, -EINVAL, "-o '%s': its name tells no format; name it like out.folded, or add -f folded", path);
+		return error_set(e, STATUS_USAGE, -EINVAL, "-o '%s': its name tells no format; "
+				 "name it like out.folded, or add -f folded", path);
 	x.file = outfile_open(path, &r->user, e);
 	if (!x.file)
 		return -errno;

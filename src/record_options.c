@@ -31,7 +31,7 @@ static const struct cli_option rows[] = {
 	{ 'U', 0, "user", NULL, cli_flag, AT(user_only), "user stacks only" },
 	{ 'K', 0, "kernel", NULL, cli_flag, AT(kernel_only), "kernel stacks only" },
 	{ 0, 0, "per-thread", NULL, cli_flag, AT(per_thread), "tell threads apart" },
-	{ 0, 0, "max-frames", "N", cli_count, AT(max_frames), "cut stacks at N frames (default and most: 511, or what the kernel gives)" },
+	{ 0, 0, "max-frames", "N", cli_count, AT(max_frames), "cut stacks at N frames (default: as many as the kernel gives)" },
 	{ 0, 0, "buffer", "KIB", cli_kib, AT(buffer), "ring buffer for new stacks (default: by CPUs and rate)" },
 	{ 'o', 0, "output", "FILE", cli_strings, AT(files), "write here; may be repeated; - is standard output" },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format), "folded or top (default: by the file's name)" },
@@ -83,7 +83,8 @@ static int check(struct record_options *o, struct error *e)
 	if (count_targets(o) > 1)
 		return error_set(e, STATUS_USAGE, -EINVAL, "choose one target: -p, -t, -a, -G, -n or -- COMMAND");
 	if (o->user_only && o->kernel_only)
-		return error_set(e, STATUS_USAGE, -EINVAL, "-U and -K exclude each other; without both, user and kernel stacks are taken");
+		return error_set(e, STATUS_USAGE, -EINVAL, "-U and -K exclude each other; "
+				 "without both, user and kernel stacks are taken");
 	if (o->comm && strlen(o->comm) >= EBP_COMM_LEN)
 		return error_set(e, STATUS_USAGE, -EINVAL, "-n '%s': the kernel keeps %d characters of a name: try -n '%.*s'",
 				 o->comm, EBP_COMM_LEN - 1, EBP_COMM_LEN - 1, o->comm);

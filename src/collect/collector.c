@@ -100,8 +100,8 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	if (o->cgroup && *o->cgroup_controller) {
 		subsys = cgroup_subsys(o->cgroup_controller);
 		if (subsys < 0)
-			return error_set(e, STATUS_DENIED, subsys, "this kernel's BTF does not tell of the cgroup controller '%s'",
-					 o->cgroup_controller);
+			return error_set(e, STATUS_DENIED, subsys, "this kernel's BTF does not tell of "
+					 "the cgroup controller '%s'", o->cgroup_controller);
 	}
 	ro->cfg_cgroup_subsys = subsys;
 	ro->cfg_by_cpu = o->cpus != NULL;
