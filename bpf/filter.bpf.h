@@ -67,8 +67,10 @@ static __always_inline int cgroup_matches(struct task_struct *task)
 }
 
 /* The cheap tests first: most samples of a busy machine end here. */
-static __always_inline int wanted(struct task_struct *task, __u32 tgid, __u32 tid)
+static __always_inline int wanted(__u32 tgid, __u32 tid)
 {
+	struct task_struct *task;
+
 	if (!tid && !cfg_idle)
 		return 0;
 	if (cfg_self && tgid == cfg_self)
@@ -77,11 +79,12 @@ static __always_inline int wanted(struct task_struct *task, __u32 tgid, __u32 ti
 		return 0;
 	if (cfg_by_thread && !in_targets(tid))
 		return 0;
+	if (!cfg_by_comm && !cfg_cgroup)
+		return 1;
+	task = (void *)bpf_get_current_task();
 	if (cfg_by_comm && !comm_matches(BPF_CORE_READ(task, group_leader)))
 		return 0;
-	if (cfg_cgroup && !cgroup_matches(task))
-		return 0;
-	return 1;
+	return !cfg_cgroup || cgroup_matches(task);
 }
 
 #endif

@@ -26,15 +26,15 @@ struct {
 
 static __always_inline int sample(void *ctx, int in_kernel)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 id = bpf_get_current_pid_tgid(), now, process_id;
+	struct task_facts task;
 	struct ebp_key key = {};
 	struct ebp_counters *c;
 	__u32 zero = 0, n;
 	struct ebp_stack *s;
 	int err = 0;
 
-	if (!wanted(task, id >> 32, (__u32)id))
+	if (!wanted(id >> 32, (__u32)id))
 		return 0;
 	c = bpf_map_lookup_elem(&counters, &zero);
 	s = bpf_map_lookup_elem(&scratch, &zero);
@@ -43,9 +43,10 @@ static __always_inline int sample(void *ctx, int in_kernel)
 	c->taken++;
 	now = bpf_ktime_get_ns();
 
+	read_task(&task);
 	key.process.tgid = id >> 32;
-	key.process.exec_id = BPF_CORE_READ(task, self_exec_id);
-	key.process.start = BPF_CORE_READ(task, group_leader, start_boottime);
+	key.process.exec_id = task.exec_id;
+	key.process.start = task.start;
 	key.tid = cfg_per_thread ? (__u32)id : 0;
 	bpf_get_current_comm(key.comm, sizeof(key.comm));
 	process_id = hash_process(&key.process);
@@ -53,7 +54,7 @@ static __always_inline int sample(void *ctx, int in_kernel)
 
 	s->head.type = EBP_STACK;
 	s->time = now;
-	if (cfg_user && !(BPF_CORE_READ(task, flags) & PF_KTHREAD)) {
+	if (cfg_user && !task.kthread) {
 		n = user_frames(ctx, s->frames, &key.result);
 		if (n) {
 			key.user_id = hash_frames(process_id, s->frames, n);

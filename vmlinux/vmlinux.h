@@ -44,6 +44,11 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 
 #pragma clang attribute push (__attribute__((preserve_access_index)), apply_to = record)
 
+/* Only asked whether it exists: a helper that a kernel has, it has an enumerator for. */
+enum bpf_func_id {
+	BPF_FUNC_get_current_task_btf = 158,
+};
+
 struct kernfs_node {
 	u64 id;				/* 5.5+: a plain number; what cgroupfs shows as the inode */
 };
