@@ -106,22 +106,38 @@ static __always_inline int send(const void *record, __u64 size, int urgent)
 }
 
 /*
- * A process met for the first time: user space reads its mappings before it
- * exits, hence the wake-up, except where the slot was taken: then it may only
- * be two processes that alternate in one slot.
+ * 1 where process @id was not met before. User space then reads its mappings
+ * before it exits, so it is woken; except where another one is in that slot:
+ * then these may be two that alternate in it.
  */
-static __always_inline void announce_process(const struct ebp_process *p, __u64 id, __u64 now)
+static __always_inline int first_sight(__u64 id)
 {
 	__u32 at = id & (cfg_seen_processes - 1);
-	__u64 *slot = bpf_map_lookup_elem(&seen_processes, &at);
-	struct ebp_sighting s = { .head.type = EBP_PROCESS, .time = now, .process = *p };
+	__u64 *slot = bpf_map_lookup_elem(&seen_processes, &at), before;
 
-	if (slot && *slot != id && !send(&s, sizeof(s), !*slot))
-		*slot = id;
+	if (!slot || *slot == id)
+		return 0;
+	before = *slot;
+	*slot = id;
+	return !before;
 }
 
-/* Sends the frames of @s unless they were sent before. 0, or negative where they could not be. */
-static __always_inline int announce_stack(struct ebp_stack *s)
+/* A process whose sample has no user stack that would tell of it. */
+static __always_inline void announce_process(const struct ebp_process *p, __u64 id)
+{
+	struct ebp_sighting s = { .head.type = EBP_PROCESS, .process = *p };
+
+	if (!first_sight(id))
+		return;
+	s.time = bpf_ktime_get_ns();
+	send(&s, sizeof(s), 1);
+}
+
+/*
+ * Sends the frames of @s unless they were sent before; @process is 0 for
+ * kernel stacks. 0, or negative where they could not be sent.
+ */
+static __always_inline int announce_stack(struct ebp_stack *s, __u64 process)
 {
 	__u32 at = s->id & (cfg_seen_stacks - 1);
 	__u64 *slot = bpf_map_lookup_elem(&seen_stacks, &at);
@@ -129,7 +145,8 @@ static __always_inline int announce_stack(struct ebp_stack *s)
 
 	if (!slot || *slot == s->id)
 		return 0;
-	err = send(s, sizeof(*s) + (s->head.n & EBP_FRAMES_MAX) * sizeof(__u64), 0);
+	s->time = bpf_ktime_get_ns();
+	err = send(s, sizeof(*s) + (s->head.n & EBP_FRAMES_MAX) * sizeof(__u64), process && first_sight(process));
 	if (!err)
 		*slot = s->id;
 	return err;

@@ -26,7 +26,7 @@ struct {
 
 static __always_inline int sample(void *ctx, int in_kernel)
 {
-	__u64 id = bpf_get_current_pid_tgid(), now, process_id;
+	__u64 id = bpf_get_current_pid_tgid(), process_id;
 	struct task_facts task;
 	struct ebp_key key = {};
 	struct ebp_counters *c;
@@ -41,7 +41,6 @@ static __always_inline int sample(void *ctx, int in_kernel)
 	if (!c || !s)
 		return 0;
 	c->taken++;
-	now = bpf_ktime_get_ns();
 
 	read_task(&task);
 	key.process.tgid = id >> 32;
@@ -50,10 +49,8 @@ static __always_inline int sample(void *ctx, int in_kernel)
 	key.tid = cfg_per_thread ? (__u32)id : 0;
 	bpf_get_current_comm(key.comm, sizeof(key.comm));
 	process_id = hash_process(&key.process);
-	announce_process(&key.process, process_id, now);
 
 	s->head.type = EBP_STACK;
-	s->time = now;
 	if (cfg_user && !task.kthread) {
 		n = user_frames(ctx, s->frames, &key.result);
 		if (n) {
@@ -61,9 +58,11 @@ static __always_inline int sample(void *ctx, int in_kernel)
 			s->head.n = n;
 			s->id = key.user_id;
 			s->process = key.process;
-			err = announce_stack(s);
+			err = announce_stack(s, process_id);
 		}
 	}
+	if (!key.user_id)
+		announce_process(&key.process, process_id);
 	if (cfg_kernel && in_kernel && !err) {
 		n = kernel_frames(ctx, s->frames);
 		if (n) {
@@ -71,7 +70,7 @@ static __always_inline int sample(void *ctx, int in_kernel)
 			s->head.n = n;
 			s->id = key.kernel_id;
 			s->process = (struct ebp_process){};
-			err = announce_stack(s);
+			err = announce_stack(s, 0);
 		}
 	}
 	if (err) {
@@ -81,7 +80,7 @@ static __always_inline int sample(void *ctx, int in_kernel)
 	} else {
 		c->kept++;
 		if (!first_sample)
-			first_sample = now;
+			first_sample = bpf_ktime_get_ns();
 	}
 	return 0;
 }
