@@ -26,6 +26,7 @@
 #include "summary.h"
 #include "targets.h"
 
+#define NICENESS -10		/* where we may; we use little of what it gives */
 #define TABLE_ROWS_LEAST 10
 #define TABLE_OTHER_LINES 16	/* of a terminal: headers, the process table, the summary, the prompt */
 
@@ -251,6 +252,11 @@ static int record(struct recording *r, struct error *e)
 {
 	int show = !r->o.quiet && isatty(STDERR_FILENO), err;
 
+	/*
+	 * On a busy machine we would wait for our turn while stacks pile up and
+	 * processes exit unread. After the fork: the command is not favoured.
+	 */
+	setpriority(PRIO_PROCESS, 0, NICENESS);
 	fill_collect(r);
 	r->session_options = (struct session_options){
 		.collect = r->collect, .duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
