@@ -70,12 +70,21 @@ struct perf_events *perf_events_new(const struct perf_event_attr *attr, const in
 	return p;
 }
 
+void perf_events_stop(struct perf_events *p)
+{
+	/* Disabling is not enough: a program on a tracepoint runs until its event is closed. */
+	for (size_t i = 0; i < p->cpus.n; i++) {
+		ioctl(p->cpus.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+		close(p->cpus.v[i].fd);
+	}
+	p->cpus.n = 0;
+}
+
 void perf_events_free(struct perf_events *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->cpus.n; i++)
-		close(p->cpus.v[i].fd);
+	perf_events_stop(p);
 	vec_free(&p->cpus);
 	free(p->only);
 	free(p);
@@ -138,12 +147,6 @@ int perf_events_refresh(struct perf_events *p, unsigned long spread_ns)
 	}
 	free(online);
 	return err;
-}
-
-void perf_events_stop(struct perf_events *p)
-{
-	for (size_t i = 0; i < p->cpus.n; i++)
-		ioctl(p->cpus.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 size_t perf_events_count(const struct perf_events *p)

@@ -33,6 +33,7 @@ void perf_events_free(struct perf_events *p);
  * first CPU that failed.
  */
 int perf_events_refresh(struct perf_events *p, unsigned long spread_ns);
+/* Closes all events; programs that run at this moment may still end later. */
 void perf_events_stop(struct perf_events *p);
 size_t perf_events_count(const struct perf_events *p);
 

@@ -44,6 +44,17 @@ def test_tracepoint():
     check(200 <= n <= 210, n, "switches in 200 sleeps:", r.profile.head())
 
 
+def test_hot_tracepoint_ends_cleanly():
+    """It fires all the time, also while sampling ends: what is taken then is fetched as well."""
+    if not any(os.path.isdir(d + "/events/raw_syscalls/sys_enter") for d in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")):
+        skip("no system call tracepoints")
+    with Fixture("syscalls", "loop") as f:
+        for _ in range(3):
+            r = run("-p", f.pid, "-e", "raw_syscalls:sys_enter", "-d", "0.3").ok()
+            check(r.summary.taken > 1000, r.summary.taken, "system calls")
+            equal(r.summary.lost, 0, "lost")
+
+
 def test_event_alias_and_modifier():
     with Fixture("syscalls", "loop") as f:
         r = run("-e", "cpu-clock:u", "-p", f.pid, "-d", "0.5", "-F", 999).ok()
