@@ -107,30 +107,31 @@ static __always_inline int send(const void *record, __u64 size, int urgent)
 
 /*
  * 1 where process @id was not met before. User space then reads its mappings
- * before it exits, so it is woken; except where another one is in that slot:
- * then these may be two that alternate in it.
+ * before it exits, so that is @urgent; except where another one is in its
+ * slot: then these may be two that alternate in it.
  */
-static __always_inline int first_sight(__u64 id)
+static __always_inline int first_sight(__u64 id, int *urgent)
 {
 	__u32 at = id & (cfg_seen_processes - 1);
-	__u64 *slot = bpf_map_lookup_elem(&seen_processes, &at), before;
+	__u64 *slot = bpf_map_lookup_elem(&seen_processes, &at);
 
 	if (!slot || *slot == id)
 		return 0;
-	before = *slot;
+	*urgent = !*slot;
 	*slot = id;
-	return !before;
+	return 1;
 }
 
 /* A process whose sample has no user stack that would tell of it. */
 static __always_inline void announce_process(const struct ebp_process *p, __u64 id)
 {
 	struct ebp_sighting s = { .head.type = EBP_PROCESS, .process = *p };
+	int urgent = 0;
 
-	if (!first_sight(id))
+	if (!first_sight(id, &urgent))
 		return;
 	s.time = bpf_ktime_get_ns();
-	send(&s, sizeof(s), 1);
+	send(&s, sizeof(s), urgent);
 }
 
 /*
@@ -141,12 +142,14 @@ static __always_inline int announce_stack(struct ebp_stack *s, __u64 process)
 {
 	__u32 at = s->id & (cfg_seen_stacks - 1);
 	__u64 *slot = bpf_map_lookup_elem(&seen_stacks, &at);
-	int err;
+	int err, urgent = 0;
 
 	if (!slot || *slot == s->id)
 		return 0;
+	if (process)
+		first_sight(process, &urgent);
 	s->time = bpf_ktime_get_ns();
-	err = send(s, sizeof(*s) + (s->head.n & EBP_FRAMES_MAX) * sizeof(__u64), process && first_sight(process));
+	err = send(s, sizeof(*s) + (s->head.n & EBP_FRAMES_MAX) * sizeof(__u64), urgent);
 	if (!err)
 		*slot = s->id;
 	return err;

@@ -157,6 +157,8 @@ static void report(struct session *s, uint64_t now)
 
 	collector_counters(s->collector, &c);
 	p.taken = c.taken;
+	for (int i = 0; i < EBP_RESULTS; i++)
+		p.truncated += i == EBP_COMPLETE ? 0 : assembler_results(s->assembler)[i];
 	for (int i = 0; i < EBP_LOSSES; i++)
 		p.lost += c.lost[i];
 	s->o->progress(s->o->ctx, &p);

@@ -19,7 +19,7 @@ struct session;
 /* How far it has come; for the progress line. */
 struct session_progress {
 	uint64_t elapsed, duration;	/* ns; 0: no end set */
-	uint64_t taken, lost;		/* samples */
+	uint64_t taken, truncated, lost;	/* samples; truncated ones as far as they were fetched */
 };
 
 struct session_options {

@@ -15,6 +15,8 @@ void progress_show(const struct session_progress *p)
 	if (p->duration)
 		fprintf(stderr, "/%.1f", (double)p->duration / SECOND);
 	fprintf(stderr, " s, %llu samples", (unsigned long long)p->taken);
+	if (p->truncated)
+		fprintf(stderr, ", %llu truncated", (unsigned long long)p->truncated);
 	if (p->lost)
 		fprintf(stderr, ", %llu lost", (unsigned long long)p->lost);
 	if (!p->duration)
