@@ -66,8 +66,12 @@ static __always_inline int cgroup_matches(struct task_struct *task)
 	return 0;
 }
 
-/* The cheap tests first: most samples of a busy machine end here. */
-static __always_inline int wanted(__u32 tgid, __u32 tid)
+/*
+ * The cheap tests first: most samples of a busy machine end here. @by_cgroup
+ * is a constant: relocating the types of cgroups takes libbpf some ms, so
+ * programs without that filter do not mention them.
+ */
+static __always_inline int wanted(__u32 tgid, __u32 tid, int by_cgroup)
 {
 	struct task_struct *task;
 
@@ -79,12 +83,12 @@ static __always_inline int wanted(__u32 tgid, __u32 tid)
 		return 0;
 	if (cfg_by_thread && !in_targets(tid))
 		return 0;
-	if (!cfg_by_comm && !cfg_cgroup)
+	if (!cfg_by_comm && !by_cgroup)
 		return 1;
 	task = (void *)bpf_get_current_task();
 	if (cfg_by_comm && !comm_matches(BPF_CORE_READ(task, group_leader)))
 		return 0;
-	return !cfg_cgroup || cgroup_matches(task);
+	return !by_cgroup || !cfg_cgroup || cgroup_matches(task);
 }
 
 #endif

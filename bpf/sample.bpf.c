@@ -24,7 +24,7 @@ struct {
 	__type(value, struct scratch);
 } scratch SEC(".maps");
 
-static __always_inline int sample(void *ctx, int in_kernel)
+static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
 {
 	__u64 id = bpf_get_current_pid_tgid(), process_id;
 	struct task_facts task;
@@ -34,7 +34,7 @@ static __always_inline int sample(void *ctx, int in_kernel)
 	struct ebp_stack *s;
 	int err = 0;
 
-	if (!wanted(id >> 32, (__u32)id))
+	if (!wanted(id >> 32, (__u32)id, by_cgroup))
 		return 0;
 	c = bpf_map_lookup_elem(&counters, &zero);
 	s = bpf_map_lookup_elem(&scratch, &zero);
@@ -88,7 +88,13 @@ static __always_inline int sample(void *ctx, int in_kernel)
 SEC("?perf_event")
 int on_event(struct bpf_perf_event_data *ctx)
 {
-	return sample(ctx, hit_kernel(ctx));
+	return sample(ctx, hit_kernel(ctx), 0);
+}
+
+SEC("?perf_event")
+int on_event_in_cgroup(struct bpf_perf_event_data *ctx)
+{
+	return sample(ctx, hit_kernel(ctx), 1);
 }
 
 /* Hits of this CPU since the last sample. */
@@ -112,7 +118,7 @@ int on_tracepoint(void *ctx)
 	if (!n || ++*n < cfg_period)
 		return 0;
 	*n = 0;
-	return sample(ctx, 1);
+	return sample(ctx, 1, 1);
 }
 
 SEC("?raw_tp/sched_process_fork")

@@ -21,6 +21,7 @@
 
 struct collector {
 	struct ebprof_bpf *skel;
+	struct bpf_program *sampler;	/* of skel: the one that the event runs */
 	struct perf_events *events;
 	VEC(struct bpf_link *) links;
 	struct ring_buffer *ring;
@@ -115,10 +116,11 @@ static int configure(struct collector *c, const struct collector_options *o, str
 static void choose_programs(struct collector *c, const struct collector_options *o)
 {
 	struct ebprof_bpf *s = c->skel;
-	int by_process = s->rodata->cfg_by_process, tracepoint = o->event->type == PERF_TYPE_TRACEPOINT;
+	int by_process = s->rodata->cfg_by_process;
 
-	bpf_program__set_autoload(s->progs.on_event, !tracepoint);
-	bpf_program__set_autoload(s->progs.on_tracepoint, tracepoint);
+	c->sampler = o->event->type == PERF_TYPE_TRACEPOINT ? s->progs.on_tracepoint :
+		     o->cgroup ? s->progs.on_event_in_cgroup : s->progs.on_event;
+	bpf_program__set_autoload(c->sampler, true);
 	bpf_program__set_autoload(s->progs.on_fork, by_process && o->inherit);
 	bpf_program__set_autoload(s->progs.on_exec, o->command != 0);
 	bpf_program__set_autoload(s->progs.on_exit, by_process);
@@ -206,7 +208,6 @@ static int take_record(void *ctx, void *data, size_t size)
 static struct perf_events *make_events(struct collector *c, const struct collector_options *o)
 {
 	int tracepoint = o->event->type == PERF_TYPE_TRACEPOINT;
-	struct bpf_program *prog = tracepoint ? c->skel->progs.on_tracepoint : c->skel->progs.on_event;
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = o->event->type,
@@ -231,8 +232,8 @@ static struct perf_events *make_events(struct collector *c, const struct collect
 	 * event it is set on: one event is right, cfg_cpus does the rest.
 	 */
 	if (tracepoint)
-		return perf_events_new(&attr, &first, 1, bpf_program__fd(prog));
-	return perf_events_new(&attr, o->cpus, o->ncpus, bpf_program__fd(prog));
+		return perf_events_new(&attr, &first, 1, bpf_program__fd(c->sampler));
+	return perf_events_new(&attr, o->cpus, o->ncpus, bpf_program__fd(c->sampler));
 }
 
 struct collector *collector_new(const struct collector_options *o, struct error *e)
