@@ -20,22 +20,6 @@ static const char usage[] =
 	"  -h, --help   this text\n"
 	"Exit status: 0 profiling is possible, 3 it is not.\n";
 
-/* What libbpf would print of a failing probe is told by the probe's own line. */
-static int be_quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	(void)level;
-	(void)fmt;
-	(void)ap;
-	return 0;
-}
-
-static int wants_color(void)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && !(no && *no) && !(term && !strcmp(term, "dumb"));
-}
-
 static int is_well(const struct feature_result *r)
 {
 	return r->state == FEATURE_OK || r->state == FEATURE_SKIPPED;
@@ -97,7 +81,7 @@ static int check_arguments(int argc, char **argv)
 int cmd_doctor(int argc, char **argv)
 {
 	VEC(struct feature_result) results = {0};
-	int status = check_arguments(argc, argv), color = wants_color(), err;
+	int status = check_arguments(argc, argv), color = command_wants_color(), err;
 	const struct user as_we_are = {0};
 	struct outfile *out;
 	struct error e;
@@ -107,7 +91,7 @@ int cmd_doctor(int argc, char **argv)
 	out = outfile_open("-", &as_we_are, &e);
 	if (!out)
 		return command_failed(&e);
-	libbpf_set_print(be_quiet);
+	libbpf_set_print(NULL);	/* what it would say of a failing probe, the probe's own line says */
 	for (size_t i = 0; features[i].name; i++) {
 		struct feature_result r;
 

@@ -113,7 +113,7 @@ static int open_file(struct recording *r, const char *path, struct error *e)
 				 "name it like out.folded, or add -f folded", path);
 	x.file = outfile_open(path, &r->user, e);
 	if (!x.file)
-		return -errno;
+		return -EIO;	/* @e says what it was */
 	vec_push(&r->files, x);
 	return 0;
 }
@@ -275,12 +275,11 @@ static int record(struct recording *r, struct error *e)
 static struct output_options output_options(const struct outfile *f)
 {
 	struct output_options o = { 0 };
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 	struct winsize w;
 
 	if (!outfile_is_stdout(f) || !isatty(STDOUT_FILENO))
 		return o;
-	o.color = !(no_color && *no_color) && term && strcmp(term, "dumb");
+	o.color = command_wants_color();
 	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &w)) {
 		o.columns = w.ws_col;
 		o.rows = w.ws_row > TABLE_ROWS_LEAST + TABLE_OTHER_LINES ? w.ws_row - TABLE_OTHER_LINES : TABLE_ROWS_LEAST;

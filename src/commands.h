@@ -13,5 +13,7 @@ int cmd_doctor(int argc, char **argv);
 
 /* Prints "ebprof: <text>" on stderr and returns the status to exit with. */
 int command_failed(const struct error *e);
+/* 1 where standard output is a terminal that takes colour, and NO_COLOR does not forbid it. */
+int command_wants_color(void);
 
 #endif

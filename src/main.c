@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 
@@ -27,6 +29,13 @@ int command_failed(const struct error *e)
 {
 	fprintf(stderr, "ebprof: %s\n", e->text);
 	return (int)e->status;
+}
+
+int command_wants_color(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
 }
 
 int main(int argc, char **argv)

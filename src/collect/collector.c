@@ -35,15 +35,6 @@ struct collector {
 	uint64_t *values;
 };
 
-/* libbpf speaks to its own log: what matters to a user is in our errors. */
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	(void)level;
-	(void)fmt;
-	(void)ap;
-	return 0;
-}
-
 static uint32_t round_up_pow2(uint64_t x, uint32_t least, uint32_t most)
 {
 	uint32_t p = least;
@@ -242,7 +233,7 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	int err;
 
 	c->barrier = -1;
-	libbpf_set_print(quiet);
+	libbpf_set_print(NULL);	/* what matters to a user is in our errors */
 	c->ncpus_possible = libbpf_num_possible_cpus();
 	c->skel = ebprof_bpf__open();
 	if (!c->skel || c->ncpus_possible < 1) {
@@ -332,11 +323,10 @@ int collector_fd(const struct collector *c)
 	return ring_buffer__epoll_fd(c->ring);
 }
 
-size_t collector_read(struct collector *c)
+void collector_read(struct collector *c)
 {
 	c->records.n = 0;
 	ring_buffer__consume(c->ring);
-	return c->records.n * sizeof(*c->records.v);
 }
 
 const struct ebp_head *collector_next(const struct collector *c, size_t *at)

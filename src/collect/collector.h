@@ -58,13 +58,13 @@ void collector_stop(struct collector *c);
 int collector_fd(const struct collector *c);
 
 /*
- * Moves what is in the ring buffer to records of ours, oldest first; returns
- * their bytes. They stay valid until the next call. Walk them with
+ * Moves what is in the ring buffer to records of ours, oldest first. They stay
+ * valid until the next call. Walk them with
  * collector_next(): it gives the record's head or NULL at the end, and starts
  * with *@at = 0. A record of type EBP_DRAIN is not passed on but remembered:
  * see collector_drain_wanted().
  */
-size_t collector_read(struct collector *c);
+void collector_read(struct collector *c);
 const struct ebp_head *collector_next(const struct collector *c, size_t *at);
 int collector_drain_wanted(const struct collector *c);
 
