@@ -5,6 +5,7 @@ import os
 import pty
 import random
 import re
+import select
 import shutil
 import signal
 import struct
@@ -67,17 +68,17 @@ def on_terminal(*args, env=None):
     master, slave = pty.openpty()
     p = subprocess.Popen([EBPROF, *map(str, args)], stdin=slave, stdout=slave, stderr=slave,
                          env={**os.environ, "TERM": "xterm", **(env or {})}, start_new_session=True)
-    os.close(slave)
-    out = b""
-    while True:
-        try:
-            part = os.read(master, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        out += part
+    # We hold the terminal open and mark the end ourselves: what is under way when it hangs up may be lost.
+    end, out = b"<end of the terminal>", b""
+    while not out.endswith(end):
+        if select.select([master], [], [], 0.1)[0]:
+            out += os.read(master, 65536)
+        elif p.poll() is not None:
+            os.write(slave, end)
+            check(select.select([master], [], [], 30)[0], "the terminal is stuck")
     os.close(master)
+    os.close(slave)
+    out = out[:-len(end)]
     return p.wait(timeout=30), out.decode()
 
 
