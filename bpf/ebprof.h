@@ -23,11 +23,20 @@ struct ebp_process {
 };
 _Static_assert(sizeof(struct ebp_process) == 16, "wire");
 
-/* How the taking of a sample's stacks ended. */
+/* How the unwinding of a sample's user stack ended; a stack that is not complete lacks its root. */
 enum ebp_result {
-	EBP_COMPLETE,
-	EBP_DEPTH,		/* user stack deeper than the limit: its root is cut */
-	EBP_UNREADABLE,		/* the kernel could not read the user stack */
+	EBP_COMPLETE,		/* at the root; or there is no user stack */
+	EBP_DEPTH,		/* deeper than the limit */
+	EBP_UNREADABLE,		/* the stack could not be read */
+	EBP_NO_PROCESS,		/* no tables of the process yet */
+	EBP_NO_MAPPING,		/* an address in no executable mapping that we know */
+	EBP_NO_TABLE,		/* the object's tables are not there (yet) */
+	EBP_NO_CFI,		/* code without CFI, and its frame pointer led nowhere */
+	EBP_UNSUPPORTED,	/* CFI that the step cannot follow */
+	EBP_LOST_REGISTER,	/* the rule needs a register that is known in a leaf only */
+	EBP_BAD_CFA,		/* the caller's frame would not be above this one */
+	EBP_ZERO_RETURN,	/* a return address of 0 */
+	EBP_UPROBE,		/* a return address replaced by a uprobe that could not be found again */
 	EBP_RESULTS,
 };
 
@@ -55,6 +64,7 @@ enum ebp_record_type {
 	EBP_PROCESS,		/* struct ebp_sighting: a process not seen before */
 	EBP_SAMPLE,		/* struct ebp_sample: a count of 1 that the map could not take */
 	EBP_DRAIN,		/* struct ebp_head alone: the count map is half full */
+	EBP_RESCUE,		/* struct ebp_rescue (unwind.h): a sample for user space to unwind */
 };
 
 struct ebp_head {
@@ -66,8 +76,8 @@ struct ebp_stack {
 	struct ebp_head head;
 	__u64 id;
 	__u64 time;
-	struct ebp_process process;	/* zero for kernel stacks */
-	__u64 frames[];			/* leaf first */
+	struct ebp_process process;	/* zero for kernel stacks, and where no frame is an address of the process */
+	__u64 frames[];			/* leaf first; user frames as in unwind.h, kernel frames as the kernel gives them */
 };
 _Static_assert(sizeof(struct ebp_stack) == 40, "wire");
 
@@ -89,8 +99,12 @@ struct ebp_counters {
 	__u64 taken;
 	__u64 kept;
 	__u64 lost[EBP_LOSSES];
+	__u64 sent;		/* of kept: for user space to unwind (EBP_RESCUE) */
+	__u64 untabled;		/* samples whose unwinding met EBP_NO_PROCESS, _NO_MAPPING or _NO_TABLE */
+	__u64 frames;		/* user frames taken in the kernel */
+	__u64 fp_frames;	/* of these: left by the frame pointer, for lack of CFI */
 };
-_Static_assert(sizeof(struct ebp_counters) == 32, "wire");
+_Static_assert(sizeof(struct ebp_counters) == 64, "wire");
 
 /* Values of the `targets` map (key: a process or thread id). */
 enum ebp_target {

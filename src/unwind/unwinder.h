@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeps the kernel's unwind tables true: builds the tables of images, in
+ * parallel threads, and publishes the mappings of processes.
+ *
+ * Owned and called by one thread; only building happens in others. Tables are
+ * shared by all processes that map an image, counted, and, where the memory
+ * limit bites, those that no living process maps go first, then those asked
+ * for longest ago. What is asked for most (unwinder_want) is built first.
+ */
+#ifndef EBPROF_UNWINDER_H
+#define EBPROF_UNWINDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "elf/image.h"
+#include "unwind/unwind_step.h"
+
+/* What the kernel side offers; all called by the owner's thread. 0 or a negative errno. */
+struct unwinder_kernel {
+	uint8_t *(*grow)(void *ctx, uint32_t index);				/* as unwind_grow */
+	int (*publish)(void *ctx, pid_t pid, const struct ebp_space *space);	/* insert or replace */
+	void (*withdraw)(void *ctx, pid_t pid);
+	void *ctx;
+};
+
+struct unwinder_options {
+	size_t memory;		/* bytes for tables, at most */
+	unsigned threads;	/* that build; 0: as many as there are CPUs, at most 8 */
+};
+
+/* A mapping of executable memory; @image as in elf/image.h, IMAGE_NONE: no file. */
+struct unwind_mapping {
+	uint64_t start, end, offset;	/* @offset: of @start in the file */
+	uint32_t image;
+};
+
+struct unwinder;
+
+/* @images is borrowed. NULL with errno. */
+struct unwinder *unwinder_new(struct images *images, const struct unwinder_kernel *k, const struct unwinder_options *o);
+void unwinder_free(struct unwinder *u);
+
+/*
+ * The mappings of @pid are now these, whatever they were: sorted or not, an
+ * overlap goes to the later in the list. Its images without tables are queued for
+ * building. @start: struct ebp_space. 0 or a negative errno (-ENOSPC: the limit;
+ * the process then has no tables and its samples say so).
+ */
+int unwinder_process(struct unwinder *u, pid_t pid, uint64_t start, const struct unwind_mapping *list, size_t n);
+/* @child was forked with the mappings of @parent, which the kernel has copied already. @start: the child's, or 0. */
+void unwinder_fork(struct unwinder *u, pid_t child, pid_t parent, uint64_t start);
+void unwinder_exit(struct unwinder *u, pid_t pid);
+/* No more EBP_RESCUE records from this process until its mappings change. */
+void unwinder_no_rescue(struct unwinder *u, pid_t pid);
+
+/* One more sample waits for the table of this image. */
+void unwinder_want(struct unwinder *u, uint32_t image);
+/* Readable when a table has been built. */
+int unwinder_fd(const struct unwinder *u);
+/* Publishes what has been built. Returns how many. */
+size_t unwinder_collect(struct unwinder *u);
+/* Waits up to @ns until nothing is queued or being built, publishing as it goes. 1: nothing is left. */
+int unwinder_wait(struct unwinder *u, uint64_t ns);
+/* As unwind_store_epoch(). */
+void unwinder_epoch(struct unwinder *u);
+
+/*
+ * Finishes a sample. @list: the process's mappings when it was taken. Where a
+ * rule is unsupported, or needs a register that only a leaf has, the whole CFI
+ * is applied from the leaf on. -EAGAIN: an image's table is queued or being built: try again
+ * after unwinder_collect(); else 0.
+ */
+int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample, const struct unwind_mapping *list, size_t n,
+		    uint32_t max, struct unwind_result *out);
+
+struct unwinder_stats {
+	size_t memory;		/* bytes of all shards */
+	uint64_t rows, tables;	/* published now */
+	uint64_t built, evicted, refused;	/* tables built; taken away for space; that found no space */
+	uint64_t build_ns;	/* sum over all threads */
+};
+void unwinder_stats(const struct unwinder *u, struct unwinder_stats *out);
+
+#endif
