@@ -9,6 +9,7 @@ CLANG    ?= clang
 BPFTOOL  ?= bpftool
 PKG      ?= pkg-config
 
+# For another machine (tests/cross/run): make ARCH=arm64 CC=aarch64-linux-gnu-gcc BUILD=build/arm64 lint-build
 ARCH     := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 OPT      ?= -O2 -g
 WARN     := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wvla
@@ -32,7 +33,7 @@ OBJ      := $(SRC:%.c=$(BUILD)/%.o)
 all: ebprof ## build ./ebprof (objects under build/)
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile tests/tests.mk | expand -t 16
 
 ebprof: $(OBJ)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)

@@ -14,15 +14,36 @@
 
 #if defined(__TARGET_ARCH_x86)
 #define REGS_PC(regs) ((regs)->ip)
+#define SYSCALL_OF(regs) ((long)(regs)->orig_ax)
+#define IS_EXEC(nr) ((nr) == 59 || (nr) == 322)	/* execve, execveat */
+#define TIF_32BIT (1ul << 29)			/* TIF_ADDR32 */
+#define KERNEL_STACK 16384			/* THREAD_SIZE, where no helper finds the registers (before 5.15) */
+
+/* By DWARF's numbers (psABI, figure 3.36). */
+#define REGS_TO_DWARF(regs, r) do { \
+	(r)[0] = (regs)->ax; (r)[1] = (regs)->dx; (r)[2] = (regs)->cx; (r)[3] = (regs)->bx; \
+	(r)[4] = (regs)->si; (r)[5] = (regs)->di; (r)[6] = (regs)->bp; (r)[7] = (regs)->sp; \
+	(r)[8] = (regs)->r8; (r)[9] = (regs)->r9; (r)[10] = (regs)->r10; (r)[11] = (regs)->r11; \
+	(r)[12] = (regs)->r12; (r)[13] = (regs)->r13; (r)[14] = (regs)->r14; (r)[15] = (regs)->r15; \
+	(r)[16] = (regs)->ip; \
+} while (0)
 #elif defined(__TARGET_ARCH_arm64)
 #define REGS_PC(regs) ((regs)->pc)
+#define SYSCALL_OF(regs) ((long)(regs)->regs[8])
+#define IS_EXEC(nr) ((nr) == 221 || (nr) == 281)
+#define TIF_32BIT (1ul << 22)
+#define KERNEL_STACK 16384
+
+/* x0-x30, sp, pc: in this order in struct user_pt_regs, too (AADWARF64, 4.1). */
+#define REGS_TO_DWARF(regs, r) __builtin_memcpy((r), (regs), 33 * sizeof(__u64))
 #endif
 
 /* What a sample wants to know of the task that it hit. */
 struct task_facts {
 	__u64 start;		/* of its leader: CLOCK_BOOTTIME ns */
 	__u32 exec_id;
-	__u32 kthread;
+	__u32 userless;		/* a kernel thread, or one without memory: it is exiting */
+	__u32 is32;		/* a 32-bit program on a 64-bit kernel */
 };
 
 /*
@@ -36,13 +57,15 @@ static __always_inline void read_task(struct task_facts *f)
 
 		f->start = task->group_leader->start_boottime;
 		f->exec_id = task->self_exec_id;
-		f->kthread = task->flags & PF_KTHREAD;
+		f->userless = task->flags & PF_KTHREAD || !task->mm;
+		f->is32 = !!(task->thread_info.flags & TIF_32BIT);
 	} else {
 		struct task_struct *task = (void *)bpf_get_current_task();
 
 		f->start = BPF_CORE_READ(task, group_leader, start_boottime);
 		f->exec_id = BPF_CORE_READ(task, self_exec_id);
-		f->kthread = BPF_CORE_READ(task, flags) & PF_KTHREAD;
+		f->userless = BPF_CORE_READ(task, flags) & PF_KTHREAD || !BPF_CORE_READ(task, mm);
+		f->is32 = !!(BPF_CORE_READ(task, thread_info.flags) & TIF_32BIT);
 	}
 }
 

@@ -14,6 +14,9 @@
 /* Of the stack hash: a process that picks its addresses cannot make two stacks collide. */
 const volatile __u64 cfg_seed = 1;
 const volatile __u32 cfg_frames = 127;		/* at most EBP_FRAMES_MAX and kernel.perf_event_max_stack */
+const volatile __u32 cfg_user_frames = EBP_FRAMES_MAX;
+const volatile __u8 cfg_rescue = 1;		/* send what cannot be unwound here */
+const volatile __u8 cfg_inherit = 1;		/* what the targets fork is a target, too */
 const volatile __u8 cfg_user = 1, cfg_kernel = 1;
 const volatile __u8 cfg_per_thread;
 const volatile __u32 cfg_ring_wake;		/* bytes waiting in the ring buffer that wake its reader */

@@ -22,6 +22,7 @@
 
 #include "bpf/compat.bpf.h"
 #include "bpf/config.bpf.h"
+#include "bpf/unwind.bpf.h"
 
 #define EEXIST 17
 
@@ -78,23 +79,9 @@ __u64 first_sample;		/* time of the first sample that was kept */
 __u32 count_entries;		/* entries inserted since the last swap */
 __u32 drain_asked;
 
-static __always_inline __u64 hash_step(__u64 h, __u64 x)
-{
-	h = (h ^ x) * 0x9e3779b97f4a7c15ULL;
-	return h ^ h >> 32;
-}
-
 static __always_inline __u64 hash_process(const struct ebp_process *p)
 {
 	return hash_step(hash_step(cfg_seed, (__u64)p->tgid << 32 | p->exec_id), p->start);
-}
-
-static __always_inline __u64 hash_frames(__u64 h, const __u64 *frames, __u32 n)
-{
-	for (__u32 i = 0; i < EBP_FRAMES_MAX && i < n; i++)
-		h = hash_step(h, frames[i]);
-	h = hash_step(h, n);
-	return h ? h : 1;	/* 0 means "no stack" */
 }
 
 /* Waking the reader costs more than a sample: only where it must not wait for its timer. */
@@ -122,7 +109,7 @@ static __always_inline int first_sight(__u64 id, int *urgent)
 	return 1;
 }
 
-/* A process whose sample has no user stack that would tell of it. */
+/* Tells user space of a process that was not met before. */
 static __always_inline void announce_process(const struct ebp_process *p, __u64 id)
 {
 	struct ebp_sighting s = { .head.type = EBP_PROCESS, .process = *p };
@@ -134,22 +121,17 @@ static __always_inline void announce_process(const struct ebp_process *p, __u64 
 	send(&s, sizeof(s), urgent);
 }
 
-/*
- * Sends the frames of @s unless they were sent before; @process is 0 for
- * kernel stacks. 0, or negative where they could not be sent.
- */
-static __always_inline int announce_stack(struct ebp_stack *s, __u64 process)
+/* Sends the frames of @s unless they were sent before. 0, or negative where they could not be sent. */
+static __always_inline int announce_stack(struct ebp_stack *s)
 {
 	__u32 at = s->id & (cfg_seen_stacks - 1);
 	__u64 *slot = bpf_map_lookup_elem(&seen_stacks, &at);
-	int err, urgent = 0;
+	int err;
 
 	if (!slot || *slot == s->id)
 		return 0;
-	if (process)
-		first_sight(process, &urgent);
 	s->time = bpf_ktime_get_ns();
-	err = send(s, sizeof(*s) + (s->head.n & EBP_FRAMES_MAX) * sizeof(__u64), urgent);
+	err = send(s, sizeof(*s) + (s->head.n & EBP_FRAMES_MAX) * sizeof(__u64), 0);
 	if (!err)
 		*slot = s->id;
 	return err;

@@ -60,7 +60,8 @@ _Static_assert(sizeof(struct ebp_key) == 56, "wire");
 
 /* Records of the ring buffer; each begins with its type. */
 enum ebp_record_type {
-	EBP_STACK,		/* struct ebp_stack: a stack id's frames */
+	EBP_STACK,		/* struct ebp_stack: a user stack id's frames */
+	EBP_KERNEL_STACK,	/* struct ebp_stack: a kernel stack id's frames */
 	EBP_PROCESS,		/* struct ebp_sighting: a process not seen before */
 	EBP_SAMPLE,		/* struct ebp_sample: a count of 1 that the map could not take */
 	EBP_DRAIN,		/* struct ebp_head alone: the count map is half full */
@@ -69,7 +70,7 @@ enum ebp_record_type {
 
 struct ebp_head {
 	__u32 type;		/* enum ebp_record_type */
-	__u32 n;		/* EBP_STACK: number of frames */
+	__u32 n;		/* EBP_STACK, EBP_KERNEL_STACK: number of frames */
 };
 
 struct ebp_stack {
@@ -77,7 +78,7 @@ struct ebp_stack {
 	__u64 id;
 	__u64 time;
 	struct ebp_process process;	/* zero for kernel stacks, and where no frame is an address of the process */
-	__u64 frames[];			/* leaf first; user frames as in unwind.h, kernel frames as the kernel gives them */
+	__u64 frames[];			/* leaf first, return addresses less 1; user frames as in unwind.h */
 };
 _Static_assert(sizeof(struct ebp_stack) == 40, "wire");
 

@@ -7,38 +7,103 @@
 #include "bpf/config.bpf.h"
 #include "bpf/count.bpf.h"
 #include "bpf/filter.bpf.h"
+#include "bpf/rescue.bpf.h"
 #include "bpf/stack.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* struct ebp_stack with its room; a plain size, for the map's value. */
-struct scratch {
-	__u64 words[sizeof(struct ebp_stack) / sizeof(__u64) + EBP_FRAMES_MAX];
-};
+/* The registers of user code at this sample. Returns the system call that the task is in, or negative. */
+static __always_inline long leaf_registers(const void *ctx, int in_kernel, struct ebp_registers *to)
+{
+	const struct bpf_perf_event_data *event = ctx;
 
-/* A stack is too big for BPF's own; sampling never nests on a CPU (bpf_prog_active). */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct scratch);
-} scratch SEC(".maps");
+	if (in_kernel)
+		return saved_registers(to);
+	REGS_TO_DWARF(&event->regs, to->r);
+	return -1;
+}
+
+/*
+ * From the point of no return of an execve() on, the registers are those of a
+ * program that is no more: there is no user stack.
+ */
+static __always_inline int is_stale(long syscall, __u32 result)
+{
+	return IS_EXEC(syscall) && (result == EBP_NO_PROCESS || result == EBP_NO_MAPPING || result == EBP_UNREADABLE);
+}
+
+/* Unwinds, and sends the stack where it is new. 0, or negative where it could not be sent. */
+static __always_inline int user_stack(const void *ctx, int in_kernel, struct ebp_key *key, struct unwind_state *s,
+				      struct ebp_counters *c, __u64 process_id)
+{
+	struct ebp_stack *stack = (void *)s->head;
+	long syscall = leaf_registers(ctx, in_kernel, &s->regs);
+
+	key->result = unwind_user(s, key->process.start);
+	if (is_stale(syscall, key->result)) {
+		key->result = EBP_COMPLETE;
+		return 0;
+	}
+	c->frames += s->n;
+	c->fp_frames += s->fp_frames;
+	c->untabled += key->result >= EBP_NO_PROCESS && key->result <= EBP_NO_TABLE;
+	stack->head.type = EBP_STACK;
+	stack->head.n = s->n;
+	stack->process = (struct ebp_process){};
+	if (s->raw) {
+		s->hash = hash_step(s->hash, process_id);
+		stack->process = key->process;
+	}
+	key->user_id = stack->id = s->hash ? s->hash : 1;
+	return 0;
+}
+
+/* The same for a 32-bit program. */
+static __always_inline void user_stack32(void *ctx, struct ebp_key *key, struct ebp_stack *s, __u64 process_id)
+{
+	__u32 n = user_frames32(ctx, s->frames, &key->result);
+
+	if (!n)
+		return;
+	s->head.type = EBP_STACK;
+	s->head.n = n;
+	s->process = key->process;
+	s->id = key->user_id = hash_scratch(process_id, n);
+}
+
+static __always_inline int kernel_stack(void *ctx, struct ebp_key *key, struct ebp_stack *s)
+{
+	__u32 n = kernel_frames(ctx, s->frames);
+
+	if (!n)
+		return 0;
+	key->kernel_id = hash_scratch(cfg_seed, n);
+	s->head.type = EBP_KERNEL_STACK;
+	s->head.n = n;
+	s->id = key->kernel_id;
+	s->process = (struct ebp_process){};
+	return announce_stack(s);
+}
 
 static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
 {
 	__u64 id = bpf_get_current_pid_tgid(), process_id;
+	struct unwind_state *state;
+	struct ebp_rescue *rescue;
 	struct task_facts task;
 	struct ebp_key key = {};
 	struct ebp_counters *c;
-	__u32 zero = 0, n;
 	struct ebp_stack *s;
+	__u32 zero = 0;
 	int err = 0;
 
 	if (!wanted(id >> 32, (__u32)id, by_cgroup))
 		return 0;
 	c = bpf_map_lookup_elem(&counters, &zero);
 	s = bpf_map_lookup_elem(&scratch, &zero);
-	if (!c || !s)
+	state = bpf_map_lookup_elem(&unwind_states, &zero);
+	rescue = bpf_map_lookup_elem(&rescue_scratch, &zero);
+	if (!c || !s || !state || !rescue)
 		return 0;
 	c->taken++;
 
@@ -49,28 +114,27 @@ static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
 	key.tid = cfg_per_thread ? (__u32)id : 0;
 	bpf_get_current_comm(key.comm, sizeof(key.comm));
 	process_id = hash_process(&key.process);
+	announce_process(&key.process, process_id);
 
-	s->head.type = EBP_STACK;
-	if (cfg_user && !task.kthread) {
-		n = user_frames(ctx, s->frames, &key.result);
-		if (n) {
-			key.user_id = hash_frames(process_id, s->frames, n);
-			s->head.n = n;
-			s->id = key.user_id;
-			s->process = key.process;
-			err = announce_stack(s, process_id);
-		}
-	}
-	if (!key.user_id)
-		announce_process(&key.process, process_id);
-	if (cfg_kernel && in_kernel && !err) {
-		n = kernel_frames(ctx, s->frames);
-		if (n) {
-			key.kernel_id = hash_frames(cfg_seed, s->frames, n);
-			s->head.n = n;
-			s->id = key.kernel_id;
-			s->process = (struct ebp_process){};
-			err = announce_stack(s, 0);
+	if (cfg_kernel && in_kernel)
+		err = kernel_stack(ctx, &key, s);
+	if (cfg_user && !task.userless && !err) {
+		if (task.is32) {
+			user_stack32(ctx, &key, s, process_id);
+			if (key.user_id)
+				err = announce_stack(s);
+		} else {
+			user_stack(ctx, in_kernel, &key, state, c, process_id);
+			if (cfg_rescue && can_be_rescued(state, key.result)) {
+				leaf_registers(ctx, in_kernel, &rescue->regs);
+				if (!send_for_rescue(state, rescue, &key)) {
+					c->kept++;
+					c->sent++;
+					return 0;
+				}
+			}
+			if (key.user_id)
+				err = announce_stack((void *)state->head);
 		}
 	}
 	if (err) {
@@ -126,11 +190,19 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
 	__u32 from = BPF_CORE_READ(parent, tgid), to = BPF_CORE_READ(child, tgid);
+	struct ebp_space *space, copy;
 	__u32 *t;
 
 	if (from == to)
 		return 0;
-	t = bpf_map_lookup_elem(&targets, &from);
+	/* The child runs the parent's code: it has its tables at its first instruction. */
+	space = cfg_user ? bpf_map_lookup_elem(&spaces, &from) : NULL;
+	if (space) {
+		copy = *space;
+		copy.start = BPF_CORE_READ(child, start_boottime);
+		bpf_map_update_elem(&spaces, &to, &copy, BPF_ANY);
+	}
+	t = cfg_by_process && cfg_inherit ? bpf_map_lookup_elem(&targets, &from) : NULL;
 	if (t)
 		bpf_map_update_elem(&targets, &to, t, BPF_ANY);
 	return 0;

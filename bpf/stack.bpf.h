@@ -1,17 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Taking the frames of the current task.
- *
- * user_frames() is the seam: whoever unwinds user stacks another way replaces
- * that one function and nothing else.
+ * Taking the stacks of the current task.
  */
 #ifndef EBPROF_STACK_BPF_H
 #define EBPROF_STACK_BPF_H
 
 #include "bpf/compat.bpf.h"
 #include "bpf/config.bpf.h"
+#include "bpf/unwind.bpf.h"
 
-/* Kernel frames, leaf first; returns their number. */
+/* struct ebp_stack with its room; a plain size, for the map's value. */
+struct scratch {
+	__u64 words[sizeof(struct ebp_stack) / sizeof(__u64) + EBP_FRAMES_MAX];
+};
+
+/* A stack is too big for BPF's own; sampling never nests on a CPU (bpf_prog_active). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratch SEC(".maps");
+
+/*
+ * Continues the hash @h over the @n addresses that the kernel put into the
+ * scratch, and makes frames of them. A global function: the verifier looks at
+ * its loop once.
+ */
+__noinline __u64 hash_scratch(__u64 h, __u32 n)
+{
+	__u32 zero = 0;
+	struct ebp_stack *s = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (!s)
+		return 1;
+	h = hash_step(h, s->frames[0]);
+	for (__u32 i = 1; i < EBP_FRAMES_MAX && i < n; i++) {
+		/* A return address is behind its call, which may be the function's last instruction. */
+		s->frames[i]--;
+		h = hash_step(h, s->frames[i]);
+	}
+	return h ? h : 1;	/* 0 means "no stack" */
+}
+
+/* Kernel addresses, leaf first; returns their number. */
 static __always_inline __u32 kernel_frames(void *ctx, __u64 *frames)
 {
 	long n = bpf_get_stack(ctx, frames, cfg_frames * sizeof(*frames), 0);
@@ -20,11 +52,9 @@ static __always_inline __u32 kernel_frames(void *ctx, __u64 *frames)
 }
 
 /*
- * User frames by frame pointers, leaf first; returns their number and says in
- * @result how it ended. A task without user memory (a kernel thread, one that
- * is exiting) has none, and is complete all the same.
+ * A 32-bit program's stack, by frame pointers, leaf first. Returns the number of frames.
  */
-static __always_inline __u32 user_frames(void *ctx, __u64 *frames, __u32 *result)
+static __always_inline __u32 user_frames32(void *ctx, __u64 *frames, __u32 *result)
 {
 	long n = bpf_get_stack(ctx, frames, cfg_frames * sizeof(*frames), BPF_F_USER_STACK);
 

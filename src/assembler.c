@@ -37,11 +37,25 @@ struct assembler {
 	uint64_t results[EBP_RESULTS];
 };
 
-/* What stands at the root of a stack that is not whole; NULL: it is. */
-static const char *const result_marks[EBP_RESULTS] = {
-	[EBP_DEPTH] = "[truncated: depth]",
-	[EBP_UNREADABLE] = "[truncated: unreadable]",
+/* Why a stack is not whole. */
+static const char *const result_names[EBP_RESULTS] = {
+	[EBP_DEPTH] = "depth",
+	[EBP_UNREADABLE] = "unreadable",
+	[EBP_NO_PROCESS] = "no process",
+	[EBP_NO_MAPPING] = "no mapping",
+	[EBP_NO_TABLE] = "no table",
+	[EBP_NO_CFI] = "no CFI",
+	[EBP_UNSUPPORTED] = "unsupported CFI",
+	[EBP_LOST_REGISTER] = "lost register",
+	[EBP_BAD_CFA] = "bad CFA",
+	[EBP_ZERO_RETURN] = "zero return address",
+	[EBP_UPROBE] = "uprobe",
 };
+
+const char *assembler_result_name(enum ebp_result result)
+{
+	return result_names[result];
+}
 
 /* The profile's modules get their images in the order they are made. */
 static uint32_t add_module(struct assembler *a, const char *name, const char *path, const char *build_id, uint32_t image)
@@ -115,33 +129,61 @@ static uint32_t module_of_image(struct assembler *a, uint32_t id)
 	return a->image_modules.v[id];
 }
 
-static uint32_t user_location(struct assembler *a, uint32_t incarnation, uint64_t address, uint64_t time)
+/* @incarnation is that of its process where the frame is an address. */
+static uint32_t user_location(struct assembler *a, uint32_t incarnation, uint64_t frame, uint64_t time)
 {
-	struct proc_place place = procs_locate(a->procs, incarnation, address, time);
-	uint32_t module = place.image == IMAGE_NONE ? 0 : module_of_image(a, place.image);
+	struct proc_place place = { .image = EBP_FRAME_IMAGE_OF(frame), .offset = EBP_FRAME_OFFSET_OF(frame) };
+	uint32_t module;
 
+	if (EBP_FRAME_IS_ADDRESS(frame))
+		place = procs_locate(a->procs, incarnation, frame, time);
+	else if (place.image >= images_count(a->images))
+		place = (struct proc_place){ .image = IMAGE_NONE, .offset = frame };
+	module = place.image == IMAGE_NONE ? 0 : module_of_image(a, place.image);
 	return profile_location(a->profile, module, FRAME_USER, place.offset);
+}
+
+static void add_stack(struct assembler *a, uint64_t id, size_t first)
+{
+	hashmap_set(&a->stack_ids, id, (uint32_t)a->stacks.n);
+	vec_push(&a->stacks, (struct stack){ .first = first, .n = (uint32_t)(a->locations.n - first) });
+}
+
+static void add_user_stack(struct assembler *a, uint64_t id, const struct ebp_process *process,
+			   const __u64 *frames, uint32_t n, uint64_t time)
+{
+	uint32_t incarnation = process->tgid ? find_process(a, process, time)->incarnation : 0;
+	size_t first = a->locations.n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t location = user_location(a, incarnation, frames[i], time);
+
+		vec_push(&a->locations, location);
+	}
+	add_stack(a, id, first);
+}
+
+static void add_kernel_stack(struct assembler *a, uint64_t id, const __u64 *frames, uint32_t n)
+{
+	size_t first = a->locations.n;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t location = profile_location(a->profile, a->kernel_module, FRAME_KERNEL, frames[i]);
+
+		vec_push(&a->locations, location);
+	}
+	add_stack(a, id, first);
 }
 
 void assembler_stack(struct assembler *a, const struct ebp_stack *stack)
 {
-	struct stack s = { .first = a->locations.n, .n = stack->head.n };
-	int user = stack->process.tgid != 0;
-	uint32_t incarnation = user ? find_process(a, &stack->process, stack->time)->incarnation : 0;
-
 	/* Sent again, because another stack took its place in the kernel's cache. */
 	if (hashmap_get(&a->stack_ids, stack->id) != HASHMAP_NONE)
 		return;
-	for (uint32_t i = 0; i < s.n; i++) {
-		/* A return address is behind its call, which may be the function's last instruction. */
-		uint64_t pc = stack->frames[i] - (i && stack->frames[i]);
-		uint32_t location = user ? user_location(a, incarnation, pc, stack->time) :
-			profile_location(a->profile, a->kernel_module, FRAME_KERNEL, pc);
-
-		vec_push(&a->locations, location);
-	}
-	hashmap_set(&a->stack_ids, stack->id, (uint32_t)a->stacks.n);
-	vec_push(&a->stacks, s);
+	if (stack->head.type == EBP_KERNEL_STACK)
+		add_kernel_stack(a, stack->id, stack->frames, stack->head.n);
+	else
+		add_user_stack(a, stack->id, &stack->process, stack->frames, stack->head.n, stack->time);
 }
 
 static uint32_t mark_node(struct assembler *a, uint32_t parent, const char *name)
@@ -171,18 +213,36 @@ void assembler_count(struct assembler *a, const struct ebp_key *key, uint64_t co
 {
 	const struct known_process *p = find_process(a, &key->process, now);
 	uint32_t result = key->result < EBP_RESULTS ? key->result : EBP_UNREADABLE;
-	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1];
+	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1], mark[64];
 	uint32_t node = 0, thread;
 
 	memcpy(raw, key->comm, EBP_COMM_LEN);
 	text_clean(comm, sizeof(comm), raw);
 	thread = profile_thread(a->profile, p->process, (pid_t)key->tid, profile_string(a->profile, comm));
-	if (result_marks[result])
-		node = mark_node(a, node, result_marks[result]);
+	if (result_names[result]) {
+		snprintf(mark, sizeof(mark), "[truncated: %s]", result_names[result]);
+		node = mark_node(a, node, mark);
+	}
 	node = stack_node(a, node, key->user_id);
 	node = stack_node(a, node, key->kernel_id);
 	profile_add(a->profile, thread, node, count);
 	a->results[result] += count;
+}
+
+void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, const struct unwind_result *user)
+{
+	/* With its process, whether the frames depend on it or not: such stacks are few. */
+	uint64_t id = hash_pair(hash_bytes(user->frames, user->n * sizeof(user->frames[0])),
+				hash_bytes(&sample->key.process, sizeof(sample->key.process)));
+	struct ebp_key key = sample->key;
+
+	key.result = user->result;
+	if (user->n) {
+		key.user_id = id ? id : 1;
+		if (hashmap_get(&a->stack_ids, key.user_id) == HASHMAP_NONE)
+			add_user_stack(a, key.user_id, &key.process, user->frames, user->n, sample->time);
+	}
+	assembler_count(a, &key, 1, sample->time);
 }
 
 /* One name for @l: the symbol's, or what can be said without one. */

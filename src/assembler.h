@@ -15,6 +15,7 @@
 #include "proc/procs.h"
 #include "profile/profile.h"
 #include "symbols/symbolizer.h"
+#include "unwind/unwind_step.h"
 
 struct assembler;
 
@@ -26,6 +27,12 @@ void assembler_process(struct assembler *a, const struct ebp_process *process, u
 void assembler_stack(struct assembler *a, const struct ebp_stack *stack);
 /* @now: a time at which the process was still there, where it is not known from before. */
 void assembler_count(struct assembler *a, const struct ebp_key *key, uint64_t count, uint64_t now);
+
+/* A sample whose user stack was unwound outside of the kernel. */
+void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, const struct unwind_result *user);
+
+/* The word for a result: "depth", "no CFI", ...; NULL for EBP_COMPLETE. */
+const char *assembler_result_name(enum ebp_result result);
 
 /* Names all locations that have no name yet. */
 void assembler_name(struct assembler *a, struct symbolizer *symbolizer);

@@ -153,6 +153,19 @@ int cli_kib(const char *option, const char *text, void *field, struct error *e)
 	return 0;
 }
 
+int cli_memory(const char *option, const char *text, void *field, struct error *e)
+{
+	size_t digits = strspn(text, "0123456789");
+	uint64_t unit = !strcmp(text + digits, "G") ? 1024 : !text[digits] || !strcmp(text + digits, "M") ? 1 : 0, x;
+	char number[8] = "";
+
+	memcpy(number, text, digits < sizeof(number) ? digits : 0);
+	if (!unit || parse_u64(number, &x) || !x || x * unit > 4096)
+		return bad(e, option, text, "expected 1M to 4G");
+	*(uint64_t *)field = x * unit << 20;
+	return 0;
+}
+
 /* "-x" or "--name", as the user is told of row @r. */
 static void name_of(const struct cli_option *r, char *buf, size_t size)
 {

@@ -31,6 +31,7 @@ cli_store cli_duration;		/* uint64_t ns: 10, 10s, 500ms, 2m, 1h; > 0 */
 cli_store cli_millis;		/* uint64_t ns: a plain number of milliseconds, or as cli_duration */
 cli_store cli_count;		/* uint64_t: > 0 */
 cli_store cli_kib;		/* uint64_t bytes: a power of two of KiB */
+cli_store cli_memory;		/* uint64_t bytes: 64, 64M, 1G; a plain number is MiB; 1 MiB to 4 GiB */
 cli_store cli_ignore;		/* nothing: accepted from habit */
 
 struct cli_option {

@@ -202,7 +202,7 @@ static void fill_collect(struct recording *r)
 		.user = !o->kernel_only, .kernel = !o->user_only,
 		.per_thread = o->per_thread, .idle = o->include_idle,
 		.self = o->include_self ? 0 : getpid(),
-		.max_frames = (uint32_t)o->max_frames, .ring_bytes = o->buffer,
+		.max_frames = (uint32_t)o->max_frames, .rescue = !o->no_rescue, .ring_bytes = o->buffer,
 	};
 	/* Asked for by number is asked for. */
 	for (size_t i = 0; i < r->targets.list.n; i++)
@@ -259,7 +259,7 @@ static int record(struct recording *r, struct error *e)
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 	fill_collect(r);
 	r->session_options = (struct session_options){
-		.collect = r->collect, .duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
+		.collect = r->collect, .unwind_memory = r->o.unwind_memory, .duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,
 		.started = on_started, .ctx = r,
 	};

@@ -9,6 +9,7 @@
 #include "bpf/ebprof.h"
 #include "output/output.h"
 
+#define UNWIND_MEMORY_DEFAULT (256u << 20)
 #define FREQUENCY_DEFAULT 99	/* not 100: a timer that runs in step with others sees only them */
 
 #define AT(field) offsetof(struct record_options, field)
@@ -31,7 +32,9 @@ static const struct cli_option rows[] = {
 	{ 'U', 0, "user", NULL, cli_flag, AT(user_only), "user stacks only" },
 	{ 'K', 0, "kernel", NULL, cli_flag, AT(kernel_only), "kernel stacks only" },
 	{ 0, 0, "per-thread", NULL, cli_flag, AT(per_thread), "tell threads apart" },
-	{ 0, 0, "max-frames", "N", cli_count, AT(max_frames), "cut stacks at N frames (default: as many as the kernel gives)" },
+	{ 0, 0, "max-frames", "N", cli_count, AT(max_frames), "cut stacks at N frames (default and most: 511)" },
+	{ 0, 0, "unwind-memory", "SIZE", cli_memory, AT(unwind_memory), "for unwind tables, at most (default 256M)" },
+	{ 0, 0, "no-rescue", NULL, cli_flag, AT(no_rescue), "do not send stacks here that the kernel cannot unwind" },
 	{ 0, 0, "buffer", "KIB", cli_kib, AT(buffer), "ring buffer for new stacks (default: by CPUs and rate)" },
 	{ 'o', 0, "output", "FILE", cli_strings, AT(files), "write here; may be repeated; - is standard output" },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format), "folded or top (default: by the file's name)" },
@@ -98,6 +101,8 @@ static int check(struct record_options *o, struct error *e)
 		return err;
 	if (!o->max_frames)
 		o->max_frames = EBP_FRAMES_MAX;
+	if (!o->unwind_memory)
+		o->unwind_memory = UNWIND_MEMORY_DEFAULT;
 	return 0;
 }
 

@@ -23,6 +23,8 @@ struct record_options {
 	uint64_t duration, delay;	/* ns; 0: until told to stop; none */
 	int user_only, kernel_only, per_thread;
 	uint64_t max_frames;
+	int no_rescue;
+	uint64_t unwind_memory;		/* bytes */
 	uint64_t buffer;		/* bytes; 0: chosen */
 	/* results */
 	string_vec files;

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "assembler.h"
@@ -12,26 +14,83 @@
 #include "base/xalloc.h"
 #include "collect/sideband.h"
 #include "proc/procs.h"
+#include "rescue.h"
 #include "symbols/symbolizer.h"
+#include "tracker.h"
 
 #define MS		1000000ull
 #define TICK		(250 * MS)	/* progress, CPUs that came and went, targets that ended */
 #define DRAIN		(1000 * MS)	/* counts are fetched this often, or when half of their map is used */
 #define FORGET_AFTER	(3000 * MS)	/* a process that ended so long ago has no samples under way */
-#define BREATH		(1 * MS)	/* between two reads: a fork storm wakes us a thousand times a second at most */
+#define TABLES_FIRST	(10 * MS)	/* sampling waits for the targets' unwind tables, but not longer */
+#define TABLES_LAST	(5000 * MS)	/* nor does the end wait longer for those that samples still need */
+#define SPACES		32768		/* processes with tables at one time; others are unwound in user space */
 
 struct session {
 	const struct session_options *o;
+	struct unwind_maps *unwind_maps;
+	struct collector_options collect;	/* o->collect, and the maps */
 	struct collector *collector;
 	struct sideband *sideband;
 	struct images *images;
 	struct procs *procs;
 	struct profile *profile;
+	struct unwinder *unwinder;
+	struct tracker *tracker;
+	struct rescue *rescue;
 	struct assembler *assembler;
 	struct symbolizer *symbolizer;
 	uint64_t started, stopped, drained;
 	uint64_t side_band_lost;
 };
+
+static uint8_t *grow(void *ctx, uint32_t index)
+{
+	return unwind_maps_grow(((struct session *)ctx)->unwind_maps, index);
+}
+
+static int publish_space(void *ctx, pid_t pid, const struct ebp_space *space)
+{
+	return unwind_maps_publish(((struct session *)ctx)->unwind_maps, pid, space);
+}
+
+static void withdraw_space(void *ctx, pid_t pid)
+{
+	unwind_maps_withdraw(((struct session *)ctx)->unwind_maps, pid);
+}
+
+static void on_rescued(void *ctx, const struct ebp_rescue *sample, const struct unwind_result *result)
+{
+	assembler_rescued(((struct session *)ctx)->assembler, sample, result);
+}
+
+/* Whatever starts on this machine is sampled. */
+static int samples_all(const struct collector_options *o)
+{
+	return !o->ntargets && !o->command && !o->comm && !o->cgroup;
+}
+
+/* The tables of what we know will be sampled are built while the BPF programs are loaded. */
+static int prepare_unwinding(struct session *s, struct error *e)
+{
+	const struct collector_options *c = &s->o->collect;
+	const struct unwinder_kernel kernel = { grow, publish_space, withdraw_space, s };
+	const struct unwinder_options options = { .memory = s->o->unwind_memory };
+
+	s->unwind_maps = unwind_maps_new(c->user ? s->o->unwind_memory : 0, SPACES, e);
+	if (!s->unwind_maps)
+		return -EIO;
+	s->unwinder = unwinder_new(s->images, &kernel, &options);
+	if (!s->unwinder)
+		return error_set(e, STATUS_ERROR, -errno, "cannot build unwind tables: %s", strerror(errno));
+	s->tracker = tracker_new(s->procs, s->unwinder, c->user && samples_all(c));
+	s->rescue = rescue_new(s->procs, s->tracker, s->unwinder, c->max_frames, on_rescued, s);
+	for (size_t i = 0; c->user && !c->by_thread && i < c->ntargets; i++)
+		tracker_add(s->tracker, c->targets[i], 0);
+	if (c->user && c->command)
+		tracker_add(s->tracker, c->command, 0);
+	return 0;
+}
 
 struct session *session_new(const struct session_options *o, struct error *e)
 {
@@ -43,13 +102,20 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->profile = profile_new();
 	s->symbolizer = symbolizer_new();
 	s->assembler = assembler_new(s->profile, s->images, s->procs);
-	s->collector = collector_new(&o->collect, e);
-	s->sideband = s->collector ? sideband_new(e) : NULL;
-	if (!s->sideband) {
-		session_free(s);
-		return NULL;
-	}
-	return s;
+	if (prepare_unwinding(s, e))
+		goto fail;
+	/* Before the programs: what happens to the targets meanwhile is not missed. */
+	s->sideband = sideband_new(e);
+	if (!s->sideband)
+		goto fail;
+	s->collect = o->collect;
+	s->collect.unwind_maps = s->unwind_maps;
+	s->collector = collector_new(&s->collect, e);
+	if (s->collector)
+		return s;
+fail:
+	session_free(s);
+	return NULL;
 }
 
 void session_free(struct session *s)
@@ -58,6 +124,10 @@ void session_free(struct session *s)
 		return;
 	collector_free(s->collector);
 	sideband_free(s->sideband);
+	rescue_free(s->rescue);
+	tracker_free(s->tracker);
+	unwinder_free(s->unwinder);
+	unwind_maps_free(s->unwind_maps);
 	assembler_free(s->assembler);
 	symbolizer_free(s->symbolizer);
 	procs_free(s->procs);
@@ -68,6 +138,8 @@ void session_free(struct session *s)
 
 int session_add_target(struct session *s, pid_t pid)
 {
+	if (s->o->collect.user)
+		tracker_add(s->tracker, pid, 0);
 	return collector_add_target(s->collector, pid);
 }
 
@@ -87,9 +159,11 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 	switch (ev->type) {
 	case SIDEBAND_FORK:
 		procs_fork(s->procs, ev->time, ev->pid, ev->parent);
+		tracker_fork(s->tracker, ev->pid, ev->parent);
 		break;
 	case SIDEBAND_EXEC:
 		procs_exec(s->procs, ev->time, ev->pid, ev->text);
+		tracker_exec(s->tracker, ev->pid);
 		break;
 	case SIDEBAND_COMM:
 		procs_comm(s->procs, ev->time, ev->pid, ev->text);
@@ -99,6 +173,7 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 		break;
 	case SIDEBAND_EXIT:
 		procs_exit(s->procs, ev->time, ev->pid);
+		tracker_exit(s->tracker, ev->pid);
 		break;
 	}
 }
@@ -108,6 +183,29 @@ static void on_count(void *ctx, const struct ebp_key *key, uint64_t count)
 	struct session *s = ctx;
 
 	assembler_count(s->assembler, key, count, clock_ns());
+}
+
+static void take_record(struct session *s, const struct ebp_head *head)
+{
+	const struct ebp_sighting *sighting = (const void *)head;
+
+	switch (head->type) {
+	case EBP_STACK:
+	case EBP_KERNEL_STACK:
+		assembler_stack(s->assembler, (const void *)head);
+		break;
+	case EBP_PROCESS:
+		assembler_process(s->assembler, &sighting->process, sighting->time);
+		if (s->o->collect.user)
+			tracker_add(s->tracker, (pid_t)sighting->process.tgid, sighting->process.start);
+		break;
+	case EBP_SAMPLE:
+		on_count(s, &((const struct ebp_sample *)head)->key, 1);
+		break;
+	case EBP_RESCUE:
+		rescue_take(s->rescue, (const void *)head);
+		break;
+	}
 }
 
 /*
@@ -127,16 +225,13 @@ static void pump(struct session *s)
 		s->side_band_lost += lost;
 		procs_events_lost(s->procs);
 	}
-	while ((head = collector_next(s->collector, &at))) {
-		const struct ebp_sighting *sighting = (const void *)head;
-
-		if (head->type == EBP_STACK)
-			assembler_stack(s->assembler, (const void *)head);
-		else if (head->type == EBP_PROCESS)
-			assembler_process(s->assembler, &sighting->process, sighting->time);
-		else if (head->type == EBP_SAMPLE)
-			on_count(s, &((const struct ebp_sample *)head)->key, 1);
-	}
+	tracker_publish(s->tracker);
+	if (unwinder_collect(s->unwinder))
+		rescue_retry(s->rescue);
+	while ((head = collector_next(s->collector, &at)))
+		take_record(s, head);
+	/* What the records made us look at. */
+	tracker_publish(s->tracker);
 }
 
 /* Fetches the counts, after the frames that they refer to. */
@@ -145,8 +240,10 @@ static void drain(struct session *s)
 	int err = collector_swap(s->collector);
 
 	pump(s);
-	if (!err)
+	if (!err) {
+		tracker_epoch(s->tracker);
 		collector_counts(s->collector, on_count, s);
+	}
 	s->drained = clock_ns();
 }
 
@@ -180,11 +277,12 @@ static int sleep_until(struct session *s, uint64_t until)
 		{ .fd = s->o->signals, .events = POLLIN },
 		{ .fd = collector_fd(s->collector), .events = POLLIN },
 		{ .fd = sideband_fd(s->sideband), .events = POLLIN },
+		{ .fd = unwinder_fd(s->unwinder), .events = POLLIN },
 	};
 	uint64_t now = clock_ns(), left = until > now ? until - now : 0;
 	struct timespec t = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
 
-	ppoll(p, 3, &t, NULL);
+	ppoll(p, 4, &t, NULL);
 	return p[0].revents != 0;
 }
 
@@ -195,6 +293,18 @@ static void tick(struct session *s, uint64_t now)
 	if (s->o->progress)
 		report(s, now);
 	procs_forget(s->procs, now - FORGET_AFTER);
+}
+
+/*
+ * A program that starts runs without tables until we have read of it, and its
+ * stacks pile up while we wait for our turn: so, where we may, we go first. It is
+ * little that is done meanwhile; tables are built by threads of usual priority.
+ */
+static void go_first(int first)
+{
+	struct sched_param p = { .sched_priority = first ? 1 : 0 };
+
+	sched_setscheduler(0, first ? SCHED_FIFO | SCHED_RESET_ON_FORK : SCHED_OTHER, &p);
 }
 
 static void sample(struct session *s)
@@ -217,14 +327,11 @@ static void sample(struct session *s)
 		}
 		if (!stop && now < end && s->o->ended && s->o->ended(s->o->ctx))
 			stop = 1;
-		else if (!stop && now + BREATH < end)
-			stop = wait_for_signal(s, BREATH);
 	}
 }
 
 static void fill_account(struct session *s)
 {
-	static const char *const results[EBP_RESULTS] = { [EBP_DEPTH] = "depth", [EBP_UNREADABLE] = "unreadable" };
 	static const char *const losses[EBP_LOSSES] = {
 		[EBP_LOST_RING] = "ring buffer full", [EBP_LOST_MAP] = "count map full",
 	};
@@ -238,8 +345,8 @@ static void fill_account(struct session *s)
 		uint64_t n = assembler_results(s->assembler)[i];
 
 		a->kept += n;
-		if (results[i])
-			a->truncated[a->ntruncated++] = (struct profile_reason){ results[i], n };
+		if (i != EBP_COMPLETE)
+			a->truncated[a->ntruncated++] = (struct profile_reason){ assembler_result_name(i), n };
 	}
 	for (int i = 0; i < EBP_LOSSES; i++)
 		a->lost[a->nlost++] = (struct profile_reason){ losses[i], c.lost[i] };
@@ -264,6 +371,10 @@ static int start(struct session *s, struct error *e)
 		if (!err && wait_for_signal(s, s->o->delay))
 			return 1;
 	}
+	if (!err && s->o->collect.user) {
+		pump(s);
+		unwinder_wait(s->unwinder, TABLES_FIRST);
+	}
 	if (!err)
 		err = collector_start(s->collector, e);
 	s->started = clock_ns();
@@ -272,17 +383,21 @@ static int start(struct session *s, struct error *e)
 
 int session_run(struct session *s, struct session_result *r, struct error *e)
 {
+	struct ebp_counters c;
 	int err = start(s, e);
 
 	if (err < 0)
 		return err;
 	s->stopped = s->started = s->started ? s->started : clock_ns();
 	if (!err) {
+		go_first(1);
 		sample(s);
+		go_first(0);
 		r->cpus = collector_cpus(s->collector);
 		s->stopped = clock_ns();
 		collector_stop(s->collector);
 		drain(s);
+		rescue_finish(s->rescue, TABLES_LAST);
 	}
 	assembler_finish(s->assembler);
 	assembler_name(s->assembler, s->symbolizer);
@@ -290,6 +405,13 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	r->duration = s->stopped - s->started;
 	r->first_sample = collector_first_sample(s->collector);
 	r->side_band_lost = s->side_band_lost;
+	collector_counters(s->collector, &c);
+	r->sent = c.sent;
+	r->saved = rescue_saved(s->rescue);
+	r->untabled = c.untabled;
+	r->frames = c.frames;
+	r->fp_frames = c.fp_frames;
+	unwinder_stats(s->unwinder, &r->unwind);
 	r->kernel_hidden = symbolizer_kernel_hidden(s->symbolizer);
 	return 0;
 }

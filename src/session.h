@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "collect/collector.h"
 #include "profile/profile.h"
+#include "unwind/unwinder.h"
 
 struct session;
 
@@ -25,6 +26,7 @@ struct session_progress {
 struct session_options {
 	struct collector_options collect;
 	uint64_t duration, delay;	/* ns; 0: none */
+	size_t unwind_memory;		/* bytes of unwind tables, at most */
 	int signals;			/* a signalfd: whatever it says ends the recording */
 	int (*ended)(void *ctx);	/* asked now and then: 1 ends the recording */
 	void (*progress)(void *ctx, const struct session_progress *p);	/* 4 times a second; may be NULL */
@@ -36,6 +38,10 @@ struct session_result {
 	uint64_t duration;		/* ns of sampling */
 	uint64_t first_sample;		/* CLOCK_MONOTONIC ns; 0: none */
 	uint64_t side_band_lost;	/* process events that the kernel dropped */
+	uint64_t sent, saved;		/* samples that user space unwound; those of them that became complete */
+	uint64_t untabled;		/* samples that met no table at first */
+	uint64_t frames, fp_frames;	/* user frames that the kernel took; of them by frame pointer */
+	struct unwinder_stats unwind;
 	size_t cpus;
 	int kernel_hidden;		/* kernel.kptr_restrict hides the names */
 };

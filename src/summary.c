@@ -109,6 +109,24 @@ static double own_cpu_ms(void)
 	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
 }
 
+/* How the user stacks came about. */
+static void show_unwinding(const struct profile_account *a, const struct session_result *r)
+{
+	uint64_t truncated = sum(a->truncated, a->ntruncated);
+
+	if (!a->kept || !r->frames)
+		return;
+	fprintf(stderr, "ebprof: %.2f%% of the stacks complete", 100 * (double)(a->kept - truncated) / (double)a->kept);
+	if (r->sent)
+		fprintf(stderr, ", %llu of %llu rescued", (unsigned long long)r->saved, (unsigned long long)r->sent);
+	fprintf(stderr, ", %.1f%% of the frames by frame pointer, %llu unwind tables in %.1f MiB\n",
+		100 * (double)r->fp_frames / (double)r->frames, (unsigned long long)r->unwind.tables,
+		(double)r->unwind.memory / (1 << 20));
+	if (r->unwind.evicted + r->unwind.refused)
+		fprintf(stderr, "ebprof: unwind tables reached their limit: %llu evicted, %llu refused; try a larger --unwind-memory\n",
+			(unsigned long long)r->unwind.evicted, (unsigned long long)r->unwind.refused);
+}
+
 void summary_show(struct profile *p, const struct session_result *r, const struct record_options *o, uint64_t origin)
 {
 	const struct profile_meta *m = profile_meta(p);
@@ -117,6 +135,7 @@ void summary_show(struct profile *p, const struct session_result *r, const struc
 	show_account(profile_account(p), m);
 	if (!profile_account(p)->taken)
 		fputs("ebprof: no samples: the target did not run on a CPU meanwhile, or the event did not happen\n", stderr);
+	show_unwinding(profile_account(p), r);
 	fputs("ebprof: ", stderr);
 	if (named >= 0)
 		fprintf(stderr, "%.1f%% of the frames have names, ", named);
@@ -133,6 +152,8 @@ void summary_show(struct profile *p, const struct session_result *r, const struc
 
 		getrusage(RUSAGE_SELF, &u);
 		fprintf(stderr, "ebprof: %zu CPUs, peak memory %ld KiB", r->cpus, u.ru_maxrss);
+		fprintf(stderr, ", %llu unwind rows built in %.1f ms of CPU time, %llu samples before their tables",
+			(unsigned long long)r->unwind.rows, (double)r->unwind.build_ns / 1e6, (unsigned long long)r->untabled);
 		if (r->first_sample)
 			fprintf(stderr, ", first sample %.1f ms after start", ((double)r->first_sample - (double)origin) / 1e6);
 		fputc('\n', stderr);

@@ -7,9 +7,11 @@ TEST := $(BUILD)/tests
 CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
 DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
 	zlib1g-dev libiberty-dev
-DEPS_TEST  := python3:python3 g++ rustc:rustc git:git libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux
+DEPS_TEST  := python3:python3 g++ rustc:rustc git:git libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux \
+	qemu-system-x86:qemu-system-x86_64 $(DEPS_CROSS)
+DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc libc6-dev-arm64-cross qemu-user:qemu-aarch64
 
-.PHONY: deps deps-test test test-build test-unit test-e2e fuzz lint bench
+.PHONY: deps deps-test test test-build test-unit test-e2e test-vm cross-arm64 fuzz lint bench
 
 deps: ## install what building needs (apt), where anything is missing
 	@tests/deps $(DEPS_BUILD)
@@ -18,7 +20,8 @@ deps-test: deps ## install what the tests need in addition
 	@tests/deps $(DEPS_TEST) libclang-rt-$(or $(CLANG_VERSION),14)-dev
 
 # --- The library's sources, built once for each sanitizer. ---
-LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/proc src/symbols src/profile src/output)) src/collect/event.c
+LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/proc src/symbols src/profile src/output \
+	src/unwind)) src/collect/event.c
 TEST_LIBS := -ldw -lelf -lz -liberty
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
@@ -57,7 +60,7 @@ FIX        := $(TEST)/fixtures
 FIX_FLAGS  := -O2 -g -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
-	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o)
+	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler)
 # A Rust compiler may be missing where the tests are only built; the test that needs it says so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
 
@@ -78,6 +81,11 @@ $(FIX)/tree_dynsym: tests/fixtures/tree.c tests/fixtures/fixture.h
 	$(call fix_cc,-rdynamic -s)
 $(FIX)/tree_bare: tests/fixtures/tree.c tests/fixtures/fixture.h
 	$(call fix_cc,-s)
+# Without frame pointers but in the leaf, whose work() asks for one.
+$(FIX)/tree_frameless: tests/fixtures/tree.c tests/fixtures/fixture.h
+	$(call fix_cc,-fomit-frame-pointer)
+$(FIX)/handler: tests/fixtures/handler.c tests/fixtures/fixture.h
+	$(call fix_cc,-fomit-frame-pointer)
 $(FIX)/exec_after: tests/fixtures/exec.c tests/fixtures/fixture.h
 	$(call fix_cc,-DAFTER)
 $(FIX)/dl_lib.so: tests/fixtures/dl_lib.c tests/fixtures/fixture.h
@@ -96,7 +104,7 @@ $(FIX)/spin.bpf.o: tests/fixtures/spin.bpf.c
 	$(CLANG) -target bpf -O2 -g -Wall -Wextra -c -o $@ $<
 comma := ,
 
-test-build: ebprof $(UNIT_BIN) $(FUZZ_BIN) $(FIX_BIN)
+test-build: ebprof $(BUILD)/static/ebprof $(UNIT_BIN) $(FUZZ_BIN) $(FIX_BIN)
 
 # --- What a person calls. ---
 TEST_ENV := BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME)
@@ -111,6 +119,13 @@ test-unit: $(UNIT_BIN) ## unit tests alone, under ASan and UBSan
 
 test-e2e: ebprof $(FIX_BIN) ## end-to-end tests alone (as root); tests/run e2e NAME for some of them
 	@$(TEST_ENV) tests/run e2e
+
+test-vm: deps-test ## tests on other kernels, under QEMU; tests/run vm CASE for some of them
+	@$(MAKE) --no-print-directory $(BUILD)/static/ebprof $(FIX_BIN)
+	@$(TEST_ENV) tests/run vm
+
+cross-arm64: deps-test ## compile everything for aarch64, and run unit tests for it under QEMU
+	@$(TEST_ENV) tests/run cross
 
 FUZZ_TIME ?= 5
 fuzz: $(FUZZ_BIN) ## fuzz each parser for FUZZ_TIME (5) seconds

@@ -41,12 +41,14 @@ enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 enum { BPF_F_USER_STACK = 1U << 8 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 enum { BPF_RB_AVAIL_DATA = 0 };
+enum { BPF_F_MMAPABLE = 1U << 10 };
 
 #pragma clang attribute push (__attribute__((preserve_access_index)), apply_to = record)
 
 /* Only asked whether it exists: a helper that a kernel has, it has an enumerator for. */
 enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_task_pt_regs = 175,
 };
 
 struct kernfs_node {
@@ -76,7 +78,26 @@ struct signal_struct {
 	atomic_t live;
 };
 
+struct thread_info {
+	unsigned long flags;
+};
+
+struct return_instance {
+	unsigned long orig_ret_vaddr, stack;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
+struct mm_struct;
+
 struct task_struct {
+	struct thread_info thread_info;
+	void *stack;
+	struct mm_struct *mm;
+	struct uprobe_task *utask;
 	unsigned int flags;
 	int pid;
 	int tgid;
@@ -90,7 +111,7 @@ struct task_struct {
 
 #pragma clang attribute pop
 
-/* Contexts: their layout is ABI, not relocated. */
+/* Contexts, and what user space sees of registers: their layout is ABI, not relocated. */
 struct bpf_raw_tracepoint_args {
 	__u64 args[0];
 };

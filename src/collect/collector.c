@@ -77,9 +77,12 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	if (getrandom(&ro->cfg_seed, sizeof(ro->cfg_seed), 0) != sizeof(ro->cfg_seed))
 		return error_set(e, STATUS_ERROR, -errno, "cannot draw random numbers: %s", strerror(errno));
 	ro->cfg_frames = frame_limit(o);
+	ro->cfg_user_frames = o->max_frames;
+	ro->cfg_rescue = o->rescue;
 	ro->cfg_user = o->user;
 	ro->cfg_kernel = o->kernel;
 	ro->cfg_per_thread = o->per_thread;
+	ro->cfg_inherit = o->inherit;
 	ro->cfg_by_process = (o->ntargets && !o->by_thread) || o->command;
 	ro->cfg_by_thread = o->ntargets && o->by_thread;
 	ro->cfg_self = (uint32_t)o->self;
@@ -112,7 +115,7 @@ static void choose_programs(struct collector *c, const struct collector_options 
 	c->sampler = o->event->type == PERF_TYPE_TRACEPOINT ? s->progs.on_tracepoint :
 		     o->cgroup ? s->progs.on_event_in_cgroup : s->progs.on_event;
 	bpf_program__set_autoload(c->sampler, true);
-	bpf_program__set_autoload(s->progs.on_fork, by_process && o->inherit);
+	bpf_program__set_autoload(s->progs.on_fork, o->user || (by_process && o->inherit));
 	bpf_program__set_autoload(s->progs.on_exec, o->command != 0);
 	bpf_program__set_autoload(s->progs.on_exit, by_process);
 }
@@ -245,7 +248,11 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 		goto fail;
 	choose_programs(c, o);
 	size_maps(c, o);
-	err = ebprof_bpf__load(c->skel);
+	err = bpf_map__reuse_fd(c->skel->maps.shards, unwind_maps_shards_fd(o->unwind_maps));
+	if (!err)
+		err = bpf_map__reuse_fd(c->skel->maps.spaces, unwind_maps_spaces_fd(o->unwind_maps));
+	if (!err)
+		err = ebprof_bpf__load(c->skel);
 	if (!err)
 		err = fill_maps(c, o);
 	if (err) {
@@ -388,6 +395,10 @@ void collector_counters(const struct collector *c, struct ebp_counters *sum)
 		for (int i = 0; i < c->ncpus_possible; i++) {
 			sum->taken += each[i].taken;
 			sum->kept += each[i].kept;
+			sum->sent += each[i].sent;
+			sum->untabled += each[i].untabled;
+			sum->frames += each[i].frames;
+			sum->fp_frames += each[i].fp_frames;
 			for (int r = 0; r < EBP_LOSSES; r++)
 				sum->lost[r] += each[i].lost[r];
 		}

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "bpf/ebprof.h"
 #include "collect/event.h"
+#include "collect/unwind_maps.h"
 
 struct collector_options {
 	const struct event *event;
@@ -38,6 +39,8 @@ struct collector_options {
 	pid_t self;			/* left out; 0: nobody */
 	int idle;			/* the idle task too */
 	uint32_t max_frames;		/* at most EBP_FRAMES_MAX */
+	int rescue;			/* send user stacks that the kernel cannot finish */
+	const struct unwind_maps *unwind_maps;	/* used by the programs; must outlive the collector */
 	size_t ring_bytes;		/* 0: chosen by the number of CPUs */
 };
 

@@ -29,6 +29,7 @@ struct elf_file {
 	uint64_t size;
 	int is64;
 	uint16_t type, machine;
+	uint64_t entry;
 	struct elf_segment *segments;
 	size_t n_segments;
 	struct elf_section *sections;
@@ -90,6 +91,7 @@ static int read_header(struct elf_file *f, struct tables *t)
 #define TAKE(e) do { \
 	f->type = (e).e_type; \
 	f->machine = (e).e_machine; \
+	f->entry = (e).e_entry; \
 	*t = (struct tables){ (e).e_phoff, (e).e_shoff, (e).e_phnum, (e).e_shnum, (e).e_shstrndx, \
 			      (e).e_phentsize, (e).e_shentsize }; \
 } while (0)
@@ -311,6 +313,11 @@ uint16_t elf_file_machine(const struct elf_file *f)
 uint16_t elf_file_type(const struct elf_file *f)
 {
 	return f->type;
+}
+
+uint64_t elf_file_entry(const struct elf_file *f)
+{
+	return f->entry;
 }
 
 void *elf_file_section_data(const struct elf_file *f, const struct elf_section *s, size_t limit, size_t *size)

@@ -47,6 +47,7 @@ const struct elf_section *elf_file_section(const struct elf_file *f, const char 
 int elf_file_is64(const struct elf_file *f);
 uint16_t elf_file_machine(const struct elf_file *f);	/* EM_* */
 uint16_t elf_file_type(const struct elf_file *f);	/* ET_* */
+uint64_t elf_file_entry(const struct elf_file *f);	/* e_entry: where a program begins; 0: nowhere */
 
 /* Reads exactly @size bytes at @offset of the file. 0, or -EBADMSG outside of the file, or pread's error. */
 int elf_file_read(const struct elf_file *f, uint64_t offset, void *dst, size_t size);

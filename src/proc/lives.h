@@ -33,6 +33,7 @@ struct life {
 	uint8_t named;		/* @comm is known */
 	uint8_t complete;	/* its mappings are known from the beginning, or cannot be */
 	uint8_t exited;		/* ended by exit, not by exec */
+	uint8_t changed;	/* its mappings have changed since procs_next_changed() told of it */
 	uint8_t discovered;	/* read from /proc before any event told of it */
 	char comm[16 + 1];	/* raw */
 };

@@ -137,6 +137,40 @@ const struct mapping *mappings_find(const struct mappings *m, uint64_t address, 
 	return m && address != UINT64_MAX ? overlapping(m, address, address + 1, time) : NULL;
 }
 
+struct ranked {
+	const struct mapping *map;
+	uint64_t rank;
+	size_t at;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->at < y->at ? -1 : 1;
+}
+
+void mappings_each(const struct mappings *m, uint64_t time, void (*fn)(void *ctx, const struct mapping *m), void *ctx)
+{
+	struct ranked *all;
+
+	if (!m || !m->v.n)
+		return;
+	all = xreallocarray(NULL, m->v.n, sizeof(*all));
+	for (size_t i = 0; i < m->v.n; i++) {
+		const struct mapping *e = &m->v.v[i].map;
+
+		/* What is there already, the latest last; before it what comes later, the earliest last. */
+		all[i] = (struct ranked){ e, e->from <= time ? 1ull << 63 | e->from : (1ull << 63) - e->from, i };
+	}
+	qsort(all, m->v.n, sizeof(*all), by_rank);
+	for (size_t i = 0; i < m->v.n; i++)
+		fn(ctx, all[i].map);
+	free(all);
+}
+
 /* By start; what covers another comes before it, the newer of equal ranges too. */
 static int by_place(const void *a, const void *b)
 {

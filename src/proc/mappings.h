@@ -38,6 +38,12 @@ void mappings_add_snapshot(struct mappings **m, struct mapping *list, size_t n, 
 void mappings_add_inherited(struct mappings **m, const struct mappings *parent, uint64_t time);
 
 /*
+ * Calls @fn for every mapping in such an order that, where two overlap, the
+ * later call is the one that mappings_find() would prefer at @time.
+ */
+void mappings_each(const struct mappings *m, uint64_t time, void (*fn)(void *ctx, const struct mapping *m), void *ctx);
+
+/*
  * The mapping that covers @address at @time, or NULL. Where all that cover it
  * are younger, the oldest of those: an event may be stamped after the first
  * sample in what it tells of. Valid until the next change of @m.

@@ -14,6 +14,7 @@
 #include "proc/lives.h"
 #include "proc/maps.h"
 #include "proc/procfs.h"
+#include "proc/remap.h"
 
 #define PF_KTHREAD	0x00200000	/* include/linux/sched.h */
 #define TICK_SLACK	20000000u	/* ns; start times in /proc are cut to ticks of 10 ms */
@@ -34,6 +35,7 @@ struct procs {
 	struct images *images;
 	struct lives lives;
 	VEC(struct known) known;	/* by incarnation */
+	VEC(pid_t) changed;
 	struct strtab *names;		/* clean comms */
 	uint32_t losses;		/* how often events were lost */
 	uint32_t swept;			/* the losses after which ended lives were last looked for */
@@ -54,6 +56,7 @@ void procs_free(struct procs *p)
 		return;
 	lives_free(&p->lives);
 	vec_free(&p->known);
+	vec_free(&p->changed);
 	strtab_free(p->names);
 	free(p);
 }
@@ -62,6 +65,14 @@ static void set_comm(struct life *l, const char *comm)
 {
 	snprintf(l->comm, sizeof(l->comm), "%s", comm);
 	l->named = 1;
+}
+
+static void mark_changed(struct procs *p, struct life *l)
+{
+	if (l->changed)
+		return;
+	l->changed = 1;
+	vec_push(&p->changed, l->pid);
 }
 
 /* --- Reading /proc. --------------------------------------------------------- */
@@ -131,16 +142,32 @@ static struct life *find_or_discover(struct procs *p, pid_t pid, uint64_t time)
 
 struct reading {
 	struct procs *procs;
-	pid_t pid;
+	struct life *life;
 	VEC(struct mapping) list;
 };
 
-static struct mapping make_mapping(struct procs *p, pid_t pid, const struct image_key *key, uint64_t offset)
+/* Anonymous memory where a file's code was, with the same code in it, is that file's. */
+static void keep_file(struct procs *p, const struct life *l, struct mapping *m)
+{
+	const struct mapping *was = mappings_find(l->maps, m->start, LIFE_OPEN);
+
+	if (!was || was->image == IMAGE_NONE || was->start > m->start || was->end < m->end ||
+	    !remap_holds_file(l->pid, m->start, m->end, images_at(p->images, was->image)->fd,
+			      was->offset + (m->start - was->start)))
+		return;
+	m->image = was->image;
+	m->offset = was->offset + (m->start - was->start);
+}
+
+static struct mapping make_mapping(struct procs *p, const struct life *l, const struct image_key *key, uint64_t offset)
 {
 	struct mapping m = {
 		.start = key->start, .end = key->end, .offset = offset,
-		.image = images_get(p->images, pid, key),
+		.image = images_get(p->images, l->pid, key),
 	};
+
+	if (m.image == IMAGE_NONE)
+		keep_file(p, l, &m);
 
 	/* What the kernel tells of the offset of memory that no file holds means nothing. */
 	if (m.image != IMAGE_NONE && images_at(p->images, m.image)->kind != IMAGE_FILE)
@@ -156,13 +183,13 @@ static void take_line(const struct maps_line *line, void *arg)
 		.inode = line->inode, .start = line->start, .end = line->end,
 	};
 
-	vec_push(&r->list, make_mapping(r->procs, r->pid, &key, line->offset));
+	vec_push(&r->list, make_mapping(r->procs, r->life, &key, line->offset));
 }
 
 /* Adds what /proc/PID/maps shows now. 0 or a negative errno. */
 static int read_maps(struct procs *p, struct life *l)
 {
-	struct reading r = { .procs = p, .pid = l->pid };
+	struct reading r = { .procs = p, .life = l };
 	struct procfs_stat st;
 	int err = stat_life(p, l, &st);
 
@@ -172,6 +199,7 @@ static int read_maps(struct procs *p, struct life *l)
 	err = maps_for_each_executable(l->pid, take_line, &r);
 	if (!err)
 		mappings_add_snapshot(&l->maps, r.list.v, r.list.n, clock_ns());
+	mark_changed(p, l);
 	vec_free(&r.list);
 	return err;
 }
@@ -191,6 +219,7 @@ static void complete_maps(struct procs *p, struct life *l, int depth)
 		return;
 	complete_maps(p, parent, depth + 1);
 	mappings_add_inherited(&l->maps, parent->maps, l->begin);
+	mark_changed(p, l);
 }
 
 /* The same for its name. */
@@ -274,6 +303,7 @@ void procs_exec(struct procs *p, uint64_t time, pid_t pid, const char *comm)
 		l->start = old->start;
 	l->complete = 1;
 	set_comm(l, comm);
+	mark_changed(p, l);
 }
 
 void procs_comm(struct procs *p, uint64_t time, pid_t pid, const char *comm)
@@ -284,10 +314,11 @@ void procs_comm(struct procs *p, uint64_t time, pid_t pid, const char *comm)
 void procs_mmap(struct procs *p, uint64_t time, pid_t pid, const struct image_key *key, uint64_t offset)
 {
 	struct life *l = newest_or_new(p, pid, time);
-	struct mapping m = make_mapping(p, pid, key, offset);
+	struct mapping m = make_mapping(p, l, key, offset);
 
 	m.from = time;
 	mappings_add(&l->maps, &m);
+	mark_changed(p, l);
 }
 
 void procs_exit(struct procs *p, uint64_t time, pid_t pid)
@@ -411,6 +442,38 @@ struct proc_place procs_locate(struct procs *p, uint32_t incarnation, uint64_t a
 	if (!m || m->image == IMAGE_NONE)
 		return nowhere;
 	return (struct proc_place){ .image = m->image, .offset = m->offset + (address - m->start) };
+}
+
+pid_t procs_next_changed(struct procs *p)
+{
+	while (p->changed.n) {
+		pid_t pid = p->changed.v[--p->changed.n];
+		struct life *l = lives_newest(&p->lives, pid);
+
+		/* Its mark may have gone with an older life of that PID. */
+		if (!l || !l->changed)
+			continue;
+		l->changed = 0;
+		return pid;
+	}
+	return 0;
+}
+
+void procs_each_mapping_of(struct procs *p, pid_t pid, uint64_t time, void (*fn)(void *ctx, const struct mapping *m), void *ctx)
+{
+	struct life *l = lives_newest(&p->lives, pid);
+
+	if (l)
+		mappings_each(l->maps, time, fn, ctx);
+}
+
+void procs_each_mapping(struct procs *p, uint32_t incarnation, uint64_t time,
+			void (*fn)(void *ctx, const struct mapping *m), void *ctx)
+{
+	struct life *l = p->known.v[incarnation].life;
+
+	if (l)
+		mappings_each(l->maps, time, fn, ctx);
 }
 
 /* --- Forgetting. ---------------------------------------------------------- */

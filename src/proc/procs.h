@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "elf/image.h"
+#include "proc/mappings.h"
 
 struct procs;
 
@@ -64,6 +65,17 @@ struct proc_place {
  * maps of a living process are read again, at most 10 times a second each.
  */
 struct proc_place procs_locate(struct procs *p, uint32_t incarnation, uint64_t address, uint64_t time);
+
+/*
+ * For whoever keeps the mappings of living processes elsewhere, too: the PID of
+ * a process whose mappings changed since it was last given, or 0. (A fork is no
+ * change; an exec is.)
+ */
+pid_t procs_next_changed(struct procs *p);
+/* mappings_each() of what @pid, or @incarnation, holds at @time. */
+void procs_each_mapping_of(struct procs *p, pid_t pid, uint64_t time, void (*fn)(void *ctx, const struct mapping *m), void *ctx);
+void procs_each_mapping(struct procs *p, uint32_t incarnation, uint64_t time,
+			void (*fn)(void *ctx, const struct mapping *m), void *ctx);
 
 /* Frees the mappings of what exited before @time; nobody may ask for them again. */
 void procs_forget(struct procs *p, uint64_t time);

@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/auxv.h>
-#include <sys/uio.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #include "base/hashmap.h"
 #include "base/strtab.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "elf/vdso.h"
 #include "symbols/demangle.h"
 #include "symbols/elf_symbols.h"
 #include "symbols/kallsyms.h"
@@ -18,7 +17,6 @@
 #define KALLSYMS	"/proc/kallsyms"
 #define MAX_RAW		4096	/* bytes of a name in its file; longer ones are cut */
 #define MAX_READABLE	8192	/* bytes of a demangled one; where it is longer the raw one is shown */
-#define MAX_VDSO	(64u << 10)	/* bytes; it is one or two pages, four on some machines */
 
 /* The sources of an image, the best first; the first that can be opened names it. */
 static struct symbol_source *(*const image_sources[])(const struct elf_file *) = {
@@ -68,35 +66,6 @@ void symbolizer_free(struct symbolizer *s)
 	free(s);
 }
 
-/*
- * Copies our own vDSO, page by page up to the end of its mapping. Through the
- * kernel, so that a page that is not there is an error and not a fault; what
- * may lie behind the vDSO does no harm, its headers do not lead there.
- */
-static void *copy_vdso(size_t *size)
-{
-	char *base = (char *)getauxval(AT_SYSINFO_EHDR);
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *copy;
-
-	if (!base) {
-		errno = ENOENT;
-		return NULL;
-	}
-	copy = xmalloc(MAX_VDSO);
-	for (*size = 0; *size + page <= MAX_VDSO; *size += page) {
-		struct iovec to = { copy + *size, page }, from = { base + *size, page };
-
-		if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)page)
-			break;
-	}
-	if (*size)
-		return copy;
-	free(copy);
-	errno = ENOENT;
-	return NULL;
-}
-
 /* 0, or why @image has no symbols. What was opened before an error is freed with the rest. */
 static int open_image(struct image_symbols *is, const struct image *image)
 {
@@ -106,7 +75,7 @@ static int open_image(struct image_symbols *is, const struct image *image)
 	if (image->kind == IMAGE_SPECIAL)
 		return -ENOENT;
 	if (image->kind == IMAGE_VDSO) {
-		is->memory = copy_vdso(&size);
+		is->memory = vdso_copy(&size);
 		if (!is->memory)
 			return -errno;
 		is->elf = elf_file_open_memory(is->memory, size);

@@ -24,7 +24,7 @@ struct unwind_memory {
 struct unwind_result {
 	enum ebp_result result;
 	uint32_t n, fp_frames;
-	uint64_t frames[EBP_FRAMES_MAX];	/* as in bpf/unwind.h */
+	__u64 frames[EBP_FRAMES_MAX];	/* as in bpf/unwind.h */
 };
 
 /* Unwinds from @regs, for this program's own architecture, to at most @max frames. */

@@ -29,8 +29,14 @@ void unwind_store_free(struct unwind_store *s);
  * limit is reached, or grow's error.
  */
 uint32_t unwind_store_add_object(struct unwind_store *s);
-/* Fills it: blocks first, then, by a store-release, the directory. 0, -ENOSPC (nothing was changed), or grow's error. */
+/*
+ * Fills it: blocks first, then, by a store-release, the directory. 0; -ENOSPC
+ * (nothing was changed); -EBUSY: it has tables, or was emptied less than two epochs
+ * ago; or grow's error.
+ */
 int unwind_store_fill(struct unwind_store *s, uint32_t object, const struct unwind_table *t);
+/* Bytes that it takes. */
+size_t unwind_store_need(const struct unwind_table *t);
 /* Takes its tables away (EBP_NO_TABLE again); their memory is free after the next two epochs. */
 void unwind_store_empty(struct unwind_store *s, uint32_t object);
 /* Takes it away; no row may name it any more. */
@@ -48,8 +54,11 @@ void unwind_store_epoch(struct unwind_store *s);
 
 /* Memory as unwind_step.h wants it. */
 uint8_t *const *unwind_store_shards(const struct unwind_store *s, uint32_t *n);
-/* Bytes in use (with what waits for its epochs), and bytes of all shards. */
+/* Bytes in use (with what waits for its epochs), bytes of that which wait, and bytes of all shards. */
 size_t unwind_store_used(const struct unwind_store *s);
+size_t unwind_store_leaving(const struct unwind_store *s);
 size_t unwind_store_size(const struct unwind_store *s);
+/* Bytes of all shards that there can ever be: @limit, in whole shards. */
+size_t unwind_store_limit(const struct unwind_store *s);
 
 #endif

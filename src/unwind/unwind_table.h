@@ -41,6 +41,9 @@ struct unwind_table {
  * program; -EFBIG more than 4 GiB of code or 16 M rows; or a read's error.
  */
 int unwind_table_build(const struct elf_file *elf, const struct elf_file *debug, struct unwind_table *out);
+/* The same for files of another machine (EM_X86_64, EM_AARCH64). */
+int unwind_table_build_for(uint16_t machine, const struct elf_file *elf, const struct elf_file *debug,
+			   struct unwind_table *out);
 void unwind_table_free(struct unwind_table *t);
 
 /* The rule of @offset of the file, as the step would find it; EBP_RULE_SPECIAL | EBP_RULE_GAP where there is none. */

@@ -63,6 +63,44 @@ TEST(newer_covers_older_from_its_time_on)
 	mappings_unref(m);
 }
 
+/* What each() would leave at one address, the later call covering the earlier. */
+struct painted {
+	uint64_t address;
+	int image;
+};
+
+static void paint(void *ctx, const struct mapping *m)
+{
+	struct painted *p = ctx;
+
+	if (m->start <= p->address && p->address < m->end)
+		p->image = (int)m->image;
+}
+
+/* Random overlapping mappings, in the sorted part and in the tail: each() and find() agree everywhere. */
+TEST(each_says_what_find_says)
+{
+	struct mappings *m = NULL;
+	unsigned seed = 1;
+
+	mappings_each(NULL, 0, paint, NULL);
+	for (uint32_t i = 0; i < 300; i++) {
+		uint64_t start = (uint64_t)rand_r(&seed) % 200, size = 1 + (uint64_t)rand_r(&seed) % 40;
+
+		add(&m, start, start + size, 2 * (uint64_t)i, i);
+		if (i % 20)
+			continue;
+		for (uint64_t time = 0; time < 2 * i + 4; time += 7)
+			for (uint64_t address = 0; address < 250; address++) {
+				struct painted p = { address, -1 };
+
+				mappings_each(m, time, paint, &p);
+				CHECK_EQ(p.image, image_at(m, address, time));
+			}
+	}
+	mappings_unref(m);
+}
+
 TEST(the_same_again_adds_nothing)
 {
 	struct mappings *m = NULL;
@@ -215,6 +253,7 @@ int main(void)
 	RUN(nothing_is_nowhere);
 	RUN(edges);
 	RUN(newer_covers_older_from_its_time_on);
+	RUN(each_says_what_find_says);
 	RUN(the_same_again_adds_nothing);
 	RUN(history_of_one_place_is_bounded);
 	RUN(all_together_are_bounded);

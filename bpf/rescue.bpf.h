@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Sending a sample that cannot be unwound here to user space, with the leaf's
+ * registers and the beginning of its stack.
+ */
+#ifndef EBPROF_RESCUE_BPF_H
+#define EBPROF_RESCUE_BPF_H
+
+#include "bpf/count.bpf.h"
+#include "bpf/unwind.bpf.h"
+
+#define PAGE 4096u	/* the smallest there is: what lies in one of them can be read or not as a whole */
+
+/* struct ebp_rescue with its room, and a page more, by which the verifier sees that no copy leaves it. */
+struct rescue_scratch {
+	__u64 words[(sizeof(struct ebp_rescue) + EBP_STACK_COPY + PAGE) / 8];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rescue_scratch);
+} rescue_scratch SEC(".maps");
+
+/* Whether user space may do better than @result. */
+static __always_inline int can_be_rescued(const struct unwind_state *s, __u32 result)
+{
+	return result >= EBP_NO_PROCESS && (result <= EBP_NO_TABLE || result == EBP_UNSUPPORTED ||
+					    result == EBP_LOST_REGISTER) && !s->no_rescue;
+}
+
+/* Copies the stack from @sp on into the scratch, as far as it can be read; returns how many bytes. */
+__noinline int copy_stack(__u64 sp)
+{
+	__u32 done = 0, zero = 0;
+	struct ebp_rescue *r = bpf_map_lookup_elem(&rescue_scratch, &zero);
+
+	if (!r)
+		return 0;
+	for (__u32 i = 0; i <= EBP_STACK_COPY / PAGE; i++) {
+		__u64 from = sp + done;
+		__u32 size = PAGE - (from & (PAGE - 1));
+
+		if (done >= EBP_STACK_COPY || bpf_probe_read_user((void *)r->stack + (done & (EBP_STACK_COPY - 1)), size, (void *)from))
+			break;
+		done += size;
+	}
+	return done < EBP_STACK_COPY ? done & ~7u : EBP_STACK_COPY;
+}
+
+/* 0 where it was sent, and is no concern of ours any more. */
+static __always_inline int send_for_rescue(const struct unwind_state *s, struct ebp_rescue *r, const struct ebp_key *key)
+{
+	__u32 size;
+
+	r->sp = r->regs.r[REG_SP];
+	if (s->sp - r->sp >= EBP_STACK_COPY)
+		return -1;
+	size = copy_stack(r->sp);
+	if (size > EBP_STACK_COPY)
+		size = EBP_STACK_COPY;
+	r->head.n = size;
+	r->head.type = EBP_RESCUE;
+	r->time = bpf_ktime_get_ns();
+	r->key = *key;
+	r->key.user_id = 0;
+	return send(r, sizeof(*r) + size, key->result == EBP_NO_MAPPING);
+}
+
+#endif

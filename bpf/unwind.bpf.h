@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Unwinding the user stack of the current task: maps, registers, and the loop
+ * over unwind_step.h.
+ *
+ * The step is a global function, so the verifier looks at it once and not for
+ * each of 511 frames; such functions take scalars only before 5.12, so the state
+ * is in a per-CPU map.
+ *
+ * NMI: map look-ups of arrays, reads of user memory that may fault and then
+ * fail (they do not sleep), and loads; no lock is taken.
+ */
+#ifndef EBPROF_UNWIND_BPF_H
+#define EBPROF_UNWIND_BPF_H
+
+#include "bpf/compat.bpf.h"
+#include "bpf/config.bpf.h"
+#include "bpf/unwind.h"
+
+struct shard_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, EBP_SHARD_BYTES + EBP_SHARD_SLACK);
+	__uint(map_flags, BPF_F_MMAPABLE);
+};
+
+/* Both are made by user space, before the programs are loaded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct shard_map);
+} shards SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ebp_space);
+} spaces SEC(".maps");
+
+#define TABLE16(p) (*(const __u16 *)(p))
+#define TABLE32(p) (*(const __u32 *)(p))
+#define TABLE64(p) (*(const __u64 *)(p))
+
+struct unwind_env;
+struct unwind_state;
+static const __u8 *env_shard(struct unwind_env *env, __u64 index);
+static const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s, __u64 *offset);
+static int env_read(struct unwind_env *env, void *dst, __u32 size, __u64 address);
+static __u64 env_uprobe(struct unwind_env *env, struct unwind_state *s, __u64 slot);
+
+#include "bpf/unwind_step.h"
+
+static __always_inline const __u8 *env_shard(struct unwind_env *env __attribute__((unused)), __u64 index)
+{
+	__u32 at = index, zero = 0;
+	void *shard = bpf_map_lookup_elem(&shards, &at);
+
+	return shard ? bpf_map_lookup_elem(shard, &zero) : NULL;
+}
+
+static __always_inline const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s, __u64 *offset)
+{
+	*offset = ref_offset(s->rows);
+	return s->nrows ? env_shard(env, ref_shard(s->rows)) : NULL;
+}
+
+static __always_inline int env_read(struct unwind_env *env __attribute__((unused)), void *dst, __u32 size, __u64 address)
+{
+	return bpf_probe_read_user(dst, size, (void *)address);
+}
+
+/*
+ * A return probe replaces the return address on the stack; the kernel keeps
+ * the real one in a list of the task's, the innermost first (kernel/events/uprobes.c).
+ */
+static __always_inline __u64 env_uprobe(struct unwind_env *env __attribute__((unused)), struct unwind_state *s, __u64 slot)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct return_instance *ri = (void *)s->uprobe;
+
+	if (!ri)
+		ri = BPF_CORE_READ(task, utask, return_instances);
+#pragma unroll
+	for (int i = 0; i < UPROBES_PASSED; i++) {
+		if (ri && BPF_CORE_READ(ri, stack) < slot)
+			ri = BPF_CORE_READ(ri, next);
+	}
+	if (!ri || BPF_CORE_READ(ri, stack) != slot)
+		return 0;
+	s->uprobe = (__u64)BPF_CORE_READ(ri, next);
+	return BPF_CORE_READ(ri, orig_ret_vaddr);
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct unwind_state);
+} unwind_states SEC(".maps");
+
+/* One frame of the state of this CPU. @frame is not looked at, but a global function needs an argument that is used. */
+__noinline int unwind_frame(__u32 frame)
+{
+	__u32 zero = 0;
+	struct unwind_state *s = bpf_map_lookup_elem(&unwind_states, &zero);
+
+	if (!s || frame > EBP_FRAMES_MAX)
+		return STEP_DONE(EBP_DEPTH);
+	return unwind_one(NULL, s);
+}
+
+/* All frames. A function of its own, again for the verifier: whatever led here, the loop is looked at once. */
+__noinline int unwind_frames(__u32 most)
+{
+	int done = 0;
+
+	for (__u32 i = 0; i <= EBP_FRAMES_MAX && i <= most && !done; i++)
+		done = unwind_frame(i);
+	return done ? done : STEP_DONE(EBP_DEPTH);
+}
+
+/*
+ * The user registers of a task that is in the kernel lie at the top of its
+ * kernel stack. Returns the system call that it is in, negative where none.
+ */
+static __always_inline long saved_registers(struct ebp_registers *to)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	bpf_user_pt_regs_t regs;
+	const void *from;
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		from = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	else
+		from = BPF_CORE_READ(task, stack) + KERNEL_STACK - sizeof(regs);
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), from))
+		return -1;
+	REGS_TO_DWARF(&regs, to->r);
+	return SYSCALL_OF(&regs);
+}
+
+static __always_inline void unwind_reset(struct unwind_state *s, const struct ebp_space *space)
+{
+	s->row.start = s->row.end = 0;
+	s->window = s->window_end = 0;
+	s->rows = space ? space->rows : 0;
+	s->nrows = space ? space->nrows : 0;
+	s->no_rescue = space ? space->flags & EBP_SPACE_NO_RESCUE : 0;
+	s->uprobe = 0;
+	s->jumps = s->n = s->fp_frames = s->raw = 0;
+	s->max = cfg_user_frames;
+	s->hash = cfg_seed;
+	begin(s);
+}
+
+/* Unwinds from s->regs; returns how it ended. */
+static __always_inline __u32 unwind_user(struct unwind_state *s, __u64 start)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	const struct ebp_space *space = bpf_map_lookup_elem(&spaces, &tgid);
+
+	if (space && space->start && space->start != start)
+		space = NULL;
+	unwind_reset(s, space);
+	if (!space) {
+		take_frame(s, s->pc);
+		return EBP_NO_PROCESS;
+	}
+	return unwind_frames(EBP_FRAMES_MAX) - 1;
+}
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One step of the unwinder: from a frame to its caller's.
+ *
+ * The same code is compiled for BPF and natively. Who includes it defines
+ * before: `struct unwind_env` (opaque here) and
+ *   const __u8 *env_shard(env, index)	EBP_SHARD_BYTES + EBP_SHARD_SLACK bytes, or NULL
+ *   const __u8 *env_rows(env, s, &offset)	the shard of the process's mapping rows, and where they begin in it
+ *   int env_read(env, dst, size, address)	target memory: 0, or negative
+ *   __u64 env_uprobe(env, s, slot)	the address that a uprobe replaced at @slot, 0: not found
+ *   TABLE16(p), TABLE32(p), TABLE64(p)	loads, aligned to their size
+ *
+ * Searches are branch-free and every offset is masked: the verifier then sees
+ * one path and a constant bound, whatever the tables hold. Comparisons are
+ * subtractions whose sign is shifted down: BPF has no conditional move.
+ */
+#ifndef EBPROF_UNWIND_STEP_SHARED_H
+#define EBPROF_UNWIND_STEP_SHARED_H
+
+#include "bpf/unwind.h"
+
+#ifdef __clang__
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL
+#endif
+
+#define STEP_DONE(result) (1 + (int)(result))	/* what a step returns at the end; 0: go on */
+
+#define UPROBES_PASSED 8	/* stale return instances passed over in one step */
+#define WINDOW_WORDS 64		/* of the stack, read at once: some 5 frames */
+#define JUMPS_MAX 8		/* moves that do not go up: signal stacks, stacks that a runtime switches */
+
+struct unwind_state {
+	/* The frame: */
+	__u64 pc, sp, fp;
+	__u64 lr;			/* aarch64 */
+	__u32 exact;			/* a leaf, or interrupted by a signal: pc itself is where it is, and regs hold */
+	__u32 jumps;
+	struct ebp_registers regs;	/* of the last frame that was exact */
+	/* Its mapping and object, kept from frame to frame: */
+	struct ebp_mapping row;
+	__u64 dir;			/* 0: no tables; else ref of the directory */
+	__u64 first_page, npages, exotic, nexotic;
+	__u64 no_cfi;
+	/* The process: */
+	__u64 rows;			/* ref */
+	__u64 nrows;
+	__u32 no_rescue, reserved;
+	__u64 uprobe;			/* kernel address of the next return instance; 0: not looked for yet */
+	/* Stack memory [window, window_end): */
+	__u64 window, window_end;
+	__u64 words[WINDOW_WORDS];
+	/* What was found: */
+	__u32 n, max;
+	__u32 fp_frames;
+	__u32 raw;			/* frames that are addresses */
+	__u64 hash;			/* of the frames; begun by the caller */
+	__u64 head[sizeof(struct ebp_stack) / 8];	/* room for the caller's: it and the frames are sent as one */
+	__u64 frames[EBP_FRAMES_MAX + 1];
+};
+
+static __always_inline __u64 hash_step(__u64 h, __u64 x)
+{
+	h = (h ^ x) * 0x9e3779b97f4a7c15ULL;
+	return h ^ h >> 32;
+}
+
+static __always_inline void take_frame(struct unwind_state *s, __u64 frame)
+{
+	s->raw += EBP_FRAME_IS_ADDRESS(frame);
+	s->hash = hash_step(s->hash, frame);
+	s->frames[s->n++ & EBP_FRAMES_MAX] = frame;
+}
+
+/* 1 where @a >= @b, both below 2^63. */
+static __always_inline __u64 at_least(__u64 a, __u64 b)
+{
+	return ~(a - b) >> 63;
+}
+
+static __always_inline __u64 ref_shard(__u64 ref)
+{
+	return ref >> (EBP_SHARD_SHIFT - EBP_REF_SHIFT);
+}
+
+static __always_inline __u64 ref_offset(__u64 ref)
+{
+	return ref << EBP_REF_SHIFT & EBP_SHARD_MASK;
+}
+
+/* Of a shard; masked to its size and to the value's own. */
+static __always_inline __u16 table16(const __u8 *shard, __u64 offset)
+{
+	return TABLE16(shard + (offset & EBP_SHARD_MASK & ~1ull));
+}
+
+static __always_inline __u32 table32(const __u8 *shard, __u64 offset)
+{
+	return TABLE32(shard + (offset & EBP_SHARD_MASK & ~3ull));
+}
+
+static __always_inline __u64 table64(const __u8 *shard, __u64 offset)
+{
+	return TABLE64(shard + (offset & EBP_SHARD_MASK & ~7ull));
+}
+
+/* The mapping row of @at into s->row; 0 where there is none. */
+static __always_inline int find_row(struct unwind_env *env, struct unwind_state *s, __u64 at)
+{
+	__u64 lo = 0, begin = 0, offset;
+	const __u8 *p = env_rows(env, s, &begin);
+
+	if (!p)
+		return 0;
+	UNROLL
+	for (int bit = EBP_ROWS_SHIFT - 1; bit >= 0; bit--) {
+		__u64 i = lo + (1u << bit) - 1;
+		__u64 start = table64(p, begin + i * sizeof(struct ebp_mapping));
+
+		lo += at_least(at, start & ~(1ull << 63)) * at_least(s->nrows, i + 1) << bit;
+	}
+	offset = begin + (lo - 1) * sizeof(struct ebp_mapping);
+	if (!lo)
+		return 0;
+	s->row.start = table64(p, offset);
+	s->row.end = table64(p, offset + 8);
+	s->row.bias = table64(p, offset + 16);
+	s->row.object = table32(p, offset + 24);
+	s->row.image = table32(p, offset + 28);
+	return at < s->row.end;
+}
+
+static __always_inline void load_object(struct unwind_env *env, struct unwind_state *s)
+{
+	const __u8 *p;
+	__u64 offset;
+
+	s->dir = s->npages = s->nexotic = 0;
+	s->no_cfi = s->row.object == EBP_OBJECT_NONE;
+	if (s->row.object < EBP_OBJECT_FIRST)
+		return;
+	p = env_shard(env, ref_shard(s->row.object));
+	if (!p)
+		return;
+	offset = ref_offset(s->row.object);
+	s->dir = table32(p, offset);
+	s->npages = table32(p, offset + 4);
+	s->first_page = table32(p, offset + 8);
+	s->exotic = table32(p, offset + 12);
+	s->nexotic = table32(p, offset + 16);
+	s->no_cfi = table32(p, offset + 20) & EBP_OBJECT_NO_CFI;
+}
+
+/* The rule at @offset of the file; negative: no table. */
+static __always_inline int find_rule(struct unwind_env *env, struct unwind_state *s, __u64 offset)
+{
+	__u64 page = (offset >> EBP_PAGE_SHIFT) - s->first_page, ref, block, lows, ids, first, next, lo, in_page, i, id;
+	const __u8 *p;
+
+	if (!s->dir)
+		return -1;
+	if (page >= s->npages)
+		return EBP_RULE_SPECIAL | EBP_RULE_GAP;
+	p = env_shard(env, ref_shard(s->dir));
+	if (!p)
+		return -1;
+	ref = table32(p, ref_offset(s->dir) + page * 4);
+	if (ref == EBP_REF_NONE)
+		return -1;
+	if (ref == EBP_REF_GAP)
+		return EBP_RULE_SPECIAL | EBP_RULE_GAP;
+	p = env_shard(env, ref_shard(ref));
+	if (!p)
+		return -1;
+	block = ref_offset(ref);
+	in_page = offset & (EBP_PAGE_BYTES - 1);
+	i = block + 8 + (in_page >> EBP_BUCKET_SHIFT) * 2;
+	first = table16(p, i);
+	next = table16(p, i + 2);
+	lows = block + sizeof(struct ebp_block) + table16(p, block + 2) * 2;
+	ids = lows + table16(p, block);
+	lo = first;
+	/* 128 + ... + 1 + 1: a bucket of 256 bytes has up to 256 rows. */
+	UNROLL
+	for (int k = 0; k < 9; k++) {
+		__u64 step = k < 8 ? 128u >> k : 1;
+		__u64 at = lo + step;
+		__u64 low = p[(lows + at - 1) & EBP_SHARD_MASK];
+
+		lo += step * at_least(in_page & 255, low) * at_least(next, at);
+	}
+	if (!lo)
+		return table16(p, block + 4);
+	if (table16(p, block + 6) & EBP_BLOCK_WIDE)
+		id = table16(p, ids + 1 + (lo - 1) * 2);
+	else
+		id = p[(ids + lo - 1) & EBP_SHARD_MASK];
+	return table16(p, block + sizeof(struct ebp_block) + id * 2);
+}
+
+/* The window so that it holds [@from, @to), at most 128 bytes apart; 0, or negative. */
+static __always_inline int fill_window(struct unwind_env *env, struct unwind_state *s, __u64 from, __u64 to)
+{
+	if (from >= s->window && to <= s->window_end)
+		return 0;
+	s->window = from;
+	s->window_end = from + sizeof(s->words);
+	if (!env_read(env, s->words, sizeof(s->words), from))
+		return 0;
+	/* The end of the stack is near. */
+	s->window_end = from + 128;
+	if (!env_read(env, s->words, 128, from))
+		return 0;
+	s->window = s->window_end = 0;
+	return -1;
+}
+
+/* A word that fill_window() has made sure of. */
+static __always_inline __u64 window_word(const struct unwind_state *s, __u64 address)
+{
+	return s->words[(address - s->window) >> 3 & (WINDOW_WORDS - 1)];
+}
+
+#if defined(UNWIND_ARM64) || defined(__TARGET_ARCH_arm64)
+#include "bpf/unwind_arm64.h"
+#else
+#include "bpf/unwind_x86.h"
+#endif
+
+/* One frame: taken, then left for its caller's. 0, or STEP_DONE(). */
+static __always_inline int unwind_one(struct unwind_env *env, struct unwind_state *s)
+{
+	__u64 at = s->pc - !s->exact, offset;
+	int rule;
+
+	if (s->n >= s->max)
+		return STEP_DONE(EBP_DEPTH);
+	if (at - s->row.start >= s->row.end - s->row.start) {
+		s->row.start = s->row.end = 0;
+		if (!find_row(env, s, at)) {
+			s->row.start = s->row.end = 0;
+			take_frame(s, at);
+			return STEP_DONE(EBP_NO_MAPPING);
+		}
+		load_object(env, s);
+	}
+	if (s->row.object == EBP_OBJECT_UPROBES) {
+		s->pc = env_uprobe(env, s, s->sp - 8);
+		return s->pc ? 0 : STEP_DONE(EBP_UPROBE);
+	}
+	offset = at - s->row.bias;
+	if (s->row.image >= EBP_IMAGE_NONE || offset >> EBP_OFFSET_BITS)
+		take_frame(s, at);
+	else
+		take_frame(s, EBP_FRAME(s->row.image, offset));
+	if (s->row.object == EBP_OBJECT_NONE)
+		rule = EBP_RULE_SPECIAL | EBP_RULE_GAP;
+	else
+		rule = find_rule(env, s, offset);
+	if (rule < 0)
+		return STEP_DONE(EBP_NO_TABLE);
+	return apply_rule(env, s, (__u32)rule);
+}
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* x86-64's part of the unwinding step (System V psABI, 3.2.2, 3.7; arch/x86/include/uapi/asm/sigcontext.h). */
+#ifndef EBPROF_UNWIND_X86_H
+#define EBPROF_UNWIND_X86_H
+
+#include "bpf/unwind_step.h"
+
+#define X86_RBP	6
+#define X86_RSP	7
+#define X86_RIP	16
+#define REG_SP	X86_RSP
+#define UCONTEXT_GREGS 40	/* of the signal frame's struct ucontext: uc_mcontext */
+#define GREGS	17		/* r8-r15 rdi rsi rbp rbx rdx rax rcx rsp rip */
+#define CODE_BYTES 16
+
+/* The caller's values, as far as they are found. */
+struct caller {
+	__u64 cfa, ra, fp;
+};
+
+static __always_inline int signal_frame(struct unwind_env *env, struct unwind_state *s)
+{
+	__u64 *g = s->words;
+
+	s->window = s->window_end = 0;
+	if (env_read(env, g, GREGS * 8, s->sp + UCONTEXT_GREGS))
+		return STEP_DONE(EBP_UNREADABLE);
+	s->jumps += g[15] <= s->sp;
+	s->regs.r[8] = g[0]; s->regs.r[9] = g[1]; s->regs.r[10] = g[2]; s->regs.r[11] = g[3];
+	s->regs.r[12] = g[4]; s->regs.r[13] = g[5]; s->regs.r[14] = g[6]; s->regs.r[15] = g[7];
+	s->regs.r[5] = g[8]; s->regs.r[4] = g[9]; s->regs.r[6] = g[10]; s->regs.r[3] = g[11];
+	s->regs.r[1] = g[12]; s->regs.r[0] = g[13]; s->regs.r[2] = g[14]; s->regs.r[7] = g[15];
+	s->fp = g[10];
+	s->sp = g[15];
+	s->pc = g[16];
+	s->exact = 1;
+	if (s->jumps > JUMPS_MAX)
+		return STEP_DONE(EBP_BAD_CFA);
+	return s->pc ? 0 : STEP_DONE(EBP_ZERO_RETURN);
+}
+
+/* `mov $15, %rax; syscall` (rt_sigreturn) in its two lengths: what musl and Go return from handlers by. */
+static __always_inline int is_sigreturn(__u64 head, __u64 tail)
+{
+	return (head == 0x0f0000000fc0c748ull && (tail & 0xff) == 0x05) ||
+	       (head & 0x00ffffffffffffffull) == 0x00050f0000000fb8ull;
+}
+
+/* Bytes of a function's prologue or epilogue at @head; the words between rsp and the CFA, 0: something else. */
+static __always_inline __u64 words_pushed(__u64 head)
+{
+	__u32 four = (__u32)head;
+
+	if ((four & 0xff) == 0x55 || (four & 0xff) == 0xc3 || (four & 0xffff) == 0xc3f3 || four == 0xfa1e0ff3)
+		return 1;	/* push %rbp; ret; repz ret; endbr64 */
+	return (four & 0xffffff) == 0xe58948 || (four & 0xffffff) == 0xec8b48 ? 2 : 0;	/* mov %rsp, %rbp */
+}
+
+/*
+ * Code without CFI. A leaf's bytes tell whether its frame exists yet; else the
+ * frame pointer. Gives the rule to go on with, or negative: STEP_DONE's, negated.
+ */
+static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwind_state *s)
+{
+	__u64 code[2] = {}, words;
+
+	if (s->exact || s->no_cfi) {
+		if (!env_read(env, code, sizeof(code), s->pc) && is_sigreturn(code[0], code[1]))
+			return EBP_RULE_SPECIAL | EBP_RULE_SIGNAL;
+		words = s->exact ? words_pushed(code[0]) : 0;
+		if (words == 1)
+			return 1;
+		if (words == 2)
+			return 2 | 1 << EBP_RULE_SAVED_SHIFT;
+	}
+	s->fp_frames++;
+	if (!s->fp)
+		return -STEP_DONE(s->no_cfi ? EBP_COMPLETE : EBP_NO_CFI);
+	return EBP_RULE_FP_BASE | 2 | 1 << EBP_RULE_SAVED_SHIFT;
+}
+
+/* The CFA of an exotic rule; its other places into @c. 0, or STEP_DONE(). */
+static __always_inline int exotic_rule(struct unwind_env *env, struct unwind_state *s, __u64 index, struct caller *c)
+{
+	__u64 offset, base, fp_base, ra_base;
+	struct ebp_exotic x;
+	const __u8 *p;
+
+	if (index >= s->nexotic)
+		return STEP_DONE(EBP_UNSUPPORTED);
+	p = env_shard(env, ref_shard(s->exotic));
+	if (!p)
+		return STEP_DONE(EBP_NO_TABLE);
+	offset = (ref_offset(s->exotic) + index * sizeof(x)) & EBP_SHARD_MASK & ~7ull;
+	x.cfa = p[offset];
+	x.cfa_reg = p[offset + 1] & 15;
+	x.fp = p[offset + 2];
+	x.fp_reg = p[offset + 3] & 15;
+	x.ra = p[offset + 4];
+	x.ra_reg = p[offset + 5] & 15;
+	x.cfa_offset = (__s32)table32(p, offset + 8);
+	x.cfa_add = (__s32)table32(p, offset + 12);
+	x.fp_offset = (__s32)table32(p, offset + 16);
+	x.ra_offset = (__s32)table32(p, offset + 20);
+	if (!s->exact && ((x.cfa_reg != X86_RBP && x.cfa_reg != X86_RSP) ||
+			  ((x.fp == EBP_AT_REG || x.fp == EBP_IN_REG) && x.fp_reg != X86_RBP && x.fp_reg != X86_RSP) ||
+			  ((x.ra == EBP_AT_REG || x.ra == EBP_IN_REG) && x.ra_reg != X86_RBP && x.ra_reg != X86_RSP)))
+		return STEP_DONE(EBP_LOST_REGISTER);
+	s->regs.r[X86_RBP] = s->fp;
+	s->regs.r[X86_RSP] = s->sp;
+	base = s->regs.r[x.cfa_reg];
+	c->cfa = base + (__s64)x.cfa_offset;
+	if (x.cfa == EBP_CFA_DEREF) {
+		if (env_read(env, &base, sizeof(base), c->cfa))
+			return STEP_DONE(EBP_UNREADABLE);
+		c->cfa = base + (__s64)x.cfa_add;
+	}
+	fp_base = x.fp == EBP_AT_CFA || x.fp == EBP_IS_CFA ? c->cfa : s->regs.r[x.fp_reg];
+	ra_base = x.ra == EBP_AT_CFA || x.ra == EBP_IS_CFA ? c->cfa : s->regs.r[x.ra_reg];
+	if (x.ra == EBP_AT_UNDEFINED)
+		return STEP_DONE(EBP_COMPLETE);
+	c->ra = ra_base;
+	if ((x.ra == EBP_AT_CFA || x.ra == EBP_AT_REG) && env_read(env, &c->ra, 8, ra_base + (__s64)x.ra_offset))
+		return STEP_DONE(EBP_UNREADABLE);
+	c->fp = x.fp == EBP_AT_SAME ? s->fp : x.fp == EBP_AT_UNDEFINED ? 0 : x.fp == EBP_IS_CFA ? fp_base + (__s64)x.fp_offset : fp_base;
+	if ((x.fp == EBP_AT_CFA || x.fp == EBP_AT_REG) && env_read(env, &c->fp, 8, fp_base + (__s64)x.fp_offset))
+		return STEP_DONE(EBP_UNREADABLE);
+	return 0;
+}
+
+/* A rule that is not special: CFA by rsp or rbp, return address below it. */
+static __always_inline int plain_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule, __u64 cfa, struct caller *c)
+{
+	__u64 saved = rule >> EBP_RULE_SAVED_SHIFT & 7;
+
+	c->cfa = cfa;
+	if (cfa & 7)
+		return STEP_DONE(EBP_BAD_CFA);
+	if (fill_window(env, s, cfa - 64, cfa))
+		return STEP_DONE(EBP_UNREADABLE);
+	c->ra = window_word(s, cfa - 8);
+	c->fp = saved ? window_word(s, cfa - 8 - 8 * saved) : s->fp;
+	return 0;
+}
+
+/* From the frame in @s, whose rule is @rule, to its caller's. 0, or STEP_DONE(). */
+static __always_inline int apply_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule)
+{
+	__u32 special = rule & EBP_RULE_SPECIAL ? rule & ~EBP_RULE_SPECIAL : EBP_RULE_EXOTIC;
+	int err, by_fp = 0, next;
+	struct caller c = {};
+	__u64 cfa;
+
+	if (special == EBP_RULE_GAP) {
+		next = rule_without_cfi(env, s);
+		if (next < 0)
+			return -next;
+		rule = next;
+		by_fp = !!(rule & EBP_RULE_FP_BASE);
+		special = rule & EBP_RULE_SPECIAL ? rule & ~EBP_RULE_SPECIAL : EBP_RULE_EXOTIC;
+	}
+	if (special == EBP_RULE_STOP)
+		return STEP_DONE(EBP_COMPLETE);
+	if (special == EBP_RULE_SIGNAL)
+		return signal_frame(env, s);
+	if (special == EBP_RULE_UNSUPPORTED)
+		return STEP_DONE(EBP_UNSUPPORTED);
+	if (rule & EBP_RULE_SPECIAL && special >= EBP_RULE_EXOTIC) {
+		err = exotic_rule(env, s, special - EBP_RULE_EXOTIC, &c);
+	} else {
+		if (special == EBP_RULE_PLT10 || special == EBP_RULE_PLT11) {
+			__u64 pushed = (s->pc & 15) >= (special == EBP_RULE_PLT10 ? 10 : 11);
+
+			cfa = s->sp + 8 + 8 * pushed;
+			rule = 0;
+		} else {
+			cfa = (rule & EBP_RULE_FP_BASE ? s->fp : s->sp) + (rule & EBP_RULE_OFFSET_MASK) * 8;
+		}
+		err = plain_rule(env, s, rule, cfa, &c);
+	}
+	if (err)
+		return by_fp && err != STEP_DONE(EBP_COMPLETE) ? STEP_DONE(EBP_NO_CFI) : err;
+	if (c.cfa <= s->sp) {
+		s->jumps++;
+		if (!by_fp || s->jumps > JUMPS_MAX)
+			return STEP_DONE(by_fp ? EBP_NO_CFI : EBP_BAD_CFA);
+	}
+	if (!c.ra)
+		return STEP_DONE(EBP_ZERO_RETURN);
+	s->pc = c.ra;
+	s->sp = c.cfa;
+	s->fp = c.fp;
+	s->exact = 0;
+	return 0;
+}
+
+static __always_inline void begin(struct unwind_state *s)
+{
+	s->pc = s->regs.r[X86_RIP];
+	s->sp = s->regs.r[X86_RSP];
+	s->fp = s->regs.r[X86_RBP];
+	s->exact = 1;
+}
+
+#endif

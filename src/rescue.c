@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+#include "rescue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+
+#define WAITING_MAX	(64u << 20)	/* bytes of samples that wait; more are given out as they are */
+#define FAILURES_MAX	16		/* in a row: then a process's stacks are not sent any more */
+
+#ifdef __aarch64__
+#define REG_PC 32
+#else
+#define REG_PC 16
+#endif
+
+struct rescue {
+	struct procs *procs;
+	struct tracker *tracker;
+	struct unwinder *unwinder;
+	uint32_t max;
+	rescue_done *done;
+	void *ctx;
+	VEC(struct ebp_rescue *) waiting;
+	size_t bytes;			/* of all that wait */
+	struct hashmap failures;	/* pid -> how often in a row it was in vain */
+	uint64_t saved;
+};
+
+struct rescue *rescue_new(struct procs *procs, struct tracker *tracker, struct unwinder *unwinder,
+			  uint32_t max, rescue_done *done, void *ctx)
+{
+	struct rescue *r = xcalloc(1, sizeof(*r));
+
+	r->procs = procs;
+	r->tracker = tracker;
+	r->unwinder = unwinder;
+	r->max = max;
+	r->done = done;
+	r->ctx = ctx;
+	return r;
+}
+
+void rescue_free(struct rescue *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->waiting.n; i++)
+		free(r->waiting.v[i]);
+	vec_free(&r->waiting);
+	hashmap_free(&r->failures);
+	free(r);
+}
+
+static size_t size_of(const struct ebp_rescue *s)
+{
+	return sizeof(*s) + s->head.n;
+}
+
+/* The kernel's own end, and the leaf alone. */
+static void as_it_was(const struct ebp_rescue *s, struct unwind_result *out)
+{
+	out->result = s->key.result < EBP_RESULTS ? s->key.result : EBP_NO_PROCESS;
+	out->frames[0] = s->regs.r[REG_PC];
+	out->n = 1;
+	out->fp_frames = 0;
+}
+
+static int try(struct rescue *r, const struct ebp_rescue *s, uint32_t incarnation, struct unwind_result *out)
+{
+	size_t n;
+	struct unwind_mapping *list = tracker_mappings(r->tracker, incarnation, s->time, &n);
+	int err = unwinder_rescue(r->unwinder, s, list, n, r->max, out);
+
+	free(list);
+	return err;
+}
+
+/* -EAGAIN: not yet; else 0 with @out filled. */
+static int unwind(struct rescue *r, const struct ebp_rescue *s, struct unwind_result *out)
+{
+	uint32_t incarnation = procs_at(r->procs, (pid_t)s->key.process.tgid, s->time);
+	int err = try(r, s, incarnation, out);
+	uint64_t last;
+
+	/* In no mapping that we know: to ask for the place makes procs look again. */
+	if (err || out->result != EBP_NO_MAPPING || !out->n)
+		return err;
+	last = out->frames[out->n - 1];
+	if (!EBP_FRAME_IS_ADDRESS(last) ||
+	    procs_locate(r->procs, incarnation, last, s->time).image == IMAGE_NONE)
+		return 0;
+	tracker_publish(r->tracker);
+	return try(r, s, incarnation, out);
+}
+
+static void give_out(struct rescue *r, const struct ebp_rescue *s, const struct unwind_result *result)
+{
+	uint64_t pid = s->key.process.tgid;
+	uint32_t failures = hashmap_get(&r->failures, pid);
+
+	if (result->result == EBP_COMPLETE) {
+		r->saved++;
+		hashmap_del(&r->failures, pid);
+	} else {
+		failures = failures == HASHMAP_NONE ? 1 : failures + 1;
+		hashmap_set(&r->failures, pid, failures);
+		if (failures == FAILURES_MAX)
+			unwinder_no_rescue(r->unwinder, (pid_t)pid);
+	}
+	r->done(r->ctx, s, result);
+}
+
+void rescue_take(struct rescue *r, const struct ebp_rescue *sample)
+{
+	struct unwind_result result;
+	struct ebp_rescue *copy;
+
+	/* Without tables of it, or with those of the program that it was. */
+	if (sample->key.result == EBP_NO_PROCESS)
+		tracker_add(r->tracker, (pid_t)sample->key.process.tgid, sample->key.process.start);
+	if (!unwind(r, sample, &result)) {
+		give_out(r, sample, &result);
+		return;
+	}
+	if (r->bytes + size_of(sample) > WAITING_MAX) {
+		as_it_was(sample, &result);
+		give_out(r, sample, &result);
+		return;
+	}
+	copy = xmalloc(size_of(sample));
+	memcpy(copy, sample, size_of(sample));
+	vec_push(&r->waiting, copy);
+	r->bytes += size_of(sample);
+}
+
+/* Those that may not @wait come out whatever their end. */
+static void retry(struct rescue *r, int wait)
+{
+	struct unwind_result result;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->waiting.n; i++) {
+		struct ebp_rescue *s = r->waiting.v[i];
+		int err = unwind(r, s, &result);
+
+		if (err && wait) {
+			r->waiting.v[kept++] = s;
+			continue;
+		}
+		if (err)
+			as_it_was(s, &result);
+		give_out(r, s, &result);
+		r->bytes -= size_of(s);
+		free(s);
+	}
+	r->waiting.n = kept;
+}
+
+void rescue_retry(struct rescue *r)
+{
+	retry(r, 1);
+}
+
+void rescue_finish(struct rescue *r, uint64_t ns)
+{
+	if (r->waiting.n)
+		unwinder_wait(r->unwinder, ns);
+	retry(r, 0);
+}
+
+uint64_t rescue_saved(const struct rescue *r)
+{
+	return r->saved;
+}

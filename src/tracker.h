@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose unwind tables the kernel holds: the processes that are sampled, and
+ * what they fork and exec. Carries each change of their mappings from procs to
+ * the unwinder, both borrowed.
+ */
+#ifndef EBPROF_TRACKER_H
+#define EBPROF_TRACKER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proc/procs.h"
+#include "unwind/unwinder.h"
+
+struct tracker;
+
+/* @all: whatever program starts will be sampled, whoever started it. */
+struct tracker *tracker_new(struct procs *procs, struct unwinder *unwinder, int all);
+void tracker_free(struct tracker *t);
+
+/* @pid is sampled, or will be. @start: as in struct ebp_process, 0: not known. */
+void tracker_add(struct tracker *t, pid_t pid, uint64_t start);
+
+/* Events, after procs has been told of them. */
+void tracker_fork(struct tracker *t, pid_t pid, pid_t parent);
+void tracker_exec(struct tracker *t, pid_t pid);
+void tracker_exit(struct tracker *t, pid_t pid);
+
+/* Publishes what has changed. */
+void tracker_publish(struct tracker *t);
+/* A grace period is over, and all events up to its end were told: what exited before the last call is dropped. */
+void tracker_epoch(struct tracker *t);
+
+/* The mappings at @time for unwinder_rescue(): *@n in a malloc'd array. */
+struct unwind_mapping *tracker_mappings(struct tracker *t, uint32_t incarnation, uint64_t time, size_t *n);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "unwind/unwind_builder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "elf/vdso.h"
+#include "unwind/unwind_debug_file.h"
+
+#define GIANT	(16u << 20)	/* bytes of a file: its table may take a while */
+
+struct job {
+	uint32_t id, wanted;
+	int fd;
+	uint64_t size;
+};
+
+struct unwind_builder {
+	unsigned most;
+	int event;
+	VEC(pthread_t) threads;		/* the owner's alone */
+	pthread_mutex_t lock;		/* of all below */
+	pthread_cond_t work;
+	VEC(struct job) queue;
+	VEC(struct unwind_built) built;
+	unsigned idle;			/* threads that wait for work */
+	int stop;
+};
+
+struct unwind_builder *unwind_builder_new(unsigned threads)
+{
+	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct unwind_builder *b;
+	pthread_mutexattr_t attr;
+
+	if (event < 0)
+		return NULL;
+	b = xcalloc(1, sizeof(*b));
+	b->most = threads ? threads : 1;
+	b->event = event;
+	/* The owner may run at a real-time priority: a builder that it waits for has to run as well. */
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&b->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	pthread_cond_init(&b->work, NULL);
+	return b;
+}
+
+void unwind_builder_free(struct unwind_builder *b)
+{
+	if (!b)
+		return;
+	pthread_mutex_lock(&b->lock);
+	b->stop = 1;
+	pthread_cond_broadcast(&b->work);
+	pthread_mutex_unlock(&b->lock);
+	for (size_t i = 0; i < b->threads.n; i++)
+		pthread_join(b->threads.v[i], NULL);
+	for (size_t i = 0; i < b->built.n; i++)
+		if (!b->built.v[i].err)
+			unwind_table_free(&b->built.v[i].table);
+	vec_free(&b->built);
+	vec_free(&b->queue);
+	vec_free(&b->threads);
+	pthread_cond_destroy(&b->work);
+	pthread_mutex_destroy(&b->lock);
+	close(b->event);
+	free(b);
+}
+
+/* The table of @elf; the debug file is looked for only where the file itself tells nothing. */
+static int build_file(const struct elf_file *elf, struct unwind_table *out)
+{
+	int err = unwind_table_build(elf, NULL, out), fd;
+	struct elf_file *debug;
+	struct unwind_table more;
+
+	if (err || !(out->flags & EBP_OBJECT_NO_CFI))
+		return err;
+	fd = unwind_debug_file(elf, &debug);
+	if (fd < 0)
+		return 0;
+	if (!unwind_table_build(elf, debug, &more)) {
+		unwind_table_free(out);
+		*out = more;
+	}
+	elf_file_free(debug);
+	close(fd);
+	return 0;
+}
+
+static int build(const struct job *job, struct unwind_table *out)
+{
+	void *memory = NULL;
+	struct elf_file *elf;
+	size_t size;
+	int err;
+
+	if (job->fd == UNWIND_FD_VDSO) {
+		memory = vdso_copy(&size);
+		if (!memory)
+			return -errno;
+		elf = elf_file_open_memory(memory, size);
+	} else {
+		elf = elf_file_open(job->fd);
+	}
+	err = elf ? build_file(elf, out) : -errno;
+	elf_file_free(elf);
+	free(memory);
+	return err;
+}
+
+/* Builds without the lock, and hands over with it. */
+static void run_job(struct unwind_builder *b, const struct job *job)
+{
+	struct unwind_built done = { .id = job->id };
+	uint64_t begin = clock_ns();
+
+	done.err = build(job, &done.table);
+	done.ns = clock_ns() - begin;
+	pthread_mutex_lock(&b->lock);
+	vec_push(&b->built, done);
+	eventfd_write(b->event, 1);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/*
+ * Whether @a goes before @b: what samples wait for first. Of the rest ordinary
+ * files go before giant ones. Among those the largest first, so that all are ready
+ * soonest, since the last to begin is a small one; giant ones are not ready before
+ * sampling begins anyway, so there the smallest, to have many of them soon.
+ */
+static int goes_before(const struct job *a, const struct job *b)
+{
+	int giant = a->size > GIANT;
+
+	if (a->wanted != b->wanted)
+		return a->wanted > b->wanted;
+	if (giant != (b->size > GIANT))
+		return !giant;
+	return giant ? a->size < b->size : a->size > b->size;
+}
+
+/* With the lock. */
+static struct job take_job(struct unwind_builder *b)
+{
+	size_t best = 0;
+	struct job job;
+
+	for (size_t i = 1; i < b->queue.n; i++)
+		if (goes_before(&b->queue.v[i], &b->queue.v[best]))
+			best = i;
+	job = b->queue.v[best];
+	/* The order of the rest is kept: equals go first come, first served. */
+	for (size_t i = best + 1; i < b->queue.n; i++)
+		b->queue.v[i - 1] = b->queue.v[i];
+	b->queue.n--;
+	return job;
+}
+
+static void *work(void *arg)
+{
+	struct unwind_builder *b = arg;
+	struct job job;
+
+	pthread_mutex_lock(&b->lock);
+	while (!b->stop) {
+		if (!b->queue.n) {
+			b->idle++;
+			pthread_cond_wait(&b->work, &b->lock);
+			b->idle--;
+			continue;
+		}
+		job = take_job(b);
+		pthread_mutex_unlock(&b->lock);
+		run_job(b, &job);
+		pthread_mutex_lock(&b->lock);
+	}
+	pthread_mutex_unlock(&b->lock);
+	return NULL;
+}
+
+/* Of usual priority, whatever the owner's is, and without its signals. */
+static void start_thread(struct unwind_builder *b)
+{
+	const struct sched_param usual = { 0 };
+	pthread_attr_t attr;
+	sigset_t all, before;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	pthread_attr_setschedpolicy(&attr, SCHED_OTHER);
+	pthread_attr_setschedparam(&attr, &usual);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (!pthread_create(&thread, &attr, work, b))
+		vec_push(&b->threads, thread);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+}
+
+void unwind_builder_add(struct unwind_builder *b, uint32_t id, int fd, uint64_t size)
+{
+	struct job job = { .id = id, .fd = fd, .size = size };
+	int busy;
+
+	pthread_mutex_lock(&b->lock);
+	vec_push(&b->queue, job);
+	busy = b->queue.n > b->idle;
+	pthread_cond_signal(&b->work);
+	pthread_mutex_unlock(&b->lock);
+	if (busy && b->threads.n < b->most)
+		start_thread(b);
+	if (b->threads.n)
+		return;
+	/* No thread can be had, so nobody else is in the queue: we do it ourselves. */
+	b->queue.n = 0;
+	run_job(b, &job);
+}
+
+void unwind_builder_want(struct unwind_builder *b, uint32_t id)
+{
+	pthread_mutex_lock(&b->lock);
+	for (size_t i = 0; i < b->queue.n; i++)
+		if (b->queue.v[i].id == id)
+			b->queue.v[i].wanted++;
+	pthread_mutex_unlock(&b->lock);
+}
+
+int unwind_builder_fd(const struct unwind_builder *b)
+{
+	return b->event;
+}
+
+int unwind_builder_take(struct unwind_builder *b, struct unwind_built *out)
+{
+	eventfd_t unused;
+	int got;
+
+	pthread_mutex_lock(&b->lock);
+	got = b->built.n > 0;
+	if (got)
+		*out = b->built.v[--b->built.n];
+	else
+		eventfd_read(b->event, &unused);
+	pthread_mutex_unlock(&b->lock);
+	return got;
+}

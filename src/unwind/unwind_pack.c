@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "unwind/unwind_pack.h"
+
+#include <string.h>
+
+#define GAP (EBP_RULE_SPECIAL | EBP_RULE_GAP)
+#define NO_ID UINT16_MAX
+
+/* Every rule of a page once, in the order of appearance. */
+struct dict {
+	uint16_t rules[EBP_PAGE_BYTES];
+	uint32_t n;
+	uint16_t id[1 << 16];		/* of each rule; NO_ID: not in it */
+};
+
+struct packer {
+	struct dict dict;
+	VEC(uint8_t) bytes;
+	VEC(uint32_t) blocks;
+};
+
+static void dict_clear(struct dict *d)
+{
+	for (uint32_t i = 0; i < d->n; i++)
+		d->id[d->rules[i]] = NO_ID;
+	d->n = 0;
+}
+
+static uint16_t dict_id(struct dict *d, uint16_t rule)
+{
+	if (d->id[rule] == NO_ID) {
+		d->id[rule] = (uint16_t)d->n;
+		d->rules[d->n++] = rule;
+	}
+	return d->id[rule];
+}
+
+/* Writes the block of a page whose rows are @rows[0 .. n-1]. */
+static void write_block(struct packer *p, const struct unwind_row *rows, uint32_t n, uint16_t before)
+{
+	struct ebp_block head = { .nrows = (uint16_t)n, .before = before };
+	size_t begin = p->bytes.n, lows, ids, end;
+	uint32_t bucket = 0;
+
+	dict_clear(&p->dict);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t in = (rows[i].offset & (EBP_PAGE_BYTES - 1)) >> EBP_BUCKET_SHIFT;
+
+		dict_id(&p->dict, rows[i].rule);
+		while (bucket <= in)
+			head.first[bucket++] = (uint16_t)i;
+	}
+	while (bucket <= EBP_BUCKETS)
+		head.first[bucket++] = (uint16_t)n;
+	head.ndict = (uint16_t)p->dict.n;
+	head.flags = p->dict.n > 256 ? EBP_BLOCK_WIDE : 0;
+	lows = begin + sizeof(head) + 2 * p->dict.n;
+	ids = lows + n;
+	if (head.flags)
+		ids += ids & 1;
+	end = ids + (head.flags ? 2 * n : n);
+	end = (end + 15) & ~(size_t)15;
+	vec_reserve(&p->bytes, end);
+	memset(p->bytes.v + begin, 0, end - begin);
+	memcpy(p->bytes.v + begin, &head, sizeof(head));
+	memcpy(p->bytes.v + begin + sizeof(head), p->dict.rules, 2 * p->dict.n);
+	for (uint32_t i = 0; i < n; i++) {
+		uint16_t id = p->dict.id[rows[i].rule];
+
+		p->bytes.v[lows + i] = (uint8_t)rows[i].offset;
+		if (head.flags)
+			memcpy(p->bytes.v + ids + 2 * i, &id, 2);
+		else
+			p->bytes.v[ids + i] = (uint8_t)id;
+	}
+	p->bytes.n = end;
+	vec_push(&p->blocks, (uint32_t)begin);
+}
+
+/* @n rows are in the page. Its block's index, or UNWIND_PAGE_NONE. */
+static uint32_t pack_page(struct packer *p, const struct unwind_row *rows, uint32_t n, uint16_t before)
+{
+	if ((!n && before == GAP) || n > UINT16_MAX)
+		return UNWIND_PAGE_NONE;
+	write_block(p, rows, n, before);
+	return (uint32_t)p->blocks.n - 1;
+}
+
+void unwind_pack(const unwind_rows *rows, struct unwind_table *out)
+{
+	struct packer *p = xcalloc(1, sizeof(*p));
+	uint16_t before = GAP;
+	size_t i = 0;
+
+	memset(p->dict.id, 0xff, sizeof(p->dict.id));
+	out->first_page = rows->n ? rows->v[0].offset >> EBP_PAGE_SHIFT : 0;
+	out->npages = rows->n ? (rows->v[rows->n - 1].offset >> EBP_PAGE_SHIFT) - out->first_page + 1 : 0;
+	out->page = xcalloc(out->npages + 1, sizeof(*out->page));
+	for (uint32_t page = 0; page < out->npages; page++) {
+		size_t begin = i;
+
+		while (i < rows->n && rows->v[i].offset >> EBP_PAGE_SHIFT == out->first_page + page)
+			i++;
+		out->page[page] = pack_page(p, rows->v + begin, (uint32_t)(i - begin), before);
+		if (i > begin)
+			before = rows->v[i - 1].rule;
+	}
+	out->rows = rows->n;
+	out->nblocks = (uint32_t)p->blocks.n;
+	vec_push(&p->blocks, (uint32_t)p->bytes.n);
+	out->block = p->blocks.v;
+	out->bytes = p->bytes.v;
+	free(p);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks that the kernel could not finish. */
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unwind/unwinder_internal.h"
+
+/* DWARF's numbers, and where a struct ebp_registers has the pc. */
+#ifdef __aarch64__
+#define REG_SP		31
+#define REG_PC		32
+#define REGS		32	/* general ones, with sp */
+#else
+#define REG_SP		7
+#define REG_PC		16
+#define REGS		16
+#endif
+
+/* What there is of a process's memory: a piece of its stack, and the code in its files. */
+struct target {
+	struct unwinder *u;
+	const struct ebp_rescue *sample;
+	const struct ebp_mapping *rows;
+	size_t n;
+};
+
+static const struct ebp_mapping *find_row(const struct target *t, uint64_t address)
+{
+	size_t low = 0, high = t->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->rows[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < t->rows[low - 1].end ? &t->rows[low - 1] : NULL;
+}
+
+static int read_code(const struct target *t, uint64_t address, void *dst, size_t size)
+{
+	const struct ebp_mapping *row = find_row(t, address);
+	int fd = -1;
+
+	if (row && row->image < images_count(t->u->images))
+		fd = images_at(t->u->images, row->image)->fd;
+	if (fd < 0 || size > row->end - address)
+		return -EFAULT;
+	return pread(fd, dst, size, (off_t)(address - row->bias)) == (ssize_t)size ? 0 : -EFAULT;
+}
+
+static int read_target(void *ctx, uint64_t address, void *dst, size_t size)
+{
+	const struct target *t = ctx;
+	uint64_t from = address - t->sample->sp, n = t->sample->head.n;
+
+	if (from >= n || size > n - from)
+		return read_code(t, address, dst, size);
+	memcpy(dst, (const char *)t->sample->stack + from, size);
+	return 0;
+}
+
+/* As cfi_read. */
+static int read_value(void *ctx, uint64_t address, int size, uint64_t *value)
+{
+	*value = 0;	/* little endian: the rest of it stays zero */
+	return read_target(ctx, address, value, (size_t)size);
+}
+
+/* The table's step from @regs on. */
+static void step(struct target *t, const struct ebp_registers *regs, uint32_t max, struct unwind_result *out)
+{
+	struct unwind_memory m = { .rows = t->rows, .nrows = (uint32_t)t->n, .read = read_target, .ctx = t };
+
+	m.shards = unwind_store_shards(t->u->store, &m.nshards);
+	unwind_stack(&m, regs, max, out);
+}
+
+/*
+ * The rest of a stack from a frame without CFI on (JIT code, say), which the step
+ * leaves by frame pointer. It takes its first frame for a leaf; @at is therefore the
+ * call, not where it returns to. 1: to the end of the stack.
+ */
+static int finish_by_step(struct target *t, const struct cfi_registers *now, uint64_t at, uint32_t max,
+			  struct unwind_result *out)
+{
+	struct ebp_registers regs = { 0 };
+	struct unwind_result rest;
+
+	for (unsigned r = 0; r < REGS; r++)
+		if (now->known >> r & 1)
+			regs.r[r] = now->r[r];
+	regs.r[REG_PC] = at;
+	step(t, &regs, max - out->n, &rest);
+	if (rest.result != EBP_COMPLETE && rest.result != EBP_DEPTH)
+		return 0;
+	memcpy(out->frames + out->n, rest.frames, rest.n * sizeof(*rest.frames));
+	out->n += rest.n;
+	out->fp_frames += rest.fp_frames;
+	out->result = rest.result;
+	return 1;
+}
+
+/* The CFI of @at, in whichever file is mapped there. */
+static int row_at(struct target *t, uint64_t at, struct cfi_row *row, const struct cfi_section **section,
+		  uint64_t *frame)
+{
+	const struct ebp_mapping *m = find_row(t, at);
+	uint32_t file = m ? hashmap_get(&t->u->by_object, m->object) : HASHMAP_NONE;
+
+	if (file == HASHMAP_NONE || m->object < EBP_OBJECT_FIRST)
+		return -ENOENT;
+	*frame = m->image == EBP_IMAGE_NONE ? at : EBP_FRAME(m->image, at - m->bias);
+	if (!t->u->sections)
+		t->u->sections = unwind_sections_new();
+	return unwind_sections_row(t->u->sections, file, t->u->files.v[file].fd, at - m->bias, row, section);
+}
+
+/* The whole stack by CFI, with all registers. 1 with @out filled, or 0: it did not lead to the end. */
+static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *out)
+{
+	uint64_t at = t->sample->regs.r[REG_PC], sp, frame = 0;
+	const struct cfi_section *section;
+	struct cfi_registers regs = { 0 };
+	struct cfi_row row;
+	int err;
+
+	memcpy(regs.r, t->sample->regs.r, (REG_PC + 1) * sizeof(*regs.r));
+	regs.known = (1ull << (REG_PC + 1)) - 1;
+	out->n = out->fp_frames = 0;
+	for (;;) {
+		if (row_at(t, at, &row, &section, &frame))
+			return out->n && finish_by_step(t, &regs, at, max, out);
+		out->frames[out->n++] = frame;
+		out->result = EBP_COMPLETE;
+		sp = regs.r[REG_SP];
+		err = cfi_apply(section, &row, &regs, read_value, t);
+		if (err)
+			return err == 1;
+		out->result = EBP_DEPTH;
+		if (out->n == max)
+			return 1;
+		/* A leaf of aarch64 may have no frame; a signal may have come on another stack. */
+		if (!row.signal && (regs.r[REG_SP] < sp || (regs.r[REG_SP] == sp && out->n > 1)))
+			return 0;
+		if (!regs.r[row.ra])
+			return 0;
+		/* A signal interrupted that very instruction; else it is the one behind a call. */
+		at = regs.r[row.ra] - !row.signal;
+	}
+}
+
+/* Whether the table that @r ended for the lack of is on its way; then one more sample waits for it. */
+static int is_pending(struct unwinder *u, const struct unwind_result *r)
+{
+	__u64 last = r->n ? r->frames[r->n - 1] : 0;
+	uint32_t image = EBP_FRAME_IMAGE_OF(last);
+
+	if (EBP_FRAME_IS_ADDRESS(last) || image >= u->file_of_image.n || u->file_of_image.v[image] == UNWIND_NO_FILE ||
+	    u->files.v[u->file_of_image.v[image]].state != UNWIND_FILE_QUEUED)
+		return 0;
+	unwinder_want(u, image);
+	return 1;
+}
+
+int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample, const struct unwind_mapping *list, size_t n,
+		    uint32_t max, struct unwind_result *out)
+{
+	struct target t = { .u = u, .sample = sample };
+	struct unwind_result whole;
+	struct ebp_mapping *rows;
+	long count = unwinder_rows(u, list, n, &rows);
+	int err = 0;
+
+	max = max < 1 ? 1 : max > EBP_FRAMES_MAX ? EBP_FRAMES_MAX : max;
+	if (count < 0) {
+		*out = (struct unwind_result){ .result = EBP_NO_TABLE, .n = 1 };
+		out->frames[0] = sample->regs.r[REG_PC];
+		return 0;
+	}
+	t.rows = rows;
+	t.n = (size_t)count;
+	step(&t, &sample->regs, max, out);
+	if (out->result == EBP_NO_TABLE && is_pending(u, out))
+		err = -EAGAIN;
+	else if ((out->result == EBP_UNSUPPORTED || out->result == EBP_LOST_REGISTER || out->result == EBP_NO_TABLE) &&
+		 unwind_whole(&t, max, &whole))
+		*out = whole;
+	unwinder_unpin(u, rows, t.n);
+	free(rows);
+	return err;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "unwind/unwind_step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
+struct unwind_env {
+	const struct unwind_memory *memory;
+	uint8_t *rows;		/* room for EBP_ROWS_MAX */
+};
+
+struct unwind_state;
+
+/* Tables are written in place, so what is aligned in a shard is aligned; hostile ones may not be. */
+static inline __u16 load16(const void *p)
+{
+	__u16 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline __u32 load32(const void *p)
+{
+	__u32 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline __u64 load64(const void *p)
+{
+	__u64 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+#define TABLE16(p) load16(p)
+#define TABLE32(p) load32(p)
+#define TABLE64(p) load64(p)
+
+static const __u8 *env_shard(struct unwind_env *env, __u64 index);
+static const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s, __u64 *offset);
+static int env_read(struct unwind_env *env, void *dst, __u32 size, __u64 address);
+static __u64 env_uprobe(struct unwind_env *env, struct unwind_state *s, __u64 slot);
+
+#include "bpf/unwind_step.h"
+
+static const __u8 *env_shard(struct unwind_env *env, __u64 index)
+{
+	return index < env->memory->nshards ? env->memory->shards[index] : NULL;
+}
+
+/* The search may look at any of EBP_ROWS_MAX rows, though it then minds only those that are. */
+static const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s, __u64 *offset)
+{
+	*offset = 0;
+	return s->nrows ? env->rows : NULL;
+}
+
+static int env_read(struct unwind_env *env, void *dst, __u32 size, __u64 address)
+{
+	return env->memory->read(env->memory->ctx, address, dst, size);
+}
+
+/* The kernel's list of what it replaced is not here. */
+static __u64 env_uprobe(struct unwind_env *env, struct unwind_state *s, __u64 slot)
+{
+	(void)env;
+	(void)s;
+	(void)slot;
+	return 0;
+}
+
+void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, uint32_t max, struct unwind_result *out)
+{
+	struct unwind_env env = { m, xcalloc(EBP_ROWS_MAX, sizeof(struct ebp_mapping)) };
+	uint32_t nrows = m->nrows < EBP_ROWS_MAX ? m->nrows : EBP_ROWS_MAX - 1;
+	struct unwind_state s = { .regs = *regs, .nrows = nrows, .max = max < EBP_FRAMES_MAX ? max : EBP_FRAMES_MAX };
+	int done = 0;
+
+	if (nrows)
+		memcpy(env.rows, m->rows, nrows * sizeof(*m->rows));
+	begin(&s);
+	while (!done)
+		done = unwind_one(&env, &s);
+	free(env.rows);
+	out->result = (enum ebp_result)(done - 1);
+	out->n = s.n;
+	out->fp_frames = s.fp_frames;
+	memcpy(out->frames, s.frames, s.n * sizeof(s.frames[0]));
+}

@@ -1,0 +1,193 @@
+#!/bin/sh
+# shellcheck shell=dash disable=SC2154,SC2086
+# SPDX-License-Identifier: MIT
+# The cases that run in the guest, each a function case_NAME in a shell of its own, in this order: written with
+# guest.sh, which sets taken, complete, truncated, lost and pid, and has fixture, ebp, share, chain and all_complete.
+# A case passes when it returns 0. See tests/vm/run.
+
+case_possible_cpus() {
+	local possible
+	read -r possible </sys/devices/system/cpu/possible
+	[ "$possible" = 0-191 ] || fail "possible CPUs: $possible"
+}
+
+case_doctor() {
+	ebprof doctor >out 2>err || fail "doctor: exit status $?"
+	grep -q missing out && fail "something is missing"
+	return 0
+}
+
+case_process() {
+	fixture tree
+	ebp -p $pid $SHORT
+	taken_at_least 300
+	all_complete
+	share '^tree;' 100
+	tree_chains
+}
+
+case_threads() {
+	fixture tree --threads 2
+	ebp -p $pid $SHORT
+	taken_at_least 300
+	all_complete
+	share '^tree-[01];' 99
+	tree_chains
+}
+
+case_children() {
+	fixture tree --fork 2
+	ebp -p $pid $SHORT
+	taken_at_least 300
+	all_complete
+	tree_chains
+}
+
+case_system() {
+	fixture tree
+	ebp -a $SHORT
+	taken_at_least 300
+	all_complete 990
+	tree_chains '^tree;'
+	[ "$(count '^tree;[[]truncated')" -eq 0 ] || fail "stacks of the tree are truncated"
+}
+
+case_command() {
+	ebp -F 499 -- /fixtures/tree --seconds 2
+	taken_at_least 300
+	all_complete 995
+	share ';run;(a;a1;a2|b;b1;b2|c;c1;c2)[; ]' 90
+}
+
+case_tracepoint() {
+	ebp -e sched:sched_switch -c 1 -- /fixtures/syscalls sleep 100
+	taken_at_least 100
+	all_complete
+	share "$(chain main call_sleep)" 90
+	grep -q ';schedule' out || fail "no kernel frames"
+}
+
+case_static_program() {
+	fixture tree_static
+	ebp -p $pid $SHORT
+	taken_at_least 300
+	all_complete
+	tree_chains
+}
+
+case_kernel_and_user() {
+	fixture syscalls
+	ebp -p $pid $SHORT
+	taken_at_least 300
+	all_complete
+	share ';main;call_(getppid|read|write)[; ]' 95
+}
+
+case_exec() {
+	ebp -F 499 -- /fixtures/exec 1000 1000
+	taken_at_least 100
+	all_complete 995
+	[ "$(count "$(chain main before_exec)")" -gt 20 ] || fail "nothing before exec"
+	[ "$(count "$(chain main after_exec)")" -gt 20 ] || fail "nothing after exec"
+	[ "$(count '^exec_after;.*before_exec')" -eq 0 ] || fail "the new program has the old one's functions"
+}
+
+# The library is mapped while sampling, and its file is gone before its first sample.
+case_deleted_library() {
+	cp /fixtures/dl_lib.so .
+	ebp $SHORT -- /fixtures/dl /tmp/dl_lib.so
+	taken_at_least 300
+	all_complete 995
+	share "$(chain main library_hot)" 95
+}
+
+# Processes of 20 ms each: those of before, and those that appear while sampling.
+case_fork_storm() {
+	ebp -F 499 -- /fixtures/brief 40 2
+	taken_at_least 100
+	all_complete 990
+	share ';main;brief_child_hot[; ]' 60
+	share '^brief_child;_start;' 99 '^brief_child;.*brief_child_hot'
+}
+
+# --- What only unwinding by tables gets right: no frame pointers. ---
+
+case_frameless() {
+	fixture tree_frameless
+	ebp -p $pid $SHORT
+	taken_at_least 300
+	all_complete
+	tree_chains
+	share '^tree_frameless;_start;' 99
+}
+
+case_frameless_command() {
+	ebp -F 499 -- /fixtures/tree_frameless --seconds 2
+	taken_at_least 300
+	all_complete 995
+	share ';run;(a;a1;a2|b;b1;b2|c;c1;c2)[; ]' 90
+}
+
+case_frameless_system() {
+	fixture tree_frameless --fork 2
+	ebp -a $SHORT
+	taken_at_least 300
+	all_complete 990
+	tree_chains '^tree_frameless;'
+}
+
+# Each child has its parent's tables from its first instruction on.
+case_frameless_children() {
+	ebp -F 499 -- /fixtures/tree_frameless --seconds 2 --fork 4
+	taken_at_least 300
+	all_complete 990
+	tree_chains
+}
+
+case_frameless_threads() {
+	fixture tree_frameless --threads 2
+	ebp -p $pid $SHORT
+	taken_at_least 300
+	all_complete
+	share "$(chain thread run)" 97
+	tree_chains
+}
+
+case_signal_handler() {
+	fixture handler
+	ebp -p $pid $SHORT
+	taken_at_least 300
+	all_complete
+	share ';main;interrupted;[^;]*;on_signal;in_handler[; ]' 30
+	share "$(chain main interrupted)" 97
+}
+
+# The program has frame pointers; between its start and main() lies libc, which has none.
+case_root() {
+	fixture tree
+	ebp -p $pid $SHORT
+	taken_at_least 300
+	share '^tree;_start;' 99
+}
+
+# Deeper than the kernel's own limit of 127 frames. Few samples are taken on the way down.
+case_deep() {
+	local whole
+	fixture timed 300 0
+	ebp -p $pid $SHORT
+	taken_at_least 300
+	all_complete
+	share ';main;down;' 99
+	whole=$(awk 'gsub(/;down/, "") > 300 { n += $NF } END { print n + 0 }' out)
+	[ $((100 * whole)) -ge $((97 * taken)) ] || fail "$whole of $taken stacks have all 301 frames of down()"
+}
+
+# libc's own functions have no frame pointers: the caller of one is the frame that is easily lost.
+case_libc_caller() {
+	fixture syscalls clock
+	ebp -p $pid $SHORT
+	taken_at_least 100
+	all_complete
+	share "$(chain main call_clock)" 97
+	share '^syscalls;_start;' 99
+}

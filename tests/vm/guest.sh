@@ -1,0 +1,102 @@
+#!/bin/sh
+# shellcheck shell=dash disable=SC2034,SC3045
+# SPDX-License-Identifier: MIT
+# guest.sh NAME: runs case_NAME of cases.sh, and is what the cases are written with. For busybox's sh.
+set -u
+cd /tmp || exit 1
+
+# fail TEXT...: the case ends here; so does skip, for what this kernel cannot do.
+fail() {
+	echo "$*"
+	[ ! -s err ] || { echo "ebprof's standard error:"; cat err; }
+	[ ! -s out ] || { echo "its largest stacks:"; sort -t ' ' -k 2nr out | head -n 8; }
+	exit 1
+}
+
+skip() {
+	echo "$*"
+	exit 77
+}
+
+# fixture NAME [ARG]...: starts it, and returns when it says that it is ready; its PID is in $pid.
+# It lives until the case ends.
+fixture() {
+	local name="$1" line
+	shift
+	[ -x "/fixtures/$name" ] || fail "there is no fixture $name"
+	rm -f fifo
+	mkfifo fifo
+	"/fixtures/$name" "$@" >fifo &
+	pid=$!
+	# Opened for both: the fixture never meets a pipe without a reader.
+	exec 4<>fifo
+	while IFS= read -t 30 -r line <&4; do
+		case $line in
+		"ready "*) return ;;
+		esac
+	done
+	fail "fixture $name does not get ready"
+}
+
+# ebp ARG...: runs ebprof, folded stacks to the file out. It must end well, and account for every sample:
+# $taken = $complete + $truncated + $lost, and out has the first two together. A command's own output goes away.
+ebp() {
+	local status line kept
+	rm -f out err
+	ebprof -f folded -o out "$@" 2>err </dev/null >/dev/null
+	status=$?
+	[ $status -eq 0 ] || fail "ebprof $*: exit status $status"
+	line=$(sed -nE 's/^ebprof: ([0-9]+) samples of .* s: ([0-9]+) complete, ([0-9]+) truncated.*, ([0-9]+) lost.*/\1 \2 \3 \4/p' err)
+	[ -n "$line" ] || fail "no summary"
+	read -r taken complete truncated lost <<-EOT
+		$line
+	EOT
+	[ "$taken" -eq $((complete + truncated + lost)) ] || fail "$taken samples are not complete + truncated + lost"
+	kept=$(awk '{ n += $NF } END { print n + 0 }' out)
+	[ "$kept" -eq $((complete + truncated)) ] || fail "$kept samples in the output, $((complete + truncated)) in the summary"
+}
+
+# What most cases use: some hundred samples, at a rate that an emulated CPU does not notice.
+SHORT="-F 499 -d 2"
+
+# taken_at_least N: there were as many samples.
+taken_at_least() {
+	[ "$taken" -ge "$1" ] || fail "$taken samples, at least $1 expected"
+}
+
+# count REGEX: the samples whose stack matches.
+count() {
+	awk -v re="$1" '$0 ~ re { n += $NF } END { print n + 0 }' out
+}
+
+# share REGEX LEAST [OF]: of the samples (of those that match OF) so many per cent match.
+share() {
+	local n of
+	n=$(count "$1")
+	of=$(count "${3:-.}")
+	[ "$of" -gt 0 ] || fail "no sample matches ${3:-anything}"
+	[ $((100 * n)) -ge $(($2 * of)) ] || fail "$n of $of samples match $1, $2 % expected"
+}
+
+# all_complete [PER_MILLE]: so many stacks (999) are complete, and none was lost.
+all_complete() {
+	[ "$lost" -eq 0 ] || fail "$lost samples lost"
+	[ $((1000 * complete)) -ge $((${1:-999} * taken)) ] || fail "$complete of $taken stacks complete"
+}
+
+# chain FUNCTION...: as a regular expression, these frames next to one another.
+chain() {
+	local IFS=';'
+	echo ";$*[; ]"
+}
+
+# tree_chains [OF]: the fixture tree's samples (those that match OF) have its call chain; nearly all, for a few are taken
+# while it starts a round.
+tree_chains() {
+	share ';run;(a;a1;a2|b;b1;b2|c;c1;c2)[; ]' 97 "${1:-.}"
+	share "$(chain a a1 a2)" 45 "${1:-.}"
+}
+
+# shellcheck disable=SC1091 # it lies beside this file in the guest only
+. /vm/cases.sh
+"case_$1"
