@@ -199,18 +199,23 @@ static __always_inline int find_rule(struct unwind_env *env, struct unwind_state
 	return table16(p, block + sizeof(struct ebp_block) + id * 2);
 }
 
-/* The window so that it holds [@from, @to), at most 128 bytes apart; 0, or negative. */
+/*
+ * The window so that it holds [@from, @to), at most 127 bytes. It begins there:
+ * what later frames need lies above. 0, or negative.
+ */
 static __always_inline int fill_window(struct unwind_env *env, struct unwind_state *s, __u64 from, __u64 to)
 {
+	__u32 least = (to - from) & 127;
+
 	if (from >= s->window && to <= s->window_end)
 		return 0;
 	s->window = from;
 	s->window_end = from + sizeof(s->words);
 	if (!env_read(env, s->words, sizeof(s->words), from))
 		return 0;
-	/* The end of the stack is near. */
-	s->window_end = from + 128;
-	if (!env_read(env, s->words, 128, from))
+	/* The end of the stack is near, or a page that is not in memory. */
+	s->window_end = to;
+	if (!env_read(env, s->words, least, from))
 		return 0;
 	s->window = s->window_end = 0;
 	return -1;

@@ -131,15 +131,15 @@ static __always_inline int exotic_rule(struct unwind_env *env, struct unwind_sta
 /* A rule that is not special: CFA by rsp or rbp, return address below it. */
 static __always_inline int plain_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule, __u64 cfa, struct caller *c)
 {
-	__u64 saved = rule >> EBP_RULE_SAVED_SHIFT & 7;
+	__u64 saved = rule >> EBP_RULE_SAVED_SHIFT & 7, low = cfa - 8 - 8 * saved;
 
 	c->cfa = cfa;
 	if (cfa & 7)
 		return STEP_DONE(EBP_BAD_CFA);
-	if (fill_window(env, s, cfa - 64, cfa))
+	if (fill_window(env, s, low, cfa))
 		return STEP_DONE(EBP_UNREADABLE);
 	c->ra = window_word(s, cfa - 8);
-	c->fp = saved ? window_word(s, cfa - 8 - 8 * saved) : s->fp;
+	c->fp = saved ? window_word(s, low) : s->fp;
 	return 0;
 }
 

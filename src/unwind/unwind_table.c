@@ -300,6 +300,30 @@ static void make_plt(struct builder *b, size_t covered)
 	}
 }
 
+/*
+ * .init and .fini: crti.o's `sub $8, %rsp`, calls, and crtn.o's `add $8, %rsp;
+ * ret`, without CFI in most C libraries.
+ */
+static void make_init(struct builder *b, const char *name, size_t covered)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa }, sub[] = { 0x48, 0x83, 0xec, 0x08 };
+	static const uint8_t leave[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+	const struct elf_section *s = elf_file_section(b->elf, name);
+	uint8_t head[8], tail[5];
+	unsigned prologue;
+
+	if (!s || s->size < sizeof(head) + sizeof(tail) || b->machine != EM_X86_64 || is_covered(b, covered, s->addr) ||
+	    elf_file_read(b->elf, s->offset, head, sizeof(head)) ||
+	    elf_file_read(b->elf, s->offset + s->size - sizeof(tail), tail, sizeof(tail)))
+		return;
+	prologue = memcmp(head, endbr, 4) ? 4 : 8;
+	if (memcmp(head + prologue - 4, sub, 4) || memcmp(tail, leave, 5))
+		return;
+	make_range(b, s->addr, s->addr + prologue, 1);
+	make_range(b, s->addr + prologue, s->addr + s->size - 1, 2);
+	make_range(b, s->addr + s->size - 1, s->addr + s->size, 1);
+}
+
 /* ld.so's _start has no FDE: nobody called it. */
 static void make_entry(struct builder *b, size_t covered)
 {
@@ -354,6 +378,8 @@ static int build(struct builder *b, const struct elf_file *debug, struct unwind_
 	if (covered)
 		make_entry(b, covered);
 	make_plt(b, covered);
+	make_init(b, ".init", covered);
+	make_init(b, ".fini", covered);
 	sort_ranges(b);
 	err = take_ranges(b);
 	if (err)
