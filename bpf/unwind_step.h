@@ -28,6 +28,7 @@
 #define STEP_DONE(result) (1 + (int)(result))	/* what a step returns at the end; 0: go on */
 
 #define UPROBES_PASSED 8	/* stale return instances passed over in one step */
+#define NO_PAGE (~0ull)
 #define WINDOW_WORDS 64		/* of the stack, read at once: some 5 frames */
 #define JUMPS_MAX 8		/* moves that do not go up: signal stacks, stacks that a runtime switches */
 
@@ -43,6 +44,7 @@ struct unwind_state {
 	__u64 dir;			/* 0: no tables; else ref of the directory */
 	__u64 first_page, npages, exotic, nexotic;
 	__u64 no_cfi;
+	__u64 page, block;		/* the last page of the object, and what its directory says */
 	/* The process: */
 	__u64 rows;			/* ref */
 	__u64 nrows;
@@ -118,7 +120,7 @@ static __always_inline int find_row(struct unwind_env *env, struct unwind_state 
 		__u64 i = lo + (1u << bit) - 1;
 		__u64 start = table64(p, begin + i * sizeof(struct ebp_mapping));
 
-		lo += at_least(at, start & ~(1ull << 63)) * at_least(s->nrows, i + 1) << bit;
+		lo += 1ull << bit & -(at_least(at, start & ~(1ull << 63)) & at_least(s->nrows, i + 1));
 	}
 	offset = begin + (lo - 1) * sizeof(struct ebp_mapping);
 	if (!lo)
@@ -137,6 +139,7 @@ static __always_inline void load_object(struct unwind_env *env, struct unwind_st
 	__u64 offset;
 
 	s->dir = s->npages = s->nexotic = 0;
+	s->page = NO_PAGE;
 	s->no_cfi = s->row.object == EBP_OBJECT_NONE;
 	if (s->row.object < EBP_OBJECT_FIRST)
 		return;
@@ -152,20 +155,40 @@ static __always_inline void load_object(struct unwind_env *env, struct unwind_st
 	s->no_cfi = table32(p, offset + 20) & EBP_OBJECT_NO_CFI;
 }
 
+/* @step where the next @step rows all lie before @next and not above @low, else 0. */
+static __always_inline __u64 search_step(const __u8 *p, __u64 lows, __u64 lo, __u64 next, __u64 low, __u64 step)
+{
+	__u64 at = lo + step;
+
+	return step & -(at_least(low, p[(lows + at - 1) & EBP_SHARD_MASK]) & at_least(next, at));
+}
+
+/* The page block of @offset of the file, or EBP_REF_NONE, EBP_REF_GAP. */
+static __always_inline __u64 find_block(struct unwind_env *env, struct unwind_state *s, __u64 offset)
+{
+	__u64 page = (offset >> EBP_PAGE_SHIFT) - s->first_page;
+	const __u8 *p;
+
+	if (page == s->page)
+		return s->block;
+	if (!s->dir)
+		return EBP_REF_NONE;
+	if (page >= s->npages)
+		return EBP_REF_GAP;
+	p = env_shard(env, ref_shard(s->dir));
+	if (!p)
+		return EBP_REF_NONE;
+	s->page = page;
+	s->block = table32(p, ref_offset(s->dir) + page * 4);
+	return s->block;
+}
+
 /* The rule at @offset of the file; negative: no table. */
 static __always_inline int find_rule(struct unwind_env *env, struct unwind_state *s, __u64 offset)
 {
-	__u64 page = (offset >> EBP_PAGE_SHIFT) - s->first_page, ref, block, lows, ids, first, next, lo, in_page, i, id;
+	__u64 ref = find_block(env, s, offset), block, lows, ids, first, next, lo, in_page, i, id;
 	const __u8 *p;
 
-	if (!s->dir)
-		return -1;
-	if (page >= s->npages)
-		return EBP_RULE_SPECIAL | EBP_RULE_GAP;
-	p = env_shard(env, ref_shard(s->dir));
-	if (!p)
-		return -1;
-	ref = table32(p, ref_offset(s->dir) + page * 4);
 	if (ref == EBP_REF_NONE)
 		return -1;
 	if (ref == EBP_REF_GAP)
@@ -181,15 +204,16 @@ static __always_inline int find_rule(struct unwind_env *env, struct unwind_state
 	lows = block + sizeof(struct ebp_block) + table16(p, block + 2) * 2;
 	ids = lows + table16(p, block);
 	lo = first;
-	/* 128 + ... + 1 + 1: a bucket of 256 bytes has up to 256 rows. */
-	UNROLL
-	for (int k = 0; k < 9; k++) {
-		__u64 step = k < 8 ? 128u >> k : 1;
-		__u64 at = lo + step;
-		__u64 low = p[(lows + at - 1) & EBP_SHARD_MASK];
-
-		lo += step * at_least(in_page & 255, low) * at_least(next, at);
+	/* Up to 256 rows in a bucket of 256 bytes; few have more than 15. */
+	if (next - first > 15) {
+		UNROLL
+		for (int k = 7; k > 3; k--)
+			lo += search_step(p, lows, lo, next, in_page & 255, 1u << k);
 	}
+	UNROLL
+	for (int k = 3; k >= 0; k--)
+		lo += search_step(p, lows, lo, next, in_page & 255, 1u << k);
+	lo += search_step(p, lows, lo, next, in_page & 255, 1);
 	if (!lo)
 		return table16(p, block + 4);
 	if (table16(p, block + 6) & EBP_BLOCK_WIDE)
