@@ -12,6 +12,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+#define RESCUED 1	/* user space counts this sample */
+
 /* The registers of user code at this sample. Returns the system call that the task is in, or negative. */
 static __always_inline long leaf_registers(const void *ctx, int in_kernel, struct ebp_registers *to)
 {
@@ -32,7 +34,19 @@ static __always_inline int is_stale(long syscall, __u32 result)
 	return IS_EXEC(syscall) && (result == EBP_NO_PROCESS || result == EBP_NO_MAPPING || result == EBP_UNREADABLE);
 }
 
-/* Unwinds, and sends the stack where it is new. 0, or negative where it could not be sent. */
+/* Sends the registers and the stack to user space, where that may help. 1 where they were sent. */
+static __always_inline int rescue(const void *ctx, int in_kernel, const struct unwind_state *s, const struct ebp_key *key)
+{
+	__u32 zero = 0;
+	struct ebp_rescue *r = bpf_map_lookup_elem(&rescue_scratch, &zero);
+
+	if (!r || !cfg_rescue || !can_be_rescued(s, key->result))
+		return 0;
+	leaf_registers(ctx, in_kernel, &r->regs);
+	return !send_for_rescue(s, r, key);
+}
+
+/* Unwinds, and sends the stack where it is new. 0, RESCUED, or negative where it could not be sent. */
 static __always_inline int user_stack(const void *ctx, int in_kernel, struct ebp_key *key, struct unwind_state *s,
 				      struct ebp_counters *c, __u64 process_id)
 {
@@ -54,21 +68,24 @@ static __always_inline int user_stack(const void *ctx, int in_kernel, struct ebp
 		s->hash = hash_step(s->hash, process_id);
 		stack->process = key->process;
 	}
+	if (rescue(ctx, in_kernel, s, key))
+		return RESCUED;
 	key->user_id = stack->id = s->hash ? s->hash : 1;
-	return 0;
+	return announce_stack(stack);
 }
 
 /* The same for a 32-bit program. */
-static __always_inline void user_stack32(void *ctx, struct ebp_key *key, struct ebp_stack *s, __u64 process_id)
+static __always_inline int user_stack32(void *ctx, struct ebp_key *key, struct ebp_stack *s, __u64 process_id)
 {
 	__u32 n = user_frames32(ctx, s->frames, &key->result);
 
 	if (!n)
-		return;
+		return 0;
 	s->head.type = EBP_STACK;
 	s->head.n = n;
 	s->process = key->process;
 	s->id = key->user_id = hash_scratch(process_id, n);
+	return announce_stack(s);
 }
 
 static __always_inline int kernel_stack(void *ctx, struct ebp_key *key, struct ebp_stack *s)
@@ -85,11 +102,17 @@ static __always_inline int kernel_stack(void *ctx, struct ebp_key *key, struct e
 	return announce_stack(s);
 }
 
+static __always_inline void keep(struct ebp_counters *c)
+{
+	c->kept++;
+	if (!first_sample)
+		first_sample = bpf_ktime_get_ns();
+}
+
 static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
 {
 	__u64 id = bpf_get_current_pid_tgid(), process_id;
 	struct unwind_state *state;
-	struct ebp_rescue *rescue;
 	struct task_facts task;
 	struct ebp_key key = {};
 	struct ebp_counters *c;
@@ -102,8 +125,7 @@ static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
 	c = bpf_map_lookup_elem(&counters, &zero);
 	s = bpf_map_lookup_elem(&scratch, &zero);
 	state = bpf_map_lookup_elem(&unwind_states, &zero);
-	rescue = bpf_map_lookup_elem(&rescue_scratch, &zero);
-	if (!c || !s || !state || !rescue)
+	if (!c || !s || !state)
 		return 0;
 	c->taken++;
 
@@ -119,33 +141,22 @@ static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
 	if (cfg_kernel && in_kernel)
 		err = kernel_stack(ctx, &key, s);
 	if (cfg_user && !task.userless && !err) {
-		if (task.is32) {
-			user_stack32(ctx, &key, s, process_id);
-			if (key.user_id)
-				err = announce_stack(s);
-		} else {
-			user_stack(ctx, in_kernel, &key, state, c, process_id);
-			if (cfg_rescue && can_be_rescued(state, key.result)) {
-				leaf_registers(ctx, in_kernel, &rescue->regs);
-				if (!send_for_rescue(state, rescue, &key)) {
-					c->kept++;
-					c->sent++;
-					return 0;
-				}
-			}
-			if (key.user_id)
-				err = announce_stack((void *)state->head);
+		if (task.is32)
+			err = user_stack32(ctx, &key, s, process_id);
+		else
+			err = user_stack(ctx, in_kernel, &key, state, c, process_id);
+		if (err == RESCUED) {
+			c->sent++;
+			keep(c);
+			return 0;
 		}
 	}
-	if (err) {
+	if (err)
 		c->lost[EBP_LOST_RING]++;
-	} else if (count(&key)) {
+	else if (count(&key))
 		c->lost[EBP_LOST_MAP]++;
-	} else {
-		c->kept++;
-		if (!first_sample)
-			first_sample = bpf_ktime_get_ns();
-	}
+	else
+		keep(c);
 	return 0;
 }
 

@@ -70,7 +70,7 @@ static int samples_all(const struct collector_options *o)
 	return !o->ntargets && !o->command && !o->comm && !o->cgroup;
 }
 
-/* The tables of what we know will be sampled are built while the BPF programs are loaded. */
+/* The maps, and who fills them. */
 static int prepare_unwinding(struct session *s, struct error *e)
 {
 	const struct collector_options *c = &s->o->collect;
@@ -85,11 +85,21 @@ static int prepare_unwinding(struct session *s, struct error *e)
 		return error_set(e, STATUS_ERROR, -errno, "cannot build unwind tables: %s", strerror(errno));
 	s->tracker = tracker_new(s->procs, s->unwinder, c->user && samples_all(c));
 	s->rescue = rescue_new(s->procs, s->tracker, s->unwinder, c->max_frames, on_rescued, s);
-	for (size_t i = 0; c->user && !c->by_thread && i < c->ntargets; i++)
-		tracker_add(s->tracker, c->targets[i], 0);
-	if (c->user && c->command)
-		tracker_add(s->tracker, c->command, 0);
 	return 0;
+}
+
+/*
+ * What we know will be sampled has its tables before the first sample. After
+ * the programs are loaded: the first shard was made meanwhile.
+ */
+static void track_targets(struct session *s)
+{
+	const struct collector_options *c = &s->o->collect;
+
+	for (size_t i = 0; !c->by_thread && i < c->ntargets; i++)
+		tracker_add(s->tracker, c->targets[i], 0);
+	if (c->command)
+		tracker_add(s->tracker, c->command, 0);
 }
 
 struct session *session_new(const struct session_options *o, struct error *e)
@@ -111,8 +121,11 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->collect = o->collect;
 	s->collect.unwind_maps = s->unwind_maps;
 	s->collector = collector_new(&s->collect, e);
-	if (s->collector)
+	if (s->collector) {
+		if (o->collect.user)
+			track_targets(s);
 		return s;
+	}
 fail:
 	session_free(s);
 	return NULL;

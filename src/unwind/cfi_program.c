@@ -216,10 +216,8 @@ static struct cfi_value rule_value(const struct instruction *in, uint64_t operan
 
 	if (in->second == BLOCK) {
 		v.expression = c->p;
-		v.size = (uint32_t)operand;
+		v.size = (uint32_t)operand;	/* shorter, where a section has more than 4 GiB: still inside of it */
 		cfi_skip(c, operand);
-		if (operand > UINT32_MAX)
-			cfi_fail(c);
 	} else if (in->kind == CFI_REGISTER) {
 		/* In a register that has no column: lost. */
 		v.kind = operand < CFI_REGS ? CFI_REGISTER : CFI_UNDEFINED;

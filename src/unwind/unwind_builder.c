@@ -127,8 +127,9 @@ static void run_job(struct unwind_builder *b, const struct job *job)
 	done.ns = clock_ns() - begin;
 	pthread_mutex_lock(&b->lock);
 	vec_push(&b->built, done);
-	eventfd_write(b->event, 1);
 	pthread_mutex_unlock(&b->lock);
+	/* The owner that it wakes wants the lock at once. */
+	eventfd_write(b->event, 1);
 }
 
 /*

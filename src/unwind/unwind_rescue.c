@@ -25,6 +25,7 @@ struct target {
 	const struct ebp_rescue *sample;
 	const struct ebp_mapping *rows;
 	size_t n;
+	uint64_t hidden;		/* code that is not shown; 0: all is */
 };
 
 static const struct ebp_mapping *find_row(const struct target *t, uint64_t address)
@@ -49,7 +50,7 @@ static int read_code(const struct target *t, uint64_t address, void *dst, size_t
 
 	if (row && row->image < images_count(t->u->images))
 		fd = images_at(t->u->images, row->image)->fd;
-	if (fd < 0 || size > row->end - address)
+	if (fd < 0 || size > row->end - address || (t->hidden && address == t->hidden))
 		return -EFAULT;
 	return pread(fd, dst, size, (off_t)(address - row->bias)) == (ssize_t)size ? 0 : -EFAULT;
 }
@@ -83,8 +84,9 @@ static void step(struct target *t, const struct ebp_registers *regs, uint32_t ma
 
 /*
  * The rest of a stack from a frame without CFI on (JIT code, say), which the step
- * leaves by frame pointer. It takes its first frame for a leaf; @at is therefore the
- * call, not where it returns to. 1: to the end of the stack.
+ * leaves by frame pointer. It takes its first frame for a leaf: @at is therefore the
+ * call, not where it returns to, and there is nothing to guess from the code there. 1:
+ * to the end of the stack.
  */
 static int finish_by_step(struct target *t, const struct cfi_registers *now, uint64_t at, uint32_t max,
 			  struct unwind_result *out)
@@ -96,6 +98,7 @@ static int finish_by_step(struct target *t, const struct cfi_registers *now, uin
 		if (now->known >> r & 1)
 			regs.r[r] = now->r[r];
 	regs.r[REG_PC] = at;
+	t->hidden = at;
 	step(t, &regs, max - out->n, &rest);
 	if (rest.result != EBP_COMPLETE && rest.result != EBP_DEPTH)
 		return 0;
