@@ -180,7 +180,8 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 	}
 	if (err)
 		return by_fp && err != STEP_DONE(EBP_COMPLETE) ? STEP_DONE(EBP_NO_CFI) : err;
-	if (c.cfa <= s->sp) {
+	/* A leaf that has taken its return address from the stack (vfork) is level with its caller. */
+	if (c.cfa <= s->sp && !(c.cfa == s->sp && s->exact)) {
 		s->jumps++;
 		if (!by_fp || s->jumps > JUMPS_MAX)
 			return STEP_DONE(by_fp ? EBP_NO_CFI : EBP_BAD_CFA);
