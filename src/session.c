@@ -247,13 +247,15 @@ static void pump(struct session *s)
 	tracker_publish(s->tracker);
 }
 
-/* Fetches the counts, after the frames that they refer to. */
-static void drain(struct session *s)
+/* Fetches the counts of the map that no program uses any more, after the frames that they refer to. */
+static void drain(struct session *s, int wait)
 {
-	int err = collector_swap(s->collector);
+	int swapped = collector_swapped(s->collector, wait);
 
+	if (!swapped)
+		return;
 	pump(s);
-	if (!err) {
+	if (swapped > 0) {
 		tracker_epoch(s->tracker);
 		collector_counts(s->collector, on_count, s);
 	}
@@ -291,11 +293,12 @@ static int sleep_until(struct session *s, uint64_t until)
 		{ .fd = collector_fd(s->collector), .events = POLLIN },
 		{ .fd = sideband_fd(s->sideband), .events = POLLIN },
 		{ .fd = unwinder_fd(s->unwinder), .events = POLLIN },
+		{ .fd = collector_swap_fd(s->collector), .events = POLLIN },
 	};
 	uint64_t now = clock_ns(), left = until > now ? until - now : 0;
 	struct timespec t = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
 
-	ppoll(p, 4, &t, NULL);
+	ppoll(p, sizeof(p) / sizeof(*p), &t, NULL);
 	return p[0].revents != 0;
 }
 
@@ -330,10 +333,10 @@ static void sample(struct session *s)
 	while (!stop && now < end) {
 		stop = sleep_until(s, next_tick < end ? next_tick : end);
 		now = clock_ns();
+		pump(s);
+		drain(s, 0);
 		if (collector_drain_wanted(s->collector) || now - s->drained >= DRAIN)
-			drain(s);
-		else
-			pump(s);
+			collector_swap(s->collector);
 		if (now >= next_tick) {
 			tick(s, now);
 			next_tick = now + TICK;
@@ -409,7 +412,10 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 		r->cpus = collector_cpus(s->collector);
 		s->stopped = clock_ns();
 		collector_stop(s->collector);
-		drain(s);
+		/* The one that may be under way, and a last one for all that came after it began. */
+		drain(s, 1);
+		collector_swap(s->collector);
+		drain(s, 1);
 		rescue_finish(s->rescue, TABLES_LAST);
 	}
 	assembler_finish(s->assembler);

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "collect/features.h"
+#include "collect/grace.h"
 #include "collect/perf_events.h"
 #include "ebprof.skel.h"
 
@@ -27,6 +28,8 @@ struct collector {
 	struct ring_buffer *ring;
 	int count_maps[2];		/* borrowed from skel; bss->use_b says which is in use */
 	int barrier;			/* a map to put into barrier_map */
+	struct grace *grace;
+	int swapping;			/* a swap was begun, and not ended */
 	VEC(uint64_t) records;		/* what collector_read() took from the ring */
 	int drain_wanted;
 	int ncpus_possible;
@@ -264,6 +267,11 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 		error_set(e, STATUS_ERROR, -errno, "cannot map the ring buffer: %s", strerror(errno));
 		goto fail;
 	}
+	c->grace = grace_new(bpf_map__fd(c->skel->maps.barrier_map), c->barrier);
+	if (!c->grace) {
+		error_set(e, STATUS_ERROR, -errno, "cannot start a thread: %s", strerror(errno));
+		goto fail;
+	}
 	c->keys = xcalloc(BATCH, sizeof(*c->keys));
 	c->values = xcalloc(BATCH, sizeof(*c->values));
 	c->events = make_events(c, o);
@@ -282,6 +290,7 @@ void collector_free(struct collector *c)
 		bpf_link__destroy(c->links.v[i]);
 	vec_free(&c->links);
 	ring_buffer__free(c->ring);
+	grace_free(c->grace);
 	if (c->barrier >= 0)
 		close(c->barrier);
 	ebprof_bpf__destroy(c->skel);
@@ -351,19 +360,34 @@ int collector_drain_wanted(const struct collector *c)
 	return c->drain_wanted;
 }
 
-int collector_swap(struct collector *c)
+void collector_swap(struct collector *c)
 {
 	struct ebprof_bpf__bss *bss = c->skel->bss;
-	uint32_t zero = 0;
 
+	if (c->swapping)
+		return;
 	__atomic_store_n(&bss->use_b, !bss->use_b, __ATOMIC_SEQ_CST);
-	/* Returns when nobody can be in the old map any more. */
-	if (bpf_map_update_elem(bpf_map__fd(c->skel->maps.barrier_map), &zero, &c->barrier, BPF_ANY))
-		return -errno;
+	c->swapping = 1;
+	c->drain_wanted = 0;
+	grace_begin(c->grace);
+}
+
+int collector_swap_fd(const struct collector *c)
+{
+	return grace_fd(c->grace);
+}
+
+int collector_swapped(struct collector *c, int wait)
+{
+	struct ebprof_bpf__bss *bss = c->skel->bss;
+	int over = c->swapping ? grace_end(c->grace, wait) : 0;
+
+	if (!over)
+		return 0;
+	c->swapping = 0;
 	bss->count_entries = 0;
 	bss->drain_asked = 0;
-	c->drain_wanted = 0;
-	return 0;
+	return over;
 }
 
 int collector_counts(struct collector *c, void (*fn)(void *ctx, const struct ebp_key *key, uint64_t count), void *ctx)

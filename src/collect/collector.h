@@ -72,12 +72,17 @@ const struct ebp_head *collector_next(const struct collector *c, size_t *at);
 int collector_drain_wanted(const struct collector *c);
 
 /*
- * Swaps the count map for an empty one and waits until no program uses the old
- * one. Then collector_read() gives the frames of all that it counted (frames
- * are sent before they are counted), and collector_counts() the counts; in
- * that order. 0 or a negative errno.
+ * collector_swap() puts an empty count map in the place of the one in use, and
+ * begins to wait until no program uses the old one; nothing, where that is under way
+ * already. collector_swap_fd() is readable when that is so, and
+ * collector_swapped() then 1, once (0: not yet; -1: it failed; with @wait it
+ * is waited for). After it collector_read() gives the frames of all that the old
+ * map counted (frames are sent before they are counted), and
+ * collector_counts() the counts, in that order. The latter returns 0 or a negative errno.
  */
-int collector_swap(struct collector *c);
+void collector_swap(struct collector *c);
+int collector_swap_fd(const struct collector *c);
+int collector_swapped(struct collector *c, int wait);
 int collector_counts(struct collector *c, void (*fn)(void *ctx, const struct ebp_key *key, uint64_t count), void *ctx);
 
 /* Sum over all CPUs. Exact after collector_stop(). */

@@ -27,7 +27,7 @@ enum cfi_kind {
 
 struct cfi_value {
 	uint8_t kind;		/* enum cfi_kind */
-	uint8_t reg;
+	uint8_t reg;		/* always < CFI_REGS: what depends on another register is CFI_UNDEFINED */
 	uint32_t size;		/* of the expression, bytes */
 	union {
 		int64_t offset;
@@ -63,8 +63,10 @@ struct cfi_fde {
 /*
  * All FDEs of a section, in the order of the section, in a malloc'd array *@out
  * of *@n. An entry that is damaged, or whose CIE is, or has an augmentation
- * that we do not know, is passed over where its length can be trusted, and ends
- * the walk where not. Returns how many were passed over, or a negative errno (-EFBIG: more than 4 M).
+ * that we do not know or, on x86-64, another column than 16 for the return
+ * address, is passed over where its length can be trusted, and ends the walk
+ * where not. A terminator ends it in .eh_frame. Returns how many were passed
+ * over, or a negative errno (-EFBIG: more than 4 M).
  */
 long cfi_fdes(const struct cfi_section *s, struct cfi_fde **out, size_t *n);
 
@@ -99,10 +101,12 @@ struct cfi_registers {
 typedef int cfi_read(void *ctx, uint64_t address, int size, uint64_t *value);
 
 /*
- * From the registers of a frame to those of its caller; sp becomes the CFA. 0;
- * 1: the root (the return address is undefined); -ENODATA: a register that is
- * needed is not known; -EBADMSG: an expression is damaged or takes more than
- * 1,000 operations; or what @read returned.
+ * From the registers of a frame to those of its caller; sp becomes the CFA. Not
+ * known in the caller are registers that cannot be found, other than the return
+ * address, and those that the ABI lets a callee change and no rule is about.
+ * 0; 1: the root (the return address is undefined); -ENODATA: a register that
+ * is needed is not known; -EBADMSG: an expression is damaged or takes more than
+ * 1,000 operations; or what @read returned. But for 0, @regs stays as it was.
  */
 int cfi_apply(const struct cfi_section *s, const struct cfi_row *row, struct cfi_registers *regs,
 	      cfi_read *read, void *ctx);

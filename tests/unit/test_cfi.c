@@ -409,6 +409,26 @@ TEST(more_fdes_than_we_take)
 	free(data);
 }
 
+TEST(a_program_longer_than_we_run)
+{
+	const uint32_t most = 1u << 20;
+	struct bytes head = { .n = 0 };
+	size_t cie = add_cie(&head, 0, 16, NO_BYTES), fde = add_fde(&head, cie, CODE, 0x40, NO_BYTES), n = head.n;
+	uint8_t *data = calloc(1, n + most + 1);
+
+	for (uint32_t more = 0; more < 2; more++) {
+		uint32_t length = (uint32_t)(n - fde - 4) + most + more;
+		struct cfi_section s = section_of(&head);
+
+		memcpy(data, head.b, n);
+		memcpy(data + fde, &length, sizeof(length));
+		s.data = data;
+		s.size = n + most + more;
+		free(walk(&s, !more, more));
+	}
+	free(data);
+}
+
 #define HDR	0x8000		/* where .eh_frame_hdr lies */
 
 /* A search table over @fdes, in that order. */
@@ -512,6 +532,7 @@ int main(void)
 	RUN(cies_that_are_none);
 	RUN(columns_of_return_addresses);
 	RUN(more_fdes_than_we_take);
+	RUN(a_program_longer_than_we_run);
 	RUN(finding);
 	RUN(tables_that_lie);
 	return TEST_END();

@@ -148,15 +148,17 @@ TEST(a_signal_frame)
 	struct cfi_row row = x86_row();
 	struct memory m = memory();
 
-	/* As libc's __restore_rt: the CFA is *(rsp + 160), and so is rsp; all others are at rsp + n. */
+	/* As libc's __restore_rt: all registers are at rsp + n. There rsp is the CFA; here, to tell them apart, it is not. */
 	row.signal = 1;
 	row.cfa = expression(CFI_VAL_EXPRESSION, BYTES(0x77, 0x20, 0x06));
 	m.word[4] = STACK + 0xf0;
-	rule(&row, 7, expression(CFI_EXPRESSION, BYTES(0x77, 0x20)));
+	rule(&row, 7, expression(CFI_EXPRESSION, BYTES(0x77, 0x38)));
 	rule(&row, 16, expression(CFI_EXPRESSION, BYTES(0x77, 0x28)));
 	rule(&row, 10, expression(CFI_EXPRESSION, BYTES(0x77, 0x30)));
+	rule(&row, 3, value(CFI_VAL_OFFSET, 0));
 	CHECK_EQ(cfi_apply(&x86, &row, &r, read_memory, &m), 0);
-	CHECK_EQ(r.r[7], STACK + 0xf0);
+	CHECK_EQ(r.r[7], 0x1007);
+	CHECK_EQ(r.r[3], STACK + 0xf0);
 	CHECK_EQ(r.r[16], 0x1005);
 	CHECK_EQ(r.r[10], 0x1006);
 	CHECK(r.known >> 10 & 1);
@@ -313,8 +315,11 @@ TEST(damaged_expressions)
 		{ { 0x31, 0x2f, 1 }, 3 }, { { 0x31, 0x2f, 1, 0 }, 4 }, { { 0x31, 0x2f, 0xfb, 0xff }, 4 },	/* jumps out */
 		{ { 0x31, 0x2f, 0xfd, 0xff }, 4 }, { { 0x31, 0x2f, 0xfc, 0xff }, 4 },	/* without end; that and growing */
 	};
+	/* A jump to what lies before the expression, which would jump to its end. */
+	static const uint8_t before[] = { 0x2f, 4, 0, 0x31, 0x2f, 0xf9, 0xff };
 	uint8_t deep[65];
 
+	CHECK_EQ(evaluate(before + 3, 4), -EBADMSG);
 	for (size_t i = 0; i < sizeof(damaged) / sizeof(*damaged); i++)
 		CHECK_EQ(evaluate(damaged[i].bytes, damaged[i].size), -EBADMSG);
 	memset(deep, 0x31, sizeof(deep));

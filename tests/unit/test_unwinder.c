@@ -8,6 +8,7 @@
 
 #include "unit/unwinder_fake.h"
 #include "unwind/unwind_rows.h"
+#include "unwind/unwind_table.h"
 
 #define SPACE 100	/* addresses of the random lists */
 
@@ -110,7 +111,7 @@ static uint16_t rule_at(const struct fake *f, const struct ebp_object *o, uint64
 	if (!i)
 		return b->before;
 	if (b->flags & EBP_BLOCK_WIDE)
-		return dict[*(const uint16_t *)(((uintptr_t)rule + 1) & ~1ul) + 0 * i];
+		return dict[((const uint16_t *)(((uintptr_t)rule + 1) & ~1ul))[i - 1]];
 	return dict[rule[i - 1]];
 }
 
@@ -166,7 +167,7 @@ TEST(tells_when_a_table_is_built)
 	p = (struct pollfd){ .fd = unwinder_fd(f.u), .events = POLLIN };
 	CHECK_EQ(poll(&p, 1, 0), 0);
 	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
-	CHECK(!fake_object(&f, 1, (uintptr_t)memcpy & ~0xfffull) || !fake_object(&f, 1, (uintptr_t)rule_at)->dir);
+	CHECK(fake_object(&f, 1, (uintptr_t)rule_at) && !fake_object(&f, 1, (uintptr_t)rule_at)->dir);
 	CHECK_EQ(poll(&p, 1, 60000), 1);
 	CHECK(unwinder_collect(f.u) > 0);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
@@ -341,9 +342,10 @@ struct old {
 	uint64_t until;
 };
 
-static void note_old(const struct fake *f, pid_t pid, uint64_t until, void *arg)
+typedef VEC(struct old) old_vec;
+
+static void note_old(const struct fake *f, pid_t pid, uint64_t until, old_vec *v)
 {
-	VEC(struct old) *v = arg;
 	struct old o = { .ref = f->spaces[pid].rows, .n = f->spaces[pid].nrows, .until = until };
 
 	if (!o.n)
@@ -382,7 +384,7 @@ static void check_model(const struct fake *f, const struct model *models)
 TEST(follows_processes)
 {
 	struct model models[PIDS] = { 0 };
-	VEC(struct old) old = { 0 };
+	old_vec old = { 0 };
 	struct unwinder_stats stats;
 	uint64_t epoch = 0;
 	struct fake f;

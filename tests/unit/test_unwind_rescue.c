@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks of this very process, as the kernel would send them. */
+#include "test.h"
+
+#include <execinfo.h>
+#include <sys/uio.h>
+
+#include "unit/unwinder_fake.h"
+#include "unwind/unwind_debug_file.h"
+
+#ifdef __x86_64__
+
+struct sent {
+	struct ebp_rescue head;
+	char stack[EBP_STACK_COPY];
+};
+
+static struct sent sent;
+static void *expected[64];
+static int n_expected;
+
+/* What the caller's registers are here, with its stack, and what libgcc's unwinder makes of it. */
+__attribute__((noinline)) static void capture(void)
+{
+	struct iovec to = { sent.stack, sizeof(sent.stack) }, from = { 0 };
+	__u64 *r = sent.head.regs.r;
+	ssize_t n;
+
+	memset(&sent, 0, sizeof(sent));
+	asm volatile("mov %%rbx, 24(%0)\n\tmov %%rbp, 48(%0)\n\tmov %%rsp, 56(%0)\n\tmov %%r12, 96(%0)\n\t"
+		     "mov %%r13, 104(%0)\n\tmov %%r14, 112(%0)\n\tmov %%r15, 120(%0)\n\t"
+		     "lea 0(%%rip), %%rax\n\tmov %%rax, 128(%0)" : : "c"(r) : "rax", "memory");
+	sent.head.sp = r[7];
+	from.iov_base = (void *)(uintptr_t)sent.head.sp;
+	from.iov_len = sizeof(sent.stack);
+	n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+	CHECK(n > 0);
+	sent.head.head.n = (uint32_t)n & ~7u;
+	n_expected = backtrace(expected, 64);
+}
+
+/* A frame whose CFA is rsp + 1 + 3 * 5, which no rule can say. */
+void odd_frame(void (*fn)(void));
+asm(".pushsection .text\n"
+    ".globl odd_frame\n"
+    ".type odd_frame, @function\n"
+    "odd_frame:\n"
+    ".cfi_startproc\n"
+    "	sub $8, %rsp\n"
+    /* DW_CFA_def_cfa_expression, 6 bytes: DW_OP_breg7 1, DW_OP_lit3, DW_OP_lit5, DW_OP_mul, DW_OP_plus */
+    "	.cfi_escape 0x0f, 6, 0x77, 1, 0x33, 0x35, 0x1e, 0x22\n"
+    "	call *%rdi\n"
+    "	add $8, %rsp\n"
+    "	.cfi_def_cfa %rsp, 8\n"
+    "	ret\n"
+    ".cfi_endproc\n"
+    ".size odd_frame, . - odd_frame\n"
+    ".popsection");
+
+/* A frame without CFI that keeps the frame pointer, as JIT code does; longer than what passes for padding. */
+void bare_frame(void (*fn)(void));
+asm(".pushsection .text\n"
+    ".globl bare_frame\n"
+    ".type bare_frame, @function\n"
+    "bare_frame:\n"
+    "	push %rbp\n"
+    "	mov %rsp, %rbp\n"
+    "	.skip 32, 0x90\n"
+    "	call *%rdi\n"
+    "	pop %rbp\n"
+    "	ret\n"
+    ".size bare_frame, . - bare_frame\n"
+    ".popsection");
+
+__attribute__((noinline)) static void plain(void)
+{
+	capture();
+	asm volatile("");
+}
+
+__attribute__((noinline)) static void odd(void)
+{
+	odd_frame(capture);
+	asm volatile("");
+}
+
+__attribute__((noinline)) static void odd_over_bare(void)
+{
+	bare_frame(odd);
+	asm volatile("");
+}
+
+/* The place of a return address as frames have it. */
+static uint64_t frame_at(const struct fake *f, uint64_t at)
+{
+	for (size_t i = 0; i < f->own.n; i++) {
+		const struct unwind_mapping *m = &f->own.v[i];
+
+		if (at >= m->start && at < m->end && m->image != IMAGE_NONE)
+			return EBP_FRAME(m->image, at - m->start + m->offset);
+	}
+	return at;
+}
+
+/*
+ * All frames but the leaf's own place, which is another instruction of the same
+ * function. A sanitizer puts itself between us and backtrace().
+ */
+static void check_frames(const struct fake *f, const struct unwind_result *r)
+{
+	int more = n_expected - (int)r->n;
+
+	CHECK_EQ(r->result, EBP_COMPLETE);
+	CHECK(r->n > 4 && (more == 0 || more == 1));
+	for (int i = 1; i < (int)r->n && i + more < n_expected; i++)
+		CHECK_EQ(r->frames[i], frame_at(f, (uintptr_t)expected[i + more] - 1));
+}
+
+TEST(waits_for_tables_then_finishes)
+{
+	static struct unwind_result r;
+	struct fake f;
+
+	fake_begin(&f, 64u << 20);
+	plain();
+	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), -EAGAIN);
+	/* Built, perhaps, but not collected. */
+	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), -EAGAIN);
+	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	check_frames(&f, &r);
+	CHECK_EQ(r.fp_frames, 0);
+	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, 2, &r), 0);
+	CHECK(r.result == EBP_DEPTH && r.n == 2);
+	fake_end(&f);
+}
+
+TEST(applies_all_of_the_cfi)
+{
+	static struct unwind_result r;
+	struct fake f;
+
+	fake_begin(&f, 64u << 20);
+	odd();
+	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
+	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	check_frames(&f, &r);
+	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, 3, &r), 0);
+	CHECK(r.result == EBP_DEPTH && r.n == 3);
+	fake_end(&f);
+}
+
+/* libgcc stops at code without CFI; the frames above are those of the function itself. */
+TEST(goes_on_by_frame_pointer)
+{
+	static struct unwind_result r;
+	uint64_t bare = (uintptr_t)bare_frame;
+	struct fake f;
+
+	fake_begin(&f, 64u << 20);
+	odd_over_bare();
+	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
+	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(r.result, EBP_COMPLETE);
+	CHECK_EQ(r.fp_frames, 1);
+	CHECK(r.n > 6);
+	CHECK(r.frames[3] > frame_at(&f, bare) && r.frames[3] < frame_at(&f, bare) + 64);
+	CHECK(r.frames[4] > frame_at(&f, (uintptr_t)odd_over_bare) && r.frames[4] < frame_at(&f, (uintptr_t)odd_over_bare) + 64);
+	fake_end(&f);
+}
+
+/* A stack that ends before its root, a wild one, none at all: an end with a reason, and no frame that is not there. */
+TEST(survives_bad_stacks)
+{
+	static struct unwind_result r;
+	struct sent *copy;
+	struct fake f;
+
+	fake_begin(&f, 64u << 20);
+	odd();
+	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
+	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	srand(5);
+	for (int round = 0; round < 400; round++) {
+		uint32_t n = (uint32_t)rand() % 600 & ~7u;
+
+		/* Of just that size, so that a read past it is seen. */
+		copy = xmalloc(sizeof(copy->head) + n);
+		memcpy(copy, &sent, sizeof(copy->head) + n);
+		copy->head.head.n = n;
+		for (int i = 0; i < round % 4 && n; i++)
+			copy->head.stack[(uint32_t)rand() % (n / 8 ? n / 8 : 1)] = rand() % 2 ? (uint64_t)rand() << 20 : sent.head.sp;
+		if (round % 7 == 0)
+			copy->head.regs.r[rand() % 17] = (uint64_t)rand() << 33;
+		if (round % 11 == 0)
+			copy->head.sp = UINT64_MAX - 100;
+		CHECK_EQ(unwinder_rescue(f.u, &copy->head, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+		CHECK(r.result != EBP_COMPLETE && r.result < EBP_RESULTS && r.n <= EBP_FRAMES_MAX);
+		free(copy);
+	}
+	fake_end(&f);
+}
+
+#endif
+
+/* Where this machine has debug files: one is found by its own build id, and by no other file's. */
+TEST(finds_debug_files_by_build_id)
+{
+	struct elf_file *own = NULL, *debug = NULL;
+	struct fake f;
+	int fd;
+
+	fake_begin(&f, 64u << 20);
+	for (uint32_t i = 0; i < images_count(f.images); i++) {
+		const struct image *img = images_at(f.images, i);
+		uint8_t id[ELF_BUILD_ID_MAX];
+
+		own = img->fd >= 0 ? elf_file_open(img->fd) : NULL;
+		if (!own)
+			continue;
+		fd = unwind_debug_file(own, &debug);
+		CHECK(fd >= 0 ? debug != NULL : debug == NULL);
+		if (fd >= 0) {
+			CHECK_EQ(elf_file_build_id(debug, id), img->build_id_size);
+			CHECK(!memcmp(id, img->build_id, img->build_id_size));
+			elf_file_free(debug);
+			debug = NULL;
+			close(fd);
+		}
+		elf_file_free(own);
+	}
+	fake_end(&f);
+}
+
+int main(void)
+{
+#ifdef __x86_64__
+	RUN(waits_for_tables_then_finishes);
+	RUN(applies_all_of_the_cfi);
+	RUN(goes_on_by_frame_pointer);
+	RUN(survives_bad_stacks);
+#endif
+	RUN(finds_debug_files_by_build_id);
+	return TEST_END();
+}
