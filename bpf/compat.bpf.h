@@ -29,7 +29,7 @@
 } while (0)
 #elif defined(__TARGET_ARCH_arm64)
 #define REGS_PC(regs) ((regs)->pc)
-#define SYSCALL_OF(regs) ((long)(regs)->regs[8])
+#define SYSCALL_OF(user) ((long)(user)->regs[8])
 #define IS_EXEC(nr) ((nr) == 221 || (nr) == 281)
 #define TIF_32BIT (1ul << 22)
 #define KERNEL_STACK 16384

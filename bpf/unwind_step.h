@@ -251,7 +251,7 @@ static __always_inline __u64 window_word(const struct unwind_state *s, __u64 add
 	return s->words[(address - s->window) >> 3 & (WINDOW_WORDS - 1)];
 }
 
-#if defined(UNWIND_ARM64) || defined(__TARGET_ARCH_arm64)
+#if defined(UNWIND_ARM64) || defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #include "bpf/unwind_arm64.h"
 #else
 #include "bpf/unwind_x86.h"

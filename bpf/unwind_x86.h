@@ -3,20 +3,17 @@
 #ifndef EBPROF_UNWIND_X86_H
 #define EBPROF_UNWIND_X86_H
 
-#include "bpf/unwind_step.h"
+#define REG_FP	6	/* rbp */
+#define REG_SP	7
+#define REG_PC	16
+#define REG_MASK 15
+#define IS_KEPT(reg) ((reg) == REG_FP || (reg) == REG_SP)	/* known in every frame, not only in exact ones */
 
-#define X86_RBP	6
-#define X86_RSP	7
-#define X86_RIP	16
-#define REG_SP	X86_RSP
+#include "bpf/unwind_exotic.h"
+
 #define UCONTEXT_GREGS 40	/* of the signal frame's struct ucontext: uc_mcontext */
 #define GREGS	17		/* r8-r15 rdi rsi rbp rbx rdx rax rcx rsp rip */
 #define CODE_BYTES 16
-
-/* The caller's values, as far as they are found. */
-struct caller {
-	__u64 cfa, ra, fp;
-};
 
 static __always_inline int signal_frame(struct unwind_env *env, struct unwind_state *s)
 {
@@ -77,55 +74,6 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 	if (!s->fp)
 		return -STEP_DONE(s->no_cfi ? EBP_COMPLETE : EBP_NO_CFI);
 	return EBP_RULE_FP_BASE | 2 | 1 << EBP_RULE_SAVED_SHIFT;
-}
-
-/* The CFA of an exotic rule; its other places into @c. 0, or STEP_DONE(). */
-static __always_inline int exotic_rule(struct unwind_env *env, struct unwind_state *s, __u64 index, struct caller *c)
-{
-	__u64 offset, base, fp_base, ra_base;
-	struct ebp_exotic x;
-	const __u8 *p;
-
-	if (index >= s->nexotic)
-		return STEP_DONE(EBP_UNSUPPORTED);
-	p = env_shard(env, ref_shard(s->exotic));
-	if (!p)
-		return STEP_DONE(EBP_NO_TABLE);
-	offset = (ref_offset(s->exotic) + index * sizeof(x)) & EBP_SHARD_MASK & ~7ull;
-	x.cfa = p[offset];
-	x.cfa_reg = p[offset + 1] & 15;
-	x.fp = p[offset + 2];
-	x.fp_reg = p[offset + 3] & 15;
-	x.ra = p[offset + 4];
-	x.ra_reg = p[offset + 5] & 15;
-	x.cfa_offset = (__s32)table32(p, offset + 8);
-	x.cfa_add = (__s32)table32(p, offset + 12);
-	x.fp_offset = (__s32)table32(p, offset + 16);
-	x.ra_offset = (__s32)table32(p, offset + 20);
-	if (!s->exact && ((x.cfa_reg != X86_RBP && x.cfa_reg != X86_RSP) ||
-			  ((x.fp == EBP_AT_REG || x.fp == EBP_IN_REG) && x.fp_reg != X86_RBP && x.fp_reg != X86_RSP) ||
-			  ((x.ra == EBP_AT_REG || x.ra == EBP_IN_REG) && x.ra_reg != X86_RBP && x.ra_reg != X86_RSP)))
-		return STEP_DONE(EBP_LOST_REGISTER);
-	s->regs.r[X86_RBP] = s->fp;
-	s->regs.r[X86_RSP] = s->sp;
-	base = s->regs.r[x.cfa_reg];
-	c->cfa = base + (__s64)x.cfa_offset;
-	if (x.cfa == EBP_CFA_DEREF) {
-		if (env_read(env, &base, sizeof(base), c->cfa))
-			return STEP_DONE(EBP_UNREADABLE);
-		c->cfa = base + (__s64)x.cfa_add;
-	}
-	fp_base = x.fp == EBP_AT_CFA || x.fp == EBP_IS_CFA ? c->cfa : s->regs.r[x.fp_reg];
-	ra_base = x.ra == EBP_AT_CFA || x.ra == EBP_IS_CFA ? c->cfa : s->regs.r[x.ra_reg];
-	if (x.ra == EBP_AT_UNDEFINED)
-		return STEP_DONE(EBP_COMPLETE);
-	c->ra = ra_base;
-	if ((x.ra == EBP_AT_CFA || x.ra == EBP_AT_REG) && env_read(env, &c->ra, 8, ra_base + (__s64)x.ra_offset))
-		return STEP_DONE(EBP_UNREADABLE);
-	c->fp = x.fp == EBP_AT_SAME ? s->fp : x.fp == EBP_AT_UNDEFINED ? 0 : x.fp == EBP_IS_CFA ? fp_base + (__s64)x.fp_offset : fp_base;
-	if ((x.fp == EBP_AT_CFA || x.fp == EBP_AT_REG) && env_read(env, &c->fp, 8, fp_base + (__s64)x.fp_offset))
-		return STEP_DONE(EBP_UNREADABLE);
-	return 0;
 }
 
 /* A rule that is not special: CFA by rsp or rbp, return address below it. */
@@ -197,9 +145,9 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 
 static __always_inline void begin(struct unwind_state *s)
 {
-	s->pc = s->regs.r[X86_RIP];
-	s->sp = s->regs.r[X86_RSP];
-	s->fp = s->regs.r[X86_RBP];
+	s->pc = s->regs.r[REG_PC];
+	s->sp = s->regs.r[REG_SP];
+	s->fp = s->regs.r[REG_FP];
 	s->exact = 1;
 }
 

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* aarch64's part of the unwinding step (AAPCS64, 6.4.6; AADWARF64; arch/arm64/include/uapi/asm/sigcontext.h). */
+#ifndef EBPROF_UNWIND_ARM64_H
+#define EBPROF_UNWIND_ARM64_H
+
+#define REG_FP	29
+#define REG_LR	30
+#define REG_SP	31
+#define REG_PC	32
+#define REG_MASK 31
+#define IS_KEPT(reg) ((reg) == REG_FP || (reg) == REG_SP)
+
+#include "bpf/unwind_exotic.h"
+
+/*
+ * Pointer authentication signs return addresses in the bits that no address
+ * uses. User addresses have 48 bits, or 52 where a program asks for it by a
+ * hint to mmap(), which none does for its code.
+ */
+#define ADDRESS(signed_address) ((signed_address) & ((1ull << 48) - 1))
+
+/* The kernel's frame: siginfo (128 bytes), then struct ucontext, whose uc_mcontext is at 176: fault_address, x0-x30, sp, pc. */
+#define SIGNAL_REGS (128 + 176 + 8)
+#define SIGNAL_WORDS 33
+
+static __always_inline int signal_frame(struct unwind_env *env, struct unwind_state *s)
+{
+	__u64 below = s->sp;
+
+	if (env_read(env, s->regs.r, SIGNAL_WORDS * 8, s->sp + SIGNAL_REGS))
+		return STEP_DONE(EBP_UNREADABLE);
+	s->window = s->window_end = 0;
+	s->fp = s->regs.r[REG_FP];
+	s->lr = s->regs.r[REG_LR];
+	s->sp = s->regs.r[REG_SP];
+	s->pc = s->regs.r[REG_PC];
+	s->exact = 1;
+	s->jumps += s->sp <= below;
+	if (s->jumps > JUMPS_MAX)
+		return STEP_DONE(EBP_BAD_CFA);
+	return s->pc ? 0 : STEP_DONE(EBP_ZERO_RETURN);
+}
+
+/* `mov x8, #139; svc #0`: rt_sigreturn. */
+static __always_inline int is_sigreturn(__u64 code)
+{
+	return code == 0xd4000001d2801168ull;
+}
+
+/* At a leaf: no frame yet, or no more: bti c, paciasp, `stp x29, x30, [sp, #-n]!`, ret. */
+static __always_inline int is_frameless(__u32 code)
+{
+	return code == 0xd503245f || code == 0xd503233f || (code & 0xffc07fff) == 0xa9807bfd || code == 0xd65f03c0;
+}
+
+/* The rule to go on with in code without CFI, or negative: STEP_DONE's, negated. */
+static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwind_state *s)
+{
+	__u64 code = 0;
+
+	if (s->exact || s->no_cfi) {
+		if (!env_read(env, &code, sizeof(code), s->pc) && is_sigreturn(code))
+			return EBP_RULE_SPECIAL | EBP_RULE_SIGNAL;
+		if (s->exact && is_frameless((__u32)code))
+			return EBP_SAVED_NOTHING << EBP_RULE_SAVED_SHIFT;
+	}
+	s->fp_frames++;
+	if (!s->fp)
+		return -STEP_DONE(s->no_cfi ? EBP_COMPLETE : EBP_NO_CFI);
+	/* The frame record, {x29, x30}, is where x29 points to. */
+	return EBP_RULE_FP_BASE | 1 | EBP_SAVED_PAIR_LOW << EBP_RULE_SAVED_SHIFT;
+}
+
+/* A rule that is not special: CFA by sp or x29, x29 and x30 where EBP_SAVED_* says. */
+static __always_inline int plain_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule, struct caller *c)
+{
+	__u64 offset = (rule & EBP_RULE_OFFSET_MASK) * 16, saved = rule >> EBP_RULE_SAVED_SHIFT & 7, at, lr_only;
+
+	c->cfa = (rule & EBP_RULE_FP_BASE ? s->fp : s->sp) + offset;
+	c->fp = s->fp;
+	c->ra = s->lr;
+	if (c->cfa & 7)
+		return STEP_DONE(EBP_BAD_CFA);
+	if (saved == EBP_SAVED_NOTHING)
+		return s->exact ? 0 : STEP_DONE(EBP_LOST_REGISTER);
+	at = c->cfa - (saved == EBP_SAVED_PAIR_LOW || saved == EBP_SAVED_LR_LOW ? offset :
+		       saved == EBP_SAVED_PAIR_32 ? 32 : saved == EBP_SAVED_PAIR_48 ? 48 : saved == EBP_SAVED_LR_TOP ? 8 : 16);
+	lr_only = saved == EBP_SAVED_LR_LOW || saved == EBP_SAVED_LR_HIGH || saved == EBP_SAVED_LR_TOP;
+	if (fill_window(env, s, at, at + 16 - 8 * lr_only))
+		return STEP_DONE(EBP_UNREADABLE);
+	c->ra = window_word(s, at + 8 - 8 * lr_only);
+	if (!lr_only)
+		c->fp = window_word(s, at);
+	return 0;
+}
+
+/* From the frame in @s, whose rule is @rule, to its caller's. 0, or STEP_DONE(). */
+static __always_inline int apply_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule)
+{
+	struct caller c = {};
+	int err, by_fp = 0, next;
+
+	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_GAP)) {
+		next = rule_without_cfi(env, s);
+		if (next < 0)
+			return -next;
+		rule = next;
+		by_fp = !!(rule & EBP_RULE_FP_BASE);
+	}
+	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_STOP))
+		return STEP_DONE(EBP_COMPLETE);
+	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_SIGNAL))
+		return signal_frame(env, s);
+	if (rule & EBP_RULE_SPECIAL && (rule & ~EBP_RULE_SPECIAL) < EBP_RULE_EXOTIC)
+		return STEP_DONE(EBP_UNSUPPORTED);
+	if (rule & EBP_RULE_SPECIAL)
+		err = exotic_rule(env, s, (rule & ~EBP_RULE_SPECIAL) - EBP_RULE_EXOTIC, &c);
+	else
+		err = plain_rule(env, s, rule, &c);
+	if (err)
+		return by_fp && err != STEP_DONE(EBP_COMPLETE) ? STEP_DONE(EBP_NO_CFI) : err;
+	/* A leaf that has made no frame is level with its caller. */
+	if (c.cfa <= s->sp && !(c.cfa == s->sp && s->exact)) {
+		s->jumps++;
+		if (!by_fp || s->jumps > JUMPS_MAX)
+			return STEP_DONE(by_fp ? EBP_NO_CFI : EBP_BAD_CFA);
+	}
+	c.ra = ADDRESS(c.ra);
+	if (!c.ra)
+		return STEP_DONE(EBP_ZERO_RETURN);
+	s->pc = c.ra;
+	s->sp = c.cfa;
+	s->fp = c.fp;
+	s->exact = 0;
+	return 0;
+}
+
+static __always_inline void begin(struct unwind_state *s)
+{
+	s->pc = s->regs.r[REG_PC];
+	s->sp = s->regs.r[REG_SP];
+	s->fp = s->regs.r[REG_FP];
+	s->lr = s->regs.r[REG_LR];
+	s->exact = 1;
+}
+
+#endif
