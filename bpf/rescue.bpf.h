@@ -42,7 +42,8 @@ __noinline int copy_stack(__u64 sp)
 		__u64 from = sp + done;
 		__u32 size = PAGE - (from & (PAGE - 1));
 
-		if (done >= EBP_STACK_COPY || bpf_probe_read_user((void *)r->stack + (done & (EBP_STACK_COPY - 1)), size, (void *)from))
+		if (done >= EBP_STACK_COPY ||
+		    bpf_probe_read_user((void *)r->stack + (done & (EBP_STACK_COPY - 1)), size, (void *)from))
 			break;
 		done += size;
 	}

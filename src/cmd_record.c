@@ -202,7 +202,8 @@ static void fill_collect(struct recording *r)
 		.user = !o->kernel_only, .kernel = !o->user_only,
 		.per_thread = o->per_thread, .idle = o->include_idle,
 		.self = o->include_self ? 0 : getpid(),
-		.max_frames = (uint32_t)o->max_frames, .rescue = !o->no_rescue, .ring_bytes = o->buffer,
+		.max_frames = (uint32_t)o->max_frames, .rescue = !o->no_rescue,
+		.ring_bytes = o->buffer,
 	};
 	/* Asked for by number is asked for. */
 	for (size_t i = 0; i < r->targets.list.n; i++)

@@ -123,7 +123,8 @@ static void show_unwinding(const struct profile_account *a, const struct session
 		100 * (double)r->fp_frames / (double)r->frames, (unsigned long long)r->unwind.tables,
 		(double)r->unwind.memory / (1 << 20));
 	if (r->unwind.evicted + r->unwind.refused)
-		fprintf(stderr, "ebprof: unwind tables reached their limit: %llu evicted, %llu refused; try a larger --unwind-memory\n",
+		fprintf(stderr, "ebprof: unwind tables reached their limit: %llu evicted, %llu refused; "
+			"try a larger --unwind-memory\n",
 			(unsigned long long)r->unwind.evicted, (unsigned long long)r->unwind.refused);
 }
 

@@ -166,48 +166,6 @@ TEST(mappings_over_time)
 	end();
 }
 
-static void count_mapping(void *ctx, const struct mapping *m)
-{
-	*(uint64_t *)ctx = *(uint64_t *)ctx * 0x100 + (m->start >> 12);
-}
-
-static uint64_t mappings_of(pid_t pid, uint64_t time)
-{
-	uint64_t starts = 0;
-
-	procs_each_mapping_of(procs, pid, time, count_mapping, &starts);
-	return starts;
-}
-
-TEST(changes_are_told_once)
-{
-	begin();
-	CHECK_EQ(procs_next_changed(procs), 0);
-	procs_exec(procs, 100, P, "x");
-	map(101, P, 0x1000, 0x2000, 0, "/a");
-	map(102, P, 0x3000, 0x4000, 0, "/b");
-	CHECK_EQ(procs_next_changed(procs), P);
-	CHECK_EQ(procs_next_changed(procs), 0);
-	CHECK_EQ(mappings_of(P, 200), 0x0103);
-	/* A fork is none. */
-	procs_fork(procs, 200, P + 1, P);
-	CHECK_EQ(procs_next_changed(procs), 0);
-	CHECK_EQ(mappings_of(P + 1, 300), 0x0103);
-	map(300, P + 1, 0x5000, 0x6000, 0, "/c");
-	procs_exec(procs, 400, P, "y");
-	CHECK_EQ(procs_next_changed(procs), P);
-	CHECK_EQ(procs_next_changed(procs), P + 1);
-	CHECK_EQ(procs_next_changed(procs), 0);
-	CHECK_EQ(mappings_of(P, 500), 0);
-	CHECK_EQ(mappings_of(P + 2, 500), 0);
-	/* What has gone in between is not told. */
-	map(600, P + 1, 0x7000, 0x8000, 0, "/d");
-	procs_exit(procs, 601, P + 1);
-	procs_forget(procs, 1000);
-	CHECK_EQ(procs_next_changed(procs), 0);
-	end();
-}
-
 TEST(fork_copies)
 {
 	uint32_t parent, child;
@@ -597,7 +555,6 @@ int main(void)
 	RUN(fork_of_an_open_pid_ends_it);
 	RUN(names_are_cleaned);
 	RUN(mappings_over_time);
-	RUN(changes_are_told_once);
 	RUN(fork_copies);
 	RUN(forgetting);
 	RUN(storm_of_processes);

@@ -10,32 +10,28 @@
 
 #ifdef __x86_64__
 
-struct sent {
-	struct ebp_rescue head;
-	char stack[EBP_STACK_COPY];
-};
-
-static struct sent sent;
+static _Alignas(struct ebp_rescue) char sent_bytes[sizeof(struct ebp_rescue) + EBP_STACK_COPY];
+static struct ebp_rescue *const sent = (struct ebp_rescue *)sent_bytes;
 static void *expected[64];
 static int n_expected;
 
 /* What the caller's registers are here, with its stack, and what libgcc's unwinder makes of it. */
 __attribute__((noinline)) static void capture(void)
 {
-	struct iovec to = { sent.stack, sizeof(sent.stack) }, from = { 0 };
-	__u64 *r = sent.head.regs.r;
+	struct iovec to = { sent->stack, EBP_STACK_COPY }, from = { 0 };
+	__u64 *r = sent->regs.r;
 	ssize_t n;
 
-	memset(&sent, 0, sizeof(sent));
+	memset(sent_bytes, 0, sizeof(sent_bytes));
 	asm volatile("mov %%rbx, 24(%0)\n\tmov %%rbp, 48(%0)\n\tmov %%rsp, 56(%0)\n\tmov %%r12, 96(%0)\n\t"
 		     "mov %%r13, 104(%0)\n\tmov %%r14, 112(%0)\n\tmov %%r15, 120(%0)\n\t"
 		     "lea 0(%%rip), %%rax\n\tmov %%rax, 128(%0)" : : "c"(r) : "rax", "memory");
-	sent.head.sp = r[7];
-	from.iov_base = (void *)(uintptr_t)sent.head.sp;
-	from.iov_len = sizeof(sent.stack);
+	sent->sp = r[7];
+	from.iov_base = (void *)(uintptr_t)sent->sp;
+	from.iov_len = EBP_STACK_COPY;
 	n = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
 	CHECK(n > 0);
-	sent.head.head.n = (uint32_t)n & ~7u;
+	sent->head.n = (uint32_t)n & ~7u;
 	n_expected = backtrace(expected, 64);
 }
 
@@ -123,14 +119,14 @@ TEST(waits_for_tables_then_finishes)
 
 	fake_begin(&f, 64u << 20);
 	plain();
-	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), -EAGAIN);
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), -EAGAIN);
 	/* Built, perhaps, but not collected. */
-	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), -EAGAIN);
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), -EAGAIN);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	check_frames(&f, &r);
 	CHECK_EQ(r.fp_frames, 0);
-	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, 2, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, 2, &r), 0);
 	CHECK(r.result == EBP_DEPTH && r.n == 2);
 	fake_end(&f);
 }
@@ -144,9 +140,9 @@ TEST(applies_all_of_the_cfi)
 	odd();
 	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	check_frames(&f, &r);
-	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, 3, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, 3, &r), 0);
 	CHECK(r.result == EBP_DEPTH && r.n == 3);
 	fake_end(&f);
 }
@@ -162,7 +158,7 @@ TEST(goes_on_by_frame_pointer)
 	odd_over_bare();
 	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK_EQ(unwinder_rescue(f.u, &sent.head, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	CHECK_EQ(r.result, EBP_COMPLETE);
 	CHECK_EQ(r.fp_frames, 1);
 	CHECK(r.n > 6);
@@ -175,7 +171,7 @@ TEST(goes_on_by_frame_pointer)
 TEST(survives_bad_stacks)
 {
 	static struct unwind_result r;
-	struct sent *copy;
+	struct ebp_rescue *copy;
 	struct fake f;
 
 	fake_begin(&f, 64u << 20);
@@ -187,16 +183,16 @@ TEST(survives_bad_stacks)
 		uint32_t n = (uint32_t)rand() % 600 & ~7u;
 
 		/* Of just that size, so that a read past it is seen. */
-		copy = xmalloc(sizeof(copy->head) + n);
-		memcpy(copy, &sent, sizeof(copy->head) + n);
-		copy->head.head.n = n;
+		copy = xmalloc(sizeof(*copy) + n);
+		memcpy(copy, sent, sizeof(*copy) + n);
+		copy->head.n = n;
 		for (int i = 0; i < round % 4 && n; i++)
-			copy->head.stack[(uint32_t)rand() % (n / 8 ? n / 8 : 1)] = rand() % 2 ? (uint64_t)rand() << 20 : sent.head.sp;
+			copy->stack[(uint32_t)rand() % (n / 8)] = rand() % 2 ? (uint64_t)rand() << 20 : sent->sp;
 		if (round % 7 == 0)
-			copy->head.regs.r[rand() % 17] = (uint64_t)rand() << 33;
+			copy->regs.r[rand() % 17] = (uint64_t)rand() << 33;
 		if (round % 11 == 0)
-			copy->head.sp = UINT64_MAX - 100;
-		CHECK_EQ(unwinder_rescue(f.u, &copy->head, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+			copy->sp = UINT64_MAX - 100;
+		CHECK_EQ(unwinder_rescue(f.u, copy, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 		CHECK(r.result != EBP_COMPLETE && r.result < EBP_RESULTS && r.n <= EBP_FRAMES_MAX);
 		free(copy);
 	}

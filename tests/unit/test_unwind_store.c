@@ -298,95 +298,109 @@ static void see(seen_vec *v, const struct shards *mem, uint32_t ref, uint32_t si
 
 #define THINGS 40
 
-/* Random adding and removing of rows and objects; nothing seen changes too early. */
+/* Rows (odd ones) or objects that come and go. */
+struct things {
+	struct shards mem;
+	struct unwind_store *s;
+	seen_vec seen;
+	uint32_t refs[THINGS], sizes[THINGS], refused;
+};
+
+static void add_thing(struct things *t, uint32_t i)
+{
+	struct unwind_table table = make_table(1 + (uint32_t)rand() % 60, 12000, (uint8_t)rand());
+	struct ebp_mapping rows[300];
+	const struct ebp_object *o;
+	const uint32_t *dir;
+
+	memset(rows, rand(), sizeof(rows));
+	t->sizes[i] = 1 + (uint32_t)rand() % 300;
+	t->refs[i] = i % 2 ? unwind_store_add_rows(t->s, rows, t->sizes[i]) : unwind_store_add_object(t->s);
+	if (t->refs[i] && i % 2) {
+		see(&t->seen, &t->mem, t->refs[i], t->sizes[i] * 32, i);
+	} else if (t->refs[i] && unwind_store_fill(t->s, t->refs[i], &table)) {
+		unwind_store_remove(t->s, t->refs[i]);
+		t->refs[i] = 0;
+	} else if (t->refs[i]) {
+		/* All but `dir`, which goes to 0 at once. */
+		o = object_at(&t->mem, t->refs[i]);
+		dir = at(&t->mem, o->dir);
+		see(&t->seen, &t->mem, o->dir, 4 * o->npages, i);
+		for (uint32_t p = 0; p < o->npages; p++)
+			if (table.page[p] != UNWIND_PAGE_NONE)
+				see(&t->seen, &t->mem, dir[p], table.block[table.page[p] + 1] - table.block[table.page[p]], i);
+	}
+	t->refused += !t->refs[i];
+	free_table(&table);
+}
+
+static void remove_thing(struct things *t, uint32_t i, uint64_t until)
+{
+	if (i % 2)
+		unwind_store_remove_rows(t->s, t->refs[i], t->sizes[i]);
+	else
+		unwind_store_remove(t->s, t->refs[i]);
+	t->refs[i] = 0;
+	for (size_t k = 0; k < t->seen.n; k++)
+		if (t->seen.v[k].id == i && t->seen.v[k].until == UINT64_MAX)
+			t->seen.v[k].until = until;
+}
+
+static void check_seen(struct things *t, uint64_t epoch)
+{
+	size_t kept = 0;
+
+	for (size_t k = 0; k < t->seen.n; k++) {
+		struct seen e = t->seen.v[k];
+
+		if (e.until <= epoch) {
+			free(e.bytes);
+			continue;
+		}
+		t->seen.v[kept++] = e;
+		if (memcmp(at(&t->mem, e.ref), e.bytes, e.size))
+			CHECK(!"what a reader sees has changed");
+	}
+	t->seen.n = kept;
+}
+
+/* Random adding and removing; nothing seen changes too early. */
 TEST(keeps_what_readers_may_see)
 {
-	struct shards mem = { .most = 2 };
-	struct unwind_store *s = unwind_store_new(2 * EBP_SHARD_BYTES, grow, &mem);
-	seen_vec seen = { 0 };
-	uint32_t refs[THINGS] = { 0 }, sizes[THINGS] = { 0 }, refused = 0;
+	struct things t = { .mem = { .most = 2 } };
 	uint64_t epoch = 0;
 	size_t peak = 0;
 
 	srand(2);
+	t.s = unwind_store_new(2 * EBP_SHARD_BYTES, grow, &t.mem);
 	for (int round = 0; round < 2000; round++) {
-		uint32_t i = (uint32_t)rand() % THINGS, kept = 0;
+		uint32_t i = (uint32_t)rand() % THINGS;
 
-		if (!refs[i] && i % 2) {
-			struct ebp_mapping rows[300];
-			uint32_t n = 1 + (uint32_t)rand() % 300;
-
-			memset(rows, rand(), n * sizeof(*rows));
-			refs[i] = unwind_store_add_rows(s, rows, n);
-			sizes[i] = n;
-			if (refs[i])
-				see(&seen, &mem, refs[i], n * 32, i);
-			refused += !refs[i];
-		} else if (!refs[i]) {
-			struct unwind_table t = make_table(1 + (uint32_t)rand() % 60, 12000, (uint8_t)rand());
-
-			refs[i] = unwind_store_add_object(s);
-			if (refs[i] && unwind_store_fill(s, refs[i], &t)) {
-				unwind_store_remove(s, refs[i]);
-				refs[i] = 0;
-			}
-			refused += !refs[i];
-			if (refs[i]) {
-				const struct ebp_object *o = object_at(&mem, refs[i]);
-				const uint32_t *dir = at(&mem, o->dir);
-
-				/* All but `dir`, which goes to 0 at once. */
-				see(&seen, &mem, o->dir, 4 * o->npages, i);
-				for (uint32_t p = 0; p < o->npages; p++)
-					if (t.page[p] != UNWIND_PAGE_NONE)
-						see(&seen, &mem, dir[p], t.block[t.page[p] + 1] - t.block[t.page[p]], i);
-			}
-			free_table(&t);
-		} else {
-			if (i % 2)
-				unwind_store_remove_rows(s, refs[i], sizes[i]);
-			else
-				unwind_store_remove(s, refs[i]);
-			refs[i] = 0;
-			for (size_t k = 0; k < seen.n; k++)
-				if (seen.v[k].id == i && seen.v[k].until == UINT64_MAX)
-					seen.v[k].until = epoch + 2;
-		}
+		if (t.refs[i])
+			remove_thing(&t, i, epoch + 2);
+		else
+			add_thing(&t, i);
 		if (rand() % 5 == 0) {
-			unwind_store_epoch(s);
+			unwind_store_epoch(t.s);
 			epoch++;
 		}
-		for (size_t k = 0; k < seen.n; k++) {
-			struct seen e = seen.v[k];
-
-			if (e.until <= epoch) {
-				free(e.bytes);
-				continue;
-			}
-			seen.v[kept++] = e;
-			if (memcmp(at(&mem, e.ref), e.bytes, e.size))
-				CHECK(!"what a reader sees has changed");
-		}
-		seen.n = kept;
-		peak = unwind_store_used(s) > peak ? unwind_store_used(s) : peak;
+		check_seen(&t, epoch);
+		peak = unwind_store_used(t.s) > peak ? unwind_store_used(t.s) : peak;
 	}
 	/* The test is worth something only if memory was short now and then. */
-	CHECK(refused > 10);
+	CHECK(t.refused > 10);
 	CHECK(peak > EBP_SHARD_BYTES);
-	for (uint32_t i = 0; i < THINGS; i++) {
-		if (refs[i] && i % 2)
-			unwind_store_remove_rows(s, refs[i], sizes[i]);
-		else if (refs[i])
-			unwind_store_remove(s, refs[i]);
-	}
-	unwind_store_epoch(s);
-	unwind_store_epoch(s);
-	CHECK_EQ(unwind_store_used(s), 0);
-	for (size_t k = 0; k < seen.n; k++)
-		free(seen.v[k].bytes);
-	vec_free(&seen);
-	unwind_store_free(s);
-	shards_free(&mem);
+	for (uint32_t i = 0; i < THINGS; i++)
+		if (t.refs[i])
+			remove_thing(&t, i, epoch + 2);
+	unwind_store_epoch(t.s);
+	unwind_store_epoch(t.s);
+	check_seen(&t, epoch + 2);
+	CHECK_EQ(t.seen.n, 0);
+	CHECK_EQ(unwind_store_used(t.s), 0);
+	vec_free(&t.seen);
+	unwind_store_free(t.s);
+	shards_free(&t.mem);
 }
 
 /* A reader in another thread, as the kernel's are: it takes `dir` and then the rest. */

@@ -8,6 +8,7 @@
 
 #include "unit/unwinder_fake.h"
 #include "unwind/unwind_rows.h"
+#include "unwind/unwind_store.h"
 #include "unwind/unwind_table.h"
 
 #define SPACE 100	/* addresses of the random lists */
@@ -439,83 +440,106 @@ TEST(follows_processes)
 	fake_end(&f);
 }
 
-/* A process whose rows alone take 128 KiB: pieces of a file that is not there. */
-static int fill_up(struct fake *f, pid_t pid)
+#define FILL_ROWS	250
+#define FILL_BYTES	(FILL_ROWS * sizeof(struct ebp_mapping))
+
+/* Processes from @pid on, until there is no room for more: pieces of a file that is not there. The first without room. */
+static pid_t fill_up(struct fake *f, pid_t pid)
 {
-	struct unwind_mapping *list = xcalloc(4000, sizeof(*list));
+	struct unwind_mapping list[FILL_ROWS];
 	uint32_t gone = images_get(f->images, getpid(), &(struct image_key){ .path = "/no/such/file", .inode = 1 });
-	int err;
-
-	for (uint64_t i = 0; i < 4000; i++)
-		list[i] = (struct unwind_mapping){ i << 13, (i << 13) + 4096, 0, gone };
-	err = unwinder_process(f->u, pid, 0, list, 4000);
-	free(list);
-	return err;
-}
-
-TEST(evicts_what_is_least_asked_for)
-{
-	const struct image *libc;
-	struct unwind_mapping a = { 0x1000, 0x2000, 0x1000, 0 }, b = a, c = a;
-	struct unwinder_stats stats;
-	struct fake f;
-	pid_t pid;
 	int err = 0;
 
-	fake_begin(&f, 1);
-	libc = own_libc(&f);
-	/* Three tables of one size; c is not mapped any more. */
-	a.image = copy_image(&f, libc, "/tmp/test_unwinder-e", 0);
-	b.image = copy_image(&f, libc, "/tmp/test_unwinder-f", 1);
-	c.image = copy_image(&f, libc, "/tmp/test_unwinder-g", 2);
-	CHECK_EQ(unwinder_process(f.u, 1, 0, &a, 1), 0);
-	CHECK_EQ(unwinder_process(f.u, 2, 0, &b, 1), 0);
-	CHECK_EQ(unwinder_process(f.u, 3, 0, &c, 1), 0);
-	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	unwinder_exit(f.u, 3);
-	unwinder_want(f.u, a.image);
-	for (pid = 4; !err && pid < FAKE_PIDS; pid++)
-		err = fill_up(&f, pid);
+	for (uint64_t i = 0; i < FILL_ROWS; i++)
+		list[i] = (struct unwind_mapping){ i << 13, (i << 13) + 4096, 0, gone };
+	for (; pid < FAKE_PIDS; pid++) {
+		err = unwinder_process(f->u, pid, 0, list, FILL_ROWS);
+		if (err)
+			break;
+	}
 	CHECK_EQ(err, -ENOSPC);
-	CHECK_EQ(f.spaces[pid - 1].nrows, 0);
-	unwinder_stats(f.u, &stats);
-	CHECK(stats.evicted >= 1 && stats.evicted <= 2);
-	CHECK(fake_object(&f, 1, 0x1000)->dir);
-	/* The object stays while rows name it, so that they need not change. */
-	CHECK(fake_object(&f, 2, 0x1000));
-	/* Room again, and what samples wait for comes back; never before two epochs. */
-	for (pid_t p = 4; p < pid; p++)
-		unwinder_exit(f.u, p);
+	CHECK_EQ(f->spaces[pid].nrows, 0);
+	return pid;
+}
+
+static void pass_epochs(struct fake *f)
+{
 	for (int i = 0; i < 2; i++)
-		unwinder_epoch(f.u);
-	unwinder_want(f.u, b.image);
+		unwinder_epoch(f->u);
+}
+
+#define TABLES 5
+
+/* Five tables of about one size, in the order in which they shall go: the first is asked for last, but not mapped. */
+TEST(evicts_what_is_least_asked_for)
+{
+	const struct ebp_object *objects[TABLES];
+	struct unwind_mapping m = { 0x1000, 0x2000, 0x1000, 0 };
+	struct unwinder_stats stats = { 0 };
+	uint32_t images[TABLES];
+	struct fake f;
+	pid_t pid = 10;
+
+	fake_begin(&f, 1);
+	for (int i = TABLES - 1; i >= 0; i--) {
+		m.image = images[i] = copy_image(&f, own_libc(&f), "/tmp/test_unwinder-e", (size_t)i);
+		CHECK_EQ(unwinder_process(f.u, 1 + i, 0, &m, 1), 0);
+		CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+		objects[i] = fake_object(&f, 1 + i, 0x1000);
+	}
+	unwinder_exit(f.u, 1);
+	for (int i = 1; i <= TABLES; i++)
+		unwinder_want(f.u, images[i % TABLES]);
+	while (stats.evicted < 2) {
+		pid = fill_up(&f, pid);
+		unwinder_stats(f.u, &stats);
+		for (unsigned i = 0; i < TABLES; i++)
+			CHECK_EQ(objects[i]->dir != 0, i >= stats.evicted);
+		/* What was the first one's may be another's from now on. */
+		pass_epochs(&f);
+	}
+	CHECK(stats.evicted < TABLES);
+	CHECK_EQ(stats.tables, TABLES - stats.evicted);
+	/* The object stays while rows name it, so that they need not change. */
+	CHECK(fake_object(&f, 2, 0x1000) == objects[1]);
+	/* Room again, and what samples wait for comes back. */
+	for (pid_t p = 10; p < pid; p++)
+		unwinder_exit(f.u, p);
+	pass_epochs(&f);
+	unwinder_want(f.u, images[1]);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK(fake_object(&f, 2, 0x1000)->dir);
+	CHECK(objects[1]->dir);
 	fake_end(&f);
 }
 
-/* Files that take turns in memory too small for them are built ever more rarely. */
+/* Two files that take turns in memory for one of them are built ever more rarely. */
 TEST(does_not_thrash)
 {
-	const struct image *libc;
 	struct unwind_mapping m = { 0x1000, 0x2000, 0x1000, 0 };
 	struct unwinder_stats stats;
+	struct unwind_table t;
+	struct elf_file *elf;
 	uint32_t images[2];
+	pid_t pid;
+	size_t want;
 	struct fake f;
-	int err = 0;
 
 	fake_begin(&f, 1);
-	libc = own_libc(&f);
-	images[0] = copy_image(&f, libc, "/tmp/test_unwinder-h", 0);
-	images[1] = copy_image(&f, libc, "/tmp/test_unwinder-i", 1);
-	for (pid_t pid = 10; !err && pid < FAKE_PIDS; pid++)
-		err = fill_up(&f, pid);
+	images[0] = copy_image(&f, own_libc(&f), "/tmp/test_unwinder-h", 0);
+	images[1] = copy_image(&f, own_libc(&f), "/tmp/test_unwinder-i", 1);
+	elf = elf_file_open(images_at(f.images, images[0])->fd);
+	CHECK_EQ(unwind_table_build(elf, NULL, &t), 0);
+	/* A sixteenth is kept for rows. */
+	want = EBP_SHARD_BYTES / 16 + unwind_store_need(&t) * 5 / 4;
+	unwind_table_free(&t);
+	elf_file_free(elf);
+	pid = fill_up(&f, 10);
+	for (size_t freed = 0; freed < want; freed += FILL_BYTES)
+		unwinder_exit(f.u, --pid);
+	pass_epochs(&f);
 	for (int i = 0; i < 2; i++) {
 		m.image = images[i];
-		unwinder_exit(f.u, 10 + i);
-		unwinder_epoch(f.u);
-		unwinder_epoch(f.u);
-		unwinder_process(f.u, 1 + i, 0, &m, 1);
+		CHECK_EQ(unwinder_process(f.u, 1 + i, 0, &m, 1), 0);
 	}
 	for (int round = 0; round < 400; round++) {
 		unwinder_want(f.u, images[round % 2]);
@@ -523,6 +547,7 @@ TEST(does_not_thrash)
 		unwinder_epoch(f.u);
 	}
 	unwinder_stats(f.u, &stats);
+	CHECK(stats.evicted > 4);
 	CHECK(stats.built < 60);
 	fake_end(&f);
 }

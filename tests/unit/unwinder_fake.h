@@ -12,7 +12,7 @@
 #include "unwind/unwinder.h"
 
 #define FAKE_SHARDS	16
-#define FAKE_PIDS	64
+#define FAKE_PIDS	300
 
 struct fake {
 	struct images *images;
