@@ -260,7 +260,8 @@ static int record(struct recording *r, struct error *e)
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 	fill_collect(r);
 	r->session_options = (struct session_options){
-		.collect = r->collect, .unwind_memory = r->o.unwind_memory, .duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
+		.collect = r->collect, .unwind_memory = r->o.unwind_memory,
+		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,
 		.started = on_started, .ctx = r,
 	};

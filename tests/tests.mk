@@ -7,7 +7,7 @@ TEST := $(BUILD)/tests
 CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
 DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
 	zlib1g-dev libiberty-dev
-DEPS_TEST  := python3:python3 g++ rustc:rustc git:git libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux \
+DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc git:git libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux \
 	qemu-system-x86:qemu-system-x86_64 $(DEPS_CROSS)
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc libc6-dev-arm64-cross qemu-user:qemu-aarch64
 
@@ -60,7 +60,8 @@ FIX        := $(TEST)/fixtures
 FIX_FLAGS  := -O2 -g -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
-	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler)
+	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
+	unwind_shapes unwind_shapes_bare unwind_cpp)
 # A Rust compiler may be missing where the tests are only built; the test that needs it says so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
 
@@ -84,6 +85,13 @@ $(FIX)/tree_bare: tests/fixtures/tree.c tests/fixtures/fixture.h
 # Without frame pointers but in the leaf, whose work() asks for one.
 $(FIX)/tree_frameless: tests/fixtures/tree.c tests/fixtures/fixture.h
 	$(call fix_cc,-fomit-frame-pointer)
+FRAMELESS := $(filter-out -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer,$(FIX_FLAGS)) -fomit-frame-pointer
+$(FIX)/unwind_shapes $(FIX)/unwind_shapes_bare: tests/fixtures/unwind_shapes.c tests/fixtures/fixture.h
+	@mkdir -p $(@D)
+	$(CC) $(FRAMELESS) $(if $(findstring bare,$@),-s) -o $@ $<
+$(FIX)/unwind_cpp: tests/fixtures/unwind_cpp.cpp tests/fixtures/fixture.h
+	@mkdir -p $(@D)
+	$(CXX) $(FRAMELESS) -o $@ $<
 $(FIX)/handler: tests/fixtures/handler.c tests/fixtures/fixture.h
 	$(call fix_cc,-fomit-frame-pointer)
 $(FIX)/exec_after: tests/fixtures/exec.c tests/fixtures/fixture.h

@@ -101,6 +101,17 @@ void unwinder_unpin(struct unwinder *u, const struct ebp_mapping *rows, size_t n
 	}
 }
 
+/*
+ * A return address is looked up at the byte before it, and a replaced one is
+ * the very first of the kernel's page.
+ */
+static void reach_below(struct ebp_mapping *rows, size_t i)
+{
+	rows[i].start--;
+	if (i && rows[i - 1].end > rows[i].start)
+		rows[i - 1].end = rows[i].start;
+}
+
 long unwinder_rows(struct unwinder *u, const struct unwind_mapping *list, size_t n, struct ebp_mapping **out)
 {
 	struct unwind_mapping *sorted;
@@ -111,6 +122,8 @@ long unwinder_rows(struct unwinder *u, const struct unwind_mapping *list, size_t
 	*out = xcalloc(n ? n : 1, sizeof(**out));
 	while (made < n && !err) {
 		err = make_row(u, &sorted[made], &(*out)[made]);
+		if (!err && (*out)[made].object == EBP_OBJECT_UPROBES)
+			reach_below(*out, made);
 		made += !err;
 	}
 	free(sorted);
