@@ -477,12 +477,14 @@ TEST(evicts_what_is_least_asked_for)
 	struct unwind_mapping m = { 0x1000, 0x2000, 0x1000, 0 };
 	struct unwinder_stats stats = { 0 };
 	uint32_t images[TABLES];
+	char path[32];
 	struct fake f;
 	pid_t pid = 10;
 
 	fake_begin(&f, 1);
 	for (int i = TABLES - 1; i >= 0; i--) {
-		m.image = images[i] = copy_image(&f, own_libc(&f), "/tmp/test_unwinder-e", (size_t)i);
+		snprintf(path, sizeof(path), "/tmp/test_unwinder-e%d", i);
+		m.image = images[i] = copy_image(&f, own_libc(&f), path, (size_t)i);
 		CHECK_EQ(unwinder_process(f.u, 1 + i, 0, &m, 1), 0);
 		CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
 		objects[i] = fake_object(&f, 1 + i, 0x1000);
