@@ -275,8 +275,11 @@ static __always_inline int unwind_one(struct unwind_env *env, struct unwind_stat
 		load_object(env, s);
 	}
 	if (s->row.object == EBP_OBJECT_UPROBES) {
-		s->pc = env_uprobe(env, s, s->sp - 8);
-		return s->pc ? 0 : STEP_DONE(EBP_UPROBE);
+		s->pc = s->exact ? 0 : env_uprobe(env, s, s->sp - 8);
+		if (s->pc)
+			return 0;
+		take_frame(s, at);
+		return STEP_DONE(EBP_UPROBE);
 	}
 	offset = at - s->row.bias;
 	if (s->row.image >= EBP_IMAGE_NONE || offset >> EBP_OFFSET_BITS)
