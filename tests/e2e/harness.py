@@ -234,10 +234,13 @@ def perf_events(pid):
 
 
 def wait_sampling(proc, seconds=20):
-    """Until ebprof has its programs and a perf event for each CPU that is online, and waits for what they bring."""
+    """
+    Until ebprof has its programs, the side band's perf event for each CPU that is online and more of its own, and
+    waits for what they bring.
+    """
     def there():
         check(proc.poll() is None, "ebprof ended too early:", proc.poll())
-        if not bpf_ids(proc.pid)[0] or perf_events(proc.pid) < os.cpu_count():
+        if not bpf_ids(proc.pid)[0] or perf_events(proc.pid) <= os.cpu_count():
             return False
         with open(f"/proc/{proc.pid}/wchan") as f:
             return "poll" in f.read()
