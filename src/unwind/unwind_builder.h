@@ -31,7 +31,7 @@ void unwind_builder_add(struct unwind_builder *b, uint32_t id, int fd, uint64_t 
 /* One more sample waits for @id. */
 void unwind_builder_want(struct unwind_builder *b, uint32_t id);
 
-/* Readable while something that was built has not been taken. */
+/* Readable while something that was built has not been taken, and sometimes once after. */
 int unwind_builder_fd(const struct unwind_builder *b);
 /* 1 with @out filled, 0: nothing (more) is ready. */
 int unwind_builder_take(struct unwind_builder *b, struct unwind_built *out);

@@ -172,7 +172,9 @@ TEST(tells_when_a_table_is_built)
 	CHECK_EQ(poll(&p, 1, 60000), 1);
 	CHECK(unwinder_collect(f.u) > 0);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK_EQ(poll(&p, 1, 0), 0);
+	/* A builder may tell of a table a moment after it was taken; once each, so that this ends. */
+	while (poll(&p, 1, 0))
+		unwinder_collect(f.u);
 	CHECK(fake_object(&f, 1, (uintptr_t)rule_at)->dir);
 	fake_end(&f);
 }
@@ -492,7 +494,7 @@ TEST(evicts_what_is_least_asked_for)
 	unwinder_exit(f.u, 1);
 	for (int i = 1; i <= TABLES; i++)
 		unwinder_want(f.u, images[i % TABLES]);
-	while (stats.evicted < 2) {
+	for (int round = 0; round < 3 && stats.evicted < 2; round++) {
 		pid = fill_up(&f, pid);
 		unwinder_stats(f.u, &stats);
 		for (unsigned i = 0; i < TABLES; i++)
@@ -500,7 +502,7 @@ TEST(evicts_what_is_least_asked_for)
 		/* What was the first one's may be another's from now on. */
 		pass_epochs(&f);
 	}
-	CHECK(stats.evicted < TABLES);
+	CHECK(stats.evicted >= 2 && stats.evicted < TABLES);
 	CHECK_EQ(stats.tables, TABLES - stats.evicted);
 	/* The object stays while rows name it, so that they need not change. */
 	CHECK(fake_object(&f, 2, 0x1000) == objects[1]);
