@@ -10,7 +10,7 @@
 
 struct tracked {
 	uint64_t start;
-	uint64_t published;	/* ns; when it was last published with many mappings, else 0 */
+	uint64_t published;	/* ns; when it was last published with many mappings, or in vain; else 0 */
 	int exited;		/* dropped at the end of the next epoch, unless its PID was used again by then */
 };
 
@@ -23,7 +23,7 @@ struct tracker {
 	VEC(struct tracked) tracked;
 	VEC(uint32_t) unused;			/* free places of it */
 	struct hashmap index;			/* pid -> its place */
-	VEC(pid_t) waiting;			/* changed, but published a moment ago */
+	VEC(pid_t) waiting;			/* to be published again, but not at once */
 	VEC(pid_t) exited, exited_before;	/* since the last epoch; before that */
 	mapping_vec list;
 };
@@ -80,11 +80,13 @@ static void publish(struct tracker *t, pid_t pid)
 	t->list.n = 0;
 	procs_each_mapping_of(t->procs, pid, now, take_mapping, &t->list);
 	p->published = t->list.n > MANY ? now : 0;
-	/* Where there is no room for it, its samples say so. */
-	if (t->list.n)
-		unwinder_process(t->unwinder, pid, p->start, t->list.v, t->list.n);
-	else
+	if (!t->list.n) {
 		unwinder_exit(t->unwinder, pid);
+	} else if (unwinder_process(t->unwinder, pid, p->start, t->list.v, t->list.n)) {
+		/* No room for it now; perhaps a moment later. Meanwhile its samples say so. */
+		p->published = now;
+		vec_push(&t->waiting, pid);
+	}
 }
 
 static void add(struct tracker *t, pid_t pid, uint64_t start)
