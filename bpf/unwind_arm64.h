@@ -8,7 +8,8 @@
 #define REG_SP	31
 #define REG_PC	32
 #define REG_MASK 31
-#define IS_KEPT(reg) ((reg) == REG_FP || (reg) == REG_SP)
+#define IS_KEPT(reg) ((reg) == REG_FP || ((reg) == REG_SP && !s->sp_lost))
+#define UPROBE_SLOT(s) ((s)->sp)	/* struct return_instance.stack: sp at the function's entry */
 
 #include "bpf/unwind_exotic.h"
 
@@ -27,6 +28,8 @@ static __always_inline int signal_frame(struct unwind_env *env, struct unwind_st
 {
 	__u64 below = s->sp;
 
+	if (s->sp_lost)
+		return STEP_DONE(EBP_LOST_REGISTER);
 	if (env_read(env, s->regs.r, SIGNAL_WORDS * 8, s->sp + SIGNAL_REGS))
 		return STEP_DONE(EBP_UNREADABLE);
 	s->window = s->window_end = 0;
@@ -47,10 +50,17 @@ static __always_inline int is_sigreturn(__u64 code)
 	return code == 0xd4000001d2801168ull;
 }
 
-/* At a leaf: no frame yet, or no more: bti c, paciasp, `stp x29, x30, [sp, #-n]!`, ret. */
+/* At a leaf: no frame yet, or no more: bti c, paciasp, `stp x29, x30, [sp, #-n]!`; autiasp, ret, retaa. */
 static __always_inline int is_frameless(__u32 code)
 {
-	return code == 0xd503245f || code == 0xd503233f || (code & 0xffc07fff) == 0xa9807bfd || code == 0xd65f03c0;
+	return code == 0xd503245f || code == 0xd503233f || (code & 0xffe07fff) == 0xa9a07bfd ||
+	       code == 0xd50323bf || code == 0xd65f03c0 || code == 0xd65f0bff;
+}
+
+/* `add x29, sp, #n` (`mov x29, sp`), n a multiple of 16: the frame record is made, but x29 is still the caller's. */
+static __always_inline int is_frame_set(__u32 code)
+{
+	return (code & 0xffc03fff) == 0x910003fd;
 }
 
 /* The rule to go on with in code without CFI, or negative: STEP_DONE's, negated. */
@@ -58,12 +68,13 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 {
 	__u64 code = 0;
 
-	if (s->exact || s->no_cfi) {
-		if (!env_read(env, &code, sizeof(code), s->pc) && is_sigreturn(code))
-			return EBP_RULE_SPECIAL | EBP_RULE_SIGNAL;
-		if (s->exact && is_frameless((__u32)code))
-			return EBP_SAVED_NOTHING << EBP_RULE_SAVED_SHIFT;
-	}
+	/* At any frame: the vDSO's trampoline has no CFI (arch/arm64/kernel/vdso/sigreturn.S). */
+	if (!env_read(env, &code, sizeof(code), s->pc) && is_sigreturn(code))
+		return EBP_RULE_SPECIAL | EBP_RULE_SIGNAL;
+	if (s->exact && is_frameless((__u32)code))
+		return EBP_SAVED_NOTHING << EBP_RULE_SAVED_SHIFT;
+	if (s->exact && is_frame_set((__u32)code))
+		return (code >> 14 & 0xff) + 1 + (EBP_SAVED_PAIR_HIGH << EBP_RULE_SAVED_SHIFT);
 	s->fp_frames++;
 	if (!s->fp)
 		return -STEP_DONE(s->no_cfi ? EBP_COMPLETE : EBP_NO_CFI);
@@ -71,21 +82,34 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 	return EBP_RULE_FP_BASE | 1 | EBP_SAVED_PAIR_LOW << EBP_RULE_SAVED_SHIFT;
 }
 
-/* A rule that is not special: CFA by sp or x29, x29 and x30 where EBP_SAVED_* says. */
+/*
+ * A rule that is not special: CFA by sp or x29, x29 and x30 where EBP_SAVED_*
+ * says. x29 points to where the two were saved (AAPCS64, 6.4.6), so it finds
+ * the CFA where sp is lost.
+ */
 static __always_inline int plain_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule, struct caller *c)
 {
-	__u64 offset = (rule & EBP_RULE_OFFSET_MASK) * 16, saved = rule >> EBP_RULE_SAVED_SHIFT & 7, at, lr_only;
+	__u64 offset = (rule & EBP_RULE_OFFSET_MASK) * 16, saved = rule >> EBP_RULE_SAVED_SHIFT & 7;
+	__u64 lr_only = saved == EBP_SAVED_LR_LOW || saved == EBP_SAVED_LR_HIGH || saved == EBP_SAVED_LR_TOP;
+	__u64 down = saved == EBP_SAVED_PAIR_LOW || saved == EBP_SAVED_LR_LOW ? offset :
+		     saved == EBP_SAVED_PAIR_32 ? 32 : saved == EBP_SAVED_PAIR_48 ? 48 : saved == EBP_SAVED_LR_TOP ? 8 : 16;
+	__u64 at;
 
 	c->cfa = (rule & EBP_RULE_FP_BASE ? s->fp : s->sp) + offset;
 	c->fp = s->fp;
 	c->ra = s->lr;
+	if (saved == EBP_SAVED_NOTHING && !s->exact)
+		return STEP_DONE(EBP_LOST_REGISTER);
+	if (s->sp_lost && !(rule & EBP_RULE_FP_BASE)) {
+		if (lr_only)
+			return STEP_DONE(EBP_LOST_REGISTER);
+		c->cfa = s->fp + down;
+	}
 	if (c->cfa & 7)
 		return STEP_DONE(EBP_BAD_CFA);
 	if (saved == EBP_SAVED_NOTHING)
-		return s->exact ? 0 : STEP_DONE(EBP_LOST_REGISTER);
-	at = c->cfa - (saved == EBP_SAVED_PAIR_LOW || saved == EBP_SAVED_LR_LOW ? offset :
-		       saved == EBP_SAVED_PAIR_32 ? 32 : saved == EBP_SAVED_PAIR_48 ? 48 : saved == EBP_SAVED_LR_TOP ? 8 : 16);
-	lr_only = saved == EBP_SAVED_LR_LOW || saved == EBP_SAVED_LR_HIGH || saved == EBP_SAVED_LR_TOP;
+		return 0;
+	at = c->cfa - down;
 	if (fill_window(env, s, at, at + 16 - 8 * lr_only))
 		return STEP_DONE(EBP_UNREADABLE);
 	c->ra = window_word(s, at + 8 - 8 * lr_only);
@@ -98,14 +122,14 @@ static __always_inline int plain_rule(struct unwind_env *env, struct unwind_stat
 static __always_inline int apply_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule)
 {
 	struct caller c = {};
-	int err, by_fp = 0, next;
+	int err, by_record = 0, next;
 
 	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_GAP)) {
 		next = rule_without_cfi(env, s);
 		if (next < 0)
 			return -next;
 		rule = next;
-		by_fp = !!(rule & EBP_RULE_FP_BASE);
+		by_record = rule != EBP_SAVED_NOTHING << EBP_RULE_SAVED_SHIFT;
 	}
 	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_STOP))
 		return STEP_DONE(EBP_COMPLETE);
@@ -118,12 +142,12 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 	else
 		err = plain_rule(env, s, rule, &c);
 	if (err)
-		return by_fp && err != STEP_DONE(EBP_COMPLETE) ? STEP_DONE(EBP_NO_CFI) : err;
+		return by_record && err != STEP_DONE(EBP_COMPLETE) ? STEP_DONE(EBP_NO_CFI) : err;
 	/* A leaf that has made no frame is level with its caller. */
 	if (c.cfa <= s->sp && !(c.cfa == s->sp && s->exact)) {
 		s->jumps++;
-		if (!by_fp || s->jumps > JUMPS_MAX)
-			return STEP_DONE(by_fp ? EBP_NO_CFI : EBP_BAD_CFA);
+		if (!by_record || s->jumps > JUMPS_MAX)
+			return STEP_DONE(by_record ? EBP_NO_CFI : EBP_BAD_CFA);
 	}
 	c.ra = ADDRESS(c.ra);
 	if (!c.ra)
@@ -131,6 +155,8 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 	s->pc = c.ra;
 	s->sp = c.cfa;
 	s->fp = c.fp;
+	/* A frame record may lie anywhere in its frame, mostly at its low end: the CFA is not known by it. */
+	s->sp_lost = by_record;
 	s->exact = 0;
 	return 0;
 }
@@ -141,6 +167,7 @@ static __always_inline void begin(struct unwind_state *s)
 	s->sp = s->regs.r[REG_SP];
 	s->fp = s->regs.r[REG_FP];
 	s->lr = s->regs.r[REG_LR];
+	s->sp_lost = 0;
 	s->exact = 1;
 }
 

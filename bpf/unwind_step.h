@@ -28,7 +28,7 @@
 #define STEP_DONE(result) (1 + (int)(result))	/* what a step returns at the end; 0: go on */
 
 #define UPROBES_PASSED 8	/* stale return instances passed over in one step */
-#define NO_PAGE (~0ull)
+#define NO_PAGE (1ull << 63)	/* none, not even one before the first page of the tables */
 #define WINDOW_WORDS 64		/* of the stack, read at once: some 5 frames */
 #define JUMPS_MAX 8		/* moves that do not go up: signal stacks, stacks that a runtime switches */
 
@@ -48,7 +48,8 @@ struct unwind_state {
 	/* The process: */
 	__u64 rows;			/* ref */
 	__u64 nrows;
-	__u32 no_rescue, reserved;
+	__u32 no_rescue;
+	__u32 sp_lost;			/* aarch64: sp is only known to be at least so much */
 	__u64 uprobe;			/* kernel address of the next return instance; 0: not looked for yet */
 	/* Stack memory [window, window_end): */
 	__u64 window, window_end;
@@ -75,10 +76,13 @@ static __always_inline void take_frame(struct unwind_state *s, __u64 frame)
 	s->frames[s->n++ & EBP_FRAMES_MAX] = frame;
 }
 
-/* 1 where @a >= @b, both below 2^63. */
+/* 1 where @a >= @b, both below 2^63. What the compiler cannot see through it does not turn into a branch. */
 static __always_inline __u64 at_least(__u64 a, __u64 b)
 {
-	return ~(a - b) >> 63;
+	__u64 difference = a - b;
+
+	__asm__ volatile("" : "+r"(difference));
+	return ~difference >> 63;
 }
 
 static __always_inline __u64 ref_shard(__u64 ref)
@@ -251,7 +255,7 @@ static __always_inline __u64 window_word(const struct unwind_state *s, __u64 add
 	return s->words[(address - s->window) >> 3 & (WINDOW_WORDS - 1)];
 }
 
-#if defined(UNWIND_ARM64) || defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+#if defined(UNWIND_ARM64) || defined(__TARGET_ARCH_arm64) || (defined(__aarch64__) && !defined(UNWIND_X86))
 #include "bpf/unwind_arm64.h"
 #else
 #include "bpf/unwind_x86.h"
@@ -275,7 +279,7 @@ static __always_inline int unwind_one(struct unwind_env *env, struct unwind_stat
 		load_object(env, s);
 	}
 	if (s->row.object == EBP_OBJECT_UPROBES) {
-		s->pc = s->exact ? 0 : env_uprobe(env, s, s->sp - 8);
+		s->pc = s->exact ? 0 : env_uprobe(env, s, UPROBE_SLOT(s));
 		if (s->pc)
 			return 0;
 		take_frame(s, at);

@@ -8,6 +8,7 @@
 #define REG_PC	16
 #define REG_MASK 15
 #define IS_KEPT(reg) ((reg) == REG_FP || (reg) == REG_SP)	/* known in every frame, not only in exact ones */
+#define UPROBE_SLOT(s) ((s)->sp - 8)	/* where the return address was */
 
 #include "bpf/unwind_exotic.h"
 
@@ -134,8 +135,9 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 		if (!by_fp || s->jumps > JUMPS_MAX)
 			return STEP_DONE(by_fp ? EBP_NO_CFI : EBP_BAD_CFA);
 	}
+	/* Both 0 is how a root is marked that no CFI describes: Go's goexit, coroutines. */
 	if (!c.ra)
-		return STEP_DONE(EBP_ZERO_RETURN);
+		return STEP_DONE(c.fp ? EBP_ZERO_RETURN : EBP_COMPLETE);
 	s->pc = c.ra;
 	s->sp = c.cfa;
 	s->fp = c.fp;

@@ -22,7 +22,7 @@ deps-test: deps ## install what the tests need in addition
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/proc src/symbols src/profile src/output \
 	src/unwind)) src/collect/event.c
-TEST_LIBS := -ldw -lelf -lz -liberty
+TEST_LIBS := -ldw -lelf -lz -liberty -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 ASAN_OBJ  := $(LIB_SRC:%.c=$(TEST)/asan/%.o)
@@ -61,9 +61,13 @@ FIX_FLAGS  := -O2 -g -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-om
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
-	unwind_shapes unwind_shapes_bare unwind_cpp)
+	unwind_shapes unwind_shapes_bare)
+UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust compiler may be missing where the tests are only built; the test that needs it says so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
+UNWIND_BIN += $(if $(shell command -v rustc),$(FIX)/unwind_rust)
+FIX_BIN    += $(UNWIND_BIN) $(UNWIND_BIN:=_stripped) $(FIX)/unwind_chain_static $(FIX)/unwind_chain_static_stripped \
+	$(FIX)/unwind_plugin_a.so $(FIX)/unwind_plugin_b.so
 
 fix_cc = @mkdir -p $(@D); $(CC) $(FIX_FLAGS) $(1) -o $@ $<
 $(FIX)/%: tests/fixtures/%.c tests/fixtures/fixture.h
@@ -85,13 +89,26 @@ $(FIX)/tree_bare: tests/fixtures/tree.c tests/fixtures/fixture.h
 # Without frame pointers but in the leaf, whose work() asks for one.
 $(FIX)/tree_frameless: tests/fixtures/tree.c tests/fixtures/fixture.h
 	$(call fix_cc,-fomit-frame-pointer)
-FRAMELESS := $(filter-out -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer,$(FIX_FLAGS)) -fomit-frame-pointer
+FRAMELESS := $(filter-out -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer,$(FIX_FLAGS)) -fomit-frame-pointer -DFRAMELESS
+fix_frameless = @mkdir -p $(@D); $(CC) $(FRAMELESS) $(1) -o $@ $<
 $(FIX)/unwind_shapes $(FIX)/unwind_shapes_bare: tests/fixtures/unwind_shapes.c tests/fixtures/fixture.h
-	@mkdir -p $(@D)
-	$(CC) $(FRAMELESS) $(if $(findstring bare,$@),-s) -o $@ $<
+	$(call fix_frameless,$(if $(findstring bare,$@),-s))
+$(FIX)/unwind_chain_wide: tests/fixtures/unwind_chain.c tests/fixtures/fixture.h
+	$(call fix_frameless,-DROOM=400)
+$(FIX)/unwind_chain_static: tests/fixtures/unwind_chain.c tests/fixtures/fixture.h
+	$(call fix_frameless,-static)
+$(FIX)/unwind_plugin_a.so $(FIX)/unwind_plugin_b.so: tests/fixtures/unwind_plugin.c tests/fixtures/fixture.h
+	$(call fix_frameless,-shared -fPIC -DROOM=$(if $(findstring _a,$@),16,208))
 $(FIX)/unwind_cpp: tests/fixtures/unwind_cpp.cpp tests/fixtures/fixture.h
 	@mkdir -p $(@D)
 	$(CXX) $(FRAMELESS) -o $@ $<
+$(FIX)/unwind_rust: tests/fixtures/unwind_rust.rs
+	@mkdir -p $(@D)
+	MAKEFLAGS= rustc --edition 2021 -O -o $@ $<
+$(FIX)/unwind_%_stripped: $(FIX)/unwind_%
+	strip -s -o $@ $<
+$(FIX)/unwind_%: tests/fixtures/unwind_%.c tests/fixtures/fixture.h
+	$(call fix_frameless,)
 $(FIX)/handler: tests/fixtures/handler.c tests/fixtures/fixture.h
 	$(call fix_cc,-fomit-frame-pointer)
 $(FIX)/exec_after: tests/fixtures/exec.c tests/fixtures/fixture.h

@@ -15,6 +15,8 @@ struct dict {
 
 struct packer {
 	struct dict dict;
+	uint32_t uniform;		/* the last block without rows, or UNWIND_PAGE_NONE */
+	uint16_t uniform_rule;
 	VEC(uint8_t) bytes;
 	VEC(uint32_t) blocks;
 };
@@ -77,12 +79,21 @@ static void write_block(struct packer *p, const struct unwind_row *rows, uint32_
 	vec_push(&p->blocks, (uint32_t)begin);
 }
 
-/* @n rows are in the page. Its block's index, or UNWIND_PAGE_NONE. */
+/*
+ * @n rows are in the page. Its block's index, or UNWIND_PAGE_NONE. Pages in the midst of one
+ * rule share a block: else a file of a few bytes could ask for 64 K of them.
+ */
 static uint32_t pack_page(struct packer *p, const struct unwind_row *rows, uint32_t n, uint16_t before)
 {
 	if ((!n && before == GAP) || n > UINT16_MAX)
 		return UNWIND_PAGE_NONE;
+	if (!n && p->uniform != UNWIND_PAGE_NONE && p->uniform_rule == before)
+		return p->uniform;
 	write_block(p, rows, n, before);
+	if (!n) {
+		p->uniform = (uint32_t)p->blocks.n - 1;
+		p->uniform_rule = before;
+	}
 	return (uint32_t)p->blocks.n - 1;
 }
 
@@ -93,6 +104,7 @@ void unwind_pack(const unwind_rows *rows, struct unwind_table *out)
 	size_t i = 0;
 
 	memset(p->dict.id, 0xff, sizeof(p->dict.id));
+	p->uniform = UNWIND_PAGE_NONE;
 	out->first_page = rows->n ? rows->v[0].offset >> EBP_PAGE_SHIFT : 0;
 	out->npages = rows->n ? (rows->v[rows->n - 1].offset >> EBP_PAGE_SHIFT) - out->first_page + 1 : 0;
 	out->page = xcalloc(out->npages + 1, sizeof(*out->page));

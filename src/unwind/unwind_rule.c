@@ -79,6 +79,12 @@ static uint16_t plt_rule(const struct cfi_value *v)
 	       v->expression[6] == OP_LIT0 + 11 ? SPECIAL(EBP_RULE_PLT11) : 0;
 }
 
+/* Columns behind these are no registers that the step has: rip, vectors. */
+static int is_general(uint16_t machine, unsigned reg)
+{
+	return reg <= (machine == EM_AARCH64 ? ARM64_SP : 15u);
+}
+
 static int fits(int64_t x)
 {
 	return x == (int32_t)x;
@@ -131,12 +137,15 @@ static int exotic_place(const struct cfi_value *v, uint8_t *kind, uint8_t *reg, 
 	return 0;
 }
 
-static uint16_t exotic(const struct cfi_row *row, const struct cfi_value *fp, const struct cfi_value *ra,
+/* A return address that is in its register says so on aarch64 only: rip is no register to keep one in. */
+static uint16_t exotic(uint16_t machine, const struct cfi_row *row, const struct cfi_value *fp, const struct cfi_value *ra,
 		       struct ebp_exotic *x)
 {
 	*x = (struct ebp_exotic){ 0 };
 	if (exotic_cfa(&row->cfa, x) || exotic_place(fp, &x->fp, &x->fp_reg, &x->fp_offset) ||
-	    exotic_place(ra, &x->ra, &x->ra_reg, &x->ra_offset) || x->ra == EBP_AT_SAME)
+	    exotic_place(ra, &x->ra, &x->ra_reg, &x->ra_offset) || !is_general(machine, x->cfa_reg) ||
+	    !is_general(machine, x->fp_reg) || !is_general(machine, x->ra_reg) ||
+	    (x->ra == EBP_AT_SAME && machine != EM_AARCH64))
 		return SPECIAL(EBP_RULE_UNSUPPORTED);
 	return SPECIAL(EBP_RULE_EXOTIC);
 }
@@ -170,7 +179,7 @@ static uint16_t rule_x86(const struct cfi_row *row, struct ebp_exotic *x)
 		if (fp->kind == CFI_OFFSET && fp->offset <= -16 && fp->offset >= -64 && fp->offset % 8 == 0)
 			return (uint16_t)(plain | (int)(-fp->offset / 8 - 1) << EBP_RULE_SAVED_SHIFT);
 	}
-	return exotic(row, fp, ra, x);
+	return exotic(EM_X86_64, row, fp, ra, x);
 }
 
 /* enum ebp_saved_arm64, or -1. @frame: the CFA's distance from its base. */
@@ -192,16 +201,20 @@ static int saved_arm64(const struct cfi_value *fp, const struct cfi_value *lr, i
 static uint16_t rule_arm64(const struct cfi_row *row, struct ebp_exotic *x)
 {
 	const struct cfi_value *fp = &row->reg[ARM64_FP], *lr = &row->reg[row->ra];
+	const struct cfi_value own = { .kind = CFI_REGISTER, .reg = row->ra };
 	int plain = plain_cfa(&row->cfa, ARM64_SP, ARM64_FP, 16), saved;
 
 	if (lr->kind == CFI_UNDEFINED)
 		return SPECIAL(EBP_RULE_STOP);
 	if (row->signal)
 		return SPECIAL(EBP_RULE_SIGNAL);
+	/* Code that moves its return address at once (rawmemchr of glibc): SAME then means that register. */
+	if (row->ra != ARM64_LR)
+		return exotic(EM_AARCH64, row, fp, lr->kind == CFI_SAME ? &own : lr, x);
 	saved = plain < 0 ? -1 : saved_arm64(fp, lr, row->cfa.offset);
 	if (saved >= 0)
 		return (uint16_t)(plain | saved << EBP_RULE_SAVED_SHIFT);
-	return exotic(row, fp, lr, x);
+	return exotic(EM_AARCH64, row, fp, lr, x);
 }
 
 uint16_t unwind_rule(uint16_t machine, const struct cfi_row *row, struct ebp_exotic *x)

@@ -5,20 +5,21 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "unwind/cfi.h"
+#include "unwind/unwind_load.h"
 #include "unwind/unwind_pack.h"
 #include "unwind/unwind_rule.h"
 
 #define GAP		(EBP_RULE_SPECIAL | EBP_RULE_GAP)
 #define STOP		(EBP_RULE_SPECIAL | EBP_RULE_STOP)
-#define SECTION_MAX	(512u << 20)	/* bytes of CFI */
 #define ROWS_MAX	(16u << 20)
-#define CODE_MAX	(4ull << 30)
+#define CODE_MAX	(UINT32_MAX + 0ull)	/* the last offset that a row can have */
 #define PADDING		15		/* bytes between two functions that the first one's last rule covers, too */
+/* aarch64: less than the vdso's `nop; mov x8, #139; svc #0`, which the step knows by its bytes where there is no rule. */
+#define PADDING_ARM64	11
 #define ENTRY_SIZE	64		/* of an entry point without CFI */
 
 #ifdef __aarch64__
@@ -42,8 +43,7 @@ struct range {
 struct builder {
 	const struct elf_file *elf;
 	uint16_t machine;
-	struct cfi_section section[SECTIONS];
-	uint8_t *data[SECTIONS];	/* what is to be freed */
+	struct cfi_section section[SECTIONS];	/* the data is ours */
 	struct cfi_fde *fdes[SECTIONS];
 	size_t nfdes[SECTIONS];
 	VEC(struct range) ranges;
@@ -96,7 +96,8 @@ static void take_row(void *ctx, const struct cfi_row *row)
 	struct ebp_exotic x;
 	uint16_t rule;
 
-	if (offset < b->range->start || offset >= b->limit)
+	/* Over the limit the build fails, after the FDE: one program alone may have more rows than memory holds. */
+	if (offset < b->range->start || offset >= b->limit || b->rows.n > ROWS_MAX)
 		return;
 	rule = unwind_rule(b->machine, row, &x);
 	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_EXOTIC))
@@ -170,88 +171,27 @@ static void sort_ranges(struct builder *b)
 		qsort(b->ranges.v, b->ranges.n, sizeof(*b->ranges.v), by_start);
 }
 
-/* --- Sections. -------------------------------------------------------------- */
-
-/* A section that is compressed (gABI, SHF_COMPRESSED), unpacked. NULL with errno. */
-static uint8_t *inflate_section(const struct elf_file *f, const struct elf_section *s, size_t *size)
+/* 0, also where the section is not there. */
+static int load(struct builder *b, int which, const struct elf_file *debug)
 {
-	Elf64_Chdr head;
-	uint8_t *packed, *out = NULL;
-	uLongf got;
+	int err = -ENOENT;
 
-	if (s->size <= sizeof(head) || s->size > SECTION_MAX || elf_file_read(f, s->offset, &head, sizeof(head)) ||
-	    head.ch_type != ELFCOMPRESS_ZLIB || head.ch_size > SECTION_MAX) {
-		errno = ENOTSUP;
-		return NULL;
-	}
-	packed = xmalloc(s->size - sizeof(head));
-	got = head.ch_size;
-	if (!elf_file_read(f, s->offset + sizeof(head), packed, s->size - sizeof(head))) {
-		out = xmalloc(head.ch_size + 1);
-		if (uncompress(out, &got, packed, s->size - sizeof(head)) != Z_OK || got != head.ch_size) {
-			free(out);
-			out = NULL;
-		}
-	}
-	free(packed);
-	*size = got;
-	errno = EBADMSG;
-	return out;
+	if (which == EH_FRAME)
+		err = unwind_load_eh_frame(b->elf, &b->section[which]);
+	else if (which == DEBUG_FRAME || debug)
+		err = unwind_load_section(which == SEPARATE ? debug : b->elf, ".debug_frame", &b->section[which]);
+	b->section[which].machine = b->machine;
+	return err == -ENOENT ? 0 : err;
 }
 
-static int load(struct builder *b, int which, const struct elf_file *f, const char *name)
-{
-	const struct elf_section *s = elf_file_section(f, name);
-	size_t size;
-	uint8_t *data;
-
-	if (!s || s->type == SHT_NOBITS)
-		return -ENOENT;
-	data = s->flags & SHF_COMPRESSED ? inflate_section(f, s, &size) : elf_file_section_data(f, s, SECTION_MAX, &size);
-	if (!data)
-		return -errno;
-	b->data[which] = data;
-	b->section[which] = (struct cfi_section){
-		.data = data, .size = size, .vaddr = s->addr, .machine = b->machine, .debug_frame = which != EH_FRAME,
-	};
-	return 0;
-}
-
-/* The offset of .eh_frame from .eh_frame_hdr (LSB Core 5, 10.6.2), in the usual encoding only: pcrel, sdata4. */
-static int load_by_header(struct builder *b)
-{
-	const struct elf_segment *seg, *text = NULL, *hdr = NULL;
-	size_t n = elf_file_segments(b->elf, &seg), size;
-	struct { uint8_t version, eh_enc, count_enc, table_enc; int32_t eh_frame; } head;
-	uint64_t vaddr;
-
-	for (size_t i = 0; i < n; i++)
-		if (seg[i].type == PT_GNU_EH_FRAME)
-			hdr = &seg[i];
-	if (!hdr || elf_file_read(b->elf, hdr->offset, &head, sizeof(head)) || head.version != 1 || head.eh_enc != 0x1b)
-		return -ENOENT;
-	vaddr = hdr->vaddr + 4 + (uint64_t)(int64_t)head.eh_frame;
-	for (size_t i = 0; i < n; i++)
-		if (seg[i].type == PT_LOAD && vaddr >= seg[i].vaddr && vaddr - seg[i].vaddr < seg[i].filesz)
-			text = &seg[i];
-	if (!text)
-		return -ENOENT;
-	size = text->filesz - (vaddr - text->vaddr);
-	if (size > SECTION_MAX)
-		return -EFBIG;
-	b->data[EH_FRAME] = xmalloc(size);
-	if (elf_file_read(b->elf, text->offset + (vaddr - text->vaddr), b->data[EH_FRAME], size))
-		return -EBADMSG;
-	b->section[EH_FRAME] = (struct cfi_section){
-		.data = b->data[EH_FRAME], .size = size, .vaddr = vaddr, .machine = b->machine,
-	};
-	return 0;
-}
-
-/* Adds the FDEs of a section; with @fill only where none of those before covers them. */
-static int add_fdes(struct builder *b, int which, int fill)
+/*
+ * Adds the FDEs of a section, each where none of the sections before covers it. Those of
+ * functions that the linker threw away begin at 0 in .debug_frame.
+ */
+static int add_fdes(struct builder *b, int which)
 {
 	size_t before = b->ranges.n;
+	int fill = which != EH_FRAME;
 	long err;
 
 	if (!b->section[which].data)
@@ -262,7 +202,7 @@ static int add_fdes(struct builder *b, int which, int fill)
 	for (size_t i = 0; i < b->nfdes[which]; i++) {
 		const struct cfi_fde *f = &b->fdes[which][i];
 
-		if (!fill || !is_covered(b, before, f->start))
+		if (!fill || (f->start && !is_covered(b, before, f->start)))
 			add_range(b, (struct range){ .start = f->start, .end = f->end, .section = (uint8_t)which, .fde = i });
 	}
 	sort_ranges(b);
@@ -276,27 +216,46 @@ static void make_range(struct builder *b, uint64_t start, uint64_t end, uint16_t
 	add_range(b, (struct range){ .start = start, .end = end, .made = 1, .rule = rule });
 }
 
+/*
+ * .plt, bound lazily (psABI, figure 5.2): its first entry is entered with one word
+ * pushed and pushes another; the others push one in their middle. Linkers
+ * that build it in another way (mold) are left alone.
+ */
+static void make_lazy_plt(struct builder *b, const struct elf_section *s)
+{
+	static const uint8_t push_got[] = { 0xff, 0x35 }, jump[] = { 0xff, 0x25 };
+	static const uint8_t endbr_push[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x68 };
+	uint8_t code[32];
+	uint16_t rule;
+
+	if (s->size < sizeof(code) || elf_file_read(b->elf, s->offset, code, sizeof(code)) || memcmp(code, push_got, 2))
+		return;
+	if (!memcmp(code + 16, jump, 2) && code[22] == 0x68)
+		rule = EBP_RULE_SPECIAL | EBP_RULE_PLT11;
+	else if (!memcmp(code + 16, endbr_push, 5))
+		rule = EBP_RULE_SPECIAL | EBP_RULE_PLT10;
+	else
+		return;
+	make_range(b, s->addr, s->addr + 6, 2);
+	make_range(b, s->addr + 6, s->addr + 16, 3);
+	make_range(b, s->addr + 16, s->addr + s->size, rule);
+}
+
 static void make_plt(struct builder *b, size_t covered)
 {
-	static const struct plt { const char *name; int lazy; } plts[] = { { ".plt", 1 }, { ".plt.sec", 0 }, { ".plt.got", 0 } };
+	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got" };
 
-	for (size_t i = 0; i < sizeof(plts) / sizeof(*plts); i++) {
-		const struct elf_section *s = elf_file_section(b->elf, plts[i].name);
-		uint64_t at = s ? s->addr : 0, end;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct elf_section *s = elf_file_section(b->elf, names[i]);
 
-		if (!s || s->size > CODE_MAX || is_covered(b, covered, at))
+		if (!s || s->type == SHT_NOBITS || s->size > CODE_MAX || is_covered(b, covered, s->addr))
 			continue;
-		end = at + s->size;
-		if (b->machine == EM_AARCH64) {
-			make_range(b, at, end, 0);	/* nothing saved, CFA = sp */
-		} else if (plts[i].lazy && s->size >= 16) {
-			/* The first entry is entered with one word pushed, and pushes another (psABI, figure 5.2). */
-			make_range(b, at, at + 6, 2);
-			make_range(b, at + 6, at + 16, 3);
-			make_range(b, at + 16, end, EBP_RULE_SPECIAL | EBP_RULE_PLT11);
-		} else {
-			make_range(b, at, end, 1);
-		}
+		if (b->machine == EM_AARCH64)
+			make_range(b, s->addr, s->addr + s->size, EBP_SAVED_NOTHING);	/* CFA = sp */
+		else if (i == 0)
+			make_lazy_plt(b, s);
+		else
+			make_range(b, s->addr, s->addr + s->size, 1);
 	}
 }
 
@@ -335,6 +294,19 @@ static void make_entry(struct builder *b, size_t covered)
 
 /* --- All together. ------------------------------------------------------------ */
 
+/* The rows of b->range. From where its program is damaged there are none. */
+static void take_fde(struct builder *b)
+{
+	const struct range *r = b->range;
+	uint64_t bad;
+
+	if (!cfi_rows(&b->section[r->section], &b->fdes[r->section][r->fde], take_row, b, &bad))
+		return;
+	bad -= r->delta;
+	if (bad >= r->start && bad < b->limit)
+		push_row(b, bad, GAP);
+}
+
 static int take_ranges(struct builder *b)
 {
 	for (size_t i = 0; i < b->ranges.n; i++) {
@@ -348,9 +320,9 @@ static int take_ranges(struct builder *b)
 		/* What precedes a function's first row is not described. */
 		push_row(b, r->start, r->made ? r->rule : GAP);
 		if (!r->made)
-			cfi_rows(&b->section[r->section], &b->fdes[r->section][r->fde], take_row, b, NULL);
+			take_fde(b);
 		b->code += b->limit - r->start;
-		if (next - b->limit > PADDING)
+		if (next - b->limit > (b->machine == EM_AARCH64 ? PADDING_ARM64 : PADDING))
 			push_row(b, b->limit, GAP);
 		if (b->rows.n > ROWS_MAX)
 			return -EFBIG;
@@ -363,13 +335,10 @@ static int build(struct builder *b, const struct elf_file *debug, struct unwind_
 	size_t covered;
 	int err;
 
-	if (load(b, EH_FRAME, b->elf, ".eh_frame"))
-		load_by_header(b);
-	load(b, DEBUG_FRAME, b->elf, ".debug_frame");
-	if (debug)
-		load(b, SEPARATE, debug, ".debug_frame");
 	for (int i = 0; i < SECTIONS; i++) {
-		err = add_fdes(b, i, i > 0);
+		err = load(b, i, debug);
+		if (!err)
+			err = add_fdes(b, i);
 		if (err)
 			return err;
 	}
@@ -403,7 +372,7 @@ int unwind_table_build_for(uint16_t machine, const struct elf_file *elf, const s
 		return -ENOEXEC;
 	err = build(&b, debug, out);
 	for (int i = 0; i < SECTIONS; i++) {
-		free(b.data[i]);
+		free((void *)(uintptr_t)b.section[i].data);
 		free(b.fdes[i]);
 	}
 	vec_free(&b.ranges);

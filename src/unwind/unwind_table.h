@@ -20,9 +20,9 @@
 struct unwind_table {
 	uint32_t first_page;	/* of the file; see struct ebp_object */
 	uint32_t npages;
-	uint32_t *page;		/* npages: index of its block, or UNWIND_PAGE_NONE */
+	uint32_t *page;		/* npages: index of its block, which several may share, or UNWIND_PAGE_NONE */
 	uint32_t nblocks;
-	uint32_t *block;	/* nblocks + 1: where in @bytes each begins; 16-aligned; each less than 300 KiB */
+	uint32_t *block;	/* nblocks + 1: where in @bytes each begins; 16-aligned; each less than 324 KiB */
 	uint8_t *bytes;
 	struct ebp_exotic *exotic;
 	uint32_t nexotic;
@@ -38,7 +38,8 @@ struct unwind_table {
  * PLT sections without FDEs; the entry point of a file that has no FDE for it
  * is a root. Sections are found by name, else (stripped headers) by PT_GNU_EH_FRAME. 0 (also for a
  * file without any CFI: then flags says so); -ENOEXEC not for @machine of this
- * program; -EFBIG more than 4 GiB of code or 16 M rows; or a read's error.
+ * program; -EFBIG more than 16 M rows; or a read's error. Where FDEs overlap the one
+ * that starts later holds from there on. What is damaged, and code behind 4 GiB of the file, is a gap.
  */
 int unwind_table_build(const struct elf_file *elf, const struct elf_file *debug, struct unwind_table *out);
 /* The same for files of another machine (EM_X86_64, EM_AARCH64). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The unwinding step over tables, mappings, registers and memory that are all
- * made of the input: it ends, and stays in its bounds.
+ * made of the input: it ends, and stays in its bounds. aarch64's, and this machine's.
  *
  * The input's first bytes become registers and rows; the rest fills the shard
  * again and again, at places that the input chooses, so that refs lead somewhere.
@@ -10,7 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/unwind_step.h"
+#define UNWIND_ARM64
+#define unwind_stack unwind_stack_arm64
+#include "unwind/unwind_step.c"
+#undef unwind_stack
+
+void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, uint32_t max, struct unwind_result *out);
 
 #define ROWS 8
 #define CODE 0x400000u
@@ -40,6 +45,12 @@ static int read_memory(void *ctx, uint64_t address, void *dst, size_t size)
 	for (size_t i = 0; i < size; i++)
 		to[i] = in->p[(address + i) % in->n];
 	return 0;
+}
+
+static void check(const struct unwind_result *r)
+{
+	if (r->n > EBP_FRAMES_MAX || r->result >= EBP_RESULTS || !r->n)
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -74,8 +85,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Registers count from where the code is. */
 	regs.r[16] += CODE;
 	unwind_stack(&m, &regs, EBP_FRAMES_MAX, &result);
-	if (result.n > EBP_FRAMES_MAX || result.result >= EBP_RESULTS || !result.n)
-		abort();
+	check(&result);
+	regs.r[REG_FP] = regs.r[6];
+	regs.r[REG_LR] = regs.r[5];
+	regs.r[REG_SP] = regs.r[7];
+	regs.r[REG_PC] = regs.r[16];
+	unwind_stack_arm64(&m, &regs, EBP_FRAMES_MAX, &result);
+	check(&result);
 	free(shard);
 	return 0;
 }

@@ -1,121 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The unwinding step over tables and stacks made by hand: one test for each kind of rule and of end. */
+/* The unwinding step of x86-64 over tables and stacks made by hand: one test for each kind of rule and of end. */
 #include "test.h"
 
-#include <stdint.h>
+#define UNWIND_X86
+#include "unwind/unwind_step.c"
 
-#include "unwind/unwind_step.h"
-
-#ifdef __x86_64__
-
-#define CODE	0x400000u	/* where the image's code is mapped; the file's offset 0 is there, too */
-#define STACK	0x7fff0000u
-#define WORDS	600
-#define RSP	7
-#define RBP	6
-#define RIP	16
-#define IMAGE	5
-#define OBJECT	4		/* refs, in units of 16 bytes */
-#define DIR	8
-#define EXOTIC	16
-#define BLOCK	64
-#define SPECIAL(x) (EBP_RULE_SPECIAL | (x))
-#define SAVED(n) ((n) << EBP_RULE_SAVED_SHIFT)
-
-static uint8_t shard[EBP_SHARD_BYTES + EBP_SHARD_SLACK];
-static uint8_t *shards[1] = { shard };
-static uint64_t stack[WORDS];
-static uint64_t stack_end;	/* what is beyond cannot be read */
-static uint8_t code[64];	/* of whatever address */
-static struct ebp_mapping rows[3];
-static struct unwind_memory memory;
-static struct ebp_registers regs;
-static struct unwind_result result;
-
-static int read_memory(void *ctx, uint64_t address, void *dst, size_t size)
-{
-	(void)ctx;
-	if (address >= STACK && address + size <= stack_end) {
-		memcpy(dst, (char *)stack + (address - STACK), size);
-		return 0;
-	}
-	if (address >= CODE && address < CODE + 0x100000) {
-		memcpy(dst, code, size < sizeof(code) ? size : sizeof(code));
-		return 0;
-	}
-	return -1;
-}
-
-static void put(uint32_t ref, const void *bytes, size_t size)
-{
-	memcpy(shard + ((size_t)ref << EBP_REF_SHIFT), bytes, size);
-}
-
-/* One page: @at[i] is where @rule[i] begins. */
-static void make_block(const uint16_t *at, const uint16_t *rule, uint16_t n, uint16_t before)
-{
-	struct ebp_block b = { .nrows = n, .ndict = n, .before = before };
-	uint8_t *p = shard + (BLOCK << EBP_REF_SHIFT);
-
-	for (unsigned bucket = 0; bucket <= EBP_BUCKETS; bucket++)
-		while (b.first[bucket] < n && at[b.first[bucket]] < bucket << EBP_BUCKET_SHIFT)
-			b.first[bucket]++;
-	memcpy(p, &b, sizeof(b));
-	memcpy(p + sizeof(b), rule, 2u * n);
-	for (unsigned i = 0; i < n; i++) {
-		p[sizeof(b) + 2u * n + i] = (uint8_t)at[i];
-		p[sizeof(b) + 2u * n + n + i] = (uint8_t)i;
-	}
-}
-
-/* A process with one image of one page, @rule all over it, but for the root, whose code is from 0x8000 on. */
-static void begin(uint16_t rule)
-{
-	const uint16_t at[] = { 0x10, 0x8000 }, rules[] = { rule, SPECIAL(EBP_RULE_STOP) };
-	struct ebp_object o = { .dir = DIR, .npages = 1, .exotic = EXOTIC };
-	uint32_t dir = BLOCK;
-
-	memset(shard, 0, sizeof(shard));
-	memset(stack, 0, sizeof(stack));
-	memset(code, 0x90, sizeof(code));
-	memset(&regs, 0, sizeof(regs));
-	stack_end = STACK + sizeof(stack);
-	put(OBJECT, &o, sizeof(o));
-	put(DIR, &dir, sizeof(dir));
-	make_block(at, rules, 2, SPECIAL(EBP_RULE_GAP));
-	rows[0] = (struct ebp_mapping){ CODE, CODE + EBP_PAGE_BYTES, CODE, OBJECT, IMAGE };
-	memory = (struct unwind_memory){ shards, 1, rows, 1, read_memory, NULL };
-	regs.r[RIP] = CODE + 0x20;
-	regs.r[RSP] = STACK;
-}
-
-static void set_exotic(struct ebp_exotic x)
-{
-	struct ebp_object o = { .dir = DIR, .npages = 1, .exotic = EXOTIC, .nexotic = 1 };
-
-	put(OBJECT, &o, sizeof(o));
-	put(EXOTIC, &x, sizeof(x));
-}
-
-static enum ebp_result unwind(void)
-{
-	unwind_stack(&memory, &regs, EBP_FRAMES_MAX, &result);
-	return result.result;
-}
-
-#define ROOT (CODE + 0x8001)	/* a return address into it */
-
-/* Leaf, @n frames of the image by return address, and the root. */
-static int is_chain(unsigned callers)
-{
-	if (result.n != callers + 2 || result.frames[0] != EBP_FRAME(IMAGE, regs.r[RIP] - CODE))
-		return 0;
-	return result.frames[result.n - 1] == EBP_FRAME(IMAGE, 0x8000);
-}
+#include "step_fake.h"
 
 TEST(by_stack_pointer)
 {
-	begin(2);
+	set_up(2);
 	stack[1] = CODE + 0x31;
 	stack[3] = ROOT;
 	CHECK_EQ(unwind(), EBP_COMPLETE);
@@ -131,7 +25,7 @@ TEST(every_slot_of_the_frame_pointer)
 		const uint16_t at[] = { 0x10, 0x4000, 0x8000 };
 		const uint16_t rules[] = { 9 | SAVED(saved), EBP_RULE_FP_BASE | 2, SPECIAL(EBP_RULE_STOP) };
 
-		begin(0);
+		set_up(0);
 		make_block(at, rules, 3, SPECIAL(EBP_RULE_GAP));
 		stack[8] = CODE + 0x4001;
 		stack[8 - saved] = STACK + 400;	/* saved rbp: the caller's CFA is 16 above */
@@ -150,9 +44,9 @@ TEST(borders_of_buckets)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		begin(0);
+		set_up(0);
 		make_block(at, last, 6, 7);
-		regs.r[RIP] = CODE + cases[i].pc;
+		regs.r[REG_PC] = CODE + cases[i].pc;
 		/* Only the right slot leads out of our code; the root is behind the mapping. */
 		for (unsigned w = 1; w <= 7; w++)
 			stack[w - 1] = w == cases[i].words ? 0x10000 : 0x20000;
@@ -172,9 +66,9 @@ TEST(full_bucket)
 		rules[i] = (uint16_t)(i + 1);
 	}
 	for (unsigned i = 0; i < 256; i++) {
-		begin(0);
+		set_up(0);
 		make_block(at, rules, 256, 0);
-		regs.r[RIP] = CODE + 0x300 + i;
+		regs.r[REG_PC] = CODE + 0x300 + i;
 		stack[i] = 0x10000;
 		CHECK_EQ(unwind(), EBP_NO_MAPPING);
 		CHECK_EQ(result.frames[1], 0xffff);
@@ -185,8 +79,8 @@ TEST(plt_entries)
 {
 	for (unsigned pc = 0; pc < 16; pc++)
 		for (unsigned least = 10; least <= 11; least++) {
-			begin(SPECIAL(least == 10 ? EBP_RULE_PLT10 : EBP_RULE_PLT11));
-			regs.r[RIP] = CODE + 0x40 + pc;
+			set_up(SPECIAL(least == 10 ? EBP_RULE_PLT10 : EBP_RULE_PLT11));
+			regs.r[REG_PC] = CODE + 0x40 + pc;
 			stack[pc >= least] = ROOT;
 			CHECK_EQ(unwind(), EBP_COMPLETE);
 			CHECK(is_chain(0));
@@ -201,7 +95,7 @@ TEST(gap_by_the_leafs_bytes)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		begin(SPECIAL(EBP_RULE_GAP));
+		set_up(SPECIAL(EBP_RULE_GAP));
 		memcpy(code, cases[i].bytes, 4);
 		stack[cases[i].word] = ROOT;
 		CHECK_EQ(unwind(), EBP_COMPLETE);
@@ -212,29 +106,29 @@ TEST(gap_by_the_leafs_bytes)
 
 TEST(gap_by_frame_pointer)
 {
-	begin(SPECIAL(EBP_RULE_GAP));
-	regs.r[RBP] = STACK + 80;
+	set_up(SPECIAL(EBP_RULE_GAP));
+	regs.r[REG_FP] = STACK + 80;
 	stack[10] = STACK + 800;
 	stack[11] = ROOT;
 	CHECK_EQ(unwind(), EBP_COMPLETE);
 	CHECK(is_chain(0));
 	CHECK_EQ(result.fp_frames, 1);
 	/* It leads nowhere: below the stack pointer too often, to memory that is none, or it is not there. */
-	regs.r[RBP] = 0x1000;
+	regs.r[REG_FP] = 0x1000;
 	CHECK_EQ(unwind(), EBP_NO_CFI);
-	regs.r[RBP] = STACK + 81;
+	regs.r[REG_FP] = STACK + 81;
 	CHECK_EQ(unwind(), EBP_NO_CFI);
-	regs.r[RBP] = 0;
+	regs.r[REG_FP] = 0;
 	CHECK_EQ(unwind(), EBP_NO_CFI);
 }
 
 /* Code that has no CFI at all ends its stacks with a frame pointer of 0. */
 TEST(the_end_of_frame_pointers)
 {
-	begin(0);
+	set_up(0);
 	rows[0].object = EBP_OBJECT_NONE;
 	rows[0].image = EBP_IMAGE_NONE;
-	regs.r[RBP] = STACK + 80;
+	regs.r[REG_FP] = STACK + 80;
 	stack[10] = 0;
 	stack[11] = CODE + 0x51;
 	CHECK_EQ(unwind(), EBP_COMPLETE);
@@ -244,7 +138,7 @@ TEST(the_end_of_frame_pointers)
 }
 
 /* All registers come from the kernel's frame, and the frame behind it is looked up at its very pc. */
-TEST(signal_frame)
+TEST(frames_of_signals)
 {
 	const uint16_t at[] = { 0x10, 0x20, 0x100, 0x8000 };
 	const uint16_t rules[] = { SPECIAL(EBP_RULE_UNSUPPORTED), SPECIAL(EBP_RULE_SIGNAL), SPECIAL(EBP_RULE_EXOTIC),
@@ -252,7 +146,7 @@ TEST(signal_frame)
 	struct ebp_exotic by_r12 = { .cfa_reg = 12, .cfa_offset = 8, .ra = EBP_AT_CFA, .ra_offset = -8 };
 	uint64_t *greg = stack + 5;	/* at rsp + 40 */
 
-	begin(0);
+	set_up(0);
 	make_block(at, rules, 4, SPECIAL(EBP_RULE_GAP));
 	set_exotic(by_r12);
 	greg[4] = STACK + 960;		/* r12 */
@@ -276,7 +170,7 @@ TEST(sigreturn_without_cfi)
 	uint64_t *greg = stack + 5;
 
 	for (int i = 0; i < 2; i++) {
-		begin(SPECIAL(EBP_RULE_GAP));
+		set_up(SPECIAL(EBP_RULE_GAP));
 		memcpy(code, i ? go : musl, i ? sizeof(go) : sizeof(musl));
 		greg[15] = STACK + 800;
 		greg[16] = CODE + 0x8000;
@@ -288,15 +182,15 @@ TEST(sigreturn_without_cfi)
 TEST(exotic_rules)
 {
 	/* *(rsp + 16) + 8, rbp in its own slot, and the return address below the CFA. */
-	struct ebp_exotic slot = { .cfa = EBP_CFA_DEREF, .cfa_reg = RSP, .cfa_offset = 16, .cfa_add = 8,
-		.fp = EBP_AT_REG, .fp_reg = RBP, .fp_offset = 0, .ra = EBP_AT_CFA, .ra_offset = -8 };
+	struct ebp_exotic slot = { .cfa = EBP_CFA_DEREF, .cfa_reg = REG_SP, .cfa_offset = 16, .cfa_add = 8,
+		.fp = EBP_AT_REG, .fp_reg = REG_FP, .fp_offset = 0, .ra = EBP_AT_CFA, .ra_offset = -8 };
 	/* vfork: the CFA is the stack pointer, and the return address in rdi. */
-	struct ebp_exotic vfork = { .cfa_reg = RSP, .fp = EBP_AT_SAME, .ra = EBP_IN_REG, .ra_reg = 5 };
-	struct ebp_exotic root = { .cfa_reg = RSP, .ra = EBP_AT_UNDEFINED };
+	struct ebp_exotic vfork = { .cfa_reg = REG_SP, .fp = EBP_AT_SAME, .ra = EBP_IN_REG, .ra_reg = 5 };
+	struct ebp_exotic root = { .cfa_reg = REG_SP, .ra = EBP_AT_UNDEFINED };
 
-	begin(SPECIAL(EBP_RULE_EXOTIC));
+	set_up(SPECIAL(EBP_RULE_EXOTIC));
 	set_exotic(slot);
-	regs.r[RBP] = STACK + 8;
+	regs.r[REG_FP] = STACK + 8;
 	stack[2] = STACK + 400;
 	stack[50] = ROOT;
 	CHECK_EQ(unwind(), EBP_COMPLETE);
@@ -315,16 +209,16 @@ TEST(lost_registers)
 {
 	struct ebp_exotic by_rbx = { .cfa_reg = 3, .cfa_offset = 16, .ra = EBP_AT_CFA, .ra_offset = -8 };
 
-	begin(SPECIAL(EBP_RULE_EXOTIC));
+	set_up(SPECIAL(EBP_RULE_EXOTIC));
 	set_exotic(by_rbx);
 	regs.r[3] = STACK;
 	stack[1] = CODE + 0x41;
 	CHECK_EQ(unwind(), EBP_LOST_REGISTER);
 	CHECK_EQ(result.n, 2);
-	begin(SPECIAL(EBP_RULE_EXOTIC + 1));
+	set_up(SPECIAL(EBP_RULE_EXOTIC + 1));
 	set_exotic(by_rbx);
 	CHECK_EQ(unwind(), EBP_UNSUPPORTED);
-	begin(SPECIAL(EBP_RULE_UNSUPPORTED));
+	set_up(SPECIAL(EBP_RULE_UNSUPPORTED));
 	CHECK_EQ(unwind(), EBP_UNSUPPORTED);
 }
 
@@ -332,7 +226,7 @@ TEST(tables_that_are_not_there)
 {
 	uint32_t none = EBP_REF_NONE, gap = EBP_REF_GAP, wild = 0x7fffffff;
 
-	begin(2);
+	set_up(2);
 	rows[0].object = EBP_OBJECT_PENDING;
 	CHECK_EQ(unwind(), EBP_NO_TABLE);
 	rows[0].object = 0x7fffff00;
@@ -352,18 +246,20 @@ TEST(tables_that_are_not_there)
 TEST(ends_of_bad_stacks)
 {
 	/* A return address of 0; a stack that leads to itself; one that cannot be read; one without an end. */
-	begin(2);
+	set_up(2);
+	CHECK_EQ(unwind(), EBP_COMPLETE);
+	regs.r[REG_FP] = STACK;
 	CHECK_EQ(unwind(), EBP_ZERO_RETURN);
-	begin(EBP_RULE_FP_BASE | 2 | SAVED(1));
-	regs.r[RBP] = STACK + 80;
+	set_up(EBP_RULE_FP_BASE | 2 | SAVED(1));
+	regs.r[REG_FP] = STACK + 80;
 	stack[10] = STACK + 80;
 	stack[11] = CODE + 0x31;
 	CHECK_EQ(unwind(), EBP_BAD_CFA);
 	CHECK_EQ(result.n, 2);
-	begin(3);
+	set_up(3);
 	stack_end = STACK + 20;
 	CHECK_EQ(unwind(), EBP_UNREADABLE);
-	begin(1);
+	set_up(1);
 	for (int i = 0; i < WORDS; i++)
 		stack[i] = CODE + 0x31;
 	CHECK_EQ(unwind(), EBP_DEPTH);
@@ -376,7 +272,7 @@ TEST(ends_of_bad_stacks)
 /* The last word before memory that is not there is read all the same. */
 TEST(the_end_of_readable_memory)
 {
-	begin(2);
+	set_up(2);
 	stack[1] = CODE + 0x31;
 	stack[3] = ROOT;
 	stack_end = STACK + 32;
@@ -386,7 +282,7 @@ TEST(the_end_of_readable_memory)
 
 TEST(mappings)
 {
-	begin(2);
+	set_up(2);
 	rows[1] = (struct ebp_mapping){ CODE + 0x20000, CODE + 0x30000, 0, EBP_OBJECT_NONE, EBP_IMAGE_NONE };
 	rows[2] = (struct ebp_mapping){ CODE + 0x30000, CODE + 0x40000, CODE + 0x30000, OBJECT, IMAGE + 1 };
 	memory.nrows = 3;
@@ -408,6 +304,118 @@ TEST(mappings)
 	CHECK_EQ(unwind(), EBP_UPROBE);
 }
 
+/* More than 256 rules in a page: their places in the dictionary are two bytes, at an even offset. */
+TEST(wide_places)
+{
+	for (uint16_t nrows = 1; nrows <= 2; nrows++) {
+		struct ebp_block b = { .nrows = nrows, .ndict = 301, .flags = EBP_BLOCK_WIDE };
+		uint8_t *p = shard + (BLOCK << EBP_REF_SHIFT), *wide = p + sizeof(b) + 2 * 301 + nrows + (nrows & 1);
+		uint16_t place = 300, rule = 2;
+
+		set_up(1);
+		for (unsigned i = 0; i <= EBP_BUCKETS; i++)
+			b.first[i] = i ? nrows : 0;
+		memset(p, 0, 4096);
+		memcpy(p, &b, sizeof(b));
+		memcpy(p + sizeof(b) + 2 * 300, &rule, 2);
+		p[sizeof(b) + 2 * 301 + nrows - 1] = 0x10;
+		memcpy(wide + 2 * (nrows - 1), &place, 2);
+		stack[1] = 0x10000;
+		stack[0] = 0x20000;
+		CHECK_EQ(unwind(), EBP_NO_MAPPING);
+		CHECK_EQ(result.frames[1], 0xffff);
+	}
+}
+
+/* Tables of the file's third to fifth page: a gap, rules, and one that is not there; gaps before and behind. */
+TEST(borders_of_pages)
+{
+	const uint16_t at[] = { 0 }, rules[] = { 2 };
+	struct ebp_object o = { .dir = DIR, .npages = 3, .first_page = 2 };
+	uint32_t dir[] = { EBP_REF_GAP, BLOCK, EBP_REF_NONE };
+	static const struct { uint32_t offset; enum ebp_result result; } cases[] = {
+		{ 0x1ffff, EBP_NO_CFI }, { 0x2ffff, EBP_NO_CFI }, { 0x30000, EBP_NO_MAPPING }, { 0x3ffff, EBP_NO_MAPPING },
+		{ 0x40000, EBP_NO_TABLE }, { 0x4ffff, EBP_NO_TABLE }, { 0x50000, EBP_NO_CFI },
+	};
+
+	set_up(0);
+	make_block(at, rules, 1, 0);
+	put(OBJECT, &o, sizeof(o));
+	put(DIR, dir, sizeof(dir));
+	rows[0].end = CODE + 0x60000;
+	stack[1] = 0x10000;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		regs.r[REG_PC] = CODE + cases[i].offset;
+		CHECK_EQ(unwind(), cases[i].result);
+	}
+}
+
+/* Tables at the very end of the last shard; and a block that would go on behind it is read masked. */
+TEST(the_end_of_a_shard)
+{
+	uint32_t last = EBP_SHARD_BYTES / 16 - 1, dir[] = { BLOCK, EBP_REF_NONE, EBP_REF_NONE, last };
+	struct ebp_object o = { .dir = last, .npages = 4 };
+
+	set_up(2);
+	put(OBJECT, &o, sizeof(o));
+	put(last, dir, sizeof(dir));
+	rows[0].end = CODE + 0x40000;
+	stack[1] = ROOT;
+	CHECK_EQ(unwind(), EBP_COMPLETE);
+	CHECK(is_chain(0));
+	regs.r[REG_PC] = CODE + 0x30020;
+	CHECK(unwind() < EBP_RESULTS);
+	CHECK_EQ(result.frames[0], EBP_FRAME(IMAGE, 0x30020));
+}
+
+/* Frames carry addresses where there is no image, and where an offset has no room. */
+TEST(frames_that_are_addresses)
+{
+	set_up(2);
+	stack[1] = ROOT;
+	rows[0].image = EBP_IMAGE_NONE;
+	CHECK_EQ(unwind(), EBP_COMPLETE);
+	CHECK_EQ(result.frames[0], CODE + 0x20);
+	CHECK_EQ(result.frames[1], CODE + 0x8000);
+	set_up(2);
+	rows[0].bias = CODE - (1ull << EBP_OFFSET_BITS);
+	regs.r[REG_FP] = 0;
+	CHECK_EQ(unwind(), EBP_NO_CFI);
+	CHECK_EQ(result.frames[0], CODE + 0x20);
+}
+
+/* The flag of a file without any CFI: a frame pointer of 0 ends its stacks, and is no fault. */
+TEST(files_without_cfi)
+{
+	uint32_t gap = EBP_REF_GAP;
+	struct ebp_object o = { .dir = DIR, .npages = 1, .flags = EBP_OBJECT_NO_CFI };
+
+	set_up(0);
+	put(DIR, &gap, sizeof(gap));
+	CHECK_EQ(unwind(), EBP_NO_CFI);
+	put(OBJECT, &o, sizeof(o));
+	CHECK_EQ(unwind(), EBP_COMPLETE);
+	CHECK_EQ(result.n, 1);
+}
+
+/* Only a leaf, or what a signal interrupted, is looked up at its pc: a rule that begins there holds for it. */
+TEST(return_addresses_are_less_one)
+{
+	const uint16_t at[] = { 0x10, 0x100, 0x8000 }, rules[] = { 1, 2, SPECIAL(EBP_RULE_STOP) };
+
+	set_up(0);
+	make_block(at, rules, 3, SPECIAL(EBP_RULE_GAP));
+	stack[0] = CODE + 0x100;	/* the call was in the code before */
+	stack[1] = ROOT;
+	CHECK_EQ(unwind(), EBP_COMPLETE);
+	CHECK(is_chain(1));
+	CHECK_EQ(result.frames[1], EBP_FRAME(IMAGE, 0xff));
+	regs.r[REG_PC] = CODE + 0x100;
+	stack[0] = 0x20000;
+	CHECK_EQ(unwind(), EBP_COMPLETE);
+	CHECK(is_chain(0));
+}
+
 int main(void)
 {
 	RUN(by_stack_pointer);
@@ -418,7 +426,7 @@ int main(void)
 	RUN(gap_by_the_leafs_bytes);
 	RUN(gap_by_frame_pointer);
 	RUN(the_end_of_frame_pointers);
-	RUN(signal_frame);
+	RUN(frames_of_signals);
 	RUN(sigreturn_without_cfi);
 	RUN(exotic_rules);
 	RUN(lost_registers);
@@ -426,14 +434,11 @@ int main(void)
 	RUN(ends_of_bad_stacks);
 	RUN(the_end_of_readable_memory);
 	RUN(mappings);
+	RUN(wide_places);
+	RUN(borders_of_pages);
+	RUN(the_end_of_a_shard);
+	RUN(frames_that_are_addresses);
+	RUN(files_without_cfi);
+	RUN(return_addresses_are_less_one);
 	return TEST_END();
 }
-
-#else
-
-int main(void)
-{
-	return TEST_END();
-}
-
-#endif

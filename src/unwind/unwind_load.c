@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "unwind/unwind_load.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/xalloc.h"
+
+#define SECTION_MAX	(512u << 20)	/* bytes of CFI */
+#define RATIO_MAX	10		/* unpacked to packed; 3 to 4 in practice, but zlib can do 1032 */
+
+/* A section that is compressed (gABI, SHF_COMPRESSED), unpacked. NULL with errno. */
+static uint8_t *inflate_section(const struct elf_file *f, const struct elf_section *s, size_t *size)
+{
+	Elf64_Chdr head;
+	uint8_t *packed, *out;
+	uLongf got;
+	int err;
+
+	errno = ENOTSUP;
+	if (s->size <= sizeof(head) || s->size > SECTION_MAX || elf_file_read(f, s->offset, &head, sizeof(head)) ||
+	    head.ch_type != ELFCOMPRESS_ZLIB || head.ch_size > SECTION_MAX || head.ch_size / RATIO_MAX > s->size)
+		return NULL;
+	packed = xmalloc(s->size - sizeof(head));
+	out = xmalloc(head.ch_size + 1);
+	got = head.ch_size;
+	err = elf_file_read(f, s->offset + sizeof(head), packed, s->size - sizeof(head));
+	if (!err && (uncompress(out, &got, packed, s->size - sizeof(head)) != Z_OK || got != head.ch_size))
+		err = -EBADMSG;
+	free(packed);
+	*size = got;
+	if (!err)
+		return out;
+	free(out);
+	errno = -err;
+	return NULL;
+}
+
+/* What is damaged, or too large, is as good as not there. */
+static int absent(int err)
+{
+	return err == -EBADMSG || err == -EFBIG || err == -ENOTSUP ? -ENOENT : err;
+}
+
+static uint64_t address_of(const struct elf_file *f, const char *name)
+{
+	const struct elf_section *s = elf_file_section(f, name);
+
+	return s ? s->addr : 0;
+}
+
+int unwind_load_section(const struct elf_file *f, const char *name, struct cfi_section *out)
+{
+	const struct elf_section *s = elf_file_section(f, name);
+	uint8_t *data;
+	size_t size;
+
+	if (!s || s->type == SHT_NOBITS)
+		return -ENOENT;
+	data = s->flags & SHF_COMPRESSED ? inflate_section(f, s, &size) : elf_file_section_data(f, s, SECTION_MAX, &size);
+	if (!data)
+		return absent(-errno);
+	*out = (struct cfi_section){
+		.data = data, .size = size, .vaddr = s->addr, .text = address_of(f, ".text"), .got = address_of(f, ".got"),
+		.machine = elf_file_machine(f), .debug_frame = !strcmp(name, ".debug_frame"),
+	};
+	return 0;
+}
+
+/* LSB Core 5, 10.6.2, in the one encoding that linkers use: pcrel, sdata4. */
+struct header {
+	uint8_t version, frame_encoding, count_encoding, table_encoding;
+	int32_t frame;
+};
+#define PCREL_SDATA4 0x1b
+
+int unwind_load_eh_frame(const struct elf_file *f, struct cfi_section *out)
+{
+	const struct elf_segment *s, *hdr = NULL, *holds = NULL;
+	size_t n = elf_file_segments(f, &s), size;
+	int err = unwind_load_section(f, ".eh_frame", out);
+	struct header head;
+	uint64_t vaddr;
+	uint8_t *data;
+
+	if (err != -ENOENT)
+		return err;
+	for (size_t i = 0; i < n; i++)
+		if (s[i].type == PT_GNU_EH_FRAME)
+			hdr = &s[i];
+	err = hdr ? elf_file_read(f, hdr->offset, &head, sizeof(head)) : -ENOENT;
+	if (err)
+		return absent(err);
+	if (head.version != 1 || head.frame_encoding != PCREL_SDATA4)
+		return -ENOENT;
+	vaddr = hdr->vaddr + offsetof(struct header, frame) + (uint64_t)(int64_t)head.frame;
+	for (size_t i = 0; i < n; i++)
+		if (s[i].type == PT_LOAD && vaddr >= s[i].vaddr && vaddr - s[i].vaddr < s[i].filesz)
+			holds = &s[i];
+	if (!holds)
+		return -ENOENT;
+	/* Its size is not told: its terminator ends it, or the segment. */
+	size = holds->filesz - (vaddr - holds->vaddr);
+	if (size > SECTION_MAX)
+		return -ENOENT;
+	data = xmalloc(size);
+	err = elf_file_read(f, holds->offset + (vaddr - holds->vaddr), data, size);
+	if (err) {
+		free(data);
+		return absent(err);
+	}
+	*out = (struct cfi_section){ .data = data, .size = size, .vaddr = vaddr, .machine = elf_file_machine(f) };
+	return 0;
+}
