@@ -10,6 +10,7 @@
 #include "bpf/unwind.bpf.h"
 
 #define PAGE 4096u	/* the smallest there is: what lies in one of them can be read or not as a whole */
+#define RED_ZONE 128	/* psABI x86-64, 3.2.2; also where a register still is that an epilogue has just popped */
 
 /* struct ebp_rescue with its room, and a page more, by which the verifier sees that no copy leaves it. */
 struct rescue_scratch {
@@ -30,7 +31,11 @@ static __always_inline int can_be_rescued(const struct unwind_state *s, __u32 re
 					    result == EBP_LOST_REGISTER) && !s->no_rescue;
 }
 
-/* Copies the stack from @sp on into the scratch, as far as it can be read; returns how many bytes. */
+/*
+ * Copies the stack from @sp on into the scratch, as far as it can be read; returns
+ * how many bytes. Pages of a frame that has just been made are not there yet: the
+ * copy begins behind them.
+ */
 __noinline int copy_stack(__u64 sp)
 {
 	__u32 done = 0, zero = 0;
@@ -38,27 +43,32 @@ __noinline int copy_stack(__u64 sp)
 
 	if (!r)
 		return 0;
-	for (__u32 i = 0; i <= EBP_STACK_COPY / PAGE; i++) {
+	for (__u32 i = 0; i <= 2 * EBP_STACK_COPY / PAGE && done < EBP_STACK_COPY; i++) {
 		__u64 from = sp + done;
 		__u32 size = PAGE - (from & (PAGE - 1));
 
-		if (done >= EBP_STACK_COPY ||
-		    bpf_probe_read_user((void *)r->stack + (done & (EBP_STACK_COPY - 1)), size, (void *)from))
+		if (!bpf_probe_read_user((void *)r->stack + (done & (EBP_STACK_COPY - 1)), size, (void *)from))
+			done += size;
+		else if (!done)
+			sp += size;
+		else
 			break;
-		done += size;
 	}
+	r->sp = sp;
 	return done < EBP_STACK_COPY ? done & ~7u : EBP_STACK_COPY;
 }
 
 /* 0 where it was sent, and is no concern of ours any more. */
 static __always_inline int send_for_rescue(const struct unwind_state *s, struct ebp_rescue *r, const struct ebp_key *key)
 {
+	__u64 from = r->regs.r[REG_SP] - RED_ZONE;
 	__u32 size;
 
-	r->sp = r->regs.r[REG_SP];
-	if (s->sp - r->sp >= EBP_STACK_COPY)
+	if (s->sp - from >= EBP_STACK_COPY)
 		return -1;
-	size = copy_stack(r->sp);
+	size = copy_stack(from);
+	/* A clever compiler knows the bound from the function; the verifier does not. */
+	barrier_var(size);
 	if (size > EBP_STACK_COPY)
 		size = EBP_STACK_COPY;
 	r->head.n = size;

@@ -195,8 +195,8 @@ struct ebp_registers {
 
 /*
  * EBP_RESCUE in the ring buffer. It is the whole sample, and counted by nobody
- * else. The registers are those of the leaf; the stack bytes
- * begin at the leaf's stack pointer.
+ * else. The registers are those of the leaf; the stack bytes begin a little
+ * below its stack pointer, or at the first page above that is in memory.
  */
 struct ebp_rescue {
 	struct ebp_head head;	/* n: bytes of stack that follow, a multiple of 8 */

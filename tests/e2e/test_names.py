@@ -122,13 +122,16 @@ def test_exec_of_a_followed_process():
 
 
 def short_lived(profile, expected):
-    """Children of 20 ms: all there, what they did is known, and 99 % of the samples say where they were."""
+    """Children of 20 ms: all there, their stacks whole from the first sample on, and 99 % have a name at every frame."""
+    chain = ["_start", "__libc_start_main.*", "__libc_start_call_main", "main", "brief_child_hot"]
     mine = profile.where(lambda s: s.comm == "brief_child")
-    n, hot = mine.count(), mine.count(lambda s: s.has("main", "brief_child_hot"))
-    named = mine.count(lambda s: s.frames and not UNNAMED.match(s.frames[-1]))
+    hot = mine.where(lambda s: "brief_child_hot" in s.frames)
+    n, named = mine.count(), mine.count(lambda s: s.frames and not s.cut and not any(map(UNNAMED.match, s.frames)))
     check(n >= expected, f"{n} samples of brief_child, expected {expected}:", profile.head())
-    check(hot >= 0.9 * n, f"{hot} of {n} in brief_child_hot", mine.head())
-    check(named >= 0.99 * n, f"only {named} of {n} samples have a name:", mine.head(30))
+    check(hot.count() >= 0.9 * n, f"{hot.count()} of {n} in brief_child_hot", mine.head())
+    wrong = hot.where(lambda s: s.cut or not all(map(re.fullmatch, chain, s.frames)))
+    check(wrong.count() <= 0.001 * n, "stacks that do not begin with", chain, wrong.head())
+    check(named >= 0.99 * n, f"only {named} of {n} samples have all names:", mine.head(30))
 
 
 def test_short_lived_children_system_wide():

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""
+Known chains of calls, without frame pointers, sampled at any instruction of theirs; each of a program and of its
+stripped copy, whose frames get their names from the symbols of the other.
+"""
+import os
+import re
+import shutil
+
+from harness import Fixture, check, directory, equal, finish, fixture_path, run, start, wait_sampling
+from unwinding import RATE, THREAD_ROOT, beginnings, both, fit, leads_to, named, rooted, sampled, whole, ROOT
+
+FAST = ("-F", 1999, "-d", "0.5s")
+# The frame of libc's __restore_rt, to which a signal handler returns.
+TRAMPOLINE = r"__restore_rt|\[libc.*\]|__kernel_rt_sigreturn"
+
+
+def links(n):
+    return [f"c{i:03}" for i in reversed(range(n))]
+
+
+def test_chain_26_deep():
+    for profile in both("unwind_chain", 26, rate=FAST):
+        beginnings(profile, *links(26))
+
+
+def test_chain_300_deep():
+    for profile in both("unwind_chain", 300, rate=FAST):
+        beginnings(profile, *links(300))
+
+
+def test_chain_of_big_frames():
+    """120 KiB of stack: more than perf can copy."""
+    for profile in both("unwind_chain_wide", 300, rate=FAST):
+        beginnings(profile, *links(300))
+
+
+def test_chain_in_a_static_program():
+    for profile in both("unwind_chain_static", 26, rate=FAST):
+        static = profile.where(lambda s: s.frames)
+        check(all(s.frames[0] == "_start" for s in static), static.head())
+        leads_to(profile, *links(26), root=["_start", "__libc_start_main.*", "__libc_start_call_main", "main"])
+
+
+def test_limit_of_the_depth():
+    """511 frames are a whole stack; one more is not, and that is said."""
+    profile = whole(sampled("unwind_chain", "recurse", 3))
+    deepest = max(len(s.frames) for s in profile if s.frames[-1] == "c000")
+    above = deepest - 3     # the root, and the leaf
+    fits = whole(sampled("unwind_chain", "recurse", 511 - above))
+    equal(max(len(s.frames) for s in fits), 511, "frames of the deepest stack")
+    result = sampled("unwind_chain", "recurse", 512 - above)
+    equal(set(result.summary.truncated_by), {"depth"}, result.profile.head(2))
+    for s in result.profile:
+        if s.cut:
+            equal((s.cut[1], len(s.frames), s.frames[-1]), ("depth", 511, "c000"), "a stack of 512")
+        else:
+            check(s.frames[0] == "_start" and s.frames[-1] != "c000", "called complete:", s)
+
+
+def signal(mode):
+    """on_signal on top of whatever was interrupted, prologues included."""
+    for profile in both("unwind_events", mode, rate=FAST):
+        rooted(profile)
+        leads_to(profile, "outer", "inner", "innermost")
+        inside = profile.where(lambda s: not s.cut and s.frames[-1:] == ["in_signal"])
+        check(inside.count() > 50, "few samples in the handler:", profile.head())
+        for s in inside:
+            equal(s.frames[-2:], ["on_signal", "in_signal"], s)
+            check(re.fullmatch(TRAMPOLINE, s.frames[-3]), "no trampoline:", s)
+            interrupted = fit(s.frames[:-3], [*ROOT, "outer", "inner", "innermost"])
+            check(interrupted and interrupted >= len(ROOT), "an unknown chain was interrupted:", s)
+
+
+def test_signal_on_the_same_stack():
+    signal("signal")
+
+
+def test_signal_on_another_stack():
+    signal("altstack")
+
+
+def test_threads():
+    for profile in both("unwind_events", "threads"):
+        equal(len(profile.comms()), 3, f"threads {profile.comms()}")
+        for comm in profile.comms():
+            mine = profile.where(lambda s, comm=comm: s.comm == comm)
+            root = THREAD_ROOT if comm in ("unwind-one", "unwind-two") else ROOT
+            leads_to(mine, "worker", "job", "toil", root=root, least=30)
+
+
+def test_inside_system_calls():
+    for profile in both("unwind_events", "syscalls"):
+        rooted(profile)
+        leads_to(profile, "outer_call", "inner_call", r"(__libc_|__)?read")
+
+
+def test_kernel_frames_come_after_whole_user_stacks():
+    with Fixture("unwind_events", "syscalls") as f:
+        profile = whole(run("-p", f.pid, *RATE).ok())
+    inside = profile.where(lambda s: s.has("outer_call", "inner_call", "read") and s.frames[-1] != "read")
+    check(inside.count() > 50, profile.head())
+    for s in inside:
+        at = s.frames.index("read")
+        equal(fit(s.frames[:at], [*ROOT, "outer_call", "inner_call"]), len(ROOT) + 2, s)
+
+
+def test_vfork_and_exec():
+    """A child on its parent's stack, until it becomes another program."""
+    for profile in both("unwind_events", "vfork", allowed=0.005):
+        rooted(profile)
+        leads_to(profile, "spawning", "in_child")
+        leads_to(profile, "brief_outer", "brief_inner")
+
+
+def test_library_that_comes_and_goes():
+    """Two libraries take turns at one address; the tables of one are wrong for the other."""
+    libraries = [fixture_path(f"unwind_plugin_{x}.so") for x in "ab"]
+    for profile in both("unwind_events", "dl", *libraries, rate=FAST):
+        rooted(profile)
+        leads_to(profile, "loading", "plugin", "plugin_inner", "called_back")
+
+
+def test_library_replaced_on_disk_while_mapped():
+    with directory() as d:
+        paths = [shutil.copy(fixture_path(f"unwind_plugin_{x}.so"), d) for x in "ab"]
+        with Fixture("unwind_events", "dl", *paths) as f:
+            proc = start("-p", f.pid, "-U", "-F", 999, "-d", "1s")
+            wait_sampling(proc)
+            # Each takes the other's name: what is mapped has tables, what is loaded from now on has others.
+            os.rename(paths[0], paths[0] + ".old")
+            os.rename(paths[1], paths[0])
+            os.rename(paths[0] + ".old", paths[1])
+            profile = whole(finish(proc).ok(), 0.005)
+    leads_to(profile, "loading", "plugin", "plugin_inner", "called_back")
+
+
+def test_rust():
+    names = r"unwind_rust::(outer|middle|leaf|main|outer::\{(\{closure\}|closure#0)\})|main"
+    for profile in both("unwind_rust"):
+        rooted(profile)
+        for comm in profile.comms():
+            mine = profile.where(lambda s, comm=comm: s.comm == comm)
+            hot = mine.where(lambda s: not s.cut and s.any(r"^unwind_rust::leaf"))
+            check(hot.count() > 50, comm, mine.head())
+            for s in hot:
+                own = [re.sub(r"::h[0-9a-f]{16}$", "", f) for f in s.frames]
+                own = [f.replace("{{closure}}", "closure").replace("{closure#0}", "closure") for f in own if re.match(names, f)]
+                start_of = [] if comm == "rust-worker" else ["main", "unwind_rust::main"]
+                equal(own, start_of + [f"unwind_rust::{f}" for f in ("outer", "middle", "outer::closure", "leaf")], s)
+        check("rust-worker" in profile.comms(), profile.comms())
+
+
+def test_cpp():
+    for profile in both("unwind_cpp", allowed=0.002, rate=FAST):
+        rooted(profile)
+        deeper = r"deeper\(int\)( \[clone .*\])?"
+        thrown = profile.where(lambda s: not s.cut and s.frames[-1] == "thrower(int)")
+        check(all(fit(s.frames, [*ROOT, r"throwing\(\)", *[deeper] * 5, r"thrower\(int\)"]) for s in thrown), thrown.head())
+        handled = profile.where(lambda s: not s.cut and s.frames[-1] == "handling()")
+        check(all(fit(s.frames, [*ROOT, r"throwing\(\).*", r"handling\(\)"]) for s in handled), handled.head())
+        cleaned = profile.where(lambda s: not s.cut and s.frames[-1] == "cleaning()")
+        for s in cleaned:
+            n = sum(bool(re.fullmatch(deeper, f)) for f in s.frames)
+            check(fit(s.frames, [*ROOT, r"throwing\(\)", *[deeper] * n, r"Guard::~Guard\(\)", r"cleaning\(\)"]) and n, s)
+        check(min(x.count() for x in (thrown, handled, cleaned)) > 20, profile.head())
+        sorting = profile.where(lambda s: not s.cut and s.frames[-1] == "less_than(int, int)")
+        check(sorting.count() > 50, profile.head())
+        for s in sorting:
+            between = [f for f in s.frames if not re.search(r"std::__|__gnu_cxx", f) or f.startswith("sorting")]
+            check(fit(between, [*ROOT, r"sorting\(.*", r"less_than\(int, int\)"]), s)
+
+
+# --- Storms. ---
+
+def storm(mode, *leaf):
+    path = fixture_path("unwind_events")
+    with directory() as d:
+        out = os.path.join(d, "out.folded")
+        r = run("-F", 1999, "-d", "1.5s", "-U", "-o", out, "--", path, mode)
+        with open(out, encoding="utf-8") as f:
+            r.out = f.read()
+    profile = whole(r, 0.01, least=500)
+    rooted(profile)
+    leads_to(profile, *leaf, least=200)
+
+
+def test_storm_of_forks():
+    storm("forks", "forking", "in_child")
+
+
+def test_storm_of_execs():
+    storm("execs", "brief_outer", "brief_inner")
+
+
+def test_from_the_first_instruction():
+    """Tables stand before the first sample of a command: the dynamic linker's stacks are whole, too."""
+    with directory() as d:
+        out = os.path.join(d, "out.folded")
+        r = run("-F", 1999, "-d", "0.5s", "-U", "-o", out, "--", fixture_path("unwind_chain_stripped"), 26)
+        with open(out, encoding="utf-8") as f:
+            r.out = f.read()
+    beginnings_of = named(whole(r), "unwind_chain")
+    rooted(beginnings_of)
+    leads_to(beginnings_of, *links(26))

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Stacks that cannot be unwound end with a reason, never with a wrong root, and spoil nothing else."""
+from harness import check, equal
+from unwinding import ROOT, fit, leads_to, rooted, sampled
+
+FAST = ("-F", 1999, "-d", "0.5s")
+REASONS = {"depth", "unreadable", "no process", "no mapping", "no table", "no CFI", "unsupported CFI", "lost register",
+           "bad CFA", "zero return address", "uprobe"}
+
+
+def hostile(mode, *args):
+    """(profile, its stacks that are cut), with what is always good checked."""
+    result = sampled("unwind_hostile", mode, *args, rate=FAST)
+    s, profile = result.summary, result.profile
+    equal(s.lost, 0, "lost samples")
+    check(s.taken > 100 and set(s.truncated_by) <= REASONS, result.err)
+    sane = profile.where(lambda x: x.any("^sane_inner$"))
+    check(not any(x.cut for x in sane), "good stacks are cut:", sane.head())
+    leads_to(profile, "sane", "sane_inner", least=40)
+    return profile, profile.where(lambda x: x.cut)
+
+
+def begins(profile, leaf, *frames):
+    """Uncut stacks that have the leaf are the chain, whatever it calls."""
+    pattern = [*ROOT, *frames, leaf]
+    for s in profile.where(lambda x: not x.cut and leaf in x.frames):
+        at = s.frames.index(leaf) + 1
+        check(fit(s.frames[:at], pattern) == len(pattern), s, pattern)
+
+
+def test_stack_overwritten_while_sampled():
+    profile, cut = hostile("overwrite")
+    begins(profile, "overwriter", "spoiled")
+    check(cut.count() > 40 and all(s.has("spoiled", "overwriter") for s in cut), cut.head())
+    check(all(len(s.frames) < 12 for s in cut), "frames out of noise:", cut.head())
+
+
+def test_code_unmapped_while_on_the_stack():
+    profile, cut = hostile("unmap")
+    begins(profile, "unmapped", "caller", r"\[unknown\]")
+    check(profile.count(lambda s: s.any("^unmapped$")) > 40, profile.head())
+    check(all(s.any("^unmapped$") for s in cut), cut.head())
+
+
+def test_unreadable_stack():
+    profile, cut = hostile("unreadable")
+    begins(profile, "protected", "deeper", "wide_frame")
+    check(cut.count() > 40, profile.head())
+    equal({s.cut[1] for s in cut}, {"unreadable"}, "reasons")
+    check(all(s.frames[:2] == ["wide_frame", "protected"] for s in cut), cut.head())
+
+
+def test_run_time_code_without_frame_pointer():
+    """Nobody can know its caller: it is said, and no caller invented."""
+    profile, cut = hostile("frameless")
+    lost = profile.where(lambda s: s.any("^lost$"))
+    check(lost.count() > 40 and all(s.cut for s in lost), lost.head())
+    check(not any(s.any("^(main|_start)$") for s in cut), cut.head())
+
+
+def test_prologue_without_cfi():
+    """What has no frame yet is known by the bytes at its instructions."""
+    profile, cut = hostile("tiny")
+    begins(profile, "asm_tiny", "caller")
+    tiny = profile.count(lambda s: s.any("^asm_tiny$"))
+    check(tiny > 20 and cut.count() <= 1, cut.head(), profile.head())
+
+
+def test_many_mappings():
+    profile, cut = hostile("maps", 3000)
+    leads_to(profile, "caller", "asm_page", "mapped")
+    check(cut.count() <= 1, cut.head())
+
+
+def test_more_mappings_than_rows():
+    """4096 can be known: the program's own, and as many of the others; the rest are no mappings, and that is said."""
+    profile, cut = hostile("maps", 5000)
+    leads_to(profile, "caller", "asm_page", "mapped", least=20)
+    check({s.cut[1] for s in cut} <= {"no mapping"}, cut.head())
+    rooted(profile)
+

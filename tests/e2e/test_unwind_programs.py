@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""
+Stacks of real programs, of which nobody knows the chains: they are whole, and each begins where its program, the
+dynamic linker or its thread begins, as the files themselves tell.
+"""
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+
+from harness import Profile, check, directory, equal, fixture_path, needs, run, skip
+
+PT_LOAD = 1
+ENTRY_BYTES = 64            # of the code at an entry point, which calls once or twice and never returns
+CLONE3 = b"\xb8\xb3\x01\x00\x00\x0f\x05"    # mov $435, %eax; syscall: where a thread's stack has its root, in libc
+NAMED_ROOT = r"_start|_dl_start(_user)?|(__)?clone3?"
+
+
+def entry(path):
+    """(name, offset in the file) of an ELF file's first instruction (ELF-64: e_entry, program headers)."""
+    with open(path, "rb") as f:
+        head = f.read(64)
+        start, table = struct.unpack_from("<QQ", head, 24)
+        size, count = struct.unpack_from("<HH", head, 54)
+        f.seek(table)
+        headers = f.read(size * count)
+    for at in range(0, len(headers), size):
+        kind, _, offset, address, _, in_file = struct.unpack_from("<IIQQQQ", headers, at)
+        if kind == PT_LOAD and address <= start < address + in_file:
+            return os.path.basename(path), start - address + offset
+    raise AssertionError(f"{path} has no entry point")
+
+
+def roots_of(*programs):
+    """Name of a file -> offsets in it where stacks begin: of the programs, of our dynamic linker and our libc."""
+    with open("/proc/self/maps", encoding="utf-8") as f:
+        ours = set(re.findall(r"(/\S*/(?:ld-linux\S*|libc\.so\.6|libc-\S*\.so))$", f.read(), re.M))
+    roots = {}
+    for path in map(os.path.realpath, [*programs, *ours]):
+        if os.path.basename(path).startswith("libc"):
+            with open(path, "rb") as f:
+                roots[os.path.basename(path)] = f.read().find(CLONE3)
+        else:
+            name, offset = entry(path)
+            roots[name] = offset
+    return roots
+
+
+def rooted(profile, *programs, allowed=0.001):
+    """Stacks that are called complete begin at such a place, but for one in a thousand, or one."""
+    roots = roots_of(*programs)
+
+    def good(stack):
+        m = re.fullmatch(r"\[(.+)\+0x([0-9a-f]+)\]", stack.frames[0])
+        if not m:
+            return re.fullmatch(NAMED_ROOT, stack.frames[0])
+        return m[1] in roots and 0 <= int(m[2], 16) - roots[m[1]] < ENTRY_BYTES
+
+    known = profile.where(lambda s: s.frames and not s.cut)
+    wrong = known.where(lambda s: not good(s))
+    check(wrong.count() <= max(1, allowed * known.count()), f"{wrong.count()} of {known.count()} have another root:",
+          wrong.head())
+
+
+def recorded(*argv, options=("-d", "1s")):
+    """Summary and profile of a command that prints what it likes."""
+    with directory() as d:
+        out = os.path.join(d, "out.folded")
+        result = run("-U", "-F", 1499, *options, "-o", out, "--", needs("sh"), "-c", 'exec "$@" >/dev/null 2>&1', "sh", *argv)
+        check(os.path.exists(out), "no output:", result.err)
+        with open(out, encoding="utf-8") as f:
+            profile = Profile.read(f.read())
+    equal(profile.count(), result.summary.kept, "samples in the output against the summary's")
+    return result, profile
+
+
+def command(*argv, programs=(), least=300):
+    """A program of the distribution, from its first instruction on."""
+    result, profile = recorded(*argv)
+    s = result.summary
+    check(s.taken > least, result.err)
+    equal(s.lost, 0, "lost samples")
+    check(s.truncated <= max(1, 0.001 * s.taken), s.truncated_by, profile.where(lambda x: x.cut).head())
+    rooted(profile, needs("sh"), *(programs or argv[:1]))
+    return profile
+
+
+def openssl(what):
+    command(needs("openssl"), "speed", "-seconds", "3", what)
+
+
+def test_openssl_rsa():
+    openssl("rsa2048")
+
+
+def test_openssl_sha256():
+    openssl("sha256")
+
+
+def test_openssl_ecdsa():
+    openssl("ecdsap256")
+
+
+def test_python():
+    """Native frames: the interpreter's loop below, what it calls above."""
+    profile = command(sys.executable, "-c", "while True: sorted(range(1000), key=lambda x: -x)")
+    loop = profile.where(lambda s: s.any("^_PyEval_EvalFrame"))
+    check(loop.count() > 0.5 * profile.count(), profile.head())
+    check(all(s.cut or s.any("^Py_(BytesMain|RunMain)$") for s in loop), loop.head())
+
+
+def test_perl():
+    command(needs("perl"), "-e", "while (1) { my @x = sort { $b <=> $a } (1 .. 1000); }")
+
+
+def test_node():
+    """Code made at run time has frame pointers, and node itself has none: each is left in its own way."""
+    node = shutil.which("node")
+    if not node:
+        skip("node is not installed")
+    command(node, "-e", "function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) } while (true) f(25)")
+
+
+def program_of(compiler, name):
+    """What a driver calls: cc1plus, as; by a path of its own, or by name."""
+    path = subprocess.run([compiler, f"-print-prog-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+    return path if os.path.isabs(path) else needs(path)
+
+
+def test_compiler():
+    with directory() as d:
+        source = os.path.join(d, "big.cpp")
+        with open(source, "w", encoding="ascii") as f:
+            f.write("#include <map>\n#include <string>\n#include <vector>\n")
+            for i in range(60):
+                f.write(f"std::map<std::string, std::vector<int>> m{i}; int f{i}(int x) {{ m{i}[\"a\"].push_back(x); "
+                        f"int s = 0; for (auto &p : m{i}) for (int v : p.second) s += v * {i}; return s; }}\n")
+        compiler = needs("g++")
+        command(compiler, "-O2", "-c", "-o", os.path.join(d, "big.o"), source,
+                programs=[compiler, *(program_of(compiler, name) for name in ("cc1plus", "as"))])
+
+
+# --- Storms, and what may be switched off or run out. ---
+
+def storm(*options):
+    """Three programs that come and go, each for a millisecond; few of them live as long as it takes to look at one."""
+    result, profile = recorded("sh", "-c", "while :; do /bin/true; /bin/ls / >/dev/null; done", options=("-d", "1.5s", *options))
+    check(result.summary.taken > 500, result.err)
+    rooted(profile, needs("sh"), "/bin/true", "/bin/ls", allowed=0.01)
+    return result
+
+
+def test_storm_of_processes():
+    result = storm()
+    s = result.summary
+    check(s.truncated <= 0.01 * s.taken, s.truncated_by, result.err)
+    untabled = sum(s.truncated_by.get(reason, 0) for reason in ("no process", "no mapping", "no table"))
+    check(untabled <= max(1, 0.001 * s.taken), s.truncated_by, result.err)
+
+
+def test_without_rescue():
+    """What the kernel alone makes of a program that has just begun is told, and no stack is called whole that is not."""
+    result = storm("--no-rescue")
+    s = result.summary
+    check("rescued" not in result.err, result.err)
+    check(0 < s.truncated <= 0.2 * s.taken, s.truncated_by, result.err)
+    check(s.truncated_by.keys() <= {"no process", "no mapping", "no table", "lost register", "unreadable", "no CFI"}, result.err)
+
+
+def test_memory_limit():
+    """Tables of a big compiler in next to nothing: it says so, and accounts for every sample; no root is invented."""
+    rustc = needs("rustc")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures", "shapes.rs")
+    with directory() as d:
+        result, profile = recorded(rustc, "--edition", "2021", "-O", "-o", os.path.join(d, "shapes"), source,
+                                   options=("--unwind-memory", "2M"))
+    check(re.search(r"^ebprof: unwind tables reached their limit: \d+ evicted, [1-9]\d* refused; try a larger --unwind-memory$",
+                    result.err, re.M), result.err)
+    s = result.summary
+    check(s.taken > 50 and s.truncated_by.get("no table", 0) > 0, result.err)
+    equal(s.lost, 0, result.err)
+    check(profile.count(lambda x: x.cut and x.cut[1] == "no table") == s.truncated_by["no table"], profile.head())
+
+
+def test_memory_limit_is_enough():
+    """A small program fits into the least there is, and nothing is said."""
+    result, profile = recorded(fixture_path("unwind_shapes"), "deep", "20", options=("-d", "0.5s", "--unwind-memory", "2M"))
+    check("limit" not in result.err and result.summary.truncated <= 1, result.err)
+    rooted(profile, needs("sh"), fixture_path("unwind_shapes"))
