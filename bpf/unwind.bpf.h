@@ -112,14 +112,19 @@ __noinline int unwind_frame(__u32 frame)
 	return unwind_one(NULL, s);
 }
 
-/* All frames. A function of its own, again for the verifier: whatever led here, the loop is looked at once. */
-__noinline int unwind_frames(__u32 most)
+/*
+ * All frames. A function of its own, again for the verifier: whatever led here,
+ * the loop is looked at once, for all its rounds: they have to be short.
+ */
+__noinline int unwind_frames(__u32 mask)
 {
-	int done = 0;
+	for (__u32 i = 0; i <= EBP_FRAMES_MAX; i++) {
+		int done = unwind_frame(i & mask);
 
-	for (__u32 i = 0; i <= EBP_FRAMES_MAX && i <= most && !done; i++)
-		done = unwind_frame(i);
-	return done ? done : STEP_DONE(EBP_DEPTH);
+		if (done)
+			return done;
+	}
+	return STEP_DONE(EBP_DEPTH);
 }
 
 /*

@@ -76,13 +76,17 @@ static __always_inline void take_frame(struct unwind_state *s, __u64 frame)
 	s->frames[s->n++ & EBP_FRAMES_MAX] = frame;
 }
 
-/* 1 where @a >= @b, both below 2^63. What the compiler cannot see through it does not turn into a branch. */
-static __always_inline __u64 at_least(__u64 a, __u64 b)
+/*
+ * 1 where @a >= @b and @c >= @d, all below 2^63. What the compiler cannot see
+ * through it does not turn into a branch. To be shifted, not negated for a mask:
+ * from what is 0 or -1 the verifier of newer kernels goes on twice.
+ */
+static __always_inline __u64 both_at_least(__u64 a, __u64 b, __u64 c, __u64 d)
 {
-	__u64 difference = a - b;
+	__u64 yes = ~((a - b) | (c - d)) >> 63;
 
-	__asm__ volatile("" : "+r"(difference));
-	return ~difference >> 63;
+	__asm__ volatile("" : "+r"(yes));
+	return yes;
 }
 
 static __always_inline __u64 ref_shard(__u64 ref)
@@ -124,7 +128,7 @@ static __always_inline int find_row(struct unwind_env *env, struct unwind_state 
 		__u64 i = lo + (1u << bit) - 1;
 		__u64 start = table64(p, begin + i * sizeof(struct ebp_mapping));
 
-		lo += 1ull << bit & -(at_least(at, start & ~(1ull << 63)) & at_least(s->nrows, i + 1));
+		lo += both_at_least(at, start & ~(1ull << 63), s->nrows, i + 1) << bit;
 	}
 	offset = begin + (lo - 1) * sizeof(struct ebp_mapping);
 	if (!lo)
@@ -159,12 +163,12 @@ static __always_inline void load_object(struct unwind_env *env, struct unwind_st
 	s->no_cfi = table32(p, offset + 20) & EBP_OBJECT_NO_CFI;
 }
 
-/* @step where the next @step rows all lie before @next and not above @low, else 0. */
-static __always_inline __u64 search_step(const __u8 *p, __u64 lows, __u64 lo, __u64 next, __u64 low, __u64 step)
+/* 2^@bit where as many rows more all lie before @next and not above @low, else 0. */
+static __always_inline __u64 search_step(const __u8 *p, __u64 lows, __u64 lo, __u64 next, __u64 low, int bit)
 {
-	__u64 at = lo + step;
+	__u64 at = lo + (1u << bit);
 
-	return step & -(at_least(low, p[(lows + at - 1) & EBP_SHARD_MASK]) & at_least(next, at));
+	return both_at_least(low, p[(lows + at - 1) & EBP_SHARD_MASK], next, at) << bit;
 }
 
 /* The page block of @offset of the file, or EBP_REF_NONE, EBP_REF_GAP. */
@@ -212,12 +216,12 @@ static __always_inline int find_rule(struct unwind_env *env, struct unwind_state
 	if (next - first > 15) {
 		UNROLL
 		for (int k = 7; k > 3; k--)
-			lo += search_step(p, lows, lo, next, in_page & 255, 1u << k);
+			lo += search_step(p, lows, lo, next, in_page & 255, k);
 	}
 	UNROLL
 	for (int k = 3; k >= 0; k--)
-		lo += search_step(p, lows, lo, next, in_page & 255, 1u << k);
-	lo += search_step(p, lows, lo, next, in_page & 255, 1);
+		lo += search_step(p, lows, lo, next, in_page & 255, k);
+	lo += search_step(p, lows, lo, next, in_page & 255, 0);
 	if (!lo)
 		return table16(p, block + 4);
 	if (table16(p, block + 6) & EBP_BLOCK_WIDE)
