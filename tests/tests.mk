@@ -7,7 +7,7 @@ TEST := $(BUILD)/tests
 CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
 DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
 	zlib1g-dev libiberty-dev
-DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc git:git libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux \
+DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go git:git libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux \
 	qemu-system-x86:qemu-system-x86_64 $(DEPS_CROSS)
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc libc6-dev-arm64-cross qemu-user:qemu-aarch64
 
@@ -63,9 +63,9 @@ FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
 	unwind_shapes unwind_shapes_bare)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
-# A Rust compiler may be missing where the tests are only built; the test that needs it says so.
+# A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
-UNWIND_BIN += $(if $(shell command -v rustc),$(FIX)/unwind_rust)
+UNWIND_BIN += $(if $(shell command -v rustc),$(FIX)/unwind_rust) $(if $(shell command -v go),$(FIX)/unwind_go)
 FIX_BIN    += $(UNWIND_BIN) $(UNWIND_BIN:=_stripped) $(FIX)/unwind_chain_static $(FIX)/unwind_chain_static_stripped \
 	$(FIX)/unwind_plugin_a.so $(FIX)/unwind_plugin_b.so
 
@@ -105,6 +105,9 @@ $(FIX)/unwind_cpp: tests/fixtures/unwind_cpp.cpp tests/fixtures/fixture.h
 $(FIX)/unwind_rust: tests/fixtures/unwind_rust.rs
 	@mkdir -p $(@D)
 	MAKEFLAGS= rustc --edition 2021 -O -o $@ $<
+$(FIX)/unwind_go: tests/fixtures/unwind_go.go
+	@mkdir -p $(@D)
+	GOCACHE=$(abspath $(TEST))/go GOFLAGS= CGO_ENABLED=0 go build -o $@ $<
 $(FIX)/unwind_%_stripped: $(FIX)/unwind_%
 	strip -s -o $@ $<
 $(FIX)/unwind_%: tests/fixtures/unwind_%.c tests/fixtures/fixture.h

@@ -9,6 +9,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "unwind/cfi.h"
+#include "unwind/unwind_go.h"
 #include "unwind/unwind_load.h"
 #include "unwind/unwind_pack.h"
 #include "unwind/unwind_rule.h"
@@ -43,6 +44,7 @@ struct range {
 struct builder {
 	const struct elf_file *elf;
 	uint16_t machine;
+	int go;
 	struct cfi_section section[SECTIONS];	/* the data is ours */
 	struct cfi_fde *fdes[SECTIONS];
 	size_t nfdes[SECTIONS];
@@ -102,7 +104,7 @@ static void take_row(void *ctx, const struct cfi_row *row)
 	rule = unwind_rule(b->machine, row, &x);
 	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_EXOTIC))
 		rule = exotic_rule(b, &x);
-	push_row(b, offset, rule);
+	push_row(b, offset, b->go && b->range->section != EH_FRAME ? unwind_go_rule(b->machine, rule) : rule);
 }
 
 /* --- Ranges. ---------------------------------------------------------------- */
@@ -283,6 +285,17 @@ static void make_init(struct builder *b, const char *name, size_t covered)
 	make_range(b, s->addr + s->size - 1, s->addr + s->size, 1);
 }
 
+static void make_go(struct builder *b, const struct elf_file *debug)
+{
+	struct unwind_go_function f[UNWIND_GO_MAX];
+	size_t n = unwind_go(b->elf, debug, f);
+
+	b->go = n > 0;
+	for (size_t i = 0; i < n; i++)
+		make_range(b, f[i].start, f[i].end, f[i].rule);
+	sort_ranges(b);
+}
+
 /* ld.so's _start has no FDE: nobody called it. */
 static void make_entry(struct builder *b, size_t covered)
 {
@@ -332,9 +345,11 @@ static int take_ranges(struct builder *b)
 
 static int build(struct builder *b, const struct elf_file *debug, struct unwind_table *out)
 {
-	size_t covered;
+	size_t made, covered;
 	int err;
 
+	make_go(b, debug);
+	made = b->ranges.n;
 	for (int i = 0; i < SECTIONS; i++) {
 		err = load(b, i, debug);
 		if (!err)
@@ -343,8 +358,8 @@ static int build(struct builder *b, const struct elf_file *debug, struct unwind_
 			return err;
 	}
 	covered = b->ranges.n;
-	out->flags = covered ? 0 : EBP_OBJECT_NO_CFI;
-	if (covered)
+	out->flags = covered > made ? 0 : EBP_OBJECT_NO_CFI;
+	if (covered > made)
 		make_entry(b, covered);
 	make_plt(b, covered);
 	make_init(b, ".init", covered);

@@ -151,6 +151,23 @@ def test_rust():
         check("rust-worker" in profile.comms(), profile.comms())
 
 
+def test_go():
+    """
+    Goroutines from goexit on, also where the runtime has switched to another stack. A stripped file has frame
+    pointers alone, and a leaf without a frame then hides its caller.
+    """
+    start = {"runtime.goexit.abi0": ("main.main", "main.main.func1", "main.main.func2"), "runtime.rt0_go.abi0": (), "runtime.mstart.abi0": ()}
+    for profile in both("unwind_go", rate=("-F", 1999, "-d", "1s")):
+        for stack in profile.where(lambda s: not s.cut):
+            frames = [f for f in stack.frames if f != "runtime.main"]
+            check(frames[0] in start, stack)
+            if frames[-1] == "main.leaf" and "main.outer" in frames:
+                check(frames[1] in start[frames[0]], stack)
+                check([*frames[2:-1], "main.middle"][:2] == ["main.outer", "main.middle"], stack)
+        for caller in ("main.main", "main.main.func1", "main.main.func2"):
+            check(profile.count(lambda s, caller=caller: s.has(caller, "main.outer")) > 10, caller, profile.head())
+
+
 def test_cpp():
     for profile in both("unwind_cpp", allowed=0.002, rate=FAST):
         rooted(profile)

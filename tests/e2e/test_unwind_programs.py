@@ -76,13 +76,13 @@ def recorded(*argv, options=("-d", "1s")):
     return result, profile
 
 
-def command(*argv, programs=(), least=300):
+def command(*argv, programs=(), least=300, allowed=0.001):
     """A program of the distribution, from its first instruction on."""
     result, profile = recorded(*argv)
     s = result.summary
     check(s.taken > least, result.err)
     equal(s.lost, 0, "lost samples")
-    check(s.truncated <= max(1, 0.001 * s.taken), s.truncated_by, profile.where(lambda x: x.cut).head())
+    check(s.truncated <= max(1, allowed * s.taken), s.truncated_by, profile.where(lambda x: x.cut).head())
     rooted(profile, needs("sh"), *(programs or argv[:1]))
     return profile
 
@@ -121,6 +121,22 @@ def test_node():
     if not node:
         skip("node is not installed")
     command(node, "-e", "function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2) } while (true) f(25)")
+
+
+def test_java():
+    """
+    The JVM's own code has no frame pointers; its interpreter and what it makes at run time have them when asked. As it
+    starts, JLI_Launch has a frame of 12 KiB, by which a rescue may pass the end of what it was sent.
+    """
+    java, javac = shutil.which("java"), shutil.which("javac")
+    if not java or not javac:
+        skip("a Java development kit is not installed")
+    with directory() as d:
+        with open(os.path.join(d, "Burn.java"), "w", encoding="ascii") as f:
+            f.write("class Burn { static int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\n"
+                    "public static void main(String[] a) { long s = 0; while (true) s += f(25); } }\n")
+        subprocess.run([javac, "-d", d, f.name], check=True)
+        command(java, "-XX:+PreserveFramePointer", "-cp", d, "Burn", allowed=0.005)
 
 
 def program_of(compiler, name):
@@ -165,7 +181,7 @@ def test_without_rescue():
     result = storm("--no-rescue")
     s = result.summary
     check("rescued" not in result.err, result.err)
-    check(0 < s.truncated <= 0.2 * s.taken, s.truncated_by, result.err)
+    check(s.truncated > 0, result.err)
     check(s.truncated_by.keys() <= {"no process", "no mapping", "no table", "lost register", "unreadable", "no CFI"}, result.err)
 
 

@@ -437,6 +437,42 @@ TEST(no_cfi)
 	unwind_table_free(&t);
 }
 
+/* Go's runtime by its names, before what CFI says of it; and rbp beside the return address of each frame. */
+TEST(go)
+{
+	static const char names[] = "\0runtime.goexit.abi0\0runtime.mcall\0runtime.sigreturn\0runtime.mcallers\0goexit";
+	const Elf64_Sym symbols[] = {
+		{ 0 }, { 1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, CODE + 0x100, 0x10 },
+		{ 21, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, CODE + 0x200, 0x10 },
+		{ 35, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, CODE + 0x300, 0x10 },
+		{ 53, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, CODE + 0x400, 0x10 },
+		{ 70, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, CODE + 0x500, 0x10 },
+	};
+	struct unwind_table t;
+	struct bytes s;
+
+	for (int go = 0; go <= 1; go++) {
+		size_t cie = begin_debug(&s);
+
+		for (unsigned at = 0x100; at <= 0x500; at += 0x100)
+			debug_fde(&s, cie, CODE + at, 0x10, BYTES(0x41, 0x0e, 32));
+		image_begin(&image, EM_X86_64);
+		image_frames(&image, ".debug_frame", &s);
+		image_section(&image, ".symtab", 0, symbols, sizeof(symbols))->sh_link = 3;
+		image_section(&image, ".strtab", 0, names, sizeof(names));
+		image_section(&image, go ? ".note.go.buildid" : ".note", 0, "", 1);
+		t = build(EM_X86_64);
+		CHECK_EQ(rule(&t, 0x101), go ? STOP : 4);
+		CHECK_EQ(rule(&t, 0x201), go ? GAP : 4);
+		CHECK_EQ(rule(&t, 0x2ff), go ? EBP_RULE_SPECIAL | EBP_RULE_SIGNAL : GAP);
+		CHECK_EQ(rule(&t, 0x301), go ? EBP_RULE_SPECIAL | EBP_RULE_SIGNAL : 4);
+		CHECK_EQ(rule(&t, 0x400), 1);
+		CHECK_EQ(rule(&t, 0x401), go ? 4 | 1 << EBP_RULE_SAVED_SHIFT : 4);
+		CHECK_EQ(rule(&t, 0x501), go ? 4 | 1 << EBP_RULE_SAVED_SHIFT : 4);
+		unwind_table_free(&t);
+	}
+}
+
 TEST(other_machines)
 {
 	struct unwind_table t;
@@ -467,6 +503,7 @@ int main(void)
 	RUN(init_and_fini);
 	RUN(entry);
 	RUN(no_cfi);
+	RUN(go);
 	RUN(other_machines);
 	return TEST_END();
 }

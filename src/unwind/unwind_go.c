@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "unwind/unwind_go.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/unwind.h"
+
+#define TABLE_MAX	(256u << 20)	/* bytes of symbols or of their names */
+#define PREFIX		"runtime."
+#define SPECIAL(x)	(EBP_RULE_SPECIAL | (x))
+
+static const struct function {
+	const char *name;	/* without the prefix, and ".abi0" may follow */
+	uint16_t rule;
+} functions[] = {
+	/* Nobody called them (TOPFRAME in runtime/asm_*.s). */
+	{ "goexit", SPECIAL(EBP_RULE_STOP) }, { "mstart", SPECIAL(EBP_RULE_STOP) }, { "rt0_go", SPECIAL(EBP_RULE_STOP) },
+	/* They switch stacks, and the frame pointer alone leads back. */
+	{ "systemstack", SPECIAL(EBP_RULE_GAP) }, { "mcall", SPECIAL(EBP_RULE_GAP) }, { "morestack", SPECIAL(EBP_RULE_GAP) },
+	/* Trampolines of signals. */
+	{ "sigreturn", SPECIAL(EBP_RULE_SIGNAL) }, { "sigreturn__sigaction", SPECIAL(EBP_RULE_SIGNAL) },
+};
+
+static const struct function *find(const char *name)
+{
+	if (strncmp(name, PREFIX, strlen(PREFIX)))
+		return NULL;
+	name += strlen(PREFIX);
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		size_t n = strlen(functions[i].name);
+
+		if (!strncmp(name, functions[i].name, n) && (!name[n] || !strcmp(name + n, ".abi0")))
+			return &functions[i];
+	}
+	return NULL;
+}
+
+static size_t take(const Elf64_Sym *symbols, size_t n, const char *names, size_t size, struct unwind_go_function *out)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n && found < UNWIND_GO_MAX; i++) {
+		const Elf64_Sym *s = &symbols[i];
+		const struct function *f = NULL;
+
+		if (ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_name < size && s->st_value && s->st_size)
+			f = find(names + s->st_name);
+		/* Nobody called the trampoline: where it is returned to may be its first byte. */
+		if (f)
+			out[found++] = (struct unwind_go_function){
+				.start = s->st_value - (f->rule == SPECIAL(EBP_RULE_SIGNAL)),
+				.end = s->st_value + s->st_size, .rule = f->rule,
+			};
+	}
+	return found;
+}
+
+static size_t from_file(const struct elf_file *f, struct unwind_go_function *out)
+{
+	const struct elf_section *all, *table = elf_file_section(f, ".symtab");
+	size_t n = elf_file_sections(f, &all), size, names_size, found = 0;
+	void *symbols = NULL, *names = NULL;
+
+	if (!table || table->link >= n || table->type == SHT_NOBITS)
+		return 0;
+	symbols = elf_file_section_data(f, table, TABLE_MAX, &size);
+	if (symbols)
+		names = elf_file_section_data(f, &all[table->link], TABLE_MAX, &names_size);
+	if (names)
+		found = take(symbols, size / sizeof(Elf64_Sym), names, names_size, out);
+	free(symbols);
+	free(names);
+	return found;
+}
+
+size_t unwind_go(const struct elf_file *elf, const struct elf_file *debug, struct unwind_go_function out[UNWIND_GO_MAX])
+{
+	size_t n;
+
+	if (!elf_file_section(elf, ".note.go.buildid"))
+		return 0;
+	n = from_file(elf, out);
+	return n || !debug ? n : from_file(debug, out);
+}
+
+uint16_t unwind_go_rule(uint16_t machine, uint16_t rule)
+{
+	const uint16_t other = EBP_RULE_SPECIAL | EBP_RULE_FP_BASE | 7 << EBP_RULE_SAVED_SHIFT;
+
+	if (machine != EM_X86_64 || rule & other || (rule & EBP_RULE_OFFSET_MASK) < 2)
+		return rule;
+	return (uint16_t)(rule | 1 << EBP_RULE_SAVED_SHIFT);
+}

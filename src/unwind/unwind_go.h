@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the call frame information of Go programs (cmd/link, ld/dwarf.go) leaves
+ * out: where rbp is saved, and that some functions of the runtime have no
+ * caller, switch stacks, or are a signal's trampoline. Those are found by name:
+ * files without names have no such information either.
+ */
+#ifndef EBPROF_UNWIND_GO_H
+#define EBPROF_UNWIND_GO_H
+
+#include "elf/elf_file.h"
+
+struct unwind_go_function {
+	uint64_t start, end;	/* virtual addresses; @start as a return address less one may have it */
+	uint16_t rule;		/* special: EBP_RULE_STOP, _GAP or _SIGNAL */
+};
+
+#define UNWIND_GO_MAX 16
+
+/*
+ * Fills @out from @elf's .symtab, else from that of its separate file @debug
+ * (or NULL), and returns how many: 0 in what is not a Go program.
+ */
+size_t unwind_go(const struct elf_file *elf, const struct elf_file *debug, struct unwind_go_function out[UNWIND_GO_MAX]);
+/* The rule of a Go function with rbp: it is saved next to the return address where there is a frame (cmd/internal/obj/x86). */
+uint16_t unwind_go_rule(uint16_t machine, uint16_t rule);
+
+#endif
