@@ -43,6 +43,7 @@ struct {
 #define TABLE16(p) (*(const __u16 *)(p))
 #define TABLE32(p) (*(const __u32 *)(p))
 #define TABLE64(p) (*(const __u64 *)(p))
+#define TABLE8X8(p) TABLE64(p)		/* both architectures allow it, and so does their verifier */
 
 struct unwind_env;
 struct unwind_state;

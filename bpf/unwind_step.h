@@ -9,6 +9,7 @@
  *   int env_read(env, dst, size, address)	target memory: 0, or negative
  *   __u64 env_uprobe(env, s, slot)	the address that a uprobe replaced at @slot, 0: not found
  *   TABLE16(p), TABLE32(p), TABLE64(p)	loads, aligned to their size
+ *   TABLE8X8(p)			eight bytes, anywhere
  *
  * Searches are branch-free and every offset is masked: the verifier then sees
  * one path and a constant bound, whatever the tables hold. Comparisons are
@@ -29,7 +30,7 @@
 
 #define UPROBES_PASSED 8	/* stale return instances passed over in one step */
 #define NO_PAGE (1ull << 63)	/* none, not even one before the first page of the tables */
-#define WINDOW_WORDS 64		/* of the stack, read at once: some 5 frames */
+#define WINDOW_WORDS 128	/* of the stack, read at once: some 10 frames */
 #define JUMPS_MAX 8		/* moves that do not go up: signal stacks, stacks that a runtime switches */
 
 struct unwind_state {
@@ -171,6 +172,20 @@ static __always_inline __u64 search_step(const __u8 *p, __u64 lows, __u64 lo, __
 	return both_at_least(low, p[(lows + at - 1) & EBP_SHARD_MASK], next, at) << bit;
 }
 
+/* How many of the first @n bytes in @bytes are not above @low: all eight at once. */
+static __always_inline __u64 count_up_to(__u64 bytes, __u64 n, __u64 low)
+{
+	const __u64 ones = 0x0101010101010101ull, tops = 0x80 * ones;
+	__u64 lows = low * ones, skip = n < 8 ? 32 - n * 4 : 0;
+	/* A byte's top bit is that of the low one less the other, where their own top bits are the same. */
+	__u64 difference = (lows | tops) - (bytes & ~tops);
+	__u64 fits = ((difference & ~(lows ^ bytes)) | (lows & ~bytes)) & tops;
+
+	/* In two steps: a shift by 64 would be none. */
+	fits = fits << skip << skip;
+	return (fits >> 7) * ones >> 56;
+}
+
 /* The page block of @offset of the file, or EBP_REF_NONE, EBP_REF_GAP. */
 static __always_inline __u64 find_block(struct unwind_env *env, struct unwind_state *s, __u64 offset)
 {
@@ -212,16 +227,13 @@ static __always_inline int find_rule(struct unwind_env *env, struct unwind_state
 	lows = block + sizeof(struct ebp_block) + table16(p, block + 2) * 2;
 	ids = lows + table16(p, block);
 	lo = first;
-	/* Up to 256 rows in a bucket of 256 bytes; few have more than 15. */
-	if (next - first > 15) {
+	/* Up to 256 rows in a bucket of 256 bytes; few have more than 8. */
+	if (next - first > 8) {
 		UNROLL
-		for (int k = 7; k > 3; k--)
+		for (int k = 7; k > 2; k--)
 			lo += search_step(p, lows, lo, next, in_page & 255, k);
 	}
-	UNROLL
-	for (int k = 3; k >= 0; k--)
-		lo += search_step(p, lows, lo, next, in_page & 255, k);
-	lo += search_step(p, lows, lo, next, in_page & 255, 0);
+	lo += count_up_to(TABLE8X8(p + ((lows + lo) & EBP_SHARD_MASK)), next - lo, in_page & 255);
 	if (!lo)
 		return table16(p, block + 4);
 	if (table16(p, block + 6) & EBP_BLOCK_WIDE)

@@ -61,7 +61,7 @@ FIX_FLAGS  := -O2 -g -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-om
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
-	unwind_shapes unwind_shapes_bare)
+	unwind_shapes unwind_shapes_bare timed_frameless)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
@@ -93,6 +93,8 @@ FRAMELESS := $(filter-out -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer,$
 fix_frameless = @mkdir -p $(@D); $(CC) $(FRAMELESS) $(1) -o $@ $<
 $(FIX)/unwind_shapes $(FIX)/unwind_shapes_bare: tests/fixtures/unwind_shapes.c tests/fixtures/fixture.h
 	$(call fix_frameless,$(if $(findstring bare,$@),-s))
+$(FIX)/timed_frameless: tests/fixtures/timed.c tests/fixtures/fixture.h
+	$(call fix_frameless,)
 $(FIX)/unwind_chain_wide: tests/fixtures/unwind_chain.c tests/fixtures/fixture.h
 	$(call fix_frameless,-DROOM=400)
 $(FIX)/unwind_chain_static: tests/fixtures/unwind_chain.c tests/fixtures/fixture.h
@@ -169,7 +171,14 @@ lint: deps-test ## layering, sizes, scripts, man page, warnings of gcc and of cl
 .PHONY: lint-build
 lint-build: $(OBJ)
 
-bench: ebprof $(FIX_BIN) ## measure against perf and bpftrace, where installed (as root)
+BENCH := $(TEST)/bench/tables
+BENCH_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% elf/% unwind/%),$(OBJ))
+$(BENCH): tests/bench/tables.c $(BENCH_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
+
+bench: ebprof $(FIX_BIN) $(BENCH) ## measure against perf and bpftrace, where installed (as root)
 	@$(TEST_ENV) tests/bench/run
+	@$(TEST_ENV) tests/bench/unwind
 
 -include $(ASAN_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_BIN:=.d) $(FUZZ_BIN:=.d)

@@ -45,6 +45,7 @@ static inline __u64 load64(const void *p)
 #define TABLE16(p) load16(p)
 #define TABLE32(p) load32(p)
 #define TABLE64(p) load64(p)
+#define TABLE8X8(p) load64(p)
 
 static const __u8 *env_shard(struct unwind_env *env, __u64 index);
 static const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s, __u64 *offset);
