@@ -24,6 +24,16 @@ struct source_function {
 	uint64_t token;		/* means its name to this source; equal tokens, equal names */
 };
 
+/* One of the calls at an address that were inlined into a function; the last one is the function itself. */
+struct source_frame {
+	uint64_t function;	/* token of its name */
+	uint64_t file;		/* token of the file that @line is in; SOURCE_NO_FILE: not known */
+	uint32_t line;		/* of the code at the address, in an outer frame of the call; 0: not known */
+};
+
+#define SOURCE_NO_FILE UINT64_MAX
+#define SOURCE_FRAMES_MAX 64	/* more deeply inlined ones: the innermost are left out */
+
 struct symbol_source_ops {
 	/* The function that covers @address: 0, or -ENOENT. */
 	int (*find)(const struct symbol_source *s, uint64_t address, struct source_function *out);
@@ -32,6 +42,13 @@ struct symbol_source_ops {
 	 * @size bytes. 0, or a negative errno: the name could not be read.
 	 */
 	int (*name)(const struct symbol_source *s, uint64_t token, char *dst, size_t size);
+	/*
+	 * What @address was compiled from, innermost first: 1 to SOURCE_FRAMES_MAX
+	 * frames, or -ENOENT. NULL where the source knows nothing of the kind.
+	 */
+	int (*frames)(struct symbol_source *s, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX]);
+	/* A file's name as @name does it; there where @frames is. */
+	int (*file)(const struct symbol_source *s, uint64_t token, char *dst, size_t size);
 	void (*free)(struct symbol_source *s);	/* never called with NULL */
 };
 
