@@ -25,15 +25,15 @@ enum {
 
 /* One entry, of either kind. */
 struct entry {
-	struct cfi_cursor body;	/* behind the CIE's id or the pointer to it */
+	struct cursor body;	/* behind the CIE's id or the pointer to it */
 	size_t next;		/* offset of the next entry */
 	size_t cie;		/* offset of the FDE's CIE; NO_CIE: it is one itself */
 	int zero;		/* length 0: a terminator */
 };
 
-static struct cfi_cursor cursor_at(const struct cfi_section *s, size_t offset)
+static struct cursor cursor_at(const struct cfi_section *s, size_t offset)
 {
-	return (struct cfi_cursor){ s->data + offset, s->data + s->size, 0 };
+	return (struct cursor){ s->data + offset, s->data + s->size, 0 };
 }
 
 /*
@@ -44,22 +44,22 @@ static struct cfi_cursor cursor_at(const struct cfi_section *s, size_t offset)
  */
 static int read_entry(const struct cfi_section *s, size_t offset, struct entry *e)
 {
-	struct cfi_cursor c = cursor_at(s, offset);
-	uint64_t length = cfi_fixed(&c, 4), id;
+	struct cursor c = cursor_at(s, offset);
+	uint64_t length = cursor_fixed(&c, 4), id;
 	unsigned width = 4;
 	size_t field;
 
 	if (length == 0xffffffff) {
-		length = cfi_fixed(&c, 8);
+		length = cursor_fixed(&c, 8);
 		width = s->debug_frame ? 8 : 4;
 	}
-	if (c.bad || !cfi_has(&c, length))
+	if (c.bad || !cursor_has(&c, length))
 		return -EBADMSG;
 	c.end = c.p + length;
 	field = (size_t)(c.p - s->data);
 	e->next = field + length;
 	e->zero = !length;
-	id = cfi_fixed(&c, width);
+	id = cursor_fixed(&c, width);
 	if (s->debug_frame)
 		e->cie = id == (width == 8 ? UINT64_MAX : UINT32_MAX) ? NO_CIE : id;
 	else
@@ -68,38 +68,38 @@ static int read_entry(const struct cfi_section *s, size_t offset, struct entry *
 	return 0;
 }
 
-static uint64_t read_format(struct cfi_cursor *c, uint8_t format)
+static uint64_t read_format(struct cursor *c, uint8_t format)
 {
 	switch (format) {
 	case PE_ABSPTR:
 	case PE_SIGNED:
 	case PE_UDATA8:
 	case PE_SDATA8:
-		return cfi_fixed(c, 8);
+		return cursor_fixed(c, 8);
 	case PE_ULEB128:
-		return cfi_uleb(c);
+		return cursor_uleb(c);
 	case PE_SLEB128:
-		return (uint64_t)cfi_sleb(c);
+		return (uint64_t)cursor_sleb(c);
 	case PE_UDATA2:
-		return cfi_fixed(c, 2);
+		return cursor_fixed(c, 2);
 	case PE_SDATA2:
-		return (uint64_t)(int16_t)cfi_fixed(c, 2);
+		return (uint64_t)(int16_t)cursor_fixed(c, 2);
 	case PE_UDATA4:
-		return cfi_fixed(c, 4);
+		return cursor_fixed(c, 4);
 	case PE_SDATA4:
-		return (uint64_t)(int32_t)cfi_fixed(c, 4);
+		return (uint64_t)(int32_t)cursor_fixed(c, 4);
 	default:
-		return cfi_fail(c);
+		return cursor_fail(c);
 	}
 }
 
-uint64_t cfi_pointer(const struct cfi_section *s, struct cfi_cursor *c, uint8_t encoding)
+uint64_t cfi_pointer(const struct cfi_section *s, struct cursor *c, uint8_t encoding)
 {
 	uint64_t at = s->vaddr + (uint64_t)(c->p - s->data), base = 0;
 
 	/* Indirect: the address is in the target's memory, which a file does not hold. */
 	if (encoding & PE_INDIRECT)
-		return cfi_fail(c);
+		return cursor_fail(c);
 	switch (encoding & PE_APPLICATION) {
 	case 0:
 		return read_format(c, encoding & CFI_FORMAT);
@@ -113,18 +113,18 @@ uint64_t cfi_pointer(const struct cfi_section *s, struct cfi_cursor *c, uint8_t 
 		base = s->got;
 		break;
 	case PE_ALIGNED:	/* a plain address at the next multiple of its size */
-		cfi_skip(c, -at & 7);
-		return cfi_fixed(c, 8);
+		cursor_skip(c, -at & 7);
+		return cursor_fixed(c, 8);
 	}
 	/*
 	 * No base: not known to our caller, or DW_EH_PE_funcrel, which says nothing
 	 * of where the function itself begins.
 	 */
-	return base ? base + read_format(c, encoding & CFI_FORMAT) : cfi_fail(c);
+	return base ? base + read_format(c, encoding & CFI_FORMAT) : cursor_fail(c);
 }
 
 /* The characters behind 'z', each with its piece of the data at @data (LSB Core 5, 10.6.1.1.1). */
-static int read_augmentation(const struct cfi_section *s, const char *letters, struct cfi_cursor *data,
+static int read_augmentation(const struct cfi_section *s, const char *letters, struct cursor *data,
 			     struct cfi_cie *cie)
 {
 	for (; *letters; letters++) {
@@ -132,13 +132,13 @@ static int read_augmentation(const struct cfi_section *s, const char *letters, s
 
 		switch (*letters) {
 		case 'R':
-			cie->encoding = (uint8_t)cfi_fixed(data, 1);
+			cie->encoding = (uint8_t)cursor_fixed(data, 1);
 			break;
 		case 'L':	/* how FDEs point to their language's data; their length lets us pass over it */
-			cfi_fixed(data, 1);
+			cursor_fixed(data, 1);
 			break;
 		case 'P':	/* the personality routine: its value does not matter, so neither does indirect */
-			encoding = (uint8_t)cfi_fixed(data, 1);
+			encoding = (uint8_t)cursor_fixed(data, 1);
 			if (encoding != PE_OMIT && (encoding & PE_APPLICATION) == PE_ALIGNED)
 				cfi_pointer(s, data, PE_ALIGNED);
 			else if (encoding != PE_OMIT)
@@ -160,39 +160,39 @@ static int read_augmentation(const struct cfi_section *s, const char *letters, s
 static int read_cie(const struct cfi_section *s, size_t offset, struct cfi_cie *cie)
 {
 	const char *augmentation;
-	struct cfi_cursor data;
+	struct cursor data;
 	struct entry e;
 	uint64_t version, ra, size;
 
 	if (offset >= s->size || read_entry(s, offset, &e) || e.cie != NO_CIE)
 		return -EBADMSG;
-	version = cfi_fixed(&e.body, 1);
+	version = cursor_fixed(&e.body, 1);
 	augmentation = (const char *)e.body.p;
 	size = strnlen(augmentation, (size_t)(e.body.end - e.body.p));
-	cfi_skip(&e.body, size + 1);
+	cursor_skip(&e.body, size + 1);
 	if (e.body.bad || size > MAX_AUGMENTATION || (version != 1 && version != 3 && version != 4))
 		return -EBADMSG;
 	if (version == 4) {
-		if (cfi_fixed(&e.body, 1) != 8)		/* bytes of an address */
+		if (cursor_fixed(&e.body, 1) != 8)		/* bytes of an address */
 			return -EBADMSG;
-		cie->segment_size = (uint8_t)cfi_fixed(&e.body, 1);
+		cie->segment_size = (uint8_t)cursor_fixed(&e.body, 1);
 	}
 	if (!strcmp(augmentation, "eh")) {	/* GCC 2: a pointer to exception data follows */
-		cfi_skip(&e.body, 8);
+		cursor_skip(&e.body, 8);
 		augmentation = "";
 	}
-	cie->code_align = cfi_uleb(&e.body);
-	cie->data_align = cfi_sleb(&e.body);
-	ra = version == 1 ? cfi_fixed(&e.body, 1) : cfi_uleb(&e.body);
+	cie->code_align = cursor_uleb(&e.body);
+	cie->data_align = cursor_sleb(&e.body);
+	ra = version == 1 ? cursor_fixed(&e.body, 1) : cursor_uleb(&e.body);
 	/* All who read rows of x86-64 take 16 for granted (psABI, figure 3.36). */
 	if (ra >= CFI_REGS || (s->machine == EM_X86_64 && ra != 16))
 		return -EBADMSG;
 	cie->ra = (uint8_t)ra;
 	if (*augmentation == 'z') {
 		cie->augmented = 1;
-		size = cfi_uleb(&e.body);
+		size = cursor_uleb(&e.body);
 		data = e.body;
-		cfi_skip(&e.body, size);
+		cursor_skip(&e.body, size);
 		data.end = e.body.p;
 		if (read_augmentation(s, augmentation + 1, &data, cie))
 			return -EBADMSG;
@@ -220,16 +220,16 @@ static const struct cfi_cie *find_cie(const struct cfi_section *s, size_t offset
 static int parse_fde(const struct cfi_section *s, const struct entry *e, struct cfi_cies *cies, struct cfi_parsed *out)
 {
 	const struct cfi_cie *cie = e->cie != NO_CIE ? find_cie(s, e->cie, cies) : NULL;
-	struct cfi_cursor c = e->body;
+	struct cursor c = e->body;
 
 	if (!cie)
 		return -EBADMSG;
-	cfi_skip(&c, cie->segment_size);
+	cursor_skip(&c, cie->segment_size);
 	out->cie = cie;
 	out->start = cfi_pointer(s, &c, cie->encoding);
 	out->end = out->start + read_format(&c, cie->encoding & CFI_FORMAT);
 	if (cie->augmented)
-		cfi_skip(&c, cfi_uleb(&c));
+		cursor_skip(&c, cursor_uleb(&c));
 	out->program = c.p;
 	out->program_end = c.end;
 	return c.bad || out->end < out->start || c.end - c.p > MAX_PROGRAM ? -EBADMSG : 0;
@@ -285,10 +285,10 @@ struct table {
 
 static int read_header(const uint8_t *hdr, size_t size, uint64_t vaddr, struct table *t)
 {
-	struct cfi_cursor c = { hdr, hdr + size, 0 };
+	struct cursor c = { hdr, hdr + size, 0 };
 	struct cfi_section self = { .data = hdr, .size = size, .vaddr = vaddr, .got = vaddr };
-	uint64_t version = cfi_fixed(&c, 1);
-	uint8_t start = (uint8_t)cfi_fixed(&c, 1), count = (uint8_t)cfi_fixed(&c, 1), table = (uint8_t)cfi_fixed(&c, 1);
+	uint64_t version = cursor_fixed(&c, 1);
+	uint8_t start = (uint8_t)cursor_fixed(&c, 1), count = (uint8_t)cursor_fixed(&c, 1), table = (uint8_t)cursor_fixed(&c, 1);
 
 	if (c.bad || version != 1)
 		return -EBADMSG;
@@ -308,7 +308,7 @@ static int read_header(const uint8_t *hdr, size_t size, uint64_t vaddr, struct t
 static uint64_t table_get(const struct table *t, uint64_t i, unsigned which)
 {
 	const uint8_t *p = t->pair + (2 * i + which) * t->width;
-	struct cfi_cursor c = { p, p + t->width, 0 };
+	struct cursor c = { p, p + t->width, 0 };
 
 	return t->base + read_format(&c, t->width == 8 ? PE_SDATA8 : PE_SDATA4);
 }

@@ -22,7 +22,7 @@ enum {
 };
 
 struct evaluation {
-	struct cfi_cursor c;
+	struct cursor c;
 	const uint8_t *begin;
 	const struct cfi_registers *regs;
 	cfi_read *read;
@@ -41,7 +41,7 @@ static int push(struct evaluation *e, uint64_t v)
 
 static int push_register(struct evaluation *e, uint64_t reg)
 {
-	int64_t offset = cfi_sleb(&e->c);
+	int64_t offset = cursor_sleb(&e->c);
 
 	if (reg >= CFI_REGS || !(e->regs->known >> reg & 1))
 		return -ENODATA;
@@ -51,29 +51,29 @@ static int push_register(struct evaluation *e, uint64_t reg)
 /* The constants: each pushes one number. */
 static int push_constant(struct evaluation *e, uint8_t op)
 {
-	struct cfi_cursor *c = &e->c;
+	struct cursor *c = &e->c;
 
 	switch (op) {
 	case OP_ADDR:
 	case OP_CONST8U:
 	case OP_CONST8S:
-		return push(e, cfi_fixed(c, 8));
+		return push(e, cursor_fixed(c, 8));
 	case OP_CONST1U:
-		return push(e, cfi_fixed(c, 1));
+		return push(e, cursor_fixed(c, 1));
 	case OP_CONST1S:
-		return push(e, (uint64_t)(int8_t)cfi_fixed(c, 1));
+		return push(e, (uint64_t)(int8_t)cursor_fixed(c, 1));
 	case OP_CONST2U:
-		return push(e, cfi_fixed(c, 2));
+		return push(e, cursor_fixed(c, 2));
 	case OP_CONST2S:
-		return push(e, (uint64_t)(int16_t)cfi_fixed(c, 2));
+		return push(e, (uint64_t)(int16_t)cursor_fixed(c, 2));
 	case OP_CONST4U:
-		return push(e, cfi_fixed(c, 4));
+		return push(e, cursor_fixed(c, 4));
 	case OP_CONST4S:
-		return push(e, (uint64_t)(int32_t)cfi_fixed(c, 4));
+		return push(e, (uint64_t)(int32_t)cursor_fixed(c, 4));
 	case OP_CONSTU:
-		return push(e, cfi_uleb(c));
+		return push(e, cursor_uleb(c));
 	case OP_CONSTS:
-		return push(e, (uint64_t)cfi_sleb(c));
+		return push(e, (uint64_t)cursor_sleb(c));
 	default:
 		return -EBADMSG;
 	}
@@ -119,10 +119,10 @@ static int unary(struct evaluation *e, uint8_t op)
 		*top = ~*top;
 		return 0;
 	case OP_PLUS_UCONST:
-		*top += cfi_uleb(&e->c);
+		*top += cursor_uleb(&e->c);
 		return 0;
 	case OP_DEREF_SIZE:
-		size = (unsigned)cfi_fixed(&e->c, 1);
+		size = (unsigned)cursor_fixed(&e->c, 1);
 		if (size != 1 && size != 2 && size != 4 && size != 8)
 			return -EBADMSG;
 		break;
@@ -174,7 +174,7 @@ static int binary(struct evaluation *e, uint8_t op)
 /* To an operation of this expression, or its end. */
 static int jump(struct evaluation *e, int taken)
 {
-	int16_t distance = (int16_t)cfi_fixed(&e->c, 2);
+	int16_t distance = (int16_t)cursor_fixed(&e->c, 2);
 
 	if (!taken)
 		return 0;
@@ -192,13 +192,13 @@ static int step(struct evaluation *e, uint8_t op)
 		return push_register(e, op - OP_BREG0);
 	switch (op) {
 	case OP_BREGX:
-		return push_register(e, cfi_uleb(&e->c));
+		return push_register(e, cursor_uleb(&e->c));
 	case OP_DUP:
 		return push_copy(e, 0);
 	case OP_OVER:
 		return push_copy(e, 1);
 	case OP_PICK:
-		return push_copy(e, cfi_fixed(&e->c, 1));
+		return push_copy(e, cursor_fixed(&e->c, 1));
 	case OP_DROP:
 		return e->depth ? (e->depth--, 0) : -EBADMSG;
 	case OP_SWAP:
@@ -233,7 +233,7 @@ int cfi_evaluate(const struct cfi_value *v, const struct cfi_registers *regs, co
 	struct evaluation e = { .begin = v->expression, .regs = regs, .read = read, .ctx = ctx };
 	int err = cfa ? push(&e, *cfa) : 0;
 
-	e.c = (struct cfi_cursor){ v->expression, v->expression + v->size, 0 };
+	e.c = (struct cursor){ v->expression, v->expression + v->size, 0 };
 	for (unsigned steps = 0; !err && e.c.p < e.c.end; steps++) {
 		if (steps == MAX_STEPS)
 			return -EBADMSG;

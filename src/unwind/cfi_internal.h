@@ -3,84 +3,8 @@
 #ifndef EBPROF_CFI_INTERNAL_H
 #define EBPROF_CFI_INTERNAL_H
 
-#include <string.h>
-
+#include "base/cursor.h"
 #include "unwind/cfi.h"
-
-/*
- * Reads forward and never past @end: a read that does not fit sets @bad, gives
- * 0 and moves to the end, so that one check after several reads is enough and
- * every loop over a cursor ends.
- */
-struct cfi_cursor {
-	const uint8_t *p, *end;
-	int bad;
-};
-
-static inline uint64_t cfi_fail(struct cfi_cursor *c)
-{
-	c->bad = 1;
-	c->p = c->end;
-	return 0;
-}
-
-static inline int cfi_has(const struct cfi_cursor *c, uint64_t size)
-{
-	return size <= (uint64_t)(c->end - c->p);
-}
-
-/* @size bytes (1, 2, 4, 8), little endian, zero-extended. */
-static inline uint64_t cfi_fixed(struct cfi_cursor *c, unsigned size)
-{
-	uint64_t v = 0;
-
-	if (!cfi_has(c, size))
-		return cfi_fail(c);
-	memcpy(&v, c->p, size);
-	c->p += size;
-	return v;
-}
-
-static inline void cfi_skip(struct cfi_cursor *c, uint64_t size)
-{
-	if (cfi_has(c, size))
-		c->p += size;
-	else
-		cfi_fail(c);
-}
-
-/* LEB128 (DWARF 5, 7.6). Bits beyond 64 are dropped, as a writer may pad a number to any length. */
-static inline uint64_t cfi_leb(struct cfi_cursor *c, int is_signed)
-{
-	uint64_t v = 0;
-	unsigned shift = 0;
-
-	while (c->p < c->end) {
-		uint8_t byte = *c->p++;
-
-		if (shift < 64)
-			v |= (uint64_t)(byte & 0x7f) << shift;
-		shift += shift < 64 ? 7 : 0;
-		if (byte & 0x80)
-			continue;
-		if (is_signed && (byte & 0x40) && shift < 64)
-			v |= ~0ull << shift;
-		return v;
-	}
-	return cfi_fail(c);
-}
-
-static inline uint64_t cfi_uleb(struct cfi_cursor *c)
-{
-	if (c->p < c->end && *c->p < 0x80)
-		return *c->p++;
-	return cfi_leb(c, 0);
-}
-
-static inline int64_t cfi_sleb(struct cfi_cursor *c)
-{
-	return (int64_t)cfi_leb(c, 1);
-}
 
 #define CFI_FORMAT	0x0f	/* the part of a pointer's encoding that tells its size and sign */
 
@@ -117,7 +41,7 @@ struct cfi_cies {
 int cfi_parse(const struct cfi_section *s, size_t offset, struct cfi_cies *cies, struct cfi_parsed *out);
 
 /* A pointer, encoded as DW_EH_PE_* tells. Sets c->bad where it cannot be had. */
-uint64_t cfi_pointer(const struct cfi_section *s, struct cfi_cursor *c, uint8_t encoding);
+uint64_t cfi_pointer(const struct cfi_section *s, struct cursor *c, uint8_t encoding);
 
 /*
  * Evaluates an expression of a rule (DWARF 5, 2.5 and 6.4.2), from a stack with

@@ -180,44 +180,44 @@ static int move(struct machine *m, uint64_t address)
 	return 0;
 }
 
-static uint64_t read_operand(const struct machine *m, struct cfi_cursor *c, uint8_t operand)
+static uint64_t read_operand(const struct machine *m, struct cursor *c, uint8_t operand)
 {
 	const uint64_t align = (uint64_t)m->cie->data_align;
 
 	switch (operand) {
 	case BYTE1:
-		return cfi_fixed(c, 1);
+		return cursor_fixed(c, 1);
 	case BYTE2:
-		return cfi_fixed(c, 2);
+		return cursor_fixed(c, 2);
 	case BYTE4:
-		return cfi_fixed(c, 4);
+		return cursor_fixed(c, 4);
 	case BYTE8:
-		return cfi_fixed(c, 8);
+		return cursor_fixed(c, 8);
 	case ADDRESS:
 		return cfi_pointer(m->section, c, m->cie->encoding);
 	case NUMBER:
 	case BLOCK:
-		return cfi_uleb(c);
+		return cursor_uleb(c);
 	case FACTORED:
-		return cfi_uleb(c) * align;
+		return cursor_uleb(c) * align;
 	case FACTORED_SIGNED:
-		return (uint64_t)cfi_sleb(c) * align;
+		return (uint64_t)cursor_sleb(c) * align;
 	case FACTORED_NEGATIVE:
-		return -cfi_uleb(c) * align;
+		return -cursor_uleb(c) * align;
 	default:
 		return 0;
 	}
 }
 
 /* The value that a RULE or SET_CFA_EXPRESSION gives; passes over the block of an expression. */
-static struct cfi_value rule_value(const struct instruction *in, uint64_t operand, struct cfi_cursor *c)
+static struct cfi_value rule_value(const struct instruction *in, uint64_t operand, struct cursor *c)
 {
 	struct cfi_value v = { .kind = in->kind };
 
 	if (in->second == BLOCK) {
 		v.expression = c->p;
 		v.size = (uint32_t)operand;	/* shorter, where a section has more than 4 GiB: still inside of it */
-		cfi_skip(c, operand);
+		cursor_skip(c, operand);
 	} else if (in->kind == CFI_REGISTER) {
 		/* In a register that has no column: lost. */
 		v.kind = operand < CFI_REGS ? CFI_REGISTER : CFI_UNDEFINED;
@@ -243,7 +243,7 @@ static void change_cfa(struct machine *m, const struct instruction *in, uint64_t
 		m->row.cfa.offset = m->cfa_offset;
 }
 
-static int execute(struct machine *m, struct cfi_cursor *c, uint8_t opcode)
+static int execute(struct machine *m, struct cursor *c, uint8_t opcode)
 {
 	const struct instruction *in = &instructions[opcode];
 	uint64_t first = read_operand(m, c, in->first), second = read_operand(m, c, in->second);
@@ -292,7 +292,7 @@ static int execute(struct machine *m, struct cfi_cursor *c, uint8_t opcode)
 /* To the end, or to the first row behind m->last: 0 or DONE. */
 static int run(struct machine *m, const uint8_t *program, const uint8_t *end)
 {
-	struct cfi_cursor c = { program, end, 0 };
+	struct cursor c = { program, end, 0 };
 	int err = 0;
 
 	while (c.p < c.end && !err) {
@@ -304,7 +304,7 @@ static int run(struct machine *m, const uint8_t *program, const uint8_t *end)
 			break;
 		case CFA_OFFSET:
 			set_rule(m, low, (struct cfi_value){
-				.kind = CFI_OFFSET, .offset = (int64_t)(cfi_uleb(&c) * (uint64_t)m->cie->data_align) });
+				.kind = CFI_OFFSET, .offset = (int64_t)(cursor_uleb(&c) * (uint64_t)m->cie->data_align) });
 			break;
 		case CFA_RESTORE:
 			restore(m, low);
