@@ -6,7 +6,7 @@ TEST := $(BUILD)/tests
 # --- What must be installed: package, or package:command where any such command serves. ---
 CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
 DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
-	zlib1g-dev libiberty-dev
+	zlib1g-dev libzstd-dev liblzma-dev libiberty-dev
 DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go git:git libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux \
 	qemu-system-x86:qemu-system-x86_64 $(DEPS_CROSS)
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc libc6-dev-arm64-cross qemu-user:qemu-aarch64
@@ -22,7 +22,7 @@ deps-test: deps ## install what the tests need in addition
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/proc src/symbols src/profile src/output \
 	src/unwind)) src/collect/event.c
-TEST_LIBS := -ldw -lelf -lz -liberty -pthread
+TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -liberty -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 ASAN_OBJ  := $(LIB_SRC:%.c=$(TEST)/asan/%.o)

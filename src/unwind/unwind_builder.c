@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "elf/debug_file.h"
 #include "elf/vdso.h"
-#include "unwind/unwind_debug_file.h"
 
 #define GIANT	(16u << 20)	/* bytes of a file: its table may take a while */
 
@@ -78,13 +78,15 @@ void unwind_builder_free(struct unwind_builder *b)
 /* The table of @elf; the debug file is looked for only where the file itself tells nothing. */
 static int build_file(const struct elf_file *elf, struct unwind_table *out)
 {
+	/* In our own root alone: what lies in the target's is the target's to choose, and unwinds others' stacks too. */
+	static const struct debug_places places = { .root_owned = 1 };
 	int err = unwind_table_build(elf, NULL, out), fd;
 	struct elf_file *debug;
 	struct unwind_table more;
 
 	if (err || !(out->flags & EBP_OBJECT_NO_CFI))
 		return err;
-	fd = unwind_debug_file(elf, &debug);
+	fd = debug_file_open(&places, elf, NULL, &debug);
 	if (fd < 0)
 		return 0;
 	if (!unwind_table_build(elf, debug, &more)) {

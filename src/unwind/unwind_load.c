@@ -5,39 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/xalloc.h"
+#include "elf/inflate.h"
 
 #define SECTION_MAX	(512u << 20)	/* bytes of CFI */
-#define RATIO_MAX	10		/* unpacked to packed; 3 to 4 in practice, but zlib can do 1032 */
-
-/* A section that is compressed (gABI, SHF_COMPRESSED), unpacked. NULL with errno. */
-static uint8_t *inflate_section(const struct elf_file *f, const struct elf_section *s, size_t *size)
-{
-	Elf64_Chdr head;
-	uint8_t *packed, *out;
-	uLongf got;
-	int err;
-
-	errno = ENOTSUP;
-	if (s->size <= sizeof(head) || s->size > SECTION_MAX || elf_file_read(f, s->offset, &head, sizeof(head)) ||
-	    head.ch_type != ELFCOMPRESS_ZLIB || head.ch_size > SECTION_MAX || head.ch_size / RATIO_MAX > s->size)
-		return NULL;
-	packed = xmalloc(s->size - sizeof(head));
-	out = xmalloc(head.ch_size + 1);
-	got = head.ch_size;
-	err = elf_file_read(f, s->offset + sizeof(head), packed, s->size - sizeof(head));
-	if (!err && (uncompress(out, &got, packed, s->size - sizeof(head)) != Z_OK || got != head.ch_size))
-		err = -EBADMSG;
-	free(packed);
-	*size = got;
-	if (!err)
-		return out;
-	free(out);
-	errno = -err;
-	return NULL;
-}
 
 /* What is damaged, or too large, is as good as not there. */
 static int absent(int err)
@@ -54,13 +26,13 @@ static uint64_t address_of(const struct elf_file *f, const char *name)
 
 int unwind_load_section(const struct elf_file *f, const char *name, struct cfi_section *out)
 {
-	const struct elf_section *s = elf_file_section(f, name);
+	const struct elf_section *s = inflate_find(f, name);
 	uint8_t *data;
 	size_t size;
 
 	if (!s || s->type == SHT_NOBITS)
 		return -ENOENT;
-	data = s->flags & SHF_COMPRESSED ? inflate_section(f, s, &size) : elf_file_section_data(f, s, SECTION_MAX, &size);
+	data = inflate_section(f, s, SECTION_MAX, &size);
 	if (!data)
 		return absent(-errno);
 	*out = (struct cfi_section){

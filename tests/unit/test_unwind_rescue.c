@@ -5,8 +5,8 @@
 #include <execinfo.h>
 #include <sys/uio.h>
 
+#include "elf/debug_file.h"
 #include "unit/unwinder_fake.h"
-#include "unwind/unwind_debug_file.h"
 
 #ifdef __x86_64__
 
@@ -204,6 +204,7 @@ TEST(survives_bad_stacks)
 /* Where this machine has debug files: one is found by its own build id, and by no other file's. */
 TEST(finds_debug_files_by_build_id)
 {
+	static const struct debug_places places = { .root_owned = 1 };
 	struct elf_file *own = NULL, *debug = NULL;
 	struct fake f;
 	int fd;
@@ -216,7 +217,7 @@ TEST(finds_debug_files_by_build_id)
 		own = img->fd >= 0 ? elf_file_open(img->fd) : NULL;
 		if (!own)
 			continue;
-		fd = unwind_debug_file(own, &debug);
+		fd = debug_file_open(&places, own, NULL, &debug);
 		CHECK(fd >= 0 ? debug != NULL : debug == NULL);
 		if (fd >= 0) {
 			CHECK_EQ(elf_file_build_id(debug, id), img->build_id_size);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "elf/debuginfod.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "elf/debug_file.h"
+
+/*
+ * In a static program there is no dlopen() to speak of: a weak reference does not
+ * pull it in, and then is NULL.
+ */
+#pragma weak dlopen
+#pragma weak dlsym
+#pragma weak dlclose
+
+#define LIBRARY "libdebuginfod.so.1"
+
+/* As in elfutils' debuginfod.h; the client is the library's. */
+struct debuginfod {
+	void *lib, *client;
+	void *(*begin)(void);
+	int (*find)(void *client, const unsigned char *id, int size, char **path);
+	void (*end)(void *client);
+};
+
+static int load(struct debuginfod *d)
+{
+	d->lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!d->lib)
+		return -ELIBACC;
+	*(void **)&d->begin = dlsym(d->lib, "debuginfod_begin");
+	*(void **)&d->find = dlsym(d->lib, "debuginfod_find_debuginfo");
+	*(void **)&d->end = dlsym(d->lib, "debuginfod_end");
+	if (!d->begin || !d->find || !d->end)
+		return -ELIBACC;
+	d->client = d->begin();
+	return d->client ? 0 : -ENOMEM;
+}
+
+struct debuginfod *debuginfod_new(void)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	struct debuginfod *d;
+	int err;
+
+	if (!dlopen || !dlsym || !dlclose) {
+		errno = ENOTSUP;
+		return NULL;
+	}
+	if (!urls || !*urls) {
+		errno = EDESTADDRREQ;
+		return NULL;
+	}
+	d = xcalloc(1, sizeof(*d));
+	err = load(d);
+	if (!err)
+		return d;
+	debuginfod_free(d);
+	errno = -err;
+	return NULL;
+}
+
+void debuginfod_free(struct debuginfod *d)
+{
+	if (!d)
+		return;
+	if (d->client)
+		d->end(d->client);
+	if (d->lib)
+		dlclose(d->lib);
+	free(d);
+}
+
+int debuginfod_fetch(struct debuginfod *d, const struct elf_file *elf, struct elf_file **out)
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	size_t n = elf_file_build_id(elf, id);
+	int fd;
+
+	*out = NULL;
+	if (!n)
+		return -ENOENT;
+	fd = d->find(d->client, id, (int)n, NULL);
+	if (fd < 0)
+		return fd;
+	*out = elf_file_open(fd);
+	if (*out && debug_file_matches(elf, *out))
+		return fd;
+	elf_file_free(*out);
+	*out = NULL;
+	close(fd);
+	return -ESTALE;
+}
