@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "dwarf/dwarf_abbrev.h"
+
+#include <dwarf.h>
+
+#include "base/cursor.h"
+#include "dwarf/dwarf_form.h"
+
+#define SECTION_MAX	(256u << 20)
+#define LIST_MAX	(1u << 20)	/* abbreviations, and attributes, of one table */
+
+static int by_code(const void *a, const void *b)
+{
+	const struct dwarf_abbrev *x = a, *y = b;
+
+	return x->code < y->code ? -1 : x->code > y->code;
+}
+
+/* Its attributes, up to the pair of zeros. */
+static int take_attributes(struct dwarf_abbrevs *t, struct cursor *c, struct dwarf_abbrev *a)
+{
+	a->first = (uint32_t)t->attributes.n;
+	for (;;) {
+		struct dwarf_attribute attr = { 0 };
+		uint64_t name = cursor_uleb(c), form = cursor_uleb(c);
+		int size;
+
+		if (c->bad || name > UINT16_MAX || form > UINT16_MAX || t->attributes.n > LIST_MAX)
+			return -1;
+		if (!name && !form)
+			break;
+		attr.name = (uint16_t)name;
+		attr.form = (uint16_t)form;
+		if (form == DW_FORM_implicit_const)
+			attr.implicit = cursor_sleb(c);
+		size = dwarf_form_size(attr.form);
+		a->fixed = a->fixed < 0 || size < 0 ? -1 : a->fixed + size;
+		vec_push(&t->attributes, attr);
+	}
+	a->n = (uint32_t)t->attributes.n - a->first;
+	return 0;
+}
+
+static struct dwarf_abbrevs *parse(const struct dwarf_file *f, uint64_t offset)
+{
+	struct cursor c = { f->abbrev_bytes + offset, f->abbrev_bytes + f->abbrev_size, 0 };
+	struct dwarf_abbrevs *t = xcalloc(1, sizeof(*t));
+	int sorted = 1;
+
+	t->offset = offset;
+	for (;;) {
+		struct dwarf_abbrev a = { .code = cursor_uleb(&c) };
+		uint64_t tag;
+
+		if (!a.code && !c.bad)
+			break;
+		tag = cursor_uleb(&c);
+		a.children = (uint8_t)cursor_fixed(&c, 1);
+		if (c.bad || tag > UINT16_MAX || t->list.n > LIST_MAX || take_attributes(t, &c, &a)) {
+			dwarf_abbrevs_free(t);
+			return NULL;
+		}
+		a.tag = (uint16_t)tag;
+		sorted &= !t->list.n || t->list.v[t->list.n - 1].code < a.code;
+		vec_push(&t->list, a);
+	}
+	if (!sorted)
+		qsort(t->list.v, t->list.n, sizeof(*t->list.v), by_code);
+	return t;
+}
+
+const struct dwarf_abbrevs *dwarf_abbrevs_at(struct dwarf_file *f, uint64_t offset)
+{
+	size_t low = 0, high = f->abbrevs.n;
+	struct dwarf_abbrevs *t;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (f->abbrevs.v[mid]->offset == offset)
+			return f->abbrevs.v[mid];
+		if (f->abbrevs.v[mid]->offset < offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!f->abbrev_bytes && f->section[DWARF_ABBREV].size <= SECTION_MAX) {
+		f->abbrev_bytes = dwarf_load(f, DWARF_ABBREV, 0, f->section[DWARF_ABBREV].size);
+		f->abbrev_size = f->abbrev_bytes ? f->section[DWARF_ABBREV].size : 0;
+	}
+	t = offset < f->abbrev_size ? parse(f, offset) : NULL;
+	if (!t)
+		return NULL;
+	vec_push(&f->abbrevs, t);
+	memmove(f->abbrevs.v + low + 1, f->abbrevs.v + low, (f->abbrevs.n - 1 - low) * sizeof(*f->abbrevs.v));
+	f->abbrevs.v[low] = t;
+	return t;
+}
+
+void dwarf_abbrevs_free(struct dwarf_abbrevs *t)
+{
+	vec_free(&t->list);
+	vec_free(&t->attributes);
+	free(t);
+}
+
+const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, uint64_t code)
+{
+	struct dwarf_abbrev key = { .code = code };
+
+	return t->list.n ? bsearch(&key, t->list.v, t->list.n, sizeof(key), by_code) : NULL;
+}

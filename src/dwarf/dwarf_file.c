@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "dwarf/dwarf_file.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dwarf/dwarf_abbrev.h"
+#include "elf/inflate.h"
+
+#define UNPACKED_MAX	(1ull << 30)	/* bytes of one section */
+#define STRING_PIECE	64		/* bytes read at once; names are mostly shorter */
+
+static const char *const names[DWARF_SECTIONS] = {
+	[DWARF_INFO] = "info", [DWARF_ABBREV] = "abbrev", [DWARF_STR] = "str", [DWARF_LINE_STR] = "line_str",
+	[DWARF_LINE] = "line", [DWARF_RANGES] = "ranges", [DWARF_RNGLISTS] = "rnglists", [DWARF_ADDR] = "addr",
+	[DWARF_STR_OFFSETS] = "str_offsets",
+};
+
+static void open_section(struct dwarf_file *f, enum dwarf_section_id id, int dwo)
+{
+	struct dwarf_section *d = &f->section[id];
+	const struct elf_section *s;
+	char name[32];
+	size_t size;
+
+	snprintf(name, sizeof(name), ".debug_%s%s", names[id], dwo ? ".dwo" : "");
+	s = elf_file_section(f->elf, name);
+	if (!s) {
+		snprintf(name, sizeof(name), ".zdebug_%s%s", names[id], dwo ? ".dwo" : "");
+		s = elf_file_section(f->elf, name);
+	}
+	if (!s || s->type == SHT_NOBITS)
+		return;
+	*d = (struct dwarf_section){ .offset = s->offset, .size = s->size };
+	if (!(s->flags & SHF_COMPRESSED) && strncmp(s->name, ".z", 2))
+		return;
+	d->memory = inflate_section(f->elf, s, UNPACKED_MAX, &size);
+	d->size = d->memory ? size : 0;
+}
+
+int dwarf_file_open(struct dwarf_file *f, const struct elf_file *elf, int dwo)
+{
+	*f = (struct dwarf_file){ .elf = elf };
+	for (int i = 0; i < DWARF_SECTIONS; i++)
+		open_section(f, (enum dwarf_section_id)i, dwo);
+	if (f->section[DWARF_INFO].size && f->section[DWARF_ABBREV].size)
+		return 0;
+	dwarf_file_close(f);
+	return -ENODATA;
+}
+
+void dwarf_file_close(struct dwarf_file *f)
+{
+	for (int i = 0; i < DWARF_SECTIONS; i++)
+		free(f->section[i].memory);
+	for (size_t i = 0; i < f->abbrevs.n; i++)
+		dwarf_abbrevs_free(f->abbrevs.v[i]);
+	vec_free(&f->abbrevs);
+	free(f->abbrev_bytes);
+	*f = (struct dwarf_file){ 0 };
+}
+
+int dwarf_read(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst, size_t size)
+{
+	const struct dwarf_section *s = &f->section[id];
+
+	if (offset > s->size || size > s->size - offset)
+		return -EBADMSG;
+	if (!s->memory)
+		return elf_file_read(f->elf, s->offset + offset, dst, size);
+	memcpy(dst, s->memory + offset, size);
+	return 0;
+}
+
+long dwarf_peek(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst, size_t size)
+{
+	uint64_t left = f->section[id].size - offset;
+	int err;
+
+	if (offset > f->section[id].size)
+		return -EBADMSG;
+	if (size > left)
+		size = (size_t)left;
+	err = dwarf_read(f, id, offset, dst, size);
+	return err ? err : (long)size;
+}
+
+uint8_t *dwarf_load(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, uint64_t size)
+{
+	uint8_t *p;
+	int err;
+
+	if (offset > f->section[id].size || size > f->section[id].size - offset) {
+		errno = EBADMSG;
+		return NULL;
+	}
+	p = xmalloc(size + 1);
+	err = dwarf_read(f, id, offset, p, size);
+	if (!err)
+		return p;
+	free(p);
+	errno = -err;
+	return NULL;
+}
+
+int dwarf_string(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, char *dst, size_t size)
+{
+	size_t have = 0, piece = STRING_PIECE;
+
+	while (have < size - 1) {
+		long n = dwarf_peek(f, id, offset + have, dst + have, piece < size - 1 - have ? piece : size - 1 - have);
+
+		if (n < 0)
+			return (int)n;
+		if (n && memchr(dst + have, '\0', (size_t)n))
+			return 0;
+		if (!n)
+			break;
+		have += (size_t)n;
+		piece *= 4;
+	}
+	dst[have] = '\0';
+	return 0;
+}
+
+int dwarf_number(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, unsigned size, uint64_t *out)
+{
+	*out = 0;	/* little endian: the rest of it stays zero */
+	return dwarf_read(f, id, offset, out, size);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The debugging sections of an ELF file (DWARF 4 and 5, with GNU's extensions),
+ * read piece by piece: a debug file has hundreds of megabytes, and a profile
+ * needs little of them. All is hostile: offsets and sizes are checked wherever
+ * they are used.
+ */
+#ifndef EBPROF_DWARF_FILE_H
+#define EBPROF_DWARF_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "elf/elf_file.h"
+
+enum dwarf_section_id {
+	DWARF_INFO, DWARF_ABBREV, DWARF_STR, DWARF_LINE_STR, DWARF_LINE, DWARF_RANGES, DWARF_RNGLISTS, DWARF_ADDR,
+	DWARF_STR_OFFSETS, DWARF_SECTIONS
+};
+
+struct dwarf_section {
+	uint64_t offset, size;
+	uint8_t *memory;	/* its bytes, where they had to be unpacked; else NULL */
+};
+
+struct dwarf_abbrevs;
+
+struct dwarf_file {
+	const struct elf_file *elf;
+	struct dwarf_section section[DWARF_SECTIONS];
+	uint8_t *abbrev_bytes;	/* of .debug_abbrev, read whole when first needed */
+	size_t abbrev_size;
+	VEC(struct dwarf_abbrevs *) abbrevs;	/* parsed tables, by ascending offset */
+};
+
+/*
+ * The file's sections; with @dwo those of split DWARF (.debug_info.dwo).
+ * Borrows @elf. 0, or -ENODATA: there is no .debug_info.
+ */
+int dwarf_file_open(struct dwarf_file *f, const struct elf_file *elf, int dwo);
+void dwarf_file_close(struct dwarf_file *f);
+
+/* Exactly @size bytes of a section. 0, -EBADMSG outside of it, or a read's error. */
+int dwarf_read(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst, size_t size);
+/* As many as there are, up to @size: how many, or negative. */
+long dwarf_peek(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst, size_t size);
+/* @size bytes, malloc'd; NULL with errno. */
+uint8_t *dwarf_load(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, uint64_t size);
+/* The string at @offset, cut to @size - 1 bytes. 0, or negative. */
+int dwarf_string(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, char *dst, size_t size);
+/* A little-endian number of @size bytes. */
+int dwarf_number(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, unsigned size, uint64_t *out);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "dwarf/dwarf_functions.h"
+
+#include <dwarf.h>
+#include <errno.h>
+
+#define UNIT_MAX	(1ull << 30)	/* bytes of one unit */
+#define NODES_MAX	(16u << 20)
+#define LEVELS		1024		/* entries nested more deeply count as their ancestor's children */
+
+struct covered {
+	uint64_t start, end;
+	uint32_t node, depth;		/* depth: of inlining */
+};
+
+struct reader {
+	const struct dwarf_unit *u;
+	struct dwarf_functions *out;
+	const struct dwarf_abbrevs *abbrevs;
+	const uint8_t *bytes;		/* from u->entries on */
+	struct cursor c;
+	VEC(struct covered) covered;
+	dwarf_ranges ranges;
+	uint32_t nodes[LEVELS];		/* of the ancestors, by level */
+	uint32_t depths[LEVELS];
+	size_t level, beyond;		/* beyond: levels that have no place in @nodes */
+};
+
+/* What is read of an entry. */
+struct entry {
+	struct dwarf_value low, high, ranges, origin, sibling, call_file, call_line;
+};
+
+static void take_attribute(struct entry *e, uint16_t name, struct dwarf_value v)
+{
+	switch (name) {
+	case DW_AT_sibling:		e->sibling = v; break;
+	case DW_AT_low_pc:		e->low = v; break;
+	case DW_AT_high_pc:		e->high = v; break;
+	case DW_AT_ranges:		e->ranges = v; break;
+	case DW_AT_abstract_origin:	e->origin = v; break;
+	case DW_AT_call_file:		e->call_file = v; break;
+	case DW_AT_call_line:		e->call_line = v; break;
+	default:			break;
+	}
+}
+
+static struct entry read_entry(struct reader *r, const struct dwarf_abbrev *a)
+{
+	const struct dwarf_attribute *attr = r->abbrevs->attributes.v + a->first;
+	struct entry e = { 0 };
+
+	for (uint32_t i = 0; i < a->n; i++)
+		take_attribute(&e, attr[i].name, dwarf_form_read(&r->c, attr[i].form, attr[i].implicit, r->u->encoding, r->bytes));
+	return e;
+}
+
+/* Offset in .debug_info of what @v refers to, with DWARF_ALT; @otherwise where it refers to nothing. */
+static uint64_t referred(const struct dwarf_unit *u, struct dwarf_value v, uint64_t otherwise)
+{
+	switch (v.kind) {
+	case DWARF_REF_UNIT:	return u->offset + v.u;
+	case DWARF_REF:		return v.u;
+	case DWARF_REF_ALT:	return v.u | DWARF_ALT;
+	default:		return otherwise;
+	}
+}
+
+/* The next entry is the sibling, where that lies ahead. */
+static int skip_to(struct reader *r, struct dwarf_value sibling)
+{
+	uint64_t at = referred(r->u, sibling, 0);
+
+	if (at <= r->u->entries + (uint64_t)(r->c.p - r->bytes) || at >= r->u->end)
+		return 0;
+	r->c.p = r->bytes + (at - r->u->entries);
+	return 1;
+}
+
+/* A function or an inlined call. Returns its node, or the one around it where it has no code. */
+static uint32_t take_code(struct reader *r, const struct dwarf_abbrev *a, const struct entry *e, uint64_t offset)
+{
+	int inlined = a->tag == DW_TAG_inlined_subroutine;
+	uint32_t parent = inlined ? r->nodes[r->level] : DWARF_NO_NODE;
+	uint32_t depth = parent == DWARF_NO_NODE ? 0 : r->depths[r->level] + 1, node = (uint32_t)r->out->nodes.n;
+
+	r->ranges.n = 0;
+	if (node < NODES_MAX)
+		dwarf_entry_ranges(r->u, e->low, e->high, e->ranges, &r->ranges);
+	if (!r->ranges.n)
+		return r->nodes[r->level];
+	vec_push(&r->out->nodes, (struct dwarf_node){
+		.entry = referred(r->u, e->origin, offset), .start = r->ranges.v[0].start, .parent = parent,
+		.call_file = e->call_file.kind ? (uint32_t)e->call_file.u : DWARF_NO_FILE, .call_line = (uint32_t)e->call_line.u,
+	});
+	for (size_t i = 0; i < r->ranges.n; i++)
+		vec_push(&r->covered, (struct covered){ r->ranges.v[i].start, r->ranges.v[i].end, node, depth });
+	return node;
+}
+
+static void descend(struct reader *r, uint32_t node)
+{
+	uint32_t depth = node == r->nodes[r->level] ? r->depths[r->level] :
+			 node == DWARF_NO_NODE || r->out->nodes.v[node].parent == DWARF_NO_NODE ? 0 : r->depths[r->level] + 1;
+
+	if (r->level + 1 == LEVELS) {
+		r->beyond++;
+		return;
+	}
+	r->level++;
+	r->nodes[r->level] = node;
+	r->depths[r->level] = depth;
+}
+
+/* Types, whose children are not code where the compiler says how to pass them over (gcc does; its functions are outside of them). */
+static int is_type(uint16_t tag)
+{
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_enumeration_type || tag == DW_TAG_subroutine_type || tag == DW_TAG_array_type;
+}
+
+static int take_entry(struct reader *r)
+{
+	uint64_t offset = r->u->entries + (uint64_t)(r->c.p - r->bytes), code = cursor_uleb(&r->c);
+	const struct dwarf_abbrev *a;
+	uint32_t node = r->nodes[r->level];
+	struct entry e;
+	int is_code;
+
+	if (!code) {
+		/* The end of a list of children; more of them than lists is padding. */
+		if (r->beyond)
+			r->beyond--;
+		else
+			r->level -= r->level > 0;
+		return 0;
+	}
+	a = dwarf_abbrev_of(r->abbrevs, code);
+	if (!a)
+		return -EBADMSG;
+	is_code = a->tag == DW_TAG_subprogram || a->tag == DW_TAG_inlined_subroutine;
+	if (!is_code && !is_type(a->tag) && a->fixed >= 0 && r->u->encoding.offset_size == 4 &&
+	    r->u->encoding.address_size == 8) {
+		cursor_skip(&r->c, (uint64_t)a->fixed);
+	} else {
+		e = read_entry(r, a);
+		if (r->c.bad)
+			return -EBADMSG;
+		if (is_code)
+			node = take_code(r, a, &e, offset);
+		/* A declaration, or what is to be inlined: no code is in it. */
+		if (a->children && ((is_code && node == r->nodes[r->level]) || is_type(a->tag)) && skip_to(r, e.sibling))
+			return 0;
+	}
+	if (a->children)
+		descend(r, node);
+	return r->c.bad ? -EBADMSG : 0;
+}
+
+/* --- Stretches. ------------------------------------------------------------------ */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct covered *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* From @start on it is @node, until the next piece. */
+static void push_piece(struct dwarf_functions *f, uint64_t start, uint32_t node)
+{
+	if (f->pieces.n && f->pieces.v[f->pieces.n - 1].start == start)
+		f->pieces.n--;
+	if (!f->pieces.n || f->pieces.v[f->pieces.n - 1].node != node)
+		vec_push(&f->pieces, (struct dwarf_piece){ start, node });
+}
+
+/* Cuts what nests into pieces that do not: the innermost has each. */
+static void cut(struct reader *r)
+{
+	VEC(struct covered) open = { 0 };
+
+	if (r->covered.n > 1)
+		qsort(r->covered.v, r->covered.n, sizeof(*r->covered.v), by_place);
+	for (size_t i = 0; i <= r->covered.n; i++) {
+		uint64_t start = i < r->covered.n ? r->covered.v[i].start : UINT64_MAX;
+
+		while (open.n && open.v[open.n - 1].end <= start) {
+			uint64_t end = open.v[--open.n].end;
+
+			/* What it lay in goes on, unless it has ended, too. */
+			while (open.n && open.v[open.n - 1].end <= end)
+				open.n--;
+			push_piece(r->out, end, open.n ? open.v[open.n - 1].node : DWARF_NO_NODE);
+		}
+		if (i == r->covered.n)
+			break;
+		push_piece(r->out, start, r->covered.v[i].node);
+		vec_push(&open, r->covered.v[i]);
+	}
+	vec_free(&open);
+}
+
+int dwarf_functions_read(const struct dwarf_unit *u, struct dwarf_functions *out)
+{
+	struct reader r = { .u = u, .out = out };
+	uint64_t size = u->end - u->entries;
+	uint8_t *bytes = size > UNIT_MAX ? NULL : dwarf_load(u->file, DWARF_INFO, u->entries, size);
+
+	*out = (struct dwarf_functions){ 0 };
+	r.abbrevs = dwarf_abbrevs_at(u->file, u->abbrev);
+	if (!bytes || !r.abbrevs) {
+		free(bytes);
+		return -EBADMSG;
+	}
+	r.bytes = bytes;
+	r.c = (struct cursor){ bytes, bytes + size, 0 };
+	r.nodes[0] = DWARF_NO_NODE;
+	while (r.c.p < r.c.end && !take_entry(&r))
+		;
+	free(bytes);
+	cut(&r);
+	vec_free(&r.covered);
+	vec_free(&r.ranges);
+	return 0;
+}
+
+void dwarf_functions_free(struct dwarf_functions *f)
+{
+	vec_free(&f->nodes);
+	vec_free(&f->pieces);
+}
+
+uint32_t dwarf_functions_find(const struct dwarf_functions *f, uint64_t address)
+{
+	size_t low = 0, high = f->pieces.n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (f->pieces.v[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? f->pieces.v[low - 1].node : DWARF_NO_NODE;
+}

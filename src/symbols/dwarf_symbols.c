@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols/dwarf_symbols.h"
+
+#include <dwarf.h>
+#include <errno.h>
+
+#include "dwarf/dwarf_functions.h"
+#include "dwarf/dwarf_lines.h"
+#include "dwarf/dwarf_names.h"
+
+#define CACHE_BYTES	(24u << 20)	/* of units kept; the last one is, whatever it takes */
+#define OVERLAPS	16		/* units that may cover one address: all but the last ones are not looked at */
+
+/* A stretch of code of a unit. */
+struct part {
+	uint64_t start, end;
+	uint32_t unit;
+};
+
+/* What was read of a unit. */
+struct loaded {
+	uint32_t unit;
+	uint64_t used;			/* when; the least goes first */
+	size_t bytes;
+	struct dwarf_functions functions;
+	struct dwarf_lines lines;
+	int has_lines;
+};
+
+struct dwarf_symbols {
+	struct symbol_source source;
+	struct dwarf_debug debug, alt;
+	VEC(struct part) parts;		/* ascending */
+	VEC(struct loaded *) loaded;
+	size_t bytes;
+	uint64_t clock;
+	struct dwarf_lines files;	/* of the unit whose files were asked for last */
+};
+
+static struct dwarf_symbols *self(const struct symbol_source *s)
+{
+	return (struct dwarf_symbols *)(uintptr_t)s;
+}
+
+/* --- Units and what is kept of them. ------------------------------------------ */
+
+static void free_loaded(struct dwarf_symbols *d, size_t i)
+{
+	struct loaded *l = d->loaded.v[i];
+
+	d->bytes -= l->bytes;
+	dwarf_functions_free(&l->functions);
+	dwarf_lines_free(&l->lines);
+	free(l);
+	d->loaded.v[i] = d->loaded.v[--d->loaded.n];
+}
+
+static void make_room(struct dwarf_symbols *d)
+{
+	while (d->bytes > CACHE_BYTES && d->loaded.n) {
+		size_t oldest = 0;
+
+		for (size_t i = 1; i < d->loaded.n; i++)
+			if (d->loaded.v[i]->used < d->loaded.v[oldest]->used)
+				oldest = i;
+		free_loaded(d, oldest);
+	}
+}
+
+static struct loaded *load(struct dwarf_symbols *d, uint32_t unit)
+{
+	const struct dwarf_unit *u = &d->debug.units.v[unit];
+	struct loaded *l;
+
+	for (size_t i = d->loaded.n; i > 0; i--)
+		if (d->loaded.v[i - 1]->unit == unit) {
+			d->loaded.v[i - 1]->used = ++d->clock;
+			return d->loaded.v[i - 1];
+		}
+	make_room(d);
+	l = xcalloc(1, sizeof(*l));
+	l->unit = unit;
+	l->used = ++d->clock;
+	dwarf_functions_read(u, &l->functions);
+	l->has_lines = !dwarf_lines_read(u, 1, &l->lines);
+	l->bytes = sizeof(*l) + l->functions.nodes.cap * sizeof(*l->functions.nodes.v) +
+		   l->functions.pieces.cap * sizeof(*l->functions.pieces.v) + l->lines.rows.cap * sizeof(*l->lines.rows.v) +
+		   l->lines.files.cap * sizeof(*l->lines.files.v);
+	d->bytes += l->bytes;
+	vec_push(&d->loaded, l);
+	return l;
+}
+
+/* The unit and the innermost node at @address; NULL where there is none. */
+static struct loaded *locate(struct dwarf_symbols *d, uint64_t address, uint32_t *node)
+{
+	size_t low = 0, high = d->parts.n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (d->parts.v[mid].start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (size_t i = 0; i < OVERLAPS && i < low; i++) {
+		const struct part *p = &d->parts.v[low - 1 - i];
+		struct loaded *l;
+
+		if (address >= p->end)
+			continue;
+		l = load(d, p->unit);
+		*node = dwarf_functions_find(&l->functions, address);
+		if (*node != DWARF_NO_NODE)
+			return l;
+	}
+	return NULL;
+}
+
+/* --- As a source. ----------------------------------------------------------------- */
+
+static int find(const struct symbol_source *s, uint64_t address, struct source_function *out)
+{
+	uint32_t node;
+	struct loaded *l = locate(self(s), address, &node);
+	const struct dwarf_node *n;
+
+	if (!l)
+		return -ENOENT;
+	do
+		n = &l->functions.nodes.v[node];
+	while ((node = n->parent) != DWARF_NO_NODE);
+	*out = (struct source_function){ .start = n->start, .token = n->entry };
+	return 0;
+}
+
+static int name(const struct symbol_source *s, uint64_t token, char *dst, size_t size)
+{
+	return dwarf_name(&self(s)->debug, token, dst, size);
+}
+
+static uint64_t file_token(const struct loaded *l, uint32_t file)
+{
+	return (uint64_t)l->unit << 32 | file;
+}
+
+static int frames(struct symbol_source *s, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX])
+{
+	uint32_t node, file = 0, line = 0;
+	struct loaded *l = locate(self(s), address, &node);
+	uint64_t token = SOURCE_NO_FILE;
+	int n = 0;
+
+	if (!l)
+		return -ENOENT;
+	if (l->has_lines && !dwarf_lines_find(&l->lines, address, &file, &line))
+		token = file_token(l, file);
+	while (node != DWARF_NO_NODE) {
+		const struct dwarf_node *at = &l->functions.nodes.v[node];
+
+		if (n == SOURCE_FRAMES_MAX) {
+			/* The innermost goes: the function itself is the last one. */
+			memmove(out, out + 1, (size_t)--n * sizeof(*out));
+		}
+		out[n++] = (struct source_frame){ .function = at->entry, .file = token, .line = line };
+		token = at->call_file == DWARF_NO_FILE ? SOURCE_NO_FILE : file_token(l, at->call_file);
+		line = at->call_line;
+		node = at->parent;
+	}
+	return n;
+}
+
+static int file(const struct symbol_source *s, uint64_t token, char *dst, size_t size)
+{
+	struct dwarf_symbols *d = self(s);
+	const struct dwarf_unit *u;
+
+	if (token >> 32 >= d->debug.units.n)
+		return -ENOENT;
+	u = &d->debug.units.v[token >> 32];
+	for (size_t i = d->loaded.n; i > 0; i--)
+		if (d->loaded.v[i - 1]->unit == token >> 32)
+			return dwarf_lines_file(&d->loaded.v[i - 1]->lines, (uint32_t)token, dst, size);
+	if (d->files.unit != u) {
+		dwarf_lines_free(&d->files);
+		dwarf_lines_read(u, 0, &d->files);
+	}
+	return dwarf_lines_file(&d->files, (uint32_t)token, dst, size);
+}
+
+static void close_debug(struct dwarf_debug *d)
+{
+	dwarf_file_close(&d->file);
+	vec_free(&d->units);
+}
+
+static void free_source(struct symbol_source *s)
+{
+	struct dwarf_symbols *d = self(s);
+
+	while (d->loaded.n)
+		free_loaded(d, d->loaded.n - 1);
+	vec_free(&d->loaded);
+	vec_free(&d->parts);
+	dwarf_lines_free(&d->files);
+	close_debug(&d->debug);
+	close_debug(&d->alt);
+	free(d);
+}
+
+static const struct symbol_source_ops ops = { find, name, frames, file, free_source };
+
+/* --- Opening. ------------------------------------------------------------------------ */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	return x->start != y->start ? (x->start < y->start ? -1 : 1) : x->unit < y->unit ? -1 : x->unit > y->unit;
+}
+
+static void index_units(struct dwarf_symbols *d)
+{
+	dwarf_ranges ranges = { 0 };
+
+	for (size_t i = 0; i < d->debug.units.n; i++) {
+		const struct dwarf_unit *u = &d->debug.units.v[i];
+
+		if (u->type != DW_UT_compile && u->type != DW_UT_skeleton)
+			continue;
+		ranges.n = 0;
+		dwarf_entry_ranges(u, u->low, u->high, u->range_list, &ranges);
+		for (size_t k = 0; k < ranges.n; k++)
+			vec_push(&d->parts, (struct part){ ranges.v[k].start, ranges.v[k].end, (uint32_t)i });
+	}
+	vec_free(&ranges);
+	if (d->parts.n > 1)
+		qsort(d->parts.v, d->parts.n, sizeof(*d->parts.v), by_start);
+}
+
+struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt)
+{
+	struct dwarf_symbols *d = xcalloc(1, sizeof(*d));
+
+	d->source.ops = &ops;
+	if (!dwarf_file_open(&d->debug.file, elf, 0)) {
+		dwarf_units_read(&d->debug.file, NULL, &d->debug.units);
+		index_units(d);
+	}
+	if (!d->parts.n) {
+		free_source(&d->source);
+		errno = ENODATA;
+		return NULL;
+	}
+	if (alt && !dwarf_file_open(&d->alt.file, alt, 0)) {
+		dwarf_units_read(&d->alt.file, NULL, &d->alt.units);
+		d->debug.alt = &d->alt;
+	}
+	return &d->source;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions, inlined calls and lines from DWARF, as a symbol source
+ * (symbol_source.h). Addresses are virtual addresses of the file.
+ *
+ * Opening reads the units' headers alone. A unit is read when the first address
+ * in it is asked for, and kept until many others were: ask in the order of addresses.
+ */
+#ifndef EBPROF_DWARF_SYMBOLS_H
+#define EBPROF_DWARF_SYMBOLS_H
+
+#include "elf/elf_file.h"
+#include "symbols/symbol_source.h"
+
+/*
+ * Borrows @elf, which must outlive the source; it may be the file itself or its
+ * debug file. @alt: what dwz made of several, or NULL. NULL with errno: ENODATA
+ * there is no DWARF that describes code.
+ */
+struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt);
+
+#endif
