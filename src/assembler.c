@@ -191,7 +191,11 @@ static uint32_t mark_node(struct assembler *a, uint32_t parent, const char *name
 	uint32_t string = profile_string(a->profile, name);
 	uint32_t location = profile_location(a->profile, 0, FRAME_MARK, string);
 
-	profile_name_location(a->profile, location, profile_function(a->profile, string, 0, FRAME_MARK));
+	if (!profile_view(a->profile).locations[location].nlines) {
+		const struct line line = { .function = profile_function(a->profile, string, 0, FRAME_MARK) };
+
+		profile_name_location(a->profile, location, &line, 1);
+	}
 	return profile_node(a->profile, parent, location);
 }
 
@@ -245,47 +249,88 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, con
 	assembler_count(a, &key, 1, sample->time);
 }
 
-/* One name for @l: the symbol's, or what can be said without one. */
-static uint32_t name_user(struct assembler *a, struct symbolizer *symbolizer, const struct location *l)
+/* A line of one function, and of no source. */
+static struct line plain_line(struct assembler *a, const char *name, const char *module, enum frame_kind kind)
 {
-	uint32_t image = a->module_images.v[l->module];
-	char text[NAME_MAX_SHOWN];
-	const char *module = "";
-	struct symbol symbol = { .name = "[unknown]" };
-
-	if (image != IMAGE_NONE) {
-		module = images_at(a->images, image)->name;
-		if (symbolizer_user(symbolizer, images_at(a->images, image), l->address, &symbol)) {
-			snprintf(text, sizeof(text), "[%.480s+0x%llx]", module, (unsigned long long)l->address);
-			symbol.name = text;
-		}
-	}
-	return profile_function(a->profile, profile_string(a->profile, symbol.name),
-				profile_string(a->profile, module), FRAME_USER);
+	return (struct line){ .function = profile_function(a->profile, profile_string(a->profile, name),
+							   profile_string(a->profile, module), kind) };
 }
 
-static uint32_t name_kernel(struct assembler *a, struct symbolizer *symbolizer, const struct location *l)
+/* The symbols at @l, or what can be said without one. How many lines. */
+static int name_user(struct assembler *a, struct symbolizer *symbolizer, const struct location *l,
+		     struct line lines[SOURCE_FRAMES_MAX])
+{
+	uint32_t image = a->module_images.v[l->module], module;
+	struct symbol_frame frames[SOURCE_FRAMES_MAX];
+	char text[NAME_MAX_SHOWN];
+	const char *name;
+	int n;
+
+	if (image == IMAGE_NONE) {
+		lines[0] = plain_line(a, "[unknown]", "", FRAME_USER);
+		return 1;
+	}
+	name = images_at(a->images, image)->name;
+	n = symbolizer_user(symbolizer, images_at(a->images, image), l->address, frames);
+	if (n < 0) {
+		snprintf(text, sizeof(text), "[%.480s+0x%llx]", name, (unsigned long long)l->address);
+		lines[0] = plain_line(a, text, name, FRAME_USER);
+		return 1;
+	}
+	module = profile_string(a->profile, name);
+	for (int i = 0; i < n; i++)
+		lines[i] = (struct line){
+			.function = profile_function(a->profile, profile_string(a->profile, frames[i].name), module, FRAME_USER),
+			.file = profile_string(a->profile, frames[i].file), .line = frames[i].line,
+		};
+	return n;
+}
+
+static int name_kernel(struct assembler *a, struct symbolizer *symbolizer, const struct location *l, struct line *line)
 {
 	struct symbol symbol = { .name = "[unknown]", .module = "[kernel]" };
 
 	symbolizer_kernel(symbolizer, l->address, &symbol);
-	return profile_function(a->profile, profile_string(a->profile, symbol.name),
-				profile_string(a->profile, symbol.module), FRAME_KERNEL);
+	*line = plain_line(a, symbol.name, symbol.module, FRAME_KERNEL);
+	return 1;
+}
+
+/* A location that has no names yet. */
+struct unnamed {
+	struct location location;
+	uint32_t id;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct unnamed *x = a, *y = b;
+
+	if (x->location.module != y->location.module)
+		return x->location.module < y->location.module ? -1 : 1;
+	if (x->location.address != y->location.address)
+		return x->location.address < y->location.address ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
 }
 
 void assembler_name(struct assembler *a, struct symbolizer *symbolizer)
 {
 	struct profile_view v = profile_view(a->profile);
+	struct unnamed *todo = xcalloc(v.nlocations - a->named + 1, sizeof(*todo));
+	struct line lines[SOURCE_FRAMES_MAX];
+	size_t n = 0;
 
-	for (; a->named < v.nlocations; a->named++) {
-		/* A copy: naming adds functions and strings, never locations. */
-		struct location l = v.locations[a->named];
+	/* Copies: naming adds functions, lines and strings, never locations. In the order that symbolizer_user() likes. */
+	for (; a->named < v.nlocations; a->named++)
+		if (v.locations[a->named].kind != FRAME_MARK)
+			todo[n++] = (struct unnamed){ v.locations[a->named], (uint32_t)a->named };
+	qsort(todo, n, sizeof(*todo), by_place);
+	for (size_t i = 0; i < n; i++) {
+		const struct location *l = &todo[i].location;
+		int found = l->kind == FRAME_KERNEL ? name_kernel(a, symbolizer, l, lines) : name_user(a, symbolizer, l, lines);
 
-		if (l.kind == FRAME_MARK)
-			continue;
-		profile_name_location(a->profile, (uint32_t)a->named, l.kind == FRAME_KERNEL ?
-				      name_kernel(a, symbolizer, &l) : name_user(a, symbolizer, &l));
+		profile_name_location(a->profile, todo[i].id, lines, (size_t)found);
 	}
+	free(todo);
 }
 
 void assembler_finish(struct assembler *a)

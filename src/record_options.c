@@ -35,6 +35,9 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "max-frames", "N", cli_count, AT(max_frames), "cut stacks at N frames (default and most: 511)" },
 	{ 0, 0, "unwind-memory", "SIZE", cli_memory, AT(unwind_memory), "for unwind tables, at most (default 256M)" },
 	{ 0, 0, "no-rescue", NULL, cli_flag, AT(no_rescue), "do not send stacks here that the kernel cannot unwind" },
+	{ 0, 0, "debug-dir", "DIR", cli_strings, AT(debug_dirs), "look for debug files here, too; may be repeated" },
+	{ 0, 0, "no-inline", NULL, cli_flag, AT(no_inline), "count inlined functions as what they went into" },
+	{ 0, 0, "no-demangle", NULL, cli_flag, AT(no_demangle), "names as the linker knows them" },
 	{ 0, 0, "buffer", "KIB", cli_kib, AT(buffer), "ring buffer for new stacks (default: by CPUs and rate)" },
 	{ 'o', 0, "output", "FILE", cli_strings, AT(files), "write here; may be repeated; - is standard output" },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format), "folded or top (default: by the file's name)" },
@@ -125,6 +128,7 @@ void record_options_free(struct record_options *o)
 	vec_free(&o->tids);
 	vec_free(&o->cpus);
 	vec_free(&o->files);
+	vec_free(&o->debug_dirs);
 }
 
 void record_options_help(FILE *to)

@@ -26,6 +26,9 @@ struct record_options {
 	int no_rescue;
 	uint64_t unwind_memory;		/* bytes */
 	uint64_t buffer;		/* bytes; 0: chosen */
+	/* names */
+	string_vec debug_dirs;
+	int no_inline, no_demangle;
 	/* results */
 	string_vec files;
 	const char *format;

@@ -110,7 +110,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->images = images_new();
 	s->procs = procs_new(s->images);
 	s->profile = profile_new();
-	s->symbolizer = symbolizer_new();
+	s->symbolizer = symbolizer_new(&o->symbols);
 	s->assembler = assembler_new(s->profile, s->images, s->procs);
 	if (prepare_unwinding(s, e))
 		goto fail;

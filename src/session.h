@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "collect/collector.h"
 #include "profile/profile.h"
+#include "symbols/symbolizer.h"
 #include "unwind/unwinder.h"
 
 struct session;
@@ -27,6 +28,7 @@ struct session_options {
 	struct collector_options collect;
 	uint64_t duration, delay;	/* ns; 0: none */
 	size_t unwind_memory;		/* bytes of unwind tables, at most */
+	struct symbolizer_options symbols;
 	int signals;			/* a signalfd: whatever it says ends the recording */
 	int (*ended)(void *ctx);	/* asked now and then: 1 ends the recording */
 	void (*progress)(void *ctx, const struct session_progress *p);	/* 4 times a second; may be NULL */

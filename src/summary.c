@@ -78,9 +78,9 @@ static void show_account(const struct profile_account *a, const struct profile_m
 /* A name in brackets is what stands for one that was not found. */
 static int has_name(const struct profile *p, const struct profile_view *v, uint32_t location)
 {
-	uint32_t f = v->locations[location].function;
+	const struct location *l = &v->locations[location];
 
-	return f != PROFILE_NONE && profile_text(p, v->functions[f].name)[0] != '[';
+	return l->nlines && profile_text(p, v->functions[v->lines[l->first_line].function].name)[0] != '[';
 }
 
 /* Of all frames of all samples, how many have names; per cent, or -1 where there is no frame. */

@@ -20,7 +20,7 @@ deps-test: deps ## install what the tests need in addition
 	@tests/deps $(DEPS_TEST) libclang-rt-$(or $(CLANG_VERSION),14)-dev
 
 # --- The library's sources, built once for each sanitizer. ---
-LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/proc src/symbols src/profile src/output \
+LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/proc src/symbols src/profile src/output \
 	src/unwind)) src/collect/event.c
 TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -liberty -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -57,7 +57,7 @@ $(TEST)/fuzz/%: tests/fuzz/%.c $(TEST)/libfuzzer/lib.a
 
 # --- Fixtures: small programs of known behaviour, with a frame for every call. ---
 FIX        := $(TEST)/fixtures
-FIX_FLAGS  := -O2 -g -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
+FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \

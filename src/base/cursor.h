@@ -35,7 +35,14 @@ static inline uint64_t cursor_fixed(struct cursor *c, unsigned size)
 
 	if (!cursor_has(c, size))
 		return cursor_fail(c);
-	memcpy(&v, c->p, size);
+	/* Each a single load. */
+	switch (size) {
+	case 1:	v = *c->p; break;
+	case 2:	memcpy(&v, c->p, 2); break;
+	case 4:	memcpy(&v, c->p, 4); break;
+	case 8:	memcpy(&v, c->p, 8); break;
+	default: memcpy(&v, c->p, size);
+	}
 	c->p += size;
 	return v;
 }

@@ -10,6 +10,7 @@
 #include "elf/inflate.h"
 
 #define UNPACKED_MAX	(1ull << 30)	/* bytes of one section */
+#define KEPT_MAX	(64u << 20)	/* bytes of a section that is kept */
 #define STRING_PIECE	64		/* bytes read at once; names are mostly shorter */
 
 static const char *const names[DWARF_SECTIONS] = {
@@ -60,6 +61,14 @@ void dwarf_file_close(struct dwarf_file *f)
 	vec_free(&f->abbrevs);
 	free(f->abbrev_bytes);
 	*f = (struct dwarf_file){ 0 };
+}
+
+void dwarf_keep(struct dwarf_file *f, enum dwarf_section_id id)
+{
+	struct dwarf_section *s = &f->section[id];
+
+	if (!s->memory && s->size && s->size <= KEPT_MAX)
+		s->memory = dwarf_load(f, id, 0, s->size);
 }
 
 int dwarf_read(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst, size_t size)

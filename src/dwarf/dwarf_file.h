@@ -21,7 +21,7 @@ enum dwarf_section_id {
 
 struct dwarf_section {
 	uint64_t offset, size;
-	uint8_t *memory;	/* its bytes, where they had to be unpacked; else NULL */
+	uint8_t *memory;	/* its bytes, where they had to be unpacked, or are read all over; else NULL */
 };
 
 struct dwarf_abbrevs;
@@ -41,6 +41,8 @@ struct dwarf_file {
 int dwarf_file_open(struct dwarf_file *f, const struct elf_file *elf, int dwo);
 void dwarf_file_close(struct dwarf_file *f);
 
+/* Reads all of a section that is asked for in many small pieces, unless it is too large for that. */
+void dwarf_keep(struct dwarf_file *f, enum dwarf_section_id id);
 /* Exactly @size bytes of a section. 0, -EBADMSG outside of it, or a read's error. */
 int dwarf_read(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst, size_t size);
 /* As many as there are, up to @size: how many, or negative. */

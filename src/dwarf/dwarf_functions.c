@@ -10,7 +10,7 @@
 
 struct covered {
 	uint64_t start, end;
-	uint32_t node, depth;		/* depth: of inlining */
+	uint32_t node;
 };
 
 struct reader {
@@ -22,7 +22,6 @@ struct reader {
 	VEC(struct covered) covered;
 	dwarf_ranges ranges;
 	uint32_t nodes[LEVELS];		/* of the ancestors, by level */
-	uint32_t depths[LEVELS];
 	size_t level, beyond;		/* beyond: levels that have no place in @nodes */
 };
 
@@ -51,7 +50,8 @@ static struct entry read_entry(struct reader *r, const struct dwarf_abbrev *a)
 	struct entry e = { 0 };
 
 	for (uint32_t i = 0; i < a->n; i++)
-		take_attribute(&e, attr[i].name, dwarf_form_read(&r->c, attr[i].form, attr[i].implicit, r->u->encoding, r->bytes));
+		take_attribute(&e, attr[i].name,
+			       dwarf_form_read(&r->c, attr[i].form, attr[i].implicit, r->u->encoding, r->bytes));
 	return e;
 }
 
@@ -82,7 +82,7 @@ static uint32_t take_code(struct reader *r, const struct dwarf_abbrev *a, const 
 {
 	int inlined = a->tag == DW_TAG_inlined_subroutine;
 	uint32_t parent = inlined ? r->nodes[r->level] : DWARF_NO_NODE;
-	uint32_t depth = parent == DWARF_NO_NODE ? 0 : r->depths[r->level] + 1, node = (uint32_t)r->out->nodes.n;
+	uint32_t node = (uint32_t)r->out->nodes.n;
 
 	r->ranges.n = 0;
 	if (node < NODES_MAX)
@@ -94,25 +94,21 @@ static uint32_t take_code(struct reader *r, const struct dwarf_abbrev *a, const 
 		.call_file = e->call_file.kind ? (uint32_t)e->call_file.u : DWARF_NO_FILE, .call_line = (uint32_t)e->call_line.u,
 	});
 	for (size_t i = 0; i < r->ranges.n; i++)
-		vec_push(&r->covered, (struct covered){ r->ranges.v[i].start, r->ranges.v[i].end, node, depth });
+		vec_push(&r->covered, (struct covered){ r->ranges.v[i].start, r->ranges.v[i].end, node });
 	return node;
 }
 
 static void descend(struct reader *r, uint32_t node)
 {
-	uint32_t depth = node == r->nodes[r->level] ? r->depths[r->level] :
-			 node == DWARF_NO_NODE || r->out->nodes.v[node].parent == DWARF_NO_NODE ? 0 : r->depths[r->level] + 1;
-
 	if (r->level + 1 == LEVELS) {
 		r->beyond++;
 		return;
 	}
 	r->level++;
 	r->nodes[r->level] = node;
-	r->depths[r->level] = depth;
 }
 
-/* Types, whose children are not code where the compiler says how to pass them over (gcc does; its functions are outside of them). */
+/* Their children are no code where the compiler says how to pass them over: gcc does, whose functions are outside of types. */
 static int is_type(uint16_t tag)
 {
 	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
@@ -159,17 +155,39 @@ static int take_entry(struct reader *r)
 
 /* --- Stretches. ------------------------------------------------------------------ */
 
-static int by_place(const void *a, const void *b)
-{
-	const struct covered *x = a, *y = b;
+#define DIGIT 11			/* bits that one pass of the sort goes by */
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->depth != y->depth)
-		return x->depth < y->depth ? -1 : 1;
-	if (x->end != y->end)
-		return x->end > y->end ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+/*
+ * By start, and of one start in the order they were read: what an inlined call
+ * lies in comes before it. A radix sort, for a unit has hundreds of thousands.
+ */
+static void sort_covered(struct reader *r)
+{
+	size_t n = r->covered.n;
+	struct covered *from = r->covered.v, *to = xcalloc(n + 1, sizeof(*to));
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all |= from[i].start ^ from[0].start;
+	for (unsigned shift = 0; shift < 64 && all >> shift; shift += DIGIT) {
+		size_t place[1 << DIGIT] = { 0 }, sum = 0;
+		struct covered *swap = from;
+
+		for (size_t i = 0; i < n; i++)
+			place[from[i].start >> shift & ((1 << DIGIT) - 1)]++;
+		for (size_t d = 0; d < 1 << DIGIT; d++) {
+			size_t count = place[d];
+
+			place[d] = sum;
+			sum += count;
+		}
+		for (size_t i = 0; i < n; i++)
+			to[place[from[i].start >> shift & ((1 << DIGIT) - 1)]++] = from[i];
+		from = to;
+		to = swap;
+	}
+	r->covered.v = from;
+	free(to);
 }
 
 /* From @start on it is @node, until the next piece. */
@@ -186,8 +204,7 @@ static void cut(struct reader *r)
 {
 	VEC(struct covered) open = { 0 };
 
-	if (r->covered.n > 1)
-		qsort(r->covered.v, r->covered.n, sizeof(*r->covered.v), by_place);
+	sort_covered(r);
 	for (size_t i = 0; i <= r->covered.n; i++) {
 		uint64_t start = i < r->covered.n ? r->covered.v[i].start : UINT64_MAX;
 

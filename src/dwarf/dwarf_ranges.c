@@ -112,7 +112,7 @@ static int find_list(const struct dwarf_unit *u, struct dwarf_value v, enum dwar
 
 static void take_list(const struct dwarf_unit *u, struct dwarf_value v, dwarf_ranges *out)
 {
-	const struct dwarf_file *f;
+	struct dwarf_file *f;
 	enum dwarf_section_id id;
 	uint64_t at;
 
@@ -120,15 +120,19 @@ static void take_list(const struct dwarf_unit *u, struct dwarf_value v, dwarf_ra
 		return;
 	/* GNU's split DWARF 4 has its lists in the main file. */
 	f = id == DWARF_RANGES ? u->address_file : u->file;
+	dwarf_keep(f, id);
 	for (size_t size = LIST_PEEK, before = out->n; size <= LIST_MAX; size *= 16) {
-		uint8_t *bytes = xmalloc(size);
-		long n = dwarf_peek(f, id, at, bytes, size);
-		struct list l = { u, { bytes, bytes + (n > 0 ? n : 0), 0 }, u->low_pc, out, before };
+		const uint8_t *kept = f->section[id].memory;
+		uint64_t all = f->section[id].size;
+		uint8_t *bytes = kept ? NULL : xmalloc(size);
+		long n = kept ? (at < all ? (long)(all - at) : 0) : dwarf_peek(f, id, at, bytes, size);
+		struct list l = { u, { kept ? kept + at : bytes, NULL, 0 }, u->low_pc, out, before };
 
+		l.c.end = l.c.p + (n > 0 ? n : 0);
 		while (!(id == DWARF_RNGLISTS ? take_entry(&l) : take_pair(&l)) && !l.c.bad)
 			;
 		free(bytes);
-		if (!l.c.bad || n < (long)size)
+		if (kept || !l.c.bad || n < (long)size)
 			return;
 		out->n = before;
 	}

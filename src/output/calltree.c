@@ -24,13 +24,21 @@ static uint32_t child(struct builder *b, uint32_t parent, uint32_t label)
 	return id;
 }
 
-static uint32_t label_of(const struct builder *b, uint32_t location)
+static uint32_t label_of(const struct builder *b, size_t function)
 {
-	size_t f = b->view.locations[location].function;
+	return b->functions ? b->functions[function] : (uint32_t)function;
+}
 
-	if (f >= b->view.nfunctions)
-		f = b->view.nfunctions;
-	return b->functions ? b->functions[f] : (uint32_t)f;
+/* The node below @parent for @location: what was inlined there lies below what it went into. */
+static uint32_t descend(struct builder *b, uint32_t parent, uint32_t location)
+{
+	const struct location *l = &b->view.locations[location];
+
+	if (!l->nlines)
+		return child(b, parent, label_of(b, b->view.nfunctions));
+	for (size_t i = l->nlines; i-- > 0;)
+		parent = child(b, parent, label_of(b, b->view.lines[l->first_line + i].function));
+	return parent;
 }
 
 /* The tree's node for the profile's @node under @top: back to what is known, then forth. */
@@ -43,7 +51,7 @@ static uint32_t place(struct builder *b, uint32_t top, uint32_t node)
 	at = node ? b->places[node].node : top;
 	while (b->path.n) {
 		node = b->path.v[--b->path.n];
-		at = child(b, at, label_of(b, b->view.nodes[node].location));
+		at = descend(b, at, b->view.nodes[node].location);
 		b->places[node] = (struct place){ .top = top, .node = at };
 	}
 	return at;

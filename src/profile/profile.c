@@ -12,6 +12,7 @@ struct profile {
 	VEC(struct function) functions;
 	VEC(struct module) modules;
 	VEC(struct location) locations;
+	VEC(struct line) lines;
 	VEC(struct node) nodes;
 	VEC(struct process) processes;
 	VEC(struct thread) threads;
@@ -46,6 +47,7 @@ void profile_free(struct profile *p)
 	vec_free(&p->functions);
 	vec_free(&p->modules);
 	vec_free(&p->locations);
+	vec_free(&p->lines);
 	vec_free(&p->nodes);
 	vec_free(&p->processes);
 	vec_free(&p->threads);
@@ -109,7 +111,7 @@ uint32_t profile_location(struct profile *p, uint32_t module, enum frame_kind ki
 			return id;
 	}
 	vec_push(&p->locations, (struct location){
-		.module = module, .kind = kind, .address = address, .function = PROFILE_NONE });
+		.module = module, .kind = kind, .address = address });
 	return next;
 }
 
@@ -128,9 +130,12 @@ uint32_t profile_thread(struct profile *p, uint32_t process, pid_t tid, uint32_t
 	return next;
 }
 
-void profile_name_location(struct profile *p, uint32_t location, uint32_t function)
+void profile_name_location(struct profile *p, uint32_t location, const struct line *lines, size_t n)
 {
-	p->locations.v[location].function = function;
+	p->locations.v[location].first_line = (uint32_t)p->lines.n;
+	p->locations.v[location].nlines = (uint32_t)n;
+	for (size_t i = 0; i < n; i++)
+		vec_push(&p->lines, lines[i]);
 }
 
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location)
@@ -189,6 +194,7 @@ struct profile_view profile_view(const struct profile *p)
 		.functions = p->functions.v, .nfunctions = p->functions.n,
 		.modules = p->modules.v, .nmodules = p->modules.n,
 		.locations = p->locations.v, .nlocations = p->locations.n,
+		.lines = p->lines.v, .nlines = p->lines.n,
 		.nodes = p->nodes.v, .nnodes = p->nodes.n,
 		.processes = p->processes.v, .nprocesses = p->processes.n,
 		.threads = p->threads.v, .nthreads = p->threads.n,

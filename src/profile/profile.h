@@ -36,7 +36,17 @@ struct location {
 	uint32_t module;	/* module */
 	enum frame_kind kind;
 	uint64_t address;	/* offset in the module's file, or a raw address where there is none */
-	uint32_t function;	/* PROFILE_NONE until named */
+	uint32_t first_line, nlines;	/* in the view's lines; none until named */
+};
+
+/*
+ * A function at a location. The last line is the function that the code lies in;
+ * those before it were inlined into it, the innermost first.
+ */
+struct line {
+	uint32_t function;
+	uint32_t file;		/* string: path of the source, "" where unknown */
+	uint32_t line;		/* in that file; 0: unknown */
 };
 
 struct node {
@@ -92,7 +102,8 @@ uint32_t profile_string(struct profile *p, const char *s);
 uint32_t profile_function(struct profile *p, uint32_t name, uint32_t module, enum frame_kind kind);
 uint32_t profile_module(struct profile *p, const char *name, const char *path, const char *build_id);
 uint32_t profile_location(struct profile *p, uint32_t module, enum frame_kind kind, uint64_t address);
-void profile_name_location(struct profile *p, uint32_t location, uint32_t function);
+/* Once a location. */
+void profile_name_location(struct profile *p, uint32_t location, const struct line *lines, size_t n);
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
 /* A process is (pid, incarnation); a @comm that is not "" replaces what was known. */
 uint32_t profile_process(struct profile *p, pid_t pid, uint32_t incarnation, uint32_t comm);
@@ -109,6 +120,7 @@ struct profile_view {
 	const struct function *functions;	size_t nfunctions;
 	const struct module *modules;		size_t nmodules;
 	const struct location *locations;	size_t nlocations;
+	const struct line *lines;		size_t nlines;
 	const struct node *nodes;		size_t nnodes;
 	const struct process *processes;	size_t nprocesses;
 	const struct thread *threads;		size_t nthreads;

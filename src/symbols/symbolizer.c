@@ -9,43 +9,42 @@
 #include "base/strtab.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "elf/vdso.h"
 #include "symbols/demangle.h"
+#include "symbols/dwarf_symbols.h"
 #include "symbols/elf_symbols.h"
+#include "symbols/image_files.h"
 #include "symbols/kallsyms.h"
 
 #define KALLSYMS	"/proc/kallsyms"
 #define MAX_RAW		4096	/* bytes of a name in its file; longer ones are cut */
 #define MAX_READABLE	8192	/* bytes of a demangled one; where it is longer the raw one is shown */
 
-/* The sources of an image, the best first; the first that can be opened names it. */
-static struct symbol_source *(*const image_sources[])(const struct elf_file *) = {
-	elf_symbols_open,
-};
+/* Where a name is from: one part of its key. */
+enum { FROM_TABLE, FROM_DWARF, FROM_DWARF_FILES, FROM_KERNEL, ORIGINS };
 
 struct image_symbols {
 	int opened;			/* the rest is known */
 	int why;			/* 0, or why there are no symbols */
-	void *memory;			/* the vDSO's bytes, else NULL */
-	struct elf_file *elf;
-	struct symbol_source *source;
+	struct image_files files;
+	struct symbol_source *table, *dwarf;	/* either may be NULL */
 };
 
 struct symbolizer {
+	struct symbolizer_options o;
 	VEC(struct image_symbols) images;	/* by image->id */
 	struct kallsyms *kernel;
 	int kernel_opened, kernel_why;
 	struct strtab *names;
-	struct hashmap named;			/* hash_pair(image or KERNEL, token) -> id in names */
+	struct hashmap named;			/* hash_pair(image and origin, token) -> id in names */
+	struct source_frame frames[SOURCE_FRAMES_MAX];
 	char raw[MAX_RAW], readable[MAX_READABLE], clean[MAX_READABLE];
 };
 
-#define KERNEL	UINT64_MAX	/* in place of an image's id */
-
-struct symbolizer *symbolizer_new(void)
+struct symbolizer *symbolizer_new(const struct symbolizer_options *o)
 {
 	struct symbolizer *s = xcalloc(1, sizeof(*s));
 
+	s->o = *o;
 	s->names = strtab_new();
 	return s;
 }
@@ -55,9 +54,10 @@ void symbolizer_free(struct symbolizer *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->images.n; i++) {
-		symbol_source_free(s->images.v[i].source);
-		elf_file_free(s->images.v[i].elf);
-		free(s->images.v[i].memory);
+		symbol_source_free(s->images.v[i].table);
+		symbol_source_free(s->images.v[i].dwarf);
+		if (s->images.v[i].opened)
+			image_files_close(&s->images.v[i].files);
 	}
 	vec_free(&s->images);
 	kallsyms_free(s->kernel);
@@ -66,32 +66,37 @@ void symbolizer_free(struct symbolizer *s)
 	free(s);
 }
 
-/* 0, or why @image has no symbols. What was opened before an error is freed with the rest. */
-static int open_image(struct image_symbols *is, const struct image *image)
+/* The symbol table of the first of the image's files that has one. NULL with errno. */
+static struct symbol_source *first_table(const struct image_files *f)
 {
-	int err = -ENODATA;
-	size_t size;
+	struct symbol_source *s = NULL;
+	int err = ENODATA;
 
-	if (image->kind == IMAGE_SPECIAL)
-		return -ENOENT;
-	if (image->kind == IMAGE_VDSO) {
-		is->memory = vdso_copy(&size);
-		if (!is->memory)
-			return -errno;
-		is->elf = elf_file_open_memory(is->memory, size);
-	} else if (image->fd < 0) {
-		return image->why ? image->why : -ENOENT;
-	} else {
-		is->elf = elf_file_open(image->fd);
+	for (int i = 0; i < IMAGE_FILES && !s; i++) {
+		if (!f->elf[i])
+			continue;
+		s = elf_symbols_open(f->elf[i]);
+		if (!s && i == IMAGE_OWN)
+			err = errno;
 	}
-	if (!is->elf)
-		return -errno;
-	for (size_t i = 0; i < sizeof(image_sources) / sizeof(*image_sources) && !is->source; i++) {
-		is->source = image_sources[i](is->elf);
-		if (!is->source)
-			err = -errno;
-	}
-	return is->source ? 0 : err;
+	errno = err;
+	return s;
+}
+
+/* 0, or why @image has no symbols. What was opened before an error is freed with the rest. */
+static int open_image(const struct symbolizer *s, struct image_symbols *is, const struct image *image)
+{
+	const struct debug_places places = { .dirs = s->o.debug_dirs, .n_dirs = s->o.n_debug_dirs };
+	int err = image_files_open(&is->files, image, &places);
+
+	if (err)
+		return err;
+	is->table = first_table(&is->files);
+	err = is->table ? 0 : -errno;
+	for (int i = 0; i < IMAGE_FILES && !is->dwarf; i++)
+		if (is->files.elf[i])
+			is->dwarf = dwarf_symbols_open(is->files.elf[i], is->files.alt);
+	return is->table || is->dwarf ? 0 : err;
 }
 
 static struct image_symbols *symbols_of(struct symbolizer *s, const struct image *image)
@@ -102,47 +107,89 @@ static struct image_symbols *symbols_of(struct symbolizer *s, const struct image
 		vec_push(&s->images, (struct image_symbols){ 0 });
 	is = &s->images.v[image->id];
 	if (!is->opened) {
-		is->why = open_image(is, image);
+		is->why = open_image(s, is, image);
 		is->opened = 1;
 	}
 	return is;
 }
 
-/* The id of s->raw, demangled and cleaned. */
-static uint32_t intern_raw(struct symbolizer *s)
+/* The id of s->raw, demangled where it is a function's, and cleaned. */
+static uint32_t intern_raw(struct symbolizer *s, int function)
 {
-	demangle(s->raw, s->readable, sizeof(s->readable));
-	text_clean(s->clean, sizeof(s->clean), s->readable);
+	if (function && !s->o.no_demangle)
+		demangle(s->raw, s->readable, sizeof(s->readable));
+	text_clean(s->clean, sizeof(s->clean), function && !s->o.no_demangle ? s->readable : s->raw);
 	return strtab_add(s->names, s->clean);
 }
 
-int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset, struct symbol *out)
+typedef int read_name(const struct symbol_source *source, uint64_t token, char *dst, size_t size);
+
+/* What @token means to @source, "" where it cannot be told. Each is read once. */
+static const char *text_of(struct symbolizer *s, uint64_t image, int origin, const struct symbol_source *source,
+			   read_name *read, uint64_t token)
+{
+	uint64_t key = hash_pair(image * ORIGINS + (unsigned)origin, token);
+	uint32_t id = hashmap_get(&s->named, key);
+
+	if (id == HASHMAP_NONE) {
+		if (read(source, token, s->raw, sizeof(s->raw)))
+			*s->raw = '\0';
+		id = intern_raw(s, origin != FROM_DWARF_FILES);
+		hashmap_set(&s->named, key, id);
+	}
+	return strtab_get(s->names, id);
+}
+
+/* The frames that DWARF tells: how many, 0 for none. */
+static int dwarf_frames(struct symbolizer *s, uint64_t image, struct symbol_source *dwarf, uint64_t address,
+			struct symbol_frame *out)
+{
+	const struct symbol_source_ops *ops = dwarf->ops;
+	int n = ops->frames(dwarf, address, s->frames);
+
+	for (int i = 0; i < n; i++) {
+		const struct source_frame *f = &s->frames[i];
+
+		out[i] = (struct symbol_frame){
+			.name = text_of(s, image, FROM_DWARF, dwarf, ops->name, f->function),
+			.file = f->file == SOURCE_NO_FILE ? "" : text_of(s, image, FROM_DWARF_FILES, dwarf, ops->file, f->file),
+			.line = f->line,
+		};
+	}
+	return n < 0 ? 0 : n;
+}
+
+int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset,
+		    struct symbol_frame out[SOURCE_FRAMES_MAX])
 {
 	struct image_symbols *is = symbols_of(s, image);
 	struct source_function function;
-	uint64_t address, key;
-	uint32_t name;
-	int err;
+	uint64_t address;
+	const char *name = "";
+	int err, n = 0;
 
 	if (is->why)
 		return is->why;
-	err = elf_file_vaddr(is->elf, offset, &address);
+	err = elf_file_vaddr(is->files.elf[IMAGE_OWN], offset, &address);
 	if (err)
 		return err;
-	err = is->source->ops->find(is->source, address, &function);
-	if (err)
-		return err;
-	key = hash_pair(image->id, function.token);
-	name = hashmap_get(&s->named, key);
-	if (name == HASHMAP_NONE) {
-		err = is->source->ops->name(is->source, function.token, s->raw, sizeof(s->raw));
-		if (err)
-			return err;
-		name = intern_raw(s);
-		hashmap_set(&s->named, key, name);
+	if (is->dwarf)
+		n = dwarf_frames(s, image->id, is->dwarf, address, out);
+	/* The linker's name tells clones (.constprop, .cold) apart. */
+	if (is->table && !is->table->ops->find(is->table, address, &function))
+		name = text_of(s, image->id, FROM_TABLE, is->table, is->table->ops->name, function.token);
+	if (!n)
+		out[n++] = (struct symbol_frame){ "", "", 0 };
+	if (*name)
+		out[n - 1].name = name;
+	if (s->o.no_inline) {
+		out[0] = out[n - 1];
+		n = 1;
 	}
-	*out = (struct symbol){ .name = strtab_get(s->names, name), .offset = address - function.start };
-	return *out->name ? 0 : -ENOENT;
+	for (int i = 0; i < n; i++)
+		if (!*out[i].name)
+			return -ENOENT;
+	return n;
 }
 
 int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol *out)
@@ -162,14 +209,14 @@ int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol *out
 	err = kallsyms_find(s->kernel, address, &found);
 	if (err)
 		return err;
-	key = hash_pair(KERNEL, found.start);
+	key = hash_pair(FROM_KERNEL, found.start);
 	name = hashmap_get(&s->named, key);
 	if (name == HASHMAP_NONE) {
 		snprintf(s->raw, sizeof(s->raw), "%s", found.name);
-		name = intern_raw(s);
+		name = intern_raw(s, 1);
 		hashmap_set(&s->named, key, name);
 	}
-	*out = (struct symbol){ strtab_get(s->names, name), found.module, address - found.start };
+	*out = (struct symbol){ strtab_get(s->names, name), found.module };
 	return 0;
 }
 

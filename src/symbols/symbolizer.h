@@ -13,25 +13,43 @@
 #include <stdint.h>
 
 #include "elf/image.h"
+#include "symbols/symbol_source.h"
 
 struct symbolizer;
 
-struct symbol {
-	const char *name;	/* demangled and cleaned */
-	const char *module;	/* kernel only: "[kernel]", "[ext4]", "[bpf]" */
-	uint64_t offset;	/* of the address in the function, bytes */
+/* All zero: the usual. What it points to must outlive the symbolizer. */
+struct symbolizer_options {
+	const char *const *debug_dirs;	/* looked in for debug files before /usr/lib/debug */
+	size_t n_debug_dirs;
+	int no_inline;			/* what was inlined counts as the function that it went into */
+	int no_demangle;		/* names as the linker knows them */
 };
 
-struct symbolizer *symbolizer_new(void);
+/* A function on the stack. All texts are cleaned and live as long as the symbolizer. */
+struct symbol_frame {
+	const char *name;
+	const char *file;		/* of the source, "" where unknown */
+	uint32_t line;			/* 0: unknown */
+};
+
+struct symbol {
+	const char *name;	/* demangled and cleaned */
+	const char *module;	/* "[kernel]", "[ext4]", "[bpf]" */
+};
+
+struct symbolizer *symbolizer_new(const struct symbolizer_options *o);
 void symbolizer_free(struct symbolizer *s);
 
 /*
- * The function at @offset of @image's file. A caller looks a return address up
- * at address - 1. 0, or a negative errno saying why there is no name: -ENOENT
+ * The functions at @offset of @image's file: what was inlined there, innermost
+ * first, and last the function that it went into. A caller looks a return
+ * address up at address - 1; ask in the order of offsets. How many (1 to
+ * SOURCE_FRAMES_MAX), or a negative errno saying why there is no name: -ENOENT
  * no symbol covers it, -ENODATA the file has no symbols (stripped), -ENOEXEC
  * not an ELF file, -EBADMSG damaged, or image->why.
  */
-int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset, struct symbol *out);
+int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset,
+		    struct symbol_frame out[SOURCE_FRAMES_MAX]);
 
 /*
  * The kernel function at @address, modules, BPF programs and ftrace trampolines

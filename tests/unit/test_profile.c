@@ -62,10 +62,11 @@ TEST(locations_are_named_later)
 	struct profile *p = profile_new();
 	uint32_t l = profile_location(p, 0, FRAME_USER, UINT64_MAX);
 
-	CHECK_EQ(profile_view(p).locations[l].function, PROFILE_NONE);
-	profile_name_location(p, l, profile_function(p, profile_string(p, "f"), 0, FRAME_USER));
+	CHECK_EQ(profile_view(p).locations[l].nlines, 0);
+	profile_name_location(p, l, &(struct line){ profile_function(p, profile_string(p, "f"), 0, FRAME_USER), 0, 0 }, 1);
 	CHECK_EQ(profile_location(p, 0, FRAME_USER, UINT64_MAX), l);
-	CHECK_EQ(profile_view(p).locations[l].function, 0);
+	CHECK_EQ(profile_view(p).locations[l].nlines, 1);
+	CHECK_EQ(profile_view(p).lines[profile_view(p).locations[l].first_line].function, 0);
 	CHECK_EQ(profile_view(p).locations[l].address, UINT64_MAX);
 	profile_free(p);
 }

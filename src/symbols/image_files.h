@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The ELF files in which an image's names are: its own, and those that were split from it. */
+#ifndef EBPROF_IMAGE_FILES_H
+#define EBPROF_IMAGE_FILES_H
+
+#include "elf/debug_file.h"
+#include "elf/image.h"
+
+/* In the order of what they tell: a debug file, what is packed in .gnu_debugdata, the file itself. */
+enum { IMAGE_DEBUG, IMAGE_MINI, IMAGE_OWN, IMAGE_FILES };
+
+struct image_files {
+	struct elf_file *elf[IMAGE_FILES];	/* NULL: there is none */
+	struct elf_file *alt;			/* what dwz took out of the debug file */
+	int debug_fd, alt_fd;			/* ours; -1: none */
+	void *memory[IMAGE_FILES];		/* of those that are not files: the vDSO, what was unpacked */
+};
+
+/* 0, or why the image itself cannot be read: image->why, -ENOENT, -ENOEXEC, ... Others may be missing. */
+int image_files_open(struct image_files *f, const struct image *image, const struct debug_places *places);
+void image_files_close(struct image_files *f);
+
+#endif
