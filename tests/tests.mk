@@ -7,7 +7,7 @@ TEST := $(BUILD)/tests
 CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
 DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
 	zlib1g-dev libzstd-dev liblzma-dev libiberty-dev
-DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go git:git libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux \
+DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux \
 	qemu-system-x86:qemu-system-x86_64 $(DEPS_CROSS)
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc libc6-dev-arm64-cross qemu-user:qemu-aarch64
 
@@ -61,7 +61,7 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
-	unwind_shapes unwind_shapes_bare timed_frameless)
+	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
@@ -93,6 +93,13 @@ FRAMELESS := $(filter-out -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer,$
 fix_frameless = @mkdir -p $(@D); $(CC) $(FRAMELESS) $(1) -o $@ $<
 $(FIX)/unwind_shapes $(FIX)/unwind_shapes_bare: tests/fixtures/unwind_shapes.c tests/fixtures/fixture.h
 	$(call fix_frameless,$(if $(findstring bare,$@),-s))
+# Not a target of profiles, but the symbolizer in a program of its own.
+NAMES_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% elf/% dwarf/% symbols/%),$(OBJ))
+$(FIX)/addresses: tests/fixtures/addresses.c $(NAMES_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
+$(FIX)/inlined_spin: tests/fixtures/inlined_spin.c
+	$(call fix_cc,-g)
 $(FIX)/timed_frameless: tests/fixtures/timed.c tests/fixtures/fixture.h
 	$(call fix_frameless,)
 $(FIX)/unwind_chain_wide: tests/fixtures/unwind_chain.c tests/fixtures/fixture.h

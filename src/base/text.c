@@ -96,8 +96,14 @@ size_t text_clean(char *dst, size_t size, const char *src)
 	while (*s) {
 		char piece[16];
 		uint32_t cp = 0;
-		size_t n = decode(s, &cp), len = n;
+		size_t n, len;
 
+		/* Most of all text. */
+		while (*s >= ' ' && *s < 0x7f && used + 1 < size)
+			dst[used++] = (char)*s++;
+		n = len = decode(s, &cp);
+		if (!*s)
+			break;
 		if (!n) {
 			n = 1;
 			len = 3;

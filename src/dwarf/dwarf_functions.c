@@ -22,18 +22,20 @@ struct reader {
 	VEC(struct covered) covered;
 	dwarf_ranges ranges;
 	uint32_t nodes[LEVELS];		/* of the ancestors, by level */
+	uint32_t scopes[LEVELS];
 	size_t level, beyond;		/* beyond: levels that have no place in @nodes */
 };
 
 /* What is read of an entry. */
 struct entry {
-	struct dwarf_value low, high, ranges, origin, sibling, call_file, call_line;
+	struct dwarf_value low, high, ranges, origin, sibling, call_file, call_line, name;
 };
 
 static void take_attribute(struct entry *e, uint16_t name, struct dwarf_value v)
 {
 	switch (name) {
 	case DW_AT_sibling:		e->sibling = v; break;
+	case DW_AT_name:		e->name = v; break;
 	case DW_AT_low_pc:		e->low = v; break;
 	case DW_AT_high_pc:		e->high = v; break;
 	case DW_AT_ranges:		e->ranges = v; break;
@@ -98,7 +100,23 @@ static uint32_t take_code(struct reader *r, const struct dwarf_abbrev *a, const 
 	return node;
 }
 
-static void descend(struct reader *r, uint32_t node)
+/* A namespace or class that begins at @offset. Returns its scope. */
+static uint32_t take_scope(struct reader *r, const struct dwarf_abbrev *a, const struct entry *e, uint64_t offset)
+{
+	struct dwarf_value name = e->name;
+
+	if (r->out->scopes.n >= NODES_MAX)
+		return r->scopes[r->level];
+	if (name.kind == DWARF_STRING_HERE)
+		name.u += r->u->entries;
+	vec_push(&r->out->scopes, (struct dwarf_scope){
+		.start = offset, .end = r->u->end, .parent = r->scopes[r->level], .is_namespace = a->tag == DW_TAG_namespace,
+		.name = name,
+	});
+	return (uint32_t)r->out->scopes.n - 1;
+}
+
+static void descend(struct reader *r, uint32_t node, uint32_t scope)
 {
 	if (r->level + 1 == LEVELS) {
 		r->beyond++;
@@ -106,6 +124,21 @@ static void descend(struct reader *r, uint32_t node)
 	}
 	r->level++;
 	r->nodes[r->level] = node;
+	r->scopes[r->level] = scope;
+}
+
+/* The end of a list of children; more of them than lists is padding. */
+static void ascend(struct reader *r, uint64_t offset)
+{
+	uint32_t scope = r->scopes[r->level];
+
+	if (r->beyond) {
+		r->beyond--;
+	} else if (r->level) {
+		r->level--;
+		if (scope != r->scopes[r->level])
+			r->out->scopes.v[scope].end = offset;
+	}
 }
 
 /* Their children are no code where the compiler says how to pass them over: gcc does, whose functions are outside of types. */
@@ -115,27 +148,28 @@ static int is_type(uint16_t tag)
 	       tag == DW_TAG_enumeration_type || tag == DW_TAG_subroutine_type || tag == DW_TAG_array_type;
 }
 
+static int is_scope(uint16_t tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
 static int take_entry(struct reader *r)
 {
 	uint64_t offset = r->u->entries + (uint64_t)(r->c.p - r->bytes), code = cursor_uleb(&r->c);
 	const struct dwarf_abbrev *a;
-	uint32_t node = r->nodes[r->level];
+	uint32_t node = r->nodes[r->level], scope = r->scopes[r->level];
 	struct entry e;
 	int is_code;
 
 	if (!code) {
-		/* The end of a list of children; more of them than lists is padding. */
-		if (r->beyond)
-			r->beyond--;
-		else
-			r->level -= r->level > 0;
+		ascend(r, offset);
 		return 0;
 	}
 	a = dwarf_abbrev_of(r->abbrevs, code);
 	if (!a)
 		return -EBADMSG;
 	is_code = a->tag == DW_TAG_subprogram || a->tag == DW_TAG_inlined_subroutine;
-	if (!is_code && !is_type(a->tag) && a->fixed >= 0 && r->u->encoding.offset_size == 4 &&
+	if (!is_code && !is_type(a->tag) && a->tag != DW_TAG_namespace && a->fixed >= 0 && r->u->encoding.offset_size == 4 &&
 	    r->u->encoding.address_size == 8) {
 		cursor_skip(&r->c, (uint64_t)a->fixed);
 	} else {
@@ -144,12 +178,17 @@ static int take_entry(struct reader *r)
 			return -EBADMSG;
 		if (is_code)
 			node = take_code(r, a, &e, offset);
+		else if (a->children && is_scope(a->tag))
+			scope = take_scope(r, a, &e, offset);
 		/* A declaration, or what is to be inlined: no code is in it. */
-		if (a->children && ((is_code && node == r->nodes[r->level]) || is_type(a->tag)) && skip_to(r, e.sibling))
+		if (a->children && ((is_code && node == r->nodes[r->level]) || is_type(a->tag)) && skip_to(r, e.sibling)) {
+			if (scope != r->scopes[r->level])
+				r->out->scopes.v[scope].end = r->u->entries + (uint64_t)(r->c.p - r->bytes);
 			return 0;
+		}
 	}
 	if (a->children)
-		descend(r, node);
+		descend(r, node, scope);
 	return r->c.bad ? -EBADMSG : 0;
 }
 
@@ -238,7 +277,7 @@ int dwarf_functions_read(const struct dwarf_unit *u, struct dwarf_functions *out
 	}
 	r.bytes = bytes;
 	r.c = (struct cursor){ bytes, bytes + size, 0 };
-	r.nodes[0] = DWARF_NO_NODE;
+	r.nodes[0] = r.scopes[0] = DWARF_NO_NODE;
 	while (r.c.p < r.c.end && !take_entry(&r))
 		;
 	free(bytes);
@@ -252,6 +291,27 @@ void dwarf_functions_free(struct dwarf_functions *f)
 {
 	vec_free(&f->nodes);
 	vec_free(&f->pieces);
+	vec_free(&f->scopes);
+}
+
+uint32_t dwarf_functions_scope(const struct dwarf_functions *f, uint64_t entry)
+{
+	size_t low = 0, high = f->scopes.n;
+	uint32_t at;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (f->scopes.v[mid].start < entry)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	/* The last that began before it, or what that is in. */
+	at = low ? (uint32_t)low - 1 : DWARF_NO_NODE;
+	while (at != DWARF_NO_NODE && f->scopes.v[at].end <= entry)
+		at = f->scopes.v[at].parent;
+	return at;
 }
 
 uint32_t dwarf_functions_find(const struct dwarf_functions *f, uint64_t address)

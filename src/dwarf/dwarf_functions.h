@@ -25,9 +25,18 @@ struct dwarf_piece {
 	uint32_t node;		/* DWARF_NO_NODE: no code of this unit */
 };
 
+/* A namespace or a class: entries [start, end) of .debug_info are in it. */
+struct dwarf_scope {
+	uint64_t start, end;
+	uint32_t parent;	/* the one around it, or DWARF_NO_NODE */
+	int is_namespace;
+	struct dwarf_value name;
+};
+
 struct dwarf_functions {
 	VEC(struct dwarf_node) nodes;
 	VEC(struct dwarf_piece) pieces;	/* ascending */
+	VEC(struct dwarf_scope) scopes;	/* ascending, by start */
 };
 
 /* Reads the unit's entries. 0, or negative: nothing could be read; what precedes damage is taken. */
@@ -35,5 +44,8 @@ int dwarf_functions_read(const struct dwarf_unit *u, struct dwarf_functions *out
 void dwarf_functions_free(struct dwarf_functions *f);
 /* The innermost node at @address, or DWARF_NO_NODE. */
 uint32_t dwarf_functions_find(const struct dwarf_functions *f, uint64_t address);
+
+/* The innermost scope of the entry at @entry, or DWARF_NO_NODE. */
+uint32_t dwarf_functions_scope(const struct dwarf_functions *f, uint64_t entry);
 
 #endif

@@ -59,9 +59,11 @@ static int text(const struct dwarf_debug *d, const struct dwarf_unit *u, struct 
 	return dwarf_text(u, v, dst, size);
 }
 
-int dwarf_name(struct dwarf_debug *d, uint64_t entry, char *dst, size_t size)
+int dwarf_name(struct dwarf_debug *d, uint64_t entry, char *dst, size_t size, uint64_t *scoped)
 {
 	int err = -ENOENT;
+
+	*scoped = 0;
 
 	/* A shorter name may come before the one for linkage, which is at the declaration mostly. */
 	for (int i = 0; i < REFERENCES; i++) {
@@ -73,10 +75,14 @@ int dwarf_name(struct dwarf_debug *d, uint64_t entry, char *dst, size_t size)
 		u = d ? dwarf_unit_at(&d->units, entry & ~DWARF_ALT) : NULL;
 		if (!u || read_names(u, entry & ~DWARF_ALT, PEEK, &n))
 			break;
-		if (n.linkage.kind)
+		if (n.linkage.kind) {
+			*scoped = 0;
 			return text(d, u, n.linkage, dst, size);
+		}
 		if (n.name.kind && err)
 			err = text(d, u, n.name, dst, size);
+		/* The last of them stands where it was declared. */
+		*scoped = err || entry & DWARF_ALT ? 0 : entry;
 		if (!n.next.kind)
 			break;
 		entry = n.next.kind == DWARF_REF_UNIT ? u->offset + n.next.u :

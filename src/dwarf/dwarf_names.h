@@ -14,8 +14,9 @@ struct dwarf_debug {
 
 /*
  * The linkage name of the entry at @entry (DWARF_ALT: in d->alt), else its name,
- * cut. 0, -ENOENT: it has none, or -EBADMSG.
+ * cut; of a name that needs its scope before it *@scoped is the entry that has it,
+ * else 0. 0, -ENOENT: it has none, or -EBADMSG.
  */
-int dwarf_name(struct dwarf_debug *d, uint64_t entry, char *dst, size_t size);
+int dwarf_name(struct dwarf_debug *d, uint64_t entry, char *dst, size_t size, uint64_t *scoped);
 
 #endif

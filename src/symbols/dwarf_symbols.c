@@ -3,12 +3,14 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdio.h>
 
 #include "dwarf/dwarf_functions.h"
 #include "dwarf/dwarf_lines.h"
 #include "dwarf/dwarf_names.h"
 
 #define CACHE_BYTES	(24u << 20)	/* of units kept; the last one is, whatever it takes */
+#define SCOPE_MAX	1024		/* bytes of a scope's name; longer ones are cut */
 #define OVERLAPS	16		/* units that may cover one address: all but the last ones are not looked at */
 
 /* A stretch of code of a unit. */
@@ -135,9 +137,41 @@ static int find(const struct symbol_source *s, uint64_t address, struct source_f
 	return 0;
 }
 
+/* Puts "@scope::" before the name in @dst, unless there is no room. */
+static void put_scope(const struct dwarf_unit *u, const struct dwarf_scope *scope, char *dst, size_t size)
+{
+	char name[SCOPE_MAX];
+	size_t n, have = strlen(dst);
+
+	if (!scope->name.kind && scope->is_namespace)
+		snprintf(name, sizeof(name), "(anonymous namespace)");
+	else if (dwarf_text(u, scope->name, name, sizeof(name)) || !*name)
+		return;
+	n = strlen(name);
+	if (n + 2 + have + 1 > size)
+		return;
+	memmove(dst + n + 2, dst, have + 1);
+	memcpy(dst, name, n);
+	memcpy(dst + n, "::", 2);
+}
+
 static int name(const struct symbol_source *s, uint64_t token, char *dst, size_t size)
 {
-	return dwarf_name(&self(s)->debug, token, dst, size);
+	struct dwarf_symbols *d = self(s);
+	const struct dwarf_unit *u;
+	struct loaded *l;
+	uint64_t scoped;
+	uint32_t at;
+	int err = dwarf_name(&d->debug, token, dst, size, &scoped);
+
+	/* gcc gives what is not seen outside of its file no linkage name. */
+	u = err || !scoped ? NULL : dwarf_unit_at(&d->debug.units, scoped);
+	if (!u)
+		return err;
+	l = load(d, (uint32_t)(u - d->debug.units.v));
+	for (at = dwarf_functions_scope(&l->functions, scoped); at != DWARF_NO_NODE; at = l->functions.scopes.v[at].parent)
+		put_scope(u, &l->functions.scopes.v[at], dst, size);
+	return 0;
 }
 
 static uint64_t file_token(const struct loaded *l, uint32_t file)

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""
+Names, inlined calls and lines from DWARF: one source, built in the ways of distributions and compilers, asked for the
+same places; and big programs beside llvm-symbolizer.
+"""
+import functools
+import os
+import random
+import re
+import shutil
+import subprocess
+
+from harness import EBPROF, TOP, check, directory, equal, fixture_path, needs, run, skip
+
+SOURCE = os.path.join(TOP, "tests", "fixtures", "inlined.cpp")
+# What is at each label; a lambda has no name of its own that compilers agree on.
+EXPECTED = {
+    "three": ["outer::(anonymous namespace)::innermost()", "outer::(anonymous namespace)::middle()", "outer::Box::run()"],
+    "member": ["outer::Box::twice()", "outer::Box::run()"],
+    "lambda": [r"*", r"*outer::apply<"],
+    "plain": ["plain(int)"],
+    "cold": ["unlikely()"],
+}
+
+
+@functools.lru_cache(None)
+def lines():
+    """(label, depth) -> line of the source, from its comments."""
+    with open(SOURCE, encoding="ascii") as f:
+        return {(m[1], int(m[2])): i for i, text in enumerate(f, 1) for m in re.finditer(r"@(\w+) (\d)", text)}
+
+
+def tool(*argv):
+    subprocess.run([needs(argv[0]), *argv[1:]], check=True, capture_output=True)
+
+
+def build(out, compiler, *flags):
+    tool(compiler, "-O2", "-g", *flags, "-o", out, SOURCE)
+    return out
+
+
+def labels(path):
+    out = subprocess.run([needs("nm"), path], capture_output=True, text=True, check=True).stdout
+    return {name: int(at, 16) for at, name in re.findall(r"^([0-9a-f]+) \w at_(\w+)$", out, re.M)}
+
+
+def ask(path, addresses, *options):
+    """[(name, file, line)] of each address; what it cost."""
+    out = subprocess.run([fixture_path("addresses"), *options, path], input="\n".join(map(hex, addresses)) + "\n",
+                         capture_output=True, text=True, check=True)
+    blocks = out.stdout.split("\n\n")[:-1]
+    equal(len(blocks), len(addresses), "answers")
+    answers = []
+    for block in blocks:
+        rows = block.split("\n")
+        answers.append([] if rows[0] == "?" else
+                       [(name, *place.rsplit(":", 1)) for name, place in zip(rows[::2], rows[1::2])])
+    return answers, out.stderr
+
+
+def right(path, at, *options, sources=True, inlined=True):
+    """All labels' places are what the source says."""
+    equal(set(at), set(EXPECTED), "labels")
+    answers, _ = ask(path, list(at.values()), *options)
+    for label, frames in zip(at, answers):
+        expected = EXPECTED[label] if inlined else EXPECTED[label][-1:]
+        # gcc knows no arguments of what only its file sees.
+        names = [want if want.startswith(name) and want[len(name):] in ("()", "(int)") else name
+                 for (name, _, _), want in zip(frames, expected)] + [name for name, _, _ in frames[len(expected):]]
+        check(len(names) == len(expected) and all(
+            (want[1:] in got if want.startswith("*") else got == want) for got, want in zip(names, expected)),
+              label, names, "expected", expected)
+        for depth, (_, file, line) in enumerate(frames if sources else ()):
+            equal(os.path.basename(file), "inlined.cpp", label)
+            if inlined or len(EXPECTED[label]) == 1:
+                equal(int(line), lines()[label, depth], f"line of {label} at depth {depth}")
+
+
+def variant(compiler, *flags):
+    with directory() as d:
+        path = build(os.path.join(d, "p"), compiler, *flags)
+        right(path, labels(path))
+
+
+def test_gcc_dwarf_5():
+    variant("g++", "-gdwarf-5")
+
+
+def test_gcc_dwarf_4():
+    variant("g++", "-gdwarf-4")
+
+
+def test_clang_dwarf_5():
+    variant("clang++", "-gdwarf-5")
+
+
+def test_clang_dwarf_4():
+    variant("clang++", "-gdwarf-4")
+
+
+def test_no_pie():
+    variant("g++", "-no-pie")
+
+
+def test_dwarf_64():
+    variant("g++", "-gdwarf64")
+
+
+def test_sections_of_functions():
+    variant("g++", "-ffunction-sections", "-Wl,--gc-sections")
+    variant("clang++", "-ffunction-sections", "-Wl,--gc-sections")
+
+
+def test_link_time_optimization():
+    variant("g++", "-flto")
+
+
+def test_without_inlined():
+    with directory() as d:
+        path = build(os.path.join(d, "p"), "g++")
+        right(path, labels(path), "-i", inlined=False)
+
+
+def test_compressed():
+    for kind in ("zlib", "zlib-gnu", "zstd"):
+        with directory() as d:
+            path = build(os.path.join(d, "p"), "g++")
+            at = labels(path)
+            done = subprocess.run([needs("objcopy"), f"--compress-debug-sections={kind}", path], capture_output=True)
+            if done.returncode and kind == "zstd":
+                skip("this objcopy has no zstd")
+            equal(done.returncode, 0, done.stderr)
+            right(path, at)
+
+
+def split(d, path, debug):
+    """The debug information into a file of its own, as distributions do."""
+    at = labels(path)
+    os.makedirs(os.path.dirname(debug), exist_ok=True)
+    tool("objcopy", "--only-keep-debug", path, debug)
+    tool("objcopy", "--strip-all", f"--add-gnu-debuglink={debug}", path)
+    return at
+
+
+def test_debug_link():
+    for where in ("p.debug", ".debug/p.debug"):
+        with directory() as d:
+            path = build(os.path.join(d, "p"), "g++", "-Wl,--build-id=none")
+            debug = os.path.join(d, where)
+            at = split(d, path, debug)
+            right(path, at)
+            # Another file of that name is not taken.
+            with open(debug, "ab") as f:
+                f.write(b"x")
+            answers, _ = ask(path, list(at.values()))
+            check(not any(answers), answers)
+
+
+def test_build_id():
+    with directory() as d:
+        path = build(os.path.join(d, "bin", "p") if os.mkdir(os.path.join(d, "bin")) is None else "", "g++", "-Wl,--build-id")
+        notes = subprocess.run([needs("readelf"), "-n", path], capture_output=True, text=True, check=True).stdout
+        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+        at = split(d, path, os.path.join(d, "debug", ".build-id", build_id[:2], build_id[2:] + ".debug"))
+        answers, _ = ask(path, list(at.values()))
+        check(not any(answers), "found without being told where:", answers)
+        right(path, at, "-d", os.path.join(d, "debug"))
+
+
+def test_dwz():
+    if not shutil.which("dwz"):
+        needs("dwz")
+    with directory() as d:
+        paths = [build(os.path.join(d, name), "g++", "-include", "map", "-include", "string") for name in ("p", "q")]
+        tool("dwz", "-m", os.path.join(d, "common"), "-M", os.path.join(d, "common"), "-l", "0", "-L", "100000000", *paths)
+        sections = subprocess.run([needs("readelf"), "-SW", paths[0]], capture_output=True, text=True, check=True).stdout
+        check(".gnu_debugaltlink" in sections, "dwz took nothing out")
+        for path in paths:
+            right(path, labels(path))
+
+
+def test_minidebuginfo():
+    """Names of functions alone, packed with xz."""
+    with directory() as d:
+        path = build(os.path.join(d, "p"), "g++")
+        at = labels(path)
+        mini = os.path.join(d, "mini")
+        shutil.copy(path, mini)
+        tool("strip", "--strip-debug", mini)
+        tool("objcopy", "--remove-section=.comment", mini)
+        tool("xz", mini)
+        tool("strip", "--strip-all", path)
+        tool("objcopy", "--add-section", f".gnu_debugdata={mini}.xz", path)
+        answers, _ = ask(path, list(at.values()))
+        for label, frames in zip(at, answers):
+            check([name for name, _, _ in frames] in ([EXPECTED[label][-1]], [f"at_{label}"]) or label == "lambda", label, frames)
+
+
+def test_profile_of_inlined():
+    """In a profile they are frames of their own; --no-inline makes them one."""
+    for options, wanted in (((), {"spin;inlined_work;inlined_step", "spin;inlined_work"}), (("--no-inline",), {"spin"})):
+        out = run("-U", "-F", 999, "-d", "0.5s", *options, "--", fixture_path("inlined_spin"))
+        mine = out.profile.where(lambda s: "spin" in s.frames)
+        check(mine.count() > 200, out.profile.head())
+        ends = {";".join(s.frames[s.frames.index("spin"):]) for s in mine}
+        check(wanted <= ends <= wanted | {"spin"}, ends)
+
+
+# --- Beside llvm-symbolizer, which reads all of a unit, and names as the linker does. ---
+
+def places(path, n):
+    """Random addresses in the functions of a file."""
+    out = subprocess.run([needs("nm"), "-S", "--defined-only", path], capture_output=True, text=True, check=True).stdout
+    functions = [(int(at, 16), int(size, 16)) for at, size in re.findall(r"^([0-9a-f]+) ([0-9a-f]+) [tTwW] ", out, re.M)]
+    seed = int(os.environ.get("NAMES_SEED", random.SystemRandom().randrange(1 << 32)))
+    chosen = random.Random(seed).choices(functions, [size for _, size in functions], k=n)
+    return sorted({at + random.Random(seed + i).randrange(max(size, 1)) for i, (at, size) in enumerate(chosen)}), seed
+
+
+def theirs(path, addresses):
+    out = subprocess.run([needs("llvm-symbolizer"), f"--obj={path}", "--output-style=LLVM", "--inlining", "--functions=linkage"],
+                         input="\n".join(map(hex, addresses)) + "\n", capture_output=True, text=True, check=True).stdout
+    answers = []
+    for block in out.strip("\n").split("\n\n"):
+        rows = block.split("\n")
+        answers.append([(name, *place.rsplit(":", 2)[:2]) for name, place in zip(rows[::2], rows[1::2])])
+    return answers
+
+
+def plain(name):
+    """Without what demanglers print differently: spaces, arguments, hashes, clones."""
+    name = re.sub(r" \(?(\.|\[clone )[^ ]*[])]?", "", name)
+    return re.sub(r"::h[0-9a-f]{16}$|\.(constprop|part|isra|cold|llvm)\b.*|\(.*|[ ]", "", name)
+
+
+def beside(path, n):
+    addresses, seed = places(path, n)
+    ours, _ = ask(path, addresses)
+    others = theirs(path, addresses)
+    equal(len(others), len(ours), "llvm-symbolizer's answers")
+    differ = [(hex(a), x, y) for a, x, y in zip(addresses, ours, others)
+              if [line for _, _, line in x] != [line for _, _, line in y] or
+              [plain(name) for name, _, _ in x][:-1] != [plain(name) for name, _, _ in y][:-1]]
+    check(len(differ) <= 0.005 * len(addresses), f"NAMES_SEED={seed}", f"{len(differ)} of {len(addresses)} differ:",
+          *differ[:3])
+
+
+def test_ours_beside_llvm():
+    beside(EBPROF, 8000)
+
+
+def test_clangs_beside_llvm():
+    beside(os.path.join(os.path.dirname(fixture_path("addresses")), "..", "fuzz", "fuzz_unwind_table"), 8000)
+
+
+def test_rusts_beside_llvm():
+    beside(fixture_path("shapes_rust_v0"), 8000)
