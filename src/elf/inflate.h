@@ -13,8 +13,8 @@ const struct elf_section *inflate_find(const struct elf_file *f, const char *nam
 
 /*
  * The section's bytes, unpacked where they are packed, in a malloc'd block with
- * one NUL byte added behind them. NULL with errno: EFBIG over @limit bytes, or
- * unpacked to far more than any compiler's output is; ENOTSUP another kind of
+ * one NUL byte added behind them. NULL with errno: EFBIG over @limit bytes, packed or
+ * not, or unpacked to far more than any compiler's output is; ENOTSUP another kind of
  * compression; EBADMSG damaged, outside of the file, or SHT_NOBITS; ENOMEM.
  */
 uint8_t *inflate_section(const struct elf_file *f, const struct elf_section *s, size_t limit, size_t *size);
