@@ -29,7 +29,8 @@ struct debuginfod {
 
 static int load(struct debuginfod *d)
 {
-	d->lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	/* Not to be unloaded: what it brings along (TLS, threads) is not made for that. */
+	d->lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!d->lib)
 		return -ELIBACC;
 	*(void **)&d->begin = dlsym(d->lib, "debuginfod_begin");
