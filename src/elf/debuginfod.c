@@ -3,19 +3,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
 #include "elf/debug_file.h"
-
-/*
- * In a static program there is no dlopen() to speak of: a weak reference does not
- * pull it in, and then is NULL.
- */
-#pragma weak dlopen
-#pragma weak dlsym
-#pragma weak dlclose
 
 #define LIBRARY "libdebuginfod.so.1"
 
@@ -26,6 +19,17 @@ struct debuginfod {
 	int (*find)(void *client, const unsigned char *id, int size, char **path);
 	void (*end)(void *client);
 };
+
+/* Of the first object, which is the program: whether it was started by the dynamic loader. */
+static int has_interpreter(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)size;
+	(void)unused;
+	for (size_t i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_INTERP)
+			return 1;
+	return -1;
+}
 
 static int load(struct debuginfod *d)
 {
@@ -48,7 +52,8 @@ struct debuginfod *debuginfod_new(void)
 	struct debuginfod *d;
 	int err;
 
-	if (!dlopen || !dlsym || !dlclose) {
+	/* glibc's static dlopen() would try, with whatever glibc is on this machine, and perhaps crash. */
+	if (dl_iterate_phdr(has_interpreter, NULL) < 0) {
 		errno = ENOTSUP;
 		return NULL;
 	}

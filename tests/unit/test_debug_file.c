@@ -154,7 +154,8 @@ TEST(other_files_are_refused)
 		"ln -s /proc/self/fd/0 $F", "objcopy -O elf32-x86-64 ../keep $F",
 	};
 	static const int errors[] = {
-		-ESTALE, -ESTALE, -ESTALE, -ENOENT, -ESTALE, -ENOENT, -ESTALE, -ESTALE, -ESTALE, -ESTALE, -ESTALE, -ENOENT, -ESTALE,
+		-ESTALE, -ESTALE, -ESTALE, -ENOENT, -ESTALE, -ENOENT, -ESTALE, -ESTALE, -ESTALE, -ESTALE, -ESTALE, -ENOENT,
+		-ESTALE,
 	};
 
 	begin();
@@ -316,7 +317,8 @@ TEST(links_are_checked)
 	/* The name as printf(1) takes it, and what follows. */
 	static const struct { const char *bytes; int err, alt; } cases[] = {
 		{ "a.debug\\0\\1\\2\\3\\4", 0, 0 }, { "abc\\0\\1\\2\\3\\4", 0, 0 }, { "abcd\\0\\0\\0\\0\\1\\2\\3\\4", 0, 0 },
-		{ "abcd\\0\\0\\0\\0\\1\\2\\3", -EBADMSG, 0 }, { "abc\\0\\1\\2\\3", -EBADMSG, 0 }, { "abc\\0", -EBADMSG, -EBADMSG },
+		{ "abcd\\0\\0\\0\\0\\1\\2\\3", -EBADMSG, 0 }, { "abc\\0\\1\\2\\3", -EBADMSG, 0 },
+		{ "abc\\0", -EBADMSG, -EBADMSG },
 		{ "abc", -EBADMSG, -EBADMSG }, { "\\0abc\\1\\2\\3\\4", -EBADMSG, -EBADMSG },
 		{ "../x\\0\\0\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 }, { "..\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 },
 		{ ".\\0\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 }, { "/\\0\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 },
