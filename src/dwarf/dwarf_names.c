@@ -52,7 +52,7 @@ static int read_names(const struct dwarf_unit *u, uint64_t entry, size_t size, s
 	return c.bad ? -EBADMSG : 0;
 }
 
-static int text(const struct dwarf_debug *d, const struct dwarf_unit *u, struct dwarf_value v, char *dst, size_t size)
+int dwarf_debug_text(const struct dwarf_debug *d, const struct dwarf_unit *u, struct dwarf_value v, char *dst, size_t size)
 {
 	if (v.kind == DWARF_STRING_ALT)
 		return d->alt ? dwarf_string(&d->alt->file, DWARF_STR, v.u, dst, size) : -ENOENT;
@@ -77,10 +77,10 @@ int dwarf_name(struct dwarf_debug *d, uint64_t entry, char *dst, size_t size, ui
 			break;
 		if (n.linkage.kind) {
 			*scoped = 0;
-			return text(d, u, n.linkage, dst, size);
+			return dwarf_debug_text(d, u, n.linkage, dst, size);
 		}
 		if (n.name.kind && err)
-			err = text(d, u, n.name, dst, size);
+			err = dwarf_debug_text(d, u, n.name, dst, size);
 		/* The last of them stands where it was declared. */
 		*scoped = err || entry & DWARF_ALT ? 0 : entry;
 		if (!n.next.kind)

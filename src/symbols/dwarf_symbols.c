@@ -138,14 +138,15 @@ static int find(const struct symbol_source *s, uint64_t address, struct source_f
 }
 
 /* Puts "@scope::" before the name in @dst, unless there is no room. */
-static void put_scope(const struct dwarf_unit *u, const struct dwarf_scope *scope, char *dst, size_t size)
+static void put_scope(const struct dwarf_debug *d, const struct dwarf_unit *u, const struct dwarf_scope *scope,
+		      char *dst, size_t size)
 {
 	char name[SCOPE_MAX];
 	size_t n, have = strlen(dst);
 
 	if (!scope->name.kind && scope->is_namespace)
 		snprintf(name, sizeof(name), "(anonymous namespace)");
-	else if (dwarf_text(u, scope->name, name, sizeof(name)) || !*name)
+	else if (dwarf_debug_text(d, u, scope->name, name, sizeof(name)) || !*name)
 		return;
 	n = strlen(name);
 	if (n + 2 + have + 1 > size)
@@ -169,8 +170,9 @@ static int name(const struct symbol_source *s, uint64_t token, char *dst, size_t
 	if (!u)
 		return err;
 	l = load(d, (uint32_t)(u - d->debug.units.v));
-	for (at = dwarf_functions_scope(&l->functions, scoped); at != DWARF_NO_NODE; at = l->functions.scopes.v[at].parent)
-		put_scope(u, &l->functions.scopes.v[at], dst, size);
+	for (at = dwarf_functions_scope(&l->functions, scoped); at != DWARF_NO_NODE;
+	     at = l->functions.scopes.v[at].parent)
+		put_scope(&d->debug, u, &l->functions.scopes.v[at], dst, size);
 	return 0;
 }
 
