@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "assembler.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct assembler {
 	VEC(uint32_t) module_images;	/* and back; IMAGE_NONE: not an image */
 	size_t named;			/* locations before this one have their names */
 	uint32_t kernel_module;
+	int why;			/* is to be told */
 	uint64_t results[EBP_RESULTS];
 };
 
@@ -68,13 +70,14 @@ static uint32_t add_module(struct assembler *a, const char *name, const char *pa
 	return module;
 }
 
-struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs)
+struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs, int why)
 {
 	struct assembler *a = xcalloc(1, sizeof(*a));
 
 	a->profile = profile;
 	a->images = images;
 	a->procs = procs;
+	a->why = why;
 	a->kernel_module = add_module(a, "[kernel]", "[kernel.kallsyms]", "", IMAGE_NONE);
 	return a;
 }
@@ -194,7 +197,7 @@ static uint32_t mark_node(struct assembler *a, uint32_t parent, const char *name
 	if (!profile_view(a->profile).locations[location].nlines) {
 		const struct line line = { .function = profile_function(a->profile, string, 0, FRAME_MARK) };
 
-		profile_name_location(a->profile, location, &line, 1);
+		profile_name_location(a->profile, location, &line, 1, "");
 	}
 	return profile_node(a->profile, parent, location);
 }
@@ -256,28 +259,55 @@ static struct line plain_line(struct assembler *a, const char *name, const char 
 							   profile_string(a->profile, module), kind) };
 }
 
+/* Why a frame has no name, in words. @err: of the symbolizer; @has_file: the image could be opened. */
+static const char *reason(int err, int has_file)
+{
+	static const struct { int err; const char *of_file, *of_symbol; } reasons[] = {
+		{ -ENODATA, "stripped", "stripped" }, { -ENOENT, "no such file", "no symbol there" },
+		{ -ESTALE, "file replaced", "file replaced" }, { -ENOEXEC, "not an ELF file", "not an ELF file" },
+		{ -EBADMSG, "damaged file", "damaged file" }, { -EACCES, "no permission", "no permission" },
+		{ -EMFILE, "too many open files", "too many open files" }, { -EPERM, "no permission", "hidden" },
+	};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (reasons[i].err == err)
+			return has_file ? reasons[i].of_symbol : reasons[i].of_file;
+	return "unreadable file";
+}
+
+/* What stands for a name: where it is and, if asked for, why there is none. */
+static struct line no_name(struct assembler *a, const char *where, const char *why, const char *module, enum frame_kind kind)
+{
+	char text[NAME_MAX_SHOWN];
+
+	snprintf(text, sizeof(text), a->why ? "[%s: %s]" : "[%s]", where, why);
+	return plain_line(a, text, module, kind);
+}
+
 /* The symbols at @l, or what can be said without one. How many lines. */
 static int name_user(struct assembler *a, struct symbolizer *symbolizer, const struct location *l,
-		     struct line lines[SOURCE_FRAMES_MAX])
+		     struct line lines[SOURCE_FRAMES_MAX], const char **why)
 {
 	uint32_t image = a->module_images.v[l->module], module;
 	struct symbol_frame frames[SOURCE_FRAMES_MAX];
-	char text[NAME_MAX_SHOWN];
-	const char *name;
+	const struct image *file;
+	char where[NAME_MAX_SHOWN];
 	int n;
 
 	if (image == IMAGE_NONE) {
-		lines[0] = plain_line(a, "[unknown]", "", FRAME_USER);
+		*why = "made at run time";
+		lines[0] = no_name(a, "unknown", *why, "", FRAME_USER);
 		return 1;
 	}
-	name = images_at(a->images, image)->name;
-	n = symbolizer_user(symbolizer, images_at(a->images, image), l->address, frames);
+	file = images_at(a->images, image);
+	n = symbolizer_user(symbolizer, file, l->address, frames);
 	if (n < 0) {
-		snprintf(text, sizeof(text), "[%.480s+0x%llx]", name, (unsigned long long)l->address);
-		lines[0] = plain_line(a, text, name, FRAME_USER);
+		snprintf(where, sizeof(where), "%.400s+0x%llx", file->name, (unsigned long long)l->address);
+		*why = reason(n, file->fd >= 0 || file->kind != IMAGE_FILE);
+		lines[0] = no_name(a, where, *why, file->name, FRAME_USER);
 		return 1;
 	}
-	module = profile_string(a->profile, name);
+	module = profile_string(a->profile, file->name);
 	for (int i = 0; i < n; i++)
 		lines[i] = (struct line){
 			.function = profile_function(a->profile, profile_string(a->profile, frames[i].name), module, FRAME_USER),
@@ -286,12 +316,18 @@ static int name_user(struct assembler *a, struct symbolizer *symbolizer, const s
 	return n;
 }
 
-static int name_kernel(struct assembler *a, struct symbolizer *symbolizer, const struct location *l, struct line *line)
+static int name_kernel(struct assembler *a, struct symbolizer *symbolizer, const struct location *l, struct line *line,
+		       const char **why)
 {
-	struct symbol symbol = { .name = "[unknown]", .module = "[kernel]" };
+	struct symbol symbol;
+	int err = symbolizer_kernel(symbolizer, l->address, &symbol);
 
-	symbolizer_kernel(symbolizer, l->address, &symbol);
-	*line = plain_line(a, symbol.name, symbol.module, FRAME_KERNEL);
+	if (!err) {
+		*line = plain_line(a, symbol.name, symbol.module, FRAME_KERNEL);
+		return 1;
+	}
+	*why = reason(err, 1);
+	*line = no_name(a, "unknown", *why, "[kernel]", FRAME_KERNEL);
 	return 1;
 }
 
@@ -326,9 +362,11 @@ void assembler_name(struct assembler *a, struct symbolizer *symbolizer)
 	qsort(todo, n, sizeof(*todo), by_place);
 	for (size_t i = 0; i < n; i++) {
 		const struct location *l = &todo[i].location;
-		int found = l->kind == FRAME_KERNEL ? name_kernel(a, symbolizer, l, lines) : name_user(a, symbolizer, l, lines);
+		const char *why = "";
+		int found = l->kind == FRAME_KERNEL ? name_kernel(a, symbolizer, l, lines, &why) :
+						      name_user(a, symbolizer, l, lines, &why);
 
-		profile_name_location(a->profile, todo[i].id, lines, (size_t)found);
+		profile_name_location(a->profile, todo[i].id, lines, (size_t)found, why);
 	}
 	free(todo);
 }

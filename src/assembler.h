@@ -19,7 +19,8 @@
 
 struct assembler;
 
-struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs);
+/* @why: what has no name tells why in the place of its name. */
+struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs, int why);
 void assembler_free(struct assembler *a);
 
 /* A process was sampled for the first time: its mappings are read while it lives. */

@@ -261,7 +261,7 @@ static int record(struct recording *r, struct error *e)
 	fill_collect(r);
 	r->session_options = (struct session_options){
 		.collect = r->collect, .unwind_memory = r->o.unwind_memory,
-		.symbols = { r->o.debug_dirs.v, r->o.debug_dirs.n, r->o.no_inline, r->o.no_demangle },
+		.symbols = { r->o.debug_dirs.v, r->o.debug_dirs.n, r->o.no_inline, r->o.no_demangle }, .why = r->o.why,
 		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,
 		.started = on_started, .ctx = r,

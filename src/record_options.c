@@ -38,6 +38,7 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "debug-dir", "DIR", cli_strings, AT(debug_dirs), "look for debug files here, too; may be repeated" },
 	{ 0, 0, "no-inline", NULL, cli_flag, AT(no_inline), "count inlined functions as what they went into" },
 	{ 0, 0, "no-demangle", NULL, cli_flag, AT(no_demangle), "names as the linker knows them" },
+	{ 0, 0, "why", NULL, cli_flag, AT(why), "tell in place of a missing name why it is missing" },
 	{ 0, 0, "buffer", "KIB", cli_kib, AT(buffer), "ring buffer for new stacks (default: by CPUs and rate)" },
 	{ 'o', 0, "output", "FILE", cli_strings, AT(files), "write here; may be repeated; - is standard output" },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format), "folded or top (default: by the file's name)" },

@@ -111,7 +111,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->procs = procs_new(s->images);
 	s->profile = profile_new();
 	s->symbolizer = symbolizer_new(&o->symbols);
-	s->assembler = assembler_new(s->profile, s->images, s->procs);
+	s->assembler = assembler_new(s->profile, s->images, s->procs, o->why);
 	if (prepare_unwinding(s, e))
 		goto fail;
 	/* Before the programs: what happens to the targets meanwhile is not missed. */

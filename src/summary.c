@@ -75,29 +75,69 @@ static void show_account(const struct profile_account *a, const struct profile_m
 	fputc('\n', stderr);
 }
 
-/* A name in brackets is what stands for one that was not found. */
-static int has_name(const struct profile *p, const struct profile_view *v, uint32_t location)
-{
-	const struct location *l = &v->locations[location];
+#define WHYS 16		/* reasons told apart; what exceeds them has a name or is one of the last */
 
-	return l->nlines && profile_text(p, v->functions[v->lines[l->first_line].function].name)[0] != '[';
+/* Of all frames of all samples: how many there are, and how many have no name for which reason. */
+struct naming {
+	double frames, unnamed[WHYS];
+	uint32_t why[WHYS];	/* string of the profile */
+	size_t n;
+};
+
+static void count_unnamed(struct naming *c, uint32_t why, double weight)
+{
+	size_t i = 0;
+
+	while (i < c->n && c->why[i] != why)
+		i++;
+	if (i == WHYS)
+		i--;
+	else if (i == c->n)
+		c->why[c->n++] = why;
+	c->unnamed[i] += weight;
 }
 
-/* Of all frames of all samples, how many have names; per cent, or -1 where there is no frame. */
-static double named_share(const struct profile *p)
+static void count_names(const struct profile *p, struct naming *c)
 {
 	struct profile_view v = profile_view(p);
-	double frames = 0, named = 0;
 
 	for (size_t i = 0; i < v.nsamples; i++)
 		for (uint32_t n = v.samples[i].node; n; n = v.nodes[n].parent) {
-			if (v.locations[v.nodes[n].location].kind == FRAME_MARK)
+			const struct location *l = &v.locations[v.nodes[n].location];
+
+			if (l->kind == FRAME_MARK)
 				continue;
-			frames += (double)v.samples[i].count;
-			if (has_name(p, &v, v.nodes[n].location))
-				named += (double)v.samples[i].count;
+			c->frames += (double)v.samples[i].count;
+			if (*profile_text(p, l->why))
+				count_unnamed(c, l->why, (double)v.samples[i].count);
 		}
-	return frames > 0 ? 100 * named / frames : -1;
+}
+
+/* "75.8% of the frames have names (20.0% stripped, 4.2% made at run time), ": the most frequent reason first. */
+static void show_naming(const struct profile *p)
+{
+	struct naming c = { 0 };
+	double unnamed = 0;
+	const char *before = " (";
+
+	count_names(p, &c);
+	if (c.frames <= 0)
+		return;
+	for (size_t i = 0; i < c.n; i++)
+		unnamed += c.unnamed[i];
+	fprintf(stderr, "%.1f%% of the frames have names", 100 * (1 - unnamed / c.frames));
+	for (size_t k = 0; k < c.n; k++) {
+		size_t most = 0;
+
+		for (size_t i = 1; i < c.n; i++)
+			most = c.unnamed[i] > c.unnamed[most] ? i : most;
+		if (1000 * c.unnamed[most] >= 0.5 * c.frames) {
+			fprintf(stderr, "%s%.1f%% %s", before, 100 * c.unnamed[most] / c.frames, profile_text(p, c.why[most]));
+			before = ", ";
+		}
+		c.unnamed[most] = 0;
+	}
+	fputs(*before == ',' ? "), " : ", ", stderr);
 }
 
 static double own_cpu_ms(void)
@@ -131,15 +171,13 @@ static void show_unwinding(const struct profile_account *a, const struct session
 void summary_show(struct profile *p, const struct session_result *r, const struct record_options *o, uint64_t origin)
 {
 	const struct profile_meta *m = profile_meta(p);
-	double named = named_share(p);
 
 	show_account(profile_account(p), m);
 	if (!profile_account(p)->taken)
 		fputs("ebprof: no samples: the target did not run on a CPU meanwhile, or the event did not happen\n", stderr);
 	show_unwinding(profile_account(p), r);
 	fputs("ebprof: ", stderr);
-	if (named >= 0)
-		fprintf(stderr, "%.1f%% of the frames have names, ", named);
+	show_naming(p);
 	fprintf(stderr, "own CPU time %.0f ms\n", own_cpu_ms());
 	if (!o->event && !strcmp(m->event, "cpu-clock"))
 		fputs("ebprof: cpu-clock, because this CPU or virtual machine offers no cycles\n", stderr);

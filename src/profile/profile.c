@@ -130,8 +130,11 @@ uint32_t profile_thread(struct profile *p, uint32_t process, pid_t tid, uint32_t
 	return next;
 }
 
-void profile_name_location(struct profile *p, uint32_t location, const struct line *lines, size_t n)
+void profile_name_location(struct profile *p, uint32_t location, const struct line *lines, size_t n, const char *why)
 {
+	uint32_t reason = profile_string(p, why);
+
+	p->locations.v[location].why = reason;
 	p->locations.v[location].first_line = (uint32_t)p->lines.n;
 	p->locations.v[location].nlines = (uint32_t)n;
 	for (size_t i = 0; i < n; i++)

@@ -37,6 +37,7 @@ struct location {
 	enum frame_kind kind;
 	uint64_t address;	/* offset in the module's file, or a raw address where there is none */
 	uint32_t first_line, nlines;	/* in the view's lines; none until named */
+	uint32_t why;		/* string: why its line is not a function's name; "" where it is */
 };
 
 /*
@@ -102,8 +103,8 @@ uint32_t profile_string(struct profile *p, const char *s);
 uint32_t profile_function(struct profile *p, uint32_t name, uint32_t module, enum frame_kind kind);
 uint32_t profile_module(struct profile *p, const char *name, const char *path, const char *build_id);
 uint32_t profile_location(struct profile *p, uint32_t module, enum frame_kind kind, uint64_t address);
-/* Once a location. */
-void profile_name_location(struct profile *p, uint32_t location, const struct line *lines, size_t n);
+/* Once a location; @why: "", or why @lines only stand for a name. */
+void profile_name_location(struct profile *p, uint32_t location, const struct line *lines, size_t n, const char *why);
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
 /* A process is (pid, incarnation); a @comm that is not "" replaces what was known. */
 uint32_t profile_process(struct profile *p, pid_t pid, uint32_t incarnation, uint32_t comm);

@@ -48,7 +48,7 @@ static inline void stacks_add(struct profile *p, uint32_t thread, const char *fr
 		location = profile_location(p, profile_module(p, profile_text(p, module), "", ""), kind, address++);
 		if (strcmp(name, "@"))
 			profile_name_location(p, location, &(struct line){
-				.function = profile_function(p, profile_string(p, name), module, kind) }, 1);
+				.function = profile_function(p, profile_string(p, name), module, kind) }, 1, "");
 		node = profile_node(p, node, location);
 	}
 	profile_add(p, thread, node, count);

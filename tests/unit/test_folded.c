@@ -130,7 +130,7 @@ TEST(depth_has_no_limit)
 	uint32_t t = stacks_thread(p, 1, 0, "x"), node = 0, l = profile_location(p, 0, FRAME_USER, 1);
 	char *text;
 
-	profile_name_location(p, l, &(struct line){ profile_function(p, profile_string(p, "f"), 0, FRAME_USER), 0, 0 }, 1);
+	profile_name_location(p, l, &(struct line){ profile_function(p, profile_string(p, "f"), 0, FRAME_USER), 0, 0 }, 1, "");
 	for (int i = 0; i < DEPTH; i++)
 		node = profile_node(p, node, l);
 	profile_add(p, t, node, 9);

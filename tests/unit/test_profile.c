@@ -63,7 +63,7 @@ TEST(locations_are_named_later)
 	uint32_t l = profile_location(p, 0, FRAME_USER, UINT64_MAX);
 
 	CHECK_EQ(profile_view(p).locations[l].nlines, 0);
-	profile_name_location(p, l, &(struct line){ profile_function(p, profile_string(p, "f"), 0, FRAME_USER), 0, 0 }, 1);
+	profile_name_location(p, l, &(struct line){ profile_function(p, profile_string(p, "f"), 0, FRAME_USER), 0, 0 }, 1, "");
 	CHECK_EQ(profile_location(p, 0, FRAME_USER, UINT64_MAX), l);
 	CHECK_EQ(profile_view(p).locations[l].nlines, 1);
 	CHECK_EQ(profile_view(p).lines[profile_view(p).locations[l].first_line].function, 0);
