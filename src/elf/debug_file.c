@@ -14,7 +14,7 @@
 #include "elf/debug_link.h"
 
 #define DEFAULT_DIR	"/usr/lib/debug"
-#define CRC_LIMIT	(4ll << 30)	/* bytes of a file that we would read whole: some seconds */
+#define CRC_LIMIT	(1ll << 30)	/* bytes of a file that we would read whole: a second */
 #define BUILD_ID_NAME	(2 * ELF_BUILD_ID_MAX + sizeof(".build-id//.debug"))
 
 struct search {
@@ -43,9 +43,12 @@ static int has_crc(int fd, uint32_t crc)
 {
 	unsigned char buf[65536];
 	uLong sum = crc32(0, NULL, 0);
+	struct stat st;
 	off_t at = 0;
 	ssize_t n;
 
+	if (fstat(fd, &st) || st.st_size > CRC_LIMIT)
+		return 0;
 	while ((n = pread(fd, buf, sizeof(buf), at)) > 0 || (n < 0 && errno == EINTR)) {
 		if (n < 0)
 			continue;

@@ -2,8 +2,8 @@
 #include "elf/debug_file.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -169,6 +169,21 @@ TEST(other_files_are_refused)
 		CHECK_EQ(error_of("bin/prog"), errors[i]);
 		CHECK_EQ(shell("rm -rf bin/prog.debug"), 0);
 	}
+	fixture_end();
+}
+
+/* Not even for a look: to open a device or a pipe is to do something to it. */
+TEST(only_regular_files_are_opened)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	char event[sizeof(struct inotify_event) + NAME_MAX + 1];
+
+	begin();
+	CHECK_EQ(shell("mkfifo bin/prog.debug"), 0);
+	CHECK(inotify_add_watch(watch, fixture_path("bin/prog.debug"), IN_OPEN) >= 0);
+	CHECK_EQ(error_of("bin/prog"), -ESTALE);
+	CHECK(read(watch, event, sizeof(event)) < 0 && errno == EAGAIN);
+	close(watch);
 	fixture_end();
 }
 
@@ -356,6 +371,7 @@ int main(void)
 	RUN(finds_in_order);
 	RUN(a_crc_serves_where_there_is_no_build_id);
 	RUN(other_files_are_refused);
+	RUN(only_regular_files_are_opened);
 	RUN(a_file_is_not_its_own_debug_file);
 	RUN(only_files_of_root_where_that_is_asked);
 	RUN(looks_in_the_root_of_the_target);
