@@ -4,17 +4,28 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "proc/jit_map.h"
 
+#define MAP_AGAIN 500000000ull	/* ns until a perf map that was not there is looked for again */
 #define NAME_MAX_SHOWN 512	/* bytes of "[image+0xoffset]" */
 
 struct known_process {
 	struct ebp_process key;
 	uint32_t incarnation;	/* of procs */
 	uint32_t process;	/* of the profile */
+};
+
+/* The code that a process made at run time: one module, whether its names are known or not. */
+struct made {
+	uint32_t incarnation, module;
+	int fd;				/* its perf map; -1: none yet */
+	uint64_t tried;			/* when it was last looked for; ns */
 };
 
 struct stack {
@@ -33,6 +44,9 @@ struct assembler {
 	VEC(uint32_t) locations;	/* of all stacks */
 	VEC(uint32_t) image_modules;	/* image id -> module of the profile, PROFILE_NONE: not yet */
 	VEC(uint32_t) module_images;	/* and back; IMAGE_NONE: not an image */
+	VEC(struct made) made;
+	struct hashmap made_ids;	/* incarnation -> index */
+	VEC(uint32_t) module_made;	/* module of the profile -> index, PROFILE_NONE: made by a compiler */
 	size_t named;			/* locations before this one have their names */
 	uint32_t kernel_module;
 	int why;			/* is to be told */
@@ -86,6 +100,12 @@ void assembler_free(struct assembler *a)
 {
 	if (!a)
 		return;
+	for (size_t i = 0; i < a->made.n; i++)
+		if (a->made.v[i].fd >= 0)
+			close(a->made.v[i].fd);
+	vec_free(&a->made);
+	vec_free(&a->module_made);
+	hashmap_free(&a->made_ids);
 	vec_free(&a->processes);
 	hashmap_free(&a->process_ids);
 	vec_free(&a->stacks);
@@ -132,6 +152,36 @@ static uint32_t module_of_image(struct assembler *a, uint32_t id)
 	return a->image_modules.v[id];
 }
 
+/* Programs begin to write their map when they begin to make code, or when told to. */
+static void find_map(struct assembler *a, struct made *m)
+{
+	uint64_t now = clock_ns();
+
+	if (m->fd >= 0 || (m->tried && now - m->tried < MAP_AGAIN))
+		return;
+	m->tried = now;
+	m->fd = jit_map_open(procs_info(a->procs, m->incarnation).pid);
+}
+
+/* The module of what @incarnation made at run time. */
+static uint32_t module_of_made(struct assembler *a, uint32_t incarnation)
+{
+	uint32_t id = hashmap_put(&a->made_ids, incarnation, (uint32_t)a->made.n);
+	char name[64];
+
+	if (id == a->made.n) {
+		/* By this name, too, no two are one: addresses of two programs must not mix. */
+		snprintf(name, sizeof(name), "//anon of %d.%u", procs_info(a->procs, incarnation).pid, incarnation);
+		vec_push(&a->made, (struct made){
+			.incarnation = incarnation, .module = add_module(a, "[anon]", name, "", IMAGE_NONE), .fd = -1 });
+		while (a->module_made.n <= a->made.v[id].module)
+			vec_push(&a->module_made, PROFILE_NONE);
+		a->module_made.v[a->made.v[id].module] = id;
+	}
+	find_map(a, &a->made.v[id]);
+	return a->made.v[id].module;
+}
+
 /* @incarnation is that of its process where the frame is an address. */
 static uint32_t user_location(struct assembler *a, uint32_t incarnation, uint64_t frame, uint64_t time)
 {
@@ -142,7 +192,7 @@ static uint32_t user_location(struct assembler *a, uint32_t incarnation, uint64_
 		place = procs_locate(a->procs, incarnation, frame, time);
 	else if (place.image >= images_count(a->images))
 		place = (struct proc_place){ .image = IMAGE_NONE, .offset = frame };
-	module = place.image == IMAGE_NONE ? 0 : module_of_image(a, place.image);
+	module = place.image == IMAGE_NONE ? module_of_made(a, incarnation) : module_of_image(a, place.image);
 	return profile_location(a->profile, module, FRAME_USER, place.offset);
 }
 
@@ -295,7 +345,14 @@ static int name_user(struct assembler *a, struct symbolizer *symbolizer, const s
 	int n;
 
 	if (image == IMAGE_NONE) {
-		*why = "made at run time";
+		struct made *m = l->module < a->module_made.n && a->module_made.v[l->module] != PROFILE_NONE ?
+				 &a->made.v[a->module_made.v[l->module]] : NULL;
+
+		if (m && m->fd >= 0 && symbolizer_jit(symbolizer, m->incarnation, m->fd, l->address, frames) > 0) {
+			lines[0] = plain_line(a, frames[0].name, "[jit]", FRAME_USER);
+			return 1;
+		}
+		*why = m && m->fd >= 0 ? "not in the perf map" : "made at run time";
 		lines[0] = no_name(a, "unknown", *why, "", FRAME_USER);
 		return 1;
 	}

@@ -7,7 +7,8 @@ TEST := $(BUILD)/tests
 CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
 DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
 	zlib1g-dev libzstd-dev liblzma-dev libiberty-dev
-DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux \
+DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git \
+	libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux \
 	qemu-system-x86:qemu-system-x86_64 $(DEPS_CROSS)
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc libc6-dev-arm64-cross qemu-user:qemu-aarch64
 

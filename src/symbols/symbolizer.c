@@ -13,6 +13,7 @@
 #include "symbols/dwarf_symbols.h"
 #include "symbols/elf_symbols.h"
 #include "symbols/image_files.h"
+#include "symbols/perf_map.h"
 #include "symbols/kallsyms.h"
 
 #define KALLSYMS	"/proc/kallsyms"
@@ -20,7 +21,7 @@
 #define MAX_READABLE	8192	/* bytes of a demangled one; where it is longer the raw one is shown */
 
 /* Where a name is from: one part of its key. */
-enum { FROM_TABLE, FROM_DWARF, FROM_DWARF_FILES, FROM_KERNEL, ORIGINS };
+enum { FROM_TABLE, FROM_DWARF, FROM_DWARF_FILES, FROM_KERNEL, FROM_JIT, ORIGINS };
 
 struct image_symbols {
 	int opened;			/* the rest is known */
@@ -29,8 +30,15 @@ struct image_symbols {
 	struct symbol_source *table, *dwarf;	/* either may be NULL */
 };
 
+struct jit {
+	struct symbol_source *map;
+	int why;			/* 0, or why there is none */
+};
+
 struct symbolizer {
 	struct symbolizer_options o;
+	VEC(struct jit) jits;
+	struct hashmap jit_ids;			/* process -> index */
 	VEC(struct image_symbols) images;	/* by image->id */
 	struct kallsyms *kernel;
 	int kernel_opened, kernel_why;
@@ -60,6 +68,10 @@ void symbolizer_free(struct symbolizer *s)
 			image_files_close(&s->images.v[i].files);
 	}
 	vec_free(&s->images);
+	for (size_t i = 0; i < s->jits.n; i++)
+		symbol_source_free(s->jits.v[i].map);
+	vec_free(&s->jits);
+	hashmap_free(&s->jit_ids);
 	kallsyms_free(s->kernel);
 	strtab_free(s->names);
 	hashmap_free(&s->named);
@@ -190,6 +202,26 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 		if (!*out[i].name)
 			return -ENOENT;
 	return n;
+}
+
+int symbolizer_jit(struct symbolizer *s, uint32_t process, int fd, uint64_t address, struct symbol_frame *out)
+{
+	uint32_t id = hashmap_put(&s->jit_ids, process, (uint32_t)s->jits.n);
+	struct source_function function;
+	struct jit *jit;
+	int err;
+
+	if (id == s->jits.n) {
+		vec_push(&s->jits, (struct jit){ .map = perf_map_open(fd) });
+		s->jits.v[id].why = s->jits.v[id].map ? 0 : -errno;
+	}
+	jit = &s->jits.v[id];
+	err = jit->why ? jit->why : jit->map->ops->find(jit->map, address, &function);
+	if (err)
+		return err;
+	*out = (struct symbol_frame){
+		text_of(s, process, FROM_JIT, jit->map, jit->map->ops->name, function.token), "", 0 };
+	return *out->name ? 1 : -ENOENT;
 }
 
 int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol *out)

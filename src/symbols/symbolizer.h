@@ -52,6 +52,12 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 		    struct symbol_frame out[SOURCE_FRAMES_MAX]);
 
 /*
+ * The function at @address of code that a process made at run time: @process is
+ * a number of the caller's for it, @fd its perf map, read at the first look-up. 1, or -ENOENT, -ENODATA as above.
+ */
+int symbolizer_jit(struct symbolizer *s, uint32_t process, int fd, uint64_t address, struct symbol_frame *out);
+
+/*
  * The kernel function at @address, modules, BPF programs and ftrace trampolines
  * included. -ENOENT nothing there, -EPERM addresses hidden (kptr_restrict).
  */

@@ -234,3 +234,19 @@ def test_depth_limit():
     equal(sum(s.count for s in cut), r.summary.truncated, "stacks marked as cut, and those of the summary")
     check(all(len([f for f in s.frames if re.match(r"f\d+$|descend|main", f)]) <= 5 for s in r.profile), r.profile.head())
     check(any("depth" in k for k in r.summary.truncated_by), r.summary.truncated_by)
+
+
+def test_code_made_at_run_time_by_its_map():
+    """node tells its functions in /tmp/perf-PID.map; one that it does not name says so."""
+    node = shutil.which("node")
+    if not node:
+        skip("node is not installed")
+    script = "function inner(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s } " \
+             "function outer(n) { return inner(n) + 1 } while (true) outer(100000)"
+    with_map = run("-U", "-F", 999, "-d", "1s", "--", node, "--perf-basic-prof", "-e", script)
+    hot = with_map.profile.count(lambda s: s.any(r"(^|[^a-z])inner \[eval\]"))
+    check(hot > 0.5 * with_map.profile.count(), with_map.profile.head())
+    without = run("-U", "-F", 999, "-d", "1s", "--why", "--", node, "-e", script)
+    check(without.profile.count(lambda s: "[unknown: made at run time]" in s.frames) > 0.5 * without.profile.count(),
+          without.profile.head())
+    check(re.search(r"% made at run time", without.err), without.err)
