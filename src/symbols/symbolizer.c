@@ -14,6 +14,7 @@
 #include "symbols/elf_symbols.h"
 #include "symbols/image_files.h"
 #include "symbols/perf_map.h"
+#include "symbols/plt_symbols.h"
 #include "symbols/kallsyms.h"
 
 #define KALLSYMS	"/proc/kallsyms"
@@ -21,13 +22,13 @@
 #define MAX_READABLE	8192	/* bytes of a demangled one; where it is longer the raw one is shown */
 
 /* Where a name is from: one part of its key. */
-enum { FROM_TABLE, FROM_DWARF, FROM_DWARF_FILES, FROM_KERNEL, FROM_JIT, ORIGINS };
+enum { FROM_TABLE, FROM_DWARF, FROM_DWARF_FILES, FROM_KERNEL, FROM_JIT, FROM_PLT, ORIGINS };
 
 struct image_symbols {
 	int opened;			/* the rest is known */
 	int why;			/* 0, or why there are no symbols */
 	struct image_files files;
-	struct symbol_source *table, *dwarf;	/* either may be NULL */
+	struct symbol_source *table, *dwarf, *plt;	/* any may be NULL */
 };
 
 struct jit {
@@ -64,6 +65,7 @@ void symbolizer_free(struct symbolizer *s)
 	for (size_t i = 0; i < s->images.n; i++) {
 		symbol_source_free(s->images.v[i].table);
 		symbol_source_free(s->images.v[i].dwarf);
+		symbol_source_free(s->images.v[i].plt);
 		if (s->images.v[i].opened)
 			image_files_close(&s->images.v[i].files);
 	}
@@ -108,7 +110,8 @@ static int open_image(const struct symbolizer *s, struct image_symbols *is, cons
 	for (int i = 0; i < IMAGE_FILES && !is->dwarf; i++)
 		if (is->files.elf[i])
 			is->dwarf = dwarf_symbols_open(is->files.elf[i], is->files.alt);
-	return is->table || is->dwarf ? 0 : err;
+	is->plt = plt_symbols_open(is->files.elf[IMAGE_OWN]);
+	return is->table || is->dwarf || is->plt ? 0 : err;
 }
 
 static struct image_symbols *symbols_of(struct symbolizer *s, const struct image *image)
@@ -125,12 +128,16 @@ static struct image_symbols *symbols_of(struct symbolizer *s, const struct image
 	return is;
 }
 
-/* The id of s->raw, demangled where it is a function's, and cleaned. */
-static uint32_t intern_raw(struct symbolizer *s, int function)
+/* The id of s->raw, demangled where it is a function's, and cleaned, with @suffix behind it unless it is "". */
+static uint32_t intern_raw(struct symbolizer *s, int function, const char *suffix)
 {
+	size_t n;
+
 	if (function && !s->o.no_demangle)
 		demangle(s->raw, s->readable, sizeof(s->readable));
-	text_clean(s->clean, sizeof(s->clean), function && !s->o.no_demangle ? s->readable : s->raw);
+	n = text_clean(s->clean, sizeof(s->clean), function && !s->o.no_demangle ? s->readable : s->raw);
+	if (n)
+		snprintf(s->clean + n, sizeof(s->clean) - n, "%s", suffix);
 	return strtab_add(s->names, s->clean);
 }
 
@@ -146,7 +153,7 @@ static const char *text_of(struct symbolizer *s, uint64_t image, int origin, con
 	if (id == HASHMAP_NONE) {
 		if (read(source, token, s->raw, sizeof(s->raw)))
 			*s->raw = '\0';
-		id = intern_raw(s, origin != FROM_DWARF_FILES);
+		id = intern_raw(s, origin != FROM_DWARF_FILES, origin == FROM_PLT ? "@plt" : "");
 		hashmap_set(&s->named, key, id);
 	}
 	return strtab_get(s->names, id);
@@ -190,6 +197,8 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 	/* The linker's name tells clones (.constprop, .cold) apart. */
 	if (is->table && !is->table->ops->find(is->table, address, &function))
 		name = text_of(s, image->id, FROM_TABLE, is->table, is->table->ops->name, function.token);
+	else if (is->plt && !is->plt->ops->find(is->plt, address, &function))
+		name = text_of(s, image->id, FROM_PLT, is->plt, is->plt->ops->name, function.token);
 	if (!n)
 		out[n++] = (struct symbol_frame){ "", "", 0 };
 	if (*name)
@@ -245,7 +254,7 @@ int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol *out
 	name = hashmap_get(&s->named, key);
 	if (name == HASHMAP_NONE) {
 		snprintf(s->raw, sizeof(s->raw), "%s", found.name);
-		name = intern_raw(s, 1);
+		name = intern_raw(s, 1, "");
 		hashmap_set(&s->named, key, name);
 	}
 	*out = (struct symbol){ strtab_get(s->names, name), found.module };

@@ -206,6 +206,22 @@ def test_profile_of_inlined():
         check(wanted <= ends <= wanted | {"spin"}, ends)
 
 
+def test_stubs_of_the_plt():
+    """As objdump names them, in the ways that linkers lay them out; also where all symbols are stripped."""
+    for flags in ((), ("-fcf-protection=full", "-Wl,-z,ibtplt"), ("-Wl,-z,now",), ("-Wl,-z,lazy",), ("-fuse-ld=gold",), ("-s",)):
+        with directory() as d:
+            path = build(os.path.join(d, "p"), "g++", "-include", "cstdio", "-include", "cstdlib", "-DCALLS=puts(getenv(\"A\"))", *flags)
+            disassembly = subprocess.run([needs("objdump"), "-d", path], capture_output=True, text=True, check=True).stdout
+            stubs = {int(at, 16): name for at, name in re.findall(r"^([0-9a-f]+) <([^>]*@plt)>:$", disassembly, re.M)}
+            check({"puts@plt", "getenv@plt"} <= set(stubs.values()), flags, stubs)
+            answers, _ = ask(path, [at + byte for at in stubs for byte in (0, 5)])
+            for i, (at, name) in enumerate(stubs.items()):
+                for frames in answers[2 * i:2 * i + 2]:
+                    if not frames and disassembly.split(f"{at:016x} <")[1].split("\n\n")[0].find("push") > 0:
+                        continue    # the lazy half of a stub, which tells no slot
+                    equal([f[0] for f in frames], [name], f"{flags} {at:#x}")
+
+
 # --- Beside llvm-symbolizer, which reads all of a unit, and names as the linker does. ---
 
 def places(path, n):

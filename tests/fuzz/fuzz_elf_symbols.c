@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* elf_file and elf_symbols over any bytes: all that a mapped file can lead us to read. */
+/* elf_file, elf_symbols and plt_symbols over any bytes: all that a mapped file can lead us to read. */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "elf/elf_file.h"
 #include "symbols/elf_symbols.h"
+#include "symbols/plt_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,6 +23,7 @@ static void look_up(const struct symbol_source *s, uint64_t address)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct symbol_source *(*const openers[])(const struct elf_file *) = { elf_symbols_open, plt_symbols_open };
 	struct elf_file *f = elf_file_open_memory(data, size);
 	const struct elf_section *sections;
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -39,13 +41,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		elf_file_section(f, sections[i].name);
 	}
 	elf_file_build_id(f, id);
-	s = elf_symbols_open(f);
-	for (uint64_t offset = 0; s && offset < size; offset += 1 + size / 256)
-		if (!elf_file_vaddr(f, offset, &address))
-			look_up(s, address);
-	for (size_t i = 0; s && i < n && i < 64; i++)
-		look_up(s, sections[i].addr);
-	symbol_source_free(s);
+	for (size_t k = 0; k < sizeof(openers) / sizeof(*openers); k++) {
+		s = openers[k](f);
+		for (uint64_t offset = 0; s && offset < size; offset += 1 + size / 256)
+			if (!elf_file_vaddr(f, offset, &address))
+				look_up(s, address);
+		for (size_t i = 0; s && i < n && i < 64; i++)
+			look_up(s, sections[i].addr);
+		symbol_source_free(s);
+	}
 	elf_file_free(f);
 	return 0;
 }
