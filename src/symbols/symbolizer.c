@@ -27,6 +27,7 @@ enum { FROM_TABLE, FROM_DWARF, FROM_DWARF_FILES, FROM_KERNEL, FROM_JIT, FROM_PLT
 struct image_symbols {
 	int opened;			/* the rest is known */
 	int why;			/* 0, or why there are no symbols */
+	int stripped;			/* what is exported has names, and little else */
 	struct image_files files;
 	struct symbol_source *table, *dwarf, *plt;	/* any may be NULL */
 };
@@ -110,6 +111,9 @@ static int open_image(const struct symbolizer *s, struct image_symbols *is, cons
 	for (int i = 0; i < IMAGE_FILES && !is->dwarf; i++)
 		if (is->files.elf[i])
 			is->dwarf = dwarf_symbols_open(is->files.elf[i], is->files.alt);
+	is->stripped = 1;
+	for (int i = 0; i < IMAGE_FILES; i++)
+		is->stripped &= !is->files.elf[i] || !elf_file_section(is->files.elf[i], ".symtab");
 	is->plt = plt_symbols_open(is->files.elf[IMAGE_OWN]);
 	return is->table || is->dwarf || is->plt ? 0 : err;
 }
@@ -209,7 +213,7 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 	}
 	for (int i = 0; i < n; i++)
 		if (!*out[i].name)
-			return -ENOENT;
+			return is->stripped ? -ENODATA : -ENOENT;
 	return n;
 }
 
