@@ -96,7 +96,9 @@ static void inherit(struct dwarf_unit *u, const struct dwarf_unit *skeleton)
 	u->addr = skeleton->addr;
 	u->low_pc = skeleton->low_pc;
 	u->ranges = skeleton->ranges;
-	u->directory = u->directory.kind ? u->directory : skeleton->directory;
+	/* A list of files alone, which gcc does not refer to. */
+	if (u->lines == DWARF_NO_OFFSET && u->file->section[DWARF_LINE].size)
+		u->lines = 0;
 	if (u->encoding.version < 5)
 		return;
 	u->str_offsets = u->str_offsets ? u->str_offsets : header;

@@ -8,9 +8,14 @@
 #include "dwarf/dwarf_functions.h"
 #include "dwarf/dwarf_lines.h"
 #include "dwarf/dwarf_names.h"
+#include "dwarf/dwarf_split.h"
 
 #define CACHE_BYTES	(24u << 20)	/* of units kept; the last one is, whatever it takes */
 #define SCOPE_MAX	1024		/* bytes of a scope's name; longer ones are cut */
+/* A function's token: its entry, and of a split unit which one that is. A file's: the unit, and its number there. */
+#define SPLIT_ENTRY	(1ull << 62)
+#define ENTRY_BITS	40
+#define SPLIT_FILE	(1u << 31)	/* a number of the split unit's own list */
 #define OVERLAPS	16		/* units that may cover one address: all but the last ones are not looked at */
 
 /* A stretch of code of a unit. */
@@ -27,6 +32,9 @@ struct loaded {
 	struct dwarf_functions functions;
 	struct dwarf_lines lines;
 	int has_lines;
+	int is_split;			/* then the functions are there: */
+	struct dwarf_split split;
+	struct dwarf_lines call_files;	/* what inlined calls count their files in, unless clang made it */
 };
 
 struct dwarf_symbols {
@@ -53,6 +61,9 @@ static void free_loaded(struct dwarf_symbols *d, size_t i)
 	d->bytes -= l->bytes;
 	dwarf_functions_free(&l->functions);
 	dwarf_lines_free(&l->lines);
+	dwarf_lines_free(&l->call_files);
+	if (l->is_split)
+		dwarf_split_close(&l->split);
 	free(l);
 	d->loaded.v[i] = d->loaded.v[--d->loaded.n];
 }
@@ -83,7 +94,10 @@ static struct loaded *load(struct dwarf_symbols *d, uint32_t unit)
 	l = xcalloc(1, sizeof(*l));
 	l->unit = unit;
 	l->used = ++d->clock;
-	dwarf_functions_read(u, &l->functions);
+	l->is_split = u->dwo_name.kind && !dwarf_split_open(&l->split, u);
+	dwarf_functions_read(l->is_split ? l->split.unit : u, &l->functions);
+	if (l->is_split)
+		dwarf_lines_read(l->split.unit, 0, &l->call_files);
 	l->has_lines = !dwarf_lines_read(u, 1, &l->lines);
 	l->bytes = sizeof(*l) + l->functions.nodes.cap * sizeof(*l->functions.nodes.v) +
 		   l->functions.pieces.cap * sizeof(*l->functions.pieces.v) + l->lines.rows.cap * sizeof(*l->lines.rows.v) +
@@ -122,6 +136,16 @@ static struct loaded *locate(struct dwarf_symbols *d, uint64_t address, uint32_t
 
 /* --- As a source. ----------------------------------------------------------------- */
 
+static uint64_t function_token(const struct loaded *l, uint64_t entry)
+{
+	return l->is_split ? SPLIT_ENTRY | (uint64_t)l->unit << ENTRY_BITS | (entry & ((1ull << ENTRY_BITS) - 1)) : entry;
+}
+
+static uint64_t file_token(const struct loaded *l, uint32_t file)
+{
+	return (uint64_t)l->unit << 32 | file;
+}
+
 static int find(const struct symbol_source *s, uint64_t address, struct source_function *out)
 {
 	uint32_t node;
@@ -133,7 +157,7 @@ static int find(const struct symbol_source *s, uint64_t address, struct source_f
 	do
 		n = &l->functions.nodes.v[node];
 	while ((node = n->parent) != DWARF_NO_NODE);
-	*out = (struct source_function){ .start = n->start, .token = n->entry };
+	*out = (struct source_function){ .start = n->start, .token = function_token(l, n->entry) };
 	return 0;
 }
 
@@ -156,29 +180,37 @@ static void put_scope(const struct dwarf_debug *d, const struct dwarf_unit *u, c
 	memcpy(dst + n, "::", 2);
 }
 
+/* The scopes of entry @scoped of the unit, before the name. */
+static void put_scopes(const struct dwarf_debug *d, const struct dwarf_unit *u, const struct dwarf_functions *f,
+		       uint64_t scoped, char *dst, size_t size)
+{
+	for (uint32_t at = dwarf_functions_scope(f, scoped); at != DWARF_NO_NODE; at = f->scopes.v[at].parent)
+		put_scope(d, u, &f->scopes.v[at], dst, size);
+}
+
 static int name(const struct symbol_source *s, uint64_t token, char *dst, size_t size)
 {
 	struct dwarf_symbols *d = self(s);
-	const struct dwarf_unit *u;
-	struct loaded *l;
+	const struct dwarf_unit *u = NULL;
+	struct loaded *l = NULL;
+	struct dwarf_debug *debug = &d->debug;
 	uint64_t scoped;
-	uint32_t at;
-	int err = dwarf_name(&d->debug, token, dst, size, &scoped);
+	int err;
 
+	if (token & SPLIT_ENTRY && !(token & DWARF_ALT)) {
+		l = load(d, (uint32_t)((token & ~SPLIT_ENTRY) >> ENTRY_BITS));
+		token &= (1ull << ENTRY_BITS) - 1;
+		debug = &l->split.debug;
+	}
+	err = dwarf_name(debug, token, dst, size, &scoped);
 	/* gcc gives what is not seen outside of its file no linkage name. */
-	u = err || !scoped ? NULL : dwarf_unit_at(&d->debug.units, scoped);
-	if (!u)
-		return err;
-	l = load(d, (uint32_t)(u - d->debug.units.v));
-	for (at = dwarf_functions_scope(&l->functions, scoped); at != DWARF_NO_NODE;
-	     at = l->functions.scopes.v[at].parent)
-		put_scope(&d->debug, u, &l->functions.scopes.v[at], dst, size);
-	return 0;
-}
-
-static uint64_t file_token(const struct loaded *l, uint32_t file)
-{
-	return (uint64_t)l->unit << 32 | file;
+	if (!err && scoped)
+		u = dwarf_unit_at(&debug->units, scoped);
+	if (u && !l)
+		l = load(d, (uint32_t)(u - d->debug.units.v));
+	if (u)
+		put_scopes(debug, u, &l->functions, scoped, dst, size);
+	return err;
 }
 
 static int frames(struct symbol_source *s, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX])
@@ -199,8 +231,9 @@ static int frames(struct symbol_source *s, uint64_t address, struct source_frame
 			/* The innermost goes: the function itself is the last one. */
 			memmove(out, out + 1, (size_t)--n * sizeof(*out));
 		}
-		out[n++] = (struct source_frame){ .function = at->entry, .file = token, .line = line };
-		token = at->call_file == DWARF_NO_FILE ? SOURCE_NO_FILE : file_token(l, at->call_file);
+		out[n++] = (struct source_frame){ .function = function_token(l, at->entry), .file = token, .line = line };
+		token = at->call_file == DWARF_NO_FILE ? SOURCE_NO_FILE :
+			file_token(l, at->call_file | (l->call_files.files.n ? SPLIT_FILE : 0));
 		line = at->call_line;
 		node = at->parent;
 	}
@@ -210,19 +243,22 @@ static int frames(struct symbol_source *s, uint64_t address, struct source_frame
 static int file(const struct symbol_source *s, uint64_t token, char *dst, size_t size)
 {
 	struct dwarf_symbols *d = self(s);
+	uint32_t unit = (uint32_t)(token >> 32), number = (uint32_t)token;
 	const struct dwarf_unit *u;
 
-	if (token >> 32 >= d->debug.units.n)
+	if (unit >= d->debug.units.n)
 		return -ENOENT;
-	u = &d->debug.units.v[token >> 32];
+	if (number & SPLIT_FILE)
+		return dwarf_lines_file(&load(d, unit)->call_files, number & ~SPLIT_FILE, dst, size);
+	u = &d->debug.units.v[unit];
 	for (size_t i = d->loaded.n; i > 0; i--)
-		if (d->loaded.v[i - 1]->unit == token >> 32)
-			return dwarf_lines_file(&d->loaded.v[i - 1]->lines, (uint32_t)token, dst, size);
+		if (d->loaded.v[i - 1]->unit == unit)
+			return dwarf_lines_file(&d->loaded.v[i - 1]->lines, number, dst, size);
 	if (d->files.unit != u) {
 		dwarf_lines_free(&d->files);
 		dwarf_lines_read(u, 0, &d->files);
 	}
-	return dwarf_lines_file(&d->files, (uint32_t)token, dst, size);
+	return dwarf_lines_file(&d->files, number, dst, size);
 }
 
 static void close_debug(struct dwarf_debug *d)

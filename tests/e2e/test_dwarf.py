@@ -115,6 +115,20 @@ def test_link_time_optimization():
     variant("g++", "-flto")
 
 
+def test_split():
+    """Units of which the program has skeletons alone; and when the rest is gone, names are there all the same."""
+    for compiler, version in (("g++", 5), ("g++", 4), ("clang++", 5), ("clang++", 4)):
+        with directory() as d:
+            path, part = os.path.join(d, "p"), os.path.join(d, "inlined.o")
+            tool(compiler, "-O2", "-g", f"-gdwarf-{version}", "-gsplit-dwarf", "-c", "-o", part, SOURCE)
+            tool(compiler, "-o", path, part)
+            at = labels(path)
+            right(path, at)
+            os.unlink(os.path.join(d, "inlined.dwo"))
+            answers, _ = ask(path, [at["plain"]])
+            equal([frame[0] for frame in answers[0]], ["plain(int)"], "without its .dwo")
+
+
 def test_without_inlined():
     with directory() as d:
         path = build(os.path.join(d, "p"), "g++")

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "dwarf/dwarf_split.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A regular file; a FIFO or a device is looked at, and not opened. */
+static int open_regular(const char *path)
+{
+	int found = open(path, O_PATH | O_CLOEXEC), fd = -1, err;
+	char again[64];
+	struct stat st;
+
+	if (found < 0)
+		return -errno;
+	err = fstat(found, &st) ? errno : !S_ISREG(st.st_mode) ? ENOENT : 0;
+	if (!err) {
+		snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
+		fd = open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		err = errno;
+	}
+	close(found);
+	return fd < 0 ? -err : fd;
+}
+
+/* Its path: relative ones are to where the compiler ran. */
+static int path_of(const struct dwarf_unit *skeleton, char path[PATH_MAX])
+{
+	char name[PATH_MAX];
+	size_t n = 0;
+	int err = dwarf_text(skeleton, skeleton->dwo_name, name, sizeof(name));
+
+	if (err || !*name)
+		return err ? err : -ENOENT;
+	*path = '\0';
+	if (*name != '/') {
+		err = dwarf_text(skeleton, skeleton->directory, path, PATH_MAX);
+		if (err)
+			return err;
+		n = strlen(path);
+	}
+	return snprintf(path + n, PATH_MAX - n, "%s%s", n ? "/" : "", name) < (int)(PATH_MAX - n) ? 0 : -ENAMETOOLONG;
+}
+
+static const struct dwarf_unit *unit_of_id(const dwarf_units *units, uint64_t id)
+{
+	for (size_t i = 0; i < units->n; i++)
+		if (units->v[i].dwo_id == id && (units->v[i].type == DW_UT_split_compile || units->v[i].type == DW_UT_compile))
+			return &units->v[i];
+	return NULL;
+}
+
+int dwarf_split_open(struct dwarf_split *s, const struct dwarf_unit *skeleton)
+{
+	char path[PATH_MAX];
+	int err = path_of(skeleton, path);
+
+	*s = (struct dwarf_split){ .fd = -1 };
+	if (err)
+		return err;
+	s->fd = open_regular(path);
+	if (s->fd < 0)
+		return s->fd;
+	s->elf = elf_file_open(s->fd);
+	if (s->elf && !dwarf_file_open(&s->debug.file, s->elf, 1)) {
+		dwarf_units_read(&s->debug.file, skeleton, &s->debug.units);
+		s->unit = unit_of_id(&s->debug.units, skeleton->dwo_id);
+	}
+	if (s->unit)
+		return 0;
+	dwarf_split_close(s);
+	return -ESTALE;
+}
+
+void dwarf_split_close(struct dwarf_split *s)
+{
+	dwarf_file_close(&s->debug.file);
+	vec_free(&s->debug.units);
+	elf_file_free(s->elf);
+	if (s->fd >= 0)
+		close(s->fd);
+	*s = (struct dwarf_split){ .fd = -1 };
+}
