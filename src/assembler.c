@@ -4,15 +4,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "proc/jit_map.h"
+#include "symbols/jit.h"
 
-#define MAP_AGAIN 500000000ull	/* ns until a perf map that was not there is looked for again */
+#define NAMES_AGAIN 500000000ull	/* ns until names of code made at run time are looked for again */
 #define NAME_MAX_SHOWN 512	/* bytes of "[image+0xoffset]" */
 
 struct known_process {
@@ -24,8 +23,8 @@ struct known_process {
 /* The code that a process made at run time: one module, whether its names are known or not. */
 struct made {
 	uint32_t incarnation, module;
-	int fd;				/* its perf map; -1: none yet */
-	uint64_t tried;			/* when it was last looked for; ns */
+	struct symbol_source *names;	/* NULL: its program has not told any yet */
+	uint64_t tried;			/* when they were last looked for; ns */
 };
 
 struct stack {
@@ -101,8 +100,7 @@ void assembler_free(struct assembler *a)
 	if (!a)
 		return;
 	for (size_t i = 0; i < a->made.n; i++)
-		if (a->made.v[i].fd >= 0)
-			close(a->made.v[i].fd);
+		symbol_source_free(a->made.v[i].names);
 	vec_free(&a->made);
 	vec_free(&a->module_made);
 	hashmap_free(&a->made_ids);
@@ -152,15 +150,39 @@ static uint32_t module_of_image(struct assembler *a, uint32_t id)
 	return a->image_modules.v[id];
 }
 
-/* Programs begin to write their map when they begin to make code, or when told to. */
-static void find_map(struct assembler *a, struct made *m)
+struct dump {
+	const struct images *images;
+	const char *path;
+};
+
+/* A process maps its jitdump, so that profilers find it. */
+static void take_dump(void *ctx, const struct mapping *m)
+{
+	struct dump *d = ctx;
+	const struct image *image = m->image == IMAGE_NONE ? NULL : images_at(d->images, m->image);
+	size_t n = image ? strlen(image->name) : 0;
+
+	if (n > 9 && !strncmp(image->name, "jit-", 4) && !strcmp(image->name + n - 5, ".dump"))
+		d->path = image->path;
+}
+
+static const char *dump_of(struct assembler *a, uint32_t incarnation, uint64_t now)
+{
+	struct dump d = { .images = a->images };
+
+	procs_each_mapping(a->procs, incarnation, now, take_dump, &d);
+	return d.path;
+}
+
+/* While the process is there. Programs begin to tell when they begin to make code, or when asked to. */
+static void find_names(struct assembler *a, struct made *m)
 {
 	uint64_t now = clock_ns();
 
-	if (m->fd >= 0 || (m->tried && now - m->tried < MAP_AGAIN))
+	if (m->names || (m->tried && now - m->tried < NAMES_AGAIN))
 		return;
 	m->tried = now;
-	m->fd = jit_map_open(procs_info(a->procs, m->incarnation).pid);
+	m->names = jit_open(procs_info(a->procs, m->incarnation).pid, dump_of(a, m->incarnation, now));
 }
 
 /* The module of what @incarnation made at run time. */
@@ -173,12 +195,12 @@ static uint32_t module_of_made(struct assembler *a, uint32_t incarnation)
 		/* By this name, too, no two are one: addresses of two programs must not mix. */
 		snprintf(name, sizeof(name), "//anon of %d.%u", procs_info(a->procs, incarnation).pid, incarnation);
 		vec_push(&a->made, (struct made){
-			.incarnation = incarnation, .module = add_module(a, "[anon]", name, "", IMAGE_NONE), .fd = -1 });
+			.incarnation = incarnation, .module = add_module(a, "[anon]", name, "", IMAGE_NONE) });
 		while (a->module_made.n <= a->made.v[id].module)
 			vec_push(&a->module_made, PROFILE_NONE);
 		a->module_made.v[a->made.v[id].module] = id;
 	}
-	find_map(a, &a->made.v[id]);
+	find_names(a, &a->made.v[id]);
 	return a->made.v[id].module;
 }
 
@@ -334,28 +356,47 @@ static struct line no_name(struct assembler *a, const char *where, const char *w
 	return plain_line(a, text, module, kind);
 }
 
+/* @frames as lines of @module. */
+static int take_frames(struct assembler *a, const struct symbol_frame *frames, int n, const char *module, struct line *lines)
+{
+	uint32_t id = profile_string(a->profile, module);
+
+	for (int i = 0; i < n; i++)
+		lines[i] = (struct line){
+			.function = profile_function(a->profile, profile_string(a->profile, frames[i].name), id, FRAME_USER),
+			.file = profile_string(a->profile, frames[i].file), .line = frames[i].line,
+		};
+	return n;
+}
+
+/* Code that was made at run time. */
+static int name_made(struct assembler *a, struct symbolizer *symbolizer, const struct location *l, struct line *lines,
+		     const char **why)
+{
+	struct made *m = l->module < a->module_made.n && a->module_made.v[l->module] != PROFILE_NONE ?
+			 &a->made.v[a->module_made.v[l->module]] : NULL;
+	struct symbol_frame frames[SOURCE_FRAMES_MAX];
+	int n = m && m->names ? symbolizer_jit(symbolizer, m->incarnation, m->names, l->address, frames) : -ENODATA;
+
+	if (n > 0)
+		return take_frames(a, frames, n, "[jit]", lines);
+	*why = n == -ENOENT ? "not in the perf map" : "made at run time";
+	lines[0] = no_name(a, "unknown", *why, "", FRAME_USER);
+	return 1;
+}
+
 /* The symbols at @l, or what can be said without one. How many lines. */
 static int name_user(struct assembler *a, struct symbolizer *symbolizer, const struct location *l,
 		     struct line lines[SOURCE_FRAMES_MAX], const char **why)
 {
-	uint32_t image = a->module_images.v[l->module], module;
+	uint32_t image = a->module_images.v[l->module];
 	struct symbol_frame frames[SOURCE_FRAMES_MAX];
 	const struct image *file;
 	char where[NAME_MAX_SHOWN];
 	int n;
 
-	if (image == IMAGE_NONE) {
-		struct made *m = l->module < a->module_made.n && a->module_made.v[l->module] != PROFILE_NONE ?
-				 &a->made.v[a->module_made.v[l->module]] : NULL;
-
-		if (m && m->fd >= 0 && symbolizer_jit(symbolizer, m->incarnation, m->fd, l->address, frames) > 0) {
-			lines[0] = plain_line(a, frames[0].name, "[jit]", FRAME_USER);
-			return 1;
-		}
-		*why = m && m->fd >= 0 ? "not in the perf map" : "made at run time";
-		lines[0] = no_name(a, "unknown", *why, "", FRAME_USER);
-		return 1;
-	}
+	if (image == IMAGE_NONE)
+		return name_made(a, symbolizer, l, lines, why);
 	file = images_at(a->images, image);
 	n = symbolizer_user(symbolizer, file, l->address, frames);
 	if (n < 0) {
@@ -364,13 +405,7 @@ static int name_user(struct assembler *a, struct symbolizer *symbolizer, const s
 		lines[0] = no_name(a, where, *why, file->name, FRAME_USER);
 		return 1;
 	}
-	module = profile_string(a->profile, file->name);
-	for (int i = 0; i < n; i++)
-		lines[i] = (struct line){
-			.function = profile_function(a->profile, profile_string(a->profile, frames[i].name), module, FRAME_USER),
-			.file = profile_string(a->profile, frames[i].file), .line = frames[i].line,
-		};
-	return n;
+	return take_frames(a, frames, n, file->name, lines);
 }
 
 static int name_kernel(struct assembler *a, struct symbolizer *symbolizer, const struct location *l, struct line *line,
@@ -412,6 +447,9 @@ void assembler_name(struct assembler *a, struct symbolizer *symbolizer)
 	struct line lines[SOURCE_FRAMES_MAX];
 	size_t n = 0;
 
+	for (size_t i = 0; i < a->made.n; i++)
+		if (a->made.v[i].names)
+			jit_refresh(a->made.v[i].names, dump_of(a, a->made.v[i].incarnation, clock_ns()));
 	/* Copies: naming adds functions, lines and strings, never locations. In the order that symbolizer_user() likes. */
 	for (; a->named < v.nlocations; a->named++)
 		if (v.locations[a->named].kind != FRAME_MARK)

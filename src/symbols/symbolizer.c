@@ -13,7 +13,6 @@
 #include "symbols/dwarf_symbols.h"
 #include "symbols/elf_symbols.h"
 #include "symbols/image_files.h"
-#include "symbols/perf_map.h"
 #include "symbols/plt_symbols.h"
 #include "symbols/kallsyms.h"
 
@@ -22,7 +21,7 @@
 #define MAX_READABLE	8192	/* bytes of a demangled one; where it is longer the raw one is shown */
 
 /* Where a name is from: one part of its key. */
-enum { FROM_TABLE, FROM_DWARF, FROM_DWARF_FILES, FROM_KERNEL, FROM_JIT, FROM_PLT, ORIGINS };
+enum { FROM_TABLE, FROM_DWARF, FROM_DWARF_FILES, FROM_KERNEL, FROM_JIT, FROM_JIT_FILES, FROM_PLT, ORIGINS };
 
 struct image_symbols {
 	int opened;			/* the rest is known */
@@ -32,15 +31,8 @@ struct image_symbols {
 	struct symbol_source *table, *dwarf, *plt;	/* any may be NULL */
 };
 
-struct jit {
-	struct symbol_source *map;
-	int why;			/* 0, or why there is none */
-};
-
 struct symbolizer {
 	struct symbolizer_options o;
-	VEC(struct jit) jits;
-	struct hashmap jit_ids;			/* process -> index */
 	VEC(struct image_symbols) images;	/* by image->id */
 	struct kallsyms *kernel;
 	int kernel_opened, kernel_why;
@@ -71,10 +63,6 @@ void symbolizer_free(struct symbolizer *s)
 			image_files_close(&s->images.v[i].files);
 	}
 	vec_free(&s->images);
-	for (size_t i = 0; i < s->jits.n; i++)
-		symbol_source_free(s->jits.v[i].map);
-	vec_free(&s->jits);
-	hashmap_free(&s->jit_ids);
 	kallsyms_free(s->kernel);
 	strtab_free(s->names);
 	hashmap_free(&s->named);
@@ -157,25 +145,25 @@ static const char *text_of(struct symbolizer *s, uint64_t image, int origin, con
 	if (id == HASHMAP_NONE) {
 		if (read(source, token, s->raw, sizeof(s->raw)))
 			*s->raw = '\0';
-		id = intern_raw(s, origin != FROM_DWARF_FILES, origin == FROM_PLT ? "@plt" : "");
+		id = intern_raw(s, origin != FROM_DWARF_FILES && origin != FROM_JIT_FILES, origin == FROM_PLT ? "@plt" : "");
 		hashmap_set(&s->named, key, id);
 	}
 	return strtab_get(s->names, id);
 }
 
-/* The frames that DWARF tells: how many, 0 for none. */
-static int dwarf_frames(struct symbolizer *s, uint64_t image, struct symbol_source *dwarf, uint64_t address,
-			struct symbol_frame *out)
+/* The frames that @source tells, with names from @origin and files from the one behind it: how many, 0 for none. */
+static int source_frames(struct symbolizer *s, uint64_t id, int origin, struct symbol_source *source, uint64_t address,
+			 struct symbol_frame *out)
 {
-	const struct symbol_source_ops *ops = dwarf->ops;
-	int n = ops->frames(dwarf, address, s->frames);
+	const struct symbol_source_ops *ops = source->ops;
+	int n = ops->frames(source, address, s->frames);
 
 	for (int i = 0; i < n; i++) {
 		const struct source_frame *f = &s->frames[i];
 
 		out[i] = (struct symbol_frame){
-			.name = text_of(s, image, FROM_DWARF, dwarf, ops->name, f->function),
-			.file = f->file == SOURCE_NO_FILE ? "" : text_of(s, image, FROM_DWARF_FILES, dwarf, ops->file, f->file),
+			.name = text_of(s, id, origin, source, ops->name, f->function),
+			.file = f->file == SOURCE_NO_FILE ? "" : text_of(s, id, origin + 1, source, ops->file, f->file),
 			.line = f->line,
 		};
 	}
@@ -197,7 +185,7 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 	if (err)
 		return err;
 	if (is->dwarf)
-		n = dwarf_frames(s, image->id, is->dwarf, address, out);
+		n = source_frames(s, image->id, FROM_DWARF, is->dwarf, address, out);
 	/* The linker's name tells clones (.constprop, .cold) apart. */
 	if (is->table && !is->table->ops->find(is->table, address, &function))
 		name = text_of(s, image->id, FROM_TABLE, is->table, is->table->ops->name, function.token);
@@ -217,24 +205,16 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 	return n;
 }
 
-int symbolizer_jit(struct symbolizer *s, uint32_t process, int fd, uint64_t address, struct symbol_frame *out)
+int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source *source, uint64_t address,
+		   struct symbol_frame out[SOURCE_FRAMES_MAX])
 {
-	uint32_t id = hashmap_put(&s->jit_ids, process, (uint32_t)s->jits.n);
 	struct source_function function;
-	struct jit *jit;
-	int err;
+	int n = source->ops->frames ? source_frames(s, process, FROM_JIT, source, address, out) : 0;
 
-	if (id == s->jits.n) {
-		vec_push(&s->jits, (struct jit){ .map = perf_map_open(fd) });
-		s->jits.v[id].why = s->jits.v[id].map ? 0 : -errno;
-	}
-	jit = &s->jits.v[id];
-	err = jit->why ? jit->why : jit->map->ops->find(jit->map, address, &function);
-	if (err)
-		return err;
-	*out = (struct symbol_frame){
-		text_of(s, process, FROM_JIT, jit->map, jit->map->ops->name, function.token), "", 0 };
-	return *out->name ? 1 : -ENOENT;
+	if (!n && !source->ops->find(source, address, &function))
+		out[n++] = (struct symbol_frame){
+			text_of(s, process, FROM_JIT, source, source->ops->name, function.token), "", 0 };
+	return n && *out->name ? n : -ENOENT;
 }
 
 int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol *out)

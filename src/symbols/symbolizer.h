@@ -52,10 +52,11 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 		    struct symbol_frame out[SOURCE_FRAMES_MAX]);
 
 /*
- * The function at @address of code that a process made at run time: @process is
- * a number of the caller's for it, @fd its perf map, read at the first look-up. 1, or -ENOENT, -ENODATA as above.
+ * The same at @address of code that a process made at run time, by what @source (symbols/jit.h)
+ * tells of it: @process is a number of the caller's for that. How many, or -ENOENT.
  */
-int symbolizer_jit(struct symbolizer *s, uint32_t process, int fd, uint64_t address, struct symbol_frame *out);
+int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source *source, uint64_t address,
+		   struct symbol_frame out[SOURCE_FRAMES_MAX]);
 
 /*
  * The kernel function at @address, modules, BPF programs and ftrace trampolines

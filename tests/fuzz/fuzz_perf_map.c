@@ -19,10 +19,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	s = perf_map_open(fd);
-	close(fd);
-	for (uint64_t at = 0; s && at < 0x4000; at += 7)
-		if (!s->ops->find(s, at, &f) && (f.start > at || s->ops->name(s, f.token, name, sizeof(name)) || !*name))
-			abort();
+	for (int again = 0; s && again < 2; again++) {
+		for (uint64_t at = 0; at < 0x4000; at += 7)
+			if (!s->ops->find(s, at, &f) && (f.start > at || s->ops->name(s, f.token, name, sizeof(name))))
+				abort();
+		perf_map_refresh(s);
+	}
 	symbol_source_free(s);
 	return 0;
 }

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols/jit_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "symbols/jit_file_internal.h"
+
+#define STATUS_MAX	8192	/* bytes of /proc/PID/status; Uid: and NSpid: stand in its first thousand */
+#define TRIES		8	/* of an openat2() that a renaming disturbed */
+
+/* What follows "\n@key" in @text, or NULL. */
+static const char *line_of(const char *text, const char *key)
+{
+	/* The first line is the name, with its newlines escaped; nobody makes up a line. */
+	const char *line = strstr(text, key);
+
+	return line ? line + strlen(key) : NULL;
+}
+
+int jit_parse_status(const char *text, struct jit_process *out)
+{
+	const char *ids = line_of(text, "\nUid:"), *pids = line_of(text, "\nNSpid:");
+	unsigned int uid;
+	int n = 0, pid;
+
+	/* Real, effective, saved, file system (proc(5)): the last is the owner of what it makes. */
+	if (!ids || sscanf(ids, "%*u %*u %*u %u", &uid) != 1)
+		return -EINVAL;
+	out->uid = uid;
+	out->nspid = 0;
+	if (!pids)	/* a kernel without PID namespaces */
+		pids = line_of(text, "\nPid:");
+	/* From our namespace down to its own. */
+	for (; pids && sscanf(pids, " %d%n", &pid, &n) == 1 && !memchr(pids, '\n', (size_t)n); pids += n)
+		out->nspid = pid;
+	return out->nspid > 0 ? 0 : -EINVAL;
+}
+
+int jit_process_open(pid_t pid, struct jit_process *out)
+{
+	char text[STATUS_MAX];
+	ssize_t n;
+	int fd;
+
+	snprintf(text, sizeof(text), "/proc/%d", (int)pid);
+	out->proc = open(text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (out->proc < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	fd = openat(out->proc, "status", O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? (errno == ENOENT ? -ESRCH : -errno) : jit_file_read(fd, text, sizeof(text) - 1, 0);
+	if (fd >= 0)
+		close(fd);
+	if (n >= 0) {
+		text[n] = '\0';
+		n = jit_parse_status(text, out);
+	}
+	if (n < 0)
+		jit_process_close(out);
+	return (int)n;
+}
+
+void jit_process_close(struct jit_process *p)
+{
+	if (p->proc >= 0)
+		close(p->proc);
+	p->proc = -1;
+}
+
+int jit_walk(int root, const char *path)
+{
+	char part[NAME_MAX + 1];
+	int at = fcntl(root, F_DUPFD_CLOEXEC, 0);
+
+	for (path += strspn(path, "/"); at >= 0 && *path; path += strspn(path, "/")) {
+		size_t n = strcspn(path, "/");
+		int next;
+
+		/* A link that is opened itself has nothing below it: ENOTDIR. Only ".." is left to lead out. */
+		if (n > NAME_MAX || (n == 2 && !memcmp(path, "..", 2))) {
+			close(at);
+			return n > NAME_MAX ? -ENAMETOOLONG : -EXDEV;
+		}
+		memcpy(part, path, n);
+		part[n] = '\0';
+		next = openat(at, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0)
+			next = -errno;
+		close(at);
+		if (next < 0)
+			return next;
+		at = next;
+		path += n;
+	}
+	return at >= 0 ? at : -errno;
+}
+
+/* Opens @path below the directory @root, as chroot(2) to there would see it, without touching the file. */
+static int open_path(int root, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = -1;
+
+	for (int i = 0; i < TRIES; i++) {
+		fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	if (fd >= 0)
+		return (int)fd;
+	/* Some containers forbid system calls that they do not know. */
+	return errno == ENOSYS || errno == EPERM ? jit_walk(root, path) : -errno;
+}
+
+/* Opens for reading what @path_fd (O_PATH) stands for, where it may be read. */
+static int reopen(int path_fd, uid_t owner)
+{
+	struct stat st;
+	char link[64];
+	int fd;
+
+	if (fstat(path_fd, &st))
+		return -errno;
+	if (S_ISLNK(st.st_mode))
+		return -ELOOP;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (st.st_uid != owner && st.st_uid != 0)
+		return -EPERM;
+	if (st.st_size > (off_t)JIT_FILE_MAX)
+		return -EFBIG;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
+	/* O_NONBLOCK: a lease that its owner does not give up must not stop us. */
+	fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+int jit_file_open(const struct jit_process *p, const char *path)
+{
+	int root, path_fd, fd;
+
+	if (path[0] != '/')
+		return -EINVAL;
+	root = openat(p->proc, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* A zombie has its directory, and no root. */
+	if (root < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	path_fd = open_path(root, path);
+	close(root);
+	if (path_fd < 0)
+		return path_fd;
+	fd = reopen(path_fd, p->uid);
+	close(path_fd);
+	return fd;
+}
+
+void jit_perf_map_path(pid_t nspid, char path[JIT_PERF_MAP_PATH_MAX])
+{
+	snprintf(path, JIT_PERF_MAP_PATH_MAX, "/tmp/perf-%d.map", (int)nspid);
+}
+
+ssize_t jit_file_read(int fd, void *buf, size_t size, uint64_t offset)
+{
+	size_t have = 0;
+
+	while (have < size) {
+		ssize_t n = pread(fd, (char *)buf + have, size - have, (off_t)(offset + have));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		have += (size_t)n;
+	}
+	return (ssize_t)have;
+}
