@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A jitdump of any bytes: functions and lines of whatever addresses. */
+/* A jitdump of any bytes of the process that its header names, read in two parts. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,40 +10,52 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void look_up(struct symbol_source *s, uint64_t at)
+#define PID_AT 20	/* in the header */
+
+static void look_up(struct symbol_source *s, uint64_t address)
 {
 	struct source_frame frames[SOURCE_FRAMES_MAX];
 	struct source_function f;
-	char text[64];
-	int n = s->ops->frames ? s->ops->frames(s, at, frames) : 0;
+	char name[256];
+	int n;
 
-	if (!s->ops->find(s, at, &f))
-		s->ops->name(s, f.token, text, sizeof(text));
-	for (int i = 0; i < n; i++) {
-		s->ops->name(s, frames[i].function, text, sizeof(text));
-		if (frames[i].file != SOURCE_NO_FILE)
-			s->ops->file(s, frames[i].file, text, sizeof(text));
-	}
+	if (s->ops->find(s, address, &f))
+		return;
+	if (f.start > address || s->ops->name(s, f.token, name, sizeof(name)) || !*name)
+		abort();
+	n = s->ops->frames(s, address, frames);
+	if (n == 0 || n > 1 || (n == 1 && frames[0].function != f.token))
+		abort();
+	if (n == 1 && frames[0].file != SOURCE_NO_FILE && s->ops->file(s, frames[0].file, name, sizeof(name)))
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	int fd = memfd_create("dump", MFD_CLOEXEC);
+	int fd = memfd_create("jitdump", MFD_CLOEXEC);
 	struct symbol_source *s;
 	uint32_t pid = 0;
+	size_t half;
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+	if (size >= PID_AT + sizeof(pid))
+		memcpy(&pid, data + PID_AT, sizeof(pid));
+	half = size / 2 < 64 && size > 64 ? 64 : size / 2;
+	if (fd < 0 || write(fd, data, half) != (ssize_t)half)
 		abort();
-	/* Of the process that it says (jitdump-specification.txt: pid is the sixth word of the header). */
-	if (size >= 24)
-		memcpy(&pid, data + 20, sizeof(pid));
 	s = jitdump_open(fd, (pid_t)pid);
-	for (size_t i = 0; s && i + 8 <= size && i < 4096; i += 8) {
-		uint64_t at;
+	if (!s)
+		return 0;
+	if (write(fd, data + half, size - half) < 0 || jitdump_refresh(s))
+		abort();
+	/* Where the seeds have functions, and at whatever the input has. */
+	for (uint64_t i = 0; i < 256; i++)
+		look_up(s, 0x10000 + i * 0x10);
+	for (size_t i = 40; i + 8 <= size && i < 4096; i += 4) {
+		uint64_t address;
 
-		memcpy(&at, data + i, sizeof(at));
-		look_up(s, at);
-		look_up(s, at + 3);
+		memcpy(&address, data + i, sizeof(address));
+		look_up(s, address);
+		look_up(s, address + 1);
 	}
 	symbol_source_free(s);
 	return 0;
