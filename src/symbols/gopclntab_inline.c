@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* Files, lines, inlined calls and stacks: the tables that a program counter leads through. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/gopclntab.h"
+#include "symbols/gopclntab_internal.h"
+
+/* Numbers of the compiler's tables since Go 1.16 (runtime/funcdata.h). */
+#define PCDATA_INLINED		2
+#define FUNCDATA_INLINED	3
+
+#define MAX_STEPS	(4u << 20)	/* through the tables, for one address */
+#define MAX_DEPTH	1024		/* of inlined calls; compilers stop long before */
+#define MAX_CALLS	(1 << 20)	/* that are inlined into one function */
+#define MAX_SAMPLED	8192		/* functions looked at to learn whether gofunc is right */
+#define ENOUGH_TREES	16
+
+/* A reader of the bytes of a table, some at a time. */
+struct stream {
+	const struct gopclntab *t;
+	uint64_t at;		/* of the next bytes to be read */
+	size_t n, used;
+	uint8_t bytes[128];
+};
+
+/* The look-ups for one address share what they may cost. */
+struct lookup {
+	const struct gopclntab *t;
+	struct go_function f;
+	uint32_t steps;
+};
+
+/* The next number, in base 128, the lowest digits first (as in protocol buffers). */
+static int next(struct stream *s, uint32_t *out)
+{
+	*out = 0;
+	for (int shift = 0; shift < 35; shift += 7) {
+		uint8_t byte;
+
+		if (s->used == s->n) {
+			uint64_t left = s->t->values.end - s->at;
+
+			s->n = left < sizeof(s->bytes) ? (size_t)left : sizeof(s->bytes);
+			s->used = 0;
+			if (!s->n || gopclntab_read(s->t, s->at, s->bytes, s->n))
+				return -EBADMSG;
+			s->at += s->n;
+		}
+		byte = s->bytes[s->used++];
+		*out |= (uint32_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return 0;
+	}
+	return -EBADMSG;
+}
+
+/*
+ * The value at @pc, counted from the function's start, of the table at @table:
+ * pairs of differences, of the value (from -1; the sign in the lowest bit) and
+ * of the program counter up to which it holds. A difference of 0 is the end,
+ * but for the first.
+ */
+static int value_at(struct lookup *l, uint32_t table, uint64_t pc, int32_t *out)
+{
+	struct stream s = { .t = l->t, .at = l->t->values.at + table };
+	uint32_t value = UINT32_MAX;
+	uint64_t at = 0;
+
+	if (!table || table >= l->t->values.end - l->t->values.at)
+		return -ENOENT;
+	for (int first = 1; l->steps < MAX_STEPS; first = 0, l->steps++) {
+		uint32_t change, bytes;
+
+		if (next(&s, &change))
+			return -EBADMSG;
+		if (!change && !first)
+			return -ENOENT;
+		if (next(&s, &bytes) || !bytes)
+			return -EBADMSG;
+		value += change & 1 ? ~(change >> 1) : change >> 1;
+		at += (uint64_t)bytes * l->t->quantum;
+		if (pc < at) {
+			*out = (int32_t)value;
+			return 0;
+		}
+	}
+	return -EBADMSG;
+}
+
+/* The token of the file with number @n in the function's compilation unit; up to Go 1.15, in the program. */
+static uint64_t file_token(const struct lookup *l, int32_t n)
+{
+	const struct go_part *units = &l->t->units;
+	uint64_t at = ((uint64_t)(uint32_t)n + l->f.unit) * sizeof(uint32_t);
+	uint32_t file;
+
+	if (n < 0 || at >= units->end - units->at || units->end - units->at - at < sizeof(file) ||
+	    gopclntab_read(l->t, units->at + at, &file, sizeof(file)) || file == UINT32_MAX)
+		return SOURCE_NO_FILE;
+	return file;
+}
+
+/* File and line at @pc. */
+static void place(struct lookup *l, uint64_t pc, struct source_frame *out)
+{
+	int32_t file, line;
+
+	out->file = value_at(l, l->f.pcfile, pc, &file) ? SOURCE_NO_FILE : file_token(l, file);
+	out->line = value_at(l, l->f.pcln, pc, &line) || line < 0 ? 0 : (uint32_t)line;
+}
+
+/* --- The trees of inlined calls --- */
+
+struct call {
+	uint32_t name;
+	int32_t parent, file, line;	/* up to Go 1.19; @parent: -1 the function itself */
+	int32_t pc;			/* of the call in its caller, from the function's start */
+};
+
+/* Where the function's tree is. */
+static int tree_at(const struct gopclntab *t, const struct go_function *f, uint64_t gofunc, uint64_t *out)
+{
+	uint64_t at = f->tables + (uint64_t)f->n_pcdata * 4;
+	uint32_t offset;
+	int err;
+
+	if (f->n_funcdata <= FUNCDATA_INLINED)
+		return -ENOENT;
+	if (t->layout->width == 8) {	/* pointers, aligned in memory */
+		at += -(t->address + at) & 7;
+		err = gopclntab_read(t, at + FUNCDATA_INLINED * 8, out, sizeof(*out));
+		return err ? err : *out ? 0 : -ENOENT;
+	}
+	err = gopclntab_read(t, at + FUNCDATA_INLINED * 4, &offset, sizeof(offset));
+	if (err)
+		return err;
+	*out = gofunc + offset;
+	return offset == UINT32_MAX ? -ENOENT : *out < gofunc ? -EBADMSG : 0;
+}
+
+/* Reads call @i of the tree at @tree (runtime/symtab.go, symtabinl.go: inlinedCall). */
+static int read_call(const struct gopclntab *t, const struct go_function *f, uint64_t tree, int32_t i, struct call *c)
+{
+	uint32_t raw[5];
+	int err;
+
+	if (i < 0 || i >= MAX_CALLS)
+		return -EBADMSG;
+	err = gopclntab_read_memory(t->elf, tree + (uint64_t)i * t->layout->call, raw, t->layout->call);
+	if (err)
+		return err;
+	if (t->layout->call == 20)
+		*c = (struct call){ raw[3], (int16_t)raw[0], (int32_t)raw[1], (int32_t)raw[2], (int32_t)raw[4] };
+	else
+		*c = (struct call){ raw[1], -1, -1, -1, (int32_t)raw[2] };
+	/* What is in the third and fourth byte is padding in both, or unused: 0. */
+	if (raw[0] & (t->layout->call == 20 ? 0xff000000 : 0xffffff00))
+		return -EBADMSG;
+	return c->pc >= 0 && (uint64_t)c->pc < f->size && gopclntab_is_name(t, c->name) ? 0 : -EBADMSG;
+}
+
+/*
+ * Are there trees where @gofunc says? Its place in moduledata has moved between
+ * versions that cannot be told apart; a wrong one must not give wrong names.
+ */
+static int is_gofunc(const struct gopclntab *t, uint64_t gofunc)
+{
+	uint32_t n = t->n < MAX_SAMPLED ? t->n : MAX_SAMPLED;
+	struct go_function f;
+	struct call c;
+	int good = 0;
+
+	for (uint32_t i = 0; i < n && good < ENOUGH_TREES; i++) {
+		uint64_t tree;
+
+		/* From all of the program: the first packages have few calls. */
+		if (gopclntab_function_read(t, (uint32_t)((uint64_t)i * t->n / n), &f) || tree_at(t, &f, gofunc, &tree))
+			continue;
+		if (read_call(t, &f, tree, 0, &c))
+			return 0;
+		good++;
+	}
+	return good > 0;
+}
+
+/* Looked for once, when it is needed. */
+static void seek_gofunc(struct gopclntab *t)
+{
+	uint64_t module[GO_MODULE_WORDS];
+
+	t->sought = 1;
+	if (!t->layout->gofunc[0] || gopclntab_module(t, module))
+		return;
+	for (int i = 0; i < GO_GOFUNC_PLACES && t->layout->gofunc[i] && !t->gofunc; i++)
+		if (is_gofunc(t, module[t->layout->gofunc[i]]))
+			t->gofunc = module[t->layout->gofunc[i]];
+}
+
+/* The offset of the table that says which inlined call a program counter is in; 0: none. */
+static uint32_t inlined_table(const struct lookup *l)
+{
+	uint32_t table;
+
+	if (!l->t->layout->call || l->f.n_pcdata <= PCDATA_INLINED ||
+	    gopclntab_read(l->t, l->f.tables + PCDATA_INLINED * 4, &table, sizeof(table)))
+		return 0;
+	return table;
+}
+
+/* One more frame; those that are too many push out the innermost. */
+static void push(struct source_frame *out, int *n, struct source_frame frame)
+{
+	if (*n == SOURCE_FRAMES_MAX)
+		memmove(out, out + 1, (size_t)--*n * sizeof(*out));
+	out[(*n)++] = frame;
+}
+
+/*
+ * The inlined calls that @pc is in, the innermost first, and in @last the place
+ * of the outermost one's call. Their number, or a negative errno.
+ */
+static int inlined(struct lookup *l, uint64_t pc, struct source_frame *out, struct source_frame *last)
+{
+	uint32_t table = inlined_table(l);
+	uint64_t tree;
+	int32_t call;
+	int n = 0;
+
+	if (!table || value_at(l, table, pc, &call) || call < 0)
+		return 0;
+	if (tree_at(l->t, &l->f, l->t->gofunc, &tree))
+		return -ENODATA;
+	for (int depth = 0; call >= 0; depth++) {
+		struct call c;
+
+		if (depth == MAX_DEPTH || read_call(l->t, &l->f, tree, call, &c))
+			return -EBADMSG;
+		last->function = c.name;
+		push(out, &n, *last);
+		if (l->t->layout->call == 20) {
+			last->file = file_token(l, c.file);
+			last->line = c.line > 0 ? (uint32_t)c.line : 0;
+			call = c.parent;
+		} else {
+			place(l, (uint64_t)c.pc, last);
+			if (value_at(l, table, (uint64_t)c.pc, &call))
+				return -EBADMSG;
+		}
+	}
+	return n;
+}
+
+int gopclntab_frames(struct symbol_source *source, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX])
+{
+	struct gopclntab *t = (struct gopclntab *)source;
+	struct lookup l = { .t = t };
+	struct source_frame last;
+	int n;
+
+	if (gopclntab_function(t, address, &l.f))
+		return -ENOENT;
+	if (!t->sought)
+		seek_gofunc(t);
+	place(&l, address - l.f.start, &last);
+	n = inlined(&l, address - l.f.start, out, &last);
+	/* The line is that of an inlined call which we cannot name: not the function's. */
+	if (n < 0) {
+		n = 0;
+		last = (struct source_frame){ .file = SOURCE_NO_FILE };
+	}
+	last.function = l.f.name;
+	push(out, &n, last);
+	return n;
+}
+
+int gopclntab_stack(const struct symbol_source *source, uint64_t address, struct gopclntab_stack *out)
+{
+	struct lookup l = { .t = (const struct gopclntab *)source };
+
+	if (gopclntab_function(l.t, address, &l.f))
+		return -ENOENT;
+	out->id = l.f.id;
+	out->flags = l.f.flags;
+	return value_at(&l, l.f.pcsp, address - l.f.start, &out->delta) ? -EBADMSG : 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table as its parts see it. Sources of the format: the Go distribution,
+ * cmd/link/internal/ld/pcln.go (writer), runtime/symtab.go (reader), and
+ * "Go 1.2 Runtime Symbol Information" (golang.org/s/go12symtab).
+ */
+#ifndef EBPROF_GOPCLNTAB_INTERNAL_H
+#define EBPROF_GOPCLNTAB_INTERNAL_H
+
+#include "elf/elf_file.h"
+#include "symbols/symbol_source.h"
+
+#define GO_GOFUNC_PLACES 4
+
+/* What differs between the versions. Offsets in bytes; of 0 where there is no such thing. */
+struct go_layout {
+	uint32_t magic;
+	uint8_t offsets;	/* number of the header word with the name table's offset; four more follow */
+	uint8_t text;		/* number of the header word with the text's address */
+	uint8_t width;		/* of the numbers in the function table: 4: from the text's start; 8: addresses */
+	uint8_t name, pcsp, cu, id, size;	/* in a function; its pcfile, pcln and npcdata follow pcsp */
+	uint8_t call;		/* size of an inlined call */
+	uint8_t gofunc[GO_GOFUNC_PLACES];	/* number of the word in moduledata, by minor version */
+};
+
+struct go_part {		/* a table in the table, from the latter's start */
+	uint64_t at, end;
+};
+
+struct go_entry {		/* of the function table */
+	uint32_t start;		/* from @base */
+	uint32_t at;		/* of the function, in @functions */
+};
+
+struct gopclntab {
+	struct symbol_source source;
+	const struct elf_file *elf;
+	const struct go_layout *layout;
+	uint64_t offset, address, size;		/* the table in the file and, as an ELF address, in memory */
+	struct go_part names, units, files, values, functions;
+	uint8_t quantum;	/* bytes that one step of a program counter stands for */
+	uint64_t base;		/* what starts are counted from */
+	struct go_entry *entries;	/* @n, and one for the end of the last */
+	uint32_t n;
+	int sought;		/* @gofunc has been looked for */
+	uint64_t gofunc;	/* address of what offsets of funcdata are counted from; 0: not known */
+};
+
+struct go_function {
+	uint64_t start, size;	/* of its code */
+	uint64_t tables;	/* behind its fixed part, in the table: offsets of pcdata, then funcdata */
+	uint32_t name, pcsp, pcfile, pcln, n_pcdata, unit;
+	uint8_t id, flags, n_funcdata;
+};
+
+/* gopclntab.c */
+
+/* Reads at @at of the table. 0, or a negative errno. */
+int gopclntab_read(const struct gopclntab *t, uint64_t at, void *dst, size_t size);
+/* Reads the function at @address. 0, -ENOENT, or another negative errno. */
+int gopclntab_function(const struct gopclntab *t, uint64_t address, struct go_function *f);
+int gopclntab_function_read(const struct gopclntab *t, uint32_t index, struct go_function *f);
+/* Is @name where a name begins? */
+int gopclntab_is_name(const struct gopclntab *t, uint32_t name);
+/* A terminated string, cut to @size bytes, at @at of @part. */
+int gopclntab_string(const struct gopclntab *t, const struct go_part *part, uint64_t at, char *dst, size_t size);
+
+/* gopclntab_locate.c */
+
+/* Calls @take for each place where a table may begin until it gives 0, and returns that; else its first error, or -ENODATA. */
+int gopclntab_locate(struct gopclntab *t, int (*take)(struct gopclntab *t));
+#define GO_MODULE_WORDS 48
+/* The beginning of runtime.firstmoduledata, which points at the table. 0, or a negative errno. */
+int gopclntab_module(const struct gopclntab *t, uint64_t words[GO_MODULE_WORDS]);
+/* Reads at an ELF address. 0, or a negative errno. */
+int gopclntab_read_memory(const struct elf_file *elf, uint64_t address, void *dst, size_t size);
+
+/* gopclntab_inline.c */
+
+int gopclntab_frames(struct symbol_source *source, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX]);
+
+#endif
