@@ -96,7 +96,8 @@ static uint64_t file_token(const struct lookup *l, int32_t n)
 	uint64_t at = ((uint64_t)(uint32_t)n + l->f.unit) * sizeof(uint32_t);
 	uint32_t file;
 
-	if (n < 0 || at >= units->end - units->at || units->end - units->at - at < sizeof(file) ||
+	/* Up to Go 1.15 the number of files stands where file 0 would. */
+	if (n < !l->t->layout->offsets || at >= units->end - units->at || units->end - units->at - at < sizeof(file) ||
 	    gopclntab_read(l->t, units->at + at, &file, sizeof(file)) || file == UINT32_MAX)
 		return SOURCE_NO_FILE;
 	return file;
@@ -155,7 +156,7 @@ static int read_call(const struct gopclntab *t, const struct go_function *f, uin
 		*c = (struct call){ raw[3], (int16_t)raw[0], (int32_t)raw[1], (int32_t)raw[2], (int32_t)raw[4] };
 	else
 		*c = (struct call){ raw[1], -1, -1, -1, (int32_t)raw[2] };
-	/* What is in the third and fourth byte is padding in both, or unused: 0. */
+	/* Padding behind the runtime's number of the function. */
 	if (raw[0] & (t->layout->call == 20 ? 0xff000000 : 0xffffff00))
 		return -EBADMSG;
 	return c->pc >= 0 && (uint64_t)c->pc < f->size && gopclntab_is_name(t, c->name) ? 0 : -EBADMSG;

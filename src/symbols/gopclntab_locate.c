@@ -118,8 +118,10 @@ static int is_go(const struct elf_file *elf)
 
 int gopclntab_locate(struct gopclntab *t, int (*take)(struct gopclntab *t))
 {
-	static const uint32_t magics[] = { 0xfffffff1, 0xfffffff0, 0xfffffffa, 0xfffffffb };
 	struct candidate c = { t, take };
+	/* Any of the magics, and the four bytes behind it; the size of an instruction is 1 or 4. */
+	struct search search = { .elf = t->elf, .mask = 0xfffafffffffffff0, .value = 0x08000000fffffff0,
+				 .match = match_table, .context = &c };
 	int err = -ENODATA;
 
 	if (!elf_file_is64(t->elf))
@@ -138,14 +140,8 @@ int gopclntab_locate(struct gopclntab *t, int (*take)(struct gopclntab *t))
 	}
 	if (err == -ENOTSUP || !is_go(t->elf))
 		return -ENODATA;
-	/* By the magic and the four bytes behind it; the size of an instruction is 1 or 4. */
-	for (size_t i = 0; i < sizeof(magics) / sizeof(*magics) && err; i++) {
-		struct search search = { .elf = t->elf, .mask = 0xfffaffffffffffff,
-					 .value = 0x0800000000000000 | magics[i], .match = match_table, .context = &c };
-
-		err = search_all(&search);
-	}
-	return err;
+	err = search_all(&search);
+	return err && search.err ? search.err : err;
 }
 
 /* --- moduledata --- */

@@ -154,12 +154,13 @@ def test_rust():
 def test_go():
     """
     Goroutines from goexit on, also where the runtime has switched to another stack. A stripped file has frame
-    pointers alone, and a leaf without a frame then hides its caller.
+    pointers alone, and a leaf without a frame then hides its caller; it has its names all the same, in Go's own table.
+    For a moment, as the runtime switches stacks, nothing leads back.
     """
-    start = {"runtime.goexit.abi0": ("main.main", "main.main.func1", "main.main.func2"), "runtime.rt0_go.abi0": (), "runtime.mstart.abi0": ()}
-    for profile in both("unwind_go", rate=("-F", 1999, "-d", "1s")):
+    start = {"runtime.goexit": ("main.main", "main.main.func1", "main.main.func2"), "runtime.rt0_go": (), "runtime.mstart": ()}
+    for profile in both("unwind_go", allowed=0.003, rate=("-F", 1999, "-d", "1s")):
         for stack in profile.where(lambda s: not s.cut):
-            frames = [f for f in stack.frames if f != "runtime.main"]
+            frames = [f.removesuffix(".abi0") for f in stack.frames if f != "runtime.main"]
             check(frames[0] in start, stack)
             if frames[-1] == "main.leaf" and "main.outer" in frames:
                 check(frames[1] in start[frames[0]], stack)
