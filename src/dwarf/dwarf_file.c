@@ -9,7 +9,7 @@
 #include "dwarf/dwarf_abbrev.h"
 #include "elf/inflate.h"
 
-#define UNPACKED_MAX	(1ull << 30)	/* bytes of one section */
+#define UNPACKED_MAX	(512u << 20)	/* bytes of one section */
 #define KEPT_MAX	(64u << 20)	/* bytes of a section that is kept */
 #define STRING_PIECE	64		/* bytes read at once; names are mostly shorter */
 
