@@ -47,6 +47,7 @@ struct recording {
 	int signals;			/* signalfd */
 	struct collector_options collect;
 	pid_t *target_ids;
+	struct debuginfod *debuginfod;	/* NULL: not asked for */
 	struct session_options session_options;
 	struct session *session;
 	struct session_result result;
@@ -261,7 +262,11 @@ static int record(struct recording *r, struct error *e)
 	fill_collect(r);
 	r->session_options = (struct session_options){
 		.collect = r->collect, .unwind_memory = r->o.unwind_memory,
-		.symbols = { r->o.debug_dirs.v, r->o.debug_dirs.n, r->o.no_inline, r->o.no_demangle }, .why = r->o.why,
+		.symbols = {
+			.debug_dirs = r->o.debug_dirs.v, .n_debug_dirs = r->o.debug_dirs.n, .debuginfod = r->debuginfod,
+			.no_inline = r->o.no_inline, .no_demangle = r->o.no_demangle,
+		},
+		.why = r->o.why,
 		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,
 		.started = on_started, .ctx = r,
@@ -321,12 +326,27 @@ static int wait_for_command(const struct recording *r)
 	return launch_status(status);
 }
 
+static int open_debuginfod(struct recording *r, struct error *e)
+{
+	const char *why;
+
+	r->debuginfod = r->o.debuginfod ? debuginfod_new() : NULL;
+	if (r->debuginfod || !r->o.debuginfod)
+		return 0;
+	why = errno == EDESTADDRREQ ? "DEBUGINFOD_URLS is not set (sudo -E keeps it)" :
+	      errno == ELIBACC ? "libdebuginfod.so.1 is not installed; on Debian: apt install libdebuginfod1" :
+	      errno == ENOTSUP ? "this is the static ebprof, which can load no library" : strerror(errno);
+	return error_set(e, STATUS_ERROR, -errno, "--debuginfod: %s", why);
+}
+
 static int prepare(struct recording *r, struct error *e)
 {
 	int err;
 
 	raise_file_limit();
-	err = feature_require("pid namespace", e);
+	err = open_debuginfod(r, e);
+	if (!err)
+		err = feature_require("pid namespace", e);
 	if (!err)
 		err = targets_find(&r->targets, &r->o, e);
 	if (!err)
@@ -351,6 +371,7 @@ static void cleanup(struct recording *r)
 		outfile_abandon(r->files.v[i].file);
 	vec_free(&r->files);
 	session_free(r->session);
+	debuginfod_free(r->debuginfod);
 	targets_free(&r->targets);
 	if (r->signals >= 0)
 		close(r->signals);

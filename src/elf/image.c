@@ -176,6 +176,7 @@ static void try_again(struct images *all, struct entry *e, pid_t pid, const stru
 	if (e->img.why)
 		return;
 	set_file(e, &file);
+	e->img.pid = pid;
 	if (file.build_id_size)
 		add_alias(all, alias_of_build_id(file.build_id, file.build_id_size), e->img.id);
 }
@@ -195,6 +196,7 @@ static uint32_t first_sight(struct images *all, pid_t pid, const struct image_ke
 	}
 	if (id == HASHMAP_NONE) {
 		id = add_image(all, IMAGE_FILE, path);
+		all->entries.v[id]->img.pid = pid;
 		all->entries.v[id]->tries = 1;
 		if (key->build_id_size) {
 			all->entries.v[id]->img.build_id_size = key->build_id_size;

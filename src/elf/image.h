@@ -33,6 +33,7 @@ struct image {
 	const char *name;	/* last part of the path, cleaned */
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	uint8_t build_id_size;	/* 0: none */
+	pid_t pid;		/* of the process that it was first seen in; it may be gone, and the PID used again */
 	int fd;			/* -1: could not be opened; then @why says so */
 	int why;		/*
 				 * 0, or a negative errno: -ESTALE another file now has that name, -ENOEXEC

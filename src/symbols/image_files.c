@@ -38,18 +38,22 @@ static void open_mini(struct image_files *f)
 		f->elf[IMAGE_MINI] = elf_file_open_memory(f->memory[IMAGE_MINI], size);
 }
 
-static void open_debug(struct image_files *f, const struct image *image, const struct debug_places *places)
+static void open_debug(struct image_files *f, const struct image *image, const struct debug_places *given)
 {
+	/* What is found there counts by its build id or CRC, whosever root it is by now. */
+	struct debug_places places = *given;
 	char dir[4096];
 	const char *slash = strrchr(image->path, '/');
 	int has_dir = image->path[0] == '/' && slash - image->path < (long)sizeof(dir);
 
 	if (has_dir)
 		snprintf(dir, sizeof(dir), "%.*s", slash == image->path ? 1 : (int)(slash - image->path), image->path);
-	f->debug_fd = debug_file_open(places, f->elf[IMAGE_OWN], has_dir ? dir : NULL, &f->elf[IMAGE_DEBUG]);
+	places.target = image->pid;
+	f->debug_fd = debug_file_open(&places, f->elf[IMAGE_OWN], has_dir ? dir : NULL, &f->elf[IMAGE_DEBUG]);
 }
 
-int image_files_open(struct image_files *f, const struct image *image, const struct debug_places *places)
+int image_files_open(struct image_files *f, const struct image *image, const struct debug_places *places,
+		     struct debuginfod *debuginfod)
 {
 	const struct elf_file *full;
 	int err;
@@ -60,6 +64,8 @@ int image_files_open(struct image_files *f, const struct image *image, const str
 		return err;
 	if (!elf_file_section(f->elf[IMAGE_OWN], ".debug_info"))
 		open_debug(f, image, places);
+	if (f->debug_fd < 0 && debuginfod && !elf_file_section(f->elf[IMAGE_OWN], ".debug_info"))
+		f->debug_fd = debuginfod_fetch(debuginfod, f->elf[IMAGE_OWN], &f->elf[IMAGE_DEBUG]);
 	if (!f->elf[IMAGE_DEBUG] && !elf_file_section(f->elf[IMAGE_OWN], ".symtab"))
 		open_mini(f);
 	full = f->elf[IMAGE_DEBUG] ? f->elf[IMAGE_DEBUG] : f->elf[IMAGE_OWN];

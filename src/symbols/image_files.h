@@ -4,6 +4,7 @@
 #define EBPROF_IMAGE_FILES_H
 
 #include "elf/debug_file.h"
+#include "elf/debuginfod.h"
 #include "elf/image.h"
 
 /* In the order of what they tell: a debug file, what is packed in .gnu_debugdata, the file itself. */
@@ -16,8 +17,13 @@ struct image_files {
 	void *memory[IMAGE_FILES];		/* of those that are not files: the vDSO, what was unpacked */
 };
 
-/* 0, or why the image itself cannot be read: image->why, -ENOENT, -ENOEXEC, ... Others may be missing. */
-int image_files_open(struct image_files *f, const struct image *image, const struct debug_places *places);
+/*
+ * 0, or why the image itself cannot be read: image->why, -ENOENT, -ENOEXEC, ... Others
+ * may be missing; they are looked for in @places, then in the root of the image's process, then asked
+ * for from @debuginfod, unless that is NULL.
+ */
+int image_files_open(struct image_files *f, const struct image *image, const struct debug_places *places,
+		     struct debuginfod *debuginfod);
 void image_files_close(struct image_files *f);
 
 #endif

@@ -91,7 +91,7 @@ static struct symbol_source *first_table(const struct image_files *f)
 static int open_image(const struct symbolizer *s, struct image_symbols *is, const struct image *image)
 {
 	const struct debug_places places = { .dirs = s->o.debug_dirs, .n_dirs = s->o.n_debug_dirs };
-	int err = image_files_open(&is->files, image, &places);
+	int err = image_files_open(&is->files, image, &places, s->o.debuginfod);
 
 	if (err)
 		return err;

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "elf/debuginfod.h"
 #include "elf/image.h"
 #include "symbols/symbol_source.h"
 
@@ -21,6 +22,7 @@ struct symbolizer;
 struct symbolizer_options {
 	const char *const *debug_dirs;	/* looked in for debug files before /usr/lib/debug */
 	size_t n_debug_dirs;
+	struct debuginfod *debuginfod;	/* asked for debug files that are not here; NULL: not */
 	int no_inline;			/* what was inlined counts as the function that it went into */
 	int no_demangle;		/* names as the linker knows them */
 };

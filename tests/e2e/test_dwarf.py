@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 
-from harness import EBPROF, TOP, check, directory, equal, fixture_path, needs, run, skip
+from harness import EBPROF, TOP, check, directory, equal, fixture_path, needs, run, skip, wait_for
 
 SOURCE = os.path.join(TOP, "tests", "fixtures", "inlined.cpp")
 # What is at each label; a lambda has no name of its own that compilers agree on.
@@ -218,6 +218,50 @@ def test_profile_of_inlined():
         check(mine.count() > 200, out.profile.head())
         ends = {";".join(s.frames[s.frames.index("spin"):]) for s in mine}
         check(wanted <= ends <= wanted | {"spin"}, ends)
+
+
+def test_debug_file_in_the_targets_root():
+    """A program in a root of its own, which has its debug file in there, as in a container."""
+    source = os.path.join(TOP, "tests", "fixtures", "inlined_spin.c")
+    with directory() as root:
+        program = os.path.join(root, "spin")
+        tool("gcc", "-O2", "-g", "-static", "-Wl,--build-id", "-o", program, source)
+        notes = subprocess.run([needs("readelf"), "-n", program], capture_output=True, text=True, check=True).stdout
+        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+        debug = os.path.join(root, "usr/lib/debug/.build-id", build_id[:2], build_id[2:] + ".debug")
+        os.makedirs(os.path.dirname(debug))
+        tool("objcopy", "--only-keep-debug", program, debug)
+        tool("strip", "--strip-all", program)
+        with subprocess.Popen([needs("chroot"), root, "/spin"]) as target:
+            wait_for(lambda: os.readlink(f"/proc/{target.pid}/exe").endswith("/spin"), "the program in its root")
+            out = run("-p", target.pid, "-U", "-F", 999, "-d", "0.5s").ok()
+            target.kill()
+        hot = out.profile.count(lambda s: s.has("spin", "inlined_work"))
+        check(hot > 0.5 * out.profile.count(), out.profile.head())
+
+
+def test_debuginfod():
+    """A folder as the server; without one, or without the library, it is told."""
+    env = {"DEBUGINFOD_URLS": ""}
+    out = run("-a", "-d", "0.1s", "--debuginfod", env=env)
+    equal(out.code, 1, out.err)
+    check("DEBUGINFOD_URLS is not set" in out.err, out.err)
+    if "libdebuginfod.so.1" not in subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout:
+        return
+    source = os.path.join(TOP, "tests", "fixtures", "inlined_spin.c")
+    with directory() as d:
+        program, cache = os.path.join(d, "spin"), os.path.join(d, "cache")
+        tool("gcc", "-O2", "-g", "-Wl,--build-id", "-o", program, source)
+        notes = subprocess.run([needs("readelf"), "-n", program], capture_output=True, text=True, check=True).stdout
+        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+        served = os.path.join(d, "buildid", build_id)
+        os.makedirs(served)
+        tool("objcopy", "--only-keep-debug", program, os.path.join(served, "debuginfo"))
+        tool("strip", "--strip-all", program)
+        env = {"DEBUGINFOD_URLS": f"file://{d}", "DEBUGINFOD_CACHE_PATH": cache}
+        out = run("-U", "-F", 999, "-d", "0.5s", "--debuginfod", "--", program, env=env)
+        hot = out.profile.count(lambda s: s.has("spin", "inlined_work"))
+        check(hot > 0.5 * out.profile.count(), out.err, out.profile.head())
 
 
 def test_stubs_of_the_plt():
