@@ -41,7 +41,7 @@ static int take_attributes(struct dwarf_abbrevs *t, struct cursor *c, struct dwa
 	return 0;
 }
 
-static struct dwarf_abbrevs *parse(const struct dwarf_file *f, uint64_t offset)
+static struct dwarf_abbrevs *parse(struct dwarf_file *f, uint64_t offset)
 {
 	struct cursor c = { f->abbrev_bytes + offset, f->abbrev_bytes + f->abbrev_size, 0 };
 	struct dwarf_abbrevs *t = xcalloc(1, sizeof(*t));
@@ -49,6 +49,7 @@ static struct dwarf_abbrevs *parse(const struct dwarf_file *f, uint64_t offset)
 
 	t->offset = offset;
 	for (;;) {
+		const uint8_t *before = c.p;
 		struct dwarf_abbrev a = { .code = cursor_uleb(&c) };
 		uint64_t tag;
 
@@ -61,6 +62,10 @@ static struct dwarf_abbrevs *parse(const struct dwarf_file *f, uint64_t offset)
 			return NULL;
 		}
 		a.tag = (uint16_t)tag;
+		if (dwarf_spend(f, (uint64_t)(c.p - before))) {
+			dwarf_abbrevs_free(t);
+			return NULL;
+		}
 		sorted &= !t->list.n || t->list.v[t->list.n - 1].code < a.code;
 		vec_push(&t->list, a);
 	}
@@ -71,19 +76,11 @@ static struct dwarf_abbrevs *parse(const struct dwarf_file *f, uint64_t offset)
 
 const struct dwarf_abbrevs *dwarf_abbrevs_at(struct dwarf_file *f, uint64_t offset)
 {
-	size_t low = 0, high = f->abbrevs.n;
+	uint32_t id = hashmap_get(&f->abbrev_ids, offset);
 	struct dwarf_abbrevs *t;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (f->abbrevs.v[mid]->offset == offset)
-			return f->abbrevs.v[mid];
-		if (f->abbrevs.v[mid]->offset < offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	if (id != HASHMAP_NONE)
+		return f->abbrevs.v[id];
 	if (!f->abbrev_bytes && f->section[DWARF_ABBREV].size <= SECTION_MAX) {
 		f->abbrev_bytes = dwarf_load(f, DWARF_ABBREV, 0, f->section[DWARF_ABBREV].size);
 		f->abbrev_size = f->abbrev_bytes ? f->section[DWARF_ABBREV].size : 0;
@@ -91,9 +88,8 @@ const struct dwarf_abbrevs *dwarf_abbrevs_at(struct dwarf_file *f, uint64_t offs
 	t = offset < f->abbrev_size ? parse(f, offset) : NULL;
 	if (!t)
 		return NULL;
+	hashmap_set(&f->abbrev_ids, offset, (uint32_t)f->abbrevs.n);
 	vec_push(&f->abbrevs, t);
-	memmove(f->abbrevs.v + low + 1, f->abbrevs.v + low, (f->abbrevs.n - 1 - low) * sizeof(*f->abbrevs.v));
-	f->abbrevs.v[low] = t;
 	return t;
 }
 

@@ -11,6 +11,8 @@
 
 #define UNPACKED_MAX	(512u << 20)	/* bytes of one section */
 #define KEPT_MAX	(64u << 20)	/* bytes of a section that is kept */
+#define WORK_LEAST	(1ull << 30)
+#define WORK_TIMES	64
 #define STRING_PIECE	64		/* bytes read at once; names are mostly shorter */
 
 static const char *const names[DWARF_SECTIONS] = {
@@ -44,8 +46,11 @@ static void open_section(struct dwarf_file *f, enum dwarf_section_id id, int dwo
 int dwarf_file_open(struct dwarf_file *f, const struct elf_file *elf, int dwo)
 {
 	*f = (struct dwarf_file){ .elf = elf };
-	for (int i = 0; i < DWARF_SECTIONS; i++)
+	f->work = WORK_LEAST;
+	for (int i = 0; i < DWARF_SECTIONS; i++) {
 		open_section(f, (enum dwarf_section_id)i, dwo);
+		f->work += WORK_TIMES * f->section[i].size;
+	}
 	if (f->section[DWARF_INFO].size && f->section[DWARF_ABBREV].size)
 		return 0;
 	dwarf_file_close(f);
@@ -59,8 +64,17 @@ void dwarf_file_close(struct dwarf_file *f)
 	for (size_t i = 0; i < f->abbrevs.n; i++)
 		dwarf_abbrevs_free(f->abbrevs.v[i]);
 	vec_free(&f->abbrevs);
+	hashmap_free(&f->abbrev_ids);
 	free(f->abbrev_bytes);
 	*f = (struct dwarf_file){ 0 };
+}
+
+int dwarf_spend(struct dwarf_file *f, uint64_t bytes)
+{
+	if (bytes > f->work)
+		return -EFBIG;
+	f->work -= bytes;
+	return 0;
 }
 
 void dwarf_keep(struct dwarf_file *f, enum dwarf_section_id id)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hashmap.h"
 #include "base/vec.h"
 #include "elf/elf_file.h"
 
@@ -31,7 +32,9 @@ struct dwarf_file {
 	struct dwarf_section section[DWARF_SECTIONS];
 	uint8_t *abbrev_bytes;	/* of .debug_abbrev, read whole when first needed */
 	size_t abbrev_size;
-	VEC(struct dwarf_abbrevs *) abbrevs;	/* parsed tables, by ascending offset */
+	VEC(struct dwarf_abbrevs *) abbrevs;	/* parsed tables */
+	struct hashmap abbrev_ids;	/* offset -> index */
+	uint64_t work;			/* bytes that may still be parsed */
 };
 
 /*
@@ -41,6 +44,11 @@ struct dwarf_file {
 int dwarf_file_open(struct dwarf_file *f, const struct elf_file *elf, int dwo);
 void dwarf_file_close(struct dwarf_file *f);
 
+/*
+ * Takes @bytes off what may be parsed of the file in all: 64 times its sections and a gigabyte. A small
+ * file may lead through the same bytes over and over. 0, or -EFBIG: it has had its share.
+ */
+int dwarf_spend(struct dwarf_file *f, uint64_t bytes);
 /* Reads all of a section that is asked for in many small pieces, unless it is too large for that. */
 void dwarf_keep(struct dwarf_file *f, enum dwarf_section_id id);
 /* Exactly @size bytes of a section. 0, -EBADMSG outside of it, or a read's error. */

@@ -267,7 +267,8 @@ int dwarf_functions_read(const struct dwarf_unit *u, struct dwarf_functions *out
 {
 	struct reader r = { .u = u, .out = out };
 	uint64_t size = u->end - u->entries;
-	uint8_t *bytes = size > UNIT_MAX ? NULL : dwarf_load(u->file, DWARF_INFO, u->entries, size);
+	uint8_t *bytes = size > UNIT_MAX || dwarf_spend(u->file, size) ? NULL :
+			 dwarf_load(u->file, DWARF_INFO, u->entries, size);
 
 	*out = (struct dwarf_functions){ 0 };
 	r.abbrevs = dwarf_abbrevs_at(u->file, u->abbrev);

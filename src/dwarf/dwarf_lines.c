@@ -299,7 +299,7 @@ int dwarf_lines_read(const struct dwarf_unit *u, int rows, struct dwarf_lines *o
 		p.encoding.offset_size = 8;
 		err = dwarf_number(u->file, DWARF_LINE, u->lines + 4, 8, &length);
 	}
-	if (err || length > PROGRAM_MAX)
+	if (err || length > PROGRAM_MAX || dwarf_spend(u->file, rows ? length : 0))
 		return err ? err : -EFBIG;
 	bytes = dwarf_load(u->file, DWARF_LINE, u->lines, header + length);
 	if (!bytes)

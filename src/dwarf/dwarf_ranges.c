@@ -131,6 +131,9 @@ static void take_list(const struct dwarf_unit *u, struct dwarf_value v, dwarf_ra
 		l.c.end = l.c.p + (n > 0 ? n : 0);
 		while (!(id == DWARF_RNGLISTS ? take_entry(&l) : take_pair(&l)) && !l.c.bad)
 			;
+		/* What was parsed of it. */
+		if (dwarf_spend(f, n > 0 ? (uint64_t)(l.c.p - (kept ? kept + at : bytes)) : 0))
+			out->n = before;
 		free(bytes);
 		if (kept || !l.c.bad || n < (long)size)
 			return;

@@ -19,6 +19,8 @@ static const struct function {
 	{ "goexit", SPECIAL(EBP_RULE_STOP) }, { "mstart", SPECIAL(EBP_RULE_STOP) }, { "rt0_go", SPECIAL(EBP_RULE_STOP) },
 	/* They switch stacks, and the frame pointer alone leads back. */
 	{ "systemstack", SPECIAL(EBP_RULE_GAP) }, { "mcall", SPECIAL(EBP_RULE_GAP) }, { "morestack", SPECIAL(EBP_RULE_GAP) },
+	{ "asmcgocall", SPECIAL(EBP_RULE_GAP) }, { "nanotime1", SPECIAL(EBP_RULE_GAP) },
+	{ "walltime", SPECIAL(EBP_RULE_GAP) }, { "walltime1", SPECIAL(EBP_RULE_GAP) },
 	/* Trampolines of signals. */
 	{ "sigreturn", SPECIAL(EBP_RULE_SIGNAL) }, { "sigreturn__sigaction", SPECIAL(EBP_RULE_SIGNAL) },
 };

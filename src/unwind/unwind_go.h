@@ -15,7 +15,7 @@ struct unwind_go_function {
 	uint16_t rule;		/* special: EBP_RULE_STOP, _GAP or _SIGNAL */
 };
 
-#define UNWIND_GO_MAX 16
+#define UNWIND_GO_MAX 32
 
 /*
  * Fills @out from @elf's .symtab, else from that of its separate file @debug

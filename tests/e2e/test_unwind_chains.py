@@ -114,9 +114,12 @@ def test_vfork_and_exec():
 
 
 def test_library_that_comes_and_goes():
-    """Two libraries take turns at one address; the tables of one are wrong for the other."""
+    """
+    Two libraries take turns at one address; the tables of one are wrong for the other. They are the kernel's until we
+    have read of the new mapping: a few samples may see them.
+    """
     libraries = [fixture_path(f"unwind_plugin_{x}.so") for x in "ab"]
-    for profile in both("unwind_events", "dl", *libraries, rate=FAST):
+    for profile in both("unwind_events", "dl", *libraries, rate=FAST, allowed=0.005):
         rooted(profile)
         leads_to(profile, "loading", "plugin", "plugin_inner", "called_back")
 
@@ -159,12 +162,14 @@ def test_go():
     """
     start = {"runtime.goexit": ("main.main", "main.main.func1", "main.main.func2"), "runtime.rt0_go": (), "runtime.mstart": ()}
     for profile in both("unwind_go", allowed=0.003, rate=("-F", 1999, "-d", "1s")):
-        for stack in profile.where(lambda s: not s.cut):
-            frames = [f.removesuffix(".abi0") for f in stack.frames if f != "runtime.main"]
-            check(frames[0] in start, stack)
-            if frames[-1] == "main.leaf" and "main.outer" in frames:
-                check(frames[1] in start[frames[0]], stack)
-                check([*frames[2:-1], "main.middle"][:2] == ["main.outer", "main.middle"], stack)
+        for stack in profile:
+            stack.frames = [f.removesuffix(".abi0") for f in stack.frames if f != "runtime.main"]
+        lost = profile.where(lambda s: not s.cut and s.frames[0] not in start)
+        check(lost.count() <= 0.001 * profile.count(), lost.head())
+        for stack in profile.where(lambda s: not s.cut and s.frames[-1] == "main.leaf" and "main.outer" in s.frames):
+            frames = stack.frames
+            check(frames[0] in start and frames[1] in start[frames[0]], stack)
+            check([*frames[2:-1], "main.middle"][:2] == ["main.outer", "main.middle"], stack)
         for caller in ("main.main", "main.main.func1", "main.main.func2"):
             check(profile.count(lambda s, caller=caller: s.has(caller, "main.outer")) > 10, caller, profile.head())
 

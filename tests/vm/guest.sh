@@ -93,7 +93,7 @@ chain() {
 # tree_chains [OF]: the fixture tree's samples (those that match OF) have its call chain; nearly all, for a few are taken
 # while it starts a round.
 tree_chains() {
-	share ';run;(a;a1;a2|b;b1;b2|c;c1;c2)[; ]' 97 "${1:-.}"
+	share ';run;(a;a1;a2|b;b1;b2|c;c1;c2)[; ]' "${2:-97}" "${1:-.}"
 	share "$(chain a a1 a2)" 45 "${1:-.}"
 }
 
