@@ -181,7 +181,7 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 	struct source_function function;
 	uint64_t address;
 	const char *name = "";
-	int err, n = 0;
+	int err, n = 0, named = 0;
 
 	if (is->why)
 		return is->why;
@@ -203,10 +203,11 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 		out[0] = out[n - 1];
 		n = 1;
 	}
+	/* An inlined one without a name is left out. */
 	for (int i = 0; i < n; i++)
-		if (!*out[i].name)
-			return is->stripped ? -ENODATA : -ENOENT;
-	return n;
+		if (*out[i].name)
+			out[named++] = out[i];
+	return named ? named : is->stripped ? -ENODATA : -ENOENT;
 }
 
 int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source *source, uint64_t address,

@@ -90,7 +90,7 @@ chain() {
 	echo ";$*[; ]"
 }
 
-# tree_chains [OF]: the fixture tree's samples (those that match OF) have its call chain; nearly all, for a few are taken
+# tree_chains [OF [PERCENT]]: the fixture tree's samples (those that match OF) have its call chain; nearly all, for a few are taken
 # while it starts a round.
 tree_chains() {
 	share ';run;(a;a1;a2|b;b1;b2|c;c1;c2)[; ]' "${2:-97}" "${1:-.}"
