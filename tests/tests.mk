@@ -118,6 +118,16 @@ $(FIX)/unwind_rust: tests/fixtures/unwind_rust.rs
 $(FIX)/unwind_go: tests/fixtures/unwind_go.go
 	@mkdir -p $(@D)
 	GOCACHE=$(abspath $(TEST))/go GOFLAGS= CGO_ENABLED=0 go build -o $@ $<
+GO_SYMBOLS := $(if $(shell command -v go),$(addprefix $(FIX)/go_symbols,/plain /stripped /pie /external))
+GO_SYMBOLS_pie      := CGO_ENABLED=0 go build -buildmode=pie
+GO_SYMBOLS_stripped := CGO_ENABLED=0 go build -ldflags='-s -w'
+GO_SYMBOLS_plain    := CGO_ENABLED=0 go build
+# By the C linker, which writes the pointers as relocations alone.
+GO_SYMBOLS_external := CGO_ENABLED=1 go build -buildmode=pie -ldflags='-s -w -linkmode=external'
+$(FIX)/go_symbols/%: tests/fixtures/go_symbols.go
+	@mkdir -p $(@D)
+	GOCACHE=$(abspath $(TEST))/go GOFLAGS= $(GO_SYMBOLS_$*) -o $@ $<
+$(TEST)/unit/test_gopclntab: | $(GO_SYMBOLS)
 $(FIX)/unwind_%_stripped: $(FIX)/unwind_%
 	strip -s -o $@ $<
 $(FIX)/unwind_%: tests/fixtures/unwind_%.c tests/fixtures/fixture.h

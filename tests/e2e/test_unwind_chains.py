@@ -175,7 +175,8 @@ def test_go():
 
 
 def test_cpp():
-    for profile in both("unwind_cpp", allowed=0.002, rate=FAST):
+    # As libgcc installs a handler's context it overwrites its own frame: no call frame information is true there.
+    for profile in both("unwind_cpp", allowed=0.006, rate=FAST):
         rooted(profile)
         deeper = r"deeper\(int\)( \[clone .*\])?"
         thrown = profile.where(lambda s: not s.cut and s.frames[-1] == "thrower(int)")
