@@ -128,7 +128,7 @@ static inline uint32_t go_function(struct go_image *g, int i, uint64_t start)
 	go_put(g, g->sp, 4);
 	go_put(g, g->file[i], 4);
 	go_put(g, g->line[i], 4);
-	go_put(g, i ? 3 : 0, 4);
+	go_put(g, i ? 4 : 0, 4);	/* so many that pointers behind them are not aligned by themselves */
 	if (g->version > GO_1_2)
 		go_put(g, 1, 4);	/* its compilation unit begins at file 1 */
 	if (g->version == GO_1_20)
@@ -138,6 +138,7 @@ static inline uint32_t go_function(struct go_image *g, int i, uint64_t start)
 		return at;
 	go_put(g, 0, 8);
 	go_put(g, g->inlined, 4);
+	go_put(g, 0, 4);
 	if (wide) {
 		go_align(g, 8);
 		for (int k = 0; k < 3; k++)
