@@ -4,6 +4,8 @@
 #include <dwarf.h>
 #include <errno.h>
 
+#include "base/search.h"
+
 #define UNIT_MAX	(1ull << 30)	/* bytes of one unit */
 #define NODES_MAX	(16u << 20)
 #define LEVELS		1024		/* entries nested more deeply count as their ancestor's children */
@@ -297,19 +299,10 @@ void dwarf_functions_free(struct dwarf_functions *f)
 
 uint32_t dwarf_functions_scope(const struct dwarf_functions *f, uint64_t entry)
 {
-	size_t low = 0, high = f->scopes.n;
-	uint32_t at;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (f->scopes.v[mid].start < entry)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	/* The last that began before it, or what that is in. */
-	at = low ? (uint32_t)low - 1 : DWARF_NO_NODE;
+	size_t low = entry ? upper_bound(f->scopes.v, f->scopes.n, .start, entry - 1) : 0;
+	uint32_t at = low ? (uint32_t)low - 1 : DWARF_NO_NODE;
+
 	while (at != DWARF_NO_NODE && f->scopes.v[at].end <= entry)
 		at = f->scopes.v[at].parent;
 	return at;
@@ -317,15 +310,7 @@ uint32_t dwarf_functions_scope(const struct dwarf_functions *f, uint64_t entry)
 
 uint32_t dwarf_functions_find(const struct dwarf_functions *f, uint64_t address)
 {
-	size_t low = 0, high = f->pieces.n;
+	size_t low = upper_bound(f->pieces.v, f->pieces.n, .start, address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (f->pieces.v[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low ? f->pieces.v[low - 1].node : DWARF_NO_NODE;
 }

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/search.h"
+
 #define PROGRAM_MAX	(512u << 20)	/* bytes */
 #define ENTRIES_MAX	(1u << 20)	/* files, directories */
 #define ROWS_MAX	(64u << 20)
@@ -325,16 +327,8 @@ void dwarf_lines_free(struct dwarf_lines *l)
 
 int dwarf_lines_find(const struct dwarf_lines *l, uint64_t address, uint32_t *file, uint32_t *line)
 {
-	size_t low = 0, high = l->rows.n;
+	size_t low = upper_bound(l->rows.v, l->rows.n, .address, address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (l->rows.v[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low || l->rows.v[low - 1].file == DWARF_NO_FILE)
 		return -ENOENT;
 	*file = l->rows.v[low - 1].file;

@@ -4,6 +4,8 @@
 #include <dwarf.h>
 #include <errno.h>
 
+#include "base/search.h"
+
 #define PEEK		512		/* bytes of a unit in which its root entry mostly is */
 #define PEEK_MAX	16384
 #define UNITS_MAX	(4u << 20)
@@ -152,16 +154,8 @@ void dwarf_units_read(struct dwarf_file *f, const struct dwarf_unit *skeleton, d
 
 const struct dwarf_unit *dwarf_unit_at(const dwarf_units *units, uint64_t offset)
 {
-	size_t low = 0, high = units->n;
+	size_t low = upper_bound(units->v, units->n, .offset, offset);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (units->v[mid].offset <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return low && offset >= units->v[low - 1].entries && offset < units->v[low - 1].end ? &units->v[low - 1] : NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/search.h"
 #include "dwarf/dwarf_functions.h"
 #include "dwarf/dwarf_lines.h"
 #include "dwarf/dwarf_names.h"
@@ -110,16 +111,8 @@ static struct loaded *load(struct dwarf_symbols *d, uint32_t unit)
 /* The unit and the innermost node at @address; NULL where there is none. */
 static struct loaded *locate(struct dwarf_symbols *d, uint64_t address, uint32_t *node)
 {
-	size_t low = 0, high = d->parts.n;
+	size_t low = upper_bound(d->parts.v, d->parts.n, .start, address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (d->parts.v[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	for (size_t i = 0; i < OVERLAPS && i < low; i++) {
 		const struct part *p = &d->parts.v[low - 1 - i];
 		struct loaded *l;

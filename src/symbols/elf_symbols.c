@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 #define MAX_SYMBOLS	(4u << 20)	/* read of one table; the largest browsers with all symbols have 2 million */
@@ -315,16 +316,8 @@ static void cut(const raw_vec *all, struct pieces *p)
 static int elf_symbols_find(const struct symbol_source *source, uint64_t address, struct source_function *out)
 {
 	const struct elf_symbols *t = (const struct elf_symbols *)source;
-	size_t low = 0, high = t->n;
+	size_t low = upper_bound(t->starts, t->n, , address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->starts[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || address - t->starts[low - 1] >= t->pieces[low - 1].size)
 		return -ENOENT;
 	out->start = t->starts[low - 1] - t->pieces[low - 1].back;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/xalloc.h"
 #include "symbols/gopclntab_internal.h"
 
@@ -112,18 +113,11 @@ int gopclntab_function_read(const struct gopclntab *t, uint32_t index, struct go
 /* The number of the function that covers @address, or -ENOENT. */
 static int64_t search(const struct gopclntab *t, uint64_t address)
 {
-	uint32_t low = 0, high = t->n;
+	size_t low;
 
 	if (address < t->base || address - t->base >= t->entries[t->n].start)
 		return -ENOENT;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (t->entries[middle].start <= address - t->base)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = upper_bound(t->entries, t->n, .start, address - t->base);
 	return low ? (int64_t)low - 1 : -ENOENT;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 
@@ -184,16 +185,8 @@ struct jit_lines_of jit_lines_claim(struct jit_lines *l, const char *name, uint6
 
 int jit_lines_find(const struct jit_lines *l, const struct jit_lines_of *of, uint32_t offset, uint32_t *file, uint32_t *line)
 {
-	uint32_t low = of->first, high = of->first + of->n;
+	size_t low = of->first + upper_bound(l->lines.v + of->first, of->n, .offset, offset);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (l->lines.v[middle].offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low == of->first)
 		return -ENOENT;
 	*file = l->lines.v[low - 1].file;

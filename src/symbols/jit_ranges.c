@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/search.h"
+
 #define DIGIT_BITS	11
 #define DIGITS		(1u << DIGIT_BITS)
 
@@ -188,16 +190,8 @@ int jit_ranges_add(struct jit_ranges *r, uint64_t start, uint64_t size, uint32_t
 
 const struct jit_range *jit_ranges_find(const struct jit_ranges *r, uint64_t address)
 {
-	size_t low = 0, high = r->n;
+	size_t low = upper_bound(r->starts, r->n, , address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (r->starts[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || address - r->starts[low - 1] >= r->pieces[low - 1].size)
 		return NULL;
 	return &r->all.v[r->pieces[low - 1].range];

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/search.h"
 #include "base/strtab.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -243,17 +244,9 @@ void kallsyms_free(struct kallsyms *k)
 
 int kallsyms_find(const struct kallsyms *k, uint64_t address, struct kallsyms_symbol *out)
 {
-	size_t low = 0, high = k->entries.n;
+	size_t low = upper_bound(k->entries.v, k->entries.n, .start, address);
 	const struct entry *e;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (k->entries.v[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return -ENOENT;
 	e = &k->entries.v[low - 1];

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 #define CODE_MAX	(16u << 20)	/* bytes of one section */
@@ -39,16 +40,8 @@ static const struct plt_symbols *self(const struct symbol_source *s)
 static int find(const struct symbol_source *s, uint64_t address, struct source_function *out)
 {
 	const struct plt_symbols *p = self(s);
-	size_t low = 0, high = p->stubs.n;
+	size_t low = upper_bound(p->stubs.v, p->stubs.n, .start, address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->stubs.v[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low || address >= p->stubs.v[low - 1].end)
 		return -ENOENT;
 	*out = (struct source_function){ p->stubs.v[low - 1].start, p->stubs.v[low - 1].name };

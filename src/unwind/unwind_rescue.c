@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/search.h"
 #include "unwind/unwinder_internal.h"
 
 /* DWARF's numbers, and where a struct ebp_registers has the pc. */
@@ -30,16 +31,8 @@ struct target {
 
 static const struct ebp_mapping *find_row(const struct target *t, uint64_t address)
 {
-	size_t low = 0, high = t->n;
+	size_t low = upper_bound(t->rows, t->n, .start, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->rows[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && address < t->rows[low - 1].end ? &t->rows[low - 1] : NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hashmap.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "unwind/cfi.h"
 #include "unwind/unwind_go.h"
@@ -154,16 +155,8 @@ static int is_covered(const struct builder *b, size_t n, uint64_t vaddr)
 {
 	const struct elf_segment *s = segment_of(b->elf, vaddr);
 	uint64_t offset = s ? vaddr - s->vaddr + s->offset : 0;
-	size_t low = 0, high = n;
+	size_t low = upper_bound(b->ranges.v, n, .start, offset);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (b->ranges.v[mid].start <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	return !s || (low && b->ranges.v[low - 1].end > offset);
 }
 
