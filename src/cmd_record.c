@@ -7,12 +7,14 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/caps.h"
 #include "base/clock.h"
 #include "base/outfile.h"
+#include "base/text.h"
 #include "base/user.h"
 #include "collect/event.h"
 #include "collect/features.h"
@@ -27,15 +29,18 @@
 #include "targets.h"
 
 #define NICENESS -10		/* where we may; we use little of what it gives */
+#define TEXT_MAX 1024		/* bytes of a title and the like */
 #define TABLE_ROWS_LEAST 10
 #define TABLE_OTHER_LINES 16	/* of a terminal: headers, the process table, the summary, the prompt */
 
 struct result_file {
 	struct outfile *file;
+	const char *path;
 	const struct output_format *format;
 };
 
 struct recording {
+	char **argv;
 	struct record_options o;
 	struct user user;
 	struct targets targets;
@@ -107,7 +112,7 @@ static const struct output_format *format_for(const struct recording *r, const c
 
 static int open_file(struct recording *r, const char *path, struct error *e)
 {
-	struct result_file x = { .format = format_for(r, path) };
+	struct result_file x = { .format = format_for(r, path), .path = path };
 
 	if (!x.format)
 		return error_set(e, STATUS_USAGE, -EINVAL, "-o '%s': its name tells no format; "
@@ -280,9 +285,9 @@ static int record(struct recording *r, struct error *e)
 	return err;
 }
 
-static struct output_options output_options(const struct outfile *f)
+static struct output_options output_options(const struct recording *r, const struct outfile *f)
 {
-	struct output_options o = { 0 };
+	struct output_options o = { .annotate = r->o.annotate };
 	struct winsize w;
 
 	if (!outfile_is_stdout(f) || !isatty(STDOUT_FILENO))
@@ -295,6 +300,32 @@ static struct output_options output_options(const struct outfile *f)
 	return o;
 }
 
+/* @text, cleaned, as a string of the profile. */
+static uint32_t clean_string(struct profile *p, const char *text)
+{
+	char clean[TEXT_MAX];
+
+	text_clean(clean, sizeof(clean), text);
+	return profile_string(p, clean);
+}
+
+/* Where, by which command and for what the profile was made. */
+static void describe(const struct recording *r, struct profile *p)
+{
+	struct profile_meta *m = profile_meta(p);
+	char text[TEXT_MAX] = "ebprof";
+	struct utsname u;
+
+	for (char **arg = r->argv + 1; *arg; arg++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", *arg);
+	m->command = clean_string(p, text);
+	m->title = clean_string(p, r->o.title ? r->o.title : "");
+	if (!uname(&u)) {
+		snprintf(text, sizeof(text), "%s, %s %s %s", u.nodename, u.sysname, u.release, u.machine);
+		m->host = clean_string(p, text);
+	}
+}
+
 /* Writes every file, whatever happens to the others; the first error is told. */
 static int write_files(struct recording *r, struct error *e)
 {
@@ -302,10 +333,10 @@ static int write_files(struct recording *r, struct error *e)
 
 	for (size_t i = 0; i < r->files.n; i++) {
 		struct result_file *x = &r->files.v[i];
-		struct output_options o = output_options(x->file);
+		struct output_options o = output_options(r, x->file);
 		int err;
 
-		x->format->write(session_profile(r->session), &o, x->file);
+		output_write(x->format, session_profile(r->session), &o, x->file, x->path);
 		err = outfile_commit(x->file, first ? NULL : e);
 		x->file = NULL;
 		if (err && err != -EPIPE && !first)
@@ -387,6 +418,7 @@ static int finish(struct recording *r, uint64_t origin, struct error *e)
 	int err, command;
 
 	unblock_signals(r);
+	describe(r, p);
 	err = write_files(r, e);
 	if (!r->o.quiet)
 		summary_show(p, &r->result, &r->o, origin);
@@ -404,7 +436,7 @@ static int finish(struct recording *r, uint64_t origin, struct error *e)
 
 int cmd_record(int argc, char **argv)
 {
-	struct recording r = { .signals = -1, .launch = { .go = -1, .failed = -1 } };
+	struct recording r = { .argv = argv, .signals = -1, .launch = { .go = -1, .failed = -1 } };
 	struct error e = { .status = STATUS_ERROR };
 	uint64_t origin = clock_ns();
 	int status;

@@ -31,7 +31,8 @@ struct record_options {
 	int debuginfod, no_inline, no_demangle, why;
 	/* results */
 	string_vec files;
-	const char *format;
+	const char *format, *title;
+	int annotate;
 	int strict, quiet, verbose;
 	int help, version;
 };

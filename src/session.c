@@ -19,6 +19,7 @@
 #include "tracker.h"
 
 #define MS		1000000ull
+#define SECOND		(1000 * MS)
 #define TICK		(250 * MS)	/* progress, CPUs that came and went, targets that ended */
 #define DRAIN		(1000 * MS)	/* counts are fetched this often, or when half of their map is used */
 #define FORGET_AFTER	(3000 * MS)	/* a process that ended so long ago has no samples under way */
@@ -41,6 +42,7 @@ struct session {
 	struct assembler *assembler;
 	struct symbolizer *symbolizer;
 	uint64_t started, stopped, drained;
+	uint64_t started_at;		/* CLOCK_REALTIME ns */
 	uint64_t side_band_lost;
 };
 
@@ -346,7 +348,13 @@ static void sample(struct session *s)
 	}
 }
 
-static void fill_account(struct session *s)
+/* 1 where samples at a rate stand for time on the CPU. */
+static int time_goes_by(const struct event *event)
+{
+	return event_is_clock(event) || (event->type == PERF_TYPE_HARDWARE && event->config == PERF_COUNT_HW_CPU_CYCLES);
+}
+
+static void fill_account(struct session *s, const struct session_result *r)
 {
 	static const char *const losses[EBP_LOSSES] = {
 		[EBP_LOST_RING] = "ring buffer full", [EBP_LOST_MAP] = "count map full",
@@ -372,7 +380,11 @@ static void fill_account(struct session *s)
 	m->frequency = s->o->collect.frequency;
 	m->period = s->o->collect.period;
 	m->duration = s->stopped - s->started;
+	m->start = s->started_at;
+	m->cpus = (uint32_t)r->cpus;
 	m->per_thread = s->o->collect.per_thread;
+	if (m->frequency && time_goes_by(s->o->collect.event))
+		profile_derive(s->profile, "cpu", "nanoseconds", SECOND / m->frequency);
 }
 
 /* Runs the caller's hook: before the delay, if there is one, else as soon as we sample. */
@@ -394,6 +406,7 @@ static int start(struct session *s, struct error *e)
 	if (!err)
 		err = collector_start(s->collector, e);
 	s->started = clock_ns();
+	s->started_at = clock_wall_ns();
 	return !err && hook ? hook(s->o->ctx, e) : err;
 }
 
@@ -420,7 +433,7 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	}
 	assembler_finish(s->assembler);
 	assembler_name(s->assembler, s->symbolizer);
-	fill_account(s);
+	fill_account(s, r);
 	r->duration = s->stopped - s->started;
 	r->first_sample = collector_first_sample(s->collector);
 	r->side_band_lost = s->side_band_lost;

@@ -107,9 +107,9 @@ static void count_names(const struct profile *p, struct naming *c)
 
 			if (l->kind == FRAME_MARK)
 				continue;
-			c->frames += (double)v.samples[i].count;
+			c->frames += (double)v.values[i];
 			if (*profile_text(p, l->why))
-				count_unnamed(c, l->why, (double)v.samples[i].count);
+				count_unnamed(c, l->why, (double)v.values[i]);
 		}
 }
 

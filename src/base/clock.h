@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* The one clock of all times: CLOCK_MONOTONIC, in nanoseconds. */
+/* The one clock of all times is CLOCK_MONOTONIC; all times are nanoseconds. */
 #ifndef EBPROF_CLOCK_H
 #define EBPROF_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-static inline uint64_t clock_ns(void)
+static inline uint64_t clock_of(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t clock_ns(void)
+{
+	return clock_of(CLOCK_MONOTONIC);
+}
+
+/* The date, for people: CLOCK_REALTIME, ns since 1970. */
+static inline uint64_t clock_wall_ns(void)
+{
+	return clock_of(CLOCK_REALTIME);
 }
 
 #endif

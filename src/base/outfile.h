@@ -20,6 +20,8 @@ struct outfile;
 
 /* Opens early, so that a bad name is an error before sampling, not after. NULL with @e filled. */
 struct outfile *outfile_open(const char *path, const struct user *u, struct error *e);
+/* All that is written becomes gzip (RFC 1952); before the first outfile_write(). */
+void outfile_compress(struct outfile *f);
 /* Buffered; an error is kept and told by outfile_commit(). */
 void outfile_write(struct outfile *f, const void *p, size_t size);
 void outfile_printf(struct outfile *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

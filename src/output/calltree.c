@@ -6,7 +6,7 @@
 
 struct builder {
 	struct profile_view view;
-	const uint32_t *functions;		/* labels; NULL: the index itself */
+	struct calltree_labels labels;
 	VEC(struct calltree_node) nodes;
 	struct hashmap children;		/* (parent, label) -> node */
 	/* Where a node of the profile went; good only for stacks below the same top node. */
@@ -24,20 +24,22 @@ static uint32_t child(struct builder *b, uint32_t parent, uint32_t label)
 	return id;
 }
 
-static uint32_t label_of(const struct builder *b, size_t function)
+static uint32_t label_of(const uint32_t *labels, size_t function)
 {
-	return b->functions ? b->functions[function] : (uint32_t)function;
+	return labels ? labels[function] : (uint32_t)function;
 }
 
 /* The node below @parent for @location: what was inlined there lies below what it went into. */
 static uint32_t descend(struct builder *b, uint32_t parent, uint32_t location)
 {
 	const struct location *l = &b->view.locations[location];
+	const struct line *lines = &b->view.lines[l->first_line];
 
 	if (!l->nlines)
-		return child(b, parent, label_of(b, b->view.nfunctions));
-	for (size_t i = l->nlines; i-- > 0;)
-		parent = child(b, parent, label_of(b, b->view.lines[l->first_line + i].function));
+		return child(b, parent, label_of(b->labels.functions, b->view.nfunctions));
+	parent = child(b, parent, label_of(b->labels.functions, lines[l->nlines - 1].function));
+	for (size_t i = l->nlines - 1; i-- > 0;)
+		parent = child(b, parent, label_of(b->labels.inlined, lines[i].function));
 	return parent;
 }
 
@@ -77,19 +79,24 @@ static uint32_t *order_by(const uint32_t *key, size_t n, size_t keys)
 }
 
 /* Every sample to its node; all of one top node in a row, so that places[] serves. */
-static void place_samples(struct builder *b, const uint32_t *threads)
+static void place_samples(struct builder *b)
 {
 	const struct profile_view *v = &b->view;
+	const uint32_t *threads = b->labels.threads;
 	uint32_t *tops = xcalloc(v->nsamples, sizeof(*tops)), *order;
 
 	for (size_t i = 0; threads && i < v->nsamples; i++)
-		tops[i] = child(b, 0, threads[v->samples[i].thread]);
+		if (v->values[i])
+			tops[i] = child(b, 0, threads[v->samples[i].thread]);
 	order = order_by(tops, v->nsamples, b->nodes.n);
 	for (size_t i = 0; i < v->nsamples; i++) {
-		const struct sample *s = &v->samples[order[i]];
-		uint32_t at = place(b, tops[order[i]], s->node);
+		uint64_t value = v->values[order[i]];
+		uint32_t at;
 
-		b->nodes.v[at].self += s->count;
+		if (!value)
+			continue;
+		at = place(b, tops[order[i]], v->samples[order[i]].node);
+		b->nodes.v[at].self += value;
 	}
 	free(order);
 	free(tops);
@@ -123,16 +130,20 @@ static void link_nodes(struct calltree_node *nodes, size_t n)
 	free(labels);
 }
 
-struct calltree *calltree_new(const struct profile *p, const uint32_t *functions, const uint32_t *threads)
+struct calltree *calltree_new(const struct profile *p, const struct calltree_labels *labels)
 {
 	struct calltree *t = xcalloc(1, sizeof(*t));
-	struct builder b = { .view = profile_view(p), .functions = functions };
+	struct builder b = { .view = profile_view(p) };
 
+	if (labels)
+		b.labels = *labels;
+	if (!b.labels.inlined)
+		b.labels.inlined = b.labels.functions;
 	b.places = xcalloc(b.view.nnodes, sizeof(*b.places));
 	for (size_t i = 0; i < b.view.nnodes; i++)
 		b.places[i].top = CALLTREE_NONE;
 	vec_push(&b.nodes, (struct calltree_node){ .label = CALLTREE_NONE });
-	place_samples(&b, threads);
+	place_samples(&b);
 	link_nodes(b.nodes.v, b.nodes.n);
 	t->nodes = b.nodes.v;
 	t->n = b.nodes.n;

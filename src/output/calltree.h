@@ -32,12 +32,18 @@ struct calltree {
 };
 
 /*
- * @functions: a label for each of the profile's functions and one more, at
- * index nfunctions, for frames without a function; NULL: the index itself.
- * @threads: a label for each thread, a frame before the stack's own; NULL: none.
- * Labels are array indexes: keep them dense.
+ * Labels are array indexes: keep them dense. @functions: a label for each of the
+ * profile's functions and one more, at index nfunctions, for frames without a
+ * function; NULL: the index itself. @inlined: the same for functions where they
+ * were inlined; NULL: as @functions. @threads: a label for each thread, a frame
+ * before the stack's own; NULL: none.
  */
-struct calltree *calltree_new(const struct profile *p, const uint32_t *functions, const uint32_t *threads);
+struct calltree_labels {
+	const uint32_t *functions, *inlined, *threads;
+};
+
+/* Of the values that the profile shows; samples whose value is 0 are not there. @labels may be NULL: all of it NULL. */
+struct calltree *calltree_new(const struct profile *p, const struct calltree_labels *labels);
 void calltree_free(struct calltree *t);
 
 /* Calls @enter before a node's children and @leave after them, for all but the root. */

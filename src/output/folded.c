@@ -79,11 +79,25 @@ static const char *comm_frame(struct text *t, const struct profile *p, const str
 	return t->v;
 }
 
+/* What --annotate puts behind a frame, as stackcollapse-perf.pl --all does. */
+static const char *annotation(const struct profile *p, size_t function, int inlined)
+{
+	struct profile_view v = profile_view(p);
+
+	if (function >= v.nfunctions)
+		return "";
+	if (v.functions[function].kind == FRAME_KERNEL)
+		return "_[k]";
+	if (inlined)
+		return "_[i]";
+	return strcmp(profile_text(p, v.functions[function].module), "[jit]") ? "" : "_[j]";
+}
+
 /* All frames' texts in order; a text's index there is its label. */
 struct labels {
 	struct strtab *texts;
 	const char **sorted;
-	uint32_t *functions, *threads;
+	uint32_t *functions, *inlined, *threads;
 };
 
 static int by_text(const void *a, const void *b)
@@ -102,26 +116,41 @@ static void labels_sort(struct labels *l, size_t nfunctions, size_t nthreads)
 	qsort(l->sorted, n, sizeof(*l->sorted), by_text);
 	for (size_t i = 0; i < n; i++)
 		rank[strtab_add(l->texts, l->sorted[i])] = (uint32_t)i;
-	for (size_t i = 0; i < nfunctions; i++)
+	for (size_t i = 0; i < nfunctions; i++) {
 		l->functions[i] = rank[l->functions[i]];
+		l->inlined[i] = rank[l->inlined[i]];
+	}
 	for (size_t i = 0; i < nthreads; i++)
 		l->threads[i] = rank[l->threads[i]];
 	free(rank);
 }
 
-static struct labels labels_new(const struct profile *p)
+/* @function's frame in @texts. */
+static uint32_t add_frame(struct strtab *texts, struct text *t, const struct profile *p, size_t function, int annotate,
+			  int inlined)
+{
+	frame(t, rollup_name(p, function));
+	if (annotate)
+		append(t, annotation(p, function, inlined), strlen(annotation(p, function, inlined)));
+	return strtab_add(texts, t->v);
+}
+
+static struct labels labels_new(const struct profile *p, int annotate)
 {
 	struct profile_view v = profile_view(p);
 	size_t nfunctions = v.nfunctions + 1;	/* and one for frames without a function */
 	struct labels l = {
 		.texts = strtab_new(),
 		.functions = xcalloc(nfunctions, sizeof(*l.functions)),
+		.inlined = xcalloc(nfunctions, sizeof(*l.inlined)),
 		.threads = xcalloc(v.nthreads, sizeof(*l.threads)),
 	};
 	struct text t = { 0 };
 
-	for (size_t i = 0; i < nfunctions; i++)
-		l.functions[i] = strtab_add(l.texts, frame(&t, rollup_name(p, i)));
+	for (size_t i = 0; i < nfunctions; i++) {
+		l.functions[i] = add_frame(l.texts, &t, p, i, annotate, 0);
+		l.inlined[i] = add_frame(l.texts, &t, p, i, annotate, 1);
+	}
 	for (size_t i = 0; i < v.nthreads; i++)
 		l.threads[i] = strtab_add(l.texts, comm_frame(&t, p, &v.threads[i]));
 	vec_free(&t);
@@ -134,6 +163,7 @@ static void labels_free(struct labels *l)
 	strtab_free(l->texts);
 	free(l->sorted);
 	free(l->functions);
+	free(l->inlined);
 	free(l->threads);
 }
 
@@ -170,11 +200,11 @@ static void leave(void *ctx, const struct calltree_node *n)
 
 void folded_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
-	struct labels labels = labels_new(p);
-	struct calltree *tree = calltree_new(p, labels.functions, labels.threads);
+	struct labels labels = labels_new(p, o->annotate);
+	struct calltree *tree = calltree_new(p, &(struct calltree_labels){
+		.functions = labels.functions, .inlined = labels.inlined, .threads = labels.threads });
 	struct writer w = { .f = f, .texts = labels.sorted };
 
-	(void)o;
 	calltree_walk(tree, &(struct calltree_walker){ .enter = enter, .leave = leave, .ctx = &w });
 	vec_free(&w.line);
 	calltree_free(tree);

@@ -7,9 +7,9 @@
 
 const struct output_format output_formats[] = {
 	{ "folded", ".folded", "one line a stack, comm;root;...;leaf COUNT, for flame graph tools",
-	  folded_write },
+	  0, folded_write },
 	{ "top", ".txt", "table of functions (self %, total %, self samples) and of processes",
-	  top_write },
+	  0, top_write },
 	{ 0 },
 };
 
@@ -21,19 +21,34 @@ const struct output_format *output_by_name(const char *name)
 	return NULL;
 }
 
+static int ends_in_gz(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 3 && !strcmp(path + len - 3, ".gz");
+}
+
 const struct output_format *output_by_path(const char *path)
 {
 	const struct output_format *best = NULL;
-	size_t len = strlen(path), most = 0;
+	size_t len = strlen(path) - (ends_in_gz(path) ? 3 : 0), most = 0;
 
 	/* The longest suffix wins: .speedscope.json is not .json. */
 	for (const struct output_format *f = output_formats; f->name; f++) {
 		size_t n = strlen(f->suffix);
 
-		if (n > most && n <= len && !strcmp(path + len - n, f->suffix)) {
+		if (n > most && n <= len && !strncmp(path + len - n, f->suffix, n)) {
 			best = f;
 			most = n;
 		}
 	}
 	return best;
+}
+
+void output_write(const struct output_format *format, const struct profile *p, const struct output_options *o,
+		  struct outfile *f, const char *path)
+{
+	if (format->gzip || (path && ends_in_gz(path)))
+		outfile_compress(f);
+	format->write(p, o, f);
 }

@@ -17,12 +17,14 @@ struct output_options {
 	int rows;		/* of a table; 0: all */
 	int color;		/* 1: the reader is a terminal that takes colour */
 	int columns;		/* of the terminal; 0: do not cut lines */
+	int annotate;		/* mark kernel, inlined and JIT frames in the folded format */
 };
 
 struct output_format {
 	const char *name;	/* for -f */
 	const char *suffix;	/* of a file name, "" where none chooses it */
 	const char *help;	/* one line for --help and ebprof(1) */
+	int gzip;		/* 1: always compressed */
 	void (*write)(const struct profile *p, const struct output_options *o, struct outfile *f);
 };
 
@@ -31,7 +33,10 @@ extern const struct output_format output_formats[];
 
 /* By the word of -f; NULL where there is none. */
 const struct output_format *output_by_name(const char *name);
-/* By the end of a file's name; NULL where none fits. */
+/* By the end of a file's name, with or without ".gz" behind it; NULL where none fits. */
 const struct output_format *output_by_path(const char *path);
+/* Writes @p to @f, compressed where the format or the end of @path (NULL: none) says so. */
+void output_write(const struct output_format *format, const struct profile *p, const struct output_options *o,
+		  struct outfile *f, const char *path);
 
 #endif

@@ -68,7 +68,7 @@ static int by_self(const void *a, const void *b)
 struct rollup_function *rollup_functions(const struct profile *p, size_t *n)
 {
 	struct profile_view v = profile_view(p);
-	struct calltree *tree = calltree_new(p, NULL, NULL);
+	struct calltree *tree = calltree_new(p, NULL);
 	size_t rows = v.nfunctions + 1, used = 0;	/* and one for frames without a function */
 	struct totals t = {
 		.rows = xcalloc(rows + 1, sizeof(*t.rows)),
@@ -119,12 +119,14 @@ struct rollup_process *rollup_processes(const struct profile *p, size_t *n)
 		const struct process *proc = &v.processes[v.threads[v.samples[i].thread].process];
 		/* A pid that a reader cannot tell from another row's, with the same comm, is one row. */
 		uint64_t key = (uint64_t)(uint32_t)proc->pid << 32 | proc->comm;
-		uint32_t id = hashmap_put(&ids, key, used);
+		uint32_t id = v.values[i] ? hashmap_put(&ids, key, used) : HASHMAP_NONE;
 
+		if (id == HASHMAP_NONE)
+			continue;
 		if (id == used)
 			rows[used++] = (struct rollup_process){
 				.pid = proc->pid, .comm = rollup_comm(p, proc->comm) };
-		rows[id].samples += v.samples[i].count;
+		rows[id].samples += v.values[i];
 	}
 	hashmap_free(&ids);
 	qsort(rows, used, sizeof(*rows), by_samples);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/profile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hashmap.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+
+/* A sample type, and its column of the table of values. */
+struct column { uint64_t *v; size_t n, cap; };
 
 struct profile {
 	struct strtab *strings;
@@ -17,9 +21,16 @@ struct profile {
 	VEC(struct process) processes;
 	VEC(struct thread) threads;
 	VEC(struct sample) samples;
+	VEC(struct sample_type) types;
+	VEC(struct column) columns;	/* as many as types, each as long as samples */
+	uint32_t shown;
+	VEC(struct label) labels;
+	VEC(struct label_set) label_sets;
+	VEC(struct tick) ticks;
+	VEC(uint32_t) comments;
 	/* Indexes by what makes each thing itself; of a key wider than 64 bits they hold the hash. */
-	struct hashmap function_ids, module_ids, location_ids, node_ids, process_ids, thread_ids, sample_ids;
-	uint64_t total;
+	struct hashmap function_ids, module_ids, location_ids, node_ids, process_ids, thread_ids, sample_ids,
+		       label_set_ids;
 	struct profile_meta meta;
 	struct profile_account account;
 };
@@ -35,6 +46,8 @@ struct profile *profile_new(void)
 
 	p->strings = strtab_new();
 	profile_module(p, "", "", "");
+	vec_push(&p->label_sets, (struct label_set){ 0 });
+	profile_add_type(p, "samples", "count");
 	vec_push(&p->nodes, (struct node){ .parent = 0, .location = PROFILE_NONE });
 	return p;
 }
@@ -52,6 +65,14 @@ void profile_free(struct profile *p)
 	vec_free(&p->processes);
 	vec_free(&p->threads);
 	vec_free(&p->samples);
+	vec_free(&p->types);
+	for (size_t i = 0; i < p->columns.n; i++)
+		vec_free(&p->columns.v[i]);
+	vec_free(&p->columns);
+	vec_free(&p->labels);
+	vec_free(&p->label_sets);
+	vec_free(&p->ticks);
+	vec_free(&p->comments);
 	hashmap_free(&p->function_ids);
 	hashmap_free(&p->module_ids);
 	hashmap_free(&p->location_ids);
@@ -59,6 +80,7 @@ void profile_free(struct profile *p)
 	hashmap_free(&p->process_ids);
 	hashmap_free(&p->thread_ids);
 	hashmap_free(&p->sample_ids);
+	hashmap_free(&p->label_set_ids);
 	free(p);
 }
 
@@ -164,21 +186,138 @@ uint32_t profile_process(struct profile *p, pid_t pid, uint32_t incarnation, uin
 	return id;
 }
 
-void profile_add(struct profile *p, uint32_t thread, uint32_t node, uint64_t count)
+void profile_set_type(struct profile *p, uint32_t type, const char *name, const char *unit)
 {
+	p->types.v[type].name = profile_string(p, name);
+	p->types.v[type].unit = profile_string(p, unit);
+}
+
+uint32_t profile_add_type(struct profile *p, const char *name, const char *unit)
+{
+	vec_push(&p->types, (struct sample_type){ profile_string(p, name), profile_string(p, unit), 0 });
+	vec_push(&p->columns, (struct column){ 0 });
+	return (uint32_t)p->types.n - 1;
+}
+
+void profile_show(struct profile *p, uint32_t type)
+{
+	p->shown = type;
+}
+
+static int by_label(const void *a, const void *b)
+{
+	const struct label *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->text != y->text)
+		return x->text < y->text ? -1 : 1;
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+uint32_t profile_labels(struct profile *p, const struct label *labels, size_t n)
+{
+	struct label_set set = { (uint32_t)p->labels.n, (uint32_t)n };
+	const struct label *own;
+	uint64_t key;
+	uint32_t id;
+
+	if (!n)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		vec_push(&p->labels, labels[i]);
+	qsort(&p->labels.v[set.first], n, sizeof(*labels), by_label);
+	own = &p->labels.v[set.first];
+	key = hash_bytes(own, n * sizeof(*own));
+	for (; (id = hashmap_put(&p->label_set_ids, key, (uint32_t)p->label_sets.n)) != p->label_sets.n; key++) {
+		const struct label_set *other = &p->label_sets.v[id];
+
+		if (other->n == n && !memcmp(&p->labels.v[other->first], own, n * sizeof(*own))) {
+			p->labels.n = set.first;
+			return id;
+		}
+	}
+	vec_push(&p->label_sets, set);
+	return id;
+}
+
+uint32_t profile_sample(struct profile *p, uint32_t thread, uint32_t node, uint32_t labels)
+{
+	uint64_t key = labels ? hash_pair(pack(thread, node), labels) : pack(thread, node);
 	uint32_t next = (uint32_t)p->samples.n, id;
 
+	for (; (id = hashmap_put(&p->sample_ids, key, next)) != next; key++) {
+		const struct sample *s = &p->samples.v[id];
+
+		if (s->thread == thread && s->node == node && s->labels == labels)
+			return id;
+	}
+	vec_push(&p->samples, (struct sample){ .thread = thread, .node = node, .labels = labels });
+	for (size_t i = 0; i < p->columns.n; i++)
+		vec_push(&p->columns.v[i], 0);
+	return next;
+}
+
+void profile_count(struct profile *p, uint32_t sample, uint32_t type, uint64_t value)
+{
+	struct sample_type *t = &p->types.v[type];
+
 	/* Clamped here once, so that no sum over samples can overflow anywhere. */
-	if (count > UINT64_MAX - p->total)
-		count = UINT64_MAX - p->total;
-	if (!count)
-		return;
-	p->total += count;
-	id = hashmap_put(&p->sample_ids, pack(thread, node), next);
-	if (id == next)
-		vec_push(&p->samples, (struct sample){ .thread = thread, .node = node, .count = count });
-	else
-		p->samples.v[id].count += count;
+	if (value > UINT64_MAX - t->total)
+		value = UINT64_MAX - t->total;
+	t->total += value;
+	p->columns.v[type].v[sample] += value;
+}
+
+void profile_add(struct profile *p, uint32_t thread, uint32_t node, uint64_t count)
+{
+	if (count && p->types.v[0].total != UINT64_MAX)
+		profile_count(p, profile_sample(p, thread, node, 0), 0, count);
+}
+
+uint32_t profile_derive(struct profile *p, const char *name, const char *unit, uint64_t factor)
+{
+	uint32_t type = profile_add_type(p, name, unit);
+
+	vec_reserve(&p->columns.v[type], p->samples.n);
+	for (size_t i = 0; i < p->samples.n; i++) {
+		uint64_t value;
+
+		vec_push(&p->columns.v[type], 0);
+		if (__builtin_mul_overflow(p->columns.v[0].v[i], factor, &value))
+			value = UINT64_MAX;
+		profile_count(p, (uint32_t)i, type, value);
+	}
+	return type;
+}
+
+void profile_tick(struct profile *p, const struct tick *t)
+{
+	vec_push(&p->ticks, *t);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct tick *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return x->sample < y->sample ? -1 : x->sample > y->sample;
+}
+
+void profile_finish_ticks(struct profile *p)
+{
+	if (p->ticks.n)
+		qsort(p->ticks.v, p->ticks.n, sizeof(*p->ticks.v), by_time);
+}
+
+void profile_comment(struct profile *p, const char *text)
+{
+	vec_push(&p->comments, profile_string(p, text));
 }
 
 struct profile_meta *profile_meta(struct profile *p)
@@ -202,9 +341,20 @@ struct profile_view profile_view(const struct profile *p)
 		.processes = p->processes.v, .nprocesses = p->processes.n,
 		.threads = p->threads.v, .nthreads = p->threads.n,
 		.samples = p->samples.v, .nsamples = p->samples.n,
-		.total = p->total,
+		.label_sets = p->label_sets.v, .nlabel_sets = p->label_sets.n,
+		.labels = p->labels.v, .nlabels = p->labels.n,
+		.ticks = p->ticks.v, .nticks = p->ticks.n,
+		.comments = p->comments.v, .ncomments = p->comments.n,
+		.types = p->types.v, .ntypes = p->types.n,
+		.shown = p->shown, .values = p->columns.v[p->shown].v,
+		.total = p->types.v[p->shown].total,
 		.meta = &p->meta, .account = &p->account,
 	};
+}
+
+const uint64_t *profile_values(const struct profile *p, uint32_t type)
+{
+	return p->columns.v[type].v;
 }
 
 const char *profile_text(const struct profile *p, uint32_t string)

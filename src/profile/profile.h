@@ -5,10 +5,16 @@
  * The shape is pprof's (profile.proto): strings, functions, locations, and
  * samples that point to a stack. A stack is a node of a tree, (parent,
  * location), so a sample is one integer, and equal stacks are one node.
- * Everything is named by its index; string 0 is "", module 0 is none, and node 0 is
- * the root, which has no location; a node comes after its parent. The profile
- * owns all; callers get const views. Adding the same thing twice gives the same
- * index, and indexes that go in must have come out. Not thread safe.
+ * Everything is named by its index; string 0 is "", module 0 is none, label set 0 is empty,
+ * and node 0 is the root, which has no location; a node comes after its parent.
+ *
+ * A profile measures one or more things, its *sample types* ("samples" in
+ * "count", "alloc_space" in "bytes", ...); each sample has a value of each. One
+ * type is *shown*: views, tables and graphs, which know one value a sample, are of it.
+ *
+ * The profile owns all; callers get const views. Adding the same thing twice gives
+ * the same index, and indexes that go in must have come out. Texts must be clean
+ * (base/text.h). Not thread safe.
  */
 #ifndef EBPROF_PROFILE_H
 #define EBPROF_PROFILE_H
@@ -67,9 +73,31 @@ struct process {
 	uint32_t incarnation;	/* tells two programs with one pid apart */
 };
 
+struct sample_type {
+	uint32_t name, unit;	/* strings: "samples" in "count", "cpu" in "nanoseconds" */
+	uint64_t total;		/* sum of all values; fits, so every partial sum does */
+};
+
+/* What else is known of a sample: a text, or a number in a unit ("" for none). */
+struct label {
+	uint32_t key, text, unit;	/* strings; @text is "" where @number counts */
+	int64_t number;
+};
+
+struct label_set {
+	uint32_t first, n;	/* in the view's labels */
+};
+
 struct sample {
 	uint32_t thread, node;
-	uint64_t count;		/* samples */
+	uint32_t labels;	/* label set */
+};
+
+/* One time at which a sample was taken; there only where a timeline was asked for. */
+struct tick {
+	uint64_t time;		/* ns since the recording began */
+	uint64_t value;		/* of the first sample type; a sample's ticks add up to its value */
+	uint32_t sample, cpu;
 };
 
 #define PROFILE_NONE UINT32_MAX
@@ -79,7 +107,7 @@ struct sample {
 struct profile_account {
 	uint64_t taken, kept;
 	struct profile_reason {
-		const char *name;
+		const char *name;	/* lives as long as the profile */
 		uint64_t count;
 	} truncated[PROFILE_REASONS_MAX], lost[PROFILE_REASONS_MAX];
 	size_t ntruncated, nlost;
@@ -90,8 +118,14 @@ struct profile_meta {
 	char event[128];	/* "cycles", "cpu-clock", ... as perf names it */
 	uint64_t frequency;	/* Hz, or 0 where @period counts */
 	uint64_t period;	/* events a sample, or 0 */
-	uint64_t duration;	/* ns of sampling */
+	uint64_t start;		/* of sampling: ns of CLOCK_REALTIME; 0: not known */
+	uint64_t duration;	/* ns of sampling; 0: not known */
+	uint32_t cpus;		/* that were sampled; 0: not known */
 	int per_thread;
+	/* Strings, "" where not known. */
+	uint32_t host;		/* "name, Linux 6.1.0 x86_64" */
+	uint32_t command;	/* the command line that made it */
+	uint32_t title;		/* the user's own */
 };
 
 struct profile;
@@ -110,8 +144,27 @@ uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
 uint32_t profile_process(struct profile *p, pid_t pid, uint32_t incarnation, uint32_t comm);
 /* All three make a thread: one that renamed itself was two, and its samples stay apart. */
 uint32_t profile_thread(struct profile *p, uint32_t process, pid_t tid, uint32_t comm);
-/* Adds @count to the sample of (thread, node), up to a total of UINT64_MAX over all samples. */
+/* A new profile has one, the first: "samples" in "count", until it is renamed by this. All before the first sample. */
+void profile_set_type(struct profile *p, uint32_t type, const char *name, const char *unit);
+uint32_t profile_add_type(struct profile *p, const char *name, const char *unit);
+/* Which type is shown; the first, until this is called. */
+void profile_show(struct profile *p, uint32_t type);
+/* @labels in any order; equal sets are one. */
+uint32_t profile_labels(struct profile *p, const struct label *labels, size_t n);
+
+/* The sample of (thread, node, label set); its values begin with 0. */
+uint32_t profile_sample(struct profile *p, uint32_t thread, uint32_t node, uint32_t labels);
+/* Adds @value of @type, up to a total of UINT64_MAX over all samples. */
+void profile_count(struct profile *p, uint32_t sample, uint32_t type, uint64_t value);
+/* Both, with the first type and no labels; nothing where @count is 0. */
 void profile_add(struct profile *p, uint32_t thread, uint32_t node, uint64_t count);
+/* A type whose values are those of the first, times @factor, as far as they fit. Returns it. */
+uint32_t profile_derive(struct profile *p, const char *name, const char *unit, uint64_t factor);
+/* In any order; profile_finish_ticks() sorts them by time. */
+void profile_tick(struct profile *p, const struct tick *t);
+void profile_finish_ticks(struct profile *p);
+/* A remark that travels with the profile (pprof's comments). */
+void profile_comment(struct profile *p, const char *text);
 
 struct profile_meta *profile_meta(struct profile *p);
 struct profile_account *profile_account(struct profile *p);
@@ -126,11 +179,20 @@ struct profile_view {
 	const struct process *processes;	size_t nprocesses;
 	const struct thread *threads;		size_t nthreads;
 	const struct sample *samples;		size_t nsamples;
-	uint64_t total;				/* sum of all counts; fits, so every partial sum does */
+	const struct label_set *label_sets;	size_t nlabel_sets;
+	const struct label *labels;		size_t nlabels;
+	const struct tick *ticks;		size_t nticks;		/* by time */
+	const uint32_t *comments;		size_t ncomments;	/* strings */
+	const struct sample_type *types;	size_t ntypes;
+	uint32_t shown;				/* type */
+	const uint64_t *values;			/* of the type that is shown, by sample */
+	uint64_t total;				/* its total */
 	const struct profile_meta *meta;
 	const struct profile_account *account;
 };
 struct profile_view profile_view(const struct profile *p);
+/* The values of any type, by sample; valid until the next change. */
+const uint64_t *profile_values(const struct profile *p, uint32_t type);
 const char *profile_text(const struct profile *p, uint32_t string);
 
 #endif

@@ -162,6 +162,25 @@ TEST(formats_by_name_and_path)
 	}
 }
 
+TEST(annotates_where_asked)
+{
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 7, 7, "x"), demo = profile_string(p, "demo"), node;
+	const struct output_options annotate = { .annotate = 1 };
+	const struct line lines[] = {
+		{ .function = profile_function(p, profile_string(p, "small"), demo, FRAME_USER) },
+		{ .function = profile_function(p, profile_string(p, "big"), demo, FRAME_USER) },
+	};
+
+	stacks_add(p, t, "demo!small|[jit]!js|[kernel]!read", 2);
+	node = profile_node(p, 0, profile_location(p, 0, FRAME_USER, 1000));
+	profile_name_location(p, profile_view(p).nodes[node].location, lines, 2, "");
+	profile_add(p, t, node, 3);
+	CHECK_OUTPUT(p, "folded", &annotate, "x;big;small_[i] 3\nx;small;js_[j];read_[k] 2\n");
+	CHECK_OUTPUT(p, "folded", NULL, "x;big;small 3\nx;small;js;read 2\n");
+	profile_free(p);
+}
+
 int main(void)
 {
 	RUN(nothing_is_an_empty_file);
@@ -173,5 +192,6 @@ int main(void)
 	RUN(recursion_is_kept);
 	RUN(depth_has_no_limit);
 	RUN(formats_by_name_and_path);
+	RUN(annotates_where_asked);
 	return TEST_END();
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/outfile.h"
 
@@ -497,6 +498,29 @@ TEST(who_called)
 	CHECK_EQ(user_become(&me), 0);
 }
 
+TEST(compresses)
+{
+	const char *path = in_folder("x.gz");
+	struct outfile *f = outfile_open(path, &me, &e);
+	char big[200000], back[200001];
+	gzFile in;
+
+	for (size_t i = 0; i < sizeof(big); i++)
+		big[i] = (char)(i * i >> 7);
+	outfile_compress(f);
+	outfile_printf(f, "%s\n", "head");
+	outfile_write(f, big, sizeof(big));
+	CHECK_EQ(outfile_commit(f, &e), 0);
+	in = gzopen(path, "r");
+	CHECK(in);
+	CHECK_EQ(gzread(in, back, 5), 5);
+	CHECK(!memcmp(back, "head\n", 5));
+	CHECK_EQ(gzread(in, back, sizeof(back)), (int)sizeof(big));
+	CHECK(!memcmp(back, big, sizeof(big)));
+	CHECK_EQ(gzclose(in), Z_OK);
+	unlink(path);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -517,6 +541,7 @@ int main(void)
 	RUN(files_belong_to_the_invoking_user);
 	RUN(entering_and_leaving);
 	RUN(who_called);
+	RUN(compresses);
 	rmdir(folder);
 	return TEST_END();
 }

@@ -96,7 +96,7 @@ TEST(counts_add_up)
 	profile_add(p, t, 0, 1);
 	profile_add(p, u, 0, 0);
 	CHECK_EQ(profile_view(p).nsamples, 3);
-	CHECK_EQ(profile_view(p).samples[0].count, 7);
+	CHECK_EQ(profile_view(p).values[0], 7);
 	CHECK_EQ(profile_view(p).total, 9);
 	profile_free(p);
 }
@@ -111,8 +111,8 @@ TEST(counts_never_overflow)
 	profile_add(p, t, 0, UINT64_MAX - 1);
 	profile_add(p, t, n, UINT64_MAX);
 	CHECK(profile_view(p).total == UINT64_MAX);
-	CHECK(profile_view(p).samples[0].count == UINT64_MAX - 1);
-	CHECK_EQ(profile_view(p).samples[1].count, 1);
+	CHECK(profile_view(p).values[0] == UINT64_MAX - 1);
+	CHECK_EQ(profile_view(p).values[1], 1);
 	profile_free(p);
 }
 
@@ -141,6 +141,83 @@ TEST(holds_a_million_nodes)
 	profile_free(p);
 }
 
+TEST(types_have_values_of_their_own)
+{
+	struct profile *p = profile_new();
+	uint32_t t = profile_thread(p, profile_process(p, 7, 1, 0), 7, 0), bytes, s, u;
+
+	profile_set_type(p, 0, "alloc_objects", "count");
+	bytes = profile_add_type(p, "alloc_space", "bytes");
+	s = profile_sample(p, t, 0, 0);
+	u = profile_sample(p, t, profile_node(p, 0, profile_location(p, 0, FRAME_USER, 1)), 0);
+	profile_count(p, s, 0, 2);
+	profile_count(p, s, bytes, 96);
+	profile_count(p, u, bytes, UINT64_MAX);
+	CHECK_EQ(profile_view(p).total, 2);
+	CHECK_EQ(profile_view(p).values[s], 2);
+	CHECK_EQ(profile_view(p).values[u], 0);
+	profile_show(p, bytes);
+	CHECK_EQ(profile_view(p).values[s], 96);
+	CHECK(profile_view(p).values[u] == UINT64_MAX - 96);
+	CHECK(profile_view(p).total == UINT64_MAX);
+	CHECK_STR(profile_text(p, profile_view(p).types[bytes].name), "alloc_space");
+	CHECK_STR(profile_text(p, profile_view(p).types[0].unit), "count");
+	profile_free(p);
+}
+
+TEST(a_derived_type_is_the_first_times_a_factor)
+{
+	struct profile *p = profile_new();
+	uint32_t t = profile_thread(p, profile_process(p, 7, 1, 0), 7, 0), cpu;
+	uint32_t n = profile_node(p, 0, profile_location(p, 0, FRAME_USER, 1));
+
+	profile_add(p, t, n, 3);
+	profile_add(p, t, 0, 1ull << 60);
+	cpu = profile_derive(p, "cpu", "nanoseconds", 100);
+	CHECK_EQ(profile_values(p, cpu)[0], 300);
+	CHECK(profile_values(p, cpu)[1] == UINT64_MAX - 300);
+	/* What is counted later has both. */
+	profile_count(p, profile_sample(p, t, n, 0), cpu, 0);
+	CHECK_EQ(profile_view(p).values[0], 3);
+	profile_free(p);
+}
+
+TEST(labels_are_sets)
+{
+	struct profile *p = profile_new();
+	uint32_t t = profile_thread(p, profile_process(p, 7, 1, 0), 7, 0), k = profile_string(p, "k"), a = profile_string(p, "a");
+	const struct label one[] = { { .key = k, .text = a }, { .key = a, .number = 5, .unit = k } };
+	const struct label turned[] = { one[1], one[0] };
+	uint32_t set = profile_labels(p, one, 2);
+
+	CHECK_EQ(profile_labels(p, NULL, 0), 0);
+	CHECK_EQ(profile_labels(p, turned, 2), set);
+	CHECK(profile_labels(p, one, 1) != set);
+	CHECK(profile_labels(p, &one[1], 1) != set);
+	CHECK_EQ(profile_view(p).label_sets[set].n, 2);
+	CHECK_EQ(profile_view(p).nlabels, 4);
+	CHECK(profile_sample(p, t, 0, set) != profile_sample(p, t, 0, 0));
+	CHECK_EQ(profile_sample(p, t, 0, set), profile_sample(p, t, 0, set));
+	CHECK_EQ(profile_view(p).samples[profile_sample(p, t, 0, set)].labels, set);
+	profile_free(p);
+}
+
+TEST(ticks_are_sorted_by_time)
+{
+	struct profile *p = profile_new();
+
+	profile_finish_ticks(p);
+	profile_tick(p, &(struct tick){ .time = 9, .value = 1 });
+	profile_tick(p, &(struct tick){ .time = 4, .cpu = 1, .value = 2 });
+	profile_tick(p, &(struct tick){ .time = 4, .value = 3 });
+	profile_finish_ticks(p);
+	CHECK_EQ(profile_view(p).nticks, 3);
+	CHECK_EQ(profile_view(p).ticks[0].value, 3);
+	CHECK_EQ(profile_view(p).ticks[1].value, 2);
+	CHECK_EQ(profile_view(p).ticks[2].value, 1);
+	profile_free(p);
+}
+
 int main(void)
 {
 	RUN(a_new_one_has_a_root);
@@ -150,5 +227,9 @@ int main(void)
 	RUN(counts_add_up);
 	RUN(counts_never_overflow);
 	RUN(holds_a_million_nodes);
+	RUN(types_have_values_of_their_own);
+	RUN(a_derived_type_is_the_first_times_a_factor);
+	RUN(labels_are_sets);
+	RUN(ticks_are_sorted_by_time);
 	return TEST_END();
 }

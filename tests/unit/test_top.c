@@ -220,7 +220,7 @@ static void leave(void *ctx, const struct calltree_node *n)
 static void check_tree(const struct profile *p, const uint32_t *functions, const uint32_t *threads,
 		       const char *expected)
 {
-	struct calltree *t = calltree_new(p, functions, threads);
+	struct calltree *t = calltree_new(p, &(struct calltree_labels){ .functions = functions, .threads = threads });
 	char text[512] = "";
 
 	calltree_walk(t, &(struct calltree_walker){ .enter = enter, .leave = leave, .ctx = text });
