@@ -8,7 +8,8 @@ CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
 DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
 	zlib1g-dev libzstd-dev liblzma-dev libiberty-dev
 DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git \
-	libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux \
+	libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux npm:npm chromium:chromium valgrind:valgrind \
+	libxml2-utils:xmllint protobuf-compiler:protoc golang-github-google-pprof-dev \
 	qemu-system-x86:qemu-system-x86_64 $(DEPS_CROSS)
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc libc6-dev-arm64-cross qemu-user:qemu-aarch64
 
@@ -19,9 +20,19 @@ deps: ## install what building needs (apt), where anything is missing
 
 deps-test: deps ## install what the tests need in addition
 	@tests/deps $(DEPS_TEST) libclang-rt-$(or $(CLANG_VERSION),14)-dev
+	@$(MAKE) --no-print-directory $(READERS)
+
+# Programs that read our formats and that Debian does not have, and a node that is new enough for them.
+READERS := $(TEST)/readers/node_modules/.package-lock.json
+$(READERS): tests/readers/package.json tests/readers/package-lock.json
+	@mkdir -p $(@D)/..
+	@cp $^ $(@D)/..
+	@echo "deps: installing npm packages: $$(sed -n 's/^    "\(.*\)": .*/\1/p' $< | paste -sd' ')"
+	@cd $(@D)/.. && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 # --- The library's sources, built once for each sanitizer. ---
-LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/proc src/symbols src/profile src/output \
+LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/proc src/symbols src/profile src/input src/output \
 	src/unwind)) src/collect/event.c
 TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -liberty -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer

