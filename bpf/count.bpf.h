@@ -159,13 +159,20 @@ static __always_inline int count_in_map(const struct ebp_key *key)
 	return 0;
 }
 
+/* The sample by itself. 0, or negative where it could not be sent. */
+static __always_inline int send_sample(const struct ebp_key *key, int urgent)
+{
+	struct ebp_sample s = {
+		.head.type = EBP_SAMPLE, .time = bpf_ktime_get_ns(), .key = *key, .cpu = bpf_get_smp_processor_id(),
+	};
+
+	return send(&s, sizeof(s), urgent);
+}
+
 static __always_inline int count(const struct ebp_key *key)
 {
-	if (count_in_map(key)) {
-		struct ebp_sample s = { .head.type = EBP_SAMPLE, .key = *key };
-
-		return send(&s, sizeof(s), 1);
-	}
+	if (count_in_map(key))
+		return send_sample(key, 1);
 	if (count_entries >= cfg_map_wake && !drain_asked) {
 		struct ebp_head h = { .type = EBP_DRAIN };
 

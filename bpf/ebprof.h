@@ -52,7 +52,7 @@ struct ebp_key {
 	__u64 user_id;		/* hash of the user frames and their process; 0: none */
 	__u64 kernel_id;	/* hash of the kernel frames; 0: none */
 	struct ebp_process process;
-	__u32 tid;		/* 0 unless threads are told apart */
+	__u32 tid;
 	__u32 result;		/* enum ebp_result */
 	char comm[EBP_COMM_LEN];/* of the thread */
 };
@@ -63,7 +63,7 @@ enum ebp_record_type {
 	EBP_STACK,		/* struct ebp_stack: a user stack id's frames */
 	EBP_KERNEL_STACK,	/* struct ebp_stack: a kernel stack id's frames */
 	EBP_PROCESS,		/* struct ebp_sighting: a process not seen before */
-	EBP_SAMPLE,		/* struct ebp_sample: a count of 1 that the map could not take */
+	EBP_SAMPLE,		/* struct ebp_sample: a sample that is in no count map */
 	EBP_DRAIN,		/* struct ebp_head alone: the count map is half full */
 	EBP_RESCUE,		/* struct ebp_rescue (unwind.h): a sample for user space to unwind */
 };
@@ -91,9 +91,12 @@ _Static_assert(sizeof(struct ebp_sighting) == 32, "wire");
 
 struct ebp_sample {
 	struct ebp_head head;
+	__u64 time;
 	struct ebp_key key;
+	__u32 cpu;
+	__u32 reserved;
 };
-_Static_assert(sizeof(struct ebp_sample) == 64, "wire");
+_Static_assert(sizeof(struct ebp_sample) == 80, "wire");
 
 /* One a CPU; what a sample was counted as. taken = kept + the sum of lost. */
 struct ebp_counters {

@@ -133,7 +133,7 @@ static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
 	key.process.tgid = id >> 32;
 	key.process.exec_id = task.exec_id;
 	key.process.start = task.start;
-	key.tid = cfg_per_thread ? (__u32)id : 0;
+	key.tid = id;
 	bpf_get_current_comm(key.comm, sizeof(key.comm));
 	process_id = hash_process(&key.process);
 	announce_process(&key.process, process_id);
@@ -153,7 +153,9 @@ static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
 	}
 	if (err)
 		c->lost[EBP_LOST_RING]++;
-	else if (count(&key))
+	else if (cfg_timeline && send_sample(&key, 0))
+		c->lost[EBP_LOST_RING]++;
+	else if (!cfg_timeline && count(&key))
 		c->lost[EBP_LOST_MAP]++;
 	else
 		keep(c);

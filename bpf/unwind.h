@@ -203,9 +203,11 @@ struct ebp_rescue {
 	__u64 time;
 	struct ebp_key key;	/* user_id 0; result: why the kernel could not */
 	struct ebp_registers regs;
+	__u32 cpu;
+	__u32 reserved;
 	__u64 sp;		/* address of the first byte of stack */
 	__u64 stack[];
 };
-_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 56 + 8 * EBP_REGS + 8, "wire");
+_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 56 + 8 * EBP_REGS + 8 + 8, "wire");
 
 #endif

@@ -49,6 +49,8 @@ struct assembler {
 	size_t named;			/* locations before this one have their names */
 	uint32_t kernel_module;
 	int why;			/* is to be told */
+	int timeline;
+	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */
 	uint64_t results[EBP_RESULTS];
 };
 
@@ -288,10 +290,16 @@ static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id)
 	return parent;
 }
 
-void assembler_count(struct assembler *a, const struct ebp_key *key, uint64_t count, uint64_t now)
+static uint32_t result_of(const struct ebp_key *key)
+{
+	return key->result < EBP_RESULTS ? key->result : EBP_UNREADABLE;
+}
+
+/* The profile's sample for @key; @now as for assembler_count(). */
+static uint32_t sample_of(struct assembler *a, const struct ebp_key *key, uint64_t now)
 {
 	const struct known_process *p = find_process(a, &key->process, now);
-	uint32_t result = key->result < EBP_RESULTS ? key->result : EBP_UNREADABLE;
+	uint32_t result = result_of(key);
 	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1], mark[64];
 	uint32_t node = 0, thread;
 
@@ -304,8 +312,36 @@ void assembler_count(struct assembler *a, const struct ebp_key *key, uint64_t co
 	}
 	node = stack_node(a, node, key->user_id);
 	node = stack_node(a, node, key->kernel_id);
-	profile_add(a->profile, thread, node, count);
-	a->results[result] += count;
+	return profile_sample(a->profile, thread, node, 0);
+}
+
+void assembler_count(struct assembler *a, const struct ebp_key *key, uint64_t count, uint64_t now)
+{
+	profile_count(a->profile, sample_of(a, key, now), 0, count);
+	a->results[result_of(key)] += count;
+}
+
+/* One sample, at its time. */
+static void count_one(struct assembler *a, const struct ebp_key *key, uint64_t time, uint32_t cpu)
+{
+	uint32_t sample = sample_of(a, key, time);
+
+	profile_count(a->profile, sample, 0, 1);
+	a->results[result_of(key)]++;
+	if (a->timeline)
+		profile_tick(a->profile, &(struct tick){
+			.time = time > a->origin ? time - a->origin : 0, .value = 1, .sample = sample, .cpu = cpu });
+}
+
+void assembler_sample(struct assembler *a, const struct ebp_sample *sample)
+{
+	count_one(a, &sample->key, sample->time, sample->cpu);
+}
+
+void assembler_timeline(struct assembler *a, uint64_t origin)
+{
+	a->timeline = 1;
+	a->origin = origin;
 }
 
 void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, const struct unwind_result *user)
@@ -321,7 +357,7 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, con
 		if (hashmap_get(&a->stack_ids, key.user_id) == HASHMAP_NONE)
 			add_user_stack(a, key.user_id, &key.process, user->frames, user->n, sample->time);
 	}
-	assembler_count(a, &key, 1, sample->time);
+	count_one(a, &key, sample->time, sample->cpu);
 }
 
 /* A line of one function, and of no source. */

@@ -32,6 +32,7 @@ static const struct cli_option rows[] = {
 	{ 'U', 0, "user", NULL, cli_flag, AT(user_only), "user stacks only" },
 	{ 'K', 0, "kernel", NULL, cli_flag, AT(kernel_only), "kernel stacks only" },
 	{ 0, 0, "per-thread", NULL, cli_flag, AT(per_thread), "tell threads apart" },
+	{ 0, 0, "timeline", NULL, cli_flag, AT(timeline), "keep the time of each sample, for formats that show it" },
 	{ 0, 0, "max-frames", "N", cli_count, AT(max_frames), "cut stacks at N frames (default and most: 511)" },
 	{ 0, 0, "unwind-memory", "SIZE", cli_memory, AT(unwind_memory), "for unwind tables, at most (default 256M)" },
 	{ 0, 0, "no-rescue", NULL, cli_flag, AT(no_rescue), "do not send stacks here that the kernel cannot unwind" },

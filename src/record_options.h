@@ -21,7 +21,7 @@ struct record_options {
 	const char *event;		/* NULL: cycles, else cpu-clock */
 	uint64_t frequency, period;	/* Hz; events a sample; exactly one is not 0 */
 	uint64_t duration, delay;	/* ns; 0: until told to stop; none */
-	int user_only, kernel_only, per_thread;
+	int user_only, kernel_only, per_thread, timeline;
 	uint64_t max_frames;
 	int no_rescue;
 	uint64_t unwind_memory;		/* bytes */

@@ -215,7 +215,7 @@ static void take_record(struct session *s, const struct ebp_head *head)
 			tracker_add(s->tracker, (pid_t)sighting->process.tgid, sighting->process.start);
 		break;
 	case EBP_SAMPLE:
-		on_count(s, &((const struct ebp_sample *)head)->key, 1);
+		assembler_sample(s->assembler, (const void *)head);
 		break;
 	case EBP_RESCUE:
 		rescue_take(s->rescue, (const void *)head);
@@ -382,7 +382,7 @@ static void fill_account(struct session *s, const struct session_result *r)
 	m->duration = s->stopped - s->started;
 	m->start = s->started_at;
 	m->cpus = (uint32_t)r->cpus;
-	m->per_thread = s->o->collect.per_thread;
+	m->per_thread = s->o->per_thread;
 	if (m->frequency && time_goes_by(s->o->collect.event))
 		profile_derive(s->profile, "cpu", "nanoseconds", SECOND / m->frequency);
 }
@@ -403,6 +403,8 @@ static int start(struct session *s, struct error *e)
 		pump(s);
 		unwinder_wait(s->unwinder, TABLES_FIRST);
 	}
+	if (s->o->collect.timeline)
+		assembler_timeline(s->assembler, clock_ns());
 	if (!err)
 		err = collector_start(s->collector, e);
 	s->started = clock_ns();
@@ -434,6 +436,7 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	assembler_finish(s->assembler);
 	assembler_name(s->assembler, s->symbolizer);
 	fill_account(s, r);
+	profile_finish_ticks(s->profile);
 	r->duration = s->stopped - s->started;
 	r->first_sample = collector_first_sample(s->collector);
 	r->side_band_lost = s->side_band_lost;

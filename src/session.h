@@ -29,6 +29,7 @@ struct session_options {
 	uint64_t duration, delay;	/* ns; 0: none */
 	size_t unwind_memory;		/* bytes of unwind tables, at most */
 	struct symbolizer_options symbols;
+	int per_thread;			/* outputs tell threads apart by their ids */
 	int why;			/* what has no name tells why in its place */
 	int signals;			/* a signalfd: whatever it says ends the recording */
 	int (*ended)(void *ctx);	/* asked now and then: 1 ends the recording */

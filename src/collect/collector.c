@@ -84,7 +84,7 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	ro->cfg_rescue = o->rescue;
 	ro->cfg_user = o->user;
 	ro->cfg_kernel = o->kernel;
-	ro->cfg_per_thread = o->per_thread;
+	ro->cfg_timeline = o->timeline;
 	ro->cfg_inherit = o->inherit;
 	ro->cfg_by_process = (o->ntargets && !o->by_thread) || o->command;
 	ro->cfg_by_thread = o->ntargets && o->by_thread;

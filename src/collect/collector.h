@@ -35,7 +35,7 @@ struct collector_options {
 	const int *cpus;		/* only these; NULL: all that are online */
 	size_t ncpus;
 	int user, kernel;		/* which stacks to take */
-	int per_thread;
+	int timeline;			/* each sample with its time, instead of counts */
 	pid_t self;			/* left out; 0: nobody */
 	int idle;			/* the idle task too */
 	uint32_t max_frames;		/* at most EBP_FRAMES_MAX */
