@@ -35,7 +35,7 @@ struct count_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);		/* set by user space */
 	__type(key, struct ebp_key);
-	__type(value, __u64);
+	__type(value, struct ebp_count);
 };
 
 struct count_map counts_a SEC(".maps"), counts_b SEC(".maps");
@@ -137,15 +137,15 @@ static __always_inline int announce_stack(struct ebp_stack *s)
 	return err;
 }
 
-static __always_inline int count_in_map(const struct ebp_key *key)
+static __always_inline int count_in_map(const struct ebp_key *key, struct ebp_count add)
 {
 	void *map = use_b ? &counts_b : &counts_a;
-	__u64 one = 1, *n;
+	struct ebp_count *n;
 	long err;
 
 	n = bpf_map_lookup_elem(map, key);
 	if (!n) {
-		err = bpf_map_update_elem(map, key, &one, BPF_NOEXIST);
+		err = bpf_map_update_elem(map, key, &add, BPF_NOEXIST);
 		if (!err) {
 			__sync_fetch_and_add(&count_entries, 1);
 			return 0;
@@ -155,30 +155,51 @@ static __always_inline int count_in_map(const struct ebp_key *key)
 		if (!n)
 			return -1;
 	}
-	__sync_fetch_and_add(n, 1);
+	__sync_fetch_and_add(&n->n, add.n);
+	if (add.ns)
+		__sync_fetch_and_add(&n->ns, add.ns);
 	return 0;
 }
 
 /* The sample by itself. 0, or negative where it could not be sent. */
-static __always_inline int send_sample(const struct ebp_key *key, int urgent)
+static __always_inline int send_sample(const struct ebp_key *key, struct ebp_count add, int urgent)
 {
 	struct ebp_sample s = {
-		.head.type = EBP_SAMPLE, .time = bpf_ktime_get_ns(), .key = *key, .cpu = bpf_get_smp_processor_id(),
+		.head.type = EBP_SAMPLE, .time = bpf_ktime_get_ns(), .key = *key, .count = add,
+		.cpu = bpf_get_smp_processor_id(),
 	};
 
 	return send(&s, sizeof(s), urgent);
 }
 
-static __always_inline int count(const struct ebp_key *key)
+static __always_inline int count(const struct ebp_key *key, struct ebp_count add)
 {
-	if (count_in_map(key))
-		return send_sample(key, 1);
+	if (count_in_map(key, add))
+		return send_sample(key, add, 1);
 	if (count_entries >= cfg_map_wake && !drain_asked) {
 		struct ebp_head h = { .type = EBP_DRAIN };
 
 		drain_asked = !send(&h, sizeof(h), 1);
 	}
 	return 0;
+}
+
+static __always_inline void keep(struct ebp_counters *c)
+{
+	c->kept++;
+	if (!first_sample)
+		first_sample = bpf_ktime_get_ns();
+}
+
+/* Counts it, and what becomes of it. */
+static __always_inline void record(struct ebp_counters *c, const struct ebp_key *key, struct ebp_count add)
+{
+	if (cfg_timeline && send_sample(key, add, 0))
+		c->lost[EBP_LOST_RING]++;
+	else if (!cfg_timeline && count(key, add))
+		c->lost[EBP_LOST_MAP]++;
+	else
+		keep(c);
 }
 
 #endif

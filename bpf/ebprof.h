@@ -47,16 +47,41 @@ enum ebp_loss {
 	EBP_LOSSES,
 };
 
+/* What a thread did. All but the first are intervals of time, measured where they end. */
+enum ebp_kind {
+	EBP_ON_CPU,		/* it ran: a sample */
+	EBP_BLOCKED,		/* it waited for an event */
+	EBP_DISK_WAIT,		/* it waited and could not be interrupted: mostly for I/O */
+	EBP_RUNNABLE,		/* it waited for a CPU */
+	EBP_KINDS,
+};
+
+/* Whose a count is. */
+enum ebp_share {
+	EBP_OWN,		/* of the stacks in the key */
+	EBP_OF_CLASS,		/* of all stacks of the key's class, in proportion; the key has no stacks */
+};
+
 /* Key of the count maps: samples that are equal in all of it are one entry. */
 struct ebp_key {
 	__u64 user_id;		/* hash of the user frames and their process; 0: none */
 	__u64 kernel_id;	/* hash of the kernel frames; 0: none */
+	__u64 class;		/* of intervals: hash of the place at which the thread left the CPU */
 	struct ebp_process process;
 	__u32 tid;
-	__u32 result;		/* enum ebp_result */
+	__u16 result;		/* enum ebp_result */
+	__u8 kind;		/* enum ebp_kind */
+	__u8 share;		/* enum ebp_share */
 	char comm[EBP_COMM_LEN];/* of the thread */
 };
-_Static_assert(sizeof(struct ebp_key) == 56, "wire");
+_Static_assert(sizeof(struct ebp_key) == 64, "wire");
+
+/* Value of the count maps. */
+struct ebp_count {
+	__u64 n;		/* samples, or intervals */
+	__u64 ns;		/* of intervals: how long they were together */
+};
+_Static_assert(sizeof(struct ebp_count) == 16, "wire");
 
 /* Records of the ring buffer; each begins with its type. */
 enum ebp_record_type {
@@ -65,7 +90,8 @@ enum ebp_record_type {
 	EBP_PROCESS,		/* struct ebp_sighting: a process not seen before */
 	EBP_SAMPLE,		/* struct ebp_sample: a sample that is in no count map */
 	EBP_DRAIN,		/* struct ebp_head alone: the count map is half full */
-	EBP_RESCUE,		/* struct ebp_rescue (unwind.h): a sample for user space to unwind */
+	EBP_RESCUE,		/* struct ebp_rescue (unwind.h): a sample for user space to unwind; of an
+				   interval: the stack that its key's user_id means */
 };
 
 struct ebp_head {
@@ -93,10 +119,11 @@ struct ebp_sample {
 	struct ebp_head head;
 	__u64 time;
 	struct ebp_key key;
+	struct ebp_count count;
 	__u32 cpu;
 	__u32 reserved;
 };
-_Static_assert(sizeof(struct ebp_sample) == 80, "wire");
+_Static_assert(sizeof(struct ebp_sample) == 104, "wire");
 
 /* One a CPU; what a sample was counted as. taken = kept + the sum of lost. */
 struct ebp_counters {
@@ -107,8 +134,13 @@ struct ebp_counters {
 	__u64 untabled;		/* samples whose unwinding met EBP_NO_PROCESS, _NO_MAPPING or _NO_TABLE */
 	__u64 frames;		/* user frames taken in the kernel */
 	__u64 fp_frames;	/* of these: left by the frame pointer, for lack of CFI */
+	/* Of intervals: */
+	__u64 switches;		/* times that a wanted thread left the CPU */
+	__u64 captured;		/* of these: with stacks taken */
+	__u64 brief;		/* intervals below the least that counts, */
+	__u64 brief_ns;		/* and how long they were together */
 };
-_Static_assert(sizeof(struct ebp_counters) == 64, "wire");
+_Static_assert(sizeof(struct ebp_counters) == 96, "wire");
 
 /* Values of the `targets` map (key: a process or thread id). */
 enum ebp_target {

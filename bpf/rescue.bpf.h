@@ -76,7 +76,6 @@ static __always_inline int send_for_rescue(const struct unwind_state *s, struct 
 	r->time = bpf_ktime_get_ns();
 	r->cpu = bpf_get_smp_processor_id();
 	r->key = *key;
-	r->key.user_id = 0;
 	return send(r, sizeof(*r) + size, key->result == EBP_NO_MAPPING);
 }
 

@@ -102,13 +102,6 @@ static __always_inline int kernel_stack(void *ctx, struct ebp_key *key, struct e
 	return announce_stack(s);
 }
 
-static __always_inline void keep(struct ebp_counters *c)
-{
-	c->kept++;
-	if (!first_sample)
-		first_sample = bpf_ktime_get_ns();
-}
-
 static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
 {
 	__u64 id = bpf_get_current_pid_tgid(), process_id;
@@ -153,12 +146,8 @@ static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
 	}
 	if (err)
 		c->lost[EBP_LOST_RING]++;
-	else if (cfg_timeline && send_sample(&key, 0))
-		c->lost[EBP_LOST_RING]++;
-	else if (!cfg_timeline && count(&key))
-		c->lost[EBP_LOST_MAP]++;
 	else
-		keep(c);
+		record(c, &key, (struct ebp_count){ .n = 1 });
 	return 0;
 }
 

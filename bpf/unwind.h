@@ -195,19 +195,19 @@ struct ebp_registers {
 
 /*
  * EBP_RESCUE in the ring buffer. It is the whole sample, and counted by nobody
- * else. The registers are those of the leaf; the stack bytes begin a little
+ * else, unless it is of an interval (ebprof.h). The registers are those of the leaf; the stack bytes begin a little
  * below its stack pointer, or at the first page above that is in memory.
  */
 struct ebp_rescue {
 	struct ebp_head head;	/* n: bytes of stack that follow, a multiple of 8 */
 	__u64 time;
-	struct ebp_key key;	/* user_id 0; result: why the kernel could not */
+	struct ebp_key key;	/* user_id 0, but of an interval; result: why the kernel could not */
 	struct ebp_registers regs;
 	__u32 cpu;
 	__u32 reserved;
 	__u64 sp;		/* address of the first byte of stack */
 	__u64 stack[];
 };
-_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 56 + 8 * EBP_REGS + 8 + 8, "wire");
+_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 64 + 8 * EBP_REGS + 8 + 8, "wire");
 
 #endif

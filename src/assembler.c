@@ -315,10 +315,10 @@ static uint32_t sample_of(struct assembler *a, const struct ebp_key *key, uint64
 	return profile_sample(a->profile, thread, node, 0);
 }
 
-void assembler_count(struct assembler *a, const struct ebp_key *key, uint64_t count, uint64_t now)
+void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now)
 {
-	profile_count(a->profile, sample_of(a, key, now), 0, count);
-	a->results[result_of(key)] += count;
+	profile_count(a->profile, sample_of(a, key, now), 0, count->n);
+	a->results[result_of(key)] += count->n;
 }
 
 /* One sample, at its time. */

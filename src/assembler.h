@@ -27,7 +27,7 @@ void assembler_free(struct assembler *a);
 void assembler_process(struct assembler *a, const struct ebp_process *process, uint64_t time);
 void assembler_stack(struct assembler *a, const struct ebp_stack *stack);
 /* @now: a time at which the process was still there, where it is not known from before. */
-void assembler_count(struct assembler *a, const struct ebp_key *key, uint64_t count, uint64_t now);
+void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now);
 void assembler_sample(struct assembler *a, const struct ebp_sample *sample);
 /* Before any of these: times of samples are kept, counted from @origin (CLOCK_MONOTONIC ns). */
 void assembler_timeline(struct assembler *a, uint64_t origin);

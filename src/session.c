@@ -193,7 +193,7 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 	}
 }
 
-static void on_count(void *ctx, const struct ebp_key *key, uint64_t count)
+static void on_count(void *ctx, const struct ebp_key *key, const struct ebp_count *count)
 {
 	struct session *s = ctx;
 

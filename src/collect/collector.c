@@ -35,7 +35,7 @@ struct collector {
 	int ncpus_possible;
 	unsigned long spread_ns;
 	struct ebp_key *keys;		/* BATCH of them, and their values */
-	uint64_t *values;
+	struct ebp_count *values;
 };
 
 static uint32_t round_up_pow2(uint64_t x, uint32_t least, uint32_t most)
@@ -390,7 +390,7 @@ int collector_swapped(struct collector *c, int wait)
 	return over;
 }
 
-int collector_counts(struct collector *c, void (*fn)(void *ctx, const struct ebp_key *key, uint64_t count), void *ctx)
+int collector_counts(struct collector *c, collector_count *fn, void *ctx)
 {
 	int fd = c->count_maps[!c->skel->bss->use_b], err = 0;
 	uint32_t batch = 0, n;
@@ -403,7 +403,7 @@ int collector_counts(struct collector *c, void (*fn)(void *ctx, const struct ebp
 		if (err && err != -ENOENT)	/* ENOENT: that was the last batch */
 			return err;
 		for (uint32_t i = 0; i < n; i++)
-			fn(ctx, &c->keys[i], c->values[i]);
+			fn(ctx, &c->keys[i], &c->values[i]);
 		in = &batch;
 	}
 	return 0;

@@ -83,7 +83,8 @@ int collector_drain_wanted(const struct collector *c);
 void collector_swap(struct collector *c);
 int collector_swap_fd(const struct collector *c);
 int collector_swapped(struct collector *c, int wait);
-int collector_counts(struct collector *c, void (*fn)(void *ctx, const struct ebp_key *key, uint64_t count), void *ctx);
+typedef void collector_count(void *ctx, const struct ebp_key *key, const struct ebp_count *count);
+int collector_counts(struct collector *c, collector_count *fn, void *ctx);
 
 /* Sum over all CPUs. Exact after collector_stop(). */
 void collector_counters(const struct collector *c, struct ebp_counters *sum);
