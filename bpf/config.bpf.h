@@ -23,6 +23,14 @@ const volatile __u32 cfg_ring_wake;		/* bytes waiting in the ring buffer that wa
 const volatile __u32 cfg_map_wake;		/* entries of the count map that wake its reader */
 const volatile __u32 cfg_seen_stacks = 1, cfg_seen_processes = 1;	/* slots of those caches, powers of two */
 
+/* Off-CPU (offcpu.bpf.h). */
+const volatile __u8 cfg_wall;			/* time on the CPU is measured, too */
+const volatile __u8 cfg_switch_state;		/* sched_switch tells the state of who leaves (5.18) */
+const volatile __u8 cfg_states = 0xff;		/* a bit for each enum ebp_kind that is wanted */
+const volatile __u64 cfg_sched_text, cfg_sched_text_end;	/* the scheduler's code; 0: not known */
+const volatile __u64 cfg_min_block;		/* ns; shorter intervals are counted by number alone */
+const volatile __u64 cfg_overhead = 1ull << 32;	/* share of a CPU that taking stacks may cost, of 2^32 */
+
 /* Filters: each is off at 0. */
 const volatile __u8 cfg_by_process, cfg_by_thread;	/* by the `targets` map */
 const volatile __u8 cfg_by_comm;

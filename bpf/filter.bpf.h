@@ -71,10 +71,8 @@ static __always_inline int cgroup_matches(struct task_struct *task)
  * is a constant: relocating the types of cgroups takes libbpf some ms, so
  * programs without that filter do not mention them.
  */
-static __always_inline int wanted(__u32 tgid, __u32 tid, int by_cgroup)
+static __always_inline int task_wanted(struct task_struct *task, __u32 tgid, __u32 tid, int by_cgroup)
 {
-	struct task_struct *task;
-
 	if (!tid && !cfg_idle)
 		return 0;
 	if (cfg_self && tgid == cfg_self)
@@ -83,12 +81,14 @@ static __always_inline int wanted(__u32 tgid, __u32 tid, int by_cgroup)
 		return 0;
 	if (cfg_by_thread && !in_targets(tid))
 		return 0;
-	if (!cfg_by_comm && !by_cgroup)
-		return 1;
-	task = (void *)bpf_get_current_task();
 	if (cfg_by_comm && !comm_matches(BPF_CORE_READ(task, group_leader)))
 		return 0;
 	return !by_cgroup || !cfg_cgroup || cgroup_matches(task);
+}
+
+static __always_inline int wanted(__u32 tgid, __u32 tid, int by_cgroup)
+{
+	return task_wanted((void *)bpf_get_current_task(), tgid, tid, by_cgroup);
 }
 
 #endif

@@ -35,7 +35,7 @@ static __always_inline int is_stale(long syscall, __u32 result)
 }
 
 /* Sends the registers and the stack to user space, where that may help. 1 where they were sent. */
-static __always_inline int rescue(const void *ctx, int in_kernel, const struct unwind_state *s, const struct ebp_key *key)
+static __always_inline int rescue(const void *ctx, int in_kernel, const struct unwind_state *s, struct ebp_key *key)
 {
 	__u32 zero = 0;
 	struct ebp_rescue *r = bpf_map_lookup_elem(&rescue_scratch, &zero);
@@ -43,6 +43,9 @@ static __always_inline int rescue(const void *ctx, int in_kernel, const struct u
 	if (!r || !cfg_rescue || !can_be_rescued(s, key->result))
 		return 0;
 	leaf_registers(ctx, in_kernel, &r->regs);
+	/* The count of an interval comes when it ends; what is sent tells its stack. */
+	if (key->kind != EBP_ON_CPU)
+		key->user_id = hash_step(hash_step(cfg_seed, key->tid), bpf_ktime_get_ns()) | 1;
 	return !send_for_rescue(s, r, key);
 }
 
@@ -77,14 +80,26 @@ static __always_inline int user_stack(const void *ctx, int in_kernel, struct ebp
 /* The same for a 32-bit program. */
 static __always_inline int user_stack32(void *ctx, struct ebp_key *key, struct ebp_stack *s, __u64 process_id)
 {
-	__u32 n = user_frames32(ctx, s->frames, &key->result);
+	__u32 result, n = user_frames32(ctx, s->frames, &result);
 
+	key->result = result;
 	if (!n)
 		return 0;
 	s->head.type = EBP_STACK;
 	s->head.n = n;
 	s->process = key->process;
-	s->id = key->user_id = hash_scratch(process_id, n);
+	s->id = key->user_id = hash_scratch(process_id, n, 0, 0);
+	return announce_stack(s);
+}
+
+/* What lies in the scratch, @n addresses from the one at @first on. */
+static __always_inline int announce_kernel_stack(struct ebp_key *key, struct ebp_stack *s, __u32 n, __u32 first, __u32 returned)
+{
+	key->kernel_id = hash_scratch(cfg_seed, n, first, returned);
+	s->head.type = EBP_KERNEL_STACK;
+	s->head.n = n - first;
+	s->id = key->kernel_id;
+	s->process = (struct ebp_process){};
 	return announce_stack(s);
 }
 
@@ -92,14 +107,7 @@ static __always_inline int kernel_stack(void *ctx, struct ebp_key *key, struct e
 {
 	__u32 n = kernel_frames(ctx, s->frames);
 
-	if (!n)
-		return 0;
-	key->kernel_id = hash_scratch(cfg_seed, n);
-	s->head.type = EBP_KERNEL_STACK;
-	s->head.n = n;
-	s->id = key->kernel_id;
-	s->process = (struct ebp_process){};
-	return announce_stack(s);
+	return n ? announce_kernel_stack(key, s, n, 0, 0) : 0;
 }
 
 static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
@@ -231,3 +239,5 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 		bpf_map_delete_elem(&targets, &tgid);
 	return 0;
 }
+
+#include "bpf/offcpu.bpf.h"

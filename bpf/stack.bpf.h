@@ -24,21 +24,27 @@ struct {
 
 /*
  * Continues the hash @h over the @n addresses that the kernel put into the
- * scratch, and makes frames of them. A global function: the verifier looks at
- * its loop once.
+ * scratch, from the one at @first on, and makes frames of them, moved to the
+ * front. @returned: that one is a return address, too, and not where the code is.
+ * A global function: the verifier looks at its loop once.
  */
-__noinline __u64 hash_scratch(__u64 h, __u32 n)
+__noinline __u64 hash_scratch(__u64 h, __u32 n, __u32 first, __u32 returned)
 {
 	__u32 zero = 0;
 	struct ebp_stack *s = bpf_map_lookup_elem(&scratch, &zero);
 
 	if (!s)
 		return 1;
-	h = hash_step(h, s->frames[0]);
-	for (__u32 i = 1; i < EBP_FRAMES_MAX && i < n; i++) {
+	for (__u32 to = 0; to < EBP_FRAMES_MAX; to++) {
+		__u32 from = to + first;
+
+		/* As it is compared, so it is used: else the verifier cannot tell. */
+		barrier_var(from);
+		if (from >= EBP_FRAMES_MAX || from >= n)
+			break;
 		/* A return address is behind its call, which may be the function's last instruction. */
-		s->frames[i]--;
-		h = hash_step(h, s->frames[i]);
+		s->frames[to] = s->frames[from] - (to || returned);
+		h = hash_step(h, s->frames[to]);
 	}
 	return h ? h : 1;	/* 0 means "no stack" */
 }

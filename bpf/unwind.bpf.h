@@ -132,20 +132,31 @@ __noinline int unwind_frames(__u32 mask)
  * The user registers of a task that is in the kernel lie at the top of its
  * kernel stack. Returns the system call that it is in, negative where none.
  */
-static __always_inline long saved_registers(struct ebp_registers *to)
+static __always_inline long registers_at(const void *from, struct ebp_registers *to)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	bpf_user_pt_regs_t regs;
-	const void *from;
 
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		from = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	else
-		from = BPF_CORE_READ(task, stack) + KERNEL_STACK - sizeof(regs);
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), from))
 		return -1;
 	REGS_TO_DWARF(&regs, to->r);
 	return SYSCALL_OF(&regs);
+}
+
+static __always_inline long saved_registers(struct ebp_registers *to)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return registers_at((void *)bpf_task_pt_regs(bpf_get_current_task_btf()), to);
+	return registers_at(BPF_CORE_READ(task, stack) + KERNEL_STACK - sizeof(bpf_user_pt_regs_t), to);
+}
+
+/* The same of another task, which does not run; a pointer that the verifier trusts. */
+static __always_inline long registers_of(struct task_struct *task, struct ebp_registers *to)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return registers_at((void *)bpf_task_pt_regs(task), to);
+	return registers_at(BPF_CORE_READ(task, stack) + KERNEL_STACK - sizeof(bpf_user_pt_regs_t), to);
 }
 
 static __always_inline void unwind_reset(struct unwind_state *s, const struct ebp_space *space)

@@ -9,6 +9,7 @@
 #include "base/hashmap.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "shares.h"
 #include "symbols/jit.h"
 
 #define NAMES_AGAIN 500000000ull	/* ns until names of code made at run time are looked for again */
@@ -30,6 +31,14 @@ struct made {
 struct stack {
 	size_t first;		/* in locations */
 	uint32_t n;		/* leaf first */
+	uint32_t result;	/* enum ebp_result; EBP_RESULTS: the count tells */
+};
+
+/* A count whose stack is not known yet. */
+struct early_count {
+	struct ebp_key key;
+	struct ebp_count count;
+	uint64_t now;
 };
 
 struct assembler {
@@ -48,6 +57,10 @@ struct assembler {
 	VEC(uint32_t) module_made;	/* module of the profile -> index, PROFILE_NONE: made by a compiler */
 	size_t named;			/* locations before this one have their names */
 	uint32_t kernel_module;
+	struct assembler_types types;
+	struct shares *shares;		/* among samples of a class */
+	VEC(uint8_t) sample_results;	/* sample of the profile -> enum ebp_result */
+	VEC(struct early_count) early;
 	int why;			/* is to be told */
 	int timeline;
 	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */
@@ -85,13 +98,16 @@ static uint32_t add_module(struct assembler *a, const char *name, const char *pa
 	return module;
 }
 
-struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs, int why)
+struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs,
+				const struct assembler_types *types, int why)
 {
 	struct assembler *a = xcalloc(1, sizeof(*a));
 
 	a->profile = profile;
 	a->images = images;
 	a->procs = procs;
+	a->types = *types;
+	a->shares = shares_new();
 	a->why = why;
 	a->kernel_module = add_module(a, "[kernel]", "[kernel.kallsyms]", "", IMAGE_NONE);
 	return a;
@@ -103,6 +119,9 @@ void assembler_free(struct assembler *a)
 		return;
 	for (size_t i = 0; i < a->made.n; i++)
 		symbol_source_free(a->made.v[i].names);
+	shares_free(a->shares);
+	vec_free(&a->sample_results);
+	vec_free(&a->early);
 	vec_free(&a->made);
 	vec_free(&a->module_made);
 	hashmap_free(&a->made_ids);
@@ -223,7 +242,7 @@ static uint32_t user_location(struct assembler *a, uint32_t incarnation, uint64_
 static void add_stack(struct assembler *a, uint64_t id, size_t first)
 {
 	hashmap_set(&a->stack_ids, id, (uint32_t)a->stacks.n);
-	vec_push(&a->stacks, (struct stack){ .first = first, .n = (uint32_t)(a->locations.n - first) });
+	vec_push(&a->stacks, (struct stack){ .first = first, .n = (uint32_t)(a->locations.n - first), .result = EBP_RESULTS });
 }
 
 static void add_user_stack(struct assembler *a, uint64_t id, const struct ebp_process *process,
@@ -290,16 +309,52 @@ static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id)
 	return parent;
 }
 
-static uint32_t result_of(const struct ebp_key *key)
+/* As the innermost frame of a wait, and as its label. */
+static const char *const kind_names[EBP_KINDS] = {
+	[EBP_BLOCKED] = "blocked", [EBP_DISK_WAIT] = "disk wait", [EBP_RUNNABLE] = "runnable",
+};
+
+static enum ebp_kind kind_of(const struct ebp_key *key)
 {
+	return key->kind < EBP_KINDS ? (enum ebp_kind)key->kind : EBP_ON_CPU;
+}
+
+static uint32_t result_of(const struct assembler *a, const struct ebp_key *key)
+{
+	uint32_t i = hashmap_get(&a->stack_ids, key->user_id);
+
+	if (i != HASHMAP_NONE && a->stacks.v[i].result != EBP_RESULTS)
+		return a->stacks.v[i].result;
 	return key->result < EBP_RESULTS ? key->result : EBP_UNREADABLE;
+}
+
+/* How the stacks below @node end: what kept the thread from running. */
+static uint32_t kind_node(struct assembler *a, uint32_t node, enum ebp_kind kind)
+{
+	char mark[32];
+
+	if (!kind_names[kind])
+		return node;
+	snprintf(mark, sizeof(mark), "[%s]", kind_names[kind]);
+	return mark_node(a, node, mark);
+}
+
+static uint32_t kind_labels(struct assembler *a, enum ebp_kind kind)
+{
+	const struct label label = {
+		.key = profile_string(a->profile, "state"),
+		.text = kind_names[kind] ? profile_string(a->profile, kind_names[kind]) : 0,
+	};
+
+	return label.text ? profile_labels(a->profile, &label, 1) : 0;
 }
 
 /* The profile's sample for @key; @now as for assembler_count(). */
 static uint32_t sample_of(struct assembler *a, const struct ebp_key *key, uint64_t now)
 {
 	const struct known_process *p = find_process(a, &key->process, now);
-	uint32_t result = result_of(key);
+	uint32_t result = result_of(a, key), sample;
+	enum ebp_kind kind = kind_of(key);
 	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1], mark[64];
 	uint32_t node = 0, thread;
 
@@ -312,30 +367,85 @@ static uint32_t sample_of(struct assembler *a, const struct ebp_key *key, uint64
 	}
 	node = stack_node(a, node, key->user_id);
 	node = stack_node(a, node, key->kernel_id);
-	return profile_sample(a->profile, thread, node, 0);
+	node = key->share == EBP_OF_CLASS && kind == EBP_ON_CPU ? mark_node(a, node, "[running]") : kind_node(a, node, kind);
+	sample = profile_sample(a->profile, thread, node, kind_labels(a, kind));
+	while (a->sample_results.n <= sample)
+		vec_push(&a->sample_results, (uint8_t)result);
+	return sample;
+}
+
+static void add_value(struct assembler *a, uint32_t sample, uint32_t type, uint64_t value)
+{
+	if (type != PROFILE_NONE && value)
+		profile_count(a->profile, sample, type, value);
+}
+
+/* Whatever was measured for one sample. */
+static void add(void *ctx, uint32_t sample, uint64_t n, uint64_t ns)
+{
+	struct assembler *a = ctx;
+
+	add_value(a, sample, a->types.waits, n);
+	add_value(a, sample, a->types.time, ns);
+	a->results[a->sample_results.v[sample]] += n;
+}
+
+/* What shares time: a thread's samples on the CPU, its waits of one class and kind. */
+static uint64_t group_of(const struct ebp_key *key)
+{
+	return hash_pair(hash_bytes(&key->process, sizeof(key->process)),
+			 hash_pair((uint64_t)key->tid << 8 | key->kind, key->class));
+}
+
+/* A stack that was sent to be unwound here may be known later only. */
+static int is_early(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now)
+{
+	if (!key->user_id || kind_of(key) == EBP_ON_CPU || hashmap_get(&a->stack_ids, key->user_id) != HASHMAP_NONE)
+		return 0;
+	vec_push(&a->early, (struct early_count){ *key, *count, now });
+	return 1;
+}
+
+static void count_known(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now)
+{
+	uint32_t sample = sample_of(a, key, now);
+
+	if (key->share == EBP_OF_CLASS) {
+		shares_add(a->shares, group_of(key), sample, count->n, count->ns);
+	} else if (kind_of(key) == EBP_ON_CPU) {
+		add_value(a, sample, a->types.samples, count->n);
+		a->results[a->sample_results.v[sample]] += count->n;
+		if (a->types.time != PROFILE_NONE)
+			shares_weigh(a->shares, group_of(key), sample, count->n);
+	} else {
+		add(a, sample, count->n, count->ns);
+		shares_weigh(a->shares, group_of(key), sample, count->ns);
+	}
 }
 
 void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now)
 {
-	profile_count(a->profile, sample_of(a, key, now), 0, count->n);
-	a->results[result_of(key)] += count->n;
+	if (!is_early(a, key, count, now))
+		count_known(a, key, count, now);
 }
 
 /* One sample, at its time. */
 static void count_one(struct assembler *a, const struct ebp_key *key, uint64_t time, uint32_t cpu)
 {
-	uint32_t sample = sample_of(a, key, time);
+	const struct ebp_count one = { .n = 1 };
 
-	profile_count(a->profile, sample, 0, 1);
-	a->results[result_of(key)]++;
+	assembler_count(a, key, &one, time);
 	if (a->timeline)
 		profile_tick(a->profile, &(struct tick){
-			.time = time > a->origin ? time - a->origin : 0, .value = 1, .sample = sample, .cpu = cpu });
+			.time = time > a->origin ? time - a->origin : 0, .value = 1, .sample = sample_of(a, key, time), .cpu = cpu });
 }
 
 void assembler_sample(struct assembler *a, const struct ebp_sample *sample)
 {
-	count_one(a, &sample->key, sample->time, sample->cpu);
+	if (kind_of(&sample->key) == EBP_ON_CPU && sample->key.share == EBP_OWN)
+		count_one(a, &sample->key, sample->time, sample->cpu);
+	else
+		assembler_count(a, &sample->key, &sample->count, sample->time);
 }
 
 void assembler_timeline(struct assembler *a, uint64_t origin)
@@ -351,6 +461,13 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, con
 				hash_bytes(&sample->key.process, sizeof(sample->key.process)));
 	struct ebp_key key = sample->key;
 
+	if (kind_of(&key) != EBP_ON_CPU) {
+		if (hashmap_get(&a->stack_ids, key.user_id) == HASHMAP_NONE) {
+			add_user_stack(a, key.user_id, &key.process, user->frames, user->n, sample->time);
+			a->stacks.v[a->stacks.n - 1].result = user->result;
+		}
+		return;
+	}
 	key.result = user->result;
 	if (user->n) {
 		key.user_id = id ? id : 1;
@@ -504,6 +621,10 @@ void assembler_name(struct assembler *a, struct symbolizer *symbolizer)
 
 void assembler_finish(struct assembler *a)
 {
+	for (size_t i = 0; i < a->early.n; i++)
+		count_known(a, &a->early.v[i].key, &a->early.v[i].count, a->early.v[i].now);
+	a->early.n = 0;
+	shares_divide(a->shares, add, a);
 	for (size_t i = 0; i < a->processes.n; i++) {
 		const struct known_process *p = &a->processes.v[i];
 		struct proc_info info = procs_info(a->procs, p->incarnation);

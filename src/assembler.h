@@ -19,8 +19,16 @@
 
 struct assembler;
 
+/* Which of the profile's types what is counted in; PROFILE_NONE: nowhere. */
+struct assembler_types {
+	uint32_t samples;	/* samples of threads that ran */
+	uint32_t waits;		/* number of intervals */
+	uint32_t time;		/* ns of intervals and, where it was measured, on the CPU */
+};
+
 /* @why: what has no name tells why in the place of its name. */
-struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs, int why);
+struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs,
+				const struct assembler_types *types, int why);
 void assembler_free(struct assembler *a);
 
 /* A process was sampled for the first time: its mappings are read while it lives. */
@@ -40,7 +48,7 @@ const char *assembler_result_name(enum ebp_result result);
 
 /* Names all locations that have no name yet. */
 void assembler_name(struct assembler *a, struct symbolizer *symbolizer);
-/* Fills the processes' names in, as they are known at the end. */
+/* What could be done only at the end: waits without stacks are divided, processes get the names that they have now. */
 void assembler_finish(struct assembler *a);
 /* Samples that were kept, by enum ebp_result. */
 const uint64_t *assembler_results(const struct assembler *a);

@@ -133,6 +133,17 @@ int cli_millis(const char *option, const char *text, void *field, struct error *
 		bad(e, option, text, "expected a time above 0 in milliseconds, or like 2s") : 0;
 }
 
+int cli_percent(const char *option, const char *text, void *field, struct error *e)
+{
+	char *end;
+	double x = strtod(text, &end);
+
+	if (end == text || strcmp(end + (*end == '%'), "") || !(x > 0 && x <= 100))
+		return bad(e, option, text, "expected a percentage above 0, like 1%");
+	*(double *)field = x;
+	return 0;
+}
+
 int cli_count(const char *option, const char *text, void *field, struct error *e)
 {
 	uint64_t x;

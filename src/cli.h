@@ -27,8 +27,9 @@ cli_store cli_string;		/* const char *, borrowed from argv */
 cli_store cli_strings;		/* string_vec: one more each time */
 cli_store cli_pids;		/* int_vec: a comma-separated list, added; each > 0 */
 cli_store cli_cpus;		/* int_vec: "0-3,7", replaced, ascending */
-cli_store cli_duration;		/* uint64_t ns: 10, 10s, 500ms, 2m, 1h; > 0 */
+cli_store cli_duration;		/* uint64_t ns: 10, 10s, 500ms, 20us, 2m, 1h; > 0 */
 cli_store cli_millis;		/* uint64_t ns: a plain number of milliseconds, or as cli_duration */
+cli_store cli_percent;		/* double: above 0, to 100; with or without % behind it */
 cli_store cli_count;		/* uint64_t: > 0 */
 cli_store cli_kib;		/* uint64_t bytes: a power of two of KiB */
 cli_store cli_memory;		/* uint64_t bytes: 64, 64M, 1G; a plain number is MiB; 1 MiB to 4 GiB */

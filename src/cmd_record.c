@@ -45,6 +45,7 @@ struct recording {
 	struct user user;
 	struct targets targets;
 	struct event event;
+	int no_event;			/* only waits are recorded */
 	VEC(struct result_file) files;
 	struct launch launch;
 	int launched;			/* the command runs, or has run */
@@ -78,6 +79,12 @@ static int choose_event(struct recording *r, struct error *e)
 	};
 	int fd;
 
+	if (!r->o.event && r->o.off_cpu) {
+		r->no_event = 1;
+		return 0;
+	}
+	if (!r->o.event && r->o.wall)
+		return event_parse("cpu-clock", NULL, &r->event, e);
 	if (r->o.event)
 		return event_parse(r->o.event, event_tracefs(), &r->event, e);
 	fd = perf_event_open(&attr, 0, -1);
@@ -198,7 +205,9 @@ static void fill_collect(struct recording *r)
 	if (o->command && o->delay)
 		r->target_ids[n++] = r->launch.pid;
 	*c = (struct collector_options){
-		.event = &r->event, .frequency = o->frequency, .period = o->period,
+		.event = r->no_event ? NULL : &r->event, .off_cpu = o->off_cpu || o->wall, .wall = o->wall,
+		.min_block = o->min_block, .states = o->states, .overhead = o->max_overhead / 100,
+		.frequency = o->frequency, .period = o->period,
 		.targets = r->target_ids, .ntargets = n, .by_thread = o->tids.n > 0,
 		.inherit = !o->no_inherit,
 		.command = o->command && !o->delay ? r->launch.pid : 0,

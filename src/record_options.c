@@ -11,8 +11,32 @@
 
 #define UNWIND_MEMORY_DEFAULT (256u << 20)
 #define FREQUENCY_DEFAULT 99	/* not 100: a timer that runs in step with others sees only them */
+#define MIN_BLOCK_DEFAULT 1000	/* ns */
+#define OVERHEAD_DEFAULT 1.0	/* % of a CPU */
 
 #define AT(field) offsetof(struct record_options, field)
+
+/* Words to bits of enum ebp_kind. */
+static int store_states(const char *option, const char *text, void *field, struct error *e)
+{
+	static const struct { const char *word; enum ebp_kind kind; } states[] = {
+		{ "blocked", EBP_BLOCKED }, { "disk", EBP_DISK_WAIT }, { "runnable", EBP_RUNNABLE },
+	};
+	unsigned int *bits = field;
+
+	while (*text) {
+		size_t n = strcspn(text, ","), i = 0;
+
+		while (i < sizeof(states) / sizeof(*states) && (strlen(states[i].word) != n || strncmp(states[i].word, text, n)))
+			i++;
+		if (i == sizeof(states) / sizeof(*states))
+			return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': known states are blocked, disk and runnable",
+					 option, text);
+		*bits |= 1u << states[i].kind;
+		text += n + (text[n] == ',');
+	}
+	return 0;
+}
 
 static const struct cli_option rows[] = {
 	{ 'p', 0, "pid", "PID[,PID...]", cli_pids, AT(pids), "these processes, and what they forked and fork" },
@@ -29,6 +53,11 @@ static const struct cli_option rows[] = {
 	{ 'F', 'r', "frequency", "HZ", cli_count, AT(frequency), "samples a second and CPU (default 99)" },
 	{ 'c', 0, "count", "PERIOD", cli_count, AT(period), "one sample every PERIOD events, instead of -F" },
 	{ 'e', 0, "event", "EVENT", cli_string, AT(event), "an event by its perf name (default cycles, else cpu-clock)" },
+	{ 0, 0, "off-cpu", NULL, cli_flag, AT(off_cpu), "where threads wait, in time, instead of what they run (or beside -e)" },
+	{ 0, 0, "wall", NULL, cli_flag, AT(wall), "what threads run and where they wait, in one profile of time" },
+	{ 0, 0, "min-block", "TIME", cli_duration, AT(min_block), "leave out shorter waits (default 1us; with --wall none)" },
+	{ 0, 0, "state", "STATE[,STATE...]", store_states, AT(states), "only these waits: blocked, disk, runnable" },
+	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(max_overhead), "of each CPU, for the stacks of waits (default 1)" },
 	{ 'U', 0, "user", NULL, cli_flag, AT(user_only), "user stacks only" },
 	{ 'K', 0, "kernel", NULL, cli_flag, AT(kernel_only), "kernel stacks only" },
 	{ 0, 0, "per-thread", NULL, cli_flag, AT(per_thread), "tell threads apart" },
@@ -93,6 +122,13 @@ static int check(struct record_options *o, struct error *e)
 
 	if (count_targets(o) > 1)
 		return error_set(e, STATUS_USAGE, -EINVAL, "choose one target: -p, -t, -a, -G, -n or -- COMMAND");
+	if (o->off_cpu && o->wall)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--off-cpu and --wall exclude each other: the latter has both");
+	if ((o->off_cpu || o->wall) && o->timeline)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--timeline knows samples, not waits; leave it out with %s",
+				 o->wall ? "--wall" : "--off-cpu");
+	if (!(o->off_cpu || o->wall) && (o->min_block || o->states || o->max_overhead > 0))
+		return error_set(e, STATUS_USAGE, -EINVAL, "--min-block, --state and --max-overhead go with --off-cpu or --wall");
 	if (o->user_only && o->kernel_only)
 		return error_set(e, STATUS_USAGE, -EINVAL, "-U and -K exclude each other; "
 				 "without both, user and kernel stacks are taken");
@@ -107,6 +143,12 @@ static int check(struct record_options *o, struct error *e)
 	err = check_rate(o, e);
 	if (err)
 		return err;
+	if (!o->min_block)
+		o->min_block = o->wall ? 0 : MIN_BLOCK_DEFAULT;
+	if (!o->states)
+		o->states = ~0u;
+	if (!(o->max_overhead > 0))
+		o->max_overhead = OVERHEAD_DEFAULT;
 	if (!o->max_frames)
 		o->max_frames = EBP_FRAMES_MAX;
 	if (!o->unwind_memory)

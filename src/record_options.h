@@ -19,6 +19,10 @@ struct record_options {
 	int no_inherit, include_self, include_idle;
 	/* what and how often */
 	const char *event;		/* NULL: cycles, else cpu-clock */
+	int off_cpu, wall;
+	uint64_t min_block;		/* ns */
+	unsigned int states;		/* a bit for each enum ebp_kind; 0: all */
+	double max_overhead;		/* %; 0: the default */
 	uint64_t frequency, period;	/* Hz; events a sample; exactly one is not 0 */
 	uint64_t duration, delay;	/* ns; 0: until told to stop; none */
 	int user_only, kernel_only, per_thread, timeline;

@@ -15,6 +15,7 @@
 #include "collect/sideband.h"
 #include "proc/procs.h"
 #include "rescue.h"
+#include "sleeper.h"
 #include "symbols/symbolizer.h"
 #include "tracker.h"
 
@@ -104,16 +105,41 @@ static void track_targets(struct session *s)
 		tracker_add(s->tracker, c->command, 0);
 }
 
+/* What the profile measures. */
+static struct assembler_types set_types(struct profile *p, const struct collector_options *o)
+{
+	struct assembler_types t = { .samples = 0, .waits = PROFILE_NONE, .time = PROFILE_NONE };
+
+	if (o->wall) {
+		profile_set_type(p, 0, "wall", "nanoseconds");
+		return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = 0 };
+	}
+	if (!o->off_cpu)
+		return t;
+	if (o->event) {
+		t.waits = profile_add_type(p, "waits", "count");
+	} else {
+		profile_set_type(p, 0, "waits", "count");
+		t = (struct assembler_types){ .samples = PROFILE_NONE, .waits = 0 };
+	}
+	t.time = profile_add_type(p, "off-cpu", "nanoseconds");
+	if (!o->event)
+		profile_show(p, t.time);
+	return t;
+}
+
 struct session *session_new(const struct session_options *o, struct error *e)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
+	struct assembler_types types;
 
 	s->o = o;
 	s->images = images_new();
 	s->procs = procs_new(s->images);
 	s->profile = profile_new();
 	s->symbolizer = symbolizer_new(&o->symbols);
-	s->assembler = assembler_new(s->profile, s->images, s->procs, o->why);
+	types = set_types(s->profile, &o->collect);
+	s->assembler = assembler_new(s->profile, s->images, s->procs, &types, o->why);
 	if (prepare_unwinding(s, e))
 		goto fail;
 	/* Before the programs: what happens to the targets meanwhile is not missed. */
@@ -200,6 +226,17 @@ static void on_count(void *ctx, const struct ebp_key *key, const struct ebp_coun
 	assembler_count(s->assembler, key, count, clock_ns());
 }
 
+/* A stack to be unwound here; of a thread that sleeps it is yet to be fetched. */
+static void take_rescue(struct session *s, const struct ebp_rescue *sample)
+{
+	struct ebp_rescue *whole = NULL;
+
+	if (sample->key.kind != EBP_ON_CPU && !sample->head.n)
+		sample = whole = sleeper_fetch(sample);
+	rescue_take(s->rescue, sample);
+	free(whole);
+}
+
 static void take_record(struct session *s, const struct ebp_head *head)
 {
 	const struct ebp_sighting *sighting = (const void *)head;
@@ -218,7 +255,7 @@ static void take_record(struct session *s, const struct ebp_head *head)
 		assembler_sample(s->assembler, (const void *)head);
 		break;
 	case EBP_RESCUE:
-		rescue_take(s->rescue, (const void *)head);
+		take_rescue(s, (const void *)head);
 		break;
 	}
 }
@@ -376,14 +413,15 @@ static void fill_account(struct session *s, const struct session_result *r)
 		a->lost[a->nlost++] = (struct profile_reason){ losses[i], c.lost[i] };
 	/* Counted by the kernel, but the map could not be read: 0 unless a system call failed. */
 	a->lost[a->nlost++] = (struct profile_reason){ "not fetched", c.kept - a->kept };
-	snprintf(m->event, sizeof(m->event), "%s", s->o->collect.event->name);
-	m->frequency = s->o->collect.frequency;
-	m->period = s->o->collect.period;
+	snprintf(m->event, sizeof(m->event), "%s", s->o->collect.wall ? "wall" : s->o->collect.event ?
+		 s->o->collect.event->name : "off-cpu");
+	m->frequency = s->o->collect.event ? s->o->collect.frequency : 0;
+	m->period = s->o->collect.event ? s->o->collect.period : 0;
 	m->duration = s->stopped - s->started;
 	m->start = s->started_at;
 	m->cpus = (uint32_t)r->cpus;
 	m->per_thread = s->o->per_thread;
-	if (m->frequency && time_goes_by(s->o->collect.event))
+	if (m->frequency && !s->o->collect.wall && time_goes_by(s->o->collect.event))
 		profile_derive(s->profile, "cpu", "nanoseconds", SECOND / m->frequency);
 }
 
@@ -441,6 +479,10 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	r->first_sample = collector_first_sample(s->collector);
 	r->side_band_lost = s->side_band_lost;
 	collector_counters(s->collector, &c);
+	r->switches = c.switches;
+	r->captured = c.captured;
+	r->brief = c.brief;
+	r->brief_ns = c.brief_ns;
 	r->sent = c.sent;
 	r->saved = rescue_saved(s->rescue);
 	r->untabled = c.untabled;

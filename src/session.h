@@ -45,6 +45,8 @@ struct session_result {
 	uint64_t sent, saved;		/* samples that user space unwound; those of them that became complete */
 	uint64_t untabled;		/* samples that met no table at first */
 	uint64_t frames, fp_frames;	/* user frames that the kernel took; of them by frame pointer */
+	uint64_t switches, captured;	/* of waits: times that a thread left the CPU; of these: with stacks taken */
+	uint64_t brief, brief_ns;	/* waits that were too short to count */
 	struct unwinder_stats unwind;
 	size_t cpus;
 	int kernel_hidden;		/* kernel.kptr_restrict hides the names */

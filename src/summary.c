@@ -64,11 +64,12 @@ static void show_account(const struct profile_account *a, const struct profile_m
 {
 	uint64_t truncated = sum(a->truncated, a->ntruncated);
 
-	fprintf(stderr, "ebprof: %llu samples of %s ", (unsigned long long)a->taken, m->event);
+	fprintf(stderr, "ebprof: %llu %s of %s", (unsigned long long)a->taken,
+		m->frequency || m->period ? "samples" : "intervals", m->event);
 	if (m->frequency)
-		fprintf(stderr, "at %llu Hz", (unsigned long long)m->frequency);
-	else
-		fprintf(stderr, "every %llu", (unsigned long long)m->period);
+		fprintf(stderr, " at %llu Hz", (unsigned long long)m->frequency);
+	else if (m->period)
+		fprintf(stderr, " every %llu", (unsigned long long)m->period);
 	fprintf(stderr, " in %.1f s: %llu complete", (double)m->duration / SECOND, (unsigned long long)(a->kept - truncated));
 	show_reasons("truncated", a->truncated, a->ntruncated);
 	show_reasons("lost", a->lost, a->nlost);
@@ -168,6 +169,21 @@ static void show_unwinding(const struct profile_account *a, const struct session
 			(unsigned long long)r->unwind.evicted, (unsigned long long)r->unwind.refused);
 }
 
+/* What was done about waits. */
+static void show_waits(const struct session_result *r)
+{
+	if (!r->switches)
+		return;
+	fprintf(stderr, "ebprof: threads left the CPU %llu times, stacks were taken %llu times", (unsigned long long)r->switches,
+		(unsigned long long)r->captured);
+	if (r->captured < r->switches)
+		fputs(" (--max-overhead); the time of the others was measured, and divided by theirs", stderr);
+	if (r->brief)
+		fprintf(stderr, "; %llu waits below --min-block, %.3f ms together, left out", (unsigned long long)r->brief,
+			(double)r->brief_ns / 1e6);
+	fputc('\n', stderr);
+}
+
 void summary_show(struct profile *p, const struct session_result *r, const struct record_options *o, uint64_t origin)
 {
 	const struct profile_meta *m = profile_meta(p);
@@ -176,6 +192,7 @@ void summary_show(struct profile *p, const struct session_result *r, const struc
 	if (!profile_account(p)->taken)
 		fputs("ebprof: no samples: the target did not run on a CPU meanwhile, or the event did not happen\n", stderr);
 	show_unwinding(profile_account(p), r);
+	show_waits(r);
 	fputs("ebprof: ", stderr);
 	show_naming(p);
 	fprintf(stderr, "own CPU time %.0f ms\n", own_cpu_ms());

@@ -36,12 +36,14 @@ enum {
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 enum { BPF_F_USER_STACK = 1U << 8 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 enum { BPF_RB_AVAIL_DATA = 0 };
-enum { BPF_F_MMAPABLE = 1U << 10 };
+enum { BPF_F_NO_PREALLOC = 1U << 0, BPF_F_MMAPABLE = 1U << 10 };
+enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 
 #pragma clang attribute push (__attribute__((preserve_access_index)), apply_to = record)
 
@@ -99,6 +101,8 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct uprobe_task *utask;
 	unsigned int flags;
+	int on_cpu;
+	unsigned int __state;		/* since 5.14; before: state */
 	int pid;
 	int tgid;
 	u64 start_boottime;		/* 5.5+ */
@@ -107,6 +111,18 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct css_set *cgroups;
 	char comm[16];
+};
+
+/* Before 5.14 (2f064a59a11f). */
+struct task_struct___before_5_14 {
+	long state;
+};
+
+struct bpf_iter_meta;
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 #pragma clang attribute pop

@@ -18,6 +18,8 @@
 #include "ebprof.skel.h"
 
 #define SPREAD_MAX_NS	10000000ul	/* the starts of all CPUs lie within this */
+#define SWITCH_STATE	4	/* arguments of sched_switch before the state, with what every tracepoint has first */
+#define WAITS_RATE	32768	/* waits a second that differ in stack or thread, with which maps are made */
 #define BATCH		4096		/* entries of a count map fetched by one system call */
 
 struct collector {
@@ -33,6 +35,7 @@ struct collector {
 	VEC(uint64_t) records;		/* what collector_read() took from the ring */
 	int drain_wanted;
 	int ncpus_possible;
+	size_t ncpus;			/* online, of those that were asked for */
 	unsigned long spread_ns;
 	struct ebp_key *keys;		/* BATCH of them, and their values */
 	struct ebp_count *values;
@@ -72,6 +75,30 @@ static int cgroup_subsys(const char *controller)
 	return features_enum_value("cgroup_subsys_id", enumerator);
 }
 
+/* Where the scheduler's functions lie; nowhere, if the kernel hides it from us. */
+static void find_scheduler(struct ebprof_bpf__rodata *ro)
+{
+	static const char start[] = "__sched_text_start", end[] = "__sched_text_end";
+	FILE *f = fopen("/proc/kallsyms", "re");
+	unsigned long long address, found = 0;
+	char line[512], name[256];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		/* Most of 200,000 lines are not looked at more closely. */
+		if (!strstr(line, "__sched_text_") || sscanf(line, "%llx %*c %255s", &address, name) != 2)
+			continue;
+		if (!strcmp(name, start))
+			found = address;
+		if (!strcmp(name, end) && found) {
+			ro->cfg_sched_text = found;
+			ro->cfg_sched_text_end = address;
+			break;
+		}
+	}
+	if (f)
+		fclose(f);
+}
+
 static int configure(struct collector *c, const struct collector_options *o, struct error *e)
 {
 	struct ebprof_bpf__rodata *ro = c->skel->rodata;
@@ -85,6 +112,13 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	ro->cfg_user = o->user;
 	ro->cfg_kernel = o->kernel;
 	ro->cfg_timeline = o->timeline;
+	if (o->off_cpu)
+		find_scheduler(ro);
+	ro->cfg_wall = o->wall;
+	ro->cfg_min_block = o->min_block;
+	ro->cfg_states = (uint8_t)o->states;
+	ro->cfg_overhead = (uint64_t)(o->overhead * 4294967296.0);
+	ro->cfg_switch_state = o->off_cpu && features_func_args("btf_trace_sched_switch") > SWITCH_STATE;
 	ro->cfg_inherit = o->inherit;
 	ro->cfg_by_process = (o->ntargets && !o->by_thread) || o->command;
 	ro->cfg_by_thread = o->ntargets && o->by_thread;
@@ -113,11 +147,19 @@ static int configure(struct collector *c, const struct collector_options *o, str
 static void choose_programs(struct collector *c, const struct collector_options *o)
 {
 	struct ebprof_bpf *s = c->skel;
+	struct bpf_program *const waits[] = {
+		s->progs.on_switch, s->progs.on_waking, s->progs.begin_task, s->progs.end_task,
+	};
 	int by_process = s->rodata->cfg_by_process;
 
-	c->sampler = o->event->type == PERF_TYPE_TRACEPOINT ? s->progs.on_tracepoint :
-		     o->cgroup ? s->progs.on_event_in_cgroup : s->progs.on_event;
-	bpf_program__set_autoload(c->sampler, true);
+	if (o->event) {
+		c->sampler = o->event->type == PERF_TYPE_TRACEPOINT ? s->progs.on_tracepoint :
+			     o->cgroup ? s->progs.on_event_in_cgroup : s->progs.on_event;
+		bpf_program__set_autoload(c->sampler, true);
+	}
+	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++)
+		bpf_program__set_autoload(waits[i], o->off_cpu);
+	bpf_map__set_autocreate(s->maps.off_tasks, o->off_cpu);
 	bpf_program__set_autoload(s->progs.on_fork, o->user || (by_process && o->inherit));
 	bpf_program__set_autoload(s->progs.on_exec, o->command != 0);
 	bpf_program__set_autoload(s->progs.on_exit, by_process);
@@ -138,7 +180,8 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 
 	perf_online_cpus(o->cpus, o->ncpus, &cpus, &ncpus);
 	free(cpus);
-	rate = sample_rate(o, ncpus);
+	c->ncpus = ncpus;
+	rate = sample_rate(o, ncpus) + (o->off_cpu ? WAITS_RATE : 0);
 	entries = round_up_pow2(rate / 2, 4096, 1u << 20);
 	ring = round_up_pow2(o->ring_bytes ? o->ring_bytes : rate / 2 * 512,
 			     o->ring_bytes ? 4096 : 1u << 20, 64u << 20);
@@ -148,7 +191,7 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 	bpf_map__set_max_entries(s->maps.seen_processes, s->rodata->cfg_seen_processes);
 	s->rodata->cfg_map_wake = entries / 2;
 	s->rodata->cfg_ring_wake = ring / 4;
-	if (o->event->type != PERF_TYPE_TRACEPOINT && o->frequency)
+	if (o->event && o->event->type != PERF_TYPE_TRACEPOINT && o->frequency)
 		c->spread_ns = 1000000000ul / o->frequency < SPREAD_MAX_NS ? 1000000000ul / o->frequency : SPREAD_MAX_NS;
 	bpf_map__set_max_entries(s->maps.ring, ring);
 	/* Every process there can be; on most machines 32,768, and only where we filter by process. */
@@ -274,7 +317,7 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	}
 	c->keys = xcalloc(BATCH, sizeof(*c->keys));
 	c->values = xcalloc(BATCH, sizeof(*c->values));
-	c->events = make_events(c, o);
+	c->events = o->event ? make_events(c, o) : NULL;
 	return c;
 fail:
 	collector_free(c);
@@ -300,13 +343,37 @@ void collector_free(struct collector *c)
 	free(c);
 }
 
+/* Runs @program, an iterator, for each thread that there is; nothing where it is not loaded. 0 or a negative errno. */
+static int for_each_task(const struct bpf_program *program)
+{
+	struct bpf_link *link;
+	char buf[64];
+	int fd, err = 0;
+
+	if (!bpf_program__autoload(program))
+		return 0;
+	link = bpf_program__attach_iter(program, NULL);
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0 || read(fd, buf, sizeof(buf)) < 0)
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err;
+}
+
 int collector_start(struct collector *c, struct error *e)
 {
 	struct bpf_program *const watchers[] = {
 		c->skel->progs.on_fork, c->skel->progs.on_exec, c->skel->progs.on_exit,
+		c->skel->progs.on_waking, c->skel->progs.on_switch,
 	};
-	int err;
+	int err = for_each_task(c->skel->progs.begin_task);
 
+	if (err)
+		return features_explain(e, err, "cannot look at the threads that wait");
 	for (size_t i = 0; i < sizeof(watchers) / sizeof(*watchers); i++) {
 		struct bpf_link *link;
 
@@ -314,10 +381,10 @@ int collector_start(struct collector *c, struct error *e)
 			continue;
 		link = bpf_program__attach(watchers[i]);
 		if (!link)
-			return features_explain(e, -errno, "cannot follow forks and exits");
+			return features_explain(e, -errno, "cannot follow forks, exits and switches");
 		vec_push(&c->links, link);
 	}
-	err = perf_events_refresh(c->events, c->spread_ns);
+	err = c->events ? perf_events_refresh(c->events, c->spread_ns) : 0;
 	if (err)
 		return features_explain(e, err, "cannot open the event");
 	return 0;
@@ -326,12 +393,17 @@ int collector_start(struct collector *c, struct error *e)
 void collector_refresh_cpus(struct collector *c)
 {
 	/* A CPU that cannot be sampled now is tried again the next time. */
-	perf_events_refresh(c->events, 0);
+	if (c->events)
+		perf_events_refresh(c->events, 0);
 }
 
 void collector_stop(struct collector *c)
 {
-	perf_events_stop(c->events);
+	if (c->events)
+		perf_events_stop(c->events);
+	while (c->links.n)
+		bpf_link__destroy(c->links.v[--c->links.n]);
+	for_each_task(c->skel->progs.end_task);
 }
 
 int collector_fd(const struct collector *c)
@@ -423,6 +495,10 @@ void collector_counters(const struct collector *c, struct ebp_counters *sum)
 			sum->untabled += each[i].untabled;
 			sum->frames += each[i].frames;
 			sum->fp_frames += each[i].fp_frames;
+			sum->switches += each[i].switches;
+			sum->captured += each[i].captured;
+			sum->brief += each[i].brief;
+			sum->brief_ns += each[i].brief_ns;
 			for (int r = 0; r < EBP_LOSSES; r++)
 				sum->lost[r] += each[i].lost[r];
 		}
@@ -436,5 +512,5 @@ uint64_t collector_first_sample(const struct collector *c)
 
 size_t collector_cpus(const struct collector *c)
 {
-	return perf_events_count(c->events);
+	return c->events ? perf_events_count(c->events) : c->ncpus;
 }

@@ -35,6 +35,12 @@ struct collector_options {
 	const int *cpus;		/* only these; NULL: all that are online */
 	size_t ncpus;
 	int user, kernel;		/* which stacks to take */
+	/* Waiting; then @event may be NULL: nothing is sampled beside it. */
+	int off_cpu;
+	int wall;			/* time on the CPU is measured, too */
+	uint64_t min_block;		/* ns; shorter intervals are left out */
+	unsigned int states;		/* a bit for each enum ebp_kind that is wanted */
+	double overhead;		/* share of each CPU that taking stacks of waits may cost */
 	int timeline;			/* each sample with its time, instead of counts */
 	pid_t self;			/* left out; 0: nobody */
 	int idle;			/* the idle task too */

@@ -162,6 +162,24 @@ int features_explain(struct error *e, int err, const char *what)
 			 "%s: %s; see ebprof doctor", what, strerror(err == -ENOTSUPP ? EOPNOTSUPP : -err));
 }
 
+int features_func_args(const char *name)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf_type *t;
+	int id, n = -ENOENT;
+
+	if (!btf)
+		return -errno;
+	id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
+	t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
+	t = t ? btf__type_by_id(btf, t->type) : NULL;
+	t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
+	if (t && btf_is_func_proto(t))
+		n = btf_vlen(t);
+	btf__free(btf);
+	return n;
+}
+
 int features_enum_value(const char *enumeration, const char *enumerator)
 {
 	struct btf *btf = btf__load_vmlinux_btf();

@@ -57,6 +57,9 @@ const char *feature_state_name(enum feature_state state);
  */
 int features_explain(struct error *e, int err, const char *what);
 
+/* How many arguments a function has whose pointer is the typedef @name of this kernel; negative errno. */
+int features_func_args(const char *name);
+
 /*
  * What @enumerator of `enum @enumeration` is in the running kernel, by its BTF:
  * the numbers of cgroup subsystems differ by configuration. -ENOENT where it

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where threads wait: the time between leaving a CPU and being on one again,
+ * by the stacks with which they left.
+ *
+ * sched_switch knows the stacks of who leaves, and how long it was away of who
+ * comes. Each interval's length is measured and counted: nothing of it is ever
+ * estimated. Taking stacks is what costs, so where that would exceed its budget,
+ * it is left out at random for intervals of a *class* that is known to be short: a
+ * class is a thread and the place in user code (pc, sp, fp) from which it left. User
+ * space divides the time of a class without stacks among the stacks of that class.
+ *
+ * What comes in between is the waker's doing: sched_waking splits an interval
+ * into waiting for an event and waiting for a CPU.
+ *
+ * Both tracepoints run with interrupts off, so a sampling timer does not come in
+ * between, and the scratch memory of the sampler serves here. (An NMI would, so hardware
+ * events are not sampled at the same time.)
+ */
+#ifndef EBPROF_OFFCPU_BPF_H
+#define EBPROF_OFFCPU_BPF_H
+
+/* include/linux/sched.h: states of a task. */
+#define TASK_UNINTERRUPTIBLE	0x0002u
+#define TASK_GONE		(0x0010u | 0x0020u | 0x0080u)	/* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
+#define TASK_WAKING		0x0200u
+#define TASK_NOLOAD		0x0400u	/* with the above: idle, not waiting for I/O */
+
+#define CLASSES		4		/* of a thread, that are remembered */
+#define BRIEF		(256 * 1024ull)	/* ns: a class whose intervals are longer has its stacks taken always */
+#define WINDOW		(16 * 1024 * 1024ull)	/* ns, in which the budget is kept */
+#define FLUSH		(100 * 1000000ull)	/* ns of CPU time that may wait in the storage of a thread */
+#define ALWAYS		(1ull << 32)	/* as a probability */
+
+/* What is known of a thread's time. */
+struct off_task {
+	struct ebp_key key;	/* of the interval that it is in */
+	__u64 since;		/* it left the CPU then; 0: it has one */
+	__u64 woken;		/* somebody woke it then; 0: not yet */
+	__u64 on_since;		/* cfg_wall: it got the CPU then */
+	__u64 ran;		/* cfg_wall: ns on a CPU that are not counted yet */
+	struct off_class {
+		__u64 class;
+		__u64 mean;	/* ns of its intervals, the last ones most */
+	} classes[CLASSES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct off_task);
+} off_tasks SEC(".maps");
+
+/* How the budget of a CPU is kept. */
+struct off_budget {
+	__u64 window;		/* began then */
+	__u64 spent;		/* ns in it */
+	__u64 chance;		/* of taking a stack that may be left out, of 2^32 */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct off_budget);
+} off_budgets SEC(".maps");
+
+static __always_inline __u8 kind_of_state(__u32 state, int preempted)
+{
+	if (preempted || !state)
+		return EBP_RUNNABLE;
+	return (state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE ? EBP_DISK_WAIT : EBP_BLOCKED;
+}
+
+static __always_inline __u32 state_of(struct task_struct *task)
+{
+	struct task_struct___before_5_14 *old = (void *)task;
+
+	return bpf_core_field_exists(task->__state) ? BPF_CORE_READ(task, __state) : BPF_CORE_READ(old, state);
+}
+
+static __always_inline void fill_key(struct ebp_key *key, struct task_struct *task)
+{
+	key->user_id = key->kernel_id = 0;
+	key->class = 0;
+	key->process.tgid = task->tgid;
+	key->process.exec_id = task->self_exec_id;
+	key->process.start = task->group_leader->start_boottime;
+	key->tid = task->pid;
+	key->result = EBP_COMPLETE;
+	key->share = EBP_OWN;
+	bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), task->comm);
+}
+
+/* --- The end of an interval. ------------------------------------------------- */
+
+static __always_inline void count_part(struct ebp_counters *c, struct ebp_key *key, __u8 kind, __u64 ns)
+{
+	if (!(cfg_states >> kind & 1))
+		return;
+	if (ns < cfg_min_block) {
+		c->brief++;
+		c->brief_ns += ns;
+		return;
+	}
+	c->taken++;
+	key->kind = kind;
+	record(c, key, (struct ebp_count){ .n = 1, .ns = ns });
+}
+
+/* The class's memory of how long its intervals are. */
+static __always_inline void learn(struct off_task *t, __u64 ns)
+{
+	struct off_class *k = &t->classes[t->key.class & (CLASSES - 1)];
+
+	if (k->class != t->key.class)
+		*k = (struct off_class){ .class = t->key.class, .mean = ns };
+	else
+		k->mean += ns / 8 - k->mean / 8;
+}
+
+static __always_inline void end_interval(struct ebp_counters *c, struct off_task *t, __u64 now)
+{
+	__u64 since = t->since, woken = t->woken;
+	struct ebp_key key = t->key;
+
+	t->since = 0;
+	if (now < since)
+		return;
+	if (key.kind == EBP_RUNNABLE || woken < since || woken > now)
+		woken = key.kind == EBP_RUNNABLE ? since : now;
+	if (key.kind != EBP_RUNNABLE)
+		count_part(c, &key, key.kind, woken - since);
+	if (woken < now)
+		count_part(c, &key, EBP_RUNNABLE, now - woken);
+	learn(t, now - since);
+}
+
+/* CPU time that a thread has had, as time of all its samples. */
+static __always_inline void flush_ran(struct off_task *t, __u64 now, __u64 least)
+{
+	struct ebp_key key = t->key;
+
+	if (t->on_since && now > t->on_since)
+		t->ran += now - t->on_since;
+	t->on_since = 0;
+	if (t->ran <= least)
+		return;
+	key.user_id = key.kernel_id = key.class = 0;
+	key.kind = EBP_ON_CPU;
+	key.share = EBP_OF_CLASS;
+	key.result = EBP_COMPLETE;
+	count(&key, (struct ebp_count){ .ns = t->ran });
+	t->ran = 0;
+}
+
+/* --- Its beginning. ------------------------------------------------------------ */
+
+/* Whether the stacks are to be taken; most are. */
+static __always_inline int worth_it(const struct off_task *t, struct off_budget *b)
+{
+	const struct off_class *k = &t->classes[t->key.class & (CLASSES - 1)];
+
+	return k->class != t->key.class || k->mean > BRIEF || b->chance >= ALWAYS || bpf_get_prandom_u32() < b->chance;
+}
+
+/* At the end of a window the chance follows from what the last one cost. */
+static __always_inline void spend(struct off_budget *b, __u64 from, __u64 to)
+{
+	__u64 least = WINDOW * (cfg_overhead >> 16) >> 16, passed;
+
+	b->spent += to - from;
+	passed = to - b->window;
+	if (passed < WINDOW)
+		return;
+	least = passed > 64 * WINDOW ? 64 * least : least * (passed / WINDOW);
+	/* Twice or half at most, so that one odd window does not matter much. */
+	if (b->spent > 2 * least)
+		b->chance /= 2;
+	else if (b->spent * 2 < least)
+		b->chance *= 2;
+	else if (b->spent > least)
+		b->chance -= b->chance / 8;
+	else
+		b->chance += b->chance / 16;
+	if (b->chance > ALWAYS || !b->window)
+		b->chance = ALWAYS;
+	if (b->chance < ALWAYS >> 12)
+		b->chance = ALWAYS >> 12;
+	b->window = to;
+	b->spent = 0;
+}
+
+#define SCHEDULER_FRAMES 16	/* of tracing and of the scheduler, at a leaf, at most */
+
+/*
+ * Where the scheduler's own code and that of tracing end: all waits would have
+ * them, and the kernel leaves them out of stacks of threads that sleep (in_sched_functions()).
+ */
+static __always_inline __u32 first_frame(const __u64 *frames, __u32 n)
+{
+	__u32 first = 0;
+
+#pragma unroll
+	for (__u32 i = 0; i < SCHEDULER_FRAMES; i++)
+		if (i < n && frames[i] >= cfg_sched_text && frames[i] < cfg_sched_text_end)
+			first = i + 1;
+	return first < n ? first : 0;
+}
+
+static __always_inline int waiting_stack(void *ctx, struct ebp_key *key, struct ebp_stack *s)
+{
+	__u32 n = kernel_frames(ctx, s->frames), first = first_frame(s->frames, n);
+
+	return n ? announce_kernel_stack(key, s, n, first, 1) : 0;
+}
+
+/* The stacks of the current task into @key; their ids are 0 where they could not be sent. */
+static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct ebp_counters *c, const struct task_facts *facts,
+					struct unwind_state *state, struct ebp_stack *s)
+{
+	__u64 process_id = hash_process(&key->process);
+	int err = 0;
+
+	announce_process(&key->process, process_id);
+	if (cfg_kernel)
+		err = waiting_stack(ctx, key, s);
+	if (err)
+		key->kernel_id = 0;
+	if (!cfg_user || facts->userless)
+		return;
+	err = facts->is32 ? user_stack32(ctx, key, s, process_id) : user_stack(ctx, 1, key, state, c, process_id);
+	if (err && err != RESCUED)
+		key->user_id = 0;
+}
+
+static __always_inline __u64 class_of(const struct ebp_key *key, const struct task_facts *facts)
+{
+	struct ebp_registers regs;
+	__u64 h = hash_step(cfg_seed, (__u64)key->tid << 32 | key->process.exec_id);
+
+	if (!facts->userless && saved_registers(&regs) != -1)
+		h = hash_step(hash_step(hash_step(h, regs.r[REG_PC]), regs.r[REG_SP]), regs.r[REG_FP]);
+	return h ? h : 1;
+}
+
+static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32 state, int preempted, __u64 now)
+{
+	struct unwind_state *unwind;
+	struct off_budget *budget;
+	struct task_facts facts;
+	struct ebp_counters *c;
+	struct ebp_stack *s;
+	struct off_task *t;
+	__u32 zero = 0;
+
+	if (!task_wanted(task, task->tgid, task->pid, 1))
+		return;
+	t = bpf_task_storage_get(&off_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	c = bpf_map_lookup_elem(&counters, &zero);
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	unwind = bpf_map_lookup_elem(&unwind_states, &zero);
+	budget = bpf_map_lookup_elem(&off_budgets, &zero);
+	if (!t || !c || !s || !unwind || !budget)
+		return;
+	fill_key(&t->key, task);
+	if (cfg_wall)
+		flush_ran(t, now, state & TASK_GONE ? 0 : FLUSH);
+	if (state & TASK_GONE) {
+		t->since = 0;
+		return;
+	}
+	c->switches++;
+	read_task(&facts);
+	t->key.kind = kind_of_state(state, preempted);
+	t->key.class = class_of(&t->key, &facts);
+	t->woken = state & TASK_WAKING ? now : 0;
+	t->since = now;
+	if (!worth_it(t, budget)) {
+		t->key.share = EBP_OF_CLASS;
+		return;
+	}
+	c->captured++;
+	take_stacks(ctx, &t->key, c, &facts, unwind, s);
+	spend(budget, now, bpf_ktime_get_ns());
+}
+
+static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
+{
+	struct off_task *t = bpf_task_storage_get(&off_tasks, task, 0, 0);
+	struct ebp_counters *c;
+	__u32 zero = 0;
+
+	if (!t)
+		return;
+	if (cfg_wall)
+		t->on_since = now;
+	if (!t->since)
+		return;
+	c = bpf_map_lookup_elem(&counters, &zero);
+	if (c)
+		end_interval(c, t, now);
+}
+
+/* Arguments: preempted, prev, next, and since 5.18 prev's state (fa2c3254d7cf). */
+SEC("?tp_btf/sched_switch")
+int on_switch(__u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	__u32 state = cfg_switch_state ? (__u32)ctx[3] : state_of(prev);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (prev->pid || cfg_idle)
+		leave_cpu(ctx, prev, state, ctx[0] & 1, now);
+	if (next->pid || cfg_idle)
+		enter_cpu(next, now);
+	return 0;
+}
+
+/* Argument: who is to wake up. */
+SEC("?tp_btf/sched_waking")
+int on_waking(__u64 *ctx)
+{
+	struct off_task *t = bpf_task_storage_get(&off_tasks, (struct task_struct *)ctx[0], 0, 0);
+
+	if (t && t->since && !t->woken)
+		t->woken = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* --- Threads that wait when the recording begins, and when it ends. -------------- */
+
+/* Before the first switch is followed: no other program uses the scratch memory. */
+SEC("?iter/task")
+int begin_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct ebp_rescue *r;
+	struct ebp_stack *s;
+	struct off_task *t;
+	__u32 zero = 0;
+	long n;
+
+	if (!task || !task_wanted(task, task->tgid, task->pid, 1))
+		return 0;
+	t = bpf_task_storage_get(&off_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	r = bpf_map_lookup_elem(&rescue_scratch, &zero);
+	if (!t || !s || !r)
+		return 0;
+	fill_key(&t->key, task);
+	if (task->on_cpu) {
+		t->on_since = bpf_ktime_get_ns();
+		return 0;
+	}
+	t->key.kind = kind_of_state(state_of(task), 0);
+	t->since = bpf_ktime_get_ns();
+	announce_process(&t->key.process, hash_process(&t->key.process));
+	n = cfg_kernel ? bpf_get_task_stack(task, s->frames, cfg_frames * sizeof(*s->frames), 0) : 0;
+	if (n > 0 && announce_kernel_stack(&t->key, s, n / sizeof(*s->frames), 0, 1))
+		t->key.kernel_id = 0;
+	if (!cfg_user || task->flags & PF_KTHREAD || !task->mm || registers_of(task, &r->regs) == -1)
+		return 0;
+	/* Its memory cannot be read from here: user space does, by a record without stack. */
+	t->key.user_id = hash_step(hash_step(hash_process(&t->key.process), t->key.tid), t->since) | 1;
+	r->head.type = EBP_RESCUE;
+	r->head.n = 0;
+	r->time = t->since;
+	r->sp = r->regs.r[REG_SP];
+	t->key.result = EBP_NO_PROCESS;
+	r->key = t->key;
+	if (send(r, sizeof(*r), 0))
+		t->key.user_id = 0;
+	return 0;
+}
+
+/* After the last one: what is under way counts as far as it has come. */
+SEC("?iter/task")
+int end_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct off_task *t = task ? bpf_task_storage_get(&off_tasks, task, 0, 0) : NULL;
+	__u64 now = bpf_ktime_get_ns();
+	struct ebp_counters *c;
+	__u32 zero = 0;
+
+	c = bpf_map_lookup_elem(&counters, &zero);
+	if (!t || !c)
+		return 0;
+	if (cfg_wall)
+		flush_ran(t, now, 0);
+	if (t->since)
+		end_interval(c, t, now);
+	return 0;
+}
+
+#endif

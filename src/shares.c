@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "shares.h"
+
+#include <stddef.h>
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+
+struct weight {
+	uint32_t sample, next;		/* of the same group; NONE: the last */
+	uint64_t weight;
+};
+
+struct group {
+	uint32_t first;			/* weight, or NONE */
+	uint32_t fallback;
+	uint64_t sum, n, ns;
+};
+
+#define NONE UINT32_MAX
+
+struct shares {
+	VEC(struct group) groups;
+	VEC(struct weight) weights;
+	struct hashmap group_ids;	/* key of the caller's -> group */
+	struct hashmap weight_ids;	/* hash of (group, sample) -> weight */
+};
+
+struct shares *shares_new(void)
+{
+	return xcalloc(1, sizeof(struct shares));
+}
+
+void shares_free(struct shares *s)
+{
+	if (!s)
+		return;
+	vec_free(&s->groups);
+	vec_free(&s->weights);
+	hashmap_free(&s->group_ids);
+	hashmap_free(&s->weight_ids);
+	free(s);
+}
+
+static uint32_t group_of(struct shares *s, uint64_t key)
+{
+	uint32_t id = hashmap_put(&s->group_ids, key, (uint32_t)s->groups.n);
+
+	if (id == s->groups.n)
+		vec_push(&s->groups, (struct group){ .first = NONE, .fallback = NONE });
+	return id;
+}
+
+void shares_weigh(struct shares *s, uint64_t group, uint32_t sample, uint64_t weight)
+{
+	uint32_t g = group_of(s, group);
+	/* Exact: both are indexes of less than 32 bits. */
+	uint32_t id = hashmap_put(&s->weight_ids, (uint64_t)g << 32 | sample, (uint32_t)s->weights.n);
+
+	if (id == s->weights.n) {
+		vec_push(&s->weights, (struct weight){ .sample = sample, .next = s->groups.v[g].first });
+		s->groups.v[g].first = id;
+	}
+	s->weights.v[id].weight += weight;
+	s->groups.v[g].sum += weight;
+}
+
+void shares_add(struct shares *s, uint64_t group, uint32_t fallback, uint64_t n, uint64_t ns)
+{
+	struct group *g = &s->groups.v[group_of(s, group)];
+
+	g->fallback = fallback;
+	g->n += n;
+	g->ns += ns;
+}
+
+/* What of @total ends at @upto of @sum: differences of these add up to @total. */
+static uint64_t part(uint64_t total, uint64_t upto, uint64_t sum)
+{
+	return (uint64_t)((unsigned __int128)total * upto / sum);
+}
+
+void shares_divide(struct shares *s, void (*give)(void *ctx, uint32_t sample, uint64_t n, uint64_t ns), void *ctx)
+{
+	for (size_t i = 0; i < s->groups.n; i++) {
+		struct group g = s->groups.v[i];
+		uint64_t done = 0;
+
+		if (!g.n && !g.ns)
+			continue;
+		s->groups.v[i].n = s->groups.v[i].ns = 0;
+		if (!g.sum) {
+			give(ctx, g.fallback, g.n, g.ns);
+			continue;
+		}
+		for (uint32_t w = g.first; w != NONE; w = s->weights.v[w].next) {
+			uint64_t upto = done + s->weights.v[w].weight;
+
+			give(ctx, s->weights.v[w].sample, part(g.n, upto, g.sum) - part(g.n, done, g.sum),
+			     part(g.ns, upto, g.sum) - part(g.ns, done, g.sum));
+			done = upto;
+		}
+	}
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dividing what was measured for a group of samples among them.
+ *
+ * Of a group (a class of waits, or a thread's time on the CPU) a total is known
+ * exactly, and of some of its samples a weight. When all is there, each sample gets
+ * its part of the total, in whole numbers that add up to it.
+ */
+#ifndef EBPROF_SHARES_H
+#define EBPROF_SHARES_H
+
+#include <stdint.h>
+
+struct shares;
+
+struct shares *shares_new(void);
+void shares_free(struct shares *s);
+
+/* @sample (any number of the caller's) weighs @weight more in @group. */
+void shares_weigh(struct shares *s, uint64_t group, uint32_t sample, uint64_t weight);
+/* @n and @ns more belong to the samples of @group; to @fallback, where it has none. */
+void shares_add(struct shares *s, uint64_t group, uint32_t fallback, uint64_t n, uint64_t ns);
+/* Divides all that was added, and forgets it; the weights stay. */
+void shares_divide(struct shares *s, void (*give)(void *ctx, uint32_t sample, uint64_t n, uint64_t ns), void *ctx);
+
+#endif

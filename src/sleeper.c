@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "sleeper.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+
+#define PAGE 4096u
+
+/* The stack pointer of a thread that is in a system call or blocked otherwise; 0: it runs, or is gone. */
+static uint64_t stack_pointer(const struct ebp_key *key)
+{
+	char path[64], text[256], *last;
+	uint64_t sp = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", key->process.tgid, key->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	/* proc(5): "NUMBER ARGUMENTS... SP PC", "-1 SP PC", or "running". */
+	text[n] = '\0';
+	last = strrchr(text, ' ');
+	if (!last)
+		return 0;
+	*last = '\0';
+	last = strrchr(text, ' ');
+	return last && sscanf(last, "%" SCNx64, &sp) == 1 ? sp : 0;
+}
+
+struct ebp_rescue *sleeper_fetch(const struct ebp_rescue *sample)
+{
+	struct ebp_rescue *r = xcalloc(1, sizeof(*r) + EBP_STACK_COPY);
+	size_t done = 0;
+
+	*r = *sample;
+	/* A page at a time: the stack may end within the copy. */
+	while (done < EBP_STACK_COPY) {
+		uint64_t from = r->sp + done;
+		size_t size = PAGE - (from & (PAGE - 1));
+		struct iovec local = { (char *)r->stack + done, size < EBP_STACK_COPY - done ? size : EBP_STACK_COPY - done };
+		struct iovec remote = { (void *)(uintptr_t)from, local.iov_len };
+
+		if (process_vm_readv((pid_t)r->key.process.tgid, &local, 1, &remote, 1, 0) != (ssize_t)local.iov_len)
+			break;
+		done += local.iov_len;
+	}
+	/* It may have run meanwhile; then this is not the stack that it waited with. */
+	r->head.n = stack_pointer(&r->key) == r->sp ? (uint32_t)(done & ~7u) : 0;
+	return r;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stack of a thread that sleeps. BPF cannot read the memory of another
+ * process; we can, while the thread does not run.
+ */
+#ifndef EBPROF_SLEEPER_H
+#define EBPROF_SLEEPER_H
+
+#include "bpf/unwind.h"
+
+/* @sample, which came without stack, with what is on the stack; as much of it as can be had. The caller frees it. */
+struct ebp_rescue *sleeper_fetch(const struct ebp_rescue *sample);
+
+#endif
