@@ -25,9 +25,13 @@ const volatile __u32 cfg_seen_stacks = 1, cfg_seen_processes = 1;	/* slots of th
 
 /* Off-CPU (offcpu.bpf.h). */
 const volatile __u8 cfg_wall;			/* time on the CPU is measured, too */
+const volatile __u8 cfg_wakers;			/* who ended a wait is told */
 const volatile __u8 cfg_switch_state;		/* sched_switch tells the state of who leaves (5.18) */
 const volatile __u8 cfg_states = 0xff;		/* a bit for each enum ebp_kind that is wanted */
-const volatile __u64 cfg_sched_text, cfg_sched_text_end;	/* the scheduler's code; 0: not known */
+/*
+ * Kernel code, from its beginning to its end: the scheduler's, where interrupts come in, try_to_wake_up(); 0: not known.
+ */
+const volatile __u64 cfg_sched_text[2], cfg_irq_text[2], cfg_wake_text[2];
 const volatile __u64 cfg_min_block;		/* ns; shorter intervals are counted by number alone */
 const volatile __u64 cfg_overhead = 1ull << 32;	/* share of a CPU that taking stacks may cost, of 2^32 */
 

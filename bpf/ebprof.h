@@ -67,6 +67,7 @@ struct ebp_key {
 	__u64 user_id;		/* hash of the user frames and their process; 0: none */
 	__u64 kernel_id;	/* hash of the kernel frames; 0: none */
 	__u64 class;		/* of intervals: hash of the place at which the thread left the CPU */
+	__u64 waker;		/* of intervals: who ended it (struct ebp_waker); 0: not asked for, or not known */
 	struct ebp_process process;
 	__u32 tid;
 	__u16 result;		/* enum ebp_result */
@@ -74,7 +75,7 @@ struct ebp_key {
 	__u8 share;		/* enum ebp_share */
 	char comm[EBP_COMM_LEN];/* of the thread */
 };
-_Static_assert(sizeof(struct ebp_key) == 64, "wire");
+_Static_assert(sizeof(struct ebp_key) == 72, "wire");
 
 /* Value of the count maps. */
 struct ebp_count {
@@ -89,6 +90,7 @@ enum ebp_record_type {
 	EBP_KERNEL_STACK,	/* struct ebp_stack: a kernel stack id's frames */
 	EBP_PROCESS,		/* struct ebp_sighting: a process not seen before */
 	EBP_SAMPLE,		/* struct ebp_sample: a sample that is in no count map */
+	EBP_WAKER,		/* struct ebp_waker: what a waker id means */
 	EBP_DRAIN,		/* struct ebp_head alone: the count map is half full */
 	EBP_RESCUE,		/* struct ebp_rescue (unwind.h): a sample for user space to unwind; of an
 				   interval: the stack that its key's user_id means */
@@ -123,7 +125,14 @@ struct ebp_sample {
 	__u32 cpu;
 	__u32 reserved;
 };
-_Static_assert(sizeof(struct ebp_sample) == 104, "wire");
+_Static_assert(sizeof(struct ebp_sample) == 112, "wire");
+
+struct ebp_waker {
+	struct ebp_head head;
+	__u64 id;
+	struct ebp_key key;	/* its process, thread and stacks; tid 0: an interrupt */
+};
+_Static_assert(sizeof(struct ebp_waker) == 88, "wire");
 
 /* One a CPU; what a sample was counted as. taken = kept + the sum of lost. */
 struct ebp_counters {

@@ -57,6 +57,8 @@ struct off_budget {
 	__u64 window;		/* began then */
 	__u64 spent;		/* ns in it */
 	__u64 chance;		/* of taking a stack that may be left out, of 2^32 */
+	__u32 busy;		/* stacks are being taken */
+	__u32 reserved;
 };
 
 struct {
@@ -83,7 +85,7 @@ static __always_inline __u32 state_of(struct task_struct *task)
 static __always_inline void fill_key(struct ebp_key *key, struct task_struct *task)
 {
 	key->user_id = key->kernel_id = 0;
-	key->class = 0;
+	key->class = key->waker = 0;
 	key->process.tgid = task->tgid;
 	key->process.exec_id = task->self_exec_id;
 	key->process.start = task->group_leader->start_boottime;
@@ -132,6 +134,7 @@ static __always_inline void end_interval(struct ebp_counters *c, struct off_task
 		woken = key.kind == EBP_RUNNABLE ? since : now;
 	if (key.kind != EBP_RUNNABLE)
 		count_part(c, &key, key.kind, woken - since);
+	key.waker = 0;
 	if (woken < now)
 		count_part(c, &key, EBP_RUNNABLE, now - woken);
 	learn(t, now - since);
@@ -147,7 +150,7 @@ static __always_inline void flush_ran(struct off_task *t, __u64 now, __u64 least
 	t->on_since = 0;
 	if (t->ran <= least)
 		return;
-	key.user_id = key.kernel_id = key.class = 0;
+	key.user_id = key.kernel_id = key.class = key.waker = 0;
 	key.kind = EBP_ON_CPU;
 	key.share = EBP_OF_CLASS;
 	key.result = EBP_COMPLETE;
@@ -194,44 +197,50 @@ static __always_inline void spend(struct off_budget *b, __u64 from, __u64 to)
 
 #define SCHEDULER_FRAMES 16	/* of tracing and of the scheduler, at a leaf, at most */
 
+#define IN_TEXT(address, range) ((address) >= (range)[0] && (address) < (range)[1])
+
 /*
- * Where the scheduler's own code and that of tracing end: all waits would have
- * them, and the kernel leaves them out of stacks of threads that sleep (in_sched_functions()).
+ * The first frame behind the last one in @text, where the scheduler's own code and that of
+ * tracing end: all waits would have them, and the kernel leaves them out of stacks of
+ * threads that sleep (in_sched_functions()).
  */
-static __always_inline __u32 first_frame(const __u64 *frames, __u32 n)
+static __always_inline __u32 first_frame(const __u64 *frames, __u32 n, const volatile __u64 *text)
 {
 	__u32 first = 0;
 
 #pragma unroll
 	for (__u32 i = 0; i < SCHEDULER_FRAMES; i++)
-		if (i < n && frames[i] >= cfg_sched_text && frames[i] < cfg_sched_text_end)
+		if (i < n && IN_TEXT(frames[i], text))
 			first = i + 1;
 	return first < n ? first : 0;
 }
 
-static __always_inline int waiting_stack(void *ctx, struct ebp_key *key, struct ebp_stack *s)
+static __always_inline int stack_behind(void *ctx, struct ebp_key *key, struct ebp_stack *s, const volatile __u64 *text)
 {
-	__u32 n = kernel_frames(ctx, s->frames), first = first_frame(s->frames, n);
+	__u32 n = kernel_frames(ctx, s->frames);
 
-	return n ? announce_kernel_stack(key, s, n, first, 1) : 0;
+	return n ? announce_kernel_stack(key, s, n, first_frame(s->frames, n, text), 1) : 0;
 }
 
-/* The stacks of the current task into @key; their ids are 0 where they could not be sent. */
+/* The stacks of the current task into @key, without what lies in @text; their ids are 0 where they could not be sent. */
 static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct ebp_counters *c, const struct task_facts *facts,
-					struct unwind_state *state, struct ebp_stack *s)
+					struct unwind_state *state, struct ebp_stack *s, const volatile __u64 *text)
 {
 	__u64 process_id = hash_process(&key->process);
 	int err = 0;
 
 	announce_process(&key->process, process_id);
 	if (cfg_kernel)
-		err = waiting_stack(ctx, key, s);
+		err = stack_behind(ctx, key, s, text);
 	if (err)
 		key->kernel_id = 0;
 	if (!cfg_user || facts->userless)
 		return;
+	key->kind = key->kind == EBP_ON_CPU ? EBP_BLOCKED : key->kind;
 	err = facts->is32 ? user_stack32(ctx, key, s, process_id) : user_stack(ctx, 1, key, state, c, process_id);
-	if (err && err != RESCUED)
+	if (err == RESCUED)
+		c->sent++;
+	else if (err)
 		key->user_id = 0;
 }
 
@@ -282,7 +291,9 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 		return;
 	}
 	c->captured++;
-	take_stacks(ctx, &t->key, c, &facts, unwind, s);
+	budget->busy = 1;
+	take_stacks(ctx, &t->key, c, &facts, unwind, s, cfg_sched_text);
+	budget->busy = 0;
 	spend(budget, now, bpf_ktime_get_ns());
 }
 
@@ -318,14 +329,69 @@ int on_switch(__u64 *ctx)
 	return 0;
 }
 
+#define INTERRUPT_FRAMES 32	/* from a wake-up to where its interrupt came in, at most */
+
+/* Whether the current task is not the one that wakes somebody, but was interrupted by what does. */
+static __always_inline int in_interrupt(void *ctx, __u64 *frames)
+{
+	long n = bpf_get_stack(ctx, frames, INTERRUPT_FRAMES * sizeof(*frames), 0);
+
+	/* Soft interrupts are not asked for: those outside of a hard one are the current task's own doing. */
+	for (int i = 0; i < INTERRUPT_FRAMES && i * (long)sizeof(*frames) < n; i++)
+		if (IN_TEXT(frames[i], cfg_irq_text))
+			return 1;
+	return 0;
+}
+
+/* Who wakes the thread of @t: the current task, with its stacks. */
+static __always_inline void take_waker(void *ctx, struct off_task *t)
+{
+	struct ebp_waker w = { .head.type = EBP_WAKER };
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct unwind_state *unwind;
+	struct off_budget *budget;
+	struct task_facts facts;
+	struct ebp_counters *c;
+	struct ebp_stack *s;
+	__u32 zero = 0, at;
+	__u64 *slot;
+
+	c = bpf_map_lookup_elem(&counters, &zero);
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	unwind = bpf_map_lookup_elem(&unwind_states, &zero);
+	budget = bpf_map_lookup_elem(&off_budgets, &zero);
+	if (!c || !s || !unwind || !budget || budget->busy)
+		return;
+	if (current->pid && !in_interrupt(ctx, s->frames)) {
+		__u64 from = bpf_ktime_get_ns();
+
+		fill_key(&w.key, current);
+		read_task(&facts);
+		budget->busy = 1;
+		take_stacks(ctx, &w.key, c, &facts, unwind, s, cfg_wake_text);
+		budget->busy = 0;
+		spend(budget, from, bpf_ktime_get_ns());
+	}
+	w.id = hash_step(hash_step(hash_step(cfg_seed, w.key.tid), w.key.user_id), w.key.kernel_id);
+	at = w.id & (cfg_seen_stacks - 1);
+	slot = bpf_map_lookup_elem(&seen_stacks, &at);
+	if (!slot || (*slot != w.id && send(&w, sizeof(w), 0)))
+		return;
+	*slot = w.id;
+	t->key.waker = w.id;
+}
+
 /* Argument: who is to wake up. */
 SEC("?tp_btf/sched_waking")
 int on_waking(__u64 *ctx)
 {
 	struct off_task *t = bpf_task_storage_get(&off_tasks, (struct task_struct *)ctx[0], 0, 0);
 
-	if (t && t->since && !t->woken)
-		t->woken = bpf_ktime_get_ns();
+	if (!t || !t->since || t->woken)
+		return 0;
+	t->woken = bpf_ktime_get_ns();
+	if (cfg_wakers && t->key.share == EBP_OWN)
+		take_waker(ctx, t);
 	return 0;
 }
 
@@ -336,6 +402,7 @@ SEC("?iter/task")
 int begin_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	struct ebp_counters *c;
 	struct ebp_rescue *r;
 	struct ebp_stack *s;
 	struct off_task *t;
@@ -347,6 +414,7 @@ int begin_task(struct bpf_iter__task *ctx)
 	t = bpf_task_storage_get(&off_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	s = bpf_map_lookup_elem(&scratch, &zero);
 	r = bpf_map_lookup_elem(&rescue_scratch, &zero);
+	c = bpf_map_lookup_elem(&counters, &zero);
 	if (!t || !s || !r)
 		return 0;
 	fill_key(&t->key, task);
@@ -372,6 +440,8 @@ int begin_task(struct bpf_iter__task *ctx)
 	r->key = t->key;
 	if (send(r, sizeof(*r), 0))
 		t->key.user_id = 0;
+	else if (c)
+		c->sent++;
 	return 0;
 }
 

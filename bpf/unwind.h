@@ -208,6 +208,6 @@ struct ebp_rescue {
 	__u64 sp;		/* address of the first byte of stack */
 	__u64 stack[];
 };
-_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 64 + 8 * EBP_REGS + 8 + 8, "wire");
+_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 72 + 8 * EBP_REGS + 8 + 8, "wire");
 
 #endif

@@ -13,6 +13,7 @@
 #include "symbols/jit.h"
 
 #define NAMES_AGAIN 500000000ull	/* ns until names of code made at run time are looked for again */
+#define IDLE		1000		/* a thread that waits so many times as long as it runs does nothing */
 #define NAME_MAX_SHOWN 512	/* bytes of "[image+0xoffset]" */
 
 struct known_process {
@@ -32,6 +33,12 @@ struct stack {
 	size_t first;		/* in locations */
 	uint32_t n;		/* leaf first */
 	uint32_t result;	/* enum ebp_result; EBP_RESULTS: the count tells */
+};
+
+/* Who ends waits. */
+struct waker {
+	uint64_t user_id, kernel_id;
+	uint32_t name;			/* string of the profile */
 };
 
 /* A count whose stack is not known yet. */
@@ -61,6 +68,8 @@ struct assembler {
 	struct shares *shares;		/* among samples of a class */
 	VEC(uint8_t) sample_results;	/* sample of the profile -> enum ebp_result */
 	VEC(struct early_count) early;
+	VEC(struct waker) wakers;
+	struct hashmap waker_ids;	/* waker id -> index */
 	int why;			/* is to be told */
 	int timeline;
 	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */
@@ -122,6 +131,8 @@ void assembler_free(struct assembler *a)
 	shares_free(a->shares);
 	vec_free(&a->sample_results);
 	vec_free(&a->early);
+	vec_free(&a->wakers);
+	hashmap_free(&a->waker_ids);
 	vec_free(&a->made);
 	vec_free(&a->module_made);
 	hashmap_free(&a->made_ids);
@@ -339,6 +350,29 @@ static uint32_t kind_node(struct assembler *a, uint32_t node, enum ebp_kind kind
 	return mark_node(a, node, mark);
 }
 
+/* Appends stack @id, leaf first: so the waker's innermost function lies on what it woke. */
+static uint32_t turned_stack_node(struct assembler *a, uint32_t parent, uint64_t id)
+{
+	uint32_t i = id ? hashmap_get(&a->stack_ids, id) : HASHMAP_NONE;
+
+	for (uint32_t k = 0; i != HASHMAP_NONE && k < a->stacks.v[i].n; k++)
+		parent = profile_node(a->profile, parent, a->locations.v[a->stacks.v[i].first + k]);
+	return parent;
+}
+
+static uint32_t waker_node(struct assembler *a, uint32_t node, uint64_t id)
+{
+	uint32_t i = id ? hashmap_get(&a->waker_ids, id) : HASHMAP_NONE;
+	const struct waker *w;
+
+	if (i == HASHMAP_NONE)
+		return node;
+	w = &a->wakers.v[i];
+	node = turned_stack_node(a, node, w->kernel_id);
+	node = turned_stack_node(a, node, w->user_id);
+	return mark_node(a, node, profile_text(a->profile, w->name));
+}
+
 static uint32_t kind_labels(struct assembler *a, enum ebp_kind kind)
 {
 	const struct label label = {
@@ -368,6 +402,7 @@ static uint32_t sample_of(struct assembler *a, const struct ebp_key *key, uint64
 	node = stack_node(a, node, key->user_id);
 	node = stack_node(a, node, key->kernel_id);
 	node = key->share == EBP_OF_CLASS && kind == EBP_ON_CPU ? mark_node(a, node, "[running]") : kind_node(a, node, kind);
+	node = waker_node(a, node, key->waker);
 	sample = profile_sample(a->profile, thread, node, kind_labels(a, kind));
 	while (a->sample_results.n <= sample)
 		vec_push(&a->sample_results, (uint8_t)result);
@@ -397,10 +432,19 @@ static uint64_t group_of(const struct ebp_key *key)
 			 hash_pair((uint64_t)key->tid << 8 | key->kind, key->class));
 }
 
+static int is_unknown(const struct assembler *a, uint64_t id)
+{
+	return id && hashmap_get(&a->stack_ids, id) == HASHMAP_NONE;
+}
+
 /* A stack that was sent to be unwound here may be known later only. */
 static int is_early(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now)
 {
-	if (!key->user_id || kind_of(key) == EBP_ON_CPU || hashmap_get(&a->stack_ids, key->user_id) != HASHMAP_NONE)
+	uint32_t waker = key->waker ? hashmap_get(&a->waker_ids, key->waker) : HASHMAP_NONE;
+
+	if (kind_of(key) == EBP_ON_CPU)
+		return 0;
+	if (!is_unknown(a, key->user_id) && (waker == HASHMAP_NONE || !is_unknown(a, a->wakers.v[waker].user_id)))
 		return 0;
 	vec_push(&a->early, (struct early_count){ *key, *count, now });
 	return 1;
@@ -446,6 +490,20 @@ void assembler_sample(struct assembler *a, const struct ebp_sample *sample)
 		count_one(a, &sample->key, sample->time, sample->cpu);
 	else
 		assembler_count(a, &sample->key, &sample->count, sample->time);
+}
+
+void assembler_waker(struct assembler *a, const struct ebp_waker *waker)
+{
+	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1], name[sizeof(comm) + 64] = "[woken by an interrupt]";
+
+	if (hashmap_put(&a->waker_ids, waker->id, (uint32_t)a->wakers.n) != a->wakers.n)
+		return;
+	memcpy(raw, waker->key.comm, EBP_COMM_LEN);
+	text_clean(comm, sizeof(comm), raw);
+	if (waker->key.tid)
+		snprintf(name, sizeof(name), "[woken by %s]", comm);
+	vec_push(&a->wakers, (struct waker){
+		.user_id = waker->key.user_id, .kernel_id = waker->key.kernel_id, .name = profile_string(a->profile, name) });
 }
 
 void assembler_timeline(struct assembler *a, uint64_t origin)
@@ -631,6 +689,35 @@ void assembler_finish(struct assembler *a)
 
 		profile_process(a->profile, info.pid, p->incarnation, profile_string(a->profile, info.comm));
 	}
+}
+
+uint64_t assembler_hide_idle(struct assembler *a, uint64_t *ns)
+{
+	struct profile_view v = profile_view(a->profile);
+	const uint64_t *times = profile_values(a->profile, a->types.time);
+	struct { uint64_t ran, waited; } *threads = xcalloc(v.nthreads + 1, sizeof(*threads));
+	uint64_t hidden = 0;
+
+	*ns = 0;
+	for (size_t i = 0; i < v.nsamples; i++) {
+		/* What is not labelled is no wait. */
+		if (v.samples[i].labels)
+			threads[v.samples[i].thread].waited += times[i];
+		else
+			threads[v.samples[i].thread].ran += times[i];
+	}
+	for (size_t i = 0; i < v.nthreads; i++)
+		hidden += threads[i].waited && threads[i].ran < threads[i].waited / IDLE;
+	for (size_t i = 0; i < v.nsamples; i++) {
+		uint32_t t = v.samples[i].thread;
+
+		if (!v.samples[i].labels || threads[t].ran >= threads[t].waited / IDLE)
+			continue;
+		*ns += times[i];
+		profile_drop(a->profile, (uint32_t)i);
+	}
+	free(threads);
+	return hidden;
 }
 
 const uint64_t *assembler_results(const struct assembler *a)

@@ -37,6 +37,8 @@ void assembler_stack(struct assembler *a, const struct ebp_stack *stack);
 /* @now: a time at which the process was still there, where it is not known from before. */
 void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now);
 void assembler_sample(struct assembler *a, const struct ebp_sample *sample);
+/* What a waker id of later counts means. */
+void assembler_waker(struct assembler *a, const struct ebp_waker *waker);
 /* Before any of these: times of samples are kept, counted from @origin (CLOCK_MONOTONIC ns). */
 void assembler_timeline(struct assembler *a, uint64_t origin);
 
@@ -50,6 +52,11 @@ const char *assembler_result_name(enum ebp_result result);
 void assembler_name(struct assembler *a, struct symbolizer *symbolizer);
 /* What could be done only at the end: waits without stacks are divided, processes get the names that they have now. */
 void assembler_finish(struct assembler *a);
+/*
+ * After that: takes the waits of threads away that did little else: they ran for less than a thousandth of their
+ * time. How many threads; *@ns: how long their waits were.
+ */
+uint64_t assembler_hide_idle(struct assembler *a, uint64_t *ns);
 /* Samples that were kept, by enum ebp_result. */
 const uint64_t *assembler_results(const struct assembler *a);
 

@@ -206,7 +206,7 @@ static void fill_collect(struct recording *r)
 		r->target_ids[n++] = r->launch.pid;
 	*c = (struct collector_options){
 		.event = r->no_event ? NULL : &r->event, .off_cpu = o->off_cpu || o->wall, .wall = o->wall,
-		.min_block = o->min_block, .states = o->states, .overhead = o->max_overhead / 100,
+		.wakers = o->wakers, .min_block = o->min_block, .states = o->states, .overhead = o->max_overhead / 100,
 		.frequency = o->frequency, .period = o->period,
 		.targets = r->target_ids, .ntargets = n, .by_thread = o->tids.n > 0,
 		.inherit = !o->no_inherit,
@@ -280,7 +280,7 @@ static int record(struct recording *r, struct error *e)
 			.debug_dirs = r->o.debug_dirs.v, .n_debug_dirs = r->o.debug_dirs.n, .debuginfod = r->debuginfod,
 			.no_inline = r->o.no_inline, .no_demangle = r->o.no_demangle,
 		},
-		.why = r->o.why, .per_thread = r->o.per_thread,
+		.why = r->o.why, .hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
 		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,
 		.started = on_started, .ctx = r,

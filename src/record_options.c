@@ -55,6 +55,8 @@ static const struct cli_option rows[] = {
 	{ 'e', 0, "event", "EVENT", cli_string, AT(event), "an event by its perf name (default cycles, else cpu-clock)" },
 	{ 0, 0, "off-cpu", NULL, cli_flag, AT(off_cpu), "where threads wait, in time, instead of what they run (or beside -e)" },
 	{ 0, 0, "wall", NULL, cli_flag, AT(wall), "what threads run and where they wait, in one profile of time" },
+	{ 0, 0, "wakers", NULL, cli_flag, AT(wakers), "who ended each wait stands above it" },
+	{ 0, 0, "hide-idle", NULL, cli_flag, AT(hide_idle), "leave out the waits of threads that did nothing but wait" },
 	{ 0, 0, "min-block", "TIME", cli_duration, AT(min_block), "leave out shorter waits (default 1us; with --wall none)" },
 	{ 0, 0, "state", "STATE[,STATE...]", store_states, AT(states), "only these waits: blocked, disk, runnable" },
 	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(max_overhead), "of each CPU, for the stacks of waits (default 1)" },
@@ -127,8 +129,9 @@ static int check(struct record_options *o, struct error *e)
 	if ((o->off_cpu || o->wall) && o->timeline)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--timeline knows samples, not waits; leave it out with %s",
 				 o->wall ? "--wall" : "--off-cpu");
-	if (!(o->off_cpu || o->wall) && (o->min_block || o->states || o->max_overhead > 0))
-		return error_set(e, STATUS_USAGE, -EINVAL, "--min-block, --state and --max-overhead go with --off-cpu or --wall");
+	if (!(o->off_cpu || o->wall) && (o->min_block || o->states || o->max_overhead > 0 || o->wakers || o->hide_idle))
+		return error_set(e, STATUS_USAGE, -EINVAL, "--wakers, --hide-idle, --min-block, --state and --max-overhead "
+				 "go with --off-cpu or --wall");
 	if (o->user_only && o->kernel_only)
 		return error_set(e, STATUS_USAGE, -EINVAL, "-U and -K exclude each other; "
 				 "without both, user and kernel stacks are taken");

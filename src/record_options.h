@@ -19,7 +19,7 @@ struct record_options {
 	int no_inherit, include_self, include_idle;
 	/* what and how often */
 	const char *event;		/* NULL: cycles, else cpu-clock */
-	int off_cpu, wall;
+	int off_cpu, wall, wakers, hide_idle;
 	uint64_t min_block;		/* ns */
 	unsigned int states;		/* a bit for each enum ebp_kind; 0: all */
 	double max_overhead;		/* %; 0: the default */

@@ -251,6 +251,9 @@ static void take_record(struct session *s, const struct ebp_head *head)
 		if (s->o->collect.user)
 			tracker_add(s->tracker, (pid_t)sighting->process.tgid, sighting->process.start);
 		break;
+	case EBP_WAKER:
+		assembler_waker(s->assembler, (const void *)head);
+		break;
 	case EBP_SAMPLE:
 		assembler_sample(s->assembler, (const void *)head);
 		break;
@@ -472,6 +475,8 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 		rescue_finish(s->rescue, TABLES_LAST);
 	}
 	assembler_finish(s->assembler);
+	if (s->o->hide_idle)
+		r->idle = assembler_hide_idle(s->assembler, &r->idle_ns);
 	assembler_name(s->assembler, s->symbolizer);
 	fill_account(s, r);
 	profile_finish_ticks(s->profile);

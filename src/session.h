@@ -29,6 +29,7 @@ struct session_options {
 	uint64_t duration, delay;	/* ns; 0: none */
 	size_t unwind_memory;		/* bytes of unwind tables, at most */
 	struct symbolizer_options symbols;
+	int hide_idle;			/* threads that only waited are left out */
 	int per_thread;			/* outputs tell threads apart by their ids */
 	int why;			/* what has no name tells why in its place */
 	int signals;			/* a signalfd: whatever it says ends the recording */
@@ -46,6 +47,7 @@ struct session_result {
 	uint64_t untabled;		/* samples that met no table at first */
 	uint64_t frames, fp_frames;	/* user frames that the kernel took; of them by frame pointer */
 	uint64_t switches, captured;	/* of waits: times that a thread left the CPU; of these: with stacks taken */
+	uint64_t idle, idle_ns;		/* threads that were left out, and how long they waited */
 	uint64_t brief, brief_ns;	/* waits that were too short to count */
 	struct unwinder_stats unwind;
 	size_t cpus;

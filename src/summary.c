@@ -181,6 +181,9 @@ static void show_waits(const struct session_result *r)
 	if (r->brief)
 		fprintf(stderr, "; %llu waits below --min-block, %.3f ms together, left out", (unsigned long long)r->brief,
 			(double)r->brief_ns / 1e6);
+	if (r->idle)
+		fprintf(stderr, "; %llu idle threads hidden, that waited %.1f s", (unsigned long long)r->idle,
+			(double)r->idle_ns / SECOND);
 	fputc('\n', stderr);
 }
 

@@ -75,24 +75,29 @@ static int cgroup_subsys(const char *controller)
 	return features_enum_value("cgroup_subsys_id", enumerator);
 }
 
-/* Where the scheduler's functions lie; nowhere, if the kernel hides it from us. */
-static void find_scheduler(struct ebprof_bpf__rodata *ro)
+/* Where some kernel code lies; nowhere, if the kernel hides it from us. */
+static void find_kernel_text(struct ebprof_bpf__rodata *ro)
 {
-	static const char start[] = "__sched_text_start", end[] = "__sched_text_end";
+	const struct { const char *from, *to; __u64 *text; } wanted[] = {
+		{ "__sched_text_start", "__sched_text_end", ro->cfg_sched_text },
+		{ "__irqentry_text_start", "__irqentry_text_end", ro->cfg_irq_text },
+		{ "try_to_wake_up", NULL, ro->cfg_wake_text },
+	};
 	FILE *f = fopen("/proc/kallsyms", "re");
-	unsigned long long address, found = 0;
+	unsigned long long address;
 	char line[512], name[256];
 
 	while (f && fgets(line, sizeof(line), f)) {
-		/* Most of 200,000 lines are not looked at more closely. */
-		if (!strstr(line, "__sched_text_") || sscanf(line, "%llx %*c %255s", &address, name) != 2)
-			continue;
-		if (!strcmp(name, start))
-			found = address;
-		if (!strcmp(name, end) && found) {
-			ro->cfg_sched_text = found;
-			ro->cfg_sched_text_end = address;
+		/* Modules follow, and BPF programs. */
+		if (strchr(line, '[') || sscanf(line, "%llx %*c %255s", &address, name) != 2)
 			break;
+		for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+			__u64 *text = wanted[i].text;
+
+			if (!strcmp(name, wanted[i].from))
+				text[0] = address;
+			else if (text[0] && !text[1] && address > text[0] && (!wanted[i].to || !strcmp(name, wanted[i].to)))
+				text[1] = address;
 		}
 	}
 	if (f)
@@ -113,8 +118,9 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	ro->cfg_kernel = o->kernel;
 	ro->cfg_timeline = o->timeline;
 	if (o->off_cpu)
-		find_scheduler(ro);
+		find_kernel_text(ro);
 	ro->cfg_wall = o->wall;
+	ro->cfg_wakers = o->wakers;
 	ro->cfg_min_block = o->min_block;
 	ro->cfg_states = (uint8_t)o->states;
 	ro->cfg_overhead = (uint64_t)(o->overhead * 4294967296.0);

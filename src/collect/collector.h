@@ -38,6 +38,7 @@ struct collector_options {
 	/* Waiting; then @event may be NULL: nothing is sampled beside it. */
 	int off_cpu;
 	int wall;			/* time on the CPU is measured, too */
+	int wakers;			/* who ended a wait is told, too */
 	uint64_t min_block;		/* ns; shorter intervals are left out */
 	unsigned int states;		/* a bit for each enum ebp_kind that is wanted */
 	double overhead;		/* share of each CPU that taking stacks of waits may cost */

@@ -271,6 +271,14 @@ void profile_count(struct profile *p, uint32_t sample, uint32_t type, uint64_t v
 	p->columns.v[type].v[sample] += value;
 }
 
+void profile_drop(struct profile *p, uint32_t sample)
+{
+	for (size_t i = 0; i < p->types.n; i++) {
+		p->types.v[i].total -= p->columns.v[i].v[sample];
+		p->columns.v[i].v[sample] = 0;
+	}
+}
+
 void profile_add(struct profile *p, uint32_t thread, uint32_t node, uint64_t count)
 {
 	if (count && p->types.v[0].total != UINT64_MAX)
