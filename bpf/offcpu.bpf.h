@@ -36,6 +36,7 @@
 struct off_task {
 	struct ebp_key key;	/* of the interval that it is in */
 	__u64 since;		/* it left the CPU then; 0: it has one */
+	__u64 runtime;		/* ns of CPU time that it had had by then */
 	__u64 woken;		/* somebody woke it then; 0: not yet */
 	__u64 on_since;		/* cfg_wall: it got the CPU then */
 	__u64 ran;		/* cfg_wall: ns on a CPU that are not counted yet */
@@ -244,6 +245,15 @@ static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct e
 		key->user_id = 0;
 }
 
+/* A switch was not seen: it came to its CPU @ran ns ago. */
+static __always_inline void came_unseen(struct ebp_counters *c, struct off_task *t, __u64 now, __u64 ran)
+{
+	__u64 came = ran < now - t->since ? now - ran : t->since;
+
+	end_interval(c, t, came);
+	t->on_since = came;
+}
+
 static __always_inline __u64 class_of(const struct ebp_key *key, const struct task_facts *facts)
 {
 	struct ebp_registers regs;
@@ -273,6 +283,8 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	budget = bpf_map_lookup_elem(&off_budgets, &zero);
 	if (!t || !c || !s || !unwind || !budget)
 		return;
+	if (t->since)
+		came_unseen(c, t, now, task->se.sum_exec_runtime - t->runtime);
 	fill_key(&t->key, task);
 	if (cfg_wall)
 		flush_ran(t, now, state & TASK_GONE ? 0 : FLUSH);
@@ -286,6 +298,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	t->key.class = class_of(&t->key, &facts);
 	t->woken = state & TASK_WAKING ? now : 0;
 	t->since = now;
+	t->runtime = task->se.sum_exec_runtime;
 	if (!worth_it(t, budget)) {
 		t->key.share = EBP_OF_CLASS;
 		return;
@@ -395,6 +408,24 @@ int on_waking(__u64 *ctx)
 	return 0;
 }
 
+/* Argument: a new thread. It waits for its first time on a CPU. */
+SEC("?tp_btf/sched_wakeup_new")
+int on_new_task(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct off_task *t;
+
+	if (!task_wanted(task, task->tgid, task->pid, 1))
+		return 0;
+	t = bpf_task_storage_get(&off_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t)
+		return 0;
+	fill_key(&t->key, task);
+	t->key.kind = EBP_RUNNABLE;
+	t->since = bpf_ktime_get_ns();
+	return 0;
+}
+
 /* --- Threads that wait when the recording begins, and when it ends. -------------- */
 
 /* Before the first switch is followed: no other program uses the scratch memory. */
@@ -424,6 +455,7 @@ int begin_task(struct bpf_iter__task *ctx)
 	}
 	t->key.kind = kind_of_state(state_of(task), 0);
 	t->since = bpf_ktime_get_ns();
+	t->runtime = task->se.sum_exec_runtime;
 	announce_process(&t->key.process, hash_process(&t->key.process));
 	n = cfg_kernel ? bpf_get_task_stack(task, s->frames, cfg_frames * sizeof(*s->frames), 0) : 0;
 	if (n > 0 && announce_kernel_stack(&t->key, s, n / sizeof(*s->frames), 0, 1))

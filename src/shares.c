@@ -67,7 +67,8 @@ void shares_weigh(struct shares *s, uint64_t group, uint32_t sample, uint64_t we
 
 void shares_add(struct shares *s, uint64_t group, uint32_t fallback, uint64_t n, uint64_t ns)
 {
-	struct group *g = &s->groups.v[group_of(s, group)];
+	uint32_t id = group_of(s, group);
+	struct group *g = &s->groups.v[id];
 
 	g->fallback = fallback;
 	g->n += n;

@@ -172,7 +172,7 @@ static void show_unwinding(const struct profile_account *a, const struct session
 /* What was done about waits. */
 static void show_waits(const struct session_result *r)
 {
-	if (!r->switches)
+	if (!r->switches && !r->idle)
 		return;
 	fprintf(stderr, "ebprof: threads left the CPU %llu times, stacks were taken %llu times", (unsigned long long)r->switches,
 		(unsigned long long)r->captured);

@@ -33,7 +33,7 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/proc src/symbols src/profile src/input src/output \
-	src/unwind)) src/collect/event.c
+	src/unwind)) src/collect/event.c src/shares.c
 TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -liberty -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
@@ -73,7 +73,7 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
-	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles)
+	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)

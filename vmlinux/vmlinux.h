@@ -95,12 +95,17 @@ struct uprobe_task {
 
 struct mm_struct;
 
+struct sched_entity {
+	u64 sum_exec_runtime;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
 	struct mm_struct *mm;
 	struct uprobe_task *utask;
 	unsigned int flags;
+	struct sched_entity se;
 	int on_cpu;
 	unsigned int __state;		/* since 5.14; before: state */
 	int pid;

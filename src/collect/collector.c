@@ -154,7 +154,7 @@ static void choose_programs(struct collector *c, const struct collector_options 
 {
 	struct ebprof_bpf *s = c->skel;
 	struct bpf_program *const waits[] = {
-		s->progs.on_switch, s->progs.on_waking, s->progs.begin_task, s->progs.end_task,
+		s->progs.on_switch, s->progs.on_waking, s->progs.on_new_task, s->progs.begin_task, s->progs.end_task,
 	};
 	int by_process = s->rodata->cfg_by_process;
 
@@ -374,7 +374,7 @@ int collector_start(struct collector *c, struct error *e)
 {
 	struct bpf_program *const watchers[] = {
 		c->skel->progs.on_fork, c->skel->progs.on_exec, c->skel->progs.on_exit,
-		c->skel->progs.on_waking, c->skel->progs.on_switch,
+		c->skel->progs.on_waking, c->skel->progs.on_switch, c->skel->progs.on_new_task,
 	};
 	int err = for_each_task(c->skel->progs.begin_task);
 

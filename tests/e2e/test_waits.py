@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""Where threads wait, against what they measured themselves."""
+import os
+import re
+import subprocess
+import time
+
+from harness import EBPROF, Fixture, Profile, check, directory, equal, fixture_path, run, wait_for
+
+SUMMARY = re.compile(r"^ebprof: (\d+) (?:samples|intervals) of (\S+).*: (\d+) complete, (\d+) truncated.*, (\d+) lost", re.M)
+
+
+class Waits:
+    """A command under ebprof: its folded stacks, whose counts are ns, and what it printed."""
+
+    def __init__(self, *options, program):
+        with directory() as d:
+            path = os.path.join(d, "out.folded")
+            self.result = run(*options, "-o", path, "--", *program).ok()
+            with open(path, encoding="utf-8") as f:
+                self.profile = Profile.read(f.read())
+        self.said = [line.split() for line in self.result.out.splitlines()]
+        m = SUMMARY.search(self.result.err)
+        check(m, "no summary in", self.result.err)
+        taken, complete, truncated, lost = (int(m[i]) for i in (1, 3, 4, 5))
+        equal(complete + truncated + lost, taken, "the account")
+        equal(lost, 0, "lost")
+
+    def truth(self, what):
+        return {w[1]: float(w[2]) for w in self.said if w[0] == what}
+
+    def seconds(self, where):
+        return self.profile.count(where) / 1e9
+
+
+def near(got, expected, what, share=0.01, seconds=0.004):
+    check(abs(got - expected) <= share * expected + seconds, f"{what}: {got:.4f} s, expected {expected:.4f}")
+
+
+FUNCTION = {"sleep": "wait_sleep", "mutex": "wait_mutex", "pipe": "wait_pipe", "cond": "wait_cond", "starved1": "starve",
+            "starved2": "starve"}
+
+
+def test_each_kind_of_wait():
+    w = Waits("--off-cpu", program=(fixture_path("waits"), 2))
+    for name, seconds in w.truth("wait").items():
+        # Those that starve take for waiting what interrupts and the hypervisor take of their time, too.
+        share = 0.06 if name.startswith("starved") else 0.01
+        near(w.seconds(lambda s: s.comm == name and s.has(FUNCTION[name])), seconds, name, share)
+    # Nobody else has a part in it.
+    for name, function in FUNCTION.items():
+        elsewhere = w.profile.where(lambda s: s.comm == name and s.any("^wait_") and not s.has(function))
+        equal(len(elsewhere), 0, name)
+    for name in ("sleep", "mutex", "pipe", "cond"):
+        blocked = w.seconds(lambda s: s.comm == name and s.has(FUNCTION[name]) and s.frames[-1] == "[blocked]")
+        check(blocked >= 0.5 * w.truth("wait")[name], name, "is blocked for", blocked)
+    for name in ("starved1", "starved2"):
+        mine = w.profile.where(lambda s: s.comm == name and s.has("starve"))
+        check(mine.count(lambda s: s.frames[-1] == "[runnable]") >= 0.98 * mine.count(), name, mine.head())
+
+
+def test_disk():
+    with directory() as d:
+        w = Waits("--off-cpu", program=(fixture_path("waits"), 1, os.path.join(d, "file")))
+        waited = w.seconds(lambda s: s.comm == "disk" and s.has("wait_disk"))
+    # Writing takes CPU time, too: the truth is an upper bound.
+    check(waited <= w.truth("wait")["disk"] * 1.01 + 0.004, waited, w.truth("wait")["disk"])
+
+
+def test_uninterruptible():
+    """A parent of vfork() waits for its child in a state that nothing interrupts."""
+    program = ("python3", "-c", "import os,subprocess,sys\n"
+               "pid = os.posix_spawn('/bin/true', ['true'], {})\nos.waitpid(pid, 0)\n"
+               "for i in range(20): os.posix_spawn('/bin/true', ['true'], {})\n")
+    w = Waits("--off-cpu", program=program)
+    check(w.seconds(lambda s: s.frames[-1] == "[disk wait]" and s.any("spawn")) > 0, w.profile.head())
+
+
+def test_wall_adds_up():
+    w = Waits("--wall", program=(fixture_path("waits"), 2))
+    for name, seconds in w.truth("thread").items():
+        # From clone() on, and until the thread is gone: a little more than it can measure itself.
+        near(w.seconds(lambda s: s.comm == name), seconds, name, seconds=0.015)
+    for name in ("starved1", "starved2"):
+        ran = w.truth("thread")[name] - w.truth("wait")[name]
+        near(w.seconds(lambda s: s.comm == name and not s.frames[-1].startswith("[")), ran, name + " on the CPU", 0.02, 0.02)
+
+
+def test_time_is_divided_by_what_was_sampled():
+    """With a budget for a few stacks only: the total is exact, the parts are near."""
+    w = Waits("--off-cpu", "--max-overhead", "0.02", program=(fixture_path("waits"), "paths", 8000))
+    m = re.search(r"left the CPU (\d+) times, stacks were taken (\d+) times", w.result.err)
+    switches, taken = int(m[1]), int(m[2])
+    check(switches >= 7800 and taken < switches / 2, f"{taken} of {switches}")
+    truth = w.truth("wait")
+    total = sum(truth.values())
+    got = {way: w.seconds(lambda s: s.has(way)) for way in truth}
+    near(sum(got.values()), w.truth("away")["both"], "together", 0.03)
+    # The share of time of two ways by some hundred stacks: three standard errors are far below 10 %.
+    share, expected = got["way_long"] / sum(got.values()), truth["way_long"] / total
+    check(abs(share - expected) < 0.1, f"{share:.3f} of the time, expected {expected:.3f}")
+
+
+def test_wakers():
+    w = Waits("--off-cpu", "--wakers", program=(fixture_path("waits"), 1))
+    for name, function in (("pipe", "wait_pipe"), ("cond", "wait_cond")):
+        all_ = w.profile.where(lambda s: s.comm == name and s.has(function) and "[blocked]" in s.frames)
+        right = all_.where(lambda s: s.has("wake_others", "run") and s.frames[-1] == "[woken by wake_others]")
+        check(right.count() >= 0.9 * all_.count() > 0, name, all_.head())
+    mutex = w.profile.where(lambda s: s.comm == "mutex" and s.has("wait_mutex") and "[blocked]" in s.frames)
+    right = mutex.where(lambda s: s.has("hold_mutex", "run") and s.frames[-1] == "[woken by holder]")
+    check(right.count() >= 0.8 * mutex.count() > 0, mutex.head())
+    sleep = w.profile.where(lambda s: s.comm == "sleep" and s.has("wait_sleep") and "[blocked]" in s.frames)
+    check(sleep.count(lambda s: s.frames[-1] == "[woken by an interrupt]") >= 0.9 * sleep.count() > 0, sleep.head())
+
+
+def test_those_that_never_wake():
+    """A thousand threads that slept before, and sleep on: their time and their stacks are known all the same."""
+    with Fixture("waits", "sleepers", "1000", "100") as f, directory() as d:
+        path = os.path.join(d, "out.folded")
+        r = run("--off-cpu", "-p", f.pid, "-d", 1, "-o", path).ok()
+        with open(path, encoding="utf-8") as out:
+            profile = Profile.read(out.read())
+    duration = float(re.search(r"in ([\d.]+) s:", r.err)[1])
+    slept = profile.count(lambda s: s.has("sleeper") and s.frames[-1] == "[blocked]") / 1e9
+    check(slept >= 0.99 * 1000 * duration * 0.95, slept, profile.head())
+    check(slept <= 1000 * (duration + 0.2), slept)
+    equal(profile.count(lambda s: s.cut and s.has("sleeper")), 0, "truncated")
+
+
+def test_exits_while_blocked():
+    """Killed in their sleep: the time until then counts."""
+    with Fixture("waits", "sleepers", "20", "100") as f, directory() as d:
+        path = os.path.join(d, "out.folded")
+        proc = subprocess.Popen([EBPROF, "--off-cpu", "-p", str(f.pid), "-d", "20", "-o", path],
+                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        wait_for(lambda: _maps_tasks(proc.pid), "ebprof to begin", 20)
+        started = time.monotonic()
+        time.sleep(0.5)
+        f.proc.kill()
+        proc.communicate(timeout=30)
+        lasted = time.monotonic() - started
+        with open(path, encoding="utf-8") as out:
+            profile = Profile.read(out.read())
+    slept = profile.count(lambda s: s.has("sleeper") and s.any(r"^\[blocked\]$")) / 1e9
+    check(20 * 0.45 <= slept <= 20 * (lasted + 0.5), slept, lasted, profile.head())
+
+
+def _maps_tasks(pid):
+    """The programs are attached: a raw tracepoint's link is among the descriptors."""
+    try:
+        return sum("bpf_link" in os.readlink(f"/proc/{pid}/fd/{n}") for n in os.listdir(f"/proc/{pid}/fd")) >= 3
+    except OSError:
+        return False
+
+
+def test_states_and_least():
+    w = Waits("--off-cpu", "--state", "runnable", program=(fixture_path("waits"), 1))
+    equal({s.frames[-1] for s in w.profile}, {"[runnable]"}, "states")
+    w = Waits("--off-cpu", "--min-block", "10ms", program=(fixture_path("waits"), 1))
+    check(re.search(r"\d+ waits below --min-block, [\d.]+ ms together, left out", w.result.err), w.result.err)
+    near(w.seconds(lambda s: s.comm == "sleep" and s.has("wait_sleep")), w.truth("wait")["sleep"], "sleep", 0.1)
+
+
+def test_hide_idle():
+    with Fixture("waits", "sleepers", "50", "100") as f:
+        r = run("--wall", "--hide-idle", "-p", f.pid, "-d", 1)
+    check(re.search(r"5[01] idle threads hidden", r.err), r.err)
+    equal(r.out, "", "what is left")
+
+
+def test_beside_samples():
+    w = Waits("-e", "cpu-clock", "-F", 499, "--off-cpu", program=(fixture_path("waits"), 1))
+    # Samples are shown: those that wait have none.
+    check(w.profile.count(lambda s: s.has("starve")) > 100, w.profile.head())
+    equal(w.profile.count(lambda s: s.frames and s.frames[-1] == "[blocked]"), 0, "waits among samples")
+
+
+def test_bad_options():
+    run("--off-cpu", "--wall", "-d", 1).fails(2, "exclude each other")
+    run("--off-cpu", "--timeline", "-d", 1).fails(2, "--timeline")
+    run("--wakers", "-d", 1).fails(2, "go with --off-cpu or --wall")
+    run("--off-cpu", "--state", "sleeping", "-d", 1).fails(2, "known states are blocked, disk and runnable")
+    run("--off-cpu", "--max-overhead", "0", "-d", 1).fails(2, "percentage")
+    run("--wall", "-e", "cycles", "-d", 1).fails((2, 3), "cycles")
