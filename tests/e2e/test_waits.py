@@ -95,7 +95,9 @@ def test_time_is_divided_by_what_was_sampled():
     truth = w.truth("wait")
     total = sum(truth.values())
     got = {way: w.seconds(lambda s: s.has(way)) for way in truth}
-    near(sum(got.values()), w.truth("away")["both"], "together", 0.03)
+    # Between what the scheduler did not charge for, and what went by in the functions as a whole.
+    least = w.truth("away")["both"] * 0.97
+    check(least <= sum(got.values()) <= total, f"{sum(got.values()):.4f} s, expected {least:.4f} to {total:.4f}")
     # The share of time of two ways by some hundred stacks: three standard errors are far below 10 %.
     share, expected = got["way_long"] / sum(got.values()), truth["way_long"] / total
     check(abs(share - expected) < 0.1, f"{share:.3f} of the time, expected {expected:.3f}")
