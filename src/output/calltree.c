@@ -3,6 +3,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "output/order.h"
 
 struct builder {
 	struct profile_view view;
@@ -57,25 +58,6 @@ static uint32_t place(struct builder *b, uint32_t top, uint32_t node)
 		b->places[node] = (struct place){ .top = top, .node = at };
 	}
 	return at;
-}
-
-/*
- * Indexes 0..n-1 ordered by their keys, all below @keys; a counting sort, for
- * there may be millions. Equal keys keep their order.
- */
-static uint32_t *order_by(const uint32_t *key, size_t n, size_t keys)
-{
-	size_t *start = xcalloc(keys + 1, sizeof(*start));
-	uint32_t *order = xcalloc(n, sizeof(*order));
-
-	for (size_t i = 0; i < n; i++)
-		start[key[i] + 1]++;
-	for (size_t k = 0; k < keys; k++)
-		start[k + 1] += start[k];
-	for (size_t i = 0; i < n; i++)
-		order[start[key[i]]++] = (uint32_t)i;
-	free(start);
-	return order;
 }
 
 /* Every sample to its node; all of one top node in a row, so that places[] serves. */

@@ -5,7 +5,11 @@
 
 #include "output/output.h"
 
+void firefox_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void folded_write(const struct profile *p, const struct output_options *o, struct outfile *f);
+void ndjson_write(const struct profile *p, const struct output_options *o, struct outfile *f);
+void perf_script_write(const struct profile *p, const struct output_options *o, struct outfile *f);
+void speedscope_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void top_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 
 #endif

@@ -10,6 +10,11 @@ const struct output_format output_formats[] = {
 	  0, folded_write },
 	{ "top", ".txt", "table of functions (self %, total %, self samples) and of processes",
 	  0, top_write },
+	{ "firefox", ".json", "for profiler.firefox.com, where it stays on your machine until you share it",
+	  0, firefox_write },
+	{ "speedscope", ".speedscope.json", "for speedscope.app", 0, speedscope_write },
+	{ "perf-script", ".perf", "text as perf script prints it, for what reads that", 0, perf_script_write },
+	{ "json", ".ndjson", "the summary and the table for scripts, a JSON object a line", 0, ndjson_write },
 	{ 0 },
 };
 

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "output/firefox_tables.h"
+
+#include <string.h>
+
+#include "base/vec.h"
+
+#define SECOND 1000000000u
+
+static void rows_init(struct firefox_rows *r, size_t n)
+{
+	r->of = xcalloc(n, sizeof(*r->of));
+	memset(r->of, 0xff, n * sizeof(*r->of));
+}
+
+static void rows_set(struct firefox_rows *r, uint32_t thing, uint32_t row)
+{
+	r->of[thing] = row;
+	vec_push(&r->used, thing);
+}
+
+/* The row of @thing; the next one where it had none. */
+static uint32_t rows_add(struct firefox_rows *r, uint32_t thing)
+{
+	if (r->of[thing] == PROFILE_NONE)
+		rows_set(r, thing, (uint32_t)r->used.n);
+	return r->of[thing];
+}
+
+static void rows_clear(struct firefox_rows *r)
+{
+	for (size_t i = 0; i < r->used.n; i++)
+		r->of[r->used.v[i]] = PROFILE_NONE;
+	r->used.n = 0;
+}
+
+static void rows_free(struct firefox_rows *r)
+{
+	free(r->of);
+	vec_free(&r->used);
+}
+
+struct firefox_tables *firefox_tables_new(const struct firefox *x)
+{
+	struct firefox_tables *t = xcalloc(1, sizeof(*t));
+
+	rows_init(&t->nodes, x->v.nnodes);
+	rows_init(&t->locations, x->v.nlocations);
+	rows_init(&t->functions, x->v.nfunctions + 2);	/* "[unknown]", "[no stack]" */
+	rows_init(&t->modules, x->v.nmodules);
+	rows_init(&t->symbols, x->nsymbols);
+	return t;
+}
+
+void firefox_tables_free(struct firefox_tables *t)
+{
+	if (!t)
+		return;
+	rows_free(&t->nodes);
+	rows_free(&t->locations);
+	rows_free(&t->functions);
+	rows_free(&t->modules);
+	rows_free(&t->symbols);
+	vec_free(&t->stacks);
+	vec_free(&t->frames);
+	vec_free(&t->moments);
+	vec_free(&t->path);
+	vec_free(&t->resources);
+	free(t);
+}
+
+static void clear(struct firefox_tables *t)
+{
+	rows_clear(&t->nodes);
+	rows_clear(&t->locations);
+	rows_clear(&t->functions);
+	rows_clear(&t->modules);
+	rows_clear(&t->symbols);
+	t->stacks.n = t->frames.n = t->moments.n = t->resources.n = 0;
+}
+
+/* --- From the profile's stacks to rows. ------------------------------------ */
+static enum firefox_category category(const struct firefox *x, uint32_t function, enum frame_kind kind)
+{
+	if (kind != FRAME_USER)
+		return kind == FRAME_KERNEL ? FIREFOX_KERNEL : FIREFOX_OTHER;
+	if (function < x->v.nfunctions && !strcmp(profile_text(x->p, x->v.functions[function].module), "[jit]"))
+		return FIREFOX_JIT;
+	return FIREFOX_USER;
+}
+
+/* A function's row, with the library in which it was met first. */
+static uint32_t add_function(struct firefox *x, uint32_t function, uint32_t module)
+{
+	struct firefox_tables *t = x->tables;
+	uint32_t row = rows_add(&t->functions, function);
+
+	if (row == t->resources.n)
+		vec_push(&t->resources, x->library_of[module] == PROFILE_NONE ? PROFILE_NONE : rows_add(&t->modules, module));
+	return row;
+}
+
+static void add_frame(struct firefox *x, uint32_t location, const struct line *line, uint32_t depth)
+{
+	const struct location *l = &x->v.locations[location];
+	uint32_t function = line ? line->function : (uint32_t)x->v.nfunctions, symbol = x->symbol_of[location];
+
+	vec_push(&x->tables->frames, (struct firefox_frame){
+		.address = firefox_address(x, l), .depth = depth, .category = category(x, function, l->kind),
+		.function = add_function(x, function, l->module),
+		.symbol = symbol == PROFILE_NONE ? PROFILE_NONE : rows_add(&x->tables->symbols, symbol),
+		/* Of another file than the function's own it would point to the wrong place. */
+		.line = line && line->file == x->sources[function].file ? line->line : 0 });
+}
+
+/* The row of the first of @location's frames: what was inlined there lies after what it went into. */
+static uint32_t frames_of(struct firefox *x, uint32_t location)
+{
+	const struct location *l = &x->v.locations[location];
+	const struct line *lines = &x->v.lines[l->first_line];
+	struct firefox_rows *r = &x->tables->locations;
+
+	if (r->of[location] == PROFILE_NONE) {
+		rows_set(r, location, (uint32_t)x->tables->frames.n);
+		if (!l->nlines)
+			add_frame(x, location, NULL, 0);
+		for (uint32_t i = l->nlines; i-- > 0;)
+			add_frame(x, location, &lines[i], l->nlines - 1 - i);
+	}
+	return r->of[location];
+}
+
+static uint32_t add_stack(struct firefox_tables *t, uint32_t frame, uint32_t prefix)
+{
+	vec_push(&t->stacks, (struct firefox_stack){ frame, prefix });
+	return (uint32_t)t->stacks.n - 1;
+}
+
+static void add_no_stack(struct firefox *x)
+{
+	struct firefox_tables *t = x->tables;
+
+	vec_push(&t->frames, (struct firefox_frame){
+		.address = -1, .category = FIREFOX_OTHER, .symbol = PROFILE_NONE,
+		.function = add_function(x, (uint32_t)x->v.nfunctions + 1, 0) });
+	rows_set(&t->nodes, 0, add_stack(t, (uint32_t)t->frames.n - 1, PROFILE_NONE));
+}
+
+/* The row of @node's whole stack: back to what is known, then forth. */
+static uint32_t stack_of(struct firefox *x, uint32_t node)
+{
+	struct firefox_tables *t = x->tables;
+	uint32_t at = node, row;
+
+	if (!node && t->nodes.of[0] == PROFILE_NONE)
+		add_no_stack(x);
+	for (; at && t->nodes.of[at] == PROFILE_NONE; at = x->v.nodes[at].parent)
+		vec_push(&t->path, at);
+	row = node && !at ? PROFILE_NONE : t->nodes.of[at];
+	while (t->path.n) {
+		uint32_t next = t->path.v[--t->path.n], location = x->v.nodes[next].location;
+		uint32_t frame = frames_of(x, location), n = x->v.locations[location].nlines;
+
+		for (uint32_t i = 0; i < (n ? n : 1); i++)
+			row = add_stack(t, frame + i, row);
+		rows_set(&t->nodes, next, row);
+	}
+	return row;
+}
+
+/* --- When. ----------------------------------------------------------------- */
+static void add_ticks(struct firefox *x, const uint32_t *ticks, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct tick *tick = &x->v.ticks[ticks[i]];
+		uint32_t stack = stack_of(x, x->v.samples[tick->sample].node);
+
+		vec_push(&x->tables->moments, (struct firefox_moment){ stack, tick->time, tick->value });
+	}
+}
+
+/*
+ * Nobody knows when: each sample gets its share of the recording, and stands at
+ * the share's end. So the thread is seen to use the CPU evenly, as much as it did on average.
+ */
+static void make_up_times(struct firefox *x, const struct thread_row *row)
+{
+	double duration = (double)(x->v.meta->duration ? x->v.meta->duration : SECOND);
+	uint64_t passed = 0;
+
+	for (size_t i = 0; i < row->nsamples; i++) {
+		uint64_t value = x->v.values[row->samples[i]];
+		uint32_t stack = stack_of(x, x->v.samples[row->samples[i]].node);
+
+		passed += value;
+		vec_push(&x->tables->moments, (struct firefox_moment){
+			stack, (uint64_t)(duration * ((double)passed / (double)row->total)), value });
+	}
+}
+
+void firefox_tables_fill(struct firefox *x, const struct thread_row *row, const uint32_t *ticks, size_t nticks)
+{
+	clear(x->tables);
+	if (nticks)
+		add_ticks(x, ticks, nticks);
+	else
+		make_up_times(x, row);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The summary and the top table for scripts: a JSON object a line, the first one of
+ * "type" "summary", then one a "function", then one a "process", as ebprof(1) names
+ * their members. Rows stand in the order of the table (output/rollup.h).
+ */
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "output/formats.h"
+#include "output/rollup.h"
+
+#define NS_DIGITS 9		/* ns as seconds with so many decimals */
+
+static void write_reasons(struct json *j, const char *key, const char *by, const struct profile_reason *r, size_t n)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < n; i++)
+		total += r[i].count;
+	json_uint(j, key, total);
+	json_object(j, by);
+	for (size_t i = 0; i < n; i++)
+		json_uint(j, r[i].name, r[i].count);
+	json_end(j);
+}
+
+/* What is not known is null. */
+static void write_known(struct json *j, const char *key, uint64_t n, unsigned int digits)
+{
+	if (n)
+		json_decimal(j, key, n, digits);
+	else
+		json_null(j, key);
+}
+
+static void write_text(struct json *j, const char *key, const struct profile *p, uint32_t string)
+{
+	const char *text = profile_text(p, string);
+
+	if (*text)
+		json_string(j, key, text);
+	else
+		json_null(j, key);
+}
+
+static void write_types(struct json *j, const struct profile *p)
+{
+	struct profile_view v = profile_view(p);
+
+	json_string(j, "shown", profile_text(p, v.types[v.shown].name));
+	json_array(j, "types");
+	for (size_t i = 0; i < v.ntypes; i++) {
+		json_object(j, NULL);
+		json_string(j, "name", profile_text(p, v.types[i].name));
+		json_string(j, "unit", profile_text(p, v.types[i].unit));
+		json_uint(j, "total", v.types[i].total);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void write_summary(struct json *j, const struct profile *p)
+{
+	struct profile_view v = profile_view(p);
+	const struct profile_account *a = v.account;
+
+	json_object(j, NULL);
+	json_string(j, "type", "summary");
+	json_string(j, "event", v.meta->event);
+	write_known(j, "frequency", v.meta->frequency, 0);
+	write_known(j, "period", v.meta->period, 0);
+	write_known(j, "start", v.meta->start, NS_DIGITS);
+	write_known(j, "duration", v.meta->duration, NS_DIGITS);
+	write_known(j, "cpus", v.meta->cpus, 0);
+	write_text(j, "host", p, v.meta->host);
+	write_text(j, "command", p, v.meta->command);
+	write_text(j, "title", p, v.meta->title);
+	json_uint(j, "taken", a->taken);
+	json_uint(j, "kept", a->kept);
+	write_reasons(j, "truncated", "truncated_by", a->truncated, a->ntruncated);
+	write_reasons(j, "lost", "lost_by", a->lost, a->nlost);
+	write_types(j, p);
+	json_uint(j, "total", v.total);
+	json_end(j);
+	json_newline(j);
+}
+
+static void write_functions(struct json *j, const struct profile *p)
+{
+	static const char *const kinds[] = { [FRAME_USER] = "user", [FRAME_KERNEL] = "kernel", [FRAME_MARK] = "mark" };
+	size_t n;
+	struct rollup_function *rows = rollup_functions(p, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		json_object(j, NULL);
+		json_string(j, "type", "function");
+		json_string(j, "name", rows[i].name);
+		json_string(j, "module", rows[i].module);
+		json_string(j, "kind", kinds[rows[i].kind]);
+		json_uint(j, "self", rows[i].self);
+		json_uint(j, "total", rows[i].total);
+		json_end(j);
+		json_newline(j);
+	}
+	free(rows);
+}
+
+static void write_processes(struct json *j, const struct profile *p)
+{
+	size_t n;
+	struct rollup_process *rows = rollup_processes(p, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		json_object(j, NULL);
+		json_string(j, "type", "process");
+		json_int(j, "pid", rows[i].pid);
+		json_string(j, "comm", rows[i].comm);
+		json_uint(j, "total", rows[i].samples);
+		json_end(j);
+		json_newline(j);
+	}
+	free(rows);
+}
+
+void ndjson_write(const struct profile *p, const struct output_options *o, struct outfile *f)
+{
+	struct json j = { .f = f };
+
+	(void)o;
+	write_summary(&j, p);
+	write_functions(&j, p);
+	write_processes(&j, p);
+}
