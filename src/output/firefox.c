@@ -196,6 +196,14 @@ static void write_texts(struct firefox *x)
 			json_string(&x->json, texts[i].key, profile_text(x->p, texts[i].string));
 }
 
+/* A sample at the end's own time would not be shown. */
+static uint64_t end_time(const struct firefox *x)
+{
+	uint64_t last = x->v.nticks ? x->v.ticks[x->v.nticks - 1].time : 0;
+
+	return last < x->v.meta->duration ? x->v.meta->duration : last + 1;
+}
+
 static void write_meta(struct firefox *x)
 {
 	const struct profile_meta *m = x->v.meta;
@@ -206,9 +214,10 @@ static void write_meta(struct firefox *x)
 	json_uint(j, "preprocessedProfileVersion", PROCESSED_VERSION);
 	write_texts(x);
 	json_decimal(j, "startTime", m->start, MS_DIGITS);
-	json_uint(j, "profilingStartTime", 0);
-	if (m->duration)
-		json_decimal(j, "profilingEndTime", m->duration, MS_DIGITS);
+	if (m->duration) {
+		json_uint(j, "profilingStartTime", 0);
+		json_decimal(j, "profilingEndTime", end_time(x), MS_DIGITS);
+	}
 	json_double(j, "interval", m->frequency ? 1000.0 / (double)m->frequency : 1);
 	if (m->cpus)
 		json_uint(j, "logicalCPUs", m->cpus);

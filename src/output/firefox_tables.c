@@ -180,8 +180,8 @@ static void add_ticks(struct firefox *x, const uint32_t *ticks, size_t n)
 }
 
 /*
- * Nobody knows when: each sample gets its share of the recording, and stands at
- * the share's end. So the thread is seen to use the CPU evenly, as much as it did on average.
+ * Nobody knows when: each sample gets its share of the recording, and stands in the
+ * share's middle. So the thread is seen to use the CPU evenly, as much as it did on average.
  */
 static void make_up_times(struct firefox *x, const struct thread_row *row)
 {
@@ -191,10 +191,11 @@ static void make_up_times(struct firefox *x, const struct thread_row *row)
 	for (size_t i = 0; i < row->nsamples; i++) {
 		uint64_t value = x->v.values[row->samples[i]];
 		uint32_t stack = stack_of(x, x->v.samples[row->samples[i]].node);
+		double middle = (double)passed + (double)value / 2;
 
 		passed += value;
 		vec_push(&x->tables->moments, (struct firefox_moment){
-			stack, (uint64_t)(duration * ((double)passed / (double)row->total)), value });
+			stack, (uint64_t)(duration * (middle / (double)row->total)), value });
 	}
 }
 

@@ -66,6 +66,14 @@ static const struct weight *weight_of(const struct firefox *x)
 	return w;
 }
 
+/* ns for which the thread ran before a sample: half of what it and the one before stand for. It draws the use of the CPU. */
+static uint64_t cpu_time(const struct firefox *x, const struct firefox_moment *m, int has_previous)
+{
+	double samples = ((double)m->value + (has_previous ? (double)m[-1].value : 0)) / 2;
+
+	return (uint64_t)(samples * SECOND / (double)x->v.meta->frequency);
+}
+
 static void write_samples(struct firefox *x)
 {
 	const struct firefox_moment *m = x->tables->moments.v;
@@ -78,10 +86,8 @@ static void write_samples(struct firefox *x)
 	COLUMN(j, "time", n, json_decimal(j, NULL, m[i].time, MS_DIGITS));
 	COLUMN(j, "weight", n, json_decimal(j, NULL, m[i].value, weight->digits));
 	json_string(j, "weightType", weight->type);
-	/* Between two samples the thread ran as long as they stand for: that draws its use of the CPU. */
 	if (x->v.meta->frequency && !x->v.shown)
-		COLUMN(j, "threadCPUDelta", n,
-		       json_uint(j, NULL, (uint64_t)((double)m[i].value * SECOND / (double)x->v.meta->frequency)));
+		COLUMN(j, "threadCPUDelta", n, json_uint(j, NULL, cpu_time(x, &m[i], i > 0)));
 	end_table(j, n);
 }
 

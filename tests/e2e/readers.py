@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""The programs that read what ebprof writes, as the tests of the formats use them (tests/readers)."""
+import json
+import os
+import subprocess
+
+from harness import TOP, check, fixture_path, needs, node, node_module, wait_for
+
+SPEEDSCOPE = ("speedscope", "dist", "release")
+
+
+def hand_made(directory, name, form, suffix):
+    """A profile of tests/fixtures/profiles.c in a file; its path."""
+    path = os.path.join(directory, name + suffix)
+    subprocess.run([fixture_path("profiles"), name, form, path], check=True, timeout=30)
+    return path
+
+
+def _script(name, *args, timeout=60):
+    env = dict(os.environ, NODE_PATH=os.path.dirname(node_module("ajv")))
+    p = subprocess.run([node(), os.path.join(TOP, "tests", "readers", name), *args], env=env, capture_output=True,
+                       text=True, timeout=timeout)
+    check(p.returncode == 0, f"{name}:", p.stdout[-2000:], p.stderr[-2000:])
+    return p.stdout
+
+
+def valid_speedscope(*files):
+    """Against the schema that speedscope publishes."""
+    _script("schema.js", node_module(*SPEEDSCOPE, "file-format-schema.json"), *files)
+
+
+class Spans:
+    """A profile that speedscope's page exported: spans of time, summed up by stack."""
+
+    def __init__(self, profile, frames):
+        self.name, self.unit, self.total = profile["name"], profile["unit"], profile["endValue"]
+        self.stacks, stack, since = {}, [], 0
+        for event in profile["events"]:
+            if stack and event["at"] > since:
+                key = tuple(stack)
+                self.stacks[key] = self.stacks.get(key, 0) + event["at"] - since
+            since = event["at"]
+            frame = frames[event["frame"]]["name"]
+            if event["type"] == "O":
+                stack.append(frame)
+            else:
+                check(stack.pop() == frame, "frames that do not nest:", frame)
+        check(not stack, "frames that do not end:", stack)
+
+
+def speedscope(*files):
+    """What speedscope's page has read from each file: its profiles in order, and the frames of all."""
+    needs("chromium")
+    results = []
+    for line in _script("speedscope.js", node_module(*SPEEDSCOPE, "index.html"), *files).splitlines():
+        read = json.loads(line)
+        check(read, "the page refused a file, one of", files)
+        frames = read["shared"]["frames"]
+        results.append(([Spans(p, frames) for p in read["profiles"]], frames))
+    return results
+
+
+class FirefoxProfiler:
+    """The Firefox Profiler without its window: profiler-cli, whose daemon loads one file after the other."""
+
+    def __init__(self, directory):
+        self.env = dict(os.environ, HOME=directory, PROFILER_CLI_SESSION_DIR=directory, PROFILER_CLI_LOAD_TIMEOUT_MS="30000")
+        self.cli = node_module("@firefox-devtools", "profiler-cli", "dist", "profiler-cli.js")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.run("stop", "--all")
+
+    def run(self, *args):
+        return subprocess.run([node(), self.cli, *args], env=self.env, capture_output=True, text=True, timeout=60)
+
+    def ask(self, *args):
+        p = self.run(*args, "--json")
+        check(p.returncode == 0, *args, p.stderr[-1000:])
+        return json.loads(p.stdout)
+
+    def load(self, path):
+        self.run("stop", "--all")
+        p = self.run("load", path)
+        check(p.returncode == 0, f"load {path}:", p.stdout[-1000:], p.stderr[-1000:])
+        wait_for(lambda: self.run("thread", "list").returncode == 0, "the profile to be loaded", 30)
+
+    def threads(self):
+        """By handle."""
+        return {t["threadHandle"]: t for t in self.ask("thread", "list", "--limit", "0")["threads"]}
+
+    def tree(self, handle="t-0"):
+        """The root of a thread's call tree."""
+        args = ("--thread", handle, "--max-lines", "5000", "--include-idle")
+        return self.ask("thread", "samples-top-down", *args)["regularCallTree"]
+
+    def functions(self, handle="t-0"):
+        """(self, total) by name."""
+        rows = self.ask("thread", "functions", "--thread", handle, "--limit", "0", "--include-idle")["functions"]
+        return {r["name"]: (r["selfSamples"], r["totalSamples"]) for r in rows}
+
+    def stacks(self, handle="t-0"):
+        """Samples by stack, as the tree has them (to a depth of 200), and the weight of all."""
+        root, found = self.tree(handle), {}
+        todo = [((), child) for child in root["children"]]
+        while todo:
+            path, call = todo.pop()
+            path += (call["name"],)
+            if call["selfSamples"]:
+                found[path] = call["selfSamples"]
+            todo += [(path, child) for child in call["children"]]
+        return found, root["totalSamples"]
