@@ -192,7 +192,7 @@ void record_options_help(FILE *to)
 	cli_help(rows, to);
 	fputs("\nFormats:\n", to);
 	for (const struct output_format *f = output_formats; f->name; f++)
-		fprintf(to, "  %-9s %-9s %s\n", f->name, f->suffix, f->help);
+		fprintf(to, "  %-11s %-16s %s\n", f->name, f->suffix, f->help);
 	fputs("Exit status: 0 done, 1 error, 2 usage, 3 not permitted, 4 no such target, 5 no samples,\n"
 	      "6 lost samples with --strict; with -- COMMAND the command's own. See ebprof(1).\n", to);
 }
