@@ -16,7 +16,7 @@ def hand_made(directory, name, form, suffix):
     return path
 
 
-def _script(name, *args, timeout=60):
+def _script(name, *args, timeout=100):
     env = dict(os.environ, NODE_PATH=os.path.dirname(node_module("ajv")))
     p = subprocess.run([node(), os.path.join(TOP, "tests", "readers", name), *args], env=env, capture_output=True,
                        text=True, timeout=timeout)
@@ -61,20 +61,27 @@ def speedscope(*files):
 
 
 class FirefoxProfiler:
-    """The Firefox Profiler without its window: profiler-cli, whose daemon loads one file after the other."""
+    """
+    The Firefox Profiler without its window: profiler-cli, whose daemon holds one file. It is started here as its
+    "load" starts it, which would wait half a second for it, too little on a busy machine, and leave it behind then.
+    """
 
     def __init__(self, directory):
-        self.env = dict(os.environ, HOME=directory, PROFILER_CLI_SESSION_DIR=directory, PROFILER_CLI_LOAD_TIMEOUT_MS="30000")
+        self.env = dict(os.environ, HOME=directory, PROFILER_CLI_SESSION_DIR=directory)
         self.cli = node_module("@firefox-devtools", "profiler-cli", "dist", "profiler-cli.js")
+        self.daemon, self.session = None, 0
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exc):
-        self.run("stop", "--all")
+        if self.daemon:
+            self.daemon.kill()
+            self.daemon.wait()
 
     def run(self, *args):
-        return subprocess.run([node(), self.cli, *args], env=self.env, capture_output=True, text=True, timeout=60)
+        return subprocess.run([node(), self.cli, *args, "--session", f"s{self.session}"], env=self.env, capture_output=True,
+                              text=True, timeout=60)
 
     def ask(self, *args):
         p = self.run(*args, "--json")
@@ -82,10 +89,23 @@ class FirefoxProfiler:
         return json.loads(p.stdout)
 
     def load(self, path):
-        self.run("stop", "--all")
-        p = self.run("load", path)
-        check(p.returncode == 0, f"load {path}:", p.stdout[-1000:], p.stderr[-1000:])
-        wait_for(lambda: self.run("thread", "list").returncode == 0, "the profile to be loaded", 30)
+        self.__exit__()
+        self.session += 1
+        self.daemon = subprocess.Popen([node(), self.cli, "--daemon", path, "--session", f"s{self.session}"], env=self.env,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        def loaded():
+            # Not asked for: a session that is not there yet would be taken for a dead one, and cleaned up.
+            check(self.daemon.poll() is None, "the daemon ended while it loaded", path)
+            try:
+                with open(log) as f:
+                    text = f.read()
+            except FileNotFoundError:
+                return False
+            check("[ERROR]" not in text, f"{path}: {text[-1000:]}")
+            return "Profile loaded successfully" in text
+        log = os.path.join(self.env["PROFILER_CLI_SESSION_DIR"], f"s{self.session}.log")
+        wait_for(loaded, "the profile to be loaded", 40)
 
     def threads(self):
         """By handle."""

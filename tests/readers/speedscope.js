@@ -29,7 +29,7 @@ async function read(browser, page, file) {
 	await tab.goto('file://' + page);
 	const input = await tab.waitForSelector('input[type=file]');
 	await input.uploadFile(file);
-	const outcome = await (await tab.waitForFunction(findExport, { timeout: 20000, polling: 20 })).jsonValue();
+	const outcome = await (await tab.waitForFunction(findExport, { timeout: 60000, polling: 20 })).jsonValue();
 	const text = outcome === 'exported' ? await tab.evaluate(() => window.exported) : 'null';
 	await tab.close();
 	return JSON.stringify(JSON.parse(text));
