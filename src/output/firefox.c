@@ -9,7 +9,6 @@
  * are offsets in the library's file, those of the kernel are counted from where its image is mapped.
  */
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,9 +140,8 @@ static void write_categories(struct json *j)
 
 static void write_entry(struct json *j, const char *label, const char *reason, const char *text, uint64_t n)
 {
-	char whole[128];
+	char *whole = xasprintf("%s%s%s", label, *reason ? ": " : "", reason);
 
-	snprintf(whole, sizeof(whole), "%s%s%s", label, *reason ? ": " : "", reason);
 	json_object(j, NULL);
 	json_string(j, "label", whole);
 	json_string(j, "format", text ? "string" : "integer");
@@ -152,6 +150,7 @@ static void write_entry(struct json *j, const char *label, const char *reason, c
 	else
 		json_uint(j, "value", n);
 	json_end(j);
+	free(whole);
 }
 
 static void write_reasons(struct json *j, const char *label, const struct profile_reason *r, size_t n)
