@@ -62,7 +62,9 @@ struct assembler {
 	VEC(struct made) made;
 	struct hashmap made_ids;	/* incarnation -> index */
 	VEC(uint32_t) module_made;	/* module of the profile -> index, PROFILE_NONE: made by a compiler */
-	size_t named;			/* locations before this one have their names */
+	size_t asked;			/* locations before this one have their names, or will, or are in: */
+	VEC(uint32_t) later;		/* locations that are asked for at the end */
+	int reread;			/* the kernel's names are as they are at the end */
 	uint32_t kernel_module;
 	struct assembler_types types;
 	struct shares *shares;		/* among samples of a class */
@@ -143,6 +145,7 @@ void assembler_free(struct assembler *a)
 	vec_free(&a->locations);
 	vec_free(&a->image_modules);
 	vec_free(&a->module_images);
+	vec_free(&a->later);
 	free(a);
 }
 
@@ -596,85 +599,139 @@ static int name_made(struct assembler *a, struct symbolizer *symbolizer, const s
 	return 1;
 }
 
-/* The symbols at @l, or what can be said without one. How many lines. */
-static int name_user(struct assembler *a, struct symbolizer *symbolizer, const struct location *l,
-		     struct line lines[SOURCE_FRAMES_MAX], const char **why)
+/* What stands for a name at @l of @file. */
+static struct line no_symbol(struct assembler *a, const struct location *l, const struct image *file, int err, const char **why)
 {
-	uint32_t image = a->module_images.v[l->module];
-	struct symbol_frame frames[SOURCE_FRAMES_MAX];
-	const struct image *file;
 	char where[NAME_MAX_SHOWN];
-	int n;
 
-	if (image == IMAGE_NONE)
-		return name_made(a, symbolizer, l, lines, why);
-	file = images_at(a->images, image);
-	n = symbolizer_user(symbolizer, file, l->address, frames);
-	if (n < 0) {
-		snprintf(where, sizeof(where), "%.400s+0x%llx", file->name, (unsigned long long)l->address);
-		*why = reason(n, file->fd >= 0 || file->kind != IMAGE_FILE);
-		lines[0] = no_name(a, where, *why, file->name, FRAME_USER);
-		return 1;
-	}
-	return take_frames(a, frames, n, file->name, lines);
+	snprintf(where, sizeof(where), "%.400s+0x%llx", file->name, (unsigned long long)l->address);
+	*why = reason(err, file->fd >= 0 || file->kind != IMAGE_FILE);
+	return no_name(a, where, *why, file->name, FRAME_USER);
 }
 
-static int name_kernel(struct assembler *a, struct symbolizer *symbolizer, const struct location *l, struct line *line,
-		       const char **why)
+static struct line kernel_line(struct assembler *a, const struct namer_answer *answer, const char **why)
 {
-	struct symbol symbol;
-	int err = symbolizer_kernel(symbolizer, l->address, &symbol);
-
-	if (!err) {
-		*line = plain_line(a, symbol.name, symbol.module, FRAME_KERNEL);
-		return 1;
-	}
-	*why = reason(err, 1);
-	*line = no_name(a, "unknown", *why, "[kernel]", FRAME_KERNEL);
-	return 1;
+	if (answer->n > 0)
+		return plain_line(a, answer->frames->name, answer->module, FRAME_KERNEL);
+	*why = reason(answer->n, 1);
+	return no_name(a, "unknown", *why, "[kernel]", FRAME_KERNEL);
 }
 
-/* A location that has no names yet. */
-struct unnamed {
-	struct location location;
-	uint32_t id;
-};
-
-static int by_place(const void *a, const void *b)
+static void take_answer(void *ctx, const struct namer_answer *answer)
 {
-	const struct unnamed *x = a, *y = b;
+	struct assembler *a = ctx;
+	const struct location l = profile_view(a->profile).locations[answer->id];
+	const struct image *file = l.kind == FRAME_KERNEL ? NULL : images_at(a->images, a->module_images.v[l.module]);
+	struct line lines[SOURCE_FRAMES_MAX];
+	const char *why = "";
+	int n = 1;
 
-	if (x->location.module != y->location.module)
-		return x->location.module < y->location.module ? -1 : 1;
-	if (x->location.address != y->location.address)
-		return x->location.address < y->location.address ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
+	/* What is loaded there may be something else by the end. */
+	if (!file && !answer->reread && answer->n != -EPERM && strcmp(answer->module, "[kernel]") != 0) {
+		vec_push(&a->later, answer->id);
+		return;
+	}
+	if (!file)
+		lines[0] = kernel_line(a, answer, &why);
+	else if (answer->n > 0)
+		n = take_frames(a, answer->frames, answer->n, file->name, lines);
+	else
+		lines[0] = no_symbol(a, &l, file, answer->n, &why);
+	profile_name_location(a->profile, answer->id, lines, (size_t)n, why);
 }
 
-void assembler_name(struct assembler *a, struct symbolizer *symbolizer)
+/* Where @l is, NULL for the kernel and for code that was made at run time. */
+static const struct image *image_of(const struct assembler *a, const struct location *l)
+{
+	uint32_t image = l->kind == FRAME_KERNEL ? IMAGE_NONE : a->module_images.v[l->module];
+
+	return image == IMAGE_NONE ? NULL : images_at(a->images, image);
+}
+
+void assembler_ask(struct assembler *a, struct namer *namer)
 {
 	struct profile_view v = profile_view(a->profile);
-	struct unnamed *todo = xcalloc(v.nlocations - a->named + 1, sizeof(*todo));
-	struct line lines[SOURCE_FRAMES_MAX];
-	size_t n = 0;
 
+	for (; a->asked < v.nlocations; a->asked++) {
+		const struct location *l = &v.locations[a->asked];
+		const struct image *image = image_of(a, l);
+
+		if (l->kind == FRAME_MARK)
+			continue;
+		/* Another mapping of a file that could not be opened may open it. */
+		if (image ? image->fd >= 0 || image->kind != IMAGE_FILE : l->kind == FRAME_KERNEL)
+			namer_ask(namer, (uint32_t)a->asked, image, l->address);
+		else
+			vec_push(&a->later, (uint32_t)a->asked);
+	}
+	namer_go(namer);
+	namer_take(namer, take_answer, a);
+}
+
+/* Asks again for what is loaded into the kernel. */
+static void ask_kernel_again(struct assembler *a, struct namer *namer)
+{
+	const struct location *locations = profile_view(a->profile).locations;
+	size_t n = a->later.n, kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t id = a->later.v[i];
+
+		if (locations[id].kind == FRAME_KERNEL)
+			namer_ask(namer, id, NULL, locations[id].address);
+		else
+			a->later.v[kept++] = id;
+	}
+	a->later.n = kept;
+	if (n > kept && !a->reread) {
+		namer_reread_kernel(namer);
+		a->reread = 1;
+	}
+}
+
+void assembler_ask_last(struct assembler *a, struct namer *namer)
+{
+	/* Where nothing was asked for so far it costs nothing. */
+	if (!a->asked) {
+		namer_reread_kernel(namer);
+		a->reread = 1;
+	}
+	namer_take(namer, take_answer, a);
+	ask_kernel_again(a, namer);
+	namer_urge(namer);
+	assembler_ask(a, namer);
+}
+
+void assembler_name(struct assembler *a, struct namer *namer, struct symbolizer *symbolizer)
+{
+	const struct location *locations = profile_view(a->profile).locations;
+	struct line lines[SOURCE_FRAMES_MAX];
+	size_t kept = 0;
+
+	assembler_ask(a, namer);
 	for (size_t i = 0; i < a->made.n; i++)
 		if (a->made.v[i].names)
 			jit_refresh(a->made.v[i].names, dump_of(a, a->made.v[i].incarnation, clock_ns()));
-	/* Copies: naming adds functions, lines and strings, never locations. In the order that symbolizer_user() likes. */
-	for (; a->named < v.nlocations; a->named++)
-		if (v.locations[a->named].kind != FRAME_MARK)
-			todo[n++] = (struct unnamed){ v.locations[a->named], (uint32_t)a->named };
-	qsort(todo, n, sizeof(*todo), by_place);
-	for (size_t i = 0; i < n; i++) {
-		const struct location *l = &todo[i].location;
+	for (size_t i = 0; i < a->later.n; i++) {
+		const struct location *l = &locations[a->later.v[i]];
+		const struct image *image = image_of(a, l);
 		const char *why = "";
-		int found = l->kind == FRAME_KERNEL ? name_kernel(a, symbolizer, l, lines, &why) :
-						      name_user(a, symbolizer, l, lines, &why);
 
-		profile_name_location(a->profile, todo[i].id, lines, (size_t)found, why);
+		if (l->kind == FRAME_KERNEL) {
+			a->later.v[kept++] = a->later.v[i];
+		} else if (image) {
+			namer_ask(namer, a->later.v[i], image, l->address);
+		} else {
+			int n = name_made(a, symbolizer, l, lines, &why);
+
+			profile_name_location(a->profile, a->later.v[i], lines, (size_t)n, why);
+		}
 	}
-	free(todo);
+	a->later.n = kept;
+	do {
+		ask_kernel_again(a, namer);
+		namer_finish(namer, take_answer, a);
+	} while (a->later.n);
 }
 
 void assembler_finish(struct assembler *a)

@@ -4,14 +4,15 @@
  *
  * Stack ids come with their frames once; the frames are turned into locations
  * (image and offset) as soon as they arrive, while their process is known.
- * Counts then are samples of the stack tree. Names come last, one look-up for
- * each distinct location. All arguments of assembler_new() are borrowed.
+ * Counts then are samples of the stack tree. Names are asked for
+ * meanwhile, one look-up for each distinct location. All arguments of assembler_new() are borrowed.
  */
 #ifndef EBPROF_ASSEMBLER_H
 #define EBPROF_ASSEMBLER_H
 
 #include "bpf/ebprof.h"
 #include "elf/image.h"
+#include "namer.h"
 #include "proc/procs.h"
 #include "profile/profile.h"
 #include "symbols/symbolizer.h"
@@ -48,8 +49,16 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, con
 /* The word for a result: "depth", "no CFI", ...; NULL for EBP_COMPLETE. */
 const char *assembler_result_name(enum ebp_result result);
 
-/* Names all locations that have no name yet. */
-void assembler_name(struct assembler *a, struct symbolizer *symbolizer);
+/*
+ * Asks @namer for names of new locations, and takes those that it has found: now and then while
+ * sampling. What may still change is left for the end: code that is made at run time, what is loaded
+ * into the kernel, files that could not be opened so far.
+ */
+void assembler_ask(struct assembler *a, struct namer *namer);
+/* Sampling has ended: the kernel's names are as they should be. More samples may come. */
+void assembler_ask_last(struct assembler *a, struct namer *namer);
+/* Names all locations that have no name yet; those of code that was made at run time by @symbolizer. */
+void assembler_name(struct assembler *a, struct namer *namer, struct symbolizer *symbolizer);
 /* What could be done only at the end: waits without stacks are divided, processes get the names that they have now. */
 void assembler_finish(struct assembler *a);
 /*

@@ -54,6 +54,7 @@ struct recording {
 	struct collector_options collect;
 	pid_t *target_ids;
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
+	struct name_store *store;	/* NULL: none */
 	struct session_options session_options;
 	struct session *session;
 	struct session_result result;
@@ -274,10 +275,12 @@ static int record(struct recording *r, struct error *e)
 	 */
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 	fill_collect(r);
+	r->store = r->o.no_cache ? NULL : name_store_new(&r->user);
 	r->session_options = (struct session_options){
 		.collect = r->collect, .unwind_memory = r->o.unwind_memory,
 		.symbols = {
 			.debug_dirs = r->o.debug_dirs.v, .n_debug_dirs = r->o.debug_dirs.n, .debuginfod = r->debuginfod,
+			.store = r->store,
 			.no_inline = r->o.no_inline, .no_demangle = r->o.no_demangle,
 		},
 		.why = r->o.why, .hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
@@ -412,6 +415,7 @@ static void cleanup(struct recording *r)
 	vec_free(&r->files);
 	session_free(r->session);
 	debuginfod_free(r->debuginfod);
+	name_store_free(r->store);
 	targets_free(&r->targets);
 	if (r->signals >= 0)
 		close(r->signals);
@@ -429,6 +433,7 @@ static int finish(struct recording *r, uint64_t origin, struct error *e)
 	unblock_signals(r);
 	describe(r, p);
 	err = write_files(r, e);
+	session_save_names(r->session);
 	if (!r->o.quiet)
 		summary_show(p, &r->result, &r->o, origin);
 	if (err)

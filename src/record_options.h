@@ -32,7 +32,7 @@ struct record_options {
 	uint64_t buffer;		/* bytes; 0: chosen */
 	/* names */
 	string_vec debug_dirs;
-	int debuginfod, no_inline, no_demangle, why;
+	int debuginfod, no_cache, no_inline, no_demangle, why;
 	/* results */
 	string_vec files;
 	const char *format, *title;

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "collect/sideband.h"
+#include "namer.h"
 #include "proc/procs.h"
 #include "rescue.h"
 #include "sleeper.h"
@@ -21,7 +22,7 @@
 
 #define MS		1000000ull
 #define SECOND		(1000 * MS)
-#define TICK		(250 * MS)	/* progress, CPUs that came and went, targets that ended */
+#define TICK		(250 * MS)	/* progress, CPUs that came and went, targets that ended, names */
 #define DRAIN		(1000 * MS)	/* counts are fetched this often, or when half of their map is used */
 #define FORGET_AFTER	(3000 * MS)	/* a process that ended so long ago has no samples under way */
 #define TABLES_FIRST	(10 * MS)	/* sampling waits for the targets' unwind tables, but not longer */
@@ -41,7 +42,8 @@ struct session {
 	struct tracker *tracker;
 	struct rescue *rescue;
 	struct assembler *assembler;
-	struct symbolizer *symbolizer;
+	struct namer *namer;
+	struct symbolizer *symbolizer;		/* of what is made at run time; the others' is the namer's */
 	uint64_t started, stopped, drained;
 	uint64_t started_at;		/* CLOCK_REALTIME ns */
 	uint64_t side_band_lost;
@@ -137,6 +139,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->images = images_new();
 	s->procs = procs_new(s->images);
 	s->profile = profile_new();
+	s->namer = namer_new(&o->symbols);
 	s->symbolizer = symbolizer_new(&o->symbols);
 	types = set_types(s->profile, &o->collect);
 	s->assembler = assembler_new(s->profile, s->images, s->procs, &types, o->why);
@@ -170,6 +173,7 @@ void session_free(struct session *s)
 	unwinder_free(s->unwinder);
 	unwind_maps_free(s->unwind_maps);
 	assembler_free(s->assembler);
+	namer_free(s->namer);
 	symbolizer_free(s->symbolizer);
 	procs_free(s->procs);
 	images_free(s->images);
@@ -182,6 +186,11 @@ int session_add_target(struct session *s, pid_t pid)
 	if (s->o->collect.user)
 		tracker_add(s->tracker, pid, 0);
 	return collector_add_target(s->collector, pid);
+}
+
+void session_save_names(struct session *s)
+{
+	namer_save(s->namer);
 }
 
 struct profile *session_profile(struct session *s)
@@ -351,6 +360,7 @@ static void tick(struct session *s, uint64_t now)
 	if (s->o->progress)
 		report(s, now);
 	procs_forget(s->procs, now - FORGET_AFTER);
+	assembler_ask(s->assembler, s->namer);
 }
 
 /*
@@ -468,16 +478,18 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 		r->cpus = collector_cpus(s->collector);
 		s->stopped = clock_ns();
 		collector_stop(s->collector);
+		assembler_ask_last(s->assembler, s->namer);
 		/* The one that may be under way, and a last one for all that came after it began. */
 		drain(s, 1);
 		collector_swap(s->collector);
+		assembler_ask(s->assembler, s->namer);
 		drain(s, 1);
 		rescue_finish(s->rescue, TABLES_LAST);
 	}
 	assembler_finish(s->assembler);
 	if (s->o->hide_idle)
 		r->idle = assembler_hide_idle(s->assembler, &r->idle_ns);
-	assembler_name(s->assembler, s->symbolizer);
+	assembler_name(s->assembler, s->namer, s->symbolizer);
 	fill_account(s, r);
 	profile_finish_ticks(s->profile);
 	r->duration = s->stopped - s->started;
@@ -494,6 +506,6 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	r->frames = c.frames;
 	r->fp_frames = c.fp_frames;
 	unwinder_stats(s->unwinder, &r->unwind);
-	r->kernel_hidden = symbolizer_kernel_hidden(s->symbolizer);
+	r->kernel_hidden = namer_kernel_hidden(s->namer);
 	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * A recording, from the first event to a profile whose locations have names.
  *
- * Joins collector, side band, processes, assembler and symbolizer; owns them
- * all. One thread: it sleeps until a buffer wants reading or time is up.
+ * Joins collector, side band, processes, assembler and namer; owns them
+ * all. One thread: it sleeps until a buffer wants reading or time is up. Others build tables and find names.
  */
 #ifndef EBPROF_SESSION_H
 #define EBPROF_SESSION_H
@@ -64,6 +64,8 @@ struct session *session_new(const struct session_options *o, struct error *e);
 int session_run(struct session *s, struct session_result *r, struct error *e);
 /* One process more; for the `started` hook, when forks are followed already. 0 or a negative errno. */
 int session_add_target(struct session *s, pid_t pid);
+/* Keeps for later runs what took long to name (symbols/name_store.h), after session_run(). */
+void session_save_names(struct session *s);
 /* Valid until session_free(). */
 struct profile *session_profile(struct session *s);
 void session_free(struct session *s);

@@ -87,6 +87,22 @@ struct user user_invoking(void)
 	return u;
 }
 
+char *user_home(const struct user *u)
+{
+	const char *home = u->switched ? NULL : getenv("HOME");
+	char *strings = malloc(PASSWD_SIZE), *copy = NULL;
+	struct passwd entry, *found = NULL;
+
+	restrict_name_services();
+	/* Under sudo HOME may be either one's. */
+	if (!home && strings && !getpwuid_r(u->switched ? u->uid : geteuid(), &entry, strings, PASSWD_SIZE, &found) && found)
+		home = entry.pw_dir;
+	if (home && *home == '/')
+		copy = strdup(home);
+	free(strings);
+	return copy;
+}
+
 /* For this thread alone, unlike setgroups(3). */
 static int thread_setgroups(int n, const gid_t *groups)
 {

@@ -4,13 +4,12 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "base/xalloc.h"
 
 /* What the thread is told, and tells, as counts of an eventfd. */
@@ -37,17 +36,13 @@ static void *wait_for_programs(void *arg)
 struct grace *grace_new(int outer, int inner)
 {
 	struct grace *g = xcalloc(1, sizeof(*g));
-	sigset_t all, before;
 	int err;
 
 	g->outer = outer;
 	g->inner = inner;
 	g->begin = eventfd(0, EFD_CLOEXEC);
 	g->over = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = g->begin < 0 || g->over < 0 ? errno : pthread_create(&g->thread, NULL, wait_for_programs, g);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	err = g->begin < 0 || g->over < 0 ? errno : -thread_start(&g->thread, wait_for_programs, g);
 	if (!err)
 		return g;
 	if (g->begin >= 0)

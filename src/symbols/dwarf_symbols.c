@@ -324,3 +324,13 @@ struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struc
 	}
 	return &d->source;
 }
+
+int dwarf_symbols_split(const struct symbol_source *source)
+{
+	const struct dwarf_symbols *d = self(source);
+
+	for (size_t i = 0; i < d->debug.units.n; i++)
+		if (d->debug.units.v[i].dwo_name.kind)
+			return 1;
+	return 0;
+}

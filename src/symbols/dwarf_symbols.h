@@ -18,5 +18,7 @@
  * there is no DWARF that describes code.
  */
 struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt);
+/* 1 where a part of the DWARF is in files beside the program (.dwo). */
+int dwarf_symbols_split(const struct symbol_source *source);
 
 #endif

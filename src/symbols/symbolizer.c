@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/strtab.h"
 #include "base/text.h"
@@ -16,27 +17,35 @@
 #include "symbols/image_files.h"
 #include "symbols/plt_symbols.h"
 #include "symbols/kallsyms.h"
+#include "symbols/name_cache.h"
+#include "symbols/name_key.h"
 
 #define KALLSYMS	"/proc/kallsyms"
 #define MAX_RAW		4096	/* bytes of a name in its file; longer ones are cut */
 #define MAX_READABLE	8192	/* bytes of a demangled one; where it is longer the raw one is shown */
+#define WORTH_KEEPING	5000000	/* ns of look-ups: less is not written to the store */
 
 /* Where a name is from: one part of its key. */
 enum { FROM_TABLE, FROM_DWARF, FROM_DWARF_FILES, FROM_KERNEL, FROM_JIT, FROM_JIT_FILES, FROM_PLT, ORIGINS };
 
 struct image_symbols {
-	int opened;			/* the rest is known */
 	int why;			/* 0, or why there are no symbols */
-	int stripped;			/* what is exported has names, and little else */
 	struct image_files files;
+	int searched;			/* what is in them is known: */
+	int stripped;			/* what is exported has names, and little else */
 	struct symbol_source *table, *dwarf, *plt;	/* any may be NULL */
+	struct name_cache *cache;	/* what was found before, and now; NULL: not kept */
+	struct name_key key;		/* of it */
+	uint64_t spent;			/* ns, for what is not in the store yet */
 };
 
 struct symbolizer {
 	struct symbolizer_options o;
-	VEC(struct image_symbols) images;	/* by image->id */
+	VEC(struct image_symbols *) images;	/* by image->id; NULL: not asked for so far */
+	size_t stored;			/* bytes read from the store */
 	struct kallsyms *kernel;
 	int kernel_opened, kernel_why;
+	uint64_t kernel_reads;
 	struct strtab *names;
 	struct hashmap named;			/* hash_pair(image and origin, token) -> id in names */
 	struct source_frame frames[SOURCE_FRAMES_MAX];
@@ -52,17 +61,23 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *o)
 	return s;
 }
 
+static void free_image(struct image_symbols *is)
+{
+	symbol_source_free(is->table);
+	symbol_source_free(is->dwarf);
+	symbol_source_free(is->plt);
+	name_cache_free(is->cache);
+	image_files_close(&is->files);
+	free(is);
+}
+
 void symbolizer_free(struct symbolizer *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->images.n; i++) {
-		symbol_source_free(s->images.v[i].table);
-		symbol_source_free(s->images.v[i].dwarf);
-		symbol_source_free(s->images.v[i].plt);
-		if (s->images.v[i].opened)
-			image_files_close(&s->images.v[i].files);
-	}
+	for (size_t i = 0; i < s->images.n; i++)
+		if (s->images.v[i])
+			free_image(s->images.v[i]);
 	vec_free(&s->images);
 	kallsyms_free(s->kernel);
 	strtab_free(s->names);
@@ -87,19 +102,43 @@ static struct symbol_source *first_table(const struct image_files *f)
 	return s;
 }
 
-/* 0, or why @image has no symbols. What was opened before an error is freed with the rest. */
-static int open_image(const struct symbolizer *s, struct image_symbols *is, const struct image *image)
+/* Reads what was found in an earlier run. Nothing is kept of a file that cannot be told from another one. */
+static void open_cache(struct symbolizer *s, struct image_symbols *is, const struct image *image)
 {
-	const struct debug_places places = { .dirs = s->o.debug_dirs, .n_dirs = s->o.n_debug_dirs };
-	int err = image_files_open(&is->files, image, &places, s->o.debuginfod);
+	uint8_t options = (s->o.no_inline ? 1 : 0) | (s->o.no_demangle ? 2 : 0);
+	size_t size = 0;
+	void *bytes;
 
-	if (err)
-		return err;
+	if (!s->o.store || name_key_make(&is->key, image, &is->files, options))
+		return;
+	is->cache = name_cache_new(s->names);
+	if (s->stored > NAME_STORE_BYTES)
+		return;
+	bytes = name_store_read(s->o.store, is->key.file, NAME_CACHE_BYTES, &size);
+	if (bytes && name_cache_read(is->cache, bytes, size, is->key.bytes, is->key.size)) {
+		/* With whatever it held. */
+		name_cache_free(is->cache);
+		is->cache = name_cache_new(s->names);
+	}
+	s->stored += bytes ? size : 0;
+	free(bytes);
+}
+
+/* Opens what is in the files. 0, or why there are no symbols. */
+static int open_sources(struct image_symbols *is)
+{
+	int err;
+
 	is->table = first_table(&is->files);
 	err = is->table ? 0 : -errno;
 	for (int i = 0; i < IMAGE_FILES && !is->dwarf; i++)
 		if (is->files.elf[i])
 			is->dwarf = dwarf_symbols_open(is->files.elf[i], is->files.alt);
+	/* What lies in files beside the program may come and go without a trace in the key. */
+	if (is->dwarf && dwarf_symbols_split(is->dwarf)) {
+		name_cache_free(is->cache);
+		is->cache = NULL;
+	}
 	/* Go's own table says the same as DWARF, and cannot be stripped. */
 	if (!is->dwarf)
 		is->dwarf = gopclntab_open(is->files.elf[IMAGE_OWN]);
@@ -112,15 +151,18 @@ static int open_image(const struct symbolizer *s, struct image_symbols *is, cons
 
 static struct image_symbols *symbols_of(struct symbolizer *s, const struct image *image)
 {
+	const struct debug_places places = { .dirs = s->o.debug_dirs, .n_dirs = s->o.n_debug_dirs };
 	struct image_symbols *is;
 
 	while (s->images.n <= image->id)
-		vec_push(&s->images, (struct image_symbols){ 0 });
-	is = &s->images.v[image->id];
-	if (!is->opened) {
-		is->why = open_image(s, is, image);
-		is->opened = 1;
-	}
+		vec_push(&s->images, NULL);
+	is = s->images.v[image->id];
+	if (is)
+		return is;
+	is = s->images.v[image->id] = xcalloc(1, sizeof(*is));
+	is->why = image_files_open(&is->files, image, &places, s->o.debuginfod);
+	if (!is->why)
+		open_cache(s, is, image);
 	return is;
 }
 
@@ -174,27 +216,21 @@ static int source_frames(struct symbolizer *s, uint64_t id, int origin, struct s
 	return n < 0 ? 0 : n;
 }
 
-int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset,
-		    struct symbol_frame out[SOURCE_FRAMES_MAX])
+/* What the sources say of @address, as symbolizer_user() does. */
+static int look_up(struct symbolizer *s, struct image_symbols *is, uint64_t id, uint64_t address,
+		   struct symbol_frame out[SOURCE_FRAMES_MAX])
 {
-	struct image_symbols *is = symbols_of(s, image);
 	struct source_function function;
-	uint64_t address;
 	const char *name = "";
-	int err, n = 0, named = 0;
+	int n = 0, named = 0;
 
-	if (is->why)
-		return is->why;
-	err = elf_file_vaddr(is->files.elf[IMAGE_OWN], offset, &address);
-	if (err)
-		return err;
 	if (is->dwarf)
-		n = source_frames(s, image->id, FROM_DWARF, is->dwarf, address, out);
+		n = source_frames(s, id, FROM_DWARF, is->dwarf, address, out);
 	/* The linker's name tells clones (.constprop, .cold) apart. */
 	if (is->table && !is->table->ops->find(is->table, address, &function))
-		name = text_of(s, image->id, FROM_TABLE, is->table, is->table->ops->name, function.token);
+		name = text_of(s, id, FROM_TABLE, is->table, is->table->ops->name, function.token);
 	else if (is->plt && !is->plt->ops->find(is->plt, address, &function))
-		name = text_of(s, image->id, FROM_PLT, is->plt, is->plt->ops->name, function.token);
+		name = text_of(s, id, FROM_PLT, is->plt, is->plt->ops->name, function.token);
 	if (!n)
 		out[n++] = (struct symbol_frame){ "", "", 0 };
 	if (*name)
@@ -208,6 +244,47 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 		if (*out[i].name)
 			out[named++] = out[i];
 	return named ? named : is->stripped ? -ENODATA : -ENOENT;
+}
+
+int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset,
+		    struct symbol_frame out[SOURCE_FRAMES_MAX])
+{
+	struct image_symbols *is = symbols_of(s, image);
+	uint64_t address, begin;
+	int n = !is->why && is->cache ? name_cache_find(is->cache, offset, out) : 0;
+
+	if (n || is->why)
+		return n ? n : is->why;
+	n = elf_file_vaddr(is->files.elf[IMAGE_OWN], offset, &address);
+	if (n)
+		return n;
+	begin = clock_ns();
+	if (!is->searched) {
+		is->why = open_sources(is);
+		is->searched = 1;
+	}
+	n = is->why ? is->why : look_up(s, is, image->id, address, out);
+	if (is->cache)
+		name_cache_add(is->cache, offset, out, n);
+	is->spent += clock_ns() - begin;
+	return n;
+}
+
+void symbolizer_save(struct symbolizer *s)
+{
+	for (size_t i = 0; i < s->images.n; i++) {
+		struct image_symbols *is = s->images.v[i];
+		size_t size;
+		void *bytes;
+
+		if (!is || !is->cache || is->spent < WORTH_KEEPING)
+			continue;
+		is->spent = 0;
+		bytes = name_cache_write(is->cache, is->key.bytes, is->key.size, &size);
+		/* It was fast enough without; so where it fails nobody need be told. */
+		name_store_write(s->o.store, is->key.file, bytes, size, NAME_STORE_BYTES);
+		free(bytes);
+	}
 }
 
 int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source *source, uint64_t address,
@@ -233,21 +310,29 @@ int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol *out
 		s->kernel = kallsyms_new(KALLSYMS);
 		s->kernel_why = s->kernel ? 0 : -errno;
 		s->kernel_opened = 1;
+		s->kernel_reads++;
 	}
 	if (s->kernel_why)
 		return s->kernel_why;
 	err = kallsyms_find(s->kernel, address, &found);
 	if (err)
 		return err;
-	key = hash_pair(FROM_KERNEL, found.start);
+	key = hash_pair(s->kernel_reads * ORIGINS + FROM_KERNEL, found.start);
 	name = hashmap_get(&s->named, key);
 	if (name == HASHMAP_NONE) {
 		snprintf(s->raw, sizeof(s->raw), "%s", found.name);
 		name = intern_raw(s, 1, "");
 		hashmap_set(&s->named, key, name);
 	}
-	*out = (struct symbol){ strtab_get(s->names, name), found.module };
+	*out = (struct symbol){ strtab_get(s->names, name), strtab_get(s->names, strtab_add(s->names, found.module)) };
 	return 0;
+}
+
+void symbolizer_reread_kernel(struct symbolizer *s)
+{
+	kallsyms_free(s->kernel);
+	s->kernel = NULL;
+	s->kernel_opened = 0;
 }
 
 int symbolizer_kernel_hidden(const struct symbolizer *s)

@@ -14,6 +14,7 @@
 
 #include "elf/debuginfod.h"
 #include "elf/image.h"
+#include "symbols/name_store.h"
 #include "symbols/symbol_source.h"
 
 struct symbolizer;
@@ -23,6 +24,7 @@ struct symbolizer_options {
 	const char *const *debug_dirs;	/* looked in for debug files before /usr/lib/debug */
 	size_t n_debug_dirs;
 	struct debuginfod *debuginfod;	/* asked for debug files that are not here; NULL: not */
+	struct name_store *store;	/* keeps what was found from one run to the next; NULL: not */
 	int no_inline;			/* what was inlined counts as the function that it went into */
 	int no_demangle;		/* names as the linker knows them */
 };
@@ -36,7 +38,7 @@ struct symbol_frame {
 
 struct symbol {
 	const char *name;	/* demangled and cleaned */
-	const char *module;	/* "[kernel]", "[ext4]", "[bpf]" */
+	const char *module;	/* cleaned: "[kernel]", "[ext4]", "[bpf]" */
 };
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *o);
@@ -62,11 +64,16 @@ int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source 
 
 /*
  * The kernel function at @address, modules, BPF programs and ftrace trampolines
- * included. -ENOENT nothing there, -EPERM addresses hidden (kptr_restrict).
+ * included, as they were when the first one was asked for, or after symbolizer_reread_kernel().
+ * -ENOENT nothing there, -EPERM addresses hidden (kptr_restrict).
  */
 int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol *out);
+void symbolizer_reread_kernel(struct symbolizer *s);
 
 /* 1 where kernel addresses are hidden from us by kernel.kptr_restrict; known after the first kernel look-up. */
 int symbolizer_kernel_hidden(const struct symbolizer *s);
+
+/* Puts what took long to find into the store. */
+void symbolizer_save(struct symbolizer *s);
 
 #endif

@@ -2,13 +2,12 @@
 #include "unwind/unwind_builder.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "elf/debug_file.h"
 #include "elf/vdso.h"
@@ -37,7 +36,6 @@ struct unwind_builder *unwind_builder_new(unsigned threads)
 {
 	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct unwind_builder *b;
-	pthread_mutexattr_t attr;
 
 	if (event < 0)
 		return NULL;
@@ -45,10 +43,7 @@ struct unwind_builder *unwind_builder_new(unsigned threads)
 	b->most = threads ? threads : 1;
 	b->event = event;
 	/* The owner may run at a real-time priority: a builder that it waits for has to run as well. */
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	pthread_mutex_init(&b->lock, &attr);
-	pthread_mutexattr_destroy(&attr);
+	thread_lock_init(&b->lock);
 	pthread_cond_init(&b->work, NULL);
 	return b;
 }
@@ -190,24 +185,12 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Of usual priority, whatever the owner's is, and without its signals. */
 static void start_thread(struct unwind_builder *b)
 {
-	const struct sched_param usual = { 0 };
-	pthread_attr_t attr;
-	sigset_t all, before;
 	pthread_t thread;
 
-	pthread_attr_init(&attr);
-	pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
-	pthread_attr_setschedpolicy(&attr, SCHED_OTHER);
-	pthread_attr_setschedparam(&attr, &usual);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (!pthread_create(&thread, &attr, work, b))
+	if (!thread_start(&thread, work, b))
 		vec_push(&b->threads, thread);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
 }
 
 void unwind_builder_add(struct unwind_builder *b, uint32_t id, int fd, uint64_t size)

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "symbols/name_store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+#define FOLDER	"ebprof"
+#define FILES_MAX 65536	/* looked at when room is made */
+
+struct name_store {
+	struct user user;
+	char *base;		/* the folder that ours is in */
+	int dir;		/* -1: not opened so far */
+};
+
+struct name_store *name_store_new(const struct user *user)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME");
+	struct name_store *s;
+	char *home = NULL, *base;
+
+	if (xdg && *xdg == '/') {
+		base = xstrdup(xdg);
+	} else {
+		home = user_home(user);
+		base = home ? xasprintf("%s/.cache", home) : NULL;
+		free(home);
+	}
+	if (!base)
+		return NULL;
+	s = xcalloc(1, sizeof(*s));
+	s->user = *user;
+	s->base = base;
+	s->dir = -1;
+	return s;
+}
+
+void name_store_free(struct name_store *s)
+{
+	if (!s)
+		return;
+	if (s->dir >= 0)
+		close(s->dir);
+	free(s->base);
+	free(s);
+}
+
+static uid_t owner(const struct name_store *s)
+{
+	return s->user.switched ? s->user.uid : geteuid();
+}
+
+/* Whether nobody but the user may have written it. */
+static int is_his(const struct name_store *s, const struct stat *st, mode_t type)
+{
+	return (st->st_mode & S_IFMT) == type && st->st_uid == owner(s) && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* As the user. */
+static int open_folder(struct name_store *s, int make)
+{
+	struct stat st;
+	int base, dir;
+
+	if (s->dir >= 0)
+		return 0;
+	if (make && mkdir(s->base, 0700) && errno != EEXIST)
+		return -errno;
+	base = open(s->base, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (base < 0)
+		return -errno;
+	if (make)
+		mkdirat(base, FOLDER, 0700);
+	dir = openat(base, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	close(base);
+	if (dir < 0)
+		return -errno;
+	if (fstat(dir, &st) || !is_his(s, &st, S_IFDIR)) {
+		close(dir);
+		return -EPERM;
+	}
+	s->dir = dir;
+	return 0;
+}
+
+/* --- Reading. -------------------------------------------------------------------- */
+
+static int open_his(const struct name_store *s, const char *name, size_t limit, size_t *size)
+{
+	/* O_NONBLOCK: a FIFO, or a lease that is not given up, must not stop us. */
+	int fd = openat(s->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || !is_his(s, &st, S_IFREG) || st.st_size <= 0 || (uint64_t)st.st_size > limit) {
+		close(fd);
+		return -EPERM;
+	}
+	*size = (size_t)st.st_size;
+	return fd;
+}
+
+static void *read_whole(int fd, size_t size)
+{
+	char *bytes = xmalloc(size);
+	size_t have = 0;
+	ssize_t n;
+
+	while (have < size && (n = read(fd, bytes + have, size - have)) > 0)
+		have += (size_t)n;
+	if (have == size)
+		return bytes;
+	free(bytes);
+	errno = EBADMSG;
+	return NULL;
+}
+
+void *name_store_read(struct name_store *s, const char *name, size_t limit, size_t *size)
+{
+	int fd = user_enter(&s->user);
+	void *bytes;
+
+	if (!fd) {
+		fd = open_folder(s, 0);
+		if (!fd)
+			fd = open_his(s, name, limit, size);
+		user_leave(&s->user);
+	}
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	bytes = read_whole(fd, *size);
+	close(fd);
+	return bytes;
+}
+
+/* --- Writing. --------------------------------------------------------------------- */
+
+struct kept {
+	char *name;
+	struct timespec written;
+	uint64_t size;
+};
+
+typedef VEC(struct kept) kept_vec;
+
+static int by_age(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct kept *)a)->written, *y = &((const struct kept *)b)->written;
+
+	return x->tv_sec != y->tv_sec ? (x->tv_sec < y->tv_sec ? -1 : 1) : (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/* All regular files: what a run that was killed left behind, too. */
+static uint64_t list_files(const struct name_store *s, kept_vec *files)
+{
+	int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	uint64_t total = 0;
+	struct dirent *entry;
+	struct stat st;
+
+	if (!d && fd >= 0)
+		close(fd);
+	while (d && files->n < FILES_MAX && (entry = readdir(d))) {
+		if (fstatat(s->dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+			continue;
+		vec_push(files, (struct kept){ xstrdup(entry->d_name), st.st_mtim, (uint64_t)st.st_size });
+		total += (uint64_t)st.st_size;
+	}
+	if (d)
+		closedir(d);
+	return total;
+}
+
+/* As the user: so that all files, and one of @size bytes, are at most @limit. */
+static void make_room(const struct name_store *s, uint64_t size, uint64_t limit)
+{
+	kept_vec files = { 0 };
+	uint64_t total = list_files(s, &files);
+
+	if (files.n)
+		qsort(files.v, files.n, sizeof(*files.v), by_age);
+	for (size_t i = 0; i < files.n; i++) {
+		if (total + size > limit && !unlinkat(s->dir, files.v[i].name, 0))
+			total -= files.v[i].size;
+		free(files.v[i].name);
+	}
+	vec_free(&files);
+}
+
+static int write_whole(int fd, const char *bytes, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, bytes, size);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			bytes += n;
+			size -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* As the user: a file of another name, which then gets this one. */
+static int write_file(const struct name_store *s, const char *name, const void *bytes, size_t size)
+{
+	char temporary[32];
+	uint64_t r;
+	int fd, err;
+
+	if (getrandom(&r, sizeof(r), 0) != sizeof(r))
+		return -errno;
+	snprintf(temporary, sizeof(temporary), "%016llx.tmp", (unsigned long long)r);
+	fd = openat(s->dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	err = write_whole(fd, bytes, size);
+	if (close(fd) && !err)
+		err = -errno;
+	if (!err && renameat(s->dir, temporary, s->dir, name))
+		err = -errno;
+	if (err)
+		unlinkat(s->dir, temporary, 0);
+	return err;
+}
+
+int name_store_write(struct name_store *s, const char *name, const void *bytes, size_t size, size_t limit)
+{
+	int err;
+
+	if (size > limit)
+		return -EFBIG;
+	err = user_enter(&s->user);
+	if (err)
+		return err;
+	err = open_folder(s, 1);
+	if (!err) {
+		make_room(s, size, limit);
+		err = write_file(s, name, bytes, size);
+	}
+	user_leave(&s->user);
+	return err;
+}
