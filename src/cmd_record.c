@@ -30,6 +30,7 @@
 
 #define NICENESS -10		/* where we may; we use little of what it gives */
 #define TEXT_MAX 1024		/* bytes of a title and the like */
+#define WORTH_KEEPING 30000000	/* ns of CPU time that the names of one file took */
 #define TABLE_ROWS_LEAST 10
 #define TABLE_OTHER_LINES 16	/* of a terminal: headers, the process table, the summary, the prompt */
 
@@ -280,7 +281,7 @@ static int record(struct recording *r, struct error *e)
 		.collect = r->collect, .unwind_memory = r->o.unwind_memory,
 		.symbols = {
 			.debug_dirs = r->o.debug_dirs.v, .n_debug_dirs = r->o.debug_dirs.n, .debuginfod = r->debuginfod,
-			.store = r->store,
+			.store = r->store, .worth_keeping = WORTH_KEEPING,
 			.no_inline = r->o.no_inline, .no_demangle = r->o.no_demangle,
 		},
 		.why = r->o.why, .hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,

@@ -490,6 +490,10 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	if (s->o->hide_idle)
 		r->idle = assembler_hide_idle(s->assembler, &r->idle_ns);
 	assembler_name(s->assembler, s->namer, s->symbolizer);
+	if (s->o->hide_idle)
+		r->idle = assembler_hide_idle(s->assembler, &r->idle_ns);
+	assembler_name(s->assembler, s->namer, s->symbolizer);
+	r->naming = clock_ns() - s->stopped;
 	fill_account(s, r);
 	profile_finish_ticks(s->profile);
 	r->duration = s->stopped - s->started;

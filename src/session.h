@@ -42,6 +42,7 @@ struct session_options {
 struct session_result {
 	uint64_t duration;		/* ns of sampling */
 	uint64_t first_sample;		/* CLOCK_MONOTONIC ns; 0: none */
+	uint64_t naming;		/* ns from the end of sampling until all had names */
 	uint64_t side_band_lost;	/* process events that the kernel dropped */
 	uint64_t sent, saved;		/* samples that user space unwound; those of them that became complete */
 	uint64_t untabled;		/* samples that met no table at first */

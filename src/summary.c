@@ -213,6 +213,7 @@ void summary_show(struct profile *p, const struct session_result *r, const struc
 		fprintf(stderr, "ebprof: %zu CPUs, peak memory %ld KiB", r->cpus, u.ru_maxrss);
 		fprintf(stderr, ", %llu unwind rows built in %.1f ms of CPU time, %llu samples before their tables",
 			(unsigned long long)r->unwind.rows, (double)r->unwind.build_ns / 1e6, (unsigned long long)r->untabled);
+		fprintf(stderr, ", names %.1f ms after the end of sampling", (double)r->naming / 1e6);
 		if (r->first_sample)
 			fprintf(stderr, ", first sample %.1f ms after start", ((double)r->first_sample - (double)origin) / 1e6);
 		fputc('\n', stderr);

@@ -11,7 +11,7 @@
 #include "dwarf/dwarf_names.h"
 #include "dwarf/dwarf_split.h"
 
-#define CACHE_BYTES	(24u << 20)	/* of units kept; the last one is, whatever it takes */
+#define CACHE_BYTES	(48u << 20)	/* of units kept; the last one is, whatever it takes */
 #define SCOPE_MAX	1024		/* bytes of a scope's name; longer ones are cut */
 /* A function's token: its entry, and of a split unit which one that is. A file's: the unit, and its number there. */
 #define SPLIT_ENTRY	(1ull << 62)

@@ -186,6 +186,8 @@ struct writer {
 
 static void put_bytes(byte_vec *to, const void *p, size_t n)
 {
+	if (!n)
+		return;
 	vec_reserve(to, to->n + n);
 	memcpy(to->v + to->n, p, n);
 	to->n += n;

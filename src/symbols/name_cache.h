@@ -19,7 +19,7 @@
 #include "base/strtab.h"
 #include "symbols/symbolizer.h"
 
-#define NAME_CACHE_BYTES (8u << 20)	/* of an image, at most: what this run did not ask for is left out first */
+#define NAME_CACHE_BYTES (16u << 20)	/* of an image, at most: what this run did not ask for is left out first */
 
 struct name_cache;
 

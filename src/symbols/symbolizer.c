@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
-#include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/strtab.h"
 #include "base/text.h"
@@ -23,7 +23,6 @@
 #define KALLSYMS	"/proc/kallsyms"
 #define MAX_RAW		4096	/* bytes of a name in its file; longer ones are cut */
 #define MAX_READABLE	8192	/* bytes of a demangled one; where it is longer the raw one is shown */
-#define WORTH_KEEPING	5000000	/* ns of look-ups: less is not written to the store */
 
 /* Where a name is from: one part of its key. */
 enum { FROM_TABLE, FROM_DWARF, FROM_DWARF_FILES, FROM_KERNEL, FROM_JIT, FROM_JIT_FILES, FROM_PLT, ORIGINS };
@@ -36,7 +35,7 @@ struct image_symbols {
 	struct symbol_source *table, *dwarf, *plt;	/* any may be NULL */
 	struct name_cache *cache;	/* what was found before, and now; NULL: not kept */
 	struct name_key key;		/* of it */
-	uint64_t spent;			/* ns, for what is not in the store yet */
+	uint64_t spent;			/* ns of CPU time, for what is not in the store yet */
 };
 
 struct symbolizer {
@@ -246,6 +245,14 @@ static int look_up(struct symbolizer *s, struct image_symbols *is, uint64_t id, 
 	return named ? named : is->stripped ? -ENODATA : -ENOENT;
 }
 
+static uint64_t own_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset,
 		    struct symbol_frame out[SOURCE_FRAMES_MAX])
 {
@@ -258,15 +265,16 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 	n = elf_file_vaddr(is->files.elf[IMAGE_OWN], offset, &address);
 	if (n)
 		return n;
-	begin = clock_ns();
+	begin = is->cache ? own_ns() : 0;
 	if (!is->searched) {
 		is->why = open_sources(is);
 		is->searched = 1;
 	}
 	n = is->why ? is->why : look_up(s, is, image->id, address, out);
-	if (is->cache)
+	if (is->cache) {
 		name_cache_add(is->cache, offset, out, n);
-	is->spent += clock_ns() - begin;
+		is->spent += own_ns() - begin;
+	}
 	return n;
 }
 
@@ -277,7 +285,7 @@ void symbolizer_save(struct symbolizer *s)
 		size_t size;
 		void *bytes;
 
-		if (!is || !is->cache || is->spent < WORTH_KEEPING)
+		if (!is || !is->cache || !is->spent || is->spent < s->o.worth_keeping)
 			continue;
 		is->spent = 0;
 		bytes = name_cache_write(is->cache, is->key.bytes, is->key.size, &size);

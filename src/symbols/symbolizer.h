@@ -25,6 +25,7 @@ struct symbolizer_options {
 	size_t n_debug_dirs;
 	struct debuginfod *debuginfod;	/* asked for debug files that are not here; NULL: not */
 	struct name_store *store;	/* keeps what was found from one run to the next; NULL: not */
+	uint64_t worth_keeping;		/* ns that the names of a file must have taken for that */
 	int no_inline;			/* what was inlined counts as the function that it went into */
 	int no_demangle;		/* names as the linker knows them */
 };
