@@ -198,6 +198,7 @@ class Result:
 
 def _environment(extra):
     env = {k: v for k, v in os.environ.items() if not k.startswith("SUDO_")}
+    env["XDG_CACHE_HOME"] = "/dev/null"     # what one run finds is not told to the next, unless that is what is tested
     env.update(extra or {})
     return env
 

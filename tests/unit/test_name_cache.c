@@ -293,17 +293,19 @@ TEST(as_the_invoking_user)
 TEST(the_oldest_go)
 {
 	struct name_store *s = name_store_new(&me);
-	char name[2] = "a";
+	static const struct { const char *name; int written; } files[] = { { "a", 3 }, { "b", 1 }, { "c", 4 }, { "d", 2 } };
 
-	for (; *name <= 'd'; name[0]++) {
-		CHECK_EQ(name_store_write(s, name, "0123456789", 10, 40), 0);
-		CHECK_EQ(shell("touch -d @100%d cache/ebprof/%s", *name == 'b' ? 0 : *name, name), 0);
+	for (int i = 0; i < 4; i++) {
+		CHECK_EQ(name_store_write(s, files[i].name, "0123456789", 10, 40), 0);
+		CHECK_EQ(shell("touch -d @%d cache/ebprof/%s", files[i].written, files[i].name), 0);
 	}
 	CHECK_EQ(name_store_write(s, "e", "0123456789", 10, 40), 0);
 	CHECK_EQ(shell("test \"$(ls cache/ebprof | tr -d '\\n')\" = acde"), 0);
+	CHECK_EQ(name_store_write(s, "g", "01234567890", 11, 40), 0);
+	CHECK_EQ(shell("test \"$(ls cache/ebprof | tr -d '\\n')\" = ceg"), 0);
 	CHECK_EQ(name_store_write(s, "f", "0123456789012345678901234567890", 31, 40), 0);
 	CHECK_EQ(shell("test \"$(ls cache/ebprof | tr -d '\\n')\" = f"), 0);
-	CHECK_EQ(name_store_write(s, "g", "x", 41, 40), -EFBIG);
+	CHECK_EQ(name_store_write(s, "h", "x", 41, 40), -EFBIG);
 	CHECK_EQ(shell("test \"$(ls cache/ebprof | tr -d '\\n')\" = f && rm -r cache"), 0);
 	name_store_free(s);
 }
