@@ -51,7 +51,9 @@ struct recording {
 	struct launch launch;
 	int launched;			/* the command runs, or has run */
 	int command_stopped;		/* by us, because -d was over */
+	int command_ended;		/* as far as signals tell */
 	int signals;			/* signalfd */
+	int asked, last_signal;		/* how often we were told to end, and by what */
 	struct collector_options collect;
 	pid_t *target_ids;
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
@@ -163,32 +165,50 @@ static int block_signals(struct recording *r)
 	return r->signals < 0 ? -errno : 0;
 }
 
-/*
- * From now on a signal ends us at once: the user asked twice, even where both
- * came before we looked. One that was sent to us alone is passed on to the
- * command; where it is our time that ended, the command is told to end, too.
- */
-static void unblock_signals(struct recording *r)
+/* One that was sent to us alone is passed on to the command. */
+static void take_signals(struct recording *r)
 {
 	struct signalfd_siginfo info;
-	int last = 0, asked = 0, ended = 0;
-	sigset_t none;
 
 	while (read(r->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD) {
-			ended = 1;
+			r->command_ended = 1;
 			continue;
 		}
-		last = (int)info.ssi_signo;
-		asked++;
+		r->last_signal = (int)info.ssi_signo;
+		r->asked++;
 		if (r->launched && info.ssi_code == SI_USER)
-			kill(r->launch.pid, last);
+			kill(r->launch.pid, r->last_signal);
 	}
+}
+
+/* From now on a signal ends us at once: the user asked twice, even where both came before we looked. */
+static void unblock_signals(const struct recording *r)
+{
+	sigset_t none;
+
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (asked > 1)
-		raise(last);
-	if (r->launched && !asked && !ended) {
+	if (r->asked > 1)
+		raise(r->last_signal);
+}
+
+/* Names may be long in coming: who asked for the end can ask again. */
+static void on_stopped(void *ctx)
+{
+	struct recording *r = ctx;
+
+	take_signals(r);
+	if (r->asked)
+		unblock_signals(r);
+}
+
+/* Where it is our time that ended, the command is told to end, too. */
+static void end_command(struct recording *r)
+{
+	take_signals(r);
+	unblock_signals(r);
+	if (r->launched && !r->asked && !r->command_ended) {
 		r->command_stopped = 1;
 		kill(r->launch.pid, SIGTERM);
 	}
@@ -287,7 +307,7 @@ static int record(struct recording *r, struct error *e)
 		.why = r->o.why, .hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
 		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,
-		.started = on_started, .ctx = r,
+		.started = on_started, .stopped = on_stopped, .ctx = r,
 	};
 	r->session = session_new(&r->session_options, e);
 	if (!r->session)
@@ -431,7 +451,7 @@ static int finish(struct recording *r, uint64_t origin, struct error *e)
 	const struct profile_account *a = profile_account(p);
 	int err, command;
 
-	unblock_signals(r);
+	end_command(r);
 	describe(r, p);
 	err = write_files(r, e);
 	session_save_names(r->session);

@@ -486,10 +486,9 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 		drain(s, 1);
 		rescue_finish(s->rescue, TABLES_LAST);
 	}
+	if (s->o->stopped)
+		s->o->stopped(s->o->ctx);
 	assembler_finish(s->assembler);
-	if (s->o->hide_idle)
-		r->idle = assembler_hide_idle(s->assembler, &r->idle_ns);
-	assembler_name(s->assembler, s->namer, s->symbolizer);
 	if (s->o->hide_idle)
 		r->idle = assembler_hide_idle(s->assembler, &r->idle_ns);
 	assembler_name(s->assembler, s->namer, s->symbolizer);

@@ -36,6 +36,7 @@ struct session_options {
 	int (*ended)(void *ctx);	/* asked now and then: 1 ends the recording */
 	void (*progress)(void *ctx, const struct session_progress *p);	/* 4 times a second; may be NULL */
 	int (*started)(void *ctx, struct error *e);	/* called once: when sampling runs, or before the delay; may be NULL */
+	void (*stopped)(void *ctx);	/* called when all samples are there, and names are still to come; may be NULL */
 	void *ctx;
 };
 

@@ -5,7 +5,7 @@
  * Sources stand behind one small vtable (symbol_source.h); a source is opened
  * when the first address of its image is asked for, and only what is asked for
  * is demangled. Names are demangled and cleaned once here, and live as long as
- * the symbolizer. Not thread safe.
+ * the symbolizer. What an earlier run found out comes first, and opens nothing. Not thread safe.
  */
 #ifndef EBPROF_SYMBOLIZER_H
 #define EBPROF_SYMBOLIZER_H
