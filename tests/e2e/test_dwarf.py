@@ -8,9 +8,12 @@ import os
 import random
 import re
 import shutil
+import signal
+import socket
 import subprocess
 
-from harness import EBPROF, TOP, check, directory, equal, fixture_path, needs, run, skip, wait_for
+from harness import (EBPROF, TOP, Fixture, Missing, check, directory, equal, finish, fixture_path, needs, run, skip, start,
+                     wait_burned, wait_for)
 
 SOURCE = os.path.join(TOP, "tests", "fixtures", "inlined.cpp")
 # What is at each label; a lambda has no name of its own that compilers agree on.
@@ -262,6 +265,29 @@ def test_debuginfod():
         out = run("-U", "-F", 999, "-d", "0.5s", "--debuginfod", "--", program, env=env)
         hot = out.profile.count(lambda s: s.has("spin", "inlined_work"))
         check(hot > 0.5 * out.profile.count(), out.err, out.profile.head())
+
+
+def test_debuginfod_that_does_not_answer():
+    """It is asked while sampling goes on; at the end it is waited for, until the user asks again."""
+    if "libdebuginfod.so.1" not in subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout:
+        raise Missing("libdebuginfod.so.1")
+    with directory() as cache, socket.create_server(("127.0.0.1", 0)) as server, Fixture("tree_bare") as f:
+        server.settimeout(20)
+        env = {"DEBUGINFOD_URLS": f"http://127.0.0.1:{server.getsockname()[1]}", "DEBUGINFOD_CACHE_PATH": cache}
+        p = start("-p", f.pid, "-F", 999, "--debuginfod", env=env)
+        with server.accept()[0]:
+            wait_burned(f.pid, 0.3)
+            equal(p.poll(), None, "ebprof while a server is asked")
+            p.send_signal(signal.SIGINT)
+
+            def waits_for_names():
+                with open(f"/proc/{p.pid}/wchan", encoding="ascii") as wchan:
+                    return "futex" in wchan.read()
+            wait_for(waits_for_names, "the end of sampling")
+            p.send_signal(signal.SIGINT)
+            r = finish(p, timeout=20)
+        equal(r.code, -signal.SIGINT, r.err)
+        equal(r.raw, b"", "output")
 
 
 def test_stubs_of_the_plt():

@@ -377,9 +377,9 @@ static uint64_t find_hidden(void)
 
 TEST(answers_hold_for_the_files_that_gave_them)
 {
-	const char *dirs[] = { fixture_path("debug") };
 	char debug[1000];
-	const struct symbolizer_options usual = { .debug_dirs = (const char *const[]){ strcpy(debug, dirs[0]) }, .n_debug_dirs = 1 };
+	const char *const dirs[] = { strcpy(debug, fixture_path("debug")) };
+	const struct symbolizer_options usual = { .debug_dirs = dirs, .n_debug_dirs = 1 };
 	struct symbolizer_options plain = usual, costly = usual;
 
 	plain.no_inline = 1;
