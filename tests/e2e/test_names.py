@@ -4,10 +4,11 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 from harness import (UNNAMED, Fixture, check, directory, equal, finish, fixture_path, needs, run, skip, start,
-                     tree_shares, wait_sampling)
+                     tree_shares, wait_burned, wait_sampling)
 
 RATE = ("-F", 999)
 
@@ -202,25 +203,43 @@ def bpf_filesystem():
             subprocess.run(["umount", "-l", d], check=True)
 
 
-def test_bpf_program():
+@contextlib.contextmanager
+def bpf_program():
+    """Loads one that spins in spin_filter, and runs it: the process that does."""
     with open("/proc/sys/net/core/bpf_jit_enable") as f:
         if f.read().strip() == "0":
             skip("BPF programs are interpreted here")
     bpftool = needs("bpftool")
-    with bpf_filesystem() as d:
-        pin = os.path.join(d, "spin")
+    with bpf_filesystem() as d, directory() as packets:
+        pin, data = os.path.join(d, "spin"), os.path.join(packets, "packet")
         subprocess.run([bpftool, "prog", "load", fixture_path("spin.bpf.o"), pin, "type", "socket"], check=True)
-        data = os.path.join(d, "..", f"ebprof-e2e-packet-{os.getpid()}")
         with open(data, "wb") as f:
             f.write(b"\0" * 64)
         runner = subprocess.Popen([bpftool, "prog", "run", "pinned", pin, "data_in", data, "repeat", "10000000"],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            r = run("-p", runner.pid, "-d", "0.6", *RATE).ok()
+            yield runner
         finally:
             runner.kill()
             runner.wait()
-            os.unlink(data)
+
+
+def test_bpf_program():
+    with bpf_program() as runner:
+        r = run("-p", runner.pid, "-d", "0.6", *RATE).ok()
+    check(r.profile.count(lambda s: s.any("spin_filter")) > 100, r.profile.head())
+
+
+def test_bpf_program_that_comes_late():
+    """Long after names of the kernel were asked for the first time."""
+    with Fixture("syscalls") as f:
+        p = start("-a", *RATE)
+        wait_sampling(p)
+        wait_burned(f.pid, 0.8)
+        with bpf_program() as runner:
+            wait_burned(runner.pid, 0.6)
+            p.send_signal(signal.SIGINT)
+            r = finish(p).ok()
     check(r.profile.count(lambda s: s.any("spin_filter")) > 100, r.profile.head())
 
 
