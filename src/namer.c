@@ -10,8 +10,8 @@
 #include "base/thread.h"
 #include "base/vec.h"
 
-#define NICENESS	5	/* while nobody waits for the names */
-#define PAUSE		8	/* times what a batch took */
+#define NICENESS	0	/* while nobody waits for the names; ours may be less */
+#define PAUSE		8	/* times the CPU time that a batch took */
 #define SLICE		512	/* places that are answered at once */
 
 struct place {
@@ -135,7 +135,7 @@ static void name_batch(struct namer *n)
 {
 	place_vec batch = n->batch;
 	struct answers made = { 0 };
-	uint64_t begin = clock_ns();
+	uint64_t begin = clock_thread_ns();
 	int reread = n->reread;
 
 	n->batch = (place_vec){ 0 };
@@ -160,7 +160,7 @@ static void name_batch(struct namer *n)
 	free_answers(&made);
 	pthread_mutex_lock(&n->lock);
 	n->busy = 0;
-	n->pause_ends = clock_ns() + PAUSE * (clock_ns() - begin);
+	n->pause_ends = clock_ns() + PAUSE * (clock_thread_ns() - begin);
 	pthread_cond_signal(&n->progress);
 }
 

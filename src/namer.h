@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names, found beside the recording by a thread of low priority, which alone has the symbolizer.
+ * Names, found beside the recording by a thread of usual priority, which alone has the symbolizer.
  *
  * The owner asks for places and hands them over now and then; answers come back in
- * any order, each place's once. A batch is named in the order of files and offsets, which is what makes it
- * cheap, and one that took long is followed by a pause, so that what is asked for meanwhile is
- * one batch. All functions are for one thread, the owner's.
+ * any order, each place's once. A batch is named in the order of files and
+ * offsets, which is what makes it cheap, and one that took long is followed by a
+ * pause, so that what is asked for meanwhile is one batch. All functions are for one thread, the owner's.
  */
 #ifndef EBPROF_NAMER_H
 #define EBPROF_NAMER_H
@@ -34,8 +34,9 @@ struct namer *namer_new(const struct symbolizer_options *o);
 void namer_free(struct namer *n);
 
 /*
- * Asks for the name of @offset of @image, or of the kernel's @address where that is NULL. The image must not change any more:
- * its file is open, or nobody looks at mappings of it again.
+ * Asks for the names at offset @address of @image, or of the kernel's @address
+ * where that is NULL. The image must not change any more: its file is open, or
+ * nobody looks at mappings of it again.
  */
 void namer_ask(struct namer *n, uint32_t id, const struct image *image, uint64_t address);
 /* From here on, what is loaded into the kernel counts as it is now: it is read again before the next batch. */

@@ -25,4 +25,10 @@ static inline uint64_t clock_wall_ns(void)
 	return clock_of(CLOCK_REALTIME);
 }
 
+/* CPU time of the calling thread. */
+static inline uint64_t clock_thread_ns(void)
+{
+	return clock_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
 #endif

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/strtab.h"
 #include "base/text.h"
@@ -245,14 +245,6 @@ static int look_up(struct symbolizer *s, struct image_symbols *is, uint64_t id, 
 	return named ? named : is->stripped ? -ENODATA : -ENOENT;
 }
 
-static uint64_t own_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset,
 		    struct symbol_frame out[SOURCE_FRAMES_MAX])
 {
@@ -265,7 +257,7 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 	n = elf_file_vaddr(is->files.elf[IMAGE_OWN], offset, &address);
 	if (n)
 		return n;
-	begin = is->cache ? own_ns() : 0;
+	begin = is->cache ? clock_thread_ns() : 0;
 	if (!is->searched) {
 		is->why = open_sources(is);
 		is->searched = 1;
@@ -273,7 +265,7 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 	n = is->why ? is->why : look_up(s, is, image->id, address, out);
 	if (is->cache) {
 		name_cache_add(is->cache, offset, out, n);
-		is->spent += own_ns() - begin;
+		is->spent += clock_thread_ns() - begin;
 	}
 	return n;
 }
