@@ -64,7 +64,7 @@ struct assembler {
 	VEC(uint32_t) module_made;	/* module of the profile -> index, PROFILE_NONE: made by a compiler */
 	size_t asked;			/* locations before this one have their names, or will, or are in: */
 	VEC(uint32_t) later;		/* locations that are asked for at the end */
-	int reread;			/* the kernel's names are as they are at the end */
+	int reread;			/* the kernel's functions were, or will be, read at the end */
 	uint32_t kernel_module;
 	struct assembler_types types;
 	struct shares *shares;		/* among samples of a class */
@@ -691,7 +691,7 @@ static void ask_kernel_again(struct assembler *a, struct namer *namer)
 
 void assembler_ask_last(struct assembler *a, struct namer *namer)
 {
-	/* Where nothing was asked for so far it costs nothing. */
+	/* Nothing was asked for so far, so what is read first is as it should be. */
 	if (!a->asked) {
 		namer_reread_kernel(namer);
 		a->reread = 1;

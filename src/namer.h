@@ -5,7 +5,8 @@
  * The owner asks for places and hands them over now and then; answers come back in
  * any order, each place's once. A batch is named in the order of files and
  * offsets, which is what makes it cheap, and one that took long is followed by a
- * pause, so that what is asked for meanwhile is one batch. All functions are for one thread, the owner's.
+ * pause, so that what is asked for meanwhile is one batch. All functions are for
+ * one thread, the owner's.
  */
 #ifndef EBPROF_NAMER_H
 #define EBPROF_NAMER_H
@@ -21,7 +22,7 @@ struct namer;
 struct namer_answer {
 	uint32_t id;			/* the asker's */
 	int n;				/* frames, or a negative errno: symbolizer_user(), symbolizer_kernel() */
-	const struct symbol_frame *frames;	/* innermost first; until the next answer is taken */
+	const struct symbol_frame *frames;	/* innermost first; they are there while it is given */
 	const char *module;		/* of a place in the kernel that has a name; else "" */
 	int reread;			/* after namer_reread_kernel() */
 };

@@ -15,7 +15,8 @@
 #define NAME_MAX_BYTES	8192	/* of a text; longer ones are cut, as the symbolizer does */
 #define STRIPPED	255	/* in place of a number of frames */
 #define LEB_MAX		10	/* bytes of a number */
-#define PLACES_MAX	(256u << 10)
+#define PLACES_MAX	(256u << 10)	/* of an image, as the two below: so that no file takes all our memory */
+#define TEXTS_MAX	(256u << 10)
 #define FRAMES_MAX	(1u << 20)
 
 static const char magic[8] = "ebpnames";
@@ -99,7 +100,7 @@ static int read_texts(struct name_cache *c, struct cursor *in, text_vec *texts)
 	uint64_t n = cursor_uleb(in);
 	char raw[NAME_MAX_BYTES], clean[NAME_MAX_BYTES];
 
-	if (n > 2 * FRAMES_MAX)
+	if (n > TEXTS_MAX)
 		return -EBADMSG;
 	for (uint64_t i = 0; i < n && !in->bad; i++) {
 		const uint8_t *end = memchr(in->p, '\0', (size_t)(in->end - in->p));
@@ -226,14 +227,18 @@ static void put_place(struct writer *w, const struct name_cache *c, const struct
 	w->n_places++;
 }
 
-/* Those that this run @used, or the others, as long as there is room. */
+/* Whether one place more, however large, can be read again. */
+static int has_room(const struct writer *w, size_t room)
+{
+	return w->texts.n + w->places.n + 2 * SOURCE_FRAMES_MAX * (NAME_MAX_BYTES + LEB_MAX) < room &&
+	       w->n_places < PLACES_MAX && w->n_texts + 2 * SOURCE_FRAMES_MAX < TEXTS_MAX &&
+	       w->n_frames + SOURCE_FRAMES_MAX < FRAMES_MAX;
+}
+
+/* Those that this run @used, or the others. */
 static void put_places(struct writer *w, const struct name_cache *c, int used, size_t room)
 {
-	/* Of one place, at most. */
-	const size_t most = SOURCE_FRAMES_MAX * 2 * (NAME_MAX_BYTES + LEB_MAX);
-
-	for (size_t i = 0; i < c->places.n && w->texts.n + w->places.n + most < room &&
-	     w->n_places < PLACES_MAX && w->n_frames + SOURCE_FRAMES_MAX < FRAMES_MAX; i++)
+	for (size_t i = 0; i < c->places.n && has_room(w, room); i++)
 		if (c->places.v[i].used == used)
 			put_place(w, c, &c->places.v[i]);
 }
