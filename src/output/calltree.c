@@ -25,8 +25,15 @@ static uint32_t child(struct builder *b, uint32_t parent, uint32_t label)
 	return id;
 }
 
-static uint32_t label_of(const uint32_t *labels, size_t function)
+/* What @line of the profile's is called; nlines: a frame without one. */
+static uint32_t label_of(const struct builder *b, size_t line, int inlined)
 {
+	const struct profile_view *v = &b->view;
+	size_t function = line < v->nlines ? v->lines[line].function : v->nfunctions;
+	const uint32_t *labels = inlined ? b->labels.inlined : b->labels.functions;
+
+	if (b->labels.lines)
+		return b->labels.lines[line];
 	return labels ? labels[function] : (uint32_t)function;
 }
 
@@ -34,13 +41,11 @@ static uint32_t label_of(const uint32_t *labels, size_t function)
 static uint32_t descend(struct builder *b, uint32_t parent, uint32_t location)
 {
 	const struct location *l = &b->view.locations[location];
-	const struct line *lines = &b->view.lines[l->first_line];
 
 	if (!l->nlines)
-		return child(b, parent, label_of(b->labels.functions, b->view.nfunctions));
-	parent = child(b, parent, label_of(b->labels.functions, lines[l->nlines - 1].function));
-	for (size_t i = l->nlines - 1; i-- > 0;)
-		parent = child(b, parent, label_of(b->labels.inlined, lines[i].function));
+		return child(b, parent, label_of(b, b->view.nlines, 0));
+	for (size_t i = l->nlines; i-- > 0;)
+		parent = child(b, parent, label_of(b, l->first_line + i, i + 1 < l->nlines));
 	return parent;
 }
 
@@ -68,11 +73,11 @@ static void place_samples(struct builder *b)
 	uint32_t *tops = xcalloc(v->nsamples, sizeof(*tops)), *order;
 
 	for (size_t i = 0; threads && i < v->nsamples; i++)
-		if (v->values[i])
+		if (b->labels.values[i])
 			tops[i] = child(b, 0, threads[v->samples[i].thread]);
 	order = order_by(tops, v->nsamples, b->nodes.n);
 	for (size_t i = 0; i < v->nsamples; i++) {
-		uint64_t value = v->values[order[i]];
+		uint64_t value = b->labels.values[order[i]];
 		uint32_t at;
 
 		if (!value)
@@ -121,6 +126,8 @@ struct calltree *calltree_new(const struct profile *p, const struct calltree_lab
 		b.labels = *labels;
 	if (!b.labels.inlined)
 		b.labels.inlined = b.labels.functions;
+	if (!b.labels.values)
+		b.labels.values = b.view.values;
 	b.places = xcalloc(b.view.nnodes, sizeof(*b.places));
 	for (size_t i = 0; i < b.view.nnodes; i++)
 		b.places[i].top = CALLTREE_NONE;

@@ -36,13 +36,16 @@ struct calltree {
  * profile's functions and one more, at index nfunctions, for frames without a
  * function; NULL: the index itself. @inlined: the same for functions where they
  * were inlined; NULL: as @functions. @threads: a label for each thread, a frame
- * before the stack's own; NULL: none.
+ * before the stack's own; NULL: none. @lines: a label for each of the profile's
+ * lines and, at index nlines, one for frames without; then functions do not count.
+ * @values: by sample (profile_values()); NULL: those that the profile shows.
  */
 struct calltree_labels {
-	const uint32_t *functions, *inlined, *threads;
+	const uint32_t *functions, *inlined, *threads, *lines;
+	const uint64_t *values;
 };
 
-/* Of the values that the profile shows; samples whose value is 0 are not there. @labels may be NULL: all of it NULL. */
+/* Samples whose value is 0 are not there. @labels may be NULL: all of it NULL. */
 struct calltree *calltree_new(const struct profile *p, const struct calltree_labels *labels);
 void calltree_free(struct calltree *t);
 

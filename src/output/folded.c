@@ -65,16 +65,14 @@ static const char *frame(struct text *t, const char *name)
 /* A thread's first frame. */
 static const char *comm_frame(struct text *t, const struct profile *p, const struct thread *thread)
 {
-	struct profile_view v = profile_view(p);
 	const char *comm = rollup_comm(p, thread->comm);
-	char ids[32] = "";
+	char ids[ROLLUP_IDS_MAX];
 
 	t->n = 0;
 	append(t, comm, strlen(comm));
 	for (char *c = t->v; *c; c++)
 		*c = *c == ' ' ? '_' : *c == ';' ? ':' : *c;
-	if (v.meta->per_thread)
-		snprintf(ids, sizeof(ids), "-%d/%d", v.processes[thread->process].pid, thread->tid);
+	rollup_thread_ids(p, thread, ids);
 	append(t, ids, strlen(ids));
 	return t->v;
 }

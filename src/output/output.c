@@ -10,12 +10,19 @@ const struct output_format output_formats[] = {
 	  0, folded_write },
 	{ "top", ".txt", "table of functions (self %, total %, self samples) and of processes",
 	  0, top_write },
+	{ "callgrind", ".callgrind", "for kcachegrind and callgrind_annotate; files named callgrind.out* too",
+	  0, callgrind_write },
 	{ "firefox", ".json", "for profiler.firefox.com, where it stays on your machine until you share it",
 	  0, firefox_write },
 	{ "speedscope", ".speedscope.json", "for speedscope.app", 0, speedscope_write },
 	{ "perf-script", ".perf", "text as perf script prints it, for what reads that", 0, perf_script_write },
 	{ "json", ".ndjson", "the summary and the table for scripts, a JSON object a line", 0, ndjson_write },
 	{ 0 },
+};
+
+/* Names that readers look for by how they begin; a known suffix tells more. */
+static const struct { const char *beginning, *format; } beginnings[] = {
+	{ "callgrind.out", "callgrind" },
 };
 
 const struct output_format *output_by_name(const char *name)
@@ -36,6 +43,7 @@ static int ends_in_gz(const char *path)
 const struct output_format *output_by_path(const char *path)
 {
 	const struct output_format *best = NULL;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	size_t len = strlen(path) - (ends_in_gz(path) ? 3 : 0), most = 0;
 
 	/* The longest suffix wins: .speedscope.json is not .json. */
@@ -47,6 +55,9 @@ const struct output_format *output_by_path(const char *path)
 			most = n;
 		}
 	}
+	for (size_t i = 0; !best && i < sizeof(beginnings) / sizeof(*beginnings); i++)
+		if (!strncmp(name, beginnings[i].beginning, strlen(beginnings[i].beginning)))
+			best = output_by_name(beginnings[i].format);
 	return best;
 }
 

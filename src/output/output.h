@@ -39,7 +39,10 @@ extern const struct output_format output_formats[];
 
 /* By the word of -f; NULL where there is none. */
 const struct output_format *output_by_name(const char *name);
-/* By the end of a file's name, with or without ".gz" behind it; NULL where none fits. */
+/*
+ * By the end of a file's name, with or without ".gz" behind it, or by its beginning (callgrind.out.PID);
+ * NULL where none fits.
+ */
 const struct output_format *output_by_path(const char *path);
 /* Writes @p to @f, compressed where the format or the end of @path (NULL: none) says so. */
 void output_write(const struct output_format *format, const struct profile *p, const struct output_options *o,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "output/rollup.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,16 @@ const char *rollup_comm(const struct profile *p, uint32_t comm)
 	const char *name = profile_text(p, comm);
 
 	return *name ? name : ROLLUP_NO_COMM;
+}
+
+const char *rollup_thread_ids(const struct profile *p, const struct thread *t, char ids[ROLLUP_IDS_MAX])
+{
+	struct profile_view v = profile_view(p);
+
+	ids[0] = '\0';
+	if (v.meta->per_thread)
+		snprintf(ids, ROLLUP_IDS_MAX, "-%d/%d", v.processes[t->process].pid, t->tid);
+	return ids;
 }
 
 struct totals {

@@ -21,6 +21,9 @@
 const char *rollup_name(const struct profile *p, size_t function);
 /* How a comm (a string of the profile) is shown; never "". */
 const char *rollup_comm(const struct profile *p, uint32_t comm);
+/* What stands behind a thread's comm: "-PID/TID" where the profile tells threads apart, else "". Returns @ids. */
+#define ROLLUP_IDS_MAX 32
+const char *rollup_thread_ids(const struct profile *p, const struct thread *t, char ids[ROLLUP_IDS_MAX]);
 
 struct rollup_function {
 	const char *name;

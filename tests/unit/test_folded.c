@@ -154,6 +154,12 @@ TEST(formats_by_name_and_path)
 	CHECK(!output_by_path("x.folded/y"));
 	CHECK(!output_by_path(""));
 	CHECK(!output_by_path("-"));
+	CHECK_STR(output_by_path("callgrind.out.123")->name, "callgrind");
+	CHECK_STR(output_by_path("/tmp/callgrind.out")->name, "callgrind");
+	CHECK_STR(output_by_path("x.callgrind.gz")->name, "callgrind");
+	CHECK_STR(output_by_path("callgrind.out.folded")->name, "folded");
+	CHECK(!output_by_path("callgrind.out.1/x"));
+	CHECK(!output_by_path("my.callgrind.out.1"));
 	for (const struct output_format *f = output_formats; f->name; f++) {
 		CHECK(f->write && f->help[0]);
 		CHECK(output_by_name(f->name) == f);
