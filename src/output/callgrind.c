@@ -128,9 +128,9 @@ static struct calltree_labels add_labels(struct callgrind *c)
 
 	for (size_t i = 0; i <= v->nfunctions; i++) {
 		const char *module = i < v->nfunctions ? profile_text(c->p, v->functions[i].module) : "";
+		uint32_t name = add_text(c, "", rollup_name(c->p, i), "");
 
-		functions[i] = add_identity(c, add_text(c, "", rollup_name(c->p, i), ""),
-					    add_text(c, "", *module ? module : UNKNOWN, ""));
+		functions[i] = add_identity(c, name, add_text(c, "", *module ? module : UNKNOWN, ""));
 	}
 	for (size_t i = 0; i < v->nlines; i++) {
 		struct identity *identity = &c->identities.v[functions[v->lines[i].function]];
@@ -147,9 +147,10 @@ static struct calltree_labels add_labels(struct callgrind *c)
 	}
 	lines[v->nlines] = add_site(c, functions[v->nfunctions], 0);
 	for (size_t i = 0; i < v->nthreads; i++) {
-		rollup_thread_ids(c->p, &v->threads[i], ids);
-		threads[i] = add_site(c, add_identity(c, add_text(c, "", rollup_comm(c->p, v->threads[i].comm), ids),
-						      add_text(c, "", THREAD, "")), 0);
+		const char *comm = rollup_comm(c->p, v->threads[i].comm);
+		uint32_t name = add_text(c, "", comm, rollup_thread_ids(c->p, &v->threads[i], ids));
+
+		threads[i] = add_site(c, add_identity(c, name, add_text(c, "", THREAD, "")), 0);
 	}
 	for (size_t i = 0; i < c->identities.n; i++)
 		c->identities.v[i].file = file_of(c, &c->identities.v[i]);
@@ -229,15 +230,22 @@ static void put(const struct callgrind *c, const char *text)
 	outfile_write(c->f, text, strlen(text));
 }
 
-/* @key=(@id), and the name behind it the first time. */
-static void write_name(struct callgrind *c, const char *key, uint32_t id, uint8_t *known, const char *name)
+/* The numbers that names have got in the file; 0: none yet. */
+struct numbers { uint32_t *v, n; };
+
+/* @key=(NUMBER), and the name behind it the first time: then 1. */
+static int write_name(struct callgrind *c, const char *key, uint32_t id, struct numbers *numbers, const char *name)
 {
-	outfile_printf(c->f, "%s=(%" PRIu32 ")", key, id);
-	if (!*known) {
+	int first = !numbers->v[id];
+
+	if (first)
+		numbers->v[id] = ++numbers->n;
+	outfile_printf(c->f, "%s=(%" PRIu32 ")", key, numbers->v[id]);
+	if (first) {
 		put(c, " ");
 		put(c, name);
-		*known = 1;
 	}
+	return first;
 }
 
 /* 1: @name looks like one at a level of recursion. */
@@ -250,23 +258,20 @@ static int has_level(const char *name)
 	return digits && digits < n && name[digits - 1] == '\'';
 }
 
-/* Which names the file has already. */
-struct known { uint8_t *objects, *files, *functions; };
+struct written { struct numbers objects, files, functions; };
 
 /* @keys: of the object, the file and the name. */
-static void write_function(struct callgrind *c, const char *const keys[3], uint32_t function, struct known *k)
+static void write_function(struct callgrind *c, const char *const keys[3], uint32_t function, struct written *w)
 {
 	struct level l = c->functions.v[function];
 	const struct identity *i = &c->identities.v[l.identity];
 	const char *name = strtab_get(c->texts, i->name);
-	int first = !k->functions[function];
 
-	write_name(c, keys[0], i->object, &k->objects[i->object], strtab_get(c->texts, i->object));
+	write_name(c, keys[0], i->object, &w->objects, strtab_get(c->texts, i->object));
 	put(c, "\n");
-	write_name(c, keys[1], i->file, &k->files[i->file], strtab_get(c->texts, i->file));
+	write_name(c, keys[1], i->file, &w->files, strtab_get(c->texts, i->file));
 	put(c, "\n");
-	write_name(c, keys[2], function, &k->functions[function], name);
-	if (first && (l.level > 1 || has_level(name)))
+	if (write_name(c, keys[2], function, &w->functions, name) && (l.level > 1 || has_level(name)))
 		outfile_printf(c->f, "'%" PRIu32, l.level);
 	put(c, "\n");
 }
@@ -286,7 +291,10 @@ static void write_rows(struct callgrind *c)
 {
 	static const char *const own[] = { "ob", "fl", "fn" }, *const called[] = { "cob", "cfi", "cfn" };
 	size_t ntexts = strtab_count(c->texts);
-	struct known k = { xcalloc(ntexts, 1), xcalloc(ntexts, 1), xcalloc(c->functions.n, 1) };
+	struct written w = {
+		.objects.v = xcalloc(ntexts, sizeof(uint32_t)), .files.v = xcalloc(ntexts, sizeof(uint32_t)),
+		.functions.v = xcalloc(c->functions.n, sizeof(uint32_t)),
+	};
 
 	if (c->rows.n)
 		qsort(c->rows.v, c->rows.n, sizeof(*c->rows.v), by_place);
@@ -295,10 +303,10 @@ static void write_rows(struct callgrind *c)
 
 		if (!i || r[-1].function != r->function) {
 			put(c, "\n");
-			write_function(c, own, r->function, &k);
+			write_function(c, own, r->function, &w);
 		}
 		if (r->callee) {
-			write_function(c, called, r->callee, &k);
+			write_function(c, called, r->callee, &w);
 			/* How many calls a sample does not tell; readers leave out what was called 0 times. */
 			put(c, "calls=1 0\n");
 		}
@@ -307,9 +315,9 @@ static void write_rows(struct callgrind *c)
 			outfile_printf(c->f, " %" PRIu64, c->costs.v[r->id * c->v.ntypes + type]);
 		put(c, "\n");
 	}
-	free(k.objects);
-	free(k.files);
-	free(k.functions);
+	free(w.objects.v);
+	free(w.files.v);
+	free(w.functions.v);
 }
 
 /* A type's name as an event's: a word, with a number where there is another of that name. */

@@ -10,6 +10,8 @@ const struct output_format output_formats[] = {
 	  0, folded_write },
 	{ "top", ".txt", "table of functions (self %, total %, self samples) and of processes",
 	  0, top_write },
+	{ "svg", ".svg", "flame graph, a picture without scripts for documents and tickets",
+	  0, svg_write },
 	{ "callgrind", ".callgrind", "for kcachegrind and callgrind_annotate; files named callgrind.out* too",
 	  0, callgrind_write },
 	{ "firefox", ".json", "for profiler.firefox.com, where it stays on your machine until you share it",

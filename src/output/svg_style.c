@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "output/svg_style.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define SHADES 8
+
+const struct svg_class svg_classes[SVG_GROUPS] = {
+	[SVG_THREAD] = { 't', "thread" },
+	[SVG_USER] = { 'u', "user code" },
+	[SVG_INLINED] = { 'i', "inlined" },
+	[SVG_JIT] = { 'j', "made at run time" },
+	[SVG_KERNEL] = { 'k', "kernel" },
+	[SVG_MARK] = { 'm', "not known" },
+};
+
+/* Hues go from @first to @last over a group's shades; saturation and lightness in percent, for light and dark. */
+static const struct tint {
+	int first, last, saturation, light, dark_saturation, dark;
+} tints[SVG_GROUPS] = {
+	[SVG_THREAD] = { 215, 215, 18, 86, 12, 30 },
+	[SVG_USER] = { 8, 48, 92, 69, 58, 32 },
+	[SVG_INLINED] = { 8, 48, 88, 85, 40, 23 },
+	[SVG_JIT] = { 95, 152, 48, 70, 40, 27 },
+	[SVG_KERNEL] = { 196, 232, 68, 76, 42, 34 },
+	[SVG_MARK] = { 220, 220, 5, 82, 4, 36 },
+};
+
+static const char base[] =
+	".b{fill:#fff}rect{stroke:#fff;stroke-width:.6}.b,.l{stroke:none}\n"
+	"text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,\"DejaVu Sans Mono\",\"Liberation Mono\",monospace;"
+	"fill:#1c1e21}\n"
+	".h{font:600 18px system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif}\n"
+	".d{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif;fill:#57606a}\n"
+	".c{font-size:12px;fill:#57606a}.w{fill:#b42318}.e{text-anchor:end}\n"
+	"g:hover>rect{stroke:#1c1e21;stroke-width:1.2}\n";
+static const char base_dark[] =
+	".b{fill:#16181d}rect{stroke:#16181d}text{fill:#f0f2f5}.d,.c{fill:#a3acb8}.w{fill:#ff9b8f}\n"
+	"g:hover>rect{stroke:#f0f2f5}\n";
+
+/* FNV-1a: equal in every run and on every machine, which hash_bytes() is not. */
+unsigned int svg_shade(const char *name, const char *module)
+{
+	uint32_t hash = 2166136261u;
+
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619u;
+	for (const char *c = module; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619u;
+	/* The last byte has not reached all bits yet. */
+	hash = (hash ^ hash >> 16) * 0x85ebca6bu;
+	return (hash ^ hash >> 13) % SHADES;
+}
+
+static void write_tints(struct outfile *f, int dark)
+{
+	for (size_t g = 0; g < SVG_GROUPS; g++) {
+		const struct tint *t = &tints[g];
+
+		for (int s = 0; s < SHADES; s++)
+			outfile_printf(f, ".%c%d{fill:hsl(%d,%d%%,%d%%)}", svg_classes[g].letter, s,
+				       t->first + (t->last - t->first) * s / (SHADES - 1),
+				       dark ? t->dark_saturation : t->saturation, dark ? t->dark : t->light);
+		outfile_write(f, "\n", 1);
+	}
+}
+
+void svg_style_write(struct outfile *f)
+{
+	outfile_printf(f, "<style>\n%s", base);
+	write_tints(f, 0);
+	outfile_printf(f, "@media (prefers-color-scheme:dark){\n%s", base_dark);
+	write_tints(f, 1);
+	outfile_printf(f, "}\n</style>\n");
+}
