@@ -20,7 +20,7 @@
 #include "output/svg_style.h"
 
 #define PARTS 1000		/* what is less than one of so many parts of all is not drawn */
-#define LEVELS 120		/* that are drawn, besides the root */
+#define LEVELS 80		/* that are drawn, besides the root */
 
 /* In pixels, where nothing scales the picture. */
 #define WIDTH 1200

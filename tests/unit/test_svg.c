@@ -40,7 +40,7 @@ TEST(levels_that_are_left_out)
 	uint32_t t = stacks_thread(p, 1, 0, "x");
 	char frames[1024] = "f";
 
-	for (int i = 1; i < 119; i++)
+	for (int i = 1; i < 79; i++)
 		strcat(frames, "|f");
 	stacks_add(p, t, frames, 5000);
 	CHECK(!holds(p, "not drawn"));
