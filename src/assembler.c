@@ -1,82 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "assembler.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/hashmap.h"
+#include "assembler_state.h"
 #include "base/text.h"
-#include "base/vec.h"
-#include "shares.h"
-#include "symbols/jit.h"
-
-#define NAMES_AGAIN 500000000ull	/* ns until names of code made at run time are looked for again */
-#define IDLE		1000		/* a thread that waits so many times as long as it runs does nothing */
-#define NAME_MAX_SHOWN 512	/* bytes of "[image+0xoffset]" */
-
-struct known_process {
-	struct ebp_process key;
-	uint32_t incarnation;	/* of procs */
-	uint32_t process;	/* of the profile */
-};
-
-/* The code that a process made at run time: one module, whether its names are known or not. */
-struct made {
-	uint32_t incarnation, module;
-	struct symbol_source *names;	/* NULL: its program has not told any yet */
-	uint64_t tried;			/* when they were last looked for; ns */
-};
-
-struct stack {
-	size_t first;		/* in locations */
-	uint32_t n;		/* leaf first */
-	uint32_t result;	/* enum ebp_result; EBP_RESULTS: the count tells */
-};
-
-/* Who ends waits. */
-struct waker {
-	uint64_t user_id, kernel_id;
-	uint32_t name;			/* string of the profile */
-};
-
-/* A count whose stack is not known yet. */
-struct early_count {
-	struct ebp_key key;
-	struct ebp_count count;
-	uint64_t now;
-};
-
-struct assembler {
-	struct profile *profile;
-	struct images *images;
-	struct procs *procs;
-	VEC(struct known_process) processes;
-	struct hashmap process_ids;	/* hash of struct ebp_process -> index */
-	VEC(struct stack) stacks;
-	struct hashmap stack_ids;	/* stack id -> index */
-	VEC(uint32_t) locations;	/* of all stacks */
-	VEC(uint32_t) image_modules;	/* image id -> module of the profile, PROFILE_NONE: not yet */
-	VEC(uint32_t) module_images;	/* and back; IMAGE_NONE: not an image */
-	VEC(struct made) made;
-	struct hashmap made_ids;	/* incarnation -> index */
-	VEC(uint32_t) module_made;	/* module of the profile -> index, PROFILE_NONE: made by a compiler */
-	size_t asked;			/* locations before this one have their names, or will, or are in: */
-	VEC(uint32_t) later;		/* locations that are asked for at the end */
-	int reread;			/* the kernel's functions were, or will be, read at the end */
-	uint32_t kernel_module;
-	struct assembler_types types;
-	struct shares *shares;		/* among samples of a class */
-	VEC(uint8_t) sample_results;	/* sample of the profile -> enum ebp_result */
-	VEC(struct early_count) early;
-	VEC(struct waker) wakers;
-	struct hashmap waker_ids;	/* waker id -> index */
-	int why;			/* is to be told */
-	int timeline;
-	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */
-	uint64_t results[EBP_RESULTS];
-};
 
 /* Why a stack is not whole. */
 static const char *const result_names[EBP_RESULTS] = {
@@ -185,41 +114,6 @@ static uint32_t module_of_image(struct assembler *a, uint32_t id)
 	return a->image_modules.v[id];
 }
 
-struct dump {
-	const struct images *images;
-	const char *path;
-};
-
-/* A process maps its jitdump, so that profilers find it. */
-static void take_dump(void *ctx, const struct mapping *m)
-{
-	struct dump *d = ctx;
-	const struct image *image = m->image == IMAGE_NONE ? NULL : images_at(d->images, m->image);
-	size_t n = image ? strlen(image->name) : 0;
-
-	if (n > 9 && !strncmp(image->name, "jit-", 4) && !strcmp(image->name + n - 5, ".dump"))
-		d->path = image->path;
-}
-
-static const char *dump_of(struct assembler *a, uint32_t incarnation, uint64_t now)
-{
-	struct dump d = { .images = a->images };
-
-	procs_each_mapping(a->procs, incarnation, now, take_dump, &d);
-	return d.path;
-}
-
-/* While the process is there. Programs begin to tell when they begin to make code, or when asked to. */
-static void find_names(struct assembler *a, struct made *m)
-{
-	uint64_t now = clock_ns();
-
-	if (m->names || (m->tried && now - m->tried < NAMES_AGAIN))
-		return;
-	m->tried = now;
-	m->names = jit_open(procs_info(a->procs, m->incarnation).pid, dump_of(a, m->incarnation, now));
-}
-
 /* The module of what @incarnation made at run time. */
 static uint32_t module_of_made(struct assembler *a, uint32_t incarnation)
 {
@@ -235,7 +129,7 @@ static uint32_t module_of_made(struct assembler *a, uint32_t incarnation)
 			vec_push(&a->module_made, PROFILE_NONE);
 		a->module_made.v[a->made.v[id].module] = id;
 	}
-	find_names(a, &a->made.v[id]);
+	assembler_find_names(a, &a->made.v[id]);
 	return a->made.v[id].module;
 }
 
@@ -484,7 +378,8 @@ static void count_one(struct assembler *a, const struct ebp_key *key, uint64_t t
 	assembler_count(a, key, &one, time);
 	if (a->timeline)
 		profile_tick(a->profile, &(struct tick){
-			.time = time > a->origin ? time - a->origin : 0, .value = 1, .sample = sample_of(a, key, time), .cpu = cpu });
+			.time = time > a->origin ? time - a->origin : 0, .value = 1,
+			.sample = sample_of(a, key, time), .cpu = cpu });
 }
 
 void assembler_sample(struct assembler *a, const struct ebp_sample *sample)
@@ -538,202 +433,6 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, con
 	count_one(a, &key, sample->time, sample->cpu);
 }
 
-/* A line of one function, and of no source. */
-static struct line plain_line(struct assembler *a, const char *name, const char *module, enum frame_kind kind)
-{
-	return (struct line){ .function = profile_function(a->profile, profile_string(a->profile, name),
-							   profile_string(a->profile, module), kind) };
-}
-
-/* Why a frame has no name, in words. @err: of the symbolizer; @has_file: the image could be opened. */
-static const char *reason(int err, int has_file)
-{
-	static const struct { int err; const char *of_file, *of_symbol; } reasons[] = {
-		{ -ENODATA, "stripped", "stripped" }, { -ENOENT, "no such file", "no symbol there" },
-		{ -ESTALE, "file replaced", "file replaced" }, { -ENOEXEC, "not an ELF file", "not an ELF file" },
-		{ -EBADMSG, "damaged file", "damaged file" }, { -EACCES, "no permission", "no permission" },
-		{ -EMFILE, "too many open files", "too many open files" }, { -EPERM, "no permission", "hidden" },
-	};
-
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
-		if (reasons[i].err == err)
-			return has_file ? reasons[i].of_symbol : reasons[i].of_file;
-	return "unreadable file";
-}
-
-/* What stands for a name: where it is and, if asked for, why there is none. */
-static struct line no_name(struct assembler *a, const char *where, const char *why, const char *module, enum frame_kind kind)
-{
-	char text[NAME_MAX_SHOWN];
-
-	snprintf(text, sizeof(text), a->why ? "[%s: %s]" : "[%s]", where, why);
-	return plain_line(a, text, module, kind);
-}
-
-/* @frames as lines of @module. */
-static int take_frames(struct assembler *a, const struct symbol_frame *frames, int n, const char *module, struct line *lines)
-{
-	uint32_t id = profile_string(a->profile, module);
-
-	for (int i = 0; i < n; i++)
-		lines[i] = (struct line){
-			.function = profile_function(a->profile, profile_string(a->profile, frames[i].name), id, FRAME_USER),
-			.file = profile_string(a->profile, frames[i].file), .line = frames[i].line,
-		};
-	return n;
-}
-
-/* Code that was made at run time. */
-static int name_made(struct assembler *a, struct symbolizer *symbolizer, const struct location *l, struct line *lines,
-		     const char **why)
-{
-	struct made *m = l->module < a->module_made.n && a->module_made.v[l->module] != PROFILE_NONE ?
-			 &a->made.v[a->module_made.v[l->module]] : NULL;
-	struct symbol_frame frames[SOURCE_FRAMES_MAX];
-	int n = m && m->names ? symbolizer_jit(symbolizer, m->incarnation, m->names, l->address, frames) : -ENODATA;
-
-	if (n > 0)
-		return take_frames(a, frames, n, "[jit]", lines);
-	*why = n == -ENOENT ? "not in the perf map" : "made at run time";
-	lines[0] = no_name(a, "unknown", *why, "", FRAME_USER);
-	return 1;
-}
-
-/* What stands for a name at @l of @file. */
-static struct line no_symbol(struct assembler *a, const struct location *l, const struct image *file, int err, const char **why)
-{
-	char where[NAME_MAX_SHOWN];
-
-	snprintf(where, sizeof(where), "%.400s+0x%llx", file->name, (unsigned long long)l->address);
-	*why = reason(err, file->fd >= 0 || file->kind != IMAGE_FILE);
-	return no_name(a, where, *why, file->name, FRAME_USER);
-}
-
-static struct line kernel_line(struct assembler *a, const struct namer_answer *answer, const char **why)
-{
-	if (answer->n > 0)
-		return plain_line(a, answer->frames->name, answer->module, FRAME_KERNEL);
-	*why = reason(answer->n, 1);
-	return no_name(a, "unknown", *why, "[kernel]", FRAME_KERNEL);
-}
-
-static void take_answer(void *ctx, const struct namer_answer *answer)
-{
-	struct assembler *a = ctx;
-	const struct location l = profile_view(a->profile).locations[answer->id];
-	const struct image *file = l.kind == FRAME_KERNEL ? NULL : images_at(a->images, a->module_images.v[l.module]);
-	struct line lines[SOURCE_FRAMES_MAX];
-	const char *why = "";
-	int n = 1;
-
-	/* What is loaded there may be something else by the end. */
-	if (!file && !answer->reread && answer->n != -EPERM && strcmp(answer->module, "[kernel]") != 0) {
-		vec_push(&a->later, answer->id);
-		return;
-	}
-	if (!file)
-		lines[0] = kernel_line(a, answer, &why);
-	else if (answer->n > 0)
-		n = take_frames(a, answer->frames, answer->n, file->name, lines);
-	else
-		lines[0] = no_symbol(a, &l, file, answer->n, &why);
-	profile_name_location(a->profile, answer->id, lines, (size_t)n, why);
-}
-
-/* Where @l is, NULL for the kernel and for code that was made at run time. */
-static const struct image *image_of(const struct assembler *a, const struct location *l)
-{
-	uint32_t image = l->kind == FRAME_KERNEL ? IMAGE_NONE : a->module_images.v[l->module];
-
-	return image == IMAGE_NONE ? NULL : images_at(a->images, image);
-}
-
-void assembler_ask(struct assembler *a, struct namer *namer)
-{
-	struct profile_view v = profile_view(a->profile);
-
-	for (; a->asked < v.nlocations; a->asked++) {
-		const struct location *l = &v.locations[a->asked];
-		const struct image *image = image_of(a, l);
-
-		if (l->kind == FRAME_MARK)
-			continue;
-		/* Another mapping of a file that could not be opened may open it. */
-		if (image ? image->fd >= 0 || image->kind != IMAGE_FILE : l->kind == FRAME_KERNEL)
-			namer_ask(namer, (uint32_t)a->asked, image, l->address);
-		else
-			vec_push(&a->later, (uint32_t)a->asked);
-	}
-	namer_go(namer);
-	namer_take(namer, take_answer, a);
-}
-
-/* Asks again for what is loaded into the kernel. */
-static void ask_kernel_again(struct assembler *a, struct namer *namer)
-{
-	const struct location *locations = profile_view(a->profile).locations;
-	size_t n = a->later.n, kept = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint32_t id = a->later.v[i];
-
-		if (locations[id].kind == FRAME_KERNEL)
-			namer_ask(namer, id, NULL, locations[id].address);
-		else
-			a->later.v[kept++] = id;
-	}
-	a->later.n = kept;
-	if (n > kept && !a->reread) {
-		namer_reread_kernel(namer);
-		a->reread = 1;
-	}
-}
-
-void assembler_ask_last(struct assembler *a, struct namer *namer)
-{
-	/* Nothing was asked for so far, so what is read first is as it should be. */
-	if (!a->asked) {
-		namer_reread_kernel(namer);
-		a->reread = 1;
-	}
-	namer_take(namer, take_answer, a);
-	ask_kernel_again(a, namer);
-	namer_urge(namer);
-	assembler_ask(a, namer);
-}
-
-void assembler_name(struct assembler *a, struct namer *namer, struct symbolizer *symbolizer)
-{
-	const struct location *locations = profile_view(a->profile).locations;
-	struct line lines[SOURCE_FRAMES_MAX];
-	size_t kept = 0;
-
-	assembler_ask(a, namer);
-	for (size_t i = 0; i < a->made.n; i++)
-		if (a->made.v[i].names)
-			jit_refresh(a->made.v[i].names, dump_of(a, a->made.v[i].incarnation, clock_ns()));
-	for (size_t i = 0; i < a->later.n; i++) {
-		const struct location *l = &locations[a->later.v[i]];
-		const struct image *image = image_of(a, l);
-		const char *why = "";
-
-		if (l->kind == FRAME_KERNEL) {
-			a->later.v[kept++] = a->later.v[i];
-		} else if (image) {
-			namer_ask(namer, a->later.v[i], image, l->address);
-		} else {
-			int n = name_made(a, symbolizer, l, lines, &why);
-
-			profile_name_location(a->profile, a->later.v[i], lines, (size_t)n, why);
-		}
-	}
-	a->later.n = kept;
-	do {
-		ask_kernel_again(a, namer);
-		namer_finish(namer, take_answer, a);
-	} while (a->later.n);
-}
-
 void assembler_finish(struct assembler *a)
 {
 	for (size_t i = 0; i < a->early.n; i++)
@@ -746,35 +445,6 @@ void assembler_finish(struct assembler *a)
 
 		profile_process(a->profile, info.pid, p->incarnation, profile_string(a->profile, info.comm));
 	}
-}
-
-uint64_t assembler_hide_idle(struct assembler *a, uint64_t *ns)
-{
-	struct profile_view v = profile_view(a->profile);
-	const uint64_t *times = profile_values(a->profile, a->types.time);
-	struct { uint64_t ran, waited; } *threads = xcalloc(v.nthreads + 1, sizeof(*threads));
-	uint64_t hidden = 0;
-
-	*ns = 0;
-	for (size_t i = 0; i < v.nsamples; i++) {
-		/* What is not labelled is no wait. */
-		if (v.samples[i].labels)
-			threads[v.samples[i].thread].waited += times[i];
-		else
-			threads[v.samples[i].thread].ran += times[i];
-	}
-	for (size_t i = 0; i < v.nthreads; i++)
-		hidden += threads[i].waited && threads[i].ran < threads[i].waited / IDLE;
-	for (size_t i = 0; i < v.nsamples; i++) {
-		uint32_t t = v.samples[i].thread;
-
-		if (!v.samples[i].labels || threads[t].ran >= threads[t].waited / IDLE)
-			continue;
-		*ns += times[i];
-		profile_drop(a->profile, (uint32_t)i);
-	}
-	free(threads);
-	return hidden;
 }
 
 const uint64_t *assembler_results(const struct assembler *a)

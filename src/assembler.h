@@ -61,11 +61,6 @@ void assembler_ask_last(struct assembler *a, struct namer *namer);
 void assembler_name(struct assembler *a, struct namer *namer, struct symbolizer *symbolizer);
 /* What could be done only at the end: waits without stacks are divided, processes get the names that they have now. */
 void assembler_finish(struct assembler *a);
-/*
- * After that: takes the waits of threads away that did little else: they ran for less than a thousandth of their
- * time. How many threads; *@ns: how long their waits were.
- */
-uint64_t assembler_hide_idle(struct assembler *a, uint64_t *ns);
 /* Samples that were kept, by enum ebp_result. */
 const uint64_t *assembler_results(const struct assembler *a);
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "collect/sideband.h"
+#include "idle.h"
 #include "namer.h"
 #include "proc/procs.h"
 #include "rescue.h"
@@ -41,6 +42,7 @@ struct session {
 	struct unwinder *unwinder;
 	struct tracker *tracker;
 	struct rescue *rescue;
+	struct assembler_types types;
 	struct assembler *assembler;
 	struct namer *namer;
 	struct symbolizer *symbolizer;		/* of what is made at run time; the others' is the namer's */
@@ -133,7 +135,6 @@ static struct assembler_types set_types(struct profile *p, const struct collecto
 struct session *session_new(const struct session_options *o, struct error *e)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
-	struct assembler_types types;
 
 	s->o = o;
 	s->images = images_new();
@@ -141,8 +142,8 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->profile = profile_new();
 	s->namer = namer_new(&o->symbols);
 	s->symbolizer = symbolizer_new(&o->symbols);
-	types = set_types(s->profile, &o->collect);
-	s->assembler = assembler_new(s->profile, s->images, s->procs, &types, o->why);
+	s->types = set_types(s->profile, &o->collect);
+	s->assembler = assembler_new(s->profile, s->images, s->procs, &s->types, o->why);
 	if (prepare_unwinding(s, e))
 		goto fail;
 	/* Before the programs: what happens to the targets meanwhile is not missed. */
@@ -490,7 +491,7 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 		s->o->stopped(s->o->ctx);
 	assembler_finish(s->assembler);
 	if (s->o->hide_idle)
-		r->idle = assembler_hide_idle(s->assembler, &r->idle_ns);
+		r->idle = idle_hide(s->profile, s->types.time, &r->idle_ns);
 	assembler_name(s->assembler, s->namer, s->symbolizer);
 	r->naming = clock_ns() - s->stopped;
 	fill_account(s, r);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* What the two parts of the assembler share: assembler.c makes samples of counts, assembler_names.c gives them names. */
+#ifndef EBPROF_ASSEMBLER_STATE_H
+#define EBPROF_ASSEMBLER_STATE_H
+
+#include "assembler.h"
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "shares.h"
+
+struct known_process {
+	struct ebp_process key;
+	uint32_t incarnation;	/* of procs */
+	uint32_t process;	/* of the profile */
+};
+
+/* The code that a process made at run time: one module, whether its names are known or not. */
+struct made {
+	uint32_t incarnation, module;
+	struct symbol_source *names;	/* NULL: its program has not told any yet */
+	uint64_t tried;			/* when they were last looked for; ns */
+};
+
+struct stack {
+	size_t first;		/* in locations */
+	uint32_t n;		/* leaf first */
+	uint32_t result;	/* enum ebp_result; EBP_RESULTS: the count tells */
+};
+
+/* Who ends waits. */
+struct waker {
+	uint64_t user_id, kernel_id;
+	uint32_t name;			/* string of the profile */
+};
+
+/* A count whose stack is not known yet. */
+struct early_count {
+	struct ebp_key key;
+	struct ebp_count count;
+	uint64_t now;
+};
+
+struct assembler {
+	struct profile *profile;
+	struct images *images;
+	struct procs *procs;
+	VEC(struct known_process) processes;
+	struct hashmap process_ids;	/* hash of struct ebp_process -> index */
+	VEC(struct stack) stacks;
+	struct hashmap stack_ids;	/* stack id -> index */
+	VEC(uint32_t) locations;	/* of all stacks */
+	VEC(uint32_t) image_modules;	/* image id -> module of the profile, PROFILE_NONE: not yet */
+	VEC(uint32_t) module_images;	/* and back; IMAGE_NONE: not an image */
+	VEC(struct made) made;
+	struct hashmap made_ids;	/* incarnation -> index */
+	VEC(uint32_t) module_made;	/* module of the profile -> index, PROFILE_NONE: made by a compiler */
+	size_t asked;			/* locations before this one have their names, or will, or are in: */
+	VEC(uint32_t) later;		/* locations that are asked for at the end */
+	int reread;			/* the kernel's functions were, or will be, read at the end */
+	uint32_t kernel_module;
+	struct assembler_types types;
+	struct shares *shares;		/* among samples of a class */
+	VEC(uint8_t) sample_results;	/* sample of the profile -> enum ebp_result */
+	VEC(struct early_count) early;
+	VEC(struct waker) wakers;
+	struct hashmap waker_ids;	/* waker id -> index */
+	int why;			/* is to be told */
+	int timeline;
+	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */
+	uint64_t results[EBP_RESULTS];
+};
+
+/* Looks for the names of code that @m's process makes, while it is there. */
+void assembler_find_names(struct assembler *a, struct made *m);
+
+#endif
