@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,6 +32,17 @@ ssize_t file_read(const char *path, char *buf, size_t size)
 	close(fd);
 	buf[used] = '\0';
 	return n;
+}
+
+int file_reopen(int path_fd)
+{
+	char link[64];
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
+	/* O_NONBLOCK: a lease that its owner does not give up must not stop us. */
+	fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
 }
 
 int file_read_long(const char *path, long *value)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small text files of /proc and /sys, and the lists of numbers in them.
+ * Small text files of /proc and /sys, and the lists of numbers in them; opening what was looked at.
  */
 #ifndef EBPROF_FILE_H
 #define EBPROF_FILE_H
@@ -13,6 +13,11 @@
  * left out. Returns the bytes read or a negative errno.
  */
 ssize_t file_read(const char *path, char *buf, size_t size);
+/*
+ * Opens for reading what @path_fd (O_PATH) stands for, without waiting for anybody: for files of
+ * others, which are looked at first. The descriptor, or a negative errno.
+ */
+int file_reopen(int path_fd);
 /* A file that holds one decimal number, such as a sysctl. 0 or a negative errno. */
 int file_read_long(const char *path, long *value);
 

@@ -9,23 +9,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 /* A regular file; a FIFO or a device is looked at, and not opened. */
 static int open_regular(const char *path)
 {
-	int found = open(path, O_PATH | O_CLOEXEC), fd = -1, err;
-	char again[64];
+	int found = open(path, O_PATH | O_CLOEXEC), fd;
 	struct stat st;
 
 	if (found < 0)
 		return -errno;
-	err = fstat(found, &st) ? errno : !S_ISREG(st.st_mode) ? ENOENT : 0;
-	if (!err) {
-		snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
-		fd = open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-		err = errno;
-	}
+	fd = fstat(found, &st) ? -errno : !S_ISREG(st.st_mode) ? -ENOENT : file_reopen(found);
 	close(found);
-	return fd < 0 ? -err : fd;
+	return fd;
 }
 
 /* Its path: relative ones are to where the compiler ran. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/file.h"
 #include "elf/debug_link.h"
 
 #define DEFAULT_DIR	"/usr/lib/debug"
@@ -103,18 +104,13 @@ int debug_file_matches(const struct elf_file *elf, const struct elf_file *debug)
 /* Opens for reading what @path_fd (O_PATH) stands for, if it may be read at all. */
 static int reopen(const struct search *s, int path_fd)
 {
-	char name[64];
 	struct stat st;
-	int fd;
 
 	if (fstat(path_fd, &st) || !S_ISREG(st.st_mode))
 		return -ESTALE;
 	if (s->places->root_owned && (st.st_uid || st.st_mode & (S_IWGRP | S_IWOTH)))
 		return -ESTALE;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
-	/* O_NONBLOCK: a lease that its owner does not give up must not stop us. */
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
+	return file_reopen(path_fd);
 }
 
 /* @path_fd (O_PATH; closed here), where it is what is searched: the descriptor to read it by. */

@@ -14,6 +14,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 enum match { MATCH_NO, MATCH_LIKELY, MATCH_EXACT };
 
 /* Opens @path below the directory @root, without following a link and without touching the file. */
@@ -53,18 +55,6 @@ static enum match match_inode(int fd, const struct stat *st, const struct image_
 	return device_unlike(fd) ? MATCH_LIKELY : MATCH_NO;
 }
 
-/* Opens for reading what @path_fd (O_PATH) stands for. A negative errno, or the descriptor. */
-static int reopen(int path_fd)
-{
-	char link[64];
-	int fd;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	/* O_NONBLOCK: a lease that its owner does not give up must not stop us. */
-	fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
-}
-
 /* The build id of the ELF file @fd; -ENOEXEC where it is none. */
 static int read_identity(int fd, struct image_file *out)
 {
@@ -96,7 +86,7 @@ static int take(int path_fd, const struct image_key *key, enum match least, stru
 		goto out;
 	if (!key->build_id_size && match_inode(path_fd, &st, key) < least)
 		goto out;
-	fd = reopen(path_fd);
+	fd = file_reopen(path_fd);
 	if (fd < 0) {
 		err = fd;
 		goto out;

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "symbols/jit_file_internal.h"
 
 #define STATUS_MAX	8192	/* bytes of /proc/PID/status; Uid: and NSpid: stand in its first thousand */
@@ -126,8 +127,6 @@ static int open_path(int root, const char *path)
 static int reopen(int path_fd, uid_t owner)
 {
 	struct stat st;
-	char link[64];
-	int fd;
 
 	if (fstat(path_fd, &st))
 		return -errno;
@@ -139,10 +138,7 @@ static int reopen(int path_fd, uid_t owner)
 		return -EPERM;
 	if (st.st_size > (off_t)JIT_FILE_MAX)
 		return -EFBIG;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	/* O_NONBLOCK: a lease that its owner does not give up must not stop us. */
-	fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
+	return file_reopen(path_fd);
 }
 
 int jit_file_open(const struct jit_process *p, const char *path)
