@@ -13,7 +13,6 @@
 #define KEPT_MAX	(64u << 20)	/* bytes of a section that is kept */
 #define WORK_LEAST	(1ull << 30)
 #define WORK_TIMES	64
-#define STRING_PIECE	64		/* bytes read at once; names are mostly shorter */
 
 static const char *const names[DWARF_SECTIONS] = {
 	[DWARF_INFO] = "info", [DWARF_ABBREV] = "abbrev", [DWARF_STR] = "str", [DWARF_LINE_STR] = "line_str",
@@ -130,21 +129,18 @@ uint8_t *dwarf_load(const struct dwarf_file *f, enum dwarf_section_id id, uint64
 
 int dwarf_string(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, char *dst, size_t size)
 {
-	size_t have = 0, piece = STRING_PIECE;
+	const struct dwarf_section *s = &f->section[id];
+	size_t n = size - 1;
 
-	while (have < size - 1) {
-		long n = dwarf_peek(f, id, offset + have, dst + have, piece < size - 1 - have ? piece : size - 1 - have);
-
-		if (n < 0)
-			return (int)n;
-		if (n && memchr(dst + have, '\0', (size_t)n))
-			return 0;
-		if (!n)
-			break;
-		have += (size_t)n;
-		piece *= 4;
-	}
-	dst[have] = '\0';
+	if (offset >= s->size)
+		return -EBADMSG;
+	if (!s->memory)
+		return elf_file_string(f->elf, s->offset + offset, s->offset + s->size, dst, size);
+	if (n > s->size - offset)
+		n = (size_t)(s->size - offset);
+	n = strnlen((const char *)s->memory + offset, n);
+	memcpy(dst, s->memory + offset, n);
+	dst[n] = '\0';
 	return 0;
 }
 

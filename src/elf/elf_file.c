@@ -20,6 +20,7 @@
 #define MAX_NAMES	(4u << 20)	/* bytes of .shstrtab */
 #define MAX_NOTES	65536		/* bytes read of one note segment or section */
 #define MAX_NOTE_PARTS	64		/* note segments or sections that are looked into */
+#define STRING_PEEK	64		/* bytes read at first of a string */
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are copied as they are in the file");
 
@@ -67,6 +68,31 @@ int elf_file_read(const struct elf_file *f, uint64_t offset, void *dst, size_t s
 		offset += (uint64_t)n;
 		size -= (size_t)n;
 	}
+	return 0;
+}
+
+int elf_file_string(const struct elf_file *f, uint64_t offset, uint64_t end, char *dst, size_t size)
+{
+	size_t have = 0, want = STRING_PEEK;
+
+	if (offset >= end)
+		return -EBADMSG;
+	/* Most are short: read a little, then more. */
+	while (have < size - 1 && have < end - offset) {
+		size_t n = want < size - 1 - have ? want : size - 1 - have;
+		int err;
+
+		if (n > end - offset - have)
+			n = (size_t)(end - offset - have);
+		err = elf_file_read(f, offset + have, dst + have, n);
+		if (err)
+			return err;
+		if (memchr(dst + have, '\0', n))
+			return 0;
+		have += n;
+		want *= 4;
+	}
+	dst[have] = '\0';
 	return 0;
 }
 

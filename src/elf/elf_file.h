@@ -53,6 +53,12 @@ uint64_t elf_file_entry(const struct elf_file *f);	/* e_entry: where a program b
 int elf_file_read(const struct elf_file *f, uint64_t offset, void *dst, size_t size);
 
 /*
+ * The string at @offset, cut to @size - 1 bytes, terminated. The bytes from @end on end it, too: a
+ * string table need not end with a zero. 0, -EBADMSG: there is none, or pread's error.
+ */
+int elf_file_string(const struct elf_file *f, uint64_t offset, uint64_t end, char *dst, size_t size);
+
+/*
  * The section's bytes, in a malloc'd block with one NUL byte added behind them
  * (a string table ends whatever it holds). NULL with errno: EFBIG over @limit
  * bytes, EBADMSG outside of the file or SHT_NOBITS, ENOTSUP compressed.

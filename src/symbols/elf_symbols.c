@@ -69,29 +69,10 @@ static int read_name(const struct elf_symbols *t, uint32_t name, char *dst, size
 {
 	const struct strings *s = name & FROM_DYNSYM ? &t->dynstr : &t->symstr;
 	uint64_t at = name & ~FROM_DYNSYM;
-	size_t have = 0, want = NAME_PEEK;
 
 	if (at >= s->size)
 		return -EBADMSG;
-	/* Most are short: read a little, then more. */
-	while (have < size - 1) {
-		size_t n = want < size - 1 - have ? want : size - 1 - have;
-		int err;
-
-		if (n > s->size - at - have)
-			n = (size_t)(s->size - at - have);
-		if (!n)
-			break;
-		err = elf_file_read(t->elf, s->offset + at + have, dst + have, n);
-		if (err)
-			return err;
-		if (memchr(dst + have, '\0', n))
-			return 0;
-		have += n;
-		want *= 4;
-	}
-	dst[have] = '\0';
-	return 0;
+	return elf_file_string(t->elf, s->offset + at, s->offset + s->size, dst, size);
 }
 
 /*

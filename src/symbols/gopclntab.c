@@ -12,7 +12,6 @@
 
 #define MAX_FUNCTIONS	(4u << 20)	/* the largest programs have half a million */
 #define BATCH		1024		/* entries of the function table read at once */
-#define PEEK		64		/* bytes read of a string at first */
 
 /*
  * The newest last. moduledata, before gofunc: Go 1.18; 1.20 has the counters of
@@ -37,30 +36,9 @@ int gopclntab_read(const struct gopclntab *t, uint64_t at, void *dst, size_t siz
 
 int gopclntab_string(const struct gopclntab *t, const struct go_part *part, uint64_t at, char *dst, size_t size)
 {
-	size_t have = 0, want = PEEK;
-
 	if (at >= part->end - part->at)
 		return -EBADMSG;
-	at += part->at;
-	/* Most are short: read a little, then more. */
-	while (have < size - 1) {
-		size_t n = want < size - 1 - have ? want : size - 1 - have;
-		int err;
-
-		if (n > part->end - at - have)
-			n = (size_t)(part->end - at - have);
-		if (!n)
-			break;
-		err = gopclntab_read(t, at + have, dst + have, n);
-		if (err)
-			return err;
-		if (memchr(dst + have, '\0', n))
-			return 0;
-		have += n;
-		want *= 4;
-	}
-	dst[have] = '\0';
-	return 0;
+	return elf_file_string(t->elf, t->offset + part->at + at, t->offset + part->end, dst, size);
 }
 
 int gopclntab_is_name(const struct gopclntab *t, uint32_t name)

@@ -51,18 +51,10 @@ static int find(const struct symbol_source *s, uint64_t address, struct source_f
 static int name(const struct symbol_source *s, uint64_t token, char *dst, size_t size)
 {
 	const struct plt_symbols *p = self(s);
-	size_t n = size - 1;
-	int err;
 
 	if (token >= p->strings_size)
 		return -EBADMSG;
-	if (n > p->strings_size - token)
-		n = (size_t)(p->strings_size - token);
-	err = elf_file_read(p->elf, p->strings + token, dst, n);
-	if (err)
-		return err;
-	dst[n] = '\0';
-	return 0;
+	return elf_file_string(p->elf, p->strings + token, p->strings + p->strings_size, dst, size);
 }
 
 static void free_source(struct symbol_source *s)

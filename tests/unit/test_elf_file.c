@@ -69,6 +69,29 @@ TEST(a_file_reads_as_memory_does)
 	close(fd);
 }
 
+TEST(a_string_ends_with_its_zero_its_table_or_its_room)
+{
+	char s[400], tiny[4];
+	struct elf_file *f;
+
+	plain_image();
+	memset(image.bytes + 0x1000, 'n', 300);
+	image.bytes[0x1000 + 300] = '\0';
+	f = open_image();
+	CHECK_EQ(elf_file_string(f, 0x1000, 0x1200, s, sizeof(s)), 0);
+	CHECK_EQ(strlen(s), 300);
+	CHECK_EQ(elf_file_string(f, 0x1000, 0x1000 + 70, s, sizeof(s)), 0);
+	CHECK_EQ(strlen(s), 70);
+	CHECK_EQ(elf_file_string(f, 0x1000, 0x1200, tiny, sizeof(tiny)), 0);
+	CHECK_STR(tiny, "nnn");
+	CHECK_EQ(elf_file_string(f, 0x1000, 0x1200, tiny, 1), 0);
+	CHECK_STR(tiny, "");
+	CHECK_EQ(elf_file_string(f, 0x1000, 0x1000, s, sizeof(s)), -EBADMSG);
+	CHECK_EQ(elf_file_string(f, image.size - 1, UINT64_MAX, s, sizeof(s)), -EBADMSG);
+	CHECK_EQ(elf_file_string(f, UINT64_MAX - 1, UINT64_MAX, s, sizeof(s)), -EBADMSG);
+	elf_file_free(f);
+}
+
 TEST(addresses_follow_the_segments)
 {
 	struct elf_file *f;
@@ -283,6 +306,7 @@ int main(void)
 {
 	RUN(reads_headers_sections_and_segments);
 	RUN(a_file_reads_as_memory_does);
+	RUN(a_string_ends_with_its_zero_its_table_or_its_room);
 	RUN(addresses_follow_the_segments);
 	RUN(finds_the_build_id);
 	RUN(section_data_is_bounded);
