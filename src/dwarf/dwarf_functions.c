@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/search.h"
+#include "base/sort.h"
 
 #define UNIT_MAX	(1ull << 30)	/* bytes of one unit */
 #define NODES_MAX	(16u << 20)
@@ -196,39 +197,17 @@ static int take_entry(struct reader *r)
 
 /* --- Stretches. ------------------------------------------------------------------ */
 
-#define DIGIT 11			/* bits that one pass of the sort goes by */
-
 /*
  * By start, and of one start in the order they were read: what an inlined call
- * lies in comes before it. A radix sort, for a unit has hundreds of thousands.
+ * lies in comes before it.
  */
-static void sort_covered(struct reader *r)
+static struct sort_key *sort_covered(const struct reader *r)
 {
-	size_t n = r->covered.n;
-	struct covered *from = r->covered.v, *to = xcalloc(n + 1, sizeof(*to));
-	uint64_t all = 0;
+	struct sort_key *keys = xcalloc(r->covered.n + 1, sizeof(*keys));
 
-	for (size_t i = 0; i < n; i++)
-		all |= from[i].start ^ from[0].start;
-	for (unsigned shift = 0; shift < 64 && all >> shift; shift += DIGIT) {
-		size_t place[1 << DIGIT] = { 0 }, sum = 0;
-		struct covered *swap = from;
-
-		for (size_t i = 0; i < n; i++)
-			place[from[i].start >> shift & ((1 << DIGIT) - 1)]++;
-		for (size_t d = 0; d < 1 << DIGIT; d++) {
-			size_t count = place[d];
-
-			place[d] = sum;
-			sum += count;
-		}
-		for (size_t i = 0; i < n; i++)
-			to[place[from[i].start >> shift & ((1 << DIGIT) - 1)]++] = from[i];
-		from = to;
-		to = swap;
-	}
-	r->covered.v = from;
-	free(to);
+	for (size_t i = 0; i < r->covered.n; i++)
+		keys[i] = (struct sort_key){ r->covered.v[i].start, (uint32_t)i };
+	return sort_keys(keys, r->covered.n);
 }
 
 /* From @start on it is @node, until the next piece. */
@@ -244,10 +223,10 @@ static void push_piece(struct dwarf_functions *f, uint64_t start, uint32_t node)
 static void cut(struct reader *r)
 {
 	VEC(struct covered) open = { 0 };
+	struct sort_key *keys = sort_covered(r);
 
-	sort_covered(r);
 	for (size_t i = 0; i <= r->covered.n; i++) {
-		uint64_t start = i < r->covered.n ? r->covered.v[i].start : UINT64_MAX;
+		uint64_t start = i < r->covered.n ? keys[i].key : UINT64_MAX;
 
 		while (open.n && open.v[open.n - 1].end <= start) {
 			uint64_t end = open.v[--open.n].end;
@@ -259,10 +238,11 @@ static void cut(struct reader *r)
 		}
 		if (i == r->covered.n)
 			break;
-		push_piece(r->out, start, r->covered.v[i].node);
-		vec_push(&open, r->covered.v[i]);
+		push_piece(r->out, start, r->covered.v[keys[i].place].node);
+		vec_push(&open, r->covered.v[keys[i].place]);
 	}
 	vec_free(&open);
+	free(keys);
 }
 
 int dwarf_functions_read(const struct dwarf_unit *u, struct dwarf_functions *out)

@@ -2,18 +2,9 @@
 #include "symbols/jit_ranges.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/search.h"
-
-#define DIGIT_BITS	11
-#define DIGITS		(1u << DIGIT_BITS)
-
-/* A range by its place in the address space; @range is its place in time. */
-struct key {
-	uint64_t start;
-	uint32_t range;
-};
+#include "base/sort.h"
 
 /* While the pieces are made. */
 struct cutter {
@@ -23,53 +14,6 @@ struct cutter {
 	VEC(uint32_t) open;	/* a heap of the ranges that are begun and may not have ended: the latest on top */
 	uint64_t at;		/* up to here all is made */
 };
-
-static int is_sorted(const struct key *keys, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		if (keys[i].start < keys[i - 1].start)
-			return 0;
-	return 1;
-}
-
-/*
- * By start; digit by digit, for a million ranges come in any order and qsort
- * would take longer than all the rest. Digits that all have in common are left out.
- */
-static void sort(struct key **keys, size_t n)
-{
-	struct key *from = *keys, *to;
-	size_t *places;
-
-	if (is_sorted(from, n))
-		return;
-	to = xreallocarray(NULL, n, sizeof(*to));
-	places = xcalloc(DIGITS, sizeof(*places));
-	for (unsigned int shift = 0; shift < 64; shift += DIGIT_BITS) {
-		size_t sum = 0;
-		struct key *other;
-
-		memset(places, 0, DIGITS * sizeof(*places));
-		for (size_t i = 0; i < n; i++)
-			places[from[i].start >> shift & (DIGITS - 1)]++;
-		if (places[from[0].start >> shift & (DIGITS - 1)] == n)
-			continue;
-		for (size_t d = 0; d < DIGITS; d++) {
-			size_t count = places[d];
-
-			places[d] = sum;
-			sum += count;
-		}
-		for (size_t i = 0; i < n; i++)
-			to[places[from[i].start >> shift & (DIGITS - 1)]++] = from[i];
-		other = from;
-		from = to;
-		to = other;
-	}
-	*keys = from;
-	free(to);
-	free(places);
-}
 
 static void heap_push(struct cutter *c, uint32_t range)
 {
@@ -148,19 +92,19 @@ void jit_ranges_cut(struct jit_ranges *r)
 {
 	struct cutter c = { .ranges = r->all.v };
 	size_t n = r->all.n;
-	struct key *keys;
+	struct sort_key *keys;	/* by their place in the address space; the other is that in time */
 
 	if (!n)
 		return;
 	keys = xreallocarray(NULL, n, sizeof(*keys));
 	for (size_t i = 0; i < n; i++)
-		keys[i] = (struct key){ r->all.v[i].start, (uint32_t)i };
-	sort(&keys, n);
+		keys[i] = (struct sort_key){ r->all.v[i].start, (uint32_t)i };
+	keys = sort_keys(keys, n);
 	vec_reserve(&c.starts, n);
 	vec_reserve(&c.pieces, n);
 	for (size_t i = 0; i < n; i++) {
-		advance(&c, keys[i].start);
-		heap_push(&c, keys[i].range);
+		advance(&c, keys[i].key);
+		heap_push(&c, keys[i].place);
 	}
 	advance(&c, UINT64_MAX);
 	free(keys);
