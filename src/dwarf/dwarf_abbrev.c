@@ -43,7 +43,8 @@ static int take_attributes(struct dwarf_abbrevs *t, struct cursor *c, struct dwa
 
 static struct dwarf_abbrevs *parse(struct dwarf_file *f, uint64_t offset)
 {
-	struct cursor c = { f->abbrev_bytes + offset, f->abbrev_bytes + f->abbrev_size, 0 };
+	const struct dwarf_section *s = &f->section[DWARF_ABBREV];
+	struct cursor c = { s->memory + offset, s->memory + s->size, 0 };
 	struct dwarf_abbrevs *t = xcalloc(1, sizeof(*t));
 	int sorted = 1;
 
@@ -81,11 +82,8 @@ const struct dwarf_abbrevs *dwarf_abbrevs_at(struct dwarf_file *f, uint64_t offs
 
 	if (id != HASHMAP_NONE)
 		return f->abbrevs.v[id];
-	if (!f->abbrev_bytes && f->section[DWARF_ABBREV].size <= SECTION_MAX) {
-		f->abbrev_bytes = dwarf_load(f, DWARF_ABBREV, 0, f->section[DWARF_ABBREV].size);
-		f->abbrev_size = f->abbrev_bytes ? f->section[DWARF_ABBREV].size : 0;
-	}
-	t = offset < f->abbrev_size ? parse(f, offset) : NULL;
+	dwarf_keep(f, DWARF_ABBREV, SECTION_MAX);
+	t = f->section[DWARF_ABBREV].memory && offset < f->section[DWARF_ABBREV].size ? parse(f, offset) : NULL;
 	if (!t)
 		return NULL;
 	hashmap_set(&f->abbrev_ids, offset, (uint32_t)f->abbrevs.n);

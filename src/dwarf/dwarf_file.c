@@ -10,7 +10,6 @@
 #include "elf/inflate.h"
 
 #define UNPACKED_MAX	(512u << 20)	/* bytes of one section */
-#define KEPT_MAX	(64u << 20)	/* bytes of a section that is kept */
 #define WORK_LEAST	(1ull << 30)
 #define WORK_TIMES	64
 
@@ -64,7 +63,6 @@ void dwarf_file_close(struct dwarf_file *f)
 		dwarf_abbrevs_free(f->abbrevs.v[i]);
 	vec_free(&f->abbrevs);
 	hashmap_free(&f->abbrev_ids);
-	free(f->abbrev_bytes);
 	*f = (struct dwarf_file){ 0 };
 }
 
@@ -76,11 +74,11 @@ int dwarf_spend(struct dwarf_file *f, uint64_t bytes)
 	return 0;
 }
 
-void dwarf_keep(struct dwarf_file *f, enum dwarf_section_id id)
+void dwarf_keep(struct dwarf_file *f, enum dwarf_section_id id, uint64_t most)
 {
 	struct dwarf_section *s = &f->section[id];
 
-	if (!s->memory && s->size && s->size <= KEPT_MAX)
+	if (!s->memory && s->size && s->size <= most)
 		s->memory = dwarf_load(f, id, 0, s->size);
 }
 

@@ -30,8 +30,6 @@ struct dwarf_abbrevs;
 struct dwarf_file {
 	const struct elf_file *elf;
 	struct dwarf_section section[DWARF_SECTIONS];
-	uint8_t *abbrev_bytes;	/* of .debug_abbrev, read whole when first needed */
-	size_t abbrev_size;
 	VEC(struct dwarf_abbrevs *) abbrevs;	/* parsed tables */
 	struct hashmap abbrev_ids;	/* offset -> index */
 	uint64_t work;			/* bytes that may still be parsed */
@@ -49,8 +47,8 @@ void dwarf_file_close(struct dwarf_file *f);
  * file may lead through the same bytes over and over. 0, or -EFBIG: it has had its share.
  */
 int dwarf_spend(struct dwarf_file *f, uint64_t bytes);
-/* Reads all of a section that is asked for in many small pieces, unless it is too large for that. */
-void dwarf_keep(struct dwarf_file *f, enum dwarf_section_id id);
+/* Reads all of a section that is asked for in many small pieces, unless it has more than @most bytes. */
+void dwarf_keep(struct dwarf_file *f, enum dwarf_section_id id, uint64_t most);
 /* Exactly @size bytes of a section. 0, -EBADMSG outside of it, or a read's error. */
 int dwarf_read(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst, size_t size);
 /* As many as there are, up to @size: how many, or negative. */

@@ -5,6 +5,7 @@
 #include "dwarf/dwarf_unit.h"
 
 #define LIST_PEEK	1024		/* bytes of a list read at first */
+#define KEPT_MAX	(64u << 20)	/* bytes of a section that is read whole */
 #define LIST_MAX	(16u << 20)
 #define RANGES_MAX	(1u << 20)	/* of one entry */
 
@@ -120,7 +121,7 @@ static void take_list(const struct dwarf_unit *u, struct dwarf_value v, dwarf_ra
 		return;
 	/* GNU's split DWARF 4 has its lists in the main file. */
 	f = id == DWARF_RANGES ? u->address_file : u->file;
-	dwarf_keep(f, id);
+	dwarf_keep(f, id, KEPT_MAX);
 	for (size_t size = LIST_PEEK, before = out->n; size <= LIST_MAX; size *= 16) {
 		const uint8_t *kept = f->section[id].memory;
 		uint64_t all = f->section[id].size;
