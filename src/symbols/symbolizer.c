@@ -33,6 +33,7 @@ struct image_symbols {
 	int searched;			/* what is in them is known: */
 	int stripped;			/* what is exported has names, and little else */
 	struct symbol_source *table, *dwarf, *plt;	/* any may be NULL */
+	int plt_sought;			/* @plt is known */
 	struct name_cache *cache;	/* what was found before, and now; NULL: not kept */
 	struct name_key key;		/* of it */
 	uint64_t spent;			/* ns of CPU time, for what is not in the store yet */
@@ -101,6 +102,15 @@ static struct symbol_source *first_table(const struct image_files *f)
 	return s;
 }
 
+/* The stubs, or NULL: read when first needed, for all relocations are read for them. */
+static struct symbol_source *plt_of(struct image_symbols *is)
+{
+	if (!is->plt_sought)
+		is->plt = plt_symbols_open(is->files.elf[IMAGE_OWN]);
+	is->plt_sought = 1;
+	return is->plt;
+}
+
 /* Reads what was found in an earlier run. Nothing is kept of a file that cannot be told from another one. */
 static void open_cache(struct symbolizer *s, struct image_symbols *is, const struct image *image)
 {
@@ -144,8 +154,7 @@ static int open_sources(struct image_symbols *is)
 	is->stripped = 1;
 	for (int i = 0; i < IMAGE_FILES; i++)
 		is->stripped &= !is->files.elf[i] || !elf_file_section(is->files.elf[i], ".symtab");
-	is->plt = plt_symbols_open(is->files.elf[IMAGE_OWN]);
-	return is->table || is->dwarf || is->plt ? 0 : err;
+	return is->table || is->dwarf || plt_of(is) ? 0 : err;
 }
 
 static struct image_symbols *symbols_of(struct symbolizer *s, const struct image *image)
@@ -228,7 +237,7 @@ static int look_up(struct symbolizer *s, struct image_symbols *is, uint64_t id, 
 	/* The linker's name tells clones (.constprop, .cold) apart. */
 	if (is->table && !is->table->ops->find(is->table, address, &function))
 		name = text_of(s, id, FROM_TABLE, is->table, is->table->ops->name, function.token);
-	else if (is->plt && !is->plt->ops->find(is->plt, address, &function))
+	else if (!n && plt_of(is) && !is->plt->ops->find(is->plt, address, &function))
 		name = text_of(s, id, FROM_PLT, is->plt, is->plt->ops->name, function.token);
 	if (!n)
 		out[n++] = (struct symbol_frame){ "", "", 0 };
