@@ -47,6 +47,16 @@ def labels(path):
     return {name: int(at, 16) for at, name in re.findall(r"^([0-9a-f]+) \w at_(\w+)$", out, re.M)}
 
 
+def build_id(path):
+    notes = subprocess.run([needs("readelf"), "-n", path], capture_output=True, text=True, check=True).stdout
+    return re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+
+
+def in_build_ids(d, path):
+    """Where the debug file of a program is looked for, below the directory that has them."""
+    return os.path.join(d, ".build-id", build_id(path)[:2], build_id(path)[2:] + ".debug")
+
+
 def ask(path, addresses, *options):
     """[(name, file, line)] of each address; what it cost."""
     out = subprocess.run([fixture_path("addresses"), *options, path], input="\n".join(map(hex, addresses)) + "\n",
@@ -150,7 +160,7 @@ def test_compressed():
             right(path, at)
 
 
-def split(d, path, debug):
+def split(path, debug):
     """The debug information into a file of its own, as distributions do."""
     at = labels(path)
     os.makedirs(os.path.dirname(debug), exist_ok=True)
@@ -164,7 +174,7 @@ def test_debug_link():
         with directory() as d:
             path = build(os.path.join(d, "p"), "g++", "-Wl,--build-id=none")
             debug = os.path.join(d, where)
-            at = split(d, path, debug)
+            at = split(path, debug)
             right(path, at)
             # Another file of that name is not taken.
             with open(debug, "ab") as f:
@@ -175,10 +185,8 @@ def test_debug_link():
 
 def test_build_id():
     with directory() as d:
-        path = build(os.path.join(d, "bin", "p") if os.mkdir(os.path.join(d, "bin")) is None else "", "g++", "-Wl,--build-id")
-        notes = subprocess.run([needs("readelf"), "-n", path], capture_output=True, text=True, check=True).stdout
-        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
-        at = split(d, path, os.path.join(d, "debug", ".build-id", build_id[:2], build_id[2:] + ".debug"))
+        path = build(os.path.join(d, "p"), "g++", "-Wl,--build-id")
+        at = split(path, in_build_ids(os.path.join(d, "debug"), path))
         answers, _ = ask(path, list(at.values()))
         check(not any(answers), "found without being told where:", answers)
         right(path, at, "-d", os.path.join(d, "debug"))
@@ -229,12 +237,7 @@ def test_debug_file_in_the_targets_root():
     with directory() as root:
         program = os.path.join(root, "spin")
         tool("gcc", "-O2", "-g", "-static", "-Wl,--build-id", "-o", program, source)
-        notes = subprocess.run([needs("readelf"), "-n", program], capture_output=True, text=True, check=True).stdout
-        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
-        debug = os.path.join(root, "usr/lib/debug/.build-id", build_id[:2], build_id[2:] + ".debug")
-        os.makedirs(os.path.dirname(debug))
-        tool("objcopy", "--only-keep-debug", program, debug)
-        tool("strip", "--strip-all", program)
+        split(program, in_build_ids(os.path.join(root, "usr/lib/debug"), program))
         with subprocess.Popen([needs("chroot"), root, "/spin"]) as target:
             wait_for(lambda: os.readlink(f"/proc/{target.pid}/exe").endswith("/spin"), "the program in its root")
             out = run("-p", target.pid, "-U", "-F", 999, "-d", "0.5s").ok()
@@ -255,12 +258,7 @@ def test_debuginfod():
     with directory() as d:
         program, cache = os.path.join(d, "spin"), os.path.join(d, "cache")
         tool("gcc", "-O2", "-g", "-Wl,--build-id", "-o", program, source)
-        notes = subprocess.run([needs("readelf"), "-n", program], capture_output=True, text=True, check=True).stdout
-        build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
-        served = os.path.join(d, "buildid", build_id)
-        os.makedirs(served)
-        tool("objcopy", "--only-keep-debug", program, os.path.join(served, "debuginfo"))
-        tool("strip", "--strip-all", program)
+        split(program, os.path.join(d, "buildid", build_id(program), "debuginfo"))
         env = {"DEBUGINFOD_URLS": f"file://{d}", "DEBUGINFOD_CACHE_PATH": cache}
         out = run("-U", "-F", 999, "-d", "0.5s", "--debuginfod", "--", program, env=env)
         hot = out.profile.count(lambda s: s.has("spin", "inlined_work"))
