@@ -16,20 +16,21 @@
 static const char *const names[DWARF_SECTIONS] = {
 	[DWARF_INFO] = "info", [DWARF_ABBREV] = "abbrev", [DWARF_STR] = "str", [DWARF_LINE_STR] = "line_str",
 	[DWARF_LINE] = "line", [DWARF_RANGES] = "ranges", [DWARF_RNGLISTS] = "rnglists", [DWARF_ADDR] = "addr",
-	[DWARF_STR_OFFSETS] = "str_offsets",
+	[DWARF_STR_OFFSETS] = "str_offsets", [DWARF_CU_INDEX] = "cu_index",
 };
 
 static void open_section(struct dwarf_file *f, enum dwarf_section_id id, int dwo)
 {
 	struct dwarf_section *d = &f->section[id];
 	const struct elf_section *s;
+	const char *end = dwo && id != DWARF_CU_INDEX ? ".dwo" : "";
 	char name[32];
 	size_t size;
 
-	snprintf(name, sizeof(name), ".debug_%s%s", names[id], dwo ? ".dwo" : "");
+	snprintf(name, sizeof(name), ".debug_%s%s", names[id], end);
 	s = elf_file_section(f->elf, name);
 	if (!s) {
-		snprintf(name, sizeof(name), ".zdebug_%s%s", names[id], dwo ? ".dwo" : "");
+		snprintf(name, sizeof(name), ".zdebug_%s%s", names[id], end);
 		s = elf_file_section(f->elf, name);
 	}
 	if (!s || s->type == SHT_NOBITS)
@@ -58,7 +59,8 @@ int dwarf_file_open(struct dwarf_file *f, const struct elf_file *elf, int dwo)
 void dwarf_file_close(struct dwarf_file *f)
 {
 	for (int i = 0; i < DWARF_SECTIONS; i++)
-		free(f->section[i].memory);
+		if (!f->section[i].borrowed)
+			free(f->section[i].memory);
 	for (size_t i = 0; i < f->abbrevs.n; i++)
 		dwarf_abbrevs_free(f->abbrevs.v[i]);
 	vec_free(&f->abbrevs);
@@ -68,6 +70,8 @@ void dwarf_file_close(struct dwarf_file *f)
 
 int dwarf_spend(struct dwarf_file *f, uint64_t bytes)
 {
+	if (f->whole)
+		f = f->whole;
 	if (bytes > f->work)
 		return -EFBIG;
 	f->work -= bytes;

@@ -17,12 +17,13 @@
 
 enum dwarf_section_id {
 	DWARF_INFO, DWARF_ABBREV, DWARF_STR, DWARF_LINE_STR, DWARF_LINE, DWARF_RANGES, DWARF_RNGLISTS, DWARF_ADDR,
-	DWARF_STR_OFFSETS, DWARF_SECTIONS
+	DWARF_STR_OFFSETS, DWARF_CU_INDEX, DWARF_SECTIONS
 };
 
 struct dwarf_section {
 	uint64_t offset, size;
 	uint8_t *memory;	/* its bytes, where they had to be unpacked, or are read all over; else NULL */
+	int borrowed;		/* @memory is another file's */
 };
 
 struct dwarf_abbrevs;
@@ -33,6 +34,7 @@ struct dwarf_file {
 	VEC(struct dwarf_abbrevs *) abbrevs;	/* parsed tables */
 	struct hashmap abbrev_ids;	/* offset -> index */
 	uint64_t work;			/* bytes that may still be parsed */
+	struct dwarf_file *whole;	/* of which this is a part, in whose name it works; or NULL */
 };
 
 /*

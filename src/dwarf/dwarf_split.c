@@ -51,26 +51,43 @@ static const struct dwarf_unit *unit_of_id(const dwarf_units *units, uint64_t id
 	return NULL;
 }
 
-int dwarf_split_open(struct dwarf_split *s, const struct dwarf_unit *skeleton)
+/* The unit of @skeleton among what s->debug.file holds. */
+static int take_unit(struct dwarf_split *s, const struct dwarf_unit *skeleton)
+{
+	dwarf_units_read(&s->debug.file, skeleton, &s->debug.units);
+	s->unit = unit_of_id(&s->debug.units, skeleton->dwo_id);
+	return s->unit ? 0 : -ESTALE;
+}
+
+static int open_file(struct dwarf_split *s, const struct dwarf_unit *skeleton)
 {
 	char path[PATH_MAX];
 	int err = path_of(skeleton, path);
 
-	*s = (struct dwarf_split){ .fd = -1 };
 	if (err)
 		return err;
 	s->fd = open_regular(path);
 	if (s->fd < 0)
 		return s->fd;
 	s->elf = elf_file_open(s->fd);
-	if (s->elf && !dwarf_file_open(&s->debug.file, s->elf, 1)) {
-		dwarf_units_read(&s->debug.file, skeleton, &s->debug.units);
-		s->unit = unit_of_id(&s->debug.units, skeleton->dwo_id);
+	return s->elf && !dwarf_file_open(&s->debug.file, s->elf, 1) ? take_unit(s, skeleton) : -ESTALE;
+}
+
+int dwarf_split_open(struct dwarf_split *s, struct dwarf_package *package, const struct dwarf_unit *skeleton)
+{
+	int err;
+
+	*s = (struct dwarf_split){ .fd = -1 };
+	err = package ? dwarf_package_unit(package, skeleton->dwo_id, &s->debug.file) : -ENOENT;
+	if (!err)
+		err = take_unit(s, skeleton);
+	if (err) {
+		dwarf_split_close(s);
+		err = open_file(s, skeleton);
 	}
-	if (s->unit)
-		return 0;
-	dwarf_split_close(s);
-	return -ESTALE;
+	if (err)
+		dwarf_split_close(s);
+	return err;
 }
 
 void dwarf_split_close(struct dwarf_split *s)

@@ -17,6 +17,7 @@
 #define DEFAULT_DIR	"/usr/lib/debug"
 #define CRC_LIMIT	(1ll << 30)	/* bytes of a file that we would read whole: a second */
 #define BUILD_ID_NAME	(2 * ELF_BUILD_ID_MAX + sizeof(".build-id//.debug"))
+#define PACKAGE		".dwp"
 
 struct search {
 	const struct debug_places *places;
@@ -24,6 +25,7 @@ struct search {
 	const struct elf_file *like;	/* the machine and class that are wanted */
 	uint8_t id[ELF_BUILD_ID_MAX];	/* and the build id; size 0: not known */
 	size_t id_size;
+	int package;			/* of split DWARF; it has no build id */
 	const struct debug_link *link;	/* its CRC serves where a build id is missing; NULL: nothing does */
 	struct elf_file **out;
 	int err;			/* the best reason so far for having found nothing */
@@ -88,6 +90,8 @@ static int is_wanted(const struct search *s, int fd, const struct elf_file *f)
 
 	if (!same_kind(s->like, f) || (s->link && has_link(f, s->link)))
 		return 0;
+	if (s->package)
+		return elf_file_section(f, ".debug_cu_index") != NULL;
 	if (n && s->id_size)
 		return n == s->id_size && !memcmp(id, s->id, n);
 	return s->link && has_crc(fd, s->link->crc);
@@ -195,7 +199,7 @@ static int try_dirs(struct search *s, int in_target, const char *rest)
 	return fd < 0 ? try(s, in_target, DEFAULT_DIR, rest) : fd;
 }
 
-static int by_build_id(struct search *s, int in_target)
+static int by_build_id(struct search *s, int in_target, const char *end)
 {
 	char rest[BUILD_ID_NAME];
 	int n;
@@ -205,7 +209,7 @@ static int by_build_id(struct search *s, int in_target)
 	n = snprintf(rest, sizeof(rest), ".build-id/%02x/", s->id[0]);
 	for (size_t i = 1; i < s->id_size; i++)
 		n += snprintf(rest + n, sizeof(rest) - (size_t)n, "%02x", s->id[i]);
-	snprintf(rest + n, sizeof(rest) - (size_t)n, ".debug");
+	snprintf(rest + n, sizeof(rest) - (size_t)n, "%s", end);
 	return try_dirs(s, in_target, rest);
 }
 
@@ -255,24 +259,32 @@ int debug_file_open(const struct debug_places *places, const struct elf_file *el
 	s.id_size = elf_file_build_id(elf, s.id);
 	linked = dir_of_file && dir_of_file[0] == '/' && !debug_link_read(elf, &link);
 	for (int in_target = 0; in_target <= (s.target >= 0) && fd < 0; in_target++) {
-		fd = by_build_id(&s, in_target);
+		fd = by_build_id(&s, in_target, ".debug");
 		if (fd < 0 && linked)
 			fd = by_link(&s, in_target, dir_of_file, &link);
 	}
 	return search_end(&s, fd);
 }
 
-/* The absolute path of the directory of the file @fd, in @dir; "" where it has none. */
-static void directory_of(int fd, char dir[PATH_MAX])
+/* The absolute path of the file @fd; "" where it has none. */
+static void path_of(int fd, char path[PATH_MAX])
 {
-	char name[64], *slash;
+	char name[64];
 	ssize_t n;
 
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	n = fd >= 0 ? readlink(name, dir, PATH_MAX - 1) : 0;
-	dir[n > 0 ? n : 0] = '\0';
-	slash = dir[0] == '/' ? strrchr(dir, '/') : dir;
-	*slash = '\0';
+	n = fd >= 0 ? readlink(name, path, PATH_MAX - 1) : 0;
+	path[n > 0 && path[0] == '/' ? n : 0] = '\0';
+}
+
+/* The same of its directory. */
+static void directory_of(int fd, char dir[PATH_MAX])
+{
+	char *slash;
+
+	path_of(fd, dir);
+	slash = strrchr(dir, '/');
+	*(slash ? slash : dir) = '\0';
 }
 
 int debug_file_open_alt(const struct debug_places *places, const struct elf_file *elf, int fd, struct elf_file **out)
@@ -290,9 +302,47 @@ int debug_file_open_alt(const struct debug_places *places, const struct elf_file
 	memcpy(s.id, link.build_id, s.id_size);
 	directory_of(fd, dir);
 	for (int in_target = 0; in_target <= (s.target >= 0) && found < 0; in_target++) {
-		found = by_build_id(&s, in_target);
+		found = by_build_id(&s, in_target, ".debug");
 		if (found < 0 && (link.name[0] == '/' || fd >= 0))
 			found = try_path(&s, in_target, link.name[0] == '/' ? "" : dir, "/", link.name);
+	}
+	return search_end(&s, found);
+}
+
+static int by_path(struct search *s, int in_target, const char *path)
+{
+	char rest[PATH_MAX];
+	int fd = try_path(s, in_target, path, PACKAGE, "");
+
+	path += strspn(path, "/");
+	if (fd < 0 && snprintf(rest, sizeof(rest), "%s" PACKAGE, path) < (int)sizeof(rest))
+		fd = try_dirs(s, in_target, rest);
+	return fd;
+}
+
+int debug_file_open_package(const struct debug_places *places, const struct elf_file *elf, const char *path, int fd,
+			    struct elf_file **out)
+{
+	char beside[PATH_MAX], *end;
+	struct search s;
+	int found = -1;
+
+	search_begin(&s, places, elf, out);
+	s.package = 1;
+	s.id_size = elf_file_build_id(elf, s.id);
+	for (int in_target = 0; in_target <= (s.target >= 0) && found < 0; in_target++) {
+		if (path && path[0] == '/')
+			found = by_path(&s, in_target, path);
+		if (found < 0)
+			found = by_build_id(&s, in_target, PACKAGE);
+		path_of(fd, beside);
+		if (found < 0 && *beside)
+			found = try_path(&s, in_target, beside, PACKAGE, "");
+		end = strrchr(beside, '.');
+		if (found < 0 && end && !strcmp(end, ".debug")) {
+			*end = '\0';
+			found = try_path(&s, in_target, beside, PACKAGE, "");
+		}
 	}
 	return search_end(&s, found);
 }

@@ -45,6 +45,16 @@ int debug_file_open(const struct debug_places *places, const struct elf_file *el
  */
 int debug_file_open_alt(const struct debug_places *places, const struct elf_file *elf, int fd, struct elf_file **out);
 
+/*
+ * The same for the package of split DWARF (.dwp) of @elf, which is at the absolute @path, or NULL, and
+ * whose debug information is in the file @fd:
+ *	@path.dwp, and the same beside @fd: NAME.dwp; of NAME.debug also as NAME.dwp without .debug
+ *	DIR/@path.dwp, DIR/.build-id/XX/REST.dwp		for each DIR
+ * Packages have no build id: what is in one is known by the ids of its units alone.
+ */
+int debug_file_open_package(const struct debug_places *places, const struct elf_file *elf, const char *path, int fd,
+			    struct elf_file **out);
+
 /* Whether @debug has the build id of @elf, its machine and class, and sections at all. */
 int debug_file_matches(const struct elf_file *elf, const struct elf_file *debug);
 

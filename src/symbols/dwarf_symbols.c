@@ -41,6 +41,8 @@ struct loaded {
 struct dwarf_symbols {
 	struct symbol_source source;
 	struct dwarf_debug debug, alt;
+	struct dwarf_package package;	/* of split units */
+	int has_package;
 	VEC(struct part) parts;		/* ascending */
 	VEC(struct loaded *) loaded;
 	size_t bytes;
@@ -95,7 +97,7 @@ static struct loaded *load(struct dwarf_symbols *d, uint32_t unit)
 	l = xcalloc(1, sizeof(*l));
 	l->unit = unit;
 	l->used = ++d->clock;
-	l->is_split = u->dwo_name.kind && !dwarf_split_open(&l->split, u);
+	l->is_split = u->dwo_name.kind && !dwarf_split_open(&l->split, d->has_package ? &d->package : NULL, u);
 	dwarf_functions_read(l->is_split ? l->split.unit : u, &l->functions);
 	if (l->is_split)
 		dwarf_lines_read(l->split.unit, 0, &l->call_files);
@@ -271,6 +273,8 @@ static void free_source(struct symbol_source *s)
 	dwarf_lines_free(&d->files);
 	close_debug(&d->debug);
 	close_debug(&d->alt);
+	if (d->has_package)
+		dwarf_package_close(&d->package);
 	free(d);
 }
 
@@ -304,7 +308,7 @@ static void index_units(struct dwarf_symbols *d)
 		qsort(d->parts.v, d->parts.n, sizeof(*d->parts.v), by_start);
 }
 
-struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt)
+struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt, const struct elf_file *package)
 {
 	struct dwarf_symbols *d = xcalloc(1, sizeof(*d));
 
@@ -322,6 +326,7 @@ struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struc
 		dwarf_units_read(&d->alt.file, NULL, &d->alt.units);
 		d->debug.alt = &d->alt;
 	}
+	d->has_package = package && !dwarf_package_open(&d->package, package);
 	return &d->source;
 }
 

@@ -14,10 +14,11 @@
 
 /*
  * Borrows @elf, which must outlive the source; it may be the file itself or its
- * debug file. @alt: what dwz made of several, or NULL. NULL with errno: ENODATA
- * there is no DWARF that describes code.
+ * debug file. @alt: what dwz made of several, or NULL. @package: what
+ * was split from it (.dwp), or NULL. NULL with errno: ENODATA there is no DWARF that
+ * describes code.
  */
-struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt);
+struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt, const struct elf_file *package);
 /* 1 where a part of the DWARF is in files beside the program (.dwo). */
 int dwarf_symbols_split(const struct symbol_source *source);
 

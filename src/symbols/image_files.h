@@ -13,7 +13,8 @@ enum { IMAGE_DEBUG, IMAGE_MINI, IMAGE_OWN, IMAGE_FILES };
 struct image_files {
 	struct elf_file *elf[IMAGE_FILES];	/* NULL: there is none */
 	struct elf_file *alt;			/* what dwz took out of the debug file */
-	int debug_fd, alt_fd;			/* ours; -1: none */
+	struct elf_file *package;		/* of split DWARF */
+	int debug_fd, alt_fd, package_fd;	/* ours; -1: none */
 	void *memory[IMAGE_FILES];		/* of those that are not files: the vDSO, what was unpacked */
 };
 

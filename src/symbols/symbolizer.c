@@ -142,7 +142,7 @@ static int open_sources(struct image_symbols *is)
 	err = is->table ? 0 : -errno;
 	for (int i = 0; i < IMAGE_FILES && !is->dwarf; i++)
 		if (is->files.elf[i])
-			is->dwarf = dwarf_symbols_open(is->files.elf[i], is->files.alt);
+			is->dwarf = dwarf_symbols_open(is->files.elf[i], is->files.alt, is->files.package);
 	/* What lies in files beside the program may come and go without a trace in the key. */
 	if (is->dwarf && dwarf_symbols_split(is->dwarf)) {
 		name_cache_free(is->cache);

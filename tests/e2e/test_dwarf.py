@@ -132,14 +132,77 @@ def test_split():
     """Units of which the program has skeletons alone; and when the rest is gone, names are there all the same."""
     for compiler, version in (("g++", 5), ("g++", 4), ("clang++", 5), ("clang++", 4)):
         with directory() as d:
-            path, part = os.path.join(d, "p"), os.path.join(d, "inlined.o")
-            tool(compiler, "-O2", "-g", f"-gdwarf-{version}", "-gsplit-dwarf", "-c", "-o", part, SOURCE)
-            tool(compiler, "-o", path, part)
+            path = build_split(d, compiler, version)
             at = labels(path)
             right(path, at)
             os.unlink(os.path.join(d, "inlined.dwo"))
             answers, _ = ask(path, [at["plain"]])
             equal([frame[0] for frame in answers[0]], ["plain(int)"], "without its .dwo")
+
+
+def build_split(d, compiler, version):
+    """A program with skeletons alone; its .dwo file is beside it."""
+    path, part = os.path.join(d, "p"), os.path.join(d, "inlined.o")
+    tool(compiler, "-O2", "-g", f"-gdwarf-{version}", "-gsplit-dwarf", "-c", "-o", part, SOURCE)
+    tool(compiler, "-o", path, part, "-Wl,--build-id")
+    return path
+
+
+def test_split_packages():
+    """What was split, packed: by either packer, without its .dwo files. None of them takes gcc's DWARF 5 yet."""
+    for compiler, version, packer in (("clang++", 5, "llvm-dwp"), ("clang++", 4, "llvm-dwp"), ("g++", 4, "llvm-dwp"),
+                                      ("g++", 4, "dwp"), ("clang++", 4, "dwp")):
+        with directory() as d:
+            path = build_split(d, compiler, version)
+            tool(packer, "-e", path, "-o", path + ".dwp")
+            os.unlink(os.path.join(d, "inlined.dwo"))
+            right(path, labels(path))
+            if packer == "llvm-dwp":
+                tool("objcopy", "--compress-debug-sections=zlib", path + ".dwp")
+                right(path, labels(path))
+
+
+def test_package_before_single_files():
+    """The package of this very program: what is left of .dwo files may be of any build."""
+    with directory() as d:
+        path = build_split(d, "clang++", 5)
+        tool("llvm-dwp", "-e", path, "-o", path + ".dwp")
+        with open(os.path.join(d, "inlined.dwo"), "r+b") as f:
+            data = f.read().replace(b"middle", b"muddle")
+            f.seek(0)
+            f.write(data)
+        at = labels(path)
+        right(path, at)
+        # Another program's package has none of its units, and the .dwo file is what there is.
+        with directory() as other:
+            tool("llvm-dwp", "-o", path + ".dwp", build_dwo(other))
+        check("outer::(anonymous namespace)::muddle()" in [frame[0] for frame in ask(path, [at["three"]])[0][0]], "no .dwo read")
+
+
+def build_dwo(d):
+    source = os.path.join(d, "other.c")
+    with open(source, "w", encoding="ascii") as f:
+        f.write("int other(int x) { return x; }\n")
+    tool("clang", "-O2", "-g", "-gsplit-dwarf", "-c", "-o", os.path.join(d, "other.o"), source)
+    return os.path.join(d, "other.dwo")
+
+
+def test_places_of_packages():
+    """Where it is looked for: at the program, at its debug file, in the folders of --debug-dir."""
+    with directory() as d:
+        path, debug = build_split(d, "clang++", 5), os.path.join(d, "debug")
+        package = os.path.join(d, "x.dwp")
+        tool("llvm-dwp", "-e", path, "-o", package)
+        os.unlink(os.path.join(d, "inlined.dwo"))
+        by_id = in_build_ids(debug, path)
+        at = split(path, by_id)
+        for place in (path + ".dwp", by_id + ".dwp", by_id.replace(".debug", ".dwp"), debug + os.path.realpath(path) + ".dwp"):
+            answers, _ = ask(path, [at["three"]], "-d", debug)
+            equal(len(answers[0]), 1, "found before it is there")
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            shutil.copy(package, place)
+            right(path, at, "-d", debug)
+            os.unlink(place)
 
 
 def test_without_inlined():

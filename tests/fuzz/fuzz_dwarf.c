@@ -36,8 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!f)
 		return 0;
 	n = elf_file_sections(f, &sections);
-	/* Itself as dwz's file: references to that one are followed, too. */
-	s = dwarf_symbols_open(f, f);
+	/* Itself as dwz's file and as its package: references to those are followed, too. */
+	s = dwarf_symbols_open(f, f, f);
 	for (size_t i = 0; s && i < n && i < 40; i++)
 		for (uint64_t at = 0; at < sections[i].size && at < 4096; at += 61)
 			look_up(s, sections[i].addr + at);
