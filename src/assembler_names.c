@@ -80,13 +80,14 @@ static struct line no_name(struct assembler *a, const char *where, const char *w
 }
 
 /* @frames as lines of @module. */
-static int take_frames(struct assembler *a, const struct symbol_frame *frames, int n, const char *module, struct line *lines)
+static int take_frames(struct assembler *a, const struct symbol_frame *frames, int n, const char *module,
+		       enum frame_kind kind, struct line *lines)
 {
 	uint32_t id = profile_string(a->profile, module);
 
 	for (int i = 0; i < n; i++)
 		lines[i] = (struct line){
-			.function = profile_function(a->profile, profile_string(a->profile, frames[i].name), id, FRAME_USER),
+			.function = profile_function(a->profile, profile_string(a->profile, frames[i].name), id, kind),
 			.file = profile_string(a->profile, frames[i].file), .line = frames[i].line,
 		};
 	return n;
@@ -102,7 +103,7 @@ static int name_made(struct assembler *a, struct symbolizer *symbolizer, const s
 	int n = m && m->names ? symbolizer_jit(symbolizer, m->incarnation, m->names, l->address, frames) : -ENODATA;
 
 	if (n > 0)
-		return take_frames(a, frames, n, "[jit]", lines);
+		return take_frames(a, frames, n, "[jit]", FRAME_USER, lines);
 	*why = n == -ENOENT ? "not in the perf map" : "made at run time";
 	lines[0] = no_name(a, "unknown", *why, "", FRAME_USER);
 	return 1;
@@ -113,17 +114,13 @@ static struct line no_symbol(struct assembler *a, const struct location *l, cons
 {
 	char where[NAME_MAX_SHOWN];
 
+	if (!file) {
+		*why = reason(err, 1);
+		return no_name(a, "unknown", *why, "[kernel]", FRAME_KERNEL);
+	}
 	snprintf(where, sizeof(where), "%.400s+0x%llx", file->name, (unsigned long long)l->address);
 	*why = reason(err, file->fd >= 0 || file->kind != IMAGE_FILE);
 	return no_name(a, where, *why, file->name, FRAME_USER);
-}
-
-static struct line kernel_line(struct assembler *a, const struct namer_answer *answer, const char **why)
-{
-	if (answer->n > 0)
-		return plain_line(a, answer->frames->name, answer->module, FRAME_KERNEL);
-	*why = reason(answer->n, 1);
-	return no_name(a, "unknown", *why, "[kernel]", FRAME_KERNEL);
 }
 
 static void take_answer(void *ctx, const struct namer_answer *answer)
@@ -140,10 +137,8 @@ static void take_answer(void *ctx, const struct namer_answer *answer)
 		vec_push(&a->later, answer->id);
 		return;
 	}
-	if (!file)
-		lines[0] = kernel_line(a, answer, &why);
-	else if (answer->n > 0)
-		n = take_frames(a, answer->frames, answer->n, file->name, lines);
+	if (answer->n > 0)
+		n = take_frames(a, answer->frames, answer->n, file ? file->name : answer->module, l.kind, lines);
 	else
 		lines[0] = no_symbol(a, &l, file, answer->n, &why);
 	profile_name_location(a->profile, answer->id, lines, (size_t)n, why);

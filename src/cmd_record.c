@@ -301,7 +301,7 @@ static int record(struct recording *r, struct error *e)
 		.collect = r->collect, .unwind_memory = r->o.unwind_memory,
 		.symbols = {
 			.debug_dirs = r->o.debug_dirs.v, .n_debug_dirs = r->o.debug_dirs.n, .debuginfod = r->debuginfod,
-			.store = r->store, .worth_keeping = WORTH_KEEPING,
+			.store = r->store, .worth_keeping = WORTH_KEEPING, .kernel = { .vmlinux = r->o.vmlinux },
 			.no_inline = r->o.no_inline, .no_demangle = r->o.no_demangle,
 		},
 		.why = r->o.why, .hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
@@ -403,12 +403,31 @@ static int open_debuginfod(struct recording *r, struct error *e)
 	return error_set(e, STATUS_ERROR, -errno, "--debuginfod: %s", why);
 }
 
+/* The user named it: that it cannot be used is told at once. */
+static int check_vmlinux(const struct recording *r, struct error *e)
+{
+	const struct kernel_places places = { .vmlinux = r->o.vmlinux };
+	struct kernel_dwarf kernel;
+	int err = r->o.vmlinux ? kernel_dwarf_open(&kernel, &places, NULL, 0, 0) : 0;
+	const char *why = err == -ESTALE ? "this is not the kernel that runs: its build id is another one" :
+			  err == -ENODATA ? "there is no debug information in it" :
+			  err == -ENOEXEC ? "this is not an ELF file" : strerror(-err);
+
+	if (err)
+		return error_set(e, STATUS_ERROR, err, "--vmlinux %s: %s", r->o.vmlinux, why);
+	if (r->o.vmlinux)
+		kernel_dwarf_close(&kernel);
+	return 0;
+}
+
 static int prepare(struct recording *r, struct error *e)
 {
 	int err;
 
 	raise_file_limit();
 	err = open_debuginfod(r, e);
+	if (!err)
+		err = check_vmlinux(r, e);
 	if (!err)
 		err = feature_require("pid namespace", e);
 	if (!err)

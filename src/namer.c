@@ -98,18 +98,9 @@ static void name_place(struct namer *n, const struct place *p, struct answers *t
 {
 	struct symbol_frame frames[SOURCE_FRAMES_MAX];
 	struct given given = { { .id = p->id, .module = "", .reread = n->reread_done }, to->frames.n };
-	struct symbol symbol;
 
-	if (p->image) {
-		given.answer.n = symbolizer_user(n->symbolizer, p->image, p->address, frames);
-	} else {
-		given.answer.n = symbolizer_kernel(n->symbolizer, p->address, &symbol);
-		if (!given.answer.n) {
-			frames[0] = (struct symbol_frame){ .name = symbol.name, .file = "" };
-			given.answer.module = symbol.module;
-			given.answer.n = 1;
-		}
-	}
+	given.answer.n = p->image ? symbolizer_user(n->symbolizer, p->image, p->address, frames) :
+				    symbolizer_kernel(n->symbolizer, p->address, frames, &given.answer.module);
 	for (int i = 0; i < given.answer.n; i++)
 		vec_push(&to->frames, frames[i]);
 	vec_push(&to->all, given);

@@ -70,6 +70,7 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "debug-dir", "DIR", cli_strings, AT(debug_dirs), "look for debug files here, too; may be repeated" },
 	{ 0, 0, "debuginfod", NULL, cli_flag, AT(debuginfod), "ask the servers in DEBUGINFOD_URLS for debug files" },
 	{ 0, 0, "no-cache", NULL, cli_flag, AT(no_cache), "neither use nor keep names found in earlier runs" },
+	{ 0, 0, "vmlinux", "FILE", cli_string, AT(vmlinux), "the running kernel with its debug information" },
 	{ 0, 0, "no-inline", NULL, cli_flag, AT(no_inline), "count inlined functions as what they went into" },
 	{ 0, 0, "no-demangle", NULL, cli_flag, AT(no_demangle), "names as the linker knows them" },
 	{ 0, 0, "why", NULL, cli_flag, AT(why), "tell in place of a missing name why it is missing" },

@@ -32,6 +32,7 @@ struct record_options {
 	uint64_t buffer;		/* bytes; 0: chosen */
 	/* names */
 	string_vec debug_dirs;
+	const char *vmlinux;		/* NULL: where it may be installed */
 	int debuginfod, no_cache, no_inline, no_demangle, why;
 	/* results */
 	string_vec files;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
@@ -43,6 +44,18 @@ int file_reopen(int path_fd)
 	/* O_NONBLOCK: a lease that its owner does not give up must not stop us. */
 	fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	return fd < 0 ? -errno : fd;
+}
+
+int file_open_regular(const char *path)
+{
+	int found = open(path, O_PATH | O_CLOEXEC), fd;
+	struct stat st;
+
+	if (found < 0)
+		return -errno;
+	fd = fstat(found, &st) ? -errno : !S_ISREG(st.st_mode) ? -ENOENT : file_reopen(found);
+	close(found);
+	return fd;
 }
 
 int file_read_long(const char *path, long *value)

@@ -3,26 +3,11 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
-
-/* A regular file; a FIFO or a device is looked at, and not opened. */
-static int open_regular(const char *path)
-{
-	int found = open(path, O_PATH | O_CLOEXEC), fd;
-	struct stat st;
-
-	if (found < 0)
-		return -errno;
-	fd = fstat(found, &st) ? -errno : !S_ISREG(st.st_mode) ? -ENOENT : file_reopen(found);
-	close(found);
-	return fd;
-}
 
 /* Its path: relative ones are to where the compiler ran. */
 static int path_of(const struct dwarf_unit *skeleton, char path[PATH_MAX])
@@ -66,7 +51,7 @@ static int open_file(struct dwarf_split *s, const struct dwarf_unit *skeleton)
 
 	if (err)
 		return err;
-	s->fd = open_regular(path);
+	s->fd = file_open_regular(path);
 	if (s->fd < 0)
 		return s->fd;
 	s->elf = elf_file_open(s->fd);

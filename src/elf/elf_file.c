@@ -384,8 +384,10 @@ out:
  * four bytes; where a segment of 8-byte alignment holds other notes (GNU
  * properties), their sizes are multiples of 8, so that the walk stays in step.
  */
-static size_t find_build_id(const uint8_t *p, size_t size, uint8_t id[ELF_BUILD_ID_MAX])
+size_t elf_notes_build_id(const void *notes, size_t size, uint8_t id[ELF_BUILD_ID_MAX])
 {
+	const uint8_t *p = notes;
+
 	while (size >= sizeof(Elf64_Nhdr)) {
 		Elf64_Nhdr h;		/* the same in both classes */
 		uint64_t name, desc;
@@ -416,7 +418,7 @@ static size_t build_id_at(const struct elf_file *f, uint64_t offset, uint64_t si
 	uint8_t *notes = xmalloc(n + 1);
 
 	if (!elf_file_read(f, offset, notes, n))
-		found = find_build_id(notes, n, id);
+		found = elf_notes_build_id(notes, n, id);
 	free(notes);
 	return found;
 }

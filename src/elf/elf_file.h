@@ -72,6 +72,9 @@ void *elf_file_section_data(const struct elf_file *f, const struct elf_section *
  */
 size_t elf_file_build_id(const struct elf_file *f, uint8_t id[ELF_BUILD_ID_MAX]);
 
+/* The same from the notes themselves, such as the running kernel's (/sys/kernel/notes). */
+size_t elf_notes_build_id(const void *notes, size_t size, uint8_t id[ELF_BUILD_ID_MAX]);
+
 /*
  * The virtual address (as in the symbol table) of the byte at @offset of the
  * file, by the PT_LOAD segment that holds it; an executable one is preferred

@@ -28,6 +28,7 @@ struct kallsyms {
 	VEC(struct entry) entries;	/* by start, one for each address */
 	VEC(char) names;
 	struct strtab *modules;
+	uint64_t stext;
 	/* While reading. */
 	uint32_t last_module;		/* lines of a module stand together */
 	int hidden;			/* functions at address 0 were seen */
@@ -112,6 +113,8 @@ static void parse_line(struct kallsyms *k, const char *p, const char *end)
 	n = (size_t)(stop - name);
 	if (!n || n >= MAX_NAME || start < KERNEL_HALF || k->entries.n >= MAX_SYMBOLS)
 		return;
+	if (n == 6 && stop == end && !memcmp(name, "_stext", 6))
+		k->stext = start;
 	vec_push(&k->entries, (struct entry){ start, (uint32_t)k->names.n, parse_module(k, stop, end), rank });
 	vec_reserve(&k->names, k->names.n + n + 1);
 	memcpy(k->names.v + k->names.n, name, n);
@@ -240,6 +243,11 @@ void kallsyms_free(struct kallsyms *k)
 	vec_free(&k->names);
 	strtab_free(k->modules);
 	free(k);
+}
+
+uint64_t kallsyms_stext(const struct kallsyms *k)
+{
+	return k->stext;
 }
 
 int kallsyms_find(const struct kallsyms *k, uint64_t address, struct kallsyms_symbol *out)

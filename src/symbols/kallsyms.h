@@ -25,6 +25,9 @@ struct kallsyms_symbol {
 struct kallsyms *kallsyms_new(const char *path);
 void kallsyms_free(struct kallsyms *k);
 
+/* Where the kernel's own code begins (_stext), wherever it was moved to at boot; 0: not told. */
+uint64_t kallsyms_stext(const struct kallsyms *k);
+
 /* The function at @address: 0, or -ENOENT. */
 int kallsyms_find(const struct kallsyms *k, uint64_t address, struct kallsyms_symbol *out);
 

@@ -44,6 +44,7 @@ struct symbolizer {
 	VEC(struct image_symbols *) images;	/* by image->id; NULL: not asked for so far */
 	size_t stored;			/* bytes read from the store */
 	struct kallsyms *kernel;
+	struct kernel_dwarf kernel_dwarf;
 	int kernel_opened, kernel_why;
 	uint64_t kernel_reads;
 	struct strtab *names;
@@ -58,6 +59,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *o)
 
 	s->o = *o;
 	s->names = strtab_new();
+	s->kernel_dwarf.fd = -1;
 	return s;
 }
 
@@ -80,6 +82,7 @@ void symbolizer_free(struct symbolizer *s)
 			free_image(s->images.v[i]);
 	vec_free(&s->images);
 	kallsyms_free(s->kernel);
+	kernel_dwarf_close(&s->kernel_dwarf);
 	strtab_free(s->names);
 	hashmap_free(&s->named);
 	free(s);
@@ -224,21 +227,11 @@ static int source_frames(struct symbolizer *s, uint64_t id, int origin, struct s
 	return n < 0 ? 0 : n;
 }
 
-/* What the sources say of @address, as symbolizer_user() does. */
-static int look_up(struct symbolizer *s, struct image_symbols *is, uint64_t id, uint64_t address,
-		   struct symbol_frame out[SOURCE_FRAMES_MAX])
+/* What is shown of @n frames of which the last, which may be missing, has the name @name by its symbol, unless that is "". */
+static int finish_frames(const struct symbolizer *s, struct symbol_frame *out, int n, const char *name)
 {
-	struct source_function function;
-	const char *name = "";
-	int n = 0, named = 0;
+	int named = 0;
 
-	if (is->dwarf)
-		n = source_frames(s, id, FROM_DWARF, is->dwarf, address, out);
-	/* The linker's name tells clones (.constprop, .cold) apart. */
-	if (is->table && !is->table->ops->find(is->table, address, &function))
-		name = text_of(s, id, FROM_TABLE, is->table, is->table->ops->name, function.token);
-	else if (!n && plt_of(is) && !is->plt->ops->find(is->plt, address, &function))
-		name = text_of(s, id, FROM_PLT, is->plt, is->plt->ops->name, function.token);
 	if (!n)
 		out[n++] = (struct symbol_frame){ "", "", 0 };
 	if (*name)
@@ -251,7 +244,26 @@ static int look_up(struct symbolizer *s, struct image_symbols *is, uint64_t id, 
 	for (int i = 0; i < n; i++)
 		if (*out[i].name)
 			out[named++] = out[i];
-	return named ? named : is->stripped ? -ENODATA : -ENOENT;
+	return named;
+}
+
+/* What the sources say of @address, as symbolizer_user() does. */
+static int look_up(struct symbolizer *s, struct image_symbols *is, uint64_t id, uint64_t address,
+		   struct symbol_frame out[SOURCE_FRAMES_MAX])
+{
+	struct source_function function;
+	const char *name = "";
+	int n = 0;
+
+	if (is->dwarf)
+		n = source_frames(s, id, FROM_DWARF, is->dwarf, address, out);
+	/* The linker's name tells clones (.constprop, .cold) apart. */
+	if (is->table && !is->table->ops->find(is->table, address, &function))
+		name = text_of(s, id, FROM_TABLE, is->table, is->table->ops->name, function.token);
+	else if (!n && plt_of(is) && !is->plt->ops->find(is->plt, address, &function))
+		name = text_of(s, id, FROM_PLT, is->plt, is->plt->ops->name, function.token);
+	n = finish_frames(s, out, n, name);
+	return n ? n : is->stripped ? -ENODATA : -ENOENT;
 }
 
 int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset,
@@ -308,33 +320,47 @@ int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source 
 	return n && *out->name ? n : -ENOENT;
 }
 
-int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol *out)
+static void open_kernel(struct symbolizer *s)
 {
-	struct kallsyms_symbol found;
-	uint64_t key;
-	uint32_t name;
-	int err;
+	const struct kernel_places *places = &s->o.kernel;
 
-	if (!s->kernel_opened) {
-		s->kernel = kallsyms_new(KALLSYMS);
-		s->kernel_why = s->kernel ? 0 : -errno;
-		s->kernel_opened = 1;
-		s->kernel_reads++;
-	}
-	if (s->kernel_why)
-		return s->kernel_why;
-	err = kallsyms_find(s->kernel, address, &found);
-	if (err)
-		return err;
-	key = hash_pair(s->kernel_reads * ORIGINS + FROM_KERNEL, found.start);
-	name = hashmap_get(&s->named, key);
+	s->kernel = kallsyms_new(places->kallsyms ? places->kallsyms : KALLSYMS);
+	s->kernel_why = s->kernel ? 0 : -errno;
+	s->kernel_opened = 1;
+	s->kernel_reads++;
+	if (s->kernel && kallsyms_stext(s->kernel) && !s->kernel_dwarf.names)
+		kernel_dwarf_open(&s->kernel_dwarf, places, s->o.debug_dirs, s->o.n_debug_dirs, kallsyms_stext(s->kernel));
+}
+
+/* The name of a kernel's function as its symbol has it. */
+static const char *kernel_name(struct symbolizer *s, const struct kallsyms_symbol *symbol)
+{
+	uint64_t key = hash_pair(s->kernel_reads * ORIGINS + FROM_KERNEL, symbol->start);
+	uint32_t name = hashmap_get(&s->named, key);
+
 	if (name == HASHMAP_NONE) {
-		snprintf(s->raw, sizeof(s->raw), "%s", found.name);
+		snprintf(s->raw, sizeof(s->raw), "%s", symbol->name);
 		name = intern_raw(s, 1, "");
 		hashmap_set(&s->named, key, name);
 	}
-	*out = (struct symbol){ strtab_get(s->names, name), strtab_get(s->names, strtab_add(s->names, found.module)) };
-	return 0;
+	return strtab_get(s->names, name);
+}
+
+int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol_frame out[SOURCE_FRAMES_MAX],
+		      const char **module)
+{
+	const struct kernel_dwarf *k = &s->kernel_dwarf;
+	struct kallsyms_symbol found;
+	int err, n;
+
+	if (!s->kernel_opened)
+		open_kernel(s);
+	err = s->kernel_why ? s->kernel_why : kallsyms_find(s->kernel, address, &found);
+	if (err)
+		return err;
+	*module = strtab_get(s->names, strtab_add(s->names, found.module));
+	n = k->names ? source_frames(s, IMAGE_NONE, FROM_DWARF, k->names, address - k->slide, out) : 0;
+	return finish_frames(s, out, n, kernel_name(s, &found));
 }
 
 void symbolizer_reread_kernel(struct symbolizer *s)

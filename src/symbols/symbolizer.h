@@ -14,6 +14,7 @@
 
 #include "elf/debuginfod.h"
 #include "elf/image.h"
+#include "symbols/kernel_dwarf.h"
 #include "symbols/name_store.h"
 #include "symbols/symbol_source.h"
 
@@ -26,6 +27,7 @@ struct symbolizer_options {
 	struct debuginfod *debuginfod;	/* asked for debug files that are not here; NULL: not */
 	struct name_store *store;	/* keeps what was found from one run to the next; NULL: not */
 	uint64_t worth_keeping;		/* ns that the names of a file must have taken for that */
+	struct kernel_places kernel;
 	int no_inline;			/* what was inlined counts as the function that it went into */
 	int no_demangle;		/* names as the linker knows them */
 };
@@ -35,11 +37,6 @@ struct symbol_frame {
 	const char *name;
 	const char *file;		/* of the source, "" where unknown */
 	uint32_t line;			/* 0: unknown */
-};
-
-struct symbol {
-	const char *name;	/* demangled and cleaned */
-	const char *module;	/* cleaned: "[kernel]", "[ext4]", "[bpf]" */
 };
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *o);
@@ -64,11 +61,13 @@ int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source 
 		   struct symbol_frame out[SOURCE_FRAMES_MAX]);
 
 /*
- * The kernel function at @address, modules, BPF programs and ftrace trampolines
- * included, as they were when the first one was asked for, or after symbolizer_reread_kernel().
- * -ENOENT nothing there, -EPERM addresses hidden (kptr_restrict).
+ * The kernel's functions at @address, modules, BPF programs and ftrace trampolines included, as they were when
+ * the first one was asked for, or after symbolizer_reread_kernel(); *@module is "[kernel]", "[ext4]", "[bpf]".
+ * What was inlined, and lines, where the kernel's own DWARF is found (symbols/kernel_dwarf.h).
+ * How many, or -ENOENT nothing there, -EPERM addresses hidden (kptr_restrict).
  */
-int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol *out);
+int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol_frame out[SOURCE_FRAMES_MAX],
+		      const char **module);
 void symbolizer_reread_kernel(struct symbolizer *s);
 
 /* 1 where kernel addresses are hidden from us by kernel.kptr_restrict; known after the first kernel look-up. */

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 
-from harness import (UNNAMED, Fixture, check, directory, equal, finish, fixture_path, needs, run, skip, start,
+from harness import (EBPROF, UNNAMED, Fixture, check, directory, equal, finish, fixture_path, needs, run, skip, start,
                      tree_shares, wait_burned, wait_sampling)
 
 RATE = ("-F", 999)
@@ -182,6 +182,11 @@ def test_kernel_names_are_known():
     profile = sampled("syscalls", "loop", options=["-K"])
     bad = profile.count(lambda s: any(UNNAMED.match(f) for f in s.frames))
     check(bad <= 0.01 * profile.count(), f"{bad} of {profile.count()}", profile.head())
+
+
+def test_a_vmlinux_that_cannot_be_used_is_told():
+    for path, why in ((EBPROF, "build id"), ("/etc/passwd", "not an ELF file"), ("/missing", "No such file")):
+        run("-a", "-d", "0.1s", "--vmlinux", path).fails(1, re.escape(path), why)
 
 
 def test_vdso():
