@@ -25,6 +25,11 @@ void *xcalloc(size_t n, size_t size)
 	return check(calloc(n ? n : 1, size ? size : 1));
 }
 
+void *xrealloc(void *p, size_t size)
+{
+	return check(realloc(p, size ? size : 1));
+}
+
 void *xreallocarray(void *p, size_t n, size_t size)
 {
 	return check(reallocarray(p, n ? n : 1, size ? size : 1));

@@ -9,8 +9,10 @@
 
 #include <stddef.h>
 
+/* libiberty has the first three by the same names, and takes ours: all of them must be here. */
 void *xmalloc(size_t size);
 void *xcalloc(size_t n, size_t size);
+void *xrealloc(void *p, size_t size);
 void *xreallocarray(void *p, size_t n, size_t size);
 char *xstrdup(const char *s);
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +21,8 @@
 #define MAX_LINK_NAME	4096	/* longer names are copied */
 #define MAX_CXX_REFS	12	/* back references that need no clock: at most 2^12 times the work */
 #define MAX_CXX_NS	5000000	/* CPU time for one name; usual ones take 10 us */
+#define MAX_D_WORK	16	/* as a power of two, at most so many times the work */
+#define D_SYMBOL_WORK	4	/* of that, for the ways in which an ambiguous length is read: one for each digit */
 
 /* One run of libiberty's demangler. */
 struct cxx_run {
@@ -182,6 +185,30 @@ static size_t demangle_rust(const char *name, size_t end, char *dst, size_t size
 	return len ? append_clones(dst, size, len, name + end) : 0;
 }
 
+/*
+ * libiberty's decoder of D takes memory as it goes, so that no clock could end it. What multiplies its work
+ * is counted beforehand: types that refer back, and symbols behind a length, which it tries at each digit.
+ */
+static size_t demangle_d(char *name, char *dst, size_t size)
+{
+	char *suffix = name + strcspn(name, "."), first = *suffix, *text;
+	size_t work = 0, n = 0;
+
+	for (const char *p = name; *p; p++)
+		work += *p == 'Q' ? 1 : *p == 'S' && p[1] >= '0' && p[1] <= '9' ? D_SYMBOL_WORK : 0;
+	if (work > MAX_D_WORK)
+		return 0;
+	*suffix = '\0';
+	text = dlang_demangle(name, 0);
+	*suffix = first;
+	if (text && strlen(text) < size) {
+		n = strlen(text);
+		memcpy(dst, text, n + 1);
+	}
+	free(text);
+	return n ? append_clones(dst, size, n, suffix) : 0;
+}
+
 int demangle(const char *raw, char *dst, size_t size)
 {
 	char name[MAX_LINK_NAME];
@@ -194,6 +221,8 @@ int demangle(const char *raw, char *dst, size_t size)
 		if (end && demangle_rust(name, end, dst, size))
 			return 1;
 		if (!strncmp(name, "_Z", 2) && demangle_cxx(name, dst, size))
+			return 1;
+		if (!strncmp(name, "_D", 2) && demangle_d(name, dst, size))
 			return 1;
 		raw = name;
 	}

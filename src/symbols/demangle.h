@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readable names from mangled ones: C++ (Itanium ABI, by libiberty) and Rust
- * (legacy and v0, demangle_rust.h). Names come from hostile files: input length
+ * Readable names from mangled ones: C++ (Itanium ABI, by libiberty), Rust
+ * (legacy and v0, demangle_rust.h) and D (by libiberty). Names come from hostile files: input length
  * (libiberty's limit for C++ is 1,024 bytes), output size, depth and time are all
  * bounded, and what does not fit or does not parse is given as it is.
  *

@@ -54,6 +54,22 @@ TEST(cxx)
 	CHECK_NAME("_ZN3Foo17h0000000000000000E", "Foo::h0000000000000000");
 }
 
+/* Names after the language's specification ("Application Binary Interface"). */
+TEST(d)
+{
+	CHECK_NAME("_Dmain", "D main");
+	CHECK_NAME("_D4test3fooFiZi", "test.foo(int)");
+	CHECK_NAME("_D4test3Box3putMFAyaZv", "test.Box.put(immutable(char)[])");
+	CHECK_NAME("_D4test__T3mapTiZ3mapFiZi", "test.map!(int).map(int)");
+	CHECK_NAME("_D4test3setFC4test3BoxQkZv", "test.set(test.Box, test.Box)");
+	CHECK_NAME("_D4test3fooFiZi.cold", "test.foo(int) [clone .cold]");
+	CHECK_NAME("_D", "_D");
+	CHECK_NAME("_Dynamic", "_Dynamic");
+	CHECK_NAME("_D4test3fooi", "test.foo");
+	CHECK_NAME("_D4test3foo", "_D4test3foo");
+	CHECK_NAME("_D4test99foo", "_D4test99foo");
+}
+
 TEST(rust_legacy)
 {
 	CHECK_NAME("_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "core::fmt::Formatter::write_str");
@@ -158,6 +174,35 @@ TEST(hostile_cxx_is_bounded)
 	CHECK(readable(name)[0] != '\0');
 }
 
+/* Types that double with each reference, and symbols that are tried at each digit of their lengths. */
+TEST(hostile_d_is_bounded)
+{
+	char name[4096], out[8192];
+	size_t n = (size_t)sprintf(name, "_D4test3fooF");
+	double start = seconds();
+
+	for (int i = 0; i < 200; i++)
+		n += (size_t)sprintf(name + n, "HiHQ%cQ%c", 'b' + i % 20, 'd' + i % 20);
+	strcpy(name + n, "Zv");
+	CHECK_EQ(demangle(name, out, sizeof(out)), 0);
+	n = (size_t)sprintf(name, "_D1a");
+	for (int i = 0; i < 150; i++)
+		n += (size_t)sprintf(name + n, "__T1bS1111111");
+	CHECK_EQ(demangle(name, out, sizeof(out)), 0);
+	/* The most that is let through. */
+	n = (size_t)sprintf(name, "_D1a");
+	for (int i = 0; i < 4; i++)
+		n += (size_t)sprintf(name + n, "__T1bS11111111111111111111");
+	for (int i = 0; i < 1000; i++)
+		n += (size_t)sprintf(name + n, "1b");
+	demangle(name, out, sizeof(out));
+	memset(name, 'P', 4095);
+	memcpy(name, "_D4test3fooF", 12);
+	name[4095] = '\0';
+	CHECK_EQ(demangle(name, out, sizeof(out)), 0);
+	CHECK(seconds() - start < 2);
+}
+
 /* a::f of @n tuples, each of twice the one before: back references to its place. */
 static void doubling_tuple(char *name, int n)
 {
@@ -260,10 +305,11 @@ TEST(damaged_names)
 		"_RINvC1a1fDINtC1b1TeEp4ItemmEL_FUKCPhOlEtKc22_TbcEEB2_.cold",
 		"_ZN1r10_$u2bb$mod15_$u540d$$u524d$17hec29522c5b39901cE.llvm.1",
 		"_RNvXCs6GmmlP4bgsG_1rINtB2_u6F_1gaalENtB2_u8rait_4jdu9gre_6ka8iB2_",
+		"_D4test__T3mapTiVi3S3fooZ3mapMFNaNbC4test3BoxQkDFAyaHiiZPvZQBa.cold",
 	};
 	char copy[200];
 
-	for (size_t k = 0; k < 4; k++) {
+	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
 		size_t n = strlen(names[k]);
 
 		for (size_t i = 0; i <= n; i++) {
@@ -282,9 +328,11 @@ int main(void)
 {
 	RUN(plain_names);
 	RUN(cxx);
+	RUN(d);
 	RUN(rust_legacy);
 	RUN(rust_v0);
 	RUN(hostile_cxx_is_bounded);
+	RUN(hostile_d_is_bounded);
 	RUN(hostile_rust_is_bounded);
 	RUN(output_that_does_not_fit);
 	RUN(damaged_names);
