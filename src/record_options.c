@@ -73,6 +73,7 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "vmlinux", "FILE", cli_string, AT(vmlinux), "the running kernel with its debug information" },
 	{ 0, 0, "no-inline", NULL, cli_flag, AT(no_inline), "count inlined functions as what they went into" },
 	{ 0, 0, "no-demangle", NULL, cli_flag, AT(no_demangle), "names as the linker knows them" },
+	{ 0, 0, "short-templates", NULL, cli_flag, AT(short_templates), "names without the arguments of templates" },
 	{ 0, 0, "why", NULL, cli_flag, AT(why), "tell in place of a missing name why it is missing" },
 	{ 0, 0, "buffer", "KIB", cli_kib, AT(buffer), "ring buffer for new stacks (default: by CPUs and rate)" },
 	{ 'o', 0, "output", "FILE", cli_strings, AT(files), "write here; may be repeated; - is standard output" },

@@ -33,7 +33,7 @@ struct record_options {
 	/* names */
 	string_vec debug_dirs;
 	const char *vmlinux;		/* NULL: where it may be installed */
-	int debuginfod, no_cache, no_inline, no_demangle, why;
+	int debuginfod, no_cache, no_inline, no_demangle, short_templates, why;
 	/* results */
 	string_vec files;
 	const char *format, *title;

@@ -19,6 +19,7 @@
 #include "symbols/kallsyms.h"
 #include "symbols/name_cache.h"
 #include "symbols/name_key.h"
+#include "symbols/short_templates.h"
 
 #define KALLSYMS	"/proc/kallsyms"
 #define MAX_RAW		4096	/* bytes of a name in its file; longer ones are cut */
@@ -117,7 +118,7 @@ static struct symbol_source *plt_of(struct image_symbols *is)
 /* Reads what was found in an earlier run. Nothing is kept of a file that cannot be told from another one. */
 static void open_cache(struct symbolizer *s, struct image_symbols *is, const struct image *image)
 {
-	uint8_t options = (s->o.no_inline ? 1 : 0) | (s->o.no_demangle ? 2 : 0);
+	uint8_t options = (s->o.no_inline ? 1 : 0) | (s->o.no_demangle ? 2 : 0) | (s->o.short_templates ? 4 : 0);
 	size_t size = 0;
 	void *bytes;
 
@@ -177,16 +178,23 @@ static struct image_symbols *symbols_of(struct symbolizer *s, const struct image
 	return is;
 }
 
-/* The id of s->raw, demangled where it is a function's, and cleaned, with @suffix behind it unless it is "". */
-static uint32_t intern_raw(struct symbolizer *s, int function, const char *suffix)
+/* The id of s->raw, which is from @origin: demangled and shortened where it is a function's, and cleaned. */
+static uint32_t intern_raw(struct symbolizer *s, int origin)
 {
+	int function = origin != FROM_DWARF_FILES && origin != FROM_JIT_FILES && !s->o.no_demangle;
+	const char *shown = s->raw;
 	size_t n;
 
-	if (function && !s->o.no_demangle)
+	if (function) {
 		demangle(s->raw, s->readable, sizeof(s->readable));
-	n = text_clean(s->clean, sizeof(s->clean), function && !s->o.no_demangle ? s->readable : s->raw);
-	if (n)
-		snprintf(s->clean + n, sizeof(s->clean) - n, "%s", suffix);
+		shown = s->readable;
+	}
+	/* Not those that a JIT tells: <init> is no template. s->raw is not needed any more. */
+	if (function && s->o.short_templates && origin != FROM_JIT && short_templates(s->readable, s->raw, sizeof(s->raw)))
+		shown = s->raw;
+	n = text_clean(s->clean, sizeof(s->clean), shown);
+	if (n && origin == FROM_PLT)
+		snprintf(s->clean + n, sizeof(s->clean) - n, "@plt");
 	return strtab_add(s->names, s->clean);
 }
 
@@ -202,7 +210,7 @@ static const char *text_of(struct symbolizer *s, uint64_t image, int origin, con
 	if (id == HASHMAP_NONE) {
 		if (read(source, token, s->raw, sizeof(s->raw)))
 			*s->raw = '\0';
-		id = intern_raw(s, origin != FROM_DWARF_FILES && origin != FROM_JIT_FILES, origin == FROM_PLT ? "@plt" : "");
+		id = intern_raw(s, origin);
 		hashmap_set(&s->named, key, id);
 	}
 	return strtab_get(s->names, id);
@@ -340,7 +348,7 @@ static const char *kernel_name(struct symbolizer *s, const struct kallsyms_symbo
 
 	if (name == HASHMAP_NONE) {
 		snprintf(s->raw, sizeof(s->raw), "%s", symbol->name);
-		name = intern_raw(s, 1, "");
+		name = intern_raw(s, FROM_KERNEL);
 		hashmap_set(&s->named, key, name);
 	}
 	return strtab_get(s->names, name);

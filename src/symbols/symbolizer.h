@@ -30,6 +30,7 @@ struct symbolizer_options {
 	struct kernel_places kernel;
 	int no_inline;			/* what was inlined counts as the function that it went into */
 	int no_demangle;		/* names as the linker knows them */
+	int short_templates;		/* without the arguments of templates (symbols/short_templates.h) */
 };
 
 /* A function on the stack. All texts are cleaned and live as long as the symbolizer. */

@@ -50,6 +50,12 @@ def test_cpp():
     check(profile.count(lambda s: s.any(r"^shop::Cart<long>::operator\(\)\(int\)( \[clone .*\])?$")) > 100, profile.head())
 
 
+def test_short_templates():
+    profile = sampled("shapes_cpp", options=("--short-templates",))
+    check(profile.count(lambda s: s.any(r"^shop::Cart<\.\.\.>::total\(int\)( \[clone .*\])?$")) > 100, profile.head())
+    check(not any(s.any("Cart<long>") for s in profile), profile.head())
+
+
 def _rust(name):
     profile = sampled(name)
     check(profile.count(lambda s: s.any(r"^<shapes::shop::Apple as shapes::shop::Priced>::price$")) > 200, profile.head())

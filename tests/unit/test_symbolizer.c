@@ -45,6 +45,25 @@ TEST(names_of_a_file)
 	close(image.fd);
 }
 
+TEST(short_names_of_templates)
+{
+	struct symbolizer *s = symbolizer_new(&(struct symbolizer_options){ .short_templates = 1 });
+	struct symbol_frame a[SOURCE_FRAMES_MAX];
+	struct image image;
+
+	elf_image_begin(&bytes);
+	elf_image_symbol(&bytes, 0, "_ZNSt6vectorIiSaIiEE9push_backERKi", 0x401000, 16, STT_FUNC, STB_GLOBAL, IMAGE_TEXT);
+	elf_image_symbol(&bytes, 0, "_ZlsRSoi", 0x502000, 16, STT_FUNC, STB_GLOBAL, IMAGE_COLD);
+	elf_image_end(&bytes);
+	image = file_image(7, memory_file(bytes.bytes, bytes.size));
+	CHECK_EQ(symbolizer_user(s, &image, 0x1008, a), 1);
+	CHECK_STR(a->name, "std::vector<...>::push_back(int const&)");
+	CHECK_EQ(symbolizer_user(s, &image, 0x2000, a), 1);
+	CHECK_STR(a->name, "operator<<(std::ostream&, int)");
+	symbolizer_free(s);
+	close(image.fd);
+}
+
 TEST(why_there_is_no_name)
 {
 	struct symbolizer *s = symbolizer_new(&(struct symbolizer_options){ 0 });
@@ -162,6 +181,7 @@ TEST(names_of_the_kernel)
 int main(void)
 {
 	RUN(names_of_a_file);
+	RUN(short_names_of_templates);
 	RUN(why_there_is_no_name);
 	RUN(names_of_the_vdso);
 	RUN(names_of_this_program);
