@@ -7,7 +7,7 @@ TEST := $(BUILD)/tests
 CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
 DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
 	zlib1g-dev libzstd-dev liblzma-dev libiberty-dev
-DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git \
+DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git musl-tools:musl-gcc \
 	libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux npm:npm chromium:chromium valgrind:valgrind \
 	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo \
 	libxml2-utils:xmllint jq:jq protobuf-compiler:protoc golang-github-google-pprof-dev \
@@ -74,11 +74,12 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
-	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits)
+	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
 UNWIND_BIN += $(if $(shell command -v rustc),$(FIX)/unwind_rust) $(if $(shell command -v go),$(FIX)/unwind_go)
+FIX_BIN    += $(if $(shell command -v musl-gcc),$(FIX)/tree_musl $(FIX)/tree_musl_static)
 FIX_BIN    += $(UNWIND_BIN) $(UNWIND_BIN:=_stripped) $(FIX)/unwind_chain_static $(FIX)/unwind_chain_static_stripped \
 	$(FIX)/unwind_plugin_a.so $(FIX)/unwind_plugin_b.so
 
@@ -87,6 +88,7 @@ $(FIX)/%: tests/fixtures/%.c tests/fixtures/fixture.h
 	$(call fix_cc,)
 $(FIX)/brief_child: tests/fixtures/brief_child.c tests/fixtures/fixture.h
 	$(call fix_cc,-static)
+$(FIX)/mapper $(FIX)/jit_names: tests/fixtures/burn.h
 $(FIX)/tree_nopie: tests/fixtures/tree.c tests/fixtures/fixture.h
 	$(call fix_cc,-fno-pie -no-pie)
 $(FIX)/tree_static: tests/fixtures/tree.c tests/fixtures/fixture.h
@@ -102,6 +104,10 @@ $(FIX)/tree_bare: tests/fixtures/tree.c tests/fixtures/fixture.h
 # Without frame pointers but in the leaf, whose work() asks for one.
 $(FIX)/tree_frameless: tests/fixtures/tree.c tests/fixtures/fixture.h
 	$(call fix_cc,-fomit-frame-pointer)
+# On another libc, which has no call frame information of its own.
+$(FIX)/tree_musl $(FIX)/tree_musl_static: tests/fixtures/tree.c tests/fixtures/fixture.h
+	@mkdir -p $(@D)
+	musl-gcc $(FIX_FLAGS) -fomit-frame-pointer $(if $(findstring static,$@),-static) -o $@ $<
 FRAMELESS := $(filter-out -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer,$(FIX_FLAGS)) -fomit-frame-pointer -DFRAMELESS
 fix_frameless = @mkdir -p $(@D); $(CC) $(FRAMELESS) $(1) -o $@ $<
 $(FIX)/unwind_shapes $(FIX)/unwind_shapes_bare: tests/fixtures/unwind_shapes.c tests/fixtures/fixture.h
