@@ -26,12 +26,13 @@ struct reader {
 	dwarf_ranges ranges;
 	uint32_t nodes[LEVELS];		/* of the ancestors, by level */
 	uint32_t scopes[LEVELS];
+	uint8_t in_function[LEVELS];	/* whether its entries are in one, with code or without */
 	size_t level, beyond;		/* beyond: levels that have no place in @nodes */
 };
 
 /* What is read of an entry. */
 struct entry {
-	struct dwarf_value low, high, ranges, origin, sibling, call_file, call_line, name;
+	struct dwarf_value low, high, ranges, origin, sibling, call_file, call_line, name, declaration;
 };
 
 static void take_attribute(struct entry *e, uint16_t name, struct dwarf_value v)
@@ -39,6 +40,7 @@ static void take_attribute(struct entry *e, uint16_t name, struct dwarf_value v)
 	switch (name) {
 	case DW_AT_sibling:		e->sibling = v; break;
 	case DW_AT_name:		e->name = v; break;
+	case DW_AT_declaration:		e->declaration = v; break;
 	case DW_AT_low_pc:		e->low = v; break;
 	case DW_AT_high_pc:		e->high = v; break;
 	case DW_AT_ranges:		e->ranges = v; break;
@@ -119,7 +121,7 @@ static uint32_t take_scope(struct reader *r, const struct dwarf_abbrev *a, const
 	return (uint32_t)r->out->scopes.n - 1;
 }
 
-static void descend(struct reader *r, uint32_t node, uint32_t scope)
+static void descend(struct reader *r, uint32_t node, uint32_t scope, int in_function)
 {
 	if (r->level + 1 == LEVELS) {
 		r->beyond++;
@@ -128,6 +130,7 @@ static void descend(struct reader *r, uint32_t node, uint32_t scope)
 	r->level++;
 	r->nodes[r->level] = node;
 	r->scopes[r->level] = scope;
+	r->in_function[r->level] = in_function;
 }
 
 /* The end of a list of children; more of them than lists is padding. */
@@ -144,7 +147,10 @@ static void ascend(struct reader *r, uint64_t offset)
 	}
 }
 
-/* Their children are no code where the compiler says how to pass them over: gcc does, whose functions are outside of types. */
+/*
+ * Their children are no code where the compiler says how to pass them over: gcc does, whose functions are
+ * outside of types, but for types that are in a function themselves, as those of lambdas are.
+ */
 static int is_type(uint16_t tag)
 {
 	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
@@ -162,7 +168,7 @@ static int take_entry(struct reader *r)
 	const struct dwarf_abbrev *a;
 	uint32_t node = r->nodes[r->level], scope = r->scopes[r->level];
 	struct entry e;
-	int is_code;
+	int is_code, no_code;
 
 	if (!code) {
 		ascend(r, offset);
@@ -183,15 +189,16 @@ static int take_entry(struct reader *r)
 			node = take_code(r, a, &e, offset);
 		else if (a->children && is_scope(a->tag))
 			scope = take_scope(r, a, &e, offset);
-		/* A declaration, or what is to be inlined: no code is in it. */
-		if (a->children && ((is_code && node == r->nodes[r->level]) || is_type(a->tag)) && skip_to(r, e.sibling)) {
+		/* What is only to be inlined has no code, but it may have a lambda that has. */
+		no_code = is_code ? e.declaration.kind != DWARF_NOTHING : is_type(a->tag) && !r->in_function[r->level];
+		if (a->children && no_code && skip_to(r, e.sibling)) {
 			if (scope != r->scopes[r->level])
 				r->out->scopes.v[scope].end = r->u->entries + (uint64_t)(r->c.p - r->bytes);
 			return 0;
 		}
 	}
 	if (a->children)
-		descend(r, node, scope);
+		descend(r, node, scope, is_code || r->in_function[r->level]);
 	return r->c.bad ? -EBADMSG : 0;
 }
 
