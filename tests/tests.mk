@@ -33,8 +33,8 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 	@touch $@
 
 # --- The library's sources, built once for each sanitizer. ---
-LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/proc src/symbols src/profile src/input src/output \
-	src/unwind)) src/collect/event.c src/namer.c src/shares.c
+LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/proc src/symbols src/profile src/input \
+	src/output src/unwind)) src/collect/event.c src/namer.c src/shares.c
 TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -liberty -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
@@ -113,7 +113,7 @@ fix_frameless = @mkdir -p $(@D); $(CC) $(FRAMELESS) $(1) -o $@ $<
 $(FIX)/unwind_shapes $(FIX)/unwind_shapes_bare: tests/fixtures/unwind_shapes.c tests/fixtures/fixture.h
 	$(call fix_frameless,$(if $(findstring bare,$@),-s))
 # Not a target of profiles, but the symbolizer in a program of its own.
-NAMES_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% elf/% dwarf/% symbols/%),$(OBJ))
+NAMES_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% elf/% dwarf/% go/% symbols/%),$(OBJ))
 $(FIX)/addresses: tests/fixtures/addresses.c $(NAMES_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
@@ -213,7 +213,7 @@ lint: deps-test ## layering, sizes, scripts, man page, warnings of gcc and of cl
 lint-build: $(OBJ)
 
 BENCH := $(TEST)/bench/tables
-BENCH_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% elf/% unwind/%),$(OBJ))
+BENCH_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% elf/% go/% unwind/%),$(OBJ))
 $(BENCH): tests/bench/tables.c $(BENCH_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)

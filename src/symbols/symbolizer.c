@@ -13,7 +13,7 @@
 #include "symbols/demangle.h"
 #include "symbols/dwarf_symbols.h"
 #include "symbols/elf_symbols.h"
-#include "symbols/gopclntab.h"
+#include "symbols/go_symbols.h"
 #include "symbols/image_files.h"
 #include "symbols/plt_symbols.h"
 #include "symbols/kallsyms.h"
@@ -154,7 +154,7 @@ static int open_sources(struct image_symbols *is)
 	}
 	/* Go's own table says the same as DWARF, and cannot be stripped. */
 	if (!is->dwarf)
-		is->dwarf = gopclntab_open(is->files.elf[IMAGE_OWN]);
+		is->dwarf = go_symbols_open(is->files.elf[IMAGE_OWN]);
 	is->stripped = 1;
 	for (int i = 0; i < IMAGE_FILES; i++)
 		is->stripped &= !is->files.elf[i] || !elf_file_section(is->files.elf[i], ".symtab");

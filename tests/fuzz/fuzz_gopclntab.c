@@ -4,14 +4,13 @@
 #include <stdlib.h>
 
 #include "elf/elf_file.h"
-#include "symbols/gopclntab.h"
+#include "symbols/go_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look_up(struct symbol_source *s, uint64_t address)
 {
 	struct source_frame frames[SOURCE_FRAMES_MAX];
-	struct gopclntab_stack stack;
 	struct source_function f;
 	char name[300];
 	int n;
@@ -21,7 +20,6 @@ static void look_up(struct symbol_source *s, uint64_t address)
 	if (f.start > address)
 		abort();
 	s->ops->name(s, f.token, name, sizeof(name));
-	gopclntab_stack(s, address, &stack);
 	n = s->ops->frames(s, address, frames);
 	/* The last frame is the function itself. */
 	if (n < 1 || n > SOURCE_FRAMES_MAX || frames[n - 1].function != f.token)
@@ -35,7 +33,7 @@ static void look_up(struct symbol_source *s, uint64_t address)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct elf_file *f = elf_file_open_memory(data, size);
-	struct symbol_source *s = f ? gopclntab_open(f) : NULL;
+	struct symbol_source *s = f ? go_symbols_open(f) : NULL;
 	const struct elf_segment *segments;
 	size_t n = s ? elf_file_segments(f, &segments) : 0;
 

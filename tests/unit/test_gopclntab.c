@@ -7,7 +7,8 @@
 
 #include "base/xalloc.h"
 #include "elf/elf_file.h"
-#include "symbols/gopclntab.h"
+#include "go/gopclntab.h"
+#include "symbols/go_symbols.h"
 #include "test.h"
 #include "unit/gopclntab_image.h"
 
@@ -29,7 +30,7 @@ static int open_memory(const void *bytes, size_t size)
 	close_source();
 	elf = elf_file_open_memory(bytes, size);
 	errno = 0;
-	source = elf ? gopclntab_open(elf) : NULL;
+	source = elf ? go_symbols_open(elf) : NULL;
 	return source ? 0 : -errno;
 }
 
@@ -380,27 +381,41 @@ TEST(names_are_cut_to_size)
 	CHECK_EQ(source->ops->file(source, UINT64_MAX - 1, name, sizeof(name)), -EBADMSG);
 }
 
-TEST(stacks)
+/* The sizes of frames. */
+TEST(values_along_a_function)
 {
 	for (enum go_version v = GO_1_16; v <= GO_1_20; v++) {
-		struct gopclntab_stack stack = { 0 };
+		struct go_values values;
+		struct go_function f;
+		struct gopclntab *t;
 
 		make((struct go_image){ .version = v });
 		CHECK_EQ(open_image(), 0);
-		if (!source)
+		t = elf ? gopclntab_open(elf) : NULL;
+		CHECK(t != NULL);
+		if (!t)
 			return;
-		CHECK_EQ(gopclntab_stack(source, GO_TEXT + 3, &stack), 0);
-		CHECK_EQ(stack.delta, 0);
-		CHECK_EQ(stack.id, 7);
-		CHECK_EQ(stack.flags, GOPCLNTAB_TOPFRAME);
-		CHECK_EQ(gopclntab_stack(source, GO_TEXT + 0x44, &stack), 0);
-		CHECK_EQ(stack.delta, 24);
-		CHECK_EQ(gopclntab_stack(source, GO_TEXT + 0x7c, &stack), 0);
-		CHECK_EQ(stack.delta, 0);
-		CHECK_EQ(gopclntab_stack(source, GO_TEXT + 0x80, &stack), -ENOENT);
+		CHECK_EQ(gopclntab_function(t, GO_TEXT + 3, &f), 0);
+		CHECK_EQ(f.id, 7);
+		CHECK_EQ(f.flags, GO_TOPFRAME);
+		CHECK_EQ(gopclntab_function(t, GO_TEXT + 0x44, &f), 0);
+		CHECK_EQ(gopclntab_values(t, f.pcsp, &values), 0);
+		CHECK_EQ(gopclntab_next(&values), 0);
+		CHECK_EQ(values.value, 0);
+		CHECK_EQ(gopclntab_next(&values), 0);
+		CHECK_EQ(values.value, 24);
+		CHECK(values.end > 4 && values.end <= 0x3c);
+		CHECK_EQ(gopclntab_next(&values), 0);
+		CHECK_EQ(values.value, 0);
+		CHECK_EQ(values.end, 0x40);
+		CHECK_EQ(gopclntab_next(&values), -ENOENT);
+		CHECK_EQ(gopclntab_values(t, 0, &values), -ENOENT);
+		CHECK_EQ(gopclntab_values(t, UINT32_MAX, &values), -ENOENT);
 		image.bytes[image.values + image.sp] = 0;
 		image.bytes[image.values + image.sp + 1] = 0;
-		CHECK_EQ(gopclntab_stack(source, GO_TEXT + 3, &stack), -EBADMSG);
+		CHECK_EQ(gopclntab_values(t, f.pcsp, &values), 0);
+		CHECK_EQ(gopclntab_next(&values), -EBADMSG);
+		gopclntab_free(t);
 	}
 }
 
@@ -422,7 +437,7 @@ int main(int argc, char **argv)
 	RUN(damaged_trees);
 	RUN(cut_short);
 	RUN(names_are_cut_to_size);
-	RUN(stacks);
+	RUN(values_along_a_function);
 	close_source();
 	free(folder);
 	free(path);

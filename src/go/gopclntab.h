@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table as its parts see it. Sources of the format: the Go distribution,
+ * The table that Go's runtime itself needs for its tracebacks: it is there in
+ * stripped programs. Functions, and tables that lead from their program counters to
+ * lines, inlined calls and sizes of frames. Sources of the format: the Go distribution,
  * cmd/link/internal/ld/pcln.go (writer), runtime/symtab.go (reader), and
  * "Go 1.2 Runtime Symbol Information" (golang.org/s/go12symtab).
  */
-#ifndef EBPROF_GOPCLNTAB_INTERNAL_H
-#define EBPROF_GOPCLNTAB_INTERNAL_H
+#ifndef EBPROF_GOPCLNTAB_H
+#define EBPROF_GOPCLNTAB_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 #include "elf/elf_file.h"
-#include "symbols/symbol_source.h"
 
 #define GO_GOFUNC_PLACES 4
 
@@ -33,7 +37,6 @@ struct go_entry {		/* of the function table */
 };
 
 struct gopclntab {
-	struct symbol_source source;
 	const struct elf_file *elf;
 	const struct go_layout *layout;
 	uint64_t offset, address, size;		/* the table in the file and, as an ELF address, in memory */
@@ -42,8 +45,12 @@ struct gopclntab {
 	uint64_t base;		/* what starts are counted from */
 	struct go_entry *entries;	/* @n, and one for the end of the last */
 	uint32_t n;
-	int sought;		/* @gofunc has been looked for */
-	uint64_t gofunc;	/* address of what offsets of funcdata are counted from; 0: not known */
+};
+
+/* What the runtime's unwinder must know of a function (runtime/symtab.go, funcFlag; Go 1.17). */
+enum {
+	GO_TOPFRAME = 1,	/* it has no caller */
+	GO_SPWRITE = 2,		/* it moves its stack pointer to where no table can tell */
 };
 
 struct go_function {
@@ -53,7 +60,24 @@ struct go_function {
 	uint8_t id, flags, n_funcdata;
 };
 
-/* gopclntab.c */
+/* The values of a table along the program counters of a function. */
+struct go_values {
+	const struct gopclntab *t;
+	uint64_t at;		/* of the next bytes to be read */
+	size_t n, used;
+	uint8_t bytes[128];
+	int begun;
+	int32_t value;
+	uint64_t end;		/* @value holds up to here, counted from the function's start */
+};
+
+/*
+ * Go 1.2 and later, 64 bits. Borrows @elf, which must outlive the table. NULL with
+ * errno: ENODATA not a Go program, EBADMSG damaged, ENOTSUP a version (or a size of
+ * pointers) that is not known, or pread's.
+ */
+struct gopclntab *gopclntab_open(const struct elf_file *elf);
+void gopclntab_free(struct gopclntab *t);
 
 /* Reads at @at of the table. 0, or a negative errno. */
 int gopclntab_read(const struct gopclntab *t, uint64_t at, void *dst, size_t size);
@@ -65,18 +89,18 @@ int gopclntab_is_name(const struct gopclntab *t, uint32_t name);
 /* A terminated string, cut to @size bytes, at @at of @part. */
 int gopclntab_string(const struct gopclntab *t, const struct go_part *part, uint64_t at, char *dst, size_t size);
 
-/* gopclntab_locate.c */
+/* Begins the table @table of a function. 0, or -ENOENT: it has none. */
+int gopclntab_values(const struct gopclntab *t, uint32_t table, struct go_values *v);
+/* The next value. 0, -ENOENT: the table ends, or -EBADMSG. */
+int gopclntab_next(struct go_values *v);
 
-/* Calls @take for each place where a table may begin until it gives 0, and returns that; else its first error, or -ENODATA. */
-int gopclntab_locate(struct gopclntab *t, int (*take)(struct gopclntab *t));
 #define GO_MODULE_WORDS 48
 /* The beginning of runtime.firstmoduledata, which points at the table. 0, or a negative errno. */
 int gopclntab_module(const struct gopclntab *t, uint64_t words[GO_MODULE_WORDS]);
 /* Reads at an ELF address. 0, or a negative errno. */
 int gopclntab_read_memory(const struct elf_file *elf, uint64_t address, void *dst, size_t size);
 
-/* gopclntab_inline.c */
-
-int gopclntab_frames(struct symbol_source *source, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX]);
+/* Calls @take for each place where a table may begin until it gives 0, and returns that; else its first error, or -ENODATA. */
+int gopclntab_locate(struct gopclntab *t, int (*take)(struct gopclntab *t));
 
 #endif

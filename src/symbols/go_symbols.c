@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Files, lines, inlined calls and stacks: the tables that a program counter leads through. */
+#include "symbols/go_symbols.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/gopclntab.h"
-#include "symbols/gopclntab_internal.h"
+#include "base/xalloc.h"
+#include "go/gopclntab.h"
 
 /* Numbers of the compiler's tables since Go 1.16 (runtime/funcdata.h). */
 #define PCDATA_INLINED		2
@@ -17,76 +18,40 @@
 #define MAX_SAMPLED	8192		/* functions looked at to learn whether gofunc is right */
 #define ENOUGH_TREES	16
 
-/* A reader of the bytes of a table, some at a time. */
-struct stream {
-	const struct gopclntab *t;
-	uint64_t at;		/* of the next bytes to be read */
-	size_t n, used;
-	uint8_t bytes[128];
+struct go_symbols {
+	struct symbol_source source;
+	struct gopclntab *table;
+	int sought;		/* @gofunc has been looked for */
+	uint64_t gofunc;	/* address of what offsets of funcdata are counted from; 0: not known */
 };
 
 /* The look-ups for one address share what they may cost. */
 struct lookup {
+	const struct go_symbols *g;
 	const struct gopclntab *t;
 	struct go_function f;
 	uint32_t steps;
 };
 
-/* The next number, in base 128, the lowest digits first (as in protocol buffers). */
-static int next(struct stream *s, uint32_t *out)
+static const struct go_symbols *self(const struct symbol_source *s)
 {
-	*out = 0;
-	for (int shift = 0; shift < 35; shift += 7) {
-		uint8_t byte;
-
-		if (s->used == s->n) {
-			uint64_t left = s->t->values.end - s->at;
-
-			s->n = left < sizeof(s->bytes) ? (size_t)left : sizeof(s->bytes);
-			s->used = 0;
-			if (!s->n || gopclntab_read(s->t, s->at, s->bytes, s->n))
-				return -EBADMSG;
-			s->at += s->n;
-		}
-		byte = s->bytes[s->used++];
-		*out |= (uint32_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return 0;
-	}
-	return -EBADMSG;
+	return (const struct go_symbols *)s;
 }
 
-/*
- * The value at @pc, counted from the function's start, of the table at @table:
- * pairs of differences, of the value (from -1; the sign in the lowest bit) and
- * of the program counter up to which it holds. A difference of 0 is the end,
- * but for the first.
- */
+/* The value at @pc, counted from the function's start, of the table at @table. */
 static int value_at(struct lookup *l, uint32_t table, uint64_t pc, int32_t *out)
 {
-	struct stream s = { .t = l->t, .at = l->t->values.at + table };
-	uint32_t value = UINT32_MAX;
-	uint64_t at = 0;
+	struct go_values v;
+	int err = gopclntab_values(l->t, table, &v);
 
-	if (!table || table >= l->t->values.end - l->t->values.at)
-		return -ENOENT;
-	for (int first = 1; l->steps < MAX_STEPS; first = 0, l->steps++) {
-		uint32_t change, bytes;
-
-		if (next(&s, &change))
-			return -EBADMSG;
-		if (!change && !first)
-			return -ENOENT;
-		if (next(&s, &bytes) || !bytes)
-			return -EBADMSG;
-		value += change & 1 ? ~(change >> 1) : change >> 1;
-		at += (uint64_t)bytes * l->t->quantum;
-		if (pc < at) {
-			*out = (int32_t)value;
+	for (; !err && l->steps < MAX_STEPS; l->steps++) {
+		err = gopclntab_next(&v);
+		if (!err && pc < v.end) {
+			*out = v.value;
 			return 0;
 		}
 	}
-	return -EBADMSG;
+	return err ? err : -EBADMSG;
 }
 
 /* The token of the file with number @n in the function's compilation unit; up to Go 1.15, in the program. */
@@ -187,16 +152,17 @@ static int is_gofunc(const struct gopclntab *t, uint64_t gofunc)
 }
 
 /* Looked for once, when it is needed. */
-static void seek_gofunc(struct gopclntab *t)
+static void seek_gofunc(struct go_symbols *g)
 {
+	const struct gopclntab *t = g->table;
 	uint64_t module[GO_MODULE_WORDS];
 
-	t->sought = 1;
+	g->sought = 1;
 	if (!t->layout->gofunc[0] || gopclntab_module(t, module))
 		return;
-	for (int i = 0; i < GO_GOFUNC_PLACES && t->layout->gofunc[i] && !t->gofunc; i++)
+	for (int i = 0; i < GO_GOFUNC_PLACES && t->layout->gofunc[i] && !g->gofunc; i++)
 		if (is_gofunc(t, module[t->layout->gofunc[i]]))
-			t->gofunc = module[t->layout->gofunc[i]];
+			g->gofunc = module[t->layout->gofunc[i]];
 }
 
 /* The offset of the table that says which inlined call a program counter is in; 0: none. */
@@ -231,7 +197,7 @@ static int inlined(struct lookup *l, uint64_t pc, struct source_frame *out, stru
 
 	if (!table || value_at(l, table, pc, &call) || call < 0)
 		return 0;
-	if (tree_at(l->t, &l->f, l->t->gofunc, &tree))
+	if (tree_at(l->t, &l->f, l->g->gofunc, &tree))
 		return -ENODATA;
 	for (int depth = 0; call >= 0; depth++) {
 		struct call c;
@@ -253,17 +219,19 @@ static int inlined(struct lookup *l, uint64_t pc, struct source_frame *out, stru
 	return n;
 }
 
-int gopclntab_frames(struct symbol_source *source, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX])
+/* --- As a source. ------------------------------------------------------------- */
+
+static int frames(struct symbol_source *source, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX])
 {
-	struct gopclntab *t = (struct gopclntab *)source;
-	struct lookup l = { .t = t };
+	struct go_symbols *g = (struct go_symbols *)source;
+	struct lookup l = { .g = g, .t = g->table };
 	struct source_frame last;
 	int n;
 
-	if (gopclntab_function(t, address, &l.f))
+	if (gopclntab_function(g->table, address, &l.f))
 		return -ENOENT;
-	if (!t->sought)
-		seek_gofunc(t);
+	if (!g->sought)
+		seek_gofunc(g);
 	place(&l, address - l.f.start, &last);
 	n = inlined(&l, address - l.f.start, out, &last);
 	/* The line is that of an inlined call which we cannot name: not the function's. */
@@ -276,13 +244,54 @@ int gopclntab_frames(struct symbol_source *source, uint64_t address, struct sour
 	return n;
 }
 
-int gopclntab_stack(const struct symbol_source *source, uint64_t address, struct gopclntab_stack *out)
+static int find(const struct symbol_source *source, uint64_t address, struct source_function *out)
 {
-	struct lookup l = { .t = (const struct gopclntab *)source };
+	struct go_function f;
 
-	if (gopclntab_function(l.t, address, &l.f))
+	if (gopclntab_function(self(source)->table, address, &f))
 		return -ENOENT;
-	out->id = l.f.id;
-	out->flags = l.f.flags;
-	return value_at(&l, l.f.pcsp, address - l.f.start, &out->delta) ? -EBADMSG : 0;
+	out->start = f.start;
+	out->token = f.name;
+	return 0;
+}
+
+/* A string that has to have a character. */
+static int string_at(const struct gopclntab *t, const struct go_part *part, uint64_t at, char *dst, size_t size)
+{
+	int err = gopclntab_string(t, part, at, dst, size);
+
+	return err ? err : dst[0] || size < 2 ? 0 : -ENODATA;
+}
+
+static int name(const struct symbol_source *source, uint64_t token, char *dst, size_t size)
+{
+	return string_at(self(source)->table, &self(source)->table->names, token, dst, size);
+}
+
+static int file(const struct symbol_source *source, uint64_t token, char *dst, size_t size)
+{
+	return string_at(self(source)->table, &self(source)->table->files, token, dst, size);
+}
+
+static void free_source(struct symbol_source *source)
+{
+	struct go_symbols *g = (struct go_symbols *)source;
+
+	gopclntab_free(g->table);
+	free(g);
+}
+
+static const struct symbol_source_ops ops = { find, name, frames, file, free_source };
+
+struct symbol_source *go_symbols_open(const struct elf_file *elf)
+{
+	struct gopclntab *table = gopclntab_open(elf);
+	struct go_symbols *g;
+
+	if (!table)
+		return NULL;
+	g = xcalloc(1, sizeof(*g));
+	g->source.ops = &ops;
+	g->table = table;
+	return &g->source;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbols/gopclntab.h"
+#include "go/gopclntab.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -8,7 +8,6 @@
 
 #include "base/search.h"
 #include "base/xalloc.h"
-#include "symbols/gopclntab_internal.h"
 
 #define MAX_FUNCTIONS	(4u << 20)	/* the largest programs have half a million */
 #define BATCH		1024		/* entries of the function table read at once */
@@ -106,54 +105,62 @@ int gopclntab_function(const struct gopclntab *t, uint64_t address, struct go_fu
 	return index < 0 ? (int)index : gopclntab_function_read(t, (uint32_t)index, f);
 }
 
-static int gopclntab_find(const struct symbol_source *source, uint64_t address, struct source_function *out)
-{
-	struct go_function f;
+/* --- Values. --------------------------------------------------------------------- */
 
-	if (gopclntab_function((const struct gopclntab *)source, address, &f))
+/* The next number, in base 128, the lowest digits first (as in protocol buffers). */
+static int next_number(struct go_values *s, uint32_t *out)
+{
+	*out = 0;
+	for (int shift = 0; shift < 35; shift += 7) {
+		uint8_t byte;
+
+		if (s->used == s->n) {
+			uint64_t left = s->t->values.end - s->at;
+
+			s->n = left < sizeof(s->bytes) ? (size_t)left : sizeof(s->bytes);
+			s->used = 0;
+			if (!s->n || gopclntab_read(s->t, s->at, s->bytes, s->n))
+				return -EBADMSG;
+			s->at += s->n;
+		}
+		byte = s->bytes[s->used++];
+		*out |= (uint32_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return 0;
+	}
+	return -EBADMSG;
+}
+
+int gopclntab_values(const struct gopclntab *t, uint32_t table, struct go_values *v)
+{
+	if (!table || table >= t->values.end - t->values.at)
 		return -ENOENT;
-	out->start = f.start;
-	out->token = f.name;
+	*v = (struct go_values){ .t = t, .at = t->values.at + table, .value = -1 };
 	return 0;
 }
 
-/* A string that has to have a character. */
-static int string_at(const struct gopclntab *t, const struct go_part *part, uint64_t at, char *dst, size_t size)
+/*
+ * Pairs of differences, of the value (from -1; the sign in the lowest bit) and
+ * of the program counter up to which it holds. A difference of 0 is the end,
+ * but for the first.
+ */
+int gopclntab_next(struct go_values *v)
 {
-	int err = gopclntab_string(t, part, at, dst, size);
+	uint32_t change, bytes;
 
-	return err ? err : dst[0] || size < 2 ? 0 : -ENODATA;
+	if (next_number(v, &change))
+		return -EBADMSG;
+	if (!change && v->begun)
+		return -ENOENT;
+	if (next_number(v, &bytes) || !bytes)
+		return -EBADMSG;
+	v->begun = 1;
+	v->value = (int32_t)((uint32_t)v->value + (change & 1 ? ~(change >> 1) : change >> 1));
+	v->end += (uint64_t)bytes * v->t->quantum;
+	return 0;
 }
 
-static int gopclntab_name(const struct symbol_source *source, uint64_t token, char *dst, size_t size)
-{
-	const struct gopclntab *t = (const struct gopclntab *)source;
-
-	return string_at(t, &t->names, token, dst, size);
-}
-
-static int gopclntab_file(const struct symbol_source *source, uint64_t token, char *dst, size_t size)
-{
-	const struct gopclntab *t = (const struct gopclntab *)source;
-
-	return string_at(t, &t->files, token, dst, size);
-}
-
-static void gopclntab_free(struct symbol_source *source)
-{
-	struct gopclntab *t = (struct gopclntab *)source;
-
-	free(t->entries);
-	free(t);
-}
-
-static const struct symbol_source_ops ops = {
-	.find = gopclntab_find,
-	.name = gopclntab_name,
-	.frames = gopclntab_frames,
-	.file = gopclntab_file,
-	.free = gopclntab_free,
-};
+/* --- Opening. ---------------------------------------------------------------------- */
 
 /* Takes @n entries of the function table, or its end, at @at into @out; they must ascend from *@last. */
 static int read_entries(struct gopclntab *t, uint64_t at, struct go_entry *out, uint32_t n, uint64_t *last)
@@ -330,17 +337,24 @@ static int take(struct gopclntab *t)
 	return t->layout->offsets ? take_parts(t, header) : take_whole(t, header);
 }
 
-struct symbol_source *gopclntab_open(const struct elf_file *elf)
+struct gopclntab *gopclntab_open(const struct elf_file *elf)
 {
 	struct gopclntab *t = xcalloc(1, sizeof(*t));
 	int err;
 
-	t->source.ops = &ops;
 	t->elf = elf;
 	err = gopclntab_locate(t, take);
 	if (!err)
-		return &t->source;
-	gopclntab_free(&t->source);
+		return t;
+	gopclntab_free(t);
 	errno = -err;
 	return NULL;
+}
+
+void gopclntab_free(struct gopclntab *t)
+{
+	if (!t)
+		return;
+	free(t->entries);
+	free(t);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "symbols/gopclntab_internal.h"
+#include "go/gopclntab.h"
 
 #define CHUNK		65536		/* bytes searched at once */
 #define MAX_SEARCHED	(1ull << 30)	/* bytes in all; what is sparse has no end */
