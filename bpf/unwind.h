@@ -42,7 +42,7 @@ struct ebp_mapping {
 };
 _Static_assert(sizeof(struct ebp_mapping) == 32, "wire");
 
-#define EBP_OBJECT_NONE		0	/* code without CFI (JIT, Go): frame pointers */
+#define EBP_OBJECT_NONE		0	/* code without CFI (JIT): frame pointers */
 #define EBP_OBJECT_PENDING	1	/* its tables are not built yet */
 #define EBP_OBJECT_UPROBES	2	/* the kernel's [uprobes] page: a return address was replaced */
 #define EBP_OBJECT_FIRST	3	/* the first that can be a ref */

@@ -47,11 +47,8 @@ struct gopclntab {
 	uint32_t n;
 };
 
-/* What the runtime's unwinder must know of a function (runtime/symtab.go, funcFlag; Go 1.17). */
-enum {
-	GO_TOPFRAME = 1,	/* it has no caller */
-	GO_SPWRITE = 2,		/* it moves its stack pointer to where no table can tell */
-};
+/* Of a function's flags (runtime/symtab.go, funcFlag; Go 1.17): it moves its stack pointer to where no table can tell. */
+#define GO_SPWRITE 2
 
 struct go_function {
 	uint64_t start, size;	/* of its code */

@@ -2,13 +2,17 @@
 #include "unwind/unwind_go.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpf/unwind.h"
+#include "go/gopclntab.h"
 
 #define TABLE_MAX	(256u << 20)	/* bytes of symbols or of their names */
 #define PREFIX		"runtime."
+#define NAME_MAX_KNOWN	40		/* bytes of a name; those that we know are shorter */
+#define STRETCHES_MAX	(4u << 20)	/* of all functions; the largest programs have some 3 million */
 #define SPECIAL(x)	(EBP_RULE_SPECIAL | (x))
 
 static const struct function {
@@ -94,4 +98,63 @@ uint16_t unwind_go_rule(uint16_t machine, uint16_t rule)
 	if (machine != EM_X86_64 || rule & other || (rule & EBP_RULE_OFFSET_MASK) < 2)
 		return rule;
 	return (uint16_t)(rule | 1 << EBP_RULE_SAVED_SHIFT);
+}
+
+/* The rule where the stack pointer is @delta bytes below what it was at the function's first instruction. */
+static uint16_t rule_of_delta(int32_t delta)
+{
+	if (delta < 0 || delta % 8 || delta / 8 + 1u > EBP_RULE_OFFSET_MASK)
+		return SPECIAL(EBP_RULE_GAP);
+	return unwind_go_rule(EM_X86_64, (uint16_t)(delta / 8 + 1));
+}
+
+struct visitor {
+	void (*fn)(void *ctx, uint64_t start, uint64_t end, uint16_t rule);
+	void *ctx;
+	uint32_t left;		/* stretches that may still be given */
+};
+
+static void visit_function(const struct gopclntab *t, const struct go_function *f, struct visitor *to)
+{
+	const struct function *known;
+	char name[NAME_MAX_KNOWN];
+	struct go_values v;
+	uint64_t at = 0;
+
+	/* The flag of those that have no caller is of no use: the signal handler's has it, and a trampoline behind it. */
+	known = gopclntab_string(t, &t->names, f->name, name, sizeof(name)) ? NULL : find(name);
+	if (known || f->flags & GO_SPWRITE) {
+		uint16_t rule = known ? known->rule : SPECIAL(EBP_RULE_GAP);
+
+		to->fn(to->ctx, f->start - (rule == SPECIAL(EBP_RULE_SIGNAL)), f->start + f->size, rule);
+		return;
+	}
+	if (gopclntab_values(t, f->pcsp, &v))
+		return;
+	for (; to->left && at < f->size && !gopclntab_next(&v); to->left--) {
+		uint64_t end = v.end < f->size ? v.end : f->size;
+
+		to->fn(to->ctx, f->start + at, f->start + end, rule_of_delta(v.value));
+		at = end;
+	}
+}
+
+int unwind_go_table(const struct elf_file *elf, void (*fn)(void *ctx, uint64_t start, uint64_t end, uint16_t rule), void *ctx)
+{
+	struct visitor to = { fn, ctx, STRETCHES_MAX };
+	struct gopclntab *t;
+
+	if (elf_file_machine(elf) != EM_X86_64)
+		return -ENODATA;
+	t = gopclntab_open(elf);
+	if (!t)
+		return -errno;
+	for (uint32_t i = 0; i < t->n && to.left; i++) {
+		struct go_function f;
+
+		if (!gopclntab_function_read(t, i, &f) && f.size)
+			visit_function(t, &f, &to);
+	}
+	gopclntab_free(t);
+	return 0;
 }

@@ -289,6 +289,29 @@ static void make_go(struct builder *b, const struct elf_file *debug)
 	sort_ranges(b);
 }
 
+struct go_ranges {
+	struct builder *b;
+	size_t covered;
+};
+
+static void take_go_range(void *ctx, uint64_t start, uint64_t end, uint16_t rule)
+{
+	const struct go_ranges *g = ctx;
+
+	if (!is_covered(g->b, g->covered, start))
+		make_range(g->b, start, end, rule);
+}
+
+/* A stripped Go program has no CFI of its own functions, but the table that its runtime unwinds by. */
+static void make_stripped_go(struct builder *b)
+{
+	struct go_ranges g = { b, b->ranges.n };
+
+	if (!b->nfdes[DEBUG_FRAME] && !b->nfdes[SEPARATE] && elf_file_section(b->elf, ".note.go.buildid"))
+		unwind_go_table(b->elf, take_go_range, &g);
+	sort_ranges(b);
+}
+
 /* ld.so's _start has no FDE: nobody called it. */
 static void make_entry(struct builder *b, size_t covered)
 {
@@ -350,6 +373,7 @@ static int build(struct builder *b, const struct elf_file *debug, struct unwind_
 		if (err)
 			return err;
 	}
+	make_stripped_go(b);
 	covered = b->ranges.n;
 	out->flags = covered > made ? 0 : EBP_OBJECT_NO_CFI;
 	if (covered > made)

@@ -35,9 +35,10 @@ struct unwind_table {
 /*
  * Builds the table of @elf's executable segments: .eh_frame, and .debug_frame
  * of @elf and of @debug (its separate debug file, or NULL) where that says more;
- * PLT sections without FDEs; the entry point of a file that has no FDE for it
- * is a root. Sections are found by name, else (stripped headers) by PT_GNU_EH_FRAME. 0 (also for a
- * file without any CFI: then flags says so); -ENOEXEC not for @machine of this
+ * PLT sections without FDEs; of a Go program without .debug_frame its runtime's
+ * own table; the entry point of a file that has no FDE for it is a root. Sections are
+ * found by name, else (stripped headers) by PT_GNU_EH_FRAME. 0 (also for a file
+ * without any CFI: then flags says so); -ENOEXEC not for @machine of this
  * program; -EFBIG more than 16 M rows; or a read's error. Where FDEs overlap the one
  * that starts later holds from there on. What is damaged, and code behind 4 GiB of the file, is a gap.
  */

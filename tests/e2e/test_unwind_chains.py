@@ -156,9 +156,8 @@ def test_rust():
 
 def test_go():
     """
-    Goroutines from goexit on, also where the runtime has switched to another stack. A stripped file has frame
-    pointers alone, and a leaf without a frame then hides its caller; it has its names all the same, in Go's own table.
-    For a moment, as the runtime switches stacks, nothing leads back.
+    Goroutines from goexit on, also where the runtime has switched to another stack. A stripped file is
+    unwound and named by the table that Go's own runtime needs. For a moment, as the runtime switches stacks, nothing leads back.
     """
     start = {"runtime.goexit": ("main.main", "main.main.func1", "main.main.func2"), "runtime.rt0_go": (), "runtime.mstart": ()}
     for profile in both("unwind_go", allowed=0.003, rate=("-F", 1999, "-d", "1s")):
@@ -166,12 +165,14 @@ def test_go():
             stack.frames = [f.removesuffix(".abi0") for f in stack.frames if f != "runtime.main"]
         lost = profile.where(lambda s: not s.cut and s.frames[0] not in start)
         check(lost.count() <= 0.001 * profile.count(), lost.head())
-        for stack in profile.where(lambda s: not s.cut and s.frames[-1] == "main.leaf" and "main.outer" in s.frames):
+        leaves = profile.where(lambda s: not s.cut and s.frames[-1] == "main.leaf")
+        check(leaves.count() > 0.5 * profile.count(), profile.head())
+        for stack in leaves:
             frames = stack.frames
             check(frames[0] in start and frames[1] in start[frames[0]], stack)
-            check([*frames[2:-1], "main.middle"][:2] == ["main.outer", "main.middle"], stack)
+            equal(frames[2:], ["main.outer", "main.middle", "main.leaf"], stack)
         for caller in ("main.main", "main.main.func1", "main.main.func2"):
-            check(profile.count(lambda s, caller=caller: s.has(caller, "main.outer")) > 10, caller, profile.head())
+            check(profile.count(lambda s, caller=caller: s.has(caller, "main.outer")) > 2, caller, profile.head())
 
 
 def test_cpp():

@@ -5,6 +5,7 @@
 
 #include "elf/elf_file.h"
 #include "symbols/go_symbols.h"
+#include "unwind/unwind_go.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,16 +31,30 @@ static void look_up(struct symbol_source *s, uint64_t address)
 	}
 }
 
+static void take(void *ctx, uint64_t start, uint64_t end, uint16_t rule)
+{
+	uint64_t *last = ctx;
+
+	(void)rule;
+	/* A trampoline has one byte of what is before it. */
+	if (start >= end || start + 1 < *last)
+		abort();
+	*last = end;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct elf_file *f = elf_file_open_memory(data, size);
 	struct symbol_source *s = f ? go_symbols_open(f) : NULL;
 	const struct elf_segment *segments;
 	size_t n = s ? elf_file_segments(f, &segments) : 0;
+	uint64_t last = 0;
 
 	for (size_t i = 0; i < n && i < 8; i++)
 		for (uint64_t k = 0; k < 256 && k < segments[i].memsz; k++)
 			look_up(s, segments[i].vaddr + k);
+	if (s)
+		unwind_go_table(f, take, &last);
 	symbol_source_free(s);
 	elf_file_free(f);
 	return 0;

@@ -397,7 +397,7 @@ TEST(values_along_a_function)
 			return;
 		CHECK_EQ(gopclntab_function(t, GO_TEXT + 3, &f), 0);
 		CHECK_EQ(f.id, 7);
-		CHECK_EQ(f.flags, GO_TOPFRAME);
+		CHECK_EQ(f.flags, 1);
 		CHECK_EQ(gopclntab_function(t, GO_TEXT + 0x44, &f), 0);
 		CHECK_EQ(gopclntab_values(t, f.pcsp, &values), 0);
 		CHECK_EQ(gopclntab_next(&values), 0);
