@@ -82,7 +82,7 @@ TEST(a_static_program_cannot_load_it)
 			       " echo 'int main(void) { return debuginfod_new() || errno != ENOTSUP; }'; } >static.c &&"
 			       " cd %s/src &&"
 			       " cc -D_GNU_SOURCE -I. -static -o %s/static %s/static.c elf/debuginfod.c elf/debug_file.c"
-			       " elf/debug_link.c elf/elf_file.c base/xalloc.c base/error.c base/text.c -lz &&"
+			       " elf/debug_link.c elf/elf_file.c base/file.c base/xalloc.c base/error.c base/text.c -lz &&"
 			       " DEBUGINFOD_URLS=x %s/static",
 			       root, fixture_dir, fixture_dir, fixture_dir), 0);
 		fixture_end();
