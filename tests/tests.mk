@@ -150,7 +150,7 @@ GO_SYMBOLS_external := CGO_ENABLED=1 go build -buildmode=pie -ldflags='-s -w -li
 $(FIX)/go_symbols/%: tests/fixtures/go_symbols.go
 	@mkdir -p $(@D)
 	GOCACHE=$(abspath $(TEST))/go GOFLAGS= $(GO_SYMBOLS_$*) -o $@ $<
-$(TEST)/unit/test_gopclntab $(TEST)/unit/test_unwind_go: | $(GO_SYMBOLS)
+$(TEST)/unit/test_gopclntab $(TEST)/unit/test_stripped_go: | $(GO_SYMBOLS)
 $(FIX)/unwind_%_stripped: $(FIX)/unwind_%
 	strip -s -o $@ $<
 $(FIX)/unwind_%: tests/fixtures/unwind_%.c tests/fixtures/fixture.h
