@@ -13,7 +13,7 @@ PKG      ?= pkg-config
 ARCH     := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 OPT      ?= -O2 -g
 WARN     := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wvla
-CPPFLAGS += -D_GNU_SOURCE -DEBPROF_VERSION='"$(VERSION)"' -Isrc -I. -I$(BUILD)
+CPPFLAGS += -D_GNU_SOURCE -DEBPROF_VERSION='"$(VERSION)"' -DHTML_PAGE='"$(PAGE)"' -Isrc -I. -I$(BUILD)
 CFLAGS   += -std=gnu11 $(OPT) $(WARN) -fno-strict-aliasing -fstack-protector-strong
 LIBS     := -lbpf -lelf -lz -lzstd -llzma -pthread
 # Only a static libiberty exists in Debian.
@@ -23,6 +23,8 @@ BPF_SRC  := $(wildcard bpf/*.bpf.c)
 BPF_HDR  := $(wildcard bpf/*.h) vmlinux/vmlinux.h
 BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
 SKEL     := $(BUILD)/ebprof.skel.h
+
+PAGE     := $(BUILD)/flamegraph.html
 
 SRC      := $(wildcard src/*.c src/*/*.c)
 OBJ      := $(SRC:%.c=$(BUILD)/%.o)
@@ -44,6 +46,14 @@ $(BUILD)/%.o: %.c Makefile
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/src/collect/collector.o: $(SKEL)
+
+# The flame graph page, one text of its parts, for all that is built with html_page.c.
+$(PAGE): $(wildcard src/output/flamegraph/*)
+	@mkdir -p $(@D)
+	src/output/flamegraph/assemble > $@
+
+$(BUILD)/src/output/html_page.o $(BUILD)/tests/asan/src/output/html_page.o \
+$(BUILD)/tests/libfuzzer/src/output/html_page.o: $(PAGE)
 
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR)
 	@mkdir -p $(@D)

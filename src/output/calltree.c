@@ -8,6 +8,7 @@
 struct builder {
 	struct profile_view view;
 	struct calltree_labels labels;
+	const uint64_t *values, *before;	/* by sample; @before may be NULL */
 	VEC(struct calltree_node) nodes;
 	struct hashmap children;		/* (parent, label) -> node */
 	/* Where a node of the profile went; good only for stacks below the same top node. */
@@ -65,28 +66,31 @@ static uint32_t place(struct builder *b, uint32_t top, uint32_t node)
 	return at;
 }
 
-/* Every sample to its node; all of one top node in a row, so that places[] serves. */
-static void place_samples(struct builder *b)
+static int counts(const struct builder *b, size_t sample)
+{
+	return b->values[sample] || (b->before && b->before[sample]);
+}
+
+/* Every sample to its node, which is left in @at; all of one top node in a row, so that places[] serves. */
+static void place_samples(struct builder *b, uint32_t *at)
 {
 	const struct profile_view *v = &b->view;
 	const uint32_t *threads = b->labels.threads;
-	uint32_t *tops = xcalloc(v->nsamples, sizeof(*tops)), *order;
+	uint32_t *order;
 
 	for (size_t i = 0; threads && i < v->nsamples; i++)
-		if (b->labels.values[i])
-			tops[i] = child(b, 0, threads[v->samples[i].thread]);
-	order = order_by(tops, v->nsamples, b->nodes.n);
+		if (counts(b, i))
+			at[i] = child(b, 0, threads[v->samples[i].thread]);
+	order = order_by(at, v->nsamples, b->nodes.n);
 	for (size_t i = 0; i < v->nsamples; i++) {
-		uint64_t value = b->labels.values[order[i]];
-		uint32_t at;
+		uint32_t s = order[i];
 
-		if (!value)
+		if (!counts(b, s))
 			continue;
-		at = place(b, tops[order[i]], v->samples[order[i]].node);
-		b->nodes.v[at].self += value;
+		at[s] = place(b, at[s], v->samples[s].node);
+		b->nodes.v[at[s]].self += b->values[s];
 	}
 	free(order);
-	free(tops);
 }
 
 /* Fills child, next and total. Children come after their parents, so going backwards sums up. */
@@ -117,29 +121,44 @@ static void link_nodes(struct calltree_node *nodes, size_t n)
 	free(labels);
 }
 
-struct calltree *calltree_new(const struct profile *p, const struct calltree_labels *labels)
+static struct calltree *build(const struct profile *p, const struct calltree_labels *labels, const uint64_t *values,
+			      const uint64_t *before)
 {
 	struct calltree *t = xcalloc(1, sizeof(*t));
-	struct builder b = { .view = profile_view(p) };
+	struct builder b = { .view = profile_view(p), .values = values, .before = before };
+	uint32_t *at = xcalloc(b.view.nsamples, sizeof(*at));
 
 	if (labels)
 		b.labels = *labels;
 	if (!b.labels.inlined)
 		b.labels.inlined = b.labels.functions;
-	if (!b.labels.values)
-		b.labels.values = b.view.values;
 	b.places = xcalloc(b.view.nnodes, sizeof(*b.places));
 	for (size_t i = 0; i < b.view.nnodes; i++)
 		b.places[i].top = CALLTREE_NONE;
 	vec_push(&b.nodes, (struct calltree_node){ .label = CALLTREE_NONE });
-	place_samples(&b);
+	place_samples(&b, at);
 	link_nodes(b.nodes.v, b.nodes.n);
 	t->nodes = b.nodes.v;
 	t->n = b.nodes.n;
+	if (before)
+		t->before = xcalloc(t->n, sizeof(*t->before));
+	for (size_t i = 0; before && i < b.view.nsamples; i++)
+		t->before[at[i]] += before[i];
+	free(at);
 	hashmap_free(&b.children);
 	vec_free(&b.path);
 	free(b.places);
 	return t;
+}
+
+struct calltree *calltree_new(const struct profile *p, const struct calltree_labels *labels)
+{
+	return build(p, labels, labels && labels->values ? labels->values : profile_view(p).values, NULL);
+}
+
+struct calltree *calltree_difference(const struct profile *p, const struct calltree_labels *labels)
+{
+	return build(p, labels, profile_values(p, 1), profile_values(p, 0));
 }
 
 void calltree_free(struct calltree *t)
@@ -147,6 +166,7 @@ void calltree_free(struct calltree *t)
 	if (!t)
 		return;
 	free(t->nodes);
+	free(t->before);
 	free(t);
 }
 

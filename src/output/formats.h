@@ -8,6 +8,7 @@
 void callgrind_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void firefox_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void folded_write(const struct profile *p, const struct output_options *o, struct outfile *f);
+void html_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void ndjson_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void perf_script_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void speedscope_write(const struct profile *p, const struct output_options *o, struct outfile *f);

@@ -10,6 +10,8 @@ const struct output_format output_formats[] = {
 	  0, folded_write },
 	{ "top", ".txt", "table of functions (self %, total %, self samples) and of processes",
 	  0, top_write },
+	{ "html", ".html", "a flame graph to look around in, one file for any browser",
+	  0, html_write },
 	{ "svg", ".svg", "flame graph, a picture without scripts for documents and tickets",
 	  0, svg_write },
 	{ "callgrind", ".callgrind", "for kcachegrind and callgrind_annotate; files named callgrind.out* too",

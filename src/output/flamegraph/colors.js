@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Colours, the same for the same name in every profile. They are chosen in OKLCH, whose lightness is what
+ * eyes see, so that one colour of text is readable on all of them; a hash of the name moves
+ * each a little, so that neighbours can be told apart.
+ */
+
+/* By kind: hue, chroma, and how far the name moves the hue. Inlined code is a paler neighbour of user code. */
+const HUES = {
+	[PROCESS]: [75, 0.012, 0], [THREAD]: [75, 0.022, 0], [USER]: [52, 0.115, 24], [INLINED]: [98, 0.105, 10],
+	[JIT]: [150, 0.1, 14], [KERNEL]: [248, 0.075, 20], [MARK]: [330, 0.02, 0],
+};
+const LIGHTNESS = { light: 0.83, dark: 0.47 };
+const STEPS = 24;	/* of a difference's scale, on either side */
+/* Of a difference: hues of less and of more. The second pair differs for eyes that do not tell red from green. */
+const PALETTES = { "red-green": [150, 27], "orange-blue": [250, 60] };
+
+function hashText(text) {
+	let h = 0x811c9dc5;
+
+	for (let i = 0; i < text.length; i++)
+		h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
+	h = Math.imul(h ^ h >>> 15, 0x2c1b3c6d);
+	return (h ^ h >>> 12) >>> 0;
+}
+
+/* OKLCH to "rgb(...)", out-of-gamut channels clipped. */
+function oklch(l, c, h) {
+	const a = c * Math.cos(h * Math.PI / 180), b = c * Math.sin(h * Math.PI / 180);
+	const x = (l + 0.3963377774 * a + 0.2158037573 * b) ** 3, y = (l - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+	const z = (l - 0.0894841775 * a - 1.2914855480 * b) ** 3;
+	const gamma = (v) => Math.round(255 * Math.min(1, Math.max(0, v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055)));
+
+	return `rgb(${gamma(4.0767416621 * x - 3.3077115913 * y + 0.2309699292 * z)},` +
+	       `${gamma(-1.2684380046 * x + 2.6097574011 * y - 0.3413193965 * z)},` +
+	       `${gamma(-0.0041960863 * x - 0.7034186147 * y + 1.7076147010 * z)})`;
+}
+
+class Colors {
+	constructor(profile) {
+		this.profile = profile;
+		this.key = "";
+	}
+
+	use(mode, palette, dark) {
+		const key = `${mode} ${palette} ${dark}`;
+
+		if (key === this.key)
+			return;
+		this.key = key;
+		this.mode = mode;
+		this.dark = dark;
+		this.lightness = dark ? LIGHTNESS.dark : LIGHTNESS.light;
+		this.byFrame = new Array(this.profile.frames.n);
+		this.scale = Array.from({ length: 2 * STEPS + 1 }, (_, i) => this.ofChange(i / STEPS - 1, PALETTES[palette]));
+	}
+
+	ofKind(kind, name = "") {
+		const [hue, chroma, spread] = HUES[kind], h = hashText(name), even = kind === PROCESS || kind === THREAD;
+		const moved = name && spread ? (h % 1000 / 999 - 0.5) * 2 : 0, lighter = name ? ((h >>> 12) % 1000 / 999 - 0.5) * 0.045 : 0;
+		const own = even ? kind === PROCESS ? 0.06 : 0.03 : 0;
+
+		return oklch(this.lightness + (this.dark ? -own : own) + lighter, chroma * (this.dark ? 0.85 : 1), hue + moved * spread);
+	}
+
+	/* Threads and the like keep the colour of their kind. */
+	ofModule(frame) {
+		const { module, kind } = this.profile.frames, name = module[frame];
+
+		if (!name || kind[frame] === MARK)
+			return this.ofKind(kind[frame]);
+		const h = hashText(name);
+
+		return oklch(this.lightness + ((h >>> 10) % 100 / 99 - 0.5) * 0.05, (this.dark ? 0.075 : 0.095), h % 360);
+	}
+
+	ofChange(change, [less, more]) {
+		const strength = Math.abs(change) ** 0.7, plain = this.dark ? 0.36 : 0.93, full = this.dark ? 0.5 : 0.7;
+
+		return oklch(plain + (full - plain) * strength, 0.012 + (this.dark ? 0.12 : 0.15) * strength,
+			     strength < 0.02 ? 80 : change < 0 ? less : more);
+	}
+
+	root() {
+		return this.ofKind(PROCESS);
+	}
+
+	/* Of the box of a frame; @change only where the state shows differences. */
+	of(frame, change) {
+		if (this.mode === "change")
+			return this.scale[Math.round((change + 1) * STEPS)];
+		if (frame === NONE)
+			return this.root();
+		const { kind, name } = this.profile.frames;
+
+		return this.byFrame[frame] ||
+		       (this.byFrame[frame] = this.mode === "module" ? this.ofModule(frame) : this.ofKind(kind[frame], name[frame]));
+	}
+}

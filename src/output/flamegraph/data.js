@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The profile, out of the elements that ebprof wrote into the page (see html.c): what was
+ * measured, the frames that stacks are made of, and the tree of all stacks. Values are
+ * Float64: whole numbers are exact up to 2^53.
+ */
+
+const NONE = 0xffffffff;
+
+/* What a frame is. Each has a switch and a colour of its own. */
+const KINDS = ["process", "thread", "user", "inlined", "jit", "kernel", "mark"];
+const [PROCESS, THREAD, USER, INLINED, JIT, KERNEL, MARK] = KINDS.keys();
+
+/* The numbers of one element: base64 of raw deflate of varints. */
+async function unpack(id) {
+	const element = document.getElementById(id);
+	const text = atob(element.textContent);
+	const packed = new Uint8Array(text.length);
+
+	element.remove();
+	for (let i = 0; i < text.length; i++)
+		packed[i] = text.charCodeAt(i);
+	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/* Calls set(i, number) for each of the @n first numbers. */
+function eachVarint(bytes, n, set) {
+	for (let i = 0, at = 0; i < n; i++) {
+		let byte = bytes[at++], value = byte & 127;
+
+		/* Not by shifts: they end at 32 bits. */
+		for (let scale = 128; byte & 128; scale *= 128) {
+			byte = bytes[at++];
+			value += (byte & 127) * scale;
+		}
+		set(i, value);
+	}
+}
+
+/* kind as profile.h has it: user, kernel, mark. */
+function frameKind(kind, inlined, module) {
+	if (kind === 2)
+		return MARK;
+	if (kind === 1)
+		return KERNEL;
+	if (inlined)
+		return INLINED;
+	return module === "[jit]" ? JIT : USER;
+}
+
+/*
+ * Frames as columns: functions in the order of their names, then threads, then processes.
+ * functionOf: equal for a function and for itself where it was inlined; -1: no function.
+ */
+function readFrames(json) {
+	const f = json.functions, nfunctions = f.name.length, groups = new Map();
+
+	json.threads.forEach((t) => {
+		const group = groups.get(t.group);
+
+		if (!group)
+			groups.set(t.group, { name: t.process, pid: t.pid });
+		else if (group.pid !== t.pid)
+			group.pid = 0;
+	});
+	const processes = [...groups.values()], n = nfunctions + json.threads.length + processes.length;
+	const module = f.module.map((i) => json.texts[i]), kind = new Uint8Array(n), functionOf = new Int32Array(n).fill(-1);
+	const withId = (name, id) => json.meta.perThread && id ? `${name} ${id}` : name;
+
+	for (let i = 0, next = 0; i < nfunctions; i++) {
+		const again = i > 0 && f.inlined[i] && !f.inlined[i - 1] && f.name[i] === f.name[i - 1] &&
+			      module[i] === module[i - 1] && f.kind[i] === f.kind[i - 1];
+
+		kind[i] = frameKind(f.kind[i], f.inlined[i], module[i]);
+		functionOf[i] = again ? functionOf[i - 1] : next++;
+	}
+	kind.fill(THREAD, nfunctions, n - processes.length);
+	kind.fill(PROCESS, n - processes.length);
+	return {
+		n, nfunctions, kind, functionOf, module, inlined: f.inlined, line: f.line,
+		file: f.file.map((i) => json.texts[i]),
+		name: [...f.name, ...json.threads.map((t) => withId(t.name, t.tid)), ...processes.map((p) => withId(p.name, p.pid))],
+		id: [...new Array(nfunctions).fill(0), ...json.threads.map((t) => t.tid), ...processes.map((p) => p.pid)],
+		/* The process of a thread, both as frames. */
+		processOf: (frame) => n - processes.length + json.threads[frame - nfunctions].group,
+		processes: processes.length,
+		/* Whether a thread has another name than its process. */
+		threadsDiffer: json.threads.some((t) => t.name !== t.process),
+	};
+}
+
+async function readTree(json) {
+	const columns = ["up", "label", "self", ...("before" in json ? ["before"] : [])];
+	const [up, label, ...values] = await Promise.all(columns.map(unpack));
+	const n = json.nodes, tree = new Tree(n, values.length, NONE);
+	const { depth, parent, frame } = tree;
+	const path = [0];	/* the last node of each depth */
+
+	eachVarint(up, n - 1, (i, levels) => {
+		const d = depth[i] + 1 - levels;
+
+		depth[i + 1] = d;
+		parent[i + 1] = path[d - 1];
+		path[d] = i + 1;
+	});
+	eachVarint(label, n - 1, (i, value) => { frame[i + 1] = value; });
+	/* Of a difference, before comes first in all that follows. */
+	values.reverse().forEach((bytes, k) => {
+		const self = tree.self[k];
+
+		eachVarint(bytes, n - 1, (i, value) => { self[i + 1] = value; });
+	});
+	return tree.finish();
+}
+
+async function readProfile() {
+	const element = document.getElementById("profile");
+	const json = JSON.parse(element.textContent);
+
+	element.remove();
+	const frames = readFrames(json), base = await readTree(json);
+	const difference = "before" in json;
+
+	return {
+		meta: json.meta, account: json.account, type: json.type, unit: json.unit,
+		difference, weight: difference ? json.weight || 1 : 1,
+		/* Of each value a node has: [total], or [before, after]. */
+		totals: difference ? [json.before, json.total] : [json.total],
+		frames, base,
+	};
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The picture: boxes on a canvas that is as large as its window, never as high as the stacks are deep.
+ * Only rows in the window are drawn, and a box below half a pixel costs one step: what is
+ * under it is skipped. Such boxes side by side are drawn as one pale strip.
+ *
+ * A *pane* is a tree and the stretch [from, to] of its line that is seen over the whole width; its rows
+ * go down from the root's, or up. A sandwich has two panes that share the row of their roots.
+ */
+
+const ROW = 20;			/* CSS pixels, with the gap */
+const GAP = 1;
+const PAD = 5;			/* left and right of a name */
+const NAME_LEAST = 24;		/* a box this wide can show three letters */
+const ROUND_LEAST = 7;		/* and this wide has round corners */
+const TINY = 0.5;
+const MARGIN = 8;		/* around the picture */
+const ZOOM_MS = 180;
+const NAME_MAX = 400;		/* letters; no box shows more */
+const FONT = '12px ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", Arial, sans-serif';
+
+class Graph {
+	constructor(scroller, colors) {
+		this.scroller = scroller;
+		this.colors = colors;
+		this.canvas = scroller.querySelector("canvas");
+		this.space = scroller.querySelector(".space");
+		this.context = this.canvas.getContext("2d");
+		this.panes = [];
+		this.widths = new Float32Array(0);	/* of names, by frame; 0: not measured yet */
+		this.pending = false;
+		this.hover = this.selected = null;	/* { pane, node } */
+		this.drawTime = 0;
+		scroller.addEventListener("scroll", () => this.redraw(), { passive: true });
+	}
+
+	/* --- What is shown. --- */
+
+	/* @trees: { main, callers }; @zoom: { tree: "main" or "callers", node }. */
+	show(view, trees, zoom, upwards, animate) {
+		const before = this.panes, k = view.value;
+
+		this.view = view;
+		this.frames = view.profile.frames;
+		if (this.widths.length !== this.frames.n)
+			this.widths = new Float32Array(this.frames.n);
+		this.panes = Object.entries(trees).map(([name, tree]) => {
+			const node = zoom.tree === name ? zoom.node : 0;
+
+			return { name, tree, k, node, up: name === "callers" ? !upwards : upwards, hideRoot: name === "callers",
+				 from: tree.x[k][node], to: tree.x[k][node] + tree.total[k][node] };
+		});
+		for (const pane of this.panes) {
+			const old = before.find((p) => p.tree === pane.tree && p.k === k);
+
+			pane.start = old && animate ? { from: old.seenFrom ?? old.from, to: old.seenTo ?? old.to } : null;
+			pane.rows = this.rowsOf(pane);
+		}
+		this.hover = null;
+		if (this.selected && !this.panes.some((p) => p.tree === this.selected.pane.tree))
+			this.selected = null;
+		else if (this.selected)
+			this.selected.pane = this.panes.find((p) => p.tree === this.selected.pane.tree);
+		this.startTime = this.panes.some((p) => p.start) ? performance.now() : 0;
+		this.layout();
+	}
+
+	/* How many rows have a box that can be seen. */
+	rowsOf(pane) {
+		const { tree, k, from, to } = pane, { x, total, end } = { x: tree.x[k], total: tree.total[k], end: tree.end };
+		const least = (to - from) * TINY / Math.max(200, this.scroller.clientWidth);
+		let deepest = 0;
+
+		for (let i = 0; i < tree.n;) {
+			if (total[i] <= least || x[i] + total[i] <= from || x[i] >= to) {
+				i = end[i];
+				continue;
+			}
+			deepest = Math.max(deepest, tree.depth[i]);
+			i++;
+		}
+		return deepest + 1;
+	}
+
+	/* Sizes: of the canvas, of what can be scrolled, and the row of the roots. */
+	layout() {
+		const { scroller, canvas } = this, ratio = window.devicePixelRatio || 1;
+		const width = scroller.clientWidth, height = scroller.clientHeight;
+		const ups = this.panes.filter((p) => p.up), downs = this.panes.filter((p) => !p.up);
+		const above = Math.max(0, ...ups.map((p) => p.rows - 1)), below = Math.max(0, ...downs.map((p) => p.rows - 1));
+		const content = (above + 1 + below) * ROW + 2 * MARGIN;
+
+		this.width = width;
+		this.height = height;
+		this.ratio = ratio;
+		if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+			canvas.width = Math.round(width * ratio);
+			canvas.height = Math.round(height * ratio);
+			canvas.style.width = `${width}px`;
+			canvas.style.height = `${height}px`;
+		}
+		/* The canvas stands still in the window, so it is not part of what is scrolled. */
+		this.space.style.height = `${Math.max(0, content - height)}px`;
+		this.contentHeight = Math.max(content, height);
+		/* A picture that is lower than its window stands at its ground. */
+		this.rootY = ups.length && !downs.length ? this.contentHeight - MARGIN - ROW : MARGIN + above * ROW;
+		this.redraw();
+	}
+
+	/* To where the picture begins. */
+	scrollToRoot() {
+		this.scroller.scrollTop = this.panes.length === 1 && !this.panes[0].up ? 0 : this.rootY - this.height / (this.panes.length > 1 ? 2 : 1) + ROW;
+	}
+
+	/* The row of a node, wholly into the window. */
+	scrollTo(pane, node) {
+		const y = this.rowY(pane, pane.tree.depth[node]), top = this.scroller.scrollTop;
+
+		if (y - MARGIN < top)
+			this.scroller.scrollTop = y - MARGIN;
+		else if (y + ROW + MARGIN > top + this.height)
+			this.scroller.scrollTop = y + ROW + MARGIN - this.height;
+	}
+
+	rowY(pane, depth) {
+		return this.rootY + (pane.up ? -depth : depth) * ROW;
+	}
+
+	/* --- Drawing. --- */
+
+	redraw() {
+		if (this.pending)
+			return;
+		this.pending = true;
+		requestAnimationFrame(() => {
+			this.pending = false;
+			this.draw();
+		});
+	}
+
+	draw() {
+		const { context: c, width, height, ratio } = this, began = performance.now();
+		const style = getComputedStyle(this.scroller), get = (name) => style.getPropertyValue(name).trim();
+
+		this.theme = { text: get("--box-text"), found: get("--found"), foundText: get("--found-text"), tiny: get("--tiny"),
+			       line: get("--text"), accent: get("--accent") };
+		c.setTransform(ratio, 0, 0, ratio, 0, 0);
+		c.clearRect(0, 0, width, height);
+		c.font = FONT;
+		c.textBaseline = "middle";
+		c.direction = "ltr";
+		let t = this.startTime ? Math.min(1, (began - this.startTime) / ZOOM_MS) : 1;
+
+		t = 1 - (1 - t) ** 3;
+		for (const pane of this.panes) {
+			const s = pane.start;
+
+			pane.seenFrom = s ? s.from + (pane.from - s.from) * t : pane.from;
+			pane.seenTo = s ? s.to + (pane.to - s.to) * t : pane.to;
+			this.drawPane(pane);
+		}
+		this.drawMarked(this.selected, 2, this.theme.accent);
+		this.drawMarked(this.hover, 1.5, this.theme.line);
+		this.drawTime = performance.now() - began;
+		if (t < 1)
+			this.redraw();
+		else
+			this.startTime = 0;
+	}
+
+	/* Where a node's box is in the window: { x, y, width, height }, cut to it left and right. */
+	boxOf(pane, node) {
+		const { tree, k } = pane, scale = this.scale(pane);
+		const left = MARGIN + (tree.x[k][node] - pane.seenFrom) * scale, right = left + tree.total[k][node] * scale;
+		const x = Math.max(MARGIN, left);
+
+		return { x, y: this.rowY(pane, tree.depth[node]) - this.scroller.scrollTop,
+			 width: Math.min(this.width - MARGIN, right) - x, height: ROW - GAP };
+	}
+
+	scale(pane) {
+		return (this.width - 2 * MARGIN) / (pane.seenTo - pane.seenFrom || 1);
+	}
+
+	drawPane(pane) {
+		const { tree, k, seenFrom, seenTo } = pane, { depth, end, parent } = tree, x = tree.x[k], total = tree.total[k];
+		const scale = this.scale(pane), top = this.scroller.scrollTop - ROW, bottom = this.scroller.scrollTop + this.height;
+		const strips = [];	/* by depth: boxes too small, side by side */
+		const lastRow = Math.max(...[top, bottom].map((y) => (pane.up ? this.rootY - y : y - this.rootY) / ROW));
+		const zoomDepth = depth[pane.node];
+
+		for (let i = 0; i < tree.n;) {
+			if (x[i] >= seenTo && i > 0) {
+				/* So is all that comes after it below the same caller. */
+				i = end[parent[i]];
+				continue;
+			}
+			const width = total[i] * scale, d = depth[i];
+
+			if (d > lastRow || x[i] + total[i] <= seenFrom) {
+				i = end[i];
+				continue;
+			}
+			const y = this.rowY(pane, d), seen = y >= top && y <= bottom && !(pane.hideRoot && i === 0);
+
+			if (width < TINY) {
+				if (seen && width > 0)
+					this.addToStrip(strips, d, MARGIN + (x[i] - seenFrom) * scale, width, y, tree.frame[i]);
+				i = end[i];
+				continue;
+			}
+			if (seen)
+				this.drawBox(pane, i, MARGIN + (x[i] - seenFrom) * scale, width, y - this.scroller.scrollTop, d < zoomDepth);
+			i++;
+		}
+		for (const strip of strips)
+			this.drawStrip(strip);
+	}
+
+	drawBox(pane, node, left, width, y, isAncestor) {
+		const { context: c, theme } = this, { tree } = pane, frame = tree.frame[node], found = this.view.found;
+		const x = Math.max(MARGIN, left), right = Math.min(this.width - MARGIN, left + width);
+		const w = Math.max(TINY, right - x - (right - x > 3 ? GAP : 0));
+		const isFound = found && frame !== NONE && found[frame];
+
+		c.globalAlpha = found && !isFound ? 0.38 : isAncestor ? 0.55 : 1;
+		c.fillStyle = isFound ? theme.found : this.colors.of(frame, this.changeOf(tree, node));
+		if (w >= ROUND_LEAST) {
+			c.beginPath();
+			c.roundRect(x, y, w, ROW - GAP, 2.5);
+			c.fill();
+		} else {
+			c.fillRect(x, y, w, ROW - GAP);
+		}
+		if (w >= NAME_LEAST) {
+			const name = this.fit(frame, w - 2 * PAD);
+
+			c.globalAlpha = found && !isFound ? 0.6 : isAncestor ? 0.8 : 1;
+			c.fillStyle = isFound ? theme.foundText : theme.text;
+			if (name)
+				c.fillText(name, x + PAD, y + (ROW - GAP) / 2 + 0.5);
+		}
+		c.globalAlpha = 1;
+	}
+
+	changeOf(tree, node) {
+		return tree.values > 1 ? this.view.change(tree.total[0][node], tree.total[1][node]) : 0;
+	}
+
+	addToStrip(strips, depth, x, width, y, frame) {
+		const strip = strips[depth], found = this.view.found && this.view.found[frame];
+
+		if (strip && x - strip.to < TINY) {
+			strip.to = x + width;
+			strip.found ||= found;
+			return;
+		}
+		if (strip)
+			this.drawStrip(strip);
+		strips[depth] = { from: x, to: x + width, y: y - this.scroller.scrollTop, found };
+	}
+
+	drawStrip(strip) {
+		if (!strip || strip.to - strip.from < TINY)
+			return;
+		this.context.fillStyle = strip.found ? this.theme.found : this.theme.tiny;
+		this.context.fillRect(strip.from, strip.y, strip.to - strip.from, ROW - GAP);
+	}
+
+	/* An outline; of the hovered box all of the same function. */
+	drawMarked(at, line, color) {
+		if (!at || !this.panes.includes(at.pane))
+			return;
+		const box = this.boxOf(at.pane, at.node), c = this.context;
+
+		if (box.width <= 0)
+			return;
+		c.lineWidth = line;
+		c.strokeStyle = color;
+		c.beginPath();
+		c.roundRect(box.x + line / 2 - 0.5, box.y + line / 2 - 0.5, Math.max(1, box.width - line), box.height - line + 1, 2.5);
+		c.stroke();
+	}
+
+	/* As much of a name as fits, "" where that is too little. */
+	fit(frame, room) {
+		const full = this.view.nameOf(frame), name = full.length > NAME_MAX ? full.slice(0, NAME_MAX) : full, c = this.context;
+		let width = frame === NONE ? 0 : this.widths[frame];
+
+		if (!width) {
+			width = c.measureText(name).width || 1;
+			if (frame !== NONE)
+				this.widths[frame] = width;
+		}
+		if (width <= room && name.length === full.length)
+			return name;
+		let n = Math.min(name.length, Math.ceil(name.length * room / width) + 2);
+
+		for (; n >= 2; n--) {
+			const cut = `${name.slice(0, n).replace(/[\ud800-\udbff]$/, "")}…`;
+
+			if (c.measureText(cut).width <= room)
+				return cut;
+		}
+		return "";
+	}
+
+	/* --- Where is what. --- */
+
+	/* The box at a point of the window, or NULL. */
+	at(clientX, clientY) {
+		const area = this.canvas.getBoundingClientRect(), px = clientX - area.left - MARGIN;
+		const y = clientY - area.top + this.scroller.scrollTop;
+
+		for (const pane of this.panes) {
+			const row = Math.floor((y - this.rootY) / ROW) * (pane.up ? -1 : 1), scale = this.scale(pane);
+			const value = pane.seenFrom + px / scale, { tree, k } = pane;
+			let node = 0;
+
+			if (row < 0 || (pane.hideRoot && row === 0) || px < 0 || px > this.width - 2 * MARGIN)
+				continue;
+			while (node >= 0 && tree.depth[node] < row)
+				node = tree.child(node, (c) => tree.x[k][c] <= value && value < tree.x[k][c] + tree.total[k][c]);
+			if (node >= 0 && tree.total[k][node] * scale >= TINY)
+				return { pane, node };
+		}
+		return null;
+	}
+
+	/* The boxes in the window, from the roots on. */
+	*boxes() {
+		for (const pane of this.panes) {
+			const { tree, k } = pane, scale = this.scale(pane);
+
+			for (let i = 0; i < tree.n;) {
+				const box = this.boxOf(pane, i);
+
+				if (tree.total[k][i] * scale < TINY || box.width <= 0) {
+					i = tree.end[i];
+					continue;
+				}
+				if (box.y > -ROW && box.y < this.height && !(pane.hideRoot && i === 0))
+					yield { pane, node: i, ...box };
+				i++;
+			}
+		}
+	}
+
+	/* The neighbour of a box that can be seen: "caller", "callee", "before" or "after" it; NULL: none. */
+	neighbour({ pane, node }, way) {
+		const { tree, k } = pane, { parent, end } = tree, total = tree.total[k];
+		const least = TINY / this.scale(pane);
+		const siblings = (of) => {
+			const list = [];
+
+			for (let c = of + 1; c < end[of]; c = end[c])
+				if (total[c] >= least && tree.x[k][c] < pane.to && tree.x[k][c] + total[c] > pane.from)
+					list.push(c);
+			return list;
+		};
+		let found;
+
+		if (way === "caller") {
+			found = node ? parent[node] : undefined;
+		} else if (way === "callee") {
+			found = siblings(node).reduce((best, c) => best === undefined || total[c] > total[best] ? c : best, undefined);
+		} else if (node) {
+			const list = siblings(parent[node]);
+
+			found = list[list.indexOf(node) + (way === "after" ? 1 : -1)];
+		}
+		return found === undefined ? null : { pane, node: found };
+	}
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* The keyboard: one table, which is what the "?" overlay shows. */
+
+const KEYS = [
+	["Look around", [
+		[["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"], "↑ ↓ ← →", "to the caller, the callee, the neighbours", (page, key) => page.walk(key)],
+		[["Enter"], "Enter", "zoom to the marked box; in the table, open it", (page) => page.enter()],
+		[["Backspace", "u"], "u", "zoom out by one caller", (page) => page.zoomOut()],
+		[["0", "Home"], "0", "reset the zoom", (page) => page.reset()],
+		[["Escape"], "Esc", "close what is open; then end the search, then the zoom", (page) => page.escape()],
+	]],
+	["Find", [
+		[["/"], "/", "search: a regular expression; with capitals they count", () => $("search").select()],
+		[["n"], "n", "next match, the widest first", (page) => page.nextMatch(1)],
+		[["N", "p"], "N", "previous match", (page) => page.nextMatch(-1)],
+	]],
+	["Views", [
+		[["1"], "1", "flame graph", (page) => page.go("graph")],
+		[["2"], "2", "bottom-up: functions with their callers below", (page) => page.go("bottom-up")],
+		[["3", "s"], "3, s", "sandwich: callers and callees of the marked function", (page) => page.sandwichOf(page.current)],
+		[["4"], "4", "table of functions", (page) => page.go("top")],
+		[["i"], "i", "roots at the top, or at the bottom", (page) => page.set({ layout: page.now.layout === "flame" ? "icicle" : "flame" })],
+		[["m"], "m", "colours by kind, by module (or by change)", (page) => page.nextColor()],
+		[["b"], "b", "widths before or after, of a difference", (page) => page.otherWidths()],
+	]],
+	["Levels", [
+		[["t"], "t", "threads", (page) => page.toggle("thread")],
+		[["o"], "o", "processes", (page) => page.toggle("process")],
+		[["l"], "l", "inlined functions", (page) => page.toggle("inlined")],
+		[["k"], "k", "kernel functions", (page) => page.toggle("kernel")],
+	]],
+	["Other", [
+		[["c"], "c", "copy the name of the marked function", (page) => page.copyName()],
+		[["?"], "?", "this help", () => openDialog("help")],
+	]],
+];
+
+function openDialog(id) {
+	if (!$(id).open)
+		$(id).showModal();
+}
+
+function makeHelp() {
+	for (const [title, keys] of KEYS)
+		$("help-list").append(element("section", "", element("h3", "", title), element("dl", "", ...keys.flatMap(
+			([, shown, text]) => [element("dt", "", ...shown.split(", ").map((k) => element("kbd", "", k))), element("dd", "", text)]))));
+}
+
+/* Keys that a field or a dialog wants are theirs. */
+function listenToKeys(page) {
+	const runs = new Map(KEYS.flatMap(([, keys]) => keys.flatMap(([names, , , run]) => names.map((name) => [name, run]))));
+
+	addEventListener("keydown", (e) => {
+		const field = e.target.closest?.("input, select, textarea"), inButton = e.target.closest?.("button, #menu");
+		const run = runs.get(e.key);
+
+		if (!run || e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]"))
+			return;
+		if (field && e.key !== "Escape")
+			return;
+		if (inButton && (e.key === "Enter" || e.key === "Escape" && hideMenu()))
+			return;
+		e.preventDefault();
+		run(page, e.key);
+	});
+}

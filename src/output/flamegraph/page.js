@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The page: brings state, view, picture and table together, and answers the user.
+ *
+ * window.ebprof is for scripts (and the tests), see docs/results.md; all but its `ready` is there once that resolves.
+ */
+
+const SCROLL_KEYS = { icicle: { ArrowUp: "caller", ArrowDown: "callee" }, flame: { ArrowUp: "callee", ArrowDown: "caller" } };
+
+class Page {
+	constructor(profile) {
+		this.profile = profile;
+		this.state = new State(profile, (before) => this.update(before));
+		this.view = new View(profile);
+		this.colors = new Colors(profile);
+		this.graph = new Graph($("graph"), this.colors);
+		this.table = new Table(profile, this.colors, (f) => this.sandwichOf(f && f.fn), (by) => this.sortBy(by));
+		this.tooltip = new Tooltip(profile);
+		this.dark = matchMedia("(prefers-color-scheme: dark)");
+		this.still = matchMedia("(prefers-reduced-motion: reduce)");
+		this.match = -1;
+		showHeader(profile);
+		makeHelp();
+		makeSwitches(profile, (name) => this.toggle(name));
+		document.body.classList.toggle("difference", profile.difference);
+		this.listen();
+		this.update({});
+	}
+
+	get now() {
+		return this.state.now;
+	}
+
+	set(changes, push = false) {
+		this.state.set(changes, push);
+	}
+
+	/* --- From the state to the screen. --- */
+
+	update(before) {
+		const { now, view, profile } = this, isTable = now.view === "top";
+		const treeChanged = before.view !== now.view || before.fn !== now.fn || before.hide !== now.hide;
+
+		if (now.view === "sandwich" && now.fn < 0)
+			now.fn = this.hottest();
+		view.use(now);
+		this.colors.use(now.color, now.palette, this.dark.matches);
+		this.showControls();
+		$("graph").hidden = isTable || !profile.totals.some(Boolean);
+		$("top").hidden = !isTable || !profile.totals.some(Boolean);
+		$("message").hidden = profile.totals.some(Boolean);
+		if (before.search !== now.search || treeChanged)
+			this.match = -1;
+		if (isTable)
+			this.table.show(view);
+		else
+			this.showGraph(before, treeChanged);
+		this.showCaption();
+		this.showStatus();
+		showLegend(view, this.colors);
+	}
+
+	showGraph(before, treeChanged) {
+		const { now, view, graph } = this, trees = view.trees, tree = trees[now.pane] || trees.main;
+
+		/* A URL may ask for what is not there. */
+		if (now.zoom >= tree.n || !trees[now.pane]) {
+			now.zoom = 0;
+			now.pane = "main";
+		}
+		graph.show(view, trees, { tree: now.pane, node: now.zoom }, now.layout === "flame",
+			   !treeChanged && !this.still.matches);
+		if (treeChanged || before.layout !== now.layout)
+			graph.scrollToRoot();
+		else if (before.zoom !== now.zoom)
+			graph.scrollTo(graph.panes.find((p) => p.name === now.pane), now.zoom);
+		this.tooltip.hide();
+	}
+
+	showControls() {
+		const { now, profile } = this;
+
+		for (const tab of $("views").children)
+			tab.ariaSelected = String(tab.dataset.view === now.view);
+		if ($("search").value !== now.search)
+			$("search").value = now.search;
+		$("color").value = now.color;
+		$("palette").value = now.palette;
+		$("widths").value = now.widths;
+		$("palette").hidden = !profile.difference || now.color !== "change";
+		$("layout").ariaPressed = String(now.layout === "flame");
+		$("layout").hidden = $("reset").hidden = now.view === "top";
+		$("reset").disabled = !now.zoom;
+		showSwitches(now, this.colors);
+	}
+
+	showCaption() {
+		const { now, view, profile } = this, caption = $("caption"), k = view.value, all = profile.totals[k];
+		const f = now.view === "sandwich" ? view.functionOf(now.fn) : null, down = now.layout === "icicle";
+		const parts = [];
+
+		if (f)
+			parts.push(element("span", "arrow", down ? "↑ callers" : "↑ callees"), element("b", "mono", f.name),
+				   element("span", "dim", f.module),
+				   element("span", "", `self ${percent(f.self[k], all)}, total ${percent(f.total[k], all)}`),
+				   element("span", "arrow", down ? "↓ callees" : "↓ callers"));
+		else if (now.view === "bottom-up")
+			parts.push(element("span", "dim", "Each function where stacks end, with its callers " + (down ? "below it" : "above it")));
+		const cut = now.view === "top" ? 0 : Object.values(view.trees).reduce((n, t) => n + (t.cut || 0), 0);
+
+		if (cut)
+			parts.push(element("span", "warn", `${NUMBER.format(cut)} rare groups of callers are not drawn`));
+		caption.replaceChildren(...parts);
+		caption.hidden = !parts.length;
+	}
+
+	showStatus() {
+		const { now, view, profile } = this, { matched } = view, k = view.value, status = $("matches"), bad = $("search");
+		const pattern = now.search ? searchPattern(now.search) : null;
+
+		bad.classList.toggle("literal", Boolean(pattern && pattern.literal));
+		bad.title = pattern && pattern.literal ? "Not a regular expression: found as it stands" : "";
+		$("next").disabled = $("previous").disabled = !matched || !matched.nodes.length;
+		status.hidden = !matched;
+		if (!matched)
+			return;
+		/* Of a difference both shares, as a search is of functions that changed. */
+		const shares = matched.sums.map((s, i) => percent(s, profile.totals[i]));
+
+		status.replaceChildren(element("b", "", profile.difference ? `${shares[0]} → ${shares[1]}` : shares[k]));
+		if (this.match >= 0)
+			status.append(` ${this.match + 1}/${NUMBER.format(view.matches.length)}`);
+		status.title = `${profile.totals.map((_, i) => quantity(profile, matched.sums[i])).join(" → ")} with a match on the stack`;
+	}
+
+	/* What is below the pointer or marked, for those who do not see the tooltip. */
+	describe(at) {
+		if (!at)
+			return "";
+		const { tree, k } = at.pane, { frames } = this.profile, frame = tree.frame[at.node], total = tree.total[k][at.node];
+		const text = [this.view.nameOf(frame), frame < frames.nfunctions ? frames.module[frame] : "", placeOf(frames, frame)];
+
+		return `${text.filter(Boolean).join(" · ")} · ${quantity(this.profile, total)}, ${percent(total, this.profile.totals[k])}`;
+	}
+
+	/* --- What the user does. --- */
+
+	listen() {
+		const canvas = this.graph.canvas, at = (e) => this.graph.at(e.clientX, e.clientY);
+
+		canvas.addEventListener("pointermove", (e) => this.point(at(e), e));
+		canvas.addEventListener("pointerleave", () => this.point(null));
+		canvas.addEventListener("click", (e) => this.zoomTo(at(e)));
+		canvas.addEventListener("contextmenu", (e) => this.openMenu(e, at(e)));
+		$("views").addEventListener("click", (e) => e.target.dataset.view && this.go(e.target.dataset.view));
+		$("search").addEventListener("input", (e) => this.set({ search: e.target.value }));
+		$("search").addEventListener("keydown", (e) => {
+			if (e.key === "Enter")
+				this.nextMatch(e.shiftKey ? -1 : 1);
+		});
+		$("next").onclick = () => this.nextMatch(1);
+		$("previous").onclick = () => this.nextMatch(-1);
+		for (const id of ["color", "palette", "widths"])
+			$(id).addEventListener("change", (e) => { this.set({ [id]: e.target.value }); e.target.blur(); });
+		$("layout").onclick = () => this.set({ layout: this.now.layout === "flame" ? "icicle" : "flame" });
+		$("reset").onclick = () => this.reset();
+		$("about-open").onclick = $("account").onclick = () => openDialog("about");
+		$("help-open").onclick = () => openDialog("help");
+		for (const dialog of document.querySelectorAll("dialog"))
+			dialog.addEventListener("click", (e) => (e.target === dialog || e.target.matches(".close")) && dialog.close());
+		addEventListener("pointerdown", (e) => e.target.closest("#menu") || hideMenu());
+		this.dark.addEventListener("change", () => this.update(this.now));
+		new ResizeObserver(() => this.resize()).observe($("main"));
+		addEventListener("resize", () => this.resize());
+		listenToKeys(this);
+	}
+
+	resize() {
+		if (this.now.view === "top") {
+			this.table.draw();
+		} else if (this.graph.panes.length) {
+			for (const pane of this.graph.panes)
+				pane.rows = this.graph.rowsOf(pane);
+			this.graph.layout();
+		}
+	}
+
+	point(at, e) {
+		const { graph } = this, old = graph.hover;
+
+		if (at && e)
+			this.tooltip.show(at.pane.tree, at.node, at.pane.node, this.view.nameOf(at.pane.tree.frame[at.node]), e.clientX, e.clientY);
+		else
+			this.tooltip.hide();
+		graph.canvas.style.cursor = at ? "pointer" : "";
+		if (old?.node === at?.node && old?.pane === at?.pane)
+			return;
+		graph.hover = at;
+		$("status").textContent = this.describe(at || graph.selected);
+		graph.redraw();
+	}
+
+	select(at) {
+		if (!at)
+			return;
+		this.graph.selected = at;
+		this.graph.scrollTo(at.pane, at.node);
+		$("status").textContent = this.describe(at);
+		this.graph.redraw();
+	}
+
+	go(view) {
+		this.set({ view, zoom: 0, pane: "main" }, true);
+	}
+
+	zoomTo(at) {
+		if (at && (at.node !== this.now.zoom || at.pane.name !== this.now.pane))
+			this.set({ zoom: at.node, pane: at.node ? at.pane.name : "main" }, true);
+	}
+
+	zoomOut() {
+		const pane = this.graph.panes.find((p) => p.name === this.now.pane);
+
+		if (this.now.zoom && pane)
+			this.zoomTo({ pane, node: pane.tree.parent[this.now.zoom] });
+	}
+
+	reset() {
+		if (this.now.zoom)
+			this.set({ zoom: 0, pane: "main" }, true);
+	}
+
+	escape() {
+		if (hideMenu())
+			return;
+		$("search").blur();
+		if (this.now.search)
+			this.set({ search: "" });
+		else
+			this.reset();
+	}
+
+	/* The keys' arrows: from the marked box, at first the one that fills the width. */
+	walk(key) {
+		const { graph, now } = this, pane = graph.panes.find((p) => p.name === now.pane);
+
+		if (now.view === "top") {
+			this.table.move({ ArrowUp: -1, ArrowDown: 1 }[key] || 0);
+			return;
+		}
+		if (!pane)
+			return;
+		if (!graph.selected) {
+			this.select({ pane, node: now.zoom });
+			return;
+		}
+		const ways = { ArrowLeft: "before", ArrowRight: "after", ...SCROLL_KEYS[graph.selected.pane.up ? "flame" : "icicle"] };
+
+		this.select(graph.neighbour(graph.selected, ways[key]));
+	}
+
+	enter() {
+		if (this.now.view === "top")
+			this.sandwichOf(this.table.marked?.fn);
+		else
+			this.zoomTo(this.graph.selected);
+	}
+
+	nextMatch(by) {
+		const { view, graph } = this, { matches } = view, pane = graph.panes.find((p) => p.name === "main");
+
+		if (this.now.view === "top" || !matches.length || !pane)
+			return;
+		this.match = this.match < 0 ? by > 0 ? 0 : matches.length - 1 : (this.match + by + matches.length) % matches.length;
+		const match = this.match, node = matches[match];
+
+		/* One that the zoom hides, or that is too small to be seen, needs another zoom. */
+		if (pane.tree.x[pane.k][node] < pane.from || pane.tree.x[pane.k][node] >= pane.to || pane.tree.depth[node] < pane.tree.depth[this.now.zoom] ||
+		    pane.tree.total[pane.k][node] * graph.width / (pane.to - pane.from) < NAME_LEAST)
+			this.set({ zoom: this.ancestorFor(pane, node), pane: "main" }, true);
+		this.match = match;
+		this.select({ pane: graph.panes.find((p) => p.name === "main"), node });
+		this.showStatus();
+	}
+
+	/* The widest caller below which a node has a readable width. */
+	ancestorFor({ tree, k }, node) {
+		let best = 0;
+
+		for (let i = node; i > 0; i = tree.parent[i])
+			if (tree.total[k][node] * this.graph.width >= tree.total[k][i] * NAME_LEAST * 2)
+				best = i;
+		return tree.total[k][node] * this.graph.width >= tree.total[k][0] * NAME_LEAST * 2 ? 0 : best;
+	}
+
+	/* The frame below the pointer, or marked. */
+	get currentFrame() {
+		const at = this.graph.hover || this.graph.selected;
+
+		if (this.now.view === "top")
+			return this.table.marked?.frame ?? NONE;
+		return at ? at.pane.tree.frame[at.node] : NONE;
+	}
+
+	get current() {
+		return this.currentFrame === NONE ? -1 : this.profile.frames.functionOf[this.currentFrame];
+	}
+
+	hottest() {
+		this.view.use(this.now);
+		const best = this.view.functions.filter((f) => f.fn >= 0).sort((a, b) => SORTS.self(a, b, this.view.value))[0];
+
+		return best ? best.fn : -1;
+	}
+
+	sandwichOf(fn = -1) {
+		if (fn >= 0 || this.now.view !== "sandwich")
+			this.set({ view: "sandwich", fn: fn >= 0 ? fn : this.now.fn >= 0 ? this.now.fn : this.hottest(), zoom: 0, pane: "main" }, true);
+	}
+
+	/* The same place is kept, if it is still there. */
+	toggle(name) {
+		const hide = new Set(this.now.hide), { trees } = this.view;
+
+		if (!usefulSwitches(this.profile).includes(name))
+			return;
+		if (!hide.delete(name))
+			hide.add(name);
+		const path = this.now.view !== "top" && trees[this.now.pane] ? trees[this.now.pane].pathOf(this.now.zoom) : [];
+
+		this.view.use({ ...this.now, hide });
+		const tree = this.now.view === "top" ? null : this.view.trees[this.now.pane] || null;
+		const zoom = tree ? tree.find(path.filter((f) => !hide.has(SWITCH_OF[this.profile.frames.kind[f]]))) : 0;
+
+		this.set({ hide, zoom });
+	}
+
+	sortBy(sort) {
+		this.set({ sort, reverse: sort === this.now.sort ? !this.now.reverse : false });
+	}
+
+	nextColor() {
+		const modes = COLOR_MODES.slice(0, this.profile.difference ? 3 : 2);
+
+		this.set({ color: modes[(modes.indexOf(this.now.color) + 1) % modes.length] });
+	}
+
+	otherWidths() {
+		if (this.profile.difference)
+			this.set({ widths: this.now.widths === "after" ? "before" : "after" });
+	}
+
+	copyName(frame = this.currentFrame) {
+		if (frame === NONE)
+			return;
+		copyText(this.view.nameOf(frame));
+		$("status").textContent = `Copied: ${this.view.nameOf(frame)}`;
+	}
+
+	openMenu(e, at) {
+		if (!at || e.shiftKey)
+			return;
+		e.preventDefault();
+		this.tooltip.hide();
+		const frame = at.pane.tree.frame[at.node], fn = frame === NONE ? -1 : this.profile.frames.functionOf[frame];
+		const name = this.view.nameOf(frame), items = [["Zoom to this box", () => this.zoomTo(at)]];
+
+		if (fn >= 0)
+			items.push(["Callers and callees", () => this.sandwichOf(fn)]);
+		if (frame !== NONE)
+			items.push(["Find all of this name", () => this.set({ search: `^${name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}$` })],
+				   ["Copy the name", () => this.copyName(frame)]);
+		showMenu(items, e.clientX, e.clientY);
+	}
+}
+
+/* For scripts. */
+function publish(page, loadTime) {
+	const { profile, view } = page, one = (values) => profile.difference ? values : values[0];
+
+	Object.assign(window.ebprof, {
+		meta: profile.meta, account: profile.account, type: profile.type, unit: profile.unit,
+		total: one(profile.totals),
+		get state() { return { ...page.now, hide: [...page.now.hide] }; },
+		set(changes, push = false) {
+			page.set("hide" in changes ? { ...changes, hide: new Set(changes.hide) } : changes, push);
+		},
+		get functions() {
+			return view.functions.map(({ fn, name, module, kind, self, total }) => ({ fn, name, module, kind, self: one(self), total: one(total) }));
+		},
+		get matched() { return view.matched && one(view.matched.sums); },
+		/* Every node of what is drawn, with its path from the root on, "\n" between names; of a sandwich the callees. */
+		nodes(tree = "main") {
+			const t = view.trees[tree], path = [];
+
+			return Array.from({ length: t.n }, (_, i) => {
+				path.length = t.depth[i];
+				path.push(view.nameOf(t.frame[i]));
+				const k = t.frame[i] === NONE ? "root" : KINDS[profile.frames.kind[t.frame[i]]];
+
+				return { path: path.join("\n"), kind: k, self: one(t.self.map((c) => c[i])), total: one(t.total.map((c) => c[i])) };
+			});
+		},
+		/* The boxes in the window, in CSS pixels of the page. */
+		get boxes() {
+			const area = page.graph.canvas.getBoundingClientRect();
+
+			return Array.from(page.graph.boxes(), (b) => ({
+				node: b.node, tree: b.pane.name, name: view.nameOf(b.pane.tree.frame[b.node]),
+				x: b.x + area.left, y: b.y + area.top, width: b.width, height: b.height }));
+		},
+		get times() { return { load: loadTime, draw: page.graph.drawTime }; },
+	});
+}
+
+window.ebprof = {
+	ready: readProfile().then((profile) => {
+		const page = new Page(profile);
+
+		publish(page, performance.now());
+		document.body.classList.add("ready");
+	}).catch((error) => {
+		$("message").hidden = false;
+		$("message").textContent = typeof DecompressionStream === "undefined" ?
+			"This browser is too old for this page: it needs Chrome 103, Firefox 113 or Safari 16.4." :
+			`This page cannot be shown: ${error.message}`;
+		throw error;
+	}),
+};

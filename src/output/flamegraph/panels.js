@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* What stands around the picture: header, tooltip, menu, captions, legend, overlays. */
+
+const $ = (id) => document.getElementById(id);
+
+/* --- Header. --- */
+
+function rateText({ frequency, period }) {
+	return frequency ? `${NUMBER.format(frequency)} Hz` : period ? `every ${NUMBER.format(period)} events` : "";
+}
+
+/* How many samples there are, and what became of the others. */
+function accountChips(profile) {
+	const { account, unit } = profile, truncated = sum(account.truncated), lost = sum(account.lost), chips = [];
+	const chip = (className, number, word, list) => {
+		const e = element("span", `chip ${className}`, element("b", "", NUMBER.format(number)), ` ${word}`);
+
+		if (number && list.length)
+			e.append(` (${reasons(list)})`);
+		chips.push(e);
+	};
+
+	if (profile.difference) {
+		const [before, after] = profile.totals;
+
+		chips.push(element("span", "chip", "before ", element("b", "", amount(profile, before))),
+			   element("span", "chip", "after ", element("b", "", amount(profile, after))));
+	} else if (unit !== "count" || account.kept !== profile.totals[0]) {
+		chips.push(element("span", "chip", element("b", "", quantity(profile, profile.totals[0]))));
+	}
+	if (account.taken || !profile.totals.some(Boolean)) {
+		chip("", account.kept, account.kept === 1 ? "sample" : "samples", []);
+		chip(truncated ? "warn" : "quiet", truncated, "truncated", account.truncated);
+		chip(lost ? "bad" : "quiet", lost, "lost", account.lost);
+	}
+	return chips;
+}
+
+/* [name, text] of all that is known. */
+function facts(profile) {
+	const { meta, account } = profile, count = NUMBER.format;
+	const start = meta.start ? new Date(meta.start).toISOString().replace("T", " ").replace(/\..*/, " UTC") : "";
+	const truncated = sum(account.truncated), lost = sum(account.lost);
+
+	return [
+		["Command", meta.command], ["Host", meta.host], ["Begun", start],
+		["Event", [meta.event, rateText(meta)].filter(Boolean).join(", ")],
+		["Duration", meta.duration ? seconds(meta.duration * 1e6) : ""], ["CPUs", meta.cpus ? count(meta.cpus) : ""],
+		["Shown", profile.difference ? "" : `${profile.type} (${profile.unit}), ${amount(profile, profile.totals[0])} in all`],
+		["Before", profile.difference ? `${quantity(profile, profile.totals[0])}, compared as ${Number(profile.weight.toPrecision(6))} times that` : ""],
+		["After", profile.difference ? quantity(profile, profile.totals[1]) : ""],
+		["Taken", account.taken ? count(account.taken) : ""], ["Kept", account.taken ? count(account.kept) : ""],
+		["Truncated", account.taken ? truncated ? `${count(truncated)}: ${reasons(account.truncated)}` : "none" : ""],
+		["Lost", account.taken ? lost ? `${count(lost)}: ${reasons(account.lost)}` : "none" : ""],
+		...meta.comments.map((text) => ["Remark", text]),
+		["Written by", `ebprof ${meta.version}`],
+	].filter(([, text]) => text);
+}
+
+function showHeader(profile) {
+	const { meta } = profile;
+	const title = meta.title || (profile.difference ? "Difference of two profiles" : meta.command || "Flame graph");
+	const small = [meta.event, rateText(meta), meta.duration ? seconds(meta.duration * 1e6) : "",
+		       meta.cpus ? `${meta.cpus} CPU${meta.cpus > 1 ? "s" : ""}` : "", meta.host].filter(Boolean);
+
+	document.title = `${title} - ebprof`;
+	$("title").textContent = title;
+	$("title").title = title;
+	if (meta.title && meta.command)
+		small.unshift(meta.command);
+	$("facts").append(...small.map((text) => element("span", "fact", text)));
+	$("account").append(...accountChips(profile));
+	for (const [name, text] of facts(profile))
+		$("about-list").append(element("dt", "", name), element("dd", "", text));
+}
+
+/* --- Tooltip. --- */
+
+class Tooltip {
+	constructor(profile) {
+		this.profile = profile;
+		this.box = $("tooltip");
+	}
+
+	hide() {
+		this.box.hidden = true;
+	}
+
+	/* What a box is: name, where from, numbers. @zoomed: the node that fills the width. */
+	show(tree, node, zoomed, name, x, y) {
+		const { profile } = this, { frames } = profile, frame = tree.frame[node], known = frame < frames.n;
+		const where = known ? [describeKind(frames, frame), frame < frames.nfunctions ? frames.module[frame] : "",
+				       placeOf(frames, frame)].filter(Boolean) : [];
+
+		this.box.replaceChildren(element("div", "name", name), ...where.map((text) => element("div", "where", text)),
+					 this.numbers(tree, node, zoomed));
+		this.box.hidden = false;
+		const { offsetWidth: w, offsetHeight: h } = this.box, beside = x + 16 + w > innerWidth ? Math.max(4, x - w - 12) : x + 16;
+
+		this.box.style.left = `${Math.min(beside, Math.max(4, innerWidth - w - 4))}px`;
+		this.box.style.top = `${y + 18 + h > innerHeight ? Math.max(4, y - h - 10) : y + 18}px`;
+	}
+
+	numbers(tree, node, zoomed) {
+		const { profile } = this, table = element("table", ""), row = (...cells) => {
+			table.append(element("tr", "", ...cells.map((text, i) => element(i ? "td" : "th", "", text))));
+		};
+		const last = tree.values - 1;
+
+		if (!profile.difference) {
+			const total = tree.total[0][node], all = profile.totals[0], zoomTotal = tree.total[0][zoomed];
+
+			row("Self", amount(profile, tree.self[0][node]), percent(tree.self[0][node], all));
+			row("Total", amount(profile, total), percent(total, all));
+			if (zoomed)
+				row("Of zoomed", "", percent(total, zoomTotal));
+			return table;
+		}
+		row("", "before", "after", "change");
+		for (const [title, column] of [["Self", tree.self], ["Total", tree.total], ["", null]]) {
+			const values = (column || tree.total).map((c) => c[node]);
+
+			if (column)
+				row(title, ...values.map((v) => amount(profile, v)), changeText(profile, values[0], values[last]));
+			else
+				row("Share", ...values.map((v, k) => percent(v, profile.totals[k])), "");
+		}
+		return table;
+	}
+}
+
+function describeKind(frames, frame) {
+	const kind = frames.kind[frame], id = frames.id[frame];
+
+	if (kind === PROCESS)
+		return id ? `process ${id}` : "process";
+	if (kind === THREAD)
+		return id ? `thread ${id}` : "thread";
+	if (frames.inlined[frame])
+		return kind === KERNEL ? "kernel, inlined" : "inlined";
+	return { [JIT]: "made at run time", [KERNEL]: "kernel", [MARK]: "mark" }[kind] || "";
+}
+
+/* --- Menu. --- */
+
+/* @items: [text, run]. */
+function showMenu(items, x, y) {
+	const menu = $("menu");
+
+	menu.replaceChildren(...items.map(([text, run]) => {
+		const button = element("button", "", text);
+
+		button.type = "button";
+		button.role = "menuitem";
+		button.onclick = () => { hideMenu(); run(); };
+		return button;
+	}));
+	menu.hidden = false;
+	menu.style.left = `${Math.min(x, innerWidth - menu.offsetWidth - 4)}px`;
+	menu.style.top = `${Math.min(y, innerHeight - menu.offsetHeight - 4)}px`;
+	menu.firstChild.focus();
+}
+
+function hideMenu() {
+	const was = !$("menu").hidden;
+
+	$("menu").hidden = true;
+	return was;
+}
+
+/* --- Legend and switches. --- */
+
+const SWITCH_TEXTS = {
+	process: ["Processes", PROCESS, "a level for each process"], thread: ["Threads", THREAD, "a level for each thread's name"],
+	user: ["User", USER, "functions of programs and libraries"],
+	inlined: ["Inlined", INLINED, "functions that were inlined; off: their time is their caller's"],
+	kernel: ["Kernel", KERNEL, "functions of the kernel; off: their time is their caller's"],
+	mark: ["Marks", MARK, "where a stack was cut, and the like"],
+};
+
+/* The switches that this profile has use for. */
+function usefulSwitches(profile) {
+	const { frames } = profile, has = new Set([...frames.kind].map((k) => SWITCH_OF[k]));
+
+	if (frames.processes < 2)
+		has.delete("process");
+	if (frames.inlined.some(Boolean))
+		has.add("inlined");
+	return SWITCHES.filter((s) => has.has(s));
+}
+
+function makeSwitches(profile, toggle) {
+	$("switches").append(...usefulSwitches(profile).map((name) => {
+		const [text, , title] = SWITCH_TEXTS[name];
+		const button = element("button", "switch", element("i", "dot"), text);
+
+		button.type = "button";
+		button.dataset.name = name;
+		button.title = `Show ${title}`;
+		button.onclick = () => toggle(name);
+		return button;
+	}));
+}
+
+function showSwitches(state, colors) {
+	for (const button of $("switches").children) {
+		const on = !state.hide.has(button.dataset.name);
+
+		button.ariaPressed = String(on);
+		button.firstChild.style.backgroundColor = on && state.color === "kind" ? colors.ofKind(SWITCH_TEXTS[button.dataset.name][1]) : "";
+	}
+}
+
+/* What the colours mean, where the switches do not tell. */
+function showLegend(view, colors) {
+	const { state, profile } = view, items = [], legend = $("legend");
+	const item = (color, text) => {
+		const dot = element("i", "dot");
+
+		dot.style.backgroundColor = color;
+		items.push(element("span", "item", dot, text));
+	};
+
+	if (state.color === "module") {
+		const modules = new Map();
+
+		for (const f of view.functions)
+			if (f.module)
+				modules.set(f.module, { frame: f.frame, self: (modules.get(f.module)?.self || 0) + f.self[view.value] });
+		[...modules].sort((a, b) => b[1].self - a[1].self).slice(0, 5)
+			.forEach(([name, { frame }]) => item(colors.ofModule(frame), name));
+	} else if (state.color === "change" && profile.difference) {
+		item(colors.scale[0], "gone");
+		item(colors.scale[STEPS / 2], "half");
+		item(colors.scale[STEPS], "same share");
+		item(colors.scale[STEPS * 1.5], "twice");
+		item(colors.scale[2 * STEPS], "new");
+	}
+	legend.replaceChildren(...items);
+}

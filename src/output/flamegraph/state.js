@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the user chose, as plain values, and as the part of the URL behind "#": a link shows the same
+ * picture, and the back button goes to the one before. Only what is not as at the beginning is written.
+ */
+
+const VIEWS = ["graph", "bottom-up", "sandwich", "top"];
+const SWITCHES = ["process", "thread", "user", "inlined", "kernel", "mark"];
+const COLOR_MODES = ["kind", "module", "change"];
+const URL_DELAY_MS = 250;
+
+class State {
+	constructor(profile, changed) {
+		this.profile = profile;
+		this.changed = changed;
+		this.first = {
+			view: "graph", fn: -1, zoom: 0, pane: "main", search: "", layout: "icicle", widths: "after",
+			color: profile.difference ? "change" : "kind", palette: Object.keys(PALETTES)[0],
+			sort: "self", reverse: false, hide: new Set(this.needless()),
+		};
+		this.now = { ...this.first, ...this.parse(location.hash) };
+		addEventListener("hashchange", () => {
+			if (this.text() !== location.hash.slice(1)) {
+				this.now = { ...this.first, ...this.parse(location.hash) };
+				this.changed({});
+			}
+		});
+	}
+
+	/* Levels that would tell nothing at first. */
+	needless() {
+		const { processes, threadsDiffer } = this.profile.frames;
+
+		return processes < 2 ? ["process"] : threadsDiffer ? [] : ["process"];
+	}
+
+	/* Out of a URL, which anybody may have written: only what makes sense. */
+	parse(hash) {
+		const query = new URLSearchParams(hash.slice(1)), state = {};
+		const word = (name, words) => { if (words.includes(query.get(name))) state[name] = query.get(name); };
+		const number = (name, most) => {
+			const n = Number(query.get(name) ?? NaN);
+
+			if (Number.isInteger(n) && n >= 0 && n < most)
+				state[name] = n;
+		};
+
+		word("view", VIEWS);
+		word("layout", ["icicle", "flame"]);
+		word("widths", ["after", "before"]);
+		word("color", this.profile.difference ? COLOR_MODES : COLOR_MODES.slice(0, 2));
+		word("palette", Object.keys(PALETTES));
+		word("pane", ["main", "callers"]);
+		word("sort", Object.keys(SORTS));
+		number("fn", this.profile.frames.nfunctions);
+		number("zoom", 2 ** 32);
+		if (query.has("search"))
+			state.search = query.get("search");
+		if (query.has("reverse"))
+			state.reverse = true;
+		if (query.has("hide"))
+			state.hide = new Set(query.get("hide").split(".").filter((s) => SWITCHES.includes(s)));
+		return state;
+	}
+
+	text() {
+		const query = new URLSearchParams(), plain = (v) => v instanceof Set ? [...v].sort().join(".") : String(v);
+
+		for (const [name, value] of Object.entries(this.now))
+			if (plain(value) !== plain(this.first[name]))
+				query.set(name, plain(value));
+		return query.toString();
+	}
+
+	/* @push: a place that the back button returns to. */
+	set(changes, push) {
+		const before = { ...this.now };
+
+		if (push)
+			this.write(false);
+		Object.assign(this.now, changes);
+		if (push)
+			this.write(true);
+		/* Not at every letter that is typed: browsers bound how often a page may do this. */
+		clearTimeout(this.timer);
+		this.timer = setTimeout(() => this.write(false), URL_DELAY_MS);
+		this.changed(before);
+	}
+
+	write(push) {
+		const url = `#${this.text()}`;
+
+		if (url === (location.hash || "#"))
+			return;
+		if (push)
+			location.hash = url;
+		else
+			location.replace(url);
+	}
+}

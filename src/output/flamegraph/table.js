@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of functions. Only the rows in the window are elements: there may be a hundred thousand. */
+
+const TABLE_ROW = 26;	/* CSS pixels; page.css says the same */
+
+/* What a table can be ordered by; each gives what is greater first. */
+const SORTS = {
+	self: (a, b, k) => b.self[k] - a.self[k] || b.total[k] - a.total[k],
+	total: (a, b, k) => b.total[k] - a.total[k] || b.self[k] - a.self[k],
+	before: (a, b) => b.self[0] - a.self[0],
+	change: (a, b, k, weight) => Math.abs(b.self[1] - b.self[0] * weight) - Math.abs(a.self[1] - a.self[0] * weight),
+	name: (a, b) => byText(a.name, b.name),
+	module: (a, b) => byText(a.module, b.module),
+};
+
+function byText(a, b) {
+	return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/* title, order, class, text of a cell */
+const COLUMNS = [
+	["Self %", "self", "number bar", (f, p) => percent(f.self[0], p.totals[0]).replace(" %", "")],
+	["Self", "self", "number", (f, p) => amount(p, f.self[0])],
+	["Total %", "total", "number", (f, p) => percent(f.total[0], p.totals[0]).replace(" %", "")],
+	["Total", "total", "number", (f, p) => amount(p, f.total[0])],
+	["Function", "name", "text mono", (f) => f.name],
+	["Module", "module", "text dim", (f) => f.module],
+];
+const DIFFERENCE_COLUMNS = [
+	["Before %", "before", "number", (f, p) => percent(f.self[0], p.totals[0]).replace(" %", "")],
+	["After %", "self", "number bar", (f, p) => percent(f.self[1], p.totals[1]).replace(" %", "")],
+	["Change", "change", "number", (f, p) => changeText(p, f.self[0], f.self[1])],
+	["Total %", "total", "number", (f, p) => percent(f.total[1], p.totals[1]).replace(" %", "")],
+	["Function", "name", "text mono", (f) => f.name],
+	["Module", "module", "text dim", (f) => f.module],
+];
+
+class Table {
+	/* @open: called with a function that was chosen; @order: with a column's order. */
+	constructor(profile, colors, open, order) {
+		this.profile = profile;
+		this.colors = colors;
+		this.open = open;
+		this.columns = profile.difference ? DIFFERENCE_COLUMNS : COLUMNS;
+		this.area = $("top-rows");
+		this.space = this.area.querySelector(".space");
+		this.list = this.area.querySelector(".rows");
+		this.rows = [];
+		this.at = 0;
+		$("top").classList.toggle("difference", profile.difference);
+		$("top-head").append(...this.columns.map(([title, by, className]) => {
+			const button = element("button", className.replace(/ ?mono| ?dim| ?bar/g, ""), title);
+
+			button.type = "button";
+			button.dataset.by = by;
+			button.onclick = () => order(by);
+			return button;
+		}));
+		this.area.addEventListener("scroll", () => this.draw(), { passive: true });
+		this.list.addEventListener("click", (e) => {
+			const row = e.target.closest(".row");
+
+			if (row)
+				open(this.rows[Number(row.dataset.index)]);
+		});
+	}
+
+	/* The functions of a view that its search finds, in its order. */
+	show(view) {
+		const { state, found } = view, k = view.value, compare = SORTS[state.sort];
+
+		this.view = view;
+		this.most = Math.max(1e-9, ...this.shares(view.functions, k));
+		this.rows = view.functions.filter((f) => !found || (f.frame !== NONE && found[f.frame]))
+			.sort((a, b) => compare(a, b, k, this.profile.weight) || byText(a.name, b.name) || byText(a.module, b.module));
+		if (state.reverse)
+			this.rows.reverse();
+		this.at = Math.min(this.at, Math.max(0, this.rows.length - 1));
+		for (const button of $("top-head").children) {
+			const sorted = button.dataset.by === state.sort;
+
+			button.ariaSort = sorted ? state.reverse !== ["name", "module"].includes(state.sort) ? "ascending" : "descending" : "none";
+			button.classList.toggle("sorted", sorted);
+			button.classList.toggle("reverse", sorted && state.reverse);
+		}
+		this.space.style.height = `${this.rows.length * TABLE_ROW}px`;
+		this.area.scrollTop = 0;
+		this.draw();
+	}
+
+	shares(functions, k) {
+		let most = 0;
+
+		for (const f of functions)
+			most = Math.max(most, f.self[k]);
+		return [most];
+	}
+
+	draw() {
+		const first = Math.max(0, Math.floor(this.area.scrollTop / TABLE_ROW) - 5);
+		const last = Math.min(this.rows.length, Math.ceil((this.area.scrollTop + this.area.clientHeight) / TABLE_ROW) + 5);
+		const rows = [];
+
+		for (let i = first; i < last; i++)
+			rows.push(this.row(this.rows[i], i));
+		this.list.style.transform = `translateY(${first * TABLE_ROW}px)`;
+		this.list.replaceChildren(...rows);
+	}
+
+	row(f, index) {
+		const row = element("div", index === this.at ? "row at" : "row", ...this.columns.map(([, , className, text]) => {
+			const cell = element("span", className, text(f, this.profile));
+
+			if (className.includes("bar"))
+				cell.style.setProperty("--share", `${100 * f.self[this.view.value] / this.most}%`);
+			if (className.includes("text"))
+				cell.title = cell.textContent;
+			return cell;
+		}));
+		const dot = element("i", "dot");
+
+		dot.style.backgroundColor = f.frame === NONE ? "" : this.colors.of(f.frame, this.view.change(f.self[0], f.self.at(-1)));
+		row.querySelector(".mono").prepend(dot);
+		row.dataset.index = index;
+		row.role = "row";
+		return row;
+	}
+
+	/* Moves the marked row. */
+	move(by) {
+		this.at = Math.min(this.rows.length - 1, Math.max(0, this.at + by));
+		const y = this.at * TABLE_ROW, { scrollTop, clientHeight } = this.area;
+
+		if (y < scrollTop)
+			this.area.scrollTop = y;
+		else if (y + TABLE_ROW > scrollTop + clientHeight)
+			this.area.scrollTop = y + TABLE_ROW - clientHeight;
+		this.draw();
+	}
+
+	get marked() {
+		return this.rows[this.at];
+	}
+}

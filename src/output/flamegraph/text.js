@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers and names as people read them. */
+
+const NUMBER = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+function percent(part, all) {
+	return `${(all ? 100 * part / all : 0).toFixed(2)} %`;
+}
+
+/* 1234567 ns -> "1.23 ms" */
+function scaled(value, units, base) {
+	let i = 0;
+
+	for (; i < units.length - 1 && Math.abs(value) >= base; i++)
+		value /= base;
+	return `${i ? Number(value.toPrecision(3)) : NUMBER.format(value)} ${units[i]}`;
+}
+
+function seconds(ns) {
+	return ns >= 60e9 ? `${Math.floor(ns / 60e9)} min ${(ns % 60e9 / 1e9).toFixed(0)} s` : scaled(ns, ["ns", "µs", "ms", "s"], 1000);
+}
+
+/* A value of the profile with its unit. */
+function quantity(profile, value) {
+	switch (profile.unit) {
+	case "nanoseconds":
+		return value >= 60e9 ? seconds(value) : scaled(value, ["ns", "µs", "ms", "s"], 1000);
+	case "bytes":
+		return scaled(value, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024);
+	case "count":
+		return `${NUMBER.format(value)} ${value === 1 ? profile.type.replace(/s$/, "") : profile.type}`;
+	default:
+		return `${NUMBER.format(value)} ${profile.unit}`;
+	}
+}
+
+/* Without its unit where that is a count. */
+function amount(profile, value) {
+	return profile.unit === "count" ? NUMBER.format(value) : quantity(profile, value);
+}
+
+function signed(text, value) {
+	return value > 0 ? `+${text}` : value < 0 ? text.replace("-", "\u2212") : text;
+}
+
+/* How much more than before: "+12.3 %", "new", "gone". */
+function changeText(profile, before, after) {
+	const scaledBefore = before * profile.weight;
+
+	if (!before && !after)
+		return "";
+	if (!before)
+		return "new";
+	if (!after)
+		return "gone";
+	const p = 100 * (after - scaledBefore) / scaledBefore;
+
+	return signed(`${p.toFixed(Math.abs(p) < 100 ? 1 : 0)} %`, p);
+}
+
+/* "5 depth, 2 no CFI" */
+function reasons(list) {
+	return list.map((r) => `${NUMBER.format(r.count)} ${r.reason}`).join(", ");
+}
+
+function sum(list) {
+	return list.reduce((all, r) => all + r.count, 0);
+}
+
+function placeOf(frames, frame) {
+	const file = frame < frames.nfunctions ? frames.file[frame] : "";
+
+	return file ? file + (frames.line[frame] ? `:${frames.line[frame]}` : "") : "";
+}
+
+/* An element with a class and texts or elements in it; names are only ever text. */
+function element(tag, className, ...inside) {
+	const e = document.createElement(tag);
+
+	if (className)
+		e.className = className;
+	e.append(...inside);
+	return e;
+}
+
+async function copyText(text) {
+	try {
+		await navigator.clipboard.writeText(text);
+	} catch {
+		const area = element("textarea", "outside", text);
+
+		document.body.append(area);
+		area.select();
+		document.execCommand("copy");
+		area.remove();
+	}
+}

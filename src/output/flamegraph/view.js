@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is to be seen, made of the profile and the state (state.js): trees, sums, what a search
+ * found. Each is made when it is first asked for, and kept until what it depends on changes.
+ */
+class View {
+	constructor(profile) {
+		this.profile = profile;
+		this.kept = new Map();
+		this.state = null;
+	}
+
+	/* One result a name; made anew where @key is another. */
+	keep(name, key, make) {
+		const old = this.kept.get(name);
+
+		if (old && old.key === key)
+			return old.value;
+		const value = make();
+
+		this.kept.set(name, { key, value });
+		return value;
+	}
+
+	use(state) {
+		this.state = state;
+	}
+
+	/* Which value gives the widths: [total], or [before, after]. */
+	get value() {
+		return this.profile.difference && this.state.widths === "after" ? 1 : 0;
+	}
+
+	get shownKey() {
+		return [...this.state.hide].sort().join();
+	}
+
+	/* All stacks, without the frames that are switched off. */
+	get forward() {
+		const { frames, base } = this.profile, { hide } = this.state;
+
+		return this.keep("forward", this.shownKey, () => {
+			const shown = new Uint8Array(frames.n);
+			const processOf = hide.has("process") || frames.processes < 2 ? null : frames.processOf;
+
+			for (let i = 0; i < frames.n; i++)
+				shown[i] = !hide.has(SWITCH_OF[frames.kind[i]]) && !(frames.inlined[i] && hide.has("inlined"));
+			return processOf || shown.indexOf(0) >= 0 ? fold(base, [0], NONE, frames, shown, processOf) : base;
+		});
+	}
+
+	get reversed() {
+		return this.keep("reversed", this.shownKey, () => bottomUp(this.forward, this.profile.frames));
+	}
+
+	get sandwich() {
+		return this.keep("sandwich", `${this.state.fn} ${this.shownKey}`,
+				 () => sandwich(this.forward, this.profile.frames, this.state.fn));
+	}
+
+	/* The functions of what is shown, in no order. */
+	get functions() {
+		return this.keep("functions", this.shownKey, () => countFunctions(this.forward, this.profile.frames));
+	}
+
+	functionOf(fn) {
+		return this.functions.find((f) => f.fn === fn);
+	}
+
+	/* The trees that are drawn; the one that grows upwards first. */
+	get trees() {
+		switch (this.state.view) {
+		case "bottom-up":
+			return { main: this.reversed };
+		case "sandwich":
+			return { callers: this.sandwich.callers, main: this.sandwich.callees };
+		default:
+			return { main: this.forward };
+		}
+	}
+
+	/* Frames that the search finds, or NULL. */
+	get found() {
+		return this.keep("found", this.state.search, () => searchFrames(this.profile.frames, this.state.search));
+	}
+
+	/* { nodes, sums } in all stacks that are shown, whatever the view. */
+	get matched() {
+		return this.keep("matched", `${this.state.search}\n${this.shownKey}`,
+				 () => this.found && searchTree(this.forward, this.found));
+	}
+
+	/* The boxes that a search finds in the drawn tree, the widest first. */
+	get matches() {
+		const tree = this.trees.main, k = this.value;
+
+		return this.keep("matches", `${this.state.search}\n${this.state.view} ${this.state.fn} ${k} ${this.shownKey}`, () => {
+			if (!this.found)
+				return [];
+			const nodes = searchTree(tree, this.found).nodes.filter((i) => tree.total[k][i] > 0);
+
+			return nodes.sort((a, b) => tree.total[k][b] - tree.total[k][a] || a - b);
+		});
+	}
+
+	nameOf(frame) {
+		return frame === NONE ? "all" : this.profile.frames.name[frame];
+	}
+
+	/* -1 ... 1: how much less or more of all it is than before; of a difference. */
+	change(before, after) {
+		const scaled = before * this.profile.weight, most = Math.max(scaled, after);
+
+		return most > 0 ? (after - scaled) / most : 0;
+	}
+}
+
+/* By kind, the switch that hides it. */
+const SWITCH_OF = { [PROCESS]: "process", [THREAD]: "thread", [USER]: "user", [JIT]: "user", [INLINED]: "inlined",
+		    [KERNEL]: "kernel", [MARK]: "mark" };

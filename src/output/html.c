@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The flame graph page: one HTML file that needs nothing else. Its own text (flamegraph/) is
+ * put together when ebprof is built; here the profile goes into its middle:
+ *
+ *	<script type="application/json" id="profile">	what was measured, and the tables of frames
+ *	<script type="text/plain" id="up">		how many levels each node lies above its forerunner's child
+ *	<script type="text/plain" id="label">		the frame of each node
+ *	<script type="text/plain" id="self">		what ended in each node
+ *	<script type="text/plain" id="before">		the same before, of a difference
+ *
+ * The last four are columns of the tree in pre-order, root left out, as output/packed writes them.
+ * base/json leaves no "<" in a text, base64 has none: nothing of a profile can end its element.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/vec.h"
+#include "output/formats.h"
+#include "output/html_labels.h"
+#include "output/html_page.h"
+#include "output/packed.h"
+
+#define NS_PER_MS_DIGITS 6
+
+/* --- What was measured. ------------------------------------------------------- */
+
+static void write_reasons(struct json *j, const char *key, const struct profile_reason *reasons, size_t n)
+{
+	json_array(j, key);
+	for (size_t i = 0; i < n; i++) {
+		if (!reasons[i].count)
+			continue;
+		json_object(j, NULL);
+		json_string(j, "reason", reasons[i].name);
+		json_uint(j, "count", reasons[i].count);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void write_meta(struct json *j, const struct profile *p)
+{
+	struct profile_view v = profile_view(p);
+	const struct profile_meta *m = v.meta;
+
+	json_object(j, "meta");
+	json_string(j, "title", profile_text(p, m->title));
+	json_string(j, "command", profile_text(p, m->command));
+	json_string(j, "host", profile_text(p, m->host));
+	json_string(j, "event", m->event);
+	json_uint(j, "frequency", m->frequency);
+	json_uint(j, "period", m->period);
+	json_decimal(j, "start", m->start, NS_PER_MS_DIGITS);
+	json_decimal(j, "duration", m->duration, NS_PER_MS_DIGITS);
+	json_uint(j, "cpus", m->cpus);
+	json_bool(j, "perThread", m->per_thread);
+	json_string(j, "version", EBPROF_VERSION);
+	json_array(j, "comments");
+	for (size_t i = 0; i < v.ncomments; i++)
+		json_string(j, NULL, profile_text(p, v.comments[i]));
+	json_end(j);
+	json_end(j);
+	json_object(j, "account");
+	json_uint(j, "taken", v.account->taken);
+	json_uint(j, "kept", v.account->kept);
+	write_reasons(j, "truncated", v.account->truncated, v.account->ntruncated);
+	write_reasons(j, "lost", v.account->lost, v.account->nlost);
+	json_end(j);
+}
+
+static void write_values(struct json *j, const struct profile *p, const struct output_options *o, size_t nodes)
+{
+	struct profile_view v = profile_view(p);
+	const struct sample_type *type = &v.types[o->difference ? 1 : v.shown];
+
+	json_string(j, "type", profile_text(p, type->name));
+	json_string(j, "unit", profile_text(p, type->unit));
+	json_uint(j, "total", type->total);
+	if (o->difference) {
+		json_uint(j, "before", v.types[0].total);
+		json_double(j, "weight", o->weight);
+	}
+	json_uint(j, "nodes", nodes);
+}
+
+/* --- The tables of frames, each column an array. ----------------------------------- */
+
+/* Texts as numbers of a list that is written at the end: many functions are of one file. */
+struct texts {
+	const struct profile *p;
+	uint32_t *ids;		/* by string of the profile; 0: not in the list */
+	size_t nids;
+	VEC(uint32_t) list;
+};
+
+static uint32_t text_id(struct texts *t, uint32_t string)
+{
+	if (string >= t->nids) {
+		size_t n = (size_t)string * 2 + 64;
+
+		t->ids = xreallocarray(t->ids, n, sizeof(*t->ids));
+		memset(t->ids + t->nids, 0, (n - t->nids) * sizeof(*t->ids));
+		t->nids = n;
+	}
+	if (!t->ids[string]) {
+		vec_push(&t->list, string);
+		t->ids[string] = (uint32_t)t->list.n;
+	}
+	return t->ids[string] - 1;
+}
+
+static uint32_t module_string(const struct profile_view *v, const struct html_function *f)
+{
+	return f->function < v->nfunctions ? v->functions[f->function].module : 0;
+}
+
+static void write_functions(struct json *j, const struct html_labels *l, const struct profile_view *v, struct texts *t)
+{
+	json_object(j, "functions");
+	json_array(j, "name");
+	for (size_t i = 0; i < l->nfunctions; i++)
+		json_string(j, NULL, l->functions[i].name);
+	json_end(j);
+	json_array(j, "module");
+	for (size_t i = 0; i < l->nfunctions; i++)
+		json_uint(j, NULL, text_id(t, module_string(v, &l->functions[i])));
+	json_end(j);
+	json_array(j, "kind");
+	for (size_t i = 0; i < l->nfunctions; i++)
+		json_uint(j, NULL, l->functions[i].kind);
+	json_end(j);
+	json_array(j, "inlined");
+	for (size_t i = 0; i < l->nfunctions; i++)
+		json_uint(j, NULL, l->functions[i].inlined ? 1 : 0);
+	json_end(j);
+	json_array(j, "file");
+	for (size_t i = 0; i < l->nfunctions; i++)
+		json_uint(j, NULL, text_id(t, l->functions[i].file));
+	json_end(j);
+	json_array(j, "line");
+	for (size_t i = 0; i < l->nfunctions; i++)
+		json_uint(j, NULL, l->functions[i].line);
+	json_end(j);
+	json_end(j);
+}
+
+static void write_threads(struct json *j, const struct html_labels *l)
+{
+	json_array(j, "threads");
+	for (size_t i = 0; i < l->nthreads; i++) {
+		json_object(j, NULL);
+		json_string(j, "name", l->threads[i].comm);
+		json_string(j, "process", l->threads[i].process);
+		json_uint(j, "group", l->threads[i].group);
+		json_int(j, "pid", l->threads[i].pid);
+		json_int(j, "tid", l->threads[i].tid);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void write_profile(struct outfile *f, const struct profile *p, const struct output_options *o,
+			  const struct html_labels *l, size_t nodes)
+{
+	struct profile_view v = profile_view(p);
+	struct json j = { .f = f };
+	struct texts texts = { .p = p };
+
+	text_id(&texts, 0);
+	json_object(&j, NULL);
+	write_meta(&j, p);
+	write_values(&j, p, o, nodes);
+	write_functions(&j, l, &v, &texts);
+	write_threads(&j, l);
+	json_array(&j, "texts");
+	for (size_t i = 0; i < texts.list.n; i++)
+		json_string(&j, NULL, profile_text(p, texts.list.v[i]));
+	json_end(&j);
+	json_end(&j);
+	free(texts.ids);
+	vec_free(&texts.list);
+}
+
+/* --- The tree. ------------------------------------------------------------------------ */
+
+struct column {
+	const struct calltree *tree;
+	struct packed *packed;
+	uint32_t left;		/* nodes, since the last one was entered */
+};
+
+static void put_up(void *ctx, const struct calltree_node *n)
+{
+	struct column *c = ctx;
+
+	(void)n;
+	packed_put(c->packed, c->left);
+	c->left = 0;
+}
+
+static void leave(void *ctx, const struct calltree_node *n)
+{
+	struct column *c = ctx;
+
+	(void)n;
+	c->left++;
+}
+
+static void put_label(void *ctx, const struct calltree_node *n)
+{
+	packed_put(((struct column *)ctx)->packed, n->label);
+}
+
+static void put_self(void *ctx, const struct calltree_node *n)
+{
+	packed_put(((struct column *)ctx)->packed, n->self);
+}
+
+static void put_before(void *ctx, const struct calltree_node *n)
+{
+	struct column *c = ctx;
+
+	packed_put(c->packed, c->tree->before[n - c->tree->nodes]);
+}
+
+static void write_tree(struct outfile *f, const struct calltree *tree)
+{
+	static const struct { const char *id; void (*put)(void *ctx, const struct calltree_node *n); } columns[] = {
+		{ "up", put_up }, { "label", put_label }, { "self", put_self }, { "before", put_before },
+	};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+		struct column c = { .tree = tree };
+
+		if (columns[i].put == put_before && !tree->before)
+			continue;
+		outfile_printf(f, "<script type=\"text/plain\" id=\"%s\">", columns[i].id);
+		c.packed = packed_open(f);
+		calltree_walk(tree, &(struct calltree_walker){ .enter = columns[i].put, .leave = leave, .ctx = &c });
+		packed_close(c.packed);
+		outfile_printf(f, "</script>\n");
+	}
+}
+
+void html_write(const struct profile *p, const struct output_options *o, struct outfile *f)
+{
+	struct html_labels *labels = html_labels_new(p);
+	struct calltree *tree = o->difference ? calltree_difference(p, &labels->tree) : calltree_new(p, &labels->tree);
+	const char *data = strstr(html_page, HTML_PAGE_DATA);
+
+	outfile_write(f, html_page, (size_t)(data - html_page));
+	outfile_printf(f, "<script type=\"application/json\" id=\"profile\">");
+	write_profile(f, p, o, labels, tree->n);
+	outfile_printf(f, "</script>\n");
+	write_tree(f, tree);
+	outfile_printf(f, "%s", data + strlen(HTML_PAGE_DATA));
+	calltree_free(tree);
+	html_labels_free(labels);
+}
