@@ -7,10 +7,10 @@
 
 /* By kind: hue, chroma, and how far the name moves the hue. Inlined code is a paler neighbour of user code. */
 const HUES = {
-	[PROCESS]: [75, 0.012, 0], [THREAD]: [75, 0.022, 0], [USER]: [52, 0.115, 24], [INLINED]: [98, 0.105, 10],
+	[PROCESS]: [75, 0.012, 0], [THREAD]: [75, 0.022, 0], [USER]: [66, 0.108, 22], [INLINED]: [103, 0.095, 8],
 	[JIT]: [150, 0.1, 14], [KERNEL]: [248, 0.075, 20], [MARK]: [330, 0.02, 0],
 };
-const LIGHTNESS = { light: 0.83, dark: 0.47 };
+const LIGHTNESS = { light: 0.82, dark: 0.52 };
 const STEPS = 24;	/* of a difference's scale, on either side */
 /* Of a difference: hues of less and of more. The second pair differs for eyes that do not tell red from green. */
 const PALETTES = { "red-green": [150, 27], "orange-blue": [250, 60] };
@@ -57,10 +57,10 @@ class Colors {
 
 	ofKind(kind, name = "") {
 		const [hue, chroma, spread] = HUES[kind], h = hashText(name), even = kind === PROCESS || kind === THREAD;
-		const moved = name && spread ? (h % 1000 / 999 - 0.5) * 2 : 0, lighter = name ? ((h >>> 12) % 1000 / 999 - 0.5) * 0.045 : 0;
+		const moved = name && spread ? (h % 1000 / 999 - 0.5) * 2 : 0, lighter = name ? ((h >>> 12) % 1000 / 999 - 0.5) * 0.06 : 0;
 		const own = even ? kind === PROCESS ? 0.06 : 0.03 : 0;
 
-		return oklch(this.lightness + (this.dark ? -own : own) + lighter, chroma * (this.dark ? 0.85 : 1), hue + moved * spread);
+		return oklch(this.lightness + (this.dark ? -own : own) + lighter, chroma, hue + moved * spread);
 	}
 
 	/* Threads and the like keep the colour of their kind. */

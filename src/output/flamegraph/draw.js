@@ -10,6 +10,7 @@
 
 const ROW = 20;			/* CSS pixels, with the gap */
 const GAP = 1;
+const GAP_LEAST = 4;		/* narrower boxes stand without a gap */
 const PAD = 5;			/* left and right of a name */
 const NAME_LEAST = 24;		/* a box this wide can show three letters */
 const ROUND_LEAST = 7;		/* and this wide has round corners */
@@ -27,6 +28,7 @@ class Graph {
 		this.space = scroller.querySelector(".space");
 		this.context = this.canvas.getContext("2d");
 		this.panes = [];
+		this.rootY = this.height = 0;
 		this.widths = new Float32Array(0);	/* of names, by frame; 0: not measured yet */
 		this.pending = false;
 		this.hover = this.selected = null;	/* { pane, node } */
@@ -82,9 +84,10 @@ class Graph {
 		return deepest + 1;
 	}
 
-	/* Sizes: of the canvas, of what can be scrolled, and the row of the roots. */
+	/* Sizes: of the canvas, of what can be scrolled, and the row of the roots, which stays where it is in the window. */
 	layout() {
 		const { scroller, canvas } = this, ratio = window.devicePixelRatio || 1;
+		const seenAt = this.rootY - scroller.scrollTop - this.anchor * this.height;
 		const width = scroller.clientWidth, height = scroller.clientHeight;
 		const ups = this.panes.filter((p) => p.up), downs = this.panes.filter((p) => !p.up);
 		const above = Math.max(0, ...ups.map((p) => p.rows - 1)), below = Math.max(0, ...downs.map((p) => p.rows - 1));
@@ -104,12 +107,17 @@ class Graph {
 		this.contentHeight = Math.max(content, height);
 		/* A picture that is lower than its window stands at its ground. */
 		this.rootY = ups.length && !downs.length ? this.contentHeight - MARGIN - ROW : MARGIN + above * ROW;
+		scroller.scrollTop = this.rootY - seenAt - this.anchor * height;
 		this.redraw();
 	}
 
-	/* To where the picture begins. */
+	/* Which part of the window the roots belong to: the top, the bottom, or the middle of a sandwich. */
+	get anchor() {
+		return this.panes.length > 1 ? 0.5 : this.panes.length && this.panes[0].up ? 1 : 0;
+	}
+
 	scrollToRoot() {
-		this.scroller.scrollTop = this.panes.length === 1 && !this.panes[0].up ? 0 : this.rootY - this.height / (this.panes.length > 1 ? 2 : 1) + ROW;
+		this.scroller.scrollTop = this.rootY - this.anchor * (this.height - ROW) + (this.anchor === 1 ? MARGIN : -MARGIN);
 	}
 
 	/* The row of a node, wholly into the window. */
@@ -219,8 +227,9 @@ class Graph {
 
 	drawBox(pane, node, left, width, y, isAncestor) {
 		const { context: c, theme } = this, { tree } = pane, frame = tree.frame[node], found = this.view.found;
-		const x = Math.max(MARGIN, left), right = Math.min(this.width - MARGIN, left + width);
-		const w = Math.max(TINY, right - x - (right - x > 3 ? GAP : 0));
+		/* On the edges of the screen's own pixels, so that a row of narrow boxes is not a blur. */
+		const x = this.snap(Math.max(MARGIN, left)), right = this.snap(Math.min(this.width - MARGIN, left + width));
+		const w = Math.max(TINY, right - x - (right - x > GAP_LEAST ? GAP : 0));
 		const isFound = found && frame !== NONE && found[frame];
 
 		c.globalAlpha = found && !isFound ? 0.38 : isAncestor ? 0.55 : 1;
@@ -233,7 +242,7 @@ class Graph {
 			c.fillRect(x, y, w, ROW - GAP);
 		}
 		if (w >= NAME_LEAST) {
-			const name = this.fit(frame, w - 2 * PAD);
+			const name = this.fit(frame, node ? this.view.nameOf(frame) : this.rootName(pane), w - 2 * PAD);
 
 			c.globalAlpha = found && !isFound ? 0.6 : isAncestor ? 0.8 : 1;
 			c.fillStyle = isFound ? theme.foundText : theme.text;
@@ -241,6 +250,16 @@ class Graph {
 				c.fillText(name, x + PAD, y + (ROW - GAP) / 2 + 0.5);
 		}
 		c.globalAlpha = 1;
+	}
+
+	rootName({ tree, k }) {
+		const name = this.view.nameOf(tree.frame[0]);
+
+		return tree.frame[0] === NONE ? `${name}: ${quantity(this.view.profile, tree.total[k][0])}` : name;
+	}
+
+	snap(x) {
+		return Math.round(x * this.ratio) / this.ratio;
 	}
 
 	changeOf(tree, node) {
@@ -283,8 +302,8 @@ class Graph {
 	}
 
 	/* As much of a name as fits, "" where that is too little. */
-	fit(frame, room) {
-		const full = this.view.nameOf(frame), name = full.length > NAME_MAX ? full.slice(0, NAME_MAX) : full, c = this.context;
+	fit(frame, full, room) {
+		const name = full.length > NAME_MAX ? full.slice(0, NAME_MAX) : full, c = this.context;
 		let width = frame === NONE ? 0 : this.widths[frame];
 
 		if (!width) {

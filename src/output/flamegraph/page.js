@@ -51,11 +51,11 @@ class Page {
 		$("message").hidden = profile.totals.some(Boolean);
 		if (before.search !== now.search || treeChanged)
 			this.match = -1;
+		this.showCaption();
 		if (isTable)
 			this.table.show(view);
 		else
 			this.showGraph(before, treeChanged);
-		this.showCaption();
 		this.showStatus();
 		showLegend(view, this.colors);
 	}

@@ -102,7 +102,7 @@ class Reversal {
 			}
 			queue = next;
 		}
-		const tree = this.trie.tree(frames);
+		const tree = this.trie.tree(frames, true);
 
 		tree.cut = this.cut;
 		return tree;

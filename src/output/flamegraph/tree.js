@@ -139,11 +139,10 @@ class Trie {
 			this.slots[this.slot(this.parent[i], this.frame[i])] = i;
 	}
 
-	/* In pre-order, siblings by frame. */
-	tree(frames) {
-		const { n, frame, parent } = this, out = new Tree(n, this.self.length, frame[0]);
-		const first = new Uint32Array(n), next = new Uint32Array(n), start = new Uint32Array(frames + 1);
-		const order = new Uint32Array(n);
+	/* First child and next sibling of each node, by frame: by a counting sort, for there may be millions. */
+	link(frames) {
+		const { n, frame, parent } = this, first = new Uint32Array(n), next = new Uint32Array(n);
+		const start = new Uint32Array(frames + 1), order = new Uint32Array(n);
 
 		for (let i = 1; i < n; i++)
 			start[frame[i] + 1]++;
@@ -155,6 +154,35 @@ class Trie {
 			next[order[k]] = first[parent[order[k]]];
 			first[parent[order[k]]] = order[k];
 		}
+		return { first, next };
+	}
+
+	/* The same by their totals, the greatest first. */
+	linkBySize(frames) {
+		const { n, parent } = this, { first, next } = this.link(frames);
+		const size = Float64Array.from(this.self[this.self.length - 1].subarray(0, n));
+
+		/* Parents come before their children. */
+		for (let i = n - 1; i > 0; i--)
+			size[parent[i]] += size[i];
+		for (let node = 0; node < n; node++) {
+			if (!first[node] || !next[first[node]])
+				continue;
+			const list = [];
+
+			for (let c = first[node]; c; c = next[c])
+				list.push(c);
+			list.sort((a, b) => size[b] - size[a]);
+			first[node] = list[0];
+			list.forEach((c, i) => { next[c] = list[i + 1] || 0; });
+		}
+		return { first, next };
+	}
+
+	/* In pre-order, siblings by frame or by size. */
+	tree(frames, bySize) {
+		const { n, frame, parent } = this, out = new Tree(n, this.self.length, frame[0]);
+		const { first, next } = bySize ? this.linkBySize(frames) : this.link(frames);
 		const place = new Uint32Array(n);	/* of the trie's nodes in @out */
 
 		for (let i = 0, node = 0; i < n; i++) {
