@@ -255,7 +255,9 @@ class Graph {
 	rootName({ tree, k }) {
 		const name = this.view.nameOf(tree.frame[0]);
 
-		return tree.frame[0] === NONE ? `${name}: ${quantity(this.view.profile, tree.total[k][0])}` : name;
+		if (tree.frame[0] !== NONE)
+			return name;
+		return `${name}${tree.values > 1 ? [" before", " after"][k] : ""}: ${quantity(this.view.profile, tree.total[k][0])}`;
 	}
 
 	snap(x) {
@@ -271,19 +273,28 @@ class Graph {
 
 		if (strip && x - strip.to < TINY) {
 			strip.to = x + width;
-			strip.found ||= found;
+			strip.found += found ? width : 0;
 			return;
 		}
 		if (strip)
 			this.drawStrip(strip);
-		strips[depth] = { from: x, to: x + width, y: y - this.scroller.scrollTop, found };
+		strips[depth] = { from: x, to: x + width, y: y - this.scroller.scrollTop, found: found ? width : 0 };
 	}
 
+	/* The more of it is found, the more it has of that colour. */
 	drawStrip(strip) {
-		if (!strip || strip.to - strip.from < TINY)
+		const c = this.context, width = strip ? strip.to - strip.from : 0;
+
+		if (width < TINY)
 			return;
-		this.context.fillStyle = strip.found ? this.theme.found : this.theme.tiny;
-		this.context.fillRect(strip.from, strip.y, strip.to - strip.from, ROW - GAP);
+		c.fillStyle = this.theme.tiny;
+		c.fillRect(strip.from, strip.y, width, ROW - GAP);
+		if (strip.found) {
+			c.globalAlpha = Math.min(1, 0.15 + strip.found / width);
+			c.fillStyle = this.theme.found;
+			c.fillRect(strip.from, strip.y, width, ROW - GAP);
+			c.globalAlpha = 1;
+		}
 	}
 
 	/* An outline; of the hovered box all of the same function. */

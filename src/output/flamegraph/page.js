@@ -378,7 +378,7 @@ class Page {
 function publish(page, loadTime) {
 	const { profile, view } = page, one = (values) => profile.difference ? values : values[0];
 
-	Object.assign(window.ebprof, {
+	Object.defineProperties(window.ebprof, Object.getOwnPropertyDescriptors({
 		meta: profile.meta, account: profile.account, type: profile.type, unit: profile.unit,
 		total: one(profile.totals),
 		get state() { return { ...page.now, hide: [...page.now.hide] }; },
@@ -409,8 +409,9 @@ function publish(page, loadTime) {
 				node: b.node, tree: b.pane.name, name: view.nameOf(b.pane.tree.frame[b.node]),
 				x: b.x + area.left, y: b.y + area.top, width: b.width, height: b.height }));
 		},
+		/* Milliseconds. */
 		get times() { return { load: loadTime, draw: page.graph.drawTime }; },
-	});
+	}));
 }
 
 window.ebprof = {

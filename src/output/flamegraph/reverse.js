@@ -5,7 +5,7 @@
  * one. Where that makes more than NODES_MAX nodes, small groups are left whole and counted.
  */
 
-const NODES_MAX = 1500000;
+const NODES_MAX = 500000;
 const SMALL = 1 / 5000;		/* of all, what is left whole then */
 
 class Reversal {
@@ -102,7 +102,7 @@ class Reversal {
 			}
 			queue = next;
 		}
-		const tree = this.trie.tree(frames, true);
+		const tree = this.trie.tree(true);
 
 		tree.cut = this.cut;
 		return tree;

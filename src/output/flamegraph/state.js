@@ -16,7 +16,7 @@ class State {
 		this.first = {
 			view: "graph", fn: -1, zoom: 0, pane: "main", search: "", layout: "icicle", widths: "after",
 			color: profile.difference ? "change" : "kind", palette: Object.keys(PALETTES)[0],
-			sort: "self", reverse: false, hide: new Set(this.needless()),
+			sort: profile.difference ? "change" : "self", reverse: false, hide: new Set(this.needless()),
 		};
 		this.now = { ...this.first, ...this.parse(location.hash) };
 		addEventListener("hashchange", () => {

@@ -9,6 +9,7 @@ const SORTS = {
 	total: (a, b, k) => b.total[k] - a.total[k] || b.self[k] - a.self[k],
 	before: (a, b) => b.self[0] - a.self[0],
 	change: (a, b, k, weight) => Math.abs(b.self[1] - b.self[0] * weight) - Math.abs(a.self[1] - a.self[0] * weight),
+	totalChange: (a, b, k, weight) => Math.abs(b.total[1] - b.total[0] * weight) - Math.abs(a.total[1] - a.total[0] * weight),
 	name: (a, b) => byText(a.name, b.name),
 	module: (a, b) => byText(a.module, b.module),
 };
@@ -29,11 +30,19 @@ const COLUMNS = [
 const DIFFERENCE_COLUMNS = [
 	["Before %", "before", "number", (f, p) => percent(f.self[0], p.totals[0]).replace(" %", "")],
 	["After %", "self", "number bar", (f, p) => percent(f.self[1], p.totals[1]).replace(" %", "")],
-	["Change", "change", "number", (f, p) => changeText(p, f.self[0], f.self[1])],
-	["Total %", "total", "number", (f, p) => percent(f.total[1], p.totals[1]).replace(" %", "")],
+	["Change", "change", "number", (f, p) => points(p, f.self)],
+	["", "change", "number dim", (f, p) => changeText(p, f.self[0], f.self[1])],
+	["Total", "totalChange", "number", (f, p) => points(p, f.total)],
 	["Function", "name", "text mono", (f) => f.name],
 	["Module", "module", "text dim", (f) => f.module],
 ];
+
+/* How many percentage points more of the whole it is than before. */
+function points(profile, [before, after]) {
+	const p = 100 * (after - before * profile.weight) / (profile.totals[1] || profile.totals[0] * profile.weight);
+
+	return signed(p.toFixed(2), Math.abs(p) < 0.005 ? 0 : p);
+}
 
 class Table {
 	/* @open: called with a function that was chosen; @order: with a column's order. */
@@ -70,7 +79,7 @@ class Table {
 		const { state, found } = view, k = view.value, compare = SORTS[state.sort];
 
 		this.view = view;
-		this.most = Math.max(1e-9, ...this.shares(view.functions, k));
+		this.most = view.functions.reduce((most, f) => Math.max(most, f.self[k]), 1e-9);
 		this.rows = view.functions.filter((f) => !found || (f.frame !== NONE && found[f.frame]))
 			.sort((a, b) => compare(a, b, k, this.profile.weight) || byText(a.name, b.name) || byText(a.module, b.module));
 		if (state.reverse)
@@ -86,14 +95,6 @@ class Table {
 		this.space.style.height = `${this.rows.length * TABLE_ROW}px`;
 		this.area.scrollTop = 0;
 		this.draw();
-	}
-
-	shares(functions, k) {
-		let most = 0;
-
-		for (const f of functions)
-			most = Math.max(most, f.self[k]);
-		return [most];
 	}
 
 	draw() {

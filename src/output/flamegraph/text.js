@@ -28,6 +28,8 @@ function quantity(profile, value) {
 	case "bytes":
 		return scaled(value, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024);
 	case "count":
+		if (profile.difference)
+			return NUMBER.format(value);
 		return `${NUMBER.format(value)} ${value === 1 ? profile.type.replace(/s$/, "") : profile.type}`;
 	default:
 		return `${NUMBER.format(value)} ${profile.unit}`;

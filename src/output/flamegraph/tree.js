@@ -80,109 +80,131 @@ class Tree {
 	}
 }
 
-/* A tree that grows in any order, and becomes a Tree. */
+const SHARED = NONE;
+
+/*
+ * A tree that grows in any order, and becomes a Tree. What grows out of one node of another tree is known
+ * to differ, and goes in as it comes; only a node that grows out of several, its owners, needs to be
+ * asked whether it has such a child, by a hash table. So a million nodes cost little where little is merged.
+ */
 class Trie {
 	constructor(values, rootFrame, room) {
+		const column = () => new Uint32Array(room);
+
 		this.n = 1;
-		this.frame = new Uint32Array(room);
-		this.parent = new Uint32Array(room);
+		this.room = room;
+		this.columns = { frame: column(), parent: column(), first: column(), next: column(), owner: column() };
 		this.self = Array.from({ length: values }, () => new Float64Array(room));
-		this.slots = null;
-		this.frame[0] = rootFrame;
+		this.slots = new Uint32Array(1024);
+		this.used = 0;
+		this.columns.frame[0] = rootFrame;
+	}
+
+	grow() {
+		const grown = (old) => {
+			const column = new old.constructor(this.room);
+
+			column.set(old);
+			return column;
+		};
+
+		this.room *= 2;
+		for (const name of Object.keys(this.columns))
+			this.columns[name] = grown(this.columns[name]);
+		this.self = this.self.map(grown);
 	}
 
 	/* A new child, whether there is an equal one or not. */
 	append(parent, frame) {
-		if (this.n === this.frame.length) {
-			const grown = (old) => {
-				const column = new old.constructor(old.length * 2);
+		if (this.n === this.room)
+			this.grow();
+		const c = this.columns;
 
-				column.set(old);
-				return column;
-			};
-
-			this.frame = grown(this.frame);
-			this.parent = grown(this.parent);
-			this.self = this.self.map(grown);
-		}
-		this.frame[this.n] = frame;
-		this.parent[this.n] = parent;
+		c.frame[this.n] = frame;
+		c.parent[this.n] = parent;
+		c.next[this.n] = c.first[parent];
+		c.first[parent] = this.n;
 		return this.n++;
 	}
 
-	/* The one child with that frame. */
-	child(parent, frame) {
-		if (!this.slots || this.n * 2 > this.slots.length)
-			this.rehash();
+	/* The one child with that frame. @owner: the node, plus 1, of which all children differ; or SHARED. */
+	child(parent, frame, owner) {
+		const c = this.columns;
+
+		if (!c.owner[parent])
+			c.owner[parent] = owner;
+		if (c.owner[parent] === owner && owner !== SHARED)
+			return this.append(parent, frame);
+		if (c.owner[parent] !== SHARED) {
+			c.owner[parent] = SHARED;
+			for (let node = c.first[parent]; node; node = c.next[node])
+				this.insert(node);
+		}
 		const at = this.slot(parent, frame);
 
-		return this.slots[at] || (this.slots[at] = this.append(parent, frame));
+		return this.slots[at] || this.insert(this.append(parent, frame));
 	}
 
 	/* Open addressing; a slot holds a node, and the root is nobody's child. */
 	slot(parent, frame) {
-		const mask = this.slots.length - 1;
+		const mask = this.slots.length - 1, c = this.columns;
 		let h = Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame, 0x85ebca6b);
 
 		h = Math.imul(h ^ h >>> 15, 0x2c1b3c6d);
 		for (let at = (h ^ h >>> 13) & mask; ; at = at + 1 & mask) {
 			const node = this.slots[at];
 
-			if (!node || this.parent[node] === parent && this.frame[node] === frame)
+			if (!node || c.parent[node] === parent && c.frame[node] === frame)
 				return at;
 		}
 	}
 
-	rehash() {
-		this.slots = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(this.frame.length, this.n) * 2)) * 2);
-		for (let i = 1; i < this.n; i++)
-			this.slots[this.slot(this.parent[i], this.frame[i])] = i;
-	}
+	insert(node) {
+		const { columns: c } = this;
 
-	/* First child and next sibling of each node, by frame: by a counting sort, for there may be millions. */
-	link(frames) {
-		const { n, frame, parent } = this, first = new Uint32Array(n), next = new Uint32Array(n);
-		const start = new Uint32Array(frames + 1), order = new Uint32Array(n);
+		if (++this.used * 2 > this.slots.length) {
+			const old = this.slots;
 
-		for (let i = 1; i < n; i++)
-			start[frame[i] + 1]++;
-		for (let f = 0; f < frames; f++)
-			start[f + 1] += start[f];
-		for (let i = 1; i < n; i++)
-			order[start[frame[i]]++] = i;
-		for (let k = n - 1; k-- > 0;) {
-			next[order[k]] = first[parent[order[k]]];
-			first[parent[order[k]]] = order[k];
+			this.slots = new Uint32Array(old.length * 4);
+			for (const other of old)
+				if (other)
+					this.slots[this.slot(c.parent[other], c.frame[other])] = other;
 		}
-		return { first, next };
+		this.slots[this.slot(c.parent[node], c.frame[node])] = node;
+		return node;
 	}
 
-	/* The same by their totals, the greatest first. */
-	linkBySize(frames) {
-		const { n, parent } = this, { first, next } = this.link(frames);
+	/* Puts siblings in order: by frame, which is by name, or by total, the greatest first. */
+	sort(bySize) {
+		const { n, columns: { frame, parent, first, next, owner } } = this, list = [];
 		const size = Float64Array.from(this.self[this.self.length - 1].subarray(0, n));
 
 		/* Parents come before their children. */
-		for (let i = n - 1; i > 0; i--)
+		for (let i = n - 1; bySize && i > 0; i--)
 			size[parent[i]] += size[i];
 		for (let node = 0; node < n; node++) {
 			if (!first[node] || !next[first[node]])
 				continue;
-			const list = [];
-
+			list.length = 0;
 			for (let c = first[node]; c; c = next[c])
 				list.push(c);
-			list.sort((a, b) => size[b] - size[a]);
+			if (bySize)
+				list.sort((a, b) => size[b] - size[a] || frame[a] - frame[b]);
+			else if (owner[node] === SHARED)
+				list.sort((a, b) => frame[a] - frame[b]);
+			else
+				list.reverse();	/* as they came */
 			first[node] = list[0];
-			list.forEach((c, i) => { next[c] = list[i + 1] || 0; });
+			for (let i = 0; i < list.length; i++)
+				next[list[i]] = i + 1 < list.length ? list[i + 1] : 0;
 		}
-		return { first, next };
 	}
 
-	/* In pre-order, siblings by frame or by size. */
-	tree(frames, bySize) {
-		const { n, frame, parent } = this, out = new Tree(n, this.self.length, frame[0]);
-		const { first, next } = bySize ? this.linkBySize(frames) : this.link(frames);
+	/* In pre-order. */
+	tree(bySize) {
+		const { n, columns: { frame, parent, first, next } } = this, out = new Tree(n, this.self.length, frame[0]);
+
+		this.sort(bySize);
 		const place = new Uint32Array(n);	/* of the trie's nodes in @out */
 
 		for (let i = 0, node = 0; i < n; i++) {
@@ -192,7 +214,7 @@ class Trie {
 				out.parent[i] = place[parent[node]];
 				out.depth[i] = out.depth[out.parent[i]] + 1;
 			}
-			for (let k = 0; k < this.self.length; k++)
+			for (let k = 0; k < out.values; k++)
 				out.self[k][i] = this.self[k][node];
 			if (first[node]) {
 				node = first[node];
@@ -222,12 +244,12 @@ function fold(tree, roots, rootFrame, frames, shown, processOf) {
 				let node = at[d - 1];
 
 				if (processOf && frames.kind[frame] === THREAD)
-					node = trie.child(node, processOf(frame));
-				at[d] = shown[frame] ? trie.child(node, frame) : node;
+					node = trie.child(node, processOf(frame), SHARED);
+				at[d] = shown[frame] ? trie.child(node, frame, tree.parent[i] + 1) : node;
 			}
 			for (let k = 0; k < tree.values; k++)
 				trie.self[k][at[d]] += tree.self[k][i];
 		}
 	}
-	return trie.tree(frames.n);
+	return trie.tree(false);
 }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Drives Chromium for the tests: reads commands, a JSON object a line, and answers each with one line. The first
+// argument is Chromium's path, the second the folder with puppeteer-core.
+"use strict";
+const readline = require("node:readline");
+const puppeteer = require(`${process.argv[3]}/puppeteer-core`);
+
+let page, problems = [];
+
+const commands = {
+	async open({ file, hash = "", width = 1280, height = 800, scale = 1, dark = false, wait = "true" }) {
+		await page.setViewport({ width, height, deviceScaleFactor: scale });
+		await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" },
+						 { name: "prefers-reduced-motion", value: "reduce" }]);
+		problems = [];
+		await page.goto("about:blank");
+		await page.goto(`file://${file}${hash}`);
+		return page.evaluate(wait);
+	},
+	resize: ({ width, height, scale = 1 }) => page.setViewport({ width, height, deviceScaleFactor: scale }),
+	run: ({ text }) => page.evaluate(text),
+	click: ({ x, y, button = "left" }) => page.mouse.click(x, y, { button }),
+	move: ({ x, y }) => page.mouse.move(x, y),
+	press: ({ key }) => page.keyboard.press(key),
+	type: ({ text }) => page.keyboard.type(text),
+	back: () => page.evaluate("history.back()"),
+	// What stands on a part of the screen, as PNG in base64.
+	shot: ({ x, y, width, height }) => page.screenshot({ encoding: "base64", clip: { x, y, width, height } }),
+	// Errors, dialogs and requests to anywhere since the page was opened.
+	problems: () => problems,
+};
+
+(async () => {
+	const browser = await puppeteer.launch({ executablePath: process.argv[2], args: ["--no-sandbox", "--disable-gpu"] });
+
+	page = await browser.newPage();
+	page.on("console", (m) => ["error", "warn"].includes(m.type()) && problems.push(`console: ${m.text()}`));
+	page.on("pageerror", (e) => problems.push(`error: ${e.message}`));
+	page.on("dialog", (d) => { problems.push(`dialog: ${d.message()}`); d.dismiss(); });
+	page.on("request", (r) => /^(file|data|about|blob):/.test(r.url()) || problems.push(`request: ${r.url()}`));
+	for await (const line of readline.createInterface({ input: process.stdin })) {
+		const { command, ...rest } = JSON.parse(line);
+		let answer;
+
+		try {
+			answer = { value: await commands[command](rest) ?? null };
+		} catch (e) {
+			answer = { error: String(e) };
+		}
+		process.stdout.write(`${JSON.stringify(answer)}\n`);
+	}
+	await browser.close();
+})();
