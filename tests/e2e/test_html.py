@@ -294,13 +294,14 @@ def test_keys():
         equal(run("ebprof.matched"), 65 + 21 + 2, "samples with what was typed")
         command("press", key="Enter")
         check("work" in run("document.querySelector('#status').textContent"), "the first match is told")
-        equal(run("document.querySelector('#matches').innerText").split()[-1], "1/4", "number of the match")
+        equal(run("document.querySelector('#matches').innerText").split()[-1], "1/3", "number of the match")
         command("press", key="Escape")
         equal(run("ebprof.state.search"), "", "Escape ends the search")
-        for key in ("ArrowDown", "ArrowDown", "ArrowDown", "Enter"):
+        for key, name in (("ArrowDown", "hash"), ("ArrowUp", "work"), ("ArrowUp", "main"), ("ArrowUp", "_start"), ("Enter", "_start")):
             command("press", key=key)
+            check(run("document.querySelector('#status').textContent").startswith(f"{name} "), f"{key} goes to {name}")
         run(READY)
-        near(box("_start")["width"], box("all")["width"], "the arrows went to the widest callee", 2)
+        near(box("_start")["width"], box("all")["width"], "Enter zooms to the marked box", 2)
         command("press", key="c")
         equal(run("document.querySelector('#status').textContent"), "Copied: _start", "copied")
         command("press", key="s")

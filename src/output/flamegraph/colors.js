@@ -29,11 +29,12 @@ function oklch(l, c, h) {
 	const a = c * Math.cos(h * Math.PI / 180), b = c * Math.sin(h * Math.PI / 180);
 	const x = (l + 0.3963377774 * a + 0.2158037573 * b) ** 3, y = (l - 0.1055613458 * a - 0.0638541728 * b) ** 3;
 	const z = (l - 0.0894841775 * a - 1.2914855480 * b) ** 3;
-	const gamma = (v) => Math.round(255 * Math.min(1, Math.max(0, v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055)));
+	const gamma = (v) => v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055;
+	const channel = (v) => Math.round(255 * Math.min(1, Math.max(0, gamma(v))));
 
-	return `rgb(${gamma(4.0767416621 * x - 3.3077115913 * y + 0.2309699292 * z)},` +
-	       `${gamma(-1.2684380046 * x + 2.6097574011 * y - 0.3413193965 * z)},` +
-	       `${gamma(-0.0041960863 * x - 0.7034186147 * y + 1.7076147010 * z)})`;
+	return `rgb(${channel(4.0767416621 * x - 3.3077115913 * y + 0.2309699292 * z)},` +
+	       `${channel(-1.2684380046 * x + 2.6097574011 * y - 0.3413193965 * z)},` +
+	       `${channel(-0.0041960863 * x - 0.7034186147 * y + 1.7076147010 * z)})`;
 }
 
 class Colors {
@@ -56,11 +57,12 @@ class Colors {
 	}
 
 	ofKind(kind, name = "") {
-		const [hue, chroma, spread] = HUES[kind], h = hashText(name), even = kind === PROCESS || kind === THREAD;
-		const moved = name && spread ? (h % 1000 / 999 - 0.5) * 2 : 0, lighter = name ? ((h >>> 12) % 1000 / 999 - 0.5) * 0.06 : 0;
-		const own = even ? kind === PROCESS ? 0.06 : 0.03 : 0;
+		const [hue, chroma, spread] = HUES[kind], h = hashText(name);
+		const moved = name ? (h % 1000 / 999 - 0.5) * 2 * spread : 0;
+		const lighter = name ? ((h >>> 12) % 1000 / 999 - 0.5) * 0.06 : 0;
+		const paler = { [PROCESS]: 0.06, [THREAD]: 0.03 }[kind] || 0;
 
-		return oklch(this.lightness + (this.dark ? -own : own) + lighter, chroma, hue + moved * spread);
+		return oklch(this.lightness + (this.dark ? -paler : paler) + lighter, chroma, hue + moved);
 	}
 
 	/* Threads and the like keep the colour of their kind. */
@@ -93,7 +95,9 @@ class Colors {
 			return this.root();
 		const { kind, name } = this.profile.frames;
 
-		return this.byFrame[frame] ||
-		       (this.byFrame[frame] = this.mode === "module" ? this.ofModule(frame) : this.ofKind(kind[frame], name[frame]));
+		if (!this.byFrame[frame])
+			this.byFrame[frame] = this.mode === "module" ? this.ofModule(frame) :
+				this.ofKind(kind[frame], name[frame]);
+		return this.byFrame[frame];
 	}
 }

@@ -43,6 +43,11 @@ function countFunctions(tree, frames) {
 	return list;
 }
 
+/* A pattern that finds @text as it stands. */
+function literal(text) {
+	return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+}
+
 /* A search as people type it: a regular expression, without regard to case unless it has capitals; else a text. */
 function searchPattern(text) {
 	const plain = text.replace(/\\./g, ""), flags = plain === plain.toLowerCase() ? "iu" : "u";
@@ -50,7 +55,7 @@ function searchPattern(text) {
 	try {
 		return { regex: new RegExp(text, flags), literal: false };
 	} catch {
-		return { regex: new RegExp(text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"), flags), literal: true };
+		return { regex: new RegExp(literal(text), flags), literal: true };
 	}
 }
 

@@ -80,7 +80,8 @@ function readFrames(json) {
 	return {
 		n, nfunctions, kind, functionOf, module, inlined: f.inlined, line: f.line,
 		file: f.file.map((i) => json.texts[i]),
-		name: [...f.name, ...json.threads.map((t) => withId(t.name, t.tid)), ...processes.map((p) => withId(p.name, p.pid))],
+		name: [...f.name, ...json.threads.map((t) => withId(t.name, t.tid)),
+		       ...processes.map((p) => withId(p.name, p.pid))],
 		id: [...new Array(nfunctions).fill(0), ...json.threads.map((t) => t.tid), ...processes.map((p) => p.pid)],
 		/* The process of a thread, both as frames. */
 		processOf: (frame) => n - processes.length + json.threads[frame - nfunctions].group,

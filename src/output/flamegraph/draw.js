@@ -150,8 +150,8 @@ class Graph {
 		const { context: c, width, height, ratio } = this, began = performance.now();
 		const style = getComputedStyle(this.scroller), get = (name) => style.getPropertyValue(name).trim();
 
-		this.theme = { text: get("--box-text"), found: get("--found"), foundText: get("--found-text"), tiny: get("--tiny"),
-			       line: get("--text"), accent: get("--accent") };
+		this.theme = { text: get("--box-text"), found: get("--found"), foundText: get("--found-text"),
+			       tiny: get("--tiny"), line: get("--text"), accent: get("--accent") };
 		c.setTransform(ratio, 0, 0, ratio, 0, 0);
 		c.clearRect(0, 0, width, height);
 		c.font = FONT;
@@ -192,7 +192,8 @@ class Graph {
 
 	drawPane(pane) {
 		const { tree, k, seenFrom, seenTo } = pane, { depth, end, parent } = tree, x = tree.x[k], total = tree.total[k];
-		const scale = this.scale(pane), top = this.scroller.scrollTop - ROW, bottom = this.scroller.scrollTop + this.height;
+		const { scrollTop } = this.scroller, top = scrollTop - ROW, bottom = scrollTop + this.height;
+		const scale = this.scale(pane), left = (i) => MARGIN + (x[i] - seenFrom) * scale;
 		const strips = [];	/* by depth: boxes too small, side by side */
 		const lastRow = Math.max(...[top, bottom].map((y) => (pane.up ? this.rootY - y : y - this.rootY) / ROW));
 		const zoomDepth = depth[pane.node];
@@ -213,12 +214,12 @@ class Graph {
 
 			if (width < TINY) {
 				if (seen && width > 0)
-					this.addToStrip(strips, d, MARGIN + (x[i] - seenFrom) * scale, width, y, tree.frame[i]);
+					this.addToStrip(strips, d, left(i), width, y - scrollTop, tree.frame[i]);
 				i = end[i];
 				continue;
 			}
 			if (seen)
-				this.drawBox(pane, i, MARGIN + (x[i] - seenFrom) * scale, width, y - this.scroller.scrollTop, d < zoomDepth);
+				this.drawBox(pane, i, left(i), width, y - scrollTop, d < zoomDepth);
 			i++;
 		}
 		for (const strip of strips)
@@ -253,11 +254,9 @@ class Graph {
 	}
 
 	rootName({ tree, k }) {
-		const name = this.view.nameOf(tree.frame[0]);
+		const name = this.view.nameOf(tree.frame[0]), half = tree.values > 1 ? [" before", " after"][k] : "";
 
-		if (tree.frame[0] !== NONE)
-			return name;
-		return `${name}${tree.values > 1 ? [" before", " after"][k] : ""}: ${quantity(this.view.profile, tree.total[k][0])}`;
+		return tree.frame[0] === NONE ? `${name}${half}: ${quantity(this.view.profile, tree.total[k][0])}` : name;
 	}
 
 	snap(x) {
@@ -278,7 +277,7 @@ class Graph {
 		}
 		if (strip)
 			this.drawStrip(strip);
-		strips[depth] = { from: x, to: x + width, y: y - this.scroller.scrollTop, found: found ? width : 0 };
+		strips[depth] = { from: x, to: x + width, y, found: found ? width : 0 };
 	}
 
 	/* The more of it is found, the more it has of that colour. */
@@ -297,7 +296,7 @@ class Graph {
 		}
 	}
 
-	/* An outline; of the hovered box all of the same function. */
+	/* An outline. */
 	drawMarked(at, line, color) {
 		if (!at || !this.panes.includes(at.pane))
 			return;
@@ -305,10 +304,12 @@ class Graph {
 
 		if (box.width <= 0)
 			return;
+		const inset = (line - 1) / 2;
+
 		c.lineWidth = line;
 		c.strokeStyle = color;
 		c.beginPath();
-		c.roundRect(box.x + line / 2 - 0.5, box.y + line / 2 - 0.5, Math.max(1, box.width - line), box.height - line + 1, 2.5);
+		c.roundRect(box.x + inset, box.y + inset, Math.max(1, box.width - line), box.height - line + 1, 2.5);
 		c.stroke();
 	}
 
@@ -393,7 +394,7 @@ class Graph {
 		if (way === "caller") {
 			found = node ? parent[node] : undefined;
 		} else if (way === "callee") {
-			found = siblings(node).reduce((best, c) => best === undefined || total[c] > total[best] ? c : best, undefined);
+			found = siblings(node).sort((a, b) => total[b] - total[a])[0];
 		} else if (node) {
 			const list = siblings(parent[node]);
 

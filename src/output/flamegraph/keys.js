@@ -3,7 +3,8 @@
 
 const KEYS = [
 	["Look around", [
-		[["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"], "↑ ↓ ← →", "to the caller, the callee, the neighbours", (page, key) => page.walk(key)],
+		[["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"], "↑ ↓ ← →",
+		 "to the caller, the callee, the neighbours", (page, key) => page.walk(key)],
 		[["Enter"], "Enter", "zoom to the marked box; in the table, open it", (page) => page.enter()],
 		[["Backspace", "u"], "u", "zoom out by one caller", (page) => page.zoomOut()],
 		[["0", "Home"], "0", "reset the zoom", (page) => page.reset()],
@@ -17,9 +18,10 @@ const KEYS = [
 	["Views", [
 		[["1"], "1", "flame graph", (page) => page.go("graph")],
 		[["2"], "2", "bottom-up: functions with their callers below", (page) => page.go("bottom-up")],
-		[["3", "s"], "3, s", "sandwich: callers and callees of the marked function", (page) => page.sandwichOf(page.current)],
+		[["3", "s"], "3, s", "sandwich: callers and callees of the marked function",
+		 (page) => page.sandwichOf(page.current)],
 		[["4"], "4", "table of functions", (page) => page.go("top")],
-		[["i"], "i", "roots at the top, or at the bottom", (page) => page.set({ layout: page.now.layout === "flame" ? "icicle" : "flame" })],
+		[["i"], "i", "roots at the top, or at the bottom", (page) => page.turn()],
 		[["m"], "m", "colours by kind, by module (or by change)", (page) => page.nextColor()],
 		[["b"], "b", "widths before or after, of a difference", (page) => page.otherWidths()],
 	]],
@@ -41,9 +43,11 @@ function openDialog(id) {
 }
 
 function makeHelp() {
+	const rows = ([, shown, text]) => [element("dt", "", ...shown.split(", ").map((k) => element("kbd", "", k))),
+					   element("dd", "", text)];
+
 	for (const [title, keys] of KEYS)
-		$("help-list").append(element("section", "", element("h3", "", title), element("dl", "", ...keys.flatMap(
-			([, shown, text]) => [element("dt", "", ...shown.split(", ").map((k) => element("kbd", "", k))), element("dd", "", text)]))));
+		$("help-list").append(element("section", "", element("h3", "", title), element("dl", "", ...keys.flatMap(rows))));
 }
 
 /* Keys that a field or a dialog wants are theirs. */

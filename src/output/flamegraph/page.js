@@ -5,7 +5,9 @@
  * window.ebprof is for scripts (and the tests), see docs/results.md; all but its `ready` is there once that resolves.
  */
 
-const SCROLL_KEYS = { icicle: { ArrowUp: "caller", ArrowDown: "callee" }, flame: { ArrowUp: "callee", ArrowDown: "caller" } };
+/* Where the arrow keys lead, in a tree that grows down, and up. */
+const WAYS_DOWN = { ArrowLeft: "before", ArrowRight: "after", ArrowUp: "caller", ArrowDown: "callee" };
+const WAYS_UP = { ...WAYS_DOWN, ArrowUp: "callee", ArrowDown: "caller" };
 
 class Page {
 	constructor(profile) {
@@ -68,6 +70,9 @@ class Page {
 			now.zoom = 0;
 			now.pane = "main";
 		}
+		/* What has no width in this half of a difference. */
+		while (now.zoom && !trees[now.pane].total[view.value][now.zoom])
+			now.zoom = trees[now.pane].parent[now.zoom];
 		graph.show(view, trees, { tree: now.pane, node: now.zoom }, now.layout === "flame",
 			   !treeChanged && !this.still.matches);
 		if (treeChanged || before.layout !== now.layout)
@@ -105,7 +110,8 @@ class Page {
 				   element("span", "", `self ${percent(f.self[k], all)}, total ${percent(f.total[k], all)}`),
 				   element("span", "arrow", down ? "↓ callees" : "↓ callers"));
 		else if (now.view === "bottom-up")
-			parts.push(element("span", "dim", "Each function where stacks end, with its callers " + (down ? "below it" : "above it")));
+			parts.push(element("span", "dim",
+					   `Each function where stacks end, with its callers ${down ? "below" : "above"}`));
 		const cut = now.view === "top" ? 0 : Object.values(view.trees).reduce((n, t) => n + (t.cut || 0), 0);
 
 		if (cut)
@@ -130,17 +136,18 @@ class Page {
 		status.replaceChildren(element("b", "", profile.difference ? `${shares[0]} → ${shares[1]}` : shares[k]));
 		if (this.match >= 0)
 			status.append(` ${this.match + 1}/${NUMBER.format(view.matches.length)}`);
-		status.title = `${profile.totals.map((_, i) => quantity(profile, matched.sums[i])).join(" → ")} with a match on the stack`;
+		status.title = `${matched.sums.map((s) => quantity(profile, s)).join(" → ")} with a match on the stack`;
 	}
 
 	/* What is below the pointer or marked, for those who do not see the tooltip. */
 	describe(at) {
 		if (!at)
 			return "";
-		const { tree, k } = at.pane, { frames } = this.profile, frame = tree.frame[at.node], total = tree.total[k][at.node];
-		const text = [this.view.nameOf(frame), frame < frames.nfunctions ? frames.module[frame] : "", placeOf(frames, frame)];
+		const { profile } = this, { frames } = profile, { tree, k } = at.pane;
+		const frame = tree.frame[at.node], total = tree.total[k][at.node];
 
-		return `${text.filter(Boolean).join(" · ")} · ${quantity(this.profile, total)}, ${percent(total, this.profile.totals[k])}`;
+		return [this.view.nameOf(frame), frame < frames.nfunctions ? frames.module[frame] : "", placeOf(frames, frame),
+			`${quantity(profile, total)}, ${percent(total, profile.totals[k])}`].filter(Boolean).join(" · ");
 	}
 
 	/* --- What the user does. --- */
@@ -162,12 +169,16 @@ class Page {
 		$("previous").onclick = () => this.nextMatch(-1);
 		for (const id of ["color", "palette", "widths"])
 			$(id).addEventListener("change", (e) => { this.set({ [id]: e.target.value }); e.target.blur(); });
-		$("layout").onclick = () => this.set({ layout: this.now.layout === "flame" ? "icicle" : "flame" });
+		$("layout").onclick = () => this.turn();
 		$("reset").onclick = () => this.reset();
 		$("about-open").onclick = $("account").onclick = () => openDialog("about");
 		$("help-open").onclick = () => openDialog("help");
-		for (const dialog of document.querySelectorAll("dialog"))
-			dialog.addEventListener("click", (e) => (e.target === dialog || e.target.matches(".close")) && dialog.close());
+		for (const dialog of document.querySelectorAll("dialog")) {
+			dialog.addEventListener("click", (e) => {
+				if (e.target === dialog || e.target.matches(".close"))
+					dialog.close();
+			});
+		}
 		addEventListener("pointerdown", (e) => e.target.closest("#menu") || hideMenu());
 		this.dark.addEventListener("change", () => this.update(this.now));
 		new ResizeObserver(() => this.resize()).observe($("main"));
@@ -189,7 +200,7 @@ class Page {
 		const { graph } = this, old = graph.hover;
 
 		if (at && e)
-			this.tooltip.show(at.pane.tree, at.node, at.pane.node, this.view.nameOf(at.pane.tree.frame[at.node]), e.clientX, e.clientY);
+			this.tooltip.show(at, this.view.nameOf(at.pane.tree.frame[at.node]), e.clientX, e.clientY);
 		else
 			this.tooltip.hide();
 		graph.canvas.style.cursor = at ? "pointer" : "";
@@ -254,7 +265,7 @@ class Page {
 			this.select({ pane, node: now.zoom });
 			return;
 		}
-		const ways = { ArrowLeft: "before", ArrowRight: "after", ...SCROLL_KEYS[graph.selected.pane.up ? "flame" : "icicle"] };
+		const ways = graph.selected.pane.up ? WAYS_UP : WAYS_DOWN;
 
 		this.select(graph.neighbour(graph.selected, ways[key]));
 	}
@@ -271,12 +282,13 @@ class Page {
 
 		if (this.now.view === "top" || !matches.length || !pane)
 			return;
-		this.match = this.match < 0 ? by > 0 ? 0 : matches.length - 1 : (this.match + by + matches.length) % matches.length;
-		const match = this.match, node = matches[match];
+		/* From none, forward to the first, back to the last. */
+		const at = this.match < 0 && by < 0 ? 0 : this.match, match = (at + by + matches.length) % matches.length;
+		const node = matches[match], { tree, k } = pane, x = tree.x[k][node];
 
 		/* One that the zoom hides, or that is too small to be seen, needs another zoom. */
-		if (pane.tree.x[pane.k][node] < pane.from || pane.tree.x[pane.k][node] >= pane.to || pane.tree.depth[node] < pane.tree.depth[this.now.zoom] ||
-		    pane.tree.total[pane.k][node] * graph.width / (pane.to - pane.from) < NAME_LEAST)
+		if (x < pane.from || x >= pane.to || tree.depth[node] < tree.depth[pane.node] ||
+		    tree.total[k][node] * graph.width < NAME_LEAST * (pane.to - pane.from))
 			this.set({ zoom: this.ancestorFor(pane, node), pane: "main" }, true);
 		this.match = match;
 		this.select({ pane: graph.panes.find((p) => p.name === "main"), node });
@@ -314,8 +326,10 @@ class Page {
 	}
 
 	sandwichOf(fn = -1) {
+		const chosen = [fn, this.now.fn].find((f) => f >= 0) ?? this.hottest();
+
 		if (fn >= 0 || this.now.view !== "sandwich")
-			this.set({ view: "sandwich", fn: fn >= 0 ? fn : this.now.fn >= 0 ? this.now.fn : this.hottest(), zoom: 0, pane: "main" }, true);
+			this.set({ view: "sandwich", fn: chosen, zoom: 0, pane: "main" }, true);
 	}
 
 	/* The same place is kept, if it is still there. */
@@ -333,6 +347,11 @@ class Page {
 		const zoom = tree ? tree.find(path.filter((f) => !hide.has(SWITCH_OF[this.profile.frames.kind[f]]))) : 0;
 
 		this.set({ hide, zoom });
+	}
+
+	/* Roots at the top or at the bottom. */
+	turn() {
+		this.set({ layout: this.now.layout === "flame" ? "icicle" : "flame" });
 	}
 
 	sortBy(sort) {
@@ -368,7 +387,7 @@ class Page {
 		if (fn >= 0)
 			items.push(["Callers and callees", () => this.sandwichOf(fn)]);
 		if (frame !== NONE)
-			items.push(["Find all of this name", () => this.set({ search: `^${name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}$` })],
+			items.push(["Find all of this name", () => this.set({ search: `^${literal(name)}$` })],
 				   ["Copy the name", () => this.copyName(frame)]);
 		showMenu(items, e.clientX, e.clientY);
 	}
@@ -386,7 +405,8 @@ function publish(page, loadTime) {
 			page.set("hide" in changes ? { ...changes, hide: new Set(changes.hide) } : changes, push);
 		},
 		get functions() {
-			return view.functions.map(({ fn, name, module, kind, self, total }) => ({ fn, name, module, kind, self: one(self), total: one(total) }));
+			return view.functions.map(({ fn, name, module, kind, self, total }) => (
+				{ fn, name, module, kind, self: one(self), total: one(total) }));
 		},
 		get matched() { return view.matched && one(view.matched.sums); },
 		/* Every node of what is drawn, with its path from the root on, "\n" between names; of a sandwich the callees. */
@@ -396,9 +416,10 @@ function publish(page, loadTime) {
 			return Array.from({ length: t.n }, (_, i) => {
 				path.length = t.depth[i];
 				path.push(view.nameOf(t.frame[i]));
-				const k = t.frame[i] === NONE ? "root" : KINDS[profile.frames.kind[t.frame[i]]];
+				const kind = t.frame[i] === NONE ? "root" : KINDS[profile.frames.kind[t.frame[i]]];
 
-				return { path: path.join("\n"), kind: k, self: one(t.self.map((c) => c[i])), total: one(t.total.map((c) => c[i])) };
+				return { path: path.join("\n"), kind, self: one(t.self.map((c) => c[i])),
+					 total: one(t.total.map((c) => c[i])) };
 			});
 		},
 		/* The boxes in the window, in CSS pixels of the page. */

@@ -40,15 +40,16 @@ function accountChips(profile) {
 function facts(profile) {
 	const { meta, account } = profile, count = NUMBER.format;
 	const start = meta.start ? new Date(meta.start).toISOString().replace("T", " ").replace(/\..*/, " UTC") : "";
-	const truncated = sum(account.truncated), lost = sum(account.lost);
+	const truncated = sum(account.truncated), lost = sum(account.lost), weight = Number(profile.weight.toPrecision(6));
 
 	return [
 		["Command", meta.command], ["Host", meta.host], ["Begun", start],
 		["Event", [meta.event, rateText(meta)].filter(Boolean).join(", ")],
 		["Duration", meta.duration ? seconds(meta.duration * 1e6) : ""], ["CPUs", meta.cpus ? count(meta.cpus) : ""],
-		["Shown", profile.difference ? "" : `${profile.type} (${profile.unit}), ${amount(profile, profile.totals[0])} in all`],
-		["Before", profile.difference ? `${quantity(profile, profile.totals[0])}, compared as ${Number(profile.weight.toPrecision(6))} times that` : ""],
-		["After", profile.difference ? quantity(profile, profile.totals[1]) : ""],
+		...profile.difference ? [
+			["Before", `${quantity(profile, profile.totals[0])}, compared as ${weight} times that`],
+			["After", quantity(profile, profile.totals[1])],
+		] : [["Shown", `${profile.type} (${profile.unit}), ${amount(profile, profile.totals[0])} in all`]],
 		["Taken", account.taken ? count(account.taken) : ""], ["Kept", account.taken ? count(account.kept) : ""],
 		["Truncated", account.taken ? truncated ? `${count(truncated)}: ${reasons(account.truncated)}` : "none" : ""],
 		["Lost", account.taken ? lost ? `${count(lost)}: ${reasons(account.lost)}` : "none" : ""],
@@ -86,16 +87,17 @@ class Tooltip {
 		this.box.hidden = true;
 	}
 
-	/* What a box is: name, where from, numbers. @zoomed: the node that fills the width. */
-	show(tree, node, zoomed, name, x, y) {
-		const { profile } = this, { frames } = profile, frame = tree.frame[node], known = frame < frames.n;
+	/* What a box is: name, where from, numbers. */
+	show({ pane: { tree, node: zoomed }, node }, name, x, y) {
+		const { frames } = this.profile, frame = tree.frame[node], known = frame < frames.n;
 		const where = known ? [describeKind(frames, frame), frame < frames.nfunctions ? frames.module[frame] : "",
 				       placeOf(frames, frame)].filter(Boolean) : [];
 
 		this.box.replaceChildren(element("div", "name", name), ...where.map((text) => element("div", "where", text)),
 					 this.numbers(tree, node, zoomed));
 		this.box.hidden = false;
-		const { offsetWidth: w, offsetHeight: h } = this.box, beside = x + 16 + w > innerWidth ? Math.max(4, x - w - 12) : x + 16;
+		const { offsetWidth: w, offsetHeight: h } = this.box;
+		const beside = x + 16 + w > innerWidth ? Math.max(4, x - w - 12) : x + 16;
 
 		this.box.style.left = `${Math.min(beside, Math.max(4, innerWidth - w - 4))}px`;
 		this.box.style.top = `${y + 18 + h > innerHeight ? Math.max(4, y - h - 10) : y + 18}px`;
@@ -105,26 +107,27 @@ class Tooltip {
 		const { profile } = this, table = element("table", ""), row = (...cells) => {
 			table.append(element("tr", "", ...cells.map((text, i) => element(i ? "td" : "th", "", text))));
 		};
-		const last = tree.values - 1;
 
 		if (!profile.difference) {
 			const total = tree.total[0][node], all = profile.totals[0], zoomTotal = tree.total[0][zoomed];
 
-			row("Self", amount(profile, tree.self[0][node]), percent(tree.self[0][node], all));
-			row("Total", amount(profile, total), percent(total, all));
+			/* Turned round, a box has no self: it is what its stacks begin with. */
+			if (!tree.reversed)
+				row("Self", amount(profile, tree.self[0][node]), percent(tree.self[0][node], all));
+			row(tree.reversed ? "Stacks" : "Total", amount(profile, total), percent(total, all));
 			if (zoomed)
 				row("Of zoomed", "", percent(total, zoomTotal));
 			return table;
 		}
 		row("", "before", "after", "change");
-		for (const [title, column] of [["Self", tree.self], ["Total", tree.total], ["", null]]) {
-			const values = (column || tree.total).map((c) => c[node]);
+		const rows = tree.reversed ? [["Stacks", tree.total]] : [["Self", tree.self], ["Total", tree.total]];
 
-			if (column)
-				row(title, ...values.map((v) => amount(profile, v)), changeText(profile, values[0], values[last]));
-			else
-				row("Share", ...values.map((v, k) => percent(v, profile.totals[k])), "");
+		for (const [title, column] of rows) {
+			const values = column.map((c) => c[node]);
+
+			row(title, ...values.map((v) => amount(profile, v)), changeText(profile, ...values));
 		}
+		row("Share", ...tree.total.map((c, k) => percent(c[node], profile.totals[k])), "");
 		return table;
 	}
 }
@@ -171,7 +174,8 @@ function hideMenu() {
 /* --- Legend and switches. --- */
 
 const SWITCH_TEXTS = {
-	process: ["Processes", PROCESS, "a level for each process"], thread: ["Threads", THREAD, "a level for each thread's name"],
+	process: ["Processes", PROCESS, "a level for each process"],
+	thread: ["Threads", THREAD, "a level for each thread's name"],
 	user: ["User", USER, "functions of programs and libraries"],
 	inlined: ["Inlined", INLINED, "functions that were inlined; off: their time is their caller's"],
 	kernel: ["Kernel", KERNEL, "functions of the kernel; off: their time is their caller's"],
@@ -204,10 +208,10 @@ function makeSwitches(profile, toggle) {
 
 function showSwitches(state, colors) {
 	for (const button of $("switches").children) {
-		const on = !state.hide.has(button.dataset.name);
+		const { name } = button.dataset, on = !state.hide.has(name), colored = on && state.color === "kind";
 
 		button.ariaPressed = String(on);
-		button.firstChild.style.backgroundColor = on && state.color === "kind" ? colors.ofKind(SWITCH_TEXTS[button.dataset.name][1]) : "";
+		button.firstChild.style.backgroundColor = colored ? colors.ofKind(SWITCH_TEXTS[name][1]) : "";
 	}
 }
 
@@ -224,11 +228,14 @@ function showLegend(view, colors) {
 	if (state.color === "module") {
 		const modules = new Map();
 
-		for (const f of view.functions)
+		for (const f of view.functions) {
+			const old = modules.get(f.module) || { name: f.module, frame: f.frame, self: 0 };
+
 			if (f.module)
-				modules.set(f.module, { frame: f.frame, self: (modules.get(f.module)?.self || 0) + f.self[view.value] });
-		[...modules].sort((a, b) => b[1].self - a[1].self).slice(0, 5)
-			.forEach(([name, { frame }]) => item(colors.ofModule(frame), name));
+				modules.set(f.module, { ...old, self: old.self + f.self[view.value] });
+		}
+		[...modules.values()].sort((a, b) => b.self - a.self).slice(0, 5)
+			.forEach(({ name, frame }) => item(colors.ofModule(frame), name));
 	} else if (state.color === "change" && profile.difference) {
 		item(colors.scale[0], "gone");
 		item(colors.scale[STEPS / 2], "half");

@@ -105,6 +105,7 @@ class Reversal {
 		const tree = this.trie.tree(true);
 
 		tree.cut = this.cut;
+		tree.reversed = true;
 		return tree;
 	}
 }

@@ -76,19 +76,20 @@ class Table {
 
 	/* The functions of a view that its search finds, in its order. */
 	show(view) {
-		const { state, found } = view, k = view.value, compare = SORTS[state.sort];
+		const { state, found } = view, k = view.value, { weight } = this.profile, compare = SORTS[state.sort];
 
 		this.view = view;
 		this.most = view.functions.reduce((most, f) => Math.max(most, f.self[k]), 1e-9);
 		this.rows = view.functions.filter((f) => !found || (f.frame !== NONE && found[f.frame]))
-			.sort((a, b) => compare(a, b, k, this.profile.weight) || byText(a.name, b.name) || byText(a.module, b.module));
+			.sort((a, b) => compare(a, b, k, weight) || byText(a.name, b.name) || byText(a.module, b.module));
 		if (state.reverse)
 			this.rows.reverse();
 		this.at = Math.min(this.at, Math.max(0, this.rows.length - 1));
 		for (const button of $("top-head").children) {
 			const sorted = button.dataset.by === state.sort;
+			const rising = state.reverse !== ["name", "module"].includes(state.sort);
 
-			button.ariaSort = sorted ? state.reverse !== ["name", "module"].includes(state.sort) ? "ascending" : "descending" : "none";
+			button.ariaSort = !sorted ? "none" : rising ? "ascending" : "descending";
 			button.classList.toggle("sorted", sorted);
 			button.classList.toggle("reverse", sorted && state.reverse);
 		}
@@ -98,8 +99,8 @@ class Table {
 	}
 
 	draw() {
-		const first = Math.max(0, Math.floor(this.area.scrollTop / TABLE_ROW) - 5);
-		const last = Math.min(this.rows.length, Math.ceil((this.area.scrollTop + this.area.clientHeight) / TABLE_ROW) + 5);
+		const { scrollTop, clientHeight } = this.area, first = Math.max(0, Math.floor(scrollTop / TABLE_ROW) - 5);
+		const last = Math.min(this.rows.length, Math.ceil((scrollTop + clientHeight) / TABLE_ROW) + 5);
 		const rows = [];
 
 		for (let i = first; i < last; i++)
@@ -118,9 +119,9 @@ class Table {
 				cell.title = cell.textContent;
 			return cell;
 		}));
-		const dot = element("i", "dot");
+		const dot = element("i", "dot"), change = this.view.change(f.self[0], f.self.at(-1));
 
-		dot.style.backgroundColor = f.frame === NONE ? "" : this.colors.of(f.frame, this.view.change(f.self[0], f.self.at(-1)));
+		dot.style.backgroundColor = f.frame === NONE ? "" : this.colors.of(f.frame, change);
 		row.querySelector(".mono").prepend(dot);
 		row.dataset.index = index;
 		row.role = "row";

@@ -17,14 +17,16 @@ function scaled(value, units, base) {
 }
 
 function seconds(ns) {
-	return ns >= 60e9 ? `${Math.floor(ns / 60e9)} min ${(ns % 60e9 / 1e9).toFixed(0)} s` : scaled(ns, ["ns", "µs", "ms", "s"], 1000);
+	if (ns >= 60e9)
+		return `${NUMBER.format(Math.floor(ns / 60e9))} min ${Math.floor(ns % 60e9 / 1e9)} s`;
+	return scaled(ns, ["ns", "µs", "ms", "s"], 1000);
 }
 
 /* A value of the profile with its unit. */
 function quantity(profile, value) {
 	switch (profile.unit) {
 	case "nanoseconds":
-		return value >= 60e9 ? seconds(value) : scaled(value, ["ns", "µs", "ms", "s"], 1000);
+		return seconds(value);
 	case "bytes":
 		return scaled(value, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024);
 	case "count":

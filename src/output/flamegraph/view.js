@@ -92,9 +92,9 @@ class View {
 
 	/* The boxes that a search finds in the drawn tree, the widest first. */
 	get matches() {
-		const tree = this.trees.main, k = this.value;
+		const tree = this.trees.main, k = this.value, { search, view, fn } = this.state;
 
-		return this.keep("matches", `${this.state.search}\n${this.state.view} ${this.state.fn} ${k} ${this.shownKey}`, () => {
+		return this.keep("matches", `${search}\n${view} ${fn} ${k} ${this.shownKey}`, () => {
 			if (!this.found)
 				return [];
 			const nodes = searchTree(tree, this.found).nodes.filter((i) => tree.total[k][i] > 0);
