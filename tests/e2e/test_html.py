@@ -117,10 +117,11 @@ def test_hostile_names_stay_text():
         set_state(view="top", search="<script>")
         check("</script><script>alert(1)</script>" in run("document.querySelector('#top-rows').innerText"), "name in the table")
         set_state(view="graph", search="")
-        # The tooltip of the widest function.
-        boxes = [b for b in run("ebprof.boxes") if b["width"] > 20]
-        for b in boxes[:40]:
+        for b in [b for b in run("ebprof.boxes") if b["width"] > 20 and re.search("[<&\"']", b["name"])]:
             command("move", x=b["x"] + b["width"] / 2, y=b["y"] + 5)
+            equal(run("document.querySelector('#tooltip .name').innerHTML").replace("&lt;", "<").replace("&gt;", ">").replace(
+                "&amp;", "&"), b["name"], "the name in the tooltip is text")
+            check("&lt;" in run("document.querySelector('#tooltip .name').innerHTML") or "<" not in b["name"], "escaped", b["name"])
         set_state(search="<script>")
         check(run("ebprof.matched") > 0, "the name can be found")
         # What may not stand in HTML at all: the profile's texts end no element.
@@ -213,6 +214,14 @@ def test_switches():
             check(not kinds() & gone, f"without {hide}:", kinds())
             equal(run("ebprof.nodes()[0].total"), 114, f"all samples, without {hide}")
             run(f"document.querySelector('#switches [data-name={hide}]').click()")
+        set_state(hide=["process", "thread"])
+        truth = {}
+        for frames, count in stacks("full"):
+            path = "\n".join(["all"] + frames[1:])
+            truth[path] = truth.get(path, 0) + count
+        nodes = run("ebprof.nodes()")
+        equal({n["path"]: n["self"] for n in nodes if n["self"]}, truth, "without threads their stacks are one tree")
+        equal(len({n["path"] for n in nodes}), len(nodes), "each path once")
         set_state(hide=["kernel", "process", "thread"])
         equal({n["path"]: n["self"] for n in run("ebprof.nodes()") if n["path"].endswith("write")}, {"all\n_start\nmain\nwrite": 10},
               "the kernel's time is its caller's")
@@ -260,6 +269,9 @@ def test_zoom_and_back():
         click("work")
         near(box("work")["width"], box("all")["width"], "work fills the width", 2)
         equal([b["name"] for b in run("ebprof.boxes")], ["all", "demo", "demo", "_start", "main", "work", "hash"], "ancestors stay")
+        for name in ("all", "main", "work", "hash"):
+            b = box(name)
+            check(picture(b["x"] + b["width"] - 40, b["y"] + 4, 2, 2)(0, 0) != (255, 255, 255), name, "is not drawn")
         check("zoom=" in run("location.hash"), "the zoom is in the URL:", run("location.hash"))
         click("hash")
         near(box("hash")["width"], box("all")["width"], "hash fills the width", 2)
@@ -282,6 +294,8 @@ def test_url_of_nonsense():
                      "#search=%28&sort=constructor&layout=%3Cb%3E&color=change", "#%%%", "#search=%E0%A4%A"):
         with shown("full", hash=nonsense):
             equal(run("ebprof.total"), 114, f"total at {nonsense}")
+            check(run("0 <= ebprof.state.zoom && ebprof.state.zoom < 40 && ebprof.state.fn < 20"), "state at", nonsense)
+            check(len(run("ebprof.boxes")) > 1, "boxes at", nonsense)
 
 
 def test_keys():

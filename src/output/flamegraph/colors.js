@@ -71,9 +71,9 @@ class Colors {
 
 		if (!name || kind[frame] === MARK)
 			return this.ofKind(kind[frame]);
-		const h = hashText(name);
+		const h = hashText(name), hue = kind[frame] === KERNEL ? HUES[KERNEL][0] : h % 360;
 
-		return oklch(this.lightness + ((h >>> 10) % 100 / 99 - 0.5) * 0.05, (this.dark ? 0.075 : 0.095), h % 360);
+		return oklch(this.lightness + ((h >>> 10) % 3 - 1) * 0.05, 0.06 + (h >>> 14) % 3 * 0.025, hue);
 	}
 
 	ofChange(change, [less, more]) {

@@ -313,7 +313,7 @@ class Graph {
 		c.stroke();
 	}
 
-	/* As much of a name as fits, "" where that is too little. */
+	/* As much of a name as fits, "" where that is too little. What has no name is told by its end: [image+0xoffset]. */
 	fit(frame, full, room) {
 		const name = full.length > NAME_MAX ? full.slice(0, NAME_MAX) : full, c = this.context;
 		let width = frame === NONE ? 0 : this.widths[frame];
@@ -325,10 +325,11 @@ class Graph {
 		}
 		if (width <= room && name.length === full.length)
 			return name;
+		const byEnd = full.startsWith("[") && full.includes("+0x");
 		let n = Math.min(name.length, Math.ceil(name.length * room / width) + 2);
 
 		for (; n >= 2; n--) {
-			const cut = `${name.slice(0, n).replace(/[\ud800-\udbff]$/, "")}…`;
+			const cut = byEnd ? `…${full.slice(-n)}` : `${name.slice(0, n).replace(/[\ud800-\udbff]$/, "")}…`;
 
 			if (c.measureText(cut).width <= room)
 				return cut;

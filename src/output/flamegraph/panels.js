@@ -17,6 +17,7 @@ function accountChips(profile) {
 
 		if (number && list.length)
 			e.append(` (${reasons(list)})`);
+		e.title = e.textContent;
 		chips.push(e);
 	};
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tree turned round: from functions to their callers. All stacks begin in one group; a group
- * is split by the next caller, level by level, and stacks that have come to one node go on as
- * one. Where that makes more than NODES_MAX nodes, small groups are left whole and counted.
+ * is split by the next caller, level by level. Where that makes more than NODES_MAX nodes, small groups
+ * are left whole and counted.
  */
 
 const NODES_MAX = 500000;
@@ -18,16 +18,13 @@ class Reversal {
 		this.values = values;				/* by item */
 		this.count = new Uint32Array(0);
 		this.place = new Uint32Array(0);		/* by frame: where its group grows */
-		this.seen = new Uint32Array(tree.n);		/* by node: the round in which it was met */
-		this.first = new Uint32Array(tree.n);		/* and the item that stands for it since */
-		this.round = 0;
 		this.cut = 0;
 		this.least = SMALL * values[values.length - 1].reduce((a, b) => a + b, 0);
 	}
 
 	/* The items of a group step on to their callers; those at the root are done. Returns the frames met. */
 	step(node, from, to, move) {
-		const { tree, cursor, items, seen, first, count } = this, frames = [], round = ++this.round;
+		const { tree, cursor, items, count } = this, frames = [];
 		let kept = from;
 
 		for (let k = from; k < to; k++) {
@@ -35,12 +32,7 @@ class Reversal {
 
 			if (c === 0) {
 				this.end(node, item);
-			} else if (seen[c] === round) {
-				for (const column of this.values)
-					column[first[c]] += column[item];
 			} else {
-				seen[c] = round;
-				first[c] = item;
 				cursor[item] = c;
 				items[kept++] = item;
 				if (count[tree.frame[c]]++ === 0)

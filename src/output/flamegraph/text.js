@@ -64,7 +64,7 @@ function changeText(profile, before, after) {
 
 /* "5 depth, 2 no CFI" */
 function reasons(list) {
-	return list.map((r) => `${NUMBER.format(r.count)} ${r.reason}`).join(", ");
+	return [...list].sort((a, b) => b.count - a.count).map((r) => `${NUMBER.format(r.count)} ${r.reason}`).join(", ");
 }
 
 function sum(list) {
