@@ -218,7 +218,7 @@ $(BENCH): tests/bench/tables.c $(BENCH_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
 
-bench: ebprof $(FIX_BIN) $(BENCH) ## measure against perf and bpftrace, where installed (as root); names: tests/bench/names
+bench: ebprof $(FIX_BIN) $(BENCH) ## measure against perf and bpftrace, where installed (as root); also tests/bench/names, tests/bench/formats
 	@$(TEST_ENV) tests/bench/run
 	@$(TEST_ENV) tests/bench/unwind
 
