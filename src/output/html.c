@@ -255,7 +255,8 @@ void html_write(const struct profile *p, const struct output_options *o, struct 
 	write_profile(f, p, o, labels, tree->n);
 	outfile_printf(f, "</script>\n");
 	write_tree(f, tree);
-	outfile_printf(f, "%s", data + strlen(HTML_PAGE_DATA));
+	data += strlen(HTML_PAGE_DATA);
+	outfile_write(f, data, strlen(data));
 	calltree_free(tree);
 	html_labels_free(labels);
 }

@@ -41,7 +41,8 @@ class Page {
 
 	update(before) {
 		const { now, view, profile } = this, isTable = now.view === "top";
-		const treeChanged = before.view !== now.view || before.fn !== now.fn || before.hide !== now.hide;
+		const treeOf = (state) => [state.view, state.fn, ...[...state.hide || []].sort()].join();
+		const treeChanged = treeOf(before) !== treeOf(now);
 
 		if (now.view === "sandwich" && now.fn < 0)
 			now.fn = this.hottest();

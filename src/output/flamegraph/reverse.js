@@ -126,7 +126,7 @@ function bottomUp(tree, frames) {
 function outermost(tree, frames, fn) {
 	const nodes = [];
 
-	for (let i = 1; i < tree.n;) {
+	for (let i = 1; fn >= 0 && i < tree.n;) {
 		const found = frames.functionOf[tree.frame[i]] === fn;
 
 		if (found)

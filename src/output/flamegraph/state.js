@@ -20,9 +20,11 @@ class State {
 		};
 		this.now = { ...this.first, ...this.parse(location.hash) };
 		addEventListener("hashchange", () => {
+			const before = this.now;
+
 			if (this.text() !== location.hash.slice(1)) {
 				this.now = { ...this.first, ...this.parse(location.hash) };
-				this.changed({});
+				this.changed(before);
 			}
 		});
 	}
