@@ -137,9 +137,6 @@ static struct calltree *build(const struct profile *p, const struct calltree_lab
 		b.places[i].top = CALLTREE_NONE;
 	vec_push(&b.nodes, (struct calltree_node){ .label = CALLTREE_NONE });
 	place_samples(&b, at);
-	hashmap_free(&b.children);
-	vec_free(&b.path);
-	free(b.places);
 	link_nodes(b.nodes.v, b.nodes.n);
 	t->nodes = b.nodes.v;
 	t->n = b.nodes.n;
@@ -148,6 +145,9 @@ static struct calltree *build(const struct profile *p, const struct calltree_lab
 	for (size_t i = 0; before && i < b.view.nsamples; i++)
 		t->before[at[i]] += before[i];
 	free(at);
+	hashmap_free(&b.children);
+	vec_free(&b.path);
+	free(b.places);
 	return t;
 }
 
