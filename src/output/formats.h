@@ -13,6 +13,7 @@ void ndjson_write(const struct profile *p, const struct output_options *o, struc
 void perf_script_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void speedscope_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void svg_write(const struct profile *p, const struct output_options *o, struct outfile *f);
+void pprof_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void top_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 
 #endif

@@ -8,6 +8,8 @@
 const struct output_format output_formats[] = {
 	{ "folded", ".folded", "one line a stack, comm;root;...;leaf COUNT, for flame graph tools",
 	  0, folded_write },
+	{ "pprof", ".pb", "all of the profile, for `go tool pprof' and for ebprof; compressed",
+	  1, pprof_write },
 	{ "top", ".txt", "table of functions (self %, total %, self samples) and of processes",
 	  0, top_write },
 	{ "html", ".html", "a flame graph to look around in, one file for any browser",
