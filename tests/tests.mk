@@ -74,10 +74,11 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
-	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names)
+	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names reread)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
+FIX_BIN    += $(if $(shell command -v go),$(FIX)/go_profiles)
 UNWIND_BIN += $(if $(shell command -v rustc),$(FIX)/unwind_rust) $(if $(shell command -v go),$(FIX)/unwind_go)
 FIX_BIN    += $(if $(shell command -v musl-gcc),$(FIX)/tree_musl $(FIX)/tree_musl_static)
 FIX_BIN    += $(UNWIND_BIN) $(UNWIND_BIN:=_stripped) $(FIX)/unwind_chain_static $(FIX)/unwind_chain_static_stripped \
@@ -122,6 +123,11 @@ PROFILES_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% profile/% output/%),$(
 $(FIX)/profiles: tests/fixtures/profiles.c $(PROFILES_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
+# Saved profiles, read and written again.
+REREAD_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% profile/% input/% output/%),$(OBJ))
+$(FIX)/reread: tests/fixtures/reread.c $(REREAD_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
 $(FIX)/inlined_spin: tests/fixtures/inlined_spin.c
 	$(call fix_cc,-g)
 $(FIX)/timed_frameless: tests/fixtures/timed.c tests/fixtures/fixture.h
@@ -139,6 +145,9 @@ $(FIX)/unwind_rust: tests/fixtures/unwind_rust.rs
 	@mkdir -p $(@D)
 	MAKEFLAGS= rustc --edition 2021 -O -o $@ $<
 $(FIX)/unwind_go: tests/fixtures/unwind_go.go
+	@mkdir -p $(@D)
+	GOCACHE=$(abspath $(TEST))/go GOFLAGS= CGO_ENABLED=0 go build -o $@ $<
+$(FIX)/go_profiles: tests/fixtures/go_profiles.go
 	@mkdir -p $(@D)
 	GOCACHE=$(abspath $(TEST))/go GOFLAGS= CGO_ENABLED=0 go build -o $@ $<
 GO_SYMBOLS := $(if $(shell command -v go),$(addprefix $(FIX)/go_symbols,/plain /stripped /pie /external))
