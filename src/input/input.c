@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "input/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "input/readers.h"
+#include "input/slurp.h"
+
+#define SIZE_LIMIT ((size_t)1 << 30)	/* bytes, unpacked */
+
+/* Tried in this order: a line of perf script may end in a number, as folded stacks do. */
+const struct input_format input_formats[] = {
+	{ "perf script", perf_script_looks, perf_script_read },
+	{ "folded", folded_looks, folded_read },
+	{ 0 },
+};
+
+static int refuse(struct error *e, const char *path, int err, const char *why)
+{
+	return error_set(e, STATUS_ERROR, err, "cannot read %.200s: %s", path, why);
+}
+
+static int open_input(const char *path, struct error *e)
+{
+	int from_stdin = !strcmp(path, "-"), fd, err;
+	struct stat st;
+
+	fd = from_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st)) {
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return refuse(e, path, err, strerror(-err));
+	}
+	if (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || (from_stdin && !S_ISDIR(st.st_mode)))
+		return fd;
+	close(fd);
+	return S_ISDIR(st.st_mode) ? refuse(e, path, -EISDIR, "it is a folder") : refuse(e, path, -EINVAL, "it is not a file");
+}
+
+static const char *reason(int err)
+{
+	return err == -EBADMSG ? "damaged gzip" : err == -EFBIG ? "it is larger than 1 GiB, unpacked" : strerror(-err);
+}
+
+static const struct input_format *find_format(const char *bytes, size_t n)
+{
+	for (const struct input_format *f = input_formats; f->name; f++)
+		if (f->looks(bytes, n))
+			return f;
+	return NULL;
+}
+
+static int unknown(struct error *e, const char *path, const char *bytes, size_t n)
+{
+	if (!n)
+		return refuse(e, path, -ENODATA, "it is empty");
+	/* tools/perf/util/header.c: the magic of its file. */
+	if (n >= 8 && !memcmp(bytes, "PERFILE2", 8))
+		return error_set(e, STATUS_ERROR, -EINVAL, "cannot read %.200s: it is perf's own file; "
+				 "make text of it: perf script -i %.200s > out.perf", path, path);
+	return refuse(e, path, -EINVAL, "its format is unknown; ebprof reads pprof, folded stacks and perf script's text");
+}
+
+static int read_profile(struct profile *p, const char *path, const char *bytes, size_t n, struct error *e)
+{
+	const struct input_format *format = n ? find_format(bytes, n) : NULL;
+	struct error inner = { .status = STATUS_ERROR };
+	int err;
+
+	if (!format)
+		return unknown(e, path, bytes, n);
+	err = format->read(p, bytes, n, &inner);
+	return err ? refuse(e, path, err, inner.text) : 0;
+}
+
+struct profile *input_read(const char *path, struct error *e)
+{
+	int fd = open_input(path, e), err;
+	struct profile *p;
+	char *bytes;
+	size_t n;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	bytes = slurp(fd, SIZE_LIMIT, &n);
+	err = -errno;
+	close(fd);
+	if (!bytes) {
+		refuse(e, path, err, reason(err));
+		errno = -err;
+		return NULL;
+	}
+	p = profile_new();
+	err = read_profile(p, path, bytes, n, e);
+	free(bytes);
+	if (!err)
+		return p;
+	profile_free(p);
+	errno = -err;
+	return NULL;
+}

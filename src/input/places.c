@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include "input/places.h"
+
+#include <string.h>
+
+static const char unknown[] = "[unknown]";
+
+/* "[unknown]" and "[libfoo.so+0x1234]" only stand for a name. */
+static const char *why(const struct profile *p, const struct line *line)
+{
+	const char *name = profile_text(p, profile_view(p).functions[line->function].name);
+	const char *plus = strrchr(name, '+');
+
+	if (*name != '[' || profile_view(p).functions[line->function].kind == FRAME_MARK)
+		return "";
+	return !strcmp(name, unknown) || (plus && !strncmp(plus, "+0x", 3)) ? "no name in the file" : "";
+}
+
+uint32_t places_add(struct places *p, uint32_t module, enum frame_kind kind, uint64_t address, const struct line *lines,
+		    size_t n)
+{
+	size_t known = profile_view(p->profile).nlocations;
+	uint32_t location = 0;
+
+	if (address)
+		location = profile_location(p->profile, module, kind, address);
+	/* None, or one that has been named before; a made-up address may be one of the file's, too. */
+	while (profile_view(p->profile).nlocations == known)
+		location = profile_location(p->profile, module, kind, ++p->made_up);
+	profile_name_location(p->profile, location, lines, n, why(p->profile, &lines[n - 1]));
+	return location;
+}
+
+struct line places_line(struct places *p, struct slice name, const char *module, enum frame_kind kind)
+{
+	uint32_t string = name.n ? slice_string(p->profile, name) : profile_string(p->profile, unknown);
+
+	return (struct line){ .function = profile_function(p->profile, string, profile_string(p->profile, module), kind) };
+}
+
+void places_free(struct places *p)
+{
+	slice_memo_free(&p->memo);
+}

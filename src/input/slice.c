@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "input/slice.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+#define CLEANED_MOST 4		/* bytes that text_clean() makes of one: "\x1b" */
+
+static int is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+int slice_line(struct slice *rest, struct slice *line)
+{
+	const char *end;
+
+	if (!rest->n)
+		return 0;
+	end = memchr(rest->s, '\n', rest->n);
+	line->s = rest->s;
+	line->n = end ? (size_t)(end - rest->s) : rest->n;
+	rest->s += line->n + (end != NULL);
+	rest->n -= line->n + (end != NULL);
+	if (line->n && line->s[line->n - 1] == '\r')
+		line->n--;
+	return 1;
+}
+
+struct slice slice_skip(struct slice s)
+{
+	while (s.n && is_blank(*s.s)) {
+		s.s++;
+		s.n--;
+	}
+	return s;
+}
+
+struct slice slice_trim(struct slice s)
+{
+	while (s.n && is_blank(s.s[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+int slice_word(struct slice *rest, struct slice *word)
+{
+	struct slice s = slice_skip(*rest);
+
+	*word = (struct slice){ s.s, 0 };
+	while (word->n < s.n && !is_blank(s.s[word->n]))
+		word->n++;
+	*rest = (struct slice){ s.s + word->n, s.n - word->n };
+	return word->n > 0;
+}
+
+int slice_last_word(struct slice *rest, struct slice *word)
+{
+	struct slice s = slice_trim(*rest);
+	size_t begin = s.n;
+
+	while (begin && !is_blank(s.s[begin - 1]))
+		begin--;
+	*word = (struct slice){ s.s + begin, s.n - begin };
+	*rest = slice_trim((struct slice){ s.s, begin });
+	return word->n > 0;
+}
+
+int slice_begins(struct slice s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return s.n >= n && !memcmp(s.s, prefix, n);
+}
+
+int slice_ends(struct slice s, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return s.n >= n && !memcmp(s.s + s.n - n, suffix, n);
+}
+
+int slice_decimal(struct slice s, uint64_t *value)
+{
+	*value = 0;
+	for (size_t i = 0; i < s.n; i++)
+		if (s.s[i] < '0' || s.s[i] > '9' || __builtin_mul_overflow(*value, 10, value) ||
+		    __builtin_add_overflow(*value, (uint64_t)(s.s[i] - '0'), value))
+			return 0;
+	return s.n > 0;
+}
+
+int slice_hex(struct slice s, uint64_t *value)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	*value = 0;
+	for (size_t i = 0; i < s.n; i++) {
+		const char *digit = memchr(digits, s.s[i], 16);
+
+		if (!digit)
+			return 0;
+		*value = *value << 4 | (uint64_t)(digit - digits);
+	}
+	return s.n > 0 && s.n <= 16;
+}
+
+uint32_t slice_string(struct profile *p, struct slice s)
+{
+	char *raw = xmalloc(s.n + 1), *clean = xcalloc(s.n + 1, CLEANED_MOST);
+	uint32_t string;
+
+	for (size_t i = 0; i < s.n; i++)
+		raw[i] = s.s[i] ? s.s[i] : '\xff';	/* which is no UTF-8 */
+	raw[s.n] = '\0';
+	text_clean(clean, (s.n + 1) * CLEANED_MOST, raw);
+	string = profile_string(p, clean);
+	free(raw);
+	free(clean);
+	return string;
+}
+
+uint32_t *slice_memo_get(struct slice_memo *m, struct slice text)
+{
+	uint64_t key = hash_bytes(text.s, text.n);
+	uint32_t next = (uint32_t)m->entries.n, id;
+
+	/* Two texts with one hash take neighbouring keys. */
+	for (; (id = hashmap_put(&m->ids, key, next)) != next; key++) {
+		struct slice_memo_entry *e = &m->entries.v[id];
+
+		if (e->text.n == text.n && !memcmp(e->text.s, text.s, text.n))
+			return &e->value;
+	}
+	vec_push(&m->entries, (struct slice_memo_entry){ text, PROFILE_NONE });
+	return &m->entries.v[next].value;
+}
+
+void slice_memo_free(struct slice_memo *m)
+{
+	vec_free(&m->entries);
+	hashmap_free(&m->ids);
+}
