@@ -62,6 +62,19 @@ static int more(uint64_t a, uint64_t b)
 	return (a < b) - (a > b);
 }
 
+static int by_name(const struct rollup_function *x, const struct rollup_function *y)
+{
+	int c = strcmp(x->name, y->name);
+
+	if (!c)
+		c = strcmp(x->module, y->module);
+	if (!c)
+		c = strcmp(x->file, y->file);
+	if (!c)
+		c = (x->line > y->line) - (x->line < y->line);
+	return c ? c : (int)x->kind - (int)y->kind;
+}
+
 static int by_self(const void *a, const void *b)
 {
 	const struct rollup_function *x = a, *y = b;
@@ -69,44 +82,133 @@ static int by_self(const void *a, const void *b)
 
 	if (!c)
 		c = more(x->total, y->total);
+	return c ? c : by_name(x, y);
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct rollup_function *x = a, *y = b;
+	int c = more(x->total, y->total);
+
 	if (!c)
-		c = strcmp(x->name, y->name);
-	if (!c)
-		c = strcmp(x->module, y->module);
-	return c ? c : (int)x->kind - (int)y->kind;
+		c = more(x->self, y->self);
+	return c ? c : by_name(x, y);
+}
+
+void rollup_sort_by_total(struct rollup_function *rows, size_t n)
+{
+	qsort(rows, n, sizeof(*rows), by_total);
+}
+
+/* The rows that were sampled, of @n labelled ones in @rows, and one for what has no stack. Takes @rows. */
+static struct rollup_function *sum_up(const struct profile *p, const struct calltree_labels *labels,
+				      struct rollup_function *rows, size_t n, size_t *used)
+{
+	struct calltree *tree = calltree_new(p, labels);
+	struct totals t = { .rows = rows, .depth = xcalloc(n, sizeof(*t.depth)) };
+	uint64_t bare = tree->nodes[0].self;
+
+	calltree_walk(tree, &(struct calltree_walker){ .enter = enter, .leave = leave, .ctx = &t });
+	*used = 0;
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].total)
+			rows[(*used)++] = rows[i];
+	if (bare)
+		rows[(*used)++] = (struct rollup_function){
+			.name = ROLLUP_NO_STACK, .function = PROFILE_NONE, .module = "", .kind = FRAME_MARK, .file = "",
+			.self = bare, .total = bare };
+	qsort(rows, *used, sizeof(*rows), by_self);
+	free(t.depth);
+	calltree_free(tree);
+	return rows;
+}
+
+/* The row of a function, nfunctions: of frames without one. */
+static struct rollup_function function_row(const struct profile *p, size_t function)
+{
+	struct profile_view v = profile_view(p);
+	int known = function < v.nfunctions;
+
+	return (struct rollup_function){
+		.name = rollup_name(p, function), .function = (uint32_t)function, .file = "",
+		.module = known ? profile_text(p, v.functions[function].module) : "",
+		.kind = known ? v.functions[function].kind : FRAME_USER };
 }
 
 struct rollup_function *rollup_functions(const struct profile *p, size_t *n)
 {
-	struct profile_view v = profile_view(p);
-	struct calltree *tree = calltree_new(p, NULL);
-	size_t rows = v.nfunctions + 1, used = 0;	/* and one for frames without a function */
-	struct totals t = {
-		.rows = xcalloc(rows + 1, sizeof(*t.rows)),
-		.depth = xcalloc(rows, sizeof(*t.depth)),
-	};
-	uint64_t bare = tree->nodes[0].self;
+	size_t rows = profile_view(p).nfunctions + 1;
+	struct rollup_function *all = xcalloc(rows + 1, sizeof(*all));
 
-	calltree_walk(tree, &(struct calltree_walker){ .enter = enter, .leave = leave, .ctx = &t });
-	for (size_t i = 0; i < rows; i++) {
-		struct rollup_function *row = &t.rows[i];
+	for (size_t i = 0; i < rows; i++)
+		all[i] = function_row(p, i);
+	return sum_up(p, NULL, all, rows, n);
+}
 
-		if (!row->total)
+struct rollup_function *rollup_modules(const struct profile *p, size_t *n)
+{
+	size_t functions = profile_view(p).nfunctions + 1;
+	struct rollup_function *all = xcalloc(functions + 1, sizeof(*all)), *rows;
+	uint32_t *labels = xcalloc(functions, sizeof(*labels)), used = 0;
+	struct hashmap ids = { 0 };
+
+	for (size_t i = 0; i < functions; i++) {
+		struct rollup_function row = function_row(p, i);
+		uint64_t key = i + 1 < functions ? profile_view(p).functions[i].module : 0;
+
+		/* Marks are in no module, and neither is what is not known. */
+		labels[i] = hashmap_put(&ids, key << 1 | (row.kind == FRAME_MARK), used);
+		if (labels[i] != used)
 			continue;
-		row->name = rollup_name(p, i);
-		row->module = i < v.nfunctions ? profile_text(p, v.functions[i].module) : "";
-		row->kind = i < v.nfunctions ? v.functions[i].kind : FRAME_USER;
-		t.rows[used++] = *row;
+		row.name = *row.module ? row.module : row.kind == FRAME_MARK ? ROLLUP_NO_MODULE : ROLLUP_UNKNOWN;
+		all[used++] = row;
 	}
-	if (bare)
-		t.rows[used++] = (struct rollup_function){
-			.name = ROLLUP_NO_STACK, .module = "", .kind = FRAME_MARK,
-			.self = bare, .total = bare };
-	qsort(t.rows, used, sizeof(*t.rows), by_self);
-	free(t.depth);
-	calltree_free(tree);
-	*n = used;
-	return t.rows;
+	rows = sum_up(p, &(struct calltree_labels){ .functions = labels }, all, used, n);
+	hashmap_free(&ids);
+	free(labels);
+	return rows;
+}
+
+/* The label of line @i of the profile: equal places of equal functions have one. */
+static uint32_t line_label(const struct profile_view *v, struct hashmap *ids, uint32_t *lines, size_t i, uint32_t used)
+{
+	const struct line *l = &v->lines[i];
+	uint64_t key = hash_pair((uint64_t)l->function << 32 | l->file, l->line);
+	uint32_t label;
+
+	/* Two keys with one hash take neighbouring ones. */
+	for (; (label = hashmap_put(ids, key, used)) != used; key++) {
+		const struct line *other = &v->lines[lines[label]];
+
+		if (other->function == l->function && other->file == l->file && other->line == l->line)
+			return label;
+	}
+	lines[used] = (uint32_t)i;
+	return used;
+}
+
+struct rollup_function *rollup_lines(const struct profile *p, size_t *n)
+{
+	struct profile_view v = profile_view(p);
+	struct rollup_function *all = xcalloc(v.nlines + 2, sizeof(*all)), *rows;
+	uint32_t *labels = xcalloc(v.nlines + 1, sizeof(*labels)), *lines = xcalloc(v.nlines + 1, sizeof(*lines)), used = 0;
+	struct hashmap ids = { 0 };
+
+	for (size_t i = 0; i < v.nlines; i++) {
+		labels[i] = line_label(&v, &ids, lines, i, used);
+		if (labels[i] != used)
+			continue;
+		all[used] = function_row(p, v.lines[i].function);
+		all[used].file = profile_text(p, v.lines[i].file);
+		all[used++].line = v.lines[i].line;
+	}
+	labels[v.nlines] = used;
+	all[used++] = function_row(p, v.nfunctions);
+	rows = sum_up(p, &(struct calltree_labels){ .lines = labels }, all, used, n);
+	hashmap_free(&ids);
+	free(labels);
+	free(lines);
+	return rows;
 }
 
 static int by_samples(const void *a, const void *b)
@@ -116,6 +218,8 @@ static int by_samples(const void *a, const void *b)
 
 	if (!c)
 		c = (x->pid > y->pid) - (x->pid < y->pid);
+	if (!c)
+		c = (x->tid > y->tid) - (x->tid < y->tid);
 	return c ? c : strcmp(x->comm, y->comm);
 }
 
@@ -137,6 +241,36 @@ struct rollup_process *rollup_processes(const struct profile *p, size_t *n)
 		if (id == used)
 			rows[used++] = (struct rollup_process){
 				.pid = proc->pid, .comm = rollup_comm(p, proc->comm) };
+		rows[id].samples += v.values[i];
+	}
+	hashmap_free(&ids);
+	qsort(rows, used, sizeof(*rows), by_samples);
+	*n = used;
+	return rows;
+}
+
+struct rollup_process *rollup_threads(const struct profile *p, size_t *n)
+{
+	struct profile_view v = profile_view(p);
+	struct rollup_process *rows = xcalloc(v.nthreads, sizeof(*rows));
+	struct hashmap ids = { 0 };
+	uint32_t used = 0;
+
+	for (size_t i = 0; i < v.nsamples; i++) {
+		const struct thread *t = &v.threads[v.samples[i].thread];
+		const struct rollup_process row = { .pid = v.processes[t->process].pid, .tid = t->tid,
+						    .comm = rollup_comm(p, t->comm) };
+		uint64_t key = hash_pair((uint64_t)(uint32_t)row.pid << 32 | (uint32_t)row.tid, t->comm);
+		uint32_t id = used;
+
+		if (!v.values[i])
+			continue;
+		/* Two keys with one hash take neighbouring ones. */
+		for (; (id = hashmap_put(&ids, key, used)) != used; key++)
+			if (rows[id].pid == row.pid && rows[id].tid == row.tid && rows[id].comm == row.comm)
+				break;
+		if (id == used)
+			rows[used++] = row;
 		rows[id].samples += v.values[i];
 	}
 	hashmap_free(&ids);

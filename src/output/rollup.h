@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile summed up into rows, one a function or one a process, ready to be
- * shown: by the top table, by a live view, by a report. The caller frees the
+ * A profile summed up into rows, one for each function, process and so on, ready
+ * to be shown: by the top table, by a live view, by a report. The caller frees the
  * arrays. Names are texts of the profile and live as long as it.
  */
 #ifndef EBPROF_ROLLUP_H
@@ -16,6 +16,7 @@
 #define ROLLUP_UNKNOWN "[unknown]"	/* a frame without a function */
 #define ROLLUP_NO_STACK "[no stack]"	/* a sample without any frame */
 #define ROLLUP_NO_COMM "?"		/* a thread or process without a name */
+#define ROLLUP_NO_MODULE "[no module]"	/* of marks */
 
 /* How a function of the profile is shown, @function up to and with nfunctions; never "". */
 const char *rollup_name(const struct profile *p, size_t function);
@@ -25,24 +26,36 @@ const char *rollup_comm(const struct profile *p, uint32_t comm);
 #define ROLLUP_IDS_MAX 32
 const char *rollup_thread_ids(const struct profile *p, const struct thread *t, char ids[ROLLUP_IDS_MAX]);
 
+/* A function, or a module, or a line of a function's source. */
 struct rollup_function {
-	const char *name;
+	const char *name;	/* of a module's row: the module's */
+	uint32_t function;	/* of the profile, or one of a module's; nfunctions: none; PROFILE_NONE: no stack */
 	const char *module;	/* "" where unknown */
 	enum frame_kind kind;
+	const char *file;	/* of a line's row; "" where unknown */
+	uint32_t line;		/* the same; 0 where unknown */
 	uint64_t self;		/* samples whose innermost frame it is: they add up to all samples */
 	uint64_t total;		/* samples with it anywhere on the stack, recursion counted once */
 };
 
-/* Only functions that were sampled; the most self samples first, then total, then by name. */
+/* Only what was sampled; the most self samples first, then total, then by name. */
 struct rollup_function *rollup_functions(const struct profile *p, size_t *n);
+struct rollup_function *rollup_modules(const struct profile *p, size_t *n);
+struct rollup_function *rollup_lines(const struct profile *p, size_t *n);
+/* The most total samples first, then self, then by name. */
+void rollup_sort_by_total(struct rollup_function *rows, size_t n);
 
+/* A process, or a thread. */
 struct rollup_process {
-	pid_t pid;
+	pid_t pid;		/* 0 where unknown */
+	pid_t tid;		/* of a thread's row; 0 where threads were not told apart */
 	const char *comm;
 	uint64_t samples;
 };
 
 /* One row a pid and comm; the most samples first, then by pid. */
 struct rollup_process *rollup_processes(const struct profile *p, size_t *n);
+/* One row a pid, tid and comm. */
+struct rollup_process *rollup_threads(const struct profile *p, size_t *n);
 
 #endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables of a profile for a terminal or a text file: what rollup.h, tree.h and
+ * callers.h sum up, printed. Shares are of the values that the profile shows.
+ */
+#ifndef EBPROF_VIEWS_H
+#define EBPROF_VIEWS_H
+
+#include "base/outfile.h"
+#include "output/output.h"
+#include "profile/profile.h"
+
+enum views_by { VIEWS_FUNCTION, VIEWS_MODULE, VIEWS_LINE, VIEWS_PROCESS, VIEWS_THREAD, VIEWS_BY };
+
+/* "function", ... as the user names them; ends with NULL. */
+extern const char *const views_by_names[];
+
+/* A row each; the most self samples first, or with @by_total the most in all. */
+void views_top(const struct profile *p, enum views_by by, int by_total, const struct output_options *o, struct outfile *f);
+/* The call tree down to @percent of all samples. */
+void views_tree(const struct profile *p, double percent, const struct output_options *o, struct outfile *f);
+/* The functions in @focus (callers.h), who calls them and what they call. */
+void views_focus(const struct profile *p, const unsigned char *focus, const struct output_options *o, struct outfile *f);
+
+/* For those tables: a share in %, and what starts the colour of a frame's text (NULL: none). */
+double views_percent(uint64_t part, uint64_t all);
+const char *views_color(enum frame_kind kind);
+
+#endif
