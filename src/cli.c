@@ -177,13 +177,34 @@ int cli_memory(const char *option, const char *text, void *field, struct error *
 	return 0;
 }
 
+int cli_share(const char *option, const char *text, void *field, struct error *e)
+{
+	char *end;
+	double x = isdigit((unsigned char)*text) || *text == '.' ? strtod(text, &end) : -1;
+
+	if (!(x >= 0 && x <= 100) || strcmp(end + (*end == '%'), ""))
+		return bad(e, option, text, "expected a number of percent, 0 to 100");
+	*(double *)field = x;
+	return 0;
+}
+
 /* "-x" or "--name", as the user is told of row @r. */
 static void name_of(const struct cli_option *r, char *buf, size_t size)
 {
 	if (r->name)
 		snprintf(buf, size, "--%s", r->name);
+	else if (!r->letter)
+		snprintf(buf, size, "%s", r->arg);
 	else
 		snprintf(buf, size, "-%c", r->letter);
+}
+
+/* The row that takes operands; NULL: none does. */
+static const struct cli_option *operand_row(const struct cli_option *rows)
+{
+	while (rows->store && (rows->letter || rows->name))
+		rows++;
+	return rows->store ? rows : NULL;
 }
 
 static const struct cli_option *row_of(const struct cli_option *rows, int value)
@@ -201,7 +222,7 @@ static void getopt_tables(const struct cli_option *rows, char letters[LETTERS_MA
 {
 	size_t n = 0;
 
-	*letters++ = '+';	/* stop at the first operand */
+	*letters++ = operand_row(rows) ? '-' : '+';	/* give operands as options of value 1; stop at the first one */
 	*letters++ = ':';	/* tell a missing argument from an unknown option */
 	for (int i = 0; rows[i].store; i++) {
 		const char own[] = { rows[i].letter, rows[i].alias };
@@ -223,15 +244,16 @@ static void getopt_tables(const struct cli_option *rows, char letters[LETTERS_MA
 
 int cli_parse(const struct cli_option *rows, void *options, int argc, char **argv, int *rest, struct error *e)
 {
+	const struct cli_option *operands = operand_row(rows);
 	char letters[LETTERS_MAX], name[64];
 	struct option longs[LETTERS_MAX];
-	int c, err;
+	int c, err = 0;
 
 	getopt_tables(rows, letters, longs);
 	opterr = 0;
 	optind = 0;	/* glibc: scan anew */
 	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		const struct cli_option *r = row_of(rows, c == ':' || c == '?' ? 0 : c);
+		const struct cli_option *r = c == 1 ? operands : row_of(rows, c == ':' || c == '?' ? 0 : c);
 
 		if (c == ':')
 			return error_set(e, STATUS_USAGE, -EINVAL, "option '%s' needs an argument; see ebprof --help",
@@ -245,7 +267,11 @@ int cli_parse(const struct cli_option *rows, void *options, int argc, char **arg
 		if (err)
 			return err;
 	}
+	for (; operands && optind < argc && !err; optind++)
+		err = operands->store(operands->arg, argv[optind], (char *)options + operands->offset, e);
 	*rest = optind;
+	if (err)
+		return err;
 	if (optind < argc && strcmp(argv[optind - 1], "--"))
 		return error_set(e, STATUS_USAGE, -EINVAL, "unexpected argument '%s'; "
 				 "a command to run goes behind --: ebprof -- %s", argv[optind], argv[optind]);

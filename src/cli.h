@@ -33,11 +33,12 @@ cli_store cli_percent;		/* double: above 0, to 100; with or without % behind it 
 cli_store cli_count;		/* uint64_t: > 0 */
 cli_store cli_kib;		/* uint64_t bytes: a power of two of KiB */
 cli_store cli_memory;		/* uint64_t bytes: 64, 64M, 1G; a plain number is MiB; 1 MiB to 4 GiB */
+cli_store cli_share;		/* double: 0 to 100, with or without "%" */
 cli_store cli_ignore;		/* nothing: accepted from habit */
 
 struct cli_option {
 	char letter, alias;	/* 0: none; an alias is another letter for the same */
-	const char *name;	/* long name; NULL: none */
+	const char *name;	/* long name; NULL: none. A row without letter and name takes the operands. */
 	const char *arg;	/* name of its argument; NULL: a flag */
 	cli_store *store;
 	size_t offset;		/* in the command's struct */
@@ -46,8 +47,8 @@ struct cli_option {
 
 /*
  * Parses @argv (@argv[0] is skipped) by @rows, which end with a row whose store
- * is NULL. What stands behind "--" is left for the caller: *@rest is its index
- * in @argv, or @argc where there is none. -EINVAL with @e filled.
+ * is NULL. Where no row takes operands, only what stands behind "--" is left for the
+ * caller: *@rest is its index in @argv, or @argc where there is none. -EINVAL with @e filled.
  */
 int cli_parse(const struct cli_option *rows, void *options, int argc, char **argv, int *rest, struct error *e);
 /* One line an option, aligned. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
@@ -13,17 +12,16 @@
 
 #include "base/caps.h"
 #include "base/clock.h"
-#include "base/outfile.h"
 #include "base/text.h"
 #include "base/user.h"
 #include "collect/event.h"
 #include "collect/features.h"
 #include "collect/perf_events.h"
 #include "commands.h"
-#include "output/output.h"
 #include "proc/launch.h"
 #include "proc/procfs.h"
 #include "record_options.h"
+#include "result_files.h"
 #include "session.h"
 #include "summary.h"
 #include "targets.h"
@@ -31,14 +29,6 @@
 #define NICENESS -10		/* where we may; we use little of what it gives */
 #define TEXT_MAX 1024		/* bytes of a title and the like */
 #define WORTH_KEEPING 30000000	/* ns of CPU time that the names of one file took */
-#define TABLE_ROWS_LEAST 10
-#define TABLE_OTHER_LINES 16	/* of a terminal: headers, the process table, the summary, the prompt */
-
-struct result_file {
-	struct outfile *file;
-	const char *path;
-	const struct output_format *format;
-};
 
 struct recording {
 	char **argv;
@@ -47,7 +37,7 @@ struct recording {
 	struct targets targets;
 	struct event event;
 	int no_event;			/* only waits are recorded */
-	VEC(struct result_file) files;
+	struct result_files files;
 	struct launch launch;
 	int launched;			/* the command runs, or has run */
 	int command_stopped;		/* by us, because -d was over */
@@ -105,45 +95,6 @@ static void adapt_rate(struct recording *r)
 	r->o.frequency = 0;
 	if (!r->o.period)
 		r->o.period = 1;
-}
-
-/* A name that ends in no suffix at all (out, /dev/null) is taken for the plain default. */
-static const struct output_format *format_for(const struct recording *r, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (r->o.format)
-		return output_by_name(r->o.format);
-	if (!strcmp(path, "-"))
-		return output_by_name(isatty(STDOUT_FILENO) ? "top" : "folded");
-	if (!strchr(slash ? slash : path, '.'))
-		return output_by_name("folded");
-	return output_by_path(path);
-}
-
-static int open_file(struct recording *r, const char *path, struct error *e)
-{
-	struct result_file x = { .format = format_for(r, path), .path = path };
-
-	if (!x.format)
-		return error_set(e, STATUS_USAGE, -EINVAL, "-o '%s': its name tells no format; "
-				 "name it like out.folded, or add -f folded", path);
-	x.file = outfile_open(path, &r->user, e);
-	if (!x.file)
-		return -EIO;	/* @e says what it was */
-	vec_push(&r->files, x);
-	return 0;
-}
-
-static int open_files(struct recording *r, struct error *e)
-{
-	int err = 0;
-
-	if (!r->o.files.n)
-		return open_file(r, "-", e);
-	for (size_t i = 0; i < r->o.files.n && !err; i++)
-		err = open_file(r, r->o.files.v[i], e);
-	return err;
 }
 
 /* Signals are read, not handled. The command's end is one of them. */
@@ -318,21 +269,6 @@ static int record(struct recording *r, struct error *e)
 	return err;
 }
 
-static struct output_options output_options(const struct recording *r, const struct outfile *f)
-{
-	struct output_options o = { .annotate = r->o.annotate };
-	struct winsize w;
-
-	if (!outfile_is_stdout(f) || !isatty(STDOUT_FILENO))
-		return o;
-	o.color = command_wants_color();
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &w)) {
-		o.columns = w.ws_col;
-		o.rows = w.ws_row > TABLE_ROWS_LEAST + TABLE_OTHER_LINES ? w.ws_row - TABLE_OTHER_LINES : TABLE_ROWS_LEAST;
-	}
-	return o;
-}
-
 /* @text, cleaned, as a string of the profile. */
 static uint32_t clean_string(struct profile *p, const char *text)
 {
@@ -357,25 +293,6 @@ static void describe(const struct recording *r, struct profile *p)
 		snprintf(text, sizeof(text), "%s, %s %s %s", u.nodename, u.sysname, u.release, u.machine);
 		m->host = clean_string(p, text);
 	}
-}
-
-/* Writes every file, whatever happens to the others; the first error is told. */
-static int write_files(struct recording *r, struct error *e)
-{
-	int first = 0;
-
-	for (size_t i = 0; i < r->files.n; i++) {
-		struct result_file *x = &r->files.v[i];
-		struct output_options o = output_options(r, x->file);
-		int err;
-
-		output_write(x->format, session_profile(r->session), &o, x->file, x->path);
-		err = outfile_commit(x->file, first ? NULL : e);
-		x->file = NULL;
-		if (err && err != -EPIPE && !first)
-			first = err;
-	}
-	return first;
 }
 
 static int wait_for_command(const struct recording *r)
@@ -435,7 +352,7 @@ static int prepare(struct recording *r, struct error *e)
 	if (!err)
 		err = choose_event(r, e);
 	if (!err)
-		err = open_files(r, e);
+		err = result_files_open(&r->files, &r->o.files, r->o.format, &r->user, e);
 	if (err)
 		return err;
 	adapt_rate(r);
@@ -450,9 +367,7 @@ static void cleanup(struct recording *r)
 {
 	if (!r->launched)
 		launch_cancel(&r->launch);
-	for (size_t i = 0; i < r->files.n; i++)
-		outfile_abandon(r->files.v[i].file);
-	vec_free(&r->files);
+	result_files_free(&r->files);
 	session_free(r->session);
 	debuginfod_free(r->debuginfod);
 	name_store_free(r->store);
@@ -468,11 +383,12 @@ static int finish(struct recording *r, uint64_t origin, struct error *e)
 {
 	struct profile *p = session_profile(r->session);
 	const struct profile_account *a = profile_account(p);
+	const struct output_options options = { .annotate = r->o.annotate };
 	int err, command;
 
 	end_command(r);
 	describe(r, p);
-	err = write_files(r, e);
+	err = result_files_write(&r->files, p, &options, e);
 	session_save_names(r->session);
 	if (!r->o.quiet)
 		summary_show(p, &r->result, &r->o, origin);

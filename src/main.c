@@ -20,6 +20,8 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "record", cmd_record },	/* the first is the default */
+	{ "report", cmd_report },
+	{ "convert", cmd_convert },
 	{ "doctor", cmd_doctor },
 	{ "-V", cmd_version },
 	{ "--version", cmd_version },

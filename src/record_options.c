@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "bpf/ebprof.h"
-#include "output/output.h"
+#include "result_files.h"
 
 #define UNWIND_MEMORY_DEFAULT (256u << 20)
 #define FREQUENCY_DEFAULT 99	/* not 100: a timer that runs in step with others sees only them */
@@ -112,15 +112,6 @@ static int check_rate(struct record_options *o, struct error *e)
 	return 0;
 }
 
-static int unknown_format(const char *name, struct error *e)
-{
-	char known[128] = "";
-
-	for (const struct output_format *f = output_formats; f->name; f++)
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", *known ? ", " : "", f->name);
-	return error_set(e, STATUS_USAGE, -EINVAL, "unknown format '%s'; known: %s", name, known);
-}
-
 static int check(struct record_options *o, struct error *e)
 {
 	int err;
@@ -144,9 +135,9 @@ static int check(struct record_options *o, struct error *e)
 	if (o->max_frames > EBP_FRAMES_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--max-frames %llu: at most %d",
 				 (unsigned long long)o->max_frames, EBP_FRAMES_MAX);
-	if (o->format && !output_by_name(o->format))
-		return unknown_format(o->format, e);
-	err = check_rate(o, e);
+	err = result_files_check(o->format, e);
+	if (!err)
+		err = check_rate(o, e);
 	if (err)
 		return err;
 	if (!o->min_block)
@@ -187,15 +178,13 @@ void record_options_free(struct record_options *o)
 void record_options_help(FILE *to)
 {
 	fputs("Usage: ebprof [record] [TARGET] [OPTION]... [-- COMMAND ARG...]\n"
-	      "       ebprof doctor\n"
+	      "       ebprof report [OPTION]... FILE     ebprof convert [OPTION]... FILE     ebprof doctor\n"
 	      "Samples what runs, and shows which code it is. Needs root or capabilities: ebprof doctor.\n"
 	      "  sudo ebprof -p PID -d 10                          a table on the terminal\n"
 	      "  sudo ebprof -a -d 10 | flamegraph.pl > out.svg    folded stacks in a pipe\n"
 	      "  sudo ebprof -o out.folded -- COMMAND              from its first instruction\n\n", to);
 	cli_help(rows, to);
-	fputs("\nFormats:\n", to);
-	for (const struct output_format *f = output_formats; f->name; f++)
-		fprintf(to, "  %-11s %-16s %s\n", f->name, f->suffix, f->help);
+	result_files_help(to);
 	fputs("Exit status: 0 done, 1 error, 2 usage, 3 not permitted, 4 no such target, 5 no samples,\n"
 	      "6 lost samples with --strict; with -- COMMAND the command's own. See ebprof(1).\n", to);
 }

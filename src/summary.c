@@ -60,20 +60,37 @@ static void show_reasons(const char *what, const struct profile_reason *r, size_
 		fputc(')', stderr);
 }
 
+/* What is not known, as of a file that does not tell it, is left out. */
 static void show_account(const struct profile_account *a, const struct profile_meta *m)
 {
 	uint64_t truncated = sum(a->truncated, a->ntruncated);
 
-	fprintf(stderr, "ebprof: %llu %s of %s", (unsigned long long)a->taken,
-		m->frequency || m->period ? "samples" : "intervals", m->event);
+	fprintf(stderr, "ebprof: %llu %s", (unsigned long long)a->taken, strcmp(m->event, "off-cpu") ? "samples" : "intervals");
+	if (*m->event)
+		fprintf(stderr, " of %s", m->event);
 	if (m->frequency)
 		fprintf(stderr, " at %llu Hz", (unsigned long long)m->frequency);
 	else if (m->period)
 		fprintf(stderr, " every %llu", (unsigned long long)m->period);
-	fprintf(stderr, " in %.1f s: %llu complete", (double)m->duration / SECOND, (unsigned long long)(a->kept - truncated));
+	if (m->duration)
+		fprintf(stderr, " in %.1f s", (double)m->duration / SECOND);
+	fprintf(stderr, ": %llu complete", (unsigned long long)(a->kept - truncated));
 	show_reasons("truncated", a->truncated, a->ntruncated);
-	show_reasons("lost", a->lost, a->nlost);
+	if (a->nlost)
+		show_reasons("lost", a->lost, a->nlost);
 	fputc('\n', stderr);
+}
+
+void summary_show_saved(struct profile *p)
+{
+	struct profile_view v = profile_view(p);
+	const struct sample_type *shown = &v.types[v.shown];
+
+	if (v.account->taken)
+		show_account(v.account, v.meta);
+	if (!v.account->taken || v.shown)
+		fprintf(stderr, "ebprof: %llu %s of %s\n", (unsigned long long)v.total, profile_text(p, shown->unit),
+			profile_text(p, shown->name));
 }
 
 #define WHYS 16		/* reasons told apart; what exceeds them has a name or is one of the last */

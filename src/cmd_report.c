@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <regex.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/outfile.h"
+#include "base/user.h"
+#include "base/xalloc.h"
+#include "cli.h"
+#include "commands.h"
+#include "output/rollup.h"
+#include "output/views.h"
+#include "result_files.h"
+#include "saved.h"
+#include "summary.h"
+
+#define PATTERN_MAX 256		/* bytes of a regular expression; its compiled form may be far larger */
+#define NAME_MAX_MATCHED 4096	/* bytes of a function's name that are looked at */
+#define PERCENT_DEFAULT 0.5
+
+struct options {
+	string_vec inputs;
+	const char *by, *sort, *focus, *type;
+	int tree, quiet, help;
+	double percent;
+	uint64_t rows;			/* 0: not given */
+};
+
+#define AT(field) offsetof(struct options, field)
+
+static const struct cli_option rows[] = {
+	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL },
+	{ 0, 0, "by", "WHAT", cli_string, AT(by), "rows of function (default), module, line, process or thread" },
+	{ 0, 0, "sort", "HOW", cli_string, AT(sort), "by self (default) or total" },
+	{ 0, 0, "tree", NULL, cli_flag, AT(tree), "the call tree" },
+	{ 0, 0, "min", "PERCENT", cli_share, AT(percent), "leave out what is less of the tree (default 0.5)" },
+	{ 0, 0, "focus", "REGEX", cli_string, AT(focus), "functions that match, who calls them and what they call" },
+	{ 0, 0, "rows", "N", cli_count, AT(rows), "at most N rows of each table" },
+	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several" },
+	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary" },
+	{ 'h', 0, "help", NULL, cli_flag, AT(help), "this text" },
+	{ 0 },
+};
+
+static void help(void)
+{
+	fputs("Usage: ebprof report [OPTION]... FILE\n"
+	      "Shows a saved profile: pprof, folded stacks, or perf script's text, gzipped or not; - is\n"
+	      "standard input.\n"
+	      "  ebprof report cpu.pb.gz                           the functions, as a table\n"
+	      "  ebprof report --tree --min 2 cpu.pb.gz            the call tree\n"
+	      "  ebprof report --focus '^malloc$' cpu.folded       its callers and what it calls\n"
+	      "  perf script | ebprof report --by module -\n\n", stdout);
+	cli_help(rows, stdout);
+}
+
+/* The index of @word in @known (ends with NULL), 0 where it is NULL. -EINVAL with @e filled. */
+static int choose(const char *option, const char *word, const char *const *known, struct error *e)
+{
+	char list[128] = "";
+
+	for (int i = 0; known[i]; i++) {
+		if (!word || !strcmp(word, known[i]))
+			return i;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "", known[i]);
+	}
+	return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': expected one of %s", option, word, list);
+}
+
+static int check(const struct options *o, struct error *e)
+{
+	if (o->inputs.n != 1)
+		return error_set(e, STATUS_USAGE, -EINVAL, "report takes one file%s; see ebprof report --help",
+				 o->inputs.n ? "" : ", or - for standard input");
+	if ((o->by || o->sort) + o->tree + (o->focus != NULL) > 1)
+		return error_set(e, STATUS_USAGE, -EINVAL, "choose one view: --by and --sort, --tree, or --focus");
+	if (o->focus && strlen(o->focus) > PATTERN_MAX)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--focus: at most %d bytes", PATTERN_MAX);
+	return 0;
+}
+
+/* 1 for each function whose name matches, and one more for frames without a function. The caller frees it; NULL with @e. */
+static unsigned char *find_focus(const struct profile *p, const char *pattern, struct error *e)
+{
+	size_t n = profile_view(p).nfunctions + 1, found = 0;
+	unsigned char *focus = xcalloc(n, 1);
+	char text[NAME_MAX_MATCHED], why[128];
+	regex_t regex;
+	int err = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
+
+	if (err) {
+		regerror(err, &regex, why, sizeof(why));
+		error_set(e, STATUS_USAGE, -EINVAL, "--focus '%s': %s", pattern, why);
+		free(focus);
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), "%s", rollup_name(p, i));
+		focus[i] = !regexec(&regex, text, 0, NULL, 0);
+		found += focus[i];
+	}
+	regfree(&regex);
+	if (found)
+		return focus;
+	error_set(e, STATUS_ERROR, -ENOENT, "--focus '%s': no function has such a name", pattern);
+	free(focus);
+	return NULL;
+}
+
+/* Writes the view that is asked for. */
+static int write_view(const struct options *o, const struct profile *p, struct outfile *f, struct error *e)
+{
+	static const char *const sorts[] = { "self", "total", NULL };
+	struct output_options output = { 0 };
+	int by = choose("--by", o->by, views_by_names, e), sort = by < 0 ? by : choose("--sort", o->sort, sorts, e);
+	unsigned char *focus = NULL;
+
+	if (sort < 0)
+		return sort;
+	if (o->focus && !(focus = find_focus(p, o->focus, e)))
+		return -EINVAL;
+	result_files_terminal(f, &output);
+	output.rows = o->rows ? (int)(o->rows < INT32_MAX ? o->rows : INT32_MAX) : o->tree ? 0 : output.rows;
+	if (focus)
+		views_focus(p, focus, &output, f);
+	else if (o->tree)
+		views_tree(p, o->percent, &output, f);
+	else
+		views_top(p, (enum views_by)by, sort, &output, f);
+	free(focus);
+	return 0;
+}
+
+/* Returns the exit status. */
+static int report(const struct options *o, struct error *e)
+{
+	const struct user as_we_are = { 0 };
+	struct profile *p = saved_read(o->inputs.v[0], o->type, e);
+	struct outfile *f = p ? outfile_open("-", &as_we_are, e) : NULL;
+	int err = f ? write_view(o, p, f, e) : -EIO, status = STATUS_OK;
+
+	if (err)
+		outfile_abandon(f);
+	else
+		err = outfile_commit(f, e);
+	if (err && err != -EPIPE)
+		status = command_failed(e);
+	else if (!o->quiet)
+		summary_show_saved(p);
+	if (!status && !profile_view(p).total)
+		status = STATUS_NO_SAMPLES;
+	profile_free(p);
+	return status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct options o = { .percent = PERCENT_DEFAULT };
+	struct error e = { .status = STATUS_ERROR };
+	int status = STATUS_OK, rest;
+
+	if (cli_parse(rows, &o, argc, argv, &rest, &e) || (!o.help && check(&o, &e)))
+		status = command_failed(&e);
+	else if (o.help)
+		help();
+	else
+		status = report(&o, &e);
+	vec_free(&o.inputs);
+	return status;
+}

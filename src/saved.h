@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* A saved profile as commands take it: a file's name, and which of its sample types is wanted. */
+#ifndef EBPROF_SAVED_H
+#define EBPROF_SAVED_H
+
+#include "base/error.h"
+#include "profile/profile.h"
+
+/* The profile in @path, "-" for standard input. @type: the name of the type to show, NULL: the file's own. NULL with @e filled. */
+struct profile *saved_read(const char *path, const char *type, struct error *e);
+
+#endif
