@@ -74,8 +74,10 @@ static void show_account(const struct profile_account *a, const struct profile_m
 		fprintf(stderr, " every %llu", (unsigned long long)m->period);
 	if (m->duration)
 		fprintf(stderr, " in %.1f s", (double)m->duration / SECOND);
-	fprintf(stderr, ": %llu complete", (unsigned long long)(a->kept - truncated));
-	show_reasons("truncated", a->truncated, a->ntruncated);
+	if (a->ntruncated + a->nlost) {
+		fprintf(stderr, ": %llu complete", (unsigned long long)(a->kept - truncated));
+		show_reasons("truncated", a->truncated, a->ntruncated);
+	}
 	if (a->nlost)
 		show_reasons("lost", a->lost, a->nlost);
 	fputc('\n', stderr);
@@ -88,9 +90,14 @@ void summary_show_saved(struct profile *p)
 
 	if (v.account->taken)
 		show_account(v.account, v.meta);
-	if (!v.account->taken || v.shown)
-		fprintf(stderr, "ebprof: %llu %s of %s\n", (unsigned long long)v.total, profile_text(p, shown->unit),
-			profile_text(p, shown->name));
+	if (v.account->taken && !v.shown)
+		return;
+	fprintf(stderr, "ebprof: %s, in %s: %llu in all", profile_text(p, shown->name), profile_text(p, shown->unit),
+		(unsigned long long)v.total);
+	for (size_t i = 0; i < v.ntypes; i++)
+		if (i != v.shown)
+			fprintf(stderr, "%s%s", i == (v.shown == 0) ? "; also there: " : ", ", profile_text(p, v.types[i].name));
+	fputc('\n', stderr);
 }
 
 #define WHYS 16		/* reasons told apart; what exceeds them has a name or is one of the last */

@@ -276,7 +276,9 @@ int perf_script_looks(const char *bytes, size_t n)
 	for (int i = 0; i < SNIFFED_LINES && slice_line(&text, &line); i++) {
 		enum perf_script_line kind = perf_script_line(line, &h, &f);
 
-		if ((kind == PERF_SCRIPT_FRAME && f.symbol.n + f.dso.n) || (kind == PERF_SCRIPT_HEADER && h.has_time))
+		/* Any indented word of hexadecimal digits would be a frame. */
+		if ((kind == PERF_SCRIPT_FRAME && (*line.s == '\t' || slice_ends(line, ")"))) ||
+		    (kind == PERF_SCRIPT_HEADER && h.has_time))
 			return 1;
 	}
 	return 0;

@@ -130,7 +130,7 @@ uint32_t *slice_memo_get(struct slice_memo *m, struct slice text)
 	for (; (id = hashmap_put(&m->ids, key, next)) != next; key++) {
 		struct slice_memo_entry *e = &m->entries.v[id];
 
-		if (e->text.n == text.n && !memcmp(e->text.s, text.s, text.n))
+		if (e->text.n == text.n && (!text.n || !memcmp(e->text.s, text.s, text.n)))
 			return &e->value;
 	}
 	vec_push(&m->entries, (struct slice_memo_entry){ text, PROFILE_NONE });
