@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit/test.h"
+
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "output/callers.h"
+#include "output/rollup.h"
+#include "output/tree.h"
+#include "output/views.h"
+#include "unit/stacks.h"
+
+/* A view as text; the caller frees it. */
+struct view {
+	enum { TOP, TREE, FOCUS } what;
+	enum views_by by;
+	int by_total;
+	double percent;
+	const char *focus;		/* names, "|" around each */
+};
+
+/* 1 for each function that is in @names. */
+static unsigned char *focus_on(const struct profile *p, const char *names)
+{
+	size_t n = profile_view(p).nfunctions + 1;
+	unsigned char *focus = calloc(n, 1);
+	char name[64];
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "|%.50s|", rollup_name(p, i));
+		focus[i] = strstr(names, name) != NULL;
+	}
+	return focus;
+}
+
+static char *view_text(const struct profile *p, const struct view *v, const struct output_options *o)
+{
+	char path[] = "/tmp/ebprof-test-XXXXXX", *text = NULL;
+	const struct output_options none = { 0 };
+	const struct user user = { 0 };
+	unsigned char *focus = v->focus ? focus_on(p, v->focus) : NULL;
+	struct outfile *f;
+	struct error e;
+	size_t size = 0;
+	FILE *in;
+
+	close(mkstemp(path));
+	f = outfile_open(path, &user, &e);
+	o = o ? o : &none;
+	if (v->what == TOP)
+		views_top(p, v->by, v->by_total, o, f);
+	else if (v->what == TREE)
+		views_tree(p, v->percent, o, f);
+	else
+		views_focus(p, focus, o, f);
+	outfile_commit(f, &e);
+	in = fopen(path, "re");
+	if (getdelim(&text, &size, '\0', in) < 0)
+		text[0] = '\0';
+	fclose(in);
+	unlink(path);
+	free(focus);
+	return text;
+}
+
+#define CHECK_VIEW(p, o, expected, ...) do { \
+	char *text_ = view_text(p, &(struct view){ __VA_ARGS__ }, o); \
+	CHECK_STR(text_, expected); \
+	free(text_); \
+} while (0)
+
+static struct profile *example(void)
+{
+	struct profile *p = profile_new();
+	uint32_t process = profile_process(p, 42, 1, profile_string(p, "server"));
+	uint32_t t = profile_thread(p, process, 42, profile_string(p, "server"));
+	uint32_t u = profile_thread(p, process, 43, profile_string(p, "worker"));
+
+	stacks_add(p, t, "server!main|server!work|libc.so.6!memcpy", 30);
+	stacks_add(p, t, "server!main|server!work", 40);
+	stacks_add(p, u, "server!main|server!work", 10);
+	stacks_add(p, t, "server!main|libc.so.6!read|[kernel]!vfs_read", 15);
+	stacks_add(p, u, "libc.so.6!@", 3);
+	stacks_add(p, u, "", 2);
+	return p;
+}
+
+TEST(rows_by_module)
+{
+	struct profile *p = example();
+
+	CHECK_VIEW(p, NULL,
+		"   SELF%  TOTAL%  SAMPLES  IMAGE\n"
+		"   50.00   95.00       50  server\n"
+		"   30.00   45.00       30  libc.so.6\n"
+		"   15.00   15.00       15  [kernel]\n"
+		"    3.00    3.00        3  [unknown]\n"
+		"    2.00    2.00        2  [no stack]\n", .what = TOP, .by = VIEWS_MODULE);
+	profile_free(p);
+}
+
+TEST(rows_by_function_and_total)
+{
+	struct profile *p = example();
+
+	CHECK_VIEW(p, (&(struct output_options){ .rows = 3 }),
+		"   SELF%  TOTAL%  SAMPLES  IMAGE      FUNCTION\n"
+		"    0.00   95.00        0  server     main\n"
+		"   50.00   80.00       50  server     work\n"
+		"   30.00   30.00       30  libc.so.6  memcpy\n"
+		"... and 4 more, with 20.00% of the samples\n", .what = TOP, .by = VIEWS_FUNCTION, .by_total = 1);
+	profile_free(p);
+}
+
+TEST(rows_by_task)
+{
+	struct profile *p = example();
+
+	/* What one reader cannot tell from another is one row: the same ids and comm in another program. */
+	stacks_add(p, profile_thread(p, profile_process(p, 42, 2, profile_string(p, "server")), 43, profile_string(p, "worker")),
+		   "x", 100);
+	stacks_add(p, profile_thread(p, profile_process(p, 42, 2, profile_string(p, "server")), 43, profile_string(p, "other")),
+		   "x", 0);
+	CHECK_VIEW(p, NULL,
+		"     PID      TID  COMM    SAMPLES       %\n"
+		"      42       43  worker      115   57.50\n"
+		"      42       42  server       85   42.50\n", .what = TOP, .by = VIEWS_THREAD);
+	CHECK_VIEW(p, NULL,
+		"     PID  COMM    SAMPLES       %\n"
+		"      42  server      200  100.00\n", .what = TOP, .by = VIEWS_PROCESS);
+	profile_free(p);
+}
+
+/* Two places in one line are one row, one line in two functions is two; and recursion counts once. */
+TEST(rows_by_line)
+{
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 1, 1, "x"), file = profile_string(p, "/src/a.c");
+	uint32_t f = profile_function(p, profile_string(p, "f"), profile_string(p, "app"), FRAME_USER);
+	uint32_t g = profile_function(p, profile_string(p, "g"), profile_string(p, "app"), FRAME_USER);
+	const struct line lines[] = { { f, file, 10 }, { g, file, 10 }, { f, file, 11 }, { g, 0, 0 } };
+	uint32_t at[5], node;
+
+	for (uint32_t i = 0; i < 5; i++) {
+		at[i] = profile_location(p, 0, FRAME_USER, 100 + i);
+		profile_name_location(p, at[i], &lines[i % 4], 1, "");
+	}
+	node = profile_node(p, profile_node(p, 0, at[0]), at[4]);	/* f:10 calls f:10 */
+	profile_add(p, t, node, 4);
+	profile_add(p, t, profile_node(p, node, at[1]), 3);
+	profile_add(p, t, profile_node(p, node, at[2]), 2);
+	profile_add(p, t, profile_node(p, node, at[3]), 1);
+	stacks_add(p, t, "@", 10);
+	CHECK_VIEW(p, NULL,
+		"   SELF%  TOTAL%  SAMPLES  FUNCTION    LINE  FILE\n"
+		"   50.00   50.00       10  [unknown]      -  -\n"
+		"   20.00   50.00        4  f             10  /src/a.c\n"
+		"   15.00   15.00        3  g             10  /src/a.c\n"
+		"   10.00   10.00        2  f             11  /src/a.c\n"
+		"    5.00    5.00        1  g              -  -\n", .what = TOP, .by = VIEWS_LINE);
+	profile_free(p);
+}
+
+TEST(the_tree)
+{
+	struct profile *p = example();
+
+	CHECK_VIEW(p, NULL,
+		"  TOTAL%   SELF%  SAMPLES  FUNCTION\n"
+		"   85.00    0.00       85  server\n"
+		"   85.00    0.00       85    main\n"
+		"   70.00   40.00       70      work\n"
+		"   30.00   30.00       30        memcpy\n"
+		"   15.00    0.00       15      read\n"
+		"   15.00   15.00       15        vfs_read\n"
+		"   15.00    2.00       15  worker\n"
+		"   10.00    0.00       10    main\n"
+		"   10.00   10.00       10      work\n"
+		"    3.00    3.00        3    [unknown]\n", .what = TREE);
+	CHECK_VIEW(p, NULL,
+		"  TOTAL%   SELF%  SAMPLES  FUNCTION\n"
+		"   85.00    0.00       85  server\n"
+		"   85.00    0.00       85    main\n"
+		"   70.00   40.00       70      work\n"
+		"   30.00   30.00       30        memcpy\n"
+		"   15.00    0.00       15      read\n"
+		"   15.00   15.00       15        vfs_read\n"
+		"   15.00    2.00       15  worker\n", .what = TREE, .percent = 15);
+	CHECK_VIEW(p, (&(struct output_options){ .rows = 1 }),
+		"  TOTAL%   SELF%  SAMPLES  FUNCTION\n"
+		"   85.00    0.00       85  server\n"
+		"... and 6 more, with 87.00% of the samples\n", .what = TREE, .percent = 15);
+	profile_free(p);
+}
+
+/* Neither lines nor the file grow with the square of the depth, and a terminal keeps room for names. */
+TEST(deep_trees_stay_narrow)
+{
+	enum { DEPTH = 20000 };
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 1, 0, "x"), node = 0, l = profile_location(p, 0, FRAME_USER, 1);
+	char *text, *line, *save = NULL;
+	size_t n = 0;
+
+	profile_name_location(p, l, &(struct line){ profile_function(p, profile_string(p, "deep"), 0, FRAME_USER), 0, 0 }, 1, "");
+	for (int i = 0; i < DEPTH; i++)
+		node = profile_node(p, node, l);
+	profile_add(p, t, node, 9);
+	for (int columns = 0; columns <= 80; columns += 40) {
+		text = view_text(p, &(struct view){ .what = TREE }, &(struct output_options){ .columns = columns });
+		n = 0;
+		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save), n++)
+			CHECK(text_width(line) <= (columns ? (size_t)columns : 130) && (!n || n == 1 || strstr(line, "deep")));
+		CHECK_EQ(n, DEPTH + 2);
+		free(text);
+	}
+	profile_free(p);
+}
+
+/* Callers and callees add up, through recursion and several functions in focus. */
+TEST(callers_and_callees)
+{
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 1, 0, "x");
+	unsigned char *focus;
+	struct callers *c;
+
+	stacks_add(p, t, "main|f", 1);
+	stacks_add(p, t, "main|f|g", 2);
+	stacks_add(p, t, "main|f|f|f", 4);
+	stacks_add(p, t, "h|f|g|f|k", 8);
+	stacks_add(p, t, "f|h", 16);
+	stacks_add(p, t, "main|h", 32);
+	stacks_add(p, t, "f2|f|@", 64);
+	focus = focus_on(p, "|f|");
+	c = callers_new(p, focus);
+	CHECK_EQ(c->total, 95);
+	CHECK_EQ(c->self, 5);
+	CHECK_EQ(c->ncallers, 4);
+	CHECK_STR(c->callers[0].name, "f2");
+	CHECK_EQ(c->callers[0].self, 64);
+	CHECK_STR(c->callers[1].name, CALLERS_NONE);
+	CHECK_EQ(c->callers[1].self, 16);
+	CHECK_STR(c->callers[2].name, "h");
+	CHECK_EQ(c->callers[2].self, 8);
+	CHECK_STR(c->callers[3].name, "main");
+	CHECK_EQ(c->callers[3].self, 7);
+	CHECK_EQ(c->ncallees, 4);
+	CHECK_STR(c->callees[0].name, "[unknown]");
+	CHECK_EQ(c->callees[0].self, 64);
+	CHECK_STR(c->callees[1].name, "h");
+	CHECK_STR(c->callees[2].name, "k");
+	CHECK_STR(c->callees[3].name, "g");
+	CHECK_EQ(c->callees[3].self, 2);
+	callers_free(c);
+	free(focus);
+	focus = focus_on(p, "|f|f2|g|");
+	c = callers_new(p, focus);
+	CHECK_EQ(c->total, 95);
+	CHECK_EQ(c->self, 7);
+	CHECK_STR(c->callers[0].name, CALLERS_NONE);
+	CHECK_EQ(c->callers[0].self, 80);
+	callers_free(c);
+	free(focus);
+	profile_free(p);
+}
+
+TEST(the_focus)
+{
+	struct profile *p = example();
+
+	CHECK_VIEW(p, NULL,
+		"   SELF%  TOTAL%  SAMPLES  IMAGE   FUNCTION\n"
+		"   50.00   80.00       50  server  work\n"
+		"in focus: 80.00% of the samples, 50.00% their own\n"
+		"\n"
+		"       %  OF FOCUS%  SAMPLES  IMAGE   CALLER\n"
+		"   80.00     100.00       80  server  main\n"
+		"\n"
+		"       %  OF FOCUS%  SAMPLES  IMAGE      CALLEE\n"
+		"   30.00      37.50       30  libc.so.6  memcpy\n", .what = FOCUS, .focus = "|work|");
+	profile_free(p);
+}
+
+/* Of nothing there are headers, and nothing is divided by it. */
+TEST(nothing_is_shown_as_nothing)
+{
+	struct profile *p = profile_new();
+
+	for (int by = 0; by < VIEWS_BY; by++) {
+		char *text = view_text(p, &(struct view){ .what = TOP, .by = (enum views_by)by }, NULL);
+
+		CHECK(text && strchr(text, '\n') == text + strlen(text) - 1);
+		free(text);
+		CHECK(views_by_names[by] && *views_by_names[by]);
+	}
+	CHECK(!views_by_names[VIEWS_BY]);
+	CHECK_VIEW(p, NULL, "  TOTAL%   SELF%  SAMPLES  FUNCTION\n", .what = TREE);
+	profile_free(p);
+}
+
+int main(void)
+{
+	RUN(rows_by_module);
+	RUN(rows_by_function_and_total);
+	RUN(rows_by_task);
+	RUN(rows_by_line);
+	RUN(the_tree);
+	RUN(deep_trees_stay_narrow);
+	RUN(callers_and_callees);
+	RUN(the_focus);
+	RUN(nothing_is_shown_as_nothing);
+	return TEST_END();
+}
