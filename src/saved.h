@@ -6,7 +6,10 @@
 #include "base/error.h"
 #include "profile/profile.h"
 
-/* The profile in @path, "-" for standard input. @type: the name of the type to show, NULL: the file's own. NULL with @e filled. */
+/*
+ * The profile in @path, "-" for standard input. @type: the name of the type to show, NULL: the
+ * file's own. NULL with @e filled.
+ */
 struct profile *saved_read(const char *path, const char *type, struct error *e);
 
 #endif

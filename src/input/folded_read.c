@@ -42,11 +42,6 @@ struct reader {
 	uint64_t totals[2];
 };
 
-static int is_mark(struct slice frame)
-{
-	return slice_begins(frame, "[truncated: ") && slice_ends(frame, "]");
-}
-
 static int is_inlined(struct slice frame)
 {
 	return frame.n > 4 && slice_ends(frame, "_[i]");
@@ -167,7 +162,7 @@ static struct annotation annotation_of(struct slice frame)
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (frame.n > 4 && slice_ends(frame, all[i].suffix))
 			return all[i];
-	return (struct annotation){ "", "", is_mark(frame) ? FRAME_MARK : FRAME_USER };
+	return (struct annotation){ "", "", places_is_mark(frame) ? FRAME_MARK : FRAME_USER };
 }
 
 /* The location of a function's frame and those after it that were inlined there, all of it @text. */
@@ -203,7 +198,7 @@ static uint32_t find_node(struct reader *r, struct slice stack)
 	while (stack.n) {
 		struct slice place = cut(&stack, ';'), rest = stack, next;
 
-		for (int i = 0; i < INLINED_MAX && rest.n && !is_mark(place); i++) {
+		for (int i = 0; i < INLINED_MAX && rest.n && !places_is_mark(place); i++) {
 			next = cut(&rest, ';');
 			if (!is_inlined(next))
 				break;
@@ -226,25 +221,6 @@ static uint64_t round_count(struct reader *r, const struct count *c, int i)
 	return c->whole + up;
 }
 
-/* A stack that is cut is one of the account's truncated ones. */
-static void account(struct reader *r, struct slice frame, uint64_t count)
-{
-	struct profile_account *a = profile_account(r->p);
-	size_t i = 0, prefix = strlen("[truncated: ");
-	const char *name;
-
-	if (!is_mark(frame))
-		return;
-	name = profile_text(r->p, slice_string(r->p, (struct slice){ frame.s + prefix, frame.n - prefix - 1 }));
-	while (i < a->ntruncated && a->truncated[i].name != name)
-		i++;
-	if (i == PROFILE_REASONS_MAX)
-		i--;
-	else if (i == a->ntruncated)
-		a->truncated[a->ntruncated++] = (struct profile_reason){ .name = name };
-	a->truncated[i].count += count;
-}
-
 static int add_line(struct reader *r, size_t number, struct slice line, struct error *e)
 {
 	struct slice word, comm;
@@ -263,7 +239,7 @@ static int add_line(struct reader *r, size_t number, struct slice line, struct e
 			return error_set(e, STATUS_ERROR, -ERANGE, "line %zu: the counts add up to more than 64 bits", number);
 		profile_count(r->p, sample, r->two ? (uint32_t)i : 0, count);
 		if (!r->two)
-			account(r, cut(&entry.stack, ';'), count);
+			places_count_mark(r->p, cut(&entry.stack, ';'), count);
 	}
 	return 0;
 }

@@ -45,6 +45,7 @@ struct reader {
 	struct framed frames[INLINED_MAX];
 	size_t nframes;
 	struct slice place;
+	struct slice outermost;		/* the symbol of the last place */
 	uint64_t samples;
 };
 
@@ -122,7 +123,8 @@ static uint32_t module_name(struct profile *p, struct slice dso, int *kernel)
 		  slice_begins(dso, "[kernel]");
 	if (*kernel)
 		return profile_string(p, "[kernel]");
-	if ((slice_begins(base, "perf-") && slice_ends(base, ".map")) || (slice_begins(base, "jitted-") && slice_ends(base, ".so")))
+	if ((slice_begins(base, "perf-") && slice_ends(base, ".map")) ||
+	    (slice_begins(base, "jitted-") && slice_ends(base, ".so")))
 		return profile_string(p, "[jit]");
 	ko = base.n ? memmem(base.s, base.n, ".ko", 3) : NULL;
 	*kernel = ko && (ko + 3 == base.s + base.n || ko[3] == '.');
@@ -159,6 +161,7 @@ static uint32_t find_place(struct reader *r)
 	if (*known != PROFILE_NONE)
 		return *known;
 	module = find_module(r, &base->frame, &kind);
+	kind = places_is_mark(base->frame.symbol) ? FRAME_MARK : kind;
 	for (size_t i = 0; i < r->nframes; i++) {
 		const char *name = profile_text(r->p, profile_view(r->p).modules[module].name);
 		struct slice file;
@@ -177,6 +180,7 @@ static uint32_t find_place(struct reader *r)
 
 static void finish_place(struct reader *r)
 {
+	r->outermost = r->nframes ? r->frames[r->nframes - 1].frame.symbol : r->outermost;
 	if (r->nframes)
 		vec_push(&r->stack, find_place(r));
 	r->nframes = 0;
@@ -191,6 +195,9 @@ static void add_frame(struct reader *r, struct slice line, const struct perf_scr
 	int inlined = 0;
 	uint32_t number;
 
+	/* Our own name for a sample without frames. */
+	if (f->symbol.n == strlen("[no stack]") && slice_begins(f->symbol, "[no stack]") && !f->dso.n)
+		return;
 	if (slice_line(&behind, &source) && perf_script_line(source, &h, &next) == PERF_SCRIPT_OTHER)
 		*rest = behind;
 	else
@@ -237,9 +244,11 @@ static void finish_sample(struct reader *r)
 		if (type == 0 && r->survey.all_have_time)
 			profile_tick(r->p, &(struct tick){ .time = h->has_time ? h->time - r->survey.begin : 0, .value = 1,
 							   .sample = sample, .cpu = h->cpu });
+		places_count_mark(r->p, r->outermost, 1);
 		r->samples++;
 	}
 	r->stack.n = 0;
+	r->outermost.n = 0;
 	r->h = (struct perf_script_header){ 0 };
 }
 

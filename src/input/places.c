@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define MARK "[truncated: "
+
 static const char unknown[] = "[unknown]";
 
 /* "[unknown]" and "[libfoo.so+0x1234]" only stand for a name. */
@@ -36,6 +38,31 @@ struct line places_line(struct places *p, struct slice name, const char *module,
 	uint32_t string = name.n ? slice_string(p->profile, name) : profile_string(p->profile, unknown);
 
 	return (struct line){ .function = profile_function(p->profile, string, profile_string(p->profile, module), kind) };
+}
+
+int places_is_mark(struct slice frame)
+{
+	return slice_begins(frame, MARK) && slice_ends(frame, "]");
+}
+
+void places_count_mark(struct profile *p, struct slice frame, uint64_t count)
+{
+	const size_t prefix = strlen(MARK);
+	struct profile_account *a = profile_account(p);
+	const char *name;
+	size_t i = 0;
+
+	if (!places_is_mark(frame))
+		return;
+	name = profile_text(p, slice_string(p, (struct slice){ frame.s + prefix, frame.n - prefix - 1 }));
+	while (i < a->ntruncated && a->truncated[i].name != name)
+		i++;
+	/* The last one stands for all that have no room. */
+	if (i == PROFILE_REASONS_MAX)
+		i--;
+	else if (i == a->ntruncated)
+		a->truncated[a->ntruncated++] = (struct profile_reason){ .name = name };
+	a->truncated[i].count += count;
 }
 
 void places_free(struct places *p)

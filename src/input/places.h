@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locations for what has names but no addresses, or addresses that name two
- * things: a location of the profile is (module, kind, address), and each gets an
- * address of its own: counted from 1, for a file begins with headers and not with code.
+ * What readers of texts share: frames, and the locations they are at.
+ *
+ * A location of the profile is (module, kind, address). Where names have no addresses,
+ * or one address has two names, each gets an address of its own: counted from 1, for a
+ * file begins with headers and not with code.
  */
 #ifndef EBPROF_PLACES_H
 #define EBPROF_PLACES_H
@@ -21,6 +23,10 @@ uint32_t places_add(struct places *p, uint32_t module, enum frame_kind kind, uin
 		    size_t n);
 /* The line of a function @name ("" for none known) in @module (a string), and of @kind. */
 struct line places_line(struct places *p, struct slice name, const char *module, enum frame_kind kind);
+/* "[truncated: REASON]", as our outputs mark a stack that is cut. */
+int places_is_mark(struct slice frame);
+/* Counts samples whose outermost frame is @frame as truncated, where it is a mark. */
+void places_count_mark(struct profile *p, struct slice frame, uint64_t count);
 void places_free(struct places *p);
 
 #endif

@@ -211,7 +211,8 @@ static const struct view {
 static void write_code(const struct table_column *columns, const struct rows *rows, size_t n, const struct output_options *o,
 		       struct outfile *f)
 {
-	table_write(&(struct table){ .columns = columns, .ctx = rows, .rows = n, .color = code_color, .share = code_share }, o, f);
+	table_write(&(struct table){ .columns = columns, .ctx = rows, .rows = n,
+				     .color = code_color, .share = code_share }, o, f);
 }
 
 void views_top(const struct profile *p, enum views_by by, int by_total, const struct output_options *o, struct outfile *f)
@@ -257,7 +258,8 @@ void views_focus(const struct profile *p, const unsigned char *focus, const stru
 	struct rows rows = { .samples = samples, .focus = c->total };
 
 	write_focus(p, focus, all, n, o, f);
-	outfile_printf(f, "in focus: %.2f%% of the samples, %.2f%% their own\n\n", views_percent(c->total, samples), views_percent(c->self, samples));
+	outfile_printf(f, "in focus: %.2f%% of the samples, %.2f%% their own\n\n",
+		       views_percent(c->total, samples), views_percent(c->self, samples));
 	rows.code = c->callers;
 	write_code(caller_columns, &rows, c->ncallers, o, f);
 	outfile_write(f, "\n", 1);

@@ -203,9 +203,9 @@ def _environment(extra):
     return env
 
 
-def start(*args, stdout=subprocess.PIPE, env=None, prefix=(), ebprof=None):
+def start(*args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=None, prefix=(), ebprof=None):
     """ebprof in the background, as a Popen that leads a session of its own."""
-    return subprocess.Popen([*prefix, ebprof or EBPROF, *map(str, args)], stdin=subprocess.DEVNULL, stdout=stdout,
+    return subprocess.Popen([*prefix, ebprof or EBPROF, *map(str, args)], stdin=stdin, stdout=stdout,
                             stderr=subprocess.PIPE, env=_environment(env), start_new_session=True)
 
 

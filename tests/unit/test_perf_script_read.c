@@ -38,11 +38,15 @@ TEST(headers)
 		uint64_t period;
 		const char *event, *rest;
 	} lines[] = {
-		{ "tree  7108 34527.112179:    2004008 cpu-clock: ", "tree", 7108, 7108, 34527112179000, 0, 2004008, "cpu-clock", "" },
-		{ "swapper     0 [003] 12.000001:    1 cycles:ppp: ", "swapper", 0, 0, 12000001000, 3, 1, "cycles:ppp", "" },
-		{ "a b (c) 7  8748/8750  [001] 1.000000009: cycles:u: ", "a b (c) 7", 8748, 8750, 1000000009, 1, 0, "cycles:u", "" },
+		{ "tree  7108 34527.112179:    2004008 cpu-clock: ",
+		  "tree", 7108, 7108, 34527112179000, 0, 2004008, "cpu-clock", "" },
+		{ "swapper     0 [003] 12.000001:    1 cycles:ppp: ",
+		  "swapper", 0, 0, 12000001000, 3, 1, "cycles:ppp", "" },
+		{ "a b (c) 7  8748/8750  [001] 1.000000009: cycles:u: ",
+		  "a b (c) 7", 8748, 8750, 1000000009, 1, 0, "cycles:u", "" },
 		{ "perf  8735 [000] 5.000000: sched:sched_switch: prev_comm=perf prev_pid=8735 ==> next_comm=x 1.000000: y",
-		  "perf", 8735, 8735, 5000000000, 0, 0, "sched:sched_switch", "prev_comm=perf prev_pid=8735 ==> next_comm=x 1.000000: y" },
+		  "perf", 8735, 8735, 5000000000, 0, 0, "sched:sched_switch",
+		  "prev_comm=perf prev_pid=8735 ==> next_comm=x 1.000000: y" },
 		{ "   timeout  8731 7.000000:    1001001 cpu-clock:  ffffffff821d8a31 f+0x51 ([kernel.kallsyms])",
 		  "timeout", 8731, 8731, 7000000000, 0, 1001001, "cpu-clock", "ffffffff821d8a31 f+0x51 ([kernel.kallsyms])" },
 		{ "x  1 [000] U 7.000000: cycles: ", "x", 1, 1, 7000000000, 0, 0, "cycles", "" },
@@ -264,6 +268,24 @@ TEST(one_address_may_have_two_names)
 	profile_free(p);
 }
 
+/* As we write it ourselves. */
+TEST(marks_are_understood)
+{
+	struct profile *p = read_text(
+		"x 1 5.000000: e: \n\t 10 f (/x)\n\t 0 [truncated: no CFI] ([unknown])\n\n"
+		"x 1 5.000001: e: \n\t 10 f (/x)\n\n"
+		"x 1 5.000002: e: \n\t 0 [no stack] ([unknown])\n\n");
+	const struct profile_account *a = profile_account(p);
+
+	CHECK_OUTPUT(p, "folded", NULL, "x 1\nx;[truncated: no CFI];f 1\nx;f 1\n");
+	CHECK_EQ(profile_view(p).functions[profile_view(p).nfunctions - 1].kind, FRAME_MARK);
+	CHECK_EQ(a->ntruncated, 1);
+	CHECK_STR(a->truncated[0].name, "no CFI");
+	CHECK_EQ(a->truncated[0].count, 1);
+	CHECK_EQ(a->kept, 3);
+	profile_free(p);
+}
+
 TEST(nothing_is_an_error)
 {
 	static const char text[] = "x 1 5.000000: PERF_RECORD_COMM: x:1/1\nProcessed 12 events\n";
@@ -289,6 +311,7 @@ int main(void)
 	RUN(several_events_are_types);
 	RUN(many_events_are_one_type);
 	RUN(one_address_may_have_two_names);
+	RUN(marks_are_understood);
 	RUN(nothing_is_an_error);
 	return TEST_END();
 }
