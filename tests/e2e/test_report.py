@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: MIT
+"""Saved profiles, shown: recordings of our own and of perf, and files that are none."""
+import collections
+import gzip
+import math
+import os
+import re
+import signal
+import subprocess
+import tempfile
+
+from harness import (SHARES, Fixture, Profile, check, directory, equal, fixture_path, needs, perf_events, run, tree_shares,
+                     wait_burned, wait_for)
+
+
+def fed(data, *args):
+    """ebprof with these bytes on standard input."""
+    with tempfile.TemporaryFile() as f:
+        f.write(data)
+        f.seek(0)
+        return run(*args, stdin=f)
+
+
+def rows(text, columns):
+    """The lines of a table, cut into its columns; the last one holds what is left."""
+    lines = text.splitlines()
+    equal(lines[0].split(), columns, "the header")
+    return [line.split(None, len(columns) - 1) for line in lines[1:] if line and not line.startswith("...")]
+
+
+def shares_of(text, columns, name=-1, share=0):
+    return {row[name]: float(row[share]) for row in rows(text, columns)}
+
+
+FUNCTIONS = ["SELF%", "TOTAL%", "SAMPLES", "IMAGE", "FUNCTION"]
+
+
+def near(got, expected, n, what):
+    error = 100 * math.sqrt(expected / 100 * (1 - expected / 100) / n)
+    check(abs(got - expected) <= 3 * error + 0.01, f"{what}: {got} %, expected {expected} +- {3 * error:.2f}")
+
+
+def recorded(d, *args):
+    """Of the call tree, user stacks: the paths of the folded stacks and of the table."""
+    out = [os.path.join(d, "x.folded"), os.path.join(d, "x.txt")]
+    with Fixture("tree", *args) as f:
+        run("-p", f.pid, "-U", "-d", "1", "-F", 999, "-o", out[0], "-o", out[1]).ok()
+    return out
+
+
+def test_same_table_as_the_recording():
+    with directory() as d:
+        folded, txt = recorded(d)
+        with open(txt) as f:
+            own = rows(f.read().split("\n\n")[0], FUNCTIONS)
+        got = rows(run("report", folded).ok().out, FUNCTIONS)
+    equal([row[:3] + row[4:] for row in got], [row[:3] + row[4:] for row in own], "rows but for the image")
+    check(len(own) > 5, own)
+
+
+def test_summary_is_of_the_file():
+    r = fed(b"x;[truncated: depth];f 2\nx;f 5\n", "report", "-").ok()
+    equal(r.err, "ebprof: 7 samples: 5 complete, 2 truncated (2 depth)\n", "standard error")
+    equal(fed(b"x;f 5\n", "report", "-q", "-").ok().err, "", "with -q")
+
+
+def test_focus():
+    with directory() as d:
+        folded, _ = recorded(d)
+        with open(folded) as f:
+            n = tree_shares(Profile.read(f.read()), least=100)
+        for name, share in SHARES.items():
+            r = run("report", "--focus", f"^{name}[12]$", folded).ok()
+            own, callers, callees = r.out.split("\n\n")
+            near(float(re.search(r"in focus: ([\d.]+)%", own)[1]), 100 * share, n, name)
+            table = rows(own.rsplit("\n", 1)[0], FUNCTIONS)
+            equal({row[4] for row in table}, {name + "1", name + "2"}, "functions in focus")
+            (caller,) = rows(callers, ["%", "OF", "FOCUS%", "SAMPLES", "IMAGE", "CALLER"])
+            equal((caller[1], caller[-1]), ("100.00", name), "the caller")
+            equal(rows(callees, ["%", "OF", "FOCUS%", "SAMPLES", "IMAGE", "CALLEE"]), [], "callees")
+        run_callees = run("report", "--focus", "^run$", folded).ok().out.split("\n\n")[2]
+        calls = {row[-1]: float(row[1]) for row in rows(run_callees, ["%", "OF", "FOCUS%", "SAMPLES", "IMAGE", "CALLEE"])}
+        for name, share in SHARES.items():
+            near(calls[name], 100 * share, n, f"calls of {name}")
+
+
+def test_tree():
+    with directory() as d:
+        folded, _ = recorded(d)
+        text = run("report", "--tree", folded).ok().out
+        pruned = run("report", "--tree", "--min", "20", folded).ok().out
+    lines = [line for line in text.splitlines()[1:]]
+    depths = {line.split()[-1]: len(line[26:]) - len(line[26:].lstrip()) for line in lines}
+    for name in SHARES:
+        equal([depths[name + x] - depths["run"] for x in ("", "1", "2")], [2, 4, 6], f"depths of {name} below run")
+    order = [line.split()[-1] for line in lines if line.split()[-1] in SHARES]
+    equal(order, ["a", "b", "c"], "siblings by their share")
+    names = {line.split()[-1] for line in pruned.splitlines()[1:]}
+    check({"a2", "b2"} <= names and not {"c", "c2"} & names, "with --min 20:", names)
+
+
+def test_threads_and_processes():
+    with directory() as d:
+        out = os.path.join(d, "x.folded")
+        with Fixture("tree", "--threads", "2") as f:
+            run("-p", f.pid, "-U", "--per-thread", "-d", "0.6", "-F", 999, "-o", out).ok()
+            tids = {line[1]: line[2] for line in f.lines if line[0] == "thread"}
+        threads = rows(run("report", "--by", "thread", out).ok().out, ["PID", "TID", "COMM", "SAMPLES", "%"])
+        processes = rows(run("report", "--by", "process", out).ok().out, ["PID", "COMM", "SAMPLES", "%"])
+    equal({row[1]: row[2] for row in threads}, tids, "threads")
+    equal({row[0] for row in threads + processes}, {str(f.pid)}, "their process")
+    equal(processes[0][3], "100.00", "its share")
+
+
+# --- Files of perf. ---
+
+def perf_recording(d, *options):
+    """perf.data of the call tree."""
+    data = os.path.join(d, "perf.data")
+    with Fixture("tree") as f:
+        p = subprocess.Popen([needs("perf"), "record", "-q", "-e", "cpu-clock", "-F", "999", *options, "-o", data,
+                              "-p", str(f.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        wait_for(lambda: perf_events(p.pid), "perf to sample")
+        wait_burned(f.pid, 0.6)
+        p.send_signal(signal.SIGINT)
+        _, err = p.communicate(timeout=60)
+    check(os.path.exists(data), "perf record:", err)
+    return data
+
+
+def perf(*args):
+    return subprocess.run([needs("perf"), *args], check=True, capture_output=True, timeout=60).stdout
+
+
+def collapse(text):
+    """What perf's default text says, read in another way than ours."""
+    stacks = collections.Counter()
+    for block in text.split("\n\n"):
+        lines = [line for line in block.splitlines() if line.strip()]
+        if not lines:
+            continue
+        comm = re.match(r"\s*(.+?)\s+\d+", lines[0])[1].replace(" ", "_")
+        frames = [re.sub(r"\+0x[0-9a-f]+$", "", re.match(r"\s*[0-9a-f]+ (.*) \(.*\)$", line)[1]) for line in lines[1:]]
+        stacks[";".join([comm, *reversed(frames)])] += 1
+    return stacks
+
+
+def test_perf_script():
+    with directory() as d:
+        data = perf_recording(d, "-g")
+        text = perf("script", "-i", data)
+        r = fed(text, "convert", "-", "-f", "folded").ok()
+        table = fed(text, "report", "-q", "-").ok().out
+        counted = perf("report", "-i", data, "--stdio", "--no-children", "-g", "none", "-s", "sym", "-F", "sample,sym").decode()
+        modules = perf("report", "-i", data, "--stdio", "--no-children", "-g", "none", "-s", "dso", "-F", "sample,dso").decode()
+        by_module = fed(text, "report", "-q", "--by", "module", "-").ok().out
+    equal(collections.Counter({s.rsplit(" ", 1)[0]: int(s.rsplit(" ", 1)[1]) for s in r.out.splitlines()}),
+          collapse(text.decode()), "stacks")
+    tree_shares(Profile.read(r.out), least=100)
+    samples = {row[4]: int(row[2]) for row in rows(table, FUNCTIONS) if row[2] != "0"}
+    equal(samples, {m[2]: int(m[1]) for m in re.finditer(r"^\s*(\d+)\s+\[[.k]\] (.+?)\s*$", counted, re.M)}, "samples by perf report")
+    samples = {row[3]: int(row[2]) for row in rows(by_module, FUNCTIONS[:4]) if row[2] != "0"}
+    theirs = {m[2].replace("[kernel.kallsyms]", "[kernel]"): int(m[1])
+              for m in re.finditer(r"^\s*(\d+)\s+(\S+)\s*$", modules, re.M)}
+    equal(samples, theirs, "modules by perf report")
+
+
+def test_perf_script_with_other_fields():
+    """The same stacks, whatever else perf was asked to print."""
+    with directory() as d:
+        data = perf_recording(d, "--sample-cpu", "-g")
+        plain = fed(perf("script", "-i", data), "convert", "-").ok().out
+        check(len(plain.splitlines()) >= len(SHARES), plain)
+        for fields in ("comm,pid,tid,cpu,time,event,ip,sym,dso", "comm,tid,ip,sym,dso", "comm,pid,tid,time,ip,sym", "+srcline",
+                       "+pid", "comm,cpu,time,period,event,ip,sym,symoff,dso"):
+            text = perf("script", "-i", data, "-F", fields)
+            equal(fed(text, "convert", "-").ok().out, plain, f"with -F {fields}")
+        for option in ("--ns", "--header", "--show-task-events", "--show-mmap-events"):
+            equal(fed(perf("script", "-i", data, option), "convert", "-").ok().out, plain, f"with {option}")
+
+
+def test_perf_script_without_call_chains():
+    with directory() as d:
+        data = perf_recording(d)
+        table = fed(perf("script", "-i", data), "report", "-q", "-").ok().out
+    shares, n = shares_of(table, FUNCTIONS), sum(int(row[2]) for row in rows(table, FUNCTIONS))
+    for name, share in SHARES.items():
+        check(abs(shares[name + "2"] - 100 * share) < 300 * math.sqrt(share * (1 - share) / n) + 3, name, shares)
+
+
+def test_perf_data_itself():
+    with directory() as d:
+        run("report", perf_recording(d)).fails(1, "perf script -i ")
+
+
+# --- Where profiles come from. ---
+
+def test_standard_input_and_gzip():
+    plain = b"x;main;f 3\nx;main 1\n"
+    expected = fed(plain, "report", "-").ok().out
+    equal([row[4] for row in rows(expected, FUNCTIONS)], ["f", "main"], "functions")
+    equal(fed(gzip.compress(plain), "report", "-").ok().out, expected, "packed")
+    equal(fed(gzip.compress(plain[:12]) + gzip.compress(plain[12:]), "report", "-").ok().out, expected, "packed in two")
+    with directory() as d:
+        path, fifo = os.path.join(d, "any name"), os.path.join(d, "fifo")
+        with open(path, "wb") as f:
+            f.write(gzip.compress(plain))
+        equal(run("report", path).ok().out, expected, "a file without a suffix")
+        equal(run("report", "--", path).ok().out, expected, "behind --")
+        os.mkfifo(fifo)
+        with subprocess.Popen(["sh", "-c", 'cat "$1" > "$2"', "sh", path, fifo]):
+            equal(run("report", fifo).ok().out, expected, "a FIFO")
+
+
+def test_differential():
+    data = b"x;f 1 3\nx;g 4 5\n"
+    r = fed(data, "report", "-").ok()
+    equal([row[2] for row in rows(r.out, FUNCTIONS)], ["5", "3"], "after")
+    equal(r.err, "ebprof: after, in count: 8 in all; also there: before\n", "standard error")
+    equal([row[2] for row in rows(fed(data, "report", "--sample-type", "before", "-").ok().out, FUNCTIONS)], ["4", "1"], "before")
+    fed(data, "report", "--sample-type", "none", "-").fails(2, "has before, after$")
+
+
+def test_bad_files():
+    for data, pattern in ((b"", "it is empty"), (b"\0\0\0\0", "format is unknown"), (b"x;f 1\nx;g\n", "line 2 is no folded stack"),
+                          (b"x;f 1\nx;g 1,5\n", "line 2"), (gzip.compress(b"x;f 1\n")[:-3], "damaged gzip"),
+                          (b"\x1f\x8b\x08" + os.urandom(1), "damaged gzip"), (gzip.compress(b""), "it is empty"),
+                          (gzip.compress(bytes(1 << 20)), "format is unknown"), (b"\x7fELF\2\1\1" + bytes(100), "format is unknown"),
+                          (b"x 1 5.000000: PERF_RECORD_COMM: x:1/1\n", "no samples")):
+        fed(data, "report", "-").fails(1, "cannot read -: .*" + pattern)
+        fed(data, "convert", "-").fails(1, "cannot read -: .*" + pattern)
+    run("report", "/nonexistent/x.folded").fails(1, "cannot read /nonexistent/x.folded: No such file")
+    run("report", "/tmp").fails(1, "it is a folder")
+    run("report", "/dev/zero").fails(1, "it is not a file")
+
+
+def test_bad_options():
+    with directory() as d:
+        path = os.path.join(d, "x.folded")
+        with open(path, "w") as f:
+            f.write("x;f 1\n")
+        run("report").fails(2, "takes one file")
+        run("report", path, path).fails(2, "takes one file")
+        run("report", path, "--by", "colour").fails(2, "function, module, line, process, thread")
+        run("report", path, "--sort", "colour").fails(2, "self, total")
+        run("report", path, "--tree", "--focus", "f").fails(2, "one view")
+        run("report", path, "--focus", "(").fails(2, "Unmatched")
+        run("report", path, "--focus", "f" * 300).fails(2, "256")
+        run("report", path, "--focus", "none").fails(1, "no function has such a name")
+        for percent in ("-1", "101", "x", "1x", ""):
+            run("report", path, "--min", percent).fails(2, "--min")
+        run("report", path, "--rows", "0").fails(2, "--rows")
+        run("report", path, "--frequency", "9").fails(2, "--frequency")
+        equal(run("report", path, "--min", "7.5%", "--tree").ok().out.splitlines()[-1].split()[-1], "f", "a good --min")
+
+
+def test_no_samples():
+    r = fed(b"x;f 0\n", "report", "-")
+    equal((r.code, len(r.out.splitlines())), (5, 1), "status and lines")
+
+
+def test_hostile_names():
+    text = subprocess.run([fixture_path("profiles"), "hostile", "folded", "-"], capture_output=True, check=True).stdout
+    for options in ([], ["--tree"], ["--focus", "."], ["--by", "thread"]):
+        out = fed(text + b"\x1b[31m;\x07\xff\x1b]0;x 5\n", "report", *options, "-").ok().out
+        check(not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", out), "control characters:", repr(out))
