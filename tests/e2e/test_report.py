@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 
-from harness import (SHARES, Fixture, Profile, check, directory, equal, fixture_path, needs, perf_events, run, tree_shares,
+from harness import (EBPROF, SHARES, Fixture, Profile, check, directory, equal, fixture_path, needs, perf_events, run, tree_shares,
                      wait_burned, wait_for)
 
 
@@ -188,6 +188,15 @@ def test_perf_script_without_call_chains():
         check(abs(shares[name + "2"] - 100 * share) < 300 * math.sqrt(share * (1 - share) / n) + 3, name, shares)
 
 
+def test_periods():
+    data = b"x 1 5.000000: 1000 cpu-clock: \n\t 10 f (/x)\n\nx 1 5.500000: 3000 cpu-clock: \n\t 20 g (/x)\n"
+    r = fed(data, "report", "-").ok()
+    equal(r.err, "ebprof: 2 samples of cpu-clock in 0.5 s\n", "standard error")
+    r = fed(data, "report", "--sample-type", "cpu", "-").ok()
+    equal(shares_of(r.out, FUNCTIONS), {"f": 25, "g": 75}, "shares of time")
+    equal(r.err, "ebprof: 2 samples of cpu-clock in 0.5 s\nebprof: cpu, in nanoseconds: 4000 in all; also there: samples\n", "standard error")
+
+
 def test_perf_data_itself():
     with directory() as d:
         run("report", perf_recording(d)).fails(1, "perf script -i ")
@@ -252,6 +261,16 @@ def test_bad_options():
         run("report", path, "--rows", "0").fails(2, "--rows")
         run("report", path, "--frequency", "9").fails(2, "--frequency")
         equal(run("report", path, "--min", "7.5%", "--tree").ok().out.splitlines()[-1].split()[-1], "f", "a good --min")
+
+
+def test_needs_no_privileges():
+    with directory() as d:
+        path, ebprof = os.path.join(d, "x.folded"), os.path.join(d, "ebprof")
+        with open(path, "w") as f:
+            f.write("x;f 1\n")
+        subprocess.run(["install", "-m", "755", EBPROF, ebprof], check=True)
+        run("report", path, ebprof=ebprof,
+            prefix=(needs("setpriv"), "--reuid", "65534", "--regid", "65534", "--clear-groups")).ok()
 
 
 def test_no_samples():

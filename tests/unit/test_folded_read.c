@@ -130,6 +130,7 @@ TEST(ids_are_understood_where_all_lines_have_them)
 	CHECK_STR(profile_text(p, profile_view(p).processes[0].comm), "z");
 	profile_free(p);
 	CHECK_AGAIN("a-10/10;f 1\nb;f 2\n", NULL, "a-10/10;f 1\nb;f 2\n");
+	CHECK_AGAIN("a;f 1\nb-10/10;f 2\n", NULL, "a;f 1\nb-10/10;f 2\n");
 	CHECK_AGAIN("-1/2;f 1\n", NULL, "-1/2;f 1\n");
 	CHECK_AGAIN("a-1/99999999999;f 1\n", NULL, "a-1/99999999999;f 1\n");
 }
@@ -142,6 +143,12 @@ TEST(lines_end_as_they_like)
 
 TEST(names_are_cleaned)
 {
+	struct profile *p = profile_new();
+	struct error e;
+
+	CHECK_EQ(folded_read(p, "x;a\0b 1\n", 8, &e), 0);
+	CHECK_OUTPUT(p, "folded", NULL, "x;a\xef\xbf\xbd" "b 1\n");
+	profile_free(p);
 	CHECK_AGAIN("x\x1b;\xff\x01;b c 1\n", NULL, "x\\x1b;\xef\xbf\xbd\\x01;b c 1\n");
 	CHECK_AGAIN(";;b;; 1\n", NULL, "?;[unknown];b;[unknown] 1\n");
 	CHECK_AGAIN("x;task 12 5\nx;b 1\n", NULL, "x;b 1\nx;task_12 5\n");

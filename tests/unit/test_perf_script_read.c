@@ -273,8 +273,8 @@ TEST(marks_are_understood)
 {
 	struct profile *p = read_text(
 		"x 1 5.000000: e: \n\t 10 f (/x)\n\t 0 [truncated: no CFI] ([unknown])\n\n"
-		"x 1 5.000001: e: \n\t 10 f (/x)\n\n"
-		"x 1 5.000002: e: \n\t 0 [no stack] ([unknown])\n\n");
+		"x 1 5.000001: e: \n\t 0 [no stack] ([unknown])\n\n"
+		"x 1 5.000002: e: \n\t 10 f (/x)\n\n");
 	const struct profile_account *a = profile_account(p);
 
 	CHECK_OUTPUT(p, "folded", NULL, "x 1\nx;[truncated: no CFI];f 1\nx;f 1\n");

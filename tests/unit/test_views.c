@@ -296,6 +296,13 @@ TEST(nothing_is_shown_as_nothing)
 	}
 	CHECK(!views_by_names[VIEWS_BY]);
 	CHECK_VIEW(p, NULL, "  TOTAL%   SELF%  SAMPLES  FUNCTION\n", .what = TREE);
+	CHECK_VIEW(p, NULL,
+		"   SELF%  TOTAL%  SAMPLES  IMAGE  FUNCTION\n"
+		"in focus: 0.00% of the samples, 0.00% their own\n"
+		"\n"
+		"       %  OF FOCUS%  SAMPLES  IMAGE  CALLER\n"
+		"\n"
+		"       %  OF FOCUS%  SAMPLES  IMAGE  CALLEE\n", .what = FOCUS, .focus = "|f|");
 	profile_free(p);
 }
 
