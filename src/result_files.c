@@ -105,5 +105,5 @@ void result_files_help(FILE *to)
 {
 	fputs("\nFormats:\n", to);
 	for (const struct output_format *f = output_formats; f->name; f++)
-		fprintf(to, "  %-9s %-9s %s\n", f->name, f->suffix, f->help);
+		fprintf(to, "  %-11s %-16s %s\n", f->name, f->suffix, f->help);
 }
