@@ -191,11 +191,12 @@ static uint32_t find_location(struct reader *r, struct slice text)
 	return *known;
 }
 
+/* The node of these frames; over PLACES_NODES_MAX where there are too many. */
 static uint32_t find_node(struct reader *r, struct slice stack)
 {
 	uint32_t node = 0;
 
-	while (stack.n) {
+	while (stack.n && node <= PLACES_NODES_MAX) {
 		struct slice place = cut(&stack, ';'), rest = stack, next;
 
 		for (int i = 0; i < INLINED_MAX && rest.n && !places_is_mark(place); i++) {
@@ -225,13 +226,17 @@ static int add_line(struct reader *r, size_t number, struct slice line, struct e
 {
 	struct slice word, comm;
 	struct entry entry;
-	uint32_t sample;
+	uint32_t node, sample;
 
 	parse_line(line, &entry);
 	if (r->two)
 		slice_last_word(&entry.stack, &word);
 	comm = cut(&entry.stack, ';');
-	sample = profile_sample(r->p, find_thread(r, comm), find_node(r, entry.stack), 0);
+	node = find_node(r, entry.stack);
+	if (node > PLACES_NODES_MAX)
+		return error_set(e, STATUS_ERROR, -E2BIG, "line %zu: the stacks have more than %u different frames", number,
+				 PLACES_NODES_MAX);
+	sample = profile_sample(r->p, find_thread(r, comm), node, 0);
 	for (int i = !r->two; i < 2; i++) {
 		uint64_t count = round_count(r, &entry.counts[i], i);
 

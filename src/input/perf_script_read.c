@@ -47,6 +47,7 @@ struct reader {
 	struct slice place;
 	struct slice outermost;		/* the symbol of the last place */
 	uint64_t samples;
+	int too_large;			/* there are more nodes than PLACES_NODES_MAX */
 };
 
 /* Not a line about what happened besides. */
@@ -235,8 +236,9 @@ static void finish_sample(struct reader *r)
 		if (events > 1 && events <= EVENTS_MAX)
 			type = *slice_memo_get(&r->survey.events, h->event);
 		type = type == PROFILE_NONE ? 0 : type;
-		for (size_t i = r->stack.n; i-- > 0;)
+		for (size_t i = r->stack.n; i-- > 0 && node <= PLACES_NODES_MAX;)
 			node = profile_node(r->p, node, r->stack.v[i]);
+		r->too_large |= node > PLACES_NODES_MAX;
 		sample = profile_sample(r->p, find_thread(r->p, h), node, 0);
 		profile_count(r->p, sample, type, 1);
 		if (events == 1 && r->survey.all_have_period)
@@ -258,7 +260,7 @@ static void add_samples(struct reader *r, struct slice text)
 	struct perf_script_frame f;
 	struct slice line;
 
-	while (slice_line(&text, &line)) {
+	while (!r->too_large && slice_line(&text, &line)) {
 		enum perf_script_line kind = perf_script_line(line, &h, &f);
 
 		if (kind == PERF_SCRIPT_FRAME)
@@ -308,5 +310,7 @@ int perf_script_read(struct profile *p, const char *bytes, size_t n, struct erro
 	slice_memo_free(&r.survey.events);
 	slice_memo_free(&r.modules);
 	vec_free(&r.stack);
+	if (r.too_large)
+		return error_set(e, STATUS_ERROR, -E2BIG, "the stacks have more than %u different frames", PLACES_NODES_MAX);
 	return r.samples ? 0 : error_set(e, STATUS_ERROR, -ENODATA, "no samples in this text of perf script");
 }

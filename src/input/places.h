@@ -12,6 +12,12 @@
 #include "input/slice.h"
 #include "profile/profile.h"
 
+/*
+ * A frame may be two bytes of text (";f"), and far less of what was packed, but is a node of some
+ * 100 bytes in all when it is shown: more nodes are an error.
+ */
+#define PLACES_NODES_MAX (1u << 25)
+
 struct places {
 	struct profile *profile;
 	struct slice_memo memo;		/* the text of a place -> location */
