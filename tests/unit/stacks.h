@@ -54,12 +54,11 @@ static inline void stacks_add(struct profile *p, uint32_t thread, const char *fr
 	profile_add(p, thread, node, count);
 }
 
-/* What the format makes of the profile; the caller frees it. */
-static inline char *stacks_output(const struct profile *p, const char *format, const struct output_options *o)
+/* What @write writes; the caller frees it. */
+static inline char *stacks_written(void (*write)(void *ctx, struct outfile *f), void *ctx)
 {
 	char dir[] = "/tmp/ebprof-test-XXXXXX", path[64];
 	const struct user user = { 0 };
-	struct output_options none = { 0 };
 	struct outfile *f;
 	struct error e = { 0 };
 	char *text = NULL;
@@ -71,7 +70,7 @@ static inline char *stacks_output(const struct profile *p, const char *format, c
 	snprintf(path, sizeof(path), "%s/out", dir);
 	f = outfile_open(path, &user, &e);
 	if (f) {
-		output_by_name(format)->write(p, o ? o : &none, f);
+		write(ctx, f);
 		outfile_commit(f, &e);
 	}
 	in = fopen(path, "re");
@@ -82,6 +81,26 @@ static inline char *stacks_output(const struct profile *p, const char *format, c
 	unlink(path);
 	rmdir(dir);
 	return text;
+}
+
+struct stacks_format {
+	const struct profile *profile;
+	const char *name;
+	const struct output_options *options;
+};
+
+static inline void stacks_write(void *ctx, struct outfile *f)
+{
+	const struct output_options none = { 0 };
+	const struct stacks_format *x = ctx;
+
+	output_by_name(x->name)->write(x->profile, x->options ? x->options : &none, f);
+}
+
+/* What the format makes of the profile; the caller frees it. */
+static inline char *stacks_output(const struct profile *p, const char *format, const struct output_options *o)
+{
+	return stacks_written(stacks_write, &(struct stacks_format){ p, format, o });
 }
 
 #define CHECK_OUTPUT(p, format, o, expected) do { \

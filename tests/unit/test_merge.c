@@ -161,7 +161,8 @@ static struct profile *described(const char *event, uint64_t frequency, uint64_t
 
 TEST(runs_describe_what_they_share)
 {
-	struct profile *dst = profile_new(), *a = described("cycles", 99, 500, 20, "box"), *b = described("cycles", 999, 400, 30, "pc");
+	struct profile *dst = profile_new();
+	struct profile *a = described("cycles", 99, 500, 20, "box"), *b = described("cycles", 999, 400, 30, "pc");
 	const struct profile_account *sum = profile_account(dst);
 
 	profile_merge_run(dst, a);
@@ -189,7 +190,9 @@ TEST(runs_describe_what_they_share)
 
 TEST(reasons_have_room_for_so_many)
 {
-	static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r" };
+	static const char *const names[] = {
+		"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r",
+	};
 	struct profile *dst = profile_new();
 	uint64_t sum = 0;
 
