@@ -22,6 +22,7 @@ static const struct command {
 	{ "record", cmd_record },	/* the first is the default */
 	{ "report", cmd_report },
 	{ "convert", cmd_convert },
+	{ "diff", cmd_diff },
 	{ "doctor", cmd_doctor },
 	{ "-V", cmd_version },
 	{ "--version", cmd_version },

@@ -179,6 +179,7 @@ void record_options_help(FILE *to)
 {
 	fputs("Usage: ebprof [record] [TARGET] [OPTION]... [-- COMMAND ARG...]\n"
 	      "       ebprof report [OPTION]... FILE     ebprof convert [OPTION]... FILE     ebprof doctor\n"
+	      "       ebprof diff [OPTION]... BEFORE AFTER\n"
 	      "Samples what runs, and shows which code it is. Needs root or capabilities: ebprof doctor.\n"
 	      "  sudo ebprof -p PID -d 10                          a table on the terminal\n"
 	      "  sudo ebprof -a -d 10 | flamegraph.pl > out.svg    folded stacks in a pipe\n"

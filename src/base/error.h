@@ -19,6 +19,7 @@ enum status {
 	STATUS_NO_TARGET = 4,	/* no such process, thread, cgroup */
 	STATUS_NO_SAMPLES = 5,	/* all went well, nothing was sampled */
 	STATUS_LOST = 6,	/* --strict, and samples were lost */
+	STATUS_SLOWER = 7,	/* diff --fail-above, and a function became slower by more */
 	STATUS_NO_EXEC = 126,	/* the command exists but cannot be executed */
 	STATUS_NO_COMMAND = 127,/* the command was not found */
 };

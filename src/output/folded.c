@@ -7,8 +7,12 @@
  * Readers match /^(.*)\s+(\d+(\.\d*)?)$/, and a second number before the last
  * one makes the line a differential. So a frame must not end in a blank and a
  * number, and no frame may look empty.
+ *
+ * A difference has two counts a line, as difffolded.pl -n writes them: before, scaled
+ * so that it compares with after, and after.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +171,8 @@ static void labels_free(struct labels *l)
 
 struct writer {
 	struct outfile *f;
+	const struct calltree *tree;
+	double weight;		/* of what was before */
 	const char **texts;
 	struct text line;	/* the frames from the root to here, each with a ';' after it */
 };
@@ -174,14 +180,17 @@ struct writer {
 static void enter(void *ctx, const struct calltree_node *n)
 {
 	struct writer *w = ctx;
-	char count[32];
+	double before = w->tree->before ? round((double)w->tree->before[n - w->tree->nodes] * w->weight) : 0;
+	char count[512] = "";	/* a double may have 309 digits */
 	size_t end;
-	int len;
+	int len = 0;
 
 	append(&w->line, w->texts[n->label], strlen(w->texts[n->label]));
 	end = w->line.n;
-	if (n->self) {
-		len = snprintf(count, sizeof(count), " %" PRIu64 "\n", n->self);
+	if (n->self || before > 0) {
+		if (w->tree->before)
+			len = snprintf(count, sizeof(count), " %.0f", before);
+		len += snprintf(count + len, sizeof(count) - (size_t)len, " %" PRIu64 "\n", n->self);
 		append(&w->line, count, (size_t)len);
 		outfile_write(w->f, w->line.v, w->line.n);
 		w->line.n = end;
@@ -199,9 +208,9 @@ static void leave(void *ctx, const struct calltree_node *n)
 void folded_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
 	struct labels labels = labels_new(p, o->annotate);
-	struct calltree *tree = calltree_new(p, &(struct calltree_labels){
+	struct calltree *tree = (o->difference ? calltree_difference : calltree_new)(p, &(struct calltree_labels){
 		.functions = labels.functions, .inlined = labels.inlined, .threads = labels.threads });
-	struct writer w = { .f = f, .texts = labels.sorted };
+	struct writer w = { .f = f, .tree = tree, .weight = o->weight, .texts = labels.sorted };
 
 	calltree_walk(tree, &(struct calltree_walker){ .enter = enter, .leave = leave, .ctx = &w });
 	vec_free(&w.line);

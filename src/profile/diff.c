@@ -115,8 +115,11 @@ int diff_add(struct diff *d, enum diff_side side, const struct profile *run, str
 	if (d->runs.n && (unit != d->unit || counted != d->counted))
 		return error_set(e, STATUS_USAGE, -EINVAL, "measures %s in %s, the others %s",
 				 profile_text(run, v.types[type].name), profile_text(run, v.types[type].unit), diff_unit(d));
-	if (!d->runs.n)
+	if (!d->runs.n) {
 		memcpy(profile_meta(d->profile)->event, v.meta->event, sizeof(v.meta->event));
+		profile_set_type(d->profile, DIFF_BEFORE, "before", profile_text(d->profile, unit));
+		profile_set_type(d->profile, DIFF_AFTER, "after", profile_text(d->profile, unit));
+	}
 	d->unit = unit;
 	d->counted = counted;
 	r.type = side;
@@ -288,15 +291,18 @@ double diff_change(const struct diff_row *r)
 	return r->rate[DIFF_AFTER] - r->rate[DIFF_BEFORE];
 }
 
+/* Significant first, then the largest change, then what became slower; without regard to how a rate was rounded. */
 static int by_change(const void *a, const void *b)
 {
 	const struct diff_row *x = a, *y = b;
-	double more = fabs(diff_change(y)) - fabs(diff_change(x));
+	double one = rint(1e9 * diff_change(x)), other = rint(1e9 * diff_change(y));
 
 	if (x->significant != y->significant)
 		return y->significant - x->significant;
-	if (more > 0 || more < 0)
-		return more > 0 ? 1 : -1;
+	if (fabs(one) < fabs(other) || fabs(one) > fabs(other))
+		return fabs(one) < fabs(other) ? 1 : -1;
+	if (one < other || one > other)
+		return one < other ? 1 : -1;
 	return (x->function > y->function) - (x->function < y->function);
 }
 
