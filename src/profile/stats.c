@@ -153,7 +153,8 @@ static double split_p(struct stats_count before, struct stats_count after, int b
 		return 1;
 	if (variance > EXACT_VARIANCE || s.events > EXACT_EVENTS)
 		return 2 * stats_normal_tail(fabs(before.x - mean) / sqrt(variance));
-	from = fmin(fmax(floor(mean), binomial ? s.events - s.n2 : 0), s.events);
+	/* Rounding must not lead below what is possible. */
+	from = fmax(floor(mean), binomial ? s.events - s.n2 : 0);
 	add_weights(&s, from, before.x, 0, &all, &low);
 	add_weights(&s, from, before.x, 1, &all, &high);
 	/* What began on the near side of x has all that is beyond it, the other side's sum is what is left. */

@@ -178,6 +178,52 @@ TEST(values_are_counts_where_they_can_be)
 	diff_free(d);
 }
 
+/* What was inlined is the innermost function, and the one that it went into is not. */
+TEST(inlined_functions_are_rows)
+{
+	struct profile *runs[2];
+	struct diff *d;
+
+	for (int i = 0; i < 2; i++) {
+		struct profile *p = runs[i] = profile_new();
+		const struct line lines[] = {
+			{ .function = profile_function(p, profile_string(p, "inner"), 0, FRAME_USER) },
+			{ .function = profile_function(p, profile_string(p, "outer"), 0, FRAME_USER) },
+		};
+		uint32_t l = profile_location(p, 0, FRAME_USER, 1);
+
+		profile_name_location(p, l, lines, 2, "");
+		profile_add(p, stacks_thread(p, 1, 1, "x"), profile_node(p, 0, l), 7);
+	}
+	d = compare_two(DIFF_SAMPLES, runs[0], runs[1]);
+	CHECK_EQ(diff_self(d)->n, 1);
+	CHECK(NEAR(find(d, diff_self(d), "inner")->count[1], 7, 0));
+	CHECK(NEAR(find(d, diff_total(d), "outer")->count[1], 7, 0));
+	diff_free(d);
+}
+
+/* Runs that are alike by chance vary no less than counts do: t of 4 degrees is 2.776445. */
+TEST(alike_runs_have_the_noise_of_counts)
+{
+	struct profile *before[3], *after[3];
+	const double reach[] = { [DIFF_SAMPLES] = sqrt(2 * 0.9 * 0.1 / 3000), [DIFF_NONE] = sqrt(2 * 0.9 / 3000) };
+
+	for (size_t how = 0; how <= DIFF_NONE; how += DIFF_NONE) {
+		const struct diff_row *hot;
+		struct diff *d;
+
+		for (size_t i = 0; i < 3; i++) {
+			before[i] = simple(900, 1000, 1, 100);
+			after[i] = simple(900, 1000, 1, 100);
+		}
+		d = compare((enum diff_normalize)how, (const size_t[]){ 3, 3 }, before, after);
+		hot = find(d, diff_self(d), "hot");
+		CHECK(NEAR(hot->high, 2.776445 * reach[how], 1e-7) && NEAR(hot->low, -hot->high, 1e-12));
+		CHECK_EQ(hot->significant, 0);
+		diff_free(d);
+	}
+}
+
 /* --- Runs of a program of many functions, drawn at random. ------------------ */
 
 #define FUNCTIONS 60
@@ -390,6 +436,8 @@ int main(void)
 	RUN(rates_and_lengths_are_no_change);
 	RUN(what_cannot_be_compared_is_an_error);
 	RUN(values_are_counts_where_they_can_be);
+	RUN(inlined_functions_are_rows);
+	RUN(alike_runs_have_the_noise_of_counts);
 	RUN(a_program_is_like_itself);
 	RUN(restless_runs_do_not_deceive);
 	RUN(one_run_against_several);
