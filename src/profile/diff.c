@@ -84,17 +84,29 @@ static uint32_t choose_type(const struct profile *p, int *counted)
 	return v.shown;
 }
 
-static int find_exposure(const struct diff *d, const struct profile *run, uint64_t total, double *exposure, struct error *e)
+/* How many of @type's values are a second of CPU time: by a type that tells it, or by the frequency; 0: not known. */
+static double values_a_second(const struct profile *run, uint32_t type)
 {
-	const struct profile_meta *m = profile_view(run).meta;
+	struct profile_view v = profile_view(run);
 
-	*exposure = (double)total;
+	for (uint32_t t = 0; t < v.ntypes; t++)
+		if (!strcmp(profile_text(run, v.types[t].unit), "nanoseconds") && v.types[t].total && in_proportion(run, t, type))
+			return 1e9 * (double)v.types[type].total / (double)v.types[t].total;
+	return (double)v.meta->frequency;
+}
+
+static int find_exposure(const struct diff *d, const struct profile *run, uint32_t type, double *exposure, struct error *e)
+{
+	struct profile_view v = profile_view(run);
+	double a_second = values_a_second(run, type);
+
+	*exposure = (double)v.types[type].total;
 	if (d->normalize != DIFF_SECONDS)
 		return 0;
-	if (!m->duration || (!m->frequency && !m->period))
+	if (!v.meta->duration || a_second <= 0)
 		return error_set(e, STATUS_USAGE, -EINVAL, "does not say how %s it was sampled; "
-				 "compare shares: --normalize samples", m->duration ? "often" : "long");
-	*exposure = (double)m->duration / 1e9 * (m->frequency ? (double)m->frequency : 1 / (double)m->period);
+				 "compare shares: --normalize samples", v.meta->duration ? "often" : "long");
+	*exposure = (double)v.meta->duration / 1e9 * a_second;
 	return 0;
 }
 
@@ -108,7 +120,7 @@ int diff_add(struct diff *d, enum diff_side side, const struct profile *run, str
 	type = choose_type(run, &counted);
 	if (!v.types[type].total)
 		return error_set(e, STATUS_NO_SAMPLES, -ENODATA, "has no samples to compare");
-	err = find_exposure(d, run, v.types[type].total, &r.exposure, e);
+	err = find_exposure(d, run, type, &r.exposure, e);
 	if (err)
 		return err;
 	unit = profile_string(d->profile, profile_text(run, v.types[type].unit));

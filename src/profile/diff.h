@@ -7,10 +7,10 @@
  *
  *	DIFF_SAMPLES	its total: rates are shares of all samples. Needs nothing but the samples, and neither how long
  *			and how often was sampled nor how much load there was makes a difference: the default.
- *	DIFF_SECONDS	its samples a CPU-second (frequency, or 1/period) times its duration: rates are CPUs kept busy. For
- *			a load that is the same on both sides; there alone all can become slower at once.
+ *	DIFF_SECONDS	its samples a CPU-second (of a type in nanoseconds, or the frequency) times its duration: rates are
+ *			CPUs kept busy. For a load that is the same on both sides.
  *	DIFF_NONE	the mean total of before: rates are counts, as shares of all that was before. For runs that did
- *			the same work from start to end at the same frequency.
+ *			the same work from start to end at the same frequency. As with seconds, all can become slower.
  *
  * One run on each side: samples are counts, binomial as shares and else Poisson's (profile/stats.h). That knows the
  * noise of sampling and not what differs from run to run. With several, the spread of their rates tells both (Welch);

@@ -101,6 +101,7 @@ TEST(rates_and_lengths_are_no_change)
 		[DIFF_SECONDS] = { 0.3, 0.1, 2000 / 1000.0, 1 },
 		[DIFF_NONE] = { 300 / 900.0, 200 / 900.0, 1, 1 },
 	};
+	struct profile *runs[2];
 	struct diff *d;
 
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
@@ -118,6 +119,25 @@ TEST(rates_and_lengths_are_no_change)
 	d = compare_two(DIFF_SECONDS, simple(300, 900, 10, 100), simple(300, 900, 20, 50));
 	CHECK(NEAR(find(d, diff_total(d), "main")->rate[1], 0.9, 1e-9));
 	CHECK_EQ(diff_total(d)->significant + diff_self(d)->significant, 0);
+	diff_free(d);
+	/* The same, by what each sample took. */
+	runs[0] = simple(300, 900, 10, 0);
+	runs[1] = simple(300, 900, 20, 0);
+	profile_show(runs[0], profile_derive(runs[0], "cpu", "nanoseconds", 10000000));
+	profile_derive(runs[1], "cpu", "nanoseconds", 20000000);
+	d = compare_two(DIFF_SECONDS, runs[0], runs[1]);
+	CHECK(NEAR(find(d, diff_total(d), "main")->rate[0], 0.9, 1e-9));
+	CHECK(NEAR(find(d, diff_total(d), "main")->rate[1], 0.9, 1e-9));
+	CHECK(diff_counted(d));
+	diff_free(d);
+	/* What is time and no count of samples is as many CPUs. */
+	runs[0] = simple(4, 9, 1, 0);
+	runs[1] = simple(3, 9, 2, 0);
+	profile_set_type(runs[0], 0, "delay", "nanoseconds");
+	profile_set_type(runs[1], 0, "delay", "nanoseconds");
+	d = compare_two(DIFF_SECONDS, runs[0], runs[1]);
+	CHECK(NEAR(find(d, diff_self(d), "hot")->rate[0], 4e-9, 1e-15));
+	CHECK(NEAR(find(d, diff_self(d), "hot")->rate[1], 1.5e-9, 1e-15));
 	diff_free(d);
 }
 
