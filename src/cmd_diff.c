@@ -38,7 +38,7 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "fail-above", "PERCENT", cli_percent, AT(fail_above), "exit with 7 where a function gains more, significantly" },
 	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of files that have several" },
 	{ 'o', 0, "output", "FILE", cli_strings, AT(files), "write here; may be repeated; - is standard output" },
-	{ 'f', 0, "format", "FORMAT", cli_string, AT(format), "text, folded or html (default: by the file's name, else text)" },
+	{ 'f', 0, "format", "FORMAT", cli_string, AT(format), "text, json, folded or html (default: by the file's name)" },
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate), "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]" },
 	{ 0, 0, "title", "TEXT", cli_string, AT(title), "a title for formats that show one" },
 	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary" },
@@ -46,11 +46,16 @@ static const struct cli_option rows[] = {
 	{ 0 },
 };
 
-/* What a difference can be written as; the first is the tables, and no output of a profile. */
-static const struct { const char *name, *suffix, *help; } formats[] = {
-	{ "text", ".txt", "tables of the functions that changed, with 95 % intervals" },
-	{ "folded", ".folded", "stack BEFORE AFTER, for flamegraph.pl" },
-	{ "html", ".html", "flame graph coloured by what changed" },
+/* What a difference can be written as; the first where no name tells another. */
+static const struct {
+	const char *name, *suffix, *help;
+	/* NULL: it is an output of the merged profile. */
+	void (*write)(const struct diff *d, int all, const struct output_options *o, struct outfile *f);
+} formats[] = {
+	{ "text", ".txt", "tables of the functions that changed, with 95 % intervals", difference_write },
+	{ "json", ".json", "the same for programs", difference_write_json },
+	{ "folded", ".folded", "stack BEFORE AFTER, for flamegraph.pl", NULL },
+	{ "html", ".html", "flame graph coloured by what changed", NULL },
 };
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 
@@ -151,8 +156,8 @@ static int open_target(struct comparison *c, const char *path, const struct user
 	struct target t = { .path = path };
 
 	if (choose_format(path, c->o.format, &t.format))
-		return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': a difference is written as text (.txt), folded (.folded) "
-				 "or html (.html)", c->o.format ? "-f" : "-o", c->o.format ? c->o.format : path);
+		return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': a difference is written as text (.txt), json (.json), "
+				 "folded (.folded) or html (.html)", c->o.format ? "-f" : "-o", c->o.format ? c->o.format : path);
 	t.file = outfile_open(path, u, e);
 	if (!t.file)
 		return -EIO;	/* @e says what it was */
@@ -176,16 +181,15 @@ static int open_targets(struct comparison *c, struct error *e)
 static void write_target(const struct comparison *c, const struct target *t)
 {
 	struct output_options o = { .difference = 1, .weight = diff_weight(c->diff), .annotate = c->o.annotate };
-	const struct output_format *graph = t->format ? output_by_name(formats[t->format].name) : NULL;
 
 	result_files_terminal(t->file, &o);
-	if (graph) {
-		output_write(graph, diff_profile(c->diff), &o, t->file, t->path);
+	if (!formats[t->format].write) {
+		output_write(output_by_name(formats[t->format].name), diff_profile(c->diff), &o, t->file, t->path);
 		return;
 	}
 	if (is_gzip(t->path))
 		outfile_compress(t->file);
-	difference_write(c->diff, c->o.all, &o, t->file);
+	formats[t->format].write(c->diff, c->o.all, &o, t->file);
 }
 
 /* All of them, whatever happens to one; the first error is told. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """ebprof diff: what changed between recordings, and that nothing is said to have changed where nothing has."""
 import gzip
+import json
 import math
 import os
 import re
@@ -126,6 +127,13 @@ def test_diff_writes_what_is_named():
             equal(f.read(), "x;main;cold 1200 900\nx;main;hot 600 900\n")
         with open(html) as f:
             check("a \\u003ctitle\\u003e" in f.read(), "no title in the page")
+        out = json.loads(run("diff", "-f", "json", "--normalize", "none", a, b).ok().out)
+        equal((out["normalize"], out["unit"], out["before"], out["after"]), ("none", "samples", 900, 1800))
+        hot = out["self"][0]
+        equal((hot["function"], hot["significant"]), ("hot", True))
+        equal([round(hot[k], 4) for k in ("before", "after", "change")], [0.3333, 1, 0.6667])
+        check(0.5 < hot["low"] < 0.6667 < hot["high"] < 0.8 and hot["p"] < 1e-20, hot)
+        equal([len(out[k]) for k in ("self", "total")], [2, 3], "rows that are significant")
         equal(run("diff", a, b, "-f", "folded", "--normalize", "none").out, "x;main;cold 600 900\nx;main;hot 300 900\n")
 
 
