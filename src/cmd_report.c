@@ -47,7 +47,7 @@ static const struct cli_option rows[] = {
 
 static void help(void)
 {
-	fputs("Usage: ebprof report [OPTION]... FILE\n"
+	fputs("Usage: ebprof report [OPTION]... FILE...\n"
 	      "Shows a saved profile: pprof, folded stacks, or perf script's text, gzipped or not; - is\n"
 	      "standard input.\n"
 	      "  ebprof report cpu.pb.gz                           the functions, as a table\n"
@@ -72,9 +72,9 @@ static int choose(const char *option, const char *word, const char *const *known
 
 static int check(const struct options *o, struct error *e)
 {
-	if (o->inputs.n != 1)
-		return error_set(e, STATUS_USAGE, -EINVAL, "report takes one file%s; see ebprof report --help",
-				 o->inputs.n ? "" : ", or - for standard input");
+	if (!o->inputs.n)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "report takes files, or - for standard input; see ebprof report --help");
 	if ((o->by || o->sort) + o->tree + (o->focus != NULL) > 1)
 		return error_set(e, STATUS_USAGE, -EINVAL, "choose one view: --by and --sort, --tree, or --focus");
 	if (o->focus && strlen(o->focus) > PATTERN_MAX)
@@ -138,7 +138,7 @@ static int write_view(const struct options *o, const struct profile *p, struct o
 static int report(const struct options *o, struct error *e)
 {
 	const struct user as_we_are = { 0 };
-	struct profile *p = saved_read(o->inputs.v[0], o->type, e);
+	struct profile *p = saved_read_all(o->inputs.v, o->inputs.n, o->type, e);
 	struct outfile *f = p ? outfile_open("-", &as_we_are, e) : NULL;
 	int err = f ? write_view(o, p, f, e) : -EIO, status = STATUS_OK;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "input/input.h"
+#include "profile/merge.h"
 
 static int show_type(struct profile *p, const char *path, const char *type, struct error *e)
 {
@@ -33,4 +34,24 @@ struct profile *saved_read(const char *path, const char *type, struct error *e)
 		return NULL;
 	}
 	return p;
+}
+
+struct profile *saved_read_all(const char *const *paths, size_t n, const char *type, struct error *e)
+{
+	struct profile *all;
+
+	if (n == 1)
+		return saved_read(paths[0], type, e);
+	all = profile_new();
+	for (size_t i = 0; i < n; i++) {
+		struct profile *p = saved_read(paths[i], type, e);
+
+		if (!p) {
+			profile_free(all);
+			return NULL;
+		}
+		profile_merge_run(all, p);
+		profile_free(p);
+	}
+	return all;
 }

@@ -3,6 +3,8 @@
 #ifndef EBPROF_SAVED_H
 #define EBPROF_SAVED_H
 
+#include <stddef.h>
+
 #include "base/error.h"
 #include "profile/profile.h"
 
@@ -11,5 +13,7 @@
  * file's own. NULL with @e filled.
  */
 struct profile *saved_read(const char *path, const char *type, struct error *e);
+/* The same of @n runs together (profile/merge.h); at least one. */
+struct profile *saved_read_all(const char *const *paths, size_t n, const char *type, struct error *e);
 
 #endif

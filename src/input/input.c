@@ -15,8 +15,8 @@
 
 /* Tried in this order: a line of perf script may end in a number, as folded stacks do. */
 const struct input_format input_formats[] = {
-	{ "perf script", perf_script_looks, perf_script_read },
 	{ "pprof", pprof_looks, pprof_read },
+	{ "perf script", perf_script_looks, perf_script_read },
 	{ "folded", folded_looks, folded_read },
 	{ 0 },
 };

@@ -248,8 +248,10 @@ def test_bad_options():
         path = os.path.join(d, "x.folded")
         with open(path, "w") as f:
             f.write("x;f 1\n")
-        run("report").fails(2, "takes one file")
-        run("report", path, path).fails(2, "takes one file")
+        run("report").fails(2, "takes files")
+        twice = run("report", "--rows", 1, path, path).ok()
+        once = run("report", "--rows", 1, path).ok()
+        equal(twice.out.split()[7], str(2 * int(once.out.split()[7])), "samples of two runs")
         run("report", path, "--by", "colour").fails(2, "function, module, line, process, thread")
         run("report", path, "--sort", "colour").fails(2, "self, total")
         run("report", path, "--tree", "--focus", "f").fails(2, "one view")

@@ -15,7 +15,8 @@ function keepExport() {
 function findExport() {
 	if (window.refused)
 		return 'refused';
-	const button = [...document.querySelectorAll('div')].filter(d => /Export$/.test(d.textContent) && !d.querySelector('div'))[0];
+	const button = [...document.querySelectorAll('div')]
+		.filter(d => /Export$/.test(d.textContent) && !d.querySelector('div'))[0];
 	if (button && !window.clicked) {
 		window.clicked = true;
 		button.click();
