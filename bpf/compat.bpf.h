@@ -14,6 +14,8 @@
 
 #if defined(__TARGET_ARCH_x86)
 #define REGS_PC(regs) ((regs)->ip)
+#define REGS_SP(regs) ((regs)->sp)
+#define REGS_FP(regs) ((regs)->bp)
 #define SYSCALL_OF(regs) ((long)(regs)->orig_ax)
 #define IS_EXEC(nr) ((nr) == 59 || (nr) == 322)	/* execve, execveat */
 #define TIF_32BIT (1ul << 29)			/* TIF_ADDR32 */
@@ -29,6 +31,8 @@
 } while (0)
 #elif defined(__TARGET_ARCH_arm64)
 #define REGS_PC(regs) ((regs)->pc)
+#define REGS_SP(regs) ((regs)->sp)
+#define REGS_FP(regs) ((regs)->regs[29])
 #define SYSCALL_OF(user) ((long)(user)->regs[8])
 #define IS_EXEC(nr) ((nr) == 221 || (nr) == 281)
 #define TIF_32BIT (1ul << 22)

@@ -19,6 +19,20 @@ struct {
 	__type(value, __u32);
 } targets SEC(".maps");
 
+/*
+ * The same in a few ns, for what happens too often for a look-up: a byte for each id, of which the higher bits are left
+ * out. 0 where an id is none of the targets; written by user space, too.
+ */
+#define TARGET_BYTES 32768
+__u8 target_bytes[TARGET_BYTES];
+
+static __always_inline int maybe_target(__u32 tgid, __u32 tid)
+{
+	__u32 id = cfg_by_thread ? tid : tgid;
+
+	return !(cfg_by_process || cfg_by_thread) || target_bytes[id & (TARGET_BYTES - 1)];
+}
+
 static __always_inline int in_targets(__u32 id)
 {
 	__u32 *t = bpf_map_lookup_elem(&targets, &id);

@@ -29,7 +29,7 @@
 #define CLASSES		4		/* of a thread, that are remembered */
 #define BRIEF		(256 * 1024ull)	/* ns: a class whose intervals are longer has its stacks taken always */
 #define WINDOW		(16 * 1024 * 1024ull)	/* ns, in which the budget is kept */
-#define FLUSH		(100 * 1000000ull)	/* ns of CPU time that may wait in the storage of a thread */
+#define FLUSH		(100 * 1000000ull)	/* ns, after which what is counted in the storage of a thread goes to the maps */
 #define ALWAYS		(1ull << 32)	/* as a probability */
 
 /* What is known of a thread's time. */
@@ -43,6 +43,8 @@ struct off_task {
 	struct off_class {
 		__u64 class;
 		__u64 mean;	/* ns of its intervals, the last ones most */
+		__u64 flushed;	/* then @counts were emptied */
+		struct ebp_count counts[EBP_KINDS - 1];	/* of intervals without stacks, by kind, that are in no map yet */
 	} classes[CLASSES];
 };
 
@@ -83,62 +85,129 @@ static __always_inline __u32 state_of(struct task_struct *task)
 	return bpf_core_field_exists(task->__state) ? BPF_CORE_READ(task, __state) : BPF_CORE_READ(old, state);
 }
 
-static __always_inline void fill_key(struct ebp_key *key, struct task_struct *task)
+/* @known: it was filled for this task before; then its name is that of then. */
+static __always_inline void fill_key(struct ebp_key *key, struct task_struct *task, int known)
 {
 	key->user_id = key->kernel_id = 0;
 	key->class = key->waker = 0;
+	key->result = EBP_COMPLETE;
+	key->share = EBP_OWN;
+	if (known && key->process.exec_id == (__u32)task->self_exec_id)
+		return;
 	key->process.tgid = task->tgid;
 	key->process.exec_id = task->self_exec_id;
 	key->process.start = task->group_leader->start_boottime;
 	key->tid = task->pid;
-	key->result = EBP_COMPLETE;
-	key->share = EBP_OWN;
 	bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), task->comm);
 }
 
 /* --- The end of an interval. ------------------------------------------------- */
 
-static __always_inline void count_part(struct ebp_counters *c, struct ebp_key *key, __u8 kind, __u64 ns)
+/* 1 where an interval is to be counted. */
+static __always_inline int is_wanted(struct ebp_counters *c, __u8 kind, __u64 ns)
 {
 	if (!(cfg_states >> kind & 1))
-		return;
+		return 0;
 	if (ns < cfg_min_block) {
 		c->brief++;
 		c->brief_ns += ns;
-		return;
+		return 0;
 	}
+	return 1;
+}
+
+static __always_inline void count_part(struct ebp_counters *c, struct ebp_key *key, __u8 kind, __u64 ns)
+{
+	if (!is_wanted(c, kind, ns))
+		return;
 	c->taken++;
 	key->kind = kind;
 	record(c, key, (struct ebp_count){ .n = 1, .ns = ns });
 }
 
-/* The class's memory of how long its intervals are. */
-static __always_inline void learn(struct off_task *t, __u64 ns)
+/* The same for one without stacks: most are short and many, so they are added up here for a while. */
+static __always_inline void add_part(struct ebp_counters *c, struct off_class *k, __u8 kind, __u64 ns)
 {
-	struct off_class *k = &t->classes[t->key.class & (CLASSES - 1)];
+	struct ebp_count *n = &k->counts[(kind - 1) & 3];
 
-	if (k->class != t->key.class)
-		*k = (struct off_class){ .class = t->key.class, .mean = ns };
-	else
+	if (kind < EBP_BLOCKED || kind > EBP_RUNNABLE || !is_wanted(c, kind, ns))
+		return;
+	n->n++;
+	n->ns += ns;
+}
+
+static __always_inline void flush_class(struct ebp_counters *c, const struct off_task *t, struct off_class *k, __u64 now)
+{
+	struct ebp_key key = t->key;
+
+	key.user_id = key.kernel_id = key.waker = 0;
+	key.class = k->class;
+	key.share = EBP_OF_CLASS;
+	key.result = EBP_COMPLETE;
+	k->flushed = now;
+#pragma unroll
+	for (int i = 0; i < EBP_KINDS - 1; i++) {
+		struct ebp_count n = k->counts[i];
+
+		if (!n.n)
+			continue;
+		k->counts[i] = (struct ebp_count){};
+		key.kind = EBP_BLOCKED + i;
+		c->taken += n.n;
+		if (count(&key, n))
+			c->lost[EBP_LOST_MAP] += n.n;
+		else
+			c->kept += n.n;
+	}
+}
+
+static __always_inline void flush_classes(struct ebp_counters *c, struct off_task *t, __u64 now)
+{
+#pragma unroll
+	for (int i = 0; i < CLASSES; i++)
+		flush_class(c, t, &t->classes[i], now);
+}
+
+/* The class's memory of how long its intervals are. */
+static __always_inline void learn(struct ebp_counters *c, struct off_task *t, struct off_class *k, __u64 ns, __u64 now)
+{
+	if (k->class == t->key.class) {
 		k->mean += ns / 8 - k->mean / 8;
+		if (now - k->flushed < FLUSH)
+			return;
+	}
+	flush_class(c, t, k, now);
+	if (k->class != t->key.class)
+		k->mean = ns;
+	k->class = t->key.class;
 }
 
 static __always_inline void end_interval(struct ebp_counters *c, struct off_task *t, __u64 now)
 {
+	struct off_class *k = &t->classes[t->key.class & (CLASSES - 1)];
 	__u64 since = t->since, woken = t->woken;
-	struct ebp_key key = t->key;
+	__u8 kind = t->key.kind;
 
 	t->since = 0;
 	if (now < since)
 		return;
-	if (key.kind == EBP_RUNNABLE || woken < since || woken > now)
-		woken = key.kind == EBP_RUNNABLE ? since : now;
-	if (key.kind != EBP_RUNNABLE)
-		count_part(c, &key, key.kind, woken - since);
-	key.waker = 0;
-	if (woken < now)
-		count_part(c, &key, EBP_RUNNABLE, now - woken);
-	learn(t, now - since);
+	if (kind == EBP_RUNNABLE || woken < since || woken > now)
+		woken = kind == EBP_RUNNABLE ? since : now;
+	if (t->key.share == EBP_OF_CLASS) {
+		if (kind != EBP_RUNNABLE)
+			add_part(c, k, kind, woken - since);
+		if (woken < now)
+			add_part(c, k, EBP_RUNNABLE, now - woken);
+	} else {
+		struct ebp_key key = t->key;
+
+		if (kind != EBP_RUNNABLE)
+			count_part(c, &key, kind, woken - since);
+		key.waker = 0;
+		if (woken < now)
+			count_part(c, &key, EBP_RUNNABLE, now - woken);
+	}
+	learn(c, t, k, now - since, now);
 }
 
 /* CPU time that a thread has had, as time of all its samples. */
@@ -179,9 +248,8 @@ static __always_inline void spend(struct off_budget *b, __u64 from, __u64 to)
 	if (passed < WINDOW)
 		return;
 	least = passed > 64 * WINDOW ? 64 * least : least * (passed / WINDOW);
-	/* Twice or half at most, so that one odd window does not matter much. */
 	if (b->spent > 2 * least)
-		b->chance /= 2;
+		b->chance = (b->chance >> 8) * least / b->spent << 8;
 	else if (b->spent * 2 < least)
 		b->chance *= 2;
 	else if (b->spent > least)
@@ -256,12 +324,22 @@ static __always_inline void came_unseen(struct ebp_counters *c, struct off_task 
 
 static __always_inline __u64 class_of(const struct ebp_key *key, const struct task_facts *facts)
 {
-	struct ebp_registers regs;
 	__u64 h = hash_step(cfg_seed, (__u64)key->tid << 32 | key->process.exec_id);
+	bpf_user_pt_regs_t regs;
 
-	if (!facts->userless && saved_registers(&regs) != -1)
-		h = hash_step(hash_step(hash_step(h, regs.r[REG_PC]), regs.r[REG_SP]), regs.r[REG_FP]);
+	if (!facts->userless && !bpf_probe_read_kernel(&regs, sizeof(regs), registers_place()))
+		h = hash_step(hash_step(hash_step(h, REGS_PC(&regs)), REGS_SP(&regs)), REGS_FP(&regs));
 	return h ? h : 1;
+}
+
+/* The key for an interval of the task that begins now. What is not counted yet belongs to the program that it ran before an exec. */
+static __always_inline void renew_key(struct ebp_counters *c, struct off_task *t, struct task_struct *task, __u64 now)
+{
+	int known = t->key.tid == (__u32)task->pid;
+
+	if (known && t->key.process.exec_id != (__u32)task->self_exec_id)
+		flush_classes(c, t, now);
+	fill_key(&t->key, task, known);
 }
 
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32 state, int preempted, __u64 now)
@@ -274,7 +352,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	struct off_task *t;
 	__u32 zero = 0;
 
-	if (!task_wanted(task, task->tgid, task->pid, 1))
+	if (!maybe_target(task->tgid, task->pid) || !task_wanted(task, task->tgid, task->pid, 1))
 		return;
 	t = bpf_task_storage_get(&off_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	c = bpf_map_lookup_elem(&counters, &zero);
@@ -285,10 +363,11 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 		return;
 	if (t->since)
 		came_unseen(c, t, now, task->se.sum_exec_runtime - t->runtime);
-	fill_key(&t->key, task);
+	renew_key(c, t, task, now);
 	if (cfg_wall)
 		flush_ran(t, now, state & TASK_GONE ? 0 : FLUSH);
 	if (state & TASK_GONE) {
+		flush_classes(c, t, now);
 		t->since = 0;
 		return;
 	}
@@ -304,6 +383,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 		return;
 	}
 	c->captured++;
+	bpf_get_current_comm(t->key.comm, sizeof(t->key.comm));
 	budget->busy = 1;
 	take_stacks(ctx, &t->key, c, &facts, unwind, s, cfg_sched_text);
 	budget->busy = 0;
@@ -312,10 +392,11 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 
 static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
 {
-	struct off_task *t = bpf_task_storage_get(&off_tasks, task, 0, 0);
 	struct ebp_counters *c;
+	struct off_task *t;
 	__u32 zero = 0;
 
+	t = maybe_target(task->tgid, task->pid) ? bpf_task_storage_get(&off_tasks, task, 0, 0) : NULL;
 	if (!t)
 		return;
 	if (cfg_wall)
@@ -378,7 +459,7 @@ static __always_inline void take_waker(void *ctx, struct off_task *t)
 	if (current->pid && !in_interrupt(ctx, s->frames)) {
 		__u64 from = bpf_ktime_get_ns();
 
-		fill_key(&w.key, current);
+		fill_key(&w.key, current, 0);
 		read_task(&facts);
 		budget->busy = 1;
 		take_stacks(ctx, &w.key, c, &facts, unwind, s, cfg_wake_text);
@@ -398,8 +479,10 @@ static __always_inline void take_waker(void *ctx, struct off_task *t)
 SEC("?tp_btf/sched_waking")
 int on_waking(__u64 *ctx)
 {
-	struct off_task *t = bpf_task_storage_get(&off_tasks, (struct task_struct *)ctx[0], 0, 0);
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct off_task *t;
 
+	t = maybe_target(task->tgid, task->pid) ? bpf_task_storage_get(&off_tasks, task, 0, 0) : NULL;
 	if (!t || !t->since || t->woken)
 		return 0;
 	t->woken = bpf_ktime_get_ns();
@@ -420,7 +503,7 @@ int on_new_task(__u64 *ctx)
 	t = bpf_task_storage_get(&off_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t)
 		return 0;
-	fill_key(&t->key, task);
+	fill_key(&t->key, task, 0);
 	t->key.kind = EBP_RUNNABLE;
 	t->since = bpf_ktime_get_ns();
 	return 0;
@@ -448,7 +531,7 @@ int begin_task(struct bpf_iter__task *ctx)
 	c = bpf_map_lookup_elem(&counters, &zero);
 	if (!t || !s || !r)
 		return 0;
-	fill_key(&t->key, task);
+	fill_key(&t->key, task, 0);
 	if (task->on_cpu) {
 		t->on_since = bpf_ktime_get_ns();
 		return 0;
@@ -494,6 +577,7 @@ int end_task(struct bpf_iter__task *ctx)
 		flush_ran(t, now, 0);
 	if (t->since)
 		end_interval(c, t, now);
+	flush_classes(c, t, now);
 	return 0;
 }
 

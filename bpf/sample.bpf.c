@@ -213,8 +213,10 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 		bpf_map_update_elem(&spaces, &to, &copy, BPF_ANY);
 	}
 	t = cfg_by_process && cfg_inherit ? bpf_map_lookup_elem(&targets, &from) : NULL;
-	if (t)
+	if (t) {
+		target_bytes[to & (TARGET_BYTES - 1)] = 1;
 		bpf_map_update_elem(&targets, &to, t, BPF_ANY);
+	}
 	return 0;
 }
 

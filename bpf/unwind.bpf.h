@@ -142,13 +142,19 @@ static __always_inline long registers_at(const void *from, struct ebp_registers 
 	return SYSCALL_OF(&regs);
 }
 
-static __always_inline long saved_registers(struct ebp_registers *to)
+/* Where they are of the current task. */
+static __always_inline const void *registers_place(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		return registers_at((void *)bpf_task_pt_regs(bpf_get_current_task_btf()), to);
-	return registers_at(BPF_CORE_READ(task, stack) + KERNEL_STACK - sizeof(bpf_user_pt_regs_t), to);
+		return (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return BPF_CORE_READ(task, stack) + KERNEL_STACK - sizeof(bpf_user_pt_regs_t);
+}
+
+static __always_inline long saved_registers(struct ebp_registers *to)
+{
+	return registers_at(registers_place(), to);
 }
 
 /* The same of another task, which does not run; a pointer that the verifier trusts. */

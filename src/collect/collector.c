@@ -206,16 +206,21 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 	bpf_map__set_max_entries(s->maps.counts_b, entries);
 }
 
+static int set_target(struct collector *c, pid_t id, uint32_t value)
+{
+	struct ebprof_bpf__bss *bss = c->skel->bss;
+
+	bss->target_bytes[(uint32_t)id % sizeof(bss->target_bytes)] = 1;
+	return bpf_map_update_elem(bpf_map__fd(c->skel->maps.targets), &id, &value, BPF_ANY) ? -errno : 0;
+}
+
 int collector_add_target(struct collector *c, pid_t id)
 {
-	uint32_t value = EBP_TARGET;
-
-	return bpf_map_update_elem(bpf_map__fd(c->skel->maps.targets), &id, &value, BPF_ANY) ? -errno : 0;
+	return set_target(c, id, EBP_TARGET);
 }
 
 static int fill_maps(struct collector *c, const struct collector_options *o)
 {
-	uint32_t value = EBP_TARGET_AT_EXEC;
 	int err = 0;
 
 	c->count_maps[0] = bpf_map__fd(c->skel->maps.counts_a);
@@ -225,9 +230,8 @@ static int fill_maps(struct collector *c, const struct collector_options *o)
 		return -errno;
 	for (size_t i = 0; i < o->ntargets && !err; i++)
 		err = collector_add_target(c, o->targets[i]);
-	if (!err && o->command &&
-	    bpf_map_update_elem(bpf_map__fd(c->skel->maps.targets), &o->command, &value, BPF_ANY))
-		err = -errno;
+	if (!err && o->command)
+		err = set_target(c, o->command, EBP_TARGET_AT_EXEC);
 	return err;
 }
 
