@@ -332,7 +332,7 @@ static __always_inline __u64 class_of(const struct ebp_key *key, const struct ta
 	return h ? h : 1;
 }
 
-/* The key for an interval of the task that begins now. What is not counted yet belongs to the program that it ran before an exec. */
+/* The key of an interval that begins now. What is not counted yet belongs to the program that the task ran before an exec. */
 static __always_inline void renew_key(struct ebp_counters *c, struct off_task *t, struct task_struct *task, __u64 now)
 {
 	int known = t->key.tid == (__u32)task->pid;
@@ -352,7 +352,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	struct off_task *t;
 	__u32 zero = 0;
 
-	if (!maybe_target(task->tgid, task->pid) || !task_wanted(task, task->tgid, task->pid, 1))
+	if (!task_wanted(task, task->tgid, task->pid, 1))
 		return;
 	t = bpf_task_storage_get(&off_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	c = bpf_map_lookup_elem(&counters, &zero);
@@ -392,11 +392,10 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 
 static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
 {
+	struct off_task *t = bpf_task_storage_get(&off_tasks, task, 0, 0);
 	struct ebp_counters *c;
-	struct off_task *t;
 	__u32 zero = 0;
 
-	t = maybe_target(task->tgid, task->pid) ? bpf_task_storage_get(&off_tasks, task, 0, 0) : NULL;
 	if (!t)
 		return;
 	if (cfg_wall)
@@ -413,12 +412,17 @@ SEC("?tp_btf/sched_switch")
 int on_switch(__u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	__u32 state = cfg_switch_state ? (__u32)ctx[3] : state_of(prev);
-	__u64 now = bpf_ktime_get_ns();
+	int leaves = (prev->pid || cfg_idle) && maybe_target(prev->tgid, prev->pid);
+	int comes = (next->pid || cfg_idle) && maybe_target(next->tgid, next->pid);
+	__u64 now;
 
-	if (prev->pid || cfg_idle)
-		leave_cpu(ctx, prev, state, ctx[0] & 1, now);
-	if (next->pid || cfg_idle)
+	/* Of most switches nothing is wanted. */
+	if (!leaves && !comes)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (leaves)
+		leave_cpu(ctx, prev, cfg_switch_state ? (__u32)ctx[3] : state_of(prev), ctx[0] & 1, now);
+	if (comes)
 		enter_cpu(next, now);
 	return 0;
 }
