@@ -328,15 +328,6 @@ static void report(struct session *s, uint64_t now)
 	s->o->progress(s->o->ctx, &p);
 }
 
-/* Waits up to @ns for a signal. 1 where one came. */
-static int wait_for_signal(struct session *s, uint64_t ns)
-{
-	struct pollfd p = { .fd = s->o->signals, .events = POLLIN };
-	struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
-
-	return ppoll(&p, 1, &t, NULL) > 0;
-}
-
 /* Sleeps until a buffer is ready or @until is there. 1 where a signal ends the recording. */
 static int sleep_until(struct session *s, uint64_t until)
 {
@@ -439,6 +430,19 @@ static void fill_account(struct session *s, const struct session_result *r)
 		profile_derive(s->profile, "cpu", "nanoseconds", SECOND / m->frequency);
 }
 
+/* Waits for the delay to pass, and follows processes meanwhile. 1 where a signal came. */
+static int wait_for_delay(struct session *s)
+{
+	uint64_t end = clock_ns() + s->o->delay;
+	int stop = 0;
+
+	while (!stop && clock_ns() < end) {
+		stop = sleep_until(s, end);
+		pump(s);
+	}
+	return stop;
+}
+
 /* Runs the caller's hook: before the delay, if there is one, else as soon as we sample. */
 static int start(struct session *s, struct error *e)
 {
@@ -448,7 +452,7 @@ static int start(struct session *s, struct error *e)
 	if (s->o->delay) {
 		err = hook ? hook(s->o->ctx, e) : 0;
 		hook = NULL;
-		if (!err && wait_for_signal(s, s->o->delay))
+		if (!err && wait_for_delay(s))
 			return 1;
 	}
 	if (!err && s->o->collect.user) {

@@ -97,3 +97,18 @@ def test_recording():
             expected = {tuple(s.frames): s.count for s in profile if s.comm == comm and not s.cut}
             got = {s: n for s, n in firefox.stacks(handle)[0].items() if not s[0].startswith("[truncated")}
             equal(got, expected, f"stacks of {comm}")
+
+
+def test_times_of_a_recording():
+    """With --timeline each sample has its own time: a thread's are a period apart, or more where it had to wait."""
+    with directory() as d:
+        path = os.path.join(d, "tree.perf")
+        r = run("-F", "499", "--timeline", "-o", path, "--", fixture_path("tree"), "--seconds", "1").ok()
+        heads = [re.match(r"\s*(.+?)\s+(\d+)/(\d+)\s+\[(\d+)\]\s+([\d.]+):\s+1 ", head) for head, _ in records(path)]
+    equal(len(heads), r.summary.kept, "records")
+    check(all(heads), "a head of another form")
+    times = [float(m[5]) for m in heads]
+    equal(times, sorted(times), "order")
+    gaps = sorted(b - a for a, b in zip(times, times[1:]))
+    check(0.0015 < gaps[len(gaps) // 2] < 0.01, gaps[len(gaps) // 2], "s between two samples")
+    check(0.5 <= times[-1] - times[0] <= r.summary.duration + 0.1, times[0], times[-1])
