@@ -74,7 +74,7 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
-	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names reread)
+	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
@@ -121,11 +121,6 @@ $(FIX)/addresses: tests/fixtures/addresses.c $(NAMES_OBJ)
 # Hand-made profiles, written in every format.
 PROFILES_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% profile/% output/%),$(OBJ))
 $(FIX)/profiles: tests/fixtures/profiles.c $(PROFILES_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
-# Saved profiles, read and written again.
-REREAD_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% profile/% input/% output/%),$(OBJ))
-$(FIX)/reread: tests/fixtures/reread.c $(REREAD_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
 $(FIX)/inlined_spin: tests/fixtures/inlined_spin.c

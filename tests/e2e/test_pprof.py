@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 
-from harness import check, directory, equal, fixture_path, needs, node, node_module, run, Missing
+from harness import EBPROF, check, directory, equal, fixture_path, needs, node, node_module, run, Missing
 
 PROFILES = ("full", "hostile", "one", "empty", "deep", "huge", "timeline", "types")
 PROTO = "/usr/share/gocode/src/github.com/google/pprof/proto"
@@ -35,7 +35,8 @@ def unpack(path):
 
 
 def reread(path, form, out, *options, code=0):
-    return text_of(fixture_path("reread"), "pprof", unpack(path), form, out, *options, code=code)
+    """Read and written again."""
+    return text_of(EBPROF, "convert", path, "-f", form, "-o", out, *options, code=code)
 
 
 def pprof(*args, silent=True):
@@ -203,7 +204,7 @@ def test_difference_by_go_tool_pprof():
         equal(rows["main"], (-1, 83), "one sample of main less")
         pprof("-proto", f"-output={d}/difference.pb.gz", f"-diff_base={one}", full, silent=False)
         _, err = reread(f"{d}/difference.pb.gz", "folded", "-", code=1)
-        equal(err, "pprof profile: negative values, as of a difference, which cannot be shown\n", "an error")
+        check("negative values, as of a difference, which cannot be shown" in err, err)
 
 
 def test_ours_come_back_as_they_were():
@@ -214,7 +215,7 @@ def test_ours_come_back_as_they_were():
                 equal(reread(path, form, "-", *options)[0],
                       text_of(fixture_path("profiles"), name, form, "-", *options)[0], f"{name} as {form}")
             reread(path, "pprof", f"{d}/again.pb.gz")
-            with open(path + ".raw", "rb") as a, open(unpack(f"{d}/again.pb.gz"), "rb") as b:
+            with open(unpack(path), "rb") as a, open(unpack(f"{d}/again.pb.gz"), "rb") as b:
                 equal(a.read() == b.read(), True, f"{name}: the bytes of what was read and written again")
 
 
