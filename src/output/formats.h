@@ -6,6 +6,7 @@
 #include "output/output.h"
 
 void callgrind_write(const struct profile *p, const struct output_options *o, struct outfile *f);
+void dhat_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void firefox_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void folded_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void html_write(const struct profile *p, const struct output_options *o, struct outfile *f);

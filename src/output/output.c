@@ -18,6 +18,7 @@ const struct output_format output_formats[] = {
 	  0, svg_write },
 	{ "callgrind", ".callgrind", "for kcachegrind and callgrind_annotate; files named callgrind.out* too",
 	  0, callgrind_write },
+	{ "dhat", ".dhat.json", "for dh_view.html of valgrind; files named dhat.out* too", 0, dhat_write },
 	{ "firefox", ".json", "for profiler.firefox.com, where it stays on your machine until you share it",
 	  0, firefox_write },
 	{ "speedscope", ".speedscope.json", "for speedscope.app", 0, speedscope_write },
@@ -29,6 +30,7 @@ const struct output_format output_formats[] = {
 /* Names that readers look for by how they begin; a known suffix tells more. */
 static const struct { const char *beginning, *format; } beginnings[] = {
 	{ "callgrind.out", "callgrind" },
+	{ "dhat.out", "dhat" },
 };
 
 const struct output_format *output_by_name(const char *name)

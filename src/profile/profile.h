@@ -120,6 +120,7 @@ struct profile_meta {
 	uint64_t period;	/* events a sample, or 0 */
 	uint64_t start;		/* of sampling: ns of CLOCK_REALTIME; 0: not known */
 	uint64_t duration;	/* ns of sampling; 0: not known */
+	uint64_t peak;		/* t-gmax: ns since @start; 0: not known */
 	uint32_t cpus;		/* that were sampled; 0: not known */
 	int per_thread;
 	/* Strings, "" where not known. */

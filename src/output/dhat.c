@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The JSON of DHAT, version 2 (valgrind, dhat/dh_main.c, "File format"), for dh_view.html and what
+ * else reads it: points, each a stack, the innermost frame first, with what was
+ * allocated there, in bytes (..b) and blocks (..bk):
+ *
+ *	tb tbk	in all; tl is the sum of the blocks' lifetimes
+ *	mb mbk	when this point had the most
+ *	gb gbk	when the program had the most, at the time tg
+ *	eb ebk	at the end, te
+ *
+ * Whole stacks must be unique: readers refuse a second one. Points know no threads, so those of all
+ * threads are one; their maxima are added up, a bound that keeps mb above gb and eb.
+ *
+ * Any other profile is written with totals alone ("bklt" false), in words of its own for bytes and
+ * blocks: what is shown, in the counts that the type before it has of it. Reads and writes ("bkacc") nobody knows.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hashmap.h"
+#include "base/json.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "output/formats.h"
+#include "output/rollup.h"
+
+#define UNKNOWN "???"		/* as valgrind calls files that it does not know */
+#define US 1000			/* ns; rates are per million units of time, so per second */
+#define SHORT_LIVED 10		/* us: what the view calls so */
+
+static const struct column {
+	const char *key, *type, *unit;
+	uint64_t divisor;
+} columns[] = {
+	{ "tb", "alloc_space", "bytes", 1 },
+	{ "tbk", "alloc_objects", "count", 1 },
+	{ "tl", "lifetime", "nanoseconds", US },
+	{ "mb", "max_space", "bytes", 1 },
+	{ "mbk", "max_objects", "count", 1 },
+	{ "gb", "peak_space", "bytes", 1 },
+	{ "gbk", "peak_objects", "count", 1 },
+	{ "eb", "inuse_space", "bytes", 1 },
+	{ "ebk", "inuse_objects", "count", 1 },
+};
+#define COLUMNS (sizeof(columns) / sizeof(*columns))
+#define TOTALS 2		/* the first columns, which every file has */
+
+/* A place in the tree of frames, the outermost first; 0 is the root. */
+struct place {
+	uint32_t parent, frame;
+	uint32_t point;		/* that is here; 0: none */
+};
+
+struct writer {
+	const struct profile *p;
+	struct profile_view v;
+	struct json json;
+	int heap;			/* the totals are of allocations */
+	size_t ncolumns;
+	uint32_t types[COLUMNS];
+	struct strtab *texts;		/* by frame; 0, "", stands for the root */
+	uint32_t *line_frames;		/* by line; 0: not yet */
+	uint32_t *bare_frames;		/* by location, of those without lines */
+	uint32_t *node_places;		/* by node; 0: not yet */
+	VEC(struct place) places;
+	VEC(uint32_t) points;		/* places; the first is none */
+	VEC(uint64_t) sums;		/* a point's are those from point * ncolumns on */
+	struct hashmap children;	/* (place, frame) -> place */
+	VEC(uint32_t) path;		/* nodes still to be placed */
+};
+
+/* --- Which types go where. ------------------------------------------------- */
+static uint32_t find_type(const struct writer *w, const struct column *c)
+{
+	for (uint32_t i = 0; i < w->v.ntypes; i++)
+		if (!strcmp(profile_text(w->p, w->v.types[i].name), c->type) &&
+		    !strcmp(profile_text(w->p, w->v.types[i].unit), c->unit))
+			return i;
+	return PROFILE_NONE;
+}
+
+static int is_count(const struct writer *w, uint32_t type)
+{
+	return !strcmp(profile_text(w->p, w->v.types[type].unit), "count");
+}
+
+static void choose_types(struct writer *w)
+{
+	uint32_t shown = w->v.shown;
+	size_t found = 0;
+
+	while (found < COLUMNS && (w->types[found] = find_type(w, &columns[found])) != PROFILE_NONE)
+		found++;
+	w->heap = found >= TOTALS;
+	w->ncolumns = found == COLUMNS ? COLUMNS : TOTALS;
+	if (w->heap)
+		return;
+	w->types[0] = shown;
+	w->types[1] = shown && !is_count(w, shown) && is_count(w, shown - 1) ? shown - 1 : shown;
+}
+
+/* How values of a type are called: "nanoseconds", but "samples" where they are counts. */
+static const char *unit(const struct writer *w, uint32_t type)
+{
+	const char *unit = profile_text(w->p, w->v.types[type].unit);
+
+	return is_count(w, type) || !*unit ? profile_text(w->p, w->v.types[type].name) : unit;
+}
+
+/* --- Frames. --------------------------------------------------------------- */
+/* Readers take what is behind the last " (" for the file. */
+static void append_file(char *text, size_t size, const char *file)
+{
+	size_t n = strlen(text);
+
+	snprintf(text + n, size - n, "%s", file);
+	for (char *c = text + n; *c; c++)
+		if (c[0] == ' ' && c[1] == '(')
+			*c = '_';
+}
+
+/* Where the code of @l lies: the path of its file, of the kernel its module's name. */
+static const char *object_of(const struct writer *w, const struct location *l, uint32_t function)
+{
+	const char *path = profile_text(w->p, w->v.modules[l->module].path);
+	const char *name = function < w->v.nfunctions ? profile_text(w->p, w->v.functions[function].module) : "";
+
+	if (*path && (l->kind != FRAME_KERNEL || !*name))
+		return path;
+	return *name ? name : UNKNOWN;
+}
+
+/* "0xADDRESS: NAME (FILE:LINE)", "0xADDRESS: NAME (in MODULE)", or what stands in the place of frames as it is. */
+static uint32_t add_frame(struct writer *w, uint32_t location, const struct line *line)
+{
+	const struct location *l = &w->v.locations[location];
+	uint32_t function = line ? line->function : (uint32_t)w->v.nfunctions;
+	const char *name = rollup_name(w->p, function), *file = line ? profile_text(w->p, line->file) : "";
+	const char *object = object_of(w, l, function);
+	size_t size = strlen(name) + strlen(file) + strlen(object) + 64, n;
+	char *text = xcalloc(size, 1);
+	uint32_t frame;
+
+	if (l->kind == FRAME_MARK) {
+		snprintf(text, size, "%s", name);
+	} else {
+		snprintf(text, size, "0x%" PRIX64 ": %s (%s", l->address, name, *file ? "" : "in ");
+		append_file(text, size, *file ? file : object);
+		n = strlen(text);
+		if (*file && line->line)
+			snprintf(text + n, size - n, ":%" PRIu32 ")", line->line);
+		else
+			snprintf(text + n, size - n, ")");
+	}
+	frame = strtab_add(w->texts, text);
+	free(text);
+	return frame;
+}
+
+/* --- Stacks to points. ----------------------------------------------------- */
+static uint32_t child(struct writer *w, uint32_t parent, uint32_t frame)
+{
+	uint32_t next = (uint32_t)w->places.n;
+	uint32_t id = hashmap_put(&w->children, (uint64_t)parent << 32 | frame, next);
+
+	if (id == next)
+		vec_push(&w->places, (struct place){ .parent = parent, .frame = frame });
+	return id;
+}
+
+/* The place of @location's frames below @parent: what was inlined there comes last. */
+static uint32_t descend(struct writer *w, uint32_t parent, uint32_t location)
+{
+	const struct location *l = &w->v.locations[location];
+
+	if (!l->nlines) {
+		uint32_t *frame = &w->bare_frames[location];
+
+		*frame = *frame ? *frame : add_frame(w, location, NULL);
+		return child(w, parent, *frame);
+	}
+	for (uint32_t i = l->first_line + l->nlines; i-- > l->first_line;) {
+		uint32_t *frame = &w->line_frames[i];
+
+		*frame = *frame ? *frame : add_frame(w, location, &w->v.lines[i]);
+		parent = child(w, parent, *frame);
+	}
+	return parent;
+}
+
+static uint32_t place_of(struct writer *w, uint32_t node)
+{
+	uint32_t at;
+
+	if (!node)
+		return child(w, 0, strtab_add(w->texts, ROLLUP_NO_STACK));
+	for (; node && !w->node_places[node]; node = w->v.nodes[node].parent)
+		vec_push(&w->path, node);
+	at = w->node_places[node];
+	while (w->path.n) {
+		node = w->path.v[--w->path.n];
+		at = descend(w, at, w->v.nodes[node].location);
+		w->node_places[node] = at;
+	}
+	return at;
+}
+
+static void add_point(struct writer *w, uint32_t place)
+{
+	w->places.v[place].point = (uint32_t)w->points.n;
+	vec_push(&w->points, place);
+	for (size_t i = 0; i < w->ncolumns; i++)
+		vec_push(&w->sums, 0);
+}
+
+static void sum_up(struct writer *w)
+{
+	const uint64_t *types[COLUMNS];
+
+	w->line_frames = xcalloc(w->v.nlines, sizeof(*w->line_frames));
+	w->bare_frames = xcalloc(w->v.nlocations, sizeof(*w->bare_frames));
+	w->node_places = xcalloc(w->v.nnodes, sizeof(*w->node_places));
+	vec_push(&w->places, (struct place){ 0 });
+	add_point(w, 0);
+	for (size_t i = 0; i < w->ncolumns; i++)
+		types[i] = profile_values(w->p, w->types[i]);
+	for (size_t s = 0; s < w->v.nsamples; s++) {
+		uint64_t any = 0;
+		uint32_t place;
+
+		for (size_t i = 0; i < w->ncolumns; i++)
+			any |= types[i][s];
+		if (!any)
+			continue;
+		place = place_of(w, w->v.samples[s].node);
+		if (!w->places.v[place].point)
+			add_point(w, place);
+		for (size_t i = 0; i < w->ncolumns; i++)
+			w->sums.v[w->places.v[place].point * w->ncolumns + i] += types[i][s];
+	}
+}
+
+/* --- What is written. ------------------------------------------------------ */
+/* Of the only process; 0: there are several, or none. */
+static pid_t only_pid(const struct profile_view *v)
+{
+	for (size_t i = 1; i < v->nprocesses; i++)
+		if (v->processes[i].pid != v->processes[0].pid)
+			return 0;
+	return v->nprocesses ? v->processes[0].pid : 0;
+}
+
+static const char *verb(const struct writer *w)
+{
+	if (w->heap)
+		return "Allocated";
+	return strcmp(profile_text(w->p, w->v.types[w->v.shown].name), "off-cpu") ? "Sampled" : "Waited";
+}
+
+static void write_header(struct writer *w)
+{
+	const struct profile_meta *m = w->v.meta;
+	const char *command = profile_text(w->p, m->command);
+	struct json *j = &w->json;
+	int lifetimes = w->ncolumns == COLUMNS;
+
+	json_uint(j, "dhatFileVersion", 2);
+	json_string(j, "mode", w->heap ? "heap" : profile_text(w->p, w->v.types[w->v.shown].name));
+	json_string(j, "verb", verb(w));
+	json_bool(j, "bklt", lifetimes);
+	json_bool(j, "bkacc", 0);
+	if (!w->heap) {
+		json_string(j, "bsu", unit(w, w->types[0]));
+		json_string(j, "bksu", unit(w, w->types[1]));
+	}
+	json_string(j, "tu", "µs");
+	json_string(j, "Mtu", "s");
+	if (lifetimes)
+		json_uint(j, "tuth", SHORT_LIVED);
+	json_string(j, "cmd", *command ? command : "ebprof");
+	json_int(j, "pid", only_pid(&w->v));
+	json_uint(j, "te", m->duration / US);
+	if (lifetimes)
+		json_uint(j, "tg", m->peak / US);
+}
+
+static void write_points(struct writer *w)
+{
+	struct json *j = &w->json;
+
+	json_array(j, "pps");
+	for (size_t i = 1; i < w->points.n; i++) {
+		json_object(j, NULL);
+		for (size_t c = 0; c < w->ncolumns; c++)
+			json_uint(j, columns[c].key, w->sums.v[i * w->ncolumns + c] / columns[c].divisor);
+		json_array(j, "fs");
+		for (uint32_t at = w->points.v[i]; at; at = w->places.v[at].parent)
+			json_uint(j, NULL, w->places.v[at].frame);
+		json_end(j);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void write_frames(struct writer *w)
+{
+	struct json *j = &w->json;
+
+	json_array(j, "ftbl");
+	json_string(j, NULL, "[root]");
+	for (uint32_t i = 1; i < strtab_count(w->texts); i++)
+		json_string(j, NULL, strtab_get(w->texts, i));
+	json_end(j);
+}
+
+void dhat_write(const struct profile *p, const struct output_options *o, struct outfile *f)
+{
+	struct writer w = { .p = p, .v = profile_view(p), .json = { .f = f }, .texts = strtab_new() };
+
+	(void)o;
+	choose_types(&w);
+	sum_up(&w);
+	json_object(&w.json, NULL);
+	write_header(&w);
+	write_points(&w);
+	write_frames(&w);
+	json_end(&w.json);
+	json_newline(&w.json);
+	hashmap_free(&w.children);
+	vec_free(&w.places);
+	vec_free(&w.points);
+	vec_free(&w.sums);
+	vec_free(&w.path);
+	free(w.line_frames);
+	free(w.bare_frames);
+	free(w.node_places);
+	strtab_free(w.texts);
+}
