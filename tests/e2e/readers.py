@@ -2,9 +2,10 @@
 """The programs that read what ebprof writes, as the tests of the formats use them (tests/readers)."""
 import json
 import os
+import re
 import subprocess
 
-from harness import TOP, check, fixture_path, needs, node, node_module, wait_for
+from harness import TOP, Missing, check, fixture_path, needs, node, node_module, wait_for
 
 SPEEDSCOPE = ("speedscope", "dist", "release")
 
@@ -58,6 +59,62 @@ def speedscope(*files):
         frames = read["shared"]["frames"]
         results.append(([Spans(p, frames) for p in read["profiles"]], frames))
     return results
+
+
+DH_VIEW = ("/usr/libexec/valgrind/dh_view.html", "/usr/lib/valgrind/dh_view.html")
+
+
+class Point:
+    """A node of the tree that dh_view shows: (bytes, blocks) by heading, and its frames, the innermost first."""
+
+    def __init__(self, children):
+        self.children, self.values, self.lifetime, self.frames = children, {}, None, []
+
+    @property
+    def names(self):
+        """Of the frames; those that stand for none, as they are."""
+        return tuple(re.sub(r"^0x[0-9A-F]+: (.*) \(.*\)$", r"\1", f) for f in self.frames)
+
+
+class DhatTree:
+    """A file's text in dh_view, by one of its sort metrics."""
+
+    def __init__(self, metric, text):
+        self.metric, self.head, self.points = metric, text[:text.index("PP 1/1 ")], []
+        for line in (line.lstrip(" │├└─▼") for line in text[len(self.head):].splitlines()):
+            if m := re.match(r"PP [\d.]+/\d+ (\(\d+ children\) )?\{$", line):
+                self.points.append(Point(bool(m[1])))
+            elif m := re.match(r"(\S[^:]*): +([\d,]+) \S+ .*?in ([\d,]+) ", line):
+                self.points[-1].values[m[1]] = (self.number(m[2]), self.number(m[3]))
+                m = re.search(r"avg lifetime ([\d,.]+) ", line)
+                self.points[-1].lifetime = self.points[-1].lifetime or (m and self.number(m[1]))
+            elif (m := re.match(r"[#^]\d+: (.*)$", line)) and m[1] != "[root]":
+                self.points[-1].frames.append(m[1])
+        self.all = self.points[0].values
+
+    @staticmethod
+    def number(text):
+        number = float(text.replace(",", ""))
+        return int(number) if number.is_integer() else number
+
+    def leaves(self):
+        """What is shown of whole stacks, by names; those that are too little to be shown are left out."""
+        leaves = [p for p in self.points if p.frames and not p.children]
+        found = {p.names: p for p in leaves}
+        check(len(found) == len(leaves), "one stack twice:", [p.names for p in leaves])
+        return found
+
+
+def dhat_view(*files):
+    """What valgrind's page shows of each file: a tree for each of its sort metrics."""
+    needs("chromium")
+    page = next((p for p in DH_VIEW if os.path.exists(p)), None)
+    if not page:
+        raise Missing("dh_view.html of valgrind")
+    results = [json.loads(line) for line in _script("dhat.js", page, *files).splitlines()]
+    for file, read in zip(files, results):
+        check(not read["errors"], f"{file}:", read["errors"])
+    return [[DhatTree(*shown) for shown in read["texts"]] for read in results]
 
 
 class FirefoxProfiler:
@@ -129,6 +186,6 @@ class FirefoxProfiler:
             path, call = todo.pop()
             path += (call["name"],)
             if call["selfSamples"]:
-                found[path] = call["selfSamples"]
+                found[path] = found.get(path, 0) + call["selfSamples"]
             todo += [(path, child) for child in call["children"]]
         return found, root["totalSamples"]

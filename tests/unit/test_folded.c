@@ -160,6 +160,8 @@ TEST(formats_by_name_and_path)
 	CHECK_STR(output_by_path("callgrind.out.folded")->name, "folded");
 	CHECK(!output_by_path("callgrind.out.1/x"));
 	CHECK(!output_by_path("my.callgrind.out.1"));
+	CHECK_STR(output_by_path("/tmp/dhat.out.123")->name, "dhat");
+	CHECK_STR(output_by_path("x.dhat.json.gz")->name, "dhat");
 	for (const struct output_format *f = output_formats; f->name; f++) {
 		CHECK(f->write && f->help[0]);
 		CHECK(output_by_name(f->name) == f);
