@@ -46,6 +46,11 @@ static int open_file(struct result_files *r, const char *path, const char *forma
 	x.file = outfile_open(path, u, e);
 	if (!x.file)
 		return -EIO;	/* @e says what it was */
+	if (x.format->gzip && outfile_is_stdout(x.file) && isatty(STDOUT_FILENO)) {
+		outfile_abandon(x.file);
+		return error_set(e, STATUS_USAGE, -EINVAL, "%s is no text for a terminal; name a file with -o, or use a pipe",
+				 x.format->name);
+	}
 	vec_push(&r->files, x);
 	return 0;
 }

@@ -35,16 +35,36 @@ const char *rollup_thread_ids(const struct profile *p, const struct thread *t, c
 }
 
 struct totals {
-	struct rollup_function *rows;	/* by function */
+	const struct calltree *tree;
+	struct rollup_function *rows;	/* by label */
 	uint32_t *depth;		/* how often each is on the path from the root to here */
+	struct owner {
+		uint32_t label;		/* of the row that a node's own samples count for */
+		int settled;		/* and those of all nodes below it */
+	} *owners;			/* by node */
 };
+
+/*
+ * What a function waited for, and who ended that, is told by frames behind a mark; the time is the
+ * function's own. Marks at the root tell of the whole stack, and stand for themselves.
+ */
+static void find_owners(struct totals *t)
+{
+	for (size_t i = 1; i < t->tree->n; i++) {
+		const struct calltree_node *n = &t->tree->nodes[i];
+		const struct owner *above = &t->owners[n->parent];
+		int waits = n->parent && (above->settled || t->rows[n->label].kind == FRAME_MARK);
+
+		t->owners[i] = waits ? (struct owner){ above->label, 1 } : (struct owner){ n->label, 0 };
+	}
+}
 
 static void enter(void *ctx, const struct calltree_node *n)
 {
 	struct totals *t = ctx;
 	struct rollup_function *row = &t->rows[n->label];
 
-	row->self += n->self;
+	t->rows[t->owners[n - t->tree->nodes].label].self += n->self;
 	/* The outermost one has all samples of the inner ones below it already. */
 	if (!t->depth[n->label]++)
 		row->total += n->total;
@@ -105,9 +125,11 @@ static struct rollup_function *sum_up(const struct profile *p, const struct call
 				      struct rollup_function *rows, size_t n, size_t *used)
 {
 	struct calltree *tree = calltree_new(p, labels);
-	struct totals t = { .rows = rows, .depth = xcalloc(n, sizeof(*t.depth)) };
+	struct totals t = { .tree = tree, .rows = rows, .depth = xcalloc(n, sizeof(*t.depth)),
+			    .owners = xcalloc(tree->n, sizeof(*t.owners)) };
 	uint64_t bare = tree->nodes[0].self;
 
+	find_owners(&t);
 	calltree_walk(tree, &(struct calltree_walker){ .enter = enter, .leave = leave, .ctx = &t });
 	*used = 0;
 	for (size_t i = 0; i < n; i++)
@@ -119,6 +141,7 @@ static struct rollup_function *sum_up(const struct profile *p, const struct call
 			.self = bare, .total = bare };
 	qsort(rows, *used, sizeof(*rows), by_self);
 	free(t.depth);
+	free(t.owners);
 	calltree_free(tree);
 	return rows;
 }

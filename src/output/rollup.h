@@ -34,7 +34,7 @@ struct rollup_function {
 	enum frame_kind kind;
 	const char *file;	/* of a line's row; "" where unknown */
 	uint32_t line;		/* the same; 0 where unknown */
-	uint64_t self;		/* samples whose innermost frame it is: they add up to all samples */
+	uint64_t self;		/* samples whose innermost frame it is, but for marks of a wait: they add up to all samples */
 	uint64_t total;		/* samples with it anywhere on the stack, recursion counted once */
 };
 

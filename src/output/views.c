@@ -4,13 +4,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "output/callers.h"
 #include "output/rollup.h"
 #include "output/table.h"
+#include "output/units.h"
 
 #define CYAN "\033[36m"
 #define DIM "\033[2m"
+#define COLUMNS_MAX 8
 
 const char *const views_by_names[] = { "function", "module", "line", "process", "thread", NULL };
 
@@ -20,6 +23,7 @@ struct rows {
 	const struct rollup_process *tasks;
 	uint64_t samples;		/* of the whole profile */
 	uint64_t focus;			/* of what is in focus */
+	struct units units;
 };
 
 double views_percent(uint64_t part, uint64_t all)
@@ -38,9 +42,9 @@ static const char *print_percent(uint64_t part, uint64_t all, char *buf, size_t 
 	return buf;
 }
 
-static const char *print_count(uint64_t count, char *buf, size_t size)
+static const char *print_number(uint64_t n, char *buf, size_t size)
 {
-	snprintf(buf, size, "%" PRIu64, count);
+	snprintf(buf, size, "%" PRIu64, n);
 	return buf;
 }
 
@@ -63,7 +67,7 @@ static const char *code_samples(const void *ctx, size_t row, char *buf, size_t s
 {
 	const struct rows *t = ctx;
 
-	return print_count(t->code[row].self, buf, size);
+	return units_print(&t->units, t->code[row].self, buf, size);
 }
 
 static const char *code_part(const void *ctx, size_t row, char *buf, size_t size)
@@ -95,7 +99,7 @@ static const char *code_line(const void *ctx, size_t row, char *buf, size_t size
 {
 	const struct rows *t = ctx;
 
-	return t->code[row].line ? print_count(t->code[row].line, buf, size) : "-";
+	return t->code[row].line ? print_number(t->code[row].line, buf, size) : "-";
 }
 
 static const char *code_file(const void *ctx, size_t row, char *buf, size_t size)
@@ -126,14 +130,14 @@ static const char *task_pid(const void *ctx, size_t row, char *buf, size_t size)
 {
 	const struct rows *t = ctx;
 
-	return print_count((uint64_t)t->tasks[row].pid, buf, size);
+	return print_number((uint64_t)t->tasks[row].pid, buf, size);
 }
 
 static const char *task_tid(const void *ctx, size_t row, char *buf, size_t size)
 {
 	const struct rows *t = ctx;
 
-	return print_count((uint64_t)t->tasks[row].tid, buf, size);
+	return print_number((uint64_t)t->tasks[row].tid, buf, size);
 }
 
 static const char *task_comm(const void *ctx, size_t row, char *buf, size_t size)
@@ -149,7 +153,7 @@ static const char *task_samples(const void *ctx, size_t row, char *buf, size_t s
 {
 	const struct rows *t = ctx;
 
-	return print_count(t->tasks[row].samples, buf, size);
+	return units_print(&t->units, t->tasks[row].samples, buf, size);
 }
 
 static const char *task_percent(const void *ctx, size_t row, char *buf, size_t size)
@@ -167,7 +171,8 @@ static double task_share(const void *ctx, size_t row)
 }
 
 /* --- The tables. -------------------------------------------------------------- */
-#define SHARES { "SELF%", 8, 1, code_self }, { "TOTAL%", 6, 1, code_total }, { "SAMPLES", 7, 1, code_samples }
+#define VALUES "SAMPLES"	/* the column whose name follows from what is measured */
+#define SHARES { "SELF%", 8, 1, code_self }, { "TOTAL%", 6, 1, code_total }, { VALUES, 7, 1, code_samples }
 
 static const struct table_column function_columns[] = {
 	SHARES, { "IMAGE", 5, 0, code_image }, { "FUNCTION", 8, 0, code_name }, { 0 },
@@ -180,18 +185,18 @@ static const struct table_column line_columns[] = {
 };
 static const struct table_column process_columns[] = {
 	{ "PID", 8, 1, task_pid }, { "COMM", 4, 0, task_comm },
-	{ "SAMPLES", 7, 1, task_samples }, { "%", 6, 1, task_percent }, { 0 },
+	{ VALUES, 7, 1, task_samples }, { "%", 6, 1, task_percent }, { 0 },
 };
 static const struct table_column thread_columns[] = {
 	{ "PID", 8, 1, task_pid }, { "TID", 7, 1, task_tid }, { "COMM", 4, 0, task_comm },
-	{ "SAMPLES", 7, 1, task_samples }, { "%", 6, 1, task_percent }, { 0 },
+	{ VALUES, 7, 1, task_samples }, { "%", 6, 1, task_percent }, { 0 },
 };
 static const struct table_column caller_columns[] = {
-	{ "%", 8, 1, code_self }, { "OF FOCUS%", 6, 1, code_part }, { "SAMPLES", 7, 1, code_samples },
+	{ "%", 8, 1, code_self }, { "OF FOCUS%", 6, 1, code_part }, { VALUES, 7, 1, code_samples },
 	{ "IMAGE", 5, 0, code_image }, { "CALLER", 8, 0, code_name }, { 0 },
 };
 static const struct table_column callee_columns[] = {
-	{ "%", 8, 1, code_self }, { "OF FOCUS%", 6, 1, code_part }, { "SAMPLES", 7, 1, code_samples },
+	{ "%", 8, 1, code_self }, { "OF FOCUS%", 6, 1, code_part }, { VALUES, 7, 1, code_samples },
 	{ "IMAGE", 5, 0, code_image }, { "CALLEE", 8, 0, code_name }, { 0 },
 };
 
@@ -208,18 +213,34 @@ static const struct view {
 	[VIEWS_THREAD] = { thread_columns, NULL, rollup_threads },
 };
 
+/* With the columns of @t; the one of values gets the name of their unit. */
+static void write_rows(const struct table *t, const struct rows *rows, const struct output_options *o, struct outfile *f)
+{
+	struct table_column columns[COLUMNS_MAX];
+	struct table shown = *t;
+	size_t n = 0;
+
+	do {
+		columns[n] = t->columns[n];
+		if (columns[n].name && !strcmp(columns[n].name, VALUES))
+			columns[n].name = rows->units.name;
+	} while (t->columns[n++].width);
+	shown.columns = columns;
+	shown.ctx = rows;
+	table_write(&shown, o, f);
+}
+
 static void write_code(const struct table_column *columns, const struct rows *rows, size_t n, const struct output_options *o,
 		       struct outfile *f)
 {
-	table_write(&(struct table){ .columns = columns, .ctx = rows, .rows = n,
-				     .color = code_color, .share = code_share }, o, f);
+	write_rows(&(struct table){ .columns = columns, .rows = n, .color = code_color, .share = code_share }, rows, o, f);
 }
 
 void views_top(const struct profile *p, enum views_by by, int by_total, const struct output_options *o, struct outfile *f)
 {
 	struct rollup_function *code = NULL;
 	struct rollup_process *tasks = NULL;
-	struct rows rows = { .samples = profile_view(p).total };
+	struct rows rows = { .samples = profile_view(p).total, .units = units_of(p) };
 	size_t n;
 
 	if (views[by].code) {
@@ -229,7 +250,7 @@ void views_top(const struct profile *p, enum views_by by, int by_total, const st
 		write_code(views[by].columns, &rows, n, o, f);
 	} else {
 		rows.tasks = tasks = views[by].tasks(p, &n);
-		table_write(&(struct table){ .columns = views[by].columns, .ctx = &rows, .rows = n, .share = task_share }, o, f);
+		write_rows(&(struct table){ .columns = views[by].columns, .rows = n, .share = task_share }, &rows, o, f);
 	}
 	free(code);
 	free(tasks);
@@ -240,7 +261,7 @@ static void write_focus(const struct profile *p, const unsigned char *focus, str
 			const struct output_options *o, struct outfile *f)
 {
 	struct profile_view v = profile_view(p);
-	const struct rows rows = { .code = all, .samples = v.total };
+	const struct rows rows = { .code = all, .samples = v.total, .units = units_of(p) };
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -255,7 +276,7 @@ void views_focus(const struct profile *p, const unsigned char *focus, const stru
 	struct callers *c = callers_new(p, focus);
 	size_t n;
 	struct rollup_function *all = rollup_functions(p, &n);
-	struct rows rows = { .samples = samples, .focus = c->total };
+	struct rows rows = { .samples = samples, .focus = c->total, .units = units_of(p) };
 
 	write_focus(p, focus, all, n, o, f);
 	outfile_printf(f, "in focus: %.2f%% of the samples, %.2f%% their own\n\n",

@@ -11,6 +11,7 @@
 #include "base/xalloc.h"
 #include "output/table.h"
 #include "output/tree.h"
+#include "output/units.h"
 #include "output/views.h"
 
 #define STEP 2			/* blanks a level */
@@ -22,6 +23,7 @@ struct tree {
 	const struct tree_row *rows;
 	char **names;			/* indented */
 	uint64_t samples;		/* of the whole profile */
+	struct units units;
 };
 
 static const char *row_total(const void *ctx, size_t row, char *buf, size_t size)
@@ -44,8 +46,7 @@ static const char *row_samples(const void *ctx, size_t row, char *buf, size_t si
 {
 	const struct tree *t = ctx;
 
-	snprintf(buf, size, "%" PRIu64, t->rows[row].total);
-	return buf;
+	return units_print(&t->units, t->rows[row].total, buf, size);
 }
 
 static const char *row_name(const void *ctx, size_t row, char *buf, size_t size)
@@ -71,10 +72,6 @@ static double row_share(const void *ctx, size_t row)
 	return views_percent(t->rows[row].self, t->samples);
 }
 
-static const struct table_column columns[] = {
-	{ "TOTAL%", 8, 1, row_total }, { "SELF%", 6, 1, row_self }, { "SAMPLES", 7, 1, row_samples },
-	{ "FUNCTION", 8, 0, row_name }, { 0 },
-};
 
 static int levels(const struct output_options *o)
 {
@@ -96,7 +93,13 @@ void views_tree(const struct profile *p, double least, const struct output_optio
 {
 	size_t n;
 	struct tree_row *rows = tree_rows(p, least, &n);
-	struct tree t = { .rows = rows, .names = xcalloc(n, sizeof(*t.names)), .samples = profile_view(p).total };
+	struct tree t = { .rows = rows, .names = xcalloc(n, sizeof(*t.names)), .samples = profile_view(p).total,
+			  .units = units_of(p) };
+
+	const struct table_column columns[] = {
+		{ "TOTAL%", 8, 1, row_total }, { "SELF%", 6, 1, row_self }, { t.units.name, 7, 1, row_samples },
+		{ "FUNCTION", 8, 0, row_name }, { 0 },
+	};
 
 	for (size_t i = 0; i < n; i++)
 		t.names[i] = indented(&rows[i], (uint32_t)levels(o));

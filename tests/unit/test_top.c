@@ -269,6 +269,41 @@ TEST(trees_tell_threads_of_one_stack_apart)
 	profile_free(p);
 }
 
+TEST(waiting_is_the_functions_own_time)
+{
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 7, 7, "x"), node;
+	const char *const frames[] = { "main", "lock", "[blocked]", "waker", "[woken by y]" };
+	size_t n;
+
+	stacks_add(p, t, "main|lock", 2);
+	node = 0;
+	for (size_t i = 0; i < 5; i++) {
+		enum frame_kind kind = *frames[i] == '[' ? FRAME_MARK : FRAME_USER;
+		uint32_t location = profile_location(p, 0, kind, 1000 + i);
+
+		profile_name_location(p, location, &(struct line){
+			.function = profile_function(p, profile_string(p, frames[i]), 0, kind) }, 1, "");
+		node = profile_node(p, node, location);
+	}
+	profile_add(p, t, node, 5);
+	node = profile_node(p, 0, profile_view(p).nodes[profile_view(p).nnodes - 3].location);
+	profile_add(p, t, node, 1);	/* nothing but [blocked] */
+
+	struct rollup_function *rows = rollup_functions(p, &n);
+
+	CHECK_STR(rows[0].name, "lock");
+	CHECK_EQ(rows[0].self, 7);
+	CHECK_EQ(rows[0].total, 7);
+	CHECK_STR(rows[1].name, "[blocked]");
+	CHECK_EQ(rows[1].self, 1);
+	CHECK_EQ(rows[1].total, 6);
+	for (size_t i = 2; i < n; i++)
+		CHECK_EQ(rows[i].self, 0);
+	free(rows);
+	profile_free(p);
+}
+
 int main(void)
 {
 	RUN(the_table);
@@ -281,5 +316,6 @@ int main(void)
 	RUN(colour_is_restrained);
 	RUN(trees_follow_their_labels);
 	RUN(trees_tell_threads_of_one_stack_apart);
+	RUN(waiting_is_the_functions_own_time);
 	return TEST_END();
 }
