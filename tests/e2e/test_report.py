@@ -35,6 +35,10 @@ def shares_of(text, columns, name=-1, share=0):
 FUNCTIONS = ["SELF%", "TOTAL%", "SAMPLES", "IMAGE", "FUNCTION"]
 
 
+def functions_in(unit):
+    return FUNCTIONS[:2] + [unit] + FUNCTIONS[3:]
+
+
 def near(got, expected, n, what):
     error = 100 * math.sqrt(expected / 100 * (1 - expected / 100) / n)
     check(abs(got - expected) <= 3 * error + 0.01, f"{what}: {got} %, expected {expected} +- {3 * error:.2f}")
@@ -193,7 +197,8 @@ def test_periods():
     r = fed(data, "report", "-").ok()
     equal(r.err, "ebprof: 2 samples of cpu-clock in 0.5 s\n", "standard error")
     r = fed(data, "report", "--sample-type", "cpu", "-").ok()
-    equal(shares_of(r.out, FUNCTIONS), {"f": 25, "g": 75}, "shares of time")
+    equal(shares_of(r.out, functions_in("MS")), {"f": 25, "g": 75}, "shares of time")
+    equal([row[2] for row in rows(r.out, functions_in("MS"))], ["0.003", "0.001"], "ms")
     equal(r.err, "ebprof: 2 samples of cpu-clock in 0.5 s\nebprof: cpu, in nanoseconds: 4000 in all; also there: samples\n", "standard error")
 
 
@@ -224,9 +229,10 @@ def test_standard_input_and_gzip():
 def test_differential():
     data = b"x;f 1 3\nx;g 4 5\n"
     r = fed(data, "report", "-").ok()
-    equal([row[2] for row in rows(r.out, FUNCTIONS)], ["5", "3"], "after")
+    equal([row[2] for row in rows(r.out, functions_in("COUNT"))], ["5", "3"], "after")
     equal(r.err, "ebprof: after, in count: 8 in all; also there: before\n", "standard error")
-    equal([row[2] for row in rows(fed(data, "report", "--sample-type", "before", "-").ok().out, FUNCTIONS)], ["4", "1"], "before")
+    before = fed(data, "report", "--sample-type", "before", "-").ok().out
+    equal([row[2] for row in rows(before, functions_in("COUNT"))], ["4", "1"], "before")
     fed(data, "report", "--sample-type", "none", "-").fails(2, "has before, after$")
 
 
