@@ -46,6 +46,7 @@ void probe_program(struct feature_result *r);
 void probe_fork_tracepoint(struct feature_result *r);
 void probe_batch(struct feature_result *r);
 void probe_task_btf(struct feature_result *r);
+void probe_task_storage(struct feature_result *r);
 
 /* --- perf events and the rest of the kernel (probe_kernel.c). -------------- */
 void probe_paranoid(struct feature_result *r);

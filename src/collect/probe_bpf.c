@@ -146,3 +146,13 @@ void probe_task_btf(struct feature_result *r)
 	else
 		probe_say(r, FEATURE_SKIPPED, "not in this kernel; nothing needs it in this version");
 }
+
+void probe_task_storage(struct feature_result *r)
+{
+	if (!can_try(r, 1))
+		return;
+	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1)
+		probe_say(r, FEATURE_OK, "works");
+	else
+		probe_say(r, FEATURE_DEGRADED, "this kernel keeps no storage for tasks");
+}
