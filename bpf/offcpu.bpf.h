@@ -325,10 +325,12 @@ static __always_inline void came_unseen(struct ebp_counters *c, struct off_task 
 static __always_inline __u64 class_of(const struct ebp_key *key, const struct task_facts *facts)
 {
 	__u64 h = hash_step(cfg_seed, (__u64)key->tid << 32 | key->process.exec_id);
-	bpf_user_pt_regs_t regs;
+	bpf_user_pt_regs_t *regs;
+	__u32 zero = 0;
 
-	if (!facts->userless && !bpf_probe_read_kernel(&regs, sizeof(regs), registers_place()))
-		h = hash_step(hash_step(hash_step(h, REGS_PC(&regs)), REGS_SP(&regs)), REGS_FP(&regs));
+	regs = bpf_map_lookup_elem(&user_registers, &zero);
+	if (!facts->userless && regs && !bpf_probe_read_kernel(regs, sizeof(*regs), registers_place()))
+		h = hash_step(hash_step(hash_step(h, REGS_PC(regs)), REGS_SP(regs)), REGS_FP(regs));
 	return h ? h : 1;
 }
 

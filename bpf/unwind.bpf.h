@@ -128,18 +128,27 @@ __noinline int unwind_frames(__u32 mask)
 	return STEP_DONE(EBP_DEPTH);
 }
 
+/* Too big for BPF's own stack: its 512 bytes are for a program and two functions below it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, bpf_user_pt_regs_t);
+} user_registers SEC(".maps");
+
 /*
  * The user registers of a task that is in the kernel lie at the top of its
  * kernel stack. Returns the system call that it is in, negative where none.
  */
 static __always_inline long registers_at(const void *from, struct ebp_registers *to)
 {
-	bpf_user_pt_regs_t regs;
+	__u32 zero = 0;
+	bpf_user_pt_regs_t *regs = bpf_map_lookup_elem(&user_registers, &zero);
 
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), from))
+	if (!regs || bpf_probe_read_kernel(regs, sizeof(*regs), from))
 		return -1;
-	REGS_TO_DWARF(&regs, to->r);
-	return SYSCALL_OF(&regs);
+	REGS_TO_DWARF(regs, to->r);
+	return SYSCALL_OF(regs);
 }
 
 /* Where they are of the current task. */

@@ -38,22 +38,33 @@ fixture() {
 	fail "fixture $name does not get ready"
 }
 
-# ebp ARG...: runs ebprof, folded stacks to the file out. It must end well, and account for every sample:
-# $taken = $complete + $truncated + $lost, and out has the first two together. A command's own output goes away.
-ebp() {
-	local status line kept
-	rm -f out err
-	ebprof -f folded -o out "$@" 2>err </dev/null >/dev/null
+# account OPTION...: runs ebprof, with a command's output to the file said. It must end well, and account for every
+# sample: $taken = $complete + $truncated + $lost.
+account() {
+	local status line
+	rm -f out err said
+	ebprof "$@" 2>err </dev/null >said
 	status=$?
 	[ $status -eq 0 ] || fail "ebprof $*: exit status $status"
-	line=$(sed -nE 's/^ebprof: ([0-9]+) samples of .* s: ([0-9]+) complete, ([0-9]+) truncated.*, ([0-9]+) lost.*/\1 \2 \3 \4/p' err)
+	line=$(sed -nE 's/^ebprof: ([0-9]+) (samples|intervals) of .* s: ([0-9]+) complete, ([0-9]+) truncated.*, ([0-9]+) lost.*/\1 \3 \4 \5/p' err)
 	[ -n "$line" ] || fail "no summary"
 	read -r taken complete truncated lost <<-EOT
 		$line
 	EOT
 	[ "$taken" -eq $((complete + truncated + lost)) ] || fail "$taken samples are not complete + truncated + lost"
+}
+
+# ebp ARG...: the same, with folded stacks to the file out: it has the complete and the truncated together.
+ebp() {
+	local kept
+	account -f folded -o out "$@"
 	kept=$(awk '{ n += $NF } END { print n + 0 }' out)
 	[ "$kept" -eq $((complete + truncated)) ] || fail "$kept samples in the output, $((complete + truncated)) in the summary"
+}
+
+# ebp_time ARG...: with stacks whose counts are ns, such as --off-cpu gives.
+ebp_time() {
+	account -f folded -o out "$@"
 }
 
 # What most cases use: some hundred samples, at a rate that an emulated CPU does not notice.
@@ -66,7 +77,7 @@ taken_at_least() {
 
 # count REGEX: the samples whose stack matches.
 count() {
-	awk -v re="$1" '$0 ~ re { n += $NF } END { print n + 0 }' out
+	awk -v re="$1" '$0 ~ re { n += $NF } END { printf "%.0f\n", n }' out
 }
 
 # share REGEX LEAST [OF]: of the samples (of those that match OF) so many per cent match.
@@ -76,6 +87,26 @@ share() {
 	of=$(count "${3:-.}")
 	[ "$of" -gt 0 ] || fail "no sample matches ${3:-anything}"
 	[ $((100 * n)) -ge $(($2 * of)) ] || fail "$n of $of samples match $1, $2 % expected"
+}
+
+# begins FILE REGEX: with a line that begins so.
+begins() {
+	head -n 1 "$1" | grep -qE "^($2)" || fail "$1 begins with: $(head -c 100 "$1")"
+}
+
+# truth WHAT NAME: the seconds that the fixture waits told of itself.
+truth() {
+	awk -v what="$1" -v name="$2" '$1 == what && $2 == name { print $3 }' said
+}
+
+# near REGEX SECONDS PERCENT: the stacks that match have so much time, give or take PERCENT and 10 ms.
+near() {
+	local ns
+	ns=$(count "$1")
+	awk -v ns="$ns" -v s="$2" -v percent="$3" 'BEGIN {
+		off = ns / 1e9 - s
+		exit s == "" || (off < 0 ? -off : off) > s * percent / 100 + 0.01
+	}' || fail "$ns ns match $1, $2 s (give or take $3 %) expected"
 }
 
 # all_complete [PER_MILLE]: so many stacks (999) are complete, and none was lost.
