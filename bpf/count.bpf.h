@@ -161,15 +161,28 @@ static __always_inline int count_in_map(const struct ebp_key *key, struct ebp_co
 	return 0;
 }
 
+/* Too big for BPF's own stack, of which Linux 6.1 gives 512 bytes to a program and all that it calls. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ebp_sample);
+} sample_scratch SEC(".maps");
+
 /* The sample by itself. 0, or negative where it could not be sent. */
 static __always_inline int send_sample(const struct ebp_key *key, struct ebp_count add, int urgent)
 {
-	struct ebp_sample s = {
-		.head.type = EBP_SAMPLE, .time = bpf_ktime_get_ns(), .key = *key, .count = add,
-		.cpu = bpf_get_smp_processor_id(),
-	};
+	__u32 zero = 0;
+	struct ebp_sample *s = bpf_map_lookup_elem(&sample_scratch, &zero);
 
-	return send(&s, sizeof(s), urgent);
+	if (!s)
+		return -1;
+	s->head.type = EBP_SAMPLE;
+	s->time = bpf_ktime_get_ns();
+	s->key = *key;
+	s->count = add;
+	s->cpu = bpf_get_smp_processor_id();
+	return send(s, sizeof(*s), urgent);
 }
 
 static __always_inline int count(const struct ebp_key *key, struct ebp_count add)

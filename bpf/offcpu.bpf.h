@@ -136,15 +136,36 @@ static __always_inline void add_part(struct ebp_counters *c, struct off_class *k
 	n->ns += ns;
 }
 
-static __always_inline void flush_class(struct ebp_counters *c, const struct off_task *t, struct off_class *k, __u64 now)
-{
-	struct ebp_key key = t->key;
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ebp_key);
+} key_scratch SEC(".maps");
 
-	key.user_id = key.kernel_id = key.waker = 0;
-	key.class = k->class;
-	key.share = EBP_OF_CLASS;
-	key.result = EBP_COMPLETE;
+/* For what belongs to all of a thread's stacks, or those of one @class. */
+static __always_inline struct ebp_key *key_of_group(const struct off_task *t, __u64 class)
+{
+	__u32 zero = 0;
+	struct ebp_key *key = bpf_map_lookup_elem(&key_scratch, &zero);
+
+	if (!key)
+		return NULL;
+	*key = t->key;
+	key->user_id = key->kernel_id = key->waker = 0;
+	key->class = class;
+	key->share = EBP_OF_CLASS;
+	key->result = EBP_COMPLETE;
+	return key;
+}
+
+static __noinline void flush_class(struct ebp_counters *c, const struct off_task *t, struct off_class *k, __u64 now)
+{
+	struct ebp_key *key = key_of_group(t, k->class);
+
 	k->flushed = now;
+	if (!key)
+		return;
 #pragma unroll
 	for (int i = 0; i < EBP_KINDS - 1; i++) {
 		struct ebp_count n = k->counts[i];
@@ -152,9 +173,9 @@ static __always_inline void flush_class(struct ebp_counters *c, const struct off
 		if (!n.n)
 			continue;
 		k->counts[i] = (struct ebp_count){};
-		key.kind = EBP_BLOCKED + i;
+		key->kind = EBP_BLOCKED + i;
 		c->taken += n.n;
-		if (count(&key, n))
+		if (count(key, n))
 			c->lost[EBP_LOST_MAP] += n.n;
 		else
 			c->kept += n.n;
@@ -182,7 +203,7 @@ static __always_inline void learn(struct ebp_counters *c, struct off_task *t, st
 	k->class = t->key.class;
 }
 
-static __always_inline void end_interval(struct ebp_counters *c, struct off_task *t, __u64 now)
+static __noinline void end_interval(struct ebp_counters *c, struct off_task *t, __u64 now)
 {
 	struct off_class *k = &t->classes[t->key.class & (CLASSES - 1)];
 	__u64 since = t->since, woken = t->woken;
@@ -199,32 +220,30 @@ static __always_inline void end_interval(struct ebp_counters *c, struct off_task
 		if (woken < now)
 			add_part(c, k, EBP_RUNNABLE, now - woken);
 	} else {
-		struct ebp_key key = t->key;
-
 		if (kind != EBP_RUNNABLE)
-			count_part(c, &key, kind, woken - since);
-		key.waker = 0;
+			count_part(c, &t->key, kind, woken - since);
+		t->key.waker = 0;
 		if (woken < now)
-			count_part(c, &key, EBP_RUNNABLE, now - woken);
+			count_part(c, &t->key, EBP_RUNNABLE, now - woken);
 	}
 	learn(c, t, k, now - since, now);
 }
 
 /* CPU time that a thread has had, as time of all its samples. */
-static __always_inline void flush_ran(struct off_task *t, __u64 now, __u64 least)
+static __noinline void flush_ran(struct off_task *t, __u64 now, __u64 least)
 {
-	struct ebp_key key = t->key;
+	struct ebp_key *key;
 
 	if (t->on_since && now > t->on_since)
 		t->ran += now - t->on_since;
 	t->on_since = 0;
 	if (t->ran <= least)
 		return;
-	key.user_id = key.kernel_id = key.class = key.waker = 0;
-	key.kind = EBP_ON_CPU;
-	key.share = EBP_OF_CLASS;
-	key.result = EBP_COMPLETE;
-	count(&key, (struct ebp_count){ .ns = t->ran });
+	key = key_of_group(t, 0);
+	if (!key)
+		return;
+	key->kind = EBP_ON_CPU;
+	count(key, (struct ebp_count){ .ns = t->ran });
 	t->ran = 0;
 }
 
