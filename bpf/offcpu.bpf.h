@@ -44,7 +44,7 @@ struct off_task {
 		__u64 class;
 		__u64 mean;	/* ns of its intervals, the last ones most */
 		__u64 flushed;	/* then @counts were emptied */
-		struct ebp_count counts[EBP_KINDS - 1];	/* of intervals without stacks, by kind, that are in no map yet */
+		struct ebp_count counts[EBP_KINDS];	/* of intervals without stacks, by kind, that are in no map yet */
 	} classes[CLASSES];
 };
 
@@ -128,9 +128,9 @@ static __always_inline void count_part(struct ebp_counters *c, struct ebp_key *k
 /* The same for one without stacks: most are short and many, so they are added up here for a while. */
 static __always_inline void add_part(struct ebp_counters *c, struct off_class *k, __u8 kind, __u64 ns)
 {
-	struct ebp_count *n = &k->counts[(kind - 1) & 3];
+	struct ebp_count *n = &k->counts[kind & (EBP_KINDS - 1)];
 
-	if (kind < EBP_BLOCKED || kind > EBP_RUNNABLE || !is_wanted(c, kind, ns))
+	if (!is_wanted(c, kind, ns))
 		return;
 	n->n++;
 	n->ns += ns;
@@ -167,13 +167,13 @@ static __noinline void flush_class(struct ebp_counters *c, const struct off_task
 	if (!key)
 		return;
 #pragma unroll
-	for (int i = 0; i < EBP_KINDS - 1; i++) {
+	for (int i = EBP_BLOCKED; i < EBP_KINDS; i++) {
 		struct ebp_count n = k->counts[i];
 
 		if (!n.n)
 			continue;
 		k->counts[i] = (struct ebp_count){};
-		key->kind = EBP_BLOCKED + i;
+		key->kind = i;
 		c->taken += n.n;
 		if (count(key, n))
 			c->lost[EBP_LOST_MAP] += n.n;
