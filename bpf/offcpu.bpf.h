@@ -55,6 +55,16 @@ struct {
 	__type(value, struct off_task);
 } off_tasks SEC(".maps");
 
+/* What was before or comes after is not counted: attaching and detaching takes time. Set by user space. */
+__u64 off_began, off_ended;
+
+static __always_inline __u64 within_recording(__u64 time)
+{
+	if (off_ended && time > off_ended)
+		return off_ended;
+	return time < off_began ? off_began : time;
+}
+
 /* How the budget of a CPU is kept. */
 struct off_budget {
 	__u64 window;		/* began then */
@@ -206,11 +216,12 @@ static __always_inline void learn(struct ebp_counters *c, struct off_task *t, st
 static __noinline void end_interval(struct ebp_counters *c, struct off_task *t, __u64 now)
 {
 	struct off_class *k = &t->classes[t->key.class & (CLASSES - 1)];
-	__u64 since = t->since, woken = t->woken;
+	__u64 since = within_recording(t->since), woken = t->woken ? within_recording(t->woken) : 0;
 	__u8 kind = t->key.kind;
 
 	t->since = 0;
-	if (now < since)
+	now = within_recording(now);
+	if (!off_began || now <= since)
 		return;
 	if (kind == EBP_RUNNABLE || woken < since || woken > now)
 		woken = kind == EBP_RUNNABLE ? since : now;
@@ -234,8 +245,8 @@ static __noinline void flush_ran(struct off_task *t, __u64 now, __u64 least)
 {
 	struct ebp_key *key;
 
-	if (t->on_since && now > t->on_since)
-		t->ran += now - t->on_since;
+	if (off_began && t->on_since && now > t->on_since)
+		t->ran += within_recording(now) - within_recording(t->on_since);
 	t->on_since = 0;
 	if (t->ran <= least)
 		return;

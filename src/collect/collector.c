@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/vec.h"
 #include "collect/features.h"
@@ -397,6 +398,7 @@ int collector_start(struct collector *c, struct error *e)
 	err = c->events ? perf_events_refresh(c->events, c->spread_ns) : 0;
 	if (err)
 		return features_explain(e, err, "cannot open the event");
+	c->skel->bss->off_began = clock_ns();
 	return 0;
 }
 
@@ -409,6 +411,7 @@ void collector_refresh_cpus(struct collector *c)
 
 void collector_stop(struct collector *c)
 {
+	c->skel->bss->off_ended = clock_ns();
 	if (c->events)
 		perf_events_stop(c->events);
 	while (c->links.n)
