@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Waits (offcpu.bpf.h): what is known of a thread, and how its intervals are counted when they end.
+ */
+#ifndef EBPROF_OFFCPU_COUNT_BPF_H
+#define EBPROF_OFFCPU_COUNT_BPF_H
+
+#include "bpf/count.bpf.h"
+
+/* include/linux/sched.h: states of a task. */
+#define TASK_UNINTERRUPTIBLE	0x0002u
+#define TASK_GONE		(0x0010u | 0x0020u | 0x0080u)	/* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
+#define TASK_WAKING		0x0200u
+#define TASK_NOLOAD		0x0400u	/* with the above: idle, not waiting for I/O */
+
+#define CLASSES		4		/* of a thread, that are remembered */
+#define BRIEF		(256 * 1024ull)	/* ns: a class whose intervals are longer has its stacks taken always */
+#define WINDOW		(16 * 1024 * 1024ull)	/* ns, in which the budget is kept */
+#define FLUSH		(100 * 1000000ull)	/* ns, after which what is counted in the storage of a thread goes to the maps */
+#define ALWAYS		(1ull << 32)	/* as a probability */
+
+/* What is known of a thread's time. */
+struct off_task {
+	struct ebp_key key;	/* of the interval that it is in */
+	__u64 since;		/* it left the CPU then; 0: it has one */
+	__u64 runtime;		/* ns of CPU time that it had had by then */
+	__u64 woken;		/* somebody woke it then; 0: not yet */
+	__u64 on_since;		/* cfg_wall: it got the CPU then */
+	__u64 ran;		/* cfg_wall: ns on a CPU that are not counted yet */
+	struct off_class {
+		__u64 class;
+		__u64 mean;	/* ns of its intervals, the last ones most */
+		__u64 flushed;	/* then @counts were emptied */
+		struct ebp_count counts[EBP_KINDS];	/* of intervals without stacks, by kind, that are in no map yet */
+	} classes[CLASSES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct off_task);
+} off_tasks SEC(".maps");
+
+/* What was before or comes after is not counted: attaching and detaching takes time. Set by user space. */
+__u64 off_began, off_ended;
+
+static __always_inline __u64 within_recording(__u64 time)
+{
+	if (off_ended && time > off_ended)
+		return off_ended;
+	return time < off_began ? off_began : time;
+}
+
+/* How the budget of a CPU is kept. */
+struct off_budget {
+	__u64 window;		/* began then */
+	__u64 spent;		/* ns in it */
+	__u64 chance;		/* of taking a stack that may be left out, of 2^32 */
+	__u32 busy;		/* stacks are being taken */
+	__u32 reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct off_budget);
+} off_budgets SEC(".maps");
+
+static __always_inline __u8 kind_of_state(__u32 state, int preempted)
+{
+	if (preempted || !state)
+		return EBP_RUNNABLE;
+	return (state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE ? EBP_DISK_WAIT : EBP_BLOCKED;
+}
+
+static __always_inline __u32 state_of(struct task_struct *task)
+{
+	struct task_struct___before_5_14 *old = (void *)task;
+
+	return bpf_core_field_exists(task->__state) ? BPF_CORE_READ(task, __state) : BPF_CORE_READ(old, state);
+}
+
+/* @known: it was filled for this task before; then its name is that of then. */
+static __always_inline void fill_key(struct ebp_key *key, struct task_struct *task, int known)
+{
+	key->user_id = key->kernel_id = 0;
+	key->class = key->waker = 0;
+	key->result = EBP_COMPLETE;
+	key->share = EBP_OWN;
+	if (known && key->process.exec_id == (__u32)task->self_exec_id)
+		return;
+	key->process.tgid = task->tgid;
+	key->process.exec_id = task->self_exec_id;
+	key->process.start = task->group_leader->start_boottime;
+	key->tid = task->pid;
+	bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), task->comm);
+}
+
+/* --- The end of an interval. ------------------------------------------------- */
+
+/* 1 where an interval is to be counted. */
+static __always_inline int is_wanted(struct ebp_counters *c, __u8 kind, __u64 ns)
+{
+	if (!(cfg_states >> kind & 1))
+		return 0;
+	if (ns < cfg_min_block) {
+		c->brief++;
+		c->brief_ns += ns;
+		return 0;
+	}
+	return 1;
+}
+
+static __always_inline void count_part(struct ebp_counters *c, struct ebp_key *key, __u8 kind, __u64 ns)
+{
+	if (!is_wanted(c, kind, ns))
+		return;
+	c->taken++;
+	key->kind = kind;
+	record(c, key, (struct ebp_count){ .n = 1, .ns = ns });
+}
+
+/* The same for one without stacks: most are short and many, so they are added up here for a while. */
+static __always_inline void add_part(struct ebp_counters *c, struct off_class *k, __u8 kind, __u64 ns)
+{
+	struct ebp_count *n = &k->counts[kind & (EBP_KINDS - 1)];
+
+	if (!is_wanted(c, kind, ns))
+		return;
+	n->n++;
+	n->ns += ns;
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ebp_key);
+} key_scratch SEC(".maps");
+
+/* For what belongs to all of a thread's stacks, or those of one @class. */
+static __always_inline struct ebp_key *key_of_group(const struct off_task *t, __u64 class)
+{
+	__u32 zero = 0;
+	struct ebp_key *key = bpf_map_lookup_elem(&key_scratch, &zero);
+
+	if (!key)
+		return NULL;
+	*key = t->key;
+	key->user_id = key->kernel_id = key->waker = 0;
+	key->class = class;
+	key->share = EBP_OF_CLASS;
+	key->result = EBP_COMPLETE;
+	return key;
+}
+
+static __noinline void flush_class(struct ebp_counters *c, const struct off_task *t, struct off_class *k, __u64 now)
+{
+	struct ebp_key *key = key_of_group(t, k->class);
+
+	k->flushed = now;
+	if (!key)
+		return;
+#pragma unroll
+	for (int i = EBP_BLOCKED; i < EBP_KINDS; i++) {
+		struct ebp_count n = k->counts[i];
+
+		if (!n.n)
+			continue;
+		k->counts[i] = (struct ebp_count){};
+		key->kind = i;
+		c->taken += n.n;
+		if (count(key, n))
+			c->lost[EBP_LOST_MAP] += n.n;
+		else
+			c->kept += n.n;
+	}
+}
+
+static __always_inline void flush_classes(struct ebp_counters *c, struct off_task *t, __u64 now)
+{
+#pragma unroll
+	for (int i = 0; i < CLASSES; i++)
+		flush_class(c, t, &t->classes[i], now);
+}
+
+/* The class's memory of how long its intervals are. */
+static __always_inline void learn(struct ebp_counters *c, struct off_task *t, struct off_class *k, __u64 ns, __u64 now)
+{
+	if (k->class == t->key.class) {
+		k->mean += ns / 8 - k->mean / 8;
+		if (now - k->flushed < FLUSH)
+			return;
+	}
+	flush_class(c, t, k, now);
+	if (k->class != t->key.class)
+		k->mean = ns;
+	k->class = t->key.class;
+}
+
+static __noinline void end_interval(struct ebp_counters *c, struct off_task *t, __u64 now)
+{
+	struct off_class *k = &t->classes[t->key.class & (CLASSES - 1)];
+	__u64 since = within_recording(t->since), woken = t->woken ? within_recording(t->woken) : 0;
+	__u8 kind = t->key.kind;
+
+	t->since = 0;
+	now = within_recording(now);
+	if (!off_began || now <= since)
+		return;
+	if (kind == EBP_RUNNABLE || woken < since || woken > now)
+		woken = kind == EBP_RUNNABLE ? since : now;
+	if (t->key.share == EBP_OF_CLASS) {
+		if (kind != EBP_RUNNABLE)
+			add_part(c, k, kind, woken - since);
+		if (woken < now)
+			add_part(c, k, EBP_RUNNABLE, now - woken);
+	} else {
+		if (kind != EBP_RUNNABLE)
+			count_part(c, &t->key, kind, woken - since);
+		t->key.waker = 0;
+		if (woken < now)
+			count_part(c, &t->key, EBP_RUNNABLE, now - woken);
+	}
+	learn(c, t, k, now - since, now);
+}
+
+/* CPU time that a thread has had, as time of all its samples. */
+static __noinline void flush_ran(struct off_task *t, __u64 now, __u64 least)
+{
+	struct ebp_key *key;
+
+	if (off_began && t->on_since && now > t->on_since)
+		t->ran += within_recording(now) - within_recording(t->on_since);
+	t->on_since = 0;
+	if (t->ran <= least)
+		return;
+	key = key_of_group(t, 0);
+	if (!key)
+		return;
+	key->kind = EBP_ON_CPU;
+	count(key, (struct ebp_count){ .ns = t->ran });
+	t->ran = 0;
+}
+
+#endif
