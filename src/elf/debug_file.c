@@ -3,15 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/file.h"
+#include "base/walk.h"
 #include "elf/debug_link.h"
 
 #define DEFAULT_DIR	"/usr/lib/debug"
@@ -144,26 +143,20 @@ static int take(struct search *s, int path_fd)
  */
 static int open_path(const struct search *s, int in_target, const char *dir, const char *rest)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_MAGICLINKS };
+	int root = in_target ? s->target : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), base, fd;
 	char path[PATH_MAX];
-	int base = s->target, err;
-	long fd;
 
-	if (in_target && dir[0] != '/')
-		return -ENOENT;
-	if (snprintf(path, sizeof(path), "%s%s%s", in_target ? dir : "", in_target ? "/" : "", rest) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
+	if (in_target && (dir[0] != '/' || snprintf(path, sizeof(path), "%s/%s", dir, rest) >= (int)sizeof(path)))
+		return dir[0] != '/' ? -ENOENT : -ENAMETOOLONG;
 	if (in_target)
-		how.resolve |= RESOLVE_IN_ROOT;
-	else
-		base = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (base < 0)
-		return -errno;
-	fd = syscall(SYS_openat2, base, path, &how, sizeof(how));
-	err = -errno;
-	if (!in_target)
+		return walk_open(root, root, path, WALK_LINKS);
+	base = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = base < 0 || root < 0 ? -errno : walk_open(root, base, rest, WALK_LINKS);
+	if (base >= 0)
 		close(base);
-	return fd < 0 ? err : (int)fd;
+	if (root >= 0)
+		close(root);
+	return fd;
 }
 
 /* Whether @rest in @dir is what is searched: its descriptor, or a negative number. */

@@ -5,34 +5,17 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/walk.h"
 
 enum match { MATCH_NO, MATCH_LIKELY, MATCH_EXACT };
-
-/* Opens @path below the directory @root, without following a link and without touching the file. */
-static int open_path(int root, const char *path)
-{
-	/*
-	 * The kernel's path of a mapping holds no link. One that is there now would
-	 * lead elsewhere, an absolute one from the target's root into ours.
-	 */
-	struct open_how how = {
-		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
-	};
-	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
 
 /*
  * On overlayfs and btrfs stat() gives another device than the kernel shows of
@@ -112,7 +95,11 @@ static int from_root(const char *root_path, const char *path, const struct image
 
 	if (root < 0)
 		return -errno;
-	fd = open_path(root, path);
+	/*
+	 * The kernel's path of a mapping holds no link. One that is there now would
+	 * lead elsewhere, an absolute one from the target's root into ours.
+	 */
+	fd = walk_open(root, root, path, WALK_NO_LINKS);
 	close(root);
 	return fd < 0 ? fd : take(fd, key, least, out);
 }

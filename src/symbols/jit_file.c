@@ -3,19 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/walk.h"
 #include "symbols/jit_file_internal.h"
 
 #define STATUS_MAX	8192	/* bytes of /proc/PID/status; Uid: and NSpid: stand in its first thousand */
-#define TRIES		8	/* of an openat2() that a renaming disturbed */
 
 /* What follows "\n@key" in @text, or NULL. */
 static const char *line_of(const char *text, const char *key)
@@ -75,54 +72,6 @@ void jit_process_close(struct jit_process *p)
 	p->proc = -1;
 }
 
-int jit_walk(int root, const char *path)
-{
-	char part[NAME_MAX + 1];
-	int at = fcntl(root, F_DUPFD_CLOEXEC, 0);
-
-	for (path += strspn(path, "/"); at >= 0 && *path; path += strspn(path, "/")) {
-		size_t n = strcspn(path, "/");
-		int next;
-
-		/* A link that is opened itself has nothing below it: ENOTDIR. Only ".." is left to lead out. */
-		if (n > NAME_MAX || (n == 2 && !memcmp(path, "..", 2))) {
-			close(at);
-			return n > NAME_MAX ? -ENAMETOOLONG : -EXDEV;
-		}
-		memcpy(part, path, n);
-		part[n] = '\0';
-		next = openat(at, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (next < 0)
-			next = -errno;
-		close(at);
-		if (next < 0)
-			return next;
-		at = next;
-		path += n;
-	}
-	return at >= 0 ? at : -errno;
-}
-
-/* Opens @path below the directory @root, as chroot(2) to there would see it, without touching the file. */
-static int open_path(int root, const char *path)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	long fd = -1;
-
-	for (int i = 0; i < TRIES; i++) {
-		fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
-		if (fd >= 0 || errno != EAGAIN)
-			break;
-	}
-	if (fd >= 0)
-		return (int)fd;
-	/* Some containers forbid system calls that they do not know. */
-	return errno == ENOSYS || errno == EPERM ? jit_walk(root, path) : -errno;
-}
-
 /* Opens for reading what @path_fd (O_PATH) stands for, where it may be read. */
 static int reopen(int path_fd, uid_t owner)
 {
@@ -151,7 +100,8 @@ int jit_file_open(const struct jit_process *p, const char *path)
 	/* A zombie has its directory, and no root. */
 	if (root < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	path_fd = open_path(root, path);
+	/* As chroot(2) to there would see it, without touching the file. */
+	path_fd = walk_open(root, root, path, WALK_INNER_LINKS);
 	close(root);
 	if (path_fd < 0)
 		return path_fd;

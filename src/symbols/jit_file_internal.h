@@ -9,7 +9,5 @@
 
 /* The facts in the text of a /proc/PID/status: 0 or -EINVAL. */
 int jit_parse_status(const char *text, struct jit_process *out);
-/* Opens @path below the directory @root with O_PATH, where the kernel has no openat2(2) (before Linux 5.6). */
-int jit_walk(int root, const char *path);
 
 #endif

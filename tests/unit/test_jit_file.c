@@ -105,29 +105,6 @@ TEST(only_regular_files)
 	CHECK_EQ(opened(getpid(), ""), -EINVAL);
 }
 
-/* Kernels without openat2(2): part by part, and no link at all. */
-TEST(walking)
-{
-	int root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = jit_walk(root, "/dir//inside/");
-	struct stat st;
-	char name[300];
-
-	CHECK(fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode));
-	close(fd);
-	fd = jit_walk(root, "link");
-	CHECK(fd >= 0 && !fstat(fd, &st) && S_ISLNK(st.st_mode));
-	close(fd);
-	CHECK_EQ(jit_walk(root, "linked_dir/inside"), -ENOTDIR);
-	CHECK_EQ(jit_walk(root, "regular/inside"), -ENOTDIR);
-	CHECK_EQ(jit_walk(root, "none"), -ENOENT);
-	CHECK_EQ(jit_walk(root, "dir/../../x"), -EXDEV);
-	memset(name, 'x', 299);
-	name[299] = '\0';
-	CHECK_EQ(jit_walk(root, name), -ENAMETOOLONG);
-	close(root);
-	CHECK_EQ(jit_walk(-1, "x"), -EBADF);
-}
-
 TEST(owners)
 {
 	pid_t pid;
@@ -269,7 +246,6 @@ int main(void)
 	chmod(folder, 0755);
 	RUN(status);
 	RUN(only_regular_files);
-	RUN(walking);
 	RUN(owners);
 	RUN(gone);
 	RUN(contained_process_with_both_files);
