@@ -12,6 +12,8 @@
 
 #include "base/caps.h"
 #include "base/clock.h"
+#include "base/keeper.h"
+#include "base/sandbox.h"
 #include "base/text.h"
 #include "base/user.h"
 #include "collect/event.h"
@@ -48,6 +50,8 @@ struct recording {
 	pid_t *target_ids;
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
 	struct name_store *store;	/* NULL: none */
+	struct keeper *keeper;		/* who names files and stores names; NULL: not yet */
+	struct sandbox_options sandbox;
 	struct session_options session_options;
 	struct session *session;
 	struct session_result result;
@@ -123,7 +127,7 @@ static void take_signals(struct recording *r)
 
 	while (read(r->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD) {
-			r->command_ended = 1;
+			r->command_ended |= (pid_t)info.ssi_pid == r->launch.pid;
 			continue;
 		}
 		r->last_signal = (int)info.ssi_signo;
@@ -189,7 +193,7 @@ static void fill_collect(struct recording *r)
 		.cpus = o->cpus.v, .ncpus = o->cpus.n,
 		.user = !o->kernel_only, .kernel = !o->user_only,
 		.timeline = o->timeline, .idle = o->include_idle,
-		.self = o->include_self ? 0 : getpid(),
+		.self = o->include_self ? 0 : getpid(), .helper = o->include_self ? 0 : keeper_pid(r->keeper),
 		.max_frames = (uint32_t)o->max_frames, .rescue = !o->no_rescue,
 		.ring_bytes = o->buffer,
 	};
@@ -247,7 +251,9 @@ static int record(struct recording *r, struct error *e)
 	 */
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 	fill_collect(r);
-	r->store = r->o.no_cache ? NULL : name_store_new(&r->user);
+	r->sandbox = (struct sandbox_options){
+		.command = r->launch.pid, .becomes_user = r->user.switched, .network = r->debuginfod != NULL,
+	};
 	r->session_options = (struct session_options){
 		.collect = r->collect, .unwind_memory = r->o.unwind_memory,
 		.symbols = {
@@ -255,7 +261,7 @@ static int record(struct recording *r, struct error *e)
 			.store = r->store, .worth_keeping = WORTH_KEEPING, .kernel = { .vmlinux = r->o.vmlinux },
 			.no_inline = r->o.no_inline, .no_demangle = r->o.no_demangle, .short_templates = r->o.short_templates,
 		},
-		.why = r->o.why, .hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
+		.sandbox = &r->sandbox, .why = r->o.why, .hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
 		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,
 		.started = on_started, .stopped = on_stopped, .ctx = r,
@@ -337,6 +343,32 @@ static int check_vmlinux(const struct recording *r, struct error *e)
 	return 0;
 }
 
+/* Files are named, and names kept, by a process that reads nothing foreign. */
+static int start_keeper(struct recording *r, struct error *e)
+{
+	VEC(struct keeper_job) jobs = { 0 };
+
+	r->store = r->o.no_cache ? NULL : name_store_new(&r->user);
+	for (size_t i = 0; i < r->files.files.n; i++)
+		vec_push(&jobs, (struct keeper_job){ outfile_keep, outfile_end, r->files.files.v[i].file });
+	if (r->store)
+		vec_push(&jobs, (struct keeper_job){ .work = name_store_keep, .ctx = r->store });
+	r->keeper = keeper_new(jobs.v, jobs.n);
+	vec_free(&jobs);
+	if (!r->keeper)
+		return error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s", strerror(errno));
+	for (size_t i = 0; i < r->files.files.n; i++)
+		outfile_delegate(r->files.files.v[i].file, r->keeper, i);
+	if (r->store)
+		name_store_delegate(r->store, r->keeper, r->files.files.n);
+	return 0;
+}
+
+static void drop_capabilities(const struct recording *r)
+{
+	caps_limit(CAPS_TO_SAMPLE | (r->user.switched ? CAPS_TO_BECOME_USER : 0u) | (r->o.command ? CAPS_TO_SIGNAL : 0u));
+}
+
 static int prepare(struct recording *r, struct error *e)
 {
 	int err;
@@ -353,10 +385,12 @@ static int prepare(struct recording *r, struct error *e)
 		err = choose_event(r, e);
 	if (!err)
 		err = result_files_open(&r->files, &r->o.files, r->o.format, &r->user, e);
+	if (!err)
+		err = start_keeper(r, e);
 	if (err)
 		return err;
 	adapt_rate(r);
-	caps_limit();
+	drop_capabilities(r);
 	err = block_signals(r);
 	if (err)
 		return error_set(e, STATUS_ERROR, err, "cannot wait for signals: %s", strerror(-err));
@@ -371,6 +405,7 @@ static void cleanup(struct recording *r)
 	session_free(r->session);
 	debuginfod_free(r->debuginfod);
 	name_store_free(r->store);
+	keeper_free(r->keeper);
 	targets_free(&r->targets);
 	if (r->signals >= 0)
 		close(r->signals);

@@ -154,6 +154,9 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->collect.unwind_maps = s->unwind_maps;
 	s->collector = collector_new(&s->collect, e);
 	if (s->collector) {
+		/* All is loaded, and the targets' files are read next. Where the kernel has no such filter `doctor` says so. */
+		if (o->sandbox)
+			sandbox_enter(o->sandbox);
 		if (o->collect.user)
 			track_targets(s);
 		return s;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/sandbox.h"
 #include "collect/collector.h"
 #include "profile/profile.h"
 #include "symbols/symbolizer.h"
@@ -29,6 +30,7 @@ struct session_options {
 	uint64_t duration, delay;	/* ns; 0: none */
 	size_t unwind_memory;		/* bytes of unwind tables, at most */
 	struct symbolizer_options symbols;
+	const struct sandbox_options *sandbox;	/* entered before the first foreign file is read; NULL: not at all */
 	int hide_idle;			/* threads that only waited are left out */
 	int per_thread;			/* outputs tell threads apart by their ids */
 	int why;			/* what has no name tells why in its place */

@@ -34,11 +34,16 @@ static const char *const names[] = {
 	"CAP_BLOCK_SUSPEND", "CAP_AUDIT_READ", "CAP_PERFMON", "CAP_BPF", "CAP_CHECKPOINT_RESTORE",
 };
 
-/* caps.h says who needs each; CAP_SYS_ADMIN is decided by needs_admin(). */
-static const int kept[] = {
-	CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG, CAP_CHECKPOINT_RESTORE,
-	CAP_IPC_LOCK, CAP_SYS_RESOURCE, CAP_SYS_NICE, CAP_SETUID, CAP_SETGID, CAP_KILL,
-	CAP_DAC_OVERRIDE, CAP_FOWNER,
+/* caps.h says what each is for; CAP_SYS_ADMIN is decided by needs_admin(). */
+static const struct {
+	int cap;
+	unsigned int uses;
+} kept[] = {
+	{ CAP_BPF, CAPS_TO_SAMPLE }, { CAP_PERFMON, CAPS_TO_SAMPLE }, { CAP_SYS_PTRACE, CAPS_TO_SAMPLE },
+	{ CAP_DAC_READ_SEARCH, CAPS_TO_SAMPLE }, { CAP_SYSLOG, CAPS_TO_SAMPLE }, { CAP_CHECKPOINT_RESTORE, CAPS_TO_SAMPLE },
+	{ CAP_IPC_LOCK, CAPS_TO_SAMPLE }, { CAP_SYS_RESOURCE, CAPS_TO_SAMPLE }, { CAP_SYS_NICE, CAPS_TO_SAMPLE },
+	{ CAP_SETUID, CAPS_TO_BECOME_USER }, { CAP_SETGID, CAPS_TO_BECOME_USER }, { CAP_KILL, CAPS_TO_SIGNAL },
+	{ CAP_DAC_OVERRIDE, CAPS_TO_WRITE }, { CAP_FOWNER, CAPS_TO_WRITE },
 };
 
 /* Version 3 of the interface takes two 32-bit words of each set. */
@@ -94,15 +99,15 @@ static int needs_admin(void)
 	return file_read_long("/proc/sys/kernel/perf_event_paranoid", &level) || level > 2;
 }
 
-int caps_limit(void)
+int caps_limit(unsigned int uses)
 {
 	uint64_t keep = 0;
 	struct sets s;
 	int err;
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-		keep |= 1ULL << kept[i];
-	if (needs_admin())
+		keep |= kept[i].uses & uses ? 1ULL << kept[i].cap : 0;
+	if (uses & CAPS_TO_SAMPLE && needs_admin())
 		keep |= 1ULL << CAP_SYS_ADMIN;
 	err = sets_get(&s);
 	if (err)

@@ -28,6 +28,8 @@ struct outfile {
 	int fd;
 	int dir;		/* the folder of a named file; -1: written straight */
 	char temp[32];		/* the temporary name in @dir; "" where the file has none yet */
+	struct keeper *keeper;	/* who names and removes it; NULL: we do */
+	size_t job;
 	int err;		/* the first error, negative */
 	z_stream *gzip;		/* NULL: as it is */
 	size_t used;
@@ -362,7 +364,7 @@ void outfile_printf(struct outfile *f, const char *fmt, ...)
 
 static void discard(struct outfile *f)
 {
-	if (f->temp[0] && !user_enter(&f->user)) {
+	if (f->temp[0] && !f->keeper && !user_enter(&f->user)) {
 		unlinkat(f->dir, f->temp, 0);
 		user_leave(&f->user);
 	}
@@ -413,6 +415,21 @@ static int publish(struct outfile *f)
 	return err;
 }
 
+void outfile_delegate(struct outfile *f, struct keeper *k, size_t job)
+{
+	f->keeper = k;
+	f->job = job;
+}
+
+int outfile_keep(void *outfile, const void *bytes, size_t size)
+{
+	struct outfile *f = outfile;
+
+	(void)bytes;
+	(void)size;
+	return f->dir >= 0 ? publish(f) : 0;
+}
+
 /* A network file system tells of a full disk only when a descriptor is closed. */
 static int close_a_copy(int fd)
 {
@@ -431,7 +448,7 @@ int outfile_commit(struct outfile *f, struct error *e)
 	if (!f->err)
 		f->err = close_a_copy(f->fd);
 	if (!f->err && f->dir >= 0)
-		f->err = publish(f);
+		f->err = f->keeper ? keeper_do(f->keeper, f->job, NULL, 0) : publish(f);
 	err = f->err;
 	if (err && err != -EPIPE)
 		tell(e, outfile_is_stdout(f) ? "standard output" : f->path, &f->user, err);
@@ -443,4 +460,9 @@ void outfile_abandon(struct outfile *f)
 {
 	if (f)
 		discard(f);
+}
+
+void outfile_end(void *outfile)
+{
+	outfile_abandon(outfile);
 }

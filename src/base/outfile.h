@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/keeper.h"
 #include "base/user.h"
 
 struct outfile;
@@ -33,6 +34,13 @@ void outfile_printf(struct outfile *f, const char *fmt, ...) __attribute__((form
 int outfile_commit(struct outfile *f, struct error *e);
 /* Throws away what was written. Takes NULL. */
 void outfile_abandon(struct outfile *f);
+/*
+ * From now on @k gives the finished file its name, and removes what is left
+ * of an abandoned one: its job number @job is outfile_keep(), and outfile_end().
+ */
+void outfile_delegate(struct outfile *f, struct keeper *k, size_t job);
+int outfile_keep(void *outfile, const void *bytes, size_t size);
+void outfile_end(void *outfile);
 /* 1 for standard output. */
 int outfile_is_stdout(const struct outfile *f);
 

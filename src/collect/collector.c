@@ -130,6 +130,7 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	ro->cfg_by_process = (o->ntargets && !o->by_thread) || o->command;
 	ro->cfg_by_thread = o->ntargets && o->by_thread;
 	ro->cfg_self = (uint32_t)o->self;
+	ro->cfg_helper = (uint32_t)o->helper;
 	ro->cfg_idle = o->idle;
 	ro->cfg_period = o->period ? o->period : 1;
 	ro->cfg_by_comm = o->comm != NULL;

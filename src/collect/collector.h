@@ -43,7 +43,7 @@ struct collector_options {
 	unsigned int states;		/* a bit for each enum ebp_kind that is wanted */
 	double overhead;		/* share of each CPU that taking stacks of waits may cost */
 	int timeline;			/* each sample with its time, instead of counts */
-	pid_t self;			/* left out; 0: nobody */
+	pid_t self, helper;		/* left out; 0: nobody */
 	int idle;			/* the idle task too */
 	uint32_t max_frames;		/* at most EBP_FRAMES_MAX */
 	int rescue;			/* send user stacks that the kernel cannot finish */

@@ -61,23 +61,25 @@ TEST(limit_leaves_what_a_profiler_needs)
 	CHECK(pid >= 0);
 	if (!pid) {
 		const unsigned long long needed = BIT(39) | BIT(38) | BIT(40) | BIT(CAP_SYS_PTRACE) |
-			BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYSLOG) | BIT(CAP_SETUID) | BIT(CAP_SETGID) |
-			BIT(CAP_DAC_OVERRIDE) | BIT(CAP_KILL);
+			BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYSLOG) | BIT(CAP_KILL);
 		unsigned long long permitted = set_of("CapPrm"), effective = set_of("CapEff");
 		unsigned long long bounding = set_of("CapBnd"), got;
 
 		test_ok = 1;
-		CHECK_EQ(caps_limit(), 0);
+		CHECK_EQ(caps_limit(CAPS_TO_SAMPLE | CAPS_TO_SIGNAL), 0);
 		got = set_of("CapPrm");
 		CHECK_EQ(got & ~permitted, 0);
 		CHECK_EQ(got & needed, permitted & needed);
 		CHECK_EQ(got & (BIT(CAP_SYS_MODULE) | BIT(CAP_NET_ADMIN) | BIT(CAP_SYS_RAWIO) |
-				BIT(CAP_CHOWN) | BIT(CAP_MKNOD) | BIT(CAP_SETPCAP)), 0);
+				BIT(CAP_CHOWN) | BIT(CAP_MKNOD) | BIT(CAP_SETPCAP) |
+				BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER)), 0);
 		CHECK_EQ(set_of("CapEff"), effective & got);
 		CHECK_EQ(set_of("CapInh"), 0);
 		CHECK_EQ(set_of("CapAmb"), 0);
 		CHECK_EQ(set_of("CapBnd"), bounding);
 		CHECK_EQ(caps_has(CAP_CHOWN), 0);
+		CHECK_EQ(caps_limit(CAPS_TO_SIGNAL), 0);
+		CHECK_EQ(set_of("CapPrm"), permitted & BIT(CAP_KILL));
 		fflush(stdout);
 		_exit(!test_ok);
 	}

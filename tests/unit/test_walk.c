@@ -141,7 +141,8 @@ TEST(the_kernel_agrees)
 			return;
 		if (fd < 0 && !*paths[i])
 			continue;	/* the kernel has no empty path */
-		CHECK_EQ(found(root, root, paths[i], WALK_LINKS), fd < 0 ? -errno : fstat((int)fd, &st) ? -1 : (long long)st.st_ino);
+		CHECK_EQ(found(root, root, paths[i], WALK_LINKS),
+			 fd < 0 ? -errno : fstat((int)fd, &st) ? -1 : (long long)st.st_ino);
 		if (fd >= 0)
 			close((int)fd);
 	}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From here on no foreign file that we read can make us do what we never do: a
+ * filter of system calls (seccomp(2)) for this process and all its threads.
+ *
+ * A list of what a recording calls; all else is answered with ENOSYS, as an old
+ * kernel would: the C library then takes another way, where one exists, and
+ * a call that was forgotten in the list costs what it was for, not the recording.
+ * No program is started and no other process written to, nothing is opened for
+ * writing, made, renamed or removed, no socket made, no BPF program loaded, no
+ * memory made executable.
+ */
+#ifndef EBPROF_SANDBOX_H
+#define EBPROF_SANDBOX_H
+
+#include <sys/types.h>
+
+struct sandbox_options {
+	pid_t command;		/* may be sent signals; 0: none */
+	int becomes_user;	/* user_enter() goes on working */
+	int network;		/* files may be fetched and kept: debuginfod */
+};
+
+/*
+ * For good, also for threads and processes that are made later; sets no_new_privs.
+ * 0 or a negative errno, where the kernel has no such filters: then nothing is changed.
+ */
+int sandbox_enter(const struct sandbox_options *o);
+
+#endif
