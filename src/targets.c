@@ -10,13 +10,21 @@
 
 #include "proc/procfs.h"
 
+/* Why nothing is known of @id. */
+static int tell(struct error *e, int err, const char *kind, pid_t id, const char *hint)
+{
+	if (err == -ESRCH)
+		return error_set(e, STATUS_NO_TARGET, err, "no %s %d; see %s", kind, id, hint);
+	return error_set(e, STATUS_ERROR, err, "cannot look at the %s %d: %s", kind, id, strerror(-err));
+}
+
 static int add_process(struct targets *t, pid_t pid, struct error *e)
 {
 	struct target x = { .id = pid };
 	int err = procfs_tgid(pid, &x.tgid), kthread;
 
 	if (err)
-		return error_set(e, STATUS_NO_TARGET, err, "no process with PID %d; see ps -e", pid);
+		return tell(e, err, "process with PID", pid, "ps -e");
 	if (x.tgid != pid)
 		return error_set(e, STATUS_NO_TARGET, -ESRCH, "%d is a thread of process %d; use -p %d, or -t %d for this thread",
 				 pid, x.tgid, x.tgid, pid);
@@ -36,7 +44,7 @@ static int add_thread(struct targets *t, pid_t tid, struct error *e)
 	int err = procfs_tgid(tid, &x.tgid);
 
 	if (err)
-		return error_set(e, STATUS_NO_TARGET, err, "no thread with TID %d; see ps -eL", tid);
+		return tell(e, err, "thread with TID", tid, "ps -eL");
 	vec_push(&t->list, x);
 	return 0;
 }

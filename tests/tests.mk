@@ -8,13 +8,13 @@ CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
 DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
 	zlib1g-dev libzstd-dev liblzma-dev libiberty-dev
 DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git musl-tools:musl-gcc \
-	libdw-dev shellcheck:shellcheck mandoc:mandoc util-linux npm:npm chromium:chromium valgrind:valgrind \
+	libdw-dev shellcheck:shellcheck cppcheck:cppcheck mandoc:mandoc util-linux npm:npm chromium:chromium valgrind:valgrind \
 	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \
 	libxml2-utils:xmllint jq:jq protobuf-compiler:protoc golang-github-google-pprof-dev \
 	qemu-system-x86:qemu-system-x86_64 $(DEPS_CROSS)
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc libc6-dev-arm64-cross qemu-user:qemu-aarch64
 
-.PHONY: deps deps-test test test-build test-unit test-e2e test-vm cross-arm64 fuzz lint bench
+.PHONY: deps deps-test test test-build test-unit test-e2e test-vm cross-arm64 fuzz lint analyze bench
 
 deps: ## install what building needs (apt), where anything is missing
 	@tests/deps $(DEPS_BUILD)
@@ -74,7 +74,7 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
-	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names)
+	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names fail_nth.so)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
@@ -163,6 +163,8 @@ $(FIX)/handler: tests/fixtures/handler.c tests/fixtures/fixture.h
 	$(call fix_cc,-fomit-frame-pointer)
 $(FIX)/exec_after: tests/fixtures/exec.c tests/fixtures/fixture.h
 	$(call fix_cc,-DAFTER)
+$(FIX)/fail_nth.so: tests/fixtures/fail_nth.c
+	$(call fix_cc,-shared -fPIC)
 $(FIX)/dl_lib.so: tests/fixtures/dl_lib.c tests/fixtures/fixture.h
 	$(call fix_cc,-shared -fPIC)
 $(FIX)/shapes_cpp: tests/fixtures/shapes.cpp tests/fixtures/fixture.h
@@ -216,6 +218,20 @@ lint: deps-test ## layering, sizes, scripts, man page, warnings of gcc and of cl
 .PHONY: lint-build
 lint-build: $(OBJ)
 
+# A stamp for each file, so that only what changed is looked at again; all of it takes some 100 s on two CPUs.
+ANALYZED := $(SRC:%.c=$(TEST)/analyzed/%)
+$(TEST)/analyzed/%: %.c $(SKEL)
+	@mkdir -p $(@D)
+	@$(CLANG) --analyze --analyzer-output text -Xclang -analyzer-werror $(ANALYZER) $(CPPFLAGS) -std=gnu11 -MMD -MP -MF $@.d -MT $@ $<
+	@touch $@
+
+# What bpftool wrote forgets some bytes where there is no memory.
+$(TEST)/analyzed/src/collect/collector: ANALYZER := -Xclang -analyzer-disable-checker=unix.Malloc
+
+analyze: deps-test $(ANALYZED) ## clang's static analyzer and cppcheck find nothing
+	@tests/analyze
+	@echo "analyze: clean"
+
 BENCH := $(TEST)/bench/tables
 BENCH_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% elf/% go/% unwind/%),$(OBJ))
 $(BENCH): tests/bench/tables.c $(BENCH_OBJ)
@@ -226,4 +242,4 @@ bench: ebprof $(FIX_BIN) $(BENCH) ## measure against perf and bpftrace, where in
 	@$(TEST_ENV) tests/bench/run
 	@$(TEST_ENV) tests/bench/unwind
 
--include $(ASAN_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_BIN:=.d) $(FUZZ_BIN:=.d)
+-include $(ANALYZED:=.d) $(ASAN_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_BIN:=.d) $(FUZZ_BIN:=.d)

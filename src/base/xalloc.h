@@ -9,12 +9,15 @@
 
 #include <stddef.h>
 
+/* So that neither a compiler nor an analyzer thinks of NULL. */
+#define XALLOC __attribute__((returns_nonnull))
+
 /* libiberty has the first three by the same names, and takes ours: all of them must be here. */
-void *xmalloc(size_t size);
-void *xcalloc(size_t n, size_t size);
-void *xrealloc(void *p, size_t size);
-void *xreallocarray(void *p, size_t n, size_t size);
-char *xstrdup(const char *s);
-char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+XALLOC void *xmalloc(size_t size);
+XALLOC void *xcalloc(size_t n, size_t size);
+XALLOC void *xrealloc(void *p, size_t size);
+XALLOC void *xreallocarray(void *p, size_t n, size_t size);
+XALLOC char *xstrdup(const char *s);
+XALLOC char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -311,6 +311,9 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 		err = bpf_map__reuse_fd(c->skel->maps.spaces, unwind_maps_spaces_fd(o->unwind_maps));
 	if (!err)
 		err = ebprof_bpf__load(c->skel);
+	/* Where libbpf found, once for this run, no memory to try whether maps can be mapped, it maps none. */
+	if (!err && !c->skel->bss)
+		err = -ENOMEM;
 	if (!err)
 		err = fill_maps(c, o);
 	if (err) {

@@ -160,11 +160,11 @@ static void push_row(struct program *p, uint32_t file)
 	struct dwarf_row *last = s->n ? &p->out->rows.v[p->out->rows.n - 1] : NULL;
 
 	/* They ascend in a sequence; of one address the last is what is executed there. */
-	if (last && row.address < last->address)
+	if (s->n && row.address < last->address)
 		return;
-	if (last && row.address == last->address) {
+	if (s->n && row.address == last->address) {
 		*last = row;
-	} else if (!last || last->file != row.file || last->line != row.line) {
+	} else if (!s->n || last->file != row.file || last->line != row.line) {
 		vec_push(&p->out->rows, row);
 		s->n++;
 	}

@@ -129,7 +129,7 @@ static struct alias alias_of_key(const struct image_key *key)
 /* Makes @image known as @a too, where nothing is known so yet. */
 static void add_alias(struct images *all, struct alias a, uint32_t image)
 {
-	uint64_t free_key;
+	uint64_t free_key = 0;
 
 	a.image = image;
 	if (find_alias(all, &a, all->entries.v[image]->raw, &free_key) != HASHMAP_NONE)

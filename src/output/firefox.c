@@ -68,7 +68,7 @@ static void find_symbols(struct firefox *x)
 			continue;
 		function = x->v.lines[l->first_line + l->nlines - 1].function;
 		id = hashmap_put(&ids, (uint64_t)function << 32 | l->module, (uint32_t)symbols.n);
-		if (id == symbols.n)
+		if (id >= symbols.n)
 			vec_push(&symbols, (struct firefox_symbol){ function, l->module, (uint64_t)address });
 		if ((uint64_t)address < symbols.v[id].address)
 			symbols.v[id].address = (uint64_t)address;

@@ -49,7 +49,6 @@ static int append_children(int tasks, const char *tid, pid_list *out)
 {
 	char name[32], *line = NULL;
 	size_t cap = 0;
-	ssize_t n;
 	FILE *f;
 	int fd;
 
@@ -62,7 +61,7 @@ static int append_children(int tasks, const char *tid, pid_list *out)
 		close(fd);
 		return -ENOMEM;
 	}
-	while ((n = getdelim(&line, &cap, ' ', f)) > 0) {
+	while (getdelim(&line, &cap, ' ', f) > 0) {
 		line[strcspn(line, " \n")] = '\0';
 		if (name_to_pid(line) > 0)
 			vec_push(out, name_to_pid(line));

@@ -17,6 +17,9 @@ static int value_of(const struct cfi_value *v, const struct cfi_registers *regs,
 {
 	int err;
 
+	/* The CFA itself, which no program can give such a rule. */
+	if (!cfa && (v->kind == CFI_OFFSET || v->kind == CFI_VAL_OFFSET))
+		return -EBADMSG;
 	switch (v->kind) {
 	case CFI_SAME:
 	case CFI_REGISTER:

@@ -203,10 +203,10 @@ def _environment(extra):
     return env
 
 
-def start(*args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=None, prefix=(), ebprof=None):
+def start(*args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=None, prefix=(), ebprof=None, fds=()):
     """ebprof in the background, as a Popen that leads a session of its own."""
     return subprocess.Popen([*prefix, ebprof or EBPROF, *map(str, args)], stdin=stdin, stdout=stdout,
-                            stderr=subprocess.PIPE, env=_environment(env), start_new_session=True)
+                            stderr=subprocess.PIPE, env=_environment(env), start_new_session=True, pass_fds=fds)
 
 
 def finish(proc, timeout=TIMEOUT, started=None):

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""
+Each call that can fail does, one in each run: the result is whole, or there is one clear line and no result.
+"""
+import os
+
+from harness import Fixture, Profile, check, directory, equal, fixture_path, run
+
+# The calls of tests/fixtures/fail_nth.c, and up to which one fails (each of the first, then half as many more).
+CALLS = {"malloc": 1 << 16, "calloc": 1 << 12, "realloc": 1 << 12, "open": 256, "openat": 64, "read": 64, "pread": 256,
+         "write": 8, "fstat": 64, "mmap": 16, "fork": 2, "socketpair": 2, "pthread_create": 8,
+         "epoll_create1": 2, "epoll_ctl": 4, "eventfd": 4, "signalfd": 1, "fopen": 2, "renameat": 1, "linkat": 1,
+         "bpf": 64, "perf_event_open": 8, "seccomp": 1}
+SLOW = 20       # seconds; what hangs is longer
+
+
+def fault(call, n, target, d):
+    """One run with the fault in it; whether it was met."""
+    out = os.path.join(d, "out.folded")
+    reads, writes = os.pipe()
+    try:
+        r = run("-F", 999, "-d", "0.05", "-o", out, *target, timeout=SLOW,
+                env={"FAIL_NTH": f"{call}:{n}", "FAIL_FD": str(writes), "LD_PRELOAD": fixture_path("fail_nth.so")},
+                fds=(writes,))
+    finally:
+        os.close(writes)
+        met = os.read(reads, 1) == b"!"
+        os.close(reads)
+    left = os.listdir(d)
+    told = [line for line in r.err.splitlines() if line.startswith("ebprof: ")]
+    equal(len(told), len(r.err.splitlines()), f"{call} {n}: lines of another form:\n{r.err}")
+    check(r.code >= 0, f"{call} {n}: killed by signal {-r.code}; stderr:\n{r.err}")
+    if r.code in (0, 5):
+        equal(left, ["out.folded"], f"{call} {n}: files left by success")
+        with open(out, encoding="utf-8") as f:
+            equal(Profile.read(f.read()).count(), r.summary.kept, f"{call} {n}: samples in the file")
+        os.unlink(out)
+    else:
+        check(r.code in (1, 3), f"{call} {n}: exit status", r.code, r.err)
+        equal(left, [], f"{call} {n}: files left by failure")
+        equal(len(told) - ("samples of" in r.err) * (len(told) - 1), 1, f"{call} {n}: lines of error:\n{r.err}")
+    return met
+
+
+def faults(*calls, command=False):
+    with Fixture("tree") as f, directory() as d:
+        target = ("--", fixture_path("tree"), "--seconds", "0.02") if command else ("-p", f.pid)
+        for call in calls:
+            n = 1
+            while n <= CALLS[call] and fault(call, n, target, d):
+                n += max(1, n // 2)
+            check(n > 1, f"no {call} was met")
+
+
+def test_memory():
+    faults("malloc", "calloc", "realloc", "mmap")
+
+
+def test_files():
+    faults("open", "openat", "read", "pread", "fstat", "fopen")
+
+
+def test_output():
+    faults("write", "renameat", "linkat")
+
+
+def test_processes_and_threads():
+    faults("fork", "socketpair", "pthread_create", "epoll_create1", "epoll_ctl", "eventfd", "signalfd")
+    faults("fork", "socketpair", "read", "pthread_create", command=True)
+
+
+def test_kernel():
+    faults("bpf", "perf_event_open", "seccomp")
