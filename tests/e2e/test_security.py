@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""What ebprof holds while it samples, as the kernel tells it; docs/security.md."""
+import os
+import signal
+import subprocess
+
+from harness import (EBPROF, Fixture, check, directory, equal, finish, fixture_path, needs, start, tmpfs, tree_shares,
+                     wait_burned, wait_for, wait_sampling)
+
+BITS = {"DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "FOWNER": 3, "KILL": 5, "SETGID": 6, "SETUID": 7, "IPC_LOCK": 14,
+        "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYS_NICE": 23, "SYS_RESOURCE": 24, "SYSLOG": 34, "PERFMON": 38, "BPF": 39,
+        "CHECKPOINT_RESTORE": 40}
+SAMPLES = {"DAC_READ_SEARCH", "IPC_LOCK", "SYS_PTRACE", "SYS_NICE", "SYS_RESOURCE", "SYSLOG", "PERFMON", "BPF",
+           "CHECKPOINT_RESTORE"}
+SUDO = {"SUDO_UID": "65534", "SUDO_GID": "65534", "SUDO_USER": "nobody"}
+
+
+def status(pid, tid=None):
+    with open(f"/proc/{pid}/task/{tid or pid}/status") as f:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(p) for p in f.read().split()]
+
+
+def names(mask):
+    """The capabilities of a set. Without SYS_ADMIN, which a distributor's kernel may ask for."""
+    mask = int(mask, 16)
+    return ({n for n, bit in BITS.items() if mask >> bit & 1} | {str(b) for b in range(64) if mask >> b & 1 and
+            b not in BITS.values()}) - {"SYS_ADMIN"}
+
+
+def held(options, expected, keeper, env=None, prefix=(), ebprof=None):
+    """
+    Each thread holds just @expected, of what we have ourselves, and is filtered, the keeper just @keeper; then the
+    recording is whole.
+    """
+    expected = expected & names(status(os.getpid())["CapPrm"])
+    with Fixture("tree") as f:
+        p = start("-F", 999, "-p", f.pid, *options, env=env, prefix=prefix, ebprof=ebprof)
+        wait_sampling(p)
+        for tid in os.listdir(f"/proc/{p.pid}/task"):
+            st = status(p.pid, tid)
+            equal((names(st["CapEff"]), names(st["CapPrm"])), (expected, expected), f"capabilities of thread {tid}")
+            equal((int(st["CapInh"], 16), int(st["CapAmb"], 16)), (0, 0), "what could be inherited")
+            equal((st["Seccomp"], st["NoNewPrivs"]), ("2", "1"), f"filter of thread {tid}")
+        kept = children(p.pid)
+        equal(len(kept), 1, "processes of its own")
+        equal(names(status(kept[0])["CapPrm"]), keeper, "capabilities of the keeper")
+        wait_burned(f.pid, 0.5)
+        p.send_signal(signal.SIGINT)
+        tree_shares(finish(p).ok().profile, least=100)
+
+
+def test_root_keeps_what_it_needs():
+    held((), SAMPLES, {"DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID"})
+
+
+def test_under_sudo():
+    held((), SAMPLES | {"SETUID", "SETGID"}, {"DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID"}, env=SUDO)
+
+
+def test_file_capabilities():
+    """Somebody who is not root, by a copy with capabilities: it has those, and nothing else can be had through it."""
+    with directory() as d:
+        path = os.path.join(d, "ebprof")
+        subprocess.run(["install", "-m", "755", EBPROF, path], check=True)
+        wanted = "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog"
+        subprocess.run([needs("setcap"), f"{wanted},cap_net_admin,cap_chown+ep", path], check=True)
+        nobody = (needs("setpriv"), "--reuid", "65534", "--regid", "65534", "--clear-groups")
+        held(("-U",), {c[4:].upper() for c in wanted.split(",")}, set(), prefix=nobody, ebprof=path)
+
+
+def test_the_command_is_not_filtered():
+    """It is as it would be without us; what it needs of its user's rights is left to it."""
+    ours = status(os.getpid())["Seccomp"]
+    p = start("-F", 99, "-o", "/dev/null", "--", fixture_path("tree"))
+    wait_sampling(p)
+    command = wait_for(lambda: [c for c in children(p.pid) if status(c)["Name"] == "tree"], "the command")[0]
+    equal((status(command)["Seccomp"], status(command)["NoNewPrivs"]), (ours, "0"), "filter of the command")
+    p.send_signal(signal.SIGINT)
+    finish(p)
+
+
+def files_after_a_kill(d):
+    with Fixture("tree") as f:
+        p = start("-F", 999, "-p", f.pid, "-o", os.path.join(d, "out.folded"))
+        wait_sampling(p)
+        keeper = children(p.pid)[0]
+        p.kill()
+        finish(p)
+        wait_for(lambda: not os.path.exists(f"/proc/{keeper}"), "the keeper to end")
+    return os.listdir(d)
+
+
+def test_killed_leaves_no_file():
+    """Also where a file system has no nameless files (ramfs), so that there is one with a name meanwhile."""
+    with tmpfs("size=1m") as d:
+        equal(files_after_a_kill(d), [], "files")
+    with directory() as d:
+        subprocess.run(["mount", "-t", "ramfs", "ebprof-e2e", d], check=True)
+        try:
+            equal(files_after_a_kill(d), [], "files")
+        finally:
+            subprocess.run(["umount", "-l", d], check=True)
+
+
+def test_the_keeper_killed():
+    """One line says that the file could not be written, and none is there."""
+    with directory() as d, Fixture("tree") as f:
+        p = start("-F", 999, "-q", "-p", f.pid, "-o", os.path.join(d, "out.folded"))
+        wait_sampling(p)
+        os.kill(children(p.pid)[0], signal.SIGKILL)
+        p.send_signal(signal.SIGINT)
+        finish(p).fails(1, "out.folded")
+        equal(os.listdir(d), [], "files")
+
+
+def test_only_expected_calls_are_refused():
+    """A recording asks for nothing that the filter refuses, but what the C library tries and can do without."""
+    with directory() as d, Fixture("tree") as f:
+        trace = os.path.join(d, "trace")
+        p = start("-d", "0.3", "-F", 999, "--wall", "-p", f.pid, "-o", os.path.join(d, "out.json.gz"),
+                  prefix=(needs("strace"), "-f", "-o", trace, "-e", "status=failed"))
+        finish(p).ok()
+        with open(trace) as t:
+            refused = {line.split()[1].split("(")[0] for line in t if "ENOSYS" in line and "resumed" not in line}
+    check(refused <= {"clone3"}, "refused:", refused)
