@@ -116,6 +116,9 @@ static const struct rule rules[] = {
 #endif
 };
 
+/* What is against speculation would slow all of us; a filter does not keep secrets from us. */
+#define FLAGS (SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW)
+
 typedef VEC(struct sock_filter) program_vec;
 
 #define FIELD(name) offsetof(struct seccomp_data, name)
@@ -177,13 +180,17 @@ int sandbox_enter(const struct sandbox_options *o)
 
 	compile(&p, o);
 	program = (struct sock_fprog){ .len = (unsigned short)p.n, .filter = p.v };
-	/* What is against speculation would slow all of us; a filter does not keep secrets from us. */
-	err = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno :
-	      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-		      SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
-	if (err == -1)
+	err = sandbox_check();
+	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+		     (err = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, FLAGS, &program)) < 0))
 		err = -errno;
 	vec_free(&p);
 	/* Above 0: a thread that has a filter of its own. */
 	return err > 0 ? -EBUSY : (int)err;
+}
+
+int sandbox_check(void)
+{
+	/* Looks at the program last. */
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, FLAGS, NULL) < 0 && errno != EFAULT ? -errno : 0;
 }

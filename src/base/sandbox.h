@@ -26,5 +26,7 @@ struct sandbox_options {
  * 0 or a negative errno, where the kernel has no such filters: then nothing is changed.
  */
 int sandbox_enter(const struct sandbox_options *o);
+/* Whether that would be possible: 0 or a negative errno. */
+int sandbox_check(void);
 
 #endif

@@ -15,7 +15,7 @@
 /* Makes room for @want elements in all. */
 #define vec_reserve(vec, want) do { \
 	size_t want_ = (want); \
-	if (want_ > (vec)->cap) { \
+	if (!(vec)->v || want_ > (vec)->cap) { \
 		size_t cap_ = (vec)->cap ? (vec)->cap * 2 : 8; \
 		if (cap_ < want_) \
 			cap_ = want_; \

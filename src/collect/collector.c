@@ -333,7 +333,11 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	c->keys = xcalloc(BATCH, sizeof(*c->keys));
 	c->values = xcalloc(BATCH, sizeof(*c->values));
 	c->events = o->event ? make_events(c, o) : NULL;
-	return c;
+	/* Now, while the reason of a failure can be found out. */
+	err = c->events ? perf_events_try(c->events) : 0;
+	if (!err)
+		return c;
+	features_explain(e, err, "cannot open the event");
 fail:
 	collector_free(c);
 	return NULL;

@@ -7,6 +7,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "base/sandbox.h"
 #include "collect/probe.h"
 
 #define ENOTSUPP 524	/* the kernel's own; BPF lets it out, and no user header has it */
@@ -98,6 +99,9 @@ const struct feature features[] = {
 	{ "cgroups", "no -G",
 	  "sudo mount -t cgroup2 cgroup2 /sys/fs/cgroup",
 	  "", probe_cgroups },
+	{ "own system calls", "a mistake in reading a hostile file would not be contained by a filter of system calls",
+	  "a kernel with CONFIG_SECCOMP_FILTER=y",
+	  "4.17 00a02d0c502a", probe_sandbox },
 	{ "open files", "a profile of many CPUs or programs runs out of file descriptors",
 	  "",
 	  "", probe_nofile },
@@ -155,7 +159,8 @@ int features_explain(struct error *e, int err, const char *what)
 	if (err == -EMFILE)
 		return error_set(e, STATUS_DENIED, err, "%s: %s; "
 				 "sudo prlimit --pid $$ --nofile=65536:65536", what, strerror(EMFILE));
-	for (const struct feature *f = features; f->name; f++) {
+	/* The same in our own sandbox, where this is refused. */
+	for (const struct feature *f = features; f->name && sandbox_check() != -ENOSYS; f++) {
 		feature_probe(f, &r);
 		if (r.state == FEATURE_MISSING || (r.state == FEATURE_DEGRADED && is_due_to(err, f)))
 			return error_set(e, STATUS_DENIED, err, "%s: %s: %s; %s",

@@ -70,6 +70,23 @@ struct perf_events *perf_events_new(const struct perf_event_attr *attr, const in
 	return p;
 }
 
+int perf_events_try(struct perf_events *p)
+{
+	int *online, fd = -ENODEV, err;
+	size_t n;
+
+	err = perf_online_cpus(p->only, p->nonly, &online, &n);
+	if (err)
+		return err;
+	for (size_t i = 0; i < n && fd == -ENODEV; i++)
+		fd = perf_event_open(&p->attr, -1, online[i]);
+	free(online);
+	if (fd < 0)
+		return fd == -ENODEV ? 0 : fd;	/* they have just gone */
+	close(fd);
+	return 0;
+}
+
 void perf_events_stop(struct perf_events *p)
 {
 	/* Disabling is not enough: a program on a tracepoint runs until its event is closed. */

@@ -25,6 +25,8 @@ struct perf_events;
 /* @attr is copied; @cpus as for perf_online_cpus; @prog_fd is borrowed. */
 struct perf_events *perf_events_new(const struct perf_event_attr *attr, const int *cpus, size_t ncpus, int prog_fd);
 void perf_events_free(struct perf_events *p);
+/* Whether the event can be had on a CPU that is online: 0 or a negative errno. */
+int perf_events_try(struct perf_events *p);
 /*
  * Opens events on the CPUs that are online and have none, and closes those of
  * CPUs that went away. CPUs are started one after the other, spread over at

@@ -34,6 +34,7 @@ void probe_cap_restore(struct feature_result *r);
 void probe_kernel_names(struct feature_result *r);
 void probe_lockdown(struct feature_result *r);
 void probe_seccomp(struct feature_result *r);
+void probe_sandbox(struct feature_result *r);
 void probe_unprivileged_bpf(struct feature_result *r);
 void probe_memlock(struct feature_result *r);
 void probe_nofile(struct feature_result *r);

@@ -13,6 +13,7 @@
 
 #include "base/caps.h"
 #include "base/file.h"
+#include "base/sandbox.h"
 #include "collect/probe.h"
 
 /* For `setcap`, which gives a program's file what sudo gives a person. */
@@ -209,6 +210,13 @@ void probe_seccomp(struct feature_result *r)
 		probe_fix(r, "a kernel with CONFIG_BPF_SYSCALL=y and CONFIG_PERF_EVENTS=y");
 	else if (!filter)
 		probe_fix(r, "a security module forbids it: see sudo dmesg, sudo ausearch -m avc");
+}
+
+void probe_sandbox(struct feature_result *r)
+{
+	int err = sandbox_check();
+
+	probe_say(r, err ? FEATURE_DEGRADED : FEATURE_OK, err ? "%s" : "works", strerror(-err));
 }
 
 void probe_unprivileged_bpf(struct feature_result *r)
