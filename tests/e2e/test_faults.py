@@ -6,7 +6,7 @@ import os
 
 from harness import Fixture, Profile, check, directory, equal, fixture_path, run
 
-# The calls of tests/fixtures/fail_nth.c, and up to which one fails (each of the first, then half as many more).
+# The calls of tests/fixtures/fail_nth.c, and up to which one fails, by powers of two.
 CALLS = {"malloc": 1 << 16, "calloc": 1 << 12, "realloc": 1 << 12, "open": 256, "openat": 64, "read": 64, "pread": 64,
          "write": 8, "fstat": 32, "mmap": 16, "fork": 2, "socketpair": 2, "pthread_create": 8,
          "epoll_create1": 2, "epoll_ctl": 4, "eventfd": 4, "signalfd": 1, "renameat": 1, "linkat": 1,
@@ -48,7 +48,7 @@ def faults(*calls, command=False):
         for call in calls:
             n = 1
             while n <= CALLS[call] and fault(call, n, target, d):
-                n += 1 if call == "bpf" else max(1, n // 2)     # few, and each is another matter
+                n += 1 if call == "bpf" else n     # few, and each is another matter
             check(n > 1, f"no {call} was met")
 
 
