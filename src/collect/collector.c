@@ -21,6 +21,7 @@
 #define SPREAD_MAX_NS	10000000ul	/* the starts of all CPUs lie within this */
 #define SWITCH_STATE	4	/* arguments of sched_switch before the state, with what every tracepoint has first */
 #define WAITS_RATE	32768	/* waits a second that differ in stack or thread, with which maps are made */
+#define COUNTERS_TRIES	10
 #define BATCH		4096		/* entries of a count map fetched by one system call */
 
 struct collector {
@@ -505,10 +506,14 @@ int collector_counts(struct collector *c, collector_count *fn, void *ctx)
 void collector_counters(const struct collector *c, struct ebp_counters *sum)
 {
 	struct ebp_counters *each = xcalloc((size_t)c->ncpus_possible, sizeof(*each));
+	int fd = bpf_map__fd(c->skel->maps.counters), err = 0;
 	uint32_t zero = 0;
 
 	*sum = (struct ebp_counters){ 0 };
-	if (!bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.counters), &zero, each))
+	/* The kernel needs some memory for that, and all of the account stands on it. */
+	for (int i = 0; !i || (err && i < COUNTERS_TRIES); i++)
+		err = bpf_map_lookup_elem(fd, &zero, each);
+	if (!err)
 		for (int i = 0; i < c->ncpus_possible; i++) {
 			sum->taken += each[i].taken;
 			sum->kept += each[i].kept;
