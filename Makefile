@@ -8,6 +8,7 @@ CC       ?= gcc
 CLANG    ?= clang
 BPFTOOL  ?= bpftool
 PKG      ?= pkg-config
+STRIP    ?= strip
 
 # For another machine (tests/cross/run): make ARCH=arm64 CC=aarch64-linux-gnu-gcc BUILD=build/arm64 lint-build
 ARCH     := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
@@ -71,7 +72,7 @@ static: $(BUILD)/static/ebprof ## build/static/ebprof: one file to copy to a ser
 $(BUILD)/static/ebprof: $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LIBS)
-	strip $@
+	$(STRIP) $@
 
 install: ebprof ## install to $(DESTDIR)$(PREFIX)
 	install -D -m 755 ebprof $(DESTDIR)$(PREFIX)/bin/ebprof

@@ -157,7 +157,7 @@ $(FIX)/go_symbols/%: tests/fixtures/go_symbols.go
 	GOCACHE=$(abspath $(TEST))/go GOFLAGS= $(GO_SYMBOLS_$*) -o $@ $<
 $(TEST)/unit/test_gopclntab $(TEST)/unit/test_stripped_go: | $(GO_SYMBOLS)
 $(FIX)/unwind_%_stripped: $(FIX)/unwind_%
-	strip -s -o $@ $<
+	$(STRIP) -s -o $@ $<
 $(FIX)/unwind_%: tests/fixtures/unwind_%.c tests/fixtures/fixture.h
 	$(call fix_frameless,)
 $(FIX)/handler: tests/fixtures/handler.c tests/fixtures/fixture.h
@@ -182,6 +182,13 @@ $(FIX)/spin.bpf.o: tests/fixtures/spin.bpf.c
 	$(CLANG) -target bpf -O2 -g -Wall -Wextra -c -o $@ $<
 comma := ,
 
+# What tests/vm takes along to other kernels.
+VM_FIX := $(addprefix $(FIX)/,tree tree_static tree_frameless brief brief_child syscalls storm exec exec_after dl dl_lib.so timed \
+	handler waits unwind_chain unwind_chain_wide unwind_chain_stripped unwind_chain_static unwind_events unwind_cpp \
+	unwind_plugin_a.so unwind_plugin_b.so)
+.PHONY: vm-build
+vm-build: $(BUILD)/static/ebprof $(VM_FIX)
+
 test-build: ebprof $(BUILD)/static/ebprof $(UNIT_BIN) $(FUZZ_BIN) $(FIX_BIN)
 
 # --- What a person calls. ---
@@ -199,7 +206,7 @@ test-e2e: ebprof $(FIX_BIN) ## end-to-end tests alone (as root); tests/run e2e N
 	@$(TEST_ENV) tests/run e2e
 
 test-vm: deps-test ## tests on other kernels, under QEMU; tests/run vm CASE for some of them
-	@$(MAKE) --no-print-directory $(BUILD)/static/ebprof $(FIX_BIN)
+	@$(MAKE) --no-print-directory vm-build
 	@$(TEST_ENV) tests/run vm
 
 cross-arm64: deps-test ## compile everything for aarch64, and run unit tests for it under QEMU
