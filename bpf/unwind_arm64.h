@@ -50,6 +50,18 @@ static __always_inline int is_sigreturn(__u64 code)
 	return code == 0xd4000001d2801168ull;
 }
 
+/* At any frame: the vDSO's trampoline has no CFI (arch/arm64/kernel/vdso/sigreturn.S). A leaf may be further on in it. */
+static __always_inline int in_sigreturn(struct unwind_env *env, const struct unwind_state *s)
+{
+	__u64 code = 0;
+
+	UNROLL
+	for (int passed = 0; passed < 3; passed++)
+		if ((!passed || s->exact) && !env_read(env, &code, sizeof(code), s->pc - 4 * passed) && is_sigreturn(code))
+			return 1;
+	return 0;
+}
+
 /* At a leaf: no frame yet, or no more: bti c, paciasp, `stp x29, x30, [sp, #-n]!`; autiasp, ret, retaa. */
 static __always_inline int is_frameless(__u32 code)
 {
@@ -68,9 +80,9 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 {
 	__u64 code = 0;
 
-	/* At any frame: the vDSO's trampoline has no CFI (arch/arm64/kernel/vdso/sigreturn.S). */
-	if (!env_read(env, &code, sizeof(code), s->pc) && is_sigreturn(code))
+	if (in_sigreturn(env, s))
 		return EBP_RULE_SPECIAL | EBP_RULE_SIGNAL;
+	env_read(env, &code, sizeof(code), s->pc);
 	if (s->exact && is_frameless((__u32)code))
 		return EBP_SAVED_NOTHING << EBP_RULE_SAVED_SHIFT;
 	if (s->exact && is_frame_set((__u32)code))
@@ -150,8 +162,9 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 			return STEP_DONE(by_record ? EBP_NO_CFI : EBP_BAD_CFA);
 	}
 	c.ra = ADDRESS(c.ra);
+	/* Both 0 is how a root is marked that no CFI describes, and how a program begins. */
 	if (!c.ra)
-		return STEP_DONE(EBP_ZERO_RETURN);
+		return STEP_DONE(c.fp ? EBP_ZERO_RETURN : EBP_COMPLETE);
 	s->pc = c.ra;
 	s->sp = c.cfa;
 	s->fp = c.fp;

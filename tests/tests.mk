@@ -132,6 +132,11 @@ $(FIX)/unwind_chain_wide: tests/fixtures/unwind_chain.c tests/fixtures/fixture.h
 	$(call fix_frameless,-DROOM=400)
 $(FIX)/unwind_chain_static: tests/fixtures/unwind_chain.c tests/fixtures/fixture.h
 	$(call fix_frameless,-static)
+# With what a distribution may add against attacks: marked entries, signed return addresses.
+PROTECT_x86   := -fcf-protection=full
+PROTECT_arm64 := -mbranch-protection=standard
+$(FIX)/unwind_chain_protected: tests/fixtures/unwind_chain.c tests/fixtures/fixture.h
+	$(call fix_frameless,$(PROTECT_$(ARCH)))
 $(FIX)/unwind_plugin_a.so $(FIX)/unwind_plugin_b.so: tests/fixtures/unwind_plugin.c tests/fixtures/fixture.h
 	$(call fix_frameless,-shared -fPIC -DROOM=$(if $(findstring _a,$@),16,208))
 $(FIX)/unwind_cpp: tests/fixtures/unwind_cpp.cpp tests/fixtures/fixture.h
@@ -184,8 +189,7 @@ comma := ,
 
 # What tests/vm takes along to other kernels.
 VM_FIX := $(addprefix $(FIX)/,tree tree_static tree_frameless brief brief_child syscalls storm exec exec_after dl dl_lib.so timed \
-	handler waits unwind_chain unwind_chain_wide unwind_chain_stripped unwind_chain_static unwind_events unwind_cpp \
-	unwind_plugin_a.so unwind_plugin_b.so)
+	handler waits unwind_chain unwind_chain_wide unwind_chain_static unwind_chain_protected unwind_cpp)
 .PHONY: vm-build
 vm-build: $(BUILD)/static/ebprof $(VM_FIX)
 

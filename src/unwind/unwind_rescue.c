@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/search.h"
+#include "elf/vdso.h"
 #include "unwind/unwinder_internal.h"
 
 /* DWARF's numbers, and where a struct ebp_registers has the pc. */
@@ -36,16 +37,27 @@ static const struct ebp_mapping *find_row(const struct target *t, uint64_t addre
 	return low && address < t->rows[low - 1].end ? &t->rows[low - 1] : NULL;
 }
 
+static int read_vdso(struct unwinder *u, uint64_t offset, void *dst, size_t size)
+{
+	if (!u->vdso)
+		u->vdso = vdso_copy(&u->vdso_size);
+	if (!u->vdso || offset > u->vdso_size || size > u->vdso_size - offset)
+		return -EFAULT;
+	memcpy(dst, (const char *)u->vdso + offset, size);
+	return 0;
+}
+
+/* For aarch64 in the vDSO, too: its return from a signal has no CFI, and is known by its code. */
 static int read_code(const struct target *t, uint64_t address, void *dst, size_t size)
 {
 	const struct ebp_mapping *row = find_row(t, address);
-	int fd = -1;
+	const struct image *image = row && row->image < images_count(t->u->images) ? images_at(t->u->images, row->image) : NULL;
 
-	if (row && row->image < images_count(t->u->images))
-		fd = images_at(t->u->images, row->image)->fd;
-	if (fd < 0 || size > row->end - address || (t->hidden && address == t->hidden))
+	if (!image || size > row->end - address || (t->hidden && address == t->hidden))
 		return -EFAULT;
-	return pread(fd, dst, size, (off_t)(address - row->bias)) == (ssize_t)size ? 0 : -EFAULT;
+	if (image->kind == IMAGE_VDSO)
+		return read_vdso(t->u, address - row->bias, dst, size);
+	return image->fd >= 0 && pread(image->fd, dst, size, (off_t)(address - row->bias)) == (ssize_t)size ? 0 : -EFAULT;
 }
 
 static int read_target(void *ctx, uint64_t address, void *dst, size_t size)

@@ -44,6 +44,7 @@ void unwinder_free(struct unwinder *u)
 	unwind_builder_free(u->builder);
 	unwind_files_free(u);
 	unwind_sections_free(u->sections);
+	free(u->vdso);
 	unwind_store_free(u->store);
 	vec_free(&u->sets);
 	vec_free(&u->unused_sets);

@@ -68,6 +68,8 @@ struct unwinder {
 	VEC(uint32_t) unused_processes;
 	struct hashmap by_pid;
 	struct unwind_sections *sections;	/* for rescues; NULL before the first that needs it */
+	void *vdso;				/* a copy, the same */
+	size_t vdso_size;
 	struct unwinder_stats stats;		/* what only grows, and the sums of what is published */
 };
 

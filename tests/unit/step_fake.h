@@ -24,7 +24,8 @@ static uint8_t shard[EBP_SHARD_BYTES + EBP_SHARD_SLACK];
 static uint8_t *shards[1] = { shard };
 static uint64_t stack[WORDS];
 static uint64_t stack_end;	/* what is beyond cannot be read */
-static uint8_t code[64];	/* of whatever address */
+static uint8_t code[64];
+static uint64_t code_at;	/* its address, or 0: it is at whatever address */
 static struct ebp_mapping rows[3];
 static struct unwind_memory memory;
 static struct ebp_registers regs;
@@ -37,8 +38,12 @@ static int read_memory(void *ctx, uint64_t address, void *dst, size_t size)
 		memcpy(dst, (char *)stack + (address - STACK), size);
 		return 0;
 	}
-	if (address >= CODE && address < CODE + 0x100000) {
-		memcpy(dst, code, size < sizeof(code) ? size : sizeof(code));
+	if (address >= CODE && address < CODE + 0x100000 && (!code_at || address >= code_at)) {
+		uint64_t from = code_at ? address - code_at : 0;
+
+		if (from >= sizeof(code))
+			return -1;
+		memcpy(dst, code + from, size < sizeof(code) - from ? size : sizeof(code) - from);
 		return 0;
 	}
 	return -1;
@@ -76,6 +81,7 @@ static void set_up(uint16_t rule)
 	memset(shard, 0, sizeof(shard));
 	memset(stack, 0, sizeof(stack));
 	memset(code, 0x90, sizeof(code));
+	code_at = 0;
 	memset(&regs, 0, sizeof(regs));
 	stack_end = STACK + sizeof(stack);
 	put(OBJECT, &o, sizeof(o));

@@ -82,8 +82,11 @@ TEST(nothing_saved)
 TEST(ends)
 {
 	set_up_two(2 | SAVED(EBP_SAVED_PAIR_LOW), STOP);
+	stack[0] = STACK;
 	stack[1] = 0x00ffull << 48;	/* a signed 0 */
 	CHECK_EQ(unwind(), EBP_ZERO_RETURN);
+	stack[0] = 0;	/* no frame pointer either: the root */
+	CHECK_EQ(unwind(), EBP_COMPLETE);
 	regs.r[REG_SP] = STACK + 4;
 	CHECK_EQ(unwind(), EBP_BAD_CFA);
 	regs.r[REG_SP] = STACK;
@@ -300,6 +303,22 @@ TEST(sigreturn_without_cfi)
 	CHECK_EQ(unwind(), EBP_NO_CFI);
 }
 
+/* The same as the leaf: at its beginning, at its system call, and in it. */
+TEST(sigreturn_as_leaf)
+{
+	uint64_t *x = stack + 312 / 8;
+
+	for (unsigned passed = 0; passed <= 3; passed++) {
+		set_up(GAP);
+		set_code(0xd2801168, 0xd4000001);
+		code_at = CODE + 0x20 - 4 * passed;
+		x[31] = STACK + 2000;
+		x[32] = CODE + 0x8000;
+		CHECK_EQ(unwind(), passed < 3 ? EBP_COMPLETE : EBP_NO_CFI);
+		CHECK_EQ(result.n, passed < 3 ? 2 : 1);
+	}
+}
+
 int main(void)
 {
 	RUN(every_place_of_lr);
@@ -314,5 +333,6 @@ int main(void)
 	RUN(exotic_rules);
 	RUN(frames_of_signals);
 	RUN(sigreturn_without_cfi);
+	RUN(sigreturn_as_leaf);
 	return TEST_END();
 }

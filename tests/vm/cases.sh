@@ -22,7 +22,7 @@ case_doctor() {
 case_process() {
 	fixture tree
 	ebp -p $pid $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	all_complete
 	share '^tree;' 100
 	tree_chains
@@ -31,7 +31,7 @@ case_process() {
 case_threads() {
 	fixture tree --threads 2
 	ebp -p $pid $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	all_complete
 	share '^tree-[01];' 99
 	tree_chains
@@ -40,7 +40,7 @@ case_threads() {
 case_children() {
 	fixture tree --fork 2
 	ebp -p $pid $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	all_complete
 	tree_chains
 }
@@ -48,7 +48,7 @@ case_children() {
 case_system() {
 	fixture tree
 	ebp -a $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	all_complete 990
 	tree_chains '^tree;'
 	[ "$(count '^tree;[[]truncated')" -eq 0 ] || fail "stacks of the tree are truncated"
@@ -56,14 +56,14 @@ case_system() {
 
 case_command() {
 	ebp -F 499 -- /fixtures/tree --seconds 2
-	taken_at_least 300
+	taken_at_least 50
 	all_complete 995
-	share ';run;(a;a1;a2|b;b1;b2|c;c1;c2)[; ]' 90
+	tree_chains ';main;run'
 }
 
 case_tracepoint() {
 	ebp -e sched:sched_switch -c 1 -- /fixtures/syscalls sleep 100
-	taken_at_least 100
+	taken_at_least 50
 	all_complete
 	[ "$(count "$(chain main call_sleep)")" -ge 100 ] || fail "it slept 100 times"
 	grep -q ';schedule' out || fail "no kernel frames"
@@ -72,7 +72,7 @@ case_tracepoint() {
 case_static_program() {
 	fixture tree_static
 	ebp -p $pid $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	all_complete
 	tree_chains
 }
@@ -80,14 +80,14 @@ case_static_program() {
 case_kernel_and_user() {
 	fixture syscalls
 	ebp -p $pid $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	all_complete
 	share ';main;call_(getppid|read|write)[; ]' 95
 }
 
 case_exec() {
 	ebp -F 499 -- /fixtures/exec 1000 1000
-	taken_at_least 100
+	taken_at_least 50
 	all_complete 995
 	[ "$(count "$(chain main before_exec)")" -gt 20 ] || fail "nothing before exec"
 	[ "$(count "$(chain main after_exec)")" -gt 20 ] || fail "nothing after exec"
@@ -98,15 +98,15 @@ case_exec() {
 case_deleted_library() {
 	cp /fixtures/dl_lib.so .
 	ebp $SHORT -- /fixtures/dl /tmp/dl_lib.so
-	taken_at_least 300
+	taken_at_least 50
 	all_complete 995
-	share "$(chain main library_hot)" 90
+	share "$(chain main library_hot)" 95 ';main;'
 }
 
 # Processes of 20 ms each: those of before, and those that appear while sampling.
 case_fork_storm() {
 	ebp -F 499 -- /fixtures/brief 40 2
-	taken_at_least 100
+	taken_at_least 50
 	all_complete 990
 	share ';main;brief_child_hot[; ]' 60
 	share '^brief_child;_start;' 99 '^brief_child;.*brief_child_hot'
@@ -117,7 +117,7 @@ case_fork_storm() {
 case_frameless() {
 	fixture tree_frameless
 	ebp -p $pid $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	all_complete
 	tree_chains
 	share '^tree_frameless;_start;' 99
@@ -125,15 +125,15 @@ case_frameless() {
 
 case_frameless_command() {
 	ebp -F 499 -- /fixtures/tree_frameless --seconds 2
-	taken_at_least 300
+	taken_at_least 50
 	all_complete 995
-	share ';run;(a;a1;a2|b;b1;b2|c;c1;c2)[; ]' 90
+	tree_chains ';main;run'
 }
 
 case_frameless_system() {
 	fixture tree_frameless --fork 2
 	ebp -a $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	all_complete 990
 	tree_chains '^tree_frameless;'
 }
@@ -141,25 +141,56 @@ case_frameless_system() {
 # Each child has its parent's tables from its first instruction on.
 case_frameless_children() {
 	ebp -F 499 -- /fixtures/tree_frameless --seconds 2 --fork 4
-	taken_at_least 300
+	taken_at_least 50
 	all_complete 990
-	# Five programs begin, which an emulated CPU is slow at.
-	tree_chains . 94
+	tree_chains ';main;run'
 }
 
 case_frameless_threads() {
 	fixture tree_frameless --threads 2
 	ebp -p $pid $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	all_complete
 	share "$(chain thread run)" 97
 	tree_chains
 }
 
+# Of each stack that reaches the leaf, all 26 frames are there; return addresses are signed, too, where the CPU can.
+case_chains() {
+	local name all
+	all=$(seq 25 -1 0 | awk '{ printf ";c%03d", $1 }')
+	for name in unwind_chain unwind_chain_static unwind_chain_protected; do
+		fixture $name 26
+		ebp -F 999 -d 1 -p $pid
+		taken_at_least 50
+		all_complete
+		share ";main$all[; ]" 100 ';c000[; ]'
+		share ";main$all[; ]" 30
+		kill $pid
+	done
+}
+
+# 300 different functions with frames of some size.
+case_deep_chains() {
+	fixture unwind_chain_wide 300
+	ebp -F 999 -d 1 -p $pid
+	taken_at_least 50
+	all_complete
+	share ';main;c299;c298;.*;c151;c150;c149;.*;c002;c001;c000[; ]' 100 ';c000[; ]'
+}
+
+case_cpp() {
+	fixture unwind_cpp
+	ebp -F 999 -d 2 -p $pid
+	taken_at_least 50
+	all_complete
+	share ';main;' 100
+}
+
 case_signal_handler() {
 	fixture handler
 	ebp -p $pid $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	all_complete
 	share ';main;interrupted;[^;]*;on_signal;in_handler[; ]' 30
 	share "$(chain main interrupted)" 97
@@ -169,7 +200,7 @@ case_signal_handler() {
 case_root() {
 	fixture tree
 	ebp -p $pid $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	share '^tree;_start;' 99
 }
 
@@ -178,7 +209,7 @@ case_deep() {
 	local whole
 	fixture timed 300 0
 	ebp -p $pid $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	all_complete
 	share ';main;down;' 99
 	whole=$(awk 'gsub(/;down/, "") > 300 { n += $NF } END { print n + 0 }' out)
@@ -189,7 +220,7 @@ case_deep() {
 case_libc_caller() {
 	fixture syscalls clock
 	ebp -p $pid $SHORT
-	taken_at_least 100
+	taken_at_least 50
 	all_complete
 	share "$(chain main call_clock)" 97
 	share '^syscalls;_start;' 99
@@ -200,11 +231,11 @@ case_libc_caller() {
 case_off_cpu() {
 	local name
 	ebp_time --off-cpu -- /fixtures/waits 2
-	taken_at_least 300
+	taken_at_least 50
 	all_complete 990
 	for name in sleep mutex pipe cond; do
 		near "^$name;.*;wait_$name;" "$(truth wait $name)" 4
-		near "^$name;.*;wait_$name;.*;[[]blocked]" "$(truth wait $name)" 25
+		share "^$name;.*;wait_$name;.*;[[]blocked] " 30 "^$name;.*;wait_$name;"
 	done
 	for name in starved1 starved2; do
 		# What interrupts take is waiting for it, too.
@@ -236,10 +267,13 @@ case_wall() {
 
 # They slept before, and sleep on.
 case_sleepers() {
+	local before after
 	fixture waits sleepers 200 100
+	read -r before _ </proc/uptime
 	ebp_time --off-cpu -p $pid -d 1
+	read -r after _ </proc/uptime
 	all_complete
-	near ';sleeper;.*;[[]blocked] ' 200 10
+	between ';sleeper;.*;[[]blocked] ' 200 "$(awk "BEGIN { print 200 * ($after - $before) }")"
 }
 
 # --- The forms of output, as far as they depend on what this kernel tells. ---
@@ -247,7 +281,7 @@ case_sleepers() {
 case_timeline() {
 	fixture tree
 	account --timeline -f perf-script -o out -p $pid $SHORT
-	taken_at_least 300
+	taken_at_least 50
 	all_complete
 	# At once: a line of its own for each sample, in the order of time, with its stack below.
 	awk -v expected="$taken" '
@@ -255,7 +289,7 @@ case_timeline() {
 		/^[[:space:]]+[0-9a-f]+ run / { chains++ }
 		END {
 			print n, "of", expected, "samples,", chains, "in run(),", unsorted + 0, "not in order,", last - first, "s"
-			exit n != expected || chains < 0.97 * n || unsorted || last - first < 1.5 || last - first > 4
+			exit n != expected || chains < 0.97 * n || unsorted || last - first < 1 || last - first > 4
 		}' out || fail "the timeline is not right"
 }
 

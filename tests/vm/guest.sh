@@ -99,14 +99,18 @@ truth() {
 	awk -v what="$1" -v name="$2" '$1 == what && $2 == name { print $3 }' said
 }
 
-# near REGEX SECONDS PERCENT: the stacks that match have so much time, give or take PERCENT and 10 ms.
-near() {
+# between REGEX LEAST MOST: the stacks that match have so many seconds.
+between() {
 	local ns
 	ns=$(count "$1")
-	awk -v ns="$ns" -v s="$2" -v percent="$3" 'BEGIN {
-		off = ns / 1e9 - s
-		exit s == "" || (off < 0 ? -off : off) > s * percent / 100 + 0.01
-	}' || fail "$ns ns match $1, $2 s (give or take $3 %) expected"
+	awk -v ns="$ns" -v least="$2" -v most="$3" 'BEGIN { exit ns < 1e9 * least || ns > 1e9 * most }' ||
+		fail "$ns ns match $1, $2 s to $3 s expected"
+}
+
+# near REGEX SECONDS PERCENT: so many, give or take PERCENT and 10 ms.
+near() {
+	[ -n "$2" ] || fail "the fixture told nothing of $1"
+	between "$1" "$(awk "BEGIN { print $2 * (1 - $3 / 100) - 0.01 }")" "$(awk "BEGIN { print $2 * (1 + $3 / 100) + 0.01 }")"
 }
 
 # all_complete [PER_MILLE]: so many stacks (999) are complete, and none was lost.
