@@ -100,7 +100,7 @@ case_deleted_library() {
 	ebp $SHORT -- /fixtures/dl /tmp/dl_lib.so
 	taken_at_least 50
 	all_complete 995
-	share "$(chain main library_hot)" 95 ';main;'
+	share "$(chain main library_hot)" 90 ';main;'
 }
 
 # Processes of 20 ms each: those of before, and those that appear while sampling.
@@ -164,8 +164,8 @@ case_chains() {
 		ebp -F 999 -d 1 -p $pid
 		taken_at_least 50
 		all_complete
-		share ";main$all[; ]" 100 ';c000[; ]'
-		share ";main$all[; ]" 30
+		share ";main${all}[; ]" 100 ';c000[; ]'
+		share ";main${all}[; ]" 15
 		kill $pid
 	done
 }
