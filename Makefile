@@ -26,6 +26,10 @@ BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
 SKEL     := $(BUILD)/ebprof.skel.h
 
 PAGE     := $(BUILD)/flamegraph.html
+# Preloaded into the command of `ebprof alloc`: no thread of it may need memory to find its own counters.
+PRELOAD  := $(BUILD)/ebprof-alloc.so
+PRELOAD_FLAGS := -std=gnu11 -O2 -g $(WARN) -fPIC -shared -fvisibility=hidden -fexceptions -fno-builtin -ftls-model=initial-exec \
+	-fno-optimize-sibling-calls $(if $(filter x86,$(ARCH)),-fcf-protection=none)
 
 SRC      := $(wildcard src/*.c src/*/*.c)
 OBJ      := $(SRC:%.c=$(BUILD)/%.o)
@@ -34,6 +38,12 @@ OBJ      := $(SRC:%.c=$(BUILD)/%.o)
 .PHONY: all help clean static install uninstall vmlinux demo
 
 all: ebprof ## build ./ebprof (objects under build/)
+
+ebprof: | $(PRELOAD)
+
+$(PRELOAD): $(wildcard preload/*.[ch]) Makefile
+	@mkdir -p $(@D)
+	$(CC) -D_GNU_SOURCE -I. $(PRELOAD_FLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^)
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile tests/tests.mk | expand -t 16
@@ -76,10 +86,13 @@ $(BUILD)/static/ebprof: $(OBJ)
 
 install: ebprof ## install to $(DESTDIR)$(PREFIX)
 	install -D -m 755 ebprof $(DESTDIR)$(PREFIX)/bin/ebprof
+	install -D -m 644 $(PRELOAD) $(DESTDIR)$(PREFIX)/lib/ebprof/ebprof-alloc.so
 	install -D -m 644 docs/ebprof.1 $(DESTDIR)$(PREFIX)/share/man/man1/ebprof.1
 
 uninstall: ## and remove it
-	rm -f $(DESTDIR)$(PREFIX)/bin/ebprof $(DESTDIR)$(PREFIX)/share/man/man1/ebprof.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/ebprof $(DESTDIR)$(PREFIX)/share/man/man1/ebprof.1 \
+		$(DESTDIR)$(PREFIX)/lib/ebprof/ebprof-alloc.so
+	rmdir $(DESTDIR)$(PREFIX)/lib/ebprof 2>/dev/null || :
 
 vmlinux: ## build/vmlinux.h: all types of the running kernel, to look things up in
 	@mkdir -p $(BUILD)
