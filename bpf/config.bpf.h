@@ -35,6 +35,9 @@ const volatile __u64 cfg_sched_text[2], cfg_irq_text[2], cfg_wake_text[2];
 const volatile __u64 cfg_min_block;		/* ns; shorter intervals are counted by number alone */
 const volatile __u64 cfg_overhead = 1ull << 32;	/* share of a CPU that taking stacks may cost, of 2^32 */
 
+/* Allocations (alloc.bpf.h). */
+const volatile __u8 cfg_alloc;			/* the end of processes is told */
+
 /* Filters: each is off at 0. */
 const volatile __u8 cfg_by_process, cfg_by_thread;	/* by the `targets` map */
 const volatile __u8 cfg_by_comm;

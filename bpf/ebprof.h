@@ -47,12 +47,13 @@ enum ebp_loss {
 	EBP_LOSSES,
 };
 
-/* What a thread did. All but the first are intervals of time, measured where they end. */
+/* What a thread did. All between the first and the last are intervals of time, measured where they end. */
 enum ebp_kind {
 	EBP_ON_CPU,		/* it ran: a sample */
 	EBP_BLOCKED,		/* it waited for an event */
 	EBP_DISK_WAIT,		/* it waited and could not be interrupted: mostly for I/O */
 	EBP_RUNNABLE,		/* it waited for a CPU */
+	EBP_ALLOCATED,		/* no interval: it allocated a block of memory */
 	EBP_KINDS,
 };
 
@@ -94,6 +95,9 @@ enum ebp_record_type {
 	EBP_DRAIN,		/* struct ebp_head alone: the count map is half full */
 	EBP_RESCUE,		/* struct ebp_rescue (unwind.h): a sample for user space to unwind; of an
 				   interval: the stack that its key's user_id means */
+	EBP_ALLOCATION,		/* struct ebp_allocation: a block of memory that was sampled */
+	EBP_FREED,		/* struct ebp_allocation_end: ... and its end */
+	EBP_GONE,		/* struct ebp_allocation_end: a process has ended, and its memory with it */
 };
 
 struct ebp_head {
@@ -134,6 +138,24 @@ struct ebp_waker {
 };
 _Static_assert(sizeof(struct ebp_waker) == 88, "wire");
 
+/* A block of memory has an id, for its address is used again; ids are of their process. */
+struct ebp_allocation {
+	struct ebp_head head;
+	__u64 time;
+	__u64 id;
+	__u64 size;		/* bytes that were asked for */
+	struct ebp_key key;	/* who asked, and from where */
+};
+_Static_assert(sizeof(struct ebp_allocation) == 104, "wire");
+
+struct ebp_allocation_end {
+	struct ebp_head head;
+	__u64 time;
+	__u64 id;
+	struct ebp_process process;
+};
+_Static_assert(sizeof(struct ebp_allocation_end) == 40, "wire");
+
 /* One a CPU; what a sample was counted as. taken = kept + the sum of lost. */
 struct ebp_counters {
 	__u64 taken;
@@ -148,8 +170,9 @@ struct ebp_counters {
 	__u64 captured;		/* of these: with stacks taken */
 	__u64 brief;		/* intervals below the least that counts, */
 	__u64 brief_ns;		/* and how long they were together */
+	__u64 ends_lost;	/* ends of blocks that could not be sent */
 };
-_Static_assert(sizeof(struct ebp_counters) == 96, "wire");
+_Static_assert(sizeof(struct ebp_counters) == 104, "wire");
 
 /* Values of the `targets` map (key: a process or thread id). */
 enum ebp_target {

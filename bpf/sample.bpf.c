@@ -230,6 +230,20 @@ int on_exec(void *ctx __attribute__((unused)))
 	return 0;
 }
 
+/* What was allocated is no more. */
+static __always_inline void send_gone(struct task_struct *task, __u32 tgid)
+{
+	struct ebp_allocation_end end = {
+		.head.type = EBP_GONE, .time = bpf_ktime_get_ns(),
+		.process = {
+			.tgid = tgid, .exec_id = BPF_CORE_READ(task, self_exec_id),
+			.start = BPF_CORE_READ(task, group_leader, start_boottime),
+		},
+	};
+
+	send(&end, sizeof(end), 0);
+}
+
 /* The last thread takes the entry along, so that a reused PID is not sampled. */
 SEC("?raw_tp/sched_process_exit")
 int on_exit(struct bpf_raw_tracepoint_args *ctx)
@@ -237,9 +251,13 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (void *)ctx->args[0];
 	__u32 tgid = BPF_CORE_READ(task, tgid);
 
-	if (!BPF_CORE_READ(task, signal, live.counter))
-		bpf_map_delete_elem(&targets, &tgid);
+	if (BPF_CORE_READ(task, signal, live.counter))
+		return 0;
+	if (cfg_alloc && in_targets(tgid))
+		send_gone(task, tgid);
+	bpf_map_delete_elem(&targets, &tgid);
 	return 0;
 }
 
 #include "bpf/offcpu.bpf.h"
+#include "bpf/alloc.bpf.h"

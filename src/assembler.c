@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc_library.h"
 #include "assembler_state.h"
 #include "base/text.h"
 
@@ -203,16 +204,26 @@ static uint32_t mark_node(struct assembler *a, uint32_t parent, const char *name
 	return profile_node(a->profile, parent, location);
 }
 
-/* Appends stack @id, root first, below @parent. */
-static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id)
+/* A location in the library that is preloaded to follow allocations: no part of the program. */
+static int is_preloaded(const struct assembler *a, uint32_t location)
 {
-	uint32_t i = id ? hashmap_get(&a->stack_ids, id) : HASHMAP_NONE;
+	struct profile_view v = profile_view(a->profile);
+
+	return !strcmp(profile_text(a->profile, v.modules[v.locations[location].module].name), ALLOC_LIBRARY_NAME);
+}
+
+/* Appends stack @id, root first, below @parent; of an allocation from its caller on. */
+static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id, int allocated)
+{
+	uint32_t i = id ? hashmap_get(&a->stack_ids, id) : HASHMAP_NONE, leaf = 0;
 	const struct stack *s;
 
 	if (i == HASHMAP_NONE)
 		return parent;
 	s = &a->stacks.v[i];
-	for (uint32_t k = s->n; k-- > 0;)
+	while (allocated && leaf + 1 < s->n && is_preloaded(a, a->locations.v[s->first + leaf]))
+		leaf++;
+	for (uint32_t k = s->n; k-- > leaf;)
 		parent = profile_node(a->profile, parent, a->locations.v[s->first + k]);
 	return parent;
 }
@@ -296,8 +307,8 @@ static uint32_t sample_of(struct assembler *a, const struct ebp_key *key, uint64
 		snprintf(mark, sizeof(mark), "[truncated: %s]", result_names[result]);
 		node = mark_node(a, node, mark);
 	}
-	node = stack_node(a, node, key->user_id);
-	node = stack_node(a, node, key->kernel_id);
+	node = stack_node(a, node, key->user_id, kind == EBP_ALLOCATED);
+	node = stack_node(a, node, key->kernel_id, 0);
 	node = key->share == EBP_OF_CLASS && kind == EBP_ON_CPU ? mark_node(a, node, "[running]") : kind_node(a, node, kind);
 	node = waker_node(a, node, key->waker);
 	sample = profile_sample(a->profile, thread, node, kind_labels(a, kind));
@@ -388,6 +399,14 @@ void assembler_sample(struct assembler *a, const struct ebp_sample *sample)
 		count_one(a, &sample->key, sample->time, sample->cpu);
 	else
 		assembler_count(a, &sample->key, &sample->count, sample->time);
+}
+
+uint32_t assembler_allocations(struct assembler *a, const struct ebp_key *key, uint64_t time, uint64_t n)
+{
+	uint32_t sample = sample_of(a, key, time);
+
+	a->results[result_of(a, key)] += n;
+	return sample;
 }
 
 void assembler_waker(struct assembler *a, const struct ebp_waker *waker)

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "alloc_library.h"
 #include "base/caps.h"
 #include "base/clock.h"
 #include "base/keeper.h"
@@ -19,6 +20,7 @@
 #include "collect/event.h"
 #include "collect/features.h"
 #include "collect/perf_events.h"
+#include "collect/uprobe.h"
 #include "commands.h"
 #include "proc/launch.h"
 #include "proc/procfs.h"
@@ -48,6 +50,9 @@ struct recording {
 	int asked, last_signal;		/* how often we were told to end, and by what */
 	struct collector_options collect;
 	pid_t *target_ids;
+	struct alloc_library library;	/* for the command of ebprof alloc */
+	struct alloc_probes probes;
+	struct alloc_options alloc;
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
 	struct name_store *store;	/* NULL: none */
 	struct keeper *keeper;		/* who names files and stores names; NULL: not yet */
@@ -77,7 +82,7 @@ static int choose_event(struct recording *r, struct error *e)
 	};
 	int fd;
 
-	if (!r->o.event && r->o.off_cpu) {
+	if (r->o.alloc || (!r->o.event && r->o.off_cpu)) {
 		r->no_event = 1;
 		return 0;
 	}
@@ -184,7 +189,7 @@ static void fill_collect(struct recording *r)
 	*c = (struct collector_options){
 		.event = r->no_event ? NULL : &r->event, .off_cpu = o->off_cpu || o->wall, .wall = o->wall,
 		.wakers = o->wakers, .min_block = o->min_block, .states = o->states, .overhead = o->max_overhead / 100,
-		.frequency = o->frequency, .period = o->period,
+		.alloc = o->alloc ? &r->probes : NULL, .frequency = o->frequency, .period = o->period,
 		.targets = r->target_ids, .ntargets = n, .by_thread = o->tids.n > 0,
 		.inherit = !o->no_inherit,
 		.command = o->command && !o->delay ? r->launch.pid : 0,
@@ -261,6 +266,7 @@ static int record(struct recording *r, struct error *e)
 			.store = r->store, .worth_keeping = WORTH_KEEPING, .kernel = { .vmlinux = r->o.vmlinux },
 			.no_inline = r->o.no_inline, .no_demangle = r->o.no_demangle, .short_templates = r->o.short_templates,
 		},
+		.alloc = r->o.alloc ? &r->alloc : NULL, .leaks = r->o.leaks,
 		.sandbox = &r->sandbox, .why = r->o.why, .hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
 		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,
@@ -291,6 +297,8 @@ static void describe(const struct recording *r, struct profile *p)
 	char text[TEXT_MAX] = "ebprof";
 	struct utsname u;
 
+	if (r->o.alloc)
+		strcat(text, " alloc");
 	for (char **arg = r->argv + 1; *arg; arg++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", *arg);
 	m->command = clean_string(p, text);
@@ -369,6 +377,37 @@ static void drop_capabilities(const struct recording *r)
 	caps_limit(CAPS_TO_SAMPLE | (r->user.switched ? CAPS_TO_BECOME_USER : 0u) | (r->o.command ? CAPS_TO_SIGNAL : 0u));
 }
 
+/* While we may. */
+static int open_probes(struct recording *r, struct error *e)
+{
+	int err = r->o.alloc ? alloc_library_find(&r->library, e) : 0;
+
+	if (err || !r->o.alloc)
+		return err;
+	r->probes.block = uprobe_open(r->library.path, r->library.block, -1);
+	r->probes.end = r->probes.block < 0 ? r->probes.block : uprobe_open(r->library.path, r->library.end, -1);
+	return r->probes.end < 0 ? features_explain(e, r->probes.end, "cannot set a uprobe") : 0;
+}
+
+/* Starts the command, which waits; with our library before its allocator where that is to be followed. */
+static int prepare_command(struct recording *r, struct error *e)
+{
+	const struct record_options *o = &r->o;
+	char *env[3];
+	int err;
+
+	if (!o->alloc)
+		return launch_prepare(&r->launch, o->command, NULL, e);
+	r->alloc = (struct alloc_options){
+		.interval = o->alloc_interval == ALLOC_ALL ? 0 : o->alloc_interval, .min_age = o->min_age,
+		.per_thread = o->per_thread };
+	alloc_library_environment(&r->library, r->alloc.interval, env);
+	err = launch_prepare(&r->launch, o->command, env, e);
+	for (char **text = env; *text; text++)
+		free(*text);
+	return err;
+}
+
 static int prepare(struct recording *r, struct error *e)
 {
 	int err;
@@ -389,12 +428,15 @@ static int prepare(struct recording *r, struct error *e)
 		err = start_keeper(r, e);
 	if (err)
 		return err;
+	err = open_probes(r, e);
+	if (err)
+		return err;
 	adapt_rate(r);
 	drop_capabilities(r);
 	err = block_signals(r);
 	if (err)
 		return error_set(e, STATUS_ERROR, err, "cannot wait for signals: %s", strerror(-err));
-	return r->o.command ? launch_prepare(&r->launch, r->o.command, e) : 0;
+	return r->o.command ? prepare_command(r, e) : 0;
 }
 
 static void cleanup(struct recording *r)
@@ -439,9 +481,9 @@ static int finish(struct recording *r, uint64_t origin, struct error *e)
 	return a->taken ? STATUS_OK : STATUS_NO_SAMPLES;
 }
 
-int cmd_record(int argc, char **argv)
+static int run(int argc, char **argv, int alloc)
 {
-	struct recording r = { .argv = argv, .signals = -1, .launch = { .go = -1, .failed = -1 } };
+	struct recording r = { .argv = argv, .o.alloc = alloc, .signals = -1, .launch = { .go = -1, .failed = -1 } };
 	struct error e = { .status = STATUS_ERROR };
 	uint64_t origin = clock_ns();
 	int status;
@@ -460,4 +502,14 @@ int cmd_record(int argc, char **argv)
 	}
 	cleanup(&r);
 	return status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	return run(argc, argv, 0);
+}
+
+int cmd_alloc(int argc, char **argv)
+{
+	return run(argc, argv, 1);
 }

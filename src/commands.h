@@ -12,6 +12,7 @@ int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_alloc(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
 /* Prints "ebprof: <text>" on stderr and returns the status to exit with. */

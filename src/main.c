@@ -20,6 +20,7 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "record", cmd_record },	/* the first is the default */
+	{ "alloc", cmd_alloc },
 	{ "report", cmd_report },
 	{ "convert", cmd_convert },
 	{ "diff", cmd_diff },

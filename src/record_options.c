@@ -14,6 +14,8 @@
 #define MIN_BLOCK_DEFAULT 1000	/* ns */
 #define OVERHEAD_DEFAULT 1.0	/* % of a CPU */
 
+#define ALLOC_INTERVAL_DEFAULT (512u << 10)	/* bytes */
+
 #define AT(field) offsetof(struct record_options, field)
 
 /* Words to bits of enum ebp_kind. */
@@ -35,6 +37,16 @@ static int store_states(const char *option, const char *text, void *field, struc
 		*bits |= 1u << states[i].kind;
 		text += n + (text[n] == ',');
 	}
+	return 0;
+}
+
+static int store_interval(const char *option, const char *text, void *field, struct error *e)
+{
+	uint64_t *interval = field;
+
+	if (strcmp(text, "all"))
+		return cli_count(option, text, field, e);
+	*interval = ALLOC_ALL;
 	return 0;
 }
 
@@ -60,6 +72,9 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "min-block", "TIME", cli_duration, AT(min_block), "leave out shorter waits (default 1us; with --wall none)" },
 	{ 0, 0, "state", "STATE[,STATE...]", store_states, AT(states), "only these waits: blocked, disk, runnable" },
 	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(max_overhead), "of each CPU, for the stacks of waits (default 1)" },
+	{ 0, 0, "alloc-interval", "BYTES", store_interval, AT(alloc_interval), "alloc: one block every BYTES (default 524288), or all" },
+	{ 0, 0, "leaks", NULL, cli_flag, AT(leaks), "alloc: show what was never freed" },
+	{ 0, 0, "min-age", "TIME", cli_duration, AT(min_age), "alloc: what is younger at the end is not in use" },
 	{ 'U', 0, "user", NULL, cli_flag, AT(user_only), "user stacks only" },
 	{ 'K', 0, "kernel", NULL, cli_flag, AT(kernel_only), "kernel stacks only" },
 	{ 0, 0, "per-thread", NULL, cli_flag, AT(per_thread), "tell threads apart" },
@@ -112,6 +127,23 @@ static int check_rate(struct record_options *o, struct error *e)
 	return 0;
 }
 
+static int check_alloc(struct record_options *o, struct error *e)
+{
+	if (!o->alloc && (o->alloc_interval || o->leaks || o->min_age))
+		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval, --leaks and --min-age go with ebprof alloc");
+	if (!o->alloc)
+		return 0;
+	if (!o->command)
+		return error_set(e, STATUS_USAGE, -EINVAL, "ebprof alloc needs a command to start: ebprof alloc -- COMMAND");
+	if (o->event || o->off_cpu || o->wall || o->frequency || o->period || o->timeline || o->kernel_only || o->delay)
+		return error_set(e, STATUS_USAGE, -EINVAL, "ebprof alloc follows allocations alone; leave out -e, -F, -c, -K, "
+				 "--off-cpu, --wall, --timeline and --delay");
+	o->user_only = 1;
+	if (!o->alloc_interval)
+		o->alloc_interval = ALLOC_INTERVAL_DEFAULT;
+	return 0;
+}
+
 static int check(struct record_options *o, struct error *e)
 {
 	int err;
@@ -135,7 +167,9 @@ static int check(struct record_options *o, struct error *e)
 	if (o->max_frames > EBP_FRAMES_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--max-frames %llu: at most %d",
 				 (unsigned long long)o->max_frames, EBP_FRAMES_MAX);
-	err = result_files_check(o->format, e);
+	err = check_alloc(o, e);
+	if (!err)
+		err = result_files_check(o->format, e);
 	if (!err)
 		err = check_rate(o, e);
 	if (err)
@@ -178,6 +212,7 @@ void record_options_free(struct record_options *o)
 void record_options_help(FILE *to)
 {
 	fputs("Usage: ebprof [record] [TARGET] [OPTION]... [-- COMMAND ARG...]\n"
+	      "       ebprof alloc [OPTION]... -- COMMAND ARG...\n"
 	      "       ebprof report [OPTION]... FILE     ebprof convert [OPTION]... FILE     ebprof doctor\n"
 	      "       ebprof diff [OPTION]... BEFORE AFTER\n"
 	      "Samples what runs, and shows which code it is. Needs root or capabilities: ebprof doctor.\n"

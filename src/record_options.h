@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "cli.h"
 
+#define ALLOC_ALL UINT64_MAX
+
 struct record_options {
 	/* targets */
 	int_vec pids, tids, cpus;
@@ -23,6 +25,10 @@ struct record_options {
 	uint64_t min_block;		/* ns */
 	unsigned int states;		/* a bit for each enum ebp_kind; 0: all */
 	double max_overhead;		/* %; 0: the default */
+	int alloc;			/* allocations, instead of samples */
+	uint64_t alloc_interval;	/* bytes a sample; ALLOC_ALL: every block */
+	int leaks;
+	uint64_t min_age;		/* ns */
 	uint64_t frequency, period;	/* Hz; events a sample; exactly one is not 0 */
 	uint64_t duration, delay;	/* ns; 0: until told to stop; none */
 	int user_only, kernel_only, per_thread, timeline;
@@ -42,7 +48,7 @@ struct record_options {
 	int help, version;
 };
 
-/* Parses and checks; argv stays borrowed. 0 or -EINVAL with @e filled. */
+/* Parses and checks; @o is all zeros, but for what the command itself stands for; argv stays borrowed. 0 or -EINVAL with @e filled. */
 int record_options_parse(struct record_options *o, int argc, char **argv, struct error *e);
 void record_options_free(struct record_options *o);
 void record_options_help(FILE *to);

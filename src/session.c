@@ -42,6 +42,7 @@ struct session {
 	struct unwinder *unwinder;
 	struct tracker *tracker;
 	struct rescue *rescue;
+	struct alloc *alloc;			/* NULL: allocations are not followed */
 	struct assembler_types types;
 	struct assembler *assembler;
 	struct namer *namer;
@@ -109,11 +110,24 @@ static void track_targets(struct session *s)
 		tracker_add(s->tracker, c->command, 0);
 }
 
-/* What the profile measures. */
-static struct assembler_types set_types(struct profile *p, const struct collector_options *o)
+/* A type of the profile for each of enum alloc_type, by the same numbers. */
+static struct assembler_types set_alloc_types(struct profile *p, int leaks)
 {
+	profile_set_type(p, 0, alloc_types[0].name, alloc_types[0].unit);
+	for (int i = 1; i < ALLOC_TYPES; i++)
+		profile_add_type(p, alloc_types[i].name, alloc_types[i].unit);
+	profile_show(p, leaks ? INUSE_SPACE : ALLOC_SPACE);
+	return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = PROFILE_NONE };
+}
+
+/* What the profile measures. */
+static struct assembler_types set_types(struct profile *p, const struct session_options *options)
+{
+	const struct collector_options *o = &options->collect;
 	struct assembler_types t = { .samples = 0, .waits = PROFILE_NONE, .time = PROFILE_NONE };
 
+	if (options->alloc)
+		return set_alloc_types(p, options->leaks);
 	if (o->wall) {
 		profile_set_type(p, 0, "wall", "nanoseconds");
 		return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = 0 };
@@ -142,7 +156,8 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->profile = profile_new();
 	s->namer = namer_new(&o->symbols);
 	s->symbolizer = symbolizer_new(&o->symbols);
-	s->types = set_types(s->profile, &o->collect);
+	s->types = set_types(s->profile, o);
+	s->alloc = o->alloc ? alloc_new(o->alloc) : NULL;
 	s->assembler = assembler_new(s->profile, s->images, s->procs, &s->types, o->why);
 	if (prepare_unwinding(s, e))
 		goto fail;
@@ -173,6 +188,7 @@ void session_free(struct session *s)
 	collector_free(s->collector);
 	sideband_free(s->sideband);
 	rescue_free(s->rescue);
+	alloc_free(s->alloc);
 	tracker_free(s->tracker);
 	unwinder_free(s->unwinder);
 	unwind_maps_free(s->unwind_maps);
@@ -272,6 +288,15 @@ static void take_record(struct session *s, const struct ebp_head *head)
 		break;
 	case EBP_RESCUE:
 		take_rescue(s, (const void *)head);
+		break;
+	case EBP_ALLOCATION:
+		alloc_block(s->alloc, (const void *)head);
+		break;
+	case EBP_FREED:
+		alloc_freed(s->alloc, (const void *)head);
+		break;
+	case EBP_GONE:
+		alloc_gone(s->alloc, (const void *)head);
 		break;
 	}
 }
@@ -399,6 +424,25 @@ static int time_goes_by(const struct event *event)
 	return event_is_clock(event) || (event->type == PERF_TYPE_HARDWARE && event->config == PERF_COUNT_HW_CPU_CYCLES);
 }
 
+static void add_site(void *ctx, const struct ebp_key *key, uint64_t time, uint64_t blocks, const uint64_t values[ALLOC_TYPES])
+{
+	struct session *s = ctx;
+	uint32_t sample = assembler_allocations(s->assembler, key, time, blocks);
+
+	for (uint32_t i = 0; i < ALLOC_TYPES; i++)
+		profile_count(s->profile, sample, i, values[i]);
+}
+
+static void finish_alloc(struct session *s)
+{
+	struct profile_meta *m = profile_meta(s->profile);
+	uint64_t peak = alloc_peak(s->alloc);
+
+	alloc_finish(s->alloc, s->stopped, add_site, s);
+	m->peak = peak > s->started ? peak - s->started : 0;
+	m->period = s->o->alloc->interval ? s->o->alloc->interval : 1;
+}
+
 static void fill_account(struct session *s, const struct session_result *r)
 {
 	static const char *const losses[EBP_LOSSES] = {
@@ -421,10 +465,11 @@ static void fill_account(struct session *s, const struct session_result *r)
 		a->lost[a->nlost++] = (struct profile_reason){ losses[i], c.lost[i] };
 	/* Counted by the kernel, but the map could not be read: 0 unless a system call failed. */
 	a->lost[a->nlost++] = (struct profile_reason){ "not fetched", c.kept - a->kept };
-	snprintf(m->event, sizeof(m->event), "%s", s->o->collect.wall ? "wall" : s->o->collect.event ?
-		 s->o->collect.event->name : "off-cpu");
+	snprintf(m->event, sizeof(m->event), "%s", s->o->collect.wall ? "wall" : s->o->alloc ? "alloc" :
+		 s->o->collect.event ? s->o->collect.event->name : "off-cpu");
 	m->frequency = s->o->collect.event ? s->o->collect.frequency : 0;
-	m->period = s->o->collect.event ? s->o->collect.period : 0;
+	if (!s->alloc)
+		m->period = s->o->collect.event ? s->o->collect.period : 0;
 	m->duration = s->stopped - s->started;
 	m->start = s->started_at;
 	m->cpus = (uint32_t)r->cpus;
@@ -496,6 +541,8 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	}
 	if (s->o->stopped)
 		s->o->stopped(s->o->ctx);
+	if (s->alloc)
+		finish_alloc(s);
 	assembler_finish(s->assembler);
 	if (s->o->hide_idle)
 		r->idle = idle_hide(s->profile, s->types.time, &r->idle_ns);
@@ -509,6 +556,7 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	collector_counters(s->collector, &c);
 	r->switches = c.switches;
 	r->captured = c.captured;
+	r->ends_lost = c.ends_lost + (s->alloc ? alloc_untracked(s->alloc) : 0);
 	r->brief = c.brief;
 	r->brief_ns = c.brief_ns;
 	r->sent = c.sent;

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "alloc.h"
 #include "base/error.h"
 #include "base/sandbox.h"
 #include "collect/collector.h"
@@ -31,6 +32,8 @@ struct session_options {
 	size_t unwind_memory;		/* bytes of unwind tables, at most */
 	struct symbolizer_options symbols;
 	const struct sandbox_options *sandbox;	/* entered before the first foreign file is read; NULL: not at all */
+	const struct alloc_options *alloc;	/* of allocations; NULL: none */
+	int leaks;			/* what is still in use is shown of them */
 	int hide_idle;			/* threads that only waited are left out */
 	int per_thread;			/* outputs tell threads apart by their ids */
 	int why;			/* what has no name tells why in its place */
@@ -53,6 +56,7 @@ struct session_result {
 	uint64_t switches, captured;	/* of waits: times that a thread left the CPU; of these: with stacks taken */
 	uint64_t idle, idle_ns;		/* threads that were left out, and how long they waited */
 	uint64_t brief, brief_ns;	/* waits that were too short to count */
+	uint64_t ends_lost;		/* of allocations: blocks that seem to be in use, but may not be */
 	struct unwinder_stats unwind;
 	size_t cpus;
 	int kernel_hidden;		/* kernel.kptr_restrict hides the names */

@@ -211,12 +211,35 @@ static void show_waits(const struct session_result *r)
 	fputc('\n', stderr);
 }
 
+/* Of the profile, whose types are enum alloc_type. */
+static void show_allocations(const struct profile *p, const struct session_result *r)
+{
+	struct profile_view v = profile_view(p);
+	static const struct { int type; const char *text; } parts[] = {
+		{ ALLOC_OBJECTS, "allocated" }, { INUSE_OBJECTS, "never freed" }, { PEAK_OBJECTS, "at the peak" },
+	};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		fprintf(stderr, "%s%.2f MiB in %llu blocks %s", i ? ", " : "ebprof: ",
+			(double)v.types[parts[i].type + 1].total / (1 << 20), (unsigned long long)v.types[parts[i].type].total,
+			parts[i].text);
+	fprintf(stderr, " (after %.2f s)\n", (double)v.meta->peak / SECOND);
+	if (r->ends_lost)
+		fprintf(stderr, "ebprof: the ends of %llu sampled blocks were lost, so these seem never freed; try a larger --buffer\n",
+			(unsigned long long)r->ends_lost);
+	if (!v.account->taken)
+		fputs("ebprof: no allocation was seen: a static program, one that runs with other rights than its user's, or one "
+		      "with an allocator of its own cannot be followed this way\n", stderr);
+}
+
 void summary_show(struct profile *p, const struct session_result *r, const struct record_options *o, uint64_t origin)
 {
 	const struct profile_meta *m = profile_meta(p);
 
 	show_account(profile_account(p), m);
-	if (!profile_account(p)->taken)
+	if (o->alloc)
+		show_allocations(p, r);
+	else if (!profile_account(p)->taken)
 		fputs("ebprof: no samples: the target did not run on a CPU meanwhile, or the event did not happen\n", stderr);
 	show_unwinding(profile_account(p), r);
 	show_waits(r);

@@ -22,6 +22,7 @@
 #define SWITCH_STATE	4	/* arguments of sched_switch before the state, with what every tracepoint has first */
 #define WAITS_RATE	32768	/* waits a second that differ in stack or thread, with which maps are made */
 #define COUNTERS_TRIES	10
+#define ALLOC_RING	(16u << 20)	/* bytes for allocations and their ends, which come in bursts */
 #define BATCH		4096		/* entries of a count map fetched by one system call */
 
 struct collector {
@@ -29,6 +30,7 @@ struct collector {
 	struct bpf_program *sampler;	/* of skel: the one that the event runs */
 	struct perf_events *events;
 	VEC(struct bpf_link *) links;
+	struct alloc_probes alloc;	/* -1: none, or taken over by a link */
 	struct ring_buffer *ring;
 	int count_maps[2];		/* borrowed from skel; bss->use_b says which is in use */
 	int barrier;			/* a map to put into barrier_map */
@@ -127,6 +129,7 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	ro->cfg_states = (uint8_t)o->states;
 	ro->cfg_overhead = (uint64_t)(o->overhead * 4294967296.0);
 	ro->cfg_switch_state = o->off_cpu && features_func_args("btf_trace_sched_switch") > SWITCH_STATE;
+	ro->cfg_alloc = o->alloc != NULL;
 	ro->cfg_inherit = o->inherit;
 	ro->cfg_by_process = (o->ntargets && !o->by_thread) || o->command;
 	ro->cfg_by_thread = o->ntargets && o->by_thread;
@@ -169,6 +172,8 @@ static void choose_programs(struct collector *c, const struct collector_options 
 	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++)
 		bpf_program__set_autoload(waits[i], o->off_cpu);
 	bpf_map__set_autocreate(s->maps.off_tasks, o->off_cpu);
+	bpf_program__set_autoload(s->progs.on_block, o->alloc != NULL);
+	bpf_program__set_autoload(s->progs.on_block_end, o->alloc != NULL);
 	bpf_program__set_autoload(s->progs.on_fork, o->user || (by_process && o->inherit));
 	bpf_program__set_autoload(s->progs.on_exec, o->command != 0);
 	bpf_program__set_autoload(s->progs.on_exit, by_process);
@@ -192,7 +197,7 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 	c->ncpus = ncpus;
 	rate = sample_rate(o, ncpus) + (o->off_cpu ? WAITS_RATE : 0);
 	entries = round_up_pow2(rate / 2, 4096, 1u << 20);
-	ring = round_up_pow2(o->ring_bytes ? o->ring_bytes : rate / 2 * 512,
+	ring = round_up_pow2(o->ring_bytes ? o->ring_bytes : o->alloc ? ALLOC_RING : rate / 2 * 512,
 			     o->ring_bytes ? 4096 : 1u << 20, 64u << 20);
 	s->rodata->cfg_seen_stacks = round_up_pow2(rate * 8, 1u << 13, 1u << 20);
 	s->rodata->cfg_seen_processes = round_up_pow2(rate, 1u << 12, 1u << 16);
@@ -295,6 +300,7 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	int err;
 
 	c->barrier = -1;
+	c->alloc = o->alloc ? *o->alloc : (struct alloc_probes){ -1, -1 };
 	libbpf_set_print(NULL);	/* what matters to a user is in our errors */
 	c->ncpus_possible = libbpf_num_possible_cpus();
 	c->skel = ebprof_bpf__open();
@@ -384,6 +390,24 @@ static int for_each_task(const struct bpf_program *program)
 	return err;
 }
 
+/* They are hit in all processes that have the library; the programs look whose it is. */
+static int attach_alloc(struct collector *c, struct error *e)
+{
+	const struct { struct bpf_program *program; int *fd; } probes[] = {
+		{ c->skel->progs.on_block_end, &c->alloc.end }, { c->skel->progs.on_block, &c->alloc.block },
+	};
+
+	for (size_t i = 0; i < sizeof(probes) / sizeof(*probes) && *probes[i].fd >= 0; i++) {
+		struct bpf_link *link = bpf_program__attach_perf_event(probes[i].program, *probes[i].fd);
+
+		if (!link)
+			return features_explain(e, -errno, "cannot attach to a uprobe");
+		*probes[i].fd = -1;
+		vec_push(&c->links, link);
+	}
+	return 0;
+}
+
 int collector_start(struct collector *c, struct error *e)
 {
 	struct bpf_program *const watchers[] = {
@@ -404,6 +428,9 @@ int collector_start(struct collector *c, struct error *e)
 			return features_explain(e, -errno, "cannot follow forks, exits and switches");
 		vec_push(&c->links, link);
 	}
+	err = attach_alloc(c, e);
+	if (err)
+		return err;
 	err = c->events ? perf_events_refresh(c->events, c->spread_ns) : 0;
 	if (err)
 		return features_explain(e, err, "cannot open the event");
@@ -525,6 +552,7 @@ void collector_counters(const struct collector *c, struct ebp_counters *sum)
 			sum->captured += each[i].captured;
 			sum->brief += each[i].brief;
 			sum->brief_ns += each[i].brief_ns;
+			sum->ends_lost += each[i].ends_lost;
 			for (int r = 0; r < EBP_LOSSES; r++)
 				sum->lost[r] += each[i].lost[r];
 		}

@@ -20,8 +20,13 @@
 #include "collect/event.h"
 #include "collect/unwind_maps.h"
 
+/* Uprobes (uprobe.h) on the functions of our preloaded library (preload/alloc.c); collector_start() takes them over. */
+struct alloc_probes {
+	int block, end;
+};
+
 struct collector_options {
-	const struct event *event;
+	const struct event *event;	/* NULL: nothing is sampled */
 	uint64_t frequency;		/* Hz a CPU, or 0: then @period */
 	uint64_t period;		/* events a sample */
 	const pid_t *targets;		/* processes, or threads where @by_thread */
@@ -42,6 +47,7 @@ struct collector_options {
 	uint64_t min_block;		/* ns; shorter intervals are left out */
 	unsigned int states;		/* a bit for each enum ebp_kind that is wanted */
 	double overhead;		/* share of each CPU that taking stacks of waits may cost */
+	const struct alloc_probes *alloc;	/* allocations; then @event is NULL. NULL: none */
 	int timeline;			/* each sample with its time, instead of counts */
 	pid_t self, helper;		/* left out; 0: nobody */
 	int idle;			/* the idle task too */

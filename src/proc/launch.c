@@ -65,7 +65,7 @@ static int exec_error(const char *name, int err)
 	return ENOENT;
 }
 
-static __attribute__((noreturn)) void child(char *const argv[], const struct user *u, int go, int failed)
+static __attribute__((noreturn)) void child(char *const argv[], char *const env[], const struct user *u, int go, int failed)
 {
 	ssize_t n;
 	char byte;
@@ -80,11 +80,13 @@ static __attribute__((noreturn)) void child(char *const argv[], const struct use
 	while (n < 0 && errno == EINTR);
 	if (n != 1)
 		_exit(STATUS_NO_COMMAND);
+	for (; env && *env; env++)
+		putenv(*env);
 	execvp(argv[0], argv);
 	give_up(failed, exec_error(argv[0], errno), 0);
 }
 
-int launch_prepare(struct launch *l, char *const argv[], struct error *e)
+int launch_prepare(struct launch *l, char *const argv[], char *const env[], struct error *e)
 {
 	/* A pair of sockets rather than a pipe: writing to a child that is gone must not raise SIGPIPE. */
 	int go[2] = { -1, -1 }, failed[2] = { -1, -1 }, err = 0;
@@ -103,7 +105,7 @@ int launch_prepare(struct launch *l, char *const argv[], struct error *e)
 	if (!pid) {
 		close(go[1]);
 		close(failed[0]);
-		child(argv, &u, go[0], failed[1]);
+		child(argv, env, &u, go[0], failed[1]);
 	}
 	err = pid < 0 ? -errno : 0;
 	sigprocmask(SIG_SETMASK, &before, NULL);

@@ -45,7 +45,7 @@ static int shell(const char *line)
 	char *argv[] = { "sh", "-c", (char *)line, NULL };
 	struct launch l;
 
-	CHECK_EQ(launch_prepare(&l, argv, &e), 0);
+	CHECK_EQ(launch_prepare(&l, argv, NULL, &e), 0);
 	CHECK_EQ(launch_go(&l, "sh", &e), 0);
 	return wait_for(l.pid);
 }
@@ -67,7 +67,7 @@ TEST(waits_until_let_go)
 	int fd;
 
 	snprintf(command, sizeof(command), ": > %s", in_folder("began"));
-	CHECK_EQ(launch_prepare(&l, argv, &e), 0);
+	CHECK_EQ(launch_prepare(&l, argv, NULL, &e), 0);
 	/* No later child of ours, nor the command, may hold these open. */
 	CHECK(fcntl(l.go, F_GETFD) & FD_CLOEXEC && fcntl(l.failed, F_GETFD) & FD_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)l.pid);
@@ -89,7 +89,7 @@ TEST(cancel)
 	pid_t pid;
 
 	snprintf(command, sizeof(command), ": > %s", in_folder("began"));
-	CHECK_EQ(launch_prepare(&l, argv, &e), 0);
+	CHECK_EQ(launch_prepare(&l, argv, NULL, &e), 0);
 	pid = l.pid;
 	launch_cancel(&l);
 	CHECK_EQ(waitpid(pid, NULL, 0), -1);
@@ -98,7 +98,7 @@ TEST(cancel)
 	launch_cancel(&l);
 	launch_cancel(&zero);
 	/* Once it runs it is not ours to end. */
-	CHECK_EQ(launch_prepare(&l, (char *[]){ "sh", "-c", "exit 7", NULL }, &e), 0);
+	CHECK_EQ(launch_prepare(&l, (char *[]){ "sh", "-c", "exit 7", NULL }, NULL, &e), 0);
 	CHECK_EQ(launch_go(&l, "sh", &e), 0);
 	launch_cancel(&l);
 	CHECK_EQ(wait_for(l.pid), 7);
@@ -110,7 +110,7 @@ TEST(ends_with_us)
 	char *argv[] = { "sh", "-c", "exit 0", NULL };
 	struct launch l;
 
-	CHECK_EQ(launch_prepare(&l, argv, &e), 0);
+	CHECK_EQ(launch_prepare(&l, argv, NULL, &e), 0);
 	close(l.go);
 	close(l.failed);
 	CHECK_EQ(wait_for(l.pid), STATUS_NO_COMMAND);
@@ -122,7 +122,7 @@ static void check_failure(char *name, enum status status, const char *text)
 	struct launch l;
 	pid_t pid;
 
-	CHECK_EQ(launch_prepare(&l, argv, &e), 0);
+	CHECK_EQ(launch_prepare(&l, argv, NULL, &e), 0);
 	pid = l.pid;
 	CHECK(launch_go(&l, name, &e) < 0);
 	CHECK_EQ(e.status, status);
@@ -180,7 +180,7 @@ TEST(killed_before_it_began)
 	struct launch l;
 	siginfo_t info;
 
-	CHECK_EQ(launch_prepare(&l, argv, &e), 0);
+	CHECK_EQ(launch_prepare(&l, argv, NULL, &e), 0);
 	kill(l.pid, SIGKILL);
 	CHECK_EQ(waitid(P_PID, (id_t)l.pid, &info, WEXITED | WNOWAIT), 0);
 	CHECK_EQ(launch_go(&l, "sh", &e), -ESRCH);

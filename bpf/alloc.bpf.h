@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Allocations: uprobes on the two functions that our preloaded library
+ * (preload/alloc.c) calls for a sampled block and for its end.
+ *
+ * All of them travel through the ring buffer, in their order: user space matches them. They are
+ * samples, so they are few; and who asks for all of them pays a trap for each anyway.
+ *
+ * A program on a uprobe may be preempted, and another task on this CPU run it, too (only
+ * migration is off). The memory of a CPU is then in use: such a block is counted without its stack.
+ */
+#ifndef EBPROF_ALLOC_BPF_H
+#define EBPROF_ALLOC_BPF_H
+
+#include "bpf/count.bpf.h"
+#include "bpf/filter.bpf.h"
+
+#if defined(__TARGET_ARCH_x86)
+#define ARGUMENT_0(ctx) ((ctx)->di)
+#define ARGUMENT_1(ctx) ((ctx)->si)
+#elif defined(__TARGET_ARCH_arm64)
+#define ARGUMENT_0(ctx) ((ctx)->regs[0])
+#define ARGUMENT_1(ctx) ((ctx)->regs[1])
+#endif
+
+/* Of each CPU: how many are in take_block_stack(). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} alloc_busy SEC(".maps");
+
+static __always_inline void take_block_stack(struct pt_regs *ctx, struct ebp_key *key, struct ebp_counters *c,
+					     const struct task_facts *task)
+{
+	struct unwind_state *state;
+	struct ebp_stack *s;
+	__u64 process_id = hash_process(&key->process), *busy;
+	__u32 zero = 0;
+	int err = -1;
+
+	announce_process(&key->process, process_id);
+	busy = bpf_map_lookup_elem(&alloc_busy, &zero);
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	state = bpf_map_lookup_elem(&unwind_states, &zero);
+	if (!busy || !s || !state)
+		return;
+	if (!__sync_fetch_and_add(busy, 1))
+		err = task->is32 ? user_stack32(ctx, key, s, process_id) : user_stack(ctx, 1, key, state, c, process_id);
+	__sync_fetch_and_add(busy, -1);
+	if (err == RESCUED) {
+		__sync_fetch_and_add(&c->sent, 1);
+	} else if (err) {
+		key->user_id = 0;
+		key->result = EBP_UNREADABLE;
+	}
+}
+
+/* The current task's program, where it is wanted. */
+static __always_inline int wanted_process(struct ebp_process *p, struct task_facts *task)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	if (!wanted(id >> 32, (__u32)id, 0))
+		return 0;
+	read_task(task);
+	p->tgid = id >> 32;
+	p->exec_id = task->exec_id;
+	p->start = task->start;
+	return 1;
+}
+
+/* ebprof_block(id, size) */
+SEC("?uprobe")
+int on_block(struct pt_regs *ctx)
+{
+	struct ebp_allocation b = { .head.type = EBP_ALLOCATION, .key.kind = EBP_ALLOCATED };
+	struct ebp_counters *c;
+	struct task_facts task;
+	__u32 zero = 0;
+
+	c = bpf_map_lookup_elem(&counters, &zero);
+	if (!c || !wanted_process(&b.key.process, &task))
+		return 0;
+	__sync_fetch_and_add(&c->taken, 1);
+	b.key.tid = bpf_get_current_pid_tgid();
+	bpf_get_current_comm(b.key.comm, sizeof(b.key.comm));
+	take_block_stack(ctx, &b.key, c, &task);
+	b.time = bpf_ktime_get_ns();
+	b.id = ARGUMENT_0(ctx);
+	b.size = ARGUMENT_1(ctx);
+	if (send(&b, sizeof(b), 0)) {
+		__sync_fetch_and_add(&c->lost[EBP_LOST_RING], 1);
+		return 0;
+	}
+	__sync_fetch_and_add(&c->kept, 1);
+	if (!first_sample)
+		first_sample = b.time;
+	return 0;
+}
+
+/* ebprof_free(id) */
+SEC("?uprobe")
+int on_block_end(struct pt_regs *ctx)
+{
+	struct ebp_allocation_end end = { .head.type = EBP_FREED };
+	struct ebp_counters *c;
+	struct task_facts task;
+	__u32 zero = 0;
+
+	c = bpf_map_lookup_elem(&counters, &zero);
+	if (!c || !wanted_process(&end.process, &task))
+		return 0;
+	end.time = bpf_ktime_get_ns();
+	end.id = ARGUMENT_0(ctx);
+	if (send(&end, sizeof(end), 0))
+		__sync_fetch_and_add(&c->ends_lost, 1);
+	return 0;
+}
+
+#endif

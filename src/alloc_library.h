@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Our library that is preloaded into the command of `ebprof alloc`
+ * (preload/alloc.c): where it is, and where in it the probes go.
+ */
+#ifndef EBPROF_ALLOC_LIBRARY_H
+#define EBPROF_ALLOC_LIBRARY_H
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define ALLOC_LIBRARY_NAME "ebprof-alloc.so"
+
+struct alloc_library {
+	char path[PATH_MAX];
+	uint64_t block, end;	/* file offsets of ebprof_block() and ebprof_free() */
+};
+
+/*
+ * Looks beside our own executable, in ../lib/ebprof and in build/. It must belong to root or to whom that
+ * belongs, and nobody else may write it. 0, or a negative errno with @e filled.
+ */
+int alloc_library_find(struct alloc_library *l, struct error *e);
+/* Malloc'd "NAME=VALUE" texts for the command's environment, the last NULL; free() each. @interval: bytes, 0: all. */
+void alloc_library_environment(const struct alloc_library *l, uint64_t interval, char *env[3]);
+
+#endif

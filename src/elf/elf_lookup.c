@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "elf/elf_lookup.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_MAX (512u << 20)	/* bytes of symbols, or of their names */
+
+/* The file offset of @vaddr; 0: not in the file. */
+static uint64_t offset_of(const struct elf_file *f, uint64_t vaddr)
+{
+	const struct elf_segment *s;
+	size_t n = elf_file_segments(f, &s);
+
+	for (size_t i = 0; i < n; i++)
+		if (s[i].type == PT_LOAD && s[i].flags & PF_X && vaddr >= s[i].vaddr && vaddr - s[i].vaddr < s[i].filesz)
+			return s[i].offset + (vaddr - s[i].vaddr);
+	return 0;
+}
+
+static void take(const struct elf_file *f, const Elf64_Sym *sym, const char *name, struct elf_function *functions, size_t n)
+{
+	unsigned int type = ELF64_ST_TYPE(sym->st_info);
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym->st_shndx == SHN_UNDEF)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (!functions[i].offset && !strcmp(functions[i].name, name)) {
+			functions[i].offset = offset_of(f, sym->st_value);
+			functions[i].ifunc = type == STT_GNU_IFUNC;
+		}
+}
+
+static int look_in(const struct elf_file *f, const struct elf_section *table, struct elf_function *functions, size_t n)
+{
+	const struct elf_section *all;
+	size_t count = elf_file_sections(f, &all), size, names_size;
+	char *symbols, *names;
+
+	if (!elf_file_is64(f) || table->link >= count)
+		return -EBADMSG;
+	symbols = elf_file_section_data(f, table, TABLE_MAX, &size);
+	names = symbols ? elf_file_section_data(f, &all[table->link], TABLE_MAX, &names_size) : NULL;
+	if (!names) {
+		int err = -errno;
+
+		free(symbols);
+		return err;
+	}
+	for (size_t at = 0; at + sizeof(Elf64_Sym) <= size; at += sizeof(Elf64_Sym)) {
+		Elf64_Sym sym;
+
+		memcpy(&sym, symbols + at, sizeof(sym));
+		if (sym.st_name < names_size)
+			take(f, &sym, names + sym.st_name, functions, n);
+	}
+	free(symbols);
+	free(names);
+	return 0;
+}
+
+int elf_lookup(const struct elf_file *f, struct elf_function *functions, size_t n)
+{
+	static const char *const tables[] = { ".dynsym", ".symtab" };
+	int err = -ENODATA;
+
+	for (size_t i = 0; i < n; i++)
+		functions[i] = (struct elf_function){ .name = functions[i].name };
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		const struct elf_section *s = elf_file_section(f, tables[i]);
+		int this = s ? look_in(f, s, functions, n) : -ENODATA;
+
+		err = err && this ? this : 0;
+	}
+	return err;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where functions lie that are known by name: .dynsym, then .symtab of an ELF
+ * file (gABI, "Symbol Table"). For probes, which want offsets in the file.
+ */
+#ifndef EBPROF_ELF_LOOKUP_H
+#define EBPROF_ELF_LOOKUP_H
+
+#include "elf/elf_file.h"
+
+struct elf_function {
+	const char *name;	/* without a version; set by the caller */
+	uint64_t offset;	/* in the file; 0: there is no such function */
+	int ifunc;		/* it gives the address of the function: no call of it is seen there */
+};
+
+/* Fills @functions: 0, or a negative errno where no table can be read. The first of several of one name counts. */
+int elf_lookup(const struct elf_file *f, struct elf_function *functions, size_t n);
+
+#endif
