@@ -218,7 +218,7 @@ void alloc_block(struct alloc *a, const struct ebp_allocation *block)
 	follow(a, &b);
 	keep_peak(a, s);
 	add(&s->live, b.weight, b.size);
-	if (s->live.bytes > s->max.bytes || (s->live.bytes >= s->max.bytes && s->live.objects > s->max.objects))
+	if (s->live.bytes > s->max.bytes)
 		s->max = s->live;
 	a->live += b.weight * b.size;
 	if (a->live <= a->most)

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""Allocations against what the programs know of their own."""
+import glob
+import math
+import os
+import re
+import shutil
+import subprocess
+
+from harness import EBPROF, TOP, check, directory, equal, fixture_path, needs, run
+
+TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "peak_objects", "peak_space",
+         "max_objects", "max_space", "lifetime")
+
+
+class Allocations:
+    """A command under ebprof alloc: the values of each leaf function, as callgrind's self costs, and what it printed."""
+
+    def __init__(self, *options, program, env=None):
+        with directory() as d:
+            path = os.path.join(d, "out.callgrind")
+            self.result = run("alloc", *options, "-o", path, "--", *program, env=env).ok()
+            with open(path, encoding="utf-8") as f:
+                self.sites = self.read(f.read())
+        self.said = [line.split() for line in self.result.out.splitlines()]
+
+    @staticmethod
+    def read(text):
+        order = re.search(r"^events: (.*)$", text, re.M)[1].split()
+        equal(sorted(order), sorted(TYPES), "types")
+        names, sites, at, called = {}, {}, None, False
+        for line in text.split("\n\n", 1)[1].splitlines():
+            m = re.match(r"c?fn=\((\d+)\)(?: (.*))?$", line)
+            if m:
+                names.setdefault(m[1], m[2])
+                at = names[m[1]] if line.startswith("fn") else at
+            elif line.startswith("calls="):
+                called = True
+            elif re.match(r"[\d+*-]", line):
+                cost = [int(x) for x in line.split()[1:]]
+                cost += [0] * (len(order) - len(cost))
+                if not called and at:
+                    site = sites.setdefault(at, dict.fromkeys(TYPES, 0))
+                    for name, value in zip(order, cost):
+                        site[name] += value
+                called = False
+        return sites
+
+    def truth(self):
+        return {w[1]: dict(zip(TYPES, map(int, w[2:]))) for w in self.said if w[0] == "site"}
+
+
+def test_every_block():
+    a = Allocations("--alloc-interval", "all", program=(fixture_path("alloc_sites"), 3))
+    truth = a.truth()
+    equal(len(truth), 30, "sites")
+    for name, values in truth.items():
+        got = dict(a.sites.get(name, {}))
+        # Measured a moment before and after; a trap of some us lies between for each block.
+        lifetime = got.pop("lifetime")
+        expected = values.pop("lifetime")
+        check(0.8 * expected - 1e8 <= lifetime <= 1.2 * expected + 1e8, name, "lifetime", lifetime, expected)
+        equal(got, values, name)
+    equal(a.result.summary.lost, 0, "lost")
+    check(a.result.summary.complete >= 0.99 * a.result.summary.taken, a.result.err)
+
+
+def standard_errors(values, kind, got, interval):
+    """How far @got is from the truth; blocks of one site differ in size by little, so by their mean."""
+    objects, space = values[kind + "_objects"], values[kind + "_space"]
+    if not objects:
+        return abs(got)
+    size = space / objects
+    chance = 1 - math.exp(-size / interval)
+    return (got - space) / (size * math.sqrt(objects * (1 - chance) / chance))
+
+
+def test_samples_are_unbiased():
+    interval = 8192
+    a = Allocations("--alloc-interval", interval, program=(fixture_path("alloc_sites"), 4))
+    errors = []
+    for name, values in a.truth().items():
+        got = a.sites.get(name, dict.fromkeys(TYPES, 0))
+        for kind in ("alloc", "inuse"):
+            errors.append(standard_errors(values, kind, got[kind + "_space"], interval))
+    # Sizes in a site are not all equal: the true errors are up to a fifth larger.
+    check(max(map(abs, errors)) < 5.5, "an error of", max(map(abs, errors)), "standard errors")
+    mean, square = sum(errors) / len(errors), sum(e * e for e in errors) / len(errors)
+    check(abs(mean) < 0.8, "a bias of", mean, "standard errors")
+    check(0.3 < square < 2.2, "errors are spread", square, "times as they should")
+    taken, total = a.result.summary.taken, sum(v["alloc_space"] for v in a.truth().values())
+    check(taken < total / interval * 1.3, taken, "samples of", total)
+
+
+def test_cpp():
+    a = Allocations("--alloc-interval", "all", "--leaks", program=(fixture_path("alloc_new"),))
+    equal(a.said, [["caught"]], "an exception through operator new")
+    equal(a.sites["leak()"]["inuse_objects"], 10, "leaked blocks")
+    equal(a.sites["leak()"]["inuse_space"], 123450, "leaked bytes")
+    new = a.sites["new_all(int)"]
+    equal((new["alloc_objects"], new["alloc_space"]), (700, 100 * (2000 + 2 * 4 + 4 * 512)), "by each operator")
+    equal(new["inuse_objects"], 0, "all of it deleted")
+
+
+def own_frames(result, name):
+    """Of folded stacks: the counts of those through function @name."""
+    return sum(int(line.rpartition(" ")[2]) for line in result.out.splitlines() if re.search(rf"[;:]{name}[;( ]", line))
+
+
+def allocator(pattern):
+    found = sorted(glob.glob(f"/usr/lib/*/{pattern}"))
+    if not found:
+        needs(pattern)
+    return found[0]
+
+
+def each_operator(library, *args):
+    r = run("alloc", "--alloc-interval", "all", "--leaks", "-f", "folded", "--", fixture_path("alloc_new"), *args,
+            env={"LD_PRELOAD": library}).ok()
+    check(args or "caught" in r.out, r.out)
+    equal(own_frames(r, "leak"), 123450, f"leaked bytes with {library}:\n{r.out}\n{r.err}")
+    equal(own_frames(r, "new_all"), 0, "bytes that are not leaked")
+
+
+def test_jemalloc():
+    each_operator(allocator("libjemalloc.so.2"))
+
+
+def test_mimalloc():
+    """Its operators abort where they should throw."""
+    each_operator(allocator("libmimalloc.so.2*"), "never fail")
+
+
+def test_tcmalloc():
+    each_operator(allocator("libtcmalloc_minimal.so.4"))
+
+
+def test_rust():
+    if not shutil.which("rustc"):
+        needs("rustc")
+    with directory() as d:
+        with open(os.path.join(d, "a.rs"), "w", encoding="utf-8") as f:
+            f.write("#[inline(never)] fn keep(n: usize) -> Vec<u8> { let mut v = Vec::with_capacity(n); v.push(1); v }\n"
+                    "#[inline(never)] fn grow() -> usize { let mut v: Vec<u64> = Vec::new();\n"
+                    "  for i in 0..std::env::args().count() * 1000 { v.push(i as u64); } v.len() }\n"
+                    "fn main() { for i in 0..50 { std::mem::forget(keep(1000 + i)); } println!(\"{}\", grow()); }\n")
+        subprocess.run(["rustc", "-C", "opt-level=1", "-g", "-o", os.path.join(d, "a"), f.name], check=True, cwd=d)
+        r = run("alloc", "--alloc-interval", "all", "--leaks", "-f", "folded", "--", os.path.join(d, "a")).ok()
+    equal(own_frames(r, "a::keep"), sum(1000 + i for i in range(50)), f"leaked bytes:\n{r.out}")
+    equal(own_frames(r, "a::grow"), 0, "freed by realloc and drop")
+
+
+def test_min_age():
+    """What is young at the end is no leak."""
+    program = ("sh", "-c", "exec " + fixture_path("alloc_sites"))
+    r = run("alloc", "--alloc-interval", "all", "--leaks", "--min-age", "1h", "-f", "folded", "--", *program).ok()
+    check("0.00 MiB in 0 blocks never freed" in r.err, r.err)
+
+
+def test_environment():
+    """The command's own LD_PRELOAD stays, and its exit status is told."""
+    r = run("alloc", "-q", "-f", "folded", "-o", "/dev/null", "--", "sh", "-c", "echo $LD_PRELOAD; exit 7",
+            env={"LD_PRELOAD": "/lib/x86_64-linux-gnu/libm.so.6"}).ok(7)
+    check(re.fullmatch(r"/\S+/ebprof-alloc\.so:/lib/x86_64-linux-gnu/libm\.so\.6\n", r.out), r.out)
+
+
+def test_unseen():
+    """A static program is not followed, and that is said."""
+    r = run("alloc", "--", fixture_path("brief_child")).ok()
+    check("no allocation was seen" in r.err, r.err)
+
+
+def test_refused():
+    run("alloc", "-a", "-d", "1").fails(2, "-p|COMMAND")
+    run("alloc", "-e", "cycles", "--", "true").fails(2, "leave out")
+    run("--leaks", "--", "true").fails(2, "ebprof alloc")
+    run("alloc", "--alloc-interval", "some", "--", "true").fails(2, "whole number")
+
+
+def test_library_of_others():
+    """A library that others may write is not run."""
+    with directory() as d:
+        copy = shutil.copy(EBPROF, d)
+        library = shutil.copy(os.path.join(TOP, os.environ.get("BUILD", "build"), "ebprof-alloc.so"), d)
+        os.chmod(library, 0o777)
+        run("alloc", "--", "true", ebprof=copy).fails(1, "somebody else")
+        os.remove(library)
+        run("alloc", "--", "true", ebprof=copy).fails(1, "cannot find ebprof-alloc.so")
