@@ -51,7 +51,8 @@ static struct {
 
 static struct block_table blocks;
 static uint64_t last_id;
-static uint64_t interval = INTERVAL;
+static uint64_t interval;	/* bytes; 0: every block */
+static int configured;		/* nothing is sampled before we know how */
 static int resolving;
 static struct {
 	size_t used;
@@ -128,6 +129,10 @@ static __attribute__((noinline)) void maybe_sample(void *block, size_t size)
 	int begun = here.random != 0, saved = errno;
 	uint64_t id, stale;
 
+	if (!configured) {
+		here.left = 0;
+		return;
+	}
 	if (!begun && interval) {
 		draw_distance();
 		here.left -= (int64_t)(size + !size);
@@ -184,6 +189,20 @@ static inline int is_in_arena(const void *block)
 	return UNLIKELY((uintptr_t)block - (uintptr_t)arena.bytes < ARENA);
 }
 
+/* As soon as libc knows the environment: other libraries may allocate before our own constructor runs. */
+static void configure(void)
+{
+	const char *text;
+
+	if (configured || !environ)
+		return;
+	text = getenv("EBPROF_ALLOC_INTERVAL");
+	interval = text ? strtoull(text, NULL, 10) : INTERVAL;
+	if (!interval)
+		blocks.bits = ALL_BITS;
+	configured = 1;
+}
+
 /* Once at most, before there are threads. 0 where it is under way: dlsym() has called us. */
 static __attribute__((noinline)) int resolve(void)
 {
@@ -202,6 +221,7 @@ static __attribute__((noinline)) int resolve(void)
 		memcpy(wanted[i].to, &found, sizeof(found));
 	}
 	resolving = 0;
+	configure();
 	return real.malloc != NULL;
 }
 
@@ -219,16 +239,8 @@ static void after_fork(void)
 
 static __attribute__((constructor)) void begin(void)
 {
-	const char *text = getenv("EBPROF_ALLOC_INTERVAL");
-
-	if (text) {
-		interval = strtoull(text, NULL, 10);
-		here.left = 0;
-		here.random = 0;
-	}
-	if (!interval)
-		blocks.bits = ALL_BITS;
 	is_ready();
+	configure();
 	pthread_atfork(NULL, NULL, after_fork);
 }
 

@@ -262,7 +262,8 @@ void alloc_finish(struct alloc *a, uint64_t end, alloc_site *fn, void *ctx)
 
 		keep_peak(a, s);
 		fn(ctx, &s->key, s->time, s->blocks, (const uint64_t[ALLOC_TYPES]){
-			rounded(s->allocated.objects), rounded(s->allocated.bytes), rounded(s->left.objects), rounded(s->left.bytes),
+			rounded(s->allocated.objects), rounded(s->allocated.bytes),
+			rounded(s->left.objects), rounded(s->left.bytes),
 			rounded(s->peak.objects), rounded(s->peak.bytes), rounded(s->max.objects), rounded(s->max.bytes),
 			rounded(s->lifetime) });
 	}

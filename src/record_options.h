@@ -48,7 +48,7 @@ struct record_options {
 	int help, version;
 };
 
-/* Parses and checks; @o is all zeros, but for what the command itself stands for; argv stays borrowed. 0 or -EINVAL with @e filled. */
+/* Parses and checks; @o is all zeros but for @alloc; argv stays borrowed. 0 or -EINVAL with @e filled. */
 int record_options_parse(struct record_options *o, int argc, char **argv, struct error *e);
 void record_options_free(struct record_options *o);
 void record_options_help(FILE *to);

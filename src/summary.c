@@ -225,7 +225,8 @@ static void show_allocations(const struct profile *p, const struct session_resul
 			parts[i].text);
 	fprintf(stderr, " (after %.2f s)\n", (double)v.meta->peak / SECOND);
 	if (r->ends_lost)
-		fprintf(stderr, "ebprof: the ends of %llu sampled blocks were lost, so these seem never freed; try a larger --buffer\n",
+		fprintf(stderr, "ebprof: the ends of %llu sampled blocks were lost, so these seem never freed; "
+			"try a larger --buffer\n",
 			(unsigned long long)r->ends_lost);
 	if (!v.account->taken)
 		fputs("ebprof: no allocation was seen: a static program, one that runs with other rights than its user's, or one "

@@ -50,6 +50,18 @@ static int shell(const char *line)
 	return wait_for(l.pid);
 }
 
+/* What is added to the command's environment is not in ours. */
+TEST(environment)
+{
+	char *argv[] = { "sh", "-c", "test \"$EBPROF_A$EBPROF_B\" = 12", NULL }, *env[] = { "EBPROF_A=1", "EBPROF_B=2", NULL };
+	struct launch l;
+
+	CHECK_EQ(launch_prepare(&l, argv, env, &e), 0);
+	CHECK_EQ(launch_go(&l, "sh", &e), 0);
+	CHECK_EQ(wait_for(l.pid), 0);
+	CHECK(!getenv("EBPROF_A"));
+}
+
 TEST(statuses)
 {
 	CHECK_EQ(shell("exit 0"), 0);
@@ -228,7 +240,7 @@ TEST(runs_as_the_user_who_called_sudo)
 			       "grep -Eq '^CapEff:[[:space:]]*0+$' /proc/self/status && "
 			       "grep -Eq '^CapPrm:[[:space:]]*0+$' /proc/self/status"), 0);
 		/* It cannot be executed by that user, only by root. */
-		CHECK_EQ(launch_prepare(&l, (char *[]){ (char *)write_file("mine", "#!/bin/sh\n", 0700), NULL }, &e), 0);
+		CHECK_EQ(launch_prepare(&l, (char *[]){ (char *)write_file("mine", "#!/bin/sh\n", 0700), NULL }, NULL, &e), 0);
 		CHECK(launch_go(&l, "mine", &e) == -EACCES);
 		CHECK_EQ(e.status, STATUS_NO_EXEC);
 		unlink(in_folder("mine"));
@@ -243,6 +255,7 @@ int main(void)
 {
 	if (!mkdtemp(folder))
 		return 1;
+	RUN(environment);
 	RUN(statuses);
 	RUN(waits_until_let_go);
 	RUN(cancel);
