@@ -71,32 +71,38 @@ static __always_inline int wanted_process(struct ebp_process *p, struct task_fac
 	return 1;
 }
 
+static __always_inline void send_block(struct ebp_counters *c, const struct ebp_key *key, __u64 id, __u64 size)
+{
+	struct ebp_allocation b = {
+		.head.type = EBP_ALLOCATION, .time = bpf_ktime_get_ns(), .id = id, .size = size, .key = *key,
+	};
+
+	__sync_fetch_and_add(&c->taken, 1);
+	if (send(&b, sizeof(b), 0)) {
+		__sync_fetch_and_add(&c->lost[EBP_LOST_RING], 1);
+		return;
+	}
+	__sync_fetch_and_add(&c->kept, 1);
+	if (!first_sample)
+		first_sample = b.time;
+}
+
 /* ebprof_block(id, size) */
 SEC("?uprobe")
 int on_block(struct pt_regs *ctx)
 {
-	struct ebp_allocation b = { .head.type = EBP_ALLOCATION, .key.kind = EBP_ALLOCATED };
+	struct ebp_key key = { .kind = EBP_ALLOCATED };
 	struct ebp_counters *c;
 	struct task_facts task;
 	__u32 zero = 0;
 
 	c = bpf_map_lookup_elem(&counters, &zero);
-	if (!c || !wanted_process(&b.key.process, &task))
+	if (!c || !wanted_process(&key.process, &task))
 		return 0;
-	__sync_fetch_and_add(&c->taken, 1);
-	b.key.tid = bpf_get_current_pid_tgid();
-	bpf_get_current_comm(b.key.comm, sizeof(b.key.comm));
-	take_block_stack(ctx, &b.key, c, &task);
-	b.time = bpf_ktime_get_ns();
-	b.id = ARGUMENT_0(ctx);
-	b.size = ARGUMENT_1(ctx);
-	if (send(&b, sizeof(b), 0)) {
-		__sync_fetch_and_add(&c->lost[EBP_LOST_RING], 1);
-		return 0;
-	}
-	__sync_fetch_and_add(&c->kept, 1);
-	if (!first_sample)
-		first_sample = b.time;
+	key.tid = bpf_get_current_pid_tgid();
+	bpf_get_current_comm(key.comm, sizeof(key.comm));
+	take_block_stack(ctx, &key, c, &task);
+	send_block(c, &key, ARGUMENT_0(ctx), ARGUMENT_1(ctx));
 	return 0;
 }
 

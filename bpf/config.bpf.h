@@ -35,7 +35,8 @@ const volatile __u64 cfg_sched_text[2], cfg_irq_text[2], cfg_wake_text[2];
 const volatile __u64 cfg_min_block;		/* ns; shorter intervals are counted by number alone */
 const volatile __u64 cfg_overhead = 1ull << 32;	/* share of a CPU that taking stacks may cost, of 2^32 */
 
-/* Allocations (alloc.bpf.h). */
+/* Allocations (alloc.bpf.h, alloc_any.bpf.h). */
+const volatile __u64 cfg_alloc_interval;	/* bytes a sample; 0: every block is one (alloc_any.bpf.h) */
 const volatile __u8 cfg_alloc;			/* the end of processes is told */
 
 /* Filters: each is off at 0. */

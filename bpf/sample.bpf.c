@@ -260,4 +260,4 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 }
 
 #include "bpf/offcpu.bpf.h"
-#include "bpf/alloc.bpf.h"
+#include "bpf/alloc_any.bpf.h"

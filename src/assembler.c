@@ -212,8 +212,8 @@ static int is_preloaded(const struct assembler *a, uint32_t location)
 	return !strcmp(profile_text(a->profile, v.modules[v.locations[location].module].name), ALLOC_LIBRARY_NAME);
 }
 
-/* Appends stack @id, root first, below @parent; of an allocation from its caller on. */
-static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id, int allocated)
+/* Appends stack @id of @key, root first, below @parent; of an allocation from its caller on. */
+static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id, const struct ebp_key *key)
 {
 	uint32_t i = id ? hashmap_get(&a->stack_ids, id) : HASHMAP_NONE, leaf = 0;
 	const struct stack *s;
@@ -221,7 +221,8 @@ static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id, in
 	if (i == HASHMAP_NONE)
 		return parent;
 	s = &a->stacks.v[i];
-	while (allocated && leaf + 1 < s->n && is_preloaded(a, a->locations.v[s->first + leaf]))
+	while (key->kind == EBP_ALLOCATED && leaf + 1 < s->n &&
+	       (leaf < key->class || is_preloaded(a, a->locations.v[s->first + leaf])))
 		leaf++;
 	for (uint32_t k = s->n; k-- > leaf;)
 		parent = profile_node(a->profile, parent, a->locations.v[s->first + k]);
@@ -307,8 +308,8 @@ static uint32_t sample_of(struct assembler *a, const struct ebp_key *key, uint64
 		snprintf(mark, sizeof(mark), "[truncated: %s]", result_names[result]);
 		node = mark_node(a, node, mark);
 	}
-	node = stack_node(a, node, key->user_id, kind == EBP_ALLOCATED);
-	node = stack_node(a, node, key->kernel_id, 0);
+	node = stack_node(a, node, key->user_id, key);
+	node = stack_node(a, node, key->kernel_id, key);
 	node = key->share == EBP_OF_CLASS && kind == EBP_ON_CPU ? mark_node(a, node, "[running]") : kind_node(a, node, kind);
 	node = waker_node(a, node, key->waker);
 	sample = profile_sample(a->profile, thread, node, kind_labels(a, kind));

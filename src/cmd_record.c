@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "alloc_library.h"
+#include "alloc_probes.h"
 #include "base/caps.h"
 #include "base/clock.h"
 #include "base/keeper.h"
@@ -20,7 +20,6 @@
 #include "collect/event.h"
 #include "collect/features.h"
 #include "collect/perf_events.h"
-#include "collect/uprobe.h"
 #include "commands.h"
 #include "proc/launch.h"
 #include "proc/procfs.h"
@@ -380,13 +379,25 @@ static void drop_capabilities(const struct recording *r)
 /* While we may. */
 static int open_probes(struct recording *r, struct error *e)
 {
-	int err = r->o.alloc ? alloc_library_find(&r->library, e) : 0;
+	const struct record_options *o = &r->o;
+	int err = 0;
 
-	if (err || !r->o.alloc)
-		return err;
-	r->probes.block = uprobe_open(r->library.path, r->library.block, -1);
-	r->probes.end = r->probes.block < 0 ? r->probes.block : uprobe_open(r->library.path, r->library.end, -1);
-	return r->probes.end < 0 ? features_explain(e, r->probes.end, "cannot set a uprobe") : 0;
+	if (!o->alloc)
+		return 0;
+	r->alloc = (struct alloc_options){
+		.interval = o->alloc_interval == ALLOC_ALL ? 0 : o->alloc_interval, .min_age = o->min_age,
+		.per_thread = o->per_thread };
+	r->probes.interval = r->alloc.interval;
+	if (o->command) {
+		err = alloc_library_find(&r->library, e);
+		return err ? err : alloc_probes_library(&r->probes, &r->library, e);
+	}
+	if (!o->quiet)
+		fputs("ebprof: each malloc() now costs the process two traps more and each free() one, of about a microsecond each\n",
+		      stderr);
+	for (size_t i = 0; i < o->pids.n && !err; i++)
+		err = alloc_probes_process(&r->probes, o->pids.v[i], e);
+	return err;
 }
 
 /* Starts the command, which waits; with our library before its allocator where that is to be followed. */
@@ -398,9 +409,6 @@ static int prepare_command(struct recording *r, struct error *e)
 
 	if (!o->alloc)
 		return launch_prepare(&r->launch, o->command, NULL, e);
-	r->alloc = (struct alloc_options){
-		.interval = o->alloc_interval == ALLOC_ALL ? 0 : o->alloc_interval, .min_age = o->min_age,
-		.per_thread = o->per_thread };
 	alloc_library_environment(&r->library, r->alloc.interval, env);
 	err = launch_prepare(&r->launch, o->command, env, e);
 	for (char **text = env; *text; text++)
@@ -445,6 +453,7 @@ static void cleanup(struct recording *r)
 		launch_cancel(&r->launch);
 	result_files_free(&r->files);
 	session_free(r->session);
+	alloc_probes_free(&r->probes);
 	debuginfod_free(r->debuginfod);
 	name_store_free(r->store);
 	keeper_free(r->keeper);

@@ -16,6 +16,7 @@
 
 #define ALLOC_INTERVAL_DEFAULT (512u << 10)	/* bytes */
 
+#define ALLOC_INTERVAL_MAX (1ull << 36)
 #define AT(field) offsetof(struct record_options, field)
 
 /* Words to bits of enum ebp_kind. */
@@ -134,8 +135,12 @@ static int check_alloc(struct record_options *o, struct error *e)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval, --leaks and --min-age go with ebprof alloc");
 	if (!o->alloc)
 		return 0;
-	if (!o->command)
-		return error_set(e, STATUS_USAGE, -EINVAL, "ebprof alloc needs a command to start: ebprof alloc -- COMMAND");
+	if (!o->command && !o->pids.n)
+		return error_set(e, STATUS_USAGE, -EINVAL, "ebprof alloc follows a command that it starts, or some processes: "
+				 "ebprof alloc -- COMMAND, or -p PID; probes in all of them would slow all of them down");
+	if (o->alloc_interval != ALLOC_ALL && o->alloc_interval > ALLOC_INTERVAL_MAX)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval %llu: at most %llu",
+				 (unsigned long long)o->alloc_interval, (unsigned long long)ALLOC_INTERVAL_MAX);
 	if (o->event || o->off_cpu || o->wall || o->frequency || o->period || o->timeline || o->kernel_only || o->delay)
 		return error_set(e, STATUS_USAGE, -EINVAL, "ebprof alloc follows allocations alone; leave out -e, -F, -c, -K, "
 				 "--off-cpu, --wall, --timeline and --delay");
@@ -213,7 +218,7 @@ void record_options_free(struct record_options *o)
 void record_options_help(FILE *to)
 {
 	fputs("Usage: ebprof [record] [TARGET] [OPTION]... [-- COMMAND ARG...]\n"
-	      "       ebprof alloc [OPTION]... -- COMMAND ARG...\n"
+	      "       ebprof alloc [OPTION]... -p PID | -- COMMAND ARG...\n"
 	      "       ebprof report [OPTION]... FILE     ebprof convert [OPTION]... FILE     ebprof doctor\n"
 	      "       ebprof diff [OPTION]... BEFORE AFTER\n"
 	      "Samples what runs, and shows which code it is. Needs root or capabilities: ebprof doctor.\n"

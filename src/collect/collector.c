@@ -30,7 +30,7 @@ struct collector {
 	struct bpf_program *sampler;	/* of skel: the one that the event runs */
 	struct perf_events *events;
 	VEC(struct bpf_link *) links;
-	struct alloc_probes alloc;	/* -1: none, or taken over by a link */
+	struct alloc_probes *alloc;	/* borrowed; NULL: none */
 	struct ring_buffer *ring;
 	int count_maps[2];		/* borrowed from skel; bss->use_b says which is in use */
 	int barrier;			/* a map to put into barrier_map */
@@ -130,6 +130,7 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	ro->cfg_overhead = (uint64_t)(o->overhead * 4294967296.0);
 	ro->cfg_switch_state = o->off_cpu && features_func_args("btf_trace_sched_switch") > SWITCH_STATE;
 	ro->cfg_alloc = o->alloc != NULL;
+	ro->cfg_alloc_interval = o->alloc ? o->alloc->interval : 0;
 	ro->cfg_inherit = o->inherit;
 	ro->cfg_by_process = (o->ntargets && !o->by_thread) || o->command;
 	ro->cfg_by_thread = o->ntargets && o->by_thread;
@@ -155,6 +156,19 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	return 0;
 }
 
+static struct bpf_program *probe_program(const struct collector *c, enum alloc_probe_kind kind)
+{
+	struct bpf_program *const programs[PROBE_KINDS] = {
+		[PROBE_BLOCK] = c->skel->progs.on_block, [PROBE_BLOCK_END] = c->skel->progs.on_block_end,
+		[PROBE_MALLOC] = c->skel->progs.on_malloc, [PROBE_CALLOC] = c->skel->progs.on_calloc,
+		[PROBE_REALLOC] = c->skel->progs.on_realloc, [PROBE_MEMALIGN] = c->skel->progs.on_memalign,
+		[PROBE_POSIX_MEMALIGN] = c->skel->progs.on_posix_memalign, [PROBE_FREE] = c->skel->progs.on_free,
+		[PROBE_RETURNED] = c->skel->progs.on_returned,
+	};
+
+	return programs[kind];
+}
+
 /* Which programs this recording needs; the others are not loaded. */
 static void choose_programs(struct collector *c, const struct collector_options *o)
 {
@@ -172,8 +186,10 @@ static void choose_programs(struct collector *c, const struct collector_options 
 	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++)
 		bpf_program__set_autoload(waits[i], o->off_cpu);
 	bpf_map__set_autocreate(s->maps.off_tasks, o->off_cpu);
-	bpf_program__set_autoload(s->progs.on_block, o->alloc != NULL);
-	bpf_program__set_autoload(s->progs.on_block_end, o->alloc != NULL);
+	for (size_t i = 0; o->alloc && i < o->alloc->n; i++)
+		bpf_program__set_autoload(probe_program(c, o->alloc->v[i].kind), true);
+	bpf_map__set_autocreate(s->maps.alloc_tasks, bpf_program__autoload(s->progs.on_returned));
+	bpf_map__set_autocreate(s->maps.live_blocks, bpf_program__autoload(s->progs.on_returned));
 	bpf_program__set_autoload(s->progs.on_fork, o->user || (by_process && o->inherit));
 	bpf_program__set_autoload(s->progs.on_exec, o->command != 0);
 	bpf_program__set_autoload(s->progs.on_exit, by_process);
@@ -300,7 +316,7 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	int err;
 
 	c->barrier = -1;
-	c->alloc = o->alloc ? *o->alloc : (struct alloc_probes){ -1, -1 };
+	c->alloc = o->alloc;
 	libbpf_set_print(NULL);	/* what matters to a user is in our errors */
 	c->ncpus_possible = libbpf_num_possible_cpus();
 	c->skel = ebprof_bpf__open();
@@ -393,16 +409,13 @@ static int for_each_task(const struct bpf_program *program)
 /* They are hit in all processes that have the library; the programs look whose it is. */
 static int attach_alloc(struct collector *c, struct error *e)
 {
-	const struct { struct bpf_program *program; int *fd; } probes[] = {
-		{ c->skel->progs.on_block_end, &c->alloc.end }, { c->skel->progs.on_block, &c->alloc.block },
-	};
-
-	for (size_t i = 0; i < sizeof(probes) / sizeof(*probes) && *probes[i].fd >= 0; i++) {
-		struct bpf_link *link = bpf_program__attach_perf_event(probes[i].program, *probes[i].fd);
+	for (size_t i = 0; c->alloc && i < c->alloc->n; i++) {
+		struct alloc_probe *p = &c->alloc->v[i];
+		struct bpf_link *link = bpf_program__attach_perf_event(probe_program(c, p->kind), p->fd);
 
 		if (!link)
 			return features_explain(e, -errno, "cannot attach to a uprobe");
-		*probes[i].fd = -1;
+		p->fd = -1;
 		vec_push(&c->links, link);
 	}
 	return 0;

@@ -20,9 +20,19 @@
 #include "collect/event.h"
 #include "collect/unwind_maps.h"
 
-/* Uprobes (uprobe.h) on the functions of our preloaded library (preload/alloc.c); collector_start() takes them over. */
+/* On what a uprobe is; by it goes where the arguments are. */
+enum alloc_probe_kind {
+	PROBE_BLOCK, PROBE_BLOCK_END,	/* of our preloaded library (preload/alloc.c) */
+	PROBE_MALLOC, PROBE_CALLOC, PROBE_REALLOC, PROBE_MEMALIGN, PROBE_POSIX_MEMALIGN, PROBE_FREE,
+	PROBE_RETURNED,			/* from any of these but the last */
+	PROBE_KINDS,
+};
+
+/* Uprobes that are set (uprobe.h), in the order in which programs are to be put on them; collector_start() takes them over. */
 struct alloc_probes {
-	int block, end;
+	struct alloc_probe { enum alloc_probe_kind kind; int fd; } *v;
+	size_t n;
+	uint64_t interval;		/* bytes a sample, 0: every block; but of our library, which knows it itself */
 };
 
 struct collector_options {
@@ -47,7 +57,7 @@ struct collector_options {
 	uint64_t min_block;		/* ns; shorter intervals are left out */
 	unsigned int states;		/* a bit for each enum ebp_kind that is wanted */
 	double overhead;		/* share of each CPU that taking stacks of waits may cost */
-	const struct alloc_probes *alloc;	/* allocations; then @event is NULL. NULL: none */
+	struct alloc_probes *alloc;	/* allocations; then @event is NULL. NULL: none */
 	int timeline;			/* each sample with its time, instead of counts */
 	pid_t self, helper;		/* left out; 0: nobody */
 	int idle;			/* the idle task too */

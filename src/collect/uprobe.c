@@ -7,7 +7,9 @@
 #include "base/file.h"
 #include "collect/perf_events.h"
 
-int uprobe_open(const char *path, uint64_t offset, pid_t pid)
+#define RETPROBE 1	/* .../uprobe/format/retprobe: config:0 */
+
+int uprobe_open(const char *path, uint64_t offset, pid_t pid, int at_return)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .uprobe_path = (uintptr_t)path, .probe_offset = offset };
 	long type;
@@ -16,5 +18,6 @@ int uprobe_open(const char *path, uint64_t offset, pid_t pid)
 	if (err)
 		return err;
 	attr.type = (uint32_t)type;
+	attr.config = at_return ? RETPROBE : 0;
 	return perf_event_open(&attr, pid, pid > 0 ? -1 : 0);
 }

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Allocations of a process that runs already: uprobes on the functions of its
+ * allocator itself, so each call costs two traps, and each free one, sampled
+ * or not. Whether it is sampled is decided at the entry, before the stack is taken.
+ *
+ * What a call asks for is kept in the storage of its thread until it returns. Calls of the allocator
+ * among its own functions are not calls of the program: while one is under way, what
+ * enters a little deeper on the same stack is passed over.
+ */
+#ifndef EBPROF_ALLOC_ANY_BPF_H
+#define EBPROF_ALLOC_ANY_BPF_H
+
+#include "bpf/alloc.bpf.h"
+
+#if defined(__TARGET_ARCH_x86)
+#define ARGUMENT_2(ctx) ((ctx)->dx)
+#define RETURNED(ctx) ((ctx)->ax)
+#define STACK(ctx) ((ctx)->sp)
+#define RETURN_POPS 8		/* a return takes its address off the stack */
+#elif defined(__TARGET_ARCH_arm64)
+#define ARGUMENT_2(ctx) ((ctx)->regs[2])
+#define RETURNED(ctx) ((ctx)->regs[0])
+#define STACK(ctx) ((ctx)->sp)
+#define RETURN_POPS 0
+#endif
+
+#define OWN_STACK 4096		/* bytes that an allocator's own calls lie below the program's */
+#define LIVE_BLOCKS (1 << 20)	/* sampled blocks at one time; more are lost */
+#define LOG_BITS 20
+
+/* What is known of a thread. */
+struct alloc_task {
+	struct ebp_key key;	/* of a sampled block under way */
+	__u64 sp;		/* at the entry of the call that is under way; 0: none */
+	__u64 size;
+	__u64 out;		/* where posix_memalign() writes the block to; 0: it is returned */
+	__u64 old;		/* id of the block that realloc() is to end, if it was sampled; 0: none */
+	__u64 old_at;		/* where that lies */
+	__s64 left;		/* bytes until the next sample */
+	__u32 sampled;
+	__u32 begun;		/* @left was drawn */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct alloc_task);
+} alloc_tasks SEC(".maps");
+
+struct live_key {
+	__u64 process;		/* hash_process() */
+	__u64 at;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, LIVE_BLOCKS);
+	__type(key, struct live_key);
+	__type(value, __u64);	/* id of the block */
+} live_blocks SEC(".maps");
+
+__u64 last_block;		/* id */
+
+/* -ln of a random number between 0 and 1, times the interval: the binary logarithm, digit by digit. */
+static __always_inline __s64 draw_distance(void)
+{
+	__u64 x = ((__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32()) | 1, m = x, digits = 0;
+	__u32 zeros = 0;
+
+#pragma unroll
+	for (int shift = 32; shift; shift /= 2)
+		if (!(m >> (64 - shift))) {
+			m <<= shift;
+			zeros += shift;
+		}
+	m >>= 32;
+#pragma unroll
+	for (int i = 0; i < LOG_BITS; i++) {
+		m = m * m >> 31;
+		digits = digits << 1 | m >> 32;
+		m >>= m >> 32;
+	}
+	/* ln 2 is 726817 / 2^20. */
+	return (((__u64)(zeros + 1) << LOG_BITS) - digits) * 726817 >> LOG_BITS;
+}
+
+static __always_inline int is_sampled(struct alloc_task *t, __u64 size)
+{
+	if (!cfg_alloc_interval)
+		return 1;
+	if (!t->begun) {
+		t->left = draw_distance() * cfg_alloc_interval >> LOG_BITS;
+		t->begun = 1;
+	}
+	t->left -= size + !size;
+	if (t->left >= 0)
+		return 0;
+	t->begun = 0;
+	return 1;
+}
+
+static __always_inline __u64 take_live(const struct ebp_process *p, __u64 at)
+{
+	struct live_key key = { hash_process(p), at };
+	__u64 *there = bpf_map_lookup_elem(&live_blocks, &key), id;
+
+	if (!there)
+		return 0;
+	id = *there;
+	bpf_map_delete_elem(&live_blocks, &key);
+	return id;
+}
+
+static __always_inline int put_live(const struct ebp_process *p, __u64 at, __u64 id)
+{
+	struct live_key key = { hash_process(p), at };
+
+	return bpf_map_update_elem(&live_blocks, &key, &id, BPF_ANY);
+}
+
+/* The program calls for @size bytes; realloc() with the block @old. */
+static __always_inline int enter(struct pt_regs *ctx, __u64 size, __u64 old, __u64 out)
+{
+	struct ebp_process process = {};
+	struct ebp_counters *c;
+	struct task_facts task;
+	struct alloc_task *t;
+	__u64 sp = STACK(ctx);
+	__u32 zero = 0;
+
+	if (!wanted_process(&process, &task) || task.is32)
+		return 0;
+	t = bpf_task_storage_get(&alloc_tasks, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	c = bpf_map_lookup_elem(&counters, &zero);
+	if (!t || !c || (t->sp > sp && t->sp - sp < OWN_STACK))
+		return 0;
+	t->sp = sp;
+	t->size = size;
+	t->out = out;
+	t->old_at = old;
+	t->old = old ? take_live(&process, old) : 0;
+	t->sampled = is_sampled(t, size);
+	if (!t->sampled)
+		return 0;
+	__builtin_memset(&t->key, 0, sizeof(t->key));
+	t->key.kind = EBP_ALLOCATED;
+	t->key.class = 1;
+	t->key.process = process;
+	t->key.tid = bpf_get_current_pid_tgid();
+	bpf_get_current_comm(t->key.comm, sizeof(t->key.comm));
+	take_block_stack(ctx, &t->key, c, &task);
+	return 0;
+}
+
+SEC("?uprobe")
+int on_malloc(struct pt_regs *ctx)
+{
+	return enter(ctx, ARGUMENT_0(ctx), 0, 0);
+}
+
+SEC("?uprobe")
+int on_calloc(struct pt_regs *ctx)
+{
+	return enter(ctx, ARGUMENT_0(ctx) * ARGUMENT_1(ctx), 0, 0);
+}
+
+SEC("?uprobe")
+int on_realloc(struct pt_regs *ctx)
+{
+	return enter(ctx, ARGUMENT_1(ctx), ARGUMENT_0(ctx), 0);
+}
+
+SEC("?uprobe")
+int on_memalign(struct pt_regs *ctx)
+{
+	return enter(ctx, ARGUMENT_1(ctx), 0, 0);
+}
+
+SEC("?uprobe")
+int on_posix_memalign(struct pt_regs *ctx)
+{
+	return enter(ctx, ARGUMENT_2(ctx), 0, ARGUMENT_0(ctx));
+}
+
+static __always_inline void end_sampled(struct ebp_counters *c, const struct ebp_process *p, __u64 id)
+{
+	struct ebp_allocation_end end = {
+		.head.type = EBP_FREED, .time = bpf_ktime_get_ns(), .id = id, .process = *p,
+	};
+
+	if (send(&end, sizeof(end), 0))
+		__sync_fetch_and_add(&c->ends_lost, 1);
+}
+
+/* The call of @t has given the block @at. */
+static __always_inline void begin_sampled(struct ebp_counters *c, const struct alloc_task *t, __u64 at)
+{
+	__u64 id = __sync_fetch_and_add(&last_block, 1) + 1, stale = take_live(&t->key.process, at);
+
+	/* It was freed in a way that we did not see. */
+	if (stale)
+		end_sampled(c, &t->key.process, stale);
+	if (!put_live(&t->key.process, at, id)) {
+		send_block(c, &t->key, id, t->size);
+		return;
+	}
+	__sync_fetch_and_add(&c->taken, 1);
+	__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], 1);
+}
+
+SEC("?uprobe")
+int on_returned(struct pt_regs *ctx)
+{
+	struct alloc_task *t = bpf_task_storage_get(&alloc_tasks, bpf_get_current_task_btf(), 0, 0);
+	__u64 at = RETURNED(ctx);
+	struct ebp_process process = {};
+	struct ebp_counters *c;
+	struct task_facts task;
+	__u32 zero = 0;
+
+	if (!t || !t->sp || STACK(ctx) != t->sp + RETURN_POPS)
+		return 0;
+	t->sp = 0;
+	c = bpf_map_lookup_elem(&counters, &zero);
+	if (!c || (!t->old && !t->sampled) || !wanted_process(&process, &task))
+		return 0;
+	/* posix_memalign() gives an errno. */
+	if (t->out && ((__u32)at || bpf_probe_read_user(&at, sizeof(at), (void *)t->out)))
+		at = 0;
+	if (t->old && !at && t->size)
+		put_live(&process, t->old_at, t->old);
+	else if (t->old)
+		end_sampled(c, &process, t->old);
+	if (at && t->sampled)
+		begin_sampled(c, t, at);
+	return 0;
+}
+
+SEC("?uprobe")
+int on_free(struct pt_regs *ctx)
+{
+	struct ebp_process process = {};
+	struct ebp_counters *c;
+	struct task_facts task;
+	__u32 zero = 0;
+	__u64 id;
+
+	c = bpf_map_lookup_elem(&counters, &zero);
+	if (!c || !ARGUMENT_0(ctx) || !wanted_process(&process, &task))
+		return 0;
+	id = take_live(&process, ARGUMENT_0(ctx));
+	if (id)
+		end_sampled(c, &process, id);
+	return 0;
+}
+
+#endif
