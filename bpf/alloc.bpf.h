@@ -23,6 +23,12 @@
 #define ARGUMENT_1(ctx) ((ctx)->regs[1])
 #endif
 
+/*
+ * Written by user space: probes are set and taken away one after the other, which takes a while; they count when all are
+ * there.
+ */
+__u32 alloc_on;
+
 /* Of each CPU: how many are in take_block_stack(). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -47,7 +53,7 @@ static __always_inline void take_block_stack(struct pt_regs *ctx, struct ebp_key
 	if (!busy || !s || !state)
 		return;
 	if (!__sync_fetch_and_add(busy, 1))
-		err = task->is32 ? user_stack32(ctx, key, s, process_id) : user_stack(ctx, 1, key, state, c, process_id);
+		err = task->is32 ? user_stack32(ctx, key, s, process_id) : user_stack(ctx, AT_ENTRY, key, state, c, process_id);
 	__sync_fetch_and_add(busy, -1);
 	if (err == RESCUED) {
 		__sync_fetch_and_add(&c->sent, 1);
@@ -62,7 +68,7 @@ static __always_inline int wanted_process(struct ebp_process *p, struct task_fac
 {
 	__u64 id = bpf_get_current_pid_tgid();
 
-	if (!wanted(id >> 32, (__u32)id, 0))
+	if (!alloc_on || !wanted(id >> 32, (__u32)id, 0))
 		return 0;
 	read_task(task);
 	p->tgid = id >> 32;

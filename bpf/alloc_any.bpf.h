@@ -147,7 +147,6 @@ static __always_inline int enter(struct pt_regs *ctx, __u64 size, __u64 old, __u
 		return 0;
 	__builtin_memset(&t->key, 0, sizeof(t->key));
 	t->key.kind = EBP_ALLOCATED;
-	t->key.class = 1;
 	t->key.process = process;
 	t->key.tid = bpf_get_current_pid_tgid();
 	bpf_get_current_comm(t->key.comm, sizeof(t->key.comm));

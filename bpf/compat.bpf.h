@@ -19,6 +19,14 @@
 #define SYSCALL_OF(regs) ((long)(regs)->orig_ax)
 #define IS_EXEC(nr) ((nr) == 59 || (nr) == 322)	/* execve, execveat */
 #define TIF_32BIT (1ul << 29)			/* TIF_ADDR32 */
+/* At the first instruction of a function: as its caller has them, in its call instruction. */
+#define UNDO_CALL(r) do { \
+	__u64 back_; \
+	if (!bpf_probe_read_user(&back_, sizeof(back_), (void *)(r)[7])) { \
+		(r)[16] = back_ - 1; \
+		(r)[7] += sizeof(back_); \
+	} \
+} while (0)
 #define KERNEL_STACK 16384			/* THREAD_SIZE, where no helper finds the registers (before 5.15) */
 
 /* By DWARF's numbers (psABI, figure 3.36). */
@@ -36,6 +44,7 @@
 #define SYSCALL_OF(user) ((long)(user)->regs[8])
 #define IS_EXEC(nr) ((nr) == 221 || (nr) == 281)
 #define TIF_32BIT (1ul << 22)
+#define UNDO_CALL(r) ((r)[32] = (r)[30] - 1)
 #define KERNEL_STACK 16384
 
 /* x0-x30, sp, pc: in this order in struct user_pt_regs, too (AADWARF64, 4.1). */

@@ -14,11 +14,18 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define RESCUED 1	/* user space counts this sample */
 
+#define AT_ENTRY 2	/* for in_kernel: at the first instruction of a function, which is not to be seen */
+
 /* The registers of user code at this sample. Returns the system call that the task is in, or negative. */
 static __always_inline long leaf_registers(const void *ctx, int in_kernel, struct ebp_registers *to)
 {
 	const struct bpf_perf_event_data *event = ctx;
 
+	if (in_kernel == AT_ENTRY) {
+		saved_registers(to);
+		UNDO_CALL(to->r);
+		return -1;
+	}
 	if (in_kernel)
 		return saved_registers(to);
 	REGS_TO_DWARF(&event->regs, to->r);

@@ -24,8 +24,7 @@ struct amount {
 };
 
 struct site {
-	struct ebp_key key;
-	uint64_t time, blocks;
+	uint32_t number;	/* the caller's */
 	struct amount allocated, live, left, peak, max;
 	double lifetime;
 	uint64_t peak_number;	/* which of the peaks @peak is of; of a later one @live is, for that has not changed since */
@@ -46,7 +45,8 @@ struct process {
 struct alloc {
 	struct alloc_options o;
 	VEC(struct site) sites;
-	struct hashmap site_ids;	/* hash of the key -> index */
+	struct hashmap site_ids;	/* hash of a key -> index */
+	struct hashmap site_numbers;	/* the caller's number -> index */
 	VEC(struct process) processes;
 	struct hashmap process_ids;	/* hash of the key -> index */
 	struct hashmap pids;		/* tgid -> index of its last program */
@@ -72,6 +72,7 @@ void alloc_free(struct alloc *a)
 		return;
 	vec_free(&a->sites);
 	hashmap_free(&a->site_ids);
+	hashmap_free(&a->site_numbers);
 	vec_free(&a->processes);
 	hashmap_free(&a->process_ids);
 	hashmap_free(&a->pids);
@@ -86,20 +87,25 @@ static double weight_of(const struct alloc *a, uint64_t size)
 	return a->o.interval ? -1 / expm1(-(double)(size + !size) / (double)a->o.interval) : 1;
 }
 
+/* By a seeded hash of 64 bits alone: two keys do not share one. */
 static uint32_t find_site(struct alloc *a, const struct ebp_key *raw, uint64_t time)
 {
-	struct site s = { .key = *raw, .time = time };
+	struct ebp_key key = *raw;
+	struct site s = { 0 };
 	uint64_t hash;
 	uint32_t i;
 
 	if (!a->o.per_thread)
-		s.key.tid = 0;
-	for (hash = hash_bytes(&s.key, sizeof(s.key)); (i = hashmap_get(&a->site_ids, hash)) != HASHMAP_NONE; hash++)
-		if (!memcmp(&a->sites.v[i].key, &s.key, sizeof(s.key)))
-			return i;
-	i = (uint32_t)a->sites.n;
+		key.tid = 0;
+	hash = hash_bytes(&key, sizeof(key));
+	i = hashmap_get(&a->site_ids, hash);
+	if (i != HASHMAP_NONE)
+		return i;
+	s.number = a->o.site(a->o.ctx, &key, time);
+	i = hashmap_put(&a->site_numbers, s.number, (uint32_t)a->sites.n);
+	if (i == a->sites.n)
+		vec_push(&a->sites, s);
 	hashmap_set(&a->site_ids, hash, i);
-	vec_push(&a->sites, s);
 	return i;
 }
 
@@ -208,7 +214,6 @@ void alloc_block(struct alloc *a, const struct ebp_allocation *block)
 	};
 	struct site *s = &a->sites.v[b.site];
 
-	s->blocks++;
 	add(&s->allocated, b.weight, b.size);
 	if (a->blocks.n - a->unused.n >= LIVE_MAX ||
 	    hashmap_get(&a->block_ids, hash_pair(b.process, b.id)) != HASHMAP_NONE) {
@@ -261,7 +266,7 @@ void alloc_finish(struct alloc *a, uint64_t end, alloc_site *fn, void *ctx)
 		struct site *s = &a->sites.v[i];
 
 		keep_peak(a, s);
-		fn(ctx, &s->key, s->time, s->blocks, (const uint64_t[ALLOC_TYPES]){
+		fn(ctx, s->number, (const uint64_t[ALLOC_TYPES]){
 			rounded(s->allocated.objects), rounded(s->allocated.bytes),
 			rounded(s->left.objects), rounded(s->left.bytes),
 			rounded(s->peak.objects), rounded(s->peak.bytes), rounded(s->max.objects), rounded(s->max.bytes),

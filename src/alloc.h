@@ -5,7 +5,7 @@
  *
  * Fed with records in the order in which they happened. A block was sampled with the probability
  * p = 1 - exp(-size / interval), so it stands for 1 / p blocks of its size: every sum is unbiased. A
- * *site* is the stack of a thread's name (or of a thread) in a process. Memory ends with its process;
+ * *site* is what the caller says is one place: records whose keys differ may be of the same. Memory ends with its process;
  * what was not freed by then counts as in use at the end. Times are CLOCK_MONOTONIC ns.
  */
 #ifndef EBPROF_ALLOC_H
@@ -32,6 +32,9 @@ struct alloc_options {
 	uint64_t interval;	/* bytes a sample; 0: every block was taken */
 	uint64_t min_age;	/* ns; what is younger at the end is not in use */
 	int per_thread;		/* threads of one name are told apart */
+	/* The caller's number of the site of @key; called once for each key that differs. */
+	uint32_t (*site)(void *ctx, const struct ebp_key *key, uint64_t time);
+	void *ctx;
 };
 
 struct alloc;
@@ -44,8 +47,8 @@ void alloc_freed(struct alloc *a, const struct ebp_allocation_end *end);
 /* The process of @end has exited. */
 void alloc_gone(struct alloc *a, const struct ebp_allocation_end *end);
 
-/* Called for each site: its @blocks records, @time of its first one, and all values. */
-typedef void alloc_site(void *ctx, const struct ebp_key *key, uint64_t time, uint64_t blocks, const uint64_t values[ALLOC_TYPES]);
+/* Called for each site, by the caller's number, with all its values. */
+typedef void alloc_site(void *ctx, uint32_t site, const uint64_t values[ALLOC_TYPES]);
 /* Once, when no more records come: what is alive has lived until @end. */
 void alloc_finish(struct alloc *a, uint64_t end, alloc_site *fn, void *ctx);
 /* The time of t-gmax; 0: nothing was ever allocated. */

@@ -221,8 +221,7 @@ static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id, co
 	if (i == HASHMAP_NONE)
 		return parent;
 	s = &a->stacks.v[i];
-	while (key->kind == EBP_ALLOCATED && leaf + 1 < s->n &&
-	       (leaf < key->class || is_preloaded(a, a->locations.v[s->first + leaf])))
+	while (key->kind == EBP_ALLOCATED && leaf + 1 < s->n && is_preloaded(a, a->locations.v[s->first + leaf]))
 		leaf++;
 	for (uint32_t k = s->n; k-- > leaf;)
 		parent = profile_node(a->profile, parent, a->locations.v[s->first + k]);
@@ -402,12 +401,19 @@ void assembler_sample(struct assembler *a, const struct ebp_sample *sample)
 		assembler_count(a, &sample->key, &sample->count, sample->time);
 }
 
-uint32_t assembler_allocations(struct assembler *a, const struct ebp_key *key, uint64_t time, uint64_t n)
+uint32_t assembler_site(struct assembler *a, const struct ebp_key *key, uint64_t time)
 {
-	uint32_t sample = sample_of(a, key, time);
+	return sample_of(a, key, time);
+}
 
-	a->results[result_of(a, key)] += n;
-	return sample;
+void assembler_allocation(struct assembler *a, const struct ebp_key *key)
+{
+	a->results[result_of(a, key)]++;
+}
+
+int assembler_knows(const struct assembler *a, const struct ebp_key *key)
+{
+	return !is_unknown(a, key->user_id);
 }
 
 void assembler_waker(struct assembler *a, const struct ebp_waker *waker)

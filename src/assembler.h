@@ -38,11 +38,12 @@ void assembler_stack(struct assembler *a, const struct ebp_stack *stack);
 /* @now: a time at which the process was still there, where it is not known from before. */
 void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now);
 void assembler_sample(struct assembler *a, const struct ebp_sample *sample);
-/*
- * The profile's sample for the place at which @n sampled blocks were allocated, whose values the caller
- * adds. At the end: all stacks are known.
- */
-uint32_t assembler_allocations(struct assembler *a, const struct ebp_key *key, uint64_t time, uint64_t n);
+/* The profile's sample for a place that allocates, whose values the caller adds; its stack should be known. */
+uint32_t assembler_site(struct assembler *a, const struct ebp_key *key, uint64_t time);
+/* A sampled block of @key was kept. */
+void assembler_allocation(struct assembler *a, const struct ebp_key *key);
+/* 0 where the user stack of @key is yet to come: it is being unwound here. */
+int assembler_knows(const struct assembler *a, const struct ebp_key *key);
 /* What a waker id of later counts means. */
 void assembler_waker(struct assembler *a, const struct ebp_waker *waker);
 /* Before any of these: times of samples are kept, counted from @origin (CLOCK_MONOTONIC ns). */

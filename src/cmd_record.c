@@ -385,8 +385,7 @@ static int open_probes(struct recording *r, struct error *e)
 	if (!o->alloc)
 		return 0;
 	r->alloc = (struct alloc_options){
-		.interval = o->alloc_interval == ALLOC_ALL ? 0 : o->alloc_interval, .min_age = o->min_age,
-		.per_thread = o->per_thread };
+		.interval = o->alloc_interval == ALLOC_ALL ? 0 : o->alloc_interval, .min_age = o->min_age };
 	r->probes.interval = r->alloc.interval;
 	if (o->command) {
 		err = alloc_library_find(&r->library, e);

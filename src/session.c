@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "alloc_queue.h"
 #include "assembler.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
@@ -43,6 +44,7 @@ struct session {
 	struct tracker *tracker;
 	struct rescue *rescue;
 	struct alloc *alloc;			/* NULL: allocations are not followed */
+	struct alloc_queue alloc_queue;
 	struct assembler_types types;
 	struct assembler *assembler;
 	struct namer *namer;
@@ -120,6 +122,11 @@ static struct assembler_types set_alloc_types(struct profile *p, int leaks)
 	return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = PROFILE_NONE };
 }
 
+static uint32_t alloc_site_of(void *ctx, const struct ebp_key *key, uint64_t time)
+{
+	return assembler_site(((struct session *)ctx)->assembler, key, time);
+}
+
 /* What the profile measures. */
 static struct assembler_types set_types(struct profile *p, const struct session_options *options)
 {
@@ -157,7 +164,9 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->namer = namer_new(&o->symbols);
 	s->symbolizer = symbolizer_new(&o->symbols);
 	s->types = set_types(s->profile, o);
-	s->alloc = o->alloc ? alloc_new(o->alloc) : NULL;
+	s->alloc = o->alloc ? alloc_new(&(struct alloc_options){
+		.interval = o->alloc->interval, .min_age = o->alloc->min_age, .per_thread = o->per_thread,
+		.site = alloc_site_of, .ctx = s }) : NULL;
 	s->assembler = assembler_new(s->profile, s->images, s->procs, &s->types, o->why);
 	if (prepare_unwinding(s, e))
 		goto fail;
@@ -189,6 +198,7 @@ void session_free(struct session *s)
 	sideband_free(s->sideband);
 	rescue_free(s->rescue);
 	alloc_free(s->alloc);
+	alloc_queue_free(&s->alloc_queue);
 	tracker_free(s->tracker);
 	unwinder_free(s->unwinder);
 	unwind_maps_free(s->unwind_maps);
@@ -290,14 +300,29 @@ static void take_record(struct session *s, const struct ebp_head *head)
 		take_rescue(s, (const void *)head);
 		break;
 	case EBP_ALLOCATION:
-		alloc_block(s->alloc, (const void *)head);
-		break;
 	case EBP_FREED:
-		alloc_freed(s->alloc, (const void *)head);
-		break;
 	case EBP_GONE:
-		alloc_gone(s->alloc, (const void *)head);
+		alloc_queue_add(&s->alloc_queue, (const void *)head);
 		break;
+	}
+}
+
+/* Matches blocks and their ends, as far as their stacks are known; at the @last all of them. */
+static void take_allocations(struct session *s, int last)
+{
+	const union alloc_record *r;
+
+	for (; (r = alloc_queue_first(&s->alloc_queue)); alloc_queue_next(&s->alloc_queue)) {
+		if (r->head.type == EBP_FREED) {
+			alloc_freed(s->alloc, &r->end);
+		} else if (r->head.type == EBP_GONE) {
+			alloc_gone(s->alloc, &r->end);
+		} else {
+			if (!last && !assembler_knows(s->assembler, &r->begin.key) && !alloc_queue_is_long(&s->alloc_queue))
+				return;
+			assembler_allocation(s->assembler, &r->begin.key);
+			alloc_block(s->alloc, &r->begin);
+		}
 	}
 }
 
@@ -325,6 +350,7 @@ static void pump(struct session *s)
 		take_record(s, head);
 	/* What the records made us look at. */
 	tracker_publish(s->tracker);
+	take_allocations(s, 0);
 }
 
 /* Fetches the counts of the map that no program uses any more, after the frames that they refer to. */
@@ -424,10 +450,9 @@ static int time_goes_by(const struct event *event)
 	return event_is_clock(event) || (event->type == PERF_TYPE_HARDWARE && event->config == PERF_COUNT_HW_CPU_CYCLES);
 }
 
-static void add_site(void *ctx, const struct ebp_key *key, uint64_t time, uint64_t blocks, const uint64_t values[ALLOC_TYPES])
+static void add_site(void *ctx, uint32_t sample, const uint64_t values[ALLOC_TYPES])
 {
 	struct session *s = ctx;
-	uint32_t sample = assembler_allocations(s->assembler, key, time, blocks);
 
 	for (uint32_t i = 0; i < ALLOC_TYPES; i++)
 		profile_count(s->profile, sample, i, values[i]);
@@ -436,8 +461,10 @@ static void add_site(void *ctx, const struct ebp_key *key, uint64_t time, uint64
 static void finish_alloc(struct session *s)
 {
 	struct profile_meta *m = profile_meta(s->profile);
-	uint64_t peak = alloc_peak(s->alloc);
+	uint64_t peak;
 
+	take_allocations(s, 1);
+	peak = alloc_peak(s->alloc);
 	alloc_finish(s->alloc, s->stopped, add_site, s);
 	m->peak = peak > s->started ? peak - s->started : 0;
 	m->period = s->o->alloc->interval ? s->o->alloc->interval : 1;

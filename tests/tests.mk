@@ -76,13 +76,13 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
 	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names fail_nth.so \
-	alloc_sites alloc_new)
+	alloc_sites alloc_sites_static alloc_new)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
 FIX_BIN    += $(if $(shell command -v go),$(FIX)/go_profiles)
 UNWIND_BIN += $(if $(shell command -v rustc),$(FIX)/unwind_rust) $(if $(shell command -v go),$(FIX)/unwind_go)
-FIX_BIN    += $(if $(shell command -v musl-gcc),$(FIX)/tree_musl $(FIX)/tree_musl_static)
+FIX_BIN    += $(if $(shell command -v musl-gcc),$(FIX)/tree_musl $(FIX)/tree_musl_static $(FIX)/alloc_sites_musl)
 FIX_BIN    += $(UNWIND_BIN) $(UNWIND_BIN:=_stripped) $(FIX)/unwind_chain_static $(FIX)/unwind_chain_static_stripped \
 	$(FIX)/unwind_plugin_a.so $(FIX)/unwind_plugin_b.so
 
@@ -140,6 +140,11 @@ $(FIX)/unwind_chain_protected: tests/fixtures/unwind_chain.c tests/fixtures/fixt
 	$(call fix_frameless,$(PROTECT_$(ARCH)))
 $(FIX)/unwind_plugin_a.so $(FIX)/unwind_plugin_b.so: tests/fixtures/unwind_plugin.c tests/fixtures/fixture.h
 	$(call fix_frameless,-shared -fPIC -DROOM=$(if $(findstring _a,$@),16,208))
+$(FIX)/alloc_sites_static: tests/fixtures/alloc_sites.c tests/fixtures/fixture.h
+	$(call fix_cc,-static)
+$(FIX)/alloc_sites_musl: tests/fixtures/alloc_sites.c tests/fixtures/fixture.h
+	@mkdir -p $(@D)
+	musl-gcc $(FIX_FLAGS) -static -o $@ $<
 $(FIX)/alloc_new: tests/fixtures/alloc_new.cpp tests/fixtures/fixture.h
 	@mkdir -p $(@D)
 	$(CXX) $(FIX_FLAGS) -std=gnu++17 -o $@ $<

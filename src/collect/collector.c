@@ -418,6 +418,7 @@ static int attach_alloc(struct collector *c, struct error *e)
 		p->fd = -1;
 		vec_push(&c->links, link);
 	}
+	__atomic_store_n(&c->skel->bss->alloc_on, 1, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -463,6 +464,7 @@ void collector_stop(struct collector *c)
 	c->skel->bss->off_ended = clock_ns();
 	if (c->events)
 		perf_events_stop(c->events);
+	c->skel->bss->alloc_on = 0;
 	while (c->links.n)
 		bpf_link__destroy(c->links.v[--c->links.n]);
 	for_each_task(c->skel->progs.end_task);

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Allocations against what the programs know of their own."""
+import contextlib
 import glob
 import math
 import os
 import re
 import shutil
+import signal
 import subprocess
 
-from harness import EBPROF, TOP, check, directory, equal, fixture_path, needs, run
+from harness import (EBPROF, TOP, Fixture, check, directory, equal, finish, fixture_path, needs, perf_events, run, start,
+                     wait_for)
 
 TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "peak_objects", "peak_space",
          "max_objects", "max_space", "lifetime")
@@ -100,6 +103,100 @@ def test_cpp():
     new = a.sites["new_all(int)"]
     equal((new["alloc_objects"], new["alloc_space"]), (700, 100 * (2000 + 2 * 4 + 4 * 512)), "by each operator")
     equal(new["inuse_objects"], 0, "all of it deleted")
+
+
+class Running(Allocations):
+    """The same of processes that run already."""
+
+    def __init__(self, *options, fixtures):
+        with directory() as d, contextlib.ExitStack() as stack:
+            path = os.path.join(d, "out.callgrind")
+            targets = [stack.enter_context(f) for f in fixtures]
+            e = start("alloc", *options, "-p", ",".join(str(f.pid) for f in targets), "-o", path)
+            self.wait(e)
+            for f in targets:
+                f.lines.clear()
+                f.go()
+                f.wait("done")
+            e.send_signal(signal.SIGINT)
+            self.result = finish(e).ok()
+            self.said = [line for f in targets for line in f.lines]
+            with open(path, encoding="utf-8") as f:
+                self.sites = self.read(f.read())
+
+    @staticmethod
+    def wait(e):
+        def there():
+            check(e.poll() is None, "ebprof ended too early:", e.poll())
+            with open(f"/proc/{e.pid}/wchan", encoding="ascii") as f:
+                # A link for each uprobe, and for the two programs that follow forks and exits.
+                probes = perf_events(e.pid) - os.cpu_count()
+                return probes > 0 and links(e.pid) >= probes + 2 and "poll" in f.read()
+        wait_for(there, "the probes")
+
+
+def links(pid):
+    n = 0
+    with contextlib.suppress(OSError):
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                n += os.readlink(f"/proc/{pid}/fd/{fd}") == "anon_inode:bpf_link"
+    return n
+
+
+def test_running_every_block():
+    a = Running("--alloc-interval", "all", fixtures=[Fixture("alloc_sites", "1", "wait")])
+    truth = a.truth()
+    equal(len(truth), 30, "sites")
+    for name, values in truth.items():
+        got = dict(a.sites.get(name, {}))
+        got.pop("lifetime", 0)
+        values.pop("lifetime")
+        equal(got, values, name)
+    equal(a.result.summary.lost, 0, "lost")
+
+
+def test_running_samples():
+    interval = 8192
+    a = Running("--alloc-interval", interval, fixtures=[Fixture("alloc_sites", "4", "wait")])
+    errors = [standard_errors(v, kind, a.sites.get(name, dict.fromkeys(TYPES, 0))[kind + "_space"], interval)
+              for name, v in a.truth().items() for kind in ("alloc", "inuse")]
+    mean, square = sum(errors) / len(errors), sum(e * e for e in errors) / len(errors)
+    check(max(map(abs, errors)) < 5.5 and abs(mean) < 0.8 and 0.3 < square < 2.2, max(map(abs, errors)), mean, square)
+
+
+def test_running_two():
+    """Two processes of one program, their blocks at equal addresses or not."""
+    a = Running("--alloc-interval", "all", fixtures=[Fixture("alloc_sites", "1", "wait"), Fixture("alloc_sites", "1", "wait")])
+    for name, values in a.truth().items():
+        for kind in ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space"):
+            equal(a.sites[name][kind], 2 * values[kind], f"{name} {kind}")
+
+
+def test_running_static():
+    for name in ("alloc_sites_static", "alloc_sites_musl"):
+        a = Running("--alloc-interval", "all", "-U", fixtures=[Fixture(name, "1", "wait")])
+        truth = a.truth()
+        space = sum(v["alloc_space"] for v in truth.values())
+        got = sum(a.sites.get(n, {}).get("alloc_space", 0) for n in truth)
+        equal(got, space, name)
+
+
+def test_running_removed():
+    """The program's file is gone; and the probes go with us, even when we are killed, and are not missed."""
+    with directory() as d:
+        copy = shutil.copy(fixture_path("alloc_sites_static"), d)
+        with Fixture(copy, "1", "wait", path=copy) as f:
+            os.remove(copy)
+            e = start("alloc", "--alloc-interval", "all", "-p", f.pid)
+            Running.wait(e)
+            e.kill()
+            e.wait()
+            e.stdout.close()
+            e.stderr.close()
+            f.lines.clear()
+            f.go()
+            f.wait("done")      # it would die of a breakpoint that nobody handles
 
 
 def own_frames(result, name):
