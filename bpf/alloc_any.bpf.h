@@ -6,7 +6,7 @@
  *
  * What a call asks for is kept in the storage of its thread until it returns. Calls of the allocator
  * among its own functions are not calls of the program: while one is under way, what
- * enters a little deeper on the same stack is passed over.
+ * enters a little deeper on the same stack is passed over, or as deep: by a jump instead of a call.
  */
 #ifndef EBPROF_ALLOC_ANY_BPF_H
 #define EBPROF_ALLOC_ANY_BPF_H
@@ -135,7 +135,7 @@ static __always_inline int enter(struct pt_regs *ctx, __u64 size, __u64 old, __u
 		return 0;
 	t = bpf_task_storage_get(&alloc_tasks, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	c = bpf_map_lookup_elem(&counters, &zero);
-	if (!t || !c || (t->sp > sp && t->sp - sp < OWN_STACK))
+	if (!t || !c || (t->sp >= sp && t->sp - sp < OWN_STACK))
 		return 0;
 	t->sp = sp;
 	t->size = size;
