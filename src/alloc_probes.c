@@ -130,12 +130,13 @@ int alloc_probes_process(struct alloc_probes *p, pid_t pid, struct error *e)
 
 	free(s.seen);
 	if (err)
-		return error_set(e, STATUS_NO_TARGET, err, "cannot read the mappings of process %d: %s", (int)pid, strerror(-err));
+		return error_set(e, STATUS_NO_TARGET, err, "cannot read the mappings of process %d: %s", (int)pid,
+				 strerror(-err));
 	if (s.err)
 		return features_explain(e, s.err, "cannot set a uprobe");
 	if (!s.found)
-		return error_set(e, STATUS_ERROR, -ENOENT, "process %d has no function malloc() that can be found: it is stripped "
-				 "and static, or allocates in its own way (Go)", (int)pid);
+		return error_set(e, STATUS_ERROR, -ENOENT, "process %d has no function malloc() that can be found: it is "
+				 "stripped and static, or allocates in its own way (Go)", (int)pid);
 	return 0;
 }
 

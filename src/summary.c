@@ -229,8 +229,8 @@ static void show_allocations(const struct profile *p, const struct session_resul
 			"try a larger --buffer\n",
 			(unsigned long long)r->ends_lost);
 	if (!v.account->taken)
-		fputs("ebprof: no allocation was seen: a static program, one that runs with other rights than its user's, or one "
-		      "with an allocator of its own cannot be followed this way\n", stderr);
+		fputs("ebprof: no allocation was seen: there was none; or, with a command, it is static, has an allocator of its "
+		      "own or other rights than its user (-p PID sees these)\n", stderr);
 }
 
 void summary_show(struct profile *p, const struct session_result *r, const struct record_options *o, uint64_t origin)
