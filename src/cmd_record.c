@@ -392,8 +392,8 @@ static int open_probes(struct recording *r, struct error *e)
 		return err ? err : alloc_probes_library(&r->probes, &r->library, e);
 	}
 	if (!o->quiet)
-		fputs("ebprof: each malloc() now costs the process two traps more and each free() one, of about a microsecond "
-		      "each\n", stderr);
+		fputs("ebprof: each malloc() now costs the process two traps more and each free() one, of one to several "
+		      "microseconds each\n", stderr);
 	for (size_t i = 0; i < o->pids.n && !err; i++)
 		err = alloc_probes_process(&r->probes, o->pids.v[i], e);
 	return err;
