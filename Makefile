@@ -79,7 +79,7 @@ $(SKEL): $(BUILD)/ebprof.bpf.o
 static: $(BUILD)/static/ebprof ## build/static/ebprof: one file to copy to a server
 	@echo "$<: $$(file -b $< 2>/dev/null | cut -d, -f1-4), $$(stat -c %s $<) bytes"
 
-$(BUILD)/static/ebprof: $(OBJ)
+$(BUILD)/static/ebprof: $(OBJ) | $(PRELOAD)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LIBS)
 	$(STRIP) $@

@@ -37,7 +37,7 @@ struct {
 	__type(value, __u64);
 } alloc_busy SEC(".maps");
 
-static __always_inline void take_block_stack(struct pt_regs *ctx, struct ebp_key *key, struct ebp_counters *c,
+static __always_inline void take_block_stack(bpf_user_pt_regs_t *ctx, struct ebp_key *key, struct ebp_counters *c,
 					     const struct task_facts *task)
 {
 	struct unwind_state *state;
@@ -95,7 +95,7 @@ static __always_inline void send_block(struct ebp_counters *c, const struct ebp_
 
 /* ebprof_block(id, size) */
 SEC("?uprobe")
-int on_block(struct pt_regs *ctx)
+int on_block(bpf_user_pt_regs_t *ctx)
 {
 	struct ebp_key key = { .kind = EBP_ALLOCATED };
 	struct ebp_counters *c;
@@ -114,7 +114,7 @@ int on_block(struct pt_regs *ctx)
 
 /* ebprof_free(id) */
 SEC("?uprobe")
-int on_block_end(struct pt_regs *ctx)
+int on_block_end(bpf_user_pt_regs_t *ctx)
 {
 	struct ebp_allocation_end end = { .head.type = EBP_FREED };
 	struct ebp_counters *c;

@@ -122,7 +122,7 @@ static __always_inline int put_live(const struct ebp_process *p, __u64 at, __u64
 }
 
 /* The program calls for @size bytes; realloc() with the block @old. */
-static __always_inline int enter(struct pt_regs *ctx, __u64 size, __u64 old, __u64 out)
+static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old, __u64 out)
 {
 	struct ebp_process process = {};
 	struct ebp_counters *c;
@@ -155,31 +155,31 @@ static __always_inline int enter(struct pt_regs *ctx, __u64 size, __u64 old, __u
 }
 
 SEC("?uprobe")
-int on_malloc(struct pt_regs *ctx)
+int on_malloc(bpf_user_pt_regs_t *ctx)
 {
 	return enter(ctx, ARGUMENT_0(ctx), 0, 0);
 }
 
 SEC("?uprobe")
-int on_calloc(struct pt_regs *ctx)
+int on_calloc(bpf_user_pt_regs_t *ctx)
 {
 	return enter(ctx, ARGUMENT_0(ctx) * ARGUMENT_1(ctx), 0, 0);
 }
 
 SEC("?uprobe")
-int on_realloc(struct pt_regs *ctx)
+int on_realloc(bpf_user_pt_regs_t *ctx)
 {
 	return enter(ctx, ARGUMENT_1(ctx), ARGUMENT_0(ctx), 0);
 }
 
 SEC("?uprobe")
-int on_memalign(struct pt_regs *ctx)
+int on_memalign(bpf_user_pt_regs_t *ctx)
 {
 	return enter(ctx, ARGUMENT_1(ctx), 0, 0);
 }
 
 SEC("?uprobe")
-int on_posix_memalign(struct pt_regs *ctx)
+int on_posix_memalign(bpf_user_pt_regs_t *ctx)
 {
 	return enter(ctx, ARGUMENT_2(ctx), 0, ARGUMENT_0(ctx));
 }
@@ -211,7 +211,7 @@ static __always_inline void begin_sampled(struct ebp_counters *c, const struct a
 }
 
 SEC("?uprobe")
-int on_returned(struct pt_regs *ctx)
+int on_returned(bpf_user_pt_regs_t *ctx)
 {
 	struct alloc_task *t = bpf_task_storage_get(&alloc_tasks, bpf_get_current_task_btf(), 0, 0);
 	__u64 at = RETURNED(ctx);
@@ -239,7 +239,7 @@ int on_returned(struct pt_regs *ctx)
 }
 
 SEC("?uprobe")
-int on_free(struct pt_regs *ctx)
+int on_free(bpf_user_pt_regs_t *ctx)
 {
 	struct ebp_process process = {};
 	struct ebp_counters *c;

@@ -383,7 +383,7 @@ void *name params \
 	memcpy(&next, &found, sizeof(next)); \
 	{ \
 		int inside __attribute__((cleanup(leave))) = 1; \
-		here.inside++; \
+		here.inside += inside; \
 		block = next(__VA_ARGS__); \
 	} \
 	return took(block, size); \

@@ -235,9 +235,9 @@ lint: deps-test ## layering, sizes, scripts, man page, warnings of gcc and of cl
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-clang CC=$(CLANG) lint-build
 	@echo "lint: clean"
 
-# Compiles everything with -Werror (WARN) and links nothing.
+# Compiles everything with -Werror (WARN) and links nothing but the library that is preloaded.
 .PHONY: lint-build
-lint-build: $(OBJ)
+lint-build: $(OBJ) $(PRELOAD)
 
 # A stamp for each file, so that only what changed is looked at again; all of it takes some 100 s on two CPUs.
 ANALYZED := $(SRC:%.c=$(TEST)/analyzed/%)

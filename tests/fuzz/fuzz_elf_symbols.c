@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "elf/elf_lookup.h"
 #include "elf/elf_file.h"
 #include "symbols/elf_symbols.h"
 #include "symbols/plt_symbols.h"
@@ -27,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct elf_file *f = elf_file_open_memory(data, size);
 	const struct elf_section *sections;
 	uint8_t id[ELF_BUILD_ID_MAX];
+	struct elf_function functions[] = { { .name = "main" }, { .name = "malloc" } };
 	struct symbol_source *s;
 	uint64_t address;
 	size_t n;
@@ -41,6 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		elf_file_section(f, sections[i].name);
 	}
 	elf_file_build_id(f, id);
+	elf_lookup(f, functions, 2);
 	for (size_t k = 0; k < sizeof(openers) / sizeof(*openers); k++) {
 		s = openers[k](f);
 		for (uint64_t offset = 0; s && offset < size; offset += 1 + size / 256)

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "elf/elf_lookup.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <unistd.h>
+
+#include "unit/test.h"
+
+__attribute__((noinline)) void elf_lookup_landmark(void);
+
+void elf_lookup_landmark(void)
+{
+	__asm__ volatile("");
+}
+
+static int look(const char *path, struct elf_function *functions, size_t n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+	struct elf_file *f = elf_file_open(fd);
+
+	err = f ? elf_lookup(f, functions, n) : -errno;
+	elf_file_free(f);
+	close(fd);
+	return err;
+}
+
+/* By .symtab: the bytes at the offset are those of the function. */
+TEST(in_ourselves)
+{
+	struct elf_function functions[] = { { .name = "elf_lookup_landmark" }, { .name = "no_such_function" }, { .name = "look" } };
+	char code[8];
+	int fd;
+
+	CHECK_EQ(look("/proc/self/exe", functions, 3), 0);
+	CHECK(functions[0].offset && functions[2].offset && !functions[1].offset);
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CHECK_EQ(pread(fd, code, sizeof(code), (off_t)functions[0].offset), sizeof(code));
+	CHECK(!memcmp(code, (const void *)elf_lookup_landmark, sizeof(code)));
+	close(fd);
+}
+
+/* By .dynsym, of several versions; and a function that only chooses another one. */
+TEST(in_libc)
+{
+	struct elf_function functions[] = { { .name = "posix_memalign" }, { .name = "strlen" } };
+	void *libc = dlopen("libc.so.6", RTLD_NOW);
+	struct link_map *map = NULL;
+	char code[8];
+	int fd;
+
+	CHECK(libc && !dlinfo(libc, RTLD_DI_LINKMAP, &map));
+	CHECK_EQ(look(map->l_name, functions, 2), 0);
+	CHECK(functions[0].offset && !functions[0].ifunc && functions[1].ifunc);
+	fd = open(map->l_name, O_RDONLY | O_CLOEXEC);
+	CHECK_EQ(pread(fd, code, sizeof(code), (off_t)functions[0].offset), sizeof(code));
+	CHECK(!memcmp(code, dlsym(libc, "posix_memalign"), sizeof(code)));
+	close(fd);
+	dlclose(libc);
+}
+
+TEST(in_none)
+{
+	struct elf_function function = { .name = "main", .offset = 7 };
+
+	CHECK_EQ(look("/etc/passwd", &function, 1), -ENOEXEC);
+}
+
+int main(void)
+{
+	RUN(in_ourselves);
+	RUN(in_libc);
+	RUN(in_none);
+	return TEST_END();
+}
