@@ -9,7 +9,7 @@ DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config lib
 	zlib1g-dev libzstd-dev liblzma-dev libiberty-dev
 DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git musl-tools:musl-gcc \
 	libdw-dev shellcheck:shellcheck cppcheck:cppcheck strace:strace libcap2-bin:setcap mandoc:mandoc util-linux npm:npm \
-	chromium:chromium valgrind:valgrind \
+	chromium:chromium valgrind:valgrind libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 \
 	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \
 	libxml2-utils:xmllint jq:jq protobuf-compiler:protoc golang-github-google-pprof-dev \
 	qemu-system-x86:qemu-system-x86_64 $(DEPS_CROSS)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* elf_file, elf_symbols and plt_symbols over any bytes: all that a mapped file can lead us to read. */
+/* elf_file, elf_lookup, elf_symbols and plt_symbols over any bytes: all that a mapped file can lead us to read. */
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "elf/elf_lookup.h"
 #include "elf/elf_file.h"
+#include "elf/elf_lookup.h"
 #include "symbols/elf_symbols.h"
 #include "symbols/plt_symbols.h"
 

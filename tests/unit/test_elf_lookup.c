@@ -30,7 +30,8 @@ static int look(const char *path, struct elf_function *functions, size_t n)
 /* By .symtab: the bytes at the offset are those of the function. */
 TEST(in_ourselves)
 {
-	struct elf_function functions[] = { { .name = "elf_lookup_landmark" }, { .name = "no_such_function" }, { .name = "look" } };
+	struct elf_function functions[] = {
+		{ .name = "elf_lookup_landmark" }, { .name = "no_such_function" }, { .name = "look" } };
 	char code[8];
 	int fd;
 
