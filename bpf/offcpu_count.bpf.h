@@ -14,6 +14,8 @@
 #define TASK_NOLOAD		0x0400u	/* with the above: idle, not waiting for I/O */
 
 #define CLASSES		4		/* of a thread, that are remembered */
+#define WAIT_KINDS	4		/* enum ebp_kind up to EBP_RUNNABLE; a power of two, so that a mask bounds it */
+_Static_assert(EBP_RUNNABLE < WAIT_KINDS, "a kind of wait has no place");
 #define BRIEF		(256 * 1024ull)	/* ns: a class whose intervals are longer has its stacks taken always */
 #define WINDOW		(16 * 1024 * 1024ull)	/* ns, in which the budget is kept */
 #define FLUSH		(100 * 1000000ull)	/* ns, after which what is counted in the storage of a thread goes to the maps */
@@ -31,7 +33,7 @@ struct off_task {
 		__u64 class;
 		__u64 mean;	/* ns of its intervals, the last ones most */
 		__u64 flushed;	/* then @counts were emptied */
-		struct ebp_count counts[EBP_KINDS];	/* of intervals without stacks, by kind, that are in no map yet */
+		struct ebp_count counts[WAIT_KINDS];	/* of intervals without stacks, by kind, that are in no map yet */
 	} classes[CLASSES];
 };
 
@@ -125,7 +127,7 @@ static __always_inline void count_part(struct ebp_counters *c, struct ebp_key *k
 /* The same for one without stacks: most are short and many, so they are added up here for a while. */
 static __always_inline void add_part(struct ebp_counters *c, struct off_class *k, __u8 kind, __u64 ns)
 {
-	struct ebp_count *n = &k->counts[kind & (EBP_KINDS - 1)];
+	struct ebp_count *n = &k->counts[kind & (WAIT_KINDS - 1)];
 
 	if (!is_wanted(c, kind, ns))
 		return;
@@ -164,7 +166,7 @@ static __noinline void flush_class(struct ebp_counters *c, const struct off_task
 	if (!key)
 		return;
 #pragma unroll
-	for (int i = EBP_BLOCKED; i < EBP_KINDS; i++) {
+	for (int i = EBP_BLOCKED; i < WAIT_KINDS; i++) {
 		struct ebp_count n = k->counts[i];
 
 		if (!n.n)
