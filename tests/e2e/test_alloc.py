@@ -129,9 +129,8 @@ class Running(Allocations):
         def there():
             check(e.poll() is None, "ebprof ended too early:", e.poll())
             with open(f"/proc/{e.pid}/wchan", encoding="ascii") as f:
-                # A link for each uprobe, and for the two programs that follow forks and exits.
-                probes = perf_events(e.pid) - os.cpu_count()
-                return probes > 0 and links(e.pid) >= probes + 2 and "poll" in f.read()
+                # Its probes, links for the two programs that follow forks and exits, and then it waits.
+                return perf_events(e.pid) > os.cpu_count() and links(e.pid) >= 2 and "poll" in f.read()
         wait_for(there, "the probes")
 
 
