@@ -13,7 +13,8 @@ DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:d
 	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \
 	libxml2-utils:xmllint jq:jq protobuf-compiler:protoc golang-github-google-pprof-dev \
 	qemu-system-x86:qemu-system-x86_64 $(DEPS_CROSS)
-DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc libc6-dev-arm64-cross qemu-user:qemu-aarch64
+DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libc6-dev-arm64-cross \
+	qemu-user:qemu-aarch64 qemu-system-arm:qemu-system-aarch64
 
 .PHONY: deps deps-test test test-build test-unit test-e2e test-vm cross-arm64 fuzz lint analyze bench
 
@@ -83,7 +84,7 @@ FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes
 FIX_BIN    += $(if $(shell command -v go),$(FIX)/go_profiles)
 UNWIND_BIN += $(if $(shell command -v rustc),$(FIX)/unwind_rust) $(if $(shell command -v go),$(FIX)/unwind_go)
 FIX_BIN    += $(if $(shell command -v musl-gcc),$(FIX)/tree_musl $(FIX)/tree_musl_static $(FIX)/alloc_sites_musl)
-FIX_BIN    += $(UNWIND_BIN) $(UNWIND_BIN:=_stripped) $(FIX)/unwind_chain_static $(FIX)/unwind_chain_static_stripped \
+FIX_BIN    += $(FIX)/unwind_chain_protected $(UNWIND_BIN) $(UNWIND_BIN:=_stripped) $(FIX)/unwind_chain_static $(FIX)/unwind_chain_static_stripped \
 	$(FIX)/unwind_plugin_a.so $(FIX)/unwind_plugin_b.so
 
 fix_cc = @mkdir -p $(@D); $(CC) $(FIX_FLAGS) $(1) -o $@ $<
@@ -218,7 +219,7 @@ test-unit: $(UNIT_BIN) ## unit tests alone, under ASan and UBSan
 test-e2e: ebprof $(FIX_BIN) ## end-to-end tests alone (as root); tests/run e2e NAME for some of them
 	@$(TEST_ENV) tests/run e2e
 
-test-vm: deps-test ## tests on other kernels, under QEMU; tests/run vm CASE for some of them
+test-vm: deps-test ## tests on other kernels, under QEMU; tests/run vm arm64 [CASE] for some of them
 	@$(MAKE) --no-print-directory vm-build
 	@$(TEST_ENV) tests/run vm
 
