@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -108,11 +109,27 @@ static void find_kernel_text(struct ebprof_bpf__rodata *ro)
 		fclose(f);
 }
 
+/*
+ * PREEMPT_RT must not allocate while it switches threads, or it stands still. Task storage did so
+ * before 6.4 (08a7ce384e33 gave it memory of BPF's own).
+ */
+static int allocates_in_switch(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname u;
+
+	return !uname(&u) && strstr(u.version, "PREEMPT_RT") && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major < 6 || (major == 6 && minor < 4));
+}
+
 static int configure(struct collector *c, const struct collector_options *o, struct error *e)
 {
 	struct ebprof_bpf__rodata *ro = c->skel->rodata;
 	int subsys = -1;
 
+	if (o->off_cpu && allocates_in_switch())
+		return error_set(e, STATUS_DENIED, -EOPNOTSUPP, "no waits can be measured on PREEMPT_RT before Linux 6.4: "
+				 "that kernel would stand still");
 	if (getrandom(&ro->cfg_seed, sizeof(ro->cfg_seed), 0) != sizeof(ro->cfg_seed))
 		return error_set(e, STATUS_ERROR, -errno, "cannot draw random numbers: %s", strerror(errno));
 	ro->cfg_frames = frame_limit(o);

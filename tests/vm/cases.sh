@@ -234,6 +234,18 @@ case_libc_caller() {
 
 # --- Where threads wait: the fixture tells what it measured itself. ---
 
+case_waits_refused() {
+	local status
+	case $(uname -v) in
+	*PREEMPT_RT*) ;;
+	*) skip "this kernel can measure waits" ;;
+	esac
+	ebprof --off-cpu -d 1 >out 2>err
+	status=$?
+	[ $status -eq 3 ] || fail "exit status $status"
+	grep -q PREEMPT_RT err || fail "the reason is not told"
+}
+
 case_off_cpu() {
 	local name
 	ebp_time --off-cpu -- /fixtures/waits 2
