@@ -110,8 +110,8 @@ static void find_kernel_text(struct ebprof_bpf__rodata *ro)
 }
 
 /*
- * PREEMPT_RT must not allocate while it switches threads, or it stands still. Task storage did so
- * before 6.4 (08a7ce384e33 gave it memory of BPF's own).
+ * PREEMPT_RT must not take memory from the slab while it switches threads, or it may stand still. Task storage did so
+ * before 6.4 gave it memory of BPF's own.
  */
 static int allocates_in_switch(void)
 {
