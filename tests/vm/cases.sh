@@ -170,13 +170,13 @@ case_chains() {
 	done
 }
 
-# What is rescued while the tables are made has 16 KiB of stack: so much the frames of either fixture have together.
+# What is rescued while the tables are made has 16 KiB of stack; the frames of either fixture have less together.
 case_deep_chains() {
-	fixture unwind_chain 200
+	fixture unwind_chain 100
 	ebp -F 999 -d 1 -p $pid
 	taken_at_least 50
 	all_complete
-	share "$(chain main $(seq -f 'c%03g' 199 -1 0))" 100 ';c000[; ]'
+	share "$(chain main $(seq -f 'c%03g' 99 -1 0))" 100 ';c000[; ]'
 	kill $pid
 	fixture unwind_chain_wide 30
 	ebp -F 999 -d 1 -p $pid
