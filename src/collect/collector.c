@@ -93,9 +93,8 @@ static void find_kernel_text(struct ebprof_bpf__rodata *ro)
 	char line[512], name[256];
 
 	while (f && fgets(line, sizeof(line), f)) {
-		/* Modules follow, and BPF programs. */
 		if (strchr(line, '[') || sscanf(line, "%llx %*c %255s", &address, name) != 2)
-			break;
+			break;	/* modules follow, and BPF programs */
 		for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 			__u64 *text = wanted[i].text;
 
@@ -407,7 +406,7 @@ static int for_each_task(const struct bpf_program *program)
 {
 	struct bpf_link *link;
 	char buf[64];
-	int fd, err = 0;
+	int fd, err;
 
 	if (!bpf_program__autoload(program))
 		return 0;
@@ -415,8 +414,7 @@ static int for_each_task(const struct bpf_program *program)
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd < 0 || read(fd, buf, sizeof(buf)) < 0)
-		err = -errno;
+	err = fd < 0 || read(fd, buf, sizeof(buf)) < 0 ? -errno : 0;
 	if (fd >= 0)
 		close(fd);
 	bpf_link__destroy(link);
