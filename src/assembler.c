@@ -459,11 +459,8 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, con
 	count_one(a, &key, sample->time, sample->cpu);
 }
 
-void assembler_finish(struct assembler *a)
+static void divide_and_name(struct assembler *a)
 {
-	for (size_t i = 0; i < a->early.n; i++)
-		count_known(a, &a->early.v[i].key, &a->early.v[i].count, a->early.v[i].now);
-	a->early.n = 0;
 	shares_divide(a->shares, add, a);
 	for (size_t i = 0; i < a->processes.n; i++) {
 		const struct known_process *p = &a->processes.v[i];
@@ -471,6 +468,37 @@ void assembler_finish(struct assembler *a)
 
 		profile_process(a->profile, info.pid, p->incarnation, profile_string(a->profile, info.comm));
 	}
+}
+
+void assembler_live(struct assembler *a)
+{
+	a->live = 1;
+}
+
+void assembler_update(struct assembler *a, struct symbolizer *symbolizer)
+{
+	size_t n = a->early.n;
+
+	/* What is still early is put behind the others again. */
+	for (size_t i = 0; i < n; i++) {
+		struct early_count early = a->early.v[i];
+
+		assembler_count(a, &early.key, &early.count, early.now);
+	}
+	if (n) {
+		a->early.n -= n;
+		memmove(a->early.v, a->early.v + n, a->early.n * sizeof(*a->early.v));
+	}
+	divide_and_name(a);
+	assembler_name_made(a, symbolizer);
+}
+
+void assembler_finish(struct assembler *a)
+{
+	for (size_t i = 0; i < a->early.n; i++)
+		count_known(a, &a->early.v[i].key, &a->early.v[i].count, a->early.v[i].now);
+	a->early.n = 0;
+	divide_and_name(a);
 }
 
 const uint64_t *assembler_results(const struct assembler *a)

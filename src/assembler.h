@@ -65,6 +65,13 @@ void assembler_ask(struct assembler *a, struct namer *namer);
 void assembler_ask_last(struct assembler *a, struct namer *namer);
 /* Names all locations that have no name yet; those of code that was made at run time by @symbolizer. */
 void assembler_name(struct assembler *a, struct namer *namer, struct symbolizer *symbolizer);
+/*
+ * Somebody looks at the profile while it is made: what may still change has the name that it has now. Before the first
+ * assembler_ask().
+ */
+void assembler_live(struct assembler *a);
+/* The profile is to be looked at now: processes get the names that they have, waits without stacks are divided. */
+void assembler_update(struct assembler *a, struct symbolizer *symbolizer);
 /* What could be done only at the end: waits without stacks are divided, processes get the names that they have now. */
 void assembler_finish(struct assembler *a);
 /* Samples that were kept, by enum ebp_result. */

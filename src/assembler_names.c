@@ -10,6 +10,7 @@
 #include "symbols/jit.h"
 
 #define NAMES_AGAIN 500000000ull	/* ns until names of code made at run time are looked for again */
+#define MADE_PAUSE 50		/* times what naming such code took, while somebody looks */
 #define NAME_MAX_SHOWN 512	/* bytes of "[image+0xoffset]" */
 
 struct dump {
@@ -133,7 +134,7 @@ static void take_answer(void *ctx, const struct namer_answer *answer)
 	int n = 1;
 
 	/* What is loaded there may be something else by the end. */
-	if (!file && !answer->reread && answer->n != -EPERM && strcmp(answer->module, "[kernel]") != 0) {
+	if (!a->live && !file && !answer->reread && answer->n != -EPERM && strcmp(answer->module, "[kernel]") != 0) {
 		vec_push(&a->later, answer->id);
 		return;
 	}
@@ -204,6 +205,33 @@ void assembler_ask_last(struct assembler *a, struct namer *namer)
 	ask_kernel_again(a, namer);
 	namer_urge(namer);
 	assembler_ask(a, namer);
+}
+
+void assembler_name_made(struct assembler *a, struct symbolizer *symbolizer)
+{
+	const struct location *locations = profile_view(a->profile).locations;
+	uint64_t now = clock_ns();
+	struct line lines[SOURCE_FRAMES_MAX];
+	size_t kept = 0;
+
+	if (!a->made.n || now - a->made_named < NAMES_AGAIN)
+		return;
+	for (size_t i = 0; i < a->made.n; i++)
+		if (a->made.v[i].names)
+			jit_refresh(a->made.v[i].names, dump_of(a, a->made.v[i].incarnation, now));
+	for (size_t i = 0; i < a->later.n; i++) {
+		const struct location *l = &locations[a->later.v[i]];
+		const char *why = "";
+		int n = l->kind == FRAME_KERNEL || image_of(a, l) ? 0 : name_made(a, symbolizer, l, lines, &why);
+
+		if (n > 0 && !*why)
+			profile_name_location(a->profile, a->later.v[i], lines, (size_t)n, why);
+		else
+			a->later.v[kept++] = a->later.v[i];
+	}
+	a->later.n = kept;
+	/* Much of it: seldom, for this thread has to sample, too. */
+	a->made_named = now + MADE_PAUSE * (clock_ns() - now);
 }
 
 void assembler_name(struct assembler *a, struct namer *namer, struct symbolizer *symbolizer)

@@ -65,6 +65,8 @@ struct assembler {
 	VEC(struct waker) wakers;
 	struct hashmap waker_ids;	/* waker id -> index */
 	int why;			/* is to be told */
+	int live;			/* names are wanted at once */
+	uint64_t made_named;		/* when code made at run time was last named; ns */
 	int timeline;
 	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */
 	uint64_t results[EBP_RESULTS];
@@ -72,5 +74,7 @@ struct assembler {
 
 /* Looks for the names of code that @m's process makes, while it is there. */
 void assembler_find_names(struct assembler *a, struct made *m);
+/* Names what is known by now of code that was made at run time; the rest is left for the end. */
+void assembler_name_made(struct assembler *a, struct symbolizer *symbolizer);
 
 #endif

@@ -21,6 +21,7 @@ static const struct command {
 } commands[] = {
 	{ "record", cmd_record },	/* the first is the default */
 	{ "alloc", cmd_alloc },
+	{ "top", cmd_top },
 	{ "report", cmd_report },
 	{ "convert", cmd_convert },
 	{ "diff", cmd_diff },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the user asked `ebprof record` for: the option table and its checks.
+ * What the user asked `ebprof record` or `ebprof top` for: the option table and its checks.
  */
 #ifndef EBPROF_RECORD_OPTIONS_H
 #define EBPROF_RECORD_OPTIONS_H
@@ -45,12 +45,20 @@ struct record_options {
 	const char *format, *title;
 	int annotate;
 	int strict, quiet, verbose;
+	/* top */
+	uint64_t refresh, window;	/* ns */
+	uint64_t tables;		/* after so many the plain view ends; 0: never */
+	uint64_t rows;			/* of a plain table; 0: as many as fit */
+	int plain, since_start;
 	int help, version;
 };
 
 /* Parses and checks; @o is all zeros but for @alloc; argv stays borrowed. 0 or -EINVAL with @e filled. */
 int record_options_parse(struct record_options *o, int argc, char **argv, struct error *e);
+/* The same for `ebprof top`, which has the same targets and sources. */
+int record_options_parse_top(struct record_options *o, int argc, char **argv, struct error *e);
 void record_options_free(struct record_options *o);
 void record_options_help(FILE *to);
+void record_options_help_top(FILE *to);
 
 #endif

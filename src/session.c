@@ -26,6 +26,7 @@
 #define SECOND		(1000 * MS)
 #define TICK		(250 * MS)	/* progress, CPUs that came and went, targets that ended, names */
 #define DRAIN		(1000 * MS)	/* counts are fetched this often, or when half of their map is used */
+#define EARLY		(200 * MS)	/* of the first second, where somebody looks */
 #define FORGET_AFTER	(3000 * MS)	/* a process that ended so long ago has no samples under way */
 #define TABLES_FIRST	(10 * MS)	/* sampling waits for the targets' unwind tables, but not longer */
 #define TABLES_LAST	(5000 * MS)	/* nor does the end wait longer for those that samples still need */
@@ -52,6 +53,7 @@ struct session {
 	uint64_t started, stopped, drained;
 	uint64_t started_at;		/* CLOCK_REALTIME ns */
 	uint64_t side_band_lost;
+	uint32_t cpus;				/* that are sampled */
 };
 
 static uint8_t *grow(void *ctx, uint32_t index)
@@ -168,6 +170,8 @@ struct session *session_new(const struct session_options *o, struct error *e)
 		.interval = o->alloc->interval, .min_age = o->alloc->min_age, .per_thread = o->per_thread,
 		.site = alloc_site_of, .ctx = s }) : NULL;
 	s->assembler = assembler_new(s->profile, s->images, s->procs, &s->types, o->why);
+	if (o->updated)
+		assembler_live(s->assembler);
 	if (prepare_unwinding(s, e))
 		goto fail;
 	/* Before the programs: what happens to the targets meanwhile is not missed. */
@@ -353,19 +357,20 @@ static void pump(struct session *s)
 	take_allocations(s, 0);
 }
 
-/* Fetches the counts of the map that no program uses any more, after the frames that they refer to. */
-static void drain(struct session *s, int wait)
+/* Fetches the counts of the map that no program uses any more, after the frames that they refer to. 1 where it did. */
+static int drain(struct session *s, int wait)
 {
 	int swapped = collector_swapped(s->collector, wait);
 
 	if (!swapped)
-		return;
+		return 0;
 	pump(s);
 	if (swapped > 0) {
 		tracker_epoch(s->tracker);
 		collector_counts(s->collector, on_count, s);
 	}
 	s->drained = clock_ns();
+	return swapped > 0;
 }
 
 static void report(struct session *s, uint64_t now)
@@ -391,6 +396,7 @@ static int sleep_until(struct session *s, uint64_t until)
 		{ .fd = sideband_fd(s->sideband), .events = POLLIN },
 		{ .fd = unwinder_fd(s->unwinder), .events = POLLIN },
 		{ .fd = collector_swap_fd(s->collector), .events = POLLIN },
+		{ .fd = s->o->wake, .events = POLLIN },
 	};
 	uint64_t now = clock_ns(), left = until > now ? until - now : 0;
 	struct timespec t = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
@@ -421,6 +427,55 @@ static void go_first(int first)
 	sched_setscheduler(0, first ? SCHED_FIFO | SCHED_RESET_ON_FORK : SCHED_OTHER, &p);
 }
 
+/* How it was measured, and what became of the samples until now. */
+static void fill_account(struct session *s, uint64_t now)
+{
+	static const char *const losses[EBP_LOSSES] = {
+		[EBP_LOST_RING] = "ring buffer full", [EBP_LOST_MAP] = "count map full",
+	};
+	struct profile_account *a = profile_account(s->profile);
+	struct profile_meta *m = profile_meta(s->profile);
+	struct ebp_counters c;
+
+	collector_counters(s->collector, &c);
+	*a = (struct profile_account){ .taken = c.taken };
+	for (int i = 0; i < EBP_RESULTS; i++) {
+		uint64_t n = assembler_results(s->assembler)[i];
+
+		a->kept += n;
+		if (i != EBP_COMPLETE)
+			a->truncated[a->ntruncated++] = (struct profile_reason){ assembler_result_name(i), n };
+	}
+	for (int i = 0; i < EBP_LOSSES; i++)
+		a->lost[a->nlost++] = (struct profile_reason){ losses[i], c.lost[i] };
+	snprintf(m->event, sizeof(m->event), "%s", s->o->collect.wall ? "wall" : s->o->alloc ? "alloc" :
+		 s->o->collect.event ? s->o->collect.event->name : "off-cpu");
+	m->frequency = s->o->collect.event ? s->o->collect.frequency : 0;
+	if (!s->alloc)
+		m->period = s->o->collect.event ? s->o->collect.period : 0;
+	m->duration = now - s->started;
+	m->start = s->started_at;
+	m->cpus = s->cpus;
+	m->per_thread = s->o->per_thread;
+}
+
+/* Who looks sees something at once. */
+static uint64_t drain_interval(const struct session *s, uint64_t now)
+{
+	uint64_t every = s->o->refresh ? s->o->refresh : DRAIN;
+
+	return s->o->updated && every > EARLY && now - s->started < SECOND ? EARLY : every;
+}
+
+static void update(struct session *s, uint64_t now)
+{
+	assembler_ask(s->assembler, s->namer);
+	s->cpus = (uint32_t)collector_cpus(s->collector);
+	assembler_update(s->assembler, s->symbolizer);
+	fill_account(s, now);
+	s->o->updated(s->o->ctx, s->profile);
+}
+
 static void sample(struct session *s)
 {
 	uint64_t next_tick = s->started + TICK, now = s->started;
@@ -429,11 +484,15 @@ static void sample(struct session *s)
 
 	s->drained = now;
 	while (!stop && now < end) {
-		stop = sleep_until(s, next_tick < end ? next_tick : end);
+		uint64_t every = drain_interval(s, now), next = next_tick < s->drained + every ? next_tick : s->drained + every;
+
+		/* While counts are under way their descriptor wakes us. */
+		stop = sleep_until(s, next <= now ? next_tick : next < end ? next : end);
 		now = clock_ns();
 		pump(s);
-		drain(s, 0);
-		if (collector_drain_wanted(s->collector) || now - s->drained >= DRAIN)
+		if (drain(s, 0) && s->o->updated)
+			update(s, now);
+		if (collector_drain_wanted(s->collector) || now - s->drained >= every)
 			collector_swap(s->collector);
 		if (now >= next_tick) {
 			tick(s, now);
@@ -470,37 +529,16 @@ static void finish_alloc(struct session *s)
 	m->period = s->o->alloc->interval ? s->o->alloc->interval : 1;
 }
 
-static void fill_account(struct session *s, const struct session_result *r)
+/* At the end: what the profile measured, and what is known of samples that were not fetched. */
+static void complete_account(struct session *s)
 {
-	static const char *const losses[EBP_LOSSES] = {
-		[EBP_LOST_RING] = "ring buffer full", [EBP_LOST_MAP] = "count map full",
-	};
 	struct profile_account *a = profile_account(s->profile);
-	struct profile_meta *m = profile_meta(s->profile);
+	const struct profile_meta *m = profile_meta(s->profile);
 	struct ebp_counters c;
 
 	collector_counters(s->collector, &c);
-	a->taken = c.taken;
-	for (int i = 0; i < EBP_RESULTS; i++) {
-		uint64_t n = assembler_results(s->assembler)[i];
-
-		a->kept += n;
-		if (i != EBP_COMPLETE)
-			a->truncated[a->ntruncated++] = (struct profile_reason){ assembler_result_name(i), n };
-	}
-	for (int i = 0; i < EBP_LOSSES; i++)
-		a->lost[a->nlost++] = (struct profile_reason){ losses[i], c.lost[i] };
 	/* Counted by the kernel, but the map could not be read: 0 unless a system call failed. */
 	a->lost[a->nlost++] = (struct profile_reason){ "not fetched", c.kept - a->kept };
-	snprintf(m->event, sizeof(m->event), "%s", s->o->collect.wall ? "wall" : s->o->alloc ? "alloc" :
-		 s->o->collect.event ? s->o->collect.event->name : "off-cpu");
-	m->frequency = s->o->collect.event ? s->o->collect.frequency : 0;
-	if (!s->alloc)
-		m->period = s->o->collect.event ? s->o->collect.period : 0;
-	m->duration = s->stopped - s->started;
-	m->start = s->started_at;
-	m->cpus = (uint32_t)r->cpus;
-	m->per_thread = s->o->per_thread;
 	if (m->frequency && !s->o->collect.wall && time_goes_by(s->o->collect.event))
 		profile_derive(s->profile, "cpu", "nanoseconds", SECOND / m->frequency);
 }
@@ -555,7 +593,7 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 		go_first(1);
 		sample(s);
 		go_first(0);
-		r->cpus = collector_cpus(s->collector);
+		r->cpus = s->cpus = (uint32_t)collector_cpus(s->collector);
 		s->stopped = clock_ns();
 		collector_stop(s->collector);
 		assembler_ask_last(s->assembler, s->namer);
@@ -573,9 +611,11 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	assembler_finish(s->assembler);
 	if (s->o->hide_idle)
 		r->idle = idle_hide(s->profile, s->types.time, &r->idle_ns);
-	assembler_name(s->assembler, s->namer, s->symbolizer);
+	if (!s->o->hasty)
+		assembler_name(s->assembler, s->namer, s->symbolizer);
 	r->naming = clock_ns() - s->stopped;
-	fill_account(s, r);
+	fill_account(s, s->stopped);
+	complete_account(s);
 	profile_finish_ticks(s->profile);
 	r->duration = s->stopped - s->started;
 	r->first_sample = collector_first_sample(s->collector);

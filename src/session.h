@@ -39,6 +39,14 @@ struct session_options {
 	int why;			/* what has no name tells why in its place */
 	int signals;			/* a signalfd: whatever it says ends the recording */
 	int (*ended)(void *ctx);	/* asked now and then: 1 ends the recording */
+	int wake;			/* a descriptor: readable where `ended` is to be asked at once; -1: none */
+	/*
+	 * Somebody looks at the profile while it is made: counts are fetched this often (ns; 0: as usual), and `updated` is
+	 * called after each time. It runs while we ought to sample, and must only copy what it wants.
+	 */
+	uint64_t refresh;
+	void (*updated)(void *ctx, const struct profile *p);	/* may be NULL */
+	int hasty;			/* at the end, names that are still to come are not waited for */
 	void (*progress)(void *ctx, const struct session_progress *p);	/* 4 times a second; may be NULL */
 	int (*started)(void *ctx, struct error *e);	/* called once: when sampling runs, or before the delay; may be NULL */
 	void (*stopped)(void *ctx);	/* called when all samples are there, and names are still to come; may be NULL */

@@ -328,6 +328,44 @@ void profile_comment(struct profile *p, const char *text)
 	vec_push(&p->comments, profile_string(p, text));
 }
 
+/* What is new of an array that only grows. */
+#define FOLLOW(dst, src) do { \
+	vec_reserve(dst, (src)->n); \
+	for (; (dst)->n < (src)->n; (dst)->n++) \
+		(dst)->v[(dst)->n] = (src)->v[(dst)->n]; \
+} while (0)
+/* All of one whose elements change. */
+#define COPY(dst, src) do { \
+	(dst)->n = 0; \
+	FOLLOW(dst, src); \
+} while (0)
+
+void profile_follow(struct profile *dst, const struct profile *src)
+{
+	for (uint32_t i = strtab_count(dst->strings); i < strtab_count(src->strings); i++)
+		strtab_add(dst->strings, strtab_get(src->strings, i));
+	FOLLOW(&dst->functions, &src->functions);
+	FOLLOW(&dst->modules, &src->modules);
+	FOLLOW(&dst->lines, &src->lines);
+	FOLLOW(&dst->nodes, &src->nodes);
+	FOLLOW(&dst->threads, &src->threads);
+	FOLLOW(&dst->samples, &src->samples);
+	FOLLOW(&dst->labels, &src->labels);
+	FOLLOW(&dst->label_sets, &src->label_sets);
+	FOLLOW(&dst->comments, &src->comments);
+	COPY(&dst->locations, &src->locations);
+	COPY(&dst->processes, &src->processes);
+	COPY(&dst->types, &src->types);
+	COPY(&dst->ticks, &src->ticks);
+	while (dst->columns.n < src->columns.n)
+		vec_push(&dst->columns, (struct column){ 0 });
+	for (size_t i = 0; i < src->columns.n; i++)
+		COPY(&dst->columns.v[i], &src->columns.v[i]);
+	dst->shown = src->shown;
+	dst->meta = src->meta;
+	dst->account = src->account;
+}
+
 struct profile_meta *profile_meta(struct profile *p)
 {
 	return &p->meta;

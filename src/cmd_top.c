@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "commands.h"
+#include "recording.h"
+#include "tui/viewer.h"
+
+#define TABLE_LINES 3		/* of a plain table that are no rows: two headers, and how much was left out */
+#define TARGET_MAX 128
+
+/* What is sampled, in a few words. */
+static void name_target(char text[TARGET_MAX], const struct record_options *o)
+{
+	char raw[TARGET_MAX] = "all";
+
+	if (o->pids.n || o->tids.n)
+		snprintf(raw, sizeof(raw), "%s %d%s", o->pids.n ? "pid" : "tid", o->pids.n ? o->pids.v[0] : o->tids.v[0],
+			 o->pids.n + o->tids.n > 1 ? " and others" : "");
+	else if (o->cgroup || o->comm || o->command)
+		snprintf(raw, sizeof(raw), "%s", o->cgroup ? o->cgroup : o->comm ? o->comm : o->command[0]);
+	text_clean(text, TARGET_MAX, raw);
+}
+
+/* What depends on where standard output goes. */
+static void fit_terminal(struct viewer_options *v, const struct record_options *o)
+{
+	int terminal = isatty(STDOUT_FILENO);
+	struct winsize w;
+
+	v->color = command_wants_color();
+	v->rows = o->rows < INT32_MAX ? (int)o->rows : INT32_MAX;
+	if (!terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w))
+		return;
+	v->columns = w.ws_col;
+	if (!o->rows && w.ws_row > 2 * TABLE_LINES)
+		v->rows = w.ws_row - TABLE_LINES;
+}
+
+static int top(struct recording *r, struct error *e)
+{
+	char target[TARGET_MAX];
+	struct viewer_options o = { .plain = r->o.plain, .refresh = r->o.refresh, .window = r->o.window,
+				    .since_start = r->o.since_start, .tables = r->o.tables, .target = target, .user = &r->user };
+	struct viewer *v = NULL;
+	int err;
+
+	r->user = user_invoking();
+	name_target(target, &r->o);
+	fit_terminal(&o, &r->o);
+	err = recording_find(r, e) || recording_prepare(r, e);
+	v = err ? NULL : viewer_new(&o, e);
+	if (v) {
+		r->viewer = (struct recording_viewer){ viewer_update, viewer_ended, viewer_wake(v), !o.plain, v };
+		err = recording_run(r, e);
+		if (!err)
+			viewer_update(v, session_profile(r->session));
+	}
+	viewer_free(v);
+	if (err || !v)
+		return command_failed(e);
+	recording_end_command(r);
+	session_save_names(r->session);
+	return recording_command_status(r);
+}
+
+int cmd_top(int argc, char **argv)
+{
+	struct recording r = RECORDING_NEW(argv);
+	struct error e = { .status = STATUS_ERROR };
+	int status = STATUS_OK;
+
+	r.o.quiet = 1;
+	if (record_options_parse_top(&r.o, argc, argv, &e))
+		status = command_failed(&e);
+	else if (r.o.help)
+		record_options_help_top(stdout);
+	else if (r.o.version)
+		puts("ebprof " EBPROF_VERSION);
+	else
+		status = top(&r, &e);
+	recording_cleanup(&r);
+	return status;
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+#include "recording.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/caps.h"
+#include "base/text.h"
+#include "collect/features.h"
+#include "collect/perf_events.h"
+#include "proc/procfs.h"
+#include "summary.h"
+
+#define NICENESS -10		/* where we may; we use little of what it gives */
+#define TEXT_MAX 1024		/* bytes of a title and the like */
+#define WORTH_KEEPING 30000000	/* ns of CPU time that the names of one file took */
+
+/* Events and images are descriptors: take as many as we may have. */
+static void raise_file_limit(void)
+{
+	struct rlimit r;
+
+	if (!getrlimit(RLIMIT_NOFILE, &r)) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+/* Hardware cycles where they can be had: they tick with the work, and their pc has no skid. */
+static int choose_event(struct recording *r, struct error *e)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES,
+		.disabled = 1, .exclude_kernel = 1,
+	};
+	int fd;
+
+	if (r->o.alloc || (!r->o.event && r->o.off_cpu)) {
+		r->no_event = 1;
+		return 0;
+	}
+	if (!r->o.event && r->o.wall)
+		return event_parse("cpu-clock", NULL, &r->event, e);
+	if (r->o.event)
+		return event_parse(r->o.event, event_tracefs(), &r->event, e);
+	fd = perf_event_open(&attr, 0, -1);
+	if (fd >= 0)
+		close(fd);
+	return event_parse(fd >= 0 ? "cycles" : "cpu-clock", NULL, &r->event, e);
+}
+
+/* A tracepoint has no rate of its own: every hit, as perf does, unless -c says otherwise. */
+static void adapt_rate(struct recording *r)
+{
+	if (r->event.type != PERF_TYPE_TRACEPOINT)
+		return;
+	r->o.frequency = 0;
+	if (!r->o.period)
+		r->o.period = 1;
+}
+
+/* Signals are read, not handled. The command's end is one of them. */
+static int block_signals(struct recording *r)
+{
+	struct sigaction quiet_stops = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	if (r->o.command) {
+		sigaction(SIGCHLD, &quiet_stops, NULL);
+		sigaddset(&set, SIGCHLD);
+	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->signals < 0 ? -errno : 0;
+}
+
+/* One that was sent to us alone is passed on to the command. */
+static void take_signals(struct recording *r)
+{
+	struct signalfd_siginfo info;
+
+	while (read(r->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD) {
+			r->command_ended |= (pid_t)info.ssi_pid == r->launch.pid;
+			continue;
+		}
+		r->last_signal = (int)info.ssi_signo;
+		r->asked++;
+		if (r->launched && info.ssi_code == SI_USER)
+			kill(r->launch.pid, r->last_signal);
+	}
+}
+
+/* From now on a signal ends us at once: the user asked twice, even where both came before we looked. */
+static void unblock_signals(const struct recording *r)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (r->asked > 1)
+		raise(r->last_signal);
+}
+
+/* Names may be long in coming: who asked for the end can ask again. */
+static void on_stopped(void *ctx)
+{
+	struct recording *r = ctx;
+
+	take_signals(r);
+	if (r->asked)
+		unblock_signals(r);
+}
+
+void recording_end_command(struct recording *r)
+{
+	take_signals(r);
+	unblock_signals(r);
+	if (r->launched && !r->asked && !r->command_ended) {
+		r->command_stopped = 1;
+		kill(r->launch.pid, SIGTERM);
+	}
+}
+
+static void fill_collect(struct recording *r)
+{
+	const struct record_options *o = &r->o;
+	struct collector_options *c = &r->collect;
+	size_t n = r->targets.list.n;
+
+	r->target_ids = xcalloc(n + 1, sizeof(*r->target_ids));
+	for (size_t i = 0; i < n; i++)
+		r->target_ids[i] = r->targets.list.v[i].id;
+	/* With a delay the command is past its exec when sampling starts. */
+	if (o->command && o->delay)
+		r->target_ids[n++] = r->launch.pid;
+	*c = (struct collector_options){
+		.event = r->no_event ? NULL : &r->event, .off_cpu = o->off_cpu || o->wall, .wall = o->wall,
+		.wakers = o->wakers, .min_block = o->min_block, .states = o->states, .overhead = o->max_overhead / 100,
+		.alloc = o->alloc ? &r->probes : NULL, .frequency = o->frequency, .period = o->period,
+		.targets = r->target_ids, .ntargets = n, .by_thread = o->tids.n > 0,
+		.inherit = !o->no_inherit,
+		.command = o->command && !o->delay ? r->launch.pid : 0,
+		.comm = o->comm,
+		.cgroup = r->targets.cgroup.id, .cgroup_controller = r->targets.cgroup.controller,
+		.cpus = o->cpus.v, .ncpus = o->cpus.n,
+		.user = !o->kernel_only, .kernel = !o->user_only,
+		.timeline = o->timeline, .idle = o->include_idle,
+		.self = o->include_self ? 0 : getpid(), .helper = o->include_self ? 0 : keeper_pid(r->keeper),
+		.max_frames = (uint32_t)o->max_frames, .rescue = !o->no_rescue,
+		.ring_bytes = o->buffer,
+	};
+	/* Asked for by number is asked for. */
+	for (size_t i = 0; i < r->targets.list.n; i++)
+		if (r->targets.list.v[i].tgid == getpid())
+			c->self = 0;
+}
+
+static int on_ended(void *ctx)
+{
+	const struct recording *r = ctx;
+
+	return (r->viewer.ended && r->viewer.ended(r->viewer.ctx)) || targets_ended(&r->targets);
+}
+
+static void on_progress(void *ctx, const struct session_progress *p)
+{
+	(void)ctx;
+	progress_show(p);
+}
+
+/* What the targets have forked before now; forks from now on are followed in the kernel. */
+static void add_descendants(struct recording *r)
+{
+	pid_t *pids = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->o.pids.n; i++)
+		procfs_descendants(r->o.pids.v[i], &pids, &n);
+	while (n)
+		session_add_target(r->session, pids[--n]);
+	free(pids);
+}
+
+static void on_updated(void *ctx, const struct profile *p)
+{
+	const struct recording *r = ctx;
+
+	r->viewer.updated(r->viewer.ctx, p);
+}
+
+static int on_started(void *ctx, struct error *e)
+{
+	struct recording *r = ctx;
+	int err = 0;
+
+	if (!r->o.no_inherit)
+		add_descendants(r);
+	if (r->o.command) {
+		err = launch_go(&r->launch, r->o.command[0], e);
+		r->launched = !err;
+	}
+	return err;
+}
+
+int recording_run(struct recording *r, struct error *e)
+{
+	int show = !r->o.quiet && isatty(STDERR_FILENO), err;
+
+	/*
+	 * On a busy machine we would wait for our turn while stacks pile up and
+	 * processes exit unread. After the fork: the command is not favoured.
+	 */
+	setpriority(PRIO_PROCESS, 0, NICENESS);
+	fill_collect(r);
+	r->sandbox = (struct sandbox_options){
+		.command = r->launch.pid, .becomes_user = r->user.switched, .network = r->debuginfod != NULL,
+	};
+	r->session_options = (struct session_options){
+		.collect = r->collect, .unwind_memory = r->o.unwind_memory,
+		.symbols = {
+			.debug_dirs = r->o.debug_dirs.v, .n_debug_dirs = r->o.debug_dirs.n, .debuginfod = r->debuginfod,
+			.store = r->store, .worth_keeping = WORTH_KEEPING, .kernel = { .vmlinux = r->o.vmlinux },
+			.no_inline = r->o.no_inline, .no_demangle = r->o.no_demangle, .short_templates = r->o.short_templates,
+		},
+		.alloc = r->o.alloc ? &r->alloc : NULL, .leaks = r->o.leaks,
+		.sandbox = r->files ? &r->sandbox : NULL, .why = r->o.why, .hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
+		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
+		.ended = on_ended, .progress = show ? on_progress : NULL,
+		.wake = r->viewer.ctx ? r->viewer.wake : -1, .refresh = r->o.refresh, .hasty = r->viewer.hasty,
+		.updated = r->viewer.updated ? on_updated : NULL,
+		.started = on_started, .stopped = on_stopped, .ctx = r,
+	};
+	r->session = session_new(&r->session_options, e);
+	if (!r->session)
+		return -EIO;
+	err = session_run(r->session, &r->result, e);
+	if (show)
+		progress_clear();
+	return err;
+}
+
+/* @text, cleaned, as a string of the profile. */
+static uint32_t clean_string(struct profile *p, const char *text)
+{
+	char clean[TEXT_MAX];
+
+	text_clean(clean, sizeof(clean), text);
+	return profile_string(p, clean);
+}
+
+void recording_describe(const struct recording *r, struct profile *p)
+{
+	struct profile_meta *m = profile_meta(p);
+	char text[TEXT_MAX] = "ebprof";
+	struct utsname u;
+
+	if (r->o.alloc)
+		strcat(text, " alloc");
+	for (char **arg = r->argv + 1; *arg; arg++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", *arg);
+	m->command = clean_string(p, text);
+	m->title = clean_string(p, r->o.title ? r->o.title : "");
+	if (!uname(&u)) {
+		snprintf(text, sizeof(text), "%s, %s %s %s", u.nodename, u.sysname, u.release, u.machine);
+		m->host = clean_string(p, text);
+	}
+}
+
+int recording_command_status(const struct recording *r)
+{
+	int status = 0;
+
+	if (!r->launched)
+		return 0;
+	while (waitpid(r->launch.pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return STATUS_ERROR;
+	return launch_status(status);
+}
+
+static int open_debuginfod(struct recording *r, struct error *e)
+{
+	const char *why;
+
+	r->debuginfod = r->o.debuginfod ? debuginfod_new() : NULL;
+	if (r->debuginfod || !r->o.debuginfod)
+		return 0;
+	why = errno == EDESTADDRREQ ? "DEBUGINFOD_URLS is not set (sudo -E keeps it)" :
+	      errno == ELIBACC ? "libdebuginfod.so.1 is not installed; on Debian: apt install libdebuginfod1" :
+	      errno == ENOTSUP ? "this is the static ebprof, which can load no library" : strerror(errno);
+	return error_set(e, STATUS_ERROR, -errno, "--debuginfod: %s", why);
+}
+
+/* The user named it: that it cannot be used is told at once. */
+static int check_vmlinux(const struct recording *r, struct error *e)
+{
+	const struct kernel_places places = { .vmlinux = r->o.vmlinux };
+	struct kernel_dwarf kernel;
+	int err = r->o.vmlinux ? kernel_dwarf_open(&kernel, &places, NULL, 0, 0) : 0;
+	const char *why = err == -ESTALE ? "this is not the kernel that runs: its build id is another one" :
+			  err == -ENODATA ? "there is no debug information in it" :
+			  err == -ENOEXEC ? "this is not an ELF file" : strerror(-err);
+
+	if (err)
+		return error_set(e, STATUS_ERROR, err, "--vmlinux %s: %s", r->o.vmlinux, why);
+	if (r->o.vmlinux)
+		kernel_dwarf_close(&kernel);
+	return 0;
+}
+
+/* Files are named, and names kept, by a process that reads nothing foreign. */
+static int start_keeper(struct recording *r, struct error *e)
+{
+	VEC(struct keeper_job) jobs = { 0 };
+	size_t n = r->files ? r->files->files.n : 0;
+
+	r->store = r->o.no_cache ? NULL : name_store_new(&r->user);
+	for (size_t i = 0; i < n; i++)
+		vec_push(&jobs, (struct keeper_job){ outfile_keep, outfile_end, r->files->files.v[i].file });
+	if (r->store)
+		vec_push(&jobs, (struct keeper_job){ .work = name_store_keep, .ctx = r->store });
+	r->keeper = keeper_new(jobs.v, jobs.n);
+	vec_free(&jobs);
+	if (!r->keeper)
+		return error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s", strerror(errno));
+	for (size_t i = 0; i < n; i++)
+		outfile_delegate(r->files->files.v[i].file, r->keeper, i);
+	if (r->store)
+		name_store_delegate(r->store, r->keeper, n);
+	return 0;
+}
+
+static void drop_capabilities(const struct recording *r)
+{
+	caps_limit(CAPS_TO_SAMPLE | (r->user.switched ? CAPS_TO_BECOME_USER : 0u) | (r->o.command ? CAPS_TO_SIGNAL : 0u));
+}
+
+/* While we may. */
+static int open_probes(struct recording *r, struct error *e)
+{
+	const struct record_options *o = &r->o;
+	int err = 0;
+
+	if (!o->alloc)
+		return 0;
+	r->alloc = (struct alloc_options){
+		.interval = o->alloc_interval == ALLOC_ALL ? 0 : o->alloc_interval, .min_age = o->min_age };
+	r->probes.interval = r->alloc.interval;
+	if (o->command) {
+		err = alloc_library_find(&r->library, e);
+		return err ? err : alloc_probes_library(&r->probes, &r->library, e);
+	}
+	if (!o->quiet)
+		fputs("ebprof: each malloc() now costs the process two traps more and each free() one, of one to several "
+		      "microseconds each\n", stderr);
+	for (size_t i = 0; i < o->pids.n && !err; i++)
+		err = alloc_probes_process(&r->probes, o->pids.v[i], e);
+	return err;
+}
+
+/* Starts the command, which waits; with our library before its allocator where that is to be followed. */
+static int prepare_command(struct recording *r, struct error *e)
+{
+	const struct record_options *o = &r->o;
+	char *env[3];
+	int err;
+
+	if (!o->alloc)
+		return launch_prepare(&r->launch, o->command, NULL, e);
+	alloc_library_environment(&r->library, r->alloc.interval, env);
+	err = launch_prepare(&r->launch, o->command, env, e);
+	for (char **text = env; *text; text++)
+		free(*text);
+	return err;
+}
+
+int recording_find(struct recording *r, struct error *e)
+{
+	int err;
+
+	raise_file_limit();
+	err = open_debuginfod(r, e);
+	if (!err)
+		err = check_vmlinux(r, e);
+	if (!err)
+		err = feature_require("pid namespace", e);
+	if (!err)
+		err = targets_find(&r->targets, &r->o, e);
+	if (!err)
+		err = choose_event(r, e);
+	if (!err)
+		adapt_rate(r);
+	return err;
+}
+
+int recording_prepare(struct recording *r, struct error *e)
+{
+	int err = start_keeper(r, e);
+
+	if (!err)
+		err = open_probes(r, e);
+	if (err)
+		return err;
+	drop_capabilities(r);
+	err = block_signals(r);
+	if (err)
+		return error_set(e, STATUS_ERROR, err, "cannot wait for signals: %s", strerror(-err));
+	return r->o.command ? prepare_command(r, e) : 0;
+}
+
+void recording_cleanup(struct recording *r)
+{
+	if (!r->launched)
+		launch_cancel(&r->launch);
+	session_free(r->session);
+	alloc_probes_free(&r->probes);
+	debuginfod_free(r->debuginfod);
+	name_store_free(r->store);
+	keeper_free(r->keeper);
+	targets_free(&r->targets);
+	if (r->signals >= 0)
+		close(r->signals);
+	free(r->target_ids);
+	record_options_free(&r->o);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From options to a session and through it: what all commands that sample have in
+ * common. Call in this order: recording_find(), recording_prepare(), recording_run(),
+ * recording_end_command(); and at last, whatever failed, recording_cleanup().
+ */
+#ifndef EBPROF_RECORDING_H
+#define EBPROF_RECORDING_H
+
+#include "alloc_probes.h"
+#include "base/error.h"
+#include "base/keeper.h"
+#include "base/sandbox.h"
+#include "base/user.h"
+#include "collect/event.h"
+#include "proc/launch.h"
+#include "record_options.h"
+#include "result_files.h"
+#include "session.h"
+#include "targets.h"
+
+/* Who looks while it is recorded. All zeros: nobody. */
+struct recording_viewer {
+	void (*updated)(void *ctx, const struct profile *p);	/* as in struct session_options */
+	int (*ended)(void *ctx);	/* the same */
+	int wake, hasty;		/* the same */
+	void *ctx;
+};
+
+/* Begins as RECORDING_NEW, with the user's options parsed into @o and @argv for the description. */
+struct recording {
+	char **argv;
+	struct record_options o;
+	struct user user;
+	struct result_files *files;	/* all that is written; NULL: files are opened later, and no system call is filtered */
+	struct recording_viewer viewer;
+	struct targets targets;
+	struct event event;
+	int no_event;			/* only waits are recorded */
+	struct launch launch;
+	int launched;			/* the command runs, or has run */
+	int command_stopped;		/* by us, because -d was over */
+	int command_ended;		/* as far as signals tell */
+	int signals;			/* signalfd */
+	int asked, last_signal;		/* how often we were told to end, and by what */
+	struct collector_options collect;
+	pid_t *target_ids;
+	struct alloc_library library;	/* for the command of ebprof alloc */
+	struct alloc_probes probes;
+	struct alloc_options alloc;
+	struct debuginfod *debuginfod;	/* NULL: not asked for */
+	struct name_store *store;	/* NULL: none */
+	struct keeper *keeper;		/* who names files and stores names; NULL: not yet */
+	struct sandbox_options sandbox;
+	struct session_options session_options;
+	struct session *session;
+	struct session_result result;
+};
+
+#define RECORDING_NEW(args) { .argv = (args), .signals = -1, .launch = { .go = -1, .failed = -1 } }
+
+/* Looks up the target and the event. 0, or a negative errno with @e filled; so all below. */
+int recording_find(struct recording *r, struct error *e);
+/* Gives privileges up, blocks signals and starts the command, which waits. What needs more privileges comes before. */
+int recording_prepare(struct recording *r, struct error *e);
+/* Samples until an end comes. */
+int recording_run(struct recording *r, struct error *e);
+/* Where it is our time that ended, the command is told to end, too. */
+void recording_end_command(struct recording *r);
+/* Waits for the command: its exit status; 0 where none was started. */
+int recording_command_status(const struct recording *r);
+/* Where, by which command and for what the profile was made. */
+void recording_describe(const struct recording *r, struct profile *p);
+void recording_cleanup(struct recording *r);
+
+#endif

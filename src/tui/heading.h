@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The line that says what is shown: of whom, of which time, and what became of the samples. */
+#ifndef EBPROF_HEADING_H
+#define EBPROF_HEADING_H
+
+#include <stddef.h>
+
+#include "tui/live.h"
+
+void heading_text(char *buf, size_t size, const struct live_show *show, const char *target, int since_start);
+
+#endif

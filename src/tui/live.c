@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "tui/live.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "base/vec.h"
+
+/* How much more a sample became. */
+struct change {
+	uint32_t sample;
+	uint64_t more;
+};
+
+/* From one update to the next. */
+struct step {
+	uint64_t begin, end;		/* ns of sampling */
+	uint64_t taken, lost, truncated;
+	uint64_t most;			/* samples that the CPUs could have had; 0: not known */
+	VEC(struct change) changes;
+};
+
+struct live {
+	int fd;
+	uint64_t window;
+	pthread_mutex_t lock;		/* of all below */
+	struct profile *copy;
+	VEC(uint64_t) before;		/* values at the last update, by sample */
+	VEC(uint64_t) recent;		/* what came in the window, by sample */
+	VEC(struct step) steps;		/* the oldest first */
+	struct step total;		/* until now: ends at the last update */
+};
+
+struct live *live_new(uint64_t window)
+{
+	struct live *l = xcalloc(1, sizeof(*l));
+
+	l->window = window;
+	l->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (l->fd < 0) {
+		free(l);
+		return NULL;
+	}
+	thread_lock_init(&l->lock);
+	l->copy = profile_new();
+	return l;
+}
+
+void live_free(struct live *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->steps.n; i++)
+		vec_free(&l->steps.v[i].changes);
+	vec_free(&l->steps);
+	vec_free(&l->before);
+	vec_free(&l->recent);
+	profile_free(l->copy);
+	pthread_mutex_destroy(&l->lock);
+	close(l->fd);
+	free(l);
+}
+
+/* Takes out of the window what is older than it. */
+static void forget(struct live *l, uint64_t now)
+{
+	size_t n = 0;
+
+	/* A step is as old as its middle: a window of ten steps has ten. */
+	while (n < l->steps.n && (l->steps.v[n].begin + l->steps.v[n].end) / 2 + l->window < now) {
+		struct step *s = &l->steps.v[n++];
+
+		for (size_t i = 0; i < s->changes.n; i++)
+			l->recent.v[s->changes.v[i].sample] -= s->changes.v[i].more;
+		vec_free(&s->changes);
+	}
+	for (size_t i = n; n && i < l->steps.n; i++)
+		l->steps.v[i - n] = l->steps.v[i];
+	l->steps.n -= n;
+}
+
+static uint64_t sum(const struct profile_reason *r, size_t n)
+{
+	uint64_t total = 0;
+
+	while (n--)
+		total += r[n].count;
+	return total;
+}
+
+/* What came since the last update. */
+static struct step step_of(struct live *l)
+{
+	struct profile_view v = profile_view(l->copy);
+	const struct profile_account *a = v.account;
+	const struct step before = l->total;
+	struct step s = { .begin = before.end, .end = v.meta->duration };
+
+	l->total = (struct step){ .end = v.meta->duration, .taken = a->taken, .lost = sum(a->lost, a->nlost),
+				  .truncated = sum(a->truncated, a->ntruncated) };
+	s.taken = l->total.taken - before.taken;
+	s.lost = l->total.lost - before.lost;
+	s.truncated = l->total.truncated - before.truncated;
+	s.most = (uint64_t)((double)(s.end - s.begin) / 1e9 * (double)v.meta->frequency * v.meta->cpus);
+	for (size_t i = 0; i < v.nsamples; i++) {
+		if (i == l->before.n) {
+			vec_push(&l->before, 0);
+			vec_push(&l->recent, 0);
+		}
+		if (v.values[i] > l->before.v[i]) {
+			struct change c = { (uint32_t)i, v.values[i] - l->before.v[i] };
+
+			vec_push(&s.changes, c);
+			l->recent.v[i] += c.more;
+		}
+		l->before.v[i] = v.values[i];
+	}
+	return s;
+}
+
+void live_update(struct live *l, const struct profile *p)
+{
+	const uint64_t one = 1;
+	struct step s;
+
+	if (pthread_mutex_trylock(&l->lock))
+		return;
+	profile_follow(l->copy, p);
+	s = step_of(l);
+	vec_push(&l->steps, s);
+	forget(l, s.end);
+	pthread_mutex_unlock(&l->lock);
+	(void)!write(l->fd, &one, sizeof(one));
+}
+
+int live_fd(const struct live *l)
+{
+	return l->fd;
+}
+
+void live_clear(struct live *l)
+{
+	uint64_t n;
+
+	(void)!read(l->fd, &n, sizeof(n));
+}
+
+struct live_show live_show(struct live *l, int since_start, const struct shown_choice *c)
+{
+	struct live_show show = { 0 };
+
+	pthread_mutex_lock(&l->lock);
+	show.profile = shown_new(l->copy, since_start ? profile_view(l->copy).values : l->recent.v, c);
+	show.since_start = l->total.end;
+	if (since_start) {
+		show.span = l->total.end;
+		show.taken = l->total.taken;
+		show.lost = l->total.lost;
+		show.truncated = l->total.truncated;
+	}
+	for (size_t i = 0; !since_start && i < l->steps.n; i++) {
+		show.span += l->steps.v[i].end - l->steps.v[i].begin;
+		show.taken += l->steps.v[i].taken;
+		show.lost += l->steps.v[i].lost;
+		show.truncated += l->steps.v[i].truncated;
+	}
+	pthread_mutex_unlock(&l->lock);
+	profile_meta(show.profile)->duration = show.span;
+	return show;
+}
+
+size_t live_steps(struct live *l, struct live_step *steps, size_t n)
+{
+	size_t first;
+
+	pthread_mutex_lock(&l->lock);
+	first = l->steps.n > n ? l->steps.n - n : 0;
+	n = l->steps.n - first;
+	for (size_t i = 0; i < n; i++) {
+		const struct step *s = &l->steps.v[first + i];
+		double busy = s->most ? (double)s->taken / (double)s->most : 0;
+
+		steps[i] = (struct live_step){ busy > 1 ? 1 : busy, s->taken, s->lost, s->truncated };
+	}
+	pthread_mutex_unlock(&l->lock);
+	return n;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "tui/plain.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "output/views.h"
+#include "tui/heading.h"
+
+int plain_write(struct live *l, const struct viewer_options *o)
+{
+	const struct output_options output = { .rows = o->rows, .columns = o->columns, .color = o->color };
+	const struct user as_we_are = { 0 };
+	struct live_show show = live_show(l, o->since_start, &(struct shown_choice){ 0 });
+	struct outfile *f = outfile_open("-", &as_we_are, NULL);
+	char clock[16] = "", text[512];
+	time_t now = time(NULL);
+	struct tm tm;
+	int err = -EIO;
+
+	if (localtime_r(&now, &tm))
+		strftime(clock, sizeof(clock), "%H:%M:%S ", &tm);
+	if (f) {
+		heading_text(text, sizeof(text), &show, o->target, o->since_start);
+		outfile_printf(f, "%s%s\n", clock, text);
+		views_top(show.profile, VIEWS_FUNCTION, 0, &output, f);
+		outfile_write(f, "\n", 1);
+		err = outfile_commit(f, NULL);
+	}
+	profile_free(show.profile);
+	return err;
+}

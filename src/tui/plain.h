@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The live view without a terminal: a header and a table, again and again. */
+#ifndef EBPROF_PLAIN_H
+#define EBPROF_PLAIN_H
+
+#include "tui/live.h"
+#include "tui/viewer.h"
+
+/* One table. 0, or a negative errno where standard output takes no more. */
+int plain_write(struct live *l, const struct viewer_options *o);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The part of a profile that is looked at: samples by other values than its own, without
+ * the frames of the kernel, or of programs. A profile of its own, so that all that can be
+ * made of a profile can be made of it, and as large as what is in it.
+ */
+#ifndef EBPROF_SHOWN_H
+#define EBPROF_SHOWN_H
+
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+struct shown_choice {
+	int no_kernel, no_user;		/* frames are left out; what has no frames then is, too */
+};
+
+/* Of the type that @p shows, with @values, by sample, in place of its own. */
+struct profile *shown_new(const struct profile *p, const uint64_t *values, const struct shown_choice *c);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The live view: a thread of usual priority that shows a profile while another one makes it,
+ * as tables one below the other, or on a terminal that it has for itself.
+ */
+#ifndef EBPROF_VIEWER_H
+#define EBPROF_VIEWER_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/user.h"
+#include "profile/profile.h"
+
+struct viewer_options {
+	int plain;		/* tables; else the terminal is taken */
+	int color;		/* tables in colour; the terminal decides for itself otherwise */
+	uint64_t refresh;	/* ns */
+	uint64_t window;	/* ns */
+	int since_start;	/* at first; else the window */
+	uint64_t tables;	/* after so many it ends; 0: never */
+	int rows, columns;	/* of a table; 0: all, as wide as they are */
+	const char *target;	/* what is sampled, for the header; clean text */
+	const struct user *user;	/* who gets the files that are saved */
+};
+
+struct viewer;
+
+/* Starts it; @o and what it points to stay the caller's. NULL with @e filled. */
+struct viewer *viewer_new(const struct viewer_options *o, struct error *e);
+/* Shows the last of it where that is wanted, gives the terminal back, and ends the thread. Takes NULL. */
+void viewer_free(struct viewer *v);
+
+/* For the thread that samples (struct session_options): never waits. */
+void viewer_update(void *viewer, const struct profile *p);
+/* 1 where the user wants to end; the descriptor is readable then. */
+int viewer_ended(void *viewer);
+int viewer_wake(const struct viewer *v);
+
+#endif
