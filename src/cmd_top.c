@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "commands.h"
 #include "recording.h"
+#include "tui/tui.h"
 #include "tui/viewer.h"
 
 #define TABLE_LINES 3		/* of a plain table that are no rows: two headers, and how much was left out */
@@ -44,7 +45,7 @@ static void fit_terminal(struct viewer_options *v, const struct record_options *
 static int top(struct recording *r, struct error *e)
 {
 	char target[TARGET_MAX];
-	struct viewer_options o = { .plain = r->o.plain, .refresh = r->o.refresh, .window = r->o.window,
+	struct viewer_options o = { .plain = r->o.plain || r->o.tables || !tui_possible(), .refresh = r->o.refresh, .window = r->o.window,
 				    .since_start = r->o.since_start, .tables = r->o.tables, .target = target, .user = &r->user };
 	struct viewer *v = NULL;
 	int err;

@@ -492,7 +492,8 @@ static void sample(struct session *s)
 		pump(s);
 		if (drain(s, 0) && s->o->updated)
 			update(s, now);
-		if (collector_drain_wanted(s->collector) || now - s->drained >= every)
+		/* What was fetched just now was so after @now. */
+		if (collector_drain_wanted(s->collector) || now >= s->drained + every)
 			collector_swap(s->collector);
 		if (now >= next_tick) {
 			tick(s, now);

@@ -6,12 +6,12 @@ TEST := $(BUILD)/tests
 # --- What must be installed: package, or package:command where any such command serves. ---
 CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
 DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
-	zlib1g-dev libzstd-dev liblzma-dev libiberty-dev
+	zlib1g-dev libzstd-dev liblzma-dev libiberty-dev libncurses-dev
 DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git musl-tools:musl-gcc \
 	libdw-dev shellcheck:shellcheck cppcheck:cppcheck strace:strace libcap2-bin:setcap mandoc:mandoc util-linux npm:npm \
 	chromium:chromium valgrind:valgrind libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 \
 	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \
-	libxml2-utils:xmllint jq:jq protobuf-compiler:protoc golang-github-google-pprof-dev \
+	libxml2-utils:xmllint jq:jq tmux:tmux protobuf-compiler:protoc golang-github-google-pprof-dev \
 	qemu-system-x86:qemu-system-x86_64 $(DEPS_CROSS)
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libc6-dev-arm64-cross \
 	qemu-user:qemu-aarch64 qemu-system-arm:qemu-system-aarch64
@@ -36,8 +36,8 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/proc src/symbols src/profile src/input \
-	src/output src/unwind)) src/collect/event.c src/namer.c src/shares.c src/alloc.c preload/block_table.c
-TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -liberty -lm -pthread
+	src/output src/tui src/unwind)) src/collect/event.c src/namer.c src/shares.c src/alloc.c preload/block_table.c
+TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 ASAN_OBJ  := $(LIB_SRC:%.c=$(TEST)/asan/%.o)

@@ -18,17 +18,23 @@ static void rate_text(char *buf, size_t size, const struct profile_meta *m)
 		snprintf(buf, size, "%.60s", m->event);
 }
 
-void heading_text(char *buf, size_t size, const struct live_show *show, const char *target, int since_start)
+void heading_text(char *buf, size_t size, const struct live_show *show, const char *target, int since_start,
+		  int live)
 {
 	char rate[100], span[80];
-	uint64_t all = show->taken;
+	struct profile_view v = profile_view(show->profile);
 
-	rate_text(rate, sizeof(rate), profile_view(show->profile).meta);
+	rate_text(rate, sizeof(rate), v.meta);
+	if (!live) {
+		snprintf(buf, size, "%.200s: %.60s, %" PRIu64 " %.60s", target, profile_text(show->profile, v.types[v.shown].name),
+			 v.total, profile_text(show->profile, v.types[v.shown].unit));
+		return;
+	}
 	if (since_start)
 		snprintf(span, sizeof(span), "since start, %.1f s", (double)show->span / SECOND);
 	else
 		snprintf(span, sizeof(span), "last %.1f s of %.1f", (double)show->span / SECOND,
 			 (double)show->since_start / SECOND);
 	snprintf(buf, size, "%.80s, %s, %s: %" PRIu64 " samples, %" PRIu64 " truncated, %" PRIu64 " lost", target, rate, span,
-		 all, show->truncated, show->lost);
+		 show->taken, show->truncated, show->lost);
 }

@@ -7,6 +7,8 @@
 
 #include "tui/live.h"
 
-void heading_text(char *buf, size_t size, const struct live_show *show, const char *target, int since_start);
+/* @live: 0 where it is a saved profile, which has no window. */
+void heading_text(char *buf, size_t size, const struct live_show *show, const char *target, int since_start,
+		  int live);
 
 #endif

@@ -21,7 +21,7 @@ int plain_write(struct live *l, const struct viewer_options *o)
 	if (localtime_r(&now, &tm))
 		strftime(clock, sizeof(clock), "%H:%M:%S ", &tm);
 	if (f) {
-		heading_text(text, sizeof(text), &show, o->target, o->since_start);
+		heading_text(text, sizeof(text), &show, o->target, o->since_start, 1);
 		outfile_printf(f, "%s%s\n", clock, text);
 		views_top(show.profile, VIEWS_FUNCTION, 0, &output, f);
 		outfile_write(f, "\n", 1);

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,12 +14,14 @@
 #include "base/xalloc.h"
 #include "tui/live.h"
 #include "tui/plain.h"
+#include "tui/tui.h"
 
 #define EARLY 20000000ull	/* ns that an update may come before its time, and count */
 
 struct viewer {
 	const struct viewer_options *o;
 	struct live *live;
+	struct tui *tui;		/* NULL: plain */
 	int wake;			/* eventfd: the user wants to end */
 	int stop;			/* eventfd: we are told to end */
 	atomic_int ended;
@@ -34,6 +35,31 @@ static void end(struct viewer *v)
 
 	atomic_store(&v->ended, 1);
 	(void)!write(v->wake, &one, sizeof(one));
+}
+
+static struct live_show show(void *ctx, int since_start, const struct shown_choice *c)
+{
+	return live_show(ctx, since_start, c);
+}
+
+static size_t steps(void *ctx, struct live_step *to, size_t n)
+{
+	return live_steps(ctx, to, n);
+}
+
+static void clear(void *ctx)
+{
+	live_clear(ctx);
+}
+
+static void *show_terminal(void *arg)
+{
+	struct viewer *v = arg;
+	const struct tui_source source = { show, steps, clear, live_fd(v->live), v->stop, v->live };
+
+	tui_run(v->tui, &source);
+	end(v);
+	return NULL;
 }
 
 /* A table each refresh, until there were enough or nobody reads them. */
@@ -65,16 +91,21 @@ static void *show_plain(void *arg)
 struct viewer *viewer_new(const struct viewer_options *o, struct error *e)
 {
 	struct viewer *v = xcalloc(1, sizeof(*v));
-	int err;
+	int err = 0;
 
 	v->o = o;
 	v->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	v->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	v->live = live_new(o->window);
-	err = v->wake < 0 || v->stop < 0 || !v->live ? -EMFILE : thread_start(&v->thread, show_plain, v);
+	if (!o->plain && !(v->tui = tui_new(o->target, o->user, 1, o->since_start, e)))
+		err = -EIO;
+	else if (v->wake < 0 || v->stop < 0 || !v->live)
+		err = error_set(e, STATUS_ERROR, -EMFILE, "cannot show: too many open files");
+	else
+		err = thread_start(&v->thread, o->plain ? show_plain : show_terminal, v);
 	if (!err)
 		return v;
-	error_set(e, STATUS_ERROR, err, "cannot show: %s", strerror(-err));
+	tui_free(v->tui);
 	live_free(v->live);
 	free(v);
 	return NULL;
@@ -88,6 +119,7 @@ void viewer_free(struct viewer *v)
 		return;
 	(void)!write(v->stop, &one, sizeof(one));
 	pthread_join(v->thread, NULL);
+	tui_free(v->tui);
 	live_free(v->live);
 	close(v->wake);
 	close(v->stop);

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+#include "tui/actions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/flame.h"
+#include "tui/paint.h"
+#include "tui/save.h"
+
+#define WHEEL 3			/* rows */
+
+static void tell(struct browser *b, const char *text)
+{
+	snprintf(b->message, sizeof(b->message), "%s", text);
+}
+
+/* --- Moving. ------------------------------------------------------------------ */
+static void move(struct browser *b, long by)
+{
+	browser_select(b, (long)browser_place(b)->at + by);
+}
+
+static long page_of(const struct browser *b)
+{
+	return b->layout.rows > 1 ? b->layout.rows - 1 : 1;
+}
+
+static void up(struct browser *b) { b->view == VIEW_FLAME ? flame_move(b, FLAME_UP) : move(b, -1); }
+static void down(struct browser *b) { b->view == VIEW_FLAME ? flame_move(b, FLAME_DOWN) : move(b, 1); }
+static void page_up(struct browser *b) { move(b, -page_of(b)); }
+static void page_down(struct browser *b) { move(b, page_of(b)); }
+static void home(struct browser *b) { browser_select(b, 0); }
+static void end(struct browser *b) { browser_select(b, (long)b->listed.n - 1); }
+
+/* --- The tree. ------------------------------------------------------------------ */
+static void set_open(struct browser *b, int open)
+{
+	const struct row *r = browser_selected(b);
+
+	if (r && r->parent)
+		hashmap_set(&browser_place(b)->open, r->key, (uint32_t)open);
+	browser_list(b);
+}
+
+static void to_parent(struct browser *b)
+{
+	size_t at = browser_place(b)->at;
+	uint32_t depth = browser_selected(b)->depth;
+
+	while (at && b->rows.v[b->listed.v[at]].depth >= depth)
+		at--;
+	browser_select(b, (long)at);
+}
+
+static int is_open(const struct browser *b, const struct row *r)
+{
+	return r->parent && hashmap_get(&b->places[b->view].open, r->key) == 1;
+}
+
+static void left(struct browser *b)
+{
+	const struct row *r = browser_selected(b);
+
+	if (b->view == VIEW_FLAME)
+		flame_move(b, FLAME_LEFT);
+	else if (b->view == VIEW_TREE && r && is_open(b, r))
+		set_open(b, 0);
+	else if (b->view == VIEW_TREE && r)
+		to_parent(b);
+}
+
+static void right(struct browser *b)
+{
+	const struct row *r = browser_selected(b);
+
+	if (b->view == VIEW_FLAME)
+		flame_move(b, FLAME_RIGHT);
+	else if (b->view == VIEW_TREE && r && !is_open(b, r))
+		set_open(b, 1);
+	else if (b->view == VIEW_TREE && r && r->parent)
+		move(b, 1);
+}
+
+/* Opens what is below the selected row, always the busiest, and goes to the end of it. */
+static void hottest(struct browser *b)
+{
+	struct browser_place *p = browser_place(b);
+	const struct row *r = browser_selected(b), *end = b->rows.v + b->rows.n;
+
+	if (b->view != VIEW_TREE && b->view != VIEW_FLAME)
+		return;
+	/* The first row below one is its busiest; where that is less than what the row has itself, it is the end. */
+	for (; r && r + 1 < end && r->parent && r[1].total >= r->self; r++)
+		hashmap_set(&p->open, r->key, 1);
+	if (r) {
+		p->key = r->key;
+		p->at = 1;
+		browser_list(b);
+	}
+}
+
+static void open_all(struct browser *b)
+{
+	const struct row *r = browser_selected(b), *end = b->rows.v + b->rows.n;
+	uint32_t depth = r ? r->depth : 0;
+
+	if (b->view != VIEW_TREE || !r)
+		return;
+	do
+		hashmap_set(&browser_place(b)->open, r->key, 1);
+	while (++r < end && r->depth > depth);
+	browser_list(b);
+}
+
+/* --- Views. ---------------------------------------------------------------------- */
+static void go(struct browser *b, enum view view)
+{
+	b->view = view;
+	browser_make_rows(b);
+}
+
+static void functions(struct browser *b) { go(b, VIEW_FUNCTIONS); }
+static void tasks(struct browser *b) { go(b, VIEW_TASKS); }
+static void tree(struct browser *b) { go(b, VIEW_TREE); }
+static void callers(struct browser *b) { go(b, VIEW_CALLERS); }
+static void lines(struct browser *b) { go(b, VIEW_LINES); }
+static void flame(struct browser *b) { go(b, VIEW_FLAME); }
+static void modules(struct browser *b) { go(b, VIEW_MODULES); }
+static void next_view(struct browser *b) { go(b, (b->view + 1) % VIEWS); }
+static void last_view(struct browser *b) { go(b, (b->view + VIEWS - 1) % VIEWS); }
+
+/* The selected function is what callers and lines are of. */
+static int take_focus(struct browser *b)
+{
+	static const char has_functions[VIEWS] = { [VIEW_FUNCTIONS] = 1, [VIEW_TREE] = 1, [VIEW_CALLERS] = 1, [VIEW_FLAME] = 1 };
+	const struct row *r = browser_selected(b);
+
+	if (!has_functions[b->view] || !r || r->heading || (row_views[b->view].tree && !r->depth))
+		return 0;
+	free(b->focus_name);
+	free(b->focus_module);
+	b->focus_name = xstrdup(r->name);
+	b->focus_module = xstrdup(r->module);
+	b->places[VIEW_CALLERS].at = b->places[VIEW_LINES].at = 0;
+	return 1;
+}
+
+static void enter(struct browser *b)
+{
+	const struct row *r = browser_selected(b);
+
+	if (b->view == VIEW_FLAME)
+		browser_place(b)->zoom = r ? r->key : 0;
+	else if (b->view == VIEW_TREE)
+		set_open(b, r && !is_open(b, r));
+	else if (take_focus(b))
+		go(b, VIEW_CALLERS);
+}
+
+static void who_calls(struct browser *b)
+{
+	if (take_focus(b))
+		go(b, VIEW_CALLERS);
+}
+
+static void which_lines(struct browser *b)
+{
+	if (take_focus(b) || b->focus_name)
+		go(b, VIEW_LINES);
+}
+
+/* Out of what was gone into. */
+static void back(struct browser *b)
+{
+	if (b->view == VIEW_FLAME && browser_place(b)->zoom)
+		browser_place(b)->zoom = 0;
+	else if (*b->filter.text)
+		browser_pattern_set(&b->filter, "");
+	else if (b->view != VIEW_FUNCTIONS)
+		b->view = VIEW_FUNCTIONS;
+	browser_make_rows(b);
+}
+
+/* --- Choices. --------------------------------------------------------------------- */
+static void sort_by(struct browser *b, int column)
+{
+	const struct row_column *columns = rows_columns(b->view, b->threads);
+
+	if (!row_views[b->view].sorted || column < 0 || !columns[column].name)
+		return;
+	browser_place(b)->column = column;
+	browser_list(b);
+}
+
+static void sort_left(struct browser *b) { sort_by(b, browser_place(b)->column - 1); }
+static void sort_right(struct browser *b) { sort_by(b, browser_place(b)->column + 1); }
+
+static void reverse(struct browser *b)
+{
+	browser_place(b)->reverse = !browser_place(b)->reverse;
+	browser_list(b);
+}
+
+/* At least one of both is on. */
+static void kernel(struct browser *b)
+{
+	b->choice.no_kernel = !b->choice.no_kernel;
+	b->choice.no_user = 0;
+	b->reload = 1;
+}
+
+static void user(struct browser *b)
+{
+	b->choice.no_user = !b->choice.no_user;
+	b->choice.no_kernel = 0;
+	b->reload = 1;
+}
+
+static void threads(struct browser *b)
+{
+	b->threads = !b->threads;
+	b->places[VIEW_TASKS].column = 0;
+	go(b, VIEW_TASKS);
+}
+
+static void window(struct browser *b)
+{
+	if (!b->live)
+		return;
+	b->since_start = !b->since_start;
+	b->reload = 1;
+}
+
+static void pause_it(struct browser *b)
+{
+	b->paused = b->live && !b->paused;
+	b->reload = !b->paused;
+}
+
+static void prompt(struct browser *b, enum browser_prompt what, const char *text)
+{
+	b->prompt = what;
+	snprintf(b->typed, sizeof(b->typed), "%s", text);
+}
+
+static void search(struct browser *b) { prompt(b, PROMPT_SEARCH, ""); }
+static void filter(struct browser *b) { prompt(b, PROMPT_FILTER, b->filter.text); }
+static void save(struct browser *b) { prompt(b, PROMPT_SAVE, ""); }
+static void help(struct browser *b) { b->help = 1; }
+static void detail(struct browser *b) { b->detail = browser_selected(b) != NULL; }
+static void quit(struct browser *b) { b->quit = 1; }
+static void suspend(struct browser *b) { b->suspend = 1; }
+static void redraw(struct browser *b) { b->redraw = 1; }
+
+/* To the next row that fits, from the selected one on; @by is 1 or -1. */
+static void find(struct browser *b, long by, int from)
+{
+	long n = (long)b->listed.n, at = (long)browser_place(b)->at;
+
+	for (long i = from; i < n; i++) {
+		long k = ((at + by * i) % n + n) % n;
+
+		if (browser_pattern_matches(&b->search, &b->rows.v[b->listed.v[k]])) {
+			browser_select(b, k);
+			return;
+		}
+	}
+	tell(b, *b->search.text ? "nothing more fits" : "nothing is searched for: /");
+}
+
+static void find_next(struct browser *b) { find(b, 1, 1); }
+static void find_last(struct browser *b) { find(b, -1, 1); }
+
+#define ESCAPE 27
+
+static const struct action {
+	uint32_t keys[4];
+	void (*act)(struct browser *b);
+	struct action_help help;
+} actions[] = {
+	{ { PRESS_UP, 'k' }, up, { "up, k", "one row up" } },
+	{ { PRESS_DOWN, 'j' }, down, { "down, j", "one row down" } },
+	{ { PRESS_PAGE_UP, PRESS_CONTROL('b') }, page_up, { "PgUp, ^B", "a page up" } },
+	{ { PRESS_PAGE_DOWN, PRESS_CONTROL('f') }, page_down, { "PgDn, ^F", "a page down" } },
+	{ { PRESS_HOME, 'g' }, home, { "Home, g", "to the first row" } },
+	{ { PRESS_END, 'G' }, end, { "End, G", "to the last row" } },
+	{ { PRESS_LEFT, 'h', '-' }, left, { "left, h, -", "close a branch of the tree, or to its parent" } },
+	{ { PRESS_RIGHT, 'l', '+' }, right, { "right, l, +", "open a branch" } },
+	{ { '\r', '\n' }, enter, { "Enter", "callers and callees; open a branch; zoom" } },
+	{ { ESCAPE, PRESS_BACKSPACE }, back, { "Esc", "back: out of zoom, filter, view" } },
+	{ { '1' }, functions, { "1", "functions" } },
+	{ { '2' }, tasks, { "2", "processes, or threads" } },
+	{ { '3' }, tree, { "3", "call tree" } },
+	{ { '4' }, callers, { "4", "callers and callees" } },
+	{ { '5' }, lines, { "5", "source lines of the function" } },
+	{ { '6' }, flame, { "6", "flame graph" } },
+	{ { '7' }, modules, { "7", "images: programs, libraries, the kernel" } },
+	{ { '\t' }, next_view, { "Tab", "the next view" } },
+	{ { PRESS_BACKTAB }, last_view, { "Shift-Tab", "the view before" } },
+	{ { 'H' }, hottest, { "H", "follow the hottest path" } },
+	{ { '*' }, open_all, { "*", "open all below" } },
+	{ { 'c' }, who_calls, { "c", "callers and callees of what is selected" } },
+	{ { 'L' }, which_lines, { "L", "source lines of what is selected" } },
+	{ { '/' }, search, { "/", "search: a regular expression" } },
+	{ { 'n' }, find_next, { "n", "the next that fits" } },
+	{ { 'N' }, find_last, { "N", "the one before" } },
+	{ { 'f', '\\' }, filter, { "f, \\", "show only what fits a regular expression" } },
+	{ { '<', ',' }, sort_left, { "<", "sort by the column to the left" } },
+	{ { '>', '.' }, sort_right, { ">", "sort by the column to the right" } },
+	{ { 'r', 'I' }, reverse, { "r", "the other way round" } },
+	{ { 'K' }, kernel, { "K", "without the kernel's frames, and with them" } },
+	{ { 'u', 'U' }, user, { "u", "without programs' frames, and with them" } },
+	{ { 't' }, threads, { "t", "threads or processes" } },
+	{ { 'w' }, window, { "w", "the last seconds, or all since the start" } },
+	{ { ' ' }, pause_it, { "Space", "stop the picture, and go on" } },
+	{ { 'i' }, detail, { "i", "all of the selected row" } },
+	{ { 's' }, save, { "s", "save what is shown, as the file's name says" } },
+	{ { '?', PRESS_CONTROL('h') }, help, { "?", "these keys" } },
+	{ { PRESS_CONTROL('l') }, redraw, { "^L", "draw anew" } },
+	{ { PRESS_CONTROL('z') }, suspend, { "^Z", "stop; fg goes on" } },
+	{ { 'q', 'Q', PRESS_CONTROL('c') }, quit, { "q, ^C", "end" } },
+};
+
+#define ACTIONS (sizeof(actions) / sizeof(*actions))
+
+struct action_help actions_help(size_t i)
+{
+	return i < ACTIONS ? actions[i].help : (struct action_help){ NULL, NULL };
+}
+
+/* --- Prompts. ----------------------------------------------------------------------- */
+static void answer(struct browser *b)
+{
+	enum browser_prompt what = b->prompt;
+
+	b->prompt = PROMPT_NONE;
+	if (what == PROMPT_SAVE) {
+		if (*b->typed)
+			save_profile(b->show.profile, b->typed, b->user, b->message, sizeof(b->message));
+	} else if (browser_pattern_set(what == PROMPT_SEARCH ? &b->search : &b->filter, b->typed)) {
+		tell(b, "this is no regular expression");
+	} else if (what == PROMPT_SEARCH) {
+		find(b, 1, 0);
+	} else {
+		browser_place(b)->at = 0;
+		browser_list(b);
+	}
+}
+
+/* A character as UTF-8; 0 where it is none that can be typed. */
+static size_t encode(uint32_t c, char utf8[5])
+{
+	static const unsigned char lead[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	if (c < ' ' || (c >= 0x7f && c < 0xa0) || c >= PRESS_NONE)
+		return 0;
+	for (size_t i = n; i-- > 1; c >>= 6)
+		utf8[i] = (char)(0x80 | (c & 0x3f));
+	utf8[0] = (char)(n == 1 ? c : lead[n] | c);
+	utf8[n] = '\0';
+	return n;
+}
+
+static void type(struct browser *b, uint32_t key)
+{
+	size_t used = strlen(b->typed);
+	char utf8[5];
+
+	if (key == ESCAPE || key == PRESS_CONTROL('c')) {
+		b->prompt = PROMPT_NONE;
+	} else if (key == '\r' || key == '\n') {
+		answer(b);
+	} else if (key == PRESS_BACKSPACE || key == 0x7f || key == PRESS_CONTROL('h')) {
+		while (used && ((unsigned char)b->typed[used - 1] >> 6) == 2)
+			used--;
+		b->typed[used ? used - 1 : 0] = '\0';
+	} else if (key == PRESS_CONTROL('u')) {
+		b->typed[0] = '\0';
+	} else if (encode(key, utf8) && used + strlen(utf8) < sizeof(b->typed)) {
+		strcpy(b->typed + used, utf8);
+	}
+}
+
+/* --- The mouse. ------------------------------------------------------------------------ */
+static void click(struct browser *b, const struct press_event *press)
+{
+	const struct browser_layout l = b->layout;
+	uint64_t key = browser_place(b)->key;
+	int on_row = press->row >= l.first && press->row < l.status;
+
+	if (press->row == l.tabs) {
+		int view = paint_tab_at(b, press->column);
+
+		if (view >= 0)
+			go(b, (enum view)view);
+	} else if (b->view == VIEW_FLAME) {
+		flame_click(b, press->row - l.first, press->column);
+	} else if (press->row == l.header) {
+		sort_by(b, paint_column_at(b, press->column));
+	} else if (on_row) {
+		browser_select(b, (long)browser_place(b)->top + press->row - l.first);
+	}
+	/* Once more on what was selected. */
+	if (on_row && key == browser_place(b)->key)
+		enter(b);
+}
+
+void actions_press(struct browser *b, const struct press_event *press)
+{
+	b->message[0] = '\0';
+	if (b->prompt) {
+		type(b, press->key);
+		return;
+	}
+	if (b->help || b->detail) {
+		b->help = b->help && press->key != 'q' && press->key != ESCAPE ? b->help_next : 0;
+		b->detail = 0;
+		b->quit = press->key == PRESS_CONTROL('c');
+		return;
+	}
+	if (press->key == PRESS_WHEEL_UP || press->key == PRESS_WHEEL_DOWN)
+		move(b, press->key == PRESS_WHEEL_UP ? -WHEEL : WHEEL);
+	if (press->key == PRESS_CLICK)
+		click(b, press);
+	for (size_t i = 0; i < ACTIONS; i++)
+		for (size_t k = 0; k < sizeof(actions[i].keys) / sizeof(actions[i].keys[0]); k++)
+			if (actions[i].keys[k] && actions[i].keys[k] == press->key) {
+				actions[i].act(b);
+				return;
+			}
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables of views and columns, and how cells get their texts. */
+#include "tui/columns.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "output/views.h"
+
+/* --- Cells. ------------------------------------------------------------------ */
+static const char *self_share(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	snprintf(buf, size, "%.2f", views_percent(r->self, s->samples));
+	return buf;
+}
+
+static const char *total_share(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	snprintf(buf, size, "%.2f", views_percent(r->total, s->samples));
+	return buf;
+}
+
+static const char *self_count(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	(void)s;
+	snprintf(buf, size, "%" PRIu64, r->self);
+	return buf;
+}
+
+static const char *total_count(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	(void)s;
+	snprintf(buf, size, "%" PRIu64, r->total);
+	return buf;
+}
+
+static const char *image(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	(void)s;
+	(void)buf;
+	(void)size;
+	return *r->module ? r->module : "-";
+}
+
+/* "comm/pid", and "+3" where it is of so many others, too. */
+static const char *owner(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	(void)s;
+	if (!*r->owner)
+		return "-";
+	snprintf(buf, size, "%.40s/%d", r->owner, r->pid);
+	if (r->others)
+		snprintf(buf + strlen(buf), size - strlen(buf), "+%" PRIu32, r->others);
+	return buf;
+}
+
+static const char *name(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	(void)s;
+	(void)buf;
+	(void)size;
+	return r->name;
+}
+
+static const char *pid(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	(void)s;
+	snprintf(buf, size, "%d", r->pid);
+	return buf;
+}
+
+static const char *tid(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	(void)s;
+	snprintf(buf, size, "%d", r->tid);
+	return buf;
+}
+
+static const char *line(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	(void)s;
+	snprintf(buf, size, "%" PRIu32, r->line);
+	return buf;
+}
+
+static const char *file(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	(void)s;
+	(void)buf;
+	(void)size;
+	return *r->file ? r->file : "-";
+}
+
+/* --- Orders. ----------------------------------------------------------------- */
+static int by_self(const struct row *a, const struct row *b)
+{
+	return (a->self < b->self) - (a->self > b->self);
+}
+
+static int by_total(const struct row *a, const struct row *b)
+{
+	return (a->total < b->total) - (a->total > b->total);
+}
+
+static int by_image(const struct row *a, const struct row *b)
+{
+	return strcmp(a->module, b->module);
+}
+
+static int by_owner(const struct row *a, const struct row *b)
+{
+	int c = strcmp(a->owner, b->owner);
+
+	return c ? c : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static int by_name(const struct row *a, const struct row *b)
+{
+	return strcmp(a->name, b->name);
+}
+
+static int by_pid(const struct row *a, const struct row *b)
+{
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static int by_tid(const struct row *a, const struct row *b)
+{
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static int by_line(const struct row *a, const struct row *b)
+{
+	return (a->line > b->line) - (a->line < b->line);
+}
+
+static int by_file(const struct row *a, const struct row *b)
+{
+	return strcmp(a->file, b->file);
+}
+
+/* --- The tables. --------------------------------------------------------------- */
+#define SHARES \
+	{ "SELF%", 6, 0, 1, self_share, by_self }, { "TOTAL%", 6, 0, 1, total_share, by_total }, \
+	{ "SAMPLES", 8, 60, 1, self_count, by_self }
+
+static const struct row_column function_columns[] = {
+	SHARES, { "IMAGE", 14, 50, 0, image, by_image }, { "PROCESS", 18, 90, 0, owner, by_owner },
+	{ "FUNCTION", 0, 0, 0, name, by_name }, { 0 },
+};
+static const struct row_column module_columns[] = {
+	SHARES, { "IMAGE", 0, 0, 0, name, by_name }, { 0 },
+};
+static const struct row_column process_columns[] = {
+	{ "%", 6, 0, 1, self_share, by_self }, { "SAMPLES", 8, 0, 1, self_count, by_self },
+	{ "PID", 8, 0, 1, pid, by_pid }, { "COMM", 0, 0, 0, name, by_name }, { 0 },
+};
+static const struct row_column thread_columns[] = {
+	{ "%", 6, 0, 1, self_share, by_self }, { "SAMPLES", 8, 0, 1, self_count, by_self },
+	{ "PID", 8, 0, 1, pid, by_pid }, { "TID", 8, 0, 1, tid, by_tid }, { "COMM", 0, 0, 0, name, by_name }, { 0 },
+};
+static const struct row_column tree_columns[] = {
+	{ "TOTAL%", 6, 0, 1, total_share, NULL }, { "SELF%", 6, 0, 1, self_share, NULL },
+	{ "SAMPLES", 8, 60, 1, total_count, NULL }, { "FUNCTION", 0, 0, 0, name, NULL }, { 0 },
+};
+static const struct row_column caller_columns[] = {
+	{ "SELF%", 6, 0, 1, self_share, NULL }, { "TOTAL%", 6, 0, 1, total_share, NULL },
+	{ "SAMPLES", 8, 60, 1, total_count, NULL }, { "IMAGE", 14, 50, 0, image, NULL },
+	{ "FUNCTION", 0, 0, 0, name, NULL }, { 0 },
+};
+static const struct row_column line_columns[] = {
+	SHARES, { "LINE", 6, 0, 1, line, by_line }, { "FILE", 0, 0, 0, file, by_file }, { 0 },
+};
+
+const struct row_view row_views[VIEWS] = {
+	[VIEW_FUNCTIONS] = { "functions", function_columns, rows_functions, 0, 1 },
+	[VIEW_TASKS] = { "processes", process_columns, rows_tasks, 0, 1 },
+	[VIEW_TREE] = { "tree", tree_columns, rows_tree, 1, 0 },
+	[VIEW_CALLERS] = { "callers", caller_columns, rows_callers, 0, 0 },
+	[VIEW_LINES] = { "lines", line_columns, rows_lines, 0, 1 },
+	[VIEW_FLAME] = { "flame", NULL, rows_tree, 1, 0 },
+	[VIEW_MODULES] = { "modules", module_columns, rows_modules, 0, 1 },
+};
+
+const struct row_column *rows_columns(enum view view, int threads)
+{
+	return view == VIEW_TASKS && threads ? thread_columns : row_views[view].columns;
+}

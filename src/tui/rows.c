@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "tui/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hashmap.h"
+#include "output/callers.h"
+#include "output/rollup.h"
+#include "output/tree.h"
+#include "tui/columns.h"
+
+#define TREE_LEAST 0.05		/* %: what is less is not in the tree */
+
+static uint64_t text_key(const char *text)
+{
+	return hash_bytes(text, strlen(text));
+}
+
+static uint64_t code_key(const struct rollup_function *f)
+{
+	return hash_pair(hash_pair(text_key(f->name), text_key(f->module)), hash_pair(text_key(f->file), f->line));
+}
+
+static struct row code_row(const struct rollup_function *f)
+{
+	return (struct row){ .key = code_key(f), .name = f->name, .module = f->module, .file = f->file, .owner = "",
+			     .kind = f->kind, .line = f->line, .self = f->self, .total = f->total };
+}
+
+static void add_heading(row_vec *rows, const char *text)
+{
+	vec_push(rows, (struct row){ .key = text_key(text), .name = text, .module = "", .file = "", .owner = "", .heading = 1 });
+}
+
+/* The innermost function of a sample; nfunctions where it has none, PROFILE_NONE without a stack. */
+static uint32_t leaf_of(const struct profile_view *v, const struct sample *s)
+{
+	const struct location *l;
+
+	if (!s->node)
+		return PROFILE_NONE;
+	l = &v->locations[v->nodes[s->node].location];
+	return l->nlines ? v->lines[l->first_line].function : (uint32_t)v->nfunctions;
+}
+
+/* Whose samples a function's own are: the process with most of them, and how many others there are. */
+struct owner {
+	uint32_t process, others;
+	uint64_t most;
+};
+
+static struct owner *find_owners(const struct profile *p)
+{
+	struct profile_view v = profile_view(p);
+	struct owner *owners = xcalloc(v.nfunctions + 1, sizeof(*owners));
+	VEC(uint64_t) counts = { 0 };
+	struct hashmap ids = { 0 };
+
+	for (size_t i = 0; i < v.nsamples; i++) {
+		uint32_t leaf = leaf_of(&v, &v.samples[i]), process = v.threads[v.samples[i].thread].process, id;
+		struct owner *o = leaf == PROFILE_NONE ? NULL : &owners[leaf];
+
+		if (!o || !v.values[i])
+			continue;
+		id = hashmap_put(&ids, (uint64_t)leaf << 32 | process, (uint32_t)counts.n);
+		if (id == counts.n) {
+			vec_push(&counts, 0);
+			o->others++;
+		}
+		counts.v[id] += v.values[i];
+		if (counts.v[id] > o->most)
+			*o = (struct owner){ process, o->others, counts.v[id] };
+	}
+	hashmap_free(&ids);
+	vec_free(&counts);
+	return owners;
+}
+
+row_vec rows_functions(const struct profile *p, const struct rows_choice *c)
+{
+	struct profile_view v = profile_view(p);
+	struct owner *owners = find_owners(p);
+	size_t n;
+	struct rollup_function *all = rollup_functions(p, &n);
+	row_vec rows = { 0 };
+
+	(void)c;
+	for (size_t i = 0; i < n; i++) {
+		struct row row = code_row(&all[i]);
+		const struct owner *o = all[i].function <= v.nfunctions ? &owners[all[i].function] : NULL;
+
+		if (o && o->others) {
+			row.owner = rollup_comm(p, v.processes[o->process].comm);
+			row.pid = v.processes[o->process].pid;
+			row.others = o->others - 1;
+		}
+		vec_push(&rows, row);
+	}
+	free(all);
+	free(owners);
+	return rows;
+}
+
+row_vec rows_modules(const struct profile *p, const struct rows_choice *c)
+{
+	size_t n;
+	struct rollup_function *all = rollup_modules(p, &n);
+	row_vec rows = { 0 };
+
+	(void)c;
+	for (size_t i = 0; i < n; i++)
+		vec_push(&rows, code_row(&all[i]));
+	free(all);
+	return rows;
+}
+
+row_vec rows_tasks(const struct profile *p, const struct rows_choice *c)
+{
+	size_t n;
+	struct rollup_process *all = c->threads ? rollup_threads(p, &n) : rollup_processes(p, &n);
+	row_vec rows = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		vec_push(&rows, (struct row){
+			.key = hash_pair((uint64_t)all[i].pid << 32 | (uint32_t)all[i].tid, text_key(all[i].comm)),
+			.name = all[i].comm, .module = "", .file = "", .owner = "", .pid = all[i].pid, .tid = all[i].tid,
+			.self = all[i].samples, .total = all[i].samples });
+	free(all);
+	return rows;
+}
+
+row_vec rows_tree(const struct profile *p, const struct rows_choice *c)
+{
+	size_t n;
+	struct tree_row *all = tree_rows(p, TREE_LEAST, &n);
+	VEC(uint64_t) path = { 0 };		/* keys of what is above */
+	row_vec rows = { 0 };
+
+	(void)c;
+	for (size_t i = 0; i < n; i++) {
+		const struct tree_row *t = &all[i];
+		uint64_t key = hash_pair(t->depth ? path.v[t->depth - 1] : 0, hash_pair(text_key(t->name), text_key(t->module)));
+
+		path.n = t->depth;
+		vec_push(&path, key);
+		vec_push(&rows, (struct row){ .key = key, .name = t->name, .module = t->module, .file = "", .owner = "",
+					      .kind = t->kind, .depth = t->depth, .self = t->self, .total = t->total,
+					      .parent = i + 1 < n && all[i + 1].depth > t->depth });
+	}
+	vec_free(&path);
+	free(all);
+	return rows;
+}
+
+/* 1 for each function that is the one of the choice. NULL where there is none. */
+static unsigned char *focus_on(const struct profile *p, const struct rows_choice *c)
+{
+	struct profile_view v = profile_view(p);
+	unsigned char *focus = xcalloc(v.nfunctions + 1, 1);
+	int found = 0;
+
+	for (size_t i = 0; c->name && i <= v.nfunctions; i++) {
+		const char *module = i < v.nfunctions ? profile_text(p, v.functions[i].module) : "";
+
+		focus[i] = !strcmp(rollup_name(p, i), c->name) && !strcmp(module, c->module);
+		found |= focus[i];
+	}
+	if (found)
+		return focus;
+	free(focus);
+	return NULL;
+}
+
+static void add_way(row_vec *rows, const char *title, const struct rollup_function *all, size_t n)
+{
+	uint64_t side = text_key(title);
+
+	add_heading(rows, title);
+	for (size_t i = 0; i < n; i++) {
+		struct row row = code_row(&all[i]);
+
+		row.key = hash_pair(row.key, side);
+		vec_push(rows, row);
+	}
+}
+
+row_vec rows_callers(const struct profile *p, const struct rows_choice *c)
+{
+	unsigned char *focus = focus_on(p, c);
+	struct callers *found = focus ? callers_new(p, focus) : NULL;
+	row_vec rows = { 0 };
+
+	if (found) {
+		add_way(&rows, "callers:", found->callers, found->ncallers);
+		add_heading(&rows, "the function:");
+		vec_push(&rows, (struct row){ .key = 1, .name = c->name, .module = c->module, .file = "", .owner = "",
+					      .self = found->self, .total = found->total });
+		add_way(&rows, "callees:", found->callees, found->ncallees);
+	} else {
+		add_heading(&rows, c->name ? "the function has no samples now" : "choose a function with Enter, in the functions view");
+	}
+	callers_free(found);
+	free(focus);
+	return rows;
+}
+
+row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
+{
+	size_t n;
+	struct rollup_function *all = rollup_lines(p, &n);
+	row_vec rows = { 0 };
+
+	for (size_t i = 0; c->name && i < n; i++)
+		if (all[i].line && !strcmp(all[i].name, c->name) && !strcmp(all[i].module, c->module))
+			vec_push(&rows, code_row(&all[i]));
+	if (!rows.n)
+		add_heading(&rows, c->name ? "no lines are known of this function: it has no debug information, or no samples" :
+			    "choose a function with Enter, in the functions view");
+	free(all);
+	return rows;
+}
