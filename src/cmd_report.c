@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/outfile.h"
+#include "base/text.h"
 #include "base/user.h"
 #include "base/xalloc.h"
 #include "cli.h"
@@ -16,15 +17,18 @@
 #include "result_files.h"
 #include "saved.h"
 #include "summary.h"
+#include "tui/browse.h"
+#include "tui/tui.h"
 
 #define PATTERN_MAX 256		/* bytes of a regular expression; its compiled form may be far larger */
 #define NAME_MAX_MATCHED 4096	/* bytes of a function's name that are looked at */
 #define PERCENT_DEFAULT 0.5
+#define NAME_SHOWN 200		/* bytes of a file's name */
 
 struct options {
 	string_vec inputs;
 	const char *by, *sort, *focus, *type;
-	int tree, quiet, help;
+	int tree, plain, quiet, help;
 	double percent;
 	uint64_t rows;			/* 0: not given */
 };
@@ -40,6 +44,7 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "focus", "REGEX", cli_string, AT(focus), "functions that match, who calls them and what they call" },
 	{ 0, 0, "rows", "N", cli_count, AT(rows), "at most N rows of each table" },
 	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several" },
+	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "a table, on a terminal too" },
 	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary" },
 	{ 'h', 0, "help", NULL, cli_flag, AT(help), "this text" },
 	{ 0 },
@@ -49,7 +54,7 @@ static void help(void)
 {
 	fputs("Usage: ebprof report [OPTION]... FILE...\n"
 	      "Shows a saved profile: pprof, folded stacks, or perf script's text, gzipped or not; - is\n"
-	      "standard input.\n"
+	      "standard input. On a terminal, to look around in: ? lists the keys; else, as a table.\n"
 	      "  ebprof report cpu.pb.gz                           the functions, as a table\n"
 	      "  ebprof report --tree --min 2 cpu.pb.gz            the call tree\n"
 	      "  ebprof report --focus '^malloc$' cpu.folded       its callers and what it calls\n"
@@ -134,18 +139,40 @@ static int write_view(const struct options *o, const struct profile *p, struct o
 	return 0;
 }
 
+/* 1 where a user sits at a terminal and has not said what to print. */
+static int interactive(const struct options *o)
+{
+	return !o->plain && !o->by && !o->sort && !o->tree && !o->focus && !o->rows && tui_possible();
+}
+
+/* 0, or a negative errno with @e filled. */
+static int browse(const struct options *o, const struct profile *p, struct error *e)
+{
+	const struct user user = user_invoking();
+	char name[NAME_SHOWN];
+
+	text_clean(name, sizeof(name), o->inputs.v[0]);
+	return browse_profile(p, name, &user, e);
+}
+
+static int print(const struct options *o, const struct profile *p, struct error *e)
+{
+	const struct user as_we_are = { 0 };
+	struct outfile *f = outfile_open("-", &as_we_are, e);
+	int err = f ? write_view(o, p, f, e) : -EIO;
+
+	if (!err)
+		return outfile_commit(f, e);
+	outfile_abandon(f);
+	return err;
+}
+
 /* Returns the exit status. */
 static int report(const struct options *o, struct error *e)
 {
-	const struct user as_we_are = { 0 };
 	struct profile *p = saved_read_all(o->inputs.v, o->inputs.n, o->type, e);
-	struct outfile *f = p ? outfile_open("-", &as_we_are, e) : NULL;
-	int err = f ? write_view(o, p, f, e) : -EIO, status = STATUS_OK;
+	int status = STATUS_OK, err = !p ? -EIO : interactive(o) ? browse(o, p, e) : print(o, p, e);
 
-	if (err)
-		outfile_abandon(f);
-	else
-		err = outfile_commit(f, e);
 	if (err && err != -EPIPE)
 		status = command_failed(e);
 	else if (!o->quiet)

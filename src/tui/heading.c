@@ -25,8 +25,13 @@ void heading_text(char *buf, size_t size, const struct live_show *show, const ch
 	struct profile_view v = profile_view(show->profile);
 
 	rate_text(rate, sizeof(rate), v.meta);
+	if (live && !target) {
+		snprintf(buf, size, "%s %.0f s: %" PRIu64 ", trunc. %" PRIu64 ", lost %" PRIu64, since_start ? "all" : "last",
+			 (double)show->span / SECOND, show->taken, show->truncated, show->lost);
+		return;
+	}
 	if (!live) {
-		snprintf(buf, size, "%.200s: %.60s, %" PRIu64 " %.60s", target, profile_text(show->profile, v.types[v.shown].name),
+		snprintf(buf, size, "%.200s%s%.60s, %" PRIu64 " %.60s", target ? target : "", target ? ": " : "", profile_text(show->profile, v.types[v.shown].name),
 			 v.total, profile_text(show->profile, v.types[v.shown].unit));
 		return;
 	}

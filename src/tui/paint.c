@@ -319,7 +319,7 @@ static void paint_status(const struct browser *b, struct page *page)
 		 b->choice.no_kernel ? "[without kernel] " : "", b->choice.no_user ? "[without programs] " : "",
 		 *b->filter.text ? "[filter: " : "", b->filter.text, *b->filter.text ? "] " : "");
 	page_put(page, row, 0, page->columns, STYLE_TITLE, 0, text);
-	page_put(page, row, (int)text_width(text), page->columns, STYLE_DIM, 0,
+	page_put(page, row, (int)text_width(text), page->columns, STYLE_DIM, 0, page->columns < TITLES_FROM ? "? keys  q end" :
 		 "? keys  1-7 views  Enter callers  / search  f filter  s save  q end");
 }
 
@@ -336,7 +336,7 @@ void paint_page(struct browser *b, struct page *page)
 		paint_detail(b, page);
 		return;
 	}
-	heading_text(text, sizeof(text), &b->show, b->target, b->since_start, b->live);
+	heading_text(text, sizeof(text), &b->show, page->columns < TITLES_FROM ? NULL : b->target, b->since_start, b->live);
 	page_put(page, 0, 0, page->columns, STYLE_TITLE, 0, text);
 	if (b->layout.bars >= 0)
 		paint_bars(b, page, b->layout.bars);
