@@ -136,13 +136,17 @@ static int take_focus(struct browser *b)
 {
 	static const char has_functions[VIEWS] = { [VIEW_FUNCTIONS] = 1, [VIEW_TREE] = 1, [VIEW_CALLERS] = 1, [VIEW_FLAME] = 1 };
 	const struct row *r = browser_selected(b);
+	char *name, *module;
 
 	if (!has_functions[b->view] || !r || r->heading || (row_views[b->view].tree && !r->depth))
 		return 0;
+	/* The row may be of the old one; the caller makes new rows. */
+	name = xstrdup(r->name);
+	module = xstrdup(r->module);
 	free(b->focus_name);
 	free(b->focus_module);
-	b->focus_name = xstrdup(r->name);
-	b->focus_module = xstrdup(r->module);
+	b->focus_name = name;
+	b->focus_module = module;
 	b->places[VIEW_CALLERS].at = b->places[VIEW_LINES].at = 0;
 	return 1;
 }

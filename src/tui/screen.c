@@ -100,6 +100,10 @@ void screen_free(struct screen *s)
 	if (!s)
 		return;
 	if (s->terminal) {
+		/* Where there is only one screen, the prompt comes there. */
+		move(LINES - 1, 0);
+		clrtoeol();
+		refresh();
 		endwin();
 		delscreen(s->terminal);
 	}

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""A terminal for tests, by tmux: keys go in, and what stands on the screen comes out."""
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from harness import EBPROF, check, needs, wait_for
+
+
+class Terminal:
+    """A shell on a screen of its own, until the end of the block. Waits for what is expected, and never only for time."""
+
+    def __init__(self, columns=120, rows=30, env=None):
+        self.tmux, self.dir = needs("tmux"), tempfile.mkdtemp(prefix="ebprof-e2e-tmux-")
+        self.env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8", "XDG_CACHE_HOME": "/dev/null",
+                    "TMUX_TMPDIR": self.dir, "TERM": "xterm-256color", "SHELL": "/bin/sh"}
+        settings = " ".join(f"{k}={v}" for k, v in (env or {}).items())
+        self.call("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
+                  f"exec env {settings} PS1='$ ' bash --norc --noprofile")
+        self.wait(r"^\$")
+
+    def call(self, *args):
+        return subprocess.run([self.tmux, "-L", "ebprof", *args], env=self.env, check=True, capture_output=True,
+                              timeout=20).stdout.decode()
+
+    def screen(self):
+        return self.call("capture-pane", "-p")
+
+    def wait(self, pattern, what=None, seconds=20):
+        """Until the screen fits @pattern, which is what it gives."""
+        last = [""]
+
+        def there():
+            last[0] = self.screen()
+            return re.search(pattern, last[0], re.M)
+        try:
+            return wait_for(there, what or f"/{pattern}/", seconds)
+        except AssertionError as e:
+            raise AssertionError(f"{e}; on the screen:\n{last[0]}") from None
+
+    def keys(self, *keys):
+        self.call("send-keys", *keys)
+
+    def type(self, text):
+        self.call("send-keys", "-l", text)
+
+    def run(self, command, pattern):
+        self.type(command)
+        self.keys("Enter")
+        self.wait(pattern)
+
+    def ebprof(self, *args, pattern=r"FUNCTION"):
+        self.run("clear; " + " ".join([EBPROF, *map(str, args)]), pattern)
+
+    def resize(self, columns, rows):
+        self.call("resize-window", "-x", str(columns), "-y", str(rows))
+
+    def pid(self):
+        """Of the program that the shell runs in the foreground."""
+        shell = self.call("display-message", "-p", "#{pane_pid}").strip()
+
+        def child():
+            with open(f"/proc/{shell}/task/{shell}/children") as f:
+                return f.read().split()
+        return int(wait_for(child, "a program on the terminal")[0])
+
+    def settled(self):
+        """The terminal is a shell's again: its own screen, with a cursor, and lines with an echo."""
+        self.wait(r"^\$ ?\n*\Z")
+        self.run("clear; stty -a | tr ' ;' '\\n\\n' | grep -E '^-?(icanon|echo|isig)$' | paste -sd,; echo done", r"^done$")
+        words = set(re.search(r"^([a-z,-]+)$", self.screen(), re.M)[1].split(","))
+        check(words == {"icanon", "echo", "isig"}, "modes of the terminal:", words)
+        flags = self.call("display-message", "-p", "#{alternate_on} #{cursor_flag} #{mouse_any_flag}").split()
+        check(flags == ["0", "1", "0"], "alternate screen, cursor, mouse:", flags)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        with contextlib.suppress(subprocess.CalledProcessError):
+            self.call("kill-server")
+        shutil.rmtree(self.dir, ignore_errors=True)

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* The live view's models without a terminal: profiles and keys in, pages out. */
+#include "unit/test.h"
+
+#include "tui/actions.h"
+#include "tui/flame.h"
+#include "tui/live.h"
+#include "tui/paint.h"
+#include "unit/stacks.h"
+
+static struct profile *tree(void)
+{
+	struct profile *p = profile_new();
+	uint32_t one = stacks_thread(p, 10, 10, "one"), two = stacks_thread(p, 20, 21, "two");
+
+	stacks_add(p, one, "app!main|app!a", 60);
+	stacks_add(p, one, "app!main|app!b|[kernel]!read", 30);
+	stacks_add(p, two, "app!main|app!b", 10);
+	return p;
+}
+
+/* A browser that shows all of @p, whose page is painted. */
+static void open_browser(struct browser *b, const struct profile *p)
+{
+	const struct live_show show = { .profile = shown_new(p, profile_view(p).values, &(struct shown_choice){ 0 }) };
+
+	browser_init(b);
+	b->target = "x";
+	browser_show(b, &show);
+}
+
+static void press(struct browser *b, const char *keys)
+{
+	for (; *keys; keys++)
+		actions_press(b, &(struct press_event){ .key = (unsigned char)*keys });
+}
+
+/* A line of the page; the text is good until the next call. */
+static const char *line(struct browser *b, int columns, int rows, int row)
+{
+	static char buf[1024];
+	struct page page = { 0 };
+
+	page_begin(&page, rows, columns);
+	paint_page(b, &page);
+	page_line(&page, row, buf, sizeof(buf));
+	page_free(&page);
+	return buf;
+}
+
+TEST(functions_as_cells)
+{
+	struct profile *p = tree();
+	struct browser b;
+
+	open_browser(&b, p);
+	CHECK_STR(line(&b, 100, 10, 0), "x: samples, 100 count");
+	CHECK_STR(line(&b, 100, 10, 2), " SELF% TOTAL%  SAMPLES IMAGE          PROCESS            FUNCTION");
+	CHECK_STR(line(&b, 100, 10, 3), " 60.00  60.00       60 app            one/10             a");
+	CHECK_STR(line(&b, 100, 10, 4), " 30.00  30.00       30 [kernel]       one/10             read");
+	CHECK_STR(line(&b, 100, 10, 5), " 10.00  40.00       10 app            two/20             b");
+	CHECK_STR(line(&b, 100, 10, 6), "  0.00 100.00        0 app            -                  main");
+	/* Columns that there is no room for are left out. */
+	CHECK_STR(line(&b, 40, 10, 3), " 60.00  60.00 a");
+	browser_free(&b);
+	profile_free(p);
+}
+
+TEST(sorts_by_columns)
+{
+	struct profile *p = tree();
+	struct browser b;
+
+	open_browser(&b, p);
+	press(&b, ">");
+	CHECK_STR(browser_selected(&b)->name, "main");
+	press(&b, ">>>>");
+	CHECK_STR(browser_selected(&b)->name, "a");
+	press(&b, "r");
+	CHECK_STR(browser_selected(&b)->name, "read");
+	press(&b, "<<<<<<<r");
+	CHECK_STR(browser_selected(&b)->name, "a");
+	browser_free(&b);
+	profile_free(p);
+}
+
+TEST(moves_and_stays)
+{
+	struct profile *p = tree();
+	struct browser b;
+	struct live_show show;
+
+	open_browser(&b, p);
+	press(&b, "jjjjjjjj");
+	CHECK_STR(browser_selected(&b)->name, "main");
+	press(&b, "kk");
+	CHECK_STR(browser_selected(&b)->name, "read");
+	press(&b, "gG");
+	CHECK_STR(browser_selected(&b)->name, "main");
+	press(&b, "k");
+	/* What was selected stays so where others overtake it. */
+	stacks_add(p, stacks_thread(p, 10, 10, "one"), "app!main|app!c", 50);
+	show = (struct live_show){ .profile = shown_new(p, profile_view(p).values, &(struct shown_choice){ 0 }) };
+	browser_show(&b, &show);
+	CHECK_STR(browser_selected(&b)->name, "b");
+	CHECK_EQ(b.listed.n, 5);
+	browser_free(&b);
+	profile_free(p);
+}
+
+TEST(searches_and_filters)
+{
+	struct profile *p = tree();
+	struct browser b;
+
+	open_browser(&b, p);
+	press(&b, "/MAI");
+	CHECK_STR(line(&b, 100, 10, 9), "/MAI");
+	press(&b, "\r");
+	CHECK_STR(browser_selected(&b)->name, "main");
+	press(&b, "f^[ab]$\r");
+	CHECK_EQ(b.listed.n, 2);
+	press(&b, "f\x15(\r");
+	CHECK_STR(b.message, "this is no regular expression");
+	CHECK_EQ(b.listed.n, 2);
+	press(&b, "\x1b");
+	CHECK_EQ(b.listed.n, 4);
+	/* What is typed has an end, and characters are taken back whole. */
+	press(&b, "/a");
+	actions_press(&b, &(struct press_event){ .key = 0x4e2d });
+	CHECK_STR(b.typed, "a\xe4\xb8\xad");
+	actions_press(&b, &(struct press_event){ .key = PRESS_BACKSPACE });
+	CHECK_STR(b.typed, "a");
+	for (int i = 0; i < 1000; i++)
+		press(&b, "x");
+	CHECK_EQ(strlen(b.typed), BROWSER_TEXT_MAX - 1);
+	browser_free(&b);
+	profile_free(p);
+}
+
+TEST(tree_opens_and_closes)
+{
+	struct profile *p = tree();
+	struct browser b;
+
+	open_browser(&b, p);
+	press(&b, "3");
+	CHECK_EQ(b.listed.n, 2);
+	CHECK_STR(line(&b, 100, 10, 3), " 90.00   0.00       90 + one");
+	press(&b, "l");
+	CHECK_STR(line(&b, 100, 10, 3), " 90.00   0.00       90 - one");
+	CHECK_STR(line(&b, 100, 10, 4), " 90.00   0.00       90   + main");
+	press(&b, "h");
+	CHECK_EQ(b.listed.n, 2);
+	press(&b, "H");
+	CHECK_STR(browser_selected(&b)->name, "a");
+	CHECK_STR(line(&b, 100, 10, 5), " 60.00  60.00       60       a");
+	press(&b, "h");
+	CHECK_STR(browser_selected(&b)->name, "main");
+	/* The filter keeps the way to what fits. */
+	press(&b, "fread\r");
+	CHECK_EQ(b.listed.n, 4);
+	CHECK_STR(b.rows.v[b.listed.v[3]].name, "read");
+	browser_free(&b);
+	profile_free(p);
+}
+
+TEST(callers_of_the_selected)
+{
+	struct profile *p = tree();
+	struct browser b;
+
+	open_browser(&b, p);
+	press(&b, "/^b$\r\r");
+	CHECK_STR(line(&b, 100, 14, 3), "callers:");
+	CHECK_STR(line(&b, 100, 14, 4), " 40.00  40.00       40 app            main");
+	CHECK_STR(line(&b, 100, 14, 6), " 10.00  40.00       10 app            b");
+	CHECK_STR(line(&b, 100, 14, 8), " 30.00  30.00       30 [kernel]       read");
+	press(&b, "L");
+	CHECK_EQ(b.rows.v[0].heading, 1);
+	browser_free(&b);
+	profile_free(p);
+}
+
+TEST(threads_and_processes)
+{
+	struct profile *p = tree();
+	struct browser b;
+
+	open_browser(&b, p);
+	press(&b, "2");
+	CHECK_STR(line(&b, 100, 10, 3), " 90.00       90       10 one");
+	press(&b, "t");
+	CHECK_STR(line(&b, 100, 10, 4), " 10.00       10       20       21 two");
+	browser_free(&b);
+	profile_free(p);
+}
+
+/* Boxes of one depth lie side by side, below who called them; what is zoomed into is as wide as all. */
+TEST(flame_boxes_have_their_shares)
+{
+	struct profile *p = tree();
+	flame_box_vec boxes;
+	struct browser b;
+
+	open_browser(&b, p);
+	press(&b, "6");
+	line(&b, 100, 20, 0);
+	boxes = flame_boxes(&b, 100);
+	CHECK_EQ(boxes.n, 8);
+	CHECK_EQ(boxes.v[0].width, 90);
+	CHECK_EQ(boxes.v[2].width, 60);
+	CHECK_EQ(boxes.v[3].x, 60);
+	CHECK_EQ(boxes.v[3].width, 30);
+	CHECK_EQ(boxes.v[5].x, 90);
+	vec_free(&boxes);
+	press(&b, "jjl");
+	CHECK_STR(browser_selected(&b)->name, "b");
+	press(&b, "\r");
+	boxes = flame_boxes(&b, 100);
+	CHECK_EQ(boxes.n, 4);
+	CHECK_EQ(boxes.v[3].x, 0);
+	CHECK_EQ(boxes.v[3].width, 100);
+	vec_free(&boxes);
+	browser_free(&b);
+	profile_free(p);
+}
+
+TEST(no_kernel_no_user)
+{
+	struct profile *p = tree();
+	struct profile *user = shown_new(p, profile_view(p).values, &(struct shown_choice){ .no_kernel = 1 });
+	struct profile *kernel = shown_new(p, profile_view(p).values, &(struct shown_choice){ .no_user = 1 });
+
+	CHECK_EQ(profile_view(user).total, 100);
+	CHECK_EQ(profile_view(user).nfunctions, 3);
+	CHECK_EQ(profile_view(kernel).total, 30);
+	CHECK_EQ(profile_view(kernel).nfunctions, 1);
+	profile_free(user);
+	profile_free(kernel);
+	profile_free(p);
+}
+
+static void tick(struct live *l, struct profile *p, uint64_t seconds)
+{
+	profile_meta(p)->duration = seconds * 1000000000;
+	profile_account(p)->taken = profile_view(p).total;
+	live_update(l, p);
+}
+
+static uint64_t shown_total(struct live *l, int since_start, double *span)
+{
+	struct live_show show = live_show(l, since_start, &(struct shown_choice){ 0 });
+	uint64_t total = profile_view(show.profile).total;
+
+	*span = (double)show.span / 1e9;
+	CHECK_EQ(show.taken, total);
+	profile_free(show.profile);
+	return total;
+}
+
+TEST(window_is_the_last_seconds)
+{
+	struct live *l = live_new(3000000000);
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 1, 1, "x");
+	double span;
+
+	/* Each second one sample more than in the one before, and each of another stack. */
+	for (uint64_t i = 1; i <= 20; i++) {
+		char frames[16];
+
+		snprintf(frames, sizeof(frames), "f%d", (int)i % 7);
+		stacks_add(p, t, frames, i);
+		tick(l, p, i);
+	}
+	CHECK_EQ(shown_total(l, 0, &span), 18 + 19 + 20);
+	CHECK_EQ((int)span, 3);
+	CHECK_EQ(shown_total(l, 1, &span), 210);
+	CHECK_EQ((int)span, 20);
+	live_free(l);
+	profile_free(p);
+}
+
+/* Names come after samples, and a copy has them all the same. */
+TEST(follows_names)
+{
+	struct profile *p = profile_new(), *copy = profile_new();
+	uint32_t t = stacks_thread(p, 1, 1, "x");
+
+	stacks_add(p, t, "m!f|@", 3);
+	profile_follow(copy, p);
+	CHECK_EQ(profile_view(copy).locations[1].nlines, 0);
+	profile_name_location(p, 1, &(struct line){ .function = profile_function(p, profile_string(p, "late"), 0, FRAME_USER) }, 1,
+			      "");
+	stacks_add(p, t, "m!g", 4);
+	profile_follow(copy, p);
+	CHECK_EQ(profile_view(copy).total, 7);
+	CHECK_EQ(profile_view(copy).nnodes, profile_view(p).nnodes);
+	CHECK_STR(profile_text(copy, profile_view(copy).functions[profile_view(copy).lines[
+		profile_view(copy).locations[1].first_line].function].name), "late");
+	profile_free(copy);
+	profile_free(p);
+}
+
+/* Every key in every view on every size: nothing is off the page, whatever is pressed. */
+TEST(any_key_anywhere)
+{
+	struct profile *p = tree(), *none = profile_new();
+	static const int sizes[][2] = { { 1, 1 }, { 2, 10 }, { 10, 40 }, { 100, 300 } };
+	struct browser b;
+
+	for (int i = 0; i < 2; i++) {
+		open_browser(&b, i ? none : p);
+		for (int view = '1'; view <= '7'; view++)
+			for (uint32_t key = 1; key < 128; key++) {
+				struct page page = { 0 };
+
+				b.prompt = PROMPT_NONE;
+				b.help = b.detail = 0;
+				actions_press(&b, &(struct press_event){ .key = (uint32_t)view });
+				if (key != 's')
+					actions_press(&b, &(struct press_event){ .key = key });
+				actions_press(&b, &(struct press_event){ .key = PRESS_CLICK, .row = (int)key % 30, .column = (int)key });
+				page_begin(&page, sizes[key % 4][0], sizes[key % 4][1]);
+				paint_page(&b, &page);
+				for (size_t k = 0; k < page.texts.n; k++)
+					CHECK(page.texts.v[k].row < page.rows && page.texts.v[k].column < page.columns);
+				page_free(&page);
+			}
+		browser_free(&b);
+	}
+	profile_free(p);
+	profile_free(none);
+}
+
+int main(void)
+{
+	RUN(functions_as_cells);
+	RUN(sorts_by_columns);
+	RUN(moves_and_stays);
+	RUN(searches_and_filters);
+	RUN(tree_opens_and_closes);
+	RUN(callers_of_the_selected);
+	RUN(threads_and_processes);
+	RUN(flame_boxes_have_their_shares);
+	RUN(no_kernel_no_user);
+	RUN(window_is_the_last_seconds);
+	RUN(follows_names);
+	RUN(any_key_anywhere);
+	return TEST_END();
+}
