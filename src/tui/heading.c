@@ -31,7 +31,8 @@ void heading_text(char *buf, size_t size, const struct live_show *show, const ch
 		return;
 	}
 	if (!live) {
-		snprintf(buf, size, "%.200s%s%.60s, %" PRIu64 " %.60s", target ? target : "", target ? ": " : "", profile_text(show->profile, v.types[v.shown].name),
+		snprintf(buf, size, "%.200s%s%.60s, %" PRIu64 " %.60s", target ? target : "", target ? ": " : "",
+			 profile_text(show->profile, v.types[v.shown].name),
 			 v.total, profile_text(show->profile, v.types[v.shown].unit));
 		return;
 	}

@@ -94,7 +94,8 @@ static void paint_tabs(const struct browser *b, struct page *page)
 	for (int i = 0; i < VIEWS; i++) {
 		int end = tab_text(b, i, column, text, sizeof(text));
 
-		page_put(page, b->layout.tabs, column, end - column, (enum view)i == b->view ? STYLE_SELECTED : STYLE_TAB, 0, text);
+		page_put(page, b->layout.tabs, column, end - column, (enum view)i == b->view ? STYLE_SELECTED : STYLE_TAB, 0,
+			 text);
 		column = end;
 	}
 }

@@ -215,7 +215,7 @@ row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
 		if (all[i].line && !strcmp(all[i].name, c->name) && !strcmp(all[i].module, c->module))
 			vec_push(&rows, code_row(&all[i]));
 	if (!rows.n)
-		add_heading(&rows, c->name ? "no lines are known of this function: it has no debug information, or no samples" :
+		add_heading(&rows, c->name ? "no lines are known: the function has no debug information, or no samples" :
 			    "choose a function with Enter, in the functions view");
 	free(all);
 	return rows;

@@ -82,7 +82,8 @@ struct screen *screen_new(struct error *e)
 	s->guard = guard_new();
 	s->terminal = newterm(NULL, stdout, stdin);
 	if (!s->terminal) {
-		error_set(e, STATUS_ERROR, -ENOTTY, "the terminal '%s' is not known here; --plain prints tables", term ? term : "");
+		error_set(e, STATUS_ERROR, -ENOTTY, "the terminal '%s' is not known here; --plain prints tables",
+			  term ? term : "");
 		screen_free(s);
 		return NULL;
 	}
@@ -146,8 +147,8 @@ void screen_enter(struct screen *s)
 static void to_ascii(char *text)
 {
 	static const struct { const char *of; char is; } blocks[] = {
-		{ "▁", '_' }, { "▂", '_' }, { "▃", '.' }, { "▄", '-' }, { "▅", '-' }, { "▆", '=' }, { "▇", '#' }, { "█", '#' },
-		{ "▏", '|' },
+		{ "▁", '_' }, { "▂", '_' }, { "▃", '.' }, { "▄", '-' },
+		{ "▅", '-' }, { "▆", '=' }, { "▇", '#' }, { "█", '#' }, { "▏", '|' },
 	};
 	char *to = text;
 

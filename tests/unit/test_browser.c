@@ -174,7 +174,7 @@ TEST(callers_of_the_selected)
 	press(&b, "/^b$\r\r");
 	CHECK_STR(line(&b, 100, 14, 3), "callers:");
 	CHECK_STR(line(&b, 100, 14, 4), " 40.00  40.00       40 app            main");
-	CHECK_STR(line(&b, 100, 14, 6), " 10.00  40.00       10 app            b");
+	CHECK_STR(line(&b, 100, 14, 6), " 10.00  40.00       40 app            b");
 	CHECK_STR(line(&b, 100, 14, 8), " 30.00  30.00       30 [kernel]       read");
 	press(&b, "L");
 	CHECK_EQ(b.rows.v[0].heading, 1);
@@ -287,12 +287,13 @@ TEST(follows_names)
 {
 	struct profile *p = profile_new(), *copy = profile_new();
 	uint32_t t = stacks_thread(p, 1, 1, "x");
+	struct line late = { 0 };
 
 	stacks_add(p, t, "m!f|@", 3);
 	profile_follow(copy, p);
 	CHECK_EQ(profile_view(copy).locations[1].nlines, 0);
-	profile_name_location(p, 1, &(struct line){ .function = profile_function(p, profile_string(p, "late"), 0, FRAME_USER) }, 1,
-			      "");
+	late.function = profile_function(p, profile_string(p, "late"), 0, FRAME_USER);
+	profile_name_location(p, 1, &late, 1, "");
 	stacks_add(p, t, "m!g", 4);
 	profile_follow(copy, p);
 	CHECK_EQ(profile_view(copy).total, 7);
@@ -314,6 +315,7 @@ TEST(any_key_anywhere)
 		open_browser(&b, i ? none : p);
 		for (int view = '1'; view <= '7'; view++)
 			for (uint32_t key = 1; key < 128; key++) {
+				const struct press_event click = { .key = PRESS_CLICK, .row = (int)key % 30, .column = (int)key };
 				struct page page = { 0 };
 
 				b.prompt = PROMPT_NONE;
@@ -321,7 +323,7 @@ TEST(any_key_anywhere)
 				actions_press(&b, &(struct press_event){ .key = (uint32_t)view });
 				if (key != 's')
 					actions_press(&b, &(struct press_event){ .key = key });
-				actions_press(&b, &(struct press_event){ .key = PRESS_CLICK, .row = (int)key % 30, .column = (int)key });
+				actions_press(&b, &click);
 				page_begin(&page, sizes[key % 4][0], sizes[key % 4][1]);
 				paint_page(&b, &page);
 				for (size_t k = 0; k < page.texts.n; k++)
