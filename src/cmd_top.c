@@ -46,7 +46,8 @@ static int top(struct recording *r, struct error *e)
 {
 	char target[TARGET_MAX];
 	struct viewer_options o = { .plain = r->o.plain || r->o.tables || !tui_possible(), .refresh = r->o.refresh,
-				    .window = r->o.window, .since_start = r->o.since_start, .tables = r->o.tables, .target = target, .user = &r->user };
+				    .window = r->o.window, .since_start = r->o.since_start,
+				    .tables = r->o.tables, .target = target, .user = &r->user };
 	struct viewer *v = NULL;
 	int err;
 

@@ -198,7 +198,8 @@ row_vec rows_callers(const struct profile *p, const struct rows_choice *c)
 					      .self = found->self, .total = found->total });
 		add_way(&rows, "callees:", found->callees, found->ncallees);
 	} else {
-		add_heading(&rows, c->name ? "the function has no samples now" : "choose a function with Enter, in the functions view");
+		add_heading(&rows, c->name ? "the function has no samples now" :
+			    "choose a function with Enter, in the functions view");
 	}
 	callers_free(found);
 	free(focus);
