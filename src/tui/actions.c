@@ -148,6 +148,7 @@ static int take_focus(struct browser *b)
 	b->focus_name = name;
 	b->focus_module = module;
 	b->places[VIEW_CALLERS].at = b->places[VIEW_LINES].at = 0;
+	b->places[VIEW_CALLERS].made = b->places[VIEW_LINES].made = 0;
 	return 1;
 }
 
@@ -226,6 +227,7 @@ static void threads(struct browser *b)
 {
 	b->threads = !b->threads;
 	b->places[VIEW_TASKS].column = 0;
+	b->places[VIEW_TASKS].made = 0;
 	go(b, VIEW_TASKS);
 }
 

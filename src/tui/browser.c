@@ -24,9 +24,10 @@ static void free_pattern(struct browser_pattern *p)
 
 void browser_free(struct browser *b)
 {
-	for (int i = 0; i < VIEWS; i++)
+	for (int i = 0; i < VIEWS; i++) {
 		hashmap_free(&b->places[i].open);
-	vec_free(&b->rows);
+		vec_free(&b->places[i].rows);
+	}
 	vec_free(&b->listed);
 	free_pattern(&b->search);
 	free_pattern(&b->filter);
@@ -62,17 +63,25 @@ int browser_pattern_matches(const struct browser_pattern *p, const struct row *r
 
 void browser_make_rows(struct browser *b)
 {
+	struct browser_place *p = browser_place(b);
 	const struct rows_choice c = { .threads = b->threads, .name = b->focus_name, .module = b->focus_module };
 
-	vec_free(&b->rows);
-	b->rows = row_views[b->view].make(b->show.profile, &c);
+	if (!p->made) {
+		vec_free(&p->rows);
+		p->rows = row_views[b->view].make(b->show.profile, &c);
+		p->made = 1;
+	}
+	b->rows = p->rows;
 	browser_list(b);
 }
 
 void browser_show(struct browser *b, const struct live_show *show)
 {
 	/* Rows point into the old one. */
-	b->rows.n = b->listed.n = 0;
+	b->rows = (row_vec){ 0 };
+	b->listed.n = 0;
+	for (int i = 0; i < VIEWS; i++)
+		b->places[i].made = 0;
 	profile_free(b->show.profile);
 	b->show = *show;
 	browser_make_rows(b);

@@ -40,6 +40,8 @@ struct browser_place {
 	int column, reverse;		/* what it is sorted by */
 	struct hashmap open;		/* keys of tree rows that were opened */
 	uint64_t zoom;			/* key of the flame graph's root; 0: all */
+	row_vec rows;
+	int made;			/* they are of the profile, and of what is chosen now */
 };
 
 struct browser {
@@ -51,7 +53,7 @@ struct browser {
 	size_t nsteps;
 	enum view view;
 	struct browser_place places[VIEWS];
-	row_vec rows;			/* of the view */
+	row_vec rows;			/* of the view; its place's */
 	VEC(uint32_t) listed;		/* those that are listed, in this order */
 	struct browser_layout layout;
 	struct shown_choice choice;
@@ -71,7 +73,7 @@ void browser_init(struct browser *b);
 void browser_free(struct browser *b);
 /* Takes @show's profile. */
 void browser_show(struct browser *b, const struct live_show *show);
-/* Makes the rows again, of the profile that is there. */
+/* Shows the rows of the view, which are made where they are not there yet. */
 void browser_make_rows(struct browser *b);
 /* Sorts, filters and folds the rows; what was selected stays selected where it is still there. */
 void browser_list(struct browser *b);
