@@ -236,7 +236,8 @@ int recording_run(struct recording *r, struct error *e)
 			.no_inline = r->o.no_inline, .no_demangle = r->o.no_demangle, .short_templates = r->o.short_templates,
 		},
 		.alloc = r->o.alloc ? &r->alloc : NULL, .leaks = r->o.leaks,
-		.sandbox = r->files ? &r->sandbox : NULL, .why = r->o.why, .hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
+		.sandbox = r->files ? &r->sandbox : NULL, .why = r->o.why,
+		.hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
 		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,
 		.wake = r->viewer.ctx ? r->viewer.wake : -1, .refresh = r->o.refresh, .hasty = r->viewer.hasty,
@@ -401,6 +402,9 @@ int recording_find(struct recording *r, struct error *e)
 		err = targets_find(&r->targets, &r->o, e);
 	if (!err)
 		err = choose_event(r, e);
+	if (!err && (r->o.off_cpu || r->o.wall) && !r->no_event && !event_is_software(&r->event))
+		err = error_set(e, STATUS_USAGE, -EINVAL, "-e %s interrupts where switches are followed; "
+				"with --off-cpu and --wall use a software event: -e cpu-clock", r->event.name);
 	if (!err)
 		adapt_rate(r);
 	return err;

@@ -18,6 +18,7 @@
 #include "namer.h"
 #include "proc/procs.h"
 #include "rescue.h"
+#include "session_types.h"
 #include "sleeper.h"
 #include "symbols/symbolizer.h"
 #include "tracker.h"
@@ -114,45 +115,9 @@ static void track_targets(struct session *s)
 		tracker_add(s->tracker, c->command, 0);
 }
 
-/* A type of the profile for each of enum alloc_type, by the same numbers. */
-static struct assembler_types set_alloc_types(struct profile *p, int leaks)
-{
-	profile_set_type(p, 0, alloc_types[0].name, alloc_types[0].unit);
-	for (int i = 1; i < ALLOC_TYPES; i++)
-		profile_add_type(p, alloc_types[i].name, alloc_types[i].unit);
-	profile_show(p, leaks ? INUSE_SPACE : ALLOC_SPACE);
-	return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = PROFILE_NONE };
-}
-
 static uint32_t alloc_site_of(void *ctx, const struct ebp_key *key, uint64_t time)
 {
 	return assembler_site(((struct session *)ctx)->assembler, key, time);
-}
-
-/* What the profile measures. */
-static struct assembler_types set_types(struct profile *p, const struct session_options *options)
-{
-	const struct collector_options *o = &options->collect;
-	struct assembler_types t = { .samples = 0, .waits = PROFILE_NONE, .time = PROFILE_NONE };
-
-	if (options->alloc)
-		return set_alloc_types(p, options->leaks);
-	if (o->wall) {
-		profile_set_type(p, 0, "wall", "nanoseconds");
-		return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = 0 };
-	}
-	if (!o->off_cpu)
-		return t;
-	if (o->event) {
-		t.waits = profile_add_type(p, "waits", "count");
-	} else {
-		profile_set_type(p, 0, "waits", "count");
-		t = (struct assembler_types){ .samples = PROFILE_NONE, .waits = 0 };
-	}
-	t.time = profile_add_type(p, "off-cpu", "nanoseconds");
-	if (!o->event)
-		profile_show(p, t.time);
-	return t;
 }
 
 struct session *session_new(const struct session_options *o, struct error *e)
@@ -165,7 +130,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->profile = profile_new();
 	s->namer = namer_new(&o->symbols);
 	s->symbolizer = symbolizer_new(&o->symbols);
-	s->types = set_types(s->profile, o);
+	s->types = session_types(s->profile, o);
 	s->alloc = o->alloc ? alloc_new(&(struct alloc_options){
 		.interval = o->alloc->interval, .min_age = o->alloc->min_age, .per_thread = o->per_thread,
 		.site = alloc_site_of, .ctx = s }) : NULL;
@@ -504,12 +469,6 @@ static void sample(struct session *s)
 	}
 }
 
-/* 1 where samples at a rate stand for time on the CPU. */
-static int time_goes_by(const struct event *event)
-{
-	return event_is_clock(event) || (event->type == PERF_TYPE_HARDWARE && event->config == PERF_COUNT_HW_CPU_CYCLES);
-}
-
 static void add_site(void *ctx, uint32_t sample, const uint64_t values[ALLOC_TYPES])
 {
 	struct session *s = ctx;
@@ -540,7 +499,7 @@ static void complete_account(struct session *s)
 	collector_counters(s->collector, &c);
 	/* Counted by the kernel, but the map could not be read: 0 unless a system call failed. */
 	a->lost[a->nlost++] = (struct profile_reason){ "not fetched", c.kept - a->kept };
-	if (m->frequency && !s->o->collect.wall && time_goes_by(s->o->collect.event))
+	if (m->frequency && !s->o->collect.wall && session_times(s->o->collect.event))
 		profile_derive(s->profile, "cpu", "nanoseconds", SECOND / m->frequency);
 }
 

@@ -442,3 +442,8 @@ int event_is_clock(const struct event *ev)
 	return ev->type == PERF_TYPE_SOFTWARE &&
 	       (ev->config == PERF_COUNT_SW_CPU_CLOCK || ev->config == PERF_COUNT_SW_TASK_CLOCK);
 }
+
+int event_is_software(const struct event *ev)
+{
+	return ev->type == PERF_TYPE_SOFTWARE || ev->type == PERF_TYPE_TRACEPOINT;
+}

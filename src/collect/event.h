@@ -39,5 +39,7 @@ const char *event_tracefs(void);
  * task-clock.
  */
 int event_is_clock(const struct event *ev);
+/* 1 where it is the kernel that counts, and not hardware, which interrupts anything. */
+int event_is_software(const struct event *ev);
 
 #endif

@@ -343,10 +343,10 @@ static void finish_ticks(struct pprof_tables *t)
 /* Other profiles tell of no losses, and not all of them count samples. */
 static void account_of_foreign(struct profile *p)
 {
-	const struct sample_type *type = &profile_view(p).types[0];
+	const struct sample_type type = profile_view(p).types[0];
 
-	if (!strcmp(profile_text(p, type->name), "samples"))
-		profile_account(p)->taken = profile_account(p)->kept = type->total;
+	if (!strcmp(profile_text(p, type.name), "samples"))
+		profile_account(p)->taken = profile_account(p)->kept = type.total;
 }
 
 int pprof_read(struct profile *p, const char *bytes, size_t n, struct error *e)

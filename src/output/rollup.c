@@ -284,7 +284,7 @@ struct rollup_process *rollup_threads(const struct profile *p, size_t *n)
 		const struct rollup_process row = { .pid = v.processes[t->process].pid, .tid = t->tid,
 						    .comm = rollup_comm(p, t->comm) };
 		uint64_t key = hash_pair((uint64_t)(uint32_t)row.pid << 32 | (uint32_t)row.tid, t->comm);
-		uint32_t id = used;
+		uint32_t id;
 
 		if (!v.values[i])
 			continue;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "session_types.h"
+
+/* A type of the profile for each of enum alloc_type, by the same numbers. */
+static struct assembler_types set_alloc_types(struct profile *p, int leaks)
+{
+	profile_set_type(p, 0, alloc_types[0].name, alloc_types[0].unit);
+	for (int i = 1; i < ALLOC_TYPES; i++)
+		profile_add_type(p, alloc_types[i].name, alloc_types[i].unit);
+	profile_show(p, leaks ? INUSE_SPACE : ALLOC_SPACE);
+	return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = PROFILE_NONE };
+}
+
+struct assembler_types session_types(struct profile *p, const struct session_options *options)
+{
+	const struct collector_options *o = &options->collect;
+	struct assembler_types t = { .samples = 0, .waits = PROFILE_NONE, .time = PROFILE_NONE };
+
+	if (options->alloc)
+		return set_alloc_types(p, options->leaks);
+	if (o->wall) {
+		profile_set_type(p, 0, "wall", "nanoseconds");
+		return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = 0 };
+	}
+	if (!o->off_cpu)
+		return t;
+	if (o->event) {
+		t.waits = profile_add_type(p, "waits", "count");
+	} else {
+		profile_set_type(p, 0, "waits", "count");
+		t = (struct assembler_types){ .samples = PROFILE_NONE, .waits = 0 };
+	}
+	t.time = profile_add_type(p, "off-cpu", "nanoseconds");
+	if (!o->event)
+		profile_show(p, t.time);
+	return t;
+}
+
+int session_times(const struct event *event)
+{
+	return event_is_clock(event) || (event->type == PERF_TYPE_HARDWARE && event->config == PERF_COUNT_HW_CPU_CYCLES);
+}
