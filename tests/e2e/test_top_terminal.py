@@ -189,8 +189,8 @@ def test_every_size():
             for key in "1234567?q":
                 t.keys(key)
         t.keys("1")
+        t.wait(r"^ SELF% TOTAL%  SAMPLES IMAGE +FUNCTION$")
         t.wait(r"a2$")
-        check(re.search(r"^ SELF% TOTAL%  SAMPLES IMAGE +FUNCTION$", t.screen(), re.M), t.screen())
         t.keys("q")
         t.settled()
 
