@@ -31,7 +31,7 @@ PRELOAD  := $(BUILD)/ebprof-alloc.so
 PRELOAD_FLAGS := -std=gnu11 -O2 -g $(WARN) -fPIC -shared -fvisibility=hidden -fexceptions -fno-builtin -ftls-model=initial-exec \
 	-fno-optimize-sibling-calls $(if $(filter x86,$(ARCH)),-fcf-protection=none)
 
-SRC      := $(wildcard src/*.c src/*/*.c)
+SRC      := $(filter-out src/preload/%,$(wildcard src/*.c src/*/*.c))
 OBJ      := $(SRC:%.c=$(BUILD)/%.o)
 
 .DELETE_ON_ERROR:
@@ -41,9 +41,9 @@ all: ebprof ## build ./ebprof (objects under build/)
 
 ebprof: | $(PRELOAD)
 
-$(PRELOAD): $(wildcard preload/*.[ch]) Makefile
+$(PRELOAD): $(wildcard src/preload/*.[ch]) Makefile
 	@mkdir -p $(@D)
-	$(CC) -D_GNU_SOURCE -I. $(PRELOAD_FLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^)
+	$(CC) -D_GNU_SOURCE -Isrc -I. $(PRELOAD_FLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^)
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile tests/tests.mk | expand -t 16

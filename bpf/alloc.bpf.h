@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Allocations: uprobes on the two functions that our preloaded library
- * (preload/alloc.c) calls for a sampled block and for its end.
+ * (src/preload/alloc.c) calls for a sampled block and for its end.
  *
  * All of them travel through the ring buffer, in their order: user space matches them. They are
  * samples, so they are few; and who asks for all of them pays a trap for each anyway.

@@ -7,7 +7,7 @@
 #ifndef EBPROF_RECORDING_H
 #define EBPROF_RECORDING_H
 
-#include "alloc_probes.h"
+#include "alloc/alloc_probes.h"
 #include "base/error.h"
 #include "base/keeper.h"
 #include "base/sandbox.h"
@@ -16,7 +16,7 @@
 #include "proc/launch.h"
 #include "record_options.h"
 #include "result_files.h"
-#include "session.h"
+#include "session/session.h"
 #include "targets.h"
 
 /* Who looks while it is recorded. All zeros: nobody. */

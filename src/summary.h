@@ -7,7 +7,7 @@
 #define EBPROF_SUMMARY_H
 
 #include "record_options.h"
-#include "session.h"
+#include "session/session.h"
 
 /* Redraws the progress line; only for a terminal. */
 void progress_show(const struct session_progress *p);

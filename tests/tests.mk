@@ -36,7 +36,8 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/proc src/symbols src/profile src/input \
-	src/output src/tui src/unwind)) src/collect/event.c src/namer.c src/shares.c src/alloc.c preload/block_table.c
+	src/output src/tui src/unwind)) src/collect/event.c src/session/namer.c src/session/shares.c src/alloc/alloc.c \
+	src/preload/block_table.c
 TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
@@ -251,7 +252,7 @@ $(TEST)/analyzed/%: %.c $(SKEL)
 $(TEST)/analyzed/src/collect/collector: ANALYZER := -Xclang -analyzer-disable-checker=unix.Malloc
 
 # That where a list of free places is not empty, the array is there.
-$(addprefix $(TEST)/analyzed/src/,unwind/unwinder tracker): ANALYZER := -Xclang -analyzer-disable-checker=core.NullDereference \
+$(addprefix $(TEST)/analyzed/src/,unwind/unwinder session/tracker): ANALYZER := -Xclang -analyzer-disable-checker=core.NullDereference \
 	-Xclang -analyzer-disable-checker=core.NonNullParamChecker -Xclang -analyzer-disable-checker=unix.cstring.NullArg
 
 analyze: deps-test $(ANALYZED) ## clang's static analyzer and cppcheck find nothing

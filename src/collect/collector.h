@@ -22,7 +22,7 @@
 
 /* On what a uprobe is; by it goes where the arguments are. */
 enum alloc_probe_kind {
-	PROBE_BLOCK, PROBE_BLOCK_END,	/* of our preloaded library (preload/alloc.c) */
+	PROBE_BLOCK, PROBE_BLOCK_END,	/* of our preloaded library (src/preload/alloc.c) */
 	PROBE_MALLOC, PROBE_CALLOC, PROBE_REALLOC, PROBE_MEMALIGN, PROBE_POSIX_MEMALIGN, PROBE_FREE,
 	PROBE_RETURNED,			/* from any of these but the last */
 	PROBE_KINDS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "alloc.h"
+#include "alloc/alloc.h"
 
 #include <math.h>
 

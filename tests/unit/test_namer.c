@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "namer.h"
+#include "session/namer.h"
 
 #include <errno.h>
 #include <time.h>

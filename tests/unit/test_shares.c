@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit/test.h"
 
-#include "shares.h"
+#include "session/shares.h"
 
 #define SAMPLES 3000
 

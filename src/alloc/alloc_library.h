@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Our library that is preloaded into the command of `ebprof alloc`
- * (preload/alloc.c): where it is, and where in it the probes go.
+ * (src/preload/alloc.c): where it is, and where in it the probes go.
  */
 #ifndef EBPROF_ALLOC_LIBRARY_H
 #define EBPROF_ALLOC_LIBRARY_H

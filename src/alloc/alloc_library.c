@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "alloc_library.h"
+#include "alloc/alloc_library.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sleeper.h"
+#include "session/sleeper.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "assembler.h"
-#include "assembler_state.h"
+#include "session/assembler.h"
+#include "session/assembler_state.h"
 #include "base/clock.h"
 #include "symbols/jit.h"
 

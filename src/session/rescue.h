@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "proc/procs.h"
-#include "tracker.h"
+#include "session/tracker.h"
 #include "unwind/unwinder.h"
 
 struct rescue;

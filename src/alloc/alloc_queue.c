@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "alloc_queue.h"
+#include "alloc/alloc_queue.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session_types.h"
+#include "session/session_types.h"
 
 /* A type of the profile for each of enum alloc_type, by the same numbers. */
 static struct assembler_types set_alloc_types(struct profile *p, int leaks)

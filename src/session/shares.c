@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "shares.h"
+#include "session/shares.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "alloc_probes.h"
+#include "alloc/alloc_probes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,19 +9,19 @@
 #include <string.h>
 #include <time.h>
 
-#include "alloc_queue.h"
-#include "assembler.h"
+#include "alloc/alloc_queue.h"
+#include "session/assembler.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "collect/sideband.h"
-#include "idle.h"
-#include "namer.h"
+#include "session/idle.h"
+#include "session/namer.h"
 #include "proc/procs.h"
-#include "rescue.h"
-#include "session_types.h"
-#include "sleeper.h"
+#include "session/rescue.h"
+#include "session/session_types.h"
+#include "session/sleeper.h"
 #include "symbols/symbolizer.h"
-#include "tracker.h"
+#include "session/tracker.h"
 
 #define MS		1000000ull
 #define SECOND		(1000 * MS)

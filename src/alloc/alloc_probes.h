@@ -11,7 +11,7 @@
 #ifndef EBPROF_ALLOC_PROBES_H
 #define EBPROF_ALLOC_PROBES_H
 
-#include "alloc_library.h"
+#include "alloc/alloc_library.h"
 #include "base/error.h"
 #include "collect/collector.h"
 

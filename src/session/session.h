@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "alloc.h"
+#include "alloc/alloc.h"
 #include "base/error.h"
 #include "base/sandbox.h"
 #include "collect/collector.h"

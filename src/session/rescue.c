@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rescue.h"
+#include "session/rescue.h"
 
 #include <errno.h>
 #include <stdlib.h>

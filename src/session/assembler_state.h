@@ -3,10 +3,10 @@
 #ifndef EBPROF_ASSEMBLER_STATE_H
 #define EBPROF_ASSEMBLER_STATE_H
 
-#include "assembler.h"
+#include "session/assembler.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "shares.h"
+#include "session/shares.h"
 
 struct known_process {
 	struct ebp_process key;

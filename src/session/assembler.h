@@ -12,7 +12,7 @@
 
 #include "bpf/ebprof.h"
 #include "elf/image.h"
-#include "namer.h"
+#include "session/namer.h"
 #include "proc/procs.h"
 #include "profile/profile.h"
 #include "symbols/symbolizer.h"

@@ -3,8 +3,8 @@
 #ifndef EBPROF_SESSION_TYPES_H
 #define EBPROF_SESSION_TYPES_H
 
-#include "assembler.h"
-#include "session.h"
+#include "session/assembler.h"
+#include "session/session.h"
 
 /* Gives @p, which is new, the types of what @options ask for, and says which of them counts what. */
 struct assembler_types session_types(struct profile *p, const struct session_options *options);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "assembler.h"
+#include "session/assembler.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "alloc_library.h"
-#include "assembler_state.h"
+#include "alloc/alloc_library.h"
+#include "session/assembler_state.h"
 #include "base/text.h"
 
 /* Why a stack is not whole. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tracker.h"
+#include "session/tracker.h"
 
 #include "base/clock.h"
 #include "base/hashmap.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "idle.h"
+#include "session/idle.h"
 
 #include <stdlib.h>
 
