@@ -14,7 +14,7 @@
 #include "tui/screen.h"
 
 #define MS 1000000u
-#define PAUSE 20		/* times what bringing the picture up to date took: then that is 5 % of our time at most */
+#define PAUSE 20		/* times the CPU time of bringing the picture up to date: then that is 5 % of a CPU at most */
 
 struct tui {
 	struct screen *screen;
@@ -123,12 +123,12 @@ void tui_run(struct tui *t, const struct tui_source *source)
 			{ .fd = t->signals, .events = POLLIN }, { .fd = source->fd, .events = POLLIN },
 		};
 		struct press_event press;
-		uint64_t now = clock_ns();
+		uint64_t now = clock_ns(), used = clock_thread_ns();
 
 		if (b->reload || (more && !b->paused && now >= due)) {
 			reload(t, source);
 			more = 0;
-			due = clock_ns() + PAUSE * (clock_ns() - now);
+			due = now + PAUSE * (clock_thread_ns() - used);
 		}
 		draw(t);
 		poll(p, 4, !more || b->paused ? -1 : due > now ? (int)((due - now) / MS) + 1 : 0);
