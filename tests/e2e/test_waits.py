@@ -60,11 +60,40 @@ def test_each_kind_of_wait():
 
 
 def test_disk():
+    """Writes that are waited for, and a page of a file that is not in memory."""
     with directory() as d:
-        w = Waits("--off-cpu", program=(fixture_path("waits"), 1, os.path.join(d, "file")))
-        waited = w.seconds(lambda s: s.comm == "disk" and s.has("wait_disk"))
-    # Writing takes CPU time, too: the truth is an upper bound.
-    check(waited <= w.truth("wait")["disk"] * 1.01 + 0.004, waited, w.truth("wait")["disk"])
+        w = Waits("--off-cpu", program=(fixture_path("waits"), 2, os.path.join(d, "file")))
+    for name, function in (("disk", "wait_disk"), ("fault", "wait_fault")):
+        mine = w.profile.where(lambda s, name=name, function=function: s.comm == name and s.has(function))
+        # What the thread itself knows is how long it was not charged for a CPU.
+        near(mine.count() / 1e9, w.truth("wait")[name], name, 0.03, 0.02)
+        check(mine.count(lambda s: s.frames[-1] == "[disk wait]") > 0, mine.head())
+
+
+def test_storm_of_forks():
+    """Processes that live for one wait, and who waits for them."""
+    w = Waits("--off-cpu", program=(fixture_path("waits"), "forks", 300))
+    near(w.seconds(lambda s: s.has("wait_child")), w.truth("wait")["parent"], "parent", 0.02, 0.02)
+    slept = w.seconds(lambda s: s.has("child_sleep"))
+    check(300 * 0.002 <= slept <= w.truth("wait")["parent"], slept)
+
+
+def test_a_hundred_thousand_stacks():
+    """None is lost: each that was taken is there, and the time is that of all."""
+    w = Waits("--off-cpu", "--max-overhead", "100", program=(fixture_path("waits"), "distinct", 100000))
+    m = re.search(r"left the CPU (\d+) times, stacks were taken (\d+) times", w.result.err)
+    waited = w.profile.where(lambda s: s.has("leaf") and s.frames[-1] == "[blocked]")
+    check(int(m[2]) > 50000 and len(waited) >= 0.99 * int(m[2]), len(waited), m[0])
+    total = w.seconds(lambda s: True)
+    check(w.truth("away")["all"] * 0.97 <= total <= w.truth("wait")["all"] + 0.5, total, w.said)
+
+
+def test_full_ring():
+    """Stacks that cannot be sent leave their time where it belongs: in their thread."""
+    w = Waits("--off-cpu", "--max-overhead", "100", "--buffer", "4", program=(fixture_path("waits"), "distinct", 30000))
+    total = w.seconds(lambda s: s.comm == "waits")
+    check(re.search(r"[1-9]\d* truncated", w.result.err), w.result.err)
+    check(w.truth("away")["all"] * 0.97 <= total <= w.truth("wait")["all"] + 0.5, total, w.said)
 
 
 def test_uninterruptible():
