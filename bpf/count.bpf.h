@@ -110,6 +110,16 @@ static __always_inline int first_sight(__u64 id, int *urgent)
 }
 
 /* Tells user space of a process that was not met before. */
+/* Process @id could not be told of: its next sample tries again. */
+static __always_inline void forget_sight(__u64 id)
+{
+	__u32 at = id & (cfg_seen_processes - 1);
+	__u64 *slot = bpf_map_lookup_elem(&seen_processes, &at);
+
+	if (slot)
+		*slot = 0;
+}
+
 static __always_inline void announce_process(const struct ebp_process *p, __u64 id)
 {
 	struct ebp_sighting s = { .head.type = EBP_PROCESS, .process = *p };
@@ -118,7 +128,8 @@ static __always_inline void announce_process(const struct ebp_process *p, __u64 
 	if (!first_sight(id, &urgent))
 		return;
 	s.time = bpf_ktime_get_ns();
-	send(&s, sizeof(s), urgent);
+	if (send(&s, sizeof(s), urgent))
+		forget_sight(id);
 }
 
 /* Sends the frames of @s unless they were sent before. 0, or negative where they could not be sent. */

@@ -37,6 +37,7 @@ enum ebp_result {
 	EBP_BAD_CFA,		/* the caller's frame would not be above this one */
 	EBP_ZERO_RETURN,	/* a return address of 0 */
 	EBP_UPROBE,		/* a return address replaced by a uprobe that could not be found again */
+	EBP_UNSENT,		/* of a wait: the ring buffer was full, and its time counts without the stack */
 	EBP_RESULTS,
 };
 

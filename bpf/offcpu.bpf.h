@@ -101,10 +101,12 @@ static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct e
 		return;
 	key->kind = key->kind == EBP_ON_CPU ? EBP_BLOCKED : key->kind;
 	err = facts->is32 ? user_stack32(ctx, key, s, process_id) : user_stack(ctx, 1, key, state, c, process_id);
-	if (err == RESCUED)
+	if (err == RESCUED) {
 		c->sent++;
-	else if (err)
+	} else if (err) {
 		key->user_id = 0;
+		key->result = EBP_UNSENT;
+	}
 }
 
 /* A switch was not seen: it came to its CPU @ran ns ago. */
@@ -353,10 +355,12 @@ int begin_task(struct bpf_iter__task *ctx)
 	r->sp = r->regs.r[REG_SP];
 	t->key.result = EBP_NO_PROCESS;
 	r->key = t->key;
-	if (send(r, sizeof(*r), 0))
+	if (send(r, sizeof(*r), 0)) {
 		t->key.user_id = 0;
-	else if (c)
+		t->key.result = EBP_UNSENT;
+	} else if (c) {
 		c->sent++;
+	}
 	return 0;
 }
 

@@ -32,6 +32,7 @@ struct life {
 	uint32_t slot;		/* private */
 	uint8_t named;		/* @comm is known */
 	uint8_t complete;	/* its mappings are known from the beginning, or cannot be */
+	uint8_t execed;		/* began with an exec in our sight */
 	uint8_t exited;		/* ended by exit, not by exec */
 	uint8_t changed;	/* its mappings have changed since procs_next_changed() told of it */
 	uint8_t discovered;	/* read from /proc before any event told of it */

@@ -302,6 +302,7 @@ void procs_exec(struct procs *p, uint64_t time, pid_t pid, const char *comm)
 	if (old)
 		l->start = old->start;
 	l->complete = 1;
+	l->execed = 1;
 	set_comm(l, comm);
 	mark_changed(p, l);
 }
@@ -321,14 +322,17 @@ void procs_mmap(struct procs *p, uint64_t time, pid_t pid, const struct image_ke
 	mark_changed(p, l);
 }
 
-void procs_exit(struct procs *p, uint64_t time, pid_t pid)
+int procs_exit(struct procs *p, uint64_t time, pid_t pid)
 {
 	struct life *l = lives_newest(&p->lives, pid);
 
 	/* A process older than we are that nobody asked for yet: until it is reaped its name can be read. */
 	if (!l)
 		l = discover(p, pid, time);
+	if (l && l->execed && !l->maps && l->end == LIFE_OPEN)
+		return 0;
 	end_life(p, l, time, 1);
+	return 1;
 }
 
 void procs_events_lost(struct procs *p)

@@ -30,7 +30,11 @@ void procs_fork(struct procs *p, uint64_t time, pid_t pid, pid_t parent);	/* a n
 void procs_exec(struct procs *p, uint64_t time, pid_t pid, const char *comm);	/* COMM with PERF_RECORD_MISC_COMM_EXEC */
 void procs_comm(struct procs *p, uint64_t time, pid_t pid, const char *comm);	/* the leader renamed itself */
 void procs_mmap(struct procs *p, uint64_t time, pid_t pid, const struct image_key *key, uint64_t offset);
-void procs_exit(struct procs *p, uint64_t time, pid_t pid);			/* the leader's exit */
+/*
+ * The leader's exit. Newer kernels (6.18, not 6.1) tell of one at each exec, too, of tasks that have events of their own:
+ * right after the exec, before anything is mapped. That is no end, and 0; else 1.
+ */
+int procs_exit(struct procs *p, uint64_t time, pid_t pid);
 /* Events were lost: what is known of living processes is read again when next asked for. */
 void procs_events_lost(struct procs *p);
 

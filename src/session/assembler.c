@@ -21,6 +21,7 @@ static const char *const result_names[EBP_RESULTS] = {
 	[EBP_BAD_CFA] = "bad CFA",
 	[EBP_ZERO_RETURN] = "zero return address",
 	[EBP_UPROBE] = "uprobe",
+	[EBP_UNSENT] = "ring buffer full",
 };
 
 const char *assembler_result_name(enum ebp_result result)

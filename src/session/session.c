@@ -221,8 +221,8 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 		procs_mmap(s->procs, ev->time, ev->pid, &key, ev->offset);
 		break;
 	case SIDEBAND_EXIT:
-		procs_exit(s->procs, ev->time, ev->pid);
-		tracker_exit(s->tracker, ev->pid);
+		if (procs_exit(s->procs, ev->time, ev->pid))
+			tracker_exit(s->tracker, ev->pid);
 		break;
 	}
 }

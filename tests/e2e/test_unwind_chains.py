@@ -228,3 +228,13 @@ def test_from_the_first_instruction():
     beginnings_of = named(whole(r), "unwind_chain")
     rooted(beginnings_of)
     leads_to(beginnings_of, *links(26))
+
+
+def test_tables_of_a_command_stay():
+    """Seconds after its exec they are still there, and nothing has to be rescued."""
+    with directory() as d:
+        out = os.path.join(d, "out.folded")
+        r = run("-F", 499, "-d", 3, "-U", "--no-rescue", "-o", out, "--", fixture_path("unwind_chain_stripped"), 26)
+        with open(out, encoding="utf-8") as f:
+            r.out = f.read()
+    whole(r, 0.05, least=500)

@@ -92,7 +92,8 @@ def test_full_ring():
     """Stacks that cannot be sent leave their time where it belongs: in their thread."""
     w = Waits("--off-cpu", "--max-overhead", "100", "--buffer", "4", program=(fixture_path("waits"), "distinct", 30000))
     total = w.seconds(lambda s: s.comm == "waits")
-    check(re.search(r"[1-9]\d* truncated", w.result.err), w.result.err)
+    check(re.search(r"[1-9]\d* truncated \(.*ring buffer full", w.result.err), w.result.err)
+    check(w.profile.count(lambda s: s.comm == "waits" and s.cut) > 0, w.profile.head())
     check(w.truth("away")["all"] * 0.97 <= total <= w.truth("wait")["all"] + 0.5, total, w.said)
 
 

@@ -27,6 +27,25 @@ static uint64_t mappings_of(pid_t pid, uint64_t time)
 	return starts;
 }
 
+/* What some kernels tell of at an exec. */
+TEST(exit_right_after_exec)
+{
+	struct images *images = images_new();
+
+	procs = procs_new(images);
+	procs_fork(procs, 100, P, P + 1);
+	procs_exec(procs, 200, P, "x");
+	CHECK_EQ(procs_exit(procs, 201, P), 0);
+	map(202, P, 0x1000, "/a");
+	CHECK_EQ(mappings_of(P, 300), 0x01);
+	CHECK_EQ(procs_exit(procs, 400, P), 1);
+	/* One that was not exec'ed may have nothing mapped. */
+	procs_fork(procs, 600, P + 2, P + 3);
+	CHECK_EQ(procs_exit(procs, 601, P + 2), 1);
+	procs_free(procs);
+	images_free(images);
+}
+
 TEST(changes_are_told_once)
 {
 	struct images *images = images_new();
@@ -61,6 +80,7 @@ TEST(changes_are_told_once)
 
 int main(void)
 {
+	RUN(exit_right_after_exec);
 	RUN(changes_are_told_once);
 	return TEST_END();
 }
