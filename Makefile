@@ -29,7 +29,7 @@ PAGE     := $(BUILD)/flamegraph.html
 # Preloaded into the command of `ebprof alloc`: no thread of it may need memory to find its own counters.
 PRELOAD  := $(BUILD)/ebprof-alloc.so
 PRELOAD_FLAGS := -std=gnu11 -O2 -g $(WARN) -fPIC -shared -fvisibility=hidden -fexceptions -fno-builtin -ftls-model=initial-exec \
-	-fno-optimize-sibling-calls $(if $(filter x86,$(ARCH)),-fcf-protection=none)
+	$(if $(filter x86,$(ARCH)),-fcf-protection=none)
 
 SRC      := $(filter-out src/preload/%,$(wildcard src/*.c src/*/*.c))
 OBJ      := $(SRC:%.c=$(BUILD)/%.o)

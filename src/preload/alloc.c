@@ -36,7 +36,10 @@ void *pvalloc(size_t size);
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
 
-/* The allocator behind us. */
+static void *first_malloc(size_t size);
+static void first_free(void *block);
+
+/* The allocator behind us; before it is known, who finds it. */
 static struct {
 	void *(*malloc)(size_t);
 	void *(*calloc)(size_t, size_t);
@@ -47,13 +50,13 @@ static struct {
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
 	void (*free)(void *);
-} real;
+} real = { .malloc = first_malloc, .free = first_free };
 
 static struct block_table blocks;
 static uint64_t last_id;
 static uint64_t interval;	/* bytes; 0: every block */
 static int configured;		/* nothing is sampled before we know how */
-static int resolving;
+static int resolving, resolved;
 static struct {
 	size_t used;
 	char bytes[ARENA] __attribute__((aligned(16)));
@@ -62,7 +65,6 @@ static struct {
 static __thread struct {
 	int64_t left;		/* bytes until the next sample */
 	uint64_t random;	/* 0: nothing drawn yet */
-	int inside;		/* of an operator new, whose malloc() is not to count again */
 } here __attribute__((tls_model("initial-exec")));
 
 /* --- The two that are probed. A nop of five bytes is what newer kernels probe without a trap. --- */
@@ -151,12 +153,16 @@ out:
 	errno = saved;
 }
 
+/* Whether the sample is in these bytes. */
+static inline int counts_down(size_t size)
+{
+	here.left -= (int64_t)(size + !size);
+	return UNLIKELY(here.left < 0);
+}
+
 static inline void *took(void *block, size_t size)
 {
-	if (!block || here.inside)
-		return block;
-	here.left -= (int64_t)(size + !size);
-	if (UNLIKELY(here.left < 0))
+	if (block && counts_down(size))
 		maybe_sample(block, size);
 	return block;
 }
@@ -164,7 +170,7 @@ static inline void *took(void *block, size_t size)
 /* Before the allocator has it back, and may give it to another thread. */
 static inline void gives_back(const void *block)
 {
-	uint64_t id = block ? block_table_take(&blocks, block) : 0;
+	uint64_t id = block_table_take(&blocks, block);
 
 	if (UNLIKELY(id))
 		ebprof_free(id);
@@ -181,6 +187,7 @@ static void *from_arena(size_t size, size_t alignment)
 		return NULL;
 	}
 	arena.used = at + size;
+	block_table_watch(&blocks, arena.bytes + at);
 	return arena.bytes + at;
 }
 
@@ -218,16 +225,29 @@ static __attribute__((noinline)) int resolve(void)
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 		void *found = dlsym(RTLD_NEXT, wanted[i].name);
 
-		memcpy(wanted[i].to, &found, sizeof(found));
+		if (found)
+			memcpy(wanted[i].to, &found, sizeof(found));
 	}
 	resolving = 0;
+	resolved = real.malloc != first_malloc && real.free != first_free;
 	configure();
-	return real.malloc != NULL;
+	return resolved;
 }
 
 static inline int is_ready(void)
 {
-	return !UNLIKELY(!real.malloc) || resolve();
+	return !UNLIKELY(!resolved) || resolve();
+}
+
+static void *first_malloc(size_t size)
+{
+	return is_ready() ? real.malloc(size) : from_arena(size, 16);
+}
+
+static void first_free(void *block)
+{
+	if (is_ready())
+		real.free(block);
 }
 
 /* A child draws its own distances, or it would sample just what its siblings do. */
@@ -244,9 +264,23 @@ static __attribute__((constructor)) void begin(void)
 	pthread_atfork(NULL, NULL, after_fork);
 }
 
+/* The countdown begins at 0: so what is not known yet is found out here. */
+static __attribute__((noinline)) void *malloc_sampled(size_t size)
+{
+	void *block;
+
+	if (!is_ready())
+		return from_arena(size, 16);
+	block = real.malloc(size);
+	if (block)
+		maybe_sample(block, size);
+	return block;
+}
+
+/* A jump to the allocator: that it is asked after the count, and may fail, is no matter. */
 API void *malloc(size_t size)
 {
-	return is_ready() ? took(real.malloc(size), size) : from_arena(size, 16);
+	return counts_down(size) ? malloc_sampled(size) : real.malloc(size);
 }
 
 API void *calloc(size_t n, size_t size)
@@ -268,7 +302,7 @@ API void *realloc(void *block, size_t size)
 	}
 	if (!is_ready())
 		return from_arena(size, 16);
-	id = block ? block_table_take(&blocks, block) : 0;
+	id = block_table_take(&blocks, block);
 	moved = real.realloc(block, size);
 	if (UNLIKELY(id) && !moved && size)
 		block_table_put(&blocks, block, id);
@@ -317,12 +351,20 @@ API void *pvalloc(size_t size)
 	return is_ready() ? took(real.pvalloc(size), size) : NULL;
 }
 
-API void free(void *block)
+static __attribute__((noinline)) void free_watched(void *block)
 {
-	if (is_in_arena(block) || !is_ready())
+	if (is_in_arena(block))
 		return;
 	gives_back(block);
 	real.free(block);
+}
+
+API void free(void *block)
+{
+	if (UNLIKELY(block_table_may_have(&blocks, block)))
+		free_watched(block);
+	else
+		real.free(block);
 }
 
 API void free_sized(void *block, size_t size)
@@ -355,9 +397,18 @@ static void *find(void **known, const char *name)
 	return found == (void *)known ? NULL : found;
 }
 
-static void leave(int *inside)
+/* What operator new asks of malloc() is counted once, by operator new: meanwhile the countdown is out of reach. */
+static inline int64_t enter(void)
 {
-	here.inside -= *inside;
+	int64_t left = here.left;
+
+	here.left = INT64_MAX;
+	return left;
+}
+
+static void leave(const int64_t *left)
+{
+	here.left = *left;
 }
 
 static void *without_operator(size_t size, size_t alignment, int throws)
@@ -382,8 +433,7 @@ void *name params \
 		return without_operator(size, alignment, throws); \
 	memcpy(&next, &found, sizeof(next)); \
 	{ \
-		int inside __attribute__((cleanup(leave))) = 1; \
-		here.inside += inside; \
+		int64_t left __attribute__((cleanup(leave))) = enter(); \
 		block = next(__VA_ARGS__); \
 	} \
 	return took(block, size); \

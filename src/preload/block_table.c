@@ -38,6 +38,20 @@ static struct block_bucket *make_level(struct block_table *t, unsigned int n)
 	return there;
 }
 
+static void count_mark(struct block_table *t, const void *block, int more)
+{
+	uint8_t *mark = block_table_mark(t, block), was = __atomic_load_n(mark, __ATOMIC_RELAXED);
+
+	while (was != UINT8_MAX && !__atomic_compare_exchange_n(mark, &was, (uint8_t)(was + more), 0, __ATOMIC_RELAXED,
+								__ATOMIC_RELAXED))
+		;
+}
+
+void block_table_watch(struct block_table *t, const void *block)
+{
+	count_mark(t, block, 1);
+}
+
 int block_table_put(struct block_table *t, const void *block, uint64_t id)
 {
 	for (unsigned int n = 0; n < BLOCK_LEVELS; n++) {
@@ -55,6 +69,7 @@ int block_table_put(struct block_table *t, const void *block, uint64_t id)
 							 __ATOMIC_RELAXED))
 				continue;
 			b->ids[i] = id;
+			count_mark(t, block, 1);
 			return 0;
 		}
 		__atomic_store_n(&b->beyond, 1, __ATOMIC_RELEASE);
@@ -64,6 +79,9 @@ int block_table_put(struct block_table *t, const void *block, uint64_t id)
 
 uint64_t block_table_take(struct block_table *t, const void *block)
 {
+	/* 0 stands for what is free. */
+	if (!block_table_may_have(t, block) || !block)
+		return 0;
 	for (unsigned int n = 0; n < BLOCK_LEVELS; n++) {
 		struct block_bucket *level = __atomic_load_n(&t->levels[n], __ATOMIC_ACQUIRE), *b;
 
@@ -75,6 +93,7 @@ uint64_t block_table_take(struct block_table *t, const void *block)
 				uint64_t id = b->ids[i];
 
 				__atomic_store_n(&b->at[i], 0, __ATOMIC_RELEASE);
+				count_mark(t, block, -1);
 				return id;
 			}
 		if (!__atomic_load_n(&b->beyond, __ATOMIC_ACQUIRE))

@@ -36,6 +36,31 @@ TEST(an_empty_one)
 	CHECK(!t.levels[0]);
 }
 
+/* It says no only of what is not there; and what it counted too often to know, it knows for good. */
+TEST(filter)
+{
+	static struct block_table t;
+	const int alike = 300;
+
+	CHECK(!block_table_may_have(&t, address(1)) && !block_table_may_have(&t, NULL));
+	block_table_put(&t, address(1), 7);
+	CHECK(block_table_may_have(&t, address(1)) && !block_table_may_have(&t, address(2)));
+	CHECK_EQ(block_table_take(&t, address(1)), 7);
+	CHECK(!block_table_may_have(&t, address(1)));
+	block_table_watch(&t, address(2));
+	CHECK(block_table_may_have(&t, address(2)));
+	CHECK_EQ(block_table_take(&t, address(2)), 0);
+	for (int i = 0; i < alike; i++)
+		block_table_put(&t, address(3 + (uint64_t)i * BLOCK_FILTER), (uint64_t)i + 1);
+	for (int i = 0; i < alike; i++)
+		CHECK_EQ(block_table_take(&t, address(3 + (uint64_t)i * BLOCK_FILTER)), i + 1);
+	CHECK(block_table_may_have(&t, address(3)));
+	/* A free slot is no block at 0. */
+	block_table_put(&t, address(65536 - (0x7f0000000000 >> 4) % 65536), 9);
+	CHECK(block_table_may_have(&t, NULL));
+	CHECK_EQ(block_table_take(&t, NULL), 0);
+}
+
 #define THREADS 4
 #define BLOCKS 20000
 
@@ -80,6 +105,7 @@ TEST(by_many_threads)
 int main(void)
 {
 	RUN(an_empty_one);
+	RUN(filter);
 	RUN(all_are_found_again);
 	RUN(by_many_threads);
 	return TEST_END();
