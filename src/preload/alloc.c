@@ -433,7 +433,7 @@ void *name params \
 		return without_operator(size, alignment, throws); \
 	memcpy(&next, &found, sizeof(next)); \
 	{ \
-		int64_t left __attribute__((cleanup(leave))) = enter(); \
+		int64_t left __attribute__((cleanup(leave), unused)) = enter(); \
 		block = next(__VA_ARGS__); \
 	} \
 	return took(block, size); \
