@@ -200,9 +200,9 @@ comma := ,
 
 # What tests/vm takes along to other kernels.
 VM_FIX := $(addprefix $(FIX)/,tree tree_static tree_frameless brief brief_child syscalls storm exec exec_after dl dl_lib.so timed \
-	handler waits unwind_chain unwind_chain_wide unwind_chain_static unwind_chain_protected unwind_cpp)
+	handler waits unwind_chain unwind_chain_wide unwind_chain_static unwind_chain_protected unwind_cpp alloc_sites)
 .PHONY: vm-build
-vm-build: $(BUILD)/static/ebprof $(VM_FIX)
+vm-build: $(BUILD)/static/ebprof $(PRELOAD) $(VM_FIX)
 
 test-build: ebprof $(BUILD)/static/ebprof $(UNIT_BIN) $(FUZZ_BIN) $(FIX_BIN)
 

@@ -172,6 +172,16 @@ struct live_show live_show(struct live *l, int since_start, const struct shown_c
 	return show;
 }
 
+uint64_t live_duration(struct live *l)
+{
+	uint64_t ns;
+
+	pthread_mutex_lock(&l->lock);
+	ns = l->total.end;
+	pthread_mutex_unlock(&l->lock);
+	return ns;
+}
+
 size_t live_steps(struct live *l, struct live_step *steps, size_t n)
 {
 	size_t first;

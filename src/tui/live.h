@@ -45,6 +45,8 @@ struct live_show {
 
 /* @since_start: all samples, else those of the window. */
 struct live_show live_show(struct live *l, int since_start, const struct shown_choice *c);
+/* ns of sampling until now. */
+uint64_t live_duration(struct live *l);
 /* The last steps, at most @n, the newest last. Returns how many. */
 size_t live_steps(struct live *l, struct live_step *steps, size_t n);
 

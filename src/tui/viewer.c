@@ -16,7 +16,7 @@
 #include "tui/plain.h"
 #include "tui/tui.h"
 
-#define EARLY 20000000ull	/* ns that an update may come before its time, and count */
+#define EARLY 8			/* an update may come this part of a refresh before its time, and count */
 
 struct viewer {
 	const struct viewer_options *o;
@@ -67,11 +67,11 @@ static void *show_plain(void *arg)
 {
 	struct viewer *v = arg;
 	struct pollfd p[] = { { .fd = live_fd(v->live), .events = POLLIN }, { .fd = v->stop, .events = POLLIN } };
-	uint64_t next = clock_ns() + v->o->refresh, n = 0;
+	uint64_t next = v->o->refresh, n = 0;	/* ns of sampling: to begin with it may take its time */
 	int last = 0, done = 0;
 
 	while (!done && !last) {
-		uint64_t least = next;
+		uint64_t least = next, now;
 
 		poll(p, 2, -1);
 		last = p[1].revents != 0;
@@ -79,9 +79,12 @@ static void *show_plain(void *arg)
 		/* What came since the last table is one more where it is half of one, or the only one. */
 		if (last)
 			least = n ? next - v->o->refresh / 2 : 0;
-		if (clock_ns() + EARLY < least)
+		now = live_duration(v->live);
+		if (now + v->o->refresh / EARLY < least)
 			continue;
-		next += v->o->refresh;
+		/* Late ones are left out. */
+		while (next <= now + v->o->refresh / EARLY)
+			next += v->o->refresh;
 		done = plain_write(v->live, v->o) || ++n == v->o->tables;
 	}
 	end(v);

@@ -343,3 +343,30 @@ case_formats() {
 		grep -q a2 "$file" || fail "$file does not know of a2"
 	done
 }
+
+# The last of the tables has the window's samples.
+case_top() {
+	fixture tree
+	ebprof top --plain --count 3 --rows 4 -F 499 -p $pid >out 2>err || fail "exit status $?"
+	[ "$(grep -c 'SELF%.*FUNCTION' out)" -eq 3 ] || fail "three tables expected: $(cat out)"
+	awk '$NF == "a2" { self = $1 } END { exit self < 40 || self > 60 }' out || fail "a2 has half of the samples: $(cat out)"
+}
+
+# Each of thirty places, to the byte.
+case_alloc() {
+	account alloc --alloc-interval all -f folded -o out -- /fixtures/alloc_sites 1
+	[ "$lost" -eq 0 ] || fail "$lost lost"
+	[ "$(grep -c '^site ' said)" -eq 30 ] || fail "sites: $(cat said)"
+	grep '^site ' said | while read -r _ name _ bytes _; do
+		[ "$(count ";$name ")" -eq "$bytes" ] || fail "$(count ";$name ") bytes in $name, $bytes expected"
+	done
+}
+
+case_alloc_running() {
+	fixture unwind_cpp
+	account alloc --alloc-interval 2048 -f folded -o out -p $pid -d 2
+	taken_at_least 20
+	all_complete 990
+	share ';main;throwing' 50
+	grep -q ';__cxa_allocate_exception' out || fail "no exception was allocated"
+}
