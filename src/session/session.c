@@ -27,7 +27,7 @@
 #define SECOND		(1000 * MS)
 #define TICK		(250 * MS)	/* progress, CPUs that came and went, targets that ended, names */
 #define DRAIN		(1000 * MS)	/* counts are fetched this often, or when half of their map is used */
-#define EARLY		(200 * MS)	/* of the first second, where somebody looks */
+#define EARLY		(200 * MS)	/* until there is a second, where somebody looks */
 #define FORGET_AFTER	(3000 * MS)	/* a process that ended so long ago has no samples under way */
 #define TABLES_FIRST	(10 * MS)	/* sampling waits for the targets' unwind tables, but not longer */
 #define TABLES_LAST	(5000 * MS)	/* nor does the end wait longer for those that samples still need */
@@ -429,7 +429,7 @@ static uint64_t drain_interval(const struct session *s, uint64_t now)
 {
 	uint64_t every = s->o->refresh ? s->o->refresh : DRAIN;
 
-	return s->o->updated && every > EARLY && now - s->started < SECOND ? EARLY : every;
+	return s->o->updated && every > EARLY && now - s->started < SECOND + EARLY ? EARLY : every;
 }
 
 static void update(struct session *s, uint64_t now)

@@ -365,7 +365,7 @@ case_alloc() {
 case_alloc_running() {
 	fixture unwind_cpp
 	account alloc --alloc-interval 2048 -f folded -o out -p $pid -d 2
-	taken_at_least 20
+	taken_at_least 10
 	all_complete 990
 	share ';main;throwing' 50
 	grep -q ';__cxa_allocate_exception' out || fail "no exception was allocated"
