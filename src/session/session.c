@@ -583,6 +583,7 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	collector_counters(s->collector, &c);
 	r->switches = c.switches;
 	r->captured = c.captured;
+	r->sized = assembler_sized(s->assembler);
 	r->ends_lost = c.ends_lost + (s->alloc ? alloc_untracked(s->alloc) : 0);
 	r->brief = c.brief;
 	r->brief_ns = c.brief_ns;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/session_types.h"
 
+#include <unistd.h>
+
 /* A type of the profile for each of enum alloc_type, by the same numbers. */
 static struct assembler_types set_alloc_types(struct profile *p, int leaks)
 {
@@ -11,6 +13,15 @@ static struct assembler_types set_alloc_types(struct profile *p, int leaks)
 	return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = PROFILE_NONE };
 }
 
+/* Bytes are what is looked at: memory that is there now, and was not before. */
+static struct assembler_types set_fault_types(struct profile *p, uint64_t period)
+{
+	profile_set_type(p, 0, "page_faults", "count");
+	profile_show(p, profile_add_type(p, "fault_space", "bytes"));
+	return (struct assembler_types){ .waits = PROFILE_NONE, .time = PROFILE_NONE, .faults = period ? period : 1,
+					 .page = (uint64_t)sysconf(_SC_PAGESIZE) };
+}
+
 struct assembler_types session_types(struct profile *p, const struct session_options *options)
 {
 	const struct collector_options *o = &options->collect;
@@ -18,6 +29,8 @@ struct assembler_types session_types(struct profile *p, const struct session_opt
 
 	if (options->alloc)
 		return set_alloc_types(p, options->leaks);
+	if (o->event && o->event->pages)
+		return set_fault_types(p, o->period);
 	if (o->wall) {
 		profile_set_type(p, 0, "wall", "nanoseconds");
 		return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = 0 };
