@@ -84,7 +84,10 @@ static int store_interval(const char *option, const char *text, void *field, str
 	{ 0, 0, "unwind-memory", "SIZE", cli_memory, AT(unwind_memory), "for unwind tables, at most (default 256M)" }, \
 	{ 0, 0, "no-rescue", NULL, cli_flag, AT(no_rescue), "do not send stacks here that the kernel cannot unwind" }, \
 	{ 0, 0, "buffer", "KIB", cli_kib, AT(buffer), "ring buffer for new stacks (default: by CPUs and rate)" },
-#define PAGE_FAULTS_ROW \
+#define ALLOC_ROWS \
+	{ 0, 0, "alloc-interval", "BYTES", store_interval, AT(alloc_interval), \
+		"alloc: a block every BYTES (default 524288), or all" }, \
+	{ 0, 0, "leaks", NULL, cli_flag, AT(leaks), "alloc: show what was never freed" }, \
 	{ 0, 0, "page-faults", NULL, cli_flag, AT(page_faults), "alloc: follow page faults instead: cheap, for any target" },
 #define NAME_ROWS \
 	{ 0, 0, "debug-dir", "DIR", cli_strings, AT(debug_dirs), "look for debug files here, too; may be repeated" }, \
@@ -105,10 +108,7 @@ static const struct cli_option rows[] = {
 	SOURCE_ROWS
 	{ 'c', 0, "count", "PERIOD", cli_count, AT(period), "one sample every PERIOD events, instead of -F" },
 	{ 0, 0, "timeline", NULL, cli_flag, AT(timeline), "keep the time of each sample, for formats that show it" },
-	{ 0, 0, "alloc-interval", "BYTES", store_interval, AT(alloc_interval),
-		"alloc: a block every BYTES (default 524288), or all" },
-	PAGE_FAULTS_ROW
-	{ 0, 0, "leaks", NULL, cli_flag, AT(leaks), "alloc: show what was never freed" },
+	ALLOC_ROWS
 	{ 0, 0, "min-age", "TIME", cli_duration, AT(min_age), "alloc: what is younger at the end is not in use" },
 	{ 0, 0, "hide-idle", NULL, cli_flag, AT(hide_idle), "leave out the waits of threads that did nothing but wait" },
 	NAME_ROWS
@@ -132,6 +132,8 @@ static const struct cli_option top_rows[] = {
 	{ 0, 0, "rows", "N", cli_count, AT(rows), "at most N rows of each table" },
 	TARGET_ROWS
 	SOURCE_ROWS
+	{ 0, 0, "alloc", NULL, cli_flag, AT(alloc), "memory, as ebprof alloc has it; v shows its other values" },
+	ALLOC_ROWS
 	{ 'c', 0, "period", "PERIOD", cli_count, AT(period), "one sample every PERIOD events, instead of -F" },
 	NAME_ROWS
 	COMMON_ROWS
@@ -180,7 +182,7 @@ static int check_alloc(struct record_options *o, struct error *e)
 {
 	if (!o->alloc && (o->alloc_interval || o->leaks || o->min_age || o->page_faults))
 		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval, --leaks, --min-age and --page-faults go with "
-				 "ebprof alloc");
+				 "ebprof alloc, or top --alloc");
 	if (o->page_faults)
 		return check_page_faults(o, e);
 	if (!o->alloc)
