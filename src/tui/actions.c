@@ -245,7 +245,8 @@ static void other_type(struct browser *b, uint32_t by)
 		tell(b, "there are no other values");
 		return;
 	}
-	b->choice.type = (b->show.type + by) % b->show.ntypes + 1;
+	/* The next of the one that was chosen, which need not be shown yet. */
+	b->choice.type = ((b->choice.type ? b->choice.type - 1 : b->show.type) + by) % b->show.ntypes + 1;
 	b->reload = 1;
 }
 

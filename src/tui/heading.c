@@ -48,13 +48,14 @@ static void saved_text(char *buf, size_t size, const struct profile *p, const ch
 void heading_text(char *buf, size_t size, const struct live_show *show, const char *target, int since_start,
 		  int live)
 {
+	struct profile_view v = profile_view(show->profile);
 	char rate[100], span[80], values[160];
 
 	if (!live) {
 		saved_text(buf, size, show->profile, target);
 		return;
 	}
-	rate_text(rate, sizeof(rate), profile_view(show->profile).meta);
+	rate_text(rate, sizeof(rate), v.meta);
 	values_text(values, sizeof(values), show->profile);
 	if (!target) {
 		snprintf(buf, size, "%s %.0f s%s: %" PRIu64 ", trunc. %" PRIu64 ", lost %" PRIu64,
@@ -69,6 +70,6 @@ void heading_text(char *buf, size_t size, const struct live_show *show, const ch
 	else
 		snprintf(span, sizeof(span), "last %.1f s of %.1f", (double)show->span / SECOND,
 			 (double)show->since_start / SECOND);
-	snprintf(buf, size, "%.80s, %s%s, %s: %" PRIu64 " samples, %" PRIu64 " truncated, %" PRIu64 " lost", target, rate, values,
-		 span, show->taken, show->truncated, show->lost);
+	snprintf(buf, size, "%.80s, %s%s, %s: %" PRIu64 " %s, %" PRIu64 " truncated, %" PRIu64 " lost", target, rate, values,
+		 span, show->taken, strcmp(v.meta->event, "off-cpu") ? "samples" : "intervals", show->truncated, show->lost);
 }

@@ -104,7 +104,8 @@ TEST(levels)
 {
 	struct profile *p = profile_new();
 	static const char level[ALLOC_TYPES] = {
-		[INUSE_OBJECTS] = 1, [INUSE_SPACE] = 1, [PEAK_OBJECTS] = 1, [PEAK_SPACE] = 1, [MAX_OBJECTS] = 1, [MAX_SPACE] = 1 };
+		[INUSE_OBJECTS] = 1, [INUSE_SPACE] = 1, [PEAK_OBJECTS] = 1, [PEAK_SPACE] = 1, [MAX_OBJECTS] = 1, [MAX_SPACE] = 1,
+	};
 
 	alloc_profile_types(p, 0);
 	CHECK_EQ(profile_view(p).ntypes, ALLOC_TYPES);
