@@ -311,6 +311,7 @@ void record_options_help_top(FILE *to)
 	      "Shows live which code runs. On a terminal, ? lists the keys; elsewhere it prints a table each refresh.\n"
 	      "  sudo ebprof top                                   the whole machine\n"
 	      "  sudo ebprof top -p PID --window 30                a process, its last 30 seconds\n"
-	      "  sudo ebprof top --count 3 --rows 10 -n nginx      three tables\n\n", to);
+	      "  sudo ebprof top --count 3 --rows 10 -n nginx      three tables\n"
+	      "  sudo ebprof top --alloc -- ./server               what it allocates, and what is in use\n\n", to);
 	cli_help(top_rows, to);
 }

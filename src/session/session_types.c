@@ -5,12 +5,16 @@
 
 #include "session/alloc_profile.h"
 
-/* Bytes are what is looked at: memory that is there now, and was not before. */
-static struct assembler_types set_fault_types(struct profile *p, uint64_t period)
+/* Bytes are what is looked at: memory that is there now, and was not before. But times are those of faults. */
+static struct assembler_types set_fault_types(struct profile *p, const struct collector_options *o)
 {
+	uint32_t space;
+
 	profile_set_type(p, 0, "page_faults", "count");
-	profile_show(p, profile_add_type(p, "fault_space", "bytes"));
-	return (struct assembler_types){ .waits = PROFILE_NONE, .time = PROFILE_NONE, .faults = period ? period : 1,
+	space = profile_add_type(p, "fault_space", "bytes");
+	if (!o->timeline)
+		profile_show(p, space);
+	return (struct assembler_types){ .waits = PROFILE_NONE, .time = PROFILE_NONE, .faults = o->period ? o->period : 1,
 					 .page = (uint64_t)sysconf(_SC_PAGESIZE) };
 }
 
@@ -24,7 +28,7 @@ struct assembler_types session_types(struct profile *p, const struct session_opt
 		return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = PROFILE_NONE };
 	}
 	if (o->event && o->event->pages)
-		return set_fault_types(p, o->period);
+		return set_fault_types(p, o);
 	if (o->wall) {
 		profile_set_type(p, 0, "wall", "nanoseconds");
 		return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = 0 };

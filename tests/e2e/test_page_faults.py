@@ -92,6 +92,20 @@ def test_some_faults():
     check("page-faults every 10 " in t.result.err, t.result.err)
 
 
+def test_times():
+    """Each sample at its time, and worth as many faults as it stands for."""
+    with directory() as d:
+        out = os.path.join(d, "out.perf")
+        for period in (1, 10):
+            r = run("alloc", "--page-faults", "--timeline", "-c", period, "-o", out, "--", fixture_path("page_faults"), "end").ok()
+            with open(out, encoding="utf-8") as f:
+                records = re.findall(r"^\S+ .* (\d+\.\d+): +(\d+) page-faults: $", f.read(), re.M)
+            times = [float(time) for time, _ in records]
+            equal(times, sorted(times), "in the order of time")
+            check(len(set(times)) > 400, len(set(times)), "times")
+            equal(sum(int(value) for _, value in records), r.summary.taken * period, "faults")
+
+
 def test_whole_system():
     """Others fault, too, but not at these places."""
     for target in ((), ("-a",)):
