@@ -221,7 +221,7 @@ def test_wall_as_a_table():
     equal((table.heading[3], table.unit, table.heading[10]), ("wall", "MS", "0"), "heading")
     said = [line.split() for line in r.out.splitlines()]
     lived = sum(float(w[2]) for w in said if w and w[0] == "thread")
-    check(lived - 0.05 <= table.total("start_thread") + table.total("[running]") <= lived * 1.02 + 0.15,
+    check(lived - 0.05 <= table.total("start_thread") + table.total("[running]") <= lived * 1.05 + 0.3,
           "threads:", table.total("start_thread"), "s, lived", lived)
     for w in said:
         if w and w[0] == "wait" and w[1] in ("sleep", "pipe", "cond"):
@@ -254,12 +254,12 @@ def test_waits_on_a_terminal():
         for key, pattern in rows:
             t.keys(key)
             span, seconds = seconds_of(t, pattern)
-            check(0.75 * span <= seconds <= 1.05 * span + 0.05, pattern, seconds, "s in", span)
+            check(0.6 * span <= seconds <= 1.2 * span + 0.2, pattern, seconds, "s in", span)
         t.keys("1")
         t.type("/^wait_sleep$")
         t.keys("Enter", "c")
         span, seconds = seconds_of(t, r"the function:\n *[\d.]+ +[\d.]+ +([\d.]+) waits +wait_sleep$")
-        check(0.75 * span <= seconds <= 1.05 * span + 0.05, "callers:", seconds, "s in", span)
+        check(0.6 * span <= seconds <= 1.2 * span + 0.2, "callers:", seconds, "s in", span)
         t.wait(r"callees:\n *[\d.]+ +[\d.]+ +[\d.]+ \S+ +\S*nanosleep")
         t.keys("6")
         t.wait("▏wait_sleep")
