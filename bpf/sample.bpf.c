@@ -117,8 +117,7 @@ static __always_inline int kernel_stack(void *ctx, struct ebp_key *key, struct e
 	return n ? announce_kernel_stack(key, s, n, 0, 0) : 0;
 }
 
-/* @class: of the key. */
-static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup, __u64 class)
+static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup, int page_fault)
 {
 	__u64 id = bpf_get_current_pid_tgid(), process_id;
 	struct unwind_state *state;
@@ -143,7 +142,8 @@ static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup, __u64
 	key.process.exec_id = task.exec_id;
 	key.process.start = task.start;
 	key.tid = id;
-	key.class = class;
+	if (page_fault)
+		key.class = page_size(ctx);
 	bpf_get_current_comm(key.comm, sizeof(key.comm));
 	process_id = hash_process(&key.process);
 	announce_process(&key.process, process_id);
@@ -184,7 +184,7 @@ int on_event_in_cgroup(struct bpf_perf_event_data *ctx)
 SEC("?perf_event")
 int on_page_fault(struct bpf_perf_event_data *ctx)
 {
-	return sample(ctx, hit_kernel(ctx), 1, page_size(ctx));
+	return sample(ctx, hit_kernel(ctx), 1, 1);
 }
 
 /* Hits of this CPU since the last sample. */
