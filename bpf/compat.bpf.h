@@ -92,4 +92,22 @@ static __always_inline int hit_kernel(const struct bpf_perf_event_data *ctx)
 	return (__s64)REGS_PC(&ctx->regs) < 0;
 }
 
+#define PERF_SAMPLE_DATA_PAGE_SIZE (1ull << 22)	/* include/uapi/linux/perf_event.h */
+
+/*
+ * Bytes of the page at the address of the event, which asks for that; 0 where the kernel has not looked. It does so before a
+ * program runs since 6.3. A program's own view of its context has no such field, so it is read as what it is.
+ */
+static __always_inline __u64 page_size(const struct bpf_perf_event_data *ctx)
+{
+	const struct bpf_perf_event_data_kern *event = (const void *)ctx;
+	struct perf_sample_data *data = NULL;
+
+	if (!bpf_core_field_exists(data->sample_flags) || !bpf_core_field_exists(data->data_page_size) ||
+	    bpf_core_read(&data, sizeof(data), &event->data) ||
+	    !(BPF_CORE_READ(data, sample_flags) & PERF_SAMPLE_DATA_PAGE_SIZE))
+		return 0;
+	return BPF_CORE_READ(data, data_page_size);
+}
+
 #endif

@@ -68,7 +68,8 @@ enum ebp_share {
 struct ebp_key {
 	__u64 user_id;		/* hash of the user frames and their process; 0: none */
 	__u64 kernel_id;	/* hash of the kernel frames; 0: none */
-	__u64 class;		/* of intervals: hash of the place at which the thread left the CPU */
+	__u64 class;		/* of intervals: hash of the place at which the thread left the CPU; of page
+				   faults: bytes of the page, 0: not known */
 	__u64 waker;		/* of intervals: who ended it (struct ebp_waker); 0: not asked for, or not known */
 	struct ebp_process process;
 	__u32 tid;

@@ -117,7 +117,7 @@ static __always_inline int kernel_stack(void *ctx, struct ebp_key *key, struct e
 	return n ? announce_kernel_stack(key, s, n, 0, 0) : 0;
 }
 
-static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
+static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup, int page_fault)
 {
 	__u64 id = bpf_get_current_pid_tgid(), process_id;
 	struct unwind_state *state;
@@ -142,6 +142,8 @@ static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
 	key.process.exec_id = task.exec_id;
 	key.process.start = task.start;
 	key.tid = id;
+	if (page_fault)
+		key.class = page_size(ctx);
 	bpf_get_current_comm(key.comm, sizeof(key.comm));
 	process_id = hash_process(&key.process);
 	announce_process(&key.process, process_id);
@@ -169,13 +171,20 @@ static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup)
 SEC("?perf_event")
 int on_event(struct bpf_perf_event_data *ctx)
 {
-	return sample(ctx, hit_kernel(ctx), 0);
+	return sample(ctx, hit_kernel(ctx), 0, 0);
 }
 
 SEC("?perf_event")
 int on_event_in_cgroup(struct bpf_perf_event_data *ctx)
 {
-	return sample(ctx, hit_kernel(ctx), 1);
+	return sample(ctx, hit_kernel(ctx), 1, 0);
+}
+
+/* A page is there. User code touched it, or the kernel for it: the registers are of who did. */
+SEC("?perf_event")
+int on_page_fault(struct bpf_perf_event_data *ctx)
+{
+	return sample(ctx, hit_kernel(ctx), 1, 1);
 }
 
 /* Hits of this CPU since the last sample. */
@@ -199,7 +208,7 @@ int on_tracepoint(void *ctx)
 	if (!n || ++*n < cfg_period)
 		return 0;
 	*n = 0;
-	return sample(ctx, 1, 1);
+	return sample(ctx, 1, 1, 0);
 }
 
 SEC("?raw_tp/sched_process_fork")

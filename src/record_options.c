@@ -84,6 +84,11 @@ static int store_interval(const char *option, const char *text, void *field, str
 	{ 0, 0, "unwind-memory", "SIZE", cli_memory, AT(unwind_memory), "for unwind tables, at most (default 256M)" }, \
 	{ 0, 0, "no-rescue", NULL, cli_flag, AT(no_rescue), "do not send stacks here that the kernel cannot unwind" }, \
 	{ 0, 0, "buffer", "KIB", cli_kib, AT(buffer), "ring buffer for new stacks (default: by CPUs and rate)" },
+#define ALLOC_ROWS \
+	{ 0, 0, "alloc-interval", "BYTES", store_interval, AT(alloc_interval), \
+		"alloc: a block every BYTES (default 524288), or all" }, \
+	{ 0, 0, "leaks", NULL, cli_flag, AT(leaks), "alloc: show what was never freed" }, \
+	{ 0, 0, "page-faults", NULL, cli_flag, AT(page_faults), "alloc: follow page faults instead: cheap, for any target" },
 #define NAME_ROWS \
 	{ 0, 0, "debug-dir", "DIR", cli_strings, AT(debug_dirs), "look for debug files here, too; may be repeated" }, \
 	{ 0, 0, "debuginfod", NULL, cli_flag, AT(debuginfod), "ask the servers in DEBUGINFOD_URLS for debug files" }, \
@@ -103,9 +108,7 @@ static const struct cli_option rows[] = {
 	SOURCE_ROWS
 	{ 'c', 0, "count", "PERIOD", cli_count, AT(period), "one sample every PERIOD events, instead of -F" },
 	{ 0, 0, "timeline", NULL, cli_flag, AT(timeline), "keep the time of each sample, for formats that show it" },
-	{ 0, 0, "alloc-interval", "BYTES", store_interval, AT(alloc_interval),
-		"alloc: a block every BYTES (default 524288), or all" },
-	{ 0, 0, "leaks", NULL, cli_flag, AT(leaks), "alloc: show what was never freed" },
+	ALLOC_ROWS
 	{ 0, 0, "min-age", "TIME", cli_duration, AT(min_age), "alloc: what is younger at the end is not in use" },
 	{ 0, 0, "hide-idle", NULL, cli_flag, AT(hide_idle), "leave out the waits of threads that did nothing but wait" },
 	NAME_ROWS
@@ -129,6 +132,8 @@ static const struct cli_option top_rows[] = {
 	{ 0, 0, "rows", "N", cli_count, AT(rows), "at most N rows of each table" },
 	TARGET_ROWS
 	SOURCE_ROWS
+	{ 0, 0, "alloc", NULL, cli_flag, AT(alloc), "memory, as ebprof alloc has it; v shows its other values" },
+	ALLOC_ROWS
 	{ 'c', 0, "period", "PERIOD", cli_count, AT(period), "one sample every PERIOD events, instead of -F" },
 	NAME_ROWS
 	COMMON_ROWS
@@ -158,15 +163,34 @@ static int check_rate(struct record_options *o, struct error *e)
 	return 0;
 }
 
+/* They are an event like others, but for their types of values. */
+static int check_page_faults(struct record_options *o, struct error *e)
+{
+	if (o->alloc_interval || o->leaks || o->min_age)
+		return error_set(e, STATUS_USAGE, -EINVAL, "page faults tell where memory comes from, not when it goes; "
+				 "leave out --alloc-interval, --leaks and --min-age");
+	if (o->event || o->off_cpu || o->wall || o->frequency)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--page-faults counts each of them, or one of -c PERIOD; "
+				 "leave out -e, -F, --off-cpu and --wall");
+	if (!o->period)
+		o->period = 1;
+	o->alloc = 0;
+	return 0;
+}
+
 static int check_alloc(struct record_options *o, struct error *e)
 {
-	if (!o->alloc && (o->alloc_interval || o->leaks || o->min_age))
-		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval, --leaks and --min-age go with ebprof alloc");
+	if (!o->alloc && (o->alloc_interval || o->leaks || o->min_age || o->page_faults))
+		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval, --leaks, --min-age and --page-faults go with "
+				 "ebprof alloc, or top --alloc");
+	if (o->page_faults)
+		return check_page_faults(o, e);
 	if (!o->alloc)
 		return 0;
 	if (!o->command && !o->pids.n)
 		return error_set(e, STATUS_USAGE, -EINVAL, "ebprof alloc follows a command that it starts, or some processes: "
-				 "ebprof alloc -- COMMAND, or -p PID; probes in all of them would slow all of them down");
+				 "ebprof alloc -- COMMAND, or -p PID; probes in all of them would slow all of them down, but "
+				 "--page-faults is cheap enough for any target");
 	if (o->alloc_interval != ALLOC_ALL && o->alloc_interval > ALLOC_INTERVAL_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval %llu: at most %llu",
 				 (unsigned long long)o->alloc_interval, (unsigned long long)ALLOC_INTERVAL_MAX);
@@ -267,7 +291,7 @@ void record_options_free(struct record_options *o)
 void record_options_help(FILE *to)
 {
 	fputs("Usage: ebprof [record] [TARGET] [OPTION]... [-- COMMAND ARG...]\n"
-	      "       ebprof alloc [OPTION]... -p PID | -- COMMAND ARG...\n"
+	      "       ebprof alloc [OPTION]... -p PID | -- COMMAND ARG...  or  ebprof alloc --page-faults [TARGET] [OPTION]...\n"
 	      "       ebprof top [TARGET] [OPTION]...    the same, live\n"
 	      "       ebprof report [OPTION]... FILE     ebprof convert [OPTION]... FILE     ebprof doctor\n"
 	      "       ebprof diff [OPTION]... BEFORE AFTER\n"
@@ -287,6 +311,7 @@ void record_options_help_top(FILE *to)
 	      "Shows live which code runs. On a terminal, ? lists the keys; elsewhere it prints a table each refresh.\n"
 	      "  sudo ebprof top                                   the whole machine\n"
 	      "  sudo ebprof top -p PID --window 30                a process, its last 30 seconds\n"
-	      "  sudo ebprof top --count 3 --rows 10 -n nginx      three tables\n\n", to);
+	      "  sudo ebprof top --count 3 --rows 10 -n nginx      three tables\n"
+	      "  sudo ebprof top --alloc -- ./server               what it allocates, and what is in use\n\n", to);
 	cli_help(top_rows, to);
 }

@@ -25,7 +25,8 @@ struct record_options {
 	uint64_t min_block;		/* ns */
 	unsigned int states;		/* a bit for each enum ebp_kind; 0: all */
 	double max_overhead;		/* %; 0: the default */
-	int alloc;			/* allocations, instead of samples */
+	int alloc;			/* allocations, instead of samples; 0 with @page_faults, which are samples of an event */
+	int page_faults;
 	uint64_t alloc_interval;	/* bytes a sample; ALLOC_ALL: every block */
 	int leaks;
 	uint64_t min_age;		/* ns */

@@ -43,6 +43,10 @@ static int choose_event(struct recording *r, struct error *e)
 	};
 	int fd;
 
+	if (r->o.page_faults) {
+		r->event = event_page_faults;
+		return 0;
+	}
 	if (r->o.alloc || (!r->o.event && r->o.off_cpu)) {
 		r->no_event = 1;
 		return 0;

@@ -233,6 +233,18 @@ static void show_allocations(const struct profile *p, const struct session_resul
 		      "own or other rights than its user (-p PID sees these)\n", stderr);
 }
 
+/* Of the profile, whose types are faults and their bytes. */
+static void show_page_faults(const struct profile *p, const struct session_result *r)
+{
+	struct profile_view v = profile_view(p);
+
+	fprintf(stderr, "ebprof: %.2f MiB in %llu page faults", (double)v.types[1].total / (1 << 20),
+		(unsigned long long)v.types[0].total);
+	if (v.account->taken && !r->sized)
+		fputs("; all of them taken for small pages, for Linux before 6.3 does not tell huge ones", stderr);
+	fputc('\n', stderr);
+}
+
 void summary_show(struct profile *p, const struct session_result *r, const struct record_options *o, uint64_t origin)
 {
 	const struct profile_meta *m = profile_meta(p);
@@ -240,6 +252,8 @@ void summary_show(struct profile *p, const struct session_result *r, const struc
 	show_account(profile_account(p), m);
 	if (o->alloc)
 		show_allocations(p, r);
+	else if (o->page_faults)
+		show_page_faults(p, r);
 	else if (!profile_account(p)->taken)
 		fputs("ebprof: no samples: the target did not run on a CPU meanwhile, or the event did not happen\n", stderr);
 	show_unwinding(profile_account(p), r);

@@ -36,8 +36,8 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/proc src/symbols src/profile src/input \
-	src/output src/tui src/unwind)) src/collect/event.c src/session/namer.c src/session/shares.c src/alloc/alloc.c \
-	src/preload/block_table.c
+	src/output src/tui src/unwind)) src/collect/event.c src/session/namer.c src/session/shares.c src/session/alloc_profile.c \
+	src/alloc/alloc.c src/preload/block_table.c
 TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
@@ -200,7 +200,8 @@ comma := ,
 
 # What tests/vm takes along to other kernels.
 VM_FIX := $(addprefix $(FIX)/,tree tree_static tree_frameless brief brief_child syscalls storm exec exec_after dl dl_lib.so timed \
-	handler waits unwind_chain unwind_chain_wide unwind_chain_static unwind_chain_protected unwind_cpp alloc_sites)
+	handler waits unwind_chain unwind_chain_wide unwind_chain_static unwind_chain_protected unwind_cpp alloc_sites \
+	page_faults)
 .PHONY: vm-build
 vm-build: $(BUILD)/static/ebprof $(PRELOAD) $(VM_FIX)
 

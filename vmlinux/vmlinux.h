@@ -123,6 +123,15 @@ struct task_struct___before_5_14 {
 	long state;
 };
 
+struct perf_sample_data {
+	u64 sample_flags;		/* since 6.1 */
+	u64 data_page_size;		/* since 5.11 */
+};
+
+struct bpf_perf_event_data_kern {
+	struct perf_sample_data *data;
+};
+
 struct bpf_iter_meta;
 
 struct bpf_iter__task {

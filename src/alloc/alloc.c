@@ -258,20 +258,25 @@ static uint64_t rounded(double x)
 	return x < 0.5 ? 0 : x >= 0x1p64 ? UINT64_MAX : (uint64_t)(x + 0.5);
 }
 
+void alloc_values(const struct alloc *a, alloc_site *fn, void *ctx)
+{
+	for (size_t i = 0; i < a->sites.n; i++) {
+		const struct site *s = &a->sites.v[i];
+		const struct amount peak = s->peak_number == a->peak_number ? s->peak : s->live;
+
+		fn(ctx, s->number, (const uint64_t[ALLOC_TYPES]){
+			rounded(s->allocated.objects), rounded(s->allocated.bytes),
+			rounded(s->left.objects + s->live.objects), rounded(s->left.bytes + s->live.bytes),
+			rounded(peak.objects), rounded(peak.bytes), rounded(s->max.objects), rounded(s->max.bytes),
+			rounded(s->lifetime) });
+	}
+}
+
 void alloc_finish(struct alloc *a, uint64_t end, alloc_site *fn, void *ctx)
 {
 	for (uint32_t i = 0; i < a->processes.n; i++)
 		end_process(a, i, end);
-	for (size_t i = 0; i < a->sites.n; i++) {
-		struct site *s = &a->sites.v[i];
-
-		keep_peak(a, s);
-		fn(ctx, s->number, (const uint64_t[ALLOC_TYPES]){
-			rounded(s->allocated.objects), rounded(s->allocated.bytes),
-			rounded(s->left.objects), rounded(s->left.bytes),
-			rounded(s->peak.objects), rounded(s->peak.bytes), rounded(s->max.objects), rounded(s->max.bytes),
-			rounded(s->lifetime) });
-	}
+	alloc_values(a, fn, ctx);
 }
 
 uint64_t alloc_peak(const struct alloc *a)

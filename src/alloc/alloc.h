@@ -49,6 +49,8 @@ void alloc_gone(struct alloc *a, const struct ebp_allocation_end *end);
 
 /* Called for each site, by the caller's number, with all its values. */
 typedef void alloc_site(void *ctx, uint32_t site, const uint64_t values[ALLOC_TYPES]);
+/* As it is now: what is alive is in use, and has no lifetime yet. */
+void alloc_values(const struct alloc *a, alloc_site *fn, void *ctx);
 /* Once, when no more records come: what is alive has lived until @end. */
 void alloc_finish(struct alloc *a, uint64_t end, alloc_site *fn, void *ctx);
 /* The time of t-gmax; 0: nothing was ever allocated. */

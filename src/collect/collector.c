@@ -196,6 +196,7 @@ static void choose_programs(struct collector *c, const struct collector_options 
 
 	if (o->event) {
 		c->sampler = o->event->type == PERF_TYPE_TRACEPOINT ? s->progs.on_tracepoint :
+			     o->event->pages ? s->progs.on_page_fault :
 			     o->cgroup ? s->progs.on_event_in_cgroup : s->progs.on_event;
 		bpf_program__set_autoload(c->sampler, true);
 	}
@@ -297,33 +298,18 @@ static int take_record(void *ctx, void *data, size_t size)
 
 static struct perf_events *make_events(struct collector *c, const struct collector_options *o)
 {
-	int tracepoint = o->event->type == PERF_TYPE_TRACEPOINT;
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = o->event->type,
-		.config = o->event->config,
-		.exclude_user = o->event->exclude_user,
-		.exclude_kernel = o->event->exclude_kernel,
-		.precise_ip = o->event->precise & 3,
-		/* Hardware counts nothing while idle; a clock would tick on. */
-		.exclude_idle = event_is_clock(o->event) && !o->idle,
-	};
-	int first = 0;
+	struct perf_event_attr attr = event_attr(o->event, o->frequency, o->period, o->idle);
+	int first = 0, program = bpf_program__fd(c->sampler);
 
-	if (tracepoint)
-		attr.sample_period = 1;
-	else if (o->frequency) {
-		attr.freq = 1;
-		attr.sample_freq = o->frequency;
-	} else
-		attr.sample_period = o->period;
+	if (o->event->pages)
+		attr.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE;
 	/*
 	 * A program on a tracepoint runs for its hits on all CPUs, once for each
 	 * event it is set on: one event is right, cfg_cpus does the rest.
 	 */
-	if (tracepoint)
-		return perf_events_new(&attr, &first, 1, bpf_program__fd(c->sampler));
-	return perf_events_new(&attr, o->cpus, o->ncpus, bpf_program__fd(c->sampler));
+	if (o->event->type == PERF_TYPE_TRACEPOINT)
+		return perf_events_new(&attr, 0, &first, 1, program);
+	return perf_events_new(&attr, o->event->also, o->cpus, o->ncpus, program);
 }
 
 struct collector *collector_new(const struct collector_options *o, struct error *e)

@@ -447,3 +447,33 @@ int event_is_software(const struct event *ev)
 {
 	return ev->type == PERF_TYPE_SOFTWARE || ev->type == PERF_TYPE_TRACEPOINT;
 }
+
+const struct event event_page_faults = {
+	.name = "page-faults", .type = PERF_TYPE_SOFTWARE,
+	.config = PERF_COUNT_SW_PAGE_FAULTS_MIN, .also = PERF_COUNT_SW_PAGE_FAULTS_MAJ, .pages = 1,
+};
+
+struct perf_event_attr event_attr(const struct event *ev, uint64_t frequency, uint64_t period, int idle)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = ev->type,
+		.config = ev->config,
+		.exclude_user = ev->exclude_user,
+		.exclude_kernel = ev->exclude_kernel,
+		.precise_ip = ev->precise & 3,
+		/* Hardware counts nothing while idle; a clock would tick on. */
+		.exclude_idle = event_is_clock(ev) && !idle,
+	};
+
+	/* A tracepoint has no rate of its own: the program on it counts its hits. */
+	if (ev->type == PERF_TYPE_TRACEPOINT) {
+		attr.sample_period = 1;
+	} else if (frequency) {
+		attr.freq = 1;
+		attr.sample_freq = frequency;
+	} else {
+		attr.sample_period = period;
+	}
+	return attr;
+}

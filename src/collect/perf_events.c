@@ -12,11 +12,12 @@
 #include "base/vec.h"
 
 struct per_cpu {
-	int cpu, fd;
+	int cpu, fd, also;	/* -1: there is no second one */
 };
 
 struct perf_events {
 	struct perf_event_attr attr;
+	uint64_t also;
 	int *only;
 	size_t nonly;
 	int prog_fd;
@@ -55,12 +56,14 @@ int perf_online_cpus(const int *only, size_t nonly, int **cpus, size_t *n)
 	return 0;
 }
 
-struct perf_events *perf_events_new(const struct perf_event_attr *attr, const int *cpus, size_t ncpus, int prog_fd)
+struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t also, const int *cpus, size_t ncpus,
+				    int prog_fd)
 {
 	struct perf_events *p = xcalloc(1, sizeof(*p));
 
 	p->attr = *attr;
 	p->attr.disabled = 1;
+	p->also = also;
 	p->prog_fd = prog_fd;
 	if (cpus) {
 		p->only = xcalloc(ncpus, sizeof(*cpus));
@@ -81,18 +84,30 @@ int perf_events_try(struct perf_events *p)
 	for (size_t i = 0; i < n && fd == -ENODEV; i++)
 		fd = perf_event_open(&p->attr, -1, online[i]);
 	free(online);
+	if (fd == -EINVAL && p->attr.sample_type) {
+		p->attr.sample_type = 0;
+		return perf_events_try(p);
+	}
 	if (fd < 0)
 		return fd == -ENODEV ? 0 : fd;	/* they have just gone */
 	close(fd);
 	return 0;
 }
 
+/* Disabling is not enough: a program on a tracepoint runs until its event is closed. */
+static void stop_one(int fd)
+{
+	if (fd < 0)
+		return;
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	close(fd);
+}
+
 void perf_events_stop(struct perf_events *p)
 {
-	/* Disabling is not enough: a program on a tracepoint runs until its event is closed. */
 	for (size_t i = 0; i < p->cpus.n; i++) {
-		ioctl(p->cpus.v[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-		close(p->cpus.v[i].fd);
+		stop_one(p->cpus.v[i].fd);
+		stop_one(p->cpus.v[i].also);
 	}
 	p->cpus.n = 0;
 }
@@ -113,10 +128,12 @@ static void drop_offline(struct perf_events *p, const int *online, size_t n)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->cpus.n; i++) {
-		if (contains(online, n, p->cpus.v[i].cpu))
+		if (contains(online, n, p->cpus.v[i].cpu)) {
 			p->cpus.v[kept++] = p->cpus.v[i];
-		else
-			close(p->cpus.v[i].fd);
+			continue;
+		}
+		stop_one(p->cpus.v[i].fd);
+		stop_one(p->cpus.v[i].also);
 	}
 	p->cpus.n = kept;
 }
@@ -129,18 +146,33 @@ static int has_cpu(const struct perf_events *p, int cpu)
 	return 0;
 }
 
+/* The event of @config on @cpu, which counts. Its descriptor or a negative errno. */
+static int start_one(const struct perf_events *p, uint64_t config, int cpu)
+{
+	struct perf_event_attr attr = p->attr;
+	int fd, err;
+
+	attr.config = config;
+	fd = perf_event_open(&attr, -1, cpu);
+	if (fd < 0 || (!ioctl(fd, PERF_EVENT_IOC_SET_BPF, p->prog_fd) && !ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
 static int start_on(struct perf_events *p, int cpu)
 {
-	int fd = perf_event_open(&p->attr, -1, cpu), err = 0;
+	struct per_cpu c = { cpu, start_one(p, p->attr.config, cpu), -1 };
+	int err = c.fd < 0 ? c.fd : 0;
 
-	if (fd < 0)
-		return fd == -ENODEV ? 0 : fd;	/* it went offline since we looked */
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, p->prog_fd) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
-		err = -errno;
-		close(fd);
-		return err;
+	if (!err && p->also)
+		err = c.also = start_one(p, p->also, cpu);
+	if (err < 0) {
+		stop_one(c.fd);
+		return err == -ENODEV ? 0 : err;	/* it went offline since we looked */
 	}
-	vec_push(&p->cpus, (struct per_cpu){ cpu, fd });
+	vec_push(&p->cpus, c);
 	return 0;
 }
 

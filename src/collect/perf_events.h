@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One perf event a CPU, with a BPF program on it.
+ * One perf event a CPU, or two that are one to the user, with a BPF program on them.
  */
 #ifndef EBPROF_PERF_EVENTS_H
 #define EBPROF_PERF_EVENTS_H
 
 #include <linux/perf_event.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -22,10 +23,14 @@ int perf_online_cpus(const int *only, size_t nonly, int **cpus, size_t *n);
 
 struct perf_events;
 
-/* @attr is copied; @cpus as for perf_online_cpus; @prog_fd is borrowed. */
-struct perf_events *perf_events_new(const struct perf_event_attr *attr, const int *cpus, size_t ncpus, int prog_fd);
+/* @attr is copied; @also: the config of the second event, 0: none; @cpus as for perf_online_cpus; @prog_fd is borrowed. */
+struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t also, const int *cpus, size_t ncpus,
+				    int prog_fd);
 void perf_events_free(struct perf_events *p);
-/* Whether the event can be had on a CPU that is online: 0 or a negative errno. */
+/*
+ * Whether the event can be had on a CPU that is online: 0 or a negative errno. What its sample_type asks for is left out
+ * where the kernel is too old for it.
+ */
 int perf_events_try(struct perf_events *p);
 /*
  * Opens events on the CPUs that are online and have none, and closes those of
@@ -37,6 +42,7 @@ int perf_events_try(struct perf_events *p);
 int perf_events_refresh(struct perf_events *p, unsigned long spread_ns);
 /* Closes all events; programs that run at this moment may still end later. */
 void perf_events_stop(struct perf_events *p);
+/* CPUs that have their events. */
 size_t perf_events_count(const struct perf_events *p);
 
 #endif

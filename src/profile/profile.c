@@ -194,9 +194,14 @@ void profile_set_type(struct profile *p, uint32_t type, const char *name, const 
 
 uint32_t profile_add_type(struct profile *p, const char *name, const char *unit)
 {
-	vec_push(&p->types, (struct sample_type){ profile_string(p, name), profile_string(p, unit), 0 });
+	vec_push(&p->types, (struct sample_type){ .name = profile_string(p, name), .unit = profile_string(p, unit) });
 	vec_push(&p->columns, (struct column){ 0 });
 	return (uint32_t)p->types.n - 1;
+}
+
+void profile_set_level(struct profile *p, uint32_t type)
+{
+	p->types.v[type].level = 1;
 }
 
 void profile_show(struct profile *p, uint32_t type)

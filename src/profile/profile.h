@@ -76,6 +76,7 @@ struct process {
 struct sample_type {
 	uint32_t name, unit;	/* strings: "samples" in "count", "cpu" in "nanoseconds" */
 	uint64_t total;		/* sum of all values; fits, so every partial sum does */
+	int level;		/* what there is now, not what has happened: becomes less, too. Not kept in files */
 };
 
 /* What else is known of a sample: a text, or a number in a unit ("" for none). */
@@ -148,6 +149,8 @@ uint32_t profile_thread(struct profile *p, uint32_t process, pid_t tid, uint32_t
 /* A new profile has one, the first: "samples" in "count", until it is renamed by this. All before the first sample. */
 void profile_set_type(struct profile *p, uint32_t type, const char *name, const char *unit);
 uint32_t profile_add_type(struct profile *p, const char *name, const char *unit);
+/* Says that @type is a level. */
+void profile_set_level(struct profile *p, uint32_t type);
 /* Which type is shown; the first, until this is called. */
 void profile_show(struct profile *p, uint32_t type);
 /* @labels in any order; equal sets are one. */

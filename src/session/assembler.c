@@ -334,6 +334,18 @@ static void add(void *ctx, uint32_t sample, uint64_t n, uint64_t ns)
 	a->results[a->sample_results.v[sample]] += n;
 }
 
+/* Samples of a thread that ran, or of page faults. */
+static void add_samples(struct assembler *a, const struct ebp_key *key, uint32_t sample, uint64_t n)
+{
+	uint64_t faults = a->types.faults ? n * a->types.faults : n;
+
+	add_value(a, sample, a->types.samples, faults);
+	if (a->types.faults)
+		add_value(a, sample, a->types.samples + 1, faults * (key->class ? key->class : a->types.page));
+	a->sized += key->class ? n : 0;
+	a->results[a->sample_results.v[sample]] += n;
+}
+
 /* What shares time: a thread's samples on the CPU, its waits of one class and kind. */
 static uint64_t group_of(const struct ebp_key *key)
 {
@@ -366,8 +378,7 @@ static void count_known(struct assembler *a, const struct ebp_key *key, const st
 	if (key->share == EBP_OF_CLASS) {
 		shares_add(a->shares, group_of(key), sample, count->n, count->ns);
 	} else if (kind_of(key) == EBP_ON_CPU) {
-		add_value(a, sample, a->types.samples, count->n);
-		a->results[a->sample_results.v[sample]] += count->n;
+		add_samples(a, key, sample, count->n);
 		if (a->types.time != PROFILE_NONE)
 			shares_weigh(a->shares, group_of(key), sample, count->n);
 	} else {
@@ -390,7 +401,7 @@ static void count_one(struct assembler *a, const struct ebp_key *key, uint64_t t
 	assembler_count(a, key, &one, time);
 	if (a->timeline)
 		profile_tick(a->profile, &(struct tick){
-			.time = time > a->origin ? time - a->origin : 0, .value = 1,
+			.time = time > a->origin ? time - a->origin : 0, .value = a->types.faults ? a->types.faults : 1,
 			.sample = sample_of(a, key, time), .cpu = cpu });
 }
 
@@ -505,4 +516,9 @@ void assembler_finish(struct assembler *a)
 const uint64_t *assembler_results(const struct assembler *a)
 {
 	return a->results;
+}
+
+uint64_t assembler_sized(const struct assembler *a)
+{
+	return a->sized;
 }

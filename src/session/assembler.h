@@ -25,6 +25,8 @@ struct assembler_types {
 	uint32_t samples;	/* samples of threads that ran */
 	uint32_t waits;		/* number of intervals */
 	uint32_t time;		/* ns of intervals and, where it was measured, on the CPU */
+	uint64_t faults;	/* page faults that a sample stands for, 0: none; their bytes are the type behind @samples */
+	uint64_t page;		/* bytes of a page whose fault does not tell */
 };
 
 /* @why: what has no name tells why in the place of its name. */
@@ -74,6 +76,8 @@ void assembler_live(struct assembler *a);
 void assembler_update(struct assembler *a, struct symbolizer *symbolizer);
 /* What could be done only at the end: waits without stacks are divided, processes get the names that they have now. */
 void assembler_finish(struct assembler *a);
+/* Of page faults: samples that told how large their page is. */
+uint64_t assembler_sized(const struct assembler *a);
 /* Samples that were kept, by enum ebp_result. */
 const uint64_t *assembler_results(const struct assembler *a);
 

@@ -70,6 +70,7 @@ struct assembler {
 	int timeline;
 	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */
 	uint64_t results[EBP_RESULTS];
+	uint64_t sized;			/* page faults whose page was told */
 };
 
 /* Looks for the names of code that @m's process makes, while it is there. */

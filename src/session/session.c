@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "alloc/alloc_queue.h"
+#include "session/alloc_profile.h"
 #include "session/assembler.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
@@ -416,8 +417,7 @@ static void fill_account(struct session *s, uint64_t now)
 	snprintf(m->event, sizeof(m->event), "%s", s->o->collect.wall ? "wall" : s->o->alloc ? "alloc" :
 		 s->o->collect.event ? s->o->collect.event->name : "off-cpu");
 	m->frequency = s->o->collect.event ? s->o->collect.frequency : 0;
-	if (!s->alloc)
-		m->period = s->o->collect.event ? s->o->collect.period : 0;
+	m->period = s->alloc ? s->o->alloc->interval + !s->o->alloc->interval : s->o->collect.event ? s->o->collect.period : 0;
 	m->duration = now - s->started;
 	m->start = s->started_at;
 	m->cpus = s->cpus;
@@ -437,6 +437,8 @@ static void update(struct session *s, uint64_t now)
 	assembler_ask(s->assembler, s->namer);
 	s->cpus = (uint32_t)collector_cpus(s->collector);
 	assembler_update(s->assembler, s->symbolizer);
+	if (s->alloc)
+		alloc_profile_update(s->profile, s->alloc);
 	fill_account(s, now);
 	s->o->updated(s->o->ctx, s->profile);
 }
@@ -469,24 +471,14 @@ static void sample(struct session *s)
 	}
 }
 
-static void add_site(void *ctx, uint32_t sample, const uint64_t values[ALLOC_TYPES])
-{
-	struct session *s = ctx;
-
-	for (uint32_t i = 0; i < ALLOC_TYPES; i++)
-		profile_count(s->profile, sample, i, values[i]);
-}
-
 static void finish_alloc(struct session *s)
 {
-	struct profile_meta *m = profile_meta(s->profile);
 	uint64_t peak;
 
 	take_allocations(s, 1);
 	peak = alloc_peak(s->alloc);
-	alloc_finish(s->alloc, s->stopped, add_site, s);
-	m->peak = peak > s->started ? peak - s->started : 0;
-	m->period = s->o->alloc->interval ? s->o->alloc->interval : 1;
+	alloc_profile_finish(s->profile, s->alloc, s->stopped);
+	profile_meta(s->profile)->peak = peak > s->started ? peak - s->started : 0;
 }
 
 /* At the end: what the profile measured, and what is known of samples that were not fetched. */
@@ -583,6 +575,7 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	collector_counters(s->collector, &c);
 	r->switches = c.switches;
 	r->captured = c.captured;
+	r->sized = assembler_sized(s->assembler);
 	r->ends_lost = c.ends_lost + (s->alloc ? alloc_untracked(s->alloc) : 0);
 	r->brief = c.brief;
 	r->brief_ns = c.brief_ns;

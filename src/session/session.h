@@ -64,6 +64,7 @@ struct session_result {
 	uint64_t switches, captured;	/* of waits: times that a thread left the CPU; of these: with stacks taken */
 	uint64_t idle, idle_ns;		/* threads that were left out, and how long they waited */
 	uint64_t brief, brief_ns;	/* waits that were too short to count */
+	uint64_t sized;			/* of page faults: samples that told the size of their page */
 	uint64_t ends_lost;		/* of allocations: blocks that seem to be in use, but may not be */
 	struct unwinder_stats unwind;
 	size_t cpus;

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/session_types.h"
 
-/* A type of the profile for each of enum alloc_type, by the same numbers. */
-static struct assembler_types set_alloc_types(struct profile *p, int leaks)
+#include <unistd.h>
+
+#include "session/alloc_profile.h"
+
+/* Bytes are what is looked at: memory that is there now, and was not before. But times are those of faults. */
+static struct assembler_types set_fault_types(struct profile *p, const struct collector_options *o)
 {
-	profile_set_type(p, 0, alloc_types[0].name, alloc_types[0].unit);
-	for (int i = 1; i < ALLOC_TYPES; i++)
-		profile_add_type(p, alloc_types[i].name, alloc_types[i].unit);
-	profile_show(p, leaks ? INUSE_SPACE : ALLOC_SPACE);
-	return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = PROFILE_NONE };
+	uint32_t space;
+
+	profile_set_type(p, 0, "page_faults", "count");
+	space = profile_add_type(p, "fault_space", "bytes");
+	if (!o->timeline)
+		profile_show(p, space);
+	return (struct assembler_types){ .waits = PROFILE_NONE, .time = PROFILE_NONE, .faults = o->period ? o->period : 1,
+					 .page = (uint64_t)sysconf(_SC_PAGESIZE) };
 }
 
 struct assembler_types session_types(struct profile *p, const struct session_options *options)
@@ -16,8 +23,12 @@ struct assembler_types session_types(struct profile *p, const struct session_opt
 	const struct collector_options *o = &options->collect;
 	struct assembler_types t = { .samples = 0, .waits = PROFILE_NONE, .time = PROFILE_NONE };
 
-	if (options->alloc)
-		return set_alloc_types(p, options->leaks);
+	if (options->alloc) {
+		alloc_profile_types(p, options->leaks);
+		return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = PROFILE_NONE };
+	}
+	if (o->event && o->event->pages)
+		return set_fault_types(p, o);
 	if (o->wall) {
 		profile_set_type(p, 0, "wall", "nanoseconds");
 		return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = 0 };

@@ -239,6 +239,20 @@ static void window(struct browser *b)
 	b->reload = 1;
 }
 
+static void other_type(struct browser *b, uint32_t by)
+{
+	if (b->show.ntypes < 2) {
+		tell(b, "there are no other values");
+		return;
+	}
+	/* The next of the one that was chosen, which need not be shown yet. */
+	b->choice.type = ((b->choice.type ? b->choice.type - 1 : b->show.type) + by) % b->show.ntypes + 1;
+	b->reload = 1;
+}
+
+static void next_type(struct browser *b) { other_type(b, 1); }
+static void last_type(struct browser *b) { other_type(b, b->show.ntypes - 1); }
+
 static void pause_it(struct browser *b)
 {
 	b->paused = b->live && !b->paused;
@@ -320,6 +334,8 @@ static const struct action {
 	{ { 'u', 'U' }, user, { "u", "without programs' frames, and with them" } },
 	{ { 't' }, threads, { "t", "threads or processes" } },
 	{ { 'w' }, window, { "w", "the last seconds, or all since the start" } },
+	{ { 'v' }, next_type, { "v", "the next of the values: bytes, blocks, waits" } },
+	{ { 'V' }, last_type, { "V", "the one before" } },
 	{ { ' ' }, pause_it, { "Space", "stop the picture, and go on" } },
 	{ { 'i' }, detail, { "i", "all of the selected row" } },
 	{ { 's' }, save, { "s", "save what is shown, as the file's name says" } },

@@ -10,7 +10,8 @@ static struct live_show show(void *ctx, int since_start, const struct shown_choi
 	const struct profile *p = ctx;
 
 	(void)since_start;
-	return (struct live_show){ .profile = shown_new(p, profile_view(p).values, c) };
+	return (struct live_show){ .profile = shown_new(p, NULL, c), .type = shown_type(p, c),
+				   .ntypes = (uint32_t)profile_view(p).ntypes };
 }
 
 int browse_profile(const struct profile *p, const char *name, const struct user *u, struct error *e)

@@ -23,16 +23,12 @@ static const char *total_share(const struct row *r, const struct rows_sums *s, c
 
 static const char *self_count(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
 {
-	(void)s;
-	snprintf(buf, size, "%" PRIu64, r->self);
-	return buf;
+	return units_print(&s->units, r->self, buf, size);
 }
 
 static const char *total_count(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
 {
-	(void)s;
-	snprintf(buf, size, "%" PRIu64, r->total);
-	return buf;
+	return units_print(&s->units, r->total, buf, size);
 }
 
 static const char *image(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
@@ -142,35 +138,36 @@ static int by_file(const struct row *a, const struct row *b)
 
 /* --- The tables. --------------------------------------------------------------- */
 #define SHARES \
-	{ "SELF%", 6, 0, 1, self_share, by_self }, { "TOTAL%", 6, 0, 1, total_share, by_total }, \
-	{ "SAMPLES", 8, 60, 1, self_count, by_self }
+	{ "SELF%", 6, 0, COLUMN_NUMBER, self_share, by_self }, { "TOTAL%", 6, 0, COLUMN_NUMBER, total_share, by_total }, \
+	{ "SAMPLES", VALUE_WIDTH, 60, COLUMN_VALUE, self_count, by_self }
 
 static const struct row_column function_columns[] = {
-	SHARES, { "IMAGE", 14, 50, 0, image, by_image }, { "PROCESS", 18, 90, 0, owner, by_owner },
-	{ "FUNCTION", 0, 0, 0, name, by_name }, { 0 },
+	SHARES, { "IMAGE", 14, 50, COLUMN_TEXT, image, by_image }, { "PROCESS", 18, 90, COLUMN_TEXT, owner, by_owner },
+	{ "FUNCTION", 0, 0, COLUMN_TEXT, name, by_name }, { 0 },
 };
 static const struct row_column module_columns[] = {
-	SHARES, { "IMAGE", 0, 0, 0, name, by_name }, { 0 },
+	SHARES, { "IMAGE", 0, 0, COLUMN_TEXT, name, by_name }, { 0 },
 };
 static const struct row_column process_columns[] = {
-	{ "%", 6, 0, 1, self_share, by_self }, { "SAMPLES", 8, 0, 1, self_count, by_self },
-	{ "PID", 8, 0, 1, pid, by_pid }, { "COMM", 0, 0, 0, name, by_name }, { 0 },
+	{ "%", 6, 0, COLUMN_NUMBER, self_share, by_self }, { "SAMPLES", VALUE_WIDTH, 0, COLUMN_VALUE, self_count, by_self },
+	{ "PID", 8, 0, COLUMN_NUMBER, pid, by_pid }, { "COMM", 0, 0, COLUMN_TEXT, name, by_name }, { 0 },
 };
 static const struct row_column thread_columns[] = {
-	{ "%", 6, 0, 1, self_share, by_self }, { "SAMPLES", 8, 0, 1, self_count, by_self },
-	{ "PID", 8, 0, 1, pid, by_pid }, { "TID", 8, 0, 1, tid, by_tid }, { "COMM", 0, 0, 0, name, by_name }, { 0 },
+	{ "%", 6, 0, COLUMN_NUMBER, self_share, by_self }, { "SAMPLES", VALUE_WIDTH, 0, COLUMN_VALUE, self_count, by_self },
+	{ "PID", 8, 0, COLUMN_NUMBER, pid, by_pid }, { "TID", 8, 0, COLUMN_NUMBER, tid, by_tid },
+	{ "COMM", 0, 0, COLUMN_TEXT, name, by_name }, { 0 },
 };
 static const struct row_column tree_columns[] = {
-	{ "TOTAL%", 6, 0, 1, total_share, NULL }, { "SELF%", 6, 0, 1, self_share, NULL },
-	{ "SAMPLES", 8, 60, 1, total_count, NULL }, { "FUNCTION", 0, 0, 0, name, NULL }, { 0 },
+	{ "TOTAL%", 6, 0, COLUMN_NUMBER, total_share, NULL }, { "SELF%", 6, 0, COLUMN_NUMBER, self_share, NULL },
+	{ "SAMPLES", VALUE_WIDTH, 60, COLUMN_VALUE, total_count, NULL }, { "FUNCTION", 0, 0, COLUMN_TEXT, name, NULL }, { 0 },
 };
 static const struct row_column caller_columns[] = {
-	{ "SELF%", 6, 0, 1, self_share, NULL }, { "TOTAL%", 6, 0, 1, total_share, NULL },
-	{ "SAMPLES", 8, 60, 1, total_count, NULL }, { "IMAGE", 14, 50, 0, image, NULL },
-	{ "FUNCTION", 0, 0, 0, name, NULL }, { 0 },
+	{ "SELF%", 6, 0, COLUMN_NUMBER, self_share, NULL }, { "TOTAL%", 6, 0, COLUMN_NUMBER, total_share, NULL },
+	{ "SAMPLES", VALUE_WIDTH, 60, COLUMN_VALUE, total_count, NULL }, { "IMAGE", 14, 50, COLUMN_TEXT, image, NULL },
+	{ "FUNCTION", 0, 0, COLUMN_TEXT, name, NULL }, { 0 },
 };
 static const struct row_column line_columns[] = {
-	SHARES, { "LINE", 6, 0, 1, line, by_line }, { "FILE", 0, 0, 0, file, by_file }, { 0 },
+	SHARES, { "LINE", 6, 0, COLUMN_NUMBER, line, by_line }, { "FILE", 0, 0, COLUMN_TEXT, file, by_file }, { 0 },
 };
 
 const struct row_view row_views[VIEWS] = {

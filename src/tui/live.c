@@ -3,16 +3,23 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/thread.h"
 #include "base/vec.h"
 
-/* How much more a sample became. */
+/* How much more a sample became, of one type. */
 struct change {
-	uint32_t sample;
+	uint32_t sample, type;
 	uint64_t more;
+};
+
+/* Of a type, by sample. */
+struct series {
+	VEC(uint64_t) before;		/* values at the last update */
+	VEC(uint64_t) recent;		/* what came in the window */
 };
 
 /* From one update to the next. */
@@ -28,8 +35,7 @@ struct live {
 	uint64_t window;
 	pthread_mutex_t lock;		/* of all below */
 	struct profile *copy;
-	VEC(uint64_t) before;		/* values at the last update, by sample */
-	VEC(uint64_t) recent;		/* what came in the window, by sample */
+	VEC(struct series) series;	/* by type */
 	VEC(struct step) steps;		/* the oldest first */
 	struct step total;		/* until now: ends at the last update */
 };
@@ -56,8 +62,11 @@ void live_free(struct live *l)
 	for (size_t i = 0; i < l->steps.n; i++)
 		vec_free(&l->steps.v[i].changes);
 	vec_free(&l->steps);
-	vec_free(&l->before);
-	vec_free(&l->recent);
+	for (size_t i = 0; i < l->series.n; i++) {
+		vec_free(&l->series.v[i].before);
+		vec_free(&l->series.v[i].recent);
+	}
+	vec_free(&l->series);
 	profile_free(l->copy);
 	pthread_mutex_destroy(&l->lock);
 	close(l->fd);
@@ -74,7 +83,7 @@ static void forget(struct live *l, uint64_t now)
 		struct step *s = &l->steps.v[n++];
 
 		for (size_t i = 0; i < s->changes.n; i++)
-			l->recent.v[s->changes.v[i].sample] -= s->changes.v[i].more;
+			l->series.v[s->changes.v[i].type].recent.v[s->changes.v[i].sample] -= s->changes.v[i].more;
 		vec_free(&s->changes);
 	}
 	for (size_t i = n; n && i < l->steps.n; i++)
@@ -91,6 +100,36 @@ static uint64_t sum(const struct profile_reason *r, size_t n)
 	return total;
 }
 
+/* What came of @type since the last update; nothing of a level, which does not come. */
+static void add_changes(struct live *l, uint32_t type, struct step *s)
+{
+	struct profile_view v = profile_view(l->copy);
+	const uint64_t *values = profile_values(l->copy, type);
+	struct series *series = &l->series.v[type];
+
+	for (size_t i = 0; i < v.nsamples; i++) {
+		if (i == series->before.n) {
+			vec_push(&series->before, 0);
+			vec_push(&series->recent, 0);
+		}
+		if (!v.types[type].level && values[i] > series->before.v[i]) {
+			struct change c = { (uint32_t)i, type, values[i] - series->before.v[i] };
+
+			vec_push(&s->changes, c);
+			series->recent.v[i] += c.more;
+		}
+		series->before.v[i] = values[i];
+	}
+}
+
+/* Samples at a rate, and nothing else, are counted. */
+static int has_rate(const struct profile *p)
+{
+	struct profile_view v = profile_view(p);
+
+	return v.meta->frequency && v.ntypes == 1 && !strcmp(profile_text(p, v.types[0].name), "samples");
+}
+
 /* What came since the last update. */
 static struct step step_of(struct live *l)
 {
@@ -104,19 +143,12 @@ static struct step step_of(struct live *l)
 	s.taken = l->total.taken - before.taken;
 	s.lost = l->total.lost - before.lost;
 	s.truncated = l->total.truncated - before.truncated;
-	s.most = (uint64_t)((double)(s.end - s.begin) / 1e9 * (double)v.meta->frequency * v.meta->cpus);
-	for (size_t i = 0; i < v.nsamples; i++) {
-		if (i == l->before.n) {
-			vec_push(&l->before, 0);
-			vec_push(&l->recent, 0);
-		}
-		if (v.values[i] > l->before.v[i]) {
-			struct change c = { (uint32_t)i, v.values[i] - l->before.v[i] };
-
-			vec_push(&s.changes, c);
-			l->recent.v[i] += c.more;
-		}
-		l->before.v[i] = v.values[i];
+	if (has_rate(l->copy))
+		s.most = (uint64_t)((double)(s.end - s.begin) / 1e9 * (double)v.meta->frequency * v.meta->cpus);
+	for (uint32_t type = 0; type < v.ntypes; type++) {
+		if (type == l->series.n)
+			vec_push(&l->series, (struct series){ 0 });
+		add_changes(l, type, &s);
 	}
 	return s;
 }
@@ -151,9 +183,16 @@ void live_clear(struct live *l)
 struct live_show live_show(struct live *l, int since_start, const struct shown_choice *c)
 {
 	struct live_show show = { 0 };
+	struct profile_view v;
 
 	pthread_mutex_lock(&l->lock);
-	show.profile = shown_new(l->copy, since_start ? profile_view(l->copy).values : l->recent.v, c);
+	v = profile_view(l->copy);
+	show.type = shown_type(l->copy, c);
+	show.ntypes = (uint32_t)v.ntypes;
+	show.level = v.types[show.type].level;
+	show.rate = has_rate(l->copy);
+	since_start |= show.level || show.type >= l->series.n;
+	show.profile = shown_new(l->copy, since_start ? NULL : l->series.v[show.type].recent.v, c);
 	show.since_start = l->total.end;
 	if (since_start) {
 		show.span = l->total.end;

@@ -41,9 +41,12 @@ struct live_show {
 	uint64_t span;			/* ns that its samples are of */
 	uint64_t since_start;		/* ns of sampling until now */
 	uint64_t taken, lost, truncated;	/* in the span */
+	uint32_t type, ntypes;		/* which of its types the profile has, of how many */
+	int level;			/* values are those of now: the span is all the time, whatever was asked for */
+	int rate;			/* samples are taken at a rate, so their number tells how busy CPUs are */
 };
 
-/* @since_start: all samples, else those of the window. */
+/* @since_start: all samples, else those of the window; but a level has none. */
 struct live_show live_show(struct live *l, int since_start, const struct shown_choice *c);
 /* ns of sampling until now. */
 uint64_t live_duration(struct live *l);

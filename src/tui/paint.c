@@ -21,7 +21,7 @@ static struct browser_layout lay_out(const struct browser *b, const struct page 
 	struct browser_layout l = { .bars = -1, .header = -1, .columns = page->columns, .status = page->rows - 1 };
 	int row = 1;
 
-	if (b->live && page->rows >= BARS_FROM)
+	if (b->live && b->show.rate && page->rows >= BARS_FROM)
 		l.bars = row++;
 	l.tabs = row++;
 	if (row_views[b->view].columns)
@@ -124,10 +124,16 @@ struct painter {
 	struct browser *b;
 	struct page *page;
 	const struct row *row;
+	struct rows_sums sums;
 	int y, selected;
 	enum style style;
 	int at, found;			/* for paint_column_at() */
 };
+
+static struct rows_sums sums_of(const struct browser *b)
+{
+	return (struct rows_sums){ profile_view(b->show.profile).total, units_fitting(b->show.profile, VALUE_WIDTH) };
+}
 
 static void paint_title(void *ctx, int i, const struct row_column *c, int x, int width)
 {
@@ -135,8 +141,8 @@ static void paint_title(void *ctx, int i, const struct row_column *c, int x, int
 	int sorted = row_views[p->b->view].sorted && browser_place(p->b)->column == i;
 	enum style style = sorted ? STYLE_TITLE : STYLE_HEADER;
 
-	if (c->number)
-		page_put_right(p->page, p->y, x, width, style, c->name);
+	if (c->kind != COLUMN_TEXT)
+		page_put_right(p->page, p->y, x, width, style, c->kind == COLUMN_VALUE ? p->sums.units.name : c->name);
 	else
 		page_put(p->page, p->y, x, sorted ? (int)strlen(c->name) : width, style, 1, c->name);
 }
@@ -156,12 +162,11 @@ static void indent(const struct browser *b, const struct row *r, int width, char
 static void paint_cell(void *ctx, int i, const struct row_column *c, int x, int width)
 {
 	const struct painter *p = ctx;
-	const struct rows_sums sums = { profile_view(p->b->show.profile).total };
 	char buf[CELL_MAX], text[4096];
-	const char *cell = c->cell(p->row, &sums, buf, sizeof(buf));
+	const char *cell = c->cell(p->row, &p->sums, buf, sizeof(buf));
 
 	(void)i;
-	if (c->number) {
+	if (c->kind != COLUMN_TEXT) {
 		page_put_right(p->page, p->y, x, width, p->selected ? STYLE_SELECTED : STYLE_PLAIN, cell);
 		return;
 	}
@@ -200,7 +205,7 @@ static void scroll(struct browser *b)
 static void paint_rows(struct browser *b, struct page *page)
 {
 	struct browser_place *place = browser_place(b);
-	struct painter p = { .b = b, .page = page, .y = b->layout.header };
+	struct painter p = { .b = b, .page = page, .y = b->layout.header, .sums = sums_of(b) };
 
 	page_put(page, p.y, 0, page->columns, STYLE_HEADER, 1, "");
 	each_column(b, paint_title, &p);
@@ -277,17 +282,20 @@ static int paint_wrapped(struct page *page, int row, const char *label, const ch
 static void paint_detail(const struct browser *b, struct page *page)
 {
 	const struct row *r = browser_selected(b);
-	uint64_t all = profile_view(b->show.profile).total;
-	char text[256];
+	const struct rows_sums s = sums_of(b);
+	char text[256], self[CELL_MAX], total[CELL_MAX];
 	int row = 0;
 
 	if (!r)
 		return;
 	page_begin(page, page->rows, page->columns);
-	snprintf(text, sizeof(text), "self %.2f%% (%llu), total %.2f%% (%llu)", views_percent(r->self, all),
-		 (unsigned long long)r->self, views_percent(r->total, all), (unsigned long long)r->total);
+	units_print(&s.units, r->self, self, sizeof(self));
+	units_print(&s.units, r->total, total, sizeof(total));
+	snprintf(text, sizeof(text), "self %.2f%% (%s%s%s), total %.2f%% (%s%s%s)",
+		 views_percent(r->self, s.samples), self, *s.units.word ? " " : "", s.units.word,
+		 views_percent(r->total, s.samples), total, *s.units.word ? " " : "", s.units.word);
 	row = paint_wrapped(page, row, "name", r->name);
-	row = paint_wrapped(page, row, "samples", text);
+	row = paint_wrapped(page, row, profile_text(b->show.profile, profile_view(b->show.profile).types[0].name), text);
 	if (*r->module)
 		row = paint_wrapped(page, row, "image", r->module);
 	snprintf(text, sizeof(text), "%.200s/%d", r->owner, r->pid);

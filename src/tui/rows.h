@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/vec.h"
+#include "output/units.h"
 #include "profile/profile.h"
 
 struct row {
@@ -37,13 +38,16 @@ struct rows_choice {
 /* What a cell is made of, besides its row. */
 struct rows_sums {
 	uint64_t samples;		/* of the whole profile */
+	struct units units;		/* of values */
 };
+
+enum column_kind { COLUMN_TEXT, COLUMN_NUMBER /* to the right */, COLUMN_VALUE /* that, titled by its unit */ };
 
 struct row_column {
 	const char *name;
 	int width;			/* 0: what is left; the last */
 	int least;			/* columns that the page must have for it */
-	int number;			/* 1: to the right */
+	enum column_kind kind;
 	const char *(*cell)(const struct row *r, const struct rows_sums *s, char *buf, size_t size);
 	int (*compare)(const struct row *a, const struct row *b);	/* the first before the second: < 0 */
 };
@@ -58,6 +62,7 @@ struct row_view {
 extern const struct row_view row_views[VIEWS];
 
 #define CELL_MAX 64
+#define VALUE_WIDTH 8		/* of a column of values */
 
 /* The columns of a view for these choices. */
 const struct row_column *rows_columns(enum view view, int threads);

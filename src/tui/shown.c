@@ -113,7 +113,7 @@ static uint32_t labels_of(const struct maker *m, uint32_t set)
 
 static void describe(const struct maker *m)
 {
-	const struct sample_type *type = &m->view.types[m->view.shown];
+	const struct sample_type *type = &m->view.types[shown_type(m->from, m->choice)];
 	struct profile_meta *meta = profile_meta(m->to);
 
 	profile_set_type(m->to, 0, profile_text(m->from, type->name), profile_text(m->from, type->unit));
@@ -121,6 +121,13 @@ static void describe(const struct maker *m)
 	meta->host = string_of(m, meta->host);
 	meta->command = string_of(m, meta->command);
 	meta->title = string_of(m, meta->title);
+}
+
+uint32_t shown_type(const struct profile *p, const struct shown_choice *c)
+{
+	struct profile_view v = profile_view(p);
+
+	return c->type && c->type <= v.ntypes ? c->type - 1 : v.shown;
 }
 
 struct profile *shown_new(const struct profile *p, const uint64_t *values, const struct shown_choice *c)
@@ -134,6 +141,8 @@ struct profile *shown_new(const struct profile *p, const uint64_t *values, const
 	m.modules = xcalloc(v->nmodules, sizeof(*m.modules));
 	m.threads = xcalloc(v->nthreads, sizeof(*m.threads));
 	describe(&m);
+	if (!values)
+		values = profile_values(p, shown_type(p, c));
 	for (size_t i = 0; i < v->nsamples; i++) {
 		const struct sample *s = &v->samples[i];
 		uint32_t node = values[i] ? node_of(&m, s->node) : 0;

@@ -13,9 +13,12 @@
 
 struct shown_choice {
 	int no_kernel, no_user;		/* frames are left out; what has no frames then is, too */
+	uint32_t type;			/* of the profile, plus 1; 0: the one that it shows */
 };
 
-/* Of the type that @p shows, with @values, by sample, in place of its own. */
+/* The type of @p that is chosen. */
+uint32_t shown_type(const struct profile *p, const struct shown_choice *c);
+/* Of that type alone, with @values, by sample; NULL: its own. */
 struct profile *shown_new(const struct profile *p, const uint64_t *values, const struct shown_choice *c);
 
 #endif

@@ -244,6 +244,24 @@ TEST(unreadable_tracepoints)
 	CHECK(strstr(why.text, "cannot read"));
 }
 
+TEST(attributes)
+{
+	struct perf_event_attr a;
+
+	parse("cycles:upp", NULL);
+	a = event_attr(&ev, 99, 0, 0);
+	CHECK(a.type == HW && a.config == 0 && a.exclude_kernel && !a.exclude_user && a.precise_ip == 2 && !a.exclude_idle);
+	CHECK(a.freq && a.sample_freq == 99);
+	parse("cpu-clock", NULL);
+	CHECK(event_attr(&ev, 99, 0, 0).exclude_idle && !event_attr(&ev, 99, 0, 1).exclude_idle);
+	/* Each hit runs the program on it, which counts to the period. */
+	ev = (struct event){ .type = PERF_TYPE_TRACEPOINT, .config = 316 };
+	a = event_attr(&ev, 0, 7, 0);
+	CHECK(!a.freq && a.sample_period == 1);
+	a = event_attr(&event_page_faults, 0, 7, 0);
+	CHECK(a.type == SW && a.config == 5 && event_page_faults.also == 6 && !a.freq && a.sample_period == 7);
+}
+
 TEST(tracefs_is_a_folder_of_events)
 {
 	const char *path = event_tracefs();
@@ -272,6 +290,7 @@ int main(void)
 	RUN(tracepoints);
 	RUN(missing_tracepoints);
 	RUN(unreadable_tracepoints);
+	RUN(attributes);
 	RUN(tracefs_is_a_folder_of_events);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		take(files[i].group, files[i].name);

@@ -311,6 +311,24 @@ case_full_ring() {
 
 # --- The forms of output, as far as they depend on what this kernel tells. ---
 
+# To the byte; of huge pages as far as this kernel tells them from small ones.
+case_page_faults() {
+	local word name _ bytes got
+	account alloc --page-faults -f folded -o out -- /fixtures/page_faults end
+	all_complete 995
+	while read -r word name _ bytes; do
+		if [ "$word" != place ] || [ "$name" = touch_file ]; then
+			continue
+		elif [ "$name" = touch_huge ] && grep -q "does not tell huge ones" err; then
+			bytes=32768
+		fi
+		got=$(count ";${name}[; ]")
+		[ "$got" -eq "$bytes" ] || fail "$name: $got of $bytes bytes"
+	done <said
+	grep -q 'place touch_more 3000 ' said || fail "the fixture told nothing"
+	[ "$(count ";touch_file[; ]")" -gt 0 ] || fail "touch_file: nothing"
+}
+
 case_timeline() {
 	fixture tree
 	account --timeline -f perf-script -o out -p $pid $SHORT

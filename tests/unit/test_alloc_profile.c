@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Allocations while they are looked at: the profile is brought up to date again and again, and counts nothing twice. */
+#include "unit/test.h"
+
+#include "session/alloc_profile.h"
+#include "unit/stacks.h"
+
+static uint32_t site_of(void *ctx, const struct ebp_key *key, uint64_t time)
+{
+	struct profile *p = ctx;
+	uint32_t thread = stacks_thread(p, 1, 1, "x"), string = profile_string(p, key->user_id ? "b" : "a");
+	uint32_t location = profile_location(p, 0, FRAME_MARK, string);
+
+	(void)time;
+	return profile_sample(p, thread, profile_node(p, 0, location), 0);
+}
+
+static void allocate(struct alloc *a, uint64_t site, uint64_t id, uint64_t size, uint64_t time)
+{
+	const struct ebp_allocation b = {
+		.time = time, .id = id, .size = size, .key = { .user_id = site, .process = { .tgid = 1 } } };
+
+	alloc_block(a, &b);
+}
+
+static void release(struct alloc *a, uint64_t id, uint64_t time)
+{
+	const struct ebp_allocation_end end = { .time = time, .id = id, .process = { .tgid = 1 } };
+
+	alloc_freed(a, &end);
+}
+
+/* Of both places, and of the profile. */
+static void check(const struct profile *p, enum alloc_type type, uint64_t first, uint64_t second)
+{
+	const uint64_t *values = profile_values(p, type);
+
+	CHECK_EQ(values[0], first);
+	if (second)
+		CHECK_EQ(values[1], second);
+	CHECK_EQ(profile_view(p).types[type].total, first + second);
+}
+
+TEST(again_and_again)
+{
+	struct profile *p = profile_new();
+	struct alloc *a;
+
+	alloc_profile_types(p, 0);
+	a = alloc_new(&(struct alloc_options){ .site = site_of, .ctx = p });
+	alloc_profile_update(p, a);
+	CHECK_EQ(profile_view(p).nsamples, 0);
+	allocate(a, 0, 1, 100, 10);
+	for (int i = 0; i < 3; i++)
+		alloc_profile_update(p, a);
+	check(p, ALLOC_SPACE, 100, 0);
+	check(p, INUSE_SPACE, 100, 0);
+	check(p, PEAK_SPACE, 100, 0);
+	check(p, LIFETIME, 0, 0);
+	allocate(a, 1, 2, 30, 20);
+	release(a, 1, 25);
+	alloc_profile_update(p, a);
+	check(p, ALLOC_SPACE, 100, 30);
+	check(p, INUSE_OBJECTS, 0, 1);
+	check(p, INUSE_SPACE, 0, 30);
+	check(p, PEAK_SPACE, 100, 30);
+	check(p, MAX_OBJECTS, 1, 1);
+	check(p, LIFETIME, 15, 0);
+	/* A place that changed after the peak still has what it had then. */
+	release(a, 2, 30);
+	allocate(a, 0, 3, 7, 40);
+	alloc_profile_update(p, a);
+	check(p, PEAK_SPACE, 100, 30);
+	check(p, INUSE_SPACE, 7, 0);
+	alloc_profile_finish(p, a, 50);
+	check(p, ALLOC_SPACE, 107, 30);
+	check(p, INUSE_SPACE, 7, 0);
+	check(p, LIFETIME, 15 + 10, 10);
+	alloc_free(a);
+	profile_free(p);
+}
+
+/* What has ended with its process was not freed: in use, as the recording says at its end. */
+TEST(a_process_that_ends)
+{
+	struct profile *p = profile_new();
+	const struct ebp_allocation_end gone = { .time = 20, .process = { .tgid = 1 } };
+	struct alloc *a;
+
+	alloc_profile_types(p, 1);
+	CHECK_EQ(profile_view(p).shown, INUSE_SPACE);
+	a = alloc_new(&(struct alloc_options){ .site = site_of, .ctx = p });
+	allocate(a, 0, 1, 100, 10);
+	alloc_gone(a, &gone);
+	alloc_profile_update(p, a);
+	check(p, INUSE_SPACE, 100, 0);
+	alloc_profile_finish(p, a, 50);
+	check(p, INUSE_SPACE, 100, 0);
+	alloc_free(a);
+	profile_free(p);
+}
+
+TEST(levels)
+{
+	struct profile *p = profile_new();
+	static const char level[ALLOC_TYPES] = {
+		[INUSE_OBJECTS] = 1, [INUSE_SPACE] = 1, [PEAK_OBJECTS] = 1, [PEAK_SPACE] = 1, [MAX_OBJECTS] = 1, [MAX_SPACE] = 1,
+	};
+
+	alloc_profile_types(p, 0);
+	CHECK_EQ(profile_view(p).ntypes, ALLOC_TYPES);
+	for (int i = 0; i < ALLOC_TYPES; i++)
+		CHECK_EQ(profile_view(p).types[i].level, level[i]);
+	profile_free(p);
+}
+
+int main(void)
+{
+	RUN(again_and_again);
+	RUN(a_process_that_ends);
+	RUN(levels);
+	return TEST_END();
+}
