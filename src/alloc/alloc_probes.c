@@ -39,8 +39,23 @@ struct search {
 	pid_t pid;
 	struct seen { uint64_t inode; uint32_t dev_major, dev_minor; } *seen;
 	size_t nseen, found;
-	int err;
 };
+
+/* What the first instruction of a function is, as far as the kernel acts for it instead of running it (its uprobes.c). */
+static int is_stepped(int file, uint64_t offset)
+{
+	unsigned char code[4] = { 0 };
+
+	if (pread(file, code, sizeof(code), (off_t)offset) != sizeof(code))
+		return 1;
+#if defined(__x86_64__)
+	if (code[0] == 0x41)	/* REX.B, of push */
+		return (code[1] & 0xf8) != 0x50;
+	return (code[0] & 0xf8) != 0x50 && code[0] != 0x90 && code[0] != 0xe8 && code[0] != 0xe9 && code[0] != 0xeb;
+#else
+	return memcmp(code, (const unsigned char[]){ 0x1f, 0x20, 0x03, 0xd5 }, sizeof(code)) != 0;	/* nop */
+#endif
+}
 
 static int add(struct alloc_probes *p, enum alloc_probe_kind kind, const char *path, uint64_t offset, pid_t pid)
 {
@@ -70,20 +85,39 @@ static int is_alias(const struct elf_function *functions, size_t i)
 	return 0;
 }
 
-/* Ends and returns first: what begins after them is followed to its end. */
-static int probe_functions(struct search *s, const char *path, const struct elf_function *functions)
+/* The functions of @file, which is kept. */
+static void add_places(struct search *s, int file, const struct elf_function *functions)
 {
+	struct alloc_probes *p = s->probes;
+
+	p->files = xreallocarray(p->files, p->nfiles + 1, sizeof(*p->files));
+	p->files[p->nfiles++] = file;
+	for (size_t i = 0; i < KNOWN; i++) {
+		if (!functions[i].offset || functions[i].ifunc || is_alias(functions, i))
+			continue;
+		p->places = xreallocarray(p->places, p->nplaces + 1, sizeof(*p->places));
+		p->places[p->nplaces++] = (struct alloc_place){
+			.kind = known[i].kind, .file = file, .offset = functions[i].offset, .pid = s->pid,
+			.stepped = is_stepped(file, functions[i].offset) };
+	}
+}
+
+/* Ends and returns first: what begins after them is followed to its end. */
+int alloc_probes_open(struct alloc_probes *p, struct error *e)
+{
+	char path[32];
 	int err = 0;
 
 	for (int pass = 0; pass < 3; pass++)
-		for (size_t i = 0; i < KNOWN && !err; i++) {
-			int frees = known[i].kind == PROBE_FREE;
+		for (size_t i = 0; i < p->nplaces && !err; i++) {
+			const struct alloc_place *at = &p->places[i];
 
-			if (!functions[i].offset || functions[i].ifunc || is_alias(functions, i) || frees != !pass)
+			if ((at->kind == PROBE_FREE) != !pass)
 				continue;
-			err = add(s->probes, pass == 1 ? PROBE_RETURNED : known[i].kind, path, functions[i].offset, s->pid);
+			snprintf(path, sizeof(path), "/proc/self/fd/%d", at->file);
+			err = add(p, pass == 1 ? PROBE_RETURNED : at->kind, path, at->offset, at->pid);
 		}
-	return err;
+	return err ? features_explain(e, err, "cannot set a uprobe") : 0;
 }
 
 static int is_new(struct search *s, const struct maps_line *line)
@@ -106,7 +140,7 @@ static void look_at(const struct maps_line *line, void *ctx)
 	char path[96];
 	int fd;
 
-	if (s->err || !line->inode || !is_new(s, line))
+	if (!line->inode || !is_new(s, line))
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)s->pid, (unsigned long long)line->start,
 		 (unsigned long long)line->end);
@@ -116,7 +150,8 @@ static void look_at(const struct maps_line *line, void *ctx)
 		functions[i] = (struct elf_function){ .name = known[i].name };
 	if (f && !elf_lookup(f, functions, KNOWN) && functions[0].offset) {
 		s->found++;
-		s->err = probe_functions(s, path, functions);
+		add_places(s, fd, functions);
+		fd = -1;
 	}
 	elf_file_free(f);
 	if (fd >= 0)
@@ -132,8 +167,6 @@ int alloc_probes_process(struct alloc_probes *p, pid_t pid, struct error *e)
 	if (err)
 		return error_set(e, STATUS_NO_TARGET, err, "cannot read the mappings of process %d: %s", (int)pid,
 				 strerror(-err));
-	if (s.err)
-		return features_explain(e, s.err, "cannot set a uprobe");
 	if (!s.found)
 		return error_set(e, STATUS_ERROR, -ENOENT, "process %d has no function malloc() that can be found: it is "
 				 "stripped and static, or allocates in its own way (Go)", (int)pid);
@@ -145,6 +178,10 @@ void alloc_probes_free(struct alloc_probes *p)
 	for (size_t i = 0; i < p->n; i++)
 		if (p->v[i].fd >= 0)
 			close(p->v[i].fd);
+	for (size_t i = 0; i < p->nfiles; i++)
+		close(p->files[i]);
 	free(p->v);
+	free(p->places);
+	free(p->files);
 	*p = (struct alloc_probes){ 0 };
 }

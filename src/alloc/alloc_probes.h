@@ -17,8 +17,11 @@
 
 /* All add to @p, which begins as zeros. 0, or a negative errno with @e filled. */
 int alloc_probes_library(struct alloc_probes *p, const struct alloc_library *l, struct error *e);
+/* The places in @pid; nothing is set on them yet. */
 int alloc_probes_process(struct alloc_probes *p, pid_t pid, struct error *e);
-/* Closes those that nobody took over. */
+/* Sets uprobes on all places, where that is not done by links. */
+int alloc_probes_open(struct alloc_probes *p, struct error *e);
+/* Closes those that nobody took over, and the files. */
 void alloc_probes_free(struct alloc_probes *p);
 
 #endif

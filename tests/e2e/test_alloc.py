@@ -10,7 +10,7 @@ import signal
 import subprocess
 
 from harness import (EBPROF, TOP, Fixture, check, directory, equal, finish, fixture_path, needs, perf_events, run, start,
-                     wait_for)
+                     wait_burned, wait_for)
 
 TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "peak_objects", "peak_space",
          "max_objects", "max_space", "lifetime")
@@ -129,8 +129,9 @@ class Running(Allocations):
         def there():
             check(e.poll() is None, "ebprof ended too early:", e.poll())
             with open(f"/proc/{e.pid}/wchan", encoding="ascii") as f:
-                # Its probes, links for the two programs that follow forks and exits, and then it waits.
-                return perf_events(e.pid) > os.cpu_count() and links(e.pid) >= 2 and "poll" in f.read()
+                # Links for the two programs that follow forks and exits, its probes, and then it waits.
+                n = links(e.pid)
+                return (n > 2 or (n == 2 and perf_events(e.pid) > os.cpu_count())) and "poll" in f.read()
         wait_for(there, "the probes")
 
 
@@ -196,6 +197,24 @@ def test_running_removed():
             f.lines.clear()
             f.go()
             f.wait("done")      # it would die of a breakpoint that nobody handles
+
+
+def test_running_price():
+    """What it will cost is told before it starts: of a process that allocates, and of one that does not."""
+    with Fixture("alloc_rate", "1000") as f:
+        idle = run("alloc", "-p", f.pid, "-d", "10ms", "-o", "/dev/null").ok(5)
+        f.go()
+        wait_burned(f.pid, 0.1)
+        busy = run("alloc", "-p", f.pid, "-d", "100ms", "-o", "/dev/null")
+        quiet = run("alloc", "-q", "-p", f.pid, "-d", "100ms", "-o", "/dev/null")
+    check(re.search(rf"process {f.pid} makes no calls of the allocator at the moment", idle.err), idle.err)
+    m = re.search(rf"process {f.pid} makes ([\d,]+) calls of the allocator in each second that it runs; each costs about "
+                  r"([\d.]+) us more here: expect it to run (?:at least )?([\d.]+) times slower", busy.err)
+    check(m, busy.err)
+    calls, cost, slower = int(m[1].replace(",", "")), float(m[2]), float(m[3])
+    check(calls > 1000 and cost > 0, busy.err)
+    check(abs(1 + calls * cost * 1e-6 - slower) <= 0.1 * slower, "its own numbers agree:", busy.err)
+    equal(quiet.err, "", "with -q")
 
 
 def own_frames(result, name):

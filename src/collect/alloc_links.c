@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/alloc_links.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "collect/uprobe.h"
+
+#define PLACES_MAX 64		/* of a file and a process; an allocator has some 30 functions */
+
+/* Returns first: what begins after them is followed to its end. */
+static const struct { enum alloc_group group; int at_return; } parts[] = {
+	{ ALLOC_ENDS, 1 }, { ALLOC_CALLS, 1 }, { ALLOC_ENDS, 0 }, { ALLOC_CALLS, 0 },
+};
+
+#define PARTS (sizeof(parts) / sizeof(*parts))
+
+/* A file in a process: places that lie next to one another. */
+struct mapped {
+	pid_t pid;
+	size_t first, n;	/* places */
+	int links[PARTS];	/* -1: none */
+};
+
+struct alloc_links {
+	const struct alloc_probes *probes;
+	int call, returned;
+	unsigned int attached;	/* groups */
+	VEC(struct mapped) mapped;
+};
+
+static void add(struct alloc_links *l, pid_t pid, size_t first, size_t n)
+{
+	struct mapped m = { .pid = pid, .first = first, .n = n };
+
+	for (size_t i = 0; i < PARTS; i++)
+		m.links[i] = -1;
+	vec_push(&l->mapped, m);
+}
+
+struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int returned)
+{
+	struct alloc_links *l = xcalloc(1, sizeof(*l));
+	size_t first = 0;
+
+	l->probes = p;
+	l->call = call;
+	l->returned = returned;
+	for (size_t i = 1; i <= p->nplaces; i++)
+		if (i == p->nplaces || p->places[i].file != p->places[first].file || p->places[i].pid != p->places[first].pid) {
+			add(l, p->places[first].pid, first, i - first);
+			first = i;
+		}
+	return l;
+}
+
+static void close_links(struct mapped *m, unsigned int groups)
+{
+	for (size_t i = PARTS; i-- > 0;)
+		if (groups & parts[i].group && m->links[i] >= 0) {
+			close(m->links[i]);
+			m->links[i] = -1;
+		}
+}
+
+void alloc_links_free(struct alloc_links *l)
+{
+	if (!l)
+		return;
+	alloc_links_detach(l, ALLOC_CALLS | ALLOC_ENDS);
+	vec_free(&l->mapped);
+	free(l);
+}
+
+static int link_part(const struct alloc_links *l, struct mapped *m, size_t part)
+{
+	uint64_t offsets[PLACES_MAX], cookies[PLACES_MAX];
+	struct uprobe_places places = { .pid = m->pid, .offsets = offsets, .cookies = cookies };
+	int link;
+
+	for (size_t i = m->first; i < m->first + m->n && places.n < PLACES_MAX; i++) {
+		const struct alloc_place *p = &l->probes->places[i];
+		int ends = p->kind == PROBE_FREE || p->kind == PROBE_REALLOC;
+
+		if (ends != (parts[part].group == ALLOC_ENDS) || (parts[part].at_return && p->kind == PROBE_FREE))
+			continue;
+		places.file = p->file;
+		offsets[places.n] = p->offset;
+		cookies[places.n++] = p->kind;
+	}
+	if (!places.n)
+		return 0;
+	link = uprobe_link(parts[part].at_return ? l->returned : l->call, &places, parts[part].at_return);
+	if (link < 0)
+		return link == -ESRCH ? 0 : link;
+	m->links[part] = link;
+	return 0;
+}
+
+static int attach(const struct alloc_links *l, struct mapped *m, unsigned int groups)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < PARTS && !err; i++)
+		if (groups & parts[i].group && m->links[i] < 0)
+			err = link_part(l, m, i);
+	return err;
+}
+
+int alloc_links_attach(struct alloc_links *l, unsigned int groups)
+{
+	int err = 0;
+
+	l->attached |= groups;
+	for (size_t i = 0; i < l->mapped.n && !err; i++)
+		err = attach(l, &l->mapped.v[i], groups);
+	return err;
+}
+
+void alloc_links_detach(struct alloc_links *l, unsigned int groups)
+{
+	l->attached &= ~groups;
+	for (size_t i = 0; i < l->mapped.n; i++)
+		close_links(&l->mapped.v[i], groups);
+}
+
+int alloc_links_fork(struct alloc_links *l, pid_t pid, pid_t parent)
+{
+	size_t n = l->mapped.n;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++)
+		if (l->mapped.v[i].pid == parent) {
+			add(l, pid, l->mapped.v[i].first, l->mapped.v[i].n);
+			err = attach(l, &l->mapped.v[l->mapped.n - 1], l->attached);
+		}
+	return err;
+}
+
+void alloc_links_exit(struct alloc_links *l, pid_t pid)
+{
+	for (size_t i = l->mapped.n; i-- > 0;)
+		if (l->mapped.v[i].pid == pid) {
+			close_links(&l->mapped.v[i], ALLOC_CALLS | ALLOC_ENDS);
+			l->mapped.v[i] = l->mapped.v[--l->mapped.n];
+		}
+}

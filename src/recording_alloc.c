@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "recording_alloc.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define WATCH_NS 50000000u	/* how long the calls are counted */
+
+/* 812345 -> "812,000": three digits that count. */
+static void show_number(double x)
+{
+	unsigned long long n = (unsigned long long)(x + 0.5), unit = 1;
+	char digits[32];
+	int length;
+
+	while (n / unit >= 1000)
+		unit *= 10;
+	length = snprintf(digits, sizeof(digits), "%llu", (n + unit / 2) / unit * unit);
+	for (int i = 0; i < length; i++) {
+		fputc(digits[i], stderr);
+		if (i + 1 < length && (length - i - 1) % 3 == 0)
+			fputc(',', stderr);
+	}
+}
+
+static void show_price(const struct recording *r)
+{
+	const struct alloc_load *l = &r->load;
+	double calls = l->calls + l->ends, cost = alloc_load_cost(l, ALLOC_CALLS | ALLOC_ENDS);
+
+	if (r->o.pids.n == 1)
+		fprintf(stderr, "ebprof: process %d makes ", r->o.pids.v[0]);
+	else
+		fprintf(stderr, "ebprof: these %zu processes make ", r->o.pids.n);
+	if (calls < 1) {
+		fprintf(stderr, "no calls of the allocator at the moment; a malloc() with its free() will cost some %.1f us "
+			"more\n",
+			(alloc_price_of(&r->price, 0, 1) + alloc_price_of(&r->price, 1, 0)) / 1e3);
+		return;
+	}
+	show_number(calls);
+	fprintf(stderr, " calls of the allocator in each second that it runs; each costs about %.1f us more here: expect it "
+		"to run %s%.*f times slower\n", cost / calls * 1e6, l->rough ? "at least " : "", cost > 9 ? 0 : 1, 1 + cost);
+}
+
+/* Where links can be had, they are measured first; elsewhere we know only that it is not little. */
+static int find_price(struct recording *r, struct error *e)
+{
+	r->probes.by_link = !alloc_price_measure(&r->price) &&
+			    !alloc_price_watch(&r->price, &r->probes, WATCH_NS, &r->load);
+	if (r->probes.by_link && !r->o.quiet)
+		show_price(r);
+	if (r->probes.by_link)
+		return 0;
+	if (!r->o.quiet)
+		fputs("ebprof: each malloc() now costs the process two traps more and each free() one, of one to several "
+		      "microseconds each\n", stderr);
+	return alloc_probes_open(&r->probes, e);
+}
+
+int recording_alloc(struct recording *r, struct error *e)
+{
+	const struct record_options *o = &r->o;
+	int err = 0;
+
+	if (!o->alloc)
+		return 0;
+	r->alloc = (struct alloc_options){
+		.interval = o->alloc_interval == ALLOC_ALL ? 0 : o->alloc_interval, .min_age = o->min_age };
+	r->probes.interval = r->alloc.interval;
+	if (o->command) {
+		err = alloc_library_find(&r->library, e);
+		return err ? err : alloc_probes_library(&r->probes, &r->library, e);
+	}
+	for (size_t i = 0; i < o->pids.n && !err; i++)
+		err = alloc_probes_process(&r->probes, o->pids.v[i], e);
+	return err ? err : find_price(r, e);
+}
