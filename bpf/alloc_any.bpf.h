@@ -141,7 +141,7 @@ static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old,
 	struct ebp_counters *c;
 	struct task_facts task;
 	struct alloc_task *t;
-	__u64 sp = STACK(ctx), begin;
+	__u64 sp = STACK(ctx);
 	__u32 zero = 0;
 
 	if (!wanted_process(&process, &task) || task.is32)
@@ -159,14 +159,12 @@ static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old,
 	t->sampled = !alloc_paused && is_sampled(t, size);
 	if (!t->sampled)
 		return 0;
-	begin = bpf_ktime_get_ns();
 	__builtin_memset(&t->key, 0, sizeof(t->key));
 	t->key.kind = EBP_ALLOCATED;
 	t->key.process = process;
 	t->key.tid = bpf_get_current_pid_tgid();
 	bpf_get_current_comm(t->key.comm, sizeof(t->key.comm));
 	take_block_stack(ctx, &t->key, c, &task);
-	__sync_fetch_and_add(&c->alloc_ns, bpf_ktime_get_ns() - begin);
 	return 0;
 }
 

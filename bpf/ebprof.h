@@ -173,9 +173,8 @@ struct ebp_counters {
 	__u64 ends_lost;	/* ends of blocks that could not be sent */
 	/* Of on_any_call(): */
 	__u64 alloc_ends, alloc_resizes, alloc_calls;	/* traps at the entry of free(), of realloc(), of all others */
-	__u64 alloc_ns;		/* what taking stacks took */
 };
-_Static_assert(sizeof(struct ebp_counters) == 136, "wire");
+_Static_assert(sizeof(struct ebp_counters) == 128, "wire");
 
 /* On what a uprobe is; by it goes where the arguments are. The cookie of a place of on_any_call(). */
 enum alloc_probe_kind {

@@ -76,7 +76,8 @@ static int store_interval(const char *option, const char *text, void *field, str
 	{ 0, 0, "wakers", NULL, cli_flag, AT(wakers), "who ended each wait stands above it" }, \
 	{ 0, 0, "min-block", "TIME", cli_duration, AT(min_block), "leave out shorter waits (default 1us; with --wall none)" }, \
 	{ 0, 0, "state", "STATE[,STATE...]", store_states, AT(states), "only these waits: blocked, disk, runnable" }, \
-	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(max_overhead), "of each CPU, for the stacks of waits (default 1)" }, \
+	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(max_overhead), \
+		"of each CPU, for the stacks of waits (default 1); alloc -p: of PID's time" }, \
 	{ 'U', 0, "user", NULL, cli_flag, AT(user_only), "user stacks only" }, \
 	{ 'K', 0, "kernel", NULL, cli_flag, AT(kernel_only), "kernel stacks only" }, \
 	{ 0, 0, "per-thread", NULL, cli_flag, AT(per_thread), "tell threads apart" }, \
@@ -173,6 +174,9 @@ static int check_alloc(struct record_options *o, struct error *e)
 	if (o->event || o->off_cpu || o->wall || o->frequency || o->period || o->timeline || o->kernel_only || o->delay)
 		return error_set(e, STATUS_USAGE, -EINVAL, "ebprof alloc follows allocations alone; leave out -e, -F, -c, -K, "
 				 "--off-cpu, --wall, --timeline and --delay");
+	if (o->command && o->max_overhead > 0)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--max-overhead goes with ebprof alloc -p: a command pays for its "
+				 "samples alone, which a larger --alloc-interval makes fewer");
 	o->user_only = 1;
 	if (!o->alloc_interval)
 		o->alloc_interval = ALLOC_INTERVAL_DEFAULT;
@@ -190,9 +194,11 @@ static int check(struct record_options *o, struct error *e)
 	if ((o->off_cpu || o->wall) && o->timeline)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--timeline knows samples, not waits; leave it out with %s",
 				 o->wall ? "--wall" : "--off-cpu");
-	if (!(o->off_cpu || o->wall) && (o->min_block || o->states || o->max_overhead > 0 || o->wakers || o->hide_idle))
-		return error_set(e, STATUS_USAGE, -EINVAL, "--wakers, --hide-idle, --min-block, --state and --max-overhead "
-				 "go with --off-cpu or --wall");
+	if (!(o->off_cpu || o->wall) && (o->min_block || o->states || o->wakers || o->hide_idle))
+		return error_set(e, STATUS_USAGE, -EINVAL, "--wakers, --hide-idle, --min-block and --state go with --off-cpu "
+				 "or --wall");
+	if (!(o->off_cpu || o->wall || o->alloc) && o->max_overhead > 0)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--max-overhead goes with --off-cpu, --wall or ebprof alloc -p");
 	if (o->user_only && o->kernel_only)
 		return error_set(e, STATUS_USAGE, -EINVAL, "-U and -K exclude each other; "
 				 "without both, user and kernel stacks are taken");
@@ -213,7 +219,7 @@ static int check(struct record_options *o, struct error *e)
 		o->min_block = o->wall ? 0 : MIN_BLOCK_DEFAULT;
 	if (!o->states)
 		o->states = ~0u;
-	if (!(o->max_overhead > 0))
+	if (!(o->max_overhead > 0) && !o->alloc)
 		o->max_overhead = OVERHEAD_DEFAULT;
 	if (!o->max_frames)
 		o->max_frames = EBP_FRAMES_MAX;

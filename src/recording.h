@@ -51,6 +51,7 @@ struct recording {
 	struct alloc_price price;
 	struct alloc_load load;		/* of the processes, before it starts */
 	struct alloc_options alloc;
+	struct slicer_options slices;
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
 	struct name_store *store;	/* NULL: none */
 	struct keeper *keeper;		/* who names files and stores names; NULL: not yet */

@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "collect/uprobe.h"
+
+#define WORTH_A_LIMIT 0.1	/* CPU seconds for each of the process's own */
 #define WATCH_NS 50000000u	/* how long the calls are counted */
 
 /* 812345 -> "812,000": three digits that count. */
@@ -40,7 +43,26 @@ static void show_price(const struct recording *r)
 	}
 	show_number(calls);
 	fprintf(stderr, " calls of the allocator in each second that it runs; each costs about %.1f us more here: expect it "
-		"to run %s%.*f times slower\n", cost / calls * 1e6, l->rough ? "at least " : "", cost > 9 ? 0 : 1, 1 + cost);
+		"to run %s%.*f times slower", cost / calls * 1e6, l->rough ? "at least " : "", cost > 9 ? 0 : 1, 1 + cost);
+	if (r->o.max_overhead > 0)
+		fprintf(stderr, ", but for --max-overhead %g%%\n", r->o.max_overhead);
+	else
+		fputs(cost > WORTH_A_LIMIT ? " (--max-overhead 10% bounds that)\n" : "\n", stderr);
+}
+
+static void bound_price(struct recording *r)
+{
+	const struct alloc_load *l = &r->load;
+
+	r->slices = (struct slicer_options){
+		.probes = &r->probes,
+		.call_ns = l->call_ns > 0 ? l->call_ns : alloc_price_of(&r->price, 0, 1),
+		.end_ns = l->end_ns > 0 ? l->end_ns : alloc_price_of(&r->price, 1, 0),
+	};
+	alloc_slices_begin(&r->slices.slices, r->o.max_overhead / 100, l);
+	r->probes.timer = uprobe_time_programs();
+	r->probes.paused = 1;
+	r->probes.endless = r->slices.slices.endless;
 }
 
 /* Where links can be had, they are measured first; elsewhere we know only that it is not little. */
@@ -50,8 +72,13 @@ static int find_price(struct recording *r, struct error *e)
 			    !alloc_price_watch(&r->price, &r->probes, WATCH_NS, &r->load);
 	if (r->probes.by_link && !r->o.quiet)
 		show_price(r);
+	if (r->probes.by_link && r->o.max_overhead > 0)
+		bound_price(r);
 	if (r->probes.by_link)
 		return 0;
+	if (r->o.max_overhead > 0)
+		return error_set(e, STATUS_ERROR, -EOPNOTSUPP, "--max-overhead with alloc -p needs Linux 6.6, which can take "
+				 "probes away quickly; here leave it out, and bound the time: -d 10");
 	if (!r->o.quiet)
 		fputs("ebprof: each malloc() now costs the process two traps more and each free() one, of one to several "
 		      "microseconds each\n", stderr);

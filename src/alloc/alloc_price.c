@@ -18,7 +18,7 @@
 #include "proc/maps.h"
 
 #define SECOND 1e9
-#define PROGRAM_NS 250.0	/* of one of our programs that takes no stack */
+#define PROGRAM_NS 100.0	/* of one of our programs that takes no stack */
 #define BATCHES 9		/* of calls; the median counts */
 #define BATCH_NS 200000		/* of each, about */
 #define WORK_LEAST 0.005		/* of the CPU time, as far as it is told apart from traps */
@@ -244,7 +244,7 @@ static size_t link_places(const struct alloc_probes *p, size_t first, const stru
 
 double alloc_price_of(const struct alloc_price *p, int stepped, int returns)
 {
-	return p->trap[stepped] + PROGRAM_NS + (returns ? p->at_return + PROGRAM_NS : 0);
+	return p->trap[stepped] + (returns ? p->at_return : 0);
 }
 
 /* From counts while the processes used @cpu ns. */
@@ -306,7 +306,9 @@ int alloc_price_watch(const struct alloc_price *p, const struct alloc_probes *pr
 
 double alloc_load_cost(const struct alloc_load *load, unsigned int groups)
 {
-	double calls = (groups & ALLOC_CALLS ? load->calls - load->resizes : 0) + (groups & ALLOC_ENDS ? load->resizes : 0);
+	double calls = groups & ALLOC_ALL_CALLS ? load->calls :
+		       (groups & ALLOC_CALLS ? load->calls - load->resizes : 0) + (groups & ALLOC_ENDS ? load->resizes : 0);
 
-	return (calls * load->call_ns + (groups & ALLOC_ENDS ? load->ends * load->end_ns : 0)) / SECOND;
+	return (calls * (load->call_ns + 2 * PROGRAM_NS) +
+		(groups & ALLOC_ENDS ? load->ends * (load->end_ns + PROGRAM_NS) : 0)) / SECOND;
 }

@@ -24,7 +24,7 @@ struct alloc_price {
 struct alloc_load {
 	double calls, ends;	/* of all functions that give blocks, and of those that only take them back */
 	double resizes;		/* of @calls: of realloc() */
-	double call_ns, end_ns;	/* what our probes add to each; 0: none was seen */
+	double call_ns, end_ns;	/* what traps add to each, without the programs on them; 0: none was seen */
 	int rough;		/* while it was counted, traps took nearly all of the time: it may well be more */
 };
 
@@ -33,9 +33,9 @@ int alloc_price_measure(struct alloc_price *p);
 /* Looks at all places of @probes for @ns. 0 or a negative errno. */
 int alloc_price_watch(const struct alloc_price *p, const struct alloc_probes *probes, uint64_t ns, struct alloc_load *load);
 
-/* ns of a trap and of the program on it, at the entry of @place and where it returns. */
+/* ns of the traps of a call, without the programs on them. */
 double alloc_price_of(const struct alloc_price *p, int stepped, int returns);
-/* CPU seconds that the probes of @groups (enum alloc_group) add to each of @load. */
+/* CPU seconds that the probes of @groups (enum alloc_group) add to each of @load, but for stacks. */
 double alloc_load_cost(const struct alloc_load *load, unsigned int groups);
 
 #endif

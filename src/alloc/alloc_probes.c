@@ -180,6 +180,8 @@ void alloc_probes_free(struct alloc_probes *p)
 			close(p->v[i].fd);
 	for (size_t i = 0; i < p->nfiles; i++)
 		close(p->files[i]);
+	if (p->timer > 0)
+		close(p->timer);
 	free(p->v);
 	free(p->places);
 	free(p->files);

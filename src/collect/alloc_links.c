@@ -12,9 +12,11 @@
 
 /* Returns first: what begins after them is followed to its end. */
 static const struct { enum alloc_group group; int at_return; } parts[] = {
-	{ ALLOC_ENDS, 1 }, { ALLOC_CALLS, 1 }, { ALLOC_ENDS, 0 }, { ALLOC_CALLS, 0 },
+	{ ALLOC_ENDS, 1 }, { ALLOC_CALLS, 1 }, { ALLOC_ALL_CALLS, 1 },
+	{ ALLOC_ENDS, 0 }, { ALLOC_CALLS, 0 }, { ALLOC_ALL_CALLS, 0 },
 };
 
+#define ALL (ALLOC_CALLS | ALLOC_ENDS | ALLOC_ALL_CALLS)
 #define PARTS (sizeof(parts) / sizeof(*parts))
 
 /* A file in a process: places that lie next to one another. */
@@ -27,6 +29,7 @@ struct mapped {
 struct alloc_links {
 	const struct alloc_probes *probes;
 	int call, returned;
+	struct alloc_switches on;
 	unsigned int attached;	/* groups */
 	VEC(struct mapped) mapped;
 };
@@ -40,7 +43,7 @@ static void add(struct alloc_links *l, pid_t pid, size_t first, size_t n)
 	vec_push(&l->mapped, m);
 }
 
-struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int returned)
+struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int returned, const struct alloc_switches *on)
 {
 	struct alloc_links *l = xcalloc(1, sizeof(*l));
 	size_t first = 0;
@@ -48,6 +51,7 @@ struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int 
 	l->probes = p;
 	l->call = call;
 	l->returned = returned;
+	l->on = *on;
 	for (size_t i = 1; i <= p->nplaces; i++)
 		if (i == p->nplaces || p->places[i].file != p->places[first].file || p->places[i].pid != p->places[first].pid) {
 			add(l, p->places[first].pid, first, i - first);
@@ -65,13 +69,11 @@ static void close_links(struct mapped *m, unsigned int groups)
 		}
 }
 
-void alloc_links_free(struct alloc_links *l)
+static int is_in(enum alloc_group group, enum alloc_probe_kind kind)
 {
-	if (!l)
-		return;
-	alloc_links_detach(l, ALLOC_CALLS | ALLOC_ENDS);
-	vec_free(&l->mapped);
-	free(l);
+	if (kind == PROBE_FREE)
+		return group == ALLOC_ENDS;
+	return group == ALLOC_ALL_CALLS || (kind == PROBE_REALLOC) == (group == ALLOC_ENDS);
 }
 
 static int link_part(const struct alloc_links *l, struct mapped *m, size_t part)
@@ -82,9 +84,8 @@ static int link_part(const struct alloc_links *l, struct mapped *m, size_t part)
 
 	for (size_t i = m->first; i < m->first + m->n && places.n < PLACES_MAX; i++) {
 		const struct alloc_place *p = &l->probes->places[i];
-		int ends = p->kind == PROBE_FREE || p->kind == PROBE_REALLOC;
 
-		if (ends != (parts[part].group == ALLOC_ENDS) || (parts[part].at_return && p->kind == PROBE_FREE))
+		if (!is_in(parts[part].group, p->kind) || (parts[part].at_return && p->kind == PROBE_FREE))
 			continue;
 		places.file = p->file;
 		offsets[places.n] = p->offset;
@@ -109,7 +110,7 @@ static int attach(const struct alloc_links *l, struct mapped *m, unsigned int gr
 	return err;
 }
 
-int alloc_links_attach(struct alloc_links *l, unsigned int groups)
+static int attach_all(struct alloc_links *l, unsigned int groups)
 {
 	int err = 0;
 
@@ -119,11 +120,64 @@ int alloc_links_attach(struct alloc_links *l, unsigned int groups)
 	return err;
 }
 
-void alloc_links_detach(struct alloc_links *l, unsigned int groups)
+static void detach_all(struct alloc_links *l, unsigned int groups)
 {
 	l->attached &= ~groups;
 	for (size_t i = 0; i < l->mapped.n; i++)
 		close_links(&l->mapped.v[i], groups);
+}
+
+static enum alloc_group call_group(const struct alloc_links *l)
+{
+	return *l->on.endless ? ALLOC_ALL_CALLS : ALLOC_CALLS;
+}
+
+int alloc_links_begin(struct alloc_links *l)
+{
+	*l->on.paused = (uint32_t)l->probes->paused;
+	*l->on.endless = (uint32_t)l->probes->endless;
+	return attach_all(l, (l->probes->paused ? 0u : call_group(l)) | (l->probes->endless ? 0u : ALLOC_ENDS));
+}
+
+void alloc_links_end(struct alloc_links *l)
+{
+	detach_all(l, ALL);
+}
+
+int alloc_links_resume(struct alloc_links *l)
+{
+	int err = attach_all(l, call_group(l));
+
+	++*l->on.window;
+	__atomic_store_n(l->on.paused, 0, __ATOMIC_RELEASE);
+	return err;
+}
+
+void alloc_links_pause(struct alloc_links *l)
+{
+	__atomic_store_n(l->on.paused, 1, __ATOMIC_RELEASE);
+	detach_all(l, call_group(l));
+}
+
+void alloc_links_give_up_ends(struct alloc_links *l)
+{
+	alloc_links_pause(l);
+	*l->on.endless = 1;
+	detach_all(l, ALLOC_ENDS);
+}
+
+void alloc_links_free(struct alloc_links *l)
+{
+	if (!l)
+		return;
+	alloc_links_end(l);
+	vec_free(&l->mapped);
+	free(l);
+}
+
+uint64_t alloc_links_program_time(const struct alloc_links *l)
+{
+	return uprobe_program_time(l->call) + uprobe_program_time(l->returned);
 }
 
 int alloc_links_fork(struct alloc_links *l, pid_t pid, pid_t parent)
@@ -143,7 +197,7 @@ void alloc_links_exit(struct alloc_links *l, pid_t pid)
 {
 	for (size_t i = l->mapped.n; i-- > 0;)
 		if (l->mapped.v[i].pid == pid) {
-			close_links(&l->mapped.v[i], ALLOC_CALLS | ALLOC_ENDS);
+			close_links(&l->mapped.v[i], ALL);
 			l->mapped.v[i] = l->mapped.v[--l->mapped.n];
 		}
 }

@@ -424,14 +424,22 @@ static int attach_alloc(struct collector *c, struct error *e)
 		vec_push(&c->links, link);
 	}
 	if (c->alloc && c->alloc->by_link) {
+		const struct alloc_switches on = {
+			&c->skel->bss->alloc_paused, &c->skel->bss->alloc_endless, &c->skel->bss->alloc_window };
+
 		c->alloc_links = alloc_links_new(c->alloc, bpf_program__fd(c->skel->progs.on_any_call),
-						 bpf_program__fd(c->skel->progs.on_returned));
-		err = alloc_links_attach(c->alloc_links, ALLOC_CALLS | ALLOC_ENDS);
+						 bpf_program__fd(c->skel->progs.on_returned), &on);
+		err = alloc_links_begin(c->alloc_links);
 		if (err)
 			return features_explain(e, err, "cannot set uprobes");
 	}
 	__atomic_store_n(&c->skel->bss->alloc_on, 1, __ATOMIC_RELEASE);
 	return 0;
+}
+
+struct alloc_links *collector_alloc_links(struct collector *c)
+{
+	return c->alloc_links;
 }
 
 int collector_start(struct collector *c, struct error *e)
@@ -478,7 +486,7 @@ void collector_stop(struct collector *c)
 		perf_events_stop(c->events);
 	c->skel->bss->alloc_on = 0;
 	if (c->alloc_links)
-		alloc_links_detach(c->alloc_links, ALLOC_CALLS | ALLOC_ENDS);
+		alloc_links_end(c->alloc_links);
 	while (c->links.n)
 		bpf_link__destroy(c->links.v[--c->links.n]);
 	for_each_task(c->skel->progs.end_task);

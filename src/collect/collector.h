@@ -63,6 +63,8 @@ void collector_free(struct collector *c);
 int collector_start(struct collector *c, struct error *e);
 /* Samples process (or thread) @id, too; only where there were targets. 0 or a negative errno. */
 int collector_add_target(struct collector *c, pid_t id);
+/* Of allocations, from collector_start() on: the probes, where they are set by links; else NULL. */
+struct alloc_links *collector_alloc_links(struct collector *c);
 /* Follows CPUs that came online; to be called now and then (it costs one small read). */
 void collector_refresh_cpus(struct collector *c);
 void collector_stop(struct collector *c);

@@ -148,6 +148,8 @@ uint32_t profile_thread(struct profile *p, uint32_t process, pid_t tid, uint32_t
 /* A new profile has one, the first: "samples" in "count", until it is renamed by this. All before the first sample. */
 void profile_set_type(struct profile *p, uint32_t type, const char *name, const char *unit);
 uint32_t profile_add_type(struct profile *p, const char *name, const char *unit);
+/* Only the first @n are left; where another one was shown, the last of them is. */
+void profile_keep_types(struct profile *p, uint32_t n);
 /* Which type is shown; the first, until this is called. */
 void profile_show(struct profile *p, uint32_t type);
 /* @labels in any order; equal sets are one. */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +15,12 @@
 #include "collect/sideband.h"
 #include "session/idle.h"
 #include "session/namer.h"
+#include "session/priority.h"
 #include "proc/procs.h"
 #include "session/rescue.h"
 #include "session/session_types.h"
 #include "session/sleeper.h"
+#include "session/slicer.h"
 #include "symbols/symbolizer.h"
 #include "session/tracker.h"
 
@@ -47,6 +48,7 @@ struct session {
 	struct rescue *rescue;
 	struct alloc *alloc;			/* NULL: allocations are not followed */
 	struct alloc_queue alloc_queue;
+	struct slicer *slicer;			/* NULL: allocations are followed all the time */
 	struct assembler_types types;
 	struct assembler *assembler;
 	struct namer *namer;
@@ -166,6 +168,7 @@ void session_free(struct session *s)
 	collector_free(s->collector);
 	sideband_free(s->sideband);
 	rescue_free(s->rescue);
+	slicer_free(s->slicer);
 	alloc_free(s->alloc);
 	alloc_queue_free(&s->alloc_queue);
 	tracker_free(s->tracker);
@@ -281,14 +284,18 @@ static void take_allocations(struct session *s, int last)
 {
 	const union alloc_record *r;
 
+	if (slicer_endless(s->slicer))
+		alloc_endless(s->alloc);
 	for (; (r = alloc_queue_first(&s->alloc_queue)); alloc_queue_next(&s->alloc_queue)) {
 		if (r->head.type == EBP_FREED) {
 			alloc_freed(s->alloc, &r->end);
 		} else if (r->head.type == EBP_GONE) {
 			alloc_gone(s->alloc, &r->end);
 		} else {
-			if (!last && !assembler_knows(s->assembler, &r->begin.key) && !alloc_queue_is_long(&s->alloc_queue))
+			if (!last && (slicer_holds(s->slicer, r->begin.time) ||
+			    (!assembler_knows(s->assembler, &r->begin.key) && !alloc_queue_is_long(&s->alloc_queue))))
 				return;
+			alloc_scale(s->alloc, slicer_scale(s->slicer, r->begin.time));
 			assembler_allocation(s->assembler, &r->begin.key);
 			alloc_block(s->alloc, &r->begin);
 		}
@@ -380,18 +387,6 @@ static void tick(struct session *s, uint64_t now)
 	assembler_ask(s->assembler, s->namer);
 }
 
-/*
- * A program that starts runs without tables until we have read of it, and its
- * stacks pile up while we wait for our turn: so, where we may, we go first. It is
- * little that is done meanwhile; tables are built by threads of usual priority.
- */
-static void go_first(int first)
-{
-	struct sched_param p = { .sched_priority = first ? 1 : 0 };
-
-	sched_setscheduler(0, first ? SCHED_FIFO | SCHED_RESET_ON_FORK : SCHED_OTHER, &p);
-}
-
 /* How it was measured, and what became of the samples until now. */
 static void fill_account(struct session *s, uint64_t now)
 {
@@ -452,8 +447,9 @@ static void sample(struct session *s)
 		uint64_t every = drain_interval(s, now), next = next_tick < s->drained + every ? next_tick : s->drained + every;
 
 		/* While counts are under way their descriptor wakes us. */
-		stop = sleep_until(s, next <= now ? next_tick : next < end ? next : end);
+		stop = sleep_until(s, slicer_until(s->slicer, next <= now ? next_tick : next < end ? next : end));
 		now = clock_ns();
+		slicer_turn(s->slicer, now);
 		pump(s);
 		if (drain(s, 0) && s->o->updated)
 			update(s, now);
@@ -487,6 +483,8 @@ static void finish_alloc(struct session *s)
 	alloc_finish(s->alloc, s->stopped, add_site, s);
 	m->peak = peak > s->started ? peak - s->started : 0;
 	m->period = s->o->alloc->interval ? s->o->alloc->interval : 1;
+	if (slicer_endless(s->slicer))
+		profile_keep_types(s->profile, ALLOC_SPACE + 1);
 }
 
 /* At the end: what the profile measured, and what is known of samples that were not fetched. */
@@ -538,6 +536,7 @@ static int start(struct session *s, struct error *e)
 		err = collector_start(s->collector, e);
 	s->started = clock_ns();
 	s->started_at = clock_wall_ns();
+	s->slicer = !err && s->o->slices ? slicer_new(s->collector, s->o->slices) : NULL;
 	return !err && hook ? hook(s->o->ctx, e) : err;
 }
 
@@ -550,11 +549,12 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 		return err;
 	s->stopped = s->started = s->started ? s->started : clock_ns();
 	if (!err) {
-		go_first(1);
+		priority_first(1);
 		sample(s);
-		go_first(0);
+		priority_first(0);
 		r->cpus = s->cpus = (uint32_t)collector_cpus(s->collector);
 		s->stopped = clock_ns();
+		slicer_stop(s->slicer);
 		collector_stop(s->collector);
 		assembler_ask_last(s->assembler, s->namer);
 		/* The one that may be under way, and a last one for all that came after it began. */
@@ -584,6 +584,7 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	r->switches = c.switches;
 	r->captured = c.captured;
 	r->ends_lost = c.ends_lost + (s->alloc ? alloc_untracked(s->alloc) : 0);
+	slicer_tell(s->slicer, &r->slices);
 	r->brief = c.brief;
 	r->brief_ns = c.brief_ns;
 	r->sent = c.sent;

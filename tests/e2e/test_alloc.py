@@ -28,9 +28,9 @@ class Allocations:
         self.said = [line.split() for line in self.result.out.splitlines()]
 
     @staticmethod
-    def read(text):
+    def read(text, types=TYPES):
         order = re.search(r"^events: (.*)$", text, re.M)[1].split()
-        equal(sorted(order), sorted(TYPES), "types")
+        equal(sorted(order), sorted(types), "types")
         names, sites, at, called = {}, {}, None, False
         for line in text.split("\n\n", 1)[1].splitlines():
             m = re.match(r"c?fn=\((\d+)\)(?: (.*))?$", line)
@@ -43,7 +43,7 @@ class Allocations:
                 cost = [int(x) for x in line.split()[1:]]
                 cost += [0] * (len(order) - len(cost))
                 if not called and at:
-                    site = sites.setdefault(at, dict.fromkeys(TYPES, 0))
+                    site = sites.setdefault(at, dict.fromkeys(types, 0))
                     for name, value in zip(order, cost):
                         site[name] += value
                 called = False
@@ -201,7 +201,7 @@ def test_running_removed():
 
 def test_running_price():
     """What it will cost is told before it starts: of a process that allocates, and of one that does not."""
-    with Fixture("alloc_rate", "1000") as f:
+    with Fixture("alloc_rate", "1000", "1") as f:
         idle = run("alloc", "-p", f.pid, "-d", "10ms", "-o", "/dev/null").ok(5)
         f.go()
         wait_burned(f.pid, 0.1)
@@ -215,6 +215,88 @@ def test_running_price():
     check(calls > 1000 and cost > 0, busy.err)
     check(abs(1 + calls * cost * 1e-6 - slower) <= 0.1 * slower, "its own numbers agree:", busy.err)
     equal(quiet.err, "", "with -q")
+
+
+class Bounded:
+    """A recording with --max-overhead of a process that allocates all the time: what was told, and what was true."""
+
+    def __init__(self, work, freed, overhead, seconds):
+        with directory() as d, Fixture("alloc_rate", str(work), str(freed)) as f:
+            path = os.path.join(d, "out.callgrind")
+            e = start("alloc", "--alloc-interval", 4096, "--max-overhead", overhead, "-p", f.pid, "-o", path)
+            Running.wait(e)
+            f.lines.clear()
+            f.go()
+            wait_burned(f.pid, seconds, 60)
+            os.kill(f.pid, signal.SIGUSR1)
+            f.wait("done")
+            e.send_signal(signal.SIGINT)
+            self.result = finish(e).ok()
+            with open(path, encoding="utf-8") as file:
+                self.types, self.sites = Bounded.read(file.read())
+        names = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
+        self.truth = {w[1]: dict(zip(names, map(int, w[2:]))) for w in f.lines if w[0] == "site"}
+
+    @staticmethod
+    def read(text):
+        types = re.search(r"^events: (.*)$", text, re.M)[1].split()
+        return types, Allocations.read(text, types)
+
+    def ratio(self, kind):
+        """What was estimated, of what there was."""
+        return sum(s.get(kind, 0) for s in self.sites.values()) / sum(t[kind] for t in self.truth.values())
+
+    def shares(self, kind):
+        """Each place has its share of all, whatever the slices: errors in standard errors."""
+        total = sum(self.sites[name][kind] for name in self.truth)
+        n = self.result.summary.taken
+        for name, true in self.truth.items():
+            share = true[kind] / sum(t[kind] for t in self.truth.values())
+            error = (self.sites[name][kind] / total - share) / math.sqrt(share * (1 - share) / n)
+            # Samples count by their slice, some ten times as others: as if they were a tenth, so three errors are ten.
+            check(abs(error) < 3 * math.sqrt(10), name, "an error of", error, "standard errors")
+
+
+def right_on_average(ratios):
+    """Within three standard errors of 1, as these few tell it; without the scale they would be a fifth or less."""
+    mean = sum(ratios) / len(ratios)
+    error = math.sqrt(sum((r - mean) ** 2 for r in ratios) / (len(ratios) - 1) / len(ratios))
+    check(error < 0.2 and abs(mean - 1) < 3 * max(error, 0.1), ratios)
+
+
+def test_bounded():
+    """What is freed would cost too much: allocations alone are known, and their sums are right on average."""
+    ratios = []
+    for _ in range(3):
+        a = Bounded(3000, 1, "20%", 4)
+        equal(sorted(a.types), ["alloc_objects", "alloc_space"], a.result.err)
+        check("what was in use is not known" in a.result.err, a.result.err)
+        check(re.search(r"sampled in [1-9]\d* slices?, [\d.]+ s of [\d.]+ s together", a.result.err), a.result.err)
+        a.shares("alloc_space")
+        ratios.append(a.ratio("alloc_space"))
+    right_on_average(ratios)
+
+
+def test_bounded_with_ends():
+    """Where few blocks are freed that is followed all the time, and what is in use is right, too."""
+    ratios = []
+    for _ in range(3):
+        a = Bounded(10000, 200, "5%", 2)
+        check(len(a.types) == len(TYPES) and "not known" not in a.result.err, a.result.err)
+        a.shares("inuse_space")
+        ratios.append(a.ratio("inuse_space"))
+        check(abs(a.ratio("alloc_space") - ratios[-1]) < 0.05 * ratios[-1], "of 200 blocks one is freed", a.result.err)
+    right_on_average(ratios)
+
+
+def test_bounded_enough():
+    """Where the budget has room the probes stay, and every block is there."""
+    a = Bounded(300000, 1, "100%", 0.5)
+    check("so they stayed" in a.result.err, a.result.err)
+    for name, true in a.truth.items():
+        for kind, value in true.items():
+            got, n = a.sites.get(name, {}).get(kind, 0), true["alloc_objects"]
+            check(kind != "alloc_objects" or abs(got - value) < 6 * math.sqrt(n * 4096 / 128), name, got, value)
 
 
 def own_frames(result, name):
@@ -288,6 +370,8 @@ def test_unseen():
 def test_refused():
     run("alloc", "-a", "-d", "1").fails(2, "-p|COMMAND")
     run("alloc", "-e", "cycles", "--", "true").fails(2, "leave out")
+    run("alloc", "--max-overhead", "5", "--", "true").fails(2, "--alloc-interval")
+    run("--max-overhead", "5", "-a").fails(2, "ebprof alloc -p")
     run("--leaks", "--", "true").fails(2, "ebprof alloc")
     run("alloc", "--alloc-interval", "some", "--", "true").fails(2, "whole number")
 
