@@ -106,6 +106,8 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "timeline", NULL, cli_flag, AT(timeline), "keep the time of each sample, for formats that show it" },
 	{ 0, 0, "alloc-interval", "BYTES", store_interval, AT(alloc_interval),
 		"alloc: a block every BYTES (default 524288), or all" },
+	{ 0, 0, "allocator", "PATH:PREFIX", cli_strings, AT(allocators),
+		"alloc -p: PREFIXmalloc() and its like in PATH, too; may be repeated" },
 	{ 0, 0, "leaks", NULL, cli_flag, AT(leaks), "alloc: show what was never freed" },
 	{ 0, 0, "min-age", "TIME", cli_duration, AT(min_age), "alloc: what is younger at the end is not in use" },
 	{ 0, 0, "hide-idle", NULL, cli_flag, AT(hide_idle), "leave out the waits of threads that did nothing but wait" },
@@ -161,8 +163,9 @@ static int check_rate(struct record_options *o, struct error *e)
 
 static int check_alloc(struct record_options *o, struct error *e)
 {
-	if (!o->alloc && (o->alloc_interval || o->leaks || o->min_age))
-		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval, --leaks and --min-age go with ebprof alloc");
+	if (!o->alloc && (o->alloc_interval || o->leaks || o->min_age || o->allocators.n))
+		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval, --allocator, --leaks and --min-age go with "
+				 "ebprof alloc");
 	if (!o->alloc)
 		return 0;
 	if (!o->command && !o->pids.n)
@@ -177,6 +180,9 @@ static int check_alloc(struct record_options *o, struct error *e)
 	if (o->command && o->max_overhead > 0)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--max-overhead goes with ebprof alloc -p: a command pays for its "
 				 "samples alone, which a larger --alloc-interval makes fewer");
+	if (o->command && o->allocators.n)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--allocator goes with ebprof alloc -p: of a command only functions "
+				 "with the usual names can be replaced; start it, and follow it by -p");
 	o->user_only = 1;
 	if (!o->alloc_interval)
 		o->alloc_interval = ALLOC_INTERVAL_DEFAULT;
@@ -268,6 +274,7 @@ void record_options_free(struct record_options *o)
 	vec_free(&o->cpus);
 	vec_free(&o->files);
 	vec_free(&o->debug_dirs);
+	vec_free(&o->allocators);
 }
 
 void record_options_help(FILE *to)

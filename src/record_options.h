@@ -26,6 +26,7 @@ struct record_options {
 	unsigned int states;		/* a bit for each enum ebp_kind; 0: all */
 	double max_overhead;		/* %; 0: the default */
 	int alloc;			/* allocations, instead of samples */
+	string_vec allocators;		/* PATH:PREFIX, not looked at yet */
 	uint64_t alloc_interval;	/* bytes a sample; ALLOC_ALL: every block */
 	int leaks;
 	uint64_t min_age;		/* ns */

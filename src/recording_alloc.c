@@ -85,6 +85,19 @@ static int find_price(struct recording *r, struct error *e)
 	return alloc_probes_open(&r->probes, e);
 }
 
+/* Those that the user tells of, in all processes that are asked for. */
+static int find_named(struct recording *r, const char *text, struct error *e)
+{
+	struct alloc_named named;
+	int err = alloc_named_parse(&named, text, e);
+
+	for (size_t i = 0; i < r->o.pids.n && !err; i++)
+		err = alloc_probes_named(&r->probes, r->o.pids.v[i], &named, e);
+	if (!err && *named.missing && !r->o.quiet)
+		fprintf(stderr, "ebprof: %s has no function %s\n", named.path, named.missing);
+	return err;
+}
+
 int recording_alloc(struct recording *r, struct error *e)
 {
 	const struct record_options *o = &r->o;
@@ -99,7 +112,9 @@ int recording_alloc(struct recording *r, struct error *e)
 		err = alloc_library_find(&r->library, e);
 		return err ? err : alloc_probes_library(&r->probes, &r->library, e);
 	}
+	for (size_t i = 0; i < o->allocators.n && !err; i++)
+		err = find_named(r, o->allocators.v[i], e);
 	for (size_t i = 0; i < o->pids.n && !err; i++)
-		err = alloc_probes_process(&r->probes, o->pids.v[i], e);
+		err = alloc_probes_process(&r->probes, o->pids.v[i], o->allocators.n > 0, e);
 	return err ? err : find_price(r, e);
 }

@@ -299,6 +299,37 @@ def test_bounded_enough():
             check(kind != "alloc_objects" or abs(got - value) < 6 * math.sqrt(n * 4096 / 128), name, got, value)
 
 
+def test_named_allocator():
+    """Functions with a prefix: what they take of malloc() is theirs, and what the program takes of it is its own."""
+    path = fixture_path("alloc_own")
+    a = Running("--alloc-interval", "all", "--allocator", path + ":own_", fixtures=[Fixture("alloc_own")])
+    truth = {w[1]: tuple(map(int, w[2:])) for w in a.said if w[0] == "site"}
+    equal(len(truth), 4, "sites")
+    for name, values in truth.items():
+        got = a.sites.get(name, {})
+        equal(tuple(got.get(k, 0) for k in ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")), values, name)
+    check("own_" not in a.result.err, "nothing of it is missing:", a.result.err)
+    a = Running("--alloc-interval", "all", fixtures=[Fixture("alloc_own")])
+    equal(a.sites.get("own_malloc", {}).get("alloc_objects"), 600, "without the option its memory is what it takes itself")
+
+
+def test_named_allocator_refused():
+    path = fixture_path("alloc_own")
+    with Fixture("alloc_own") as f, Fixture("alloc_rate", "1", "1") as other, directory() as d:
+        run("alloc", "--allocator", path, "-p", f.pid).fails(2, "PATH|begin with")
+        run("alloc", "--allocator", path + ":", "-p", f.pid).fails(2, "begin with")
+        run("alloc", "--allocator", ":own_", "-p", f.pid).fails(2, "begin with")
+        run("alloc", "--allocator", path + ":" + "x" * 5000, "-p", f.pid).fails(2, "too long")
+        run("alloc", "--allocator", os.path.join(d, "none") + ":own_", "-p", f.pid).fails(1, f"process {f.pid} has not mapped")
+        run("alloc", "--allocator", path + ":own_", "-p", other.pid).fails(1, f"process {other.pid} has not mapped")
+        run("alloc", "--allocator", path + ":other_", "-p", f.pid).fails(1, r"no function other_malloc\(\)")
+        run("alloc", "--allocator", path + ":own_", "--", path).fails(2, "-p")
+        run("alloc", "--allocator", path + ":own_", "-a").fails(2, "-p")
+        run("--allocator", path + ":own_", "-a").fails(2, "ebprof alloc")
+        r = run("alloc", "--allocator", path + ":part_", "-p", f.pid, "-d", "10ms", "-o", "/dev/null").ok(5)
+        check(f"{path} has no function part_calloc(), part_realloc(), part_free()\n" in r.err, r.err)
+
+
 def own_frames(result, name):
     """Of folded stacks: the counts of those through function @name."""
     return sum(int(line.rpartition(" ")[2]) for line in result.out.splitlines() if re.search(rf"[;:]{name}[;( ]", line))
