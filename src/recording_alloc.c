@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "collect/uprobe.h"
+#include "proc/procfs.h"
 
 #define WORTH_A_LIMIT 0.1	/* CPU seconds for each of the process's own */
 #define WATCH_NS 50000000u	/* how long the calls are counted */
@@ -26,13 +28,13 @@ static void show_number(double x)
 	}
 }
 
-static void show_price(const struct recording *r)
+static void show_price(const struct recording *r, int children)
 {
 	const struct alloc_load *l = &r->load;
 	double calls = l->calls + l->ends, cost = alloc_load_cost(l, ALLOC_CALLS | ALLOC_ENDS);
 
 	if (r->o.pids.n == 1)
-		fprintf(stderr, "ebprof: process %d makes ", r->o.pids.v[0]);
+		fprintf(stderr, "ebprof: process %d%s makes ", r->o.pids.v[0], children ? ", with what it has forked," : "");
 	else
 		fprintf(stderr, "ebprof: these %zu processes make ", r->o.pids.n);
 	if (calls < 1) {
@@ -66,12 +68,12 @@ static void bound_price(struct recording *r)
 }
 
 /* Where links can be had, they are measured first; elsewhere we know only that it is not little. */
-static int find_price(struct recording *r, struct error *e)
+static int find_price(struct recording *r, int children, struct error *e)
 {
 	r->probes.by_link = !alloc_price_measure(&r->price) &&
 			    !alloc_price_watch(&r->price, &r->probes, WATCH_NS, &r->load);
 	if (r->probes.by_link && !r->o.quiet)
-		show_price(r);
+		show_price(r, children);
 	if (r->probes.by_link && r->o.max_overhead > 0)
 		bound_price(r);
 	if (r->probes.by_link)
@@ -98,6 +100,27 @@ static int find_named(struct recording *r, const char *text, struct error *e)
 	return err;
 }
 
+/* What the processes have forked: an allocator that is found in them is followed, and none is no error. 1 where there are any. */
+static int find_descendants(struct recording *r)
+{
+	struct error ignored;
+	pid_t *pids = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->o.pids.n; i++)
+		procfs_descendants(r->o.pids.v[i], &pids, &n);
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < r->probes.nplaces && r->probes.places[k].pid != pids[i])
+			k++;
+		if (k == r->probes.nplaces)
+			alloc_probes_process(&r->probes, pids[i], 1, &ignored);
+	}
+	free(pids);
+	return n > 0;
+}
+
 int recording_alloc(struct recording *r, struct error *e)
 {
 	const struct record_options *o = &r->o;
@@ -116,5 +139,5 @@ int recording_alloc(struct recording *r, struct error *e)
 		err = find_named(r, o->allocators.v[i], e);
 	for (size_t i = 0; i < o->pids.n && !err; i++)
 		err = alloc_probes_process(&r->probes, o->pids.v[i], o->allocators.n > 0, e);
-	return err ? err : find_price(r, e);
+	return err ? err : find_price(r, !o->no_inherit && find_descendants(r), e);
 }

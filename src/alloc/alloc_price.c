@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "collect/uprobe.h"
 #include "proc/maps.h"
@@ -190,7 +191,7 @@ int alloc_price_measure(struct alloc_price *p)
 	int err = open_counter(&t.counter);
 
 	if (!err)
-		err = t.file < 0 ? -errno : -pthread_create(&thread, NULL, try_traps, &t);
+		err = t.file < 0 ? -errno : thread_start(&thread, try_traps, &t);
 	if (!err) {
 		pthread_join(thread, NULL);
 		err = t.err;

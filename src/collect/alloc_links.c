@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "collect/closer.h"
 #include "collect/uprobe.h"
 
+#define MAPPED_MAX 1024		/* at one time: each makes each trap of the others a little slower */
 #define PLACES_MAX 64		/* of a file and a process; an allocator has some 30 functions */
 
 /* Returns first: what begins after them is followed to its end. */
@@ -32,6 +34,7 @@ struct alloc_links {
 	struct alloc_switches on;
 	unsigned int attached;	/* groups */
 	VEC(struct mapped) mapped;
+	struct closer *closer;	/* for those of processes that are gone; NULL: none were */
 };
 
 static void add(struct alloc_links *l, pid_t pid, size_t first, size_t n)
@@ -142,6 +145,8 @@ int alloc_links_begin(struct alloc_links *l)
 void alloc_links_end(struct alloc_links *l)
 {
 	detach_all(l, ALL);
+	closer_free(l->closer);
+	l->closer = NULL;
 }
 
 int alloc_links_resume(struct alloc_links *l)
@@ -182,22 +187,33 @@ uint64_t alloc_links_program_time(const struct alloc_links *l)
 
 int alloc_links_fork(struct alloc_links *l, pid_t pid, pid_t parent)
 {
-	size_t n = l->mapped.n;
-	int err = 0;
+	size_t n = l ? l->mapped.n : 0;
+	int followed = 0;
 
-	for (size_t i = 0; i < n && !err; i++)
+	for (size_t i = 0; i < n && l->mapped.n < MAPPED_MAX; i++)
 		if (l->mapped.v[i].pid == parent) {
 			add(l, pid, l->mapped.v[i].first, l->mapped.v[i].n);
-			err = attach(l, &l->mapped.v[l->mapped.n - 1], l->attached);
+			attach(l, &l->mapped.v[l->mapped.n - 1], l->attached);
+			followed = 1;
 		}
-	return err;
+	return followed;
 }
 
 void alloc_links_exit(struct alloc_links *l, pid_t pid)
 {
-	for (size_t i = l->mapped.n; i-- > 0;)
-		if (l->mapped.v[i].pid == pid) {
-			close_links(&l->mapped.v[i], ALL);
-			l->mapped.v[i] = l->mapped.v[--l->mapped.n];
-		}
+	for (size_t i = l ? l->mapped.n : 0; i-- > 0;) {
+		struct mapped *m = &l->mapped.v[i];
+
+		if (m->pid != pid)
+			continue;
+		if (!l->closer)
+			l->closer = closer_new();
+		for (size_t k = 0; l->closer && k < PARTS; k++)
+			if (m->links[k] >= 0) {
+				closer_close(l->closer, m->links[k]);
+				m->links[k] = -1;
+			}
+		close_links(m, ALL);
+		*m = l->mapped.v[--l->mapped.n];
+	}
 }

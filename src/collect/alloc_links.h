@@ -63,7 +63,10 @@ void alloc_links_pause(struct alloc_links *l);
 void alloc_links_give_up_ends(struct alloc_links *l);
 /* ns that the programs ran, stacks included, since uprobe_time_programs(). */
 uint64_t alloc_links_program_time(const struct alloc_links *l);
-/* @pid was forked by @parent: it has the same places, and the groups that are attached now. 0 or a negative errno. */
+/*
+ * @pid was forked by @parent: it has the same places, with the probes that are set now, also when it executes another
+ * program that maps the same files. 1 where @parent had any. Both take NULL: there are no links.
+ */
 int alloc_links_fork(struct alloc_links *l, pid_t pid, pid_t parent);
 /* @pid has exited. */
 void alloc_links_exit(struct alloc_links *l, pid_t pid);

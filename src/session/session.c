@@ -16,6 +16,7 @@
 #include "session/idle.h"
 #include "session/namer.h"
 #include "session/priority.h"
+#include "session/progress.h"
 #include "proc/procs.h"
 #include "session/rescue.h"
 #include "session/session_types.h"
@@ -212,6 +213,8 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 	case SIDEBAND_FORK:
 		procs_fork(s->procs, ev->time, ev->pid, ev->parent);
 		tracker_fork(s->tracker, ev->pid, ev->parent);
+		if (s->o->collect.inherit && alloc_links_fork(collector_alloc_links(s->collector), ev->pid, ev->parent))
+			slicer_fork(s->slicer, ev->pid);
 		break;
 	case SIDEBAND_EXEC:
 		procs_exec(s->procs, ev->time, ev->pid, ev->text);
@@ -226,6 +229,7 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 	case SIDEBAND_EXIT:
 		procs_exit(s->procs, ev->time, ev->pid);
 		tracker_exit(s->tracker, ev->pid);
+		alloc_links_exit(collector_alloc_links(s->collector), ev->pid);
 		break;
 	}
 }
@@ -348,14 +352,8 @@ static int drain(struct session *s, int wait)
 static void report(struct session *s, uint64_t now)
 {
 	struct session_progress p = { .elapsed = now - s->started, .duration = s->o->duration };
-	struct ebp_counters c;
 
-	collector_counters(s->collector, &c);
-	p.taken = c.taken;
-	for (int i = 0; i < EBP_RESULTS; i++)
-		p.truncated += i == EBP_COMPLETE ? 0 : assembler_results(s->assembler)[i];
-	for (int i = 0; i < EBP_LOSSES; i++)
-		p.lost += c.lost[i];
+	session_count(&p, s->collector, s->assembler);
 	s->o->progress(s->o->ctx, &p);
 }
 

@@ -223,15 +223,10 @@ void slicer_stop(struct slicer *s)
 	settle(s);
 }
 
-void slicer_fork(struct slicer *s, pid_t pid, pid_t parent)
+void slicer_fork(struct slicer *s, pid_t pid)
 {
-	size_t n = s ? s->tasks.n : 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (s->tasks.v[i].pid == parent) {
-			add_task(s, pid);
-			return;
-		}
+	if (s)
+		add_task(s, pid);
 }
 
 int slicer_holds(const struct slicer *s, uint64_t time)

@@ -38,8 +38,8 @@ uint64_t slicer_until(const struct slicer *s, uint64_t until);
 void slicer_turn(struct slicer *s, uint64_t now);
 /* The end of the last slice. */
 void slicer_stop(struct slicer *s);
-/* @pid was forked by @parent, whose CPU time counts; or has exited. */
-void slicer_fork(struct slicer *s, pid_t pid, pid_t parent);
+/* The CPU time of @pid, which was forked, counts, too. */
+void slicer_fork(struct slicer *s, pid_t pid);
 
 /* 1 where it is not known yet how often a block of @time counts: the slice after its own has not begun. */
 int slicer_holds(const struct slicer *s, uint64_t time);

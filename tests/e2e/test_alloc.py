@@ -330,6 +330,48 @@ def test_named_allocator_refused():
         check(f"{path} has no function part_calloc(), part_realloc(), part_free()\n" in r.err, r.err)
 
 
+def with_child(*options, args=(), before=False):
+    """A process that forks, before or while it is recorded, and a child that then allocates: sites and truth."""
+    with directory() as d, Fixture("alloc_fork", *args) as f:
+        path = os.path.join(d, "out.callgrind")
+        if before:
+            f.go()
+            f.wait("forked")
+        e = start("alloc", "--alloc-interval", "all", *options, "-p", f.pid, "-o", path)
+        Running.wait(e)
+        n = links(e.pid)
+        if not before:
+            f.go()
+            f.wait("forked")
+            if "--no-inherit" not in options:
+                wait_for(lambda: links(e.pid) >= 2 * n - 2, "the child's probes")
+        f.go()
+        f.wait("done")
+        wait_for(lambda: links(e.pid) <= n, "the end of the child's probes")
+        e.send_signal(signal.SIGINT)
+        result = finish(e).ok()
+        with open(path, encoding="utf-8") as file:
+            sites = Allocations.read(file.read())
+    equal(result.summary.lost, 0, "lost")
+    truth = {w[1]: tuple(map(int, w[2:])) for w in f.lines if w[0] == "site"}
+    equal(sorted(truth), ["site_child", "site_parent"], "sites")
+    kinds = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
+    return {name: tuple(sites.get(name, {}).get(k, 0) for k in kinds) for name in truth}, truth
+
+
+def test_running_children():
+    """Children that it forks, that then execute a program with the same libc, and that it had before."""
+    for case in ({}, {"args": ("exec",)}, {"before": True}, {"args": ("exec",), "before": True}):
+        got, truth = with_child(**case)
+        equal(got, truth, str(case))
+
+
+def test_running_without_children():
+    for before in (False, True):
+        got, truth = with_child("--no-inherit", before=before)
+        equal(got, {"site_parent": truth["site_parent"], "site_child": (0, 0, 0, 0)}, f"before: {before}")
+
+
 def own_frames(result, name):
     """Of folded stacks: the counts of those through function @name."""
     return sum(int(line.rpartition(" ")[2]) for line in result.out.splitlines() if re.search(rf"[;:]{name}[;( ]", line))
