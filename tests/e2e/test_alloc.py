@@ -9,8 +9,8 @@ import shutil
 import signal
 import subprocess
 
-from harness import (EBPROF, TOP, Fixture, check, directory, equal, finish, fixture_path, needs, perf_events, run, start,
-                     wait_burned, wait_for)
+from harness import (EBPROF, TOP, Fixture, check, directory, equal, finish, fixture_path, needs, perf_events, run, skip,
+                     start, wait_burned, wait_for)
 
 TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "peak_objects", "peak_space",
          "max_objects", "max_space", "lifetime")
@@ -199,8 +199,15 @@ def test_running_removed():
             f.wait("done")      # it would die of a breakpoint that nobody handles
 
 
+def needs_links():
+    """Probes by links: Linux 6.6 has them, and sees all threads since 6.10."""
+    if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 10):
+        skip("needs Linux 6.10")
+
+
 def test_running_price():
     """What it will cost is told before it starts: of a process that allocates, and of one that does not."""
+    needs_links()
     with Fixture("alloc_rate", "1000", "1") as f:
         idle = run("alloc", "-p", f.pid, "-d", "10ms", "-o", "/dev/null").ok(5)
         f.go()
@@ -266,6 +273,7 @@ def right_on_average(ratios):
 
 def test_bounded():
     """What is freed would cost too much: allocations alone are known, and their sums are right on average."""
+    needs_links()
     ratios = []
     for _ in range(3):
         a = Bounded(3000, 1, "20%", 4)
@@ -279,6 +287,7 @@ def test_bounded():
 
 def test_bounded_with_ends():
     """Where few blocks are freed that is followed all the time, and what is in use is right, too."""
+    needs_links()
     ratios = []
     for _ in range(3):
         a = Bounded(10000, 200, "5%", 2)
@@ -291,6 +300,7 @@ def test_bounded_with_ends():
 
 def test_bounded_enough():
     """Where the budget has room the probes stay, and every block is there."""
+    needs_links()
     a = Bounded(300000, 1, "100%", 0.5)
     check("so they stayed" in a.result.err, a.result.err)
     for name, true in a.truth.items():
@@ -361,6 +371,7 @@ def with_child(*options, args=(), before=False):
 
 def test_running_children():
     """Children that it forks, that then execute a program with the same libc, and that it had before."""
+    needs_links()
     for case in ({}, {"args": ("exec",)}, {"before": True}, {"args": ("exec",), "before": True}):
         got, truth = with_child(**case)
         equal(got, truth, str(case))
