@@ -222,6 +222,9 @@ static void show_slices(const struct slicer_result *s, uint64_t duration)
 	else if (s->open || s->slices)
 		fprintf(stderr, "; allocations were sampled in %llu slices, %.2f s of %.1f s together, and scaled up by that\n",
 			(unsigned long long)s->slices, (double)s->open / SECOND, (double)duration / SECOND);
+	if (s->failed)
+		fprintf(stderr, "ebprof: %llu times the probes could not be set: what was allocated then is missing\n",
+			(unsigned long long)s->failed);
 	if (s->traps > ROUGH)
 		fprintf(stderr, "ebprof: in the slices probes took %.0f%% of its CPU time, so the sums are rough: they may be "
 			"wrong by half\n", 100 * s->traps);

@@ -24,6 +24,7 @@ struct slicer {
 	uint64_t opened;
 	VEC(struct window) windows;
 	VEC(struct task { pid_t pid; clockid_t clock; uint64_t used; }) tasks;
+	uint64_t gone;		/* CPU time of those that are no more */
 	/* At the last change. */
 	uint64_t marked, cpu, programs;
 	struct ebp_counters counters;
@@ -42,20 +43,24 @@ static void add_task(struct slicer *s, pid_t pid)
 		vec_push(&s->tasks, t);
 }
 
-/* One that has exited keeps what it had used. */
+/* What one that has exited had used stays. */
 static uint64_t cpu_time(struct slicer *s)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < s->tasks.n; i++) {
+	for (size_t i = s->tasks.n; i-- > 0;) {
 		struct task *t = &s->tasks.v[i];
 		struct timespec now;
 
-		if (!clock_gettime(t->clock, &now))
-			t->used = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+		if (clock_gettime(t->clock, &now)) {
+			s->gone += t->used;
+			*t = s->tasks.v[--s->tasks.n];
+			continue;
+		}
+		t->used = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 		sum += t->used;
 	}
-	return sum;
+	return s->gone + sum;
 }
 
 /* What happened since the last change. */
@@ -107,7 +112,7 @@ static void settle(struct slicer *s)
 static void open_window(struct slicer *s)
 {
 	if (!s->open) {
-		alloc_links_resume(collector_alloc_links(s->collector));
+		s->result.failed += alloc_links_resume(collector_alloc_links(s->collector)) != 0;
 		settle(s);
 	}
 	s->open = 1;

@@ -22,6 +22,7 @@ struct slicer_options {
 
 struct slicer_result {
 	uint64_t slices;		/* 0: there were none */
+	uint64_t failed;		/* times that probes could not be set again: what was allocated then is missing */
 	uint64_t open;			/* ns that calls were sampled, in slices and in cycles that had no end to them */
 	int all;			/* it was never necessary to take the probes away */
 	int endless;			/* frees were not seen, or not all the time */
