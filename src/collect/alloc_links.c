@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
-#include "collect/closer.h"
+#include "collect/crew.h"
 #include "collect/uprobe.h"
 
 #define MAPPED_MAX 1024		/* at one time: each makes each trap of the others a little slower */
@@ -26,6 +26,7 @@ struct mapped {
 	pid_t pid;
 	size_t first, n;	/* places */
 	int links[PARTS];	/* -1: none */
+	int err;		/* of setting them */
 };
 
 struct alloc_links {
@@ -34,7 +35,7 @@ struct alloc_links {
 	struct alloc_switches on;
 	unsigned int attached;	/* groups */
 	VEC(struct mapped) mapped;
-	struct closer *closer;	/* for those of processes that are gone; NULL: none were */
+	struct crew *crew;
 };
 
 static void add(struct alloc_links *l, pid_t pid, size_t first, size_t n)
@@ -51,6 +52,12 @@ struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int 
 	struct alloc_links *l = xcalloc(1, sizeof(*l));
 	size_t first = 0;
 
+	l->crew = crew_new();
+	if (!l->crew) {
+		free(l);
+		return NULL;
+	}
+
 	l->probes = p;
 	l->call = call;
 	l->returned = returned;
@@ -63,11 +70,18 @@ struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int 
 	return l;
 }
 
-static void close_links(struct mapped *m, unsigned int groups)
+static void close_one(void *ctx, size_t link)
 {
-	for (size_t i = PARTS; i-- > 0;)
+	(void)ctx;
+	close((int)link);
+}
+
+/* Is done when the crew has. */
+static void close_links(const struct alloc_links *l, struct mapped *m, unsigned int groups)
+{
+	for (size_t i = 0; i < PARTS; i++)
 		if (groups & parts[i].group && m->links[i] >= 0) {
-			close(m->links[i]);
+			crew_give(l->crew, close_one, NULL, (size_t)m->links[i]);
 			m->links[i] = -1;
 		}
 }
@@ -113,13 +127,23 @@ static int attach(const struct alloc_links *l, struct mapped *m, unsigned int gr
 	return err;
 }
 
+static void attach_one(void *ctx, size_t i)
+{
+	struct alloc_links *l = ctx;
+
+	l->mapped.v[i].err = attach(l, &l->mapped.v[i], l->attached);
+}
+
 static int attach_all(struct alloc_links *l, unsigned int groups)
 {
 	int err = 0;
 
 	l->attached |= groups;
+	for (size_t i = 0; i < l->mapped.n; i++)
+		crew_give(l->crew, attach_one, l, i);
+	crew_wait(l->crew);
 	for (size_t i = 0; i < l->mapped.n && !err; i++)
-		err = attach(l, &l->mapped.v[i], groups);
+		err = l->mapped.v[i].err;
 	return err;
 }
 
@@ -127,7 +151,8 @@ static void detach_all(struct alloc_links *l, unsigned int groups)
 {
 	l->attached &= ~groups;
 	for (size_t i = 0; i < l->mapped.n; i++)
-		close_links(&l->mapped.v[i], groups);
+		close_links(l, &l->mapped.v[i], groups);
+	crew_wait(l->crew);
 }
 
 static enum alloc_group call_group(const struct alloc_links *l)
@@ -145,8 +170,6 @@ int alloc_links_begin(struct alloc_links *l)
 void alloc_links_end(struct alloc_links *l)
 {
 	detach_all(l, ALL);
-	closer_free(l->closer);
-	l->closer = NULL;
 }
 
 int alloc_links_resume(struct alloc_links *l)
@@ -176,6 +199,7 @@ void alloc_links_free(struct alloc_links *l)
 	if (!l)
 		return;
 	alloc_links_end(l);
+	crew_free(l->crew);
 	vec_free(&l->mapped);
 	free(l);
 }
@@ -206,14 +230,7 @@ void alloc_links_exit(struct alloc_links *l, pid_t pid)
 
 		if (m->pid != pid)
 			continue;
-		if (!l->closer)
-			l->closer = closer_new();
-		for (size_t k = 0; l->closer && k < PARTS; k++)
-			if (m->links[k] >= 0) {
-				closer_close(l->closer, m->links[k]);
-				m->links[k] = -1;
-			}
-		close_links(m, ALL);
+		close_links(l, m, ALL);
 		*m = l->mapped.v[--l->mapped.n];
 	}
 }

@@ -48,7 +48,7 @@ struct alloc_links;
 /* What the programs look at (bpf/alloc_any.bpf.h). */
 struct alloc_switches { uint32_t *paused, *endless, *window; };
 
-/* Nothing is set yet. @p is borrowed; @call and @returned are programs (descriptors) for uprobe_link(). */
+/* Nothing is set yet. NULL with errno. @p is borrowed; @call and @returned are programs (descriptors) for uprobe_link(). */
 struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int returned, const struct alloc_switches *on);
 void alloc_links_free(struct alloc_links *l);
 

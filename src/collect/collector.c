@@ -429,7 +429,7 @@ static int attach_alloc(struct collector *c, struct error *e)
 
 		c->alloc_links = alloc_links_new(c->alloc, bpf_program__fd(c->skel->progs.on_any_call),
 						 bpf_program__fd(c->skel->progs.on_returned), &on);
-		err = alloc_links_begin(c->alloc_links);
+		err = c->alloc_links ? alloc_links_begin(c->alloc_links) : -errno;
 		if (err)
 			return features_explain(e, err, "cannot set uprobes");
 	}
