@@ -55,14 +55,16 @@ static void show_price(const struct recording *r, int children)
 static void bound_price(struct recording *r)
 {
 	const struct alloc_load *l = &r->load;
+	double program;
 
+	r->probes.timer = uprobe_time_programs();
+	program = r->probes.timer < 0 ? ALLOC_PROGRAM_NS : 0;
 	r->slices = (struct slicer_options){
 		.probes = &r->probes,
-		.call_ns = l->call_ns > 0 ? l->call_ns : alloc_price_of(&r->price, 0, 1),
-		.end_ns = l->end_ns > 0 ? l->end_ns : alloc_price_of(&r->price, 1, 0),
+		.call_ns = (l->call_ns > 0 ? l->call_ns : alloc_price_of(&r->price, 0, 1)) + 2 * program,
+		.end_ns = (l->end_ns > 0 ? l->end_ns : alloc_price_of(&r->price, 1, 0)) + program,
 	};
 	alloc_slices_begin(&r->slices.slices, r->o.max_overhead / 100, l);
-	r->probes.timer = uprobe_time_programs();
 	r->probes.paused = 1;
 	r->probes.endless = r->slices.slices.endless;
 }

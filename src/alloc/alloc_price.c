@@ -19,7 +19,6 @@
 #include "proc/maps.h"
 
 #define SECOND 1e9
-#define PROGRAM_NS 100.0	/* of one of our programs that takes no stack */
 #define BATCHES 9		/* of calls; the median counts */
 #define BATCH_NS 200000		/* of each, about */
 #define WORK_LEAST 0.005		/* of the CPU time, as far as it is told apart from traps */
@@ -310,6 +309,6 @@ double alloc_load_cost(const struct alloc_load *load, unsigned int groups)
 	double calls = groups & ALLOC_ALL_CALLS ? load->calls :
 		       (groups & ALLOC_CALLS ? load->calls - load->resizes : 0) + (groups & ALLOC_ENDS ? load->resizes : 0);
 
-	return (calls * (load->call_ns + 2 * PROGRAM_NS) +
-		(groups & ALLOC_ENDS ? load->ends * (load->end_ns + PROGRAM_NS) : 0)) / SECOND;
+	return (calls * (load->call_ns + 2 * ALLOC_PROGRAM_NS) +
+		(groups & ALLOC_ENDS ? load->ends * (load->end_ns + ALLOC_PROGRAM_NS) : 0)) / SECOND;
 }

@@ -14,6 +14,8 @@
 
 #include "collect/alloc_links.h"
 
+#define ALLOC_PROGRAM_NS 100.0	/* of one of our programs that takes no stack, about: for where it is not measured */
+
 /* ns each. */
 struct alloc_price {
 	double trap[2];		/* at a function's entry: the instruction is acted for; it is run out of line */
