@@ -26,6 +26,12 @@
 #endif
 
 #define OWN_STACK 4096		/* bytes that an allocator's own calls lie below the program's */
+/*
+ * Written by user space where it sets and takes away the probes as it goes: no call is sampled for the moment; the ends of
+ * blocks are not seen, so nothing is kept of them; and a number, one more each time that calls are sampled again.
+ */
+__u32 alloc_paused, alloc_endless, alloc_window;
+
 #define LIVE_BLOCKS (1 << 20)	/* sampled blocks at one time; more are lost */
 #define LOG_BITS 20
 
@@ -40,6 +46,8 @@ struct alloc_task {
 	__s64 left;		/* bytes until the next sample */
 	__u32 sampled;
 	__u32 begun;		/* @left was drawn */
+	__u32 window;		/* alloc_window at the entry: the return of a call may go unseen between two of them */
+	__u32 reserved;
 };
 
 struct {
@@ -105,8 +113,11 @@ static __always_inline int is_sampled(struct alloc_task *t, __u64 size)
 static __always_inline __u64 take_live(const struct ebp_process *p, __u64 at)
 {
 	struct live_key key = { hash_process(p), at };
-	__u64 *there = bpf_map_lookup_elem(&live_blocks, &key), id;
+	__u64 *there, id;
 
+	if (alloc_endless)
+		return 0;
+	there = bpf_map_lookup_elem(&live_blocks, &key);
 	if (!there)
 		return 0;
 	id = *there;
@@ -118,6 +129,8 @@ static __always_inline int put_live(const struct ebp_process *p, __u64 at, __u64
 {
 	struct live_key key = { hash_process(p), at };
 
+	if (alloc_endless)
+		return 0;
 	return bpf_map_update_elem(&live_blocks, &key, &id, BPF_ANY);
 }
 
@@ -135,14 +148,15 @@ static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old,
 		return 0;
 	t = bpf_task_storage_get(&alloc_tasks, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	c = bpf_map_lookup_elem(&counters, &zero);
-	if (!t || !c || (t->sp >= sp && t->sp - sp < OWN_STACK))
+	if (!t || !c || (t->sp >= sp && t->sp - sp < OWN_STACK && t->window == alloc_window))
 		return 0;
+	t->window = alloc_window;
 	t->sp = sp;
 	t->size = size;
 	t->out = out;
 	t->old_at = old;
 	t->old = old ? take_live(&process, old) : 0;
-	t->sampled = is_sampled(t, size);
+	t->sampled = !alloc_paused && is_sampled(t, size);
 	if (!t->sampled)
 		return 0;
 	__builtin_memset(&t->key, 0, sizeof(t->key));
@@ -238,8 +252,7 @@ int on_returned(bpf_user_pt_regs_t *ctx)
 	return 0;
 }
 
-SEC("?uprobe")
-int on_free(bpf_user_pt_regs_t *ctx)
+static __always_inline int freed(bpf_user_pt_regs_t *ctx)
 {
 	struct ebp_process process = {};
 	struct ebp_counters *c;
@@ -254,6 +267,41 @@ int on_free(bpf_user_pt_regs_t *ctx)
 	if (id)
 		end_sampled(c, &process, id);
 	return 0;
+}
+
+SEC("?uprobe")
+int on_free(bpf_user_pt_regs_t *ctx)
+{
+	return freed(ctx);
+}
+
+/* All of them, where one link has them all: its cookies tell which function it is. */
+SEC("?uprobe")
+int on_any_call(bpf_user_pt_regs_t *ctx)
+{
+	__u64 kind = bpf_get_attach_cookie(ctx), size = ARGUMENT_0(ctx), old = 0, out = 0;
+	struct ebp_counters *c;
+	__u32 zero = 0;
+
+	c = bpf_map_lookup_elem(&counters, &zero);
+	if (!c)
+		return 0;
+	__sync_fetch_and_add(kind == PROBE_FREE ? &c->alloc_ends :
+			     kind == PROBE_REALLOC ? &c->alloc_resizes : &c->alloc_calls, 1);
+	if (kind == PROBE_FREE)
+		return freed(ctx);
+	if (kind == PROBE_CALLOC) {
+		size *= ARGUMENT_1(ctx);
+	} else if (kind == PROBE_REALLOC) {
+		old = size;
+		size = ARGUMENT_1(ctx);
+	} else if (kind == PROBE_MEMALIGN) {
+		size = ARGUMENT_1(ctx);
+	} else if (kind == PROBE_POSIX_MEMALIGN) {
+		out = size;
+		size = ARGUMENT_2(ctx);
+	}
+	return enter(ctx, size, old, out);
 }
 
 #endif

@@ -173,8 +173,18 @@ struct ebp_counters {
 	__u64 brief;		/* intervals below the least that counts, */
 	__u64 brief_ns;		/* and how long they were together */
 	__u64 ends_lost;	/* ends of blocks that could not be sent */
+	/* Of on_any_call(): */
+	__u64 alloc_ends, alloc_resizes, alloc_calls;	/* traps at the entry of free(), of realloc(), of all others */
 };
-_Static_assert(sizeof(struct ebp_counters) == 104, "wire");
+_Static_assert(sizeof(struct ebp_counters) == 128, "wire");
+
+/* On what a uprobe is; by it goes where the arguments are. The cookie of a place of on_any_call(). */
+enum alloc_probe_kind {
+	PROBE_BLOCK, PROBE_BLOCK_END,	/* of our preloaded library (src/preload/alloc.c) */
+	PROBE_MALLOC, PROBE_CALLOC, PROBE_REALLOC, PROBE_MEMALIGN, PROBE_POSIX_MEMALIGN, PROBE_FREE,
+	PROBE_RETURNED,			/* from any of these but the last */
+	PROBE_KINDS,
+};
 
 /* Values of the `targets` map (key: a process or thread id). */
 enum ebp_target {

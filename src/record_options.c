@@ -76,7 +76,8 @@ static int store_interval(const char *option, const char *text, void *field, str
 	{ 0, 0, "wakers", NULL, cli_flag, AT(wakers), "who ended each wait stands above it" }, \
 	{ 0, 0, "min-block", "TIME", cli_duration, AT(min_block), "leave out shorter waits (default 1us; with --wall none)" }, \
 	{ 0, 0, "state", "STATE[,STATE...]", store_states, AT(states), "only these waits: blocked, disk, runnable" }, \
-	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(max_overhead), "of each CPU, for the stacks of waits (default 1)" }, \
+	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(max_overhead), \
+		"of each CPU, for the stacks of waits (default 1); alloc -p: of PID's time" }, \
 	{ 'U', 0, "user", NULL, cli_flag, AT(user_only), "user stacks only" }, \
 	{ 'K', 0, "kernel", NULL, cli_flag, AT(kernel_only), "kernel stacks only" }, \
 	{ 0, 0, "per-thread", NULL, cli_flag, AT(per_thread), "tell threads apart" }, \
@@ -87,6 +88,8 @@ static int store_interval(const char *option, const char *text, void *field, str
 #define ALLOC_ROWS \
 	{ 0, 0, "alloc-interval", "BYTES", store_interval, AT(alloc_interval), \
 		"alloc: a block every BYTES (default 524288), or all" }, \
+	{ 0, 0, "allocator", "PATH:PREFIX", cli_strings, AT(allocators), \
+		"alloc -p: PREFIXmalloc() and its like in PATH, too; may be repeated" }, \
 	{ 0, 0, "leaks", NULL, cli_flag, AT(leaks), "alloc: show what was never freed" }, \
 	{ 0, 0, "page-faults", NULL, cli_flag, AT(page_faults), "alloc: follow page faults instead: cheap, for any target" },
 #define NAME_ROWS \
@@ -166,9 +169,10 @@ static int check_rate(struct record_options *o, struct error *e)
 /* They are an event like others, but for their types of values. */
 static int check_page_faults(struct record_options *o, struct error *e)
 {
-	if (o->alloc_interval || o->leaks || o->min_age)
-		return error_set(e, STATUS_USAGE, -EINVAL, "page faults tell where memory comes from, not when it goes; "
-				 "leave out --alloc-interval, --leaks and --min-age");
+	if (o->alloc_interval || o->leaks || o->min_age || o->allocators.n || o->max_overhead > 0)
+		return error_set(e, STATUS_USAGE, -EINVAL, "page faults tell where memory comes from, whose ever allocator asks "
+				 "for it, not when it goes; leave out --alloc-interval, --allocator, --leaks, --min-age and "
+				 "--max-overhead");
 	if (o->event || o->off_cpu || o->wall || o->frequency)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--page-faults counts each of them, or one of -c PERIOD; "
 				 "leave out -e, -F, --off-cpu and --wall");
@@ -180,9 +184,9 @@ static int check_page_faults(struct record_options *o, struct error *e)
 
 static int check_alloc(struct record_options *o, struct error *e)
 {
-	if (!o->alloc && (o->alloc_interval || o->leaks || o->min_age || o->page_faults))
-		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval, --leaks, --min-age and --page-faults go with "
-				 "ebprof alloc, or top --alloc");
+	if (!o->alloc && (o->alloc_interval || o->leaks || o->min_age || o->page_faults || o->allocators.n))
+		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval, --allocator, --leaks, --min-age and --page-faults "
+				 "go with ebprof alloc, or top --alloc");
 	if (o->page_faults)
 		return check_page_faults(o, e);
 	if (!o->alloc)
@@ -197,6 +201,12 @@ static int check_alloc(struct record_options *o, struct error *e)
 	if (o->event || o->off_cpu || o->wall || o->frequency || o->period || o->timeline || o->kernel_only || o->delay)
 		return error_set(e, STATUS_USAGE, -EINVAL, "ebprof alloc follows allocations alone; leave out -e, -F, -c, -K, "
 				 "--off-cpu, --wall, --timeline and --delay");
+	if (o->command && o->max_overhead > 0)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--max-overhead goes with ebprof alloc -p: a command pays for its "
+				 "samples alone, which a larger --alloc-interval makes fewer");
+	if (o->command && o->allocators.n)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--allocator goes with ebprof alloc -p: of a command only functions "
+				 "with the usual names can be replaced; start it, and follow it by -p");
 	o->user_only = 1;
 	if (!o->alloc_interval)
 		o->alloc_interval = ALLOC_INTERVAL_DEFAULT;
@@ -214,9 +224,11 @@ static int check(struct record_options *o, struct error *e)
 	if ((o->off_cpu || o->wall) && o->timeline)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--timeline knows samples, not waits; leave it out with %s",
 				 o->wall ? "--wall" : "--off-cpu");
-	if (!(o->off_cpu || o->wall) && (o->min_block || o->states || o->max_overhead > 0 || o->wakers || o->hide_idle))
-		return error_set(e, STATUS_USAGE, -EINVAL, "--wakers, --hide-idle, --min-block, --state and --max-overhead "
-				 "go with --off-cpu or --wall");
+	if (!(o->off_cpu || o->wall) && (o->min_block || o->states || o->wakers || o->hide_idle))
+		return error_set(e, STATUS_USAGE, -EINVAL, "--wakers, --hide-idle, --min-block and --state go with --off-cpu "
+				 "or --wall");
+	if (!(o->off_cpu || o->wall || o->alloc) && o->max_overhead > 0)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--max-overhead goes with --off-cpu, --wall or ebprof alloc -p");
 	if (o->user_only && o->kernel_only)
 		return error_set(e, STATUS_USAGE, -EINVAL, "-U and -K exclude each other; "
 				 "without both, user and kernel stacks are taken");
@@ -237,7 +249,7 @@ static int check(struct record_options *o, struct error *e)
 		o->min_block = o->wall ? 0 : MIN_BLOCK_DEFAULT;
 	if (!o->states)
 		o->states = ~0u;
-	if (!(o->max_overhead > 0))
+	if (!(o->max_overhead > 0) && !o->alloc)
 		o->max_overhead = OVERHEAD_DEFAULT;
 	if (!o->max_frames)
 		o->max_frames = EBP_FRAMES_MAX;
@@ -274,6 +286,9 @@ int record_options_parse_top(struct record_options *o, int argc, char **argv, st
 		o->window = WINDOW_DEFAULT;
 	if (!err && o->refresh < REFRESH_LEAST)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--refresh: at least 100ms");
+	if (!err && o->alloc && o->max_overhead > 0)
+		return error_set(e, STATUS_USAGE, -EINVAL, "top --alloc shows all the time, not slices of it; --max-overhead goes with "
+				 "ebprof alloc -p");
 	if (!err && (o->window < o->refresh || o->window > WINDOW_MOST))
 		return error_set(e, STATUS_USAGE, -EINVAL, "--window: from --refresh to 1h; or --since-start");
 	return err;
@@ -286,6 +301,7 @@ void record_options_free(struct record_options *o)
 	vec_free(&o->cpus);
 	vec_free(&o->files);
 	vec_free(&o->debug_dirs);
+	vec_free(&o->allocators);
 }
 
 void record_options_help(FILE *to)

@@ -27,6 +27,7 @@ struct record_options {
 	double max_overhead;		/* %; 0: the default */
 	int alloc;			/* allocations, instead of samples; 0 with @page_faults, which are samples of an event */
 	int page_faults;
+	string_vec allocators;		/* PATH:PREFIX, not looked at yet */
 	uint64_t alloc_interval;	/* bytes a sample; ALLOC_ALL: every block */
 	int leaks;
 	uint64_t min_age;		/* ns */

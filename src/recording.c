@@ -17,6 +17,7 @@
 #include "collect/features.h"
 #include "collect/perf_events.h"
 #include "proc/procfs.h"
+#include "recording_alloc.h"
 #include "summary.h"
 
 #define NICENESS -10		/* where we may; we use little of what it gives */
@@ -239,7 +240,8 @@ int recording_run(struct recording *r, struct error *e)
 			.store = r->store, .worth_keeping = WORTH_KEEPING, .kernel = { .vmlinux = r->o.vmlinux },
 			.no_inline = r->o.no_inline, .no_demangle = r->o.no_demangle, .short_templates = r->o.short_templates,
 		},
-		.alloc = r->o.alloc ? &r->alloc : NULL, .leaks = r->o.leaks,
+		.alloc = r->o.alloc ? &r->alloc : NULL,
+		.slices = r->probes.paused ? &r->slices : NULL, .leaks = r->o.leaks,
 		.sandbox = r->files ? &r->sandbox : NULL, .why = r->o.why,
 		.hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
 		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
@@ -353,29 +355,6 @@ static void drop_capabilities(const struct recording *r)
 	caps_limit(CAPS_TO_SAMPLE | (r->user.switched ? CAPS_TO_BECOME_USER : 0u) | (r->o.command ? CAPS_TO_SIGNAL : 0u));
 }
 
-/* While we may. */
-static int open_probes(struct recording *r, struct error *e)
-{
-	const struct record_options *o = &r->o;
-	int err = 0;
-
-	if (!o->alloc)
-		return 0;
-	r->alloc = (struct alloc_options){
-		.interval = o->alloc_interval == ALLOC_ALL ? 0 : o->alloc_interval, .min_age = o->min_age };
-	r->probes.interval = r->alloc.interval;
-	if (o->command) {
-		err = alloc_library_find(&r->library, e);
-		return err ? err : alloc_probes_library(&r->probes, &r->library, e);
-	}
-	if (!o->quiet)
-		fputs("ebprof: each malloc() now costs the process two traps more and each free() one, of one to several "
-		      "microseconds each\n", stderr);
-	for (size_t i = 0; i < o->pids.n && !err; i++)
-		err = alloc_probes_process(&r->probes, o->pids.v[i], e);
-	return err;
-}
-
 /* Starts the command, which waits; with our library before its allocator where that is to be followed. */
 static int prepare_command(struct recording *r, struct error *e)
 {
@@ -419,7 +398,7 @@ int recording_prepare(struct recording *r, struct error *e)
 	int err = start_keeper(r, e);
 
 	if (!err)
-		err = open_probes(r, e);
+		err = recording_alloc(r, e);
 	if (err)
 		return err;
 	drop_capabilities(r);

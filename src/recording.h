@@ -7,6 +7,7 @@
 #ifndef EBPROF_RECORDING_H
 #define EBPROF_RECORDING_H
 
+#include "alloc/alloc_price.h"
 #include "alloc/alloc_probes.h"
 #include "base/error.h"
 #include "base/keeper.h"
@@ -47,7 +48,10 @@ struct recording {
 	pid_t *target_ids;
 	struct alloc_library library;	/* for the command of ebprof alloc */
 	struct alloc_probes probes;
+	struct alloc_price price;
+	struct alloc_load load;		/* of the processes, before it starts */
 	struct alloc_options alloc;
+	struct slicer_options slices;
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
 	struct name_store *store;	/* NULL: none */
 	struct keeper *keeper;		/* who names files and stores names; NULL: not yet */

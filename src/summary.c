@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define SECOND 1e9
+#define ROUGH 0.7	/* of the CPU time in slices */
 
 void progress_show(const struct session_progress *p)
 {
@@ -211,19 +212,42 @@ static void show_waits(const struct session_result *r)
 	fputc('\n', stderr);
 }
 
+/* How --max-overhead was kept. */
+static void show_slices(const struct slicer_result *s, uint64_t duration)
+{
+	if (s->open || s->slices)
+		fprintf(stderr, "ebprof: the probes took about %.1f%% of its CPU time", 100 * s->overhead);
+	if (s->all && s->open)
+		fputs(", so they stayed\n", stderr);
+	else if (s->open || s->slices)
+		fprintf(stderr, "; allocations were sampled in %llu slices, %.2f s of %.1f s together, and scaled up by that\n",
+			(unsigned long long)s->slices, (double)s->open / SECOND, (double)duration / SECOND);
+	if (s->failed)
+		fprintf(stderr, "ebprof: %llu times the probes could not be set: what was allocated then is missing\n",
+			(unsigned long long)s->failed);
+	if (s->traps > ROUGH)
+		fprintf(stderr, "ebprof: in the slices probes took %.0f%% of its CPU time, so the sums are rough: they may be "
+			"wrong by half\n", 100 * s->traps);
+	if (s->endless)
+		fputs("ebprof: to see each free() would cost more than --max-overhead: what was in use is not known\n", stderr);
+}
+
 /* Of the profile, whose types are enum alloc_type. */
 static void show_allocations(const struct profile *p, const struct session_result *r)
 {
 	struct profile_view v = profile_view(p);
-	static const struct { int type; const char *text; } parts[] = {
+	static const struct { uint32_t type; const char *text; } parts[] = {
 		{ ALLOC_OBJECTS, "allocated" }, { INUSE_OBJECTS, "never freed" }, { PEAK_OBJECTS, "at the peak" },
 	};
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && parts[i].type < v.ntypes; i++)
 		fprintf(stderr, "%s%.2f MiB in %llu blocks %s", i ? ", " : "ebprof: ",
 			(double)v.types[parts[i].type + 1].total / (1 << 20), (unsigned long long)v.types[parts[i].type].total,
 			parts[i].text);
-	fprintf(stderr, " (after %.2f s)\n", (double)v.meta->peak / SECOND);
+	if (v.ntypes > PEAK_OBJECTS)
+		fprintf(stderr, " (after %.2f s)", (double)v.meta->peak / SECOND);
+	fputc('\n', stderr);
+	show_slices(&r->slices, r->duration);
 	if (r->ends_lost)
 		fprintf(stderr, "ebprof: the ends of %llu sampled blocks were lost, so these seem never freed; "
 			"try a larger --buffer\n",

@@ -56,6 +56,8 @@ struct alloc {
 	double live, most;		/* bytes: now, at the peak */
 	uint64_t peak, peak_number;
 	uint64_t untracked;
+	double scale;
+	int endless;
 };
 
 struct alloc *alloc_new(const struct alloc_options *o)
@@ -63,6 +65,7 @@ struct alloc *alloc_new(const struct alloc_options *o)
 	struct alloc *a = xcalloc(1, sizeof(*a));
 
 	a->o = *o;
+	a->scale = 1;
 	return a;
 }
 
@@ -84,7 +87,7 @@ void alloc_free(struct alloc *a)
 
 static double weight_of(const struct alloc *a, uint64_t size)
 {
-	return a->o.interval ? -1 / expm1(-(double)(size + !size) / (double)a->o.interval) : 1;
+	return a->o.interval ? -a->scale / expm1(-(double)(size + !size) / (double)a->o.interval) : a->scale;
 }
 
 /* By a seeded hash of 64 bits alone: two keys do not share one. */
@@ -205,6 +208,16 @@ static void follow(struct alloc *a, const struct block *block)
 	hashmap_set(&a->block_ids, hash_pair(block->process, block->id), i);
 }
 
+void alloc_scale(struct alloc *a, double times)
+{
+	a->scale = times;
+}
+
+void alloc_endless(struct alloc *a)
+{
+	a->endless = 1;
+}
+
 void alloc_block(struct alloc *a, const struct ebp_allocation *block)
 {
 	struct block b = {
@@ -215,6 +228,8 @@ void alloc_block(struct alloc *a, const struct ebp_allocation *block)
 	struct site *s = &a->sites.v[b.site];
 
 	add(&s->allocated, b.weight, b.size);
+	if (a->endless)
+		return;
 	if (a->blocks.n - a->unused.n >= LIVE_MAX ||
 	    hashmap_get(&a->block_ids, hash_pair(b.process, b.id)) != HASHMAP_NONE) {
 		a->untracked++;

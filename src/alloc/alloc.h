@@ -42,6 +42,10 @@ struct alloc;
 struct alloc *alloc_new(const struct alloc_options *o);
 void alloc_free(struct alloc *a);
 
+/* From now on a block counts @times as often: it was allocated in a part of the time, which stands for so much more of it. */
+void alloc_scale(struct alloc *a, double times);
+/* From now on no end of a block is told: only what was allocated is known. */
+void alloc_endless(struct alloc *a);
 void alloc_block(struct alloc *a, const struct ebp_allocation *block);
 void alloc_freed(struct alloc *a, const struct ebp_allocation_end *end);
 /* The process of @end has exited. */

@@ -3,28 +3,33 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/vec.h"
 #include "collect/features.h"
+#include "collect/probe.h"
 #include "collect/uprobe.h"
 #include "elf/elf_lookup.h"
 #include "proc/maps.h"
 
 #define FILES_MAX 4096		/* of one process that are looked at */
 
-/* Of several names for one function the first counts. */
+/* Of several names for one function the first counts. Those of C come first: an allocator may have them with a prefix. */
 static const struct { const char *name; enum alloc_probe_kind kind; } known[] = {
-	{ "malloc", PROBE_MALLOC }, { "calloc", PROBE_CALLOC }, { "realloc", PROBE_REALLOC }, { "memalign", PROBE_MEMALIGN },
-	{ "aligned_alloc", PROBE_MEMALIGN }, { "posix_memalign", PROBE_POSIX_MEMALIGN }, { "valloc", PROBE_MALLOC },
-	{ "pvalloc", PROBE_MALLOC }, { "_Znwm", PROBE_MALLOC }, { "_Znam", PROBE_MALLOC },
+	{ "malloc", PROBE_MALLOC }, { "calloc", PROBE_CALLOC }, { "realloc", PROBE_REALLOC }, { "free", PROBE_FREE },
+	{ "memalign", PROBE_MEMALIGN }, { "aligned_alloc", PROBE_MEMALIGN }, { "posix_memalign", PROBE_POSIX_MEMALIGN },
+	{ "valloc", PROBE_MALLOC }, { "pvalloc", PROBE_MALLOC }, { "free_sized", PROBE_FREE },
+	{ "free_aligned_sized", PROBE_FREE },
+	{ "_Znwm", PROBE_MALLOC }, { "_Znam", PROBE_MALLOC },
 	{ "_ZnwmRKSt9nothrow_t", PROBE_MALLOC }, { "_ZnamRKSt9nothrow_t", PROBE_MALLOC },
 	{ "_ZnwmSt11align_val_t", PROBE_MALLOC }, { "_ZnamSt11align_val_t", PROBE_MALLOC },
 	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", PROBE_MALLOC }, { "_ZnamSt11align_val_tRKSt9nothrow_t", PROBE_MALLOC },
-	{ "free", PROBE_FREE }, { "free_sized", PROBE_FREE }, { "free_aligned_sized", PROBE_FREE },
 	{ "_ZdlPv", PROBE_FREE }, { "_ZdaPv", PROBE_FREE }, { "_ZdlPvm", PROBE_FREE }, { "_ZdaPvm", PROBE_FREE },
 	{ "_ZdlPvRKSt9nothrow_t", PROBE_FREE }, { "_ZdaPvRKSt9nothrow_t", PROBE_FREE },
 	{ "_ZdlPvSt11align_val_t", PROBE_FREE }, { "_ZdaPvSt11align_val_t", PROBE_FREE },
@@ -33,14 +38,33 @@ static const struct { const char *name; enum alloc_probe_kind kind; } known[] = 
 };
 
 #define KNOWN (sizeof(known) / sizeof(*known))
+#define KNOWN_C 11
+#define USUAL 4			/* of them every allocator should have */
 
 struct search {
 	struct alloc_probes *probes;
 	pid_t pid;
+	const struct alloc_named *named;	/* NULL: whatever file has a malloc() */
 	struct seen { uint64_t inode; uint32_t dev_major, dev_minor; } *seen;
 	size_t nseen, found;
-	int err;
+	unsigned int missing;	/* of the usual functions of @named: a bit each */
 };
+
+/* What the first instruction of a function is, as far as the kernel acts for it instead of running it (its uprobes.c). */
+static int is_stepped(int file, uint64_t offset)
+{
+	unsigned char code[4] = { 0 };
+
+	if (pread(file, code, sizeof(code), (off_t)offset) != sizeof(code))
+		return 1;
+#if defined(__x86_64__)
+	if (code[0] == 0x41)	/* REX.B, of push */
+		return (code[1] & 0xf8) != 0x50;
+	return (code[0] & 0xf8) != 0x50 && code[0] != 0x90 && code[0] != 0xe8 && code[0] != 0xe9 && code[0] != 0xeb;
+#else
+	return memcmp(code, (const unsigned char[]){ 0x1f, 0x20, 0x03, 0xd5 }, sizeof(code)) != 0;	/* nop */
+#endif
+}
 
 static int add(struct alloc_probes *p, enum alloc_probe_kind kind, const char *path, uint64_t offset, pid_t pid)
 {
@@ -53,13 +77,20 @@ static int add(struct alloc_probes *p, enum alloc_probe_kind kind, const char *p
 	return 0;
 }
 
+static int explain(struct error *e, int err)
+{
+	if (err == -EACCES && !probe_has(CAP_SYS_ADMIN))
+		return error_set(e, STATUS_DENIED, err, "cannot set a uprobe: the kernel asks for CAP_SYS_ADMIN; run it with sudo");
+	return features_explain(e, err, "cannot set a uprobe");
+}
+
 int alloc_probes_library(struct alloc_probes *p, const struct alloc_library *l, struct error *e)
 {
 	int err = add(p, PROBE_BLOCK_END, l->path, l->end, -1);
 
 	if (!err)
 		err = add(p, PROBE_BLOCK, l->path, l->block, -1);
-	return err ? features_explain(e, err, "cannot set a uprobe") : 0;
+	return err ? explain(e, err) : 0;
 }
 
 static int is_alias(const struct elf_function *functions, size_t i)
@@ -70,20 +101,39 @@ static int is_alias(const struct elf_function *functions, size_t i)
 	return 0;
 }
 
-/* Ends and returns first: what begins after them is followed to its end. */
-static int probe_functions(struct search *s, const char *path, const struct elf_function *functions)
+/* The functions of @file, which is kept. */
+static void add_places(struct search *s, int file, const struct elf_function *functions, size_t n)
 {
+	struct alloc_probes *p = s->probes;
+
+	p->files = xreallocarray(p->files, p->nfiles + 1, sizeof(*p->files));
+	p->files[p->nfiles++] = file;
+	for (size_t i = 0; i < n; i++) {
+		if (!functions[i].offset || functions[i].ifunc || is_alias(functions, i))
+			continue;
+		p->places = xreallocarray(p->places, p->nplaces + 1, sizeof(*p->places));
+		p->places[p->nplaces++] = (struct alloc_place){
+			.kind = known[i].kind, .file = file, .offset = functions[i].offset, .pid = s->pid,
+			.stepped = is_stepped(file, functions[i].offset) };
+	}
+}
+
+/* Ends and returns first: what begins after them is followed to its end. */
+int alloc_probes_open(struct alloc_probes *p, struct error *e)
+{
+	char path[32];
 	int err = 0;
 
 	for (int pass = 0; pass < 3; pass++)
-		for (size_t i = 0; i < KNOWN && !err; i++) {
-			int frees = known[i].kind == PROBE_FREE;
+		for (size_t i = 0; i < p->nplaces && !err; i++) {
+			const struct alloc_place *at = &p->places[i];
 
-			if (!functions[i].offset || functions[i].ifunc || is_alias(functions, i) || frees != !pass)
+			if ((at->kind == PROBE_FREE) != !pass)
 				continue;
-			err = add(s->probes, pass == 1 ? PROBE_RETURNED : known[i].kind, path, functions[i].offset, s->pid);
+			snprintf(path, sizeof(path), "/proc/self/fd/%d", at->file);
+			err = add(p, pass == 1 ? PROBE_RETURNED : at->kind, path, at->offset, at->pid);
 		}
-	return err;
+	return err ? explain(e, err) : 0;
 }
 
 static int is_new(struct search *s, const struct maps_line *line)
@@ -98,45 +148,123 @@ static int is_new(struct search *s, const struct maps_line *line)
 	return 1;
 }
 
+/* As the process maps it, or the same file by another name. */
+static int is_named(const struct search *s, const struct maps_line *line)
+{
+	static const char gone[] = " (deleted)";
+	size_t n = strlen(s->named->path);
+	struct stat st;
+
+	if (!strncmp(line->path, s->named->path, n) && (!line->path[n] || !strcmp(line->path + n, gone)))
+		return 1;
+	return !stat(s->named->path, &st) && st.st_ino == line->inode && major(st.st_dev) == line->dev_major &&
+	       minor(st.st_dev) == line->dev_minor;
+}
+
+/* 1 where @f has an allocator; its functions are in @functions. */
+static int find_functions(struct search *s, const struct elf_file *f, struct elf_function *functions, size_t n)
+{
+	char names[KNOWN_C][ALLOC_PREFIX_MAX + 32];
+	int found;
+
+	for (size_t i = 0; i < n; i++) {
+		if (s->named)
+			snprintf(names[i], sizeof(names[i]), "%s%s", s->named->prefix, known[i].name);
+		functions[i] = (struct elf_function){ .name = s->named ? names[i] : known[i].name };
+	}
+	found = !elf_lookup(f, functions, n) &&
+		(functions[0].offset || (s->named && (functions[1].offset || functions[2].offset)));
+	for (size_t i = 0; i < USUAL; i++)
+		s->missing |= functions[i].offset ? 0 : 1u << i;
+	return found;
+}
+
 static void look_at(const struct maps_line *line, void *ctx)
 {
 	struct elf_function functions[KNOWN];
 	struct search *s = ctx;
+	size_t n = s->named ? KNOWN_C : KNOWN;
 	struct elf_file *f;
 	char path[96];
 	int fd;
 
-	if (s->err || !line->inode || !is_new(s, line))
+	if (!line->inode || !is_new(s, line) || (s->named && !is_named(s, line)))
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)s->pid, (unsigned long long)line->start,
 		 (unsigned long long)line->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	f = fd < 0 ? NULL : elf_file_open(fd);
-	for (size_t i = 0; i < KNOWN; i++)
-		functions[i] = (struct elf_function){ .name = known[i].name };
-	if (f && !elf_lookup(f, functions, KNOWN) && functions[0].offset) {
+	s->missing = 0;
+	if (f && find_functions(s, f, functions, n)) {
 		s->found++;
-		s->err = probe_functions(s, path, functions);
+		add_places(s, fd, functions, n);
+		fd = -1;
 	}
 	elf_file_free(f);
 	if (fd >= 0)
 		close(fd);
 }
 
-int alloc_probes_process(struct alloc_probes *p, pid_t pid, struct error *e)
+static int search(struct search *s, struct error *e)
 {
-	struct search s = { .probes = p, .pid = pid, .seen = xcalloc(FILES_MAX, sizeof(*s.seen)) };
-	int err = maps_for_each_executable(pid, look_at, &s);
+	int err;
 
-	free(s.seen);
+	s->seen = xcalloc(FILES_MAX, sizeof(*s->seen));
+	err = maps_for_each_executable(s->pid, look_at, s);
+	free(s->seen);
 	if (err)
-		return error_set(e, STATUS_NO_TARGET, err, "cannot read the mappings of process %d: %s", (int)pid,
+		return error_set(e, STATUS_NO_TARGET, err, "cannot read the mappings of process %d: %s", (int)s->pid,
 				 strerror(-err));
-	if (s.err)
-		return features_explain(e, s.err, "cannot set a uprobe");
-	if (!s.found)
+	return 0;
+}
+
+int alloc_probes_process(struct alloc_probes *p, pid_t pid, int other, struct error *e)
+{
+	struct search s = { .probes = p, .pid = pid };
+	int err = search(&s, e);
+
+	if (!err && !s.found && !other)
 		return error_set(e, STATUS_ERROR, -ENOENT, "process %d has no function malloc() that can be found: it is "
-				 "stripped and static, or allocates in its own way (Go)", (int)pid);
+				 "stripped and static, or allocates in its own way (Go); --allocator tells of one with "
+				 "other names", (int)pid);
+	return err;
+}
+
+int alloc_probes_named(struct alloc_probes *p, pid_t pid, struct alloc_named *named, struct error *e)
+{
+	struct search s = { .probes = p, .pid = pid, .named = named, .missing = ~0u };
+	int err = search(&s, e);
+
+	if (err)
+		return err;
+	if (s.missing == ~0u)
+		return error_set(e, STATUS_ERROR, -ENOENT, "--allocator: process %d has not mapped %s, or that cannot be read; "
+				 "see /proc/%d/maps", (int)pid, named->path, (int)pid);
+	if (!s.found)
+		return error_set(e, STATUS_ERROR, -ENOENT, "--allocator: %s has no function %smalloc(), %scalloc() or "
+				 "%srealloc(); see nm %s", named->path, named->prefix, named->prefix, named->prefix,
+				 named->path);
+	*named->missing = '\0';
+	for (size_t i = 0; i < USUAL; i++)
+		if (s.missing & 1u << i)
+			snprintf(named->missing + strlen(named->missing), sizeof(named->missing) - strlen(named->missing),
+				 "%s%s%s()", *named->missing ? ", " : "", named->prefix, known[i].name);
+	return 0;
+}
+
+int alloc_named_parse(struct alloc_named *named, const char *text, struct error *e)
+{
+	const char *colon = strrchr(text, ':');
+	size_t n = colon ? (size_t)(colon - text) : 0;
+
+	if (!n || !colon[1] || strchr(colon, '/'))
+		return error_set(e, STATUS_USAGE, -EINVAL, "--allocator '%s': expected the file and what its functions begin "
+				 "with, like /usr/lib/libx.so:x_ for x_malloc()", text);
+	if (n >= sizeof(named->path) || strlen(colon + 1) >= sizeof(named->prefix))
+		return error_set(e, STATUS_USAGE, -ENAMETOOLONG, "--allocator: this is too long");
+	*named = (struct alloc_named){ 0 };
+	memcpy(named->path, text, n);
+	strcpy(named->prefix, colon + 1);
 	return 0;
 }
 
@@ -145,6 +273,12 @@ void alloc_probes_free(struct alloc_probes *p)
 	for (size_t i = 0; i < p->n; i++)
 		if (p->v[i].fd >= 0)
 			close(p->v[i].fd);
+	for (size_t i = 0; i < p->nfiles; i++)
+		close(p->files[i]);
+	if (p->timer > 0)
+		close(p->timer);
 	free(p->v);
+	free(p->places);
+	free(p->files);
 	*p = (struct alloc_probes){ 0 };
 }

@@ -16,12 +16,15 @@
 #include "base/vec.h"
 #include "collect/features.h"
 #include "collect/grace.h"
+#include "collect/kernel_text.h"
 #include "collect/perf_events.h"
+#include "collect/uprobe.h"
 #include "ebprof.skel.h"
 
 #define SPREAD_MAX_NS	10000000ul	/* the starts of all CPUs lie within this */
 #define SWITCH_STATE	4	/* arguments of sched_switch before the state, with what every tracepoint has first */
 #define WAITS_RATE	32768	/* waits a second that differ in stack or thread, with which maps are made */
+#define COUNTERS	(sizeof(struct ebp_counters) / sizeof(__u64))
 #define COUNTERS_TRIES	10
 #define ALLOC_RING	(16u << 20)	/* bytes for allocations and their ends, which come in bursts */
 #define BATCH		4096		/* entries of a count map fetched by one system call */
@@ -32,6 +35,7 @@ struct collector {
 	struct perf_events *events;
 	VEC(struct bpf_link *) links;
 	struct alloc_probes *alloc;	/* borrowed; NULL: none */
+	struct alloc_links *alloc_links;	/* NULL: @alloc has perf events */
 	struct ring_buffer *ring;
 	int count_maps[2];		/* borrowed from skel; bss->use_b says which is in use */
 	int barrier;			/* a map to put into barrier_map */
@@ -80,34 +84,6 @@ static int cgroup_subsys(const char *controller)
 	return features_enum_value("cgroup_subsys_id", enumerator);
 }
 
-/* Where some kernel code lies; nowhere, if the kernel hides it from us. */
-static void find_kernel_text(struct ebprof_bpf__rodata *ro)
-{
-	const struct { const char *from, *to; __u64 *text; } wanted[] = {
-		{ "__sched_text_start", "__sched_text_end", ro->cfg_sched_text },
-		{ "__irqentry_text_start", "__irqentry_text_end", ro->cfg_irq_text },
-		{ "try_to_wake_up", NULL, ro->cfg_wake_text },
-	};
-	FILE *f = fopen("/proc/kallsyms", "re");
-	unsigned long long address;
-	char line[512], name[256];
-
-	while (f && fgets(line, sizeof(line), f)) {
-		if (strchr(line, '[') || sscanf(line, "%llx %*c %255s", &address, name) != 2)
-			break;	/* modules follow, and BPF programs */
-		for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
-			__u64 *text = wanted[i].text;
-
-			if (!strcmp(name, wanted[i].from))
-				text[0] = address;
-			else if (text[0] && !text[1] && address > text[0] && (!wanted[i].to || !strcmp(name, wanted[i].to)))
-				text[1] = address;
-		}
-	}
-	if (f)
-		fclose(f);
-}
-
 /*
  * PREEMPT_RT must not take memory from the slab while it switches threads, or it may stand still. Task storage did so
  * before 6.4 gave it memory of BPF's own.
@@ -138,7 +114,7 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	ro->cfg_kernel = o->kernel;
 	ro->cfg_timeline = o->timeline;
 	if (o->off_cpu)
-		find_kernel_text(ro);
+		kernel_text_find(ro->cfg_sched_text, ro->cfg_irq_text, ro->cfg_wake_text);
 	ro->cfg_wall = o->wall;
 	ro->cfg_wakers = o->wakers;
 	ro->cfg_min_block = o->min_block;
@@ -170,6 +146,13 @@ static int configure(struct collector *c, const struct collector_options *o, str
 		if (o->cpus[i] < EBP_CPUS_MAX)
 			ro->cfg_cpus[o->cpus[i] / 64] |= 1ull << (o->cpus[i] & 63);
 	return 0;
+}
+
+/* Loads @program for uprobe_link(). */
+static void load_for_links(struct bpf_program *program)
+{
+	bpf_program__set_autoload(program, true);
+	bpf_program__set_expected_attach_type(program, UPROBE_MULTI);
 }
 
 static struct bpf_program *probe_program(const struct collector *c, enum alloc_probe_kind kind)
@@ -205,6 +188,10 @@ static void choose_programs(struct collector *c, const struct collector_options 
 	bpf_map__set_autocreate(s->maps.off_tasks, o->off_cpu);
 	for (size_t i = 0; o->alloc && i < o->alloc->n; i++)
 		bpf_program__set_autoload(probe_program(c, o->alloc->v[i].kind), true);
+	if (o->alloc && o->alloc->by_link) {
+		load_for_links(s->progs.on_any_call);
+		load_for_links(s->progs.on_returned);
+	}
 	bpf_map__set_autocreate(s->maps.alloc_tasks, bpf_program__autoload(s->progs.on_returned));
 	bpf_map__set_autocreate(s->maps.live_blocks, bpf_program__autoload(s->progs.on_returned));
 	bpf_program__set_autoload(s->progs.on_fork, o->user || (by_process && o->inherit));
@@ -373,6 +360,7 @@ void collector_free(struct collector *c)
 	if (!c)
 		return;
 	perf_events_free(c->events);
+	alloc_links_free(c->alloc_links);
 	for (size_t i = 0; i < c->links.n; i++)
 		bpf_link__destroy(c->links.v[i]);
 	vec_free(&c->links);
@@ -410,6 +398,8 @@ static int for_each_task(const struct bpf_program *program)
 /* They are hit in all processes that have the library; the programs look whose it is. */
 static int attach_alloc(struct collector *c, struct error *e)
 {
+	int err;
+
 	for (size_t i = 0; c->alloc && i < c->alloc->n; i++) {
 		struct alloc_probe *p = &c->alloc->v[i];
 		struct bpf_link *link = bpf_program__attach_perf_event(probe_program(c, p->kind), p->fd);
@@ -419,8 +409,23 @@ static int attach_alloc(struct collector *c, struct error *e)
 		p->fd = -1;
 		vec_push(&c->links, link);
 	}
+	if (c->alloc && c->alloc->by_link) {
+		const struct alloc_switches on = {
+			&c->skel->bss->alloc_paused, &c->skel->bss->alloc_endless, &c->skel->bss->alloc_window };
+
+		c->alloc_links = alloc_links_new(c->alloc, bpf_program__fd(c->skel->progs.on_any_call),
+						 bpf_program__fd(c->skel->progs.on_returned), &on);
+		err = c->alloc_links ? alloc_links_begin(c->alloc_links) : -errno;
+		if (err)
+			return features_explain(e, err, "cannot set uprobes");
+	}
 	__atomic_store_n(&c->skel->bss->alloc_on, 1, __ATOMIC_RELEASE);
 	return 0;
+}
+
+struct alloc_links *collector_alloc_links(struct collector *c)
+{
+	return c->alloc_links;
 }
 
 int collector_start(struct collector *c, struct error *e)
@@ -466,6 +471,8 @@ void collector_stop(struct collector *c)
 	if (c->events)
 		perf_events_stop(c->events);
 	c->skel->bss->alloc_on = 0;
+	if (c->alloc_links)
+		alloc_links_end(c->alloc_links);
 	while (c->links.n)
 		bpf_link__destroy(c->links.v[--c->links.n]);
 	for_each_task(c->skel->progs.end_task);
@@ -550,28 +557,15 @@ void collector_counters(const struct collector *c, struct ebp_counters *sum)
 {
 	struct ebp_counters *each = xcalloc((size_t)c->ncpus_possible, sizeof(*each));
 	int fd = bpf_map__fd(c->skel->maps.counters), err = 0;
+	__u64 *total = (__u64 *)sum;
 	uint32_t zero = 0;
 
 	*sum = (struct ebp_counters){ 0 };
 	/* The kernel needs some memory for that, and all of the account stands on it. */
 	for (int i = 0; !i || (err && i < COUNTERS_TRIES); i++)
 		err = bpf_map_lookup_elem(fd, &zero, each);
-	if (!err)
-		for (int i = 0; i < c->ncpus_possible; i++) {
-			sum->taken += each[i].taken;
-			sum->kept += each[i].kept;
-			sum->sent += each[i].sent;
-			sum->untabled += each[i].untabled;
-			sum->frames += each[i].frames;
-			sum->fp_frames += each[i].fp_frames;
-			sum->switches += each[i].switches;
-			sum->captured += each[i].captured;
-			sum->brief += each[i].brief;
-			sum->brief_ns += each[i].brief_ns;
-			sum->ends_lost += each[i].ends_lost;
-			for (int r = 0; r < EBP_LOSSES; r++)
-				sum->lost[r] += each[i].lost[r];
-		}
+	for (size_t i = 0; !err && i < (size_t)c->ncpus_possible * COUNTERS; i++)
+		total[i % COUNTERS] += ((const __u64 *)each)[i];
 	free(each);
 }
 

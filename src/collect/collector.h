@@ -17,23 +17,10 @@
 
 #include "base/error.h"
 #include "bpf/ebprof.h"
+#include "collect/alloc_links.h"
 #include "collect/event.h"
 #include "collect/unwind_maps.h"
 
-/* On what a uprobe is; by it goes where the arguments are. */
-enum alloc_probe_kind {
-	PROBE_BLOCK, PROBE_BLOCK_END,	/* of our preloaded library (src/preload/alloc.c) */
-	PROBE_MALLOC, PROBE_CALLOC, PROBE_REALLOC, PROBE_MEMALIGN, PROBE_POSIX_MEMALIGN, PROBE_FREE,
-	PROBE_RETURNED,			/* from any of these but the last */
-	PROBE_KINDS,
-};
-
-/* Uprobes that are set (uprobe.h), in the order in which programs are to be put on them; collector_start() takes them over. */
-struct alloc_probes {
-	struct alloc_probe { enum alloc_probe_kind kind; int fd; } *v;
-	size_t n;
-	uint64_t interval;		/* bytes a sample, 0: every block; but of our library, which knows it itself */
-};
 
 struct collector_options {
 	const struct event *event;	/* NULL: nothing is sampled */
@@ -76,6 +63,8 @@ void collector_free(struct collector *c);
 int collector_start(struct collector *c, struct error *e);
 /* Samples process (or thread) @id, too; only where there were targets. 0 or a negative errno. */
 int collector_add_target(struct collector *c, pid_t id);
+/* Of allocations, from collector_start() on: the probes, where they are set by links; else NULL. */
+struct alloc_links *collector_alloc_links(struct collector *c);
 /* Follows CPUs that came online; to be called now and then (it costs one small read). */
 void collector_refresh_cpus(struct collector *c);
 void collector_stop(struct collector *c);

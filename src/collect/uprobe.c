@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/uprobe.h"
 
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "collect/perf_events.h"
 
+/* union bpf_attr of BPF_LINK_CREATE, as far as these links have it (linux/bpf.h of 6.6). */
+struct link_create {
+	uint32_t program, target, type, flags;
+	struct {
+		uint64_t path, offsets, ref_counters, cookies;
+		uint32_t n, flags, pid;
+	} places;
+};
+
+#define AT_RETURN 1	/* BPF_F_UPROBE_MULTI_RETURN */
 #define RETPROBE 1	/* .../uprobe/format/retprobe: config:0 */
 
 int uprobe_open(const char *path, uint64_t offset, pid_t pid, int at_return)
@@ -20,4 +36,36 @@ int uprobe_open(const char *path, uint64_t offset, pid_t pid, int at_return)
 	attr.type = (uint32_t)type;
 	attr.config = at_return ? RETPROBE : 0;
 	return perf_event_open(&attr, pid, pid > 0 ? -1 : 0);
+}
+
+int uprobe_link(int program, const struct uprobe_places *p, int at_return)
+{
+	char path[32];
+	struct link_create create = {
+		.program = (uint32_t)program, .type = UPROBE_MULTI,
+		.places = {
+			.path = (uintptr_t)path, .offsets = (uintptr_t)p->offsets, .cookies = (uintptr_t)p->cookies,
+			.n = p->n, .flags = at_return ? AT_RETURN : 0, .pid = (uint32_t)p->pid,
+		},
+	};
+	long fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->file);
+	fd = syscall(SYS_bpf, BPF_LINK_CREATE, &create, sizeof(create));
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int uprobe_time_programs(void)
+{
+	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+	return fd < 0 ? -errno : fd;
+}
+
+uint64_t uprobe_program_time(int program)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(program, &info, &size) ? 0 : info.run_time_ns;
 }

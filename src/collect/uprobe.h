@@ -17,4 +17,29 @@
  */
 int uprobe_open(const char *path, uint64_t offset, pid_t pid, int at_return);
 
+#define UPROBE_MULTI 48		/* BPF_TRACE_UPROBE_MULTI: what a program for uprobe_link() is loaded for */
+
+/* Places in one file. */
+struct uprobe_places {
+	int file;			/* open; it may have no name any more */
+	pid_t pid;			/* of a process, all its threads */
+	const uint64_t *offsets, *cookies;	/* @n of each; what bpf_get_attach_cookie() gives there */
+	uint32_t n;
+};
+
+/*
+ * @program (a descriptor) on all of them by one link, at their entry or @at_return. They are all set when this returns, and
+ * all gone when the link is closed, which one grace period ends and not one for each. Linux 6.6; needs what loading
+ * programs needs. A descriptor, or a negative errno.
+ */
+int uprobe_link(int program, const struct uprobe_places *p, int at_return);
+
+/*
+ * The kernel measures how long BPF programs run, all there are, which costs each some ns, until this is closed. Linux 5.8; needs
+ * CAP_SYS_ADMIN. A descriptor, or a negative errno.
+ */
+int uprobe_time_programs(void);
+/* How long @program (a descriptor) ran while that was measured, ns. */
+uint64_t uprobe_program_time(int program);
+
 #endif

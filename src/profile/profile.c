@@ -192,6 +192,15 @@ void profile_set_type(struct profile *p, uint32_t type, const char *name, const 
 	p->types.v[type].unit = profile_string(p, unit);
 }
 
+void profile_keep_types(struct profile *p, uint32_t n)
+{
+	for (size_t i = n; i < p->types.n; i++)
+		vec_free(&p->columns.v[i]);
+	p->types.n = p->columns.n = n;
+	if (p->shown >= n)
+		p->shown = n - 1;
+}
+
 uint32_t profile_add_type(struct profile *p, const char *name, const char *unit)
 {
 	vec_push(&p->types, (struct sample_type){ .name = profile_string(p, name), .unit = profile_string(p, unit) });

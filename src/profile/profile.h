@@ -151,6 +151,8 @@ void profile_set_type(struct profile *p, uint32_t type, const char *name, const 
 uint32_t profile_add_type(struct profile *p, const char *name, const char *unit);
 /* Says that @type is a level. */
 void profile_set_level(struct profile *p, uint32_t type);
+/* Only the first @n are left; where another one was shown, the last of them is. */
+void profile_keep_types(struct profile *p, uint32_t n);
 /* Which type is shown; the first, until this is called. */
 void profile_show(struct profile *p, uint32_t type);
 /* @labels in any order; equal sets are one. */

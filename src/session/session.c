@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +16,13 @@
 #include "collect/sideband.h"
 #include "session/idle.h"
 #include "session/namer.h"
+#include "session/priority.h"
+#include "session/progress.h"
 #include "proc/procs.h"
 #include "session/rescue.h"
 #include "session/session_types.h"
 #include "session/sleeper.h"
+#include "session/slicer.h"
 #include "symbols/symbolizer.h"
 #include "session/tracker.h"
 
@@ -48,6 +50,7 @@ struct session {
 	struct rescue *rescue;
 	struct alloc *alloc;			/* NULL: allocations are not followed */
 	struct alloc_queue alloc_queue;
+	struct slicer *slicer;			/* NULL: allocations are followed all the time */
 	struct assembler_types types;
 	struct assembler *assembler;
 	struct namer *namer;
@@ -167,6 +170,7 @@ void session_free(struct session *s)
 	collector_free(s->collector);
 	sideband_free(s->sideband);
 	rescue_free(s->rescue);
+	slicer_free(s->slicer);
 	alloc_free(s->alloc);
 	alloc_queue_free(&s->alloc_queue);
 	tracker_free(s->tracker);
@@ -210,6 +214,8 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 	case SIDEBAND_FORK:
 		procs_fork(s->procs, ev->time, ev->pid, ev->parent);
 		tracker_fork(s->tracker, ev->pid, ev->parent);
+		if (s->o->collect.inherit && alloc_links_fork(collector_alloc_links(s->collector), ev->pid, ev->parent))
+			slicer_fork(s->slicer, ev->pid);
 		break;
 	case SIDEBAND_EXEC:
 		procs_exec(s->procs, ev->time, ev->pid, ev->text);
@@ -222,8 +228,10 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 		procs_mmap(s->procs, ev->time, ev->pid, &key, ev->offset);
 		break;
 	case SIDEBAND_EXIT:
-		if (procs_exit(s->procs, ev->time, ev->pid))
-			tracker_exit(s->tracker, ev->pid);
+		if (!procs_exit(s->procs, ev->time, ev->pid))
+			break;
+		tracker_exit(s->tracker, ev->pid);
+		alloc_links_exit(collector_alloc_links(s->collector), ev->pid);
 		break;
 	}
 }
@@ -282,14 +290,18 @@ static void take_allocations(struct session *s, int last)
 {
 	const union alloc_record *r;
 
+	if (slicer_endless(s->slicer))
+		alloc_endless(s->alloc);
 	for (; (r = alloc_queue_first(&s->alloc_queue)); alloc_queue_next(&s->alloc_queue)) {
 		if (r->head.type == EBP_FREED) {
 			alloc_freed(s->alloc, &r->end);
 		} else if (r->head.type == EBP_GONE) {
 			alloc_gone(s->alloc, &r->end);
 		} else {
-			if (!last && !assembler_knows(s->assembler, &r->begin.key) && !alloc_queue_is_long(&s->alloc_queue))
+			if (!last && (slicer_holds(s->slicer, r->begin.time) ||
+			    (!assembler_knows(s->assembler, &r->begin.key) && !alloc_queue_is_long(&s->alloc_queue))))
 				return;
+			alloc_scale(s->alloc, slicer_scale(s->slicer, r->begin.time));
 			assembler_allocation(s->assembler, &r->begin.key);
 			alloc_block(s->alloc, &r->begin);
 		}
@@ -342,14 +354,8 @@ static int drain(struct session *s, int wait)
 static void report(struct session *s, uint64_t now)
 {
 	struct session_progress p = { .elapsed = now - s->started, .duration = s->o->duration };
-	struct ebp_counters c;
 
-	collector_counters(s->collector, &c);
-	p.taken = c.taken;
-	for (int i = 0; i < EBP_RESULTS; i++)
-		p.truncated += i == EBP_COMPLETE ? 0 : assembler_results(s->assembler)[i];
-	for (int i = 0; i < EBP_LOSSES; i++)
-		p.lost += c.lost[i];
+	session_count(&p, s->collector, s->assembler);
 	s->o->progress(s->o->ctx, &p);
 }
 
@@ -379,18 +385,6 @@ static void tick(struct session *s, uint64_t now)
 		report(s, now);
 	procs_forget(s->procs, now - FORGET_AFTER);
 	assembler_ask(s->assembler, s->namer);
-}
-
-/*
- * A program that starts runs without tables until we have read of it, and its
- * stacks pile up while we wait for our turn: so, where we may, we go first. It is
- * little that is done meanwhile; tables are built by threads of usual priority.
- */
-static void go_first(int first)
-{
-	struct sched_param p = { .sched_priority = first ? 1 : 0 };
-
-	sched_setscheduler(0, first ? SCHED_FIFO | SCHED_RESET_ON_FORK : SCHED_OTHER, &p);
 }
 
 /* How it was measured, and what became of the samples until now. */
@@ -454,8 +448,9 @@ static void sample(struct session *s)
 		uint64_t every = drain_interval(s, now), next = next_tick < s->drained + every ? next_tick : s->drained + every;
 
 		/* While counts are under way their descriptor wakes us. */
-		stop = sleep_until(s, next <= now ? next_tick : next < end ? next : end);
+		stop = sleep_until(s, slicer_until(s->slicer, next <= now ? next_tick : next < end ? next : end));
 		now = clock_ns();
+		slicer_turn(s->slicer, now);
 		pump(s);
 		if (drain(s, 0) && s->o->updated)
 			update(s, now);
@@ -479,6 +474,8 @@ static void finish_alloc(struct session *s)
 	peak = alloc_peak(s->alloc);
 	alloc_profile_finish(s->profile, s->alloc, s->stopped);
 	profile_meta(s->profile)->peak = peak > s->started ? peak - s->started : 0;
+	if (slicer_endless(s->slicer))
+		profile_keep_types(s->profile, ALLOC_SPACE + 1);
 }
 
 /* At the end: what the profile measured, and what is known of samples that were not fetched. */
@@ -530,6 +527,7 @@ static int start(struct session *s, struct error *e)
 		err = collector_start(s->collector, e);
 	s->started = clock_ns();
 	s->started_at = clock_wall_ns();
+	s->slicer = !err && s->o->slices ? slicer_new(s->collector, s->o->slices) : NULL;
 	return !err && hook ? hook(s->o->ctx, e) : err;
 }
 
@@ -542,11 +540,12 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 		return err;
 	s->stopped = s->started = s->started ? s->started : clock_ns();
 	if (!err) {
-		go_first(1);
+		priority_first(1);
 		sample(s);
-		go_first(0);
+		priority_first(0);
 		r->cpus = s->cpus = (uint32_t)collector_cpus(s->collector);
 		s->stopped = clock_ns();
+		slicer_stop(s->slicer);
 		collector_stop(s->collector);
 		assembler_ask_last(s->assembler, s->namer);
 		/* The one that may be under way, and a last one for all that came after it began. */
@@ -577,6 +576,7 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	r->captured = c.captured;
 	r->sized = assembler_sized(s->assembler);
 	r->ends_lost = c.ends_lost + (s->alloc ? alloc_untracked(s->alloc) : 0);
+	slicer_tell(s->slicer, &r->slices);
 	r->brief = c.brief;
 	r->brief_ns = c.brief_ns;
 	r->sent = c.sent;

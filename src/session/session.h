@@ -15,6 +15,7 @@
 #include "base/sandbox.h"
 #include "collect/collector.h"
 #include "profile/profile.h"
+#include "session/slicer.h"
 #include "symbols/symbolizer.h"
 #include "unwind/unwinder.h"
 
@@ -33,6 +34,7 @@ struct session_options {
 	struct symbolizer_options symbols;
 	const struct sandbox_options *sandbox;	/* entered before the first foreign file is read; NULL: not at all */
 	const struct alloc_options *alloc;	/* of allocations; NULL: none */
+	const struct slicer_options *slices;	/* the time in which they are followed is bounded; NULL: it is not */
 	int leaks;			/* what is still in use is shown of them */
 	int hide_idle;			/* threads that only waited are left out */
 	int per_thread;			/* outputs tell threads apart by their ids */
@@ -66,6 +68,7 @@ struct session_result {
 	uint64_t brief, brief_ns;	/* waits that were too short to count */
 	uint64_t sized;			/* of page faults: samples that told the size of their page */
 	uint64_t ends_lost;		/* of allocations: blocks that seem to be in use, but may not be */
+	struct slicer_result slices;
 	struct unwinder_stats unwind;
 	size_t cpus;
 	int kernel_hidden;		/* kernel.kptr_restrict hides the names */

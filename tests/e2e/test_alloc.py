@@ -9,8 +9,8 @@ import shutil
 import signal
 import subprocess
 
-from harness import (EBPROF, TOP, Fixture, check, directory, equal, finish, fixture_path, needs, perf_events, run, start,
-                     wait_for)
+from harness import (EBPROF, TOP, Fixture, check, directory, equal, finish, fixture_path, needs, perf_events, run, skip,
+                     start, wait_burned, wait_for)
 
 TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "peak_objects", "peak_space",
          "max_objects", "max_space", "lifetime")
@@ -28,9 +28,9 @@ class Allocations:
         self.said = [line.split() for line in self.result.out.splitlines()]
 
     @staticmethod
-    def read(text):
+    def read(text, types=TYPES):
         order = re.search(r"^events: (.*)$", text, re.M)[1].split()
-        equal(sorted(order), sorted(TYPES), "types")
+        equal(sorted(order), sorted(types), "types")
         names, sites, at, called = {}, {}, None, False
         for line in text.split("\n\n", 1)[1].splitlines():
             m = re.match(r"c?fn=\((\d+)\)(?: (.*))?$", line)
@@ -43,7 +43,7 @@ class Allocations:
                 cost = [int(x) for x in line.split()[1:]]
                 cost += [0] * (len(order) - len(cost))
                 if not called and at:
-                    site = sites.setdefault(at, dict.fromkeys(TYPES, 0))
+                    site = sites.setdefault(at, dict.fromkeys(types, 0))
                     for name, value in zip(order, cost):
                         site[name] += value
                 called = False
@@ -128,10 +128,15 @@ class Running(Allocations):
     def wait(e):
         def there():
             check(e.poll() is None, "ebprof ended too early:", e.poll())
-            with open(f"/proc/{e.pid}/wchan", encoding="ascii") as f:
-                # Its probes, links for the two programs that follow forks and exits, and then it waits.
-                return perf_events(e.pid) > os.cpu_count() and links(e.pid) >= 2 and "poll" in f.read()
+            return probed(e.pid)
         wait_for(there, "the probes")
+
+
+def probed(pid):
+    """Links for the two programs that follow forks and exits, its probes, and then it waits."""
+    with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
+        n = links(pid)
+        return (n > 2 or (n == 2 and perf_events(pid) > os.cpu_count())) and "poll" in f.read()
 
 
 def links(pid):
@@ -196,6 +201,190 @@ def test_running_removed():
             f.lines.clear()
             f.go()
             f.wait("done")      # it would die of a breakpoint that nobody handles
+
+
+def needs_links():
+    """Probes by links: Linux 6.6 has them, and sees all threads since 6.10."""
+    if tuple(map(int, os.uname().release.split(".")[:2])) < (6, 10):
+        skip("needs Linux 6.10")
+
+
+def test_running_price():
+    """What it will cost is told before it starts: of a process that allocates, and of one that does not."""
+    needs_links()
+    with Fixture("alloc_rate", "1000", "1") as f:
+        idle = run("alloc", "-p", f.pid, "-d", "10ms", "-o", "/dev/null").ok(5)
+        f.go()
+        wait_burned(f.pid, 0.1)
+        busy = run("alloc", "-p", f.pid, "-d", "100ms", "-o", "/dev/null")
+        quiet = run("alloc", "-q", "-p", f.pid, "-d", "100ms", "-o", "/dev/null")
+    check(re.search(rf"process {f.pid} makes no calls of the allocator at the moment", idle.err), idle.err)
+    m = re.search(rf"process {f.pid} makes ([\d,]+) calls of the allocator in each second that it runs; each costs about "
+                  r"([\d.]+) us more here: expect it to run (?:at least )?([\d.]+) times slower", busy.err)
+    check(m, busy.err)
+    calls, cost, slower = int(m[1].replace(",", "")), float(m[2]), float(m[3])
+    check(calls > 1000 and cost > 0, busy.err)
+    check(abs(1 + calls * cost * 1e-6 - slower) <= 0.1 * slower, "its own numbers agree:", busy.err)
+    equal(quiet.err, "", "with -q")
+
+
+class Bounded:
+    """A recording with --max-overhead of a process that allocates all the time: what was told, and what was true."""
+
+    def __init__(self, work, freed, overhead, seconds):
+        with directory() as d, Fixture("alloc_rate", str(work), str(freed)) as f:
+            path = os.path.join(d, "out.callgrind")
+            e = start("alloc", "--alloc-interval", 4096, "--max-overhead", overhead, "-p", f.pid, "-o", path)
+            Running.wait(e)
+            f.lines.clear()
+            f.go()
+            wait_burned(f.pid, seconds, 60)
+            os.kill(f.pid, signal.SIGUSR1)
+            f.wait("done")
+            e.send_signal(signal.SIGINT)
+            self.result = finish(e).ok()
+            with open(path, encoding="utf-8") as file:
+                self.types, self.sites = Bounded.read(file.read())
+        names = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
+        self.truth = {w[1]: dict(zip(names, map(int, w[2:]))) for w in f.lines if w[0] == "site"}
+
+    @staticmethod
+    def read(text):
+        types = re.search(r"^events: (.*)$", text, re.M)[1].split()
+        return types, Allocations.read(text, types)
+
+    def ratio(self, kind):
+        """What was estimated, of what there was."""
+        return sum(s.get(kind, 0) for s in self.sites.values()) / sum(t[kind] for t in self.truth.values())
+
+    def shares(self, kind):
+        """Each place has its share of all, whatever the slices: errors in standard errors."""
+        total = sum(self.sites[name][kind] for name in self.truth)
+        n = self.result.summary.taken
+        for name, true in self.truth.items():
+            share = true[kind] / sum(t[kind] for t in self.truth.values())
+            error = (self.sites[name][kind] / total - share) / math.sqrt(share * (1 - share) / n)
+            # Samples count by their slice, some ten times as others: as if they were a tenth, so three errors are ten.
+            check(abs(error) < 3 * math.sqrt(10), name, "an error of", error, "standard errors")
+
+
+def right_on_average(ratios):
+    """Within three standard errors of 1, as these few tell it; without the scale they would be a fifth or less."""
+    mean = sum(ratios) / len(ratios)
+    error = math.sqrt(sum((r - mean) ** 2 for r in ratios) / (len(ratios) - 1) / len(ratios))
+    check(error < 0.25 and abs(mean - 1) < 3 * max(error, 0.1), ratios)
+
+
+def test_bounded():
+    """What is freed would cost too much: allocations alone are known, and their sums are right on average."""
+    needs_links()
+    ratios = []
+    for _ in range(3):
+        a = Bounded(3000, 1, "20%", 4)
+        equal(sorted(a.types), ["alloc_objects", "alloc_space"], a.result.err)
+        check("what was in use is not known" in a.result.err, a.result.err)
+        check(re.search(r"sampled in [1-9]\d* slices?, [\d.]+ s of [\d.]+ s together", a.result.err), a.result.err)
+        a.shares("alloc_space")
+        ratios.append(a.ratio("alloc_space"))
+    right_on_average(ratios)
+
+
+def test_bounded_with_ends():
+    """Where few blocks are freed that is followed all the time, and what is in use is right, too."""
+    needs_links()
+    ratios = []
+    for _ in range(3):
+        a = Bounded(10000, 200, "5%", 2)
+        check(len(a.types) == len(TYPES) and "not known" not in a.result.err, a.result.err)
+        a.shares("inuse_space")
+        ratios.append(a.ratio("inuse_space"))
+        check(abs(a.ratio("alloc_space") - ratios[-1]) < 0.05 * ratios[-1], "of 200 blocks one is freed", a.result.err)
+    right_on_average(ratios)
+
+
+def test_bounded_enough():
+    """Where the budget has room the probes stay, and every block is there."""
+    needs_links()
+    a = Bounded(300000, 1, "100%", 0.5)
+    check("so they stayed" in a.result.err, a.result.err)
+    for name, true in a.truth.items():
+        for kind, value in true.items():
+            got, n = a.sites.get(name, {}).get(kind, 0), true["alloc_objects"]
+            check(kind != "alloc_objects" or abs(got - value) < 6 * math.sqrt(n * 4096 / 128), name, got, value)
+
+
+def test_named_allocator():
+    """Functions with a prefix: what they take of malloc() is theirs, and what the program takes of it is its own."""
+    path = fixture_path("alloc_own")
+    a = Running("--alloc-interval", "all", "--allocator", path + ":own_", fixtures=[Fixture("alloc_own")])
+    truth = {w[1]: tuple(map(int, w[2:])) for w in a.said if w[0] == "site"}
+    equal(len(truth), 4, "sites")
+    for name, values in truth.items():
+        got = a.sites.get(name, {})
+        equal(tuple(got.get(k, 0) for k in ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")), values, name)
+    check("own_" not in a.result.err, "nothing of it is missing:", a.result.err)
+    a = Running("--alloc-interval", "all", fixtures=[Fixture("alloc_own")])
+    equal(a.sites.get("own_malloc", {}).get("alloc_objects"), 600, "without the option its memory is what it takes itself")
+
+
+def test_named_allocator_refused():
+    path = fixture_path("alloc_own")
+    with Fixture("alloc_own") as f, Fixture("alloc_rate", "1", "1") as other, directory() as d:
+        run("alloc", "--allocator", path, "-p", f.pid).fails(2, "PATH|begin with")
+        run("alloc", "--allocator", path + ":", "-p", f.pid).fails(2, "begin with")
+        run("alloc", "--allocator", ":own_", "-p", f.pid).fails(2, "begin with")
+        run("alloc", "--allocator", path + ":" + "x" * 5000, "-p", f.pid).fails(2, "too long")
+        run("alloc", "--allocator", os.path.join(d, "none") + ":own_", "-p", f.pid).fails(1, f"process {f.pid} has not mapped")
+        run("alloc", "--allocator", path + ":own_", "-p", other.pid).fails(1, f"process {other.pid} has not mapped")
+        run("alloc", "--allocator", path + ":other_", "-p", f.pid).fails(1, r"no function other_malloc\(\)")
+        run("alloc", "--allocator", path + ":own_", "--", path).fails(2, "-p")
+        run("alloc", "--allocator", path + ":own_", "-a").fails(2, "-p")
+        run("--allocator", path + ":own_", "-a").fails(2, "ebprof alloc")
+        r = run("alloc", "--allocator", path + ":part_", "-p", f.pid, "-d", "10ms", "-o", "/dev/null").ok(5)
+        check(f"{path} has no function part_calloc(), part_realloc(), part_free()\n" in r.err, r.err)
+
+
+def with_child(*options, args=(), before=False):
+    """A process that forks, before or while it is recorded, and a child that then allocates: sites and truth."""
+    with directory() as d, Fixture("alloc_fork", *args) as f:
+        path = os.path.join(d, "out.callgrind")
+        if before:
+            f.go()
+            f.wait("forked")
+        e = start("alloc", "--alloc-interval", "all", *options, "-p", f.pid, "-o", path)
+        Running.wait(e)
+        n = links(e.pid)
+        if not before:
+            f.go()
+            f.wait("forked")
+            if "--no-inherit" not in options:
+                wait_for(lambda: links(e.pid) >= 2 * n - 2, "the child's probes")
+        f.go()
+        f.wait("done")
+        wait_for(lambda: links(e.pid) <= n, "the end of the child's probes")
+        e.send_signal(signal.SIGINT)
+        result = finish(e).ok()
+        with open(path, encoding="utf-8") as file:
+            sites = Allocations.read(file.read())
+    equal(result.summary.lost, 0, "lost")
+    truth = {w[1]: tuple(map(int, w[2:])) for w in f.lines if w[0] == "site"}
+    equal(sorted(truth), ["site_child", "site_parent"], "sites")
+    kinds = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
+    return {name: tuple(sites.get(name, {}).get(k, 0) for k in kinds) for name in truth}, truth
+
+
+def test_running_children():
+    """Children that it forks, that then execute a program with the same libc, and that it had before."""
+    needs_links()
+    for case in ({}, {"args": ("exec",)}, {"before": True}, {"args": ("exec",), "before": True}):
+        got, truth = with_child(**case)
+        equal(got, truth, str(case))
+
+
+def test_running_without_children():
+    for before in (False, True):
+        got, truth = with_child("--no-inherit", before=before)
+        equal(got, {"site_parent": truth["site_parent"], "site_child": (0, 0, 0, 0)}, f"before: {before}")
 
 
 def own_frames(result, name):
@@ -269,6 +458,8 @@ def test_unseen():
 def test_refused():
     run("alloc", "-a", "-d", "1").fails(2, "-p|COMMAND")
     run("alloc", "-e", "cycles", "--", "true").fails(2, "leave out")
+    run("alloc", "--max-overhead", "5", "--", "true").fails(2, "--alloc-interval")
+    run("--max-overhead", "5", "-a").fails(2, "ebprof alloc -p")
     run("--leaks", "--", "true").fails(2, "ebprof alloc")
     run("alloc", "--alloc-interval", "some", "--", "true").fails(2, "whole number")
 

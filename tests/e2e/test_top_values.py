@@ -6,7 +6,7 @@ import signal
 
 from harness import Fixture, check, directory, equal, fixture_path, finish, perf_events, run, start, wait_for
 from terminal import Terminal
-from test_alloc import TYPES, links
+from test_alloc import TYPES, probed
 from test_waits import FUNCTION
 
 HEADING = re.compile(r"^(?:\d\d:\d\d:\d\d )?(.+?), (alloc every \d+|off-cpu|wall \d+ Hz|cpu-clock \d+ Hz|page-faults every \d+)"
@@ -41,14 +41,6 @@ def tables(text):
 
 def truth_of(lines):
     return {w[1]: dict(zip(TYPES, map(int, w[2:]))) for w in lines if w and w[0] == "site"}
-
-
-def probed(pid):
-    """The probes are set on the target, and ebprof waits."""
-    def there():
-        with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
-            return perf_events(pid) > os.cpu_count() and links(pid) >= 2 and "poll" in f.read()
-    wait_for(there, "the probes", 20)
 
 
 def kib(value):
@@ -86,7 +78,7 @@ def test_in_use_while_it_runs():
     """Of a process that goes on: what it holds now."""
     with Fixture("alloc_sites", "1", "wait") as f:
         e = start("top", "--alloc", "--alloc-interval", "all", "--leaks", "--plain", "--refresh", "200ms", "--rows", 100, "-p", f.pid)
-        probed(e.pid)
+        wait_for(lambda: probed(e.pid), "the probes", 20)
         f.lines.clear()
         f.go()
         f.wait("done")
@@ -111,7 +103,7 @@ def test_in_use_while_it_runs():
 def test_all_types_on_a_terminal():
     with Fixture("alloc_sites", "1", "wait") as f, Terminal(140, 50) as t:
         t.ebprof("top", "--alloc", "--alloc-interval", "all", "--refresh", "200ms", "--since-start", "-p", f.pid, pattern="FUNCTION")
-        probed(t.pid())
+        wait_for(lambda: probed(t.pid()), "the probes", 20)
         f.lines.clear()
         f.go()
         f.wait("done")

@@ -140,6 +140,29 @@ TEST(young_blocks_are_no_leaks)
 	alloc_free(a);
 }
 
+/* A block that stands for three, and from then on no ends. */
+TEST(a_part_of_the_time)
+{
+	struct alloc *a = alloc_new(&(struct alloc_options){ .site = site_of });
+	struct sums s = { 0 };
+
+	allocate(a, 1, 0, 1, 100, 10);
+	alloc_scale(a, 3);
+	allocate(a, 1, 0, 2, 10, 20);
+	allocate(a, 1, 1, 3, 7, 30);
+	release(a, 1, 3, 40);
+	alloc_endless(a);
+	allocate(a, 1, 0, 4, 1, 50);
+	alloc_finish(a, 60, take, &s);
+	CHECK_EQ(s.of[0][ALLOC_OBJECTS], 7);
+	CHECK_EQ(s.of[0][ALLOC_SPACE], 133);
+	CHECK_EQ(s.of[0][INUSE_SPACE], 130);
+	CHECK_EQ(s.of[1][ALLOC_OBJECTS], 3);
+	CHECK_EQ(s.of[1][INUSE_OBJECTS], 0);
+	CHECK_EQ(s.of[1][LIFETIME], 30);
+	alloc_free(a);
+}
+
 TEST(weights)
 {
 	struct alloc *a = alloc_new(&(struct alloc_options){ .interval = 1000, .site = site_of });
@@ -203,6 +226,7 @@ int main(void)
 	RUN(a_site_that_changes_before_and_after_the_peak);
 	RUN(processes);
 	RUN(young_blocks_are_no_leaks);
+	RUN(a_part_of_the_time);
 	RUN(weights);
 	RUN(threads);
 	RUN(nonsense);

@@ -165,6 +165,26 @@ TEST(types_have_values_of_their_own)
 	profile_free(p);
 }
 
+TEST(types_that_turn_out_to_be_unknown)
+{
+	struct profile *p = profile_new();
+	uint32_t a, b, sample;
+
+	a = profile_add_type(p, "a", "bytes");
+	b = profile_add_type(p, "b", "bytes");
+	profile_show(p, b);
+	sample = profile_sample(p, profile_thread(p, profile_process(p, 1, 0, 0), 1, 0), 0, 0);
+	profile_count(p, sample, a, 7);
+	profile_count(p, sample, b, 9);
+	profile_keep_types(p, 2);
+	CHECK_EQ(profile_view(p).ntypes, 2);
+	CHECK_EQ(profile_view(p).shown, a);
+	CHECK_EQ(profile_values(p, a)[sample], 7);
+	profile_keep_types(p, 2);
+	CHECK_EQ(profile_view(p).total, 7);
+	profile_free(p);
+}
+
 TEST(a_derived_type_is_the_first_times_a_factor)
 {
 	struct profile *p = profile_new();
@@ -228,6 +248,7 @@ int main(void)
 	RUN(counts_never_overflow);
 	RUN(holds_a_million_nodes);
 	RUN(types_have_values_of_their_own);
+	RUN(types_that_turn_out_to_be_unknown);
 	RUN(a_derived_type_is_the_first_times_a_factor);
 	RUN(labels_are_sets);
 	RUN(ticks_are_sorted_by_time);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "alloc/alloc_slices.h"
+
+#define MS		1e6
+#define CYCLE		(1000 * MS)
+#define CYCLE_FIRST	(250 * MS)
+#define SLICE_LEAST	(20 * MS)	/* setting the probes takes some ms, */
+#define SLICE_COST	(30 * MS)	/* and with that, this is what a slice costs at most */
+#define NEARLY_ALL	0.9		/* share of time that is not worth taking probes away */
+#define ENDS_FIRST	0.5		/* of the budget: so much the probes of frees may cost to be set at all, */
+#define ENDS_MOST	0.8		/* and so much to stay */
+#define CREDIT		2.0		/* budgets that a cycle may spend after cheaper ones, */
+#define DEBT		0.25		/* and what it may spend whatever was before */
+#define CALLS_LEAST	0.05		/* of a cycle's budget, for calls */
+#define NEW		0.5		/* weight of what was just seen */
+#define AGED		0.6		/* weight of what was before the last slice */
+#define BUSY		0.25		/* of a CPU */
+#define WORK_LEAST	0.005		/* of the CPU time, as far as it is told apart from traps */
+
+static double at_least(double x, double least)
+{
+	return x > least ? x : least;
+}
+
+static double at_most(double x, double most)
+{
+	return x < most ? x : most;
+}
+
+/* All is as for processes that use a whole CPU: rates and budget are both shares of what they use. */
+void alloc_slices_begin(struct alloc_slices *s, double budget, const struct alloc_load *load)
+{
+	double calls = alloc_load_cost(load, ALLOC_CALLS), ends = alloc_load_cost(load, ALLOC_ENDS);
+
+	*s = (struct alloc_slices){ .budget = budget, .endless = ends > ENDS_FIRST * budget };
+	if (s->endless) {
+		calls = alloc_load_cost(load, ALLOC_ALL_CALLS);
+		ends = 0;
+	}
+	/* Where nothing is known yet, a slice may cost all of its time. */
+	s->calls = load->calls > 0 ? calls / (1 + calls + ends) : 1;
+	s->ends = ends / (1 + ends);
+	s->work = 1;
+}
+
+struct alloc_cycle alloc_slices_plan(const struct alloc_slices *s, double where, double jitter)
+{
+	double cycle = s->worked > 0 ? CYCLE : CYCLE_FIRST, usual = s->budget * s->work * cycle, length = cycle, may, share, open;
+
+	may = s->budget * (s->worked + s->work * length) - s->spent;
+	may = at_least(at_most(may, CREDIT * usual), DEBT * usual);
+	share = at_least(may - s->ends * length, CALLS_LEAST * may) / length;
+	share = s->calls > 0 ? share / s->calls : 1;
+	if (share >= NEARLY_ALL || usual <= 0)
+		return (struct alloc_cycle){ .length = (uint64_t)length, .open = (uint64_t)length };
+	/* Long cycles have few slices, from which little is known. */
+	length = at_least(at_most(SLICE_LEAST / share, SLICE_COST / s->budget), cycle) * (0.75 + jitter / 2);
+	open = at_least(share * length, SLICE_LEAST);
+	return (struct alloc_cycle){ (uint64_t)length, (uint64_t)(where * (length - open)), (uint64_t)open };
+}
+
+static double work_of(const struct alloc_seen *seen)
+{
+	return at_least(seen->cpu - seen->calls - seen->ends, WORK_LEAST * seen->cpu);
+}
+
+/* What is true of open and closed time. */
+static void take(struct alloc_slices *s, const struct alloc_seen *seen)
+{
+	double weight = NEW * at_most(seen->wall / CYCLE, 1), work = work_of(seen);
+
+	s->spent += seen->calls + seen->ends;
+	s->worked += work;
+	if (seen->wall <= 0)
+		return;
+	s->ends += weight * (seen->ends / seen->wall - s->ends);
+	s->work += weight * (work / seen->wall - s->work);
+}
+
+static void add(struct alloc_pace *to, const struct alloc_seen *seen, double times)
+{
+	to->wall += times * seen->wall;
+	to->cpu += times * seen->cpu;
+	to->work += times * work_of(seen);
+}
+
+void alloc_slices_open(struct alloc_slices *s, const struct alloc_cycle *cycle, const struct alloc_seen *seen)
+{
+	take(s, seen);
+	if (seen->wall > 0)
+		s->calls += NEW * (seen->calls / seen->wall - s->calls);
+	if (cycle->open >= cycle->length)
+		return;
+	add(&s->open, seen, (double)cycle->length / (double)cycle->open);
+	s->last = (struct alloc_pace){ 0 };
+	add(&s->last, seen, (double)cycle->length / (double)cycle->open);
+}
+
+void alloc_slices_closed(struct alloc_slices *s, const struct alloc_seen *seen)
+{
+	take(s, seen);
+	add(&s->closed, seen, 1);
+	add(&s->closed_ever, seen, 1);
+}
+
+int alloc_slices_give_up(struct alloc_slices *s)
+{
+	if (s->endless || s->ends <= ENDS_MOST * s->budget * s->work)
+		return 0;
+	s->endless = 1;
+	s->ends = 0;
+	s->calls = at_least(s->calls, 1);	/* they were held up by the ends */
+	return 1;
+}
+
+/*
+ * How much more they do in time between slices than in the last slice. Of processes that are busy that is known by their
+ * own CPU time, which tells, too, how much of it others left them. Of those that mostly wait it is by chance what one
+ * slice meets, so it is what earlier slices say, as far as traps can explain that.
+ */
+static double stretch(const struct alloc_slices *s)
+{
+	double times, most;
+
+	if (s->open.work <= 0 || s->closed.wall <= 0)
+		return 1;
+	if (s->closed_ever.work > BUSY * s->closed_ever.wall)
+		return s->closed.work / s->closed.wall / (s->open.work / s->open.wall);
+	if (s->open_ever.work <= 0)
+		return 1;
+	times = s->closed_ever.work / s->closed_ever.wall / (s->open_ever.work / s->open_ever.wall);
+	most = s->open_ever.cpu / s->open_ever.work;
+	return at_least(at_most(times, most), 1 / most);
+}
+
+void alloc_slices_age(struct alloc_slices *s)
+{
+	struct alloc_pace *paces[] = { &s->open, &s->closed };
+
+	s->open_ever.wall += s->last.wall;
+	s->open_ever.cpu += s->last.cpu;
+	s->open_ever.work += s->last.work;
+
+	for (int i = 0; i < 2; i++)
+		*paces[i] = (struct alloc_pace){ AGED * paces[i]->wall, AGED * paces[i]->cpu, AGED * paces[i]->work };
+}
+
+double alloc_slices_traps(const struct alloc_slices *s)
+{
+	return s->open_ever.cpu > 0 ? 1 - s->open_ever.work / s->open_ever.cpu : 0;
+}
+
+double alloc_slices_scale(const struct alloc_slices *s, const struct alloc_cycle *cycle, uint64_t open)
+{
+	if (cycle->open >= cycle->length)
+		return 1;
+	if (open < cycle->open)
+		open = cycle->open;
+	/* The slice itself, slow as it was, and the rest. */
+	return 1 + ((double)cycle->length / (double)open - 1) * stretch(s);
+}

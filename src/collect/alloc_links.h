@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the probes of `ebprof alloc` go, and the programs on them.
+ *
+ * Either each probe is a perf event that was opened before (uprobe.h), and stays until the end. Or, since
+ * Linux 6.6, all places of a file are set by a few links, which are quickly made and undone while
+ * the recording runs: those of a process's *ends* (free, and realloc, which may end a block)
+ * apart from those of all other *calls*; where no ends are wanted realloc is one of these.
+ */
+#ifndef EBPROF_ALLOC_LINKS_H
+#define EBPROF_ALLOC_LINKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/ebprof.h"
+
+/* A function of an allocator that a process has mapped. */
+struct alloc_place {
+	enum alloc_probe_kind kind;	/* not PROBE_RETURNED: all but free() return something */
+	int file;			/* open */
+	uint64_t offset;		/* in it */
+	pid_t pid;
+	int stepped;			/* its first instruction is slow to trap on: it is run out of line */
+};
+
+struct alloc_probes {
+	/* Uprobes that are set, in the order in which programs are to be put on them; collector_start() takes them over. */
+	struct alloc_probe { enum alloc_probe_kind kind; int fd; } *v;
+	size_t n;
+	/* All places; where @by_link they have no uprobes in @v. */
+	struct alloc_place *places;
+	size_t nplaces;
+	int *files;			/* to be closed */
+	size_t nfiles;
+	int by_link;
+	int paused, endless;		/* by links: calls are not sampled at first; frees are not seen */
+	int timer;			/* of uprobe_time_programs(), or -1 or 0; to be closed */
+	uint64_t interval;		/* bytes a sample, 0: every block; but of our library, which knows it itself */
+};
+
+/* A set of these: what gives blocks, but for realloc(); free() and realloc(); both of them but for free(). */
+enum alloc_group { ALLOC_CALLS = 1, ALLOC_ENDS = 2, ALLOC_ALL_CALLS = 4 };
+
+struct alloc_links;
+
+/* What the programs look at (bpf/alloc_any.bpf.h). */
+struct alloc_switches { uint32_t *paused, *endless, *window; };
+
+/* Nothing is set yet. NULL with errno. @p is borrowed; @call and @returned are programs (descriptors) for uprobe_link(). */
+struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int returned, const struct alloc_switches *on);
+void alloc_links_free(struct alloc_links *l);
+
+/* Sets probes, as alloc_probes.paused and .endless say. 0 or a negative errno; that a process is gone is none. So all below. */
+int alloc_links_begin(struct alloc_links *l);
+/* Takes all away; traps end when this returns. */
+void alloc_links_end(struct alloc_links *l);
+/* Those of calls are set, and calls sampled; or taken away, and no call is sampled any more. */
+int alloc_links_resume(struct alloc_links *l);
+void alloc_links_pause(struct alloc_links *l);
+/* Pauses, and takes those of ends away for good. */
+void alloc_links_give_up_ends(struct alloc_links *l);
+/* ns that the programs ran, stacks included, since uprobe_time_programs(). */
+uint64_t alloc_links_program_time(const struct alloc_links *l);
+/*
+ * @pid was forked by @parent: it has the same places, with the probes that are set now, also when it executes another
+ * program that maps the same files. 1 where @parent had any. Both take NULL: there are no links.
+ */
+int alloc_links_fork(struct alloc_links *l, pid_t pid, pid_t parent);
+/* @pid has exited. */
+void alloc_links_exit(struct alloc_links *l, pid_t pid);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Carries out the slices of `ebprof alloc -p PID --max-overhead` (alloc/alloc_slices.h): sets probes and takes them
+ * away when it is time, measures what the processes did, and tells how often a block counts. All take NULL: all is sampled.
+ */
+#ifndef EBPROF_SLICER_H
+#define EBPROF_SLICER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "alloc/alloc_slices.h"
+#include "collect/collector.h"
+
+struct slicer;
+
+struct slicer_options {
+	struct alloc_slices slices;	/* as alloc_slices_begin() left it */
+	const struct alloc_probes *probes;	/* whose CPU time counts; probes.paused is set */
+	double call_ns, end_ns;		/* what traps add to a call that gives a block; to one that only takes one back */
+};
+
+struct slicer_result {
+	uint64_t slices;		/* 0: there were none */
+	uint64_t failed;		/* times that probes could not be set again: what was allocated then is missing */
+	uint64_t open;			/* ns that calls were sampled, in slices and in cycles that had no end to them */
+	int all;			/* it was never necessary to take the probes away */
+	int endless;			/* frees were not seen, or not all the time */
+	double traps;			/* the part of the CPU time in slices that probes took */
+	double overhead;		/* cost of all probes, as a share of the CPU time of the processes' own */
+};
+
+/* When the collector runs; begins the first cycle. */
+struct slicer *slicer_new(struct collector *c, const struct slicer_options *o);
+void slicer_free(struct slicer *s);
+
+/* The time of the next change, or @until where that comes first; it is made by slicer_turn(). */
+uint64_t slicer_until(const struct slicer *s, uint64_t until);
+void slicer_turn(struct slicer *s, uint64_t now);
+/* The end of the last slice. */
+void slicer_stop(struct slicer *s);
+/* The CPU time of @pid, which was forked, counts, too. */
+void slicer_fork(struct slicer *s, pid_t pid);
+
+/* 1 where it is not known yet how often a block of @time counts: the slice after its own has not begun. */
+int slicer_holds(const struct slicer *s, uint64_t time);
+/* How often it counts. */
+double slicer_scale(const struct slicer *s, uint64_t time);
+/* 1 where frees are not seen, or not any more. */
+int slicer_endless(const struct slicer *s);
+void slicer_tell(const struct slicer *s, struct slicer_result *r);
+
+#endif

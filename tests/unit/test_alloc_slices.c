@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "alloc/alloc_slices.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "unit/test.h"
+
+#define MS 1e6
+#define SECOND 1e9
+
+/* alloc_load_cost() without the kernel side of alloc_price.c: the costs that a test wants. */
+static double calls_cost, ends_cost;
+
+double alloc_load_cost(const struct alloc_load *load, unsigned int groups)
+{
+	(void)load;
+	return groups == ALLOC_ENDS ? ends_cost : calls_cost;
+}
+
+/* A program on one CPU: it has something to do for a while, and then for a while not. */
+struct program {
+	double busy, idle;	/* ns of work that comes at once; ns between its ends and the next */
+	double trap, end;	/* cost of each call that gives a block, and of its free, in ns */
+	double every;		/* ns of work for one of each */
+	/* How it is. */
+	double left, wait;
+	double calls;		/* all there ever were */
+};
+
+/* Runs for @wall ns with probes of calls, of ends, or not. */
+static struct alloc_seen go_on(struct program *p, double wall, int calls, int ends)
+{
+	struct alloc_seen seen = { .wall = wall };
+	double each = p->every + (calls ? p->trap : 0) + (ends ? p->end : 0), part;
+
+	while (wall > 0) {
+		if (p->left <= 0) {
+			part = p->wait < wall ? p->wait : wall;
+			p->wait -= part;
+			wall -= part;
+			if (p->wait <= 0) {
+				p->left = p->busy * 2 * drand48();
+				p->wait = p->idle * 2 * drand48();
+			}
+			continue;
+		}
+		part = p->left / p->every * each < wall ? p->left / p->every * each : wall;
+		seen.cpu += part;
+		seen.calls += calls ? part / each * p->trap : 0;
+		seen.ends += ends ? part / each * p->end : 0;
+		p->calls += part / each;
+		p->left -= part / each * p->every;
+		wall -= part;
+		if (p->left < 1e-6)
+			p->left = 0;
+	}
+	return seen;
+}
+
+struct outcome {
+	double ratio;		/* what was estimated / what was */
+	double overhead;	/* budgets that were spent */
+	int endless;
+};
+
+/* A recording of some cycles, as the slicer makes it. */
+static struct outcome record(struct program p, double budget, int cycles)
+{
+	const struct alloc_load load = { .calls = calls_cost > 0 };
+	struct alloc_slices s;
+	double estimate = 0, seen_calls = 0, before;
+	struct alloc_cycle cycle = { 0 }, last = { 0 };
+	struct alloc_seen seen;
+
+	alloc_slices_begin(&s, budget, &load);
+	for (int i = 0; i <= cycles; i++) {
+		cycle = alloc_slices_plan(&s, drand48(), drand48());
+		seen = go_on(&p, (double)cycle.begin, 0, !s.endless);
+		alloc_slices_closed(&s, &seen);
+		if (last.open) {
+			estimate += seen_calls * alloc_slices_scale(&s, &last, last.open);
+			if (last.open < last.length)
+				alloc_slices_age(&s);
+		}
+		before = p.calls;
+		seen = go_on(&p, (double)cycle.open, 1, !s.endless);
+		seen_calls = p.calls - before;
+		alloc_slices_open(&s, &cycle, &seen);
+		seen = go_on(&p, (double)(cycle.length - cycle.begin - cycle.open), 0, !s.endless);
+		alloc_slices_closed(&s, &seen);
+		alloc_slices_give_up(&s);
+		last = cycle;
+	}
+	estimate += seen_calls * alloc_slices_scale(&s, &last, last.open);
+	return (struct outcome){ estimate / p.calls, s.spent / s.worked / budget, s.endless };
+}
+
+#define RECORDINGS 400
+
+/*
+ * The mean of many recordings is within three of its own standard errors of the truth, and @slack, for an estimate that is
+ * a quotient of sums has a bias that goes with the number of its slices.
+ */
+static struct outcome many(struct program p, double budget, int cycles, double slack)
+{
+	double sum = 0, square = 0, overhead = 0, mean, error;
+	struct outcome o = { 0 };
+
+	for (int i = 0; i < RECORDINGS; i++) {
+		o = record(p, budget, cycles);
+		sum += o.ratio;
+		square += o.ratio * o.ratio;
+		overhead += o.overhead / RECORDINGS;
+	}
+	mean = sum / RECORDINGS;
+	error = sqrt(fmax(square / RECORDINGS - mean * mean, 0) / RECORDINGS);
+	if (fabs(mean - 1) > 3 * error + slack || error > 0.1)
+		printf("estimated %.3f of the truth +- %.3f\n", mean, error);
+	CHECK(fabs(mean - 1) <= 3 * error + slack);
+	CHECK(error <= 0.1);
+	o.overhead = overhead;
+	return o;
+}
+
+/* It uses all of a CPU, and a slice makes it thirty times slower: by time alone a thirtieth would be estimated. */
+TEST(busy)
+{
+	const struct program p = { .busy = 1000 * SECOND, .trap = 2900, .every = 100 };
+	struct outcome o;
+
+	calls_cost = 29;
+	ends_cost = 0;
+	o = many(p, 0.05, 60, 0.01);
+	CHECK(o.overhead <= 1.1);
+	CHECK(o.overhead >= 0.5);
+	CHECK(!o.endless);
+}
+
+/* Its price is not known before: the first cycles cost more, and later ones less. */
+TEST(busy_later)
+{
+	const struct program p = { .busy = 1000 * SECOND, .trap = 2900, .every = 100, .wait = SECOND };
+	struct outcome o;
+
+	calls_cost = 0;
+	ends_cost = 0;
+	o = many(p, 0.05, 60, 0.03);
+	CHECK(o.overhead <= 1.2);
+}
+
+/* It mostly waits, and what it does comes in bursts, shorter and longer than a slice. */
+TEST(waiting)
+{
+	const struct program often = { .busy = 2 * MS, .idle = 100 * MS, .trap = 1000, .every = 1000 };
+	const struct program seldom = { .busy = 50 * MS, .idle = 1500 * MS, .trap = 1000, .every = 1000 };
+
+	calls_cost = 1;
+	ends_cost = 0;
+	CHECK(many(often, 0.1, 60, 0.06).overhead <= 1.2);
+	/* A slice has a least length: of so little CPU time the budget is a few ms. */
+	CHECK(many(seldom, 0.1, 60, 0.06).overhead <= 3);
+}
+
+/* Phases of some seconds. */
+TEST(phases)
+{
+	const struct program p = { .busy = 4 * SECOND, .idle = 4 * SECOND, .trap = 1000, .every = 1000 };
+
+	calls_cost = 1;
+	ends_cost = 0;
+	CHECK(many(p, 0.1, 60, 0.05).overhead <= 1.3);
+}
+
+/* Frees are seen all the time where they cost little, and are part of the cost. */
+TEST(ends)
+{
+	const struct program p = { .busy = 1000 * SECOND, .trap = 300, .end = 20, .every = 1000 };
+	struct outcome o;
+
+	calls_cost = 0.3;
+	ends_cost = 0.02;
+	o = many(p, 0.05, 60, 0.01);
+	CHECK(!o.endless);
+	CHECK(o.overhead <= 1.1);
+}
+
+/* Where they alone cost too much they are not seen, from the beginning or as soon as that shows. */
+TEST(dear_ends)
+{
+	const struct program p = { .busy = 1000 * SECOND, .trap = 300, .end = 200, .every = 1000 };
+	struct alloc_slices s;
+
+	calls_cost = 0.3;
+	ends_cost = 0.2;
+	alloc_slices_begin(&s, 0.05, &(struct alloc_load){ .calls = 1 });
+	CHECK(s.endless);
+	calls_cost = ends_cost = 0;
+	alloc_slices_begin(&s, 0.05, &(struct alloc_load){ 0 });
+	CHECK(!s.endless);
+	CHECK(many(p, 0.05, 60, 0.02).endless);
+}
+
+/* What the budget has room for stays set, and counts once. */
+TEST(always)
+{
+	const struct program p = { .busy = 1000 * SECOND, .trap = 10, .end = 10, .every = 1000 };
+	struct alloc_slices s;
+	struct alloc_cycle cycle;
+	struct outcome o;
+
+	calls_cost = ends_cost = 0.01;
+	alloc_slices_begin(&s, 0.05, &(struct alloc_load){ .calls = 1 });
+	cycle = alloc_slices_plan(&s, 0.5, 0.5);
+	CHECK_EQ(cycle.open, cycle.length);
+	CHECK(fabs(alloc_slices_scale(&s, &cycle, cycle.length / 2) - 1) < 1e-9);
+	o = record(p, 0.05, 20);
+	CHECK(fabs(o.ratio - 1) < 1e-9);
+}
+
+int main(void)
+{
+	srand48(1);
+	RUN(busy);
+	RUN(busy_later);
+	RUN(waiting);
+	RUN(phases);
+	RUN(ends);
+	RUN(dear_ends);
+	RUN(always);
+	return TEST_END();
+}
