@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 
-from harness import (EBPROF, Fixture, check, directory, equal, finish, fixture_path, needs, start, tree_shares,
+from harness import (EBPROF, Fixture, check, directory, equal, finish, fixture_path, needs, run, start, tree_shares,
                      wait_burned, wait_for, wait_sampling)
 
 BITS = {"DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "FOWNER": 3, "KILL": 5, "SETGID": 6, "SETUID": 7, "IPC_LOCK": 14,
@@ -71,6 +71,19 @@ def test_file_capabilities():
         subprocess.run([needs("setcap"), f"{wanted},cap_net_admin,cap_chown+ep", path], check=True)
         nobody = (needs("setpriv"), "--reuid", "65534", "--regid", "65534", "--clear-groups")
         held(("-U",), {c[4:].upper() for c in wanted.split(",")}, set(), prefix=nobody, ebprof=path)
+
+
+def test_what_wants_root():
+    """Uprobes in a command: one line says which capability is missing."""
+    with directory() as d:
+        os.chmod(d, 0o755)
+        for path in (EBPROF, os.path.join(os.path.dirname(fixture_path("tree")), "..", "..", "ebprof-alloc.so")):
+            subprocess.run(["install", "-m", "755", path, d], check=True)
+        copy = os.path.join(d, "ebprof")
+        subprocess.run([needs("setcap"), "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog+ep", copy], check=True)
+        r = run("alloc", "--", "true", ebprof=copy,
+                prefix=(needs("setpriv"), "--reuid", "65534", "--regid", "65534", "--clear-groups"))
+        r.fails(3, "CAP_SYS_ADMIN; run it with sudo")
 
 
 def test_the_command_is_not_filtered():
