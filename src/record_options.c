@@ -287,8 +287,8 @@ int record_options_parse_top(struct record_options *o, int argc, char **argv, st
 	if (!err && o->refresh < REFRESH_LEAST)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--refresh: at least 100ms");
 	if (!err && o->alloc && o->max_overhead > 0)
-		return error_set(e, STATUS_USAGE, -EINVAL, "top --alloc shows all the time, not slices of it; --max-overhead goes with "
-				 "ebprof alloc -p");
+		return error_set(e, STATUS_USAGE, -EINVAL, "top --alloc shows all the time, not slices of it; "
+				 "--max-overhead goes with ebprof alloc -p");
 	if (!err && (o->window < o->refresh || o->window > WINDOW_MOST))
 		return error_set(e, STATUS_USAGE, -EINVAL, "--window: from --refresh to 1h; or --since-start");
 	return err;

@@ -80,7 +80,8 @@ static int add(struct alloc_probes *p, enum alloc_probe_kind kind, const char *p
 static int explain(struct error *e, int err)
 {
 	if (err == -EACCES && !probe_has(CAP_SYS_ADMIN))
-		return error_set(e, STATUS_DENIED, err, "cannot set a uprobe: the kernel asks for CAP_SYS_ADMIN; run it with sudo");
+		return error_set(e, STATUS_DENIED, err,
+				 "cannot set a uprobe: the kernel asks for CAP_SYS_ADMIN; run it with sudo");
 	return features_explain(e, err, "cannot set a uprobe");
 }
 
