@@ -6,6 +6,7 @@
 
 #include "alloc/alloc_library.h"
 #include "session/assembler_state.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 /* Why a stack is not whole. */
@@ -295,7 +296,7 @@ static uint32_t kind_labels(struct assembler *a, enum ebp_kind kind)
 /* The profile's sample for @key; @now as for assembler_count(). */
 static uint32_t sample_of(struct assembler *a, const struct ebp_key *key, uint64_t now)
 {
-	const struct known_process *p = find_process(a, &key->process, now);
+	struct known_process *p = find_process(a, &key->process, now);
 	uint32_t result = result_of(a, key), sample;
 	enum ebp_kind kind = kind_of(key);
 	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1], mark[64];
@@ -313,8 +314,10 @@ static uint32_t sample_of(struct assembler *a, const struct ebp_key *key, uint64
 	node = key->share == EBP_OF_CLASS && kind == EBP_ON_CPU ? mark_node(a, node, "[running]") : kind_node(a, node, kind);
 	node = waker_node(a, node, key->waker);
 	sample = profile_sample(a->profile, thread, node, kind_labels(a, kind));
-	while (a->sample_results.n <= sample)
+	if (sample == a->sample_results.n) {
 		vec_push(&a->sample_results, (uint8_t)result);
+		p->samples++;
+	}
 	return sample;
 }
 
@@ -462,11 +465,15 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, con
 
 static void divide_and_name(struct assembler *a)
 {
+	uint64_t now = clock_ns();
+
 	shares_divide(a->shares, add, a);
 	for (size_t i = 0; i < a->processes.n; i++) {
-		const struct known_process *p = &a->processes.v[i];
+		struct known_process *p = &a->processes.v[i];
 		struct proc_info info = procs_info(a->procs, p->incarnation);
 
+		if (info.forgotten && !p->gone)
+			p->gone = now;
 		profile_process(a->profile, info.pid, p->incarnation, profile_string(a->profile, info.comm));
 	}
 }

@@ -12,6 +12,8 @@ struct known_process {
 	struct ebp_process key;
 	uint32_t incarnation;	/* of procs */
 	uint32_t process;	/* of the profile */
+	uint32_t samples;	/* of the profile, that it has */
+	uint64_t gone;		/* ns; when procs was first seen to have forgotten it; 0: it has not */
 };
 
 /* The code that a process made at run time: one module, whether its names are known or not. */

@@ -221,6 +221,7 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 		procs_mmap(s->procs, ev->time, ev->pid, &key, ev->offset);
 		break;
 	case SIDEBAND_EXIT:
+		rescue_forget(s->rescue, ev->pid);
 		if (procs_exit(s->procs, ev->time, ev->pid))
 			tracker_exit(s->tracker, ev->pid);
 		break;
@@ -438,7 +439,8 @@ static void update(struct session *s, uint64_t now)
 	s->cpus = (uint32_t)collector_cpus(s->collector);
 	assembler_update(s->assembler, s->symbolizer);
 	fill_account(s, now);
-	s->o->updated(s->o->ctx, s->profile);
+	if (s->o->updated(s->o->ctx, s->profile) && !s->alloc)
+		assembler_fold(s->assembler, s->o->window + s->o->refresh);
 }
 
 static void sample(struct session *s)

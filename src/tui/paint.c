@@ -290,7 +290,7 @@ static void paint_detail(const struct browser *b, struct page *page)
 	row = paint_wrapped(page, row, "samples", text);
 	if (*r->module)
 		row = paint_wrapped(page, row, "image", r->module);
-	snprintf(text, sizeof(text), "%.200s/%d", r->owner, r->pid);
+	snprintf(text, sizeof(text), r->pid ? "%.200s/%d" : "%.200s", r->owner, r->pid);
 	if (*r->owner)
 		row = paint_wrapped(page, row, "process", text);
 	if (*r->file)

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* The part of the assembler that forgets what ended, so that its tables do not grow with each process that there ever was. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/assembler.h"
+#include "session/assembler_state.h"
+#include "base/clock.h"
+#include "profile/profile_fold.h"
+
+#define LEAST 2048	/* rows of ended processes that are worth it; some 100 bytes each */
+#define PART 8		/* and they are one of so many: so what is written anew is paid for by what goes */
+
+static int is_over(const struct known_process *p, uint64_t before)
+{
+	return p->gone && p->gone < before;
+}
+
+/* In the profile: itself, a thread, and its samples. */
+static size_t rows_of(const struct known_process *p)
+{
+	return 2 + (size_t)p->samples;
+}
+
+static int is_worth_it(const struct assembler *a, uint64_t before)
+{
+	size_t all = 0, over = 0;
+
+	for (size_t i = 0; i < a->processes.n; i++) {
+		all += rows_of(&a->processes.v[i]);
+		over += is_over(&a->processes.v[i], before) ? rows_of(&a->processes.v[i]) : 0;
+	}
+	return over >= LEAST && over >= all / PART;
+}
+
+static void fold_profile(struct assembler *a, uint64_t before)
+{
+	unsigned char *ended = xcalloc(profile_view(a->profile).nprocesses, 1);
+
+	for (size_t i = 0; i < a->processes.n; i++)
+		ended[a->processes.v[i].process] = 1;
+	/* Two keys may be one incarnation; the "(ended)" processes of before are nobody's, and stay. */
+	for (size_t i = 0; i < a->processes.n; i++)
+		if (!is_over(&a->processes.v[i], before))
+			ended[a->processes.v[i].process] = 0;
+	profile_fold(a->profile, ended);
+	free(ended);
+}
+
+/* Processes that are over are not known any more; the others' indexes are those of now. */
+static void fold_processes(struct assembler *a, const struct profile_folded *f, uint64_t before)
+{
+	size_t n = a->processes.n;
+
+	a->processes.n = 0;
+	hashmap_free(&a->process_ids);
+	for (size_t i = 0; i < n; i++) {
+		struct known_process p = a->processes.v[i];
+		uint64_t hash = hash_bytes(&p.key, sizeof(p.key));
+
+		if (is_over(&p, before))
+			continue;
+		p.process = f->processes[p.process];
+		while (hashmap_get(&a->process_ids, hash) != HASHMAP_NONE)
+			hash++;
+		hashmap_set(&a->process_ids, hash, (uint32_t)a->processes.n);
+		a->processes.v[a->processes.n++] = p;
+	}
+}
+
+static void fold_samples(struct assembler *a, const struct profile_folded *f)
+{
+	size_t n = a->sample_results.n;
+	uint32_t *weighed = a->types.time == PROFILE_NONE ? NULL : xcalloc(n + 1, sizeof(*weighed));
+
+	/* Samples that become one have one stack, and so one result. */
+	a->sample_results.n = profile_view(a->profile).nsamples;
+	for (size_t i = 0; i < n; i++) {
+		a->sample_results.v[f->samples[i]] = a->sample_results.v[i];
+		if (weighed)
+			weighed[i] = profile_sample_ended(a->profile, f->samples[i]) ? SHARES_GONE : f->samples[i];
+	}
+	if (weighed)
+		shares_renumber(a->shares, weighed);
+	free(weighed);
+}
+
+static void release(const struct assembler *a)
+{
+	unsigned char *kept = xcalloc(procs_count(a->procs) + 1, 1);
+
+	for (size_t i = 0; i < a->processes.n; i++)
+		kept[a->processes.v[i].incarnation] = 1;
+	/* Its module is called after it. */
+	for (size_t i = 0; i < a->made.n; i++)
+		kept[a->made.v[i].incarnation] = 1;
+	procs_release(a->procs, kept);
+	free(kept);
+}
+
+void assembler_fold(struct assembler *a, uint64_t age)
+{
+	uint64_t now = clock_ns(), before = now > age ? now - age : 0;
+	struct profile_folded f;
+
+	if (!is_worth_it(a, before))
+		return;
+	fold_profile(a, before);
+	f = profile_folded(a->profile);
+	fold_processes(a, &f, before);
+	fold_samples(a, &f);
+	release(a);
+}
