@@ -440,11 +440,20 @@ void assembler_timeline(struct assembler *a, uint64_t origin)
 	a->origin = origin;
 }
 
+/* As the kernel makes ids: of one process where a frame is an address, so that what ended does not leave its own behind. */
+static uint64_t rescued_id(const struct ebp_rescue *sample, const struct unwind_result *user)
+{
+	uint64_t id = hash_bytes(user->frames, user->n * sizeof(user->frames[0]));
+
+	for (uint32_t i = 0; i < user->n; i++)
+		if (EBP_FRAME_IS_ADDRESS(user->frames[i]))
+			return hash_pair(id, hash_bytes(&sample->key.process, sizeof(sample->key.process)));
+	return id;
+}
+
 void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, const struct unwind_result *user)
 {
-	/* With its process, whether the frames depend on it or not: such stacks are few. */
-	uint64_t id = hash_pair(hash_bytes(user->frames, user->n * sizeof(user->frames[0])),
-				hash_bytes(&sample->key.process, sizeof(sample->key.process)));
+	uint64_t id = rescued_id(sample, user);
 	struct ebp_key key = sample->key;
 
 	if (kind_of(&key) != EBP_ON_CPU) {
