@@ -81,20 +81,37 @@ void assembler_free(struct assembler *a)
 	free(a);
 }
 
-static struct known_process *find_process(struct assembler *a, const struct ebp_process *key, uint64_t time)
+struct known_process *assembler_known(struct assembler *a, const struct ebp_process *key)
 {
 	uint64_t hash = hash_bytes(key, sizeof(*key));
-	struct known_process p = { .key = *key };
 	uint32_t i;
 
 	for (; (i = hashmap_get(&a->process_ids, hash)) != HASHMAP_NONE; hash++)
 		if (!memcmp(&a->processes.v[i].key, key, sizeof(*key)))
 			return &a->processes.v[i];
+	return NULL;
+}
+
+struct known_process *assembler_know(struct assembler *a, const struct known_process *p)
+{
+	uint64_t hash = hash_bytes(&p->key, sizeof(p->key));
+
+	while (hashmap_get(&a->process_ids, hash) != HASHMAP_NONE)
+		hash++;
+	hashmap_set(&a->process_ids, hash, (uint32_t)a->processes.n);
+	vec_push(&a->processes, *p);
+	return &a->processes.v[a->processes.n - 1];
+}
+
+static struct known_process *find_process(struct assembler *a, const struct ebp_process *key, uint64_t time)
+{
+	struct known_process *known = assembler_known(a, key), p = { .key = *key };
+
+	if (known)
+		return known;
 	p.incarnation = procs_at(a->procs, (pid_t)key->tgid, time);
 	p.process = profile_process(a->profile, (pid_t)key->tgid, p.incarnation, 0);
-	hashmap_set(&a->process_ids, hash, (uint32_t)a->processes.n);
-	vec_push(&a->processes, p);
-	return &a->processes.v[a->processes.n - 1];
+	return assembler_know(a, &p);
 }
 
 void assembler_process(struct assembler *a, const struct ebp_process *process, uint64_t time)
@@ -431,7 +448,8 @@ void assembler_waker(struct assembler *a, const struct ebp_waker *waker)
 	if (waker->key.tid)
 		snprintf(name, sizeof(name), "[woken by %s]", comm);
 	vec_push(&a->wakers, (struct waker){
-		.user_id = waker->key.user_id, .kernel_id = waker->key.kernel_id, .name = profile_string(a->profile, name) });
+		.user_id = waker->key.user_id, .kernel_id = waker->key.kernel_id, .name = profile_string(a->profile, name),
+		.process = waker->key.process });
 }
 
 void assembler_timeline(struct assembler *a, uint64_t origin)

@@ -56,16 +56,34 @@ static void fold_processes(struct assembler *a, const struct profile_folded *f, 
 	hashmap_free(&a->process_ids);
 	for (size_t i = 0; i < n; i++) {
 		struct known_process p = a->processes.v[i];
-		uint64_t hash = hash_bytes(&p.key, sizeof(p.key));
 
-		if (is_over(&p, before))
-			continue;
 		p.process = f->processes[p.process];
-		while (hashmap_get(&a->process_ids, hash) != HASHMAP_NONE)
-			hash++;
-		hashmap_set(&a->process_ids, hash, (uint32_t)a->processes.n);
-		a->processes.v[a->processes.n++] = p;
+		if (!is_over(&p, before))
+			assembler_know(a, &p);
 	}
+}
+
+/* Who ended waits and is over itself: those waits are over, too, and were counted. Before the processes are forgotten. */
+static void fold_wakers(struct assembler *a, uint64_t before)
+{
+	struct hashmap ids = a->waker_ids;
+	VEC(struct waker) wakers = { 0 };
+
+	a->waker_ids = (struct hashmap){ 0 };
+	for (size_t i = 0; i < ids.cap; i++) {
+		const struct waker *w = ids.slots[i].used ? &a->wakers.v[ids.slots[i].value] : NULL;
+		const struct known_process *p = w ? assembler_known(a, &w->process) : NULL;
+
+		if (!w || (p && is_over(p, before)))
+			continue;
+		hashmap_set(&a->waker_ids, ids.slots[i].key, (uint32_t)wakers.n);
+		vec_push(&wakers, *w);
+	}
+	hashmap_free(&ids);
+	vec_free(&a->wakers);
+	a->wakers.v = wakers.v;
+	a->wakers.n = wakers.n;
+	a->wakers.cap = wakers.cap;
 }
 
 static void fold_samples(struct assembler *a, const struct profile_folded *f)
@@ -107,6 +125,7 @@ void assembler_fold(struct assembler *a, uint64_t age)
 		return;
 	fold_profile(a, before);
 	f = profile_folded(a->profile);
+	fold_wakers(a, before);
 	fold_processes(a, &f, before);
 	fold_samples(a, &f);
 	release(a);

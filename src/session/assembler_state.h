@@ -33,6 +33,7 @@ struct stack {
 struct waker {
 	uint64_t user_id, kernel_id;
 	uint32_t name;			/* string of the profile */
+	struct ebp_process process;	/* zero for an interrupt */
 };
 
 /* A count whose stack is not known yet. */
@@ -74,6 +75,10 @@ struct assembler {
 	uint64_t results[EBP_RESULTS];
 };
 
+/* The process of @key; NULL: it is not known. */
+struct known_process *assembler_known(struct assembler *a, const struct ebp_process *key);
+/* Adds one that is not known; a copy. */
+struct known_process *assembler_know(struct assembler *a, const struct known_process *p);
 /* Looks for the names of code that @m's process makes, while it is there. */
 void assembler_find_names(struct assembler *a, struct made *m);
 /* Names what is known by now of code that was made at run time; the rest is left for the end. */

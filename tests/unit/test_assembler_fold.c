@@ -132,6 +132,56 @@ TEST(again_and_again_nothing_grows)
 	end();
 }
 
+/* Who ends waits is that process; an interrupt where @pid is 0. */
+static void waker(uint64_t id, pid_t pid, uint64_t time)
+{
+	struct ebp_waker w = { .id = id, .key = { .tid = (uint32_t)pid, .comm = "w" } };
+
+	if (pid)
+		w.key.process = (struct ebp_process){ .tgid = (uint32_t)pid, .start = time };
+	assembler_waker(assembler, &w);
+}
+
+/* Time of waits with a mark "[woken by ...]", which is below "[blocked]". */
+static uint64_t told(void)
+{
+	struct profile_view v = profile_view(profile);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < v.nsamples; i++)
+		sum += v.samples[i].labels && v.nodes[v.samples[i].node].parent ? profile_values(profile, 1)[i] : 0;
+	return sum;
+}
+
+/* Whether a wait of the live one that @id ended is told to be so. */
+static int is_told(uint64_t id)
+{
+	const struct ebp_key key = {
+		.process = { .tgid = LIVE, .start = 200 }, .tid = LIVE, .kind = EBP_BLOCKED, .waker = id, .comm = "x",
+	};
+	uint64_t before = told();
+
+	assembler_count(assembler, &key, &(struct ebp_count){ .n = 1, .ns = 1 }, 200);
+	return told() > before;
+}
+
+TEST(wakers_go_with_their_processes)
+{
+	begin();
+	storm(MANY, 100);
+	start(LIVE, 200);
+	count(LIVE, 200, EBP_COMPLETE, EBP_OWN, 1, 0);
+	for (int i = 0; i < MANY; i++)
+		waker(1000 + (uint64_t)i, P + i, 100);
+	waker(1, LIVE, 200);
+	waker(2, 0, 0);
+	fold(0);
+	CHECK(!is_told(1000));
+	CHECK(is_told(1));
+	CHECK(is_told(2));
+	end();
+}
+
 /* Time on the CPU goes to the thread's samples, wherever they are by now. */
 TEST(shares_go_on)
 {
@@ -153,6 +203,7 @@ int main(void)
 {
 	RUN(what_ended_long_ago_becomes_one);
 	RUN(again_and_again_nothing_grows);
+	RUN(wakers_go_with_their_processes);
 	RUN(shares_go_on);
 	return TEST_END();
 }
