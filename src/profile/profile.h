@@ -68,7 +68,7 @@ struct thread {
 };
 
 struct process {
-	pid_t pid;
+	pid_t pid;		/* 0: the idle task, or those of one name that ended (profile_fold.h) */
 	uint32_t comm;		/* string: its leader's name, cleaned */
 	uint32_t incarnation;	/* tells two programs with one pid apart */
 };

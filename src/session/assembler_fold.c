@@ -16,20 +16,14 @@ static int is_over(const struct known_process *p, uint64_t before)
 	return p->gone && p->gone < before;
 }
 
-/* In the profile: itself, a thread, and its samples. */
-static size_t rows_of(const struct known_process *p)
-{
-	return 2 + (size_t)p->samples;
-}
-
 static int is_worth_it(const struct assembler *a, uint64_t before)
 {
-	size_t all = 0, over = 0;
+	struct profile_view v = profile_view(a->profile);
+	size_t all = v.nprocesses + v.nthreads + v.nsamples, over = 0;
 
-	for (size_t i = 0; i < a->processes.n; i++) {
-		all += rows_of(&a->processes.v[i]);
-		over += is_over(&a->processes.v[i], before) ? rows_of(&a->processes.v[i]) : 0;
-	}
+	/* Itself, a thread at least, and its samples. */
+	for (size_t i = 0; i < a->processes.n; i++)
+		over += is_over(&a->processes.v[i], before) ? 2 + (size_t)a->processes.v[i].samples : 0;
 	return over >= LEAST && over >= all / PART;
 }
 

@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 
-from harness import check, directory, equal, wait_for
+from harness import check, directory, equal, run, wait_for
 from terminal import Terminal
 
 # Each exec is one sample, so what is to be counted is known exactly.
@@ -41,6 +41,14 @@ def test_processes_that_ended_are_one():
             t.keys("t")
             t.wait(rf"^ *[\d.]+ +{n} +0 +0 true$")
             equal(sum(samples for samples, _ in tasks(t)), total, "samples of all threads")
+            # A file says the same.
+            t.keys("s")
+            t.wait("^save as:")
+            t.type(os.path.join(d, "x.pb.gz"))
+            t.keys("Enter")
+            t.wait("saved: ")
+            out = run("report", "--by", "process", os.path.join(d, "x.pb.gz")).ok().out
+            check(re.search(rf"^ *0  true \(ended\) +{n} ", out, re.M), out)
             # And nothing of it is in the window.
             t.keys("w", "Space")
             t.wait(r"last [\d.]+ s of [\d.]+: 0 samples")
