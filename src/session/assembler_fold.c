@@ -97,15 +97,22 @@ static void fold_samples(struct assembler *a, const struct profile_folded *f)
 	free(weighed);
 }
 
-static void release(const struct assembler *a)
+static void release(struct assembler *a, uint64_t before)
 {
 	unsigned char *kept = xcalloc(procs_count(a->procs) + 1, 1);
 
 	for (size_t i = 0; i < a->processes.n; i++)
 		kept[a->processes.v[i].incarnation] = 1;
-	/* Its module is called after it. */
-	for (size_t i = 0; i < a->made.n; i++)
-		kept[a->made.v[i].incarnation] = 1;
+	/* Its module is called after it; what its program told is of no use where all was named after its end. */
+	for (size_t i = 0; i < a->made.n; i++) {
+		struct made *m = &a->made.v[i];
+
+		if (!kept[m->incarnation] && a->made_named >= before) {
+			symbol_source_free(m->names);
+			m->names = NULL;
+		}
+		kept[m->incarnation] = 1;
+	}
 	procs_release(a->procs, kept);
 	free(kept);
 }
@@ -122,5 +129,5 @@ void assembler_fold(struct assembler *a, uint64_t age)
 	fold_wakers(a, before);
 	fold_processes(a, &f, before);
 	fold_samples(a, &f);
-	release(a);
+	release(a, before);
 }

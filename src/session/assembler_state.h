@@ -69,7 +69,7 @@ struct assembler {
 	struct hashmap waker_ids;	/* waker id -> index */
 	int why;			/* is to be told */
 	int live;			/* names are wanted at once */
-	uint64_t made_named;		/* when code made at run time was last named; ns */
+	uint64_t made_named, made_again;	/* when code made at run time was last named, and when it may be again; ns */
 	int timeline;
 	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */
 	uint64_t results[EBP_RESULTS];
