@@ -268,7 +268,8 @@ static __always_inline void take_waker(void *ctx, struct off_task *t)
 		budget->busy = 0;
 		spend(budget, from, bpf_ktime_get_ns());
 	}
-	w.id = hash_step(hash_step(hash_step(cfg_seed, w.key.tid), w.key.user_id), w.key.kernel_id);
+	/* With its process: another one of that thread's id is told again. */
+	w.id = hash_step(hash_step(hash_step(hash_process(&w.key.process), w.key.tid), w.key.user_id), w.key.kernel_id);
 	at = w.id & (cfg_seen_stacks - 1);
 	slot = bpf_map_lookup_elem(&seen_stacks, &at);
 	if (!slot || (*slot != w.id && send(&w, sizeof(w), 0)))

@@ -199,11 +199,11 @@ static void add_descendants(struct recording *r)
 	free(pids);
 }
 
-static void on_updated(void *ctx, const struct profile *p)
+static int on_updated(void *ctx, const struct profile *p)
 {
 	const struct recording *r = ctx;
 
-	r->viewer.updated(r->viewer.ctx, p);
+	return r->viewer.updated(r->viewer.ctx, p);
 }
 
 static int on_started(void *ctx, struct error *e)
@@ -246,8 +246,8 @@ int recording_run(struct recording *r, struct error *e)
 		.hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
 		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,
-		.wake = r->viewer.ctx ? r->viewer.wake : -1, .refresh = r->o.refresh, .hasty = r->viewer.hasty,
-		.updated = r->viewer.updated ? on_updated : NULL,
+		.wake = r->viewer.ctx ? r->viewer.wake : -1, .refresh = r->o.refresh, .window = r->o.window,
+		.hasty = r->viewer.hasty, .updated = r->viewer.updated ? on_updated : NULL,
 		.started = on_started, .stopped = on_stopped, .ctx = r,
 	};
 	r->session = session_new(&r->session_options, e);

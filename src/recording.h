@@ -22,7 +22,7 @@
 
 /* Who looks while it is recorded. All zeros: nobody. */
 struct recording_viewer {
-	void (*updated)(void *ctx, const struct profile *p);	/* as in struct session_options */
+	int (*updated)(void *ctx, const struct profile *p);	/* as in struct session_options */
 	int (*ended)(void *ctx);	/* the same */
 	int wake, hasty;		/* the same */
 	void *ctx;

@@ -28,6 +28,7 @@ struct known {
 	struct life *life;	/* NULL: forgotten */
 	pid_t pid;
 	uint8_t named;
+	uint8_t unused;		/* nobody's: released */
 	char comm[16 + 1];	/* raw; only once it is forgotten */
 };
 
@@ -35,6 +36,7 @@ struct procs {
 	struct images *images;
 	struct lives lives;
 	VEC(struct known) known;	/* by incarnation */
+	VEC(uint32_t) unused;		/* free places of it */
 	VEC(pid_t) changed;
 	struct strtab *names;		/* clean comms */
 	uint32_t losses;		/* how often events were lost */
@@ -56,6 +58,7 @@ void procs_free(struct procs *p)
 		return;
 	lives_free(&p->lives);
 	vec_free(&p->known);
+	vec_free(&p->unused);
 	vec_free(&p->changed);
 	strtab_free(p->names);
 	free(p);
@@ -390,8 +393,13 @@ uint32_t procs_at(struct procs *p, pid_t pid, uint64_t time)
 	/* At once, not when an address is asked for: the process may be gone then. */
 	complete_name(p, l);
 	complete_maps(p, l, 0);
-	l->incarnation = (uint32_t)p->known.n;
-	vec_push(&p->known, (struct known){ .life = l, .pid = pid });
+	if (p->unused.n) {
+		l->incarnation = p->unused.v[--p->unused.n];
+	} else {
+		l->incarnation = (uint32_t)p->known.n;
+		vec_push(&p->known, (struct known){ 0 });
+	}
+	p->known.v[l->incarnation] = (struct known){ .life = l, .pid = pid };
 	return l->incarnation;
 }
 
@@ -399,7 +407,7 @@ struct proc_info procs_info(const struct procs *p, uint32_t incarnation)
 {
 	const struct known *k = &p->known.v[incarnation];
 	const struct life *l = k->life;
-	struct proc_info info = { .pid = k->pid, .comm = "?", .exited = !l || l->end != LIFE_OPEN };
+	struct proc_info info = { .pid = k->pid, .comm = "?", .exited = !l || l->end != LIFE_OPEN, .forgotten = !l };
 	char clean[4 * 16 + 1];
 
 	if (l ? l->named : k->named) {
@@ -521,4 +529,21 @@ void procs_forget(struct procs *p, uint64_t time)
 		}
 	}
 	lives_forget(&p->lives, time, drop, p);
+}
+
+uint32_t procs_count(const struct procs *p)
+{
+	return (uint32_t)p->known.n;
+}
+
+void procs_release(struct procs *p, const unsigned char *kept)
+{
+	for (uint32_t i = 0; i < p->known.n; i++) {
+		struct known *k = &p->known.v[i];
+
+		if (k->life || k->unused || kept[i])
+			continue;
+		k->unused = 1;
+		vec_push(&p->unused, i);
+	}
 }

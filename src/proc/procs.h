@@ -7,7 +7,7 @@
  * so does a PID that is used again. Side-band events are fed in the order of
  * time; a process that was there before them is read from /proc/PID/maps when
  * it is first asked for. Times are CLOCK_MONOTONIC nanoseconds. Mappings of
- * processes that have exited are forgotten by procs_forget(); their names stay.
+ * processes that have exited are forgotten by procs_forget(), their names by procs_release().
  * Not thread safe.
  */
 #ifndef EBPROF_PROCS_H
@@ -40,8 +40,8 @@ void procs_events_lost(struct procs *p);
 
 /* --- Questions. ----------------------------------------------------------- */
 /*
- * The incarnation of @pid at @time, as a small number that stays valid for
- * ever. Unknown ones are read from /proc (or taken from the parent they were
+ * The incarnation of @pid at @time, as a small number that stays valid until
+ * procs_release(). Unknown ones are read from /proc (or taken from the parent they were
  * forked from); it always returns one, at worst without mappings.
  *
  * The boundary between two programs is the exec event, exactly: before it the
@@ -56,6 +56,7 @@ struct proc_info {
 	pid_t pid;
 	const char *comm;	/* cleaned; "?" where never seen */
 	int exited;		/* 1: it has exited, or is another program now */
+	int forgotten;		/* 1: and procs_forget() has freed its mappings */
 };
 struct proc_info procs_info(const struct procs *p, uint32_t incarnation);
 
@@ -83,5 +84,9 @@ void procs_each_mapping(struct procs *p, uint32_t incarnation, uint64_t time,
 
 /* Frees the mappings of what exited before @time; nobody may ask for them again. */
 void procs_forget(struct procs *p, uint64_t time);
+/* How many incarnations there may be: all are less. */
+uint32_t procs_count(const struct procs *p);
+/* Of what is forgotten the incarnations, too: they are used again. But not where @kept, by incarnation, is 1. */
+void procs_release(struct procs *p, const unsigned char *kept);
 
 #endif

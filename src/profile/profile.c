@@ -4,36 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hashmap.h"
-#include "base/strtab.h"
-#include "base/vec.h"
-
-/* A sample type, and its column of the table of values. */
-struct column { uint64_t *v; size_t n, cap; };
-
-struct profile {
-	struct strtab *strings;
-	VEC(struct function) functions;
-	VEC(struct module) modules;
-	VEC(struct location) locations;
-	VEC(struct line) lines;
-	VEC(struct node) nodes;
-	VEC(struct process) processes;
-	VEC(struct thread) threads;
-	VEC(struct sample) samples;
-	VEC(struct sample_type) types;
-	VEC(struct column) columns;	/* as many as types, each as long as samples */
-	uint32_t shown;
-	VEC(struct label) labels;
-	VEC(struct label_set) label_sets;
-	VEC(struct tick) ticks;
-	VEC(uint32_t) comments;
-	/* Indexes by what makes each thing itself; of a key wider than 64 bits they hold the hash. */
-	struct hashmap function_ids, module_ids, location_ids, node_ids, process_ids, thread_ids, sample_ids,
-		       label_set_ids;
-	struct profile_meta meta;
-	struct profile_account account;
-};
+#include "profile/profile_state.h"
 
 static uint64_t pack(uint32_t high, uint32_t low)
 {
@@ -81,6 +52,8 @@ void profile_free(struct profile *p)
 	hashmap_free(&p->thread_ids);
 	hashmap_free(&p->sample_ids);
 	hashmap_free(&p->label_set_ids);
+	vec_free(&p->folded.processes);
+	vec_free(&p->folded.samples);
 	free(p);
 }
 
@@ -340,44 +313,6 @@ void profile_finish_ticks(struct profile *p)
 void profile_comment(struct profile *p, const char *text)
 {
 	vec_push(&p->comments, profile_string(p, text));
-}
-
-/* What is new of an array that only grows. */
-#define FOLLOW(dst, src) do { \
-	vec_reserve(dst, (src)->n); \
-	for (; (dst)->n < (src)->n; (dst)->n++) \
-		(dst)->v[(dst)->n] = (src)->v[(dst)->n]; \
-} while (0)
-/* All of one whose elements change. */
-#define COPY(dst, src) do { \
-	(dst)->n = 0; \
-	FOLLOW(dst, src); \
-} while (0)
-
-void profile_follow(struct profile *dst, const struct profile *src)
-{
-	for (uint32_t i = strtab_count(dst->strings); i < strtab_count(src->strings); i++)
-		strtab_add(dst->strings, strtab_get(src->strings, i));
-	FOLLOW(&dst->functions, &src->functions);
-	FOLLOW(&dst->modules, &src->modules);
-	FOLLOW(&dst->lines, &src->lines);
-	FOLLOW(&dst->nodes, &src->nodes);
-	FOLLOW(&dst->threads, &src->threads);
-	FOLLOW(&dst->samples, &src->samples);
-	FOLLOW(&dst->labels, &src->labels);
-	FOLLOW(&dst->label_sets, &src->label_sets);
-	FOLLOW(&dst->comments, &src->comments);
-	COPY(&dst->locations, &src->locations);
-	COPY(&dst->processes, &src->processes);
-	COPY(&dst->types, &src->types);
-	COPY(&dst->ticks, &src->ticks);
-	while (dst->columns.n < src->columns.n)
-		vec_push(&dst->columns, (struct column){ 0 });
-	for (size_t i = 0; i < src->columns.n; i++)
-		COPY(&dst->columns.v[i], &src->columns.v[i]);
-	dst->shown = src->shown;
-	dst->meta = src->meta;
-	dst->account = src->account;
 }
 
 struct profile_meta *profile_meta(struct profile *p)

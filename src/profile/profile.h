@@ -68,7 +68,7 @@ struct thread {
 };
 
 struct process {
-	pid_t pid;
+	pid_t pid;		/* 0: the idle task, or those of one name that ended (profile_fold.h) */
 	uint32_t comm;		/* string: its leader's name, cleaned */
 	uint32_t incarnation;	/* tells two programs with one pid apart */
 };
@@ -176,13 +176,6 @@ void profile_comment(struct profile *p, const char *text);
 
 struct profile_meta *profile_meta(struct profile *p);
 struct profile_account *profile_account(struct profile *p);
-
-/*
- * Makes @dst, which no other call has changed, equal to @src: what has come since the last time is added, and values
- * and names are those of now. Indexes are equal, and texts of @dst stay where they are. @dst has no indexes of its own:
- * it can only be looked at. Costs little more than copying the values.
- */
-void profile_follow(struct profile *dst, const struct profile *src);
 
 /* A const view of everything, valid until the next change. */
 struct profile_view {

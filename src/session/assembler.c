@@ -6,6 +6,7 @@
 
 #include "alloc/alloc_library.h"
 #include "session/assembler_state.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 /* Why a stack is not whole. */
@@ -80,20 +81,37 @@ void assembler_free(struct assembler *a)
 	free(a);
 }
 
-static struct known_process *find_process(struct assembler *a, const struct ebp_process *key, uint64_t time)
+struct known_process *assembler_known(struct assembler *a, const struct ebp_process *key)
 {
 	uint64_t hash = hash_bytes(key, sizeof(*key));
-	struct known_process p = { .key = *key };
 	uint32_t i;
 
 	for (; (i = hashmap_get(&a->process_ids, hash)) != HASHMAP_NONE; hash++)
 		if (!memcmp(&a->processes.v[i].key, key, sizeof(*key)))
 			return &a->processes.v[i];
+	return NULL;
+}
+
+struct known_process *assembler_know(struct assembler *a, const struct known_process *p)
+{
+	uint64_t hash = hash_bytes(&p->key, sizeof(p->key));
+
+	while (hashmap_get(&a->process_ids, hash) != HASHMAP_NONE)
+		hash++;
+	hashmap_set(&a->process_ids, hash, (uint32_t)a->processes.n);
+	vec_push(&a->processes, *p);
+	return &a->processes.v[a->processes.n - 1];
+}
+
+static struct known_process *find_process(struct assembler *a, const struct ebp_process *key, uint64_t time)
+{
+	struct known_process *known = assembler_known(a, key), p = { .key = *key };
+
+	if (known)
+		return known;
 	p.incarnation = procs_at(a->procs, (pid_t)key->tgid, time);
 	p.process = profile_process(a->profile, (pid_t)key->tgid, p.incarnation, 0);
-	hashmap_set(&a->process_ids, hash, (uint32_t)a->processes.n);
-	vec_push(&a->processes, p);
-	return &a->processes.v[a->processes.n - 1];
+	return assembler_know(a, &p);
 }
 
 void assembler_process(struct assembler *a, const struct ebp_process *process, uint64_t time)
@@ -295,7 +313,7 @@ static uint32_t kind_labels(struct assembler *a, enum ebp_kind kind)
 /* The profile's sample for @key; @now as for assembler_count(). */
 static uint32_t sample_of(struct assembler *a, const struct ebp_key *key, uint64_t now)
 {
-	const struct known_process *p = find_process(a, &key->process, now);
+	struct known_process *p = find_process(a, &key->process, now);
 	uint32_t result = result_of(a, key), sample;
 	enum ebp_kind kind = kind_of(key);
 	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1], mark[64];
@@ -313,8 +331,10 @@ static uint32_t sample_of(struct assembler *a, const struct ebp_key *key, uint64
 	node = key->share == EBP_OF_CLASS && kind == EBP_ON_CPU ? mark_node(a, node, "[running]") : kind_node(a, node, kind);
 	node = waker_node(a, node, key->waker);
 	sample = profile_sample(a->profile, thread, node, kind_labels(a, kind));
-	while (a->sample_results.n <= sample)
+	if (sample == a->sample_results.n) {
 		vec_push(&a->sample_results, (uint8_t)result);
+		p->samples++;
+	}
 	return sample;
 }
 
@@ -439,7 +459,8 @@ void assembler_waker(struct assembler *a, const struct ebp_waker *waker)
 	if (waker->key.tid)
 		snprintf(name, sizeof(name), "[woken by %s]", comm);
 	vec_push(&a->wakers, (struct waker){
-		.user_id = waker->key.user_id, .kernel_id = waker->key.kernel_id, .name = profile_string(a->profile, name) });
+		.user_id = waker->key.user_id, .kernel_id = waker->key.kernel_id, .name = profile_string(a->profile, name),
+		.process = waker->key.process });
 }
 
 void assembler_timeline(struct assembler *a, uint64_t origin)
@@ -448,11 +469,20 @@ void assembler_timeline(struct assembler *a, uint64_t origin)
 	a->origin = origin;
 }
 
+/* As the kernel makes ids: of one process where a frame is an address, so that what ended does not leave its own behind. */
+static uint64_t rescued_id(const struct ebp_rescue *sample, const struct unwind_result *user)
+{
+	uint64_t id = hash_bytes(user->frames, user->n * sizeof(user->frames[0]));
+
+	for (uint32_t i = 0; i < user->n; i++)
+		if (EBP_FRAME_IS_ADDRESS(user->frames[i]))
+			return hash_pair(id, hash_bytes(&sample->key.process, sizeof(sample->key.process)));
+	return id;
+}
+
 void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, const struct unwind_result *user)
 {
-	/* With its process, whether the frames depend on it or not: such stacks are few. */
-	uint64_t id = hash_pair(hash_bytes(user->frames, user->n * sizeof(user->frames[0])),
-				hash_bytes(&sample->key.process, sizeof(sample->key.process)));
+	uint64_t id = rescued_id(sample, user);
 	struct ebp_key key = sample->key;
 
 	if (kind_of(&key) != EBP_ON_CPU) {
@@ -473,11 +503,15 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, con
 
 static void divide_and_name(struct assembler *a)
 {
+	uint64_t now = clock_ns();
+
 	shares_divide(a->shares, add, a);
 	for (size_t i = 0; i < a->processes.n; i++) {
-		const struct known_process *p = &a->processes.v[i];
+		struct known_process *p = &a->processes.v[i];
 		struct proc_info info = procs_info(a->procs, p->incarnation);
 
+		if (info.forgotten && !p->gone)
+			p->gone = now;
 		profile_process(a->profile, info.pid, p->incarnation, profile_string(a->profile, info.comm));
 	}
 }

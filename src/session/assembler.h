@@ -74,6 +74,11 @@ void assembler_name(struct assembler *a, struct namer *namer, struct symbolizer 
 void assembler_live(struct assembler *a);
 /* The profile is to be looked at now: processes get the names that they have, waits without stacks are divided. */
 void assembler_update(struct assembler *a, struct symbolizer *symbolizer);
+/*
+ * After assembler_update(), now and then: makes one of the processes of one name that ended more than @age ns ago, where there
+ * are many of them (profile_fold()), and forgets them. Nobody but procs and this assembler may hold their numbers.
+ */
+void assembler_fold(struct assembler *a, uint64_t age);
 /* What could be done only at the end: waits without stacks are divided, processes get the names that they have now. */
 void assembler_finish(struct assembler *a);
 /* Of page faults: samples that told how large their page is. */

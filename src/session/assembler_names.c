@@ -214,7 +214,7 @@ void assembler_name_made(struct assembler *a, struct symbolizer *symbolizer)
 	struct line lines[SOURCE_FRAMES_MAX];
 	size_t kept = 0;
 
-	if (!a->made.n || now - a->made_named < NAMES_AGAIN)
+	if (!a->made.n || now < a->made_again)
 		return;
 	for (size_t i = 0; i < a->made.n; i++)
 		if (a->made.v[i].names)
@@ -231,7 +231,8 @@ void assembler_name_made(struct assembler *a, struct symbolizer *symbolizer)
 	}
 	a->later.n = kept;
 	/* Much of it: seldom, for this thread has to sample, too. */
-	a->made_named = now + MADE_PAUSE * (clock_ns() - now);
+	a->made_named = now;
+	a->made_again = now + NAMES_AGAIN + MADE_PAUSE * (clock_ns() - now);
 }
 
 void assembler_name(struct assembler *a, struct namer *namer, struct symbolizer *symbolizer)

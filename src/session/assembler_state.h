@@ -12,6 +12,8 @@ struct known_process {
 	struct ebp_process key;
 	uint32_t incarnation;	/* of procs */
 	uint32_t process;	/* of the profile */
+	uint32_t samples;	/* of the profile, that it has */
+	uint64_t gone;		/* ns; when procs was first seen to have forgotten it; 0: it has not */
 };
 
 /* The code that a process made at run time: one module, whether its names are known or not. */
@@ -31,6 +33,7 @@ struct stack {
 struct waker {
 	uint64_t user_id, kernel_id;
 	uint32_t name;			/* string of the profile */
+	struct ebp_process process;	/* zero for an interrupt */
 };
 
 /* A count whose stack is not known yet. */
@@ -66,13 +69,17 @@ struct assembler {
 	struct hashmap waker_ids;	/* waker id -> index */
 	int why;			/* is to be told */
 	int live;			/* names are wanted at once */
-	uint64_t made_named;		/* when code made at run time was last named; ns */
+	uint64_t made_named, made_again;	/* when code made at run time was last named, and when it may be again; ns */
 	int timeline;
 	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */
 	uint64_t results[EBP_RESULTS];
 	uint64_t sized;			/* page faults whose page was told */
 };
 
+/* The process of @key; NULL: it is not known. */
+struct known_process *assembler_known(struct assembler *a, const struct ebp_process *key);
+/* Adds one that is not known; a copy. */
+struct known_process *assembler_know(struct assembler *a, const struct known_process *p);
 /* Looks for the names of code that @m's process makes, while it is there. */
 void assembler_find_names(struct assembler *a, struct made *m);
 /* Names what is known by now of code that was made at run time; the rest is left for the end. */

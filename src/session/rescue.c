@@ -165,6 +165,11 @@ void rescue_retry(struct rescue *r)
 	retry(r, 1);
 }
 
+void rescue_forget(struct rescue *r, pid_t pid)
+{
+	hashmap_del(&r->failures, (uint64_t)pid);
+}
+
 void rescue_finish(struct rescue *r, uint64_t ns)
 {
 	if (r->waiting.n)

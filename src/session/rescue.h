@@ -28,6 +28,8 @@ void rescue_free(struct rescue *r);
 void rescue_take(struct rescue *r, const struct ebp_rescue *sample);
 /* Tables have been built: tries those that wait again. */
 void rescue_retry(struct rescue *r);
+/* @pid has exited: how often it was in vain says nothing of the next process of that PID. */
+void rescue_forget(struct rescue *r, pid_t pid);
 /* The recording is over: waits for tables that are being built, at most @ns, and gives out what is left. */
 void rescue_finish(struct rescue *r, uint64_t ns);
 /* Samples that were saved: complete now. */

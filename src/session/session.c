@@ -230,6 +230,7 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 	case SIDEBAND_EXIT:
 		if (!procs_exit(s->procs, ev->time, ev->pid))
 			break;
+		rescue_forget(s->rescue, ev->pid);
 		tracker_exit(s->tracker, ev->pid);
 		alloc_links_exit(collector_alloc_links(s->collector), ev->pid);
 		break;
@@ -434,7 +435,8 @@ static void update(struct session *s, uint64_t now)
 	if (s->alloc)
 		alloc_profile_update(s->profile, s->alloc);
 	fill_account(s, now);
-	s->o->updated(s->o->ctx, s->profile);
+	if (s->o->updated(s->o->ctx, s->profile) && !s->alloc)
+		assembler_fold(s->assembler, s->o->window + s->o->refresh);
 }
 
 static void sample(struct session *s)

@@ -44,10 +44,12 @@ struct session_options {
 	int wake;			/* a descriptor: readable where `ended` is to be asked at once; -1: none */
 	/*
 	 * Somebody looks at the profile while it is made: counts are fetched this often (ns; 0: as usual), and `updated` is
-	 * called after each time. It runs while we ought to sample, and must only copy what it wants.
+	 * called after each time. It runs while we ought to sample, and must only copy what it wants. Where it returns 1 it has
+	 * all of it, and then the profile may be folded (profile/profile_fold.h): what ended more than `window` ago.
+	 * Not with `alloc`, which holds indexes of samples.
 	 */
-	uint64_t refresh;
-	void (*updated)(void *ctx, const struct profile *p);	/* may be NULL */
+	uint64_t refresh, window;
+	int (*updated)(void *ctx, const struct profile *p);	/* may be NULL */
 	int hasty;			/* at the end, names that are still to come are not waited for */
 	void (*progress)(void *ctx, const struct session_progress *p);	/* 4 times a second; may be NULL */
 	int (*started)(void *ctx, struct error *e);	/* called once: when sampling runs, or before the delay; may be NULL */

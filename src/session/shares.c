@@ -31,14 +31,19 @@ struct shares *shares_new(void)
 	return xcalloc(1, sizeof(struct shares));
 }
 
-void shares_free(struct shares *s)
+static void release(struct shares *s)
 {
-	if (!s)
-		return;
 	vec_free(&s->groups);
 	vec_free(&s->weights);
 	hashmap_free(&s->group_ids);
 	hashmap_free(&s->weight_ids);
+}
+
+void shares_free(struct shares *s)
+{
+	if (!s)
+		return;
+	release(s);
 	free(s);
 }
 
@@ -73,6 +78,28 @@ void shares_add(struct shares *s, uint64_t group, uint32_t fallback, uint64_t n,
 	g->fallback = fallback;
 	g->n += n;
 	g->ns += ns;
+}
+
+/* Adds the weights of a group of @old that is still there. */
+static void keep_group(struct shares *s, const struct shares *old, uint64_t key, uint32_t group, const uint32_t *now)
+{
+	for (uint32_t w = old->groups.v[group].first; w != NONE; w = old->weights.v[w].next) {
+		const struct weight *x = &old->weights.v[w];
+
+		if (now[x->sample] != SHARES_GONE)
+			shares_weigh(s, key, now[x->sample], x->weight);
+	}
+}
+
+void shares_renumber(struct shares *s, const uint32_t *now)
+{
+	struct shares old = *s;
+
+	*s = (struct shares){ 0 };
+	for (size_t i = 0; i < old.group_ids.cap; i++)
+		if (old.group_ids.slots[i].used)
+			keep_group(s, &old, old.group_ids.slots[i].key, old.group_ids.slots[i].value, now);
+	release(&old);
 }
 
 /* What of @total ends at @upto of @sum: differences of these add up to @total. */

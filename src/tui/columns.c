@@ -39,13 +39,13 @@ static const char *image(const struct row *r, const struct rows_sums *s, char *b
 	return *r->module ? r->module : "-";
 }
 
-/* "comm/pid", and "+3" where it is of so many others, too. */
+/* "comm/pid", and "+3" where it is of so many others, too; "comm (ended)" has no PID. */
 static const char *owner(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
 {
 	(void)s;
 	if (!*r->owner)
 		return "-";
-	snprintf(buf, size, "%.40s/%d", r->owner, r->pid);
+	snprintf(buf, size, r->pid ? "%.40s/%d" : "%.40s", r->owner, r->pid);
 	if (r->others)
 		snprintf(buf + strlen(buf), size - strlen(buf), "+%" PRIu32, r->others);
 	return buf;

@@ -35,6 +35,7 @@ struct live {
 	uint64_t window;
 	pthread_mutex_t lock;		/* of all below */
 	struct profile *copy;
+	uint64_t folded;		/* how often it was, when it was last copied */
 	VEC(struct series) series;	/* by type */
 	VEC(struct step) steps;		/* the oldest first */
 	struct step total;		/* until now: ends at the last update */
@@ -153,19 +154,41 @@ static struct step step_of(struct live *l)
 	return s;
 }
 
-void live_update(struct live *l, const struct profile *p)
+/* Samples have the indexes that they got when the profile was folded. */
+static void take_fold(struct live *l, const struct profile_folded *f)
 {
+	l->folded = f->times;
+	for (size_t i = 0; i < l->series.n; i++) {
+		struct series *s = &l->series.v[i];
+
+		profile_fold_sums(f, s->recent.v, s->recent.n);
+		s->recent.n = s->before.n = profile_fold_sums(f, s->before.v, s->before.n);
+	}
+	for (size_t i = 0; i < l->steps.n; i++)
+		for (size_t k = 0; k < l->steps.v[i].changes.n; k++) {
+			struct change *c = &l->steps.v[i].changes.v[k];
+
+			c->sample = f->samples[c->sample];
+		}
+}
+
+int live_update(struct live *l, const struct profile *p)
+{
+	const struct profile_folded folded = profile_folded(p);
 	const uint64_t one = 1;
 	struct step s;
 
 	if (pthread_mutex_trylock(&l->lock))
-		return;
+		return 0;
+	if (folded.times != l->folded)
+		take_fold(l, &folded);
 	profile_follow(l->copy, p);
 	s = step_of(l);
 	vec_push(&l->steps, s);
 	forget(l, s.end);
 	pthread_mutex_unlock(&l->lock);
 	(void)!write(l->fd, &one, sizeof(one));
+	return 1;
 }
 
 int live_fd(const struct live *l)

@@ -6,7 +6,8 @@
  * live_update() is for the thread that samples; it copies, and never waits: where the
  * other one has the copy, it leaves it for the next time. All else is for the one that shows.
  * Of each update what changed is kept until the window is over, so memory grows with
- * the samples in the window; the copy grows with the distinct stacks since the start.
+ * the samples in the window; the copy grows with the distinct stacks since the start. A profile that is
+ * folded meanwhile shows the same samples, whoever they are of by then.
  */
 #ifndef EBPROF_LIVE_H
 #define EBPROF_LIVE_H
@@ -14,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/profile.h"
+#include "profile/profile_fold.h"
 #include "tui/shown.h"
 
 struct live;
@@ -23,7 +24,11 @@ struct live;
 struct live *live_new(uint64_t window);
 void live_free(struct live *l);
 
-void live_update(struct live *l, const struct profile *p);
+/*
+ * 1 where it has all of @p now, and profile_fold() may follow; 0: it is as it was.
+ * Between two updates that returned 1 a profile is folded once at most.
+ */
+int live_update(struct live *l, const struct profile *p);
 
 /* Readable when there was an update; live_clear() makes it quiet again. */
 int live_fd(const struct live *l);

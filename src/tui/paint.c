@@ -298,7 +298,7 @@ static void paint_detail(const struct browser *b, struct page *page)
 	row = paint_wrapped(page, row, profile_text(b->show.profile, profile_view(b->show.profile).types[0].name), text);
 	if (*r->module)
 		row = paint_wrapped(page, row, "image", r->module);
-	snprintf(text, sizeof(text), "%.200s/%d", r->owner, r->pid);
+	snprintf(text, sizeof(text), r->pid ? "%.200s/%d" : "%.200s", r->owner, r->pid);
 	if (*r->owner)
 		row = paint_wrapped(page, row, "process", text);
 	if (*r->file)

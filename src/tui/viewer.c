@@ -129,9 +129,9 @@ void viewer_free(struct viewer *v)
 	free(v);
 }
 
-void viewer_update(void *viewer, const struct profile *p)
+int viewer_update(void *viewer, const struct profile *p)
 {
-	live_update(((struct viewer *)viewer)->live, p);
+	return live_update(((struct viewer *)viewer)->live, p);
 }
 
 int viewer_ended(void *viewer)

@@ -31,8 +31,8 @@ struct viewer *viewer_new(const struct viewer_options *o, struct error *e);
 /* Shows the last of it where that is wanted, gives the terminal back, and ends the thread. Takes NULL. */
 void viewer_free(struct viewer *v);
 
-/* For the thread that samples (struct session_options): never waits. */
-void viewer_update(void *viewer, const struct profile *p);
+/* For the thread that samples (struct session_options): never waits. As live_update(). */
+int viewer_update(void *viewer, const struct profile *p);
 /* 1 where the user wants to end; the descriptor is readable then. */
 int viewer_ended(void *viewer);
 int viewer_wake(const struct viewer *v);

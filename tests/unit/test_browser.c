@@ -2,6 +2,7 @@
 /* The live view's models without a terminal: profiles and keys in, pages out. */
 #include "unit/test.h"
 
+#include "profile/profile_fold.h"
 #include "tui/actions.h"
 #include "tui/flame.h"
 #include "tui/live.h"
@@ -62,6 +63,21 @@ TEST(functions_as_cells)
 	CHECK_STR(line(&b, 100, 10, 6), "  0.00 100.00        0 app            -                  main");
 	/* Columns that there is no room for are left out. */
 	CHECK_STR(line(&b, 40, 10, 3), " 60.00  60.00 a");
+	browser_free(&b);
+	profile_free(p);
+}
+
+TEST(what_ended_has_no_pid)
+{
+	struct profile *p = tree();
+	struct browser b;
+
+	profile_fold(p, (const unsigned char[]){ 0, 1 });
+	open_browser(&b, p);
+	CHECK_STR(line(&b, 100, 10, 3), " 60.00  60.00       60 app            one/10             a");
+	CHECK_STR(line(&b, 100, 10, 5), " 10.00  40.00       10 app            two (ended)        b");
+	press(&b, "2");
+	CHECK_STR(line(&b, 100, 10, 4), " 10.00       10        0 two (ended)");
 	browser_free(&b);
 	profile_free(p);
 }
@@ -282,6 +298,62 @@ TEST(window_is_the_last_seconds)
 	profile_free(p);
 }
 
+/* Samples of all that is shown, or of the processes that ended. */
+static uint64_t shown_ended(struct live *l, int since_start)
+{
+	struct live_show show = live_show(l, since_start, &(struct shown_choice){ 0 });
+	struct profile_view v = profile_view(show.profile);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < v.nsamples; i++)
+		sum += v.processes[v.threads[v.samples[i].thread].process].pid ? 0 : v.values[i];
+	profile_free(show.profile);
+	return sum;
+}
+
+/* All processes but the last @n have ended. */
+static void fold_all_but(struct profile *p, size_t n)
+{
+	size_t all = profile_view(p).nprocesses;
+	unsigned char *ended = xcalloc(all, 1);
+
+	for (size_t i = 0; i + n < all; i++)
+		ended[i] = profile_view(p).processes[i].pid != 0;
+	profile_fold(p, ended);
+	free(ended);
+}
+
+/* A process each second, with a sample more than the one before: whether they are folded or not, the sums are the same. */
+TEST(window_is_the_same_after_a_fold)
+{
+	struct live *l = live_new(3000000000);
+	struct profile *p = profile_new();
+	double span;
+
+	for (uint64_t i = 1; i <= 20; i++) {
+		uint64_t all = i * (i + 1) / 2;
+
+		/* Two samples each: what lies behind the first in the tables moves, too. */
+		stacks_add(p, stacks_thread(p, (pid_t)i, (pid_t)i, "x"), "f", i - 1);
+		profile_add(p, stacks_thread(p, (pid_t)i, (pid_t)i, "x"), 1, 1);
+		tick(l, p, i);
+		CHECK_EQ(shown_total(l, 0, &span), i < 3 ? all : 3 * i - 3);
+		CHECK_EQ(shown_total(l, 1, &span), all);
+		/* Now and then; once all of the window is among what ended. */
+		if (i % 4 == 0)
+			fold_all_but(p, i == 16 ? 0 : 3);
+		if (i > 3 && i % 4 == 1 && i != 17) {
+			CHECK_EQ(shown_ended(l, 0), 0);
+			CHECK_EQ(shown_ended(l, 1), (i - 4) * (i - 3) / 2);
+		}
+		if (i == 17)
+			CHECK_EQ(shown_ended(l, 0), 15 + 16);
+	}
+	CHECK(profile_view(p).nprocesses < 5);
+	live_free(l);
+	profile_free(p);
+}
+
 /* Names come after samples, and a copy has them all the same. */
 TEST(follows_names)
 {
@@ -339,6 +411,7 @@ TEST(any_key_anywhere)
 int main(void)
 {
 	RUN(functions_as_cells);
+	RUN(what_ended_has_no_pid);
 	RUN(sorts_by_columns);
 	RUN(moves_and_stays);
 	RUN(searches_and_filters);
@@ -348,6 +421,7 @@ int main(void)
 	RUN(flame_boxes_have_their_shares);
 	RUN(no_kernel_no_user);
 	RUN(window_is_the_last_seconds);
+	RUN(window_is_the_same_after_a_fold);
 	RUN(follows_names);
 	RUN(any_key_anywhere);
 	return TEST_END();

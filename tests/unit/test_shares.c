@@ -82,10 +82,38 @@ TEST(parts_add_up_to_the_total)
 	shares_free(s);
 }
 
+TEST(renumbers)
+{
+	struct shares *s = shares_new();
+	/* 1 and 2 become one, 3 moves, 4 is gone with its group; that of 5 has lost one of its two. */
+	static const uint32_t now[] = { 0, 1, 1, 2, SHARES_GONE, 3, SHARES_GONE };
+
+	shares_weigh(s, 7, 1, 10);
+	shares_weigh(s, 7, 2, 20);
+	shares_weigh(s, 7, 3, 70);
+	shares_weigh(s, 8, 4, 1);
+	shares_weigh(s, 9, 5, 1);
+	shares_weigh(s, 9, 6, 1);
+	shares_add(s, 7, 0, 1, 1);
+	divide(s);
+	shares_renumber(s, now);
+	shares_add(s, 7, 9, 10, 1000);
+	shares_add(s, 8, 9, 1, 5);
+	shares_add(s, 9, 9, 2, 50);
+	CHECK_EQ(divide(s), 4);
+	CHECK_EQ(got_ns[1], 300);
+	CHECK_EQ(got_ns[2], 700);
+	CHECK_EQ(got_ns[9], 5);
+	CHECK_EQ(got_ns[3], 50);
+	CHECK_EQ(got_n[1] + got_n[2], 10);
+	shares_free(s);
+}
+
 int main(void)
 {
 	RUN(divides_by_weight);
 	RUN(what_nobody_weighs_falls_back);
 	RUN(parts_add_up_to_the_total);
+	RUN(renumbers);
 	return TEST_END();
 }

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/profile_fold.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/profile_state.h"
+
+#define ENDED 0x80000000u	/* an incarnation from here on is that of an "(ended)" process: plus its name */
+
+/* The name of those that were @comm. */
+static uint32_t ended_name(struct profile *p, uint32_t comm)
+{
+	static const char ended[] = " (ended)";
+	const char *name = comm ? profile_text(p, comm) : "?";
+	size_t size = strlen(name) + sizeof(ended);
+	char *text = xmalloc(size);
+	uint32_t id;
+
+	snprintf(text, size, "%s%s", name, ended);
+	id = profile_string(p, text);
+	free(text);
+	return id;
+}
+
+/*
+ * In those below each thing is added anew to the array that it is read from: as no more come out than went in,
+ * what is written lies never behind what is read.
+ */
+static void fold_processes(struct profile *p, const unsigned char *ended)
+{
+	size_t n = p->processes.n;
+
+	p->processes.n = 0;
+	hashmap_free(&p->process_ids);
+	for (size_t i = 0; i < n; i++) {
+		const struct process old = p->processes.v[i];
+		uint32_t name = ended[i] ? ended_name(p, old.comm) : old.comm;
+
+		vec_push(&p->folded.processes, ended[i] ? profile_process(p, 0, ENDED | name, name) :
+			 profile_process(p, old.pid, old.incarnation, name));
+	}
+}
+
+/* Index before -> index now; the caller frees it. */
+static uint32_t *fold_threads(struct profile *p, const unsigned char *ended)
+{
+	size_t n = p->threads.n;
+	uint32_t *now = xcalloc(n + 1, sizeof(*now));
+
+	p->threads.n = 0;
+	hashmap_free(&p->thread_ids);
+	for (size_t i = 0; i < n; i++) {
+		const struct thread old = p->threads.v[i];
+
+		now[i] = profile_thread(p, p->folded.processes.v[old.process], ended[old.process] ? 0 : old.tid, old.comm);
+	}
+	return now;
+}
+
+static void fold_samples(struct profile *p, const uint32_t *threads)
+{
+	size_t n = p->samples.n, ncolumns = p->columns.n;
+	struct profile_folded f;
+
+	/* Values are summed up below, so they are not begun here. */
+	p->columns.n = 0;
+	p->samples.n = 0;
+	hashmap_free(&p->sample_ids);
+	for (size_t i = 0; i < n; i++) {
+		const struct sample old = p->samples.v[i];
+
+		vec_push(&p->folded.samples, profile_sample(p, threads[old.thread], old.node, old.labels));
+	}
+	p->columns.n = ncolumns;
+	f = profile_folded(p);
+	for (size_t i = 0; i < ncolumns; i++)
+		p->columns.v[i].n = profile_fold_sums(&f, p->columns.v[i].v, n);
+	for (size_t i = 0; i < p->ticks.n; i++)
+		p->ticks.v[i].sample = f.samples[p->ticks.v[i].sample];
+}
+
+/* Gives back what a burst of processes made an array have. */
+#define SHRINK(vec) do { \
+	if ((vec)->cap / 4 > (vec)->n) { \
+		(vec)->cap = 2 * (vec)->n + 8; \
+		(vec)->v = xreallocarray((vec)->v, (vec)->cap, sizeof(*(vec)->v)); \
+	} \
+} while (0)
+
+void profile_fold(struct profile *p, const unsigned char *ended)
+{
+	uint32_t *threads;
+
+	vec_free(&p->folded.processes);
+	vec_free(&p->folded.samples);
+	p->folded.times++;
+	fold_processes(p, ended);
+	threads = fold_threads(p, ended);
+	fold_samples(p, threads);
+	free(threads);
+	SHRINK(&p->processes);
+	SHRINK(&p->threads);
+	SHRINK(&p->samples);
+	for (size_t i = 0; i < p->columns.n; i++)
+		SHRINK(&p->columns.v[i]);
+}
+
+struct profile_folded profile_folded(const struct profile *p)
+{
+	return (struct profile_folded){
+		.times = p->folded.times,
+		.processes = p->folded.processes.v, .nprocesses = p->folded.processes.n,
+		.samples = p->folded.samples.v, .nsamples = p->folded.samples.n,
+	};
+}
+
+int profile_sample_ended(const struct profile *p, uint32_t sample)
+{
+	return p->processes.v[p->threads.v[p->samples.v[sample].thread].process].incarnation >= ENDED;
+}
+
+size_t profile_fold_sums(const struct profile_folded *f, uint64_t *sums, size_t n)
+{
+	size_t now = 0;
+
+	/* An index never becomes higher, so all that a place was to give has been read when it takes. */
+	for (size_t i = 0; i < n; i++) {
+		uint64_t value = sums[i];
+
+		sums[i] = 0;
+		sums[f->samples[i]] += value;
+		if (f->samples[i] >= now)
+			now = f->samples[i] + 1;
+	}
+	return now;
+}
+
+/* What is new of an array that only grows. */
+#define FOLLOW(dst, src) do { \
+	vec_reserve(dst, (src)->n); \
+	for (; (dst)->n < (src)->n; (dst)->n++) \
+		(dst)->v[(dst)->n] = (src)->v[(dst)->n]; \
+} while (0)
+/* All of one whose elements change. */
+#define COPY(dst, src) do { \
+	(dst)->n = 0; \
+	FOLLOW(dst, src); \
+} while (0)
+
+/* @src was folded: what has new indexes is copied anew. */
+static void follow_fold(struct profile *dst, const struct profile *src)
+{
+	vec_free(&dst->processes);
+	vec_free(&dst->threads);
+	vec_free(&dst->samples);
+	for (size_t i = 0; i < dst->columns.n; i++)
+		vec_free(&dst->columns.v[i]);
+	dst->folded.times = src->folded.times;
+}
+
+void profile_follow(struct profile *dst, const struct profile *src)
+{
+	if (dst->folded.times != src->folded.times)
+		follow_fold(dst, src);
+	for (uint32_t i = strtab_count(dst->strings); i < strtab_count(src->strings); i++)
+		strtab_add(dst->strings, strtab_get(src->strings, i));
+	FOLLOW(&dst->functions, &src->functions);
+	FOLLOW(&dst->modules, &src->modules);
+	FOLLOW(&dst->lines, &src->lines);
+	FOLLOW(&dst->nodes, &src->nodes);
+	FOLLOW(&dst->threads, &src->threads);
+	FOLLOW(&dst->samples, &src->samples);
+	FOLLOW(&dst->labels, &src->labels);
+	FOLLOW(&dst->label_sets, &src->label_sets);
+	FOLLOW(&dst->comments, &src->comments);
+	COPY(&dst->locations, &src->locations);
+	COPY(&dst->processes, &src->processes);
+	COPY(&dst->types, &src->types);
+	COPY(&dst->ticks, &src->ticks);
+	while (dst->columns.n < src->columns.n)
+		vec_push(&dst->columns, (struct column){ 0 });
+	for (size_t i = 0; i < src->columns.n; i++)
+		COPY(&dst->columns.v[i], &src->columns.v[i]);
+	dst->shown = src->shown;
+	dst->meta = src->meta;
+	dst->account = src->account;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* The part of the assembler that forgets what ended, so that its tables do not grow with each process that there ever was. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/assembler.h"
+#include "session/assembler_state.h"
+#include "base/clock.h"
+#include "profile/profile_fold.h"
+
+#define LEAST 2048	/* rows of ended processes that are worth it; some 100 bytes each */
+#define PART 8		/* and they are one of so many: so what is written anew is paid for by what goes */
+
+static int is_over(const struct known_process *p, uint64_t before)
+{
+	return p->gone && p->gone < before;
+}
+
+static int is_worth_it(const struct assembler *a, uint64_t before)
+{
+	struct profile_view v = profile_view(a->profile);
+	size_t all = v.nprocesses + v.nthreads + v.nsamples, over = 0;
+
+	/* Itself, a thread at least, and its samples. */
+	for (size_t i = 0; i < a->processes.n; i++)
+		over += is_over(&a->processes.v[i], before) ? 2 + (size_t)a->processes.v[i].samples : 0;
+	return over >= LEAST && over >= all / PART;
+}
+
+static void fold_profile(struct assembler *a, uint64_t before)
+{
+	unsigned char *ended = xcalloc(profile_view(a->profile).nprocesses, 1);
+
+	for (size_t i = 0; i < a->processes.n; i++)
+		ended[a->processes.v[i].process] = 1;
+	/* Two keys may be one incarnation; the "(ended)" processes of before are nobody's, and stay. */
+	for (size_t i = 0; i < a->processes.n; i++)
+		if (!is_over(&a->processes.v[i], before))
+			ended[a->processes.v[i].process] = 0;
+	profile_fold(a->profile, ended);
+	free(ended);
+}
+
+/* Processes that are over are not known any more; the others' indexes are those of now. */
+static void fold_processes(struct assembler *a, const struct profile_folded *f, uint64_t before)
+{
+	size_t n = a->processes.n;
+
+	a->processes.n = 0;
+	hashmap_free(&a->process_ids);
+	for (size_t i = 0; i < n; i++) {
+		struct known_process p = a->processes.v[i];
+
+		p.process = f->processes[p.process];
+		if (!is_over(&p, before))
+			assembler_know(a, &p);
+	}
+}
+
+/* Who ended waits and is over itself: those waits are over, too, and were counted. Before the processes are forgotten. */
+static void fold_wakers(struct assembler *a, uint64_t before)
+{
+	struct hashmap ids = a->waker_ids;
+	VEC(struct waker) wakers = { 0 };
+
+	a->waker_ids = (struct hashmap){ 0 };
+	for (size_t i = 0; i < ids.cap; i++) {
+		const struct waker *w = ids.slots[i].used ? &a->wakers.v[ids.slots[i].value] : NULL;
+		const struct known_process *p = w ? assembler_known(a, &w->process) : NULL;
+
+		if (!w || (p && is_over(p, before)))
+			continue;
+		hashmap_set(&a->waker_ids, ids.slots[i].key, (uint32_t)wakers.n);
+		vec_push(&wakers, *w);
+	}
+	hashmap_free(&ids);
+	vec_free(&a->wakers);
+	a->wakers.v = wakers.v;
+	a->wakers.n = wakers.n;
+	a->wakers.cap = wakers.cap;
+}
+
+static void fold_samples(struct assembler *a, const struct profile_folded *f)
+{
+	size_t n = a->sample_results.n;
+	uint32_t *weighed = a->types.time == PROFILE_NONE ? NULL : xcalloc(n + 1, sizeof(*weighed));
+
+	/* Samples that become one have one stack, and so one result. */
+	a->sample_results.n = profile_view(a->profile).nsamples;
+	for (size_t i = 0; i < n; i++) {
+		a->sample_results.v[f->samples[i]] = a->sample_results.v[i];
+		if (weighed)
+			weighed[i] = profile_sample_ended(a->profile, f->samples[i]) ? SHARES_GONE : f->samples[i];
+	}
+	if (weighed)
+		shares_renumber(a->shares, weighed);
+	free(weighed);
+}
+
+static void release(struct assembler *a, uint64_t before)
+{
+	unsigned char *kept = xcalloc(procs_count(a->procs) + 1, 1);
+
+	for (size_t i = 0; i < a->processes.n; i++)
+		kept[a->processes.v[i].incarnation] = 1;
+	/* Its module is called after it; what its program told is of no use where all was named after its end. */
+	for (size_t i = 0; i < a->made.n; i++) {
+		struct made *m = &a->made.v[i];
+
+		if (!kept[m->incarnation] && a->made_named >= before) {
+			symbol_source_free(m->names);
+			m->names = NULL;
+		}
+		kept[m->incarnation] = 1;
+	}
+	procs_release(a->procs, kept);
+	free(kept);
+}
+
+void assembler_fold(struct assembler *a, uint64_t age)
+{
+	uint64_t now = clock_ns(), before = now > age ? now - age : 0;
+	struct profile_folded f;
+
+	if (!is_worth_it(a, before))
+		return;
+	fold_profile(a, before);
+	f = profile_folded(a->profile);
+	fold_wakers(a, before);
+	fold_processes(a, &f, before);
+	fold_samples(a, &f);
+	release(a, before);
+}

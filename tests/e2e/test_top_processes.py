@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""The live view beside processes that come and go: those that ended become one of each name, and no count changes."""
+import os
+import re
+import shlex
+
+from harness import check, directory, equal, run, wait_for
+from terminal import Terminal
+
+# Each exec is one sample, so what is to be counted is known exactly.
+EACH = 900
+STORM = f"storm() {{ i=0; while [ $i -lt {EACH} ]; do /bin/true; i=$((i+1)); done; read x < $0; }}; storm; storm"
+LEFT = 700		# of those that ended, at most: fewer are not worth a fold (2048 rows, three of each process)
+
+
+def tasks(t):
+    """(samples, name with its ids) of each row."""
+    return [(int(m[1]), m[2]) for m in re.finditer(r"^ *[\d.]+ +(\d+) +(\d.*)$", t.screen(), re.M)]
+
+
+def ended(t, name):
+    return sum(n for n, task in tasks(t) if task == name)
+
+
+def test_processes_that_ended_are_one():
+    with directory() as d, Terminal(120, EACH + 100) as t:
+        fifo = os.path.join(d, "fifo")
+        os.mkfifo(fifo)
+        t.ebprof("top", "--since-start", "--window", "200ms", "--refresh", "200ms", "-e", "sched:sched_process_exec",
+                 "--", "sh", "-c", shlex.quote(STORM), fifo)
+        t.keys("2")
+        for total in (EACH + 1, 2 * EACH + 1):
+            t.wait(rf"since start, [\d.]+ s: {total} samples, 0 truncated, 0 lost$")
+            wait_for(lambda least=total - LEFT: ended(t, "0 true (ended)") >= least, "those that ended to be one", 20)
+            t.keys("Space")
+            t.wait(r"\[paused\]")
+            n = ended(t, "0 true (ended)")
+            equal(sum(samples for samples, _ in tasks(t)), total, "samples of all processes")
+            equal([samples for samples, task in tasks(t) if task.endswith(" sh")], [1], "the one that lives")
+            # By thread it is the same, under the thread's own name.
+            t.keys("t")
+            t.wait(rf"^ *[\d.]+ +{n} +0 +0 true$")
+            equal(sum(samples for samples, _ in tasks(t)), total, "samples of all threads")
+            # A file says the same.
+            t.keys("s")
+            t.wait("^save as:")
+            t.type(os.path.join(d, "x.pb.gz"))
+            t.keys("Enter")
+            t.wait("saved: ")
+            out = run("report", "--by", "process", os.path.join(d, "x.pb.gz")).ok().out
+            check(re.search(rf"^ *0  true \(ended\) +{n} ", out, re.M), out)
+            # And nothing of it is in the window.
+            t.keys("w", "Space")
+            t.wait(r"last [\d.]+ s of [\d.]+: 0 samples")
+            check("true" not in t.screen(), t.screen())
+            t.keys("w", "t")
+            with open(fifo, "w", encoding="ascii") as f:
+                f.write("\n")

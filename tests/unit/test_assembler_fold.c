@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit/test.h"
+
+#include "base/clock.h"
+#include "profile/profile_fold.h"
+#include "session/assembler.h"
+
+#define P (1 << 28)	/* PIDs from here on are above PID_MAX_LIMIT: they are in no /proc */
+#define LIVE (P + 5000)
+#define MANY 900	/* processes of one sample: enough to be folded */
+#define HOUR 3600000000000ull
+
+static struct images *images;
+static struct procs *procs;
+static struct profile *profile;
+static struct assembler *assembler;
+
+static void begin(void)
+{
+	const struct assembler_types types = { .samples = 0, .waits = PROFILE_NONE, .time = 1 };
+
+	images = images_new();
+	procs = procs_new(images);
+	profile = profile_new();
+	profile_add_type(profile, "time", "nanoseconds");
+	assembler = assembler_new(profile, images, procs, &types, 0);
+}
+
+static void end(void)
+{
+	assembler_free(assembler);
+	profile_free(profile);
+	procs_free(procs);
+	images_free(images);
+}
+
+static void count(pid_t pid, uint64_t time, enum ebp_result result, enum ebp_share share, uint64_t n, uint64_t ns)
+{
+	const struct ebp_key key = {
+		.process = { .tgid = (uint32_t)pid, .start = time }, .tid = (uint32_t)pid, .comm = "x",
+		.result = (uint16_t)result, .share = (uint8_t)share,
+	};
+	const struct ebp_count c = { .n = n, .ns = ns };
+
+	assembler_count(assembler, &key, &c, time);
+}
+
+static void start(pid_t pid, uint64_t time)
+{
+	const struct image_key code = { .path = "/a", .inode = 1, .start = 0x1000, .end = 0x2000 };
+
+	procs_exec(procs, time, pid, pid == LIVE ? "live" : "brief");
+	procs_mmap(procs, time, pid, &code, 0);
+}
+
+/* @n processes that are sampled once each, every other one with a stack that is not whole, and end. */
+static void storm(int n, uint64_t time)
+{
+	for (pid_t pid = P; pid < P + n; pid++) {
+		start(pid, time);
+		count(pid, time, pid % 2 ? EBP_NO_CFI : EBP_COMPLETE, EBP_OWN, 1, 0);
+		procs_exit(procs, time + 1, pid);
+	}
+	procs_forget(procs, time + 2);
+}
+
+/* What is older than @age is folded. */
+static void fold(uint64_t age)
+{
+	uint64_t now;
+
+	assembler_update(assembler, NULL);
+	now = clock_ns();
+	while (clock_ns() == now)
+		continue;
+	assembler_fold(assembler, age);
+}
+
+static uint64_t of_pid(pid_t pid, uint32_t type)
+{
+	struct profile_view v = profile_view(profile);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < v.nsamples; i++)
+		if (v.processes[v.threads[v.samples[i].thread].process].pid == pid)
+			sum += profile_values(profile, type)[i];
+	return sum;
+}
+
+TEST(what_ended_long_ago_becomes_one)
+{
+	begin();
+	storm(MANY, 100);
+	start(LIVE, 200);
+	count(LIVE, 200, EBP_LOST_REGISTER, EBP_OWN, 1, 0);
+	fold(HOUR);
+	CHECK_EQ(profile_view(profile).nprocesses, MANY + 1);
+	fold(0);
+	CHECK_EQ(profile_view(profile).nprocesses, 2);
+	CHECK_EQ(profile_view(profile).nsamples, 3);
+	CHECK_EQ(of_pid(0, 0), MANY);
+	/* Samples are still what they were: of the live one, and whole or not. */
+	count(LIVE, 200, EBP_LOST_REGISTER, EBP_OWN, 10, 0);
+	CHECK_EQ(profile_view(profile).nsamples, 3);
+	count(LIVE, 200, EBP_COMPLETE, EBP_OWN, 100, 0);
+	CHECK_EQ(of_pid(LIVE, 0), 111);
+	CHECK_EQ(assembler_results(assembler)[EBP_COMPLETE], MANY / 2 + 100);
+	CHECK_EQ(assembler_results(assembler)[EBP_NO_CFI], MANY / 2);
+	CHECK_EQ(assembler_results(assembler)[EBP_LOST_REGISTER], 11);
+	CHECK_EQ(profile_view(profile).nprocesses, 2);
+	end();
+}
+
+TEST(again_and_again_nothing_grows)
+{
+	begin();
+	start(LIVE, 50);
+	count(LIVE, 50, EBP_COMPLETE, EBP_OWN, 1, 0);
+	for (uint64_t i = 1; i <= 5; i++) {
+		storm(MANY, 100 * i);
+		CHECK_EQ(procs_count(procs), MANY + 1);
+		CHECK_EQ(profile_view(profile).nprocesses, MANY + (i > 1 ? 2 : 1));
+		fold(0);
+		CHECK_EQ(profile_view(profile).nprocesses, 2);
+		CHECK_EQ(profile_view(profile).nsamples, 3);
+		CHECK_EQ(of_pid(0, 0), i * MANY);
+	}
+	/* Few are let be. */
+	storm(10, 1000);
+	fold(0);
+	CHECK_EQ(profile_view(profile).nprocesses, 12);
+	end();
+}
+
+/* Who ends waits is that process; an interrupt where @pid is 0. */
+static void waker(uint64_t id, pid_t pid, uint64_t time)
+{
+	struct ebp_waker w = { .id = id, .key = { .tid = (uint32_t)pid, .comm = "w" } };
+
+	if (pid)
+		w.key.process = (struct ebp_process){ .tgid = (uint32_t)pid, .start = time };
+	assembler_waker(assembler, &w);
+}
+
+/* Time of waits with a mark "[woken by ...]", which is below "[blocked]". */
+static uint64_t told(void)
+{
+	struct profile_view v = profile_view(profile);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < v.nsamples; i++)
+		sum += v.samples[i].labels && v.nodes[v.samples[i].node].parent ? profile_values(profile, 1)[i] : 0;
+	return sum;
+}
+
+/* Whether a wait of the live one that @id ended is told to be so. */
+static int is_told(uint64_t id)
+{
+	const struct ebp_key key = {
+		.process = { .tgid = LIVE, .start = 200 }, .tid = LIVE, .kind = EBP_BLOCKED, .waker = id, .comm = "x",
+	};
+	uint64_t before = told();
+
+	assembler_count(assembler, &key, &(struct ebp_count){ .n = 1, .ns = 1 }, 200);
+	return told() > before;
+}
+
+TEST(wakers_go_with_their_processes)
+{
+	begin();
+	storm(MANY, 100);
+	start(LIVE, 200);
+	count(LIVE, 200, EBP_COMPLETE, EBP_OWN, 1, 0);
+	for (int i = 0; i < MANY; i++)
+		waker(1000 + (uint64_t)i, P + i, 100);
+	waker(1, LIVE, 200);
+	waker(2, 0, 0);
+	fold(0);
+	CHECK(!is_told(1000));
+	CHECK(is_told(1));
+	CHECK(is_told(2));
+	end();
+}
+
+/* Time on the CPU goes to the thread's samples, wherever they are by now. */
+TEST(shares_go_on)
+{
+	begin();
+	storm(MANY, 100);
+	start(LIVE, 200);
+	count(LIVE, 200, EBP_COMPLETE, EBP_OWN, 1, 0);
+	count(LIVE, 200, EBP_COMPLETE, EBP_OF_CLASS, 0, 50);
+	fold(0);
+	CHECK_EQ(of_pid(LIVE, 1), 50);
+	count(LIVE, 200, EBP_COMPLETE, EBP_OF_CLASS, 0, 500);
+	assembler_update(assembler, NULL);
+	CHECK_EQ(of_pid(LIVE, 1), 550);
+	CHECK_EQ(of_pid(0, 1), 0);
+	end();
+}
+
+int main(void)
+{
+	RUN(what_ended_long_ago_becomes_one);
+	RUN(again_and_again_nothing_grows);
+	RUN(wakers_go_with_their_processes);
+	RUN(shares_go_on);
+	return TEST_END();
+}
