@@ -4,6 +4,7 @@ One run of a profiler: when it samples, what it and its children use, what the k
 """
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -14,7 +15,7 @@ from peers import INTERRUPTED
 
 CPUS = len(os.sched_getaffinity(0))
 BPF_STATS = "/proc/sys/kernel/bpf_stats_enabled"
-POLL = 0.05     # seconds between two looks at the memory
+POLL = 0.02     # seconds between two looks at the memory
 
 
 class Unknown(Exception):
@@ -32,13 +33,24 @@ def children(pid):
     return found
 
 
-def resident(pid):
-    """MiB of a process and all below it; a page that two of them have counts twice."""
-    pages = 0
-    for each in children(pid):
-        with contextlib.suppress(OSError), open(f"/proc/{each}/statm") as f:
-            pages += int(f.read().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+def memory(pid, known):
+    """
+    MiB of a process and all below it now, or the most that one of them ever had, if that is more; @known, the most so far, if it is
+    not. Pages that several have count once, which takes so long to find out that it is done only for more than was known.
+    Not the kernel's figure for a process that has ended: that has what it was before exec, too.
+    """
+    now, most, each_of = 0, 0, children(pid)
+    for each in each_of:
+        with contextlib.suppress(OSError), open(f"/proc/{each}/status", encoding="utf-8", errors="replace") as f:
+            sizes = dict(re.findall(r"^(VmHWM|VmRSS):\s*(\d+)", f.read(), re.M))
+            now += int(sizes.get("VmRSS", 0))
+            most = max(most, int(sizes.get("VmHWM", 0)))
+    if len(each_of) > 1 and now / 1024 > known:
+        now = 0
+        for each in each_of:
+            with contextlib.suppress(OSError), open(f"/proc/{each}/smaps_rollup", encoding="utf-8", errors="replace") as f:
+                now += sum(map(int, re.findall(r"^Pss:\s*(\d+)", f.read(), re.M)))
+    return max(now / 1024, most / 1024, known)
 
 
 class Usage:
@@ -53,7 +65,7 @@ class Usage:
 
     def _watch(self):
         while not self.done.wait(POLL):
-            self.rss = max(self.rss, resident(self.pid))
+            self.rss = memory(self.pid, self.rss)
 
     def end(self, timeout):
         """True if it ended by itself in time."""
@@ -73,7 +85,7 @@ class Usage:
         self.done.set()
         self.watch.join()
         self.proc.returncode = os.waitstatus_to_exitcode(status)
-        self.cpu, self.rss = usage.ru_utime + usage.ru_stime, max(self.rss, usage.ru_maxrss / 1024)
+        self.cpu = usage.ru_utime + usage.ru_stime
         return in_time
 
 
@@ -114,7 +126,7 @@ class Run:
             return "poll" in f.read()
 
     def tail(self):
-        if "kernel headers" in self.err:
+        if "kernel headers" in self.out + self.err:
             return "it finds no kernel headers to compile its program with"
         return " ".join(self.err.split())[-160:]
 
