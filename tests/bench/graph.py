@@ -10,10 +10,10 @@ INK, COLOURS = "#7d8590", ("#2f81f7", "#d9822b", "#3fa34d")
 
 
 def _decades(values):
-    """From a 1, 2 or 5 times a power of ten to another, around all of them."""
+    """From a 1, 2 or 5 times a power of ten to another, around all of them; at least a decade, so that what is flat looks so."""
     steps = [m * 10.0**e for e in range(-4, 10) for m in (1, 2, 5)]
-    low, high = min(values), max(values)
-    return max(s for s in steps if s <= low), min(s for s in steps if s >= high and s > low)
+    high = min(s for s in steps if s >= max(values))
+    return max(s for s in steps if s <= min(min(values), high / 10)), high
 
 
 def _tick(value):
