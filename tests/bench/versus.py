@@ -127,7 +127,7 @@ def versus(options):
         text += table_of(workload, HZ, base, found)
         all_found[workload.name] = found
         options.write("versus.md", command("tests/bench/run versus") + "\n" + text)
-    options.write("summary.md", summary(all_found, options))
+        options.write("summary.md", summary(all_found, options))
 
 
 def rates(options):
