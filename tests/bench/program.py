@@ -13,7 +13,7 @@ from harness import Fixture, wait_for
 from measure import CPUS, Run, Unknown, bpf_stats, busy
 from table import command, markdown, number
 
-NAMING = 30     # seconds that perf script may take
+NAMING = 10     # seconds that perf script may take
 
 
 def with_fp(frames):
@@ -100,7 +100,7 @@ def missing(peer, out):
         run.interrupt()
     if peer.script(out):
         with open(f"{out}/text", "wb") as text:
-            subprocess.run(peer.script(out, "--no-inline"), stdout=text, stderr=subprocess.DEVNULL, timeout=NAMING, check=False)
+            subprocess.run(peer.script(out, "--no-inline"), stdout=text, stderr=subprocess.DEVNULL, timeout=3 * NAMING, check=False)
     with open(os.path.join(out, peer.file), encoding="utf-8", errors="replace") as text:
         kept = sum(count for _, _, count in peer.read(text))
     return max(0.0, 100 * (1 - kept / (9999 * cpu)))
@@ -126,7 +126,7 @@ def measure(row, options):
             with tempfile.TemporaryDirectory(prefix="ebprof-bench-") as out:
                 try:
                     values[peer.name].append(row[1](peer, out))
-                except (Unknown, AssertionError, OSError) as e:
+                except (Unknown, AssertionError, OSError, subprocess.SubprocessError) as e:
                     if peer.bpf or "BPF" not in str(e):
                         options.note(f"{row[0]}: {peer.name}: {' '.join(str(e).split())[:160]}")
     return {name: statistics.median(v) for name, v in values.items() if v}

@@ -131,10 +131,10 @@ def versus(options):
 
 
 def rates(options):
-    """Tables of some workloads at other rates."""
+    """Tables of one workload at other rates."""
     text = ""
     for hz in RATES:
-        for workload in (w for w in options.workloads if w.name in ("c", "threads")):
+        for workload in (w for w in options.workloads if w.name == "server"):
             base, found = rounds_of(workload, hz, options)
             throttled(found, hz, options, workload.name)
             text += f"At {hz:,} Hz: " + table_of(workload, hz, base, found)
