@@ -176,6 +176,8 @@ def summary(all_found, options):
                         else f"{number(medians[name])}; {'> ' if late and worst is max else ''}{number(worst(values))}")
         others = [v for name, v in medians.items() if name != "ebprof"]
         best = (max if worst is min else min)(others, default=0)
-        line.append(number(medians["ebprof"] / best) if medians.get("ebprof") is not None and best > 0 else "-")
+        # What is near to nothing for all has no ratio.
+        ratio = key not in ("slow", "more") and medians.get("ebprof") is not None and best > 0
+        line.append(number(medians["ebprof"] / best) if ratio else "-")
         lines.append(line)
     return markdown(["", *names, "ebprof to the best other"], lines)
