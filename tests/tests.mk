@@ -16,7 +16,7 @@ DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:d
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libc6-dev-arm64-cross \
 	qemu-user:qemu-aarch64 qemu-system-arm:qemu-system-aarch64
 
-.PHONY: deps deps-test test test-build test-unit test-e2e test-vm cross-arm64 fuzz lint analyze bench
+.PHONY: deps deps-test test test-build test-unit test-e2e test-vm cross-arm64 fuzz lint analyze bench bench-page
 
 deps: ## install what building needs (apt), where anything is missing
 	@tests/deps $(DEPS_BUILD)
@@ -83,6 +83,7 @@ FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
+FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/load_rust)
 FIX_BIN    += $(if $(shell command -v go),$(FIX)/go_profiles)
 UNWIND_BIN += $(if $(shell command -v rustc),$(FIX)/unwind_rust) $(if $(shell command -v go),$(FIX)/unwind_go)
 FIX_BIN    += $(if $(shell command -v musl-gcc),$(FIX)/tree_musl $(FIX)/tree_musl_static $(FIX)/alloc_sites_musl)
@@ -157,6 +158,9 @@ $(FIX)/unwind_cpp: tests/fixtures/unwind_cpp.cpp tests/fixtures/fixture.h
 $(FIX)/unwind_rust: tests/fixtures/unwind_rust.rs
 	@mkdir -p $(@D)
 	MAKEFLAGS= rustc --edition 2021 -O -o $@ $<
+$(FIX)/load_rust: tests/fixtures/load.rs
+	@mkdir -p $(@D)
+	MAKEFLAGS= rustc --edition 2021 -O -g -o $@ $<
 $(FIX)/unwind_go: tests/fixtures/unwind_go.go
 	@mkdir -p $(@D)
 	GOCACHE=$(abspath $(TEST))/go GOFLAGS= CGO_ENABLED=0 go build -o $@ $<
@@ -267,8 +271,10 @@ $(BENCH): tests/bench/tables.c $(BENCH_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
 
-bench: ebprof $(FIX_BIN) $(BENCH) ## measure against perf and bpftrace, where installed (as root); also tests/bench/names, tests/bench/formats
-	@$(TEST_ENV) tests/bench/run
-	@$(TEST_ENV) tests/bench/unwind
+bench: ebprof $(FIX_BIN) $(BENCH) ## measure against perf and bpftrace (as root): ROUNDS (3), PARTS ("versus growth", or all)
+	@$(TEST_ENV) tests/bench/run --rounds $(or $(ROUNDS),3) $(PARTS)
+
+bench-page: ## put what was measured into docs/benchmarks.md and README.md
+	@$(TEST_ENV) tests/bench/page
 
 -include $(ANALYZED:=.d) $(ASAN_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_BIN:=.d) $(FUZZ_BIN:=.d)

@@ -281,7 +281,8 @@ class Fixture:
         argv = [*prefix, path or fixture_path(name), *args]
         self.proc = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self.pid, self.lines = self.proc.pid, []
-        self.wait(until)
+        if until:
+            self.wait(until)
 
     def wait(self, word):
         while True:
