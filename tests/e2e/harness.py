@@ -203,10 +203,24 @@ def _environment(extra):
     return env
 
 
+_started = []       # and perhaps still there
+
+
 def start(*args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=None, prefix=(), ebprof=None, fds=()):
-    """ebprof in the background, as a Popen that leads a session of its own."""
-    return subprocess.Popen([*prefix, ebprof or EBPROF, *map(str, args)], stdin=stdin, stdout=stdout,
-                            stderr=subprocess.PIPE, env=_environment(env), start_new_session=True, pass_fds=fds)
+    """ebprof in the background, as a Popen that leads a session of its own, until the end of the test."""
+    _started.append(subprocess.Popen([*prefix, ebprof or EBPROF, *map(str, args)], stdin=stdin, stdout=stdout,
+                                     stderr=subprocess.PIPE, env=_environment(env), start_new_session=True, pass_fds=fds))
+    return _started[-1]
+
+
+def end_started():
+    """What a test that failed or was skipped left behind."""
+    while _started:
+        proc = _started.pop()
+        if proc.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(proc.pid, signal.SIGKILL)
+            proc.communicate()
 
 
 def finish(proc, timeout=TIMEOUT, started=None):
