@@ -60,7 +60,7 @@ class Usage:
         self.start = time.monotonic()
         self.proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, **files)
         self.pid, self.rss, self.cpu, self.done = self.proc.pid, 0.0, 0.0, threading.Event()
-        self.watch = threading.Thread(target=self._watch)
+        self.watch = threading.Thread(target=self._watch, daemon=True)
         self.watch.start()
 
     def _watch(self):
