@@ -113,8 +113,14 @@ int main(void)
 """
 
 
-def test_the_page_is_read_rightly():
-    """What valgrind itself writes of a program whose numbers are known."""
+def by_place(tree):
+    """What each function of the program has, by the page."""
+    return {next(f for f in n if f in ("kept", "deeper")): tuple(p.values[h] for h in HEADINGS) for n, p in tree.leaves().items()
+            if {"kept", "deeper"} & set(n)}
+
+
+def test_as_valgrind_counts():
+    """The same program in the same numbers at the same places, by valgrind and by us; and the page is read rightly."""
     with directory() as d:
         program, out = os.path.join(d, "program"), os.path.join(d, "dhat.out.1")
         subprocess.run([needs("gcc"), "-O1", "-fno-optimize-sibling-calls", "-g", "-x", "c", "-", "-o", program], input=PROGRAM,
@@ -122,6 +128,9 @@ def test_the_page_is_read_rightly():
         subprocess.run([needs("valgrind"), "--tool=dhat", f"--dhat-out-file={out}", program], capture_output=True, check=True,
                        timeout=60)
         trees = dhat_view(out)[0]
+        ours = os.path.join(d, "dhat.out.2")
+        run("alloc", "--alloc-interval", "all", "-o", ours, "--", program).ok()
+        equal(by_place(dhat_view(ours)[0][0]), by_place(trees[0]), "by ebprof and by valgrind")
     by_bytes = trees[0]
     equal(by_bytes.all, {"Total": (6000, 15), "At t-gmax": (2000, 11), "At t-end": (1000, 10)}, "all")
     equal({n: tuple(p.values[h] for h in HEADINGS) for n, p in by_bytes.leaves().items()}, {
