@@ -86,7 +86,7 @@ static int cgroup_subsys(const char *controller)
 
 /*
  * PREEMPT_RT must not take memory from the slab while it switches threads, or it may stand still. Task storage did so
- * before 6.4 gave it memory of BPF's own.
+ * before 6.4 gave it memory of BPF's own. A program on page faults made it stand still, too, once; why is not known.
  */
 static int allocates_in_switch(void)
 {
@@ -105,6 +105,9 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	if (o->off_cpu && allocates_in_switch())
 		return error_set(e, STATUS_DENIED, -EOPNOTSUPP, "no waits can be measured on PREEMPT_RT before Linux 6.4: "
 				 "that kernel would stand still");
+	if (o->event && o->event->pages && allocates_in_switch())
+		return error_set(e, STATUS_DENIED, -EOPNOTSUPP, "no page faults can be followed on PREEMPT_RT before Linux 6.4: "
+				 "that kernel once stood still; try ebprof alloc -p PID");
 	if (getrandom(&ro->cfg_seed, sizeof(ro->cfg_seed), 0) != sizeof(ro->cfg_seed))
 		return error_set(e, STATUS_ERROR, -errno, "cannot draw random numbers: %s", strerror(errno));
 	ro->cfg_frames = frame_limit(o);

@@ -244,6 +244,10 @@ case_waits_refused() {
 	status=$?
 	[ $status -eq 3 ] || fail "exit status $status"
 	grep -q PREEMPT_RT err || fail "the reason is not told"
+	ebprof alloc --page-faults -d 1 >out 2>err
+	status=$?
+	[ $status -eq 3 ] || fail "page faults: exit status $status"
+	grep -q PREEMPT_RT err || fail "the reason is not told"
 }
 
 case_off_cpu() {
