@@ -23,8 +23,10 @@
 
 struct entry {
 	struct mapping map;
-	uint64_t reach;		/* the greatest end of this and all before it */
+	uint64_t reach;		/* the greatest end of this and all before it; REACH_NEW until it is settled */
 };
+
+#define REACH_NEW	0
 
 struct mappings {
 	VEC(struct entry) v;	/* [0, sorted) by start; then the tail, in the order of arrival */
@@ -93,20 +95,40 @@ static int answers_better(const struct mapping *a, const struct mapping *b, uint
 	return b->from > time && a->from < b->from;
 }
 
-/* The number of sorted entries that start below @address. */
-static size_t starting_below(const struct mappings *m, uint64_t address)
+/* By start; what covers another comes before it, the newer of equal ranges too. */
+static int by_place(const void *a, const void *b)
 {
-	size_t low = 0, high = m->sorted;
+	const struct mapping *x = &((const struct entry *)a)->map, *y = &((const struct entry *)b)->map;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	return x->from > y->from ? -1 : x->from < y->from;
+}
 
-		if (m->v.v[mid].map.start < address)
+/* How many of the @n entries come before @new, or are its equals. */
+static size_t before(const struct entry *v, size_t n, const struct entry *new)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		size_t mid = low + (n - low) / 2;
+
+		if (by_place(&v[mid], new) <= 0)
 			low = mid + 1;
 		else
-			high = mid;
+			n = mid;
 	}
 	return low;
+}
+
+/* The number of sorted entries that start below @address: no other of those that start there would come before @first. */
+static size_t starting_below(const struct mappings *m, uint64_t address)
+{
+	const struct entry first = { .map = { .start = address, .end = UINT64_MAX, .from = UINT64_MAX } };
+
+	return before(m->v.v, m->sorted, &first);
 }
 
 /* Of all that overlap [start, end) the latest not after @time, else the earliest. */
@@ -171,18 +193,6 @@ void mappings_each(const struct mappings *m, uint64_t time, void (*fn)(void *ctx
 	free(all);
 }
 
-/* By start; what covers another comes before it, the newer of equal ranges too. */
-static int by_place(const void *a, const void *b)
-{
-	const struct mapping *x = &((const struct entry *)a)->map, *y = &((const struct entry *)b)->map;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->end != y->end)
-		return x->end > y->end ? -1 : 1;
-	return x->from > y->from ? -1 : x->from < y->from;
-}
-
 static int newest_first(const void *a, const void *b)
 {
 	const struct mapping *x = &((const struct entry *)a)->map, *y = &((const struct entry *)b)->map;
@@ -190,21 +200,33 @@ static int newest_first(const void *a, const void *b)
 	return x->from > y->from ? -1 : x->from < y->from;
 }
 
-static void merge_tail(struct mappings *m)
+/* Moves the tail to its places, last first, and only what lies above them. Returns the lowest place. */
+static size_t merge_tail(struct mappings *m)
 {
-	size_t i = 0, j = m->sorted, n = 0;
-	struct entry *all;
+	size_t at = m->sorted, left = m->v.n - m->sorted;
+	struct entry *v = m->v.v, *tail = xreallocarray(NULL, left, sizeof(*tail));
 
-	qsort(m->v.v + m->sorted, m->v.n - m->sorted, sizeof(*m->v.v), by_place);
-	all = xreallocarray(NULL, m->v.n, sizeof(*all));
-	while (n < m->v.n)
-		if (j == m->v.n || (i < m->sorted && by_place(&m->v.v[i], &m->v.v[j]) <= 0))
-			all[n++] = m->v.v[i++];
-		else
-			all[n++] = m->v.v[j++];
-	free(m->v.v);
-	m->v.v = all;
-	m->v.cap = n;
+	memcpy(tail, v + at, left * sizeof(*tail));
+	qsort(tail, left, sizeof(*tail), by_place);
+	for (; left; left--) {
+		size_t end = at;
+
+		at = before(v, end, &tail[left - 1]);
+		memmove(v + at + left, v + at, (end - at) * sizeof(*v));
+		v[at + left - 1] = tail[left - 1];
+	}
+	free(tail);
+	return at;
+}
+
+/* Keeps the newer half, in which each is new. */
+static void halve(struct mappings *m)
+{
+	qsort(m->v.v, m->v.n, sizeof(*m->v.v), newest_first);
+	m->v.n = MAPPINGS_MAX / 2;
+	qsort(m->v.v, m->v.n, sizeof(*m->v.v), by_place);
+	for (size_t i = 0; i < m->v.n; i++)
+		m->v.v[i].reach = REACH_NEW;
 }
 
 /*
@@ -233,21 +255,24 @@ static void set_reach(struct entry *v, size_t i)
 	v[i].reach = i && v[i - 1].reach > v[i].map.end ? v[i - 1].reach : v[i].map.end;
 }
 
-/* Sorts the tail in, and drops what is spent. */
+/* Sorts the tail in, and drops what is spent: only what is new or begins within it can be. */
 static void settle(struct mappings *m)
 {
-	size_t kept = 0;
+	size_t kept = merge_tail(m);
+	uint64_t new_end = 0;
 
-	merge_tail(m);
 	if (m->v.n > MAPPINGS_MAX) {
-		qsort(m->v.v, m->v.n, sizeof(*m->v.v), newest_first);
-		m->v.n = MAPPINGS_MAX / 2;
-		qsort(m->v.v, m->v.n, sizeof(*m->v.v), by_place);
+		halve(m);
+		kept = 0;
 	}
-	for (size_t i = 0; i < m->v.n; i++) {
-		m->v.v[kept] = m->v.v[i];
+	for (size_t i = kept; i < m->v.n; i++) {
+		const struct entry e = m->v.v[i];
+
+		if (e.reach == REACH_NEW && e.map.end > new_end)
+			new_end = e.map.end;
+		m->v.v[kept] = e;
 		set_reach(m->v.v, kept);
-		kept += !is_spent(m->v.v, kept);
+		kept += e.map.start >= new_end || !is_spent(m->v.v, kept);
 	}
 	m->v.n = m->sorted = kept;
 }

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "elf/image.h"
 #include "proc/mappings.h"
@@ -168,6 +169,34 @@ TEST(many_in_any_order)
 	mappings_unref(m);
 }
 
+/* Ranges of any size over each other: the newest at each place. */
+TEST(newest_of_any)
+{
+	enum { PAGES = 400, N = 3000 };
+	int newest[PAGES], wrong = 0;
+	struct mappings *m = NULL;
+	uint32_t random = 1;
+
+	memset(newest, -1, sizeof(newest));
+	for (uint32_t t = 1; t <= N; t++) {
+		uint32_t start, end;
+
+		random = random * 1664525 + 1013904223;
+		start = (random >> 8) % PAGES;
+		end = start + 1 + (random >> 20) % (t % 3 ? 4 : PAGES);
+		if (end > PAGES)
+			end = PAGES;
+		add(&m, (uint64_t)start << 12, (uint64_t)end << 12, t, t);
+		for (uint32_t i = start; i < end; i++)
+			newest[i] = (int)t;
+		for (uint32_t i = 0; t % 50 == 0 && i < PAGES; i++)
+			wrong += image_at(m, (uint64_t)i << 12, UINT64_MAX) != newest[i];
+	}
+	CHECK_EQ(wrong, 0);
+	CHECK(mappings_count(m) < N);
+	mappings_unref(m);
+}
+
 TEST(copy_on_write)
 {
 	struct mappings *parent = NULL, *child;
@@ -258,6 +287,7 @@ int main(void)
 	RUN(history_of_one_place_is_bounded);
 	RUN(all_together_are_bounded);
 	RUN(many_in_any_order);
+	RUN(newest_of_any);
 	RUN(copy_on_write);
 	RUN(snapshot_under_events);
 	RUN(large_snapshot);
