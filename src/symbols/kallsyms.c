@@ -16,12 +16,15 @@
 #define MAX_NAME	512		/* KSYM_NAME_LEN of the kernel, with the terminator */
 #define MAX_FUNCTION	(1u << 20)	/* bytes; kallsyms has no sizes, and no kernel function comes near */
 #define KERNEL_HALF	(1ull << 63)	/* kernel addresses have the highest bit set */
+#define PREFIX		"__pfx_"	/* the symbol of what is reserved before a function (Linux 6.2, CONFIG_PREFIX_SYMBOLS) */
+#define PREFIX_MAX	64		/* bytes of it */
 
 struct entry {
 	uint64_t start;
 	uint32_t name;		/* offset in names */
 	uint16_t module;
-	uint16_t rank;		/* among those at one address: more is better */
+	uint8_t rank;		/* among those at one address: more is better */
+	uint8_t prefix;		/* bytes before it that are its, too */
 };
 
 struct kallsyms {
@@ -31,11 +34,12 @@ struct kallsyms {
 	uint64_t stext;
 	/* While reading. */
 	uint32_t last_module;		/* lines of a module stand together */
+	uint64_t prefix;		/* where the last one begins */
 	int hidden;			/* functions at address 0 were seen */
 };
 
 /* T global, W weak, t local; i an indirect function. The rest is data. 0: not code. */
-static uint16_t rank_of(char type)
+static uint8_t rank_of(char type)
 {
 	switch (type) {
 	case 'T':
@@ -92,30 +96,45 @@ static uint16_t parse_module(struct kallsyms *k, const char *p, const char *end)
 	return (uint16_t)k->last_module;
 }
 
+/*
+ * 1 where @name is what is reserved before the function that comes next. They are half of all symbols, and left out. But those
+ * of modules are not in the order of addresses.
+ */
+static int take_prefix(struct kallsyms *k, uint64_t start, const char *name, size_t n, int built_in)
+{
+	if (!built_in || n <= sizeof(PREFIX) - 1 || memcmp(name, PREFIX, sizeof(PREFIX) - 1) != 0)
+		return 0;
+	k->prefix = start;
+	return 1;
+}
+
 /* One line, without its newline. What is not of the form is skipped. */
 static void parse_line(struct kallsyms *k, const char *p, const char *end)
 {
 	const char *name, *stop;
-	uint64_t start;
-	uint16_t rank;
+	struct entry e = { 0 };
 	size_t n;
 
-	p = parse_hex(p, end, &start);
+	p = parse_hex(p, end, &e.start);
 	if (!p || end - p < 4 || p[0] != ' ' || p[2] != ' ')
 		return;
-	rank = rank_of(p[1]);
-	if (!rank)
+	e.rank = rank_of(p[1]);
+	if (!e.rank)
 		return;
-	k->hidden |= !start;
+	k->hidden |= !e.start;
 	name = stop = p + 3;
 	while (stop < end && *stop != '\t' && *stop != ' ' && *stop)
 		stop++;
 	n = (size_t)(stop - name);
-	if (!n || n >= MAX_NAME || start < KERNEL_HALF || k->entries.n >= MAX_SYMBOLS)
+	if (!n || n >= MAX_NAME || e.start < KERNEL_HALF || k->entries.n >= MAX_SYMBOLS ||
+	    take_prefix(k, e.start, name, n, stop == end))
 		return;
 	if (n == 6 && stop == end && !memcmp(name, "_stext", 6))
-		k->stext = start;
-	vec_push(&k->entries, (struct entry){ start, (uint32_t)k->names.n, parse_module(k, stop, end), rank });
+		k->stext = e.start;
+	e.name = (uint32_t)k->names.n;
+	e.module = parse_module(k, stop, end);
+	e.prefix = e.start > k->prefix && e.start - k->prefix <= PREFIX_MAX ? (uint8_t)(e.start - k->prefix) : 0;
+	vec_push(&k->entries, e);
 	vec_reserve(&k->names, k->names.n + n + 1);
 	memcpy(k->names.v + k->names.n, name, n);
 	k->names.v[k->names.n + n] = '\0';
@@ -170,13 +189,22 @@ static int compare(const void *pa, const void *pb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* The built-in part comes sorted, and sorting it again would take as long as all the rest. */
-static int is_sorted(const struct kallsyms *k)
+/* What is built in comes sorted, and sorting it again would take as long as all the rest: so only what is not in its place. */
+static void sort(struct kallsyms *k)
 {
-	for (size_t i = 1; i < k->entries.n; i++)
-		if (k->entries.v[i].start < k->entries.v[i - 1].start)
-			return 0;
-	return 1;
+	struct entry *v = k->entries.v;
+	size_t sorted = 1, low;
+	uint64_t least;
+
+	while (sorted < k->entries.n && v[sorted].start >= v[sorted - 1].start)
+		sorted++;
+	if (sorted >= k->entries.n)
+		return;
+	least = v[sorted].start;
+	for (size_t i = sorted; i < k->entries.n; i++)
+		least = v[i].start < least ? v[i].start : least;
+	low = upper_bound(v, sorted, .start, least);
+	qsort(v + low, k->entries.n - low, sizeof(*v), compare);
 }
 
 static size_t underscores(const struct kallsyms *k, const struct entry *e)
@@ -195,8 +223,7 @@ static void settle(struct kallsyms *k)
 {
 	size_t kept = 0;
 
-	if (!is_sorted(k))
-		qsort(k->entries.v, k->entries.n, sizeof(*k->entries.v), compare);
+	sort(k);
 	for (size_t i = 0; i < k->entries.n; i++) {
 		struct entry *e = &k->entries.v[i], *last = &k->entries.v[kept ? kept - 1 : 0];
 
@@ -253,13 +280,15 @@ uint64_t kallsyms_stext(const struct kallsyms *k)
 int kallsyms_find(const struct kallsyms *k, uint64_t address, struct kallsyms_symbol *out)
 {
 	size_t low = upper_bound(k->entries.v, k->entries.n, .start, address);
-	const struct entry *e;
+	const struct entry *e = &k->entries.v[low];
 
-	if (!low)
-		return -ENOENT;
-	e = &k->entries.v[low - 1];
-	if (address - e->start >= MAX_FUNCTION)
-		return -ENOENT;
+	if (low == k->entries.n || e->start - address > e->prefix) {
+		if (!low)
+			return -ENOENT;
+		e--;
+		if (address - e->start >= MAX_FUNCTION)
+			return -ENOENT;
+	}
 	out->name = k->names.v + e->name;
 	out->module = e->module ? strtab_get(k->modules, e->module) : "[kernel]";
 	out->start = e->start;

@@ -11,6 +11,7 @@
 
 #define CODE_MAX	(16u << 20)	/* bytes of one section */
 #define RELOCATIONS_MAX	(64u << 20)
+#define BATCH		512		/* relocations read at once */
 #define STUB		16		/* bytes of a stub; 8 where its section says so */
 
 struct stub {
@@ -85,17 +86,26 @@ static int by_start(const void *a, const void *b)
 
 typedef VEC(struct slot) slots;
 
-/* The slots that the dynamic linker fills with functions' addresses. */
+/* The slots that the dynamic linker fills with functions' addresses. A large program has a million relocations of other kinds. */
 static void take_slots(const struct elf_file *elf, const char *section, slots *out)
 {
 	const struct elf_section *s = elf_file_section(elf, section);
-	size_t size;
-	Elf64_Rela *all = s ? elf_file_section_data(elf, s, RELOCATIONS_MAX, &size) : NULL;
+	int readable = s && s->type != SHT_NOBITS && !(s->flags & SHF_COMPRESSED) && s->size <= RELOCATIONS_MAX;
+	uint64_t n = readable ? s->size / sizeof(Elf64_Rela) : 0;
+	Elf64_Rela batch[BATCH];
 
-	for (size_t i = 0; all && i < size / sizeof(*all); i++)
-		if (ELF64_R_TYPE(all[i].r_info) == R_X86_64_JUMP_SLOT || ELF64_R_TYPE(all[i].r_info) == R_X86_64_GLOB_DAT)
-			vec_push(out, (struct slot){ all[i].r_offset, (uint32_t)ELF64_R_SYM(all[i].r_info) });
-	free(all);
+	for (uint64_t i = 0; i < n; i += BATCH) {
+		size_t part = n - i < BATCH ? (size_t)(n - i) : BATCH;
+
+		if (elf_file_read(elf, s->offset + i * sizeof(*batch), batch, part * sizeof(*batch)))
+			return;
+		for (size_t k = 0; k < part; k++) {
+			uint64_t info = batch[k].r_info;
+
+			if (ELF64_R_TYPE(info) == R_X86_64_JUMP_SLOT || ELF64_R_TYPE(info) == R_X86_64_GLOB_DAT)
+				vec_push(out, (struct slot){ batch[k].r_offset, (uint32_t)ELF64_R_SYM(info) });
+		}
+	}
 }
 
 /* The slot that the stub at @code jumps through: [endbr64] [bnd] jmp *disp(%rip). 0: none. */

@@ -36,6 +36,40 @@ static const char *at(const struct kallsyms *k, uint64_t address)
 	return text;
 }
 
+/* What is reserved before a function is the function's: by whatever name that goes in the end. */
+TEST(prefixes)
+{
+	struct kallsyms *k = LOAD(
+		"ffffffff81000000 T _stext\n"
+		"ffffffff81000010 t __pfx_one\n"
+		"ffffffff81000020 t one\n"
+		"ffffffff81000100 T __pfx_two\n"
+		"ffffffff81000100 t __pfx___two\n"
+		"ffffffff81000110 t __two\n"
+		"ffffffff81000110 T two\n"
+		"ffffffff81000200 t three\n"
+		"ffffffff81000300 t __pfx_\n"
+		"ffffffff81000310 t __pfx_far\n"
+		"ffffffff81000400 t four\n"
+		"ffffffffc0001010 t two\t[ext4]\n"
+		"ffffffffc0001000 t __pfx_two\t[ext4]");
+
+	CHECK(k != NULL);
+	CHECK_STR(at(k, 0xffffffff8100000f), "_stext+0xf [kernel]");
+	CHECK_STR(at(k, 0xffffffff81000010), "one+0xfffffffffffffff0 [kernel]");
+	CHECK_STR(at(k, 0xffffffff81000020), "one+0x0 [kernel]");
+	CHECK_STR(at(k, 0xffffffff810000ff), "one+0xdf [kernel]");
+	CHECK_STR(at(k, 0xffffffff81000101), "two+0xfffffffffffffff1 [kernel]");
+	CHECK_STR(at(k, 0xffffffff81000111), "two+0x1 [kernel]");
+	CHECK_STR(at(k, 0xffffffff810001ff), "two+0xef [kernel]");
+	CHECK_STR(at(k, 0xffffffff81000301), "__pfx_+0x1 [kernel]");
+	CHECK_STR(at(k, 0xffffffff810003ff), "__pfx_+0xff [kernel]");
+	CHECK_STR(at(k, 0xffffffff81000400), "four+0x0 [kernel]");
+	CHECK_STR(at(k, 0xffffffffc0001001), "__pfx_two+0x1 [ext4]");
+	CHECK_STR(at(k, 0xffffffffc0001010), "two+0x0 [ext4]");
+	kallsyms_free(k);
+}
+
 TEST(kernel_modules_and_bpf)
 {
 	struct kallsyms *k = LOAD(
@@ -48,9 +82,11 @@ TEST(kernel_modules_and_bpf)
 		"ffffffffc0001100 T ext4_write\t[ext4]\n"
 		"ffffffffc0000000 t bpf_prog_6deef7357e7b4530_sd_fw\t[bpf]\n"
 		"ffffffffa0200000 t ftrace_trampoline\t[__builtin__ftrace]\n"
+		"ffffffff80001000 t below\t[low]\n"
 		"ffffffffc0002000 t last\t[ext4]");
 
 	CHECK(k != NULL);
+	CHECK_STR(at(k, 0xffffffff80001004), "below+0x4 [low]");
 	CHECK_STR(at(k, 0xffffffff81000000), "_stext+0x0 [kernel]");
 	CHECK_STR(at(k, 0xffffffff810001ff), "do_one+0xff [kernel]");
 	CHECK_STR(at(k, 0xffffffff81000340), "weak_one+0x140 [kernel]");
@@ -159,6 +195,7 @@ TEST(chunks)
 
 int main(void)
 {
+	RUN(prefixes);
 	RUN(kernel_modules_and_bpf);
 	RUN(beyond_the_functions);
 	RUN(one_name_for_an_address);
