@@ -41,7 +41,8 @@ static int take_attributes(struct dwarf_abbrevs *t, struct cursor *c, struct dwa
 	return 0;
 }
 
-static struct dwarf_abbrevs *parse(struct dwarf_file *f, uint64_t offset)
+/* The table at @offset; of it @only this abbreviation, unless that is 0. NULL where it is damaged, up to there. */
+static struct dwarf_abbrevs *parse(struct dwarf_file *f, uint64_t offset, uint64_t only)
 {
 	const struct dwarf_section *s = &f->section[DWARF_ABBREV];
 	struct cursor c = { s->memory + offset, s->memory + s->size, 0 };
@@ -49,7 +50,7 @@ static struct dwarf_abbrevs *parse(struct dwarf_file *f, uint64_t offset)
 	int sorted = 1;
 
 	t->offset = offset;
-	for (;;) {
+	while (!only || !t->list.n) {
 		const uint8_t *before = c.p;
 		struct dwarf_abbrev a = { .code = cursor_uleb(&c) };
 		uint64_t tag;
@@ -67,12 +68,32 @@ static struct dwarf_abbrevs *parse(struct dwarf_file *f, uint64_t offset)
 			dwarf_abbrevs_free(t);
 			return NULL;
 		}
+		if (only && a.code != only) {
+			t->attributes.n = a.first;
+			continue;
+		}
 		sorted &= !t->list.n || t->list.v[t->list.n - 1].code < a.code;
 		vec_push(&t->list, a);
 	}
 	if (!sorted)
 		qsort(t->list.v, t->list.n, sizeof(*t->list.v), by_code);
 	return t;
+}
+
+/* As parse(), of the section. */
+static struct dwarf_abbrevs *read_table(struct dwarf_file *f, uint64_t offset, uint64_t only)
+{
+	dwarf_keep(f, DWARF_ABBREV, SECTION_MAX);
+	return f->section[DWARF_ABBREV].memory && offset < f->section[DWARF_ABBREV].size ? parse(f, offset, only) : NULL;
+}
+
+const struct dwarf_abbrevs *dwarf_abbrevs_root(struct dwarf_file *f, uint64_t offset, uint64_t code)
+{
+	if (!f->root || f->root->offset != offset || !dwarf_abbrev_of(f->root, code)) {
+		dwarf_abbrevs_free(f->root);
+		f->root = read_table(f, offset, code);
+	}
+	return f->root;
 }
 
 const struct dwarf_abbrevs *dwarf_abbrevs_at(struct dwarf_file *f, uint64_t offset)
@@ -82,8 +103,7 @@ const struct dwarf_abbrevs *dwarf_abbrevs_at(struct dwarf_file *f, uint64_t offs
 
 	if (id != HASHMAP_NONE)
 		return f->abbrevs.v[id];
-	dwarf_keep(f, DWARF_ABBREV, SECTION_MAX);
-	t = f->section[DWARF_ABBREV].memory && offset < f->section[DWARF_ABBREV].size ? parse(f, offset) : NULL;
+	t = read_table(f, offset, 0);
 	if (!t)
 		return NULL;
 	hashmap_set(&f->abbrev_ids, offset, (uint32_t)f->abbrevs.n);
@@ -93,6 +113,8 @@ const struct dwarf_abbrevs *dwarf_abbrevs_at(struct dwarf_file *f, uint64_t offs
 
 void dwarf_abbrevs_free(struct dwarf_abbrevs *t)
 {
+	if (!t)
+		return;
 	vec_free(&t->list);
 	vec_free(&t->attributes);
 	free(t);

@@ -63,6 +63,7 @@ void dwarf_file_close(struct dwarf_file *f)
 			free(f->section[i].memory);
 	for (size_t i = 0; i < f->abbrevs.n; i++)
 		dwarf_abbrevs_free(f->abbrevs.v[i]);
+	dwarf_abbrevs_free(f->root);
 	vec_free(&f->abbrevs);
 	hashmap_free(&f->abbrev_ids);
 	*f = (struct dwarf_file){ 0 };

@@ -33,6 +33,7 @@ struct dwarf_file {
 	struct dwarf_section section[DWARF_SECTIONS];
 	VEC(struct dwarf_abbrevs *) abbrevs;	/* parsed tables */
 	struct hashmap abbrev_ids;	/* offset -> index */
+	struct dwarf_abbrevs *root;	/* of a root entry alone, that was read last */
 	uint64_t work;			/* bytes that may still be parsed */
 	struct dwarf_file *whole;	/* of which this is a part, in whose name it works; or NULL */
 };

@@ -71,12 +71,12 @@ static void take_attribute(struct dwarf_unit *u, uint16_t name, struct dwarf_val
 	}
 }
 
-/* The root entry's attributes. */
+/* The root entry's attributes. All abbreviations of all units are many more than will ever be asked for. */
 static int take_root(struct dwarf_unit *u, struct cursor *c, const uint8_t *info)
 {
-	const struct dwarf_abbrevs *t = dwarf_abbrevs_at(u->file, u->abbrev);
 	uint64_t code = cursor_uleb(c);
-	const struct dwarf_abbrev *a = t && code ? dwarf_abbrev_of(t, code) : NULL;
+	const struct dwarf_abbrevs *t = code ? dwarf_abbrevs_root(u->file, u->abbrev, code) : NULL;
+	const struct dwarf_abbrev *a = t ? dwarf_abbrev_of(t, code) : NULL;
 
 	for (uint32_t i = 0; a && i < a->n; i++) {
 		const struct dwarf_attribute *attr = &t->attributes.v[a->first + i];
