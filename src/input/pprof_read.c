@@ -162,7 +162,9 @@ static int take_number(struct owner *o, uint32_t which, uint64_t *to, const stru
 {
 	if (o->numbers & which || l->text || l->unit || l->number < 0 || l->number > INT32_MAX)
 		return 0;
-	o->numbers |= which;
+	/* A TID or PID of 0 is none: another may come. */
+	if (l->number || which == HAS_INCARNATION)
+		o->numbers |= which;
 	*to = (uint64_t)l->number;
 	return 1;
 }

@@ -219,27 +219,28 @@ static void add_point(struct writer *w, uint32_t place)
 static void sum_up(struct writer *w)
 {
 	const uint64_t *types[COLUMNS];
+	const size_t n = w->ncolumns;
 
 	w->line_frames = xcalloc(w->v.nlines, sizeof(*w->line_frames));
 	w->bare_frames = xcalloc(w->v.nlocations, sizeof(*w->bare_frames));
 	w->node_places = xcalloc(w->v.nnodes, sizeof(*w->node_places));
 	vec_push(&w->places, (struct place){ 0 });
 	add_point(w, 0);
-	for (size_t i = 0; i < w->ncolumns; i++)
+	for (size_t i = 0; i < n; i++)
 		types[i] = profile_values(w->p, w->types[i]);
 	for (size_t s = 0; s < w->v.nsamples; s++) {
 		uint64_t any = 0;
 		uint32_t place;
 
-		for (size_t i = 0; i < w->ncolumns; i++)
+		for (size_t i = 0; i < n; i++)
 			any |= types[i][s];
 		if (!any)
 			continue;
 		place = place_of(w, w->v.samples[s].node);
 		if (!w->places.v[place].point)
 			add_point(w, place);
-		for (size_t i = 0; i < w->ncolumns; i++)
-			w->sums.v[w->places.v[place].point * w->ncolumns + i] += types[i][s];
+		for (size_t i = 0; i < n; i++)
+			w->sums.v[w->places.v[place].point * n + i] += types[i][s];
 	}
 }
 

@@ -189,10 +189,10 @@ static void collect_threads(struct html_labels *l, const struct profile *p)
 	l->threads = xcalloc(v.nthreads, sizeof(*l->threads));
 	l->of_thread = xcalloc(v.nthreads, sizeof(*l->of_thread));
 	for (size_t i = 0; i < v.nthreads; i++) {
-		struct html_thread *last = l->nthreads ? &l->threads[l->nthreads - 1] : NULL;
+		struct html_thread *last = i ? &l->threads[l->nthreads - 1] : NULL;
 
-		if (!last || by_thread(&all[i - 1], &all[i])) {
-			all[i].thread.group = !last ? 0 : last->group + !!by_process(&all[i - 1], &all[i]);
+		if (!i || by_thread(&all[i - 1], &all[i])) {
+			all[i].thread.group = !i ? 0 : last->group + !!by_process(&all[i - 1], &all[i]);
 			l->threads[l->nthreads++] = all[i].thread;
 		} else {
 			last->pid = last->pid == all[i].thread.pid ? last->pid : 0;

@@ -185,6 +185,12 @@ static void add_way(row_vec *rows, const char *title, const struct rollup_functi
 	}
 }
 
+/* In place of the rows of a function: @why it has none, or that none was chosen. */
+static void add_none(row_vec *rows, const struct rows_choice *c, const char *why)
+{
+	add_heading(rows, c->name ? why : "choose a function with Enter, in the functions view");
+}
+
 row_vec rows_callers(const struct profile *p, const struct rows_choice *c)
 {
 	unsigned char *focus = focus_on(p, c);
@@ -198,8 +204,7 @@ row_vec rows_callers(const struct profile *p, const struct rows_choice *c)
 					      .self = found->self, .total = found->total });
 		add_way(&rows, "callees:", found->callees, found->ncallees);
 	} else {
-		add_heading(&rows, c->name ? "the function has no samples now" :
-			    "choose a function with Enter, in the functions view");
+		add_none(&rows, c, "the function has no samples now");
 	}
 	callers_free(found);
 	free(focus);
@@ -216,8 +221,7 @@ row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
 		if (all[i].line && !strcmp(all[i].name, c->name) && !strcmp(all[i].module, c->module))
 			vec_push(&rows, code_row(&all[i]));
 	if (!rows.n)
-		add_heading(&rows, c->name ? "no lines are known: the function has no debug information, or no samples" :
-			    "choose a function with Enter, in the functions view");
+		add_none(&rows, c, "no lines are known: the function has no debug information, or no samples");
 	free(all);
 	return rows;
 }

@@ -305,6 +305,7 @@ def test_keys():
             equal(run("ebprof.state.view"), view, f"key {key}")
         command("press", key="/")
         command("type", text="work")
+        wait_until("ebprof.matched !== null")
         equal(run("ebprof.matched"), 65 + 21 + 2, "samples with what was typed")
         command("press", key="Enter")
         check("work" in run("document.querySelector('#status').textContent"), "the first match is told")
@@ -321,7 +322,7 @@ def test_keys():
         command("press", key="s")
         check("_start" in run("document.querySelector('#caption').innerText"), "the sandwich of the marked function")
         command("press", key="i")
-        equal(run("ebprof.state.layout"), "flame", "roots at the bottom")
+        wait_until("ebprof.state.layout === 'flame'")
         command("press", key="1")
         run(READY)
         check(box("all")["y"] > box("main")["y"] > 0, "roots are below")
@@ -330,6 +331,16 @@ def test_keys():
         check("regular expression" in run("document.querySelector('#help').innerText"), "the help tells of the search")
         command("press", key="Escape")
         equal(run("document.querySelector('#help').open"), False, "help closed")
+
+
+def test_keys_at_once():
+    """The browser tells of a view's address when the next key was pressed already."""
+    with shown("full", hash="#hide=process"):
+        run("for (const key of ['2', 'i']) dispatchEvent(new KeyboardEvent('keydown', { key }))")
+        wait_until("location.hash.includes('layout=flame')")
+        equal(run("ebprof.state.view + ' ' + ebprof.state.layout"), "bottom-up flame", "both")
+        run("history.back()")
+        wait_until("ebprof.state.view === 'graph'")
 
 
 def test_menu_and_tooltip():

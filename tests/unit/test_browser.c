@@ -72,7 +72,7 @@ TEST(what_ended_has_no_pid)
 	struct profile *p = tree();
 	struct browser b;
 
-	profile_fold(p, (const unsigned char[]){ 0, 1 });
+	profile_fold(p, (const unsigned char[]){ 0, 1 }, " (ended)");
 	open_browser(&b, p);
 	CHECK_STR(line(&b, 100, 10, 3), " 60.00  60.00       60 app            one/10             a");
 	CHECK_STR(line(&b, 100, 10, 5), " 10.00  40.00       10 app            two (ended)        b");
@@ -319,7 +319,7 @@ static void fold_all_but(struct profile *p, size_t n)
 
 	for (size_t i = 0; i + n < all; i++)
 		ended[i] = profile_view(p).processes[i].pid != 0;
-	profile_fold(p, ended);
+	profile_fold(p, ended, " (ended)");
 	free(ended);
 }
 

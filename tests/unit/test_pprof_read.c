@@ -123,6 +123,7 @@ TEST(labels_name_threads_and_processes)
 	protobuf_uint(&b, 1, 1);
 	protobuf_uint(&b, 2, 3);
 	label(&b, PID, 0, 42);
+	label(&b, TID, 0, 0);	/* none */
 	label(&b, TID, 0, 43);
 	label(&b, THREAD, POOL, 0);
 	label(&b, PROCESS, LEAF, 0);

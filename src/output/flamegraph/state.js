@@ -19,13 +19,16 @@ class State {
 			sort: profile.difference ? "change" : "self", reverse: false, hide: new Set(this.needless()),
 		};
 		this.now = { ...this.first, ...this.parse(location.hash) };
+		this.written = location.hash;
 		addEventListener("hashchange", () => {
 			const before = this.now;
 
-			if (this.text() !== location.hash.slice(1)) {
-				this.now = { ...this.first, ...this.parse(location.hash) };
-				this.changed(before);
-			}
+			/* It comes late, also for what we wrote ourselves: by now there may be something newer. */
+			if (location.hash === this.written)
+				return;
+			this.written = location.hash;
+			this.now = { ...this.first, ...this.parse(location.hash) };
+			this.changed(before);
 		});
 	}
 
@@ -98,5 +101,6 @@ class State {
 			location.hash = url;
 		else
 			location.replace(url);
+		this.written = location.hash;
 	}
 }
