@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/alloc_price.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,7 +24,6 @@
 #define WORK_LEAST 0.005		/* of the CPU time, as far as it is told apart from traps */
 #define ROUGH 0.8
 #define PAGE 4096
-#define PLACES_MAX 64
 
 /* The counters: by the cookie of a place. */
 enum slot { SLOT_STEPPED = 1, SLOT_END = 2, SLOT_RESIZE = 4, SLOTS = 8 };
@@ -50,13 +49,6 @@ struct counter {
 	volatile uint64_t *slots;
 };
 
-static int bpf(int command, union bpf_attr *attr)
-{
-	long fd = syscall(SYS_bpf, command, attr, sizeof(*attr));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
 static int load_program(int map)
 {
 	struct bpf_insn code[] = {
@@ -70,24 +62,18 @@ static int load_program(int map)
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_KPROBE, .expected_attach_type = UPROBE_MULTI, .insns = (uintptr_t)code,
-		.insn_cnt = sizeof(code) / sizeof(*code), .license = (uintptr_t)"Dual MIT/GPL",
-	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = UPROBE_MULTI);
 
-	return bpf(BPF_PROG_LOAD, &attr);
+	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "ebprof_price", "Dual MIT/GPL", code, sizeof(code) / sizeof(*code), &opts);
 }
 
 static int open_counter(struct counter *c)
 {
-	union bpf_attr attr = {
-		.map_type = BPF_MAP_TYPE_ARRAY, .key_size = sizeof(uint32_t), .value_size = SLOTS * sizeof(uint64_t),
-		.max_entries = 1, .map_flags = BPF_F_MMAPABLE,
-	};
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	void *slots;
 
-	c->program = -1;
-	c->map = bpf(BPF_MAP_CREATE, &attr);
+	*c = (struct counter){ .map = -1, .program = -1 };
+	c->map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_price", sizeof(uint32_t), SLOTS * sizeof(uint64_t), 1, &opts);
 	if (c->map < 0)
 		return c->map;
 	slots = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, c->map, 0);
@@ -190,7 +176,7 @@ int alloc_price_measure(struct alloc_price *p)
 	int err = open_counter(&t.counter);
 
 	if (!err)
-		err = t.file < 0 ? -errno : thread_start(&thread, try_traps, &t);
+		err = t.file < 0 ? -ENOTSUP : thread_start(&thread, try_traps, &t);
 	if (!err) {
 		pthread_join(thread, NULL);
 		err = t.err;
@@ -225,15 +211,14 @@ static double cpu_time(const struct alloc_probes *p)
 /* One link for those that lie in one file of one process: from @first on. Returns how many. */
 static size_t link_places(const struct alloc_probes *p, size_t first, const struct counter *c, int *link)
 {
-	uint64_t offsets[PLACES_MAX], cookies[PLACES_MAX];
+	uint64_t offsets[ALLOC_PLACES_MAX], cookies[ALLOC_PLACES_MAX];
+	size_t alike = alloc_places_alike(p, first);
 	const struct alloc_place *at = &p->places[first];
 	struct uprobe_places places = { .file = at->file, .pid = at->pid, .offsets = offsets, .cookies = cookies };
 
-	for (; first + places.n < p->nplaces && places.n < PLACES_MAX; places.n++) {
+	for (; places.n < alike && places.n < ALLOC_PLACES_MAX; places.n++) {
 		const struct alloc_place *next = at + places.n;
 
-		if (next->file != at->file || next->pid != at->pid)
-			break;
 		offsets[places.n] = next->offset;
 		cookies[places.n] = (next->stepped ? SLOT_STEPPED : 0) | (next->kind == PROBE_FREE ? SLOT_END : 0) |
 				    (next->kind == PROBE_REALLOC ? SLOT_RESIZE : 0);

@@ -59,15 +59,16 @@ struct alloc_cycle alloc_slices_plan(const struct alloc_slices *s, double where,
 	return (struct alloc_cycle){ (uint64_t)length, (uint64_t)(where * (length - open)), (uint64_t)open };
 }
 
-static double work_of(const struct alloc_seen *seen)
+/* The CPU time without that of @traps. */
+static double without(const struct alloc_seen *seen, double traps)
 {
-	return at_least(seen->cpu - seen->calls - seen->ends, WORK_LEAST * seen->cpu);
+	return at_least(seen->cpu - traps, WORK_LEAST * seen->cpu);
 }
 
 /* What is true of open and closed time. */
 static void take(struct alloc_slices *s, const struct alloc_seen *seen)
 {
-	double weight = NEW * at_most(seen->wall / CYCLE, 1), work = work_of(seen);
+	double weight = NEW * at_most(seen->wall / CYCLE, 1), work = without(seen, seen->calls + seen->ends);
 
 	s->spent += seen->calls + seen->ends;
 	s->worked += work;
@@ -81,7 +82,7 @@ static void add(struct alloc_pace *to, const struct alloc_seen *seen, double tim
 {
 	to->wall += times * seen->wall;
 	to->cpu += times * seen->cpu;
-	to->work += times * work_of(seen);
+	to->work += times * without(seen, seen->calls);
 }
 
 void alloc_slices_open(struct alloc_slices *s, const struct alloc_cycle *cycle, const struct alloc_seen *seen)
@@ -103,14 +104,17 @@ void alloc_slices_closed(struct alloc_slices *s, const struct alloc_seen *seen)
 	add(&s->closed_ever, seen, 1);
 }
 
-int alloc_slices_give_up(struct alloc_slices *s)
+int alloc_slices_ends_are_dear(const struct alloc_slices *s)
 {
-	if (s->endless || s->ends <= ENDS_MOST * s->budget * s->work)
-		return 0;
+	return !s->endless && s->ends > ENDS_MOST * s->budget * s->work;
+}
+
+void alloc_slices_give_up(struct alloc_slices *s)
+{
 	s->endless = 1;
 	s->ends = 0;
 	s->calls = at_least(s->calls, 1);	/* they were held up by the ends */
-	return 1;
+	s->open = s->closed = s->open_ever = s->closed_ever = s->last = (struct alloc_pace){ 0 };
 }
 
 /*

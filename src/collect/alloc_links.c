@@ -10,7 +10,6 @@
 #include "collect/uprobe.h"
 
 #define MAPPED_MAX 1024		/* at one time: each makes each trap of the others a little slower */
-#define PLACES_MAX 64		/* of a file and a process; an allocator has some 30 functions */
 
 /* Returns first: what begins after them is followed to its end. */
 static const struct { enum alloc_group group; int at_return; } parts[] = {
@@ -38,6 +37,16 @@ struct alloc_links {
 	struct crew *crew;
 };
 
+size_t alloc_places_alike(const struct alloc_probes *p, size_t first)
+{
+	const struct alloc_place *at = &p->places[first];
+	size_t n = 1;
+
+	while (first + n < p->nplaces && at[n].file == at->file && at[n].pid == at->pid)
+		n++;
+	return n;
+}
+
 static void add(struct alloc_links *l, pid_t pid, size_t first, size_t n)
 {
 	struct mapped m = { .pid = pid, .first = first, .n = n };
@@ -50,23 +59,20 @@ static void add(struct alloc_links *l, pid_t pid, size_t first, size_t n)
 struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int returned, const struct alloc_switches *on)
 {
 	struct alloc_links *l = xcalloc(1, sizeof(*l));
-	size_t first = 0;
 
 	l->crew = crew_new();
 	if (!l->crew) {
 		free(l);
 		return NULL;
 	}
-
 	l->probes = p;
 	l->call = call;
 	l->returned = returned;
 	l->on = *on;
-	for (size_t i = 1; i <= p->nplaces; i++)
-		if (i == p->nplaces || p->places[i].file != p->places[first].file || p->places[i].pid != p->places[first].pid) {
-			add(l, p->places[first].pid, first, i - first);
-			first = i;
-		}
+	for (size_t first = 0, n; first < p->nplaces; first += n) {
+		n = alloc_places_alike(p, first);
+		add(l, p->places[first].pid, first, n);
+	}
 	return l;
 }
 
@@ -95,11 +101,11 @@ static int is_in(enum alloc_group group, enum alloc_probe_kind kind)
 
 static int link_part(const struct alloc_links *l, struct mapped *m, size_t part)
 {
-	uint64_t offsets[PLACES_MAX], cookies[PLACES_MAX];
+	uint64_t offsets[ALLOC_PLACES_MAX], cookies[ALLOC_PLACES_MAX];
 	struct uprobe_places places = { .pid = m->pid, .offsets = offsets, .cookies = cookies };
 	int link;
 
-	for (size_t i = m->first; i < m->first + m->n && places.n < PLACES_MAX; i++) {
+	for (size_t i = m->first; i < m->first + m->n && places.n < ALLOC_PLACES_MAX; i++) {
 		const struct alloc_place *p = &l->probes->places[i];
 
 		if (!is_in(parts[part].group, p->kind) || (parts[part].at_return && p->kind == PROBE_FREE))

@@ -40,6 +40,11 @@ struct alloc_probes {
 	uint64_t interval;		/* bytes a sample, 0: every block; but of our library, which knows it itself */
 };
 
+#define ALLOC_PLACES_MAX 64	/* of a file and a process; an allocator has some 30 functions */
+
+/* How many places from @first on, 1 at least, lie in the same file of the same process. */
+size_t alloc_places_alike(const struct alloc_probes *p, size_t first);
+
 /* A set of these: what gives blocks, but for realloc(); free() and realloc(); both of them but for free(). */
 enum alloc_group { ALLOC_CALLS = 1, ALLOC_ENDS = 2, ALLOC_ALL_CALLS = 4 };
 

@@ -96,23 +96,29 @@ static int always(const struct slicer *s)
 	return s->cycle.open >= s->cycle.length;
 }
 
-/* Now the time on both sides of the last slice is known. */
+/* As much is known of the time on both sides of the last slice as ever will be. */
 static void settle(struct slicer *s)
 {
 	struct window *w = s->windows.n ? &s->windows.v[s->windows.n - 1] : NULL;
-	struct alloc_seen seen = see(s);
 
-	alloc_slices_closed(&s->slices, &seen);
 	if (!w || w->scale > 0)
 		return;
 	w->scale = alloc_slices_scale(&s->slices, &w->cycle, w->open);
 	alloc_slices_age(&s->slices);
 }
 
+static void see_closed(struct slicer *s)
+{
+	struct alloc_seen seen = see(s);
+
+	alloc_slices_closed(&s->slices, &seen);
+}
+
 static void open_window(struct slicer *s)
 {
 	if (!s->open) {
 		s->result.failed += alloc_links_resume(collector_alloc_links(s->collector)) != 0;
+		see_closed(s);
 		settle(s);
 	}
 	s->open = 1;
@@ -155,15 +161,14 @@ static void begin_cycle(struct slicer *s, uint64_t at)
 static void end_cycle(struct slicer *s, uint64_t now)
 {
 	uint64_t end = s->began + s->cycle.length;
-	struct alloc_seen seen;
 
-	if (s->open) {
+	if (s->open)
 		close_window(s, 0);
-	} else {
-		seen = see(s);
-		alloc_slices_closed(&s->slices, &seen);
-	}
-	if (alloc_slices_give_up(&s->slices)) {
+	else
+		see_closed(s);
+	if (alloc_slices_ends_are_dear(&s->slices)) {
+		settle(s);
+		alloc_slices_give_up(&s->slices);
 		alloc_links_give_up_ends(collector_alloc_links(s->collector));
 		s->open = 0;
 	}
@@ -225,6 +230,7 @@ void slicer_stop(struct slicer *s)
 		return;
 	if (s->open)
 		close_window(s, 1);
+	see_closed(s);
 	settle(s);
 }
 

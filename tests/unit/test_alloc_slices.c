@@ -23,6 +23,7 @@ struct program {
 	double busy, idle;	/* ns of work that comes at once; ns between its ends and the next */
 	double trap, end;	/* cost of each call that gives a block, and of its free, in ns */
 	double every;		/* ns of work for one of each */
+	double unknown;		/* what is taken for the cost of the ends is wrong by up to this share of it */
 	/* How it is. */
 	double left, wait;
 	double calls;		/* all there ever were */
@@ -32,6 +33,7 @@ struct program {
 static struct alloc_seen go_on(struct program *p, double wall, int calls, int ends)
 {
 	struct alloc_seen seen = { .wall = wall };
+	double price = 1 + p->unknown * (2 * drand48() - 1);
 	double each = p->every + (calls ? p->trap : 0) + (ends ? p->end : 0), part;
 
 	while (wall > 0) {
@@ -48,7 +50,7 @@ static struct alloc_seen go_on(struct program *p, double wall, int calls, int en
 		part = p->left / p->every * each < wall ? p->left / p->every * each : wall;
 		seen.cpu += part;
 		seen.calls += calls ? part / each * p->trap : 0;
-		seen.ends += ends ? part / each * p->end : 0;
+		seen.ends += ends ? part / each * p->end * price : 0;
 		p->calls += part / each;
 		p->left -= part / each * p->every;
 		wall -= part;
@@ -89,10 +91,15 @@ static struct outcome record(struct program p, double budget, int cycles)
 		alloc_slices_open(&s, &cycle, &seen);
 		seen = go_on(&p, (double)(cycle.length - cycle.begin - cycle.open), 0, !s.endless);
 		alloc_slices_closed(&s, &seen);
-		alloc_slices_give_up(&s);
 		last = cycle;
+		if (!alloc_slices_ends_are_dear(&s))
+			continue;
+		estimate += seen_calls * alloc_slices_scale(&s, &last, last.open);
+		alloc_slices_give_up(&s);
+		last = (struct alloc_cycle){ 0 };
 	}
-	estimate += seen_calls * alloc_slices_scale(&s, &last, last.open);
+	if (last.open)
+		estimate += seen_calls * alloc_slices_scale(&s, &last, last.open);
 	return (struct outcome){ estimate / p.calls, s.spent / s.worked / budget, s.endless };
 }
 
@@ -201,6 +208,18 @@ TEST(dear_ends)
 	CHECK(many(p, 0.05, 60, 0.02).endless);
 }
 
+/*
+ * Frees that cost far more than all the rest, and more or less from moment to moment: the few slices until they are given
+ * up stand for little, for the program does little then.
+ */
+TEST(very_dear_ends)
+{
+	const struct program p = { .busy = 1000 * SECOND, .trap = 850, .end = 20000, .every = 4000, .unknown = 0.3 };
+
+	calls_cost = ends_cost = 0;
+	CHECK(many(p, 0.2, 5, 0.05).endless);
+}
+
 /* What the budget has room for stays set, and counts once. */
 TEST(always)
 {
@@ -227,6 +246,7 @@ int main(void)
 	RUN(phases);
 	RUN(ends);
 	RUN(dear_ends);
+	RUN(very_dear_ends);
 	RUN(always);
 	return TEST_END();
 }
