@@ -324,7 +324,7 @@ int begin_task(struct bpf_iter__task *ctx)
 	struct ebp_stack *s;
 	struct off_task *t;
 	__u32 zero = 0;
-	long n;
+	long n, call;
 
 	if (!task || !task_wanted(task, task->tgid, task->pid, 1))
 		return 0;
@@ -346,7 +346,11 @@ int begin_task(struct bpf_iter__task *ctx)
 	n = cfg_kernel ? bpf_get_task_stack(task, s->frames, cfg_frames * sizeof(*s->frames), 0) : 0;
 	if (n > 0 && announce_kernel_stack(&t->key, s, n / sizeof(*s->frames), 0, 1))
 		t->key.kernel_id = 0;
-	if (!cfg_user || task->flags & PF_KTHREAD || !task->mm || registers_of(task, &r->regs) == -1)
+	if (!cfg_user || task->flags & PF_KTHREAD || !task->mm)
+		return 0;
+	call = registers_of(task, &r->regs);
+	/* Who was interrupted and can go on may do so before its stack is read, and come to the same place of the stack again. */
+	if (call == NO_REGISTERS || (call == -1 && t->key.kind == EBP_RUNNABLE))
 		return 0;
 	/* Its memory cannot be read from here: user space does, by a record without stack. */
 	t->key.user_id = hash_step(hash_step(hash_process(&t->key.process), t->key.tid), t->since) | 1;

@@ -24,11 +24,14 @@ struct {
 	__type(value, struct rescue_scratch);
 } rescue_scratch SEC(".maps");
 
-/* Whether user space may do better than @result. */
+/*
+ * Whether user space may do better than @result. A return address of 0 is what tables of a library mostly find that is no
+ * more, until we have read of the one that took its place.
+ */
 static __always_inline int can_be_rescued(const struct unwind_state *s, __u32 result)
 {
 	return result >= EBP_NO_PROCESS && (result <= EBP_NO_TABLE || result == EBP_UNSUPPORTED ||
-					    result == EBP_LOST_REGISTER) && !s->no_rescue;
+					    result == EBP_LOST_REGISTER || result == EBP_ZERO_RETURN) && !s->no_rescue;
 }
 
 /*
@@ -65,6 +68,9 @@ static __always_inline int send_for_rescue(const struct unwind_state *s, struct 
 	__u32 size;
 
 	if (s->sp - from >= EBP_STACK_COPY)
+		return -1;
+	/* Where user space does not keep up, what is left is for records a hundredth as long: better cut than lost. */
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= 7 * (__u64)cfg_ring_wake / 2)
 		return -1;
 	size = copy_stack(from);
 	/* A clever compiler knows the bound from the function; the verifier does not. */

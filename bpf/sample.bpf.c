@@ -41,6 +41,16 @@ static __always_inline int is_stale(long syscall, __u32 result)
 	return IS_EXEC(syscall) && (result == EBP_NO_PROCESS || result == EBP_NO_MAPPING || result == EBP_UNREADABLE);
 }
 
+#define NEWBORN	4000000		/* ns that it has run, as the last tick of the scheduler knew */
+
+/* A thread that is about to come out of the clone() that made it, or just has: above there is nothing yet. */
+static __always_inline int is_newborn(const struct unwind_state *s, __u32 result)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return result == EBP_ZERO_RETURN && s->n == 1 && BPF_CORE_READ(task, se.sum_exec_runtime) < NEWBORN;
+}
+
 /* Sends the registers and the stack to user space, where that may help. 1 where they were sent. */
 static __always_inline int rescue(const void *ctx, int in_kernel, const struct unwind_state *s, struct ebp_key *key)
 {
@@ -68,6 +78,8 @@ static __always_inline int user_stack(const void *ctx, int in_kernel, struct ebp
 		key->result = EBP_COMPLETE;
 		return 0;
 	}
+	if (is_newborn(s, key->result))
+		key->result = EBP_COMPLETE;
 	c->frames += s->n;
 	c->fp_frames += s->fp_frames;
 	c->untabled += key->result >= EBP_NO_PROCESS && key->result <= EBP_NO_TABLE;

@@ -136,9 +136,11 @@ struct {
 	__type(value, bpf_user_pt_regs_t);
 } user_registers SEC(".maps");
 
+#define NO_REGISTERS (-4096l)	/* no system call's number, nor -1, which stands for none */
+
 /*
  * The user registers of a task that is in the kernel lie at the top of its
- * kernel stack. Returns the system call that it is in, negative where none.
+ * kernel stack. Returns the system call that it is in, -1 where none, or NO_REGISTERS.
  */
 static __always_inline long registers_at(const void *from, struct ebp_registers *to)
 {
@@ -146,7 +148,7 @@ static __always_inline long registers_at(const void *from, struct ebp_registers 
 	bpf_user_pt_regs_t *regs = bpf_map_lookup_elem(&user_registers, &zero);
 
 	if (!regs || bpf_probe_read_kernel(regs, sizeof(*regs), from))
-		return -1;
+		return NO_REGISTERS;
 	REGS_TO_DWARF(regs, to->r);
 	return SYSCALL_OF(regs);
 }

@@ -88,7 +88,7 @@ static int cgroup_subsys(const char *controller)
  * PREEMPT_RT must not take memory from the slab while it switches threads, or it may stand still. Task storage did so
  * before 6.4 gave it memory of BPF's own. A program on page faults made it stand still, too, once; why is not known.
  */
-static int allocates_in_switch(void)
+static int is_old_rt(void)
 {
 	unsigned int major = 0, minor = 0;
 	struct utsname u;
@@ -102,10 +102,10 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	struct ebprof_bpf__rodata *ro = c->skel->rodata;
 	int subsys = -1;
 
-	if (o->off_cpu && allocates_in_switch())
+	if (o->off_cpu && is_old_rt())
 		return error_set(e, STATUS_DENIED, -EOPNOTSUPP, "no waits can be measured on PREEMPT_RT before Linux 6.4: "
 				 "that kernel would stand still");
-	if (o->event && o->event->pages && allocates_in_switch())
+	if (o->event && o->event->pages && is_old_rt())
 		return error_set(e, STATUS_DENIED, -EOPNOTSUPP, "no page faults can be followed on PREEMPT_RT before Linux 6.4: "
 				 "that kernel once stood still; try ebprof alloc -p PID");
 	if (getrandom(&ro->cfg_seed, sizeof(ro->cfg_seed), 0) != sizeof(ro->cfg_seed))

@@ -17,7 +17,7 @@
 
 struct shard {
 	int fd;
-	uint8_t *memory;
+	uint8_t *memory;	/* NULL: not in use yet, so that none of ours is taken for it */
 };
 
 struct unwind_maps {
@@ -44,21 +44,19 @@ static void shard_free(struct shard *s)
 static int shard_new(struct shard *s)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	void *memory;
 
 	s->memory = NULL;
 	s->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_shard", sizeof(uint32_t), SHARD_MAPPED, 1, &opts);
-	if (s->fd < 0)
-		return -errno;
-	memory = mmap(NULL, SHARD_MAPPED, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
-	if (memory == MAP_FAILED) {
-		int err = -errno;
+	return s->fd < 0 ? -errno : 0;
+}
 
-		shard_free(s);
-		return err;
-	}
-	s->memory = memory;
-	return 0;
+/* Its memory, or NULL with errno. */
+static uint8_t *shard_map(struct shard *s)
+{
+	void *memory = s->memory ? s->memory : mmap(NULL, SHARD_MAPPED, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+
+	s->memory = memory == MAP_FAILED ? NULL : memory;
+	return s->memory;
 }
 
 /* Makes @n shards from @first on visible. One grace period for all of them, where the kernel has the batch (5.13). */
@@ -229,7 +227,7 @@ uint8_t *unwind_maps_grow(struct unwind_maps *m, uint32_t index)
 	while (m->made <= index && !m->failed)
 		pthread_cond_wait(&m->changed, &m->lock);
 	if (m->made > index)
-		memory = m->shards[index].memory;
+		memory = shard_map(&m->shards[index]);
 	else
 		errno = -m->failed;
 	pthread_mutex_unlock(&m->lock);

@@ -471,6 +471,13 @@ pid_t procs_next_changed(struct procs *p)
 	return 0;
 }
 
+size_t procs_mappings(const struct procs *p, uint32_t incarnation)
+{
+	const struct life *l = p->known.v[incarnation].life;
+
+	return l ? mappings_count(l->maps) : 0;
+}
+
 void procs_each_mapping_of(struct procs *p, pid_t pid, uint64_t time, void (*fn)(void *ctx, const struct mapping *m), void *ctx)
 {
 	struct life *l = lives_newest(&p->lives, pid);

@@ -77,6 +77,8 @@ struct proc_place procs_locate(struct procs *p, uint32_t incarnation, uint64_t a
  * change; an exec is.)
  */
 pid_t procs_next_changed(struct procs *p);
+/* How many mappings are kept of @incarnation, older ones among them. */
+size_t procs_mappings(const struct procs *p, uint32_t incarnation);
 /* mappings_each() of what @pid, or @incarnation, holds at @time. */
 void procs_each_mapping_of(struct procs *p, pid_t pid, uint64_t time, void (*fn)(void *ctx, const struct mapping *m), void *ctx);
 void procs_each_mapping(struct procs *p, uint32_t incarnation, uint64_t time,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
 
@@ -27,6 +28,7 @@ struct rescue {
 	VEC(struct ebp_rescue *) waiting;
 	size_t bytes;			/* of all that wait */
 	struct hashmap failures;	/* pid -> how often in a row it was in vain */
+	uint64_t next_many;		/* ns; none of a process with many mappings is tried before */
 	uint64_t saved;
 };
 
@@ -71,11 +73,22 @@ static void as_it_was(const struct ebp_rescue *s, struct unwind_result *out)
 
 static int try(struct rescue *r, const struct ebp_rescue *s, uint32_t incarnation, struct unwind_result *out)
 {
+	int many = procs_mappings(r->procs, incarnation) > MANY_MAPPINGS, err;
+	uint64_t begin = many ? clock_ns() : 0, end;
+	struct unwind_mapping *list;
 	size_t n;
-	struct unwind_mapping *list = tracker_mappings(r->tracker, incarnation, s->time, &n);
-	int err = unwinder_rescue(r->unwinder, s, list, n, r->max, out);
 
+	if (many && begin < r->next_many) {
+		as_it_was(s, out);
+		return 0;
+	}
+	list = tracker_mappings(r->tracker, incarnation, s->time, &n);
+	err = unwinder_rescue(r->unwinder, s, list, n, r->max, out);
 	free(list);
+	if (many) {
+		end = clock_ns();
+		r->next_many = end + MANY_SPARE * (end - begin);
+	}
 	return err;
 }
 
@@ -163,6 +176,16 @@ static void retry(struct rescue *r, int wait)
 void rescue_retry(struct rescue *r)
 {
 	retry(r, 1);
+}
+
+uint64_t rescue_oldest(const struct rescue *r)
+{
+	uint64_t oldest = UINT64_MAX;
+
+	for (size_t i = 0; i < r->waiting.n; i++)
+		if (r->waiting.v[i]->time < oldest)
+			oldest = r->waiting.v[i]->time;
+	return oldest;
 }
 
 void rescue_forget(struct rescue *r, pid_t pid)

@@ -28,6 +28,8 @@ void rescue_free(struct rescue *r);
 void rescue_take(struct rescue *r, const struct ebp_rescue *sample);
 /* Tables have been built: tries those that wait again. */
 void rescue_retry(struct rescue *r);
+/* When the oldest sample that waits was taken; UINT64_MAX: none waits. Until then processes must be known. */
+uint64_t rescue_oldest(const struct rescue *r);
 /* @pid has exited: how often it was in vain says nothing of the next process of that PID. */
 void rescue_forget(struct rescue *r, pid_t pid);
 /* The recording is over: waits for tables that are being built, at most @ns, and gives out what is left. */

@@ -5,12 +5,12 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 
-#define MANY		512		/* mappings: a process with more is published */
-#define MANY_EVERY	50000000u	/* ns: not more often than this */
+#define MANY_EVERY	50000000u	/* ns: a process with many mappings is published not more often than this */
 
 struct tracked {
 	uint64_t start;
-	uint64_t published;	/* ns; when it was last published with many mappings, or in vain; else 0 */
+	uint64_t next;		/* ns; not published again before: it has many mappings, or it was in vain. Else 0 */
+	int waits;		/* its PID is among those that wait */
 	int exited;		/* dropped at the end of the next epoch, unless its PID was used again by then */
 };
 
@@ -66,27 +66,37 @@ static void take_mapping(void *ctx, const struct mapping *m)
 	vec_push(list, (struct unwind_mapping){ m->start, m->end, m->offset, m->image });
 }
 
+static void put_off(struct tracker *t, pid_t pid, struct tracked *p)
+{
+	if (!p->waits)
+		vec_push(&t->waiting, pid);
+	p->waits = 1;
+}
+
 static void publish(struct tracker *t, pid_t pid)
 {
 	struct tracked *p = find(t, pid);
-	uint64_t now = clock_ns();
+	uint64_t begin = clock_ns(), end, pause;
+	int err = 0;
 
 	if (!p)
 		return;
-	if (p->published && now - p->published < MANY_EVERY) {
-		vec_push(&t->waiting, pid);
+	if (begin < p->next) {
+		put_off(t, pid, p);
 		return;
 	}
 	t->list.n = 0;
-	procs_each_mapping_of(t->procs, pid, now, take_mapping, &t->list);
-	p->published = t->list.n > MANY ? now : 0;
-	if (!t->list.n) {
+	procs_each_mapping_of(t->procs, pid, begin, take_mapping, &t->list);
+	if (t->list.n)
+		err = unwinder_process(t->unwinder, pid, p->start, t->list.v, t->list.n);
+	else
 		unwinder_exit(t->unwinder, pid);
-	} else if (unwinder_process(t->unwinder, pid, p->start, t->list.v, t->list.n)) {
-		/* No room for it now; perhaps a moment later. Meanwhile its samples say so. */
-		p->published = now;
-		vec_push(&t->waiting, pid);
-	}
+	end = clock_ns();
+	pause = MANY_SPARE * (end - begin);
+	p->next = err || t->list.n > MANY_MAPPINGS ? end + (pause > MANY_EVERY ? pause : MANY_EVERY) : 0;
+	/* No room for it now; perhaps a moment later. Meanwhile its samples say so. */
+	if (err)
+		put_off(t, pid, p);
 }
 
 static void add(struct tracker *t, pid_t pid, uint64_t start)
@@ -142,7 +152,11 @@ void tracker_fork(struct tracker *t, pid_t pid, pid_t parent)
 
 void tracker_exec(struct tracker *t, pid_t pid)
 {
-	if (t->all && !find(t, pid))
+	struct tracked *p = find(t, pid);
+
+	if (p)
+		p->next = 0;
+	else if (t->all)
 		add(t, pid, 0);
 }
 
@@ -161,8 +175,13 @@ void tracker_publish(struct tracker *t)
 	size_t n = t->waiting.n;
 	pid_t pid;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		struct tracked *p = find(t, t->waiting.v[i]);
+
+		if (p)
+			p->waits = 0;
 		publish(t, t->waiting.v[i]);
+	}
 	t->waiting.n -= n;
 	for (size_t i = 0; i < t->waiting.n; i++)
 		t->waiting.v[i] = t->waiting.v[i + n];

@@ -13,6 +13,13 @@
 #include "proc/procs.h"
 #include "unwind/unwinder.h"
 
+/*
+ * To sort the mappings of a process with more than these takes long: so many times as long as it took is left for others before
+ * it is done again.
+ */
+#define MANY_MAPPINGS	512
+#define MANY_SPARE	4
+
 struct tracker;
 
 /* @all: whatever program starts will be sampled, whoever started it. */

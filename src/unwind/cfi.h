@@ -83,6 +83,14 @@ int cfi_rows(const struct cfi_section *s, const struct cfi_fde *fde,
 int cfi_row_at(const struct cfi_section *s, const struct cfi_fde *fde, uint64_t pc, struct cfi_row *out);
 
 /*
+ * 1 where the CFA is too low: it has the return address above it, where by the ABI nothing of a frame lies. So glibc tells of
+ * _dl_runtime_resolve on aarch64: the first entry of the PLT, which jumps there, pushes 16 bytes, and the CFA is without them.
+ */
+int cfi_is_low(uint16_t machine, const struct cfi_row *row);
+/* Makes such a row true; others stay. */
+void cfi_mend(uint16_t machine, struct cfi_row *row);
+
+/*
  * The FDE of @pc by binary search in .eh_frame_hdr (@hdr, of @size bytes at
  * @hdr_vaddr; LSB Core 5, 10.6.2), whose table is not trusted. 0, -ENOENT, -EBADMSG, or
  * -ENOTSUP: it has no sorted table that we can search.

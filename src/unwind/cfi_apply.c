@@ -54,6 +54,26 @@ static uint64_t strip_code(uint64_t address)
 	return address & 0xffffffffffffull;
 }
 
+#define PUSHED 16	/* bytes, by the PLT */
+
+int cfi_is_low(uint16_t machine, const struct cfi_row *row)
+{
+	const struct cfi_value *ra = &row->reg[row->ra];
+
+	return machine == EM_AARCH64 && ra->kind == CFI_OFFSET && ra->offset >= 0 && ra->offset < PUSHED &&
+	       row->cfa.kind == CFI_REGISTER;
+}
+
+void cfi_mend(uint16_t machine, struct cfi_row *row)
+{
+	if (!cfi_is_low(machine, row))
+		return;
+	row->cfa.offset += PUSHED;
+	for (int r = 0; r < CFI_REGS; r++)
+		if (row->reg[r].kind == CFI_OFFSET || row->reg[r].kind == CFI_VAL_OFFSET)
+			row->reg[r].offset -= PUSHED;
+}
+
 int cfi_apply(const struct cfi_section *s, const struct cfi_row *row, struct cfi_registers *regs,
 	      cfi_read *read, void *ctx)
 {

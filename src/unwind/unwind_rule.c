@@ -219,5 +219,13 @@ static uint16_t rule_arm64(const struct cfi_row *row, struct ebp_exotic *x)
 
 uint16_t unwind_rule(uint16_t machine, const struct cfi_row *row, struct ebp_exotic *x)
 {
-	return machine == EM_AARCH64 ? rule_arm64(row, x) : rule_x86(row, x);
+	struct cfi_row mended;
+
+	if (machine != EM_AARCH64)
+		return rule_x86(row, x);
+	if (!cfi_is_low(machine, row))
+		return rule_arm64(row, x);
+	mended = *row;
+	cfi_mend(machine, &mended);
+	return rule_arm64(&mended, x);
 }

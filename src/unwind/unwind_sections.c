@@ -12,7 +12,7 @@
 
 #define FILES		8
 #define SECTION_MAX	(64u << 20)	/* bytes of one */
-#define BYTES_MAX	(128u << 20)	/* of all but the one in use */
+#define BYTES_MAX	(16u << 20)	/* of all but the one in use */
 
 enum { EH_FRAME, DEBUG_FRAME, PARTS };
 
@@ -207,7 +207,11 @@ static int row_of_part(struct part *p, uint64_t pc, struct cfi_row *row)
 		err = cfi_find(&p->cfi, p->hdr, p->hdr_size, p->hdr_vaddr, pc, &fde);
 	if (err == -ENOTSUP)
 		err = find_listed(p, pc, &fde);
-	return err ? err : cfi_row_at(&p->cfi, &fde, pc, row);
+	if (!err)
+		err = cfi_row_at(&p->cfi, &fde, pc, row);
+	if (!err)
+		cfi_mend(p->cfi.machine, row);
+	return err;
 }
 
 int unwind_sections_row(struct unwind_sections *s, uint32_t id, int fd, uint64_t offset,

@@ -36,11 +36,12 @@ enum { EH_FRAME, DEBUG_FRAME, SEPARATE, SECTIONS };
 struct range {
 	uint64_t start, end;
 	uint64_t delta;		/* virtual address - offset */
+	uint32_t fde;		/* of its section */
+	uint16_t rule;
 	uint8_t section;
 	uint8_t made;		/* by us: @rule */
-	uint16_t rule;
-	size_t fde;		/* of its section */
 };
+_Static_assert(sizeof(struct range) <= 32, "glibc sorts what is larger by pointers to it, which takes twice as long");
 
 struct builder {
 	const struct elf_file *elf;
@@ -160,9 +161,18 @@ static int is_covered(const struct builder *b, size_t n, uint64_t vaddr)
 	return !s || (low && b->ranges.v[low - 1].end > offset);
 }
 
+/* Most are, after each step. */
+static int is_sorted(const struct builder *b)
+{
+	for (size_t i = 1; i < b->ranges.n; i++)
+		if (by_start(&b->ranges.v[i - 1], &b->ranges.v[i]) > 0)
+			return 0;
+	return 1;
+}
+
 static void sort_ranges(struct builder *b)
 {
-	if (b->ranges.n > 1)
+	if (!is_sorted(b))
 		qsort(b->ranges.v, b->ranges.n, sizeof(*b->ranges.v), by_start);
 }
 
@@ -198,7 +208,8 @@ static int add_fdes(struct builder *b, int which)
 		const struct cfi_fde *f = &b->fdes[which][i];
 
 		if (!fill || (f->start && !is_covered(b, before, f->start)))
-			add_range(b, (struct range){ .start = f->start, .end = f->end, .section = (uint8_t)which, .fde = i });
+			add_range(b, (struct range){
+				.start = f->start, .end = f->end, .section = (uint8_t)which, .fde = (uint32_t)i });
 	}
 	sort_ranges(b);
 	return 0;
@@ -359,6 +370,18 @@ static int take_ranges(struct builder *b)
 	return 0;
 }
 
+/* What the rows are made of: in a large program some times as much as the table. */
+static void free_parts(struct builder *b)
+{
+	for (int i = 0; i < SECTIONS; i++) {
+		free((void *)(uintptr_t)b->section[i].data);
+		free(b->fdes[i]);
+		b->section[i].data = NULL;
+		b->fdes[i] = NULL;
+	}
+	vec_free(&b->ranges);
+}
+
 static int build(struct builder *b, const struct elf_file *debug, struct unwind_table *out)
 {
 	size_t made, covered;
@@ -383,6 +406,7 @@ static int build(struct builder *b, const struct elf_file *debug, struct unwind_
 	make_init(b, ".fini", covered);
 	sort_ranges(b);
 	err = take_ranges(b);
+	free_parts(b);
 	if (err)
 		return err;
 	unwind_pack(&b->rows, out);
@@ -403,11 +427,7 @@ int unwind_table_build_for(uint16_t machine, const struct elf_file *elf, const s
 	if (elf_file_machine(elf) != machine || !elf_file_is64(elf))
 		return -ENOEXEC;
 	err = build(&b, debug, out);
-	for (int i = 0; i < SECTIONS; i++) {
-		free((void *)(uintptr_t)b.section[i].data);
-		free(b.fdes[i]);
-	}
-	vec_free(&b.ranges);
+	free_parts(&b);
 	vec_free(&b.rows);
 	vec_free(&b.exotic);
 	hashmap_free(&b.exotics);

@@ -108,7 +108,7 @@ def test_code_made_at_run_time():
 
 def test_code_moved_to_anonymous_memory():
     """Seen while it happens; from before the recording only the memory is left, which no file tells of."""
-    profile = whole(run("-U", *RATE, "--", needs("sh"), "-c", 'exec "$1" remap >/dev/null', "sh",
+    profile = whole(run("-U", "-F", 999, "-d", "1.5s", "--", needs("sh"), "-c", 'exec "$1" remap >/dev/null', "sh",
                         fixture_path("unwind_shapes")), 0.003)
     moved = profile.where(lambda s: s.has("caller", "leaf"))
     check(moved.count() > 0.3 * profile.count(), profile.head())

@@ -89,6 +89,15 @@ def test_threads():
             leads_to(mine, "worker", "job", "toil", root=root, least=30)
 
 
+def test_threads_that_begin():
+    """As a new thread comes out of clone() its stack is that one frame, and whole."""
+    with Fixture("unwind_events", "births") as f:
+        profile = whole(run("-p", f.pid, "-F", 9999, "-d", "1s").ok())
+    leads_to(profile, "once", "job", "toil", root=THREAD_ROOT, least=30)
+    born = profile.where(lambda s: s.any("^ret_from_fork"))
+    check(born.count() > 3 and all(not s.cut and re.fullmatch(THREAD_ROOT[0], s.frames[0]) for s in born), born.head())
+
+
 def test_inside_system_calls():
     for profile in both("unwind_events", "syscalls"):
         rooted(profile)

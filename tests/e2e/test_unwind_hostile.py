@@ -31,6 +31,9 @@ def begins(profile, leaf, *frames):
 def test_stack_overwritten_while_sampled():
     profile, cut = hostile("overwrite")
     begins(profile, "overwriter", "spoiled")
+    chains = [*ROOT, "sane", "sane_inner"], [*ROOT, "spoiled", "overwriter"], [*ROOT, r"(__)?strcmp.*"]
+    wrong = profile.where(lambda s: not s.cut and not any((fit(s.frames, c) or 0) >= len(ROOT) for c in chains))
+    check(wrong.count() == 0, "called complete:", wrong.head())
     check(cut.count() > 40 and all(s.has("spoiled", "overwriter") for s in cut), cut.head())
     check(all(len(s.frames) < 12 for s in cut), "frames out of noise:", cut.head())
 

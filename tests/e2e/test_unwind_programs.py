@@ -76,7 +76,7 @@ def recorded(*argv, options=("-d", "1s")):
     return result, profile
 
 
-def command(*argv, programs=(), least=300, allowed=0.001):
+def command(*argv, programs=(), least=200, allowed=0.001):
     """A program of the distribution, from its first instruction on."""
     result, profile = recorded(*argv)
     s = result.summary
@@ -127,7 +127,8 @@ def test_node():
 def test_java():
     """
     The JVM's own code has no frame pointers; its interpreter and what it makes at run time have them when asked. As it
-    starts, JLI_Launch has a frame of 12 KiB, by which a rescue may pass the end of what it was sent.
+    starts, JLI_Launch has a frame of 12 KiB, by which a rescue may pass the end of what it was sent; and some twenty threads
+    are born, whose stacks may not be there yet. That is as often on a busy machine, on which there are fewer samples.
     """
     java, javac = shutil.which("java"), shutil.which("javac")
     if not java or not javac:
@@ -137,7 +138,7 @@ def test_java():
             f.write("class Burn { static int f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\n"
                     "public static void main(String[] a) { long s = 0; while (true) s += f(25); } }\n")
         subprocess.run([javac, "-d", d, f.name], check=True)
-        command(java, "-XX:+PreserveFramePointer", "-cp", d, "Burn", allowed=0.005)
+        command(java, "-XX:+PreserveFramePointer", "-cp", d, "Burn", allowed=0.01)
 
 
 def program_of(compiler, name):

@@ -58,6 +58,7 @@ TEST(changes_are_told_once)
 	CHECK_EQ(procs_next_changed(procs), P);
 	CHECK_EQ(procs_next_changed(procs), 0);
 	CHECK_EQ(mappings_of(P, 200), 0x0103);
+	CHECK_EQ(procs_mappings(procs, procs_at(procs, P, 200)), 2);
 	/* A fork is none. */
 	procs_fork(procs, 200, P + 1, P);
 	CHECK_EQ(procs_next_changed(procs), 0);

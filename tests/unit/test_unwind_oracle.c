@@ -116,9 +116,12 @@ static int is_plain(uint16_t rule, const struct truth *t)
 		[EBP_SAVED_LR_TOP] = { 0, -8 }, [EBP_SAVED_PAIR_32] = { -32, -24 }, [EBP_SAVED_PAIR_48] = { -48, -40 },
 	};
 
+	/* libdw takes glibc at its word: see cfi_mend(). */
+	int64_t pushed = arm && is_at_cfa(t->ra, t->nra, 8) ? 16 : 0;
+
 	return t->ra_column == t->m->ra && t->ncfa == 1 &&
-	       is_reg(&t->cfa[0], rule & EBP_RULE_FP_BASE ? t->m->fp : t->m->sp, cfa) &&
-	       is_saved(arm ? places[saved].ra : -8, t->ra, t->nra) &&
+	       is_reg(&t->cfa[0], rule & EBP_RULE_FP_BASE ? t->m->fp : t->m->sp, cfa - pushed) &&
+	       is_saved(arm ? places[saved].ra + pushed : -8, t->ra, t->nra) &&
 	       is_saved(arm ? places[saved].fp : saved ? -8 - 8 * saved : 0, t->fp, t->nfp);
 }
 

@@ -241,6 +241,13 @@ TEST(plain_arm64)
 	CHECK_EQ(ARM64(base(SP, 16 * 0x7ff), at(-16), at(-8), NULL), SAVED(EBP_SAVED_PAIR_HIGH) | 0x7ff);
 }
 
+/* _dl_runtime_resolve of glibc: the PLT pushed 16 bytes that its CFA is without. */
+TEST(return_address_above_the_cfa)
+{
+	CHECK_EQ(ARM64(base(SP, 208), kind(CFI_SAME), at(8), NULL), SAVED(EBP_SAVED_LR_TOP) | 224 / 16);
+	CHECK_EQ(ARM64(base(SP, 0), kind(CFI_SAME), at(8), NULL), SAVED(EBP_SAVED_LR_TOP) | 1);
+}
+
 TEST(beyond_plain_arm64)
 {
 	struct cfi_row row = arm64(base(SP, 0), kind(CFI_SAME), kind(CFI_SAME));
@@ -279,6 +286,7 @@ int main(void)
 	RUN(registers_that_the_step_does_not_have);
 	RUN(exotic_rules_have_no_stray_bytes);
 	RUN(plain_arm64);
+	RUN(return_address_above_the_cfa);
 	RUN(beyond_plain_arm64);
 	return TEST_END();
 }
