@@ -9,6 +9,8 @@ CLANG    ?= clang
 BPFTOOL  ?= bpftool
 PKG      ?= pkg-config
 STRIP    ?= strip
+# Where the program is put; other builds (make coverage) have it in folders of their own.
+PROGRAM  ?= ebprof
 
 # For another machine (tests/cross/run): make ARCH=arm64 CC=aarch64-linux-gnu-gcc BUILD=build/arm64 lint-build
 ARCH     := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
@@ -37,9 +39,7 @@ OBJ      := $(SRC:%.c=$(BUILD)/%.o)
 .DELETE_ON_ERROR:
 .PHONY: all help clean static install uninstall vmlinux demo
 
-all: ebprof ## build ./ebprof (objects under build/)
-
-ebprof: | $(PRELOAD)
+all: $(PROGRAM) ## build ./ebprof (objects under build/)
 
 $(PRELOAD): $(wildcard src/preload/*.[ch]) Makefile
 	@mkdir -p $(@D)
@@ -48,7 +48,7 @@ $(PRELOAD): $(wildcard src/preload/*.[ch]) Makefile
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile tests/tests.mk | expand -t 16
 
-ebprof: $(OBJ)
+$(PROGRAM): $(OBJ) | $(PRELOAD)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # The flags are part of what an object depends on: a change rebuilds it.

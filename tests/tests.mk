@@ -16,7 +16,8 @@ DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:d
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libc6-dev-arm64-cross \
 	qemu-user:qemu-aarch64 qemu-system-arm:qemu-system-aarch64
 
-.PHONY: deps deps-test test test-build test-unit test-e2e test-vm cross-arm64 fuzz lint analyze bench bench-page
+.PHONY: deps deps-test test test-build test-unit test-e2e test-vm cross-arm64 fuzz lint analyze coverage sanitize \
+	valgrind bench bench-page
 
 deps: ## install what building needs (apt), where anything is missing
 	@tests/deps $(DEPS_BUILD)
@@ -36,8 +37,8 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/proc src/symbols src/profile src/input \
-	src/output src/tui src/unwind)) src/collect/event.c src/session/namer.c src/session/shares.c src/session/alloc_profile.c \
-	$(wildcard src/session/assembler*.c) src/alloc/alloc.c src/alloc/alloc_slices.c src/preload/block_table.c
+	src/output src/tui src/unwind)) src/collect/event.c src/session/namer.c src/session/shares.c src/session/deadline.c \
+	src/session/alloc_profile.c $(wildcard src/session/assembler*.c) src/alloc/alloc.c src/alloc/alloc_slices.c src/preload/block_table.c
 TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
@@ -216,13 +217,13 @@ TEST_ENV := BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME)
 
 test: ## install what is missing, build and run all tests (as root)
 	@$(MAKE) --no-print-directory deps-test
-	@$(MAKE) --no-print-directory test-build
+	@$(MAKE) --no-print-directory -j$$(nproc) test-build
 	@$(TEST_ENV) tests/run
 
 test-unit: $(UNIT_BIN) ## unit tests alone, under ASan and UBSan
 	@$(TEST_ENV) tests/run unit
 
-test-e2e: ebprof $(FIX_BIN) ## end-to-end tests alone (as root); tests/run e2e NAME for some of them
+test-e2e: ebprof $(BUILD)/static/ebprof $(FIX_BIN) ## end-to-end tests alone (as root); tests/run e2e NAME for some of them
 	@$(TEST_ENV) tests/run e2e
 
 test-vm: deps-test ## tests on other kernels, under QEMU; tests/run vm arm64 [CASE] for some of them
@@ -236,10 +237,11 @@ FUZZ_TIME ?= 5
 fuzz: $(FUZZ_BIN) ## fuzz each parser for FUZZ_TIME (5) seconds
 	@$(TEST_ENV) tests/run fuzz
 
+# Of clang the warnings count, which do not depend on optimization.
 lint: deps-test ## layering, sizes, scripts, man page, warnings of gcc and of clang
 	@tests/lint
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-gcc CC=gcc lint-build
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-clang CC=$(CLANG) lint-build
+	@$(MAKE) --no-print-directory -j$$(nproc) CC=gcc lint-build
+	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=$(BUILD)/lint-clang CC=$(CLANG) OPT=-O0 lint-build
 	@echo "lint: clean"
 
 # Compiles everything with -Werror (WARN) and links nothing but the library that is preloaded.
@@ -256,13 +258,46 @@ $(TEST)/analyzed/%: %.c $(SKEL)
 # What bpftool wrote forgets some bytes where there is no memory.
 $(TEST)/analyzed/src/collect/collector: ANALYZER := -Xclang -analyzer-disable-checker=unix.Malloc
 
-# That where a list of free places is not empty, the array is there.
-$(addprefix $(TEST)/analyzed/src/,unwind/unwinder session/tracker): ANALYZER := -Xclang -analyzer-disable-checker=core.NullDereference \
+# That where an array has elements, or a table an index of them, the array is there.
+$(addprefix $(TEST)/analyzed/src/,session/tracker tui/rows unwind/unwind_table unwind/unwinder): ANALYZER := -Xclang -analyzer-disable-checker=core.NullDereference \
 	-Xclang -analyzer-disable-checker=core.NonNullParamChecker -Xclang -analyzer-disable-checker=unix.cstring.NullArg
 
 analyze: deps-test $(ANALYZED) ## clang's static analyzer and cppcheck find nothing
 	@tests/analyze
 	@echo "analyze: clean"
+
+# Other builds of all that is tested. How often a line ran is counted in files that are mapped, so that it is known of
+# processes that were killed, and of those that may no longer write files.
+COVERAGE  := $(TEST)/coverage
+SANITIZED := $(TEST)/sanitized
+COUNTED   := -O1 -g -fprofile-instr-generate -fcoverage-mapping -mllvm -runtime-counter-relocation -Wno-unused-command-line-argument
+another_build = +@$(MAKE) --no-print-directory -s -j$(shell nproc) BUILD=$(1) PROGRAM=$(1)/ebprof
+
+coverage: deps-test $(BUILD)/static/ebprof $(FIX_BIN) ## which lines of src/ the tests run (as root); build/tests/coverage/lines tells each
+	$(call another_build,$(COVERAGE)) CC=$(CLANG) OPT='$(COUNTED)' ASAN= all unit-build
+	@$(TEST_ENV) tests/coverage $(COVERAGE)
+
+# Without leaks: what looks for them stops all threads by ptrace, which the sandbox refuses. Tests fail of a program that is
+# so slow: what counts are the reports.
+sanitize: deps-test $(BUILD)/static/ebprof $(FIX_BIN) ## the end-to-end tests with an ebprof under ASan and UBSan (as root)
+	$(call another_build,$(SANITIZED)) OPT='$(ASAN)' all
+	@$(TEST_ENV) EBPROF=$(abspath $(SANITIZED)/ebprof) ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:exitcode=86 \
+		UBSAN_OPTIONS=print_stacktrace=1:exitcode=86 tests/run e2e | tee $(SANITIZED)/log
+	@! grep -q "a sanitizer reports" $(SANITIZED)/log
+	@echo "sanitize: no reports"
+
+# Tests fail here, too, and those of alloc -p end: what a trap costs is measured by one, which valgrind meets itself (SIGTRAP).
+# NAMES: some tests, as for tests/run.
+REPORTS := $(TEST)/valgrind
+valgrind: deps-test ebprof $(BUILD)/static/ebprof $(FIX_BIN) ## the end-to-end tests with ebprof under valgrind (as root; some two hours)
+	@rm -rf $(REPORTS)
+	@mkdir -p $(REPORTS)
+	@$(TEST_ENV) EBPROF=$(abspath tests/valgrind) REPORTS=$(abspath $(REPORTS)) tests/run e2e $(NAMES) || :
+	@! grep -E '^==[0-9]+== [A-Z]|INTERNAL ERROR' $(REPORTS)/* | grep -v SIGTRAP
+	@echo "valgrind: no reports of $$(ls $(REPORTS) | wc -l) processes"
+
+.PHONY: unit-build
+unit-build: $(UNIT_BIN)
 
 BENCH := $(TEST)/bench/tables
 BENCH_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% elf/% go/% unwind/%),$(OBJ))

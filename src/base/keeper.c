@@ -20,7 +20,7 @@ struct keeper {
 };
 
 struct request {
-	uint32_t job;
+	uint64_t job;
 	uint64_t size;		/* bytes that follow */
 };
 
@@ -120,7 +120,7 @@ struct keeper *keeper_new(const struct keeper_job *jobs, size_t n)
 
 int keeper_do(struct keeper *k, size_t job, const void *bytes, size_t size)
 {
-	const struct request r = { .job = (uint32_t)job, .size = size };
+	const struct request r = { .job = job, .size = size };
 	int32_t answer;
 	int err = transmit(k->fd, &r, sizeof(r));
 

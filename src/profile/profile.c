@@ -204,6 +204,27 @@ static int by_label(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+/* By their fields: what lies between them may be anything. */
+static uint64_t hash_labels(const struct label *labels, size_t n)
+{
+	uint64_t hash = n;
+
+	for (size_t i = 0; i < n; i++) {
+		hash = hash_pair(hash, pack(labels[i].key, labels[i].text));
+		hash = hash_pair(hash_pair(hash, labels[i].unit), (uint64_t)labels[i].number);
+	}
+	return hash;
+}
+
+static int same_labels(const struct label *a, const struct label *b, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !by_label(&a[i], &b[i]))
+		i++;
+	return i == n;
+}
+
 uint32_t profile_labels(struct profile *p, const struct label *labels, size_t n)
 {
 	struct label_set set = { (uint32_t)p->labels.n, (uint32_t)n };
@@ -217,11 +238,11 @@ uint32_t profile_labels(struct profile *p, const struct label *labels, size_t n)
 		vec_push(&p->labels, labels[i]);
 	qsort(&p->labels.v[set.first], n, sizeof(*labels), by_label);
 	own = &p->labels.v[set.first];
-	key = hash_bytes(own, n * sizeof(*own));
+	key = hash_labels(own, n);
 	for (; (id = hashmap_put(&p->label_set_ids, key, (uint32_t)p->label_sets.n)) != p->label_sets.n; key++) {
 		const struct label_set *other = &p->label_sets.v[id];
 
-		if (other->n == n && !memcmp(&p->labels.v[other->first], own, n * sizeof(*own))) {
+		if (other->n == n && same_labels(&p->labels.v[other->first], own, n)) {
 			p->labels.n = set.first;
 			return id;
 		}

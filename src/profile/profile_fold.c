@@ -7,18 +7,17 @@
 
 #include "profile/profile_state.h"
 
-#define ENDED 0x80000000u	/* an incarnation from here on is that of an "(ended)" process: plus its name */
+#define ENDED 0x40000000u	/* an incarnation from here on is that of processes that ended: plus their name; fits an int */
 
 /* The name of those that were @comm. */
-static uint32_t ended_name(struct profile *p, uint32_t comm)
+static uint32_t ended_name(struct profile *p, uint32_t comm, const char *mark)
 {
-	static const char ended[] = " (ended)";
 	const char *name = comm ? profile_text(p, comm) : "?";
-	size_t size = strlen(name) + sizeof(ended);
+	size_t size = strlen(name) + strlen(mark) + 1;
 	char *text = xmalloc(size);
 	uint32_t id;
 
-	snprintf(text, size, "%s%s", name, ended);
+	snprintf(text, size, "%s%s", name, mark);
 	id = profile_string(p, text);
 	free(text);
 	return id;
@@ -28,7 +27,7 @@ static uint32_t ended_name(struct profile *p, uint32_t comm)
  * In those below each thing is added anew to the array that it is read from: as no more come out than went in,
  * what is written lies never behind what is read.
  */
-static void fold_processes(struct profile *p, const unsigned char *ended)
+static void fold_processes(struct profile *p, const unsigned char *ended, const char *mark)
 {
 	size_t n = p->processes.n;
 
@@ -36,7 +35,7 @@ static void fold_processes(struct profile *p, const unsigned char *ended)
 	hashmap_free(&p->process_ids);
 	for (size_t i = 0; i < n; i++) {
 		const struct process old = p->processes.v[i];
-		uint32_t name = ended[i] ? ended_name(p, old.comm) : old.comm;
+		uint32_t name = ended[i] ? ended_name(p, old.comm, mark) : old.comm;
 
 		vec_push(&p->folded.processes, ended[i] ? profile_process(p, 0, ENDED | name, name) :
 			 profile_process(p, old.pid, old.incarnation, name));
@@ -89,14 +88,14 @@ static void fold_samples(struct profile *p, const uint32_t *threads)
 	} \
 } while (0)
 
-void profile_fold(struct profile *p, const unsigned char *ended)
+void profile_fold(struct profile *p, const unsigned char *ended, const char *mark)
 {
 	uint32_t *threads;
 
 	vec_free(&p->folded.processes);
 	vec_free(&p->folded.samples);
 	p->folded.times++;
-	fold_processes(p, ended);
+	fold_processes(p, ended, mark);
 	threads = fold_threads(p, ended);
 	fold_samples(p, threads);
 	free(threads);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile that is looked at while it is made, for days: a copy that follows it, and rows that do not
+ * A profile that is made for days, and looked at meanwhile: a copy that follows it, and rows that do not
  * become more with each process that there ever was.
  *
- * To *fold* a profile is to make one process of all of one name that ended: "cc1 (ended)", of pid 0, whose threads
+ * To *fold* a profile is to make one process of all of one name that ended: "cc1", of pid 0, whose threads
  * are one for each name, of tid 0. No sum changes; who did what is still known by name. Strings, modules, functions,
  * locations, nodes and label sets stay what they are. Processes, threads and samples get new indexes, which whoever holds
  * indexes takes from profile_folded().
@@ -13,8 +13,8 @@
 
 #include "profile/profile.h"
 
-/* @ended: by process; 1: it ended, and nothing more will be counted for it. */
-void profile_fold(struct profile *p, const unsigned char *ended);
+/* @ended: by process; 1: it ended, and nothing more will be counted for it. @mark follows their names: " (ended)", or "". */
+void profile_fold(struct profile *p, const unsigned char *ended, const char *mark);
 
 /* What became of what there was before the last profile_fold(). */
 struct profile_folded {
@@ -25,7 +25,7 @@ struct profile_folded {
 };
 /* Valid until the next change. */
 struct profile_folded profile_folded(const struct profile *p);
-/* 1 where the sample is one of an "(ended)" process, made by profile_fold(). */
+/* 1 where the sample is one of a process that profile_fold() made. */
 int profile_sample_ended(const struct profile *p, uint32_t sample);
 
 /* For a table by sample of the caller's own, before the fold: what became one is summed up. Returns how many there are now. */

@@ -445,7 +445,7 @@ void assembler_allocation(struct assembler *a, const struct ebp_key *key)
 
 int assembler_knows(const struct assembler *a, const struct ebp_key *key)
 {
-	return !is_unknown(a, key->user_id);
+	return !is_unknown(a, key->user_id) && !is_unknown(a, key->kernel_id);
 }
 
 void assembler_waker(struct assembler *a, const struct ebp_waker *waker)

@@ -44,7 +44,7 @@ void assembler_sample(struct assembler *a, const struct ebp_sample *sample);
 uint32_t assembler_site(struct assembler *a, const struct ebp_key *key, uint64_t time);
 /* A sampled block of @key was kept. */
 void assembler_allocation(struct assembler *a, const struct ebp_key *key);
-/* 0 where the user stack of @key is yet to come: it is being unwound here. */
+/* 0 where a stack of @key is not known: it is being unwound here, or was left out. */
 int assembler_knows(const struct assembler *a, const struct ebp_key *key);
 /* What a waker id of later counts means. */
 void assembler_waker(struct assembler *a, const struct ebp_waker *waker);
@@ -76,9 +76,15 @@ void assembler_live(struct assembler *a);
 void assembler_update(struct assembler *a, struct symbolizer *symbolizer);
 /*
  * After assembler_update(), now and then: makes one of the processes of one name that ended more than @age ns ago, where there
- * are many of them (profile_fold()), and forgets them. Nobody but procs and this assembler may hold their numbers.
+ * are many of them (profile_fold(), which @mark is for), and forgets them. Nobody but procs and this assembler may hold
+ * their numbers. Returns how many went.
  */
-void assembler_fold(struct assembler *a, uint64_t age);
+size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark);
+/*
+ * For a profile that nobody looks at before its end, now and then: the same, with assembler_update(), where it knows more
+ * processes than are to be kept apart, each in some 600 bytes.
+ */
+size_t assembler_make_room(struct assembler *a, struct symbolizer *symbolizer);
 /* What could be done only at the end: waits without stacks are divided, processes get the names that they have now. */
 void assembler_finish(struct assembler *a);
 /* Of page faults: samples that told how large their page is. */

@@ -10,6 +10,8 @@
 
 #define LEAST 2048	/* rows of ended processes that are worth it; some 100 bytes each */
 #define PART 8		/* and they are one of so many: so what is written anew is paid for by what goes */
+#define APART 32768	/* processes that nobody looks at, but that are kept apart */
+#define AGAIN 3000000000u	/* ns until it is worth it to look for some that ended */
 
 static int is_over(const struct known_process *p, uint64_t before)
 {
@@ -27,18 +29,23 @@ static int is_worth_it(const struct assembler *a, uint64_t before)
 	return over >= LEAST && over >= all / PART;
 }
 
-static void fold_profile(struct assembler *a, uint64_t before)
+/* Returns how many there are that end as one. */
+static size_t fold_profile(struct assembler *a, uint64_t before, const char *mark)
 {
+	size_t n = 0;
 	unsigned char *ended = xcalloc(profile_view(a->profile).nprocesses, 1);
 
 	for (size_t i = 0; i < a->processes.n; i++)
 		ended[a->processes.v[i].process] = 1;
-	/* Two keys may be one incarnation; the "(ended)" processes of before are nobody's, and stay. */
+	/* Two keys may be one incarnation; those that were made of processes before are nobody's, and stay. */
 	for (size_t i = 0; i < a->processes.n; i++)
 		if (!is_over(&a->processes.v[i], before))
 			ended[a->processes.v[i].process] = 0;
-	profile_fold(a->profile, ended);
+	for (size_t i = 0; i < profile_view(a->profile).nprocesses; i++)
+		n += ended[i];
+	profile_fold(a->profile, ended, mark);
 	free(ended);
+	return n;
 }
 
 /* Processes that are over are not known any more; the others' indexes are those of now. */
@@ -117,17 +124,30 @@ static void release(struct assembler *a, uint64_t before)
 	free(kept);
 }
 
-void assembler_fold(struct assembler *a, uint64_t age)
+size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark)
 {
 	uint64_t now = clock_ns(), before = now > age ? now - age : 0;
 	struct profile_folded f;
+	size_t n;
 
 	if (!is_worth_it(a, before))
-		return;
-	fold_profile(a, before);
+		return 0;
+	n = fold_profile(a, before, mark);
 	f = profile_folded(a->profile);
 	fold_wakers(a, before);
 	fold_processes(a, &f, before);
 	fold_samples(a, &f);
 	release(a, before);
+	return n;
+}
+
+size_t assembler_make_room(struct assembler *a, struct symbolizer *symbolizer)
+{
+	uint64_t now = clock_ns();
+
+	if (a->processes.n < APART || now < a->looked + AGAIN)
+		return 0;
+	a->looked = now;
+	assembler_update(a, symbolizer);
+	return assembler_fold(a, 0, "");
 }

@@ -70,6 +70,7 @@ struct assembler {
 	int why;			/* is to be told */
 	int live;			/* names are wanted at once */
 	uint64_t made_named, made_again;	/* when code made at run time was last named, and when it may be again; ns */
+	uint64_t looked;		/* when there was last to be room, ns */
 	int timeline;
 	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */
 	uint64_t results[EBP_RESULTS];

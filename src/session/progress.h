@@ -7,7 +7,7 @@
 #include "session/assembler.h"
 #include "session/session.h"
 
-/* Fills in the samples, as far as they were fetched. */
-void session_count(struct session_progress *p, const struct collector *c, const struct assembler *a);
+/* Tells o->progress of the samples, as far as they were fetched. */
+void session_report(const struct session_options *o, const struct collector *c, const struct assembler *a, uint64_t elapsed);
 
 #endif

@@ -3,17 +3,18 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "alloc/alloc_queue.h"
+#include "session/account.h"
 #include "session/alloc_profile.h"
 #include "session/assembler.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "collect/sideband.h"
+#include "session/deadline.h"
 #include "session/idle.h"
 #include "session/namer.h"
 #include "session/priority.h"
@@ -32,8 +33,10 @@
 #define DRAIN		(1000 * MS)	/* counts are fetched this often, or when half of their map is used */
 #define EARLY		(200 * MS)	/* until there is a second, where somebody looks */
 #define FORGET_AFTER	(3000 * MS)	/* a process that ended so long ago has no samples under way */
-#define TABLES_FIRST	(10 * MS)	/* sampling waits for the targets' unwind tables, but not longer */
+#define TABLES_FIRST	(50 * MS)	/* sampling waits for the targets' unwind tables, but not longer */
 #define TABLES_LAST	(5000 * MS)	/* nor does the end wait longer for those that samples still need */
+#define END_STACKS	(500 * MS)	/* stacks are taken for so long after the end, */
+#define END_COUNTS	(1000 * MS)	/* and then counts, so that those that were taken are not in vain */
 #define SPACES		32768		/* processes with tables at one time; others are unwound in user space */
 
 struct session {
@@ -55,9 +58,12 @@ struct session {
 	struct assembler *assembler;
 	struct namer *namer;
 	struct symbolizer *symbolizer;		/* of what is made at run time; the others' is the namer's */
+	struct deadline deadline;
+	int cut;				/* stacks were left out, because it was too late for them */
 	uint64_t started, stopped, drained;
 	uint64_t started_at;		/* CLOCK_REALTIME ns */
 	uint64_t side_band_lost;
+	uint64_t folded;		/* processes that were made one for each name */
 	uint32_t cpus;				/* that are sampled */
 };
 
@@ -129,12 +135,14 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	struct session *s = xcalloc(1, sizeof(*s));
 
 	s->o = o;
+	deadline_set(&s->deadline, o->signals, UINT64_MAX);
 	s->images = images_new();
 	s->procs = procs_new(s->images);
 	s->profile = profile_new();
 	s->namer = namer_new(&o->symbols);
 	s->symbolizer = symbolizer_new(&o->symbols);
 	s->types = session_types(s->profile, o);
+	account_begin(s->profile, o);
 	s->alloc = o->alloc ? alloc_new(&(struct alloc_options){
 		.interval = o->alloc->interval, .min_age = o->alloc->min_age, .per_thread = o->per_thread,
 		.site = alloc_site_of, .ctx = s }) : NULL;
@@ -237,10 +245,19 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 	}
 }
 
+/* Allocations must be whole: a block whose end is left out would be a leak. */
+static int too_late(struct session *s, uint64_t ns)
+{
+	return !s->alloc && deadline_passed(&s->deadline, ns);
+}
+
 static void on_count(void *ctx, const struct ebp_key *key, const struct ebp_count *count)
 {
 	struct session *s = ctx;
 
+	/* A sample without its stack is as good as lost. */
+	if (too_late(s, END_COUNTS) || (s->cut && !assembler_knows(s->assembler, key)))
+		return;
 	assembler_count(s->assembler, key, count, clock_ns());
 }
 
@@ -259,6 +276,10 @@ static void take_record(struct session *s, const struct ebp_head *head)
 {
 	const struct ebp_sighting *sighting = (const void *)head;
 
+	if (too_late(s, END_STACKS)) {
+		s->cut = 1;
+		return;
+	}
 	switch (head->type) {
 	case EBP_STACK:
 	case EBP_KERNEL_STACK:
@@ -352,14 +373,6 @@ static int drain(struct session *s, int wait)
 	return swapped > 0;
 }
 
-static void report(struct session *s, uint64_t now)
-{
-	struct session_progress p = { .elapsed = now - s->started, .duration = s->o->duration };
-
-	session_count(&p, s->collector, s->assembler);
-	s->o->progress(s->o->ctx, &p);
-}
-
 /* Sleeps until a buffer is ready or @until is there. 1 where a signal ends the recording. */
 static int sleep_until(struct session *s, uint64_t until)
 {
@@ -372,7 +385,7 @@ static int sleep_until(struct session *s, uint64_t until)
 		{ .fd = s->o->wake, .events = POLLIN },
 	};
 	uint64_t now = clock_ns(), left = until > now ? until - now : 0;
-	struct timespec t = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
+	const struct timespec t = { (time_t)(left / SECOND), (long)(left % SECOND) };
 
 	ppoll(p, sizeof(p) / sizeof(*p), &t, NULL);
 	return p[0].revents != 0;
@@ -380,43 +393,25 @@ static int sleep_until(struct session *s, uint64_t until)
 
 static void tick(struct session *s, uint64_t now)
 {
+	uint64_t past = now - FORGET_AFTER, waits = rescue_oldest(s->rescue);
+
 	collector_refresh_cpus(s->collector);
 	sideband_refresh_cpus(s->sideband);
 	if (s->o->progress)
-		report(s, now);
-	procs_forget(s->procs, now - FORGET_AFTER);
+		session_report(s->o, s->collector, s->assembler, now - s->started);
+	procs_forget(s->procs, past < waits ? past : waits);
 	assembler_ask(s->assembler, s->namer);
 }
 
-/* How it was measured, and what became of the samples until now. */
-static void fill_account(struct session *s, uint64_t now)
+/* How long it was measured, and what became of the samples until now. */
+static void describe(struct session *s, uint64_t now)
 {
-	static const char *const losses[EBP_LOSSES] = {
-		[EBP_LOST_RING] = "ring buffer full", [EBP_LOST_MAP] = "count map full",
-	};
-	struct profile_account *a = profile_account(s->profile);
 	struct profile_meta *m = profile_meta(s->profile);
-	struct ebp_counters c;
 
-	collector_counters(s->collector, &c);
-	*a = (struct profile_account){ .taken = c.taken };
-	for (int i = 0; i < EBP_RESULTS; i++) {
-		uint64_t n = assembler_results(s->assembler)[i];
-
-		a->kept += n;
-		if (i != EBP_COMPLETE)
-			a->truncated[a->ntruncated++] = (struct profile_reason){ assembler_result_name(i), n };
-	}
-	for (int i = 0; i < EBP_LOSSES; i++)
-		a->lost[a->nlost++] = (struct profile_reason){ losses[i], c.lost[i] };
-	snprintf(m->event, sizeof(m->event), "%s", s->o->collect.wall ? "wall" : s->o->alloc ? "alloc" :
-		 s->o->collect.event ? s->o->collect.event->name : "off-cpu");
-	m->frequency = s->o->collect.event ? s->o->collect.frequency : 0;
-	m->period = s->alloc ? s->o->alloc->interval + !s->o->alloc->interval : s->o->collect.event ? s->o->collect.period : 0;
+	account_fill(s->profile, s->collector, s->assembler);
 	m->duration = now - s->started;
 	m->start = s->started_at;
 	m->cpus = s->cpus;
-	m->per_thread = s->o->per_thread;
 }
 
 /* Who looks sees something at once. */
@@ -434,9 +429,9 @@ static void update(struct session *s, uint64_t now)
 	assembler_update(s->assembler, s->symbolizer);
 	if (s->alloc)
 		alloc_profile_update(s->profile, s->alloc);
-	fill_account(s, now);
+	describe(s, now);
 	if (s->o->updated(s->o->ctx, s->profile) && !s->alloc)
-		assembler_fold(s->assembler, s->o->window + s->o->refresh);
+		assembler_fold(s->assembler, s->o->window + s->o->refresh, " (ended)");
 }
 
 static void sample(struct session *s)
@@ -445,6 +440,7 @@ static void sample(struct session *s)
 	uint64_t end = s->o->duration ? s->started + s->o->duration : UINT64_MAX;
 	int stop = 0;
 
+	deadline_set(&s->deadline, s->o->signals, end);
 	s->drained = now;
 	while (!stop && now < end) {
 		uint64_t every = drain_interval(s, now), next = next_tick < s->drained + every ? next_tick : s->drained + every;
@@ -454,8 +450,12 @@ static void sample(struct session *s)
 		now = clock_ns();
 		slicer_turn(s->slicer, now);
 		pump(s);
-		if (drain(s, 0) && s->o->updated)
-			update(s, now);
+		if (drain(s, 0)) {
+			if (s->o->updated)
+				update(s, now);
+			else if (!s->alloc)
+				s->folded += assembler_make_room(s->assembler, s->symbolizer);
+		}
 		/* What was fetched just now was so after @now. */
 		if (collector_drain_wanted(s->collector) || now >= s->drained + every)
 			collector_swap(s->collector);
@@ -466,6 +466,7 @@ static void sample(struct session *s)
 		if (!stop && now < end && s->o->ended && s->o->ended(s->o->ctx))
 			stop = 1;
 	}
+	deadline_end(&s->deadline, now);
 }
 
 static void finish_alloc(struct session *s)
@@ -480,16 +481,12 @@ static void finish_alloc(struct session *s)
 		profile_keep_types(s->profile, ALLOC_SPACE + 1);
 }
 
-/* At the end: what the profile measured, and what is known of samples that were not fetched. */
-static void complete_account(struct session *s)
+/* At the end: what the profile measured. */
+static void complete(struct session *s)
 {
-	struct profile_account *a = profile_account(s->profile);
 	const struct profile_meta *m = profile_meta(s->profile);
-	struct ebp_counters c;
 
-	collector_counters(s->collector, &c);
-	/* Counted by the kernel, but the map could not be read: 0 unless a system call failed. */
-	a->lost[a->nlost++] = (struct profile_reason){ "not fetched", c.kept - a->kept };
+	account_complete(s->profile, s->collector);
 	if (m->frequency && !s->o->collect.wall && session_times(s->o->collect.event))
 		profile_derive(s->profile, "cpu", "nanoseconds", SECOND / m->frequency);
 }
@@ -567,12 +564,13 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	if (!s->o->hasty)
 		assembler_name(s->assembler, s->namer, s->symbolizer);
 	r->naming = clock_ns() - s->stopped;
-	fill_account(s, s->stopped);
-	complete_account(s);
+	describe(s, s->stopped);
+	complete(s);
 	profile_finish_ticks(s->profile);
 	r->duration = s->stopped - s->started;
 	r->first_sample = collector_first_sample(s->collector);
 	r->side_band_lost = s->side_band_lost;
+	r->folded = s->folded;
 	collector_counters(s->collector, &c);
 	r->switches = c.switches;
 	r->captured = c.captured;

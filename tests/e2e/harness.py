@@ -16,8 +16,11 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EBPROF = os.environ.get("EBPROF", os.path.join(TOP, "ebprof"))
-FIXTURES = os.path.join(TOP, os.environ.get("BUILD", "build"), "tests", "fixtures")
-NODE_MODULES = os.path.join(TOP, os.environ.get("BUILD", "build"), "tests", "readers", "node_modules")
+BUILD = os.path.join(TOP, os.environ.get("BUILD", "build"))
+STATIC = os.path.join(BUILD, "static", "ebprof")
+FIXTURES = os.path.join(BUILD, "tests", "fixtures")
+REPORTED = 86   # the exit status by which a sanitizer ends an ebprof that was built with them (make sanitize)
+NODE_MODULES = os.path.join(BUILD, "tests", "readers", "node_modules")
 TIMEOUT = 60
 
 UNNAMED = re.compile(r"^(\[unknown\]|\[.*\+0x[0-9a-f]+\])$")
@@ -37,6 +40,13 @@ class Missing(Exception):
 
 def skip(reason):
     raise Skip(reason)
+
+
+def unsanitized(reason):
+    """For a test that cannot have an ebprof with sanitizers."""
+    with open(EBPROF, "rb") as f:
+        if b"__asan_init" in f.read():
+            skip(reason)
 
 
 def needs(tool):
@@ -230,6 +240,8 @@ def finish(proc, timeout=TIMEOUT, started=None):
         os.killpg(proc.pid, signal.SIGKILL)     # and its command, which holds the pipes too
         out, err = proc.communicate()
         raise AssertionError(f"still running after {timeout} s: {proc.args}; stderr:\n{err.decode(errors='replace')}")
+    if proc.returncode == REPORTED:
+        raise AssertionError(f"a sanitizer reports:\n{err.decode(errors='replace')}")
     return Result(proc.returncode, out, err.decode("utf-8", "strict"), time.monotonic() - (started or 0))
 
 
@@ -274,6 +286,39 @@ def wait_sampling(proc, seconds=20):
         with open(f"/proc/{proc.pid}/wchan") as f:
             return "poll" in f.read()
     wait_for(there, "ebprof to sample", seconds)
+
+
+def child_of(pid, name):
+    """The descendant of @pid that runs @name."""
+    def find():
+        todo = [str(pid)]
+        while todo:
+            p = todo.pop()
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{p}/comm") as f:
+                    if f.read().strip() == name:
+                        return int(p)
+                with open(f"/proc/{p}/task/{p}/children") as f:
+                    todo += f.read().split()
+        return None
+    return wait_for(find, f"{name} below {pid}")
+
+
+def state(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return f.read().rpartition(")")[2].split()[0]
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    """Stopped from here to the end of the block."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_for(lambda: state(pid) == "T", f"{pid} to stop")
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
 
 def cpu_seconds(pid):
     """CPU time a process has used, its threads included."""

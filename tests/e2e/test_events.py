@@ -84,6 +84,23 @@ def test_many_stacks_at_a_high_rate():
     equal(r.summary.lost, 0, f"lost of {r.summary.taken}: {r.summary.lost_by}")
 
 
+def test_end_comes_in_time():
+    """Of tens of thousands of stacks that wait when the end comes, what is not taken is lost: no sample is without its stack."""
+    with Fixture("storm", "2") as f:
+        p = start("-p", f.pid, "-F", 9999, "--buffer", 65536)
+        wait_sampling(p)
+        p.send_signal(signal.SIGSTOP)
+        wait_burned(f.pid, 4)
+        p.send_signal(signal.SIGINT)
+        p.send_signal(signal.SIGCONT)
+        r = finish(p).ok()
+    check(r.summary.taken > 10000, r.summary.taken, "samples")
+    equal(r.profile.count(), r.summary.kept, "samples in the output")
+    equal(r.summary.kept + r.summary.lost, r.summary.taken, f"samples: {r.err}")
+    check(r.summary.kept > 1000, "kept only", r.summary.kept, r.err)
+    check(all(s.any("main") or s.any("__clone") or s.any("clone") for s in r.profile), r.profile.head())
+
+
 def burst(*options):
     """ebprof stands still while two threads make new stacks: its ring buffer must overflow."""
     with Fixture("storm", "2") as f:

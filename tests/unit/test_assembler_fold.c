@@ -73,7 +73,7 @@ static void fold(uint64_t age)
 	now = clock_ns();
 	while (clock_ns() == now)
 		continue;
-	assembler_fold(assembler, age);
+	assembler_fold(assembler, age, "");
 }
 
 static uint64_t of_pid(pid_t pid, uint32_t type)
@@ -129,6 +129,27 @@ TEST(again_and_again_nothing_grows)
 	storm(10, 1000);
 	fold(0);
 	CHECK_EQ(profile_view(profile).nprocesses, 12);
+	end();
+}
+
+/* A recording keeps some ten thousand apart, and no more. */
+TEST(room_is_made_where_there_are_very_many)
+{
+	begin();
+	start(LIVE, 50);
+	count(LIVE, 50, EBP_COMPLETE, EBP_OWN, 1, 0);
+	storm(4000, 100);
+	CHECK_EQ(assembler_make_room(assembler, NULL), 0);
+	CHECK_EQ(profile_view(profile).nprocesses, 4001);
+	for (uint64_t i = 2; i <= 10; i++)
+		storm(4000, 100 * i);
+	CHECK_EQ(assembler_make_room(assembler, NULL), 40000);
+	CHECK_EQ(profile_view(profile).nprocesses, 2);
+	CHECK_EQ(of_pid(0, 0), 40000);
+	CHECK_STR(profile_text(profile, profile_view(profile).processes[1].comm), "brief");
+	/* Not at once again. */
+	storm(40000, 2000);
+	CHECK_EQ(assembler_make_room(assembler, NULL), 0);
 	end();
 }
 
@@ -203,6 +224,7 @@ int main(void)
 {
 	RUN(what_ended_long_ago_becomes_one);
 	RUN(again_and_again_nothing_grows);
+	RUN(room_is_made_where_there_are_very_many);
 	RUN(wakers_go_with_their_processes);
 	RUN(shares_go_on);
 	return TEST_END();

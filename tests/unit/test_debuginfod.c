@@ -71,29 +71,9 @@ TEST(fetches_by_build_id)
 		dlclose(lib);
 }
 
-/* A static program is told so, even where the library is there. */
-TEST(a_static_program_cannot_load_it)
-{
-	char *root = realpath(".", NULL);
-
-	if (root && !access("src/elf/debuginfod.c", R_OK)) {
-		CHECK_EQ(fixture_begin(), 0);
-		CHECK_EQ(shell("{ echo '#include <errno.h>'; echo '#include \"elf/debuginfod.h\"';"
-			       " echo 'int main(void) { return debuginfod_new() || errno != ENOTSUP; }'; } >static.c &&"
-			       " cd %s/src &&"
-			       " cc -D_GNU_SOURCE -I. -static -o %s/static %s/static.c elf/debuginfod.c elf/debug_file.c"
-			       " elf/debug_link.c elf/elf_file.c base/file.c base/xalloc.c base/error.c base/text.c -lz &&"
-			       " DEBUGINFOD_URLS=x %s/static",
-			       root, fixture_dir, fixture_dir, fixture_dir), 0);
-		fixture_end();
-	}
-	free(root);
-}
-
 int main(void)
 {
 	RUN(is_off_unless_there_are_servers);
 	RUN(fetches_by_build_id);
-	RUN(a_static_program_cannot_load_it);
 	return TEST_END();
 }

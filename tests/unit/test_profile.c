@@ -209,9 +209,19 @@ TEST(labels_are_sets)
 	const struct label one[] = { { .key = k, .text = a }, { .key = a, .number = 5, .unit = k } };
 	const struct label turned[] = { one[1], one[0] };
 	uint32_t set = profile_labels(p, one, 2);
+	struct label padded[2];
 
 	CHECK_EQ(profile_labels(p, NULL, 0), 0);
 	CHECK_EQ(profile_labels(p, turned, 2), set);
+	/* A compiler may leave anything between two fields. */
+	memset(padded, 0xff, sizeof(padded));
+	for (int i = 0; i < 2; i++) {
+		padded[i].key = one[i].key;
+		padded[i].text = one[i].text;
+		padded[i].unit = one[i].unit;
+		padded[i].number = one[i].number;
+	}
+	CHECK_EQ(profile_labels(p, padded, 2), set);
 	CHECK(profile_labels(p, one, 1) != set);
 	CHECK(profile_labels(p, &one[1], 1) != set);
 	CHECK_EQ(profile_view(p).label_sets[set].n, 2);

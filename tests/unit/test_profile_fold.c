@@ -44,7 +44,7 @@ static void fold(struct profile *p, const char *ended)
 
 	for (size_t i = 0; ended[i]; i++)
 		flags[i] = ended[i] == 'x';
-	profile_fold(p, flags);
+	profile_fold(p, flags, " (ended)");
 }
 
 /* The one process of that PID and name; PROFILE_NONE where there is none, or more than one. */
@@ -237,7 +237,7 @@ TEST(sums_stay_while_processes_come_and_go)
 		for (size_t i = 0; i < profile_view(p).nprocesses; i++)
 			ended[i] = profile_view(p).processes[i].pid != 0 && rand() % 4;
 		profile_follow(copy, p);
-		profile_fold(p, ended);
+		profile_fold(p, ended, " (ended)");
 		free(ended);
 		CHECK(profile_view(p).nprocesses < EACH / 2 * (size_t)(round + 2));
 		for (int twice = 0; twice < 2; twice++) {

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/account.h"
+
+#include <stdio.h>
+
+void account_begin(struct profile *p, const struct session_options *o)
+{
+	const struct event *event = o->collect.event;
+	struct profile_meta *m = profile_meta(p);
+
+	snprintf(m->event, sizeof(m->event), "%s",
+		 o->collect.wall ? "wall" : o->alloc ? "alloc" : event ? event->name : "off-cpu");
+	m->frequency = event ? o->collect.frequency : 0;
+	m->period = o->alloc ? o->alloc->interval + !o->alloc->interval : event ? o->collect.period : 0;
+	m->per_thread = o->per_thread;
+}
+
+void account_fill(struct profile *p, const struct collector *c, const struct assembler *a)
+{
+	static const char *const losses[EBP_LOSSES] = {
+		[EBP_LOST_RING] = "ring buffer full", [EBP_LOST_MAP] = "count map full",
+	};
+	struct profile_account *to = profile_account(p);
+	struct ebp_counters counters;
+
+	collector_counters(c, &counters);
+	*to = (struct profile_account){ .taken = counters.taken };
+	for (int i = 0; i < EBP_RESULTS; i++) {
+		uint64_t n = assembler_results(a)[i];
+
+		to->kept += n;
+		if (i != EBP_COMPLETE)
+			to->truncated[to->ntruncated++] = (struct profile_reason){ assembler_result_name(i), n };
+	}
+	for (int i = 0; i < EBP_LOSSES; i++)
+		to->lost[to->nlost++] = (struct profile_reason){ losses[i], counters.lost[i] };
+}
+
+void account_complete(struct profile *p, const struct collector *c)
+{
+	struct profile_account *to = profile_account(p);
+	struct ebp_counters counters;
+
+	collector_counters(c, &counters);
+	/* Counted by the kernel, but the map could not be read, or it was too late to: mostly 0. */
+	to->lost[to->nlost++] = (struct profile_reason){ "not fetched", counters.kept - to->kept };
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit/test.h"
+
+#include "session/deadline.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define HOUR	3600000000000ull
+#define MS	1000000ull
+#define ENOUGH	1000	/* questions, of which some look */
+
+static int ever_passed(struct deadline *d, uint64_t ns)
+{
+	int passed = 0;
+
+	for (int i = 0; i < ENOUGH; i++)
+		passed |= deadline_passed(d, ns);
+	return passed;
+}
+
+static void pass(uint64_t ns)
+{
+	const struct timespec t = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	nanosleep(&t, NULL);
+}
+
+TEST(moment_begins_when_the_end_is_seen)
+{
+	struct deadline d;
+
+	deadline_set(&d, -1, clock_ns() + HOUR);
+	CHECK(!ever_passed(&d, 0));
+	deadline_set(&d, -1, clock_ns() - HOUR);
+	CHECK(!ever_passed(&d, HOUR));
+	pass(20 * MS);
+	CHECK(ever_passed(&d, 10 * MS));
+	CHECK(!ever_passed(&d, HOUR));
+}
+
+TEST(signal_is_an_end)
+{
+	struct deadline d;
+	int ends[2];
+
+	CHECK(!pipe(ends));
+	deadline_set(&d, ends[0], clock_ns() + HOUR);
+	CHECK(!ever_passed(&d, 0));
+	CHECK_EQ(write(ends[1], "x", 1), 1);
+	CHECK(!ever_passed(&d, HOUR));
+	pass(20 * MS);
+	CHECK(ever_passed(&d, 10 * MS));
+	close(ends[0]);
+	close(ends[1]);
+}
+
+TEST(end_for_another_reason)
+{
+	struct deadline d;
+	uint64_t now = clock_ns();
+
+	deadline_set(&d, -1, UINT64_MAX);
+	CHECK(!ever_passed(&d, 0));
+	deadline_end(&d, now);
+	deadline_end(&d, now + HOUR);
+	CHECK_EQ(d.end, now);
+	CHECK(!ever_passed(&d, HOUR));
+	pass(20 * MS);
+	CHECK(ever_passed(&d, 10 * MS));
+}
+
+int main(void)
+{
+	RUN(moment_begins_when_the_end_is_seen);
+	RUN(signal_is_an_end);
+	RUN(end_for_another_reason);
+	return TEST_END();
+}
