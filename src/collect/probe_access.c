@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,7 @@ static int filtered(void)
 
 void probe_seccomp(struct feature_result *r)
 {
+	struct perf_event_attr event = { .size = sizeof(event) };
 	union bpf_attr attr;
 	int filter = filtered(), perf, bpf = 0;
 
@@ -192,7 +194,7 @@ void probe_seccomp(struct feature_result *r)
 	 * kernel: perf_event_open looks at unknown flags first, before any
 	 * privilege; bpf asks for its capability before it looks at the command.
 	 */
-	perf = syscall(SYS_perf_event_open, NULL, 0, -1, -1, ~0UL) < 0 ? errno : 0;
+	perf = syscall(SYS_perf_event_open, &event, 0, -1, -1, ~0UL) < 0 ? errno : 0;
 	if (probe_has_or_admin(CAP_BPF)) {
 		memset(&attr, 0, sizeof(attr));
 		bpf = syscall(SYS_bpf, 0x7fffffff, &attr, sizeof(attr)) < 0 ? errno : 0;

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import Fixture, wait_for
+from harness import Fixture, cpu_seconds, wait_for
 from measure import CPUS, Run, Unknown, bpf_stats, busy
 from table import command, markdown, number
 
@@ -82,11 +82,6 @@ def to_text(peer, out):
             raise Unknown(f"{peer.name} is not done after {NAMING} s") from e
         took += time.monotonic() - began
     return 1000 * took
-
-
-def cpu_seconds(pid):
-    with open(f"/proc/{pid}/stat") as f:
-        return sum(map(int, f.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def missing(peer, out):

@@ -17,6 +17,8 @@ class Terminal:
         self.tmux, self.dir = needs("tmux"), tempfile.mkdtemp(prefix="ebprof-e2e-tmux-")
         self.env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8", "XDG_CACHE_HOME": "/dev/null",
                     "TMUX_TMPDIR": self.dir, "TERM": "xterm-256color", "SHELL": "/bin/sh"}
+        if "LLVM_PROFILE_FILE" in os.environ:      # make coverage
+            self.env["LLVM_PROFILE_FILE"] = os.environ["LLVM_PROFILE_FILE"]
         settings = " ".join(f"{k}={v}" for k, v in (env or {}).items())
         self.call("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
                   f"exec env {settings} PS1='$ ' bash --norc --noprofile")

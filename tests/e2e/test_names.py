@@ -238,7 +238,8 @@ def bpf_program():
 def test_bpf_program():
     with bpf_program() as runner:
         r = run("-p", runner.pid, "-d", "0.6", *RATE).ok()
-    check(r.profile.count(lambda s: s.any("spin_filter")) > 100, r.profile.head())
+    spun = r.profile.count(lambda s: s.any("spin_filter"))
+    check(spun > 20 and spun > 0.8 * r.profile.count(), r.profile.head())
 
 
 def test_bpf_program_that_comes_late():
@@ -274,11 +275,11 @@ def test_code_made_at_run_time_by_its_map():
     script = "function inner(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s } " \
              "function outer(n) { return inner(n) + 1 } while (true) outer(100000)"
     with directory(0o777) as d:     # it leaves a log where it runs
-        with_map = run("-U", "-F", 999, "-d", "1s", "--", "sh", "-c", f"cd {d} && exec \"$@\"", "sh", node, "--perf-basic-prof",
+        with_map = run("-U", "-F", 999, "-d", "2s", "--", "sh", "-c", f"cd {d} && exec \"$@\"", "sh", node, "--perf-basic-prof",
                        "-e", script)
     hot = with_map.profile.count(lambda s: s.any(r"(^|[^a-z])inner \[eval\]"))
     check(hot > 0.5 * with_map.profile.count(), with_map.profile.head())
-    without = run("-U", "-F", 999, "-d", "1s", "--why", "--", node, "-e", script)
+    without = run("-U", "-F", 999, "-d", "2s", "--why", "--", node, "-e", script)
     check(without.profile.count(lambda s: "[unknown: made at run time]" in s.frames) > 0.5 * without.profile.count(),
           without.profile.head())
     check(re.search(r"% made at run time", without.err), without.err)

@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 from harness import (EBPROF, Fixture, check, directory, equal, finish, fixture_path, needs, run, start, tree_shares,
-                     wait_burned, wait_for, wait_sampling)
+                     unsanitized, wait_burned, wait_for, wait_sampling)
 
 BITS = {"DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "FOWNER": 3, "KILL": 5, "SETGID": 6, "SETUID": 7, "IPC_LOCK": 14,
         "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYS_NICE": 23, "SYS_RESOURCE": 24, "SYSLOG": 34, "PERFMON": 38, "BPF": 39,
@@ -111,6 +111,7 @@ def files_after_a_kill(d, env=None):
 
 def test_killed_leaves_no_file():
     """Also where a file system has no nameless files, so that there is one with a name meanwhile."""
+    unsanitized("their allocator begins before what makes calls fail")
     with directory() as d:
         equal(files_after_a_kill(d), ([], []), "files")
         # The first file that is opened in a folder is the nameless one, and that fails.

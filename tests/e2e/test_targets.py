@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 
-from harness import (EBPROF, Fixture, check, cpu_seconds, directory, equal, finish, fixture_path, needs, own_name, run,
+from harness import (EBPROF, Fixture, check, child_of, cpu_seconds, directory, equal, finish, fixture_path, needs, own_name, run,
                      skip, start, tree_shares, wait_burned, wait_for, wait_sampling, whole_rate)
 
 RATE = ("-F", 999)
@@ -220,22 +220,6 @@ def test_per_thread():
 
 # --- Namespaces. ---
 
-def _child_of(pid, name):
-    """The descendant of @pid that runs @name."""
-    def find():
-        todo = [str(pid)]
-        while todo:
-            p = todo.pop()
-            with contextlib.suppress(OSError):
-                with open(f"/proc/{p}/comm") as f:
-                    if f.read().strip() == name:
-                        return int(p)
-                with open(f"/proc/{p}/task/{p}/children") as f:
-                    todo += f.read().split()
-        return None
-    return wait_for(find, f"{name} below {pid}")
-
-
 def test_mount_namespace():
     """The binary lies on a tmpfs that only the target sees, where we see an empty directory."""
     with directory() as d:
@@ -249,7 +233,7 @@ def test_mount_namespace():
 def test_pid_namespace():
     prefix = (needs("unshare"), "-p", "-f", "-m", "--mount-proc", "--kill-child")
     with own_name(fixture_path("tree")) as (path, comm), Fixture("tree", path=path, prefix=prefix) as outer:
-        pid = _child_of(outer.pid, comm)
+        pid = child_of(outer.pid, comm)
         equal(outer.lines[-1], ["ready", "1"], "its own view of its PID")
         r = run("-p", pid, "-d", "1", *RATE).ok()
         everything = run("-a", "-d", "1", *RATE).ok()

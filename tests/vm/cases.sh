@@ -64,7 +64,9 @@ case_command() {
 case_tracepoint() {
 	ebp -e sched:sched_switch -c 1 -- /fixtures/syscalls sleep 100
 	taken_at_least 50
-	all_complete
+	# As it starts it may be switched away from in crt code, which has no CFI.
+	all_complete 980
+	truncated_all '[[]truncated: no CFI];'
 	[ "$(count "$(chain main call_sleep)")" -ge 100 ] || fail "it slept 100 times"
 	grep -q ';schedule' out || fail "no kernel frames"
 }
@@ -108,7 +110,9 @@ case_fork_storm() {
 	ebp -F 499 -- /fixtures/brief 40 2
 	taken_at_least 50
 	all_complete 990
-	share ';main;brief_child_hot[; ]' 60
+	# Of 40 times 20 ms at 499 Hz, half at least: what the rest of the time goes to is the kernel's.
+	[ "$(count ';main;brief_child_hot[; ]')" -ge 200 ] || fail "too few samples of what the children do"
+	share '^brief_child;.*;main;brief_child_hot[; ]' 95 '^brief_child;.*;main[; ]'
 	share '^brief_child;_start;' 99 '^brief_child;.*brief_child_hot'
 }
 
@@ -189,8 +193,18 @@ case_cpp() {
 	fixture unwind_cpp
 	ebp -F 999 -d 2 -p $pid
 	taken_at_least 50
-	all_complete 990
-	share ';main;' 99
+	# On aarch64 libgcc overwrites a return address on its own stack some hundred instructions before it goes to a handler.
+	case $(uname -m) in
+	aarch64)
+		all_complete 980
+		truncated_all '[[]truncated: no mapping];.*;_Unwind_(RaiseException|Resume)[; ]'
+		share ';main;' 98
+		;;
+	*)
+		all_complete 990
+		share ';main;' 99
+		;;
+	esac
 }
 
 case_signal_handler() {
@@ -256,7 +270,8 @@ case_off_cpu() {
 	taken_at_least 50
 	all_complete 990
 	for name in sleep mutex pipe cond; do
-		near "^$name;.*;wait_$name;" "$(truth wait $name)" 4
+		# The rest of it the call takes, which an emulated CPU is slow at.
+		near "^$name;.*;wait_$name;" "$(truth wait $name)" 10 4
 		share "^$name;.*;wait_$name;.*;[[]blocked] " 30 "^$name;.*;wait_$name;"
 	done
 	for name in starved1 starved2; do
@@ -338,14 +353,26 @@ case_timeline() {
 	account --timeline -f perf-script -o out -p $pid $SHORT
 	taken_at_least 50
 	all_complete
-	# At once: a line of its own for each sample, in the order of time, with its stack below.
-	awk -v expected="$taken" '
-		/ (cpu-clock|cycles): $/ { time = $4 + 0; if (time < last) unsorted++; last = time; if (!n++) first = time }
-		/^[[:space:]]+[0-9a-f]+ run / { chains++ }
-		END {
-			print n, "of", expected, "samples,", chains, "in run(),", unsorted + 0, "not in order,", last - first, "s"
-			exit n != expected || chains < 0.97 * n || unsorted || last - first < 1 || last - first > 4
-		}' out || fail "the timeline is not right"
+	tree_timeline
+}
+
+# All the while the date is set forward and back by a day: times are of another clock.
+case_date() {
+	local now jumps passed
+	fixture tree
+	now=$(date +%s)
+	while date -s "@$((now + 86400))" && sleep 0.1 && date -s "@$((now - 86400))" && sleep 0.1; do :; done >/dev/null &
+	jumps=$!
+	account --timeline -f perf-script -o out -p $pid $SHORT
+	kill $jumps
+	passed=$(($(date +%s) - now))
+	date -s "@$now" >/dev/null
+	[ ${passed#-} -gt 80000 ] || fail "the date was not set"
+	taken_at_least 50
+	all_complete
+	tree_timeline
+	awk '/ samples of .* in [0-9.]+ s: / { n++; sub(/.* in /, ""); bad = $1 < 1.9 || $1 > 4 } END { exit n != 1 || bad }' err ||
+		fail "2 s were not 2 s"
 }
 
 case_formats() {

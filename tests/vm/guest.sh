@@ -9,7 +9,7 @@ cd /tmp || exit 1
 fail() {
 	echo "$*"
 	[ ! -s err ] || { echo "ebprof's standard error:"; cat err; }
-	[ ! -s out ] || { echo "its largest stacks:"; sort -t ' ' -k 2nr out | head -n 8; }
+	[ ! -s out ] || { echo "its largest stacks, and truncated ones:"; sort -t ' ' -k 2nr out | head -n 8; grep -F '[truncated' out | head -n 8; }
 	exit 1
 }
 
@@ -107,16 +107,21 @@ between() {
 		fail "$ns ns match $1, $2 s to $3 s expected"
 }
 
-# near REGEX SECONDS PERCENT: so many, give or take PERCENT and 10 ms.
+# near REGEX SECONDS PERCENT [MORE]: so many, give or take PERCENT (at most MORE per cent more) and 10 ms.
 near() {
 	[ -n "$2" ] || fail "the fixture told nothing of $1"
-	between "$1" "$(awk "BEGIN { print $2 * (1 - $3 / 100) - 0.01 }")" "$(awk "BEGIN { print $2 * (1 + $3 / 100) + 0.01 }")"
+	between "$1" "$(awk "BEGIN { print $2 * (1 - $3 / 100) - 0.01 }")" "$(awk "BEGIN { print $2 * (1 + ${4:-$3} / 100) + 0.01 }")"
 }
 
 # all_complete [PER_MILLE]: so many stacks (999) are complete, and none was lost.
 all_complete() {
 	[ "$lost" -eq 0 ] || fail "$lost samples lost"
 	[ $((1000 * complete)) -ge $((${1:-999} * taken)) ] || fail "$complete of $taken stacks complete"
+}
+
+# truncated_all REGEX: those that are not complete match.
+truncated_all() {
+	[ "$(count "$1")" -eq "$truncated" ] || fail "other stacks are truncated than those that match $1"
 }
 
 # chain FUNCTION...: as a regular expression, these frames next to one another.
@@ -130,6 +135,18 @@ chain() {
 tree_chains() {
 	share ';run;(a;a1;a2|b;b1;b2|c;c1;c2)[; ]' "${2:-97}" "${1:-.}"
 	share "$(chain a a1 a2)" 45 "${1:-.}"
+}
+
+# tree_timeline: the samples of the fixture tree one by one, as perf-script has them: a line of its own for each, in the
+# order of time, over some 2 s, with its stack below.
+tree_timeline() {
+	awk -v expected="$taken" '
+		/ (cpu-clock|cycles): $/ { time = $4 + 0; if (time < last) unsorted++; last = time; if (!n++) first = time }
+		/^[[:space:]]+[0-9a-f]+ run / { chains++ }
+		END {
+			print n, "of", expected, "samples,", chains, "in run(),", unsorted + 0, "not in order,", last - first, "s"
+			exit n != expected || chains < 0.97 * n || unsorted || last - first < 1 || last - first > 4
+		}' out || fail "the timeline is not right"
 }
 
 # shellcheck disable=SC1091 # it lies beside this file in the guest only
