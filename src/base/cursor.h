@@ -28,12 +28,12 @@ static inline int cursor_has(const struct cursor *c, uint64_t size)
 	return size <= (uint64_t)(c->end - c->p);
 }
 
-/* @size bytes (1, 2, 4, 8), little endian, zero-extended. */
+/* @size bytes, little endian, zero-extended; more than 8 do not fit. */
 static inline uint64_t cursor_fixed(struct cursor *c, unsigned size)
 {
 	uint64_t v = 0;
 
-	if (!cursor_has(c, size))
+	if (size > sizeof(v) || !cursor_has(c, size))
 		return cursor_fail(c);
 	/* Each a single load. */
 	switch (size) {

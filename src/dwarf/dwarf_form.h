@@ -33,6 +33,12 @@ struct dwarf_encoding {
 	uint8_t version;
 };
 
+/* Versions 2 to 5, and no other sizes: whatever is read from a file must pass here. */
+static inline int dwarf_is_readable(struct dwarf_encoding e)
+{
+	return e.version >= 2 && e.version <= 5 && (e.address_size == 8 || e.address_size == 4);
+}
+
 /* Bytes that @form takes in 32-bit DWARF of version 3 or later with 8-byte addresses; -1: that varies. */
 int dwarf_form_size(uint16_t form);
 /* The next value. @info: what the cursor's first byte of .debug_info is at c->p. Sets c->bad for forms not known. */

@@ -106,14 +106,12 @@ static int take_header(struct program *p)
 	uint64_t length, skip;
 
 	p->encoding.version = p->out->version = (uint8_t)cursor_fixed(c, 2);
-	if (p->encoding.version < 2 || p->encoding.version > 5)
-		return -EBADMSG;
 	if (p->encoding.version >= 5) {
 		p->encoding.address_size = (uint8_t)cursor_fixed(c, 1);
 		cursor_skip(c, 1);
 	}
 	length = cursor_fixed(c, p->encoding.offset_size);
-	if (c->bad || length > (uint64_t)(c->end - c->p))
+	if (!dwarf_is_readable(p->encoding) || c->bad || length > (uint64_t)(c->end - c->p))
 		return -EBADMSG;
 	p->first = c->p + length;
 	p->end = c->end;

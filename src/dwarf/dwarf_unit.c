@@ -44,12 +44,6 @@ static int take_header(struct cursor *c, struct dwarf_unit *u, uint64_t section_
 	return c->bad ? -EBADMSG : 0;
 }
 
-static int is_readable(const struct dwarf_unit *u)
-{
-	return u->encoding.version >= 2 && u->encoding.version <= 5 &&
-	       (u->encoding.address_size == 8 || u->encoding.address_size == 4);
-}
-
 static void take_attribute(struct dwarf_unit *u, uint16_t name, struct dwarf_value v)
 {
 	switch (name) {
@@ -119,7 +113,7 @@ static int take_unit(struct dwarf_unit *u, uint8_t *room, size_t size, const str
 	*u = empty;
 	if (n <= 0 || take_header(&c, u, u->file->section[DWARF_INFO].size))
 		return -EBADMSG;
-	if (!is_readable(u))
+	if (!dwarf_is_readable(u->encoding))
 		return -EAGAIN;
 	u->entries = u->offset + (uint64_t)(c.p - room);
 	if (c.end - room > (long)(u->end - u->offset))
