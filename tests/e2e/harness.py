@@ -4,6 +4,7 @@ What the end-to-end tests are written with: run ebprof, read what it printed, st
 condition with a bound, check. A test is a function test_*; it passes when it returns, is skipped by skip()
 where this machine cannot do it, and needs() a tool that may be missing (a failure where CI is set).
 """
+import atexit
 import contextlib
 import math
 import os
@@ -61,6 +62,17 @@ def fixture_path(name):
     if not os.path.exists(path):
         raise Missing(f"fixture {name}")
     return path
+
+
+def in_tracefs(name):
+    """The path of something in tracefs, which is mounted until we end where nobody has done so."""
+    top = "/sys/kernel/tracing"
+    if not os.path.exists(f"{top}/events"):
+        if not subprocess.run(["mount", "-t", "tracefs", "tracefs", top], check=False).returncode:
+            atexit.register(subprocess.run, ["umount", "--lazy", top], check=False)
+    if not os.path.exists(f"{top}/{name}"):
+        skip(f"no {name} in tracefs")
+    return f"{top}/{name}"
 
 
 def node_module(*path):

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from harness import (Fixture, check, cpu_seconds, directory, equal, finish, fixture_path, run, skip, start,
+from harness import (Fixture, check, cpu_seconds, directory, equal, finish, fixture_path, in_tracefs, run, start,
                      tree_shares, wait_burned, wait_sampling, whole_rate)
 
 
@@ -37,8 +37,7 @@ def test_period():
 
 
 def test_tracepoint():
-    if not any(os.path.isdir(d + "/events/sched/sched_switch") for d in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")):
-        skip("no tracepoints")
+    in_tracefs("events/sched/sched_switch")
     r = command("-e", "sched:sched_switch", "-c", 1, program=(fixture_path("syscalls"), "sleep", 200)).ok()
     n = r.profile.count(lambda s: s.has("call_sleep"))
     check(200 <= n <= 210, n, "switches in 200 sleeps:", r.profile.head())
@@ -46,8 +45,7 @@ def test_tracepoint():
 
 def test_hot_tracepoint_ends_cleanly():
     """It fires all the time, also while sampling ends: what is taken then is fetched as well."""
-    if not any(os.path.isdir(d + "/events/raw_syscalls/sys_enter") for d in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")):
-        skip("no system call tracepoints")
+    in_tracefs("events/raw_syscalls/sys_enter")
     with Fixture("syscalls", "loop") as f:
         for _ in range(3):
             r = run("-p", f.pid, "-e", "raw_syscalls:sys_enter", "-d", "0.3").ok()

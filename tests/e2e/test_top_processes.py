@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 
-from harness import check, directory, equal, run, wait_for
+from harness import check, directory, equal, in_tracefs, run, wait_for
 from terminal import Terminal
 
 # Each exec is one sample, so what is to be counted is known exactly.
@@ -23,6 +23,7 @@ def ended(t, name):
 
 
 def test_processes_that_ended_are_one():
+    in_tracefs("events/sched/sched_process_exec")
     with directory() as d, Terminal(120, EACH + 100) as t:
         fifo = os.path.join(d, "fifo")
         os.mkfifo(fifo)

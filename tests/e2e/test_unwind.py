@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from harness import (Fixture, check, directory, equal, finish, fixture_path, needs, run, skip, start, wait_for,
+from harness import (Fixture, check, directory, equal, finish, fixture_path, in_tracefs, needs, run, start, wait_for,
                      wait_sampling)
 from unwinding import RATE, ROOT, chain, fit, sampled, whole
 
@@ -55,8 +55,8 @@ def test_realigned_stack():
 
 
 def test_leaf_without_cfi():
-    """Its first instruction tells that it has no frame yet; the other one tells nothing, and is hit now and then."""
-    chain(whole(sampled("unwind_shapes", "gap"), 0.05), "caller", "asm_gap")
+    """Its first instruction tells that it has no frame yet; the jump at its end tells nothing, and is hit now and then."""
+    chain(whole(sampled("unwind_shapes", "gap"), 0.02), "caller", "asm_gap")
 
 
 def test_frame_pointer_where_there_is_no_cfi():
@@ -161,22 +161,20 @@ def uprobes_in(pid):
 
 def test_uretprobe_of_another_tracer():
     """A return probe replaces the return address of `caller`: main is its caller all the same."""
-    tracefs = "/sys/kernel/tracing"
-    if not os.path.exists(f"{tracefs}/uprobe_events"):
-        skip("no uprobe_events in tracefs")
+    events, probes = in_tracefs("events"), in_tracefs("uprobe_events")
     path = fixture_path("unwind_shapes")
     symbols = subprocess.run([needs("nm"), path], capture_output=True, text=True, check=True).stdout
     offset = next(int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" T caller"))
     probe = f"ebprof_e2e_{os.getpid()}"
-    say(f"{tracefs}/uprobe_events", f"r:{probe}/back {path}:{offset:#x}\n")
+    say(probes, f"r:{probe}/back {path}:{offset:#x}\n")
     try:
-        say(f"{tracefs}/events/{probe}/back/enable", "1")
+        say(f"{events}/{probe}/back/enable", "1")
         with Fixture("unwind_shapes", "leaf") as f:
             wait_for(lambda: uprobes_in(f.pid), "the probe to be hit")
             chain(whole(run("-p", f.pid, "-U", *RATE).ok()), "caller", "leaf")
     finally:
-        say(f"{tracefs}/events/{probe}/back/enable", "0")
-        say(f"{tracefs}/uprobe_events", f"-:{probe}/back\n")
+        say(f"{events}/{probe}/back/enable", "0")
+        say(probes, f"-:{probe}/back\n")
 
 
 def test_file_replaced_on_disk():
