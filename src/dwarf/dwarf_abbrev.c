@@ -8,6 +8,8 @@
 
 #define SECTION_MAX	(256u << 20)
 #define LIST_MAX	(1u << 20)	/* abbreviations, and attributes, of one table */
+#define FREE_MAX	32		/* attributes of an entry that take no bytes: a small file could have any number */
+#define KEPT_MAX	(64u << 20)	/* bytes of tables that are kept */
 
 static int by_code(const void *a, const void *b)
 {
@@ -19,6 +21,8 @@ static int by_code(const void *a, const void *b)
 /* Its attributes, up to the pair of zeros. */
 static int take_attributes(struct dwarf_abbrevs *t, struct cursor *c, struct dwarf_abbrev *a)
 {
+	unsigned free_ones = 0;
+
 	a->first = (uint32_t)t->attributes.n;
 	for (;;) {
 		struct dwarf_attribute attr = { 0 };
@@ -34,6 +38,8 @@ static int take_attributes(struct dwarf_abbrevs *t, struct cursor *c, struct dwa
 		if (form == DW_FORM_implicit_const)
 			attr.implicit = cursor_sleb(c);
 		size = dwarf_form_size(attr.form);
+		if (!size && ++free_ones > FREE_MAX)
+			return -1;
 		a->fixed = a->fixed < 0 || size < 0 ? -1 : a->fixed + size;
 		vec_push(&t->attributes, attr);
 	}
@@ -106,9 +112,22 @@ const struct dwarf_abbrevs *dwarf_abbrevs_at(struct dwarf_file *f, uint64_t offs
 	t = read_table(f, offset, 0);
 	if (!t)
 		return NULL;
+	/* They may overlap, so that a small file has any number of large ones. */
+	if (f->abbrev_bytes > KEPT_MAX)
+		dwarf_abbrevs_forget(f);
+	f->abbrev_bytes += sizeof(*t) + t->list.cap * sizeof(*t->list.v) + t->attributes.cap * sizeof(*t->attributes.v);
 	hashmap_set(&f->abbrev_ids, offset, (uint32_t)f->abbrevs.n);
 	vec_push(&f->abbrevs, t);
 	return t;
+}
+
+void dwarf_abbrevs_forget(struct dwarf_file *f)
+{
+	for (size_t i = 0; i < f->abbrevs.n; i++)
+		dwarf_abbrevs_free(f->abbrevs.v[i]);
+	vec_free(&f->abbrevs);
+	hashmap_free(&f->abbrev_ids);
+	f->abbrev_bytes = 0;
 }
 
 void dwarf_abbrevs_free(struct dwarf_abbrevs *t)

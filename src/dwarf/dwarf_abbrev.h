@@ -24,11 +24,12 @@ struct dwarf_abbrevs {
 	VEC(struct dwarf_attribute) attributes;
 };
 
-/* The table at @offset, kept until the file is closed. NULL where it is damaged. */
+/* The table at @offset, kept until the next call. NULL where it is damaged. */
 const struct dwarf_abbrevs *dwarf_abbrevs_at(struct dwarf_file *f, uint64_t offset);
 /* Of that table only the abbreviation of @code (not 0), if it has it; kept until the next call. */
 const struct dwarf_abbrevs *dwarf_abbrevs_root(struct dwarf_file *f, uint64_t offset, uint64_t code);
 void dwarf_abbrevs_free(struct dwarf_abbrevs *t);
+void dwarf_abbrevs_forget(struct dwarf_file *f);
 
 /* The abbreviation of @code (not 0), or NULL. */
 const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, uint64_t code);

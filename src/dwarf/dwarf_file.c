@@ -10,6 +10,8 @@
 #include "elf/inflate.h"
 
 #define UNPACKED_MAX	(512u << 20)	/* bytes of one section */
+#define UNPACKED_LEAST	(64u << 20)	/* bytes of all sections, */
+#define UNPACKED_TIMES	64		/* or times what is stored: several may be of the same packed bytes */
 #define WORK_LEAST	(1ull << 30)
 #define WORK_TIMES	64
 
@@ -19,7 +21,13 @@ static const char *const names[DWARF_SECTIONS] = {
 	[DWARF_STR_OFFSETS] = "str_offsets", [DWARF_CU_INDEX] = "cu_index",
 };
 
-static void open_section(struct dwarf_file *f, enum dwarf_section_id id, int dwo)
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* @left: bytes that may still be unpacked. */
+static void open_section(struct dwarf_file *f, enum dwarf_section_id id, int dwo, uint64_t *left)
 {
 	struct dwarf_section *d = &f->section[id];
 	const struct elf_section *s;
@@ -38,18 +46,21 @@ static void open_section(struct dwarf_file *f, enum dwarf_section_id id, int dwo
 	*d = (struct dwarf_section){ .offset = s->offset, .size = s->size };
 	if (!(s->flags & SHF_COMPRESSED) && strncmp(s->name, ".z", 2))
 		return;
-	d->memory = inflate_section(f->elf, s, UNPACKED_MAX, &size);
+	d->memory = inflate_section(f->elf, s, least(*left, UNPACKED_MAX), &size);
 	d->size = d->memory ? size : 0;
+	*left -= d->size;
 }
 
 int dwarf_file_open(struct dwarf_file *f, const struct elf_file *elf, int dwo)
 {
+	uint64_t left = UNPACKED_LEAST + UNPACKED_TIMES * elf_file_stored(elf), size = 0;
+
 	*f = (struct dwarf_file){ .elf = elf };
-	f->work = WORK_LEAST;
 	for (int i = 0; i < DWARF_SECTIONS; i++) {
-		open_section(f, (enum dwarf_section_id)i, dwo);
-		f->work += WORK_TIMES * f->section[i].size;
+		open_section(f, (enum dwarf_section_id)i, dwo, &left);
+		size += dwarf_stored(f, (enum dwarf_section_id)i);
 	}
+	f->work = WORK_LEAST + WORK_TIMES * size;
 	if (f->section[DWARF_INFO].size && f->section[DWARF_ABBREV].size)
 		return 0;
 	dwarf_file_close(f);
@@ -61,12 +72,25 @@ void dwarf_file_close(struct dwarf_file *f)
 	for (int i = 0; i < DWARF_SECTIONS; i++)
 		if (!f->section[i].borrowed)
 			free(f->section[i].memory);
-	for (size_t i = 0; i < f->abbrevs.n; i++)
-		dwarf_abbrevs_free(f->abbrevs.v[i]);
 	dwarf_abbrevs_free(f->root);
-	vec_free(&f->abbrevs);
-	hashmap_free(&f->abbrev_ids);
+	dwarf_abbrevs_forget(f);
 	*f = (struct dwarf_file){ 0 };
+}
+
+uint64_t dwarf_file_bytes(const struct dwarf_file *f)
+{
+	uint64_t bytes = f->abbrev_bytes;
+
+	for (int i = 0; i < DWARF_SECTIONS; i++)
+		bytes += f->section[i].memory && !f->section[i].borrowed ? f->section[i].size : 0;
+	return bytes;
+}
+
+uint64_t dwarf_stored(const struct dwarf_file *f, enum dwarf_section_id id)
+{
+	const struct dwarf_section *s = &f->section[id];
+
+	return s->memory ? s->size : least(s->size, elf_file_stored(f->elf));
 }
 
 int dwarf_spend(struct dwarf_file *f, uint64_t bytes)
@@ -83,7 +107,7 @@ void dwarf_keep(struct dwarf_file *f, enum dwarf_section_id id, uint64_t most)
 {
 	struct dwarf_section *s = &f->section[id];
 
-	if (!s->memory && s->size && s->size <= most)
+	if (!s->memory && s->size && s->size <= most && s->size <= dwarf_stored(f, id))
 		s->memory = dwarf_load(f, id, 0, s->size);
 }
 
@@ -117,7 +141,8 @@ uint8_t *dwarf_load(const struct dwarf_file *f, enum dwarf_section_id id, uint64
 	uint8_t *p;
 	int err;
 
-	if (offset > f->section[id].size || size > f->section[id].size - offset) {
+	if (offset > f->section[id].size || size > f->section[id].size - offset ||
+	    size > dwarf_stored(f, id)) {
 		errno = EBADMSG;
 		return NULL;
 	}

@@ -32,6 +32,7 @@ struct dwarf_file {
 	const struct elf_file *elf;
 	struct dwarf_section section[DWARF_SECTIONS];
 	VEC(struct dwarf_abbrevs *) abbrevs;	/* parsed tables */
+	size_t abbrev_bytes;		/* that they take */
 	struct hashmap abbrev_ids;	/* offset -> index */
 	struct dwarf_abbrevs *root;	/* of a root entry alone, that was read last */
 	uint64_t work;			/* bytes that may still be parsed */
@@ -44,6 +45,10 @@ struct dwarf_file {
  */
 int dwarf_file_open(struct dwarf_file *f, const struct elf_file *elf, int dwo);
 void dwarf_file_close(struct dwarf_file *f);
+/* Bytes that are kept of it. */
+uint64_t dwarf_file_bytes(const struct dwarf_file *f);
+/* Bytes of a section that may be there (elf_file_stored()). */
+uint64_t dwarf_stored(const struct dwarf_file *f, enum dwarf_section_id id);
 
 /*
  * Takes @bytes off what may be parsed of the file in all: 64 times its sections and a gigabyte. A small

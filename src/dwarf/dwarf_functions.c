@@ -9,6 +9,7 @@
 
 #define UNIT_MAX	(1ull << 30)	/* bytes of one unit */
 #define NODES_MAX	(16u << 20)
+#define COVERED_LEAST	(1u << 20)	/* ranges in all, and one a byte of the unit: many entries may have the same list */
 #define LEVELS		1024		/* entries nested more deeply count as their ancestor's children */
 
 struct covered {
@@ -21,6 +22,7 @@ struct reader {
 	struct dwarf_functions *out;
 	const struct dwarf_abbrevs *abbrevs;
 	const uint8_t *bytes;		/* from u->entries on */
+	uint64_t most_covered;
 	struct cursor c;
 	VEC(struct covered) covered;
 	dwarf_ranges ranges;
@@ -100,7 +102,7 @@ static uint32_t take_code(struct reader *r, const struct dwarf_abbrev *a, const 
 		.entry = referred(r->u, e->origin, offset), .start = r->ranges.v[0].start, .parent = parent,
 		.call_file = e->call_file.kind ? (uint32_t)e->call_file.u : DWARF_NO_FILE, .call_line = (uint32_t)e->call_line.u,
 	});
-	for (size_t i = 0; i < r->ranges.n; i++)
+	for (size_t i = 0; i < r->ranges.n && r->covered.n < r->most_covered; i++)
 		vec_push(&r->covered, (struct covered){ r->ranges.v[i].start, r->ranges.v[i].end, node });
 	return node;
 }
@@ -266,6 +268,7 @@ int dwarf_functions_read(const struct dwarf_unit *u, struct dwarf_functions *out
 		return -EBADMSG;
 	}
 	r.bytes = bytes;
+	r.most_covered = COVERED_LEAST + size;
 	r.c = (struct cursor){ bytes, bytes + size, 0 };
 	r.nodes[0] = r.scopes[0] = DWARF_NO_NODE;
 	while (r.c.p < r.c.end && !take_entry(&r))

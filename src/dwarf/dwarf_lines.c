@@ -82,6 +82,7 @@ static void take_table(struct program *p, int is_files)
 	n = cursor_uleb(&p->c);
 	for (uint64_t i = 0; i < n && i < ENTRIES_MAX && !p->c.bad && nformats; i++) {
 		struct dwarf_source s = { 0 };
+		const uint8_t *before = p->c.p;
 
 		for (unsigned k = 0; k < nformats; k++) {
 			struct dwarf_value v = dwarf_form_read(&p->c, (uint16_t)formats[k].form, 0, p->encoding, p->bytes);
@@ -93,6 +94,9 @@ static void take_table(struct program *p, int is_files)
 			else if (formats[k].content == DW_LNCT_directory_index)
 				s.directory = v.u;
 		}
+		/* Any number of such fits into no bytes. */
+		if (p->c.p == before)
+			return;
 		if (is_files)
 			vec_push(&p->out->files, s);
 		else

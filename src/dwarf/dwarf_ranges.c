@@ -121,19 +121,21 @@ static void take_list(const struct dwarf_unit *u, struct dwarf_value v, dwarf_ra
 		return;
 	/* GNU's split DWARF 4 has its lists in the main file. */
 	f = id == DWARF_RANGES ? u->address_file : u->file;
+	if (at >= f->section[id].size)
+		return;
 	dwarf_keep(f, id, KEPT_MAX);
+	dwarf_keep(u->address_file, DWARF_ADDR, KEPT_MAX);
 	for (size_t size = LIST_PEEK, before = out->n; size <= LIST_MAX; size *= 16) {
 		const uint8_t *kept = f->section[id].memory;
-		uint64_t all = f->section[id].size;
 		uint8_t *bytes = kept ? NULL : xmalloc(size);
-		long n = kept ? (at < all ? (long)(all - at) : 0) : dwarf_peek(f, id, at, bytes, size);
+		long n = kept ? (long)(f->section[id].size - at) : dwarf_peek(f, id, at, bytes, size);
 		struct list l = { u, { kept ? kept + at : bytes, NULL, 0 }, u->low_pc, out, before };
 
 		l.c.end = l.c.p + (n > 0 ? n : 0);
 		while (!(id == DWARF_RNGLISTS ? take_entry(&l) : take_pair(&l)) && !l.c.bad)
 			;
-		/* What was parsed of it. */
-		if (dwarf_spend(f, n > 0 ? (uint64_t)(l.c.p - (kept ? kept + at : bytes)) : 0))
+		/* What was read or parsed of it. */
+		if (n > 0 && dwarf_spend(f, kept ? (uint64_t)(l.c.p - (kept + at)) : (uint64_t)n))
 			out->n = before;
 		free(bytes);
 		if (kept || !l.c.bad || n < (long)size)

@@ -55,7 +55,11 @@ static int open_file(struct dwarf_split *s, const struct dwarf_unit *skeleton)
 	if (s->fd < 0)
 		return s->fd;
 	s->elf = elf_file_open(s->fd);
-	return s->elf && !dwarf_file_open(&s->debug.file, s->elf, 1) ? take_unit(s, skeleton) : -ESTALE;
+	if (!s->elf || dwarf_file_open(&s->debug.file, s->elf, 1))
+		return -ESTALE;
+	/* Any number of skeletons may name the same large file. */
+	s->debug.file.whole = skeleton->file;
+	return take_unit(s, skeleton);
 }
 
 int dwarf_split_open(struct dwarf_split *s, struct dwarf_package *package, const struct dwarf_unit *skeleton)

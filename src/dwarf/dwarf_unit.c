@@ -9,6 +9,7 @@
 #define PEEK		512		/* bytes of a unit in which its root entry mostly is */
 #define PEEK_MAX	16384
 #define UNITS_MAX	(4u << 20)
+#define HEADER_LEAST	7		/* bytes behind the length; what says less is no unit, but padding or a hole */
 
 /* --- Headers and root entries. ------------------------------------------------ */
 
@@ -24,7 +25,7 @@ static int take_header(struct cursor *c, struct dwarf_unit *u, uint64_t section_
 	} else if (length >= 0xfffffff0) {
 		return -EBADMSG;
 	}
-	if (c->bad || length > section_size - u->offset - header || section_size - u->offset < header)
+	if (c->bad || length < HEADER_LEAST || length > section_size - u->offset - header || section_size - u->offset < header)
 		return -EBADMSG;
 	u->end = u->offset + header + length;
 	u->encoding.version = (uint8_t)cursor_fixed(c, 2);
@@ -134,7 +135,7 @@ void dwarf_units_read(struct dwarf_file *f, const struct dwarf_unit *skeleton, d
 	struct dwarf_unit u = { .file = f };
 	int err = 0;
 
-	for (uint64_t at = 0; at < f->section[DWARF_INFO].size && out->n < UNITS_MAX; at = u.end) {
+	for (uint64_t at = 0; at < f->section[DWARF_INFO].size && out->n < UNITS_MAX && !dwarf_spend(f, PEEK); at = u.end) {
 		u.file = f;
 		u.offset = at;
 		err = take_unit(&u, room, PEEK, skeleton);

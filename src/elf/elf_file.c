@@ -21,13 +21,15 @@
 #define MAX_NOTES	65536		/* bytes read of one note segment or section */
 #define MAX_NOTE_PARTS	64		/* note segments or sections that are looked into */
 #define STRING_PEEK	64		/* bytes read at first of a string */
+#define PACKED_MOST	16		/* times that a file system may pack what is in a file */
+#define BLOCKS_LEAST	8		/* of 512 bytes; one with fewer has not been written yet, or is not told of */
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are copied as they are in the file");
 
 struct elf_file {
 	int fd;
 	const uint8_t *mem;	/* instead of @fd where not NULL */
-	uint64_t size;
+	uint64_t size, stored;
 	int is64;
 	uint16_t type, machine;
 	uint64_t entry;
@@ -269,6 +271,13 @@ out:
 	return NULL;
 }
 
+static uint64_t stored(const struct stat *st)
+{
+	uint64_t size = (uint64_t)st->st_size, most = (uint64_t)st->st_blocks * 512 * PACKED_MOST;
+
+	return st->st_blocks < BLOCKS_LEAST || size < most ? size : most;
+}
+
 struct elf_file *elf_file_open(int fd)
 {
 	struct elf_file *f;
@@ -283,6 +292,7 @@ struct elf_file *elf_file_open(int fd)
 	f = xcalloc(1, sizeof(*f));
 	f->fd = fd;
 	f->size = (uint64_t)st.st_size;
+	f->stored = stored(&st);
 	return finish_open(f);
 }
 
@@ -292,7 +302,7 @@ struct elf_file *elf_file_open_memory(const void *mem, size_t size)
 
 	f->fd = -1;
 	f->mem = mem;
-	f->size = size;
+	f->size = f->stored = size;
 	return finish_open(f);
 }
 
@@ -324,6 +334,11 @@ const struct elf_section *elf_file_section(const struct elf_file *f, const char 
 		if (!strcmp(f->sections[i].name, name))
 			return &f->sections[i];
 	return NULL;
+}
+
+uint64_t elf_file_stored(const struct elf_file *f)
+{
+	return f->stored;
 }
 
 int elf_file_is64(const struct elf_file *f)

@@ -44,6 +44,11 @@ size_t elf_file_sections(const struct elf_file *f, const struct elf_section **ou
 /* The first section of that name, or NULL. */
 const struct elf_section *elf_file_section(const struct elf_file *f, const char *name);
 
+/*
+ * Bytes that may be there: the file's size, but far less where nearly all of it is a hole. Who takes memory or time by
+ * what a file says of itself is bound by this, for a hole costs nothing.
+ */
+uint64_t elf_file_stored(const struct elf_file *f);
 int elf_file_is64(const struct elf_file *f);
 uint16_t elf_file_machine(const struct elf_file *f);	/* EM_* */
 uint16_t elf_file_type(const struct elf_file *f);	/* ET_* */

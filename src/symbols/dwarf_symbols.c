@@ -12,10 +12,13 @@
 #include "dwarf/dwarf_split.h"
 
 #define CACHE_BYTES	(48u << 20)	/* of units kept; the last one is, whatever it takes */
+#define SPLIT_BYTES	(1u << 20)	/* that one counts more where it has a file open */
+#define PARTS_LEAST	(1u << 20)	/* parts of all units, and one a byte of lists: many units may have the same list */
 #define SCOPE_MAX	1024		/* bytes of a scope's name; longer ones are cut */
 /* A function's token: its entry, and of a split unit which one that is. A file's: the unit, and its number there. */
 #define SPLIT_ENTRY	(1ull << 62)
 #define ENTRY_BITS	40
+#define NO_ENTRY	(SPLIT_ENTRY - 1)
 #define SPLIT_FILE	(1u << 31)	/* a number of the split unit's own list */
 #define OVERLAPS	16		/* units that may cover one address: all but the last ones are not looked at */
 
@@ -83,6 +86,24 @@ static void make_room(struct dwarf_symbols *d)
 	}
 }
 
+#define BYTES(vec)	((vec).cap * sizeof(*(vec).v))
+
+static size_t bytes_of_lines(const struct dwarf_lines *l)
+{
+	return BYTES(l->rows) + BYTES(l->files) + BYTES(l->directories);
+}
+
+static size_t bytes_of(const struct loaded *l)
+{
+	const struct dwarf_functions *f = &l->functions;
+	size_t bytes = sizeof(*l) + BYTES(f->nodes) + BYTES(f->pieces) + BYTES(f->scopes) + bytes_of_lines(&l->lines);
+
+	if (l->is_split)
+		bytes += SPLIT_BYTES + bytes_of_lines(&l->call_files) + BYTES(l->split.debug.units) +
+			 dwarf_file_bytes(&l->split.debug.file);
+	return bytes;
+}
+
 static struct loaded *load(struct dwarf_symbols *d, uint32_t unit)
 {
 	const struct dwarf_unit *u = &d->debug.units.v[unit];
@@ -102,9 +123,7 @@ static struct loaded *load(struct dwarf_symbols *d, uint32_t unit)
 	if (l->is_split)
 		dwarf_lines_read(l->split.unit, 0, &l->call_files);
 	l->has_lines = !dwarf_lines_read(u, 1, &l->lines);
-	l->bytes = sizeof(*l) + l->functions.nodes.cap * sizeof(*l->functions.nodes.v) +
-		   l->functions.pieces.cap * sizeof(*l->functions.pieces.v) + l->lines.rows.cap * sizeof(*l->lines.rows.v) +
-		   l->lines.files.cap * sizeof(*l->lines.files.v);
+	l->bytes = bytes_of(l);
 	d->bytes += l->bytes;
 	vec_push(&d->loaded, l);
 	return l;
@@ -131,9 +150,20 @@ static struct loaded *locate(struct dwarf_symbols *d, uint64_t address, uint32_t
 
 /* --- As a source. ----------------------------------------------------------------- */
 
+/* A reference may be any number. */
 static uint64_t function_token(const struct loaded *l, uint64_t entry)
 {
-	return l->is_split ? SPLIT_ENTRY | (uint64_t)l->unit << ENTRY_BITS | (entry & ((1ull << ENTRY_BITS) - 1)) : entry;
+	if (l->is_split)
+		return SPLIT_ENTRY | (uint64_t)l->unit << ENTRY_BITS | (entry & ((1ull << ENTRY_BITS) - 1));
+	return entry & SPLIT_ENTRY ? NO_ENTRY : entry;
+}
+
+/* The split unit that @token is of; NULL where its file is not there any more. */
+static struct loaded *split_of(struct dwarf_symbols *d, uint64_t token)
+{
+	struct loaded *l = load(d, (uint32_t)((token & ~SPLIT_ENTRY) >> ENTRY_BITS));
+
+	return l->is_split ? l : NULL;
 }
 
 static uint64_t file_token(const struct loaded *l, uint32_t file)
@@ -193,7 +223,9 @@ static int name(const struct symbol_source *s, uint64_t token, char *dst, size_t
 	int err;
 
 	if (token & SPLIT_ENTRY && !(token & DWARF_ALT)) {
-		l = load(d, (uint32_t)((token & ~SPLIT_ENTRY) >> ENTRY_BITS));
+		l = split_of(d, token);
+		if (!l)
+			return -ENOENT;
 		token &= (1ull << ENTRY_BITS) - 1;
 		debug = &l->split.debug;
 	}
@@ -291,6 +323,8 @@ static int by_start(const void *a, const void *b)
 
 static void index_units(struct dwarf_symbols *d)
 {
+	const struct dwarf_file *f = &d->debug.file;
+	uint64_t most = PARTS_LEAST + dwarf_stored(f, DWARF_RANGES) + dwarf_stored(f, DWARF_RNGLISTS);
 	dwarf_ranges ranges = { 0 };
 
 	for (size_t i = 0; i < d->debug.units.n; i++) {
@@ -300,7 +334,7 @@ static void index_units(struct dwarf_symbols *d)
 			continue;
 		ranges.n = 0;
 		dwarf_entry_ranges(u, u->low, u->high, u->range_list, &ranges);
-		for (size_t k = 0; k < ranges.n; k++)
+		for (size_t k = 0; k < ranges.n && d->parts.n < most; k++)
 			vec_push(&d->parts, (struct part){ ranges.v[k].start, ranges.v[k].end, (uint32_t)i });
 	}
 	vec_free(&ranges);

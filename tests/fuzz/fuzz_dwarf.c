@@ -38,6 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	n = elf_file_sections(f, &sections);
 	/* Itself as dwz's file and as its package: references to those are followed, too. */
 	s = dwarf_symbols_open(f, f, f);
+	/* In a file without sections of code, too. */
+	for (uint64_t at = 0; s && at < 256; at += 16)
+		look_up(s, elf_file_entry(f) + at);
 	for (size_t i = 0; s && i < n && i < 40; i++)
 		for (uint64_t at = 0; at < sections[i].size && at < 4096; at += 61)
 			look_up(s, sections[i].addr + at);
