@@ -232,6 +232,7 @@ int recording_run(struct recording *r, struct error *e)
 	fill_collect(r);
 	r->sandbox = (struct sandbox_options){
 		.command = r->launch.pid, .becomes_user = r->user.switched, .network = r->debuginfod != NULL,
+		.terminal = r->viewer.hasty,
 	};
 	r->session_options = (struct session_options){
 		.collect = r->collect, .unwind_memory = r->o.unwind_memory,
@@ -242,7 +243,7 @@ int recording_run(struct recording *r, struct error *e)
 		},
 		.alloc = r->o.alloc ? &r->alloc : NULL,
 		.slices = r->probes.paused ? &r->slices : NULL, .leaks = r->o.leaks,
-		.sandbox = r->files ? &r->sandbox : NULL, .why = r->o.why,
+		.sandbox = &r->sandbox, .why = r->o.why,
 		.hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
 		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,

@@ -33,7 +33,7 @@ struct recording {
 	char **argv;
 	struct record_options o;
 	struct user user;
-	struct result_files *files;	/* all that is written; NULL: files are opened later, and no system call is filtered */
+	struct result_files *files;	/* all that is written; NULL: files are opened later, if any are */
 	struct recording_viewer viewer;
 	struct targets targets;
 	struct event event;

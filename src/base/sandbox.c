@@ -36,7 +36,7 @@
 #define THREAD (CLONE_VM | CLONE_THREAD)
 #define ALL 0xffffffffu
 
-enum when { ALWAYS, AS_USER, NETWORK };
+enum when { ALWAYS, AS_USER, NETWORK, TERMINAL };
 
 /* A call that is allowed: where @mask is not 0, with (argument @arg & @mask) == @value. They are ints: 32 bits count. */
 struct rule {
@@ -92,6 +92,14 @@ static const struct rule rules[] = {
 	{ SYS_bpf, ALWAYS, 0, ALL, BPF_ITER_CREATE },
 	/* Whether a process is there. */
 	{ SYS_kill, ALWAYS, 1, ALL, 0 },
+	/* Keys; and files that are made and take the place of others. */
+	{ SYS_ioctl, TERMINAL, 1, ALL, TCSETS }, { SYS_ioctl, TERMINAL, 1, ALL, TCSETSW },
+	{ SYS_ioctl, TERMINAL, 1, ALL, TCSETSF }, { SYS_ioctl, TERMINAL, 1, ALL, TCFLSH },
+	{ SYS_ioctl, TERMINAL, 1, ALL, TIOCGPGRP },
+	{ SYS_openat, TERMINAL, 2, WRITES | O_NOFOLLOW, O_WRONLY | O_NOFOLLOW },
+	{ SYS_openat, TERMINAL, 2, WRITES | O_EXCL, O_WRONLY | O_CREAT | O_EXCL },
+	{ SYS_openat, TERMINAL, 2, WRITES | O_TMPFILE, O_WRONLY | O_TMPFILE },
+	{ .call = SYS_linkat, TERMINAL }, { .call = SYS_renameat, TERMINAL }, { .call = SYS_unlinkat, TERMINAL },
 	/* curl, what it loads, and the folder that libdebuginfod keeps files in. */
 	{ .call = SYS_socket, NETWORK }, { .call = SYS_socketpair, NETWORK }, { .call = SYS_connect, NETWORK },
 	{ .call = SYS_bind, NETWORK }, { .call = SYS_sendmsg, NETWORK }, { .call = SYS_sendmmsg, NETWORK },
@@ -147,14 +155,16 @@ static void allow(program_vec *p, const struct rule *r)
 
 static int is_wanted(const struct rule *r, const struct sandbox_options *o)
 {
-	return r->when == ALWAYS || (r->when == AS_USER && o->becomes_user) || (r->when == NETWORK && o->network);
+	return r->when == ALWAYS || (r->when == AS_USER && o->becomes_user) || (r->when == NETWORK && o->network) ||
+	       (r->when == TERMINAL && o->terminal);
 }
 
 static void compile(program_vec *p, const struct sandbox_options *o)
 {
-	/* raise() and abort(); and the command. */
+	/* raise() and abort(); a stop; and the command. */
 	const struct rule own[] = {
 		{ SYS_tgkill, ALWAYS, 0, ALL, (uint32_t)getpid() },
+		{ SYS_kill, ALWAYS, 0, ALL, (uint32_t)getpid() },
 		{ SYS_kill, ALWAYS, 0, ALL, (uint32_t)o->command },
 	};
 
@@ -167,8 +177,9 @@ static void compile(program_vec *p, const struct sandbox_options *o)
 		if (is_wanted(&rules[i], o))
 			allow(p, &rules[i]);
 	allow(p, &own[0]);
+	allow(p, &own[1]);
 	if (o->command > 0)
-		allow(p, &own[1]);
+		allow(p, &own[2]);
 	add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS);
 }
 

@@ -61,16 +61,23 @@ static void free_answers(struct answers *a)
 	vec_free(&a->frames);
 }
 
-void namer_free(struct namer *n)
+/* Waits for the look-up that is under way. From here on the symbolizer is the owner's. */
+static void end_thread(struct namer *n)
 {
-	if (!n)
-		return;
 	pthread_mutex_lock(&n->lock);
 	n->stop = 1;
 	pthread_cond_signal(&n->work);
 	pthread_mutex_unlock(&n->lock);
 	if (n->started)
 		pthread_join(n->thread, NULL);
+	n->started = n->stop = 0;
+}
+
+void namer_free(struct namer *n)
+{
+	if (!n)
+		return;
+	end_thread(n);
 	symbolizer_free(n->symbolizer);
 	vec_free(&n->asked);
 	vec_free(&n->batch);
@@ -264,12 +271,14 @@ void namer_finish(struct namer *n, namer_take_answer *take, void *ctx)
 		namer_take(n, take, ctx);
 }
 
-int namer_kernel_hidden(const struct namer *n)
+int namer_kernel_hidden(struct namer *n)
 {
+	end_thread(n);
 	return symbolizer_kernel_hidden(n->symbolizer);
 }
 
 void namer_save(struct namer *n)
 {
+	end_thread(n);
 	symbolizer_save(n->symbolizer);
 }

@@ -51,9 +51,8 @@ void namer_urge(struct namer *n);
 /* Urges, hands over, waits and gives until all is answered. */
 void namer_finish(struct namer *n, namer_take_answer *take, void *ctx);
 
-/* After namer_finish(): symbolizer_kernel_hidden(). */
-int namer_kernel_hidden(const struct namer *n);
-/* After namer_finish(): symbolizer_save(). */
+/* At the end: symbolizer_kernel_hidden() and symbolizer_save(). What was asked for, and was not answered by then, is dropped. */
+int namer_kernel_hidden(struct namer *n);
 void namer_save(struct namer *n);
 
 #endif

@@ -6,6 +6,7 @@ import subprocess
 
 from harness import (EBPROF, Fixture, check, directory, equal, finish, fixture_path, needs, run, start, tree_shares,
                      unsanitized, wait_burned, wait_for, wait_sampling)
+from terminal import Terminal
 
 BITS = {"DAC_OVERRIDE": 1, "DAC_READ_SEARCH": 2, "FOWNER": 3, "KILL": 5, "SETGID": 6, "SETUID": 7, "IPC_LOCK": 14,
         "SYS_PTRACE": 19, "SYS_ADMIN": 21, "SYS_NICE": 23, "SYS_RESOURCE": 24, "SYSLOG": 34, "PERFMON": 38, "BPF": 39,
@@ -56,6 +57,37 @@ def held(options, expected, keeper, env=None, prefix=(), ebprof=None):
 
 def test_root_keeps_what_it_needs():
     held((), SAMPLES, {"DAC_OVERRIDE", "FOWNER", "SETUID", "SETGID"})
+
+
+def filtered(pid):
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        st = status(pid, tid)
+        equal((names(st["CapPrm"]) - SAMPLES, st["Seccomp"], st["NoNewPrivs"]), (set(), "2", "1"), f"thread {tid}")
+
+
+def test_live_views():
+    """All of their threads are filtered, too; who looks may save what he sees all the same."""
+    with Fixture("tree") as f:
+        p = start("top", "--plain", "-p", f.pid)
+        wait_sampling(p)
+        filtered(p.pid)
+        p.send_signal(signal.SIGINT)
+        finish(p).ok()
+        with directory() as d, Terminal() as t:
+            t.ebprof("top", "-p", f.pid, pattern=r" [a-c]2$")
+            filtered(t.pid())
+            # Over a file that is there, as well.
+            for _ in range(2):
+                t.keys("s")
+                t.wait("^save as:")
+                t.type(os.path.join(d, "x.folded"))
+                t.keys("Enter")
+                t.wait("saved: ")
+                t.keys("Escape")
+            t.keys("q")
+            t.settled()
+            with open(os.path.join(d, "x.folded"), encoding="utf-8") as file:
+                check("tree;" in file.read(), "the profile")
 
 
 def test_under_sudo():

@@ -176,6 +176,35 @@ TEST(it_can_be_freed_at_any_time)
 	namer_free(NULL);
 }
 
+/* The live view ends without waiting for names, and keeps those that it has: nobody may be adding to them. */
+TEST(names_are_kept_while_some_are_to_come)
+{
+	char dir[] = "/tmp/ebprof-namer-XXXXXX";
+	const struct user user = { 0 };
+	struct symbolizer_options o = { .worth_keeping = 0 };
+	struct image self = { .kind = IMAGE_FILE, .path = "/self", .name = "self",
+			      .fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC) };
+	const struct timespec moment = { .tv_nsec = 20000000 };
+	char command[64];
+
+	CHECK(self.fd >= 0 && mkdtemp(dir) && !setenv("XDG_CACHE_HOME", dir, 1));
+	o.store = name_store_new(&user);
+	for (int i = 0; i < 5; i++) {
+		struct namer *n = namer_new(&o);
+
+		for (uint32_t k = 0; k < 100000; k++)
+			namer_ask(n, k, &self, 0x1000 + 8 * k);
+		namer_go(n);
+		nanosleep(&moment, NULL);
+		namer_save(n);
+		namer_free(n);
+	}
+	name_store_free((struct name_store *)o.store);
+	close(self.fd);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	CHECK(!system(command));
+}
+
 int main(void)
 {
 	make_images();
@@ -184,6 +213,7 @@ int main(void)
 	RUN(why_there_is_no_name);
 	RUN(the_kernel_is_read_again);
 	RUN(it_can_be_freed_at_any_time);
+	RUN(names_are_kept_while_some_are_to_come);
 	for (int i = 0; i < FILES; i++)
 		close(images[i].fd);
 	return TEST_END();

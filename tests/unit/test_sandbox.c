@@ -211,6 +211,33 @@ TEST(what_was_asked_for_is_given)
 	inside(&o, try_given);
 }
 
+static void try_terminal(void)
+{
+	char *const argv[] = { "true", NULL };
+	int fd = openat(AT_FDCWD, "/tmp", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+	CHECK(fd >= 0);
+	close(fd);
+	PASSES(SYS_openat, AT_FDCWD, "/nowhere/x", O_WRONLY | O_CREAT | O_EXCL, 0600);
+	PASSES(SYS_openat, AT_FDCWD, "/nowhere/x", O_WRONLY | O_NOFOLLOW, 0);
+	PASSES(SYS_renameat, AT_FDCWD, "/nowhere", AT_FDCWD, "/nowhere2");
+	PASSES(SYS_ioctl, -1, TCSETSW, NULL);
+	PASSES(SYS_kill, getpid(), 0);
+	REFUSED(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY, 0);
+	REFUSED(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_NOFOLLOW, 0);
+	REFUSED(SYS_fchmodat, AT_FDCWD, "/nowhere", 04755);
+	REFUSED(SYS_execve, "/bin/true", argv, NULL);
+	REFUSED(SYS_ioctl, 0, TIOCSTI, "x");
+}
+
+/* Who looks at it has it save. */
+TEST(a_terminal_may_save)
+{
+	const struct sandbox_options o = { .terminal = 1 };
+
+	inside(&o, try_terminal);
+}
+
 static void *wait_and_try(void *arg)
 {
 	char byte;
@@ -251,6 +278,7 @@ int main(void)
 	RUN(nobody_else_and_no_network);
 	RUN(what_we_do_goes_on);
 	RUN(what_was_asked_for_is_given);
+	RUN(a_terminal_may_save);
 	RUN(threads_are_in_it);
 	return TEST_END();
 }
