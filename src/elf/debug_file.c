@@ -41,23 +41,26 @@ static int worse(int a, int b)
 	return -ENOENT;
 }
 
-static int has_crc(int fd, uint32_t crc)
+/* @left: see debug_places. A file that is larger is not begun. */
+static int has_crc(int fd, uint32_t crc, uint64_t *left)
 {
+	off_t limit = left && *left < CRC_LIMIT ? (off_t)*left : CRC_LIMIT, at = 0;
 	unsigned char buf[65536];
 	uLong sum = crc32(0, NULL, 0);
 	struct stat st;
-	off_t at = 0;
 	ssize_t n;
 
-	if (fstat(fd, &st) || st.st_size > CRC_LIMIT)
+	if (fstat(fd, &st) || st.st_size > limit)
 		return 0;
 	while ((n = pread(fd, buf, sizeof(buf), at)) > 0 || (n < 0 && errno == EINTR)) {
 		if (n < 0)
 			continue;
+		if (n > limit - at)
+			return 0;
 		sum = crc32(sum, buf, (uInt)n);
 		at += n;
-		if (at > CRC_LIMIT)
-			return 0;
+		if (left)
+			*left -= (uint64_t)n;
 	}
 	return n == 0 && sum == crc;
 }
@@ -93,7 +96,7 @@ static int is_wanted(const struct search *s, int fd, const struct elf_file *f)
 		return elf_file_section(f, ".debug_cu_index") != NULL;
 	if (n && s->id_size)
 		return n == s->id_size && !memcmp(id, s->id, n);
-	return s->link && has_crc(fd, s->link->crc);
+	return s->link && has_crc(fd, s->link->crc, s->places->crc_left);
 }
 
 int debug_file_matches(const struct elf_file *elf, const struct elf_file *debug)

@@ -21,6 +21,7 @@ struct debug_places {
 	size_t n_dirs;
 	pid_t target;			/* after our own root, in this process's; 0: not */
 	int root_owned;			/* only files that none but root may write */
+	uint64_t *crc_left;		/* bytes of files that all searches with this may yet read for a CRC; NULL: any number */
 };
 
 /*

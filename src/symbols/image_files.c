@@ -63,13 +63,14 @@ static void open_parts(struct image_files *f, const struct image *image, const s
 }
 
 int image_files_open(struct image_files *f, const struct image *image, const struct debug_places *given,
-		     struct debuginfod *debuginfod)
+		     struct debuginfod *debuginfod, struct image_budget *budget)
 {
 	/* What is found there counts by its ids or CRC, whosever root it is by now. */
 	struct debug_places places = *given;
 	int err;
 
 	places.target = image->pid;
+	places.crc_left = &budget->crc;
 	*f = (struct image_files){ .debug_fd = -1, .alt_fd = -1, .package_fd = -1 };
 	err = open_own(f, image);
 	if (err || image->kind != IMAGE_FILE)

@@ -18,13 +18,18 @@ struct image_files {
 	void *memory[IMAGE_FILES];		/* of those that are not files: the vDSO, what was unpacked */
 };
 
+/* What all images together may still cost: a target can map any number of files that were made to be costly. */
+struct image_budget {
+	uint64_t crc;		/* bytes read for the CRCs of debug files */
+};
+
 /*
  * 0, or why the image itself cannot be read: image->why, -ENOENT, -ENOEXEC, ... Others
  * may be missing; they are looked for in @places, then in the root of the image's process, then asked
- * for from @debuginfod, unless that is NULL.
+ * for from @debuginfod, unless that is NULL. What that costs is taken off @budget.
  */
 int image_files_open(struct image_files *f, const struct image *image, const struct debug_places *places,
-		     struct debuginfod *debuginfod);
+		     struct debuginfod *debuginfod, struct image_budget *budget);
 void image_files_close(struct image_files *f);
 
 #endif

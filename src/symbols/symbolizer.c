@@ -22,6 +22,7 @@
 #include "symbols/short_templates.h"
 
 #define KALLSYMS	"/proc/kallsyms"
+#define CRC_BYTES	(4ull << 30)	/* of debug files that have no build id, of all images: some seconds */
 #define MAX_RAW		4096	/* bytes of a name in its file; longer ones are cut */
 #define MAX_READABLE	8192	/* bytes of a demangled one; where it is longer the raw one is shown */
 
@@ -42,6 +43,7 @@ struct image_symbols {
 
 struct symbolizer {
 	struct symbolizer_options o;
+	struct image_budget budget;
 	VEC(struct image_symbols *) images;	/* by image->id; NULL: not asked for so far */
 	size_t stored;			/* bytes read from the store */
 	struct kallsyms *kernel;
@@ -59,6 +61,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *o)
 	struct symbolizer *s = xcalloc(1, sizeof(*s));
 
 	s->o = *o;
+	s->budget.crc = CRC_BYTES;
 	s->names = strtab_new();
 	s->kernel_dwarf.fd = -1;
 	return s;
@@ -172,7 +175,7 @@ static struct image_symbols *symbols_of(struct symbolizer *s, const struct image
 	if (is)
 		return is;
 	is = s->images.v[image->id] = xcalloc(1, sizeof(*is));
-	is->why = image_files_open(&is->files, image, &places, s->o.debuginfod);
+	is->why = image_files_open(&is->files, image, &places, s->o.debuginfod, &s->budget);
 	if (!is->why)
 		open_cache(s, is, image);
 	return is;

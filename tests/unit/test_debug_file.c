@@ -38,6 +38,7 @@ static void begin(void)
 	snprintf(dir_d, sizeof(dir_d), "%s/d", fixture_dir);
 	places.target = 0;
 	places.root_owned = 0;
+	places.crc_left = NULL;
 	places.n_dirs = 1;
 	CHECK_EQ(shell("objcopy --only-keep-debug prog prog.debug && mkdir bin .debug d && cp prog.debug keep &&"
 		       " objcopy --strip-all --add-gnu-debuglink=prog.debug prog bin/prog && rm prog.debug &&"
@@ -140,6 +141,35 @@ TEST(a_crc_serves_where_there_is_no_build_id)
 	/* By the name of the build id only the build id counts. */
 	CHECK_EQ(shell("rm bin/prog.debug && cp keep_anonymous d/%s", id_name), 0);
 	CHECK_EQ(error_of("bin/other"), -ESTALE);
+	fixture_end();
+}
+
+/* What is read for CRCs is bounded, and more than that not begun. */
+TEST(crcs_have_a_budget)
+{
+	uint64_t left, size;
+	struct stat st;
+
+	begin();
+	CHECK_EQ(shell("cp keep bin/prog.debug && mkdir bin/.debug && cp prog bin/.debug/prog.debug"), 0);
+	CHECK_EQ(stat(fixture_path("bin/prog.debug"), &st), 0);
+	size = left = (uint64_t)st.st_size;
+	places.crc_left = &left;
+	CHECK(finds("bin/anonymous", "bin/prog.debug"));
+	CHECK_EQ(left, 0);
+	CHECK_EQ(error_of("bin/anonymous"), -ESTALE);
+	left = size - 1;
+	CHECK_EQ(shell("rm bin/.debug/prog.debug"), 0);
+	CHECK_EQ(error_of("bin/anonymous"), -ESTALE);
+	CHECK_EQ(left, size - 1);
+	/* Another one's bytes count as well. */
+	left = 3 * size;
+	CHECK_EQ(shell("printf x >>bin/prog.debug && cp keep bin/.debug/prog.debug"), 0);
+	CHECK(finds("bin/anonymous", "bin/.debug/prog.debug"));
+	CHECK_EQ(left, size - 1);
+	/* A build id costs nothing. */
+	left = 0;
+	CHECK(finds("bin/prog", "bin/prog.debug"));
 	fixture_end();
 }
 
@@ -370,6 +400,7 @@ int main(void)
 {
 	RUN(finds_in_order);
 	RUN(a_crc_serves_where_there_is_no_build_id);
+	RUN(crcs_have_a_budget);
 	RUN(other_files_are_refused);
 	RUN(only_regular_files_are_opened);
 	RUN(a_file_is_not_its_own_debug_file);
