@@ -14,8 +14,8 @@
 #endif
 
 /*
- * Debug information packs to a third or a tenth, but zlib can do 1032 and zstd
- * 30,000: a small file must not make us fill our memory. What is small may be
+ * Debug information packs to a third or a tenth, symbols to a fourteenth, but zlib can do 1032, xz 7000 and
+ * zstd 30,000: a small file must not make us fill our memory. What is small may be
  * anything: zeros pack well.
  */
 #define RATIO_MAX	128
@@ -99,10 +99,14 @@ static int (*unpacker(uint32_t type))(uint8_t *, size_t, const uint8_t *, size_t
 	return type == ELFCOMPRESS_ZLIB ? unpack_zlib : type == ELFCOMPRESS_ZSTD ? unpack_zstd : NULL;
 }
 
+int inflate_is_bomb(uint64_t packed, uint64_t size)
+{
+	return size > RATIO_FREE && size / RATIO_MAX > packed;
+}
+
 static int too_large(const struct packed *p, uint64_t packed_size, size_t limit)
 {
-	return packed_size > limit || p->size > limit || p->size >= SIZE_MAX ||
-	       (p->size > RATIO_FREE && p->size / RATIO_MAX > packed_size);
+	return packed_size > limit || p->size > limit || p->size >= SIZE_MAX || inflate_is_bomb(packed_size, p->size);
 }
 
 const struct elf_section *inflate_find(const struct elf_file *f, const char *name)

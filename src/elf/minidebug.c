@@ -5,6 +5,8 @@
 #include <lzma.h>
 #include <stdlib.h>
 
+#include "elf/inflate.h"
+
 #define SIZE_LIMIT	(64u << 20)	/* packed and unpacked; the largest in Fedora have 2 MiB */
 #define MEMORY_LIMIT	(80u << 20)	/* of the decoder: xz -9 needs 65 MiB */
 #define SIZE_FIRST	(256u << 10)
@@ -24,13 +26,15 @@ static int errno_of(lzma_ret ret)
 }
 
 /* Doubles the room: how large the file is, only its end can tell. */
-static int grow(lzma_stream *xz, uint8_t **out, size_t *room)
+static int grow(lzma_stream *xz, size_t packed, size_t limit, uint8_t **out, size_t *room)
 {
 	size_t used = xz->total_out, more = *room ? *room * 2 : SIZE_FIRST;
 	uint8_t *p;
 
-	if (*room >= SIZE_LIMIT)
+	if (used >= limit || inflate_is_bomb(packed, used))
 		return -EFBIG;
+	if (more > limit)
+		more = limit;
 	p = realloc(*out, more);
 	if (!p)
 		return -ENOMEM;
@@ -41,7 +45,7 @@ static int grow(lzma_stream *xz, uint8_t **out, size_t *room)
 	return 0;
 }
 
-static int unpack(const uint8_t *in, size_t n, uint8_t **out, size_t *size)
+static int unpack(const uint8_t *in, size_t n, size_t limit, uint8_t **out, size_t *size)
 {
 	lzma_stream xz = LZMA_STREAM_INIT;
 	lzma_ret ret = lzma_stream_decoder(&xz, MEMORY_LIMIT, 0);
@@ -52,7 +56,7 @@ static int unpack(const uint8_t *in, size_t n, uint8_t **out, size_t *size)
 	xz.avail_in = n;
 	while (ret == LZMA_OK && !err) {
 		if (!xz.avail_out)
-			err = grow(&xz, out, &room);
+			err = grow(&xz, n, limit, out, &room);
 		if (!err)
 			ret = lzma_code(&xz, LZMA_FINISH);
 	}
@@ -63,21 +67,23 @@ static int unpack(const uint8_t *in, size_t n, uint8_t **out, size_t *size)
 	return err;
 }
 
-uint8_t *minidebug_unpack(const struct elf_file *f, size_t *size)
+uint8_t *minidebug_unpack(const struct elf_file *f, uint64_t *left, size_t *size)
 {
 	const struct elf_section *s = elf_file_section(f, ".gnu_debugdata");
+	size_t limit = *left < SIZE_LIMIT ? *left : SIZE_LIMIT, n;
 	uint8_t *in, *out = NULL;
-	size_t n;
 	int err;
 
 	if (!s) {
 		errno = ENOENT;
 		return NULL;
 	}
-	in = elf_file_section_data(f, s, SIZE_LIMIT, &n);
+	in = elf_file_section_data(f, s, limit, &n);
 	if (!in)
 		return NULL;
-	err = unpack(in, n, &out, size);
+	*left -= n;
+	err = unpack(in, n, *left < limit ? *left : limit, &out, size);
+	*left -= *size;
 	free(in);
 	if (!err)
 		return out;

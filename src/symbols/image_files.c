@@ -30,13 +30,17 @@ static int open_own(struct image_files *f, const struct image *image)
 	return f->elf[IMAGE_OWN] ? 0 : -errno;
 }
 
-static void open_mini(struct image_files *f)
+static void open_mini(struct image_files *f, uint64_t *left)
 {
 	size_t size;
 
-	f->memory[IMAGE_MINI] = minidebug_unpack(f->elf[IMAGE_OWN], &size);
+	f->memory[IMAGE_MINI] = minidebug_unpack(f->elf[IMAGE_OWN], left, &size);
 	if (f->memory[IMAGE_MINI])
 		f->elf[IMAGE_MINI] = elf_file_open_memory(f->memory[IMAGE_MINI], size);
+	if (f->elf[IMAGE_MINI])
+		return;
+	free(f->memory[IMAGE_MINI]);
+	f->memory[IMAGE_MINI] = NULL;
 }
 
 static void open_debug(struct image_files *f, const struct image *image, const struct debug_places *places)
@@ -80,7 +84,7 @@ int image_files_open(struct image_files *f, const struct image *image, const str
 	if (f->debug_fd < 0 && debuginfod && !elf_file_section(f->elf[IMAGE_OWN], ".debug_info"))
 		f->debug_fd = debuginfod_fetch(debuginfod, f->elf[IMAGE_OWN], &f->elf[IMAGE_DEBUG]);
 	if (!f->elf[IMAGE_DEBUG] && !elf_file_section(f->elf[IMAGE_OWN], ".symtab"))
-		open_mini(f);
+		open_mini(f, &budget->unpacked);
 	open_parts(f, image, &places);
 	return 0;
 }

@@ -21,6 +21,7 @@ struct image_files {
 /* What all images together may still cost: a target can map any number of files that were made to be costly. */
 struct image_budget {
 	uint64_t crc;		/* bytes read for the CRCs of debug files */
+	uint64_t unpacked;	/* bytes of .gnu_debugdata, packed and unpacked: most of it stays in memory */
 };
 
 /*

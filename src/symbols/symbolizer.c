@@ -23,6 +23,7 @@
 
 #define KALLSYMS	"/proc/kallsyms"
 #define CRC_BYTES	(4ull << 30)	/* of debug files that have no build id, of all images: some seconds */
+#define MINI_BYTES	(512u << 20)	/* of .gnu_debugdata, of all images: a whole system's are some hundred MiB */
 #define MAX_RAW		4096	/* bytes of a name in its file; longer ones are cut */
 #define MAX_READABLE	8192	/* bytes of a demangled one; where it is longer the raw one is shown */
 
@@ -61,7 +62,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *o)
 	struct symbolizer *s = xcalloc(1, sizeof(*s));
 
 	s->o = *o;
-	s->budget.crc = CRC_BYTES;
+	s->budget = (struct image_budget){ .crc = CRC_BYTES, .unpacked = MINI_BYTES };
 	s->names = strtab_new();
 	s->kernel_dwarf.fd = -1;
 	return s;

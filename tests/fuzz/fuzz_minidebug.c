@@ -9,6 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define LIMIT (4u << 20)
+#define BUDGET (64u << 20)
 
 static void unpack_sections(const struct elf_file *f)
 {
@@ -29,14 +30,15 @@ static void unpack_sections(const struct elf_file *f)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct elf_file *f = elf_file_open_memory(data, size), *inner = NULL;
+	uint64_t left = BUDGET;
 	uint8_t *bytes;
 	size_t n;
 
 	if (!f)
 		return 0;
 	unpack_sections(f);
-	bytes = minidebug_unpack(f, &n);
-	if (bytes && n > 64u << 20)
+	bytes = minidebug_unpack(f, &left, &n);
+	if (bytes && n > BUDGET - left)
 		abort();
 	inner = bytes ? elf_file_open_memory(bytes, n) : NULL;
 	if (inner)
