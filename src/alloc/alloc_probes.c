@@ -2,7 +2,6 @@
 #include "alloc/alloc_probes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/vec.h"
 #include "collect/features.h"
 #include "collect/probe.h"
@@ -193,7 +193,8 @@ static void look_at(const struct maps_line *line, void *ctx)
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)s->pid, (unsigned long long)line->start,
 		 (unsigned long long)line->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	/* Devices can be mapped, too. */
+	fd = file_open_regular(path);
 	f = fd < 0 ? NULL : elf_file_open(fd);
 	s->missing = 0;
 	if (f && find_functions(s, f, functions, n)) {

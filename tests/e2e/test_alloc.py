@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Allocations against what the programs know of their own."""
 import contextlib
+import ctypes
 import glob
 import math
 import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
+import sys
 
 from harness import (BUILD, EBPROF, Fixture, check, directory, equal, finish, fixture_path, needs, perf_events, run, skip,
                      start, unsanitized, wait_burned, wait_for)
@@ -211,6 +214,27 @@ def test_running_removed():
             f.lines.clear()
             f.go()
             f.wait("done")      # it would die of a breakpoint that nobody handles
+
+
+def test_running_maps_a_device():
+    """A device that is mapped as code is not opened, for that may do something to it."""
+    program = "import mmap, os, sys; f = os.open(sys.argv[1], os.O_RDONLY); " \
+        "m = mmap.mmap(f, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC); print(flush=True); sys.stdin.read()"
+    with directory() as d:
+        device = os.path.join(d, "zero")
+        os.mknod(device, 0o600 | stat.S_IFCHR, os.makedev(1, 5))
+        libc = ctypes.CDLL(None)
+        command = [sys.executable, "-c", program, device]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
+            target.stdout.readline()
+            watch = libc.inotify_init1(os.O_NONBLOCK)
+            check(libc.inotify_add_watch(watch, device.encode(), 0x20) >= 0, "no watch of what is opened")
+            run("alloc", "-p", target.pid, "-d", "0.1s").ok(5)
+            try:
+                check(not os.read(watch, 4096), "the device was opened")
+            except BlockingIOError:
+                pass
+            os.close(watch)
 
 
 def needs_links():
