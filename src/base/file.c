@@ -46,14 +46,22 @@ int file_reopen(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
+int file_reopen_regular(int path_fd)
+{
+	struct stat st;
+
+	if (fstat(path_fd, &st))
+		return -errno;
+	return S_ISREG(st.st_mode) ? file_reopen(path_fd) : -ENOENT;
+}
+
 int file_open_regular(const char *path)
 {
 	int found = open(path, O_PATH | O_CLOEXEC), fd;
-	struct stat st;
 
 	if (found < 0)
 		return -errno;
-	fd = fstat(found, &st) ? -errno : !S_ISREG(st.st_mode) ? -ENOENT : file_reopen(found);
+	fd = file_reopen_regular(found);
 	close(found);
 	return fd;
 }

@@ -141,3 +141,17 @@ int walk_open(int root, int start, const char *path, enum walk_links links)
 		close(w.base);
 	return fd;
 }
+
+int walk_open_from(const char *dir, const char *path, enum walk_links links)
+{
+	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), start, fd;
+
+	if (root < 0)
+		return -errno;
+	start = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = start < 0 ? -errno : walk_open(root, start, path, links);
+	if (start >= 0)
+		close(start);
+	close(root);
+	return fd;
+}

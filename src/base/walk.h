@@ -23,5 +23,7 @@ enum walk_links {
  * descriptor, or a negative errno.
  */
 int walk_open(int root, int start, const char *path, enum walk_links links);
+/* The same in our own root, from the directory @dir, which is opened whatever leads to it. */
+int walk_open_from(const char *dir, const char *path, enum walk_links links);
 
 #endif

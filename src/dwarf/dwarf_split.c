@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/walk.h"
 
 /* Its path: relative ones are to where the compiler ran. */
 static int path_of(const struct dwarf_unit *skeleton, char path[PATH_MAX])
@@ -47,11 +48,16 @@ static int take_unit(struct dwarf_split *s, const struct dwarf_unit *skeleton)
 static int open_file(struct dwarf_split *s, const struct dwarf_unit *skeleton)
 {
 	char path[PATH_MAX];
-	int err = path_of(skeleton, path);
+	int err = path_of(skeleton, path), found;
 
 	if (err)
 		return err;
-	s->fd = file_open_regular(path);
+	/* The path is the target's to say. */
+	found = walk_open_from(".", path, WALK_LINKS);
+	if (found < 0)
+		return found;
+	s->fd = file_reopen_regular(found);
+	close(found);
 	if (s->fd < 0)
 		return s->fd;
 	s->elf = elf_file_open(s->fd);

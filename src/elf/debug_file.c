@@ -146,20 +146,13 @@ static int take(struct search *s, int path_fd)
  */
 static int open_path(const struct search *s, int in_target, const char *dir, const char *rest)
 {
-	int root = in_target ? s->target : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), base, fd;
 	char path[PATH_MAX];
 
-	if (in_target && (dir[0] != '/' || snprintf(path, sizeof(path), "%s/%s", dir, rest) >= (int)sizeof(path)))
+	if (!in_target)
+		return walk_open_from(dir, rest, WALK_LINKS);
+	if (dir[0] != '/' || snprintf(path, sizeof(path), "%s/%s", dir, rest) >= (int)sizeof(path))
 		return dir[0] != '/' ? -ENOENT : -ENAMETOOLONG;
-	if (in_target)
-		return walk_open(root, root, path, WALK_LINKS);
-	base = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = base < 0 || root < 0 ? -errno : walk_open(root, base, rest, WALK_LINKS);
-	if (base >= 0)
-		close(base);
-	if (root >= 0)
-		close(root);
-	return fd;
+	return walk_open(s->target, s->target, path, WALK_LINKS);
 }
 
 /* Whether @rest in @dir is what is searched: its descriptor, or a negative number. */
