@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/walk.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -80,12 +81,35 @@ static int follow(struct walk *w, int fd, const char *rest)
 	return path[0] == '/' ? begin_at(w, w->root) : 0;
 }
 
+/* Whether only looking for @name in @dir would make an automounter mount it; what is there already it leaves alone. */
+static int would_mount(int dir, const char *name)
+{
+	struct dirent *entry = NULL;
+	struct statfs fs;
+	DIR *names;
+	int fd;
+
+	if (fstatfs(dir, &fs) || fs.f_type != AUTOFS_SUPER_MAGIC)
+		return 0;
+	fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	names = fd < 0 ? NULL : fdopendir(fd);
+	while (names && (entry = readdir(names)) && strcmp(entry->d_name, name))
+		;
+	if (names)
+		closedir(names);
+	else if (fd >= 0)
+		close(fd);
+	return !entry;
+}
+
 static int go_down(struct walk *w, const char *name, const char *rest, enum walk_links links)
 {
-	int fd = openat(here(w), name, O_PATH | O_NOFOLLOW | O_CLOEXEC), err = 0;
-	int last = !rest[strspn(rest, "/")];
+	int last = !rest[strspn(rest, "/")], fd, err = 0;
 	struct stat st;
 
+	if (would_mount(here(w), name))
+		return -ENOENT;
+	fd = openat(here(w), name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st))

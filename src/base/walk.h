@@ -19,8 +19,9 @@ enum walk_links {
  * Opens @path with O_PATH, so without touching the file. A relative path begins
  * at the directory @start, an absolute one, and an absolute link, at @root.
  * Where both are one descriptor nothing leads out of it, neither ".." nor a
- * renaming meanwhile. Links in /proc are refused: they lead anywhere. A
- * descriptor, or a negative errno.
+ * renaming meanwhile. Links in /proc are refused: they lead anywhere. Nothing is
+ * mounted: what an automounter has not mounted yet is not there. A descriptor,
+ * or a negative errno.
  */
 int walk_open(int root, int start, const char *path, enum walk_links links);
 /* The same in our own root, from the directory @dir, which is opened whatever leads to it. */

@@ -5,8 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -148,6 +153,84 @@ TEST(the_kernel_agrees)
 	}
 }
 
+/* An automounter at folder/auto whose daemon we are: "there" is mounted, "idle" is not. The descriptor by which it asks. */
+static int begin_automount(void)
+{
+	char path[128], options[128];
+	int ask[2];
+
+	CHECK_EQ(pipe2(ask, O_CLOEXEC), 0);
+	snprintf(path, sizeof(path), "%s/auto", folder);
+	snprintf(options, sizeof(options), "fd=%d,pgrp=%d,minproto=5,maxproto=5,indirect", ask[1], (int)getpgrp());
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || mkdir(path, 0755) ||
+	    mount("auto", path, "autofs", 0, options))
+		return -1;
+	root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);	/* as it is mounted here */
+	CHECK_EQ(mkdirat(root, "auto/idle", 0755), 0);
+	CHECK_EQ(mkdirat(root, "auto/there", 0755), 0);
+	strcat(path, "/there");
+	CHECK_EQ(mount("none", path, "tmpfs", 0, NULL), 0);
+	CHECK_EQ(mkdirat(root, "auto/there/dir", 0755), 0);
+	return ask[0];
+}
+
+/* 0 or why not, for somebody who is not the daemon; -EBUSY: the daemon, which would keep him waiting, is asked for a mount. */
+static int walk_of_another(int asked, const char *path)
+{
+	struct pollfd fds[2] = { { .fd = asked, .events = POLLIN }, { .events = POLLIN } };
+	int answer[2], err = -EBUSY;
+	pid_t pid;
+
+	CHECK_EQ(pipe2(answer, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		setpgid(0, 0);
+		err = walk_open(root, root, path, WALK_LINKS);
+		err = err > 0 ? 0 : err;
+		_exit(write(answer[1], &err, sizeof(err)) != sizeof(err));
+	}
+	fds[1].fd = answer[0];
+	CHECK(poll(fds, 2, -1) > 0);
+	if (!(fds[0].revents & POLLIN))
+		CHECK_EQ(read(answer[0], &err, sizeof(err)), sizeof(err));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(answer[0]);
+	close(answer[1]);
+	return err;
+}
+
+static void look_at_automounts(void)
+{
+	int asked = begin_automount();
+
+	if (asked < 0)
+		return;
+	CHECK_EQ(walk_of_another(asked, "auto/there/dir"), 0);
+	CHECK_EQ(walk_of_another(asked, "auto/idle"), 0);
+	CHECK_EQ(walk_of_another(asked, "auto/idle/file"), -ENOENT);
+	CHECK_EQ(walk_of_another(asked, "auto/other"), -ENOENT);
+	CHECK_EQ(walk_of_another(asked, "auto/other/file"), -ENOENT);
+	close(asked);
+}
+
+/* In mounts of our own, where we may make any. */
+TEST(nothing_is_mounted)
+{
+	int status = 0;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		look_at_automounts();
+		fflush(stdout);
+		_exit(!test_ok);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
 static void clean(void)
 {
 	char command[100];
@@ -166,6 +249,7 @@ int main(void)
 	RUN(our_own_root);
 	RUN(deep_trees_end);
 	RUN(the_kernel_agrees);
+	RUN(nothing_is_mounted);
 	clean();
 	return TEST_END();
 }
