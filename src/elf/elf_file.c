@@ -15,7 +15,7 @@
  * hurt: the counts come from the file, and a sparse file may back any of them
  * with zeros.
  */
-#define MAX_SEGMENTS	65536
+#define MAX_SEGMENTS	1024		/* some search them all again and again */
 #define MAX_SECTIONS	131072
 #define MAX_NAMES	(4u << 20)	/* bytes of .shstrtab */
 #define MAX_NOTES	65536		/* bytes read of one note segment or section */

@@ -6,35 +6,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/elf_code.h"
+
 #define TABLE_MAX (512u << 20)	/* bytes of symbols, or of their names */
 
-/* The file offset of @vaddr; 0: not in the file. */
-static uint64_t offset_of(const struct elf_file *f, uint64_t vaddr)
-{
-	const struct elf_segment *s;
-	size_t n = elf_file_segments(f, &s);
+/* What is looked for, and where. */
+struct lookup {
+	const struct elf_file *f;
+	struct elf_code code;
+	struct elf_function *functions;
+	size_t n;
+};
 
-	for (size_t i = 0; i < n; i++)
-		if (s[i].type == PT_LOAD && s[i].flags & PF_X && vaddr >= s[i].vaddr && vaddr - s[i].vaddr < s[i].filesz)
-			return s[i].offset + (vaddr - s[i].vaddr);
-	return 0;
+/* The file offset of @vaddr; 0: not in the file. */
+static uint64_t offset_of(const struct elf_code *code, uint64_t vaddr)
+{
+	const struct elf_segment *s = elf_code_at(code, vaddr);
+
+	return s ? s->offset + (vaddr - s->vaddr) : 0;
 }
 
-static void take(const struct elf_file *f, const Elf64_Sym *sym, const char *name, struct elf_function *functions, size_t n)
+static void take(const struct lookup *l, const Elf64_Sym *sym, const char *name)
 {
 	unsigned int type = ELF64_ST_TYPE(sym->st_info);
 
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym->st_shndx == SHN_UNDEF)
 		return;
-	for (size_t i = 0; i < n; i++)
-		if (!functions[i].offset && !strcmp(functions[i].name, name)) {
-			functions[i].offset = offset_of(f, sym->st_value);
-			functions[i].ifunc = type == STT_GNU_IFUNC;
+	for (size_t i = 0; i < l->n; i++)
+		if (!l->functions[i].offset && !strcmp(l->functions[i].name, name)) {
+			l->functions[i].offset = offset_of(&l->code, sym->st_value);
+			l->functions[i].ifunc = type == STT_GNU_IFUNC;
 		}
 }
 
-static int look_in(const struct elf_file *f, const struct elf_section *table, struct elf_function *functions, size_t n)
+static int look_in(const struct lookup *l, const struct elf_section *table)
 {
+	const struct elf_file *f = l->f;
 	const struct elf_section *all;
 	size_t count = elf_file_sections(f, &all), size, names_size;
 	char *symbols, *names;
@@ -54,7 +61,7 @@ static int look_in(const struct elf_file *f, const struct elf_section *table, st
 
 		memcpy(&sym, symbols + at, sizeof(sym));
 		if (sym.st_name < names_size)
-			take(f, &sym, names + sym.st_name, functions, n);
+			take(l, &sym, names + sym.st_name);
 	}
 	free(symbols);
 	free(names);
@@ -64,15 +71,18 @@ static int look_in(const struct elf_file *f, const struct elf_section *table, st
 int elf_lookup(const struct elf_file *f, struct elf_function *functions, size_t n)
 {
 	static const char *const tables[] = { ".dynsym", ".symtab" };
+	struct lookup l = { .f = f, .functions = functions, .n = n };
 	int err = -ENODATA;
 
+	elf_code_collect(f, &l.code);
 	for (size_t i = 0; i < n; i++)
 		functions[i] = (struct elf_function){ .name = functions[i].name };
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
 		const struct elf_section *s = elf_file_section(f, tables[i]);
-		int this = s ? look_in(f, s, functions, n) : -ENODATA;
+		int this = s ? look_in(&l, s) : -ENODATA;
 
 		err = err && this ? this : 0;
 	}
+	elf_code_free(&l.code);
 	return err;
 }

@@ -9,6 +9,7 @@
 #include "base/hashmap.h"
 #include "base/search.h"
 #include "base/vec.h"
+#include "elf/elf_code.h"
 #include "unwind/cfi.h"
 #include "unwind/unwind_go.h"
 #include "unwind/unwind_load.h"
@@ -45,6 +46,7 @@ _Static_assert(sizeof(struct range) <= 32, "glibc sorts what is larger by pointe
 
 struct builder {
 	const struct elf_file *elf;
+	struct elf_code segments;
 	uint16_t machine;
 	int go;
 	struct cfi_section section[SECTIONS];	/* the data is ours */
@@ -123,22 +125,10 @@ static int by_start(const void *a, const void *b)
 	return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* The executable segment that holds virtual address @vaddr, or NULL. */
-static const struct elf_segment *segment_of(const struct elf_file *elf, uint64_t vaddr)
-{
-	const struct elf_segment *s;
-	size_t n = elf_file_segments(elf, &s);
-
-	for (size_t i = 0; i < n; i++)
-		if (s[i].type == PT_LOAD && s[i].flags & PF_X && vaddr >= s[i].vaddr && vaddr - s[i].vaddr < s[i].filesz)
-			return &s[i];
-	return NULL;
-}
-
 /* @r has virtual addresses; adds it with offsets, cut at its segment's end. */
 static void add_range(struct builder *b, struct range r)
 {
-	const struct elf_segment *s = segment_of(b->elf, r.start);
+	const struct elf_segment *s = elf_code_at(&b->segments, r.start);
 
 	if (!s || r.end <= r.start || s->offset > CODE_MAX || s->filesz > CODE_MAX)
 		return;
@@ -154,7 +144,7 @@ static void add_range(struct builder *b, struct range r)
 /* Whether the first @n ranges, sorted, have one that covers the virtual address @vaddr. */
 static int is_covered(const struct builder *b, size_t n, uint64_t vaddr)
 {
-	const struct elf_segment *s = segment_of(b->elf, vaddr);
+	const struct elf_segment *s = elf_code_at(&b->segments, vaddr);
 	uint64_t offset = s ? vaddr - s->vaddr + s->offset : 0;
 	size_t low = upper_bound(b->ranges.v, n, .start, offset);
 
@@ -426,8 +416,10 @@ int unwind_table_build_for(uint16_t machine, const struct elf_file *elf, const s
 	*out = (struct unwind_table){ 0 };
 	if (elf_file_machine(elf) != machine || !elf_file_is64(elf))
 		return -ENOEXEC;
+	elf_code_collect(elf, &b.segments);
 	err = build(&b, debug, out);
 	free_parts(&b);
+	elf_code_free(&b.segments);
 	vec_free(&b.rows);
 	vec_free(&b.exotic);
 	hashmap_free(&b.exotics);

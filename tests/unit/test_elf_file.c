@@ -198,6 +198,29 @@ TEST(extended_counts)
 	elf_file_free(f);
 }
 
+/* Linkers write a dozen; each address that is looked up may lead through all of them. */
+TEST(crowds_of_segments)
+{
+	enum { MOST = 1024 };
+	static struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr segments[MOST + 1];
+	} crowd;
+
+	plain_image();
+	crowd.head = *image.header;
+	crowd.head.e_shoff = 0;
+	for (unsigned n = MOST; n <= MOST + 1; n++) {
+		const struct elf_segment *p;
+		struct elf_file *f;
+
+		crowd.head.e_phnum = (uint16_t)n;
+		f = elf_file_open_memory(&crowd, sizeof(crowd));
+		CHECK_EQ(f ? elf_file_segments(f, &p) : 0, n > MOST ? 0 : MOST);
+		elf_file_free(f);
+	}
+}
+
 TEST(damaged_sections_leave_the_segments)
 {
 	const struct elf_section *s;
@@ -288,7 +311,7 @@ TEST(huge_sparse_file)
 	image.header->e_shoff = 1ull << 39;
 	image.header->e_shnum = 65000;
 	image.header->e_phoff = 1ull << 38;
-	image.header->e_phnum = 65000;
+	image.header->e_phnum = 1024;
 	fd = memory_file(image.bytes, image.size);
 	CHECK_EQ(ftruncate(fd, 1ll << 40), 0);
 	clock_gettime(CLOCK_MONOTONIC, &a);
@@ -311,6 +334,7 @@ int main(void)
 	RUN(finds_the_build_id);
 	RUN(section_data_is_bounded);
 	RUN(extended_counts);
+	RUN(crowds_of_segments);
 	RUN(damaged_sections_leave_the_segments);
 	RUN(refuses_what_is_not_elf);
 	RUN(truncated_at_every_byte);
