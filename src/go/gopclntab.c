@@ -10,6 +10,7 @@
 #include "base/xalloc.h"
 
 #define MAX_FUNCTIONS	(4u << 20)	/* the largest programs have half a million */
+#define MAX_SEARCHED	(3ull << 30)	/* bytes, for all that is tried; what is sparse has no end */
 #define BATCH		1024		/* entries of the function table read at once */
 
 /*
@@ -343,6 +344,7 @@ struct gopclntab *gopclntab_open(const struct elf_file *elf)
 	int err;
 
 	t->elf = elf;
+	t->left = MAX_SEARCHED;
 	err = gopclntab_locate(t, take);
 	if (!err)
 		return t;

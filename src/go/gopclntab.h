@@ -45,6 +45,7 @@ struct gopclntab {
 	uint64_t base;		/* what starts are counted from */
 	struct go_entry *entries;	/* @n, and one for the end of the last */
 	uint32_t n;
+	uint64_t left;		/* bytes that may still be read in search of the table and of moduledata */
 };
 
 /* Of a function's flags (runtime/symtab.go, funcFlag; Go 1.17): it moves its stack pointer to where no table can tell. */
@@ -93,7 +94,7 @@ int gopclntab_next(struct go_values *v);
 
 #define GO_MODULE_WORDS 48
 /* The beginning of runtime.firstmoduledata, which points at the table. 0, or a negative errno. */
-int gopclntab_module(const struct gopclntab *t, uint64_t words[GO_MODULE_WORDS]);
+int gopclntab_module(struct gopclntab *t, uint64_t words[GO_MODULE_WORDS]);
 /* Reads at an ELF address. 0, or a negative errno. */
 int gopclntab_read_memory(const struct elf_file *elf, uint64_t address, void *dst, size_t size);
 

@@ -9,7 +9,6 @@
 #include "go/gopclntab.h"
 
 #define CHUNK		65536		/* bytes searched at once */
-#define MAX_SEARCHED	(1ull << 30)	/* bytes in all; what is sparse has no end */
 #define MAX_TRIES	16		/* places that look like a header, but are none */
 #define MAX_DYNAMIC	1024		/* entries of the dynamic section; linkers write some thirty */
 #define MAX_RELOCATIONS	(8u << 20)
@@ -36,22 +35,23 @@ struct search {
 	int skip;	/* segments with these flags are left out */
 	int (*match)(struct search *search, const struct elf_segment *in, uint64_t at);
 	void *context;
+	uint64_t *left;	/* bytes that may still be read */
 	int tries;
 	int err;	/* the first of @match */
 };
 
 /* One segment. */
-static int search_segment(struct search *search, const struct elf_segment *s, uint64_t *words, uint64_t *left)
+static int search_segment(struct search *search, const struct elf_segment *s, uint64_t *words)
 {
 	/* Tables are aligned in memory; so they are in the file, where a page's offset is the same in both. */
 	uint64_t at = -s->vaddr & 7;
 
-	while (at < s->filesz && *left >= CHUNK && search->tries < MAX_TRIES) {
+	while (at < s->filesz && *search->left >= CHUNK && search->tries < MAX_TRIES) {
 		size_t n = s->filesz - at < CHUNK ? (size_t)(s->filesz - at) & ~(size_t)7 : CHUNK;
 
 		if (!n || elf_file_read(search->elf, s->offset + at, words, n))
 			return -ENODATA;
-		*left -= CHUNK;
+		*search->left -= CHUNK;
 		for (size_t i = 0; i < n / 8 && search->tries < MAX_TRIES; i++) {
 			int err;
 
@@ -71,14 +71,14 @@ static int search_segment(struct search *search, const struct elf_segment *s, ui
 /* The last segment first: data is at the end, and smaller. 0 when @match says so. */
 static int search_all(struct search *search)
 {
-	uint64_t left = MAX_SEARCHED, *words = xmalloc(CHUNK);
+	uint64_t *words = xmalloc(CHUNK);
 	const struct elf_segment *s;
 	size_t n = elf_file_segments(search->elf, &s);
 	int err = -ENODATA;
 
 	while (err && n-- > 0 && search->tries < MAX_TRIES)
 		if (s[n].type == PT_LOAD && !(s[n].flags & (uint32_t)search->skip) && s[n].offset <= UINT64_MAX - s[n].filesz)
-			err = search_segment(search, &s[n], words, &left);
+			err = search_segment(search, &s[n], words);
 	free(words);
 	return err;
 }
@@ -121,7 +121,7 @@ int gopclntab_locate(struct gopclntab *t, int (*take)(struct gopclntab *t))
 	struct candidate c = { t, take };
 	/* Any of the magics, and the four bytes behind it; the size of an instruction is 1 or 4. */
 	struct search search = { .elf = t->elf, .mask = 0xfffafffffffffff0, .value = 0x08000000fffffff0,
-				 .match = match_table, .context = &c };
+				 .match = match_table, .context = &c, .left = &t->left };
 	int err = -ENODATA;
 
 	if (!elf_file_is64(t->elf))
@@ -198,8 +198,9 @@ static int find_relocations(const struct elf_file *elf, uint64_t *address, uint6
  * Each relocation that adds the program's base to its addend, to @each until it
  * gives 0, which is then the result.
  */
-static int walk_relocations(const struct elf_file *elf, int (*each)(void *context, const Elf64_Rela *r), void *context)
+static int walk_relocations(struct gopclntab *t, int (*each)(void *context, const Elf64_Rela *r), void *context)
 {
+	const struct elf_file *elf = t->elf;
 	uint32_t relative = elf_file_machine(elf) == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
 	uint64_t address, size, n;
 	Elf64_Rela *batch;
@@ -213,10 +214,12 @@ static int walk_relocations(const struct elf_file *elf, int (*each)(void *contex
 	batch = xcalloc(R_BATCH, sizeof(*batch));
 	err = -ENODATA;
 	for (uint64_t i = 0; i < n && err == -ENODATA; i += R_BATCH) {
-		size_t part = n - i < R_BATCH ? (size_t)(n - i) : R_BATCH;
+		size_t part = n - i < R_BATCH ? (size_t)(n - i) : R_BATCH, bytes = part * sizeof(*batch);
 
-		if (gopclntab_read_memory(elf, address + i * sizeof(*batch), batch, part * sizeof(*batch)))
+		if (t->left < bytes || gopclntab_read_memory(elf, address + i * sizeof(*batch), batch, bytes))
 			err = -EBADMSG;
+		else
+			t->left -= bytes;
 		for (size_t j = 0; j < part && err == -ENODATA; j++)
 			if (ELF64_R_TYPE(batch[j].r_info) == relative && !each(context, &batch[j]))
 				err = 0;
@@ -252,28 +255,28 @@ static int each_word(void *context, const Elf64_Rela *r)
 }
 
 /* In what a C linker has made position independent the pointers are nothing but relocations. */
-static int module_of_relocations(const struct gopclntab *t, uint64_t *words)
+static int module_of_relocations(struct gopclntab *t, uint64_t *words)
 {
 	for (uint64_t i = 0; i < 4; i++) {
 		struct relocated m = { .table = t->address, .skip = i, .words = words };
-		int err = walk_relocations(t->elf, each_pointer, &m);
+		int err = walk_relocations(t, each_pointer, &m);
 
 		if (err)
 			return err;
 		if (gopclntab_read_memory(t->elf, m.module, words, GO_MODULE_WORDS * sizeof(*words)))
 			continue;
-		walk_relocations(t->elf, each_word, &m);
+		walk_relocations(t, each_word, &m);
 		if (is_module(t, words))
 			return 0;
 	}
 	return -ENODATA;
 }
 
-int gopclntab_module(const struct gopclntab *t, uint64_t words[GO_MODULE_WORDS])
+int gopclntab_module(struct gopclntab *t, uint64_t words[GO_MODULE_WORDS])
 {
 	struct module m = { t, words };
 	struct search search = { .elf = t->elf, .mask = UINT64_MAX, .value = t->address, .skip = PF_X,
-				 .match = match_module, .context = &m };
+				 .match = match_module, .context = &m, .left = &t->left };
 
 	return search_all(&search) ? module_of_relocations(t, words) : 0;
 }

@@ -13,6 +13,7 @@
 #define FUNCDATA_INLINED	3
 
 #define MAX_STEPS	(4u << 20)	/* through the tables, for one address */
+#define MAX_STEPS_ALL	(128u << 20)	/* for all addresses of a file; in the largest programs one takes 200 on average */
 #define MAX_DEPTH	1024		/* of inlined calls; compilers stop long before */
 #define MAX_CALLS	(1 << 20)	/* that are inlined into one function */
 #define MAX_SAMPLED	8192		/* functions looked at to learn whether gofunc is right */
@@ -22,12 +23,13 @@ struct go_symbols {
 	struct symbol_source source;
 	struct gopclntab *table;
 	int sought;		/* @gofunc has been looked for */
+	uint32_t left;		/* of MAX_STEPS_ALL */
 	uint64_t gofunc;	/* address of what offsets of funcdata are counted from; 0: not known */
 };
 
 /* The look-ups for one address share what they may cost. */
 struct lookup {
-	const struct go_symbols *g;
+	struct go_symbols *g;
 	const struct gopclntab *t;
 	struct go_function f;
 	uint32_t steps;
@@ -44,7 +46,7 @@ static int value_at(struct lookup *l, uint32_t table, uint64_t pc, int32_t *out)
 	struct go_values v;
 	int err = gopclntab_values(l->t, table, &v);
 
-	for (; !err && l->steps < MAX_STEPS; l->steps++) {
+	for (; !err && l->steps < MAX_STEPS && l->g->left; l->steps++, l->g->left--) {
 		err = gopclntab_next(&v);
 		if (!err && pc < v.end) {
 			*out = v.value;
@@ -154,7 +156,7 @@ static int is_gofunc(const struct gopclntab *t, uint64_t gofunc)
 /* Looked for once, when it is needed. */
 static void seek_gofunc(struct go_symbols *g)
 {
-	const struct gopclntab *t = g->table;
+	struct gopclntab *t = g->table;
 	uint64_t module[GO_MODULE_WORDS];
 
 	g->sought = 1;
@@ -293,5 +295,6 @@ struct symbol_source *go_symbols_open(const struct elf_file *elf)
 	g = xcalloc(1, sizeof(*g));
 	g->source.ops = &ops;
 	g->table = table;
+	g->left = MAX_STEPS_ALL;
 	return &g->source;
 }

@@ -419,6 +419,90 @@ TEST(values_along_a_function)
 	}
 }
 
+/* What is read in search of moduledata is limited for all that is tried, in segments as in relocations. */
+TEST(searching_has_an_end)
+{
+	for (int relocated = 0; relocated < 2; relocated++) {
+		uint64_t words[GO_MODULE_WORDS], before, all;
+		struct gopclntab *t;
+
+		make((struct go_image){ .version = GO_1_20, .relocated = relocated });
+		CHECK_EQ(open_image(), 0);
+		t = elf ? gopclntab_open(elf) : NULL;
+		CHECK(t != NULL);
+		if (!t)
+			return;
+		before = t->left;
+		CHECK_EQ(gopclntab_module(t, words), 0);
+		CHECK(t->left < before);
+		all = before - t->left;
+		t->left = all - 1;
+		CHECK(gopclntab_module(t, words) < 0);
+		CHECK(t->left < all);
+		gopclntab_free(t);
+	}
+}
+
+#define STEPS	(1u << 20)	/* to the last place of a function */
+#define ENOUGH	64		/* look-ups of both its file and its line: more than a file has steps for */
+
+/* A program with one function, of STEPS bytes, each of which has a line of its own. */
+static struct {
+	Elf64_Ehdr elf;
+	Elf64_Phdr text;
+	Elf64_Shdr sections[3];
+	char section_names[24];
+	_Alignas(8) uint64_t header[9];
+	char names[8];
+	uint32_t files[2];
+	uint8_t values[2 * STEPS + 8];
+	uint32_t table[3];
+	struct {
+		uint32_t start, name, args, deferreturn, pcsp, pcfile, pcln, pcdata, unit, line, flags;
+	} function;
+} slow;
+
+static void make_slow(void)
+{
+	const size_t at = offsetof(__typeof__(slow), header), size = sizeof(slow) - at;
+
+	memcpy(slow.section_names, "\0.gopclntab\0.shstrtab", 22);
+	slow.elf = (Elf64_Ehdr){ .e_ident = ELFMAG "\2\1\1", .e_type = ET_EXEC, .e_machine = EM_X86_64, .e_version = 1,
+				 .e_phoff = offsetof(__typeof__(slow), text), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
+				 .e_shoff = offsetof(__typeof__(slow), sections), .e_shentsize = sizeof(Elf64_Shdr),
+				 .e_shnum = 3, .e_shstrndx = 2 };
+	slow.text = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_X, .p_vaddr = GO_TEXT, .p_memsz = STEPS };
+	slow.sections[1] = (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = at, .sh_size = size };
+	slow.sections[2] = (Elf64_Shdr){ .sh_name = 12, .sh_type = SHT_STRTAB, .sh_size = sizeof(slow.section_names),
+					 .sh_offset = offsetof(__typeof__(slow), section_names) };
+	memcpy(slow.header, (uint64_t[]){ 0xfffffff1 | 1ull << 48 | 8ull << 56, 1, 1, GO_TEXT,
+					  offsetof(__typeof__(slow), names) - at, offsetof(__typeof__(slow), files) - at,
+					  offsetof(__typeof__(slow), files) - at, offsetof(__typeof__(slow), values) - at,
+					  offsetof(__typeof__(slow), table) - at }, sizeof(slow.header));
+	strcpy(slow.names + 1, "main");
+	/* Each is one more than the one before, for one byte. */
+	for (size_t i = 0; i < STEPS; i++) {
+		slow.values[1 + 2 * i] = 2;
+		slow.values[2 + 2 * i] = 1;
+	}
+	memcpy(slow.table, (uint32_t[]){ 0, sizeof(slow.table), STEPS }, sizeof(slow.table));
+	slow.function.name = slow.function.pcfile = slow.function.pcln = 1;
+}
+
+/* Each look-up has a limit, and all of a file: then names are left, without lines. */
+TEST(steps_of_a_file_are_limited)
+{
+	make_slow();
+	CHECK_EQ(open_memory(&slow, sizeof(slow)), 0);
+	if (!source)
+		return;
+	CHECK_STR(frames_at(GO_TEXT + 99), "main ?:99");
+	CHECK_STR(frames_at(GO_TEXT + STEPS - 1), "main ?:1048575");
+	for (int i = 0; i < ENOUGH; i++)
+		frames_at(GO_TEXT + STEPS - 1);
+	CHECK_STR(frames_at(GO_TEXT + STEPS - 1), "main ?:0");
+}
+
 int main(int argc, char **argv)
 {
 	char *path = xasprintf("%s", argc ? argv[0] : ""), *folder = xasprintf("%s/../fixtures/go_symbols", dirname(path));
@@ -438,6 +522,8 @@ int main(int argc, char **argv)
 	RUN(cut_short);
 	RUN(names_are_cut_to_size);
 	RUN(values_along_a_function);
+	RUN(searching_has_an_end);
+	RUN(steps_of_a_file_are_limited);
 	close_source();
 	free(folder);
 	free(path);
