@@ -11,8 +11,8 @@
 
 #define MAX_FDES	(4u << 20)
 #define MAX_AUGMENTATION 16	/* "zPLRS" and the like: each FDE may lead us to read it again */
-#define MAX_INITIAL	1024	/* bytes of initial instructions: they run once for each FDE; real ones have about ten */
-#define MAX_PROGRAM	(1u << 20)	/* bytes of an FDE's: 60 KiB seen; it may run once for each frame of a stack */
+#define MAX_INITIAL	128	/* bytes of initial instructions: they run once for each FDE; 39 seen */
+#define MAX_PROGRAM	(256u << 10)	/* bytes of an FDE's: 60 KiB seen; it may run once for each frame of a stack */
 #define NO_CIE		SIZE_MAX
 
 /* LSB Core 5, 10.5.1: how a pointer is encoded. */
@@ -233,6 +233,13 @@ static int parse_fde(const struct cfi_section *s, const struct entry *e, struct 
 	out->program = c.p;
 	out->program_end = c.end;
 	return c.bad || out->end < out->start || c.end - c.p > MAX_PROGRAM ? -EBADMSG : 0;
+}
+
+size_t cfi_length(const struct cfi_section *s, const struct cfi_fde *fde)
+{
+	struct entry e;
+
+	return read_entry(s, fde->offset, &e) ? 0 : e.next - fde->offset;
 }
 
 int cfi_parse(const struct cfi_section *s, size_t offset, struct cfi_cies *cies, struct cfi_parsed *out)

@@ -79,6 +79,9 @@ long cfi_fdes(const struct cfi_section *s, struct cfi_fde **out, size_t *n);
 int cfi_rows(const struct cfi_section *s, const struct cfi_fde *fde,
 	     void (*fn)(void *ctx, const struct cfi_row *row), void *ctx, uint64_t *bad);
 
+/* Bytes of the FDE, most of them its program's: what running it takes grows with them. */
+size_t cfi_length(const struct cfi_section *s, const struct cfi_fde *fde);
+
 /* The row that holds at @pc. 0, -ENOENT: @pc is not in the FDE, -EBADMSG. */
 int cfi_row_at(const struct cfi_section *s, const struct cfi_fde *fde, uint64_t pc, struct cfi_row *out);
 

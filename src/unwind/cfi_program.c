@@ -84,7 +84,7 @@ struct machine {
 	void (*fn)(void *ctx, const struct cfi_row *row);	/* or NULL: only the last row matters */
 	void *ctx;
 	struct state initial;		/* what the CIE left */
-	unsigned depth;
+	unsigned depth, most;		/* states that are saved; that may be */
 	struct state saved[DEPTH];
 };
 
@@ -264,7 +264,7 @@ static int execute(struct machine *m, struct cursor *c, uint8_t opcode)
 		restore(m, first);
 		return 0;
 	case REMEMBER:
-		if (m->depth == DEPTH)
+		if (m->depth == m->most)
 			return -EBADMSG;
 		save(m, &m->saved[m->depth++]);
 		return 0;
@@ -331,13 +331,14 @@ static int run_fde(struct machine *m, const struct cfi_parsed *fde, uint64_t las
 	m->cfa_offset = 0;
 	m->depth = 0;
 	m->initial.touched = 0;
-	/* Initial instructions are about no address: an advance ends them, and is an error. */
+	/* Initial instructions are about no address, and have no state to go back to: both is an error. */
+	m->most = 0;
 	m->fn = NULL;
 	m->last = fde->start;
 	if (run(m, m->cie->program, m->cie->end))
 		return -EBADMSG;
 	save(m, &m->initial);
-	m->depth = 0;
+	m->most = DEPTH;
 	m->fn = fn;
 	m->last = last;
 	err = run(m, fde->program, fde->program_end);

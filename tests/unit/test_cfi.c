@@ -411,7 +411,7 @@ TEST(more_fdes_than_we_take)
 
 TEST(a_program_longer_than_we_run)
 {
-	const uint32_t most = 1u << 20;
+	const uint32_t most = 256u << 10;
 	struct bytes head = { .n = 0 };
 	size_t cie = add_cie(&head, 0, 16, NO_BYTES), fde = add_fde(&head, cie, CODE, 0x40, NO_BYTES), n = head.n;
 	uint8_t *data = calloc(1, n + most + 1);
@@ -425,6 +425,7 @@ TEST(a_program_longer_than_we_run)
 		s.data = data;
 		s.size = n + most + more;
 		free(walk(&s, !more, more));
+		CHECK_EQ(cfi_length(&s, &(struct cfi_fde){ .offset = fde }), n - fde + most + more);
 	}
 	free(data);
 }
