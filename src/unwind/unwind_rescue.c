@@ -21,6 +21,8 @@
 #define REGS		16
 #endif
 
+#define WORK_MAX	(8u << 20)	/* for one stack, as unwind_sections_work(): 0.3 s at most */
+
 /* What there is of a process's memory: a piece of its stack, and the code in its files. */
 struct target {
 	struct unwinder *u;
@@ -124,8 +126,6 @@ static int row_at(struct target *t, uint64_t at, struct cfi_row *row, const stru
 	if (file == HASHMAP_NONE || m->object < EBP_OBJECT_FIRST)
 		return -ENOENT;
 	*frame = m->image == EBP_IMAGE_NONE ? at : EBP_FRAME(m->image, at - m->bias);
-	if (!t->u->sections)
-		t->u->sections = unwind_sections_new();
 	return unwind_sections_row(t->u->sections, file, t->u->files.v[file].fd, at - m->bias, row, section);
 }
 
@@ -136,8 +136,12 @@ static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *ou
 	const struct cfi_section *section;
 	struct cfi_registers regs = { 0 };
 	struct cfi_row row;
+	uint64_t begin;
 	int err;
 
+	if (!t->u->sections)
+		t->u->sections = unwind_sections_new();
+	begin = unwind_sections_work(t->u->sections);
 	memcpy(regs.r, t->sample->regs.r, (REG_PC + 1) * sizeof(*regs.r));
 	regs.known = (1ull << (REG_PC + 1)) - 1;
 	out->n = out->fp_frames = 0;
@@ -160,6 +164,8 @@ static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *ou
 			return 0;
 		/* A signal interrupted that very instruction; else it is the one behind a call. */
 		at = regs.r[row.ra] - !row.signal;
+		if (unwind_sections_work(t->u->sections) - begin > WORK_MAX)
+			return 0;
 	}
 }
 

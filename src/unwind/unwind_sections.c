@@ -10,9 +10,15 @@
 #include "elf/vdso.h"
 #include "unwind/unwind_builder.h"
 
-#define FILES		8
-#define SECTION_MAX	(64u << 20)	/* bytes of one */
-#define BYTES_MAX	(16u << 20)	/* of all but the one in use */
+#define FILES		32
+#define SECTION_MAX	(64u << 20)	/* bytes of one; 8 MB seen, of a library of 200 MB */
+#define BYTES_MAX	(64u << 20)	/* of all but the one in use */
+#define LISTED_MAX	(1u << 20)	/* FDEs of a section without a table; large programs have half a million */
+
+/* Work, in bytes of a program that runs, each of which takes 40 ns at most; so does one of a section that is listed. */
+#define OPEN_WORK	4096		/* of a file */
+#define HEADER_WORK	8		/* of each of its sections */
+#define LOAD_SHARE	32		/* bytes that are loaded for one of work */
 
 enum { EH_FRAME, DEBUG_FRAME, PARTS };
 
@@ -35,7 +41,7 @@ struct kept {
 };
 
 struct unwind_sections {
-	uint64_t clock;
+	uint64_t clock, work;
 	struct kept kept[FILES];
 };
 
@@ -103,8 +109,10 @@ static void load(struct part *p, const struct elf_file *elf, int debug_frame)
 		p->hdr_size = 0;
 }
 
-static void open_file(struct kept *k, int fd)
+/* What it took. */
+static uint64_t open_file(struct kept *k, int fd)
 {
+	const struct elf_section *any;
 	size_t size;
 
 	if (fd == UNWIND_FD_VDSO) {
@@ -115,6 +123,7 @@ static void open_file(struct kept *k, int fd)
 	}
 	for (int i = 0; k->elf && i < PARTS; i++)
 		load(&k->parts[i], k->elf, i == DEBUG_FRAME);
+	return OPEN_WORK + bytes_of(k) / LOAD_SHARE + (k->elf ? elf_file_sections(k->elf, &any) * HEADER_WORK : 0);
 }
 
 /* Kept before, or opened now in the place of the one that was asked for longest ago. */
@@ -135,7 +144,7 @@ static struct kept *get(struct unwind_sections *s, uint32_t id, int fd)
 	forget(oldest);
 	oldest->id = id;
 	oldest->used = ++s->clock;
-	open_file(oldest, fd);
+	s->work += open_file(oldest, fd);
 	return oldest;
 }
 
@@ -168,19 +177,29 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+static void list(struct part *p)
+{
+	if (cfi_fdes(&p->cfi, &p->fdes, &p->n) < 0)
+		p->n = 0;
+	if (p->n > LISTED_MAX) {
+		free(p->fdes);
+		p->n = 0;
+	}
+	if (p->n)
+		qsort(p->fdes, p->n, sizeof(*p->fdes), by_start);
+	else
+		p->fdes = NULL;
+}
+
 /* The FDE of @pc where the section brings no table to search. */
-static int find_listed(struct part *p, uint64_t pc, struct cfi_fde *out)
+static int find_listed(struct unwind_sections *s, struct part *p, uint64_t pc, struct cfi_fde *out)
 {
 	size_t low = 0, high;
 
 	if (!p->listed) {
 		p->listed = 1;
-		if (cfi_fdes(&p->cfi, &p->fdes, &p->n) < 0) {
-			p->fdes = NULL;
-			p->n = 0;
-		}
-		if (p->n)
-			qsort(p->fdes, p->n, sizeof(*p->fdes), by_start);
+		list(p);
+		s->work += p->cfi.size;
 	}
 	for (high = p->n; low < high; ) {
 		size_t middle = low + (high - low) / 2;
@@ -196,7 +215,7 @@ static int find_listed(struct part *p, uint64_t pc, struct cfi_fde *out)
 	return 0;
 }
 
-static int row_of_part(struct part *p, uint64_t pc, struct cfi_row *row)
+static int row_of_part(struct unwind_sections *s, struct part *p, uint64_t pc, struct cfi_row *row)
 {
 	struct cfi_fde fde;
 	int err = -ENOTSUP;
@@ -206,9 +225,11 @@ static int row_of_part(struct part *p, uint64_t pc, struct cfi_row *row)
 	if (p->hdr)
 		err = cfi_find(&p->cfi, p->hdr, p->hdr_size, p->hdr_vaddr, pc, &fde);
 	if (err == -ENOTSUP)
-		err = find_listed(p, pc, &fde);
-	if (!err)
+		err = find_listed(s, p, pc, &fde);
+	if (!err) {
+		s->work += cfi_length(&p->cfi, &fde);
 		err = cfi_row_at(&p->cfi, &fde, pc, row);
+	}
 	if (!err)
 		cfi_mend(p->cfi.machine, row);
 	return err;
@@ -224,9 +245,14 @@ int unwind_sections_row(struct unwind_sections *s, uint32_t id, int fd, uint64_t
 	if (!k->elf || elf_file_vaddr(k->elf, offset, &pc))
 		return -ENOENT;
 	for (size_t i = 0; i < PARTS && err; i++) {
-		err = row_of_part(&k->parts[i], pc, row);
+		err = row_of_part(s, &k->parts[i], pc, row);
 		*section = &k->parts[i].cfi;
 	}
 	trim(s, k);
 	return err;
+}
+
+uint64_t unwind_sections_work(const struct unwind_sections *s)
+{
+	return s->work;
 }

@@ -3,9 +3,11 @@
 #include "test.h"
 
 #include <execinfo.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 
 #include "elf/debug_file.h"
+#include "unit/table_image.h"
 #include "unit/unwinder_fake.h"
 
 #ifdef __x86_64__
@@ -199,6 +201,64 @@ TEST(survives_bad_stacks)
 	fake_end(&f);
 }
 
+/*
+ * A file, made at the mkstemp(3) template @path, with one function, mapped at *@code. Its frames have 16 bytes, by an
+ * expression that no rule can say, and before it @n bytes that do nothing.
+ */
+static int map_slow(char *path, size_t n, void **code)
+{
+	static const uint8_t odd[] = { 0x0f, 6, 0x77, 1, 0x33, 0x35, 0x1e, 0x22 };
+	static uint8_t cfi[40000];
+	static struct table_image image;
+	struct bytes head = { .n = 0 };
+	size_t cie = add_cie(&head, 0, 16, BYTES(X86_INITIAL)), fde = add_fde(&head, cie, CODE, 0x1000, NO_BYTES);
+	uint32_t length = (uint32_t)(head.n - fde - 4 + n + sizeof(odd));
+	int fd = mkstemp(path);
+
+	memset(cfi, 0, sizeof(cfi));
+	memcpy(cfi, head.b, head.n);
+	memcpy(cfi + fde, &length, sizeof(length));
+	memcpy(cfi + head.n + n, odd, sizeof(odd));
+	image_begin(&image, EM_X86_64);
+	image_section(&image, ".eh_frame", VADDR, cfi, head.n + n + sizeof(odd));
+	elf_file_free(image_end(&image));
+	CHECK_EQ(write(fd, image.b, image.n), image.n);
+	*code = mmap(NULL, IMAGE_CODE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, IMAGE_CODE);
+	CHECK(*code != MAP_FAILED);
+	return fd;
+}
+
+/* A deep stack of a function whose rows take long is cut, as it was: real ones have some hundred bytes. */
+TEST(work_for_one_stack_is_limited)
+{
+	static const size_t sizes[] = { 4000, 30000 };
+	static struct unwind_result r;
+
+	for (int slow = 0; slow < 2; slow++) {
+		char path[] = "/tmp/ebprof-slow-XXXXXX";
+		struct fake f;
+		void *code;
+		int fd = map_slow(path, sizes[slow], &code);
+
+		fake_begin(&f, 64u << 20);
+		CHECK_EQ(unlink(path), 0);
+		memset(sent_bytes, 0, sizeof(sent_bytes));
+		sent->regs.r[16] = (uintptr_t)code + 0x10;
+		sent->regs.r[7] = sent->sp = 0x7000;
+		sent->head.n = EBP_STACK_COPY;
+		for (size_t i = 1; i < EBP_STACK_COPY / 8; i += 2)
+			sent->stack[i] = (uintptr_t)code + 0x11;
+		unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
+		CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+		CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+		CHECK_EQ(r.result, slow ? EBP_UNSUPPORTED : EBP_DEPTH);
+		CHECK_EQ(r.n, slow ? 1 : EBP_FRAMES_MAX);
+		fake_end(&f);
+		munmap(code, IMAGE_CODE_SIZE);
+		close(fd);
+	}
+}
+
 #endif
 
 /* Where this machine has debug files: one is found by its own build id, and by no other file's. */
@@ -238,6 +298,7 @@ int main(void)
 	RUN(applies_all_of_the_cfi);
 	RUN(goes_on_by_frame_pointer);
 	RUN(survives_bad_stacks);
+	RUN(work_for_one_stack_is_limited);
 #endif
 	RUN(finds_debug_files_by_build_id);
 	return TEST_END();
