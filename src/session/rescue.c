@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "session/budget.h"
 
 #define WAITING_MAX	(64u << 20)	/* bytes of samples that wait; more are given out as they are */
 #define FAILURES_MAX	16		/* in a row: then a process's stacks are not sent any more */
@@ -29,6 +30,7 @@ struct rescue {
 	size_t bytes;			/* of all that wait */
 	struct hashmap failures;	/* pid -> how often in a row it was in vain */
 	uint64_t next_many;		/* ns; none of a process with many mappings is tried before */
+	struct budget budget;		/* of every process: its files decide how long a stack takes */
 	uint64_t saved;
 };
 
@@ -54,6 +56,7 @@ void rescue_free(struct rescue *r)
 		free(r->waiting.v[i]);
 	vec_free(&r->waiting);
 	hashmap_free(&r->failures);
+	budget_free(&r->budget);
 	free(r);
 }
 
@@ -74,21 +77,22 @@ static void as_it_was(const struct ebp_rescue *s, struct unwind_result *out)
 static int try(struct rescue *r, const struct ebp_rescue *s, uint32_t incarnation, struct unwind_result *out)
 {
 	int many = procs_mappings(r->procs, incarnation) > MANY_MAPPINGS, err;
-	uint64_t begin = many ? clock_ns() : 0, end;
+	pid_t pid = (pid_t)s->key.process.tgid;
+	uint64_t begin = clock_ns(), end;
 	struct unwind_mapping *list;
 	size_t n;
 
-	if (many && begin < r->next_many) {
+	if ((many && begin < r->next_many) || !budget_has(&r->budget, pid, begin)) {
 		as_it_was(s, out);
 		return 0;
 	}
 	list = tracker_mappings(r->tracker, incarnation, s->time, &n);
 	err = unwinder_rescue(r->unwinder, s, list, n, r->max, out);
 	free(list);
-	if (many) {
-		end = clock_ns();
+	end = clock_ns();
+	if (many)
 		r->next_many = end + MANY_SPARE * (end - begin);
-	}
+	budget_took(&r->budget, pid, begin, end);
 	return err;
 }
 
@@ -191,6 +195,7 @@ uint64_t rescue_oldest(const struct rescue *r)
 void rescue_forget(struct rescue *r, pid_t pid)
 {
 	hashmap_del(&r->failures, (uint64_t)pid);
+	budget_forget(&r->budget, pid);
 }
 
 void rescue_finish(struct rescue *r, uint64_t ns)
