@@ -179,6 +179,14 @@ static int load(struct builder *b, int which, const struct elf_file *debug)
 	return err == -ENOENT ? 0 : err;
 }
 
+static void drop(struct builder *b, int which)
+{
+	free((void *)(uintptr_t)b->section[which].data);
+	free(b->fdes[which]);
+	b->section[which].data = NULL;
+	b->fdes[which] = NULL;
+}
+
 /*
  * Adds the FDEs of a section, each where none of the sections before covers it. Those of
  * functions that the linker threw away begin at 0 in .debug_frame.
@@ -201,6 +209,9 @@ static int add_fdes(struct builder *b, int which)
 			add_range(b, (struct range){
 				.start = f->start, .end = f->end, .section = (uint8_t)which, .fde = (uint32_t)i });
 	}
+	/* Before the next is loaded: most of what both have is the same. */
+	if (b->ranges.n == before)
+		drop(b, which);
 	sort_ranges(b);
 	return 0;
 }
@@ -363,12 +374,8 @@ static int take_ranges(struct builder *b)
 /* What the rows are made of: in a large program some times as much as the table. */
 static void free_parts(struct builder *b)
 {
-	for (int i = 0; i < SECTIONS; i++) {
-		free((void *)(uintptr_t)b->section[i].data);
-		free(b->fdes[i]);
-		b->section[i].data = NULL;
-		b->fdes[i] = NULL;
-	}
+	for (int i = 0; i < SECTIONS; i++)
+		drop(b, i);
 	vec_free(&b->ranges);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* From ELF files to tables: which code is covered by what. Blocks are test_unwind_pack's, rows test_unwind_rule's. */
 #include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "table_image.h"
@@ -473,6 +475,37 @@ TEST(go)
 	}
 }
 
+/* A sparse file has as many bytes as it likes; a library of 200 MB has 8 MB of them. */
+TEST(sections_too_large)
+{
+	for (int large = 0; large < 2; large++) {
+		int fd = memfd_create("test", MFD_CLOEXEC);
+		struct elf_file *elf;
+		struct unwind_table t;
+		struct bytes s;
+		size_t cie = begin_cfi(&s);
+
+		add_fde(&s, cie, CODE, 0x100, FRAME(4));
+		put(&s, 4, 0);
+		image_begin(&image, EM_X86_64);
+		image_frames(&image, ".eh_frame", &s);
+		if (large)
+			image.sections[1].sh_size = (128u << 20) + 1;
+		elf_file_free(image_end(&image));
+		CHECK_EQ(write(fd, image.b, image.n), image.n);
+		CHECK_EQ(ftruncate(fd, 256 << 20), 0);
+		elf = elf_file_open(fd);
+		CHECK(elf != NULL);
+		if (!elf)
+			return;
+		CHECK_EQ(unwind_table_build_for(EM_X86_64, elf, NULL, &t), 0);
+		CHECK_EQ(t.flags, large ? EBP_OBJECT_NO_CFI : 0);
+		unwind_table_free(&t);
+		elf_file_free(elf);
+		close(fd);
+	}
+}
+
 TEST(other_machines)
 {
 	struct unwind_table t;
@@ -504,6 +537,7 @@ int main(void)
 	RUN(entry);
 	RUN(no_cfi);
 	RUN(go);
+	RUN(sections_too_large);
 	RUN(other_machines);
 	return TEST_END();
 }
