@@ -11,14 +11,7 @@
 #include "base/vec.h"
 #include "elf/debug_file.h"
 #include "elf/vdso.h"
-
-#define GIANT	(16u << 20)	/* bytes of a file: its table may take a while */
-
-struct job {
-	uint32_t id, wanted;
-	int fd;
-	uint64_t size;
-};
+#include "unwind/unwind_queue.h"
 
 struct unwind_builder {
 	unsigned most;
@@ -26,7 +19,7 @@ struct unwind_builder {
 	VEC(pthread_t) threads;		/* the owner's alone */
 	pthread_mutex_t lock;		/* of all below */
 	pthread_cond_t work;
-	VEC(struct job) queue;
+	struct unwind_queue queue;
 	VEC(struct unwind_built) built;
 	unsigned idle;			/* threads that wait for work */
 	int stop;
@@ -62,7 +55,7 @@ void unwind_builder_free(struct unwind_builder *b)
 		if (!b->built.v[i].err)
 			unwind_table_free(&b->built.v[i].table);
 	vec_free(&b->built);
-	vec_free(&b->queue);
+	unwind_queue_free(&b->queue);
 	vec_free(&b->threads);
 	pthread_cond_destroy(&b->work);
 	pthread_mutex_destroy(&b->lock);
@@ -93,7 +86,7 @@ static int build_file(const struct elf_file *elf, struct unwind_table *out)
 	return 0;
 }
 
-static int build(const struct job *job, struct unwind_table *out)
+static int build(const struct unwind_job *job, struct unwind_table *out)
 {
 	void *memory = NULL;
 	struct elf_file *elf;
@@ -115,7 +108,7 @@ static int build(const struct job *job, struct unwind_table *out)
 }
 
 /* Builds without the lock, and hands over with it. */
-static void run_job(struct unwind_builder *b, const struct job *job)
+static void run_job(struct unwind_builder *b, const struct unwind_job *job)
 {
 	struct unwind_built done = { .id = job->id };
 	uint64_t begin = clock_ns();
@@ -129,54 +122,20 @@ static void run_job(struct unwind_builder *b, const struct job *job)
 	eventfd_write(b->event, 1);
 }
 
-/*
- * Whether @a goes before @b: what samples wait for first. Of the rest ordinary
- * files go before giant ones. Among those the largest first, so that all are ready
- * soonest, since the last to begin is a small one; giant ones are not ready before
- * sampling begins anyway, so there the smallest, to have many of them soon.
- */
-static int goes_before(const struct job *a, const struct job *b)
-{
-	int giant = a->size > GIANT;
-
-	if (a->wanted != b->wanted)
-		return a->wanted > b->wanted;
-	if (giant != (b->size > GIANT))
-		return !giant;
-	return giant ? a->size < b->size : a->size > b->size;
-}
-
-/* With the lock. */
-static struct job take_job(struct unwind_builder *b)
-{
-	size_t best = 0;
-	struct job job;
-
-	for (size_t i = 1; i < b->queue.n; i++)
-		if (goes_before(&b->queue.v[i], &b->queue.v[best]))
-			best = i;
-	job = b->queue.v[best];
-	/* The order of the rest is kept: equals go first come, first served. */
-	for (size_t i = best + 1; i < b->queue.n; i++)
-		b->queue.v[i - 1] = b->queue.v[i];
-	b->queue.n--;
-	return job;
-}
-
 static void *work(void *arg)
 {
 	struct unwind_builder *b = arg;
-	struct job job;
+	struct unwind_job job;
 
 	pthread_mutex_lock(&b->lock);
 	while (!b->stop) {
-		if (!b->queue.n) {
+		if (!b->queue.jobs.n) {
 			b->idle++;
 			pthread_cond_wait(&b->work, &b->lock);
 			b->idle--;
 			continue;
 		}
-		job = take_job(b);
+		job = unwind_queue_take(&b->queue);
 		pthread_mutex_unlock(&b->lock);
 		run_job(b, &job);
 		pthread_mutex_lock(&b->lock);
@@ -195,12 +154,12 @@ static void start_thread(struct unwind_builder *b)
 
 void unwind_builder_add(struct unwind_builder *b, uint32_t id, int fd, uint64_t size)
 {
-	struct job job = { .id = id, .fd = fd, .size = size };
+	struct unwind_job job;
 	int busy;
 
 	pthread_mutex_lock(&b->lock);
-	vec_push(&b->queue, job);
-	busy = b->queue.n > b->idle;
+	unwind_queue_add(&b->queue, id, fd, size);
+	busy = b->queue.jobs.n > b->idle;
 	pthread_cond_signal(&b->work);
 	pthread_mutex_unlock(&b->lock);
 	if (busy && b->threads.n < b->most)
@@ -208,16 +167,14 @@ void unwind_builder_add(struct unwind_builder *b, uint32_t id, int fd, uint64_t 
 	if (b->threads.n)
 		return;
 	/* No thread can be had, so nobody else is in the queue: we do it ourselves. */
-	b->queue.n = 0;
+	job = unwind_queue_take(&b->queue);
 	run_job(b, &job);
 }
 
 void unwind_builder_want(struct unwind_builder *b, uint32_t id)
 {
 	pthread_mutex_lock(&b->lock);
-	for (size_t i = 0; i < b->queue.n; i++)
-		if (b->queue.v[i].id == id)
-			b->queue.v[i].wanted++;
+	unwind_queue_want(&b->queue, id);
 	pthread_mutex_unlock(&b->lock);
 }
 
