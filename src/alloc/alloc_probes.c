@@ -162,8 +162,8 @@ static int is_named(const struct search *s, const struct maps_line *line)
 	       minor(st.st_dev) == line->dev_minor;
 }
 
-/* 1 where @f has an allocator; its functions are in @functions. */
-static int find_functions(struct search *s, const struct elf_file *f, struct elf_function *functions, size_t n)
+/* 1 where the file has an allocator; its functions are in @functions. All our capabilities are still there. */
+static int find_functions(struct search *s, int fd, struct elf_function *functions, size_t n)
 {
 	char names[KNOWN_C][ALLOC_PREFIX_MAX + 32];
 	int found;
@@ -173,7 +173,7 @@ static int find_functions(struct search *s, const struct elf_file *f, struct elf
 			snprintf(names[i], sizeof(names[i]), "%s%s", s->named->prefix, known[i].name);
 		functions[i] = (struct elf_function){ .name = s->named ? names[i] : known[i].name };
 	}
-	found = !elf_lookup(f, functions, n) &&
+	found = !elf_lookup_apart(fd, functions, n) &&
 		(functions[0].offset || (s->named && (functions[1].offset || functions[2].offset)));
 	for (size_t i = 0; i < USUAL; i++)
 		s->missing |= functions[i].offset ? 0 : 1u << i;
@@ -185,7 +185,6 @@ static void look_at(const struct maps_line *line, void *ctx)
 	struct elf_function functions[KNOWN];
 	struct search *s = ctx;
 	size_t n = s->named ? KNOWN_C : KNOWN;
-	struct elf_file *f;
 	char path[96];
 	int fd;
 
@@ -195,14 +194,12 @@ static void look_at(const struct maps_line *line, void *ctx)
 		 (unsigned long long)line->end);
 	/* Devices can be mapped, too. */
 	fd = file_open_regular(path);
-	f = fd < 0 ? NULL : elf_file_open(fd);
 	s->missing = 0;
-	if (f && find_functions(s, f, functions, n)) {
+	if (fd >= 0 && find_functions(s, fd, functions, n)) {
 		s->found++;
 		add_places(s, fd, functions, n);
 		fd = -1;
 	}
-	elf_file_free(f);
 	if (fd >= 0)
 		close(fd);
 }

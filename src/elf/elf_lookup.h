@@ -16,5 +16,10 @@ struct elf_function {
 
 /* Fills @functions: 0, or a negative errno where no table can be read. The first of several of one name counts. */
 int elf_lookup(const struct elf_file *f, struct elf_function *functions, size_t n);
+/*
+ * The same of an open file, that may be hostile, for who has many rights: by a child that has none, and may do nothing but
+ * read (base/sandbox.h). -ETIMEDOUT: it took more than ten seconds, -EBADMSG: it died of it; no function is there then.
+ */
+int elf_lookup_apart(int fd, struct elf_function *functions, size_t n);
 
 #endif

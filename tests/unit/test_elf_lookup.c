@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit/test.h"
@@ -69,10 +70,30 @@ TEST(in_none)
 	CHECK_EQ(look("/etc/passwd", &function, 1), -ENOEXEC);
 }
 
+/* By a child, which has the same answers, and can neither die nor hang for us. */
+TEST(by_a_child)
+{
+	struct elf_function functions[] = {
+		{ .name = "elf_lookup_landmark" }, { .name = "no_such_function" }, { .name = "look" } }, same[3];
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), none = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+
+	memcpy(same, functions, sizeof(same));
+	CHECK_EQ(look("/proc/self/exe", same, 3), 0);
+	CHECK_EQ(elf_lookup_apart(fd, functions, 3), 0);
+	for (int i = 0; i < 3; i++)
+		CHECK(functions[i].offset == same[i].offset && functions[i].ifunc == same[i].ifunc);
+	CHECK_EQ(elf_lookup_apart(none, functions, 3), -ENOEXEC);
+	CHECK(!functions[0].offset && !functions[2].offset);
+	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+	close(fd);
+	close(none);
+}
+
 int main(void)
 {
 	RUN(in_ourselves);
 	RUN(in_libc);
 	RUN(in_none);
+	RUN(by_a_child);
 	return TEST_END();
 }
