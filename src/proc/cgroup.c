@@ -85,6 +85,7 @@ struct search {
 	size_t dirs;			/* seen so far */
 	int found;			/* distinct containers: 0, 1, 2 for more */
 	struct cgroup first;
+	char second[PATH_MAX];
 	char first_id[NAME_MAX + 1], second_id[NAME_MAX + 1];
 };
 
@@ -125,8 +126,8 @@ static void consider(struct search *s, const char *name, const char *path)
 
 	if (!container_id(name, id) || strncmp(id, s->prefix, strlen(s->prefix)))
 		return;
-	/* The same id further down is a part of the container. */
-	if (s->found && !strcmp(id, s->first_id))
+	/* The same id further down is a part of the container; elsewhere anybody with a cgroup of his own may have made it. */
+	if (s->found && !strcmp(id, s->first_id) && below(path, s->first.path))
 		return;
 	if (!s->found) {
 		if (take(s->mount, path, &s->first))
@@ -135,6 +136,7 @@ static void consider(struct search *s, const char *name, const char *path)
 		s->found = 1;
 	} else if (s->found == 1) {
 		strcpy(s->second_id, id);
+		strcpy(s->second, path);
 		s->found = 2;
 	}
 }
@@ -169,6 +171,15 @@ static void search_dir(struct search *s, int fd, char *path, int depth)
 	closedir(dir);
 }
 
+static int ambiguous(const struct search *s, struct error *e)
+{
+	if (!strcmp(s->first_id, s->second_id))
+		return error_set(e, STATUS_NO_TARGET, -EEXIST, "container id '%.64s' is ambiguous: %.190s or %.190s; "
+				 "give its path", s->prefix, s->first.path, s->second);
+	return error_set(e, STATUS_NO_TARGET, -EEXIST, "container id '%s' is ambiguous: %.64s or %.64s; give more of it",
+			 s->prefix, s->first_id, s->second_id);
+}
+
 static int find_container(const cgroup_mounts *mounts, const char *name, struct cgroup *out, struct error *e)
 {
 	for (size_t i = 0; i < mounts->n; i++) {
@@ -183,9 +194,11 @@ static int find_container(const cgroup_mounts *mounts, const char *name, struct 
 			continue;
 		search_dir(&s, fd, path, 1);
 		if (s.found == 2)
-			return error_set(e, STATUS_NO_TARGET, -EEXIST,
-					 "container id '%s' is ambiguous: %.64s or %.64s; give more of it",
-					 name, s.first_id, s.second_id);
+			return ambiguous(&s, e);
+		/* Another may be among those that were not seen. */
+		if (s.dirs == DIRS_MAX)
+			return error_set(e, STATUS_NO_TARGET, -E2BIG, "%.200s has more than %d cgroups; "
+					 "give the path of the container", s.mount->point, DIRS_MAX);
 		if (s.found) {
 			*out = s.first;
 			return 0;

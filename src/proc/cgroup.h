@@ -20,8 +20,8 @@ struct cgroup {
  * hierarchy's root), or a container id or a unique prefix of one of at least 6
  * characters, as docker, podman, containerd, CRI-O and systemd name their
  * cgroups (docker-<id>.scope, <id>, cri-containerd-<id>.scope, libpod-<id>.scope,
- * crio-<id>.scope). v2 wins over v1 where both have it. Fills @e: none found,
- * or an ambiguous prefix (with two of the candidates). 0 or a negative errno.
+ * crio-<id>.scope). v2 wins over v1 where both have it. Fills @e: none found, an
+ * ambiguous prefix, or one id in two places (with two of the candidates). 0 or a negative errno.
  */
 int cgroup_find(const char *name, struct cgroup *out, struct error *e);
 

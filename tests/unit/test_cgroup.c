@@ -15,6 +15,8 @@
 #define E64 "e5e5e55555555555555555555555555555555555555555555555555555555555"
 #define D64 "cccccc4444444444444444444444444444444444444444444444444444444444"
 
+#define F64 "f6f6f66666666666666666666666666666666666666666666666666666666666"
+
 static char top[] = "/tmp/ebprof-test-XXXXXX";
 static char mountinfo[64];
 
@@ -49,6 +51,8 @@ static void build(void)
 		"v 2/machine.slice/libpod-conmon-" B64 ".scope", "v 2/machine.slice/libpod-" B64 ".scope/container",
 		"memory/docker/" C64, "memory/docker/" D64, "memory/both", "memory/only",
 		"memory/docker/" E64 "/" E64,
+		"v 2/a.slice/docker-" F64 ".scope", "v 2/system.slice/docker-" F64 ".scope",
+		"v 2/z.slice/docker-" F64 ".scope/" F64, "v 2/z.slice/docker-" F64 ".scopes",
 		"cpu/docker/" A64, "cpu/only", "cpu/cpuonly", "systemd/unfiltered", "part/below",
 		"v 2/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/docker-eeeeee.scope", "v 2/docker-ffffff.scope",
 	};
@@ -143,6 +147,17 @@ TEST(what_is_not_there)
 	CHECK(!strchr(e.text, '\n') && !strchr(e.text, '\033'));
 }
 
+/* Whoever has a cgroup of his own may call one below it as a container of another's is called. */
+TEST(the_same_id_in_two_places)
+{
+	CHECK_EQ(find(F64), -EEXIST);
+	CHECK_EQ(e.status, STATUS_NO_TARGET);
+	CHECK(strstr(e.text, "ambiguous") != NULL);
+	CHECK((strstr(e.text, "/a.slice/") != NULL) + (strstr(e.text, "/system.slice/") != NULL) +
+	      (strstr(e.text, "/z.slice/") != NULL) == 2);
+	check_found("z.slice/docker-" F64 ".scope", "v 2/z.slice/docker-" F64 ".scope", "");
+}
+
 TEST(long_names)
 {
 	char *name = malloc(10001);
@@ -208,6 +223,7 @@ int main(void)
 	RUN(paths);
 	RUN(containers);
 	RUN(what_is_not_there);
+	RUN(the_same_id_in_two_places);
 	RUN(long_names);
 	RUN(no_hierarchies);
 	RUN(the_real_ones);
