@@ -174,15 +174,17 @@ static void ring_copy(const struct sideband *s, const struct cpu_ring *r, uint64
 	memcpy((char *)dst + first, ring, size - first);
 }
 
-/* The shortest record of each type that we read, without what follows it in variable length. */
+/* The shortest record of each type that we read, with the trailer, without what is before it in variable length. */
 static size_t least_size(uint32_t type)
 {
+	const size_t trailer = sizeof(struct trailer);
+
 	switch (type) {
-	case PERF_RECORD_MMAP2: return 72;
-	case PERF_RECORD_COMM: return 16;
+	case PERF_RECORD_MMAP2: return 72 + trailer;
+	case PERF_RECORD_COMM: return 16 + trailer;
 	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT: return 32;
-	case PERF_RECORD_LOST: return 24;
+	case PERF_RECORD_EXIT: return 32 + trailer;
+	case PERF_RECORD_LOST: return 24 + trailer;
 	default: return SIZE_MAX;
 	}
 }
@@ -199,7 +201,7 @@ static void take_ring(struct sideband *s, struct cpu_ring *r, uint64_t until)
 		ring_copy(s, r, tail, &h, sizeof(h));
 		if (h.size < sizeof(h) || h.size > head - tail)
 			break;
-		if (h.size >= least_size(h.type) + sizeof(t)) {
+		if (h.size >= least_size(h.type)) {
 			ring_copy(s, r, tail + h.size - sizeof(t), &t, sizeof(t));
 			if (t.time > until)
 				break;
