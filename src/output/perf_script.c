@@ -8,7 +8,7 @@
  *
  * Readers count records, add up periods, or take the time between two records of a
  * thread for the weight of a stack. To be right for all of them, a count of n is n
- * records of period 1 in regular steps of time. Where that would be too much, or where
+ * records of period 1 in regular steps of time. Where that would be too much for them, or where
  * the values are no counts, it is one record of period n. With a timeline the
  * records are at their true times.
  *
@@ -29,6 +29,8 @@
 #include "output/threads.h"
 
 #define RECORDS_MAX 1000000	/* that counts are written as */
+#define REPEATED_MAX (2ull << 30)	/* bytes of these; what reads larger files does not need them repeated */
+#define FRAME_BYTES 32		/* of a frame's line, besides its name and file */
 #define SECOND 1000000000ul
 #define DEFAULT_STEP 1000000	/* ns between records where the rate is not known */
 #define ANON "[anon]"		/* the module of code without a file */
@@ -153,14 +155,32 @@ static void write_record(struct writer *w, uint32_t sample, const struct moment 
 	append(&w->line, text);
 	append(&w->line, w->event);
 	append(&w->line, ": \n");
-	for (size_t i = 0; i < w->stack.n; i++)
+	for (size_t i = 0; i < w->stack.n; i++) {
 		append_frame(w, &w->stack.v[i]);
+		outfile_write(w->f, w->line.v, w->line.n);
+		w->line.n = 0;
+	}
 	if (!w->stack.n) {
 		snprintf(text, sizeof(text), "\t%16x %s (%s)\n", 0, ROLLUP_NO_STACK, ROLLUP_UNKNOWN);
 		append(&w->line, text);
 	}
 	append(&w->line, "\n");
 	outfile_write(w->f, w->line.v, w->line.n);
+}
+
+/* About how many bytes the frames of @node's stack take. */
+static uint64_t record_bytes(struct writer *w, uint32_t node)
+{
+	uint64_t bytes = 0;
+
+	stack_fill(&w->stack, &w->v, node);
+	for (size_t i = 0; i < w->stack.n; i++) {
+		const struct stack_frame *frame = &w->stack.v[i];
+
+		bytes += FRAME_BYTES + strlen(rollup_name(w->p, frame->function)) +
+			 strlen(file_name(w, &w->v.locations[frame->location], frame->function));
+	}
+	return bytes;
 }
 
 /* @value of a sample: one record or many. @step: from one to the next; moves @m on. */
@@ -226,12 +246,29 @@ static void write_header(const struct writer *w)
 	outfile_printf(w->f, "# ========\n#\n");
 }
 
+/* 1 where all counts as records of their own are not too much. */
+static int can_repeat(struct writer *w)
+{
+	uint64_t left = REPEATED_MAX;
+
+	if (strcmp(profile_text(w->p, w->v.types[w->v.shown].unit), "count") || w->v.total > RECORDS_MAX)
+		return 0;
+	for (size_t s = 0; s < w->v.nsamples; s++) {
+		uint64_t bytes = record_bytes(w, w->v.samples[s].node);
+
+		if (w->v.values[s] && bytes > left / w->v.values[s])
+			return 0;
+		left -= bytes * w->v.values[s];
+	}
+	return 1;
+}
+
 void perf_script_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
 	struct writer w = { .p = p, .v = profile_view(p), .f = f };
 
 	(void)o;
-	w.repeat = !strcmp(profile_text(p, w.v.types[w.v.shown].unit), "count") && w.v.total <= RECORDS_MAX;
+	w.repeat = can_repeat(&w);
 	set_event(&w);
 	write_header(&w);
 	/* A timeline is of the first type. */

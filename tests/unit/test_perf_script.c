@@ -105,11 +105,33 @@ TEST(more_than_can_be_repeated)
 	profile_free(p);
 }
 
+/* Few records, but each of a deep stack of long names: all of them would be 3 GB. */
+TEST(bytes_that_are_too_many_to_be_repeated)
+{
+	struct profile *p = new_profile();
+	uint32_t node = 0, location = profile_location(p, 0, FRAME_USER, 1);
+	char name[8000], *text;
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	profile_name_location(p, location, &(struct line){
+		.function = profile_function(p, profile_string(p, name), 0, FRAME_USER) }, 1, "");
+	for (int i = 0; i < 100; i++)
+		node = profile_node(p, node, location);
+	profile_add(p, stacks_thread(p, 5, 5, "demo"), node, 4000);
+	text = stacks_output(p, "perf-script", NULL);
+	CHECK(text && strstr(text, "       4000 page_faults: \n") != NULL);
+	CHECK(text && strlen(text) < 1000000);
+	free(text);
+	profile_free(p);
+}
+
 int main(void)
 {
 	RUN(symbols_that_readers_would_cut);
 	RUN(comms_that_readers_would_take_apart);
 	RUN(files);
 	RUN(more_than_can_be_repeated);
+	RUN(bytes_that_are_too_many_to_be_repeated);
 	return TEST_END();
 }
