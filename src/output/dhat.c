@@ -22,7 +22,6 @@
 
 #include "base/hashmap.h"
 #include "base/json.h"
-#include "base/strtab.h"
 #include "base/vec.h"
 #include "output/formats.h"
 #include "output/rollup.h"
@@ -54,6 +53,14 @@ struct place {
 	uint32_t point;		/* that is here; 0: none */
 };
 
+/* What a frame's text is made of: kept as such, for there may be a text for each location. */
+struct frame {
+	uint32_t location;		/* PROFILE_NONE: the stack has no frames */
+	uint32_t line;			/* in the view's lines; PROFILE_NONE: it has none */
+};
+
+struct text { char *v; size_t n, cap; };
+
 struct writer {
 	const struct profile *p;
 	struct profile_view v;
@@ -61,7 +68,9 @@ struct writer {
 	int heap;			/* the totals are of allocations */
 	size_t ncolumns;
 	uint32_t types[COLUMNS];
-	struct strtab *texts;		/* by frame; 0, "", stands for the root */
+	VEC(struct frame) frames;	/* the first one stands for the root */
+	struct hashmap by_text;		/* hash of a frame's text -> frame */
+	struct text text;		/* scratch */
 	uint32_t *line_frames;		/* by line; 0: not yet */
 	uint32_t *bare_frames;		/* by location, of those without lines */
 	uint32_t *node_places;		/* by node; 0: not yet */
@@ -111,13 +120,22 @@ static const char *unit(const struct writer *w, uint32_t type)
 }
 
 /* --- Frames. --------------------------------------------------------------- */
-/* Readers take what is behind the last " (" for the file. */
-static void append_file(char *text, size_t size, const char *file)
+static void append(struct text *t, const char *s)
 {
-	size_t n = strlen(text);
+	size_t n = strlen(s);
 
-	snprintf(text + n, size - n, "%s", file);
-	for (char *c = text + n; *c; c++)
+	vec_reserve(t, t->n + n + 1);
+	memcpy(t->v + t->n, s, n + 1);
+	t->n += n;
+}
+
+/* Readers take what is behind the last " (" for the file. */
+static void append_file(struct text *t, const char *file)
+{
+	size_t n = t->n;
+
+	append(t, file);
+	for (char *c = t->v + n; *c; c++)
 		if (c[0] == ' ' && c[1] == '(')
 			*c = '_';
 }
@@ -134,30 +152,40 @@ static const char *object_of(const struct writer *w, const struct location *l, u
 }
 
 /* "0xADDRESS: NAME (FILE:LINE)", "0xADDRESS: NAME (in MODULE)", or what stands in the place of frames as it is. */
-static uint32_t add_frame(struct writer *w, uint32_t location, const struct line *line)
+static const char *text_of(struct writer *w, const struct frame *f)
 {
-	const struct location *l = &w->v.locations[location];
+	const struct line *line = f->line == PROFILE_NONE ? NULL : &w->v.lines[f->line];
 	uint32_t function = line ? line->function : (uint32_t)w->v.nfunctions;
-	const char *name = rollup_name(w->p, function), *file = line ? profile_text(w->p, line->file) : "";
-	const char *object = object_of(w, l, function);
-	size_t size = strlen(name) + strlen(file) + strlen(object) + 64, n;
-	char *text = xcalloc(size, 1);
-	uint32_t frame;
+	const char *file = line ? profile_text(w->p, line->file) : "";
+	const struct location *l;
+	char number[32];
 
-	if (l->kind == FRAME_MARK) {
-		snprintf(text, size, "%s", name);
-	} else {
-		snprintf(text, size, "0x%" PRIX64 ": %s (%s", l->address, name, *file ? "" : "in ");
-		append_file(text, size, *file ? file : object);
-		n = strlen(text);
-		if (*file && line->line)
-			snprintf(text + n, size - n, ":%" PRIu32 ")", line->line);
-		else
-			snprintf(text + n, size - n, ")");
-	}
-	frame = strtab_add(w->texts, text);
-	free(text);
-	return frame;
+	if (f->location == PROFILE_NONE)
+		return ROLLUP_NO_STACK;
+	l = &w->v.locations[f->location];
+	if (l->kind == FRAME_MARK)
+		return rollup_name(w->p, function);
+	w->text.n = 0;
+	snprintf(number, sizeof(number), "0x%" PRIX64 ": ", l->address);
+	append(&w->text, number);
+	append(&w->text, rollup_name(w->p, function));
+	append(&w->text, *file ? " (" : " (in ");
+	append_file(&w->text, *file ? file : object_of(w, l, function));
+	snprintf(number, sizeof(number), *file && line->line ? ":%" PRIu32 ")" : ")", line ? line->line : 0);
+	append(&w->text, number);
+	return w->text.v;
+}
+
+/* The frame of this text. */
+static uint32_t add_frame(struct writer *w, uint32_t location, uint32_t line)
+{
+	struct frame frame = { location, line };
+	const char *text = text_of(w, &frame);
+	uint32_t next = (uint32_t)w->frames.n, id = hashmap_put(&w->by_text, hash_bytes(text, strlen(text)), next);
+
+	if (id == next)
+		vec_push(&w->frames, frame);
+	return id;
 }
 
 /* --- Stacks to points. ----------------------------------------------------- */
@@ -179,13 +207,13 @@ static uint32_t descend(struct writer *w, uint32_t parent, uint32_t location)
 	if (!l->nlines) {
 		uint32_t *frame = &w->bare_frames[location];
 
-		*frame = *frame ? *frame : add_frame(w, location, NULL);
+		*frame = *frame ? *frame : add_frame(w, location, PROFILE_NONE);
 		return child(w, parent, *frame);
 	}
 	for (uint32_t i = l->first_line + l->nlines; i-- > l->first_line;) {
 		uint32_t *frame = &w->line_frames[i];
 
-		*frame = *frame ? *frame : add_frame(w, location, &w->v.lines[i]);
+		*frame = *frame ? *frame : add_frame(w, location, i);
 		parent = child(w, parent, *frame);
 	}
 	return parent;
@@ -196,7 +224,7 @@ static uint32_t place_of(struct writer *w, uint32_t node)
 	uint32_t at;
 
 	if (!node)
-		return child(w, 0, strtab_add(w->texts, ROLLUP_NO_STACK));
+		return child(w, 0, add_frame(w, PROFILE_NONE, PROFILE_NONE));
 	for (; node && !w->node_places[node]; node = w->v.nodes[node].parent)
 		vec_push(&w->path, node);
 	at = w->node_places[node];
@@ -225,6 +253,7 @@ static void sum_up(struct writer *w)
 	w->bare_frames = xcalloc(w->v.nlocations, sizeof(*w->bare_frames));
 	w->node_places = xcalloc(w->v.nnodes, sizeof(*w->node_places));
 	vec_push(&w->places, (struct place){ 0 });
+	vec_push(&w->frames, (struct frame){ 0 });
 	add_point(w, 0);
 	for (size_t i = 0; i < n; i++)
 		types[i] = profile_values(w->p, w->types[i]);
@@ -312,14 +341,14 @@ static void write_frames(struct writer *w)
 
 	json_array(j, "ftbl");
 	json_string(j, NULL, "[root]");
-	for (uint32_t i = 1; i < strtab_count(w->texts); i++)
-		json_string(j, NULL, strtab_get(w->texts, i));
+	for (size_t i = 1; i < w->frames.n; i++)
+		json_string(j, NULL, text_of(w, &w->frames.v[i]));
 	json_end(j);
 }
 
 void dhat_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
-	struct writer w = { .p = p, .v = profile_view(p), .json = { .f = f }, .texts = strtab_new() };
+	struct writer w = { .p = p, .v = profile_view(p), .json = { .f = f } };
 
 	(void)o;
 	choose_types(&w);
@@ -338,5 +367,7 @@ void dhat_write(const struct profile *p, const struct output_options *o, struct 
 	free(w.line_frames);
 	free(w.bare_frames);
 	free(w.node_places);
-	strtab_free(w.texts);
+	hashmap_free(&w.by_text);
+	vec_free(&w.frames);
+	vec_free(&w.text);
 }

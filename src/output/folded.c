@@ -23,6 +23,8 @@
 #include "output/calltree.h"
 #include "output/rollup.h"
 
+#define LINE_BYTES_MAX (1u << 26)	/* what does not fit is left out of a line, and counts for what called it */
+
 struct text { char *v; size_t n, cap; };
 
 static void append(struct text *t, const char *s, size_t n)
@@ -175,6 +177,7 @@ struct writer {
 	double weight;		/* of what was before */
 	const char **texts;
 	struct text line;	/* the frames from the root to here, each with a ';' after it */
+	size_t left_out;	/* frames at its end that did not fit */
 };
 
 static void enter(void *ctx, const struct calltree_node *n)
@@ -182,10 +185,14 @@ static void enter(void *ctx, const struct calltree_node *n)
 	struct writer *w = ctx;
 	double before = w->tree->before ? round((double)w->tree->before[n - w->tree->nodes] * w->weight) : 0;
 	char count[512] = "";	/* a double may have 309 digits */
-	size_t end;
+	size_t size = strlen(w->texts[n->label]), end;
 	int len = 0;
 
-	append(&w->line, w->texts[n->label], strlen(w->texts[n->label]));
+	w->left_out += w->left_out || w->line.n + size > LINE_BYTES_MAX;
+	if (w->left_out)
+		w->line.n--;	/* the last ';' */
+	else
+		append(&w->line, w->texts[n->label], size);
 	end = w->line.n;
 	if (n->self || before > 0) {
 		if (w->tree->before)
@@ -202,7 +209,10 @@ static void leave(void *ctx, const struct calltree_node *n)
 {
 	struct writer *w = ctx;
 
-	w->line.n -= strlen(w->texts[n->label]) + 1;
+	if (w->left_out)
+		w->left_out--;
+	else
+		w->line.n -= strlen(w->texts[n->label]) + 1;
 }
 
 void folded_write(const struct profile *p, const struct output_options *o, struct outfile *f)

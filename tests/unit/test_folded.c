@@ -142,6 +142,31 @@ TEST(depth_has_no_limit)
 	profile_free(p);
 }
 
+/* A line of 72 MB: what does not fit counts for what called it. */
+TEST(a_line_is_bounded)
+{
+	enum { DEPTH = 9000, SIZE = 8000, MOST = 1 << 26 };
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 1, 0, "x"), node = 0, l = profile_location(p, 0, FRAME_USER, 1);
+	char name[SIZE], *text;
+	size_t n;
+
+	memset(name, 'n', SIZE - 1);
+	name[SIZE - 1] = '\0';
+	profile_name_location(p, l, &(struct line){ profile_function(p, profile_string(p, name), 0, FRAME_USER), 0, 0 }, 1, "");
+	for (int i = 0; i < DEPTH; i++)
+		node = profile_node(p, node, l);
+	profile_add(p, t, node, 9);
+	profile_add(p, t, profile_node(p, 0, l), 5);
+	text = stacks_output(p, "folded", NULL);
+	n = text ? strlen(text) : 0;
+	CHECK(n > MOST && n < MOST + 2 * SIZE);
+	CHECK(text && !strncmp(text + 1 + SIZE, " 5\nx;nn", 7));
+	CHECK_STR(text ? text + n - 5 : "", "nn 9\n");
+	free(text);
+	profile_free(p);
+}
+
 TEST(formats_by_name_and_path)
 {
 	CHECK_STR(output_by_name("folded")->name, "folded");
@@ -199,6 +224,7 @@ int main(void)
 	RUN(counts_are_whole);
 	RUN(recursion_is_kept);
 	RUN(depth_has_no_limit);
+	RUN(a_line_is_bounded);
 	RUN(formats_by_name_and_path);
 	RUN(annotates_where_asked);
 	return TEST_END();
