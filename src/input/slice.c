@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-#define CLEANED_MOST 4		/* bytes that text_clean() makes of one: "\x1b" */
+#define TEXT_MAX 8192		/* bytes of a text with its end; longer ones are cut, as the symbolizer does */
 
 static int is_blank(char c)
 {
@@ -108,17 +108,14 @@ int slice_hex(struct slice s, uint64_t *value)
 
 uint32_t slice_string(struct profile *p, struct slice s)
 {
-	char *raw = xmalloc(s.n + 1), *clean = xcalloc(s.n + 1, CLEANED_MOST);
-	uint32_t string;
+	char raw[TEXT_MAX + 1], clean[TEXT_MAX];
+	size_t n = s.n < TEXT_MAX ? s.n : TEXT_MAX;
 
-	for (size_t i = 0; i < s.n; i++)
+	for (size_t i = 0; i < n; i++)
 		raw[i] = s.s[i] ? s.s[i] : '\xff';	/* which is no UTF-8 */
-	raw[s.n] = '\0';
-	text_clean(clean, (s.n + 1) * CLEANED_MOST, raw);
-	string = profile_string(p, clean);
-	free(raw);
-	free(clean);
-	return string;
+	raw[n] = '\0';
+	text_clean(clean, sizeof(clean), raw);
+	return profile_string(p, clean);
 }
 
 uint32_t *slice_memo_get(struct slice_memo *m, struct slice text)

@@ -31,7 +31,7 @@ int slice_ends(struct slice s, const char *suffix);
 /* All of @s is decimal digits, or 1 to 16 hexadecimal ones. 1 with @value filled; 0 too where it does not fit. */
 int slice_decimal(struct slice s, uint64_t *value);
 int slice_hex(struct slice s, uint64_t *value);
-/* Cleaned, as a string of the profile; each byte 0 as U+FFFD. */
+/* Cleaned, and cut where it is very long, as a string of the profile; each byte 0 as U+FFFD. */
 uint32_t slice_string(struct profile *p, struct slice s);
 
 /* Numbers that go with stretches of one text. A memo that is all zeros is empty. */

@@ -155,6 +155,25 @@ TEST(names_are_cleaned)
 }
 
 /* Whatever the fractions, the sum is never off by more than a half. */
+/* A name may be written as often as it is referred to. */
+TEST(long_names_are_cut)
+{
+	enum { LONG = 1 << 20 };
+	char *text = malloc(LONG + 8), *again;
+	struct profile *p;
+	struct error e;
+
+	memset(text, 'n', LONG);
+	memcpy(text, "x;", 2);
+	memcpy(text + LONG, " 1\n", 4);
+	p = read_text(text, &e);
+	again = p ? stacks_output(p, "folded", NULL) : NULL;
+	CHECK_EQ(again ? strlen(again) : 0, strlen("x;") + 8191 + strlen(" 1\n"));
+	free(again);
+	free(text);
+	profile_free(p);
+}
+
 TEST(fractions_are_rounded_in_sum)
 {
 	CHECK_AGAIN("x;a 1.5\nx;b 1.5\nx;c 2.\n", NULL, "x;a 2\nx;b 1\nx;c 2\n");
@@ -238,6 +257,7 @@ int main(void)
 	RUN(ids_are_understood_where_all_lines_have_them);
 	RUN(lines_end_as_they_like);
 	RUN(names_are_cleaned);
+	RUN(long_names_are_cut);
 	RUN(fractions_are_rounded_in_sum);
 	RUN(two_counts_are_before_and_after);
 	RUN(a_bad_line_is_named);
