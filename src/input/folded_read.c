@@ -17,7 +17,6 @@
 #include "input/slice.h"
 
 #define MILLION 1000000
-#define INLINED_MAX 64		/* frames in one place */
 #define SNIFFED_LINES 16
 
 struct count {
@@ -132,7 +131,7 @@ static int survey(struct reader *r, struct slice text, struct error *e)
 /* The thread of a line's first frame. */
 static uint32_t find_thread(struct reader *r, struct slice comm)
 {
-	uint32_t *known = slice_memo_get(&r->threads, comm), process, name;
+	uint32_t *known = room_memo(&r->places.room, &r->threads, comm), process, name;
 	uint64_t pid = 0, tid = 0;
 
 	if (*known != PROFILE_NONE)
@@ -144,7 +143,7 @@ static uint32_t find_thread(struct reader *r, struct slice comm)
 	process = profile_process(r->p, (pid_t)pid, r->ids ? 0 : name, 0);
 	if (pid == tid || !profile_view(r->p).processes[process].comm)
 		profile_process(r->p, (pid_t)pid, r->ids ? 0 : name, name);
-	*known = profile_thread(r->p, process, (pid_t)tid, name);
+	*known = room_thread(&r->places.room, process, (pid_t)tid, name);
 	return *known;
 }
 
@@ -168,10 +167,10 @@ static struct annotation annotation_of(struct slice frame)
 /* The location of a function's frame and those after it that were inlined there, all of it @text. */
 static uint32_t find_location(struct reader *r, struct slice text)
 {
-	uint32_t *known = slice_memo_get(&r->places.memo, text);
+	uint32_t *known = room_memo(&r->places.room, &r->places.memo, text);
 	struct annotation base = { 0 };
-	struct line lines[INLINED_MAX + 1];
-	size_t first = INLINED_MAX + 1;
+	struct line lines[PLACES_INLINED_MAX + 1];
+	size_t first = PLACES_INLINED_MAX + 1;
 	const char *end = text.s + text.n;
 	uint32_t module;
 
@@ -182,31 +181,31 @@ static uint32_t find_location(struct reader *r, struct slice text)
 		struct annotation a = annotation_of(frame);
 
 		frame.n -= strlen(a.suffix);
-		if (first > INLINED_MAX)
+		if (first > PLACES_INLINED_MAX)
 			base = a;
 		lines[--first] = places_line(&r->places, frame, base.module, a.kind);
 	} while (text.s < end);
 	module = profile_module(r->p, base.module, "", "");
-	*known = places_add(&r->places, module, base.kind, 0, lines + first, INLINED_MAX + 1 - first);
+	*known = places_add(&r->places, module, base.kind, 0, lines + first, PLACES_INLINED_MAX + 1 - first);
 	return *known;
 }
 
-/* The node of these frames; over PLACES_NODES_MAX where there are too many. */
+/* The node of these frames, as far as there is room for them. */
 static uint32_t find_node(struct reader *r, struct slice stack)
 {
 	uint32_t node = 0;
 
-	while (stack.n && node <= PLACES_NODES_MAX) {
+	while (stack.n && room_take(&r->places.room, 0)) {
 		struct slice place = cut(&stack, ';'), rest = stack, next;
 
-		for (int i = 0; i < INLINED_MAX && rest.n && !places_is_mark(place); i++) {
+		for (int i = 0; i < PLACES_INLINED_MAX && rest.n && !places_is_mark(place); i++) {
 			next = cut(&rest, ';');
 			if (!is_inlined(next))
 				break;
 			place.n = (size_t)(next.s + next.n - place.s);
 			stack = rest;
 		}
-		node = profile_node(r->p, node, find_location(r, place));
+		node = room_node(&r->places.room, node, find_location(r, place));
 	}
 	return node;
 }
@@ -233,10 +232,9 @@ static int add_line(struct reader *r, size_t number, struct slice line, struct e
 		slice_last_word(&entry.stack, &word);
 	comm = cut(&entry.stack, ';');
 	node = find_node(r, entry.stack);
-	if (node > PLACES_NODES_MAX)
-		return error_set(e, STATUS_ERROR, -E2BIG, "line %zu: the stacks have more than %u different frames", number,
-				 PLACES_NODES_MAX);
-	sample = profile_sample(r->p, find_thread(r, comm), node, 0);
+	sample = room_sample(&r->places.room, find_thread(r, comm), node, 0);
+	if (!room_take(&r->places.room, 0))
+		return error_set(e, STATUS_ERROR, -E2BIG, "line %zu: there are too many different frames and threads", number);
 	for (int i = !r->two; i < 2; i++) {
 		uint64_t count = round_count(r, &entry.counts[i], i);
 
@@ -282,7 +280,7 @@ int folded_looks(const char *bytes, size_t n)
 
 int folded_read(struct profile *p, const char *bytes, size_t n, struct error *e)
 {
-	struct reader r = { .p = p, .places = { .profile = p } };
+	struct reader r = { .p = p, .places = { .room = { .profile = p } } };
 	struct slice text = { bytes, n };
 	int err = survey(&r, text, e);
 

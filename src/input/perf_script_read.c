@@ -17,7 +17,6 @@
 #include "input/readers.h"
 
 #define EVENTS_MAX 8
-#define INLINED_MAX 64		/* frames in one place; more are places of their own */
 #define SNIFFED_LINES 100
 
 /* What the first reading finds. */
@@ -42,12 +41,11 @@ struct reader {
 	struct perf_script_header h;	/* of the sample that is being read */
 	VEC(uint32_t) stack;		/* its places, from the leaf */
 	/* The place that is being read: frames that were inlined, up to the one they are in; and all of their text. */
-	struct framed frames[INLINED_MAX];
+	struct framed frames[PLACES_INLINED_MAX];
 	size_t nframes;
 	struct slice place;
 	struct slice outermost;		/* the symbol of the last place */
 	uint64_t samples;
-	int too_large;			/* there are more nodes than PLACES_NODES_MAX */
 };
 
 /* Not a line about what happened besides. */
@@ -58,9 +56,9 @@ static int is_event(const struct perf_script_header *h)
 
 static void survey_sample(struct survey *s, const struct perf_script_header *h)
 {
-	uint32_t *event = slice_memo_get(&s->events, h->event);
+	uint32_t *event = s->events.entries.n <= EVENTS_MAX ? slice_memo_get(&s->events, h->event) : NULL;
 
-	if (*event == PROFILE_NONE)
+	if (event && *event == PROFILE_NONE)
 		*event = (uint32_t)s->events.entries.n - 1;
 	if (!s->samples++)
 		*s = (struct survey){ .events = s->events, .begin = h->time, .end = h->time, .samples = 1,
@@ -138,7 +136,7 @@ static uint32_t module_name(struct profile *p, struct slice dso, int *kernel)
 /* The module of a frame, and @kind by it and by the address. */
 static uint32_t find_module(struct reader *r, const struct perf_script_frame *f, enum frame_kind *kind)
 {
-	uint32_t *known = slice_memo_get(&r->modules, f->dso);
+	uint32_t *known = room_memo(&r->places.room, &r->modules, f->dso);
 	int kernel = 0;
 
 	if (*known == PROFILE_NONE) {
@@ -154,9 +152,9 @@ static uint32_t find_module(struct reader *r, const struct perf_script_frame *f,
 
 static uint32_t find_place(struct reader *r)
 {
-	uint32_t *known = slice_memo_get(&r->places.memo, r->place), module;
+	uint32_t *known = room_memo(&r->places.room, &r->places.memo, r->place), module;
 	const struct framed *base = &r->frames[r->nframes - 1];
-	struct line lines[INLINED_MAX];
+	struct line lines[PLACES_INLINED_MAX];
 	enum frame_kind kind;
 
 	if (*known != PROFILE_NONE)
@@ -208,12 +206,13 @@ static void add_frame(struct reader *r, struct slice line, const struct perf_scr
 		r->place.s = line.s;
 	r->place.n = (size_t)((source.n ? source.s + source.n : line.s + line.n) - r->place.s);
 	r->frames[r->nframes++] = (struct framed){ *f, source };
-	if ((!f->inlined && !inlined) || r->nframes == INLINED_MAX)
+	if ((!f->inlined && !inlined) || r->nframes == PLACES_INLINED_MAX)
 		finish_place(r);
 }
 
-static uint32_t find_thread(struct profile *p, const struct perf_script_header *h)
+static uint32_t find_thread(struct reader *r, const struct perf_script_header *h)
 {
+	struct profile *p = r->p;
 	uint32_t comm = slice_string(p, h->comm), process;
 	/* Without a pid each comm is a process. */
 	uint32_t incarnation = h->has_pid ? 0 : comm;
@@ -221,7 +220,7 @@ static uint32_t find_thread(struct profile *p, const struct perf_script_header *
 	process = profile_process(p, (pid_t)h->pid, incarnation, h->pid == h->tid ? comm : 0);
 	if (!profile_view(p).processes[process].comm)
 		profile_process(p, (pid_t)h->pid, incarnation, comm);
-	return profile_thread(p, process, (pid_t)h->tid, comm);
+	return room_thread(&r->places.room, process, (pid_t)h->tid, comm);
 }
 
 /* Adds the sample that has been read, if there is one, and makes ready for the next. */
@@ -236,14 +235,13 @@ static void finish_sample(struct reader *r)
 		if (events > 1 && events <= EVENTS_MAX)
 			type = *slice_memo_get(&r->survey.events, h->event);
 		type = type == PROFILE_NONE ? 0 : type;
-		for (size_t i = r->stack.n; i-- > 0 && node <= PLACES_NODES_MAX;)
-			node = profile_node(r->p, node, r->stack.v[i]);
-		r->too_large |= node > PLACES_NODES_MAX;
-		sample = profile_sample(r->p, find_thread(r->p, h), node, 0);
+		for (size_t i = r->stack.n; i-- > 0 && room_take(&r->places.room, 0);)
+			node = room_node(&r->places.room, node, r->stack.v[i]);
+		sample = room_sample(&r->places.room, find_thread(r, h), node, 0);
 		profile_count(r->p, sample, type, 1);
 		if (events == 1 && r->survey.all_have_period)
 			profile_count(r->p, sample, 1, h->period);
-		if (type == 0 && r->survey.all_have_time)
+		if (type == 0 && r->survey.all_have_time && room_take(&r->places.room, 1))
 			profile_tick(r->p, &(struct tick){ .time = h->has_time ? h->time - r->survey.begin : 0, .value = 1,
 							   .sample = sample, .cpu = h->cpu });
 		places_count_mark(r->p, r->outermost, 1);
@@ -260,7 +258,7 @@ static void add_samples(struct reader *r, struct slice text)
 	struct perf_script_frame f;
 	struct slice line;
 
-	while (!r->too_large && slice_line(&text, &line)) {
+	while (room_take(&r->places.room, 0) && slice_line(&text, &line)) {
 		enum perf_script_line kind = perf_script_line(line, &h, &f);
 
 		if (kind == PERF_SCRIPT_FRAME)
@@ -297,7 +295,7 @@ int perf_script_looks(const char *bytes, size_t n)
 
 int perf_script_read(struct profile *p, const char *bytes, size_t n, struct error *e)
 {
-	struct reader r = { .p = p, .places = { .profile = p } };
+	struct reader r = { .p = p, .places = { .room = { .profile = p } } };
 	struct slice text = { bytes, n };
 
 	survey(&r.survey, text);
@@ -310,7 +308,7 @@ int perf_script_read(struct profile *p, const char *bytes, size_t n, struct erro
 	slice_memo_free(&r.survey.events);
 	slice_memo_free(&r.modules);
 	vec_free(&r.stack);
-	if (r.too_large)
-		return error_set(e, STATUS_ERROR, -E2BIG, "the stacks have more than %u different frames", PLACES_NODES_MAX);
+	if (!room_take(&r.places.room, 0))
+		return error_set(e, STATUS_ERROR, -E2BIG, "there are too many different frames, threads and samples");
 	return r.samples ? 0 : error_set(e, STATUS_ERROR, -ENODATA, "no samples in this text of perf script");
 }

@@ -21,23 +21,26 @@ static const char *why(const struct profile *p, const struct line *line)
 uint32_t places_add(struct places *p, uint32_t module, enum frame_kind kind, uint64_t address, const struct line *lines,
 		    size_t n)
 {
-	size_t known = profile_view(p->profile).nlocations;
+	struct profile *profile = p->room.profile;
+	size_t known = profile_view(profile).nlocations;
 	uint32_t location = 0;
 
 	if (address)
-		location = profile_location(p->profile, module, kind, address);
+		location = profile_location(profile, module, kind, address);
 	/* None, or one that has been named before; a made-up address may be one of the file's, too. */
-	while (profile_view(p->profile).nlocations == known)
-		location = profile_location(p->profile, module, kind, ++p->made_up);
-	profile_name_location(p->profile, location, lines, n, why(p->profile, &lines[n - 1]));
+	while (profile_view(profile).nlocations == known)
+		location = profile_location(profile, module, kind, ++p->made_up);
+	room_take(&p->room, 1 + n);
+	profile_name_location(profile, location, lines, n, why(profile, &lines[n - 1]));
 	return location;
 }
 
 struct line places_line(struct places *p, struct slice name, const char *module, enum frame_kind kind)
 {
-	uint32_t string = name.n ? slice_string(p->profile, name) : profile_string(p->profile, unknown);
+	struct profile *profile = p->room.profile;
+	uint32_t string = name.n ? slice_string(profile, name) : profile_string(profile, unknown);
 
-	return (struct line){ .function = profile_function(p->profile, string, profile_string(p->profile, module), kind) };
+	return (struct line){ .function = profile_function(profile, string, profile_string(profile, module), kind) };
 }
 
 int places_is_mark(struct slice frame)

@@ -9,17 +9,12 @@
 #ifndef EBPROF_PLACES_H
 #define EBPROF_PLACES_H
 
-#include "input/slice.h"
-#include "profile/profile.h"
+#include "input/room.h"
 
-/*
- * A frame may be two bytes of text (";f"), and far less of what was packed, but is a node of some
- * 100 bytes in all when it is shown: more nodes are an error.
- */
-#define PLACES_NODES_MAX (1u << 25)
+#define PLACES_INLINED_MAX 64	/* frames that were inlined in one place, at most */
 
 struct places {
-	struct profile *profile;
+	struct room room;
 	struct slice_memo memo;		/* the text of a place -> location */
 	uint64_t made_up;		/* addresses given away */
 };

@@ -25,7 +25,6 @@ struct reader {
 	uint32_t default_comm;		/* string: of a process that no label names */
 	uint32_t thread_key, tid_key, process_key, comm_key, pid_key, incarnation_key;	/* strings */
 	uint32_t ntypes;
-	uint32_t nodes;			/* known so far */
 	/* Scratch, used again. */
 	VEC(uint64_t) locations;
 	VEC(struct label) labels;
@@ -110,7 +109,7 @@ static void take_comments(struct pprof_tables *t)
 
 			if (pprof_take_comment(t->p, text))
 				t->ours = 1;
-			else if (*text)
+			else if (*text && pprof_room(t, strlen(text) / ROOM_TEXT))
 				profile_comment(t->p, text);
 		}
 	}
@@ -194,7 +193,7 @@ static uint32_t thread_of(struct reader *r, const struct owner *o)
 	uint32_t incarnation = o->numbers & HAS_INCARNATION ? (uint32_t)o->incarnation : comm;
 	uint32_t process = profile_process(r->t.p, (pid_t)o->pid, incarnation, comm);
 
-	return profile_thread(r->t.p, process, (pid_t)o->tid, o->thread || r->t.ours ? o->thread : comm);
+	return room_thread(&r->t.room, process, (pid_t)o->tid, o->thread || r->t.ours ? o->thread : comm);
 }
 
 static void take_label(struct reader *r, struct owner *o, struct cursor message)
@@ -215,16 +214,11 @@ static uint32_t node_of(struct reader *r)
 {
 	uint32_t node = 0;
 
-	for (size_t i = r->locations.n; i-- > 0 && !r->t.wrong;) {
+	for (size_t i = r->locations.n; i-- > 0 && pprof_room(&r->t, 0);) {
 		uint32_t location = pprof_location(&r->t, r->locations.v[i]);
 
-		if (location == PROFILE_NONE)
-			continue;
-		node = profile_node(r->t.p, node, location);
-		if (node < r->nodes)
-			continue;
-		r->nodes = node + 1;
-		pprof_room(&r->t, 1);
+		if (location != PROFILE_NONE)
+			node = room_node(&r->t.room, node, location);
 	}
 	return node;
 }

@@ -7,11 +7,9 @@
 
 #include "base/protobuf.h"
 #include "base/text.h"
+#include "input/places.h"
 
-/* Each of them takes about 40 bytes of memory at most. A million different stacks of 30 frames are half of it. */
-#define ROOM 24000000u
-#define TEXT_UNIT 16			/* bytes of text that count as one */
-#define TEXT_MAX (1u << 20)		/* bytes of one text; the rest is cut */
+#define LINES_MAX (PLACES_INLINED_MAX + 1)	/* of a location; of more the innermost are left out, as the symbolizer does */
 #define GROWTH 4			/* of a text, at most, when it is cleaned */
 /* Above all addresses of programs, below the kernel's, and a whole number in JavaScript. */
 #define MADE_UP (1ull << 48)
@@ -26,10 +24,8 @@ void pprof_wrong(struct pprof_tables *t, int err, const char *what)
 
 int pprof_room(struct pprof_tables *t, uint64_t n)
 {
-	if (n > t->room)
+	if (!room_take(&t->room, n))
 		pprof_wrong(t, -EFBIG, "too large");
-	else
-		t->room -= n;
 	return !t->wrong;
 }
 
@@ -84,16 +80,9 @@ static void take_string(struct pprof_tables *t, struct cursor text)
 
 static uint32_t clean_string(struct pprof_tables *t, struct cursor text)
 {
-	size_t n = (size_t)(text.end - text.p);
+	uint32_t string = slice_string(t->p, (struct slice){ (const char *)text.p, (size_t)(text.end - text.p) });
 
-	n = n < TEXT_MAX ? n : TEXT_MAX;
-	vec_reserve(&t->raw, n + 1);
-	vec_reserve(&t->clean, GROWTH * n + 1);
-	for (size_t i = 0; i < n; i++)
-		t->raw.v[i] = text.p[i] ? (char)text.p[i] : '\xff';	/* no character either */
-	t->raw.v[n] = '\0';
-	n = text_clean(t->clean.v, GROWTH * n + 1, t->raw.v);
-	return pprof_room(t, n / TEXT_UNIT) ? profile_string(t->p, t->clean.v) : 0;
+	return pprof_room(t, strlen(profile_text(t->p, string)) / ROOM_TEXT) ? string : 0;
 }
 
 uint32_t pprof_string(struct pprof_tables *t, uint64_t index)
@@ -186,11 +175,27 @@ static const struct pprof_function *function_of(struct pprof_tables *t, const st
 	return i == HASHMAP_NONE ? NULL : &t->functions.v[i];
 }
 
+static int is_line(const struct protobuf_field *f)
+{
+	return f->number == PPROF_LOCATION_LINE && f->wire == PROTOBUF_BYTES;
+}
+
+static size_t count_lines(struct cursor message)
+{
+	struct protobuf_field f;
+	size_t n = 0;
+
+	while (protobuf_next(&message, &f))
+		n += is_line(&f);
+	return n;
+}
+
 /* Fills t->lines; functions know by then where they are. */
 static void take_lines(struct pprof_tables *t, struct cursor message, const struct place *place)
 {
 	uint32_t module = profile_view(t->p).modules[place->module].name;
 	struct protobuf_field field;
+	size_t left = count_lines(message);
 
 	t->lines.n = 0;
 	while (!t->wrong && protobuf_next(&message, &field)) {
@@ -198,7 +203,7 @@ static void take_lines(struct pprof_tables *t, struct cursor message, const stru
 		struct pprof_numbers n;
 		uint64_t line;
 
-		if (field.number != PPROF_LOCATION_LINE || field.wire != PROTOBUF_BYTES || !pprof_room(t, 1))
+		if (!is_line(&field) || left-- > LINES_MAX || !pprof_room(t, 1))
 			continue;
 		n = pprof_numbers(t, field.bytes);
 		f = function_of(t, &n);
@@ -221,7 +226,7 @@ static const char *first_name(struct pprof_tables *t, struct cursor message)
 	while (!f && !t->wrong && protobuf_next(&message, &field)) {
 		struct pprof_numbers n;
 
-		if (field.number != PPROF_LOCATION_LINE || field.wire != PROTOBUF_BYTES)
+		if (!is_line(&field))
 			continue;
 		n = pprof_numbers(t, field.bytes);
 		f = function_of(t, &n);
@@ -317,7 +322,7 @@ void pprof_tables_open(struct pprof_tables *t, struct profile *p, const char *by
 	t->p = p;
 	t->file.p = (const uint8_t *)bytes;
 	t->file.end = t->file.p + n;
-	t->room = ROOM;
+	t->room.profile = p;
 	t->made_up = MADE_UP;
 }
 
@@ -343,7 +348,5 @@ void pprof_tables_free(struct pprof_tables *t)
 	hashmap_free(&t->mapping_ids);
 	hashmap_free(&t->function_ids);
 	hashmap_free(&t->location_ids);
-	vec_free(&t->raw);
-	vec_free(&t->clean);
 	vec_free(&t->lines);
 }

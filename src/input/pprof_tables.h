@@ -12,6 +12,7 @@
 #include "base/cursor.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "input/room.h"
 #include "profile/pprof.h"
 
 struct pprof_tables {
@@ -20,7 +21,7 @@ struct pprof_tables {
 	int ours;			/* written by ebprof; set before anything but texts is read */
 	const char *wrong;		/* NULL: nothing so far */
 	int err;			/* the errno for it */
-	uint64_t room;			/* texts, frames, labels, ... that may still come */
+	struct room room;
 	VEC(struct cursor) strings;	/* as they are in the file */
 	VEC(uint32_t) string_ids;	/* string of the profile, PROFILE_NONE: not asked for yet */
 	VEC(struct pprof_mapping) mappings;
@@ -29,7 +30,6 @@ struct pprof_tables {
 	struct hashmap mapping_ids, function_ids, location_ids;
 	uint64_t made_up;		/* the last address that was chosen for a location without one of its own */
 	/* Scratch, used again. */
-	VEC(char) raw, clean;
 	VEC(struct line) lines;
 };
 

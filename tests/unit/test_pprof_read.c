@@ -247,6 +247,30 @@ TEST(inlined_frames_are_lines)
 	CHECK_FOLDED(&b, "app;main;leaf_[i] 1\n");
 }
 
+/* Of a location that says that 100 functions are inlined there, the function that the code lies in and 64 others are left. */
+TEST(lines_of_a_location_are_bounded)
+{
+	struct protobuf b = { 0 };
+	struct profile_view v;
+	struct profile *p;
+	size_t message;
+
+	base(&b);
+	message = protobuf_open(&b, PPROF_LOCATION);
+	protobuf_uint(&b, 1, 3);
+	for (int i = 0; i < 100; i++)
+		NUMBERS(&b, 4, { 1, 2 });
+	NUMBERS(&b, 4, { 1, 1 });
+	protobuf_close(&b, message);
+	NUMBERS(&b, PPROF_SAMPLE, { 1, 3 }, { 2, 1 });
+	p = profile_of(&b);
+	v = profile_view(p);
+	CHECK_EQ(v.locations[2].nlines, 65);
+	CHECK_STR(profile_text(p, v.functions[v.lines[v.nlines - 1].function].name), "main");
+	CHECK_STR(profile_text(p, v.functions[v.lines[v.nlines - 65].function].name), "leaf");
+	profile_free(p);
+}
+
 TEST(texts_are_cleaned)
 {
 	struct protobuf b = { 0 };
@@ -556,6 +580,7 @@ int main(void)
 	RUN(addresses);
 	RUN(kinds_are_guessed);
 	RUN(inlined_frames_are_lines);
+	RUN(lines_of_a_location_are_bounded);
 	RUN(texts_are_cleaned);
 	RUN(comments_are_ours_or_the_users);
 	RUN(what_makes_no_sense_is_an_error);
