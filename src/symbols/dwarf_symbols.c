@@ -310,7 +310,20 @@ static void free_source(struct symbol_source *s)
 	free(d);
 }
 
-static const struct symbol_source_ops ops = { find, name, frames, file, free_source };
+static size_t bytes_of_debug(const struct dwarf_debug *d)
+{
+	return BYTES(d->units) + dwarf_file_bytes(&d->file);
+}
+
+static size_t bytes(const struct symbol_source *s)
+{
+	const struct dwarf_symbols *d = self(s);
+
+	return sizeof(*d) + d->bytes + BYTES(d->parts) + bytes_of_lines(&d->files) + bytes_of_debug(&d->debug) +
+	       bytes_of_debug(&d->alt) + (d->has_package ? dwarf_file_bytes(&d->package.file) : 0);
+}
+
+static const struct symbol_source_ops ops = { find, name, frames, file, free_source, bytes };
 
 /* --- Opening. ------------------------------------------------------------------------ */
 

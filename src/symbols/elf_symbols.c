@@ -320,10 +320,18 @@ static void elf_symbols_free(struct symbol_source *source)
 	free(t);
 }
 
+static size_t elf_symbols_bytes(const struct symbol_source *source)
+{
+	const struct elf_symbols *t = (const struct elf_symbols *)source;
+
+	return sizeof(*t) + t->n * (sizeof(*t->starts) + sizeof(*t->pieces));
+}
+
 static const struct symbol_source_ops ops = {
 	.find = elf_symbols_find,
 	.name = elf_symbols_name,
 	.free = elf_symbols_free,
+	.bytes = elf_symbols_bytes,
 };
 
 /* Both tables, each once; the first error is told only where nothing was found in the other. */

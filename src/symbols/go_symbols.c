@@ -283,7 +283,12 @@ static void free_source(struct symbol_source *source)
 	free(g);
 }
 
-static const struct symbol_source_ops ops = { find, name, frames, file, free_source };
+static size_t bytes(const struct symbol_source *s)
+{
+	return sizeof(struct go_symbols) + ((size_t)self(s)->table->n + 1) * sizeof(struct go_entry);
+}
+
+static const struct symbol_source_ops ops = { find, name, frames, file, free_source, bytes };
 
 struct symbol_source *go_symbols_open(const struct elf_file *elf)
 {

@@ -66,7 +66,12 @@ static void free_source(struct symbol_source *s)
 	free(p);
 }
 
-static const struct symbol_source_ops ops = { .find = find, .name = name, .free = free_source };
+static size_t bytes(const struct symbol_source *s)
+{
+	return sizeof(struct plt_symbols) + self(s)->stubs.cap * sizeof(struct stub);
+}
+
+static const struct symbol_source_ops ops = { .find = find, .name = name, .free = free_source, .bytes = bytes };
 
 /* --- Opening. ---------------------------------------------------------------------- */
 

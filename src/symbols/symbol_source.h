@@ -50,12 +50,19 @@ struct symbol_source_ops {
 	/* A file's name as @name does it; there where @frames is. */
 	int (*file)(const struct symbol_source *s, uint64_t token, char *dst, size_t size);
 	void (*free)(struct symbol_source *s);	/* never called with NULL */
+	/* Bytes of memory that it takes now, about. NULL where who made it does not ask. */
+	size_t (*bytes)(const struct symbol_source *s);
 };
 
 /* The first member of every source. */
 struct symbol_source {
 	const struct symbol_source_ops *ops;
 };
+
+static inline size_t symbol_source_bytes(const struct symbol_source *s)
+{
+	return s ? s->ops->bytes(s) : 0;
+}
 
 static inline void symbol_source_free(struct symbol_source *s)
 {

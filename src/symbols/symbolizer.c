@@ -24,6 +24,7 @@
 #define KALLSYMS	"/proc/kallsyms"
 #define CRC_BYTES	(4ull << 30)	/* of debug files that have no build id, of all images: some seconds */
 #define MINI_BYTES	(512u << 20)	/* of .gnu_debugdata, of all images: a whole system's are some hundred MiB */
+#define MEMORY		(1u << 30)	/* bytes of symbols that are kept; a target may map any number of files */
 #define MAX_RAW		4096	/* bytes of a name in its file; longer ones are cut */
 #define MAX_READABLE	8192	/* bytes of a demangled one; where it is longer the raw one is shown */
 
@@ -37,6 +38,8 @@ struct image_symbols {
 	int stripped;			/* what is exported has names, and little else */
 	struct symbol_source *table, *dwarf, *plt;	/* any may be NULL */
 	int plt_sought;			/* @plt is known */
+	size_t bytes;			/* that these three take */
+	uint64_t used;			/* when; the least goes first */
 	struct name_cache *cache;	/* what was found before, and now; NULL: not kept */
 	struct name_key key;		/* of it */
 	uint64_t spent;			/* ns of CPU time, for what is not in the store yet */
@@ -47,6 +50,8 @@ struct symbolizer {
 	struct image_budget budget;
 	VEC(struct image_symbols *) images;	/* by image->id; NULL: not asked for so far */
 	size_t stored;			/* bytes read from the store */
+	size_t bytes;			/* of symbols, of all images */
+	uint64_t clock;
 	struct kallsyms *kernel;
 	struct kernel_dwarf kernel_dwarf;
 	int kernel_opened, kernel_why;
@@ -62,17 +67,27 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *o)
 	struct symbolizer *s = xcalloc(1, sizeof(*s));
 
 	s->o = *o;
+	s->o.memory = o->memory ? o->memory : MEMORY;
 	s->budget = (struct image_budget){ .crc = CRC_BYTES, .unpacked = MINI_BYTES };
 	s->names = strtab_new();
 	s->kernel_dwarf.fd = -1;
 	return s;
 }
 
-static void free_image(struct image_symbols *is)
+/* What was in the files is not known any more. */
+static void close_sources(struct image_symbols *is)
 {
 	symbol_source_free(is->table);
 	symbol_source_free(is->dwarf);
 	symbol_source_free(is->plt);
+	is->table = is->dwarf = is->plt = NULL;
+	is->searched = is->plt_sought = 0;
+	is->bytes = 0;
+}
+
+static void free_image(struct image_symbols *is)
+{
+	close_sources(is);
 	name_cache_free(is->cache);
 	image_files_close(&is->files);
 	free(is);
@@ -278,6 +293,31 @@ static int look_up(struct symbolizer *s, struct image_symbols *is, uint64_t id, 
 	return n ? n : is->stripped ? -ENODATA : -ENOENT;
 }
 
+/* Counts what @is takes, which was just asked, and closes what was not for longest where all take too much. */
+static void keep_within_memory(struct symbolizer *s, struct image_symbols *is)
+{
+	s->bytes -= is->bytes;
+	is->bytes = symbol_source_bytes(is->table) + symbol_source_bytes(is->dwarf) + symbol_source_bytes(is->plt);
+	s->bytes += is->bytes;
+	is->used = ++s->clock;
+	while (s->bytes > s->o.memory) {
+		struct image_symbols *oldest = is;
+
+		for (size_t i = 0; i < s->images.n; i++)
+			if (s->images.v[i] && s->images.v[i]->bytes && s->images.v[i]->used < oldest->used)
+				oldest = s->images.v[i];
+		if (oldest == is)
+			return;
+		s->bytes -= oldest->bytes;
+		close_sources(oldest);
+	}
+}
+
+size_t symbolizer_memory(const struct symbolizer *s)
+{
+	return s->bytes;
+}
+
 int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset,
 		    struct symbol_frame out[SOURCE_FRAMES_MAX])
 {
@@ -296,6 +336,7 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 		is->searched = 1;
 	}
 	n = is->why ? is->why : look_up(s, is, image->id, address, out);
+	keep_within_memory(s, is);
 	if (is->cache) {
 		name_cache_add(is->cache, offset, out, n);
 		is->spent += clock_thread_ns() - begin;

@@ -31,6 +31,7 @@ struct symbolizer_options {
 	int no_inline;			/* what was inlined counts as the function that it went into */
 	int no_demangle;		/* names as the linker knows them */
 	int short_templates;		/* without the arguments of templates (symbols/short_templates.h) */
+	size_t memory;			/* bytes of all files' symbols that are kept at once, about; 0: a gigabyte */
 };
 
 /* A function on the stack. All texts are cleaned and live as long as the symbolizer. */
@@ -53,6 +54,9 @@ void symbolizer_free(struct symbolizer *s);
  */
 int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset,
 		    struct symbol_frame out[SOURCE_FRAMES_MAX]);
+
+/* Bytes of files' symbols that it has now: at most what the options say, or what one file takes. */
+size_t symbolizer_memory(const struct symbolizer *s);
 
 /*
  * The same at @address of code that a process made at run time, by what @source (symbols/jit.h)

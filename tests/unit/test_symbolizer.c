@@ -64,6 +64,45 @@ TEST(short_names_of_templates)
 	close(image.fd);
 }
 
+/* Whatever it had to forget, it knows the same; and of one file it may keep more than all may take. */
+TEST(memory_of_many_files)
+{
+	enum { FILES = 6 };
+	struct symbolizer *s = symbolizer_new(&(struct symbolizer_options){ .memory = 2000 });
+	struct symbol_frame out[SOURCE_FRAMES_MAX];
+	struct image images[FILES];
+	size_t most = 0;
+	char name[64];
+
+	for (uint32_t f = 0; f < FILES; f++) {
+		elf_image_begin(&bytes);
+		for (unsigned i = 0; i < 30; i++) {
+			snprintf(name, sizeof(name), "file_%u_function_%u", f, i);
+			elf_image_symbol(&bytes, 0, name, 0x401000 + 16 * i, 16, STT_FUNC, STB_GLOBAL, IMAGE_TEXT);
+		}
+		elf_image_end(&bytes);
+		images[f] = file_image(f, memory_file(bytes.bytes, bytes.size));
+	}
+	for (uint32_t n = 0; n < 500; n++) {
+		uint32_t mixed = n * 7919, f = mixed % FILES, i = mixed / FILES % 30;
+
+		snprintf(name, sizeof(name), "file_%u_function_%u", f, i);
+		CHECK_EQ(symbolizer_user(s, &images[f], 0x1000 + 16 * i, out), 1);
+		CHECK_STR(out->name, name);
+		most = symbolizer_memory(s) > most ? symbolizer_memory(s) : most;
+	}
+	CHECK(most > 600 && most <= 2000);
+	symbolizer_free(s);
+	s = symbolizer_new(&(struct symbolizer_options){ .memory = 1 });
+	CHECK_EQ(symbolizer_user(s, &images[0], 0x1000, out), 1);
+	CHECK_EQ(symbolizer_user(s, &images[1], 0x1000, out), 1);
+	CHECK_STR(out->name, "file_1_function_0");
+	CHECK(symbolizer_memory(s) > 600 && symbolizer_memory(s) < 1200);
+	symbolizer_free(s);
+	for (int f = 0; f < FILES; f++)
+		close(images[f].fd);
+}
+
 TEST(why_there_is_no_name)
 {
 	struct symbolizer *s = symbolizer_new(&(struct symbolizer_options){ 0 });
@@ -182,6 +221,7 @@ int main(void)
 {
 	RUN(names_of_a_file);
 	RUN(short_names_of_templates);
+	RUN(memory_of_many_files);
 	RUN(why_there_is_no_name);
 	RUN(names_of_the_vdso);
 	RUN(names_of_this_program);
