@@ -100,7 +100,7 @@ def test_a_hundred_thousand_stacks():
 
 def test_full_ring():
     """Stacks that cannot be sent leave their time where it belongs: in their thread."""
-    w = Waits("--off-cpu", "--max-overhead", "100", "--buffer", "4", program=(fixture_path("waits"), "distinct", 30000),
+    w = Waits("--off-cpu", "--max-overhead", "100", "--buffer", "4", program=(fixture_path("waits"), "distinct", 80000),
               held=True)
     total = w.seconds(lambda s: s.comm == "waits")
     check(re.search(r"[1-9]\d* truncated \(.*ring buffer full", w.result.err), w.result.err)
