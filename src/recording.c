@@ -18,6 +18,7 @@
 #include "collect/perf_events.h"
 #include "proc/procfs.h"
 #include "recording_alloc.h"
+#include "signals.h"
 #include "summary.h"
 
 #define NICENESS -10		/* where we may; we use little of what it gives */
@@ -86,9 +87,8 @@ static int block_signals(struct recording *r)
 		sigaction(SIGCHLD, &quiet_stops, NULL);
 		sigaddset(&set, SIGCHLD);
 	}
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return r->signals < 0 ? -errno : 0;
+	r->signals = signals_watch(&set);
+	return r->signals < 0 ? r->signals : 0;
 }
 
 /* One that was sent to us alone is passed on to the command. */

@@ -42,7 +42,7 @@ struct recording {
 	int launched;			/* the command runs, or has run */
 	int command_stopped;		/* by us, because -d was over */
 	int command_ended;		/* as far as signals tell */
-	int signals;			/* signalfd */
+	int signals;			/* signals_watch() */
 	int asked, last_signal;		/* how often we were told to end, and by what */
 	struct collector_options collect;
 	pid_t *target_ids;

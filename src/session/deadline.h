@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct deadline {
-	int signals;		/* a signalfd: what it says is an end */
+	int signals;		/* a descriptor: what it says is an end */
 	uint64_t end;		/* CLOCK_MONOTONIC ns; UINT64_MAX: not known */
 	uint64_t seen;		/* when it was first seen that the end has come; 0: not yet */
 	uint64_t late;		/* ns since then */

@@ -39,7 +39,7 @@ struct session_options {
 	int hide_idle;			/* threads that only waited are left out */
 	int per_thread;			/* outputs tell threads apart by their ids */
 	int why;			/* what has no name tells why in its place */
-	int signals;			/* a signalfd: whatever it says ends the recording */
+	int signals;			/* a descriptor: whatever it says ends the recording */
 	int (*ended)(void *ctx);	/* asked now and then: 1 ends the recording */
 	int wake;			/* a descriptor: readable where `ended` is to be asked at once; -1: none */
 	/*
