@@ -45,8 +45,7 @@ const volatile __u8 cfg_by_comm;
 const volatile char cfg_comm[EBP_COMM_LEN];
 const volatile __u64 cfg_cgroup;		/* kernfs id; descendants are included */
 const volatile __s32 cfg_cgroup_subsys = -1;	/* cgroup v1: which hierarchy; -1: v2 */
-const volatile __u32 cfg_self;			/* our own process, left out */
-const volatile __u32 cfg_helper;		/* and one more of ours */
+const volatile __u32 cfg_self[EBP_SELF_MAX];	/* processes of our own, left out; 0: none */
 const volatile __u8 cfg_idle;			/* 1: the idle task is sampled too */
 const volatile __u8 cfg_by_cpu;			/* tracepoints only: perf events are opened per CPU */
 const volatile __u64 cfg_cpus[EBP_CPUS_MAX / 64];

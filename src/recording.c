@@ -163,14 +163,18 @@ static void fill_collect(struct recording *r)
 		.cpus = o->cpus.v, .ncpus = o->cpus.n,
 		.user = !o->kernel_only, .kernel = !o->user_only,
 		.timeline = o->timeline, .idle = o->include_idle,
-		.self = o->include_self ? 0 : getpid(), .helper = o->include_self ? 0 : keeper_pid(r->keeper),
 		.max_frames = (uint32_t)o->max_frames, .rescue = !o->no_rescue,
 		.ring_bytes = o->buffer,
 	};
+	if (!o->include_self) {
+		c->self[0] = getpid();
+		c->self[1] = keeper_pid(r->keeper);
+		c->self[2] = remote_pid(r->remote);
+	}
 	/* Asked for by number is asked for. */
 	for (size_t i = 0; i < r->targets.list.n; i++)
 		if (r->targets.list.v[i].tgid == getpid())
-			c->self = 0;
+			c->self[0] = 0;
 }
 
 static int on_ended(void *ctx)
@@ -243,7 +247,7 @@ int recording_run(struct recording *r, struct error *e)
 		},
 		.alloc = r->o.alloc ? &r->alloc : NULL,
 		.slices = r->probes.paused ? &r->slices : NULL, .leaks = r->o.leaks,
-		.sandbox = &r->sandbox, .why = r->o.why,
+		.remote = r->remote, .sandbox = &r->sandbox, .why = r->o.why,
 		.hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
 		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
 		.ended = on_ended, .progress = show ? on_progress : NULL,
@@ -329,8 +333,8 @@ static int check_vmlinux(const struct recording *r, struct error *e)
 	return 0;
 }
 
-/* Files are named, and names kept, by a process that reads nothing foreign. */
-static int start_keeper(struct recording *r, struct error *e)
+/* Files are named, and names kept, by a process that reads nothing foreign; memory is read by one that may be lost. */
+static int start_processes(struct recording *r, struct error *e)
 {
 	VEC(struct keeper_job) jobs = { 0 };
 	size_t n = r->files ? r->files->files.n : 0;
@@ -348,6 +352,9 @@ static int start_keeper(struct recording *r, struct error *e)
 		outfile_delegate(r->files->files.v[i].file, r->keeper, i);
 	if (r->store)
 		name_store_delegate(r->store, r->keeper, n);
+	r->remote = remote_new(process_vm_readv);
+	if (!r->remote)
+		return error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s", strerror(errno));
 	return 0;
 }
 
@@ -396,7 +403,7 @@ int recording_find(struct recording *r, struct error *e)
 
 int recording_prepare(struct recording *r, struct error *e)
 {
-	int err = start_keeper(r, e);
+	int err = start_processes(r, e);
 
 	if (!err)
 		err = recording_alloc(r, e);
@@ -418,6 +425,7 @@ void recording_cleanup(struct recording *r)
 	debuginfod_free(r->debuginfod);
 	name_store_free(r->store);
 	keeper_free(r->keeper);
+	remote_free(r->remote);
 	targets_free(&r->targets);
 	if (r->signals >= 0)
 		close(r->signals);

@@ -55,6 +55,7 @@ struct recording {
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
 	struct name_store *store;	/* NULL: none */
 	struct keeper *keeper;		/* who names files and stores names; NULL: not yet */
+	struct remote *remote;		/* who reads the memory of targets; NULL: not yet */
 	struct sandbox_options sandbox;
 	struct session_options session_options;
 	struct session *session;

@@ -23,6 +23,9 @@
  *	KILL			signals to the command, which may run as another user
  *	TO_WRITE
  *	DAC_OVERRIDE, FOWNER	root writes its output where root may
+ *	TO_READ_MEMORY
+ *	SYS_PTRACE		of other users' processes
+ *	SYS_NICE		its own priority
  */
 #ifndef EBPROF_CAPS_H
 #define EBPROF_CAPS_H
@@ -36,6 +39,7 @@ const char *caps_name(int cap);
 
 enum caps_use {
 	CAPS_TO_SAMPLE = 1, CAPS_TO_BECOME_USER = 2, CAPS_TO_SIGNAL = 4, CAPS_TO_WRITE = 8,
+	CAPS_TO_READ_MEMORY = 16,
 };
 
 /*

@@ -129,8 +129,8 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	ro->cfg_inherit = o->inherit;
 	ro->cfg_by_process = (o->ntargets && !o->by_thread) || o->command;
 	ro->cfg_by_thread = o->ntargets && o->by_thread;
-	ro->cfg_self = (uint32_t)o->self;
-	ro->cfg_helper = (uint32_t)o->helper;
+	for (size_t i = 0; i < EBP_SELF_MAX; i++)
+		ro->cfg_self[i] = (uint32_t)o->self[i];
 	ro->cfg_idle = o->idle;
 	ro->cfg_period = o->period ? o->period : 1;
 	ro->cfg_by_comm = o->comm != NULL;

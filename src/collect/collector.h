@@ -46,7 +46,7 @@ struct collector_options {
 	double overhead;		/* share of each CPU that taking stacks of waits may cost */
 	struct alloc_probes *alloc;	/* allocations; then @event is NULL. NULL: none */
 	int timeline;			/* each sample with its time, instead of counts */
-	pid_t self, helper;		/* left out; 0: nobody */
+	pid_t self[EBP_SELF_MAX];	/* left out; 0: nobody */
 	int idle;			/* the idle task too */
 	uint32_t max_frames;		/* at most EBP_FRAMES_MAX */
 	int rescue;			/* send user stacks that the kernel cannot finish */

@@ -34,6 +34,7 @@ struct known {
 
 struct procs {
 	struct images *images;
+	struct remote *remote;
 	struct lives lives;
 	VEC(struct known) known;	/* by incarnation */
 	VEC(uint32_t) unused;		/* free places of it */
@@ -43,11 +44,12 @@ struct procs {
 	uint32_t swept;			/* the losses after which ended lives were last looked for */
 };
 
-struct procs *procs_new(struct images *images)
+struct procs *procs_new(struct images *images, struct remote *remote)
 {
 	struct procs *p = xcalloc(1, sizeof(*p));
 
 	p->images = images;
+	p->remote = remote;
 	p->names = strtab_new();
 	return p;
 }
@@ -155,7 +157,7 @@ static void keep_file(struct procs *p, const struct life *l, struct mapping *m)
 	const struct mapping *was = mappings_find(l->maps, m->start, LIFE_OPEN);
 
 	if (!was || was->image == IMAGE_NONE || was->start > m->start || was->end < m->end ||
-	    !remap_holds_file(l->pid, m->start, m->end, images_at(p->images, was->image)->fd,
+	    !remap_holds_file(p->remote, l->pid, m->start, m->end, images_at(p->images, was->image)->fd,
 			      was->offset + (m->start - was->start)))
 		return;
 	m->image = was->image;

@@ -18,11 +18,12 @@
 
 #include "elf/image.h"
 #include "proc/mappings.h"
+#include "proc/remote.h"
 
 struct procs;
 
-/* @images is borrowed and must live as long as the result. */
-struct procs *procs_new(struct images *images);
+/* Both are borrowed and must live as long as the result. @remote: NULL: no memory is read. */
+struct procs *procs_new(struct images *images, struct remote *remote);
 void procs_free(struct procs *p);
 
 /* --- The side band (perf_event_open(2)). ---------------------------------- */

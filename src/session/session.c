@@ -137,7 +137,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->o = o;
 	deadline_set(&s->deadline, o->signals, UINT64_MAX);
 	s->images = images_new();
-	s->procs = procs_new(s->images);
+	s->procs = procs_new(s->images, o->remote);
 	s->profile = profile_new();
 	s->namer = namer_new(&o->symbols);
 	s->symbolizer = symbolizer_new(&o->symbols);
@@ -267,7 +267,7 @@ static void take_rescue(struct session *s, const struct ebp_rescue *sample)
 	struct ebp_rescue *whole = NULL;
 
 	if (sample->key.kind != EBP_ON_CPU && !sample->head.n)
-		sample = whole = sleeper_fetch(sample);
+		sample = whole = sleeper_fetch(s->o->remote, sample);
 	rescue_take(s->rescue, sample);
 	free(whole);
 }

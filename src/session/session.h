@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/sandbox.h"
 #include "collect/collector.h"
+#include "proc/remote.h"
 #include "profile/profile.h"
 #include "session/slicer.h"
 #include "symbols/symbolizer.h"
@@ -32,6 +33,7 @@ struct session_options {
 	uint64_t duration, delay;	/* ns; 0: none */
 	size_t unwind_memory;		/* bytes of unwind tables, at most */
 	struct symbolizer_options symbols;
+	struct remote *remote;		/* who reads the memory of targets */
 	const struct sandbox_options *sandbox;	/* entered before the first foreign file is read; NULL: not at all */
 	const struct alloc_options *alloc;	/* of allocations; NULL: none */
 	const struct slicer_options *slices;	/* the time in which they are followed is bounded; NULL: it is not */

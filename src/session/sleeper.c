@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
@@ -38,23 +37,23 @@ static uint64_t stack_pointer(const struct ebp_key *key)
 	return last && sscanf(last, "%" SCNx64, &sp) == 1 ? sp : 0;
 }
 
-struct ebp_rescue *sleeper_fetch(const struct ebp_rescue *sample)
+_Static_assert(EBP_STACK_COPY <= REMOTE_BYTES && EBP_STACK_COPY / PAGE + 1 <= REMOTE_PLACES, "a stack is one question");
+
+struct ebp_rescue *sleeper_fetch(struct remote *remote, const struct ebp_rescue *sample)
 {
 	struct ebp_rescue *r = xcalloc(1, sizeof(*r) + EBP_STACK_COPY);
-	size_t done = 0;
+	struct iovec pages[REMOTE_PLACES];
+	size_t n = 0, done;
 
 	*r = *sample;
 	/* A page at a time: the stack may end within the copy. */
-	while (done < EBP_STACK_COPY) {
-		uint64_t from = r->sp + done;
-		size_t size = PAGE - (from & (PAGE - 1));
-		struct iovec local = { (char *)r->stack + done, size < EBP_STACK_COPY - done ? size : EBP_STACK_COPY - done };
-		struct iovec remote = { (void *)(uintptr_t)from, local.iov_len };
+	for (uint64_t at = r->sp, end = at + EBP_STACK_COPY; at < end; n++) {
+		size_t size = PAGE - (at & (PAGE - 1));
 
-		if (process_vm_readv((pid_t)r->key.process.tgid, &local, 1, &remote, 1, 0) != (ssize_t)local.iov_len)
-			break;
-		done += local.iov_len;
+		pages[n] = (struct iovec){ (void *)(uintptr_t)at, size < end - at ? size : end - at };
+		at += pages[n].iov_len;
 	}
+	done = remote_read(remote, (pid_t)r->key.process.tgid, pages, n, r->stack);
 	/* It may have run meanwhile; then this is not the stack that it waited with. */
 	r->head.n = stack_pointer(&r->key) == r->sp ? (uint32_t)(done & ~7u) : 0;
 	return r;

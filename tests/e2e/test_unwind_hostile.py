@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Stacks that cannot be unwound end with a reason, never with a wrong root, and spoil nothing else."""
-from harness import check, equal
+from harness import Fixture, Profile, check, equal, run
 from unwinding import ROOT, fit, leads_to, rooted, sampled
 
 FAST = ("-F", 1999, "-d", "0.5s")
@@ -82,3 +82,13 @@ def test_more_mappings_than_rows():
     check({s.cut[1] for s in cut} <= {"no mapping"}, cut.head())
     rooted(profile)
 
+
+
+def test_memory_whose_owner_does_not_answer():
+    """It is as if it could not be read: the recording ends in time, and has all else."""
+    with Fixture("unanswered", "code") as f:
+        s = run("-p", f.pid, "-d", "1s", "-F", 999, "-U", timeout=20).ok().profile
+    check(s.count(lambda x: x.has("busy") and not x.cut) > 0.5 * s.count() > 100, s.head())
+    with Fixture("unanswered", "stack") as f:
+        s = Profile.read(run("-p", f.pid, "-d", "1s", "--off-cpu", timeout=20).ok().out)
+    equal([x.cut[1] for x in s if x.cut], ["unreadable"], "the stack of who sleeps")

@@ -20,7 +20,7 @@ static void begin(void)
 	const struct assembler_types types = { .samples = 0, .waits = PROFILE_NONE, .time = 1 };
 
 	images = images_new();
-	procs = procs_new(images);
+	procs = procs_new(images, NULL);
 	profile = profile_new();
 	profile_add_type(profile, "time", "nanoseconds");
 	assembler = assembler_new(profile, images, procs, &types, 0);

@@ -25,7 +25,7 @@ static struct procs *procs;
 static void begin(void)
 {
 	images = images_new();
-	procs = procs_new(images);
+	procs = procs_new(images, NULL);
 }
 
 static void end(void)

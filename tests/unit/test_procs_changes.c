@@ -32,7 +32,7 @@ TEST(exit_right_after_exec)
 {
 	struct images *images = images_new();
 
-	procs = procs_new(images);
+	procs = procs_new(images, NULL);
 	procs_fork(procs, 100, P, P + 1);
 	procs_exec(procs, 200, P, "x");
 	CHECK_EQ(procs_exit(procs, 201, P), 0);
@@ -50,7 +50,7 @@ TEST(changes_are_told_once)
 {
 	struct images *images = images_new();
 
-	procs = procs_new(images);
+	procs = procs_new(images, NULL);
 	CHECK_EQ(procs_next_changed(procs), 0);
 	procs_exec(procs, 100, P, "x");
 	map(101, P, 0x1000, "/a");

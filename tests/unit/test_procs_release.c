@@ -11,7 +11,7 @@ TEST(what_is_released_is_used_again)
 	unsigned char kept[8] = { 0 };
 	uint32_t lives, held, gone, again;
 	struct images *images = images_new();
-	struct procs *procs = procs_new(images);
+	struct procs *procs = procs_new(images, NULL);
 
 	procs_exec(procs, 100, P, "lives");
 	procs_exec(procs, 100, P + 1, "held");

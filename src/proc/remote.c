@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "proc/remote.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/caps.h"
+#include "base/clock.h"
+#include "base/xalloc.h"
+
+#define MS		1000000u
+#define SECOND		(1000 * MS)
+#define ANSWER_MAX	(100 * MS)	/* ns that one answer may take; a page comes from a disk in 10 ms */
+#define USUAL		(1 * MS)	/* ns of an answer that nothing held up; what takes longer is summed up, */
+#define HELD_MAX	SECOND		/* ns: to so much in all */
+#define READERS		(HELD_MAX / ANSWER_MAX)	/* each can be given up once */
+
+/* A thread of that process, and what it is asked. */
+struct reader {
+	remote_fn *fn;
+	sem_t asked, answered;
+	pid_t pid;
+	size_t n, size;
+	struct iovec places[REMOTE_PLACES];
+	char bytes[REMOTE_BYTES];
+};
+
+struct shared {
+	sem_t wanted;		/* one more reader, or the end */
+	int over;
+	struct reader readers[READERS];
+};
+
+struct remote {
+	struct shared *shared;
+	pid_t pid;
+	int started;			/* the reader that is asked next is there */
+	size_t lost;			/* readers that were given up */
+	pid_t silent[READERS];		/* what each of them waits for */
+	uint64_t held;			/* ns that slow answers took */
+};
+
+static void wait_for(sem_t *s)
+{
+	while (sem_wait(s) && errno == EINTR)
+		;
+}
+
+/* With the priority of who waits for it (session/priority.h), where it may. */
+static void *answer(void *arg)
+{
+	const struct sched_param first = { .sched_priority = 1 };
+	struct reader *r = arg;
+
+	sched_setscheduler(0, SCHED_FIFO, &first);
+	for (;;) {
+		struct iovec local = { r->bytes, REMOTE_BYTES };
+		ssize_t n;
+
+		wait_for(&r->asked);
+		n = r->fn(r->pid, &local, 1, r->places, r->n, 0);
+		r->size = n > 0 ? (size_t)n : 0;
+		sem_post(&r->answered);
+	}
+	return NULL;
+}
+
+/* Nothing of ours is held open by who may stay: neither a pipe that is read to its end, nor what samples. */
+static __attribute__((noreturn)) void serve(struct shared *s, pid_t owner)
+{
+	pthread_t thread;
+
+	closefrom(0);
+	caps_limit(CAPS_TO_READ_MEMORY);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != owner)
+		_exit(0);
+	for (struct reader *r = s->readers; wait_for(&s->wanted), !s->over; r++)
+		pthread_create(&thread, NULL, answer, r);
+	_exit(0);
+}
+
+struct remote *remote_new(remote_fn *fn)
+{
+	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t owner = getpid(), pid;
+	sigset_t all, before;
+	struct remote *r;
+	int err;
+
+	if (s == MAP_FAILED)
+		return NULL;
+	sem_init(&s->wanted, 1, 0);
+	for (size_t i = 0; i < READERS; i++) {
+		s->readers[i].fn = fn;
+		sem_init(&s->readers[i].asked, 1, 0);
+		sem_init(&s->readers[i].answered, 1, 0);
+	}
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid = fork();
+	err = errno;
+	if (!pid)
+		serve(s, owner);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0) {
+		munmap(s, sizeof(*s));
+		errno = err;
+		return NULL;
+	}
+	r = xcalloc(1, sizeof(*r));
+	r->shared = s;
+	r->pid = pid;
+	return r;
+}
+
+void remote_free(struct remote *r)
+{
+	if (!r)
+		return;
+	r->shared->over = 1;
+	sem_post(&r->shared->wanted);
+	/* A reader that is stuck keeps its process from ending. */
+	while (!r->lost && waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	munmap(r->shared, sizeof(*r->shared));
+	free(r);
+}
+
+pid_t remote_pid(const struct remote *r)
+{
+	return r->pid;
+}
+
+static int may_ask(const struct remote *r, pid_t pid)
+{
+	for (size_t i = 0; i < r->lost; i++)
+		if (r->silent[i] == pid)
+			return 0;
+	return r->held < HELD_MAX;
+}
+
+/* 0 where the answer is there in time. */
+static int wait_for_answer(struct remote *r, sem_t *answered)
+{
+	uint64_t begin = clock_ns(), end = begin + ANSWER_MAX, took;
+	const struct timespec until = { (time_t)(end / SECOND), (long)(end % SECOND) };
+	int err;
+
+	do {
+		err = sem_clockwait(answered, CLOCK_MONOTONIC, &until);
+	} while (err && errno == EINTR);
+	/* We may have been stopped, and it came meanwhile. */
+	if (err)
+		err = sem_trywait(answered);
+	took = clock_ns() - begin;
+	took = err || took > ANSWER_MAX ? ANSWER_MAX : took;
+	r->held += took > USUAL ? took : 0;
+	return err;
+}
+
+size_t remote_read(struct remote *r, pid_t pid, const struct iovec *places, size_t n, void *to)
+{
+	struct reader *reader;
+
+	if (!r || !may_ask(r, pid))
+		return 0;
+	reader = &r->shared->readers[r->lost];
+	if (!r->started)
+		sem_post(&r->shared->wanted);
+	r->started = 1;
+	reader->pid = pid;
+	reader->n = n;
+	memcpy(reader->places, places, n * sizeof(*places));
+	sem_post(&reader->asked);
+	if (wait_for_answer(r, &reader->answered)) {
+		r->silent[r->lost++] = pid;
+		r->started = 0;
+		return 0;
+	}
+	memcpy(to, reader->bytes, reader->size);
+	return reader->size;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of other processes, read by a process of ours that may be lost.
+ *
+ * Whose memory it is may be who answers its page faults, too (userfaultfd(2), or FUSE, behind a file that it maps), and
+ * need not answer. No signal but SIGKILL ends that wait, and where a FUSE daemon has taken the question, not even that: who waits
+ * cannot exit, so it must be no thread of ours. It answers in time or is given up, and its process is not asked again.
+ *
+ * Fork it before there are threads. It gets no signals, and ends with its owner, however that ends.
+ */
+#ifndef EBPROF_REMOTE_H
+#define EBPROF_REMOTE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#define REMOTE_PLACES	16	/* of one question, at most */
+#define REMOTE_BYTES	16384	/* of them all */
+
+struct remote;
+
+/* As process_vm_readv(2). */
+typedef ssize_t remote_fn(pid_t pid, const struct iovec *local, unsigned long nlocal,
+			  const struct iovec *remote, unsigned long nremote, unsigned long flags);
+
+/* Forks. @fn reads, in that process. NULL with errno. */
+struct remote *remote_new(remote_fn *fn);
+/* Waits for the process, unless it is lost. Takes NULL. */
+void remote_free(struct remote *r);
+pid_t remote_pid(const struct remote *r);
+
+/*
+ * What @pid has in @places, one after the other: as many bytes as are returned, up to the first place that cannot be read.
+ * 0 where it does not answer in time, or did not before; nobody is asked any more where answers took too long in all,
+ * nor where @r is NULL.
+ */
+size_t remote_read(struct remote *r, pid_t pid, const struct iovec *places, size_t n, void *to);
+
+#endif
