@@ -22,6 +22,7 @@
 
 #include "base/hashmap.h"
 #include "base/json.h"
+#include "base/text_vec.h"
 #include "base/vec.h"
 #include "output/formats.h"
 #include "output/rollup.h"
@@ -59,8 +60,6 @@ struct frame {
 	uint32_t line;			/* in the view's lines; PROFILE_NONE: it has none */
 };
 
-struct text { char *v; size_t n, cap; };
-
 struct writer {
 	const struct profile *p;
 	struct profile_view v;
@@ -70,7 +69,7 @@ struct writer {
 	uint32_t types[COLUMNS];
 	VEC(struct frame) frames;	/* the first one stands for the root */
 	struct hashmap by_text;		/* hash of a frame's text -> frame */
-	struct text text;		/* scratch */
+	struct text_vec text;		/* scratch */
 	uint32_t *line_frames;		/* by line; 0: not yet */
 	uint32_t *bare_frames;		/* by location, of those without lines */
 	uint32_t *node_places;		/* by node; 0: not yet */
@@ -120,21 +119,12 @@ static const char *unit(const struct writer *w, uint32_t type)
 }
 
 /* --- Frames. --------------------------------------------------------------- */
-static void append(struct text *t, const char *s)
-{
-	size_t n = strlen(s);
-
-	vec_reserve(t, t->n + n + 1);
-	memcpy(t->v + t->n, s, n + 1);
-	t->n += n;
-}
-
 /* Readers take what is behind the last " (" for the file. */
-static void append_file(struct text *t, const char *file)
+static void append_file(struct text_vec *t, const char *file)
 {
 	size_t n = t->n;
 
-	append(t, file);
+	text_vec_add(t, file);
 	for (char *c = t->v + n; *c; c++)
 		if (c[0] == ' ' && c[1] == '(')
 			*c = '_';
@@ -167,12 +157,12 @@ static const char *text_of(struct writer *w, const struct frame *f)
 		return rollup_name(w->p, function);
 	w->text.n = 0;
 	snprintf(number, sizeof(number), "0x%" PRIX64 ": ", l->address);
-	append(&w->text, number);
-	append(&w->text, rollup_name(w->p, function));
-	append(&w->text, *file ? " (" : " (in ");
+	text_vec_add(&w->text, number);
+	text_vec_add(&w->text, rollup_name(w->p, function));
+	text_vec_add(&w->text, *file ? " (" : " (in ");
 	append_file(&w->text, *file ? file : object_of(w, l, function));
 	snprintf(number, sizeof(number), *file && line->line ? ":%" PRIu32 ")" : ")", line ? line->line : 0);
-	append(&w->text, number);
+	text_vec_add(&w->text, number);
 	return w->text.v;
 }
 

@@ -18,21 +18,13 @@
 #include <string.h>
 
 #include "base/strtab.h"
+#include "base/text_vec.h"
 #include "base/vec.h"
 #include "output/formats.h"
 #include "output/calltree.h"
 #include "output/rollup.h"
 
 #define LINE_BYTES_MAX (1u << 26)	/* what does not fit is left out of a line, and counts for what called it */
-
-struct text { char *v; size_t n, cap; };
-
-static void append(struct text *t, const char *s, size_t n)
-{
-	vec_reserve(t, t->n + n + 1);
-	memcpy(t->v + t->n, s, n + 1);
-	t->n += n;
-}
 
 /* Where a blank and a number end @s, that blank; else NULL. */
 static char *before_number(char *s, size_t n)
@@ -49,12 +41,12 @@ static char *before_number(char *s, size_t n)
  * A function's name as a frame, in @t. Rewritten is the same in every place,
  * not only as a leaf: else one function would be two boxes in a flame graph.
  */
-static const char *frame(struct text *t, const char *name)
+static const char *frame(struct text_vec *t, const char *name)
 {
 	char *blank;
 
 	t->n = 0;
-	append(t, name, strlen(name));
+	text_vec_add(t, name);
 	for (char *c = t->v; *c; c++)
 		if (*c == ';')
 			*c = ':';
@@ -69,17 +61,17 @@ static const char *frame(struct text *t, const char *name)
 }
 
 /* A thread's first frame. */
-static const char *comm_frame(struct text *t, const struct profile *p, const struct thread *thread)
+static const char *comm_frame(struct text_vec *t, const struct profile *p, const struct thread *thread)
 {
 	const char *comm = rollup_comm(p, thread->comm);
 	char ids[ROLLUP_IDS_MAX];
 
 	t->n = 0;
-	append(t, comm, strlen(comm));
+	text_vec_add(t, comm);
 	for (char *c = t->v; *c; c++)
 		*c = *c == ' ' ? '_' : *c == ';' ? ':' : *c;
 	rollup_thread_ids(p, thread, ids);
-	append(t, ids, strlen(ids));
+	text_vec_add(t, ids);
 	return t->v;
 }
 
@@ -130,12 +122,12 @@ static void labels_sort(struct labels *l, size_t nfunctions, size_t nthreads)
 }
 
 /* @function's frame in @texts. */
-static uint32_t add_frame(struct strtab *texts, struct text *t, const struct profile *p, size_t function, int annotate,
+static uint32_t add_frame(struct strtab *texts, struct text_vec *t, const struct profile *p, size_t function, int annotate,
 			  int inlined)
 {
 	frame(t, rollup_name(p, function));
 	if (annotate)
-		append(t, annotation(p, function, inlined), strlen(annotation(p, function, inlined)));
+		text_vec_add(t, annotation(p, function, inlined));
 	return strtab_add(texts, t->v);
 }
 
@@ -149,7 +141,7 @@ static struct labels labels_new(const struct profile *p, int annotate)
 		.inlined = xcalloc(nfunctions, sizeof(*l.inlined)),
 		.threads = xcalloc(v.nthreads, sizeof(*l.threads)),
 	};
-	struct text t = { 0 };
+	struct text_vec t = { 0 };
 
 	for (size_t i = 0; i < nfunctions; i++) {
 		l.functions[i] = add_frame(l.texts, &t, p, i, annotate, 0);
@@ -176,7 +168,7 @@ struct writer {
 	const struct calltree *tree;
 	double weight;		/* of what was before */
 	const char **texts;
-	struct text line;	/* the frames from the root to here, each with a ';' after it */
+	struct text_vec line;	/* the frames from the root to here, each with a ';' after it */
 	size_t left_out;	/* frames at its end that did not fit */
 };
 
@@ -192,17 +184,17 @@ static void enter(void *ctx, const struct calltree_node *n)
 	if (w->left_out)
 		w->line.n--;	/* the last ';' */
 	else
-		append(&w->line, w->texts[n->label], size);
+		text_vec_add_bytes(&w->line, w->texts[n->label], size);
 	end = w->line.n;
 	if (n->self || before > 0) {
 		if (w->tree->before)
 			len = snprintf(count, sizeof(count), " %.0f", before);
 		len += snprintf(count + len, sizeof(count) - (size_t)len, " %" PRIu64 "\n", n->self);
-		append(&w->line, count, (size_t)len);
+		text_vec_add_bytes(&w->line, count, (size_t)len);
 		outfile_write(w->f, w->line.v, w->line.n);
 		w->line.n = end;
 	}
-	append(&w->line, ";", 1);
+	text_vec_add_bytes(&w->line, ";", 1);
 }
 
 static void leave(void *ctx, const struct calltree_node *n)

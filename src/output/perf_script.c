@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_vec.h"
 #include "base/vec.h"
 #include "output/formats.h"
 #include "output/rollup.h"
@@ -35,40 +36,29 @@
 #define DEFAULT_STEP 1000000	/* ns between records where the rate is not known */
 #define ANON "[anon]"		/* the module of code without a file */
 
-struct text { char *v; size_t n, cap; };
-
 struct writer {
 	const struct profile *p;
 	struct profile_view v;
 	struct outfile *f;
 	struct stack stack;
-	struct text line;
+	struct text_vec line;
 	char *event;
 	int repeat;		/* a count of n is n records */
 };
 
-static void append(struct text *t, const char *s)
-{
-	size_t n = strlen(s);
-
-	vec_reserve(t, t->n + n + 1);
-	memcpy(t->v + t->n, s, n + 1);
-	t->n += n;
-}
-
 /* A blank before a digit would end the name, and "#" begins a remark; a name of one letter is too short for some. */
-static void append_comm(struct text *t, const char *comm)
+static void append_comm(struct text_vec *t, const char *comm)
 {
 	size_t at = t->n;
 
-	append(t, comm);
+	text_vec_add(t, comm);
 	for (char *c = t->v + at; *c; c++)
 		if (*c == ' ' && (c == t->v + at || isdigit((unsigned char)c[1])))
 			*c = '_';
 	if (t->v[at] == '#')
 		t->v[at] = '_';
 	if (t->n == at + 1)
-		append(t, " ");
+		text_vec_add(t, " ");
 }
 
 /* "foo+0x1f" */
@@ -80,12 +70,12 @@ static int ends_in_offset(const char *name)
 }
 
 /* A name in brackets at its beginning is skipped ("(anonymous namespace)::f"), and what looks like an offset cut off. */
-static void append_symbol(struct text *t, const char *name)
+static void append_symbol(struct text_vec *t, const char *name)
 {
 	size_t at = t->n;
 	char *c, *close;
 
-	append(t, name);
+	text_vec_add(t, name);
 	for (c = t->v + at; *c == ' '; c++)
 		*c = '_';
 	close = *c == '(' ? strchr(c, ')') : NULL;
@@ -94,15 +84,15 @@ static void append_symbol(struct text *t, const char *name)
 	if (close)
 		*close = '}';
 	if (ends_in_offset(name))
-		append(t, "+0x0");
+		text_vec_add(t, "+0x0");
 }
 
 /* The file ends at the first bracket or blank. */
-static void append_file(struct text *t, const char *file)
+static void append_file(struct text_vec *t, const char *file)
 {
 	size_t at = t->n;
 
-	append(t, file);
+	text_vec_add(t, file);
 	for (char *c = t->v + at; *c; c++)
 		*c = *c == '(' ? '[' : *c == ')' ? ']' : *c == ' ' ? '_' : *c;
 }
@@ -126,11 +116,11 @@ static void append_frame(struct writer *w, const struct stack_frame *frame)
 	char address[32];
 
 	snprintf(address, sizeof(address), "\t%16" PRIx64 " ", l->kind == FRAME_MARK ? 0 : l->address);
-	append(&w->line, address);
+	text_vec_add(&w->line, address);
 	append_symbol(&w->line, rollup_name(w->p, frame->function));
-	append(&w->line, " (");
+	text_vec_add(&w->line, " (");
 	append_file(&w->line, frame->inlined ? "inlined" : file_name(w, l, frame->function));
-	append(&w->line, ")\n");
+	text_vec_add(&w->line, ")\n");
 }
 
 /* When, and on which CPU; a CPU of PROFILE_NONE is not known. */
@@ -152,9 +142,9 @@ static void write_record(struct writer *w, uint32_t sample, const struct moment 
 	append_comm(&w->line, rollup_comm(w->p, t->comm));
 	snprintf(text, sizeof(text), " %d/%d%s %" PRIu64 ".%06" PRIu64 ": %10" PRIu64 " ", pid, t->tid ? t->tid : pid,
 		 cpu, m->time / SECOND, m->time % SECOND / 1000, period);
-	append(&w->line, text);
-	append(&w->line, w->event);
-	append(&w->line, ": \n");
+	text_vec_add(&w->line, text);
+	text_vec_add(&w->line, w->event);
+	text_vec_add(&w->line, ": \n");
 	for (size_t i = 0; i < w->stack.n; i++) {
 		append_frame(w, &w->stack.v[i]);
 		outfile_write(w->f, w->line.v, w->line.n);
@@ -162,9 +152,9 @@ static void write_record(struct writer *w, uint32_t sample, const struct moment 
 	}
 	if (!w->stack.n) {
 		snprintf(text, sizeof(text), "\t%16x %s (%s)\n", 0, ROLLUP_NO_STACK, ROLLUP_UNKNOWN);
-		append(&w->line, text);
+		text_vec_add(&w->line, text);
 	}
-	append(&w->line, "\n");
+	text_vec_add(&w->line, "\n");
 	outfile_write(w->f, w->line.v, w->line.n);
 }
 
