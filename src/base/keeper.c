@@ -2,7 +2,6 @@
 #include "base/keeper.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/caps.h"
+#include "base/child.h"
 #include "base/xalloc.h"
 
 #define BYTES_MAX (128u << 20)	/* of one request */
@@ -92,21 +92,17 @@ static __attribute__((noreturn)) void keep(int fd, const struct keeper_job *jobs
 struct keeper *keeper_new(const struct keeper_job *jobs, size_t n)
 {
 	struct keeper *k;
-	sigset_t all, before;
 	int ends[2], err;
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return NULL;
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = fork();
+	pid = child_fork();
 	err = errno;
 	if (!pid) {
 		close(ends[0]);
 		keep(ends[1], jobs, n);
 	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);

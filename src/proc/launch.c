@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/user.h"
 
 /* What the child tells where it cannot become the command. */
@@ -91,7 +92,6 @@ int launch_prepare(struct launch *l, char *const argv[], char *const env[], stru
 	/* A pair of sockets rather than a pipe: writing to a child that is gone must not raise SIGPIPE. */
 	int go[2] = { -1, -1 }, failed[2] = { -1, -1 }, err = 0;
 	struct user u = user_invoking();
-	sigset_t all, before;
 	pid_t pid;
 
 	*l = (struct launch){ .go = -1, .failed = -1 };
@@ -99,16 +99,13 @@ int launch_prepare(struct launch *l, char *const argv[], char *const env[], stru
 		err = error_set(e, STATUS_ERROR, -errno, "cannot start '%s': %s", argv[0], strerror(errno));
 		goto out;
 	}
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = fork();
+	pid = child_fork();
 	if (!pid) {
 		close(go[1]);
 		close(failed[0]);
 		child(argv, env, &u, go[0], failed[1]);
 	}
 	err = pid < 0 ? -errno : 0;
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (err) {
 		error_set(e, STATUS_ERROR, err, "cannot start '%s': %s", argv[0], strerror(-err));
 		goto out;

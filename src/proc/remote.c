@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/caps.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
 
@@ -95,7 +96,6 @@ struct remote *remote_new(remote_fn *fn)
 {
 	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t owner = getpid(), pid;
-	sigset_t all, before;
 	struct remote *r;
 	int err;
 
@@ -107,13 +107,10 @@ struct remote *remote_new(remote_fn *fn)
 		sem_init(&s->readers[i].asked, 1, 0);
 		sem_init(&s->readers[i].answered, 1, 0);
 	}
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = fork();
+	pid = child_fork();
 	err = errno;
 	if (!pid)
 		serve(s, owner);
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0) {
 		munmap(s, sizeof(*s));
 		errno = err;
