@@ -19,6 +19,7 @@ const volatile __u8 cfg_rescue = 1;		/* send what cannot be unwound here */
 const volatile __u8 cfg_inherit = 1;		/* what the targets fork is a target, too */
 const volatile __u8 cfg_user = 1, cfg_kernel = 1;
 const volatile __u8 cfg_timeline;		/* each sample by itself, with its time */
+const volatile __u8 cfg_clock;			/* the event is a clock's: what the kernel skips is looked for */
 const volatile __u32 cfg_ring_wake;		/* bytes waiting in the ring buffer that wake its reader */
 const volatile __u32 cfg_map_wake;		/* entries of the count map that wake its reader */
 const volatile __u32 cfg_seen_stacks = 1, cfg_seen_processes = 1;	/* slots of those caches, powers of two */

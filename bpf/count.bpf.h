@@ -109,7 +109,6 @@ static __always_inline int first_sight(__u64 id, int *urgent)
 	return 1;
 }
 
-/* Tells user space of a process that was not met before. */
 /* Process @id could not be told of: its next sample tries again. */
 static __always_inline void forget_sight(__u64 id)
 {
@@ -120,6 +119,7 @@ static __always_inline void forget_sight(__u64 id)
 		*slot = 0;
 }
 
+/* Tells user space of a process that was not met before. */
 static __always_inline void announce_process(const struct ebp_process *p, __u64 id)
 {
 	struct ebp_sighting s = { .head.type = EBP_PROCESS, .process = *p };

@@ -11,6 +11,7 @@
 
 #define PAGE 4096u	/* the smallest there is: what lies in one of them can be read or not as a whole */
 #define RED_ZONE 128	/* psABI x86-64, 3.2.2; also where a register still is that an epilogue has just popped */
+#define ROOT_ROOM 256	/* bytes above what the kernel pushed first: more than code at the root looks at */
 
 /* struct ebp_rescue with its room, and a page more, by which the verifier sees that no copy leaves it. */
 struct rescue_scratch {
@@ -35,18 +36,30 @@ static __always_inline int can_be_rescued(const struct unwind_state *s, __u32 re
 }
 
 /*
+ * How many bytes from @sp on may hold frames. A process's first stack ends where execve() put argc; above lie
+ * arguments and environment, mostly more than all frames of a program that has just begun.
+ */
+static __always_inline __u32 stack_limit(__u64 sp)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 left = BPF_CORE_READ(task, mm, start_stack) + ROOT_ROOM - sp;
+
+	return left < EBP_STACK_COPY ? left & ~7u : EBP_STACK_COPY;
+}
+
+/*
  * Copies the stack from @sp on into the scratch, as far as it can be read; returns
  * how many bytes. Pages of a frame that has just been made are not there yet: the
  * copy begins behind them.
  */
 __noinline int copy_stack(__u64 sp)
 {
-	__u32 done = 0, zero = 0;
+	__u32 done = 0, zero = 0, limit = stack_limit(sp);
 	struct ebp_rescue *r = bpf_map_lookup_elem(&rescue_scratch, &zero);
 
 	if (!r)
 		return 0;
-	for (__u32 i = 0; i <= 2 * EBP_STACK_COPY / PAGE && done < EBP_STACK_COPY; i++) {
+	for (__u32 i = 0; i <= 2 * EBP_STACK_COPY / PAGE && done < limit; i++) {
 		__u64 from = sp + done;
 		__u32 size = PAGE - (from & (PAGE - 1));
 
@@ -58,21 +71,18 @@ __noinline int copy_stack(__u64 sp)
 			break;
 	}
 	r->sp = sp;
-	return done < EBP_STACK_COPY ? done & ~7u : EBP_STACK_COPY;
+	return done < limit ? done & ~7u : limit;
 }
 
 /* 0 where it was sent, and is no concern of ours any more. */
-static __always_inline int send_for_rescue(const struct unwind_state *s, struct ebp_rescue *r, const struct ebp_key *key)
+static __always_inline int send_for_rescue(struct ebp_rescue *r, const struct ebp_key *key)
 {
-	__u64 from = r->regs.r[REG_SP] - RED_ZONE;
 	__u32 size;
 
-	if (s->sp - from >= EBP_STACK_COPY)
-		return -1;
 	/* Where user space does not keep up, what is left is for records a hundredth as long: better cut than lost. */
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= 7 * (__u64)cfg_ring_wake / 2)
 		return -1;
-	size = copy_stack(from);
+	size = copy_stack(r->regs.r[REG_SP] - RED_ZONE);
 	/* A clever compiler knows the bound from the function; the verifier does not. */
 	barrier_var(size);
 	if (size > EBP_STACK_COPY)

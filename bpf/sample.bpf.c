@@ -8,13 +8,16 @@
 #include "bpf/count.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/rescue.bpf.h"
+#include "bpf/skipped.bpf.h"
 #include "bpf/stack.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define RESCUED 1	/* user space counts this sample */
 
-#define AT_ENTRY 2	/* for in_kernel: at the first instruction of a function, which is not to be seen */
+/* For in_kernel: */
+#define AT_ENTRY 2	/* at the first instruction of a function, which is not to be seen */
+#define IN_TIMER 3	/* in an interrupt, which is not to be seen */
 
 /* The registers of user code at this sample. Returns the system call that the task is in, or negative. */
 static __always_inline long leaf_registers(const void *ctx, int in_kernel, struct ebp_registers *to)
@@ -29,6 +32,8 @@ static __always_inline long leaf_registers(const void *ctx, int in_kernel, struc
 	if (in_kernel)
 		return saved_registers(to);
 	REGS_TO_DWARF(&event->regs, to->r);
+	/* Else a compiler may make one code of this and the above, of which the verifier says that it uses different pointers. */
+	barrier();
 	return -1;
 }
 
@@ -60,10 +65,13 @@ static __always_inline int rescue(const void *ctx, int in_kernel, const struct u
 	if (!r || !cfg_rescue || !can_be_rescued(s, key->result))
 		return 0;
 	leaf_registers(ctx, in_kernel, &r->regs);
+	/* It ended beyond what can be sent. */
+	if (s->sp - (r->regs.r[REG_SP] - RED_ZONE) >= EBP_STACK_COPY)
+		return 0;
 	/* The count of an interval comes when it ends; what is sent tells its stack. */
 	if (key->kind != EBP_ON_CPU)
 		key->user_id = hash_step(hash_step(cfg_seed, key->tid), bpf_ktime_get_ns()) | 1;
-	return !send_for_rescue(s, r, key);
+	return !send_for_rescue(r, key);
 }
 
 /* Unwinds, and sends the stack where it is new. 0, RESCUED, or negative where it could not be sent. */
@@ -96,6 +104,25 @@ static __always_inline int user_stack(const void *ctx, int in_kernel, struct ebp
 	return announce_stack(stack);
 }
 
+/*
+ * The same, left to user space: a second program that unwinds would take as long to load as all others together.
+ * RESCUED, or 0 where there is no stack.
+ */
+static __always_inline int user_stack_later(struct ebp_key *key)
+{
+	__u32 tgid = key->process.tgid, zero = 0;
+	struct ebp_rescue *r = bpf_map_lookup_elem(&rescue_scratch, &zero);
+	const struct ebp_space *space = bpf_map_lookup_elem(&spaces, &tgid);
+
+	key->result = EBP_NO_PROCESS;
+	if (!r || !cfg_rescue || (space && space->flags & EBP_SPACE_NO_RESCUE) || saved_registers(&r->regs) == NO_REGISTERS)
+		return 0;
+	if (!send_for_rescue(r, key))
+		return RESCUED;
+	key->result = EBP_UNSENT;
+	return 0;
+}
+
 /* The same for a 32-bit program. */
 static __always_inline int user_stack32(void *ctx, struct ebp_key *key, struct ebp_stack *s, __u64 process_id)
 {
@@ -122,11 +149,11 @@ static __always_inline int announce_kernel_stack(struct ebp_key *key, struct ebp
 	return announce_stack(s);
 }
 
-static __always_inline int kernel_stack(void *ctx, struct ebp_key *key, struct ebp_stack *s)
+static __always_inline int kernel_stack(void *ctx, int in_kernel, struct ebp_key *key, struct ebp_stack *s)
 {
-	__u32 n = kernel_frames(ctx, s->frames);
+	__u32 n = kernel_frames(ctx, s->frames), first = in_kernel == IN_TIMER ? first_interrupted(n) : 0;
 
-	return n ? announce_kernel_stack(key, s, n, 0, 0) : 0;
+	return n ? announce_kernel_stack(key, s, n, first, 0) : 0;
 }
 
 static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup, int page_fault)
@@ -161,10 +188,12 @@ static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup, int p
 	announce_process(&key.process, process_id);
 
 	if (cfg_kernel && in_kernel)
-		err = kernel_stack(ctx, &key, s);
+		err = kernel_stack(ctx, in_kernel, &key, s);
 	if (cfg_user && !task.userless && !err) {
 		if (task.is32)
 			err = user_stack32(ctx, &key, s, process_id);
+		else if (in_kernel == IN_TIMER)
+			err = user_stack_later(&key);
 		else
 			err = user_stack(ctx, in_kernel, &key, state, c, process_id);
 		if (err == RESCUED) {
@@ -183,13 +212,28 @@ static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup, int p
 SEC("?perf_event")
 int on_event(struct bpf_perf_event_data *ctx)
 {
+	note_hit(REGS_PC(&ctx->regs));
 	return sample(ctx, hit_kernel(ctx), 0, 0);
 }
 
 SEC("?perf_event")
 int on_event_in_cgroup(struct bpf_perf_event_data *ctx)
 {
+	note_hit(REGS_PC(&ctx->regs));
 	return sample(ctx, hit_kernel(ctx), 1, 0);
+}
+
+/* Behind any timer. Argument: it. */
+SEC("?raw_tp/hrtimer_expire_exit")
+int on_timer(struct bpf_raw_tracepoint_args *ctx)
+{
+	return was_skipped(ctx, (void *)ctx->args[0]) ? sample(ctx, IN_TIMER, 0, 0) : 0;
+}
+
+SEC("?raw_tp/hrtimer_expire_exit")
+int on_timer_in_cgroup(struct bpf_raw_tracepoint_args *ctx)
+{
+	return was_skipped(ctx, (void *)ctx->args[0]) ? sample(ctx, IN_TIMER, 1, 0) : 0;
 }
 
 /* A page is there. User code touched it, or the kernel for it: the registers are of who did. */

@@ -14,7 +14,7 @@ struct scratch {
 	__u64 words[sizeof(struct ebp_stack) / sizeof(__u64) + EBP_FRAMES_MAX];
 };
 
-/* A stack is too big for BPF's own; sampling never nests on a CPU (bpf_prog_active). */
+/* A stack is too big for BPF's own; sampling never nests on a CPU (skipped.bpf.h tells why). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -22,30 +22,41 @@ struct {
 	__type(value, struct scratch);
 } scratch SEC(".maps");
 
-/*
- * Continues the hash @h over the @n addresses that the kernel put into the
- * scratch, from the one at @first on, and makes frames of them, moved to the
- * front. @returned: that one is a return address, too, and not where the code is.
- * A global function: the verifier looks at its loop once.
- */
-__noinline __u64 hash_scratch(__u64 h, __u32 n, __u32 first, __u32 returned)
+/* hash_scratch() of at most so many frames, from the one that is to be at @to on. */
+#define CHUNK 32
+
+__noinline __u64 hash_chunk(__u64 h, __u32 n, __u32 first, __u32 returned, __u32 to)
 {
 	__u32 zero = 0;
 	struct ebp_stack *s = bpf_map_lookup_elem(&scratch, &zero);
 
 	if (!s)
 		return 1;
-	for (__u32 to = 0; to < EBP_FRAMES_MAX; to++) {
+	for (__u32 i = 0; i < CHUNK; i++, to++) {
 		__u32 from = to + first;
 
-		/* As it is compared, so it is used: else the verifier cannot tell. */
+		/* As they are compared, so they are used: else the verifier cannot tell. */
 		barrier_var(from);
-		if (from >= EBP_FRAMES_MAX || from >= n)
+		barrier_var(to);
+		if (to >= EBP_FRAMES_MAX || from >= EBP_FRAMES_MAX || from >= n)
 			break;
 		/* A return address is behind its call, which may be the function's last instruction. */
 		s->frames[to] = s->frames[from] - (to || returned);
 		h = hash_step(h, s->frames[to]);
 	}
+	return h;
+}
+
+/*
+ * Continues the hash @h over the @n addresses that the kernel put into the
+ * scratch, from the one at @first on, and makes frames of them, moved to the
+ * front. @returned: that one is a return address, too, and not where the code is.
+ * Global functions, and loops in two: the verifier looks at each but once, round for round.
+ */
+__noinline __u64 hash_scratch(__u64 h, __u32 n, __u32 first, __u32 returned)
+{
+	for (__u32 to = 0; to < EBP_FRAMES_MAX && to < n; to += CHUNK)
+		h = hash_chunk(h, n, first, returned, to);
 	return h ? h : 1;	/* 0 means "no stack" */
 }
 

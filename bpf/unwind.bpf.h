@@ -113,14 +113,28 @@ __noinline int unwind_frame(__u32 frame)
 	return unwind_one(NULL, s);
 }
 
+#define ROUNDS 32
+
+/* At most so many frames. */
+__noinline int unwind_some(__u32 frame)
+{
+	for (__u32 i = 0; i < ROUNDS; i++) {
+		int done = unwind_frame(frame + i);
+
+		if (done)
+			return done;
+	}
+	return 0;
+}
+
 /*
- * All frames. A function of its own, again for the verifier: whatever led here,
- * the loop is looked at once, for all its rounds: they have to be short.
+ * All frames. Functions of their own, again for the verifier: whatever led here, each loop
+ * is looked at once, for all its rounds: they have to be few, and short.
  */
 __noinline int unwind_frames(__u32 mask)
 {
-	for (__u32 i = 0; i <= EBP_FRAMES_MAX; i++) {
-		int done = unwind_frame(i & mask);
+	for (__u32 i = 0; i <= EBP_FRAMES_MAX; i += ROUNDS) {
+		int done = unwind_some(i & mask);
 
 		if (done)
 			return done;

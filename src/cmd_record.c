@@ -26,7 +26,7 @@ static int finish(struct recording *r, struct result_files *files, uint64_t orig
 	command = recording_command_status(r);
 	if (err)
 		return (int)e->status;
-	if (r->o.strict && summary_lost(a))
+	if (r->o.strict && (summary_lost(a) || r->result.skipped))
 		return STATUS_LOST;
 	if (r->launched && !r->command_stopped)
 		return command;

@@ -292,6 +292,9 @@ void summary_show(struct profile *p, const struct session_result *r, const struc
 	if (r->side_band_lost)
 		fprintf(stderr, "ebprof: %llu process events were dropped by the kernel; some names may be missing\n",
 			(unsigned long long)r->side_band_lost);
+	if (r->skipped)
+		fprintf(stderr, "ebprof: %llu hits of the tracepoint, of whatever process, were not seen: another BPF program "
+			"ran on their CPU\n", (unsigned long long)r->skipped);
 	if (r->folded)
 		fprintf(stderr, "ebprof: %llu processes that ended were made one for each name, for they were many\n",
 			(unsigned long long)r->folded);

@@ -93,7 +93,9 @@ struct uprobe_task {
 	struct return_instance *return_instances;
 };
 
-struct mm_struct;
+struct mm_struct {
+	unsigned long start_stack;
+};
 
 struct sched_entity {
 	u64 sum_exec_runtime;
@@ -130,6 +132,25 @@ struct perf_sample_data {
 
 struct bpf_perf_event_data_kern {
 	struct perf_sample_data *data;
+};
+
+struct hrtimer {
+};
+
+struct hw_perf_event {
+	struct hrtimer hrtimer;
+};
+
+struct bpf_prog;
+
+enum perf_event_state {
+	PERF_EVENT_STATE_ACTIVE = 1,
+};
+
+struct perf_event {
+	enum perf_event_state state;
+	struct hw_perf_event hw;
+	struct bpf_prog *prog;
 };
 
 struct bpf_iter_meta;

@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/vec.h"
 #include "collect/features.h"
 #include "collect/grace.h"
@@ -32,6 +30,7 @@
 struct collector {
 	struct ebprof_bpf *skel;
 	struct bpf_program *sampler;	/* of skel: the one that the event runs */
+	struct bpf_program *clock_watcher;	/* of skel: sees what the kernel skips; NULL: not of this event */
 	struct perf_events *events;
 	VEC(struct bpf_link *) links;
 	struct alloc_probes *alloc;	/* borrowed; NULL: none */
@@ -65,16 +64,6 @@ static uint64_t sample_rate(const struct collector_options *o, size_t ncpus)
 	return (o->frequency ? o->frequency : 10000) * ncpus;
 }
 
-/* Frames a kernel gives at most: asking for more is silently cut, so it must be known. */
-static uint32_t frame_limit(const struct collector_options *o)
-{
-	long most;
-
-	if (file_read_long("/proc/sys/kernel/perf_event_max_stack", &most) || most < 1)
-		most = 127;
-	return o->max_frames < (unsigned long)most ? o->max_frames : (uint32_t)most;
-}
-
 /* The place of a cgroup v1 controller in css_set.subsys[]; blkio kept its old name in the file system only. */
 static int cgroup_subsys(const char *controller)
 {
@@ -84,33 +73,20 @@ static int cgroup_subsys(const char *controller)
 	return features_enum_value("cgroup_subsys_id", enumerator);
 }
 
-/*
- * PREEMPT_RT must not take memory from the slab while it switches threads, or it may stand still. Task storage did so
- * before 6.4 gave it memory of BPF's own. A program on page faults made it stand still, too, once; why is not known.
- */
-static int is_old_rt(void)
-{
-	unsigned int major = 0, minor = 0;
-	struct utsname u;
-
-	return !uname(&u) && strstr(u.version, "PREEMPT_RT") && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
-	       (major < 6 || (major == 6 && minor < 4));
-}
-
 static int configure(struct collector *c, const struct collector_options *o, struct error *e)
 {
 	struct ebprof_bpf__rodata *ro = c->skel->rodata;
 	int subsys = -1;
 
-	if (o->off_cpu && is_old_rt())
+	if (o->off_cpu && features_old_rt())
 		return error_set(e, STATUS_DENIED, -EOPNOTSUPP, "no waits can be measured on PREEMPT_RT before Linux 6.4: "
 				 "that kernel would stand still");
-	if (o->event && o->event->pages && is_old_rt())
+	if (o->event && o->event->pages && features_old_rt())
 		return error_set(e, STATUS_DENIED, -EOPNOTSUPP, "no page faults can be followed on PREEMPT_RT before Linux 6.4: "
 				 "that kernel once stood still; try ebprof alloc -p PID");
 	if (getrandom(&ro->cfg_seed, sizeof(ro->cfg_seed), 0) != sizeof(ro->cfg_seed))
 		return error_set(e, STATUS_ERROR, -errno, "cannot draw random numbers: %s", strerror(errno));
-	ro->cfg_frames = frame_limit(o);
+	ro->cfg_frames = features_frames(o->max_frames);
 	ro->cfg_user_frames = o->max_frames;
 	ro->cfg_rescue = o->rescue;
 	ro->cfg_user = o->user;
@@ -132,6 +108,8 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	for (size_t i = 0; i < EBP_SELF_MAX; i++)
 		ro->cfg_self[i] = (uint32_t)o->self[i];
 	ro->cfg_idle = o->idle;
+	/* Where not all of it is wanted, what is skipped looks like what is left out. */
+	ro->cfg_clock = o->event && event_is_clock(o->event) && !o->event->exclude_user && !o->event->exclude_kernel;
 	ro->cfg_period = o->period ? o->period : 1;
 	ro->cfg_by_comm = o->comm != NULL;
 	if (o->comm)
@@ -185,6 +163,10 @@ static void choose_programs(struct collector *c, const struct collector_options 
 			     o->event->pages ? s->progs.on_page_fault :
 			     o->cgroup ? s->progs.on_event_in_cgroup : s->progs.on_event;
 		bpf_program__set_autoload(c->sampler, true);
+	}
+	if (s->rodata->cfg_clock) {
+		c->clock_watcher = o->cgroup ? s->progs.on_timer_in_cgroup : s->progs.on_timer;
+		bpf_program__set_autoload(c->clock_watcher, true);
 	}
 	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++)
 		bpf_program__set_autoload(waits[i], o->off_cpu);
@@ -431,6 +413,21 @@ struct alloc_links *collector_alloc_links(struct collector *c)
 	return c->alloc_links;
 }
 
+/* A kernel without that tracepoint skips samples unseen. */
+static int watch_clock(struct collector *c)
+{
+	struct bpf_link *link;
+
+	if (!c->clock_watcher)
+		return 0;
+	link = bpf_program__attach(c->clock_watcher);
+	if (!link)
+		return errno == ENOENT ? 0 : -errno;
+	vec_push(&c->links, link);
+	c->skel->bss->clock_watched = 1;
+	return 0;
+}
+
 int collector_start(struct collector *c, struct error *e)
 {
 	struct bpf_program *const watchers[] = {
@@ -451,6 +448,9 @@ int collector_start(struct collector *c, struct error *e)
 			return features_explain(e, -errno, "cannot follow forks, exits and switches");
 		vec_push(&c->links, link);
 	}
+	err = watch_clock(c);
+	if (err)
+		return features_explain(e, err, "cannot watch the clock");
 	err = attach_alloc(c, e);
 	if (err)
 		return err;
@@ -575,6 +575,17 @@ void collector_counters(const struct collector *c, struct ebp_counters *sum)
 uint64_t collector_first_sample(const struct collector *c)
 {
 	return c->skel->bss->first_sample;
+}
+
+uint64_t collector_skipped(const struct collector *c)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	if (!c->sampler || bpf_program__type(c->sampler) != BPF_PROG_TYPE_TRACEPOINT ||
+	    bpf_obj_get_info_by_fd(bpf_program__fd(c->sampler), &info, &size))
+		return 0;
+	return info.recursion_misses;
 }
 
 size_t collector_cpus(const struct collector *c)

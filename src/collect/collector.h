@@ -102,6 +102,11 @@ int collector_counts(struct collector *c, collector_count *fn, void *ctx);
 void collector_counters(const struct collector *c, struct ebp_counters *sum);
 /* CLOCK_MONOTONIC ns of the first sample kept; 0: none yet. */
 uint64_t collector_first_sample(const struct collector *c);
+/*
+ * Of a tracepoint: hits, of any thread and before any period, that the kernel let pass, for another BPF program ran on that
+ * CPU, as far as it tells (Linux 6.7). Of other events 0: a clock's are sampled in spite of that, of the rest it tells nothing.
+ */
+uint64_t collector_skipped(const struct collector *c);
 /* CPUs the event runs on. */
 size_t collector_cpus(const struct collector *c);
 

@@ -2,11 +2,14 @@
 #include "collect/features.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "base/file.h"
 #include "base/sandbox.h"
 #include "collect/probe.h"
 
@@ -206,4 +209,22 @@ int features_enum_value(const char *enumeration, const char *enumerator)
 	}
 	btf__free(btf);
 	return value;
+}
+
+int features_old_rt(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname u;
+
+	return !uname(&u) && strstr(u.version, "PREEMPT_RT") && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major < 6 || (major == 6 && minor < 4));
+}
+
+uint32_t features_frames(uint32_t wanted)
+{
+	long most;
+
+	if (file_read_long("/proc/sys/kernel/perf_event_max_stack", &most) || most < 1)
+		most = 127;
+	return wanted < (unsigned long)most ? wanted : (uint32_t)most;
 }

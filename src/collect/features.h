@@ -11,6 +11,8 @@
 #ifndef EBPROF_FEATURES_H
 #define EBPROF_FEATURES_H
 
+#include <stdint.h>
+
 #include "base/error.h"
 
 enum feature_state {
@@ -66,5 +68,14 @@ int features_func_args(const char *name);
  * has none such, or another negative errno. Takes some ms.
  */
 int features_enum_value(const char *enumeration, const char *enumerator);
+
+/*
+ * PREEMPT_RT must not take memory from the slab while it switches threads, or it may stand still. Task storage did so
+ * before 6.4 gave it memory of BPF's own. A program on page faults made it stand still, too, once; why is not known.
+ */
+int features_old_rt(void);
+
+/* Frames of a stack that a kernel gives of @wanted: to ask for more is silently cut, so it must be known. */
+uint32_t features_frames(uint32_t wanted);
 
 #endif

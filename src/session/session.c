@@ -571,6 +571,7 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 	r->first_sample = collector_first_sample(s->collector);
 	r->side_band_lost = s->side_band_lost;
 	r->folded = s->folded;
+	r->skipped = collector_skipped(s->collector);
 	collector_counters(s->collector, &c);
 	r->switches = c.switches;
 	r->captured = c.captured;

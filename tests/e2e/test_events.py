@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What is sampled, how often, and that the sums add up."""
+import contextlib
 import os
+import re
 import signal
 
-from harness import (Fixture, check, cpu_seconds, directory, equal, finish, fixture_path, in_tracefs, run, start,
+from harness import (Fixture, check, cpu_seconds, directory, equal, finish, fixture_path, in_tracefs, run, skip, start,
                      tree_shares, wait_burned, wait_sampling, whole_rate)
 
 
@@ -128,6 +130,44 @@ def test_strict():
     check(r.summary.lost > 0 and r.profile.count() == r.summary.kept, r.err)
     with Fixture("tree") as f:
         run("-p", f.pid, "-d", "0.3", "-F", 999, "--strict").ok(0)
+
+
+@contextlib.contextmanager
+def traced():
+    """A program of system calls, most of whose time a BPF program on their tracepoint takes."""
+    in_tracefs("events/raw_syscalls/sys_enter")
+    with Fixture("syscalls", "loop") as f:
+        tracer = start("-p", f.pid, "-e", "raw_syscalls:sys_enter", "-c", 1)
+        wait_sampling(tracer)
+        yield f
+        tracer.send_signal(signal.SIGINT)
+        finish(tracer).ok()
+
+
+def test_time_in_other_bpf_programs():
+    """There the kernel runs no program of an event, and tells nobody; a clock's samples are taken all the same, with their stacks."""
+    with traced() as f:
+        began = cpu_seconds(f.pid)
+        r = run("-p", f.pid, "-d", "1.5", "-F", 999, "-e", "cpu-clock").ok()
+        used = cpu_seconds(f.pid) - began
+    check(r.summary.taken > 0.7 * 999 * used, r.summary.taken, "samples in", used, "s of CPU time")
+    equal(r.summary.lost, 0, r.err)
+    inside = r.profile.where(lambda s: s.any("^bpf_prog_.*on_tracepoint"))
+    check(inside.count() > 0.3 * r.profile.count(), inside.count(), "of", r.profile.count(), r.profile.head())
+    check(all(s.any("^call_(getppid|read|write)$") and s.frames[0] == "_start" for s in inside), inside.head())
+    # The interrupt's own frames are left out once a sample has come that was not skipped.
+    uncut = inside.count(lambda s: s.any("^hrtimer_interrupt$"))
+    check(uncut < 0.05 * inside.count(), uncut, "of", inside.count(), "with the interrupt's frames", inside.head())
+
+
+def test_hits_in_other_bpf_programs():
+    """Of a tracepoint's hits there the kernel tells the number."""
+    if tuple(int(n) for n in os.uname().release.split(".")[:2]) < (6, 7):
+        skip("before Linux 6.7 it does not")
+    with traced() as f:
+        r = run("-p", f.pid, "-d", "0.5", "-e", "timer:hrtimer_expire_entry", "-c", 1, "--strict").ok(6)
+    equal(r.summary.lost, 0, r.err)
+    check(int(re.search(r"^ebprof: (\d+) hits of the tracepoint", r.err, re.M)[1]) > 10, r.err)
 
 
 def test_delay():

@@ -328,6 +328,23 @@ case_full_ring() {
 	[ "$complete" -gt 0 ] || fail "nothing came through"
 }
 
+# The kernel skips the samples within a tracer's BPF program: they are taken all the same, without the interrupt's frames.
+case_other_bpf() {
+	local inside tries=0 uncut
+	fixture syscalls loop
+	ebprof -p $pid -e raw_syscalls:sys_enter -c 1 -d 60 -o /dev/null 2>tracer &
+	until ebp -p $pid -e cpu-clock $SHORT && [ "$(count '_on_tracepoint[; ]')" -gt 0 ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 10 ] || fail "no sample is in a tracer's program: $(cat tracer)"
+	done
+	ebp -p $pid -e cpu-clock $SHORT
+	taken_at_least 50
+	all_complete 990
+	inside=$(count '_on_tracepoint[; ]') uncut=$(count ';hrtimer_interrupt;.*_on_timer')
+	[ $((100 * inside)) -ge $((20 * taken)) ] || fail "$inside of $taken samples are in the tracer's program"
+	[ $((20 * uncut)) -le "$inside" ] || fail "$uncut of $inside have the interrupt's frames"
+}
+
 # --- The forms of output, as far as they depend on what this kernel tells. ---
 
 # To the byte; of huge pages as far as this kernel tells them from small ones.
