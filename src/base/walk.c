@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -178,4 +179,14 @@ int walk_open_from(const char *dir, const char *path, enum walk_links links)
 		close(start);
 	close(root);
 	return fd;
+}
+
+int walk_root_of(pid_t pid)
+{
+	char root[32];
+	int fd;
+
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
+	fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }

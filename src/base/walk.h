@@ -9,6 +9,8 @@
 #ifndef EBPROF_WALK_H
 #define EBPROF_WALK_H
 
+#include <sys/types.h>
+
 enum walk_links {
 	WALK_NO_LINKS,		/* a symbolic link anywhere is -ELOOP */
 	WALK_INNER_LINKS,	/* one at the end is opened itself */
@@ -26,5 +28,7 @@ enum walk_links {
 int walk_open(int root, int start, const char *path, enum walk_links links);
 /* The same in our own root, from the directory @dir, which is opened whatever leads to it. */
 int walk_open_from(const char *dir, const char *path, enum walk_links links);
+/* The root directory of a process, for walk_open(). -ENOENT: it has ended. */
+int walk_root_of(pid_t pid);
 
 #endif

@@ -45,15 +45,29 @@ static int take_unit(struct dwarf_split *s, const struct dwarf_unit *skeleton)
 	return s->unit ? 0 : -ESTALE;
 }
 
-static int open_file(struct dwarf_split *s, const struct dwarf_unit *skeleton)
+/* The file, in the root of @target, or in ours where that is 0. The path is the target's to say. */
+static int find(const char *path, pid_t target)
+{
+	int root, found;
+
+	if (!target)
+		return walk_open_from(".", path, WALK_LINKS);
+	root = *path == '/' ? walk_root_of(target) : -ENOENT;
+	if (root < 0)
+		return root;
+	found = walk_open(root, root, path, WALK_LINKS);
+	close(root);
+	return found;
+}
+
+static int open_file(struct dwarf_split *s, const struct dwarf_unit *skeleton, pid_t target)
 {
 	char path[PATH_MAX];
 	int err = path_of(skeleton, path), found;
 
 	if (err)
 		return err;
-	/* The path is the target's to say. */
-	found = walk_open_from(".", path, WALK_LINKS);
+	found = find(path, target);
 	if (found < 0)
 		return found;
 	s->fd = file_reopen_regular(found);
@@ -68,9 +82,9 @@ static int open_file(struct dwarf_split *s, const struct dwarf_unit *skeleton)
 	return take_unit(s, skeleton);
 }
 
-int dwarf_split_open(struct dwarf_split *s, struct dwarf_package *package, const struct dwarf_unit *skeleton)
+int dwarf_split_open(struct dwarf_split *s, struct dwarf_package *package, const struct dwarf_unit *skeleton, pid_t target)
 {
-	int err;
+	int err, theirs;
 
 	*s = (struct dwarf_split){ .fd = -1 };
 	err = package ? dwarf_package_unit(package, skeleton->dwo_id, &s->debug.file) : -ENOENT;
@@ -78,7 +92,12 @@ int dwarf_split_open(struct dwarf_split *s, struct dwarf_package *package, const
 		err = take_unit(s, skeleton);
 	if (err) {
 		dwarf_split_close(s);
-		err = open_file(s, skeleton);
+		err = open_file(s, skeleton, 0);
+	}
+	if (err && target) {
+		dwarf_split_close(s);
+		theirs = open_file(s, skeleton, target);
+		err = theirs == -ENOENT ? err : theirs;
 	}
 	if (err)
 		dwarf_split_close(s);

@@ -6,6 +6,8 @@
 #ifndef EBPROF_DWARF_SPLIT_H
 #define EBPROF_DWARF_SPLIT_H
 
+#include <sys/types.h>
+
 #include "dwarf/dwarf_names.h"
 #include "dwarf/dwarf_package.h"
 
@@ -17,11 +19,11 @@ struct dwarf_split {
 };
 
 /*
- * Opens what @package (NULL: there is none) has of @skeleton, else the file that it names, and
- * checks that it is the one: its id. The package must outlive it. 0, -ENOENT it is not there,
- * -ESTALE another one has its name, or why it could not be opened.
+ * Opens what @package (NULL: there is none) has of @skeleton, else the file that it names, in our root or that
+ * of the process @target (0: not there), and checks that it is the one: its id. The package must outlive it. 0, -ENOENT
+ * it is not there, -ESTALE another one has its name, or why it could not be opened.
  */
-int dwarf_split_open(struct dwarf_split *s, struct dwarf_package *package, const struct dwarf_unit *skeleton);
+int dwarf_split_open(struct dwarf_split *s, struct dwarf_package *package, const struct dwarf_unit *skeleton, pid_t target);
 void dwarf_split_close(struct dwarf_split *s);
 
 #endif

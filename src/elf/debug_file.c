@@ -20,7 +20,7 @@
 
 struct search {
 	const struct debug_places *places;
-	int target;			/* its root (O_PATH), or -1 */
+	int target;			/* its root (O_PATH), or negative */
 	const struct elf_file *like;	/* the machine and class that are wanted */
 	uint8_t id[ELF_BUILD_ID_MAX];	/* and the build id; size 0: not known */
 	size_t id_size;
@@ -221,13 +221,10 @@ static int by_link(struct search *s, int in_target, const char *dir, const struc
 static void search_begin(struct search *s, const struct debug_places *places, const struct elf_file *like,
 			 struct elf_file **out)
 {
-	char root[32];
-
 	*s = (struct search){ .places = places, .target = -1, .like = like, .out = out, .err = -ENOENT };
 	*out = NULL;
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)places->target);
 	if (places->target > 0)
-		s->target = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		s->target = walk_root_of(places->target);
 }
 
 static int search_end(struct search *s, int fd)

@@ -46,6 +46,7 @@ struct dwarf_symbols {
 	struct dwarf_debug debug, alt;
 	struct dwarf_package package;	/* of split units */
 	int has_package;
+	pid_t target;			/* in whose root .dwo files are, too; 0: nobody's */
 	VEC(struct part) parts;		/* ascending */
 	VEC(struct loaded *) loaded;
 	size_t bytes;
@@ -118,7 +119,8 @@ static struct loaded *load(struct dwarf_symbols *d, uint32_t unit)
 	l = xcalloc(1, sizeof(*l));
 	l->unit = unit;
 	l->used = ++d->clock;
-	l->is_split = u->dwo_name.kind && !dwarf_split_open(&l->split, d->has_package ? &d->package : NULL, u);
+	l->is_split = u->dwo_name.kind && !dwarf_split_open(&l->split, d->has_package ? &d->package : NULL, u,
+							       d->target);
 	dwarf_functions_read(l->is_split ? l->split.unit : u, &l->functions);
 	if (l->is_split)
 		dwarf_lines_read(l->split.unit, 0, &l->call_files);
@@ -355,11 +357,13 @@ static void index_units(struct dwarf_symbols *d)
 		qsort(d->parts.v, d->parts.n, sizeof(*d->parts.v), by_start);
 }
 
-struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt, const struct elf_file *package)
+struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt, const struct elf_file *package,
+					 pid_t target)
 {
 	struct dwarf_symbols *d = xcalloc(1, sizeof(*d));
 
 	d->source.ops = &ops;
+	d->target = target;
 	if (!dwarf_file_open(&d->debug.file, elf, 0)) {
 		dwarf_units_read(&d->debug.file, NULL, &d->debug.units);
 		index_units(d);

@@ -65,7 +65,7 @@ static int try(struct search *s, const char *path)
 		err = find_symbol(k->elf, "_stext", &stext);
 	if (!err) {
 		k->slide = s->stext - stext;
-		k->names = dwarf_symbols_open(k->elf, NULL, NULL);
+		k->names = dwarf_symbols_open(k->elf, NULL, NULL, 0);
 		err = k->names ? 0 : -errno;
 	}
 	if (err)

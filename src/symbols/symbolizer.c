@@ -156,8 +156,8 @@ static void open_cache(struct symbolizer *s, struct image_symbols *is, const str
 	free(bytes);
 }
 
-/* Opens what is in the files. 0, or why there are no symbols. */
-static int open_sources(struct image_symbols *is)
+/* Opens what is in the files, and in the root of @target. 0, or why there are no symbols. */
+static int open_sources(struct image_symbols *is, pid_t target)
 {
 	int err;
 
@@ -165,7 +165,7 @@ static int open_sources(struct image_symbols *is)
 	err = is->table ? 0 : -errno;
 	for (int i = 0; i < IMAGE_FILES && !is->dwarf; i++)
 		if (is->files.elf[i])
-			is->dwarf = dwarf_symbols_open(is->files.elf[i], is->files.alt, is->files.package);
+			is->dwarf = dwarf_symbols_open(is->files.elf[i], is->files.alt, is->files.package, target);
 	/* What lies in files beside the program may come and go without a trace in the key. */
 	if (is->dwarf && dwarf_symbols_split(is->dwarf)) {
 		name_cache_free(is->cache);
@@ -332,7 +332,7 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 		return n;
 	begin = is->cache ? clock_thread_ns() : 0;
 	if (!is->searched) {
-		is->why = open_sources(is);
+		is->why = open_sources(is, image->pid);
 		is->searched = 1;
 	}
 	n = is->why ? is->why : look_up(s, is, image->id, address, out);

@@ -294,19 +294,33 @@ def test_profile_of_inlined():
         check(wanted <= ends <= wanted | {"spin"}, ends)
 
 
-def test_debug_file_in_the_targets_root():
-    """A program in a root of its own, which has its debug file in there, as in a container."""
+def inlined_in_root(*options, prepare):
+    """That a program in a root of its own, as in a container, has its inlined function; @prepare what lies beside it."""
     source = os.path.join(TOP, "tests", "fixtures", "inlined_spin.c")
     with directory() as root:
         program = os.path.join(root, "spin")
-        tool("gcc", "-O2", "-g", "-static", "-Wl,--build-id", "-o", program, source)
-        split(program, in_build_ids(os.path.join(root, "usr/lib/debug"), program))
+        tool("gcc", "-O2", "-g", *options, "-c", "-o", os.path.join(root, "spin.o"), source)
+        tool("gcc", "-static", "-Wl,--build-id", "-o", program, os.path.join(root, "spin.o"))
+        prepare(root, program)
         with subprocess.Popen([needs("chroot"), root, "/spin"]) as target:
             wait_for(lambda: os.readlink(f"/proc/{target.pid}/exe").endswith("/spin"), "the program in its root")
             out = run("-p", target.pid, "-U", "-F", 999, "-d", "0.5s").ok()
             target.kill()
         hot = out.profile.count(lambda s: s.has("spin", "inlined_work"))
         check(hot > 0.5 * out.profile.count(), out.profile.head())
+
+
+def test_debug_file_in_the_targets_root():
+    inlined_in_root(prepare=lambda root, program: split(program, in_build_ids(os.path.join(root, "usr/lib/debug"), program)))
+
+
+def test_split_in_the_targets_root():
+    """Only there is the .dwo file where the compiler left it."""
+    def move(root, _):
+        os.makedirs(root + root)
+        os.rename(f"{root}/spin.dwo", f"{root}{root}/spin.dwo")
+
+    inlined_in_root("-gsplit-dwarf", prepare=move)
 
 
 def test_debuginfod():

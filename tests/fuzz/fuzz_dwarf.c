@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	n = elf_file_sections(f, &sections);
 	/* Itself as dwz's file and as its package: references to those are followed, too. */
-	s = dwarf_symbols_open(f, f, f);
+	s = dwarf_symbols_open(f, f, f, 0);
 	/* In a file without sections of code, too. */
 	for (uint64_t at = 0; s && at < 256; at += 16)
 		look_up(s, elf_file_entry(f) + at);

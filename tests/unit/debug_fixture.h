@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,30 @@ static inline void fixture_close(struct fixture_file *f)
 	elf_file_free(f->elf);
 	if (f->fd >= 0)
 		close(f->fd);
+}
+
+/* A process whose root is FIXTURE/root; 0 where we may not make one. To be killed. */
+static inline pid_t fixture_process_in_root(void)
+{
+	int ready[2];
+	char c = 0;
+	pid_t pid;
+
+	if (pipe(ready))
+		return 0;
+	pid = fork();
+	if (!pid) {
+		c = !chroot(fixture_path("root")) && !chdir("/");
+		if (write(ready[1], &c, 1) != 1)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	if (pid > 0 && read(ready[0], &c, 1) == 1 && c)
+		return pid;
+	if (pid > 0)
+		kill(pid, SIGKILL);
+	return 0;
 }
 
 #endif

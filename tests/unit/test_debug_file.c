@@ -244,30 +244,6 @@ TEST(only_files_of_root_where_that_is_asked)
 	fixture_end();
 }
 
-/* A process whose root is FIXTURE/root; 0 where we may not make one. */
-static pid_t process_in_root(void)
-{
-	int ready[2];
-	char c = 0;
-	pid_t pid;
-
-	if (pipe(ready))
-		return 0;
-	pid = fork();
-	if (!pid) {
-		c = !chroot(fixture_path("root")) && !chdir("/");
-		if (write(ready[1], &c, 1) != 1)
-			_exit(1);
-		pause();
-		_exit(0);
-	}
-	if (pid > 0 && read(ready[0], &c, 1) == 1 && c)
-		return pid;
-	if (pid > 0)
-		kill(pid, SIGKILL);
-	return 0;
-}
-
 /* In the target's root, and never out of it. */
 TEST(looks_in_the_root_of_the_target)
 {
@@ -277,7 +253,7 @@ TEST(looks_in_the_root_of_the_target)
 	begin();
 	CHECK_EQ(shell("mkdir -p root/app/.debug root/usr/lib/debug/%.12s root/%s/d && cp keep root/app/prog.debug", id_name,
 		       fixture_dir), 0);
-	pid = process_in_root();
+	pid = fixture_process_in_root();
 	if (!pid) {
 		fixture_end();
 		return;

@@ -92,7 +92,7 @@ static void begin_unit(bytes *dies)
 static int look_up(const bytes *file, int *named)
 {
 	struct elf_file *elf = elf_file_open_memory(file->v, file->n);
-	struct symbol_source *s = dwarf_symbols_open(elf, NULL, NULL);
+	struct symbol_source *s = dwarf_symbols_open(elf, NULL, NULL, 0);
 	struct source_frame frames[SOURCE_FRAMES_MAX];
 	char text[64];
 	int n = s ? s->ops->frames(s, CODE, frames) : -1;
@@ -198,7 +198,7 @@ TEST(holes)
 	CHECK(write(fd, file.v, file.n) == (ssize_t)file.n && !ftruncate(fd, (1ll << 40) + (1 << 20)));
 	elf = elf_file_open(fd);
 	CHECK(elf && elf_file_stored(elf) < 1 << 20);
-	CHECK(!dwarf_symbols_open(elf, NULL, NULL));
+	CHECK(!dwarf_symbols_open(elf, NULL, NULL, 0));
 	elf_file_free(elf);
 	close(fd);
 	vec_free(&info);

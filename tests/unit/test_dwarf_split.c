@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "test.h"
 #include "unit/debug_fixture.h"
@@ -14,8 +15,8 @@ static void compile(const char *dir)
 	CHECK_EQ(shell("cc -g -O1 -gdwarf-5 -gsplit-dwarf -fdebug-prefix-map=$PWD=%s -c prog.c && cc -o split prog.o", dir), 0);
 }
 
-/* What the unit of the fixture's program becomes: 0, or a negative errno. */
-static int error_of_split(void)
+/* What the unit of the fixture's program becomes, where a process is the target: 0, or a negative errno. */
+static int error_of_split_in(pid_t target)
 {
 	struct fixture_file f = fixture_open("split");
 	struct dwarf_debug debug = { 0 };
@@ -26,7 +27,7 @@ static int error_of_split(void)
 		dwarf_units_read(&debug.file, NULL, &debug.units);
 	CHECK_EQ(debug.units.n, 1);
 	if (debug.units.n)
-		err = dwarf_split_open(&split, NULL, debug.units.v);
+		err = dwarf_split_open(&split, NULL, debug.units.v, target);
 	if (!err) {
 		CHECK(split.fd >= 0 && split.unit && split.unit->dwo_id == debug.units.v->dwo_id);
 		dwarf_split_close(&split);
@@ -35,6 +36,11 @@ static int error_of_split(void)
 	vec_free(&debug.units);
 	fixture_close(&f);
 	return err;
+}
+
+static int error_of_split(void)
+{
+	return error_of_split_in(0);
 }
 
 TEST(finds_its_file)
@@ -62,6 +68,35 @@ TEST(relative_ones_are_to_where_we_are)
 	CHECK(getcwd(here, sizeof(here)) && !chdir(fixture_dir));
 	CHECK_EQ(error_of_split(), 0);
 	CHECK_EQ(chdir(here), 0);
+	fixture_end();
+}
+
+/* After our own root, and never out of it. */
+TEST(looks_in_the_root_of_the_target)
+{
+	pid_t pid;
+
+	CHECK_EQ(fixture_begin(), 0);
+	compile("/not/here");
+	CHECK_EQ(shell("mkdir -p root/not/here && cp prog.dwo root/not/here/"), 0);
+	pid = fixture_process_in_root();
+	if (pid) {
+		CHECK_EQ(error_of_split(), -ENOENT);
+		CHECK_EQ(error_of_split_in(pid), 0);
+		CHECK_EQ(shell("cd root/not/here && mv prog.dwo ../x && ln -s /not/x prog.dwo"), 0);
+		CHECK_EQ(error_of_split_in(pid), 0);
+		CHECK_EQ(shell("ln -sf %s/prog.dwo root/not/here/prog.dwo", fixture_dir), 0);
+		CHECK_EQ(error_of_split_in(pid), -ENOENT);
+		CHECK_EQ(shell("cp -f --remove-destination split root/not/here/prog.dwo"), 0);
+		CHECK_EQ(error_of_split_in(pid), -ESTALE);
+		/* Relative ones are to where we are, not to anything of the target's. */
+		compile(".");
+		CHECK_EQ(shell("cp prog.dwo root/"), 0);
+		CHECK_EQ(error_of_split_in(pid), -ENOENT);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		CHECK_EQ(error_of_split_in(pid), -ENOENT);
+	}
 	fixture_end();
 }
 
@@ -93,6 +128,7 @@ int main(void)
 {
 	RUN(finds_its_file);
 	RUN(relative_ones_are_to_where_we_are);
+	RUN(looks_in_the_root_of_the_target);
 	RUN(links_of_proc_are_refused);
 	RUN(only_regular_files_are_opened);
 	return TEST_END();
