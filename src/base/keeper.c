@@ -13,6 +13,7 @@
 #include "base/xalloc.h"
 
 #define BYTES_MAX (128u << 20)	/* of one request */
+#define FAILURES_MAX 3		/* of read(), for one request or answer */
 
 struct keeper {
 	pid_t pid;
@@ -24,15 +25,16 @@ struct request {
 	uint64_t size;		/* bytes that follow */
 };
 
-/* All of it: 0, or -ECHILD where nobody is there. */
+/* All of it: 0, or -ECHILD where nobody is there. What fails has taken nothing: what was done must not be told as failed. */
 static int receive(int fd, void *to, size_t size)
 {
+	int failures = 0;
 	char *p = to;
 
 	while (size) {
 		ssize_t n = read(fd, p, size);
 
-		if (n < 0 && errno == EINTR)
+		if (n < 0 && (errno == EINTR || failures++ < FAILURES_MAX))
 			continue;
 		if (n <= 0)
 			return -ECHILD;
