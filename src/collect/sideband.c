@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -106,11 +107,29 @@ static int match_cpus(struct sideband *s)
 	return err;
 }
 
+/* Whether our clocks are not the kernel's (time_namespaces(7)): what it tells would have happened at other times. */
+static int in_time_namespace(void)
+{
+	long shift[4] = { 0 };
+	char text[256];
+
+	/* A line for each of two clocks: its name, seconds, nanoseconds. No file: no such namespaces. */
+	if (file_read("/proc/self/timens_offsets", text, sizeof(text)) > 0)
+		sscanf(text, "%*s %ld %ld %*s %ld %ld", &shift[0], &shift[1], &shift[2], &shift[3]);
+	return shift[0] || shift[1] || shift[2] || shift[3];
+}
+
 struct sideband *sideband_new(struct error *e)
 {
-	struct sideband *s = xcalloc(1, sizeof(*s));
+	struct sideband *s;
 	int err;
 
+	if (in_time_namespace()) {
+		error_set(e, STATUS_DENIED, -EINVAL, "this is a time namespace, whose clocks are not those of samples: "
+			  "start ebprof outside of it, as by `nsenter --time --target 1`");
+		return NULL;
+	}
+	s = xcalloc(1, sizeof(*s));
 	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	s->attr = (struct perf_event_attr){
 		.size = sizeof(s->attr),

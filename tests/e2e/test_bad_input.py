@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 from harness import (EBPROF, Fixture, check, directory, equal, finish, fixture_path, needs, run,
-                     start, tmpfs, tree_shares, wait_burned, wait_sampling)
+                     skip, start, tmpfs, tree_shares, wait_burned, wait_sampling)
 
 
 def gone_pid():
@@ -386,6 +386,14 @@ def test_root_without_capabilities():
     setpriv = needs("setpriv")
     lacking = "-bpf,-perfmon,-sys_admin"
     run("-a", "-d", 1, prefix=(setpriv, "--bounding-set", lacking, "--inh-caps", lacking)).fails(3, "CAP_")
+
+
+def test_clocks_of_a_time_namespace():
+    """What happens to processes would be told to have happened at other times than their samples."""
+    if not os.path.exists("/proc/self/timens_offsets"):
+        skip("this kernel has no time namespaces")
+    for shift in ("-5", "100000"):
+        run("-a", "-d", 1, prefix=(needs("unshare"), "--time", "--monotonic", shift)).fails(3, "time namespace.*outside")
 
 
 SUDO = {"SUDO_UID": "65534", "SUDO_GID": "65534", "SUDO_USER": "nobody"}
