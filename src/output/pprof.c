@@ -162,12 +162,12 @@ static void pieces_free(struct pieces *pieces)
 
 /* --- Samples. ------------------------------------------------------------------- */
 
-static void write_type(struct writer *w, uint32_t field, uint32_t name, uint32_t unit)
+static void write_type(struct writer *w, uint32_t field, const char *name, const char *unit)
 {
 	size_t type = protobuf_open(&w->b, field);
 
-	protobuf_uint(&w->b, PPROF_TYPE_NAME, name);
-	protobuf_uint(&w->b, PPROF_TYPE_UNIT, unit);
+	protobuf_uint(&w->b, PPROF_TYPE_NAME, literal(w, name));
+	protobuf_uint(&w->b, PPROF_TYPE_UNIT, literal(w, unit));
 	protobuf_close(&w->b, type);
 	protobuf_flush(&w->b, w->f);
 }
@@ -465,12 +465,12 @@ static void write_period(struct writer *w)
 
 		if (strcmp(profile_text(w->p, t->unit), "nanoseconds"))
 			continue;
-		write_type(w, PPROF_PERIOD_TYPE, string(w, t->name), string(w, t->unit));
+		write_type(w, PPROF_PERIOD_TYPE, profile_text(w->p, t->name), profile_text(w->p, t->unit));
 		protobuf_uint(&w->b, PPROF_PERIOD, SECOND / m->frequency);
 		return;
 	}
 	if (*m->event)
-		write_type(w, PPROF_PERIOD_TYPE, literal(w, m->event), literal(w, "count"));
+		write_type(w, PPROF_PERIOD_TYPE, m->event, "count");
 	if (m->period)
 		protobuf_uint(&w->b, PPROF_PERIOD, m->period);
 }
@@ -508,7 +508,8 @@ void pprof_write(const struct profile *p, const struct output_options *o, struct
 	(void)o;
 	w.mappings = xcalloc(w.v.nmodules, sizeof(*w.mappings));
 	for (size_t i = 0; i < w.v.ntypes; i++)
-		write_type(&w, PPROF_SAMPLE_TYPE, string(&w, w.v.types[i].name), string(&w, w.v.types[i].unit));
+		write_type(&w, PPROF_SAMPLE_TYPE, profile_text(p, w.v.types[i].name),
+			   profile_text(p, w.v.types[i].unit));
 	write_samples(&w);
 	write_mappings(&w);
 	write_locations(&w);

@@ -87,27 +87,28 @@ static void right(struct browser *b)
 static void hottest(struct browser *b)
 {
 	struct browser_place *p = browser_place(b);
-	const struct row *r = browser_selected(b), *end = b->rows.v + b->rows.n;
+	const struct row *r = browser_selected(b), *end;
 
-	if (b->view != VIEW_TREE && b->view != VIEW_FLAME)
+	if ((b->view != VIEW_TREE && b->view != VIEW_FLAME) || !r)
 		return;
+	end = b->rows.v + b->rows.n;
 	/* The first row below one is its busiest; where that is less than what the row has itself, it is the end. */
-	for (; r && r + 1 < end && r->parent && r[1].total >= r->self; r++)
+	for (; r + 1 < end && r->parent && r[1].total >= r->self; r++)
 		hashmap_set(&p->open, r->key, 1);
-	if (r) {
-		p->key = r->key;
-		p->at = 1;
-		browser_list(b);
-	}
+	p->key = r->key;
+	p->at = 1;
+	browser_list(b);
 }
 
 static void open_all(struct browser *b)
 {
-	const struct row *r = browser_selected(b), *end = b->rows.v + b->rows.n;
-	uint32_t depth = r ? r->depth : 0;
+	const struct row *r = browser_selected(b), *end;
+	uint32_t depth;
 
 	if (b->view != VIEW_TREE || !r)
 		return;
+	depth = r->depth;
+	end = b->rows.v + b->rows.n;
 	do
 		hashmap_set(&browser_place(b)->open, r->key, 1);
 	while (++r < end && r->depth > depth);

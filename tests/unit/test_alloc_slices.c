@@ -77,7 +77,9 @@ static struct outcome record(struct program p, double budget, int cycles)
 
 	alloc_slices_begin(&s, budget, &load);
 	for (int i = 0; i <= cycles; i++) {
-		cycle = alloc_slices_plan(&s, drand48(), drand48());
+		double where = drand48(), jitter = drand48();	/* in this order with every compiler */
+
+		cycle = alloc_slices_plan(&s, where, jitter);
 		seen = go_on(&p, (double)cycle.begin, 0, !s.endless);
 		alloc_slices_closed(&s, &seen);
 		if (last.open) {
@@ -103,7 +105,7 @@ static struct outcome record(struct program p, double budget, int cycles)
 	return (struct outcome){ estimate / p.calls, s.spent / s.worked / budget, s.endless };
 }
 
-#define RECORDINGS 400
+#define RECORDINGS 2000
 
 /*
  * The mean of many recordings is within three of its own standard errors of the truth, and @slack, for an estimate that is

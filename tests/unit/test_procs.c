@@ -484,7 +484,8 @@ static void *pause_thread(void *arg)
 
 TEST(threads_that_outlive_their_leader)
 {
-	int ready[2], hold[2], fds[2];
+	static int fds[2];	/* the leader's stack ends with it */
+	int ready[2], hold[2];
 	uint32_t id;
 	char byte;
 	pid_t pid;
