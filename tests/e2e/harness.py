@@ -50,6 +50,11 @@ def unsanitized(reason):
             skip(reason)
 
 
+def counts_lines():
+    """Whether this is a run of tests/coverage: ebprof's first mmap() is then of its counts."""
+    return "LLVM_PROFILE_FILE" in os.environ
+
+
 def needs(tool):
     path = shutil.which(tool) or shutil.which(tool, path="/usr/sbin:/sbin")
     if not path:
