@@ -284,6 +284,7 @@ sanitize: deps-test $(BUILD)/static/ebprof $(FIX_BIN) ## the end-to-end tests wi
 	$(call another_build,$(SANITIZED)) OPT='$(ASAN)' all
 	@$(TEST_ENV) EBPROF=$(abspath $(SANITIZED)/ebprof) ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:exitcode=86 \
 		UBSAN_OPTIONS=print_stacktrace=1:exitcode=86 tests/run e2e | tee $(SANITIZED)/log
+	@grep -q "^e2e: [1-9][0-9]* passed" $(SANITIZED)/log
 	@! grep -q "a sanitizer reports" $(SANITIZED)/log
 	@echo "sanitize: no reports"
 
