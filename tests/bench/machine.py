@@ -5,11 +5,30 @@ import platform
 import re
 import shutil
 import subprocess
+import time
 
 
-def load():
-    """Of the last minute, as the kernel counts it."""
-    return os.getloadavg()[0]
+IDLE = 5        # % of all CPUs that may be busy on a machine that is called idle
+PATIENCE = 30   # s that a part waits for that: what the part before it ran may still be ending
+
+
+def _spent():
+    """CPU time of all CPUs since they started, in ticks: all of it, and the idle."""
+    with open("/proc/stat", encoding="utf-8") as f:
+        times = [int(x) for x in f.readline().split()[1:9]]     # proc(5): user to steal
+    return sum(times), times[3] + times[4]
+
+
+def busy():
+    """% of the CPUs' time that others use, or a host keeps from us, over a second; once that is little, or PATIENCE is over."""
+    for _ in range(PATIENCE):
+        before = _spent()
+        time.sleep(1)
+        every, idle = (after - was for after, was in zip(_spent(), before))
+        share = 100 * (1 - idle / max(every, 1))
+        if share < IDLE:
+            break
+    return share
 
 
 def _first(path, pattern):
