@@ -46,6 +46,14 @@ static __always_inline int is_stale(long syscall, __u32 result)
 	return IS_EXEC(syscall) && (result == EBP_NO_PROCESS || result == EBP_NO_MAPPING || result == EBP_UNREADABLE);
 }
 
+/* The same where nothing has been unwound: execve() has let go of the old program, and tells the new one its environment last. */
+static __always_inline int is_between_programs(long syscall)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return IS_EXEC(syscall) && !BPF_CORE_READ(task, mm, env_end);
+}
+
 #define NEWBORN	4000000		/* ns that it has run, as the last tick of the scheduler knew */
 
 /* A thread that is about to come out of the clone() that made it, or just has: above there is nothing yet. */
@@ -100,6 +108,8 @@ static __always_inline int user_stack(const void *ctx, int in_kernel, struct ebp
 	}
 	if (rescue(ctx, in_kernel, s, key))
 		return RESCUED;
+	if (key->result == EBP_NO_MAPPING && s->by_fp)
+		key->result = EBP_NO_CFI;
 	key->user_id = stack->id = s->hash ? s->hash : 1;
 	return announce_stack(stack);
 }
@@ -113,9 +123,12 @@ static __always_inline int user_stack_later(struct ebp_key *key)
 	__u32 tgid = key->process.tgid, zero = 0;
 	struct ebp_rescue *r = bpf_map_lookup_elem(&rescue_scratch, &zero);
 	const struct ebp_space *space = bpf_map_lookup_elem(&spaces, &tgid);
+	long syscall = r ? saved_registers(&r->regs) : NO_REGISTERS;
 
+	if (is_between_programs(syscall))
+		return 0;
 	key->result = EBP_NO_PROCESS;
-	if (!r || !cfg_rescue || (space && space->flags & EBP_SPACE_NO_RESCUE) || saved_registers(&r->regs) == NO_REGISTERS)
+	if (!r || !cfg_rescue || (space && space->flags & EBP_SPACE_NO_RESCUE) || syscall == NO_REGISTERS)
 		return 0;
 	if (!send_for_rescue(r, key))
 		return RESCUED;
@@ -153,7 +166,7 @@ static __always_inline int kernel_stack(void *ctx, int in_kernel, struct ebp_key
 {
 	__u32 n = kernel_frames(ctx, s->frames), first = in_kernel == IN_TIMER ? first_interrupted(n) : 0;
 
-	return n ? announce_kernel_stack(key, s, n, first, 0) : 0;
+	return n > first ? announce_kernel_stack(key, s, n, first, 0) : 0;
 }
 
 static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup, int page_fault)

@@ -64,12 +64,12 @@ static __always_inline void learn_entry(void *ctx, __u64 pc)
 		entry_return = s->frames[at - 1];
 }
 
-/* Of the @n frames from the tracepoint on: the first that the interrupt found. */
+/* Of the @n frames from the tracepoint on: the first that the interrupt found in the kernel, @n where it found none. */
 static __always_inline __u32 first_interrupted(__u32 n)
 {
 	__u32 at = find_frame(entry_return, n);
 
-	return at + 1 < n && at < ENTRY_FRAMES ? at + 1 : 0;
+	return at < ENTRY_FRAMES ? at + 1 : 0;
 }
 
 static __always_inline int is_active(const struct perf_event *event)

@@ -8,7 +8,7 @@
 #define REG_SP	31
 #define REG_PC	32
 #define REG_MASK 31
-#define IS_KEPT(reg) ((reg) == REG_FP || ((reg) == REG_SP && !s->sp_lost))
+#define IS_KEPT(reg) ((reg) == REG_FP || ((reg) == REG_SP && !s->by_fp))
 #define UPROBE_SLOT(s) ((s)->sp)	/* struct return_instance.stack: sp at the function's entry */
 
 #include "bpf/unwind_exotic.h"
@@ -28,7 +28,7 @@ static __always_inline int signal_frame(struct unwind_env *env, struct unwind_st
 {
 	__u64 below = s->sp;
 
-	if (s->sp_lost)
+	if (s->by_fp)
 		return STEP_DONE(EBP_LOST_REGISTER);
 	if (env_read(env, s->regs.r, SIGNAL_WORDS * 8, s->sp + SIGNAL_REGS))
 		return STEP_DONE(EBP_UNREADABLE);
@@ -112,7 +112,7 @@ static __always_inline int plain_rule(struct unwind_env *env, struct unwind_stat
 	c->ra = s->lr;
 	if (saved == EBP_SAVED_NOTHING && !s->exact)
 		return STEP_DONE(EBP_LOST_REGISTER);
-	if (s->sp_lost && !(rule & EBP_RULE_FP_BASE)) {
+	if (s->by_fp && !(rule & EBP_RULE_FP_BASE)) {
 		if (lr_only)
 			return STEP_DONE(EBP_LOST_REGISTER);
 		c->cfa = s->fp + down;
@@ -169,7 +169,7 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 	s->sp = c.cfa;
 	s->fp = c.fp;
 	/* A frame record may lie anywhere in its frame, mostly at its low end: the CFA is not known by it. */
-	s->sp_lost = by_record;
+	s->by_fp = by_record;
 	s->exact = 0;
 	return 0;
 }
@@ -180,7 +180,7 @@ static __always_inline void begin(struct unwind_state *s)
 	s->sp = s->regs.r[REG_SP];
 	s->fp = s->regs.r[REG_FP];
 	s->lr = s->regs.r[REG_LR];
-	s->sp_lost = 0;
+	s->by_fp = 0;
 	s->exact = 1;
 }
 

@@ -50,7 +50,7 @@ struct unwind_state {
 	__u64 rows;			/* ref */
 	__u64 nrows;
 	__u32 no_rescue;
-	__u32 sp_lost;			/* aarch64: sp is only known to be at least so much */
+	__u32 by_fp;			/* found by code without CFI: a guess; on aarch64 sp is at least so much */
 	__u64 uprobe;			/* kernel address of the next return instance; 0: not looked for yet */
 	/* Stack memory [window, window_end): */
 	__u64 window, window_end;

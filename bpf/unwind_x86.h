@@ -141,6 +141,7 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 	s->pc = c.ra;
 	s->sp = c.cfa;
 	s->fp = c.fp;
+	s->by_fp = by_fp;
 	s->exact = 0;
 	return 0;
 }
@@ -150,6 +151,7 @@ static __always_inline void begin(struct unwind_state *s)
 	s->pc = s->regs.r[REG_PC];
 	s->sp = s->regs.r[REG_SP];
 	s->fp = s->regs.r[REG_FP];
+	s->by_fp = 0;
 	s->exact = 1;
 }
 

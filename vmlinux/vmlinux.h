@@ -95,6 +95,7 @@ struct uprobe_task {
 
 struct mm_struct {
 	unsigned long start_stack;
+	unsigned long env_end;
 };
 
 struct sched_entity {

@@ -71,7 +71,7 @@ static void as_it_was(const struct ebp_rescue *s, struct unwind_result *out)
 	out->result = s->key.result < EBP_RESULTS ? s->key.result : EBP_NO_PROCESS;
 	out->frames[0] = s->regs.r[REG_PC];
 	out->n = 1;
-	out->fp_frames = 0;
+	out->fp_frames = out->by_fp = 0;
 }
 
 static int try(struct rescue *r, const struct ebp_rescue *s, uint32_t incarnation, struct unwind_result *out)
@@ -108,8 +108,11 @@ static int unwind(struct rescue *r, const struct ebp_rescue *s, struct unwind_re
 		return err;
 	last = out->frames[out->n - 1];
 	if (!EBP_FRAME_IS_ADDRESS(last) ||
-	    procs_locate(r->procs, incarnation, last, s->time).image == IMAGE_NONE)
+	    procs_locate(r->procs, incarnation, last, s->time).image == IMAGE_NONE) {
+		if (out->by_fp)
+			out->result = EBP_NO_CFI;
 		return 0;
+	}
 	tracker_publish(r->tracker);
 	return try(r, s, incarnation, out);
 }

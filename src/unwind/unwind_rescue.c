@@ -144,7 +144,7 @@ static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *ou
 	begin = unwind_sections_work(t->u->sections);
 	memcpy(regs.r, t->sample->regs.r, (REG_PC + 1) * sizeof(*regs.r));
 	regs.known = (1ull << (REG_PC + 1)) - 1;
-	out->n = out->fp_frames = 0;
+	out->n = out->fp_frames = out->by_fp = 0;
 	for (;;) {
 		if (row_at(t, at, &row, &section, &frame))
 			return out->n && finish_by_step(t, &regs, at, max, out);

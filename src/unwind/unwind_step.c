@@ -96,5 +96,6 @@ void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *reg
 	out->result = (enum ebp_result)(done - 1);
 	out->n = s.n;
 	out->fp_frames = s.fp_frames;
+	out->by_fp = s.by_fp;
 	memcpy(out->frames, s.frames, s.n * sizeof(s.frames[0]));
 }

@@ -24,6 +24,7 @@ struct unwind_memory {
 struct unwind_result {
 	enum ebp_result result;
 	uint32_t n, fp_frames;
+	uint32_t by_fp;			/* the last frame was found by the frame pointer of code without CFI */
 	__u64 frames[EBP_FRAMES_MAX];	/* as in bpf/unwind.h */
 };
 

@@ -113,6 +113,12 @@ def wait_for(condition, what, seconds=10):
         time.sleep(0.005)
 
 
+def stolen():
+    """CPU seconds since the machine began that no thread was charged for: interrupts took them, or the hypervisor (proc(5))."""
+    with open("/proc/stat", encoding="ascii") as f:
+        return sum(map(int, f.readline().split()[6:9])) / os.sysconf("SC_CLK_TCK")
+
+
 # --- What ebprof prints. -------------------------------------------------------------------------------------
 
 class Summary:

@@ -5,7 +5,7 @@ import re
 import subprocess
 import time
 
-from harness import (EBPROF, Fixture, Profile, check, child_of, directory, equal, finish, fixture_path, run, start, state, stopped,
+from harness import (EBPROF, Fixture, Profile, check, child_of, directory, equal, finish, fixture_path, run, start, state, stolen, stopped,
                      wait_burned, wait_for)
 
 SUMMARY = re.compile(r"^ebprof: (\d+) (?:samples|intervals) of (\S+).*: (\d+) complete, (\d+) truncated.*, (\d+) lost", re.M)
@@ -16,6 +16,7 @@ class Waits:
 
     def __init__(self, *options, program, held=False):
         """@held: it is stopped while the program runs, but for the beginning."""
+        before = stolen()
         with directory() as d:
             path = os.path.join(d, "out.folded")
             p = start(*options, "-o", path, "--", *program)
@@ -27,6 +28,7 @@ class Waits:
             self.result = finish(p).ok()
             with open(path, encoding="utf-8") as f:
                 self.profile = Profile.read(f.read())
+        self.stolen = stolen() - before
         self.said = [line.split() for line in self.result.out.splitlines()]
         m = SUMMARY.search(self.result.err)
         check(m, "no summary in", self.result.err)
@@ -53,8 +55,8 @@ def test_each_kind_of_wait():
     w = Waits("--off-cpu", program=(fixture_path("waits"), 2))
     for name, seconds in w.truth("wait").items():
         # Those that starve take for waiting what interrupts and the hypervisor take of their time, too.
-        share = 0.06 if name.startswith("starved") else 0.01
-        near(w.seconds(lambda s: s.comm == name and s.has(FUNCTION[name])), seconds, name, share)
+        share, more = (0.06, w.stolen) if name.startswith("starved") else (0.01, 0)
+        near(w.seconds(lambda s: s.comm == name and s.has(FUNCTION[name])), seconds, name, share, 0.004 + more)
     # Nobody else has a part in it.
     for name, function in FUNCTION.items():
         elsewhere = w.profile.where(lambda s: s.comm == name and s.any("^wait_") and not s.has(function))
@@ -124,7 +126,9 @@ def test_wall_adds_up():
         near(w.seconds(lambda s: s.comm == name), seconds, name, seconds=0.015)
     for name in ("starved1", "starved2"):
         ran = w.truth("thread")[name] - w.truth("wait")[name]
-        near(w.seconds(lambda s: s.comm == name and not s.frames[-1].startswith("[")), ran, name + " on the CPU", 0.02, 0.02)
+        # It may have been on a CPU that the hypervisor had taken.
+        near(w.seconds(lambda s: s.comm == name and not s.frames[-1].startswith("[")), ran, name + " on the CPU", 0.02,
+             0.02 + w.stolen)
 
 
 def test_time_is_divided_by_what_was_sampled():

@@ -113,6 +113,11 @@ TEST(gap_by_frame_pointer)
 	CHECK_EQ(unwind(), EBP_COMPLETE);
 	CHECK(is_chain(0));
 	CHECK_EQ(result.fp_frames, 1);
+	CHECK_EQ(result.by_fp, 1);
+	/* What it finds may be no code. */
+	stack[11] = 0x10000;
+	CHECK_EQ(unwind(), EBP_NO_MAPPING);
+	CHECK_EQ(result.by_fp, 1);
 	/* It leads nowhere: below the stack pointer too often, to memory that is none, or it is not there. */
 	regs.r[REG_FP] = 0x1000;
 	CHECK_EQ(unwind(), EBP_NO_CFI);
@@ -296,6 +301,7 @@ TEST(mappings)
 	CHECK_EQ(result.frames[1], EBP_FRAME(IMAGE + 1, 0xffff));
 	stack[1] = CODE + 0x40001;
 	CHECK_EQ(unwind(), EBP_NO_MAPPING);
+	CHECK_EQ(result.by_fp, 0);
 	/* Without frame pointers code without CFI is the end. */
 	stack[1] = CODE + 0x20001;
 	CHECK_EQ(unwind(), EBP_COMPLETE);

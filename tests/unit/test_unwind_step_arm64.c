@@ -168,6 +168,9 @@ TEST(gap_by_frame_record)
 	CHECK_EQ(unwind(), EBP_COMPLETE);
 	CHECK(is_chain(1));
 	CHECK_EQ(result.fp_frames, 2);
+	stack[11] = 0x10000;
+	CHECK_EQ(unwind(), EBP_NO_MAPPING);
+	CHECK_EQ(result.by_fp, 1);
 	regs.r[REG_FP] = STACK + 81;
 	CHECK_EQ(unwind(), EBP_NO_CFI);
 	regs.r[REG_FP] = 0x1000;
