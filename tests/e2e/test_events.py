@@ -160,6 +160,19 @@ def test_time_in_other_bpf_programs():
     check(uncut < 0.05 * inside.count(), uncut, "of", inside.count(), "with the interrupt's frames", inside.head())
 
 
+def test_execs_in_other_bpf_programs():
+    """There execve() has let go of the old program: its registers tell of no stack, so none is cut."""
+    in_tracefs("events/task/task_rename")
+    tracer = start("-a", "-e", "task:task_rename", "-c", 1)
+    wait_sampling(tracer)
+    r = command("-d", "2", "-F", 1999, "-e", "cpu-clock", program=("sh", "-c", "while :; do /bin/true; done")).ok()
+    tracer.send_signal(signal.SIGINT)
+    finish(tracer).ok()
+    inside = r.profile.where(lambda s: s.any("^bpf_prog_.*on_tracepoint") and s.any("execve$"))
+    check(inside.count() > 5, inside.count(), "of", r.profile.count(), r.profile.head())
+    check(not any(s.cut for s in inside), inside.head())
+
+
 def test_hits_in_other_bpf_programs():
     """Of a tracepoint's hits there the kernel tells the number."""
     if tuple(int(n) for n in os.uname().release.split(".")[:2]) < (6, 7):
