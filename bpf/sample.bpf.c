@@ -39,19 +39,19 @@ static __always_inline long leaf_registers(const void *ctx, int in_kernel, struc
 
 /*
  * From the point of no return of an execve() on, the registers are those of a
- * program that is no more: there is no user stack.
+ * program that is no more: there is no user stack. The new one's environment is told near the end of it.
  */
-static __always_inline int is_stale(long syscall, __u32 result)
-{
-	return IS_EXEC(syscall) && (result == EBP_NO_PROCESS || result == EBP_NO_MAPPING || result == EBP_UNREADABLE);
-}
-
-/* The same where nothing has been unwound: execve() has let go of the old program, and tells the new one its environment last. */
 static __always_inline int is_between_programs(long syscall)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
 	return IS_EXEC(syscall) && !BPF_CORE_READ(task, mm, env_end);
+}
+
+/* The same for the rest of it, by what unwinding led to. */
+static __always_inline int is_stale(long syscall, __u32 result)
+{
+	return IS_EXEC(syscall) && (result == EBP_NO_PROCESS || result == EBP_NO_MAPPING || result == EBP_UNREADABLE);
 }
 
 #define NEWBORN	4000000		/* ns that it has run, as the last tick of the scheduler knew */
@@ -89,6 +89,8 @@ static __always_inline int user_stack(const void *ctx, int in_kernel, struct ebp
 	struct ebp_stack *stack = (void *)s->head;
 	long syscall = leaf_registers(ctx, in_kernel, &s->regs);
 
+	if (is_between_programs(syscall))
+		return 0;
 	key->result = unwind_user(s, key->process.start);
 	if (is_stale(syscall, key->result)) {
 		key->result = EBP_COMPLETE;

@@ -335,7 +335,7 @@ case_other_bpf() {
 	ebprof -p $pid -e raw_syscalls:sys_enter -c 1 -d 60 -o /dev/null 2>tracer &
 	until ebp -p $pid -e cpu-clock $SHORT && [ "$(count '_on_tracepoint[; ]')" -gt 0 ]; do
 		tries=$((tries + 1))
-		[ $tries -lt 10 ] || fail "no sample is in a tracer's program: $(cat tracer)"
+		[ $tries -lt 10 ] || fail "no sample is in a tracer's program: $(cat tracer "/proc/$!/stack")"
 	done
 	ebp -p $pid -e cpu-clock $SHORT
 	taken_at_least 50
