@@ -133,15 +133,21 @@ def test_strict():
 
 
 @contextlib.contextmanager
+def tracer(group, event, *of):
+    """A BPF program runs at each hit of the tracepoint."""
+    in_tracefs(f"events/{group}/{event}")
+    p = start(*of, "-e", f"{group}:{event}", "-c", 1)
+    wait_sampling(p)
+    yield
+    p.send_signal(signal.SIGINT)
+    finish(p).ok()
+
+
+@contextlib.contextmanager
 def traced():
     """A program of system calls, most of whose time a BPF program on their tracepoint takes."""
-    in_tracefs("events/raw_syscalls/sys_enter")
-    with Fixture("syscalls", "loop") as f:
-        tracer = start("-p", f.pid, "-e", "raw_syscalls:sys_enter", "-c", 1)
-        wait_sampling(tracer)
+    with Fixture("syscalls", "loop") as f, tracer("raw_syscalls", "sys_enter", "-p", f.pid):
         yield f
-        tracer.send_signal(signal.SIGINT)
-        finish(tracer).ok()
 
 
 def test_time_in_other_bpf_programs():
@@ -162,12 +168,8 @@ def test_time_in_other_bpf_programs():
 
 def test_execs_in_other_bpf_programs():
     """There execve() has let go of the old program: its registers tell of no stack, so none is cut."""
-    in_tracefs("events/task/task_rename")
-    tracer = start("-a", "-e", "task:task_rename", "-c", 1)
-    wait_sampling(tracer)
-    r = command("-d", "2", "-F", 1999, "-e", "cpu-clock", program=("sh", "-c", "while :; do /bin/true; done")).ok()
-    tracer.send_signal(signal.SIGINT)
-    finish(tracer).ok()
+    with tracer("task", "task_rename", "-a"):
+        r = command("-d", "2", "-F", 1999, "-e", "cpu-clock", program=("sh", "-c", "while :; do /bin/true; done")).ok()
     inside = r.profile.where(lambda s: s.any("^bpf_prog_.*on_tracepoint") and s.any("execve$"))
     check(inside.count() > 5, inside.count(), "of", r.profile.count(), r.profile.head())
     check(not any(s.cut for s in inside), inside.head())

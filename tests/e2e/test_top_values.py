@@ -189,7 +189,7 @@ def test_page_faults_live():
 
 
 def check_waits(table, said, taken, share=0.01):
-    """@taken: CPU seconds that nobody was charged for meanwhile."""
+    """@taken: CPU seconds that the hypervisor took meanwhile."""
     truth = {}
     for w in said:
         if w and w[0] == "wait":
