@@ -302,7 +302,7 @@ valgrind: deps-test ebprof $(BUILD)/static/ebprof $(FIX_BIN) ## the end-to-end t
 unit-build: $(UNIT_BIN)
 
 BENCH := $(TEST)/bench/tables
-BENCH_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% elf/% go/% unwind/%),$(OBJ))
+BENCH_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% dwarf/cfi% elf/% go/% unwind/%),$(OBJ))
 $(BENCH): tests/bench/tables.c $(BENCH_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "bpf/unwind.h"
-#include "unwind/cfi.h"
+#include "dwarf/cfi.h"
 
 /*
  * The rule for @row on @machine (EM_X86_64, EM_AARCH64). Where only an exotic

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "unwind/cfi.h"
+#include "dwarf/cfi.h"
 
 struct unwind_sections;
 

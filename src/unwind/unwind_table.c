@@ -10,9 +10,9 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "elf/elf_code.h"
-#include "unwind/cfi.h"
+#include "dwarf/cfi.h"
 #include "unwind/unwind_go.h"
-#include "unwind/unwind_load.h"
+#include "dwarf/cfi_load.h"
 #include "unwind/unwind_pack.h"
 #include "unwind/unwind_rule.h"
 
@@ -172,9 +172,9 @@ static int load(struct builder *b, int which, const struct elf_file *debug)
 	int err = -ENOENT;
 
 	if (which == EH_FRAME)
-		err = unwind_load_eh_frame(b->elf, &b->section[which]);
+		err = cfi_load_eh_frame(b->elf, &b->section[which]);
 	else if (which == DEBUG_FRAME || debug)
-		err = unwind_load_section(which == SEPARATE ? debug : b->elf, ".debug_frame", &b->section[which]);
+		err = cfi_load_section(which == SEPARATE ? debug : b->elf, ".debug_frame", &b->section[which]);
 	b->section[which].machine = b->machine;
 	return err == -ENOENT ? 0 : err;
 }

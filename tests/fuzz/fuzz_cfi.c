@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/cfi.h"
+#include "dwarf/cfi.h"
 
 #define VADDR	0x200000
 #define HDR	0x100000

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "unwind/cfi.h"
+#include "dwarf/cfi.h"
 
 #define VADDR	0x10000		/* of the sections made here */
 #define CODE	0x401000	/* what FDEs are about, unless said otherwise */

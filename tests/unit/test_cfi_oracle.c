@@ -16,7 +16,7 @@
 #include "elf/elf_file.h"
 #include "elf_corpus.h"
 #include "test.h"
-#include "unwind/cfi.h"
+#include "dwarf/cfi.h"
 
 #define SAMPLE_PCS	20000
 #define SAMPLE_FILES	60

@@ -12,7 +12,7 @@
 #include "elf/elf_file.h"
 #include "elf_corpus.h"
 #include "test.h"
-#include "unwind/cfi.h"
+#include "dwarf/cfi.h"
 #include "unwind/unwind_table.h"
 
 #define SAMPLE_PCS	20000

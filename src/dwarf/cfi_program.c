@@ -3,8 +3,8 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "unwind/cfi.h"
-#include "unwind/cfi_internal.h"
+#include "dwarf/cfi.h"
+#include "dwarf/cfi_internal.h"
 
 /* Compilers nest DW_CFA_remember_state once or twice. */
 #define DEPTH		32

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The sections: entries, CIEs, FDEs, encoded pointers, and the search table. */
-#include "unwind/cfi.h"
+#include "dwarf/cfi.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/vec.h"
-#include "unwind/cfi_internal.h"
+#include "dwarf/cfi_internal.h"
 
 #define MAX_FDES	(4u << 20)
 #define MAX_AUGMENTATION 16	/* "zPLRS" and the like: each FDE may lead us to read it again */

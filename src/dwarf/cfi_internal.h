@@ -4,7 +4,7 @@
 #define EBPROF_CFI_INTERNAL_H
 
 #include "base/cursor.h"
-#include "unwind/cfi.h"
+#include "dwarf/cfi.h"
 
 #define CFI_FORMAT	0x0f	/* the part of a pointer's encoding that tells its size and sign */
 

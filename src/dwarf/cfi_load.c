@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_load.h"
+#include "dwarf/cfi_load.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ static uint64_t address_of(const struct elf_file *f, const char *name)
 	return s ? s->addr : 0;
 }
 
-int unwind_load_section(const struct elf_file *f, const char *name, struct cfi_section *out)
+int cfi_load_section(const struct elf_file *f, const char *name, struct cfi_section *out)
 {
 	const struct elf_section *s = inflate_find(f, name);
 	uint8_t *data;
@@ -49,11 +49,11 @@ struct header {
 };
 #define PCREL_SDATA4 0x1b
 
-int unwind_load_eh_frame(const struct elf_file *f, struct cfi_section *out)
+int cfi_load_eh_frame(const struct elf_file *f, struct cfi_section *out)
 {
 	const struct elf_segment *s, *hdr = NULL, *holds = NULL;
 	size_t n = elf_file_segments(f, &s), size;
-	int err = unwind_load_section(f, ".eh_frame", out);
+	int err = cfi_load_section(f, ".eh_frame", out);
 	struct header head;
 	uint64_t vaddr;
 	uint8_t *data;

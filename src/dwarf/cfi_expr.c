@@ -2,8 +2,8 @@
 /* DWARF expressions as they occur in rules (DWARF 5, 2.5, 6.4.2, 7.7.1). */
 #include <errno.h>
 
-#include "unwind/cfi.h"
-#include "unwind/cfi_internal.h"
+#include "dwarf/cfi.h"
+#include "dwarf/cfi_internal.h"
 
 #define MAX_STEPS	1000	/* DW_OP_skip may go back: the only loops */
 #define MAX_DEPTH	64	/* in real expressions: 4 */

@@ -3,8 +3,8 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "unwind/cfi.h"
-#include "unwind/cfi_internal.h"
+#include "dwarf/cfi.h"
+#include "dwarf/cfi_internal.h"
 
 #define X86_SP		7
 #define ARM64_SP	31
