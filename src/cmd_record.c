@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "commands.h"
+#include "no_samples.h"
 #include "recording.h"
 #include "result_files.h"
 #include "summary.h"
@@ -13,14 +14,17 @@ static int finish(struct recording *r, struct result_files *files, uint64_t orig
 	struct profile *p = session_profile(r->session);
 	const struct profile_account *a = profile_account(p);
 	const struct output_options options = { .annotate = r->o.annotate };
+	char none[NO_SAMPLES_TEXT] = "";
 	int err, command;
 
+	if (!a->taken)
+		no_samples_why(r, none);
 	recording_end_command(r);
 	recording_describe(r, p);
 	err = result_files_write(files, p, &options, e);
 	session_save_names(r->session);
 	if (!r->o.quiet)
-		summary_show(p, &r->result, &r->o, origin);
+		summary_show(p, &r->result, &r->o, origin, none);
 	if (err)
 		command_failed(e);
 	command = recording_command_status(r);

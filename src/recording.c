@@ -2,6 +2,7 @@
 #include "recording.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/caps.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "collect/features.h"
 #include "collect/perf_events.h"
@@ -23,6 +25,9 @@
 
 #define NICENESS -10		/* where we may; we use little of what it gives */
 #define TEXT_MAX 1024		/* bytes of a title and the like */
+#define COMMAND_SHOWN 128	/* bytes of the command's name in a message */
+#define PATIENCE 1000000000ull	/* ns for the command to end, before it is said that we wait */
+#define PATIENCE_STEP 5		/* ms */
 #define WORTH_KEEPING 30000000	/* ns of CPU time that the names of one file took */
 
 /* Events and images are descriptors: take as many as we may have. */
@@ -226,7 +231,8 @@ static int on_started(void *ctx, struct error *e)
 
 int recording_run(struct recording *r, struct error *e)
 {
-	int show = !r->o.quiet && isatty(STDERR_FILENO), err;
+	/* The command writes to the same terminal, and would have its lines wiped out. */
+	int show = !r->o.quiet && !r->o.command && isatty(STDERR_FILENO), err;
 
 	/*
 	 * On a busy machine we would wait for our turn while stacks pile up and
@@ -291,12 +297,46 @@ void recording_describe(const struct recording *r, struct profile *p)
 	}
 }
 
+/* Waits for the command for a while: 1 where it has ended, and *@status is there. */
+static int ends_soon(const struct recording *r, int *status)
+{
+	const uint64_t end = clock_ns() + PATIENCE;
+	pid_t got;
+
+	do {
+		got = waitpid(r->launch.pid, status, WNOHANG);
+		if (!got)
+			poll(NULL, 0, PATIENCE_STEP);
+	} while (!got && clock_ns() < end);
+	return got == r->launch.pid;
+}
+
+/* It has been asked to end, by us or by who asked us. */
+static void tell_waiting(const struct recording *r)
+{
+	struct procfs_stat st = { 0 };
+	char name[COMMAND_SHOWN];
+
+	text_clean(name, sizeof(name), r->o.command[0]);
+	fprintf(stderr, "ebprof: waiting for the command %s (PID %d), which ", name, r->launch.pid);
+	if (!procfs_stat(r->launch.pid, &st) && (st.state == 'T' || st.state == 't'))
+		fprintf(stderr, "is stopped; kill -CONT %d lets it go on and end", r->launch.pid);
+	else
+		fprintf(stderr, "goes on after SIG%s; kill -KILL %d ends it", sigabbrev_np(r->asked ? r->last_signal : SIGTERM),
+			r->launch.pid);
+	fputs(", Ctrl-C only ebprof\n", stderr);
+}
+
 int recording_command_status(const struct recording *r)
 {
 	int status = 0;
 
 	if (!r->launched)
 		return 0;
+	if (ends_soon(r, &status))
+		return launch_status(status);
+	if (!r->o.quiet)
+		tell_waiting(r);
 	while (waitpid(r->launch.pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return STATUS_ERROR;

@@ -269,7 +269,8 @@ static void show_page_faults(const struct profile *p, const struct session_resul
 	fputc('\n', stderr);
 }
 
-void summary_show(struct profile *p, const struct session_result *r, const struct record_options *o, uint64_t origin)
+void summary_show(struct profile *p, const struct session_result *r, const struct record_options *o, uint64_t origin,
+		  const char *none)
 {
 	const struct profile_meta *m = profile_meta(p);
 
@@ -278,8 +279,8 @@ void summary_show(struct profile *p, const struct session_result *r, const struc
 		show_allocations(p, r);
 	else if (o->page_faults)
 		show_page_faults(p, r);
-	else if (!profile_account(p)->taken)
-		fputs("ebprof: no samples: the target did not run on a CPU meanwhile, or the event did not happen\n", stderr);
+	if (!o->alloc && !profile_account(p)->taken)
+		fprintf(stderr, "ebprof: no samples: %s\n", none);
 	show_unwinding(profile_account(p), r);
 	show_waits(r);
 	fputs("ebprof: ", stderr);

@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "collect/perf_events.h"
 #include "proc/procfs.h"
 
 /* Why nothing is known of @id. */
@@ -18,16 +21,34 @@ static int tell(struct error *e, int err, const char *kind, pid_t id, const char
 	return error_set(e, STATUS_ERROR, err, "cannot look at the %s %d: %s", kind, id, strerror(-err));
 }
 
+/* One whose threads have all ended; its leader may be a zombie while others run. */
+static int is_zombie(const struct procfs_stat *st)
+{
+	return st->state == 'X' || (st->state == 'Z' && st->threads <= 1);
+}
+
+static int tell_zombie(struct error *e, pid_t pid, pid_t parent)
+{
+	char comm[16 + 1] = "?";
+
+	procfs_comm(parent, comm);
+	return error_set(e, STATUS_NO_TARGET, -ESRCH, "process %d is a zombie: it has ended, and its parent %d (%s) has not "
+			 "taken its exit status yet", pid, parent, comm);
+}
+
 static int add_process(struct targets *t, pid_t pid, struct error *e)
 {
 	struct target x = { .id = pid };
 	int err = procfs_tgid(pid, &x.tgid), kthread;
+	struct procfs_stat st;
 
 	if (err)
 		return tell(e, err, "process with PID", pid, "ps -e");
 	if (x.tgid != pid)
 		return error_set(e, STATUS_NO_TARGET, -ESRCH, "%d is a thread of process %d; use -p %d, or -t %d for this thread",
 				 pid, x.tgid, x.tgid, pid);
+	if (!procfs_stat(pid, &st) && is_zombie(&st))
+		return tell_zombie(e, pid, st.ppid);
 	kthread = procfs_is_kthread(pid);
 	if (kthread > 0)
 		t->kthreads++;
@@ -49,9 +70,28 @@ static int add_thread(struct targets *t, pid_t tid, struct error *e)
 	return 0;
 }
 
+/* -C names CPUs of which one is online, at least. */
+static int check_cpus(const int_vec *asked, struct error *e)
+{
+	char online[128] = "?";
+	size_t n = 0;
+	int *cpus;
+
+	if (!asked->n || perf_online_cpus(asked->v, asked->n, &cpus, &n))
+		return 0;
+	free(cpus);
+	if (n)
+		return 0;
+	file_read("/sys/devices/system/cpu/online", online, sizeof(online));
+	online[strcspn(online, "\n")] = '\0';
+	if (asked->n > 1)
+		return error_set(e, STATUS_NO_TARGET, -ENODEV, "-C: none of these CPUs is online; online are %s", online);
+	return error_set(e, STATUS_NO_TARGET, -ENODEV, "-C: CPU %d is not online; online are %s", asked->v[0], online);
+}
+
 int targets_find(struct targets *t, const struct record_options *o, struct error *e)
 {
-	int err = 0;
+	int err = check_cpus(&o->cpus, e);
 
 	for (size_t i = 0; i < o->pids.n && !err; i++)
 		err = add_process(t, o->pids.v[i], e);

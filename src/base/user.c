@@ -103,6 +103,31 @@ char *user_home(const struct user *u)
 	return copy;
 }
 
+static void set_or_unset(const char *name, const char *value)
+{
+	if (value && *value)
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
+}
+
+void user_environment(const struct user *u)
+{
+	char *strings = u->switched ? malloc(PASSWD_SIZE) : NULL;
+	struct passwd entry, *found = NULL;
+
+	if (!u->switched)
+		return;
+	restrict_name_services();
+	if (!strings || getpwuid_r(u->uid, &entry, strings, PASSWD_SIZE, &found))
+		found = NULL;
+	set_or_unset("HOME", found ? found->pw_dir : NULL);
+	set_or_unset("USER", found ? found->pw_name : NULL);
+	set_or_unset("LOGNAME", found ? found->pw_name : NULL);
+	set_or_unset("SHELL", found ? found->pw_shell : NULL);
+	free(strings);
+}
+
 /* For this thread alone, unlike setgroups(3). */
 static int thread_setgroups(int n, const gid_t *groups)
 {

@@ -73,6 +73,7 @@ static __attribute__((noreturn)) void child(char *const argv[], char *const env[
 	int err;
 
 	reset_signals();
+	user_environment(u);
 	err = user_become(u);
 	if (err)
 		give_up(failed, -err, 1);

@@ -3,7 +3,8 @@
  * Starts the command behind `--`, stopped before its exec until sampling runs.
  *
  * Under sudo it runs as the invoking user (base/user.h): groups, gid and uid
- * are set between fork and exec, and no capability is left. Signal mask and
+ * are set between fork and exec, and no capability is left; HOME, USER, LOGNAME and SHELL
+ * are that user's. Signal mask and
  * dispositions are the default ones, as a shell would give.
  */
 #ifndef EBPROF_LAUNCH_H

@@ -229,7 +229,7 @@ class Result:
         return self
 
 
-def _environment(extra):
+def environment(extra):
     env = {k: v for k, v in os.environ.items() if not k.startswith("SUDO_")}
     env["XDG_CACHE_HOME"] = "/dev/null"     # what one run finds is not told to the next, unless that is what is tested
     env.update(extra or {})
@@ -242,7 +242,7 @@ _started = []       # and perhaps still there
 def start(*args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=None, prefix=(), ebprof=None, fds=()):
     """ebprof in the background, as a Popen that leads a session of its own, until the end of the test."""
     _started.append(subprocess.Popen([*prefix, ebprof or EBPROF, *map(str, args)], stdin=stdin, stdout=stdout,
-                                     stderr=subprocess.PIPE, env=_environment(env), start_new_session=True, pass_fds=fds))
+                                     stderr=subprocess.PIPE, env=environment(env), start_new_session=True, pass_fds=fds))
     return _started[-1]
 
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""A terminal for tests, by tmux: keys go in, and what stands on the screen comes out."""
+"""Terminals for tests. By tmux: keys go in, and what stands on the screen comes out. And a bare one: what is written to it."""
 import contextlib
 import os
+import pty
 import re
+import select
 import shutil
 import subprocess
 import tempfile
 
-from harness import EBPROF, check, needs, wait_for
+from harness import EBPROF, check, environment, needs, wait_for
 
 
 class Terminal:
@@ -85,3 +87,22 @@ class Terminal:
         with contextlib.suppress(subprocess.CalledProcessError):
             self.call("kill-server")
         shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def on_terminal(*args, env=None):
+    """What a terminal shows of ebprof, output and errors."""
+    master, slave = pty.openpty()
+    p = subprocess.Popen([EBPROF, *map(str, args)], stdin=slave, stdout=slave, stderr=slave,
+                         env=environment({"TERM": "xterm", **(env or {})}), start_new_session=True)
+    # We hold the terminal open and mark the end ourselves: what is under way when it hangs up may be lost.
+    end, out = b"<end of the terminal>", b""
+    while not out.endswith(end):
+        if select.select([master], [], [], 0.1)[0]:
+            out += os.read(master, 65536)
+        elif p.poll() is not None:
+            os.write(slave, end)
+            check(select.select([master], [], [], 30)[0], "the terminal is stuck")
+    os.close(master)
+    os.close(slave)
+    out = out[:-len(end)]
+    return p.wait(timeout=30), out.decode()

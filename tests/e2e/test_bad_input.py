@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Each mistake is one clear line and its exit status, and leaves nothing behind."""
 import os
+import pwd
 import signal
 import subprocess
 
@@ -405,6 +406,17 @@ def test_command_runs_as_the_invoking_user():
     lines = r.out.split()
     equal(lines[:3], ["65534"] * 3, "uid, gid, groups")
     equal(int(lines[-1], 16), 0, "capabilities of the command")
+
+
+def test_command_has_the_environment_of_the_invoking_user():
+    """A login's, not root's, which sudo leaves; of a user that the system does not know it has none."""
+    root = {"HOME": "/root", "USER": "root", "LOGNAME": "root", "SHELL": "/bin/bash"}
+    nobody = pwd.getpwuid(65534)
+    known = {"HOME": nobody.pw_dir, "USER": nobody.pw_name, "LOGNAME": nobody.pw_name, "SHELL": nobody.pw_shell}
+    for sudo, expected in ((SUDO, known), ({"SUDO_UID": "54321", "SUDO_GID": "54321"}, {}), ({}, root)):
+        r = run("-q", "-f", "folded", "-o", "/dev/null", "--", "env", env=root | sudo).ok()
+        lines = dict(line.split("=", 1) for line in r.out.splitlines() if "=" in line)
+        equal({k: v for k, v in lines.items() if k in root}, expected, f"environment with {sudo}")
 
 
 def test_output_belongs_to_the_invoking_user():

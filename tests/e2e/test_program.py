@@ -2,10 +2,8 @@
 """What the program prints, what it leaves behind, and what hostile images do to it."""
 import glob
 import os
-import pty
 import random
 import re
-import select
 import shutil
 import signal
 import struct
@@ -13,6 +11,7 @@ import subprocess
 
 from harness import (EBPROF, Fixture, Stack, bpf_ids, check, directory, equal, finish, fixture_path, needs, perf_events,
                      run, start, wait_burned, wait_for, wait_sampling)
+from terminal import on_terminal
 
 HEADER = ["SELF%", "TOTAL%", "SAMPLES", "IMAGE", "FUNCTION"]
 
@@ -61,25 +60,6 @@ def test_table():
     equal(a2[3], "tree", "its image")
     main = next(row.split() for row in rows if row.split()[-1] == "main")
     check(float(main[1].rstrip("%")) > 95 > 5 > float(main[0].rstrip("%")), "main's shares:", main)
-
-
-def on_terminal(*args, env=None):
-    """What a terminal shows of ebprof, output and errors."""
-    master, slave = pty.openpty()
-    p = subprocess.Popen([EBPROF, *map(str, args)], stdin=slave, stdout=slave, stderr=slave,
-                         env={**os.environ, "TERM": "xterm", **(env or {})}, start_new_session=True)
-    # We hold the terminal open and mark the end ourselves: what is under way when it hangs up may be lost.
-    end, out = b"<end of the terminal>", b""
-    while not out.endswith(end):
-        if select.select([master], [], [], 0.1)[0]:
-            out += os.read(master, 65536)
-        elif p.poll() is not None:
-            os.write(slave, end)
-            check(select.select([master], [], [], 30)[0], "the terminal is stuck")
-    os.close(master)
-    os.close(slave)
-    out = out[:-len(end)]
-    return p.wait(timeout=30), out.decode()
 
 
 def test_terminal_shows_the_table_and_progress():
