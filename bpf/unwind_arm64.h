@@ -75,6 +75,12 @@ static __always_inline int is_frame_set(__u32 code)
 	return (code & 0xffc03fff) == 0x910003fd;
 }
 
+/* `ldp x29, x30, [sp], #n`, n a multiple of 16: all of the frame is gone with it. */
+static __always_inline int is_frame_dropped(__u32 code)
+{
+	return (code & 0xffe0ffff) == 0xa8c07bfd;
+}
+
 /* The rule to go on with in code without CFI, or negative: STEP_DONE's, negated. */
 static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwind_state *s)
 {
@@ -87,9 +93,12 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 		return EBP_SAVED_NOTHING << EBP_RULE_SAVED_SHIFT;
 	if (s->exact && is_frame_set((__u32)code))
 		return (code >> 14 & 0xff) + 1 + (EBP_SAVED_PAIR_HIGH << EBP_RULE_SAVED_SHIFT);
+	/* So CPython's trampolines end (Python/asm_trampoline.S); sp is then known, which a record does not tell. */
+	if (!s->by_fp && is_frame_dropped((__u32)code))
+		return (code >> 16 & 0x1f) | EBP_SAVED_PAIR_LOW << EBP_RULE_SAVED_SHIFT;
 	s->fp_frames++;
 	if (!s->fp)
-		return -STEP_DONE(s->no_cfi ? EBP_COMPLETE : EBP_NO_CFI);
+		return -STEP_DONE(is_end_of_chain(s) ? EBP_COMPLETE : EBP_NO_CFI);
 	/* The frame record, {x29, x30}, is where x29 points to. */
 	return EBP_RULE_FP_BASE | 1 | EBP_SAVED_PAIR_LOW << EBP_RULE_SAVED_SHIFT;
 }
@@ -141,7 +150,7 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 		if (next < 0)
 			return -next;
 		rule = next;
-		by_record = rule != EBP_SAVED_NOTHING << EBP_RULE_SAVED_SHIFT;
+		by_record = rule & EBP_RULE_FP_BASE || rule >> EBP_RULE_SAVED_SHIFT == EBP_SAVED_PAIR_HIGH;
 	}
 	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_STOP))
 		return STEP_DONE(EBP_COMPLETE);
@@ -162,7 +171,9 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 			return STEP_DONE(by_record ? EBP_NO_CFI : EBP_BAD_CFA);
 	}
 	c.ra = ADDRESS(c.ra);
-	/* Both 0 is how a root is marked that no CFI describes, and how a program begins. */
+	/* Both 0 is how a root is marked that no CFI describes, and how a program begins. What was guessed marks nothing. */
+	if (!c.ra && by_record && !is_end_of_chain(s))
+		return STEP_DONE(EBP_NO_CFI);
 	if (!c.ra)
 		return STEP_DONE(c.fp ? EBP_ZERO_RETURN : EBP_COMPLETE);
 	s->pc = c.ra;

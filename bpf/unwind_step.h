@@ -271,6 +271,15 @@ static __always_inline __u64 window_word(const struct unwind_state *s, __u64 add
 	return s->words[(address - s->window) >> 3 & (WINDOW_WORDS - 1)];
 }
 
+/*
+ * Whether a frame pointer of 0, in code without CFI, ends the stack: in a file that has none at all, and where
+ * frame pointers led there. Code made at run time may use that register for whatever it likes.
+ */
+static __always_inline int is_end_of_chain(const struct unwind_state *s)
+{
+	return s->no_cfi && (s->by_fp || s->row.object != EBP_OBJECT_NONE);
+}
+
 #if defined(UNWIND_ARM64) || defined(__TARGET_ARCH_arm64) || (defined(__aarch64__) && !defined(UNWIND_X86))
 #include "bpf/unwind_arm64.h"
 #else

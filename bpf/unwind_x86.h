@@ -54,26 +54,50 @@ static __always_inline __u64 words_pushed(__u64 head)
 	return (four & 0xffffff) == 0xe58948 || (four & 0xffffff) == 0xec8b48 ? 2 : 0;	/* mov %rsp, %rbp */
 }
 
+/* `add $n, %rsp; ret`: the words between rsp and the CFA. 0: something else. */
+static __always_inline __u64 words_dropped(__u64 head)
+{
+	__u64 bytes = head >> 24 & 0xff;
+
+	return (head & 0xff00ffffffull) == 0xc300c48348ull && !(bytes & 0x87) ? bytes / 8 + 1 : 0;
+}
+
 /*
- * Code without CFI. A leaf's bytes tell whether its frame exists yet; else the
- * frame pointer. Gives the rule to go on with, or negative: STEP_DONE's, negated.
+ * The same of a function that does nothing but call another, by a register: `sub $n, %rsp; call *%r;
+ * add $n, %rsp; ret`, from any of its instructions on. So are CPython's trampolines, which have no frame
+ * pointer before 3.14 (Python/asm_trampoline.S). Where a call returns to, only the last two can be.
+ */
+static __always_inline __u64 words_of_trampoline(__u64 head, __u64 tail, __u32 exact)
+{
+	if (exact && (head & 0xf8ff00ffffffull) == 0xd0ff00ec8348ull && words_dropped(head >> 48 | tail << 16))
+		return 1;
+	if (exact && (head & 0xf8ff) == 0xd0ff)
+		return words_dropped(head >> 16);
+	return words_dropped(head);
+}
+
+/*
+ * Code without CFI. A leaf's bytes tell whether its frame exists yet, those that a call returns to
+ * whether it is about to go; else the frame pointer. Gives the rule to go on with, or negative:
+ * STEP_DONE's, negated.
  */
 static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwind_state *s)
 {
 	__u64 code[2] = {}, words;
 
-	if (s->exact || s->no_cfi) {
-		if (!env_read(env, code, sizeof(code), s->pc) && is_sigreturn(code[0], code[1]))
-			return EBP_RULE_SPECIAL | EBP_RULE_SIGNAL;
-		words = s->exact ? words_pushed(code[0]) : 0;
-		if (words == 1)
-			return 1;
-		if (words == 2)
-			return 2 | 1 << EBP_RULE_SAVED_SHIFT;
-	}
+	if (!env_read(env, code, sizeof(code), s->pc) && is_sigreturn(code[0], code[1]))
+		return EBP_RULE_SPECIAL | EBP_RULE_SIGNAL;
+	words = words_of_trampoline(code[0], code[1], s->exact);
+	if (words)
+		return words;
+	words = s->exact ? words_pushed(code[0]) : 0;
+	if (words == 1)
+		return 1;
+	if (words == 2)
+		return 2 | 1 << EBP_RULE_SAVED_SHIFT;
 	s->fp_frames++;
 	if (!s->fp)
-		return -STEP_DONE(s->no_cfi ? EBP_COMPLETE : EBP_NO_CFI);
+		return -STEP_DONE(is_end_of_chain(s) ? EBP_COMPLETE : EBP_NO_CFI);
 	return EBP_RULE_FP_BASE | 2 | 1 << EBP_RULE_SAVED_SHIFT;
 }
 
@@ -135,9 +159,9 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 		if (!by_fp || s->jumps > JUMPS_MAX)
 			return STEP_DONE(by_fp ? EBP_NO_CFI : EBP_BAD_CFA);
 	}
-	/* Both 0 is how a root is marked that no CFI describes: Go's goexit, coroutines. */
+	/* Both 0 is how a root is marked that no CFI describes: Go's goexit, coroutines. What was guessed marks nothing. */
 	if (!c.ra)
-		return STEP_DONE(c.fp ? EBP_ZERO_RETURN : EBP_COMPLETE);
+		return STEP_DONE(by_fp ? EBP_NO_CFI : c.fp ? EBP_ZERO_RETURN : EBP_COMPLETE);
 	s->pc = c.ra;
 	s->sp = c.cfa;
 	s->fp = c.fp;

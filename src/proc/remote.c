@@ -189,3 +189,10 @@ size_t remote_read(struct remote *r, pid_t pid, const struct iovec *places, size
 	memcpy(to, reader->bytes, reader->size);
 	return reader->size;
 }
+
+int remote_place(void *ctx, pid_t pid, uint64_t address, void *to, size_t size)
+{
+	const struct iovec place = { (void *)(uintptr_t)address, size };
+
+	return remote_read(ctx, pid, &place, 1, to) == size ? 0 : -EFAULT;
+}

@@ -12,6 +12,7 @@
 #define EBPROF_REMOTE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -36,5 +37,7 @@ pid_t remote_pid(const struct remote *r);
  * nor where @r is NULL.
  */
 size_t remote_read(struct remote *r, pid_t pid, const struct iovec *places, size_t n, void *to);
+/* The same of one place, with the struct remote as @ctx: 0, or -EFAULT. */
+int remote_place(void *ctx, pid_t pid, uint64_t address, void *to, size_t size);
 
 #endif

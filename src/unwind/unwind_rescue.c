@@ -23,13 +23,23 @@
 
 #define WORK_MAX	(8u << 20)	/* for one stack, as unwind_sections_work(): 0.3 s at most */
 
-/* What there is of a process's memory: a piece of its stack, and the code in its files. */
+#define CODES		16	/* places of code without a file that are kept for a stack; a power of two */
+#define CODE_BYTES	16	/* that the step looks at, at most */
+
+struct code {
+	uint64_t address;
+	size_t size;		/* 0: nothing yet */
+	int err;
+	char bytes[CODE_BYTES];
+};
+
+/* What there is of a process's memory: a piece of its stack, the code in its files, and what it has made meanwhile. */
 struct target {
 	struct unwinder *u;
 	const struct ebp_rescue *sample;
 	const struct ebp_mapping *rows;
 	size_t n;
-	uint64_t hidden;		/* code that is not shown; 0: all is */
+	struct code codes[CODES];
 };
 
 static const struct ebp_mapping *find_row(const struct target *t, uint64_t address)
@@ -49,13 +59,38 @@ static int read_vdso(struct unwinder *u, uint64_t offset, void *dst, size_t size
 	return 0;
 }
 
+/*
+ * Code made at run time, as it is by now. To ask for it takes longer than all else that a frame needs, and
+ * recursion comes by the same places again.
+ */
+static int read_made(struct target *t, uint64_t address, void *dst, size_t size)
+{
+	struct code *c = &t->codes[(address >> 4 ^ address >> 9) & (CODES - 1)];
+	const struct unwinder_options *o = &t->u->options;
+
+	if (!o->read_code || size > sizeof(c->bytes))
+		return -EFAULT;
+	if (c->address != address || c->size != size) {
+		c->address = address;
+		c->size = size;
+		c->err = o->read_code(o->ctx, (pid_t)t->sample->key.process.tgid, address, c->bytes, size);
+	}
+	if (!c->err)
+		memcpy(dst, c->bytes, size);
+	return c->err;
+}
+
 /* For aarch64 in the vDSO, too: its return from a signal has no CFI, and is known by its code. */
-static int read_code(const struct target *t, uint64_t address, void *dst, size_t size)
+static int read_code(struct target *t, uint64_t address, void *dst, size_t size)
 {
 	const struct ebp_mapping *row = find_row(t, address);
 	const struct image *image = row && row->image < images_count(t->u->images) ? images_at(t->u->images, row->image) : NULL;
 
-	if (!image || size > row->end - address || (t->hidden && address == t->hidden))
+	if (!row || size > row->end - address)
+		return -EFAULT;
+	if (row->object == EBP_OBJECT_NONE)
+		return read_made(t, address, dst, size);
+	if (!image)
 		return -EFAULT;
 	if (image->kind == IMAGE_VDSO)
 		return read_vdso(t->u, address - row->bias, dst, size);
@@ -64,7 +99,7 @@ static int read_code(const struct target *t, uint64_t address, void *dst, size_t
 
 static int read_target(void *ctx, uint64_t address, void *dst, size_t size)
 {
-	const struct target *t = ctx;
+	struct target *t = ctx;
 	uint64_t from = address - t->sample->sp, n = t->sample->head.n;
 
 	if (from >= n || size > n - from)
@@ -80,22 +115,20 @@ static int read_value(void *ctx, uint64_t address, int size, uint64_t *value)
 	return read_target(ctx, address, value, (size_t)size);
 }
 
-/* The table's step from @regs on. */
-static void step(struct target *t, const struct ebp_registers *regs, uint32_t max, struct unwind_result *out)
+/* The table's step from @regs on, which are @exact as for unwind_stack(). */
+static void step(struct target *t, const struct ebp_registers *regs, int exact, uint32_t max, struct unwind_result *out)
 {
 	struct unwind_memory m = { .rows = t->rows, .nrows = (uint32_t)t->n, .read = read_target, .ctx = t };
 
 	m.shards = unwind_store_shards(t->u->store, &m.nshards);
-	unwind_stack(&m, regs, max, out);
+	unwind_stack(&m, regs, exact, max, out);
 }
 
 /*
  * The rest of a stack from a frame without CFI on (JIT code, say), which the step
- * leaves by frame pointer. It takes its first frame for a leaf: @at is therefore the
- * call, not where it returns to, and there is nothing to guess from the code there. 1:
- * to the end of the stack.
+ * leaves by its code, or by frame pointer. 1: to the end of the stack.
  */
-static int finish_by_step(struct target *t, const struct cfi_registers *now, uint64_t at, uint32_t max,
+static int finish_by_step(struct target *t, const struct cfi_registers *now, uint64_t pc, int exact, uint32_t max,
 			  struct unwind_result *out)
 {
 	struct ebp_registers regs = { 0 };
@@ -104,9 +137,8 @@ static int finish_by_step(struct target *t, const struct cfi_registers *now, uin
 	for (unsigned r = 0; r < REGS; r++)
 		if (now->known >> r & 1)
 			regs.r[r] = now->r[r];
-	regs.r[REG_PC] = at;
-	t->hidden = at;
-	step(t, &regs, max - out->n, &rest);
+	regs.r[REG_PC] = pc;
+	step(t, &regs, exact, max - out->n, &rest);
 	if (rest.result != EBP_COMPLETE && rest.result != EBP_DEPTH)
 		return 0;
 	memcpy(out->frames + out->n, rest.frames, rest.n * sizeof(*rest.frames));
@@ -137,7 +169,7 @@ static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *ou
 	struct cfi_registers regs = { 0 };
 	struct cfi_row row;
 	uint64_t begin;
-	int err;
+	int exact = 1, err;
 
 	if (!t->u->sections)
 		t->u->sections = unwind_sections_new();
@@ -147,7 +179,7 @@ static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *ou
 	out->n = out->fp_frames = out->by_fp = 0;
 	for (;;) {
 		if (row_at(t, at, &row, &section, &frame))
-			return out->n && finish_by_step(t, &regs, at, max, out);
+			return out->n && finish_by_step(t, &regs, at + !exact, exact, max, out);
 		out->frames[out->n++] = frame;
 		out->result = EBP_COMPLETE;
 		sp = regs.r[REG_SP];
@@ -163,7 +195,8 @@ static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *ou
 		if (!regs.r[row.ra])
 			return 0;
 		/* A signal interrupted that very instruction; else it is the one behind a call. */
-		at = regs.r[row.ra] - !row.signal;
+		exact = row.signal;
+		at = regs.r[row.ra] - !exact;
 		if (unwind_sections_work(t->u->sections) - begin > WORK_MAX)
 			return 0;
 	}
@@ -199,7 +232,7 @@ int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample, const s
 	}
 	t.rows = rows;
 	t.n = (size_t)count;
-	step(&t, &sample->regs, max, out);
+	step(&t, &sample->regs, 1, max, out);
 	if (out->result == EBP_NO_TABLE && is_pending(u, out))
 		err = -EAGAIN;
 	else if ((out->result == EBP_UNSUPPORTED || out->result == EBP_LOST_REGISTER || out->result == EBP_NO_TABLE) &&

@@ -80,7 +80,8 @@ static __u64 env_uprobe(struct unwind_env *env, struct unwind_state *s, __u64 sl
 	return 0;
 }
 
-void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, uint32_t max, struct unwind_result *out)
+void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, int exact, uint32_t max,
+		  struct unwind_result *out)
 {
 	struct unwind_env env = { m, xcalloc(EBP_ROWS_MAX, sizeof(struct ebp_mapping)) };
 	uint32_t nrows = m->nrows < EBP_ROWS_MAX ? m->nrows : EBP_ROWS_MAX - 1;
@@ -90,6 +91,7 @@ void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *reg
 	if (nrows)
 		memcpy(env.rows, m->rows, nrows * sizeof(*m->rows));
 	begin(&s);
+	s.exact = !!exact;
 	while (!done)
 		done = unwind_one(&env, &s);
 	free(env.rows);

@@ -28,7 +28,11 @@ struct unwind_result {
 	__u64 frames[EBP_FRAMES_MAX];	/* as in bpf/unwind.h */
 };
 
-/* Unwinds from @regs, for this program's own architecture, to at most @max frames. */
-void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, uint32_t max, struct unwind_result *out);
+/*
+ * Unwinds from @regs, for this program's own architecture, to at most @max frames. @exact: of a leaf, or of what a
+ * signal interrupted; else their pc is where a call returns to, and but for that, sp and the frame pointer none is known.
+ */
+void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, int exact, uint32_t max,
+		  struct unwind_result *out);
 
 #endif

@@ -31,6 +31,7 @@ struct unwinder *unwinder_new(struct images *images, const struct unwinder_kerne
 	u = xcalloc(1, sizeof(*u));
 	u->images = images;
 	u->kernel = *k;
+	u->options = *o;
 	u->builder = builder;
 	u->store = unwind_store_new(o->memory, k->grow, k->ctx);
 	u->limit = unwind_store_limit(u->store);

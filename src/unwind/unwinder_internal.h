@@ -52,6 +52,7 @@ struct unwind_process {
 struct unwinder {
 	struct images *images;
 	struct unwinder_kernel kernel;
+	struct unwinder_options options;
 	struct unwind_store *store;
 	struct unwind_builder *builder;
 	size_t limit;				/* of the store, bytes */

@@ -106,6 +106,12 @@ def test_code_made_at_run_time():
     shape("jit", "caller", r"\[unknown\]", "leaf")
 
 
+def test_code_made_at_run_time_without_frame_pointer():
+    """A trampoline as CPython makes them: a frame pointer that points at zeros is no root, nor needed."""
+    profile = whole(sampled("unwind_shapes", "trampoline", rate=("-F", 1999, "-d", "1s")))
+    chain(profile, "caller", r"\[unknown\]", "leaf")
+
+
 def test_code_moved_to_anonymous_memory():
     """Seen while it happens; from before the recording only the memory is left, which no file tells of."""
     profile = whole(run("-U", "-F", 999, "-d", "1.5s", "--", needs("sh"), "-c", 'exec "$1" remap >/dev/null', "sh",

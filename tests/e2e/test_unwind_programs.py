@@ -3,6 +3,7 @@
 Stacks of real programs, of which nobody knows the chains: they are whole, and each begins where its program, the
 dynamic linker or its thread begins, as the files themselves tell.
 """
+import glob
 import os
 import re
 import shutil
@@ -110,6 +111,34 @@ def test_python():
     loop = profile.where(lambda s: s.any("^_PyEval_EvalFrame"))
     check(loop.count() > 0.5 * profile.count(), profile.head())
     check(all(s.cut or s.any("^Py_(BytesMain|RunMain)$") for s in loop), loop.head())
+
+
+def pythons(least):
+    """Paths of the interpreters 3.@least and later that are in PATH, or where pyenv puts them."""
+    found = []
+    for minor in range(least, least + 10):
+        name = f"python3.{minor}"
+        paths = [shutil.which(name), *glob.glob(os.path.expanduser(f"~/.pyenv/versions/*/bin/{name}"))]
+        # Some in PATH are scripts that choose one, or find none.
+        runs = [subprocess.run([path, "-c", "import sys; print(sys.executable)"], capture_output=True, text=True, check=False)
+                for path in paths if path]
+        found += [r.stdout.strip() for r in runs if not r.returncode][:1]
+    return found
+
+
+def test_python_with_trampolines():
+    """CPython from 3.12 on: each function by a trampoline made at run time, which has no frame pointer before 3.14."""
+    found = pythons(12)
+    if not found:
+        skip("no Python from 3.12 on is installed")
+    for python in found:
+        profile = command(python, "-X", "perf", "-c", "def down(n): return down(n - 1) if n else sum(range(2000))\n"
+                          "while True: down(20)", least=50)
+        deep = profile.where(lambda s: not s.cut and s.any("^py::down:"))
+        check(deep.count() > 0.5 * profile.count(), profile.head())
+        for s in deep:
+            check(s.any("^py::<module>:"), s)
+            check(not s.any(r"\[unknown"), s)
 
 
 def test_perl():

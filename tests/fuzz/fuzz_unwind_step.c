@@ -15,7 +15,8 @@
 #include "unwind/unwind_step.c"
 #undef unwind_stack
 
-void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, uint32_t max, struct unwind_result *out);
+void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, int exact, uint32_t max,
+		  struct unwind_result *out);
 
 #define ROWS 8
 #define CODE 0x400000u
@@ -84,13 +85,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	/* Registers count from where the code is. */
 	regs.r[16] += CODE;
-	unwind_stack(&m, &regs, EBP_FRAMES_MAX, &result);
+	unwind_stack(&m, &regs, 1, EBP_FRAMES_MAX, &result);
 	check(&result);
 	regs.r[REG_FP] = regs.r[6];
 	regs.r[REG_LR] = regs.r[5];
 	regs.r[REG_SP] = regs.r[7];
 	regs.r[REG_PC] = regs.r[16];
-	unwind_stack_arm64(&m, &regs, EBP_FRAMES_MAX, &result);
+	unwind_stack_arm64(&m, &regs, 1, EBP_FRAMES_MAX, &result);
 	check(&result);
 	free(shard);
 	return 0;

@@ -104,7 +104,7 @@ static void set_exotic(struct ebp_exotic x)
 
 static enum ebp_result unwind(void)
 {
-	unwind_stack(&memory, &regs, EBP_FRAMES_MAX, &result);
+	unwind_stack(&memory, &regs, 1, EBP_FRAMES_MAX, &result);
 	return result.result;
 }
 

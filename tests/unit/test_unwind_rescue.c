@@ -169,6 +169,57 @@ TEST(goes_on_by_frame_pointer)
 	fake_end(&f);
 }
 
+/* CPython's trampoline, which is JIT code and has no frame pointer: f(a, b, c, function) calls function(a, b, c). */
+static const uint8_t trampoline_code[] = { 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3 };
+static void (*trampoline)(long, long, long, void (*)(void));
+
+__attribute__((noinline)) static void plain_over_trampoline(void)
+{
+	trampoline(0, 0, 0, plain);
+	asm volatile("");
+}
+
+__attribute__((noinline)) static void odd_over_trampoline(void)
+{
+	trampoline(0, 0, 0, odd);
+	asm volatile("");
+}
+
+/* The frame @at is the trampoline's, and @caller called it. */
+static void check_trampoline(const struct fake *f, const struct unwind_result *r, uint32_t at, void (*caller)(void))
+{
+	uint64_t above = frame_at(f, (uintptr_t)caller);
+
+	CHECK_EQ(r->result, EBP_COMPLETE);
+	CHECK_EQ(r->fp_frames, 0);
+	CHECK(r->n > at + 3);
+	CHECK_EQ(r->frames[at], (uintptr_t)trampoline + 5);
+	CHECK(r->frames[at + 1] > above && r->frames[at + 1] < above + 64);
+}
+
+TEST(goes_on_by_code_made_at_run_time)
+{
+	static struct unwind_result r;
+	struct fake f;
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(page != MAP_FAILED);
+	memcpy(page, trampoline_code, sizeof(trampoline_code));
+	memcpy(&trampoline, &page, sizeof(page));
+	fake_begin(&f, 64u << 20);
+	plain_over_trampoline();
+	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
+	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	check_trampoline(&f, &r, 2, plain_over_trampoline);
+	/* Where all of the CFI is applied first, too. */
+	odd_over_trampoline();
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	check_trampoline(&f, &r, 3, odd_over_trampoline);
+	fake_end(&f);
+	munmap(page, 4096);
+}
+
 /* A stack that ends before its root, a wild one, none at all: an end with a reason, and no frame that is not there. */
 TEST(survives_bad_stacks)
 {
@@ -297,6 +348,7 @@ int main(void)
 	RUN(waits_for_tables_then_finishes);
 	RUN(applies_all_of_the_cfi);
 	RUN(goes_on_by_frame_pointer);
+	RUN(goes_on_by_code_made_at_run_time);
 	RUN(survives_bad_stacks);
 	RUN(work_for_one_stack_is_limited);
 #endif

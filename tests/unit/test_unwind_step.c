@@ -104,6 +104,60 @@ TEST(gap_by_the_leafs_bytes)
 	}
 }
 
+/* `sub $8, %rsp; call *%rcx; add $8, %rsp; ret`: wherever a leaf is in it, and where its call returns to. */
+TEST(gap_in_a_trampoline)
+{
+	static const uint8_t bytes[] = { 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3 };
+	static const struct { unsigned at, word; } leaf[] = { { 0, 0 }, { 4, 1 }, { 6, 1 }, { 10, 0 } };
+	const uint16_t at[] = { 0x10, 0x4000, 0x8000 };
+	const uint16_t rules[] = { 2, SPECIAL(EBP_RULE_GAP), SPECIAL(EBP_RULE_STOP) };
+
+	for (size_t i = 0; i < sizeof(leaf) / sizeof(*leaf); i++) {
+		set_up(SPECIAL(EBP_RULE_GAP));
+		memcpy(code, bytes, sizeof(bytes));
+		code_at = CODE + 0x40;
+		regs.r[REG_PC] = code_at + leaf[i].at;
+		regs.r[REG_FP] = STACK + 400;
+		stack[leaf[i].word] = ROOT;
+		CHECK_EQ(unwind(), EBP_COMPLETE);
+		CHECK(is_chain(0));
+		CHECK_EQ(result.fp_frames, 0);
+	}
+	for (int jit = 0; jit < 2; jit++) {
+		set_up(0);
+		make_block(at, rules, 3, SPECIAL(EBP_RULE_GAP));
+		memcpy(code, bytes, sizeof(bytes));
+		code_at = CODE + 0x4000;
+		rows[1] = (struct ebp_mapping){ CODE + 0x20000, CODE + 0x30000, 0, EBP_OBJECT_NONE, EBP_IMAGE_NONE };
+		memory.nrows = 2;
+		if (jit)
+			code_at = CODE + 0x20000;
+		stack[1] = code_at + 6;
+		stack[3] = ROOT;
+		/* What rbp points at is nothing: this must not be taken for a root. */
+		regs.r[REG_FP] = STACK + 400;
+		CHECK_EQ(unwind(), EBP_COMPLETE);
+		CHECK(is_chain(1));
+		CHECK_EQ(result.fp_frames, 0);
+	}
+}
+
+/* Zeros where a guessed frame pointer leads are no root, and neither is one of 0 to which no other led. */
+TEST(guesses_have_no_root)
+{
+	set_up(SPECIAL(EBP_RULE_GAP));
+	regs.r[REG_FP] = STACK + 80;
+	CHECK_EQ(unwind(), EBP_NO_CFI);
+	for (int fp = 0; fp < 2; fp++) {
+		set_up(0);
+		rows[0].object = EBP_OBJECT_NONE;
+		rows[0].image = EBP_IMAGE_NONE;
+		regs.r[REG_FP] = fp ? STACK + 80 : 0;
+		CHECK_EQ(unwind(), EBP_NO_CFI);
+		CHECK_EQ(result.n, 1);
+	}
+}
+
 TEST(gap_by_frame_pointer)
 {
 	set_up(SPECIAL(EBP_RULE_GAP));
@@ -269,7 +323,7 @@ TEST(ends_of_bad_stacks)
 		stack[i] = CODE + 0x31;
 	CHECK_EQ(unwind(), EBP_DEPTH);
 	CHECK_EQ(result.n, EBP_FRAMES_MAX);
-	unwind_stack(&memory, &regs, 7, &result);
+	unwind_stack(&memory, &regs, 1, 7, &result);
 	CHECK_EQ(result.result, EBP_DEPTH);
 	CHECK_EQ(result.n, 7);
 }
@@ -302,9 +356,9 @@ TEST(mappings)
 	stack[1] = CODE + 0x40001;
 	CHECK_EQ(unwind(), EBP_NO_MAPPING);
 	CHECK_EQ(result.by_fp, 0);
-	/* Without frame pointers code without CFI is the end. */
+	/* Without frame pointers code without CFI leads nowhere. */
 	stack[1] = CODE + 0x20001;
-	CHECK_EQ(unwind(), EBP_COMPLETE);
+	CHECK_EQ(unwind(), EBP_NO_CFI);
 	CHECK_EQ(result.frames[1], CODE + 0x20000);
 	rows[1].object = EBP_OBJECT_UPROBES;
 	CHECK_EQ(unwind(), EBP_UPROBE);
@@ -430,6 +484,8 @@ int main(void)
 	RUN(full_bucket);
 	RUN(plt_entries);
 	RUN(gap_by_the_leafs_bytes);
+	RUN(gap_in_a_trampoline);
+	RUN(guesses_have_no_root);
 	RUN(gap_by_frame_pointer);
 	RUN(the_end_of_frame_pointers);
 	RUN(frames_of_signals);

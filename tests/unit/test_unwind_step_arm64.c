@@ -120,8 +120,8 @@ TEST(the_last_words_of_memory)
 TEST(gap_by_the_leafs_instruction)
 {
 	static const uint32_t frameless[] = { RET, 0xd65f0bff, 0xd503233f, 0xd50323bf, 0xd503245f, 0xa9bf7bfd, 0xa9a07bfd };
-	/* ldp x29, x30, [sp], #16; stp x29, x30, [sp, #16]; stp x29, x30, [sp, #16]!; stp x19, x20, [sp, #-16]! */
-	static const uint32_t others[] = { 0xa8c17bfd, 0xa9017bfd, 0xa9817bfd, 0xa9bf53f3 };
+	/* stp x29, x30, [sp, #16]; stp x29, x30, [sp, #16]!; stp x19, x20, [sp, #-16]!; ldp x19, x20, [sp], #16 */
+	static const uint32_t others[] = { 0xa8c153f3, 0xa9017bfd, 0xa9817bfd, 0xa9bf53f3 };
 
 	for (size_t i = 0; i < sizeof(frameless) / sizeof(*frameless); i++) {
 		set_up_two(GAP, 2 | SAVED(EBP_SAVED_PAIR_LOW));
@@ -178,8 +178,40 @@ TEST(gap_by_frame_record)
 	regs.r[REG_FP] = 0;
 	CHECK_EQ(unwind(), EBP_NO_CFI);
 	rows[0].object = EBP_OBJECT_NONE;
-	CHECK_EQ(unwind(), EBP_COMPLETE);
+	CHECK_EQ(unwind(), EBP_NO_CFI);
 	CHECK_EQ(result.n, 1);
+	/* What is guessed marks no root; the end of a chain does. */
+	regs.r[REG_FP] = STACK + 80;
+	stack[10] = stack[11] = 0;
+	CHECK_EQ(unwind(), EBP_NO_CFI);
+	stack[11] = CODE + 0x51;
+	CHECK_EQ(unwind(), EBP_COMPLETE);
+	CHECK_EQ(result.n, 2);
+}
+
+/* `ldp x29, x30, [sp], #n`, as CPython's trampolines end, at a leaf and where a call returns to: sp is known behind it. */
+TEST(gap_with_a_record_to_drop)
+{
+	for (unsigned n = 16; n <= 496; n += 480) {
+		const uint16_t at[] = { 0x10, 0x4000, 0x5000, 0x8000 };
+		const uint16_t rules[] = { 2 | SAVED(EBP_SAVED_LR_LOW), GAP, 2 | SAVED(EBP_SAVED_LR_HIGH), STOP };
+
+		set_up_two(0, 0);
+		make_block(at, rules, 4, GAP);
+		set_code(0xa8c07bfd | n / 8 << 15, RET);
+		code_at = CALLER;
+		regs.r[REG_FP] = STACK + 4000;	/* no record: all zeros */
+		stack[0] = SIGNED(CALLER);
+		stack[5] = SIGNED(CODE + 0x5001);
+		stack[4 + n / 8 + 2] = SIGNED(ROOT);
+		CHECK_EQ(unwind(), EBP_COMPLETE);
+		CHECK(is_chain(2));
+		CHECK_EQ(result.fp_frames, 0);
+		regs.r[REG_PC] = CALLER;
+		regs.r[REG_SP] = STACK + 32;
+		CHECK_EQ(unwind(), EBP_COMPLETE);
+		CHECK(is_chain(1));
+	}
 }
 
 /*
@@ -331,6 +363,7 @@ int main(void)
 	RUN(gap_by_the_leafs_instruction);
 	RUN(gap_with_a_record_just_made);
 	RUN(gap_by_frame_record);
+	RUN(gap_with_a_record_to_drop);
 	RUN(sp_is_lost_behind_a_record);
 	RUN(what_else_needs_sp);
 	RUN(exotic_rules);

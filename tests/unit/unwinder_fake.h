@@ -4,6 +4,7 @@
 #define EBPROF_TESTS_UNWINDER_FAKE_H
 
 #include <errno.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/hashmap.h"
@@ -67,13 +68,23 @@ static inline void fake_take(const struct maps_line *line, void *arg)
 						   images_get(f->images, getpid(), &key) });
 }
 
+/* Of this process; @pid is whatever the sample has. */
+static inline int fake_code(void *ctx, pid_t pid, uint64_t address, void *dst, size_t size)
+{
+	struct iovec to = { dst, size }, from = { (void *)(uintptr_t)address, size };
+
+	(void)ctx;
+	(void)pid;
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size ? 0 : -EFAULT;
+}
+
 static inline void fake_begin(struct fake *f, size_t memory)
 {
 	struct unwinder_kernel k = { fake_grow, fake_publish, fake_withdraw, f };
 
 	memset(f, 0, sizeof(*f));
 	f->images = images_new();
-	f->u = unwinder_new(f->images, &k, &(struct unwinder_options){ .memory = memory, .threads = 2 });
+	f->u = unwinder_new(f->images, &k, &(struct unwinder_options){ .memory = memory, .threads = 2, .read_code = fake_code });
 	maps_for_each_executable(getpid(), fake_take, f);
 }
 
