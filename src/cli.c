@@ -1,192 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/near.h"
+#include "commands.h"
 
 #define LETTERS_MAX 256
 #define LONG_BASE 1000		/* getopt_long's value of row i is LONG_BASE + i */
-
-static int bad(struct error *e, const char *option, const char *text, const char *expected)
-{
-	return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': %s", option, text, expected);
-}
-
-/* A plain decimal number, the whole of @text. */
-static int parse_u64(const char *text, uint64_t *value)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)*text))
-		return -EINVAL;
-	errno = 0;
-	*value = strtoull(text, &end, 10);
-	return errno || *end ? -EINVAL : 0;
-}
-
-int cli_flag(const char *option, const char *text, void *field, struct error *e)
-{
-	(void)option;
-	(void)text;
-	(void)e;
-	*(int *)field = 1;
-	return 0;
-}
-
-int cli_ignore(const char *option, const char *text, void *field, struct error *e)
-{
-	(void)option;
-	(void)text;
-	(void)field;
-	(void)e;
-	return 0;
-}
-
-int cli_string(const char *option, const char *text, void *field, struct error *e)
-{
-	if (!*text)
-		return bad(e, option, text, "must not be empty");
-	*(const char **)field = text;
-	return 0;
-}
-
-int cli_strings(const char *option, const char *text, void *field, struct error *e)
-{
-	string_vec *list = field;
-
-	if (!*text)
-		return bad(e, option, text, "must not be empty");
-	vec_push(list, text);
-	return 0;
-}
-
-int cli_pids(const char *option, const char *text, void *field, struct error *e)
-{
-	int_vec *list = field;
-	const char *s = text;
-
-	do {
-		char *end;
-		long pid;
-
-		errno = 0;
-		pid = isdigit((unsigned char)*s) ? strtol(s, &end, 10) : 0;
-		if (pid < 1 || pid > INT32_MAX || errno || (*end && *end != ','))
-			return bad(e, option, text, "expected numbers like 1234 or 1234,1240");
-		vec_push(list, (int)pid);
-		s = *end ? end + 1 : NULL;
-	} while (s);
-	return 0;
-}
-
-int cli_cpus(const char *option, const char *text, void *field, struct error *e)
-{
-	int_vec *list = field;
-	int *cpus;
-	size_t n;
-
-	if (list_parse(text, &cpus, &n) || !n)
-		return bad(e, option, text, "expected CPU numbers like 0-3,7");
-	vec_free(list);
-	list->v = cpus;
-	list->n = list->cap = n;
-	return 0;
-}
-
-/* @text is a number, with a unit of @units behind it or none: then @plain ns each. */
-static int parse_time(const char *text, double plain, uint64_t *ns)
-{
-	static const struct { const char *name; double ns; } units[] = {
-		{ "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 },
-	};
-	double x, scale = plain;
-	char *end;
-
-	if (!isdigit((unsigned char)*text) && *text != '.')
-		return -EINVAL;
-	x = strtod(text, &end);
-	for (size_t i = 0; *end && i < sizeof(units) / sizeof(*units); i++)
-		if (!strcmp(end, units[i].name)) {
-			scale = units[i].ns;
-			end += strlen(end);
-		}
-	if (*end || !isfinite(x) || x * scale < 1 || x * scale > 1e18)
-		return -EINVAL;
-	*ns = (uint64_t)(x * scale);
-	return 0;
-}
-
-int cli_duration(const char *option, const char *text, void *field, struct error *e)
-{
-	return parse_time(text, 1e9, field) ?
-		bad(e, option, text, "expected a time above 0 like 10, 500ms or 2m") : 0;
-}
-
-int cli_millis(const char *option, const char *text, void *field, struct error *e)
-{
-	return parse_time(text, 1e6, field) ?
-		bad(e, option, text, "expected a time above 0 in milliseconds, or like 2s") : 0;
-}
-
-int cli_percent(const char *option, const char *text, void *field, struct error *e)
-{
-	char *end;
-	double x = strtod(text, &end);
-
-	if (end == text || strcmp(end + (*end == '%'), "") || !(x > 0 && x <= 100))
-		return bad(e, option, text, "expected a percentage above 0, like 1%");
-	*(double *)field = x;
-	return 0;
-}
-
-int cli_count(const char *option, const char *text, void *field, struct error *e)
-{
-	uint64_t x;
-
-	if (parse_u64(text, &x) || !x)
-		return bad(e, option, text, "expected a whole number above 0");
-	*(uint64_t *)field = x;
-	return 0;
-}
-
-int cli_kib(const char *option, const char *text, void *field, struct error *e)
-{
-	uint64_t x;
-
-	if (parse_u64(text, &x) || x < 4 || x > 1 << 20 || (x & (x - 1)))
-		return bad(e, option, text, "expected a power of two from 4 to 1048576 (KiB)");
-	*(uint64_t *)field = x << 10;
-	return 0;
-}
-
-int cli_memory(const char *option, const char *text, void *field, struct error *e)
-{
-	size_t digits = strspn(text, "0123456789");
-	uint64_t unit = !strcmp(text + digits, "G") ? 1024 : !text[digits] || !strcmp(text + digits, "M") ? 1 : 0, x;
-	char number[8] = "";
-
-	memcpy(number, text, digits < sizeof(number) ? digits : 0);
-	if (!unit || parse_u64(number, &x) || !x || x * unit > 4096)
-		return bad(e, option, text, "expected 1M to 4G");
-	*(uint64_t *)field = x * unit << 20;
-	return 0;
-}
-
-int cli_share(const char *option, const char *text, void *field, struct error *e)
-{
-	char *end;
-	double x = isdigit((unsigned char)*text) || *text == '.' ? strtod(text, &end) : -1;
-
-	if (!(x >= 0 && x <= 100) || strcmp(end + (*end == '%'), ""))
-		return bad(e, option, text, "expected a number of percent, 0 to 100");
-	*(double *)field = x;
-	return 0;
-}
+#define NAME_SIZE 64		/* of an option, as the user reads it */
+#define LIST_SIZE 128
 
 /* "-x" or "--name", as the user is told of row @r. */
 static void name_of(const struct cli_option *r, char *buf, size_t size)
@@ -199,95 +24,173 @@ static void name_of(const struct cli_option *r, char *buf, size_t size)
 		snprintf(buf, size, "-%c", r->letter);
 }
 
-/* The row that takes operands; NULL: none does. */
-static const struct cli_option *operand_row(const struct cli_option *rows)
+int cli_has(const struct cli_command *c, const struct cli_option *row)
 {
-	while (rows->store && (rows->letter || rows->name))
-		rows++;
-	return rows->store ? rows : NULL;
+	unsigned int commands = row->commands & ~CLI_BRIEF;
+
+	return row->store != cli_heading && (!commands || commands & c->bit);
 }
 
-static const struct cli_option *row_of(const struct cli_option *rows, int value)
+static int is_operand(const struct cli_option *r)
+{
+	return !r->letter && !r->name && r->store != cli_heading;
+}
+
+/* The row that takes operands; NULL: none does. */
+static const struct cli_option *operand_row(const struct cli_command *c)
+{
+	for (const struct cli_option *r = c->rows; r->store; r++)
+		if (is_operand(r) && cli_has(c, r))
+			return r;
+	return NULL;
+}
+
+static const struct cli_option *row_of(const struct cli_command *c, int value)
 {
 	if (value >= LONG_BASE)
-		return &rows[value - LONG_BASE];
-	for (; rows->store; rows++)
-		if (value && (rows->letter == value || rows->alias == value))
-			return rows;
+		return &c->rows[value - LONG_BASE];
+	for (const struct cli_option *r = c->rows; r->store; r++)
+		if (value && cli_has(c, r) && (r->letter == value || r->alias == value))
+			return r;
 	return NULL;
 }
 
 /* getopt_long's two tables, from ours. */
-static void getopt_tables(const struct cli_option *rows, char letters[LETTERS_MAX], struct option *longs)
+static void getopt_tables(const struct cli_command *c, char letters[LETTERS_MAX],
+			  struct option longs[LETTERS_MAX])
 {
 	size_t n = 0;
 
-	*letters++ = operand_row(rows) ? '-' : '+';	/* give operands as options of value 1; stop at the first one */
+	/* "-": give operands as options of value 1; "+": stop at the first one. */
+	*letters++ = operand_row(c) ? '-' : '+';
 	*letters++ = ':';	/* tell a missing argument from an unknown option */
-	for (int i = 0; rows[i].store; i++) {
-		const char own[] = { rows[i].letter, rows[i].alias };
+	for (int i = 0; c->rows[i].store; i++) {
+		const struct cli_option *r = &c->rows[i];
+		const char own[] = { r->letter, r->alias };
 
-		for (int k = 0; k < 2; k++) {
+		for (int k = 0; k < 2 && cli_has(c, r); k++) {
 			if (!own[k])
 				continue;
 			*letters++ = own[k];
-			if (rows[i].arg)
+			if (r->arg)
 				*letters++ = ':';
 		}
-		if (rows[i].name)
-			longs[n++] = (struct option){
-				rows[i].name, rows[i].arg ? required_argument : no_argument, NULL, LONG_BASE + i };
+		if (r->name && cli_has(c, r))
+			longs[n++] = (struct option){ .name = r->name, .val = LONG_BASE + i,
+				.has_arg = r->arg ? required_argument : no_argument };
 	}
 	*letters = '\0';
 	longs[n] = (struct option){ 0 };
 }
 
-int cli_parse(const struct cli_option *rows, void *options, int argc, char **argv, int *rest, struct error *e)
-{
-	const struct cli_option *operands = operand_row(rows);
-	char letters[LETTERS_MAX], name[64];
-	struct option longs[LETTERS_MAX];
-	int c, err = 0;
+/* --- What the user reads of an option that the command does not have. -------- */
 
-	getopt_tables(rows, letters, longs);
+static int is_called(const struct cli_option *r, char letter, const char *name)
+{
+	return name ? r->name && !strcmp(r->name, name) : r->letter == letter;
+}
+
+/* The commands that share the table and have such an option: "ebprof record and ebprof top". */
+static void name_owners(const struct cli_option *rows, char letter, const char *name,
+			char list[LIST_SIZE])
+{
+	const char *separator = "";
+
+	*list = '\0';
+	for (size_t i = 0; commands[i]; i++) {
+		const struct cli_command *c = commands[i];
+
+		for (const struct cli_option *r = c->rows; c->rows == rows && r->store; r++) {
+			size_t n = strlen(list);
+
+			if (!cli_has(c, r) || !is_called(r, letter, name))
+				continue;
+			snprintf(list + n, LIST_SIZE - n, "%sebprof %s", separator, c->name);
+			separator = " and ";
+			break;
+		}
+	}
+}
+
+/* @text is the argument that was not understood; @letter: of a bundle of letters this one, or 0. */
+static int unknown(const struct cli_command *c, const char *text, char letter, struct error *e)
+{
+	char owners[LIST_SIZE], option[NAME_SIZE];
+	struct near n = NEAR(option + 2);
+
+	if (letter)
+		snprintf(option, sizeof(option), "-%c", letter);
+	else
+		snprintf(option, sizeof(option), "%.*s", (int)strcspn(text, "="), text);
+	name_owners(c->rows, letter, letter ? NULL : option + 2, owners);
+	if (*owners)
+		return error_set(e, STATUS_USAGE, -EINVAL, "leave out %s: ebprof %s has no such option, "
+				 "it is for %s", option, c->name, owners);
+	for (const struct cli_option *r = c->rows; !letter && r->store; r++)
+		if (r->name && r->help && cli_has(c, r))
+			near_consider(&n, r->name);
+	if (!letter && *n.best)
+		return error_set(e, STATUS_USAGE, -EINVAL, "unknown option '%s'; did you mean '--%s'?",
+				 option, n.best);
+	return error_set(e, STATUS_USAGE, -EINVAL, "unknown option '%s'; see ebprof %s --help",
+			 option, c->name);
+}
+
+static int answer(const struct cli_command *c, const struct cli_option *r, int brief)
+{
+	if (r->offset == CLI_VERSION)
+		puts("ebprof " EBPROF_VERSION);
+	else
+		cli_help(c, brief, stdout);
+	return CLI_ANSWERED;
+}
+
+/* What stands behind "--", or behind the last option: operands, or else for the caller. */
+static int take_rest(const struct cli_command *c, void *options, int argc, char **argv, int *rest,
+		     struct error *e)
+{
+	const struct cli_option *r = c->starts ? NULL : operand_row(c);
+	int err = 0;
+
+	for (; r && optind < argc && !err; optind++)
+		err = r->store(r->arg, argv[optind], (char *)options + r->offset, e);
+	*rest = optind;
+	if (err || optind >= argc || (c->starts && !strcmp(argv[optind - 1], "--")))
+		return err;
+	return error_set(e, STATUS_USAGE, -EINVAL, "unexpected argument '%s'; see ebprof %s --help",
+			 argv[optind], c->name);
+}
+
+int cli_parse(const struct cli_command *c, void *options, int argc, char **argv, int *rest,
+	      struct error *e)
+{
+	char letters[LETTERS_MAX], name[NAME_SIZE];
+	struct option longs[LETTERS_MAX];
+	int value;
+
+	getopt_tables(c, letters, longs);
 	opterr = 0;
 	optind = 0;	/* glibc: scan anew */
-	while ((c = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		const struct cli_option *r = c == 1 ? operands : row_of(rows, c == ':' || c == '?' ? 0 : c);
+	while ((value = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		const struct cli_option *r = value == 1 ? operand_row(c) : row_of(c, value);
+		const char *last = argv[optind - 1];
+		int err;
 
-		if (c == ':')
-			return error_set(e, STATUS_USAGE, -EINVAL, "option '%s' needs an argument; see ebprof --help",
-					 argv[optind - 1]);
-		if (!r && optopt && optopt < LONG_BASE)
-			return error_set(e, STATUS_USAGE, -EINVAL, "unknown option '-%c'; see ebprof --help", optopt);
+		if (value == ':')
+			return error_set(e, STATUS_USAGE, -EINVAL,
+					 "option '%s' needs an argument; see ebprof %s --help", last, c->name);
 		if (!r)
-			return error_set(e, STATUS_USAGE, -EINVAL, "unknown option '%s'; see ebprof --help", argv[optind - 1]);
+			return unknown(c, last, optopt < LONG_BASE ? (char)optopt : 0, e);
+		if (r->store == cli_answer)
+			return answer(c, r, value < LONG_BASE);
 		name_of(r, name, sizeof(name));
 		err = r->store(name, optarg, (char *)options + r->offset, e);
+		if (err == CLI_PROGRAM) {
+			*rest = optind - 1;
+			return 0;
+		}
 		if (err)
 			return err;
 	}
-	for (; operands && optind < argc && !err; optind++)
-		err = operands->store(operands->arg, argv[optind], (char *)options + operands->offset, e);
-	*rest = optind;
-	if (err)
-		return err;
-	if (optind < argc && strcmp(argv[optind - 1], "--"))
-		return error_set(e, STATUS_USAGE, -EINVAL, "unexpected argument '%s'; "
-				 "a command to run goes behind --: ebprof -- %s", argv[optind], argv[optind]);
-	return 0;
-}
-
-void cli_help(const struct cli_option *rows, FILE *to)
-{
-	for (; rows->store; rows++) {
-		char left[64];
-
-		if (!rows->help)
-			continue;
-		snprintf(left, sizeof(left), "  %c%c%s %s%s%s%s", rows->letter ? '-' : ' ', rows->letter ? rows->letter : ' ',
-			 rows->letter && rows->name ? "," : " ", rows->name ? "--" : "", rows->name ? rows->name : "",
-			 rows->arg ? " " : "", rows->arg ? rows->arg : "");
-		fprintf(to, "%-27s %s\n", left, rows->help);
-	}
+	return take_rest(c, options, argc, argv, rest, e);
 }

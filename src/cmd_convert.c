@@ -13,31 +13,23 @@
 struct options {
 	string_vec inputs, files;
 	const char *format, *type;
-	int annotate, help;
+	int annotate;
 };
 
 #define AT(field) offsetof(struct options, field)
 
 static const struct cli_option rows[] = {
-	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL },
-	{ 'o', 0, "output", "FILE", cli_strings, AT(files), "write here; may be repeated; - is standard output" },
-	{ 'f', 0, "format", "FORMAT", cli_string, AT(format), "see below (default: by the file's name)" },
-	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several" },
-	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate), "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]" },
-	{ 'h', 0, "help", NULL, cli_flag, AT(help), "this text" },
-	{ 0 },
+	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
+	CLI_HEADING("Output"),
+	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
+		"write here; may be repeated; - is standard output", 0 },
+	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
+		"folded, html, pprof, ... (default: by the file's name)", 0 },
+	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several", 0 },
+	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
+		"folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
+	CLI_END
 };
-
-static void help(void)
-{
-	fputs("Usage: ebprof convert [OPTION]... FILE\n"
-	      "Writes a saved profile (pprof, folded stacks, perf script's text, gzipped or not; - is standard\n"
-	      "input) in another format.\n"
-	      "  ebprof convert cpu.pb.gz -o cpu.folded\n"
-	      "  perf script | ebprof convert - -f top\n\n", stdout);
-	cli_help(rows, stdout);
-	result_files_help(stdout);
-}
 
 static int check(const struct options *o, struct error *e)
 {
@@ -62,19 +54,27 @@ static int convert(const struct options *o, struct error *e)
 	return err;
 }
 
-int cmd_convert(int argc, char **argv)
+static int run(const struct cli_command *c, int argc, char **argv)
 {
 	struct options o = { 0 };
 	struct error e = { .status = STATUS_ERROR };
-	int status = STATUS_OK, rest;
+	int rest, err = cli_parse(c, &o, argc, argv, &rest, &e);
 
-	if (cli_parse(rows, &o, argc, argv, &rest, &e))
-		status = command_failed(&e);
-	else if (o.help)
-		help();
-	else if (check(&o, &e) || convert(&o, &e))
-		status = command_failed(&e);
+	if (!err)
+		err = check(&o, &e);
+	if (!err)
+		err = convert(&o, &e);
 	vec_free(&o.inputs);
 	vec_free(&o.files);
-	return status;
+	return err < 0 ? command_failed(&e) : STATUS_OK;
 }
+
+const struct cli_command command_convert = {
+	.name = "convert", .summary = "write a saved profile in another format",
+	.usage = "convert [OPTION]... FILE",
+	.about = "Writes a saved profile (pprof, folded stacks, perf script's text, gzipped or not; - is standard\n"
+		 "input) in another format.\n"
+		 "  ebprof convert cpu.pb.gz -o cpu.folded\n"
+		 "  perf script | ebprof convert - -f top\n",
+	.rows = rows, .more = result_files_help, .run = run,
+};

@@ -25,25 +25,31 @@ struct options {
 	string_vec sides[2];		/* before, after */
 	string_vec files;
 	const char *format, *normalize, *type, *title;
-	int all, annotate, quiet, help;
+	int all, annotate, quiet;
 	double fail_above;		/* below 0: not given */
 };
 
 #define AT(field) offsetof(struct options, field)
 
 static const struct cli_option rows[] = {
-	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL },
-	{ 0, 0, "normalize", "BY", cli_string, AT(normalize), "samples (default: shares), seconds (CPUs busy) or none" },
-	{ 0, 0, "all", NULL, cli_flag, AT(all), "list what is within chance, too" },
-	{ 0, 0, "fail-above", "PERCENT", cli_percent, AT(fail_above), "exit with 7 where a function gains more, significantly" },
-	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of files that have several" },
-	{ 'o', 0, "output", "FILE", cli_strings, AT(files), "write here; may be repeated; - is standard output" },
-	{ 'f', 0, "format", "FORMAT", cli_string, AT(format), "text, json, folded or html (default: by the file's name)" },
-	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate), "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]" },
-	{ 0, 0, "title", "TEXT", cli_string, AT(title), "a title for formats that show one" },
-	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary" },
-	{ 'h', 0, "help", NULL, cli_flag, AT(help), "this text" },
-	{ 0 },
+	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
+	CLI_HEADING("Comparison"),
+	{ 0, 0, "normalize", "BY", cli_string, AT(normalize),
+		"samples (default: shares), seconds (CPUs busy) or none", 0 },
+	{ 0, 0, "all", NULL, cli_flag, AT(all), "list what is within chance, too", 0 },
+	{ 0, 0, "fail-above", "PERCENT", cli_percent, AT(fail_above),
+		"exit with 7 where a function gains more, significantly", 0 },
+	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of files that have several", 0 },
+	CLI_HEADING("Output"),
+	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
+		"write here; may be repeated; - is standard output", 0 },
+	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
+		"text, json, folded or html (default: by the file's name)", 0 },
+	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
+		"folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
+	{ 0, 0, "title", "TEXT", cli_string, AT(title), "a title for formats that show one", 0 },
+	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary", 0 },
+	CLI_END
 };
 
 /* What a difference can be written as; the first where no name tells another. */
@@ -72,42 +78,33 @@ struct comparison {
 	struct diff *diff;
 };
 
-static void help(void)
+static void more(FILE *to)
 {
-	fputs("Usage: ebprof diff [OPTION]... BEFORE AFTER\n"
-	      "       ebprof diff [OPTION]... BEFORE... -- AFTER...\n"
-	      "Tells which functions became slower or faster from one saved profile to another, and how sure that\n"
-	      "is. With several files of each (best five or more) it knows how much they differ anyway.\n"
-	      "  ebprof diff old.pb.gz new.pb.gz                   what changed, as a table\n"
-	      "  ebprof diff old*.folded -- new*.folded            runs of two builds\n"
-	      "  ebprof diff old.pb.gz new.pb.gz -o diff.html      as a flame graph\n"
-	      "  ebprof diff --normalize none --fail-above 5% old.pb.gz new.pb.gz\n\n", stdout);
-	cli_help(rows, stdout);
-	fputs("\nFormats:\n", stdout);
+	fputs("\nFormats:\n", to);
 	for (size_t i = 0; i < FORMATS; i++)
-		printf("  %-9s %-9s %s\n", formats[i].name, formats[i].suffix, formats[i].help);
+		fprintf(to, "  %-9s %-9s %s\n", formats[i].name, formats[i].suffix, formats[i].help);
 }
 
 /* Operands, and options on both sides of "--". */
-static int parse(struct options *o, int argc, char **argv, struct error *e)
+static int parse(const struct cli_command *c, struct options *o, int argc, char **argv, struct error *e)
 {
 	int split = 1, rest, err;
 
 	while (split < argc && strcmp(argv[split], "--"))
 		split++;
-	err = cli_parse(rows, o, split, argv, &rest, e);
-	if (err || o->help)
+	err = cli_parse(c, o, split, argv, &rest, e);
+	if (err)
 		return err;
 	o->sides[DIFF_BEFORE] = o->inputs;
 	o->inputs = (string_vec){ 0 };
 	if (split < argc) {
-		err = cli_parse(rows, o, argc - split, argv + split, &rest, e);
+		err = cli_parse(c, o, argc - split, argv + split, &rest, e);
 		o->sides[DIFF_AFTER] = o->inputs;
 		o->inputs = (string_vec){ 0 };
 	} else if (o->sides[DIFF_BEFORE].n == 2) {
 		vec_push(&o->sides[DIFF_AFTER], o->sides[DIFF_BEFORE].v[--o->sides[DIFF_BEFORE].n]);
 	}
-	if (!err && !o->help && (!o->sides[DIFF_BEFORE].n || !o->sides[DIFF_AFTER].n))
+	if (!err && (!o->sides[DIFF_BEFORE].n || !o->sides[DIFF_AFTER].n))
 		err = error_set(e, STATUS_USAGE, -EINVAL, "diff takes two files, or BEFORE... -- AFTER...; "
 				"see ebprof diff --help");
 	return err;
@@ -284,31 +281,44 @@ static void summarize(const struct comparison *c)
 		fputs("ebprof: how much runs differ anyway is not known from one file of each; give several\n", stderr);
 }
 
-int cmd_diff(int argc, char **argv)
+static int run(const struct cli_command *c, int argc, char **argv)
 {
-	struct comparison c = { .o = { .fail_above = -1 } };
+	struct comparison x = { .o = { .fail_above = -1 } };
 	struct error e = { .status = STATUS_ERROR };
-	int status = STATUS_OK;
+	int status = STATUS_OK, err = parse(c, &x.o, argc, argv, &e);
 
-	if (parse(&c.o, argc, argv, &e))
-		status = command_failed(&e);
-	else if (c.o.help)
-		help();
-	else if (parse_normalize(c.o.normalize, &c.normalize, &e) || open_targets(&c, &e) || read_files(&c, &e) ||
-		 write_targets(&c, &e))
-		status = command_failed(&e);
-	else {
-		if (!c.o.quiet)
-			summarize(&c);
-		status = judge(&c);
-	}
-	for (size_t i = 0; i < c.targets.n; i++)
-		outfile_abandon(c.targets.v[i].file);
-	vec_free(&c.targets);
-	diff_free(c.diff);
-	vec_free(&c.o.inputs);
-	vec_free(&c.o.sides[0]);
-	vec_free(&c.o.sides[1]);
-	vec_free(&c.o.files);
+	if (!err)
+		err = parse_normalize(x.o.normalize, &x.normalize, &e);
+	if (!err)
+		err = open_targets(&x, &e);
+	if (!err)
+		err = read_files(&x, &e);
+	if (!err)
+		err = write_targets(&x, &e);
+	if (!err && !x.o.quiet)
+		summarize(&x);
+	if (err != CLI_ANSWERED)
+		status = err ? command_failed(&e) : judge(&x);
+	for (size_t i = 0; i < x.targets.n; i++)
+		outfile_abandon(x.targets.v[i].file);
+	vec_free(&x.targets);
+	diff_free(x.diff);
+	vec_free(&x.o.inputs);
+	vec_free(&x.o.sides[0]);
+	vec_free(&x.o.sides[1]);
+	vec_free(&x.o.files);
 	return status;
 }
+
+const struct cli_command command_diff = {
+	.name = "diff", .summary = "what became slower from one profile to another, and how sure that is",
+	.usage = "diff [OPTION]... BEFORE AFTER\n"
+		 "diff [OPTION]... BEFORE... -- AFTER...",
+	.about = "Says which functions became slower or faster from one saved profile to another, and how sure that\n"
+		 "is. With several files of each (best five or more) it knows how much they differ anyway.\n"
+		 "  ebprof diff old.pb.gz new.pb.gz                   what changed, as a table\n"
+		 "  ebprof diff old*.folded -- new*.folded            runs of two builds\n"
+		 "  ebprof diff old.pb.gz new.pb.gz -o diff.html      as a flame graph\n"
+		 "  ebprof diff --normalize none --fail-above 5% old.pb.gz new.pb.gz\n",
+	.rows = rows, .more = more, .run = run,
+};

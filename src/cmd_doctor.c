@@ -13,13 +13,6 @@
 #include "collect/features.h"
 #include "commands.h"
 
-static const char usage[] =
-	"Usage: ebprof doctor\n"
-	"Tells what this kernel and this user can do for a profiler: a line for each thing\n"
-	"that is needed or useful, and for what is not there its cost and the fix.\n"
-	"  -h, --help   this text\n"
-	"Exit status: 0 profiling is possible, 3 it is not.\n";
-
 static int is_well(const struct feature_result *r)
 {
 	return r->state == FEATURE_OK || r->state == FEATURE_SKIPPED;
@@ -61,36 +54,15 @@ static int conclude(struct outfile *out, const struct feature_result *results, s
 	return missing ? STATUS_DENIED : STATUS_OK;
 }
 
-/* The status to exit with, or -1 to go on. */
-static int check_arguments(int argc, char **argv)
-{
-	struct error e;
-
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
-			fputs(usage, stdout);
-			return STATUS_OK;
-		}
-	}
-	if (argc <= 1)
-		return -1;
-	error_set(&e, STATUS_USAGE, -EINVAL, "doctor takes no argument '%s'; see ebprof doctor -h", argv[1]);
-	return command_failed(&e);
-}
-
-int cmd_doctor(int argc, char **argv)
+static int doctor(struct error *e)
 {
 	VEC(struct feature_result) results = {0};
-	int status = check_arguments(argc, argv), color = command_wants_color(), err;
 	const struct user as_we_are = {0};
-	struct outfile *out;
-	struct error e;
+	int status, color = command_wants_color(), err;
+	struct outfile *out = outfile_open("-", &as_we_are, e);
 
-	if (status >= 0)
-		return status;
-	out = outfile_open("-", &as_we_are, &e);
 	if (!out)
-		return command_failed(&e);
+		return command_failed(e);
 	libbpf_set_print(NULL);	/* what it would say of a failing probe, the probe's own line says */
 	for (size_t i = 0; features[i].name; i++) {
 		struct feature_result r;
@@ -101,6 +73,29 @@ int cmd_doctor(int argc, char **argv)
 	}
 	status = conclude(out, results.v, results.n);
 	vec_free(&results);
-	err = outfile_commit(out, &e);
-	return err && err != -EPIPE ? command_failed(&e) : status;
+	err = outfile_commit(out, e);
+	return err && err != -EPIPE ? command_failed(e) : status;
 }
+
+static int run(const struct cli_command *c, int argc, char **argv)
+{
+	struct error e = { .status = STATUS_ERROR };
+	int rest, err = cli_parse(c, NULL, argc, argv, &rest, &e);
+
+	return err < 0 ? command_failed(&e) : err ? STATUS_OK : doctor(&e);
+}
+
+static void more(FILE *to)
+{
+	fputs("\nExit status: 0 profiling is possible, 3 it is not.\n", to);
+}
+
+static const struct cli_option rows[] = { CLI_END };
+
+const struct cli_command command_doctor = {
+	.name = "doctor", .summary = "what this kernel and this user can do, and how to mend it",
+	.usage = "doctor",
+	.about = "Says what this kernel and this user can do for a profiler: a line for each thing that is\n"
+		 "needed or useful, and for what is not there its cost and the fix.\n",
+	.rows = rows, .more = more, .run = run,
+};

@@ -46,35 +46,51 @@ static int record(struct recording *r, struct result_files *files, uint64_t orig
 	return finish(r, files, origin, e);
 }
 
-static int run(int argc, char **argv, int alloc)
+static int run(const struct cli_command *c, int argc, char **argv)
 {
 	struct recording r = RECORDING_NEW(argv);
 	struct result_files files = { 0 };
 	struct error e = { .status = STATUS_ERROR };
 	uint64_t origin = clock_ns();
-	int status = STATUS_OK;
+	int status = STATUS_OK, err;
 
-	r.o.alloc = alloc;
+	r.o.alloc = c->bit == EBPROF_ALLOC;
 	r.files = &files;
-	if (record_options_parse(&r.o, argc, argv, &e))
-		status = command_failed(&e);
-	else if (r.o.help)
-		record_options_help(stdout);
-	else if (r.o.version)
-		puts("ebprof " EBPROF_VERSION);
-	else
+	err = record_options_parse(&r.o, c, argc, argv, &e);
+	if (!err)
 		status = record(&r, &files, origin, &e);
+	else if (err < 0)
+		status = command_failed(&e);
 	result_files_free(&files);
 	recording_cleanup(&r);
 	return status;
 }
 
-int cmd_record(int argc, char **argv)
+static void more(FILE *to)
 {
-	return run(argc, argv, 0);
+	result_files_help(to);
+	fputs("\nExit status: 0 done, 1 error, 2 usage, 3 not permitted, 4 no such target, 5 no samples,\n"
+	      "6 lost samples with --strict; with a COMMAND its own.\n", to);
 }
 
-int cmd_alloc(int argc, char **argv)
-{
-	return run(argc, argv, 1);
-}
+const struct cli_command command_record = {
+	.name = "record", .summary = "which code runs, or waits, and how often (default)",
+	.usage = "[record] [TARGET] [OPTION]... [[--] COMMAND ARG...]",
+	.about = "Samples what runs, and shows which code it is.\n"
+		 "  sudo ebprof -p PID -d 10                          a table on the terminal\n"
+		 "  sudo ebprof -a -d 10 | flamegraph.pl > out.svg    folded stacks in a pipe\n"
+		 "  sudo ebprof -o out.html ./prog ARG                a program from its first instruction on\n"
+		 "  sudo ebprof -p PID -- sleep 10                    as long as another command runs\n",
+	.rows = record_rows, .bit = EBPROF_RECORD, .starts = 1, .more = more, .run = run,
+};
+
+const struct cli_command command_alloc = {
+	.name = "alloc", .summary = "which code allocates memory, and what is never freed",
+	.usage = "alloc [OPTION]... -p PID | [--] COMMAND ARG...\n"
+		 "alloc --page-faults [TARGET] [OPTION]... [[--] COMMAND ARG...]",
+	.about = "Follows the blocks of malloc() and its like, or page faults.\n"
+		 "  sudo ebprof alloc --leaks ./prog ARG              what it allocates and never frees\n"
+		 "  sudo ebprof alloc -p PID -d 10                    of a running process; says before what it costs\n"
+		 "  sudo ebprof alloc --page-faults -a -d 60          what makes memory grow, for next to nothing\n",
+	.rows = record_rows, .bit = EBPROF_ALLOC, .starts = 1, .more = more, .run = run,
+};

@@ -28,7 +28,7 @@
 struct options {
 	string_vec inputs;
 	const char *by, *sort, *focus, *type;
-	int tree, plain, quiet, help;
+	int tree, plain, quiet;
 	double percent;
 	uint64_t rows;			/* 0: not given */
 };
@@ -36,31 +36,23 @@ struct options {
 #define AT(field) offsetof(struct options, field)
 
 static const struct cli_option rows[] = {
-	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL },
-	{ 0, 0, "by", "WHAT", cli_string, AT(by), "rows of function (default), module, line, process or thread" },
-	{ 0, 0, "sort", "HOW", cli_string, AT(sort), "by self (default) or total" },
-	{ 0, 0, "tree", NULL, cli_flag, AT(tree), "the call tree" },
-	{ 0, 0, "min", "PERCENT", cli_share, AT(percent), "leave out what is less of the tree (default 0.5)" },
-	{ 0, 0, "focus", "REGEX", cli_string, AT(focus), "functions that match, who calls them and what they call" },
-	{ 0, 0, "rows", "N", cli_count, AT(rows), "at most N rows of each table" },
-	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several" },
-	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "a table, on a terminal too" },
-	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary" },
-	{ 'h', 0, "help", NULL, cli_flag, AT(help), "this text" },
-	{ 0 },
+	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
+	CLI_HEADING("What to show (one of these; default: the functions)"),
+	{ 0, 0, "by", "WHAT", cli_string, AT(by),
+		"rows of function (default), module, line, process or thread", 0 },
+	{ 0, 0, "tree", NULL, cli_flag, AT(tree), "the call tree", 0 },
+	{ 0, 0, "focus", "REGEX", cli_string, AT(focus),
+		"functions that match, who calls them and what they call", 0 },
+	CLI_HEADING("How much of it"),
+	{ 0, 0, "sort", "HOW", cli_string, AT(sort), "by self (default) or total", 0 },
+	{ 0, 0, "rows", "N", cli_count, AT(rows), "at most N rows of each table", 0 },
+	{ 0, 0, "min", "PERCENT", cli_share, AT(percent),
+		"leave out what is less of the tree (default 0.5)", 0 },
+	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several", 0 },
+	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "a table, on a terminal too", 0 },
+	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary", 0 },
+	CLI_END
 };
-
-static void help(void)
-{
-	fputs("Usage: ebprof report [OPTION]... FILE...\n"
-	      "Shows a saved profile: pprof, folded stacks, or perf script's text, gzipped or not; - is\n"
-	      "standard input. On a terminal, to look around in: ? lists the keys; else, as a table.\n"
-	      "  ebprof report cpu.pb.gz                           the functions, as a table\n"
-	      "  ebprof report --tree --min 2 cpu.pb.gz            the call tree\n"
-	      "  ebprof report --focus '^malloc$' cpu.folded       its callers and what it calls\n"
-	      "  perf script | ebprof report --by module -\n\n", stdout);
-	cli_help(rows, stdout);
-}
 
 /* The index of @word in @known (ends with NULL), 0 where it is NULL. -EINVAL with @e filled. */
 static int choose(const char *option, const char *word, const char *const *known, struct error *e)
@@ -183,18 +175,30 @@ static int report(const struct options *o, struct error *e)
 	return status;
 }
 
-int cmd_report(int argc, char **argv)
+static int run(const struct cli_command *c, int argc, char **argv)
 {
 	struct options o = { .percent = PERCENT_DEFAULT };
 	struct error e = { .status = STATUS_ERROR };
-	int status = STATUS_OK, rest;
+	int status = STATUS_OK, rest, err = cli_parse(c, &o, argc, argv, &rest, &e);
 
-	if (cli_parse(rows, &o, argc, argv, &rest, &e) || (!o.help && check(&o, &e)))
-		status = command_failed(&e);
-	else if (o.help)
-		help();
-	else
+	if (!err)
+		err = check(&o, &e);
+	if (!err)
 		status = report(&o, &e);
+	else if (err < 0)
+		status = command_failed(&e);
 	vec_free(&o.inputs);
 	return status;
 }
+
+const struct cli_command command_report = {
+	.name = "report", .summary = "look at a saved profile",
+	.usage = "report [OPTION]... FILE...",
+	.about = "Shows a saved profile: pprof, folded stacks, or perf script's text, gzipped or not; - is\n"
+		 "standard input. On a terminal, to look around in: ? lists the keys; else, as a table.\n"
+		 "  ebprof report cpu.pb.gz                           the functions, as a table\n"
+		 "  ebprof report --tree --min 2 cpu.pb.gz            the call tree\n"
+		 "  ebprof report --focus '^malloc$' cpu.folded       its callers and what it calls\n"
+		 "  perf script | ebprof report --by module -\n",
+	.rows = rows, .run = run,
+};

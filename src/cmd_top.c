@@ -70,21 +70,29 @@ static int top(struct recording *r, struct error *e)
 	return recording_command_status(r);
 }
 
-int cmd_top(int argc, char **argv)
+static int run(const struct cli_command *c, int argc, char **argv)
 {
 	struct recording r = RECORDING_NEW(argv);
 	struct error e = { .status = STATUS_ERROR };
-	int status = STATUS_OK;
+	int status = STATUS_OK, err;
 
 	r.o.quiet = 1;
-	if (record_options_parse_top(&r.o, argc, argv, &e))
-		status = command_failed(&e);
-	else if (r.o.help)
-		record_options_help_top(stdout);
-	else if (r.o.version)
-		puts("ebprof " EBPROF_VERSION);
-	else
+	err = record_options_parse(&r.o, c, argc, argv, &e);
+	if (!err)
 		status = top(&r, &e);
+	else if (err < 0)
+		status = command_failed(&e);
 	recording_cleanup(&r);
 	return status;
 }
+
+const struct cli_command command_top = {
+	.name = "top", .summary = "the same, live",
+	.usage = "top [TARGET] [OPTION]... [[--] COMMAND ARG...]",
+	.about = "Shows live which code runs. On a terminal, ? lists the keys; elsewhere it prints tables.\n"
+		 "  sudo ebprof top                                   the whole machine\n"
+		 "  sudo ebprof top -p PID --window 30                a process, its last 30 seconds\n"
+		 "  sudo ebprof top --count 3 --rows 10 -n nginx      three tables\n"
+		 "  sudo ebprof top --alloc ./server                  what it allocates, and what is in use\n",
+	.rows = record_rows, .bit = EBPROF_TOP, .starts = 1, .run = run,
+};

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The commands. Each takes its own argv (argv[0] is its name) and returns the
- * exit status (base/error.h). What is common to them stands in the helpers.
+ * The commands: a file and a row each. `run` takes its own argv (argv[0] is its name) and returns
+ * the exit status (base/error.h). What is common to them stands in the helpers.
  */
 #ifndef EBPROF_COMMANDS_H
 #define EBPROF_COMMANDS_H
 
 #include "base/error.h"
+#include "base/near.h"
+#include "cli.h"
 
-int cmd_record(int argc, char **argv);
-int cmd_top(int argc, char **argv);
-int cmd_report(int argc, char **argv);
-int cmd_convert(int argc, char **argv);
-int cmd_diff(int argc, char **argv);
-int cmd_alloc(int argc, char **argv);
-int cmd_doctor(int argc, char **argv);
+extern const struct cli_command command_record, command_alloc, command_top, command_report, command_convert,
+	command_diff, command_doctor, command_help, command_version;
+
+/* All of them, in the order of the list; the first is the default; ends with NULL. */
+extern const struct cli_command *const commands[];
+
+/* By its name; NULL where there is none. */
+const struct cli_command *command_find(const char *name);
+/* Considers the names of all of them. */
+void command_near(struct near *n);
 
 /* Prints "ebprof: <text>" on stderr and returns the status to exit with. */
 int command_failed(const struct error *e);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the user asked `ebprof record` or `ebprof top` for: the option table and its checks.
+ * What the user asked `ebprof record`, `alloc` or `top` for: the option table (record_rows.c) and its checks.
  */
 #ifndef EBPROF_RECORD_OPTIONS_H
 #define EBPROF_RECORD_OPTIONS_H
-
-#include <stdio.h>
 
 #include "base/error.h"
 #include "cli.h"
@@ -17,7 +15,8 @@ struct record_options {
 	int_vec pids, tids, cpus;
 	int all;
 	const char *cgroup, *comm;
-	char **command;			/* argv behind "--", NULL: none */
+	char **command;			/* argv of the command that is the target; NULL: none */
+	char **until;			/* argv of a command beside another target, which lasts as long; NULL: none */
 	int no_inherit, include_self, include_idle;
 	/* what and how often */
 	const char *event;		/* NULL: cycles, else cpu-clock */
@@ -52,15 +51,15 @@ struct record_options {
 	uint64_t tables;		/* after so many the plain view ends; 0: never */
 	uint64_t rows;			/* of a plain table; 0: as many as fit */
 	int plain, since_start;
-	int help, version;
 };
 
-/* Parses and checks; @o is all zeros but for @alloc; argv stays borrowed. 0 or -EINVAL with @e filled. */
-int record_options_parse(struct record_options *o, int argc, char **argv, struct error *e);
-/* The same for `ebprof top`, which has the same targets and sources. */
-int record_options_parse_top(struct record_options *o, int argc, char **argv, struct error *e);
+/* The options of these commands, which are bits of struct cli_command; a row says which of them take it. */
+enum { EBPROF_RECORD = 1, EBPROF_ALLOC = 2, EBPROF_TOP = 4 };
+extern const struct cli_option record_rows[];
+
+/* Parses and checks; @o is all zeros but for @alloc; argv stays borrowed. As cli_parse(). */
+int record_options_parse(struct record_options *o, const struct cli_command *c, int argc, char **argv,
+			 struct error *e);
 void record_options_free(struct record_options *o);
-void record_options_help(FILE *to);
-void record_options_help_top(FILE *to);
 
 #endif

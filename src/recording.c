@@ -30,6 +30,12 @@
 #define PATIENCE_STEP 5		/* ms */
 #define WORTH_KEEPING 30000000	/* ns of CPU time that the names of one file took */
 
+/* What we start: the target, or what says how long. NULL: nothing. */
+static char **command_of(const struct recording *r)
+{
+	return r->o.command ? r->o.command : r->o.until;
+}
+
 /* Events and images are descriptors: take as many as we may have. */
 static void raise_file_limit(void)
 {
@@ -88,7 +94,7 @@ static int block_signals(struct recording *r)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
-	if (r->o.command) {
+	if (command_of(r)) {
 		sigaction(SIGCHLD, &quiet_stops, NULL);
 		sigaddset(&set, SIGCHLD);
 	}
@@ -186,7 +192,9 @@ static int on_ended(void *ctx)
 {
 	const struct recording *r = ctx;
 
-	return (r->viewer.ended && r->viewer.ended(r->viewer.ctx)) || targets_ended(&r->targets);
+	if (r->viewer.ended && r->viewer.ended(r->viewer.ctx))
+		return 1;
+	return !r->o.until && targets_ended(&r->targets);
 }
 
 static void on_progress(void *ctx, const struct session_progress *p)
@@ -222,8 +230,8 @@ static int on_started(void *ctx, struct error *e)
 
 	if (!r->o.no_inherit)
 		add_descendants(r);
-	if (r->o.command) {
-		err = launch_go(&r->launch, r->o.command[0], e);
+	if (command_of(r)) {
+		err = launch_go(&r->launch, command_of(r)[0], e);
 		r->launched = !err;
 	}
 	return err;
@@ -232,7 +240,7 @@ static int on_started(void *ctx, struct error *e)
 int recording_run(struct recording *r, struct error *e)
 {
 	/* The command writes to the same terminal, and would have its lines wiped out. */
-	int show = !r->o.quiet && !r->o.command && isatty(STDERR_FILENO), err;
+	int show = !r->o.quiet && !command_of(r) && isatty(STDERR_FILENO), err;
 
 	/*
 	 * On a busy machine we would wait for our turn while stacks pile up and
@@ -317,7 +325,7 @@ static void tell_waiting(const struct recording *r)
 	struct procfs_stat st = { 0 };
 	char name[COMMAND_SHOWN];
 
-	text_clean(name, sizeof(name), r->o.command[0]);
+	text_clean(name, sizeof(name), command_of(r)[0]);
 	fprintf(stderr, "ebprof: waiting for the command %s (PID %d), which ", name, r->launch.pid);
 	if (!procfs_stat(r->launch.pid, &st) && (st.state == 'T' || st.state == 't'))
 		fprintf(stderr, "is stopped; kill -CONT %d lets it go on and end", r->launch.pid);
@@ -400,7 +408,7 @@ static int start_processes(struct recording *r, struct error *e)
 
 static void drop_capabilities(const struct recording *r)
 {
-	caps_limit(CAPS_TO_SAMPLE | (r->user.switched ? CAPS_TO_BECOME_USER : 0u) | (r->o.command ? CAPS_TO_SIGNAL : 0u));
+	caps_limit(CAPS_TO_SAMPLE | (r->user.switched ? CAPS_TO_BECOME_USER : 0u) | (command_of(r) ? CAPS_TO_SIGNAL : 0u));
 }
 
 /* Starts the command, which waits; with our library before its allocator where that is to be followed. */
@@ -410,8 +418,8 @@ static int prepare_command(struct recording *r, struct error *e)
 	char *env[3];
 	int err;
 
-	if (!o->alloc)
-		return launch_prepare(&r->launch, o->command, NULL, e);
+	if (!o->alloc || !o->command)
+		return launch_prepare(&r->launch, command_of(r), NULL, e);
 	alloc_library_environment(&r->library, r->alloc.interval, env);
 	err = launch_prepare(&r->launch, o->command, env, e);
 	for (char **text = env; *text; text++)
@@ -453,7 +461,7 @@ int recording_prepare(struct recording *r, struct error *e)
 	err = block_signals(r);
 	if (err)
 		return error_set(e, STATUS_ERROR, err, "cannot wait for signals: %s", strerror(-err));
-	return r->o.command ? prepare_command(r, e) : 0;
+	return command_of(r) ? prepare_command(r, e) : 0;
 }
 
 void recording_cleanup(struct recording *r)

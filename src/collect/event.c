@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/event.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -14,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/near.h"
 #include "base/xalloc.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define WORD_MAX 64		/* of a name that a near one is sought for */
 
 /* --- What is known by name. The first name is the one that is shown. ------- */
 static const struct named {
@@ -103,56 +102,6 @@ static void cache_name(char *name, size_t size, const struct cache *c, size_t op
 }
 
 /* --- Near names. ------------------------------------------------------------ */
-struct near {
-	const char *word;
-	char best[WORD_MAX];
-	size_t distance;	/* of the best; SIZE_MAX: nothing yet */
-};
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Edits (insert, delete, change, swap of neighbours) from @a to @b, both shorter than WORD_MAX. */
-static size_t edits(const char *a, const char *b)
-{
-	size_t rows[3][WORD_MAX], *before = rows[0], *last = rows[1], *now = rows[2], m = strlen(b);
-
-	for (size_t j = 0; j <= m; j++)
-		last[j] = j;
-	for (size_t i = 1; a[i - 1]; i++) {
-		size_t *reuse = before;
-
-		now[0] = i;
-		for (size_t j = 1; j <= m; j++) {
-			int same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
-
-			now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + !same);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				now[j] = least(now[j], before[j - 2] + 1);
-		}
-		before = last;
-		last = now;
-		now = reuse;
-	}
-	return last[m];
-}
-
-static void consider(struct near *n, const char *name)
-{
-	size_t len = strlen(n->word), d;
-
-	if (len >= WORD_MAX || strlen(name) >= WORD_MAX)
-		return;
-	d = edits(n->word, name);
-	/* A word of which a third or more is wrong was meant to be something else. */
-	if (d > (len < 6 ? 1 : len / 3) || d >= n->distance)
-		return;
-	n->distance = d;
-	snprintf(n->best, sizeof(n->best), "%s", name);
-}
-
 /* 0, or a negative errno where the folder cannot be read. */
 static int consider_folder(struct near *n, const char *path)
 {
@@ -163,31 +112,31 @@ static int consider_folder(struct near *n, const char *path)
 		return -errno;
 	while ((d = readdir(dir)))
 		if (d->d_type == DT_DIR && d->d_name[0] != '.')
-			consider(n, d->d_name);
+			near_consider(n, d->d_name);
 	closedir(dir);
 	return 0;
 }
 
 static void consider_known(struct near *n)
 {
-	char name[WORD_MAX];
+	char name[NEAR_MAX];
 
 	for (size_t i = 0; i < COUNT(named); i++) {
-		consider(n, named[i].name);
+		near_consider(n, named[i].name);
 		if (named[i].alias)
-			consider(n, named[i].alias);
+			near_consider(n, named[i].alias);
 	}
 	for (size_t i = 0; i < COUNT(caches); i++)
 		for (size_t op = 0; op < COUNT(operations); op++)
 			for (int miss = 0; miss < 2 && caches[i].ops >> op & 1; miss++) {
 				cache_name(name, sizeof(name), &caches[i], op, miss);
-				consider(n, name);
+				near_consider(n, name);
 			}
 }
 
 static int unknown(const char *word, struct error *e)
 {
-	struct near n = { .word = word, .distance = SIZE_MAX };
+	struct near n = NEAR(word);
 
 	for (size_t i = 0; i < COUNT(never_sampled); i++)
 		if (!strcasecmp(word, never_sampled[i]))
@@ -195,7 +144,7 @@ static int unknown(const char *word, struct error *e)
 					 "event '%s' never happens by itself, so there is nothing to sample; "
 					 "try cpu-clock", word);
 	consider_known(&n);
-	if (n.distance != SIZE_MAX)
+	if (*n.best)
 		return error_set(e, STATUS_USAGE, -EINVAL, "unknown event '%s'; did you mean '%s'?",
 				 word, n.best);
 	return error_set(e, STATUS_USAGE, -EINVAL,
@@ -289,19 +238,19 @@ static int is_trace_word(const char *s)
 static int no_tracepoint(const char *group, const char *name, const char *tracefs, struct error *e)
 {
 	char *path = xasprintf("%s/%s", tracefs, group);
-	struct near near = { .word = name, .distance = SIZE_MAX };
+	struct near near = NEAR(name);
 	int err = consider_folder(&near, path), no_group = err == -ENOENT || err == -ENOTDIR;
 
 	free(path);
 	if (no_group) {
-		near = (struct near){ .word = group, .distance = SIZE_MAX };
+		near = (struct near)NEAR(group);
 		if (consider_folder(&near, tracefs))
 			return error_set(e, STATUS_DENIED, -EACCES,
 					 "tracepoint '%s:%s': no tracefs at %s; mount it with "
 					 "'mount -t tracefs tracefs /sys/kernel/tracing'",
 					 group, name, tracefs);
 	}
-	if (near.distance == SIZE_MAX)
+	if (!*near.best)
 		return error_set(e, STATUS_USAGE, -ENOENT,
 				 "no tracepoint '%s:%s' in this kernel; see the folders of %s",
 				 group, name, tracefs);

@@ -45,25 +45,34 @@ static __attribute__((noreturn)) void give_up(int to, int err, int as_user)
 	_exit(STATUS_NO_COMMAND);
 }
 
+/* 1 where a folder of $PATH has @name, and it may be accessed by @mode. */
+static int in_path(const char *name, int mode)
+{
+	const char *folder = getenv("PATH"), *end;
+	char path[PATH_MAX];
+
+	for (; folder; folder = *end ? end + 1 : NULL) {
+		end = strchrnul(folder, ':');
+		/* An empty one stands for the current folder. */
+		if (snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - folder), folder, end > folder ? "/" : "",
+			     name) < (int)sizeof(path) && !access(path, mode))
+			return 1;
+	}
+	return 0;
+}
+
+int launch_finds(const char *name)
+{
+	return *name && (strchr(name, '/') || in_path(name, X_OK));
+}
+
 /*
  * execvp() says EACCES too where a folder of $PATH cannot be entered, and the
  * command is nowhere: root's $PATH, kept by sudo, has such folders.
  */
 static int exec_error(const char *name, int err)
 {
-	const char *folder = getenv("PATH"), *end;
-	char path[PATH_MAX];
-
-	if (err != EACCES || strchr(name, '/') || !folder)
-		return err;
-	for (; folder; folder = *end ? end + 1 : NULL) {
-		end = strchrnul(folder, ':');
-		/* An empty one stands for the current folder. */
-		if (snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - folder), folder, end > folder ? "/" : "",
-			     name) < (int)sizeof(path) && !access(path, F_OK))
-			return err;
-	}
-	return ENOENT;
+	return err != EACCES || strchr(name, '/') || !getenv("PATH") || in_path(name, F_OK) ? err : ENOENT;
 }
 
 static __attribute__((noreturn)) void child(char *const argv[], char *const env[], const struct user *u, int go, int failed)

@@ -27,6 +27,8 @@ int launch_prepare(struct launch *l, char *const argv[], char *const env[], stru
  * 127 (ENOENT) or 126 and the reason, and reaps the child.
  */
 int launch_go(struct launch *l, const char *name, struct error *e);
+/* 1 where @name is a path, or a program in $PATH. */
+int launch_finds(const char *name);
 /* Ends a child that was never let go, and reaps it. Safe on a zeroed struct. */
 void launch_cancel(struct launch *l);
 /* Exit status as a shell tells it: the command's own, or 128 + n for a signal. */
