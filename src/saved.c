@@ -2,6 +2,7 @@
 #include "saved.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,10 +26,23 @@ static int show_type(struct profile *p, const char *path, const char *type, stru
 	return error_set(e, STATUS_USAGE, -EINVAL, "--sample-type '%.100s': %.100s has %s", type, path, known);
 }
 
+/* What is missing from now on, whatever is made of the profile. */
+static void say(const char *path, const struct input_notes *notes)
+{
+	if (notes->cut)
+		fprintf(stderr, "ebprof: %s: the last line is cut off, and was left out\n", path);
+	else if (notes->lines)
+		fprintf(stderr, "ebprof: %s: %" PRIu64 " line%s not understood, and left out; the first is line %" PRIu64 "\n",
+			path, notes->lines, notes->lines > 1 ? "s were" : " was", notes->first);
+}
+
 struct profile *saved_read(const char *path, const char *type, struct error *e)
 {
-	struct profile *p = input_read(path, e);
+	struct input_notes notes;
+	struct profile *p = input_read(path, &notes, e);
 
+	if (p)
+		say(path, &notes);
 	if (p && type && show_type(p, path, type, e)) {
 		profile_free(p);
 		return NULL;

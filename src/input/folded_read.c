@@ -8,6 +8,9 @@
  * elsewhere a number before the count is a part of the leaf's name. A count may
  * have a fraction, as flamegraph.pl allows: counts are rounded so that the sum
  * of all lines so far is never off by more than a half.
+ *
+ * Some tools write remarks, "# ...". A line that is no stack is an error, unless it is
+ * the last one and has no end: then whoever wrote the file was stopped.
  */
 #include <errno.h>
 #include <string.h>
@@ -86,6 +89,14 @@ static int parse_line(struct slice line, struct entry *e)
 	return 1;
 }
 
+/* A thread may be called "#1", but a blank in its name is written as "_". */
+static int is_remark(struct slice line)
+{
+	struct entry e;
+
+	return line.n && *line.s == '#' && (line.n == 1 || memchr(" \t#!", line.s[1], 4) || !parse_line(line, &e));
+}
+
 /* "comm-12/13": 1 with the ids, and @comm without them. */
 static int parse_ids(struct slice *comm, uint64_t *pid, uint64_t *tid)
 {
@@ -103,22 +114,35 @@ static int parse_ids(struct slice *comm, uint64_t *pid, uint64_t *tid)
 	return 1;
 }
 
-/* Looks at all lines: are they right, and what do they have in common? */
-static int survey(struct reader *r, struct slice text, struct error *e)
+/* Takes a last line that was cut off away from @text. */
+static int cut_off(struct slice *text, struct slice line, size_t number, struct input_notes *notes)
 {
-	struct slice line;
+	if (number == 1 || line.s + line.n != text->s + text->n)
+		return 0;
+	*notes = (struct input_notes){ .lines = 1, .first = number, .cut = 1 };
+	text->n = (size_t)(line.s - text->s);
+	return 1;
+}
+
+/* Looks at all lines: are they right, and what do they have in common? */
+static int survey(struct reader *r, struct slice *text, struct input_notes *notes, struct error *e)
+{
+	struct slice left = *text, line;
 	size_t lines = 0;
 
-	for (size_t number = 1; slice_line(&text, &line); number++) {
+	for (size_t number = 1; slice_line(&left, &line); number++) {
 		struct slice rest = slice_trim(line), comm;
 		struct entry entry;
 		uint64_t pid, tid;
 
-		if (!rest.n)
+		if (!rest.n || is_remark(line))
 			continue;
-		if (!parse_line(line, &entry))
+		if (!parse_line(line, &entry)) {
+			if (cut_off(text, line, number, notes))
+				break;
 			return error_set(e, STATUS_ERROR, -EBADMSG, "line %zu is no folded stack: "
 					 "frames, a blank and a count are expected", number);
+		}
 		rest = entry.stack;
 		comm = cut(&rest, ';');
 		r->ids = (!lines || r->ids) && parse_ids(&comm, &pid, &tid);
@@ -258,7 +282,7 @@ static int add_lines(struct reader *r, struct slice text, struct error *e)
 		profile_show(r->p, profile_add_type(r->p, "after", "count"));
 	}
 	for (size_t number = 1; !err && slice_line(&text, &line); number++)
-		if (slice_trim(line).n)
+		if (slice_trim(line).n && !is_remark(line))
 			err = add_line(r, number, line, e);
 	if (!r->two)
 		profile_account(r->p)->taken = profile_account(r->p)->kept = r->totals[1];
@@ -272,17 +296,21 @@ int folded_looks(const char *bytes, size_t n)
 
 	if (memchr(bytes, '\0', n < 4096 ? n : 4096))
 		return 0;
-	for (int i = 0; i < SNIFFED_LINES && slice_line(&text, &line); i++)
+	for (int i = 0; i < SNIFFED_LINES && slice_line(&text, &line);) {
+		if (is_remark(line))
+			continue;
 		if (parse_line(line, &entry))
 			return 1;
+		i++;
+	}
 	return 0;
 }
 
-int folded_read(struct profile *p, const char *bytes, size_t n, struct error *e)
+int folded_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e)
 {
 	struct reader r = { .p = p, .places = { .room = { .profile = p } } };
 	struct slice text = { bytes, n };
-	int err = survey(&r, text, e);
+	int err = survey(&r, &text, notes, e);
 
 	if (!err)
 		err = add_lines(&r, text, e);

@@ -68,7 +68,8 @@ static int unknown(struct error *e, const char *path, const char *bytes, size_t 
 	return refuse(e, path, -EINVAL, "its format is unknown; ebprof reads pprof, folded stacks and perf script's text");
 }
 
-static int read_profile(struct profile *p, const char *path, const char *bytes, size_t n, struct error *e)
+static int read_profile(struct profile *p, const char *path, const char *bytes, size_t n, struct input_notes *notes,
+			struct error *e)
 {
 	const struct input_format *format = n ? find_format(bytes, n) : NULL;
 	struct error inner = { .status = STATUS_ERROR };
@@ -76,11 +77,11 @@ static int read_profile(struct profile *p, const char *path, const char *bytes, 
 
 	if (!format)
 		return unknown(e, path, bytes, n);
-	err = format->read(p, bytes, n, &inner);
+	err = format->read(p, bytes, n, notes, &inner);
 	return err ? refuse(e, path, err, inner.text) : 0;
 }
 
-struct profile *input_read(const char *path, struct error *e)
+struct profile *input_read(const char *path, struct input_notes *notes, struct error *e)
 {
 	int fd = open_input(path, e), err;
 	struct profile *p;
@@ -99,8 +100,9 @@ struct profile *input_read(const char *path, struct error *e)
 		errno = -err;
 		return NULL;
 	}
+	*notes = (struct input_notes){ 0 };
 	p = profile_new();
-	err = read_profile(p, path, bytes, n, e);
+	err = read_profile(p, path, bytes, n, notes, e);
 	free(bytes);
 	if (!err)
 		return p;

@@ -9,16 +9,27 @@
 #define EBPROF_INPUT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "profile/profile.h"
+
+/* What was left out of a file that was read all the same. All zeros: nothing. */
+struct input_notes {
+	uint64_t lines;		/* that were not understood */
+	uint64_t first;		/* number of the first of them, from 1 */
+	int cut;		/* it is the last line, and the file ends in the middle of it */
+};
 
 struct input_format {
 	const char *name;	/* as users know it */
 	/* 1 where the unpacked bytes look like this format. */
 	int (*looks)(const char *bytes, size_t n);
-	/* Fills an empty profile. 0, or a negative errno with @e filled ("%s: ..." without the file's name). */
-	int (*read)(struct profile *p, const char *bytes, size_t n, struct error *e);
+	/*
+	 * Fills an empty profile, and @notes, which is all zeros. 0, or a negative errno with @e filled ("%s: ..." without
+	 * the file's name).
+	 */
+	int (*read)(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e);
 };
 
 /* The table of formats; ends with a row whose name is NULL. */
@@ -26,8 +37,8 @@ extern const struct input_format input_formats[];
 
 /*
  * The profile in @path, "-" for standard input, gzip unpacked. NULL with errno and @e
- * filled ("cannot read FILE: ...; ebprof reads pprof, folded stacks and perf script's text").
+ * filled ("cannot read FILE: ..."). @notes is filled where there is a profile.
  */
-struct profile *input_read(const char *path, struct error *e);
+struct profile *input_read(const char *path, struct input_notes *notes, struct error *e);
 
 #endif

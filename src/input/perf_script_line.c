@@ -163,7 +163,7 @@ static struct slice known(struct slice s)
 
 int perf_script_frame(struct slice text, struct perf_script_frame *f)
 {
-	struct slice word;
+	struct slice word, symbol, dso = { 0 };
 	size_t group;
 
 	*f = (struct perf_script_frame){ 0 };
@@ -172,9 +172,12 @@ int perf_script_frame(struct slice text, struct perf_script_frame *f)
 		return 0;
 	text = slice_skip(text);
 	group = last_group(text);
-	f->symbol = known(without_offset(slice_trim((struct slice){ text.s, group })));
+	symbol = without_offset(slice_trim((struct slice){ text.s, group }));
 	if (group < text.n)
-		f->dso = known(without_offset((struct slice){ text.s + group + 1, text.n - group - 2 }));
+		dso = without_offset((struct slice){ text.s + group + 1, text.n - group - 2 });
+	f->symbol = known(symbol);
+	f->dso = known(dso);
+	f->unknown = f->symbol.n < symbol.n || f->dso.n < dso.n;
 	f->inlined = f->dso.n == strlen("inlined") && slice_begins(f->dso, "inlined");
 	if (f->inlined)
 		f->dso.n = 0;
@@ -198,6 +201,50 @@ int perf_script_source(struct slice text, struct slice *file, uint32_t *line, in
 	return 1;
 }
 
+int perf_script_is_source(struct slice line)
+{
+	struct slice text = slice_trim(line), file;
+	uint32_t number;
+	int inlined;
+
+	if (!line.n || *line.s != ' ')
+		return 0;
+	return perf_script_source(text, &file, &number, &inlined) || (slice_ends(text, "]") && memchr(text.s, '[', text.n));
+}
+
+/* What -F insn and its like print below a sample. */
+static int is_instruction(struct slice line)
+{
+	return slice_begins(slice_skip(line), "insn:") || slice_begins(slice_skip(line), "ilen:");
+}
+
+/*
+ * "12345", "12345 cycles:" or "12/13 [003]" without a command, where the number could be an address, too. perf prints
+ * addresses behind a tab and 16 columns wide, and ids 5 to 7.
+ */
+static int begins_with_ids(struct slice line, struct perf_script_header *h)
+{
+	struct slice rest = line, word;
+	uint32_t cpu;
+
+	if (!line.n || *line.s == '\t' || !slice_word(&rest, &word))
+		return 0;
+	*h = (struct perf_script_header){ 0 };
+	if (!parse_ids(word, h) || (size_t)(word.s + word.n - line.s) > 15)
+		return 0;
+	return !slice_word(&rest, &word) || parse_cpu(word, &cpu) || (slice_ends(word, ":") && !slice_skip(rest).n);
+}
+
+/* A frame whose indentation was lost: "ADDRESS SYMBOL (DSO)" and no "COMM ID ...". */
+static int flush_frame(struct slice line, struct perf_script_frame *f)
+{
+	struct perf_script_header h;
+	struct slice rest = line, word;
+
+	return slice_word(&rest, &word) && slice_word(&rest, &word) && !parse_ids(word, &h) && perf_script_frame(line, f) &&
+	       slice_ends(slice_trim(line), ")") && (f->dso.n || f->unknown);
+}
+
 enum perf_script_line perf_script_line(struct slice line, struct perf_script_header *h, struct perf_script_frame *f)
 {
 	int indented = line.n && (*line.s == ' ' || *line.s == '\t');
@@ -205,14 +252,20 @@ enum perf_script_line perf_script_line(struct slice line, struct perf_script_hea
 	if (!slice_skip(line).n)
 		return PERF_SCRIPT_BLANK;
 	if (*line.s == '#')
-		return PERF_SCRIPT_OTHER;
+		return PERF_SCRIPT_REMARK;
 	if (*line.s != '\t' && parse_header(line, h))
 		return PERF_SCRIPT_HEADER;
-	if (indented && perf_script_frame(line, f))
+	if (begins_with_ids(line, h)) {
+		parse_timeless(line, h);
+		return PERF_SCRIPT_HEADER;
+	}
+	if (indented ? perf_script_frame(line, f) : flush_frame(line, f))
 		return PERF_SCRIPT_FRAME;
+	if (perf_script_is_source(line) || is_instruction(line))
+		return PERF_SCRIPT_REMARK;
 	parse_timeless(line, h);
 	/* Without call chains the names stand to the right, and a frame follows. */
-	if (!indented || (h->has_pid && h->comm.n && perf_script_frame(h->rest, f) && f->dso.n))
+	if (!indented || (h->has_pid && h->comm.n && perf_script_frame(h->rest, f) && (f->dso.n || f->unknown)))
 		return PERF_SCRIPT_HEADER;
 	return PERF_SCRIPT_OTHER;
 }

@@ -3,29 +3,19 @@
  * The text of `perf script`. It is read twice: the first time finds the events,
  * which must be known before the first sample, and when the recording began.
  *
- * Of one event the profile has "samples" and, where there are periods, their sum;
- * of several one type each, and of more than there is room for all samples in one.
- * Where perf tells one number only, that of the thread, it is taken for the process, too.
+ * Where perf prints one number only, that of the thread, it is taken for the process, too.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "input/perf_script_events.h"
 #include "input/perf_script_line.h"
 #include "input/places.h"
 #include "input/readers.h"
 
-#define EVENTS_MAX 8
 #define SNIFFED_LINES 100
-
-/* What the first reading finds. */
-struct survey {
-	struct slice_memo events;	/* name -> number of the event */
-	uint64_t begin, end;		/* ns, of samples */
-	uint64_t samples, period;	/* the first period */
-	int all_have_time, all_have_period, one_period;
-};
 
 /* A frame, and the line about its source that may follow it. */
 struct framed {
@@ -35,10 +25,13 @@ struct framed {
 
 struct reader {
 	struct profile *p;
-	struct survey survey;
+	struct slice text;		/* all of it */
+	struct input_notes *notes;
+	struct perf_script_events events;
 	struct places places;
 	struct slice_memo modules;	/* dso -> module * 2, + 1 where it is the kernel's */
 	struct perf_script_header h;	/* of the sample that is being read */
+	struct slice header;		/* its line; empty: there is none */
 	VEC(uint32_t) stack;		/* its places, from the leaf */
 	/* The place that is being read: frames that were inlined, up to the one they are in; and all of their text. */
 	struct framed frames[PLACES_INLINED_MAX];
@@ -48,60 +41,42 @@ struct reader {
 	uint64_t samples;
 };
 
-/* Not a line about what happened besides. */
-static int is_event(const struct perf_script_header *h)
-{
-	return (h->has_pid || h->has_time) && !slice_begins(h->rest, "PERF_RECORD_") && !slice_begins(h->event, "PERF_RECORD_");
-}
-
-static void survey_sample(struct survey *s, const struct perf_script_header *h)
-{
-	uint32_t *event = s->events.entries.n <= EVENTS_MAX ? slice_memo_get(&s->events, h->event) : NULL;
-
-	if (event && *event == PROFILE_NONE)
-		*event = (uint32_t)s->events.entries.n - 1;
-	if (!s->samples++)
-		*s = (struct survey){ .events = s->events, .begin = h->time, .end = h->time, .samples = 1,
-				      .period = h->period, .all_have_time = 1, .all_have_period = 1, .one_period = 1 };
-	s->begin = h->time < s->begin ? h->time : s->begin;
-	s->end = h->time > s->end ? h->time : s->end;
-	s->all_have_time &= h->has_time;
-	s->all_have_period &= h->has_period;
-	s->one_period &= h->period == s->period;
-}
-
-static void survey(struct survey *s, struct slice text)
+static void survey(struct perf_script_events *s, struct slice text)
 {
 	struct perf_script_header h;
 	struct perf_script_frame f;
 	struct slice line;
 
 	while (slice_line(&text, &line))
-		if (perf_script_line(line, &h, &f) == PERF_SCRIPT_HEADER && is_event(&h))
-			survey_sample(s, &h);
+		if (perf_script_line(line, &h, &f) == PERF_SCRIPT_HEADER && perf_script_is_sample(&h))
+			perf_script_events_survey(s, &h);
 }
 
-/* The sample types and what is known of the recording. */
-static void describe(struct profile *p, const struct survey *s)
+static int equals(struct slice s, const char *word)
 {
-	struct profile_meta *m = profile_meta(p);
-	size_t n = s->events.entries.n;
-	const char *name;
+	return s.n == strlen(word) && slice_begins(s, word);
+}
 
-	m->duration = s->all_have_time ? s->end - s->begin : 0;
-	m->period = s->all_have_period && s->one_period && n == 1 ? s->period : 0;
-	if (n > EVENTS_MAX || !n)
-		return;
-	name = profile_text(p, slice_string(p, s->events.entries.v[0].text));
-	text_clean(m->event, sizeof(m->event), name);
-	if (n == 1 && s->all_have_period && !strncmp(name, "cpu-clock", 9))
-		profile_add_type(p, "cpu", "nanoseconds");
-	else if (n == 1 && s->all_have_period)
-		profile_add_type(p, *name ? name : "events", "count");
-	if (n > 1)
-		profile_set_type(p, 0, name, "count");
-	for (size_t i = 1; i < n; i++)
-		profile_add_type(p, profile_text(p, slice_string(p, s->events.entries.v[i].text)), "count");
+/*
+ * The kernel itself by any of its names: perf names the file that it took the symbols from. And its modules, which
+ * perf puts in brackets where it knows no file; so does it with a few things of processes.
+ */
+static int is_kernel(struct slice dso, struct slice base)
+{
+	return slice_begins(dso, "[kernel.kallsyms]") || slice_begins(dso, "[guest.kernel.kallsyms") ||
+	       slice_begins(dso, "[kernel]") || equals(base, "vmlinux") || slice_begins(base, "vmlinux-");
+}
+
+static int is_bare_module(struct slice dso)
+{
+	static const char *const users[] = {
+		"[anon]", "[heap]", "[jit]", "[sigpage]", "[stack]", "[uprobes]", "[vdso]", "[vectors]", "[vsyscall]",
+	};
+
+	for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++)
+		if (equals(dso, users[i]))
+			return 0;
+	return dso.n > 2 && *dso.s == '[' && slice_ends(dso, "]");
 }
 
 /* What perf calls a file, as we do. Returns the name's string, and whether it is the kernel's. */
@@ -118,10 +93,12 @@ static uint32_t module_name(struct profile *p, struct slice dso, int *kernel)
 			base = (struct slice){ base.s + i + 1, base.n - i - 1 };
 			break;
 		}
-	*kernel = slice_begins(dso, "[kernel.kallsyms]") || slice_begins(dso, "[guest.kernel.kallsyms") ||
-		  slice_begins(dso, "[kernel]");
+	*kernel = is_kernel(dso, base);
 	if (*kernel)
 		return profile_string(p, "[kernel]");
+	*kernel = is_bare_module(dso);
+	if (*kernel)
+		return slice_string(p, dso);
 	if ((slice_begins(base, "perf-") && slice_ends(base, ".map")) ||
 	    (slice_begins(base, "jitted-") && slice_ends(base, ".so")))
 		return profile_string(p, "[jit]");
@@ -150,30 +127,74 @@ static uint32_t find_module(struct reader *r, const struct perf_script_frame *f,
 	return *known >> 1;
 }
 
+/* Without a symbol a frame has its file's name: "[libfoo.so]". Our own outputs name such a frame themselves. */
+static struct line nameless(struct reader *r, uint32_t module, enum frame_kind kind)
+{
+	const char *name = profile_text(r->p, profile_view(r->p).modules[module].name);
+	char *text = NULL;
+	struct line line;
+
+	if (*name)
+		text = xasprintf(*name == '[' ? "%s" : "[%s]", name);
+	line = places_line(&r->places, (struct slice){ text, text ? strlen(text) : 0 }, name, kind);
+	free(text);
+	return line;
+}
+
+/*
+ * The lines of one frame, the innermost first. perf-map-agent names a Java method with what was inlined there:
+ * "outer->inner->innermost".
+ */
+static size_t frame_lines(struct reader *r, struct slice symbol, uint32_t module, enum frame_kind kind, struct line *lines,
+			  size_t room)
+{
+	const char *name = profile_text(r->p, profile_view(r->p).modules[module].name);
+	size_t n = 0;
+
+	if (!symbol.n) {
+		lines[0] = nameless(r, module, kind);
+		return 1;
+	}
+	while (n + 1 < room && !strcmp(name, "[jit]")) {
+		size_t at = symbol.n;
+
+		while (at > 2 && memcmp(symbol.s + at - 2, "->", 2))
+			at--;
+		if (at <= 2 || at == symbol.n)
+			break;
+		lines[n++] = places_line(&r->places, (struct slice){ symbol.s + at, symbol.n - at }, name, kind);
+		symbol.n = at - 2;
+	}
+	lines[n++] = places_line(&r->places, symbol, name, kind);
+	return n;
+}
+
 static uint32_t find_place(struct reader *r)
 {
 	uint32_t *known = room_memo(&r->places.room, &r->places.memo, r->place), module;
 	const struct framed *base = &r->frames[r->nframes - 1];
-	struct line lines[PLACES_INLINED_MAX];
+	struct line lines[PLACES_INLINED_MAX + 1];
 	enum frame_kind kind;
+	size_t n = 0;
 
 	if (*known != PROFILE_NONE)
 		return *known;
 	module = find_module(r, &base->frame, &kind);
 	kind = places_is_mark(base->frame.symbol) ? FRAME_MARK : kind;
 	for (size_t i = 0; i < r->nframes; i++) {
-		const char *name = profile_text(r->p, profile_view(r->p).modules[module].name);
+		/* Each of the frames that are left needs a line. */
+		size_t room = sizeof(lines) / sizeof(*lines) - n - (r->nframes - 1 - i), first = n;
 		struct slice file;
 		uint32_t line;
 		int inlined;
 
-		lines[i] = places_line(&r->places, r->frames[i].frame.symbol, name, kind);
+		n += frame_lines(r, r->frames[i].frame.symbol, module, kind, lines + n, room);
 		if (perf_script_source(r->frames[i].source, &file, &line, &inlined)) {
-			lines[i].file = slice_string(r->p, file);
-			lines[i].line = line;
+			lines[first].file = slice_string(r->p, file);
+			lines[first].line = line;
 		}
 	}
-	*known = places_add(&r->places, module, kind, base->frame.address, lines, r->nframes);
+	*known = places_add(&r->places, module, kind, base->frame.address, lines, n);
 	return *known;
 }
 
@@ -185,22 +206,31 @@ static void finish_place(struct reader *r)
 	r->nframes = 0;
 }
 
+/* Takes a line about the source of the frame before it off @rest. */
+static struct slice take_source(struct slice *rest)
+{
+	struct slice behind = *rest, source;
+	struct perf_script_header h;
+	struct perf_script_frame f;
+
+	if (!slice_line(&behind, &source) || perf_script_line(source, &h, &f) != PERF_SCRIPT_REMARK ||
+	    !perf_script_is_source(source))
+		return (struct slice){ 0 };
+	*rest = behind;
+	return source;
+}
+
 /* The frame in @line; its source follows in @rest, if it does. */
 static void add_frame(struct reader *r, struct slice line, const struct perf_script_frame *f, struct slice *rest)
 {
-	struct slice behind = *rest, source = { 0 }, file;
-	struct perf_script_header h;
-	struct perf_script_frame next;
+	struct slice source, file;
 	int inlined = 0;
 	uint32_t number;
 
 	/* Our own name for a sample without frames. */
-	if (f->symbol.n == strlen("[no stack]") && slice_begins(f->symbol, "[no stack]") && !f->dso.n)
+	if (equals(f->symbol, "[no stack]") && !f->dso.n)
 		return;
-	if (slice_line(&behind, &source) && perf_script_line(source, &h, &next) == PERF_SCRIPT_OTHER)
-		*rest = behind;
-	else
-		source.n = 0;
+	source = take_source(rest);
 	perf_script_source(source, &file, &number, &inlined);
 	if (!r->nframes)
 		r->place.s = line.s;
@@ -223,55 +253,83 @@ static uint32_t find_thread(struct reader *r, const struct perf_script_header *h
 	return room_thread(&r->places.room, process, (pid_t)h->tid, comm);
 }
 
+static void skip_line(struct reader *r, struct slice line)
+{
+	if (r->notes->lines++)
+		return;
+	r->notes->first = 1;
+	for (const char *c = r->text.s; c < line.s && (c = memchr(c, '\n', (size_t)(line.s - c))); c++)
+		r->notes->first++;
+}
+
+/* The sample that has been read, whose frames are known. */
+static void add_sample(struct reader *r)
+{
+	const struct perf_script_header *h = &r->h;
+	uint32_t node = 0, sample, event;
+
+	for (size_t i = r->stack.n; i-- > 0 && room_take(&r->places.room, 0);)
+		node = room_node(&r->places.room, node, r->stack.v[i]);
+	sample = room_sample(&r->places.room, find_thread(r, h), node, 0);
+	event = perf_script_events_count(&r->events, r->p, sample, h);
+	if (event == 0 && r->events.all_have_time && room_take(&r->places.room, 1))
+		profile_tick(r->p, &(struct tick){ .time = h->has_time ? h->time - r->events.begin : 0, .value = 1,
+						   .sample = sample, .cpu = h->cpu });
+	places_count_mark(r->p, r->outermost, 1);
+	r->samples++;
+}
+
 /* Adds the sample that has been read, if there is one, and makes ready for the next. */
 static void finish_sample(struct reader *r)
 {
-	const struct perf_script_header *h = &r->h;
-	size_t events = r->survey.events.entries.n;
-	uint32_t type = 0, node = 0, sample;
-
 	finish_place(r);
-	if (r->stack.n || (h->has_time && is_event(h))) {
-		if (events > 1 && events <= EVENTS_MAX)
-			type = *slice_memo_get(&r->survey.events, h->event);
-		type = type == PROFILE_NONE ? 0 : type;
-		for (size_t i = r->stack.n; i-- > 0 && room_take(&r->places.room, 0);)
-			node = room_node(&r->places.room, node, r->stack.v[i]);
-		sample = room_sample(&r->places.room, find_thread(r, h), node, 0);
-		profile_count(r->p, sample, type, 1);
-		if (events == 1 && r->survey.all_have_period)
-			profile_count(r->p, sample, 1, h->period);
-		if (type == 0 && r->survey.all_have_time && room_take(&r->places.room, 1))
-			profile_tick(r->p, &(struct tick){ .time = h->has_time ? h->time - r->survey.begin : 0, .value = 1,
-							   .sample = sample, .cpu = h->cpu });
-		places_count_mark(r->p, r->outermost, 1);
-		r->samples++;
-	}
+	if (r->stack.n || perf_script_is_sample(&r->h))
+		add_sample(r);
+	else if (r->header.n && !slice_begins(r->h.rest, "PERF_RECORD_") && !slice_begins(r->h.event, "PERF_RECORD_"))
+		skip_line(r, r->header);
 	r->stack.n = 0;
 	r->outermost.n = 0;
 	r->h = (struct perf_script_header){ 0 };
+	r->header.n = 0;
 }
 
-static void add_samples(struct reader *r, struct slice text)
+static void begin_sample(struct reader *r, struct slice line, const struct perf_script_header *h, struct slice *rest)
 {
+	struct perf_script_frame f;
+
+	finish_sample(r);
+	r->h = *h;
+	r->header = line;
+	/* A sample without a call chain has its place here; where there is one, its leaf is repeated. */
+	if (perf_script_is_sample(h) && perf_script_frame(h->rest, &f) && (f.symbol.n + f.dso.n || f.unknown))
+		add_frame(r, h->rest, &f, rest);
+}
+
+static void add_samples(struct reader *r)
+{
+	struct slice text = r->text, line;
 	struct perf_script_header h;
 	struct perf_script_frame f;
-	struct slice line;
 
 	while (room_take(&r->places.room, 0) && slice_line(&text, &line)) {
-		enum perf_script_line kind = perf_script_line(line, &h, &f);
-
-		if (kind == PERF_SCRIPT_FRAME)
+		switch (perf_script_line(line, &h, &f)) {
+		case PERF_SCRIPT_HEADER:
+			begin_sample(r, line, &h, &text);
+			break;
+		case PERF_SCRIPT_FRAME:
 			add_frame(r, line, &f, &text);
-		if (kind != PERF_SCRIPT_HEADER && kind != PERF_SCRIPT_BLANK)
-			continue;
-		finish_sample(r);
-		if (kind != PERF_SCRIPT_HEADER)
-			continue;
-		r->h = h;
-		/* A sample without a call chain has its place here; where there is one, its leaf is told again. */
-		if (is_event(&h) && perf_script_frame(h.rest, &f) && f.symbol.n + f.dso.n)
-			add_frame(r, h.rest, &f, &text);
+			break;
+		case PERF_SCRIPT_BLANK:
+			/* Some tools leave one between a header and its frames. */
+			if (r->stack.n + r->nframes)
+				finish_sample(r);
+			break;
+		case PERF_SCRIPT_OTHER:
+			skip_line(r, line);
+			break;
+		case PERF_SCRIPT_REMARK:
+			break;
+		}
 	}
 	finish_sample(r);
 }
@@ -282,30 +340,30 @@ int perf_script_looks(const char *bytes, size_t n)
 	struct perf_script_header h;
 	struct perf_script_frame f;
 
-	for (int i = 0; i < SNIFFED_LINES && slice_line(&text, &line); i++) {
+	for (int i = 0; i < SNIFFED_LINES && slice_line(&text, &line);) {
 		enum perf_script_line kind = perf_script_line(line, &h, &f);
 
 		/* Any indented word of hexadecimal digits would be a frame. */
 		if ((kind == PERF_SCRIPT_FRAME && (*line.s == '\t' || slice_ends(line, ")"))) ||
 		    (kind == PERF_SCRIPT_HEADER && h.has_time))
 			return 1;
+		i += kind != PERF_SCRIPT_REMARK;
 	}
 	return 0;
 }
 
-int perf_script_read(struct profile *p, const char *bytes, size_t n, struct error *e)
+int perf_script_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e)
 {
-	struct reader r = { .p = p, .places = { .room = { .profile = p } } };
-	struct slice text = { bytes, n };
+	struct reader r = { .p = p, .text = { bytes, n }, .notes = notes, .places = { .room = { .profile = p } } };
 
-	survey(&r.survey, text);
-	describe(p, &r.survey);
-	add_samples(&r, text);
+	survey(&r.events, r.text);
+	perf_script_events_describe(&r.events, p);
+	add_samples(&r);
 	profile_finish_ticks(p);
-	if (r.survey.events.entries.n < 2)
+	if (r.events.names.entries.n < 2)
 		profile_account(p)->taken = profile_account(p)->kept = r.samples;
 	places_free(&r.places);
-	slice_memo_free(&r.survey.events);
+	perf_script_events_free(&r.events);
 	slice_memo_free(&r.modules);
 	vec_free(&r.stack);
 	if (!room_take(&r.places.room, 0))

@@ -7,15 +7,24 @@
 
 static const char unknown[] = "[unknown]";
 
-/* "[unknown]" and "[libfoo.so+0x1234]" only stand for a name. */
+/* "[libfoo.so]", and "[kernel]" whose module is called so. */
+static int is_module(const char *name, const char *module)
+{
+	size_t n = strlen(module);
+
+	return n && (!strcmp(name, module) || (!strncmp(name + 1, module, n) && !strcmp(name + 1 + n, "]")));
+}
+
+/* "[unknown]", "[libfoo.so]" and "[libfoo.so+0x1234]" only stand for a name. */
 static const char *why(const struct profile *p, const struct line *line)
 {
-	const char *name = profile_text(p, profile_view(p).functions[line->function].name);
-	const char *plus = strrchr(name, '+');
+	const struct function *f = &profile_view(p).functions[line->function];
+	const char *name = profile_text(p, f->name), *plus = strrchr(name, '+');
 
-	if (*name != '[' || profile_view(p).functions[line->function].kind == FRAME_MARK)
+	if (*name != '[' || f->kind == FRAME_MARK)
 		return "";
-	return !strcmp(name, unknown) || (plus && !strncmp(plus, "+0x", 3)) ? "no name in the file" : "";
+	return !strcmp(name, unknown) || (plus && !strncmp(plus, "+0x", 3)) || is_module(name, profile_text(p, f->module)) ?
+		"no name in the file" : "";
 }
 
 uint32_t places_add(struct places *p, uint32_t module, enum frame_kind kind, uint64_t address, const struct line *lines,

@@ -345,11 +345,12 @@ static void account_of_foreign(struct profile *p)
 		profile_account(p)->taken = profile_account(p)->kept = type.total;
 }
 
-int pprof_read(struct profile *p, const char *bytes, size_t n, struct error *e)
+int pprof_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e)
 {
 	struct reader r = { 0 };
 	int err;
 
+	(void)notes;
 	pprof_tables_open(&r.t, p, bytes, n);
 	pprof_tables_read_strings(&r.t);
 	take_description(&r.t);

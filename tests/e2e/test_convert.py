@@ -69,6 +69,38 @@ def test_sample_types():
         equal(os.listdir(d), ["x.folded"], "files")
 
 
+def test_lines_that_are_left_out():
+    """What is missing is said, whatever is made of the rest; remarks are not missing."""
+    texts = {
+        "x.perf": ("# head\noops\nx 1 5.000000: 250 cycles: \n\t 10 f (/x)\n\tnothing\n\t 20 main (/x)\n",
+                   "x;main;f 250\n", "2 lines were not understood, and left out; the first is line 2"),
+        "y.perf": ("x 1 5.000000: 250 cycles: \n\t 10 f (/x)\n\tnothing\n", "x;f 250\n",
+                   "1 line was not understood, and left out; the first is line 3"),
+        "x.folded": ("# head\nx;f 1\nx;g", "x;f 1\n", "the last line is cut off, and was left out"),
+        "y.folded": ("# head\nx;f 1\n", "x;f 1\n", None),
+    }
+    with directory() as d:
+        for name, (text, stacks, said) in texts.items():
+            path = os.path.join(d, name)
+            with open(path, "w") as f:
+                f.write(text)
+            r = run("convert", path).ok()
+            equal(r.out, stacks, name)
+            equal(r.err, f"ebprof: {path}: {said}\n" if said else "", name)
+
+
+def test_perf_periods():
+    """Both are kept: what samples weigh, and how many there were."""
+    with directory() as d:
+        path, packed = os.path.join(d, "x.perf"), os.path.join(d, "x.pb.gz")
+        with open(path, "w") as f:
+            f.write("x 1 5.000000: 250 cycles: \n\t 10 f (/x)\n\nx 1 5.000001: 7 cycles: \n\t 20 g (/x)\n")
+        run("convert", path, "-o", packed).ok()
+        for file in (path, packed):
+            equal(run("convert", file).ok().out, "x;f 250\nx;g 7\n", "periods")
+            equal(run("convert", "--sample-type", "samples", file).ok().out, "x;f 1\nx;g 1\n", "samples")
+
+
 def test_bad_options():
     with directory() as d:
         path, out = os.path.join(d, "x.folded"), os.path.join(d, "out.folded")

@@ -136,8 +136,11 @@ def perf(*args):
     return subprocess.run([needs("perf"), *args], check=True, capture_output=True, timeout=60).stdout
 
 
-def collapse(text):
-    """What perf's default text says, read in another way than ours."""
+COUNTED = ("--sample-type", "samples")      # for periods are what is shown
+
+
+def collapse(text, periods=False):
+    """What perf's default text says, read in another way than ours: samples, or the sum of their periods."""
     stacks = collections.Counter()
     for block in text.split("\n\n"):
         lines = [line for line in block.splitlines() if line.strip()]
@@ -145,21 +148,35 @@ def collapse(text):
             continue
         comm = re.match(r"\s*(.+?)\s+\d+", lines[0])[1].replace(" ", "_")
         frames = [re.sub(r"\+0x[0-9a-f]+$", "", re.match(r"\s*[0-9a-f]+ (.*) \(.*\)$", line)[1]) for line in lines[1:]]
-        stacks[";".join([comm, *reversed(frames)])] += 1
+        frames = [re.sub(r"^\[unknown\]$", lambda _: nameless(line), frame) for frame, line in zip(frames, lines[1:])]
+        period = int(re.search(r": +(\d+) cpu-clock", lines[0])[1])
+        stacks[";".join([comm, *reversed(frames)])] += period if periods else 1
     return stacks
+
+
+def nameless(line):
+    """What a frame without a symbol is called: its file."""
+    name = os.path.basename(re.search(r"\(([^()]*)\)$", line)[1]).replace("[kernel.kallsyms]", "[kernel]")
+    return name if name.startswith("[") else f"[{name}]"
+
+
+def folded(text):
+    return collections.Counter({s.rsplit(" ", 1)[0]: int(s.rsplit(" ", 1)[1]) for s in text.splitlines()})
 
 
 def test_perf_script():
     with directory() as d:
         data = perf_recording(d, "-g")
         text = perf("script", "-i", data)
-        r = fed(text, "convert", "-", "-f", "folded").ok()
-        table = fed(text, "report", "-q", "-").ok().out
+        r = fed(text, "convert", "-", "-f", "folded", *COUNTED).ok()
+        weighed = fed(text, "convert", "-", "-f", "folded").ok().out
+        table = fed(text, "report", "-q", "-", *COUNTED).ok().out
         counted = perf("report", "-i", data, "--stdio", "--no-children", "-g", "none", "-s", "sym", "-F", "sample,sym").decode()
         modules = perf("report", "-i", data, "--stdio", "--no-children", "-g", "none", "-s", "dso", "-F", "sample,dso").decode()
-        by_module = fed(text, "report", "-q", "--by", "module", "-").ok().out
-    equal(collections.Counter({s.rsplit(" ", 1)[0]: int(s.rsplit(" ", 1)[1]) for s in r.out.splitlines()}),
-          collapse(text.decode()), "stacks")
+        by_module = fed(text, "report", "-q", "--by", "module", "-", *COUNTED).ok().out
+    equal(r.err, "", "lines left out")
+    equal(folded(r.out), collapse(text.decode()), "stacks")
+    equal(folded(weighed), collapse(text.decode(), periods=True), "periods")
     tree_shares(Profile.read(r.out), least=100)
     samples = {row[4]: int(row[2]) for row in rows(table, FUNCTIONS) if row[2] != "0"}
     equal(samples, {m[2]: int(m[1]) for m in re.finditer(r"^\s*(\d+)\s+\[[.k]\] (.+?)\s*$", counted, re.M)}, "samples by perf report")
@@ -173,20 +190,22 @@ def test_perf_script_with_other_fields():
     """The same stacks, whatever else perf was asked to print."""
     with directory() as d:
         data = perf_recording(d, "--sample-cpu", "-g")
-        plain = fed(perf("script", "-i", data), "convert", "-").ok().out
+        plain = fed(perf("script", "-i", data), "convert", "-", *COUNTED).ok().out
         check(len(plain.splitlines()) >= len(SHARES), plain)
-        for fields in ("comm,pid,tid,cpu,time,event,ip,sym,dso", "comm,tid,ip,sym,dso", "comm,pid,tid,time,ip,sym", "+srcline",
-                       "+pid", "comm,cpu,time,period,event,ip,sym,symoff,dso"):
+        for fields in ("comm,pid,tid,cpu,time,event,ip,sym,dso", "comm,tid,ip,sym,dso", "comm,pid,tid,time,ip,sym,dso", "+srcline",
+                       "+pid", "comm,cpu,time,period,event,ip,sym,symoff,dso", "+insn"):
             text = perf("script", "-i", data, "-F", fields)
-            equal(fed(text, "convert", "-").ok().out, plain, f"with -F {fields}")
+            r = fed(text, "convert", "-", *COUNTED).ok()
+            equal(r.out + r.err, plain, f"with -F {fields}")
         for option in ("--ns", "--header", "--show-task-events", "--show-mmap-events"):
-            equal(fed(perf("script", "-i", data, option), "convert", "-").ok().out, plain, f"with {option}")
+            r = fed(perf("script", "-i", data, option), "convert", "-", *COUNTED).ok()
+            equal(r.out + r.err, plain, f"with {option}")
 
 
 def test_perf_script_without_call_chains():
     with directory() as d:
         data = perf_recording(d)
-        table = fed(perf("script", "-i", data), "report", "-q", "-").ok().out
+        table = fed(perf("script", "-i", data), "report", "-q", "-", *COUNTED).ok().out
     shares, n = shares_of(table, FUNCTIONS), sum(int(row[2]) for row in rows(table, FUNCTIONS))
     for name, share in SHARES.items():
         check(abs(shares[name + "2"] - 100 * share) < 300 * math.sqrt(share * (1 - share) / n) + 3, name, shares)
@@ -194,9 +213,10 @@ def test_perf_script_without_call_chains():
 
 def test_periods():
     data = b"x 1 5.000000: 1000 cpu-clock: \n\t 10 f (/x)\n\nx 1 5.500000: 3000 cpu-clock: \n\t 20 g (/x)\n"
-    r = fed(data, "report", "-").ok()
+    r = fed(data, "report", "-", *COUNTED).ok()
     equal(r.err, "ebprof: 2 samples of cpu-clock in 0.5 s\n", "standard error")
-    r = fed(data, "report", "--sample-type", "cpu", "-").ok()
+    equal(shares_of(r.out, FUNCTIONS), {"f": 50, "g": 50}, "shares of samples")
+    r = fed(data, "report", "-").ok()
     equal(shares_of(r.out, functions_in("MS")), {"f": 25, "g": 75}, "shares of time")
     equal([row[2] for row in rows(r.out, functions_in("MS"))], ["0.003", "0.001"], "ms")
     equal(r.err, "ebprof: 2 samples of cpu-clock in 0.5 s\nebprof: cpu, in nanoseconds: 4000 in all; also there: samples\n", "standard error")

@@ -14,7 +14,7 @@ static struct profile *read_text(const char *text, size_t n)
 	struct profile *p = profile_new();
 	struct error e;
 
-	if (!folded_read(p, text, n, &e))
+	if (!folded_read(p, text, n, &(struct input_notes){ 0 }, &e))
 		return p;
 	profile_free(p);
 	return NULL;

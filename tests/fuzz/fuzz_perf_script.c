@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size)
 		perf_script_looks((const char *)data, size);
-	if (!size || perf_script_read(p, (const char *)data, size, &e)) {
+	if (!size || perf_script_read(p, (const char *)data, size, &(struct input_notes){ 0 }, &e)) {
 		profile_free(p);
 		return 0;
 	}

@@ -45,7 +45,7 @@ static void check_again(const struct profile *p)
 	size_t n, m;
 	char *first = written(p, "pprof", &n), *second;
 
-	if (!pprof_looks(first, n) || pprof_read(again, first, n, NULL))
+	if (!pprof_looks(first, n) || pprof_read(again, first, n, &(struct input_notes){ 0 }, NULL))
 		abort();
 	second = written(again, "pprof", &m);
 	if (n != m || memcmp(first, second, n))
@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int err;
 
 	pprof_looks((const char *)data, size);
-	err = pprof_read(p, (const char *)data, size, &e);
+	err = pprof_read(p, (const char *)data, size, &(struct input_notes){ 0 }, &e);
 	if (err ? err > 0 || !*e.text : *e.text)
 		abort();
 	if (!err)

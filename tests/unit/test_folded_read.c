@@ -12,7 +12,7 @@ static struct profile *read_text(const char *text, struct error *e)
 	struct profile *p = profile_new();
 
 	*e = (struct error){ 0 };
-	if (!folded_read(p, text, strlen(text), e))
+	if (!folded_read(p, text, strlen(text), &(struct input_notes){ 0 }, e))
 		return p;
 	profile_free(p);
 	return NULL;
@@ -146,7 +146,7 @@ TEST(names_are_cleaned)
 	struct profile *p = profile_new();
 	struct error e;
 
-	CHECK_EQ(folded_read(p, "x;a\0b 1\n", 8, &e), 0);
+	CHECK_EQ(folded_read(p, "x;a\0b 1\n", 8, &(struct input_notes){ 0 }, &e), 0);
 	CHECK_OUTPUT(p, "folded", NULL, "x;a\xef\xbf\xbd" "b 1\n");
 	profile_free(p);
 	CHECK_AGAIN("x\x1b;\xff\x01;b c 1\n", NULL, "x\\x1b;\xef\xbf\xbd\\x01;b c 1\n");
@@ -248,6 +248,33 @@ TEST(looks)
 	CHECK(!folded_looks(zeros, sizeof(zeros)));
 }
 
+TEST(remarks_are_skipped)
+{
+	static const char text[] = "# made by x\n#!x 1\n#\n#no stack\nx;f 1\n## 2;b 3\n#1;g 2\n#2 3\n";
+
+	CHECK_AGAIN(text, NULL, "#1;g 2\n#2 3\nx;f 1\n");
+	CHECK(folded_looks(text, strlen(text)));
+	CHECK(!folded_looks("# x 1\n", 6));
+}
+
+/* Whoever wrote it was stopped: what there is counts, and it is said. */
+TEST(a_last_line_may_be_cut_off)
+{
+	static const char text[] = "x;f 1\n\nx;g 2\nx;a_long_na";
+	struct profile *p = profile_new();
+	struct input_notes notes = { 0 };
+	struct error e;
+
+	CHECK_EQ(folded_read(p, text, strlen(text), &notes, &e), 0);
+	CHECK_OUTPUT(p, "folded", NULL, "x;f 1\nx;g 2\n");
+	CHECK_EQ(notes.lines, 1);
+	CHECK_EQ(notes.first, 4);
+	CHECK_EQ(notes.cut, 1);
+	profile_free(p);
+	CHECK_BAD("x;f 1\nx;g\n", "line 2 is no folded stack: frames, a blank and a count are expected");
+	CHECK_BAD("x;g", "line 1 is no folded stack: frames, a blank and a count are expected");
+}
+
 int main(void)
 {
 	RUN(what_was_written_is_read);
@@ -263,5 +290,7 @@ int main(void)
 	RUN(a_bad_line_is_named);
 	RUN(depth_has_no_limit);
 	RUN(looks);
+	RUN(remarks_are_skipped);
+	RUN(a_last_line_may_be_cut_off);
 	return TEST_END();
 }

@@ -123,7 +123,7 @@ static struct profile *read_bytes(const void *data, size_t size, struct error *e
 
 	*e = (struct error){ 0 };
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	p = input_read(path, e);
+	p = input_read(path, &(struct input_notes){ 0 }, e);
 	close(fd);
 	return p;
 }
@@ -167,11 +167,11 @@ TEST(errors_are_clear)
 		  "its format is unknown; ebprof reads pprof, folded stacks and perf script's text");
 	CHECK_STR(why_not("x;f 1\nx;f\n", 10, &e), "line 2 is no folded stack: frames, a blank and a count are expected");
 	CHECK(strstr(why_not("PERFILE2........", 16, &e), "it is perf's own file; make text of it: perf script -i "));
-	CHECK(!input_read("/nonexistent/x", &e));
+	CHECK(!input_read("/nonexistent/x", &(struct input_notes){ 0 }, &e));
 	CHECK_STR(e.text, "cannot read /nonexistent/x: No such file or directory");
-	CHECK(!input_read("/tmp", &e));
+	CHECK(!input_read("/tmp", &(struct input_notes){ 0 }, &e));
 	CHECK_STR(e.text, "cannot read /tmp: it is a folder");
-	CHECK(!input_read("/dev/zero", &e));
+	CHECK(!input_read("/dev/zero", &(struct input_notes){ 0 }, &e));
 	CHECK_STR(e.text, "cannot read /dev/zero: it is not a file");
 }
 

@@ -17,15 +17,24 @@ static struct slice slice_of(const char *s)
 	CHECK_STR(text_, expected); \
 } while (0)
 
-static struct profile *read_text(const char *text)
+/* @lines of it are left out. */
+static struct profile *read_some(const char *text, uint64_t lines, uint64_t first)
 {
 	struct profile *p = profile_new();
+	struct input_notes notes = { 0 };
 	struct error e = { 0 };
 
 	CHECK(perf_script_looks(text, strlen(text)));
-	CHECK_EQ(perf_script_read(p, text, strlen(text), &e), 0);
+	CHECK_EQ(perf_script_read(p, text, strlen(text), &notes, &e), 0);
 	CHECK_STR(e.text, "");
+	CHECK_EQ(notes.lines, lines);
+	CHECK_EQ(notes.first, first);
 	return p;
+}
+
+static struct profile *read_text(const char *text)
+{
+	return read_some(text, 0, 0);
 }
 
 /* What -F leaves of a header. */
@@ -56,6 +65,11 @@ TEST(headers)
 		{ " 7108 7.000000: ", "", 7108, 7108, 7000000000, 0, 0, "", "" },
 		{ "two words", "two words", 0, 0, 0, 0, 0, "", "" },
 		{ "cpu-clock: ", "", 0, 0, 0, 0, 0, "cpu-clock", "" },
+		{ " 7108 ", "", 7108, 7108, 0, 0, 0, "", "" },
+		{ "   7108/7110 ", "", 7108, 7110, 0, 0, 0, "", "" },
+		{ " 7108 cycles: ", "", 7108, 7108, 0, 0, 0, "cycles", "" },
+		{ " 7108 [003] cycles: ", "", 7108, 7108, 0, 3, 0, "cycles", "" },
+		{ "cafe 7108 cycles:  12bf main (/x)", "cafe", 7108, 7108, 0, 0, 0, "cycles", "12bf main (/x)" },
 		{ "x 99999999999 7.000000: e: ", "x 99999999999", 0, 0, 7000000000, 0, 0, "e", "" },
 	};
 
@@ -94,6 +108,10 @@ TEST(frames)
 		{ "\t 12 main (/tmp/x+0x12)", 0x12, "main", "/tmp/x", 0 },
 		{ "\t 12 (/x)", 0x12, "", "/x", 0 },
 		{ "\t 12", 0x12, "", "", 0 },
+		{ "\t            7108", 0x7108, "", "", 0 },
+		{ "                    7108", 0x7108, "", "", 0 },
+		{ "12bf main+0x1 (/x)", 0x12bf, "main", "/x", 0 },
+		{ "7ffdda4ad02000 [unknown] ([unknown])", 0x7ffdda4ad02000, "", "", 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
@@ -110,15 +128,20 @@ TEST(frames)
 
 TEST(other_lines)
 {
-	static const char *const lines[] = {
-		"# hostname : vm", "  libc-start.c:74", "  [kernel.kallsyms][ffffffff814449ae]", " insn: 48 83 ea 01",
-		"\t 12345678123456781 too long", "\tnot hexadecimal",
+	static const char *const remarks[] = {
+		"# hostname : vm", "  libc-start.c:74", "  [kernel.kallsyms][ffffffff814449ae]", "  libc.so.6[27b25]",
+		" insn: 48 83 ea 01",
+	};
+	static const char *const others[] = {
+		"\t 12345678123456781 too long", "\tnot hexadecimal", "  no source:x",
 	};
 	struct perf_script_header h;
 	struct perf_script_frame f;
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		CHECK_EQ(perf_script_line(slice_of(lines[i]), &h, &f), PERF_SCRIPT_OTHER);
+	for (size_t i = 0; i < sizeof(remarks) / sizeof(*remarks); i++)
+		CHECK_EQ(perf_script_line(slice_of(remarks[i]), &h, &f), PERF_SCRIPT_REMARK);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		CHECK_EQ(perf_script_line(slice_of(others[i]), &h, &f), PERF_SCRIPT_OTHER);
 	CHECK_EQ(perf_script_line(slice_of(" \t"), &h, &f), PERF_SCRIPT_BLANK);
 }
 
@@ -150,8 +173,11 @@ TEST(stacks_threads_and_ticks)
 	struct profile_view v = profile_view(p);
 
 	CHECK_OUTPUT(p, "folded", (&(struct output_options){ .annotate = 1 }),
-		     "srv;main;outer;inner_[i] 2\n"
-		     "worker;[unknown];render_[j];vgettime;ext_read_[k];do_read_[k] 1\n");
+		     "srv;main;outer;inner_[i] 3000\n"
+		     "worker;[libx.so];render_[j];vgettime;ext_read_[k];do_read_[k] 1000\n");
+	profile_show(p, 0);
+	CHECK_OUTPUT(p, "folded", NULL,
+		     "srv;main;outer;inner 2\nworker;[libx.so];render;vgettime;ext_read;do_read 1\n");
 	CHECK_EQ(v.nprocesses, 1);
 	CHECK_STR(profile_text(p, v.processes[0].comm), "srv");
 	CHECK_EQ(v.threads[1].tid, 11);
@@ -215,7 +241,7 @@ TEST(less_is_read_too)
 		"            tree  8733 4.161038:    1001001 cpu-clock:      564242b272bf main+0x12f (/usr/bin/tree)\n"
 		"            tree  8733 4.162038:    1001001 cpu-clock: \n");
 
-	CHECK_OUTPUT(p, "folded", NULL, "timeout;tree_lookup 1\ntree 1\ntree;main 1\n");
+	CHECK_OUTPUT(p, "folded", NULL, "timeout;tree_lookup 1001001\ntree 1001001\ntree;main 1001001\n");
 	CHECK_EQ(profile_meta(p)->period, 1001001);
 	profile_free(p);
 	p = read_text("\n\t 12bf main\n\t 2724a start\n\n\n\t 12bf main\n\t 2724a start\n");
@@ -236,11 +262,14 @@ TEST(several_events_are_types)
 		"x 1 5.000002: 100 cycles:u: \n\t 20 g (/x)\n");
 	struct profile_view v = profile_view(p);
 
-	CHECK_EQ(v.ntypes, 2);
+	CHECK_EQ(v.ntypes, 3);
 	CHECK_STR(profile_text(p, v.types[0].name), "sched:sched_switch");
 	CHECK_EQ(v.types[0].total, 1);
-	CHECK_STR(profile_text(p, v.types[1].name), "cycles:u");
+	CHECK_STR(profile_text(p, v.types[1].name), "cycles:u samples");
 	CHECK_EQ(v.types[1].total, 2);
+	CHECK_STR(profile_text(p, v.types[2].name), "cycles:u");
+	CHECK_STR(profile_text(p, v.types[2].unit), "events");
+	CHECK_EQ(v.types[2].total, 200);
 	CHECK_EQ(v.nticks, 1);		/* of the first type */
 	CHECK_OUTPUT(p, "folded", NULL, "x;f 1\n");
 	profile_free(p);
@@ -286,13 +315,122 @@ TEST(marks_are_understood)
 	profile_free(p);
 }
 
+/* As stackcollapse-perf.pl adds them up: a period of 0, or none, counts 1. */
+TEST(periods_are_weights)
+{
+	struct profile *p = read_text(
+		"x 1 5.000000: 70 cycles: \n\t 10 f (/x)\n\n"
+		"x 1 5.000001: 5 cycles: \n\t 10 f (/x)\n\n"
+		"x 1 5.000002: cycles: \n\t 20 g (/x)\n\n"
+		"x 1 5.000003: 0 cycles: \n\t 30 h (/x)\n");
+	struct profile_view v = profile_view(p);
+
+	CHECK_OUTPUT(p, "folded", NULL, "x;f 75\nx;g 1\nx;h 1\n");
+	CHECK_EQ(v.shown, 1);
+	CHECK_STR(profile_text(p, v.types[1].name), "cycles");
+	CHECK_EQ(v.types[0].total, 4);
+	CHECK_EQ(v.meta->period, 0);
+	profile_free(p);
+	/* Where all are 1 the samples are the weights. */
+	p = read_text("x 1 5.000000: 1 cycles: \n\t 10 f (/x)\n\nx 1 5.000001: 1 cycles: \n\t 10 f (/x)\n");
+	CHECK_EQ(profile_view(p).ntypes, 1);
+	profile_free(p);
+	p = read_text("x 1 5.000000: 250 task-clock:u: \n\t 10 f (/x)\n");
+	CHECK_STR(profile_text(p, profile_view(p).types[1].unit), "nanoseconds");
+	profile_free(p);
+}
+
+/* The headers of -F tid, pid, event and so on; frames without indentation, and far below their header. */
+TEST(variants_of_headers_and_frames)
+{
+	struct profile *p = read_text(" 7108 \n\t            12bf main (/x)\n\n 7110 \n\t            12bf main (/x)\n\n");
+
+	CHECK_EQ(profile_view(p).nprocesses, 2);
+	CHECK_EQ(profile_view(p).threads[1].tid, 7110);
+	profile_free(p);
+	p = read_text(" 7108/7110 cycles: \n\t            12bf main (/x)\n\n");
+	CHECK_EQ(profile_view(p).threads[0].tid, 7110);
+	CHECK_OUTPUT(p, "folded", NULL, "?;main 1\n");
+	profile_free(p);
+	p = read_text("java 7108 cycles:\nffffffff81000010 do_read ([kernel.kallsyms])\n12bf A::b(int, char) (/x.so)\n"
+		      "10 [unknown] ([unknown])\n\njava 7108 cycles:\n12bf A::b(int, char) (/x.so)\n");
+	CHECK_OUTPUT(p, "folded", NULL, "java;A::b(int, char) 1\njava;[unknown];A::b(int, char);do_read 1\n");
+	profile_free(p);
+	p = read_text("x 1 5.000000: 9 e:\n\n\t 10 f (/x)\n\t 20 main (/x)\n\n\nx 1 5.000001: 9 e:\n\n\t 10 f (/x)\n");
+	CHECK_OUTPUT(p, "folded", NULL, "x;f 9\nx;main;f 9\n");
+	profile_free(p);
+}
+
+TEST(one_line_stacks)
+{
+	struct profile *p = read_text(
+		"    x 12 5.000000:  3 cycles:u:  ffffffff9b201293 [unknown] ([unknown])\n"
+		"    x 12 5.000001:  4 cycles:u:      7fa68b1f2d84 start+0x4 (/usr/lib/ld.so)\n"
+		"    y 13 cycles:u:      7fa68b1f2d84 start+0x4 (/usr/lib/ld.so)\n");
+
+	CHECK_OUTPUT(p, "folded", NULL, "x;[unknown] 3\nx;start 4\ny;start 1\n");
+	profile_free(p);
+}
+
+TEST(java_names_with_what_was_inlined)
+{
+	struct profile *p = read_text(
+		"java 1 5.000000: e: \n\t 10 La;::x->Lb;::y->Lc;::z (/tmp/perf-1.map)\n\t 20 T::operator->() (/x.so)\n"
+		"\t 30 ->->a-> (/tmp/perf-1.map)\n");
+
+	CHECK_OUTPUT(p, "folded", (&(struct output_options){ .annotate = 1 }),
+		     "java;->->a->_[j];T::operator->();La:::x_[j];Lb:::y_[i];Lc:::z_[i] 1\n");
+	profile_free(p);
+}
+
+TEST(kernels_by_file_and_modules_without_one)
+{
+	struct profile *p = read_text(
+		"x 1 5.000000: e: \n\t 3d6b4c vfs_read (/lib/modules/6.1/build/vmlinux)\n\t 7d8 track ([nf_conntrack])\n"
+		"\t 968f6e sys_call (/usr/lib/debug/boot/vmlinux-6.1.0)\n\t 20 now ([vdso])\n\t 10 main (/tmp/vmlinuxed)\n");
+
+	CHECK_OUTPUT(p, "folded", (&(struct output_options){ .annotate = 1 }),
+		     "x;main;now;sys_call_[k];track_[k];vfs_read_[k] 1\n");
+	profile_free(p);
+}
+
+TEST(what_is_not_understood_is_counted)
+{
+	struct profile *p = read_some(
+		"# remark\n"
+		"Processed 12 events and lost 1 chunks!\n"
+		"x 1 5.000000: PERF_RECORD_COMM: x:1/1\n"
+		"x 1 5.000000: 2 e: \n"
+		"\t 10 f (/x)\n"
+		"  x.c:12\n"
+		"\tnot a frame\n"
+		"\t 20 main (/x)\n"
+		"  x[20]\n"
+		"\n"
+		"some words\n", 3, 2);
+
+	CHECK_OUTPUT(p, "folded", NULL, "x;main;f 2\n");
+	profile_free(p);
+}
+
+/* perf script --header prints one line a CPU, and more. */
+TEST(a_long_header_is_skipped)
+{
+	char text[16384] = "";
+
+	for (int i = 0; i < 300; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "# cpu %d: something\n", i);
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "x 1 5.000000: e: \n\t 10 f (/x)\n");
+	profile_free(read_text(text));
+}
+
 TEST(nothing_is_an_error)
 {
 	static const char text[] = "x 1 5.000000: PERF_RECORD_COMM: x:1/1\nProcessed 12 events\n";
 	struct profile *p = profile_new();
 	struct error e = { 0 };
 
-	CHECK(perf_script_read(p, text, strlen(text), &e) < 0);
+	CHECK(perf_script_read(p, text, strlen(text), &(struct input_notes){ 0 }, &e) < 0);
 	CHECK_STR(e.text, "no samples in this text of perf script");
 	CHECK(!perf_script_looks("x;a 1\nb;c 2\n", 12));
 	CHECK(!perf_script_looks("     10 demo     3996\n", 22));
@@ -312,6 +450,13 @@ int main(void)
 	RUN(many_events_are_one_type);
 	RUN(one_address_may_have_two_names);
 	RUN(marks_are_understood);
+	RUN(periods_are_weights);
+	RUN(variants_of_headers_and_frames);
+	RUN(one_line_stacks);
+	RUN(java_names_with_what_was_inlined);
+	RUN(kernels_by_file_and_modules_without_one);
+	RUN(what_is_not_understood_is_counted);
+	RUN(a_long_header_is_skipped);
 	RUN(nothing_is_an_error);
 	return TEST_END();
 }

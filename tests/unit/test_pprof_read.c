@@ -73,7 +73,8 @@ static char *folded(struct protobuf *b)
 
 	if (b->n)
 		memcpy(exact, b->v, b->n);
-	text = pprof_read(p, exact, b->n, &e) ? strdup(e.text) : stacks_output(p, "folded", &annotate);
+	text = pprof_read(p, exact, b->n, &(struct input_notes){ 0 }, &e) ? strdup(e.text) :
+		stacks_output(p, "folded", &annotate);
 	free(exact);
 	profile_free(p);
 	protobuf_free(b);
@@ -92,7 +93,7 @@ static struct profile *profile_of(struct protobuf *b)
 	struct error e = { 0 };
 
 	CHECK(pprof_looks((const char *)b->v, b->n));
-	CHECK_EQ(pprof_read(p, (const char *)b->v, b->n, &e), 0);
+	CHECK_EQ(pprof_read(p, (const char *)b->v, b->n, &(struct input_notes){ 0 }, &e), 0);
 	CHECK_STR(e.text, "");
 	protobuf_free(b);
 	return p;
@@ -488,7 +489,7 @@ static struct profile *again(const struct profile *p)
 	struct profile *q = profile_new();
 	struct error e = { 0 };
 
-	CHECK_EQ(pprof_read(q, (const char *)first.v, first.n, &e), 0);
+	CHECK_EQ(pprof_read(q, (const char *)first.v, first.n, &(struct input_notes){ 0 }, &e), 0);
 	second = written(q);
 	CHECK_STR(e.text, "");
 	CHECK(first.n && first.n == second.n && !memcmp(first.v, second.v, first.n));

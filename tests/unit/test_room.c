@@ -95,7 +95,7 @@ static int read_pprof(int depth, int lines)
 	protobuf_close(&b, at);
 	protobuf_bytes(&b, PPROF_STRING, "", 0);
 	protobuf_bytes(&b, PPROF_STRING, "f", 1);
-	err = pprof_read(p, (const char *)b.v, b.n, &e);
+	err = pprof_read(p, (const char *)b.v, b.n, &(struct input_notes){ 0 }, &e);
 	CHECK_STR(e.text, err ? "pprof profile: too large" : "");
 	protobuf_free(&b);
 	profile_free(p);
