@@ -13,7 +13,7 @@
 
 #define EBP_COMM_LEN	16	/* TASK_COMM_LEN */
 #define EBP_FRAMES_MAX	511	/* frames of one stack; all ones, so that a mask bounds it for the verifier */
-#define EBP_SELF_MAX	3	/* processes of ebprof */
+#define EBP_SELF_MAX	4	/* processes of ebprof */
 #define EBP_CPUS_MAX	8192	/* NR_CPUS of the largest distribution kernels */
 
 /* A program in a process: tells reused PIDs and each exec apart. */

@@ -89,7 +89,7 @@ static __always_inline int task_wanted(struct task_struct *task, __u32 tgid, __u
 {
 	if (!tid && !cfg_idle)
 		return 0;
-	if (tgid && (tgid == cfg_self[0] || tgid == cfg_self[1] || tgid == cfg_self[2]))
+	if (tgid && (tgid == cfg_self[0] || tgid == cfg_self[1] || tgid == cfg_self[2] || tgid == cfg_self[3]))
 		return 0;
 	if (cfg_by_process && !in_targets(tgid))
 		return 0;

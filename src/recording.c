@@ -181,6 +181,7 @@ static void fill_collect(struct recording *r)
 		c->self[0] = getpid();
 		c->self[1] = keeper_pid(r->keeper);
 		c->self[2] = remote_pid(r->remote);
+		c->self[3] = r->demangler ? demangler_pid(r->demangler) : 0;
 	}
 	/* Asked for by number is asked for. */
 	for (size_t i = 0; i < r->targets.list.n; i++)
@@ -257,6 +258,7 @@ int recording_run(struct recording *r, struct error *e)
 		.symbols = {
 			.debug_dirs = r->o.debug_dirs.v, .n_debug_dirs = r->o.debug_dirs.n, .debuginfod = r->debuginfod,
 			.store = r->store, .worth_keeping = WORTH_KEEPING, .kernel = { .vmlinux = r->o.vmlinux },
+			.demangler = r->demangler,
 			.no_inline = r->o.no_inline, .no_demangle = r->o.no_demangle, .short_templates = r->o.short_templates,
 		},
 		.alloc = r->o.alloc ? &r->alloc : NULL,
@@ -381,7 +383,10 @@ static int check_vmlinux(const struct recording *r, struct error *e)
 	return 0;
 }
 
-/* Files are named, and names kept, by a process that reads nothing foreign; memory is read by one that may be lost. */
+/*
+ * Files are named, and names kept, by a process that reads nothing foreign. Memory is read, and what may take for ever is
+ * demangled, by processes that may be lost.
+ */
 static int start_processes(struct recording *r, struct error *e)
 {
 	VEC(struct keeper_job) jobs = { 0 };
@@ -401,7 +406,9 @@ static int start_processes(struct recording *r, struct error *e)
 	if (r->store)
 		name_store_delegate(r->store, r->keeper, n);
 	r->remote = remote_new(process_vm_readv);
-	if (!r->remote)
+	if (r->remote && !r->o.no_demangle)
+		r->demangler = demangler_new();
+	if (!r->remote || (!r->demangler && !r->o.no_demangle))
 		return error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s", strerror(errno));
 	return 0;
 }
@@ -474,6 +481,7 @@ void recording_cleanup(struct recording *r)
 	name_store_free(r->store);
 	keeper_free(r->keeper);
 	remote_free(r->remote);
+	demangler_free(r->demangler);
 	targets_free(&r->targets);
 	if (r->signals >= 0)
 		close(r->signals);

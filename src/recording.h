@@ -56,6 +56,7 @@ struct recording {
 	struct name_store *store;	/* NULL: none */
 	struct keeper *keeper;		/* who names files and stores names; NULL: not yet */
 	struct remote *remote;		/* who reads the memory of targets; NULL: not yet */
+	struct demangler *demangler;	/* who demangles what may take long; NULL: not yet, or nobody */
 	struct sandbox_options sandbox;
 	struct session_options session_options;
 	struct session *session;

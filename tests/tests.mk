@@ -79,7 +79,7 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
-	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names fail_nth.so \
+	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names fail_nth.so demangle_names stl \
 	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_own alloc_fork page_faults unanswered)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
@@ -122,7 +122,7 @@ $(FIX)/unwind_shapes $(FIX)/unwind_shapes_bare: tests/fixtures/unwind_shapes.c t
 	$(call fix_frameless,$(if $(findstring bare,$@),-s))
 # Not a target of profiles, but the symbolizer in a program of its own.
 NAMES_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% elf/% dwarf/% go/% symbols/%),$(OBJ))
-$(FIX)/addresses: tests/fixtures/addresses.c $(NAMES_OBJ)
+$(FIX)/addresses $(FIX)/demangle_names: $(FIX)/%: tests/fixtures/%.c $(NAMES_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
 # Hand-made profiles, written in every format.
@@ -193,6 +193,10 @@ $(FIX)/dl_lib.so: tests/fixtures/dl_lib.c tests/fixtures/fixture.h
 $(FIX)/shapes_cpp: tests/fixtures/shapes.cpp tests/fixtures/fixture.h
 	@mkdir -p $(@D)
 	$(CXX) $(FIX_FLAGS) -o $@ $<
+# Nothing is inlined: each function of the library has frames of its own.
+$(FIX)/stl: tests/fixtures/stl.cpp
+	@mkdir -p $(@D)
+	$(CXX) -std=gnu++17 -O0 -Wall -Wextra -o $@ $<
 $(FIX)/shapes_rust_%: tests/fixtures/shapes.rs
 	@mkdir -p $(@D)
 	MAKEFLAGS= rustc --edition 2021 -O -g -C force-frame-pointers=yes $(RUST_MANGLING_$*) -o $@ $<

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/vec.h"
@@ -36,7 +37,7 @@
 #define THREAD (CLONE_VM | CLONE_THREAD)
 #define ALL 0xffffffffu
 
-enum when { ALWAYS, AS_USER, NETWORK, TERMINAL };
+enum when { ALWAYS, AS_USER, NETWORK, TERMINAL, CLOCK };
 
 /* A call that is allowed: where @mask is not 0, with (argument @arg & @mask) == @value. They are ints: 32 bits count. */
 struct rule {
@@ -81,6 +82,7 @@ static const struct rule rules[] = {
 	{ SYS_prlimit64, ALWAYS, 0, ALL, 0 }, { SYS_prctl, ALWAYS, 0, ALL, PR_SET_NAME },
 	{ SYS_prctl, ALWAYS, 0, ALL, PR_CAPBSET_READ }, { SYS_prctl, ALWAYS, 0, ALL, PR_SET_VMA },
 	{ .call = SYS_setfsuid, AS_USER }, { .call = SYS_setfsgid, AS_USER }, { .call = SYS_setgroups, AS_USER },
+	{ SYS_setitimer, CLOCK, 0, ALL, ITIMER_PROF },
 	/* Sampling: maps, iterators, what was loaded attached to CPUs that come; stacks of who sleeps. */
 	{ .call = SYS_perf_event_open }, { .call = SYS_process_vm_readv },
 	{ SYS_bpf, ALWAYS, 0, ALL, BPF_MAP_CREATE }, { SYS_bpf, ALWAYS, 0, ALL, BPF_MAP_LOOKUP_ELEM },
@@ -156,7 +158,7 @@ static void allow(program_vec *p, const struct rule *r)
 static int is_wanted(const struct rule *r, const struct sandbox_options *o)
 {
 	return r->when == ALWAYS || (r->when == AS_USER && o->becomes_user) || (r->when == NETWORK && o->network) ||
-	       (r->when == TERMINAL && o->terminal);
+	       (r->when == TERMINAL && o->terminal) || (r->when == CLOCK && o->clock);
 }
 
 static void compile(program_vec *p, const struct sandbox_options *o)

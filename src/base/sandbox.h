@@ -19,6 +19,7 @@ struct sandbox_options {
 	pid_t command;		/* may be sent signals; 0: none */
 	int becomes_user;	/* user_enter() goes on working */
 	int network;		/* files may be fetched and kept: debuginfod */
+	int clock;		/* of our own CPU time may be set: for one that demangles */
 	int terminal;		/* who looks may give it keys, and have files made, or replaced, as himself */
 };
 

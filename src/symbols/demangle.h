@@ -2,7 +2,7 @@
 /*
  * Readable names from mangled ones: C++ (Itanium ABI, by libiberty), Rust
  * (legacy and v0, demangle_rust.h) and D (by libiberty). Names come from hostile files: input length
- * (libiberty's limit for C++ is 1,024 bytes), output size, depth and time are all
+ * (8,191 bytes), output size, depth and time are all
  * bounded, and what does not fit or does not parse is given as it is.
  *
  * What stands behind a name:
@@ -16,11 +16,14 @@
 
 #include <stddef.h>
 
+#include "symbols/demangler.h"
+
 /*
  * Writes the readable form of @raw to @dst (@size bytes, at least 1; always
  * terminated), or @raw itself, cut to fit. Not yet cleaned (base/text.h).
- * Returns 1 where it was demangled, 0 where @raw was copied.
+ * Returns 1 where it was demangled, 0 where @raw was copied. Without @d (NULL) C++ names that may
+ * take long are copied, too.
  */
-int demangle(const char *raw, char *dst, size_t size);
+int demangle(struct demangler *d, const char *raw, char *dst, size_t size);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/vec.h"
 
 #define FORMAT		1
-#define NAME_MAX_BYTES	8192	/* of a text; longer ones are cut, as the symbolizer does */
+#define NAME_MAX_BYTES	16384	/* of a text; longer ones are cut, as the symbolizer does */
 #define STRIPPED	255	/* in place of a number of frames */
 #define LEB_MAX		10	/* bytes of a number */
 #define PLACES_MAX	(256u << 10)	/* of an image, as the two below: so that no file takes all our memory */

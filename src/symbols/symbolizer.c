@@ -25,8 +25,8 @@
 #define CRC_BYTES	(4ull << 30)	/* of debug files that have no build id, of all images: some seconds */
 #define MINI_BYTES	(512u << 20)	/* of .gnu_debugdata, of all images: a whole system's are some hundred MiB */
 #define MEMORY		(1u << 30)	/* bytes of symbols that are kept; a target may map any number of files */
-#define MAX_RAW		4096	/* bytes of a name in its file; longer ones are cut */
-#define MAX_READABLE	8192	/* bytes of a demangled one; where it is longer the raw one is shown */
+#define MAX_RAW		DEMANGLER_NAME	/* bytes of a name in its file; longer ones are cut */
+#define MAX_READABLE	DEMANGLER_TEXT	/* bytes of a demangled one; where it is longer the raw one is shown */
 
 /* Where a name is from: one part of its key. */
 enum { FROM_TABLE, FROM_DWARF, FROM_DWARF_FILES, FROM_KERNEL, FROM_JIT, FROM_JIT_FILES, FROM_PLT, ORIGINS };
@@ -205,7 +205,7 @@ static uint32_t intern_raw(struct symbolizer *s, int origin)
 	size_t n;
 
 	if (function) {
-		demangle(s->raw, s->readable, sizeof(s->readable));
+		demangle(s->o.demangler, s->raw, s->readable, sizeof(s->readable));
 		shown = s->readable;
 	}
 	/* Not those that a JIT tells: <init> is no template. s->raw is not needed any more. */
@@ -346,7 +346,8 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 
 void symbolizer_save(struct symbolizer *s)
 {
-	for (size_t i = 0; i < s->images.n; i++) {
+	/* A name that stayed as it was would stay so in other runs. */
+	for (size_t i = 0; i < s->images.n && !demangler_gave_up(s->o.demangler); i++) {
 		struct image_symbols *is = s->images.v[i];
 		size_t size;
 		void *bytes;

@@ -14,6 +14,7 @@
 
 #include "elf/debuginfod.h"
 #include "elf/image.h"
+#include "symbols/demangler.h"
 #include "symbols/kernel_dwarf.h"
 #include "symbols/name_store.h"
 #include "symbols/symbol_source.h"
@@ -27,6 +28,7 @@ struct symbolizer_options {
 	struct debuginfod *debuginfod;	/* asked for debug files that are not here; NULL: not */
 	struct name_store *store;	/* keeps what was found from one run to the next; NULL: not */
 	uint64_t worth_keeping;		/* ns that the names of a file must have taken for that */
+	struct demangler *demangler;	/* for names that may take long; NULL: these stay as the linker knows them */
 	struct kernel_places kernel;
 	int no_inline;			/* what was inlined counts as the function that it went into */
 	int no_demangle;		/* names as the linker knows them */

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < 2; i++) {
 		char *out = malloc(sizes[i]);
 
-		demangle(raw, out, sizes[i]);
+		demangle(NULL, raw, out, sizes[i]);
 		if (strlen(out) >= sizes[i])
 			abort();
 		shorten(out);

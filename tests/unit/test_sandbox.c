@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -139,6 +140,7 @@ static void try_kernel(void)
 	REFUSED(SYS_ioctl, 0, TIOCSTI, "x");
 	REFUSED(SYS_fcntl, 0, F_SETOWN, 1);
 	REFUSED(SYS_prlimit64, getppid(), 0, 0, 0);
+	REFUSED(SYS_setitimer, ITIMER_PROF, 0, 0);
 	PASSES(SYS_perf_event_open, 0, 0, -1, -1, ~0ul);
 }
 
@@ -211,6 +213,22 @@ TEST(what_was_asked_for_is_given)
 	inside(&o, try_given);
 }
 
+static void try_clock(void)
+{
+	const struct itimerval never = { 0 };
+
+	CHECK_EQ(CALL(SYS_setitimer, ITIMER_PROF, &never, NULL), 0);
+	REFUSED(SYS_setitimer, ITIMER_REAL, &never, NULL);
+	REFUSED(SYS_execve, 0, 0, 0);
+}
+
+TEST(who_demangles_has_a_clock)
+{
+	const struct sandbox_options o = { .clock = 1 };
+
+	inside(&o, try_clock);
+}
+
 static void try_terminal(void)
 {
 	char *const argv[] = { "true", NULL };
@@ -278,6 +296,7 @@ int main(void)
 	RUN(nobody_else_and_no_network);
 	RUN(what_we_do_goes_on);
 	RUN(what_was_asked_for_is_given);
+	RUN(who_demangles_has_a_clock);
 	RUN(a_terminal_may_save);
 	RUN(threads_are_in_it);
 	return TEST_END();
