@@ -53,7 +53,8 @@ enum ebp_loss {
 enum ebp_kind {
 	EBP_ON_CPU,		/* it ran: a sample */
 	EBP_BLOCKED,		/* it waited for an event */
-	EBP_DISK_WAIT,		/* it waited and could not be interrupted: mostly for I/O */
+	EBP_DISK_WAIT,		/* it waited for I/O, and could not be interrupted */
+	EBP_UNINTERRUPTIBLE,	/* it waited for something else, and could not be interrupted */
 	EBP_RUNNABLE,		/* it waited for a CPU */
 	EBP_ALLOCATED,		/* no interval: it allocated a block of memory */
 	EBP_KINDS,

@@ -171,7 +171,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	}
 	c->switches++;
 	read_task(&facts);
-	t->key.kind = kind_of_state(state, preempted);
+	t->key.kind = kind_of_state(task, state, preempted);
 	t->key.class = class_of(&t->key, &facts);
 	t->woken = state & TASK_WAKING ? now : 0;
 	t->since = now;
@@ -339,7 +339,7 @@ int begin_task(struct bpf_iter__task *ctx)
 		t->on_since = bpf_ktime_get_ns();
 		return 0;
 	}
-	t->key.kind = kind_of_state(state_of(task), 0);
+	t->key.kind = kind_of_state(task, state_of(task), 0);
 	t->since = bpf_ktime_get_ns();
 	t->runtime = task->se.sum_exec_runtime;
 	announce_process(&t->key.process, hash_process(&t->key.process));

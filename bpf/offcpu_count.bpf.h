@@ -14,8 +14,8 @@
 #define TASK_NOLOAD		0x0400u	/* with the above: idle, not waiting for I/O */
 
 #define CLASSES		4		/* of a thread, that are remembered */
-#define WAIT_KINDS	4		/* enum ebp_kind up to EBP_RUNNABLE; a power of two, so that a mask bounds it */
-_Static_assert(EBP_RUNNABLE < WAIT_KINDS, "a kind of wait has no place");
+#define WAIT_KINDS	4		/* enum ebp_kind from EBP_BLOCKED on; a power of two, so that a mask bounds it */
+_Static_assert(EBP_RUNNABLE == EBP_BLOCKED + WAIT_KINDS - 1, "a kind of wait has no place");
 #define BRIEF		(256 * 1024ull)	/* ns: a class whose intervals are longer has its stacks taken always */
 #define WINDOW		(16 * 1024 * 1024ull)	/* ns, in which the budget is kept */
 #define FLUSH		(100 * 1000000ull)	/* ns, after which what is counted in the storage of a thread goes to the maps */
@@ -70,11 +70,16 @@ struct {
 	__type(value, struct off_budget);
 } off_budgets SEC(".maps");
 
-static __always_inline __u8 kind_of_state(__u32 state, int preempted)
+/* That it is I/O is what io_schedule() marks (kernel/sched/core.c); locks, say that of the mappings, are none. */
+static __always_inline __u8 kind_of_state(struct task_struct *task, __u32 state, int preempted)
 {
 	if (preempted || !state)
 		return EBP_RUNNABLE;
-	return (state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) == TASK_UNINTERRUPTIBLE ? EBP_DISK_WAIT : EBP_BLOCKED;
+	if ((state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) != TASK_UNINTERRUPTIBLE)
+		return EBP_BLOCKED;
+	if (!bpf_core_field_exists(task->in_iowait) || BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+		return EBP_DISK_WAIT;
+	return EBP_UNINTERRUPTIBLE;
 }
 
 static __always_inline __u32 state_of(struct task_struct *task)
@@ -127,7 +132,7 @@ static __always_inline void count_part(struct ebp_counters *c, struct ebp_key *k
 /* The same for one without stacks: most are short and many, so they are added up here for a while. */
 static __always_inline void add_part(struct ebp_counters *c, struct off_class *k, __u8 kind, __u64 ns)
 {
-	struct ebp_count *n = &k->counts[kind & (WAIT_KINDS - 1)];
+	struct ebp_count *n = &k->counts[(kind - EBP_BLOCKED) & (WAIT_KINDS - 1)];
 
 	if (!is_wanted(c, kind, ns))
 		return;
@@ -166,13 +171,13 @@ static __noinline void flush_class(struct ebp_counters *c, const struct off_task
 	if (!key)
 		return;
 #pragma unroll
-	for (int i = EBP_BLOCKED; i < WAIT_KINDS; i++) {
+	for (int i = 0; i < WAIT_KINDS; i++) {
 		struct ebp_count n = k->counts[i];
 
 		if (!n.n)
 			continue;
 		k->counts[i] = (struct ebp_count){};
-		key->kind = i;
+		key->kind = EBP_BLOCKED + i;
 		c->taken += n.n;
 		if (count(key, n))
 			c->lost[EBP_LOST_MAP] += n.n;

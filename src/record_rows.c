@@ -14,7 +14,8 @@
 static int store_states(const char *option, const char *text, void *field, struct error *e)
 {
 	static const struct { const char *word; enum ebp_kind kind; } states[] = {
-		{ "blocked", EBP_BLOCKED }, { "disk", EBP_DISK_WAIT }, { "runnable", EBP_RUNNABLE },
+		{ "blocked", EBP_BLOCKED }, { "disk", EBP_DISK_WAIT }, { "uninterruptible", EBP_UNINTERRUPTIBLE },
+		{ "runnable", EBP_RUNNABLE },
 	};
 	unsigned int *bits = field;
 
@@ -24,8 +25,8 @@ static int store_states(const char *option, const char *text, void *field, struc
 		while (i < sizeof(states) / sizeof(*states) && (strlen(states[i].word) != n || strncmp(states[i].word, text, n)))
 			i++;
 		if (i == sizeof(states) / sizeof(*states))
-			return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': known states are blocked, disk and runnable",
-					 option, text);
+			return error_set(e, STATUS_USAGE, -EINVAL,
+					 "%s '%s': known states are blocked, disk, uninterruptible and runnable", option, text);
 		*bits |= 1u << states[i].kind;
 		text += n + (text[n] == ',');
 	}
@@ -127,7 +128,7 @@ const struct cli_option record_rows[] = {
 	{ 0, 0, "min-block", "TIME", cli_duration, AT(min_block),
 		"leave out shorter waits (default 1us; with --wall none)", R | T },
 	{ 0, 0, "state", "STATE[,STATE...]", store_states, AT(states),
-		"only these waits: blocked, disk, runnable", R | T },
+		"only these waits: blocked, disk, uninterruptible, runnable", R | T },
 	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(max_overhead),
 		"of each CPU, for the stacks of waits (default 1)", R | T },
 	{ 0, 0, "hide-idle", NULL, cli_flag, AT(hide_idle),

@@ -111,6 +111,7 @@ struct task_struct {
 	struct sched_entity se;
 	int on_cpu;
 	unsigned int __state;		/* since 5.14; before: state */
+	unsigned int in_iowait : 1;
 	int pid;
 	int tgid;
 	u64 start_boottime;		/* 5.5+ */

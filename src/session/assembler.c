@@ -249,7 +249,8 @@ static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id, co
 
 /* As the innermost frame of a wait, and as its label. */
 static const char *const kind_names[EBP_KINDS] = {
-	[EBP_BLOCKED] = "blocked", [EBP_DISK_WAIT] = "disk wait", [EBP_RUNNABLE] = "runnable",
+	[EBP_BLOCKED] = "blocked", [EBP_DISK_WAIT] = "disk wait", [EBP_UNINTERRUPTIBLE] = "uninterruptible",
+	[EBP_RUNNABLE] = "runnable",
 };
 
 static enum ebp_kind kind_of(const struct ebp_key *key)

@@ -116,7 +116,8 @@ def test_uninterruptible():
                "pid = os.posix_spawn('/bin/true', ['true'], {})\nos.waitpid(pid, 0)\n"
                "for i in range(20): os.posix_spawn('/bin/true', ['true'], {})\n")
     w = Waits("--off-cpu", program=program)
-    check(w.seconds(lambda s: s.frames[-1] == "[disk wait]" and s.any("spawn")) > 0, w.profile.head())
+    check(w.seconds(lambda s: s.frames[-1] == "[uninterruptible]" and s.any("spawn")) > 0, w.profile.head())
+    equal(w.seconds(lambda s: s.frames[-1] == "[disk wait]" and s.any("vfork")), 0, w.profile.head())
 
 
 def test_wall_adds_up():
@@ -227,6 +228,6 @@ def test_bad_options():
     run("--off-cpu", "--wall", "-d", 1).fails(2, "exclude each other")
     run("--off-cpu", "--timeline", "-d", 1).fails(2, "--timeline")
     run("--wakers", "-d", 1).fails(2, "go with --off-cpu or --wall")
-    run("--off-cpu", "--state", "sleeping", "-d", 1).fails(2, "known states are blocked, disk and runnable")
+    run("--off-cpu", "--state", "sleeping", "-d", 1).fails(2, "known states are blocked, disk, uninterruptible and runnable")
     run("--off-cpu", "--max-overhead", "0", "-d", 1).fails(2, "percentage")
     run("--wall", "-e", "cycles", "-d", 1).fails((2, 3), "cycles")
