@@ -87,10 +87,10 @@ $(BUILD)/static/ebprof: $(OBJ) | $(PRELOAD)
 install: ebprof ## install to $(DESTDIR)$(PREFIX)
 	install -D -m 755 ebprof $(DESTDIR)$(PREFIX)/bin/ebprof
 	install -D -m 644 $(PRELOAD) $(DESTDIR)$(PREFIX)/lib/ebprof/ebprof-alloc.so
-	install -D -m 644 docs/ebprof.1 $(DESTDIR)$(PREFIX)/share/man/man1/ebprof.1
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/*.1
 
 uninstall: ## and remove it
-	rm -f $(DESTDIR)$(PREFIX)/bin/ebprof $(DESTDIR)$(PREFIX)/share/man/man1/ebprof.1 \
+	rm -f $(DESTDIR)$(PREFIX)/bin/ebprof $(patsubst docs/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard docs/*.1)) \
 		$(DESTDIR)$(PREFIX)/lib/ebprof/ebprof-alloc.so
 	rmdir $(DESTDIR)$(PREFIX)/lib/ebprof 2>/dev/null || :
 
