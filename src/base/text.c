@@ -173,3 +173,35 @@ void text_fit(char *dst, size_t size, const char *src, size_t columns)
 	memcpy(dst + used, src, bytes);
 	dst[used + bytes] = '\0';
 }
+
+void text_cut(char *dst, size_t size, const char *src, size_t columns, int keep_end)
+{
+	static const char ellipsis[] = "\xe2\x80\xa6";
+	size_t left = text_width(src), bytes = strlen(src), used = 0, width, n;
+	size_t room = size > sizeof(ellipsis) ? size - sizeof(ellipsis) : 0;
+
+	if (!size)
+		return;
+	*dst = '\0';
+	if (left <= columns && bytes < size) {
+		memcpy(dst, src, bytes + 1);
+		return;
+	}
+	if (columns < 2 || !room)
+		return;
+	columns--;
+	if (keep_end) {
+		for (; bytes && (left > columns || bytes > room); src += n, bytes -= n, left -= width)
+			n = measure(src, &width);
+		memcpy(dst, ellipsis, sizeof(ellipsis) - 1);
+		memcpy(dst + sizeof(ellipsis) - 1, src, bytes + 1);
+		return;
+	}
+	for (; *src && (n = measure(src, &width)) <= room && width <= columns; src += n) {
+		memcpy(dst + used, src, n);
+		used += n;
+		room -= n;
+		columns -= width;
+	}
+	memcpy(dst + used, ellipsis, sizeof(ellipsis));
+}

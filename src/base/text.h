@@ -31,4 +31,10 @@ size_t text_width(const char *s);
  */
 void text_fit(char *dst, size_t size, const char *src, size_t columns);
 
+/*
+ * As text_fit(), but what is longer loses its end to an ellipsis of one column, or with @keep_end
+ * its beginning. "" where there is no room for an ellipsis and a character.
+ */
+void text_cut(char *dst, size_t size, const char *src, size_t columns, int keep_end);
+
 #endif

@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "base/vec.h"
 #include "output/formats.h"
+#include "output/caption.h"
 #include "output/html_labels.h"
 #include "output/html_page.h"
 #include "output/packed.h"
@@ -44,9 +45,12 @@ static void write_meta(struct json *j, const struct profile *p)
 {
 	struct profile_view v = profile_view(p);
 	const struct profile_meta *m = v.meta;
+	char target[128];
 
+	caption_target(p, target, sizeof(target));
 	json_object(j, "meta");
 	json_string(j, "title", profile_text(p, m->title));
+	json_string(j, "target", target);
 	json_string(j, "command", profile_text(p, m->command));
 	json_string(j, "host", profile_text(p, m->host));
 	json_string(j, "event", m->event);
@@ -70,6 +74,17 @@ static void write_meta(struct json *j, const struct profile *p)
 	json_end(j);
 }
 
+/* Nanoseconds that one of @type stands for, where another type says how much CPU time all are; 0: not known. */
+static uint64_t time_of_each(const struct profile *p, const struct sample_type *type)
+{
+	struct profile_view v = profile_view(p);
+
+	for (size_t i = 0; i < v.ntypes && type->total && !strcmp(profile_text(p, type->unit), "count"); i++)
+		if (!strcmp(profile_text(p, v.types[i].name), "cpu"))
+			return v.types[i].total / type->total;
+	return 0;
+}
+
 static void write_values(struct json *j, const struct profile *p, const struct output_options *o, size_t nodes)
 {
 	struct profile_view v = profile_view(p);
@@ -83,6 +98,7 @@ static void write_values(struct json *j, const struct profile *p, const struct o
 		json_double(j, "weight", o->weight);
 	}
 	json_uint(j, "nodes", nodes);
+	json_uint(j, "each", o->difference ? 0 : time_of_each(p, type));
 }
 
 /* --- The tables of frames, each column an array. ----------------------------------- */

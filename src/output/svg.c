@@ -11,10 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/label.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "output/calltree.h"
 #include "output/formats.h"
+#include "output/caption.h"
 #include "output/rollup.h"
 #include "output/svg_frames.h"
 #include "output/svg_style.h"
@@ -96,6 +98,7 @@ static void draw_box(const struct svg *s, const struct svg_frame *frame, uint64_
 {
 	double x = x_of(s, left), width = x_of(s, left + n->total) - x, columns = (width - 6) / CHAR;
 	int y = s->bottom - (int)(s->level + 1) * ROW;
+	char label[512];
 
 	outfile_printf(s->f, "<g class=\"%c%u\"><title>", svg_classes[frame->group].letter,
 		       svg_shade(frame->name, frame->module));
@@ -115,7 +118,8 @@ static void draw_box(const struct svg *s, const struct svg_frame *frame, uint64_
 		/* A picture in the picture clips what a reader's font makes too wide. */
 		outfile_printf(s->f, "<svg x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\"><text x=\"4\" y=\"12\">",
 			       x, y, width - 2, ROW);
-		put_escaped(s, frame->name, (size_t)columns);
+		label_fit(label, sizeof(label), frame->name, (size_t)columns);
+		put_escaped(s, label, sizeof(label));
 		put(s, "</text></svg>");
 	}
 	put(s, "</g>\n");
@@ -278,14 +282,19 @@ static void put_header(const struct svg *s)
 {
 	const struct profile_meta *m = s->v.meta;
 	const char *title = profile_text(s->p, m->title);
+	char target[128];
 	int y = 34;
 
+	caption_target(s->p, target, sizeof(target));
+	if (!*title)
+		title = *target ? target : "Flame graph";
+
 	put(s, "<title>");
-	put_escaped(s, *title ? title : "Flame graph", HEADER_COLUMNS);
+	put_escaped(s, title, HEADER_COLUMNS);
 	put(s, "</title>\n");
 	svg_style_write(s->f);
 	outfile_printf(s->f, "<rect class=\"b\" width=\"100%%\" height=\"100%%\"/>\n");
-	put_line(s, "h", y, *title ? title : "Flame graph");
+	put_line(s, "h", y, title);
 	y += 4;
 	if (*profile_text(s->p, m->command))
 		put_line(s, "c", y += LINE, profile_text(s->p, m->command));

@@ -20,10 +20,10 @@ static const struct tint {
 	int first, last, saturation, light, dark_saturation, dark;
 } tints[SVG_GROUPS] = {
 	[SVG_THREAD] = { 215, 215, 18, 86, 12, 30 },
-	[SVG_USER] = { 8, 48, 92, 69, 58, 32 },
-	[SVG_INLINED] = { 8, 48, 88, 85, 40, 23 },
-	[SVG_JIT] = { 95, 152, 48, 70, 40, 27 },
-	[SVG_KERNEL] = { 196, 232, 68, 76, 42, 34 },
+	[SVG_USER] = { 8, 36, 92, 71, 58, 34 },
+	[SVG_INLINED] = { 52, 60, 85, 80, 50, 22 },
+	[SVG_JIT] = { 135, 160, 48, 70, 40, 27 },
+	[SVG_KERNEL] = { 205, 232, 68, 74, 46, 36 },
 	[SVG_MARK] = { 220, 220, 5, 82, 4, 36 },
 };
 

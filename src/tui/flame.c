@@ -2,8 +2,10 @@
 #include "tui/flame.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/hashmap.h"
+#include "base/label.h"
 #include "output/views.h"
 #include "tui/paint.h"
 
@@ -90,11 +92,13 @@ static void paint_box(const struct browser *b, struct page *page, const struct f
 	const struct row *r = &b->rows.v[box->row];
 	enum style style = b->places[VIEW_FLAME].at == box->row ? STYLE_SELECTED : browser_pattern_matches(&b->search, r) ||
 			   browser_pattern_matches(&b->filter, r) ? STYLE_MATCH : box_style(r);
+	/* Boxes can be told apart where there are no colours. */
+	static const char edge[] = "▏";
 	char text[1024];
 
-	/* The edge tells boxes apart where there are no colours. */
-	snprintf(text, sizeof(text), "▏%s", r->name);
-	page_put(page, y, box->x, box->width, style, 1, box->width > 2 ? text : "▏");
+	memcpy(text, edge, sizeof(edge));
+	label_fit(text + sizeof(edge) - 1, sizeof(text) - sizeof(edge), r->name, box->width > 2 ? (size_t)box->width - 1 : 0);
+	page_put(page, y, box->x, box->width, style, 1, text);
 }
 
 void flame_paint(struct browser *b, struct page *page)

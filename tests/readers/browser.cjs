@@ -8,8 +8,8 @@ const puppeteer = require(`${process.argv[3]}/puppeteer-core`);
 let page, problems = [];
 
 const commands = {
-	async open({ file, hash = "", width = 1280, height = 800, scale = 1, dark = false, wait = "true" }) {
-		await page.setViewport({ width, height, deviceScaleFactor: scale });
+	async open({ file, hash = "", width = 1280, height = 800, scale = 1, touch = false, dark = false, wait = "true" }) {
+		await page.setViewport({ width, height, deviceScaleFactor: scale, hasTouch: touch });
 		await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" },
 						 { name: "prefers-reduced-motion", value: "reduce" }]);
 		problems = [];
@@ -21,7 +21,29 @@ const commands = {
 	run: ({ text }) => page.evaluate(text),
 	click: ({ x, y, button = "left" }) => page.mouse.click(x, y, { button }),
 	move: ({ x, y }) => page.mouse.move(x, y),
-	press: ({ key }) => page.keyboard.press(key),
+	async press({ key, hold = [] }) {
+		for (const k of hold)
+			await page.keyboard.down(k);
+		await page.keyboard.press(key);
+		for (const k of hold)
+			await page.keyboard.up(k);
+	},
+	async wheel({ x, y, by, hold = [] }) {
+		await page.mouse.move(x, y);
+		for (const k of hold)
+			await page.keyboard.down(k);
+		await page.mouse.wheel({ deltaY: by });
+		for (const k of hold)
+			await page.keyboard.up(k);
+	},
+	async drag({ x, y, dx, dy }) {
+		await page.mouse.move(x, y);
+		await page.mouse.down();
+		await page.mouse.move(x + dx / 2, y + dy / 2);
+		await page.mouse.move(x + dx, y + dy);
+		await page.mouse.up();
+	},
+	tap: ({ x, y }) => page.touchscreen.tap(x, y),
 	type: ({ text }) => page.keyboard.type(text),
 	back: () => page.evaluate("history.back()"),
 	// What stands on a part of the screen, as PNG in base64.

@@ -5,10 +5,13 @@
  * each a little, so that neighbours can be told apart.
  */
 
-/* By kind: hue, chroma, and how far the name moves the hue. Inlined code is a paler neighbour of user code. */
+/*
+ * By kind: hue, chroma, how far the name moves the hue, and how much lighter it is. No two kinds meet: hues
+ * that all eyes see apart, orange, yellow, blue; user and inlined code differ in lightness, too.
+ */
 const HUES = {
-	[PROCESS]: [75, 0.012, 0], [THREAD]: [75, 0.022, 0], [USER]: [66, 0.108, 22], [INLINED]: [103, 0.095, 8],
-	[JIT]: [150, 0.1, 14], [KERNEL]: [248, 0.075, 20], [MARK]: [330, 0.02, 0],
+	[PROCESS]: [75, 0.012, 0, 0.06], [THREAD]: [75, 0.022, 0, 0.03], [USER]: [50, 0.115, 14, -0.01],
+	[INLINED]: [104, 0.1, 6, 0.08], [JIT]: [165, 0.1, 12, 0], [KERNEL]: [255, 0.085, 16, -0.01], [MARK]: [330, 0.02, 0, 0],
 };
 const LIGHTNESS = { light: 0.82, dark: 0.52 };
 const STEPS = 24;	/* of a difference's scale, on either side */
@@ -57,10 +60,9 @@ class Colors {
 	}
 
 	ofKind(kind, name = "") {
-		const [hue, chroma, spread] = HUES[kind], h = hashText(name);
+		const [hue, chroma, spread, paler] = HUES[kind], h = hashText(name);
 		const moved = name ? (h % 1000 / 999 - 0.5) * 2 * spread : 0;
-		const lighter = name ? ((h >>> 12) % 1000 / 999 - 0.5) * 0.06 : 0;
-		const paler = { [PROCESS]: 0.06, [THREAD]: 0.03 }[kind] || 0;
+		const lighter = name ? ((h >>> 12) % 1000 / 999 - 0.5) * 0.05 : 0;
 
 		return oklch(this.lightness + (this.dark ? -paler : paler) + lighter, chroma, hue + moved);
 	}

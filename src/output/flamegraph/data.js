@@ -77,15 +77,19 @@ function readFrames(json) {
 	}
 	kind.fill(THREAD, nfunctions, n - processes.length);
 	kind.fill(PROCESS, n - processes.length);
+	const name = [...f.name, ...json.threads.map((t) => withId(t.name, t.tid)),
+		      ...processes.map((p) => withId(p.name, p.pid))];
+
 	return {
-		n, nfunctions, kind, functionOf, module, inlined: f.inlined, line: f.line,
+		n, nfunctions, kind, functionOf, module, name, inlined: f.inlined, line: f.line,
 		file: f.file.map((i) => json.texts[i]),
-		name: [...f.name, ...json.threads.map((t) => withId(t.name, t.tid)),
-		       ...processes.map((p) => withId(p.name, p.pid))],
 		id: [...new Array(nfunctions).fill(0), ...json.threads.map((t) => t.tid), ...processes.map((p) => p.pid)],
 		/* The process of a thread, both as frames. */
 		processOf: (frame) => n - processes.length + json.threads[frame - nfunctions].group,
 		processes: processes.length,
+		/* What a frame is in any file of the same program, where its number is another. */
+		keyOf: (i) => i < nfunctions ? `${module[i]}!${name[i]}` :
+			i < n - processes.length ? `${json.threads[i - nfunctions].process}/${name[i]}` : `${name[i]}/`,
 		/* Whether a thread has another name than its process. */
 		threadsDiffer: json.threads.some((t) => t.name !== t.process),
 	};
@@ -124,7 +128,7 @@ async function readProfile() {
 	const difference = "before" in json;
 
 	return {
-		meta: json.meta, account: json.account, type: json.type, unit: json.unit,
+		meta: json.meta, account: json.account, type: json.type, unit: json.unit, each: json.each || 0,
 		difference, weight: difference ? json.weight || 1 : 1,
 		/* Of each value a node has: [total], or [before, after]. */
 		totals: difference ? [json.before, json.total] : [json.total],

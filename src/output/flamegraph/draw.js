@@ -17,6 +17,7 @@ const ROUND_LEAST = 7;		/* and this wide has round corners */
 const TINY = 0.5;
 const MARGIN = 8;		/* around the picture */
 const ZOOM_MS = 180;
+const STRETCH_LEAST = 1e-7;	/* of all, what the wheel can make as wide as the window */
 const NAME_MAX = 400;		/* letters; no box shows more */
 const FONT = '12px ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", Arial, sans-serif';
 
@@ -147,16 +148,11 @@ class Graph {
 	}
 
 	draw() {
-		const { context: c, width, height, ratio } = this, began = performance.now();
+		const began = performance.now();
 		const style = getComputedStyle(this.scroller), get = (name) => style.getPropertyValue(name).trim();
 
 		this.theme = { text: get("--box-text"), found: get("--found"), foundText: get("--found-text"),
-			       tiny: get("--tiny"), line: get("--text"), accent: get("--accent") };
-		c.setTransform(ratio, 0, 0, ratio, 0, 0);
-		c.clearRect(0, 0, width, height);
-		c.font = FONT;
-		c.textBaseline = "middle";
-		c.direction = "ltr";
+			       back: get("--back"), tiny: get("--tiny"), line: get("--text"), accent: get("--accent") };
 		let t = this.startTime ? Math.min(1, (began - this.startTime) / ZOOM_MS) : 1;
 
 		t = 1 - (1 - t) ** 3;
@@ -165,15 +161,74 @@ class Graph {
 
 			pane.seenFrom = s ? s.from + (pane.from - s.from) * t : pane.from;
 			pane.seenTo = s ? s.to + (pane.to - s.to) * t : pane.to;
-			this.drawPane(pane);
 		}
-		this.drawMarked(this.selected, 2, this.theme.accent);
-		this.drawMarked(this.hover, 1.5, this.theme.line);
+		this.paint();
 		this.drawTime = performance.now() - began;
 		if (t < 1)
 			this.redraw();
 		else
 			this.startTime = 0;
+	}
+
+	paint() {
+		const { context: c, width, height, ratio } = this;
+
+		c.setTransform(ratio, 0, 0, ratio, 0, 0);
+		c.clearRect(0, 0, width, height);
+		c.font = FONT;
+		c.textBaseline = "middle";
+		c.direction = "ltr";
+		for (const pane of this.panes)
+			this.drawPane(pane);
+		this.drawMarked(this.selected, 2, this.theme.accent);
+		this.drawMarked(this.hover, 1.5, this.theme.line);
+	}
+
+	/* All rows, and not only those in the window, on another context. */
+	paintOn(context, ratio) {
+		Object.assign(Object.create(this), { context, ratio, height: this.contentHeight, scroller: { scrollTop: 0 },
+						     hover: null, selected: null }).paint();
+	}
+
+	/* --- Wheel and drag: another stretch of the line, whatever is zoomed into. --- */
+
+	get moved() {
+		return this.panes.some((p) => p.moved);
+	}
+
+	see(pane, from, to) {
+		const all = pane.tree.total[pane.k][0], size = Math.min(all, Math.max(to - from, all * STRETCH_LEAST));
+
+		pane.from = Math.min(Math.max(0, from), all - size);
+		pane.to = pane.from + size;
+		pane.start = null;
+		pane.moved = true;
+		pane.rows = this.rowsOf(pane);
+		this.layout();
+	}
+
+	paneAt(clientY) {
+		const y = clientY - this.canvas.getBoundingClientRect().top + this.scroller.scrollTop;
+
+		return this.panes.find((p) => p.up === y < this.rootY) || this.panes[0];
+	}
+
+	/* Makes all @factor times as wide, around a point of the window. */
+	zoomAround(clientX, clientY, factor) {
+		const pane = this.paneAt(clientY), left = this.canvas.getBoundingClientRect().left + MARGIN;
+
+		if (!pane)
+			return;
+		const value = pane.from + (clientX - left) / this.scale({ seenFrom: pane.from, seenTo: pane.to });
+
+		this.see(pane, value - (value - pane.from) / factor, value + (pane.to - value) / factor);
+	}
+
+	pan(pane, dx, dy) {
+		const by = dx / this.scale({ seenFrom: pane.from, seenTo: pane.to });
+
+		this.scroller.scrollTop -= dy;
+		this.see(pane, pane.from - by, pane.to - by);
 	}
 
 	/* Where a node's box is in the window: { x, y, width, height }, cut to it left and right. */
@@ -326,10 +381,17 @@ class Graph {
 		if (width <= room && name.length === full.length)
 			return name;
 		const byEnd = full.startsWith("[") && full.includes("+0x");
-		let n = Math.min(name.length, Math.ceil(name.length * room / width) + 2);
+		let shortest = name;
+
+		for (const shorter of byEnd || name.length < full.length ? [] : shorterNames(name)) {
+			if (c.measureText(shorter).width <= room)
+				return shorter;
+			shortest = shorter.length < shortest.length ? shorter : shortest;
+		}
+		let n = Math.min(shortest.length, Math.ceil(name.length * room / width) + 2);
 
 		for (; n >= 2; n--) {
-			const cut = byEnd ? `…${full.slice(-n)}` : `${name.slice(0, n).replace(/[\ud800-\udbff]$/, "")}…`;
+			const cut = byEnd ? `…${full.slice(-n)}` : `${shortest.slice(0, n).replace(/[\ud800-\udbff]$/, "")}…`;
 
 			if (c.measureText(cut).width <= room)
 				return cut;

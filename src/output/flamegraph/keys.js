@@ -11,7 +11,7 @@ const KEYS = [
 		[["Escape"], "Esc", "close what is open; then end the search, then the zoom", (page) => page.escape()],
 	]],
 	["Find", [
-		[["/"], "/", "search: a regular expression; with capitals they count", () => $("search").select()],
+		[["/"], "/, Ctrl F", "search: a regular expression; with capitals they count", () => $("search").select()],
 		[["n"], "n", "next match, the widest first", (page) => page.nextMatch(1)],
 		[["N", "p"], "N", "previous match", (page) => page.nextMatch(-1)],
 	]],
@@ -58,6 +58,12 @@ function listenToKeys(page) {
 		const field = e.target.closest?.("input, select, textarea"), inButton = e.target.closest?.("button, #menu");
 		const run = runs.get(e.key);
 
+		if ((e.ctrlKey || e.metaKey) && e.key === "f" && e.target !== $("search")) {
+			/* A second time it is the browser's own. */
+			e.preventDefault();
+			$("search").select();
+			return;
+		}
 		if (!run || e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]"))
 			return;
 		if (field && e.key !== "Escape")

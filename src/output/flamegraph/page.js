@@ -9,11 +9,14 @@
 const WAYS_DOWN = { ArrowLeft: "before", ArrowRight: "after", ArrowUp: "caller", ArrowDown: "callee" };
 const WAYS_UP = { ...WAYS_DOWN, ArrowUp: "callee", ArrowDown: "caller" };
 
+const WHEEL_STEP = 240;		/* of a wheel's way, to twice the width */
+const DRAG_LEAST = 4;		/* CSS pixels; less is a click */
+
 class Page {
 	constructor(profile) {
 		this.profile = profile;
-		this.state = new State(profile, (before) => this.update(before));
 		this.view = new View(profile);
+		this.state = new State(profile, (before) => this.update(before), () => this.zoomedPath());
 		this.colors = new Colors(profile);
 		this.graph = new Graph($("graph"), this.colors);
 		this.table = new Table(profile, this.colors, (f) => this.sandwichOf(f && f.fn), (by) => this.sortBy(by));
@@ -41,12 +44,13 @@ class Page {
 
 	update(before) {
 		const { now, view, profile } = this, isTable = now.view === "top";
-		const treeOf = (state) => [state.view, state.fn, ...[...state.hide || []].sort()].join();
+		const treeOf = (s) => [s.view, s.fn, ...[...s.hide || []].sort(), ...s.edits || []].join("\n");
 		const treeChanged = treeOf(before) !== treeOf(now);
 
 		if (now.view === "sandwich" && now.fn < 0)
 			now.fn = this.hottest();
 		view.use(now);
+		this.findZoom();
 		this.colors.use(now.color, now.palette, this.dark.matches);
 		this.showControls();
 		$("graph").hidden = isTable || !profile.totals.some(Boolean);
@@ -61,6 +65,23 @@ class Page {
 			this.showGraph(before, treeChanged);
 		this.showStatus();
 		showLegend(view, this.colors);
+	}
+
+	zoomedPath() {
+		const tree = this.now.view === "top" ? null : this.view.trees[this.now.pane];
+
+		return tree && this.now.zoom < tree.n ? tree.pathOf(this.now.zoom) : [];
+	}
+
+	/* The place that a URL has by names: as far as it is there. */
+	findZoom() {
+		const { now, view, profile: { frames } } = this, path = now.zoomPath;
+		const tree = view.trees[now.pane] || view.trees.main;
+
+		if (!path)
+			return;
+		delete now.zoomPath;
+		now.zoom = now.view === "top" ? 0 : tree.find(path, (frame, hash) => nameHash(frames, frame) === hash);
 	}
 
 	showGraph(before, treeChanged) {
@@ -96,7 +117,7 @@ class Page {
 		$("palette").hidden = !profile.difference || now.color !== "change";
 		$("layout").ariaPressed = String(now.layout === "flame");
 		$("layout").hidden = $("reset").hidden = now.view === "top";
-		$("reset").disabled = !now.zoom;
+		$("reset").disabled = !now.zoom && !now.edits.length;
 		showSwitches(now, this.colors);
 	}
 
@@ -117,8 +138,20 @@ class Page {
 
 		if (cut)
 			parts.push(element("span", "warn", `${NUMBER.format(cut)} rare groups of callers are not drawn`));
+		parts.push(...now.edits.map((text) => this.editChip(text)));
 		caption.replaceChildren(...parts);
 		caption.hidden = !parts.length;
+	}
+
+	/* What was left out; a click takes it back. */
+	editChip(text) {
+		const { op, key } = parseEdit(text), name = op === "module" ? key : key.replace(/^[^!]*!/, "");
+		const chip = element("button", "chip edit", `${EDITS[op]} `, element("b", "mono", name), " ×");
+
+		chip.type = "button";
+		chip.title = `${EDITS[op]} ${name}: click to take this back`;
+		chip.onclick = () => this.setEdits(this.now.edits.filter((e) => e !== text));
+		return chip;
 	}
 
 	showStatus() {
@@ -156,9 +189,18 @@ class Page {
 	listen() {
 		const canvas = this.graph.canvas, at = (e) => this.graph.at(e.clientX, e.clientY);
 
-		canvas.addEventListener("pointermove", (e) => this.point(at(e), e));
-		canvas.addEventListener("pointerleave", () => this.point(null));
-		canvas.addEventListener("click", (e) => this.zoomTo(at(e)));
+		canvas.addEventListener("pointermove", (e) => this.drag(e) || this.point(at(e), e));
+		canvas.addEventListener("pointerleave", (e) => e.pointerType === "touch" || this.point(null));
+		canvas.addEventListener("pointerdown", (e) => this.grab(e));
+		canvas.addEventListener("click", (e) => this.click(at(e), e));
+		canvas.addEventListener("wheel", (e) => {
+			if (!e.ctrlKey)
+				return;
+			e.preventDefault();
+			this.tooltip.hide();
+			this.graph.zoomAround(e.clientX, e.clientY, 2 ** (-e.deltaY / WHEEL_STEP));
+			$("reset").disabled = false;
+		}, { passive: false });
 		canvas.addEventListener("contextmenu", (e) => this.openMenu(e, at(e)));
 		$("views").addEventListener("click", (e) => e.target.dataset.view && this.go(e.target.dataset.view));
 		$("search").addEventListener("input", (e) => this.set({ search: e.target.value }));
@@ -174,6 +216,7 @@ class Page {
 		$("reset").onclick = () => this.reset();
 		$("about-open").onclick = $("account").onclick = () => openDialog("about");
 		$("help-open").onclick = () => openDialog("help");
+		$("save-open").onclick = (e) => this.openSaveMenu(e);
 		for (const dialog of document.querySelectorAll("dialog")) {
 			dialog.addEventListener("click", (e) => {
 				if (e.target === dialog || e.target.matches(".close"))
@@ -195,6 +238,44 @@ class Page {
 				pane.rows = this.graph.rowsOf(pane);
 			this.graph.layout();
 		}
+	}
+
+	/* The beginning of what may become a drag. */
+	grab(e) {
+		this.dragged = e.pointerType === "mouse" && e.button === 0 ?
+			{ x: e.clientX, y: e.clientY, pane: this.graph.paneAt(e.clientY), far: false } : null;
+	}
+
+	/* Whether the pointer drags the picture. */
+	drag(e) {
+		const from = this.dragged, dx = from ? e.clientX - from.x : 0, dy = from ? e.clientY - from.y : 0;
+
+		if (!from || !(e.buttons & 1) || !from.pane || !from.far && Math.hypot(dx, dy) < DRAG_LEAST)
+			return false;
+		this.point(null);
+		this.graph.canvas.style.cursor = "grabbing";
+		/* Without its pointer, an end of the drag outside would never be heard of. */
+		this.graph.canvas.setPointerCapture(e.pointerId);
+		this.graph.pan(from.pane, dx, dy);
+		this.dragged = { ...from, x: e.clientX, y: e.clientY, far: true };
+		$("reset").disabled = false;
+		return true;
+	}
+
+	/* A finger has no place to hover: its first tap shows the numbers, the second one zooms. */
+	click(at, e) {
+		const { selected } = this.graph, again = selected && at && selected.pane === at.pane && selected.node === at.node;
+
+		if (this.dragged?.far) {
+			this.dragged = null;
+			return;
+		}
+		if (e.pointerType === "touch" && at && !again) {
+			this.select(at);
+			this.tooltip.show(at, this.view.nameOf(at.pane.tree.frame[at.node]), e.clientX, e.clientY);
+			return;
+		}
+		this.zoomTo(at);
 	}
 
 	point(at, e) {
@@ -226,7 +307,9 @@ class Page {
 	}
 
 	zoomTo(at) {
-		if (at && (at.node !== this.now.zoom || at.pane.name !== this.now.pane))
+		if (at && this.graph.moved && at.node === this.now.zoom)
+			this.update(this.now);
+		else if (at && (at.node !== this.now.zoom || at.pane.name !== this.now.pane))
 			this.set({ zoom: at.node, pane: at.node ? at.pane.name : "main" }, true);
 	}
 
@@ -238,8 +321,10 @@ class Page {
 	}
 
 	reset() {
-		if (this.now.zoom)
-			this.set({ zoom: 0, pane: "main" }, true);
+		if (this.now.zoom || this.now.edits.length)
+			this.set({ zoom: 0, pane: "main", edits: [] }, true);
+		else if (this.graph.moved)
+			this.update(this.now);
 	}
 
 	escape() {
@@ -335,19 +420,37 @@ class Page {
 
 	/* The same place is kept, if it is still there. */
 	toggle(name) {
-		const hide = new Set(this.now.hide), { trees } = this.view;
+		const hide = new Set(this.now.hide);
 
 		if (!usefulSwitches(this.profile).includes(name))
 			return;
 		if (!hide.delete(name))
 			hide.add(name);
-		const path = this.now.view !== "top" && trees[this.now.pane] ? trees[this.now.pane].pathOf(this.now.zoom) : [];
+		this.setKeepingZoom({ hide }, (f) => !hide.has(SWITCH_OF[this.profile.frames.kind[f]]));
+	}
 
-		this.view.use({ ...this.now, hide });
+	/* Changes what is shown, and stays where it is zoomed into; @left: whether a frame is there afterwards. */
+	setKeepingZoom(changes, left, push = false) {
+		const path = this.zoomedPath().filter(left);
+
+		this.view.use({ ...this.now, ...changes });
 		const tree = this.now.view === "top" ? null : this.view.trees[this.now.pane] || null;
-		const zoom = tree ? tree.find(path.filter((f) => !hide.has(SWITCH_OF[this.profile.frames.kind[f]]))) : 0;
 
-		this.set({ hide, zoom });
+		this.set({ ...changes, zoom: tree ? tree.find(path) : 0 }, push);
+	}
+
+	setEdits(edits) {
+		const gone = edits.map(parseEdit).filter((e) => e.op === "hide" || e.op === "module")
+			.map((e) => framesOf(e, this.profile.frames));
+
+		this.setKeepingZoom({ edits: edits.slice(-EDITS_MAX) }, (f) => !gone.some((frames) => frames[f]), true);
+	}
+
+	edit(op, key) {
+		const text = `${op}:${key}`;
+
+		if (!this.now.edits.includes(text))
+			this.setEdits([...this.now.edits, text]);
 	}
 
 	/* Roots at the top or at the bottom. */
@@ -386,11 +489,37 @@ class Page {
 		const name = this.view.nameOf(frame), items = [["Zoom to this box", () => this.zoomTo(at)]];
 
 		if (fn >= 0)
-			items.push(["Callers and callees", () => this.sandwichOf(fn)]);
+			items.push(["Callers and callees (merge all of it)", () => this.sandwichOf(fn)]);
 		if (frame !== NONE)
 			items.push(["Find all of this name", () => this.set({ search: `^${literal(name)}$` })],
-				   ["Copy the name", () => this.copyName(frame)]);
+				   ...editItems(this, at, frame),
+				   ["Copy the name", () => this.copyName(frame)],
+				   ["Copy the stack", () => this.copyStack(at)]);
 		showMenu(items, e.clientX, e.clientY);
+	}
+
+	/* From the root on, a line for each frame. */
+	copyStack({ pane: { tree, up }, node }) {
+		const path = tree.pathOf(node).map((f) => this.view.nameOf(f));
+
+		copyText((tree.reversed || up ? path.reverse() : path).join("\n"));
+		$("status").textContent = `Copied: a stack of ${path.length} frame${path.length === 1 ? "" : "s"}`;
+	}
+
+	openSaveMenu(e) {
+		const { graph } = this, name = document.title.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "") || "flamegraph";
+		const items = [["Copy a link to this view", () => {
+			this.state.write(false);
+			copyText(location.href);
+			$("status").textContent = "Copied: a link to this view";
+		}]];
+
+		if (this.now.view !== "top")
+			items.unshift(["Save as SVG", () => saveSvg(graph, `${name}.svg`, document.title)],
+				      ["Save as PNG", () => savePng(graph, `${name}.png`)]);
+		const { left, bottom } = e.currentTarget.getBoundingClientRect();
+
+		showMenu(items, left, bottom + 4);
 	}
 }
 
@@ -400,7 +529,8 @@ function publish(page, loadTime) {
 
 	Object.defineProperties(window.ebprof, Object.getOwnPropertyDescriptors({
 		meta: profile.meta, account: profile.account, type: profile.type, unit: profile.unit,
-		total: one(profile.totals),
+		total: one(profile.totals), each: profile.each,
+		shorterNames: (name) => [...shorterNames(name)],
 		get state() { return { ...page.now, hide: [...page.now.hide] }; },
 		set(changes, push = false) {
 			page.set("hide" in changes ? { ...changes, hide: new Set(changes.hide) } : changes, push);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What stands around the picture: header, tooltip, menu, captions, legend, overlays. */
 
+const SAVED_MS = 60000;		/* after which a file has surely been written */
+const CANVAS_MOST = 16384;	/* pixels */
+
 const $ = (id) => document.getElementById(id);
 
 /* --- Header. --- */
@@ -15,9 +18,8 @@ function accountChips(profile) {
 	const chip = (className, number, word, list) => {
 		const e = element("span", `chip ${className}`, element("b", "", NUMBER.format(number)), ` ${word}`);
 
-		if (number && list.length)
-			e.append(` (${reasons(list)})`);
-		e.title = e.textContent;
+		/* One line holds them all; the reasons are a click away, too. */
+		e.title = number && list.length ? `${e.textContent} (${reasons(list)})` : e.textContent;
 		chips.push(e);
 	};
 
@@ -61,14 +63,14 @@ function facts(profile) {
 
 function showHeader(profile) {
 	const { meta } = profile;
-	const title = meta.title || (profile.difference ? "Difference of two profiles" : meta.command || "Flame graph");
+	const title = meta.title || (profile.difference ? "Difference of two profiles" : meta.target || "Flame graph");
 	const small = [meta.event, rateText(meta), meta.duration ? seconds(meta.duration * 1e6) : "",
 		       meta.cpus ? `${meta.cpus} CPU${meta.cpus > 1 ? "s" : ""}` : "", meta.host].filter(Boolean);
 
 	document.title = `${title} - ebprof`;
 	$("title").textContent = title;
 	$("title").title = title;
-	if (meta.title && meta.command)
+	if (meta.command)
 		small.unshift(meta.command);
 	$("facts").append(...small.map((text) => element("span", "fact", text)));
 	$("account").append(...accountChips(profile));
@@ -110,14 +112,19 @@ class Tooltip {
 		};
 
 		if (!profile.difference) {
-			const total = tree.total[0][node], all = profile.totals[0], zoomTotal = tree.total[0][zoomed];
+			const totals = tree.total[0], total = totals[node], all = profile.totals[0];
+			const cells = (value) => [amount(profile, value), ...profile.each ? [timeOf(profile, value)] : [],
+						  percent(value, all)];
+			const part = (text, of) => row(text, ...profile.each ? [""] : [], "", percent(total, totals[of]));
 
 			/* Turned round, a box has no self: it is what its stacks begin with. */
 			if (!tree.reversed)
-				row("Self", amount(profile, tree.self[0][node]), percent(tree.self[0][node], all));
-			row(tree.reversed ? "Stacks" : "Total", amount(profile, total), percent(total, all));
-			if (zoomed)
-				row("Of zoomed", "", percent(total, zoomTotal));
+				row("Self", ...cells(tree.self[0][node]));
+			row(tree.reversed ? "Stacks" : "Total", ...cells(total));
+			if (node && tree.parent[node])
+				part("Of its parent", tree.parent[node]);
+			if (zoomed && zoomed !== tree.parent[node])
+				part("Of the zoomed box", zoomed);
 			return table;
 		}
 		row("", "before", "after", "change");
@@ -170,6 +177,42 @@ function hideMenu() {
 
 	$("menu").hidden = true;
 	return was;
+}
+
+/* --- Saving. --- */
+
+function save(blob, name) {
+	const link = element("a"), url = URL.createObjectURL(blob);
+
+	link.href = url;
+	link.download = name;
+	link.click();
+	setTimeout(() => URL.revokeObjectURL(url), SAVED_MS);
+}
+
+function saveSvg(graph, name, title) {
+	const context = new SvgContext(graph.context);
+
+	graph.paintOn(context, 1);
+	const text = context.text(title, graph.width, graph.contentHeight, graph.theme.back);
+
+	save(new Blob([text], { type: "image/svg+xml" }), name);
+}
+
+/* Sharp where that is possible: browsers bound how large a canvas may be. */
+function savePng(graph, name) {
+	const canvas = element("canvas"), context = canvas.getContext("2d");
+	const ratio = Math.min(2, CANVAS_MOST / graph.contentHeight);
+
+	canvas.width = Math.round(graph.width * ratio);
+	canvas.height = Math.round(graph.contentHeight * ratio);
+	graph.paintOn(context, ratio);
+	/* Behind what is drawn. */
+	context.globalCompositeOperation = "destination-over";
+	context.fillStyle = graph.theme.back;
+	context.setTransform(1, 0, 0, 1, 0, 0);
+	context.fillRect(0, 0, canvas.width, canvas.height);
+	canvas.toBlob((blob) => save(blob, name));
 }
 
 /* --- Legend and switches. --- */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the user chose, as plain values, and as the part of the URL behind "#": a link shows the same
- * picture, and the back button goes to the one before. Only what is not as at the beginning is written.
+ * picture, and the back button goes to the one before. Only what is not as at the beginning is
+ * written, and functions and places by their names, so that a link to one recording shows the same
+ * in another of the same program.
  */
 
 const VIEWS = ["graph", "bottom-up", "sandwich", "top"];
@@ -9,14 +11,21 @@ const SWITCHES = ["process", "thread", "user", "inlined", "kernel", "mark"];
 const COLOR_MODES = ["kind", "module", "change"];
 const URL_DELAY_MS = 250;
 
+/* Short, as a path has many. */
+function nameHash(frames, frame) {
+	return hashText(frames.keyOf(frame)).toString(36);
+}
+
 class State {
-	constructor(profile, changed) {
+	/* @pathOf: the frames from the root's callee to the node that is zoomed into. */
+	constructor(profile, changed, pathOf) {
 		this.profile = profile;
 		this.changed = changed;
+		this.pathOf = pathOf;
 		this.first = {
 			view: "graph", fn: -1, zoom: 0, pane: "main", search: "", layout: "icicle", widths: "after",
 			color: profile.difference ? "change" : "kind", palette: Object.keys(PALETTES)[0],
-			sort: profile.difference ? "change" : "self", reverse: false, hide: new Set(this.needless()),
+			sort: profile.difference ? "change" : "self", reverse: false, hide: new Set(this.needless()), edits: [],
 		};
 		this.now = { ...this.first, ...this.parse(location.hash) };
 		this.written = location.hash;
@@ -43,12 +52,7 @@ class State {
 	parse(hash) {
 		const query = new URLSearchParams(hash.slice(1)), state = {};
 		const word = (name, words) => { if (words.includes(query.get(name))) state[name] = query.get(name); };
-		const number = (name, most) => {
-			const n = Number(query.get(name) ?? NaN);
-
-			if (Number.isInteger(n) && n >= 0 && n < most)
-				state[name] = n;
-		};
+		const { frames } = this.profile;
 
 		word("view", VIEWS);
 		word("layout", ["icicle", "flame"]);
@@ -57,8 +61,14 @@ class State {
 		word("palette", Object.keys(PALETTES));
 		word("pane", ["main", "callers"]);
 		word("sort", Object.keys(SORTS));
-		number("fn", this.profile.frames.nfunctions);
-		number("zoom", 2 ** 32);
+		for (let i = 0; query.has("fn") && i < frames.nfunctions; i++)
+			if (frames.keyOf(i) === query.get("fn"))
+				state.fn = frames.functionOf[i];
+		/* The node is known once there is a tree: page.js. */
+		if (query.has("zoom"))
+			state.zoomPath = query.get("zoom").split(".");
+		if (query.has("edits"))
+			state.edits = usefulEdits(query.get("edits").split("\n"), frames);
 		if (query.has("search"))
 			state.search = query.get("search");
 		if (query.has("reverse"))
@@ -69,11 +79,16 @@ class State {
 	}
 
 	text() {
-		const query = new URLSearchParams(), plain = (v) => v instanceof Set ? [...v].sort().join(".") : String(v);
+		const query = new URLSearchParams(), { frames } = this.profile;
+		const plain = (v) => v instanceof Set ? [...v].sort().join(".") : Array.isArray(v) ? v.join("\n") : String(v);
+		const byName = {
+			fn: (fn) => frames.keyOf(frames.functionOf.indexOf(fn)),
+			zoom: () => this.pathOf().map((f) => nameHash(frames, f)).join("."),
+		};
 
 		for (const [name, value] of Object.entries(this.now))
-			if (plain(value) !== plain(this.first[name]))
-				query.set(name, plain(value));
+			if (name in this.first && plain(value) !== plain(this.first[name]))
+				query.set(name, byName[name] ? byName[name](value) : plain(value));
 		return query.toString();
 	}
 

@@ -22,6 +22,11 @@ function seconds(ns) {
 	return scaled(ns, ["ns", "µs", "ms", "s"], 1000);
 }
 
+/* How much CPU time that many samples stand for, behind a separator; "" where they stand for none. */
+function timeOf(profile, value, separator = "") {
+	return profile.each ? separator + seconds(value * profile.each) : "";
+}
+
 /* A value of the profile with its unit. */
 function quantity(profile, value) {
 	switch (profile.unit) {
@@ -32,7 +37,8 @@ function quantity(profile, value) {
 	case "count":
 		if (profile.difference)
 			return NUMBER.format(value);
-		return `${NUMBER.format(value)} ${value === 1 ? profile.type.replace(/s$/, "") : profile.type}`;
+		return `${NUMBER.format(value)} ${value === 1 ? profile.type.replace(/s$/, "") : profile.type}` +
+			timeOf(profile, value, ", ");
 	default:
 		return `${NUMBER.format(value)} ${profile.unit}`;
 	}

@@ -65,12 +65,12 @@ class Tree {
 		return path.reverse();
 	}
 
-	/* As far as the path is there. */
-	find(path) {
+	/* As far as the path is there. @same: whether a frame is the path's one. */
+	find(path, same = (a, b) => a === b) {
 		let node = 0;
 
 		for (const frame of path) {
-			const next = this.child(node, (c) => this.frame[c] === frame);
+			const next = this.child(node, (c) => same(this.frame[c], frame));
 
 			if (next < 0)
 				break;

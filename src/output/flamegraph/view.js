@@ -32,12 +32,19 @@ class View {
 	}
 
 	get shownKey() {
-		return [...this.state.hide].sort().join();
+		return `${[...this.state.hide].sort().join()}\n${this.state.edits.join("\n")}`;
+	}
+
+	/* All stacks, as the edits leave them. */
+	get base() {
+		const { edits } = this.state, { base, frames } = this.profile;
+
+		return this.keep("base", edits.join("\n"), () => edits.length ? edited(base, edits, frames) : base);
 	}
 
 	/* All stacks, without the frames that are switched off. */
 	get forward() {
-		const { frames, base } = this.profile, { hide } = this.state;
+		const { base } = this, { frames } = this.profile, { hide } = this.state;
 
 		return this.keep("forward", this.shownKey, () => {
 			const shown = new Uint8Array(frames.n);
