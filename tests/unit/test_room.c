@@ -14,7 +14,7 @@
 #include "input/readers.h"
 #include "profile/pprof.h"
 
-typedef int reader(struct profile *p, const char *bytes, size_t n, struct error *e);
+typedef int reader(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e);
 
 /* What @read returns for @n lines of @format, which takes a number or does not. */
 static int read_lines(reader *read, const char *format, int n)
@@ -28,7 +28,7 @@ static int read_lines(reader *read, const char *format, int n)
 		vec_reserve(&text, text.n + 64);
 		text.n += (size_t)snprintf(text.v + text.n, 64, format, i);
 	}
-	err = read(p, text.v, text.n, &e);
+	err = read(p, text.v, text.n, &(struct input_notes){ 0 }, &e);
 	CHECK_EQ(err != 0, strstr(e.text, "too many different frames") != NULL);
 	vec_free(&text);
 	profile_free(p);
