@@ -72,8 +72,8 @@ static int run(const struct cli_command *c, int argc, char **argv)
 const struct cli_command command_convert = {
 	.name = "convert", .summary = "write a saved profile in another format",
 	.usage = "convert [OPTION]... FILE",
-	.about = "Writes a saved profile (pprof, folded stacks, perf script's text, gzipped or not; - is standard\n"
-		 "input) in another format.\n"
+	.about = "Writes a saved profile in another format: pprof, folded stacks, perf script's text, or an html,\n"
+		 "json, firefox or speedscope file of ebprof's own, gzipped or not; - is standard input.\n"
 		 "  ebprof convert cpu.pb.gz -o cpu.folded\n"
 		 "  perf script | ebprof convert - -f top\n",
 	.rows = rows, .more = result_files_help, .run = run,

@@ -194,8 +194,9 @@ static int run(const struct cli_command *c, int argc, char **argv)
 const struct cli_command command_report = {
 	.name = "report", .summary = "look at a saved profile",
 	.usage = "report [OPTION]... FILE...",
-	.about = "Shows a saved profile: pprof, folded stacks, or perf script's text, gzipped or not; - is\n"
-		 "standard input. On a terminal, to look around in: ? lists the keys; else, as a table.\n"
+	.about = "Shows a saved profile: pprof, folded stacks, perf script's text, or an html, json, firefox or\n"
+		 "speedscope file of ebprof's own, gzipped or not; - is standard input. On a terminal,\n"
+		 "to look around in: ? lists the keys; else, as a table.\n"
 		 "  ebprof report cpu.pb.gz                           the functions, as a table\n"
 		 "  ebprof report --tree --min 2 cpu.pb.gz            the call tree\n"
 		 "  ebprof report --focus '^malloc$' cpu.folded       its callers and what it calls\n"

@@ -117,6 +117,19 @@ void json_decimal(struct json *j, const char *key, uint64_t n, unsigned int digi
 				      snprintf(text, sizeof(text), "%" PRIu64, n));
 }
 
+struct outfile *json_bytes(struct json *j, const char *key)
+{
+	lead(j, key);
+	outfile_write(j->f, "\"", 1);
+	return outfile_within(j->f);
+}
+
+void json_bytes_end(struct json *j, struct outfile *bytes)
+{
+	outfile_commit(bytes, NULL);
+	outfile_write(j->f, "\"", 1);
+}
+
 void json_newline(struct json *j)
 {
 	outfile_write(j->f, "\n", 1);

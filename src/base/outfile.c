@@ -14,11 +14,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/base64.h"
 #include "base/xalloc.h"
 
 #define BUFFER		65536	/* bytes */
 #define GZIP_LEVEL	3	/* of 9: half the time of the usual 6, for files that are a tenth larger */
 #define GZIP_WINDOW	(15 + 16)	/* zlib.h: the largest window, and a gzip header */
+#define TEXT_PART	3072	/* bytes that become text at once; whole groups of 3 */
 #define NAME_TRIES	100	/* temporary names, of 64 random bits each */
 
 struct outfile {
@@ -31,6 +33,9 @@ struct outfile {
 	struct keeper *keeper;	/* who names and removes it; NULL: we do */
 	size_t job;
 	int err;		/* the first error, negative */
+	struct outfile *outer;	/* the text that it is a part of; NULL: it is a file */
+	unsigned char part[TEXT_PART];	/* for @outer, until it is full */
+	size_t parted;
 	z_stream *gzip;		/* NULL: as it is */
 	size_t used;
 	char buf[BUFFER];
@@ -260,6 +265,15 @@ struct outfile *outfile_open(const char *path, const struct user *u, struct erro
 	return NULL;
 }
 
+struct outfile *outfile_within(struct outfile *outer)
+{
+	struct outfile *f = xcalloc(1, sizeof(*f));
+
+	f->outer = outer;
+	f->fd = f->dir = -1;
+	return f;
+}
+
 int outfile_is_stdout(const struct outfile *f)
 {
 	return f->fd == STDOUT_FILENO;
@@ -267,8 +281,34 @@ int outfile_is_stdout(const struct outfile *f)
 
 /* --- Writing. ------------------------------------------------------------------ */
 
+static void write_text(struct outfile *f)
+{
+	char text[BASE64_SIZE(TEXT_PART)];
+
+	outfile_write(f->outer, text, base64_encode(text, f->part, f->parted));
+	f->parted = 0;
+}
+
+static void write_within(struct outfile *f, const char *p, size_t size)
+{
+	while (size) {
+		size_t n = size < TEXT_PART - f->parted ? size : TEXT_PART - f->parted;
+
+		memcpy(f->part + f->parted, p, n);
+		f->parted += n;
+		p += n;
+		size -= n;
+		if (f->parted == TEXT_PART)
+			write_text(f);
+	}
+}
+
 static void write_all(struct outfile *f, const char *p, size_t size)
 {
+	if (f->outer) {
+		write_within(f, p, size);
+		return;
+	}
 	while (size && !f->err) {
 		ssize_t n = write(f->fd, p, size);
 
@@ -445,6 +485,11 @@ int outfile_commit(struct outfile *f, struct error *e)
 	flush(f);
 	if (f->gzip)
 		deflate_all(f, NULL, 0, Z_FINISH);
+	if (f->outer) {
+		write_text(f);
+		discard(f);
+		return 0;
+	}
 	if (!f->err)
 		f->err = close_a_copy(f->fd);
 	if (!f->err && f->dir >= 0)

@@ -21,6 +21,11 @@ struct outfile;
 
 /* Opens early, so that a bad name is an error before sampling, not after. NULL with @e filled. */
 struct outfile *outfile_open(const char *path, const struct user *u, struct error *e);
+/*
+ * A file within a text: what is written to it goes to @outer as base64. Nothing else may be written to @outer until
+ * outfile_commit() ends it, which cannot fail: errors are @outer's.
+ */
+struct outfile *outfile_within(struct outfile *outer);
 /* All that is written becomes gzip (RFC 1952); before the first outfile_write(). */
 void outfile_compress(struct outfile *f);
 /* Buffered; an error is kept and told by outfile_commit(). */

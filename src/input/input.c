@@ -15,6 +15,7 @@
 
 /* Tried in this order: a line of perf script may end in a number, as folded stacks do. */
 const struct input_format input_formats[] = {
+	{ "html, json", embedded_looks, embedded_read },
 	{ "pprof", pprof_looks, pprof_read },
 	{ "perf script", perf_script_looks, perf_script_read },
 	{ "folded", folded_looks, folded_read },
@@ -65,7 +66,8 @@ static int unknown(struct error *e, const char *path, const char *bytes, size_t 
 	if (n >= 8 && !memcmp(bytes, "PERFILE2", 8))
 		return error_set(e, STATUS_ERROR, -EINVAL, "cannot read %.200s: it is perf's own file; "
 				 "make text of it: perf script -i %.200s > out.perf", path, path);
-	return refuse(e, path, -EINVAL, "its format is unknown; ebprof reads pprof, folded stacks and perf script's text");
+	return refuse(e, path, -EINVAL, "its format is unknown; ebprof reads pprof, folded stacks, perf script's text, and the "
+		      "html and json files that it writes itself");
 }
 
 static int read_profile(struct profile *p, const char *path, const char *bytes, size_t n, struct input_notes *notes,

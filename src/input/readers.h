@@ -5,6 +5,8 @@
 
 #include "input/input.h"
 
+int embedded_looks(const char *bytes, size_t n);
+int embedded_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e);
 int pprof_looks(const char *bytes, size_t n);
 int pprof_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e);
 int folded_looks(const char *bytes, size_t n);

@@ -2,6 +2,7 @@
 #include "input/slurp.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -79,6 +80,34 @@ static int slurp_gzip(int fd, unsigned char *in, ssize_t n, struct bytes *out, s
 	if (!err && n < 0)
 		err = (int)n;
 	return err ? err : ended ? 0 : -EBADMSG;
+}
+
+char *slurp_unpack(const unsigned char *packed, size_t n, size_t limit, size_t *size)
+{
+	struct bytes out = { 0 };
+	z_stream z = { 0 };
+	int ended = 0, err = 0;
+
+	vec_reserve(&out, 1);
+	if (inflateInit2(&z, GZIP_WINDOW) != Z_OK)
+		err = -ENOMEM;
+	while (n && !err) {
+		/* In parts that zlib's counter holds. */
+		size_t part = n < 1u << 30 ? n : 1u << 30;
+
+		z.next_in = (unsigned char *)(uintptr_t)packed;		/* zlib does not write there */
+		z.avail_in = (unsigned int)part;
+		err = unpack(&z, &out, limit, &ended);
+		packed += part;
+		n -= part;
+	}
+	inflateEnd(&z);
+	*size = out.n;
+	if (!err && ended)
+		return out.v;
+	vec_free(&out);
+	errno = err ? -err : EBADMSG;
+	return NULL;
 }
 
 char *slurp(int fd, size_t limit, size_t *size)

@@ -11,5 +11,7 @@
  * read(2)'s. Memory grows with what is really there, whatever the file claims.
  */
 char *slurp(int fd, size_t limit, size_t *size);
+/* The same of @n bytes that are there: gzip, or EBADMSG. */
+char *slurp_unpack(const unsigned char *packed, size_t n, size_t limit, size_t *size);
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "base/hashmap.h"
 #include "output/firefox_tables.h"
+#include "output/embedded.h"
 #include "output/formats.h"
 #include "output/order.h"
 #include "output/rollup.h"
@@ -306,6 +307,9 @@ void firefox_write(const struct profile *p, const struct output_options *o, stru
 	for (uint32_t i = 0; i < strtab_count(x.strings); i++)
 		json_string(j, NULL, strtab_get(x.strings, i));
 	json_end(j);
+	json_end(j);
+	json_object(j, "ebprof");
+	embedded_write(j, p);
 	json_end(j);
 	json_end(j);
 	json_newline(j);

@@ -8,8 +8,9 @@
  *	<script type="text/plain" id="label">		the frame of each node
  *	<script type="text/plain" id="self">		what ended in each node
  *	<script type="text/plain" id="before">		the same before, of a difference
+ *	<script type="application/json" id="whole">	all of the profile, for ebprof (output/embedded.h)
  *
- * The last four are columns of the tree in pre-order, root left out, as output/packed writes them.
+ * Those four are columns of the tree in pre-order, root left out, as output/packed writes them.
  * base/json leaves no "<" in a text, base64 has none: nothing of a profile can end its element.
  */
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 #include "base/json.h"
 #include "base/vec.h"
+#include "output/embedded.h"
 #include "output/formats.h"
 #include "output/caption.h"
 #include "output/html_labels.h"
@@ -260,6 +262,18 @@ static void write_tree(struct outfile *f, const struct calltree *tree)
 	}
 }
 
+/* By which ebprof reads the page back; the page itself does not look at it. */
+static void write_whole(struct outfile *f, const struct profile *p)
+{
+	struct json j = { .f = f };
+
+	outfile_printf(f, "<script type=\"application/json\" id=\"whole\">");
+	json_object(&j, NULL);
+	embedded_write(&j, p);
+	json_end(&j);
+	outfile_printf(f, "</script>\n");
+}
+
 void html_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
 	struct html_labels *labels = html_labels_new(p);
@@ -271,6 +285,7 @@ void html_write(const struct profile *p, const struct output_options *o, struct 
 	write_profile(f, p, o, labels, tree->n);
 	outfile_printf(f, "</script>\n");
 	write_tree(f, tree);
+	write_whole(f, p);
 	data += strlen(HTML_PAGE_DATA);
 	outfile_write(f, data, strlen(data));
 	calltree_free(tree);

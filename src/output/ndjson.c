@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The summary and the top table for scripts: a JSON object a line, the first one of
- * "type" "summary", then one a "function", then one a "process", as ebprof(1) names
+ * "type" "summary", then one a "function", then one a "process", and the "profile", as ebprof(1) names
  * their members. Rows stand in the order of the table (output/rollup.h).
  */
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "output/embedded.h"
 #include "output/formats.h"
 #include "output/rollup.h"
 
@@ -123,6 +124,16 @@ static void write_processes(struct json *j, const struct profile *p)
 	free(rows);
 }
 
+/* By which ebprof reads the file back; the last line, so that who wants the table alone can stop before it. */
+static void write_whole(struct json *j, const struct profile *p)
+{
+	json_object(j, NULL);
+	json_string(j, "type", "profile");
+	embedded_write(j, p);
+	json_end(j);
+	json_newline(j);
+}
+
 void ndjson_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
 	struct json j = { .f = f };
@@ -131,4 +142,5 @@ void ndjson_write(const struct profile *p, const struct output_options *o, struc
 	write_summary(&j, p);
 	write_functions(&j, p);
 	write_processes(&j, p);
+	write_whole(&j, p);
 }

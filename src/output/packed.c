@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "base/base64.h"
 #include "base/xalloc.h"
 
 #define LEVEL	6		/* zlib's usual */
@@ -20,19 +21,9 @@ struct packed {
 /* @n bytes; not a multiple of 3 only at the end. */
 static void base64(struct outfile *f, const unsigned char *p, size_t n)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char text[sizeof(((struct packed *)0)->out) / 3 * 4];
-	size_t used = 0;
+	char text[BASE64_SIZE(sizeof(((struct packed *)0)->out))];
 
-	for (size_t i = 0; i < n; i += 3) {
-		unsigned int three = p[i] << 16 | (i + 1 < n ? p[i + 1] : 0) << 8 | (i + 2 < n ? p[i + 2] : 0);
-
-		text[used++] = digits[three >> 18];
-		text[used++] = digits[three >> 12 & 63];
-		text[used++] = i + 1 < n ? digits[three >> 6 & 63] : '=';
-		text[used++] = i + 2 < n ? digits[three & 63] : '=';
-	}
-	outfile_write(f, text, used);
+	outfile_write(f, text, base64_encode(text, p, n));
 }
 
 /* Takes all that was put; what comes out goes on when the buffer is full, or at the end. */

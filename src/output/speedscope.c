@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "base/vec.h"
+#include "output/embedded.h"
 #include "output/formats.h"
 #include "output/rollup.h"
 #include "output/stack.h"
@@ -184,6 +185,9 @@ void speedscope_write(const struct profile *p, const struct output_options *o, s
 	json_uint(&w.json, "activeProfileIndex", 0);
 	write_frames(&w);
 	write_threads(&w);
+	json_object(&w.json, "ebprof");
+	embedded_write(&w.json, p);
+	json_end(&w.json);
 	json_end(&w.json);
 	json_newline(&w.json);
 	vec_free(&w.stack);

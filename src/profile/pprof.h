@@ -62,6 +62,8 @@ enum pprof_function_field {
 
 #define PPROF_KERNEL "[kernel.kallsyms]"	/* the file of the kernel's mapping */
 
+#define PPROF_EMBEDDED "pprof"		/* the member of a JSON object that holds all of a profile, gzip in base64 */
+
 #define PPROF_NO_STACK "[no stack]"		/* the frame, without a mapping, of a stack that has none */
 
 /* Calls @add for each comment that describes @p, and for its own comments. @text is of that call alone. */

@@ -68,6 +68,35 @@ def test_summary_is_of_the_file():
     equal(fed(b"x;f 5\n", "report", "-q", "-").ok().err, "", "with -q")
 
 
+def test_files_of_our_own():
+    """Each of these shows a part, and holds all: what is reported of it is what the pprof file says."""
+    names = ["x.html", "x.json", "x.ndjson", "x.speedscope.json", "x.html.gz"]
+    with directory() as d:
+        saved, *others = [os.path.join(d, name) for name in ["x.pb.gz", *names]]
+        outputs = [arg for path in (saved, *others) for arg in ("-o", path)]
+        with Fixture("tree", "--threads", "2") as f:
+            run("-p", f.pid, "-d", "0.5", "-F", 999, "--timeline", *outputs).ok()
+        for view in (["--by", "function"], ["--by", "line"], ["--by", "process"], ["--by", "thread"], ["--tree"]):
+            expected = run("report", *view, saved).ok()
+            check(expected.out, view)
+            for path in others:
+                r = run("report", *view, path).ok()
+                equal((r.out, r.err), (expected.out, expected.err), f"{view} of {path}")
+        with open(saved, "rb") as f:
+            expected = gzip.decompress(f.read())
+        for path in others:
+            again = os.path.join(d, "again.pb.gz")
+            run("convert", path, "-o", again).ok()
+            with open(again, "rb") as f:
+                equal(gzip.decompress(f.read()), expected, f"{path}, saved again")
+
+
+def test_pages_that_are_not_ours():
+    fed(b"<!doctype html><p>x</p>\n", "report", "-").fails(1, "its format is unknown")
+    fed(b'{"frames": []}\n', "report", "-").fails(1, "its format is unknown")
+    fed(b'{"pprof":"H4sIAAAA"}', "report", "-").fails(1, "the profile inside of it is damaged")
+
+
 def test_focus():
     with directory() as d:
         folded, _ = recorded(d)
