@@ -330,7 +330,7 @@ int begin_task(struct bpf_iter__task *ctx)
 		return 0;
 	t = bpf_task_storage_get(&off_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	s = bpf_map_lookup_elem(&scratch, &zero);
-	r = bpf_map_lookup_elem(&rescue_scratch, &zero);
+	r = rescue_room();
 	c = bpf_map_lookup_elem(&counters, &zero);
 	if (!t || !s || !r)
 		return 0;

@@ -11,6 +11,8 @@
 
 #define PAGE 4096u	/* the smallest there is: what lies in one of them can be read or not as a whole */
 #define RED_ZONE 128	/* psABI x86-64, 3.2.2; also where a register still is that an epilogue has just popped */
+#define STACK_SHORT 16384	/* bytes that are sent where the ring buffer is half full */
+#define PAGES_MISSING 4		/* at the stack's end, that are not there yet */
 #define ROOT_ROOM 256	/* bytes above what the kernel pushed first: more than code at the root looks at */
 
 /* struct ebp_rescue with its room, and a page more, by which the verifier sees that no copy leaves it. */
@@ -18,12 +20,20 @@ struct rescue_scratch {
 	__u64 words[(sizeof(struct ebp_rescue) + EBP_STACK_COPY + PAGE) / 8];
 };
 
+/* One for each CPU: a value of a per-CPU map may have 32 KiB at most. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct rescue_scratch);
 } rescue_scratch SEC(".maps");
+
+static __always_inline struct ebp_rescue *rescue_room(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&rescue_scratch, &cpu);
+}
 
 /*
  * Whether user space may do better than @result. A return address of 0 is what tables of a library mostly find that is no
@@ -36,15 +46,17 @@ static __always_inline int can_be_rescued(const struct unwind_state *s, __u32 re
 }
 
 /*
- * How many bytes from @sp on may hold frames. A process's first stack ends where execve() put argc; above lie
- * arguments and environment, mostly more than all frames of a program that has just begun.
+ * How many bytes from @sp on may hold frames, and are sent. A process's first stack ends where execve() put argc; above lie
+ * arguments and environment, mostly more than all frames of a program that has just begun. Where user space is late most
+ * stacks are sent, rather than whole ones.
  */
 static __always_inline __u32 stack_limit(__u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 left = BPF_CORE_READ(task, mm, start_stack) + ROOT_ROOM - sp;
+	__u64 most = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < 2 * (__u64)cfg_ring_wake ? EBP_STACK_COPY : STACK_SHORT;
 
-	return left < EBP_STACK_COPY ? left & ~7u : EBP_STACK_COPY;
+	return left < most ? left & ~7u : most;
 }
 
 /*
@@ -54,12 +66,12 @@ static __always_inline __u32 stack_limit(__u64 sp)
  */
 __noinline int copy_stack(__u64 sp)
 {
-	__u32 done = 0, zero = 0, limit = stack_limit(sp);
-	struct ebp_rescue *r = bpf_map_lookup_elem(&rescue_scratch, &zero);
+	__u32 done = 0, limit = stack_limit(sp);
+	struct ebp_rescue *r = rescue_room();
 
 	if (!r)
 		return 0;
-	for (__u32 i = 0; i <= 2 * EBP_STACK_COPY / PAGE && done < limit; i++) {
+	for (__u32 i = 0; i <= EBP_STACK_COPY / PAGE + PAGES_MISSING && done < limit; i++) {
 		__u64 from = sp + done;
 		__u32 size = PAGE - (from & (PAGE - 1));
 

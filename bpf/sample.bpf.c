@@ -67,8 +67,7 @@ static __always_inline int is_newborn(const struct unwind_state *s, __u32 result
 /* Sends the registers and the stack to user space, where that may help. 1 where they were sent. */
 static __always_inline int rescue(const void *ctx, int in_kernel, const struct unwind_state *s, struct ebp_key *key)
 {
-	__u32 zero = 0;
-	struct ebp_rescue *r = bpf_map_lookup_elem(&rescue_scratch, &zero);
+	struct ebp_rescue *r = rescue_room();
 
 	if (!r || !cfg_rescue || !can_be_rescued(s, key->result))
 		return 0;
@@ -122,8 +121,8 @@ static __always_inline int user_stack(const void *ctx, int in_kernel, struct ebp
  */
 static __always_inline int user_stack_later(struct ebp_key *key)
 {
-	__u32 tgid = key->process.tgid, zero = 0;
-	struct ebp_rescue *r = bpf_map_lookup_elem(&rescue_scratch, &zero);
+	__u32 tgid = key->process.tgid;
+	struct ebp_rescue *r = rescue_room();
 	const struct ebp_space *space = bpf_map_lookup_elem(&spaces, &tgid);
 	long syscall = r ? saved_registers(&r->regs) : NO_REGISTERS;
 

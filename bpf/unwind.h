@@ -186,7 +186,7 @@ _Static_assert(sizeof(struct ebp_space) == 24, "wire");
 
 /* --- The rescue: a sample that user space finishes. ------------------------ */
 
-#define EBP_STACK_COPY	16384		/* bytes of stack sent at most */
+#define EBP_STACK_COPY	65536		/* bytes of stack sent at most; compilers recurse through some 40 KiB */
 #define EBP_REGS	34		/* room for either architecture, by DWARF number; 16 (x86-64) and 32 (aarch64): pc */
 
 struct ebp_registers {

@@ -192,7 +192,7 @@ static void choose_programs(struct collector *c, const struct collector_options 
 static void size_maps(struct collector *c, const struct collector_options *o)
 {
 	struct ebprof_bpf *s = c->skel;
-	int *cpus = NULL;
+	int *cpus = NULL, possible = libbpf_num_possible_cpus();
 	size_t ncpus = 1;
 	uint32_t entries, ring;
 	uint64_t rate;
@@ -213,6 +213,7 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 	if (o->event && o->event->type != PERF_TYPE_TRACEPOINT && o->frequency)
 		c->spread_ns = 1000000000ul / o->frequency < SPREAD_MAX_NS ? 1000000000ul / o->frequency : SPREAD_MAX_NS;
 	bpf_map__set_max_entries(s->maps.ring, ring);
+	bpf_map__set_max_entries(s->maps.rescue_scratch, possible > 0 ? (uint32_t)possible : 1);
 	/* Every process there can be; on most machines 32,768, and only where we filter by process. */
 	bpf_map__set_max_entries(s->maps.targets, o->ntargets || o->command ? 32768 + (uint32_t)o->ntargets : 1);
 	bpf_map__set_max_entries(s->maps.counts_a, entries);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PLACES	REMOTE_PLACES	/* that are compared, spread evenly */
+#define PLACES	16	/* that are compared, spread evenly */
 #define BYTES	64		/* at each */
 
 int remap_holds_file(struct remote *remote, pid_t pid, uint64_t start, uint64_t end, int fd, uint64_t offset)

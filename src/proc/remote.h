@@ -16,8 +16,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#define REMOTE_PLACES	16	/* of one question, at most */
-#define REMOTE_BYTES	16384	/* of them all */
+#define REMOTE_PLACES	17	/* of one question, at most */
+#define REMOTE_BYTES	65536	/* of them all */
 
 struct remote;
 

@@ -84,6 +84,12 @@ def test_register_that_only_user_space_can_restore():
     check(all(s.cut and s.frames == ["asm_kept", "asm_saves"] for s in alone.profile), alone.profile.head())
 
 
+def test_rescue_of_a_deep_stack():
+    """48 KiB of frames, of which the kernel can leave none but the leaf's."""
+    profile = whole(sampled("unwind_shapes", "kept-deep", 120, rate=("-F", 1999, "-d", "1s")))
+    chain(profile, *["wide"] * 121, "asm_kept", "asm_saves")
+
+
 def test_rescue_of_a_stack_that_has_just_grown():
     """The leaf's stack pointer is in a page that is not there yet; what is to be read lies above it."""
     shape("fresh", "caller", "asm_fresh", "asm_grows")
