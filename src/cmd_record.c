@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "commands.h"
+#include "event_list.h"
 #include "no_samples.h"
 #include "recording.h"
 #include "result_files.h"
@@ -58,7 +59,7 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	r.files = &files;
 	err = record_options_parse(&r.o, c, argc, argv, &e);
 	if (!err)
-		status = record(&r, &files, origin, &e);
+		status = event_list_asked(r.o.event) ? event_list_print() : record(&r, &files, origin, &e);
 	else if (err < 0)
 		status = command_failed(&e);
 	result_files_free(&files);

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "commands.h"
+#include "event_list.h"
 #include "recording.h"
 #include "tui/tui.h"
 #include "tui/viewer.h"
@@ -79,7 +80,7 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	r.o.quiet = 1;
 	err = record_options_parse(&r.o, c, argc, argv, &e);
 	if (!err)
-		status = top(&r, &e);
+		status = event_list_asked(r.o.event) ? event_list_print() : top(&r, &e);
 	else if (err < 0)
 		status = command_failed(&e);
 	recording_cleanup(&r);

@@ -115,7 +115,7 @@ const struct cli_option record_rows[] = {
 	{ 'c', 0, "period", "PERIOD", cli_count, AT(period),
 		"one sample every PERIOD events, instead of -F", T },
 	{ 'e', 0, "event", "EVENT", cli_string, AT(event),
-		"an event by its perf name (default cycles, else cpu-clock)", R | T | BRIEF },
+		"an event by its perf name (default cycles, else cpu-clock); -e list", R | T | BRIEF },
 
 	CLI_HEADING("Waits"),
 	{ 0, 0, "off-cpu", NULL, cli_flag, AT(off_cpu),

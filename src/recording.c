@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "collect/features.h"
 #include "collect/perf_events.h"
+#include "collect/tracefs.h"
 #include "proc/procfs.h"
 #include "recording_alloc.h"
 #include "signals.h"
@@ -47,6 +48,18 @@ static void raise_file_limit(void)
 	}
 }
 
+/* The event that the user names. */
+static int parse_event(struct recording *r, struct error *e)
+{
+	struct tracefs t;
+	int err;
+
+	tracefs_open(&t);
+	err = event_parse(r->o.event, tracefs_events(&t), &r->event, e);
+	tracefs_close(&t);
+	return err;
+}
+
 /* Hardware cycles where they can be had: they tick with the work, and their pc has no skid. */
 static int choose_event(struct recording *r, struct error *e)
 {
@@ -67,7 +80,7 @@ static int choose_event(struct recording *r, struct error *e)
 	if (!r->o.event && r->o.wall)
 		return event_parse("cpu-clock", NULL, &r->event, e);
 	if (r->o.event)
-		return event_parse(r->o.event, event_tracefs(), &r->event, e);
+		return parse_event(r, e);
 	fd = perf_event_open(&attr, 0, -1);
 	if (fd >= 0)
 		close(fd);

@@ -3,14 +3,9 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
-#include <linux/magic.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statfs.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/near.h"
@@ -148,8 +143,7 @@ static int unknown(const char *word, struct error *e)
 		return error_set(e, STATUS_USAGE, -EINVAL, "unknown event '%s'; did you mean '%s'?",
 				 word, n.best);
 	return error_set(e, STATUS_USAGE, -EINVAL,
-			 "unknown event '%s'; the names of 'perf list' are taken: cycles, cpu-clock, "
-			 "page-faults, L1-dcache-load-misses, r01c2, sched:sched_switch", word);
+			 "unknown event '%s'; ebprof -e list names all; raw ones are like r01c2", word);
 }
 
 /* --- Parsing. Each finder returns 1 and fills @out where the word is its own. */
@@ -252,8 +246,8 @@ static int no_tracepoint(const char *group, const char *name, const char *tracef
 	}
 	if (!*near.best)
 		return error_set(e, STATUS_USAGE, -ENOENT,
-				 "no tracepoint '%s:%s' in this kernel; see the folders of %s",
-				 group, name, tracefs);
+				 "no tracepoint '%s:%s' in this kernel; ebprof -e list names all",
+				 group, name);
 	return error_set(e, STATUS_USAGE, -ENOENT,
 			 "no tracepoint '%s:%s' in this kernel; did you mean '%s:%s'?", group, name,
 			 no_group ? near.best : group, no_group ? name : near.best);
@@ -354,36 +348,67 @@ int event_parse(const char *name, const char *tracefs, struct event *out, struct
 	return err;
 }
 
-/* --- Where tracefs is. ------------------------------------------------------ */
-static int is_tracefs(const char *path)
+/* --- All of them. ------------------------------------------------------------ */
+/* Names of the folders in @path, sorted; free() each and all. 0 where there is none. */
+static size_t folders(const char *path, struct dirent ***entries)
 {
-	struct statfs fs;
+	int n = scandir(path, entries, NULL, alphasort);
 
-	/* Works for a user who may not look inside, who is then told so, and not that it is not mounted. */
-	return !statfs(path, &fs) && fs.f_type == TRACEFS_MAGIC;
+	return n > 0 ? (size_t)n : 0;
 }
 
-const char *event_tracefs(void)
+static void free_entries(struct dirent **entries, size_t n)
 {
-	static char found[PATH_MAX + sizeof("/events")];
-	char line[2 * PATH_MAX], *dir = NULL;
-	struct mntent mount;
-	FILE *f;
+	for (size_t i = 0; i < n; i++)
+		free(entries[i]);
+	if (n)
+		free(entries);
+}
 
-	if (is_tracefs("/sys/kernel/tracing"))
-		return "/sys/kernel/tracing/events";
-	if (is_tracefs("/sys/kernel/debug/tracing"))
-		return "/sys/kernel/debug/tracing/events";
-	f = setmntent("/proc/self/mounts", "re");
-	if (!f)
-		return NULL;
-	while (!dir && getmntent_r(f, &mount, line, sizeof(line)))
-		if (!strcmp(mount.mnt_type, "tracefs") && strlen(mount.mnt_dir) < PATH_MAX)
-			dir = mount.mnt_dir;
-	if (dir)
-		snprintf(found, sizeof(found), "%s/events", dir);
-	endmntent(f);
-	return dir ? found : NULL;
+static void list_group(const char *tracefs, const char *group, event_show *show, void *ctx)
+{
+	char *path = xasprintf("%s/%s", tracefs, group);
+	struct event ev = { .type = PERF_TYPE_TRACEPOINT };
+	struct dirent **names;
+	size_t n = folders(path, &names);
+
+	for (size_t i = 0; i < n; i++) {
+		if (names[i]->d_type == DT_DIR && is_trace_word(names[i]->d_name) &&
+		    snprintf(ev.name, sizeof(ev.name), "%s:%s", group, names[i]->d_name) < (int)sizeof(ev.name))
+			show(ctx, &ev);
+	}
+	free_entries(names, n);
+	free(path);
+}
+
+static void list_tracepoints(const char *tracefs, event_show *show, void *ctx)
+{
+	struct dirent **groups;
+	size_t n = folders(tracefs, &groups);
+
+	for (size_t i = 0; i < n; i++)
+		if (groups[i]->d_type == DT_DIR && is_trace_word(groups[i]->d_name))
+			list_group(tracefs, groups[i]->d_name, show, ctx);
+	free_entries(groups, n);
+}
+
+void event_list(const char *tracefs, event_show *show, void *ctx)
+{
+	char name[NEAR_MAX];
+	struct event ev;
+
+	for (size_t i = 0; i < COUNT(named); i++)
+		if (find_named(named[i].name, &ev))
+			show(ctx, &ev);
+	for (size_t i = 0; i < COUNT(caches); i++)
+		for (size_t op = 0; op < COUNT(operations); op++)
+			for (int miss = 0; miss < 2 && caches[i].ops >> op & 1; miss++) {
+				cache_name(name, sizeof(name), &caches[i], op, miss);
+				if (find_cache(name, &ev))
+					show(ctx, &ev);
+			}
+	if (tracefs)
+		list_tracepoints(tracefs, show, ctx);
 }
 
 int event_is_clock(const struct event *ev)

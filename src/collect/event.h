@@ -39,8 +39,12 @@ extern const struct event event_page_faults;
  */
 int event_parse(const char *name, const char *tracefs, struct event *out, struct error *e);
 
-/* Where tracefs is mounted: the path of its "events" folder, or NULL. */
-const char *event_tracefs(void);
+typedef void event_show(void *ctx, const struct event *ev);
+/*
+ * Calls @show for each event that has a name: those of the table, then the tracepoints (without
+ * their ids) where @tracefs is not NULL. Whether this machine has them is another question.
+ */
+void event_list(const char *tracefs, event_show *show, void *ctx);
 
 /*
  * A clock counts time, so it takes a frequency without adapting: cpu-clock,

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "collect/event.h"
 #include "collect/perf_events.h"
 #include "collect/probe.h"
+#include "collect/tracefs.h"
 
 /* Opens an event that is born disabled and counts nothing. The fd or a negative errno. */
 static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
@@ -190,9 +190,14 @@ static int is_mounted(const char *type)
 
 void probe_tracefs(struct feature_result *r)
 {
-	const char *events = event_tracefs();
+	struct tracefs t;
+	const char *events;
 
-	if (events && !faccessat(AT_FDCWD, events, R_OK | X_OK, AT_EACCESS)) {
+	tracefs_open(&t);
+	events = tracefs_events(&t);
+	if (t.fd >= 0) {
+		probe_say(r, FEATURE_OK, "not mounted; ebprof mounts it for itself");
+	} else if (events && !faccessat(AT_FDCWD, events, R_OK | X_OK, AT_EACCESS)) {
 		probe_say(r, FEATURE_OK, "%s", events);
 	} else if (events || is_mounted("tracefs")) {
 		probe_say(r, FEATURE_DEGRADED, "mounted, but this user may not read it");
@@ -200,6 +205,7 @@ void probe_tracefs(struct feature_result *r)
 	} else {
 		probe_say(r, FEATURE_DEGRADED, "not mounted");
 	}
+	tracefs_close(&t);
 }
 
 void probe_cgroups(struct feature_result *r)

@@ -5,15 +5,15 @@ import os
 import re
 import signal
 
-from harness import (Fixture, check, cpu_seconds, directory, equal, finish, fixture_path, in_tracefs, run, skip, start,
-                     tree_shares, wait_burned, wait_sampling, whole_rate)
+from harness import (Fixture, check, cpu_seconds, directory, equal, finish, fixture_path, in_tracefs, needs, run, skip,
+                     start, tree_shares, wait_burned, wait_sampling, whole_rate)
 
 
-def command(*options, program):
+def command(*options, program, **kw):
     """Profiles a fixture as a command, and gives the result with the folded text as its output."""
     with directory() as d:
         out = os.path.join(d, "out.folded")
-        r = run(*options, "-o", out, "--", *program)
+        r = run(*options, "-o", out, "--", *program, **kw)
         with open(out) as f:
             r.out = f.read()
     return r
@@ -43,6 +43,28 @@ def test_tracepoint():
     r = command("-e", "sched:sched_switch", "-c", 1, program=(fixture_path("syscalls"), "sleep", 200)).ok()
     n = r.profile.count(lambda s: s.has("call_sleep"))
     check(200 <= n <= 210, n, "switches in 200 sleeps:", r.profile.head())
+
+
+def test_tracepoint_without_tracefs():
+    """Nobody has mounted it: ebprof does so for itself, and leaves nothing behind."""
+    script = ("umount -l /sys/kernel/tracing /sys/kernel/debug 2>/dev/null; grep -q ' tracefs ' /proc/self/mounts && exit 99; "
+              '"$@"; status=$?; grep -q " tracefs " /proc/self/mounts && exit 98; exit $status')
+    hidden = (needs("unshare"), "-m", "--propagation", "private", "sh", "-c", script, "sh")
+    if run("version", prefix=hidden).code == 99:
+        skip("tracefs cannot be hidden")
+    r = command("-e", "sched:sched_switch", "-c", 1, program=(fixture_path("syscalls"), "sleep", 200), prefix=hidden).ok()
+    n = r.profile.count(lambda s: s.has("call_sleep"))
+    check(200 <= n <= 210, n, "switches in 200 sleeps:", r.profile.head())
+    check("sched:sched_switch" in run("-e", "list", prefix=hidden).ok().out, "not in the list")
+    check("mounts it for itself" in run("doctor", prefix=hidden).out, "doctor")
+
+
+def test_list_of_events():
+    r = run("-e", "list").ok()
+    kinds = dict(re.findall(r"^(\S+) +(\w+)", r.out, re.M))
+    equal((kinds["cpu-clock"], kinds["page-faults"]), ("software", "software"), "kinds")
+    check(kinds.get("sched:sched_process_exec") == "tracepoint", "no tracepoints:", r.out[-500:])
+    equal(run("top", "-e", "list").ok().out, r.out, "of top")
 
 
 def test_hot_tracepoint_ends_cleanly():

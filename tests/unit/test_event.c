@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "collect/event.h"
+#include "collect/tracefs.h"
 
 static struct event ev;
 static struct error why;
@@ -262,13 +263,49 @@ TEST(attributes)
 	CHECK(a.type == SW && a.config == 5 && event_page_faults.also == 6 && !a.freq && a.sample_period == 7);
 }
 
+struct listed {
+	size_t n, tracepoints, cycles;
+};
+
+static void take_listed(void *ctx, const struct event *e)
+{
+	struct listed *l = ctx;
+
+	l->n++;
+	l->tracepoints += e->type == PERF_TYPE_TRACEPOINT;
+	l->cycles += !strcmp(e->name, "cycles");
+	/* What is listed is understood. */
+	CHECK(!strncmp(e->name, "odd:", 4) || !parse(e->name, events));
+}
+
+TEST(all_events)
+{
+	struct listed l = { 0 };
+
+	event_list(events, take_listed, &l);
+	CHECK_EQ(l.tracepoints, 6);
+	CHECK_EQ(l.cycles, 1);
+	CHECK(l.n > 40);
+	l = (struct listed){ 0 };
+	event_list(NULL, take_listed, &l);
+	CHECK(l.n > 40 && !l.tracepoints);
+	event_list("/nonexistent/events", take_listed, &l);
+	CHECK(!l.tracepoints);
+}
+
 TEST(tracefs_is_a_folder_of_events)
 {
-	const char *path = event_tracefs();
+	struct tracefs t;
+	const char *path;
 
+	tracefs_open(&t);
+	path = tracefs_events(&t);
 	/* Whether there is one is this machine's affair. */
 	if (path)
 		CHECK(strlen(path) > 7 && !strcmp(path + strlen(path) - 7, "/events"));
+	CHECK(t.fd < 0 || path);
+	tracefs_close(&t);
+	CHECK(!tracefs_events(&t));
 }
 
 int main(void)
@@ -291,6 +328,7 @@ int main(void)
 	RUN(missing_tracepoints);
 	RUN(unreadable_tracepoints);
 	RUN(attributes);
+	RUN(all_events);
 	RUN(tracefs_is_a_folder_of_events);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		take(files[i].group, files[i].name);
