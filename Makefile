@@ -58,6 +58,15 @@ $(BUILD)/%.o: %.c Makefile
 
 $(BUILD)/src/collect/collector.o: $(SKEL)
 
+# What the C compiler's headers call the system calls, for messages.
+CALL_NAMES := $(BUILD)/syscall_names.h
+$(CALL_NAMES): Makefile
+	@mkdir -p $(@D)
+	echo '#include <sys/syscall.h>' | $(CC) -E -dM - | sed -nE 's/^#define SYS_([a-z0-9_]+) .*/{ SYS_\1, "\1" },/p' | sort > $@
+
+$(BUILD)/src/base/refusals.o $(BUILD)/tests/asan/src/base/refusals.o \
+$(BUILD)/tests/libfuzzer/src/base/refusals.o: $(CALL_NAMES)
+
 # The flame graph page, one text of its parts, for all that is built with html_page.c.
 $(PAGE): $(wildcard src/output/flamegraph/*)
 	@mkdir -p $(@D)

@@ -263,6 +263,7 @@ int recording_run(struct recording *r, struct error *e)
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 	fill_collect(r);
 	r->sandbox = (struct sandbox_options){
+		.refusals = r->refusals,
 		.command = r->launch.pid, .becomes_user = r->user.switched, .network = r->debuginfod != NULL,
 		.terminal = r->viewer.hasty,
 	};
@@ -407,10 +408,14 @@ static int start_processes(struct recording *r, struct error *e)
 
 	r->store = r->o.no_cache ? NULL : name_store_new(&r->user);
 	for (size_t i = 0; i < n; i++)
-		vec_push(&jobs, (struct keeper_job){ outfile_keep, outfile_end, r->files->files.v[i].file });
+		vec_push(&jobs, (struct keeper_job){
+			.work = outfile_keep, .end = outfile_end, .ctx = r->files->files.v[i].file });
 	if (r->store)
 		vec_push(&jobs, (struct keeper_job){ .work = name_store_keep, .ctx = r->store });
-	r->keeper = keeper_new(jobs.v, jobs.n);
+	r->refusals = refusals_new();
+	if (r->refusals)
+		vec_push(&jobs, (struct keeper_job){ .begin = refusals_watch, .ctx = r->refusals });
+	r->keeper = r->refusals ? keeper_new(jobs.v, jobs.n) : NULL;
 	vec_free(&jobs);
 	if (!r->keeper)
 		return error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s", strerror(errno));
@@ -484,6 +489,17 @@ int recording_prepare(struct recording *r, struct error *e)
 	return command_of(r) ? prepare_command(r, e) : 0;
 }
 
+/* A call that the list lacks costs what it was for, and who sees that should know why. */
+static void show_refused(const struct recording *r)
+{
+	char text[TEXT_MAX];
+
+	refusals_text(r->refusals, text, sizeof(text));
+	if (*text)
+		fprintf(stderr, "ebprof: the sandbox refused system calls: %s; what they were for is missing, please report it\n",
+			text);
+}
+
 void recording_cleanup(struct recording *r)
 {
 	if (!r->launched)
@@ -492,7 +508,9 @@ void recording_cleanup(struct recording *r)
 	alloc_probes_free(&r->probes);
 	debuginfod_free(r->debuginfod);
 	name_store_free(r->store);
+	show_refused(r);
 	keeper_free(r->keeper);
+	refusals_free(r->refusals);
 	remote_free(r->remote);
 	demangler_free(r->demangler);
 	targets_free(&r->targets);

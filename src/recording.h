@@ -54,6 +54,7 @@ struct recording {
 	struct slicer_options slices;
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
 	struct name_store *store;	/* NULL: none */
+	struct refusals *refusals;	/* what the sandbox refused; NULL: not yet */
 	struct keeper *keeper;		/* who names files and stores names; NULL: not yet */
 	struct remote *remote;		/* who reads the memory of targets; NULL: not yet */
 	struct demangler *demangler;	/* who demangles what may take long; NULL: not yet, or nobody */
@@ -77,6 +78,7 @@ void recording_end_command(struct recording *r);
 int recording_command_status(const struct recording *r);
 /* Where, by which command and for what the profile was made. */
 void recording_describe(const struct recording *r, struct profile *p);
+/* Says what the sandbox refused, if anything. */
 void recording_cleanup(struct recording *r);
 
 #endif

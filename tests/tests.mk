@@ -255,7 +255,7 @@ lint-build: $(OBJ) $(PRELOAD)
 
 # A stamp for each file, so that only what changed is looked at again; all of it takes some 100 s on two CPUs.
 ANALYZED := $(SRC:%.c=$(TEST)/analyzed/%)
-$(TEST)/analyzed/%: %.c $(SKEL)
+$(TEST)/analyzed/%: %.c $(SKEL) $(CALL_NAMES)
 	@mkdir -p $(@D)
 	@$(CLANG) --analyze --analyzer-output text -Xclang -analyzer-werror $(ANALYZER) $(CPPFLAGS) -std=gnu11 -MMD -MP -MF $@.d -MT $@ $<
 	@touch $@

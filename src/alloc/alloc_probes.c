@@ -269,9 +269,7 @@ int alloc_named_parse(struct alloc_named *named, const char *text, struct error 
 
 void alloc_probes_free(struct alloc_probes *p)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (p->v[i].fd >= 0)
-			close(p->v[i].fd);
+	alloc_probes_close(p);
 	for (size_t i = 0; i < p->nfiles; i++)
 		close(p->files[i]);
 	if (p->timer > 0)

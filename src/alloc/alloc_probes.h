@@ -34,7 +34,7 @@ int alloc_named_parse(struct alloc_named *named, const char *text, struct error 
 int alloc_probes_named(struct alloc_probes *p, pid_t pid, struct alloc_named *named, struct error *e);
 /* Sets uprobes on all places, where that is not done by links. */
 int alloc_probes_open(struct alloc_probes *p, struct error *e);
-/* Closes those that nobody took over, and the files. */
+/* Closes the uprobes and the files. */
 void alloc_probes_free(struct alloc_probes *p);
 
 #endif

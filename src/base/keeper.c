@@ -68,7 +68,7 @@ static int serve(int fd, const struct keeper_job *jobs, size_t n)
 	int32_t answer = -ENOMEM;
 	void *bytes;
 
-	if (receive(fd, &r, sizeof(r)) || r.job >= n || r.size > BYTES_MAX)
+	if (receive(fd, &r, sizeof(r)) || r.job >= n || !jobs[r.job].work || r.size > BYTES_MAX)
 		return -1;
 	bytes = malloc(r.size + 1);
 	if (!bytes || receive(fd, bytes, r.size)) {
@@ -83,6 +83,9 @@ static int serve(int fd, const struct keeper_job *jobs, size_t n)
 static __attribute__((noreturn)) void keep(int fd, const struct keeper_job *jobs, size_t n)
 {
 	caps_limit(CAPS_TO_WRITE | CAPS_TO_BECOME_USER);
+	for (size_t i = 0; i < n; i++)
+		if (jobs[i].begin)
+			jobs[i].begin(jobs[i].ctx);
 	while (!serve(fd, jobs, n))
 		;
 	for (size_t i = 0; i < n; i++)

@@ -14,9 +14,10 @@
 #include <sys/types.h>
 
 struct keeper_job {
-	/* Both run in the keeper, on its copy of @ctx: for a request, with what was sent, which is hostile; and at the end. */
-	int (*work)(void *ctx, const void *bytes, size_t size);
-	void (*end)(void *ctx);	/* may be NULL */
+	/* All run in the keeper, on its copy of @ctx, and may be NULL: at the start, for a request, and at the end. */
+	void (*begin)(void *ctx);
+	int (*work)(void *ctx, const void *bytes, size_t size);	/* with what was sent, which is hostile */
+	void (*end)(void *ctx);
 	void *ctx;
 };
 

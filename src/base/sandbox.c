@@ -37,9 +37,17 @@
 #define THREAD (CLONE_VM | CLONE_THREAD)
 #define ALL 0xffffffffu
 
-enum when { ALWAYS, AS_USER, NETWORK, TERMINAL, CLOCK };
+#ifndef SECCOMP_FILTER_FLAG_TSYNC_ESRCH
+#define SECCOMP_FILTER_FLAG_TSYNC_ESRCH (1UL << 4)	/* Linux 5.7: a listener for all threads */
+#endif
+#define NO_SUCH_CALL (SECCOMP_RET_ERRNO | ENOSYS)
 
-/* A call that is allowed: where @mask is not 0, with (argument @arg & @mask) == @value. They are ints: 32 bits count. */
+enum when { ALWAYS, AS_USER, NETWORK, TERMINAL, CLOCK, NEVER };
+
+/*
+ * A call that is allowed, or (NEVER) refused uncounted, where who tries it can do without: where @mask is not 0, with
+ * (argument @arg & @mask) == @value. They are ints: 32 bits count.
+ */
 struct rule {
 	int call;
 	enum when when;
@@ -68,6 +76,7 @@ static const struct rule rules[] = {
 	/* Memory, and threads; clone3() has its flags in memory and is not seen through. */
 	{ SYS_mmap, ALWAYS, 2, PROT_EXEC, 0 }, { SYS_mprotect, ALWAYS, 2, PROT_EXEC, 0 }, { .call = SYS_munmap },
 	{ .call = SYS_mremap }, { .call = SYS_madvise }, { .call = SYS_brk }, { SYS_clone, ALWAYS, 0, THREAD, THREAD },
+	{ .call = SYS_clone3, NEVER },
 	{ .call = SYS_set_robust_list }, { .call = SYS_rseq }, { .call = SYS_membarrier }, { .call = SYS_exit },
 	{ .call = SYS_exit_group }, { .call = SYS_rt_sigaction }, { .call = SYS_rt_sigprocmask }, { .call = SYS_rt_sigreturn },
 	{ .call = SYS_sigaltstack }, { .call = SYS_sched_yield }, { .call = SYS_sched_getaffinity },
@@ -150,18 +159,23 @@ static void allow(program_vec *p, const struct rule *r)
 		add(p, BPF_ALU | BPF_AND | BPF_K, 0, 0, r->mask);
 		add(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, r->value);
 	}
-	add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+	add(p, BPF_RET | BPF_K, 0, 0, r->when == NEVER ? NO_SUCH_CALL : SECCOMP_RET_ALLOW);
 	if (r->mask)
 		add(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, FIELD(nr));
 }
 
 static int is_wanted(const struct rule *r, const struct sandbox_options *o)
 {
-	return r->when == ALWAYS || (r->when == AS_USER && o->becomes_user) || (r->when == NETWORK && o->network) ||
-	       (r->when == TERMINAL && o->terminal) || (r->when == CLOCK && o->clock);
+	const int wanted[] = {
+		[ALWAYS] = 1, [NEVER] = 1, [AS_USER] = o->becomes_user, [NETWORK] = o->network, [TERMINAL] = o->terminal,
+		[CLOCK] = o->clock,
+	};
+
+	return wanted[r->when];
 }
 
-static void compile(program_vec *p, const struct sandbox_options *o)
+/* @otherwise is the answer to all else. */
+static void compile(program_vec *p, const struct sandbox_options *o, uint32_t otherwise)
 {
 	/* raise() and abort(); a stop; and the command. */
 	const struct rule own[] = {
@@ -173,7 +187,7 @@ static void compile(program_vec *p, const struct sandbox_options *o)
 	/* Calls by the numbers of another machine (int 0x80). */
 	add(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, FIELD(arch));
 	add(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ARCH);
-	add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS);
+	add(p, BPF_RET | BPF_K, 0, 0, NO_SUCH_CALL);
 	add(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, FIELD(nr));
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (is_wanted(&rules[i], o))
@@ -182,24 +196,46 @@ static void compile(program_vec *p, const struct sandbox_options *o)
 	allow(p, &own[1]);
 	if (o->command > 0)
 		allow(p, &own[2]);
-	add(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS);
+	if (o->refusals)
+		allow(p, &(struct rule){ SYS_sendmsg, ALWAYS, 0, ALL, (uint32_t)refusals_socket(o->refusals) });
+	add(p, BPF_RET | BPF_K, 0, 0, otherwise);
+}
+
+/* seccomp(2) with the filter: 0 or, with a listener, its descriptor; or a negative errno. */
+static int set_filter(const struct sandbox_options *o, uint32_t otherwise, unsigned long flags)
+{
+	program_vec p = { 0 };
+	struct sock_fprog program;
+	long got;
+
+	compile(&p, o, otherwise);
+	program = (struct sock_fprog){ .len = (unsigned short)p.n, .filter = p.v };
+	got = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	if (got < 0)
+		got = -errno;
+	vec_free(&p);
+	return (int)got;
 }
 
 int sandbox_enter(const struct sandbox_options *o)
 {
-	program_vec p = { 0 };
-	struct sock_fprog program;
-	long err;
+	int err = sandbox_check(), listener = -1;
 
-	compile(&p, o);
-	program = (struct sock_fprog){ .len = (unsigned short)p.n, .filter = p.v };
-	err = sandbox_check();
-	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-		     (err = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, FLAGS, &program)) < 0))
+	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
-	vec_free(&p);
+	if (err)
+		return err;
+	/* There is one listener for a process and what started it, and a container's manager may have it. */
+	if (o->refusals)
+		listener = set_filter(o, SECCOMP_RET_USER_NOTIF,
+				      FLAGS | SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_TSYNC_ESRCH);
+	if (listener >= 0) {
+		refusals_hand_over(o->refusals, listener);
+		return 0;
+	}
+	err = set_filter(o, NO_SUCH_CALL, FLAGS);
 	/* Above 0: a thread that has a filter of its own. */
-	return err > 0 ? -EBUSY : (int)err;
+	return err > 0 ? -EBUSY : err;
 }
 
 int sandbox_check(void)

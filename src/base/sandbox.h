@@ -5,7 +5,7 @@
  *
  * A list of what a recording calls; all else is answered with ENOSYS, as an old
  * kernel would: the C library then takes another way, where one exists, and
- * a call that was forgotten in the list costs what it was for, not the recording.
+ * a call that was forgotten in the list costs what it was for, not the recording. But it is counted.
  * No program is started and no other process written to, nothing is opened for
  * writing, made, renamed or removed, no socket made, no BPF program loaded, no
  * memory made executable.
@@ -15,7 +15,10 @@
 
 #include <sys/types.h>
 
+#include "base/refusals.h"
+
 struct sandbox_options {
+	struct refusals *refusals;	/* told of each call that is refused; NULL: nobody is */
 	pid_t command;		/* may be sent signals; 0: none */
 	int becomes_user;	/* user_enter() goes on working */
 	int network;		/* files may be fetched and kept: debuginfod */

@@ -37,6 +37,15 @@ struct alloc_links {
 	struct crew *crew;
 };
 
+void alloc_probes_close(struct alloc_probes *p)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->v[i].fd >= 0)
+			close(p->v[i].fd);
+		p->v[i].fd = -1;
+	}
+}
+
 size_t alloc_places_alike(const struct alloc_probes *p, size_t first)
 {
 	const struct alloc_place *at = &p->places[first];

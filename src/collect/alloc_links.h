@@ -26,7 +26,7 @@ struct alloc_place {
 };
 
 struct alloc_probes {
-	/* Uprobes that are set, in the order in which programs are to be put on them; collector_start() takes them over. */
+	/* Uprobes that are set, in the order in which programs are to be put on them. */
 	struct alloc_probe { enum alloc_probe_kind kind; int fd; } *v;
 	size_t n;
 	/* All places; where @by_link they have no uprobes in @v. */
@@ -39,6 +39,9 @@ struct alloc_probes {
 	int timer;			/* of uprobe_time_programs(), or -1 or 0; to be closed */
 	uint64_t interval;		/* bytes a sample, 0: every block; but of our library, which knows it itself */
 };
+
+/* Closes the uprobes: until then they trap. */
+void alloc_probes_close(struct alloc_probes *p);
 
 #define ALLOC_PLACES_MAX 64	/* of a file and a process; an allocator has some 30 functions */
 

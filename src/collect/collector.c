@@ -387,13 +387,9 @@ static int attach_alloc(struct collector *c, struct error *e)
 	int err;
 
 	for (size_t i = 0; c->alloc && i < c->alloc->n; i++) {
-		struct alloc_probe *p = &c->alloc->v[i];
-		struct bpf_link *link = bpf_program__attach_perf_event(probe_program(c, p->kind), p->fd);
-
-		if (!link)
-			return features_explain(e, -errno, "cannot attach to a uprobe");
-		p->fd = -1;
-		vec_push(&c->links, link);
+		err = uprobe_attach(c->alloc->v[i].fd, bpf_program__fd(probe_program(c, c->alloc->v[i].kind)));
+		if (err)
+			return features_explain(e, err, "cannot attach to a uprobe");
 	}
 	if (c->alloc && c->alloc->by_link) {
 		const struct alloc_switches on = {
@@ -477,6 +473,8 @@ void collector_stop(struct collector *c)
 	c->skel->bss->alloc_on = 0;
 	if (c->alloc_links)
 		alloc_links_end(c->alloc_links);
+	if (c->alloc)
+		alloc_probes_close(c->alloc);
 	while (c->links.n)
 		bpf_link__destroy(c->links.v[--c->links.n]);
 	for_each_task(c->skel->progs.end_task);

@@ -7,6 +7,7 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,6 +37,11 @@ int uprobe_open(const char *path, uint64_t offset, pid_t pid, int at_return)
 	attr.type = (uint32_t)type;
 	attr.config = at_return ? RETPROBE : 0;
 	return perf_event_open(&attr, pid, pid > 0 ? -1 : 0);
+}
+
+int uprobe_attach(int uprobe, int program)
+{
+	return ioctl(uprobe, PERF_EVENT_IOC_SET_BPF, program) || ioctl(uprobe, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
 }
 
 int uprobe_link(int program, const struct uprobe_places *p, int at_return)

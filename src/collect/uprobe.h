@@ -17,6 +17,12 @@
  */
 int uprobe_open(const char *path, uint64_t offset, pid_t pid, int at_return);
 
+/*
+ * @program (a descriptor) on a uprobe. By its event and not by a link of it, for which libbpf would load a program to learn
+ * whether there are such links, and the sandbox refuses that. 0 or a negative errno.
+ */
+int uprobe_attach(int uprobe, int program);
+
 #define UPROBE_MULTI 48		/* BPF_TRACE_UPROBE_MULTI: what a program for uprobe_link() is loaded for */
 
 /* Places in one file. */

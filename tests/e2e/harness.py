@@ -256,6 +256,12 @@ def end_started():
             proc.communicate()
 
 
+def nothing_refused(text):
+    """The list of system calls (base/sandbox) has what ebprof asks for, whatever else is tested."""
+    refused = re.search(rb"^.*the sandbox refused.*$", text, re.M)
+    check(not refused, refused and refused[0].decode(errors="replace"))
+
+
 def finish(proc, timeout=TIMEOUT, started=None):
     try:
         out, err = proc.communicate(timeout=timeout)
@@ -265,6 +271,7 @@ def finish(proc, timeout=TIMEOUT, started=None):
         raise AssertionError(f"still running after {timeout} s: {proc.args}; stderr:\n{err.decode(errors='replace')}")
     if proc.returncode == REPORTED:
         raise AssertionError(f"a sanitizer reports:\n{err.decode(errors='replace')}")
+    nothing_refused(err)
     return Result(proc.returncode, out, err.decode("utf-8", "strict"), time.monotonic() - (started or 0))
 
 

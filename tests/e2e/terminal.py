@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import EBPROF, check, environment, needs, wait_for
+from harness import EBPROF, check, environment, needs, nothing_refused, wait_for
 
 
 class Terminal:
@@ -84,9 +84,12 @@ class Terminal:
         return self
 
     def __exit__(self, *exc):
+        shown = b""
         with contextlib.suppress(subprocess.CalledProcessError):
+            shown = self.call("capture-pane", "-p", "-J", "-S", "-").encode()
             self.call("kill-server")
         shutil.rmtree(self.dir, ignore_errors=True)
+        nothing_refused(shown)
 
 
 def on_terminal(*args, env=None):
@@ -105,4 +108,5 @@ def on_terminal(*args, env=None):
     os.close(master)
     os.close(slave)
     out = out[:-len(end)]
+    nothing_refused(out)
     return p.wait(timeout=30), out.decode()

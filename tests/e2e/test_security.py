@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What ebprof holds while it samples, as the kernel tells it; docs/security.md."""
 import os
+import re
 import signal
 import subprocess
 
@@ -176,3 +177,38 @@ def test_only_expected_calls_are_refused():
         with open(trace) as t:
             refused = {line.split()[1].split("(")[0] for line in t if "ENOSYS" in line and "resumed" not in line}
     check(refused <= {"clone3"}, "refused:", refused)
+
+
+REFUSED = """
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Called while names are looked up. */
+int getpriority(__priority_which_t which, id_t who)
+{
+	(void)which;
+	(void)who;
+	return syscall(SYS_timer_create, 0, 0, 0) == -1 && errno == ENOSYS ? 0 : -1;
+}
+"""
+
+
+def test_refused_calls_are_said():
+    """Which calls, and how often; and the recording goes on."""
+    unsanitized("what is preloaded comes before its library")
+    with directory() as d, Fixture("tree") as f:
+        path, source = os.path.join(d, "refused.so"), os.path.join(d, "refused.c")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(REFUSED)
+        subprocess.run([needs("gcc"), "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", path, source], check=True)
+        p = start("-F", 999, "-d", "0.5", "-p", f.pid, env={"LD_PRELOAD": path})
+        try:
+            finish(p)
+        except AssertionError as e:
+            said = str(e)
+        else:
+            said = "nothing"
+        check(re.match(r"ebprof: the sandbox refused system calls: timer_create \((once|\d+ times)\); ", said), said)
+        equal(p.returncode, 0, "status")

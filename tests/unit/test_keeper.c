@@ -35,7 +35,7 @@ static void say_bye(void *ctx)
 TEST(jobs_are_done)
 {
 	int total = 5;
-	const struct keeper_job jobs[] = { { sum, NULL, &total }, { fail, NULL, NULL } };
+	const struct keeper_job jobs[] = { { .work = sum, .ctx = &total }, { .work = fail } };
 	struct keeper *k = keeper_new(jobs, 2);
 	uint8_t *many = calloc(1, 3 << 20);
 
@@ -58,7 +58,7 @@ TEST(jobs_are_done)
 
 TEST(a_killed_keeper_is_told)
 {
-	const struct keeper_job job = { fail, NULL, NULL };
+	const struct keeper_job job = { .work = fail };
 	struct keeper *k = keeper_new(&job, 1);
 
 	CHECK(k != NULL);
@@ -78,7 +78,7 @@ TEST(it_ends_after_a_killed_owner)
 	CHECK_EQ(pipe(ends), 0);
 	owner = fork();
 	if (!owner) {
-		const struct keeper_job job = { fail, say_bye, &ends[1] };
+		const struct keeper_job job = { .work = fail, .end = say_bye, .ctx = &ends[1] };
 
 		_exit(keeper_new(&job, 1) ? raise(SIGKILL) : 1);
 	}
