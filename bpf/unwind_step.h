@@ -289,7 +289,7 @@ static __always_inline int is_end_of_chain(const struct unwind_state *s)
 /* One frame: taken, then left for its caller's. 0, or STEP_DONE(). */
 static __always_inline int unwind_one(struct unwind_env *env, struct unwind_state *s)
 {
-	__u64 at = s->pc - !s->exact, offset;
+	__u64 at = s->pc - !s->exact, offset, early;
 	int rule;
 
 	if (s->n >= s->max)
@@ -311,14 +311,16 @@ static __always_inline int unwind_one(struct unwind_env *env, struct unwind_stat
 		return STEP_DONE(EBP_UPROBE);
 	}
 	offset = at - s->row.bias;
-	if (s->row.image >= EBP_IMAGE_NONE || offset >> EBP_OFFSET_BITS)
-		take_frame(s, at);
-	else
-		take_frame(s, EBP_FRAME(s->row.image, offset));
 	if (s->row.object == EBP_OBJECT_NONE)
 		rule = EBP_RULE_SPECIAL | EBP_RULE_GAP;
 	else
 		rule = find_rule(env, s, offset);
+	/* Nobody called what a signal's handler returns to: its rule begins a byte early for our look-up, but not its code. */
+	early = !s->exact & (rule == (EBP_RULE_SPECIAL | EBP_RULE_SIGNAL));
+	if (s->row.image >= EBP_IMAGE_NONE || offset >> EBP_OFFSET_BITS)
+		take_frame(s, at + early);
+	else
+		take_frame(s, EBP_FRAME(s->row.image, offset + early));
 	if (rule < 0)
 		return STEP_DONE(EBP_NO_TABLE);
 	return apply_rule(env, s, (__u32)rule);

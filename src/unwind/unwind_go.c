@@ -21,8 +21,13 @@ static const struct function {
 } functions[] = {
 	/* Nobody called them (TOPFRAME in runtime/asm_*.s). */
 	{ "goexit", SPECIAL(EBP_RULE_STOP) }, { "mstart", SPECIAL(EBP_RULE_STOP) }, { "rt0_go", SPECIAL(EBP_RULE_STOP) },
+	/*
+	 * The scheduler's root: it does not return to the goroutine that gave up its thread, whose stack may be another
+	 * thread's by now. Go's own profiler ends there, too.
+	 */
+	{ "mcall", SPECIAL(EBP_RULE_STOP) },
 	/* They switch stacks, and the frame pointer alone leads back. */
-	{ "systemstack", SPECIAL(EBP_RULE_GAP) }, { "mcall", SPECIAL(EBP_RULE_GAP) }, { "morestack", SPECIAL(EBP_RULE_GAP) },
+	{ "systemstack", SPECIAL(EBP_RULE_GAP) }, { "morestack", SPECIAL(EBP_RULE_GAP) },
 	{ "asmcgocall", SPECIAL(EBP_RULE_GAP) }, { "nanotime1", SPECIAL(EBP_RULE_GAP) },
 	{ "walltime", SPECIAL(EBP_RULE_GAP) }, { "walltime1", SPECIAL(EBP_RULE_GAP) },
 	/* Trampolines of signals. */

@@ -180,7 +180,8 @@ static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *ou
 	for (;;) {
 		if (row_at(t, at, &row, &section, &frame))
 			return out->n && finish_by_step(t, &regs, at + !exact, exact, max, out);
-		out->frames[out->n++] = frame;
+		/* As the step has it: the trampoline that a signal's handler returns to was not called. */
+		out->frames[out->n++] = frame + (row.signal && !exact);
 		out->result = EBP_COMPLETE;
 		sp = regs.r[REG_SP];
 		err = cfi_apply(section, &row, &regs, read_value, t);

@@ -223,6 +223,29 @@ TEST(frames_of_signals)
 	CHECK_EQ(unwind(), EBP_UNREADABLE);
 }
 
+/* What a handler returns to was not called: its rule begins a byte early, so that it is found, its code does not. */
+TEST(trampolines_of_signals)
+{
+	const uint16_t at[] = { 0x10, 0xff, 0x8000 }, rules[] = { 1, SPECIAL(EBP_RULE_SIGNAL), SPECIAL(EBP_RULE_STOP) };
+	uint64_t *greg = stack + 1 + 5;
+
+	set_up(0);
+	make_block(at, rules, 3, SPECIAL(EBP_RULE_GAP));
+	stack[0] = CODE + 0x100;
+	greg[15] = STACK + 800;
+	greg[16] = CODE + 0x20;
+	stack[100] = ROOT;
+	CHECK_EQ(unwind(), EBP_COMPLETE);
+	CHECK(is_chain(2));
+	CHECK_EQ(result.frames[1], EBP_FRAME(IMAGE, 0x100));
+	CHECK_EQ(result.frames[2], EBP_FRAME(IMAGE, 0x20));
+	/* The same as a leaf. */
+	regs.r[REG_PC] = CODE + 0x100;
+	regs.r[REG_SP] = STACK + 8;
+	CHECK_EQ(unwind(), EBP_COMPLETE);
+	CHECK(is_chain(1));
+}
+
 TEST(sigreturn_without_cfi)
 {
 	static const uint8_t musl[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 }, go[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
@@ -489,6 +512,7 @@ int main(void)
 	RUN(gap_by_frame_pointer);
 	RUN(the_end_of_frame_pointers);
 	RUN(frames_of_signals);
+	RUN(trampolines_of_signals);
 	RUN(sigreturn_without_cfi);
 	RUN(exotic_rules);
 	RUN(lost_registers);

@@ -465,7 +465,7 @@ TEST(go)
 		image_section(&image, go ? ".note.go.buildid" : ".note", 0, "", 1);
 		t = build(EM_X86_64);
 		CHECK_EQ(rule(&t, 0x101), go ? STOP : 4);
-		CHECK_EQ(rule(&t, 0x201), go ? GAP : 4);
+		CHECK_EQ(rule(&t, 0x201), go ? STOP : 4);
 		CHECK_EQ(rule(&t, 0x2ff), go ? EBP_RULE_SPECIAL | EBP_RULE_SIGNAL : GAP);
 		CHECK_EQ(rule(&t, 0x301), go ? EBP_RULE_SPECIAL | EBP_RULE_SIGNAL : 4);
 		CHECK_EQ(rule(&t, 0x400), 1);
