@@ -13,7 +13,7 @@
 struct options {
 	string_vec inputs, files;
 	const char *format, *type;
-	int annotate;
+	int annotate, force;
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -25,6 +25,7 @@ static const struct cli_option rows[] = {
 		"write here; may be repeated; - is standard output", 0 },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
 		"folded, html, pprof, ... (default: by the file's name)", 0 },
+	RESULT_FILES_FORCE(AT(force), 0),
 	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several", 0 },
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
 		"folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
@@ -43,7 +44,7 @@ static int convert(const struct options *o, struct error *e)
 {
 	const struct output_options output = { .annotate = o->annotate };
 	const struct user user = user_invoking();
-	struct result_files files = { 0 };
+	struct result_files files = { .force = o->force };
 	struct profile *p = saved_read(o->inputs.v[0], o->type, e);
 	int err = p ? result_files_open(&files, &o->files, o->format, &user, e) : -EINVAL;
 
@@ -75,6 +76,6 @@ const struct cli_command command_convert = {
 	.about = "Writes a saved profile in another format: pprof, folded stacks, perf script's text, or an html,\n"
 		 "json, firefox or speedscope file of ebprof's own, gzipped or not; - is standard input.\n"
 		 "  ebprof convert cpu.pb.gz -o cpu.folded\n"
-		 "  perf script | ebprof convert - -f top\n",
+		 "  perf script | ebprof convert - -f table\n",
 	.rows = rows, .more = result_files_help, .run = run,
 };

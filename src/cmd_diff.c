@@ -25,7 +25,7 @@ struct options {
 	string_vec sides[2];		/* before, after */
 	string_vec files;
 	const char *format, *normalize, *type, *title;
-	int all, annotate, quiet;
+	int all, annotate, force, quiet;
 	double fail_above;		/* below 0: not given */
 };
 
@@ -44,7 +44,8 @@ static const struct cli_option rows[] = {
 	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
 		"write here; may be repeated; - is standard output", 0 },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
-		"text, json, folded or html (default: by the file's name)", 0 },
+		"table, json, folded or html (default: by the file's name)", 0 },
+	RESULT_FILES_FORCE(AT(force), 0),
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
 		"folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
 	{ 0, 0, "title", "TEXT", cli_string, AT(title), "a title for formats that show one", 0 },
@@ -58,7 +59,7 @@ static const struct {
 	/* NULL: it is an output of the merged profile. */
 	void (*write)(const struct diff *d, int all, const struct output_options *o, struct outfile *f);
 } formats[] = {
-	{ "text", ".txt", "tables of the functions that changed, with 95 % intervals", difference_write },
+	{ "table", ".txt", "tables of the functions that changed, with 95 % intervals", difference_write },
 	{ "json", ".json", "the same for programs", difference_write_json },
 	{ "folded", ".folded", "stack BEFORE AFTER, for flamegraph.pl", NULL },
 	{ "html", ".html", "flame graph coloured by what changed", NULL },
@@ -131,31 +132,48 @@ static int is_gzip(const char *path)
 	return len > 3 && !strcmp(path + len - 3, ".gz");
 }
 
-/* -EINVAL where neither -f nor the name of the file tells one that a difference can have. */
+/* The format whose suffix ends @path, or FORMATS. */
+static size_t format_of(const char *path)
+{
+	size_t len = strlen(path) - (is_gzip(path) ? 3 : 0), i = 0;
+
+	for (; i < FORMATS; i++) {
+		size_t n = strlen(formats[i].suffix);
+
+		if (len >= n && !strncmp(path + len - n, formats[i].suffix, n))
+			break;
+	}
+	return i;
+}
+
+/* -EINVAL where neither -f nor the name of the file says one that a difference can have; -EEXIST where they disagree. */
 static int choose_format(const char *path, const char *format, size_t *chosen)
 {
 	const char *slash = strrchr(path, '/');
-	size_t len = strlen(path) - (is_gzip(path) ? 3 : 0);
+	size_t named = format_of(path);
 
-	for (*chosen = 0; *chosen < FORMATS; ++*chosen) {
-		const char *suffix = formats[*chosen].suffix;
-		size_t n = strlen(suffix);
-
-		if (format ? !strcmp(format, formats[*chosen].name) : len >= n && !strncmp(path + len - n, suffix, n))
-			return 0;
-	}
-	*chosen = 0;
-	return format || (strcmp(path, "-") && strchr(slash ? slash : path, '.')) ? -EINVAL : 0;
+	*chosen = named < FORMATS ? named : 0;
+	if (!format)
+		return named == FORMATS && strcmp(path, "-") && strchr(slash ? slash : path, '.') ? -EINVAL : 0;
+	for (*chosen = 0; *chosen < FORMATS; ++*chosen)
+		if (!strcmp(output_word(format), formats[*chosen].name))
+			return named < FORMATS && named != *chosen ? -EEXIST : 0;
+	return -EINVAL;
 }
 
 static int open_target(struct comparison *c, const char *path, const struct user *u, struct error *e)
 {
 	struct target t = { .path = path };
+	int err = choose_format(path, c->o.format, &t.format);
 
-	if (choose_format(path, c->o.format, &t.format))
-		return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': a difference is written as text (.txt), json (.json), "
+	if (err == -EEXIST)
+		return error_set(e, STATUS_USAGE, err, "-o '%s' and -f %s: the name is that of another format, %s; leave out -f, "
+				 "or name the file like out%s", path, c->o.format, formats[format_of(path)].name,
+				 formats[t.format].suffix);
+	if (err)
+		return error_set(e, STATUS_USAGE, err, "%s '%s': a difference is written as table (.txt), json (.json), "
 				 "folded (.folded) or html (.html)", c->o.format ? "-f" : "-o", c->o.format ? c->o.format : path);
-	t.file = outfile_open(path, u, e);
+	t.file = c->o.force ? outfile_open_force(path, u, e) : outfile_open(path, u, e);
 	if (!t.file)
 		return -EIO;	/* @e says what it was */
 	vec_push(&c->targets, t);

@@ -41,6 +41,7 @@ static int finish(struct recording *r, struct result_files *files, uint64_t orig
 static int record(struct recording *r, struct result_files *files, uint64_t origin, struct error *e)
 {
 	r->user = user_invoking();
+	files->force = r->o.force;
 	if (recording_find(r, e) || result_files_open(files, &r->o.files, r->o.format, &r->user, e) ||
 	    recording_prepare(r, e) || recording_run(r, e))
 		return command_failed(e);

@@ -44,7 +44,7 @@ struct record_options {
 	/* results */
 	string_vec files;
 	const char *format, *title;
-	int annotate;
+	int annotate, force;
 	int strict, quiet, verbose;
 	/* top */
 	uint64_t refresh, window;	/* ns */

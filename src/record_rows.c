@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "proc/launch.h"
 #include "record_options.h"
+#include "result_files.h"
 
 #define AT(field) offsetof(struct record_options, field)
 
@@ -187,6 +188,7 @@ const struct cli_option record_rows[] = {
 		"write here; may be repeated; - is standard output", R | A | BRIEF },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
 		"folded, html, pprof, ... (default: by the file's name)", R | A | BRIEF },
+	RESULT_FILES_FORCE(AT(force), R | A),
 	{ 0, 0, "title", "TEXT", cli_string, AT(title),
 		"a title for formats that show one", R | A },
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),

@@ -30,7 +30,7 @@ static const struct output_format *format_for(const char *path, const char *form
 	if (format)
 		return output_by_name(format);
 	if (!strcmp(path, "-"))
-		return output_by_name(isatty(STDOUT_FILENO) ? "top" : "folded");
+		return output_by_name(isatty(STDOUT_FILENO) ? "table" : "folded");
 	if (!strchr(slash ? slash : path, '.'))
 		return output_by_name("folded");
 	return output_by_path(path);
@@ -43,7 +43,11 @@ static int open_file(struct result_files *r, const char *path, const char *forma
 	if (!x.format)
 		return error_set(e, STATUS_USAGE, -EINVAL, "-o '%s': its name tells no format; "
 				 "name it like out.folded, or add -f folded", path);
-	x.file = outfile_open(path, u, e);
+	if (!output_fits(x.format, path))
+		return error_set(e, STATUS_USAGE, -EINVAL, "-o '%s' and -f %s: the name is that of another format, %s; "
+				 "leave out -f, or name the file like out%s", path, x.format->name,
+				 output_by_path(path)->name, x.format->suffix);
+	x.file = r->force ? outfile_open_force(path, u, e) : outfile_open(path, u, e);
 	if (!x.file)
 		return -EIO;	/* @e says what it was */
 	if (x.format->gzip && outfile_is_stdout(x.file) && isatty(STDOUT_FILENO)) {

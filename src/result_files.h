@@ -15,12 +15,17 @@
 
 /* All zeros: none. */
 struct result_files {
+	int force;		/* replaces files that are write-protected; set before they are opened */
 	VEC(struct result_file {
 		struct outfile *file;
 		const char *path;
 		const struct output_format *format;
 	}) files;
 };
+
+/* The row of an option that is stored at @offset, an int. */
+#define RESULT_FILES_FORCE(offset, commands) \
+	{ 0, 0, "force", NULL, cli_flag, offset, "replace a write-protected file, too", commands }
 
 /* -EINVAL with @e filled where -f @name (NULL: not given) is no format. */
 int result_files_check(const char *name, struct error *e);

@@ -27,6 +27,7 @@ struct outfile {
 	char *path;		/* as the user gave it */
 	const char *base;	/* its last part */
 	struct user user;
+	int force;		/* replaces what is write-protected */
 	int fd;
 	int dir;		/* the folder of a named file; -1: written straight */
 	char temp[32];		/* the temporary name in @dir; "" where the file has none yet */
@@ -174,16 +175,28 @@ static int open_temporary(struct outfile *f)
 	return err;
 }
 
-/* Whether an existing file @st of the folder may be replaced: as if it were opened for writing. */
+/* As if @st of the folder were opened for writing. root may always write, so the permissions are looked at, too. */
+static int check_writable(const struct outfile *f, const struct stat *st, struct error *e)
+{
+	int fd;
+
+	if (f->force)
+		return 0;
+	if (!(st->st_mode & 0222))
+		return refuse(e, f->path, -EACCES, "it is write-protected; --force replaces it");
+	fd = openat(f->dir, f->base, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return tell(e, f->path, &f->user, -errno);
+	close(fd);
+	return 0;
+}
+
+/* Whether an existing file @st of the folder may be replaced, by the folder's permissions. */
 static int check_replaceable(const struct outfile *f, const struct stat *st)
 {
 	uid_t me = f->user.switched ? f->user.uid : geteuid();
-	int fd = openat(f->dir, f->base, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
 	struct stat dir;
 
-	if (fd < 0)
-		return -errno;
-	close(fd);
 	/* In /tmp and the like a file of another user's cannot be renamed over, even if it is open to all. */
 	if (me && !fstat(f->dir, &dir) && dir.st_mode & S_ISVTX && dir.st_uid != me && st->st_uid != me)
 		return -EPERM;
@@ -204,6 +217,9 @@ static int open_in_folder(struct outfile *f, struct error *e)
 	}
 	switch (st.st_mode & S_IFMT) {
 	case S_IFREG:
+		err = check_writable(f, &st, e);
+		if (err)
+			return err;
 		err = check_replaceable(f, &st);
 		if (!err)
 			err = open_temporary(f);
@@ -239,13 +255,14 @@ static int open_named(struct outfile *f, struct error *e)
 	return err;
 }
 
-struct outfile *outfile_open(const char *path, const struct user *u, struct error *e)
+static struct outfile *open_path(const char *path, const struct user *u, int force, struct error *e)
 {
 	struct outfile *f = xcalloc(1, sizeof(*f));
 	int fd = fd_of_path(path), err;
 
 	f->path = xstrdup(path);
 	f->user = *u;
+	f->force = force;
 	f->fd = f->dir = -1;
 	if (fd >= 0) {
 		err = open_inherited(f, fd, e);
@@ -263,6 +280,16 @@ struct outfile *outfile_open(const char *path, const struct user *u, struct erro
 	outfile_abandon(f);
 	errno = -err;
 	return NULL;
+}
+
+struct outfile *outfile_open(const char *path, const struct user *u, struct error *e)
+{
+	return open_path(path, u, 0, e);
+}
+
+struct outfile *outfile_open_force(const char *path, const struct user *u, struct error *e)
+{
+	return open_path(path, u, 1, e);
 }
 
 struct outfile *outfile_within(struct outfile *outer)

@@ -10,7 +10,7 @@ const struct output_format output_formats[] = {
 	  0, folded_write },
 	{ "pprof", ".pb", "all of the profile, for `go tool pprof' and for ebprof; compressed",
 	  1, pprof_write },
-	{ "top", ".txt", "table of functions (self %, total %, self samples) and of processes",
+	{ "table", ".txt", "table of functions (self %, total %, self samples) and of processes",
 	  0, top_write },
 	{ "html", ".html", "a flame graph to look around in, one file for any browser",
 	  0, html_write },
@@ -27,16 +27,37 @@ const struct output_format output_formats[] = {
 	{ 0 },
 };
 
+/* What else ends the name of such a file. Where it does not choose the format, it may mean others, too. */
+static const struct { const char *suffix, *format; int chooses; } endings[] = {
+	{ ".pprof", "pprof", 1 }, { ".collapsed", "folded", 1 }, { ".jsonl", "json", 1 },
+	{ ".json", "json", 0 }, { ".json", "speedscope", 0 }, { ".json", "dhat", 0 },
+	{ ".txt", "folded", 0 }, { ".txt", "perf-script", 0 }, { ".txt", "callgrind", 0 },
+};
+
+static const struct { const char *name, *word; } synonyms[] = {
+	{ "top", "table" }, { "text", "table" }, { "collapsed", "folded" }, { "ndjson", "json" },
+};
+
 /* Names that readers look for by how they begin; a known suffix tells more. */
 static const struct { const char *beginning, *format; } beginnings[] = {
 	{ "callgrind.out", "callgrind" },
 	{ "dhat.out", "dhat" },
 };
 
+const char *output_word(const char *name)
+{
+	for (size_t i = 0; i < sizeof(synonyms) / sizeof(*synonyms); i++)
+		if (!strcmp(synonyms[i].name, name))
+			return synonyms[i].word;
+	return name;
+}
+
 const struct output_format *output_by_name(const char *name)
 {
+	const char *word = output_word(name);
+
 	for (const struct output_format *f = output_formats; f->name; f++)
-		if (!strcmp(f->name, name))
+		if (!strcmp(f->name, word))
 			return f;
 	return NULL;
 }
@@ -48,25 +69,60 @@ static int ends_in_gz(const char *path)
 	return len > 3 && !strcmp(path + len - 3, ".gz");
 }
 
+/* The size of @suffix where @path ends in it, before any ".gz"; else 0. */
+static size_t ending(const char *path, const char *suffix)
+{
+	size_t len = strlen(path) - (ends_in_gz(path) ? 3 : 0), n = strlen(suffix);
+
+	return n <= len && !strncmp(path + len - n, suffix, n) ? n : 0;
+}
+
+/* The longest of all suffixes that @path ends in, 0 for none: .speedscope.json is not .json. */
+static size_t longest_ending(const char *path)
+{
+	size_t most = 0, n;
+
+	for (const struct output_format *f = output_formats; f->name; f++)
+		most = (n = ending(path, f->suffix)) > most ? n : most;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		most = (n = ending(path, endings[i].suffix)) > most ? n : most;
+	return most;
+}
+
+static const struct output_format *by_beginning(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
+		if (!strncmp(name, beginnings[i].beginning, strlen(beginnings[i].beginning)))
+			return output_by_name(beginnings[i].format);
+	return NULL;
+}
+
 const struct output_format *output_by_path(const char *path)
 {
-	const struct output_format *best = NULL;
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	size_t len = strlen(path) - (ends_in_gz(path) ? 3 : 0), most = 0;
+	size_t most = longest_ending(path);
 
-	/* The longest suffix wins: .speedscope.json is not .json. */
-	for (const struct output_format *f = output_formats; f->name; f++) {
-		size_t n = strlen(f->suffix);
+	for (const struct output_format *f = output_formats; most && f->name; f++)
+		if (ending(path, f->suffix) == most)
+			return f;
+	for (size_t i = 0; most && i < sizeof(endings) / sizeof(*endings); i++)
+		if (endings[i].chooses && ending(path, endings[i].suffix) == most)
+			return output_by_name(endings[i].format);
+	return by_beginning(path);
+}
 
-		if (n > most && n <= len && !strncmp(path + len - n, f->suffix, n)) {
-			best = f;
-			most = n;
-		}
-	}
-	for (size_t i = 0; !best && i < sizeof(beginnings) / sizeof(*beginnings); i++)
-		if (!strncmp(name, beginnings[i].beginning, strlen(beginnings[i].beginning)))
-			best = output_by_name(beginnings[i].format);
-	return best;
+int output_fits(const struct output_format *format, const char *path)
+{
+	size_t most = longest_ending(path);
+	const struct output_format *other = by_beginning(path);
+
+	if (!most)
+		return !other || other == format;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		if (!strcmp(endings[i].format, format->name) && ending(path, endings[i].suffix) == most)
+			return 1;
+	return ending(path, format->suffix) == most;
 }
 
 void output_write(const struct output_format *format, const struct profile *p, const struct output_options *o,

@@ -37,6 +37,8 @@ struct output_format {
 /* The table of formats; ends with a row whose name is NULL. */
 extern const struct output_format output_formats[];
 
+/* The word for what users may call otherwise: "table" for "top" and "text"; @name itself where it is none of these. */
+const char *output_word(const char *name);
 /* By the word of -f; NULL where there is none. */
 const struct output_format *output_by_name(const char *name);
 /*
@@ -44,6 +46,8 @@ const struct output_format *output_by_name(const char *name);
  * NULL where none fits.
  */
 const struct output_format *output_by_path(const char *path);
+/* 0 where the name of @path is that of other formats, and not of @format; one that says nothing fits all. */
+int output_fits(const struct output_format *format, const char *path);
 /* Writes @p to @f, compressed where the format or the end of @path (NULL: none) says so. */
 void output_write(const struct output_format *format, const struct profile *p, const struct output_options *o,
 		  struct outfile *f, const char *path);

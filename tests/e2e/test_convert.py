@@ -51,11 +51,36 @@ def test_files():
             equal(gzip.decompress(f.read()), expected, "the packed file")
         with open(table) as f:
             equal(f.read().split()[:5], ["SELF%", "TOTAL%", "SAMPLES", "IMAGE", "FUNCTION"], "the table")
-        equal(run("convert", "-f", "top", source).ok().out.split()[0], "SELF%", "with -f")
+        for word in ("table", "top", "text"):
+            equal(run("convert", "-f", word, source).ok().out.split()[0], "SELF%", f"with -f {word}")
         run("convert", packed, "-o", packed).ok()
         with open(packed, "rb") as f:
             equal(gzip.decompress(f.read()), expected, "a file into itself")
         equal(sorted(os.listdir(d)), ["x.folded", "y.folded", "y.folded.gz", "y.txt"], "files")
+
+
+def test_protected_files():
+    """A file that is write-protected stays as it is, root's being no reason, unless the user says otherwise."""
+    with directory() as d:
+        source, out = os.path.join(d, "x.folded"), os.path.join(d, "y.folded")
+        expected = made("one", "folded", source)
+        for command in (("convert", source), ("diff", "-f", "folded", source, source),
+                        ("-d", "0.1", "--", "true"), ("alloc", "--", "true")):
+            with open(out, "w") as f:
+                f.write("mine\n")
+            os.chmod(out, 0o444)
+            before, _, operands = " ".join(command).partition(" -- ")
+            words = [*before.split(), "-o", out]
+            behind = ["--", *operands.split()] if operands else []
+            run(*words, *behind).fails(1, "it is write-protected; --force replaces it")
+            with open(out) as f:
+                equal(f.read(), "mine\n", command[0])
+            run(*words, "--force", *behind)
+            with open(out) as f:
+                check("mine" not in f.read(), command[0], "with --force")
+        run("convert", source, "-o", out).ok()
+        with open(out, "rb") as f:
+            equal(f.read(), expected, "a file that may be written")
 
 
 def test_sample_types():
@@ -110,6 +135,7 @@ def test_bad_options():
         run("convert", path, "-f", "none").fails(2, "unknown format 'none'; known: .*folded")
         run("convert", path, "-o", os.path.join(d, "x.none")).fails(2, "its name tells no format")
         run("convert", path, "-o", "/nonexistent/out.folded").fails(1, "no folder")
+        run("convert", path, "-f", "pprof", "-o", os.path.join(d, "x.svg")).fails(2, "another format, svg; leave out -f, .*out.pb")
         run("convert", os.path.join(d, "missing"), "-o", out).fails(1, "No such file")
         equal(os.listdir(d), ["x.folded"], "files")
 

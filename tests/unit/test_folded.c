@@ -170,11 +170,18 @@ TEST(a_line_is_bounded)
 TEST(formats_by_name_and_path)
 {
 	CHECK_STR(output_by_name("folded")->name, "folded");
-	CHECK_STR(output_by_name("top")->name, "top");
+	CHECK_STR(output_by_name("table")->name, "table");
+	CHECK_STR(output_by_name("top")->name, "table");
+	CHECK_STR(output_by_name("text")->name, "table");
+	CHECK_STR(output_word("svg"), "svg");
 	CHECK(!output_by_name("fold"));
 	CHECK(!output_by_name(""));
 	CHECK_STR(output_by_path("a/b.folded")->name, "folded");
-	CHECK_STR(output_by_path("x.folded.txt")->name, "top");
+	CHECK_STR(output_by_path("x.folded.txt")->name, "table");
+	CHECK_STR(output_by_path("x.collapsed")->name, "folded");
+	CHECK_STR(output_by_path("x.pprof")->name, "pprof");
+	CHECK_STR(output_by_path("x.pb.gz")->name, "pprof");
+	CHECK_STR(output_by_path("x.json.gz")->name, "firefox");
 	CHECK(!output_by_path("x.folded.xz"));
 	CHECK(!output_by_path("x.folded/y"));
 	CHECK(!output_by_path(""));
@@ -193,6 +200,23 @@ TEST(formats_by_name_and_path)
 		if (f->suffix[0])
 			CHECK(output_by_path(f->suffix) == f);
 	}
+}
+
+TEST(formats_and_names_that_disagree)
+{
+	static const struct { const char *format, *path; int fits; } cases[] = {
+		{ "pprof", "x.svg", 0 }, { "svg", "x.svg", 1 }, { "svg", "x.svg.gz", 1 }, { "pprof", "x", 1 },
+		{ "pprof", "x.data", 1 }, { "pprof", "-", 1 }, { "pprof", "/dev/null", 1 }, { "pprof", "x.svg/y", 1 },
+		{ "json", "x.json", 1 }, { "dhat", "x.json.gz", 1 }, { "firefox", "x.json", 1 }, { "pprof", "x.json", 0 },
+		{ "firefox", "x.speedscope.json", 0 }, { "speedscope", "x.speedscope.json", 1 }, { "folded", "x.txt", 1 },
+		{ "html", "x.txt", 0 }, { "pprof", "callgrind.out.1", 0 }, { "callgrind", "callgrind.out.1", 1 },
+		{ "folded", "callgrind.out.folded", 1 }, { "svg", "x.pprof", 0 }, { "pprof", "x.gz", 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		CHECK_EQ(output_fits(output_by_name(cases[i].format), cases[i].path), cases[i].fits);
+	for (const struct output_format *f = output_formats; f->name; f++)
+		CHECK(output_fits(f, f->suffix));
 }
 
 TEST(annotates_where_asked)
@@ -226,6 +250,7 @@ int main(void)
 	RUN(depth_has_no_limit);
 	RUN(a_line_is_bounded);
 	RUN(formats_by_name_and_path);
+	RUN(formats_and_names_that_disagree);
 	RUN(annotates_where_asked);
 	return TEST_END();
 }

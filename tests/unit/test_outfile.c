@@ -121,6 +121,23 @@ TEST(an_old_file)
 	outfile_abandon(NULL);
 }
 
+/* As root, too, who may write to any file. */
+TEST(a_protected_file)
+{
+	struct outfile *f;
+
+	put(in_folder("old"), "before");
+	CHECK(!chmod(in_folder("old"), 0444));
+	check_refused(in_folder("old"), EACCES, "it is write-protected; --force replaces it");
+	CHECK_STR(get(in_folder("old")), "before");
+	f = outfile_open_force(in_folder("old"), &me, &e);
+	outfile_write(f, "after", 5);
+	CHECK_EQ(outfile_commit(f, &e), 0);
+	CHECK_STR(get(in_folder("old")), "after");
+	CHECK_EQ(count(folder), 1);
+	unlink(in_folder("old"));
+}
+
 TEST(a_name_without_a_folder)
 {
 	char before[512];
@@ -527,6 +544,7 @@ int main(void)
 		return 1;
 	RUN(a_new_file);
 	RUN(an_old_file);
+	RUN(a_protected_file);
 	RUN(a_name_without_a_folder);
 	RUN(large_and_small_pieces);
 	RUN(names_that_cannot_be);

@@ -2,7 +2,7 @@
 /* Sums over a tree: what each function has, and what a search finds. */
 
 /*
- * Self and total of each function, as `ebprof -f top` counts them: recursion once a stack. Of a difference each is
+ * Self and total of each function, as `ebprof -f table` counts them: recursion once a stack. Of a difference each is
  * [before, after].
  */
 function countFunctions(tree, frames) {
