@@ -110,8 +110,9 @@ static int name_made(struct assembler *a, struct symbolizer *symbolizer, const s
 	return 1;
 }
 
-/* What stands for a name at @l of @file. */
-static struct line no_symbol(struct assembler *a, const struct location *l, const struct image *file, int err, const char **why)
+/* What stands for the name of the function that begins at @start of @file. */
+static struct line no_symbol(struct assembler *a, uint64_t start, const struct image *file, int err,
+			     const char **why)
 {
 	char where[NAME_MAX_SHOWN];
 
@@ -119,7 +120,7 @@ static struct line no_symbol(struct assembler *a, const struct location *l, cons
 		*why = reason(err, 1);
 		return no_name(a, "unknown", *why, "[kernel]", FRAME_KERNEL);
 	}
-	snprintf(where, sizeof(where), "%.400s+0x%llx", file->name, (unsigned long long)l->address);
+	snprintf(where, sizeof(where), "%.400s+0x%llx", file->name, (unsigned long long)start);
 	*why = reason(err, file->fd >= 0 || file->kind != IMAGE_FILE);
 	return no_name(a, where, *why, file->name, FRAME_USER);
 }
@@ -141,7 +142,7 @@ static void take_answer(void *ctx, const struct namer_answer *answer)
 	if (answer->n > 0)
 		n = take_frames(a, answer->frames, answer->n, file ? file->name : answer->module, l.kind, lines);
 	else
-		lines[0] = no_symbol(a, &l, file, answer->n, &why);
+		lines[0] = no_symbol(a, answer->start, file, answer->n, &why);
 	profile_name_location(a->profile, answer->id, lines, (size_t)n, why);
 }
 

@@ -108,6 +108,8 @@ static void name_place(struct namer *n, const struct place *p, struct answers *t
 
 	given.answer.n = p->image ? symbolizer_user(n->symbolizer, p->image, p->address, frames) :
 				    symbolizer_kernel(n->symbolizer, p->address, frames, &given.answer.module);
+	if (p->image && given.answer.n < 0)
+		given.answer.start = symbolizer_start(n->symbolizer, p->image, p->address);
 	for (int i = 0; i < given.answer.n; i++)
 		vec_push(&to->frames, frames[i]);
 	vec_push(&to->all, given);

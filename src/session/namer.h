@@ -23,6 +23,7 @@ struct namer_answer {
 	uint32_t id;			/* the asker's */
 	int n;				/* frames, or a negative errno: symbolizer_user(), symbolizer_kernel() */
 	const struct symbol_frame *frames;	/* innermost first; they are there while it is given */
+	uint64_t start; /* symbolizer_start() of a place in a file, where there are none */
 	const char *module;		/* of a place in the kernel that has a name; else "" */
 	int reread;			/* after namer_reread_kernel() */
 };

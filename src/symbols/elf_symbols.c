@@ -41,7 +41,8 @@ struct raw {
  * stretches that do not overlap, so that a look-up is one binary search.
  */
 struct piece {
-	uint32_t size;
+	uint32_t size : 31;
+	uint32_t open_ended : 1;	/* no size: up to the next symbol, or its section's end */
 	uint32_t back;		/* bytes from its function's start to it: 0 but behind an inner symbol */
 	uint32_t name;
 };
@@ -122,8 +123,8 @@ static void take_symbol(const struct elf_symbols *t, raw_vec *all, Elf64_Sym *sy
 		if (sym->st_size < end - sym->st_value)
 			end = sym->st_value + sym->st_size;
 	}
-	if (end - sym->st_value > UINT32_MAX)
-		end = sym->st_value + UINT32_MAX;	/* so that a piece's numbers fit */
+	if (end - sym->st_value > INT32_MAX)
+		end = sym->st_value + INT32_MAX;	/* so that a piece's numbers fit */
 	rank |= typed ? RANK_TYPED : 0;
 	rank |= bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? RANK_GLOBAL : bind == STB_WEAK ? RANK_WEAK : 0;
 	vec_push(all, (struct raw){ sym->st_value, end, sym->st_name | table, rank });
@@ -258,7 +259,9 @@ static void emit(struct pieces *p, const struct raw *r, uint64_t end)
 	if (end <= p->at)
 		return;
 	vec_push(&p->starts, p->at);
-	vec_push(&p->pieces, (struct piece){ (uint32_t)(end - p->at), (uint32_t)(p->at - r->start), r->name });
+	vec_push(&p->pieces, (struct piece){
+		.size = (uint32_t)(end - p->at) & INT32_MAX, .open_ended = !(r->rank & RANK_SIZED),
+		.back = (uint32_t)(p->at - r->start), .name = r->name });
 	p->at = end;
 }
 
@@ -301,8 +304,11 @@ static int elf_symbols_find(const struct symbol_source *source, uint64_t address
 
 	if (!low || address - t->starts[low - 1] >= t->pieces[low - 1].size)
 		return -ENOENT;
-	out->start = t->starts[low - 1] - t->pieces[low - 1].back;
-	out->token = t->pieces[low - 1].name;
+	*out = (struct source_function){
+		.start = t->starts[low - 1] - t->pieces[low - 1].back,
+		.token = t->pieces[low - 1].name,
+		.open_ended = t->pieces[low - 1].open_ended,
+	};
 	return 0;
 }
 

@@ -252,8 +252,7 @@ static int find(const struct symbol_source *source, uint64_t address, struct sou
 
 	if (gopclntab_function(self(source)->table, address, &f))
 		return -ENOENT;
-	out->start = f.start;
-	out->token = f.name;
+	*out = (struct source_function){ .start = f.start, .token = f.name };
 	return 0;
 }
 

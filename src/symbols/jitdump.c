@@ -276,7 +276,7 @@ static int jitdump_find(const struct symbol_source *source, uint64_t address, st
 
 	if (!r)
 		return -ENOENT;
-	*out = (struct source_function){ r->start, d->codes.v[r->payload].name };
+	*out = (struct source_function){ .start = r->start, .token = d->codes.v[r->payload].name };
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-#define FORMAT		1
+#define FORMAT		2
 #define NAME_MAX_BYTES	16384	/* of a text; longer ones are cut, as the symbolizer does */
 #define STRIPPED	255	/* in place of a number of frames */
 #define LEB_MAX		10	/* bytes of a number */
@@ -23,6 +23,7 @@ static const char magic[8] = "ebpnames";
 
 struct place {
 	uint64_t offset;
+	uint64_t behind;	/* bytes from its function's start to it, where it has no name */
 	uint32_t first;		/* in frames */
 	uint8_t n;		/* frames, 0, or STRIPPED */
 	uint8_t used;		/* by this run */
@@ -83,11 +84,25 @@ static void add(struct name_cache *c, struct place p, const struct symbol_frame 
 		vec_push(&c->frames, frames[i]);
 }
 
-void name_cache_add(struct name_cache *c, uint64_t offset, const struct symbol_frame *frames, int n)
+void name_cache_add(struct name_cache *c, uint64_t offset, const struct symbol_frame *frames, int n,
+		    uint64_t start)
 {
+	struct place p = { .offset = offset, .behind = n > 0 ? 0 : offset - start, .used = 1 };
+
 	if ((n <= 0 && n != -ENOENT && n != -ENODATA) || n > SOURCE_FRAMES_MAX)
 		return;
-	add(c, (struct place){ .offset = offset, .n = n > 0 ? (uint8_t)n : n == -ENODATA ? STRIPPED : 0, .used = 1 }, frames);
+	p.n = n > 0 ? (uint8_t)n : n == -ENODATA ? STRIPPED : 0;
+	add(c, p, frames);
+}
+
+int name_cache_start(const struct name_cache *c, uint64_t offset, uint64_t *start)
+{
+	uint32_t i = hashmap_get(&c->index, offset);
+
+	if (i == HASHMAP_NONE || frames_of(c->places.v[i].n))
+		return 0;
+	*start = offset - c->places.v[i].behind;
+	return 1;
 }
 
 /* --- From bytes. ---------------------------------------------------------------- */
@@ -142,6 +157,9 @@ static int read_places(struct name_cache *c, struct cursor *in, const text_vec *
 		for (int k = 0; k < frames_of(p.n); k++)
 			if (read_frame(in, texts, &frames[k]))
 				return -EBADMSG;
+		p.behind = frames_of(p.n) ? 0 : cursor_uleb(in);
+		if (p.behind > p.offset)
+			return -EBADMSG;
 		if (!in->bad)
 			add(c, p, frames);
 	}
@@ -216,6 +234,8 @@ static void put_place(struct writer *w, const struct name_cache *c, const struct
 {
 	put_number(&w->places, p->offset);
 	vec_push(&w->places, p->n);
+	if (!frames_of(p->n))
+		put_number(&w->places, p->behind);
 	for (int i = 0; i < frames_of(p->n); i++) {
 		const struct symbol_frame *f = &c->frames.v[p->first + (uint32_t)i];
 

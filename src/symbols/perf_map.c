@@ -182,7 +182,7 @@ static int perf_map_find(const struct symbol_source *source, uint64_t address, s
 
 	if (!r)
 		return -ENOENT;
-	*out = (struct source_function){ r->start, r->payload };
+	*out = (struct source_function){ .start = r->start, .token = r->payload };
 	return 0;
 }
 

@@ -45,7 +45,8 @@ static int find(const struct symbol_source *s, uint64_t address, struct source_f
 
 	if (!low || address >= p->stubs.v[low - 1].end)
 		return -ENOENT;
-	*out = (struct source_function){ p->stubs.v[low - 1].start, p->stubs.v[low - 1].name };
+	*out = (struct source_function){ .start = p->stubs.v[low - 1].start,
+					 .token = p->stubs.v[low - 1].name };
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct symbol_source;
 struct source_function {
 	uint64_t start;		/* its first address */
 	uint64_t token;		/* means its name to this source; equal tokens, equal names */
+	int open_ended; /* nothing says where it ends: it may have ended before the address */
 };
 
 /* One of the calls at an address that were inlined into a function; the last one is the function itself. */

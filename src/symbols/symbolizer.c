@@ -11,11 +11,8 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "symbols/demangle.h"
-#include "symbols/dwarf_symbols.h"
-#include "symbols/elf_symbols.h"
-#include "symbols/go_symbols.h"
 #include "symbols/image_files.h"
-#include "symbols/plt_symbols.h"
+#include "symbols/image_sources.h"
 #include "symbols/kallsyms.h"
 #include "symbols/name_cache.h"
 #include "symbols/name_key.h"
@@ -28,17 +25,21 @@
 #define MAX_RAW		DEMANGLER_NAME	/* bytes of a name in its file; longer ones are cut */
 #define MAX_READABLE	DEMANGLER_TEXT	/* bytes of a demangled one; where it is longer the raw one is shown */
 
-/* Where a name is from: one part of its key. */
-enum { FROM_TABLE, FROM_DWARF, FROM_DWARF_FILES, FROM_KERNEL, FROM_JIT, FROM_JIT_FILES, FROM_PLT, ORIGINS };
+/* Where a name is from: one part of its key. The first are the sources of an image. */
+enum {
+	FROM_DWARF = SOURCE_DWARF,
+	FROM_DWARF_FILES,
+	FROM_KERNEL,
+	FROM_JIT,
+	FROM_JIT_FILES,
+	ORIGINS
+};
 
 struct image_symbols {
 	int why;			/* 0, or why there are no symbols */
 	struct image_files files;
-	int searched;			/* what is in them is known: */
-	int stripped;			/* what is exported has names, and little else */
-	struct symbol_source *table, *dwarf, *plt;	/* any may be NULL */
-	int plt_sought;			/* @plt is known */
-	size_t bytes;			/* that these three take */
+	struct image_sources sources;
+	size_t bytes;			/* that these take */
 	uint64_t used;			/* when; the least goes first */
 	struct name_cache *cache;	/* what was found before, and now; NULL: not kept */
 	struct name_key key;		/* of it */
@@ -77,11 +78,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *o)
 /* What was in the files is not known any more. */
 static void close_sources(struct image_symbols *is)
 {
-	symbol_source_free(is->table);
-	symbol_source_free(is->dwarf);
-	symbol_source_free(is->plt);
-	is->table = is->dwarf = is->plt = NULL;
-	is->searched = is->plt_sought = 0;
+	image_sources_close(&is->sources);
 	is->bytes = 0;
 }
 
@@ -108,32 +105,6 @@ void symbolizer_free(struct symbolizer *s)
 	free(s);
 }
 
-/* The symbol table of the first of the image's files that has one. NULL with errno. */
-static struct symbol_source *first_table(const struct image_files *f)
-{
-	struct symbol_source *s = NULL;
-	int err = ENODATA;
-
-	for (int i = 0; i < IMAGE_FILES && !s; i++) {
-		if (!f->elf[i])
-			continue;
-		s = elf_symbols_open(f->elf[i]);
-		if (!s && i == IMAGE_OWN)
-			err = errno;
-	}
-	errno = err;
-	return s;
-}
-
-/* The stubs, or NULL: read when first needed, for all relocations are read for them. */
-static struct symbol_source *plt_of(struct image_symbols *is)
-{
-	if (!is->plt_sought)
-		is->plt = plt_symbols_open(is->files.elf[IMAGE_OWN]);
-	is->plt_sought = 1;
-	return is->plt;
-}
-
 /* Reads what was found in an earlier run. Nothing is kept of a file that cannot be told from another one. */
 static void open_cache(struct symbolizer *s, struct image_symbols *is, const struct image *image)
 {
@@ -156,30 +127,6 @@ static void open_cache(struct symbolizer *s, struct image_symbols *is, const str
 	free(bytes);
 }
 
-/* Opens what is in the files, and in the root of @target. 0, or why there are no symbols. */
-static int open_sources(struct image_symbols *is, pid_t target)
-{
-	int err;
-
-	is->table = first_table(&is->files);
-	err = is->table ? 0 : -errno;
-	for (int i = 0; i < IMAGE_FILES && !is->dwarf; i++)
-		if (is->files.elf[i])
-			is->dwarf = dwarf_symbols_open(is->files.elf[i], is->files.alt, is->files.package, target);
-	/* What lies in files beside the program may come and go without a trace in the key. */
-	if (is->dwarf && dwarf_symbols_split(is->dwarf)) {
-		name_cache_free(is->cache);
-		is->cache = NULL;
-	}
-	/* Go's own table says the same as DWARF, and cannot be stripped. */
-	if (!is->dwarf)
-		is->dwarf = go_symbols_open(is->files.elf[IMAGE_OWN]);
-	is->stripped = 1;
-	for (int i = 0; i < IMAGE_FILES; i++)
-		is->stripped &= !is->files.elf[i] || !elf_file_section(is->files.elf[i], ".symtab");
-	return is->table || is->dwarf || plt_of(is) ? 0 : err;
-}
-
 static struct image_symbols *symbols_of(struct symbolizer *s, const struct image *image)
 {
 	const struct debug_places places = { .dirs = s->o.debug_dirs, .n_dirs = s->o.n_debug_dirs };
@@ -192,6 +139,7 @@ static struct image_symbols *symbols_of(struct symbolizer *s, const struct image
 		return is;
 	is = s->images.v[image->id] = xcalloc(1, sizeof(*is));
 	is->why = image_files_open(&is->files, image, &places, s->o.debuginfod, &s->budget);
+	is->sources = (struct image_sources){ .files = &is->files, .target = image->pid };
 	if (!is->why)
 		open_cache(s, is, image);
 	return is;
@@ -212,7 +160,7 @@ static uint32_t intern_raw(struct symbolizer *s, int origin)
 	if (function && s->o.short_templates && origin != FROM_JIT && short_templates(s->readable, s->raw, sizeof(s->raw)))
 		shown = s->raw;
 	n = text_clean(s->clean, sizeof(s->clean), shown);
-	if (n && origin == FROM_PLT)
+	if (n && origin == SOURCE_PLT)
 		snprintf(s->clean + n, sizeof(s->clean) - n, "@plt");
 	return strtab_add(s->names, s->clean);
 }
@@ -278,26 +226,34 @@ static int finish_frames(const struct symbolizer *s, struct symbol_frame *out, i
 static int look_up(struct symbolizer *s, struct image_symbols *is, uint64_t id, uint64_t address,
 		   struct symbol_frame out[SOURCE_FRAMES_MAX])
 {
+	struct symbol_source *dwarf = image_sources_dwarf(&is->sources), *source;
+	int n = dwarf ? source_frames(s, id, FROM_DWARF, dwarf, address, out) : 0, from;
 	struct source_function function;
 	const char *name = "";
-	int n = 0;
 
-	if (is->dwarf)
-		n = source_frames(s, id, FROM_DWARF, is->dwarf, address, out);
 	/* The linker's name tells clones (.constprop, .cold) apart. */
-	if (is->table && !is->table->ops->find(is->table, address, &function))
-		name = text_of(s, id, FROM_TABLE, is->table, is->table->ops->name, function.token);
-	else if (!n && plt_of(is) && !is->plt->ops->find(is->plt, address, &function))
-		name = text_of(s, id, FROM_PLT, is->plt, is->plt->ops->name, function.token);
+	from = image_sources_find(&is->sources, address, n > 0, &function);
+	if (from >= 0) {
+		source = is->sources.v[from];
+		name = text_of(s, id, from, source, source->ops->name, function.token);
+	}
 	n = finish_frames(s, out, n, name);
-	return n ? n : is->stripped ? -ENODATA : -ENOENT;
+	return n ? n : image_sources_why(&is->sources);
+}
+
+/* The offset at which the nameless function begins that has @address, which is at @offset. */
+static uint64_t start_of(struct image_symbols *is, uint64_t offset, uint64_t address)
+{
+	uint64_t behind = address - image_sources_start(&is->sources, address);
+
+	return behind <= offset ? offset - behind : offset;
 }
 
 /* Counts what @is takes, which was just asked, and closes what was not for longest where all take too much. */
 static void keep_within_memory(struct symbolizer *s, struct image_symbols *is)
 {
 	s->bytes -= is->bytes;
-	is->bytes = symbol_source_bytes(is->table) + symbol_source_bytes(is->dwarf) + symbol_source_bytes(is->plt);
+	is->bytes = image_sources_bytes(&is->sources);
 	s->bytes += is->bytes;
 	is->used = ++s->clock;
 	while (s->bytes > s->o.memory) {
@@ -322,7 +278,7 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 		    struct symbol_frame out[SOURCE_FRAMES_MAX])
 {
 	struct image_symbols *is = symbols_of(s, image);
-	uint64_t address, begin;
+	uint64_t address, begin, start;
 	int n = !is->why && is->cache ? name_cache_find(is->cache, offset, out) : 0;
 
 	if (n || is->why)
@@ -331,17 +287,33 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
 	if (n)
 		return n;
 	begin = is->cache ? clock_thread_ns() : 0;
-	if (!is->searched) {
-		is->why = open_sources(is, image->pid);
-		is->searched = 1;
+	/* What lies in files beside the program may come and go without a trace in the key. */
+	if (is->cache && image_sources_split(&is->sources)) {
+		name_cache_free(is->cache);
+		is->cache = NULL;
 	}
-	n = is->why ? is->why : look_up(s, is, image->id, address, out);
+	n = look_up(s, is, image->id, address, out);
+	start = n < 0 ? start_of(is, offset, address) : offset;
 	keep_within_memory(s, is);
 	if (is->cache) {
-		name_cache_add(is->cache, offset, out, n);
+		name_cache_add(is->cache, offset, out, n, start);
 		is->spent += clock_thread_ns() - begin;
 	}
 	return n;
+}
+
+uint64_t symbolizer_start(struct symbolizer *s, const struct image *image, uint64_t offset)
+{
+	struct image_symbols *is = symbols_of(s, image);
+	uint64_t address, start = offset;
+
+	if (is->why || (is->cache && name_cache_start(is->cache, offset, &start)))
+		return start;
+	if (elf_file_vaddr(is->files.elf[IMAGE_OWN], offset, &address))
+		return offset;
+	start = start_of(is, offset, address);
+	keep_within_memory(s, is);
+	return start;
 }
 
 void symbolizer_save(struct symbolizer *s)

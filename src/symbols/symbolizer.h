@@ -57,6 +57,13 @@ void symbolizer_free(struct symbolizer *s);
 int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset,
 		    struct symbol_frame out[SOURCE_FRAMES_MAX]);
 
+/*
+ * Where the function begins that has the code at @offset, for which symbolizer_user() found no
+ * name: its offset in the file, the same for all places of one function; or @offset where that is
+ * not known.
+ */
+uint64_t symbolizer_start(struct symbolizer *s, const struct image *image, uint64_t offset);
+
 /* Bytes of files' symbols that it has now: at most what the options say, or what one file takes. */
 size_t symbolizer_memory(const struct symbolizer *s);
 

@@ -100,7 +100,9 @@ def named(profile, name):
         at = bisect.bisect_right(offsets, int(m[1], 16)) - 1 if m else -1
         return names[at] if at >= 0 else frame
 
-    check(not any("main" in s.frames for s in profile), "it has names, and is no stripped one:", profile.head())
+    stripped = subprocess.run([needs("readelf"), "-SW", fixture_path(f"{name}_stripped")],
+                              capture_output=True, text=True, check=True).stdout
+    check(".text" in stripped and ".symtab" not in stripped, "it is not stripped:", stripped)
     for s in profile:
         s.frames = [name_of(f) for f in s.frames]
     return profile

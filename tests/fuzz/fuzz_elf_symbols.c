@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* elf_file, elf_lookup, elf_symbols and plt_symbols over any bytes: all that a mapped file can lead us to read. */
+/* Headers, symbols, stubs and function starts of any bytes: what a mapped file leads us to read. */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "elf/elf_file.h"
 #include "elf/elf_lookup.h"
 #include "symbols/elf_symbols.h"
+#include "symbols/function_starts.h"
 #include "symbols/plt_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,9 +23,16 @@ static void look_up(const struct symbol_source *s, uint64_t address)
 	s->ops->name(s, f.token, name, sizeof(name));
 }
 
+static struct symbol_source *starts_open(const struct elf_file *f)
+{
+	return function_starts_open(f, f);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct symbol_source *(*const openers[])(const struct elf_file *) = { elf_symbols_open, plt_symbols_open };
+	struct symbol_source *(*const openers[])(const struct elf_file *) = {
+		elf_symbols_open, plt_symbols_open, starts_open,
+	};
 	struct elf_file *f = elf_file_open_memory(data, size);
 	const struct elf_section *sections;
 	uint8_t id[ELF_BUILD_ID_MAX];

@@ -25,12 +25,15 @@ static void check(const struct symbol_frame *f)
 static int look_up(struct name_cache *c)
 {
 	struct symbol_frame out[SOURCE_FRAMES_MAX];
+	uint64_t start;
 	int found = 0;
 
 	for (uint64_t offset = 0; offset < 4096; offset++) {
 		int n = name_cache_find(c, offset, out);
 
 		if (n > SOURCE_FRAMES_MAX)
+			abort();
+		if (name_cache_start(c, offset, &start) && (n > 0 || start > offset))
 			abort();
 		for (int i = 0; i < n; i++)
 			check(&out[i]);

@@ -29,17 +29,18 @@ static struct name_cache *sample(void)
 	const struct symbol_frame frames[] = { interned(&two[0]), interned(&two[1]) };
 	struct name_cache *c = name_cache_new(names);
 
-	name_cache_add(c, 0x1000, frames, 2);
-	name_cache_add(c, 0xffffffffffffull, frames + 1, 1);
-	name_cache_add(c, 0x2000, NULL, -ENOENT);
-	name_cache_add(c, 0x3000, NULL, -ENODATA);
-	name_cache_add(c, 0x4000, NULL, -EIO);
+	name_cache_add(c, 0x1000, frames, 2, 0);
+	name_cache_add(c, 0xffffffffffffull, frames + 1, 1, 0);
+	name_cache_add(c, 0x2000, NULL, -ENOENT, 0x2000);
+	name_cache_add(c, 0x3000, NULL, -ENODATA, 0x21f0);
+	name_cache_add(c, 0x4000, NULL, -EIO, 0x4000);
 	return c;
 }
 
 static void check_sample(struct name_cache *c)
 {
 	struct symbol_frame out[SOURCE_FRAMES_MAX];
+	uint64_t start = 0;
 
 	CHECK_EQ(name_cache_find(c, 0x1000, out), 2);
 	for (int i = 0; i < 2; i++) {
@@ -51,6 +52,10 @@ static void check_sample(struct name_cache *c)
 	CHECK_STR(out[0].name, "outer<int>");
 	CHECK_EQ(name_cache_find(c, 0x2000, out), -ENOENT);
 	CHECK_EQ(name_cache_find(c, 0x3000, out), -ENODATA);
+	/* Where its function begins is kept of what has no name. */
+	CHECK(name_cache_start(c, 0x2000, &start) && start == 0x2000);
+	CHECK(name_cache_start(c, 0x3000, &start) && start == 0x21f0);
+	CHECK(!name_cache_start(c, 0x1000, &start) && !name_cache_start(c, 0x4000, &start));
 	/* An error that may pass. */
 	CHECK_EQ(name_cache_find(c, 0x4000, out), 0);
 	CHECK_EQ(name_cache_find(c, 0x1001, out), 0);
@@ -171,7 +176,7 @@ TEST(too_much_is_left_out_what_was_not_asked_for_first)
 		text[strlen(text)] = 'x';
 		text[sizeof(text) - 1] = '\0';
 		frame.name = strtab_get(names, strtab_add(names, text));
-		name_cache_add(c, i, &frame, 1);
+		name_cache_add(c, i, &frame, 1, i);
 	}
 	bytes = name_cache_write(c, KEY, &size);
 	CHECK(size > 14000000 && size <= NAME_CACHE_BYTES);
@@ -182,7 +187,7 @@ TEST(too_much_is_left_out_what_was_not_asked_for_first)
 		text[0] = (char)('A' + i % 26);
 		text[1] = (char)('A' + i / 26 % 26);
 		frame.name = strtab_get(names, strtab_add(names, text));
-		name_cache_add(again, i, &frame, 1);
+		name_cache_add(again, i, &frame, 1, i);
 	}
 	bytes2 = name_cache_write(again, KEY, &size2);
 	CHECK(size2 <= NAME_CACHE_BYTES);
@@ -310,6 +315,22 @@ TEST(the_oldest_go)
 	name_store_free(s);
 }
 
+TEST(a_function_begins_in_its_file)
+{
+	struct name_cache *c = name_cache_new(names), *again = name_cache_new(names);
+	size_t size;
+	uint8_t *bytes;
+
+	name_cache_add(c, 0x20, NULL, -ENODATA, 0x1);
+	bytes = name_cache_write(c, KEY, &size);
+	CHECK_EQ(bytes[size - 1], 0x1f);
+	bytes[size - 1] = 0x21;
+	CHECK_EQ(forged(bytes, size, again), -EBADMSG);
+	name_cache_free(again);
+	name_cache_free(c);
+	free(bytes);
+}
+
 /* --- The symbolizer's use of it. ------------------------------------------------------ */
 
 static uint64_t offset_of_hidden;
@@ -416,6 +437,51 @@ TEST(answers_hold_for_the_files_that_gave_them)
 }
 
 /* What lies in files of their own may change without a trace in the program. */
+/* Where the function of a place without a name begins, by a symbolizer of its own. */
+static uint64_t start_of(uint64_t offset, int *n)
+{
+	struct fixture_file f = fixture_open("bare");
+	struct image image = { .kind = IMAGE_FILE,
+			       .path = fixture_path("bare"),
+			       .name = "bare",
+			       .fd = f.fd };
+	struct symbol_frame out[SOURCE_FRAMES_MAX];
+	struct name_store *store = name_store_new(&me);
+	struct symbolizer *s = symbolizer_new(&(struct symbolizer_options){ .store = store });
+	uint64_t start;
+
+	*n = symbolizer_user(s, &image, offset, out);
+	start = symbolizer_start(s, &image, offset);
+	symbolizer_save(s);
+	symbolizer_free(s);
+	name_store_free(store);
+	fixture_close(&f);
+	return start;
+}
+
+TEST(starts_of_functions_are_kept)
+{
+	int n;
+
+	CHECK_EQ(shell("strip -o bare prog"), 0);
+	for (int run = 0; run < 2; run++) {
+		CHECK_EQ(start_of(offset_of_hidden + 1, &n), offset_of_hidden);
+		CHECK_EQ(n, -ENODATA);
+		CHECK_EQ(files_kept(), 1);
+	}
+	/* It was read there: as far behind its start as is said there. */
+	CHECK_EQ(shell("python3 -c '\n"
+		       "import glob, zlib\n"
+		       "for n in glob.glob(\"cache/ebprof/*.names\"):\n"
+		       "    b = open(n, \"rb\").read()[:-1] + bytes([0])\n"
+		       "    open(n, \"wb\").write(b[:12] + zlib.crc32(b[16:]).to_bytes(4, "
+		       "\"little\") + b[16:])\n'"),
+		 0);
+	CHECK_EQ(start_of(offset_of_hidden + 1, &n), offset_of_hidden + 1);
+	CHECK_EQ(n, -ENODATA);
+	CHECK_EQ(shell("rm -r cache"), 0);
+}
+
 TEST(split_dwarf_is_not_kept)
 {
 	CHECK_EQ(shell("cc -g -gsplit-dwarf -O1 -Wl,--build-id=sha1 -o prog prog.c"), 0);
@@ -432,6 +498,7 @@ int main(void)
 	RUN(damage_is_seen);
 	RUN(forged_texts_are_cleaned);
 	RUN(too_much_is_left_out_what_was_not_asked_for_first);
+	RUN(a_function_begins_in_its_file);
 	if (fixture_begin()) {
 		perror("fixture");
 		return 1;
@@ -441,6 +508,7 @@ int main(void)
 	RUN(as_the_invoking_user);
 	RUN(the_oldest_go);
 	RUN(answers_hold_for_the_files_that_gave_them);
+	RUN(starts_of_functions_are_kept);
 	RUN(split_dwarf_is_not_kept);
 	fixture_end();
 	strtab_free(names);
