@@ -122,16 +122,6 @@ static void go(struct browser *b, enum view view)
 	browser_make_rows(b);
 }
 
-static void functions(struct browser *b) { go(b, VIEW_FUNCTIONS); }
-static void tasks(struct browser *b) { go(b, VIEW_TASKS); }
-static void tree(struct browser *b) { go(b, VIEW_TREE); }
-static void callers(struct browser *b) { go(b, VIEW_CALLERS); }
-static void lines(struct browser *b) { go(b, VIEW_LINES); }
-static void flame(struct browser *b) { go(b, VIEW_FLAME); }
-static void modules(struct browser *b) { go(b, VIEW_MODULES); }
-static void next_view(struct browser *b) { go(b, (b->view + 1) % VIEWS); }
-static void last_view(struct browser *b) { go(b, (b->view + VIEWS - 1) % VIEWS); }
-
 /* The selected function is what callers and lines are of. */
 static int take_focus(struct browser *b)
 {
@@ -152,6 +142,46 @@ static int take_focus(struct browser *b)
 	b->places[VIEW_CALLERS].made = b->places[VIEW_LINES].made = 0;
 	return 1;
 }
+
+/* A view of one function is of the selected one, else of the first, where none was chosen yet. */
+static void find_focus(struct browser *b)
+{
+	if (b->focus_name || take_focus(b))
+		return;
+	go(b, VIEW_FUNCTIONS);
+	take_focus(b);
+}
+
+/* The tree is opened along its hottest path, until the user has opened something himself. */
+static void open_tree(struct browser *b)
+{
+	go(b, VIEW_TREE);
+	if (browser_place(b)->seen || !b->rows.n)
+		return;
+	browser_place(b)->seen = 1;
+	hottest(b);
+	browser_select(b, 0);
+}
+
+static void show_view(struct browser *b, enum view view)
+{
+	if (view == VIEW_CALLERS || view == VIEW_LINES)
+		find_focus(b);
+	if (view == VIEW_TREE)
+		open_tree(b);
+	else
+		go(b, view);
+}
+
+static void functions(struct browser *b) { show_view(b, VIEW_FUNCTIONS); }
+static void tasks(struct browser *b) { show_view(b, VIEW_TASKS); }
+static void tree(struct browser *b) { show_view(b, VIEW_TREE); }
+static void callers(struct browser *b) { show_view(b, VIEW_CALLERS); }
+static void lines(struct browser *b) { show_view(b, VIEW_LINES); }
+static void flame(struct browser *b) { show_view(b, VIEW_FLAME); }
+static void modules(struct browser *b) { show_view(b, VIEW_MODULES); }
+static void next_view(struct browser *b) { show_view(b, (b->view + 1) % VIEWS); }
+static void last_view(struct browser *b) { show_view(b, (b->view + VIEWS - 1) % VIEWS); }
 
 static void enter(struct browser *b)
 {
@@ -418,7 +448,7 @@ static void click(struct browser *b, const struct press_event *press)
 		int view = paint_tab_at(b, press->column);
 
 		if (view >= 0)
-			go(b, (enum view)view);
+			show_view(b, (enum view)view);
 	} else if (b->view == VIEW_FLAME) {
 		flame_click(b, press->row - l.first, press->column);
 	} else if (press->row == l.header) {

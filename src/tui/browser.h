@@ -42,6 +42,7 @@ struct browser_place {
 	uint64_t zoom;			/* key of the flame graph's root; 0: all */
 	row_vec rows;
 	int made;			/* they are of the profile, and of what is chosen now */
+	int seen;			/* the tree has been opened for the user */
 };
 
 struct browser {

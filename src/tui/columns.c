@@ -15,6 +15,13 @@ static const char *self_share(const struct row *r, const struct rows_sums *s, ch
 	return buf;
 }
 
+/* As htop has it: a thread that never waits has 100, a process of four such 400. */
+static const char *cpu_share(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	snprintf(buf, size, "%.1f", (double)r->self * s->cpu_share);
+	return buf;
+}
+
 static const char *total_share(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
 {
 	snprintf(buf, size, "%.2f", views_percent(r->total, s->samples));
@@ -148,12 +155,16 @@ static const struct row_column function_columns[] = {
 static const struct row_column module_columns[] = {
 	SHARES, { "IMAGE", 0, 0, COLUMN_TEXT, name, by_name }, { 0 },
 };
+#define CPU_SHARE { "CPU%", 7, 45, COLUMN_CPU, cpu_share, by_self }
+
 static const struct row_column process_columns[] = {
-	{ "%", 6, 0, COLUMN_NUMBER, self_share, by_self }, { "SAMPLES", VALUE_WIDTH, 0, COLUMN_VALUE, self_count, by_self },
+	{ "%", 6, 0, COLUMN_NUMBER, self_share, by_self }, CPU_SHARE,
+	{ "SAMPLES", VALUE_WIDTH, 0, COLUMN_VALUE, self_count, by_self },
 	{ "PID", 8, 0, COLUMN_NUMBER, pid, by_pid }, { "COMM", 0, 0, COLUMN_TEXT, name, by_name }, { 0 },
 };
 static const struct row_column thread_columns[] = {
-	{ "%", 6, 0, COLUMN_NUMBER, self_share, by_self }, { "SAMPLES", VALUE_WIDTH, 0, COLUMN_VALUE, self_count, by_self },
+	{ "%", 6, 0, COLUMN_NUMBER, self_share, by_self }, CPU_SHARE,
+	{ "SAMPLES", VALUE_WIDTH, 0, COLUMN_VALUE, self_count, by_self },
 	{ "PID", 8, 0, COLUMN_NUMBER, pid, by_pid }, { "TID", 8, 0, COLUMN_NUMBER, tid, by_tid },
 	{ "COMM", 0, 0, COLUMN_TEXT, name, by_name }, { 0 },
 };

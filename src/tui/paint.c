@@ -103,7 +103,17 @@ static void paint_tabs(const struct browser *b, struct page *page)
 
 /* --- Rows. ------------------------------------------------------------------------- */
 
-/* Calls @fn for each column that the page has room for, with its place. */
+/* What share of one CPU a sample stands for: where samples are taken at a rate, of CPU time. */
+static double cpu_share_of(const struct browser *b)
+{
+	struct profile_view v = profile_view(b->show.profile);
+	uint64_t span = b->show.span ? b->show.span : v.meta->duration;
+	int is_cpu = !strcmp(profile_text(b->show.profile, v.types[0].name), "samples") && v.meta->frequency;
+
+	return is_cpu && span ? 100.0 * 1e9 / (double)v.meta->frequency / (double)span : 0;
+}
+
+/* Calls @fn for each column that the profile has and the page has room for, with its place. */
 static void each_column(const struct browser *b, void (*fn)(void *ctx, int i, const struct row_column *c, int x, int width),
 			void *ctx)
 {
@@ -114,7 +124,7 @@ static void each_column(const struct browser *b, void (*fn)(void *ctx, int i, co
 		const struct row_column *c = &columns[i];
 		int width = c->width ? c->width : b->layout.columns - x;
 
-		if (c->least > b->layout.columns)
+		if (c->least > b->layout.columns || (c->kind == COLUMN_CPU && cpu_share_of(b) <= 0))
 			continue;
 		fn(ctx, i, c, x, width);
 		x += width + GAP;
@@ -133,7 +143,8 @@ struct painter {
 
 static struct rows_sums sums_of(const struct browser *b)
 {
-	return (struct rows_sums){ profile_view(b->show.profile).total, units_fitting(b->show.profile, VALUE_WIDTH) };
+	return (struct rows_sums){ profile_view(b->show.profile).total, cpu_share_of(b),
+				   units_fitting(b->show.profile, VALUE_WIDTH) };
 }
 
 static void paint_title(void *ctx, int i, const struct row_column *c, int x, int width)

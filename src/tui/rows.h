@@ -38,10 +38,16 @@ struct rows_choice {
 /* What a cell is made of, besides its row. */
 struct rows_sums {
 	uint64_t samples;		/* of the whole profile */
+	double cpu_share;		/* % of one CPU that each of them stands for; 0: not known */
 	struct units units;		/* of values */
 };
 
-enum column_kind { COLUMN_TEXT, COLUMN_NUMBER /* to the right */, COLUMN_VALUE /* that, titled by its unit */ };
+enum column_kind {
+	COLUMN_TEXT,
+	COLUMN_NUMBER,		/* to the right */
+	COLUMN_VALUE,		/* that, titled by its unit */
+	COLUMN_CPU,		/* a number that only samples of CPU time have */
+};
 
 struct row_column {
 	const char *name;

@@ -161,14 +161,20 @@ TEST(tree_opens_and_closes)
 
 	open_browser(&b, p);
 	press(&b, "3");
-	CHECK_EQ(b.listed.n, 2);
-	CHECK_STR(line(&b, 100, 10, 3), " 90.00   0.00       90 + one");
-	press(&b, "l");
+	/* At first it is open along its hottest path. */
+	CHECK_EQ(b.listed.n, 5);
 	CHECK_STR(line(&b, 100, 10, 3), " 90.00   0.00       90 - one");
-	CHECK_STR(line(&b, 100, 10, 4), " 90.00   0.00       90   + main");
+	CHECK_STR(line(&b, 100, 10, 4), " 90.00   0.00       90   - main");
+	CHECK_STR(line(&b, 100, 10, 5), " 60.00  60.00       60       a");
 	press(&b, "h");
 	CHECK_EQ(b.listed.n, 2);
-	press(&b, "H");
+	CHECK_STR(line(&b, 100, 10, 3), " 90.00   0.00       90 + one");
+	/* What the user closed stays closed. */
+	press(&b, "13");
+	CHECK_EQ(b.listed.n, 2);
+	press(&b, "l");
+	CHECK_STR(line(&b, 100, 10, 3), " 90.00   0.00       90 - one");
+	press(&b, "hH");
 	CHECK_STR(browser_selected(&b)->name, "a");
 	CHECK_STR(line(&b, 100, 10, 5), " 60.00  60.00       60       a");
 	press(&b, "h");
@@ -194,6 +200,37 @@ TEST(callers_of_the_selected)
 	CHECK_STR(line(&b, 100, 14, 8), " 30.00  30.00       30 [kernel]       read");
 	press(&b, "L");
 	CHECK_EQ(b.rows.v[0].heading, 1);
+	browser_free(&b);
+	profile_free(p);
+}
+
+/* Where no function was chosen yet, the busiest is. */
+TEST(callers_of_the_first)
+{
+	struct profile *p = tree();
+	struct browser b;
+
+	open_browser(&b, p);
+	press(&b, "24");
+	CHECK_STR(line(&b, 100, 14, 6), " 60.00  60.00       60 app            a");
+	press(&b, "1j5");
+	CHECK_STR(b.focus_name, "a");
+	browser_free(&b);
+	profile_free(p);
+}
+
+/* As htop counts: of one CPU. 60 samples at 100 Hz are 600 ms. */
+TEST(cpu_share_of_processes)
+{
+	struct profile *p = tree();
+	struct browser b;
+
+	profile_meta(p)->frequency = 100;
+	profile_meta(p)->duration = 500000000;
+	open_browser(&b, p);
+	press(&b, "2");
+	CHECK_STR(line(&b, 100, 10, 2), "     %    CPU%  SAMPLES      PID COMM");
+	CHECK_STR(line(&b, 100, 10, 3), " 90.00   180.0       90       10 one");
 	browser_free(&b);
 	profile_free(p);
 }
@@ -417,6 +454,8 @@ int main(void)
 	RUN(searches_and_filters);
 	RUN(tree_opens_and_closes);
 	RUN(callers_of_the_selected);
+	RUN(callers_of_the_first);
+	RUN(cpu_share_of_processes);
 	RUN(threads_and_processes);
 	RUN(flame_boxes_have_their_shares);
 	RUN(no_kernel_no_user);
