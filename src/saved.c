@@ -8,6 +8,7 @@
 
 #include "input/input.h"
 #include "profile/merge.h"
+#include "profile/rates.h"
 
 static int show_type(struct profile *p, const char *path, const char *type, struct error *e)
 {
@@ -50,8 +51,25 @@ struct profile *saved_read(const char *path, const char *type, struct error *e)
 	return p;
 }
 
+/* How the samples of several files count against each other. */
+static void say_weight(enum rates_weight weight)
+{
+	static const char *const texts[] = {
+		[RATES_TIME] = "the files were sampled at different rates, so stacks are weighed by time; "
+			       "--sample-type samples counts samples",
+		[RATES_EVENTS] = "the files were sampled with different periods, so stacks are weighed by events; "
+				 "--sample-type samples counts samples",
+		[RATES_UNKNOWN] = "the files were sampled at different rates, not all of which are known: "
+				  "a sample counts the same in each",
+	};
+
+	if (texts[weight])
+		fprintf(stderr, "ebprof: %s\n", texts[weight]);
+}
+
 struct profile *saved_read_all(const char *const *paths, size_t n, const char *type, struct error *e)
 {
+	struct rates rates = { 0 };
 	struct profile *all;
 
 	if (n == 1)
@@ -64,8 +82,12 @@ struct profile *saved_read_all(const char *const *paths, size_t n, const char *t
 			profile_free(all);
 			return NULL;
 		}
+		if (!type)
+			rates_add(&rates, p);
 		profile_merge_run(all, p);
 		profile_free(p);
 	}
+	if (!type)
+		say_weight(rates_show(&rates, all));
 	return all;
 }

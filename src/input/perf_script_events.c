@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "profile/rates.h"
 
 int perf_script_is_sample(const struct perf_script_header *h)
 {
@@ -54,12 +55,6 @@ void perf_script_events_survey(struct perf_script_events *s, const struct perf_s
 	s->all_have_time &= h->has_time;
 }
 
-/* The kernel's clocks count nanoseconds: core_clock, task_clock (kernel/events/core.c). */
-static int is_clock(const char *event)
-{
-	return !strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10);
-}
-
 void perf_script_events_describe(struct perf_script_events *s, struct profile *p)
 {
 	struct profile_meta *m = profile_meta(p);
@@ -83,10 +78,10 @@ void perf_script_events_describe(struct perf_script_events *s, struct profile *p
 		free(counts);
 	}
 	for (size_t i = 0; i < n; i++) {
-		const char *name = n == 1 && is_clock(names[i]) ? "cpu" : *names[i] ? names[i] : "events";
+		const char *name = n == 1 && rates_is_clock(names[i]) ? "cpu" : *names[i] ? names[i] : "events";
 
 		if (s->list[i].weighted)
-			s->list[i].weights = profile_add_type(p, name, is_clock(names[i]) ? "nanoseconds" : "events");
+			s->list[i].weights = profile_add_type(p, name, rates_is_clock(names[i]) ? "nanoseconds" : "events");
 	}
 	if (s->list[0].weighted)
 		profile_show(p, s->list[0].weights);

@@ -91,6 +91,27 @@ def test_files_of_our_own():
                 equal(gzip.decompress(f.read()), expected, f"{path}, saved again")
 
 
+def test_files_of_different_rates():
+    """What ran for one second counts one second, however often it was sampled."""
+    with directory() as d:
+        files = [os.path.join(d, name) for name in ("slow.pb.gz", "fast.pb.gz")]
+        times = []
+        for path, hz in zip(files, (99, 999)):
+            run("-U", "-F", hz, "-o", path, "--", fixture_path("tree"), "--seconds", "1").ok()
+            samples = int(rows(run("report", "-q", "--by", "process", path).ok().out, ["PID", "COMM", "SAMPLES", "%"])[0][2])
+            times.append(samples * (10**9 // hz) / 1e6)
+        r = run("report", "--by", "process", *files).ok()
+        got = sorted(float(row[2]) for row in rows(r.out, ["PID", "COMM", "MS", "%"]))
+        check(all(abs(a - b) < 0.01 for a, b in zip(got, sorted(times))), "ms:", got, times)
+        check("sampled at different rates, so stacks are weighed by time" in r.err, r.err)
+        r = run("report", "--by", "process", "--sample-type", "samples", *files).ok()
+        check("weighed" not in r.err, r.err)
+        rows(r.out, ["PID", "COMM", "SAMPLES", "%"])
+        r = run("report", "--by", "process", files[0], files[0]).ok()
+        check("weighed" not in r.err, r.err)
+        rows(r.out, ["PID", "COMM", "SAMPLES", "%"])
+
+
 def test_pages_that_are_not_ours():
     fed(b"<!doctype html><p>x</p>\n", "report", "-").fails(1, "its format is unknown")
     fed(b'{"frames": []}\n', "report", "-").fails(1, "its format is unknown")
