@@ -9,11 +9,13 @@
 #include "commands.h"
 #include "result_files.h"
 #include "saved.h"
+#include "view_options.h"
 
 struct options {
 	string_vec inputs, files;
 	const char *format, *type;
 	int annotate, force;
+	struct view_options view;
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -29,6 +31,8 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several", 0 },
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
 		"folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
+	VIEW_OPTIONS_TABLE(AT(view), 0),
+	VIEW_OPTIONS_PROFILE(AT(view)),
 	CLI_END
 };
 
@@ -42,14 +46,17 @@ static int check(const struct options *o, struct error *e)
 
 static int convert(const struct options *o, struct error *e)
 {
-	const struct output_options output = { .annotate = o->annotate };
+	struct output_options output = { .annotate = o->annotate };
 	const struct user user = user_invoking();
 	struct result_files files = { .force = o->force };
 	struct profile *p = saved_read(o->inputs.v[0], o->type, e);
 	int err = p ? result_files_open(&files, &o->files, o->format, &user, e) : -EINVAL;
 
-	if (!err)
+	if (!err) {
+		view_options_apply(&o->view, p);
+		view_options_output(&o->view, &output);
 		err = result_files_write(&files, p, &output, e);
+	}
 	result_files_free(&files);
 	profile_free(p);
 	return err;

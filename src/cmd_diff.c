@@ -17,6 +17,7 @@
 #include "profile/diff.h"
 #include "result_files.h"
 #include "saved.h"
+#include "view_options.h"
 
 #define TITLE_MAX 1024
 
@@ -24,8 +25,9 @@ struct options {
 	string_vec inputs;		/* until they are taken apart */
 	string_vec sides[2];		/* before, after */
 	string_vec files;
-	const char *format, *normalize, *type, *title;
+	const char *format, *normalize, *type;
 	int all, annotate, force, quiet;
+	struct view_options view;
 	double fail_above;		/* below 0: not given */
 };
 
@@ -35,20 +37,21 @@ static const struct cli_option rows[] = {
 	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
 	CLI_HEADING("Comparison"),
 	{ 0, 0, "normalize", "BY", cli_string, AT(normalize),
-		"samples (default: shares), seconds (CPUs busy) or none", 0 },
-	{ 0, 0, "all", NULL, cli_flag, AT(all), "list what is within chance, too", 0 },
+		"samples (default: shares), seconds (CPUs busy) or none", CLI_BRIEF },
+	{ 0, 0, "all", NULL, cli_flag, AT(all), "list what is within chance, too", CLI_BRIEF },
 	{ 0, 0, "fail-above", "PERCENT", cli_percent, AT(fail_above),
-		"exit with 7 where a function gains more, significantly", 0 },
-	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of files that have several", 0 },
+		"exit with 7 where a function gains more, significantly", CLI_BRIEF },
+	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of files that have several", CLI_BRIEF },
 	CLI_HEADING("Output"),
 	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
-		"write here; may be repeated; - is standard output", 0 },
+		"write here; may be repeated; - is standard output", CLI_BRIEF },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
-		"table, json, folded or html (default: by the file's name)", 0 },
+		"table, json, folded or html (default: by the file's name)", CLI_BRIEF },
 	RESULT_FILES_FORCE(AT(force), 0),
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
 		"folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
-	{ 0, 0, "title", "TEXT", cli_string, AT(title), "a title for formats that show one", 0 },
+	VIEW_OPTIONS_TABLE(AT(view), 0),
+	VIEW_OPTIONS_PROFILE(AT(view)),
 	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary", 0 },
 	CLI_END
 };
@@ -198,6 +201,7 @@ static void write_target(const struct comparison *c, const struct target *t)
 	struct output_options o = { .difference = 1, .weight = diff_weight(c->diff), .annotate = c->o.annotate };
 
 	result_files_terminal(t->file, &o);
+	view_options_output(&c->o.view, &o);
 	if (!formats[t->format].write) {
 		output_write(output_by_name(formats[t->format].name), diff_profile(c->diff), &o, t->file, t->path);
 		return;
@@ -235,6 +239,7 @@ static int read_file(struct comparison *c, enum diff_side side, const char *path
 
 	if (!p)
 		return err;
+	view_options_apply(&c->o.view, p);
 	err = diff_add(c->diff, side, p, &why);
 	profile_free(p);
 	return err ? error_set(e, why.status, err, "%s %s", path, why.text) : 0;
@@ -254,7 +259,7 @@ static int read_files(struct comparison *c, struct error *e)
 		return err;
 	diff_compare(c->diff);
 	snprintf(text, sizeof(text), "%s against %s", c->o.sides[DIFF_BEFORE].v[0], c->o.sides[DIFF_AFTER].v[0]);
-	text_clean(clean, sizeof(clean), c->o.title ? c->o.title : text);
+	text_clean(clean, sizeof(clean), c->o.view.title ? c->o.view.title : text);
 	profile_meta(diff_profile(c->diff))->title = profile_string(diff_profile(c->diff), clean);
 	return 0;
 }

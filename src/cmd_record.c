@@ -14,12 +14,13 @@ static int finish(struct recording *r, struct result_files *files, uint64_t orig
 {
 	struct profile *p = session_profile(r->session);
 	const struct profile_account *a = profile_account(p);
-	const struct output_options options = { .annotate = r->o.annotate };
+	struct output_options options = { .annotate = r->o.annotate };
 	char none[NO_SAMPLES_TEXT] = "";
 	int err, command;
 
 	if (!a->taken)
 		no_samples_why(r, none);
+	view_options_output(&r->o.view, &options);
 	recording_end_command(r);
 	recording_describe(r, p);
 	err = result_files_write(files, p, &options, e);

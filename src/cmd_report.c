@@ -19,6 +19,7 @@
 #include "summary.h"
 #include "tui/browse.h"
 #include "tui/tui.h"
+#include "view_options.h"
 
 #define PATTERN_MAX 256		/* bytes of a regular expression; its compiled form may be far larger */
 #define NAME_MAX_MATCHED 4096	/* bytes of a function's name that are looked at */
@@ -27,10 +28,10 @@
 
 struct options {
 	string_vec inputs;
-	const char *by, *sort, *focus, *type;
+	const char *by, *focus, *type;
 	int tree, plain, quiet;
 	double percent;
-	uint64_t rows;			/* 0: not given */
+	struct view_options view;
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -39,16 +40,16 @@ static const struct cli_option rows[] = {
 	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
 	CLI_HEADING("What to show (one of these; default: the functions)"),
 	{ 0, 0, "by", "WHAT", cli_string, AT(by),
-		"rows of function (default), module, line, process or thread", 0 },
-	{ 0, 0, "tree", NULL, cli_flag, AT(tree), "the call tree", 0 },
+		"rows of function (default), module, line, process or thread", CLI_BRIEF },
+	{ 0, 0, "tree", NULL, cli_flag, AT(tree), "the call tree", CLI_BRIEF },
 	{ 0, 0, "focus", "REGEX", cli_string, AT(focus),
-		"functions that match, who calls them and what they call", 0 },
+		"functions that match, who calls them and what they call", CLI_BRIEF },
 	CLI_HEADING("How much of it"),
-	{ 0, 0, "sort", "HOW", cli_string, AT(sort), "by self (default) or total", 0 },
-	{ 0, 0, "rows", "N", cli_count, AT(rows), "at most N rows of each table", 0 },
+	VIEW_OPTIONS_TABLE(AT(view), CLI_BRIEF),
 	{ 0, 0, "min", "PERCENT", cli_share, AT(percent),
 		"leave out what is less of the tree (default 0.5)", 0 },
-	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several", 0 },
+	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several", CLI_BRIEF },
+	VIEW_OPTIONS_PROFILE(AT(view)),
 	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "a table, on a terminal too", 0 },
 	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary", 0 },
 	CLI_END
@@ -72,7 +73,7 @@ static int check(const struct options *o, struct error *e)
 	if (!o->inputs.n)
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "report takes files, or - for standard input; see ebprof report --help");
-	if ((o->by || o->sort) + o->tree + (o->focus != NULL) > 1)
+	if ((o->by || o->view.sort) + o->tree + (o->focus != NULL) > 1)
 		return error_set(e, STATUS_USAGE, -EINVAL, "choose one view: --by and --sort, --tree, or --focus");
 	if (o->focus && strlen(o->focus) > PATTERN_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--focus: at most %d bytes", PATTERN_MAX);
@@ -110,23 +111,24 @@ static unsigned char *find_focus(const struct profile *p, const char *pattern, s
 /* Writes the view that is asked for. */
 static int write_view(const struct options *o, const struct profile *p, struct outfile *f, struct error *e)
 {
-	static const char *const sorts[] = { "self", "total", NULL };
 	struct output_options output = { 0 };
-	int by = choose("--by", o->by, views_by_names, e), sort = by < 0 ? by : choose("--sort", o->sort, sorts, e);
+	int by = choose("--by", o->by, views_by_names, e);
 	unsigned char *focus = NULL;
 
-	if (sort < 0)
-		return sort;
+	if (by < 0)
+		return by;
 	if (o->focus && !(focus = find_focus(p, o->focus, e)))
 		return -EINVAL;
+	view_options_output(&o->view, &output);
 	result_files_terminal(f, &output);
-	output.rows = o->rows ? (int)(o->rows < INT32_MAX ? o->rows : INT32_MAX) : o->tree ? 0 : output.rows;
+	if (o->tree && !o->view.rows)
+		output.rows = 0;
 	if (focus)
 		views_focus(p, focus, &output, f);
 	else if (o->tree)
 		views_tree(p, o->percent, &output, f);
 	else
-		views_top(p, (enum views_by)by, sort, &output, f);
+		views_top(p, (enum views_by)by, o->view.sort == OUTPUT_SORT_TOTAL, &output, f);
 	free(focus);
 	return 0;
 }
@@ -134,7 +136,7 @@ static int write_view(const struct options *o, const struct profile *p, struct o
 /* 1 where a user sits at a terminal and has not said what to print. */
 static int interactive(const struct options *o)
 {
-	return !o->plain && !o->by && !o->sort && !o->tree && !o->focus && !o->rows && tui_possible();
+	return !o->plain && !o->by && !o->view.sort && !o->tree && !o->focus && !o->view.rows && tui_possible();
 }
 
 /* 0, or a negative errno with @e filled. */
@@ -163,8 +165,12 @@ static int print(const struct options *o, const struct profile *p, struct error 
 static int report(const struct options *o, struct error *e)
 {
 	struct profile *p = saved_read_all(o->inputs.v, o->inputs.n, o->type, e);
-	int status = STATUS_OK, err = !p ? -EIO : interactive(o) ? browse(o, p, e) : print(o, p, e);
+	int status = STATUS_OK, err = -EIO;
 
+	if (p) {
+		view_options_apply(&o->view, p);
+		err = interactive(o) ? browse(o, p, e) : print(o, p, e);
+	}
 	if (err && err != -EPIPE)
 		status = command_failed(e);
 	else if (!o->quiet)

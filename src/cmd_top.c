@@ -35,11 +35,11 @@ static void fit_terminal(struct viewer_options *v, const struct record_options *
 	struct winsize w;
 
 	v->color = command_wants_color();
-	v->rows = o->rows < INT32_MAX ? (int)o->rows : INT32_MAX;
+	v->rows = o->view.rows < INT32_MAX ? (int)o->view.rows : INT32_MAX;
 	if (!terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w))
 		return;
 	v->columns = w.ws_col;
-	if (!o->rows && w.ws_row > 2 * TABLE_LINES)
+	if (!o->view.rows && w.ws_row > 2 * TABLE_LINES)
 		v->rows = w.ws_row - TABLE_LINES;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli.h"
+#include "view_options.h"
 
 #define ALLOC_ALL UINT64_MAX
 
@@ -40,16 +41,16 @@ struct record_options {
 	/* names */
 	string_vec debug_dirs;
 	const char *vmlinux;		/* NULL: where it may be installed */
-	int debuginfod, no_cache, no_inline, no_demangle, short_templates, why;
-	/* results */
+	int debuginfod, no_cache, no_demangle, why;
+	/* results; top has the rows of its plain table there */
+	struct view_options view;
 	string_vec files;
-	const char *format, *title;
+	const char *format;
 	int annotate, force;
 	int strict, quiet, verbose;
 	/* top */
 	uint64_t refresh, window;	/* ns */
 	uint64_t tables;		/* after so many the plain view ends; 0: never */
-	uint64_t rows;			/* of a plain table; 0: as many as fit */
 	int plain, since_start;
 };
 

@@ -273,7 +273,8 @@ int recording_run(struct recording *r, struct error *e)
 			.debug_dirs = r->o.debug_dirs.v, .n_debug_dirs = r->o.debug_dirs.n, .debuginfod = r->debuginfod,
 			.store = r->store, .worth_keeping = WORTH_KEEPING, .kernel = { .vmlinux = r->o.vmlinux },
 			.demangler = r->demangler,
-			.no_inline = r->o.no_inline, .no_demangle = r->o.no_demangle, .short_templates = r->o.short_templates,
+			.no_inline = r->o.view.no_inline, .no_demangle = r->o.no_demangle,
+			.short_templates = r->o.view.short_templates,
 		},
 		.alloc = r->o.alloc ? &r->alloc : NULL,
 		.slices = r->probes.paused ? &r->slices : NULL, .leaks = r->o.leaks,
@@ -314,7 +315,7 @@ void recording_describe(const struct recording *r, struct profile *p)
 	for (char **arg = r->argv + 1; *arg; arg++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", *arg);
 	m->command = clean_string(p, text);
-	m->title = clean_string(p, r->o.title ? r->o.title : "");
+	m->title = clean_string(p, r->o.view.title ? r->o.view.title : "");
 	if (!uname(&u)) {
 		snprintf(text, sizeof(text), "%s, %s %s %s", u.nodename, u.sysname, u.release, u.machine);
 		m->host = clean_string(p, text);

@@ -81,6 +81,8 @@ void result_files_terminal(const struct outfile *f, struct output_options *o)
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w))
 		return;
 	o->columns = w.ws_col;
+	if (o->rows)
+		return;
 	o->rows = w.ws_row > TABLE_ROWS_LEAST + TABLE_OTHER_LINES ? w.ws_row - TABLE_OTHER_LINES : TABLE_ROWS_LEAST;
 }
 

@@ -118,11 +118,10 @@ static void write_list(const struct diff *d, const struct diff_list *l, int all,
 		       struct outfile *f)
 {
 	const struct rows rows = { diff_profile(d), l->rows };
-	const struct output_options shown = { .color = o->color, .columns = o->columns };
 
 	if (all || l->significant)
 		table_write(&(struct table){ .columns = columns, .ctx = &rows, .rows = all ? l->n : l->significant,
-					     .color = row_color }, &shown, f);
+					     .color = row_color }, o, f);
 	write_rest(l, f);
 }
 
@@ -136,8 +135,14 @@ void difference_write(const struct diff *d, int all, const struct output_options
 	};
 	const char *of = whole[diff_normalized(d)];
 
-	outfile_printf(f, "Self: the function itself, %% of %s\n", of);
-	write_list(d, diff_self(d), all, o, f);
-	outfile_printf(f, "\nTotal: the function and what it calls, %% of %s\n", of);
-	write_list(d, diff_total(d), all, o, f);
+	if (o->sort != OUTPUT_SORT_TOTAL) {
+		outfile_printf(f, "Self: the function itself, %% of %s\n", of);
+		write_list(d, diff_self(d), all, o, f);
+	}
+	if (o->sort == OUTPUT_SORT_DEFAULT)
+		outfile_write(f, "\n", 1);
+	if (o->sort != OUTPUT_SORT_SELF) {
+		outfile_printf(f, "Total: the function and what it calls, %% of %s\n", of);
+		write_list(d, diff_total(d), all, o, f);
+	}
 }

@@ -10,7 +10,7 @@
 #include "output/output.h"
 #include "profile/diff.h"
 
-/* Significant changes, and with @all the others too, grey; else they are only counted. */
+/* Significant changes, and with @all the others too, grey; else they are only counted. By self, total, or both tables. */
 void difference_write(const struct diff *d, int all, const struct output_options *o, struct outfile *f);
 /* The same for programs; rates are fractions of 1. */
 void difference_write_json(const struct diff *d, int all, const struct output_options *o, struct outfile *f);

@@ -15,6 +15,7 @@
 
 struct output_options {
 	int rows;		/* of a table; 0: all */
+	enum output_sort { OUTPUT_SORT_DEFAULT, OUTPUT_SORT_SELF, OUTPUT_SORT_TOTAL } sort;	/* of tables of functions */
 	int color;		/* 1: the reader is a terminal that takes colour */
 	int columns;		/* of the terminal; 0: do not cut lines */
 	/*

@@ -118,9 +118,10 @@ void table_write(const struct table *t, const struct output_options *o, struct o
 		}
 		outfile_write(f, "\n", 1);
 	}
-	for (size_t row = l.shown; row < t->rows; row++)
+	for (size_t row = l.shown; t->share && row < t->rows; row++)
 		left_out += t->share(t->ctx, row);
-	if (l.shown < t->rows)
-		outfile_printf(f, "... and %zu more, with %.2f%% of the samples\n", t->rows - l.shown,
-			       left_out);
+	if (l.shown < t->rows && t->share)
+		outfile_printf(f, "... and %zu more, with %.2f%% of the samples\n", t->rows - l.shown, left_out);
+	else if (l.shown < t->rows)
+		outfile_printf(f, "... and %zu more\n", t->rows - l.shown);
 }

@@ -11,7 +11,7 @@
 
 void top_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
-	views_top(p, VIEWS_FUNCTION, 0, o, f);
+	views_top(p, VIEWS_FUNCTION, o->sort == OUTPUT_SORT_TOTAL, o, f);
 	if (profile_view(p).total) {
 		outfile_write(f, "\n", 1);
 		views_top(p, VIEWS_PROCESS, 0, o, f);

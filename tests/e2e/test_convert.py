@@ -126,6 +126,40 @@ def test_perf_periods():
             equal(run("convert", "--sample-type", "samples", file).ok().out, "x;f 1\nx;g 1\n", "samples")
 
 
+def test_what_is_shown():
+    """record, report, convert and diff have the same options for it."""
+    with directory() as d:
+        path, page = os.path.join(d, "x.folded"), os.path.join(d, "x.html")
+        with open(path, "w") as f:
+            f.write("x;run<int>();big<A<int>>;in<int>_[i] 3\nx;run<int>();low 1\nx;run<char>();low 1\n")
+
+        def table(*args):
+            return [line.split()[-1] for line in run(*args).ok().out.split("\n\n")[0].splitlines()[1:] if line[:3] != "..."]
+
+        for command in (("report", "--plain", path), ("convert", "-f", "table", path)):
+            equal(table(*command)[:2], ["in<int>", "low"], "by self")
+            equal(table(*command, "--sort", "total")[0], "run<int>()", "by total")
+            equal(len(table(*command, "--rows", "1")), 1, "rows")
+            equal(table(*command, "--no-inline")[0], "big<A<int>>", "inlined functions")
+            equal(set(table(*command, "--short-templates")), {"in<...>", "low", "run<...>()", "big<...>"}, "templates")
+            run(*command, "--sort", "name").fails(2, "--sort 'name': expected one of self, total")
+        equal(run("convert", path, "--short-templates", "--no-inline").ok().out, "x;run<...>();big<...> 3\nx;run<...>();low 2\n")
+        run("convert", path, "--title", "what I <b>did</b>", "-o", page).ok()
+        with open(page) as f:
+            check('"title":"what I \\u003cb\\u003edid' in f.read(), "the title of the page")
+        r = run("diff", "--all", "--short-templates", "--no-inline", path, path).ok().out
+        check("run<...>()" in r and "in<" not in r and "int" not in r, r)
+        check("Total:" in r and "Total:" not in run("diff", "--sort", "self", path, path).ok().out, "the first table")
+        check("Self:" not in run("diff", "--sort", "total", path, path).ok().out, "the second table")
+        check("... and 4 more" in run("diff", "--all", "--rows", "1", path, path).ok().out, "rows of a difference")
+        out = os.path.join(d, "x.txt")
+        run("-F", 999, "--rows", "1", "--sort", "total", "-o", out, "--", fixture_path("tree"), "--seconds", "0.5").ok()
+        with open(out) as f:
+            lines = f.read().split("\n\n")[0].splitlines()
+        equal(len(lines), 3, "the header, a row and what is left")
+        check(float(lines[1].split()[1]) > 90, lines)
+
+
 def test_bad_options():
     with directory() as d:
         path, out = os.path.join(d, "x.folded"), os.path.join(d, "out.folded")
