@@ -52,7 +52,12 @@ static __always_inline void take_block_stack(bpf_user_pt_regs_t *ctx, struct ebp
 	state = bpf_map_lookup_elem(&unwind_states, &zero);
 	if (!busy || !s || !state)
 		return;
-	if (!__sync_fetch_and_add(busy, 1))
+	/*
+	 * All of them are on this CPU, so who reads 1 is alone until it subtracts that again. Not by what an addition
+	 * returns: that came with 5.12, on arm64 with 5.18.
+	 */
+	__sync_fetch_and_add(busy, 1);
+	if (*(volatile __u64 *)busy == 1)
 		err = task->is32 ? user_stack32(ctx, key, s, process_id) : user_stack(ctx, AT_ENTRY, key, state, c, process_id);
 	__sync_fetch_and_add(busy, -1);
 	if (err == RESCUED) {

@@ -57,6 +57,21 @@ struct {
 	__type(value, struct alloc_task);
 } alloc_tasks SEC(".maps");
 
+/* The same by TID, where tasks have no storage. What is pushed out by others is a call that is not sampled. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);		/* set by user space */
+	__type(key, __u32);
+	__type(value, struct alloc_task);
+} alloc_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct alloc_task);
+} new_alloc_thread SEC(".maps");	/* zeros */
+
 struct live_key {
 	__u64 process;		/* hash_process() */
 	__u64 at;
@@ -70,7 +85,23 @@ struct {
 	__type(value, __u64);	/* id of the block */
 } live_blocks SEC(".maps");
 
-__u64 last_block;		/* id */
+/* What is known of the current thread; NULL: nothing, where it is not to be made. */
+static __always_inline struct alloc_task *alloc_task(int make)
+{
+	__u32 tid = bpf_get_current_pid_tgid(), zero = 0;
+	struct alloc_task *t, *none;
+
+	if (has_task_storage())
+		return bpf_task_storage_get(&alloc_tasks, bpf_get_current_task_btf(), 0,
+					    make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	t = bpf_map_lookup_elem(&alloc_threads, &tid);
+	if (t || !make)
+		return t;
+	none = bpf_map_lookup_elem(&new_alloc_thread, &zero);
+	if (!none || bpf_map_update_elem(&alloc_threads, &tid, none, BPF_NOEXIST))
+		return NULL;
+	return bpf_map_lookup_elem(&alloc_threads, &tid);
+}
 
 /* -ln of a random number between 0 and 1, times the interval: the binary logarithm, digit by digit. */
 static __always_inline __s64 draw_distance(void)
@@ -146,7 +177,7 @@ static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old,
 
 	if (!wanted_process(&process, &task) || task.is32)
 		return 0;
-	t = bpf_task_storage_get(&alloc_tasks, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	t = alloc_task(1);
 	c = bpf_map_lookup_elem(&counters, &zero);
 	if (!t || !c || (t->sp >= sp && t->sp - sp < OWN_STACK && t->window == alloc_window))
 		return 0;
@@ -211,7 +242,9 @@ static __always_inline void end_sampled(struct ebp_counters *c, const struct ebp
 /* The call of @t has given the block @at. */
 static __always_inline void begin_sampled(struct ebp_counters *c, const struct alloc_task *t, __u64 at)
 {
-	__u64 id = __sync_fetch_and_add(&last_block, 1) + 1, stale = take_live(&t->key.process, at);
+	/* No two at one place are of one time. Not a counter: what an addition returns is not to be had before 5.12. */
+	__u64 id = hash_step(hash_step(hash_process(&t->key.process), at), bpf_ktime_get_ns()) | 1;
+	__u64 stale = take_live(&t->key.process, at);
 
 	/* It was freed in a way that we did not see. */
 	if (stale)
@@ -227,7 +260,7 @@ static __always_inline void begin_sampled(struct ebp_counters *c, const struct a
 SEC("?uprobe")
 int on_returned(bpf_user_pt_regs_t *ctx)
 {
-	struct alloc_task *t = bpf_task_storage_get(&alloc_tasks, bpf_get_current_task_btf(), 0, 0);
+	struct alloc_task *t = alloc_task(0);
 	__u64 at = RETURNED(ctx);
 	struct ebp_process process = {};
 	struct ebp_counters *c;

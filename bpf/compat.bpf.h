@@ -51,6 +51,15 @@
 #define REGS_TO_DWARF(regs, r) __builtin_memcpy((r), (regs), 33 * sizeof(__u64))
 #endif
 
+/*
+ * Whether a task can have storage of its own (5.11, 4cf1bc1f1045). User space asks the same, by the same enumerator, to make
+ * the maps that are used.
+ */
+static __always_inline int has_task_storage(void)
+{
+	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_storage_get);
+}
+
 /* What a sample wants to know of the task that it hit. */
 struct task_facts {
 	__u64 start;		/* of its leader: CLOCK_BOOTTIME ns */

@@ -150,13 +150,20 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	struct off_task *t;
 	__u32 zero = 0;
 
-	if (!task_wanted(task, task->tgid, task->pid, 1))
+	if (!task_wanted(task, task->tgid, task->pid, 1)) {
+		if (state & TASK_GONE)
+			forget_task(task);
 		return;
-	t = bpf_task_storage_get(&off_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	}
+	t = off_task(task, 1);
 	c = bpf_map_lookup_elem(&counters, &zero);
 	s = bpf_map_lookup_elem(&scratch, &zero);
 	unwind = bpf_map_lookup_elem(&unwind_states, &zero);
 	budget = bpf_map_lookup_elem(&off_budgets, &zero);
+	if (!t && c && !has_task_storage() && !(state & TASK_GONE)) {
+		c->taken++;
+		c->lost[EBP_LOST_MAP]++;
+	}
 	if (!t || !c || !s || !unwind || !budget)
 		return;
 	if (t->since)
@@ -167,6 +174,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	if (state & TASK_GONE) {
 		flush_classes(c, t, now);
 		t->since = 0;
+		forget_task(task);
 		return;
 	}
 	c->switches++;
@@ -190,7 +198,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 
 static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
 {
-	struct off_task *t = bpf_task_storage_get(&off_tasks, task, 0, 0);
+	struct off_task *t = off_task(task, 0);
 	struct ebp_counters *c;
 	__u32 zero = 0;
 
@@ -243,12 +251,12 @@ static __always_inline int in_interrupt(void *ctx, __u64 *frames)
 static __always_inline void take_waker(void *ctx, struct off_task *t)
 {
 	struct ebp_waker w = { .head.type = EBP_WAKER };
-	struct task_struct *current = bpf_get_current_task_btf();
 	struct unwind_state *unwind;
 	struct off_budget *budget;
 	struct task_facts facts;
 	struct ebp_counters *c;
 	struct ebp_stack *s;
+	__u64 id = bpf_get_current_pid_tgid();
 	__u32 zero = 0, at;
 	__u64 *slot;
 
@@ -258,11 +266,13 @@ static __always_inline void take_waker(void *ctx, struct off_task *t)
 	budget = bpf_map_lookup_elem(&off_budgets, &zero);
 	if (!c || !s || !unwind || !budget || budget->busy)
 		return;
-	if (current->pid && !in_interrupt(ctx, s->frames)) {
+	if ((__u32)id && !in_interrupt(ctx, s->frames)) {
 		__u64 from = bpf_ktime_get_ns();
 
-		fill_key(&w.key, current, 0);
 		read_task(&facts);
+		w.key.process = (struct ebp_process){ .tgid = id >> 32, .exec_id = facts.exec_id, .start = facts.start };
+		w.key.tid = id;
+		bpf_get_current_comm(w.key.comm, sizeof(w.key.comm));
 		budget->busy = 1;
 		take_stacks(ctx, &w.key, c, &facts, unwind, s, cfg_wake_text);
 		budget->busy = 0;
@@ -285,7 +295,7 @@ int on_waking(__u64 *ctx)
 	struct task_struct *task = (struct task_struct *)ctx[0];
 	struct off_task *t;
 
-	t = maybe_target(task->tgid, task->pid) ? bpf_task_storage_get(&off_tasks, task, 0, 0) : NULL;
+	t = maybe_target(task->tgid, task->pid) ? off_task(task, 0) : NULL;
 	if (!t || !t->since || t->woken)
 		return 0;
 	t->woken = bpf_ktime_get_ns();
@@ -303,7 +313,7 @@ int on_new_task(__u64 *ctx)
 
 	if (!task_wanted(task, task->tgid, task->pid, 1))
 		return 0;
-	t = bpf_task_storage_get(&off_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	t = off_task(task, 1);
 	if (!t)
 		return 0;
 	fill_key(&t->key, task, 0);
@@ -328,7 +338,7 @@ int begin_task(struct bpf_iter__task *ctx)
 
 	if (!task || !task_wanted(task, task->tgid, task->pid, 1))
 		return 0;
-	t = bpf_task_storage_get(&off_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	t = off_task(task, 1);
 	s = bpf_map_lookup_elem(&scratch, &zero);
 	r = rescue_room();
 	c = bpf_map_lookup_elem(&counters, &zero);
@@ -374,7 +384,7 @@ SEC("?iter/task")
 int end_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct off_task *t = task ? bpf_task_storage_get(&off_tasks, task, 0, 0) : NULL;
+	struct off_task *t = task ? off_task(task, 0) : NULL;
 	__u64 now = bpf_ktime_get_ns();
 	struct ebp_counters *c;
 	__u32 zero = 0;

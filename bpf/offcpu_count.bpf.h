@@ -44,6 +44,59 @@ struct {
 	__type(value, struct off_task);
 } off_tasks SEC(".maps");
 
+/*
+ * The same by TID, where tasks have no storage: an entry is taken away when its thread ends. Where there is no room
+ * for another thread, its intervals are lost. All of its memory is there from the start, for switches may not wait for any.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);		/* set by user space */
+	__type(key, __u32);
+	__type(value, struct off_task);
+} off_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct off_task);
+} new_off_thread SEC(".maps");	/* zeros */
+
+/* In off_threads. Each CPU has an idle task, and these have one TID. */
+static __always_inline __u32 thread_number(const struct task_struct *task)
+{
+	return task->pid ? task->pid : 1u << 31 | bpf_get_smp_processor_id();
+}
+
+/* What is known of @task; NULL: nothing, where it is not to be made, or there is no room. */
+static __always_inline struct off_task *off_task(struct task_struct *task, int make)
+{
+	struct off_task *t, *none;
+	__u32 number, zero = 0;
+
+	if (has_task_storage())
+		return bpf_task_storage_get(&off_tasks, task, 0, make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	number = thread_number(task);
+	t = bpf_map_lookup_elem(&off_threads, &number);
+	if (t || !make)
+		return t;
+	none = bpf_map_lookup_elem(&new_off_thread, &zero);
+	if (!none || bpf_map_update_elem(&off_threads, &number, none, BPF_NOEXIST))
+		return NULL;
+	return bpf_map_lookup_elem(&off_threads, &number);
+}
+
+/* It has ended; its storage would go with it. */
+static __always_inline void forget_task(const struct task_struct *task)
+{
+	__u32 number;
+
+	if (has_task_storage())
+		return;
+	number = thread_number(task);
+	bpf_map_delete_elem(&off_threads, &number);
+}
+
 /* What was before or comes after is not counted: attaching and detaching takes time. Set by user space. */
 __u64 off_began, off_ended;
 

@@ -14,7 +14,7 @@ DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:d
 	chromium:chromium valgrind:valgrind libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 \
 	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \
 	libxml2-utils:xmllint jq:jq tmux:tmux protobuf-compiler:protoc golang-github-google-pprof-dev \
-	qemu-system-x86:qemu-system-x86_64 $(DEPS_CROSS)
+	qemu-system-x86:qemu-system-x86_64 zstd:zstd lz4:lz4 $(DEPS_CROSS)
 
 .PHONY: deps deps-test test test-build test-unit test-e2e test-vm cross-arm64 fuzz lint analyze coverage sanitize \
 	valgrind bench bench-page
@@ -214,8 +214,12 @@ VM_FIX := $(addprefix $(FIX)/,tree tree_static tree_frameless brief brief_child 
 	page_faults)
 .PHONY: vm-build
 vm-build: $(BUILD)/static/ebprof $(PRELOAD) $(VM_FIX)
+# For this machine, whichever the object is for.
+$(TEST)/relocations: tests/vm/relocations.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< -lbpf -lelf -lz
 
-test-build: ebprof $(BUILD)/static/ebprof $(UNIT_BIN) $(FUZZ_BIN) $(FIX_BIN)
+test-build: ebprof $(BUILD)/static/ebprof $(UNIT_BIN) $(FUZZ_BIN) $(FIX_BIN) $(TEST)/relocations
 
 # --- What a person calls. ---
 TEST_ENV := BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME)
@@ -232,7 +236,7 @@ test-e2e: ebprof $(BUILD)/static/ebprof $(FIX_BIN) ## end-to-end tests alone (as
 	@$(TEST_ENV) tests/run e2e
 
 test-vm: deps-test ## tests on other kernels, under QEMU; tests/run vm arm64 [CASE] for some of them
-	@$(MAKE) --no-print-directory vm-build
+	@$(MAKE) --no-print-directory vm-build $(TEST)/relocations
 	@$(TEST_ENV) tests/run vm
 
 cross-arm64: deps-test ## compile everything for aarch64, and run unit tests for it under QEMU

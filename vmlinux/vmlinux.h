@@ -34,6 +34,7 @@ enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
@@ -49,6 +50,7 @@ enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 
 /* Only asked whether it exists: a helper that a kernel has, it has an enumerator for. */
 enum bpf_func_id {
+	BPF_FUNC_task_storage_get = 156,
 	BPF_FUNC_get_current_task_btf = 158,
 	BPF_FUNC_task_pt_regs = 175,
 };
@@ -109,7 +111,7 @@ struct task_struct {
 	struct uprobe_task *utask;
 	unsigned int flags;
 	struct sched_entity se;
-	int on_cpu;
+	unsigned int on_cpu;		/* a byte since 7.2; signed, it could not be fitted to that */
 	unsigned int __state;		/* since 5.14; before: state */
 	unsigned int in_iowait : 1;
 	int pid;

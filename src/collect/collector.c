@@ -15,6 +15,7 @@
 #include "collect/features.h"
 #include "collect/grace.h"
 #include "collect/kernel_text.h"
+#include "collect/map_choice.h"
 #include "collect/perf_events.h"
 #include "collect/uprobe.h"
 #include "ebprof.skel.h"
@@ -64,15 +65,6 @@ static uint64_t sample_rate(const struct collector_options *o, size_t ncpus)
 	return (o->frequency ? o->frequency : 10000) * ncpus;
 }
 
-/* The place of a cgroup v1 controller in css_set.subsys[]; blkio kept its old name in the file system only. */
-static int cgroup_subsys(const char *controller)
-{
-	char enumerator[64];
-
-	snprintf(enumerator, sizeof(enumerator), "%s_cgrp_id", strcmp(controller, "blkio") ? controller : "io");
-	return features_enum_value("cgroup_subsys_id", enumerator);
-}
-
 static int configure(struct collector *c, const struct collector_options *o, struct error *e)
 {
 	struct ebprof_bpf__rodata *ro = c->skel->rodata;
@@ -116,7 +108,7 @@ static int configure(struct collector *c, const struct collector_options *o, str
 		memcpy(ro->cfg_comm, o->comm, strnlen(o->comm, sizeof(ro->cfg_comm) - 1));
 	ro->cfg_cgroup = o->cgroup;
 	if (o->cgroup && *o->cgroup_controller) {
-		subsys = cgroup_subsys(o->cgroup_controller);
+		subsys = features_cgroup_subsys(o->cgroup_controller);
 		if (subsys < 0)
 			return error_set(e, STATUS_DENIED, subsys, "this kernel's BTF does not tell of "
 					 "the cgroup controller '%s'", o->cgroup_controller);
@@ -149,14 +141,14 @@ static struct bpf_program *probe_program(const struct collector *c, enum alloc_p
 	return programs[kind];
 }
 
-/* Which programs this recording needs; the others are not loaded. */
-static void choose_programs(struct collector *c, const struct collector_options *o)
+/* Which programs this recording needs; the others are not loaded. 0 or a negative errno. */
+static int choose_programs(struct collector *c, const struct collector_options *o)
 {
 	struct ebprof_bpf *s = c->skel;
 	struct bpf_program *const waits[] = {
 		s->progs.on_switch, s->progs.on_waking, s->progs.on_new_task, s->progs.begin_task, s->progs.end_task,
 	};
-	int by_process = s->rodata->cfg_by_process;
+	int by_process = s->rodata->cfg_by_process, any_alloc, err;
 
 	if (o->event) {
 		c->sampler = o->event->type == PERF_TYPE_TRACEPOINT ? s->progs.on_tracepoint :
@@ -170,18 +162,21 @@ static void choose_programs(struct collector *c, const struct collector_options 
 	}
 	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++)
 		bpf_program__set_autoload(waits[i], o->off_cpu);
-	bpf_map__set_autocreate(s->maps.off_tasks, o->off_cpu);
 	for (size_t i = 0; o->alloc && i < o->alloc->n; i++)
 		bpf_program__set_autoload(probe_program(c, o->alloc->v[i].kind), true);
 	if (o->alloc && o->alloc->by_link) {
 		load_for_links(s->progs.on_any_call);
 		load_for_links(s->progs.on_returned);
 	}
-	bpf_map__set_autocreate(s->maps.alloc_tasks, bpf_program__autoload(s->progs.on_returned));
-	bpf_map__set_autocreate(s->maps.live_blocks, bpf_program__autoload(s->progs.on_returned));
+	any_alloc = bpf_program__autoload(s->progs.on_returned);
+	bpf_map__set_autocreate(s->maps.live_blocks, any_alloc);
 	bpf_program__set_autoload(s->progs.on_fork, o->user || (by_process && o->inherit));
 	bpf_program__set_autoload(s->progs.on_exec, o->command != 0);
 	bpf_program__set_autoload(s->progs.on_exit, by_process);
+	err = map_choice_threads(s->maps.off_tasks, s->maps.off_threads, s->maps.new_off_thread, o->off_cpu);
+	if (!err)
+		err = map_choice_threads(s->maps.alloc_tasks, s->maps.alloc_threads, s->maps.new_alloc_thread, any_alloc);
+	return err || !any_alloc ? err : map_choice_hash(s->maps.live_blocks);
 }
 
 /*
@@ -302,9 +297,10 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	err = configure(c, o, e);
 	if (err)
 		goto fail;
-	choose_programs(c, o);
 	size_maps(c, o);
-	err = bpf_map__reuse_fd(c->skel->maps.shards, unwind_maps_shards_fd(o->unwind_maps));
+	err = choose_programs(c, o);
+	if (!err)
+		err = bpf_map__reuse_fd(c->skel->maps.shards, unwind_maps_shards_fd(o->unwind_maps));
 	if (!err)
 		err = bpf_map__reuse_fd(c->skel->maps.spaces, unwind_maps_spaces_fd(o->unwind_maps));
 	if (!err)

@@ -65,7 +65,7 @@ const struct feature features[] = {
 	  "a kernel with CONFIG_BPF_EVENTS=y",
 	  "4.17 c4f6699dfcb8", probe_fork_tracepoint },
 	{ "BPF task by BTF", "", "", "5.11 3ca1032ab7ab", probe_task_btf },
-	{ "BPF task storage", "no --off-cpu, no --wall",
+	{ "BPF task storage", "waits, and the calls of alloc -p, are followed of 32,768 threads at a time",
 	  "a kernel of 5.11 or later",
 	  "5.11 4cf1bc1f1045", probe_task_storage },
 	{ "cpu-clock", "nothing to sample by",
@@ -209,6 +209,24 @@ int features_enum_value(const char *enumeration, const char *enumerator)
 	}
 	btf__free(btf);
 	return value;
+}
+
+int features_cgroup_subsys(const char *controller)
+{
+	char enumerator[64];
+
+	/* blkio kept its old name in the file system only. */
+	snprintf(enumerator, sizeof(enumerator), "%s_cgrp_id", strcmp(controller, "blkio") ? controller : "io");
+	return features_enum_value("cgroup_subsys_id", enumerator);
+}
+
+int features_has_struct(const char *name)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int has = btf && btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT) > 0;
+
+	btf__free(btf);
+	return has;
 }
 
 int features_old_rt(void)

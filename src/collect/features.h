@@ -69,6 +69,12 @@ int features_func_args(const char *name);
  */
 int features_enum_value(const char *enumeration, const char *enumerator);
 
+/* The place of a cgroup v1 controller in css_set.subsys[], or a negative errno. */
+int features_cgroup_subsys(const char *controller);
+
+/* Whether the running kernel has `struct @name`, by its BTF. */
+int features_has_struct(const char *name);
+
 /*
  * PREEMPT_RT must not take memory from the slab while it switches threads, or it may stand still. Task storage did so
  * before 6.4 gave it memory of BPF's own. A program on page faults made it stand still, too, once; why is not known.
