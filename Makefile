@@ -93,14 +93,20 @@ $(BUILD)/static/ebprof: $(OBJ) | $(PRELOAD)
 	$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LIBS)
 	$(STRIP) $@
 
+# Where the shells look for what `ebprof completion` prints.
+COMPLETION_bash = $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ebprof
+COMPLETION_zsh  = $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ebprof
+COMPLETION_fish = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ebprof.fish
+
 install: ebprof ## install to $(DESTDIR)$(PREFIX)
 	install -D -m 755 ebprof $(DESTDIR)$(PREFIX)/bin/ebprof
 	install -D -m 644 $(PRELOAD) $(DESTDIR)$(PREFIX)/lib/ebprof/ebprof-alloc.so
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/*.1
+	$(foreach shell,bash zsh fish,./ebprof completion $(shell) | install -D -m 644 /dev/stdin $(COMPLETION_$(shell)) &&) :
 
 uninstall: ## and remove it
 	rm -f $(DESTDIR)$(PREFIX)/bin/ebprof $(patsubst docs/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard docs/*.1)) \
-		$(DESTDIR)$(PREFIX)/lib/ebprof/ebprof-alloc.so
+		$(DESTDIR)$(PREFIX)/lib/ebprof/ebprof-alloc.so $(COMPLETION_bash) $(COMPLETION_zsh) $(COMPLETION_fish)
 	rmdir $(DESTDIR)$(PREFIX)/lib/ebprof 2>/dev/null || :
 
 vmlinux: ## build/vmlinux.h: all types of the running kernel, to look things up in

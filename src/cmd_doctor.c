@@ -18,21 +18,45 @@ static int is_well(const struct feature_result *r)
 	return r->state == FEATURE_OK || r->state == FEATURE_SKIPPED;
 }
 
-/* Shows row @i. A fix that an earlier row had is told once: one command often mends several. */
-static void show(struct outfile *out, const struct feature_result *results, size_t i, int color)
+/* Its line alone. */
+static void show(struct outfile *out, const struct feature *f, const struct feature_result *r, int color)
 {
 	static const char *const paint[] = { "\033[32m", "\033[33m", "\033[31m", "\033[2m" };
-	const struct feature_result *r = &results[i];
-	size_t first = 0;
 
-	outfile_printf(out, "%s%-8s%s  %-25s  %s\n", color ? paint[r->state] : "", feature_state_name(r->state),
-		       color ? "\033[0m" : "", features[i].name, r->detail);
-	if (is_well(r))
-		return;
-	while (first < i && strcmp(results[first].fix, r->fix))
-		first++;
-	outfile_printf(out, "          costs: %s\n          fix: %s%s\n", features[i].costs,
-		       first < i ? "as for " : "", first < i ? features[first].name : r->fix);
+	outfile_printf(out, "%s%-8s%s  %-25s  %s\n", color ? paint[r->state] : "",
+		       feature_state_name(r->state), color ? "\033[0m" : "", f->name, r->detail);
+}
+
+/* What is well first, then what is not, the worst last, where the reader's eyes are. */
+static void show_all(struct outfile *out, const struct feature_result *results, size_t n, int color)
+{
+	static const enum feature_state order[] = {
+		FEATURE_OK, FEATURE_SKIPPED, FEATURE_DEGRADED, FEATURE_MISSING
+	};
+	VEC(size_t) shown = { 0 };
+
+	for (size_t k = 0; k < sizeof(order) / sizeof(*order); k++)
+		for (size_t i = 0; i < n; i++) {
+			size_t same = 0;
+
+			if (results[i].state != order[k])
+				continue;
+			if (is_well(&results[i])) {
+				show(out, &features[i], &results[i], color);
+				continue;
+			}
+			/* One command often mends several things: it is said once. */
+			while (same < shown.n && strcmp(results[shown.v[same]].fix, results[i].fix))
+				same++;
+			outfile_printf(out, "\n");
+			show(out, &features[i], &results[i], color);
+			outfile_printf(out, "          without it: %s\n          fix: %s%s\n", features[i].costs,
+				       same < shown.n ? "as for " : "",
+				       same < shown.n ? features[shown.v[same]].name : results[i].fix);
+			vec_push(&shown, i);
+		}
+	vec_free(&shown);
+	outfile_printf(out, "\n");
 }
 
 /* The closing line. Returns the exit status. */
@@ -69,8 +93,8 @@ static int doctor(struct error *e)
 
 		feature_probe(&features[i], &r);
 		vec_push(&results, r);
-		show(out, results.v, i, color);
 	}
+	show_all(out, results.v, results.n, color);
 	status = conclude(out, results.v, results.n);
 	vec_free(&results);
 	err = outfile_commit(out, e);
@@ -96,6 +120,6 @@ const struct cli_command command_doctor = {
 	.name = "doctor", .summary = "what this kernel and this user can do, and how to mend it",
 	.usage = "doctor",
 	.about = "Says what this kernel and this user can do for a profiler: a line for each thing that is\n"
-		 "needed or useful, and for what is not there its cost and the fix.\n",
+		 "needed or useful; what is not there comes last, with what that means and the fix.\n",
 	.rows = rows, .more = more, .run = run,
 };

@@ -14,6 +14,7 @@ const struct cli_command *const commands[] = {
 	&command_convert,
 	&command_diff,
 	&command_doctor,
+	&command_completion,
 	&command_help,
 	&command_version,
 	NULL

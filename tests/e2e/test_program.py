@@ -110,6 +110,19 @@ def test_doctor_without_rights():
         r = run("doctor", ebprof=path, prefix=(needs("setpriv"), "--reuid", "65534", "--regid", "65534",
                                                "--clear-groups")).ok(3)
     check("missing" in r.out and "CAP_" in r.out, r.out)
+    order = ["ok", "skipped", "degraded", "missing"]
+    states = [order.index(s) for s in re.findall(r"^(ok|skipped|degraded|missing) ", r.out, re.M)]
+    equal(states, sorted(states), "what is wrong comes last")
+    equal(r.out.count("without it: "), sum(s > 1 for s in states), "problems explained")
+    check("costs:" not in r.out, r.out)
+
+
+def test_doctor_in_colour():
+    code, text = on_terminal("doctor")
+    plain_code, plain = on_terminal("doctor", env={"NO_COLOR": "1"})
+    equal((code, plain_code), (0, 0), "exit status")
+    check(re.search(r"\033\[32mok *\033\[0m", text), repr(text[:500]))
+    check("\033" not in plain, repr(plain[:500]))
 
 
 # --- What stays. ---
