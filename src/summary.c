@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 #define SECOND 1e9
 #define ROUGH 0.7	/* of the CPU time in slices */
 
@@ -15,7 +17,7 @@ void progress_show(const struct session_progress *p)
 	fprintf(stderr, "\r\033[Kebprof: %.1f", (double)p->elapsed / SECOND);
 	if (p->duration)
 		fprintf(stderr, "/%.1f", (double)p->duration / SECOND);
-	fprintf(stderr, " s, %llu samples", (unsigned long long)p->taken);
+	fprintf(stderr, " s, %llu sample%s", (unsigned long long)p->taken, text_s(p->taken));
 	if (p->truncated)
 		fprintf(stderr, ", %llu truncated", (unsigned long long)p->truncated);
 	if (p->lost)
@@ -66,13 +68,14 @@ static void show_account(const struct profile_account *a, const struct profile_m
 {
 	uint64_t truncated = sum(a->truncated, a->ntruncated);
 
-	fprintf(stderr, "ebprof: %llu %s", (unsigned long long)a->taken, strcmp(m->event, "off-cpu") ? "samples" : "intervals");
+	fprintf(stderr, "ebprof: %llu %s%s", (unsigned long long)a->taken,
+		strcmp(m->event, "off-cpu") ? "sample" : "interval", text_s(a->taken));
 	if (*m->event)
 		fprintf(stderr, " of %s", m->event);
 	if (m->frequency)
 		fprintf(stderr, " at %llu Hz", (unsigned long long)m->frequency);
-	else if (m->period)
-		fprintf(stderr, " every %llu", (unsigned long long)m->period);
+	else if (m->period > 1)
+		fprintf(stderr, " every %llu events", (unsigned long long)m->period);
 	if (m->duration)
 		fprintf(stderr, " in %.1f s", (double)m->duration / SECOND);
 	if (a->ntruncated + a->nlost) {
@@ -185,8 +188,9 @@ static void show_unwinding(const struct profile_account *a, const struct session
 	fprintf(stderr, "ebprof: %.2f%% of the stacks complete", 100 * (double)(a->kept - truncated) / (double)a->kept);
 	if (r->sent)
 		fprintf(stderr, ", %llu of %llu rescued", (unsigned long long)r->saved, (unsigned long long)r->sent);
-	fprintf(stderr, ", %.1f%% of the frames by frame pointer, %llu unwind tables in %.1f MiB\n",
+	fprintf(stderr, ", %.1f%% of the frames by frame pointer, %llu unwind table%s in %.1f MiB\n",
 		100 * (double)r->fp_frames / (double)r->frames, (unsigned long long)r->unwind.tables,
+		text_s(r->unwind.tables),
 		(double)r->unwind.memory / (1 << 20));
 	if (r->unwind.evicted + r->unwind.refused)
 		fprintf(stderr, "ebprof: unwind tables reached their limit: %llu evicted, %llu refused; "
@@ -204,11 +208,11 @@ static void show_waits(const struct session_result *r)
 	if (r->captured < r->switches)
 		fputs(" (--max-overhead); the time of the others was measured, and divided by theirs", stderr);
 	if (r->brief)
-		fprintf(stderr, "; %llu waits below --min-block, %.3f ms together, left out", (unsigned long long)r->brief,
-			(double)r->brief_ns / 1e6);
+		fprintf(stderr, "; %llu wait%s below --min-block, %.3f ms together, left out",
+			(unsigned long long)r->brief, text_s(r->brief), (double)r->brief_ns / 1e6);
 	if (r->idle)
-		fprintf(stderr, "; %llu idle threads hidden, that waited %.1f s", (unsigned long long)r->idle,
-			(double)r->idle_ns / SECOND);
+		fprintf(stderr, "; %llu idle thread%s hidden, that waited %.1f s",
+			(unsigned long long)r->idle, text_s(r->idle), (double)r->idle_ns / SECOND);
 	fputc('\n', stderr);
 }
 
@@ -241,8 +245,9 @@ static void show_allocations(const struct profile *p, const struct session_resul
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && parts[i].type < v.ntypes; i++)
-		fprintf(stderr, "%s%.2f MiB in %llu blocks %s", i ? ", " : "ebprof: ",
-			(double)v.types[parts[i].type + 1].total / (1 << 20), (unsigned long long)v.types[parts[i].type].total,
+		fprintf(stderr, "%s%.2f MiB in %llu block%s %s", i ? ", " : "ebprof: ",
+			(double)v.types[parts[i].type + 1].total / (1 << 20),
+			(unsigned long long)v.types[parts[i].type].total, text_s(v.types[parts[i].type].total),
 			parts[i].text);
 	if (v.ntypes > PEAK_OBJECTS)
 		fprintf(stderr, " (after %.2f s)", (double)v.meta->peak / SECOND);
@@ -262,8 +267,8 @@ static void show_page_faults(const struct profile *p, const struct session_resul
 {
 	struct profile_view v = profile_view(p);
 
-	fprintf(stderr, "ebprof: %.2f MiB in %llu page faults", (double)v.types[1].total / (1 << 20),
-		(unsigned long long)v.types[0].total);
+	fprintf(stderr, "ebprof: %.2f MiB in %llu page fault%s", (double)v.types[1].total / (1 << 20),
+		(unsigned long long)v.types[0].total, text_s(v.types[0].total));
 	if (v.account->taken && !r->sized)
 		fputs("; all of them taken for small pages, for Linux before 6.3 does not tell huge ones", stderr);
 	fputc('\n', stderr);
@@ -291,8 +296,8 @@ void summary_show(struct profile *p, const struct session_result *r, const struc
 	if (r->kernel_hidden)
 		fputs("ebprof: kernel names are hidden; to see them: sudo sysctl kernel.kptr_restrict=0\n", stderr);
 	if (r->side_band_lost)
-		fprintf(stderr, "ebprof: %llu process events were dropped by the kernel; some names may be missing\n",
-			(unsigned long long)r->side_band_lost);
+		fprintf(stderr, "ebprof: %llu process event%s dropped by the kernel; some names may be missing\n",
+			(unsigned long long)r->side_band_lost, r->side_band_lost == 1 ? " was" : "s were");
 	if (r->skipped)
 		fprintf(stderr, "ebprof: %llu hits of the tracepoint, of whatever process, were not seen: another BPF program "
 			"ran on their CPU\n", (unsigned long long)r->skipped);
@@ -303,7 +308,8 @@ void summary_show(struct profile *p, const struct session_result *r, const struc
 		struct rusage u;
 
 		getrusage(RUSAGE_SELF, &u);
-		fprintf(stderr, "ebprof: %zu CPUs, peak memory %ld KiB", r->cpus, u.ru_maxrss);
+		fprintf(stderr, "ebprof: %zu CPU%s, peak memory %.1f MiB", r->cpus, text_s(r->cpus),
+			(double)u.ru_maxrss / 1024);
 		fprintf(stderr, ", %llu unwind rows built in %.1f ms of CPU time, %llu samples before their tables",
 			(unsigned long long)r->unwind.rows, (double)r->unwind.build_ns / 1e6, (unsigned long long)r->untabled);
 		fprintf(stderr, ", names %.1f ms after the end of sampling", (double)r->naming / 1e6);

@@ -10,6 +10,7 @@
 #define EBPROF_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Copies @src to @dst (@size bytes, always terminated; cut at a character's
@@ -36,5 +37,11 @@ void text_fit(char *dst, size_t size, const char *src, size_t columns);
  * its beginning. "" where there is no room for an ellipsis and a character.
  */
 void text_cut(char *dst, size_t size, const char *src, size_t columns, int keep_end);
+
+/* What a noun ends in that stands behind the number @n: "1 sample", "2 samples". */
+static inline const char *text_s(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
 
 #endif

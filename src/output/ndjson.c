@@ -22,7 +22,8 @@ static void write_reasons(struct json *j, const char *key, const char *by, const
 	json_uint(j, key, total);
 	json_object(j, by);
 	for (size_t i = 0; i < n; i++)
-		json_uint(j, r[i].name, r[i].count);
+		if (r[i].count)
+			json_uint(j, r[i].name, r[i].count);
 	json_end(j);
 }
 

@@ -11,6 +11,7 @@
 #include "base/xalloc.h"
 
 #define PREFIX "ebprof: "
+#define NOTHING "none"		/* the reason of no sample, which makes a list of reasons that is known */
 #define OWN "comment"		/* a remark of the user's that looks like one of ours */
 
 enum what { NUMBER, NUMBER32, SWITCH, STRING };
@@ -50,14 +51,21 @@ static void tell_number(const struct teller *t, const char *key, uint64_t n)
 	tell(t, key, text);
 }
 
-static void tell_reasons(const struct teller *t, const char *key, const struct profile_reason *r, size_t n)
+/* Those that there were; returns how many samples. */
+static uint64_t tell_reasons(const struct teller *t, const char *key, const struct profile_reason *r,
+			     size_t n)
 {
+	uint64_t total = 0;
+
 	for (size_t i = 0; i < n; i++) {
 		char *text = xasprintf("%" PRIu64 " %s", r[i].count, r[i].name);
 
-		tell(t, key, text);
+		total += r[i].count;
+		if (r[i].count)
+			tell(t, key, text);
 		free(text);
 	}
+	return total;
 }
 
 static void tell_fact(const struct teller *t, const struct fact *f, const struct profile_meta *m)
@@ -88,6 +96,7 @@ void pprof_describe(const struct profile *p, void (*add)(void *ctx, const char *
 	const struct teller t = { p, add, ctx };
 	struct profile_view v = profile_view(p);
 	const struct profile_account *a = v.account;
+	uint64_t truncated;
 
 	if (*v.meta->event)
 		tell(&t, "event", v.meta->event);
@@ -98,8 +107,11 @@ void pprof_describe(const struct profile *p, void (*add)(void *ctx, const char *
 	tell_number(&t, "kept", a->kept);
 	if (shown_by_name(&v) != v.shown)
 		tell_number(&t, "shown", v.shown);
-	tell_reasons(&t, "truncated", a->truncated, a->ntruncated);
+	truncated = tell_reasons(&t, "truncated", a->truncated, a->ntruncated);
 	tell_reasons(&t, "lost", a->lost, a->nlost);
+	/* That it is known, where neither is named, too. */
+	if (a->ntruncated + a->nlost)
+		tell_number(&t, "complete", a->kept > truncated ? a->kept - truncated : 0);
 	for (size_t i = 0; i < v.ncomments; i++) {
 		const char *text = profile_text(p, v.comments[i]);
 
@@ -160,6 +172,20 @@ static int take_reason(struct profile *p, const char *value, struct profile_reas
 	return 1;
 }
 
+/* The account was kept: what it does not name did not happen. */
+static int take_complete(struct profile_account *a, const char *value)
+{
+	uint64_t complete;
+
+	if (!take_number(value, UINT64_MAX, &complete))
+		return 0;
+	if (!a->ntruncated)
+		a->truncated[a->ntruncated++].name = NOTHING;
+	if (!a->nlost)
+		a->lost[a->nlost++].name = NOTHING;
+	return 1;
+}
+
 /* What stands behind @key in KEY=VALUE, NULL where that is another key. */
 static const char *behind(const char *text, const char *key)
 {
@@ -196,6 +222,8 @@ int pprof_take_comment(struct profile *p, const char *text)
 		return take_reason(p, value, a->truncated, &a->ntruncated);
 	if ((value = behind(text, "lost")))
 		return take_reason(p, value, a->lost, &a->nlost);
+	if ((value = behind(text, "complete")))
+		return take_complete(a, value);
 	if ((value = behind(text, "event")) && strlen(value) < sizeof(profile_meta(p)->event)) {
 		strcpy(profile_meta(p)->event, value);
 		return 1;

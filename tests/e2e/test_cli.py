@@ -182,6 +182,13 @@ def test_rates():
         run("-a", "-d", 1, "-F", rate).fails(2, "99Hz|-1")
 
 
+def test_singular_and_plural():
+    r = run("-v", "-e", "sched:sched_process_exec", "-o", "/dev/null", "--", "true")
+    n, plural = re.search(r"^ebprof: (\d+) sample(s?) of sched:sched_process_exec in ", r.err, re.M).groups()
+    equal(plural, "" if n == "1" else "s", f"plural of {n}")
+    check(re.search(r"peak memory \d+\.\d MiB", r.err), r.err)
+
+
 def test_delay():
     """1.5s as well as plain milliseconds."""
     for delay in ("0.4s", "400", "400ms"):

@@ -167,7 +167,7 @@ def many_mappings():
 
 def peak_memory(r):
     """In MiB."""
-    return int(re.search(r"peak memory (\d+) KiB", r.err)[1]) / 1024
+    return float(re.search(r"peak memory ([\d.]+) MiB", r.err)[1])
 
 
 def own_cpu(r):

@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 
-from harness import EBPROF, check, directory, equal, fixture_path, needs, node, node_module, run, Missing
+from harness import EBPROF, Fixture, check, directory, equal, fixture_path, needs, node, node_module, run, Missing
 
 PROFILES = ("full", "hostile", "one", "empty", "deep", "huge", "timeline", "types")
 PROTO = "/usr/share/gocode/src/github.com/google/pprof/proto"
@@ -99,6 +99,20 @@ console.log(JSON.stringify({
 def decode(path):
     library = node_module("pprof-format", "dist", "index.js")
     return json.loads(text_of(node(), "-e", DECODE, library, path)[0])
+
+
+def test_what_did_not_happen_is_no_comment():
+    """And a report of the file knows that nothing was lost all the same."""
+    with directory() as d, Fixture("tree") as tree:
+        path = f"{d}/tree.pb.gz"
+        recorded = run("-p", tree.pid, "-d", "0.5", "-F", 499, "-o", path).ok().summary
+        with gzip.open(path) as f:
+            comments = re.findall(rb"ebprof: (\w+)=(\d*)", f.read())
+        report = run("report", "--plain", path).ok().summary
+    counted = [(k, n) for k, n in comments if k in (b"truncated", b"lost")]
+    equal([k for k, n in counted if n == b"0"], [], "reasons of nothing")
+    check((b"complete", str(recorded.complete).encode()) in comments, comments)
+    equal((report.taken, report.complete, report.lost), (recorded.taken, recorded.complete, recorded.lost), "account")
 
 
 def test_samples_as_npm_pprof_format_reads_them():
