@@ -45,7 +45,7 @@ static int record(struct recording *r, struct result_files *files, uint64_t orig
 	files->force = r->o.force;
 	if (recording_find(r, e) || result_files_open(files, &r->o.files, r->o.format, &r->user, e) ||
 	    recording_prepare(r, e) || recording_run(r, e))
-		return command_failed(e);
+		return command_failed_because(e, r->o.verbose);
 	return finish(r, files, origin, e);
 }
 

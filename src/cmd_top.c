@@ -65,7 +65,7 @@ static int top(struct recording *r, struct error *e)
 	}
 	viewer_free(v);
 	if (err || !v)
-		return command_failed(e);
+		return command_failed_because(e, r->o.verbose);
 	recording_end_command(r);
 	session_save_names(r->session);
 	return recording_command_status(r);

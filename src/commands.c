@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 const struct cli_command *const commands[] = {
 	&command_record,
 	&command_alloc,
@@ -37,6 +39,22 @@ void command_near(struct near *n)
 int command_failed(const struct error *e)
 {
 	fprintf(stderr, "ebprof: %s\n", e->text);
+	return (int)e->status;
+}
+
+int command_failed_because(const struct error *e, int verbose)
+{
+	char raw[256], clean[256];
+
+	command_failed(e);
+	for (const char *line = e->details; verbose && *line;) {
+		size_t n = strcspn(line, "\n");
+
+		snprintf(raw, sizeof(raw), "%.*s", (int)n, line);
+		text_clean(clean, sizeof(clean), raw);
+		fprintf(stderr, "ebprof: | %s\n", clean);
+		line += n + (line[n] == '\n');
+	}
 	return (int)e->status;
 }
 

@@ -19,6 +19,7 @@ int error_set(struct error *e, enum status status, int err, const char *fmt, ...
 		raw[0] = '\0';
 	va_end(ap);
 	e->status = status;
+	e->details[0] = '\0';
 	text_clean(e->text, sizeof(e->text), raw);
 	return err;
 }

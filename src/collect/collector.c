@@ -15,6 +15,7 @@
 #include "collect/features.h"
 #include "collect/grace.h"
 #include "collect/kernel_text.h"
+#include "collect/load_log.h"
 #include "collect/map_choice.h"
 #include "collect/perf_events.h"
 #include "collect/uprobe.h"
@@ -283,11 +284,12 @@ static struct perf_events *make_events(struct collector *c, const struct collect
 struct collector *collector_new(const struct collector_options *o, struct error *e)
 {
 	struct collector *c = xcalloc(1, sizeof(*c));
+	struct load_log log = { 0 };
 	int err;
 
 	c->barrier = -1;
 	c->alloc = o->alloc;
-	libbpf_set_print(NULL);	/* what matters to a user is in our errors */
+	load_log_into(&log);	/* what matters to a user is in our errors */
 	c->ncpus_possible = libbpf_num_possible_cpus();
 	c->skel = ebprof_bpf__open();
 	if (!c->skel || c->ncpus_possible < 1) {
@@ -311,9 +313,10 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	if (!err)
 		err = fill_maps(c, o);
 	if (err) {
-		features_explain(e, err, "cannot load the BPF programs");
+		load_log_explain(&log, e, err, o->trial);
 		goto fail;
 	}
+	load_log_into(NULL);
 	c->ring = ring_buffer__new(bpf_map__fd(c->skel->maps.ring), take_record, c, NULL);
 	if (!c->ring) {
 		error_set(e, STATUS_ERROR, -errno, "cannot map the ring buffer: %s", strerror(errno));
@@ -333,6 +336,7 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 		return c;
 	features_explain(e, err, "cannot open the event");
 fail:
+	load_log_into(NULL);
 	collector_free(c);
 	return NULL;
 }

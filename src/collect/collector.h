@@ -52,6 +52,7 @@ struct collector_options {
 	int rescue;			/* send user stacks that the kernel cannot finish */
 	const struct unwind_maps *unwind_maps;	/* used by the programs; must outlive the collector */
 	size_t ring_bytes;		/* 0: chosen by the number of CPUs */
+	int trial;			/* doctor asks whether all can be loaded */
 };
 
 struct collector;

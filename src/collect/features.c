@@ -68,6 +68,12 @@ const struct feature features[] = {
 	{ "BPF task storage", "waits, and the calls of alloc -p, are followed of 32,768 threads at a time",
 	  "a kernel of 5.11 or later",
 	  "5.11 4cf1bc1f1045", probe_task_storage },
+	{ "programs of waits", "no --off-cpu, no --wakers, no --wall",
+	  "sampling works; for waits perf sched record, or another kernel",
+	  "5.8", probe_waits },
+	{ "programs of allocations", "no alloc, but for alloc --page-faults",
+	  "heaptrack, or another kernel",
+	  "5.8", probe_allocations },
 	{ "cpu-clock", "nothing to sample by",
 	  "a kernel with CONFIG_PERF_EVENTS=y",
 	  "2.6.31", probe_cpu_clock },
@@ -154,21 +160,31 @@ static int is_due_to(int err, const struct feature *f)
 	return f->probe == probe_hardware && (err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV);
 }
 
-int features_explain(struct error *e, int err, const char *what)
+int features_blame(struct error *e, int err, const char *what)
 {
 	struct feature_result r;
 
 	/* Probes could open nothing either, and would blame what they find shut. */
-	if (err == -EMFILE)
-		return error_set(e, STATUS_DENIED, err, "%s: %s; "
-				 "sudo prlimit --pid $$ --nofile=65536:65536", what, strerror(EMFILE));
+	if (err == -EMFILE) {
+		error_set(e, STATUS_DENIED, err, "%s: %s; "
+			  "sudo prlimit --pid $$ --nofile=65536:65536", what, strerror(EMFILE));
+		return 1;
+	}
 	/* The same in our own sandbox, where this is refused. */
 	for (const struct feature *f = features; f->name && sandbox_check() != -ENOSYS; f++) {
 		feature_probe(f, &r);
-		if (r.state == FEATURE_MISSING || (r.state == FEATURE_DEGRADED && is_due_to(err, f)))
-			return error_set(e, STATUS_DENIED, err, "%s: %s: %s; %s",
-					 what, f->name, r.detail, r.fix);
+		if (r.state == FEATURE_MISSING || (r.state == FEATURE_DEGRADED && is_due_to(err, f))) {
+			error_set(e, STATUS_DENIED, err, "%s: %s: %s; %s", what, f->name, r.detail, r.fix);
+			return 1;
+		}
 	}
+	return 0;
+}
+
+int features_explain(struct error *e, int err, const char *what)
+{
+	if (features_blame(e, err, what))
+		return err;
 	return error_set(e, means_denied(err) ? STATUS_DENIED : STATUS_ERROR, err,
 			 "%s: %s; see ebprof doctor", what, strerror(err == -ENOTSUPP ? EOPNOTSUPP : -err));
 }

@@ -6,7 +6,7 @@
  * costs where it is not, the fix, and since when Linux has it. `ebprof doctor`
  * shows all rows; the recorder asks features_explain() why something failed.
  * A probe tries the thing itself where it can, leaves nothing behind, and
- * takes a missing /proc or /sys file as an answer. All rows take a few ms.
+ * takes a missing /proc or /sys file as an answer. All rows take a few ms, but for those that load programs: some 100 ms.
  */
 #ifndef EBPROF_FEATURES_H
 #define EBPROF_FEATURES_H
@@ -58,6 +58,9 @@ const char *feature_state_name(enum feature_state state);
  * Returns @err.
  */
 int features_explain(struct error *e, int err, const char *what);
+
+/* The same, where a row stands in the way: returns 1. Else 0, and @e is as it was. */
+int features_blame(struct error *e, int err, const char *what);
 
 /* How many arguments a function has whose pointer is the typedef @name of this kernel; negative errno. */
 int features_func_args(const char *name);

@@ -49,6 +49,10 @@ void probe_batch(struct feature_result *r);
 void probe_task_btf(struct feature_result *r);
 void probe_task_storage(struct feature_result *r);
 
+/* --- Whole recordings (probe_load.c). -------------------------------------- */
+void probe_waits(struct feature_result *r);
+void probe_allocations(struct feature_result *r);
+
 /* --- perf events and the rest of the kernel (probe_kernel.c). -------------- */
 void probe_paranoid(struct feature_result *r);
 void probe_cpu_clock(struct feature_result *r);

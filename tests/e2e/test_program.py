@@ -103,6 +103,26 @@ def test_doctor():
         check(word.lower() in r.out.lower(), word, "is not in:", r.out)
 
 
+# The kernel refuses a program: what for, and what else there is; and what its verifier said.
+def test_program_refused():
+    says = ("0: (79) r1 = *(u64 *)(r1 +8)\nfailed to resolve CO-RE relocation <byte_off> [7] "
+            "struct task_struct.on_cpu (0:3 @ offset 8)")
+    env = {"LD_PRELOAD": fixture_path("fail_load.so"), "FAIL_LOAD": "on_switch", "FAIL_SAYS": "R1 \033[31mis bad"}
+    r = run("--off-cpu", "-a", "-d", "1", env=env)
+    equal(r.code, 3)
+    check("on_switch, for waits: this kernel refuses it" in r.err and "sampling works without" in r.err, r.err)
+    check("is bad" not in r.err, r.err)
+    r = run("--off-cpu", "-a", "-d", "1", "-v", env=env)
+    check("| R1 \\x1b[31mis bad" in r.err and "\033" not in r.err, r.err)
+    r = run("--wall", "-a", "-d", "1", env=dict(env, FAIL_SAYS=says))
+    check("this kernel's struct task_struct.on_cpu is not as it expects" in r.err, r.err)
+    r = run("doctor", env=env)
+    equal(r.code, 0)
+    check(re.search(r"degraded +programs of waits .*on_switch, for waits", r.out), r.out)
+    check(re.search(r"ok +programs of allocations", r.out), r.out)
+    check(re.search(r"ok +programs of waits", run("doctor").ok().out), "waits")
+
+
 def test_doctor_without_rights():
     with directory() as d:
         path = os.path.join(d, "ebprof")
