@@ -37,10 +37,12 @@ static __always_inline struct ebp_rescue *rescue_room(void)
 
 /*
  * Whether user space may do better than @result. A return address of 0 is what tables of a library mostly find that is no
- * more, until we have read of the one that took its place.
+ * more, until we have read of the one that took its place. Of code without CFI it follows the instructions, if a file has them.
  */
 static __always_inline int can_be_rescued(const struct unwind_state *s, __u32 result)
 {
+	if (CODE_TELLS && result == EBP_NO_CFI)
+		return !s->no_cfi && !s->no_rescue;
 	return result >= EBP_NO_PROCESS && (result <= EBP_NO_TABLE || result == EBP_UNSUPPORTED ||
 					    result == EBP_LOST_REGISTER || result == EBP_ZERO_RETURN) && !s->no_rescue;
 }

@@ -52,6 +52,13 @@ static const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s, __u6
 static int env_read(struct unwind_env *env, void *dst, __u32 size, __u64 address);
 static __u64 env_uprobe(struct unwind_env *env, struct unwind_state *s, __u64 slot);
 
+/* To follow code takes too many instructions here. */
+static __always_inline int env_code(struct unwind_env *env __attribute__((unused)),
+				    struct unwind_state *s __attribute__((unused)))
+{
+	return 0;
+}
+
 #include "bpf/unwind_step.h"
 
 static __always_inline const __u8 *env_shard(struct unwind_env *env __attribute__((unused)), __u64 index)

@@ -8,6 +8,7 @@
 #define REG_SP	31
 #define REG_PC	32
 #define REG_MASK 31
+#define CODE_TELLS 0	/* env_code() is of no use */
 #define IS_KEPT(reg) ((reg) == REG_FP || ((reg) == REG_SP && !s->by_fp))
 #define UPROBE_SLOT(s) ((s)->sp)	/* struct return_instance.stack: sp at the function's entry */
 

@@ -8,6 +8,7 @@
  *   const __u8 *env_rows(env, s, &offset)	the shard of the process's mapping rows, and where they begin in it
  *   int env_read(env, dst, size, address)	target memory: 0, or negative
  *   __u64 env_uprobe(env, s, slot)	the address that a uprobe replaced at @slot, 0: not found
+ *   int env_code(env, s)		a rule for code without CFI, of which user space may know more; 0: none
  *   TABLE16(p), TABLE32(p), TABLE64(p)	loads, aligned to their size
  *   TABLE8X8(p)			eight bytes, anywhere
  *

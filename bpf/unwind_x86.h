@@ -7,6 +7,7 @@
 #define REG_SP	7
 #define REG_PC	16
 #define REG_MASK 15
+#define CODE_TELLS 1	/* env_code() may know a rule, of files that have CFI elsewhere */
 #define IS_KEPT(reg) ((reg) == REG_FP || (reg) == REG_SP)	/* known in every frame, not only in exact ones */
 #define UPROBE_SLOT(s) ((s)->sp - 8)	/* where the return address was */
 
@@ -84,6 +85,7 @@ static __always_inline __u64 words_of_trampoline(__u64 head, __u64 tail, __u32 e
 static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwind_state *s)
 {
 	__u64 code[2] = {}, words;
+	int rule;
 
 	if (!env_read(env, code, sizeof(code), s->pc) && is_sigreturn(code[0], code[1]))
 		return EBP_RULE_SPECIAL | EBP_RULE_SIGNAL;
@@ -95,6 +97,9 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 		return 1;
 	if (words == 2)
 		return 2 | 1 << EBP_RULE_SAVED_SHIFT;
+	rule = env_code(env, s);
+	if (rule)
+		return rule;
 	s->fp_frames++;
 	if (!s->fp)
 		return -STEP_DONE(is_end_of_chain(s) ? EBP_COMPLETE : EBP_NO_CFI);

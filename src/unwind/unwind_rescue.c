@@ -115,10 +115,11 @@ static int read_value(void *ctx, uint64_t address, int size, uint64_t *value)
 	return read_target(ctx, address, value, (size_t)size);
 }
 
-/* The table's step from @regs on, which are @exact as for unwind_stack(). */
-static void step(struct target *t, const struct ebp_registers *regs, int exact, uint32_t max, struct unwind_result *out)
+/* The table's step from @regs on, which are @exact, and @by_code, as for unwind_stack(). */
+static void step(struct target *t, const struct ebp_registers *regs, int exact, int by_code, uint32_t max,
+		 struct unwind_result *out)
 {
-	struct unwind_memory m = { .rows = t->rows, .nrows = (uint32_t)t->n, .read = read_target, .ctx = t };
+	struct unwind_memory m = { .rows = t->rows, .nrows = (uint32_t)t->n, .read = read_target, .by_code = by_code, .ctx = t };
 
 	m.shards = unwind_store_shards(t->u->store, &m.nshards);
 	unwind_stack(&m, regs, exact, max, out);
@@ -138,7 +139,7 @@ static int finish_by_step(struct target *t, const struct cfi_registers *now, uin
 		if (now->known >> r & 1)
 			regs.r[r] = now->r[r];
 	regs.r[REG_PC] = pc;
-	step(t, &regs, exact, max - out->n, &rest);
+	step(t, &regs, exact, 0, max - out->n, &rest);
 	if (rest.result != EBP_COMPLETE && rest.result != EBP_DEPTH)
 		return 0;
 	memcpy(out->frames + out->n, rest.frames, rest.n * sizeof(*rest.frames));
@@ -233,7 +234,13 @@ int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample, const s
 	}
 	t.rows = rows;
 	t.n = (size_t)count;
-	step(&t, &sample->regs, 1, max, out);
+	step(&t, &sample->regs, 1, 0, max, out);
+	/* Frame pointers led nowhere. What the code says is a guess, too, unless it leads to the root. */
+	if (out->result == EBP_NO_CFI || (out->result == EBP_NO_MAPPING && out->by_fp)) {
+		step(&t, &sample->regs, 1, 1, max, &whole);
+		if (whole.result == EBP_COMPLETE || whole.result == EBP_DEPTH)
+			*out = whole;
+	}
 	if (out->result == EBP_NO_TABLE && is_pending(u, out))
 		err = -EAGAIN;
 	else if ((out->result == EBP_UNSUPPORTED || out->result == EBP_LOST_REGISTER || out->result == EBP_NO_TABLE) &&

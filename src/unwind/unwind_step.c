@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "unwind/unwind_code.h"
 
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
@@ -51,6 +52,7 @@ static const __u8 *env_shard(struct unwind_env *env, __u64 index);
 static const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s, __u64 *offset);
 static int env_read(struct unwind_env *env, void *dst, __u32 size, __u64 address);
 static __u64 env_uprobe(struct unwind_env *env, struct unwind_state *s, __u64 slot);
+static int env_code(struct unwind_env *env, struct unwind_state *s) __attribute__((unused));
 
 #include "bpf/unwind_step.h"
 
@@ -78,6 +80,35 @@ static __u64 env_uprobe(struct unwind_env *env, struct unwind_state *s, __u64 sl
 	(void)s;
 	(void)slot;
 	return 0;
+}
+
+#define NO_RULE	(EBP_RULE_SPECIAL | EBP_RULE_GAP)
+#define GRAIN	8	/* bytes: functions are not smaller */
+
+/* How far from pc on there is no CFI, at most @most bytes, upwards or (@by is negative) downwards. */
+static uint64_t gap_size(struct unwind_env *env, struct unwind_state *s, int64_t by, uint64_t most)
+{
+	uint64_t size = 0, left = by < 0 ? s->pc - s->row.start : s->row.end - s->pc;
+
+	most = most < left ? most : left;
+	while (size < most && find_rule(env, s, s->pc - s->row.bias + (by < 0 ? -size : size)) == NO_RULE)
+		size += GRAIN;
+	return size < most ? size : most;
+}
+
+static int env_code(struct unwind_env *env, struct unwind_state *s)
+{
+	uint8_t code[UNWIND_CODE_BEFORE + UNWIND_CODE_BEHIND];
+	uint64_t before, behind;
+
+	if (!env->memory->by_code || s->row.object < EBP_OBJECT_FIRST || s->no_cfi || s->pc < s->row.start ||
+	    s->pc >= s->row.end)
+		return 0;
+	before = gap_size(env, s, -1, UNWIND_CODE_BEFORE);
+	behind = gap_size(env, s, 1, UNWIND_CODE_BEHIND);
+	if (env_read(env, code, (uint32_t)(before + behind), s->pc - before))
+		return 0;
+	return unwind_code_rule(code, before + behind, before);
 }
 
 void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, int exact, uint32_t max,

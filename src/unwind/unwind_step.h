@@ -18,6 +18,7 @@ struct unwind_memory {
 	uint32_t nrows;			/* at most EBP_ROWS_MAX */
 	/* Reads the target's memory (stack or code). 0 or a negative errno. */
 	int (*read)(void *ctx, uint64_t address, void *dst, size_t size);
+	int by_code;			/* frames without CFI are left as unwind_code.h says, where that is known */
 	void *ctx;
 };
 

@@ -65,6 +65,13 @@ def test_frame_pointer_where_there_is_no_cfi():
     check(re.search(r"1[0-9]\.\d% of the frames by frame pointer", result.err), result.err)
 
 
+def test_hand_written_code():
+    """Neither CFI nor a frame pointer: a rescue follows the code to where it returns."""
+    for name, frames in (("hand", ["asm_hand"]), ("hand-calls", ["asm_hand_calls", "leaf"])):
+        profile = whole(sampled("unwind_shapes", name, rate=("-F", 1999, "-d", "1s")))
+        chain(profile, "caller", *frames)
+
+
 def test_cfa_in_another_register():
     shape("register", "caller", "asm_register")
 
