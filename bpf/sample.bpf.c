@@ -72,9 +72,6 @@ static __always_inline int rescue(const void *ctx, int in_kernel, const struct u
 	if (!r || !cfg_rescue || !can_be_rescued(s, key->result))
 		return 0;
 	leaf_registers(ctx, in_kernel, &r->regs);
-	/* It ended beyond what can be sent. */
-	if (s->sp - (r->regs.r[REG_SP] - RED_ZONE) >= EBP_STACK_COPY)
-		return 0;
 	/* The count of an interval comes when it ends; what is sent tells its stack. */
 	if (key->kind != EBP_ON_CPU)
 		key->user_id = hash_step(hash_step(cfg_seed, key->tid), bpf_ktime_get_ns()) | 1;

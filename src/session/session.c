@@ -98,7 +98,9 @@ static int prepare_unwinding(struct session *s, struct error *e)
 {
 	const struct collector_options *c = &s->o->collect;
 	const struct unwinder_kernel kernel = { grow, publish_space, withdraw_space, s };
-	const struct unwinder_options options = { .memory = s->o->unwind_memory, .read_code = remote_place, .ctx = s->o->remote };
+	const struct unwinder_options options = {
+		.memory = s->o->unwind_memory, .read_memory = remote_place, .ctx = s->o->remote,
+	};
 
 	s->unwind_maps = unwind_maps_new(c->user ? s->o->unwind_memory : 0, SPACES, e);
 	if (!s->unwind_maps)

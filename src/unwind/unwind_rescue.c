@@ -23,6 +23,9 @@
 
 #define WORK_MAX	(8u << 20)	/* for one stack, as unwind_sections_work(): 0.3 s at most */
 
+#define STACK_MAX	(8u << 20)	/* bytes above what was sent in which a frame may be: rustc's have 600 KiB */
+#define PAGE		4096u	/* the smallest there is */
+#define BORDER		512u		/* bytes at the end of what was sent, by which it is known whether it still holds */
 #define CODES		16	/* places of code without a file that are kept for a stack; a power of two */
 #define CODE_BYTES	16	/* that the step looks at, at most */
 
@@ -40,6 +43,9 @@ struct target {
 	const struct ebp_mapping *rows;
 	size_t n;
 	struct code codes[CODES];
+	int above;			/* the stack above what was sent: 0 not looked at, 1 as it was then, -1 not */
+	uint64_t page;			/* of it, the one that was read last; 0: none */
+	char bytes[PAGE];
 };
 
 static const struct ebp_mapping *find_row(const struct target *t, uint64_t address)
@@ -68,12 +74,12 @@ static int read_made(struct target *t, uint64_t address, void *dst, size_t size)
 	struct code *c = &t->codes[(address >> 4 ^ address >> 9) & (CODES - 1)];
 	const struct unwinder_options *o = &t->u->options;
 
-	if (!o->read_code || size > sizeof(c->bytes))
+	if (!o->read_memory || size > sizeof(c->bytes))
 		return -EFAULT;
 	if (c->address != address || c->size != size) {
 		c->address = address;
 		c->size = size;
-		c->err = o->read_code(o->ctx, (pid_t)t->sample->key.process.tgid, address, c->bytes, size);
+		c->err = o->read_memory(o->ctx, (pid_t)t->sample->key.process.tgid, address, c->bytes, size);
 	}
 	if (!c->err)
 		memcpy(dst, c->bytes, size);
@@ -97,13 +103,62 @@ static int read_code(struct target *t, uint64_t address, void *dst, size_t size)
 	return image->fd >= 0 && pread(image->fd, dst, size, (off_t)(address - row->bias)) == (ssize_t)size ? 0 : -EFAULT;
 }
 
+/* Whether what was sent last is what is there now. */
+static int is_unchanged(const struct target *t, uint64_t end)
+{
+	const struct unwinder_options *o = &t->u->options;
+	const struct ebp_rescue *sample = t->sample;
+	char now[BORDER];
+
+	return o->read_memory && sample->head.n >= BORDER &&
+	       !o->read_memory(o->ctx, (pid_t)sample->key.process.tgid, end - BORDER, now, BORDER) &&
+	       !memcmp(now, (const char *)sample->stack + sample->head.n - BORDER, BORDER);
+}
+
+/*
+ * What lies above the stack that was sent are frames that were there long before, and are for long after; tables may
+ * have been built meanwhile. They are believed where the end of what was sent has not changed. Each question
+ * takes some us, so it is for a page.
+ */
+static int read_above(struct target *t, uint64_t address, char *dst, size_t size)
+{
+	const struct unwinder_options *o = &t->u->options;
+	uint64_t end = t->sample->sp + t->sample->head.n;
+
+	if (!t->above)
+		t->above = is_unchanged(t, end) ? 1 : -1;
+	if (t->above < 0 || address - end >= STACK_MAX)
+		return -EFAULT;
+	while (size) {
+		uint64_t in_page = address & (PAGE - 1), page = address - in_page;
+		size_t some = size < PAGE - in_page ? size : PAGE - in_page;
+
+		if (page != t->page) {
+			t->page = 0;
+			if (o->read_memory(o->ctx, (pid_t)t->sample->key.process.tgid, page, t->bytes, PAGE))
+				return -EFAULT;
+			t->page = page;
+		}
+		memcpy(dst, t->bytes + in_page, some);
+		dst += some;
+		address += some;
+		size -= some;
+	}
+	return 0;
+}
+
 static int read_target(void *ctx, uint64_t address, void *dst, size_t size)
 {
 	struct target *t = ctx;
 	uint64_t from = address - t->sample->sp, n = t->sample->head.n;
 
-	if (from >= n || size > n - from)
-		return read_code(t, address, dst, size);
+	if (from >= n)
+		return find_row(t, address) ? read_code(t, address, dst, size) : read_above(t, address, dst, size);
+	if (size > n - from) {
+		if (read_above(t, t->sample->sp + n, (char *)dst + (n - from), size - (n - from)))
+			return -EFAULT;
+		size = n - from;
+	}
 	memcpy(dst, (const char *)t->sample->stack + from, size);
 	return 0;
 }

@@ -29,8 +29,8 @@ struct unwinder_kernel {
 struct unwinder_options {
 	size_t memory;		/* bytes for tables, at most */
 	unsigned threads;	/* that build; 0: as many as there are CPUs, at most 8 */
-	/* Reads code of @pid that no file holds, for rescues: 0 or a negative errno. NULL: there is no way to. */
-	int (*read_code)(void *ctx, pid_t pid, uint64_t address, void *dst, size_t size);
+	/* Reads memory of @pid as it is by now, for rescues: 0 or a negative errno. NULL: there is no way to. */
+	int (*read_memory)(void *ctx, pid_t pid, uint64_t address, void *dst, size_t size);
 	void *ctx;
 };
 

@@ -97,6 +97,12 @@ def test_rescue_of_a_deep_stack():
     chain(profile, *["wide"] * 121, "asm_kept", "asm_saves")
 
 
+def test_rescue_of_a_stack_deeper_than_is_sent():
+    """120 KiB: what lies above what is sent is read from outside, as long as it is the same."""
+    profile = whole(sampled("unwind_shapes", "kept-deep", 300, rate=("-F", 1999, "-d", "1s")))
+    chain(profile, *["wide"] * 301, "asm_kept", "asm_saves")
+
+
 def test_rescue_of_a_stack_that_has_just_grown():
     """The leaf's stack pointer is in a page that is not there yet; what is to be read lies above it."""
     shape("fresh", "caller", "asm_fresh", "asm_grows")

@@ -220,6 +220,55 @@ TEST(goes_on_by_code_made_at_run_time)
 	munmap(page, 4096);
 }
 
+static struct fake *deep;
+static struct unwind_result *deep_result;
+
+/* While its frames are there. @changed: but what was sent last is not what is there now. */
+__attribute__((noinline)) static void rescue_part(uint32_t bytes, int changed)
+{
+	capture();
+	sent->head.n = bytes;
+	sent->stack[bytes / 8 - 1] += (uint64_t)changed;
+	CHECK_EQ(unwinder_rescue(deep->u, sent, deep->own.v, deep->own.n, EBP_FRAMES_MAX, deep_result), 0);
+	asm volatile("");
+}
+
+/* Frames of which the sent bytes are a part; what is above those changes no more. */
+__attribute__((noinline)) static void rescue_below(int n, uint32_t bytes, int changed)
+{
+	volatile char room[400];
+
+	room[n] = (char)n;
+	if (n)
+		rescue_below(n - 1, bytes, changed);
+	else
+		rescue_part(bytes, changed);
+	room[n]++;
+}
+
+/* What was not sent is read as it is by now, if the last of what was is still the same. */
+TEST(goes_on_above_what_was_sent)
+{
+	static struct unwind_result r;
+	struct fake f;
+
+	fake_begin(&f, 64u << 20);
+	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
+	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	deep = &f;
+	deep_result = &r;
+	for (uint32_t bytes = 4096; bytes < 4096 + 512; bytes += 8) {
+		rescue_below(40, bytes, 0);
+		check_frames(&f, &r);
+	}
+	rescue_below(40, 4096, 1);
+	CHECK(r.result == EBP_UNREADABLE && r.n < (uint32_t)n_expected);
+	f.silent = 1;
+	rescue_below(40, 4096, 0);
+	CHECK(r.result == EBP_UNREADABLE && r.n < (uint32_t)n_expected);
+	fake_end(&f);
+}
+
 /* A stack that ends before its root, a wild one, none at all: an end with a reason, and no frame that is not there. */
 TEST(survives_bad_stacks)
 {
@@ -229,6 +278,7 @@ TEST(survives_bad_stacks)
 
 	fake_begin(&f, 64u << 20);
 	odd();
+	f.silent = 1;
 	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
 	srand(5);
@@ -349,6 +399,7 @@ int main(void)
 	RUN(applies_all_of_the_cfi);
 	RUN(goes_on_by_frame_pointer);
 	RUN(goes_on_by_code_made_at_run_time);
+	RUN(goes_on_above_what_was_sent);
 	RUN(survives_bad_stacks);
 	RUN(work_for_one_stack_is_limited);
 #endif

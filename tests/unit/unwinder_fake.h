@@ -23,6 +23,7 @@ struct fake {
 	struct ebp_space spaces[FAKE_PIDS];	/* nrows 0: none */
 	int publishes, refuse;			/* @refuse: errno of the next publishing */
 	VEC(struct unwind_mapping) own;		/* executable ones of this process */
+	int silent;				/* no memory is read */
 };
 
 static inline uint8_t *fake_grow(void *ctx, uint32_t index)
@@ -69,12 +70,13 @@ static inline void fake_take(const struct maps_line *line, void *arg)
 }
 
 /* Of this process; @pid is whatever the sample has. */
-static inline int fake_code(void *ctx, pid_t pid, uint64_t address, void *dst, size_t size)
+static inline int fake_memory(void *ctx, pid_t pid, uint64_t address, void *dst, size_t size)
 {
 	struct iovec to = { dst, size }, from = { (void *)(uintptr_t)address, size };
 
-	(void)ctx;
 	(void)pid;
+	if (((const struct fake *)ctx)->silent)
+		return -EFAULT;
 	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size ? 0 : -EFAULT;
 }
 
@@ -84,7 +86,8 @@ static inline void fake_begin(struct fake *f, size_t memory)
 
 	memset(f, 0, sizeof(*f));
 	f->images = images_new();
-	f->u = unwinder_new(f->images, &k, &(struct unwinder_options){ .memory = memory, .threads = 2, .read_code = fake_code });
+	f->u = unwinder_new(f->images, &k, &(struct unwinder_options){ .memory = memory, .threads = 2,
+		.read_memory = fake_memory, .ctx = f });
 	maps_for_each_executable(getpid(), fake_take, f);
 }
 
