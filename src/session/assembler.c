@@ -63,6 +63,7 @@ void assembler_free(struct assembler *a)
 	for (size_t i = 0; i < a->made.n; i++)
 		symbol_source_free(a->made.v[i].names);
 	shares_free(a->shares);
+	tracing_text_free(&a->tracing);
 	vec_free(&a->sample_results);
 	vec_free(&a->early);
 	vec_free(&a->wakers);
@@ -191,7 +192,7 @@ static void add_kernel_stack(struct assembler *a, uint64_t id, const __u64 *fram
 {
 	size_t first = a->locations.n;
 
-	for (uint32_t i = 0; i < n; i++) {
+	for (size_t i = tracing_text_leaves(&a->tracing, (const uint64_t *)frames, n); i < n; i++) {
 		uint32_t location = profile_location(a->profile, a->kernel_module, FRAME_KERNEL, frames[i]);
 
 		vec_push(&a->locations, location);
@@ -515,6 +516,11 @@ static void divide_and_name(struct assembler *a)
 			p->gone = now;
 		profile_process(a->profile, info.pid, p->incarnation, profile_string(a->profile, info.comm));
 	}
+}
+
+void assembler_leave_tracing_out(struct assembler *a)
+{
+	tracing_text_find(&a->tracing, "/proc/kallsyms");
 }
 
 void assembler_live(struct assembler *a)

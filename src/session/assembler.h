@@ -67,6 +67,8 @@ void assembler_ask(struct assembler *a, struct namer *namer);
 void assembler_ask_last(struct assembler *a, struct namer *namer);
 /* Names all locations that have no name yet; those of code that was made at run time by @symbolizer. */
 void assembler_name(struct assembler *a, struct namer *namer, struct symbolizer *symbolizer);
+/* Before the first stack: these are taken at a tracepoint, and begin where it was hit. */
+void assembler_leave_tracing_out(struct assembler *a);
 /*
  * Somebody looks at the profile while it is made: what may still change has the name that it has now. Before the first
  * assembler_ask().

@@ -6,6 +6,7 @@
 #include "session/assembler.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "collect/tracing_text.h"
 #include "session/shares.h"
 
 struct known_process {
@@ -62,6 +63,7 @@ struct assembler {
 	int reread;			/* the kernel's functions were, or will be, read at the end */
 	uint32_t kernel_module;
 	struct assembler_types types;
+	struct tracing_text tracing;	/* left out of stacks; empty: nothing is */
 	struct shares *shares;		/* among samples of a class */
 	VEC(uint8_t) sample_results;	/* sample of the profile -> enum ebp_result */
 	VEC(struct early_count) early;

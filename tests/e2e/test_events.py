@@ -67,6 +67,22 @@ def test_list_of_events():
     equal(run("top", "-e", "list").ok().out, r.out, "of top")
 
 
+CARRIERS = r"^(__traceiter_|perf_trace_|perf_syscall_|perf_tp_event|trace_event_raw_|syscall_trace_|trace_sys_|__bpf_trace)"
+
+
+def test_tracepoint_leaf_is_where_it_was_hit():
+    """What carries a hit to us is no part of what the program did."""
+    in_tracefs("events/syscalls/sys_enter_getppid")
+    for event in ("raw_syscalls:sys_enter", "raw_syscalls:sys_exit", "syscalls:sys_enter_getppid", "sched:sched_process_fork"):
+        program = ("sh", "-c", "for i in 1 2 3 4 5; do /bin/true; done") if "sched" in event else (
+            fixture_path("syscalls"), "loop", 1)
+        profile = command("-e", event, "-c", 1, program=program).ok().profile
+        kernel = profile.where(lambda s: s.any(r"(syscall|SYSCALL|el0_svc|^kernel_clone$|ret_from_fork)"))
+        check(kernel.count() >= 5, event, profile.head())
+        carried = kernel.where(lambda s: re.search(CARRIERS, s.frames[-1]))
+        check(not carried, event, carried.head())
+
+
 def test_hot_tracepoint_ends_cleanly():
     """It fires all the time, also while sampling ends: what is taken then is fetched as well."""
     in_tracefs("events/raw_syscalls/sys_enter")
