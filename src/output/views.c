@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/askers.h"
 #include "output/callers.h"
 #include "output/rollup.h"
 #include "output/table.h"
@@ -21,6 +22,7 @@ const char *const views_by_names[] = { "function", "module", "line", "process", 
 struct rows {
 	const struct rollup_function *code;
 	const struct rollup_process *tasks;
+	const struct askers *askers;	/* for function_columns_asked */
 	uint64_t samples;		/* of the whole profile */
 	uint64_t focus;			/* of what is in focus */
 	struct units units;
@@ -93,6 +95,15 @@ static const char *code_name(const void *ctx, size_t row, char *buf, size_t size
 	(void)buf;
 	(void)size;
 	return t->code[row].name;
+}
+
+static const char *code_asker(const void *ctx, size_t row, char *buf, size_t size)
+{
+	const struct rows *t = ctx;
+
+	(void)buf;
+	(void)size;
+	return askers_text(t->askers, t->code[row].function);
 }
 
 static const char *code_line(const void *ctx, size_t row, char *buf, size_t size)
@@ -177,6 +188,9 @@ static double task_share(const void *ctx, size_t row)
 static const struct table_column function_columns[] = {
 	SHARES, { "IMAGE", 5, 0, code_image }, { "FUNCTION", 8, 0, code_name }, { 0 },
 };
+static const struct table_column function_columns_asked[] = {
+	SHARES, { "IMAGE", 5, 0, code_image }, { "FUNCTION", 8, 0, code_name }, { "CALLED FROM", 11, 0, code_asker }, { 0 },
+};
 static const struct table_column module_columns[] = {
 	SHARES, { "IMAGE", 5, 0, code_name }, { 0 },
 };
@@ -240,18 +254,20 @@ void views_top(const struct profile *p, enum views_by by, int by_total, const st
 {
 	struct rollup_function *code = NULL;
 	struct rollup_process *tasks = NULL;
-	struct rows rows = { .samples = profile_view(p).total, .units = units_of(p) };
+	struct askers *askers = by == VIEWS_FUNCTION ? askers_new(p) : NULL;
+	struct rows rows = { .samples = profile_view(p).total, .units = units_of(p), .askers = askers };
 	size_t n;
 
 	if (views[by].code) {
 		rows.code = code = views[by].code(p, &n);
 		if (by_total)
 			rollup_sort_by_total(code, n);
-		write_code(views[by].columns, &rows, n, o, f);
+		write_code(askers ? function_columns_asked : views[by].columns, &rows, n, o, f);
 	} else {
 		rows.tasks = tasks = views[by].tasks(p, &n);
 		write_rows(&(struct table){ .columns = views[by].columns, .rows = n, .share = task_share }, &rows, o, f);
 	}
+	askers_free(askers);
 	free(code);
 	free(tasks);
 }

@@ -19,14 +19,17 @@ class Table:
     """A table: its heading; of functions their own values, and shares with what they call."""
 
     def __init__(self, heading, lines):
-        self.heading, self.rows = heading, {}
+        self.heading, self.rows, self.askers = heading, {}, {}
         words = lines[0].split()
-        equal((words[:2], words[3:]), (["SELF%", "TOTAL%"], ["IMAGE", "FUNCTION"]), "the header")
+        equal((words[:2], words[3:5]), (["SELF%", "TOTAL%"], ["IMAGE", "FUNCTION"]), "the header")
+        equal(words[5:], ["CALLED", "FROM"] if heading[3] in ("off-cpu", "wall", "fault_space") else [], "its last column")
         self.unit = words[2]
         for line in lines[1:]:
             w = line.split(None, 4)
             if len(w) == 5 and re.match(r"[\d.]+$", w[0]):
-                self.rows[w[4]] = (float(w[2]) * SCALE[self.unit], float(w[1]) / 100)
+                name, _, asker = (re.split(r"( {2,})", w[4]) + ["", ""])[:3]
+                self.askers[name] = asker
+                self.rows[name] = (float(w[2]) * SCALE[self.unit], float(w[1]) / 100)
         self.sum = float(heading[4] or 0) * SCALE[(heading[5] or "COUNT").upper()]
 
     def total(self, name):
@@ -209,6 +212,9 @@ def test_waits_as_a_table():
     table = tables(r.out)[-1]
     equal((table.heading[2], table.heading[3], table.unit, table.heading[10]), ("off-cpu", "off-cpu", "MS", "0"), "heading")
     check_waits(table, map(str.split, r.out.splitlines()), stolen() - before)
+    kernel = {name: asker for name, asker in table.askers.items() if re.search("nanosleep", name)}
+    check(any(re.search("nanosleep", asker) for asker in kernel.values()), "who called for the sleeps:", kernel)
+    equal(table.askers[FUNCTION["sleep"]], "", "a program's own function is called from")
 
 
 def test_wall_as_a_table():

@@ -112,6 +112,71 @@ TEST(rows_by_function_and_total)
 	profile_free(p);
 }
 
+/* A wait: how its stack ends is behind the mark, as who ended it is. */
+static void add_wait(struct profile *p, uint32_t thread, const char *frames, const char *waker, uint64_t count)
+{
+	uint32_t mark, node;
+
+	stacks_add(p, thread, frames, 1);
+	node = profile_view(p).samples[profile_view(p).nsamples - 1].node;
+	mark = profile_location(p, profile_module(p, "", "", ""), FRAME_MARK, profile_view(p).nlocations);
+	profile_name_location(p, mark, &(struct line){
+		.function = profile_function(p, profile_string(p, "[blocked]"), profile_string(p, ""), FRAME_MARK) }, 1, "");
+	node = profile_node(p, node, mark);
+	mark = profile_location(p, profile_module(p, "[kernel]", "", ""), FRAME_KERNEL, profile_view(p).nlocations);
+	profile_name_location(p, mark, &(struct line){
+		.function = profile_function(p, profile_string(p, waker), profile_string(p, "[kernel]"), FRAME_KERNEL) }, 1, "");
+	profile_add(p, thread, profile_node(p, node, mark), count);
+}
+
+TEST(rows_of_events_say_who_asked)
+{
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 42, 42, "server");
+
+	stacks_add(p, t, "server!main|libc.so.6!read|[kernel]!entry|[kernel]!vfs_read|[kernel]!wait", 50);
+	stacks_add(p, t, "server!main|libc.so.6!write|[kernel]!entry|[kernel]!wait|[kernel]!wait", 20);
+	stacks_add(p, t, "server!main|libc.so.6!poll|[kernel]!entry|[kernel]!wait", 10);
+	stacks_add(p, t, "[kernel]!kthread|[kernel]!worker", 15);
+	stacks_add(p, t, "server!main", 3);
+	stacks_add(p, t, "libc.so.6!@|[kernel]!lost", 2);
+	strcpy(profile_meta(p)->event, "sched:sched_switch");
+	CHECK_VIEW(p, NULL,
+		"   SELF%  TOTAL%  SAMPLES  IMAGE      FUNCTION   CALLED FROM\n"
+		"   80.00   80.00       80  [kernel]   wait       read, +2 more\n"
+		"   15.00   15.00       15  [kernel]   worker\n"
+		"    3.00   83.00        3  server     main\n"
+		"    2.00    2.00        2  [kernel]   lost\n"
+		"    0.00   80.00        0  [kernel]   entry      read, +2 more\n"
+		"    0.00   50.00        0  libc.so.6  read\n"
+		"    0.00   50.00        0  [kernel]   vfs_read   read\n"
+		"    0.00   20.00        0  libc.so.6  write\n"
+		"    0.00   15.00        0  [kernel]   kthread\n"
+		"    0.00   10.00        0  libc.so.6  poll\n"
+		"    0.00    2.00        0  -          [unknown]\n", .what = TOP, .by = VIEWS_FUNCTION);
+	/* Time on CPUs is its functions' own, whatever the event is followed by. */
+	strcpy(profile_meta(p)->event, "cycles:u");
+	CHECK_VIEW(p, (&(struct output_options){ .rows = 1 }),
+		"   SELF%  TOTAL%  SAMPLES  IMAGE     FUNCTION\n"
+		"   80.00   80.00       80  [kernel]  wait\n"
+		"... and 10 more, with 20.00% of the samples\n", .what = TOP, .by = VIEWS_FUNCTION);
+	profile_free(p);
+}
+
+TEST(who_ended_a_wait_did_not_ask_for_it)
+{
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 42, 42, "server");
+
+	profile_set_type(p, 0, "off-cpu", "nanoseconds");
+	add_wait(p, t, "server!main|libc.so.6!read|[kernel]!wait", "try_to_wake_up", 3000000);
+	CHECK_VIEW(p, (&(struct output_options){ .rows = 1 }),
+		"   SELF%  TOTAL%       MS  IMAGE     FUNCTION  CALLED FROM\n"
+		"  100.00  100.00    3.000  [kernel]  wait      read\n"
+		"... and 4 more, with 0.00% of the samples\n", .what = TOP, .by = VIEWS_FUNCTION);
+	profile_free(p);
+}
+
 TEST(rows_by_task)
 {
 	struct profile *p = example();
@@ -310,6 +375,8 @@ int main(void)
 {
 	RUN(rows_by_module);
 	RUN(rows_by_function_and_total);
+	RUN(rows_of_events_say_who_asked);
+	RUN(who_ended_a_wait_did_not_ask_for_it);
 	RUN(rows_by_task);
 	RUN(rows_by_line);
 	RUN(the_tree);
