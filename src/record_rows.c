@@ -179,7 +179,7 @@ const struct cli_option record_rows[] = {
 	{ 0, 0, "no-demangle", NULL, cli_flag, AT(no_demangle),
 		"names as the linker knows them", 0 },
 	{ 0, 0, "short-templates", NULL, cli_flag, AT(view.short_templates),
-		"names without the arguments of templates", 0 },
+		"names without template arguments and return types", 0 },
 	{ 0, 0, "why", NULL, cli_flag, AT(why),
 		"say in place of a missing name why it is missing", 0 },
 

@@ -33,7 +33,7 @@ cli_store view_options_sort;	/* enum output_sort */
 		"count inlined functions as what they went into", 0 }, \
 	{ 0, 0, "short-templates", NULL, cli_flag, \
 		(at) + offsetof(struct view_options, short_templates), \
-		"names without the arguments of templates", 0 }
+		"names without template arguments and return types", 0 }
 
 /* Adds to @o what outputs want to know. */
 void view_options_output(const struct view_options *v, struct output_options *o);

@@ -16,6 +16,8 @@ struct shortener {
 	size_t n;
 	size_t hidden;			/* the bracket within which nothing is shown, counted from 1; 0: none */
 	int shortened;
+	size_t begin;			/* of the function's own name in what was written, behind its return type */
+	int settled;			/* that is known */
 };
 
 static int is_word(char c)
@@ -36,7 +38,9 @@ static size_t plain_bytes(const struct shortener *s)
 {
 	/* Longer ones first. */
 	static const char *const tokens[] = {
-		"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">", "()", "[]", NULL
+		"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">", "()", "[]", "++", "--", "&&", "||",
+		"+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "==", "!=", "+", "-", "*", "/", "%", "^", "&", "|", "=",
+		"!", "~", ",", NULL
 	};
 	static const char word[] = "operator";
 	size_t n = sizeof(word) - 1;
@@ -60,6 +64,34 @@ static void put(struct shortener *s, const char *p, size_t n)
 {
 	if (!s->hidden)
 		name_out_bytes(&s->out, p, n);
+}
+
+static int ends_with(const struct shortener *s, const char *text)
+{
+	size_t n = strlen(text);
+
+	return s->out.len >= n && !memcmp(s->out.dst + s->out.len - n, text, n);
+}
+
+/*
+ * The names of template functions begin with what these return: what stands before the last blank outside of all
+ * brackets, up to the arguments. Not so what begins like "vtable for", and
+ * names that are in brackets themselves ("void (*f(int))(int)").
+ */
+static void find_begin(struct shortener *s)
+{
+	static const char nameless[] = "(anonymous namespace)";
+
+	if (s->settled || s->n)
+		return;
+	if (*s->p == ' ') {
+		s->settled = ends_with(s, " for") || ends_with(s, " to");
+		s->begin = s->settled ? 0 : s->out.len + 1;
+	} else if (*s->p == '(' && !ends_with(s, "decltype") && !ends_with(s, "decltype ") &&
+		   strncmp(s->p, nameless, sizeof(nameless) - 1) != 0) {
+		s->settled = 1;
+		s->begin = s->out.len > s->begin ? s->begin : 0;
+	}
 }
 
 static int open_bracket(struct shortener *s)
@@ -107,8 +139,11 @@ int short_templates(const char *name, char *dst, size_t size)
 			put(&s, s.p, n);
 			s.p += n;
 			s.after_operator = n > 2 ? s.p : s.after_operator;
+			/* The blanks of "operator new" are its own. */
+			s.settled |= n > 2 && !s.n;
 			continue;
 		}
+		find_begin(&s);
 		if (strchr("<([{", *s.p))
 			ok = open_bracket(&s);
 		else if (strchr(">)]}", *s.p))
@@ -117,5 +152,9 @@ int short_templates(const char *name, char *dst, size_t size)
 			put(&s, s.p, 1);
 		s.p++;
 	}
-	return ok && s.shortened && !s.hidden && name_out_end(&s.out);
+	if (!ok || s.hidden || !name_out_end(&s.out))
+		return 0;
+	s.begin = s.settled ? s.begin : 0;
+	memmove(dst, dst + s.begin, s.out.len - s.begin + 1);
+	return s.shortened || s.begin;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names without what stands between the angle brackets of their templates or
- * generic types:
+ * generic types, and without what template functions return:
  *	std::vector<int, std::allocator<int> >::push_back	std::vector<...>::push_back
  *	<alloc::vec::Vec<T> as Drop>::drop			<alloc::vec::Vec<...> as Drop>::drop
+ *	void std::sort<int*>(int*, int*)		std::sort<...>(int*, int*)
  * Operators (<, <<, ->, <=>) and what a compiler put in braces stay.
  */
 #ifndef EBPROF_SHORT_TEMPLATES_H

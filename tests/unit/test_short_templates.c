@@ -22,7 +22,7 @@ TEST(arguments_of_templates)
 	CHECK_SHORT("f<(E)1, ((3)>(2))>(int)", "f<...>(int)");
 	CHECK_SHORT("f<((x)<(y))>()", "f<...>()");
 	CHECK_SHORT("name[abi:cxx11]<int>()", "name[abi:cxx11]<...>()");
-	CHECK_SHORT("void outer::apply<main::{lambda(a<int>)#1}>(int)", "void outer::apply<...>(int)");
+	CHECK_SHORT("void outer::apply<main::{lambda(a<int>)#1}>(int)", "outer::apply<...>(int)");
 	CHECK_SAME("empty<>()");
 	CHECK_SAME("plain");
 	CHECK_SAME("");
@@ -37,7 +37,7 @@ TEST(operators_stay)
 	CHECK_SAME("A::operator<=>(A const&) const");
 	CHECK_SAME("A::operator>>=(int)");
 	CHECK_SHORT("A<int>::operator->() const", "A<...>::operator->() const");
-	CHECK_SHORT("bool operator< <int>(A<int>, A<int>)", "bool operator< <...>(A<...>, A<...>)");
+	CHECK_SHORT("bool operator< <int>(A<int>, A<int>)", "operator< <...>(A<...>, A<...>)");
 	CHECK_SHORT("std::operator<< <std::char_traits<char> >(int)", "std::operator<< <...>(int)");
 	CHECK_SHORT("std::operator> <int>(int)", "std::operator> <...>(int)");
 	CHECK_SHORT("A::operator()<int>(int)", "A::operator()<...>(int)");
@@ -46,6 +46,34 @@ TEST(operators_stay)
 	CHECK_SHORT("f<&A::operator->, 1>(int)", "f<...>(int)");
 	CHECK_SHORT("my_operator<int>()", "my_operator<...>()");
 	CHECK_SHORT("operators<int>()", "operators<...>()");
+}
+
+TEST(what_they_return)
+{
+	CHECK_SHORT("void std::sort<int*>(int*, int*)", "std::sort<...>(int*, int*)");
+	CHECK_SHORT("void empty<>()", "empty<>()");
+	CHECK_SHORT("unsigned long const* f<int>(int)", "f<...>(int)");
+	CHECK_SHORT("std::enable_if<true, A<int> >::type f<int>()", "f<...>()");
+	CHECK_SHORT("decltype (((f)<(x)), (y)) g<int>(int)", "g<...>(int)");
+	CHECK_SHORT("decltype(auto) g<int>(int)", "g<...>(int)");
+	CHECK_SHORT("decltype (g((A<int>)()).x) g<int>(int)", "g<...>(int)");
+	CHECK_SHORT("void (anonymous namespace)::f<int>(int)", "(anonymous namespace)::f<...>(int)");
+	CHECK_SHORT("auto void f<int>(int)::{lambda(auto:1)#1}::operator()<char>(char) const",
+		    "f<...>(int)::{lambda(auto:1)#1}::operator()<...>(char) const");
+	CHECK_SHORT("A<int> A<int>::operator+<int>(int) const [clone .cold]", "A<...>::operator+<...>(int) const [clone .cold]");
+	CHECK_SHORT("int& A::operator[]<int>(int)", "A::operator[]<...>(int)");
+	/* Nothing that a function returns. */
+	CHECK_SHORT("operator new<int>(unsigned long)", "operator new<...>(unsigned long)");
+	CHECK_SHORT("A<int>::operator unsigned long() const", "A<...>::operator unsigned long() const");
+	CHECK_SHORT("guard variable for void f<int>()::x", "guard variable for void f<...>()::x");
+	CHECK_SHORT("vtable for A<int>", "vtable for A<...>");
+	CHECK_SHORT("non-virtual thunk to A<int>::f(B)", "non-virtual thunk to A<...>::f(B)");
+	CHECK_SHORT("A<int>::f(B) const [clone .part.0]", "A<...>::f(B) const [clone .part.0]");
+	CHECK_SHORT("(anonymous namespace)::f(A<int> const&)", "(anonymous namespace)::f(A<...> const&)");
+	CHECK_SAME("int f[abi:cxx11]");
+	/* Where the name is in it. */
+	CHECK_SHORT("void (*f<int>(int))(char)", "void (*f<...>(int))(char)");
+	CHECK_SHORT("int (A::*f<int>())(char)", "int (A::*f<...>())(char)");
 }
 
 TEST(what_compilers_put_in_braces_stays)
@@ -90,6 +118,7 @@ int main(void)
 {
 	RUN(arguments_of_templates);
 	RUN(operators_stay);
+	RUN(what_they_return);
 	RUN(what_compilers_put_in_braces_stays);
 	RUN(rust);
 	RUN(what_does_not_match_or_fit_stays);
