@@ -8,6 +8,7 @@
 #include "base/sort.h"
 
 #define UNIT_MAX	(1ull << 30)	/* bytes of one unit */
+#define NAMELESS_MAX	4096	/* scopes that are looked at to count those without a name */
 #define NODES_MAX	(16u << 20)
 #define COVERED_LEAST	(1u << 20)	/* ranges in all, and one a byte of the unit: many entries may have the same list */
 #define LEVELS		1024		/* entries nested more deeply count as their ancestor's children */
@@ -28,7 +29,7 @@ struct reader {
 	dwarf_ranges ranges;
 	uint32_t nodes[LEVELS];		/* of the ancestors, by level */
 	uint32_t scopes[LEVELS];
-	uint8_t in_function[LEVELS];	/* whether its entries are in one, with code or without */
+	uint64_t functions[LEVELS];	/* the entries of those that they are in, with code or without; 0: none */
 	size_t level, beyond;		/* beyond: levels that have no place in @nodes */
 };
 
@@ -111,19 +112,22 @@ static uint32_t take_code(struct reader *r, const struct dwarf_abbrev *a, const 
 static uint32_t take_scope(struct reader *r, const struct dwarf_abbrev *a, const struct entry *e, uint64_t offset)
 {
 	struct dwarf_value name = e->name;
+	uint32_t parent = r->scopes[r->level];
+	uint64_t function = r->functions[r->level];
 
 	if (r->out->scopes.n >= NODES_MAX)
 		return r->scopes[r->level];
 	if (name.kind == DWARF_STRING_HERE)
 		name.u += r->u->entries;
 	vec_push(&r->out->scopes, (struct dwarf_scope){
-		.start = offset, .end = r->u->end, .parent = r->scopes[r->level], .is_namespace = a->tag == DW_TAG_namespace,
+		.start = offset, .end = r->u->end, .parent = parent, .is_namespace = a->tag == DW_TAG_namespace,
+		.function = parent != DWARF_NO_NODE && r->out->scopes.v[parent].start > function ? 0 : function,
 		.name = name,
 	});
 	return (uint32_t)r->out->scopes.n - 1;
 }
 
-static void descend(struct reader *r, uint32_t node, uint32_t scope, int in_function)
+static void descend(struct reader *r, uint32_t node, uint32_t scope, uint64_t function)
 {
 	if (r->level + 1 == LEVELS) {
 		r->beyond++;
@@ -132,7 +136,7 @@ static void descend(struct reader *r, uint32_t node, uint32_t scope, int in_func
 	r->level++;
 	r->nodes[r->level] = node;
 	r->scopes[r->level] = scope;
-	r->in_function[r->level] = in_function;
+	r->functions[r->level] = function;
 }
 
 /* The end of a list of children; more of them than lists is padding. */
@@ -192,7 +196,7 @@ static int take_entry(struct reader *r)
 		else if (a->children && is_scope(a->tag))
 			scope = take_scope(r, a, &e, offset);
 		/* What is only to be inlined has no code, but it may have a lambda that has. */
-		no_code = is_code ? e.declaration.kind != DWARF_NOTHING : is_type(a->tag) && !r->in_function[r->level];
+		no_code = is_code ? e.declaration.kind != DWARF_NOTHING : is_type(a->tag) && !r->functions[r->level];
 		if (a->children && no_code && skip_to(r, e.sibling)) {
 			if (scope != r->scopes[r->level])
 				r->out->scopes.v[scope].end = r->u->entries + (uint64_t)(r->c.p - r->bytes);
@@ -200,7 +204,7 @@ static int take_entry(struct reader *r)
 		}
 	}
 	if (a->children)
-		descend(r, node, scope, is_code || r->in_function[r->level]);
+		descend(r, node, scope, a->tag == DW_TAG_subprogram ? offset : r->functions[r->level]);
 	return r->c.bad ? -EBADMSG : 0;
 }
 
@@ -303,4 +307,15 @@ uint32_t dwarf_functions_find(const struct dwarf_functions *f, uint64_t address)
 	size_t low = upper_bound(f->pieces.v, f->pieces.n, .start, address);
 
 	return low ? f->pieces.v[low - 1].node : DWARF_NO_NODE;
+}
+
+uint32_t dwarf_functions_nameless(const struct dwarf_functions *f, uint32_t scope)
+{
+	const struct dwarf_scope *s = &f->scopes.v[scope];
+	uint32_t n = 1;
+
+	/* They lie in it, so behind its beginning. */
+	for (uint32_t i = scope; i-- && scope - i < NAMELESS_MAX && f->scopes.v[i].start > s->function;)
+		n += f->scopes.v[i].function == s->function && f->scopes.v[i].name.kind == DWARF_NOTHING;
+	return n;
 }

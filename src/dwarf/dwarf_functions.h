@@ -28,6 +28,7 @@ struct dwarf_piece {
 /* A namespace or a class: entries [start, end) of .debug_info are in it. */
 struct dwarf_scope {
 	uint64_t start, end;
+	uint64_t function;	/* the entry of the one that it is in, if that is nearer than @parent; else 0 */
 	uint32_t parent;	/* the one around it, or DWARF_NO_NODE */
 	int is_namespace;
 	struct dwarf_value name;
@@ -47,5 +48,7 @@ uint32_t dwarf_functions_find(const struct dwarf_functions *f, uint64_t address)
 
 /* The innermost scope of the entry at @entry, or DWARF_NO_NODE. */
 uint32_t dwarf_functions_scope(const struct dwarf_functions *f, uint64_t entry);
+/* Which of the nameless classes of its function @scope is, from 1 on. */
+uint32_t dwarf_functions_nameless(const struct dwarf_functions *f, uint32_t scope);
 
 #endif

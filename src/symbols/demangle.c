@@ -96,6 +96,23 @@ static size_t demangle_d(char *name, char *dst, size_t size)
 	return n ? append_clones(dst, size, n, suffix) : 0;
 }
 
+/* The readable form of a C++ name with what lies in it, which has no name of its own for the linker. */
+static size_t demangle_inner(struct demangler *d, char *name, char *dst, size_t size)
+{
+	char *inner = strstr(name, "::");
+	size_t n, rest = inner ? strlen(inner) : 0;
+
+	if (inner)
+		*inner = '\0';
+	n = demangle_cxx_is_cheap(name) ? demangle_cxx(name, dst, size) : demangler_ask(d, name, dst, size);
+	if (inner)
+		*inner = ':';
+	if (!n || n + rest >= size)
+		return 0;
+	memcpy(dst + n, inner ? inner : "", rest + 1);
+	return n + rest;
+}
+
 int demangle(struct demangler *d, const char *raw, char *dst, size_t size)
 {
 	char name[MAX_LINK_NAME];
@@ -107,8 +124,7 @@ int demangle(struct demangler *d, const char *raw, char *dst, size_t size)
 		end = rust_end(name);
 		if (end && demangle_rust(name, end, dst, size))
 			return 1;
-		if (!strncmp(name, "_Z", 2) &&
-		    (demangle_cxx_is_cheap(name) ? demangle_cxx(name, dst, size) : demangler_ask(d, name, dst, size)))
+		if (!strncmp(name, "_Z", 2) && demangle_inner(d, name, dst, size))
 			return 1;
 		if (!strncmp(name, "_D", 2) && demangle_d(name, dst, size))
 			return 1;

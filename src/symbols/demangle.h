@@ -9,6 +9,7 @@
  *   memcpy@@GLIBC_2.14      the version is dropped
  *   name.llvm.1234          dropped: it differs from build to build and tells nothing
  *   _Z3foov.part.0.cold     foo() [clone .part.0] [clone .cold], as c++filt has it; Rust alike
+ *   _Z3foov::bar            foo()::bar: as DWARF's names have it of what lies in a function
  *   foo.constprop.0         of a plain name: kept as it is
  */
 #ifndef EBPROF_DEMANGLE_H

@@ -15,6 +15,7 @@
 #define SPLIT_BYTES	(1u << 20)	/* that one counts more where it has a file open */
 #define PARTS_LEAST	(1u << 20)	/* parts of all units, and one a byte of lists: many units may have the same list */
 #define SCOPE_MAX	1024		/* bytes of a scope's name; longer ones are cut */
+#define SCOPES_MAX	64		/* around a name */
 /* A function's token: its entry, and of a split unit which one that is. A file's: the unit, and its number there. */
 #define SPLIT_ENTRY	(1ull << 62)
 #define ENTRY_BITS	40
@@ -189,30 +190,57 @@ static int find(const struct symbol_source *s, uint64_t address, struct source_f
 }
 
 /* Puts "@scope::" before the name in @dst, unless there is no room. */
-static void put_scope(const struct dwarf_debug *d, const struct dwarf_unit *u, const struct dwarf_scope *scope,
-		      char *dst, size_t size)
+static void put_before(const char *scope, char *dst, size_t size)
 {
-	char name[SCOPE_MAX];
-	size_t n, have = strlen(dst);
+	size_t n = strlen(scope), have = strlen(dst);
 
-	if (!scope->name.kind && scope->is_namespace)
-		snprintf(name, sizeof(name), "(anonymous namespace)");
-	else if (dwarf_debug_text(d, u, scope->name, name, sizeof(name)) || !*name)
-		return;
-	n = strlen(name);
-	if (n + 2 + have + 1 > size)
+	if (!n || n + 2 + have + 1 > size)
 		return;
 	memmove(dst + n + 2, dst, have + 1);
-	memcpy(dst, name, n);
+	memcpy(dst, scope, n);
 	memcpy(dst + n, "::", 2);
 }
 
-/* The scopes of entry @scoped of the unit, before the name. */
-static void put_scopes(const struct dwarf_debug *d, const struct dwarf_unit *u, const struct dwarf_functions *f,
+/* What is shown of a scope; "" where it has no name. */
+static void scope_name(const struct dwarf_debug *d, const struct dwarf_unit *u, const struct dwarf_functions *f, uint32_t at,
+		       const char *inner, char name[SCOPE_MAX])
+{
+	static const char call[] = "operator()";
+	const struct dwarf_scope *scope = &f->scopes.v[at];
+
+	*name = '\0';
+	if (scope->name.kind)
+		dwarf_debug_text(d, u, scope->name, name, SCOPE_MAX);
+	else if (scope->is_namespace)
+		strcpy(name, "(anonymous namespace)");
+	else if (scope->function && !strncmp(inner, call, sizeof(call) - 1))
+		snprintf(name, SCOPE_MAX, "{lambda#%u}", dwarf_functions_nameless(f, at));
+}
+
+/*
+ * The scopes of entry @scoped of the unit, before the name. A lambda's is a class without a name, in a function,
+ * whose name may be the linker's: symbols/demangle.h knows what to do with "_ZN3foo3barEv::{lambda#1}::operator()".
+ */
+static void put_scopes(struct dwarf_debug *d, const struct dwarf_unit *u, const struct dwarf_functions *f,
 		       uint64_t scoped, char *dst, size_t size)
 {
-	for (uint32_t at = dwarf_functions_scope(f, scoped); at != DWARF_NO_NODE; at = f->scopes.v[at].parent)
-		put_scope(d, u, &f->scopes.v[at], dst, size);
+	uint32_t at = dwarf_functions_scope(f, scoped);
+
+	for (int i = 0; i < SCOPES_MAX && at != DWARF_NO_NODE; i++) {
+		uint64_t function = f->scopes.v[at].function;
+		char name[SCOPE_MAX];
+
+		scope_name(d, u, f, at, dst, name);
+		put_before(name, dst, size);
+		at = f->scopes.v[at].parent;
+		if (!function)
+			continue;
+		if (!dwarf_name(d, function, name, sizeof(name), &scoped))
+			put_before(name, dst, size);
+		if (!scoped || dwarf_unit_at(&d->units, scoped) != u)
+			return;
+		at = dwarf_functions_scope(f, scoped);
+	}
 }
 
 static int name(const struct symbol_source *s, uint64_t token, char *dst, size_t size)

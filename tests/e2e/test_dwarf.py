@@ -386,6 +386,55 @@ def test_stubs_of_the_plt():
                     equal([f[0] for f in frames], [name], f"{flags} {at:#x}")
 
 
+LAMBDAS = """
+#define KEEP(x) asm volatile("" : "+r"(x))
+namespace shop {
+__attribute__((noinline)) int work(int n)
+{
+	auto first = [n](int x) { for (int i = 0; i < n; i++) KEEP(x); return x; };
+	auto second = [n](auto x) {
+		auto inner = [n](long y) { for (int i = 0; i < n; i++) KEEP(y); return (int)y; };
+		KEEP(x);
+		return inner(x);
+	};
+	return first(n) + second(n);
+}
+struct Cart {
+	int k;
+	__attribute__((noinline)) int total(int n)
+	{
+		auto add = [this, n](int x) { for (int i = 0; i < n; i++) KEEP(x); return x + k; };
+		return add(n);
+	}
+};
+}
+int main(int argc, char **)
+{
+	shop::Cart cart{argc};
+	return shop::work(argc) + cart.total(argc);
+}
+"""
+
+
+def test_lambdas_are_qualified():
+    """gcc gives what was inlined of them no linkage name: they are in the function that they are written in."""
+    with directory() as d:
+        path, source = os.path.join(d, "p"), os.path.join(d, "p.cpp")
+        with open(source, "w", encoding="ascii") as f:
+            f.write(LAMBDAS)
+        for version in ("4", "5"):
+            tool("g++", "-std=c++17", "-O2", f"-gdwarf-{version}", "-o", path, source)
+            out = subprocess.run([needs("nm"), "-S", path], capture_output=True, text=True, check=True).stdout
+            addresses = [int(at, 16) + i for at, size in re.findall(r"^([0-9a-f]+) ([0-9a-f]+) [TtWw] _ZN4shop", out, re.M)
+                         for i in range(int(size, 16))]
+            names = {name for frames in ask(path, addresses)[0] for name, _, _ in frames if "operator()" in name}
+            # Where there is a linkage name it says arguments, too.
+            names = {re.sub(r"(?<=\{lambda)\(\w+(:\d+)?\)|\(int\) const$|^auto ", "", name) for name in names}
+            work = "shop::work(int)::{lambda#%d}::operator()"
+            equal(names, {work % 1, work % 2 + "<int>", work % 2 + "<int>::{lambda#1}::operator()",
+                          "shop::Cart::total(int)::{lambda#1}::operator()"}, f"DWARF {version}")
+
+
 # --- Beside llvm-symbolizer, which reads all of a unit, and names as the linker does. ---
 
 def places(path, n):

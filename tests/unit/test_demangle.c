@@ -54,6 +54,8 @@ TEST(cxx)
 	CHECK_NAME("_Z3fooi.part.0.constprop.0", "foo(int) [clone .part.0] [clone .constprop.0]");
 	CHECK_NAME("_Z3foov.llvm.1234", "foo()");
 	CHECK_NAME("_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()() const");
+	CHECK_NAME("_ZN3Foo3barEi::{lambda#1}::operator()", "Foo::bar(int)::{lambda#1}::operator()");
+	CHECK_NAME("_Zfoo::{lambda#1}::operator()", "_Zfoo::{lambda#1}::operator()");
 	/* Seventeen characters, but no hash of Rust's. */
 	CHECK_NAME("_ZN3Foo17h0000000000000000E", "Foo::h0000000000000000");
 }
