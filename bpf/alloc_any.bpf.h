@@ -37,6 +37,7 @@ __u32 alloc_paused, alloc_endless, alloc_window;
 
 /* What is known of a thread. */
 struct alloc_task {
+	__u64 calls, spent;	/* struct ebp_alloc_thread */
 	struct ebp_key key;	/* of a sampled block under way */
 	__u64 sp;		/* at the entry of the call that is under way; 0: none */
 	__u64 size;
@@ -47,7 +48,7 @@ struct alloc_task {
 	__u32 sampled;
 	__u32 begun;		/* @left was drawn */
 	__u32 window;		/* alloc_window at the entry: the return of a call may go unseen between two of them */
-	__u32 reserved;
+	__u32 counts;		/* the call is one of @calls */
 };
 
 struct {
@@ -165,68 +166,95 @@ static __always_inline int put_live(const struct ebp_process *p, __u64 at, __u64
 	return bpf_map_update_elem(&live_blocks, &key, &id, BPF_ANY);
 }
 
-/* The program calls for @size bytes; realloc() with the block @old. */
-static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old, __u64 out)
+static __always_inline __u64 times_preempted(void)
 {
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, nivcsw);
+}
+
+/* The CPU time since @since, unless another thread ran meanwhile, is our programs'. */
+static __always_inline void add_spent(struct alloc_task *t, __u64 since, __u64 switches)
+{
+	if (times_preempted() == switches)
+		t->spent += bpf_ktime_get_ns() - since;
+}
+
+/* The program calls for @size bytes; realloc() with the block @old. */
+static __always_inline void begin_call(bpf_user_pt_regs_t *ctx, struct alloc_task *t, struct ebp_counters *c,
+				       const struct ebp_process *process, const struct task_facts *task, __u64 size, __u64 old,
+				       __u64 out)
+{
+	t->window = alloc_window;
+	t->sp = STACK(ctx);
+	t->size = size;
+	t->out = out;
+	t->old_at = old;
+	t->old = old ? take_live(process, old) : 0;
+	t->sampled = !alloc_paused && is_sampled(t, size);
+	if (!t->sampled)
+		return;
+	__builtin_memset(&t->key, 0, sizeof(t->key));
+	t->key.kind = EBP_ALLOCATED;
+	t->key.process = *process;
+	t->key.tid = bpf_get_current_pid_tgid();
+	bpf_get_current_comm(t->key.comm, sizeof(t->key.comm));
+	take_block_stack(ctx, &t->key, c, task);
+}
+
+/* @counts: the trap is one of struct ebp_alloc_thread. */
+static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old, __u64 out, int counts)
+{
+	__u64 sp = STACK(ctx), since = bpf_ktime_get_ns(), switches = times_preempted();
 	struct ebp_process process = {};
 	struct ebp_counters *c;
 	struct task_facts task;
 	struct alloc_task *t;
-	__u64 sp = STACK(ctx);
 	__u32 zero = 0;
 
 	if (!wanted_process(&process, &task) || task.is32)
 		return 0;
 	t = alloc_task(1);
 	c = bpf_map_lookup_elem(&counters, &zero);
-	if (!t || !c || (t->sp >= sp && t->sp - sp < OWN_STACK && t->window == alloc_window))
+	if (!t || !c)
 		return 0;
-	t->window = alloc_window;
-	t->sp = sp;
-	t->size = size;
-	t->out = out;
-	t->old_at = old;
-	t->old = old ? take_live(&process, old) : 0;
-	t->sampled = !alloc_paused && is_sampled(t, size);
-	if (!t->sampled)
-		return 0;
-	__builtin_memset(&t->key, 0, sizeof(t->key));
-	t->key.kind = EBP_ALLOCATED;
-	t->key.process = process;
-	t->key.tid = bpf_get_current_pid_tgid();
-	bpf_get_current_comm(t->key.comm, sizeof(t->key.comm));
-	take_block_stack(ctx, &t->key, c, &task);
+	t->counts = counts;
+	t->calls += counts;
+	if (!(t->sp >= sp && t->sp - sp < OWN_STACK && t->window == alloc_window))
+		begin_call(ctx, t, c, &process, &task, size, old, out);
+	if (counts)
+		add_spent(t, since, switches);
 	return 0;
 }
 
 SEC("?uprobe")
 int on_malloc(bpf_user_pt_regs_t *ctx)
 {
-	return enter(ctx, ARGUMENT_0(ctx), 0, 0);
+	return enter(ctx, ARGUMENT_0(ctx), 0, 0, 0);
 }
 
 SEC("?uprobe")
 int on_calloc(bpf_user_pt_regs_t *ctx)
 {
-	return enter(ctx, ARGUMENT_0(ctx) * ARGUMENT_1(ctx), 0, 0);
+	return enter(ctx, ARGUMENT_0(ctx) * ARGUMENT_1(ctx), 0, 0, 0);
 }
 
 SEC("?uprobe")
 int on_realloc(bpf_user_pt_regs_t *ctx)
 {
-	return enter(ctx, ARGUMENT_1(ctx), ARGUMENT_0(ctx), 0);
+	return enter(ctx, ARGUMENT_1(ctx), ARGUMENT_0(ctx), 0, 0);
 }
 
 SEC("?uprobe")
 int on_memalign(bpf_user_pt_regs_t *ctx)
 {
-	return enter(ctx, ARGUMENT_1(ctx), 0, 0);
+	return enter(ctx, ARGUMENT_1(ctx), 0, 0, 0);
 }
 
 SEC("?uprobe")
 int on_posix_memalign(bpf_user_pt_regs_t *ctx)
 {
-	return enter(ctx, ARGUMENT_2(ctx), 0, ARGUMENT_0(ctx));
+	return enter(ctx, ARGUMENT_2(ctx), 0, ARGUMENT_0(ctx), 0);
 }
 
 static __always_inline void end_sampled(struct ebp_counters *c, const struct ebp_process *p, __u64 id)
@@ -257,22 +285,17 @@ static __always_inline void begin_sampled(struct ebp_counters *c, const struct a
 	__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], 1);
 }
 
-SEC("?uprobe")
-int on_returned(bpf_user_pt_regs_t *ctx)
+static __always_inline void end_call(struct alloc_task *t, __u64 at)
 {
-	struct alloc_task *t = alloc_task(0);
-	__u64 at = RETURNED(ctx);
 	struct ebp_process process = {};
 	struct ebp_counters *c;
 	struct task_facts task;
 	__u32 zero = 0;
 
-	if (!t || !t->sp || STACK(ctx) != t->sp + RETURN_POPS)
-		return 0;
 	t->sp = 0;
 	c = bpf_map_lookup_elem(&counters, &zero);
 	if (!c || (!t->old && !t->sampled) || !wanted_process(&process, &task))
-		return 0;
+		return;
 	/* posix_memalign() gives an errno. */
 	if (t->out && ((__u32)at || bpf_probe_read_user(&at, sizeof(at), (void *)t->out)))
 		at = 0;
@@ -282,6 +305,19 @@ int on_returned(bpf_user_pt_regs_t *ctx)
 		end_sampled(c, &process, t->old);
 	if (at && t->sampled)
 		begin_sampled(c, t, at);
+}
+
+SEC("?uprobe")
+int on_returned(bpf_user_pt_regs_t *ctx)
+{
+	__u64 since = bpf_ktime_get_ns(), switches = times_preempted();
+	struct alloc_task *t = alloc_task(0);
+
+	if (!t || !t->sp || STACK(ctx) != t->sp + RETURN_POPS)
+		return 0;
+	end_call(t, RETURNED(ctx));
+	if (t->counts)
+		add_spent(t, since, switches);
 	return 0;
 }
 
@@ -334,7 +370,28 @@ int on_any_call(bpf_user_pt_regs_t *ctx)
 		out = size;
 		size = ARGUMENT_2(ctx);
 	}
-	return enter(ctx, size, old, out);
+	return enter(ctx, size, old, out, kind != PROBE_REALLOC || alloc_endless);
+}
+
+/* Each thread of the processes that are followed. */
+SEC("?iter/task")
+int list_alloc_thread(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct ebp_alloc_thread out = {};
+	struct alloc_task *t;
+
+	if (!task || !in_targets(task->tgid))
+		return 0;
+	t = bpf_task_storage_get(&alloc_tasks, task, 0, 0);
+	out.tid = task->pid;
+	out.start = task->start_boottime;
+	out.cpu = task->se.sum_exec_runtime;
+	out.exited = task->pid == task->tgid ? BPF_CORE_READ(task, signal, sum_sched_runtime) : 0;
+	out.calls = t ? t->calls : 0;
+	out.spent = t ? t->spent : 0;
+	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
+	return 0;
 }
 
 #endif

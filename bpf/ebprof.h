@@ -160,6 +160,18 @@ struct ebp_allocation_end {
 };
 _Static_assert(sizeof(struct ebp_allocation_end) == 40, "wire");
 
+/* What a thread that may allocate has done so far; listed by list_alloc_thread(). */
+struct ebp_alloc_thread {
+	__u32 tid;
+	__u32 reserved;
+	__u64 start;		/* of the thread: CLOCK_BOOTTIME ns */
+	__u64 cpu;		/* ns of CPU time, as of the last tick */
+	__u64 exited;		/* of a leader: ns of CPU time of the threads of its process that have exited */
+	__u64 calls;		/* that were trapped: of what gives blocks, of realloc() where the ends of blocks are not seen */
+	__u64 spent;		/* ns that our programs on these took, stacks included */
+};
+_Static_assert(sizeof(struct ebp_alloc_thread) == 48, "wire");
+
 /* One a CPU; what a sample was counted as. taken = kept + the sum of lost. */
 struct ebp_counters {
 	__u64 taken;

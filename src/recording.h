@@ -7,7 +7,7 @@
 #ifndef EBPROF_RECORDING_H
 #define EBPROF_RECORDING_H
 
-#include "alloc/alloc_price.h"
+#include "alloc/alloc_load.h"
 #include "alloc/alloc_probes.h"
 #include "base/error.h"
 #include "base/keeper.h"

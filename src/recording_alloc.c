@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "alloc/alloc_price.h"
+#include "alloc/alloc_watch.h"
 #include "collect/uprobe.h"
 #include "proc/procfs.h"
 
@@ -32,6 +34,7 @@ static void show_price(const struct recording *r, int children)
 {
 	const struct alloc_load *l = &r->load;
 	double calls = l->calls + l->ends, cost = alloc_load_cost(l, ALLOC_CALLS | ALLOC_ENDS);
+	const char *least = l->rough ? "at least " : "";
 
 	if (r->o.pids.n == 1)
 		fprintf(stderr, "ebprof: process %d%s makes ", r->o.pids.v[0], children ? ", with what it has forked," : "");
@@ -43,9 +46,11 @@ static void show_price(const struct recording *r, int children)
 			(alloc_price_of(&r->price, 0, 1) + alloc_price_of(&r->price, 1, 0)) / 1e3);
 		return;
 	}
+	fputs(least, stderr);
 	show_number(calls);
-	fprintf(stderr, " calls of the allocator in each second that it runs; each costs about %.1f us more here: expect it "
-		"to run %s%.*f times slower", cost / calls * 1e6, l->rough ? "at least " : "", cost > 9 ? 0 : 1, 1 + cost);
+	fprintf(stderr, " calls of the allocator in each second that the threads run which make them; each costs about %.1f us "
+		"more here: expect these threads to run %s%.*f times slower", cost / calls * 1e6, least, cost > 9 ? 0 : 1,
+		1 + cost);
 	if (r->o.max_overhead > 0)
 		fprintf(stderr, ", but for --max-overhead %g%%\n", r->o.max_overhead);
 	else
@@ -55,14 +60,10 @@ static void show_price(const struct recording *r, int children)
 static void bound_price(struct recording *r)
 {
 	const struct alloc_load *l = &r->load;
-	double program;
 
-	r->probes.timer = uprobe_time_programs();
-	program = r->probes.timer < 0 ? ALLOC_PROGRAM_NS : 0;
 	r->slices = (struct slicer_options){
-		.probes = &r->probes,
-		.call_ns = (l->call_ns > 0 ? l->call_ns : alloc_price_of(&r->price, 0, 1)) + 2 * program,
-		.end_ns = (l->end_ns > 0 ? l->end_ns : alloc_price_of(&r->price, 1, 0)) + program,
+		.call_ns = l->call_ns > 0 ? l->call_ns : alloc_price_of(&r->price, 0, 1),
+		.end_ns = l->end_ns > 0 ? l->end_ns : alloc_price_of(&r->price, 1, 0),
 	};
 	alloc_slices_begin(&r->slices.slices, r->o.max_overhead / 100, l);
 	r->probes.paused = 1;
@@ -73,7 +74,7 @@ static void bound_price(struct recording *r)
 static int find_price(struct recording *r, int children, struct error *e)
 {
 	r->probes.by_link = !alloc_price_measure(&r->price) &&
-			    !alloc_price_watch(&r->price, &r->probes, WATCH_NS, &r->load);
+			    !alloc_watch(&r->price, &r->probes, WATCH_NS, &r->load);
 	if (r->probes.by_link && !r->o.quiet)
 		show_price(r, children);
 	if (r->probes.by_link && r->o.max_overhead > 0)

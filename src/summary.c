@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "summary.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "base/text.h"
 
 #define SECOND 1e9
-#define ROUGH 0.7	/* of the CPU time in slices */
+#define ROUGH 0.05	/* error of sums */
 
 void progress_show(const struct session_progress *p)
 {
@@ -217,10 +218,14 @@ static void show_waits(const struct session_result *r)
 }
 
 /* How --max-overhead was kept. */
-static void show_slices(const struct slicer_result *s, uint64_t duration)
+static void show_slices(const struct slicer_result *s, uint64_t samples, uint64_t duration)
 {
+	/* Of samples, too, there are few in a part of the time. */
+	double error = s->error + (samples && s->slices ? 1 / sqrt((double)samples) : 0);
+
 	if (s->open || s->slices)
-		fprintf(stderr, "ebprof: the probes took about %.1f%% of its CPU time", 100 * s->overhead);
+		fprintf(stderr, "ebprof: the probes took about %.1f%% of the CPU time of the threads that allocate",
+			100 * s->overhead);
 	if (s->all && s->open)
 		fputs(", so they stayed\n", stderr);
 	else if (s->open || s->slices)
@@ -229,9 +234,10 @@ static void show_slices(const struct slicer_result *s, uint64_t duration)
 	if (s->failed)
 		fprintf(stderr, "ebprof: %llu times the probes could not be set: what was allocated then is missing\n",
 			(unsigned long long)s->failed);
-	if (s->traps > ROUGH)
-		fprintf(stderr, "ebprof: in the slices probes took %.0f%% of its CPU time, so the sums are rough: they may be "
-			"wrong by half\n", 100 * s->traps);
+	if (error > ROUGH)
+		fprintf(stderr, "ebprof: rough: sums may be wrong by %.0f%%: they are of %llu samples, and probes took %.0f%% of "
+			"the CPU time of these threads in the slices\n",
+			100 * error, (unsigned long long)samples, 100 * s->traps);
 	if (s->endless)
 		fputs("ebprof: to see each free() would cost more than --max-overhead: what was in use is not known\n", stderr);
 }
@@ -252,7 +258,7 @@ static void show_allocations(const struct profile *p, const struct session_resul
 	if (v.ntypes > PEAK_OBJECTS)
 		fprintf(stderr, " (after %.2f s)", (double)v.meta->peak / SECOND);
 	fputc('\n', stderr);
-	show_slices(&r->slices, r->duration);
+	show_slices(&r->slices, v.account->taken, r->duration);
 	if (r->ends_lost)
 		fprintf(stderr, "ebprof: the ends of %llu sampled blocks were lost, so these seem never freed; "
 			"try a larger --buffer\n",

@@ -80,6 +80,7 @@ typedef struct { int counter; } atomic_t;
 
 struct signal_struct {
 	atomic_t live;
+	unsigned long long sum_sched_runtime;
 };
 
 struct thread_info {
@@ -116,6 +117,7 @@ struct task_struct {
 	unsigned int in_iowait : 1;
 	int pid;
 	int tgid;
+	unsigned long nivcsw;
 	u64 start_boottime;		/* 5.5+ */
 	u64 self_exec_id;		/* 64 bits since 5.7 */
 	struct task_struct *group_leader;
@@ -157,7 +159,11 @@ struct perf_event {
 	struct bpf_prog *prog;
 };
 
-struct bpf_iter_meta;
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
 
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;

@@ -56,7 +56,8 @@ struct alloc {
 	double live, most;		/* bytes: now, at the peak */
 	uint64_t peak, peak_number;
 	uint64_t untracked;
-	double scale;
+	double scale;		/* of a block */
+	double all;		/* of all sums, at the end */
 	int endless;
 };
 
@@ -65,7 +66,7 @@ struct alloc *alloc_new(const struct alloc_options *o)
 	struct alloc *a = xcalloc(1, sizeof(*a));
 
 	a->o = *o;
-	a->scale = 1;
+	a->scale = a->all = 1;
 	return a;
 }
 
@@ -213,6 +214,11 @@ void alloc_scale(struct alloc *a, double times)
 	a->scale = times;
 }
 
+void alloc_scale_all(struct alloc *a, double times)
+{
+	a->all = times;
+}
+
 void alloc_endless(struct alloc *a)
 {
 	a->endless = 1;
@@ -279,11 +285,16 @@ void alloc_values(const struct alloc *a, alloc_site *fn, void *ctx)
 		const struct site *s = &a->sites.v[i];
 		const struct amount peak = s->peak_number == a->peak_number ? s->peak : s->live;
 
-		fn(ctx, s->number, (const uint64_t[ALLOC_TYPES]){
-			rounded(s->allocated.objects), rounded(s->allocated.bytes),
-			rounded(s->left.objects + s->live.objects), rounded(s->left.bytes + s->live.bytes),
-			rounded(peak.objects), rounded(peak.bytes), rounded(s->max.objects), rounded(s->max.bytes),
-			rounded(s->lifetime) });
+		const double values[ALLOC_TYPES] = {
+			s->allocated.objects, s->allocated.bytes,
+			s->left.objects + s->live.objects, s->left.bytes + s->live.bytes,
+			peak.objects, peak.bytes, s->max.objects, s->max.bytes, s->lifetime,
+		};
+		uint64_t whole[ALLOC_TYPES];
+
+		for (size_t k = 0; k < ALLOC_TYPES; k++)
+			whole[k] = rounded(a->all * values[k]);
+		fn(ctx, s->number, whole);
 	}
 }
 

@@ -44,6 +44,8 @@ void alloc_free(struct alloc *a);
 
 /* From now on a block counts @times as often: it was allocated in a part of the time, which stands for so much more of it. */
 void alloc_scale(struct alloc *a, double times);
+/* All sums, of what was and what will be, count @times as much: of some blocks it is known only that there were any. */
+void alloc_scale_all(struct alloc *a, double times);
 /* From now on no end of a block is told: only what was allocated is known. */
 void alloc_endless(struct alloc *a);
 void alloc_block(struct alloc *a, const struct ebp_allocation *block);

@@ -272,8 +272,6 @@ void alloc_probes_free(struct alloc_probes *p)
 	alloc_probes_close(p);
 	for (size_t i = 0; i < p->nfiles; i++)
 		close(p->files[i]);
-	if (p->timer > 0)
-		close(p->timer);
 	free(p->v);
 	free(p->places);
 	free(p->files);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/alloc_slices.h"
 
+#include "collect/alloc_links.h"
+
 #define MS		1e6
 #define CYCLE		(1000 * MS)
 #define CYCLE_FIRST	(250 * MS)
@@ -13,8 +15,6 @@
 #define DEBT		0.25		/* and what it may spend whatever was before */
 #define CALLS_LEAST	0.05		/* of a cycle's budget, for calls */
 #define NEW		0.5		/* weight of what was just seen */
-#define AGED		0.6		/* weight of what was before the last slice */
-#define BUSY		0.25		/* of a CPU */
 #define WORK_LEAST	0.005		/* of the CPU time, as far as it is told apart from traps */
 
 static double at_least(double x, double least)
@@ -78,30 +78,16 @@ static void take(struct alloc_slices *s, const struct alloc_seen *seen)
 	s->work += weight * (work / seen->wall - s->work);
 }
 
-static void add(struct alloc_pace *to, const struct alloc_seen *seen, double times)
-{
-	to->wall += times * seen->wall;
-	to->cpu += times * seen->cpu;
-	to->work += times * without(seen, seen->calls);
-}
-
-void alloc_slices_open(struct alloc_slices *s, const struct alloc_cycle *cycle, const struct alloc_seen *seen)
+void alloc_slices_open(struct alloc_slices *s, const struct alloc_seen *seen)
 {
 	take(s, seen);
 	if (seen->wall > 0)
 		s->calls += NEW * (seen->calls / seen->wall - s->calls);
-	if (cycle->open >= cycle->length)
-		return;
-	add(&s->open, seen, (double)cycle->length / (double)cycle->open);
-	s->last = (struct alloc_pace){ 0 };
-	add(&s->last, seen, (double)cycle->length / (double)cycle->open);
 }
 
 void alloc_slices_closed(struct alloc_slices *s, const struct alloc_seen *seen)
 {
 	take(s, seen);
-	add(&s->closed, seen, 1);
-	add(&s->closed_ever, seen, 1);
 }
 
 int alloc_slices_ends_are_dear(const struct alloc_slices *s)
@@ -114,52 +100,4 @@ void alloc_slices_give_up(struct alloc_slices *s)
 	s->endless = 1;
 	s->ends = 0;
 	s->calls = at_least(s->calls, 1);	/* they were held up by the ends */
-	s->open = s->closed = s->open_ever = s->closed_ever = s->last = (struct alloc_pace){ 0 };
-}
-
-/*
- * How much more they do in time between slices than in the last slice. Of processes that are busy that is known by their
- * own CPU time, which tells, too, how much of it others left them. Of those that mostly wait it is by chance what one
- * slice meets, so it is what earlier slices say, as far as traps can explain that.
- */
-static double stretch(const struct alloc_slices *s)
-{
-	double times, most;
-
-	if (s->open.work <= 0 || s->closed.wall <= 0)
-		return 1;
-	if (s->closed_ever.work > BUSY * s->closed_ever.wall)
-		return s->closed.work / s->closed.wall / (s->open.work / s->open.wall);
-	if (s->open_ever.work <= 0)
-		return 1;
-	times = s->closed_ever.work / s->closed_ever.wall / (s->open_ever.work / s->open_ever.wall);
-	most = s->open_ever.cpu / s->open_ever.work;
-	return at_least(at_most(times, most), 1 / most);
-}
-
-void alloc_slices_age(struct alloc_slices *s)
-{
-	struct alloc_pace *paces[] = { &s->open, &s->closed };
-
-	s->open_ever.wall += s->last.wall;
-	s->open_ever.cpu += s->last.cpu;
-	s->open_ever.work += s->last.work;
-
-	for (int i = 0; i < 2; i++)
-		*paces[i] = (struct alloc_pace){ AGED * paces[i]->wall, AGED * paces[i]->cpu, AGED * paces[i]->work };
-}
-
-double alloc_slices_traps(const struct alloc_slices *s)
-{
-	return s->open_ever.cpu > 0 ? 1 - s->open_ever.work / s->open_ever.cpu : 0;
-}
-
-double alloc_slices_scale(const struct alloc_slices *s, const struct alloc_cycle *cycle, uint64_t open)
-{
-	if (cycle->open >= cycle->length)
-		return 1;
-	if (open < cycle->open)
-		open = cycle->open;
-	/* The slice itself, slow as it was, and the rest. */
-	return 1 + ((double)cycle->length / (double)open - 1) * stretch(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/alloc_links.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@ struct mapped {
 struct alloc_links {
 	const struct alloc_probes *probes;
 	int call, returned;
+	int list;		/* a link of an iterator; -1: none */
 	struct alloc_switches on;
 	unsigned int attached;	/* groups */
 	VEC(struct mapped) mapped;
@@ -65,7 +67,8 @@ static void add(struct alloc_links *l, pid_t pid, size_t first, size_t n)
 	vec_push(&l->mapped, m);
 }
 
-struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int returned, const struct alloc_switches *on)
+struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int returned, int list,
+				    const struct alloc_switches *on)
 {
 	struct alloc_links *l = xcalloc(1, sizeof(*l));
 
@@ -77,6 +80,7 @@ struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int 
 	l->probes = p;
 	l->call = call;
 	l->returned = returned;
+	l->list = p->paused ? bpf_link_create(list, 0, BPF_TRACE_ITER, NULL) : -1;
 	l->on = *on;
 	for (size_t first = 0, n; first < p->nplaces; first += n) {
 		n = alloc_places_alike(p, first);
@@ -196,6 +200,11 @@ int alloc_links_resume(struct alloc_links *l)
 	return err;
 }
 
+int alloc_links_threads(const struct alloc_links *l, thread_list_entry *fn, void *ctx)
+{
+	return l->list < 0 ? -ENOENT : thread_list_read(l->list, fn, ctx);
+}
+
 void alloc_links_pause(struct alloc_links *l)
 {
 	__atomic_store_n(l->on.paused, 1, __ATOMIC_RELEASE);
@@ -214,28 +223,22 @@ void alloc_links_free(struct alloc_links *l)
 	if (!l)
 		return;
 	alloc_links_end(l);
+	if (l->list >= 0)
+		close(l->list);
 	crew_free(l->crew);
 	vec_free(&l->mapped);
 	free(l);
 }
 
-uint64_t alloc_links_program_time(const struct alloc_links *l)
-{
-	return uprobe_program_time(l->call) + uprobe_program_time(l->returned);
-}
-
-int alloc_links_fork(struct alloc_links *l, pid_t pid, pid_t parent)
+void alloc_links_fork(struct alloc_links *l, pid_t pid, pid_t parent)
 {
 	size_t n = l ? l->mapped.n : 0;
-	int followed = 0;
 
 	for (size_t i = 0; i < n && l->mapped.n < MAPPED_MAX; i++)
 		if (l->mapped.v[i].pid == parent) {
 			add(l, pid, l->mapped.v[i].first, l->mapped.v[i].n);
 			attach(l, &l->mapped.v[l->mapped.n - 1], l->attached);
-			followed = 1;
 		}
-	return followed;
 }
 
 void alloc_links_exit(struct alloc_links *l, pid_t pid)

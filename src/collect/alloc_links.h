@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "bpf/ebprof.h"
+#include "collect/thread_list.h"
 
 /* A function of an allocator that a process has mapped. */
 struct alloc_place {
@@ -36,7 +37,6 @@ struct alloc_probes {
 	size_t nfiles;
 	int by_link;
 	int paused, endless;		/* by links: calls are not sampled at first; frees are not seen */
-	int timer;			/* of uprobe_time_programs(), or -1 or 0; to be closed */
 	uint64_t interval;		/* bytes a sample, 0: every block; but of our library, which knows it itself */
 };
 
@@ -56,8 +56,12 @@ struct alloc_links;
 /* What the programs look at (bpf/alloc_any.bpf.h). */
 struct alloc_switches { uint32_t *paused, *endless, *window; };
 
-/* Nothing is set yet. NULL with errno. @p is borrowed; @call and @returned are programs (descriptors) for uprobe_link(). */
-struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int returned, const struct alloc_switches *on);
+/*
+ * Nothing is set yet. NULL with errno. @p is borrowed; the rest are programs (descriptors): @call and @returned for
+ * uprobe_link(), @list for thread_list_read(), where calls are not sampled at first.
+ */
+struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int returned, int list,
+				    const struct alloc_switches *on);
 void alloc_links_free(struct alloc_links *l);
 
 /* Sets probes, as alloc_probes.paused and .endless say. 0 or a negative errno; that a process is gone is none. So all below. */
@@ -67,15 +71,15 @@ void alloc_links_end(struct alloc_links *l);
 /* Those of calls are set, and calls sampled; or taken away, and no call is sampled any more. */
 int alloc_links_resume(struct alloc_links *l);
 void alloc_links_pause(struct alloc_links *l);
+/* All threads of the targets. 0 or a negative errno: then some may be missing. */
+int alloc_links_threads(const struct alloc_links *l, thread_list_entry *fn, void *ctx);
 /* Pauses, and takes those of ends away for good. */
 void alloc_links_give_up_ends(struct alloc_links *l);
-/* ns that the programs ran, stacks included, since uprobe_time_programs(). */
-uint64_t alloc_links_program_time(const struct alloc_links *l);
 /*
  * @pid was forked by @parent: it has the same places, with the probes that are set now, also when it executes another
- * program that maps the same files. 1 where @parent had any. Both take NULL: there are no links.
+ * program that maps the same files. Both take NULL: there are no links.
  */
-int alloc_links_fork(struct alloc_links *l, pid_t pid, pid_t parent);
+void alloc_links_fork(struct alloc_links *l, pid_t pid, pid_t parent);
 /* @pid has exited. */
 void alloc_links_exit(struct alloc_links *l, pid_t pid);
 

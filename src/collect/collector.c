@@ -169,6 +169,7 @@ static int choose_programs(struct collector *c, const struct collector_options *
 		load_for_links(s->progs.on_any_call);
 		load_for_links(s->progs.on_returned);
 	}
+	bpf_program__set_autoload(s->progs.list_alloc_thread, o->alloc && o->alloc->paused);
 	any_alloc = bpf_program__autoload(s->progs.on_returned);
 	bpf_map__set_autocreate(s->maps.live_blocks, any_alloc);
 	bpf_program__set_autoload(s->progs.on_fork, o->user || (by_process && o->inherit));
@@ -396,7 +397,8 @@ static int attach_alloc(struct collector *c, struct error *e)
 			&c->skel->bss->alloc_paused, &c->skel->bss->alloc_endless, &c->skel->bss->alloc_window };
 
 		c->alloc_links = alloc_links_new(c->alloc, bpf_program__fd(c->skel->progs.on_any_call),
-						 bpf_program__fd(c->skel->progs.on_returned), &on);
+						 bpf_program__fd(c->skel->progs.on_returned),
+						 bpf_program__fd(c->skel->progs.list_alloc_thread), &on);
 		err = c->alloc_links ? alloc_links_begin(c->alloc_links) : -errno;
 		if (err)
 			return features_explain(e, err, "cannot set uprobes");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/uprobe.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
@@ -59,19 +58,4 @@ int uprobe_link(int program, const struct uprobe_places *p, int at_return)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", p->file);
 	fd = syscall(SYS_bpf, BPF_LINK_CREATE, &create, sizeof(create));
 	return fd < 0 ? -errno : (int)fd;
-}
-
-int uprobe_time_programs(void)
-{
-	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
-
-	return fd < 0 ? -errno : fd;
-}
-
-uint64_t uprobe_program_time(int program)
-{
-	struct bpf_prog_info info = { 0 };
-	uint32_t size = sizeof(info);
-
-	return bpf_obj_get_info_by_fd(program, &info, &size) ? 0 : info.run_time_ns;
 }

@@ -40,12 +40,4 @@ struct uprobe_places {
  */
 int uprobe_link(int program, const struct uprobe_places *p, int at_return);
 
-/*
- * The kernel measures how long BPF programs run, all there are, which costs each some ns, until this is closed. Linux 5.8; needs
- * CAP_SYS_ADMIN. A descriptor, or a negative errno.
- */
-int uprobe_time_programs(void);
-/* How long @program (a descriptor) ran while that was measured, ns. */
-uint64_t uprobe_program_time(int program);
-
 #endif

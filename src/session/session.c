@@ -226,8 +226,8 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 	case SIDEBAND_FORK:
 		procs_fork(s->procs, ev->time, ev->pid, ev->parent);
 		tracker_fork(s->tracker, ev->pid, ev->parent);
-		if (s->o->collect.inherit && alloc_links_fork(collector_alloc_links(s->collector), ev->pid, ev->parent))
-			slicer_fork(s->slicer, ev->pid);
+		if (s->o->collect.inherit)
+			alloc_links_fork(collector_alloc_links(s->collector), ev->pid, ev->parent);
 		break;
 	case SIDEBAND_EXEC:
 		procs_exec(s->procs, ev->time, ev->pid, ev->text);
@@ -327,7 +327,7 @@ static void take_allocations(struct session *s, int last)
 			if (!last && (slicer_holds(s->slicer, r->begin.time) ||
 			    (!assembler_knows(s->assembler, &r->begin.key) && !alloc_queue_is_long(&s->alloc_queue))))
 				return;
-			alloc_scale(s->alloc, slicer_scale(s->slicer, r->begin.time));
+			alloc_scale(s->alloc, slicer_scale(s->slicer, r->begin.time, r->begin.key.tid));
 			assembler_allocation(s->assembler, &r->begin.key);
 			alloc_block(s->alloc, &r->begin);
 		}
@@ -478,6 +478,7 @@ static void finish_alloc(struct session *s)
 	uint64_t peak;
 
 	take_allocations(s, 1);
+	alloc_scale_all(s->alloc, 1 + slicer_owed(s->slicer));
 	peak = alloc_peak(s->alloc);
 	alloc_profile_finish(s->profile, s->alloc, s->stopped);
 	profile_meta(s->profile)->peak = peak > s->started ? peak - s->started : 0;

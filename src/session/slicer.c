@@ -2,16 +2,18 @@
 #include "session/slicer.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "alloc/alloc_threads.h"
 #include "base/clock.h"
 #include "base/vec.h"
+#include "collect/thread_clocks.h"
 
 /* A slice, or a cycle that is open from its beginning to its end. */
 struct window {
 	struct alloc_cycle cycle;
-	uint64_t begin, open;
-	double scale;		/* 0: it is not known yet, until the next one begins */
+	uint64_t begin;
+	int settled;		/* @scales are known, since the next one began */
+	struct alloc_scales scales;	/* all zeros: 1 each */
 };
 
 struct slicer {
@@ -23,72 +25,46 @@ struct slicer {
 	int open;		/* calls are sampled */
 	uint64_t opened;
 	VEC(struct window) windows;
-	VEC(struct task { pid_t pid; clockid_t clock; uint64_t used; }) tasks;
-	uint64_t gone;		/* CPU time of those that are no more */
+	size_t released;	/* windows before it have no scales any more */
+	struct alloc_threads *threads;
+	struct thread_clocks *clocks;
 	/* At the last change. */
-	uint64_t marked, cpu, programs;
+	uint64_t marked;
 	struct ebp_counters counters;
 	struct slicer_result result;
 	unsigned short random[3];
 };
 
-static void add_task(struct slicer *s, pid_t pid)
+static void list_thread(void *ctx, const struct ebp_alloc_thread *thread)
 {
-	struct task t = { .pid = pid };
+	struct slicer *s = ctx;
+	struct ebp_alloc_thread exact = *thread;
 
-	for (size_t i = 0; i < s->tasks.n; i++)
-		if (s->tasks.v[i].pid == pid)
-			return;
-	if (!clock_getcpuclockid(pid, &t.clock))
-		vec_push(&s->tasks, t);
+	exact.cpu = thread_clocks_get(s->clocks, (pid_t)thread->tid, thread->start, thread->cpu, thread->calls > 0);
+	alloc_threads_list(s->threads, &exact);
 }
 
-/* What one that has exited had used stays. */
-static uint64_t cpu_time(struct slicer *s)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = s->tasks.n; i-- > 0;) {
-		struct task *t = &s->tasks.v[i];
-		struct timespec now;
-
-		if (clock_gettime(t->clock, &now)) {
-			s->gone += t->used;
-			*t = s->tasks.v[--s->tasks.n];
-			continue;
-		}
-		t->used = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-		sum += t->used;
-	}
-	return s->gone + sum;
-}
-
-/* What happened since the last change. */
-static struct alloc_seen see(struct slicer *s)
+/* What happened since the last change; @open: in a slice. */
+static struct alloc_seen see(struct slicer *s, int open)
 {
 	const struct slicer_options *o = s->o;
 	struct ebp_counters was = s->counters;
-	uint64_t cpu = cpu_time(s), now = clock_ns(), programs = alloc_links_program_time(collector_alloc_links(s->collector));
-	double ends, resizes, ran = (double)(programs - s->programs);
-	struct alloc_seen seen = { .wall = (double)(now - s->marked), .cpu = cpu > s->cpu ? (double)(cpu - s->cpu) : 0 };
+	uint64_t now = clock_ns();
+	double resizes;
+	struct alloc_passed passed = { .wall = (double)(now - s->marked), .call_ns = o->call_ns, .open = open };
 
+	s->marked = now;
 	collector_counters(s->collector, &s->counters);
 	resizes = (double)(s->counters.alloc_resizes - was.alloc_resizes);
-	ends = (double)(s->counters.alloc_ends - was.alloc_ends);
-	seen.calls = o->call_ns * (double)(s->counters.alloc_calls - was.alloc_calls);
-	*(s->slices.endless ? &seen.calls : &seen.ends) += o->call_ns * resizes;
-	seen.ends += o->end_ns * ends;
-	/* The programs' part goes with that of their traps. */
-	if (seen.calls + seen.ends > 0) {
-		double times = 1 + ran / (seen.calls + seen.ends);
-
-		seen.calls *= times;
-		seen.ends *= times;
+	passed.calls = (double)(s->counters.alloc_calls - was.alloc_calls) + (s->slices.endless ? resizes : 0);
+	passed.ends = (o->end_ns + ALLOC_PROGRAM_NS) * (double)(s->counters.alloc_ends - was.alloc_ends) +
+		      (s->slices.endless ? 0 : (o->call_ns + 2 * ALLOC_PROGRAM_NS) * resizes);
+	if (!alloc_links_threads(collector_alloc_links(s->collector), list_thread, s)) {
+		thread_clocks_sweep(s->clocks);
+		return alloc_threads_look(s->threads, &passed);
 	}
-	s->marked = now;
-	s->cpu = cpu;
-	s->programs = programs;
-	return seen;
+	alloc_threads_miss(s->threads);
+	return (struct alloc_seen){ .wall = passed.wall, .calls = passed.calls * passed.call_ns, .ends = passed.ends };
 }
 
 static int always(const struct slicer *s)
@@ -96,20 +72,23 @@ static int always(const struct slicer *s)
 	return s->cycle.open >= s->cycle.length;
 }
 
-/* As much is known of the time on both sides of the last slice as ever will be. */
-static void settle(struct slicer *s)
+/* As much is known of the time on both sides of the last slice as ever will be; with @last there is no other to come. */
+static void settle(struct slicer *s, int last)
 {
 	struct window *w = s->windows.n ? &s->windows.v[s->windows.n - 1] : NULL;
 
-	if (!w || w->scale > 0)
+	if (!w || w->settled)
 		return;
-	w->scale = alloc_slices_scale(&s->slices, &w->cycle, w->open);
-	alloc_slices_age(&s->slices);
+	if (w->cycle.open < w->cycle.length)
+		w->scales = alloc_threads_settle(s->threads, last);
+	else
+		alloc_threads_settle_whole(s->threads);
+	w->settled = 1;
 }
 
 static void see_closed(struct slicer *s)
 {
-	struct alloc_seen seen = see(s);
+	struct alloc_seen seen = see(s, 0);
 
 	alloc_slices_closed(&s->slices, &seen);
 }
@@ -119,25 +98,24 @@ static void open_window(struct slicer *s)
 	if (!s->open) {
 		s->result.failed += alloc_links_resume(collector_alloc_links(s->collector)) != 0;
 		see_closed(s);
-		settle(s);
 	}
+	settle(s, always(s));
 	s->open = 1;
 	s->opened = clock_ns();
 	s->result.slices += !always(s);
-	vec_push(&s->windows, (struct window){ s->cycle, s->opened, 0, always(s) ? 1 : 0 });
+	vec_push(&s->windows, (struct window){ .cycle = s->cycle, .begin = s->opened });
 }
 
 /* What is seen while the probes go, for which the kernel waits a while, is not of the slice. */
 static void close_window(struct slicer *s, int pause)
 {
-	struct alloc_seen seen = see(s);
+	struct alloc_seen seen = see(s, 1);
 	uint64_t open = s->marked - s->opened;
 
 	if (pause)
 		alloc_links_pause(collector_alloc_links(s->collector));
-	alloc_slices_open(&s->slices, &s->cycle, &seen);
+	alloc_slices_open(&s->slices, &seen);
 	s->result.open += open;
-	s->windows.v[s->windows.n - 1].open = open;
 	s->open = !pause;
 }
 
@@ -167,8 +145,9 @@ static void end_cycle(struct slicer *s, uint64_t now)
 	else
 		see_closed(s);
 	if (alloc_slices_ends_are_dear(&s->slices)) {
-		settle(s);
+		settle(s, 1);
 		alloc_slices_give_up(&s->slices);
+		alloc_threads_forget(s->threads);
 		alloc_links_give_up_ends(collector_alloc_links(s->collector));
 		s->open = 0;
 	}
@@ -184,13 +163,12 @@ struct slicer *slicer_new(struct collector *c, const struct slicer_options *o)
 	s->collector = c;
 	s->slices = o->slices;
 	s->result.all = 1;
-	for (size_t i = 0; i < o->probes->nplaces; i++)
-		add_task(s, o->probes->places[i].pid);
+	s->threads = alloc_threads_new();
+	s->clocks = thread_clocks_new();
 	for (int i = 0; i < 3; i++)
 		s->random[i] = (unsigned short)(seed >> (8 * i));
 	s->marked = clock_ns();
-	s->cpu = cpu_time(s);
-	collector_counters(c, &s->counters);
+	see(s, 0);
 	begin_cycle(s, s->marked);
 	return s;
 }
@@ -199,8 +177,11 @@ void slicer_free(struct slicer *s)
 {
 	if (!s)
 		return;
+	for (size_t i = 0; i < s->windows.n; i++)
+		free(s->windows.v[i].scales.v);
 	vec_free(&s->windows);
-	vec_free(&s->tasks);
+	alloc_threads_free(s->threads);
+	thread_clocks_free(s->clocks);
 	free(s);
 }
 
@@ -231,23 +212,35 @@ void slicer_stop(struct slicer *s)
 	if (s->open)
 		close_window(s, 1);
 	see_closed(s);
-	settle(s);
+	settle(s, 1);
+	alloc_threads_forget(s->threads);
 }
 
-void slicer_fork(struct slicer *s, pid_t pid)
+double slicer_owed(const struct slicer *s)
 {
-	if (s)
-		add_task(s, pid);
+	return s ? alloc_threads_owed(s->threads) : 0;
 }
 
 int slicer_holds(const struct slicer *s, uint64_t time)
 {
 	const struct window *last = s && s->windows.n ? &s->windows.v[s->windows.n - 1] : NULL;
 
-	return last && last->scale <= 0 && time >= last->begin;
+	return last && !last->settled && last->cycle.open < last->cycle.length && time >= last->begin;
 }
 
-double slicer_scale(const struct slicer *s, uint64_t time)
+/* Records come in their order, but for moments: nobody asks for what was two slices ago any more. */
+static void release(struct slicer *s, size_t until)
+{
+	for (; s->released + 2 < until; s->released++) {
+		struct alloc_scales *scales = &s->windows.v[s->released].scales;
+
+		free(scales->v);
+		scales->v = NULL;
+		scales->n = 0;
+	}
+}
+
+double slicer_scale(struct slicer *s, uint64_t time, uint32_t tid)
 {
 	size_t i = s ? s->windows.n : 0;
 	const struct window *w;
@@ -256,8 +249,9 @@ double slicer_scale(const struct slicer *s, uint64_t time)
 		i--;
 	if (!i)
 		return 1;
+	release(s, i);
 	w = &s->windows.v[i - 1];
-	return w->scale > 0 ? w->scale : alloc_slices_scale(&s->slices, &w->cycle, w->open);
+	return w->settled && w->cycle.open < w->cycle.length ? alloc_scales_of(&w->scales, tid) : 1;
 }
 
 int slicer_endless(const struct slicer *s)
@@ -270,7 +264,8 @@ void slicer_tell(const struct slicer *s, struct slicer_result *r)
 	if (!s)
 		return;
 	*r = s->result;
-	r->traps = alloc_slices_traps(&s->slices);
+	r->traps = alloc_threads_traps(s->threads);
+	r->error = alloc_threads_error(s->threads);
 	r->endless = s->slices.endless;
 	r->overhead = s->slices.worked > 0 ? s->slices.spent / s->slices.worked : 0;
 }

@@ -16,8 +16,8 @@ struct slicer;
 
 struct slicer_options {
 	struct alloc_slices slices;	/* as alloc_slices_begin() left it */
-	const struct alloc_probes *probes;	/* whose CPU time counts; probes.paused is set */
-	double call_ns, end_ns;		/* what traps add to a call that gives a block; to one that only takes one back */
+	double call_ns, end_ns;		/* what traps add to a call that gives a block, and to one that only takes one back,
+					   without the programs on them */
 };
 
 struct slicer_result {
@@ -26,8 +26,9 @@ struct slicer_result {
 	uint64_t open;			/* ns that calls were sampled, in slices and in cycles that had no end to them */
 	int all;			/* it was never necessary to take the probes away */
 	int endless;			/* frees were not seen, or not all the time */
-	double traps;			/* the part of the CPU time in slices that probes took */
-	double overhead;		/* cost of all probes, as a share of the CPU time of the processes' own */
+	double traps;			/* the part that probes took in slices of the CPU time of threads that allocate */
+	double error;			/* by such a share of the truth the sums may be wrong: by that, and by chance */
+	double overhead;		/* cost of all probes, as a share of the CPU time that these threads use themselves */
 };
 
 /* When the collector runs; begins the first cycle. */
@@ -39,13 +40,12 @@ uint64_t slicer_until(const struct slicer *s, uint64_t until);
 void slicer_turn(struct slicer *s, uint64_t now);
 /* The end of the last slice. */
 void slicer_stop(struct slicer *s);
-/* The CPU time of @pid, which was forked, counts, too. */
-void slicer_fork(struct slicer *s, pid_t pid);
-
 /* 1 where it is not known yet how often a block of @time counts: the slice after its own has not begun. */
 int slicer_holds(const struct slicer *s, uint64_t time);
-/* How often it counts. */
-double slicer_scale(const struct slicer *s, uint64_t time);
+/* How often it counts, if thread @tid allocated it. */
+double slicer_scale(struct slicer *s, uint64_t time, uint32_t tid);
+/* After the end: what no slice stands for, as a share of all that was counted. */
+double slicer_owed(const struct slicer *s);
 /* 1 where frees are not seen, or not any more. */
 int slicer_endless(const struct slicer *s);
 void slicer_tell(const struct slicer *s, struct slicer_result *r);

@@ -243,6 +243,44 @@ def needs_links():
         skip("needs Linux 6.10")
 
 
+def foretold(result):
+    """Calls a second, us of each, and how many times slower it will be."""
+    m = re.search(r"process \d+ makes (?:at least )?([\d,]+) calls of the allocator in each second that the threads run which "
+                  r"make them; each costs about ([\d.]+) us more here: expect these threads to run (?:at least )?([\d.]+) times "
+                  r"slower", result.err)
+    check(m, result.err)
+    return int(m[1].replace(",", "")), float(m[2]), float(m[3])
+
+
+def allocating(f):
+    """What alloc_threads says at its end: calls of malloc(), bytes, and ns of CPU time."""
+    os.kill(f.pid, signal.SIGUSR1)
+    f.wait("done")
+    return tuple(sum(int(w[i]) for w in f.lines if w[0] == "site") for i in (2, 3, 4))
+
+
+def test_running_price_of_threads():
+    """A thread that only computes changes nothing in what is foretold of the one that allocates."""
+    needs_links()
+    ratios = []
+    with Fixture("alloc_threads", "3", "30000:1") as f:
+        f.lines.clear()
+        f.go()
+        # On a busy machine it may not run while it is looked at.
+        while len(ratios) < 5:
+            r = run("alloc", "-p", f.pid, "-d", "10ms", "-o", "/dev/null")
+            if "no calls of the allocator at the moment" not in r.err:
+                ratios.append(foretold(r)[0])
+    with Fixture("alloc_threads", "3", "30000:1") as f:
+        f.lines.clear()
+        f.go()
+        wait_burned(f.pid, 4)
+        blocks, _, cpu = allocating(f)
+    ratios = sorted(x / (2 * blocks / cpu * 1e9) for x in ratios)
+    # With all threads' time it would be a quarter.
+    check(0.5 < ratios[2] < 2, "foretold, of the truth:", ratios)
+
+
 def test_running_price():
     """What it will cost is told before it starts: of a process that allocates, and of one that does not."""
     needs_links()
@@ -253,10 +291,7 @@ def test_running_price():
         busy = run("alloc", "-p", f.pid, "-d", "100ms", "-o", "/dev/null")
         quiet = run("alloc", "-q", "-p", f.pid, "-d", "100ms", "-o", "/dev/null")
     check(re.search(rf"process {f.pid} makes no calls of the allocator at the moment", idle.err), idle.err)
-    m = re.search(rf"process {f.pid} makes ([\d,]+) calls of the allocator in each second that it runs; each costs about "
-                  r"([\d.]+) us more here: expect it to run (?:at least )?([\d.]+) times slower", busy.err)
-    check(m, busy.err)
-    calls, cost, slower = int(m[1].replace(",", "")), float(m[2]), float(m[3])
+    calls, cost, slower = foretold(busy)
     check(calls > 1000 and cost > 0, busy.err)
     check(abs(1 + calls * cost * 1e-6 - slower) <= 0.1 * slower, "its own numbers agree:", busy.err)
     equal(quiet.err, "", "with -q")
@@ -340,6 +375,29 @@ def test_bounded_with_ends():
         a.shares("inuse_space")
         ratio = a.ratio("inuse_space")
         check(abs(a.ratio("alloc_space") - ratio) < 0.05 * ratio, "of 200 blocks one is freed", a.result.err)
+        return ratio
+    right_on_average(once)
+
+
+def test_bounded_threads():
+    """Of two threads that allocate beside some that only compute the sums are right, or said to be rough."""
+    needs_links()
+
+    def once():
+        with directory() as d, Fixture("alloc_threads", "2", "30000:2") as f:
+            path = os.path.join(d, "out.callgrind")
+            e = start("alloc", "--alloc-interval", "all", "--max-overhead", "10", "-p", f.pid, "-o", path)
+            Running.wait(e)
+            f.lines.clear()
+            f.go()
+            wait_burned(f.pid, 4, 60)
+            _, size, _ = allocating(f)
+            e.send_signal(signal.SIGINT)
+            result = finish(e).ok()
+            with open(path, encoding="utf-8") as file:
+                sites = Bounded.read(file.read())[1]
+        ratio = sites["group_0"]["alloc_space"] / size
+        check(abs(ratio - 1) <= 0.05 or "rough: sums may be wrong by" in result.err, ratio, result.err)
         return ratio
     right_on_average(once)
 

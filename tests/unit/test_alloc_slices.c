@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/alloc_slices.h"
+#include "alloc/alloc_threads.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,13 +10,14 @@
 #define MS 1e6
 #define SECOND 1e9
 
-/* alloc_load_cost() without the kernel side of alloc_price.c: the costs that a test wants. */
+/* What calls and ends of calls cost each second of the program's own time, as far as it is known before. */
 static double calls_cost, ends_cost;
 
-double alloc_load_cost(const struct alloc_load *load, unsigned int groups)
+static struct alloc_load load_of(double calls, double ends)
 {
-	(void)load;
-	return groups == ALLOC_ENDS ? ends_cost : calls_cost;
+	return (struct alloc_load){
+		.calls = calls > 0 ? 1e6 : 0, .call_ns = 1e3 * calls - 2 * ALLOC_PROGRAM_NS,
+		.ends = ends > 0 ? 1e6 : 0, .end_ns = 1e3 * ends - ALLOC_PROGRAM_NS };
 }
 
 /* A program on one CPU: it has something to do for a while, and then for a while not. */
@@ -27,14 +29,17 @@ struct program {
 	/* How it is. */
 	double left, wait;
 	double calls;		/* all there ever were */
+	double cpu, trapped;	/* CPU time; calls that were trapped */
 };
 
-/* Runs for @wall ns with probes of calls, of ends, or not. */
-static struct alloc_seen go_on(struct program *p, double wall, int calls, int ends)
+#define FINE 1000		/* a call is so many, for the kernel's numbers are whole */
+
+/* Runs for @wall ns with probes of calls, of ends, or not; what the kernel then says of its thread is in @now. */
+static struct alloc_passed go_on(struct program *p, double wall, int calls, int ends, struct ebp_alloc_thread *now)
 {
-	struct alloc_seen seen = { .wall = wall };
-	double price = 1 + p->unknown * (2 * drand48() - 1);
-	double each = p->every + (calls ? p->trap : 0) + (ends ? p->end : 0), part;
+	struct alloc_passed passed = { .wall = wall, .call_ns = p->trap, .open = calls };
+	double price = 1 + p->unknown * (2 * drand48() - 1), cpu = 0;
+	double each = p->every + (calls ? p->trap : 0) + (ends ? p->end : 0), part, before = p->calls;
 
 	while (wall > 0) {
 		if (p->left <= 0) {
@@ -48,16 +53,23 @@ static struct alloc_seen go_on(struct program *p, double wall, int calls, int en
 			continue;
 		}
 		part = p->left / p->every * each < wall ? p->left / p->every * each : wall;
-		seen.cpu += part;
-		seen.calls += calls ? part / each * p->trap : 0;
-		seen.ends += ends ? part / each * p->end * price : 0;
+		cpu += part;
+		passed.ends += ends ? part / each * p->end * price : 0;
 		p->calls += part / each;
 		p->left -= part / each * p->every;
 		wall -= part;
 		if (p->left < 1e-6)
 			p->left = 0;
 	}
-	return seen;
+	passed.calls = calls ? p->calls - before : 0;
+	/* Whole numbers: what is left comes the next time. */
+	p->cpu += cpu;
+	p->trapped += passed.calls;
+	now->cpu = (uint64_t)p->cpu;
+	now->calls = (uint64_t)(FINE * p->trapped);
+	passed.calls *= FINE;
+	passed.call_ns /= FINE;
+	return passed;
 }
 
 struct outcome {
@@ -66,42 +78,70 @@ struct outcome {
 	int endless;
 };
 
+static struct alloc_seen look(struct alloc_threads *t, struct program *p, double wall, int calls, int ends)
+{
+	struct ebp_alloc_thread now = { .tid = 1, .start = 1 };
+	struct alloc_passed passed = go_on(p, wall, calls, ends, &now);
+
+	alloc_threads_list(t, &now);
+	return alloc_threads_look(t, &passed);
+}
+
+/* For what calls the last slice of @cycle stands, which had @seen. */
+static double stands_for(struct alloc_threads *t, const struct alloc_cycle *cycle, double seen, int last)
+{
+	struct alloc_scales scales = { 0 };
+	double times;
+
+	if (cycle->open >= cycle->length) {
+		alloc_threads_settle_whole(t);
+		return seen;
+	}
+	scales = alloc_threads_settle(t, last);
+	times = alloc_scales_of(&scales, 1);
+	free(scales.v);
+	return seen * times;
+}
+
 /* A recording of some cycles, as the slicer makes it. */
 static struct outcome record(struct program p, double budget, int cycles)
 {
-	const struct alloc_load load = { .calls = calls_cost > 0 };
+	const struct alloc_load load = load_of(calls_cost, ends_cost);
+	struct alloc_threads *t = alloc_threads_new();
 	struct alloc_slices s;
 	double estimate = 0, seen_calls = 0, before;
 	struct alloc_cycle cycle = { 0 }, last = { 0 };
 	struct alloc_seen seen;
 
 	alloc_slices_begin(&s, budget, &load);
+	look(t, &p, 0, 0, 0);
 	for (int i = 0; i <= cycles; i++) {
 		double where = drand48(), jitter = drand48();	/* in this order with every compiler */
 
 		cycle = alloc_slices_plan(&s, where, jitter);
-		seen = go_on(&p, (double)cycle.begin, 0, !s.endless);
+		seen = look(t, &p, (double)cycle.begin, 0, !s.endless);
 		alloc_slices_closed(&s, &seen);
-		if (last.open) {
-			estimate += seen_calls * alloc_slices_scale(&s, &last, last.open);
-			if (last.open < last.length)
-				alloc_slices_age(&s);
-		}
+		if (last.open)
+			estimate += stands_for(t, &last, seen_calls, cycle.open >= cycle.length);
 		before = p.calls;
-		seen = go_on(&p, (double)cycle.open, 1, !s.endless);
+		seen = look(t, &p, (double)cycle.open, 1, !s.endless);
 		seen_calls = p.calls - before;
-		alloc_slices_open(&s, &cycle, &seen);
-		seen = go_on(&p, (double)(cycle.length - cycle.begin - cycle.open), 0, !s.endless);
+		alloc_slices_open(&s, &seen);
+		seen = look(t, &p, (double)(cycle.length - cycle.begin - cycle.open), 0, !s.endless);
 		alloc_slices_closed(&s, &seen);
 		last = cycle;
 		if (!alloc_slices_ends_are_dear(&s))
 			continue;
-		estimate += seen_calls * alloc_slices_scale(&s, &last, last.open);
+		estimate += stands_for(t, &last, seen_calls, 1);
 		alloc_slices_give_up(&s);
+		alloc_threads_forget(t);
 		last = (struct alloc_cycle){ 0 };
 	}
 	if (last.open)
-		estimate += seen_calls * alloc_slices_scale(&s, &last, last.open);
+		estimate += stands_for(t, &last, seen_calls, 1);
+	alloc_threads_forget(t);
+	estimate *= 1 + alloc_threads_owed(t);
+	alloc_threads_free(t);
 	return (struct outcome){ estimate / p.calls, s.spent / s.worked / budget, s.endless };
 }
 
@@ -198,14 +238,17 @@ TEST(ends)
 TEST(dear_ends)
 {
 	const struct program p = { .busy = 1000 * SECOND, .trap = 300, .end = 200, .every = 1000 };
+	struct alloc_load load;
 	struct alloc_slices s;
 
 	calls_cost = 0.3;
 	ends_cost = 0.2;
-	alloc_slices_begin(&s, 0.05, &(struct alloc_load){ .calls = 1 });
+	load = load_of(calls_cost, ends_cost);
+	alloc_slices_begin(&s, 0.05, &load);
 	CHECK(s.endless);
 	calls_cost = ends_cost = 0;
-	alloc_slices_begin(&s, 0.05, &(struct alloc_load){ 0 });
+	load = load_of(0, 0);
+	alloc_slices_begin(&s, 0.05, &load);
 	CHECK(!s.endless);
 	CHECK(many(p, 0.05, 60, 0.02).endless);
 }
@@ -226,15 +269,16 @@ TEST(very_dear_ends)
 TEST(always)
 {
 	const struct program p = { .busy = 1000 * SECOND, .trap = 10, .end = 10, .every = 1000 };
+	struct alloc_load load;
 	struct alloc_slices s;
 	struct alloc_cycle cycle;
 	struct outcome o;
 
 	calls_cost = ends_cost = 0.01;
-	alloc_slices_begin(&s, 0.05, &(struct alloc_load){ .calls = 1 });
+	load = load_of(calls_cost, ends_cost);
+	alloc_slices_begin(&s, 0.05, &load);
 	cycle = alloc_slices_plan(&s, 0.5, 0.5);
 	CHECK_EQ(cycle.open, cycle.length);
-	CHECK(fabs(alloc_slices_scale(&s, &cycle, cycle.length / 2) - 1) < 1e-9);
 	o = record(p, 0.05, 20);
 	CHECK(fabs(o.ratio - 1) < 1e-9);
 }

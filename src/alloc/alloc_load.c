@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "alloc/alloc_load.h"
+
+#include "collect/alloc_links.h"
+
+#define SECOND 1e9
+#define FULL_SHARE 0.1		/* of the calls of the busiest thread */
+#define SATURATED 0.8		/* share of a thread's CPU time from which on the traps' price decides what is left */
+#define PRICE_ERROR 0.15	/* by so much a trap may be cheaper in a program than where it was measured */
+#define WORK_LEAST 0.005	/* of the CPU time, as far as it can be distinguished from traps */
+
+double alloc_price_of(const struct alloc_price *p, int stepped, int returns)
+{
+	return p->trap[stepped] + (returns ? p->at_return : 0);
+}
+
+double alloc_load_weight(double calls, double most)
+{
+	double share = most > 0 ? calls / (FULL_SHARE * most) : 1;
+
+	return share < 1 ? share : 1;
+}
+
+static double all_calls(const struct alloc_watched *t)
+{
+	double sum = 0;
+
+	for (int i = 0; i < ALLOC_SLOTS; i++)
+		sum += (double)t->calls[i];
+	return sum;
+}
+
+/* CPU time without the traps. Where they took nearly all of it that is the most it can have been. */
+static double own_work(const struct alloc_price *p, const struct alloc_watched *t, int *saturated)
+{
+	double traps = 0, work;
+
+	for (int i = 0; i < ALLOC_SLOTS; i++)
+		traps += (double)t->calls[i] * p->trap[i & SLOT_STEPPED];
+	*saturated = traps > SATURATED * t->cpu;
+	work = t->cpu - (*saturated ? (1 - PRICE_ERROR) * traps : traps);
+	return work > WORK_LEAST * t->cpu ? work : WORK_LEAST * t->cpu;
+}
+
+struct alloc_load alloc_load_of(const struct alloc_price *p, const struct alloc_watched *threads, size_t n)
+{
+	double most = 0, work = 0, full[2] = { 0 }, calls[2] = { 0 }, resizes = 0;
+	int rough = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (threads[i].cpu > 0 && all_calls(&threads[i]) > most)
+			most = all_calls(&threads[i]);
+	for (size_t i = 0; i < n && most > 0; i++) {
+		const struct alloc_watched *t = &threads[i];
+		double weight = alloc_load_weight(all_calls(t), most);
+		int saturated;
+
+		if (t->cpu <= 0 || weight <= 0)
+			continue;
+		work += weight * own_work(p, t, &saturated) / SECOND;
+		rough |= saturated;
+		for (int k = 0; k < ALLOC_SLOTS; k++) {
+			double times = weight * (double)t->calls[k];
+			int end = (k & SLOT_END) != 0;
+
+			calls[end] += times;
+			full[end] += times * alloc_price_of(p, k & SLOT_STEPPED, !end);
+			resizes += k & SLOT_RESIZE ? times : 0;
+		}
+	}
+	work = work > 0 ? work : 1;
+	return (struct alloc_load){
+		.calls = calls[0] / work, .ends = calls[1] / work, .resizes = resizes / work, .rough = rough,
+		.call_ns = calls[0] > 0 ? full[0] / calls[0] : 0, .end_ns = calls[1] > 0 ? full[1] / calls[1] : 0,
+	};
+}
+
+double alloc_load_cost(const struct alloc_load *load, unsigned int groups)
+{
+	double calls = groups & ALLOC_ALL_CALLS ? load->calls :
+		       (groups & ALLOC_CALLS ? load->calls - load->resizes : 0) + (groups & ALLOC_ENDS ? load->resizes : 0);
+
+	return (calls * (load->call_ns + 2 * ALLOC_PROGRAM_NS) +
+		(groups & ALLOC_ENDS ? load->ends * (load->end_ns + ALLOC_PROGRAM_NS) : 0)) / SECOND;
+}

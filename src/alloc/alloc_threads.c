@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+#include "alloc/alloc_threads.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "alloc/alloc_load.h"
+#include "base/hashmap.h"
+#include "base/search.h"
+#include "base/vec.h"
+
+#define AGED 0.6		/* weight of the calls before the last slice, for who allocates now */
+#define PRICE_ERROR 0.12	/* of what a trap takes, in a program and where it was measured */
+#define ERROR_MOST 1.0
+
+struct thread {
+	struct ebp_alloc_thread now, was;
+	int listed, known;	/* in this look; and in the last one, too */
+	double lately;		/* calls in slices */
+	struct alloc_pace pace;
+	/* Of all slices in which it ran: their number, and sums of calls n and work w. */
+	double slices, n, w, nn, nw, ww;
+};
+
+struct alloc_threads {
+	VEC(struct thread) v;	/* the first is thread 0 */
+	struct hashmap index;	/* tid -> index */
+	int looked;		/* there was a look that the next one follows */
+	double owed;		/* calls that are known of, but for which no slice stands; */
+	double guessed;		/* those of them by threads that ran in no slice: by what the others do */
+	VEC(struct alloc_scale) gone;	/* threads of the last slice that have exited */
+	/* Calls; times the part that traps took; times the error by that; and the square of the error by chance. */
+	double estimated, traps, error, variance;
+	double n, w;		/* of all threads in slices */
+};
+
+struct alloc_threads *alloc_threads_new(void)
+{
+	struct alloc_threads *t = xcalloc(1, sizeof(*t));
+
+	vec_push(&t->v, (struct thread){ 0 });
+	return t;
+}
+
+void alloc_threads_free(struct alloc_threads *t)
+{
+	if (!t)
+		return;
+	vec_free(&t->v);
+	vec_free(&t->gone);
+	hashmap_free(&t->index);
+	free(t);
+}
+
+void alloc_threads_list(struct alloc_threads *t, const struct ebp_alloc_thread *thread)
+{
+	uint32_t i = hashmap_put(&t->index, thread->tid, (uint32_t)t->v.n);
+	struct thread *at;
+
+	if (i == t->v.n)
+		vec_push(&t->v, (struct thread){ 0 });
+	at = &t->v.v[i];
+	/* The id is another thread's now; what the old one did is not known any more. */
+	if (at->known && at->was.start != thread->start)
+		*at = (struct thread){ 0 };
+	at->now = *thread;
+	at->listed = 1;
+}
+
+static double since(uint64_t now, uint64_t was)
+{
+	return now > was ? (double)(now - was) : 0;
+}
+
+/* What thread @i did; of the rest, what those did that have exited. */
+static struct alloc_ran ran_of(struct alloc_threads *t, size_t i, const struct alloc_passed *passed, struct alloc_ran *rest)
+{
+	struct thread *at = &t->v.v[i];
+	struct alloc_ran ran = { 0 };
+
+	/* Of one that is new @was is zeros: it has begun since the last look. */
+	if (at->listed) {
+		ran.cpu = since(at->now.cpu, at->was.cpu);
+		ran.calls = since(at->now.calls, at->was.calls);
+		ran.cost = ran.calls * passed->call_ns + since(at->now.spent, at->was.spent);
+		rest->cpu += at->known ? since(at->now.exited, at->was.exited) : 0;
+	} else {
+		rest->cpu -= (double)at->was.cpu;	/* it is in what exited */
+	}
+	rest->calls -= ran.calls;
+	return ran;
+}
+
+static void pass(struct alloc_threads *t, size_t i, const struct alloc_ran *ran, int open)
+{
+	struct thread *at = &t->v.v[i];
+	double work = alloc_work_of(ran);
+
+	if (!open) {
+		alloc_pace_closed(&at->pace, ran);
+		return;
+	}
+	alloc_pace_open(&at->pace, ran);
+	if (work <= 0)
+		return;
+	at->slices++;
+	at->n += ran->calls;
+	at->w += work;
+	at->nn += ran->calls * ran->calls;
+	at->nw += ran->calls * work;
+	at->ww += work * work;
+	t->n += ran->calls;
+	t->w += work;
+}
+
+/* Calls for each ns of work of thread @i. */
+static double rate_of(const struct alloc_threads *t, size_t i)
+{
+	const struct thread *at = &t->v.v[i];
+
+	if (at->pace.work > 0)
+		return at->pace.calls / at->pace.work;
+	if (at->w > 0)
+		return at->n / at->w;
+	return t->w > 0 ? t->n / t->w : 0;
+}
+
+/* No slice will stand for what thread @i did lately. */
+static void owe(struct alloc_threads *t, size_t i)
+{
+	const struct alloc_pace *p = &t->v.v[i].pace;
+	double calls = rate_of(t, i) * (p->before + p->gap);
+
+	t->owed += calls;
+	t->guessed += t->v.v[i].w > 0 ? 0 : calls;
+}
+
+/* How far from the truth what thread @i is estimated at may be, by how much its rate differs from slice to slice. */
+static double chance_of(const struct thread *at)
+{
+	double r = at->n / at->w, square = at->nn - 2 * r * at->nw + r * r * at->ww;
+
+	return at->slices > 1 && square > 0 ? sqrt(square * at->slices / (at->slices - 1)) / at->n : 0;
+}
+
+/* Those that have exited go; what is there now is what the next look follows. */
+static void turn(struct alloc_threads *t)
+{
+	for (size_t i = t->v.n; i-- > 1;) {
+		struct thread *at = &t->v.v[i];
+
+		at->was = at->now;
+		at->known = 1;
+		if (at->listed) {
+			at->listed = 0;
+			continue;
+		}
+		owe(t, i);
+		if (at->pace.last > 0)
+			vec_push(&t->gone, (struct alloc_scale){ at->now.tid, 1 });
+		hashmap_del(&t->index, at->now.tid);
+		*at = t->v.v[--t->v.n];
+		if (i < t->v.n)
+			hashmap_set(&t->index, at->now.tid, (uint32_t)i);
+	}
+	t->looked = 1;
+}
+
+static struct alloc_seen weigh(struct alloc_threads *t, const struct alloc_ran *all, const struct alloc_passed *passed)
+{
+	struct alloc_seen seen = {
+		.wall = passed->wall, .calls = passed->calls * passed->call_ns, .ends = passed->ends };
+	double most = 0;
+
+	for (size_t i = 0; i < t->v.n; i++) {
+		struct thread *at = &t->v.v[i];
+
+		if (passed->open)
+			at->lately = AGED * at->lately + all[i].calls;
+		if (at->lately > most)
+			most = at->lately;
+	}
+	for (size_t i = 0; i < t->v.n; i++)
+		seen.cpu += all[i].cpu * alloc_load_weight(t->v.v[i].lately, most);
+	return seen;
+}
+
+/* Calls for each ns of work of those that have exited, as far as they are known: each by the time that it ran. */
+static double rate_of_exited(const struct alloc_threads *t)
+{
+	double calls = 0, work = 0;
+
+	for (size_t i = 1; i < t->v.n; i++)
+		if (!t->v.v[i].listed) {
+			calls += rate_of(t, i) * (double)t->v.v[i].was.cpu;
+			work += (double)t->v.v[i].was.cpu;
+		}
+	return work > 0 ? calls / work : 0;
+}
+
+struct alloc_seen alloc_threads_look(struct alloc_threads *t, const struct alloc_passed *passed)
+{
+	struct alloc_ran rest = { .calls = passed->calls }, *all;
+	struct alloc_seen seen = { .wall = passed->wall };
+
+	if (t->looked) {
+		all = xcalloc(t->v.n, sizeof(*all));
+		for (size_t i = 1; i < t->v.n; i++)
+			all[i] = ran_of(t, i, passed, &rest);
+		all[0] = rest;
+		all[0].cpu = rest.cpu > 0 ? rest.cpu : 0;
+		all[0].calls = rest.calls > 0 ? rest.calls : 0;
+		all[0].cost = all[0].calls * (passed->call_ns + 2 * ALLOC_PROGRAM_NS);
+		if (!passed->open && rate_of_exited(t) > 0) {
+			t->owed += rate_of_exited(t) * all[0].cpu;
+			all[0].cpu = 0;
+		}
+		for (size_t i = 0; i < t->v.n; i++)
+			pass(t, i, &all[i], passed->open);
+		seen = weigh(t, all, passed);
+		free(all);
+	}
+	turn(t);
+	return seen;
+}
+
+void alloc_threads_miss(struct alloc_threads *t)
+{
+	for (size_t i = 0; i < t->v.n; i++)
+		t->v.v[i].listed = 0;
+	t->looked = 0;
+}
+
+void alloc_threads_forget(struct alloc_threads *t)
+{
+	for (size_t i = 0; i < t->v.n; i++) {
+		owe(t, i);
+		t->v.v[i].pace = (struct alloc_pace){ 0 };
+	}
+}
+
+/* For how many calls the slice of a thread stands, and how sure that is. */
+static void account(struct alloc_threads *t, const struct thread *at, double calls)
+{
+	double traps = alloc_pace_traps(&at->pace), error = PRICE_ERROR * traps / (1 - traps);
+	double chance = at->n > 0 ? calls * chance_of(at) : 0;
+
+	t->estimated += calls;
+	t->traps += calls * traps;
+	t->error += calls * (error < ERROR_MOST ? error : ERROR_MOST);
+	t->variance += chance * chance * at->slices;
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct alloc_scale *x = a, *y = b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+struct alloc_scales alloc_threads_settle(struct alloc_threads *t, int last)
+{
+	struct alloc_scales s = { .v = xcalloc(t->v.n + t->gone.n, sizeof(*s.v)) };
+
+	for (size_t i = 0; i < t->v.n; i++) {
+		struct thread *at = &t->v.v[i];
+		double calls = at->pace.last, times = alloc_pace_settle(&at->pace, last);
+
+		account(t, at, times * calls);
+		if (!i)
+			s.others = times;
+		else if (calls > 0)
+			s.v[s.n++] = (struct alloc_scale){ at->was.tid, times };
+	}
+	while (t->gone.n)
+		s.v[s.n++] = t->gone.v[--t->gone.n];
+	qsort(s.v, s.n, sizeof(*s.v), by_tid);
+	return s;
+}
+
+void alloc_threads_settle_whole(struct alloc_threads *t)
+{
+	for (size_t i = 0; i < t->v.n; i++) {
+		t->estimated += t->v.v[i].pace.last;
+		alloc_pace_settle_whole(&t->v.v[i].pace);
+	}
+	t->gone.n = 0;
+}
+
+double alloc_scales_of(const struct alloc_scales *s, uint32_t tid)
+{
+	size_t n = upper_bound(s->v, s->n, .tid, tid);
+
+	return n && s->v[n - 1].tid == tid ? s->v[n - 1].times : s->others;
+}
+
+double alloc_threads_traps(const struct alloc_threads *t)
+{
+	return t->estimated > 0 ? t->traps / t->estimated : 0;
+}
+
+double alloc_threads_error(const struct alloc_threads *t)
+{
+	double all = t->estimated + t->owed;
+
+	return t->estimated > 0 ? sqrt(t->error * t->error + t->variance) / t->estimated + t->guessed / all : 0;
+}
+
+double alloc_threads_owed(const struct alloc_threads *t)
+{
+	return t->estimated > 0 ? t->owed / t->estimated : 0;
+}

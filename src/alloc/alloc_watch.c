@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "alloc/alloc_watch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "alloc/alloc_counter.h"
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "collect/thread_clocks.h"
+#include "collect/uprobe.h"
+
+#define THREADS_FIRST 256	/* whose CPU time is measured from the start: a descriptor each */
+#define THREADS_MAX 400		/* with those that turn out to allocate */
+#define FIRST_PART 5		/* of the time, after which these are looked for */
+
+struct thread {
+	pid_t tid;
+	int clock;			/* thread_clock_open() */
+	uint64_t calls[ALLOC_SLOTS];	/* when it was added */
+};
+
+struct watch {
+	struct alloc_counter counter;
+	VEC(int) links;
+	VEC(struct thread) threads;
+	struct hashmap known;		/* tid -> index */
+};
+
+/* One link for the places that lie in one file of one process: from @first on. Returns how many. */
+static size_t link_places(const struct alloc_probes *p, size_t first, const struct alloc_counter *c, int *link)
+{
+	uint64_t offsets[ALLOC_PLACES_MAX], cookies[ALLOC_PLACES_MAX];
+	size_t alike = alloc_places_alike(p, first);
+	const struct alloc_place *at = &p->places[first];
+	struct uprobe_places places = { .file = at->file, .pid = at->pid, .offsets = offsets, .cookies = cookies };
+
+	for (; places.n < alike && places.n < ALLOC_PLACES_MAX; places.n++) {
+		const struct alloc_place *next = at + places.n;
+
+		offsets[places.n] = next->offset;
+		cookies[places.n] = (next->stepped ? SLOT_STEPPED : 0) | (next->kind == PROBE_FREE ? SLOT_END : 0) |
+				    (next->kind == PROBE_REALLOC ? SLOT_RESIZE : 0);
+	}
+	*link = uprobe_link(c->program, &places, 0);
+	return places.n;
+}
+
+static int set_links(struct watch *w, const struct alloc_probes *probes)
+{
+	for (size_t i = 0; i < probes->nplaces;) {
+		int link;
+
+		i += link_places(probes, i, &w->counter, &link);
+		if (link >= 0)
+			vec_push(&w->links, link);
+		else if (link != -ESRCH)
+			return link;
+	}
+	return 0;
+}
+
+static void add_thread(struct watch *w, pid_t tid, size_t most)
+{
+	struct thread t = { .tid = tid };
+
+	if (w->threads.n >= most || hashmap_get(&w->known, (uint64_t)tid) != HASHMAP_NONE)
+		return;
+	t.clock = thread_clock_open(tid);
+	alloc_counter_get(&w->counter, tid, t.calls);
+	hashmap_set(&w->known, (uint64_t)tid, (uint32_t)w->threads.n);
+	vec_push(&w->threads, t);
+}
+
+static void add_process(struct watch *w, pid_t pid)
+{
+	char path[32];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (*entry->d_name != '.')
+			add_thread(w, atoi(entry->d_name), THREADS_FIRST);
+	if (dir)
+		closedir(dir);
+}
+
+/* Those that have made calls, and are new or too many. */
+static void add_callers(struct watch *w)
+{
+	pid_t tid = 0;
+
+	while (w->threads.n < THREADS_MAX && alloc_counter_next(&w->counter, &tid))
+		add_thread(w, tid, THREADS_MAX);
+}
+
+static void wait_for(uint64_t ns)
+{
+	struct timespec pause = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	nanosleep(&pause, NULL);
+}
+
+static struct alloc_load sum_up(const struct watch *w, const struct alloc_price *p)
+{
+	struct alloc_watched *all = xcalloc(w->threads.n + 1, sizeof(*all));
+	struct alloc_load load;
+
+	for (size_t i = 0; i < w->threads.n; i++) {
+		const struct thread *t = &w->threads.v[i];
+		uint64_t cpu;
+
+		if (t->clock < 0 || thread_clock_read(t->clock, &cpu))
+			continue;
+		all[i].cpu = (double)cpu;
+		alloc_counter_get(&w->counter, t->tid, all[i].calls);
+		for (int k = 0; k < ALLOC_SLOTS; k++)
+			all[i].calls[k] -= t->calls[k];
+	}
+	load = alloc_load_of(p, all, w->threads.n);
+	free(all);
+	return load;
+}
+
+int alloc_watch(const struct alloc_price *p, const struct alloc_probes *probes, uint64_t ns, struct alloc_load *load)
+{
+	struct watch w = { 0 };
+	int err = alloc_counter_open(&w.counter);
+	pid_t last = 0;
+
+	if (!err)
+		err = set_links(&w, probes);
+	for (size_t i = 0; !err && i < probes->nplaces; i++) {
+		if (probes->places[i].pid != last)
+			add_process(&w, probes->places[i].pid);
+		last = probes->places[i].pid;
+	}
+	if (!err) {
+		wait_for(ns / FIRST_PART);
+		add_callers(&w);
+		wait_for(ns - ns / FIRST_PART);
+		*load = sum_up(&w, p);
+	}
+	while (w.threads.n)
+		if (w.threads.v[--w.threads.n].clock >= 0)
+			close(w.threads.v[w.threads.n].clock);
+	while (w.links.n)
+		close(w.links.v[--w.links.n]);
+	vec_free(&w.threads);
+	vec_free(&w.links);
+	hashmap_free(&w.known);
+	alloc_counter_close(&w.counter);
+	return err;
+}

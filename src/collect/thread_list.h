@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading what an iterator over threads writes (list_alloc_thread() in bpf/alloc_any.bpf.h). */
+#ifndef EBPROF_THREAD_LIST_H
+#define EBPROF_THREAD_LIST_H
+
+#include "bpf/ebprof.h"
+
+typedef void thread_list_entry(void *ctx, const struct ebp_alloc_thread *thread);
+/* Runs the iterator of @link (a descriptor). 0 or a negative errno: then some threads may be missing. */
+int thread_list_read(int link, thread_list_entry *fn, void *ctx);
+
+#endif

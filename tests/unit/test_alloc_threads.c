@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "alloc/alloc_threads.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "alloc/alloc_load.h"
+#include "unit/test.h"
+
+#define MS 1000000u
+#define TRAP 5000.0	/* ns */
+
+/* One look in which the threads are @v. */
+static struct alloc_seen look(struct alloc_threads *t, const struct ebp_alloc_thread *v, size_t n, double calls, int open)
+{
+	const struct alloc_passed passed = { .wall = 100 * MS, .calls = calls, .call_ns = TRAP, .open = open };
+
+	for (size_t i = 0; i < n; i++)
+		alloc_threads_list(t, &v[i]);
+	return alloc_threads_look(t, &passed);
+}
+
+static int near(double x, double y)
+{
+	return fabs(x - y) <= 1e-6 * fabs(y);
+}
+
+/*
+ * Of two threads that use a CPU each one allocates: in a slice half of its time are traps. The other one changes nothing,
+ * neither how often a block counts nor what the probes cost.
+ */
+TEST(one_computes)
+{
+	struct ebp_alloc_thread v[] = { { .tid = 7, .start = 1 }, { .tid = 5, .start = 1 } };
+	struct alloc_threads *t = alloc_threads_new();
+	struct alloc_scales s;
+	struct alloc_seen seen;
+
+	look(t, v, 2, 0, 0);
+	v[0].cpu = v[1].cpu = 100 * MS;
+	look(t, v, 2, 0, 0);
+	v[0].cpu = v[1].cpu = 200 * MS;
+	v[0].calls = 10000;
+	seen = look(t, v, 2, 10000, 1);
+	CHECK(near(seen.cpu, 100 * MS) && near(seen.calls, 50 * MS));
+	v[0].cpu = v[1].cpu = 300 * MS;
+	look(t, v, 2, 0, 0);
+	/* 10,000 calls in 50 ms of its own, and 200 ms more. */
+	s = alloc_threads_settle(t, 1);
+	CHECK_EQ(s.n, 1);
+	CHECK(near(alloc_scales_of(&s, 7), 5));
+	CHECK(near(alloc_threads_traps(t), 0.5));
+	CHECK(alloc_threads_error(t) > 0.05);
+	free(s.v);
+	alloc_threads_forget(t);
+	CHECK(near(1 + alloc_threads_owed(t), 1));
+	alloc_threads_free(t);
+}
+
+/* Each thread has its own: one is slowed much, and one hardly. */
+TEST(each_its_own)
+{
+	struct ebp_alloc_thread v[] = { { .tid = 1, .start = 1 }, { .tid = 2, .start = 1 } };
+	struct alloc_threads *t = alloc_threads_new();
+	struct alloc_scales s;
+
+	look(t, v, 2, 0, 0);
+	v[0] = (struct ebp_alloc_thread){ .tid = 1, .start = 1, .cpu = 100 * MS, .calls = 18000 };
+	v[1] = (struct ebp_alloc_thread){ .tid = 2, .start = 1, .cpu = 100 * MS, .calls = 200, .spent = MS };
+	look(t, v, 2, 18200, 1);
+	v[0].cpu = v[1].cpu = 200 * MS;
+	look(t, v, 2, 0, 0);
+	s = alloc_threads_settle(t, 1);
+	CHECK(near(alloc_scales_of(&s, 1), 1 + 100.0 / 10));
+	CHECK(near(alloc_scales_of(&s, 2), 1 + 100.0 / 98));
+	free(s.v);
+	alloc_threads_free(t);
+}
+
+/* What a thread has left when it exits is owed; and what one did that was met in no slice is guessed, which is an error. */
+TEST(exited)
+{
+	struct ebp_alloc_thread v[] = { { .tid = 1, .start = 1 }, { .tid = 2, .start = 1 }, { .tid = 3, .start = 1 } };
+	struct alloc_threads *t = alloc_threads_new();
+	struct alloc_scales s;
+	double error;
+
+	look(t, v, 3, 0, 0);
+	v[1].cpu = 50 * MS;
+	v[1].calls = 1000;
+	look(t, v, 3, 1000, 1);
+	v[1].cpu += 90 * MS;
+	look(t, v, 3, 0, 0);
+	s = alloc_threads_settle(t, 0);
+	CHECK(near(alloc_scales_of(&s, 2), 2));
+	free(s.v);
+	look(t, v, 3, 0, 1);
+	/* Thread 2 exits after 30 ms more; 1 is its leader. */
+	v[0].exited = v[1].cpu + 30 * MS;
+	v[1] = v[2];
+	look(t, v, 2, 0, 0);
+	s = alloc_threads_settle(t, 1);
+	free(s.v);
+	error = alloc_threads_error(t);
+	CHECK(near(alloc_threads_owed(t), (45.0 + 30) / 45 * 1000 / 2000));
+	v[1].cpu = 45 * MS;
+	look(t, v, 2, 0, 0);
+	alloc_threads_forget(t);
+	CHECK(near(alloc_threads_owed(t), (45.0 + 30 + 45) / 45 * 1000 / 2000));
+	CHECK(alloc_threads_error(t) > error + 0.1);
+	alloc_threads_free(t);
+}
+
+/* An id that is used again is another thread; and where a look failed nothing is made up. */
+TEST(begin_anew)
+{
+	struct ebp_alloc_thread v[] = { { .tid = 1, .start = 1, .cpu = 500 * MS, .calls = 1000000 } };
+	struct alloc_threads *t = alloc_threads_new();
+	struct alloc_seen seen;
+
+	look(t, v, 1, 0, 0);
+	v[0] = (struct ebp_alloc_thread){ .tid = 1, .start = 2, .cpu = 10 * MS, .calls = 100 };
+	seen = look(t, v, 1, 100, 1);
+	CHECK(near(seen.cpu, 10 * MS));
+	alloc_threads_list(t, v);
+	alloc_threads_miss(t);
+	v[0].cpu = 900 * MS;
+	seen = look(t, v, 1, 0, 0);
+	CHECK(!(seen.cpu > 0));
+	v[0].cpu = 901 * MS;
+	seen = look(t, v, 1, 0, 0);
+	CHECK(near(seen.cpu, MS));
+	alloc_threads_free(t);
+}
+
+/* What is foretold is of the thread that allocates: 1 us of its own for each call. */
+TEST(load)
+{
+	const struct alloc_price price = { .trap = { 500, 3000 }, .at_return = 500 };
+	const struct alloc_watched threads[] = {
+		{ .cpu = 50 * MS },
+		{ .calls = { [0] = 1 }, .cpu = 50 * MS },
+		{ .calls = { [0] = 10000, [SLOT_END] = 10000 }, .cpu = 30 * MS },
+		{ .calls = { [0] = 100 } },	/* its CPU time is not known */
+	};
+	struct alloc_load l = alloc_load_of(&price, threads, 4);
+
+	CHECK(fabs(l.calls - 5e5) < 5e3 && fabs(l.ends - 5e5) < 5e3);
+	CHECK(near(l.call_ns, 1000) && near(l.end_ns, 500));
+	CHECK(!l.rough);
+	l = alloc_load_of(&price, threads, 2);
+	CHECK(!l.rough && l.calls > 0);
+	l = alloc_load_of(&price, threads, 1);
+	CHECK(!(l.calls > 0) && !l.rough);
+	l = alloc_load_of(&price, NULL, 0);
+	CHECK(!(l.calls > 0));
+}
+
+/* One that does nothing else: what traps may have taken at least is all that is known, and that is said. */
+TEST(saturated)
+{
+	const struct alloc_price price = { .trap = { 500, 3000 }, .at_return = 500 };
+	const struct alloc_watched thread = { .calls = { [0] = 100000 }, .cpu = 51 * MS };
+	struct alloc_load l = alloc_load_of(&price, &thread, 1);
+
+	CHECK(l.rough);
+	/* Truly some 100 million; by what is left, 1 ms. */
+	CHECK(l.calls > 5e6 && l.calls < 2e7);
+}
+
+int main(void)
+{
+	RUN(one_computes);
+	RUN(each_its_own);
+	RUN(exited);
+	RUN(begin_anew);
+	RUN(load);
+	RUN(saturated);
+	return TEST_END();
+}
