@@ -49,10 +49,15 @@ static int check_rate(struct record_options *o, struct error *e)
 	return 0;
 }
 
+static int overhead_given(const struct record_options *o)
+{
+	return o->max_overhead > 0 || o->max_overhead < 0;
+}
+
 /* They are an event like others, but for their types of values. */
 static int check_page_faults(struct record_options *o, struct error *e)
 {
-	if (o->alloc_interval || o->leaks || o->min_age || o->allocators.n || o->max_overhead > 0)
+	if (o->alloc_interval || o->leaks || o->min_age || o->allocators.n || overhead_given(o))
 		return error_set(e, STATUS_USAGE, -EINVAL, "page faults tell where memory comes from, whose ever allocator asks "
 				 "for it, not when it goes; leave out --alloc-interval, --allocator, --leaks, --min-age and "
 				 "--max-overhead");
@@ -84,7 +89,7 @@ static int check_alloc(struct record_options *o, struct error *e)
 	if (o->event || o->off_cpu || o->wall || o->frequency || o->period || o->timeline || o->kernel_only || o->delay)
 		return error_set(e, STATUS_USAGE, -EINVAL, "ebprof alloc follows allocations alone; leave out -e, -F, -c, -K, "
 				 "--off-cpu, --wall, --timeline and --delay");
-	if (o->command && o->max_overhead > 0)
+	if (o->command && overhead_given(o))
 		return error_set(e, STATUS_USAGE, -EINVAL, "--max-overhead goes with ebprof alloc -p: a command pays for its "
 				 "samples alone, which a larger --alloc-interval makes fewer");
 	if (o->command && o->allocators.n)
@@ -110,7 +115,7 @@ static int check(struct record_options *o, struct error *e)
 	if (!(o->off_cpu || o->wall) && (o->min_block || o->states || o->wakers || o->hide_idle))
 		return error_set(e, STATUS_USAGE, -EINVAL, "--wakers, --hide-idle, --min-block and --state go with --off-cpu "
 				 "or --wall");
-	if (!(o->off_cpu || o->wall || o->alloc) && o->max_overhead > 0)
+	if (!(o->off_cpu || o->wall || o->alloc) && overhead_given(o))
 		return error_set(e, STATUS_USAGE, -EINVAL, "--max-overhead goes with --off-cpu, --wall or ebprof alloc -p");
 	if (o->user_only && o->kernel_only)
 		return error_set(e, STATUS_USAGE, -EINVAL, "-U and -K exclude each other; "
@@ -132,7 +137,7 @@ static int check(struct record_options *o, struct error *e)
 		o->min_block = o->wall ? 0 : MIN_BLOCK_DEFAULT;
 	if (!o->states)
 		o->states = ~0u;
-	if (!(o->max_overhead > 0) && !o->alloc)
+	if (!overhead_given(o) && !o->alloc)
 		o->max_overhead = OVERHEAD_DEFAULT;
 	if (!o->max_frames)
 		o->max_frames = EBP_FRAMES_MAX;
@@ -149,9 +154,11 @@ static int check_top(struct record_options *o, struct error *e)
 		o->window = WINDOW_DEFAULT;
 	if (o->refresh < REFRESH_LEAST)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--refresh: at least 100ms");
-	if (o->alloc && o->max_overhead > 0)
+	if (o->alloc && overhead_given(o))
 		return error_set(e, STATUS_USAGE, -EINVAL, "top --alloc shows all the time, not slices of it; "
 				 "--max-overhead goes with ebprof alloc -p");
+	if (o->alloc)
+		o->max_overhead = OVERHEAD_NONE;
 	if (o->window < o->refresh || o->window > WINDOW_MOST)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--window: from --refresh to 1h; or --since-start");
 	return 0;

@@ -10,6 +10,7 @@
 #include "view_options.h"
 
 #define ALLOC_ALL UINT64_MAX
+#define OVERHEAD_NONE (-1.0)	/* of max_overhead: no bound */
 
 struct record_options {
 	/* targets */
@@ -24,7 +25,7 @@ struct record_options {
 	int off_cpu, wall, wakers, hide_idle;
 	uint64_t min_block;		/* ns */
 	unsigned int states;		/* a bit for each enum ebp_kind; 0: all */
-	double max_overhead;		/* %; 0: the default */
+	double max_overhead;		/* %, or OVERHEAD_NONE; 0: the default */
 	int alloc;			/* allocations, instead of samples; 0 with @page_faults, which are samples of an event */
 	int page_faults;
 	string_vec allocators;		/* PATH:PREFIX, not looked at yet */

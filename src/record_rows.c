@@ -34,6 +34,16 @@ static int store_states(const char *option, const char *text, void *field, struc
 	return 0;
 }
 
+static int store_overhead(const char *option, const char *text, void *field, struct error *e)
+{
+	double *percent = field;
+
+	if (strcmp(text, "none"))
+		return cli_percent(option, text, field, e);
+	*percent = OVERHEAD_NONE;
+	return 0;
+}
+
 static int store_interval(const char *option, const char *text, void *field, struct error *e)
 {
 	uint64_t *interval = field;
@@ -145,8 +155,8 @@ const struct cli_option record_rows[] = {
 	{ 0, 0, "leaks", NULL, cli_flag, AT(leaks), "show what was never freed", A | T | BRIEF },
 	{ 0, 0, "min-age", "TIME", cli_duration, AT(min_age),
 		"what is younger at the end is not in use", A },
-	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(max_overhead),
-		"with -p: of the processes' time, for the probes", A | BRIEF },
+	{ 0, 0, "max-overhead", "PERCENT", store_overhead, AT(max_overhead),
+		"with -p: of its threads' time (default 10), or none", A | BRIEF },
 	{ 0, 0, "page-faults", NULL, cli_flag, AT(page_faults),
 		"follow page faults instead: cheap, for any target", A | T | BRIEF },
 

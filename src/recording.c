@@ -177,7 +177,8 @@ static void fill_collect(struct recording *r)
 		r->target_ids[n++] = r->launch.pid;
 	*c = (struct collector_options){
 		.event = r->no_event ? NULL : &r->event, .off_cpu = o->off_cpu || o->wall, .wall = o->wall,
-		.wakers = o->wakers, .min_block = o->min_block, .states = o->states, .overhead = o->max_overhead / 100,
+		.wakers = o->wakers, .min_block = o->min_block, .states = o->states,
+		.overhead = o->alloc ? 0 : o->max_overhead / 100,
 		.alloc = o->alloc ? &r->probes : NULL, .frequency = o->frequency, .period = o->period,
 		.targets = r->target_ids, .ntargets = n, .by_thread = o->tids.n > 0,
 		.inherit = !o->no_inherit,

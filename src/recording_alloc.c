@@ -10,7 +10,7 @@
 #include "collect/uprobe.h"
 #include "proc/procfs.h"
 
-#define WORTH_A_LIMIT 0.1	/* CPU seconds for each of the process's own */
+#define OVERHEAD_DEFAULT 10.0	/* % */
 #define WATCH_NS 50000000u	/* how long the calls are counted */
 
 /* 812345 -> "812,000": three digits that count. */
@@ -30,7 +30,8 @@ static void show_number(double x)
 	}
 }
 
-static void show_price(const struct recording *r, int children)
+/* @bound: %; 0: none */
+static void show_price(const struct recording *r, int children, double bound)
 {
 	const struct alloc_load *l = &r->load;
 	double calls = l->calls + l->ends, cost = alloc_load_cost(l, ALLOC_CALLS | ALLOC_ENDS);
@@ -51,13 +52,15 @@ static void show_price(const struct recording *r, int children)
 	fprintf(stderr, " calls of the allocator in each second that the threads run which make them; each costs about %.1f us "
 		"more here: expect these threads to run %s%.*f times slower", cost / calls * 1e6, least, cost > 9 ? 0 : 1,
 		1 + cost);
-	if (r->o.max_overhead > 0)
-		fprintf(stderr, ", but for --max-overhead %g%%\n", r->o.max_overhead);
-	else
-		fputs(cost > WORTH_A_LIMIT ? " (--max-overhead 10% bounds that)\n" : "\n", stderr);
+	if (100 * cost > bound && bound > 0)
+		fprintf(stderr, " if all of these were followed: a part of the time is, for --max-overhead %g%% "
+			"(none: all)", bound);
+	else if (100 * cost > OVERHEAD_DEFAULT)
+		fputs(" (--max-overhead 10% bounds that)", stderr);
+	fputc('\n', stderr);
 }
 
-static void bound_price(struct recording *r)
+static void bound_price(struct recording *r, double bound)
 {
 	const struct alloc_load *l = &r->load;
 
@@ -65,7 +68,7 @@ static void bound_price(struct recording *r)
 		.call_ns = l->call_ns > 0 ? l->call_ns : alloc_price_of(&r->price, 0, 1),
 		.end_ns = l->end_ns > 0 ? l->end_ns : alloc_price_of(&r->price, 1, 0),
 	};
-	alloc_slices_begin(&r->slices.slices, r->o.max_overhead / 100, l);
+	alloc_slices_begin(&r->slices.slices, bound / 100, l);
 	r->probes.paused = 1;
 	r->probes.endless = r->slices.slices.endless;
 }
@@ -73,15 +76,17 @@ static void bound_price(struct recording *r)
 /* Where links can be had, they are measured first; elsewhere we know only that it is not little. */
 static int find_price(struct recording *r, int children, struct error *e)
 {
+	double given = r->o.max_overhead, bound = given > 0 ? given : given < 0 ? 0 : OVERHEAD_DEFAULT;
+
 	r->probes.by_link = !alloc_price_measure(&r->price) &&
 			    !alloc_watch(&r->price, &r->probes, WATCH_NS, &r->load);
 	if (r->probes.by_link && !r->o.quiet)
-		show_price(r, children);
-	if (r->probes.by_link && r->o.max_overhead > 0)
-		bound_price(r);
+		show_price(r, children, bound);
+	if (r->probes.by_link && bound > 0)
+		bound_price(r, bound);
 	if (r->probes.by_link)
 		return 0;
-	if (r->o.max_overhead > 0)
+	if (given > 0)
 		return error_set(e, STATUS_ERROR, -EOPNOTSUPP, "--max-overhead with alloc -p needs Linux 6.6, which can take "
 				 "probes away quickly; here leave it out, and bound the time: -d 10");
 	if (!r->o.quiet)

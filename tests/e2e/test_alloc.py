@@ -128,7 +128,7 @@ class Running(Allocations):
         with directory() as d, contextlib.ExitStack() as stack:
             path = os.path.join(d, "out.callgrind")
             targets = [stack.enter_context(f) for f in fixtures]
-            e = start("alloc", *options, "-p", ",".join(str(f.pid) for f in targets), "-o", path)
+            e = start("alloc", "--max-overhead", "none", *options, "-p", ",".join(str(f.pid) for f in targets), "-o", path)
             self.wait(e)
             for f in targets:
                 f.lines.clear()
@@ -205,7 +205,7 @@ def test_running_removed():
         copy = shutil.copy(fixture_path("alloc_sites_static"), d)
         with Fixture(copy, "1", "wait", path=copy) as f:
             os.remove(copy)
-            e = start("alloc", "--alloc-interval", "all", "-p", f.pid)
+            e = start("alloc", "--max-overhead", "none", "--alloc-interval", "all", "-p", f.pid)
             Running.wait(e)
             e.kill()
             e.wait()
@@ -402,6 +402,18 @@ def test_bounded_threads():
     right_on_average(once)
 
 
+def test_bounded_unless_told():
+    """A bound of 10 % is the default, and can be done without."""
+    needs_links()
+    with Fixture("alloc_rate", "300", "1") as f:
+        f.go()
+        wait_burned(f.pid, 0.1)
+        default = run("alloc", "-p", f.pid, "-d", "1", "-o", "/dev/null")
+        none = run("alloc", "--max-overhead", "none", "-p", f.pid, "-d", "100ms", "-o", "/dev/null")
+    check("for --max-overhead 10% (none: all)" in default.err and "were sampled in" in default.err, default.err)
+    check("(--max-overhead 10% bounds that)" in none.err and "slice" not in none.err, none.err)
+
+
 def test_bounded_enough():
     """Where the budget has room the probes stay, and every block is there."""
     needs_links()
@@ -451,7 +463,7 @@ def with_child(*options, args=(), before=False):
         if before:
             f.go()
             f.wait("forked")
-        e = start("alloc", "--alloc-interval", "all", *options, "-p", f.pid, "-o", path)
+        e = start("alloc", "--max-overhead", "none", "--alloc-interval", "all", *options, "-p", f.pid, "-o", path)
         Running.wait(e)
         n = links(e.pid)
         if not before:
@@ -561,6 +573,8 @@ def test_refused():
     run("alloc", "-e", "cycles", "--", "true").fails(2, "leave out")
     run("alloc", "--max-overhead", "5", "--", "true").fails(2, "--alloc-interval")
     run("--max-overhead", "5", "-a").fails(2, "ebprof alloc -p")
+    run("--off-cpu", "--max-overhead", "none", "-a").fails(2, "percentage")
+    run("top", "--alloc", "--max-overhead", "none", "-p", os.getpid()).fails(2)
     run("--leaks", "--", "true").fails(2, "ebprof alloc")
     run("alloc", "--alloc-interval", "some", "--", "true").fails(2, "whole number")
 
