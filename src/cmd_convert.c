@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/user.h"
 #include "cli.h"
 #include "commands.h"
 #include "result_files.h"
@@ -14,7 +13,7 @@
 struct options {
 	string_vec inputs, files;
 	const char *format, *type;
-	int annotate, force;
+	int annotate, force, quiet;
 	struct view_options view;
 };
 
@@ -33,6 +32,7 @@ static const struct cli_option rows[] = {
 		"folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
 	VIEW_OPTIONS_TABLE(AT(view), 0),
 	VIEW_OPTIONS_PROFILE(AT(view)),
+	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "do not name the files that were written", 0 },
 	CLI_END
 };
 
@@ -47,17 +47,15 @@ static int check(const struct options *o, struct error *e)
 static int convert(const struct options *o, struct error *e)
 {
 	struct output_options output = { .annotate = o->annotate };
-	const struct user user = user_invoking();
-	struct result_files files = { .force = o->force };
+	struct result_files files = { .force = o->force, .quiet = o->quiet };
 	struct profile *p = saved_read(o->inputs.v[0], o->type, e);
-	int err = p ? result_files_open(&files, &o->files, o->format, &user, e) : -EINVAL;
+	int err;
 
-	if (!err) {
-		view_options_apply(&o->view, p);
-		view_options_output(&o->view, &output);
-		err = result_files_write(&files, p, &output, e);
-	}
-	result_files_free(&files);
+	if (!p)
+		return -EINVAL;
+	view_options_apply(&o->view, p);
+	view_options_output(&o->view, &output);
+	err = result_files_save(&files, p, &o->files, o->format, &output, e);
 	profile_free(p);
 	return err;
 }

@@ -18,6 +18,7 @@
 #include "result_files.h"
 #include "saved.h"
 #include "view_options.h"
+#include "wrote.h"
 
 #define TITLE_MAX 1024
 
@@ -196,14 +197,20 @@ static int open_targets(struct comparison *c, struct error *e)
 	return err;
 }
 
+/* NULL where it is one of diff's own. */
+static const struct output_format *output_of(const struct target *t)
+{
+	return formats[t->format].write ? NULL : output_by_name(formats[t->format].name);
+}
+
 static void write_target(const struct comparison *c, const struct target *t)
 {
 	struct output_options o = { .difference = 1, .weight = diff_weight(c->diff), .annotate = c->o.annotate };
 
 	result_files_terminal(t->file, &o);
 	view_options_output(&c->o.view, &o);
-	if (!formats[t->format].write) {
-		output_write(output_by_name(formats[t->format].name), diff_profile(c->diff), &o, t->file, t->path);
+	if (output_of(t)) {
+		output_write(output_of(t), diff_profile(c->diff), &o, t->file, t->path);
 		return;
 	}
 	if (is_gzip(t->path))
@@ -218,11 +225,13 @@ static int write_targets(struct comparison *c, struct error *e)
 
 	for (size_t i = 0; i < c->targets.n; i++) {
 		struct target *t = &c->targets.v[i];
-		int err;
+		int err, named = outfile_is_named(t->file);
 
 		write_target(c, t);
 		err = outfile_commit(t->file, first ? NULL : e);
 		t->file = NULL;
+		if (!err && named && !c->o.quiet)
+			wrote_tell(t->path, output_of(t));
 		if (err && err != -EPIPE && !first)
 			first = err;
 	}

@@ -1,13 +1,39 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "commands.h"
 #include "event_list.h"
+#include "last_recording.h"
 #include "no_samples.h"
 #include "recording.h"
 #include "result_files.h"
 #include "summary.h"
+
+/* Keeps it, and says how to come back to it where it was shown and is gone otherwise. */
+static void keep(struct recording *r, struct profile *p)
+{
+	struct outfile *last = r->last;
+	int err;
+
+	r->last = NULL;
+	if (!last)
+		return;
+	if (!profile_account(p)->taken) {
+		outfile_abandon(last);
+		return;
+	}
+	err = last_recording_write(last, p);
+	if (r->o.quiet)
+		return;
+	if (err == -EFBIG)
+		fprintf(stderr, "ebprof: too large to be kept for ebprof report (%u MiB at most); "
+			"-o out.pb.gz keeps it\n", LAST_RECORDING_BYTES >> 20);
+	else if (!err && result_files_show(r->files))
+		fputs("ebprof: this recording is kept: ebprof report opens it again, "
+		      "ebprof report -o out.html draws it\n", stderr);
+}
 
 /* From what was sampled to the exit status. */
 static int finish(struct recording *r, struct result_files *files, uint64_t origin, struct error *e)
@@ -25,8 +51,11 @@ static int finish(struct recording *r, struct result_files *files, uint64_t orig
 	recording_describe(r, p);
 	err = result_files_write(files, p, &options, e);
 	session_save_names(r->session);
-	if (!r->o.quiet)
+	if (!r->o.quiet) {
 		summary_show(p, &r->result, &r->o, origin, none);
+		result_files_tell(files);
+	}
+	keep(r, p);
 	if (err)
 		command_failed(e);
 	command = recording_command_status(r);
@@ -43,8 +72,10 @@ static int record(struct recording *r, struct result_files *files, uint64_t orig
 {
 	r->user = user_invoking();
 	files->force = r->o.force;
-	if (recording_find(r, e) || result_files_open(files, &r->o.files, r->o.format, &r->user, e) ||
-	    recording_prepare(r, e) || recording_run(r, e))
+	if (recording_find(r, e) || result_files_open(files, &r->o.files, r->o.format, &r->user, e))
+		return command_failed_because(e, r->o.verbose);
+	r->last = r->o.no_keep ? NULL : last_recording_open(&r->user);
+	if (recording_prepare(r, e) || recording_run(r, e))
 		return command_failed_because(e, r->o.verbose);
 	return finish(r, files, origin, e);
 }

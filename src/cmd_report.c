@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/outfile.h"
 #include "base/text.h"
@@ -27,9 +28,11 @@
 #define NAME_SHOWN 200		/* bytes of a file's name */
 
 struct options {
-	string_vec inputs;
+	string_vec inputs;		/* none: the last recording */
+	string_vec files;		/* none: a view, printed or to look around in */
+	const char *format;
 	const char *by, *focus, *type;
-	int tree, plain, quiet;
+	int tree, plain, force, quiet;
 	double percent;
 	struct view_options view;
 };
@@ -50,6 +53,12 @@ static const struct cli_option rows[] = {
 		"leave out what is less of the tree (default 0.5)", 0 },
 	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several", CLI_BRIEF },
 	VIEW_OPTIONS_PROFILE(AT(view)),
+	CLI_HEADING("Output"),
+	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
+		"write all of it, as ebprof convert does; may be repeated", CLI_BRIEF },
+	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
+		"folded, html, pprof, ... (default: by the file's name)", 0 },
+	RESULT_FILES_FORCE(AT(force), 0),
 	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "a table, on a terminal too", 0 },
 	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary", 0 },
 	CLI_END
@@ -68,16 +77,22 @@ static int choose(const char *option, const char *word, const char *const *known
 	return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': expected one of %s", option, word, list);
 }
 
+/* 1 where the user says which part to print. */
+static int has_view(const struct options *o)
+{
+	return o->by || o->tree || o->focus;
+}
+
 static int check(const struct options *o, struct error *e)
 {
-	if (!o->inputs.n)
-		return error_set(e, STATUS_USAGE, -EINVAL,
-				 "report takes files, or - for standard input; see ebprof report --help");
+	if (has_view(o) && (o->files.n || o->format))
+		return error_set(e, STATUS_USAGE, -EINVAL, "-o and -f write all of the profile; "
+				 "leave out --by, --tree and --focus, or write these by > FILE");
 	if ((o->by || o->view.sort) + o->tree + (o->focus != NULL) > 1)
 		return error_set(e, STATUS_USAGE, -EINVAL, "choose one view: --by and --sort, --tree, or --focus");
 	if (o->focus && strlen(o->focus) > PATTERN_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--focus: at most %d bytes", PATTERN_MAX);
-	return 0;
+	return result_files_check(o->format, e);
 }
 
 /* 1 for each function whose name matches, and one more for frames without a function. The caller frees it; NULL with @e. */
@@ -136,7 +151,7 @@ static int write_view(const struct options *o, const struct profile *p, struct o
 /* 1 where a user sits at a terminal and has not said what to print. */
 static int interactive(const struct options *o)
 {
-	return !o->plain && !o->by && !o->view.sort && !o->tree && !o->focus && !o->view.rows && tui_possible();
+	return !o->plain && !has_view(o) && !o->view.sort && !o->view.rows && tui_possible();
 }
 
 /* 0, or a negative errno with @e filled. */
@@ -145,7 +160,7 @@ static int browse(const struct options *o, const struct profile *p, struct error
 	const struct user user = user_invoking();
 	char name[NAME_SHOWN];
 
-	text_clean(name, sizeof(name), o->inputs.v[0]);
+	text_clean(name, sizeof(name), o->inputs.n ? o->inputs.v[0] : "the last recording");
 	return browse_profile(p, name, &user, e);
 }
 
@@ -161,16 +176,43 @@ static int print(const struct options *o, const struct profile *p, struct error 
 	return err;
 }
 
+/* Which one it is: the one before, where this one was not kept. */
+static void tell_last(struct profile *p)
+{
+	const struct profile_meta *m = profile_meta(p);
+	time_t start = (time_t)(m->start / 1000000000);
+	char when[64] = "";
+	struct tm t;
+
+	if (m->start && localtime_r(&start, &t))
+		strftime(when, sizeof(when), ", begun %Y-%m-%d %H:%M:%S", &t);
+	fprintf(stderr, "ebprof: the last recording%s: %s\n", when, profile_text(p, m->command));
+}
+
+static int show(const struct options *o, const struct profile *p, struct error *e)
+{
+	struct result_files files = { .force = o->force, .quiet = o->quiet };
+	struct output_options output = { 0 };
+
+	view_options_output(&o->view, &output);
+	if (o->files.n || o->format)
+		return result_files_save(&files, p, &o->files, o->format, &output, e);
+	return interactive(o) ? browse(o, p, e) : print(o, p, e);
+}
+
 /* Returns the exit status. */
 static int report(const struct options *o, struct error *e)
 {
-	struct profile *p = saved_read_all(o->inputs.v, o->inputs.n, o->type, e);
+	struct profile *p = o->inputs.n ? saved_read_all(o->inputs.v, o->inputs.n, o->type, e) :
+			    saved_read_last(o->type, e);
 	int status = STATUS_OK, err = -EIO;
 
 	if (p) {
 		view_options_apply(&o->view, p);
-		err = interactive(o) ? browse(o, p, e) : print(o, p, e);
+		err = show(o, p, e);
 	}
+	if (p && !o->inputs.n && !o->quiet)
+		tell_last(p);
 	if (err && err != -EPIPE)
 		status = command_failed(e);
 	else if (!o->quiet)
@@ -194,18 +236,20 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	else if (err < 0)
 		status = command_failed(&e);
 	vec_free(&o.inputs);
+	vec_free(&o.files);
 	return status;
 }
 
 const struct cli_command command_report = {
 	.name = "report", .summary = "look at a saved profile",
-	.usage = "report [OPTION]... FILE...",
+	.usage = "report [OPTION]... [FILE]...",
 	.about = "Shows a saved profile: pprof, folded stacks, perf script's text, or an html, json, firefox or\n"
-		 "speedscope file of ebprof's own, gzipped or not; - is standard input. On a terminal,\n"
-		 "to look around in: ? lists the keys; else, as a table.\n"
-		 "  ebprof report cpu.pb.gz                           the functions, as a table\n"
+		 "speedscope file of ebprof's own, gzipped or not; - is standard input; without a\n"
+		 "file it is the last recording. On a terminal, to look around in (? lists the keys).\n"
+		 "  ebprof report                                     the last recording\n"
+		 "  ebprof report -o out.html                         the same as a flame graph\n"
 		 "  ebprof report --tree --min 2 cpu.pb.gz            the call tree\n"
 		 "  ebprof report --focus '^malloc$' cpu.folded       its callers and what it calls\n"
 		 "  perf script | ebprof report --by module -\n",
-	.rows = rows, .run = run,
+	.rows = rows, .more = result_files_help, .run = run,
 };

@@ -79,7 +79,7 @@ static int holds(const char *text, const char *part)
 	return 0;
 }
 
-/* Looks at all processes called @name; @near: one whose name only holds it, "" where there is none. */
+/* Looks at all processes called @name; @near: one whose name only holds it, "" without one. */
 static void find_by_name(const char *name, struct look *l, char near[NAME_SIZE])
 {
 	DIR *proc = opendir("/proc");
@@ -124,36 +124,39 @@ static void explain_sampling(const struct recording *r, const char *who, char *t
 	const char *scope = o->cpus.n ? " on the CPUs of -C" : "";
 
 	if (r->no_event)
-		snprintf(text, size, "%s had no wait%s that --min-block and --state let through; without --off-cpu what runs is "
-			 "recorded", who, scope);
+		snprintf(text, size, "%s had no wait%s that --min-block and --state let through; "
+			 "without --off-cpu what runs is recorded", who, scope);
 	else if (!session_times(&r->event))
 		snprintf(text, size, "%s did not happen while %s ran%s", r->event.name, who, scope);
 	else if (is_everything(r))
-		snprintf(text, size, "no CPU was busy when a sample was due; --include-idle samples idle CPUs, too");
+		snprintf(text, size, "no CPU was busy when a sample was due; "
+			 "--include-idle samples idle CPUs, too");
 	else if (o->frequency)
-		snprintf(text, size, "%s hardly ran%s: at %llu Hz a sample stands for %.3g ms of a CPU; try a larger -F, or "
-			 "--off-cpu, which shows where it waits", who, scope, (unsigned long long)o->frequency,
-			 1e3 / (double)o->frequency);
+		snprintf(text, size, "%s hardly ran%s: at %llu Hz a sample stands for %.3g ms of a "
+			 "CPU; try a larger -F, or --off-cpu, which shows where it waits", who, scope,
+			 (unsigned long long)o->frequency, 1e3 / (double)o->frequency);
 	else
-		snprintf(text, size, "%s ran for fewer than %llu of %s%s; try a smaller -c, or --off-cpu, which shows where "
-			 "it waits", who, (unsigned long long)o->period, r->event.name, scope);
+		snprintf(text, size, "%s ran for fewer than %llu of %s%s; try a smaller -c, or "
+			 "--off-cpu, which shows where it waits", who, (unsigned long long)o->period,
+			 r->event.name, scope);
 }
 
-static void explain_targets(const struct recording *r, const struct look *l, const char *kind, char *text, size_t size)
+static void explain_targets(const struct recording *r, const struct look *l, const char *kind,
+			    char *text, size_t size)
 {
 	char who[NAME_SIZE + 64];
-	const char *verb = l->n > 1 ? "each" : "it";
 
 	name_targets(l, kind, who, sizeof(who));
 	if (l->doing == GONE)
 		snprintf(text, size, "%s ended before a sample was taken", who);
 	else if (l->doing == STOPPED)
-		snprintf(text, size, "%s is stopped; kill -CONT %d lets %s go on", who, l->id, verb);
+		snprintf(text, size, "%s is stopped; kill -CONT %d lets %s go on", who, l->id,
+			 l->n > 1 ? "that one" : "it");
 	else if (l->doing == TRACED)
 		snprintf(text, size, "%s is held by a debugger or another tracer", who);
 	else if (l->doing == SLEEPING && !r->no_event && session_times(&r->event))
-		snprintf(text, size, "%s slept nearly all of the time; try --off-cpu, which shows what it waits for, or --wall",
-			 who);
+		snprintf(text, size, "%s slept nearly all of the time; try --off-cpu, which shows "
+			 "what it waits for, or --wall", who);
 	else
 		explain_sampling(r, who, text, size);
 }
@@ -168,8 +171,8 @@ static void explain_name(const struct recording *r, char *text, size_t size)
 	if (l.n)
 		explain_targets(r, &l, "process", text, size);
 	else
-		snprintf(text, size, "no process is called '%s'; %s%s%s", name, *near ? "there is '" : "ps -eo comm lists them",
-			 near, *near ? "'" : "");
+		snprintf(text, size, "no process is called '%s'; %s%s%s", name,
+			 *near ? "there is '" : "ps -eo comm lists them", near, *near ? "'" : "");
 }
 
 void no_samples_why(const struct recording *r, char text[NO_SAMPLES_TEXT])
@@ -186,6 +189,6 @@ void no_samples_why(const struct recording *r, char text[NO_SAMPLES_TEXT])
 	else if (is_deserted(&r->targets.cgroup))
 		snprintf(text, NO_SAMPLES_TEXT, "there is no process in this cgroup");
 	else
-		explain_sampling(r, o->command ? "the command" : o->cgroup ? "what is in the cgroup" : "the machine", text,
-				 NO_SAMPLES_TEXT);
+		explain_sampling(r, o->command ? "the command" :
+				 o->cgroup ? "what is in the cgroup" : "the machine", text, NO_SAMPLES_TEXT);
 }

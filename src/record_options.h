@@ -47,7 +47,7 @@ struct record_options {
 	struct view_options view;
 	string_vec files;
 	const char *format;
-	int annotate, force;
+	int annotate, force, no_keep;
 	int strict, quiet, verbose;
 	/* top */
 	uint64_t refresh, window;	/* ns */

@@ -199,6 +199,8 @@ const struct cli_option record_rows[] = {
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
 		"folded, html, pprof, ... (default: by the file's name)", R | A | BRIEF },
 	RESULT_FILES_FORCE(AT(force), R | A),
+	{ 0, 0, "no-keep", NULL, cli_flag, AT(no_keep),
+		"do not keep the recording for ebprof report", R | A },
 	{ 0, 0, "title", "TEXT", cli_string, AT(view.title),
 		"a title for formats that show one", R | A },
 	VIEW_OPTIONS_TABLE(AT(view), R | A),

@@ -412,6 +412,9 @@ static int start_processes(struct recording *r, struct error *e)
 	for (size_t i = 0; i < n; i++)
 		vec_push(&jobs, (struct keeper_job){
 			.work = outfile_keep, .end = outfile_end, .ctx = r->files->files.v[i].file });
+	if (r->last)
+		vec_push(&jobs, (struct keeper_job){
+			.work = outfile_keep, .end = outfile_end, .ctx = r->last });
 	if (r->store)
 		vec_push(&jobs, (struct keeper_job){ .work = name_store_keep, .ctx = r->store });
 	r->refusals = refusals_new();
@@ -423,6 +426,8 @@ static int start_processes(struct recording *r, struct error *e)
 		return error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s", strerror(errno));
 	for (size_t i = 0; i < n; i++)
 		outfile_delegate(r->files->files.v[i].file, r->keeper, i);
+	if (r->last)
+		outfile_delegate(r->last, r->keeper, n++);
 	if (r->store)
 		name_store_delegate(r->store, r->keeper, n);
 	r->remote = remote_new(process_vm_readv);
@@ -506,6 +511,7 @@ void recording_cleanup(struct recording *r)
 {
 	if (!r->launched)
 		launch_cancel(&r->launch);
+	outfile_abandon(r->last);
 	session_free(r->session);
 	alloc_probes_free(&r->probes);
 	debuginfod_free(r->debuginfod);

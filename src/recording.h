@@ -34,6 +34,7 @@ struct recording {
 	struct record_options o;
 	struct user user;
 	struct result_files *files;	/* all that is written; NULL: files are opened later, if any are */
+	struct outfile *last;		/* where it is kept (last_recording.h); NULL: it is not */
 	struct recording_viewer viewer;
 	struct targets targets;
 	struct event event;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "wrote.h"
 
 #define TABLE_ROWS_LEAST 10
 #define TABLE_OTHER_LINES 16	/* of a terminal: headers, the process table, the summary, the prompt */
@@ -93,16 +94,46 @@ int result_files_write(struct result_files *r, const struct profile *p, const st
 	for (size_t i = 0; i < r->files.n; i++) {
 		struct result_file *x = &r->files.v[i];
 		struct output_options own = *o;
-		int err;
+		int err, named = outfile_is_named(x->file);
 
 		result_files_terminal(x->file, &own);
 		output_write(x->format, p, &own, x->file, x->path);
 		err = outfile_commit(x->file, first ? NULL : e);
 		x->file = NULL;
+		x->written = named && !err;
 		if (err && err != -EPIPE && !first)
 			first = err;
 	}
 	return first;
+}
+
+void result_files_tell(const struct result_files *r)
+{
+	for (size_t i = 0; i < r->files.n; i++)
+		if (r->files.v[i].written)
+			wrote_tell(r->files.v[i].path, r->files.v[i].format);
+}
+
+int result_files_save(struct result_files *r, const struct profile *p, const string_vec *paths,
+		      const char *format, const struct output_options *o, struct error *e)
+{
+	const struct user user = user_invoking();
+	int err = result_files_open(r, paths, format, &user, e);
+
+	if (!err)
+		err = result_files_write(r, p, o, e);
+	if (!r->quiet)
+		result_files_tell(r);
+	result_files_free(r);
+	return err;
+}
+
+int result_files_show(const struct result_files *r)
+{
+	for (size_t i = 0; i < r->files.n; i++)
+		if (!strcmp(r->files.v[i].path, "-") && !strcmp(r->files.v[i].format->name, "table"))
+			return 1;
+	return 0;
 }
 
 void result_files_free(struct result_files *r)

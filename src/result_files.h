@@ -16,8 +16,10 @@
 /* All zeros: none. */
 struct result_files {
 	int force;		/* replaces files that are write-protected; set before they are opened */
+	int quiet;		/* result_files_save() does not name them */
 	VEC(struct result_file {
 		struct outfile *file;
+		int written;	/* under its own name */
 		const char *path;
 		const struct output_format *format;
 	}) files;
@@ -37,6 +39,13 @@ int result_files_open(struct result_files *r, const string_vec *paths, const cha
  * all of them; what depends on the terminal is filled in.
  */
 int result_files_write(struct result_files *r, const struct profile *p, const struct output_options *o, struct error *e);
+/* All of it: opens @paths as above, writes @p there, names the files, and frees @r. */
+int result_files_save(struct result_files *r, const struct profile *p, const string_vec *paths,
+		      const char *format, const struct output_options *o, struct error *e);
+/* Names on standard error the files that were written, and says how to open them. */
+void result_files_tell(const struct result_files *r);
+/* 1 where the table goes to standard output: then that is all that the user sees of the profile. */
+int result_files_show(const struct result_files *r);
 /* Throws away what was not written. */
 void result_files_free(struct result_files *r);
 

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/user.h"
 #include "input/input.h"
+#include "last_recording.h"
 #include "profile/merge.h"
 #include "profile/rates.h"
 
@@ -37,18 +39,33 @@ static void say(const char *path, const struct input_notes *notes)
 			path, notes->lines, notes->lines > 1 ? "s were" : " was", notes->first);
 }
 
+/* @p with @type shown, or NULL. */
+static struct profile *with_type(struct profile *p, const char *path, const char *type,
+				 struct error *e)
+{
+	if (!type || !show_type(p, path, type, e))
+		return p;
+	profile_free(p);
+	return NULL;
+}
+
 struct profile *saved_read(const char *path, const char *type, struct error *e)
 {
 	struct input_notes notes;
 	struct profile *p = input_read(path, &notes, e);
 
-	if (p)
-		say(path, &notes);
-	if (p && type && show_type(p, path, type, e)) {
-		profile_free(p);
+	if (!p)
 		return NULL;
-	}
-	return p;
+	say(path, &notes);
+	return with_type(p, path, type, e);
+}
+
+struct profile *saved_read_last(const char *type, struct error *e)
+{
+	const struct user user = user_invoking();
+	struct profile *p = last_recording_read(&user, e);
+
+	return p ? with_type(p, "the last recording", type, e) : NULL;
 }
 
 /* How the samples of several files count against each other. */

@@ -33,6 +33,7 @@ struct outfile {
 	char temp[32];		/* the temporary name in @dir; "" where the file has none yet */
 	struct keeper *keeper;	/* who names and removes it; NULL: we do */
 	size_t job;
+	uint64_t limit;		/* bytes that may still be written */
 	int err;		/* the first error, negative */
 	struct outfile *outer;	/* the text that it is a part of; NULL: it is a file */
 	unsigned char part[TEXT_PART];	/* for @outer, until it is full */
@@ -263,6 +264,7 @@ static struct outfile *open_path(const char *path, const struct user *u, int for
 	f->path = xstrdup(path);
 	f->user = *u;
 	f->force = force;
+	f->limit = UINT64_MAX;
 	f->fd = f->dir = -1;
 	if (fd >= 0) {
 		err = open_inherited(f, fd, e);
@@ -301,6 +303,16 @@ struct outfile *outfile_within(struct outfile *outer)
 	return f;
 }
 
+void outfile_limit(struct outfile *f, uint64_t bytes)
+{
+	f->limit = bytes;
+}
+
+int outfile_is_named(const struct outfile *f)
+{
+	return f->dir >= 0;
+}
+
 int outfile_is_stdout(const struct outfile *f)
 {
 	return f->fd == STDOUT_FILENO;
@@ -336,6 +348,9 @@ static void write_all(struct outfile *f, const char *p, size_t size)
 		write_within(f, p, size);
 		return;
 	}
+	if (size > f->limit && !f->err)
+		f->err = -EFBIG;
+	f->limit -= f->err ? 0 : size;
 	while (size && !f->err) {
 		ssize_t n = write(f->fd, p, size);
 

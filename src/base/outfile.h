@@ -12,6 +12,7 @@
 #define EBPROF_OUTFILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/keeper.h"
@@ -33,6 +34,8 @@ struct outfile *outfile_open_force(const char *path, const struct user *u, struc
 struct outfile *outfile_within(struct outfile *outer);
 /* All that is written becomes gzip (RFC 1952); before the first outfile_write(). */
 void outfile_compress(struct outfile *f);
+/* More than @bytes in the file are an error, -EFBIG. Before the first outfile_write(). */
+void outfile_limit(struct outfile *f, uint64_t bytes);
 /* Buffered; an error is kept and told by outfile_commit(). */
 void outfile_write(struct outfile *f, const void *p, size_t size);
 void outfile_printf(struct outfile *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -51,6 +54,8 @@ void outfile_abandon(struct outfile *f);
 void outfile_delegate(struct outfile *f, struct keeper *k, size_t job);
 int outfile_keep(void *outfile, const void *bytes, size_t size);
 void outfile_end(void *outfile);
+/* 1 where it becomes a file of that name; 0 for what is written straight. */
+int outfile_is_named(const struct outfile *f);
 /* 1 for standard output. */
 int outfile_is_stdout(const struct outfile *f);
 

@@ -83,32 +83,38 @@ static int read_profile(struct profile *p, const char *path, const char *bytes, 
 	return err ? refuse(e, path, err, inner.text) : 0;
 }
 
-struct profile *input_read(const char *path, struct input_notes *notes, struct error *e)
+struct profile *input_read_fd(int fd, const char *name, struct input_notes *notes, struct error *e)
 {
-	int fd = open_input(path, e), err;
 	struct profile *p;
 	char *bytes;
 	size_t n;
+	int err;
 
-	if (fd < 0) {
-		errno = -fd;
-		return NULL;
-	}
 	bytes = slurp(fd, SIZE_LIMIT, &n);
 	err = -errno;
 	close(fd);
 	if (!bytes) {
-		refuse(e, path, err, reason(err));
+		refuse(e, name, err, reason(err));
 		errno = -err;
 		return NULL;
 	}
 	*notes = (struct input_notes){ 0 };
 	p = profile_new();
-	err = read_profile(p, path, bytes, n, notes, e);
+	err = read_profile(p, name, bytes, n, notes, e);
 	free(bytes);
 	if (!err)
 		return p;
 	profile_free(p);
 	errno = -err;
+	return NULL;
+}
+
+struct profile *input_read(const char *path, struct input_notes *notes, struct error *e)
+{
+	int fd = open_input(path, e);
+
+	if (fd >= 0)
+		return input_read_fd(fd, path, notes, e);
+	errno = -fd;
 	return NULL;
 }

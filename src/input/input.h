@@ -40,5 +40,7 @@ extern const struct input_format input_formats[];
  * filled ("cannot read FILE: ..."). @notes is filled where there is a profile.
  */
 struct profile *input_read(const char *path, struct input_notes *notes, struct error *e);
+/* The same of @fd, a file or a pipe, which is closed; @name is for errors. */
+struct profile *input_read_fd(int fd, const char *name, struct input_notes *notes, struct error *e);
 
 #endif

@@ -7,23 +7,28 @@
 
 const struct output_format output_formats[] = {
 	{ "folded", ".folded", "one line a stack, comm;root;...;leaf COUNT, for flame graph tools",
-	  0, folded_write },
+	  0, "look at it with: ebprof report FILE", 1, folded_write },
 	{ "pprof", ".pb", "all of the profile, for `go tool pprof' and for ebprof; compressed",
-	  1, pprof_write },
+	  1, "look at it with: ebprof report FILE (or: go tool pprof -http : FILE)", 1,
+	  pprof_write },
 	{ "table", ".txt", "table of functions (self %, total %, self samples) and of processes",
-	  0, top_write },
+	  0, NULL, 0, top_write },
 	{ "html", ".html", "a flame graph to look around in, one file for any browser",
-	  0, html_write },
+	  0, "open it in a browser", 0, html_write },
 	{ "svg", ".svg", "flame graph, a picture without scripts for documents and tickets",
-	  0, svg_write },
+	  0, "open it in a browser", 0, svg_write },
 	{ "callgrind", ".callgrind", "for kcachegrind and callgrind_annotate; files named callgrind.out* too",
-	  0, callgrind_write },
-	{ "dhat", ".dhat.json", "for dh_view.html of valgrind; files named dhat.out* too", 0, dhat_write },
+	  0, "look at it with: kcachegrind FILE", 0, callgrind_write },
+	{ "dhat", ".dhat.json", "for dh_view.html of valgrind; files named dhat.out* too",
+	  0, "load it in dh_view.html of valgrind", 0, dhat_write },
 	{ "firefox", ".json", "for profiler.firefox.com, where it stays on your machine until you share it",
-	  0, firefox_write },
-	{ "speedscope", ".speedscope.json", "for speedscope.app", 0, speedscope_write },
-	{ "perf-script", ".perf", "text as perf script prints it, for what reads that", 0, perf_script_write },
-	{ "json", ".ndjson", "the summary and the table for scripts, a JSON object a line", 0, ndjson_write },
+	  0, "load it at https://profiler.firefox.com", 1, firefox_write },
+	{ "speedscope", ".speedscope.json", "for speedscope.app",
+	  0, "drop it on https://www.speedscope.app", 0, speedscope_write },
+	{ "perf-script", ".perf", "text as perf script prints it, for what reads that",
+	  0, "look at it with: ebprof report FILE", 1, perf_script_write },
+	{ "json", ".ndjson", "the summary and the table for scripts, a JSON object a line",
+	  0, NULL, 0, ndjson_write },
 	{ 0 },
 };
 
@@ -62,7 +67,7 @@ const struct output_format *output_by_name(const char *name)
 	return NULL;
 }
 
-static int ends_in_gz(const char *path)
+int output_is_packed(const char *path)
 {
 	size_t len = strlen(path);
 
@@ -72,7 +77,7 @@ static int ends_in_gz(const char *path)
 /* The size of @suffix where @path ends in it, before any ".gz"; else 0. */
 static size_t ending(const char *path, const char *suffix)
 {
-	size_t len = strlen(path) - (ends_in_gz(path) ? 3 : 0), n = strlen(suffix);
+	size_t len = strlen(path) - (output_is_packed(path) ? 3 : 0), n = strlen(suffix);
 
 	return n <= len && !strncmp(path + len - n, suffix, n) ? n : 0;
 }
@@ -128,7 +133,7 @@ int output_fits(const struct output_format *format, const char *path)
 void output_write(const struct output_format *format, const struct profile *p, const struct output_options *o,
 		  struct outfile *f, const char *path)
 {
-	if (format->gzip || (path && ends_in_gz(path)))
+	if (format->gzip || (path && output_is_packed(path)))
 		outfile_compress(f);
 	format->write(p, o, f);
 }

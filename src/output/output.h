@@ -32,6 +32,8 @@ struct output_format {
 	const char *suffix;	/* of a file name, "" where none chooses it */
 	const char *help;	/* one line for --help and ebprof(1) */
 	int gzip;		/* 1: always compressed */
+	const char *open;	/* how to look at it, FILE stands for its name; NULL: as any text */
+	int opens_packed;	/* 1: what opens it reads it compressed, too */
 	void (*write)(const struct profile *p, const struct output_options *o, struct outfile *f);
 };
 
@@ -49,6 +51,8 @@ const struct output_format *output_by_name(const char *name);
 const struct output_format *output_by_path(const char *path);
 /* 0 where the name of @path is that of other formats, and not of @format; one that says nothing fits all. */
 int output_fits(const struct output_format *format, const char *path);
+/* 1 where what is written to @path is compressed. */
+int output_is_packed(const char *path);
 /* Writes @p to @f, compressed where the format or the end of @path (NULL: none) says so. */
 void output_write(const struct output_format *format, const struct profile *p, const struct output_options *o,
 		  struct outfile *f, const char *path);

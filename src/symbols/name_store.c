@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/vec.h"
 
-#define FOLDER	"ebprof"
 #define FILES_MAX 65536	/* looked at when room is made */
 
 struct name_store {
@@ -34,17 +34,9 @@ struct order {
 
 struct name_store *name_store_new(const struct user *user)
 {
-	const char *xdg = getenv("XDG_CACHE_HOME");
+	char *base = cache_base(user);
 	struct name_store *s;
-	char *home = NULL, *base;
 
-	if (xdg && *xdg == '/') {
-		base = xstrdup(xdg);
-	} else {
-		home = user_home(user);
-		base = home ? xasprintf("%s/.cache", home) : NULL;
-		free(home);
-	}
 	if (!base)
 		return NULL;
 	s = xcalloc(1, sizeof(*s));
@@ -64,40 +56,13 @@ void name_store_free(struct name_store *s)
 	free(s);
 }
 
-static uid_t owner(const struct name_store *s)
-{
-	return s->user.switched ? s->user.uid : geteuid();
-}
-
-/* Whether nobody but the user may have written it. */
-static int is_his(const struct name_store *s, const struct stat *st, mode_t type)
-{
-	return (st->st_mode & S_IFMT) == type && st->st_uid == owner(s) && !(st->st_mode & (S_IWGRP | S_IWOTH));
-}
-
 /* As the user. */
 static int open_folder(struct name_store *s, int make)
 {
-	struct stat st;
-	int base, dir;
+	int dir = s->dir < 0 ? cache_open(&s->user, s->base, NULL, make) : s->dir;
 
-	if (s->dir >= 0)
-		return 0;
-	if (make && mkdir(s->base, 0700) && errno != EEXIST)
-		return -errno;
-	base = open(s->base, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (base < 0)
-		return -errno;
-	if (make)
-		mkdirat(base, FOLDER, 0700);
-	dir = openat(base, FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	close(base);
 	if (dir < 0)
-		return -errno;
-	if (fstat(dir, &st) || !is_his(s, &st, S_IFDIR)) {
-		close(dir);
-		return -EPERM;
-	}
+		return dir;
 	s->dir = dir;
 	return 0;
 }
@@ -112,7 +77,8 @@ static int open_his(const struct name_store *s, const char *name, size_t limit, 
 
 	if (fd < 0)
 		return -errno;
-	if (fstat(fd, &st) || !is_his(s, &st, S_IFREG) || st.st_size <= 0 || (uint64_t)st.st_size > limit) {
+	if (fstat(fd, &st) || !cache_is_own(&s->user, &st, S_IFREG) || st.st_size <= 0 ||
+	    (uint64_t)st.st_size > limit) {
 		close(fd);
 		return -EPERM;
 	}

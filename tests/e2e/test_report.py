@@ -324,7 +324,7 @@ def test_bad_options():
         path = os.path.join(d, "x.folded")
         with open(path, "w") as f:
             f.write("x;f 1\n")
-        run("report").fails(2, "takes files")
+        run("report").fails(2, "no recording of this user is kept; report takes files")
         twice = run("report", "--rows", 1, path, path).ok()
         once = run("report", "--rows", 1, path).ok()
         equal(twice.out.split()[7], str(2 * int(once.out.split()[7])), "samples of two runs")

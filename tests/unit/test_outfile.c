@@ -538,6 +538,29 @@ TEST(compresses)
 	unlink(path);
 }
 
+/* As many bytes as are allowed, and one more: what was there stays. */
+TEST(a_limit)
+{
+	const char *path = in_folder("x");
+	struct outfile *f;
+
+	put(path, "old");
+	for (int more = 1; more >= 0; more--) {
+		f = outfile_open(path, &me, &e);
+		CHECK_EQ(outfile_is_named(f), 1);
+		outfile_limit(f, 70000);
+		for (int i = 0; i < 70000 + more; i++)
+			outfile_write(f, "n", 1);
+		CHECK_EQ(outfile_commit(f, &e), more ? -EFBIG : 0);
+		CHECK(*get(path) == (more ? 'o' : 'n'));
+		CHECK_EQ(count(folder), 1);
+	}
+	unlink(path);
+	f = outfile_open("/dev/null", &me, &e);
+	CHECK_EQ(outfile_is_named(f), 0);
+	outfile_abandon(f);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -560,6 +583,7 @@ int main(void)
 	RUN(entering_and_leaving);
 	RUN(who_called);
 	RUN(compresses);
+	RUN(a_limit);
 	rmdir(folder);
 	return TEST_END();
 }
