@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "commands.h"
 #include "event_list.h"
+#include "hints.h"
 #include "last_recording.h"
 #include "no_samples.h"
+#include "packages.h"
 #include "recording.h"
 #include "result_files.h"
 #include "summary.h"
@@ -41,6 +44,10 @@ static int finish(struct recording *r, struct result_files *files, uint64_t orig
 	struct profile *p = session_profile(r->session);
 	const struct profile_account *a = profile_account(p);
 	struct output_options options = { .annotate = r->o.annotate };
+	const struct hints_options hints = {
+		.package_lists = PACKAGES_LISTS, .debuginfod = r->o.debuginfod,
+		.debuginfod_urls = getenv("DEBUGINFOD_URLS") != NULL,
+	};
 	char none[NO_SAMPLES_TEXT] = "";
 	int err, command;
 
@@ -53,6 +60,7 @@ static int finish(struct recording *r, struct result_files *files, uint64_t orig
 	session_save_names(r->session);
 	if (!r->o.quiet) {
 		summary_show(p, &r->result, &r->o, origin, none);
+		hints_show(p, &hints, stderr);
 		result_files_tell(files);
 	}
 	keep(r, p);
