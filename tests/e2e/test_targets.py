@@ -172,6 +172,9 @@ def test_cgroup_v2():
     if not mounts:
         skip("no cgroup v2")
     _profile_cgroup(mounts[0])
+    with _cgroup(mounts[0]) as path:
+        r = run("-G", path, "-d", "0.1").ok(5)
+        check("no samples: there is no process in this cgroup\n" in r.err, r.err)
 
 
 # --- Forks. ---
