@@ -13,7 +13,7 @@ DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:d
 	libdw-dev shellcheck:shellcheck cppcheck:cppcheck strace:strace libcap2-bin:setcap mandoc:mandoc util-linux npm:npm \
 	chromium:chromium valgrind:valgrind libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 \
 	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \
-	libxml2-utils:xmllint jq:jq tmux:tmux protobuf-compiler:protoc golang-github-google-pprof-dev \
+	libxml2-utils:xmllint jq:jq tmux:tmux zsh:zsh fish:fish protobuf-compiler:protoc golang-github-google-pprof-dev \
 	qemu-system-x86:qemu-system-x86_64 zstd:zstd lz4:lz4 $(DEPS_CROSS)
 
 .PHONY: deps deps-test test test-build test-unit test-e2e test-vm cross-arm64 fuzz lint analyze coverage sanitize \

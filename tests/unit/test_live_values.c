@@ -172,13 +172,13 @@ TEST(keys_and_units)
 	CHECK_STR(line(&b, 3), "100.00   33.000        7 x");
 	press(&b, l, '3');
 	CHECK_STR(line(&b, 2), "TOTAL%  SELF%       MS FUNCTION");
-	CHECK_STR(line(&b, 3), "100.00   0.00   33.000 + x");
+	CHECK_STR(line(&b, 3), "100.00   0.00   33.000 - x");
 	press(&b, l, 'v');
 	CHECK_STR(line(&b, 2), "TOTAL%  SELF%    COUNT FUNCTION");
-	CHECK_STR(line(&b, 3), "100.00   0.00        9 + x");
+	CHECK_STR(line(&b, 3), "100.00   0.00        9 - x");
 	press(&b, l, 'V');
 	press(&b, l, 'V');
-	CHECK_STR(line(&b, 3), "100.00   0.00      5.0 + x");
+	CHECK_STR(line(&b, 3), "100.00   0.00      5.0 - x");
 	press(&b, l, '1');
 	press(&b, l, '\r');
 	CHECK_STR(line(&b, 2), " SELF% TOTAL%      KIB IMAGE          FUNCTION");
