@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "collect/features.h"
 #include "collect/probe.h"
@@ -19,6 +20,7 @@
 #include "proc/maps.h"
 
 #define FILES_MAX 4096		/* of one process that are looked at */
+#define OPERATORS_MAX 1024	/* of all files */
 
 /* Of several names for one function the first counts. Those of C come first: an allocator may have them with a prefix. */
 static const struct { const char *name; enum alloc_probe_kind kind; } known[] = {
@@ -137,6 +139,36 @@ int alloc_probes_open(struct alloc_probes *p, struct error *e)
 	return err ? explain(e, err) : 0;
 }
 
+static int knows_operator(const struct alloc_probes *p, const struct alloc_operator *new)
+{
+	for (size_t i = 0; i < p->noperators; i++)
+		if (p->operators[i].offset == new->offset && !strcmp(p->operators[i].path, new->path))
+			return 1;
+	return 0;
+}
+
+/* What gives blocks in a file without a malloc(). */
+static void add_operators(struct search *s, const char *raw, const struct elf_function *functions)
+{
+	struct alloc_probes *p = s->probes;
+	char path[PATH_MAX], *gone;
+
+	text_clean(path, sizeof(path), raw);
+	gone = strstr(path, " (deleted)");
+	if (gone && !gone[10])
+		*gone = '\0';
+	for (size_t i = KNOWN_C; i < KNOWN; i++) {
+		struct alloc_operator new = { path, functions[i].offset, functions[i].size };
+
+		if (known[i].kind != PROBE_MALLOC || !new.offset || !new.size || knows_operator(p, &new) ||
+		    p->noperators == OPERATORS_MAX)
+			continue;
+		new.path = xstrdup(path);
+		p->operators = xreallocarray(p->operators, p->noperators + 1, sizeof(*p->operators));
+		p->operators[p->noperators++] = new;
+	}
+}
+
 static int is_new(struct search *s, const struct maps_line *line)
 {
 	for (size_t i = 0; i < s->nseen; i++)
@@ -199,6 +231,8 @@ static void look_at(const struct maps_line *line, void *ctx)
 		s->found++;
 		add_places(s, fd, functions, n);
 		fd = -1;
+	} else if (fd >= 0 && !s->named) {
+		add_operators(s, line->path, functions);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -275,5 +309,8 @@ void alloc_probes_free(struct alloc_probes *p)
 	free(p->v);
 	free(p->places);
 	free(p->files);
+	for (size_t i = 0; i < p->noperators; i++)
+		free(p->operators[i].path);
+	free(p->operators);
 	*p = (struct alloc_probes){ 0 };
 }

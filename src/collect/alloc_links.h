@@ -35,6 +35,12 @@ struct alloc_probes {
 	size_t nplaces;
 	int *files;			/* to be closed */
 	size_t nfiles;
+	/* C++'s operators that take their blocks from malloc() of another file: callers of it, but not who wants a block. */
+	struct alloc_operator {
+		char *path;		/* of the file, as struct image has it */
+		uint64_t offset, size;	/* in it, bytes */
+	} *operators;
+	size_t noperators;
 	int by_link;
 	int paused, endless;		/* by links: calls are not sampled at first; frees are not seen */
 	uint64_t interval;		/* bytes a sample, 0: every block; but of our library, which knows it itself */

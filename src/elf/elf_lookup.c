@@ -35,6 +35,7 @@ static void take(const struct lookup *l, const Elf64_Sym *sym, const char *name)
 	for (size_t i = 0; i < l->n; i++)
 		if (!l->functions[i].offset && !strcmp(l->functions[i].name, name)) {
 			l->functions[i].offset = offset_of(&l->code, sym->st_value);
+			l->functions[i].size = sym->st_size;
 			l->functions[i].ifunc = type == STT_GNU_IFUNC;
 		}
 }

@@ -11,6 +11,7 @@
 struct elf_function {
 	const char *name;	/* without a version; set by the caller */
 	uint64_t offset;	/* in the file; 0: there is no such function */
+	uint64_t size;		/* bytes; 0: not known */
 	int ifunc;		/* it gives the address of the function: no call of it is seen there */
 };
 

@@ -17,7 +17,7 @@
 
 /* What is sent: where each function is, and last whether anything could be read. */
 struct answer {
-	uint64_t offset;
+	uint64_t offset, size;
 	int64_t ifunc;
 };
 
@@ -33,7 +33,7 @@ static void look(int fd, struct elf_function *functions, size_t n, int to)
 	f = elf_file_open(fd);
 	answers[n].ifunc = f ? elf_lookup(f, functions, n) : -errno;
 	for (size_t i = 0; i < n && answers[n].ifunc >= 0; i++)
-		answers[i] = (struct answer){ functions[i].offset, functions[i].ifunc };
+		answers[i] = (struct answer){ functions[i].offset, functions[i].size, functions[i].ifunc };
 	_exit(write(to, answers, size) != (ssize_t)size);
 }
 
@@ -84,6 +84,7 @@ int elf_lookup_apart(int fd, struct elf_function *functions, size_t n)
 	}
 	for (size_t i = 0; i < n; i++) {
 		functions[i].offset = answers[i].offset;
+		functions[i].size = answers[i].size;
 		functions[i].ifunc = answers[i].ifunc != 0;
 	}
 	err = err ? err : answers[n].ifunc < 0 ? (int)answers[n].ifunc : 0;

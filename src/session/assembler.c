@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc/alloc_library.h"
+#include "collect/alloc_links.h"
 #include "session/assembler_state.h"
 #include "base/clock.h"
 #include "base/text.h"
@@ -224,12 +225,28 @@ static uint32_t mark_node(struct assembler *a, uint32_t parent, const char *name
 	return profile_node(a->profile, parent, location);
 }
 
-/* A location in the library that is preloaded to follow allocations: no part of the program. */
-static int is_preloaded(const struct assembler *a, uint32_t location)
+void assembler_leave_operators_out(struct assembler *a, const struct alloc_probes *probes)
+{
+	a->probes = probes;
+}
+
+/*
+ * A location in the library that is preloaded to follow allocations, which is no part of the program,
+ * or in an operator that hands on what malloc() gave.
+ */
+static int is_allocator(const struct assembler *a, uint32_t location)
 {
 	struct profile_view v = profile_view(a->profile);
+	const struct location *l = &v.locations[location];
+	const struct module *m = &v.modules[l->module];
 
-	return !strcmp(profile_text(a->profile, v.modules[v.locations[location].module].name), ALLOC_LIBRARY_NAME);
+	for (size_t i = 0; a->probes && i < a->probes->noperators; i++) {
+		const struct alloc_operator *o = &a->probes->operators[i];
+
+		if (l->address - o->offset < o->size && !strcmp(profile_text(a->profile, m->path), o->path))
+			return 1;
+	}
+	return !strcmp(profile_text(a->profile, m->name), ALLOC_LIBRARY_NAME);
 }
 
 /* Appends stack @id of @key, root first, below @parent; of an allocation from its caller on. */
@@ -241,7 +258,7 @@ static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id, co
 	if (i == HASHMAP_NONE)
 		return parent;
 	s = &a->stacks.v[i];
-	while (key->kind == EBP_ALLOCATED && leaf + 1 < s->n && is_preloaded(a, a->locations.v[s->first + leaf]))
+	while (key->kind == EBP_ALLOCATED && leaf + 1 < s->n && is_allocator(a, a->locations.v[s->first + leaf]))
 		leaf++;
 	for (uint32_t k = s->n; k-- > leaf;)
 		parent = profile_node(a->profile, parent, a->locations.v[s->first + k]);

@@ -18,6 +18,8 @@
 #include "symbols/symbolizer.h"
 #include "unwind/unwind_step.h"
 
+struct alloc_probes;
+
 struct assembler;
 
 /* Which of the profile's types what is counted in; PROFILE_NONE: nowhere. */
@@ -40,6 +42,9 @@ void assembler_stack(struct assembler *a, const struct ebp_stack *stack);
 /* @now: a time at which the process was still there, where it is not known from before. */
 void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now);
 void assembler_sample(struct assembler *a, const struct ebp_sample *sample);
+/* Operators that allocate for others are left out of the stacks of allocations, as they are found. @probes outlives it. */
+void assembler_leave_operators_out(struct assembler *a, const struct alloc_probes *probes);
+
 /* The profile's sample for a place that allocates, whose values the caller adds; its stack should be known. */
 uint32_t assembler_site(struct assembler *a, const struct ebp_key *key, uint64_t time);
 /* A sampled block of @key was kept. */

@@ -63,6 +63,7 @@ struct assembler {
 	int reread;			/* the kernel's functions were, or will be, read at the end */
 	uint32_t kernel_module;
 	struct assembler_types types;
+	const struct alloc_probes *probes;	/* whose operators are left out; NULL: none are */
 	struct tracing_text tracing;	/* left out of stacks; empty: nothing is */
 	struct shares *shares;		/* among samples of a class */
 	VEC(uint8_t) sample_results;	/* sample of the profile -> enum ebp_result */

@@ -149,6 +149,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 		.interval = o->alloc->interval, .min_age = o->alloc->min_age, .per_thread = o->per_thread,
 		.site = alloc_site_of, .ctx = s }) : NULL;
 	s->assembler = assembler_new(s->profile, s->images, s->procs, &s->types, o->why);
+	assembler_leave_operators_out(s->assembler, o->collect.alloc);
 	if (o->collect.event && o->collect.event->type == PERF_TYPE_TRACEPOINT)
 		assembler_leave_tracing_out(s->assembler);
 	if (o->updated)

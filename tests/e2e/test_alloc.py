@@ -176,6 +176,16 @@ def test_running_every_block():
     equal(a.result.summary.lost, 0, "lost")
 
 
+def test_running_cpp():
+    """Operators that ask malloc() are nobody's own allocations, as with a command."""
+    a = Running("--alloc-interval", "all", fixtures=[Fixture("alloc_new", "wait")])
+    equal([name for name in a.sites if name.startswith("operator new")], [], "operators that allocate for themselves")
+    new, leak = a.sites["new_all(int)"], a.sites["leak()"]
+    # Seven blocks a round; the C library may make more of what is aligned.
+    equal(new["alloc_objects"], 700, "blocks")
+    equal((leak["alloc_objects"], leak["alloc_space"]), (10, 123450), "leaked")
+
+
 def test_running_samples():
     interval = 8192
     a = Running("--alloc-interval", interval, fixtures=[Fixture("alloc_sites", "4", "wait")])
