@@ -263,7 +263,7 @@ struct rollup_process *rollup_processes(const struct profile *p, size_t *n)
 			continue;
 		if (id == used)
 			rows[used++] = (struct rollup_process){
-				.pid = proc->pid, .comm = rollup_comm(p, proc->comm) };
+				.pid = proc->pid, .parent = proc->parent, .comm = rollup_comm(p, proc->comm) };
 		rows[id].samples += v.values[i];
 	}
 	hashmap_free(&ids);

@@ -48,6 +48,7 @@ void rollup_sort_by_total(struct rollup_function *rows, size_t n);
 /* A process, or a thread. */
 struct rollup_process {
 	pid_t pid;		/* 0 where unknown */
+	pid_t parent;		/* pid; 0 where unknown; of a process's row */
 	pid_t tid;		/* of a thread's row; 0 where threads were not told apart */
 	const char *comm;
 	uint64_t samples;

@@ -27,6 +27,7 @@ struct life {
 	uint64_t wait;		/* ns; until the read after that */
 	pid_t pid;
 	pid_t parent;		/* 0: not forked in our sight, or exec'ed since */
+	pid_t ppid;		/* of the process, over its programs; 0: not known */
 	uint32_t incarnation;	/* or LIFE_UNASKED */
 	uint32_t losses;	/* how often events had been lost when it was last read */
 	uint32_t slot;		/* private */

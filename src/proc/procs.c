@@ -130,6 +130,7 @@ static struct life *discover(struct procs *p, pid_t pid, uint64_t time)
 	l = lives_add(&p->lives, pid, start > TICK_SLACK ? start - TICK_SLACK : 0);
 	l->seen = time;
 	l->start = st.start;
+	l->ppid = st.ppid;
 	l->discovered = 1;
 	l->complete = !!(st.flags & PF_KTHREAD);
 	l->losses = p->losses;
@@ -201,6 +202,7 @@ static int read_maps(struct procs *p, struct life *l)
 	if (err)
 		return err;
 	l->start = st.start;
+	l->ppid = l->ppid ? l->ppid : st.ppid;
 	err = maps_for_each_executable(l->pid, take_line, &r);
 	if (!err)
 		mappings_add_snapshot(&l->maps, r.list.v, r.list.n, clock_ns());
@@ -281,13 +283,13 @@ void procs_fork(struct procs *p, uint64_t time, pid_t pid, pid_t parent)
 	/* It may have been asked for, and found in /proc, before its fork was told. */
 	if (l && l->end == LIFE_OPEN && l->discovered && time >= l->begin &&
 	    time - l->begin <= TICK_SLACK + FORK_SLACK) {
-		l->parent = parent;
+		l->parent = l->ppid = parent;
 		return;
 	}
 	end_life(p, l, time, 1);
 	from = lives_find(&p->lives, parent, time);
 	l = new_life(p, pid, time);
-	l->parent = parent;
+	l->parent = l->ppid = parent;
 	if (!from)
 		return;
 	l->maps = mappings_ref(from->maps);
@@ -304,8 +306,10 @@ void procs_exec(struct procs *p, uint64_t time, pid_t pid, const char *comm)
 	end_life(p, old, time, 0);
 	l = new_life(p, pid, time);
 	/* An exec by another thread than the leader ends the leader first; the process is the same. */
-	if (old)
+	if (old) {
 		l->start = old->start;
+		l->ppid = old->ppid;
+	}
 	l->complete = 1;
 	l->execed = 1;
 	set_comm(l, comm);
@@ -409,7 +413,8 @@ struct proc_info procs_info(const struct procs *p, uint32_t incarnation)
 {
 	const struct known *k = &p->known.v[incarnation];
 	const struct life *l = k->life;
-	struct proc_info info = { .pid = k->pid, .comm = "?", .exited = !l || l->end != LIFE_OPEN, .forgotten = !l };
+	struct proc_info info = { .pid = k->pid, .parent = l ? l->ppid : 0, .comm = "?",
+				  .exited = !l || l->end != LIFE_OPEN, .forgotten = !l };
 	char clean[4 * 16 + 1];
 
 	if (l ? l->named : k->named) {

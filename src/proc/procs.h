@@ -55,6 +55,7 @@ uint32_t procs_at(struct procs *p, pid_t pid, uint64_t time);
 
 struct proc_info {
 	pid_t pid;
+	pid_t parent;		/* the process that started it, as far as known; 0: not known */
 	const char *comm;	/* cleaned; "?" where never seen */
 	int exited;		/* 1: it has exited, or is another program now */
 	int forgotten;		/* 1: and procs_forget() has freed its mappings */

@@ -159,6 +159,11 @@ uint32_t profile_process(struct profile *p, pid_t pid, uint32_t incarnation, uin
 	return id;
 }
 
+void profile_set_parent(struct profile *p, uint32_t process, pid_t parent)
+{
+	p->processes.v[process].parent = parent;
+}
+
 void profile_set_type(struct profile *p, uint32_t type, const char *name, const char *unit)
 {
 	p->types.v[type].name = profile_string(p, name);

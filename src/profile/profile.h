@@ -71,6 +71,7 @@ struct process {
 	pid_t pid;		/* 0: the idle task, or those of one name that ended (profile_fold.h) */
 	uint32_t comm;		/* string: its leader's name, cleaned */
 	uint32_t incarnation;	/* tells two programs with one pid apart */
+	pid_t parent;		/* pid; 0: not known. Not kept in files */
 };
 
 struct sample_type {
@@ -144,6 +145,7 @@ void profile_name_location(struct profile *p, uint32_t location, const struct li
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
 /* A process is (pid, incarnation); a @comm that is not "" replaces what was known. */
 uint32_t profile_process(struct profile *p, pid_t pid, uint32_t incarnation, uint32_t comm);
+void profile_set_parent(struct profile *p, uint32_t process, pid_t parent);
 /* All three make a thread: one that renamed itself was two, and its samples stay apart. */
 uint32_t profile_thread(struct profile *p, uint32_t process, pid_t tid, uint32_t comm);
 /* A new profile has one, the first: "samples" in "count", until it is renamed by this. All before the first sample. */

@@ -36,9 +36,11 @@ static void fold_processes(struct profile *p, const unsigned char *ended, const 
 	for (size_t i = 0; i < n; i++) {
 		const struct process old = p->processes.v[i];
 		uint32_t name = ended[i] ? ended_name(p, old.comm, mark) : old.comm;
+		uint32_t process = ended[i] ? profile_process(p, 0, ENDED | name, name) :
+				   profile_process(p, old.pid, old.incarnation, name);
 
-		vec_push(&p->folded.processes, ended[i] ? profile_process(p, 0, ENDED | name, name) :
-			 profile_process(p, old.pid, old.incarnation, name));
+		profile_set_parent(p, process, ended[i] ? 0 : old.parent);
+		vec_push(&p->folded.processes, process);
 	}
 }
 

@@ -113,6 +113,7 @@ static struct known_process *find_process(struct assembler *a, const struct ebp_
 		return known;
 	p.incarnation = procs_at(a->procs, (pid_t)key->tgid, time);
 	p.process = profile_process(a->profile, (pid_t)key->tgid, p.incarnation, 0);
+	profile_set_parent(a->profile, p.process, procs_info(a->procs, p.incarnation).parent);
 	return assembler_know(a, &p);
 }
 

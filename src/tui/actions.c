@@ -222,9 +222,9 @@ static void back(struct browser *b)
 /* --- Choices. --------------------------------------------------------------------- */
 static void sort_by(struct browser *b, int column)
 {
-	const struct row_column *columns = rows_columns(b->view, b->threads);
+	const struct row_column *columns = rows_columns(b->view, b->tasks);
 
-	if (!row_views[b->view].sorted || column < 0 || !columns[column].name)
+	if (!browser_is_sorted(b) || column < 0 || !columns[column].name)
 		return;
 	browser_place(b)->column = column;
 	browser_list(b);
@@ -254,13 +254,16 @@ static void user(struct browser *b)
 	b->reload = 1;
 }
 
-static void threads(struct browser *b)
+static void show_tasks(struct browser *b, enum row_tasks tasks)
 {
-	b->threads = !b->threads;
+	b->tasks = b->tasks == tasks ? TASKS_PROCESSES : tasks;
 	b->places[VIEW_TASKS].column = 0;
 	b->places[VIEW_TASKS].made = 0;
 	go(b, VIEW_TASKS);
 }
+
+static void threads(struct browser *b) { show_tasks(b, TASKS_THREADS); }
+static void process_tree(struct browser *b) { show_tasks(b, TASKS_TREE); }
 
 static void window(struct browser *b)
 {
@@ -364,6 +367,7 @@ static const struct action {
 	{ { 'K' }, kernel, { "K", "without the kernel's frames, and with them" } },
 	{ { 'u', 'U' }, user, { "u", "without programs' frames, and with them" } },
 	{ { 't' }, threads, { "t", "threads or processes" } },
+	{ { 'T' }, process_tree, { "T", "processes below those that started them" } },
 	{ { 'w' }, window, { "w", "the last seconds, or all since the start" } },
 	{ { 'v' }, next_type, { "v", "the next of the values: bytes, blocks, waits" } },
 	{ { 'V' }, last_type, { "V", "the one before" } },

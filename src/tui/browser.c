@@ -64,7 +64,7 @@ int browser_pattern_matches(const struct browser_pattern *p, const struct row *r
 void browser_make_rows(struct browser *b)
 {
 	struct browser_place *p = browser_place(b);
-	const struct rows_choice c = { .threads = b->threads, .name = b->focus_name, .module = b->focus_module };
+	const struct rows_choice c = { .tasks = b->tasks, .name = b->focus_name, .module = b->focus_module };
 
 	if (!p->made) {
 		vec_free(&p->rows);
@@ -91,7 +91,7 @@ static int by_column(const void *x, const void *y, void *ctx)
 {
 	const struct browser *b = ctx;
 	const struct browser_place *p = &b->places[b->view];
-	const struct row_column *column = &rows_columns(b->view, b->threads)[p->column];
+	const struct row_column *column = &rows_columns(b->view, b->tasks)[p->column];
 	uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;
 	int c = column->compare(&b->rows.v[i], &b->rows.v[k]);
 
@@ -138,6 +138,11 @@ static void list_tree(struct browser *b)
 	free(keep);
 }
 
+int browser_is_sorted(const struct browser *b)
+{
+	return row_views[b->view].sorted && (b->view != VIEW_TASKS || b->tasks != TASKS_TREE);
+}
+
 void browser_list(struct browser *b)
 {
 	struct browser_place *p = browser_place(b);
@@ -151,7 +156,7 @@ void browser_list(struct browser *b)
 			if (b->view == VIEW_FLAME || !*b->filter.text || b->rows.v[i].heading ||
 			    browser_pattern_matches(&b->filter, &b->rows.v[i]))
 				vec_push(&b->listed, (uint32_t)i);
-	if (row_views[b->view].sorted && b->listed.n > 1 && !b->rows.v[0].heading)
+	if (browser_is_sorted(b) && b->listed.n > 1 && !b->rows.v[0].heading)
 		qsort_r(b->listed.v, b->listed.n, sizeof(*b->listed.v), by_column, b);
 	/* The top stays the top: who selected nothing sees the busiest. */
 	while (p->at && p->key && at < b->listed.n && b->rows.v[b->listed.v[at]].key != p->key)

@@ -58,7 +58,8 @@ struct browser {
 	VEC(uint32_t) listed;		/* those that are listed, in this order */
 	struct browser_layout layout;
 	struct shown_choice choice;
-	int since_start, threads, paused;
+	enum row_tasks tasks;
+	int since_start, paused;
 	char *focus_name, *focus_module;	/* NULL: none was chosen */
 	struct browser_pattern search, filter;
 	enum browser_prompt prompt;
@@ -78,6 +79,8 @@ void browser_show(struct browser *b, const struct live_show *show);
 void browser_make_rows(struct browser *b);
 /* Sorts, filters and folds the rows; what was selected stays selected where it is still there. */
 void browser_list(struct browser *b);
+/* Whether the rows are in the order of a column. */
+int browser_is_sorted(const struct browser *b);
 /* What is selected, NULL where there is nothing. */
 const struct row *browser_selected(const struct browser *b);
 /* Selects the listed row of that index, or the nearest to it. */

@@ -8,6 +8,8 @@
 
 #include "output/views.h"
 
+#define NESTED_MOST ((CELL_MAX - 34) / 2)	/* levels that are indented */
+
 /* --- Cells. ------------------------------------------------------------------ */
 static const char *self_share(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
 {
@@ -64,6 +66,16 @@ static const char *name(const struct row *r, const struct rows_sums *s, char *bu
 	(void)buf;
 	(void)size;
 	return r->name;
+}
+
+/* Below its parent. */
+static const char *nested_name(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+{
+	uint32_t depth = r->depth < NESTED_MOST ? r->depth : NESTED_MOST;
+
+	(void)s;
+	snprintf(buf, size, "%*s%.32s", 2 * (int)depth, "", r->name);
+	return buf;
 }
 
 static const char *pid(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
@@ -162,6 +174,12 @@ static const struct row_column process_columns[] = {
 	{ "SAMPLES", VALUE_WIDTH, 0, COLUMN_VALUE, self_count, by_self },
 	{ "PID", 8, 0, COLUMN_NUMBER, pid, by_pid }, { "COMM", 0, 0, COLUMN_TEXT, name, by_name }, { 0 },
 };
+/* Each with what it and those below it took. */
+static const struct row_column process_tree_columns[] = {
+	{ "TOTAL%", 6, 0, COLUMN_NUMBER, total_share, NULL }, { "SELF%", 6, 0, COLUMN_NUMBER, self_share, NULL },
+	CPU_SHARE, { "SAMPLES", VALUE_WIDTH, 60, COLUMN_VALUE, total_count, NULL },
+	{ "PID", 8, 0, COLUMN_NUMBER, pid, NULL }, { "COMM", 0, 0, COLUMN_TEXT, nested_name, NULL }, { 0 },
+};
 static const struct row_column thread_columns[] = {
 	{ "%", 6, 0, COLUMN_NUMBER, self_share, by_self }, CPU_SHARE,
 	{ "SAMPLES", VALUE_WIDTH, 0, COLUMN_VALUE, self_count, by_self },
@@ -183,7 +201,7 @@ static const struct row_column line_columns[] = {
 
 const struct row_view row_views[VIEWS] = {
 	[VIEW_FUNCTIONS] = { "functions", function_columns, rows_functions, 0, 1 },
-	[VIEW_TASKS] = { "processes", process_columns, rows_tasks, 0, 1 },
+	[VIEW_TASKS] = { "tasks", process_columns, rows_tasks, 0, 1 },
 	[VIEW_TREE] = { "tree", tree_columns, rows_tree, 1, 0 },
 	[VIEW_CALLERS] = { "callers", caller_columns, rows_callers, 0, 0 },
 	[VIEW_LINES] = { "lines", line_columns, rows_lines, 0, 1 },
@@ -191,7 +209,21 @@ const struct row_view row_views[VIEWS] = {
 	[VIEW_MODULES] = { "modules", module_columns, rows_modules, 0, 1 },
 };
 
-const struct row_column *rows_columns(enum view view, int threads)
+static const struct {
+	const char *title;
+	const struct row_column *columns;
+} tasks_as[TASKS] = {
+	[TASKS_PROCESSES] = { "processes", process_columns },
+	[TASKS_TREE] = { "processes", process_tree_columns },
+	[TASKS_THREADS] = { "threads", thread_columns },
+};
+
+const struct row_column *rows_columns(enum view view, enum row_tasks tasks)
 {
-	return view == VIEW_TASKS && threads ? thread_columns : row_views[view].columns;
+	return view == VIEW_TASKS ? tasks_as[tasks].columns : row_views[view].columns;
+}
+
+const char *rows_title(enum view view, enum row_tasks tasks)
+{
+	return view == VIEW_TASKS ? tasks_as[tasks].title : row_views[view].title;
 }

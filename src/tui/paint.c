@@ -65,7 +65,7 @@ static void paint_bars(const struct browser *b, struct page *page, int row)
 /* The title of view @i, and where it ends; on a narrow page only the one that is shown has its title. */
 static int tab_text(const struct browser *b, int i, int column, char *text, size_t size)
 {
-	const char *title = i == VIEW_TASKS && b->threads ? "threads" : row_views[i].title;
+	const char *title = rows_title(i, b->tasks);
 
 	if (b->layout.columns >= TITLES_FROM || (enum view)i == b->view)
 		snprintf(text, size, " %d %s ", i + 1, title);
@@ -117,7 +117,7 @@ static double cpu_share_of(const struct browser *b)
 static void each_column(const struct browser *b, void (*fn)(void *ctx, int i, const struct row_column *c, int x, int width),
 			void *ctx)
 {
-	const struct row_column *columns = row_views[b->view].columns ? rows_columns(b->view, b->threads) : NULL;
+	const struct row_column *columns = row_views[b->view].columns ? rows_columns(b->view, b->tasks) : NULL;
 	int x = 0;
 
 	for (int i = 0; columns && columns[i].name; i++) {

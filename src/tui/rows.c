@@ -9,6 +9,7 @@
 #include "output/rollup.h"
 #include "output/tree.h"
 #include "tui/columns.h"
+#include "tui/nest.h"
 
 #define TREE_LEAST 0.05		/* %: what is less is not in the tree */
 
@@ -115,10 +116,8 @@ row_vec rows_modules(const struct profile *p, const struct rows_choice *c)
 	return rows;
 }
 
-row_vec rows_tasks(const struct profile *p, const struct rows_choice *c)
+static row_vec rows_of_tasks(const struct rollup_process *all, size_t n)
 {
-	size_t n;
-	struct rollup_process *all = c->threads ? rollup_threads(p, &n) : rollup_processes(p, &n);
 	row_vec rows = { 0 };
 
 	for (size_t i = 0; i < n; i++)
@@ -126,6 +125,17 @@ row_vec rows_tasks(const struct profile *p, const struct rows_choice *c)
 			.key = hash_pair((uint64_t)all[i].pid << 32 | (uint32_t)all[i].tid, text_key(all[i].comm)),
 			.name = all[i].comm, .module = "", .file = "", .owner = "", .pid = all[i].pid, .tid = all[i].tid,
 			.self = all[i].samples, .total = all[i].samples });
+	return rows;
+}
+
+row_vec rows_tasks(const struct profile *p, const struct rows_choice *c)
+{
+	size_t n;
+	struct rollup_process *all = c->tasks == TASKS_THREADS ? rollup_threads(p, &n) : rollup_processes(p, &n);
+	row_vec rows = rows_of_tasks(all, n);
+
+	if (c->tasks == TASKS_TREE)
+		nest_tasks(&rows, all);
 	free(all);
 	return rows;
 }

@@ -29,9 +29,12 @@ typedef VEC(struct row) row_vec;
 
 enum view { VIEW_FUNCTIONS, VIEW_TASKS, VIEW_TREE, VIEW_CALLERS, VIEW_LINES, VIEW_FLAME, VIEW_MODULES, VIEWS };
 
+/* What the tasks are: processes by what they took, or below their parents, or threads. */
+enum row_tasks { TASKS_PROCESSES, TASKS_TREE, TASKS_THREADS, TASKS };
+
 /* What a view is of, besides the profile. */
 struct rows_choice {
-	int threads;			/* tasks are threads */
+	enum row_tasks tasks;
 	const char *name, *module;	/* the function of callers and lines; NULL: none was chosen */
 };
 
@@ -71,6 +74,8 @@ extern const struct row_view row_views[VIEWS];
 #define VALUE_WIDTH 8		/* of a column of values */
 
 /* The columns of a view for these choices. */
-const struct row_column *rows_columns(enum view view, int threads);
+const struct row_column *rows_columns(enum view view, enum row_tasks tasks);
+/* Of the tab. */
+const char *rows_title(enum view view, enum row_tasks tasks);
 
 #endif

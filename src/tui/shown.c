@@ -91,9 +91,12 @@ static uint32_t thread_of(const struct maker *m, uint32_t thread)
 	const struct thread *t = &m->view.threads[thread];
 	const struct process *p = &m->view.processes[t->process];
 
-	if (!m->threads[thread])
-		m->threads[thread] = profile_thread(m->to, profile_process(m->to, p->pid, p->incarnation, string_of(m, p->comm)),
-						    t->tid, string_of(m, t->comm)) + 1;
+	if (!m->threads[thread]) {
+		uint32_t process = profile_process(m->to, p->pid, p->incarnation, string_of(m, p->comm));
+
+		profile_set_parent(m->to, process, p->parent);
+		m->threads[thread] = profile_thread(m->to, process, t->tid, string_of(m, t->comm)) + 1;
+	}
 	return m->threads[thread] - 1;
 }
 

@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 
-from harness import check, directory, equal, in_tracefs, run, wait_for
+from harness import check, directory, equal, fixture_path, in_tracefs, run, wait_for
 from terminal import Terminal
 
 # Each exec is one sample, so what is to be counted is known exactly.
@@ -57,3 +57,14 @@ def test_processes_that_ended_are_one():
             t.keys("w", "t")
             with open(fifo, "w", encoding="ascii") as f:
                 f.write("\n")
+
+
+def test_process_tree():
+    """A child stands below the shell that started it, whose total has both."""
+    with Terminal(120, 40) as t:
+        script = f"{fixture_path('tree')} 60 >/dev/null & while :; do :; done"
+        t.ebprof("top", "-F", 499, "--", "sh", "-c", shlex.quote(script))
+        t.keys("T")
+        t.wait(r"^TOTAL%  SELF% +CPU% +SAMPLES +PID COMM$")
+        t.wait(r"^100\.00 +[\d.]+ +[\d.]+ +\d+ +\d+ sh\n *[\d.]+ +[\d.]+ +[\d.]+ +\d+ +\d+   tree$")
+        t.keys("q")

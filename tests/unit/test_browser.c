@@ -219,6 +219,34 @@ TEST(callers_of_the_first)
 	profile_free(p);
 }
 
+/* Each process below the one that started it, with what its children took; rings and lost parents stay at the left. */
+TEST(process_tree)
+{
+	struct profile *p = profile_new();
+	const struct { pid_t pid, parent; const char *name; uint64_t n; } all[] = {
+		{ 10, 1, "make", 10 }, { 11, 10, "sh", 0 }, { 12, 10, "cc1", 50 }, { 13, 10, "cc", 5 }, { 14, 13, "as", 25 },
+		{ 20, 21, "ring", 6 }, { 21, 20, "other", 4 },
+	};
+	struct browser b;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		stacks_add(p, stacks_thread(p, all[i].pid, all[i].pid, all[i].name), "app!main", all[i].n);
+		profile_set_parent(p, (uint32_t)i, all[i].parent);
+	}
+	open_browser(&b, p);
+	press(&b, "T");
+	CHECK_STR(line(&b, 100, 14, 2), "TOTAL%  SELF%  SAMPLES      PID COMM");
+	CHECK_STR(line(&b, 100, 14, 3), " 90.00  10.00       90       10 make");
+	CHECK_STR(line(&b, 100, 14, 4), " 50.00  50.00       50       12   cc1");
+	CHECK_STR(line(&b, 100, 14, 5), " 30.00   5.00       30       13   cc");
+	CHECK_STR(line(&b, 100, 14, 6), " 25.00  25.00       25       14     as");
+	CHECK_EQ(b.listed.n, 6);
+	press(&b, "T");
+	CHECK_STR(line(&b, 100, 14, 3), " 50.00       50       12 cc1");
+	browser_free(&b);
+	profile_free(p);
+}
+
 /* As htop counts: of one CPU. 60 samples at 100 Hz are 600 ms. */
 TEST(cpu_share_of_processes)
 {
@@ -456,6 +484,7 @@ int main(void)
 	RUN(callers_of_the_selected);
 	RUN(callers_of_the_first);
 	RUN(cpu_share_of_processes);
+	RUN(process_tree);
 	RUN(threads_and_processes);
 	RUN(flame_boxes_have_their_shares);
 	RUN(no_kernel_no_user);
