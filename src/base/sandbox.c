@@ -9,6 +9,7 @@
 #include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -217,6 +218,14 @@ static int set_filter(const struct sandbox_options *o, uint32_t otherwise, unsig
 	return (int)got;
 }
 
+/* A fact of the process, as the filter is; to ask the kernel would be one of the calls that are refused. */
+static atomic_int entered;
+
+int sandbox_is_entered(void)
+{
+	return atomic_load(&entered);
+}
+
 int sandbox_enter(const struct sandbox_options *o)
 {
 	int err = sandbox_check(), listener = -1;
@@ -230,10 +239,13 @@ int sandbox_enter(const struct sandbox_options *o)
 		listener = set_filter(o, SECCOMP_RET_USER_NOTIF,
 				      FLAGS | SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_TSYNC_ESRCH);
 	if (listener >= 0) {
+		atomic_store(&entered, 1);
 		refusals_hand_over(o->refusals, listener);
 		return 0;
 	}
 	err = set_filter(o, NO_SUCH_CALL, FLAGS);
+	if (!err)
+		atomic_store(&entered, 1);
 	/* Above 0: a thread that has a filter of its own. */
 	return err > 0 ? -EBUSY : err;
 }

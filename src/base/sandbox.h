@@ -31,7 +31,9 @@ struct sandbox_options {
  * 0 or a negative errno, where the kernel has no such filters: then nothing is changed.
  */
 int sandbox_enter(const struct sandbox_options *o);
-/* Whether that would be possible: 0 or a negative errno. */
+/* Whether that would be possible: 0 or a negative errno. Not for use inside. */
 int sandbox_check(void);
+/* 1 once sandbox_enter() has succeeded in this process. */
+int sandbox_is_entered(void);
 
 #endif

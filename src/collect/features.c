@@ -170,8 +170,8 @@ int features_blame(struct error *e, int err, const char *what)
 			  "sudo prlimit --pid $$ --nofile=65536:65536", what, strerror(EMFILE));
 		return 1;
 	}
-	/* The same in our own sandbox, where this is refused. */
-	for (const struct feature *f = features; f->name && sandbox_check() != -ENOSYS; f++) {
+	/* The same in our own sandbox. */
+	for (const struct feature *f = features; f->name && !sandbox_is_entered(); f++) {
 		feature_probe(f, &r);
 		if (r.state == FEATURE_MISSING || (r.state == FEATURE_DEGRADED && is_due_to(err, f))) {
 			error_set(e, STATUS_DENIED, err, "%s: %s: %s; %s", what, f->name, r.detail, r.fix);
