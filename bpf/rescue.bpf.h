@@ -91,22 +91,27 @@ __noinline int copy_stack(__u64 sp)
 /* 0 where it was sent, and is no concern of ours any more. */
 static __always_inline int send_for_rescue(struct ebp_rescue *r, const struct ebp_key *key)
 {
+	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	int urgent = key->result == EBP_NO_MAPPING || waiting >= cfg_ring_wake;
 	__u32 size;
 
 	/* Where user space does not keep up, what is left is for records a hundredth as long: better cut than lost. */
-	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= 7 * (__u64)cfg_ring_wake / 2)
+	if (waiting >= 7 * (__u64)cfg_ring_wake / 2)
 		return -1;
 	size = copy_stack(r->regs.r[REG_SP] - RED_ZONE);
-	/* A clever compiler knows the bound from the function; the verifier does not. */
-	barrier_var(size);
-	if (size > EBP_STACK_COPY)
-		size = EBP_STACK_COPY;
 	r->head.n = size;
 	r->head.type = EBP_RESCUE;
 	r->time = bpf_ktime_get_ns();
 	r->cpu = bpf_get_smp_processor_id();
 	r->key = *key;
-	return send(r, sizeof(*r) + size, key->result == EBP_NO_MAPPING);
+	/*
+	 * A clever compiler knows the bound from the function; the verifier does not, and before Linux
+	 * 6.3 not from a copy of the register that was compared. So this is the last that happens.
+	 */
+	barrier_var(size);
+	if (size > EBP_STACK_COPY)
+		size = EBP_STACK_COPY;
+	return bpf_ringbuf_output(&ring, r, sizeof(*r) + size, urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 #endif

@@ -407,7 +407,8 @@ def test_bounded_threads():
             with open(path, encoding="utf-8") as file:
                 sites = Bounded.read(file.read())[1]
         ratio = sites["group_0"]["alloc_space"] / size
-        check(abs(ratio - 1) <= 0.05 or "rough: sums may be wrong by" in result.err, ratio, result.err)
+        # What is said is a standard error: where nothing is said, most runs are within 5 %, and hardly any beyond thrice that.
+        check(abs(ratio - 1) <= 0.15 or "rough: sums may be wrong by" in result.err, ratio, result.err)
         return ratio
     right_on_average(once)
 
