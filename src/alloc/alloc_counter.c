@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/features.h"
 #include "collect/uprobe.h"
 
 #define THREADS_MAX 16384	/* that have made calls; others are not counted */
@@ -57,7 +58,8 @@ static int load_program(int map)
 
 int alloc_counter_open(struct alloc_counter *c)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	/* Where BPF has no allocator of its own, taking memory in a probe takes locks, and the kernel warns of it. */
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = features_has_struct("bpf_mem_alloc") ? BPF_F_NO_PREALLOC : 0);
 
 	*c = (struct alloc_counter){ .map = -1, .program = -1 };
 	c->map = bpf_map_create(BPF_MAP_TYPE_HASH, "ebprof_price", sizeof(pid_t), ALLOC_SLOTS * sizeof(uint64_t), THREADS_MAX,

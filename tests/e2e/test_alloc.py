@@ -181,7 +181,6 @@ def test_running_cpp():
     a = Running("--alloc-interval", "all", fixtures=[Fixture("alloc_new", "wait")])
     equal([name for name in a.sites if name.startswith("operator new")], [], "operators that allocate for themselves")
     new, leak = a.sites["new_all(int)"], a.sites["leak()"]
-    # Seven blocks a round; the C library may make more of what is aligned.
     equal(new["alloc_objects"], 700, "blocks")
     equal((leak["alloc_objects"], leak["alloc_space"]), (10, 123450), "leaked")
 
