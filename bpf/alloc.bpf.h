@@ -24,8 +24,8 @@
 #endif
 
 /*
- * Written by user space: probes are set and taken away one after the other, which takes a while; they count when all are
- * there.
+ * Written by user space: probes are set and taken away one after the other, which takes a while;
+ * they count when all are there.
  */
 __u32 alloc_on;
 
@@ -37,8 +37,8 @@ struct {
 	__type(value, __u64);
 } alloc_busy SEC(".maps");
 
-static __always_inline void take_block_stack(bpf_user_pt_regs_t *ctx, struct ebp_key *key, struct ebp_counters *c,
-					     const struct task_facts *task)
+static __always_inline void take_block_stack(bpf_user_pt_regs_t *ctx, struct ebp_key *key,
+					     struct ebp_counters *c, const struct task_facts *task)
 {
 	struct unwind_state *state;
 	struct ebp_stack *s;
@@ -53,12 +53,13 @@ static __always_inline void take_block_stack(bpf_user_pt_regs_t *ctx, struct ebp
 	if (!busy || !s || !state)
 		return;
 	/*
-	 * All of them are on this CPU, so who reads 1 is alone until it subtracts that again. Not by what an addition
-	 * returns: that came with 5.12, on arm64 with 5.18.
+	 * All of them are on this CPU, so who reads 1 is alone until it subtracts that again. Not
+	 * by what an addition returns: that came with 5.12, on arm64 with 5.18.
 	 */
 	__sync_fetch_and_add(busy, 1);
 	if (*(volatile __u64 *)busy == 1)
-		err = task->is32 ? user_stack32(ctx, key, s, process_id) : user_stack(ctx, AT_ENTRY, key, state, c, process_id);
+		err = task->is32 ? user_stack32(ctx, key, s, process_id)
+				 : user_stack(ctx, AT_ENTRY, key, state, c, process_id);
 	__sync_fetch_and_add(busy, -1);
 	if (err == RESCUED) {
 		__sync_fetch_and_add(&c->sent, 1);
@@ -82,10 +83,15 @@ static __always_inline int wanted_process(struct ebp_process *p, struct task_fac
 	return 1;
 }
 
-static __always_inline void send_block(struct ebp_counters *c, const struct ebp_key *key, __u64 id, __u64 size)
+static __always_inline void send_block(struct ebp_counters *c, const struct ebp_key *key, __u64 id,
+				       __u64 size)
 {
 	struct ebp_allocation b = {
-		.head.type = EBP_ALLOCATION, .time = bpf_ktime_get_ns(), .id = id, .size = size, .key = *key,
+		.head.type = EBP_ALLOCATION,
+		.time = bpf_ktime_get_ns(),
+		.id = id,
+		.size = size,
+		.key = *key,
 	};
 
 	__sync_fetch_and_add(&c->taken, 1);

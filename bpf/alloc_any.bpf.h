@@ -4,8 +4,8 @@
  * allocator itself, so each call costs two traps, and each free one, sampled
  * or not. Whether it is sampled is decided at the entry, before the stack is taken.
  *
- * What a call asks for is kept in the storage of its thread until it returns. Calls of the allocator
- * among its own functions are not calls of the program: while one is under way, what
+ * What a call asks for is kept in the storage of its thread until it returns. Calls of the
+ * allocator among its own functions are not calls of the program: while one is under way, what
  * enters a little deeper on the same stack is passed over, or as deep: by a jump instead of a call.
  */
 #ifndef EBPROF_ALLOC_ANY_BPF_H
@@ -27,8 +27,9 @@
 
 #define OWN_STACK 4096		/* bytes that an allocator's own calls lie below the program's */
 /*
- * Written by user space where it sets and takes away the probes as it goes: no call is sampled for the moment; the ends of
- * blocks are not seen, so nothing is kept of them; and a number, one more each time that calls are sampled again.
+ * Written by user space where it sets and takes away the probes as it goes: no call is sampled for
+ * the moment; the ends of blocks are not seen, so nothing is kept of them; and a number, one more
+ * each time that calls are sampled again.
  */
 __u32 alloc_paused, alloc_endless, alloc_window;
 
@@ -42,12 +43,14 @@ struct alloc_task {
 	__u64 sp;		/* at the entry of the call that is under way; 0: none */
 	__u64 size;
 	__u64 out;		/* where posix_memalign() writes the block to; 0: it is returned */
-	__u64 old;		/* id of the block that realloc() is to end, if it was sampled; 0: none */
+	/* id of the block that realloc() is to end, if it was sampled; 0: none */
+	__u64 old;
 	__u64 old_at;		/* where that lies */
 	__s64 left;		/* bytes until the next sample */
 	__u32 sampled;
 	__u32 begun;		/* @left was drawn */
-	__u32 window;		/* alloc_window at the entry: the return of a call may go unseen between two of them */
+	/* alloc_window at the entry: the return of a call may go unseen between two of them */
+	__u32 window;
 	__u32 counts;		/* the call is one of @calls */
 };
 
@@ -58,7 +61,10 @@ struct {
 	__type(value, struct alloc_task);
 } alloc_tasks SEC(".maps");
 
-/* The same by TID, where tasks have no storage. What is pushed out by others is a call that is not sampled. */
+/*
+ * The same by TID, where tasks have no storage. What is pushed out by others is a call that is not
+ * sampled.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1);		/* set by user space */
@@ -104,10 +110,13 @@ static __always_inline struct alloc_task *alloc_task(int make)
 	return bpf_map_lookup_elem(&alloc_threads, &tid);
 }
 
-/* -ln of a random number between 0 and 1, times the interval: the binary logarithm, digit by digit. */
+/*
+ * -ln of a random number between 0 and 1, times the interval: the binary logarithm, digit by digit.
+ */
 static __always_inline __s64 draw_distance(void)
 {
-	__u64 x = ((__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32()) | 1, m = x, digits = 0;
+	__u64 x = ((__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32()) | 1, m = x,
+	      digits = 0;
 	__u32 zeros = 0;
 
 #pragma unroll
@@ -181,8 +190,9 @@ static __always_inline void add_spent(struct alloc_task *t, __u64 since, __u64 s
 }
 
 /* The program calls for @size bytes; realloc() with the block @old. */
-static __always_inline void begin_call(bpf_user_pt_regs_t *ctx, struct alloc_task *t, struct ebp_counters *c,
-				       const struct ebp_process *process, const struct task_facts *task, __u64 size, __u64 old,
+static __always_inline void begin_call(bpf_user_pt_regs_t *ctx, struct alloc_task *t,
+				       struct ebp_counters *c, const struct ebp_process *process,
+				       const struct task_facts *task, __u64 size, __u64 old,
 				       __u64 out)
 {
 	t->window = alloc_window;
@@ -203,7 +213,8 @@ static __always_inline void begin_call(bpf_user_pt_regs_t *ctx, struct alloc_tas
 }
 
 /* @counts: the trap is one of struct ebp_alloc_thread. */
-static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old, __u64 out, int counts)
+static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old, __u64 out,
+				 int counts)
 {
 	__u64 sp = STACK(ctx), since = bpf_ktime_get_ns(), switches = times_preempted();
 	struct ebp_process process = {};
@@ -257,7 +268,8 @@ int on_posix_memalign(bpf_user_pt_regs_t *ctx)
 	return enter(ctx, ARGUMENT_2(ctx), 0, ARGUMENT_0(ctx), 0);
 }
 
-static __always_inline void end_sampled(struct ebp_counters *c, const struct ebp_process *p, __u64 id)
+static __always_inline void end_sampled(struct ebp_counters *c, const struct ebp_process *p,
+					__u64 id)
 {
 	struct ebp_allocation_end end = {
 		.head.type = EBP_FREED, .time = bpf_ktime_get_ns(), .id = id, .process = *p,
@@ -268,9 +280,13 @@ static __always_inline void end_sampled(struct ebp_counters *c, const struct ebp
 }
 
 /* The call of @t has given the block @at. */
-static __always_inline void begin_sampled(struct ebp_counters *c, const struct alloc_task *t, __u64 at)
+static __always_inline void begin_sampled(struct ebp_counters *c, const struct alloc_task *t,
+					  __u64 at)
 {
-	/* No two at one place are of one time. Not a counter: what an addition returns is not to be had before 5.12. */
+	/*
+	 * No two at one place are of one time. Not a counter: what an addition returns is not to be
+	 * had before 5.12.
+	 */
 	__u64 id = hash_step(hash_step(hash_process(&t->key.process), at), bpf_ktime_get_ns()) | 1;
 	__u64 stale = take_live(&t->key.process, at);
 

@@ -27,16 +27,30 @@
 		(r)[7] += sizeof(back_); \
 	} \
 } while (0)
-#define KERNEL_STACK 16384			/* THREAD_SIZE, where no helper finds the registers (before 5.15) */
+/* THREAD_SIZE, where no helper finds the registers (before 5.15) */
+#define KERNEL_STACK 16384
 
 /* By DWARF's numbers (psABI, figure 3.36). */
-#define REGS_TO_DWARF(regs, r) do { \
-	(r)[0] = (regs)->ax; (r)[1] = (regs)->dx; (r)[2] = (regs)->cx; (r)[3] = (regs)->bx; \
-	(r)[4] = (regs)->si; (r)[5] = (regs)->di; (r)[6] = (regs)->bp; (r)[7] = (regs)->sp; \
-	(r)[8] = (regs)->r8; (r)[9] = (regs)->r9; (r)[10] = (regs)->r10; (r)[11] = (regs)->r11; \
-	(r)[12] = (regs)->r12; (r)[13] = (regs)->r13; (r)[14] = (regs)->r14; (r)[15] = (regs)->r15; \
-	(r)[16] = (regs)->ip; \
-} while (0)
+#define REGS_TO_DWARF(regs, r)         \
+	do {                           \
+		(r)[0] = (regs)->ax;   \
+		(r)[1] = (regs)->dx;   \
+		(r)[2] = (regs)->cx;   \
+		(r)[3] = (regs)->bx;   \
+		(r)[4] = (regs)->si;   \
+		(r)[5] = (regs)->di;   \
+		(r)[6] = (regs)->bp;   \
+		(r)[7] = (regs)->sp;   \
+		(r)[8] = (regs)->r8;   \
+		(r)[9] = (regs)->r9;   \
+		(r)[10] = (regs)->r10; \
+		(r)[11] = (regs)->r11; \
+		(r)[12] = (regs)->r12; \
+		(r)[13] = (regs)->r13; \
+		(r)[14] = (regs)->r14; \
+		(r)[15] = (regs)->r15; \
+		(r)[16] = (regs)->ip;  \
+	} while (0)
 #elif defined(__TARGET_ARCH_arm64)
 #define REGS_PC(regs) ((regs)->pc)
 #define REGS_SP(regs) ((regs)->sp)
@@ -52,8 +66,8 @@
 #endif
 
 /*
- * Whether a task can have storage of its own (5.11, 4cf1bc1f1045). User space asks the same, by the same enumerator, to make
- * the maps that are used.
+ * Whether a task can have storage of its own (5.11, 4cf1bc1f1045). User space asks the same, by the
+ * same enumerator, to make the maps that are used.
  */
 static __always_inline int has_task_storage(void)
 {
@@ -104,15 +118,17 @@ static __always_inline int hit_kernel(const struct bpf_perf_event_data *ctx)
 #define PERF_SAMPLE_DATA_PAGE_SIZE (1ull << 22)	/* include/uapi/linux/perf_event.h */
 
 /*
- * Bytes of the page at the address of the event, which asks for that; 0 where the kernel has not looked. It does so before a
- * program runs since 6.3. A program's own view of its context has no such field, so it is read as what it is.
+ * Bytes of the page at the address of the event, which asks for that; 0 where the kernel has not
+ * looked. It does so before a program runs since 6.3. A program's own view of its context has no
+ * such field, so it is read as what it is.
  */
 static __always_inline __u64 page_size(const struct bpf_perf_event_data *ctx)
 {
 	const struct bpf_perf_event_data_kern *event = (const void *)ctx;
 	struct perf_sample_data *data = NULL;
 
-	if (!bpf_core_field_exists(data->sample_flags) || !bpf_core_field_exists(data->data_page_size) ||
+	if (!bpf_core_field_exists(data->sample_flags) ||
+	    !bpf_core_field_exists(data->data_page_size) ||
 	    bpf_core_read(&data, sizeof(data), &event->data) ||
 	    !(BPF_CORE_READ(data, sample_flags) & PERF_SAMPLE_DATA_PAGE_SIZE))
 		return 0;

@@ -132,7 +132,9 @@ static __always_inline void announce_process(const struct ebp_process *p, __u64 
 		forget_sight(id);
 }
 
-/* Sends the frames of @s unless they were sent before. 0, or negative where they could not be sent. */
+/*
+ * Sends the frames of @s unless they were sent before. 0, or negative where they could not be sent.
+ */
 static __always_inline int announce_stack(struct ebp_stack *s)
 {
 	__u32 at = s->id & (cfg_seen_stacks - 1);
@@ -172,7 +174,10 @@ static __always_inline int count_in_map(const struct ebp_key *key, struct ebp_co
 	return 0;
 }
 
-/* Too big for BPF's own stack, of which Linux 6.1 gives 512 bytes to a program and all that it calls. */
+/*
+ * Too big for BPF's own stack, of which Linux 6.1 gives 512 bytes to a program and all that it
+ * calls.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -216,7 +221,8 @@ static __always_inline void keep(struct ebp_counters *c)
 }
 
 /* Counts it, and what becomes of it. */
-static __always_inline void record(struct ebp_counters *c, const struct ebp_key *key, struct ebp_count add)
+static __always_inline void record(struct ebp_counters *c, const struct ebp_key *key,
+				   struct ebp_count add)
 {
 	if (cfg_timeline && send_sample(key, add, 0))
 		c->lost[EBP_LOST_RING]++;

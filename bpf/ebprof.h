@@ -12,7 +12,8 @@
 #endif
 
 #define EBP_COMM_LEN	16	/* TASK_COMM_LEN */
-#define EBP_FRAMES_MAX	511	/* frames of one stack; all ones, so that a mask bounds it for the verifier */
+/* frames of one stack; all ones, so that a mask bounds it for the verifier */
+#define EBP_FRAMES_MAX	511
 #define EBP_SELF_MAX	4	/* processes of ebprof */
 #define EBP_CPUS_MAX	8192	/* NR_CPUS of the largest distribution kernels */
 
@@ -37,8 +38,10 @@ enum ebp_result {
 	EBP_LOST_REGISTER,	/* the rule needs a register that is known in a leaf only */
 	EBP_BAD_CFA,		/* the caller's frame would not be above this one */
 	EBP_ZERO_RETURN,	/* a return address of 0 */
-	EBP_UPROBE,		/* a return address replaced by a uprobe that could not be found again */
-	EBP_UNSENT,		/* of a wait: the ring buffer was full, and its time counts without the stack */
+	/* a return address replaced by a uprobe that could not be found again */
+	EBP_UPROBE,
+	/* of a wait: the ring buffer was full, and its time counts without the stack */
+	EBP_UNSENT,
 	EBP_RESULTS,
 };
 
@@ -49,7 +52,10 @@ enum ebp_loss {
 	EBP_LOSSES,
 };
 
-/* What a thread did. All between the first and the last are intervals of time, measured where they end. */
+/*
+ * What a thread did. All between the first and the last are intervals of time, measured where they
+ * end.
+ */
 enum ebp_kind {
 	EBP_ON_CPU,		/* it ran: a sample */
 	EBP_BLOCKED,		/* it waited for an event */
@@ -63,16 +69,18 @@ enum ebp_kind {
 /* Whose a count is. */
 enum ebp_share {
 	EBP_OWN,		/* of the stacks in the key */
-	EBP_OF_CLASS,		/* of all stacks of the key's class, in proportion; the key has no stacks */
+	/* of all stacks of the key's class, in proportion; the key has no stacks */
+	EBP_OF_CLASS,
 };
 
 /* Key of the count maps: samples that are equal in all of it are one entry. */
 struct ebp_key {
 	__u64 user_id;		/* hash of the user frames and their process; 0: none */
 	__u64 kernel_id;	/* hash of the kernel frames; 0: none */
-	__u64 class;		/* of intervals: hash of the place at which the thread left the CPU; of page
+	__u64 class; /* of intervals: hash of the place at which the thread left the CPU; of page
 				   faults: bytes of the page, 0: not known */
-	__u64 waker;		/* of intervals: who ended it (struct ebp_waker); 0: not asked for, or not known */
+	/* of intervals: who ended it (struct ebp_waker); 0: not asked for, or not known */
+	__u64 waker;
 	struct ebp_process process;
 	__u32 tid;
 	__u16 result;		/* enum ebp_result */
@@ -91,17 +99,18 @@ _Static_assert(sizeof(struct ebp_count) == 16, "wire");
 
 /* Records of the ring buffer; each begins with its type. */
 enum ebp_record_type {
-	EBP_STACK,		/* struct ebp_stack: a user stack id's frames */
-	EBP_KERNEL_STACK,	/* struct ebp_stack: a kernel stack id's frames */
-	EBP_PROCESS,		/* struct ebp_sighting: a process not seen before */
-	EBP_SAMPLE,		/* struct ebp_sample: a sample that is in no count map */
-	EBP_WAKER,		/* struct ebp_waker: what a waker id means */
-	EBP_DRAIN,		/* struct ebp_head alone: the count map is half full */
-	EBP_RESCUE,		/* struct ebp_rescue (unwind.h): a sample for user space to unwind; of an
+	EBP_STACK,	  /* struct ebp_stack: a user stack id's frames */
+	EBP_KERNEL_STACK, /* struct ebp_stack: a kernel stack id's frames */
+	EBP_PROCESS,	  /* struct ebp_sighting: a process not seen before */
+	EBP_SAMPLE,	  /* struct ebp_sample: a sample that is in no count map */
+	EBP_WAKER,	  /* struct ebp_waker: what a waker id means */
+	EBP_DRAIN,	  /* struct ebp_head alone: the count map is half full */
+	EBP_RESCUE,	  /* struct ebp_rescue (unwind.h): a sample for user space to unwind; of an
 				   interval: the stack that its key's user_id means */
-	EBP_ALLOCATION,		/* struct ebp_allocation: a block of memory that was sampled */
-	EBP_FREED,		/* struct ebp_allocation_end: ... and its end */
-	EBP_GONE,		/* struct ebp_allocation_end: a process has ended, and its memory with it */
+	EBP_ALLOCATION,	  /* struct ebp_allocation: a block of memory that was sampled */
+	EBP_FREED,	  /* struct ebp_allocation_end: ... and its end */
+	/* struct ebp_allocation_end: a process has ended, and its memory with it */
+	EBP_GONE,
 };
 
 struct ebp_head {
@@ -113,8 +122,10 @@ struct ebp_stack {
 	struct ebp_head head;
 	__u64 id;
 	__u64 time;
-	struct ebp_process process;	/* zero for kernel stacks, and where no frame is an address of the process */
-	__u64 frames[];			/* leaf first, return addresses less 1; user frames as in unwind.h */
+	/* zero for kernel stacks, and where no frame is an address of the process */
+	struct ebp_process process;
+	/* leaf first, return addresses less 1; user frames as in unwind.h */
+	__u64 frames[];
 };
 _Static_assert(sizeof(struct ebp_stack) == 40, "wire");
 
@@ -166,8 +177,13 @@ struct ebp_alloc_thread {
 	__u32 reserved;
 	__u64 start;		/* of the thread: CLOCK_BOOTTIME ns */
 	__u64 cpu;		/* ns of CPU time, as of the last tick */
-	__u64 exited;		/* of a leader: ns of CPU time of the threads of its process that have exited */
-	__u64 calls;		/* that were trapped: of what gives blocks, of realloc() where the ends of blocks are not seen */
+	/* of a leader: ns of CPU time of the threads of its process that have exited */
+	__u64 exited;
+	/*
+	 * that were trapped: of what gives blocks, of realloc() where the ends of blocks are not
+	 * seen
+	 */
+	__u64 calls;
 	__u64 spent;		/* ns that our programs on these took, stacks included */
 };
 _Static_assert(sizeof(struct ebp_alloc_thread) == 48, "wire");
@@ -178,7 +194,8 @@ struct ebp_counters {
 	__u64 kept;
 	__u64 lost[EBP_LOSSES];
 	__u64 sent;		/* of kept: for user space to unwind (EBP_RESCUE) */
-	__u64 untabled;		/* samples whose unwinding met EBP_NO_PROCESS, _NO_MAPPING or _NO_TABLE */
+	/* samples whose unwinding met EBP_NO_PROCESS, _NO_MAPPING or _NO_TABLE */
+	__u64 untabled;
 	__u64 frames;		/* user frames taken in the kernel */
 	__u64 fp_frames;	/* of these: left by the frame pointer, for lack of CFI */
 	/* Of intervals: */
@@ -188,11 +205,14 @@ struct ebp_counters {
 	__u64 brief_ns;		/* and how long they were together */
 	__u64 ends_lost;	/* ends of blocks that could not be sent */
 	/* Of on_any_call(): */
-	__u64 alloc_ends, alloc_resizes, alloc_calls;	/* traps at the entry of free(), of realloc(), of all others */
+	/* traps at the entry of free(), of realloc(), of all others */
+	__u64 alloc_ends, alloc_resizes, alloc_calls;
 };
 _Static_assert(sizeof(struct ebp_counters) == 128, "wire");
 
-/* On what a uprobe is; by it goes where the arguments are. The cookie of a place of on_any_call(). */
+/*
+ * On what a uprobe is; by it goes where the arguments are. The cookie of a place of on_any_call().
+ */
 enum alloc_probe_kind {
 	PROBE_BLOCK, PROBE_BLOCK_END,	/* of our preloaded library (src/preload/alloc.c) */
 	PROBE_MALLOC, PROBE_CALLOC, PROBE_REALLOC, PROBE_MEMALIGN, PROBE_POSIX_MEMALIGN, PROBE_FREE,

@@ -20,8 +20,8 @@ struct {
 } targets SEC(".maps");
 
 /*
- * The same in a few ns, for what happens too often for a look-up: a byte for each id, of which the higher bits are left
- * out. 0 where an id is none of the targets; written by user space, too.
+ * The same in a few ns, for what happens too often for a look-up: a byte for each id, of which the
+ * higher bits are left out. 0 where an id is none of the targets; written by user space, too.
  */
 #define TARGET_BYTES 32768
 __u8 target_bytes[TARGET_BYTES];
@@ -85,11 +85,13 @@ static __always_inline int cgroup_matches(struct task_struct *task)
  * is a constant: relocating the types of cgroups takes libbpf some ms, so
  * programs without that filter do not mention them.
  */
-static __always_inline int task_wanted(struct task_struct *task, __u32 tgid, __u32 tid, int by_cgroup)
+static __always_inline int task_wanted(struct task_struct *task, __u32 tgid, __u32 tid,
+				       int by_cgroup)
 {
 	if (!tid && !cfg_idle)
 		return 0;
-	if (tgid && (tgid == cfg_self[0] || tgid == cfg_self[1] || tgid == cfg_self[2] || tgid == cfg_self[3]))
+	if (tgid && (tgid == cfg_self[0] || tgid == cfg_self[1] || tgid == cfg_self[2] ||
+		     tgid == cfg_self[3]))
 		return 0;
 	if (cfg_by_process && !in_targets(tgid))
 		return 0;

@@ -29,7 +29,8 @@ static __always_inline int worth_it(const struct off_task *t, struct off_budget 
 {
 	const struct off_class *k = &t->classes[t->key.class & (CLASSES - 1)];
 
-	return k->class != t->key.class || k->mean > BRIEF || b->chance >= ALWAYS || bpf_get_prandom_u32() < b->chance;
+	return k->class != t->key.class || k->mean > BRIEF || b->chance >= ALWAYS ||
+	       bpf_get_prandom_u32() < b->chance;
 }
 
 /* At the end of a window the chance follows from what the last one cost. */
@@ -78,16 +79,21 @@ static __always_inline __u32 first_frame(const __u64 *frames, __u32 n, const vol
 	return first < n ? first : 0;
 }
 
-static __always_inline int stack_behind(void *ctx, struct ebp_key *key, struct ebp_stack *s, const volatile __u64 *text)
+static __always_inline int stack_behind(void *ctx, struct ebp_key *key, struct ebp_stack *s,
+					const volatile __u64 *text)
 {
 	__u32 n = kernel_frames(ctx, s->frames);
 
 	return n ? announce_kernel_stack(key, s, n, first_frame(s->frames, n, text), 1) : 0;
 }
 
-/* The stacks of the current task into @key, without what lies in @text; their ids are 0 where they could not be sent. */
-static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct ebp_counters *c, const struct task_facts *facts,
-					struct unwind_state *state, struct ebp_stack *s, const volatile __u64 *text)
+/*
+ * The stacks of the current task into @key, without what lies in @text; their ids are 0 where they
+ * could not be sent.
+ */
+static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct ebp_counters *c,
+					const struct task_facts *facts, struct unwind_state *state,
+					struct ebp_stack *s, const volatile __u64 *text)
 {
 	__u64 process_id = hash_process(&key->process);
 	int err = 0;
@@ -100,7 +106,8 @@ static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct e
 	if (!cfg_user || facts->userless)
 		return;
 	key->kind = key->kind == EBP_ON_CPU ? EBP_BLOCKED : key->kind;
-	err = facts->is32 ? user_stack32(ctx, key, s, process_id) : user_stack(ctx, 1, key, state, c, process_id);
+	err = facts->is32 ? user_stack32(ctx, key, s, process_id)
+			  : user_stack(ctx, 1, key, state, c, process_id);
 	if (err == RESCUED) {
 		c->sent++;
 	} else if (err) {
@@ -110,7 +117,8 @@ static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct e
 }
 
 /* A switch was not seen: it came to its CPU @ran ns ago. */
-static __always_inline void came_unseen(struct ebp_counters *c, struct off_task *t, __u64 now, __u64 ran)
+static __always_inline void came_unseen(struct ebp_counters *c, struct off_task *t, __u64 now,
+					__u64 ran)
 {
 	__u64 came = ran < now - t->since ? now - ran : t->since;
 
@@ -125,13 +133,18 @@ static __always_inline __u64 class_of(const struct ebp_key *key, const struct ta
 	__u32 zero = 0;
 
 	regs = bpf_map_lookup_elem(&user_registers, &zero);
-	if (!facts->userless && regs && !bpf_probe_read_kernel(regs, sizeof(*regs), registers_place()))
+	if (!facts->userless && regs &&
+	    !bpf_probe_read_kernel(regs, sizeof(*regs), registers_place()))
 		h = hash_step(hash_step(hash_step(h, REGS_PC(regs)), REGS_SP(regs)), REGS_FP(regs));
 	return h ? h : 1;
 }
 
-/* The key of an interval that begins now. What is not counted yet belongs to the program that the task ran before an exec. */
-static __always_inline void renew_key(struct ebp_counters *c, struct off_task *t, struct task_struct *task, __u64 now)
+/*
+ * The key of an interval that begins now. What is not counted yet belongs to the program that the
+ * task ran before an exec.
+ */
+static __always_inline void renew_key(struct ebp_counters *c, struct off_task *t,
+				      struct task_struct *task, __u64 now)
 {
 	int known = t->key.tid == (__u32)task->pid;
 
@@ -140,7 +153,8 @@ static __always_inline void renew_key(struct ebp_counters *c, struct off_task *t
 	fill_key(&t->key, task, known);
 }
 
-static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32 state, int preempted, __u64 now)
+static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32 state,
+				      int preempted, __u64 now)
 {
 	struct unwind_state *unwind;
 	struct off_budget *budget;
@@ -227,7 +241,8 @@ int on_switch(__u64 *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (leaves)
-		leave_cpu(ctx, prev, cfg_switch_state ? (__u32)ctx[3] : state_of(prev), ctx[0] & 1, now);
+		leave_cpu(ctx, prev, cfg_switch_state ? (__u32)ctx[3] : state_of(prev), ctx[0] & 1,
+			  now);
 	if (comes)
 		enter_cpu(next, now);
 	return 0;
@@ -240,7 +255,10 @@ static __always_inline int in_interrupt(void *ctx, __u64 *frames)
 {
 	long n = bpf_get_stack(ctx, frames, INTERRUPT_FRAMES * sizeof(*frames), 0);
 
-	/* Soft interrupts are not asked for: those outside of a hard one are the current task's own doing. */
+	/*
+	 * Soft interrupts are not asked for: those outside of a hard one are the current task's own
+	 * doing.
+	 */
 	for (int i = 0; i < INTERRUPT_FRAMES && i * (long)sizeof(*frames) < n; i++)
 		if (IN_TEXT(frames[i], cfg_irq_text))
 			return 1;
@@ -270,7 +288,9 @@ static __always_inline void take_waker(void *ctx, struct off_task *t)
 		__u64 from = bpf_ktime_get_ns();
 
 		read_task(&facts);
-		w.key.process = (struct ebp_process){ .tgid = id >> 32, .exec_id = facts.exec_id, .start = facts.start };
+		w.key.process = (struct ebp_process){ .tgid = id >> 32,
+						      .exec_id = facts.exec_id,
+						      .start = facts.start };
 		w.key.tid = id;
 		bpf_get_current_comm(w.key.comm, sizeof(w.key.comm));
 		budget->busy = 1;
@@ -279,7 +299,9 @@ static __always_inline void take_waker(void *ctx, struct off_task *t)
 		spend(budget, from, bpf_ktime_get_ns());
 	}
 	/* With its process: another one of that thread's id is told again. */
-	w.id = hash_step(hash_step(hash_step(hash_process(&w.key.process), w.key.tid), w.key.user_id), w.key.kernel_id);
+	w.id = hash_step(
+		hash_step(hash_step(hash_process(&w.key.process), w.key.tid), w.key.user_id),
+		w.key.kernel_id);
 	at = w.id & (cfg_seen_stacks - 1);
 	slot = bpf_map_lookup_elem(&seen_stacks, &at);
 	if (!slot || (*slot != w.id && send(&w, sizeof(w), 0)))
@@ -353,17 +375,22 @@ int begin_task(struct bpf_iter__task *ctx)
 	t->since = bpf_ktime_get_ns();
 	t->runtime = task->se.sum_exec_runtime;
 	announce_process(&t->key.process, hash_process(&t->key.process));
-	n = cfg_kernel ? bpf_get_task_stack(task, s->frames, cfg_frames * sizeof(*s->frames), 0) : 0;
+	n = cfg_kernel ? bpf_get_task_stack(task, s->frames, cfg_frames * sizeof(*s->frames), 0)
+		       : 0;
 	if (n > 0 && announce_kernel_stack(&t->key, s, n / sizeof(*s->frames), 0, 1))
 		t->key.kernel_id = 0;
 	if (!cfg_user || task->flags & PF_KTHREAD || !task->mm)
 		return 0;
 	call = registers_of(task, &r->regs);
-	/* Who was interrupted and can go on may do so before its stack is read, and come to the same place of the stack again. */
+	/*
+	 * Who was interrupted and can go on may do so before its stack is read, and come to the
+	 * same place of the stack again.
+	 */
 	if (call == NO_REGISTERS || (call == -1 && t->key.kind == EBP_RUNNABLE))
 		return 0;
 	/* Its memory cannot be read from here: user space does, by a record without stack. */
-	t->key.user_id = hash_step(hash_step(hash_process(&t->key.process), t->key.tid), t->since) | 1;
+	t->key.user_id = hash_step(hash_step(hash_process(&t->key.process), t->key.tid), t->since) |
+			 1;
 	r->head.type = EBP_RESCUE;
 	r->head.n = 0;
 	r->time = t->since;

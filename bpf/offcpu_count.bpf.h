@@ -9,16 +9,20 @@
 
 /* include/linux/sched.h: states of a task. */
 #define TASK_UNINTERRUPTIBLE	0x0002u
-#define TASK_GONE		(0x0010u | 0x0020u | 0x0080u)	/* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
+/* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
+#define TASK_GONE		(0x0010u | 0x0020u | 0x0080u)
 #define TASK_WAKING		0x0200u
 #define TASK_NOLOAD		0x0400u	/* with the above: idle, not waiting for I/O */
 
 #define CLASSES		4		/* of a thread, that are remembered */
-#define WAIT_KINDS	4		/* enum ebp_kind from EBP_BLOCKED on; a power of two, so that a mask bounds it */
+/* enum ebp_kind from EBP_BLOCKED on; a power of two, so that a mask bounds it */
+#define WAIT_KINDS	4
 _Static_assert(EBP_RUNNABLE == EBP_BLOCKED + WAIT_KINDS - 1, "a kind of wait has no place");
-#define BRIEF		(256 * 1024ull)	/* ns: a class whose intervals are longer has its stacks taken always */
+/* ns: a class whose intervals are longer has its stacks taken always */
+#define BRIEF		(256 * 1024ull)
 #define WINDOW		(16 * 1024 * 1024ull)	/* ns, in which the budget is kept */
-#define FLUSH		(100 * 1000000ull)	/* ns, after which what is counted in the storage of a thread goes to the maps */
+/* ns, after which what is counted in the storage of a thread goes to the maps */
+#define FLUSH		(100 * 1000000ull)
 #define ALWAYS		(1ull << 32)	/* as a probability */
 
 /* What is known of a thread's time. */
@@ -33,7 +37,8 @@ struct off_task {
 		__u64 class;
 		__u64 mean;	/* ns of its intervals, the last ones most */
 		__u64 flushed;	/* then @counts were emptied */
-		struct ebp_count counts[WAIT_KINDS];	/* of intervals without stacks, by kind, that are in no map yet */
+		/* of intervals without stacks, by kind, that are in no map yet */
+		struct ebp_count counts[WAIT_KINDS];
 	} classes[CLASSES];
 };
 
@@ -45,8 +50,9 @@ struct {
 } off_tasks SEC(".maps");
 
 /*
- * The same by TID, where tasks have no storage: an entry is taken away when its thread ends. Where there is no room
- * for another thread, its intervals are lost. All of its memory is there from the start, for switches may not wait for any.
+ * The same by TID, where tasks have no storage: an entry is taken away when its thread ends. Where
+ * there is no room for another thread, its intervals are lost. All of its memory is there from the
+ * start, for switches may not wait for any.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -75,7 +81,8 @@ static __always_inline struct off_task *off_task(struct task_struct *task, int m
 	__u32 number, zero = 0;
 
 	if (has_task_storage())
-		return bpf_task_storage_get(&off_tasks, task, 0, make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+		return bpf_task_storage_get(&off_tasks, task, 0,
+					    make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	number = thread_number(task);
 	t = bpf_map_lookup_elem(&off_threads, &number);
 	if (t || !make)
@@ -97,7 +104,10 @@ static __always_inline void forget_task(const struct task_struct *task)
 	bpf_map_delete_elem(&off_threads, &number);
 }
 
-/* What was before or comes after is not counted: attaching and detaching takes time. Set by user space. */
+/*
+ * What was before or comes after is not counted: attaching and detaching takes time. Set by user
+ * space.
+ */
 __u64 off_began, off_ended;
 
 static __always_inline __u64 within_recording(__u64 time)
@@ -123,14 +133,18 @@ struct {
 	__type(value, struct off_budget);
 } off_budgets SEC(".maps");
 
-/* That it is I/O is what io_schedule() marks (kernel/sched/core.c); locks, say that of the mappings, are none. */
+/*
+ * That it is I/O is what io_schedule() marks (kernel/sched/core.c); locks, say that of the
+ * mappings, are none.
+ */
 static __always_inline __u8 kind_of_state(struct task_struct *task, __u32 state, int preempted)
 {
 	if (preempted || !state)
 		return EBP_RUNNABLE;
 	if ((state & (TASK_UNINTERRUPTIBLE | TASK_NOLOAD)) != TASK_UNINTERRUPTIBLE)
 		return EBP_BLOCKED;
-	if (!bpf_core_field_exists(task->in_iowait) || BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+	if (!bpf_core_field_exists(task->in_iowait) ||
+	    BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
 		return EBP_DISK_WAIT;
 	return EBP_UNINTERRUPTIBLE;
 }
@@ -139,7 +153,8 @@ static __always_inline __u32 state_of(struct task_struct *task)
 {
 	struct task_struct___before_5_14 *old = (void *)task;
 
-	return bpf_core_field_exists(task->__state) ? BPF_CORE_READ(task, __state) : BPF_CORE_READ(old, state);
+	return bpf_core_field_exists(task->__state) ? BPF_CORE_READ(task, __state)
+						    : BPF_CORE_READ(old, state);
 }
 
 /* @known: it was filled for this task before; then its name is that of then. */
@@ -173,7 +188,8 @@ static __always_inline int is_wanted(struct ebp_counters *c, __u8 kind, __u64 ns
 	return 1;
 }
 
-static __always_inline void count_part(struct ebp_counters *c, struct ebp_key *key, __u8 kind, __u64 ns)
+static __always_inline void count_part(struct ebp_counters *c, struct ebp_key *key, __u8 kind,
+				       __u64 ns)
 {
 	if (!is_wanted(c, kind, ns))
 		return;
@@ -182,8 +198,11 @@ static __always_inline void count_part(struct ebp_counters *c, struct ebp_key *k
 	record(c, key, (struct ebp_count){ .n = 1, .ns = ns });
 }
 
-/* The same for one without stacks: most are short and many, so they are added up here for a while. */
-static __always_inline void add_part(struct ebp_counters *c, struct off_class *k, __u8 kind, __u64 ns)
+/*
+ * The same for one without stacks: most are short and many, so they are added up here for a while.
+ */
+static __always_inline void add_part(struct ebp_counters *c, struct off_class *k, __u8 kind,
+				     __u64 ns)
 {
 	struct ebp_count *n = &k->counts[(kind - EBP_BLOCKED) & (WAIT_KINDS - 1)];
 
@@ -216,7 +235,8 @@ static __always_inline struct ebp_key *key_of_group(const struct off_task *t, __
 	return key;
 }
 
-static __noinline void flush_class(struct ebp_counters *c, const struct off_task *t, struct off_class *k, __u64 now)
+static __noinline void flush_class(struct ebp_counters *c, const struct off_task *t,
+				   struct off_class *k, __u64 now)
 {
 	struct ebp_key *key = key_of_group(t, k->class);
 
@@ -247,7 +267,8 @@ static __always_inline void flush_classes(struct ebp_counters *c, struct off_tas
 }
 
 /* The class's memory of how long its intervals are. */
-static __always_inline void learn(struct ebp_counters *c, struct off_task *t, struct off_class *k, __u64 ns, __u64 now)
+static __always_inline void learn(struct ebp_counters *c, struct off_task *t, struct off_class *k,
+				  __u64 ns, __u64 now)
 {
 	if (k->class == t->key.class) {
 		k->mean += ns / 8 - k->mean / 8;

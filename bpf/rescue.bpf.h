@@ -9,13 +9,19 @@
 #include "bpf/count.bpf.h"
 #include "bpf/unwind.bpf.h"
 
-#define PAGE 4096u	/* the smallest there is: what lies in one of them can be read or not as a whole */
-#define RED_ZONE 128	/* psABI x86-64, 3.2.2; also where a register still is that an epilogue has just popped */
+/* the smallest there is: what lies in one of them can be read or not as a whole */
+#define PAGE 4096u
+/* psABI x86-64, 3.2.2; also where a register still is that an epilogue has just popped */
+#define RED_ZONE 128
 #define STACK_SHORT 16384	/* bytes that are sent where the ring buffer is half full */
 #define PAGES_MISSING 4		/* at the stack's end, that are not there yet */
-#define ROOT_ROOM 256	/* bytes above what the kernel pushed first: more than code at the root looks at */
+/* bytes above what the kernel pushed first: more than code at the root looks at */
+#define ROOT_ROOM 256
 
-/* struct ebp_rescue with its room, and a page more, by which the verifier sees that no copy leaves it. */
+/*
+ * struct ebp_rescue with its room, and a page more, by which the verifier sees that no copy leaves
+ * it.
+ */
 struct rescue_scratch {
 	__u64 words[(sizeof(struct ebp_rescue) + EBP_STACK_COPY + PAGE) / 8];
 };
@@ -36,27 +42,32 @@ static __always_inline struct ebp_rescue *rescue_room(void)
 }
 
 /*
- * Whether user space may do better than @result. A return address of 0 is what tables of a library mostly find that is no
- * more, until we have read of the one that took its place. Of code without CFI it follows the instructions, if a file has them.
+ * Whether user space may do better than @result. A return address of 0 is what tables of a library
+ * mostly find that is no more, until we have read of the one that took its place. Of code without
+ * CFI it follows the instructions, if a file has them.
  */
 static __always_inline int can_be_rescued(const struct unwind_state *s, __u32 result)
 {
 	if (CODE_TELLS && result == EBP_NO_CFI)
 		return !s->no_cfi && !s->no_rescue;
-	return result >= EBP_NO_PROCESS && (result <= EBP_NO_TABLE || result == EBP_UNSUPPORTED ||
-					    result == EBP_LOST_REGISTER || result == EBP_ZERO_RETURN) && !s->no_rescue;
+	return result >= EBP_NO_PROCESS &&
+	       (result <= EBP_NO_TABLE || result == EBP_UNSUPPORTED ||
+		result == EBP_LOST_REGISTER || result == EBP_ZERO_RETURN) &&
+	       !s->no_rescue;
 }
 
 /*
- * How many bytes from @sp on may hold frames, and are sent. A process's first stack ends where execve() put argc; above lie
- * arguments and environment, mostly more than all frames of a program that has just begun. Where user space is late most
- * stacks are sent, rather than whole ones.
+ * How many bytes from @sp on may hold frames, and are sent. A process's first stack ends where
+ * execve() put argc; above lie arguments and environment, mostly more than all frames of a program
+ * that has just begun. Where user space is late most stacks are sent, rather than whole ones.
  */
 static __always_inline __u32 stack_limit(__u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 left = BPF_CORE_READ(task, mm, start_stack) + ROOT_ROOM - sp;
-	__u64 most = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < 2 * (__u64)cfg_ring_wake ? EBP_STACK_COPY : STACK_SHORT;
+	__u64 most = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < 2 * (__u64)cfg_ring_wake
+			     ? EBP_STACK_COPY
+			     : STACK_SHORT;
 
 	return left < most ? left & ~7u : most;
 }
@@ -77,7 +88,8 @@ __noinline int copy_stack(__u64 sp)
 		__u64 from = sp + done;
 		__u32 size = PAGE - (from & (PAGE - 1));
 
-		if (!bpf_probe_read_user((void *)r->stack + (done & (EBP_STACK_COPY - 1)), size, (void *)from))
+		if (!bpf_probe_read_user((void *)r->stack + (done & (EBP_STACK_COPY - 1)), size,
+					 (void *)from))
 			done += size;
 		else if (!done)
 			sp += size;
@@ -95,7 +107,10 @@ static __always_inline int send_for_rescue(struct ebp_rescue *r, const struct eb
 	int urgent = key->result == EBP_NO_MAPPING || waiting >= cfg_ring_wake;
 	__u32 size;
 
-	/* Where user space does not keep up, what is left is for records a hundredth as long: better cut than lost. */
+	/*
+	 * Where user space does not keep up, what is left is for records a hundredth as long:
+	 * better cut than lost.
+	 */
 	if (waiting >= 7 * (__u64)cfg_ring_wake / 2)
 		return -1;
 	size = copy_stack(r->regs.r[REG_SP] - RED_ZONE);
@@ -105,13 +120,15 @@ static __always_inline int send_for_rescue(struct ebp_rescue *r, const struct eb
 	r->cpu = bpf_get_smp_processor_id();
 	r->key = *key;
 	/*
-	 * A clever compiler knows the bound from the function; the verifier does not, and before Linux
-	 * 6.3 not from a copy of the register that was compared. So this is the last that happens.
+	 * A clever compiler knows the bound from the function; the verifier does not, and before
+	 * Linux 6.3 not from a copy of the register that was compared. So this is the last that
+	 * happens.
 	 */
 	barrier_var(size);
 	if (size > EBP_STACK_COPY)
 		size = EBP_STACK_COPY;
-	return bpf_ringbuf_output(&ring, r, sizeof(*r) + size, urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return bpf_ringbuf_output(&ring, r, sizeof(*r) + size,
+				  urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
 #endif

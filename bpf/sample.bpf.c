@@ -19,7 +19,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define AT_ENTRY 2	/* at the first instruction of a function, which is not to be seen */
 #define IN_TIMER 3	/* in an interrupt, which is not to be seen */
 
-/* The registers of user code at this sample. Returns the system call that the task is in, or negative. */
+/*
+ * The registers of user code at this sample. Returns the system call that the task is in, or
+ * negative.
+ */
 static __always_inline long leaf_registers(const void *ctx, int in_kernel, struct ebp_registers *to)
 {
 	const struct bpf_perf_event_data *event = ctx;
@@ -32,14 +35,18 @@ static __always_inline long leaf_registers(const void *ctx, int in_kernel, struc
 	if (in_kernel)
 		return saved_registers(to);
 	REGS_TO_DWARF(&event->regs, to->r);
-	/* Else a compiler may make one code of this and the above, of which the verifier says that it uses different pointers. */
+	/*
+	 * Else a compiler may make one code of this and the above, of which the verifier says that
+	 * it uses different pointers.
+	 */
 	barrier();
 	return -1;
 }
 
 /*
  * From the point of no return of an execve() on, the registers are those of a
- * program that is no more: there is no user stack. The new one's environment is told near the end of it.
+ * program that is no more: there is no user stack. The new one's environment is told near the end
+ * of it.
  */
 static __always_inline int is_between_programs(long syscall)
 {
@@ -51,21 +58,27 @@ static __always_inline int is_between_programs(long syscall)
 /* The same for the rest of it, by what unwinding led to. */
 static __always_inline int is_stale(long syscall, __u32 result)
 {
-	return IS_EXEC(syscall) && (result == EBP_NO_PROCESS || result == EBP_NO_MAPPING || result == EBP_UNREADABLE);
+	return IS_EXEC(syscall) &&
+	       (result == EBP_NO_PROCESS || result == EBP_NO_MAPPING || result == EBP_UNREADABLE);
 }
 
 #define NEWBORN	4000000		/* ns that it has run, as the last tick of the scheduler knew */
 
-/* A thread that is about to come out of the clone() that made it, or just has: above there is nothing yet. */
+/*
+ * A thread that is about to come out of the clone() that made it, or just has: above there is
+ * nothing yet.
+ */
 static __always_inline int is_newborn(const struct unwind_state *s, __u32 result)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
-	return result == EBP_ZERO_RETURN && s->n == 1 && BPF_CORE_READ(task, se.sum_exec_runtime) < NEWBORN;
+	return result == EBP_ZERO_RETURN && s->n == 1 &&
+	       BPF_CORE_READ(task, se.sum_exec_runtime) < NEWBORN;
 }
 
 /* Sends the registers and the stack to user space, where that may help. 1 where they were sent. */
-static __always_inline int rescue(const void *ctx, int in_kernel, const struct unwind_state *s, struct ebp_key *key)
+static __always_inline int rescue(const void *ctx, int in_kernel, const struct unwind_state *s,
+				  struct ebp_key *key)
 {
 	struct ebp_rescue *r = rescue_room();
 
@@ -78,9 +91,12 @@ static __always_inline int rescue(const void *ctx, int in_kernel, const struct u
 	return !send_for_rescue(r, key);
 }
 
-/* Unwinds, and sends the stack where it is new. 0, RESCUED, or negative where it could not be sent. */
-static __always_inline int user_stack(const void *ctx, int in_kernel, struct ebp_key *key, struct unwind_state *s,
-				      struct ebp_counters *c, __u64 process_id)
+/*
+ * Unwinds, and sends the stack where it is new. 0, RESCUED, or negative where it could not be sent.
+ */
+static __always_inline int user_stack(const void *ctx, int in_kernel, struct ebp_key *key,
+				      struct unwind_state *s, struct ebp_counters *c,
+				      __u64 process_id)
 {
 	struct ebp_stack *stack = (void *)s->head;
 	long syscall = leaf_registers(ctx, in_kernel, &s->regs);
@@ -113,8 +129,8 @@ static __always_inline int user_stack(const void *ctx, int in_kernel, struct ebp
 }
 
 /*
- * The same, left to user space: a second program that unwinds would take as long to load as all others together.
- * RESCUED, or 0 where there is no stack.
+ * The same, left to user space: a second program that unwinds would take as long to load as all
+ * others together. RESCUED, or 0 where there is no stack.
  */
 static __always_inline int user_stack_later(struct ebp_key *key)
 {
@@ -126,7 +142,8 @@ static __always_inline int user_stack_later(struct ebp_key *key)
 	if (is_between_programs(syscall))
 		return 0;
 	key->result = EBP_NO_PROCESS;
-	if (!r || !cfg_rescue || (space && space->flags & EBP_SPACE_NO_RESCUE) || syscall == NO_REGISTERS)
+	if (!r || !cfg_rescue || (space && space->flags & EBP_SPACE_NO_RESCUE) ||
+	    syscall == NO_REGISTERS)
 		return 0;
 	if (!send_for_rescue(r, key))
 		return RESCUED;
@@ -135,7 +152,8 @@ static __always_inline int user_stack_later(struct ebp_key *key)
 }
 
 /* The same for a 32-bit program. */
-static __always_inline int user_stack32(void *ctx, struct ebp_key *key, struct ebp_stack *s, __u64 process_id)
+static __always_inline int user_stack32(void *ctx, struct ebp_key *key, struct ebp_stack *s,
+					__u64 process_id)
 {
 	__u32 result, n = user_frames32(ctx, s->frames, &result);
 
@@ -150,7 +168,8 @@ static __always_inline int user_stack32(void *ctx, struct ebp_key *key, struct e
 }
 
 /* What lies in the scratch, @n addresses from the one at @first on. */
-static __always_inline int announce_kernel_stack(struct ebp_key *key, struct ebp_stack *s, __u32 n, __u32 first, __u32 returned)
+static __always_inline int announce_kernel_stack(struct ebp_key *key, struct ebp_stack *s, __u32 n,
+						 __u32 first, __u32 returned)
 {
 	key->kernel_id = hash_scratch(cfg_seed, n, first, returned);
 	s->head.type = EBP_KERNEL_STACK;
@@ -160,9 +179,11 @@ static __always_inline int announce_kernel_stack(struct ebp_key *key, struct ebp
 	return announce_stack(s);
 }
 
-static __always_inline int kernel_stack(void *ctx, int in_kernel, struct ebp_key *key, struct ebp_stack *s)
+static __always_inline int kernel_stack(void *ctx, int in_kernel, struct ebp_key *key,
+					struct ebp_stack *s)
 {
-	__u32 n = kernel_frames(ctx, s->frames), first = in_kernel == IN_TIMER ? first_interrupted(n) : 0;
+	__u32 n = kernel_frames(ctx, s->frames),
+	      first = in_kernel == IN_TIMER ? first_interrupted(n) : 0;
 
 	return n > first ? announce_kernel_stack(key, s, n, first, 0) : 0;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Samples that the kernel skips. A perf event's program does not run where, on its CPU, another program does that was
- * called by a kprobe, a tracepoint or a perf event, nor while a map is changed by bpf(2): of such hits nobody is told
- * (bpf_prog_active in bpf_overflow_handler(), kernel/events/core.c). What a tracer costs would be in no profile.
+ * Samples that the kernel skips. A perf event's program does not run where, on its CPU, another
+ * program does that was called by a kprobe, a tracepoint or a perf event, nor while a map is
+ * changed by bpf(2): of such hits nobody is told (bpf_prog_active in bpf_overflow_handler(),
+ * kernel/events/core.c). What a tracer costs would be in no profile.
  *
- * But a clock's event is a timer's, and behind each timer comes a tracepoint whose programs always run. There the sample is
- * taken, where it was not: in the same interrupt, so nothing but some frames of that is to be left out. Nothing that we
- * use may be in use: none of our own programs that may run beside a clock's event is called by any of those.
+ * But a clock's event is a timer's, and behind each timer comes a tracepoint whose programs always
+ * run. There the sample is taken, where it was not: in the same interrupt, so nothing but some
+ * frames of that is to be left out. Nothing that we use may be in use: none of our own programs
+ * that may run beside a clock's event is called by any of those.
  *
  * Hardware events have no such place.
  */
@@ -21,7 +23,8 @@
 __u8 clock_watched;		/* on_timer() is there; written by user space */
 /* Learned of the first hits that were not skipped; 0: not known yet. */
 __u64 clock_program;		/* struct bpf_prog of the event */
-__u64 entry_return;		/* into the code by which interrupts enter: the frame behind is what they interrupted */
+/* into the code by which interrupts enter: the frame behind is what they interrupted */
+__u64 entry_return;
 
 /* Where the last hit found the CPU; 0: the tracepoint behind it has seen that. */
 struct {
@@ -64,7 +67,10 @@ static __always_inline void learn_entry(void *ctx, __u64 pc)
 		entry_return = s->frames[at - 1];
 }
 
-/* Of the @n frames from the tracepoint on: the first that the interrupt found in the kernel, @n where it found none. */
+/*
+ * Of the @n frames from the tracepoint on: the first that the interrupt found in the kernel, @n
+ * where it found none.
+ */
 static __always_inline __u32 first_interrupted(__u32 n)
 {
 	__u32 at = find_frame(entry_return, n);
@@ -80,14 +86,16 @@ static __always_inline int is_active(const struct perf_event *event)
 /* Behind a @timer: 1 where it was our clock, and its hit was skipped. */
 static __always_inline int was_skipped(void *ctx, const void *timer)
 {
-	const struct perf_event *event = timer - bpf_core_field_offset(struct perf_event, hw.hrtimer);
+	const struct perf_event *event = timer -
+					 bpf_core_field_offset(struct perf_event, hw.hrtimer);
 	__u32 zero = 0;
 	__u64 *hit = bpf_map_lookup_elem(&clock_hits, &zero);
 
 	if (!hit)
 		return 0;
 	if (!*hit)
-		return clock_program && (__u64)BPF_CORE_READ(event, prog) == clock_program && is_active(event);
+		return clock_program && (__u64)BPF_CORE_READ(event, prog) == clock_program &&
+		       is_active(event);
 	/* Of another timer, where the one that was hit was not seen, this is no event. */
 	if (!clock_program && is_active(event))
 		clock_program = (__u64)BPF_CORE_READ(event, prog);

@@ -40,7 +40,10 @@ __noinline __u64 hash_chunk(__u64 h, __u32 n, __u32 first, __u32 returned, __u32
 		barrier_var(to);
 		if (to >= EBP_FRAMES_MAX || from >= EBP_FRAMES_MAX || from >= n)
 			break;
-		/* A return address is behind its call, which may be the function's last instruction. */
+		/*
+		 * A return address is behind its call, which may be the function's last
+		 * instruction.
+		 */
 		s->frames[to] = s->frames[from] - (to || returned);
 		h = hash_step(h, s->frames[to]);
 	}

@@ -43,7 +43,8 @@ struct {
 #define TABLE16(p) (*(const __u16 *)(p))
 #define TABLE32(p) (*(const __u32 *)(p))
 #define TABLE64(p) (*(const __u64 *)(p))
-#define TABLE8X8(p) TABLE64(p)		/* both architectures allow it, and so does their verifier */
+/* both architectures allow it, and so does their verifier */
+#define TABLE8X8(p) TABLE64(p)
 
 struct unwind_env;
 struct unwind_state;
@@ -61,7 +62,8 @@ static __always_inline int env_code(struct unwind_env *env __attribute__((unused
 
 #include "bpf/unwind_step.h"
 
-static __always_inline const __u8 *env_shard(struct unwind_env *env __attribute__((unused)), __u64 index)
+static __always_inline const __u8 *env_shard(struct unwind_env *env __attribute__((unused)),
+					     __u64 index)
 {
 	__u32 at = index, zero = 0;
 	void *shard = bpf_map_lookup_elem(&shards, &at);
@@ -69,13 +71,15 @@ static __always_inline const __u8 *env_shard(struct unwind_env *env __attribute_
 	return shard ? bpf_map_lookup_elem(shard, &zero) : NULL;
 }
 
-static __always_inline const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s, __u64 *offset)
+static __always_inline const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s,
+					    __u64 *offset)
 {
 	*offset = ref_offset(s->rows);
 	return s->nrows ? env_shard(env, ref_shard(s->rows)) : NULL;
 }
 
-static __always_inline int env_read(struct unwind_env *env __attribute__((unused)), void *dst, __u32 size, __u64 address)
+static __always_inline int env_read(struct unwind_env *env __attribute__((unused)), void *dst,
+				    __u32 size, __u64 address)
 {
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
@@ -84,7 +88,8 @@ static __always_inline int env_read(struct unwind_env *env __attribute__((unused
  * A return probe replaces the return address on the stack; the kernel keeps
  * the real one in a list of the task's, the innermost first (kernel/events/uprobes.c).
  */
-static __always_inline __u64 env_uprobe(struct unwind_env *env __attribute__((unused)), struct unwind_state *s, __u64 slot)
+static __always_inline __u64 env_uprobe(struct unwind_env *env __attribute__((unused)),
+					struct unwind_state *s, __u64 slot)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct return_instance *ri = (void *)s->uprobe;
@@ -109,7 +114,10 @@ struct {
 	__type(value, struct unwind_state);
 } unwind_states SEC(".maps");
 
-/* One frame of the state of this CPU. @frame is not looked at, but a global function needs an argument that is used. */
+/*
+ * One frame of the state of this CPU. @frame is not looked at, but a global function needs an
+ * argument that is used.
+ */
 __noinline int unwind_frame(__u32 frame)
 {
 	__u32 zero = 0;
@@ -194,7 +202,8 @@ static __always_inline long registers_of(struct task_struct *task, struct ebp_re
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		return registers_at((void *)bpf_task_pt_regs(task), to);
-	return registers_at(BPF_CORE_READ(task, stack) + KERNEL_STACK - sizeof(bpf_user_pt_regs_t), to);
+	return registers_at(BPF_CORE_READ(task, stack) + KERNEL_STACK - sizeof(bpf_user_pt_regs_t),
+			    to);
 }
 
 static __always_inline void unwind_reset(struct unwind_state *s, const struct ebp_space *space)

@@ -22,7 +22,8 @@
 #define EBP_SHARD_SHIFT	21
 #define EBP_SHARD_BYTES	(1u << EBP_SHARD_SHIFT)
 #define EBP_SHARD_MASK	(EBP_SHARD_BYTES - 1)
-#define EBP_SHARD_SLACK	64		/* bytes behind each, so that a masked offset may be read past */
+/* bytes behind each, so that a masked offset may be read past */
+#define EBP_SHARD_SLACK	64
 #define EBP_SHARDS_MAX	2048		/* 4 GiB */
 
 /* Refs; 0 and 1 are taken, so the first 32 bytes of shard 0 hold nothing. */
@@ -38,13 +39,15 @@ struct ebp_mapping {
 	__u64 start, end;	/* addresses; end exclusive */
 	__u64 bias;		/* address - bias = offset in the file */
 	__u32 object;		/* ref of a struct ebp_object, or one of those below */
-	__u32 image;		/* number that frames carry, or EBP_IMAGE_NONE: they carry addresses */
+	/* number that frames carry, or EBP_IMAGE_NONE: they carry addresses */
+	__u32 image;
 };
 _Static_assert(sizeof(struct ebp_mapping) == 32, "wire");
 
 #define EBP_OBJECT_NONE		0	/* code without CFI (JIT): frame pointers */
 #define EBP_OBJECT_PENDING	1	/* its tables are not built yet */
-#define EBP_OBJECT_UPROBES	2	/* the kernel's [uprobes] page: a return address was replaced */
+/* the kernel's [uprobes] page: a return address was replaced */
+#define EBP_OBJECT_UPROBES	2
 #define EBP_OBJECT_FIRST	3	/* the first that can be a ref */
 
 #define EBP_IMAGE_BITS	23
@@ -57,8 +60,9 @@ _Static_assert(sizeof(struct ebp_mapping) == 32, "wire");
  * one less, so that it lies in its call.
  */
 #define EBP_FRAME_IMAGE		(1ull << 63)
-#define EBP_FRAME(image, offset) \
-	(EBP_FRAME_IMAGE | (__u64)(image) << EBP_OFFSET_BITS | ((offset) & ((1ull << EBP_OFFSET_BITS) - 1)))
+#define EBP_FRAME(image, offset)                               \
+	(EBP_FRAME_IMAGE | (__u64)(image) << EBP_OFFSET_BITS | \
+	 ((offset) & ((1ull << EBP_OFFSET_BITS) - 1)))
 #define EBP_FRAME_IS_ADDRESS(frame) (!((frame) & EBP_FRAME_IMAGE))
 #define EBP_FRAME_IMAGE_OF(frame) ((__u32)((frame) >> EBP_OFFSET_BITS) & EBP_IMAGE_NONE)
 #define EBP_FRAME_OFFSET_OF(frame) ((frame) & ((1ull << EBP_OFFSET_BITS) - 1))
@@ -81,7 +85,8 @@ struct ebp_object {
 _Static_assert(sizeof(struct ebp_object) == 32, "wire");
 
 /* Flags of an object. */
-#define EBP_OBJECT_NO_CFI	1u	/* it has none at all: a frame pointer of 0 ends its stacks */
+/* it has none at all: a frame pointer of 0 ends its stacks */
+#define EBP_OBJECT_NO_CFI	1u
 
 /*
  * A page block: this head, then __u16 dict[ndict] (rules), then __u8
@@ -175,7 +180,8 @@ enum ebp_exotic_place {
 
 /* Value of the `spaces` map (key: tgid). */
 struct ebp_space {
-	__u64 start;		/* the leader's start_boottime, or 0: any; guards against a PID used again */
+	/* the leader's start_boottime, or 0: any; guards against a PID used again */
+	__u64 start;
 	__u32 rows;		/* ref of struct ebp_mapping[nrows] */
 	__u32 nrows;
 	__u32 flags;		/* EBP_SPACE_* */
@@ -186,8 +192,10 @@ _Static_assert(sizeof(struct ebp_space) == 24, "wire");
 
 /* --- The rescue: a sample that user space finishes. ------------------------ */
 
-#define EBP_STACK_COPY	65536		/* bytes of stack sent at most; compilers recurse through some 40 KiB */
-#define EBP_REGS	34		/* room for either architecture, by DWARF number; 16 (x86-64) and 32 (aarch64): pc */
+/* bytes of stack sent at most; compilers recurse through some 40 KiB */
+#define EBP_STACK_COPY	65536
+/* room for either architecture, by DWARF number; 16 (x86-64) and 32 (aarch64): pc */
+#define EBP_REGS	34
 
 struct ebp_registers {
 	__u64 r[EBP_REGS];	/* x86-64: 0-15, pc in 16. aarch64: x0-x30, sp in 31, pc in 32 */
@@ -195,13 +203,14 @@ struct ebp_registers {
 
 /*
  * EBP_RESCUE in the ring buffer. It is the whole sample, and counted by nobody
- * else, unless it is of an interval (ebprof.h). The registers are those of the leaf; the stack bytes begin a little
- * below its stack pointer, or at the first page above that is in memory.
+ * else, unless it is of an interval (ebprof.h). The registers are those of the leaf; the stack
+ * bytes begin a little below its stack pointer, or at the first page above that is in memory.
  */
 struct ebp_rescue {
 	struct ebp_head head;	/* n: bytes of stack that follow, a multiple of 8 */
 	__u64 time;
-	struct ebp_key key;	/* user_id 0, but of an interval; result: why the kernel could not */
+	/* user_id 0, but of an interval; result: why the kernel could not */
+	struct ebp_key key;
 	struct ebp_registers regs;
 	__u32 cpu;
 	__u32 reserved;

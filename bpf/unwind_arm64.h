@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* aarch64's part of the unwinding step (AAPCS64, 6.4.6; AADWARF64; arch/arm64/include/uapi/asm/sigcontext.h). */
+/*
+ * aarch64's part of the unwinding step (AAPCS64, 6.4.6; AADWARF64;
+ * arch/arm64/include/uapi/asm/sigcontext.h).
+ */
 #ifndef EBPROF_UNWIND_ARM64_H
 #define EBPROF_UNWIND_ARM64_H
 
@@ -10,7 +13,8 @@
 #define REG_MASK 31
 #define CODE_TELLS 0	/* env_code() is of no use */
 #define IS_KEPT(reg) ((reg) == REG_FP || ((reg) == REG_SP && !s->by_fp))
-#define UPROBE_SLOT(s) ((s)->sp)	/* struct return_instance.stack: sp at the function's entry */
+/* struct return_instance.stack: sp at the function's entry */
+#define UPROBE_SLOT(s) ((s)->sp)
 
 #include "bpf/unwind_exotic.h"
 
@@ -21,7 +25,10 @@
  */
 #define ADDRESS(signed_address) ((signed_address) & ((1ull << 48) - 1))
 
-/* The kernel's frame: siginfo (128 bytes), then struct ucontext, whose uc_mcontext is at 176: fault_address, x0-x30, sp, pc. */
+/*
+ * The kernel's frame: siginfo (128 bytes), then struct ucontext, whose uc_mcontext is at 176:
+ * fault_address, x0-x30, sp, pc.
+ */
 #define SIGNAL_REGS (128 + 176 + 8)
 #define SIGNAL_WORDS 33
 
@@ -51,26 +58,36 @@ static __always_inline int is_sigreturn(__u64 code)
 	return code == 0xd4000001d2801168ull;
 }
 
-/* At any frame: the vDSO's trampoline has no CFI (arch/arm64/kernel/vdso/sigreturn.S). A leaf may be further on in it. */
+/*
+ * At any frame: the vDSO's trampoline has no CFI (arch/arm64/kernel/vdso/sigreturn.S). A leaf may
+ * be further on in it.
+ */
 static __always_inline int in_sigreturn(struct unwind_env *env, const struct unwind_state *s)
 {
 	__u64 code = 0;
 
 	UNROLL
 	for (int passed = 0; passed < 3; passed++)
-		if ((!passed || s->exact) && !env_read(env, &code, sizeof(code), s->pc - 4 * passed) && is_sigreturn(code))
+		if ((!passed || s->exact) &&
+		    !env_read(env, &code, sizeof(code), s->pc - 4 * passed) && is_sigreturn(code))
 			return 1;
 	return 0;
 }
 
-/* At a leaf: no frame yet, or no more: bti c, paciasp, `stp x29, x30, [sp, #-n]!`; autiasp, ret, retaa. */
+/*
+ * At a leaf: no frame yet, or no more: bti c, paciasp, `stp x29, x30, [sp, #-n]!`; autiasp, ret,
+ * retaa.
+ */
 static __always_inline int is_frameless(__u32 code)
 {
 	return code == 0xd503245f || code == 0xd503233f || (code & 0xffe07fff) == 0xa9a07bfd ||
 	       code == 0xd50323bf || code == 0xd65f03c0 || code == 0xd65f0bff;
 }
 
-/* `add x29, sp, #n` (`mov x29, sp`), n a multiple of 16: the frame record is made, but x29 is still the caller's. */
+/*
+ * `add x29, sp, #n` (`mov x29, sp`), n a multiple of 16: the frame record is made, but x29 is still
+ * the caller's.
+ */
 static __always_inline int is_frame_set(__u32 code)
 {
 	return (code & 0xffc03fff) == 0x910003fd;
@@ -94,7 +111,10 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 		return EBP_SAVED_NOTHING << EBP_RULE_SAVED_SHIFT;
 	if (s->exact && is_frame_set((__u32)code))
 		return (code >> 14 & 0xff) + 1 + (EBP_SAVED_PAIR_HIGH << EBP_RULE_SAVED_SHIFT);
-	/* So CPython's trampolines end (Python/asm_trampoline.S); sp is then known, which a record does not tell. */
+	/*
+	 * So CPython's trampolines end (Python/asm_trampoline.S); sp is then known, which a record
+	 * does not tell.
+	 */
 	if (!s->by_fp && is_frame_dropped((__u32)code))
 		return (code >> 16 & 0x1f) | EBP_SAVED_PAIR_LOW << EBP_RULE_SAVED_SHIFT;
 	s->fp_frames++;
@@ -109,12 +129,17 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
  * says. x29 points to where the two were saved (AAPCS64, 6.4.6), so it finds
  * the CFA where sp is lost.
  */
-static __always_inline int plain_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule, struct caller *c)
+static __always_inline int plain_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule,
+				      struct caller *c)
 {
 	__u64 offset = (rule & EBP_RULE_OFFSET_MASK) * 16, saved = rule >> EBP_RULE_SAVED_SHIFT & 7;
-	__u64 lr_only = saved == EBP_SAVED_LR_LOW || saved == EBP_SAVED_LR_HIGH || saved == EBP_SAVED_LR_TOP;
-	__u64 down = saved == EBP_SAVED_PAIR_LOW || saved == EBP_SAVED_LR_LOW ? offset :
-		     saved == EBP_SAVED_PAIR_32 ? 32 : saved == EBP_SAVED_PAIR_48 ? 48 : saved == EBP_SAVED_LR_TOP ? 8 : 16;
+	__u64 lr_only = saved == EBP_SAVED_LR_LOW || saved == EBP_SAVED_LR_HIGH ||
+			saved == EBP_SAVED_LR_TOP;
+	__u64 down = saved == EBP_SAVED_PAIR_LOW || saved == EBP_SAVED_LR_LOW ? offset
+		     : saved == EBP_SAVED_PAIR_32			      ? 32
+		     : saved == EBP_SAVED_PAIR_48			      ? 48
+		     : saved == EBP_SAVED_LR_TOP			      ? 8
+									      : 16;
 	__u64 at;
 
 	c->cfa = (rule & EBP_RULE_FP_BASE ? s->fp : s->sp) + offset;
@@ -151,7 +176,8 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 		if (next < 0)
 			return -next;
 		rule = next;
-		by_record = rule & EBP_RULE_FP_BASE || rule >> EBP_RULE_SAVED_SHIFT == EBP_SAVED_PAIR_HIGH;
+		by_record = rule & EBP_RULE_FP_BASE ||
+			    rule >> EBP_RULE_SAVED_SHIFT == EBP_SAVED_PAIR_HIGH;
 	}
 	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_STOP))
 		return STEP_DONE(EBP_COMPLETE);
@@ -172,7 +198,10 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 			return STEP_DONE(by_record ? EBP_NO_CFI : EBP_BAD_CFA);
 	}
 	c.ra = ADDRESS(c.ra);
-	/* Both 0 is how a root is marked that no CFI describes, and how a program begins. What was guessed marks nothing. */
+	/*
+	 * Both 0 is how a root is marked that no CFI describes, and how a program begins. What was
+	 * guessed marks nothing.
+	 */
 	if (!c.ra && by_record && !is_end_of_chain(s))
 		return STEP_DONE(EBP_NO_CFI);
 	if (!c.ra)
@@ -180,7 +209,10 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 	s->pc = c.ra;
 	s->sp = c.cfa;
 	s->fp = c.fp;
-	/* A frame record may lie anywhere in its frame, mostly at its low end: the CFA is not known by it. */
+	/*
+	 * A frame record may lie anywhere in its frame, mostly at its low end: the CFA is not known
+	 * by it.
+	 */
 	s->by_fp = by_record;
 	s->exact = 0;
 	return 0;

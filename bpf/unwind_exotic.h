@@ -12,7 +12,8 @@ struct caller {
 };
 
 /* The CFA of an exotic rule; its other places into @c. 0, or STEP_DONE(). */
-static __always_inline int exotic_rule(struct unwind_env *env, struct unwind_state *s, __u64 index, struct caller *c)
+static __always_inline int exotic_rule(struct unwind_env *env, struct unwind_state *s, __u64 index,
+				       struct caller *c)
 {
 	__u64 offset, base, fp_base, ra_base;
 	struct ebp_exotic x;
@@ -34,8 +35,10 @@ static __always_inline int exotic_rule(struct unwind_env *env, struct unwind_sta
 	x.cfa_add = (__s32)table32(p, offset + 12);
 	x.fp_offset = (__s32)table32(p, offset + 16);
 	x.ra_offset = (__s32)table32(p, offset + 20);
-	if (!s->exact && (!IS_KEPT(x.cfa_reg) || (x.fp == EBP_AT_REG || x.fp == EBP_IN_REG) & !IS_KEPT(x.fp_reg) ||
-			  (x.ra == EBP_AT_REG || x.ra == EBP_IN_REG) & !IS_KEPT(x.ra_reg) || x.ra == EBP_AT_SAME))
+	if (!s->exact && (!IS_KEPT(x.cfa_reg) ||
+			  (x.fp == EBP_AT_REG || x.fp == EBP_IN_REG) & !IS_KEPT(x.fp_reg) ||
+			  (x.ra == EBP_AT_REG || x.ra == EBP_IN_REG) & !IS_KEPT(x.ra_reg) ||
+			  x.ra == EBP_AT_SAME))
 		return STEP_DONE(EBP_LOST_REGISTER);
 	s->regs.r[REG_FP] = s->fp;
 	s->regs.r[REG_SP] = s->sp;
@@ -51,11 +54,13 @@ static __always_inline int exotic_rule(struct unwind_env *env, struct unwind_sta
 	if (x.ra == EBP_AT_UNDEFINED)
 		return STEP_DONE(EBP_COMPLETE);
 	c->ra = x.ra == EBP_AT_SAME ? s->lr : ra_base;
-	if ((x.ra == EBP_AT_CFA || x.ra == EBP_AT_REG) && env_read(env, &c->ra, 8, ra_base + (__s64)x.ra_offset))
+	if ((x.ra == EBP_AT_CFA || x.ra == EBP_AT_REG) &&
+	    env_read(env, &c->ra, 8, ra_base + (__s64)x.ra_offset))
 		return STEP_DONE(EBP_UNREADABLE);
 	c->fp = x.fp == EBP_AT_SAME ? s->fp : x.fp == EBP_AT_UNDEFINED ? 0 :
 		x.fp == EBP_IS_CFA ? fp_base + (__s64)x.fp_offset : fp_base;
-	if ((x.fp == EBP_AT_CFA || x.fp == EBP_AT_REG) && env_read(env, &c->fp, 8, fp_base + (__s64)x.fp_offset))
+	if ((x.fp == EBP_AT_CFA || x.fp == EBP_AT_REG) &&
+	    env_read(env, &c->fp, 8, fp_base + (__s64)x.fp_offset))
 		return STEP_DONE(EBP_UNREADABLE);
 	return 0;
 }

@@ -32,13 +32,15 @@
 #define UPROBES_PASSED 8	/* stale return instances passed over in one step */
 #define NO_PAGE (1ull << 63)	/* none, not even one before the first page of the tables */
 #define WINDOW_WORDS 128	/* of the stack, read at once: some 10 frames */
-#define JUMPS_MAX 8		/* moves that do not go up: signal stacks, stacks that a runtime switches */
+/* moves that do not go up: signal stacks, stacks that a runtime switches */
+#define JUMPS_MAX 8
 
 struct unwind_state {
 	/* The frame: */
 	__u64 pc, sp, fp;
 	__u64 lr;			/* aarch64 */
-	__u32 exact;			/* a leaf, or interrupted by a signal: pc itself is where it is, and regs hold */
+	/* a leaf, or interrupted by a signal: pc itself is where it is, and regs hold */
+	__u32 exact;
 	__u32 jumps;
 	struct ebp_registers regs;	/* of the last frame that was exact */
 	/* Its mapping and object, kept from frame to frame: */
@@ -46,13 +48,16 @@ struct unwind_state {
 	__u64 dir;			/* 0: no tables; else ref of the directory */
 	__u64 first_page, npages, exotic, nexotic;
 	__u64 no_cfi;
-	__u64 page, block;		/* the last page of the object, and what its directory says */
+	/* the last page of the object, and what its directory says */
+	__u64 page, block;
 	/* The process: */
 	__u64 rows;			/* ref */
 	__u64 nrows;
 	__u32 no_rescue;
-	__u32 by_fp;			/* found by code without CFI: a guess; on aarch64 sp is at least so much */
-	__u64 uprobe;			/* kernel address of the next return instance; 0: not looked for yet */
+	/* found by code without CFI: a guess; on aarch64 sp is at least so much */
+	__u32 by_fp;
+	/* kernel address of the next return instance; 0: not looked for yet */
+	__u64 uprobe;
 	/* Stack memory [window, window_end): */
 	__u64 window, window_end;
 	__u64 words[WINDOW_WORDS];
@@ -61,7 +66,8 @@ struct unwind_state {
 	__u32 fp_frames;
 	__u32 raw;			/* frames that are addresses */
 	__u64 hash;			/* of the frames; begun by the caller */
-	__u64 head[sizeof(struct ebp_stack) / 8];	/* room for the caller's: it and the frames are sent as one */
+	/* room for the caller's: it and the frames are sent as one */
+	__u64 head[sizeof(struct ebp_stack) / 8];
 	__u64 frames[EBP_FRAMES_MAX + 1];
 };
 
@@ -166,7 +172,8 @@ static __always_inline void load_object(struct unwind_env *env, struct unwind_st
 }
 
 /* 2^@bit where as many rows more all lie before @next and not above @low, else 0. */
-static __always_inline __u64 search_step(const __u8 *p, __u64 lows, __u64 lo, __u64 next, __u64 low, int bit)
+static __always_inline __u64 search_step(const __u8 *p, __u64 lows, __u64 lo, __u64 next, __u64 low,
+					 int bit)
 {
 	__u64 at = lo + (1u << bit);
 
@@ -178,7 +185,10 @@ static __always_inline __u64 count_up_to(__u64 bytes, __u64 n, __u64 low)
 {
 	const __u64 ones = 0x0101010101010101ull, tops = 0x80 * ones;
 	__u64 lows = low * ones, skip = n < 8 ? 32 - n * 4 : 0;
-	/* A byte's top bit is that of the low one less the other, where their own top bits are the same. */
+	/*
+	 * A byte's top bit is that of the low one less the other, where their own top bits are the
+	 * same.
+	 */
 	__u64 difference = (lows | tops) - (bytes & ~tops);
 	__u64 fits = ((difference & ~(lows ^ bytes)) | (lows & ~bytes)) & tops;
 
@@ -188,7 +198,8 @@ static __always_inline __u64 count_up_to(__u64 bytes, __u64 n, __u64 low)
 }
 
 /* The page block of @offset of the file, or EBP_REF_NONE, EBP_REF_GAP. */
-static __always_inline __u64 find_block(struct unwind_env *env, struct unwind_state *s, __u64 offset)
+static __always_inline __u64 find_block(struct unwind_env *env, struct unwind_state *s,
+					__u64 offset)
 {
 	__u64 page = (offset >> EBP_PAGE_SHIFT) - s->first_page;
 	const __u8 *p;
@@ -248,7 +259,8 @@ static __always_inline int find_rule(struct unwind_env *env, struct unwind_state
  * The window so that it holds [@from, @to), at most 127 bytes. It begins there:
  * what later frames need lies above. 0, or negative.
  */
-static __always_inline int fill_window(struct unwind_env *env, struct unwind_state *s, __u64 from, __u64 to)
+static __always_inline int fill_window(struct unwind_env *env, struct unwind_state *s, __u64 from,
+				       __u64 to)
 {
 	__u32 least = (to - from) & 127;
 
@@ -273,8 +285,9 @@ static __always_inline __u64 window_word(const struct unwind_state *s, __u64 add
 }
 
 /*
- * Whether a frame pointer of 0, in code without CFI, ends the stack: in a file that has none at all, and where
- * frame pointers led there. Code made at run time may use that register for whatever it likes.
+ * Whether a frame pointer of 0, in code without CFI, ends the stack: in a file that has none at
+ * all, and where frame pointers led there. Code made at run time may use that register for whatever
+ * it likes.
  */
 static __always_inline int is_end_of_chain(const struct unwind_state *s)
 {
@@ -316,7 +329,10 @@ static __always_inline int unwind_one(struct unwind_env *env, struct unwind_stat
 		rule = EBP_RULE_SPECIAL | EBP_RULE_GAP;
 	else
 		rule = find_rule(env, s, offset);
-	/* Nobody called what a signal's handler returns to: its rule begins a byte early for our look-up, but not its code. */
+	/*
+	 * Nobody called what a signal's handler returns to: its rule begins a byte early for our
+	 * look-up, but not its code.
+	 */
 	early = !s->exact & (rule == (EBP_RULE_SPECIAL | EBP_RULE_SIGNAL));
 	if (s->row.image >= EBP_IMAGE_NONE || offset >> EBP_OFFSET_BITS)
 		take_frame(s, at + early);

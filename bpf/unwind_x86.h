@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* x86-64's part of the unwinding step (System V psABI, 3.2.2, 3.7; arch/x86/include/uapi/asm/sigcontext.h). */
+/*
+ * x86-64's part of the unwinding step (System V psABI, 3.2.2, 3.7;
+ * arch/x86/include/uapi/asm/sigcontext.h).
+ */
 #ifndef EBPROF_UNWIND_X86_H
 #define EBPROF_UNWIND_X86_H
 
@@ -8,7 +11,8 @@
 #define REG_PC	16
 #define REG_MASK 15
 #define CODE_TELLS 1	/* env_code() may know a rule, of files that have CFI elsewhere */
-#define IS_KEPT(reg) ((reg) == REG_FP || (reg) == REG_SP)	/* known in every frame, not only in exact ones */
+/* known in every frame, not only in exact ones */
+#define IS_KEPT(reg) ((reg) == REG_FP || (reg) == REG_SP)
 #define UPROBE_SLOT(s) ((s)->sp - 8)	/* where the return address was */
 
 #include "bpf/unwind_exotic.h"
@@ -38,21 +42,29 @@ static __always_inline int signal_frame(struct unwind_env *env, struct unwind_st
 	return s->pc ? 0 : STEP_DONE(EBP_ZERO_RETURN);
 }
 
-/* `mov $15, %rax; syscall` (rt_sigreturn) in its two lengths: what musl and Go return from handlers by. */
+/*
+ * `mov $15, %rax; syscall` (rt_sigreturn) in its two lengths: what musl and Go return from handlers
+ * by.
+ */
 static __always_inline int is_sigreturn(__u64 head, __u64 tail)
 {
 	return (head == 0x0f0000000fc0c748ull && (tail & 0xff) == 0x05) ||
 	       (head & 0x00ffffffffffffffull) == 0x00050f0000000fb8ull;
 }
 
-/* Bytes of a function's prologue or epilogue at @head; the words between rsp and the CFA, 0: something else. */
+/*
+ * Bytes of a function's prologue or epilogue at @head; the words between rsp and the CFA, 0:
+ * something else.
+ */
 static __always_inline __u64 words_pushed(__u64 head)
 {
 	__u32 four = (__u32)head;
 
-	if ((four & 0xff) == 0x55 || (four & 0xff) == 0xc3 || (four & 0xffff) == 0xc3f3 || four == 0xfa1e0ff3)
+	if ((four & 0xff) == 0x55 || (four & 0xff) == 0xc3 || (four & 0xffff) == 0xc3f3 ||
+	    four == 0xfa1e0ff3)
 		return 1;	/* push %rbp; ret; repz ret; endbr64 */
-	return (four & 0xffffff) == 0xe58948 || (four & 0xffffff) == 0xec8b48 ? 2 : 0;	/* mov %rsp, %rbp */
+	/* mov %rsp, %rbp */
+	return (four & 0xffffff) == 0xe58948 || (four & 0xffffff) == 0xec8b48 ? 2 : 0;
 }
 
 /* `add $n, %rsp; ret`: the words between rsp and the CFA. 0: something else. */
@@ -64,13 +76,15 @@ static __always_inline __u64 words_dropped(__u64 head)
 }
 
 /*
- * The same of a function that does nothing but call another, by a register: `sub $n, %rsp; call *%r;
- * add $n, %rsp; ret`, from any of its instructions on. So are CPython's trampolines, which have no frame
- * pointer before 3.14 (Python/asm_trampoline.S). Where a call returns to, only the last two can be.
+ * The same of a function that does nothing but call another, by a register: `sub $n, %rsp; call
+ * *%r; add $n, %rsp; ret`, from any of its instructions on. So are CPython's trampolines, which
+ * have no frame pointer before 3.14 (Python/asm_trampoline.S). Where a call returns to, only the
+ * last two can be.
  */
 static __always_inline __u64 words_of_trampoline(__u64 head, __u64 tail, __u32 exact)
 {
-	if (exact && (head & 0xf8ff00ffffffull) == 0xd0ff00ec8348ull && words_dropped(head >> 48 | tail << 16))
+	if (exact && (head & 0xf8ff00ffffffull) == 0xd0ff00ec8348ull &&
+	    words_dropped(head >> 48 | tail << 16))
 		return 1;
 	if (exact && (head & 0xf8ff) == 0xd0ff)
 		return words_dropped(head >> 16);
@@ -107,7 +121,8 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 }
 
 /* A rule that is not special: CFA by rsp or rbp, return address below it. */
-static __always_inline int plain_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule, __u64 cfa, struct caller *c)
+static __always_inline int plain_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule,
+				      __u64 cfa, struct caller *c)
 {
 	__u64 saved = rule >> EBP_RULE_SAVED_SHIFT & 7, low = cfa - 8 - 8 * saved;
 
@@ -152,19 +167,25 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 			cfa = s->sp + 8 + 8 * pushed;
 			rule = 0;
 		} else {
-			cfa = (rule & EBP_RULE_FP_BASE ? s->fp : s->sp) + (rule & EBP_RULE_OFFSET_MASK) * 8;
+			cfa = (rule & EBP_RULE_FP_BASE ? s->fp : s->sp) +
+			      (rule & EBP_RULE_OFFSET_MASK) * 8;
 		}
 		err = plain_rule(env, s, rule, cfa, &c);
 	}
 	if (err)
 		return by_fp && err != STEP_DONE(EBP_COMPLETE) ? STEP_DONE(EBP_NO_CFI) : err;
-	/* A leaf that has taken its return address from the stack (vfork) is level with its caller. */
+	/*
+	 * A leaf that has taken its return address from the stack (vfork) is level with its caller.
+	 */
 	if (c.cfa <= s->sp && !(c.cfa == s->sp && s->exact)) {
 		s->jumps++;
 		if (!by_fp || s->jumps > JUMPS_MAX)
 			return STEP_DONE(by_fp ? EBP_NO_CFI : EBP_BAD_CFA);
 	}
-	/* Both 0 is how a root is marked that no CFI describes: Go's goexit, coroutines. What was guessed marks nothing. */
+	/*
+	 * Both 0 is how a root is marked that no CFI describes: Go's goexit, coroutines. What was
+	 * guessed marks nothing.
+	 */
 	if (!c.ra)
 		return STEP_DONE(by_fp ? EBP_NO_CFI : c.fp ? EBP_ZERO_RETURN : EBP_COMPLETE);
 	s->pc = c.ra;

@@ -124,14 +124,16 @@ static int unknown(const struct cli_command *c, const char *text, char letter, s
 		snprintf(option, sizeof(option), "%.*s", (int)strcspn(text, "="), text);
 	name_owners(c->rows, letter, letter ? NULL : option + 2, owners);
 	if (*owners)
-		return error_set(e, STATUS_USAGE, -EINVAL, "leave out %s: ebprof %s has no such option, "
-				 "it is for %s", option, c->name, owners);
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "leave out %s: ebprof %s has no such option, "
+				 "it is for %s",
+				 option, c->name, owners);
 	for (const struct cli_option *r = c->rows; !letter && r->store; r++)
 		if (r->name && r->help && cli_has(c, r))
 			near_consider(&n, r->name);
 	if (!letter && *n.best)
-		return error_set(e, STATUS_USAGE, -EINVAL, "unknown option '%s'; did you mean '--%s'?",
-				 option, n.best);
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "unknown option '%s'; did you mean '--%s'?", option, n.best);
 	return error_set(e, STATUS_USAGE, -EINVAL, "unknown option '%s'; see ebprof %s --help",
 			 option, c->name);
 }
@@ -178,7 +180,8 @@ int cli_parse(const struct cli_command *c, void *options, int argc, char **argv,
 
 		if (value == ':')
 			return error_set(e, STATUS_USAGE, -EINVAL,
-					 "option '%s' needs an argument; see ebprof %s --help", last, c->name);
+					 "option '%s' needs an argument; see ebprof %s --help",
+					 last, c->name);
 		if (!r)
 			return unknown(c, last, optopt < LONG_BASE ? (char)optopt : 0, e);
 		if (r->store == cli_answer)

@@ -33,12 +33,14 @@ cli_store cli_strings;		/* string_vec: one more each time */
 cli_store cli_pids;		/* int_vec: a list with commas or blanks, added; each > 0 */
 cli_store cli_cpus;		/* int_vec: "0-3,7", replaced, ascending */
 cli_store cli_duration;		/* uint64_t ns: 10, 10s, 500ms, 20us, 2m, 1h; > 0 */
-cli_store cli_millis;		/* uint64_t ns: a plain number of milliseconds, or as cli_duration */
+/* uint64_t ns: a plain number of milliseconds, or as cli_duration */
+cli_store cli_millis;
 cli_store cli_rate;		/* uint64_t Hz: 99, 99Hz, 1kHz, max (CLI_RATE_MAX); > 0 */
 cli_store cli_percent;		/* double: above 0, to 100; with or without % behind it */
 cli_store cli_count;		/* uint64_t: > 0 */
 cli_store cli_kib;		/* uint64_t bytes: a power of two of KiB */
-cli_store cli_memory;		/* uint64_t bytes: 64, 64M, 1G; a plain number is MiB; 1 MiB to 4 GiB */
+/* uint64_t bytes: 64, 64M, 1G; a plain number is MiB; 1 MiB to 4 GiB */
+cli_store cli_memory;
 cli_store cli_share;		/* double: 0 to 100, with or without "%" */
 cli_store cli_ignore;		/* nothing: accepted from habit */
 cli_store cli_heading;		/* no option: a heading, @help, above the rows below it */

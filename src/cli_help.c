@@ -10,9 +10,9 @@ static void show_option(const struct cli_option *r, FILE *to)
 {
 	char left[LEFT_MAX];
 
-	snprintf(left, sizeof(left), "  %c%c%s %s%s%s%s", r->letter ? '-' : ' ', r->letter ? r->letter : ' ',
-		 r->letter && r->name ? "," : " ", r->name ? "--" : "", r->name ? r->name : "",
-		 r->arg ? " " : "", r->arg ? r->arg : "");
+	snprintf(left, sizeof(left), "  %c%c%s %s%s%s%s", r->letter ? '-' : ' ',
+		 r->letter ? r->letter : ' ', r->letter && r->name ? "," : " ", r->name ? "--" : "",
+		 r->name ? r->name : "", r->arg ? " " : "", r->arg ? r->arg : "");
 	fprintf(to, "%-30s %s\n", left, r->help);
 }
 

@@ -86,7 +86,8 @@ int cli_pids(const char *option, const char *text, void *field, struct error *e)
 	int comma;
 
 	if (!*s)
-		return bad(e, option, text, "there is no number in it; perhaps no such process runs");
+		return bad(e, option, text,
+			   "there is no number in it; perhaps no such process runs");
 	do {
 		char *end;
 		long pid;
@@ -208,7 +209,10 @@ int cli_kib(const char *option, const char *text, void *field, struct error *e)
 int cli_memory(const char *option, const char *text, void *field, struct error *e)
 {
 	size_t digits = strspn(text, "0123456789");
-	uint64_t unit = !strcmp(text + digits, "G") ? 1024 : !text[digits] || !strcmp(text + digits, "M") ? 1 : 0, x;
+	uint64_t unit = !strcmp(text + digits, "G")		       ? 1024
+			: !text[digits] || !strcmp(text + digits, "M") ? 1
+								       : 0,
+		 x;
 	char number[8] = "";
 
 	memcpy(number, text, digits < sizeof(number) ? digits : 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completion for shells, written from the tables that parse and print help, so that it cannot differ
- * from them. A shell's file asks for nothing but `ebprof -e list`, and that only for names of events.
+ * Completion for shells, written from the tables that parse and print help, so that it cannot
+ * differ from them. A shell's file asks for nothing but `ebprof -e list`, and that only for names
+ * of events.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -45,16 +46,21 @@ static const struct { const char *command, *arg, *words; } known[] = {
 static const char *words_of(const struct cli_command *c, const struct cli_option *r)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (!strcmp(known[i].arg, r->arg) && (!known[i].command || !strcmp(known[i].command, c->name)))
+		if (!strcmp(known[i].arg, r->arg) &&
+		    (!known[i].command || !strcmp(known[i].command, c->name)))
 			return known[i].words;
 	return NULL;
 }
 
 enum completion_kind completion_of(const struct cli_command *c, const struct cli_option *r)
 {
-	static const struct { const char *arg; enum completion_kind kind; } kinds[] = {
-		{ "FILE", COMPLETE_FILES }, { "DIR", COMPLETE_FOLDERS }, { "CGROUP", COMPLETE_FOLDERS },
-		{ "PID[,PID...]", COMPLETE_PIDS }, { "COMM", COMPLETE_NAMES }, { "EVENT", COMPLETE_EVENTS },
+	static const struct {
+		const char *arg;
+		enum completion_kind kind;
+	} kinds[] = {
+		{ "FILE", COMPLETE_FILES },	  { "DIR", COMPLETE_FOLDERS },
+		{ "CGROUP", COMPLETE_FOLDERS },	  { "PID[,PID...]", COMPLETE_PIDS },
+		{ "COMM", COMPLETE_NAMES },	  { "EVENT", COMPLETE_EVENTS },
 		{ "COMMAND", COMPLETE_PROGRAMS }, { "PATH:PREFIX", COMPLETE_FILES },
 	};
 
@@ -93,7 +99,8 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	while (!err && o.words.n == 1 && i < SHELLS && strcmp(shells[i].shell, o.words.v[0]))
 		i++;
 	if (!err && (o.words.n != 1 || i == SHELLS))
-		err = error_set(&e, STATUS_USAGE, -EINVAL, "completion takes the name of a shell: bash, zsh or fish");
+		err = error_set(&e, STATUS_USAGE, -EINVAL,
+				"completion takes the name of a shell: bash, zsh or fish");
 	if (!err)
 		shells[i].write(stdout);
 	vec_free(&o.words);

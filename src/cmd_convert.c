@@ -23,23 +23,25 @@ static const struct cli_option rows[] = {
 	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
 	CLI_HEADING("Output"),
 	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
-		"write here; may be repeated; - is standard output", 0 },
+	  "write here; may be repeated; - is standard output", 0 },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
-		"folded, html, pprof, ... (default: by the file's name)", 0 },
+	  "folded, html, pprof, ... (default: by the file's name)", 0 },
 	RESULT_FILES_FORCE(AT(force), 0),
 	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several", 0 },
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
-		"folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
+	  "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
 	VIEW_OPTIONS_TABLE(AT(view), 0),
 	VIEW_OPTIONS_PROFILE(AT(view)),
-	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "do not name the files that were written", 0 },
+	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "do not name the files that were written",
+	  0 },
 	CLI_END
 };
 
 static int check(const struct options *o, struct error *e)
 {
 	if (o->inputs.n != 1)
-		return error_set(e, STATUS_USAGE, -EINVAL, "convert takes one file%s; see ebprof convert --help",
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "convert takes one file%s; see ebprof convert --help",
 				 o->inputs.n ? "" : ", or - for standard input");
 	return result_files_check(o->format, e);
 }
@@ -76,11 +78,16 @@ static int run(const struct cli_command *c, int argc, char **argv)
 }
 
 const struct cli_command command_convert = {
-	.name = "convert", .summary = "write a saved profile in another format",
+	.name = "convert",
+	.summary = "write a saved profile in another format",
 	.usage = "convert [OPTION]... FILE",
-	.about = "Writes a saved profile in another format: pprof, folded stacks, perf script's text, or an html,\n"
-		 "json, firefox or speedscope file of ebprof's own, gzipped or not; - is standard input.\n"
+	.about = "Writes a saved profile in another format: pprof, folded stacks, perf script's "
+		 "text, or an html,\n"
+		 "json, firefox or speedscope file of ebprof's own, gzipped or not; - is standard "
+		 "input.\n"
 		 "  ebprof convert cpu.pb.gz -o cpu.folded\n"
 		 "  perf script | ebprof convert - -f table\n",
-	.rows = rows, .more = result_files_help, .run = run,
+	.rows = rows,
+	.more = result_files_help,
+	.run = run,
 };

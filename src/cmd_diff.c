@@ -38,19 +38,20 @@ static const struct cli_option rows[] = {
 	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
 	CLI_HEADING("Comparison"),
 	{ 0, 0, "normalize", "BY", cli_string, AT(normalize),
-		"samples (default: shares), seconds (CPUs busy) or none", CLI_BRIEF },
+	  "samples (default: shares), seconds (CPUs busy) or none", CLI_BRIEF },
 	{ 0, 0, "all", NULL, cli_flag, AT(all), "list what is within chance, too", CLI_BRIEF },
 	{ 0, 0, "fail-above", "PERCENT", cli_percent, AT(fail_above),
-		"exit with 7 where a function gains more, significantly", CLI_BRIEF },
-	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of files that have several", CLI_BRIEF },
+	  "exit with 7 where a function gains more, significantly", CLI_BRIEF },
+	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of files that have several",
+	  CLI_BRIEF },
 	CLI_HEADING("Output"),
 	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
-		"write here; may be repeated; - is standard output", CLI_BRIEF },
+	  "write here; may be repeated; - is standard output", CLI_BRIEF },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
-		"table, json, folded or html (default: by the file's name)", CLI_BRIEF },
+	  "table, json, folded or html (default: by the file's name)", CLI_BRIEF },
 	RESULT_FILES_FORCE(AT(force), 0),
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
-		"folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
+	  "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
 	VIEW_OPTIONS_TABLE(AT(view), 0),
 	VIEW_OPTIONS_PROFILE(AT(view)),
 	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary", 0 },
@@ -61,9 +62,11 @@ static const struct cli_option rows[] = {
 static const struct {
 	const char *name, *suffix, *help;
 	/* NULL: it is an output of the merged profile. */
-	void (*write)(const struct diff *d, int all, const struct output_options *o, struct outfile *f);
+	void (*write)(const struct diff *d, int all, const struct output_options *o,
+		      struct outfile *f);
 } formats[] = {
-	{ "table", ".txt", "tables of the functions that changed, with 95 % intervals", difference_write },
+	{ "table", ".txt", "tables of the functions that changed, with 95 % intervals",
+	  difference_write },
 	{ "json", ".json", "the same for programs", difference_write_json },
 	{ "folded", ".folded", "stack BEFORE AFTER, for flamegraph.pl", NULL },
 	{ "html", ".html", "flame graph coloured by what changed", NULL },
@@ -87,11 +90,13 @@ static void more(FILE *to)
 {
 	fputs("\nFormats:\n", to);
 	for (size_t i = 0; i < FORMATS; i++)
-		fprintf(to, "  %-9s %-9s %s\n", formats[i].name, formats[i].suffix, formats[i].help);
+		fprintf(to, "  %-9s %-9s %s\n", formats[i].name, formats[i].suffix,
+			formats[i].help);
 }
 
 /* Operands, and options on both sides of "--". */
-static int parse(const struct cli_command *c, struct options *o, int argc, char **argv, struct error *e)
+static int parse(const struct cli_command *c, struct options *o, int argc, char **argv,
+		 struct error *e)
 {
 	int split = 1, rest, err;
 
@@ -110,21 +115,25 @@ static int parse(const struct cli_command *c, struct options *o, int argc, char 
 		vec_push(&o->sides[DIFF_AFTER], o->sides[DIFF_BEFORE].v[--o->sides[DIFF_BEFORE].n]);
 	}
 	if (!err && (!o->sides[DIFF_BEFORE].n || !o->sides[DIFF_AFTER].n))
-		err = error_set(e, STATUS_USAGE, -EINVAL, "diff takes two files, or BEFORE... -- AFTER...; "
+		err = error_set(e, STATUS_USAGE, -EINVAL,
+				"diff takes two files, or BEFORE... -- AFTER...; "
 				"see ebprof diff --help");
 	return err;
 }
 
 static int parse_normalize(const char *word, enum diff_normalize *normalize, struct error *e)
 {
-	static const char *const words[] = { [DIFF_SAMPLES] = "samples", [DIFF_SECONDS] = "seconds", [DIFF_NONE] = "none" };
+	static const char *const words[] = {
+		[DIFF_SAMPLES] = "samples", [DIFF_SECONDS] = "seconds", [DIFF_NONE] = "none"
+	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (!word || !strcmp(word, words[i])) {
 			*normalize = (enum diff_normalize)i;
 			return 0;
 		}
-	return error_set(e, STATUS_USAGE, -EINVAL, "--normalize '%s': expected samples, seconds or none", word);
+	return error_set(e, STATUS_USAGE, -EINVAL,
+			 "--normalize '%s': expected samples, seconds or none", word);
 }
 
 /* --- What is written. ------------------------------------------------------ */
@@ -150,7 +159,10 @@ static size_t format_of(const char *path)
 	return i;
 }
 
-/* -EINVAL where neither -f nor the name of the file says one that a difference can have; -EEXIST where they disagree. */
+/*
+ * -EINVAL where neither -f nor the name of the file says one that a difference can have; -EEXIST
+ * where they disagree.
+ */
 static int choose_format(const char *path, const char *format, size_t *chosen)
 {
 	const char *slash = strrchr(path, '/');
@@ -158,25 +170,32 @@ static int choose_format(const char *path, const char *format, size_t *chosen)
 
 	*chosen = named < FORMATS ? named : 0;
 	if (!format)
-		return named == FORMATS && strcmp(path, "-") && strchr(slash ? slash : path, '.') ? -EINVAL : 0;
+		return named == FORMATS && strcmp(path, "-") && strchr(slash ? slash : path, '.')
+			       ? -EINVAL
+			       : 0;
 	for (*chosen = 0; *chosen < FORMATS; ++*chosen)
 		if (!strcmp(output_word(format), formats[*chosen].name))
 			return named < FORMATS && named != *chosen ? -EEXIST : 0;
 	return -EINVAL;
 }
 
-static int open_target(struct comparison *c, const char *path, const struct user *u, struct error *e)
+static int open_target(struct comparison *c, const char *path, const struct user *u,
+		       struct error *e)
 {
 	struct target t = { .path = path };
 	int err = choose_format(path, c->o.format, &t.format);
 
 	if (err == -EEXIST)
-		return error_set(e, STATUS_USAGE, err, "-o '%s' and -f %s: the name is that of another format, %s; leave out -f, "
-				 "or name the file like out%s", path, c->o.format, formats[format_of(path)].name,
-				 formats[t.format].suffix);
+		return error_set(
+			e, STATUS_USAGE, err,
+			"-o '%s' and -f %s: the name is that of another format, %s; leave out -f, "
+			"or name the file like out%s",
+			path, c->o.format, formats[format_of(path)].name, formats[t.format].suffix);
 	if (err)
-		return error_set(e, STATUS_USAGE, err, "%s '%s': a difference is written as table (.txt), json (.json), "
-				 "folded (.folded) or html (.html)", c->o.format ? "-f" : "-o", c->o.format ? c->o.format : path);
+		return error_set(e, STATUS_USAGE, err,
+				 "%s '%s': a difference is written as table (.txt), json (.json), "
+				 "folded (.folded) or html (.html)",
+				 c->o.format ? "-f" : "-o", c->o.format ? c->o.format : path);
 	t.file = c->o.force ? outfile_open_force(path, u, e) : outfile_open(path, u, e);
 	if (!t.file)
 		return -EIO;	/* @e says what it was */
@@ -205,7 +224,9 @@ static const struct output_format *output_of(const struct target *t)
 
 static void write_target(const struct comparison *c, const struct target *t)
 {
-	struct output_options o = { .difference = 1, .weight = diff_weight(c->diff), .annotate = c->o.annotate };
+	struct output_options o = { .difference = 1,
+				    .weight = diff_weight(c->diff),
+				    .annotate = c->o.annotate };
 
 	result_files_terminal(t->file, &o);
 	view_options_output(&c->o.view, &o);
@@ -267,7 +288,8 @@ static int read_files(struct comparison *c, struct error *e)
 	if (err)
 		return err;
 	diff_compare(c->diff);
-	snprintf(text, sizeof(text), "%s against %s", c->o.sides[DIFF_BEFORE].v[0], c->o.sides[DIFF_AFTER].v[0]);
+	snprintf(text, sizeof(text), "%s against %s", c->o.sides[DIFF_BEFORE].v[0],
+		 c->o.sides[DIFF_AFTER].v[0]);
 	text_clean(clean, sizeof(clean), c->o.view.title ? c->o.view.title : text);
 	profile_meta(diff_profile(c->diff))->title = profile_string(diff_profile(c->diff), clean);
 	return 0;
@@ -306,11 +328,13 @@ static void summarize(const struct comparison *c)
 	struct profile_view v = profile_view(diff_profile(c->diff));
 	const size_t before = c->o.sides[DIFF_BEFORE].n, after = c->o.sides[DIFF_AFTER].n;
 
-	fprintf(stderr, "ebprof: %" PRIu64 " %s of %zu file%s before, %" PRIu64 " of %zu after\n", v.types[DIFF_BEFORE].total,
-		diff_counted(c->diff) ? "samples" : diff_unit(c->diff), before, before > 1 ? "s" : "",
-		v.types[DIFF_AFTER].total, after);
+	fprintf(stderr, "ebprof: %" PRIu64 " %s of %zu file%s before, %" PRIu64 " of %zu after\n",
+		v.types[DIFF_BEFORE].total, diff_counted(c->diff) ? "samples" : diff_unit(c->diff),
+		before, before > 1 ? "s" : "", v.types[DIFF_AFTER].total, after);
 	if (before == 1 && after == 1)
-		fputs("ebprof: how much runs differ anyway is not known from one file of each; give several\n", stderr);
+		fputs("ebprof: how much runs differ anyway is not known from one file of each; "
+		      "give several\n",
+		      stderr);
 }
 
 static int run(const struct cli_command *c, int argc, char **argv)
@@ -343,14 +367,19 @@ static int run(const struct cli_command *c, int argc, char **argv)
 }
 
 const struct cli_command command_diff = {
-	.name = "diff", .summary = "what became slower from one profile to another, and how sure that is",
+	.name = "diff",
+	.summary = "what became slower from one profile to another, and how sure that is",
 	.usage = "diff [OPTION]... BEFORE AFTER\n"
 		 "diff [OPTION]... BEFORE... -- AFTER...",
-	.about = "Says which functions became slower or faster from one saved profile to another, and how sure that\n"
-		 "is. With several files of each (best five or more) it knows how much they differ anyway.\n"
+	.about = "Says which functions became slower or faster from one saved profile to another, "
+		 "and how sure that\n"
+		 "is. With several files of each (best five or more) it knows how much they differ "
+		 "anyway.\n"
 		 "  ebprof diff old.pb.gz new.pb.gz                   what changed, as a table\n"
 		 "  ebprof diff old*.folded -- new*.folded            runs of two builds\n"
 		 "  ebprof diff old.pb.gz new.pb.gz -o diff.html      as a flame graph\n"
 		 "  ebprof diff --normalize none --fail-above 5% old.pb.gz new.pb.gz\n",
-	.rows = rows, .more = more, .run = run,
+	.rows = rows,
+	.more = more,
+	.run = run,
 };

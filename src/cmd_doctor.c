@@ -19,7 +19,8 @@ static int is_well(const struct feature_result *r)
 }
 
 /* Its line alone. */
-static void show(struct outfile *out, const struct feature *f, const struct feature_result *r, int color)
+static void show(struct outfile *out, const struct feature *f, const struct feature_result *r,
+		 int color)
 {
 	static const char *const paint[] = { "\033[32m", "\033[33m", "\033[31m", "\033[2m" };
 
@@ -50,9 +51,10 @@ static void show_all(struct outfile *out, const struct feature_result *results, 
 				same++;
 			outfile_printf(out, "\n");
 			show(out, &features[i], &results[i], color);
-			outfile_printf(out, "          without it: %s\n          fix: %s%s\n", features[i].costs,
-				       same < shown.n ? "as for " : "",
-				       same < shown.n ? features[shown.v[same]].name : results[i].fix);
+			outfile_printf(out, "          without it: %s\n          fix: %s%s\n",
+				       features[i].costs, same < shown.n ? "as for " : "",
+				       same < shown.n ? features[shown.v[same]].name
+						      : results[i].fix);
 			vec_push(&shown, i);
 		}
 	vec_free(&shown);
@@ -67,7 +69,8 @@ static int conclude(struct outfile *out, const struct feature_result *results, s
 	for (size_t i = 0; i < n; i++) {
 		degraded += results[i].state == FEATURE_DEGRADED;
 		if (results[i].state == FEATURE_MISSING)
-			outfile_printf(out, "%s%s", missing++ ? ", " : "cannot profile: ", features[i].name);
+			outfile_printf(out, "%s%s",
+				       missing++ ? ", " : "cannot profile: ", features[i].name);
 	}
 	if (missing)
 		outfile_printf(out, "\n");
@@ -87,7 +90,8 @@ static int doctor(struct error *e)
 
 	if (!out)
 		return command_failed(e);
-	libbpf_set_print(NULL);	/* what it would say of a failing probe, the probe's own line says */
+	/* what it would say of a failing probe, the probe's own line says */
+	libbpf_set_print(NULL);
 	for (size_t i = 0; features[i].name; i++) {
 		struct feature_result r;
 
@@ -117,9 +121,14 @@ static void more(FILE *to)
 static const struct cli_option rows[] = { CLI_END };
 
 const struct cli_command command_doctor = {
-	.name = "doctor", .summary = "what this kernel and this user can do, and how to mend it",
+	.name = "doctor",
+	.summary = "what this kernel and this user can do, and how to mend it",
 	.usage = "doctor",
-	.about = "Says what this kernel and this user can do for a profiler: a line for each thing that is\n"
-		 "needed or useful; what is not there comes last, with what that means and the fix.\n",
-	.rows = rows, .more = more, .run = run,
+	.about = "Says what this kernel and this user can do for a profiler: a line for each thing "
+		 "that is\n"
+		 "needed or useful; what is not there comes last, with what that means and the "
+		 "fix.\n",
+	.rows = rows,
+	.more = more,
+	.run = run,
 };

@@ -22,17 +22,23 @@ static const struct cli_option version_rows[] = { CLI_END };
 static void overview(int brief)
 {
 	fputs("ebprof shows which code runs, waits and allocates, with complete call stacks.\n\n"
-	      "Usage: sudo ebprof COMMAND [OPTION]...      recording needs root or capabilities: ebprof doctor\n"
-	      "       sudo ebprof [TARGET] [OPTION]...     without a command: record\n\n", stdout);
+	      "Usage: sudo ebprof COMMAND [OPTION]...      recording needs root or capabilities: "
+	      "ebprof doctor\n"
+	      "       sudo ebprof [TARGET] [OPTION]...     without a command: record\n\n",
+	      stdout);
 	for (size_t i = 0; commands[i]; i++)
 		printf("  %-11s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\nExamples:\n"
 	      "  sudo ebprof -p PID -d 10                   a process for 10 seconds: a table\n"
 	      "  sudo ebprof -a -d 10 -o out.html           the whole machine: a flame graph\n"
-	      "  sudo ebprof -o out.pb.gz ./prog ARG        a program from its first instruction on\n"
-	      "  sudo ebprof top                            live\n\n", stdout);
+	      "  sudo ebprof -o out.pb.gz ./prog ARG        a program from its first instruction "
+	      "on\n"
+	      "  sudo ebprof top                            live\n\n",
+	      stdout);
 	if (brief) {
-		fputs("Most used options: ebprof COMMAND -h; all: ebprof help COMMAND; see ebprof(1).\n", stdout);
+		fputs("Most used options: ebprof COMMAND -h; all: ebprof help COMMAND; see "
+		      "ebprof(1).\n",
+		      stdout);
 		return;
 	}
 	fputs("Options of record:\n", stdout);
@@ -47,7 +53,8 @@ static int unknown(const char *word, struct error *e)
 
 	command_near(&n);
 	if (*n.best)
-		return error_set(e, STATUS_USAGE, -EINVAL, "no command '%s'; did you mean '%s'?", word, n.best);
+		return error_set(e, STATUS_USAGE, -EINVAL, "no command '%s'; did you mean '%s'?",
+				 word, n.best);
 	return error_set(e, STATUS_USAGE, -EINVAL, "no command '%s'; see ebprof help", word);
 }
 
@@ -57,7 +64,8 @@ static int help_of(const string_vec *words, struct error *e)
 	const struct cli_command *c = command_find(words->v[0]);
 
 	if (words->n > 1)
-		return error_set(e, STATUS_USAGE, -EINVAL, "help takes one command; see ebprof help");
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "help takes one command; see ebprof help");
 	if (!c)
 		return unknown(words->v[0], e);
 	cli_help(c, 0, stdout);
@@ -92,12 +100,19 @@ static int run_version(const struct cli_command *c, int argc, char **argv)
 }
 
 const struct cli_command command_help = {
-	.name = "help", .summary = "this list, or all of a command: ebprof help COMMAND",
-	.usage = "help [COMMAND]", .about = "The commands, or what COMMAND does and all its options.\n",
-	.rows = rows, .run = run_help,
+	.name = "help",
+	.summary = "this list, or all of a command: ebprof help COMMAND",
+	.usage = "help [COMMAND]",
+	.about = "The commands, or what COMMAND does and all its options.\n",
+	.rows = rows,
+	.run = run_help,
 };
 
 const struct cli_command command_version = {
-	.name = "version", .summary = "the version of ebprof",
-	.usage = "version", .about = "Prints the version of ebprof.\n", .rows = version_rows, .run = run_version,
+	.name = "version",
+	.summary = "the version of ebprof",
+	.usage = "version",
+	.about = "Prints the version of ebprof.\n",
+	.rows = version_rows,
+	.run = run_version,
 };

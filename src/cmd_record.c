@@ -100,7 +100,8 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	r.files = &files;
 	err = record_options_parse(&r.o, c, argc, argv, &e);
 	if (!err)
-		status = event_list_asked(r.o.event) ? event_list_print() : record(&r, &files, origin, &e);
+		status = event_list_asked(r.o.event) ? event_list_print()
+						     : record(&r, &files, origin, &e);
 	else if (err < 0)
 		status = command_failed(&e);
 	result_files_free(&files);
@@ -111,28 +112,45 @@ static int run(const struct cli_command *c, int argc, char **argv)
 static void more(FILE *to)
 {
 	result_files_help(to);
-	fputs("\nExit status: 0 done, 1 error, 2 usage, 3 not permitted, 4 no such target, 5 no samples,\n"
-	      "6 lost samples with --strict; with a COMMAND its own.\n", to);
+	fputs("\nExit status: 0 done, 1 error, 2 usage, 3 not permitted, 4 no such target, 5 no "
+	      "samples,\n"
+	      "6 lost samples with --strict; with a COMMAND its own.\n",
+	      to);
 }
 
 const struct cli_command command_record = {
-	.name = "record", .summary = "which code runs, or waits, and how often (default)",
+	.name = "record",
+	.summary = "which code runs, or waits, and how often (default)",
 	.usage = "[record] [TARGET] [OPTION]... [[--] COMMAND ARG...]",
 	.about = "Samples what runs, and shows which code it is.\n"
 		 "  sudo ebprof -p PID -d 10                          a table on the terminal\n"
 		 "  sudo ebprof -a -d 10 | flamegraph.pl > out.svg    folded stacks in a pipe\n"
-		 "  sudo ebprof -o out.html ./prog ARG                a program from its first instruction on\n"
-		 "  sudo ebprof -p PID -- sleep 10                    as long as another command runs\n",
-	.rows = record_rows, .bit = EBPROF_RECORD, .starts = 1, .more = more, .run = run,
+		 "  sudo ebprof -o out.html ./prog ARG                a program from its first "
+		 "instruction on\n"
+		 "  sudo ebprof -p PID -- sleep 10                    as long as another command "
+		 "runs\n",
+	.rows = record_rows,
+	.bit = EBPROF_RECORD,
+	.starts = 1,
+	.more = more,
+	.run = run,
 };
 
 const struct cli_command command_alloc = {
-	.name = "alloc", .summary = "which code allocates memory, and what is never freed",
+	.name = "alloc",
+	.summary = "which code allocates memory, and what is never freed",
 	.usage = "alloc [OPTION]... -p PID | [--] COMMAND ARG...\n"
 		 "alloc --page-faults [TARGET] [OPTION]... [[--] COMMAND ARG...]",
 	.about = "Follows the blocks of malloc() and its like, or page faults.\n"
-		 "  sudo ebprof alloc --leaks ./prog ARG              what it allocates and never frees\n"
-		 "  sudo ebprof alloc -p PID -d 10                    of a running process; says before what it costs\n"
-		 "  sudo ebprof alloc --page-faults -a -d 60          what makes memory grow, for next to nothing\n",
-	.rows = record_rows, .bit = EBPROF_ALLOC, .starts = 1, .more = more, .run = run,
+		 "  sudo ebprof alloc --leaks ./prog ARG              what it allocates and never "
+		 "frees\n"
+		 "  sudo ebprof alloc -p PID -d 10                    of a running process; says "
+		 "before what it costs\n"
+		 "  sudo ebprof alloc --page-faults -a -d 60          what makes memory grow, for "
+		 "next to nothing\n",
+	.rows = record_rows,
+	.bit = EBPROF_ALLOC,
+	.starts = 1,
+	.more = more,
+	.run = run,
 };

@@ -22,7 +22,8 @@
 #include "tui/tui.h"
 #include "view_options.h"
 
-#define PATTERN_MAX 256		/* bytes of a regular expression; its compiled form may be far larger */
+/* bytes of a regular expression; its compiled form may be far larger */
+#define PATTERN_MAX 256
 #define NAME_MAX_MATCHED 4096	/* bytes of a function's name that are looked at */
 #define PERCENT_DEFAULT 0.5
 #define NAME_SHOWN 200		/* bytes of a file's name */
@@ -43,21 +44,22 @@ static const struct cli_option rows[] = {
 	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
 	CLI_HEADING("What to show (one of these; default: the functions)"),
 	{ 0, 0, "by", "WHAT", cli_string, AT(by),
-		"rows of function (default), module, line, process or thread", CLI_BRIEF },
+	  "rows of function (default), module, line, process or thread", CLI_BRIEF },
 	{ 0, 0, "tree", NULL, cli_flag, AT(tree), "the call tree", CLI_BRIEF },
 	{ 0, 0, "focus", "REGEX", cli_string, AT(focus),
-		"functions that match, who calls them and what they call", CLI_BRIEF },
+	  "functions that match, who calls them and what they call", CLI_BRIEF },
 	CLI_HEADING("How much of it"),
 	VIEW_OPTIONS_TABLE(AT(view), CLI_BRIEF),
 	{ 0, 0, "min", "PERCENT", cli_share, AT(percent),
-		"leave out what is less of the tree (default 0.5)", 0 },
-	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several", CLI_BRIEF },
+	  "leave out what is less of the tree (default 0.5)", 0 },
+	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several",
+	  CLI_BRIEF },
 	VIEW_OPTIONS_PROFILE(AT(view)),
 	CLI_HEADING("Output"),
 	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
-		"write all of it, as ebprof convert does; may be repeated", CLI_BRIEF },
+	  "write all of it, as ebprof convert does; may be repeated", CLI_BRIEF },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
-		"folded, html, pprof, ... (default: by the file's name)", 0 },
+	  "folded, html, pprof, ... (default: by the file's name)", 0 },
 	RESULT_FILES_FORCE(AT(force), 0),
 	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "a table, on a terminal too", 0 },
 	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary", 0 },
@@ -72,9 +74,11 @@ static int choose(const char *option, const char *word, const char *const *known
 	for (int i = 0; known[i]; i++) {
 		if (!word || !strcmp(word, known[i]))
 			return i;
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "", known[i]);
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
+			 known[i]);
 	}
-	return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': expected one of %s", option, word, list);
+	return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': expected one of %s", option, word,
+			 list);
 }
 
 /* 1 where the user says which part to print. */
@@ -89,13 +93,18 @@ static int check(const struct options *o, struct error *e)
 		return error_set(e, STATUS_USAGE, -EINVAL, "-o and -f write all of the profile; "
 				 "leave out --by, --tree and --focus, or write these by > FILE");
 	if ((o->by || o->view.sort) + o->tree + (o->focus != NULL) > 1)
-		return error_set(e, STATUS_USAGE, -EINVAL, "choose one view: --by and --sort, --tree, or --focus");
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "choose one view: --by and --sort, --tree, or --focus");
 	if (o->focus && strlen(o->focus) > PATTERN_MAX)
-		return error_set(e, STATUS_USAGE, -EINVAL, "--focus: at most %d bytes", PATTERN_MAX);
+		return error_set(e, STATUS_USAGE, -EINVAL, "--focus: at most %d bytes",
+				 PATTERN_MAX);
 	return result_files_check(o->format, e);
 }
 
-/* 1 for each function whose name matches, and one more for frames without a function. The caller frees it; NULL with @e. */
+/*
+ * 1 for each function whose name matches, and one more for frames without a function. The caller
+ * frees it; NULL with @e.
+ */
 static unsigned char *find_focus(const struct profile *p, const char *pattern, struct error *e)
 {
 	size_t n = profile_view(p).nfunctions + 1, found = 0;
@@ -124,7 +133,8 @@ static unsigned char *find_focus(const struct profile *p, const char *pattern, s
 }
 
 /* Writes the view that is asked for. */
-static int write_view(const struct options *o, const struct profile *p, struct outfile *f, struct error *e)
+static int write_view(const struct options *o, const struct profile *p, struct outfile *f,
+		      struct error *e)
 {
 	struct output_options output = { 0 };
 	int by = choose("--by", o->by, views_by_names, e);
@@ -241,15 +251,21 @@ static int run(const struct cli_command *c, int argc, char **argv)
 }
 
 const struct cli_command command_report = {
-	.name = "report", .summary = "look at a saved profile",
+	.name = "report",
+	.summary = "look at a saved profile",
 	.usage = "report [OPTION]... [FILE]...",
-	.about = "Shows a saved profile: pprof, folded stacks, perf script's text, or an html, json, firefox or\n"
+	.about = "Shows a saved profile: pprof, folded stacks, perf script's text, or an html, "
+		 "json, firefox or\n"
 		 "speedscope file of ebprof's own, gzipped or not; - is standard input; without a\n"
-		 "file it is the last recording. On a terminal, to look around in (? lists the keys).\n"
+		 "file it is the last recording. On a terminal, to look around in (? lists the "
+		 "keys).\n"
 		 "  ebprof report                                     the last recording\n"
 		 "  ebprof report -o out.html                         the same as a flame graph\n"
 		 "  ebprof report --tree --min 2 cpu.pb.gz            the call tree\n"
-		 "  ebprof report --focus '^malloc$' cpu.folded       its callers and what it calls\n"
+		 "  ebprof report --focus '^malloc$' cpu.folded       its callers and what it "
+		 "calls\n"
 		 "  perf script | ebprof report --by module -\n",
-	.rows = rows, .more = result_files_help, .run = run,
+	.rows = rows,
+	.more = result_files_help,
+	.run = run,
 };

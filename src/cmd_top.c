@@ -12,7 +12,8 @@
 #include "tui/tui.h"
 #include "tui/viewer.h"
 
-#define TABLE_LINES 3		/* of a plain table that are no rows: two headers, and how much was left out */
+/* of a plain table that are no rows: two headers, and how much was left out */
+#define TABLE_LINES 3
 #define TARGET_MAX 128
 
 /* What is sampled, in a few words. */
@@ -21,10 +22,14 @@ static void name_target(char text[TARGET_MAX], const struct record_options *o)
 	char raw[TARGET_MAX] = "all";
 
 	if (o->pids.n || o->tids.n)
-		snprintf(raw, sizeof(raw), "%s %d%s", o->pids.n ? "pid" : "tid", o->pids.n ? o->pids.v[0] : o->tids.v[0],
+		snprintf(raw, sizeof(raw), "%s %d%s", o->pids.n ? "pid" : "tid",
+			 o->pids.n ? o->pids.v[0] : o->tids.v[0],
 			 o->pids.n + o->tids.n > 1 ? " and others" : "");
 	else if (o->cgroup || o->comm || o->command)
-		snprintf(raw, sizeof(raw), "%s", o->cgroup ? o->cgroup : o->comm ? o->comm : o->command[0]);
+		snprintf(raw, sizeof(raw), "%s",
+			 o->cgroup ? o->cgroup
+			 : o->comm ? o->comm
+				   : o->command[0]);
 	text_clean(text, TARGET_MAX, raw);
 }
 
@@ -46,9 +51,13 @@ static void fit_terminal(struct viewer_options *v, const struct record_options *
 static int top(struct recording *r, struct error *e)
 {
 	char target[TARGET_MAX];
-	struct viewer_options o = { .plain = r->o.plain || r->o.tables || !tui_possible(), .refresh = r->o.refresh,
-				    .window = r->o.window, .since_start = r->o.since_start,
-				    .tables = r->o.tables, .target = target, .user = &r->user };
+	struct viewer_options o = { .plain = r->o.plain || r->o.tables || !tui_possible(),
+				    .refresh = r->o.refresh,
+				    .window = r->o.window,
+				    .since_start = r->o.since_start,
+				    .tables = r->o.tables,
+				    .target = target,
+				    .user = &r->user };
 	struct viewer *v = NULL;
 	int err;
 
@@ -58,7 +67,8 @@ static int top(struct recording *r, struct error *e)
 	err = recording_find(r, e) || recording_prepare(r, e);
 	v = err ? NULL : viewer_new(&o, e);
 	if (v) {
-		r->viewer = (struct recording_viewer){ viewer_update, viewer_ended, viewer_wake(v), !o.plain, v };
+		r->viewer = (struct recording_viewer){ viewer_update, viewer_ended, viewer_wake(v),
+						       !o.plain, v };
 		err = recording_run(r, e);
 		if (!err)
 			viewer_update(v, session_profile(r->session));
@@ -88,12 +98,19 @@ static int run(const struct cli_command *c, int argc, char **argv)
 }
 
 const struct cli_command command_top = {
-	.name = "top", .summary = "the same, live",
+	.name = "top",
+	.summary = "the same, live",
 	.usage = "top [TARGET] [OPTION]... [[--] COMMAND ARG...]",
-	.about = "Shows live which code runs. On a terminal, ? lists the keys; elsewhere it prints tables.\n"
+	.about = "Shows live which code runs. On a terminal, ? lists the keys; elsewhere it prints "
+		 "tables.\n"
 		 "  sudo ebprof top                                   the whole machine\n"
-		 "  sudo ebprof top -p PID --window 30                a process, its last 30 seconds\n"
+		 "  sudo ebprof top -p PID --window 30                a process, its last 30 "
+		 "seconds\n"
 		 "  sudo ebprof top --count 3 --rows 10 -n nginx      three tables\n"
-		 "  sudo ebprof top --alloc ./server                  what it allocates, and what is in use\n",
-	.rows = record_rows, .bit = EBPROF_TOP, .starts = 1, .run = run,
+		 "  sudo ebprof top --alloc ./server                  what it allocates, and what "
+		 "is in use\n",
+	.rows = record_rows,
+	.bit = EBPROF_TOP,
+	.starts = 1,
+	.run = run,
 };

@@ -10,8 +10,9 @@
 #include "base/near.h"
 #include "cli.h"
 
-extern const struct cli_command command_record, command_alloc, command_top, command_report, command_convert,
-	command_diff, command_doctor, command_completion, command_help, command_version;
+extern const struct cli_command command_record, command_alloc, command_top, command_report,
+	command_convert, command_diff, command_doctor, command_completion, command_help,
+	command_version;
 
 /* All of them, in the order of the list; the first is the default; ends with NULL. */
 extern const struct cli_command *const commands[];

@@ -76,7 +76,8 @@ void completion_fish(FILE *to)
 	      "end\n"
 	      "complete -c ebprof -f\n", to);
 	for (size_t i = 0; commands[i]; i++) {
-		fprintf(to, "complete -c ebprof -n 'test (count (commandline -opc)) -eq 1' -a %s -d '",
+		fprintf(to,
+			"complete -c ebprof -n 'test (count (commandline -opc)) -eq 1' -a %s -d '",
 			commands[i]->name);
 		write_text(commands[i]->summary, to);
 		fputs("'\n", to);

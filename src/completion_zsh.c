@@ -56,7 +56,8 @@ static void write_spec(const struct cli_command *c, const struct cli_option *r, 
 	if (!r->letter && !r->name)
 		fputs(kind == COMPLETE_PROGRAMS ? "\t\t'*::" : "\t\t'*:", to);
 	else if (r->letter && r->name)
-		fprintf(to, "\t\t{-%c%s,--%s%s}'[", r->letter, r->arg ? "+" : "", r->name, r->arg ? "=" : "");
+		fprintf(to, "\t\t{-%c%s,--%s%s}'[", r->letter, r->arg ? "+" : "", r->name,
+			r->arg ? "=" : "");
 	else if (r->name)
 		fprintf(to, "\t\t--%s%s'[", r->name, r->arg ? "=" : "");
 	else
@@ -104,5 +105,7 @@ void completion_zsh(FILE *to)
 		write_command(commands[i], to);
 	fputs(body, to);
 	/* Loaded by compinit the file is the function; sourced, it is told where it belongs. */
-	fputs("if [[ $funcstack[1] == _ebprof ]]; then _ebprof \"$@\"; else compdef _ebprof ebprof; fi\n", to);
+	fputs("if [[ $funcstack[1] == _ebprof ]]; then _ebprof \"$@\"; else compdef _ebprof "
+	      "ebprof; fi\n",
+	      to);
 }

@@ -61,7 +61,9 @@ int event_list_print(void)
 	printf("%-48s raw, of the CPU's manual\n", "rHEX");
 	fflush(stdout);
 	if (l.absent)
-		fprintf(stderr, "ebprof: %zu hardware event%s left out, which this machine does not offer\n",
+		fprintf(stderr,
+			"ebprof: %zu hardware event%s left out, which this machine does not "
+			"offer\n",
 			l.absent, l.absent == 1 ? " is" : "s are");
 	if (!tracefs_events(&t) || access(tracefs_events(&t), R_OK | X_OK))
 		fputs("ebprof: tracepoints are left out, which only root may list\n", stderr);

@@ -49,7 +49,8 @@ struct counts {
 	unsigned char *names_python;	/* by process: 1 where functions of Python have names */
 	double made[RUNTIMES + 1];	/* frames of code made at run time that have no name */
 	pid_t pid[RUNTIMES];		/* one of those that made it */
-	double interpreted;		/* samples in Python's interpreter, without names of its own */
+	/* samples in Python's interpreter, without names of its own */
+	double interpreted;
 	uint32_t python;		/* module that it is in */
 };
 

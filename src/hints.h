@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What to do for names that are missing: a runtime that can tell those of the code that it makes,
- * a package with debug information. A line each, and only where a good part of the profile lacks them.
+ * a package with debug information. A line each, and only where a good part of the profile lacks
+ * them.
  */
 #ifndef EBPROF_HINTS_H
 #define EBPROF_HINTS_H

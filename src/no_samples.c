@@ -132,13 +132,15 @@ static void explain_sampling(const struct recording *r, const char *who, char *t
 		snprintf(text, size, "no CPU was busy when a sample was due; "
 			 "--include-idle samples idle CPUs, too");
 	else if (o->frequency)
-		snprintf(text, size, "%s hardly ran%s: at %llu Hz a sample stands for %.3g ms of a "
-			 "CPU; try a larger -F, or --off-cpu, which shows where it waits", who, scope,
-			 (unsigned long long)o->frequency, 1e3 / (double)o->frequency);
+		snprintf(text, size,
+			 "%s hardly ran%s: at %llu Hz a sample stands for %.3g ms of a "
+			 "CPU; try a larger -F, or --off-cpu, which shows where it waits",
+			 who, scope, (unsigned long long)o->frequency, 1e3 / (double)o->frequency);
 	else
-		snprintf(text, size, "%s ran for fewer than %llu of %s%s; try a smaller -c, or "
-			 "--off-cpu, which shows where it waits", who, (unsigned long long)o->period,
-			 r->event.name, scope);
+		snprintf(text, size,
+			 "%s ran for fewer than %llu of %s%s; try a smaller -c, or "
+			 "--off-cpu, which shows where it waits",
+			 who, (unsigned long long)o->period, r->event.name, scope);
 }
 
 static void explain_targets(const struct recording *r, const struct look *l, const char *kind,
@@ -189,6 +191,9 @@ void no_samples_why(const struct recording *r, char text[NO_SAMPLES_TEXT])
 	else if (is_deserted(&r->targets.cgroup))
 		snprintf(text, NO_SAMPLES_TEXT, "there is no process in this cgroup");
 	else
-		explain_sampling(r, o->command ? "the command" :
-				 o->cgroup ? "what is in the cgroup" : "the machine", text, NO_SAMPLES_TEXT);
+		explain_sampling(r,
+				 o->command  ? "the command"
+				 : o->cgroup ? "what is in the cgroup"
+					     : "the machine",
+				 text, NO_SAMPLES_TEXT);
 }

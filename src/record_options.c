@@ -35,7 +35,8 @@ static int check_rate(struct record_options *o, struct error *e)
 	long most = 0;
 
 	if (o->frequency && o->period)
-		return error_set(e, STATUS_USAGE, -EINVAL, "-F and -c exclude each other: a rate, or a number of events");
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "-F and -c exclude each other: a rate, or a number of events");
 	if (!o->frequency && !o->period)
 		o->frequency = FREQUENCY_DEFAULT;
 	if (o->frequency && file_read_long(sysctl, &most))
@@ -43,9 +44,12 @@ static int check_rate(struct record_options *o, struct error *e)
 	if (o->frequency == CLI_RATE_MAX)
 		o->frequency = most > 0 ? (uint64_t)most : FREQUENCY_UNLIMITED;
 	if (o->frequency && most > 0 && o->frequency > (uint64_t)most)
-		return error_set(e, STATUS_USAGE, -EINVAL, "-F %llu is above this kernel's limit of %ld Hz; "
-				 "lower it, or raise the limit: sudo sysctl kernel.perf_event_max_sample_rate=%llu",
-				 (unsigned long long)o->frequency, most, (unsigned long long)o->frequency);
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "-F %llu is above this kernel's limit of %ld Hz; "
+				 "lower it, or raise the limit: sudo sysctl "
+				 "kernel.perf_event_max_sample_rate=%llu",
+				 (unsigned long long)o->frequency, most,
+				 (unsigned long long)o->frequency);
 	return 0;
 }
 
@@ -58,11 +62,15 @@ static int overhead_given(const struct record_options *o)
 static int check_page_faults(struct record_options *o, struct error *e)
 {
 	if (o->alloc_interval || o->leaks || o->min_age || o->allocators.n || overhead_given(o))
-		return error_set(e, STATUS_USAGE, -EINVAL, "page faults tell where memory comes from, whose ever allocator asks "
-				 "for it, not when it goes; leave out --alloc-interval, --allocator, --leaks, --min-age and "
-				 "--max-overhead");
+		return error_set(
+			e, STATUS_USAGE, -EINVAL,
+			"page faults tell where memory comes from, whose ever allocator asks "
+			"for it, not when it goes; leave out --alloc-interval, --allocator, "
+			"--leaks, --min-age and "
+			"--max-overhead");
 	if (o->event || o->off_cpu || o->wall || o->frequency)
-		return error_set(e, STATUS_USAGE, -EINVAL, "--page-faults counts each of them, or one of -c PERIOD; "
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--page-faults counts each of them, or one of -c PERIOD; "
 				 "leave out -e, -F, --off-cpu and --wall");
 	if (!o->period)
 		o->period = 1;
@@ -72,29 +80,42 @@ static int check_page_faults(struct record_options *o, struct error *e)
 
 static int check_alloc(struct record_options *o, struct error *e)
 {
-	if (!o->alloc && (o->alloc_interval || o->leaks || o->min_age || o->page_faults || o->allocators.n))
-		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval, --allocator, --leaks, --min-age and --page-faults "
-				 "go with ebprof alloc, or top --alloc");
+	if (!o->alloc &&
+	    (o->alloc_interval || o->leaks || o->min_age || o->page_faults || o->allocators.n))
+		return error_set(
+			e, STATUS_USAGE, -EINVAL,
+			"--alloc-interval, --allocator, --leaks, --min-age and --page-faults "
+			"go with ebprof alloc, or top --alloc");
 	if (o->page_faults)
 		return check_page_faults(o, e);
 	if (!o->alloc)
 		return 0;
 	if (!o->command && !o->pids.n)
-		return error_set(e, STATUS_USAGE, -EINVAL, "ebprof alloc follows a command that it starts, or some processes: "
-				 "ebprof alloc -- COMMAND, or -p PID; probes in all of them would slow all of them down, but "
-				 "--page-faults is cheap enough for any target");
+		return error_set(
+			e, STATUS_USAGE, -EINVAL,
+			"ebprof alloc follows a command that it starts, or some processes: "
+			"ebprof alloc -- COMMAND, or -p PID; probes in all of them would slow all "
+			"of them down, but "
+			"--page-faults is cheap enough for any target");
 	if (o->alloc_interval != ALLOC_ALL && o->alloc_interval > ALLOC_INTERVAL_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--alloc-interval %llu: at most %llu",
-				 (unsigned long long)o->alloc_interval, (unsigned long long)ALLOC_INTERVAL_MAX);
-	if (o->event || o->off_cpu || o->wall || o->frequency || o->period || o->timeline || o->kernel_only || o->delay)
-		return error_set(e, STATUS_USAGE, -EINVAL, "ebprof alloc follows allocations alone; leave out -e, -F, -c, -K, "
-				 "--off-cpu, --wall, --timeline and --delay");
+				 (unsigned long long)o->alloc_interval,
+				 (unsigned long long)ALLOC_INTERVAL_MAX);
+	if (o->event || o->off_cpu || o->wall || o->frequency || o->period || o->timeline ||
+	    o->kernel_only || o->delay)
+		return error_set(
+			e, STATUS_USAGE, -EINVAL,
+			"ebprof alloc follows allocations alone; leave out -e, -F, -c, -K, "
+			"--off-cpu, --wall, --timeline and --delay");
 	if (o->command && overhead_given(o))
-		return error_set(e, STATUS_USAGE, -EINVAL, "--max-overhead goes with ebprof alloc -p: a command pays for its "
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--max-overhead goes with ebprof alloc -p: a command pays for its "
 				 "samples alone, which a larger --alloc-interval makes fewer");
 	if (o->command && o->allocators.n)
-		return error_set(e, STATUS_USAGE, -EINVAL, "--allocator goes with ebprof alloc -p: of a command only functions "
-				 "with the usual names can be replaced; start it, and follow it by -p");
+		return error_set(
+			e, STATUS_USAGE, -EINVAL,
+			"--allocator goes with ebprof alloc -p: of a command only functions "
+			"with the usual names can be replaced; start it, and follow it by -p");
 	o->user_only = 1;
 	if (!o->alloc_interval)
 		o->alloc_interval = ALLOC_INTERVAL_DEFAULT;
@@ -106,22 +127,28 @@ static int check(struct record_options *o, struct error *e)
 	int err;
 
 	if (count_targets(o) > 1)
-		return error_set(e, STATUS_USAGE, -EINVAL, "choose one target: -p, -t, -a, -G or -n");
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "choose one target: -p, -t, -a, -G or -n");
 	if (o->off_cpu && o->wall)
-		return error_set(e, STATUS_USAGE, -EINVAL, "--off-cpu and --wall exclude each other: the latter has both");
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--off-cpu and --wall exclude each other: the latter has both");
 	if ((o->off_cpu || o->wall) && o->timeline)
-		return error_set(e, STATUS_USAGE, -EINVAL, "--timeline knows samples, not waits; leave it out with %s",
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--timeline knows samples, not waits; leave it out with %s",
 				 o->wall ? "--wall" : "--off-cpu");
 	if (!(o->off_cpu || o->wall) && (o->min_block || o->states || o->wakers || o->hide_idle))
-		return error_set(e, STATUS_USAGE, -EINVAL, "--wakers, --hide-idle, --min-block and --state go with --off-cpu "
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--wakers, --hide-idle, --min-block and --state go with --off-cpu "
 				 "or --wall");
 	if (!(o->off_cpu || o->wall || o->alloc) && overhead_given(o))
-		return error_set(e, STATUS_USAGE, -EINVAL, "--max-overhead goes with --off-cpu, --wall or ebprof alloc -p");
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--max-overhead goes with --off-cpu, --wall or ebprof alloc -p");
 	if (o->user_only && o->kernel_only)
 		return error_set(e, STATUS_USAGE, -EINVAL, "-U and -K exclude each other; "
 				 "without both, user and kernel stacks are taken");
 	if (o->comm && strlen(o->comm) >= EBP_COMM_LEN)
-		return error_set(e, STATUS_USAGE, -EINVAL, "-n '%s': the kernel keeps %d characters of a name: try -n '%.*s'",
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "-n '%s': the kernel keeps %d characters of a name: try -n '%.*s'",
 				 o->comm, EBP_COMM_LEN - 1, EBP_COMM_LEN - 1, o->comm);
 	if (o->max_frames > EBP_FRAMES_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--max-frames %llu: at most %d",
@@ -155,17 +182,19 @@ static int check_top(struct record_options *o, struct error *e)
 	if (o->refresh < REFRESH_LEAST)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--refresh: at least 100ms");
 	if (o->alloc && overhead_given(o))
-		return error_set(e, STATUS_USAGE, -EINVAL, "top --alloc shows all the time, not slices of it; "
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "top --alloc shows all the time, not slices of it; "
 				 "--max-overhead goes with ebprof alloc -p");
 	if (o->alloc)
 		o->max_overhead = OVERHEAD_NONE;
 	if (o->window < o->refresh || o->window > WINDOW_MOST)
-		return error_set(e, STATUS_USAGE, -EINVAL, "--window: from --refresh to 1h; or --since-start");
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--window: from --refresh to 1h; or --since-start");
 	return 0;
 }
 
-int record_options_parse(struct record_options *o, const struct cli_command *c, int argc, char **argv,
-			 struct error *e)
+int record_options_parse(struct record_options *o, const struct cli_command *c, int argc,
+			 char **argv, struct error *e)
 {
 	int rest, err = cli_parse(c, o, argc, argv, &rest, e);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the user asked `ebprof record`, `alloc` or `top` for: the option table (record_rows.c) and its checks.
+ * What the user asked `ebprof record`, `alloc` or `top` for: the option table (record_rows.c) and
+ * its checks.
  */
 #ifndef EBPROF_RECORD_OPTIONS_H
 #define EBPROF_RECORD_OPTIONS_H
@@ -18,7 +19,8 @@ struct record_options {
 	int all;
 	const char *cgroup, *comm;
 	char **command;			/* argv of the command that is the target; NULL: none */
-	char **until;			/* argv of a command beside another target, which lasts as long; NULL: none */
+	/* argv of a command beside another target, which lasts as long; NULL: none */
+	char **until;
 	int no_inherit, include_self, include_idle;
 	/* what and how often */
 	const char *event;		/* NULL: cycles, else cpu-clock */
@@ -26,7 +28,8 @@ struct record_options {
 	uint64_t min_block;		/* ns */
 	unsigned int states;		/* a bit for each enum ebp_kind; 0: all */
 	double max_overhead;		/* %, or OVERHEAD_NONE; 0: the default */
-	int alloc;			/* allocations, instead of samples; 0 with @page_faults, which are samples of an event */
+	/* allocations, instead of samples; 0 with @page_faults, which are samples of an event */
+	int alloc;
 	int page_faults;
 	string_vec allocators;		/* PATH:PREFIX, not looked at yet */
 	uint64_t alloc_interval;	/* bytes a sample; ALLOC_ALL: every block */
@@ -55,13 +58,16 @@ struct record_options {
 	int plain, since_start;
 };
 
-/* The options of these commands, which are bits of struct cli_command; a row says which of them take it. */
+/*
+ * The options of these commands, which are bits of struct cli_command; a row says which of them
+ * take it.
+ */
 enum { EBPROF_RECORD = 1, EBPROF_ALLOC = 2, EBPROF_TOP = 4 };
 extern const struct cli_option record_rows[];
 
 /* Parses and checks; @o is all zeros but for @alloc; argv stays borrowed. As cli_parse(). */
-int record_options_parse(struct record_options *o, const struct cli_command *c, int argc, char **argv,
-			 struct error *e);
+int record_options_parse(struct record_options *o, const struct cli_command *c, int argc,
+			 char **argv, struct error *e);
 void record_options_free(struct record_options *o);
 
 #endif

@@ -64,8 +64,11 @@ static int parse_event(struct recording *r, struct error *e)
 static int choose_event(struct recording *r, struct error *e)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES,
-		.disabled = 1, .exclude_kernel = 1,
+		.size = sizeof(attr),
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.disabled = 1,
+		.exclude_kernel = 1,
 	};
 	int fd;
 
@@ -132,7 +135,10 @@ static void take_signals(struct recording *r)
 	}
 }
 
-/* From now on a signal ends us at once: the user asked twice, even where both came before we looked. */
+/*
+ * From now on a signal ends us at once: the user asked twice, even where both came before we
+ * looked.
+ */
 static void unblock_signals(const struct recording *r)
 {
 	sigset_t none;
@@ -176,19 +182,32 @@ static void fill_collect(struct recording *r)
 	if (o->command && o->delay)
 		r->target_ids[n++] = r->launch.pid;
 	*c = (struct collector_options){
-		.event = r->no_event ? NULL : &r->event, .off_cpu = o->off_cpu || o->wall, .wall = o->wall,
-		.wakers = o->wakers, .min_block = o->min_block, .states = o->states,
+		.event = r->no_event ? NULL : &r->event,
+		.off_cpu = o->off_cpu || o->wall,
+		.wall = o->wall,
+		.wakers = o->wakers,
+		.min_block = o->min_block,
+		.states = o->states,
 		.overhead = o->alloc ? 0 : o->max_overhead / 100,
-		.alloc = o->alloc ? &r->probes : NULL, .frequency = o->frequency, .period = o->period,
-		.targets = r->target_ids, .ntargets = n, .by_thread = o->tids.n > 0,
+		.alloc = o->alloc ? &r->probes : NULL,
+		.frequency = o->frequency,
+		.period = o->period,
+		.targets = r->target_ids,
+		.ntargets = n,
+		.by_thread = o->tids.n > 0,
 		.inherit = !o->no_inherit,
 		.command = o->command && !o->delay ? r->launch.pid : 0,
 		.comm = o->comm,
-		.cgroup = r->targets.cgroup.id, .cgroup_controller = r->targets.cgroup.controller,
-		.cpus = o->cpus.v, .ncpus = o->cpus.n,
-		.user = !o->kernel_only, .kernel = !o->user_only,
-		.timeline = o->timeline, .idle = o->include_idle,
-		.max_frames = (uint32_t)o->max_frames, .rescue = !o->no_rescue,
+		.cgroup = r->targets.cgroup.id,
+		.cgroup_controller = r->targets.cgroup.controller,
+		.cpus = o->cpus.v,
+		.ncpus = o->cpus.n,
+		.user = !o->kernel_only,
+		.kernel = !o->user_only,
+		.timeline = o->timeline,
+		.idle = o->include_idle,
+		.max_frames = (uint32_t)o->max_frames,
+		.rescue = !o->no_rescue,
 		.ring_bytes = o->buffer,
 	};
 	if (!o->include_self) {
@@ -265,7 +284,9 @@ int recording_run(struct recording *r, struct error *e)
 	fill_collect(r);
 	r->sandbox = (struct sandbox_options){
 		.refusals = r->refusals,
-		.command = r->launch.pid, .becomes_user = r->user.switched, .network = r->debuginfod != NULL,
+		.command = r->launch.pid,
+		.becomes_user = r->user.switched,
+		.network = r->debuginfod != NULL,
 		.terminal = r->viewer.hasty,
 	};
 	r->session_options = (struct session_options){
@@ -318,7 +339,8 @@ void recording_describe(const struct recording *r, struct profile *p)
 	m->command = clean_string(p, text);
 	m->title = clean_string(p, r->o.view.title ? r->o.view.title : "");
 	if (!uname(&u)) {
-		snprintf(text, sizeof(text), "%s, %s %s %s", u.nodename, u.sysname, u.release, u.machine);
+		snprintf(text, sizeof(text), "%s, %s %s %s", u.nodename, u.sysname, u.release,
+			 u.machine);
 		m->host = clean_string(p, text);
 	}
 }
@@ -348,8 +370,8 @@ static void tell_waiting(const struct recording *r)
 	if (!procfs_stat(r->launch.pid, &st) && (st.state == 'T' || st.state == 't'))
 		fprintf(stderr, "is stopped; kill -CONT %d lets it go on and end", r->launch.pid);
 	else
-		fprintf(stderr, "goes on after SIG%s; kill -KILL %d ends it", sigabbrev_np(r->asked ? r->last_signal : SIGTERM),
-			r->launch.pid);
+		fprintf(stderr, "goes on after SIG%s; kill -KILL %d ends it",
+			sigabbrev_np(r->asked ? r->last_signal : SIGTERM), r->launch.pid);
 	fputs(", Ctrl-C only ebprof\n", stderr);
 }
 
@@ -376,9 +398,11 @@ static int open_debuginfod(struct recording *r, struct error *e)
 	r->debuginfod = r->o.debuginfod ? debuginfod_new() : NULL;
 	if (r->debuginfod || !r->o.debuginfod)
 		return 0;
-	why = errno == EDESTADDRREQ ? "DEBUGINFOD_URLS is not set (sudo -E keeps it)" :
-	      errno == ELIBACC ? "libdebuginfod.so.1 is not installed; on Debian: apt install libdebuginfod1" :
-	      errno == ENOTSUP ? "this is the static ebprof, which can load no library" : strerror(errno);
+	why = errno == EDESTADDRREQ ? "DEBUGINFOD_URLS is not set (sudo -E keeps it)"
+	      : errno == ELIBACC
+		      ? "libdebuginfod.so.1 is not installed; on Debian: apt install libdebuginfod1"
+	      : errno == ENOTSUP ? "this is the static ebprof, which can load no library"
+				 : strerror(errno);
 	return error_set(e, STATUS_ERROR, -errno, "--debuginfod: %s", why);
 }
 
@@ -388,9 +412,11 @@ static int check_vmlinux(const struct recording *r, struct error *e)
 	const struct kernel_places places = { .vmlinux = r->o.vmlinux };
 	struct kernel_dwarf kernel;
 	int err = r->o.vmlinux ? kernel_dwarf_open(&kernel, &places, NULL, 0, 0) : 0;
-	const char *why = err == -ESTALE ? "this is not the kernel that runs: its build id is another one" :
-			  err == -ENODATA ? "there is no debug information in it" :
-			  err == -ENOEXEC ? "this is not an ELF file" : strerror(-err);
+	const char *why = err == -ESTALE
+				  ? "this is not the kernel that runs: its build id is another one"
+			  : err == -ENODATA ? "there is no debug information in it"
+			  : err == -ENOEXEC ? "this is not an ELF file"
+					    : strerror(-err);
 
 	if (err)
 		return error_set(e, STATUS_ERROR, err, "--vmlinux %s: %s", r->o.vmlinux, why);
@@ -400,8 +426,8 @@ static int check_vmlinux(const struct recording *r, struct error *e)
 }
 
 /*
- * Files are named, and names kept, by a process that reads nothing foreign. Memory is read, and what may take for ever is
- * demangled, by processes that may be lost.
+ * Files are named, and names kept, by a process that reads nothing foreign. Memory is read, and
+ * what may take for ever is demangled, by processes that may be lost.
  */
 static int start_processes(struct recording *r, struct error *e)
 {
@@ -410,8 +436,9 @@ static int start_processes(struct recording *r, struct error *e)
 
 	r->store = r->o.no_cache ? NULL : name_store_new(&r->user);
 	for (size_t i = 0; i < n; i++)
-		vec_push(&jobs, (struct keeper_job){
-			.work = outfile_keep, .end = outfile_end, .ctx = r->files->files.v[i].file });
+		vec_push(&jobs, (struct keeper_job){ .work = outfile_keep,
+						     .end = outfile_end,
+						     .ctx = r->files->files.v[i].file });
 	if (r->last)
 		vec_push(&jobs, (struct keeper_job){
 			.work = outfile_keep, .end = outfile_end, .ctx = r->last });
@@ -423,7 +450,8 @@ static int start_processes(struct recording *r, struct error *e)
 	r->keeper = r->refusals ? keeper_new(jobs.v, jobs.n) : NULL;
 	vec_free(&jobs);
 	if (!r->keeper)
-		return error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s", strerror(errno));
+		return error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s",
+				 strerror(errno));
 	for (size_t i = 0; i < n; i++)
 		outfile_delegate(r->files->files.v[i].file, r->keeper, i);
 	if (r->last)
@@ -434,16 +462,21 @@ static int start_processes(struct recording *r, struct error *e)
 	if (r->remote && !r->o.no_demangle)
 		r->demangler = demangler_new();
 	if (!r->remote || (!r->demangler && !r->o.no_demangle))
-		return error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s", strerror(errno));
+		return error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s",
+				 strerror(errno));
 	return 0;
 }
 
 static void drop_capabilities(const struct recording *r)
 {
-	caps_limit(CAPS_TO_SAMPLE | (r->user.switched ? CAPS_TO_BECOME_USER : 0u) | (command_of(r) ? CAPS_TO_SIGNAL : 0u));
+	caps_limit(CAPS_TO_SAMPLE | (r->user.switched ? CAPS_TO_BECOME_USER : 0u) |
+		   (command_of(r) ? CAPS_TO_SIGNAL : 0u));
 }
 
-/* Starts the command, which waits; with our library before its allocator where that is to be followed. */
+/*
+ * Starts the command, which waits; with our library before its allocator where that is to be
+ * followed.
+ */
 static int prepare_command(struct recording *r, struct error *e)
 {
 	const struct record_options *o = &r->o;
@@ -474,8 +507,10 @@ int recording_find(struct recording *r, struct error *e)
 	if (!err)
 		err = choose_event(r, e);
 	if (!err && (r->o.off_cpu || r->o.wall) && !r->no_event && !event_is_software(&r->event))
-		err = error_set(e, STATUS_USAGE, -EINVAL, "-e %s interrupts where switches are followed; "
-				"with --off-cpu and --wall use a software event: -e cpu-clock", r->event.name);
+		err = error_set(e, STATUS_USAGE, -EINVAL,
+				"-e %s interrupts where switches are followed; "
+				"with --off-cpu and --wall use a software event: -e cpu-clock",
+				r->event.name);
 	if (!err)
 		adapt_rate(r);
 	return err;
@@ -492,7 +527,8 @@ int recording_prepare(struct recording *r, struct error *e)
 	drop_capabilities(r);
 	err = block_signals(r);
 	if (err)
-		return error_set(e, STATUS_ERROR, err, "cannot wait for signals: %s", strerror(-err));
+		return error_set(e, STATUS_ERROR, err, "cannot wait for signals: %s",
+				 strerror(-err));
 	return command_of(r) ? prepare_command(r, e) : 0;
 }
 
@@ -503,7 +539,9 @@ static void show_refused(const struct recording *r)
 
 	refusals_text(r->refusals, text, sizeof(text));
 	if (*text)
-		fprintf(stderr, "ebprof: the sandbox refused system calls: %s; what they were for is missing, please report it\n",
+		fprintf(stderr,
+			"ebprof: the sandbox refused system calls: %s; what they were for is "
+			"missing, please report it\n",
 			text);
 }
 

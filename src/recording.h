@@ -33,7 +33,8 @@ struct recording {
 	char **argv;
 	struct record_options o;
 	struct user user;
-	struct result_files *files;	/* all that is written; NULL: files are opened later, if any are */
+	/* all that is written; NULL: files are opened later, if any are */
+	struct result_files *files;
 	struct outfile *last;		/* where it is kept (last_recording.h); NULL: it is not */
 	struct recording_viewer viewer;
 	struct targets targets;
@@ -58,7 +59,8 @@ struct recording {
 	struct refusals *refusals;	/* what the sandbox refused; NULL: not yet */
 	struct keeper *keeper;		/* who names files and stores names; NULL: not yet */
 	struct remote *remote;		/* who reads the memory of targets; NULL: not yet */
-	struct demangler *demangler;	/* who demangles what may take long; NULL: not yet, or nobody */
+	/* who demangles what may take long; NULL: not yet, or nobody */
+	struct demangler *demangler;
 	struct sandbox_options sandbox;
 	struct session_options session_options;
 	struct session *session;
@@ -69,7 +71,10 @@ struct recording {
 
 /* Looks up the target and the event. 0, or a negative errno with @e filled; so all below. */
 int recording_find(struct recording *r, struct error *e);
-/* Gives privileges up, blocks signals and starts the command, which waits. What needs more privileges comes before. */
+/*
+ * Gives privileges up, blocks signals and starts the command, which waits. What needs more
+ * privileges comes before.
+ */
 int recording_prepare(struct recording *r, struct error *e);
 /* Samples until an end comes. */
 int recording_run(struct recording *r, struct error *e);

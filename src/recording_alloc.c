@@ -38,23 +38,31 @@ static void show_price(const struct recording *r, int children, double bound)
 	const char *least = l->rough ? "at least " : "";
 
 	if (r->o.pids.n == 1)
-		fprintf(stderr, "ebprof: process %d%s makes ", r->o.pids.v[0], children ? ", with what it has forked," : "");
+		fprintf(stderr, "ebprof: process %d%s makes ", r->o.pids.v[0],
+			children ? ", with what it has forked," : "");
 	else
 		fprintf(stderr, "ebprof: these %zu processes make ", r->o.pids.n);
 	if (calls < 1) {
-		fprintf(stderr, "no calls of the allocator at the moment; a malloc() with its free() will cost some %.1f us "
+		fprintf(stderr,
+			"no calls of the allocator at the moment; a malloc() with its free() will "
+			"cost some %.1f us "
 			"more\n",
 			(alloc_price_of(&r->price, 0, 1) + alloc_price_of(&r->price, 1, 0)) / 1e3);
 		return;
 	}
 	fputs(least, stderr);
 	show_number(calls);
-	fprintf(stderr, " calls of the allocator in each second that the threads run which make them; each costs about %.1f us "
-		"more here: expect these threads to run %s%.*f times slower", cost / calls * 1e6, least, cost > 9 ? 0 : 1,
-		1 + cost);
+	fprintf(stderr,
+		" calls of the allocator in each second that the threads run which make them; each "
+		"costs about %.1f us "
+		"more here: expect these threads to run %s%.*f times slower",
+		cost / calls * 1e6, least, cost > 9 ? 0 : 1, 1 + cost);
 	if (100 * cost > bound && bound > 0)
-		fprintf(stderr, " if all of these were followed: a part of the time is, for --max-overhead %g%% "
-			"(none: all)", bound);
+		fprintf(stderr,
+			" if all of these were followed: a part of the time is, for --max-overhead "
+			"%g%% "
+			"(none: all)",
+			bound);
 	else if (100 * cost > OVERHEAD_DEFAULT)
 		fputs(" (--max-overhead 10% bounds that)", stderr);
 	fputc('\n', stderr);
@@ -76,7 +84,9 @@ static void bound_price(struct recording *r, double bound)
 /* Where links can be had, they are measured first; elsewhere we know only that it is not little. */
 static int find_price(struct recording *r, int children, struct error *e)
 {
-	double given = r->o.max_overhead, bound = given > 0 ? given : given < 0 ? 0 : OVERHEAD_DEFAULT;
+	double given = r->o.max_overhead, bound = given > 0   ? given
+						  : given < 0 ? 0
+							      : OVERHEAD_DEFAULT;
 
 	r->probes.by_link = !alloc_price_measure(&r->price) &&
 			    !alloc_watch(&r->price, &r->probes, WATCH_NS, &r->load);
@@ -87,11 +97,15 @@ static int find_price(struct recording *r, int children, struct error *e)
 	if (r->probes.by_link)
 		return 0;
 	if (given > 0)
-		return error_set(e, STATUS_ERROR, -EOPNOTSUPP, "--max-overhead with alloc -p needs Linux 6.6, which can take "
-				 "probes away quickly; here leave it out, and bound the time: -d 10");
+		return error_set(
+			e, STATUS_ERROR, -EOPNOTSUPP,
+			"--max-overhead with alloc -p needs Linux 6.6, which can take "
+			"probes away quickly; here leave it out, and bound the time: -d 10");
 	if (!r->o.quiet)
-		fputs("ebprof: each malloc() now costs the process two traps more and each free() one, of one to several "
-		      "microseconds each\n", stderr);
+		fputs("ebprof: each malloc() now costs the process two traps more and each free() "
+		      "one, of one to several "
+		      "microseconds each\n",
+		      stderr);
 	return alloc_probes_open(&r->probes, e);
 }
 
@@ -108,7 +122,10 @@ static int find_named(struct recording *r, const char *text, struct error *e)
 	return err;
 }
 
-/* What the processes have forked: an allocator that is found in them is followed, and none is no error. 1 where there are any. */
+/*
+ * What the processes have forked: an allocator that is found in them is followed, and none is no
+ * error. 1 where there are any.
+ */
 static int find_descendants(struct recording *r)
 {
 	struct error ignored;
@@ -136,8 +153,10 @@ int recording_alloc(struct recording *r, struct error *e)
 
 	if (!o->alloc)
 		return 0;
-	r->alloc = (struct alloc_options){
-		.interval = o->alloc_interval == ALLOC_ALL ? 0 : o->alloc_interval, .min_age = o->min_age };
+	r->alloc = (struct alloc_options){ .interval = o->alloc_interval == ALLOC_ALL
+							       ? 0
+							       : o->alloc_interval,
+					   .min_age = o->min_age };
 	r->probes.interval = r->alloc.interval;
 	if (o->command) {
 		err = alloc_library_find(&r->library, e);

@@ -6,8 +6,8 @@
 #include "recording.h"
 
 /*
- * Finds the places of the probes; sets them, where that is not done later by links; says what they cost. For
- * recording_prepare(), while we may. 0, or a negative errno with @e filled.
+ * Finds the places of the probes; sets them, where that is not done later by links; says what they
+ * cost. For recording_prepare(), while we may. 0, or a negative errno with @e filled.
  */
 int recording_alloc(struct recording *r, struct error *e);
 

@@ -10,7 +10,8 @@
 #include "wrote.h"
 
 #define TABLE_ROWS_LEAST 10
-#define TABLE_OTHER_LINES 16	/* of a terminal: headers, the process table, the summary, the prompt */
+/* of a terminal: headers, the process table, the summary, the prompt */
+#define TABLE_OTHER_LINES 16
 
 int result_files_check(const char *name, struct error *e)
 {
@@ -19,7 +20,8 @@ int result_files_check(const char *name, struct error *e)
 	if (!name || output_by_name(name))
 		return 0;
 	for (const struct output_format *f = output_formats; f->name; f++)
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", *known ? ", " : "", f->name);
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			 *known ? ", " : "", f->name);
 	return error_set(e, STATUS_USAGE, -EINVAL, "unknown format '%s'; known: %s", name, known);
 }
 
@@ -37,7 +39,8 @@ static const struct output_format *format_for(const char *path, const char *form
 	return output_by_path(path);
 }
 
-static int open_file(struct result_files *r, const char *path, const char *format, const struct user *u, struct error *e)
+static int open_file(struct result_files *r, const char *path, const char *format,
+		     const struct user *u, struct error *e)
 {
 	struct result_file x = { .format = format_for(path, format), .path = path };
 
@@ -45,23 +48,26 @@ static int open_file(struct result_files *r, const char *path, const char *forma
 		return error_set(e, STATUS_USAGE, -EINVAL, "-o '%s': its name tells no format; "
 				 "name it like out.folded, or add -f folded", path);
 	if (!output_fits(x.format, path))
-		return error_set(e, STATUS_USAGE, -EINVAL, "-o '%s' and -f %s: the name is that of another format, %s; "
-				 "leave out -f, or name the file like out%s", path, x.format->name,
-				 output_by_path(path)->name, x.format->suffix);
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "-o '%s' and -f %s: the name is that of another format, %s; "
+				 "leave out -f, or name the file like out%s",
+				 path, x.format->name, output_by_path(path)->name,
+				 x.format->suffix);
 	x.file = r->force ? outfile_open_force(path, u, e) : outfile_open(path, u, e);
 	if (!x.file)
 		return -EIO;	/* @e says what it was */
 	if (x.format->gzip && outfile_is_stdout(x.file) && isatty(STDOUT_FILENO)) {
 		outfile_abandon(x.file);
-		return error_set(e, STATUS_USAGE, -EINVAL, "%s is no text for a terminal; name a file with -o, or use a pipe",
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "%s is no text for a terminal; name a file with -o, or use a pipe",
 				 x.format->name);
 	}
 	vec_push(&r->files, x);
 	return 0;
 }
 
-int result_files_open(struct result_files *r, const string_vec *paths, const char *format, const struct user *u,
-		      struct error *e)
+int result_files_open(struct result_files *r, const string_vec *paths, const char *format,
+		      const struct user *u, struct error *e)
 {
 	int err = 0;
 
@@ -84,10 +90,12 @@ void result_files_terminal(const struct outfile *f, struct output_options *o)
 	o->columns = w.ws_col;
 	if (o->rows)
 		return;
-	o->rows = w.ws_row > TABLE_ROWS_LEAST + TABLE_OTHER_LINES ? w.ws_row - TABLE_OTHER_LINES : TABLE_ROWS_LEAST;
+	o->rows = w.ws_row > TABLE_ROWS_LEAST + TABLE_OTHER_LINES ? w.ws_row - TABLE_OTHER_LINES
+								  : TABLE_ROWS_LEAST;
 }
 
-int result_files_write(struct result_files *r, const struct profile *p, const struct output_options *o, struct error *e)
+int result_files_write(struct result_files *r, const struct profile *p,
+		       const struct output_options *o, struct error *e)
 {
 	int first = 0;
 
@@ -131,7 +139,8 @@ int result_files_save(struct result_files *r, const struct profile *p, const str
 int result_files_show(const struct result_files *r)
 {
 	for (size_t i = 0; i < r->files.n; i++)
-		if (!strcmp(r->files.v[i].path, "-") && !strcmp(r->files.v[i].format->name, "table"))
+		if (!strcmp(r->files.v[i].path, "-") &&
+		    !strcmp(r->files.v[i].format->name, "table"))
 			return 1;
 	return 0;
 }

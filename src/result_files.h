@@ -15,7 +15,8 @@
 
 /* All zeros: none. */
 struct result_files {
-	int force;		/* replaces files that are write-protected; set before they are opened */
+	/* replaces files that are write-protected; set before they are opened */
+	int force;
 	int quiet;		/* result_files_save() does not name them */
 	VEC(struct result_file {
 		struct outfile *file;
@@ -31,14 +32,18 @@ struct result_files {
 
 /* -EINVAL with @e filled where -f @name (NULL: not given) is no format. */
 int result_files_check(const char *name, struct error *e);
-/* Opens @paths, or standard output where there are none, as @u; the names stay borrowed. @format: of all, or NULL. */
-int result_files_open(struct result_files *r, const string_vec *paths, const char *format, const struct user *u,
-		      struct error *e);
+/*
+ * Opens @paths, or standard output where there are none, as @u; the names stay borrowed. @format:
+ * of all, or NULL.
+ */
+int result_files_open(struct result_files *r, const string_vec *paths, const char *format,
+		      const struct user *u, struct error *e);
 /*
  * Writes and closes every file, whatever happens to the others; the first error is told. @o is for
  * all of them; what depends on the terminal is filled in.
  */
-int result_files_write(struct result_files *r, const struct profile *p, const struct output_options *o, struct error *e);
+int result_files_write(struct result_files *r, const struct profile *p,
+		       const struct output_options *o, struct error *e);
 /* All of it: opens @paths as above, writes @p there, names the files, and frees @r. */
 int result_files_save(struct result_files *r, const struct profile *p, const string_vec *paths,
 		      const char *format, const struct output_options *o, struct error *e);

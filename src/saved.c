@@ -24,9 +24,11 @@ static int show_type(struct profile *p, const char *path, const char *type, stru
 			profile_show(p, (uint32_t)i);
 			return 0;
 		}
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", *known ? ", " : "", name);
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			 *known ? ", " : "", name);
 	}
-	return error_set(e, STATUS_USAGE, -EINVAL, "--sample-type '%.100s': %.100s has %s", type, path, known);
+	return error_set(e, STATUS_USAGE, -EINVAL, "--sample-type '%.100s': %.100s has %s", type,
+			 path, known);
 }
 
 /* What is missing from now on, whatever is made of the profile. */
@@ -35,7 +37,9 @@ static void say(const char *path, const struct input_notes *notes)
 	if (notes->cut)
 		fprintf(stderr, "ebprof: %s: the last line is cut off, and was left out\n", path);
 	else if (notes->lines)
-		fprintf(stderr, "ebprof: %s: %" PRIu64 " line%s not understood, and left out; the first is line %" PRIu64 "\n",
+		fprintf(stderr,
+			"ebprof: %s: %" PRIu64
+			" line%s not understood, and left out; the first is line %" PRIu64 "\n",
 			path, notes->lines, notes->lines > 1 ? "s were" : " was", notes->first);
 }
 
@@ -72,19 +76,23 @@ struct profile *saved_read_last(const char *type, struct error *e)
 static void say_weight(enum rates_weight weight)
 {
 	static const char *const texts[] = {
-		[RATES_TIME] = "the files were sampled at different rates, so stacks are weighed by time; "
-			       "--sample-type samples counts samples",
-		[RATES_EVENTS] = "the files were sampled with different periods, so stacks are weighed by events; "
+		[RATES_TIME] =
+			"the files were sampled at different rates, so stacks are weighed by time; "
+			"--sample-type samples counts samples",
+		[RATES_EVENTS] = "the files were sampled with different periods, so stacks are "
+				 "weighed by events; "
 				 "--sample-type samples counts samples",
-		[RATES_UNKNOWN] = "the files were sampled at different rates, not all of which are known: "
-				  "a sample counts the same in each",
+		[RATES_UNKNOWN] =
+			"the files were sampled at different rates, not all of which are known: "
+			"a sample counts the same in each",
 	};
 
 	if (texts[weight])
 		fprintf(stderr, "ebprof: %s\n", texts[weight]);
 }
 
-struct profile *saved_read_all(const char *const *paths, size_t n, const char *type, struct error *e)
+struct profile *saved_read_all(const char *const *paths, size_t n, const char *type,
+			       struct error *e)
 {
 	struct rates rates = { 0 };
 	struct profile *all;

@@ -16,9 +16,11 @@ struct profile *saved_read(const char *path, const char *type, struct error *e);
 /* The same of the last recording of the invoking user (last_recording.h). */
 struct profile *saved_read_last(const char *type, struct error *e);
 /*
- * The same of @n runs together (profile/merge.h); at least one. Where their rates differ and no @type is asked for, what
- * makes them comparable is shown (profile/rates.h), which standard error says.
+ * The same of @n runs together (profile/merge.h); at least one. Where their rates differ and no
+ * @type is asked for, what makes them comparable is shown (profile/rates.h), which standard error
+ * says.
  */
-struct profile *saved_read_all(const char *const *paths, size_t n, const char *type, struct error *e);
+struct profile *saved_read_all(const char *const *paths, size_t n, const char *type,
+			       struct error *e);
 
 #endif

@@ -12,13 +12,17 @@
 #include "base/thread.h"
 #include "base/xalloc.h"
 
-#define ONCE 200000000u	/* ns in which one that comes again was meant once: timeout(1) tells us, and then our group */
+/* ns in which one that comes again was meant once: timeout(1) tells us, and then our group */
+#define ONCE 200000000u
 
 struct watch {
 	int from, to;
 };
 
-/* Ended by the signal's default action, which needs no other thread of ours to run. A shell may have us ignore it. */
+/*
+ * Ended by the signal's default action, which needs no other thread of ours to run. A shell may
+ * have us ignore it.
+ */
 static void end_by(int sig)
 {
 	sigset_t set;

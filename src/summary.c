@@ -97,11 +97,12 @@ void summary_show_saved(struct profile *p)
 		show_account(v.account, v.meta);
 	if (v.account->taken && !v.shown)
 		return;
-	fprintf(stderr, "ebprof: %s, in %s: %llu in all", profile_text(p, shown->name), profile_text(p, shown->unit),
-		(unsigned long long)v.total);
+	fprintf(stderr, "ebprof: %s, in %s: %llu in all", profile_text(p, shown->name),
+		profile_text(p, shown->unit), (unsigned long long)v.total);
 	for (size_t i = 0; i < v.ntypes; i++)
 		if (i != v.shown)
-			fprintf(stderr, "%s%s", i == (v.shown == 0) ? "; also there: " : ", ", profile_text(p, v.types[i].name));
+			fprintf(stderr, "%s%s", i == (v.shown == 0) ? "; also there: " : ", ",
+				profile_text(p, v.types[i].name));
 	fputc('\n', stderr);
 }
 
@@ -143,7 +144,10 @@ static void count_names(const struct profile *p, struct naming *c)
 		}
 }
 
-/* "75.8% of the frames have names (20.0% stripped, 4.2% made at run time), ": the most frequent reason first. */
+/*
+ * "75.8% of the frames have names (20.0% stripped, 4.2% made at run time), ": the most frequent
+ * reason first.
+ */
 static void show_naming(const struct profile *p)
 {
 	struct naming c = { 0 };
@@ -162,7 +166,8 @@ static void show_naming(const struct profile *p)
 		for (size_t i = 1; i < c.n; i++)
 			most = c.unnamed[i] > c.unnamed[most] ? i : most;
 		if (1000 * c.unnamed[most] >= 0.5 * c.frames) {
-			fprintf(stderr, "%s%.1f%% %s", before, 100 * c.unnamed[most] / c.frames, profile_text(p, c.why[most]));
+			fprintf(stderr, "%s%.1f%% %s", before, 100 * c.unnamed[most] / c.frames,
+				profile_text(p, c.why[most]));
 			before = ", ";
 		}
 		c.unnamed[most] = 0;
@@ -186,17 +191,22 @@ static void show_unwinding(const struct profile_account *a, const struct session
 
 	if (!a->kept || !r->frames)
 		return;
-	fprintf(stderr, "ebprof: %.2f%% of the stacks complete", 100 * (double)(a->kept - truncated) / (double)a->kept);
+	fprintf(stderr, "ebprof: %.2f%% of the stacks complete",
+		100 * (double)(a->kept - truncated) / (double)a->kept);
 	if (r->sent)
-		fprintf(stderr, ", %llu of %llu rescued", (unsigned long long)r->saved, (unsigned long long)r->sent);
-	fprintf(stderr, ", %.1f%% of the frames by frame pointer, %llu unwind table%s in %.1f MiB\n",
-		100 * (double)r->fp_frames / (double)r->frames, (unsigned long long)r->unwind.tables,
-		text_s(r->unwind.tables),
+		fprintf(stderr, ", %llu of %llu rescued", (unsigned long long)r->saved,
+			(unsigned long long)r->sent);
+	fprintf(stderr,
+		", %.1f%% of the frames by frame pointer, %llu unwind table%s in %.1f MiB\n",
+		100 * (double)r->fp_frames / (double)r->frames,
+		(unsigned long long)r->unwind.tables, text_s(r->unwind.tables),
 		(double)r->unwind.memory / (1 << 20));
 	if (r->unwind.evicted + r->unwind.refused)
-		fprintf(stderr, "ebprof: unwind tables reached their limit: %llu evicted, %llu refused; "
+		fprintf(stderr,
+			"ebprof: unwind tables reached their limit: %llu evicted, %llu refused; "
 			"try a larger --unwind-memory\n",
-			(unsigned long long)r->unwind.evicted, (unsigned long long)r->unwind.refused);
+			(unsigned long long)r->unwind.evicted,
+			(unsigned long long)r->unwind.refused);
 }
 
 /* What was done about waits. */
@@ -204,10 +214,12 @@ static void show_waits(const struct session_result *r)
 {
 	if (!r->switches && !r->idle)
 		return;
-	fprintf(stderr, "ebprof: threads left the CPU %llu times, stacks were taken %llu times", (unsigned long long)r->switches,
-		(unsigned long long)r->captured);
+	fprintf(stderr, "ebprof: threads left the CPU %llu times, stacks were taken %llu times",
+		(unsigned long long)r->switches, (unsigned long long)r->captured);
 	if (r->captured < r->switches)
-		fputs(" (--max-overhead); the time of the others was measured, and divided by theirs", stderr);
+		fputs(" (--max-overhead); the time of the others was measured, and divided by "
+		      "theirs",
+		      stderr);
 	if (r->brief)
 		fprintf(stderr, "; %llu wait%s below --min-block, %.3f ms together, left out",
 			(unsigned long long)r->brief, text_s(r->brief), (double)r->brief_ns / 1e6);
@@ -224,48 +236,68 @@ static void show_slices(const struct slicer_result *s, uint64_t samples, uint64_
 	double error = s->error + (samples && s->slices ? 1 / sqrt((double)samples) : 0);
 
 	if (s->open || s->slices)
-		fprintf(stderr, "ebprof: the probes took about %.1f%% of the CPU time of the threads that allocate",
+		fprintf(stderr,
+			"ebprof: the probes took about %.1f%% of the CPU time of the threads that "
+			"allocate",
 			100 * s->overhead);
 	if (s->all && s->open)
 		fputs(", so they stayed\n", stderr);
 	else if (s->open || s->slices)
-		fprintf(stderr, "; allocations were sampled in %llu slices, %.2f s of %.1f s together, and scaled up by that\n",
-			(unsigned long long)s->slices, (double)s->open / SECOND, (double)duration / SECOND);
+		fprintf(stderr,
+			"; allocations were sampled in %llu slices, %.2f s of %.1f s together, and "
+			"scaled up by that\n",
+			(unsigned long long)s->slices, (double)s->open / SECOND,
+			(double)duration / SECOND);
 	if (s->failed)
-		fprintf(stderr, "ebprof: %llu times the probes could not be set: what was allocated then is missing\n",
+		fprintf(stderr,
+			"ebprof: %llu times the probes could not be set: what was allocated then "
+			"is missing\n",
 			(unsigned long long)s->failed);
 	if (error > ROUGH)
-		fprintf(stderr, "ebprof: rough: sums may be wrong by %.0f%%: they are of %llu samples, and probes took %.0f%% of "
+		fprintf(stderr,
+			"ebprof: rough: sums may be wrong by %.0f%%: they are of %llu samples, and "
+			"probes took %.0f%% of "
 			"the CPU time of these threads in the slices\n",
 			100 * error, (unsigned long long)samples, 100 * s->traps);
 	if (s->endless)
-		fputs("ebprof: to see each free() would cost more than --max-overhead: what was in use is not known\n", stderr);
+		fputs("ebprof: to see each free() would cost more than --max-overhead: what was in "
+		      "use is not known\n",
+		      stderr);
 }
 
 /* Of the profile, whose types are enum alloc_type. */
 static void show_allocations(const struct profile *p, const struct session_result *r)
 {
 	struct profile_view v = profile_view(p);
-	static const struct { uint32_t type; const char *text; } parts[] = {
-		{ ALLOC_OBJECTS, "allocated" }, { INUSE_OBJECTS, "never freed" }, { PEAK_OBJECTS, "at the peak" },
+	static const struct {
+		uint32_t type;
+		const char *text;
+	} parts[] = {
+		{ ALLOC_OBJECTS, "allocated" },
+		{ INUSE_OBJECTS, "never freed" },
+		{ PEAK_OBJECTS, "at the peak" },
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && parts[i].type < v.ntypes; i++)
-		fprintf(stderr, "%s%.2f MiB in %llu block%s %s", i ? ", " : "ebprof: ",
-			(double)v.types[parts[i].type + 1].total / (1 << 20),
-			(unsigned long long)v.types[parts[i].type].total, text_s(v.types[parts[i].type].total),
-			parts[i].text);
+		fprintf(stderr, "%s%.2f MiB in %llu block%s %s",
+			i ? ", " : "ebprof: ", (double)v.types[parts[i].type + 1].total / (1 << 20),
+			(unsigned long long)v.types[parts[i].type].total,
+			text_s(v.types[parts[i].type].total), parts[i].text);
 	if (v.ntypes > PEAK_OBJECTS)
 		fprintf(stderr, " (after %.2f s)", (double)v.meta->peak / SECOND);
 	fputc('\n', stderr);
 	show_slices(&r->slices, v.account->taken, r->duration);
 	if (r->ends_lost)
-		fprintf(stderr, "ebprof: the ends of %llu sampled blocks were lost, so these seem never freed; "
+		fprintf(stderr,
+			"ebprof: the ends of %llu sampled blocks were lost, so these seem never "
+			"freed; "
 			"try a larger --buffer\n",
 			(unsigned long long)r->ends_lost);
 	if (!v.account->taken)
-		fputs("ebprof: no allocation was seen: there was none; or, with a command, it is static, has an allocator of its "
-		      "own or other rights than its user (-p PID sees these)\n", stderr);
+		fputs("ebprof: no allocation was seen: there was none; or, with a command, it is "
+		      "static, has an allocator of its "
+		      "own or other rights than its user (-p PID sees these)\n",
+		      stderr);
 }
 
 /* Of the profile, whose types are faults and their bytes. */
@@ -273,15 +305,18 @@ static void show_page_faults(const struct profile *p, const struct session_resul
 {
 	struct profile_view v = profile_view(p);
 
-	fprintf(stderr, "ebprof: %.2f MiB in %llu page fault%s", (double)v.types[1].total / (1 << 20),
-		(unsigned long long)v.types[0].total, text_s(v.types[0].total));
+	fprintf(stderr, "ebprof: %.2f MiB in %llu page fault%s",
+		(double)v.types[1].total / (1 << 20), (unsigned long long)v.types[0].total,
+		text_s(v.types[0].total));
 	if (v.account->taken && !r->sized)
-		fputs("; all of them taken for small pages, for Linux before 6.3 does not tell huge ones", stderr);
+		fputs("; all of them taken for small pages, for Linux before 6.3 does not tell "
+		      "huge ones",
+		      stderr);
 	fputc('\n', stderr);
 }
 
-void summary_show(struct profile *p, const struct session_result *r, const struct record_options *o, uint64_t origin,
-		  const char *none)
+void summary_show(struct profile *p, const struct session_result *r, const struct record_options *o,
+		  uint64_t origin, const char *none)
 {
 	const struct profile_meta *m = profile_meta(p);
 
@@ -298,17 +333,28 @@ void summary_show(struct profile *p, const struct session_result *r, const struc
 	show_naming(p);
 	fprintf(stderr, "own CPU time %.0f ms\n", own_cpu_ms());
 	if (!o->event && !strcmp(m->event, "cpu-clock"))
-		fputs("ebprof: cpu-clock, because this CPU or virtual machine offers no cycles\n", stderr);
+		fputs("ebprof: cpu-clock, because this CPU or virtual machine offers no cycles\n",
+		      stderr);
 	if (r->kernel_hidden)
-		fputs("ebprof: kernel names are hidden; to see them: sudo sysctl kernel.kptr_restrict=0\n", stderr);
+		fputs("ebprof: kernel names are hidden; to see them: sudo sysctl "
+		      "kernel.kptr_restrict=0\n",
+		      stderr);
 	if (r->side_band_lost)
-		fprintf(stderr, "ebprof: %llu process event%s dropped by the kernel; some names may be missing\n",
-			(unsigned long long)r->side_band_lost, r->side_band_lost == 1 ? " was" : "s were");
+		fprintf(stderr,
+			"ebprof: %llu process event%s dropped by the kernel; some names may be "
+			"missing\n",
+			(unsigned long long)r->side_band_lost,
+			r->side_band_lost == 1 ? " was" : "s were");
 	if (r->skipped)
-		fprintf(stderr, "ebprof: %llu hits of the tracepoint, of whatever process, were not seen: another BPF program "
-			"ran on their CPU\n", (unsigned long long)r->skipped);
+		fprintf(stderr,
+			"ebprof: %llu hits of the tracepoint, of whatever process, were not seen: "
+			"another BPF program "
+			"ran on their CPU\n",
+			(unsigned long long)r->skipped);
 	if (r->folded)
-		fprintf(stderr, "ebprof: %llu processes that ended were made one for each name, for they were many\n",
+		fprintf(stderr,
+			"ebprof: %llu processes that ended were made one for each name, for they "
+			"were many\n",
 			(unsigned long long)r->folded);
 	if (o->verbose) {
 		struct rusage u;
@@ -316,11 +362,16 @@ void summary_show(struct profile *p, const struct session_result *r, const struc
 		getrusage(RUSAGE_SELF, &u);
 		fprintf(stderr, "ebprof: %zu CPU%s, peak memory %.1f MiB", r->cpus, text_s(r->cpus),
 			(double)u.ru_maxrss / 1024);
-		fprintf(stderr, ", %llu unwind rows built in %.1f ms of CPU time, %llu samples before their tables",
-			(unsigned long long)r->unwind.rows, (double)r->unwind.build_ns / 1e6, (unsigned long long)r->untabled);
-		fprintf(stderr, ", names %.1f ms after the end of sampling", (double)r->naming / 1e6);
+		fprintf(stderr,
+			", %llu unwind rows built in %.1f ms of CPU time, %llu samples before "
+			"their tables",
+			(unsigned long long)r->unwind.rows, (double)r->unwind.build_ns / 1e6,
+			(unsigned long long)r->untabled);
+		fprintf(stderr, ", names %.1f ms after the end of sampling",
+			(double)r->naming / 1e6);
 		if (r->first_sample)
-			fprintf(stderr, ", first sample %.1f ms after start", ((double)r->first_sample - (double)origin) / 1e6);
+			fprintf(stderr, ", first sample %.1f ms after start",
+				((double)r->first_sample - (double)origin) / 1e6);
 		fputc('\n', stderr);
 	}
 }

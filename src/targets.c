@@ -18,7 +18,8 @@ static int tell(struct error *e, int err, const char *kind, pid_t id, const char
 {
 	if (err == -ESRCH)
 		return error_set(e, STATUS_NO_TARGET, err, "no %s %d; see %s", kind, id, hint);
-	return error_set(e, STATUS_ERROR, err, "cannot look at the %s %d: %s", kind, id, strerror(-err));
+	return error_set(e, STATUS_ERROR, err, "cannot look at the %s %d: %s", kind, id,
+			 strerror(-err));
 }
 
 /* One whose threads have all ended; its leader may be a zombie while others run. */
@@ -32,8 +33,10 @@ static int tell_zombie(struct error *e, pid_t pid, pid_t parent)
 	char comm[16 + 1] = "?";
 
 	procfs_comm(parent, comm);
-	return error_set(e, STATUS_NO_TARGET, -ESRCH, "process %d is a zombie: it has ended, and its parent %d (%s) has not "
-			 "taken its exit status yet", pid, parent, comm);
+	return error_set(e, STATUS_NO_TARGET, -ESRCH,
+			 "process %d is a zombie: it has ended, and its parent %d (%s) has not "
+			 "taken its exit status yet",
+			 pid, parent, comm);
 }
 
 static int add_process(struct targets *t, pid_t pid, struct error *e)
@@ -45,8 +48,10 @@ static int add_process(struct targets *t, pid_t pid, struct error *e)
 	if (err)
 		return tell(e, err, "process with PID", pid, "ps -e");
 	if (x.tgid != pid)
-		return error_set(e, STATUS_NO_TARGET, -ESRCH, "%d is a thread of process %d; use -p %d, or -t %d for this thread",
-				 pid, x.tgid, x.tgid, pid);
+		return error_set(
+			e, STATUS_NO_TARGET, -ESRCH,
+			"%d is a thread of process %d; use -p %d, or -t %d for this thread", pid,
+			x.tgid, x.tgid, pid);
 	if (!procfs_stat(pid, &st) && is_zombie(&st))
 		return tell_zombie(e, pid, st.ppid);
 	kthread = procfs_is_kthread(pid);
@@ -85,8 +90,10 @@ static int check_cpus(const int_vec *asked, struct error *e)
 	file_read("/sys/devices/system/cpu/online", online, sizeof(online));
 	online[strcspn(online, "\n")] = '\0';
 	if (asked->n > 1)
-		return error_set(e, STATUS_NO_TARGET, -ENODEV, "-C: none of these CPUs is online; online are %s", online);
-	return error_set(e, STATUS_NO_TARGET, -ENODEV, "-C: CPU %d is not online; online are %s", asked->v[0], online);
+		return error_set(e, STATUS_NO_TARGET, -ENODEV,
+				 "-C: none of these CPUs is online; online are %s", online);
+	return error_set(e, STATUS_NO_TARGET, -ENODEV, "-C: CPU %d is not online; online are %s",
+			 asked->v[0], online);
 }
 
 int targets_find(struct targets *t, const struct record_options *o, struct error *e)
@@ -98,7 +105,8 @@ int targets_find(struct targets *t, const struct record_options *o, struct error
 	for (size_t i = 0; i < o->tids.n && !err; i++)
 		err = add_thread(t, o->tids.v[i], e);
 	if (!err && t->kthreads && o->user_only)
-		err = error_set(e, STATUS_USAGE, -EINVAL, "-U: a kernel thread has no user stack; leave -U out");
+		err = error_set(e, STATUS_USAGE, -EINVAL,
+				"-U: a kernel thread has no user stack; leave -U out");
 	if (!err && o->cgroup)
 		err = cgroup_find(o->cgroup, &t->cgroup, e);
 	return err;

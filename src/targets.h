@@ -18,7 +18,8 @@ struct targets {
 
 struct target {
 	pid_t id, tgid;
-	int pidfd;			/* of the process; -1 where the kernel has none, or for a thread */
+	/* of the process; -1 where the kernel has none, or for a thread */
+	int pidfd;
 };
 
 /* Fills @t; -ESRCH and the like with @e filled (STATUS_NO_TARGET). */

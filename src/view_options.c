@@ -16,7 +16,8 @@ int view_options_sort(const char *option, const char *text, void *field, struct 
 
 	*sort = !strcmp(text, "self") ? OUTPUT_SORT_SELF : OUTPUT_SORT_TOTAL;
 	if (*sort == OUTPUT_SORT_TOTAL && strcmp(text, "total"))
-		return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': expected one of self, total", option, text);
+		return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': expected one of self, total",
+				 option, text);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a user may ask of any profile that is shown or written, saved before or not: the same options of
- * record, report, convert and diff.
+ * What a user may ask of any profile that is shown or written, saved before or not: the same
+ * options of record, report, convert and diff.
  */
 #ifndef EBPROF_VIEW_OPTIONS_H
 #define EBPROF_VIEW_OPTIONS_H

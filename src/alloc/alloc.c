@@ -27,7 +27,10 @@ struct site {
 	uint32_t number;	/* the caller's */
 	struct amount allocated, live, left, peak, max;
 	double lifetime;
-	uint64_t peak_number;	/* which of the peaks @peak is of; of a later one @live is, for that has not changed since */
+	/*
+	 * which of the peaks @peak is of; of a later one @live is, for that has not changed since
+	 */
+	uint64_t peak_number;
 };
 
 struct block {
@@ -88,7 +91,8 @@ void alloc_free(struct alloc *a)
 
 static double weight_of(const struct alloc *a, uint64_t size)
 {
-	return a->o.interval ? -a->scale / expm1(-(double)(size + !size) / (double)a->o.interval) : a->scale;
+	return a->o.interval ? -a->scale / expm1(-(double)(size + !size) / (double)a->o.interval)
+			     : a->scale;
 }
 
 /* By a seeded hash of 64 bits alone: two keys do not share one. */
@@ -118,7 +122,8 @@ static uint32_t known_process(const struct alloc *a, const struct ebp_process *k
 {
 	uint32_t i;
 
-	for (*hash = hash_bytes(key, sizeof(*key)); (i = hashmap_get(&a->process_ids, *hash)) != HASHMAP_NONE; ++*hash)
+	for (*hash = hash_bytes(key, sizeof(*key));
+	     (i = hashmap_get(&a->process_ids, *hash)) != HASHMAP_NONE; ++*hash)
 		if (!memcmp(&a->processes.v[i].key, key, sizeof(*key)))
 			break;
 	return i;
@@ -227,7 +232,10 @@ void alloc_endless(struct alloc *a)
 void alloc_block(struct alloc *a, const struct ebp_allocation *block)
 {
 	struct block b = {
-		.id = block->id, .time = block->time, .size = (double)block->size, .weight = weight_of(a, block->size),
+		.id = block->id,
+		.time = block->time,
+		.size = (double)block->size,
+		.weight = weight_of(a, block->size),
 		.process = find_process(a, &block->key.process, block->time),
 		.site = find_site(a, &block->key, block->time),
 	};
@@ -258,7 +266,9 @@ void alloc_freed(struct alloc *a, const struct ebp_allocation_end *end)
 {
 	uint64_t hash;
 	uint32_t process = known_process(a, &end->process, &hash);
-	uint32_t i = process == HASHMAP_NONE ? HASHMAP_NONE : hashmap_get(&a->block_ids, hash_pair(process, end->id));
+	uint32_t i = process == HASHMAP_NONE
+			     ? HASHMAP_NONE
+			     : hashmap_get(&a->block_ids, hash_pair(process, end->id));
 
 	if (i != HASHMAP_NONE)
 		end_block(a, i, end->time);

@@ -4,8 +4,10 @@
  * allocated, what of it is still there, and what there was at the peak.
  *
  * Fed with records in the order in which they happened. A block was sampled with the probability
- * p = 1 - exp(-size / interval), so it stands for 1 / p blocks of its size: every sum is unbiased. A
- * *site* is what the caller says is one place: records whose keys differ may be of the same. Memory ends with its process;
+ * p = 1 - exp(-size / interval), so it stands for 1 / p blocks of its size: every sum is unbiased.
+ * A
+ * *site* is what the caller says is one place: records whose keys differ may be of the same. Memory
+ * ends with its process;
  * what was not freed by then counts as in use at the end. Times are CLOCK_MONOTONIC ns.
  */
 #ifndef EBPROF_ALLOC_H
@@ -42,9 +44,15 @@ struct alloc;
 struct alloc *alloc_new(const struct alloc_options *o);
 void alloc_free(struct alloc *a);
 
-/* From now on a block counts @times as often: it was allocated in a part of the time, which stands for so much more of it. */
+/*
+ * From now on a block counts @times as often: it was allocated in a part of the time, which stands
+ * for so much more of it.
+ */
 void alloc_scale(struct alloc *a, double times);
-/* All sums, of what was and what will be, count @times as much: of some blocks it is known only that there were any. */
+/*
+ * All sums, of what was and what will be, count @times as much: of some blocks it is known only
+ * that there were any.
+ */
 void alloc_scale_all(struct alloc *a, double times);
 /* From now on no end of a block is told: only what was allocated is known. */
 void alloc_endless(struct alloc *a);

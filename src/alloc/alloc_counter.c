@@ -18,8 +18,12 @@
 #define SET(to, value) { .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (to), .imm = (value) }
 #define ADD(to, value) { .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = (to), .imm = (value) }
 #define CALL(helper) { .code = BPF_JMP | BPF_CALL, .imm = (helper) }
-#define LOAD_MAP(to, fd) \
-	{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = (to), .src_reg = BPF_PSEUDO_MAP_FD, .imm = (fd) }, { 0 }
+#define LOAD_MAP(to, fd)                     \
+	{ .code = BPF_LD | BPF_IMM | BPF_DW, \
+	  .dst_reg = (to),                   \
+	  .src_reg = BPF_PSEUDO_MAP_FD,      \
+	  .imm = (fd) },                     \
+		{ 0 }
 #define ZERO_AT(offset) { .code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = 10, .off = (offset) }
 #define FIND(fd) LOAD_MAP(1, fd), MOVE(2, 10), ADD(2, TID_AT), CALL(BPF_FUNC_map_lookup_elem)
 
@@ -33,14 +37,26 @@ static int load_program(int map)
 		FIND(map),
 		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = 0, .off = 22 },
 		/* Its first call. */
-		ZERO_AT(ZEROS_AT), ZERO_AT(ZEROS_AT + 8), ZERO_AT(ZEROS_AT + 16), ZERO_AT(ZEROS_AT + 24),
-		ZERO_AT(ZEROS_AT + 32), ZERO_AT(ZEROS_AT + 40), ZERO_AT(ZEROS_AT + 48), ZERO_AT(ZEROS_AT + 56),
-		LOAD_MAP(1, map), MOVE(2, 10), ADD(2, TID_AT), MOVE(3, 10), ADD(3, ZEROS_AT), SET(4, BPF_NOEXIST),
+		ZERO_AT(ZEROS_AT),
+		ZERO_AT(ZEROS_AT + 8),
+		ZERO_AT(ZEROS_AT + 16),
+		ZERO_AT(ZEROS_AT + 24),
+		ZERO_AT(ZEROS_AT + 32),
+		ZERO_AT(ZEROS_AT + 40),
+		ZERO_AT(ZEROS_AT + 48),
+		ZERO_AT(ZEROS_AT + 56),
+		LOAD_MAP(1, map),
+		MOVE(2, 10),
+		ADD(2, TID_AT),
+		MOVE(3, 10),
+		ADD(3, ZEROS_AT),
+		SET(4, BPF_NOEXIST),
 		CALL(BPF_FUNC_map_update_elem),
 		FIND(map),
 		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 0, .off = 9 },
 		/* Its counters are at r0. */
-		MOVE(7, 0), MOVE(1, 6),
+		MOVE(7, 0),
+		MOVE(1, 6),
 		CALL(BPF_FUNC_get_attach_cookie),
 		{ .code = BPF_ALU64 | BPF_AND | BPF_K, .dst_reg = 0, .imm = ALLOC_SLOTS - 1 },
 		{ .code = BPF_ALU64 | BPF_LSH | BPF_K, .dst_reg = 0, .imm = 3 },
@@ -53,17 +69,22 @@ static int load_program(int map)
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = UPROBE_MULTI);
 
-	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "ebprof_price", "Dual MIT/GPL", code, sizeof(code) / sizeof(*code), &opts);
+	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "ebprof_price", "Dual MIT/GPL", code,
+			     sizeof(code) / sizeof(*code), &opts);
 }
 
 int alloc_counter_open(struct alloc_counter *c)
 {
-	/* Where BPF has no allocator of its own, taking memory in a probe takes locks, and the kernel warns of it. */
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = features_has_struct("bpf_mem_alloc") ? BPF_F_NO_PREALLOC : 0);
+	/*
+	 * Where BPF has no allocator of its own, taking memory in a probe takes locks, and the
+	 * kernel warns of it.
+	 */
+	LIBBPF_OPTS(bpf_map_create_opts, opts,
+		    .map_flags = features_has_struct("bpf_mem_alloc") ? BPF_F_NO_PREALLOC : 0);
 
 	*c = (struct alloc_counter){ .map = -1, .program = -1 };
-	c->map = bpf_map_create(BPF_MAP_TYPE_HASH, "ebprof_price", sizeof(pid_t), ALLOC_SLOTS * sizeof(uint64_t), THREADS_MAX,
-				&opts);
+	c->map = bpf_map_create(BPF_MAP_TYPE_HASH, "ebprof_price", sizeof(pid_t),
+				ALLOC_SLOTS * sizeof(uint64_t), THREADS_MAX, &opts);
 	if (c->map < 0)
 		return c->map;
 	c->program = load_program(c->map);

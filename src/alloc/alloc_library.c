@@ -50,16 +50,22 @@ int alloc_library_find(struct alloc_library *l, struct error *e)
 		fd = realpath(path, l->path) ? open(l->path, O_RDONLY | O_CLOEXEC) : -1;
 	}
 	if (fd < 0)
-		return error_set(e, STATUS_ERROR, -ENOENT, "cannot find " ALLOC_LIBRARY_NAME " in %s, %sbuild or "
-				 "%s../lib/ebprof; make install puts it there", self, self, self);
+		return error_set(e, STATUS_ERROR, -ENOENT,
+				 "cannot find " ALLOC_LIBRARY_NAME " in %s, %sbuild or "
+				 "%s../lib/ebprof; make install puts it there",
+				 self, self, self);
 	if (!is_ours(fd))
-		err = error_set(e, STATUS_ERROR, -EPERM, "%s is not used: somebody else could have written it", l->path);
+		err = error_set(e, STATUS_ERROR, -EPERM,
+				"%s is not used: somebody else could have written it", l->path);
 	/* As ld.so(8) takes LD_PRELOAD apart. */
 	else if (strpbrk(l->path, ": $"))
-		err = error_set(e, STATUS_ERROR, -EINVAL, "%s cannot be preloaded: its path has a space, ':' "
-				"or '$' in it", l->path);
+		err = error_set(e, STATUS_ERROR, -EINVAL,
+				"%s cannot be preloaded: its path has a space, ':' "
+				"or '$' in it",
+				l->path);
 	else if ((err = find_probes(l, fd)))
-		error_set(e, STATUS_ERROR, err, "%s is not the library of ebprof: %s", l->path, strerror(-err));
+		error_set(e, STATUS_ERROR, err, "%s is not the library of ebprof: %s", l->path,
+			  strerror(-err));
 	close(fd);
 	return err;
 }
@@ -68,7 +74,8 @@ void alloc_library_environment(const struct alloc_library *l, uint64_t interval,
 {
 	const char *others = getenv("LD_PRELOAD");
 
-	env[0] = xasprintf("LD_PRELOAD=%s%s%s", l->path, others && *others ? ":" : "", others ? others : "");
+	env[0] = xasprintf("LD_PRELOAD=%s%s%s", l->path, others && *others ? ":" : "",
+			   others ? others : "");
 	env[1] = xasprintf("EBPROF_ALLOC_INTERVAL=%llu", (unsigned long long)interval);
 	env[2] = NULL;
 }

@@ -19,11 +19,14 @@ struct alloc_library {
 };
 
 /*
- * Looks beside our own executable, in ../lib/ebprof and in build/. It must belong to root or to whom that
- * belongs, and nobody else may write it. 0, or a negative errno with @e filled.
+ * Looks beside our own executable, in ../lib/ebprof and in build/. It must belong to root or to
+ * whom that belongs, and nobody else may write it. 0, or a negative errno with @e filled.
  */
 int alloc_library_find(struct alloc_library *l, struct error *e);
-/* Malloc'd "NAME=VALUE" texts for the command's environment, the last NULL; free() each. @interval: bytes, 0: all. */
+/*
+ * Malloc'd "NAME=VALUE" texts for the command's environment, the last NULL; free() each. @interval:
+ * bytes, 0: all.
+ */
 void alloc_library_environment(const struct alloc_library *l, uint64_t interval, char *env[3]);
 
 #endif

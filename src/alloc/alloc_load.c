@@ -5,8 +5,10 @@
 
 #define SECOND 1e9
 #define FULL_SHARE 0.1		/* of the calls of the busiest thread */
-#define SATURATED 0.8		/* share of a thread's CPU time from which on the traps' price decides what is left */
-#define PRICE_ERROR 0.15	/* by so much a trap may be cheaper in a program than where it was measured */
+/* share of a thread's CPU time from which on the traps' price decides what is left */
+#define SATURATED 0.8
+/* by so much a trap may be cheaper in a program than where it was measured */
+#define PRICE_ERROR 0.15
 #define WORK_LEAST 0.005	/* of the CPU time, as far as it can be distinguished from traps */
 
 double alloc_price_of(const struct alloc_price *p, int stepped, int returns)
@@ -30,7 +32,9 @@ static double all_calls(const struct alloc_watched *t)
 	return sum;
 }
 
-/* CPU time without the traps. Where they took nearly all of it that is the most it can have been. */
+/*
+ * CPU time without the traps. Where they took nearly all of it that is the most it can have been.
+ */
 static double own_work(const struct alloc_price *p, const struct alloc_watched *t, int *saturated)
 {
 	double traps = 0, work;
@@ -42,7 +46,8 @@ static double own_work(const struct alloc_price *p, const struct alloc_watched *
 	return work > WORK_LEAST * t->cpu ? work : WORK_LEAST * t->cpu;
 }
 
-struct alloc_load alloc_load_of(const struct alloc_price *p, const struct alloc_watched *threads, size_t n)
+struct alloc_load alloc_load_of(const struct alloc_price *p, const struct alloc_watched *threads,
+				size_t n)
 {
 	double most = 0, work = 0, full[2] = { 0 }, calls[2] = { 0 }, resizes = 0;
 	int rough = 0;
@@ -70,16 +75,23 @@ struct alloc_load alloc_load_of(const struct alloc_price *p, const struct alloc_
 	}
 	work = work > 0 ? work : 1;
 	return (struct alloc_load){
-		.calls = calls[0] / work, .ends = calls[1] / work, .resizes = resizes / work, .rough = rough,
-		.call_ns = calls[0] > 0 ? full[0] / calls[0] : 0, .end_ns = calls[1] > 0 ? full[1] / calls[1] : 0,
+		.calls = calls[0] / work,
+		.ends = calls[1] / work,
+		.resizes = resizes / work,
+		.rough = rough,
+		.call_ns = calls[0] > 0 ? full[0] / calls[0] : 0,
+		.end_ns = calls[1] > 0 ? full[1] / calls[1] : 0,
 	};
 }
 
 double alloc_load_cost(const struct alloc_load *load, unsigned int groups)
 {
-	double calls = groups & ALLOC_ALL_CALLS ? load->calls :
-		       (groups & ALLOC_CALLS ? load->calls - load->resizes : 0) + (groups & ALLOC_ENDS ? load->resizes : 0);
+	double calls = groups & ALLOC_ALL_CALLS
+			       ? load->calls
+			       : (groups & ALLOC_CALLS ? load->calls - load->resizes : 0) +
+					 (groups & ALLOC_ENDS ? load->resizes : 0);
 
 	return (calls * (load->call_ns + 2 * ALLOC_PROGRAM_NS) +
-		(groups & ALLOC_ENDS ? load->ends * (load->end_ns + ALLOC_PROGRAM_NS) : 0)) / SECOND;
+		(groups & ALLOC_ENDS ? load->ends * (load->end_ns + ALLOC_PROGRAM_NS) : 0)) /
+	       SECOND;
 }

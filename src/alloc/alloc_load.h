@@ -2,10 +2,10 @@
 /*
  * How much threads call an allocator, and what probes on it would add to that.
  *
- * Everything is a share of the CPU time of the threads that allocate: a thread that only computes is
- * neither slowed nor part of the figures. A thread counts in full where it makes at least a tenth of
- * the calls of the one that makes most, and in proportion below. Plain arithmetic, without clock or
- * system call.
+ * Everything is a share of the CPU time of the threads that allocate: a thread that only computes
+ * is neither slowed nor part of the figures. A thread counts in full where it makes at least a
+ * tenth of the calls of the one that makes most, and in proportion below. Plain arithmetic, without
+ * clock or system call.
  */
 #ifndef EBPROF_ALLOC_LOAD_H
 #define EBPROF_ALLOC_LOAD_H
@@ -13,11 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ALLOC_PROGRAM_NS 100.0	/* of one of our programs that takes no stack, about: for where it is not measured */
+/* of one of our programs that takes no stack, about: for where it is not measured */
+#define ALLOC_PROGRAM_NS 100.0
 
 /* ns each. */
 struct alloc_price {
-	double trap[2];		/* at a function's entry: the instruction is acted for; it is run out of line */
+	/* at a function's entry: the instruction is acted for; it is run out of line */
+	double trap[2];
 	double at_return;	/* and one more at its return */
 };
 
@@ -30,20 +32,31 @@ struct alloc_watched {
 	double cpu;		/* ns of CPU time, with the traps of these calls */
 };
 
-/* For each second of CPU time that the threads use themselves: what the traps took is not theirs. */
+/*
+ * For each second of CPU time that the threads use themselves: what the traps took is not theirs.
+ */
 struct alloc_load {
-	double calls, ends;	/* of all functions that give blocks, and of those that only take them back */
+	/* of all functions that give blocks, and of those that only take them back */
+	double calls, ends;
 	double resizes;		/* of @calls: of realloc() */
-	double call_ns, end_ns;	/* what traps add to each, without the programs on them; 0: none was seen */
-	int rough;		/* traps took nearly all of the time while it was counted: a lower bound */
+	/* what traps add to each, without the programs on them; 0: none was seen */
+	double call_ns, end_ns;
+	/* traps took nearly all of the time while it was counted: a lower bound */
+	int rough;
 };
 
 /* ns of the traps of a call, without the programs on them. */
 double alloc_price_of(const struct alloc_price *p, int stepped, int returns);
-/* How much of the work of a thread that made @calls counts, where the busiest one made @most: 0 to 1. */
+/*
+ * How much of the work of a thread that made @calls counts, where the busiest one made @most: 0 to
+ * 1.
+ */
 double alloc_load_weight(double calls, double most);
-struct alloc_load alloc_load_of(const struct alloc_price *p, const struct alloc_watched *threads, size_t n);
-/* CPU seconds that the probes of @groups (enum alloc_group) add to each of @load, but for stacks. */
+struct alloc_load alloc_load_of(const struct alloc_price *p, const struct alloc_watched *threads,
+				size_t n);
+/*
+ * CPU seconds that the probes of @groups (enum alloc_group) add to each of @load, but for stacks.
+ */
 double alloc_load_cost(const struct alloc_load *load, unsigned int groups);
 
 #endif

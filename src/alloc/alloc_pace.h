@@ -2,10 +2,11 @@
 /*
  * How often a block counts that a thread allocated in a slice of the time (alloc_slices.h).
  *
- * A thread is slower while it is traced, so it does less in a slice than in such a time when nobody looks; and how much of
- * a slice it runs at all is up to chance. But its calls for each second of its own work - CPU time without the traps of
- * calls - are the same in both, and its work between slices is measured. So the calls of a slice stand for those of the
- * work around it, too: of half the gap before and half the gap after it, and of all that it was not met in before.
+ * A thread is slower while it is traced, so it does less in a slice than in such a time when nobody
+ * looks; and how much of a slice it runs at all is up to chance. But its calls for each second of
+ * its own work - CPU time without the traps of calls - are the same in both, and its work between
+ * slices is measured. So the calls of a slice stand for those of the work around it, too: of half
+ * the gap before and half the gap after it, and of all that it was not met in before.
  *
  * Traps of frees come with what a thread does, in slices and between them: they make no difference.
  *
@@ -26,7 +27,8 @@ struct alloc_ran {
 /* Zeros at first. */
 struct alloc_pace {
 	double calls, work;	/* in slices, lately */
-	double before, gap;	/* work that no slice stands for yet: left from before the last slice; since it ended */
+	/* work that no slice stands for yet: left from before the last slice; since it ended */
+	double before, gap;
 	double last;		/* calls in the last slice; 0 where it has been settled */
 	double slices_cpu, slices_work;	/* in all slices */
 };
@@ -37,8 +39,8 @@ double alloc_work_of(const struct alloc_ran *ran);
 void alloc_pace_open(struct alloc_pace *p, const struct alloc_ran *ran);
 void alloc_pace_closed(struct alloc_pace *p, const struct alloc_ran *ran);
 /*
- * How often a block of the last slice counts. Once, when the next slice begins, or with @last when there is none that
- * could stand for the time since.
+ * How often a block of the last slice counts. Once, when the next slice begins, or with @last when
+ * there is none that could stand for the time since.
  */
 double alloc_pace_settle(struct alloc_pace *p, int last);
 /* The same where the slice was all of the time: each counts once. */

@@ -16,7 +16,10 @@
 #define BATCHES 9		/* of calls; the median counts */
 #define BATCH_NS 200000		/* of each, about */
 
-/* Two functions of which only the first instruction counts: the kernel acts for one, and runs the other out of line. */
+/*
+ * Two functions of which only the first instruction counts: the kernel acts for one, and runs the
+ * other out of line.
+ */
 void alloc_price_acted(void);
 void alloc_price_stepped(void);
 #if defined(__x86_64__)

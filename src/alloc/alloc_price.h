@@ -2,15 +2,19 @@
 /*
  * What a trap on a function costs on this machine.
  *
- * That differs by the first instruction of the function: where the kernel acts for it that is half a microsecond, where it
- * has to run it out of line it may be twenty of them in a virtual machine. So it is measured on two functions of our own.
+ * That differs by the first instruction of the function: where the kernel acts for it that is half
+ * a microsecond, where it has to run it out of line it may be twenty of them in a virtual machine.
+ * So it is measured on two functions of our own.
  */
 #ifndef EBPROF_ALLOC_PRICE_H
 #define EBPROF_ALLOC_PRICE_H
 
 #include "alloc/alloc_load.h"
 
-/* 0; or -ENOTSUP where this kernel has no uprobe_link(), or it misses threads (Linux 6.6 to 6.9). Needs no other thread. */
+/*
+ * 0; or -ENOTSUP where this kernel has no uprobe_link(), or it misses threads (Linux 6.6 to 6.9).
+ * Needs no other thread.
+ */
 int alloc_price_measure(struct alloc_price *p);
 
 #endif

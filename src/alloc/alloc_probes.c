@@ -22,21 +22,45 @@
 #define FILES_MAX 4096		/* of one process that are looked at */
 #define OPERATORS_MAX 1024	/* of all files */
 
-/* Of several names for one function the first counts. Those of C come first: an allocator may have them with a prefix. */
-static const struct { const char *name; enum alloc_probe_kind kind; } known[] = {
-	{ "malloc", PROBE_MALLOC }, { "calloc", PROBE_CALLOC }, { "realloc", PROBE_REALLOC }, { "free", PROBE_FREE },
-	{ "memalign", PROBE_MEMALIGN }, { "aligned_alloc", PROBE_MEMALIGN }, { "posix_memalign", PROBE_POSIX_MEMALIGN },
-	{ "valloc", PROBE_MALLOC }, { "pvalloc", PROBE_MALLOC }, { "free_sized", PROBE_FREE },
+/*
+ * Of several names for one function the first counts. Those of C come first: an allocator may have
+ * them with a prefix.
+ */
+static const struct {
+	const char *name;
+	enum alloc_probe_kind kind;
+} known[] = {
+	{ "malloc", PROBE_MALLOC },
+	{ "calloc", PROBE_CALLOC },
+	{ "realloc", PROBE_REALLOC },
+	{ "free", PROBE_FREE },
+	{ "memalign", PROBE_MEMALIGN },
+	{ "aligned_alloc", PROBE_MEMALIGN },
+	{ "posix_memalign", PROBE_POSIX_MEMALIGN },
+	{ "valloc", PROBE_MALLOC },
+	{ "pvalloc", PROBE_MALLOC },
+	{ "free_sized", PROBE_FREE },
 	{ "free_aligned_sized", PROBE_FREE },
-	{ "_Znwm", PROBE_MALLOC }, { "_Znam", PROBE_MALLOC },
-	{ "_ZnwmRKSt9nothrow_t", PROBE_MALLOC }, { "_ZnamRKSt9nothrow_t", PROBE_MALLOC },
-	{ "_ZnwmSt11align_val_t", PROBE_MALLOC }, { "_ZnamSt11align_val_t", PROBE_MALLOC },
-	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", PROBE_MALLOC }, { "_ZnamSt11align_val_tRKSt9nothrow_t", PROBE_MALLOC },
-	{ "_ZdlPv", PROBE_FREE }, { "_ZdaPv", PROBE_FREE }, { "_ZdlPvm", PROBE_FREE }, { "_ZdaPvm", PROBE_FREE },
-	{ "_ZdlPvRKSt9nothrow_t", PROBE_FREE }, { "_ZdaPvRKSt9nothrow_t", PROBE_FREE },
-	{ "_ZdlPvSt11align_val_t", PROBE_FREE }, { "_ZdaPvSt11align_val_t", PROBE_FREE },
-	{ "_ZdlPvmSt11align_val_t", PROBE_FREE }, { "_ZdaPvmSt11align_val_t", PROBE_FREE },
-	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", PROBE_FREE }, { "_ZdaPvSt11align_val_tRKSt9nothrow_t", PROBE_FREE },
+	{ "_Znwm", PROBE_MALLOC },
+	{ "_Znam", PROBE_MALLOC },
+	{ "_ZnwmRKSt9nothrow_t", PROBE_MALLOC },
+	{ "_ZnamRKSt9nothrow_t", PROBE_MALLOC },
+	{ "_ZnwmSt11align_val_t", PROBE_MALLOC },
+	{ "_ZnamSt11align_val_t", PROBE_MALLOC },
+	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", PROBE_MALLOC },
+	{ "_ZnamSt11align_val_tRKSt9nothrow_t", PROBE_MALLOC },
+	{ "_ZdlPv", PROBE_FREE },
+	{ "_ZdaPv", PROBE_FREE },
+	{ "_ZdlPvm", PROBE_FREE },
+	{ "_ZdaPvm", PROBE_FREE },
+	{ "_ZdlPvRKSt9nothrow_t", PROBE_FREE },
+	{ "_ZdaPvRKSt9nothrow_t", PROBE_FREE },
+	{ "_ZdlPvSt11align_val_t", PROBE_FREE },
+	{ "_ZdaPvSt11align_val_t", PROBE_FREE },
+	{ "_ZdlPvmSt11align_val_t", PROBE_FREE },
+	{ "_ZdaPvmSt11align_val_t", PROBE_FREE },
+	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", PROBE_FREE },
+	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", PROBE_FREE },
 };
 
 #define KNOWN (sizeof(known) / sizeof(*known))
@@ -52,7 +76,10 @@ struct search {
 	unsigned int missing;	/* of the usual functions of @named: a bit each */
 };
 
-/* What the first instruction of a function is, as far as the kernel acts for it instead of running it (its uprobes.c). */
+/*
+ * What the first instruction of a function is, as far as the kernel acts for it instead of running
+ * it (its uprobes.c).
+ */
 static int is_stepped(int file, uint64_t offset)
 {
 	unsigned char code[4] = { 0 };
@@ -62,13 +89,16 @@ static int is_stepped(int file, uint64_t offset)
 #if defined(__x86_64__)
 	if (code[0] == 0x41)	/* REX.B, of push */
 		return (code[1] & 0xf8) != 0x50;
-	return (code[0] & 0xf8) != 0x50 && code[0] != 0x90 && code[0] != 0xe8 && code[0] != 0xe9 && code[0] != 0xeb;
+	return (code[0] & 0xf8) != 0x50 && code[0] != 0x90 && code[0] != 0xe8 && code[0] != 0xe9 &&
+	       code[0] != 0xeb;
 #else
-	return memcmp(code, (const unsigned char[]){ 0x1f, 0x20, 0x03, 0xd5 }, sizeof(code)) != 0;	/* nop */
+	/* nop */
+	return memcmp(code, (const unsigned char[]){ 0x1f, 0x20, 0x03, 0xd5 }, sizeof(code)) != 0;
 #endif
 }
 
-static int add(struct alloc_probes *p, enum alloc_probe_kind kind, const char *path, uint64_t offset, pid_t pid)
+static int add(struct alloc_probes *p, enum alloc_probe_kind kind, const char *path,
+	       uint64_t offset, pid_t pid)
 {
 	int fd = uprobe_open(path, offset, pid, kind == PROBE_RETURNED);
 
@@ -82,8 +112,9 @@ static int add(struct alloc_probes *p, enum alloc_probe_kind kind, const char *p
 static int explain(struct error *e, int err)
 {
 	if (err == -EACCES && !probe_has(CAP_SYS_ADMIN))
-		return error_set(e, STATUS_DENIED, err,
-				 "cannot set a uprobe: the kernel asks for CAP_SYS_ADMIN; run it with sudo");
+		return error_set(
+			e, STATUS_DENIED, err,
+			"cannot set a uprobe: the kernel asks for CAP_SYS_ADMIN; run it with sudo");
 	return features_explain(e, err, "cannot set a uprobe");
 }
 
@@ -116,8 +147,12 @@ static void add_places(struct search *s, int file, const struct elf_function *fu
 			continue;
 		p->places = xreallocarray(p->places, p->nplaces + 1, sizeof(*p->places));
 		p->places[p->nplaces++] = (struct alloc_place){
-			.kind = known[i].kind, .file = file, .offset = functions[i].offset, .pid = s->pid,
-			.stepped = is_stepped(file, functions[i].offset) };
+			.kind = known[i].kind,
+			.file = file,
+			.offset = functions[i].offset,
+			.pid = s->pid,
+			.stepped = is_stepped(file, functions[i].offset)
+		};
 	}
 }
 
@@ -134,7 +169,8 @@ int alloc_probes_open(struct alloc_probes *p, struct error *e)
 			if ((at->kind == PROBE_FREE) != !pass)
 				continue;
 			snprintf(path, sizeof(path), "/proc/self/fd/%d", at->file);
-			err = add(p, pass == 1 ? PROBE_RETURNED : at->kind, path, at->offset, at->pid);
+			err = add(p, pass == 1 ? PROBE_RETURNED : at->kind, path, at->offset,
+				  at->pid);
 		}
 	return err ? explain(e, err) : 0;
 }
@@ -142,7 +178,8 @@ int alloc_probes_open(struct alloc_probes *p, struct error *e)
 static int knows_operator(const struct alloc_probes *p, const struct alloc_operator *new)
 {
 	for (size_t i = 0; i < p->noperators; i++)
-		if (p->operators[i].offset == new->offset && !strcmp(p->operators[i].path, new->path))
+		if (p->operators[i].offset == new->offset &&
+		    !strcmp(p->operators[i].path, new->path))
 			return 1;
 	return 0;
 }
@@ -160,11 +197,12 @@ static void add_operators(struct search *s, const char *raw, const struct elf_fu
 	for (size_t i = KNOWN_C; i < KNOWN; i++) {
 		struct alloc_operator new = { path, functions[i].offset, functions[i].size };
 
-		if (known[i].kind != PROBE_MALLOC || !new.offset || !new.size || knows_operator(p, &new) ||
-		    p->noperators == OPERATORS_MAX)
+		if (known[i].kind != PROBE_MALLOC || !new.offset || !new.size ||
+		    knows_operator(p, &new) || p->noperators == OPERATORS_MAX)
 			continue;
 		new.path = xstrdup(path);
-		p->operators = xreallocarray(p->operators, p->noperators + 1, sizeof(*p->operators));
+		p->operators = xreallocarray(p->operators, p->noperators + 1,
+					     sizeof(*p->operators));
 		p->operators[p->noperators++] = new;
 	}
 }
@@ -188,13 +226,17 @@ static int is_named(const struct search *s, const struct maps_line *line)
 	size_t n = strlen(s->named->path);
 	struct stat st;
 
-	if (!strncmp(line->path, s->named->path, n) && (!line->path[n] || !strcmp(line->path + n, gone)))
+	if (!strncmp(line->path, s->named->path, n) &&
+	    (!line->path[n] || !strcmp(line->path + n, gone)))
 		return 1;
-	return !stat(s->named->path, &st) && st.st_ino == line->inode && major(st.st_dev) == line->dev_major &&
-	       minor(st.st_dev) == line->dev_minor;
+	return !stat(s->named->path, &st) && st.st_ino == line->inode &&
+	       major(st.st_dev) == line->dev_major && minor(st.st_dev) == line->dev_minor;
 }
 
-/* 1 where the file has an allocator; its functions are in @functions. All our capabilities are still there. */
+/*
+ * 1 where the file has an allocator; its functions are in @functions. All our capabilities are
+ * still there.
+ */
 static int find_functions(struct search *s, int fd, struct elf_function *functions, size_t n)
 {
 	char names[KNOWN_C][ALLOC_PREFIX_MAX + 32];
@@ -202,7 +244,8 @@ static int find_functions(struct search *s, int fd, struct elf_function *functio
 
 	for (size_t i = 0; i < n; i++) {
 		if (s->named)
-			snprintf(names[i], sizeof(names[i]), "%s%s", s->named->prefix, known[i].name);
+			snprintf(names[i], sizeof(names[i]), "%s%s", s->named->prefix,
+				 known[i].name);
 		functions[i] = (struct elf_function){ .name = s->named ? names[i] : known[i].name };
 	}
 	found = !elf_lookup_apart(fd, functions, n) &&
@@ -222,8 +265,8 @@ static void look_at(const struct maps_line *line, void *ctx)
 
 	if (!line->inode || !is_new(s, line) || (s->named && !is_named(s, line)))
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)s->pid, (unsigned long long)line->start,
-		 (unsigned long long)line->end);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)s->pid,
+		 (unsigned long long)line->start, (unsigned long long)line->end);
 	/* Devices can be mapped, too. */
 	fd = file_open_regular(path);
 	s->missing = 0;
@@ -246,7 +289,8 @@ static int search(struct search *s, struct error *e)
 	err = maps_for_each_executable(s->pid, look_at, s);
 	free(s->seen);
 	if (err)
-		return error_set(e, STATUS_NO_TARGET, err, "cannot read the mappings of process %d: %s", (int)s->pid,
+		return error_set(e, STATUS_NO_TARGET, err,
+				 "cannot read the mappings of process %d: %s", (int)s->pid,
 				 strerror(-err));
 	return 0;
 }
@@ -257,13 +301,17 @@ int alloc_probes_process(struct alloc_probes *p, pid_t pid, int other, struct er
 	int err = search(&s, e);
 
 	if (!err && !s.found && !other)
-		return error_set(e, STATUS_ERROR, -ENOENT, "process %d has no function malloc() that can be found: it is "
-				 "stripped and static, or allocates in its own way (Go); --allocator tells of one with "
-				 "other names", (int)pid);
+		return error_set(e, STATUS_ERROR, -ENOENT,
+				 "process %d has no function malloc() that can be found: it is "
+				 "stripped and static, or allocates in its own way (Go); "
+				 "--allocator tells of one with "
+				 "other names",
+				 (int)pid);
 	return err;
 }
 
-int alloc_probes_named(struct alloc_probes *p, pid_t pid, struct alloc_named *named, struct error *e)
+int alloc_probes_named(struct alloc_probes *p, pid_t pid, struct alloc_named *named,
+		       struct error *e)
 {
 	struct search s = { .probes = p, .pid = pid, .named = named, .missing = ~0u };
 	int err = search(&s, e);
@@ -271,17 +319,23 @@ int alloc_probes_named(struct alloc_probes *p, pid_t pid, struct alloc_named *na
 	if (err)
 		return err;
 	if (s.missing == ~0u)
-		return error_set(e, STATUS_ERROR, -ENOENT, "--allocator: process %d has not mapped %s, or that cannot be read; "
-				 "see /proc/%d/maps", (int)pid, named->path, (int)pid);
+		return error_set(
+			e, STATUS_ERROR, -ENOENT,
+			"--allocator: process %d has not mapped %s, or that cannot be read; "
+			"see /proc/%d/maps",
+			(int)pid, named->path, (int)pid);
 	if (!s.found)
-		return error_set(e, STATUS_ERROR, -ENOENT, "--allocator: %s has no function %smalloc(), %scalloc() or "
-				 "%srealloc(); see nm %s", named->path, named->prefix, named->prefix, named->prefix,
+		return error_set(e, STATUS_ERROR, -ENOENT,
+				 "--allocator: %s has no function %smalloc(), %scalloc() or "
+				 "%srealloc(); see nm %s",
+				 named->path, named->prefix, named->prefix, named->prefix,
 				 named->path);
 	*named->missing = '\0';
 	for (size_t i = 0; i < USUAL; i++)
 		if (s.missing & 1u << i)
-			snprintf(named->missing + strlen(named->missing), sizeof(named->missing) - strlen(named->missing),
-				 "%s%s%s()", *named->missing ? ", " : "", named->prefix, known[i].name);
+			snprintf(named->missing + strlen(named->missing),
+				 sizeof(named->missing) - strlen(named->missing), "%s%s%s()",
+				 *named->missing ? ", " : "", named->prefix, known[i].name);
 	return 0;
 }
 
@@ -291,8 +345,10 @@ int alloc_named_parse(struct alloc_named *named, const char *text, struct error 
 	size_t n = colon ? (size_t)(colon - text) : 0;
 
 	if (!n || !colon[1] || strchr(colon, '/'))
-		return error_set(e, STATUS_USAGE, -EINVAL, "--allocator '%s': expected the file and what its functions begin "
-				 "with, like /usr/lib/libx.so:x_ for x_malloc()", text);
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--allocator '%s': expected the file and what its functions begin "
+				 "with, like /usr/lib/libx.so:x_ for x_malloc()",
+				 text);
 	if (n >= sizeof(named->path) || strlen(colon + 1) >= sizeof(named->prefix))
 		return error_set(e, STATUS_USAGE, -ENAMETOOLONG, "--allocator: this is too long");
 	*named = (struct alloc_named){ 0 };

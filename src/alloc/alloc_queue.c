@@ -7,7 +7,8 @@
 
 static size_t words_of(const union alloc_record *record)
 {
-	return (record->head.type == EBP_ALLOCATION ? sizeof(record->begin) : sizeof(record->end)) / sizeof(uint64_t);
+	return (record->head.type == EBP_ALLOCATION ? sizeof(record->begin) : sizeof(record->end)) /
+	       sizeof(uint64_t);
 }
 
 void alloc_queue_add(struct alloc_queue *q, const union alloc_record *record)

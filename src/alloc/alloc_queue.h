@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records of allocations that wait, in their order, until the stack of the first is known: one that the kernel
- * could not unwind comes a little later than its record. A queue that is all zeros is empty.
+ * Records of allocations that wait, in their order, until the stack of the first is known: one that
+ * the kernel could not unwind comes a little later than its record. A queue that is all zeros is
+ * empty.
  */
 #ifndef EBPROF_ALLOC_QUEUE_H
 #define EBPROF_ALLOC_QUEUE_H

@@ -9,7 +9,8 @@
 #define SLICE_LEAST	(20 * MS)	/* setting the probes takes some ms, */
 #define SLICE_COST	(30 * MS)	/* and with that, this is what a slice costs at most */
 #define NEARLY_ALL	0.9		/* share of time that is not worth taking probes away */
-#define ENDS_FIRST	0.5		/* of the budget: so much the probes of frees may cost to be set at all, */
+/* of the budget: so much the probes of frees may cost to be set at all, */
+#define ENDS_FIRST	0.5
 #define ENDS_MOST	0.8		/* and so much to stay */
 #define CREDIT		2.0		/* budgets that a cycle may spend after cheaper ones, */
 #define DEBT		0.25		/* and what it may spend whatever was before */
@@ -27,7 +28,9 @@ static double at_most(double x, double most)
 	return x < most ? x : most;
 }
 
-/* All is as for processes that use a whole CPU: rates and budget are both shares of what they use. */
+/*
+ * All is as for processes that use a whole CPU: rates and budget are both shares of what they use.
+ */
 void alloc_slices_begin(struct alloc_slices *s, double budget, const struct alloc_load *load)
 {
 	double calls = alloc_load_cost(load, ALLOC_CALLS), ends = alloc_load_cost(load, ALLOC_ENDS);
@@ -45,7 +48,8 @@ void alloc_slices_begin(struct alloc_slices *s, double budget, const struct allo
 
 struct alloc_cycle alloc_slices_plan(const struct alloc_slices *s, double where, double jitter)
 {
-	double cycle = s->worked > 0 ? CYCLE : CYCLE_FIRST, usual = s->budget * s->work * cycle, length = cycle, may, share, open;
+	double cycle = s->worked > 0 ? CYCLE : CYCLE_FIRST, usual = s->budget * s->work * cycle,
+	       length = cycle, may, share, open;
 
 	may = s->budget * (s->worked + s->work * length) - s->spent;
 	may = at_least(at_most(may, CREDIT * usual), DEBT * usual);
@@ -54,9 +58,11 @@ struct alloc_cycle alloc_slices_plan(const struct alloc_slices *s, double where,
 	if (share >= NEARLY_ALL || usual <= 0)
 		return (struct alloc_cycle){ .length = (uint64_t)length, .open = (uint64_t)length };
 	/* Long cycles have few slices, from which little is known. */
-	length = at_least(at_most(SLICE_LEAST / share, SLICE_COST / s->budget), cycle) * (0.75 + jitter / 2);
+	length = at_least(at_most(SLICE_LEAST / share, SLICE_COST / s->budget), cycle) *
+		 (0.75 + jitter / 2);
 	open = at_least(share * length, SLICE_LEAST);
-	return (struct alloc_cycle){ (uint64_t)length, (uint64_t)(where * (length - open)), (uint64_t)open };
+	return (struct alloc_cycle){ (uint64_t)length, (uint64_t)(where * (length - open)),
+				     (uint64_t)open };
 }
 
 /* The CPU time without that of @traps. */
@@ -68,7 +74,8 @@ static double without(const struct alloc_seen *seen, double traps)
 /* What is true of open and closed time. */
 static void take(struct alloc_slices *s, const struct alloc_seen *seen)
 {
-	double weight = NEW * at_most(seen->wall / CYCLE, 1), work = without(seen, seen->calls + seen->ends);
+	double weight = NEW * at_most(seen->wall / CYCLE, 1),
+	       work = without(seen, seen->calls + seen->ends);
 
 	s->spent += seen->calls + seen->ends;
 	s->worked += work;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When calls of an allocator are sampled, where that may cost only a part of the CPU time that the threads which allocate
- * use themselves.
+ * When calls of an allocator are sampled, where that may cost only a part of the CPU time that the
+ * threads which allocate use themselves.
  *
- * A probe traps whether or not its call is sampled, so probes are there for a *slice* of each *cycle*, at a place that is
- * drawn anew. Both lengths are fixed before the cycle begins: what happens in a slice never decides how much it stands
- * for, and a block allocated at any time is seen with the probability slice / cycle, so it counts cycle / slice
- * times. Costs that were not foreseen are saved in later cycles.
+ * A probe traps whether or not its call is sampled, so probes are there for a *slice* of each
+ * *cycle*, at a place that is drawn anew. Both lengths are fixed before the cycle begins: what
+ * happens in a slice never decides how much it stands for, and a block allocated at any time is
+ * seen with the probability slice / cycle, so it counts cycle / slice times. Costs that were not
+ * foreseen are saved in later cycles.
  *
- * Frees must all be seen for what is in use, so their probes are there always. Where these alone use up
- * the budget they are given up, for good: then only what was allocated is known.
+ * Frees must all be seen for what is in use, so their probes are there always. Where these alone
+ * use up the budget they are given up, for good: then only what was allocated is known.
  *
  * Plain arithmetic, without clock or system call. Times are ns.
  */
@@ -23,18 +24,21 @@
 struct alloc_slices {
 	double budget;			/* share of the CPU time that is the threads' own */
 	int endless;			/* frees are not seen any more */
-	double calls, ends, work;	/* a ns, lately: cost of calls in a slice; cost of ends; CPU time of their own */
+	/* a ns, lately: cost of calls in a slice; cost of ends; CPU time of their own */
+	double calls, ends, work;
 	double spent, worked;		/* in all: cost; CPU time of their own */
 };
 
 struct alloc_cycle {
 	uint64_t length;
-	uint64_t begin, open;		/* of the slice, in the cycle; open == length: calls are always sampled */
+	/* of the slice, in the cycle; open == length: calls are always sampled */
+	uint64_t begin, open;
 };
 
 /* What happened in some time. */
 struct alloc_seen {
-	double wall, cpu;		/* time; CPU time of the threads that allocate, with what follows */
+	/* time; CPU time of the threads that allocate, with what follows */
+	double wall, cpu;
 	double calls, ends;		/* what the probes cost */
 };
 

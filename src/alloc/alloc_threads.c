@@ -9,7 +9,8 @@
 #include "base/search.h"
 #include "base/vec.h"
 
-#define AGED 0.6		/* weight of the calls before the last slice, for who allocates now */
+/* weight of the calls before the last slice, for who allocates now */
+#define AGED 0.6
 #define PRICE_ERROR 0.12	/* of what a trap takes, in a program and where it was measured */
 #define ERROR_MOST 1.0
 
@@ -27,9 +28,13 @@ struct alloc_threads {
 	struct hashmap index;	/* tid -> index */
 	int looked;		/* there was a look that the next one follows */
 	double owed;		/* calls that are known of, but for which no slice stands; */
-	double guessed;		/* those of them by threads that ran in no slice: by what the others do */
+	/* those of them by threads that ran in no slice: by what the others do */
+	double guessed;
 	VEC(struct alloc_scale) gone;	/* threads of the last slice that have exited */
-	/* Calls; times the part that traps took; times the error by that; and the square of the error by chance. */
+	/*
+	 * Calls; times the part that traps took; times the error by that; and the square of the
+	 * error by chance.
+	 */
 	double estimated, traps, error, variance;
 	double n, w;		/* of all threads in slices */
 };
@@ -73,7 +78,8 @@ static double since(uint64_t now, uint64_t was)
 }
 
 /* What thread @i did; of the rest, what those did that have exited. */
-static struct alloc_ran ran_of(struct alloc_threads *t, size_t i, const struct alloc_passed *passed, struct alloc_ran *rest)
+static struct alloc_ran ran_of(struct alloc_threads *t, size_t i, const struct alloc_passed *passed,
+			       struct alloc_ran *rest)
 {
 	struct thread *at = &t->v.v[i];
 	struct alloc_ran ran = { 0 };
@@ -135,12 +141,16 @@ static void owe(struct alloc_threads *t, size_t i)
 	t->guessed += t->v.v[i].w > 0 ? 0 : calls;
 }
 
-/* How far from the truth what thread @i is estimated at may be, by how much its rate differs from slice to slice. */
+/*
+ * How far from the truth what thread @i is estimated at may be, by how much its rate differs from
+ * slice to slice.
+ */
 static double chance_of(const struct thread *at)
 {
 	double r = at->n / at->w, square = at->nn - 2 * r * at->nw + r * r * at->ww;
 
-	return at->slices > 1 && square > 0 ? sqrt(square * at->slices / (at->slices - 1)) / at->n : 0;
+	return at->slices > 1 && square > 0 ? sqrt(square * at->slices / (at->slices - 1)) / at->n
+					    : 0;
 }
 
 /* Those that have exited go; what is there now is what the next look follows. */
@@ -166,10 +176,12 @@ static void turn(struct alloc_threads *t)
 	t->looked = 1;
 }
 
-static struct alloc_seen weigh(struct alloc_threads *t, const struct alloc_ran *all, const struct alloc_passed *passed)
+static struct alloc_seen weigh(struct alloc_threads *t, const struct alloc_ran *all,
+			       const struct alloc_passed *passed)
 {
-	struct alloc_seen seen = {
-		.wall = passed->wall, .calls = passed->calls * passed->call_ns, .ends = passed->ends };
+	struct alloc_seen seen = { .wall = passed->wall,
+				   .calls = passed->calls * passed->call_ns,
+				   .ends = passed->ends };
 	double most = 0;
 
 	for (size_t i = 0; i < t->v.n; i++) {
@@ -185,7 +197,10 @@ static struct alloc_seen weigh(struct alloc_threads *t, const struct alloc_ran *
 	return seen;
 }
 
-/* Calls for each ns of work of those that have exited, as far as they are known: each by the time that it ran. */
+/*
+ * Calls for each ns of work of those that have exited, as far as they are known: each by the time
+ * that it ran.
+ */
 static double rate_of_exited(const struct alloc_threads *t)
 {
 	double calls = 0, work = 0;
@@ -303,7 +318,9 @@ double alloc_threads_error(const struct alloc_threads *t)
 {
 	double all = t->estimated + t->owed;
 
-	return t->estimated > 0 ? sqrt(t->error * t->error + t->variance) / t->estimated + t->guessed / all : 0;
+	return t->estimated > 0
+		       ? sqrt(t->error * t->error + t->variance) / t->estimated + t->guessed / all
+		       : 0;
 }
 
 double alloc_threads_owed(const struct alloc_threads *t)

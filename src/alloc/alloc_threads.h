@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads of the processes whose allocations are sampled in slices, each with a pace of its own (alloc_pace.h).
+ * The threads of the processes whose allocations are sampled in slices, each with a pace of its own
+ * (alloc_pace.h).
  *
- * At each change from slice to gap and back the kernel lists all threads (struct ebp_alloc_thread). Those that have exited
- * meanwhile are as one, thread 0: what they did is what the processes' CPU time and calls have beside those of the others.
+ * At each change from slice to gap and back the kernel lists all threads (struct ebp_alloc_thread).
+ * Those that have exited meanwhile are as one, thread 0: what they did is what the processes' CPU
+ * time and calls have beside those of the others.
  */
 #ifndef EBPROF_ALLOC_THREADS_H
 #define EBPROF_ALLOC_THREADS_H
@@ -26,14 +28,18 @@ void alloc_threads_list(struct alloc_threads *t, const struct ebp_alloc_thread *
 /* What passed since the last look. */
 struct alloc_passed {
 	double wall;		/* ns */
-	double calls, call_ns;	/* traps of calls at their entry, in all; what each took, with all that belongs to it */
+	/* traps of calls at their entry, in all; what each took, with all that belongs to it */
+	double calls, call_ns;
 	double ends;		/* ns that the probes of frees took */
 	int open;		/* it was a slice */
 };
 
 /* What the threads did that allocate, as far as they do (alloc_load_weight()). */
 struct alloc_seen alloc_threads_look(struct alloc_threads *t, const struct alloc_passed *passed);
-/* In its place, where not all threads could be listed: what they did until the next look is not known. */
+/*
+ * In its place, where not all threads could be listed: what they did until the next look is not
+ * known.
+ */
 void alloc_threads_miss(struct alloc_threads *t);
 /* No slice stands for what threads did so far: it is over, or what they do now will differ. */
 void alloc_threads_forget(struct alloc_threads *t);
@@ -51,12 +57,16 @@ struct alloc_scales alloc_threads_settle(struct alloc_threads *t, int last);
 void alloc_threads_settle_whole(struct alloc_threads *t);
 double alloc_scales_of(const struct alloc_scales *s, uint32_t tid);
 /*
- * The part of the CPU time in slices that traps took, of the threads that sums are of; and how far these sums may be from
- * the truth, as a share of it: what a trap takes is not known exactly, and slices are few and differ.
+ * The part of the CPU time in slices that traps took, of the threads that sums are of; and how far
+ * these sums may be from the truth, as a share of it: what a trap takes is not known exactly, and
+ * slices are few and differ.
  */
 double alloc_threads_traps(const struct alloc_threads *t);
 double alloc_threads_error(const struct alloc_threads *t);
-/* Calls for which no slice stands, though it is known that there were some: as a share of all that slices stand for. */
+/*
+ * Calls for which no slice stands, though it is known that there were some: as a share of all that
+ * slices stand for.
+ */
 double alloc_threads_owed(const struct alloc_threads *t);
 
 #endif

@@ -32,18 +32,22 @@ struct watch {
 };
 
 /* One link for the places that lie in one file of one process: from @first on. Returns how many. */
-static size_t link_places(const struct alloc_probes *p, size_t first, const struct alloc_counter *c, int *link)
+static size_t link_places(const struct alloc_probes *p, size_t first, const struct alloc_counter *c,
+			  int *link)
 {
 	uint64_t offsets[ALLOC_PLACES_MAX], cookies[ALLOC_PLACES_MAX];
 	size_t alike = alloc_places_alike(p, first);
 	const struct alloc_place *at = &p->places[first];
-	struct uprobe_places places = { .file = at->file, .pid = at->pid, .offsets = offsets, .cookies = cookies };
+	struct uprobe_places places = {
+		.file = at->file, .pid = at->pid, .offsets = offsets, .cookies = cookies
+	};
 
 	for (; places.n < alike && places.n < ALLOC_PLACES_MAX; places.n++) {
 		const struct alloc_place *next = at + places.n;
 
 		offsets[places.n] = next->offset;
-		cookies[places.n] = (next->stepped ? SLOT_STEPPED : 0) | (next->kind == PROBE_FREE ? SLOT_END : 0) |
+		cookies[places.n] = (next->stepped ? SLOT_STEPPED : 0) |
+				    (next->kind == PROBE_FREE ? SLOT_END : 0) |
 				    (next->kind == PROBE_REALLOC ? SLOT_RESIZE : 0);
 	}
 	*link = uprobe_link(c->program, &places, 0);
@@ -128,7 +132,8 @@ static struct alloc_load sum_up(const struct watch *w, const struct alloc_price 
 	return load;
 }
 
-int alloc_watch(const struct alloc_price *p, const struct alloc_probes *probes, uint64_t ns, struct alloc_load *load)
+int alloc_watch(const struct alloc_price *p, const struct alloc_probes *probes, uint64_t ns,
+		struct alloc_load *load)
 {
 	struct watch w = { 0 };
 	int err = alloc_counter_open(&w.counter);

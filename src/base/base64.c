@@ -11,7 +11,8 @@ size_t base64_encode(char *text, const unsigned char *p, size_t n)
 	size_t used = 0;
 
 	for (size_t i = 0; i < n; i += 3) {
-		unsigned int three = p[i] << 16 | (i + 1 < n ? p[i + 1] : 0) << 8 | (i + 2 < n ? p[i + 2] : 0);
+		unsigned int three = p[i] << 16 | (i + 1 < n ? p[i + 1] : 0) << 8 |
+				     (i + 2 < n ? p[i + 2] : 0);
 
 		text[used++] = digits[three >> 18];
 		text[used++] = digits[three >> 12 & 63];

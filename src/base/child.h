@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A process of ours that gets no signals, unless it takes them again: it ends with its owner, or becomes another program. */
+/*
+ * A process of ours that gets no signals, unless it takes them again: it ends with its owner, or
+ * becomes another program.
+ */
 #ifndef EBPROF_CHILD_H
 #define EBPROF_CHILD_H
 

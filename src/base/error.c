@@ -8,7 +8,10 @@
 
 int error_set(struct error *e, enum status status, int err, const char *fmt, ...)
 {
-	/* So much longer that a character cut here is past the cut below: no U+FFFD of our own making. */
+	/*
+	 * So much longer that a character cut here is past the cut below: no U+FFFD of our own
+	 * making.
+	 */
 	char raw[sizeof(e->text) + 3];
 	va_list ap;
 

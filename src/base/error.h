@@ -27,7 +27,8 @@ enum status {
 struct error {
 	enum status status;
 	char text[512];		/* one line, no final newline */
-	char details[2048];	/* lines, with their ends, as another program wrote them: not cleaned; "" mostly */
+	/* lines, with their ends, as another program wrote them: not cleaned; "" mostly */
+	char details[2048];
 };
 
 /*

@@ -18,7 +18,10 @@ ssize_t file_read(const char *path, char *buf, size_t size);
  * others, which are looked at first. The descriptor, or a negative errno.
  */
 int file_reopen(int path_fd);
-/* The same where it is a regular file: -ENOENT for a FIFO or a device, which is looked at, and not opened. */
+/*
+ * The same where it is a regular file: -ENOENT for a FIFO or a device, which is looked at, and not
+ * opened.
+ */
 int file_reopen_regular(int path_fd);
 /* The same for the file at @path. */
 int file_open_regular(const char *path);

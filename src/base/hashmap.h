@@ -25,7 +25,9 @@ struct hashmap {
 uint32_t hashmap_get(const struct hashmap *m, uint64_t key);
 /* Inserts or replaces. */
 void hashmap_set(struct hashmap *m, uint64_t key, uint32_t value);
-/* The value of @key where it is there; else inserts @value and returns that. One look-up for both. */
+/*
+ * The value of @key where it is there; else inserts @value and returns that. One look-up for both.
+ */
 uint32_t hashmap_put(struct hashmap *m, uint64_t key, uint32_t value);
 /* Removes @key where it is there. */
 void hashmap_del(struct hashmap *m, uint64_t key);

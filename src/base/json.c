@@ -113,8 +113,10 @@ void json_decimal(struct json *j, const char *key, uint64_t n, unsigned int digi
 
 	for (unsigned int i = 0; i < digits; i++)
 		unit *= 10;
-	number(j, key, text, digits ? snprintf(text, sizeof(text), "%" PRIu64 ".%0*" PRIu64, n / unit, (int)digits, n % unit) :
-				      snprintf(text, sizeof(text), "%" PRIu64, n));
+	number(j, key, text,
+	       digits ? snprintf(text, sizeof(text), "%" PRIu64 ".%0*" PRIu64, n / unit,
+				 (int)digits, n % unit)
+		      : snprintf(text, sizeof(text), "%" PRIu64, n));
 }
 
 struct outfile *json_bytes(struct json *j, const char *key)

@@ -43,8 +43,8 @@ void json_null(struct json *j, const char *key);
 /* @n / 10^@digits, exactly: 1500 with 3 is 1.500. */
 void json_decimal(struct json *j, const char *key, uint64_t n, unsigned int digits);
 /*
- * A string: what is written to the file that this returns, as base64. json_bytes_end() ends it, and until then nothing
- * else may be written.
+ * A string: what is written to the file that this returns, as base64. json_bytes_end() ends it, and
+ * until then nothing else may be written.
  */
 struct outfile *json_bytes(struct json *j, const char *key);
 void json_bytes_end(struct json *j, struct outfile *bytes);

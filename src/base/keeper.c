@@ -25,7 +25,10 @@ struct request {
 	uint64_t size;		/* bytes that follow */
 };
 
-/* All of it: 0, or -ECHILD where nobody is there. What fails has taken nothing: what was done must not be told as failed. */
+/*
+ * All of it: 0, or -ECHILD where nobody is there. What fails has taken nothing: what was done must
+ * not be told as failed.
+ */
 static int receive(int fd, void *to, size_t size)
 {
 	int failures = 0;

@@ -14,9 +14,13 @@
 #include <sys/types.h>
 
 struct keeper_job {
-	/* All run in the keeper, on its copy of @ctx, and may be NULL: at the start, for a request, and at the end. */
+	/*
+	 * All run in the keeper, on its copy of @ctx, and may be NULL: at the start, for a request,
+	 * and at the end.
+	 */
 	void (*begin)(void *ctx);
-	int (*work)(void *ctx, const void *bytes, size_t size);	/* with what was sent, which is hostile */
+	/* with what was sent, which is hostile */
+	int (*work)(void *ctx, const void *bytes, size_t size);
 	void (*end)(void *ctx);
 	void *ctx;
 };

@@ -28,7 +28,8 @@ static int behind_operator(const char *name, const char *p)
 	static const char word[] = "operator";
 	size_t n = sizeof(word) - 1;
 
-	return (size_t)(p - name) >= n && !memcmp(p - n, word, n) && (p - n == name || !is_word(p[-(ptrdiff_t)n - 1]));
+	return (size_t)(p - name) >= n && !memcmp(p - n, word, n) &&
+	       (p - n == name || !is_word(p[-(ptrdiff_t)n - 1]));
 }
 
 /* Bytes of an operator's own name that look like brackets. */
@@ -87,8 +88,8 @@ static void read_brackets(const char *name, struct brackets *b)
 	b->depth[i] = (uint16_t)n;
 	b->sound &= !n;
 	/* Go's receivers and what has no name are in brackets, too. */
-	if (first && b->args_end > first && name[first + 1] != '*' && strncmp(name + first, "(anonymous", 10) &&
-	    may_follow_arguments(name + b->args_end))
+	if (first && b->args_end > first && name[first + 1] != '*' &&
+	    strncmp(name + first, "(anonymous", 10) && may_follow_arguments(name + b->args_end))
 		b->args = first;
 }
 
@@ -112,8 +113,12 @@ static int fits(const struct fitter *f, const char *text)
 	return strlen(text) < f->size && text_width(text) <= f->columns;
 }
 
-/* @text becomes its first @n bytes with template arguments left out; it only becomes shorter but for the ellipses. */
-static void leave_templates_out(struct fitter *f, const char *from, size_t n, const struct brackets *b, const char *name)
+/*
+ * @text becomes its first @n bytes with template arguments left out; it only becomes shorter but
+ * for the ellipses.
+ */
+static void leave_templates_out(struct fitter *f, const char *from, size_t n,
+				const struct brackets *b, const char *name)
 {
 	size_t used = 0;
 
@@ -132,7 +137,9 @@ static void leave_templates_out(struct fitter *f, const char *from, size_t n, co
 	f->text[used] = '\0';
 }
 
-/* The inner part of f->text that fits, with an ellipsis before it; NULL: even the last is too long. */
+/*
+ * The inner part of f->text that fits, with an ellipsis before it; NULL: even the last is too long.
+ */
 static const char *inner_part(struct fitter *f)
 {
 	struct brackets b;

@@ -10,7 +10,10 @@
 
 #include <stddef.h>
 
-/* @name within @columns of a terminal and @size bytes, the final NUL included. @name is valid UTF-8. */
+/*
+ * @name within @columns of a terminal and @size bytes, the final NUL included. @name is valid
+ * UTF-8.
+ */
 void label_fit(char *dst, size_t size, const char *name, size_t columns);
 
 #endif

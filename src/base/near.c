@@ -22,7 +22,8 @@ static size_t edits(const char *a, const char *b)
 
 		now[0] = i;
 		for (size_t j = 1; j <= m; j++) {
-			int same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+			int same = tolower((unsigned char)a[i - 1]) ==
+				   tolower((unsigned char)b[j - 1]);
 
 			now[j] = least(least(last[j], now[j - 1]) + 1, last[j - 1] + !same);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])

@@ -18,7 +18,8 @@
 #include "base/xalloc.h"
 
 #define BUFFER		65536	/* bytes */
-#define GZIP_LEVEL	3	/* of 9: half the time of the usual 6, for files that are a tenth larger */
+/* of 9: half the time of the usual 6, for files that are a tenth larger */
+#define GZIP_LEVEL	3
 #define GZIP_WINDOW	(15 + 16)	/* zlib.h: the largest window, and a gzip header */
 #define TEXT_PART	3072	/* bytes that become text at once; whole groups of 3 */
 #define NAME_TRIES	100	/* temporary names, of 64 random bits each */
@@ -50,7 +51,8 @@ static const char *hint(int err)
 	switch (err) {
 	case -ENOSPC:
 	case -EDQUOT:
-		return "; free some space or choose another place (an older file there is as it was)";
+		return "; free some space or choose another place (an older file there is as it "
+		       "was)";
 	case -EFBIG:
 		return "; the limit of a file's size is reached (ulimit -f)";
 	case -EROFS:
@@ -62,23 +64,30 @@ static const char *hint(int err)
 static int tell(struct error *e, const char *path, const struct user *u, int err)
 {
 	if ((err == -EACCES || err == -EPERM) && u->switched)
-		return error_set(e, STATUS_ERROR, err, "cannot write %.200s: %s; under sudo files are written "
-				 "as the user who called it (uid %u), choose a folder of that user's",
-				 path, strerror(-err), (unsigned int)u->uid);
+		return error_set(
+			e, STATUS_ERROR, err,
+			"cannot write %.200s: %s; under sudo files are written "
+			"as the user who called it (uid %u), choose a folder of that user's",
+			path, strerror(-err), (unsigned int)u->uid);
 	if (err == -EACCES || err == -EPERM)
-		return error_set(e, STATUS_ERROR, err, "cannot write %.200s: %s; choose a folder where you may write",
+		return error_set(e, STATUS_ERROR, err,
+				 "cannot write %.200s: %s; choose a folder where you may write",
 				 path, strerror(-err));
-	return error_set(e, STATUS_ERROR, err, "cannot write %.200s: %s%s", path, strerror(-err), hint(err));
+	return error_set(e, STATUS_ERROR, err, "cannot write %.200s: %s%s", path, strerror(-err),
+			 hint(err));
 }
 
-static int tell_folder(struct error *e, const char *path, const char *folder, const struct user *u, int err)
+static int tell_folder(struct error *e, const char *path, const char *folder, const struct user *u,
+		       int err)
 {
 	if (err == -ENOENT)
-		return error_set(e, STATUS_ERROR, err, "cannot write %.200s: there is no folder %.100s; "
-				 "make it first: mkdir -p %.100s", path, folder, folder);
+		return error_set(e, STATUS_ERROR, err,
+				 "cannot write %.200s: there is no folder %.100s; "
+				 "make it first: mkdir -p %.100s",
+				 path, folder, folder);
 	if (err == -ENOTDIR)
-		return error_set(e, STATUS_ERROR, err, "cannot write %.200s: %.100s is not a folder",
-				 path, folder);
+		return error_set(e, STATUS_ERROR, err,
+				 "cannot write %.200s: %.100s is not a folder", path, folder);
 	return tell(e, path, u, err);
 }
 
@@ -102,8 +111,8 @@ static int fd_of_path(const char *path)
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		const char *number = path + strlen(folders[i]);
 
-		if (!strncmp(path, folders[i], strlen(folders[i])) && *number && strlen(number) <= 6 &&
-		    !number[strspn(number, "0123456789")])
+		if (!strncmp(path, folders[i], strlen(folders[i])) && *number &&
+		    strlen(number) <= 6 && !number[strspn(number, "0123456789")])
 			return atoi(number);
 	}
 	return -1;
@@ -131,7 +140,8 @@ static int open_straight(struct outfile *f, mode_t expected, struct error *e)
 	close(f->dir);
 	f->dir = -1;
 	if (f->fd < 0 && errno == ENXIO && S_ISFIFO(expected))
-		return refuse(e, f->path, -ENXIO, "nothing reads from this FIFO; start its reader first");
+		return refuse(e, f->path, -ENXIO,
+			      "nothing reads from this FIFO; start its reader first");
 	if (f->fd < 0)
 		return tell(e, f->path, &f->user, -errno);
 	flags = fcntl(f->fd, F_GETFL);
@@ -151,7 +161,10 @@ static int random_name(char name[32])
 	return 0;
 }
 
-/* A temporary file in f->dir: without a name where the file system can; then not even SIGKILL leaves one behind. */
+/*
+ * A temporary file in f->dir: without a name where the file system can; then not even SIGKILL
+ * leaves one behind.
+ */
 static int open_temporary(struct outfile *f)
 {
 	int err;
@@ -165,7 +178,8 @@ static int open_temporary(struct outfile *f)
 		err = random_name(f->temp);
 		if (err)
 			break;
-		f->fd = openat(f->dir, f->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		f->fd = openat(f->dir, f->temp,
+			       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 		if (f->fd >= 0)
 			return 0;
 		err = -errno;
@@ -176,7 +190,10 @@ static int open_temporary(struct outfile *f)
 	return err;
 }
 
-/* As if @st of the folder were opened for writing. root may always write, so the permissions are looked at, too. */
+/*
+ * As if @st of the folder were opened for writing. root may always write, so the permissions are
+ * looked at, too.
+ */
 static int check_writable(const struct outfile *f, const struct stat *st, struct error *e)
 {
 	int fd;
@@ -198,8 +215,12 @@ static int check_replaceable(const struct outfile *f, const struct stat *st)
 	uid_t me = f->user.switched ? f->user.uid : geteuid();
 	struct stat dir;
 
-	/* In /tmp and the like a file of another user's cannot be renamed over, even if it is open to all. */
-	if (me && !fstat(f->dir, &dir) && dir.st_mode & S_ISVTX && dir.st_uid != me && st->st_uid != me)
+	/*
+	 * In /tmp and the like a file of another user's cannot be renamed over, even if it is open
+	 * to all.
+	 */
+	if (me && !fstat(f->dir, &dir) && dir.st_mode & S_ISVTX && dir.st_uid != me &&
+	    st->st_uid != me)
 		return -EPERM;
 	return 0;
 }
@@ -229,7 +250,8 @@ static int open_in_folder(struct outfile *f, struct error *e)
 	case S_IFCHR:
 		return open_straight(f, st.st_mode, e);
 	case S_IFLNK:
-		return refuse(e, f->path, -ELOOP, "it is a symbolic link, and those are not followed; "
+		return refuse(e, f->path, -ELOOP,
+			      "it is a symbolic link, and those are not followed; "
 			      "give the name that it points to, or remove it");
 	case S_IFDIR:
 		return refuse(e, f->path, -EISDIR, "it is a folder; give a file's name");
@@ -245,7 +267,8 @@ static int open_named(struct outfile *f, struct error *e)
 
 	f->base = slash ? slash + 1 : f->path;
 	if (!*f->base)
-		return refuse(e, *f->path ? f->path : "''", -EISDIR, "give a file's name, not a folder's");
+		return refuse(e, *f->path ? f->path : "''", -EISDIR,
+			      "give a file's name, not a folder's");
 	if (slash)
 		folder = xasprintf("%.*s", slash == f->path ? 1 : (int)(slash - f->path), f->path);
 	else
@@ -400,7 +423,8 @@ static void flush(struct outfile *f)
 void outfile_compress(struct outfile *f)
 {
 	f->gzip = xcalloc(1, sizeof(*f->gzip));
-	if (deflateInit2(f->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+	if (deflateInit2(f->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) !=
+	    Z_OK) {
 		f->err = -ENOMEM;
 		free(f->gzip);
 		f->gzip = NULL;

@@ -21,15 +21,15 @@
 struct outfile;
 
 /*
- * Opens early, so that a bad name is an error before sampling, not after. A file that nobody may write (mode 0444) is
- * not replaced. NULL with @e filled.
+ * Opens early, so that a bad name is an error before sampling, not after. A file that nobody may
+ * write (mode 0444) is not replaced. NULL with @e filled.
  */
 struct outfile *outfile_open(const char *path, const struct user *u, struct error *e);
 /* The same, but such a file is replaced, too, where the folder's permissions allow it. */
 struct outfile *outfile_open_force(const char *path, const struct user *u, struct error *e);
 /*
- * A file within a text: what is written to it goes to @outer as base64. Nothing else may be written to @outer until
- * outfile_commit() ends it, which cannot fail: errors are @outer's.
+ * A file within a text: what is written to it goes to @outer as base64. Nothing else may be written
+ * to @outer until outfile_commit() ends it, which cannot fail: errors are @outer's.
  */
 struct outfile *outfile_within(struct outfile *outer);
 /* All that is written becomes gzip (RFC 1952); before the first outfile_write(). */

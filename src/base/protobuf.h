@@ -39,14 +39,22 @@ void protobuf_uint(struct protobuf *b, uint32_t field, uint64_t value);
 void protobuf_bytes(struct protobuf *b, uint32_t field, const void *bytes, size_t n);
 /* Whole fields that were made before. */
 void protobuf_raw(struct protobuf *b, const void *bytes, size_t n);
-/* Begins a message, or a packed field, in the one that grows; what this returns is for protobuf_close(). */
+/*
+ * Begins a message, or a packed field, in the one that grows; what this returns is for
+ * protobuf_close().
+ */
 size_t protobuf_open(struct protobuf *b, uint32_t field);
 void protobuf_close(struct protobuf *b, size_t mark);
 /* Writes what there is, and empties the buffer. */
 void protobuf_flush(struct protobuf *b, struct outfile *f);
 void protobuf_free(struct protobuf *b);
 
-enum protobuf_wire { PROTOBUF_VARINT = 0, PROTOBUF_FIXED64 = 1, PROTOBUF_BYTES = 2, PROTOBUF_FIXED32 = 5 };
+enum protobuf_wire {
+	PROTOBUF_VARINT = 0,
+	PROTOBUF_FIXED64 = 1,
+	PROTOBUF_BYTES = 2,
+	PROTOBUF_FIXED32 = 5
+};
 
 struct protobuf_field {
 	uint32_t number;
@@ -56,9 +64,15 @@ struct protobuf_field {
 	int taken;		/* by protobuf_each() */
 };
 
-/* The next field; 0 at the end, or where @c went bad. Groups, which nobody writes any more, are bad. */
+/*
+ * The next field; 0 at the end, or where @c went bad. Groups, which nobody writes any more, are
+ * bad.
+ */
 int protobuf_next(struct cursor *c, struct protobuf_field *f);
-/* The values of a repeated field of varints, packed or not, one after the other; 0 after the last, or where @c went bad. */
+/*
+ * The values of a repeated field of varints, packed or not, one after the other; 0 after the last,
+ * or where @c went bad.
+ */
 int protobuf_each(struct cursor *c, struct protobuf_field *f, uint64_t *value);
 
 #endif

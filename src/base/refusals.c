@@ -38,8 +38,10 @@ struct refusals *refusals_new(void)
 	struct refusals *r = xcalloc(1, sizeof(*r));
 	int err;
 
-	r->calls = mmap(NULL, CALLS * sizeof(*r->calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (r->calls != MAP_FAILED && !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, r->ends))
+	r->calls = mmap(NULL, CALLS * sizeof(*r->calls), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (r->calls != MAP_FAILED &&
+	    !socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, r->ends))
 		return r;
 	err = errno;
 	if (r->calls != MAP_FAILED)
@@ -151,7 +153,9 @@ void refusals_hand_over(struct refusals *r, int listener)
 					.msg_controllen = sizeof(control) };
 
 	close_end(&r->ends[1]);
-	control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+					 .cmsg_level = SOL_SOCKET,
+					 .cmsg_type = SCM_RIGHTS };
 	memcpy(CMSG_DATA(&control.head), &listener, sizeof(listener));
 	while (sendmsg(r->ends[0], &message, MSG_NOSIGNAL) < 0 && errno == EINTR)
 		;
@@ -179,11 +183,15 @@ void refusals_text(const struct refusals *r, char *text, size_t size)
 
 		if (!times)
 			break;
-		written = snprintf(text + n, size - n, "%s%s", i ? ", " : "", name ? name : i + 1 < CALLS ? "call" : "others");
+		written = snprintf(text + n, size - n, "%s%s", i ? ", " : "",
+				   name		   ? name
+				   : i + 1 < CALLS ? "call"
+						   : "others");
 		n += written > 0 ? (size_t)written : 0;
 		if (!name && i + 1 < CALLS && n < size)
 			n += (size_t)snprintf(text + n, size - n, " %d", r->calls[i].call);
 		if (n < size)
-			n += (size_t)snprintf(text + n, size - n, times == 1 ? " (once)" : " (%u times)", times);
+			n += (size_t)snprintf(text + n, size - n,
+					      times == 1 ? " (once)" : " (%u times)", times);
 	}
 }

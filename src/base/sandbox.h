@@ -5,10 +5,9 @@
  *
  * A list of what a recording calls; all else is answered with ENOSYS, as an old
  * kernel would: the C library then takes another way, where one exists, and
- * a call that was forgotten in the list costs what it was for, not the recording. But it is counted.
- * No program is started and no other process written to, nothing is opened for
- * writing, made, renamed or removed, no socket made, no BPF program loaded, no
- * memory made executable.
+ * a call that was forgotten in the list costs what it was for, not the recording. But it is
+ * counted. No program is started and no other process written to, nothing is opened for writing,
+ * made, renamed or removed, no socket made, no BPF program loaded, no memory made executable.
  */
 #ifndef EBPROF_SANDBOX_H
 #define EBPROF_SANDBOX_H
@@ -23,7 +22,8 @@ struct sandbox_options {
 	int becomes_user;	/* user_enter() goes on working */
 	int network;		/* files may be fetched and kept: debuginfod */
 	int clock;		/* of our own CPU time may be set: for one that demangles */
-	int terminal;		/* who looks may give it keys, and have files made, or replaced, as himself */
+	/* who looks may give it keys, and have files made, or replaced, as himself */
+	int terminal;
 };
 
 /*

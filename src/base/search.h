@@ -8,7 +8,8 @@
 /*
  * How many of the first @n elements of the ascending @array are not above @key:
  * the last of those, if there is one, is where @key belongs. @member is what they are
- * ordered by, with its dot, or empty where the elements are numbers themselves. @key is evaluated once.
+ * ordered by, with its dot, or empty where the elements are numbers themselves. @key is evaluated
+ * once.
  */
 #define upper_bound(array, n, member, key) __extension__({ \
 	size_t low_ = 0, high_ = (n); \

@@ -23,7 +23,8 @@ static size_t digit(const struct sort_key *k, unsigned int shift)
 }
 
 /* Where the keys of each digit begin. 0: all have the same one. */
-static int count_digits(const struct sort_key *keys, size_t n, unsigned int shift, size_t places[DIGITS])
+static int count_digits(const struct sort_key *keys, size_t n, unsigned int shift,
+			size_t places[DIGITS])
 {
 	size_t sum = 0;
 

@@ -13,7 +13,11 @@
 static size_t decode(const unsigned char *s, uint32_t *cp)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
+	size_t n = s[0] < 0x80	     ? 1
+		   : s[0] >> 5 == 6  ? 2
+		   : s[0] >> 4 == 14 ? 3
+		   : s[0] >> 3 == 30 ? 4
+				     : 0;
 
 	if (!n)
 		return 0;
@@ -60,14 +64,16 @@ static int is_control(uint32_t cp)
 static size_t char_width(uint32_t cp)
 {
 	static const struct range none[] = {
-		{ 0x300, 0x36f }, { 0x483, 0x489 }, { 0x591, 0x5bd }, { 0x610, 0x61a }, { 0x64b, 0x65f },
-		{ 0x200b, 0x200d }, { 0x2060, 0x2064 }, { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff },
-		{ 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f }, { 0xe0100, 0xe01ef },
+		{ 0x300, 0x36f },     { 0x483, 0x489 },	  { 0x591, 0x5bd },   { 0x610, 0x61a },
+		{ 0x64b, 0x65f },     { 0x200b, 0x200d }, { 0x2060, 0x2064 }, { 0x1ab0, 0x1aff },
+		{ 0x1dc0, 0x1dff },   { 0x20d0, 0x20ff }, { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f },
+		{ 0xe0100, 0xe01ef },
 	};
 	static const struct range wide[] = {
-		{ 0x1100, 0x115f }, { 0x2e80, 0x303e }, { 0x3041, 0xa4cf }, { 0xa960, 0xa97f },
-		{ 0xac00, 0xd7a3 }, { 0xf900, 0xfaff }, { 0xfe30, 0xfe6f }, { 0xff00, 0xff60 },
-		{ 0xffe0, 0xffe6 }, { 0x1f300, 0x1f64f }, { 0x1f680, 0x1f6ff }, { 0x1f900, 0x1f9ff },
+		{ 0x1100, 0x115f },   { 0x2e80, 0x303e },   { 0x3041, 0xa4cf },
+		{ 0xa960, 0xa97f },   { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },
+		{ 0xfe30, 0xfe6f },   { 0xff00, 0xff60 },   { 0xffe0, 0xffe6 },
+		{ 0x1f300, 0x1f64f }, { 0x1f680, 0x1f6ff }, { 0x1f900, 0x1f9ff },
 		{ 0x20000, 0x3fffd },
 	};
 
@@ -149,7 +155,10 @@ void text_fit(char *dst, size_t size, const char *src, size_t columns)
 		memcpy(dst, src, bytes + 1);
 		return;
 	}
-	/* Half of the room for the beginning and half for the end; all for the beginning where it is tiny. */
+	/*
+	 * Half of the room for the beginning and half for the end; all for the beginning where it
+	 * is tiny.
+	 */
 	tail = dots ? (columns - dots) / 2 : 0;
 	head = columns - dots - tail;
 	tail_bytes = dots ? (size - 1 - dots) / 2 : 0;
@@ -191,7 +200,8 @@ void text_cut(char *dst, size_t size, const char *src, size_t columns, int keep_
 		return;
 	columns--;
 	if (keep_end) {
-		for (; bytes && (left > columns || bytes > room); src += n, bytes -= n, left -= width)
+		for (; bytes && (left > columns || bytes > room);
+		     src += n, bytes -= n, left -= width)
 			n = measure(src, &width);
 		memcpy(dst, ellipsis, sizeof(ellipsis) - 1);
 		memcpy(dst + sizeof(ellipsis) - 1, src, bytes + 1);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A text that grows: `struct text_vec t = {0}; text_vec_add(&t, "x");`. t.v ends with a zero, and is NULL before. */
+/*
+ * A text that grows: `struct text_vec t = {0}; text_vec_add(&t, "x");`. t.v ends with a zero, and
+ * is NULL before.
+ */
 #ifndef EBPROF_TEXT_VEC_H
 #define EBPROF_TEXT_VEC_H
 

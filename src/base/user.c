@@ -15,7 +15,10 @@
 
 #define PASSWD_SIZE 16384	/* bytes for one entry's strings */
 
-/* A decimal id from the environment. 0, or -EINVAL; the greatest number means "no id" to the kernel. */
+/*
+ * A decimal id from the environment. 0, or -EINVAL; the greatest number means "no id" to the
+ * kernel.
+ */
 static int id_from_env(const char *name, uint32_t *id)
 {
 	const char *s = getenv(name);
@@ -76,7 +79,8 @@ struct user user_invoking(void)
 {
 	struct user u = { 0 }, nobody = { 0 };
 
-	if (geteuid() != 0 || id_from_env("SUDO_UID", &u.uid) || id_from_env("SUDO_GID", &u.gid) || !u.uid)
+	if (geteuid() != 0 || id_from_env("SUDO_UID", &u.uid) || id_from_env("SUDO_GID", &u.gid) ||
+	    !u.uid)
 		return nobody;
 	u.switched = 1;
 	find_groups(&u);
@@ -95,7 +99,9 @@ char *user_home(const struct user *u)
 
 	restrict_name_services();
 	/* Under sudo HOME may be either one's. */
-	if (!home && strings && !getpwuid_r(u->switched ? u->uid : geteuid(), &entry, strings, PASSWD_SIZE, &found) && found)
+	if (!home && strings &&
+	    !getpwuid_r(u->switched ? u->uid : geteuid(), &entry, strings, PASSWD_SIZE, &found) &&
+	    found)
 		home = entry.pw_dir;
 	if (home && *home == '/')
 		copy = strdup(home);
@@ -153,7 +159,10 @@ int user_enter(const struct user *u)
 	if (err)
 		return err;
 	setfsgid(u->gid);
-	/* From root to another: the kernel takes CAP_DAC_OVERRIDE and its kin away (capabilities(7)). */
+	/*
+	 * From root to another: the kernel takes CAP_DAC_OVERRIDE and its kin away
+	 * (capabilities(7)).
+	 */
 	setfsuid(u->uid);
 	/* Neither tells an error; asking with an id that is none tells what is set. */
 	if ((gid_t)setfsgid((gid_t)-1) != u->gid || (uid_t)setfsuid((uid_t)-1) != u->uid) {
@@ -178,6 +187,9 @@ int user_become(const struct user *u)
 	if (ruid != u->uid || euid != u->uid || suid != u->uid ||
 	    rgid != u->gid || egid != u->gid || sgid != u->gid)
 		return -EPERM;
-	/* A securebit may keep capabilities over the change; then root would still be one call away. */
+	/*
+	 * A securebit may keep capabilities over the change; then root would still be one call
+	 * away.
+	 */
 	return setuid(0) ? 0 : -EPERM;
 }

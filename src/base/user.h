@@ -32,16 +32,23 @@ struct user user_invoking(void);
 int user_enter(const struct user *u);
 void user_leave(const struct user *u);
 
-/* Where @u lives, in a malloc'd text; who we are ourselves, where !u->switched. NULL where it is not known. */
+/*
+ * Where @u lives, in a malloc'd text; who we are ourselves, where !u->switched. NULL where it is
+ * not known.
+ */
 char *user_home(const struct user *u);
 
 /*
- * Makes HOME, USER, LOGNAME and SHELL those of @u, as a login would: sudo left root's there. What is not known of @u is
- * unset. Before user_become(), in the same place; does nothing where !u->switched.
+ * Makes HOME, USER, LOGNAME and SHELL those of @u, as a login would: sudo left root's there. What
+ * is not known of @u is unset. Before user_become(), in the same place; does nothing where
+ * !u->switched.
  */
 void user_environment(const struct user *u);
 
-/* For good, with supplementary groups and all ids; only between fork and exec. 0 or a negative errno. */
+/*
+ * For good, with supplementary groups and all ids; only between fork and exec. 0 or a negative
+ * errno.
+ */
 int user_become(const struct user *u);
 
 #endif

@@ -12,7 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define DEPTH_MAX	64	/* directories below where the walk began, which stay open for ".." */
+/* directories below where the walk began, which stay open for ".." */
+#define DEPTH_MAX	64
 #define LINKS_MAX	40	/* as in the kernel */
 
 struct walk {
@@ -82,7 +83,10 @@ static int follow(struct walk *w, int fd, const char *rest)
 	return path[0] == '/' ? begin_at(w, w->root) : 0;
 }
 
-/* Whether only looking for @name in @dir would make an automounter mount it; what is there already it leaves alone. */
+/*
+ * Whether only looking for @name in @dir would make an automounter mount it; what is there already
+ * it leaves alone.
+ */
 static int would_mount(int dir, const char *name)
 {
 	struct dirent *entry = NULL;

@@ -10,7 +10,8 @@
 #include "collect/crew.h"
 #include "collect/uprobe.h"
 
-#define MAPPED_MAX 1024		/* at one time: each makes each trap of the others a little slower */
+/* at one time: each makes each trap of the others a little slower */
+#define MAPPED_MAX 1024
 
 /* Returns first: what begins after them is followed to its end. */
 static const struct { enum alloc_group group; int at_return; } parts[] = {
@@ -121,7 +122,8 @@ static int link_part(const struct alloc_links *l, struct mapped *m, size_t part)
 	for (size_t i = m->first; i < m->first + m->n && places.n < ALLOC_PLACES_MAX; i++) {
 		const struct alloc_place *p = &l->probes->places[i];
 
-		if (!is_in(parts[part].group, p->kind) || (parts[part].at_return && p->kind == PROBE_FREE))
+		if (!is_in(parts[part].group, p->kind) ||
+		    (parts[part].at_return && p->kind == PROBE_FREE))
 			continue;
 		places.file = p->file;
 		offsets[places.n] = p->offset;
@@ -129,7 +131,8 @@ static int link_part(const struct alloc_links *l, struct mapped *m, size_t part)
 	}
 	if (!places.n)
 		return 0;
-	link = uprobe_link(parts[part].at_return ? l->returned : l->call, &places, parts[part].at_return);
+	link = uprobe_link(parts[part].at_return ? l->returned : l->call, &places,
+			   parts[part].at_return);
 	if (link < 0)
 		return link == -ESRCH ? 0 : link;
 	m->links[part] = link;
@@ -183,7 +186,8 @@ int alloc_links_begin(struct alloc_links *l)
 {
 	*l->on.paused = (uint32_t)l->probes->paused;
 	*l->on.endless = (uint32_t)l->probes->endless;
-	return attach_all(l, (l->probes->paused ? 0u : call_group(l)) | (l->probes->endless ? 0u : ALLOC_ENDS));
+	return attach_all(l, (l->probes->paused ? 0u : call_group(l)) |
+				     (l->probes->endless ? 0u : ALLOC_ENDS));
 }
 
 void alloc_links_end(struct alloc_links *l)

@@ -2,9 +2,9 @@
 /*
  * Where the probes of `ebprof alloc` go, and the programs on them.
  *
- * Either each probe is a perf event that was opened before (uprobe.h), and stays until the end. Or, since
- * Linux 6.6, all places of a file are set by a few links, which are quickly made and undone while
- * the recording runs: those of a process's *ends* (free, and realloc, which may end a block)
+ * Either each probe is a perf event that was opened before (uprobe.h), and stays until the end. Or,
+ * since Linux 6.6, all places of a file are set by a few links, which are quickly made and undone
+ * while the recording runs: those of a process's *ends* (free, and realloc, which may end a block)
  * apart from those of all other *calls*; where no ends are wanted realloc is one of these.
  */
 #ifndef EBPROF_ALLOC_LINKS_H
@@ -23,7 +23,8 @@ struct alloc_place {
 	int file;			/* open */
 	uint64_t offset;		/* in it */
 	pid_t pid;
-	int stepped;			/* its first instruction is slow to trap on: it is run out of line */
+	/* its first instruction is slow to trap on: it is run out of line */
+	int stepped;
 };
 
 struct alloc_probes {
@@ -35,15 +36,20 @@ struct alloc_probes {
 	size_t nplaces;
 	int *files;			/* to be closed */
 	size_t nfiles;
-	/* C++'s operators that take their blocks from malloc() of another file: callers of it, but not who wants a block. */
+	/*
+	 * C++'s operators that take their blocks from malloc() of another file: callers of it, but
+	 * not who wants a block.
+	 */
 	struct alloc_operator {
 		char *path;		/* of the file, as struct image has it */
 		uint64_t offset, size;	/* in it, bytes */
 	} *operators;
 	size_t noperators;
 	int by_link;
-	int paused, endless;		/* by links: calls are not sampled at first; frees are not seen */
-	uint64_t interval;		/* bytes a sample, 0: every block; but of our library, which knows it itself */
+	/* by links: calls are not sampled at first; frees are not seen */
+	int paused, endless;
+	/* bytes a sample, 0: every block; but of our library, which knows it itself */
+	uint64_t interval;
 };
 
 /* Closes the uprobes: until then they trap. */
@@ -54,7 +60,10 @@ void alloc_probes_close(struct alloc_probes *p);
 /* How many places from @first on, 1 at least, lie in the same file of the same process. */
 size_t alloc_places_alike(const struct alloc_probes *p, size_t first);
 
-/* A set of these: what gives blocks, but for realloc(); free() and realloc(); both of them but for free(). */
+/*
+ * A set of these: what gives blocks, but for realloc(); free() and realloc(); both of them but for
+ * free().
+ */
 enum alloc_group { ALLOC_CALLS = 1, ALLOC_ENDS = 2, ALLOC_ALL_CALLS = 4 };
 
 struct alloc_links;
@@ -63,14 +72,18 @@ struct alloc_links;
 struct alloc_switches { uint32_t *paused, *endless, *window; };
 
 /*
- * Nothing is set yet. NULL with errno. @p is borrowed; the rest are programs (descriptors): @call and @returned for
- * uprobe_link(), @list for thread_list_read(), where calls are not sampled at first.
+ * Nothing is set yet. NULL with errno. @p is borrowed; the rest are programs (descriptors): @call
+ * and @returned for uprobe_link(), @list for thread_list_read(), where calls are not sampled at
+ * first.
  */
 struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int returned, int list,
 				    const struct alloc_switches *on);
 void alloc_links_free(struct alloc_links *l);
 
-/* Sets probes, as alloc_probes.paused and .endless say. 0 or a negative errno; that a process is gone is none. So all below. */
+/*
+ * Sets probes, as alloc_probes.paused and .endless say. 0 or a negative errno; that a process is
+ * gone is none. So all below.
+ */
 int alloc_links_begin(struct alloc_links *l);
 /* Takes all away; traps end when this returns. */
 void alloc_links_end(struct alloc_links *l);
@@ -82,8 +95,8 @@ int alloc_links_threads(const struct alloc_links *l, thread_list_entry *fn, void
 /* Pauses, and takes those of ends away for good. */
 void alloc_links_give_up_ends(struct alloc_links *l);
 /*
- * @pid was forked by @parent: it has the same places, with the probes that are set now, also when it executes another
- * program that maps the same files. Both take NULL: there are no links.
+ * @pid was forked by @parent: it has the same places, with the probes that are set now, also when
+ * it executes another program that maps the same files. Both take NULL: there are no links.
  */
 void alloc_links_fork(struct alloc_links *l, pid_t pid, pid_t parent);
 /* @pid has exited. */

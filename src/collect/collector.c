@@ -22,17 +22,21 @@
 #include "ebprof.skel.h"
 
 #define SPREAD_MAX_NS	10000000ul	/* the starts of all CPUs lie within this */
-#define SWITCH_STATE	4	/* arguments of sched_switch before the state, with what every tracepoint has first */
-#define WAITS_RATE	32768	/* waits a second that differ in stack or thread, with which maps are made */
+/* arguments of sched_switch before the state, with what every tracepoint has first */
+#define SWITCH_STATE	4
+/* waits a second that differ in stack or thread, with which maps are made */
+#define WAITS_RATE	32768
 #define COUNTERS	(sizeof(struct ebp_counters) / sizeof(__u64))
 #define COUNTERS_TRIES	10
-#define ALLOC_RING	(16u << 20)	/* bytes for allocations and their ends, which come in bursts */
+/* bytes for allocations and their ends, which come in bursts */
+#define ALLOC_RING	(16u << 20)
 #define BATCH		4096		/* entries of a count map fetched by one system call */
 
 struct collector {
 	struct ebprof_bpf *skel;
 	struct bpf_program *sampler;	/* of skel: the one that the event runs */
-	struct bpf_program *clock_watcher;	/* of skel: sees what the kernel skips; NULL: not of this event */
+	/* of skel: sees what the kernel skips; NULL: not of this event */
+	struct bpf_program *clock_watcher;
 	struct perf_events *events;
 	VEC(struct bpf_link *) links;
 	struct alloc_probes *alloc;	/* borrowed; NULL: none */
@@ -72,13 +76,16 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	int subsys = -1;
 
 	if (o->off_cpu && features_old_rt())
-		return error_set(e, STATUS_DENIED, -EOPNOTSUPP, "no waits can be measured on PREEMPT_RT before Linux 6.4: "
+		return error_set(e, STATUS_DENIED, -EOPNOTSUPP,
+				 "no waits can be measured on PREEMPT_RT before Linux 6.4: "
 				 "that kernel would stand still");
 	if (o->event && o->event->pages && features_old_rt())
-		return error_set(e, STATUS_DENIED, -EOPNOTSUPP, "no page faults can be followed on PREEMPT_RT before Linux 6.4: "
+		return error_set(e, STATUS_DENIED, -EOPNOTSUPP,
+				 "no page faults can be followed on PREEMPT_RT before Linux 6.4: "
 				 "that kernel once stood still; try ebprof alloc -p PID");
 	if (getrandom(&ro->cfg_seed, sizeof(ro->cfg_seed), 0) != sizeof(ro->cfg_seed))
-		return error_set(e, STATUS_ERROR, -errno, "cannot draw random numbers: %s", strerror(errno));
+		return error_set(e, STATUS_ERROR, -errno, "cannot draw random numbers: %s",
+				 strerror(errno));
 	ro->cfg_frames = features_frames(o->max_frames);
 	ro->cfg_user_frames = o->max_frames;
 	ro->cfg_rescue = o->rescue;
@@ -92,7 +99,8 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	ro->cfg_min_block = o->min_block;
 	ro->cfg_states = (uint8_t)o->states;
 	ro->cfg_overhead = (uint64_t)(o->overhead * 4294967296.0);
-	ro->cfg_switch_state = o->off_cpu && features_func_args("btf_trace_sched_switch") > SWITCH_STATE;
+	ro->cfg_switch_state = o->off_cpu &&
+			       features_func_args("btf_trace_sched_switch") > SWITCH_STATE;
 	ro->cfg_alloc = o->alloc != NULL;
 	ro->cfg_alloc_interval = o->alloc ? o->alloc->interval : 0;
 	ro->cfg_inherit = o->inherit;
@@ -102,7 +110,8 @@ static int configure(struct collector *c, const struct collector_options *o, str
 		ro->cfg_self[i] = (uint32_t)o->self[i];
 	ro->cfg_idle = o->idle;
 	/* Where not all of it is wanted, what is skipped looks like what is left out. */
-	ro->cfg_clock = o->event && event_is_clock(o->event) && !o->event->exclude_user && !o->event->exclude_kernel;
+	ro->cfg_clock = o->event && event_is_clock(o->event) && !o->event->exclude_user &&
+			!o->event->exclude_kernel;
 	ro->cfg_period = o->period ? o->period : 1;
 	ro->cfg_by_comm = o->comm != NULL;
 	if (o->comm)
@@ -111,8 +120,10 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	if (o->cgroup && *o->cgroup_controller) {
 		subsys = features_cgroup_subsys(o->cgroup_controller);
 		if (subsys < 0)
-			return error_set(e, STATUS_DENIED, subsys, "this kernel's BTF does not tell of "
-					 "the cgroup controller '%s'", o->cgroup_controller);
+			return error_set(e, STATUS_DENIED, subsys,
+					 "this kernel's BTF does not tell of "
+					 "the cgroup controller '%s'",
+					 o->cgroup_controller);
 	}
 	ro->cfg_cgroup_subsys = subsys;
 	ro->cfg_by_cpu = o->cpus != NULL;
@@ -132,10 +143,14 @@ static void load_for_links(struct bpf_program *program)
 static struct bpf_program *probe_program(const struct collector *c, enum alloc_probe_kind kind)
 {
 	struct bpf_program *const programs[PROBE_KINDS] = {
-		[PROBE_BLOCK] = c->skel->progs.on_block, [PROBE_BLOCK_END] = c->skel->progs.on_block_end,
-		[PROBE_MALLOC] = c->skel->progs.on_malloc, [PROBE_CALLOC] = c->skel->progs.on_calloc,
-		[PROBE_REALLOC] = c->skel->progs.on_realloc, [PROBE_MEMALIGN] = c->skel->progs.on_memalign,
-		[PROBE_POSIX_MEMALIGN] = c->skel->progs.on_posix_memalign, [PROBE_FREE] = c->skel->progs.on_free,
+		[PROBE_BLOCK] = c->skel->progs.on_block,
+		[PROBE_BLOCK_END] = c->skel->progs.on_block_end,
+		[PROBE_MALLOC] = c->skel->progs.on_malloc,
+		[PROBE_CALLOC] = c->skel->progs.on_calloc,
+		[PROBE_REALLOC] = c->skel->progs.on_realloc,
+		[PROBE_MEMALIGN] = c->skel->progs.on_memalign,
+		[PROBE_POSIX_MEMALIGN] = c->skel->progs.on_posix_memalign,
+		[PROBE_FREE] = c->skel->progs.on_free,
 		[PROBE_RETURNED] = c->skel->progs.on_returned,
 	};
 
@@ -147,7 +162,8 @@ static int choose_programs(struct collector *c, const struct collector_options *
 {
 	struct ebprof_bpf *s = c->skel;
 	struct bpf_program *const waits[] = {
-		s->progs.on_switch, s->progs.on_waking, s->progs.on_new_task, s->progs.begin_task, s->progs.end_task,
+		s->progs.on_switch,  s->progs.on_waking, s->progs.on_new_task,
+		s->progs.begin_task, s->progs.end_task,
 	};
 	int by_process = s->rodata->cfg_by_process, any_alloc, err;
 
@@ -175,9 +191,11 @@ static int choose_programs(struct collector *c, const struct collector_options *
 	bpf_program__set_autoload(s->progs.on_fork, o->user || (by_process && o->inherit));
 	bpf_program__set_autoload(s->progs.on_exec, o->command != 0);
 	bpf_program__set_autoload(s->progs.on_exit, by_process);
-	err = map_choice_threads(s->maps.off_tasks, s->maps.off_threads, s->maps.new_off_thread, o->off_cpu);
+	err = map_choice_threads(s->maps.off_tasks, s->maps.off_threads, s->maps.new_off_thread,
+				 o->off_cpu);
 	if (!err)
-		err = map_choice_threads(s->maps.alloc_tasks, s->maps.alloc_threads, s->maps.new_alloc_thread, any_alloc);
+		err = map_choice_threads(s->maps.alloc_tasks, s->maps.alloc_threads,
+					 s->maps.new_alloc_thread, any_alloc);
 	return err || !any_alloc ? err : map_choice_hash(s->maps.live_blocks);
 }
 
@@ -208,11 +226,16 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 	s->rodata->cfg_map_wake = entries / 2;
 	s->rodata->cfg_ring_wake = ring / 4;
 	if (o->event && o->event->type != PERF_TYPE_TRACEPOINT && o->frequency)
-		c->spread_ns = 1000000000ul / o->frequency < SPREAD_MAX_NS ? 1000000000ul / o->frequency : SPREAD_MAX_NS;
+		c->spread_ns = 1000000000ul / o->frequency < SPREAD_MAX_NS
+				       ? 1000000000ul / o->frequency
+				       : SPREAD_MAX_NS;
 	bpf_map__set_max_entries(s->maps.ring, ring);
 	bpf_map__set_max_entries(s->maps.rescue_scratch, possible > 0 ? (uint32_t)possible : 1);
-	/* Every process there can be; on most machines 32,768, and only where we filter by process. */
-	bpf_map__set_max_entries(s->maps.targets, o->ntargets || o->command ? 32768 + (uint32_t)o->ntargets : 1);
+	/*
+	 * Every process there can be; on most machines 32,768, and only where we filter by process.
+	 */
+	bpf_map__set_max_entries(s->maps.targets,
+				 o->ntargets || o->command ? 32768 + (uint32_t)o->ntargets : 1);
 	bpf_map__set_max_entries(s->maps.counts_a, entries);
 	bpf_map__set_max_entries(s->maps.counts_b, entries);
 }
@@ -222,7 +245,9 @@ static int set_target(struct collector *c, pid_t id, uint32_t value)
 	struct ebprof_bpf__bss *bss = c->skel->bss;
 
 	bss->target_bytes[(uint32_t)id % sizeof(bss->target_bytes)] = 1;
-	return bpf_map_update_elem(bpf_map__fd(c->skel->maps.targets), &id, &value, BPF_ANY) ? -errno : 0;
+	return bpf_map_update_elem(bpf_map__fd(c->skel->maps.targets), &id, &value, BPF_ANY)
+		       ? -errno
+		       : 0;
 }
 
 int collector_add_target(struct collector *c, pid_t id)
@@ -236,7 +261,8 @@ static int fill_maps(struct collector *c, const struct collector_options *o)
 
 	c->count_maps[0] = bpf_map__fd(c->skel->maps.counts_a);
 	c->count_maps[1] = bpf_map__fd(c->skel->maps.counts_b);
-	c->barrier = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_barrier", sizeof(uint32_t), sizeof(uint32_t), 1, NULL);
+	c->barrier = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_barrier", sizeof(uint32_t),
+				    sizeof(uint32_t), 1, NULL);
 	if (c->barrier < 0)
 		return -errno;
 	for (size_t i = 0; i < o->ntargets && !err; i++)
@@ -294,7 +320,8 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	c->ncpus_possible = libbpf_num_possible_cpus();
 	c->skel = ebprof_bpf__open();
 	if (!c->skel || c->ncpus_possible < 1) {
-		error_set(e, STATUS_ERROR, -errno, "cannot open the BPF programs: %s", strerror(errno));
+		error_set(e, STATUS_ERROR, -errno, "cannot open the BPF programs: %s",
+			  strerror(errno));
 		goto fail;
 	}
 	err = configure(c, o, e);
@@ -303,12 +330,17 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	size_maps(c, o);
 	err = choose_programs(c, o);
 	if (!err)
-		err = bpf_map__reuse_fd(c->skel->maps.shards, unwind_maps_shards_fd(o->unwind_maps));
+		err = bpf_map__reuse_fd(c->skel->maps.shards,
+					unwind_maps_shards_fd(o->unwind_maps));
 	if (!err)
-		err = bpf_map__reuse_fd(c->skel->maps.spaces, unwind_maps_spaces_fd(o->unwind_maps));
+		err = bpf_map__reuse_fd(c->skel->maps.spaces,
+					unwind_maps_spaces_fd(o->unwind_maps));
 	if (!err)
 		err = ebprof_bpf__load(c->skel);
-	/* Where libbpf found, once for this run, no memory to try whether maps can be mapped, it maps none. */
+	/*
+	 * Where libbpf found, once for this run, no memory to try whether maps can be mapped, it
+	 * maps none.
+	 */
 	if (!err && !c->skel->bss)
 		err = -ENOMEM;
 	if (!err)
@@ -320,7 +352,8 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	load_log_into(NULL);
 	c->ring = ring_buffer__new(bpf_map__fd(c->skel->maps.ring), take_record, c, NULL);
 	if (!c->ring) {
-		error_set(e, STATUS_ERROR, -errno, "cannot map the ring buffer: %s", strerror(errno));
+		error_set(e, STATUS_ERROR, -errno, "cannot map the ring buffer: %s",
+			  strerror(errno));
 		goto fail;
 	}
 	c->grace = grace_new(bpf_map__fd(c->skel->maps.barrier_map), c->barrier);
@@ -362,7 +395,10 @@ void collector_free(struct collector *c)
 	free(c);
 }
 
-/* Runs @program, an iterator, for each thread that there is; nothing where it is not loaded. 0 or a negative errno. */
+/*
+ * Runs @program, an iterator, for each thread that there is; nothing where it is not loaded. 0 or a
+ * negative errno.
+ */
 static int for_each_task(const struct bpf_program *program)
 {
 	struct bpf_link *link;
@@ -388,17 +424,20 @@ static int attach_alloc(struct collector *c, struct error *e)
 	int err;
 
 	for (size_t i = 0; c->alloc && i < c->alloc->n; i++) {
-		err = uprobe_attach(c->alloc->v[i].fd, bpf_program__fd(probe_program(c, c->alloc->v[i].kind)));
+		err = uprobe_attach(c->alloc->v[i].fd,
+				    bpf_program__fd(probe_program(c, c->alloc->v[i].kind)));
 		if (err)
 			return features_explain(e, err, "cannot attach to a uprobe");
 	}
 	if (c->alloc && c->alloc->by_link) {
-		const struct alloc_switches on = {
-			&c->skel->bss->alloc_paused, &c->skel->bss->alloc_endless, &c->skel->bss->alloc_window };
+		const struct alloc_switches on = { &c->skel->bss->alloc_paused,
+						   &c->skel->bss->alloc_endless,
+						   &c->skel->bss->alloc_window };
 
-		c->alloc_links = alloc_links_new(c->alloc, bpf_program__fd(c->skel->progs.on_any_call),
-						 bpf_program__fd(c->skel->progs.on_returned),
-						 bpf_program__fd(c->skel->progs.list_alloc_thread), &on);
+		c->alloc_links = alloc_links_new(
+			c->alloc, bpf_program__fd(c->skel->progs.on_any_call),
+			bpf_program__fd(c->skel->progs.on_returned),
+			bpf_program__fd(c->skel->progs.list_alloc_thread), &on);
 		err = c->alloc_links ? alloc_links_begin(c->alloc_links) : -errno;
 		if (err)
 			return features_explain(e, err, "cannot set uprobes");
@@ -444,7 +483,8 @@ int collector_start(struct collector *c, struct error *e)
 			continue;
 		link = bpf_program__attach(watchers[i]);
 		if (!link)
-			return features_explain(e, -errno, "cannot follow forks, exits and switches");
+			return features_explain(e, -errno,
+						"cannot follow forks, exits and switches");
 		vec_push(&c->links, link);
 	}
 	err = watch_clock(c);

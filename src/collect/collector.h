@@ -50,7 +50,8 @@ struct collector_options {
 	int idle;			/* the idle task too */
 	uint32_t max_frames;		/* at most EBP_FRAMES_MAX */
 	int rescue;			/* send user stacks that the kernel cannot finish */
-	const struct unwind_maps *unwind_maps;	/* used by the programs; must outlive the collector */
+	/* used by the programs; must outlive the collector */
+	const struct unwind_maps *unwind_maps;
 	size_t ring_bytes;		/* 0: chosen by the number of CPUs */
 	int trial;			/* doctor asks whether all can be loaded */
 };
@@ -104,8 +105,9 @@ void collector_counters(const struct collector *c, struct ebp_counters *sum);
 /* CLOCK_MONOTONIC ns of the first sample kept; 0: none yet. */
 uint64_t collector_first_sample(const struct collector *c);
 /*
- * Of a tracepoint: hits, of any thread and before any period, that the kernel let pass, for another BPF program ran on that
- * CPU, as far as it tells (Linux 6.7). Of other events 0: a clock's are sampled in spite of that, of the rest it tells nothing.
+ * Of a tracepoint: hits, of any thread and before any period, that the kernel let pass, for another
+ * BPF program ran on that CPU, as far as it tells (Linux 6.7). Of other events 0: a clock's are
+ * sampled in spite of that, of the rest it tells nothing.
  */
 uint64_t collector_skipped(const struct collector *c);
 /* CPUs the event runs on. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Some threads that work off what takes the kernel long, but no CPU time: the end of a link waits for a grace period, and
- * many can wait for the same one.
+ * Some threads that work off what takes the kernel long, but no CPU time: the end of a link waits
+ * for a grace period, and many can wait for the same one.
  */
 #ifndef EBPROF_CREW_H
 #define EBPROF_CREW_H

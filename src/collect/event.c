@@ -23,7 +23,8 @@ static const struct named {
 	{ "instructions", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
 	{ "cache-references", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
 	{ "cache-misses", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
-	{ "branch-instructions", "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "branch-instructions", "branches", PERF_TYPE_HARDWARE,
+	  PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
 	{ "branch-misses", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
 	{ "bus-cycles", NULL, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES },
 	{ "stalled-cycles-frontend", "idle-cycles-frontend", PERF_TYPE_HARDWARE,
@@ -76,9 +77,11 @@ static const struct term {
 	const char *word;
 	int op, result;
 } cache_terms[] = {
-	{ "load", PERF_COUNT_HW_CACHE_OP_READ, -1 }, { "loads", PERF_COUNT_HW_CACHE_OP_READ, -1 },
+	{ "load", PERF_COUNT_HW_CACHE_OP_READ, -1 },
+	{ "loads", PERF_COUNT_HW_CACHE_OP_READ, -1 },
 	{ "read", PERF_COUNT_HW_CACHE_OP_READ, -1 },
-	{ "store", PERF_COUNT_HW_CACHE_OP_WRITE, -1 }, { "stores", PERF_COUNT_HW_CACHE_OP_WRITE, -1 },
+	{ "store", PERF_COUNT_HW_CACHE_OP_WRITE, -1 },
+	{ "stores", PERF_COUNT_HW_CACHE_OP_WRITE, -1 },
 	{ "write", PERF_COUNT_HW_CACHE_OP_WRITE, -1 },
 	{ "prefetch", PERF_COUNT_HW_CACHE_OP_PREFETCH, -1 },
 	{ "prefetches", PERF_COUNT_HW_CACHE_OP_PREFETCH, -1 },
@@ -87,13 +90,14 @@ static const struct term {
 	{ "access", -1, PERF_COUNT_HW_CACHE_RESULT_ACCESS },
 	{ "accesses", -1, PERF_COUNT_HW_CACHE_RESULT_ACCESS },
 	{ "ops", -1, PERF_COUNT_HW_CACHE_RESULT_ACCESS },
-	{ "miss", -1, PERF_COUNT_HW_CACHE_RESULT_MISS }, { "misses", -1, PERF_COUNT_HW_CACHE_RESULT_MISS },
+	{ "miss", -1, PERF_COUNT_HW_CACHE_RESULT_MISS },
+	{ "misses", -1, PERF_COUNT_HW_CACHE_RESULT_MISS },
 };
 
 static void cache_name(char *name, size_t size, const struct cache *c, size_t op, int miss)
 {
-	snprintf(name, size, "%s-%s%s", c->names[0], miss ? operations[op].one : operations[op].many,
-		 miss ? "-misses" : "");
+	snprintf(name, size, "%s-%s%s", c->names[0],
+		 miss ? operations[op].one : operations[op].many, miss ? "-misses" : "");
 }
 
 /* --- Near names. ------------------------------------------------------------ */
@@ -136,14 +140,17 @@ static int unknown(const char *word, struct error *e)
 	for (size_t i = 0; i < COUNT(never_sampled); i++)
 		if (!strcasecmp(word, never_sampled[i]))
 			return error_set(e, STATUS_USAGE, -EINVAL,
-					 "event '%s' never happens by itself, so there is nothing to sample; "
-					 "try cpu-clock", word);
+					 "event '%s' never happens by itself, so there is nothing "
+					 "to sample; "
+					 "try cpu-clock",
+					 word);
 	consider_known(&n);
 	if (*n.best)
 		return error_set(e, STATUS_USAGE, -EINVAL, "unknown event '%s'; did you mean '%s'?",
 				 word, n.best);
 	return error_set(e, STATUS_USAGE, -EINVAL,
-			 "unknown event '%s'; ebprof -e list names all; raw ones are like r01c2", word);
+			 "unknown event '%s'; ebprof -e list names all; raw ones are like r01c2",
+			 word);
 }
 
 /* --- Parsing. Each finder returns 1 and fills @out where the word is its own. */
@@ -165,12 +172,15 @@ static int find_named(const char *word, struct event *out)
 static const struct term *find_term(const char *word, size_t len)
 {
 	for (size_t i = 0; i < COUNT(cache_terms); i++)
-		if (len == strlen(cache_terms[i].word) && !strncasecmp(word, cache_terms[i].word, len))
+		if (len == strlen(cache_terms[i].word) &&
+		    !strncasecmp(word, cache_terms[i].word, len))
 			return &cache_terms[i];
 	return NULL;
 }
 
-/* @words follows the cache's name, "-load-misses": an operation, a result, or one after the other. */
+/*
+ * @words follows the cache's name, "-load-misses": an operation, a result, or one after the other.
+ */
 static int parse_cache(const struct cache *c, const char *words, struct event *out)
 {
 	int op = -1, result = -1;
@@ -190,7 +200,8 @@ static int parse_cache(const struct cache *c, const char *words, struct event *o
 	result = result < 0 ? PERF_COUNT_HW_CACHE_RESULT_ACCESS : result;
 	if (!(c->ops >> op & 1))
 		return 0;
-	cache_name(out->name, sizeof(out->name), c, (size_t)op, result == PERF_COUNT_HW_CACHE_RESULT_MISS);
+	cache_name(out->name, sizeof(out->name), c, (size_t)op,
+		   result == PERF_COUNT_HW_CACHE_RESULT_MISS);
 	out->type = PERF_TYPE_HW_CACHE;
 	out->config = c->id | (uint64_t)op << 8 | (uint64_t)result << 16;
 	return 1;
@@ -253,8 +264,8 @@ static int no_tracepoint(const char *group, const char *name, const char *tracef
 			 no_group ? near.best : group, no_group ? name : near.best);
 }
 
-static int find_tracepoint(const char *group, const char *name, const char *tracefs, struct event *out,
-			   struct error *e)
+static int find_tracepoint(const char *group, const char *name, const char *tracefs,
+			   struct event *out, struct error *e)
 {
 	char *path;
 	long id = 0;
@@ -277,10 +288,11 @@ static int find_tracepoint(const char *group, const char *name, const char *trac
 	if (!err && id <= 0)
 		err = -EBADMSG;
 	if (err)
-		return error_set(e, STATUS_DENIED, -EACCES,
-				 "tracepoint '%s:%s': cannot read its id below %s: %s; run it as root, or "
-				 "'mount -o remount,mode=755 /sys/kernel/tracing'", group, name, tracefs,
-				 strerror(-err));
+		return error_set(
+			e, STATUS_DENIED, -EACCES,
+			"tracepoint '%s:%s': cannot read its id below %s: %s; run it as root, or "
+			"'mount -o remount,mode=755 /sys/kernel/tracing'",
+			group, name, tracefs, strerror(-err));
 	out->type = PERF_TYPE_TRACEPOINT;
 	out->config = (uint64_t)id;
 	return 0;
@@ -305,9 +317,11 @@ static int apply_modifiers(const char *mods, struct event *out, struct error *e)
 				 "bad modifier '%s' of event %s; there are u (user), k (kernel), "
 				 "p, pp and ppp (precise)", mods, out->name);
 	if (precise && (out->type == PERF_TYPE_SOFTWARE || out->type == PERF_TYPE_TRACEPOINT))
-		return error_set(e, STATUS_USAGE, -EINVAL,
-				 "event %s is made by the kernel, so the modifier 'p' (precise) is not for "
-				 "it; leave it out", out->name);
+		return error_set(
+			e, STATUS_USAGE, -EINVAL,
+			"event %s is made by the kernel, so the modifier 'p' (precise) is not for "
+			"it; leave it out",
+			out->name);
 	out->exclude_user = kernel && !user;
 	out->exclude_kernel = user && !kernel;
 	out->precise = precise;
@@ -324,7 +338,8 @@ int event_parse(const char *name, const char *tracefs, struct event *out, struct
 
 	*out = (struct event){ 0 };
 	if (!len || len >= sizeof(words))
-		return error_set(e, STATUS_USAGE, -EINVAL, "an event's name has 1 to %zu characters, not %zu",
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "an event's name has 1 to %zu characters, not %zu",
 				 sizeof(words) - 1, len);
 	memcpy(words, name, len + 1);
 	while (n < COUNT(part) && (part[n] = strchr(part[n - 1], ':')))
@@ -374,7 +389,8 @@ static void list_group(const char *tracefs, const char *group, event_show *show,
 
 	for (size_t i = 0; i < n; i++) {
 		if (names[i]->d_type == DT_DIR && is_trace_word(names[i]->d_name) &&
-		    snprintf(ev.name, sizeof(ev.name), "%s:%s", group, names[i]->d_name) < (int)sizeof(ev.name))
+		    snprintf(ev.name, sizeof(ev.name), "%s:%s", group, names[i]->d_name) <
+			    (int)sizeof(ev.name))
 			show(ctx, &ev);
 	}
 	free_entries(names, n);
@@ -427,7 +443,8 @@ const struct event event_page_faults = {
 	.config = PERF_COUNT_SW_PAGE_FAULTS_MIN, .also = PERF_COUNT_SW_PAGE_FAULTS_MAJ, .pages = 1,
 };
 
-struct perf_event_attr event_attr(const struct event *ev, uint64_t frequency, uint64_t period, int idle)
+struct perf_event_attr event_attr(const struct event *ev, uint64_t frequency, uint64_t period,
+				  int idle)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),

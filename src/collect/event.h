@@ -21,13 +21,15 @@ struct event {
 	uint32_t type;		/* PERF_TYPE_* */
 	uint64_t config;
 	int exclude_user, exclude_kernel, precise;
-	uint64_t also;		/* the config of a second event that is counted as this one; 0: none */
+	/* the config of a second event that is counted as this one; 0: none */
+	uint64_t also;
 	int pages;		/* it is a page fault, and ends when its page is mapped */
 };
 
 /*
- * All page faults that came to a good end: minor ones, and with them major ones. Both are counted when the page is there
- * (the event page-faults is when it is not), so the kernel can tell how large it is.
+ * All page faults that came to a good end: minor ones, and with them major ones. Both are counted
+ * when the page is there (the event page-faults is when it is not), so the kernel can tell how
+ * large it is.
  */
 extern const struct event event_page_faults;
 
@@ -51,8 +53,12 @@ void event_list(const char *tracefs, event_show *show, void *ctx);
  * task-clock.
  */
 int event_is_clock(const struct event *ev);
-/* As perf_event_open(2) wants it: @frequency in Hz, or where that is 0 a sample every @period; @idle: in the idle task, too. */
-struct perf_event_attr event_attr(const struct event *ev, uint64_t frequency, uint64_t period, int idle);
+/*
+ * As perf_event_open(2) wants it: @frequency in Hz, or where that is 0 a sample every @period;
+ * @idle: in the idle task, too.
+ */
+struct perf_event_attr event_attr(const struct event *ev, uint64_t frequency, uint64_t period,
+				  int idle);
 /* 1 where it is the kernel that counts, and not hardware, which interrupts anything. */
 int event_is_software(const struct event *ev);
 

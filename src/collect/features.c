@@ -22,16 +22,13 @@
  */
 const struct feature features[] = {
 	{ "user namespace", "capabilities count for nothing in bpf(2)",
-	  "run it on the host, outside of the rootless container: sudo ebprof",
-	  "3.8", probe_user_ns },
+	  "run it on the host, outside of the rootless container: sudo ebprof", "3.8",
+	  probe_user_ns },
 	{ "pid namespace", "samples carry process ids that are other processes' here, or nobody's",
-	  "run it on the host, or in a container with docker run --pid=host --privileged",
-	  "", probe_pid_ns },
-	{ "CAP_BPF", "no sampling program can be loaded",
-	  "",
-	  "5.8 a17b53c4a4b5", probe_cap_bpf },
-	{ "CAP_PERFMON", "no event can be opened, nor a sampling program loaded",
-	  "",
+	  "run it on the host, or in a container with docker run --pid=host --privileged", "",
+	  probe_pid_ns },
+	{ "CAP_BPF", "no sampling program can be loaded", "", "5.8 a17b53c4a4b5", probe_cap_bpf },
+	{ "CAP_PERFMON", "no event can be opened, nor a sampling program loaded", "",
 	  "5.8 980737282232", probe_cap_perfmon },
 	{ "seccomp", "the system calls of a profiler are refused",
 	  "docker run --privileged, or --security-opt seccomp=unconfined (Kubernetes: Unconfined)",
@@ -39,81 +36,65 @@ const struct feature features[] = {
 	{ "lockdown", "sampling programs may not look at the kernel's tasks",
 	  "boot without lockdown=confidentiality (lockdown=integrity is enough)",
 	  "5.4 9d1f8be5cf42", probe_lockdown },
-	{ "kernel", "what ebprof needs of BPF came with Linux 5.8",
-	  "a kernel of 5.8 or later",
+	{ "kernel", "what ebprof needs of BPF came with Linux 5.8", "a kernel of 5.8 or later",
 	  "5.8", probe_kernel },
 	{ "BTF", "programs cannot be fitted to this kernel",
 	  "a kernel with CONFIG_DEBUG_INFO_BTF=y (those of the distributions have it)",
 	  "5.4 341dfcf8d78e", probe_btf },
 	{ "perf_event_paranoid", "no event can be opened",
-	  "sudo sysctl kernel.perf_event_paranoid=2",
-	  "2.6.31", probe_paranoid },
+	  "sudo sysctl kernel.perf_event_paranoid=2", "2.6.31", probe_paranoid },
 	{ "unprivileged_bpf_disabled", "", "", "4.4", probe_unprivileged_bpf },
 	{ "locked memory", "BPF maps cannot be made",
-	  "ulimit -l unlimited (a service: LimitMEMLOCK=infinity)",
-	  "before 5.11", probe_memlock },
-	{ "BPF ring buffer", "stacks cannot be sent",
-	  "a kernel of 5.8 or later",
+	  "ulimit -l unlimited (a service: LimitMEMLOCK=infinity)", "before 5.11", probe_memlock },
+	{ "BPF ring buffer", "stacks cannot be sent", "a kernel of 5.8 or later",
 	  "5.8 457f44363a88", probe_ringbuf },
-	{ "BPF batches", "counts cannot be fetched",
-	  "a kernel of 5.6 or later",
-	  "5.6 057996380a42", probe_batch },
+	{ "BPF batches", "counts cannot be fetched", "a kernel of 5.6 or later", "5.6 057996380a42",
+	  probe_batch },
 	{ "BPF on perf events", "no sampling program can be loaded",
-	  "a kernel with CONFIG_BPF_EVENTS=y",
-	  "4.9 0515e5999a46", probe_program },
+	  "a kernel with CONFIG_BPF_EVENTS=y", "4.9 0515e5999a46", probe_program },
 	{ "BPF on tracepoints", "forks, execs and exits cannot be followed",
-	  "a kernel with CONFIG_BPF_EVENTS=y",
-	  "4.17 c4f6699dfcb8", probe_fork_tracepoint },
+	  "a kernel with CONFIG_BPF_EVENTS=y", "4.17 c4f6699dfcb8", probe_fork_tracepoint },
 	{ "BPF task by BTF", "", "", "5.11 3ca1032ab7ab", probe_task_btf },
-	{ "BPF task storage", "waits, and the calls of alloc -p, are followed of 32,768 threads at a time",
-	  "a kernel of 5.11 or later",
-	  "5.11 4cf1bc1f1045", probe_task_storage },
+	{ "BPF task storage",
+	  "waits, and the calls of alloc -p, are followed of 32,768 threads at a time",
+	  "a kernel of 5.11 or later", "5.11 4cf1bc1f1045", probe_task_storage },
 	{ "programs of waits", "no --off-cpu, no --wakers, no --wall",
-	  "sampling works; for waits perf sched record, or another kernel",
-	  "5.8", probe_waits },
+	  "sampling works; for waits perf sched record, or another kernel", "5.8", probe_waits },
 	{ "programs of allocations", "no alloc, but for alloc --page-faults",
-	  "heaptrack, or another kernel",
-	  "5.8", probe_allocations },
-	{ "cpu-clock", "nothing to sample by",
-	  "a kernel with CONFIG_PERF_EVENTS=y",
-	  "2.6.31", probe_cpu_clock },
-	{ "hardware events", "cpu-clock is used: no cycles, no cache misses, no code with interrupts off",
-	  "-e cpu-clock, or a machine that has them (a VM whose host passes on a PMU: qemu -cpu host,pmu=on)",
+	  "heaptrack, or another kernel", "5.8", probe_allocations },
+	{ "cpu-clock", "nothing to sample by", "a kernel with CONFIG_PERF_EVENTS=y", "2.6.31",
+	  probe_cpu_clock },
+	{ "hardware events",
+	  "cpu-clock is used: no cycles, no cache misses, no code with interrupts off",
+	  "-e cpu-clock, or a machine that has them (a VM whose host passes on a PMU: qemu -cpu "
+	  "host,pmu=on)",
 	  "2.6.31", probe_hardware },
 	{ "sample rate", "a higher -F is refused",
-	  "sudo sysctl kernel.perf_event_max_sample_rate=100000",
-	  "2.6.31", probe_sample_rate },
+	  "sudo sysctl kernel.perf_event_max_sample_rate=100000", "2.6.31", probe_sample_rate },
 	{ "stack depth", "deeper stacks lose their root",
-	  "sudo sysctl kernel.perf_event_max_stack=127",
-	  "4.8", probe_max_stack },
+	  "sudo sysctl kernel.perf_event_max_stack=127", "4.8", probe_max_stack },
 	{ "kernel names", "kernel functions are shown as [unknown]",
-	  "sudo sysctl kernel.kptr_restrict=0",
-	  "2.6.38", probe_kernel_names },
-	{ "CAP_SYS_PTRACE", "functions of other users' processes are not named",
-	  "",
-	  "2.2", probe_cap_ptrace },
-	{ "CAP_DAC_READ_SEARCH", "programs that only their owner may read are not named; no -e group:name",
-	  "",
-	  "2.2", probe_cap_read },
-	{ "CAP_CHECKPOINT_RESTORE", "programs that were deleted or upgraded while they run are not named",
-	  "",
+	  "sudo sysctl kernel.kptr_restrict=0", "2.6.38", probe_kernel_names },
+	{ "CAP_SYS_PTRACE", "functions of other users' processes are not named", "", "2.2",
+	  probe_cap_ptrace },
+	{ "CAP_DAC_READ_SEARCH",
+	  "programs that only their owner may read are not named; no -e group:name", "", "2.2",
+	  probe_cap_read },
+	{ "CAP_CHECKPOINT_RESTORE",
+	  "programs that were deleted or upgraded while they run are not named", "",
 	  "5.9 124ea650d307", probe_cap_restore },
-	{ "build ids of mappings", "a file replaced while it is mapped can be told by its inode only",
-	  "a kernel of 5.12 or later",
-	  "5.12 88a16a130933", probe_mmap_build_id },
+	{ "build ids of mappings",
+	  "a file replaced while it is mapped can be told by its inode only",
+	  "a kernel of 5.12 or later", "5.12 88a16a130933", probe_mmap_build_id },
 	{ "PROCMAP_QUERY", "", "", "6.11 ed5d583a88a9", probe_procmap_query },
-	{ "tracefs", "no -e group:name",
-	  "sudo mount -t tracefs tracefs /sys/kernel/tracing",
-	  "4.1", probe_tracefs },
-	{ "cgroups", "no -G",
-	  "sudo mount -t cgroup2 cgroup2 /sys/fs/cgroup",
-	  "", probe_cgroups },
-	{ "own system calls", "a mistake in reading a hostile file would not be contained by a filter of system calls",
-	  "a kernel with CONFIG_SECCOMP_FILTER=y",
-	  "4.17 00a02d0c502a", probe_sandbox },
-	{ "open files", "a profile of many CPUs or programs runs out of file descriptors",
-	  "",
-	  "", probe_nofile },
+	{ "tracefs", "no -e group:name", "sudo mount -t tracefs tracefs /sys/kernel/tracing", "4.1",
+	  probe_tracefs },
+	{ "cgroups", "no -G", "sudo mount -t cgroup2 cgroup2 /sys/fs/cgroup", "", probe_cgroups },
+	{ "own system calls",
+	  "a mistake in reading a hostile file would not be contained by a filter of system calls",
+	  "a kernel with CONFIG_SECCOMP_FILTER=y", "4.17 00a02d0c502a", probe_sandbox },
+	{ "open files", "a profile of many CPUs or programs runs out of file descriptors", "", "",
+	  probe_nofile },
 	{ "CPUs", "", "", "", probe_cpus },
 	{ 0 },
 };
@@ -157,7 +138,8 @@ static int means_denied(int err)
 /* Whether @err is the very one that a recording gets for what row @f only calls degraded. */
 static int is_due_to(int err, const struct feature *f)
 {
-	return f->probe == probe_hardware && (err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV);
+	return f->probe == probe_hardware &&
+	       (err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV);
 }
 
 int features_blame(struct error *e, int err, const char *what)
@@ -173,8 +155,10 @@ int features_blame(struct error *e, int err, const char *what)
 	/* The same in our own sandbox. */
 	for (const struct feature *f = features; f->name && !sandbox_is_entered(); f++) {
 		feature_probe(f, &r);
-		if (r.state == FEATURE_MISSING || (r.state == FEATURE_DEGRADED && is_due_to(err, f))) {
-			error_set(e, STATUS_DENIED, err, "%s: %s: %s; %s", what, f->name, r.detail, r.fix);
+		if (r.state == FEATURE_MISSING ||
+		    (r.state == FEATURE_DEGRADED && is_due_to(err, f))) {
+			error_set(e, STATUS_DENIED, err, "%s: %s: %s; %s", what, f->name, r.detail,
+				  r.fix);
 			return 1;
 		}
 	}
@@ -186,7 +170,8 @@ int features_explain(struct error *e, int err, const char *what)
 	if (features_blame(e, err, what))
 		return err;
 	return error_set(e, means_denied(err) ? STATUS_DENIED : STATUS_ERROR, err,
-			 "%s: %s; see ebprof doctor", what, strerror(err == -ENOTSUPP ? EOPNOTSUPP : -err));
+			 "%s: %s; see ebprof doctor", what,
+			 strerror(err == -ENOTSUPP ? EOPNOTSUPP : -err));
 }
 
 int features_func_args(const char *name)
@@ -232,7 +217,8 @@ int features_cgroup_subsys(const char *controller)
 	char enumerator[64];
 
 	/* blkio kept its old name in the file system only. */
-	snprintf(enumerator, sizeof(enumerator), "%s_cgrp_id", strcmp(controller, "blkio") ? controller : "io");
+	snprintf(enumerator, sizeof(enumerator), "%s_cgrp_id",
+		 strcmp(controller, "blkio") ? controller : "io");
 	return features_enum_value("cgroup_subsys_id", enumerator);
 }
 
@@ -250,7 +236,8 @@ int features_old_rt(void)
 	unsigned int major = 0, minor = 0;
 	struct utsname u;
 
-	return !uname(&u) && strstr(u.version, "PREEMPT_RT") && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	return !uname(&u) && strstr(u.version, "PREEMPT_RT") &&
+	       sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
 	       (major < 6 || (major == 6 && minor < 4));
 }
 

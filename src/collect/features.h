@@ -6,7 +6,8 @@
  * costs where it is not, the fix, and since when Linux has it. `ebprof doctor`
  * shows all rows; the recorder asks features_explain() why something failed.
  * A probe tries the thing itself where it can, leaves nothing behind, and
- * takes a missing /proc or /sys file as an answer. All rows take a few ms, but for those that load programs: some 100 ms.
+ * takes a missing /proc or /sys file as an answer. All rows take a few ms, but for those that load
+ * programs: some 100 ms.
  */
 #ifndef EBPROF_FEATURES_H
 #define EBPROF_FEATURES_H
@@ -19,13 +20,15 @@ enum feature_state {
 	FEATURE_OK,
 	FEATURE_DEGRADED,	/* profiling works, with less */
 	FEATURE_MISSING,	/* no profiling without it */
-	FEATURE_SKIPPED,	/* cannot be told, or does not matter, until another row is mended */
+	/* cannot be told, or does not matter, until another row is mended */
+	FEATURE_SKIPPED,
 };
 
 struct feature_result {
 	enum feature_state state;
 	char detail[192];	/* what was found; one line, cleaned */
-	char fix[320];		/* a command or one line of advice; "" where the state is ok or skipped */
+	/* a command or one line of advice; "" where the state is ok or skipped */
+	char fix[320];
 };
 
 struct feature {
@@ -62,7 +65,10 @@ int features_explain(struct error *e, int err, const char *what);
 /* The same, where a row stands in the way: returns 1. Else 0, and @e is as it was. */
 int features_blame(struct error *e, int err, const char *what);
 
-/* How many arguments a function has whose pointer is the typedef @name of this kernel; negative errno. */
+/*
+ * How many arguments a function has whose pointer is the typedef @name of this kernel; negative
+ * errno.
+ */
 int features_func_args(const char *name);
 
 /*
@@ -79,12 +85,16 @@ int features_cgroup_subsys(const char *controller);
 int features_has_struct(const char *name);
 
 /*
- * PREEMPT_RT must not take memory from the slab while it switches threads, or it may stand still. Task storage did so
- * before 6.4 gave it memory of BPF's own. A program on page faults made it stand still, too, once; why is not known.
+ * PREEMPT_RT must not take memory from the slab while it switches threads, or it may stand still.
+ * Task storage did so before 6.4 gave it memory of BPF's own. A program on page faults made it
+ * stand still, too, once; why is not known.
  */
 int features_old_rt(void);
 
-/* Frames of a stack that a kernel gives of @wanted: to ask for more is silently cut, so it must be known. */
+/*
+ * Frames of a stack that a kernel gives of @wanted: to ask for more is silently cut, so it must be
+ * known.
+ */
 uint32_t features_frames(uint32_t wanted);
 
 #endif

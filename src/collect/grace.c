@@ -29,7 +29,9 @@ static void *wait_for_programs(void *arg)
 	eventfd_t said;
 
 	while (!eventfd_read(g->begin, &said) && said < SAY_STOP)
-		eventfd_write(g->over, bpf_map_update_elem(g->outer, &first, &g->inner, BPF_ANY) ? SAY_FAILED : SAY_OVER);
+		eventfd_write(g->over, bpf_map_update_elem(g->outer, &first, &g->inner, BPF_ANY)
+					       ? SAY_FAILED
+					       : SAY_OVER);
 	return NULL;
 }
 

@@ -19,7 +19,10 @@ void grace_free(struct grace *g);
 void grace_begin(struct grace *g);
 /* Readable when it is over, until grace_end(). */
 int grace_fd(const struct grace *g);
-/* 1 where it is over, and then it is no more; -1 where it failed; 0: not yet. With @wait it is waited for. */
+/*
+ * 1 where it is over, and then it is no more; -1 where it failed; 0: not yet. With @wait it is
+ * waited for.
+ */
 int grace_end(struct grace *g, int wait);
 
 #endif

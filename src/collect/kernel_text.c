@@ -23,7 +23,8 @@ void kernel_text_find(__u64 sched[2], __u64 irq[2], __u64 wake[2])
 
 			if (!strcmp(name, wanted[i].from))
 				text[0] = address;
-			else if (text[0] && !text[1] && address > text[0] && (!wanted[i].to || !strcmp(name, wanted[i].to)))
+			else if (text[0] && !text[1] && address > text[0] &&
+				 (!wanted[i].to || !strcmp(name, wanted[i].to)))
 				text[1] = address;
 		}
 	}

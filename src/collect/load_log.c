@@ -34,7 +34,8 @@ static const struct use {
 	{ "on_timer", "sampling by a clock", "try perf record -g" BY_PERF },
 	{ "on_fork", "following processes", "try perf record -g" BY_PERF },
 	{ "on_ex", "following processes", "try perf record -g" BY_PERF },
-	{ "on_", "allocations", "sampling works without; try ebprof alloc --page-faults, or heaptrack" },
+	{ "on_", "allocations",
+	  "sampling works without; try ebprof alloc --page-faults, or heaptrack" },
 	{ 0 },
 };
 
@@ -125,13 +126,17 @@ int load_log_explain(const struct load_log *log, struct error *e, int err, int t
 	if (!trial && features_blame(e, err, WHAT))
 		return err;
 	if (!u->begins)
-		return error_set(e, STATUS_ERROR, err, WHAT ": %s; see ebprof doctor", strerror(-err));
+		return error_set(e, STATUS_ERROR, err, WHAT ": %s; see ebprof doctor",
+				 strerror(-err));
 	if (*log->absent)
-		error_set(e, STATUS_DENIED, err, WHAT ": %s, for %s: this kernel's %s is not as it expects; %s",
+		error_set(e, STATUS_DENIED, err,
+			  WHAT ": %s, for %s: this kernel's %s is not as it expects; %s",
 			  log->program, u->what, log->absent, u->instead);
 	else
-		error_set(e, STATUS_DENIED, err, WHAT ": %s, for %s: this kernel refuses it (%s; -v shows "
-			  "more); %s", log->program, u->what, strerror(-err), u->instead);
+		error_set(e, STATUS_DENIED, err,
+			  WHAT ": %s, for %s: this kernel refuses it (%s; -v shows "
+			       "more); %s",
+			  log->program, u->what, strerror(-err), u->instead);
 	snprintf(e->details, sizeof(e->details), "%s", log->text);
 	return err;
 }

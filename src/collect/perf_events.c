@@ -56,8 +56,8 @@ int perf_online_cpus(const int *only, size_t nonly, int **cpus, size_t *n)
 	return 0;
 }
 
-struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t also, const int *cpus, size_t ncpus,
-				    int prog_fd)
+struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t also,
+				    const int *cpus, size_t ncpus, int prog_fd)
 {
 	struct perf_events *p = xcalloc(1, sizeof(*p));
 
@@ -154,7 +154,8 @@ static int start_one(const struct perf_events *p, uint64_t config, int cpu)
 
 	attr.config = config;
 	fd = perf_event_open(&attr, -1, cpu);
-	if (fd < 0 || (!ioctl(fd, PERF_EVENT_IOC_SET_BPF, p->prog_fd) && !ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)))
+	if (fd < 0 || (!ioctl(fd, PERF_EVENT_IOC_SET_BPF, p->prog_fd) &&
+		       !ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)))
 		return fd;
 	err = -errno;
 	close(fd);

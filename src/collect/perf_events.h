@@ -23,13 +23,16 @@ int perf_online_cpus(const int *only, size_t nonly, int **cpus, size_t *n);
 
 struct perf_events;
 
-/* @attr is copied; @also: the config of the second event, 0: none; @cpus as for perf_online_cpus; @prog_fd is borrowed. */
-struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t also, const int *cpus, size_t ncpus,
-				    int prog_fd);
+/*
+ * @attr is copied; @also: the config of the second event, 0: none; @cpus as for perf_online_cpus;
+ * @prog_fd is borrowed.
+ */
+struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t also,
+				    const int *cpus, size_t ncpus, int prog_fd);
 void perf_events_free(struct perf_events *p);
 /*
- * Whether the event can be had on a CPU that is online: 0 or a negative errno. What its sample_type asks for is left out
- * where the kernel is too old for it.
+ * Whether the event can be had on a CPU that is online: 0 or a negative errno. What its sample_type
+ * asks for is left out where the kernel is too old for it.
  */
 int perf_events_try(struct perf_events *p);
 /*

@@ -40,14 +40,18 @@ int probe_release(void)
 	struct utsname u;
 	unsigned int major, minor;
 
-	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2 || major > 999 || minor > 999)
+	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2 || major > 999 ||
+	    minor > 999)
 		return 0;
 	return (int)(major * 1000 + minor);
 }
 
 int probe_initial_ns(const char *kind)
 {
-	/* The initial namespaces have fixed inodes: include/linux/proc_ns.h, PROC_USER_INIT_INO and so on. */
+	/*
+	 * The initial namespaces have fixed inodes: include/linux/proc_ns.h, PROC_USER_INIT_INO and
+	 * so on.
+	 */
 	ino_t inode = !strcmp(kind, "user") ? 0xeffffffdu : 0xeffffffcu;
 	char path[64];
 	struct stat st;

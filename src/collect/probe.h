@@ -13,10 +13,14 @@
 void probe_say(struct feature_result *r, enum feature_state state, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A better fix than the row's usual one. */
-void probe_fix(struct feature_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void probe_fix(struct feature_result *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* The release of the running kernel as major * 1000 + minor, 0 where it has no such form. */
 int probe_release(void);
-/* 1 where we are in the initial namespace of that kind ("user", "pid"), and where that cannot be read. */
+/*
+ * 1 where we are in the initial namespace of that kind ("user", "pid"), and where that cannot be
+ * read.
+ */
 int probe_initial_ns(const char *kind);
 /* 1 where the kernel will grant what @cap grants: held, and not only inside a user namespace. */
 int probe_has(int cap);

@@ -50,13 +50,17 @@ static void fix_capability(struct feature_result *r, int cap)
 	if (!probe_initial_ns("user"))
 		probe_fix(r, "run it on the host, outside of the rootless container: sudo ebprof");
 	else if (!caps_can_be_given(cap))
-		probe_fix(r, "what started this container or service withholds it: docker run --privileged "
+		probe_fix(r,
+			  "what started this container or service withholds it: docker run "
+			  "--privileged "
 			  "(or --cap-add=%s), systemd: CapabilityBoundingSet=",
 			  caps_name(cap) + strlen("CAP_"));
 	else if (geteuid() == 0)
-		probe_fix(r, "this root shell has dropped it: start ebprof from a new one (sudo -i)");
+		probe_fix(r,
+			  "this root shell has dropped it: start ebprof from a new one (sudo -i)");
 	else
-		probe_fix(r, "run it with sudo, or once: sudo setcap " SETCAP "=ep %s", n > 0 ? exe : "ebprof");
+		probe_fix(r, "run it with sudo, or once: sudo setcap " SETCAP "=ep %s",
+			  n > 0 ? exe : "ebprof");
 }
 
 static void say_capability(struct feature_result *r, int cap, enum feature_state without)
@@ -65,7 +69,8 @@ static void say_capability(struct feature_result *r, int cap, enum feature_state
 
 	if (has || ((cap == CAP_BPF || cap == CAP_PERFMON || cap == CAP_CHECKPOINT_RESTORE) &&
 		    probe_has(CAP_SYS_ADMIN))) {
-		probe_say(r, FEATURE_OK, has ? "held" : "contained in CAP_SYS_ADMIN, which is held");
+		probe_say(r, FEATURE_OK,
+			  has ? "held" : "contained in CAP_SYS_ADMIN, which is held");
 		return;
 	}
 	probe_say(r, without, caps_has(cap) ? "held in a user namespace only" : "not held");
@@ -100,7 +105,9 @@ void probe_cap_restore(struct feature_result *r)
 	say_capability(r, CAP_CHECKPOINT_RESTORE, FEATURE_DEGRADED);
 }
 
-/* 1 where some address of /proc/kallsyms is not hidden as 0, 0 where all are, or a negative errno. */
+/*
+ * 1 where some address of /proc/kallsyms is not hidden as 0, 0 where all are, or a negative errno.
+ */
 static int addresses_visible(void)
 {
 	/*
@@ -131,7 +138,8 @@ void probe_kernel_names(struct feature_result *r)
 
 	file_read_long("/proc/sys/kernel/kptr_restrict", &level);
 	if (visible > 0) {
-		probe_say(r, FEATURE_OK, "addresses in /proc/kallsyms visible (kptr_restrict %ld)", level);
+		probe_say(r, FEATURE_OK, "addresses in /proc/kallsyms visible (kptr_restrict %ld)",
+			  level);
 		return;
 	}
 	if (visible < 0) {
@@ -140,11 +148,12 @@ void probe_kernel_names(struct feature_result *r)
 		return;
 	}
 	if (level >= 2) {
-		probe_say(r, FEATURE_DEGRADED, "kptr_restrict is %ld: addresses hidden from everybody", level);
+		probe_say(r, FEATURE_DEGRADED,
+			  "kptr_restrict is %ld: addresses hidden from everybody", level);
 		return;
 	}
-	probe_say(r, FEATURE_DEGRADED, "addresses in /proc/kallsyms hidden: no CAP_SYSLOG (kptr_restrict %ld)",
-		  level);
+	probe_say(r, FEATURE_DEGRADED,
+		  "addresses in /proc/kallsyms hidden: no CAP_SYSLOG (kptr_restrict %ld)", level);
 	fix_capability(r, CAP_SYSLOG);
 }
 
@@ -157,15 +166,19 @@ void probe_lockdown(struct feature_result *r)
 	if (file_read("/sys/kernel/security/lockdown", text, sizeof(text)) > 0) {
 		mode = strchr(text, '[');
 		if (mode && !strncmp(mode, "[confidentiality]", 17))
-			probe_say(r, FEATURE_MISSING, "confidentiality: BPF may not read the kernel's memory");
+			probe_say(r, FEATURE_MISSING,
+				  "confidentiality: BPF may not read the kernel's memory");
 		else
-			probe_say(r, FEATURE_OK, "%s", strstr(text, "[integrity]") ? "integrity" : "none");
+			probe_say(r, FEATURE_OK, "%s",
+				  strstr(text, "[integrity]") ? "integrity" : "none");
 		return;
 	}
 	/* Without the file (no securityfs), the helper that lockdown takes away tells. */
 	if (!probe_has_or_admin(CAP_BPF) || !probe_has_or_admin(CAP_PERFMON))
-		probe_say(r, FEATURE_SKIPPED, "no such file; the test needs CAP_BPF and CAP_PERFMON");
-	else if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_probe_read_kernel, NULL) == 0)
+		probe_say(r, FEATURE_SKIPPED,
+			  "no such file; the test needs CAP_BPF and CAP_PERFMON");
+	else if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_probe_read_kernel,
+					 NULL) == 0)
 		probe_say(r, FEATURE_MISSING, "BPF may not read the kernel's memory");
 	else
 		probe_say(r, FEATURE_OK, "none (no /sys/kernel/security/lockdown)");
@@ -202,12 +215,14 @@ void probe_seccomp(struct feature_result *r)
 	perf = perf == EPERM || perf == EACCES || perf == ENOSYS ? perf : 0;
 	bpf = bpf == EPERM || bpf == EACCES || bpf == ENOSYS ? bpf : 0;
 	if (!perf && !bpf) {
-		probe_say(r, FEATURE_OK, filter ? "a filter that lets a profiler's calls pass" : "no filter");
+		probe_say(r, FEATURE_OK,
+			  filter ? "a filter that lets a profiler's calls pass" : "no filter");
 		return;
 	}
 	probe_say(r, FEATURE_MISSING, "%s%s%s: %s%s", bpf ? "bpf(2)" : "", bpf && perf ? ", " : "",
 		  perf ? "perf_event_open(2)" : "", strerror(bpf ? bpf : perf),
-		  filter ? ", by a seccomp filter" : ", with the capabilities at hand and no seccomp filter");
+		  filter ? ", by a seccomp filter"
+			 : ", with the capabilities at hand and no seccomp filter");
 	if (!filter && (perf == ENOSYS || bpf == ENOSYS))
 		probe_fix(r, "a kernel with CONFIG_BPF_SYSCALL=y and CONFIG_PERF_EVENTS=y");
 	else if (!filter)
@@ -230,7 +245,8 @@ void probe_unprivileged_bpf(struct feature_result *r)
 	else if (probe_has_or_admin(CAP_BPF))
 		probe_say(r, FEATURE_OK, "%ld; does not matter with CAP_BPF", level);
 	else
-		probe_say(r, FEATURE_SKIPPED, "%ld; sampling needs CAP_BPF whatever it says", level);
+		probe_say(r, FEATURE_SKIPPED, "%ld; sampling needs CAP_BPF whatever it says",
+			  level);
 }
 
 void probe_memlock(struct feature_result *r)
@@ -245,7 +261,8 @@ void probe_memlock(struct feature_result *r)
 	else if (!getrlimit(RLIMIT_MEMLOCK, &lim) && lim.rlim_max >= need)
 		probe_say(r, FEATURE_OK, "the hard limit is enough");
 	else
-		probe_say(r, FEATURE_MISSING, "RLIMIT_MEMLOCK below 64 MiB, and no CAP_SYS_RESOURCE");
+		probe_say(r, FEATURE_MISSING,
+			  "RLIMIT_MEMLOCK below 64 MiB, and no CAP_SYS_RESOURCE");
 }
 
 void probe_nofile(struct feature_result *r)
@@ -259,11 +276,16 @@ void probe_nofile(struct feature_result *r)
 		probe_say(r, FEATURE_SKIPPED, "getrlimit: %s", strerror(errno));
 		return;
 	}
-	probe_say(r, lim.rlim_max >= want || probe_has(CAP_SYS_RESOURCE) ? FEATURE_OK :
-		  lim.rlim_max >= least ? FEATURE_DEGRADED : FEATURE_MISSING,
-		  "%llu, can be raised to %llu; about %llu wanted", (unsigned long long)lim.rlim_cur,
-		  (unsigned long long)lim.rlim_max, (unsigned long long)want);
+	probe_say(r,
+		  lim.rlim_max >= want || probe_has(CAP_SYS_RESOURCE) ? FEATURE_OK
+		  : lim.rlim_max >= least			      ? FEATURE_DEGRADED
+								      : FEATURE_MISSING,
+		  "%llu, can be raised to %llu; about %llu wanted",
+		  (unsigned long long)lim.rlim_cur, (unsigned long long)lim.rlim_max,
+		  (unsigned long long)want);
 	if (r->state != FEATURE_OK)
-		probe_fix(r, "sudo prlimit --pid $$ --nofile=%llu:%llu (a service: LimitNOFILE=%llu)",
-			  (unsigned long long)want, (unsigned long long)want, (unsigned long long)want);
+		probe_fix(r,
+			  "sudo prlimit --pid $$ --nofile=%llu:%llu (a service: LimitNOFILE=%llu)",
+			  (unsigned long long)want, (unsigned long long)want,
+			  (unsigned long long)want);
 }

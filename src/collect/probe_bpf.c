@@ -18,7 +18,8 @@ static int can_try(struct feature_result *r, int perfmon)
 {
 	if (probe_has_or_admin(CAP_BPF) && (!perfmon || probe_has_or_admin(CAP_PERFMON)))
 		return 1;
-	probe_say(r, FEATURE_SKIPPED, "the test needs CAP_BPF%s", perfmon ? " and CAP_PERFMON" : "");
+	probe_say(r, FEATURE_SKIPPED, "the test needs CAP_BPF%s",
+		  perfmon ? " and CAP_PERFMON" : "");
 	return 0;
 }
 
@@ -53,7 +54,10 @@ void probe_kernel(struct feature_result *r)
 		probe_say(r, FEATURE_OK, "%s", u.release);
 		return;
 	}
-	/* Distributors carry newer BPF in older kernels (4.18.0-...el8): the newest thing needed decides. */
+	/*
+	 * Distributors carry newer BPF in older kernels (4.18.0-...el8): the newest thing needed
+	 * decides.
+	 */
 	fd = make_ringbuf();
 	if (fd >= 0) {
 		close(fd);
@@ -121,7 +125,8 @@ void probe_batch(struct feature_result *r)
 
 	if (!can_try(r, 0))
 		return;
-	map = bpf_map_create(BPF_MAP_TYPE_HASH, "ebprof_probe", sizeof(key), sizeof(value), 4, NULL);
+	map = bpf_map_create(BPF_MAP_TYPE_HASH, "ebprof_probe", sizeof(key), sizeof(value), 4,
+			     NULL);
 	if (map < 0) {
 		probe_say(r, FEATURE_MISSING, "cannot make a map: %s", strerror(-map));
 		return;
@@ -133,7 +138,8 @@ void probe_batch(struct feature_result *r)
 	if ((!err || err == -ENOENT) && count == 1 && keys[0] == key)
 		probe_say(r, FEATURE_OK, "works");
 	else
-		probe_say(r, FEATURE_MISSING, "%s", err ? strerror(-err) : "gave another element than it had");
+		probe_say(r, FEATURE_MISSING, "%s",
+			  err ? strerror(-err) : "gave another element than it had");
 	close(map);
 }
 
@@ -141,10 +147,12 @@ void probe_task_btf(struct feature_result *r)
 {
 	if (!can_try(r, 1))
 		return;
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_get_current_task_btf, NULL) == 1)
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_get_current_task_btf,
+				    NULL) == 1)
 		probe_say(r, FEATURE_OK, "works");
 	else
-		probe_say(r, FEATURE_SKIPPED, "not in this kernel; nothing needs it in this version");
+		probe_say(r, FEATURE_SKIPPED,
+			  "not in this kernel; nothing needs it in this version");
 }
 
 void probe_task_storage(struct feature_result *r)

@@ -49,13 +49,15 @@ void probe_paranoid(struct feature_result *r)
 		return;
 	}
 	if (!probe_has_or_admin(CAP_PERFMON)) {
-		probe_say(r, FEATURE_SKIPPED, "%ld; sampling needs CAP_PERFMON whatever it says", level);
+		probe_say(r, FEATURE_SKIPPED, "%ld; sampling needs CAP_PERFMON whatever it says",
+			  level);
 		return;
 	}
 	/* Mainline stops at 2; above, Ubuntu's kernels refuse even CAP_PERFMON (base/caps.c). */
 	fd = level > 2 ? open_clock() : 0;
 	if (fd == -EACCES)
-		probe_say(r, FEATURE_MISSING, "%ld: this kernel then asks for CAP_SYS_ADMIN", level);
+		probe_say(r, FEATURE_MISSING, "%ld: this kernel then asks for CAP_SYS_ADMIN",
+			  level);
 	else
 		probe_say(r, FEATURE_OK, "%ld; does not matter with CAP_PERFMON", level);
 	if (fd > 0)
@@ -89,8 +91,12 @@ void probe_hardware(struct feature_result *r)
 	};
 	int cpu = sched_getcpu(), fd;
 
-	/* Of all processes on one CPU: an event on a task could be the machine's first, which costs 10 ms. */
-	fd = attr.exclude_kernel ? open_event(&attr, 0, -1) : open_event(&attr, -1, cpu < 0 ? 0 : cpu);
+	/*
+	 * Of all processes on one CPU: an event on a task could be the machine's first, which costs
+	 * 10 ms.
+	 */
+	fd = attr.exclude_kernel ? open_event(&attr, 0, -1)
+				 : open_event(&attr, -1, cpu < 0 ? 0 : cpu);
 	if (fd >= 0) {
 		close(fd);
 		probe_say(r, FEATURE_OK, "cycles opens");
@@ -142,18 +148,23 @@ void probe_mmap_build_id(struct feature_result *r)
 	 * on to the group leader, which is no open file: EBADF, and no event was
 	 * made. (The machine's first event on a task costs 10 ms in the kernel.)
 	 */
-	err = syscall(SYS_perf_event_open, &attr, 0, -1, INT_MAX, PERF_FLAG_FD_CLOEXEC) < 0 ? errno : 0;
+	err = syscall(SYS_perf_event_open, &attr, 0, -1, INT_MAX, PERF_FLAG_FD_CLOEXEC) < 0 ? errno
+											    : 0;
 	if (err == EBADF)
 		probe_say(r, FEATURE_OK, "works");
 	else if (err == EACCES || err == EPERM)
 		probe_say(r, FEATURE_SKIPPED, "not permitted to try");
 	else
-		probe_say(r, FEATURE_DEGRADED, "%s", err == EINVAL ? "not in this kernel" : strerror(err));
+		probe_say(r, FEATURE_DEGRADED, "%s",
+			  err == EINVAL ? "not in this kernel" : strerror(err));
 }
 
 void probe_procmap_query(struct feature_result *r)
 {
-	/* struct procmap_query of linux/fs.h (6.11) is 104 bytes; the number of an ioctl contains the size. */
+	/*
+	 * struct procmap_query of linux/fs.h (6.11) is 104 bytes; the number of an ioctl contains
+	 * the size.
+	 */
 	uint64_t query[13] = {0};
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), known;
 
@@ -161,7 +172,10 @@ void probe_procmap_query(struct feature_result *r)
 		probe_say(r, FEATURE_SKIPPED, "/proc/self/maps: %s", strerror(errno));
 		return;
 	}
-	/* A query that says its size is 0 is invalid to whoever knows the call, and ENOTTY to who does not. */
+	/*
+	 * A query that says its size is 0 is invalid to whoever knows the call, and ENOTTY to who
+	 * does not.
+	 */
 	known = ioctl(fd, _IOWR('f', 17, uint64_t[13]), query) == 0 || errno != ENOTTY;
 	close(fd);
 	probe_say(r, known ? FEATURE_OK : FEATURE_SKIPPED,
@@ -213,7 +227,8 @@ void probe_cgroups(struct feature_result *r)
 	int v1 = is_mounted("cgroup"), v2 = is_mounted("cgroup2");
 
 	if (v1 || v2)
-		probe_say(r, FEATURE_OK, "%s%s%s", v2 ? "v2" : "", v1 && v2 ? " and " : "", v1 ? "v1" : "");
+		probe_say(r, FEATURE_OK, "%s%s%s", v2 ? "v2" : "", v1 && v2 ? " and " : "",
+			  v1 ? "v1" : "");
 	else
 		probe_say(r, FEATURE_DEGRADED, "no cgroup hierarchy is mounted");
 }

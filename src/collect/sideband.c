@@ -16,7 +16,8 @@
 #include "collect/features.h"
 #include "collect/perf_events.h"
 
-#define RING_BYTES	(128 * 1024)	/* a power of two; some 1,000 events a CPU between two reads */
+/* a power of two; some 1,000 events a CPU between two reads */
+#define RING_BYTES	(128 * 1024)
 
 /* What sample_id_all appends to each record, for PERF_SAMPLE_TID | PERF_SAMPLE_TIME. */
 struct trailer {
@@ -107,13 +108,19 @@ static int match_cpus(struct sideband *s)
 	return err;
 }
 
-/* Whether our clocks are not the kernel's (time_namespaces(7)): what it tells would have happened at other times. */
+/*
+ * Whether our clocks are not the kernel's (time_namespaces(7)): what it tells would have happened
+ * at other times.
+ */
 static int in_time_namespace(void)
 {
 	long shift[4] = { 0 };
 	char text[256];
 
-	/* A line for each of two clocks: its name, seconds, nanoseconds. No file: no such namespaces. */
+	/*
+	 * A line for each of two clocks: its name, seconds, nanoseconds. No file: no such
+	 * namespaces.
+	 */
 	if (file_read("/proc/self/timens_offsets", text, sizeof(text)) > 0)
 		sscanf(text, "%*s %ld %ld %*s %ld %ld", &shift[0], &shift[1], &shift[2], &shift[3]);
 	return shift[0] || shift[1] || shift[2] || shift[3];
@@ -125,7 +132,8 @@ struct sideband *sideband_new(struct error *e)
 	int err;
 
 	if (in_time_namespace()) {
-		error_set(e, STATUS_DENIED, -EINVAL, "this is a time namespace, whose clocks are not those of samples: "
+		error_set(e, STATUS_DENIED, -EINVAL,
+			  "this is a time namespace, whose clocks are not those of samples: "
 			  "start ebprof outside of it, as by `nsenter --time --target 1`");
 		return NULL;
 	}
@@ -184,16 +192,21 @@ int sideband_fd(const struct sideband *s)
 }
 
 /* Copies @size bytes at @at of a ring, which may wrap. */
-static void ring_copy(const struct sideband *s, const struct cpu_ring *r, uint64_t at, void *dst, size_t size)
+static void ring_copy(const struct sideband *s, const struct cpu_ring *r, uint64_t at, void *dst,
+		      size_t size)
 {
 	const char *ring = (const char *)r->page + s->page_size;
-	size_t begin = at & (RING_BYTES - 1), first = RING_BYTES - begin < size ? RING_BYTES - begin : size;
+	size_t begin = at & (RING_BYTES - 1),
+	       first = RING_BYTES - begin < size ? RING_BYTES - begin : size;
 
 	memcpy(dst, ring + begin, first);
 	memcpy((char *)dst + first, ring, size - first);
 }
 
-/* The shortest record of each type that we read, with the trailer, without what is before it in variable length. */
+/*
+ * The shortest record of each type that we read, with the trailer, without what is before it in
+ * variable length.
+ */
 static size_t least_size(uint32_t type)
 {
 	const size_t trailer = sizeof(struct trailer);
@@ -211,7 +224,8 @@ static size_t least_size(uint32_t type)
 /* Moves one ring's records that are not younger than @until to s->bytes. */
 static void take_ring(struct sideband *s, struct cpu_ring *r, uint64_t until)
 {
-	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE), tail = r->page->data_tail;
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE),
+		 tail = r->page->data_tail;
 	struct perf_event_header h;
 
 	while (head - tail >= sizeof(h)) {
@@ -266,7 +280,9 @@ static void parse_mmap2(const struct perf_event_header *h, struct sideband_event
 	ev->text = m->path;
 	if (h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 		ev->build_id = m->u.build.id;
-		ev->build_id_size = m->u.build.size <= sizeof(m->u.build.id) ? m->u.build.size : sizeof(m->u.build.id);
+		ev->build_id_size = m->u.build.size <= sizeof(m->u.build.id)
+					    ? m->u.build.size
+					    : sizeof(m->u.build.id);
 	} else {
 		ev->dev_major = m->u.file.maj;
 		ev->dev_minor = m->u.file.min;
@@ -277,8 +293,16 @@ static void parse_mmap2(const struct perf_event_header *h, struct sideband_event
 /* 1 where @h is an event for the caller. Threads' forks and exits are not. */
 static int parse(struct sideband *s, const struct perf_event_header *h, struct sideband_event *ev)
 {
-	const struct comm { struct perf_event_header h; uint32_t pid, tid; char text[]; } *c = (const void *)h;
-	const struct task { struct perf_event_header h; uint32_t pid, ppid, tid, ptid; uint64_t time; } *t = (const void *)h;
+	const struct comm {
+		struct perf_event_header h;
+		uint32_t pid, tid;
+		char text[];
+	} *c = (const void *)h;
+	const struct task {
+		struct perf_event_header h;
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t time;
+	} *t = (const void *)h;
 	const struct lost { struct perf_event_header h; uint64_t id, lost; } *l = (const void *)h;
 
 	switch (h->type) {
@@ -303,7 +327,8 @@ static int parse(struct sideband *s, const struct perf_event_header *h, struct s
 	return 0;
 }
 
-uint64_t sideband_read(struct sideband *s, void (*fn)(void *ctx, const struct sideband_event *ev), void *ctx)
+uint64_t sideband_read(struct sideband *s, void (*fn)(void *ctx, const struct sideband_event *ev),
+		       void *ctx)
 {
 	uint64_t until = clock_ns();
 

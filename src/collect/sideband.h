@@ -46,6 +46,7 @@ int sideband_fd(const struct sideband *s);
  * Gives @fn every event up to now, in the order of time. Returns the number of
  * events that the kernel had to drop since the last call.
  */
-uint64_t sideband_read(struct sideband *s, void (*fn)(void *ctx, const struct sideband_event *ev), void *ctx);
+uint64_t sideband_read(struct sideband *s, void (*fn)(void *ctx, const struct sideband_event *ev),
+		       void *ctx);
 
 #endif

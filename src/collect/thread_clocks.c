@@ -25,8 +25,9 @@ struct thread_clocks {
 
 int thread_clock_open(pid_t tid)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK };
+	struct perf_event_attr attr = { .size = sizeof(attr),
+					.type = PERF_TYPE_SOFTWARE,
+					.config = PERF_COUNT_SW_TASK_CLOCK };
 
 	return perf_event_open(&attr, tid, -1);
 }
@@ -61,7 +62,8 @@ static void drop(struct thread_clocks *c, size_t i)
 		hashmap_set(&c->index, (uint64_t)c->v.v[i].tid, (uint32_t)i);
 }
 
-uint64_t thread_clocks_get(struct thread_clocks *c, pid_t tid, uint64_t start, uint64_t cpu, int matters)
+uint64_t thread_clocks_get(struct thread_clocks *c, pid_t tid, uint64_t start, uint64_t cpu,
+			   int matters)
 {
 	uint32_t i = hashmap_get(&c->index, (uint64_t)tid);
 	struct clock clock = { .tid = tid, .start = start, .before = cpu, .asked = 1 };

@@ -6,7 +6,10 @@
 #include "bpf/ebprof.h"
 
 typedef void thread_list_entry(void *ctx, const struct ebp_alloc_thread *thread);
-/* Runs the iterator of @link (a descriptor). 0 or a negative errno: then some threads may be missing. */
+/*
+ * Runs the iterator of @link (a descriptor). 0 or a negative errno: then some threads may be
+ * missing.
+ */
 int thread_list_read(int link, thread_list_entry *fn, void *ctx);
 
 #endif

@@ -13,7 +13,10 @@ static int is_tracefs(const char *path)
 {
 	struct statfs fs;
 
-	/* Works for a user who may not look inside, who then reads that, and not that it is not mounted. */
+	/*
+	 * Works for a user who may not look inside, who then reads that, and not that it is not
+	 * mounted.
+	 */
 	return !statfs(path, &fs) && fs.f_type == TRACEFS_MAGIC;
 }
 
@@ -48,7 +51,8 @@ static int mount_apart(void)
 		return -1;
 	if (!fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
 		fd = fsmount(fs, FSMOUNT_CLOEXEC,
-			     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+			     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+				     MOUNT_ATTR_NOEXEC);
 	close(fs);
 	return fd;
 }

@@ -10,7 +10,8 @@
 #include <limits.h>
 
 struct tracefs {
-	char events[PATH_MAX + sizeof("/events")];	/* its folder of that name; "": there is none */
+	/* its folder of that name; "": there is none */
+	char events[PATH_MAX + sizeof("/events")];
 	int fd;			/* -1: it is mounted where anybody may look */
 };
 

@@ -18,11 +18,25 @@ typedef VEC(struct symbol) symbol_vec;
 
 /* Names, of old and new kernels; with a star only their beginnings: one for each tracepoint. */
 static const char *const wanted[] = {
-	"__traceiter_*", "perf_trace_*", "trace_event_raw_event_*", "__bpf_trace_*", "bpf_trace_run*", "__do_trace_*",
-	"perf_tp_event", "trace_call_bpf",
+	"__traceiter_*",
+	"perf_trace_*",
+	"trace_event_raw_event_*",
+	"__bpf_trace_*",
+	"bpf_trace_run*",
+	"__do_trace_*",
+	"perf_tp_event",
+	"trace_call_bpf",
 	/* The way of a system call that is traced. */
-	"perf_syscall_enter", "perf_syscall_exit", "perf_call_bpf_enter", "perf_call_bpf_exit", "syscall_trace_enter",
-	"syscall_trace_exit", "syscall_exit_work", "syscall_exit_to_user_mode_prepare", "trace_sys_enter", "trace_sys_exit",
+	"perf_syscall_enter",
+	"perf_syscall_exit",
+	"perf_call_bpf_enter",
+	"perf_call_bpf_exit",
+	"syscall_trace_enter",
+	"syscall_trace_exit",
+	"syscall_exit_work",
+	"syscall_exit_to_user_mode_prepare",
+	"trace_sys_enter",
+	"trace_sys_exit",
 };
 
 /* A compiler's copy (.isra.0) is the same. */
@@ -33,7 +47,8 @@ static int is_wanted(const char *name, size_t n)
 		int whole = wanted[i][length - 1] != '*';
 
 		length -= !whole;
-		if (!strncmp(name, wanted[i], length < n ? length : n) && (whole ? length == n : length < n))
+		if (!strncmp(name, wanted[i], length < n ? length : n) &&
+		    (whole ? length == n : length < n))
 			return 1;
 	}
 	return 0;
@@ -60,7 +75,8 @@ static symbol_vec read_symbols(const char *path)
 
 		if (!s.address || strlen(name) < 4)
 			continue;
-		s.wanted = (name[1] | 0x20) == 't' && is_wanted(name + 3, strcspn(name + 3, ".\t\n"));
+		s.wanted = (name[1] | 0x20) == 't' &&
+			   is_wanted(name + 3, strcspn(name + 3, ".\t\n"));
 		vec_push(&symbols, s);
 	}
 	if (f)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's functions between a tracepoint and the program that was called for it. A stack that is taken there
- * ends in them, and they are not where the tracepoint was hit.
+ * The kernel's functions between a tracepoint and the program that was called for it. A stack that
+ * is taken there ends in them, and they are not where the tracepoint was hit.
  */
 #ifndef EBPROF_TRACING_TEXT_H
 #define EBPROF_TRACING_TEXT_H

@@ -46,20 +46,26 @@ static int shard_new(struct shard *s)
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 
 	s->memory = NULL;
-	s->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_shard", sizeof(uint32_t), SHARD_MAPPED, 1, &opts);
+	s->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_shard", sizeof(uint32_t), SHARD_MAPPED,
+			       1, &opts);
 	return s->fd < 0 ? -errno : 0;
 }
 
 /* Its memory, or NULL with errno. */
 static uint8_t *shard_map(struct shard *s)
 {
-	void *memory = s->memory ? s->memory : mmap(NULL, SHARD_MAPPED, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+	void *memory = s->memory ? s->memory
+				 : mmap(NULL, SHARD_MAPPED, PROT_READ | PROT_WRITE, MAP_SHARED,
+					s->fd, 0);
 
 	s->memory = memory == MAP_FAILED ? NULL : memory;
 	return s->memory;
 }
 
-/* Makes @n shards from @first on visible. One grace period for all of them, where the kernel has the batch (5.13). */
+/*
+ * Makes @n shards from @first on visible. One grace period for all of them, where the kernel has
+ * the batch (5.13).
+ */
 static int shards_show(struct unwind_maps *m, uint32_t first, uint32_t n)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);
@@ -124,12 +130,14 @@ static int outer_new(uint32_t most)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, inner, .map_flags = BPF_F_MMAPABLE);
 	LIBBPF_OPTS(bpf_map_create_opts, opts);
-	int fd, example = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_shard", sizeof(uint32_t), SHARD_MAPPED, 1, &inner);
+	int fd, example = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_shard", sizeof(uint32_t),
+					 SHARD_MAPPED, 1, &inner);
 
 	if (example < 0)
 		return -errno;
 	opts.inner_map_fd = (uint32_t)example;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "shards", sizeof(uint32_t), sizeof(uint32_t), most, &opts);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "shards", sizeof(uint32_t),
+			    sizeof(uint32_t), most, &opts);
 	if (fd < 0)
 		fd = -errno;
 	close(example);
@@ -165,7 +173,8 @@ struct unwind_maps *unwind_maps_new(size_t memory, uint32_t spaces, struct error
 	if (m->outer < 0)
 		err = m->outer;
 	if (!err)
-		m->spaces = bpf_map_create(BPF_MAP_TYPE_HASH, "spaces", sizeof(uint32_t), sizeof(struct ebp_space), spaces, NULL);
+		m->spaces = bpf_map_create(BPF_MAP_TYPE_HASH, "spaces", sizeof(uint32_t),
+					   sizeof(struct ebp_space), spaces, NULL);
 	if (!err && m->spaces < 0)
 		err = -errno;
 	if (!err && m->most)

@@ -19,7 +19,10 @@
 
 struct unwind_maps;
 
-/* For @memory bytes of tables (rounded up to whole shards; 0: none will be) and @spaces processes. NULL with @e filled. */
+/*
+ * For @memory bytes of tables (rounded up to whole shards; 0: none will be) and @spaces processes.
+ * NULL with @e filled.
+ */
 struct unwind_maps *unwind_maps_new(size_t memory, uint32_t spaces, struct error *e);
 void unwind_maps_free(struct unwind_maps *m);
 
@@ -27,7 +30,10 @@ void unwind_maps_free(struct unwind_maps *m);
 int unwind_maps_shards_fd(const struct unwind_maps *m);
 int unwind_maps_spaces_fd(const struct unwind_maps *m);
 
-/* Waits for shard @index, counted from 0 without gaps. Its memory, zeroed, as long as @m lives; NULL with errno. */
+/*
+ * Waits for shard @index, counted from 0 without gaps. Its memory, zeroed, as long as @m lives;
+ * NULL with errno.
+ */
 uint8_t *unwind_maps_grow(struct unwind_maps *m, uint32_t index);
 /* 0 or a negative errno. */
 int unwind_maps_publish(struct unwind_maps *m, pid_t pid, const struct ebp_space *space);

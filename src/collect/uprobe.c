@@ -27,7 +27,9 @@ struct link_create {
 
 int uprobe_open(const char *path, uint64_t offset, pid_t pid, int at_return)
 {
-	struct perf_event_attr attr = { .size = sizeof(attr), .uprobe_path = (uintptr_t)path, .probe_offset = offset };
+	struct perf_event_attr attr = { .size = sizeof(attr),
+					.uprobe_path = (uintptr_t)path,
+					.probe_offset = offset };
 	long type;
 	int err = file_read_long("/sys/bus/event_source/devices/uprobe/type", &type);
 
@@ -40,7 +42,10 @@ int uprobe_open(const char *path, uint64_t offset, pid_t pid, int at_return)
 
 int uprobe_attach(int uprobe, int program)
 {
-	return ioctl(uprobe, PERF_EVENT_IOC_SET_BPF, program) || ioctl(uprobe, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+	return ioctl(uprobe, PERF_EVENT_IOC_SET_BPF, program) ||
+			       ioctl(uprobe, PERF_EVENT_IOC_ENABLE, 0)
+		       ? -errno
+		       : 0;
 }
 
 int uprobe_link(int program, const struct uprobe_places *p, int at_return)

@@ -11,8 +11,10 @@
 
 #define MAX_FDES	(4u << 20)
 #define MAX_AUGMENTATION 16	/* "zPLRS" and the like: each FDE may lead us to read it again */
-#define MAX_INITIAL	128	/* bytes of initial instructions: they run once for each FDE; 39 seen */
-#define MAX_PROGRAM	(256u << 10)	/* bytes of an FDE's: 60 KiB seen; it may run once for each frame of a stack */
+/* bytes of initial instructions: they run once for each FDE; 39 seen */
+#define MAX_INITIAL	128
+/* bytes of an FDE's: 60 KiB seen; it may run once for each frame of a stack */
+#define MAX_PROGRAM	(256u << 10)
 #define NO_CIE		SIZE_MAX
 
 /* LSB Core 5, 10.5.1: how a pointer is encoded. */
@@ -134,10 +136,12 @@ static int read_augmentation(const struct cfi_section *s, const char *letters, s
 		case 'R':
 			cie->encoding = (uint8_t)cursor_fixed(data, 1);
 			break;
-		case 'L':	/* how FDEs point to their language's data; their length lets us pass over it */
+		/* how FDEs point to their language's data; their length lets us pass over it */
+		case 'L':
 			cursor_fixed(data, 1);
 			break;
-		case 'P':	/* the personality routine: its value does not matter, so neither does indirect */
+		/* the personality routine: its value does not matter, so neither does indirect */
+		case 'P':
 			encoding = (uint8_t)cursor_fixed(data, 1);
 			if (encoding != PE_OMIT && (encoding & PE_APPLICATION) == PE_ALIGNED)
 				cfi_pointer(s, data, PE_ALIGNED);
@@ -147,7 +151,8 @@ static int read_augmentation(const struct cfi_section *s, const char *letters, s
 		case 'S':
 			cie->signal = 1;
 			break;
-		case 'B':	/* aarch64: return addresses are signed with key B; the bits are the same ones */
+		/* aarch64: return addresses are signed with key B; the bits are the same ones */
+		case 'B':
 		case 'G':	/* aarch64: frames may hold tagged memory (MTE) */
 			break;
 		default:
@@ -204,7 +209,8 @@ static int read_cie(const struct cfi_section *s, size_t offset, struct cfi_cie *
 	return e.body.bad || cie->end - cie->program > MAX_INITIAL ? -EBADMSG : 0;
 }
 
-static const struct cfi_cie *find_cie(const struct cfi_section *s, size_t offset, struct cfi_cies *cies)
+static const struct cfi_cie *find_cie(const struct cfi_section *s, size_t offset,
+				      struct cfi_cies *cies)
 {
 	unsigned i = (unsigned)(offset / 8) % CFI_CIES;
 	struct cfi_cie *cie = &cies->cie[i];
@@ -217,7 +223,8 @@ static const struct cfi_cie *find_cie(const struct cfi_section *s, size_t offset
 	return cie->err ? NULL : cie;
 }
 
-static int parse_fde(const struct cfi_section *s, const struct entry *e, struct cfi_cies *cies, struct cfi_parsed *out)
+static int parse_fde(const struct cfi_section *s, const struct entry *e, struct cfi_cies *cies,
+		     struct cfi_parsed *out)
 {
 	const struct cfi_cie *cie = e->cie != NO_CIE ? find_cie(s, e->cie, cies) : NULL;
 	struct cursor c = e->body;
@@ -242,7 +249,8 @@ size_t cfi_length(const struct cfi_section *s, const struct cfi_fde *fde)
 	return read_entry(s, fde->offset, &e) ? 0 : e.next - fde->offset;
 }
 
-int cfi_parse(const struct cfi_section *s, size_t offset, struct cfi_cies *cies, struct cfi_parsed *out)
+int cfi_parse(const struct cfi_section *s, size_t offset, struct cfi_cies *cies,
+	      struct cfi_parsed *out)
 {
 	struct entry e;
 
@@ -283,7 +291,10 @@ long cfi_fdes(const struct cfi_section *s, struct cfi_fde **out, size_t *n)
 	return passed;
 }
 
-/* What the search needs of .eh_frame_hdr: pairs (start of the code, address of its FDE), relative to @base. */
+/*
+ * What the search needs of .eh_frame_hdr: pairs (start of the code, address of its FDE), relative
+ * to @base.
+ */
 struct table {
 	const uint8_t *pair;
 	uint64_t n, base;
@@ -295,7 +306,8 @@ static int read_header(const uint8_t *hdr, size_t size, uint64_t vaddr, struct t
 	struct cursor c = { hdr, hdr + size, 0 };
 	struct cfi_section self = { .data = hdr, .size = size, .vaddr = vaddr, .got = vaddr };
 	uint64_t version = cursor_fixed(&c, 1);
-	uint8_t start = (uint8_t)cursor_fixed(&c, 1), count = (uint8_t)cursor_fixed(&c, 1), table = (uint8_t)cursor_fixed(&c, 1);
+	uint8_t start = (uint8_t)cursor_fixed(&c, 1), count = (uint8_t)cursor_fixed(&c, 1),
+		table = (uint8_t)cursor_fixed(&c, 1);
 
 	if (c.bad || version != 1)
 		return -EBADMSG;

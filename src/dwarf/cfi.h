@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CFI_REGS	33	/* columns kept, DWARF numbers. x86-64: 0-15, 16 is the return address. aarch64: 0-30, 31 sp */
+/* columns kept, DWARF numbers. x86-64: 0-15, 16 is the return address. aarch64: 0-30, 31 sp */
+#define CFI_REGS	33
 
 /* How a value of the caller is found (DWARF 5, 6.4.1). */
 enum cfi_kind {
@@ -27,7 +28,8 @@ enum cfi_kind {
 
 struct cfi_value {
 	uint8_t kind;		/* enum cfi_kind */
-	uint8_t reg;		/* always < CFI_REGS: what depends on another register is CFI_UNDEFINED */
+	/* always < CFI_REGS: what depends on another register is CFI_UNDEFINED */
+	uint8_t reg;
 	uint32_t size;		/* of the expression, bytes */
 	union {
 		int64_t offset;
@@ -41,7 +43,8 @@ struct cfi_row {
 	struct cfi_value cfa;
 	struct cfi_value reg[CFI_REGS];
 	uint64_t touched;	/* bit r: reg[r] was given a rule, other than by default */
-	uint8_t ra;		/* column of the return address, as the CIE says; always < CFI_REGS */
+	/* column of the return address, as the CIE says; always < CFI_REGS */
+	uint8_t ra;
 	uint8_t signal;		/* augmentation 'S': a signal frame */
 	uint8_t ra_signed;	/* aarch64: DW_CFA_AARCH64_negate_ra_state is in force */
 };
@@ -72,8 +75,8 @@ long cfi_fdes(const struct cfi_section *s, struct cfi_fde **out, size_t *n);
 
 /*
  * Runs the FDE's program and calls @fn for each row, ascending; a row that says
- * the same as the one before may be given all the same. @row is valid during the call. Returns 0, or -EBADMSG where the
- * program is damaged: what was given until then holds up to the damage, of
+ * the same as the one before may be given all the same. @row is valid during the call. Returns 0,
+ * or -EBADMSG where the program is damaged: what was given until then holds up to the damage, of
  * which *@bad (may be NULL) is the virtual address.
  */
 int cfi_rows(const struct cfi_section *s, const struct cfi_fde *fde,
@@ -83,11 +86,13 @@ int cfi_rows(const struct cfi_section *s, const struct cfi_fde *fde,
 size_t cfi_length(const struct cfi_section *s, const struct cfi_fde *fde);
 
 /* The row that holds at @pc. 0, -ENOENT: @pc is not in the FDE, -EBADMSG. */
-int cfi_row_at(const struct cfi_section *s, const struct cfi_fde *fde, uint64_t pc, struct cfi_row *out);
+int cfi_row_at(const struct cfi_section *s, const struct cfi_fde *fde, uint64_t pc,
+	       struct cfi_row *out);
 
 /*
- * 1 where the CFA is too low: it has the return address above it, where by the ABI nothing of a frame lies. So glibc tells of
- * _dl_runtime_resolve on aarch64: the first entry of the PLT, which jumps there, pushes 16 bytes, and the CFA is without them.
+ * 1 where the CFA is too low: it has the return address above it, where by the ABI nothing of a
+ * frame lies. So glibc tells of _dl_runtime_resolve on aarch64: the first entry of the PLT, which
+ * jumps there, pushes 16 bytes, and the CFA is without them.
  */
 int cfi_is_low(uint16_t machine, const struct cfi_row *row);
 /* Makes such a row true; others stay. */
@@ -104,7 +109,8 @@ int cfi_find(const struct cfi_section *s, const uint8_t *hdr, size_t size, uint6
 /* --- Applying a row with all registers, for what the compact rules cannot express. --- */
 
 struct cfi_registers {
-	uint64_t r[CFI_REGS];	/* r[16] (x86-64), or the return address column, is pc of the frame */
+	/* r[16] (x86-64), or the return address column, is pc of the frame */
+	uint64_t r[CFI_REGS];
 	uint64_t known;		/* bit r: r[r] is known */
 };
 

@@ -12,8 +12,8 @@
 #define X86_KEPT	(1ull << 3 | 1ull << 6 | 0xfull << 12)
 #define ARM64_KEPT	(0x7ffull << 19)
 
-static int value_of(const struct cfi_value *v, const struct cfi_registers *regs, uint64_t same, const uint64_t *cfa,
-		    cfi_read *read, void *ctx, uint64_t *out)
+static int value_of(const struct cfi_value *v, const struct cfi_registers *regs, uint64_t same,
+		    const uint64_t *cfa, cfi_read *read, void *ctx, uint64_t *out)
 {
 	int err;
 
@@ -60,8 +60,8 @@ int cfi_is_low(uint16_t machine, const struct cfi_row *row)
 {
 	const struct cfi_value *ra = &row->reg[row->ra];
 
-	return machine == EM_AARCH64 && ra->kind == CFI_OFFSET && ra->offset >= 0 && ra->offset < PUSHED &&
-	       row->cfa.kind == CFI_REGISTER;
+	return machine == EM_AARCH64 && ra->kind == CFI_OFFSET && ra->offset >= 0 &&
+	       ra->offset < PUSHED && row->cfa.kind == CFI_REGISTER;
 }
 
 void cfi_mend(uint16_t machine, struct cfi_row *row)
@@ -98,7 +98,8 @@ int cfi_apply(const struct cfi_section *s, const struct cfi_row *row, struct cfi
 		return err;
 	for (unsigned r = 0; r < CFI_REGS; r++) {
 		/* One that cannot be found is not known; that is an error once it is needed. */
-		if ((wanted >> r & 1) && !value_of(&row->reg[r], regs, r, &cfa, read, ctx, &next.r[r]))
+		if ((wanted >> r & 1) &&
+		    !value_of(&row->reg[r], regs, r, &cfa, read, ctx, &next.r[r]))
 			next.known |= 1ull << r;
 	}
 	if (!(row->touched >> sp & 1)) {

@@ -9,16 +9,54 @@
 #define MAX_DEPTH	64	/* in real expressions: 4 */
 
 enum {
-	OP_ADDR = 0x03, OP_DEREF = 0x06,
-	OP_CONST1U = 0x08, OP_CONST1S, OP_CONST2U, OP_CONST2S, OP_CONST4U, OP_CONST4S, OP_CONST8U, OP_CONST8S,
-	OP_CONSTU, OP_CONSTS,
-	OP_DUP = 0x12, OP_DROP, OP_OVER, OP_PICK, OP_SWAP, OP_ROT,
-	OP_ABS = 0x19, OP_AND, OP_DIV, OP_MINUS, OP_MOD, OP_MUL, OP_NEG, OP_NOT, OP_OR, OP_PLUS, OP_PLUS_UCONST,
-	OP_SHL, OP_SHR, OP_SHRA, OP_XOR,
-	OP_BRA = 0x28, OP_EQ, OP_GE, OP_GT, OP_LE, OP_LT, OP_NE, OP_SKIP,
-	OP_LIT0 = 0x30, OP_LIT31 = 0x4f,
-	OP_BREG0 = 0x70, OP_BREG31 = 0x8f, OP_BREGX = 0x92,
-	OP_DEREF_SIZE = 0x94, OP_NOP = 0x96,
+	OP_ADDR = 0x03,
+	OP_DEREF = 0x06,
+	OP_CONST1U = 0x08,
+	OP_CONST1S,
+	OP_CONST2U,
+	OP_CONST2S,
+	OP_CONST4U,
+	OP_CONST4S,
+	OP_CONST8U,
+	OP_CONST8S,
+	OP_CONSTU,
+	OP_CONSTS,
+	OP_DUP = 0x12,
+	OP_DROP,
+	OP_OVER,
+	OP_PICK,
+	OP_SWAP,
+	OP_ROT,
+	OP_ABS = 0x19,
+	OP_AND,
+	OP_DIV,
+	OP_MINUS,
+	OP_MOD,
+	OP_MUL,
+	OP_NEG,
+	OP_NOT,
+	OP_OR,
+	OP_PLUS,
+	OP_PLUS_UCONST,
+	OP_SHL,
+	OP_SHR,
+	OP_SHRA,
+	OP_XOR,
+	OP_BRA = 0x28,
+	OP_EQ,
+	OP_GE,
+	OP_GT,
+	OP_LE,
+	OP_LT,
+	OP_NE,
+	OP_SKIP,
+	OP_LIT0 = 0x30,
+	OP_LIT31 = 0x4f,
+	OP_BREG0 = 0x70,
+	OP_BREG31 = 0x8f,
+	OP_BREGX = 0x92,
+	OP_DEREF_SIZE = 0x94,
+	OP_NOP = 0x96,
 };
 
 struct evaluation {
@@ -130,7 +168,10 @@ static int unary(struct evaluation *e, uint8_t op)
 	return e->read(e->ctx, *top, (int)size, top);
 }
 
-/* The operations that replace the two at the top. Division and comparisons are signed, the modulus is not (2.5.1.4). */
+/*
+ * The operations that replace the two at the top. Division and comparisons are signed, the modulus
+ * is not (2.5.1.4).
+ */
 static int binary(struct evaluation *e, uint8_t op)
 {
 	uint64_t a, b, *out;

@@ -38,7 +38,8 @@ struct cfi_cies {
 };
 
 /* Takes the FDE at @offset apart. 0 or -EBADMSG; also for what is no FDE. */
-int cfi_parse(const struct cfi_section *s, size_t offset, struct cfi_cies *cies, struct cfi_parsed *out);
+int cfi_parse(const struct cfi_section *s, size_t offset, struct cfi_cies *cies,
+	      struct cfi_parsed *out);
 
 /* A pointer, encoded as DW_EH_PE_* tells. Sets c->bad where it cannot be had. */
 uint64_t cfi_pointer(const struct cfi_section *s, struct cursor *c, uint8_t encoding);

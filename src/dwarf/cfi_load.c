@@ -36,8 +36,13 @@ int cfi_load_section(const struct elf_file *f, const char *name, struct cfi_sect
 	if (!data)
 		return absent(-errno);
 	*out = (struct cfi_section){
-		.data = data, .size = size, .vaddr = s->addr, .text = address_of(f, ".text"), .got = address_of(f, ".got"),
-		.machine = elf_file_machine(f), .debug_frame = !strcmp(name, ".debug_frame"),
+		.data = data,
+		.size = size,
+		.vaddr = s->addr,
+		.text = address_of(f, ".text"),
+		.got = address_of(f, ".got"),
+		.machine = elf_file_machine(f),
+		.debug_frame = !strcmp(name, ".debug_frame"),
 	};
 	return 0;
 }

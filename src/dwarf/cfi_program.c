@@ -60,10 +60,14 @@ static const struct instruction instructions[CFA_ADVANCE_LOC] = {
 	[0x15] = { RULE, CFI_VAL_OFFSET, NUMBER, FACTORED_SIGNED },	/* val_offset_sf */
 	[0x16] = { RULE, CFI_VAL_EXPRESSION, NUMBER, BLOCK },		/* val_expression */
 	[0x1d] = { ADVANCE, 0, BYTE8, NONE },				/* MIPS_advance_loc8 */
-	[0x2c] = { NEGATE_RA, 0, NONE, NONE },				/* AARCH64_negate_ra_state_with_pc */
-	[0x2d] = { NEGATE_RA, 0, NONE, NONE },				/* AARCH64_negate_ra_state, GNU_window_save */
-	[0x2e] = { NOTHING, 0, NUMBER, NONE },				/* GNU_args_size: where a call lands, not where we are */
-	[0x2f] = { RULE, CFI_OFFSET, NUMBER, FACTORED_NEGATIVE },	/* GNU_negative_offset_extended */
+	/* AARCH64_negate_ra_state_with_pc */
+	[0x2c] = { NEGATE_RA, 0, NONE, NONE },
+	/* AARCH64_negate_ra_state, GNU_window_save */
+	[0x2d] = { NEGATE_RA, 0, NONE, NONE },
+	/* GNU_args_size: where a call lands, not where we are */
+	[0x2e] = { NOTHING, 0, NUMBER, NONE },
+	/* GNU_negative_offset_extended */
+	[0x2f] = { RULE, CFI_OFFSET, NUMBER, FACTORED_NEGATIVE },
 };
 
 /* What DW_CFA_remember_state keeps. Of @reg only what is @touched is ever written or read. */
@@ -81,7 +85,8 @@ struct machine {
 	struct cfi_row row;		/* as it is now */
 	int64_t cfa_offset;		/* the last that was given; see change_cfa() */
 	uint64_t last;			/* the last address that rows are wanted for */
-	void (*fn)(void *ctx, const struct cfi_row *row);	/* or NULL: only the last row matters */
+	/* or NULL: only the last row matters */
+	void (*fn)(void *ctx, const struct cfi_row *row);
 	void *ctx;
 	struct state initial;		/* what the CIE left */
 	unsigned depth, most;		/* states that are saved; that may be */
@@ -216,7 +221,8 @@ static struct cfi_value rule_value(const struct instruction *in, uint64_t operan
 
 	if (in->second == BLOCK) {
 		v.expression = c->p;
-		v.size = (uint32_t)operand;	/* shorter, where a section has more than 4 GiB: still inside of it */
+		/* shorter, where a section has more than 4 GiB: still inside of it */
+		v.size = (uint32_t)operand;
 		cursor_skip(c, operand);
 	} else if (in->kind == CFI_REGISTER) {
 		/* In a register that has no column: lost. */
@@ -233,7 +239,8 @@ static struct cfi_value rule_value(const struct instruction *in, uint64_t operan
  * DW_CFA_def_cfa_register alone. DWARF forbids it, but libgcc, which such
  * code is tested with, takes the last offset.
  */
-static void change_cfa(struct machine *m, const struct instruction *in, uint64_t first, uint64_t second)
+static void change_cfa(struct machine *m, const struct instruction *in, uint64_t first,
+		       uint64_t second)
 {
 	if (in->action != SET_CFA_REGISTER)
 		m->cfa_offset = (int64_t)second;
@@ -303,8 +310,11 @@ static int run(struct machine *m, const uint8_t *program, const uint8_t *end)
 			err = advance(m, low);
 			break;
 		case CFA_OFFSET:
-			set_rule(m, low, (struct cfi_value){
-				.kind = CFI_OFFSET, .offset = (int64_t)(cursor_uleb(&c) * (uint64_t)m->cie->data_align) });
+			set_rule(m, low,
+				 (struct cfi_value){
+					 .kind = CFI_OFFSET,
+					 .offset = (int64_t)(cursor_uleb(&c) *
+							     (uint64_t)m->cie->data_align) });
 			break;
 		case CFA_RESTORE:
 			restore(m, low);
@@ -326,12 +336,17 @@ static int run_fde(struct machine *m, const struct cfi_parsed *fde, uint64_t las
 	int err;
 
 	m->cie = fde->cie;
-	m->row = (struct cfi_row){
-		.start = fde->start, .cfa.kind = CFI_UNDEFINED, .ra = fde->cie->ra, .signal = fde->cie->signal };
+	m->row = (struct cfi_row){ .start = fde->start,
+				   .cfa.kind = CFI_UNDEFINED,
+				   .ra = fde->cie->ra,
+				   .signal = fde->cie->signal };
 	m->cfa_offset = 0;
 	m->depth = 0;
 	m->initial.touched = 0;
-	/* Initial instructions are about no address, and have no state to go back to: both is an error. */
+	/*
+	 * Initial instructions are about no address, and have no state to go back to: both is an
+	 * error.
+	 */
 	m->most = 0;
 	m->fn = NULL;
 	m->last = fde->start;
@@ -366,7 +381,8 @@ int cfi_rows(const struct cfi_section *s, const struct cfi_fde *fde,
 	return err;
 }
 
-int cfi_row_at(const struct cfi_section *s, const struct cfi_fde *fde, uint64_t pc, struct cfi_row *out)
+int cfi_row_at(const struct cfi_section *s, const struct cfi_fde *fde, uint64_t pc,
+	       struct cfi_row *out)
 {
 	struct cfi_cies cies = { 0 };
 	struct cfi_parsed parsed;

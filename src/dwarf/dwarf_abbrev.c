@@ -8,7 +8,8 @@
 
 #define SECTION_MAX	(256u << 20)
 #define LIST_MAX	(1u << 20)	/* abbreviations, and attributes, of one table */
-#define FREE_MAX	32		/* attributes of an entry that take no bytes: a small file could have any number */
+/* attributes of an entry that take no bytes: a small file could have any number */
+#define FREE_MAX	32
 #define KEPT_MAX	(64u << 20)	/* bytes of tables that are kept */
 
 static int by_code(const void *a, const void *b)
@@ -47,7 +48,10 @@ static int take_attributes(struct dwarf_abbrevs *t, struct cursor *c, struct dwa
 	return 0;
 }
 
-/* The table at @offset; of it @only this abbreviation, unless that is 0. NULL where it is damaged, up to there. */
+/*
+ * The table at @offset; of it @only this abbreviation, unless that is 0. NULL where it is damaged,
+ * up to there.
+ */
 static struct dwarf_abbrevs *parse(struct dwarf_file *f, uint64_t offset, uint64_t only)
 {
 	const struct dwarf_section *s = &f->section[DWARF_ABBREV];
@@ -65,7 +69,8 @@ static struct dwarf_abbrevs *parse(struct dwarf_file *f, uint64_t offset, uint64
 			break;
 		tag = cursor_uleb(&c);
 		a.children = (uint8_t)cursor_fixed(&c, 1);
-		if (c.bad || tag > UINT16_MAX || t->list.n > LIST_MAX || take_attributes(t, &c, &a)) {
+		if (c.bad || tag > UINT16_MAX || t->list.n > LIST_MAX ||
+		    take_attributes(t, &c, &a)) {
 			dwarf_abbrevs_free(t);
 			return NULL;
 		}
@@ -90,7 +95,9 @@ static struct dwarf_abbrevs *parse(struct dwarf_file *f, uint64_t offset, uint64
 static struct dwarf_abbrevs *read_table(struct dwarf_file *f, uint64_t offset, uint64_t only)
 {
 	dwarf_keep(f, DWARF_ABBREV, SECTION_MAX);
-	return f->section[DWARF_ABBREV].memory && offset < f->section[DWARF_ABBREV].size ? parse(f, offset, only) : NULL;
+	return f->section[DWARF_ABBREV].memory && offset < f->section[DWARF_ABBREV].size
+		       ? parse(f, offset, only)
+		       : NULL;
 }
 
 const struct dwarf_abbrevs *dwarf_abbrevs_root(struct dwarf_file *f, uint64_t offset, uint64_t code)
@@ -115,7 +122,8 @@ const struct dwarf_abbrevs *dwarf_abbrevs_at(struct dwarf_file *f, uint64_t offs
 	/* They may overlap, so that a small file has any number of large ones. */
 	if (f->abbrev_bytes > KEPT_MAX)
 		dwarf_abbrevs_forget(f);
-	f->abbrev_bytes += sizeof(*t) + t->list.cap * sizeof(*t->list.v) + t->attributes.cap * sizeof(*t->attributes.v);
+	f->abbrev_bytes += sizeof(*t) + t->list.cap * sizeof(*t->list.v) +
+			   t->attributes.cap * sizeof(*t->attributes.v);
 	hashmap_set(&f->abbrev_ids, offset, (uint32_t)f->abbrevs.n);
 	vec_push(&f->abbrevs, t);
 	return t;

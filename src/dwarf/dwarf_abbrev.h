@@ -14,7 +14,8 @@ struct dwarf_abbrev {
 	uint64_t code;
 	uint16_t tag;		/* DW_TAG_* */
 	uint8_t children;
-	int32_t fixed;		/* bytes of all attributes in 32-bit DWARF with 8-byte addresses; -1: that varies */
+	/* bytes of all attributes in 32-bit DWARF with 8-byte addresses; -1: that varies */
+	int32_t fixed;
 	uint32_t first, n;	/* in the table's attributes */
 };
 
@@ -27,14 +28,16 @@ struct dwarf_abbrevs {
 /* The table at @offset, kept until the next call. NULL where it is damaged. */
 const struct dwarf_abbrevs *dwarf_abbrevs_at(struct dwarf_file *f, uint64_t offset);
 /* Of that table only the abbreviation of @code (not 0), if it has it; kept until the next call. */
-const struct dwarf_abbrevs *dwarf_abbrevs_root(struct dwarf_file *f, uint64_t offset, uint64_t code);
+const struct dwarf_abbrevs *dwarf_abbrevs_root(struct dwarf_file *f, uint64_t offset,
+					       uint64_t code);
 void dwarf_abbrevs_free(struct dwarf_abbrevs *t);
 void dwarf_abbrevs_forget(struct dwarf_file *f);
 
 /* The abbreviation of @code (not 0), or NULL. */
 const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, uint64_t code);
 
-static inline const struct dwarf_abbrev *dwarf_abbrev_of(const struct dwarf_abbrevs *t, uint64_t code)
+static inline const struct dwarf_abbrev *dwarf_abbrev_of(const struct dwarf_abbrevs *t,
+							 uint64_t code)
 {
 	if (code <= t->list.n && t->list.v[code - 1].code == code)
 		return &t->list.v[code - 1];

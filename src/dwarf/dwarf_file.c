@@ -11,14 +11,22 @@
 
 #define UNPACKED_MAX	(512u << 20)	/* bytes of one section */
 #define UNPACKED_LEAST	(64u << 20)	/* bytes of all sections, */
-#define UNPACKED_TIMES	64		/* or times what is stored: several may be of the same packed bytes */
+/* or times what is stored: several may be of the same packed bytes */
+#define UNPACKED_TIMES	64
 #define WORK_LEAST	(1ull << 30)
 #define WORK_TIMES	64
 
 static const char *const names[DWARF_SECTIONS] = {
-	[DWARF_INFO] = "info", [DWARF_ABBREV] = "abbrev", [DWARF_STR] = "str", [DWARF_LINE_STR] = "line_str",
-	[DWARF_LINE] = "line", [DWARF_RANGES] = "ranges", [DWARF_RNGLISTS] = "rnglists", [DWARF_ADDR] = "addr",
-	[DWARF_STR_OFFSETS] = "str_offsets", [DWARF_CU_INDEX] = "cu_index",
+	[DWARF_INFO] = "info",
+	[DWARF_ABBREV] = "abbrev",
+	[DWARF_STR] = "str",
+	[DWARF_LINE_STR] = "line_str",
+	[DWARF_LINE] = "line",
+	[DWARF_RANGES] = "ranges",
+	[DWARF_RNGLISTS] = "rnglists",
+	[DWARF_ADDR] = "addr",
+	[DWARF_STR_OFFSETS] = "str_offsets",
+	[DWARF_CU_INDEX] = "cu_index",
 };
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -111,7 +119,8 @@ void dwarf_keep(struct dwarf_file *f, enum dwarf_section_id id, uint64_t most)
 		s->memory = dwarf_load(f, id, 0, s->size);
 }
 
-int dwarf_read(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst, size_t size)
+int dwarf_read(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst,
+	       size_t size)
 {
 	const struct dwarf_section *s = &f->section[id];
 
@@ -123,7 +132,8 @@ int dwarf_read(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t of
 	return 0;
 }
 
-long dwarf_peek(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst, size_t size)
+long dwarf_peek(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst,
+		size_t size)
 {
 	uint64_t left = f->section[id].size - offset;
 	int err;
@@ -136,7 +146,8 @@ long dwarf_peek(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t o
 	return err ? err : (long)size;
 }
 
-uint8_t *dwarf_load(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, uint64_t size)
+uint8_t *dwarf_load(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset,
+		    uint64_t size)
 {
 	uint8_t *p;
 	int err;
@@ -155,7 +166,8 @@ uint8_t *dwarf_load(const struct dwarf_file *f, enum dwarf_section_id id, uint64
 	return NULL;
 }
 
-int dwarf_string(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, char *dst, size_t size)
+int dwarf_string(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, char *dst,
+		 size_t size)
 {
 	const struct dwarf_section *s = &f->section[id];
 	size_t n = size - 1;
@@ -172,7 +184,8 @@ int dwarf_string(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t 
 	return 0;
 }
 
-int dwarf_number(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, unsigned size, uint64_t *out)
+int dwarf_number(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset,
+		 unsigned size, uint64_t *out)
 {
 	*out = 0;	/* little endian: the rest of it stays zero */
 	return dwarf_read(f, id, offset, out, size);

@@ -16,13 +16,23 @@
 #include "elf/elf_file.h"
 
 enum dwarf_section_id {
-	DWARF_INFO, DWARF_ABBREV, DWARF_STR, DWARF_LINE_STR, DWARF_LINE, DWARF_RANGES, DWARF_RNGLISTS, DWARF_ADDR,
-	DWARF_STR_OFFSETS, DWARF_CU_INDEX, DWARF_SECTIONS
+	DWARF_INFO,
+	DWARF_ABBREV,
+	DWARF_STR,
+	DWARF_LINE_STR,
+	DWARF_LINE,
+	DWARF_RANGES,
+	DWARF_RNGLISTS,
+	DWARF_ADDR,
+	DWARF_STR_OFFSETS,
+	DWARF_CU_INDEX,
+	DWARF_SECTIONS
 };
 
 struct dwarf_section {
 	uint64_t offset, size;
-	uint8_t *memory;	/* its bytes, where they had to be unpacked, or are read all over; else NULL */
+	/* its bytes, where they had to be unpacked, or are read all over; else NULL */
+	uint8_t *memory;
 	int borrowed;		/* @memory is another file's */
 };
 
@@ -36,7 +46,8 @@ struct dwarf_file {
 	struct hashmap abbrev_ids;	/* offset -> index */
 	struct dwarf_abbrevs *root;	/* of a root entry alone, that was read last */
 	uint64_t work;			/* bytes that may still be parsed */
-	struct dwarf_file *whole;	/* of which this is a part, in whose name it works; or NULL */
+	/* of which this is a part, in whose name it works; or NULL */
+	struct dwarf_file *whole;
 };
 
 /*
@@ -51,21 +62,29 @@ uint64_t dwarf_file_bytes(const struct dwarf_file *f);
 uint64_t dwarf_stored(const struct dwarf_file *f, enum dwarf_section_id id);
 
 /*
- * Takes @bytes off what may be parsed of the file in all: 64 times its sections and a gigabyte. A small
- * file may lead through the same bytes over and over. 0, or -EFBIG: it has had its share.
+ * Takes @bytes off what may be parsed of the file in all: 64 times its sections and a gigabyte. A
+ * small file may lead through the same bytes over and over. 0, or -EFBIG: it has had its share.
  */
 int dwarf_spend(struct dwarf_file *f, uint64_t bytes);
-/* Reads all of a section that is asked for in many small pieces, unless it has more than @most bytes. */
+/*
+ * Reads all of a section that is asked for in many small pieces, unless it has more than @most
+ * bytes.
+ */
 void dwarf_keep(struct dwarf_file *f, enum dwarf_section_id id, uint64_t most);
 /* Exactly @size bytes of a section. 0, -EBADMSG outside of it, or a read's error. */
-int dwarf_read(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst, size_t size);
+int dwarf_read(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst,
+	       size_t size);
 /* As many as there are, up to @size: how many, or negative. */
-long dwarf_peek(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst, size_t size);
+long dwarf_peek(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, void *dst,
+		size_t size);
 /* @size bytes, malloc'd; NULL with errno. */
-uint8_t *dwarf_load(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, uint64_t size);
+uint8_t *dwarf_load(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset,
+		    uint64_t size);
 /* The string at @offset, cut to @size - 1 bytes. 0, or negative. */
-int dwarf_string(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, char *dst, size_t size);
+int dwarf_string(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, char *dst,
+		 size_t size);
 /* A little-endian number of @size bytes. */
-int dwarf_number(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset, unsigned size, uint64_t *out);
+int dwarf_number(const struct dwarf_file *f, enum dwarf_section_id id, uint64_t offset,
+		 unsigned size, uint64_t *out);
 
 #endif

@@ -6,7 +6,8 @@
 #include "base/cursor.h"
 
 enum dwarf_kind {
-	DWARF_NOTHING,		/* a form that is not known, or of no use to us: blocks, type signatures */
+	/* a form that is not known, or of no use to us: blocks, type signatures */
+	DWARF_NOTHING,
 	DWARF_CONSTANT,		/* also flags */
 	DWARF_SIGNED,		/* a constant that was stored with its sign */
 	DWARF_ADDRESS,
@@ -39,10 +40,16 @@ static inline int dwarf_is_readable(struct dwarf_encoding e)
 	return e.version >= 2 && e.version <= 5 && (e.address_size == 8 || e.address_size == 4);
 }
 
-/* Bytes that @form takes in 32-bit DWARF of version 3 or later with 8-byte addresses; -1: that varies. */
+/*
+ * Bytes that @form takes in 32-bit DWARF of version 3 or later with 8-byte addresses; -1: that
+ * varies.
+ */
 int dwarf_form_size(uint16_t form);
-/* The next value. @info: what the cursor's first byte of .debug_info is at c->p. Sets c->bad for forms not known. */
-struct dwarf_value dwarf_form_read(struct cursor *c, uint16_t form, int64_t implicit, struct dwarf_encoding e,
-				   const uint8_t *info);
+/*
+ * The next value. @info: what the cursor's first byte of .debug_info is at c->p. Sets c->bad for
+ * forms not known.
+ */
+struct dwarf_value dwarf_form_read(struct cursor *c, uint16_t form, int64_t implicit,
+				   struct dwarf_encoding e, const uint8_t *info);
 
 #endif

@@ -10,8 +10,10 @@
 #define UNIT_MAX	(1ull << 30)	/* bytes of one unit */
 #define NAMELESS_MAX	4096	/* scopes that are looked at to count those without a name */
 #define NODES_MAX	(16u << 20)
-#define COVERED_LEAST	(1u << 20)	/* ranges in all, and one a byte of the unit: many entries may have the same list */
-#define LEVELS		1024		/* entries nested more deeply count as their ancestor's children */
+/* ranges in all, and one a byte of the unit: many entries may have the same list */
+#define COVERED_LEAST	(1u << 20)
+/* entries nested more deeply count as their ancestor's children */
+#define LEVELS		1024
 
 struct covered {
 	uint64_t start, end;
@@ -29,13 +31,15 @@ struct reader {
 	dwarf_ranges ranges;
 	uint32_t nodes[LEVELS];		/* of the ancestors, by level */
 	uint32_t scopes[LEVELS];
-	uint64_t functions[LEVELS];	/* the entries of those that they are in, with code or without; 0: none */
+	/* the entries of those that they are in, with code or without; 0: none */
+	uint64_t functions[LEVELS];
 	size_t level, beyond;		/* beyond: levels that have no place in @nodes */
 };
 
 /* What is read of an entry. */
 struct entry {
-	struct dwarf_value low, high, ranges, origin, sibling, call_file, call_line, name, declaration;
+	struct dwarf_value low, high, ranges, origin, sibling, call_file, call_line, name,
+		declaration;
 };
 
 static void take_attribute(struct entry *e, uint16_t name, struct dwarf_value v)
@@ -61,11 +65,15 @@ static struct entry read_entry(struct reader *r, const struct dwarf_abbrev *a)
 
 	for (uint32_t i = 0; i < a->n; i++)
 		take_attribute(&e, attr[i].name,
-			       dwarf_form_read(&r->c, attr[i].form, attr[i].implicit, r->u->encoding, r->bytes));
+			       dwarf_form_read(&r->c, attr[i].form, attr[i].implicit,
+					       r->u->encoding, r->bytes));
 	return e;
 }
 
-/* Offset in .debug_info of what @v refers to, with DWARF_ALT; @otherwise where it refers to nothing. */
+/*
+ * Offset in .debug_info of what @v refers to, with DWARF_ALT; @otherwise where it refers to
+ * nothing.
+ */
 static uint64_t referred(const struct dwarf_unit *u, struct dwarf_value v, uint64_t otherwise)
 {
 	switch (v.kind) {
@@ -88,7 +96,8 @@ static int skip_to(struct reader *r, struct dwarf_value sibling)
 }
 
 /* A function or an inlined call. Returns its node, or the one around it where it has no code. */
-static uint32_t take_code(struct reader *r, const struct dwarf_abbrev *a, const struct entry *e, uint64_t offset)
+static uint32_t take_code(struct reader *r, const struct dwarf_abbrev *a, const struct entry *e,
+			  uint64_t offset)
 {
 	int inlined = a->tag == DW_TAG_inlined_subroutine;
 	uint32_t parent = inlined ? r->nodes[r->level] : DWARF_NO_NODE;
@@ -99,17 +108,23 @@ static uint32_t take_code(struct reader *r, const struct dwarf_abbrev *a, const 
 		dwarf_entry_ranges(r->u, e->low, e->high, e->ranges, &r->ranges);
 	if (!r->ranges.n)
 		return r->nodes[r->level];
-	vec_push(&r->out->nodes, (struct dwarf_node){
-		.entry = referred(r->u, e->origin, offset), .start = r->ranges.v[0].start, .parent = parent,
-		.call_file = e->call_file.kind ? (uint32_t)e->call_file.u : DWARF_NO_FILE, .call_line = (uint32_t)e->call_line.u,
-	});
+	vec_push(&r->out->nodes,
+		 (struct dwarf_node){
+			 .entry = referred(r->u, e->origin, offset),
+			 .start = r->ranges.v[0].start,
+			 .parent = parent,
+			 .call_file = e->call_file.kind ? (uint32_t)e->call_file.u : DWARF_NO_FILE,
+			 .call_line = (uint32_t)e->call_line.u,
+		 });
 	for (size_t i = 0; i < r->ranges.n && r->covered.n < r->most_covered; i++)
-		vec_push(&r->covered, (struct covered){ r->ranges.v[i].start, r->ranges.v[i].end, node });
+		vec_push(&r->covered,
+			 (struct covered){ r->ranges.v[i].start, r->ranges.v[i].end, node });
 	return node;
 }
 
 /* A namespace or class that begins at @offset. Returns its scope. */
-static uint32_t take_scope(struct reader *r, const struct dwarf_abbrev *a, const struct entry *e, uint64_t offset)
+static uint32_t take_scope(struct reader *r, const struct dwarf_abbrev *a, const struct entry *e,
+			   uint64_t offset)
 {
 	struct dwarf_value name = e->name;
 	uint32_t parent = r->scopes[r->level];
@@ -119,11 +134,18 @@ static uint32_t take_scope(struct reader *r, const struct dwarf_abbrev *a, const
 		return r->scopes[r->level];
 	if (name.kind == DWARF_STRING_HERE)
 		name.u += r->u->entries;
-	vec_push(&r->out->scopes, (struct dwarf_scope){
-		.start = offset, .end = r->u->end, .parent = parent, .is_namespace = a->tag == DW_TAG_namespace,
-		.function = parent != DWARF_NO_NODE && r->out->scopes.v[parent].start > function ? 0 : function,
-		.name = name,
-	});
+	vec_push(&r->out->scopes,
+		 (struct dwarf_scope){
+			 .start = offset,
+			 .end = r->u->end,
+			 .parent = parent,
+			 .is_namespace = a->tag == DW_TAG_namespace,
+			 .function = parent != DWARF_NO_NODE &&
+						     r->out->scopes.v[parent].start > function
+					     ? 0
+					     : function,
+			 .name = name,
+		 });
 	return (uint32_t)r->out->scopes.n - 1;
 }
 
@@ -154,18 +176,21 @@ static void ascend(struct reader *r, uint64_t offset)
 }
 
 /*
- * Their children are no code where the compiler says how to pass them over: gcc does, whose functions are
- * outside of types, but for types that are in a function themselves, as those of lambdas are.
+ * Their children are no code where the compiler says how to pass them over: gcc does, whose
+ * functions are outside of types, but for types that are in a function themselves, as those of
+ * lambdas are.
  */
 static int is_type(uint16_t tag)
 {
-	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
-	       tag == DW_TAG_enumeration_type || tag == DW_TAG_subroutine_type || tag == DW_TAG_array_type;
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type ||
+	       tag == DW_TAG_subroutine_type || tag == DW_TAG_array_type;
 }
 
 static int is_scope(uint16_t tag)
 {
-	return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+	return tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
+	       tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
 
 static int take_entry(struct reader *r)
@@ -184,8 +209,8 @@ static int take_entry(struct reader *r)
 	if (!a)
 		return -EBADMSG;
 	is_code = a->tag == DW_TAG_subprogram || a->tag == DW_TAG_inlined_subroutine;
-	if (!is_code && !is_type(a->tag) && a->tag != DW_TAG_namespace && a->fixed >= 0 && r->u->encoding.offset_size == 4 &&
-	    r->u->encoding.address_size == 8) {
+	if (!is_code && !is_type(a->tag) && a->tag != DW_TAG_namespace && a->fixed >= 0 &&
+	    r->u->encoding.offset_size == 4 && r->u->encoding.address_size == 8) {
 		cursor_skip(&r->c, (uint64_t)a->fixed);
 	} else {
 		e = read_entry(r, a);
@@ -196,15 +221,18 @@ static int take_entry(struct reader *r)
 		else if (a->children && is_scope(a->tag))
 			scope = take_scope(r, a, &e, offset);
 		/* What is only to be inlined has no code, but it may have a lambda that has. */
-		no_code = is_code ? e.declaration.kind != DWARF_NOTHING : is_type(a->tag) && !r->functions[r->level];
+		no_code = is_code ? e.declaration.kind != DWARF_NOTHING
+				  : is_type(a->tag) && !r->functions[r->level];
 		if (a->children && no_code && skip_to(r, e.sibling)) {
 			if (scope != r->scopes[r->level])
-				r->out->scopes.v[scope].end = r->u->entries + (uint64_t)(r->c.p - r->bytes);
+				r->out->scopes.v[scope].end = r->u->entries +
+							      (uint64_t)(r->c.p - r->bytes);
 			return 0;
 		}
 	}
 	if (a->children)
-		descend(r, node, scope, a->tag == DW_TAG_subprogram ? offset : r->functions[r->level]);
+		descend(r, node, scope,
+			a->tag == DW_TAG_subprogram ? offset : r->functions[r->level]);
 	return r->c.bad ? -EBADMSG : 0;
 }
 
@@ -315,7 +343,9 @@ uint32_t dwarf_functions_nameless(const struct dwarf_functions *f, uint32_t scop
 	uint32_t n = 1;
 
 	/* They lie in it, so behind its beginning. */
-	for (uint32_t i = scope; i-- && scope - i < NAMELESS_MAX && f->scopes.v[i].start > s->function;)
-		n += f->scopes.v[i].function == s->function && f->scopes.v[i].name.kind == DWARF_NOTHING;
+	for (uint32_t i = scope;
+	     i-- && scope - i < NAMELESS_MAX && f->scopes.v[i].start > s->function;)
+		n += f->scopes.v[i].function == s->function &&
+		     f->scopes.v[i].name.kind == DWARF_NOTHING;
 	return n;
 }

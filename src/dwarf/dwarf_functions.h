@@ -17,7 +17,8 @@ struct dwarf_node {
 	uint64_t entry;		/* offset of the entry that leads to its name */
 	uint64_t start;		/* its first address */
 	uint32_t parent;	/* what it was inlined into; DWARF_NO_NODE: it is a function */
-	uint32_t call_file, call_line;	/* of the call that was inlined; DWARF_NO_FILE, 0: not told */
+	/* of the call that was inlined; DWARF_NO_FILE, 0: not told */
+	uint32_t call_file, call_line;
 };
 
 struct dwarf_piece {
@@ -28,7 +29,8 @@ struct dwarf_piece {
 /* A namespace or a class: entries [start, end) of .debug_info are in it. */
 struct dwarf_scope {
 	uint64_t start, end;
-	uint64_t function;	/* the entry of the one that it is in, if that is nearer than @parent; else 0 */
+	/* the entry of the one that it is in, if that is nearer than @parent; else 0 */
+	uint64_t function;
 	uint32_t parent;	/* the one around it, or DWARF_NO_NODE */
 	int is_namespace;
 	struct dwarf_value name;
@@ -40,7 +42,9 @@ struct dwarf_functions {
 	VEC(struct dwarf_scope) scopes;	/* ascending, by start */
 };
 
-/* Reads the unit's entries. 0, or negative: nothing could be read; what precedes damage is taken. */
+/*
+ * Reads the unit's entries. 0, or negative: nothing could be read; what precedes damage is taken.
+ */
 int dwarf_functions_read(const struct dwarf_unit *u, struct dwarf_functions *out);
 void dwarf_functions_free(struct dwarf_functions *f);
 /* The innermost node at @address, or DWARF_NO_NODE. */

@@ -85,7 +85,8 @@ static void take_table(struct program *p, int is_files)
 		const uint8_t *before = p->c.p;
 
 		for (unsigned k = 0; k < nformats; k++) {
-			struct dwarf_value v = dwarf_form_read(&p->c, (uint16_t)formats[k].form, 0, p->encoding, p->bytes);
+			struct dwarf_value v = dwarf_form_read(&p->c, (uint16_t)formats[k].form, 0,
+							       p->encoding, p->bytes);
 
 			if (formats[k].form == DW_FORM_string)
 				v.u += p->offset;
@@ -207,7 +208,8 @@ static void extended(struct program *p)
 		end_sequence(p);
 		break;
 	case DW_LNE_set_address:
-		p->address = length == 9 || length == 5 ? cursor_fixed(&p->c, (unsigned)length - 1) : 0;
+		p->address = length == 9 || length == 5 ? cursor_fixed(&p->c, (unsigned)length - 1)
+							: 0;
 		p->op_index = 0;
 		break;
 	default:
@@ -225,7 +227,9 @@ static void standard(struct program *p, uint8_t opcode)
 	case DW_LNS_advance_pc:		advance(p, cursor_uleb(c)); break;
 	case DW_LNS_advance_line:	p->line += (uint32_t)cursor_sleb(c); break;
 	case DW_LNS_set_file:		p->file = cursor_uleb(c); break;
-	case DW_LNS_const_add_pc:	advance(p, (uint64_t)(255 - p->opcode_base) / p->line_range); break;
+	case DW_LNS_const_add_pc:
+		advance(p, (uint64_t)(255 - p->opcode_base) / p->line_range);
+		break;
 	case DW_LNS_fixed_advance_pc:
 		p->address += cursor_fixed(c, 2);
 		p->op_index = 0;
@@ -245,7 +249,8 @@ static void run(struct program *p)
 
 		if (opcode >= p->opcode_base) {
 			advance(p, (uint64_t)(opcode - p->opcode_base) / p->line_range);
-			p->line += (uint32_t)(p->line_base + (opcode - p->opcode_base) % p->line_range);
+			p->line += (uint32_t)(p->line_base +
+					      (opcode - p->opcode_base) % p->line_range);
 			push_row(p, (uint32_t)p->file);
 		} else if (opcode) {
 			standard(p, opcode);
@@ -297,7 +302,8 @@ int dwarf_lines_read(const struct dwarf_unit *u, int rows, struct dwarf_lines *o
 
 	*out = (struct dwarf_lines){ .unit = u };
 	p.encoding.offset_size = 4;
-	err = u->lines == DWARF_NO_OFFSET ? -ENOENT : dwarf_number(u->file, DWARF_LINE, u->lines, 4, &length);
+	err = u->lines == DWARF_NO_OFFSET ? -ENOENT
+					  : dwarf_number(u->file, DWARF_LINE, u->lines, 4, &length);
 	if (!err && length == UINT32_MAX) {
 		header = 12;
 		p.encoding.offset_size = 8;
@@ -349,7 +355,8 @@ static int text(const struct dwarf_lines *l, struct dwarf_value v, int own, char
 }
 
 /* Puts @directory and a slash before what is in @dst, where that is relative. */
-static void put_before(const struct dwarf_lines *l, struct dwarf_value directory, int own, char *dst, size_t size)
+static void put_before(const struct dwarf_lines *l, struct dwarf_value directory, int own,
+		       char *dst, size_t size)
 {
 	size_t have = strlen(dst), n;
 	char text_of[4096];
@@ -377,7 +384,8 @@ int dwarf_lines_file(const struct dwarf_lines *l, uint64_t file, char *dst, size
 	if (err)
 		return err;
 	if (directory < l->directories.n)
-		put_before(l, l->directories.v[directory], l->version >= 5 || directory > 0, dst, size);
+		put_before(l, l->directories.v[directory], l->version >= 5 || directory > 0, dst,
+			   size);
 	put_before(l, l->unit->directory, 0, dst, size);
 	return 0;
 }

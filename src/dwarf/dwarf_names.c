@@ -41,7 +41,8 @@ static int read_names(const struct dwarf_unit *u, uint64_t entry, size_t size, s
 		return -EBADMSG;
 	for (uint32_t i = 0; i < a->n; i++) {
 		const struct dwarf_attribute *attr = &t->attributes.v[a->first + i];
-		struct dwarf_value v = dwarf_form_read(&c, attr->form, attr->implicit, u->encoding, room);
+		struct dwarf_value v = dwarf_form_read(&c, attr->form, attr->implicit, u->encoding,
+						       room);
 
 		if (v.kind == DWARF_STRING_HERE)
 			v.u += entry;
@@ -52,7 +53,8 @@ static int read_names(const struct dwarf_unit *u, uint64_t entry, size_t size, s
 	return c.bad ? -EBADMSG : 0;
 }
 
-int dwarf_debug_text(const struct dwarf_debug *d, const struct dwarf_unit *u, struct dwarf_value v, char *dst, size_t size)
+int dwarf_debug_text(const struct dwarf_debug *d, const struct dwarf_unit *u, struct dwarf_value v,
+		     char *dst, size_t size)
 {
 	if (v.kind == DWARF_STRING_ALT)
 		return d->alt ? dwarf_string(&d->alt->file, DWARF_STR, v.u, dst, size) : -ENOENT;
@@ -65,7 +67,9 @@ int dwarf_name(struct dwarf_debug *d, uint64_t entry, char *dst, size_t size, ui
 
 	*scoped = 0;
 
-	/* A shorter name may come before the one for linkage, which is at the declaration mostly. */
+	/*
+	 * A shorter name may come before the one for linkage, which is at the declaration mostly.
+	 */
 	for (int i = 0; i < REFERENCES; i++) {
 		const struct dwarf_unit *u;
 		struct names n;
@@ -85,8 +89,10 @@ int dwarf_name(struct dwarf_debug *d, uint64_t entry, char *dst, size_t size, ui
 		*scoped = err || entry & DWARF_ALT ? 0 : entry;
 		if (!n.next.kind)
 			break;
-		entry = n.next.kind == DWARF_REF_UNIT ? u->offset + n.next.u :
-			n.next.kind == DWARF_REF ? n.next.u : n.next.kind == DWARF_REF_ALT ? n.next.u | DWARF_ALT : 0;
+		entry = n.next.kind == DWARF_REF_UNIT  ? u->offset + n.next.u
+			: n.next.kind == DWARF_REF     ? n.next.u
+			: n.next.kind == DWARF_REF_ALT ? n.next.u | DWARF_ALT
+						       : 0;
 	}
 	return err;
 }

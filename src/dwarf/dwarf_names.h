@@ -20,6 +20,7 @@ struct dwarf_debug {
 int dwarf_name(struct dwarf_debug *d, uint64_t entry, char *dst, size_t size, uint64_t *scoped);
 
 /* dwarf_text(), also of strings in dwz's file. */
-int dwarf_debug_text(const struct dwarf_debug *d, const struct dwarf_unit *u, struct dwarf_value v, char *dst, size_t size);
+int dwarf_debug_text(const struct dwarf_debug *d, const struct dwarf_unit *u, struct dwarf_value v,
+		     char *dst, size_t size);
 
 #endif

@@ -8,9 +8,13 @@
 #define PROBES		1024		/* of the hash table; it is filled to two thirds */
 #define HEADER		16
 
-/* Which section a column of the index is about (DWARF 5, 7.3.5.3); 0, which is DWARF_INFO's, counts in one place alone. */
+/*
+ * Which section a column of the index is about (DWARF 5, 7.3.5.3); 0, which is DWARF_INFO's, counts
+ * in one place alone.
+ */
 static const uint8_t sections[] = {
-	[1] = DWARF_INFO, [3] = DWARF_ABBREV, [4] = DWARF_LINE, [6] = DWARF_STR_OFFSETS, [8] = DWARF_RNGLISTS,
+	[1] = DWARF_INFO,	 [3] = DWARF_ABBREV,   [4] = DWARF_LINE,
+	[6] = DWARF_STR_OFFSETS, [8] = DWARF_RNGLISTS,
 };
 
 static int read_index(const struct dwarf_package *p, uint64_t at, uint32_t *out, size_t n)
@@ -33,8 +37,10 @@ int dwarf_package_open(struct dwarf_package *p, const struct elf_file *elf)
 		p->columns = header[1];
 		p->units = header[2];
 		p->slots = header[3];
-		err = p->version != 2 && p->version != 5 ? -ENOTSUP :
-		      !p->slots || p->slots & (p->slots - 1) || p->columns > COLUMNS_MAX ? -EBADMSG : 0;
+		err = p->version != 2 && p->version != 5 ? -ENOTSUP
+		      : !p->slots || p->slots & (p->slots - 1) || p->columns > COLUMNS_MAX
+			      ? -EBADMSG
+			      : 0;
 	}
 	if (err)
 		dwarf_package_close(p);
@@ -49,7 +55,8 @@ void dwarf_package_close(struct dwarf_package *p)
 /* The row of the unit, counted from 1; 0: it has none. The table is open, with double hashing. */
 static uint32_t find_row(const struct dwarf_package *p, uint64_t id)
 {
-	uint32_t mask = p->slots - 1, slot = (uint32_t)id & mask, step = ((uint32_t)(id >> 32) & mask) | 1, row;
+	uint32_t mask = p->slots - 1, slot = (uint32_t)id & mask,
+		 step = ((uint32_t)(id >> 32) & mask) | 1, row;
 	uint64_t found;
 
 	for (uint32_t i = 0; i < PROBES && i < p->slots; i++, slot = (slot + step) & mask) {
@@ -63,14 +70,17 @@ static uint32_t find_row(const struct dwarf_package *p, uint64_t id)
 }
 
 /* @size bytes at @offset of section @id. */
-static int share(struct dwarf_file *from, enum dwarf_section_id id, uint64_t offset, uint64_t size, struct dwarf_file *to)
+static int share(struct dwarf_file *from, enum dwarf_section_id id, uint64_t offset, uint64_t size,
+		 struct dwarf_file *to)
 {
 	const struct dwarf_section *s = &from->section[id];
 
 	if (offset > s->size || size > s->size - offset)
 		return -EBADMSG;
 	to->section[id] = (struct dwarf_section){
-		.offset = s->offset + offset, .size = size, .memory = s->memory ? s->memory + offset : NULL,
+		.offset = s->offset + offset,
+		.size = size,
+		.memory = s->memory ? s->memory + offset : NULL,
 		.borrowed = s->memory != NULL,
 	};
 	return 0;
@@ -78,7 +88,8 @@ static int share(struct dwarf_file *from, enum dwarf_section_id id, uint64_t off
 
 int dwarf_package_unit(struct dwarf_package *p, uint64_t id, struct dwarf_file *out)
 {
-	uint32_t kinds[COLUMNS_MAX], offsets[COLUMNS_MAX], sizes[COLUMNS_MAX], row = find_row(p, id);
+	uint32_t kinds[COLUMNS_MAX], offsets[COLUMNS_MAX], sizes[COLUMNS_MAX],
+		row = find_row(p, id);
 	uint64_t at = HEADER + 12ull * p->slots, width = 4ull * p->columns;
 	int err;
 

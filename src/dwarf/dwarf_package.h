@@ -14,13 +14,16 @@ struct dwarf_package {
 	uint32_t version, columns, units, slots;	/* of the index */
 };
 
-/* Borrows @elf. 0, -ENODATA: it is no package, -EBADMSG a damaged one, or -ENOTSUP of another version. */
+/*
+ * Borrows @elf. 0, -ENODATA: it is no package, -EBADMSG a damaged one, or -ENOTSUP of another
+ * version.
+ */
 int dwarf_package_open(struct dwarf_package *p, const struct elf_file *elf);
 void dwarf_package_close(struct dwarf_package *p);
 
 /*
- * The sections of the unit with that id, as if they were a file of their own, which is to be closed before
- * the package is. 0, -ENOENT: it is not in there, or -EBADMSG.
+ * The sections of the unit with that id, as if they were a file of their own, which is to be closed
+ * before the package is. 0, -ENOENT: it is not in there, or -EBADMSG.
  */
 int dwarf_package_unit(struct dwarf_package *p, uint64_t id, struct dwarf_file *out);
 

@@ -95,7 +95,8 @@ static int take_pair(struct list *l)
 }
 
 /* Where the list begins. 0, or negative. */
-static int find_list(const struct dwarf_unit *u, struct dwarf_value v, enum dwarf_section_id *id, uint64_t *at)
+static int find_list(const struct dwarf_unit *u, struct dwarf_value v, enum dwarf_section_id *id,
+		     uint64_t *at)
 {
 	unsigned step = u->encoding.offset_size;
 	int err = 0;
@@ -103,7 +104,9 @@ static int find_list(const struct dwarf_unit *u, struct dwarf_value v, enum dwar
 	*id = u->encoding.version >= 5 ? DWARF_RNGLISTS : DWARF_RANGES;
 	*at = v.u;
 	if (v.kind == DWARF_RANGES_INDEX) {
-		err = v.u > UINT32_MAX ? -1 : dwarf_number(u->file, DWARF_RNGLISTS, u->rnglists + v.u * step, step, at);
+		err = v.u > UINT32_MAX ? -1
+				       : dwarf_number(u->file, DWARF_RNGLISTS,
+						      u->rnglists + v.u * step, step, at);
 		*at += u->rnglists;
 	} else if (*id == DWARF_RANGES) {
 		*at += u->ranges;
@@ -128,8 +131,11 @@ static void take_list(const struct dwarf_unit *u, struct dwarf_value v, dwarf_ra
 	for (size_t size = LIST_PEEK, before = out->n; size <= LIST_MAX; size *= 16) {
 		const uint8_t *kept = f->section[id].memory;
 		uint8_t *bytes = kept ? NULL : xmalloc(size);
-		long n = kept ? (long)(f->section[id].size - at) : dwarf_peek(f, id, at, bytes, size);
-		struct list l = { u, { kept ? kept + at : bytes, NULL, 0 }, u->low_pc, out, before };
+		long n = kept ? (long)(f->section[id].size - at)
+			      : dwarf_peek(f, id, at, bytes, size);
+		struct list l = {
+			u, { kept ? kept + at : bytes, NULL, 0 }, u->low_pc, out, before
+		};
 
 		l.c.end = l.c.p + (n > 0 ? n : 0);
 		while (!(id == DWARF_RNGLISTS ? take_entry(&l) : take_pair(&l)) && !l.c.bad)
@@ -150,7 +156,8 @@ void dwarf_entry_ranges(const struct dwarf_unit *u, struct dwarf_value low, stru
 	struct list l = { .u = u, .out = out, .before = out->n };
 	uint64_t start, end;
 
-	if (list.kind == DWARF_OFFSET || list.kind == DWARF_CONSTANT || list.kind == DWARF_RANGES_INDEX) {
+	if (list.kind == DWARF_OFFSET || list.kind == DWARF_CONSTANT ||
+	    list.kind == DWARF_RANGES_INDEX) {
 		take_list(u, list, out);
 		return;
 	}

@@ -26,13 +26,16 @@ static int path_of(const struct dwarf_unit *skeleton, char path[PATH_MAX])
 			return err;
 		n = strlen(path);
 	}
-	return snprintf(path + n, PATH_MAX - n, "%s%s", n ? "/" : "", name) < (int)(PATH_MAX - n) ? 0 : -ENAMETOOLONG;
+	return snprintf(path + n, PATH_MAX - n, "%s%s", n ? "/" : "", name) < (int)(PATH_MAX - n)
+		       ? 0
+		       : -ENAMETOOLONG;
 }
 
 static const struct dwarf_unit *unit_of_id(const dwarf_units *units, uint64_t id)
 {
 	for (size_t i = 0; i < units->n; i++)
-		if (units->v[i].dwo_id == id && (units->v[i].type == DW_UT_split_compile || units->v[i].type == DW_UT_compile))
+		if (units->v[i].dwo_id == id &&
+		    (units->v[i].type == DW_UT_split_compile || units->v[i].type == DW_UT_compile))
 			return &units->v[i];
 	return NULL;
 }
@@ -82,7 +85,8 @@ static int open_file(struct dwarf_split *s, const struct dwarf_unit *skeleton, p
 	return take_unit(s, skeleton);
 }
 
-int dwarf_split_open(struct dwarf_split *s, struct dwarf_package *package, const struct dwarf_unit *skeleton, pid_t target)
+int dwarf_split_open(struct dwarf_split *s, struct dwarf_package *package,
+		     const struct dwarf_unit *skeleton, pid_t target)
 {
 	int err, theirs;
 

@@ -9,7 +9,8 @@
 #define PEEK		512		/* bytes of a unit in which its root entry mostly is */
 #define PEEK_MAX	16384
 #define UNITS_MAX	(4u << 20)
-#define HEADER_LEAST	7		/* bytes behind the length; what says less is no unit, but padding or a hole */
+/* bytes behind the length; what says less is no unit, but padding or a hole */
+#define HEADER_LEAST	7
 
 /* --- Headers and root entries. ------------------------------------------------ */
 
@@ -25,7 +26,8 @@ static int take_header(struct cursor *c, struct dwarf_unit *u, uint64_t section_
 	} else if (length >= 0xfffffff0) {
 		return -EBADMSG;
 	}
-	if (c->bad || length < HEADER_LEAST || length > section_size - u->offset - header || section_size - u->offset < header)
+	if (c->bad || length < HEADER_LEAST || length > section_size - u->offset - header ||
+	    section_size - u->offset < header)
 		return -EBADMSG;
 	u->end = u->offset + header + length;
 	u->encoding.version = (uint8_t)cursor_fixed(c, 2);
@@ -66,7 +68,10 @@ static void take_attribute(struct dwarf_unit *u, uint16_t name, struct dwarf_val
 	}
 }
 
-/* The root entry's attributes. All abbreviations of all units are many more than will ever be asked for. */
+/*
+ * The root entry's attributes. All abbreviations of all units are many more than will ever be asked
+ * for.
+ */
 static int take_root(struct dwarf_unit *u, struct cursor *c, const uint8_t *info)
 {
 	uint64_t code = cursor_uleb(c);
@@ -75,7 +80,8 @@ static int take_root(struct dwarf_unit *u, struct cursor *c, const uint8_t *info
 
 	for (uint32_t i = 0; a && i < a->n; i++) {
 		const struct dwarf_attribute *attr = &t->attributes.v[a->first + i];
-		struct dwarf_value v = dwarf_form_read(c, attr->form, attr->implicit, u->encoding, info);
+		struct dwarf_value v = dwarf_form_read(c, attr->form, attr->implicit, u->encoding,
+						       info);
 
 		if (v.kind == DWARF_STRING_HERE)
 			v.u += u->offset;
@@ -84,7 +90,9 @@ static int take_root(struct dwarf_unit *u, struct cursor *c, const uint8_t *info
 	return a && !c->bad ? 0 : -EBADMSG;
 }
 
-/* What a split unit has from its skeleton, and where its own lists begin (DWARF 5, 7.26 and 7.28). */
+/*
+ * What a split unit has from its skeleton, and where its own lists begin (DWARF 5, 7.26 and 7.28).
+ */
 static void inherit(struct dwarf_unit *u, const struct dwarf_unit *skeleton)
 {
 	uint64_t header = u->encoding.offset_size == 8 ? 16 : 8;
@@ -102,10 +110,15 @@ static void inherit(struct dwarf_unit *u, const struct dwarf_unit *skeleton)
 	u->rnglists = u->rnglists ? u->rnglists : header + 4;
 }
 
-/* The unit at u->offset. 0, -EAGAIN where it cannot be read but the next one may be, or -EBADMSG. */
-static int take_unit(struct dwarf_unit *u, uint8_t *room, size_t size, const struct dwarf_unit *skeleton)
+/*
+ * The unit at u->offset. 0, -EAGAIN where it cannot be read but the next one may be, or -EBADMSG.
+ */
+static int take_unit(struct dwarf_unit *u, uint8_t *room, size_t size,
+		     const struct dwarf_unit *skeleton)
 {
-	const struct dwarf_unit empty = { .file = u->file, .address_file = u->file, .offset = u->offset,
+	const struct dwarf_unit empty = { .file = u->file,
+					  .address_file = u->file,
+					  .offset = u->offset,
 					  .lines = DWARF_NO_OFFSET };
 	long n = dwarf_peek(u->file, DWARF_INFO, u->offset, room, size);
 	struct cursor c = { room, room + (n > 0 ? n : 0), 0 };
@@ -135,7 +148,9 @@ void dwarf_units_read(struct dwarf_file *f, const struct dwarf_unit *skeleton, d
 	struct dwarf_unit u = { .file = f };
 	int err = 0;
 
-	for (uint64_t at = 0; at < f->section[DWARF_INFO].size && out->n < UNITS_MAX && !dwarf_spend(f, PEEK); at = u.end) {
+	for (uint64_t at = 0;
+	     at < f->section[DWARF_INFO].size && out->n < UNITS_MAX && !dwarf_spend(f, PEEK);
+	     at = u.end) {
 		u.file = f;
 		u.offset = at;
 		err = take_unit(&u, room, PEEK, skeleton);
@@ -151,7 +166,9 @@ const struct dwarf_unit *dwarf_unit_at(const dwarf_units *units, uint64_t offset
 {
 	size_t low = upper_bound(units->v, units->n, .offset, offset);
 
-	return low && offset >= units->v[low - 1].entries && offset < units->v[low - 1].end ? &units->v[low - 1] : NULL;
+	return low && offset >= units->v[low - 1].entries && offset < units->v[low - 1].end
+		       ? &units->v[low - 1]
+		       : NULL;
 }
 
 /* --- Values that need their unit. ----------------------------------------------- */
@@ -179,8 +196,9 @@ int dwarf_text(const struct dwarf_unit *u, struct dwarf_value v, char *dst, size
 	case DWARF_STRING:	return dwarf_string(u->file, DWARF_STR, v.u, dst, size);
 	case DWARF_LINE_STRING:	return dwarf_string(u->file, DWARF_LINE_STR, v.u, dst, size);
 	case DWARF_STRING_INDEX:
-		err = v.u > UINT32_MAX ? -EBADMSG :
-		      dwarf_number(u->file, DWARF_STR_OFFSETS, u->str_offsets + v.u * step, step, &at);
+		err = v.u > UINT32_MAX ? -EBADMSG
+				       : dwarf_number(u->file, DWARF_STR_OFFSETS,
+						      u->str_offsets + v.u * step, step, &at);
 		return err ? err : dwarf_string(u->file, DWARF_STR, at, dst, size);
 	default:		return -ENOENT;
 	}

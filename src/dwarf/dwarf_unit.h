@@ -15,7 +15,8 @@
 struct dwarf_unit {
 	struct dwarf_file *file;
 	struct dwarf_file *address_file;	/* has .debug_addr: another one for split units */
-	uint64_t offset, entries, end;		/* in .debug_info: the header, the root entry, what follows */
+	/* in .debug_info: the header, the root entry, what follows */
+	uint64_t offset, entries, end;
 	uint64_t abbrev;			/* offset of its abbreviations */
 	struct dwarf_encoding encoding;
 	uint8_t type;				/* DW_UT_* */
@@ -33,7 +34,10 @@ typedef VEC(struct dwarf_range) dwarf_ranges;
 
 typedef VEC(struct dwarf_unit) dwarf_units;
 
-/* All units of @f; what is damaged ends the list. @skeleton: of split DWARF, whose addresses are in its file; or NULL. */
+/*
+ * All units of @f; what is damaged ends the list. @skeleton: of split DWARF, whose addresses are in
+ * its file; or NULL.
+ */
 void dwarf_units_read(struct dwarf_file *f, const struct dwarf_unit *skeleton, dwarf_units *out);
 /* The unit that holds @offset of .debug_info, or NULL. */
 const struct dwarf_unit *dwarf_unit_at(const dwarf_units *units, uint64_t offset);
@@ -43,8 +47,8 @@ int dwarf_address(const struct dwarf_unit *u, struct dwarf_value v, uint64_t *ou
 /* The string that @v is, cut. 0, or negative. Strings of dwz's file are the caller's. */
 int dwarf_text(const struct dwarf_unit *u, struct dwarf_value v, char *dst, size_t size);
 /*
- * Adds what an entry covers, by DW_AT_low_pc, _high_pc and _ranges: nothing where it has no code, or
- * its code was thrown away by the linker (its addresses then are 0, or very high).
+ * Adds what an entry covers, by DW_AT_low_pc, _high_pc and _ranges: nothing where it has no code,
+ * or its code was thrown away by the linker (its addresses then are 0, or very high).
  */
 void dwarf_entry_ranges(const struct dwarf_unit *u, struct dwarf_value low, struct dwarf_value high,
 			struct dwarf_value list, dwarf_ranges *out);

@@ -25,7 +25,8 @@ struct search {
 	uint8_t id[ELF_BUILD_ID_MAX];	/* and the build id; size 0: not known */
 	size_t id_size;
 	int package;			/* of split DWARF; it has no build id */
-	const struct debug_link *link;	/* its CRC serves where a build id is missing; NULL: nothing does */
+	/* its CRC serves where a build id is missing; NULL: nothing does */
+	const struct debug_link *link;
 	struct elf_file **out;
 	int err;			/* the best reason so far for having found nothing */
 };
@@ -70,7 +71,8 @@ static int same_kind(const struct elf_file *a, const struct elf_file *b)
 	const struct elf_section *s;
 
 	/* Sections are what a debug file is for; where one was cut short they are missing. */
-	return elf_file_machine(a) == elf_file_machine(b) && elf_file_is64(a) == elf_file_is64(b) && elf_file_sections(b, &s);
+	return elf_file_machine(a) == elf_file_machine(b) && elf_file_is64(a) == elf_file_is64(b) &&
+	       elf_file_sections(b, &s);
 }
 
 /*
@@ -168,7 +170,8 @@ static int try(struct search *s, int in_target, const char *dir, const char *res
 }
 
 /* The same for the absolute path that the three parts make. */
-static int try_path(struct search *s, int in_target, const char *dir, const char *between, const char *name)
+static int try_path(struct search *s, int in_target, const char *dir, const char *between,
+		    const char *name)
 {
 	char path[PATH_MAX];
 
@@ -218,8 +221,8 @@ static int by_link(struct search *s, int in_target, const char *dir, const struc
 	return fd;
 }
 
-static void search_begin(struct search *s, const struct debug_places *places, const struct elf_file *like,
-			 struct elf_file **out)
+static void search_begin(struct search *s, const struct debug_places *places,
+			 const struct elf_file *like, struct elf_file **out)
 {
 	*s = (struct search){ .places = places, .target = -1, .like = like, .out = out, .err = -ENOENT };
 	*out = NULL;
@@ -234,8 +237,8 @@ static int search_end(struct search *s, int fd)
 	return fd < 0 ? s->err : fd;
 }
 
-int debug_file_open(const struct debug_places *places, const struct elf_file *elf, const char *dir_of_file,
-		    struct elf_file **out)
+int debug_file_open(const struct debug_places *places, const struct elf_file *elf,
+		    const char *dir_of_file, struct elf_file **out)
 {
 	struct debug_link link;
 	struct search s;
@@ -273,7 +276,8 @@ static void directory_of(int fd, char dir[PATH_MAX])
 	*(slash ? slash : dir) = '\0';
 }
 
-int debug_file_open_alt(const struct debug_places *places, const struct elf_file *elf, int fd, struct elf_file **out)
+int debug_file_open_alt(const struct debug_places *places, const struct elf_file *elf, int fd,
+			struct elf_file **out)
 {
 	struct debug_alt_link link;
 	char dir[PATH_MAX];
@@ -290,7 +294,8 @@ int debug_file_open_alt(const struct debug_places *places, const struct elf_file
 	for (int in_target = 0; in_target <= (s.target >= 0) && found < 0; in_target++) {
 		found = by_build_id(&s, in_target, ".debug");
 		if (found < 0 && (link.name[0] == '/' || fd >= 0))
-			found = try_path(&s, in_target, link.name[0] == '/' ? "" : dir, "/", link.name);
+			found = try_path(&s, in_target, link.name[0] == '/' ? "" : dir, "/",
+					 link.name);
 	}
 	return search_end(&s, found);
 }
@@ -306,8 +311,8 @@ static int by_path(struct search *s, int in_target, const char *path)
 	return fd;
 }
 
-int debug_file_open_package(const struct debug_places *places, const struct elf_file *elf, const char *path, int fd,
-			    struct elf_file **out)
+int debug_file_open_package(const struct debug_places *places, const struct elf_file *elf,
+			    const char *path, int fd, struct elf_file **out)
 {
 	char beside[PATH_MAX], *end;
 	struct search s;

@@ -21,7 +21,8 @@ struct debug_places {
 	size_t n_dirs;
 	pid_t target;			/* after our own root, in this process's; 0: not */
 	int root_owned;			/* only files that none but root may write */
-	uint64_t *crc_left;		/* bytes of files that all searches with this may yet read for a CRC; NULL: any number */
+	/* bytes of files that all searches with this may yet read for a CRC; NULL: any number */
+	uint64_t *crc_left;
 };
 
 /*
@@ -36,15 +37,16 @@ struct debug_places {
  * debug file, have those names; -ENOENT: nothing has; or, where nothing else was
  * found, why one could not be opened, such as -EACCES. Thread safe.
  */
-int debug_file_open(const struct debug_places *places, const struct elf_file *elf, const char *dir_of_file,
-		    struct elf_file **out);
+int debug_file_open(const struct debug_places *places, const struct elf_file *elf,
+		    const char *dir_of_file, struct elf_file **out);
 
 /*
  * The same for the file that the .gnu_debugaltlink of @elf (dwz) leads to: by the
  * build id in it, then by the name in it, which may be relative to the file that
  * @fd is. It counts only with that build id. @fd may be -1: only absolute names.
  */
-int debug_file_open_alt(const struct debug_places *places, const struct elf_file *elf, int fd, struct elf_file **out);
+int debug_file_open_alt(const struct debug_places *places, const struct elf_file *elf, int fd,
+			struct elf_file **out);
 
 /*
  * The same for the package of split DWARF (.dwp) of @elf, which is at the absolute @path, or NULL, and
@@ -53,8 +55,8 @@ int debug_file_open_alt(const struct debug_places *places, const struct elf_file
  *	DIR/@path.dwp, DIR/.build-id/XX/REST.dwp		for each DIR
  * Packages have no build id: what is in one is known by the ids of its units alone.
  */
-int debug_file_open_package(const struct debug_places *places, const struct elf_file *elf, const char *path, int fd,
-			    struct elf_file **out);
+int debug_file_open_package(const struct debug_places *places, const struct elf_file *elf,
+			    const char *path, int fd, struct elf_file **out);
 
 /* Whether @debug has the build id of @elf, its machine and class, and sections at all. */
 int debug_file_matches(const struct elf_file *elf, const struct elf_file *debug);

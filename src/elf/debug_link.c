@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* A section that begins with a name: that into @name, and where it ends. */
-static int read_named(const struct elf_file *f, const char *section, char *name, size_t room, char **data, size_t *size,
-		      size_t *end)
+static int read_named(const struct elf_file *f, const char *section, char *name, size_t room,
+		      char **data, size_t *size, size_t *end)
 {
 	const struct elf_section *s = elf_file_section(f, section);
 
@@ -35,7 +35,8 @@ int debug_link_read(const struct elf_file *f, struct debug_link *out)
 	if (err)
 		return err;
 	end = (end + 4) & ~(size_t)3;
-	if (size < end + sizeof(out->crc) || strchr(out->name, '/') || !strcmp(out->name, ".") || !strcmp(out->name, ".."))
+	if (size < end + sizeof(out->crc) || strchr(out->name, '/') || !strcmp(out->name, ".") ||
+	    !strcmp(out->name, ".."))
 		err = -EBADMSG;
 	else
 		memcpy(&out->crc, data + end, sizeof(out->crc));
@@ -48,7 +49,8 @@ int debug_alt_link_read(const struct elf_file *f, struct debug_alt_link *out)
 {
 	size_t size, end;
 	char *data;
-	int err = read_named(f, ".gnu_debugaltlink", out->name, sizeof(out->name), &data, &size, &end);
+	int err = read_named(f, ".gnu_debugaltlink", out->name, sizeof(out->name), &data, &size,
+			     &end);
 
 	if (err)
 		return err;

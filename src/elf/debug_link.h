@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What an ELF file says of where its debug information is (GDB manual, "Separate Debug Files"). Hostile words. */
+/*
+ * What an ELF file says of where its debug information is (GDB manual, "Separate Debug Files").
+ * Hostile words.
+ */
 #ifndef EBPROF_DEBUG_LINK_H
 #define EBPROF_DEBUG_LINK_H
 
@@ -12,7 +15,8 @@ struct debug_link {		/* .gnu_debuglink */
 	uint32_t crc;			/* of the whole debug file, as zlib's crc32() does it */
 };
 
-struct debug_alt_link {		/* .gnu_debugaltlink, of dwz: to a file that several debug files share */
+/* .gnu_debugaltlink, of dwz: to a file that several debug files share */
+struct debug_alt_link {
 	char name[PATH_MAX];		/* relative to the file that has the link, or absolute */
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	size_t build_id_size;

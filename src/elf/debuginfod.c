@@ -52,7 +52,10 @@ struct debuginfod *debuginfod_new(void)
 	struct debuginfod *d;
 	int err;
 
-	/* glibc's static dlopen() would try, with whatever glibc is on this machine, and perhaps crash. */
+	/*
+	 * glibc's static dlopen() would try, with whatever glibc is on this machine, and perhaps
+	 * crash.
+	 */
 	if (dl_iterate_phdr(has_interpreter, NULL) < 0) {
 		errno = ENOTSUP;
 		return NULL;

@@ -10,7 +10,10 @@ struct elf_code {
 	size_t n;
 };
 
-/* Where two segments overlap, which the gABI forbids, the one that begins first has what they share. */
+/*
+ * Where two segments overlap, which the gABI forbids, the one that begins first has what they
+ * share.
+ */
 void elf_code_collect(const struct elf_file *f, struct elf_code *out);
 void elf_code_free(struct elf_code *c);
 

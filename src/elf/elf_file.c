@@ -22,9 +22,11 @@
 #define MAX_NOTE_PARTS	64		/* note segments or sections that are looked into */
 #define STRING_PEEK	64		/* bytes read at first of a string */
 #define PACKED_MOST	16		/* times that a file system may pack what is in a file */
-#define BLOCKS_LEAST	8		/* of 512 bytes; one with fewer has not been written yet, or is not told of */
+/* of 512 bytes; one with fewer has not been written yet, or is not told of */
+#define BLOCKS_LEAST	8
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are copied as they are in the file");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "headers are copied as they are in the file");
 
 struct elf_file {
 	int fd;
@@ -131,7 +133,8 @@ static int read_header(struct elf_file *f, struct tables *t)
 	return 0;
 }
 
-static int read_section(const struct elf_file *f, uint64_t offset, struct elf_section *s, uint32_t *name)
+static int read_section(const struct elf_file *f, uint64_t offset, struct elf_section *s,
+			uint32_t *name)
 {
 	union {
 		Elf32_Shdr s32;
@@ -164,8 +167,9 @@ static int read_segment(const struct elf_file *f, uint64_t offset, struct elf_se
 
 	if (err)
 		return err;
-#define TAKE(e) \
-	(*s = (struct elf_segment){ (e).p_type, (e).p_flags, (e).p_offset, (e).p_vaddr, (e).p_filesz, (e).p_memsz })
+#define TAKE(e)                                                                         \
+	(*s = (struct elf_segment){ (e).p_type, (e).p_flags, (e).p_offset, (e).p_vaddr, \
+				    (e).p_filesz, (e).p_memsz })
 	if (f->is64)
 		TAKE(h.p64);
 	else
@@ -174,7 +178,10 @@ static int read_segment(const struct elf_file *f, uint64_t offset, struct elf_se
 	return 0;
 }
 
-/* Is a table of @n entries of @size bytes at @offset inside of the file? No sum can overflow: n is limited. */
+/*
+ * Is a table of @n entries of @size bytes at @offset inside of the file? No sum can overflow: n is
+ * limited.
+ */
 static int table_fits(const struct elf_file *f, uint64_t offset, uint64_t n, uint64_t size)
 {
 	return offset <= f->size && n * size <= f->size - offset;
@@ -186,7 +193,8 @@ static int read_segments(struct elf_file *f, const struct tables *t)
 
 	if (!t->phnum || !t->phoff)
 		return 0;
-	if (t->phentsize != size || t->phnum > MAX_SEGMENTS || !table_fits(f, t->phoff, t->phnum, size))
+	if (t->phentsize != size || t->phnum > MAX_SEGMENTS ||
+	    !table_fits(f, t->phoff, t->phnum, size))
 		return -EBADMSG;
 	f->segments = xcalloc(t->phnum, sizeof(*f->segments));
 	for (uint32_t i = 0; i < t->phnum; i++) {
@@ -361,7 +369,8 @@ uint64_t elf_file_entry(const struct elf_file *f)
 	return f->entry;
 }
 
-void *elf_file_section_data(const struct elf_file *f, const struct elf_section *s, size_t limit, size_t *size)
+void *elf_file_section_data(const struct elf_file *f, const struct elf_section *s, size_t limit,
+			    size_t *size)
 {
 	char *data = NULL;
 	int err;
@@ -427,7 +436,8 @@ size_t elf_notes_build_id(const void *notes, size_t size, uint8_t id[ELF_BUILD_I
 	return 0;
 }
 
-static size_t build_id_at(const struct elf_file *f, uint64_t offset, uint64_t size, uint8_t id[ELF_BUILD_ID_MAX])
+static size_t build_id_at(const struct elf_file *f, uint64_t offset, uint64_t size,
+			  uint8_t id[ELF_BUILD_ID_MAX])
 {
 	size_t n = size < MAX_NOTES ? (size_t)size : MAX_NOTES, found = 0;
 	uint8_t *notes = xmalloc(n + 1);
@@ -447,7 +457,8 @@ size_t elf_file_build_id(const struct elf_file *f, uint8_t id[ELF_BUILD_ID_MAX])
 			n = build_id_at(f, f->segments[i].offset, f->segments[i].filesz, id);
 	parts = 0;
 	for (size_t i = 0; i < f->n_sections && parts < MAX_NOTE_PARTS && !n; i++)
-		if (f->sections[i].type == SHT_NOTE && !(f->sections[i].flags & SHF_COMPRESSED) && ++parts)
+		if (f->sections[i].type == SHT_NOTE && !(f->sections[i].flags & SHF_COMPRESSED) &&
+		    ++parts)
 			n = build_id_at(f, f->sections[i].offset, f->sections[i].size, id);
 	return n;
 }

@@ -45,30 +45,36 @@ size_t elf_file_sections(const struct elf_file *f, const struct elf_section **ou
 const struct elf_section *elf_file_section(const struct elf_file *f, const char *name);
 
 /*
- * Bytes that may be there: the file's size, but far less where nearly all of it is a hole. Who takes memory or time by
- * what a file says of itself is bound by this, for a hole costs nothing.
+ * Bytes that may be there: the file's size, but far less where nearly all of it is a hole. Who
+ * takes memory or time by what a file says of itself is bound by this, for a hole costs nothing.
  */
 uint64_t elf_file_stored(const struct elf_file *f);
 int elf_file_is64(const struct elf_file *f);
 uint16_t elf_file_machine(const struct elf_file *f);	/* EM_* */
 uint16_t elf_file_type(const struct elf_file *f);	/* ET_* */
-uint64_t elf_file_entry(const struct elf_file *f);	/* e_entry: where a program begins; 0: nowhere */
+/* e_entry: where a program begins; 0: nowhere */
+uint64_t elf_file_entry(const struct elf_file *f);
 
-/* Reads exactly @size bytes at @offset of the file. 0, or -EBADMSG outside of the file, or pread's error. */
+/*
+ * Reads exactly @size bytes at @offset of the file. 0, or -EBADMSG outside of the file, or pread's
+ * error.
+ */
 int elf_file_read(const struct elf_file *f, uint64_t offset, void *dst, size_t size);
 
 /*
  * The string at @offset, cut to @size - 1 bytes, terminated. The bytes from @end on end it, too: a
  * string table need not end with a zero. 0, -EBADMSG: there is none, or pread's error.
  */
-int elf_file_string(const struct elf_file *f, uint64_t offset, uint64_t end, char *dst, size_t size);
+int elf_file_string(const struct elf_file *f, uint64_t offset, uint64_t end, char *dst,
+		    size_t size);
 
 /*
  * The section's bytes, in a malloc'd block with one NUL byte added behind them
  * (a string table ends whatever it holds). NULL with errno: EFBIG over @limit
  * bytes, EBADMSG outside of the file or SHT_NOBITS, ENOTSUP compressed.
  */
-void *elf_file_section_data(const struct elf_file *f, const struct elf_section *s, size_t limit, size_t *size);
+void *elf_file_section_data(const struct elf_file *f, const struct elf_section *s, size_t limit,
+			    size_t *size);
 
 /*
  * NT_GNU_BUILD_ID from the PT_NOTE segments, else from the SHT_NOTE sections.

@@ -50,7 +50,8 @@ static int look_in(const struct lookup *l, const struct elf_section *table)
 	if (!elf_file_is64(f) || table->link >= count)
 		return -EBADMSG;
 	symbols = elf_file_section_data(f, table, TABLE_MAX, &size);
-	names = symbols ? elf_file_section_data(f, &all[table->link], TABLE_MAX, &names_size) : NULL;
+	names = symbols ? elf_file_section_data(f, &all[table->link], TABLE_MAX, &names_size)
+			: NULL;
 	if (!names) {
 		int err = -errno;
 

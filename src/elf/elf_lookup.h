@@ -12,14 +12,19 @@ struct elf_function {
 	const char *name;	/* without a version; set by the caller */
 	uint64_t offset;	/* in the file; 0: there is no such function */
 	uint64_t size;		/* bytes; 0: not known */
-	int ifunc;		/* it gives the address of the function: no call of it is seen there */
+	/* it gives the address of the function: no call of it is seen there */
+	int ifunc;
 };
 
-/* Fills @functions: 0, or a negative errno where no table can be read. The first of several of one name counts. */
+/*
+ * Fills @functions: 0, or a negative errno where no table can be read. The first of several of one
+ * name counts.
+ */
 int elf_lookup(const struct elf_file *f, struct elf_function *functions, size_t n);
 /*
- * The same of an open file, that may be hostile, for who has many rights: by a child that has none, and may do nothing but
- * read (base/sandbox.h). -ETIMEDOUT: it took more than ten seconds, -EBADMSG: it died of it; no function is there then.
+ * The same of an open file, that may be hostile, for who has many rights: by a child that has none,
+ * and may do nothing but read (base/sandbox.h). -ETIMEDOUT: it took more than ten seconds,
+ * -EBADMSG: it died of it; no function is there then.
  */
 int elf_lookup_apart(int fd, struct elf_function *functions, size_t n);
 

@@ -33,7 +33,8 @@ static void look(int fd, struct elf_function *functions, size_t n, int to)
 	f = elf_file_open(fd);
 	answers[n].ifunc = f ? elf_lookup(f, functions, n) : -errno;
 	for (size_t i = 0; i < n && answers[n].ifunc >= 0; i++)
-		answers[i] = (struct answer){ functions[i].offset, functions[i].size, functions[i].ifunc };
+		answers[i] = (struct answer){ functions[i].offset, functions[i].size,
+					      functions[i].ifunc };
 	_exit(write(to, answers, size) != (ssize_t)size);
 }
 

@@ -13,7 +13,8 @@
 #include "elf/image_open.h"
 
 #define TRIES		16		/* openings of one image that fails to open */
-#define IMAGES_MAX	(1u << 20)	/* a target that maps ever new files must not eat our memory */
+/* a target that maps ever new files must not eat our memory */
+#define IMAGES_MAX	(1u << 20)
 
 static const char deleted[] = " (deleted)";
 
@@ -35,7 +36,8 @@ struct alias {
 struct images {
 	VEC(struct entry *) entries;	/* by id */
 	VEC(struct alias) aliases;
-	struct hashmap index;		/* hash of an alias and a path -> alias, then hash + 1, ... */
+	/* hash of an alias and a path -> alias, then hash + 1, ... */
+	struct hashmap index;
 };
 
 struct images *images_new(void)
@@ -88,11 +90,13 @@ static int is_anonymous(const char *path)
 {
 	return path[0] != '/' || !strcmp(path, "//anon") || !strcmp(path, "/dev/zero") ||
 	       !strcmp(path, "/anon_hugepage") ||
-	       (!strncmp(path, "/SYSV", 5) && strspn(path + 5, "0123456789abcdef") == 8 && !path[13]);
+	       (!strncmp(path, "/SYSV", 5) && strspn(path + 5, "0123456789abcdef") == 8 &&
+		!path[13]);
 }
 
 /* The alias's place in the index: the one that equals it, or HASHMAP_NONE and the free key. */
-static uint32_t find_alias(const struct images *all, const struct alias *a, const char *path, uint64_t *free_key)
+static uint32_t find_alias(const struct images *all, const struct alias *a, const char *path,
+			   uint64_t *free_key)
 {
 	uint64_t of_file = a->build_id_size ? hash_bytes(a->build_id, a->build_id_size) :
 			   hash_pair(a->inode, (uint64_t)a->dev_major << 32 | a->dev_minor);
@@ -102,8 +106,9 @@ static uint32_t find_alias(const struct images *all, const struct alias *a, cons
 	for (; (i = hashmap_get(&all->index, key)) != HASHMAP_NONE; key++) {
 		const struct alias *b = &all->aliases.v[i];
 
-		if (a->build_id_size == b->build_id_size && !memcmp(a->build_id, b->build_id, a->build_id_size) &&
-		    a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor &&
+		if (a->build_id_size == b->build_id_size &&
+		    !memcmp(a->build_id, b->build_id, a->build_id_size) && a->inode == b->inode &&
+		    a->dev_major == b->dev_major && a->dev_minor == b->dev_minor &&
 		    !strcmp(path, all->entries.v[b->image]->raw))
 			return b->image;
 	}
@@ -123,7 +128,9 @@ static struct alias alias_of_key(const struct image_key *key)
 {
 	if (key->build_id_size)
 		return alias_of_build_id(key->build_id, key->build_id_size);
-	return (struct alias){ .dev_major = key->dev_major, .dev_minor = key->dev_minor, .inode = key->inode };
+	return (struct alias){ .dev_major = key->dev_major,
+			       .dev_minor = key->dev_minor,
+			       .inode = key->inode };
 }
 
 /* Makes @image known as @a too, where nothing is known so yet. */
@@ -169,7 +176,8 @@ static void try_again(struct images *all, struct entry *e, pid_t pid, const stru
 {
 	struct image_file file = { .fd = -1 };
 
-	if (e->img.fd >= 0 || e->img.kind != IMAGE_FILE || e->img.why == -ENOEXEC || e->tries >= TRIES)
+	if (e->img.fd >= 0 || e->img.kind != IMAGE_FILE || e->img.why == -ENOEXEC ||
+	    e->tries >= TRIES)
 		return;
 	e->tries++;
 	e->img.why = image_open(pid, key, e->raw, &file);
@@ -181,8 +189,12 @@ static void try_again(struct images *all, struct entry *e, pid_t pid, const stru
 		add_alias(all, alias_of_build_id(file.build_id, file.build_id_size), e->img.id);
 }
 
-/* An image never seen under this key: new, or known by the build id that its file turns out to have. */
-static uint32_t first_sight(struct images *all, pid_t pid, const struct image_key *key, const char *path)
+/*
+ * An image never seen under this key: new, or known by the build id that its file turns out to
+ * have.
+ */
+static uint32_t first_sight(struct images *all, pid_t pid, const struct image_key *key,
+			    const char *path)
 {
 	struct image_file file = { .fd = -1 };
 	int why = image_open(pid, key, path, &file);
@@ -240,7 +252,8 @@ static uint32_t get_special(struct images *all, const struct image_key *key)
 }
 
 /* images_get() of a file; @path is key->path without a " (deleted)". */
-static uint32_t get_named(struct images *all, pid_t pid, const struct image_key *key, const char *path)
+static uint32_t get_named(struct images *all, pid_t pid, const struct image_key *key,
+			  const char *path)
 {
 	struct alias a = alias_of_key(key);
 	uint64_t unused;

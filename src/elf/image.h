@@ -23,17 +23,20 @@
 enum image_kind {
 	IMAGE_FILE,
 	IMAGE_VDSO,		/* [vdso]: one ELF image, in our own memory too */
-	IMAGE_SPECIAL,		/* other code of the kernel's: [vsyscall], [uprobes], [vdso32]: no file */
+	/* other code of the kernel's: [vsyscall], [uprobes], [vdso32]: no file */
+	IMAGE_SPECIAL,
 };
 
 struct image {
 	uint32_t id;		/* its index in struct images */
 	enum image_kind kind;
-	const char *path;	/* as the target's mount namespace calls it, cleaned (base/text.h) */
+	/* as the target's mount namespace calls it, cleaned (base/text.h) */
+	const char *path;
 	const char *name;	/* last part of the path, cleaned */
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	uint8_t build_id_size;	/* 0: none */
-	pid_t pid;		/* of the process that it was first seen in; it may be gone, and the PID used again */
+	/* of the process that it was first seen in; it may be gone, and the PID used again */
+	pid_t pid;
 	int fd;			/* -1: could not be opened; then @why says so */
 	int why;		/*
 				 * 0, or a negative errno: -ESTALE another file now has that name, -ENOEXEC

@@ -25,7 +25,8 @@ static int device_unlike(int fd)
 {
 	struct statfs fs;
 
-	return !fstatfs(fd, &fs) && (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
+	return !fstatfs(fd, &fs) &&
+	       (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
 }
 
 /* By device and inode, where the key has no build id. */
@@ -44,7 +45,8 @@ static int read_identity(int fd, struct image_file *out)
 	struct elf_file *elf;
 	char magic[4];
 
-	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) || memcmp(magic, "\177ELF", sizeof(magic)))
+	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
+	    memcmp(magic, "\177ELF", sizeof(magic)))
 		return -ENOEXEC;
 	out->build_id_size = 0;
 	/* One that is damaged stays open all the same: whoever reads it says how it is damaged. */
@@ -88,8 +90,8 @@ out:
 }
 
 /* @path below the directory @root_path, which is a root of the target's or ours. */
-static int from_root(const char *root_path, const char *path, const struct image_key *key, enum match least,
-		     struct image_file *out)
+static int from_root(const char *root_path, const char *path, const struct image_key *key,
+		     enum match least, struct image_file *out)
 {
 	int root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
 
@@ -124,7 +126,10 @@ static int same_mapping(int path_fd, const char *link, const struct image_key *k
 	       !memcmp(name, key->path, (size_t)n);
 }
 
-/* The file behind the mapping, whatever became of its name. Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
+/*
+ * The file behind the mapping, whatever became of its name. Needs CAP_SYS_ADMIN or
+ * CAP_CHECKPOINT_RESTORE.
+ */
 static int from_map_files(pid_t pid, const struct image_key *key, struct image_file *out)
 {
 	char link[96];
@@ -154,7 +159,10 @@ static int worse(int a, int b)
 
 int image_open(pid_t pid, const struct image_key *key, const char *path, struct image_file *out)
 {
-	/* A likely match counts only where the very file is out of reach; our own root is for a process that is gone. */
+	/*
+	 * A likely match counts only where the very file is out of reach; our own root is for a
+	 * process that is gone.
+	 */
 	static const struct { enum { TARGET, MAPPING, OURS } from; enum match least; } steps[] = {
 		{ TARGET, MATCH_EXACT }, { MAPPING, MATCH_EXACT }, { OURS, MATCH_EXACT },
 		{ TARGET, MATCH_LIKELY }, { OURS, MATCH_LIKELY },

@@ -14,8 +14,8 @@
 #endif
 
 /*
- * Debug information packs to a third or a tenth, symbols to a fourteenth, but zlib can do 1032, xz 7000 and
- * zstd 30,000: a small file must not make us fill our memory. What is small may be
+ * Debug information packs to a third or a tenth, symbols to a fourteenth, but zlib can do 1032, xz
+ * 7000 and zstd 30,000: a small file must not make us fill our memory. What is small may be
  * anything: zeros pack well.
  */
 #define RATIO_MAX	128
@@ -27,7 +27,10 @@ struct packed {
 	uint64_t head;		/* bytes of the header */
 };
 
-/* How GNU tools packed before there was SHF_COMPRESSED (binutils, "ld --compress-debug-sections=zlib-gnu"). */
+/*
+ * How GNU tools packed before there was SHF_COMPRESSED (binutils, "ld
+ * --compress-debug-sections=zlib-gnu").
+ */
 struct gnu_head {
 	char magic[4];		/* "ZLIB" */
 	uint8_t size[8];	/* big endian */
@@ -96,7 +99,9 @@ static int unpack_zstd(uint8_t *out, size_t size, const uint8_t *in, size_t n)
 
 static int (*unpacker(uint32_t type))(uint8_t *, size_t, const uint8_t *, size_t)
 {
-	return type == ELFCOMPRESS_ZLIB ? unpack_zlib : type == ELFCOMPRESS_ZSTD ? unpack_zstd : NULL;
+	return type == ELFCOMPRESS_ZLIB	  ? unpack_zlib
+	       : type == ELFCOMPRESS_ZSTD ? unpack_zstd
+					  : NULL;
 }
 
 int inflate_is_bomb(uint64_t packed, uint64_t size)
@@ -106,7 +111,8 @@ int inflate_is_bomb(uint64_t packed, uint64_t size)
 
 static int too_large(const struct packed *p, uint64_t packed_size, size_t limit)
 {
-	return packed_size > limit || p->size > limit || p->size >= SIZE_MAX || inflate_is_bomb(packed_size, p->size);
+	return packed_size > limit || p->size > limit || p->size >= SIZE_MAX ||
+	       inflate_is_bomb(packed_size, p->size);
 }
 
 const struct elf_section *inflate_find(const struct elf_file *f, const char *name)
@@ -120,7 +126,8 @@ const struct elf_section *inflate_find(const struct elf_file *f, const char *nam
 	return elf_file_section(f, old);
 }
 
-uint8_t *inflate_section(const struct elf_file *f, const struct elf_section *s, size_t limit, size_t *size)
+uint8_t *inflate_section(const struct elf_file *f, const struct elf_section *s, size_t limit,
+			 size_t *size)
 {
 	uint8_t *in = NULL, *out = NULL;
 	struct packed p;

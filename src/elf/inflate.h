@@ -17,7 +17,8 @@ const struct elf_section *inflate_find(const struct elf_file *f, const char *nam
  * not, or unpacked to far more than any compiler's output is; ENOTSUP another kind of
  * compression; EBADMSG damaged, outside of the file, or SHT_NOBITS; ENOMEM.
  */
-uint8_t *inflate_section(const struct elf_file *f, const struct elf_section *s, size_t limit, size_t *size);
+uint8_t *inflate_section(const struct elf_file *f, const struct elf_section *s, size_t limit,
+			 size_t *size);
 
 /* Whether no symbols and no debug information would be @size bytes and pack to @packed. */
 int inflate_is_bomb(uint64_t packed, uint64_t size);

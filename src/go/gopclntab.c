@@ -10,7 +10,8 @@
 #include "base/xalloc.h"
 
 #define MAX_FUNCTIONS	(4u << 20)	/* the largest programs have half a million */
-#define MAX_SEARCHED	(3ull << 30)	/* bytes, for all that is tried; what is sparse has no end */
+/* bytes, for all that is tried; what is sparse has no end */
+#define MAX_SEARCHED	(3ull << 30)
 #define BATCH		1024		/* entries of the function table read at once */
 
 /*
@@ -19,12 +20,37 @@
  */
 static const struct go_layout layouts[] = {
 	{ .magic = 0xfffffffb /* 1.2 */, .width = 8, .name = 8, .pcsp = 20, .size = 40 },
-	{ .magic = 0xfffffffa /* 1.16 */, .offsets = 3, .width = 8, .name = 8, .pcsp = 20, .cu = 36, .id = 40, .size = 44,
+	{ .magic = 0xfffffffa /* 1.16 */,
+	  .offsets = 3,
+	  .width = 8,
+	  .name = 8,
+	  .pcsp = 20,
+	  .cu = 36,
+	  .id = 40,
+	  .size = 44,
 	  .call = 20 },
-	{ .magic = 0xfffffff0 /* 1.18 */, .offsets = 4, .text = 3, .width = 4, .name = 4, .pcsp = 16, .cu = 32, .id = 36,
-	  .size = 40, .call = 20, .gofunc = { 38 } },
-	{ .magic = 0xfffffff1 /* 1.20 */, .offsets = 4, .text = 3, .width = 4, .name = 4, .pcsp = 16, .cu = 32, .id = 40,
-	  .size = 44, .call = 16, .gofunc = { 40, 41, 42 } },
+	{ .magic = 0xfffffff0 /* 1.18 */,
+	  .offsets = 4,
+	  .text = 3,
+	  .width = 4,
+	  .name = 4,
+	  .pcsp = 16,
+	  .cu = 32,
+	  .id = 36,
+	  .size = 40,
+	  .call = 20,
+	  .gofunc = { 38 } },
+	{ .magic = 0xfffffff1 /* 1.20 */,
+	  .offsets = 4,
+	  .text = 3,
+	  .width = 4,
+	  .name = 4,
+	  .pcsp = 16,
+	  .cu = 32,
+	  .id = 40,
+	  .size = 44,
+	  .call = 16,
+	  .gofunc = { 40, 41, 42 } },
 };
 
 int gopclntab_read(const struct gopclntab *t, uint64_t at, void *dst, size_t size)
@@ -34,7 +60,8 @@ int gopclntab_read(const struct gopclntab *t, uint64_t at, void *dst, size_t siz
 	return elf_file_read(t->elf, t->offset + at, dst, size);
 }
 
-int gopclntab_string(const struct gopclntab *t, const struct go_part *part, uint64_t at, char *dst, size_t size)
+int gopclntab_string(const struct gopclntab *t, const struct go_part *part, uint64_t at, char *dst,
+		     size_t size)
 {
 	if (at >= part->end - part->at)
 		return -EBADMSG;
@@ -163,8 +190,12 @@ int gopclntab_next(struct go_values *v)
 
 /* --- Opening. ---------------------------------------------------------------------- */
 
-/* Takes @n entries of the function table, or its end, at @at into @out; they must ascend from *@last. */
-static int read_entries(struct gopclntab *t, uint64_t at, struct go_entry *out, uint32_t n, uint64_t *last)
+/*
+ * Takes @n entries of the function table, or its end, at @at into @out; they must ascend from
+ * *@last.
+ */
+static int read_entries(struct gopclntab *t, uint64_t at, struct go_entry *out, uint32_t n,
+			uint64_t *last)
 {
 	size_t width = t->layout->width;
 	union {
@@ -177,7 +208,9 @@ static int read_entries(struct gopclntab *t, uint64_t at, struct go_entry *out, 
 		return err;
 	for (uint32_t i = 0; i < (n ? n : 1); i++) {
 		uint64_t start = width == 8 ? raw.wide[2 * i] : raw.narrow[2 * i];
-		uint64_t function = !n ? 0 : width == 8 ? raw.wide[2 * i + 1] : raw.narrow[2 * i + 1];
+		uint64_t function = !n		 ? 0
+				    : width == 8 ? raw.wide[2 * i + 1]
+						 : raw.narrow[2 * i + 1];
 
 		/* Addresses: counted from the first of them. */
 		if (width == 8 && out == t->entries && !i)
@@ -204,7 +237,8 @@ static int read_functions(struct gopclntab *t, uint64_t at, uint64_t n)
 	t->entries = xcalloc((size_t)n + 1, sizeof(*t->entries));
 	t->n = (uint32_t)n;
 	for (uint32_t i = 0; i < t->n; i += BATCH) {
-		int err = read_entries(t, at + i * pair, t->entries + i, t->n - i < BATCH ? t->n - i : BATCH, &last);
+		int err = read_entries(t, at + i * pair, t->entries + i,
+				       t->n - i < BATCH ? t->n - i : BATCH, &last);
 
 		if (err)
 			return err;
@@ -223,8 +257,8 @@ static int is_text(const struct gopclntab *t, uint64_t text)
 	if (!text || from < text)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		if (s[i].type == PT_LOAD && (s[i].flags & PF_X) && from >= s[i].vaddr && size <= s[i].memsz &&
-		    from - s[i].vaddr <= s[i].memsz - size)
+		if (s[i].type == PT_LOAD && (s[i].flags & PF_X) && from >= s[i].vaddr &&
+		    size <= s[i].memsz && from - s[i].vaddr <= s[i].memsz - size)
 			return 1;
 	return 0;
 }
@@ -241,7 +275,8 @@ static int is_entry(struct gopclntab *t, uint64_t text)
 
 	t->base = text;
 	return !gopclntab_function(t, entry, &f) && f.start == entry &&
-	       !gopclntab_string(t, &t->names, f.name, name, sizeof(name)) && !strncmp(name, "_rt0_", 5);
+	       !gopclntab_string(t, &t->names, f.name, name, sizeof(name)) &&
+	       !strncmp(name, "_rt0_", 5);
 }
 
 /*
@@ -266,7 +301,8 @@ static int find_text(struct gopclntab *t, uint64_t text)
 	if (section && is_text(t, section->addr) && is_entry(t, section->addr))
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		if (s[i].type == PT_LOAD && (s[i].flags & PF_X) && is_text(t, s[i].vaddr) && is_entry(t, s[i].vaddr))
+		if (s[i].type == PT_LOAD && (s[i].flags & PF_X) && is_text(t, s[i].vaddr) &&
+		    is_entry(t, s[i].vaddr))
 			return 0;
 	return -EBADMSG;
 }
@@ -274,7 +310,8 @@ static int find_text(struct gopclntab *t, uint64_t text)
 /* From Go 1.16 on the header tells where the parts are: one behind the other. */
 static int take_parts(struct gopclntab *t, const uint64_t *header)
 {
-	struct go_part *const parts[] = { &t->names, &t->units, &t->files, &t->values, &t->functions };
+	struct go_part *const parts[] = { &t->names, &t->units, &t->files, &t->values,
+					  &t->functions };
 	const uint64_t *offsets = header + t->layout->offsets;
 	int err;
 
@@ -293,7 +330,10 @@ static int take_parts(struct gopclntab *t, const uint64_t *header)
 	return is_text(t, t->base) ? 0 : -EBADMSG;
 }
 
-/* Before, all offsets were from the table's start; the files stood behind the functions, their number first. */
+/*
+ * Before, all offsets were from the table's start; the files stood behind the functions, their
+ * number first.
+ */
 static int take_whole(struct gopclntab *t, const uint64_t *header)
 {
 	const struct go_part whole = { 0, t->size };
@@ -322,11 +362,14 @@ static int take(struct gopclntab *t)
 	int err = gopclntab_read(t, 0, first, sizeof(first));
 
 	if (!err)
-		err = gopclntab_read(t, 0, header, t->size < sizeof(header) ? (size_t)t->size & ~7u : sizeof(header));
+		err = gopclntab_read(t, 0, header,
+				     t->size < sizeof(header) ? (size_t)t->size & ~7u
+							      : sizeof(header));
 	if (err)
 		return err;
 	/* Magic, two zeros, what an instruction's size is a multiple of, the size of a pointer. */
-	if (first[4] || first[5] || (first[6] != 1 && first[6] != 2 && first[6] != 4) || (first[7] != 4 && first[7] != 8))
+	if (first[4] || first[5] || (first[6] != 1 && first[6] != 2 && first[6] != 4) ||
+	    (first[7] != 4 && first[7] != 8))
 		return -EBADMSG;
 	t->layout = NULL;
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)

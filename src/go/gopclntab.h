@@ -19,12 +19,16 @@
 /* What differs between the versions. Offsets in bytes; of 0 where there is no such thing. */
 struct go_layout {
 	uint32_t magic;
-	uint8_t offsets;	/* number of the header word with the name table's offset; four more follow */
+	/* number of the header word with the name table's offset; four more follow */
+	uint8_t offsets;
 	uint8_t text;		/* number of the header word with the text's address */
-	uint8_t width;		/* of the numbers in the function table: 4: from the text's start; 8: addresses */
-	uint8_t name, pcsp, cu, id, size;	/* in a function; its pcfile, pcln and npcdata follow pcsp */
+	/* of the numbers in the function table: 4: from the text's start; 8: addresses */
+	uint8_t width;
+	/* in a function; its pcfile, pcln and npcdata follow pcsp */
+	uint8_t name, pcsp, cu, id, size;
 	uint8_t call;		/* size of an inlined call */
-	uint8_t gofunc[GO_GOFUNC_PLACES];	/* number of the word in moduledata, by minor version */
+	/* number of the word in moduledata, by minor version */
+	uint8_t gofunc[GO_GOFUNC_PLACES];
 };
 
 struct go_part {		/* a table in the table, from the latter's start */
@@ -39,21 +43,27 @@ struct go_entry {		/* of the function table */
 struct gopclntab {
 	const struct elf_file *elf;
 	const struct go_layout *layout;
-	uint64_t offset, address, size;		/* the table in the file and, as an ELF address, in memory */
+	/* the table in the file and, as an ELF address, in memory */
+	uint64_t offset, address, size;
 	struct go_part names, units, files, values, functions;
 	uint8_t quantum;	/* bytes that one step of a program counter stands for */
 	uint64_t base;		/* what starts are counted from */
 	struct go_entry *entries;	/* @n, and one for the end of the last */
 	uint32_t n;
-	uint64_t left;		/* bytes that may still be read in search of the table and of moduledata */
+	/* bytes that may still be read in search of the table and of moduledata */
+	uint64_t left;
 };
 
-/* Of a function's flags (runtime/symtab.go, funcFlag; Go 1.17): it moves its stack pointer to where no table can tell. */
+/*
+ * Of a function's flags (runtime/symtab.go, funcFlag; Go 1.17): it moves its stack pointer to where
+ * no table can tell.
+ */
 #define GO_SPWRITE 2
 
 struct go_function {
 	uint64_t start, size;	/* of its code */
-	uint64_t tables;	/* behind its fixed part, in the table: offsets of pcdata, then funcdata */
+	/* behind its fixed part, in the table: offsets of pcdata, then funcdata */
+	uint64_t tables;
 	uint32_t name, pcsp, pcfile, pcln, n_pcdata, unit;
 	uint8_t id, flags, n_funcdata;
 };
@@ -85,7 +95,8 @@ int gopclntab_function_read(const struct gopclntab *t, uint32_t index, struct go
 /* Is @name where a name begins? */
 int gopclntab_is_name(const struct gopclntab *t, uint32_t name);
 /* A terminated string, cut to @size bytes, at @at of @part. */
-int gopclntab_string(const struct gopclntab *t, const struct go_part *part, uint64_t at, char *dst, size_t size);
+int gopclntab_string(const struct gopclntab *t, const struct go_part *part, uint64_t at, char *dst,
+		     size_t size);
 
 /* Begins the table @table of a function. 0, or -ENOENT: it has none. */
 int gopclntab_values(const struct gopclntab *t, uint32_t table, struct go_values *v);
@@ -98,7 +109,10 @@ int gopclntab_module(struct gopclntab *t, uint64_t words[GO_MODULE_WORDS]);
 /* Reads at an ELF address. 0, or a negative errno. */
 int gopclntab_read_memory(const struct elf_file *elf, uint64_t address, void *dst, size_t size);
 
-/* Calls @take for each place where a table may begin until it gives 0, and returns that; else its first error, or -ENODATA. */
+/*
+ * Calls @take for each place where a table may begin until it gives 0, and returns that; else its
+ * first error, or -ENODATA.
+ */
 int gopclntab_locate(struct gopclntab *t, int (*take)(struct gopclntab *t));
 
 #endif

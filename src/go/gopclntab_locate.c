@@ -10,7 +10,8 @@
 
 #define CHUNK		65536		/* bytes searched at once */
 #define MAX_TRIES	16		/* places that look like a header, but are none */
-#define MAX_DYNAMIC	1024		/* entries of the dynamic section; linkers write some thirty */
+/* entries of the dynamic section; linkers write some thirty */
+#define MAX_DYNAMIC	1024
 #define MAX_RELOCATIONS	(8u << 20)
 #define R_BATCH		1024
 
@@ -23,12 +24,16 @@ int gopclntab_read_memory(const struct elf_file *elf, uint64_t address, void *ds
 
 	for (size_t i = 0; i < n; i++)
 		if (s[i].type == PT_LOAD && address >= s[i].vaddr && size <= s[i].filesz &&
-		    address - s[i].vaddr <= s[i].filesz - size && s[i].offset <= UINT64_MAX - s[i].filesz)
+		    address - s[i].vaddr <= s[i].filesz - size &&
+		    s[i].offset <= UINT64_MAX - s[i].filesz)
 			return elf_file_read(elf, s[i].offset + (address - s[i].vaddr), dst, size);
 	return -EBADMSG;
 }
 
-/* A search of all segments for aligned words. @match tells a found one's address and place; 0 ends the search. */
+/*
+ * A search of all segments for aligned words. @match tells a found one's address and place; 0 ends
+ * the search.
+ */
 struct search {
 	const struct elf_file *elf;
 	uint64_t mask, value;
@@ -43,7 +48,10 @@ struct search {
 /* One segment. */
 static int search_segment(struct search *search, const struct elf_segment *s, uint64_t *words)
 {
-	/* Tables are aligned in memory; so they are in the file, where a page's offset is the same in both. */
+	/*
+	 * Tables are aligned in memory; so they are in the file, where a page's offset is the same
+	 * in both.
+	 */
 	uint64_t at = -s->vaddr & 7;
 
 	while (at < s->filesz && *search->left >= CHUNK && search->tries < MAX_TRIES) {
@@ -77,7 +85,8 @@ static int search_all(struct search *search)
 	int err = -ENODATA;
 
 	while (err && n-- > 0 && search->tries < MAX_TRIES)
-		if (s[n].type == PT_LOAD && !(s[n].flags & (uint32_t)search->skip) && s[n].offset <= UINT64_MAX - s[n].filesz)
+		if (s[n].type == PT_LOAD && !(s[n].flags & (uint32_t)search->skip) &&
+		    s[n].offset <= UINT64_MAX - s[n].filesz)
 			err = search_segment(search, &s[n], words);
 	free(words);
 	return err;
@@ -120,8 +129,12 @@ int gopclntab_locate(struct gopclntab *t, int (*take)(struct gopclntab *t))
 {
 	struct candidate c = { t, take };
 	/* Any of the magics, and the four bytes behind it; the size of an instruction is 1 or 4. */
-	struct search search = { .elf = t->elf, .mask = 0xfffafffffffffff0, .value = 0x08000000fffffff0,
-				 .match = match_table, .context = &c, .left = &t->left };
+	struct search search = { .elf = t->elf,
+				 .mask = 0xfffafffffffffff0,
+				 .value = 0x08000000fffffff0,
+				 .match = match_table,
+				 .context = &c,
+				 .left = &t->left };
 	int err = -ENODATA;
 
 	if (!elf_file_is64(t->elf))
@@ -151,18 +164,23 @@ struct module {
 	uint64_t *words;
 };
 
-/* The runtime's slices of the parts follow the pointer to the table (runtime/symtab.go, moduledata). */
+/*
+ * The runtime's slices of the parts follow the pointer to the table (runtime/symtab.go,
+ * moduledata).
+ */
 static int is_module(const struct gopclntab *t, const uint64_t *words)
 {
-	return words[0] == t->address && words[1] == t->address + t->names.at && words[7] == t->address + t->files.at &&
-	       words[10] == t->address + t->values.at && words[13] == t->address + t->functions.at;
+	return words[0] == t->address && words[1] == t->address + t->names.at &&
+	       words[7] == t->address + t->files.at && words[10] == t->address + t->values.at &&
+	       words[13] == t->address + t->functions.at;
 }
 
 static int match_module(struct search *search, const struct elf_segment *in, uint64_t at)
 {
 	struct module *m = search->context;
 
-	if (gopclntab_read_memory(search->elf, in->vaddr + at, m->words, GO_MODULE_WORDS * sizeof(*m->words)))
+	if (gopclntab_read_memory(search->elf, in->vaddr + at, m->words,
+				  GO_MODULE_WORDS * sizeof(*m->words)))
 		return -EBADMSG;
 	return is_module(m->t, m->words) ? 0 : -EBADMSG;
 }
@@ -182,7 +200,8 @@ static int find_relocations(const struct elf_file *elf, uint64_t *address, uint6
 		for (uint64_t j = 0; j < entries && j < MAX_DYNAMIC; j++) {
 			Elf64_Dyn d;
 
-			if (elf_file_read(elf, s[i].offset + j * sizeof(d), &d, sizeof(d)) || d.d_tag == DT_NULL)
+			if (elf_file_read(elf, s[i].offset + j * sizeof(d), &d, sizeof(d)) ||
+			    d.d_tag == DT_NULL)
 				break;
 			if (d.d_tag == DT_RELA)
 				*address = d.d_un.d_ptr;
@@ -198,10 +217,12 @@ static int find_relocations(const struct elf_file *elf, uint64_t *address, uint6
  * Each relocation that adds the program's base to its addend, to @each until it
  * gives 0, which is then the result.
  */
-static int walk_relocations(struct gopclntab *t, int (*each)(void *context, const Elf64_Rela *r), void *context)
+static int walk_relocations(struct gopclntab *t, int (*each)(void *context, const Elf64_Rela *r),
+			    void *context)
 {
 	const struct elf_file *elf = t->elf;
-	uint32_t relative = elf_file_machine(elf) == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+	uint32_t relative = elf_file_machine(elf) == EM_AARCH64 ? R_AARCH64_RELATIVE
+								: R_X86_64_RELATIVE;
 	uint64_t address, size, n;
 	Elf64_Rela *batch;
 	int err = find_relocations(elf, &address, &size);
@@ -214,9 +235,11 @@ static int walk_relocations(struct gopclntab *t, int (*each)(void *context, cons
 	batch = xcalloc(R_BATCH, sizeof(*batch));
 	err = -ENODATA;
 	for (uint64_t i = 0; i < n && err == -ENODATA; i += R_BATCH) {
-		size_t part = n - i < R_BATCH ? (size_t)(n - i) : R_BATCH, bytes = part * sizeof(*batch);
+		size_t part = n - i < R_BATCH ? (size_t)(n - i) : R_BATCH,
+		       bytes = part * sizeof(*batch);
 
-		if (t->left < bytes || gopclntab_read_memory(elf, address + i * sizeof(*batch), batch, bytes))
+		if (t->left < bytes ||
+		    gopclntab_read_memory(elf, address + i * sizeof(*batch), batch, bytes))
 			err = -EBADMSG;
 		else
 			t->left -= bytes;
@@ -263,7 +286,8 @@ static int module_of_relocations(struct gopclntab *t, uint64_t *words)
 
 		if (err)
 			return err;
-		if (gopclntab_read_memory(t->elf, m.module, words, GO_MODULE_WORDS * sizeof(*words)))
+		if (gopclntab_read_memory(t->elf, m.module, words,
+					  GO_MODULE_WORDS * sizeof(*words)))
 			continue;
 		walk_relocations(t, each_word, &m);
 		if (is_module(t, words))
@@ -275,8 +299,13 @@ static int module_of_relocations(struct gopclntab *t, uint64_t *words)
 int gopclntab_module(struct gopclntab *t, uint64_t words[GO_MODULE_WORDS])
 {
 	struct module m = { t, words };
-	struct search search = { .elf = t->elf, .mask = UINT64_MAX, .value = t->address, .skip = PF_X,
-				 .match = match_module, .context = &m, .left = &t->left };
+	struct search search = { .elf = t->elf,
+				 .mask = UINT64_MAX,
+				 .value = t->address,
+				 .skip = PF_X,
+				 .match = match_module,
+				 .context = &m,
+				 .left = &t->left };
 
 	return search_all(&search) ? module_of_relocations(t, words) : 0;
 }

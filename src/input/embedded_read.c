@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Files of ours for people and other tools - html, json, firefox, speedscope - which hold the whole
- * profile beside what they show (output/embedded.h): the text of a member "pprof" of some JSON object.
+ * profile beside what they show (output/embedded.h): the text of a member "pprof" of some JSON
+ * object.
  *
- * No JSON is parsed, and none needs to be: a quote within a text is written \", so "pprof" between bare
- * quotes and before a colon is a member's name.
+ * No JSON is parsed, and none needs to be: a quote within a text is written \", so "pprof" between
+ * bare quotes and before a colon is a member's name.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -85,7 +86,8 @@ static char *unpack(struct slice value, size_t *size)
 	return bytes;
 }
 
-int embedded_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e)
+int embedded_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
+		  struct error *e)
 {
 	struct slice value;
 	char *pprof;

@@ -94,7 +94,8 @@ static int is_remark(struct slice line)
 {
 	struct entry e;
 
-	return line.n && *line.s == '#' && (line.n == 1 || memchr(" \t#!", line.s[1], 4) || !parse_line(line, &e));
+	return line.n && *line.s == '#' &&
+	       (line.n == 1 || memchr(" \t#!", line.s[1], 4) || !parse_line(line, &e));
 }
 
 /* "comm-12/13": 1 with the ids, and @comm without them. */
@@ -108,7 +109,8 @@ static int parse_ids(struct slice *comm, uint64_t *pid, uint64_t *tid)
 	while (dash && comm->s[dash - 1] != '-')
 		dash--;
 	if (dash < 2 || !slice_decimal((struct slice){ comm->s + slash, comm->n - slash }, tid) ||
-	    !slice_decimal((struct slice){ comm->s + dash, slash - 1 - dash }, pid) || *pid > INT32_MAX || *tid > INT32_MAX)
+	    !slice_decimal((struct slice){ comm->s + dash, slash - 1 - dash }, pid) ||
+	    *pid > INT32_MAX || *tid > INT32_MAX)
 		return 0;
 	comm->n = dash - 1;
 	return 1;
@@ -163,7 +165,10 @@ static uint32_t find_thread(struct reader *r, struct slice comm)
 	if (r->ids)
 		parse_ids(&comm, &pid, &tid);
 	name = slice_string(r->p, comm);
-	/* Without a pid each comm is a process. The leader's name is the process's, else the first one. */
+	/*
+	 * Without a pid each comm is a process. The leader's name is the process's, else the first
+	 * one.
+	 */
 	process = profile_process(r->p, (pid_t)pid, r->ids ? 0 : name, 0);
 	if (pid == tid || !profile_view(r->p).processes[process].comm)
 		profile_process(r->p, (pid_t)pid, r->ids ? 0 : name, name);
@@ -179,7 +184,9 @@ struct annotation {
 static struct annotation annotation_of(struct slice frame)
 {
 	static const struct annotation all[] = {
-		{ "_[k]", "[kernel]", FRAME_KERNEL }, { "_[j]", "[jit]", FRAME_USER }, { "_[i]", "", FRAME_USER },
+		{ "_[k]", "[kernel]", FRAME_KERNEL },
+		{ "_[j]", "[jit]", FRAME_USER },
+		{ "_[i]", "", FRAME_USER },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -188,7 +195,9 @@ static struct annotation annotation_of(struct slice frame)
 	return (struct annotation){ "", "", places_is_mark(frame) ? FRAME_MARK : FRAME_USER };
 }
 
-/* The location of a function's frame and those after it that were inlined there, all of it @text. */
+/*
+ * The location of a function's frame and those after it that were inlined there, all of it @text.
+ */
 static uint32_t find_location(struct reader *r, struct slice text)
 {
 	uint32_t *known = room_memo(&r->places.room, &r->places.memo, text);
@@ -258,12 +267,16 @@ static int add_line(struct reader *r, size_t number, struct slice line, struct e
 	node = find_node(r, entry.stack);
 	sample = room_sample(&r->places.room, find_thread(r, comm), node, 0);
 	if (!room_take(&r->places.room, 0))
-		return error_set(e, STATUS_ERROR, -E2BIG, "line %zu: there are too many different frames and threads", number);
+		return error_set(e, STATUS_ERROR, -E2BIG,
+				 "line %zu: there are too many different frames and threads",
+				 number);
 	for (int i = !r->two; i < 2; i++) {
 		uint64_t count = round_count(r, &entry.counts[i], i);
 
 		if (__builtin_add_overflow(r->totals[i], count, &r->totals[i]))
-			return error_set(e, STATUS_ERROR, -ERANGE, "line %zu: the counts add up to more than 64 bits", number);
+			return error_set(e, STATUS_ERROR, -ERANGE,
+					 "line %zu: the counts add up to more than 64 bits",
+					 number);
 		profile_count(r->p, sample, r->two ? (uint32_t)i : 0, count);
 		if (!r->two)
 			places_count_mark(r->p, cut(&entry.stack, ';'), count);
@@ -306,7 +319,8 @@ int folded_looks(const char *bytes, size_t n)
 	return 0;
 }
 
-int folded_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e)
+int folded_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
+		struct error *e)
 {
 	struct reader r = { .p = p, .places = { .room = { .profile = p } } };
 	struct slice text = { bytes, n };

@@ -32,22 +32,27 @@ static int open_input(const char *path, struct error *e)
 	int from_stdin = !strcmp(path, "-"), fd, err;
 	struct stat st;
 
-	fd = from_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	fd = from_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+			: open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st)) {
 		err = -errno;
 		if (fd >= 0)
 			close(fd);
 		return refuse(e, path, err, strerror(-err));
 	}
-	if (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || (from_stdin && !S_ISDIR(st.st_mode)))
+	if (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
+	    (from_stdin && !S_ISDIR(st.st_mode)))
 		return fd;
 	close(fd);
-	return S_ISDIR(st.st_mode) ? refuse(e, path, -EISDIR, "it is a folder") : refuse(e, path, -EINVAL, "it is not a file");
+	return S_ISDIR(st.st_mode) ? refuse(e, path, -EISDIR, "it is a folder")
+				   : refuse(e, path, -EINVAL, "it is not a file");
 }
 
 static const char *reason(int err)
 {
-	return err == -EBADMSG ? "damaged gzip" : err == -EFBIG ? "it is larger than 1 GiB, unpacked" : strerror(-err);
+	return err == -EBADMSG ? "damaged gzip"
+	       : err == -EFBIG ? "it is larger than 1 GiB, unpacked"
+			       : strerror(-err);
 }
 
 static const struct input_format *find_format(const char *bytes, size_t n)
@@ -64,14 +69,18 @@ static int unknown(struct error *e, const char *path, const char *bytes, size_t 
 		return refuse(e, path, -ENODATA, "it is empty");
 	/* tools/perf/util/header.c: the magic of its file. */
 	if (n >= 8 && !memcmp(bytes, "PERFILE2", 8))
-		return error_set(e, STATUS_ERROR, -EINVAL, "cannot read %.200s: it is perf's own file; "
-				 "make text of it: perf script -i %.200s > out.perf", path, path);
-	return refuse(e, path, -EINVAL, "its format is unknown; ebprof reads pprof, folded stacks, perf script's text, and the "
+		return error_set(e, STATUS_ERROR, -EINVAL,
+				 "cannot read %.200s: it is perf's own file; "
+				 "make text of it: perf script -i %.200s > out.perf",
+				 path, path);
+	return refuse(e, path, -EINVAL,
+		      "its format is unknown; ebprof reads pprof, folded stacks, perf script's "
+		      "text, and the "
 		      "html and json files that it writes itself");
 }
 
-static int read_profile(struct profile *p, const char *path, const char *bytes, size_t n, struct input_notes *notes,
-			struct error *e)
+static int read_profile(struct profile *p, const char *path, const char *bytes, size_t n,
+			struct input_notes *notes, struct error *e)
 {
 	const struct input_format *format = n ? find_format(bytes, n) : NULL;
 	struct error inner = { .status = STATUS_ERROR };

@@ -26,10 +26,11 @@ struct input_format {
 	/* 1 where the unpacked bytes look like this format. */
 	int (*looks)(const char *bytes, size_t n);
 	/*
-	 * Fills an empty profile, and @notes, which is all zeros. 0, or a negative errno with @e filled ("%s: ..." without
-	 * the file's name).
+	 * Fills an empty profile, and @notes, which is all zeros. 0, or a negative errno with @e
+	 * filled ("%s: ..." without the file's name).
 	 */
-	int (*read)(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e);
+	int (*read)(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
+		    struct error *e);
 };
 
 /* The table of formats; ends with a row whose name is NULL. */

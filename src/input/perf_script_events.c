@@ -10,11 +10,13 @@
 
 int perf_script_is_sample(const struct perf_script_header *h)
 {
-	return (h->has_time || (h->has_pid && h->event.n)) && !slice_begins(h->rest, "PERF_RECORD_") &&
-	       !slice_begins(h->event, "PERF_RECORD_");
+	return (h->has_time || (h->has_pid && h->event.n)) &&
+	       !slice_begins(h->rest, "PERF_RECORD_") && !slice_begins(h->event, "PERF_RECORD_");
 }
 
-/* perf prints no period where it was not recorded, and 0 for none: then a sample stands for itself. */
+/*
+ * perf prints no period where it was not recorded, and 0 for none: then a sample stands for itself.
+ */
 static uint64_t weight_of(const struct perf_script_header *h)
 {
 	return h->has_period && h->period ? h->period : 1;
@@ -78,10 +80,13 @@ void perf_script_events_describe(struct perf_script_events *s, struct profile *p
 		free(counts);
 	}
 	for (size_t i = 0; i < n; i++) {
-		const char *name = n == 1 && rates_is_clock(names[i]) ? "cpu" : *names[i] ? names[i] : "events";
+		const char *name = n == 1 && rates_is_clock(names[i]) ? "cpu"
+				   : *names[i]			      ? names[i]
+								      : "events";
 
 		if (s->list[i].weighted)
-			s->list[i].weights = profile_add_type(p, name, rates_is_clock(names[i]) ? "nanoseconds" : "events");
+			s->list[i].weights = profile_add_type(
+				p, name, rates_is_clock(names[i]) ? "nanoseconds" : "events");
 	}
 	if (s->list[0].weighted)
 		profile_show(p, s->list[0].weights);

@@ -23,7 +23,8 @@ struct perf_script_events {
 		uint64_t first_period;
 		int weighted;		/* has a period that is not 1 */
 		int varies;		/* has several */
-		uint32_t weights;	/* its sample type, where it is weighted; that of samples is its index */
+		/* its sample type, where it is weighted; that of samples is its index */
+		uint32_t weights;
 	} list[PERF_SCRIPT_EVENTS_MAX];
 	uint64_t samples;
 	uint64_t begin, end;		/* ns, of samples */

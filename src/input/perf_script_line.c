@@ -17,7 +17,8 @@ static int parse_time(struct slice word, uint64_t *ns)
 	if (!dot || !slice_ends(word, ":"))
 		return 0;
 	digits = (size_t)(word.s + word.n - dot) - 2;
-	if ((digits != 6 && digits != 9) || !slice_decimal((struct slice){ word.s, (size_t)(dot - word.s) }, &seconds) ||
+	if ((digits != 6 && digits != 9) ||
+	    !slice_decimal((struct slice){ word.s, (size_t)(dot - word.s) }, &seconds) ||
 	    !slice_decimal((struct slice){ dot + 1, digits }, &fraction) || seconds > SECONDS_MAX)
 		return 0;
 	*ns = seconds * SECOND + fraction * (digits == 6 ? 1000 : 1);
@@ -44,7 +45,8 @@ static int parse_ids(struct slice word, struct perf_script_header *h)
 
 	if (slash)
 		tid = (struct slice){ slash + 1, word.n - pid.n - 1 };
-	h->has_pid = slice_decimal(pid, &h->pid) && slice_decimal(tid, &h->tid) && h->pid <= INT32_MAX && h->tid <= INT32_MAX;
+	h->has_pid = slice_decimal(pid, &h->pid) && slice_decimal(tid, &h->tid) &&
+		     h->pid <= INT32_MAX && h->tid <= INT32_MAX;
 	if (!h->has_pid)
 		h->pid = h->tid = 0;
 	return h->has_pid;
@@ -158,7 +160,8 @@ static struct slice without_offset(struct slice s)
 
 static struct slice known(struct slice s)
 {
-	return s.n == strlen("[unknown]") && slice_begins(s, "[unknown]") ? (struct slice){ s.s, 0 } : s;
+	return s.n == strlen("[unknown]") && slice_begins(s, "[unknown]") ? (struct slice){ s.s, 0 }
+									  : s;
 }
 
 int perf_script_frame(struct slice text, struct perf_script_frame *f)
@@ -195,7 +198,8 @@ int perf_script_source(struct slice text, struct slice *file, uint32_t *line, in
 	for (colon = text.n; colon && text.s[colon - 1] != ':'; colon--)
 		;
 	*file = (struct slice){ text.s, colon ? colon - 1 : 0 };
-	if (!file->n || !slice_decimal((struct slice){ text.s + colon, text.n - colon }, &number) || number > UINT32_MAX)
+	if (!file->n || !slice_decimal((struct slice){ text.s + colon, text.n - colon }, &number) ||
+	    number > UINT32_MAX)
 		return 0;
 	*line = (uint32_t)number;
 	return 1;
@@ -209,7 +213,8 @@ int perf_script_is_source(struct slice line)
 
 	if (!line.n || *line.s != ' ')
 		return 0;
-	return perf_script_source(text, &file, &number, &inlined) || (slice_ends(text, "]") && memchr(text.s, '[', text.n));
+	return perf_script_source(text, &file, &number, &inlined) ||
+	       (slice_ends(text, "]") && memchr(text.s, '[', text.n));
 }
 
 /* What -F insn and its like print below a sample. */
@@ -219,8 +224,8 @@ static int is_instruction(struct slice line)
 }
 
 /*
- * "12345", "12345 cycles:" or "12/13 [003]" without a command, where the number could be an address, too. perf prints
- * addresses behind a tab and 16 columns wide, and ids 5 to 7.
+ * "12345", "12345 cycles:" or "12/13 [003]" without a command, where the number could be an
+ * address, too. perf prints addresses behind a tab and 16 columns wide, and ids 5 to 7.
  */
 static int begins_with_ids(struct slice line, struct perf_script_header *h)
 {
@@ -232,7 +237,8 @@ static int begins_with_ids(struct slice line, struct perf_script_header *h)
 	*h = (struct perf_script_header){ 0 };
 	if (!parse_ids(word, h) || (size_t)(word.s + word.n - line.s) > 15)
 		return 0;
-	return !slice_word(&rest, &word) || parse_cpu(word, &cpu) || (slice_ends(word, ":") && !slice_skip(rest).n);
+	return !slice_word(&rest, &word) || parse_cpu(word, &cpu) ||
+	       (slice_ends(word, ":") && !slice_skip(rest).n);
 }
 
 /* A frame whose indentation was lost: "ADDRESS SYMBOL (DSO)" and no "COMM ID ...". */
@@ -241,11 +247,13 @@ static int flush_frame(struct slice line, struct perf_script_frame *f)
 	struct perf_script_header h;
 	struct slice rest = line, word;
 
-	return slice_word(&rest, &word) && slice_word(&rest, &word) && !parse_ids(word, &h) && perf_script_frame(line, f) &&
-	       slice_ends(slice_trim(line), ")") && (f->dso.n || f->unknown);
+	return slice_word(&rest, &word) && slice_word(&rest, &word) && !parse_ids(word, &h) &&
+	       perf_script_frame(line, f) && slice_ends(slice_trim(line), ")") &&
+	       (f->dso.n || f->unknown);
 }
 
-enum perf_script_line perf_script_line(struct slice line, struct perf_script_header *h, struct perf_script_frame *f)
+enum perf_script_line perf_script_line(struct slice line, struct perf_script_header *h,
+				       struct perf_script_frame *f)
 {
 	int indented = line.n && (*line.s == ' ' || *line.s == '\t');
 
@@ -265,7 +273,8 @@ enum perf_script_line perf_script_line(struct slice line, struct perf_script_hea
 		return PERF_SCRIPT_REMARK;
 	parse_timeless(line, h);
 	/* Without call chains the names stand to the right, and a frame follows. */
-	if (!indented || (h->has_pid && h->comm.n && perf_script_frame(h->rest, f) && (f->dso.n || f->unknown)))
+	if (!indented ||
+	    (h->has_pid && h->comm.n && perf_script_frame(h->rest, f) && (f->dso.n || f->unknown)))
 		return PERF_SCRIPT_HEADER;
 	return PERF_SCRIPT_OTHER;
 }

@@ -36,15 +36,20 @@ enum perf_script_line {
 	PERF_SCRIPT_BLANK,		/* ends a sample */
 	PERF_SCRIPT_HEADER,
 	PERF_SCRIPT_FRAME,
-	PERF_SCRIPT_REMARK,		/* a comment, or about the frame before it: source, instruction */
+	/* a comment, or about the frame before it: source, instruction */
+	PERF_SCRIPT_REMARK,
 	PERF_SCRIPT_OTHER,		/* not understood */
 };
 
 /* What @line is; fills the one of @h and @f that it is. */
-enum perf_script_line perf_script_line(struct slice line, struct perf_script_header *h, struct perf_script_frame *f);
+enum perf_script_line perf_script_line(struct slice line, struct perf_script_header *h,
+				       struct perf_script_frame *f);
 /* "ADDRESS SYMBOL (DSO)" without what stands before it. 1 with @f filled. */
 int perf_script_frame(struct slice text, struct perf_script_frame *f);
-/* What -F srcline prints below a frame: "  main.c:12", or "  libc.so.6[1234]" where no source is known. */
+/*
+ * What -F srcline prints below a frame: "  main.c:12", or "  libc.so.6[1234]" where no source is
+ * known.
+ */
 int perf_script_is_source(struct slice line);
 /* "main.c:12" or "main.c:12 (inlined)"; 1 with @file, @line and @inlined filled. */
 int perf_script_source(struct slice text, struct slice *file, uint32_t *line, int *inlined);

@@ -33,7 +33,10 @@ struct reader {
 	struct perf_script_header h;	/* of the sample that is being read */
 	struct slice header;		/* its line; empty: there is none */
 	VEC(uint32_t) stack;		/* its places, from the leaf */
-	/* The place that is being read: frames that were inlined, up to the one they are in; and all of their text. */
+	/*
+	 * The place that is being read: frames that were inlined, up to the one they are in; and
+	 * all of their text.
+	 */
 	struct framed frames[PLACES_INLINED_MAX];
 	size_t nframes;
 	struct slice place;
@@ -48,7 +51,8 @@ static void survey(struct perf_script_events *s, struct slice text)
 	struct slice line;
 
 	while (slice_line(&text, &line))
-		if (perf_script_line(line, &h, &f) == PERF_SCRIPT_HEADER && perf_script_is_sample(&h))
+		if (perf_script_line(line, &h, &f) == PERF_SCRIPT_HEADER &&
+		    perf_script_is_sample(&h))
 			perf_script_events_survey(s, &h);
 }
 
@@ -58,19 +62,22 @@ static int equals(struct slice s, const char *word)
 }
 
 /*
- * The kernel itself by any of its names: perf names the file that it took the symbols from. And its modules, which
- * perf puts in brackets where it knows no file; so does it with a few things of processes.
+ * The kernel itself by any of its names: perf names the file that it took the symbols from. And its
+ * modules, which perf puts in brackets where it knows no file; so does it with a few things of
+ * processes.
  */
 static int is_kernel(struct slice dso, struct slice base)
 {
-	return slice_begins(dso, "[kernel.kallsyms]") || slice_begins(dso, "[guest.kernel.kallsyms") ||
-	       slice_begins(dso, "[kernel]") || equals(base, "vmlinux") || slice_begins(base, "vmlinux-");
+	return slice_begins(dso, "[kernel.kallsyms]") ||
+	       slice_begins(dso, "[guest.kernel.kallsyms") || slice_begins(dso, "[kernel]") ||
+	       equals(base, "vmlinux") || slice_begins(base, "vmlinux-");
 }
 
 static int is_bare_module(struct slice dso)
 {
 	static const char *const users[] = {
-		"[anon]", "[heap]", "[jit]", "[sigpage]", "[stack]", "[uprobes]", "[vdso]", "[vectors]", "[vsyscall]",
+		"[anon]",    "[heap]", "[jit]",	    "[sigpage]",  "[stack]",
+		"[uprobes]", "[vdso]", "[vectors]", "[vsyscall]",
 	};
 
 	for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++)
@@ -111,7 +118,8 @@ static uint32_t module_name(struct profile *p, struct slice dso, int *kernel)
 }
 
 /* The module of a frame, and @kind by it and by the address. */
-static uint32_t find_module(struct reader *r, const struct perf_script_frame *f, enum frame_kind *kind)
+static uint32_t find_module(struct reader *r, const struct perf_script_frame *f,
+			    enum frame_kind *kind)
 {
 	uint32_t *known = room_memo(&r->places.room, &r->modules, f->dso);
 	int kernel = 0;
@@ -127,7 +135,10 @@ static uint32_t find_module(struct reader *r, const struct perf_script_frame *f,
 	return *known >> 1;
 }
 
-/* Without a symbol a frame has its file's name: "[libfoo.so]". Our own outputs name such a frame themselves. */
+/*
+ * Without a symbol a frame has its file's name: "[libfoo.so]". Our own outputs name such a frame
+ * themselves.
+ */
 static struct line nameless(struct reader *r, uint32_t module, enum frame_kind kind)
 {
 	const char *name = profile_text(r->p, profile_view(r->p).modules[module].name);
@@ -142,11 +153,11 @@ static struct line nameless(struct reader *r, uint32_t module, enum frame_kind k
 }
 
 /*
- * The lines of one frame, the innermost first. perf-map-agent names a Java method with what was inlined there:
- * "outer->inner->innermost".
+ * The lines of one frame, the innermost first. perf-map-agent names a Java method with what was
+ * inlined there: "outer->inner->innermost".
  */
-static size_t frame_lines(struct reader *r, struct slice symbol, uint32_t module, enum frame_kind kind, struct line *lines,
-			  size_t room)
+static size_t frame_lines(struct reader *r, struct slice symbol, uint32_t module,
+			  enum frame_kind kind, struct line *lines, size_t room)
 {
 	const char *name = profile_text(r->p, profile_view(r->p).modules[module].name);
 	size_t n = 0;
@@ -162,7 +173,8 @@ static size_t frame_lines(struct reader *r, struct slice symbol, uint32_t module
 			at--;
 		if (at <= 2 || at == symbol.n)
 			break;
-		lines[n++] = places_line(&r->places, (struct slice){ symbol.s + at, symbol.n - at }, name, kind);
+		lines[n++] = places_line(&r->places, (struct slice){ symbol.s + at, symbol.n - at },
+					 name, kind);
 		symbol.n = at - 2;
 	}
 	lines[n++] = places_line(&r->places, symbol, name, kind);
@@ -213,7 +225,8 @@ static struct slice take_source(struct slice *rest)
 	struct perf_script_header h;
 	struct perf_script_frame f;
 
-	if (!slice_line(&behind, &source) || perf_script_line(source, &h, &f) != PERF_SCRIPT_REMARK ||
+	if (!slice_line(&behind, &source) ||
+	    perf_script_line(source, &h, &f) != PERF_SCRIPT_REMARK ||
 	    !perf_script_is_source(source))
 		return (struct slice){ 0 };
 	*rest = behind;
@@ -221,7 +234,8 @@ static struct slice take_source(struct slice *rest)
 }
 
 /* The frame in @line; its source follows in @rest, if it does. */
-static void add_frame(struct reader *r, struct slice line, const struct perf_script_frame *f, struct slice *rest)
+static void add_frame(struct reader *r, struct slice line, const struct perf_script_frame *f,
+		      struct slice *rest)
 {
 	struct slice source, file;
 	int inlined = 0;
@@ -258,7 +272,8 @@ static void skip_line(struct reader *r, struct slice line)
 	if (r->notes->lines++)
 		return;
 	r->notes->first = 1;
-	for (const char *c = r->text.s; c < line.s && (c = memchr(c, '\n', (size_t)(line.s - c))); c++)
+	for (const char *c = r->text.s; c < line.s && (c = memchr(c, '\n', (size_t)(line.s - c)));
+	     c++)
 		r->notes->first++;
 }
 
@@ -273,8 +288,11 @@ static void add_sample(struct reader *r)
 	sample = room_sample(&r->places.room, find_thread(r, h), node, 0);
 	event = perf_script_events_count(&r->events, r->p, sample, h);
 	if (event == 0 && r->events.all_have_time && room_take(&r->places.room, 1))
-		profile_tick(r->p, &(struct tick){ .time = h->has_time ? h->time - r->events.begin : 0, .value = 1,
-						   .sample = sample, .cpu = h->cpu });
+		profile_tick(r->p,
+			     &(struct tick){ .time = h->has_time ? h->time - r->events.begin : 0,
+					     .value = 1,
+					     .sample = sample,
+					     .cpu = h->cpu });
 	places_count_mark(r->p, r->outermost, 1);
 	r->samples++;
 }
@@ -285,7 +303,8 @@ static void finish_sample(struct reader *r)
 	finish_place(r);
 	if (r->stack.n || perf_script_is_sample(&r->h))
 		add_sample(r);
-	else if (r->header.n && !slice_begins(r->h.rest, "PERF_RECORD_") && !slice_begins(r->h.event, "PERF_RECORD_"))
+	else if (r->header.n && !slice_begins(r->h.rest, "PERF_RECORD_") &&
+		 !slice_begins(r->h.event, "PERF_RECORD_"))
 		skip_line(r, r->header);
 	r->stack.n = 0;
 	r->outermost.n = 0;
@@ -293,15 +312,20 @@ static void finish_sample(struct reader *r)
 	r->header.n = 0;
 }
 
-static void begin_sample(struct reader *r, struct slice line, const struct perf_script_header *h, struct slice *rest)
+static void begin_sample(struct reader *r, struct slice line, const struct perf_script_header *h,
+			 struct slice *rest)
 {
 	struct perf_script_frame f;
 
 	finish_sample(r);
 	r->h = *h;
 	r->header = line;
-	/* A sample without a call chain has its place here; where there is one, its leaf is repeated. */
-	if (perf_script_is_sample(h) && perf_script_frame(h->rest, &f) && (f.symbol.n + f.dso.n || f.unknown))
+	/*
+	 * A sample without a call chain has its place here; where there is one, its leaf is
+	 * repeated.
+	 */
+	if (perf_script_is_sample(h) && perf_script_frame(h->rest, &f) &&
+	    (f.symbol.n + f.dso.n || f.unknown))
 		add_frame(r, h->rest, &f, rest);
 }
 
@@ -352,9 +376,12 @@ int perf_script_looks(const char *bytes, size_t n)
 	return 0;
 }
 
-int perf_script_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e)
+int perf_script_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
+		     struct error *e)
 {
-	struct reader r = { .p = p, .text = { bytes, n }, .notes = notes, .places = { .room = { .profile = p } } };
+	struct reader r = {
+		.p = p, .text = { bytes, n }, .notes = notes, .places = { .room = { .profile = p } }
+	};
 
 	survey(&r.events, r.text);
 	perf_script_events_describe(&r.events, p);
@@ -367,6 +394,9 @@ int perf_script_read(struct profile *p, const char *bytes, size_t n, struct inpu
 	slice_memo_free(&r.modules);
 	vec_free(&r.stack);
 	if (!room_take(&r.places.room, 0))
-		return error_set(e, STATUS_ERROR, -E2BIG, "there are too many different frames, threads and samples");
-	return r.samples ? 0 : error_set(e, STATUS_ERROR, -ENODATA, "no samples in this text of perf script");
+		return error_set(e, STATUS_ERROR, -E2BIG,
+				 "there are too many different frames, threads and samples");
+	return r.samples ? 0
+			 : error_set(e, STATUS_ERROR, -ENODATA,
+				     "no samples in this text of perf script");
 }

@@ -12,7 +12,8 @@ static int is_module(const char *name, const char *module)
 {
 	size_t n = strlen(module);
 
-	return n && (!strcmp(name, module) || (!strncmp(name + 1, module, n) && !strcmp(name + 1 + n, "]")));
+	return n && (!strcmp(name, module) ||
+		     (!strncmp(name + 1, module, n) && !strcmp(name + 1 + n, "]")));
 }
 
 /* "[unknown]", "[libfoo.so]" and "[libfoo.so+0x1234]" only stand for a name. */
@@ -23,12 +24,14 @@ static const char *why(const struct profile *p, const struct line *line)
 
 	if (*name != '[' || f->kind == FRAME_MARK)
 		return "";
-	return !strcmp(name, unknown) || (plus && !strncmp(plus, "+0x", 3)) || is_module(name, profile_text(p, f->module)) ?
-		"no name in the file" : "";
+	return !strcmp(name, unknown) || (plus && !strncmp(plus, "+0x", 3)) ||
+			       is_module(name, profile_text(p, f->module))
+		       ? "no name in the file"
+		       : "";
 }
 
-uint32_t places_add(struct places *p, uint32_t module, enum frame_kind kind, uint64_t address, const struct line *lines,
-		    size_t n)
+uint32_t places_add(struct places *p, uint32_t module, enum frame_kind kind, uint64_t address,
+		    const struct line *lines, size_t n)
 {
 	struct profile *profile = p->room.profile;
 	size_t known = profile_view(profile).nlocations;
@@ -36,7 +39,9 @@ uint32_t places_add(struct places *p, uint32_t module, enum frame_kind kind, uin
 
 	if (address)
 		location = profile_location(profile, module, kind, address);
-	/* None, or one that has been named before; a made-up address may be one of the file's, too. */
+	/*
+	 * None, or one that has been named before; a made-up address may be one of the file's, too.
+	 */
 	while (profile_view(profile).nlocations == known)
 		location = profile_location(profile, module, kind, ++p->made_up);
 	room_take(&p->room, 1 + n);
@@ -44,12 +49,14 @@ uint32_t places_add(struct places *p, uint32_t module, enum frame_kind kind, uin
 	return location;
 }
 
-struct line places_line(struct places *p, struct slice name, const char *module, enum frame_kind kind)
+struct line places_line(struct places *p, struct slice name, const char *module,
+			enum frame_kind kind)
 {
 	struct profile *profile = p->room.profile;
 	uint32_t string = name.n ? slice_string(profile, name) : profile_string(profile, unknown);
 
-	return (struct line){ .function = profile_function(profile, string, profile_string(profile, module), kind) };
+	return (struct line){ .function = profile_function(profile, string,
+							   profile_string(profile, module), kind) };
 }
 
 int places_is_mark(struct slice frame)
@@ -66,7 +73,8 @@ void places_count_mark(struct profile *p, struct slice frame, uint64_t count)
 
 	if (!places_is_mark(frame))
 		return;
-	name = profile_text(p, slice_string(p, (struct slice){ frame.s + prefix, frame.n - prefix - 1 }));
+	name = profile_text(
+		p, slice_string(p, (struct slice){ frame.s + prefix, frame.n - prefix - 1 }));
 	while (i < a->ntruncated && a->truncated[i].name != name)
 		i++;
 	/* The last one stands for all that have no room. */

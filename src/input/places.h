@@ -20,10 +20,11 @@ struct places {
 };
 
 /* A new location with these lines, at @address where it is free; 0: none is known. */
-uint32_t places_add(struct places *p, uint32_t module, enum frame_kind kind, uint64_t address, const struct line *lines,
-		    size_t n);
+uint32_t places_add(struct places *p, uint32_t module, enum frame_kind kind, uint64_t address,
+		    const struct line *lines, size_t n);
 /* The line of a function @name ("" for none known) in @module (a string), and of @kind. */
-struct line places_line(struct places *p, struct slice name, const char *module, enum frame_kind kind);
+struct line places_line(struct places *p, struct slice name, const char *module,
+			enum frame_kind kind);
 /* "[truncated: REASON]", as our outputs mark a stack that is cut. */
 int places_is_mark(struct slice frame);
 /* Counts samples whose outermost frame is @frame as truncated, where it is a mark. */

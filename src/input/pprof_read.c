@@ -21,9 +21,11 @@
 
 /* What is known of the samples that come. */
 struct reader {
-	struct pprof_tables t;		/* the first member: what pprof_each() calls gets this one */
+	/* the first member: what pprof_each() calls gets this one */
+	struct pprof_tables t;
 	uint32_t default_comm;		/* string: of a process that no label names */
-	uint32_t thread_key, tid_key, process_key, comm_key, pid_key, incarnation_key;	/* strings */
+	/* strings */
+	uint32_t thread_key, tid_key, process_key, comm_key, pid_key, incarnation_key;
 	uint32_t ntypes;
 	/* Scratch, used again. */
 	VEC(uint64_t) locations;
@@ -41,14 +43,22 @@ static struct reader *reader_of(struct pprof_tables *t)
 int pprof_looks(const char *bytes, size_t n)
 {
 	static const uint8_t wires[PPROF_FIELDS] = {
-		[PPROF_SAMPLE_TYPE] = 1 << PROTOBUF_BYTES, [PPROF_SAMPLE] = 1 << PROTOBUF_BYTES,
-		[PPROF_MAPPING] = 1 << PROTOBUF_BYTES, [PPROF_LOCATION] = 1 << PROTOBUF_BYTES,
-		[PPROF_FUNCTION] = 1 << PROTOBUF_BYTES, [PPROF_STRING] = 1 << PROTOBUF_BYTES,
-		[7] = 1 << PROTOBUF_VARINT, [8] = 1 << PROTOBUF_VARINT,	/* drop_frames, keep_frames */
-		[PPROF_TIME] = 1 << PROTOBUF_VARINT, [PPROF_DURATION] = 1 << PROTOBUF_VARINT,
-		[PPROF_PERIOD_TYPE] = 1 << PROTOBUF_BYTES, [PPROF_PERIOD] = 1 << PROTOBUF_VARINT,
-		[PPROF_COMMENT] = 1 << PROTOBUF_VARINT | 1 << PROTOBUF_BYTES, [PPROF_DEFAULT_TYPE] = 1 << PROTOBUF_VARINT,
-		[15] = 1 << PROTOBUF_VARINT,				/* doc_url */
+		[PPROF_SAMPLE_TYPE] = 1 << PROTOBUF_BYTES,
+		[PPROF_SAMPLE] = 1 << PROTOBUF_BYTES,
+		[PPROF_MAPPING] = 1 << PROTOBUF_BYTES,
+		[PPROF_LOCATION] = 1 << PROTOBUF_BYTES,
+		[PPROF_FUNCTION] = 1 << PROTOBUF_BYTES,
+		[PPROF_STRING] = 1 << PROTOBUF_BYTES,
+		/* drop_frames, keep_frames */
+		[7] = 1 << PROTOBUF_VARINT,
+		[8] = 1 << PROTOBUF_VARINT,
+		[PPROF_TIME] = 1 << PROTOBUF_VARINT,
+		[PPROF_DURATION] = 1 << PROTOBUF_VARINT,
+		[PPROF_PERIOD_TYPE] = 1 << PROTOBUF_BYTES,
+		[PPROF_PERIOD] = 1 << PROTOBUF_VARINT,
+		[PPROF_COMMENT] = 1 << PROTOBUF_VARINT | 1 << PROTOBUF_BYTES,
+		[PPROF_DEFAULT_TYPE] = 1 << PROTOBUF_VARINT,
+		[15] = 1 << PROTOBUF_VARINT, /* doc_url */
 	};
 	struct cursor c = { .p = (const uint8_t *)bytes, .end = (const uint8_t *)bytes + n };
 	struct protobuf_field f;
@@ -85,7 +95,8 @@ static void take_period_type(struct pprof_tables *t, struct cursor message)
 	struct pprof_numbers n = pprof_numbers(t, message);
 	const char *unit = profile_text(t->p, pprof_string(t, n.v[PPROF_TYPE_UNIT]));
 
-	text_clean(m->event, sizeof(m->event), profile_text(t->p, pprof_string(t, n.v[PPROF_TYPE_NAME])));
+	text_clean(m->event, sizeof(m->event),
+		   profile_text(t->p, pprof_string(t, n.v[PPROF_TYPE_NAME])));
 	if (m->period && m->period <= SECOND && !strcmp(unit, "nanoseconds")) {
 		m->frequency = (SECOND + m->period / 2) / m->period;
 		m->period = 0;
@@ -104,7 +115,8 @@ static void take_comments(struct pprof_tables *t)
 	uint64_t index;
 
 	while (!t->wrong && protobuf_next(&c, &f)) {
-		while (f.number == PPROF_COMMENT && protobuf_each(&c, &f, &index) && pprof_room(t, 1)) {
+		while (f.number == PPROF_COMMENT && protobuf_each(&c, &f, &index) &&
+		       pprof_room(t, 1)) {
 			const char *text = profile_text(t->p, pprof_string(t, index));
 
 			if (pprof_take_comment(t->p, text))
@@ -189,17 +201,22 @@ static int take_owner(const struct reader *r, struct owner *o, const struct labe
 static uint32_t thread_of(struct reader *r, const struct owner *o)
 {
 	uint32_t comm = o->process ? o->process : o->comm ? o->comm : r->default_comm;
-	/* Where nothing tells programs of one pid apart but their names, these do: any number will do. */
+	/*
+	 * Where nothing tells programs of one pid apart but their names, these do: any number will
+	 * do.
+	 */
 	uint32_t incarnation = o->numbers & HAS_INCARNATION ? (uint32_t)o->incarnation : comm;
 	uint32_t process = profile_process(r->t.p, (pid_t)o->pid, incarnation, comm);
 
-	return room_thread(&r->t.room, process, (pid_t)o->tid, o->thread || r->t.ours ? o->thread : comm);
+	return room_thread(&r->t.room, process, (pid_t)o->tid,
+			   o->thread || r->t.ours ? o->thread : comm);
 }
 
 static void take_label(struct reader *r, struct owner *o, struct cursor message)
 {
 	struct pprof_numbers n = pprof_numbers(&r->t, message);
-	struct label l = { .key = pprof_string(&r->t, n.v[PPROF_LABEL_KEY]), .text = pprof_string(&r->t, n.v[PPROF_LABEL_TEXT]) };
+	struct label l = { .key = pprof_string(&r->t, n.v[PPROF_LABEL_KEY]),
+			   .text = pprof_string(&r->t, n.v[PPROF_LABEL_TEXT]) };
 
 	if (!l.text) {
 		l.unit = pprof_string(&r->t, n.v[PPROF_LABEL_UNIT]);
@@ -235,7 +252,8 @@ static void take_ticks(struct reader *r, struct cursor packed)
 			pprof_wrong(&r->t, -EBADMSG, "its timeline is damaged");
 			return;
 		}
-		vec_push(&r->ticks, (struct tick){ .time = time, .value = v[1], .cpu = (uint32_t)v[2] });
+		vec_push(&r->ticks,
+			 (struct tick){ .time = time, .value = v[1], .cpu = (uint32_t)v[2] });
 	}
 }
 
@@ -246,7 +264,8 @@ static void add_sample(struct reader *r, const struct owner *o)
 
 	if (t->wrong)
 		return;
-	sample = profile_sample(t->p, thread_of(r, o), node, profile_labels(t->p, r->labels.v, r->labels.n));
+	sample = profile_sample(t->p, thread_of(r, o), node,
+				profile_labels(t->p, r->labels.v, r->labels.n));
 	for (uint32_t i = 0; i < r->ntypes; i++)
 		profile_count(t->p, sample, i, r->values[i]);
 	for (size_t i = 0; i < r->ticks.n; i++) {
@@ -277,11 +296,14 @@ static void take_sample(struct pprof_tables *t, struct cursor message)
 			take_label(r, &owner, f.bytes);
 		if (f.number == PPROF_SAMPLE_TICKS && f.wire == PROTOBUF_BYTES && t->ours)
 			take_ticks(r, f.bytes);
-		while (f.number == PPROF_SAMPLE_LOCATION && !t->wrong && protobuf_each(&message, &f, &value))
+		while (f.number == PPROF_SAMPLE_LOCATION && !t->wrong &&
+		       protobuf_each(&message, &f, &value))
 			add_frame(r, value);
 		while (f.number == PPROF_SAMPLE_VALUE && protobuf_each(&message, &f, &value)) {
 			if (value > INT64_MAX)
-				pprof_wrong(t, -ENOTSUP, "negative values, as of a difference, which cannot be shown");
+				pprof_wrong(t, -ENOTSUP,
+					    "negative values, as of a difference, which cannot be "
+					    "shown");
 			if (n < r->ntypes)
 				r->values[n] = value;
 			n++;
@@ -312,7 +334,9 @@ static void take_samples(struct reader *r)
 
 /* --- Ticks. ---------------------------------------------------------------------------- */
 
-/* A sample's ticks add up to its value, else what shows the one would not fit what shows the other. */
+/*
+ * A sample's ticks add up to its value, else what shows the one would not fit what shows the other.
+ */
 static void check_ticks(struct pprof_tables *t)
 {
 	struct profile_view v = profile_view(t->p);
@@ -320,7 +344,8 @@ static void check_ticks(struct pprof_tables *t)
 
 	memcpy(left, profile_values(t->p, 0), v.nsamples * sizeof(*left));
 	for (size_t i = 0; i < v.nticks; i++)
-		if (__builtin_sub_overflow(left[v.ticks[i].sample], v.ticks[i].value, &left[v.ticks[i].sample]))
+		if (__builtin_sub_overflow(left[v.ticks[i].sample], v.ticks[i].value,
+					   &left[v.ticks[i].sample]))
 			pprof_wrong(t, -EBADMSG, "its timeline has more than its samples");
 	for (size_t i = 0; i < v.nsamples; i++)
 		if (left[i])
@@ -345,7 +370,8 @@ static void account_of_foreign(struct profile *p)
 		profile_account(p)->taken = profile_account(p)->kept = type.total;
 }
 
-int pprof_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e)
+int pprof_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
+	       struct error *e)
 {
 	struct reader r = { 0 };
 	int err;

@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "input/places.h"
 
-#define LINES_MAX (PLACES_INLINED_MAX + 1)	/* of a location; of more the innermost are left out, as the symbolizer does */
+/* of a location; of more the innermost are left out, as the symbolizer does */
+#define LINES_MAX (PLACES_INLINED_MAX + 1)
 #define GROWTH 4			/* of a text, at most, when it is cleaned */
 /* Above all addresses of programs, below the kernel's, and a whole number in JavaScript. */
 #define MADE_UP (1ull << 48)
@@ -34,7 +35,8 @@ static void damaged(struct pprof_tables *t, const char *what)
 	pprof_wrong(t, -EBADMSG, what);
 }
 
-void pprof_each(struct pprof_tables *t, uint32_t field, void (*take)(struct pprof_tables *t, struct cursor message))
+void pprof_each(struct pprof_tables *t, uint32_t field,
+		void (*take)(struct pprof_tables *t, struct cursor message))
 {
 	struct cursor c = t->file;
 	struct protobuf_field f;
@@ -80,7 +82,8 @@ static void take_string(struct pprof_tables *t, struct cursor text)
 
 static uint32_t clean_string(struct pprof_tables *t, struct cursor text)
 {
-	uint32_t string = slice_string(t->p, (struct slice){ (const char *)text.p, (size_t)(text.end - text.p) });
+	uint32_t string = slice_string(
+		t->p, (struct slice){ (const char *)text.p, (size_t)(text.end - text.p) });
 
 	return pprof_room(t, strlen(profile_text(t->p, string)) / ROOM_TEXT) ? string : 0;
 }
@@ -130,21 +133,25 @@ static void take_mapping(struct pprof_tables *t, struct cursor message)
 		name = profile_text(t->p, pprof_string(t, n.v[PPROF_MAPPING_NAME]));
 	if (!new_id(t, &t->mapping_ids, n.v[PPROF_MAPPING_ID], t->mappings.n))
 		return;
-	vec_push(&t->mappings, (struct pprof_mapping){
-		.module = profile_module(t->p, name, path, build_id), .kind = kernel ? FRAME_KERNEL : FRAME_USER,
-		.start = n.v[PPROF_MAPPING_START], .offset = n.v[PPROF_MAPPING_OFFSET] });
+	vec_push(&t->mappings,
+		 (struct pprof_mapping){ .module = profile_module(t->p, name, path, build_id),
+					 .kind = kernel ? FRAME_KERNEL : FRAME_USER,
+					 .start = n.v[PPROF_MAPPING_START],
+					 .offset = n.v[PPROF_MAPPING_OFFSET] });
 }
 
 static uint32_t kind_of(const struct pprof_tables *t, const struct pprof_numbers *n, uint32_t field)
 {
-	return has_ours(t, n, field) && n->v[field] <= FRAME_MARK ? (uint32_t)n->v[field] : PROFILE_NONE;
+	return has_ours(t, n, field) && n->v[field] <= FRAME_MARK ? (uint32_t)n->v[field]
+								  : PROFILE_NONE;
 }
 
 static void take_function(struct pprof_tables *t, struct cursor message)
 {
 	struct pprof_numbers n = pprof_numbers(t, message);
 	struct pprof_function f = {
-		.name = pprof_string(t, n.v[n.v[PPROF_FUNCTION_NAME] ? PPROF_FUNCTION_NAME : PPROF_FUNCTION_SYSTEM_NAME]),
+		.name = pprof_string(t, n.v[n.v[PPROF_FUNCTION_NAME] ? PPROF_FUNCTION_NAME
+								     : PPROF_FUNCTION_SYSTEM_NAME]),
 		.file = pprof_string(t, n.v[PPROF_FUNCTION_FILE]),
 		.module = PROFILE_NONE,
 		.kind = kind_of(t, &n, PPROF_FUNCTION_KIND),
@@ -158,7 +165,9 @@ static void take_function(struct pprof_tables *t, struct cursor message)
 
 /* --- Locations. -------------------------------------------------------------------- */
 
-/* A location as it is read; its lines are in t->lines, without what their functions take from it. */
+/*
+ * A location as it is read; its lines are in t->lines, without what their functions take from it.
+ */
 struct place {
 	uint32_t module;
 	enum frame_kind kind;
@@ -166,7 +175,8 @@ struct place {
 	const char *why;
 };
 
-static const struct pprof_function *function_of(struct pprof_tables *t, const struct pprof_numbers *line)
+static const struct pprof_function *function_of(struct pprof_tables *t,
+						const struct pprof_numbers *line)
 {
 	uint32_t i = hashmap_get(&t->function_ids, line->v[PPROF_LINE_FUNCTION]);
 
@@ -210,10 +220,14 @@ static void take_lines(struct pprof_tables *t, struct cursor message, const stru
 		line = n.v[PPROF_LINE_LINE] <= INT32_MAX ? n.v[PPROF_LINE_LINE] : 0;
 		if (!f)
 			continue;
-		vec_push(&t->lines, (struct line){
-			.function = profile_function(t->p, f->name, f->module == PROFILE_NONE ? module : f->module,
-						     f->kind == PROFILE_NONE ? place->kind : (enum frame_kind)f->kind),
-			.file = f->file, .line = (uint32_t)line });
+		vec_push(&t->lines,
+			 (struct line){ .function = profile_function(
+						t->p, f->name,
+						f->module == PROFILE_NONE ? module : f->module,
+						f->kind == PROFILE_NONE ? place->kind
+									: (enum frame_kind)f->kind),
+					.file = f->file,
+					.line = (uint32_t)line });
 	}
 }
 
@@ -234,7 +248,8 @@ static const char *first_name(struct pprof_tables *t, struct cursor message)
 	return f ? profile_text(t->p, f->name) : "";
 }
 
-static struct place place_of(struct pprof_tables *t, const struct pprof_numbers *n, const char *name)
+static struct place place_of(struct pprof_tables *t, const struct pprof_numbers *n,
+			     const char *name)
 {
 	struct place place = { .address = n->v[PPROF_LOCATION_ADDRESS] };
 	uint32_t kind = kind_of(t, n, PPROF_LOCATION_KIND), i;
@@ -248,17 +263,23 @@ static struct place place_of(struct pprof_tables *t, const struct pprof_numbers 
 		place.module = t->mappings.v[i].module;
 		place.kind = t->mappings.v[i].kind;
 		if (place.kind == FRAME_USER && place.address >= t->mappings.v[i].start)
-			place.address = place.address - t->mappings.v[i].start + t->mappings.v[i].offset;
+			place.address = place.address - t->mappings.v[i].start +
+					t->mappings.v[i].offset;
 	} else if (!strncmp(name, "[truncated: ", 12)) {
 		place.kind = FRAME_MARK;
 	}
 	if (kind != PROFILE_NONE)
 		place.kind = (enum frame_kind)kind;
-	place.why = profile_text(t->p, has_ours(t, n, PPROF_LOCATION_WHY) ? pprof_string(t, n->v[PPROF_LOCATION_WHY]) : 0);
+	place.why = profile_text(t->p, has_ours(t, n, PPROF_LOCATION_WHY)
+					       ? pprof_string(t, n->v[PPROF_LOCATION_WHY])
+					       : 0);
 	return place;
 }
 
-/* Interpreters have no addresses, and other tools drop them: what is another location must stay one. */
+/*
+ * Interpreters have no addresses, and other tools drop them: what is another location must stay
+ * one.
+ */
 static uint32_t new_location(struct pprof_tables *t, const struct place *place)
 {
 	size_t before = profile_view(t->p).nlocations;
@@ -275,11 +296,13 @@ static void name_by_address(struct pprof_tables *t, struct place *place)
 	uint32_t module = profile_view(t->p).modules[place->module].name;
 	char text[512], clean[GROWTH * sizeof(text)];
 
-	snprintf(text, sizeof(text), "[%.400s+0x%llx]", profile_text(t->p, module), (unsigned long long)place->address);
+	snprintf(text, sizeof(text), "[%.400s+0x%llx]", profile_text(t->p, module),
+		 (unsigned long long)place->address);
 	text_clean(clean, sizeof(clean), text);		/* it may be cut inside of a character */
 	place->why = "no name in the profile";
-	vec_push(&t->lines, (struct line){
-		.function = profile_function(t->p, profile_string(t->p, clean), module, place->kind) });
+	vec_push(&t->lines,
+		 (struct line){ .function = profile_function(t->p, profile_string(t->p, clean),
+							     module, place->kind) });
 }
 
 static void take_location(struct pprof_tables *t, struct cursor message)
@@ -291,7 +314,8 @@ static void take_location(struct pprof_tables *t, struct cursor message)
 
 	if (!new_id(t, &t->location_ids, n.v[PPROF_LOCATION_ID], t->locations.n))
 		return;
-	if (!n.v[PPROF_LOCATION_MAPPING] && !n.v[PPROF_LOCATION_ADDRESS] && !strcmp(name, PPROF_NO_STACK)) {
+	if (!n.v[PPROF_LOCATION_MAPPING] && !n.v[PPROF_LOCATION_ADDRESS] &&
+	    !strcmp(name, PPROF_NO_STACK)) {
 		vec_push(&t->locations, PROFILE_NONE);
 		return;
 	}

@@ -18,7 +18,8 @@
 struct pprof_tables {
 	struct profile *p;
 	struct cursor file;		/* all of it */
-	int ours;			/* written by ebprof; set before anything but texts is read */
+	/* written by ebprof; set before anything but texts is read */
+	int ours;
 	const char *wrong;		/* NULL: nothing so far */
 	int err;			/* the errno for it */
 	struct room room;
@@ -26,9 +27,11 @@ struct pprof_tables {
 	VEC(uint32_t) string_ids;	/* string of the profile, PROFILE_NONE: not asked for yet */
 	VEC(struct pprof_mapping) mappings;
 	VEC(struct pprof_function) functions;
-	VEC(uint32_t) locations;	/* location of the profile, PROFILE_NONE: it stands for no stack */
+	/* location of the profile, PROFILE_NONE: it stands for no stack */
+	VEC(uint32_t) locations;
 	struct hashmap mapping_ids, function_ids, location_ids;
-	uint64_t made_up;		/* the last address that was chosen for a location without one of its own */
+	/* the last address that was chosen for a location without one of its own */
+	uint64_t made_up;
 	/* Scratch, used again. */
 	VEC(struct line) lines;
 };
@@ -40,7 +43,8 @@ struct pprof_mapping {
 };
 
 struct pprof_function {
-	uint32_t name, file, module;	/* strings; @module: PROFILE_NONE where it is that of the location */
+	/* strings; @module: PROFILE_NONE where it is that of the location */
+	uint32_t name, file, module;
 	uint32_t kind;			/* PROFILE_NONE where it is that of the location */
 };
 
@@ -62,7 +66,8 @@ void pprof_wrong(struct pprof_tables *t, int err, const char *what);
 /* Takes @n of the room. 0 where something is wrong: then nothing more is to be read. */
 int pprof_room(struct pprof_tables *t, uint64_t n);
 /* Calls @take for each message, or text, in @field of the profile. */
-void pprof_each(struct pprof_tables *t, uint32_t field, void (*take)(struct pprof_tables *t, struct cursor message));
+void pprof_each(struct pprof_tables *t, uint32_t field,
+		void (*take)(struct pprof_tables *t, struct cursor message));
 struct pprof_numbers pprof_numbers(struct pprof_tables *t, struct cursor message);
 /* The string of the profile that is text @index of the file, cleaned. */
 uint32_t pprof_string(struct pprof_tables *t, uint64_t index);

@@ -6,12 +6,16 @@
 #include "input/input.h"
 
 int embedded_looks(const char *bytes, size_t n);
-int embedded_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e);
+int embedded_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
+		  struct error *e);
 int pprof_looks(const char *bytes, size_t n);
-int pprof_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e);
+int pprof_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
+	       struct error *e);
 int folded_looks(const char *bytes, size_t n);
-int folded_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e);
+int folded_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
+		struct error *e);
 int perf_script_looks(const char *bytes, size_t n);
-int perf_script_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e);
+int perf_script_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
+		     struct error *e);
 
 #endif

@@ -12,7 +12,10 @@
 #include "input/slice.h"
 #include "profile/profile.h"
 
-/* Each of them takes about 100 bytes of memory at most, in all, when it is shown. A million stacks of 30 frames fit. */
+/*
+ * Each of them takes about 100 bytes of memory at most, in all, when it is shown. A million stacks
+ * of 30 frames fit.
+ */
 #define ROOM_MAX (1u << 25)
 #define ROOM_TEXT 16			/* bytes of text that count as one */
 

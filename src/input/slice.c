@@ -5,7 +5,8 @@
 
 #include "base/text.h"
 
-#define TEXT_MAX 8192		/* bytes of a text with its end; longer ones are cut, as the symbolizer does */
+/* bytes of a text with its end; longer ones are cut, as the symbolizer does */
+#define TEXT_MAX 8192
 
 static int is_blank(char c)
 {

@@ -20,7 +20,10 @@ struct slice {
 
 /* Takes the next line off @rest, without its end ("\n" or "\r\n"). 0 where there is none. */
 int slice_line(struct slice *rest, struct slice *line);
-/* Takes the next word off the beginning, or the end, of @rest and the blanks before it. 0 where there is none. */
+/*
+ * Takes the next word off the beginning, or the end, of @rest and the blanks before it. 0 where
+ * there is none.
+ */
 int slice_word(struct slice *rest, struct slice *word);
 int slice_last_word(struct slice *rest, struct slice *word);
 /* Without the blanks and tabs at its beginning; at its end. */
@@ -28,7 +31,10 @@ struct slice slice_skip(struct slice s);
 struct slice slice_trim(struct slice s);
 int slice_begins(struct slice s, const char *prefix);
 int slice_ends(struct slice s, const char *suffix);
-/* All of @s is decimal digits, or 1 to 16 hexadecimal ones. 1 with @value filled; 0 too where it does not fit. */
+/*
+ * All of @s is decimal digits, or 1 to 16 hexadecimal ones. 1 with @value filled; 0 too where it
+ * does not fit.
+ */
 int slice_decimal(struct slice s, uint64_t *value);
 int slice_hex(struct slice s, uint64_t *value);
 /* Cleaned, and cut where it is very long, as a string of the profile; each byte 0 as U+FFFD. */

@@ -34,7 +34,10 @@ static int append(struct bytes *out, const unsigned char *p, size_t n, size_t li
 	return 0;
 }
 
-/* Unpacks what stands in @z to @out. *@ended: a member of the file is over, and nothing of another has come. */
+/*
+ * Unpacks what stands in @z to @out. *@ended: a member of the file is over, and nothing of another
+ * has come.
+ */
 static int unpack(z_stream *z, struct bytes *out, size_t limit, int *ended)
 {
 	unsigned char buf[CHUNK];
@@ -95,7 +98,8 @@ char *slurp_unpack(const unsigned char *packed, size_t n, size_t limit, size_t *
 		/* In parts that zlib's counter holds. */
 		size_t part = n < 1u << 30 ? n : 1u << 30;
 
-		z.next_in = (unsigned char *)(uintptr_t)packed;		/* zlib does not write there */
+		/* zlib does not write there */
+		z.next_in = (unsigned char *)(uintptr_t)packed;
 		z.avail_in = (unsigned int)part;
 		err = unpack(&z, &out, limit, &ended);
 		packed += part;

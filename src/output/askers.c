@@ -29,13 +29,29 @@ struct sums {
 	size_t *last;		/* by function: the last sample that it counted for, from 1 on */
 };
 
-/* What is measured, or what a sample is of, where it is not the time on CPUs: besides tracepoints, which have a colon. */
+/*
+ * What is measured, or what a sample is of, where it is not the time on CPUs: besides tracepoints,
+ * which have a colon.
+ */
 static int is_asked_for(const char *name)
 {
 	static const char *const names[] = {
-		"off-cpu", "waits", "wall", "page_faults", "fault_space", "context-switches", "cs", "cpu-migrations",
-		"migrations", "page-faults", "faults", "minor-faults", "major-faults", "alignment-faults",
-		"emulation-faults", "cgroup-switches",
+		"off-cpu",
+		"waits",
+		"wall",
+		"page_faults",
+		"fault_space",
+		"context-switches",
+		"cs",
+		"cpu-migrations",
+		"migrations",
+		"page-faults",
+		"faults",
+		"minor-faults",
+		"major-faults",
+		"alignment-faults",
+		"emulation-faults",
+		"cgroup-switches",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

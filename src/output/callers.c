@@ -12,7 +12,8 @@ struct way {
 	int inside;			/* a frame in focus is at or above the node */
 };
 
-static struct way step(const struct calltree *t, size_t node, const struct way *parent, const unsigned char *focus)
+static struct way step(const struct calltree *t, size_t node, const struct way *parent,
+		       const unsigned char *focus)
 {
 	const struct calltree_node *n = &t->nodes[node];
 	struct way w = *parent;
@@ -29,7 +30,8 @@ static struct way step(const struct calltree *t, size_t node, const struct way *
 }
 
 /* The rows that were gone by, of @n functions and, last, none. */
-static struct rollup_function *keep_used(const struct profile *p, const uint64_t *samples, size_t n, size_t *used)
+static struct rollup_function *keep_used(const struct profile *p, const uint64_t *samples, size_t n,
+					 size_t *used)
 {
 	struct rollup_function *rows = xcalloc(n, sizeof(*rows));
 	struct profile_view v = profile_view(p);

@@ -24,7 +24,10 @@ struct callers {
 	size_t ncallers, ncallees;
 };
 
-/* @focus: 1 for each of the profile's functions in focus, and one more for frames without a function. */
+/*
+ * @focus: 1 for each of the profile's functions in focus, and one more for frames without a
+ * function.
+ */
 struct callers *callers_new(const struct profile *p, const unsigned char *focus);
 void callers_free(struct callers *c);
 

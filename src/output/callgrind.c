@@ -56,7 +56,8 @@ struct callgrind {
 	const struct profile *p;
 	struct profile_view v;
 	struct outfile *f;
-	uint32_t *types;			/* as they are written: the one that is shown comes first */
+	/* as they are written: the one that is shown comes first */
+	uint32_t *types;
 	struct strtab *texts;
 	VEC(struct identity) identities;
 	VEC(struct site) sites;			/* by label */
@@ -65,7 +66,8 @@ struct callgrind {
 	VEC(uint64_t) costs;
 	struct hashmap identity_ids, site_ids, function_ids, place_ids, row_ids;
 	size_t type;				/* in types: the one that is being summed up */
-	uint32_t *levels;			/* by identity: how often it is on the path to here */
+	/* by identity: how often it is on the path to here */
+	uint32_t *levels;
 	VEC(struct place) path;
 };
 
@@ -123,14 +125,17 @@ static struct calltree_labels add_labels(struct callgrind *c)
 {
 	const struct profile_view *v = &c->v;
 	uint32_t *functions = xcalloc(v->nfunctions + 1, sizeof(*functions));
-	uint32_t *lines = xcalloc(v->nlines + 1, sizeof(*lines)), *threads = xcalloc(v->nthreads, sizeof(*threads));
+	uint32_t *lines = xcalloc(v->nlines + 1, sizeof(*lines)),
+		 *threads = xcalloc(v->nthreads, sizeof(*threads));
 	char ids[ROLLUP_IDS_MAX];
 
 	for (size_t i = 0; i <= v->nfunctions; i++) {
-		const char *module = i < v->nfunctions ? profile_text(c->p, v->functions[i].module) : "";
+		const char *module = i < v->nfunctions ? profile_text(c->p, v->functions[i].module)
+						       : "";
 		uint32_t name = add_text(c, "", rollup_name(c->p, i), "");
 
-		functions[i] = add_identity(c, name, add_text(c, "", *module ? module : UNKNOWN, ""));
+		functions[i] = add_identity(c, name,
+					    add_text(c, "", *module ? module : UNKNOWN, ""));
 	}
 	for (size_t i = 0; i < v->nlines; i++) {
 		struct identity *identity = &c->identities.v[functions[v->lines[i].function]];
@@ -178,7 +183,10 @@ static void add_cost(struct callgrind *c, struct place at, uint32_t callee, uint
 
 	id = hashmap_put(&c->row_ids, (uint64_t)place << 32 | callee, next);
 	if (id == next) {
-		vec_push(&c->rows, (struct row){ .function = at.function, .line = at.line, .callee = callee, .id = id });
+		vec_push(&c->rows, (struct row){ .function = at.function,
+						 .line = at.line,
+						 .callee = callee,
+						 .id = id });
 		for (size_t i = 0; i < c->v.ntypes; i++)
 			vec_push(&c->costs, 0);
 	}
@@ -217,7 +225,8 @@ static void sum_up(struct callgrind *c)
 
 		labels.values = profile_values(c->p, c->types[c->type]);
 		tree = calltree_new(c->p, &labels);
-		calltree_walk(tree, &(struct calltree_walker){ .enter = enter, .leave = leave, .ctx = c });
+		calltree_walk(tree, &(struct calltree_walker){
+					    .enter = enter, .leave = leave, .ctx = c });
 		calltree_free(tree);
 	}
 	free((uint32_t *)labels.lines);
@@ -234,7 +243,8 @@ static void put(const struct callgrind *c, const char *text)
 struct numbers { uint32_t *v, n; };
 
 /* @key=(NUMBER), and the name behind it the first time: then 1. */
-static int write_name(struct callgrind *c, const char *key, uint32_t id, struct numbers *numbers, const char *name)
+static int write_name(struct callgrind *c, const char *key, uint32_t id, struct numbers *numbers,
+		      const char *name)
 {
 	int first = !numbers->v[id];
 
@@ -261,7 +271,8 @@ static int has_level(const char *name)
 struct written { struct numbers objects, files, functions; };
 
 /* @keys: of the object, the file and the name. */
-static void write_function(struct callgrind *c, const char *const keys[3], uint32_t function, struct written *w)
+static void write_function(struct callgrind *c, const char *const keys[3], uint32_t function,
+			   struct written *w)
 {
 	struct level l = c->functions.v[function];
 	const struct identity *i = &c->identities.v[l.identity];
@@ -271,7 +282,8 @@ static void write_function(struct callgrind *c, const char *const keys[3], uint3
 	put(c, "\n");
 	write_name(c, keys[1], i->file, &w->files, strtab_get(c->texts, i->file));
 	put(c, "\n");
-	if (write_name(c, keys[2], function, &w->functions, name) && (l.level > 1 || has_level(name)))
+	if (write_name(c, keys[2], function, &w->functions, name) &&
+	    (l.level > 1 || has_level(name)))
 		outfile_printf(c->f, "'%" PRIu32, l.level);
 	put(c, "\n");
 }
@@ -289,10 +301,12 @@ static int by_place(const void *a, const void *b)
 
 static void write_rows(struct callgrind *c)
 {
-	static const char *const own[] = { "ob", "fl", "fn" }, *const called[] = { "cob", "cfi", "cfn" };
+	static const char *const own[] = { "ob", "fl", "fn" }, *const called[] = { "cob", "cfi",
+										   "cfn" };
 	size_t ntexts = strtab_count(c->texts);
 	struct written w = {
-		.objects.v = xcalloc(ntexts, sizeof(uint32_t)), .files.v = xcalloc(ntexts, sizeof(uint32_t)),
+		.objects.v = xcalloc(ntexts, sizeof(uint32_t)),
+		.files.v = xcalloc(ntexts, sizeof(uint32_t)),
 		.functions.v = xcalloc(c->functions.n, sizeof(uint32_t)),
 	};
 
@@ -307,7 +321,10 @@ static void write_rows(struct callgrind *c)
 		}
 		if (r->callee) {
 			write_function(c, called, r->callee, &w);
-			/* How many calls a sample does not tell; readers leave out what was called 0 times. */
+			/*
+			 * How many calls a sample does not tell; readers leave out what was called
+			 * 0 times.
+			 */
 			put(c, "calls=1 0\n");
 		}
 		outfile_printf(c->f, "%" PRIu32, r->line);
@@ -329,7 +346,8 @@ static void event_name(const struct callgrind *c, uint32_t type, char *dst, size
 		again |= i != type && c->v.types[i].name == c->v.types[type].name;
 	snprintf(dst, size, "%s", profile_text(c->p, c->v.types[type].name));
 	for (char *d = dst; *d; d++)
-		if (!((*d >= 'a' && *d <= 'z') || (*d >= 'A' && *d <= 'Z') || (d > dst && *d >= '0' && *d <= '9')))
+		if (!((*d >= 'a' && *d <= 'z') || (*d >= 'A' && *d <= 'Z') ||
+		      (d > dst && *d >= '0' && *d <= '9')))
 			*d = '_';
 	if (again || !*dst)
 		snprintf(dst + strlen(dst), size - strlen(dst), "_%" PRIu32, type);

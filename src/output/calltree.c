@@ -71,7 +71,10 @@ static int counts(const struct builder *b, size_t sample)
 	return b->values[sample] || (b->before && b->before[sample]);
 }
 
-/* Every sample to its node, which is left in @at; all of one top node in a row, so that places[] serves. */
+/*
+ * Every sample to its node, which is left in @at; all of one top node in a row, so that places[]
+ * serves.
+ */
 static void place_samples(struct builder *b, uint32_t *at)
 {
 	const struct profile_view *v = &b->view;
@@ -121,8 +124,8 @@ static void link_nodes(struct calltree_node *nodes, size_t n)
 	free(labels);
 }
 
-static struct calltree *build(const struct profile *p, const struct calltree_labels *labels, const uint64_t *values,
-			      const uint64_t *before)
+static struct calltree *build(const struct profile *p, const struct calltree_labels *labels,
+			      const uint64_t *values, const uint64_t *before)
 {
 	struct calltree *t = xcalloc(1, sizeof(*t));
 	struct builder b = { .view = profile_view(p), .values = values, .before = before };
@@ -153,7 +156,8 @@ static struct calltree *build(const struct profile *p, const struct calltree_lab
 
 struct calltree *calltree_new(const struct profile *p, const struct calltree_labels *labels)
 {
-	return build(p, labels, labels && labels->values ? labels->values : profile_view(p).values, NULL);
+	return build(p, labels, labels && labels->values ? labels->values : profile_view(p).values,
+		     NULL);
 }
 
 struct calltree *calltree_difference(const struct profile *p, const struct calltree_labels *labels)

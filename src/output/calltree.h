@@ -29,7 +29,8 @@ struct calltree_node {
 struct calltree {
 	struct calltree_node *nodes;
 	size_t n;
-	uint64_t *before;	/* by node: what ends here of a second type; NULL where none was asked for */
+	/* by node: what ends here of a second type; NULL where none was asked for */
+	uint64_t *before;
 };
 
 /*
@@ -48,7 +49,10 @@ struct calltree_labels {
 
 /* Samples whose value is 0 are not there. @labels may be NULL: all of it NULL. */
 struct calltree *calltree_new(const struct profile *p, const struct calltree_labels *labels);
-/* Of a profile's first two types, before and after of one thing; self and total are after's. What vanished is there. */
+/*
+ * Of a profile's first two types, before and after of one thing; self and total are after's. What
+ * vanished is there.
+ */
 struct calltree *calltree_difference(const struct profile *p, const struct calltree_labels *labels);
 void calltree_free(struct calltree *t);
 

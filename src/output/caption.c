@@ -30,7 +30,8 @@ static size_t read_programs(const struct profile *p, struct program *programs)
 	size_t n = 0, kept = 0;
 
 	for (size_t i = 0; i < v.nprocesses; i++)
-		programs[i] = (struct program){ .comm = v.processes[i].comm, .pid = v.processes[i].pid };
+		programs[i] = (struct program){ .comm = v.processes[i].comm,
+						.pid = v.processes[i].pid };
 	for (size_t i = 0; i < v.nsamples; i++)
 		programs[v.threads[v.samples[i].thread].process].value += v.values[i];
 	for (size_t i = 0; i < v.nprocesses; i++)
@@ -65,6 +66,7 @@ void caption_target(const struct profile *p, char *dst, size_t size)
 	if (n == 1 && programs[0].pid > 0)
 		snprintf(dst + used, size - used, " (%d)", (int)programs[0].pid);
 	else if (n > 1)
-		snprintf(dst + used, size - used, " and %zu other program%s", n - 1, n == 2 ? "" : "s");
+		snprintf(dst + used, size - used, " and %zu other program%s", n - 1,
+			 n == 2 ? "" : "s");
 	free(programs);
 }

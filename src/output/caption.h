@@ -8,8 +8,8 @@
 struct profile;
 
 /*
- * The target: "openssl (1234)", "make and 40 other programs", by the processes that the values are of,
- * the one with the most first; "" where there are none. @size: at least 64 bytes.
+ * The target: "openssl (1234)", "make and 40 other programs", by the processes that the values are
+ * of, the one with the most first; "" where there are none. @size: at least 64 bytes.
  */
 void caption_target(const struct profile *p, char *dst, size_t size);
 

@@ -134,14 +134,19 @@ static void append_file(struct text_vec *t, const char *file)
 static const char *object_of(const struct writer *w, const struct location *l, uint32_t function)
 {
 	const char *path = profile_text(w->p, w->v.modules[l->module].path);
-	const char *name = function < w->v.nfunctions ? profile_text(w->p, w->v.functions[function].module) : "";
+	const char *name = function < w->v.nfunctions
+				   ? profile_text(w->p, w->v.functions[function].module)
+				   : "";
 
 	if (*path && (l->kind != FRAME_KERNEL || !*name))
 		return path;
 	return *name ? name : UNKNOWN;
 }
 
-/* "0xADDRESS: NAME (FILE:LINE)", "0xADDRESS: NAME (in MODULE)", or what stands in the place of frames as it is. */
+/*
+ * "0xADDRESS: NAME (FILE:LINE)", "0xADDRESS: NAME (in MODULE)", or what stands in the place of
+ * frames as it is.
+ */
 static const char *text_of(struct writer *w, const struct frame *f)
 {
 	const struct line *line = f->line == PROFILE_NONE ? NULL : &w->v.lines[f->line];
@@ -161,7 +166,8 @@ static const char *text_of(struct writer *w, const struct frame *f)
 	text_vec_add(&w->text, rollup_name(w->p, function));
 	text_vec_add(&w->text, *file ? " (" : " (in ");
 	append_file(&w->text, *file ? file : object_of(w, l, function));
-	snprintf(number, sizeof(number), *file && line->line ? ":%" PRIu32 ")" : ")", line ? line->line : 0);
+	snprintf(number, sizeof(number), *file && line->line ? ":%" PRIu32 ")" : ")",
+		 line ? line->line : 0);
 	text_vec_add(&w->text, number);
 	return w->text.v;
 }
@@ -171,7 +177,8 @@ static uint32_t add_frame(struct writer *w, uint32_t location, uint32_t line)
 {
 	struct frame frame = { location, line };
 	const char *text = text_of(w, &frame);
-	uint32_t next = (uint32_t)w->frames.n, id = hashmap_put(&w->by_text, hash_bytes(text, strlen(text)), next);
+	uint32_t next = (uint32_t)w->frames.n,
+		 id = hashmap_put(&w->by_text, hash_bytes(text, strlen(text)), next);
 
 	if (id == next)
 		vec_push(&w->frames, frame);
@@ -277,7 +284,8 @@ static const char *verb(const struct writer *w)
 {
 	if (w->heap)
 		return "Allocated";
-	return strcmp(profile_text(w->p, w->v.types[w->v.shown].name), "off-cpu") ? "Sampled" : "Waited";
+	return strcmp(profile_text(w->p, w->v.types[w->v.shown].name), "off-cpu") ? "Sampled"
+										  : "Waited";
 }
 
 static void write_header(struct writer *w)
@@ -315,7 +323,8 @@ static void write_points(struct writer *w)
 	for (size_t i = 1; i < w->points.n; i++) {
 		json_object(j, NULL);
 		for (size_t c = 0; c < w->ncolumns; c++)
-			json_uint(j, columns[c].key, w->sums.v[i * w->ncolumns + c] / columns[c].divisor);
+			json_uint(j, columns[c].key,
+				  w->sums.v[i * w->ncolumns + c] / columns[c].divisor);
 		json_array(j, "fs");
 		for (uint32_t at = w->points.v[i]; at; at = w->places.v[at].parent)
 			json_uint(j, NULL, w->places.v[at].frame);

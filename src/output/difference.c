@@ -68,7 +68,8 @@ static const char *cell_image(const void *ctx, size_t row, char *buf, size_t siz
 	const struct profile *p = ((const struct rows *)ctx)->profile;
 	struct profile_view v = profile_view(p);
 	uint32_t function = at(ctx, row)->function;
-	const char *name = function < v.nfunctions ? profile_text(p, v.functions[function].module) : "";
+	const char *name = function < v.nfunctions ? profile_text(p, v.functions[function].module)
+						   : "";
 
 	(void)buf;
 	(void)size;
@@ -81,7 +82,9 @@ static const char *cell_function(const void *ctx, size_t row, char *buf, size_t 
 
 	(void)buf;
 	(void)size;
-	return function == PROFILE_NONE ? ROLLUP_NO_STACK : rollup_name(((const struct rows *)ctx)->profile, function);
+	return function == PROFILE_NONE
+		       ? ROLLUP_NO_STACK
+		       : rollup_name(((const struct rows *)ctx)->profile, function);
 }
 
 static const struct table_column columns[] = {
@@ -102,30 +105,38 @@ static const char *row_color(const void *ctx, size_t row)
 	return !r->significant ? DIM : diff_change(r) > 0 ? RED : GREEN;
 }
 
-/* What is behind the significant rows: how many, and what is the most that could be made of them. */
+/*
+ * What is behind the significant rows: how many, and what is the most that could be made of them.
+ */
 static void write_rest(const struct diff_list *l, struct outfile *f)
 {
 	const struct diff_row *next = &l->rows[l->significant];
 
 	outfile_printf(f, "%zu of %zu functions changed", l->significant, l->n);
 	if (l->significant < l->n)
-		outfile_printf(f, "; of the others the largest change, %+.2f, %s", 100 * diff_change(next),
-			       isfinite(next->low) ? "is within chance" : "may be chance: that takes several files of each");
+		outfile_printf(
+			f, "; of the others the largest change, %+.2f, %s", 100 * diff_change(next),
+			isfinite(next->low) ? "is within chance"
+					    : "may be chance: that takes several files of each");
 	outfile_write(f, "\n", 1);
 }
 
-static void write_list(const struct diff *d, const struct diff_list *l, int all, const struct output_options *o,
-		       struct outfile *f)
+static void write_list(const struct diff *d, const struct diff_list *l, int all,
+		       const struct output_options *o, struct outfile *f)
 {
 	const struct rows rows = { diff_profile(d), l->rows };
 
 	if (all || l->significant)
-		table_write(&(struct table){ .columns = columns, .ctx = &rows, .rows = all ? l->n : l->significant,
-					     .color = row_color }, o, f);
+		table_write(&(struct table){ .columns = columns,
+					     .ctx = &rows,
+					     .rows = all ? l->n : l->significant,
+					     .color = row_color },
+			    o, f);
 	write_rest(l, f);
 }
 
-void difference_write(const struct diff *d, int all, const struct output_options *o, struct outfile *f)
+void difference_write(const struct diff *d, int all, const struct output_options *o,
+		      struct outfile *f)
 {
 	/* What 100 % are. */
 	const char *const whole[] = {

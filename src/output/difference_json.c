@@ -9,7 +9,8 @@ static void write_row(struct json *j, const struct profile *p, const struct diff
 	int named = r->function < v.nfunctions;
 
 	json_object(j, NULL);
-	json_string(j, "function", r->function == PROFILE_NONE ? ROLLUP_NO_STACK : rollup_name(p, r->function));
+	json_string(j, "function",
+		    r->function == PROFILE_NONE ? ROLLUP_NO_STACK : rollup_name(p, r->function));
 	json_string(j, "image", named ? profile_text(p, v.functions[r->function].module) : "");
 	json_double(j, "before", r->rate[DIFF_BEFORE]);
 	json_double(j, "after", r->rate[DIFF_AFTER]);
@@ -21,7 +22,8 @@ static void write_row(struct json *j, const struct profile *p, const struct diff
 	json_end(j);
 }
 
-static void write_list(struct json *j, const char *key, const struct profile *p, const struct diff_list *l, int all)
+static void write_list(struct json *j, const char *key, const struct profile *p,
+		       const struct diff_list *l, int all)
 {
 	json_array(j, key);
 	for (size_t i = 0; i < (all ? l->n : l->significant); i++)
@@ -29,9 +31,12 @@ static void write_list(struct json *j, const char *key, const struct profile *p,
 	json_end(j);
 }
 
-void difference_write_json(const struct diff *d, int all, const struct output_options *o, struct outfile *f)
+void difference_write_json(const struct diff *d, int all, const struct output_options *o,
+			   struct outfile *f)
 {
-	static const char *const words[] = { [DIFF_SAMPLES] = "samples", [DIFF_SECONDS] = "seconds", [DIFF_NONE] = "none" };
+	static const char *const words[] = {
+		[DIFF_SAMPLES] = "samples", [DIFF_SECONDS] = "seconds", [DIFF_NONE] = "none"
+	};
 	const struct profile *p = diff_profile(d);
 	struct profile_view v = profile_view(p);
 	struct json j = { .f = f };

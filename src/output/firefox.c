@@ -6,23 +6,26 @@
  *
  * Each thread has tables of its own, and all have one array of strings. The reader
  * looks nothing up again: the profile says that it is symbolicated. Its addresses
- * are offsets in the library's file, those of the kernel are counted from where its image is mapped.
+ * are offsets in the library's file, those of the kernel are counted from where its image is
+ * mapped.
  */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hashmap.h"
-#include "output/firefox_tables.h"
 #include "output/embedded.h"
+#include "output/firefox_tables.h"
 #include "output/formats.h"
 #include "output/order.h"
 #include "output/rollup.h"
 
-#define GECKO_VERSION 31		/* of the format that Firefox itself sends; required, without a meaning here */
+/* of the format that Firefox itself sends; required, without a meaning here */
+#define GECKO_VERSION 31
 #define PROCESSED_VERSION 57
 #define MS_DIGITS 6			/* ns as ms with so many decimals */
-#define KERNEL_MAP 0xffffffff80000000	/* where x86-64 maps its image: addresses above are too big for the reader's numbers */
+/* where x86-64 maps its image: addresses above are too big for the reader's numbers */
+#define KERNEL_MAP 0xffffffff80000000
 #define ADDRESS_MAX (1ull << 53)
 #define ANON "[anon]"			/* the module of code without a file */
 #define BREAKPAD_DIGITS 32
@@ -70,7 +73,8 @@ static void find_symbols(struct firefox *x)
 		function = x->v.lines[l->first_line + l->nlines - 1].function;
 		id = hashmap_put(&ids, (uint64_t)function << 32 | l->module, (uint32_t)symbols.n);
 		if (id >= symbols.n)
-			vec_push(&symbols, (struct firefox_symbol){ function, l->module, (uint64_t)address });
+			vec_push(&symbols,
+				 (struct firefox_symbol){ function, l->module, (uint64_t)address });
 		if ((uint64_t)address < symbols.v[id].address)
 			symbols.v[id].address = (uint64_t)address;
 		x->symbol_of[i] = id;
@@ -80,10 +84,15 @@ static void find_symbols(struct firefox *x)
 	x->nsymbols = symbols.n;
 }
 
-/* A build id as Breakpad has it: 16 bytes as a GUID, of which the first three numbers are swapped, and an age of 0. */
+/*
+ * A build id as Breakpad has it: 16 bytes as a GUID, of which the first three numbers are swapped,
+ * and an age of 0.
+ */
 static void breakpad_id(char out[BREAKPAD_DIGITS + 2], const char *build_id)
 {
-	static const unsigned char bytes[] = { 3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15 };
+	static const unsigned char bytes[] = {
+		3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15
+	};
 	size_t n = strlen(build_id);
 
 	if (build_id[strspn(build_id, "0123456789abcdef")])
@@ -139,7 +148,8 @@ static void write_categories(struct json *j)
 	json_end(j);
 }
 
-static void write_entry(struct json *j, const char *label, const char *reason, const char *text, uint64_t n)
+static void write_entry(struct json *j, const char *label, const char *reason, const char *text,
+			uint64_t n)
 {
 	char *whole = xasprintf("%s%s%s", label, *reason ? ": " : "", reason);
 
@@ -154,7 +164,8 @@ static void write_entry(struct json *j, const char *label, const char *reason, c
 	free(whole);
 }
 
-static void write_reasons(struct json *j, const char *label, const struct profile_reason *r, size_t n)
+static void write_reasons(struct json *j, const char *label, const struct profile_reason *r,
+			  size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (r[i].count)
@@ -186,7 +197,10 @@ static void write_account(struct firefox *x)
 static void write_texts(struct firefox *x)
 {
 	const struct profile_meta *m = x->v.meta;
-	const struct { const char *key; uint32_t string; } texts[] = { { "oscpu", m->host }, { "arguments", m->command } };
+	const struct {
+		const char *key;
+		uint32_t string;
+	} texts[] = { { "oscpu", m->host }, { "arguments", m->command } };
 	const char *title = profile_text(x->p, m->title);
 
 	json_string(&x->json, "product", *title ? title : "ebprof");
@@ -241,7 +255,10 @@ static void write_meta(struct firefox *x)
 }
 
 /* --- Threads. -------------------------------------------------------------- */
-/* The ticks of each thread in a row, by time; @first: where they begin. NULL: there is no timeline of what is shown. */
+/*
+ * The ticks of each thread in a row, by time; @first: where they begin. NULL: there is no timeline
+ * of what is shown.
+ */
 static uint32_t *order_ticks(const struct firefox *x, size_t *first)
 {
 	uint32_t *keys, *order;
@@ -272,7 +289,8 @@ static void write_threads(struct firefox *x)
 		const struct thread_row *row = &threads->v[i];
 		size_t from = first[row->thread];
 
-		firefox_tables_fill(x, row, ticks ? ticks + from : NULL, first[row->thread + 1] - from);
+		firefox_tables_fill(x, row, ticks ? ticks + from : NULL,
+				    first[row->thread + 1] - from);
 		firefox_thread_write(x, row);
 	}
 	/* The reader wants one thread at least. */
@@ -287,7 +305,9 @@ static void write_threads(struct firefox *x)
 
 void firefox_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
-	struct firefox x = { .p = p, .v = profile_view(p), .json = { .f = f }, .strings = strtab_new() };
+	struct firefox x = {
+		.p = p, .v = profile_view(p), .json = { .f = f }, .strings = strtab_new()
+	};
 	struct json *j = &x.json;
 
 	(void)o;

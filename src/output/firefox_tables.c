@@ -80,11 +80,13 @@ static void clear(struct firefox_tables *t)
 }
 
 /* --- From the profile's stacks to rows. ------------------------------------ */
-static enum firefox_category category(const struct firefox *x, uint32_t function, enum frame_kind kind)
+static enum firefox_category category(const struct firefox *x, uint32_t function,
+				      enum frame_kind kind)
 {
 	if (kind != FRAME_USER)
 		return kind == FRAME_KERNEL ? FIREFOX_KERNEL : FIREFOX_OTHER;
-	if (function < x->v.nfunctions && !strcmp(profile_text(x->p, x->v.functions[function].module), "[jit]"))
+	if (function < x->v.nfunctions &&
+	    !strcmp(profile_text(x->p, x->v.functions[function].module), "[jit]"))
 		return FIREFOX_JIT;
 	return FIREFOX_USER;
 }
@@ -96,24 +98,34 @@ static uint32_t add_function(struct firefox *x, uint32_t function, uint32_t modu
 	uint32_t row = rows_add(&t->functions, function);
 
 	if (row == t->resources.n)
-		vec_push(&t->resources, x->library_of[module] == PROFILE_NONE ? PROFILE_NONE : rows_add(&t->modules, module));
+		vec_push(&t->resources, x->library_of[module] == PROFILE_NONE
+						? PROFILE_NONE
+						: rows_add(&t->modules, module));
 	return row;
 }
 
 static void add_frame(struct firefox *x, uint32_t location, const struct line *line, uint32_t depth)
 {
 	const struct location *l = &x->v.locations[location];
-	uint32_t function = line ? line->function : (uint32_t)x->v.nfunctions, symbol = x->symbol_of[location];
+	uint32_t function = line ? line->function : (uint32_t)x->v.nfunctions,
+		 symbol = x->symbol_of[location];
 
-	vec_push(&x->tables->frames, (struct firefox_frame){
-		.address = firefox_address(x, l), .depth = depth, .category = category(x, function, l->kind),
-		.function = add_function(x, function, l->module),
-		.symbol = symbol == PROFILE_NONE ? PROFILE_NONE : rows_add(&x->tables->symbols, symbol),
-		/* Of another file than the function's own it would point to the wrong place. */
-		.line = line && line->file == x->sources[function].file ? line->line : 0 });
+	vec_push(
+		&x->tables->frames,
+		(struct firefox_frame){
+			.address = firefox_address(x, l),
+			.depth = depth,
+			.category = category(x, function, l->kind),
+			.function = add_function(x, function, l->module),
+			.symbol = symbol == PROFILE_NONE ? PROFILE_NONE
+							 : rows_add(&x->tables->symbols, symbol),
+			/* Of another file than the function's own it would point to the wrong place. */
+			.line = line && line->file == x->sources[function].file ? line->line : 0 });
 }
 
-/* The row of the first of @location's frames: what was inlined there lies after what it went into. */
+/*
+ * The row of the first of @location's frames: what was inlined there lies after what it went into.
+ */
 static uint32_t frames_of(struct firefox *x, uint32_t location)
 {
 	const struct location *l = &x->v.locations[location];
@@ -175,7 +187,8 @@ static void add_ticks(struct firefox *x, const uint32_t *ticks, size_t n)
 		const struct tick *tick = &x->v.ticks[ticks[i]];
 		uint32_t stack = stack_of(x, x->v.samples[tick->sample].node);
 
-		vec_push(&x->tables->moments, (struct firefox_moment){ stack, tick->time, tick->value });
+		vec_push(&x->tables->moments,
+			 (struct firefox_moment){ stack, tick->time, tick->value });
 	}
 }
 
@@ -199,7 +212,8 @@ static void make_up_times(struct firefox *x, const struct thread_row *row)
 	}
 }
 
-void firefox_tables_fill(struct firefox *x, const struct thread_row *row, const uint32_t *ticks, size_t nticks)
+void firefox_tables_fill(struct firefox *x, const struct thread_row *row, const uint32_t *ticks,
+			 size_t nticks)
 {
 	clear(x->tables);
 	if (nticks)

@@ -17,7 +17,9 @@
 /* Indexes of the categories in meta.categories; the first one is the default. */
 enum firefox_category { FIREFOX_OTHER, FIREFOX_USER, FIREFOX_KERNEL, FIREFOX_JIT };
 
-/* A function of a library where it was sampled: what its frames, and those inlined into it, lie in. */
+/*
+ * A function of a library where it was sampled: what its frames, and those inlined into it, lie in.
+ */
 struct firefox_symbol {
 	uint32_t function;
 	uint32_t module;
@@ -51,7 +53,8 @@ struct firefox_stack {
 
 struct firefox_frame {
 	int64_t address;
-	uint32_t depth;		/* 0: the function that the code lies in; what was inlined there is deeper */
+	/* 0: the function that the code lies in; what was inlined there is deeper */
+	uint32_t depth;
 	uint32_t category;
 	uint32_t function;	/* row */
 	uint32_t symbol;	/* row, or PROFILE_NONE */
@@ -65,8 +68,10 @@ struct firefox_moment {
 };
 
 struct firefox_tables {
-	struct firefox_rows nodes;		/* the row of a node's innermost frame in stacks; node 0: that of "[no stack]" */
-	struct firefox_rows locations;		/* the row of a location's outermost frame; the inlined ones follow */
+	/* the row of a node's innermost frame in stacks; node 0: that of "[no stack]" */
+	struct firefox_rows nodes;
+	/* the row of a location's outermost frame; the inlined ones follow */
+	struct firefox_rows locations;
 	struct firefox_rows functions, modules, symbols;
 	VEC(struct firefox_stack) stacks;
 	VEC(struct firefox_frame) frames;
@@ -75,16 +80,23 @@ struct firefox_tables {
 	VEC(uint32_t) resources;	/* function row -> module row, PROFILE_NONE */
 };
 
-/* @location's address as the format counts it: from where its library begins; -1 where that is not known. */
+/*
+ * @location's address as the format counts it: from where its library begins; -1 where that is not
+ * known.
+ */
 int64_t firefox_address(const struct firefox *x, const struct location *location);
 
 /* Room for the tables of any thread of @x, one after the other. */
 struct firefox_tables *firefox_tables_new(const struct firefox *x);
 void firefox_tables_free(struct firefox_tables *t);
 /* x->tables for the thread of @row. @ticks: its own, by time; none: its times are made up. */
-void firefox_tables_fill(struct firefox *x, const struct thread_row *row, const uint32_t *ticks, size_t nticks);
+void firefox_tables_fill(struct firefox *x, const struct thread_row *row, const uint32_t *ticks,
+			 size_t nticks);
 
-/* Adds that thread, whose tables were filled, to x->json (firefox_thread.c); NULL: one that never ran. */
+/*
+ * Adds that thread, whose tables were filled, to x->json (firefox_thread.c); NULL: one that never
+ * ran.
+ */
 void firefox_thread_write(struct firefox *x, const struct thread_row *row);
 
 #endif

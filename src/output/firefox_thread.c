@@ -51,9 +51,15 @@ static void end_table(struct json *j, size_t length)
 }
 
 /* What a sample's value means: the format knows counts, milliseconds and bytes. */
-static const struct weight { const char *unit, *type; unsigned int digits; } weights[] = {
-	{ "nanoseconds", "tracing-ms", 6 }, { "microseconds", "tracing-ms", 3 }, { "milliseconds", "tracing-ms", 0 },
-	{ "bytes", "bytes", 0 }, { "", "samples", 0 },
+static const struct weight {
+	const char *unit, *type;
+	unsigned int digits;
+} weights[] = {
+	{ "nanoseconds", "tracing-ms", 6 },
+	{ "microseconds", "tracing-ms", 3 },
+	{ "milliseconds", "tracing-ms", 0 },
+	{ "bytes", "bytes", 0 },
+	{ "", "samples", 0 },
 };
 
 static const struct weight *weight_of(const struct firefox *x)
@@ -66,7 +72,10 @@ static const struct weight *weight_of(const struct firefox *x)
 	return w;
 }
 
-/* ns for which the thread ran before a sample: half of what it and the one before stand for. It draws the use of the CPU. */
+/*
+ * ns for which the thread ran before a sample: half of what it and the one before stand for. It
+ * draws the use of the CPU.
+ */
 static uint64_t cpu_time(const struct firefox *x, const struct firefox_moment *m, int has_previous)
 {
 	double samples = ((double)m->value + (has_previous ? (double)m[-1].value : 0)) / 2;
@@ -126,7 +135,9 @@ static void write_functions(struct firefox *x)
 	COLUMN(j, "name", n, write_function_name(x, functions[i]));
 	COLUMN(j, "isJS", n, json_bool(j, NULL, 0));
 	COLUMN(j, "relevantForJS", n, json_bool(j, NULL, 0));
-	COLUMN(j, "resource", n, json_int(j, NULL, t->resources.v[i] == PROFILE_NONE ? -1 : (int64_t)t->resources.v[i]));
+	COLUMN(j, "resource", n,
+	       json_int(j, NULL,
+			t->resources.v[i] == PROFILE_NONE ? -1 : (int64_t)t->resources.v[i]));
 	COLUMN(j, "fileName", n, write_file(x, functions[i]));
 	COLUMN(j, "lineNumber", n, json_null(j, NULL));
 	COLUMN(j, "columnNumber", n, json_null(j, NULL));
@@ -147,7 +158,8 @@ static void write_libraries(struct firefox *x)
 	COLUMN(j, "type", n, json_uint(j, NULL, RESOURCE_LIBRARY));
 	end_table(j, n);
 	json_object(j, "nativeSymbols");
-	COLUMN(j, "libIndex", nsymbols, json_uint(j, NULL, x->library_of[x->symbols[symbols[i]].module]));
+	COLUMN(j, "libIndex", nsymbols,
+	       json_uint(j, NULL, x->library_of[x->symbols[symbols[i]].module]));
 	COLUMN(j, "address", nsymbols, json_uint(j, NULL, x->symbols[symbols[i]].address));
 	COLUMN(j, "name", nsymbols, write_function_name(x, x->symbols[symbols[i]].function));
 	COLUMN(j, "functionSize", nsymbols, json_null(j, NULL));
@@ -156,7 +168,8 @@ static void write_libraries(struct firefox *x)
 
 static void write_markers(struct json *j)
 {
-	static const char *const columns[] = { "data", "name", "startTime", "endTime", "phase", "category" };
+	static const char *const columns[] = { "data",	  "name",  "startTime",
+					       "endTime", "phase", "category" };
 
 	json_object(j, "markers");
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
@@ -181,7 +194,8 @@ static void write_identity(struct firefox *x, const struct thread_row *row)
 	json_array(j, "pausedRanges");
 	json_end(j);
 	json_string(j, "name", t ? rollup_comm(x->p, t->comm) : "no samples");
-	json_string(j, "processName", t ? rollup_comm(x->p, x->v.processes[t->process].comm) : "no samples");
+	json_string(j, "processName",
+		    t ? rollup_comm(x->p, x->v.processes[t->process].comm) : "no samples");
 	json_bool(j, "isMainThread", row ? row->leads : 1);
 	json_string(j, "pid", row ? threads_id(id, sizeof(id), row->pid, row->pid_again) : "0");
 	json_string(j, "tid", row ? threads_id(id, sizeof(id), row->tid, row->tid_again) : "0");

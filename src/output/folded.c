@@ -20,11 +20,12 @@
 #include "base/strtab.h"
 #include "base/text_vec.h"
 #include "base/vec.h"
-#include "output/formats.h"
 #include "output/calltree.h"
+#include "output/formats.h"
 #include "output/rollup.h"
 
-#define LINE_BYTES_MAX (1u << 26)	/* what does not fit is left out of a line, and counts for what called it */
+/* what does not fit is left out of a line, and counts for what called it */
+#define LINE_BYTES_MAX (1u << 26)
 
 /* Where a blank and a number end @s, that blank; else NULL. */
 static char *before_number(char *s, size_t n)
@@ -61,7 +62,8 @@ static const char *frame(struct text_vec *t, const char *name)
 }
 
 /* A thread's first frame. */
-static const char *comm_frame(struct text_vec *t, const struct profile *p, const struct thread *thread)
+static const char *comm_frame(struct text_vec *t, const struct profile *p,
+			      const struct thread *thread)
 {
 	const char *comm = rollup_comm(p, thread->comm);
 	char ids[ROLLUP_IDS_MAX];
@@ -122,8 +124,8 @@ static void labels_sort(struct labels *l, size_t nfunctions, size_t nthreads)
 }
 
 /* @function's frame in @texts. */
-static uint32_t add_frame(struct strtab *texts, struct text_vec *t, const struct profile *p, size_t function, int annotate,
-			  int inlined)
+static uint32_t add_frame(struct strtab *texts, struct text_vec *t, const struct profile *p,
+			  size_t function, int annotate, int inlined)
 {
 	frame(t, rollup_name(p, function));
 	if (annotate)
@@ -175,7 +177,9 @@ struct writer {
 static void enter(void *ctx, const struct calltree_node *n)
 {
 	struct writer *w = ctx;
-	double before = w->tree->before ? round((double)w->tree->before[n - w->tree->nodes] * w->weight) : 0;
+	double before = w->tree->before
+				? round((double)w->tree->before[n - w->tree->nodes] * w->weight)
+				: 0;
 	char count[512] = "";	/* a double may have 309 digits */
 	size_t size = strlen(w->texts[n->label]), end;
 	int len = 0;
@@ -189,7 +193,8 @@ static void enter(void *ctx, const struct calltree_node *n)
 	if (n->self || before > 0) {
 		if (w->tree->before)
 			len = snprintf(count, sizeof(count), " %.0f", before);
-		len += snprintf(count + len, sizeof(count) - (size_t)len, " %" PRIu64 "\n", n->self);
+		len += snprintf(count + len, sizeof(count) - (size_t)len, " %" PRIu64 "\n",
+				n->self);
 		text_vec_add_bytes(&w->line, count, (size_t)len);
 		outfile_write(w->f, w->line.v, w->line.n);
 		w->line.n = end;
@@ -210,8 +215,10 @@ static void leave(void *ctx, const struct calltree_node *n)
 void folded_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
 	struct labels labels = labels_new(p, o->annotate);
-	struct calltree *tree = (o->difference ? calltree_difference : calltree_new)(p, &(struct calltree_labels){
-		.functions = labels.functions, .inlined = labels.inlined, .threads = labels.threads });
+	struct calltree *tree = (o->difference ? calltree_difference : calltree_new)(
+		p, &(struct calltree_labels){ .functions = labels.functions,
+					      .inlined = labels.inlined,
+					      .threads = labels.threads });
 	struct writer w = { .f = f, .tree = tree, .weight = o->weight, .texts = labels.sorted };
 
 	calltree_walk(tree, &(struct calltree_walker){ .enter = enter, .leave = leave, .ctx = &w });

@@ -18,9 +18,9 @@
 
 #include "base/json.h"
 #include "base/vec.h"
+#include "output/caption.h"
 #include "output/embedded.h"
 #include "output/formats.h"
-#include "output/caption.h"
 #include "output/html_labels.h"
 #include "output/html_page.h"
 #include "output/packed.h"
@@ -29,7 +29,8 @@
 
 /* --- What was measured. ------------------------------------------------------- */
 
-static void write_reasons(struct json *j, const char *key, const struct profile_reason *reasons, size_t n)
+static void write_reasons(struct json *j, const char *key, const struct profile_reason *reasons,
+			  size_t n)
 {
 	json_array(j, key);
 	for (size_t i = 0; i < n; i++) {
@@ -76,18 +77,23 @@ static void write_meta(struct json *j, const struct profile *p)
 	json_end(j);
 }
 
-/* Nanoseconds that one of @type stands for, where another type says how much CPU time all are; 0: not known. */
+/*
+ * Nanoseconds that one of @type stands for, where another type says how much CPU time all are; 0:
+ * not known.
+ */
 static uint64_t time_of_each(const struct profile *p, const struct sample_type *type)
 {
 	struct profile_view v = profile_view(p);
 
-	for (size_t i = 0; i < v.ntypes && type->total && !strcmp(profile_text(p, type->unit), "count"); i++)
+	for (size_t i = 0;
+	     i < v.ntypes && type->total && !strcmp(profile_text(p, type->unit), "count"); i++)
 		if (!strcmp(profile_text(p, v.types[i].name), "cpu"))
 			return v.types[i].total / type->total;
 	return 0;
 }
 
-static void write_values(struct json *j, const struct profile *p, const struct output_options *o, size_t nodes)
+static void write_values(struct json *j, const struct profile *p, const struct output_options *o,
+			 size_t nodes)
 {
 	struct profile_view v = profile_view(p);
 	const struct sample_type *type = &v.types[o->difference ? 1 : v.shown];
@@ -134,7 +140,8 @@ static uint32_t module_string(const struct profile_view *v, const struct html_fu
 	return f->function < v->nfunctions ? v->functions[f->function].module : 0;
 }
 
-static void write_functions(struct json *j, const struct html_labels *l, const struct profile_view *v, struct texts *t)
+static void write_functions(struct json *j, const struct html_labels *l,
+			    const struct profile_view *v, struct texts *t)
 {
 	json_object(j, "functions");
 	json_array(j, "name");
@@ -179,8 +186,8 @@ static void write_threads(struct json *j, const struct html_labels *l)
 	json_end(j);
 }
 
-static void write_profile(struct outfile *f, const struct profile *p, const struct output_options *o,
-			  const struct html_labels *l, size_t nodes)
+static void write_profile(struct outfile *f, const struct profile *p,
+			  const struct output_options *o, const struct html_labels *l, size_t nodes)
 {
 	struct profile_view v = profile_view(p);
 	struct json j = { .f = f };
@@ -245,8 +252,14 @@ static void put_before(void *ctx, const struct calltree_node *n)
 
 static void write_tree(struct outfile *f, const struct calltree *tree)
 {
-	static const struct { const char *id; void (*put)(void *ctx, const struct calltree_node *n); } columns[] = {
-		{ "up", put_up }, { "label", put_label }, { "self", put_self }, { "before", put_before },
+	static const struct {
+		const char *id;
+		void (*put)(void *ctx, const struct calltree_node *n);
+	} columns[] = {
+		{ "up", put_up },
+		{ "label", put_label },
+		{ "self", put_self },
+		{ "before", put_before },
 	};
 
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
@@ -256,7 +269,8 @@ static void write_tree(struct outfile *f, const struct calltree *tree)
 			continue;
 		outfile_printf(f, "<script type=\"text/plain\" id=\"%s\">", columns[i].id);
 		c.packed = packed_open(f);
-		calltree_walk(tree, &(struct calltree_walker){ .enter = columns[i].put, .leave = leave, .ctx = &c });
+		calltree_walk(tree, &(struct calltree_walker){
+					    .enter = columns[i].put, .leave = leave, .ctx = &c });
 		packed_close(c.packed);
 		outfile_printf(f, "</script>\n");
 	}
@@ -277,7 +291,8 @@ static void write_whole(struct outfile *f, const struct profile *p)
 void html_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
 	struct html_labels *labels = html_labels_new(p);
-	struct calltree *tree = o->difference ? calltree_difference(p, &labels->tree) : calltree_new(p, &labels->tree);
+	struct calltree *tree = o->difference ? calltree_difference(p, &labels->tree)
+					      : calltree_new(p, &labels->tree);
 	const char *data = strstr(html_page, HTML_PAGE_DATA);
 
 	outfile_write(f, html_page, (size_t)(data - html_page));

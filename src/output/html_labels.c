@@ -23,7 +23,10 @@ static int by_name(const void *a, const void *b)
 	return c ? c : x->inlined - y->inlined;
 }
 
-/* Which functions are a frame of a location, as themselves and inlined: marked by 0 in the two arrays of labels. */
+/*
+ * Which functions are a frame of a location, as themselves and inlined: marked by 0 in the two
+ * arrays of labels.
+ */
 static void mark_used(struct html_labels *l, const struct profile_view *v)
 {
 	for (size_t i = 0; i < v->nlocations; i++) {
@@ -33,11 +36,13 @@ static void mark_used(struct html_labels *l, const struct profile_view *v)
 		if (!where->nlines)
 			l->of_function[v->nfunctions] = 0;
 		for (uint32_t k = 0; k < where->nlines; k++)
-			(k + 1 < where->nlines ? l->of_inlined : l->of_function)[lines[k].function] = 0;
+			(k + 1 < where->nlines ? l->of_inlined
+					       : l->of_function)[lines[k].function] = 0;
 	}
 }
 
-static void add_function(struct html_labels *l, const struct profile *p, size_t function, int inlined)
+static void add_function(struct html_labels *l, const struct profile *p, size_t function,
+			 int inlined)
 {
 	struct profile_view v = profile_view(p);
 	const struct function *f = function < v.nfunctions ? &v.functions[function] : NULL;
@@ -45,8 +50,11 @@ static void add_function(struct html_labels *l, const struct profile *p, size_t 
 	if ((inlined ? l->of_inlined : l->of_function)[function] == UNUSED)
 		return;
 	l->functions[l->nfunctions++] = (struct html_function){
-		.function = (uint32_t)function, .inlined = inlined, .name = rollup_name(p, function),
-		.module = f ? profile_text(p, f->module) : "", .kind = f ? f->kind : FRAME_USER,
+		.function = (uint32_t)function,
+		.inlined = inlined,
+		.name = rollup_name(p, function),
+		.module = f ? profile_text(p, f->module) : "",
+		.kind = f ? f->kind : FRAME_USER,
 	};
 }
 
@@ -65,7 +73,8 @@ static void collect_functions(struct html_labels *l, const struct profile *p)
 		add_function(l, p, i / 2, i % 2);
 	qsort(l->functions, l->nfunctions, sizeof(*l->functions), by_name);
 	for (size_t i = 0; i < l->nfunctions; i++)
-		(l->functions[i].inlined ? l->of_inlined : l->of_function)[l->functions[i].function] = (uint32_t)i;
+		(l->functions[i].inlined ? l->of_inlined
+					 : l->of_function)[l->functions[i].function] = (uint32_t)i;
 }
 
 /* --- The line of a function that most of its samples passed. ------------------- */
@@ -90,7 +99,8 @@ static int by_place(const void *a, const void *b)
 static uint64_t *location_values(const struct profile *p)
 {
 	struct profile_view v = profile_view(p);
-	uint64_t *nodes = xcalloc(v.nnodes, sizeof(*nodes)), *locations = xcalloc(v.nlocations, sizeof(*locations));
+	uint64_t *nodes = xcalloc(v.nnodes, sizeof(*nodes)),
+		 *locations = xcalloc(v.nlocations, sizeof(*locations));
 
 	for (size_t i = 0; i < v.nsamples; i++)
 		nodes[v.samples[i].node] += v.values[i];
@@ -103,7 +113,8 @@ static uint64_t *location_values(const struct profile *p)
 	return locations;
 }
 
-static size_t collect_places(const struct html_labels *l, const struct profile *p, struct place *places)
+static size_t collect_places(const struct html_labels *l, const struct profile *p,
+			     struct place *places)
 {
 	struct profile_view v = profile_view(p);
 	uint64_t *values = location_values(p);
@@ -116,8 +127,13 @@ static size_t collect_places(const struct html_labels *l, const struct profile *
 		for (uint32_t k = 0; k < nlines; k++)
 			if (lines[k].file)
 				places[n++] = (struct place){
-					.label = (k + 1 < nlines ? l->of_inlined : l->of_function)[lines[k].function],
-					.file = lines[k].file, .line = lines[k].line, .value = values[i] };
+					.label = (k + 1 < nlines
+							  ? l->of_inlined
+							  : l->of_function)[lines[k].function],
+					.file = lines[k].file,
+					.line = lines[k].line,
+					.value = values[i]
+				};
 	}
 	free(values);
 	qsort(places, n, sizeof(*places), by_place);
@@ -159,7 +175,9 @@ static int by_process(const void *a, const void *b)
 	const struct ordered *x = a, *y = b;
 	int c = strcmp(x->thread.process, y->thread.process);
 
-	return c || !x->per_thread ? c : (x->thread.pid > y->thread.pid) - (x->thread.pid < y->thread.pid);
+	return c || !x->per_thread
+		       ? c
+		       : (x->thread.pid > y->thread.pid) - (x->thread.pid < y->thread.pid);
 }
 
 static int by_thread(const void *a, const void *b)
@@ -169,7 +187,9 @@ static int by_thread(const void *a, const void *b)
 
 	if (!c)
 		c = strcmp(x->thread.comm, y->thread.comm);
-	return c || !x->per_thread ? c : (x->thread.tid > y->thread.tid) - (x->thread.tid < y->thread.tid);
+	return c || !x->per_thread
+		       ? c
+		       : (x->thread.tid > y->thread.tid) - (x->thread.tid < y->thread.tid);
 }
 
 static void collect_threads(struct html_labels *l, const struct profile *p)
@@ -180,10 +200,12 @@ static void collect_threads(struct html_labels *l, const struct profile *p)
 	for (size_t i = 0; i < v.nthreads; i++) {
 		const struct process *process = &v.processes[v.threads[i].process];
 
-		all[i] = (struct ordered){
-			.index = (uint32_t)i, .per_thread = v.meta->per_thread,
-			.thread = { .process = rollup_comm(p, process->comm), .pid = process->pid,
-				    .comm = rollup_comm(p, v.threads[i].comm), .tid = v.threads[i].tid } };
+		all[i] = (struct ordered){ .index = (uint32_t)i,
+					   .per_thread = v.meta->per_thread,
+					   .thread = { .process = rollup_comm(p, process->comm),
+						       .pid = process->pid,
+						       .comm = rollup_comm(p, v.threads[i].comm),
+						       .tid = v.threads[i].tid } };
 	}
 	qsort(all, v.nthreads, sizeof(*all), by_thread);
 	l->threads = xcalloc(v.nthreads, sizeof(*l->threads));
@@ -192,7 +214,8 @@ static void collect_threads(struct html_labels *l, const struct profile *p)
 		struct html_thread *last = i ? &l->threads[l->nthreads - 1] : NULL;
 
 		if (!i || by_thread(&all[i - 1], &all[i])) {
-			all[i].thread.group = !i ? 0 : last->group + !!by_process(&all[i - 1], &all[i]);
+			all[i].thread.group = !i ? 0
+						 : last->group + !!by_process(&all[i - 1], &all[i]);
 			l->threads[l->nthreads++] = all[i].thread;
 		} else {
 			last->pid = last->pid == all[i].thread.pid ? last->pid : 0;
@@ -210,7 +233,9 @@ struct html_labels *html_labels_new(const struct profile *p)
 	collect_functions(l, p);
 	find_lines(l, p);
 	collect_threads(l, p);
-	l->tree = (struct calltree_labels){ .functions = l->of_function, .inlined = l->of_inlined, .threads = l->of_thread };
+	l->tree = (struct calltree_labels){ .functions = l->of_function,
+					    .inlined = l->of_inlined,
+					    .threads = l->of_thread };
 	return l;
 }
 

@@ -19,7 +19,8 @@ struct html_function {
 	int inlined;
 	const char *name, *module;
 	enum frame_kind kind;
-	uint32_t file, line;	/* where most of its samples were; string and number, 0: not known */
+	/* where most of its samples were; string and number, 0: not known */
+	uint32_t file, line;
 };
 
 struct html_thread {
@@ -30,7 +31,8 @@ struct html_thread {
 
 struct html_labels {
 	struct html_function *functions;	size_t nfunctions;
-	struct html_thread *threads;		size_t nthreads;	/* their labels begin at nfunctions */
+	/* their labels begin at nfunctions */
+	struct html_thread *threads;		size_t nthreads;
 	struct calltree_labels tree;
 	uint32_t *of_function, *of_inlined, *of_thread;	/* what @tree points to */
 };

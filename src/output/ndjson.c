@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The summary and the top table for scripts: a JSON object a line, the first one of
- * "type" "summary", then one a "function", then one a "process", and the "profile", as ebprof(1) names
- * their members. Rows stand in the order of the table (output/rollup.h).
+ * "type" "summary", then one a "function", then one a "process", and the "profile", as ebprof(1)
+ * names their members. Rows stand in the order of the table (output/rollup.h).
  */
 #include <stdlib.h>
 
@@ -13,7 +13,8 @@
 
 #define NS_DIGITS 9		/* ns as seconds with so many decimals */
 
-static void write_reasons(struct json *j, const char *key, const char *by, const struct profile_reason *r, size_t n)
+static void write_reasons(struct json *j, const char *key, const char *by,
+			  const struct profile_reason *r, size_t n)
 {
 	uint64_t total = 0;
 
@@ -90,7 +91,9 @@ static void write_summary(struct json *j, const struct profile *p)
 
 static void write_functions(struct json *j, const struct profile *p)
 {
-	static const char *const kinds[] = { [FRAME_USER] = "user", [FRAME_KERNEL] = "kernel", [FRAME_MARK] = "mark" };
+	static const char *const kinds[] = {
+		[FRAME_USER] = "user", [FRAME_KERNEL] = "kernel", [FRAME_MARK] = "mark"
+	};
 	size_t n;
 	struct rollup_function *rows = rollup_functions(p, &n);
 
@@ -125,7 +128,10 @@ static void write_processes(struct json *j, const struct profile *p)
 	free(rows);
 }
 
-/* By which ebprof reads the file back; the last line, so that who wants the table alone can stop before it. */
+/*
+ * By which ebprof reads the file back; the last line, so that who wants the table alone can stop
+ * before it.
+ */
 static void write_whole(struct json *j, const struct profile *p)
 {
 	json_object(j, NULL);

@@ -8,31 +8,35 @@
 const struct output_format output_formats[] = {
 	{ "folded", ".folded", "one line a stack, comm;root;...;leaf COUNT, for flame graph tools",
 	  0, "look at it with: ebprof report FILE", 1, folded_write },
-	{ "pprof", ".pb", "all of the profile, for `go tool pprof' and for ebprof; compressed",
-	  1, "look at it with: ebprof report FILE (or: go tool pprof -http : FILE)", 1,
-	  pprof_write },
-	{ "table", ".txt", "table of functions (self %, total %, self samples) and of processes",
-	  0, NULL, 0, top_write },
-	{ "html", ".html", "a flame graph to look around in, one file for any browser",
-	  0, "open it in a browser", 0, html_write },
-	{ "svg", ".svg", "flame graph, a picture without scripts for documents and tickets",
-	  0, "open it in a browser", 0, svg_write },
-	{ "callgrind", ".callgrind", "for kcachegrind and callgrind_annotate; files named callgrind.out* too",
-	  0, "look at it with: kcachegrind FILE", 0, callgrind_write },
-	{ "dhat", ".dhat.json", "for dh_view.html of valgrind; files named dhat.out* too",
-	  0, "load it in dh_view.html of valgrind", 0, dhat_write },
-	{ "firefox", ".json", "for profiler.firefox.com, where it stays on your machine until you share it",
-	  0, "load it at https://profiler.firefox.com", 1, firefox_write },
-	{ "speedscope", ".speedscope.json", "for speedscope.app",
-	  0, "drop it on https://www.speedscope.app", 0, speedscope_write },
-	{ "perf-script", ".perf", "text as perf script prints it, for what reads that",
-	  0, "look at it with: ebprof report FILE", 1, perf_script_write },
-	{ "json", ".ndjson", "the summary and the table for scripts, a JSON object a line",
-	  0, NULL, 0, ndjson_write },
+	{ "pprof", ".pb", "all of the profile, for `go tool pprof' and for ebprof; compressed", 1,
+	  "look at it with: ebprof report FILE (or: go tool pprof -http : FILE)", 1, pprof_write },
+	{ "table", ".txt", "table of functions (self %, total %, self samples) and of processes", 0,
+	  NULL, 0, top_write },
+	{ "html", ".html", "a flame graph to look around in, one file for any browser", 0,
+	  "open it in a browser", 0, html_write },
+	{ "svg", ".svg", "flame graph, a picture without scripts for documents and tickets", 0,
+	  "open it in a browser", 0, svg_write },
+	{ "callgrind", ".callgrind",
+	  "for kcachegrind and callgrind_annotate; files named callgrind.out* too", 0,
+	  "look at it with: kcachegrind FILE", 0, callgrind_write },
+	{ "dhat", ".dhat.json", "for dh_view.html of valgrind; files named dhat.out* too", 0,
+	  "load it in dh_view.html of valgrind", 0, dhat_write },
+	{ "firefox", ".json",
+	  "for profiler.firefox.com, where it stays on your machine until you share it", 0,
+	  "load it at https://profiler.firefox.com", 1, firefox_write },
+	{ "speedscope", ".speedscope.json", "for speedscope.app", 0,
+	  "drop it on https://www.speedscope.app", 0, speedscope_write },
+	{ "perf-script", ".perf", "text as perf script prints it, for what reads that", 0,
+	  "look at it with: ebprof report FILE", 1, perf_script_write },
+	{ "json", ".ndjson", "the summary and the table for scripts, a JSON object a line", 0, NULL,
+	  0, ndjson_write },
 	{ 0 },
 };
 
-/* What else ends the name of such a file. Where it does not choose the format, it may mean others, too. */
+/*
+ * What else ends the name of such a file. Where it does not choose the format, it may mean others,
+ * too.
+ */
 static const struct { const char *suffix, *format; int chooses; } endings[] = {
 	{ ".pprof", "pprof", 1 }, { ".collapsed", "folded", 1 }, { ".jsonl", "json", 1 },
 	{ ".json", "json", 0 }, { ".json", "speedscope", 0 }, { ".json", "dhat", 0 },
@@ -125,13 +129,14 @@ int output_fits(const struct output_format *format, const char *path)
 	if (!most)
 		return !other || other == format;
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
-		if (!strcmp(endings[i].format, format->name) && ending(path, endings[i].suffix) == most)
+		if (!strcmp(endings[i].format, format->name) &&
+		    ending(path, endings[i].suffix) == most)
 			return 1;
 	return ending(path, format->suffix) == most;
 }
 
-void output_write(const struct output_format *format, const struct profile *p, const struct output_options *o,
-		  struct outfile *f, const char *path)
+void output_write(const struct output_format *format, const struct profile *p,
+		  const struct output_options *o, struct outfile *f, const char *path)
 {
 	if (format->gzip || (path && output_is_packed(path)))
 		outfile_compress(f);

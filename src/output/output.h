@@ -15,12 +15,14 @@
 
 struct output_options {
 	int rows;		/* of a table; 0: all */
-	enum output_sort { OUTPUT_SORT_DEFAULT, OUTPUT_SORT_SELF, OUTPUT_SORT_TOTAL } sort;	/* of tables of functions */
+	/* of tables of functions */
+	enum output_sort { OUTPUT_SORT_DEFAULT, OUTPUT_SORT_SELF, OUTPUT_SORT_TOTAL } sort;
 	int color;		/* 1: the reader is a terminal that takes colour */
 	int columns;		/* of the terminal; 0: do not cut lines */
 	/*
-	 * 1: the profile's first two types are "before" and "after" of one thing (profile/merge.h), and
-	 * what is wanted is their difference. Before's values times @weight compare with after's.
+	 * 1: the profile's first two types are "before" and "after" of one thing (profile/merge.h),
+	 * and what is wanted is their difference. Before's values times @weight compare with
+	 * after's.
 	 */
 	int difference;
 	double weight;
@@ -40,21 +42,27 @@ struct output_format {
 /* The table of formats; ends with a row whose name is NULL. */
 extern const struct output_format output_formats[];
 
-/* The word for what users may call otherwise: "table" for "top" and "text"; @name itself where it is none of these. */
+/*
+ * The word for what users may call otherwise: "table" for "top" and "text"; @name itself where it
+ * is none of these.
+ */
 const char *output_word(const char *name);
 /* By the word of -f; NULL where there is none. */
 const struct output_format *output_by_name(const char *name);
 /*
- * By the end of a file's name, with or without ".gz" behind it, or by its beginning (callgrind.out.PID);
- * NULL where none fits.
+ * By the end of a file's name, with or without ".gz" behind it, or by its beginning
+ * (callgrind.out.PID); NULL where none fits.
  */
 const struct output_format *output_by_path(const char *path);
-/* 0 where the name of @path is that of other formats, and not of @format; one that says nothing fits all. */
+/*
+ * 0 where the name of @path is that of other formats, and not of @format; one that says nothing
+ * fits all.
+ */
 int output_fits(const struct output_format *format, const char *path);
 /* 1 where what is written to @path is compressed. */
 int output_is_packed(const char *path);
 /* Writes @p to @f, compressed where the format or the end of @path (NULL: none) says so. */
-void output_write(const struct output_format *format, const struct profile *p, const struct output_options *o,
-		  struct outfile *f, const char *path);
+void output_write(const struct output_format *format, const struct profile *p,
+		  const struct output_options *o, struct outfile *f, const char *path);
 
 #endif

@@ -30,7 +30,8 @@
 #include "output/threads.h"
 
 #define RECORDS_MAX 1000000	/* that counts are written as */
-#define REPEATED_MAX (2ull << 30)	/* bytes of these; what reads larger files does not need them repeated */
+/* bytes of these; what reads larger files does not need them repeated */
+#define REPEATED_MAX (2ull << 30)
 #define FRAME_BYTES 32		/* of a frame's line, besides its name and file */
 #define SECOND 1000000000ul
 #define DEFAULT_STEP 1000000	/* ns between records where the rate is not known */
@@ -46,7 +47,10 @@ struct writer {
 	int repeat;		/* a count of n is n records */
 };
 
-/* A blank before a digit would end the name, and "#" begins a remark; a name of one letter is too short for some. */
+/*
+ * A blank before a digit would end the name, and "#" begins a remark; a name of one letter is too
+ * short for some.
+ */
 static void append_comm(struct text_vec *t, const char *comm)
 {
 	size_t at = t->n;
@@ -66,10 +70,14 @@ static int ends_in_offset(const char *name)
 {
 	const char *plus = strrchr(name, '+');
 
-	return plus && !strncmp(plus, "+0x", 3) && plus[3] && plus[3 + strspn(plus + 3, "0123456789abcdef")] == '\0';
+	return plus && !strncmp(plus, "+0x", 3) && plus[3] &&
+	       plus[3 + strspn(plus + 3, "0123456789abcdef")] == '\0';
 }
 
-/* A name in brackets at its beginning is skipped ("(anonymous namespace)::f"), and what looks like an offset cut off. */
+/*
+ * A name in brackets at its beginning is skipped ("(anonymous namespace)::f"), and what looks like
+ * an offset cut off.
+ */
 static void append_symbol(struct text_vec *t, const char *name)
 {
 	size_t at = t->n;
@@ -97,11 +105,15 @@ static void append_file(struct text_vec *t, const char *file)
 		*c = *c == '(' ? '[' : *c == ')' ? ']' : *c == ' ' ? '_' : *c;
 }
 
-/* As perf calls the file of @location: by its path; the kernel and its modules in square brackets. */
+/*
+ * As perf calls the file of @location: by its path; the kernel and its modules in square brackets.
+ */
 static const char *file_name(const struct writer *w, const struct location *l, uint32_t function)
 {
 	const struct module *m = &w->v.modules[l->module];
-	const char *name = function < w->v.nfunctions ? profile_text(w->p, w->v.functions[function].module) : "";
+	const char *name = function < w->v.nfunctions
+				   ? profile_text(w->p, w->v.functions[function].module)
+				   : "";
 	const char *path = profile_text(w->p, m->path);
 
 	if (*path && strcmp(profile_text(w->p, m->name), ANON) &&
@@ -115,7 +127,8 @@ static void append_frame(struct writer *w, const struct stack_frame *frame)
 	const struct location *l = &w->v.locations[frame->location];
 	char address[32];
 
-	snprintf(address, sizeof(address), "\t%16" PRIx64 " ", l->kind == FRAME_MARK ? 0 : l->address);
+	snprintf(address, sizeof(address), "\t%16" PRIx64 " ",
+		 l->kind == FRAME_MARK ? 0 : l->address);
 	text_vec_add(&w->line, address);
 	append_symbol(&w->line, rollup_name(w->p, frame->function));
 	text_vec_add(&w->line, " (");
@@ -140,8 +153,8 @@ static void write_record(struct writer *w, uint32_t sample, const struct moment 
 		snprintf(cpu, sizeof(cpu), " [%03u]", m->cpu);
 	w->line.n = 0;
 	append_comm(&w->line, rollup_comm(w->p, t->comm));
-	snprintf(text, sizeof(text), " %d/%d%s %" PRIu64 ".%06" PRIu64 ": %10" PRIu64 " ", pid, t->tid ? t->tid : pid,
-		 cpu, m->time / SECOND, m->time % SECOND / 1000, period);
+	snprintf(text, sizeof(text), " %d/%d%s %" PRIu64 ".%06" PRIu64 ": %10" PRIu64 " ", pid,
+		 t->tid ? t->tid : pid, cpu, m->time / SECOND, m->time % SECOND / 1000, period);
 	text_vec_add(&w->line, text);
 	text_vec_add(&w->line, w->event);
 	text_vec_add(&w->line, ": \n");
@@ -151,7 +164,8 @@ static void write_record(struct writer *w, uint32_t sample, const struct moment 
 		w->line.n = 0;
 	}
 	if (!w->stack.n) {
-		snprintf(text, sizeof(text), "\t%16x %s (%s)\n", 0, ROLLUP_NO_STACK, ROLLUP_UNKNOWN);
+		snprintf(text, sizeof(text), "\t%16x %s (%s)\n", 0, ROLLUP_NO_STACK,
+			 ROLLUP_UNKNOWN);
 		text_vec_add(&w->line, text);
 	}
 	text_vec_add(&w->line, "\n");
@@ -174,7 +188,8 @@ static uint64_t record_bytes(struct writer *w, uint32_t node)
 }
 
 /* @value of a sample: one record or many. @step: from one to the next; moves @m on. */
-static void write_value(struct writer *w, uint32_t sample, struct moment *m, uint64_t step, uint64_t value)
+static void write_value(struct writer *w, uint32_t sample, struct moment *m, uint64_t step,
+			uint64_t value)
 {
 	uint64_t records = w->repeat ? value : 1;
 
@@ -190,11 +205,15 @@ static void write_timeline(struct writer *w)
 	for (size_t i = 0; i < w->v.nticks; i++) {
 		const struct tick *tick = &w->v.ticks[i];
 
-		write_value(w, tick->sample, &(struct moment){ tick->time, tick->cpu }, 0, tick->value);
+		write_value(w, tick->sample, &(struct moment){ tick->time, tick->cpu }, 0,
+			    tick->value);
 	}
 }
 
-/* Thread by thread, one sampling interval from each record to the next: as if one CPU had run all of it. */
+/*
+ * Thread by thread, one sampling interval from each record to the next: as if one CPU had run all
+ * of it.
+ */
 static void write_in_steps(struct writer *w)
 {
 	struct threads *threads = threads_new(w->p);
@@ -213,7 +232,8 @@ static void write_in_steps(struct writer *w)
 /* One word that is not taken for a time. */
 static void set_event(struct writer *w)
 {
-	const char *event = *w->v.meta->event ? w->v.meta->event : profile_text(w->p, w->v.types[w->v.shown].name);
+	const char *event = *w->v.meta->event ? w->v.meta->event
+					      : profile_text(w->p, w->v.types[w->v.shown].name);
 
 	w->event = xasprintf("%s%s", isalpha((unsigned char)*event) ? "" : "event-", event);
 	for (char *c = w->event; *c; c++)
@@ -221,7 +241,10 @@ static void set_event(struct writer *w)
 			*c = '_';
 }
 
-/* As `perf script --header` has it; by its first line readers know the format whatever a comm begins with. */
+/*
+ * As `perf script --header` has it; by its first line readers know the format whatever a comm
+ * begins with.
+ */
 static void write_header(const struct writer *w)
 {
 	const struct { const char *name, *text; } rows[] = {
@@ -241,7 +264,8 @@ static int can_repeat(struct writer *w)
 {
 	uint64_t left = REPEATED_MAX;
 
-	if (strcmp(profile_text(w->p, w->v.types[w->v.shown].unit), "count") || w->v.total > RECORDS_MAX)
+	if (strcmp(profile_text(w->p, w->v.types[w->v.shown].unit), "count") ||
+	    w->v.total > RECORDS_MAX)
 		return 0;
 	for (size_t s = 0; s < w->v.nsamples; s++) {
 		uint64_t bytes = record_bytes(w, w->v.samples[s].node);

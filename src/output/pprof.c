@@ -23,7 +23,10 @@
 #define SECOND 1000000000u
 #define NO_STACK UINT64_MAX	/* in place of a function and its file */
 
-/* The labels of a thread, or of a label set: encoded when the first sample has them, so that texts come in that order. */
+/*
+ * The labels of a thread, or of a label set: encoded when the first sample has them, so that texts
+ * come in that order.
+ */
 struct pieces {
 	struct protobuf bytes;
 	struct piece { size_t first, n; int made; } *v;
@@ -63,7 +66,8 @@ static void text_label(struct writer *w, struct protobuf *b, const char *key, ui
 	protobuf_close(b, label);
 }
 
-static void number_label(struct writer *w, struct protobuf *b, const char *key, int64_t number, uint32_t unit)
+static void number_label(struct writer *w, struct protobuf *b, const char *key, int64_t number,
+			 uint32_t unit)
 {
 	size_t label = protobuf_open(b, PPROF_SAMPLE_LABEL);
 
@@ -172,7 +176,10 @@ static void write_type(struct writer *w, uint32_t field, const char *name, const
 	protobuf_flush(&w->b, w->f);
 }
 
-/* The leaf first. A stack without any frame has one that says it: readers leave out samples that have none. */
+/*
+ * The leaf first. A stack without any frame has one that says it: readers leave out samples that
+ * have none.
+ */
 static void add_stack(struct writer *w, uint32_t node)
 {
 	size_t packed = protobuf_open(&w->b, PPROF_SAMPLE_LOCATION);
@@ -187,7 +194,8 @@ static void add_stack(struct writer *w, uint32_t node)
 }
 
 /* pprof's values and their sums are signed: what is beyond is cut, as in profile_count(). */
-static void add_values(struct writer *w, const uint64_t *const *values, uint64_t *left, size_t sample)
+static void add_values(struct writer *w, const uint64_t *const *values, uint64_t *left,
+		       size_t sample)
 {
 	size_t packed = protobuf_open(&w->b, PPROF_SAMPLE_VALUE);
 
@@ -205,7 +213,8 @@ struct ticks { uint32_t *order, *ends; };
 
 static struct ticks ticks_by_sample(const struct profile_view *v)
 {
-	struct ticks t = { .order = xcalloc(v->nticks, sizeof(*t.order)), .ends = xcalloc(v->nsamples + 1, sizeof(*t.ends)) };
+	struct ticks t = { .order = xcalloc(v->nticks, sizeof(*t.order)),
+			   .ends = xcalloc(v->nsamples + 1, sizeof(*t.ends)) };
 
 	if (!v->nticks)
 		return t;
@@ -309,7 +318,8 @@ static uint32_t main_module(const struct writer *w)
 	return best;
 }
 
-struct range { uint64_t low, high; };	/* of the addresses in a module; empty where @low is above */
+/* of the addresses in a module; empty where @low is above */
+struct range { uint64_t low, high; };
 
 static struct range *module_ranges(const struct profile_view *v)
 {
@@ -340,7 +350,10 @@ static void write_mapping(struct writer *w, uint32_t module, const struct range 
 	protobuf_uint(&w->b, PPROF_MAPPING_OFFSET, start);
 	protobuf_uint(&w->b, PPROF_MAPPING_FILE, string(w, m->path));
 	protobuf_uint(&w->b, PPROF_MAPPING_BUILD_ID, string(w, m->build_id));
-	/* Functions, files, lines, inlined frames: else a reader looks for them itself, on its own machine. */
+	/*
+	 * Functions, files, lines, inlined frames: else a reader looks for them itself, on its own
+	 * machine.
+	 */
 	for (uint32_t has = PPROF_MAPPING_HAS; has <= PPROF_MAPPING_HAS_LAST; has++)
 		protobuf_uint(&w->b, has, 1);
 	protobuf_uint(&w->b, PPROF_MAPPING_NAME, string(w, m->name));
@@ -465,7 +478,8 @@ static void write_period(struct writer *w)
 
 		if (strcmp(profile_text(w->p, t->unit), "nanoseconds"))
 			continue;
-		write_type(w, PPROF_PERIOD_TYPE, profile_text(w->p, t->name), profile_text(w->p, t->unit));
+		write_type(w, PPROF_PERIOD_TYPE, profile_text(w->p, t->name),
+			   profile_text(w->p, t->unit));
 		protobuf_uint(&w->b, PPROF_PERIOD, SECOND / m->frequency);
 		return;
 	}

@@ -12,7 +12,8 @@
 const char *rollup_name(const struct profile *p, size_t function)
 {
 	struct profile_view v = profile_view(p);
-	const char *name = function < v.nfunctions ? profile_text(p, v.functions[function].name) : "";
+	const char *name = function < v.nfunctions ? profile_text(p, v.functions[function].name)
+						   : "";
 
 	return *name ? name : ROLLUP_UNKNOWN;
 }
@@ -24,7 +25,8 @@ const char *rollup_comm(const struct profile *p, uint32_t comm)
 	return *name ? name : ROLLUP_NO_COMM;
 }
 
-const char *rollup_thread_ids(const struct profile *p, const struct thread *t, char ids[ROLLUP_IDS_MAX])
+const char *rollup_thread_ids(const struct profile *p, const struct thread *t,
+			      char ids[ROLLUP_IDS_MAX])
 {
 	struct profile_view v = profile_view(p);
 
@@ -55,7 +57,8 @@ static void find_owners(struct totals *t)
 		const struct owner *above = &t->owners[n->parent];
 		int waits = n->parent && (above->settled || t->rows[n->label].kind == FRAME_MARK);
 
-		t->owners[i] = waits ? (struct owner){ above->label, 1 } : (struct owner){ n->label, 0 };
+		t->owners[i] = waits ? (struct owner){ above->label, 1 }
+				     : (struct owner){ n->label, 0 };
 	}
 }
 
@@ -120,7 +123,10 @@ void rollup_sort_by_total(struct rollup_function *rows, size_t n)
 	qsort(rows, n, sizeof(*rows), by_total);
 }
 
-/* The rows that were sampled, of @n labelled ones in @rows, and one for what has no stack. Takes @rows. */
+/*
+ * The rows that were sampled, of @n labelled ones in @rows, and one for what has no stack. Takes
+ * @rows.
+ */
 static struct rollup_function *sum_up(const struct profile *p, const struct calltree_labels *labels,
 				      struct rollup_function *rows, size_t n, size_t *used)
 {
@@ -136,9 +142,13 @@ static struct rollup_function *sum_up(const struct profile *p, const struct call
 		if (rows[i].total)
 			rows[(*used)++] = rows[i];
 	if (bare)
-		rows[(*used)++] = (struct rollup_function){
-			.name = ROLLUP_NO_STACK, .function = PROFILE_NONE, .module = "", .kind = FRAME_MARK, .file = "",
-			.self = bare, .total = bare };
+		rows[(*used)++] = (struct rollup_function){ .name = ROLLUP_NO_STACK,
+							    .function = PROFILE_NONE,
+							    .module = "",
+							    .kind = FRAME_MARK,
+							    .file = "",
+							    .self = bare,
+							    .total = bare };
 	qsort(rows, *used, sizeof(*rows), by_self);
 	free(t.depth);
 	free(t.owners);
@@ -183,7 +193,9 @@ struct rollup_function *rollup_modules(const struct profile *p, size_t *n)
 		labels[i] = hashmap_put(&ids, key << 1 | (row.kind == FRAME_MARK), used);
 		if (labels[i] != used)
 			continue;
-		row.name = *row.module ? row.module : row.kind == FRAME_MARK ? ROLLUP_NO_MODULE : ROLLUP_UNKNOWN;
+		row.name = *row.module		    ? row.module
+			   : row.kind == FRAME_MARK ? ROLLUP_NO_MODULE
+						    : ROLLUP_UNKNOWN;
 		all[used++] = row;
 	}
 	rows = sum_up(p, &(struct calltree_labels){ .functions = labels }, all, used, n);
@@ -193,7 +205,8 @@ struct rollup_function *rollup_modules(const struct profile *p, size_t *n)
 }
 
 /* The label of line @i of the profile: equal places of equal functions have one. */
-static uint32_t line_label(const struct profile_view *v, struct hashmap *ids, uint32_t *lines, size_t i, uint32_t used)
+static uint32_t line_label(const struct profile_view *v, struct hashmap *ids, uint32_t *lines,
+			   size_t i, uint32_t used)
 {
 	const struct line *l = &v->lines[i];
 	uint64_t key = hash_pair((uint64_t)l->function << 32 | l->file, l->line);
@@ -203,7 +216,8 @@ static uint32_t line_label(const struct profile_view *v, struct hashmap *ids, ui
 	for (; (label = hashmap_put(ids, key, used)) != used; key++) {
 		const struct line *other = &v->lines[lines[label]];
 
-		if (other->function == l->function && other->file == l->file && other->line == l->line)
+		if (other->function == l->function && other->file == l->file &&
+		    other->line == l->line)
 			return label;
 	}
 	lines[used] = (uint32_t)i;
@@ -214,7 +228,8 @@ struct rollup_function *rollup_lines(const struct profile *p, size_t *n)
 {
 	struct profile_view v = profile_view(p);
 	struct rollup_function *all = xcalloc(v.nlines + 2, sizeof(*all)), *rows;
-	uint32_t *labels = xcalloc(v.nlines + 1, sizeof(*labels)), *lines = xcalloc(v.nlines + 1, sizeof(*lines)), used = 0;
+	uint32_t *labels = xcalloc(v.nlines + 1, sizeof(*labels)),
+		 *lines = xcalloc(v.nlines + 1, sizeof(*lines)), used = 0;
 	struct hashmap ids = { 0 };
 
 	for (size_t i = 0; i < v.nlines; i++) {
@@ -255,15 +270,20 @@ struct rollup_process *rollup_processes(const struct profile *p, size_t *n)
 
 	for (size_t i = 0; i < v.nsamples; i++) {
 		const struct process *proc = &v.processes[v.threads[v.samples[i].thread].process];
-		/* A pid that a reader cannot tell from another row's, with the same comm, is one row. */
+		/*
+		 * A pid that a reader cannot tell from another row's, with the same comm, is one
+		 * row.
+		 */
 		uint64_t key = (uint64_t)(uint32_t)proc->pid << 32 | proc->comm;
 		uint32_t id = v.values[i] ? hashmap_put(&ids, key, used) : HASHMAP_NONE;
 
 		if (id == HASHMAP_NONE)
 			continue;
 		if (id == used)
-			rows[used++] = (struct rollup_process){
-				.pid = proc->pid, .parent = proc->parent, .comm = rollup_comm(p, proc->comm) };
+			rows[used++] = (struct rollup_process){ .pid = proc->pid,
+								.parent = proc->parent,
+								.comm = rollup_comm(p,
+										    proc->comm) };
 		rows[id].samples += v.values[i];
 	}
 	hashmap_free(&ids);
@@ -281,16 +301,19 @@ struct rollup_process *rollup_threads(const struct profile *p, size_t *n)
 
 	for (size_t i = 0; i < v.nsamples; i++) {
 		const struct thread *t = &v.threads[v.samples[i].thread];
-		const struct rollup_process row = { .pid = v.processes[t->process].pid, .tid = t->tid,
+		const struct rollup_process row = { .pid = v.processes[t->process].pid,
+						    .tid = t->tid,
 						    .comm = rollup_comm(p, t->comm) };
-		uint64_t key = hash_pair((uint64_t)(uint32_t)row.pid << 32 | (uint32_t)row.tid, t->comm);
+		uint64_t key = hash_pair((uint64_t)(uint32_t)row.pid << 32 | (uint32_t)row.tid,
+					 t->comm);
 		uint32_t id;
 
 		if (!v.values[i])
 			continue;
 		/* Two keys with one hash take neighbouring ones. */
 		for (; (id = hashmap_put(&ids, key, used)) != used; key++)
-			if (rows[id].pid == row.pid && rows[id].tid == row.tid && rows[id].comm == row.comm)
+			if (rows[id].pid == row.pid && rows[id].tid == row.tid &&
+			    rows[id].comm == row.comm)
 				break;
 		if (id == used)
 			rows[used++] = row;

@@ -22,19 +22,27 @@
 const char *rollup_name(const struct profile *p, size_t function);
 /* How a comm (a string of the profile) is shown; never "". */
 const char *rollup_comm(const struct profile *p, uint32_t comm);
-/* What stands behind a thread's comm: "-PID/TID" where the profile tells threads apart, else "". Returns @ids. */
+/*
+ * What stands behind a thread's comm: "-PID/TID" where the profile tells threads apart, else "".
+ * Returns @ids.
+ */
 #define ROLLUP_IDS_MAX 32
-const char *rollup_thread_ids(const struct profile *p, const struct thread *t, char ids[ROLLUP_IDS_MAX]);
+const char *rollup_thread_ids(const struct profile *p, const struct thread *t,
+			      char ids[ROLLUP_IDS_MAX]);
 
 /* A function, or a module, or a line of a function's source. */
 struct rollup_function {
 	const char *name;	/* of a module's row: the module's */
-	uint32_t function;	/* of the profile, or one of a module's; nfunctions: none; PROFILE_NONE: no stack */
+	/* of the profile, or one of a module's; nfunctions: none; PROFILE_NONE: no stack */
+	uint32_t function;
 	const char *module;	/* "" where unknown */
 	enum frame_kind kind;
 	const char *file;	/* of a line's row; "" where unknown */
 	uint32_t line;		/* the same; 0 where unknown */
-	uint64_t self;		/* samples whose innermost frame it is, but for marks of a wait: they add up to all samples */
+	/*
+	 * samples whose innermost frame it is, but for marks of a wait: they add up to all samples
+	 */
+	uint64_t self;
 	uint64_t total;		/* samples with it anywhere on the stack, recursion counted once */
 };
 

@@ -29,7 +29,8 @@ struct writer {
 	struct json json;
 	struct stack stack;
 	struct stack_source *sources;
-	uint32_t *frames;	/* function -> frame; PROFILE_NONE: it is on no stack. The last one is for "[no stack]" */
+	/* function -> frame; PROFILE_NONE: it is on no stack. The last one is for "[no stack]" */
+	uint32_t *frames;
 };
 
 static void use_frames(struct writer *w)
@@ -72,8 +73,10 @@ static void write_frames(struct writer *w)
 	json_object(j, "shared");
 	json_array(j, "frames");
 	for (size_t i = 0; i < v->nfunctions + 2; i++) {
-		const struct stack_source *source = &w->sources[i <= v->nfunctions ? i : v->nfunctions];
-		const char *module = i < v->nfunctions ? profile_text(w->p, v->functions[i].module) : "";
+		const struct stack_source *source =
+			&w->sources[i <= v->nfunctions ? i : v->nfunctions];
+		const char *module = i < v->nfunctions ? profile_text(w->p, v->functions[i].module)
+						       : "";
 
 		if (w->frames[i] == PROFILE_NONE)
 			continue;
@@ -108,7 +111,8 @@ static void write_stack(struct writer *w, uint32_t node)
 /* The unit of the values that are shown, in speedscope's words. */
 static const char *unit(const struct writer *w)
 {
-	static const char *const units[] = { "nanoseconds", "microseconds", "milliseconds", "seconds", "bytes" };
+	static const char *const units[] = { "nanoseconds", "microseconds", "milliseconds",
+					     "seconds", "bytes" };
 	const char *shown = profile_text(w->p, w->v.types[w->v.shown].unit);
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
@@ -117,7 +121,8 @@ static const char *unit(const struct writer *w)
 	return "none";
 }
 
-static void write_profile(struct writer *w, const char *name, uint64_t total, const uint32_t *samples, size_t n)
+static void write_profile(struct writer *w, const char *name, uint64_t total,
+			  const uint32_t *samples, size_t n)
 {
 	struct json *j = &w->json;
 

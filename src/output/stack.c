@@ -12,7 +12,9 @@ void stack_fill(struct stack *s, const struct profile_view *v, uint32_t node)
 		if (!l->nlines)
 			vec_push(s, (struct stack_frame){ location, (uint32_t)v->nfunctions, 0 });
 		for (uint32_t i = 0; i < l->nlines; i++)
-			vec_push(s, (struct stack_frame){ location, v->lines[l->first_line + i].function, i + 1 < l->nlines });
+			vec_push(s, (struct stack_frame){ location,
+							  v->lines[l->first_line + i].function,
+							  i + 1 < l->nlines });
 	}
 }
 

@@ -32,7 +32,9 @@ struct stack_source {
 	uint32_t line;		/* the lowest one in it that was sampled; 0: unknown */
 };
 
-/* By function; one more, at index nfunctions, for frames without a function. The caller frees it. */
+/*
+ * By function; one more, at index nfunctions, for frames without a function. The caller frees it.
+ */
 struct stack_source *stack_sources(const struct profile_view *v);
 
 #endif

@@ -15,8 +15,8 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "output/calltree.h"
-#include "output/formats.h"
 #include "output/caption.h"
+#include "output/formats.h"
 #include "output/rollup.h"
 #include "output/svg_frames.h"
 #include "output/svg_style.h"
@@ -40,7 +40,8 @@ struct svg {
 	struct outfile *f;
 	struct calltree *tree;
 	struct svg_frames frames;
-	VEC(uint64_t) left;		/* by level from 1: the samples to the left of the next box there */
+	/* by level from 1: the samples to the left of the next box there */
+	VEC(uint64_t) left;
 	size_t level;			/* of the box that is walked through */
 	/* What the first walk finds out. */
 	size_t levels, hidden, deepest;
@@ -91,12 +92,15 @@ static double percent(const struct svg *s, uint64_t value)
 /* Rounded as it is written, so that neighbours meet. */
 static double x_of(const struct svg *s, uint64_t value)
 {
-	return MARGIN + (double)(long)(100.0 * GRAPH * (double)value / (double)s->v.total + 0.5) / 100;
+	return MARGIN +
+	       (double)(long)(100.0 * GRAPH * (double)value / (double)s->v.total + 0.5) / 100;
 }
 
-static void draw_box(const struct svg *s, const struct svg_frame *frame, uint64_t left, const struct calltree_node *n)
+static void draw_box(const struct svg *s, const struct svg_frame *frame, uint64_t left,
+		     const struct calltree_node *n)
 {
-	double x = x_of(s, left), width = x_of(s, left + n->total) - x, columns = (width - 6) / CHAR;
+	double x = x_of(s, left), width = x_of(s, left + n->total) - x,
+	       columns = (width - 6) / CHAR;
 	int y = s->bottom - (int)(s->level + 1) * ROW;
 	char label[512];
 
@@ -113,10 +117,14 @@ static void draw_box(const struct svg *s, const struct svg_frame *frame, uint64_
 	outfile_printf(s->f, ", %.2f %%", percent(s, n->total));
 	if (n->self && n->self < n->total)
 		outfile_printf(s->f, "; %.2f %% in itself", percent(s, n->self));
-	outfile_printf(s->f, "</title><rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" rx=\"2\"/>", x, y, width, ROW);
+	outfile_printf(s->f,
+		       "</title><rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" rx=\"2\"/>",
+		       x, y, width, ROW);
 	if (columns >= 3) {
 		/* A picture in the picture clips what a reader's font makes too wide. */
-		outfile_printf(s->f, "<svg x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\"><text x=\"4\" y=\"12\">",
+		outfile_printf(s->f,
+			       "<svg x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\"><text "
+			       "x=\"4\" y=\"12\">",
 			       x, y, width - 2, ROW);
 		label_fit(label, sizeof(label), frame->name, (size_t)columns);
 		put_escaped(s, label, sizeof(label));
@@ -184,7 +192,8 @@ static uint64_t sum(const struct profile_reason *r, size_t n)
 }
 
 /* ", 3 lost (2 ring buffer full, 1 ...)" */
-static void put_reasons(const struct svg *s, const char *what, const struct profile_reason *r, size_t n)
+static void put_reasons(const struct svg *s, const char *what, const struct profile_reason *r,
+			size_t n)
 {
 	const char *separator = " (";
 
@@ -245,7 +254,8 @@ static void put_account(const struct svg *s, int y)
 
 	begin_text(s, sum(a->lost, a->nlost) ? "d w" : "d", MARGIN, y);
 	if (a->taken) {
-		outfile_printf(s->f, "%" PRIu64 " samples: %" PRIu64 " complete", a->taken, complete);
+		outfile_printf(s->f, "%" PRIu64 " samples: %" PRIu64 " complete", a->taken,
+			       complete);
 		put_reasons(s, "truncated", a->truncated, a->ntruncated);
 		put_reasons(s, "lost", a->lost, a->nlost);
 	} else {
@@ -262,7 +272,9 @@ static void put_legend(const struct svg *s, int y)
 	for (size_t g = 0; g < SVG_GROUPS; g++) {
 		if (!s->used[g])
 			continue;
-		outfile_printf(s->f, "<rect class=\"l %c%d\" x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" rx=\"2\"/>",
+		outfile_printf(s->f,
+			       "<rect class=\"l %c%d\" x=\"%d\" y=\"%d\" width=\"12\" "
+			       "height=\"12\" rx=\"2\"/>",
 			       svg_classes[g].letter, 3, x, y - 10);
 		begin_text(s, "d", x + 17, y);
 		outfile_printf(s->f, "%s</text>\n", svg_classes[g].legend);
@@ -272,9 +284,11 @@ static void put_legend(const struct svg *s, int y)
 		return;
 	begin_text(s, "d e", WIDTH - MARGIN, y);
 	if (s->hidden)
-		outfile_printf(s->f, "%zu box%s under %.1f %% not drawn", s->hidden, s->hidden == 1 ? "" : "es", 100.0 / PARTS);
+		outfile_printf(s->f, "%zu box%s under %.1f %% not drawn", s->hidden,
+			       s->hidden == 1 ? "" : "es", 100.0 / PARTS);
 	if (s->deepest > LEVELS)
-		outfile_printf(s->f, "%s%zu deeper levels not drawn", s->hidden ? ", " : "", s->deepest - LEVELS);
+		outfile_printf(s->f, "%s%zu deeper levels not drawn", s->hidden ? ", " : "",
+			       s->deepest - LEVELS);
 	put(s, "</text>\n");
 }
 
@@ -311,21 +325,29 @@ void svg_write(const struct profile *p, const struct output_options *o, struct o
 
 	(void)o;
 	svg_frames_init(&s.frames, p);
-	s.tree = calltree_new(p, &(struct calltree_labels){
-		.functions = s.frames.functions, .inlined = s.frames.inlined, .threads = s.frames.threads });
-	calltree_walk(s.tree, &(struct calltree_walker){ .enter = measure_enter, .leave = measure_leave, .ctx = &s });
+	s.tree = calltree_new(p, &(struct calltree_labels){ .functions = s.frames.functions,
+							    .inlined = s.frames.inlined,
+							    .threads = s.frames.threads });
+	calltree_walk(s.tree, &(struct calltree_walker){
+				      .enter = measure_enter, .leave = measure_leave, .ctx = &s });
 	s.levels = s.deepest < LEVELS ? s.deepest : LEVELS;
-	s.bottom = HEADER + (*profile_text(p, s.v.meta->command) ? LINE : 0) + (int)(s.levels + 1) * ROW;
+	s.bottom = HEADER + (*profile_text(p, s.v.meta->command) ? LINE : 0) +
+		   (int)(s.levels + 1) * ROW;
 	height = s.bottom + MARGIN;
-	outfile_printf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-		       "style=\"max-width:100%%;height:auto\" role=\"img\">\n", WIDTH, height, WIDTH, height);
+	outfile_printf(f,
+		       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+		       "viewBox=\"0 0 %d %d\" "
+		       "style=\"max-width:100%%;height:auto\" role=\"img\">\n",
+		       WIDTH, height, WIDTH, height);
 	put_header(&s);
 	if (s.v.total) {
 		all = (struct calltree_node){ .self = s.tree->nodes[0].self, .total = s.v.total };
 		draw_box(&s, &(struct svg_frame){ "all", "", SVG_THREAD, 0 }, 0, &all);
 		vec_push(&s.left, 0);
-		calltree_walk(s.tree, &(struct calltree_walker){ .enter = draw_enter, .leave = draw_leave, .ctx = &s });
+		calltree_walk(s.tree, &(struct calltree_walker){ .enter = draw_enter,
+								 .leave = draw_leave,
+								 .ctx = &s });
 	} else {
 		begin_text(&s, "d", MARGIN, s.bottom - 4);
 		put(&s, "no samples</text>\n");

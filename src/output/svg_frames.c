@@ -37,7 +37,8 @@ static int by_name(const void *a, const void *b)
 }
 
 /* A thread's name with its ids. */
-static const char *thread_name(struct svg_frames *fr, const struct profile *p, const struct thread *t)
+static const char *thread_name(struct svg_frames *fr, const struct profile *p,
+			       const struct thread *t)
 {
 	const char *comm = rollup_comm(p, t->comm);
 	char ids[ROLLUP_IDS_MAX], *name;
@@ -58,8 +59,11 @@ void svg_frames_init(struct svg_frames *fr, const struct profile *p)
 	uint32_t labels = 0;
 
 	*fr = (struct svg_frames){
-		.texts = strtab_new(), .all = xcalloc(n, sizeof(*fr->all)), .sorted = xcalloc(n, sizeof(*fr->sorted)),
-		.by_label = xcalloc(n, sizeof(*fr->by_label)), .functions = xcalloc(n, sizeof(*fr->functions)),
+		.texts = strtab_new(),
+		.all = xcalloc(n, sizeof(*fr->all)),
+		.sorted = xcalloc(n, sizeof(*fr->sorted)),
+		.by_label = xcalloc(n, sizeof(*fr->by_label)),
+		.functions = xcalloc(n, sizeof(*fr->functions)),
 	};
 	fr->inlined = fr->functions + nfunctions;
 	fr->threads = fr->inlined + nfunctions;
@@ -67,11 +71,18 @@ void svg_frames_init(struct svg_frames *fr, const struct profile *p)
 		size_t function = i % nfunctions;
 
 		if (i >= 2 * nfunctions)
-			fr->all[i] = (struct svg_frame){ thread_name(fr, p, &v.threads[i - 2 * nfunctions]), "", SVG_THREAD, 0 };
+			fr->all[i] = (struct svg_frame){
+				thread_name(fr, p, &v.threads[i - 2 * nfunctions]), "", SVG_THREAD,
+				0
+			};
 		else
 			fr->all[i] = (struct svg_frame){
-				.name = rollup_name(p, function), .group = group_of(p, function, i >= nfunctions),
-				.module = function < v.nfunctions ? profile_text(p, v.functions[function].module) : "" };
+				.name = rollup_name(p, function),
+				.group = group_of(p, function, i >= nfunctions),
+				.module = function < v.nfunctions
+						  ? profile_text(p, v.functions[function].module)
+						  : ""
+			};
 		fr->sorted[i] = &fr->all[i];
 	}
 	qsort(fr->sorted, n, sizeof(*fr->sorted), by_name);

@@ -21,7 +21,8 @@ struct svg_frame {
 
 struct svg_frames {
 	struct svg_frame **by_label;
-	uint32_t *functions, *inlined, *threads;	/* labels, as struct calltree_labels wants them */
+	/* labels, as struct calltree_labels wants them */
+	uint32_t *functions, *inlined, *threads;
 	/* Its own. */
 	struct strtab *texts;
 	struct svg_frame *all, **sorted;

@@ -15,7 +15,10 @@ const struct svg_class svg_classes[SVG_GROUPS] = {
 	[SVG_MARK] = { 'm', "not known" },
 };
 
-/* Hues go from @first to @last over a group's shades; saturation and lightness in percent, for light and dark. */
+/*
+ * Hues go from @first to @last over a group's shades; saturation and lightness in percent, for
+ * light and dark.
+ */
 static const struct tint {
 	int first, last, saturation, light, dark_saturation, dark;
 } tints[SVG_GROUPS] = {
@@ -29,15 +32,17 @@ static const struct tint {
 
 static const char base[] =
 	".b{fill:#fff}rect{stroke:#fff;stroke-width:.6}.b,.l{stroke:none}\n"
-	"text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,\"DejaVu Sans Mono\",\"Liberation Mono\",monospace;"
+	"text{font:11px ui-monospace,SFMono-Regular,Menlo,Consolas,\"DejaVu Sans "
+	"Mono\",\"Liberation Mono\",monospace;"
 	"fill:#1c1e21}\n"
 	".h{font:600 18px system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif}\n"
-	".d{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu Sans\",sans-serif;fill:#57606a}\n"
+	".d{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"DejaVu "
+	"Sans\",sans-serif;fill:#57606a}\n"
 	".c{font-size:12px;fill:#57606a}.w{fill:#b42318}.e{text-anchor:end}\n"
 	"g:hover>rect{stroke:#1c1e21;stroke-width:1.2}\n";
-static const char base_dark[] =
-	".b{fill:#16181d}rect{stroke:#16181d}text{fill:#f0f2f5}.d,.c{fill:#a3acb8}.w{fill:#ff9b8f}\n"
-	"g:hover>rect{stroke:#f0f2f5}\n";
+static const char base_dark[] = ".b{fill:#16181d}rect{stroke:#16181d}text{fill:#f0f2f5}.d,.c{fill:#"
+				"a3acb8}.w{fill:#ff9b8f}\n"
+				"g:hover>rect{stroke:#f0f2f5}\n";
 
 /* FNV-1a: equal in every run and on every machine, which hash_bytes() is not. */
 unsigned int svg_shade(const char *name, const char *module)
@@ -61,7 +66,8 @@ static void write_tints(struct outfile *f, int dark)
 		for (int s = 0; s < SHADES; s++)
 			outfile_printf(f, ".%c%d{fill:hsl(%d,%d%%,%d%%)}", svg_classes[g].letter, s,
 				       t->first + (t->last - t->first) * s / (SHADES - 1),
-				       dark ? t->dark_saturation : t->saturation, dark ? t->dark : t->light);
+				       dark ? t->dark_saturation : t->saturation,
+				       dark ? t->dark : t->light);
 		outfile_write(f, "\n", 1);
 	}
 }

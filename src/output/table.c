@@ -8,7 +8,8 @@
 #define COLUMNS_MAX 16
 #define GAP 2			/* blanks between columns */
 #define TEXT_LEAST 8		/* columns a text keeps on the narrowest terminal */
-#define TEXT_MOST 32		/* columns kept for a text that is not the last: one long name is no desert */
+/* columns kept for a text that is not the last: one long name is no desert */
+#define TEXT_MOST 32
 
 #define BOLD "\033[1m"
 #define PLAIN "\033[0m"
@@ -62,8 +63,8 @@ static void blanks(struct outfile *f, size_t n)
  * One cell and the blanks before it. Returns the blanks that are still owed
  * after it: a next cell pays them, the end of the line does not.
  */
-static size_t write_cell(struct outfile *f, const struct table_column *c, size_t width, int cut, size_t owed,
-			 const char *text, const char *color)
+static size_t write_cell(struct outfile *f, const struct table_column *c, size_t width, int cut,
+			 size_t owed, const char *text, const char *color)
 {
 	char fitted[2048];
 	size_t used = text_width(text), pad, bytes;
@@ -89,7 +90,8 @@ static size_t write_cell(struct outfile *f, const struct table_column *c, size_t
 	return c->number ? GAP : pad + GAP;
 }
 
-static void write_header(const struct table *t, const struct layout *l, int color, struct outfile *f)
+static void write_header(const struct table *t, const struct layout *l, int color,
+			 struct outfile *f)
 {
 	size_t owed = 0;
 
@@ -114,14 +116,16 @@ void table_write(const struct table *t, const struct output_options *o, struct o
 			char buf[64];
 			const char *text = c->cell(t->ctx, row, buf, sizeof(buf));
 
-			owed = write_cell(f, c, l.width[i], l.cut, owed, text, c->number ? NULL : color);
+			owed = write_cell(f, c, l.width[i], l.cut, owed, text,
+					  c->number ? NULL : color);
 		}
 		outfile_write(f, "\n", 1);
 	}
 	for (size_t row = l.shown; t->share && row < t->rows; row++)
 		left_out += t->share(t->ctx, row);
 	if (l.shown < t->rows && t->share)
-		outfile_printf(f, "... and %zu more, with %.2f%% of the samples\n", t->rows - l.shown, left_out);
+		outfile_printf(f, "... and %zu more, with %.2f%% of the samples\n",
+			       t->rows - l.shown, left_out);
 	else if (l.shown < t->rows)
 		outfile_printf(f, "... and %zu more\n", t->rows - l.shown);
 }

@@ -28,11 +28,17 @@ struct table {
 	size_t rows;
 	/* What starts the colour of a row's text ("\033[36m"), NULL for none; may be NULL. */
 	const char *(*color)(const void *ctx, size_t row);
-	/* The share, in %, of all samples that a row stands for; shares of all rows add up to 100. May be NULL. */
+	/*
+	 * The share, in %, of all samples that a row stands for; shares of all rows add up to 100.
+	 * May be NULL.
+	 */
 	double (*share)(const void *ctx, size_t row);
 };
 
-/* The header and at most @o->rows rows; where rows are left out, a line says how many and, with shares, theirs. */
+/*
+ * The header and at most @o->rows rows; where rows are left out, a line says how many and, with
+ * shares, theirs.
+ */
 void table_write(const struct table *t, const struct output_options *o, struct outfile *f);
 
 #endif

@@ -64,7 +64,9 @@ static struct place *places_new(const struct profile_view *v)
 	return places;
 }
 
-/* Where each thread's samples begin, all of one thread in a row; those without a value come last. */
+/*
+ * Where each thread's samples begin, all of one thread in a row; those without a value come last.
+ */
 static void give_samples(struct threads *t, struct place *places, const struct profile_view *v)
 {
 	uint32_t *keys = xcalloc(v->nsamples, sizeof(*keys));

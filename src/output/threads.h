@@ -16,7 +16,10 @@
 struct thread_row {
 	uint32_t thread;	/* of the profile */
 	int leads;		/* the first one of its process */
-	/* Ids that occur again (a program replaced by exec, a renamed thread) count on: 0, then 1, ... */
+	/*
+	 * Ids that occur again (a program replaced by exec, a renamed thread) count on: 0, then 1,
+	 * ...
+	 */
 	pid_t pid, tid;		/* @tid is @pid where threads were not told apart */
 	uint32_t pid_again, tid_again;
 	uint64_t total;

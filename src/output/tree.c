@@ -25,7 +25,8 @@ static const char *name_of(const struct walk *w, uint32_t node)
 {
 	size_t label = w->tree->nodes[node].label, functions = profile_view(w->p).nfunctions;
 
-	return label > functions ? rollup_comm(w->p, w->comms[label - functions - 1]) : rollup_name(w->p, label);
+	return label > functions ? rollup_comm(w->p, w->comms[label - functions - 1])
+				 : rollup_name(w->p, label);
 }
 
 /* The last one to be shown first. */
@@ -48,15 +49,20 @@ static void push_children(struct walk *w, uint32_t node, uint32_t depth)
 		if ((double)w->tree->nodes[c].total >= w->least)
 			vec_push(&w->pending, (struct pending){ c, depth });
 	if (w->pending.n > first)
-		qsort_r(w->pending.v + first, w->pending.n - first, sizeof(*w->pending.v), by_total, w);
+		qsort_r(w->pending.v + first, w->pending.n - first, sizeof(*w->pending.v), by_total,
+			w);
 }
 
 static void push_row(struct walk *w, const struct pending *at)
 {
 	struct profile_view v = profile_view(w->p);
 	const struct calltree_node *node = &w->tree->nodes[at->node];
-	struct tree_row row = { .name = name_of(w, at->node), .module = "", .kind = FRAME_USER, .depth = at->depth,
-				.self = node->self, .total = node->total };
+	struct tree_row row = { .name = name_of(w, at->node),
+				.module = "",
+				.kind = FRAME_USER,
+				.depth = at->depth,
+				.self = node->self,
+				.total = node->total };
 
 	if (node->label < v.nfunctions) {
 		row.module = profile_text(w->p, v.functions[node->label].module);
@@ -88,7 +94,9 @@ struct tree_row *tree_rows(const struct profile *p, double percent, size_t *n)
 	struct profile_view v = profile_view(p);
 	uint32_t *comms = xcalloc(v.nthreads, sizeof(*comms)), *threads = label_threads(p, comms);
 	struct calltree *tree = calltree_new(p, &(struct calltree_labels){ .threads = threads });
-	struct walk w = { .p = p, .tree = tree, .comms = comms, .least = percent / 100 * (double)v.total };
+	struct walk w = {
+		.p = p, .tree = tree, .comms = comms, .least = percent / 100 * (double)v.total
+	};
 
 	push_children(&w, 0, 0);
 	while (w.pending.n) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How values of a sample type are shown in a table: times in milliseconds, sizes in KiB, all else as it is. */
+/*
+ * How values of a sample type are shown in a table: times in milliseconds, sizes in KiB, all else
+ * as it is.
+ */
 #ifndef EBPROF_UNITS_H
 #define EBPROF_UNITS_H
 

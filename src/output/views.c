@@ -189,13 +189,21 @@ static const struct table_column function_columns[] = {
 	SHARES, { "IMAGE", 5, 0, code_image }, { "FUNCTION", 8, 0, code_name }, { 0 },
 };
 static const struct table_column function_columns_asked[] = {
-	SHARES, { "IMAGE", 5, 0, code_image }, { "FUNCTION", 8, 0, code_name }, { "CALLED FROM", 11, 0, code_asker }, { 0 },
+	SHARES,
+	{ "IMAGE", 5, 0, code_image },
+	{ "FUNCTION", 8, 0, code_name },
+	{ "CALLED FROM", 11, 0, code_asker },
+	{ 0 },
 };
 static const struct table_column module_columns[] = {
 	SHARES, { "IMAGE", 5, 0, code_name }, { 0 },
 };
 static const struct table_column line_columns[] = {
-	SHARES, { "FUNCTION", 8, 0, code_name }, { "LINE", 5, 1, code_line }, { "FILE", 4, 0, code_file }, { 0 },
+	SHARES,
+	{ "FUNCTION", 8, 0, code_name },
+	{ "LINE", 5, 1, code_line },
+	{ "FILE", 4, 0, code_file },
+	{ 0 },
 };
 static const struct table_column process_columns[] = {
 	{ "PID", 8, 1, task_pid }, { "COMM", 4, 0, task_comm },
@@ -228,7 +236,8 @@ static const struct view {
 };
 
 /* With the columns of @t; the one of values gets the name of their unit. */
-static void write_rows(const struct table *t, const struct rows *rows, const struct output_options *o, struct outfile *f)
+static void write_rows(const struct table *t, const struct rows *rows,
+		       const struct output_options *o, struct outfile *f)
 {
 	struct table_column columns[COLUMNS_MAX];
 	struct table shown = *t;
@@ -244,18 +253,24 @@ static void write_rows(const struct table *t, const struct rows *rows, const str
 	table_write(&shown, o, f);
 }
 
-static void write_code(const struct table_column *columns, const struct rows *rows, size_t n, const struct output_options *o,
-		       struct outfile *f)
+static void write_code(const struct table_column *columns, const struct rows *rows, size_t n,
+		       const struct output_options *o, struct outfile *f)
 {
-	write_rows(&(struct table){ .columns = columns, .rows = n, .color = code_color, .share = code_share }, rows, o, f);
+	write_rows(
+		&(struct table){
+			.columns = columns, .rows = n, .color = code_color, .share = code_share },
+		rows, o, f);
 }
 
-void views_top(const struct profile *p, enum views_by by, int by_total, const struct output_options *o, struct outfile *f)
+void views_top(const struct profile *p, enum views_by by, int by_total,
+	       const struct output_options *o, struct outfile *f)
 {
 	struct rollup_function *code = NULL;
 	struct rollup_process *tasks = NULL;
 	struct askers *askers = by == VIEWS_FUNCTION ? askers_new(p) : NULL;
-	struct rows rows = { .samples = profile_view(p).total, .units = units_of(p), .askers = askers };
+	struct rows rows = { .samples = profile_view(p).total,
+			     .units = units_of(p),
+			     .askers = askers };
 	size_t n;
 
 	if (views[by].code) {
@@ -265,7 +280,10 @@ void views_top(const struct profile *p, enum views_by by, int by_total, const st
 		write_code(askers ? function_columns_asked : views[by].columns, &rows, n, o, f);
 	} else {
 		rows.tasks = tasks = views[by].tasks(p, &n);
-		write_rows(&(struct table){ .columns = views[by].columns, .rows = n, .share = task_share }, &rows, o, f);
+		write_rows(&(struct table){ .columns = views[by].columns,
+					    .rows = n,
+					    .share = task_share },
+			   &rows, o, f);
 	}
 	askers_free(askers);
 	free(code);
@@ -273,8 +291,9 @@ void views_top(const struct profile *p, enum views_by by, int by_total, const st
 }
 
 /* The functions in focus; the rows of @all are moved up. */
-static void write_focus(const struct profile *p, const unsigned char *focus, struct rollup_function *all, size_t n,
-			const struct output_options *o, struct outfile *f)
+static void write_focus(const struct profile *p, const unsigned char *focus,
+			struct rollup_function *all, size_t n, const struct output_options *o,
+			struct outfile *f)
 {
 	struct profile_view v = profile_view(p);
 	const struct rows rows = { .code = all, .samples = v.total, .units = units_of(p) };
@@ -286,7 +305,8 @@ static void write_focus(const struct profile *p, const unsigned char *focus, str
 	write_code(function_columns, &rows, kept, o, f);
 }
 
-void views_focus(const struct profile *p, const unsigned char *focus, const struct output_options *o, struct outfile *f)
+void views_focus(const struct profile *p, const unsigned char *focus,
+		 const struct output_options *o, struct outfile *f)
 {
 	uint64_t samples = profile_view(p).total;
 	struct callers *c = callers_new(p, focus);

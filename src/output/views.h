@@ -16,11 +16,14 @@ enum views_by { VIEWS_FUNCTION, VIEWS_MODULE, VIEWS_LINE, VIEWS_PROCESS, VIEWS_T
 extern const char *const views_by_names[];
 
 /* A row each; the most self samples first, or with @by_total the most in all. */
-void views_top(const struct profile *p, enum views_by by, int by_total, const struct output_options *o, struct outfile *f);
+void views_top(const struct profile *p, enum views_by by, int by_total,
+	       const struct output_options *o, struct outfile *f);
 /* The call tree down to @percent of all samples. */
-void views_tree(const struct profile *p, double percent, const struct output_options *o, struct outfile *f);
+void views_tree(const struct profile *p, double percent, const struct output_options *o,
+		struct outfile *f);
 /* The functions in @focus (callers.h), who calls them and what they call. */
-void views_focus(const struct profile *p, const unsigned char *focus, const struct output_options *o, struct outfile *f);
+void views_focus(const struct profile *p, const unsigned char *focus,
+		 const struct output_options *o, struct outfile *f);
 
 /* For those tables: a share in %, and what starts the colour of a frame's text (NULL: none). */
 double views_percent(uint64_t part, uint64_t all);

@@ -75,7 +75,8 @@ static double row_share(const void *ctx, size_t row)
 
 static int levels(const struct output_options *o)
 {
-	int n = (o->columns - NUMBERS_WIDTH) / (2 * STEP);	/* at most a half of what names have */
+	/* at most a half of what names have */
+	int n = (o->columns - NUMBERS_WIDTH) / (2 * STEP);
 
 	if (!o->columns || n > LEVELS_MOST)
 		return LEVELS_MOST;
@@ -89,21 +90,32 @@ static char *indented(const struct tree_row *row, uint32_t most)
 	return xasprintf("%*s+%" PRIu32 " %s", (int)most * STEP, "", row->depth - most, row->name);
 }
 
-void views_tree(const struct profile *p, double least, const struct output_options *o, struct outfile *f)
+void views_tree(const struct profile *p, double least, const struct output_options *o,
+		struct outfile *f)
 {
 	size_t n;
 	struct tree_row *rows = tree_rows(p, least, &n);
-	struct tree t = { .rows = rows, .names = xcalloc(n, sizeof(*t.names)), .samples = profile_view(p).total,
+	struct tree t = { .rows = rows,
+			  .names = xcalloc(n, sizeof(*t.names)),
+			  .samples = profile_view(p).total,
 			  .units = units_of(p) };
 
 	const struct table_column columns[] = {
-		{ "TOTAL%", 8, 1, row_total }, { "SELF%", 6, 1, row_self }, { t.units.name, 7, 1, row_samples },
-		{ "FUNCTION", 8, 0, row_name }, { 0 },
+		{ "TOTAL%", 8, 1, row_total },
+		{ "SELF%", 6, 1, row_self },
+		{ t.units.name, 7, 1, row_samples },
+		{ "FUNCTION", 8, 0, row_name },
+		{ 0 },
 	};
 
 	for (size_t i = 0; i < n; i++)
 		t.names[i] = indented(&rows[i], (uint32_t)levels(o));
-	table_write(&(struct table){ .columns = columns, .ctx = &t, .rows = n, .color = row_color, .share = row_share }, o, f);
+	table_write(&(struct table){ .columns = columns,
+				     .ctx = &t,
+				     .rows = n,
+				     .color = row_color,
+				     .share = row_share },
+		    o, f);
 	for (size_t i = 0; i < n; i++)
 		free(t.names[i]);
 	free(t.names);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What `ebprof alloc -- COMMAND` preloads: stands before the allocator, counts bytes in each
- * thread, and calls a function of one instruction for a block that is sampled and for the end of one. Uprobes are
- * on those two (bpf/alloc.bpf.h): so a trap is taken for samples only. No file, no socket, no
- * stack is looked at here.
+ * thread, and calls a function of one instruction for a block that is sampled and for the end of
+ * one. Uprobes are on those two (bpf/alloc.bpf.h): so a trap is taken for samples only. No file, no
+ * socket, no stack is looked at here.
  *
  * A block of s bytes is sampled with the probability 1 - exp(-s / interval): the
  * distance to the next sample is drawn anew, exponentially, after each. In the
@@ -28,7 +28,8 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define INTERVAL (512 * 1024)
 #define ALL_BITS 16		/* of the table, where all blocks are in it */
-#define ARENA 65536		/* bytes for who allocates before we know the allocator: dlsym() itself may */
+/* bytes for who allocates before we know the allocator: dlsym() itself may */
+#define ARENA 65536
 
 void *memalign(size_t alignment, size_t size);
 void *valloc(size_t size);
@@ -67,7 +68,9 @@ static __thread struct {
 	uint64_t random;	/* 0: nothing drawn yet */
 } here __attribute__((tls_model("initial-exec")));
 
-/* --- The two that are probed. A nop of five bytes is what newer kernels probe without a trap. --- */
+/*
+ * --- The two that are probed. A nop of five bytes is what newer kernels probe without a trap. ---
+ */
 
 #ifdef __x86_64__
 #define PROBED ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
@@ -98,7 +101,10 @@ static uint64_t draw(void)
 	return here.random * 0x2545f4914f6cdd1du;
 }
 
-/* -ln(@x / 2^64), without libm: @x is 1 at least. By ln m = 2 artanh((m - 1) / (m + 1)) of 1 <= m < 2. */
+/*
+ * -ln(@x / 2^64), without libm: @x is 1 at least. By ln m = 2 artanh((m - 1) / (m + 1)) of 1 <= m <
+ * 2.
+ */
 static double minus_log(uint64_t x)
 {
 	int zeros = __builtin_clzll(x);
@@ -117,8 +123,9 @@ static void draw_distance(void)
 		struct timespec now;
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		here.random = ((uint64_t)(uintptr_t)&here ^ (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec ^
-			       (uint64_t)getpid() << 16) | 1;
+		here.random = ((uint64_t)(uintptr_t)&here ^ (uint64_t)now.tv_nsec << 32 ^
+			       (uint64_t)now.tv_sec ^ (uint64_t)getpid() << 16) |
+			      1;
 		for (int i = 0; i < 8; i++)
 			draw();
 	}
@@ -196,7 +203,10 @@ static inline int is_in_arena(const void *block)
 	return UNLIKELY((uintptr_t)block - (uintptr_t)arena.bytes < ARENA);
 }
 
-/* As soon as libc knows the environment: other libraries may allocate before our own constructor runs. */
+/*
+ * As soon as libc knows the environment: other libraries may allocate before our own constructor
+ * runs.
+ */
 static void configure(void)
 {
 	const char *text;
@@ -213,10 +223,19 @@ static void configure(void)
 /* Once at most, before there are threads. 0 where it is under way: dlsym() has called us. */
 static __attribute__((noinline)) int resolve(void)
 {
-	static const struct { const char *name; void *to; } wanted[] = {
-		{ "calloc", &real.calloc }, { "realloc", &real.realloc }, { "aligned_alloc", &real.aligned_alloc },
-		{ "posix_memalign", &real.posix_memalign }, { "memalign", &real.memalign }, { "valloc", &real.valloc },
-		{ "pvalloc", &real.pvalloc }, { "free", &real.free }, { "malloc", &real.malloc },
+	static const struct {
+		const char *name;
+		void *to;
+	} wanted[] = {
+		{ "calloc", &real.calloc },
+		{ "realloc", &real.realloc },
+		{ "aligned_alloc", &real.aligned_alloc },
+		{ "posix_memalign", &real.posix_memalign },
+		{ "memalign", &real.memalign },
+		{ "valloc", &real.valloc },
+		{ "pvalloc", &real.pvalloc },
+		{ "free", &real.free },
+		{ "malloc", &real.malloc },
 	};
 
 	if (resolving)
@@ -324,7 +343,8 @@ API void *reallocarray(void *block, size_t n, size_t size)
 
 API void *aligned_alloc(size_t alignment, size_t size)
 {
-	return is_ready() ? took(real.aligned_alloc(alignment, size), size) : from_arena(size, alignment);
+	return is_ready() ? took(real.aligned_alloc(alignment, size), size)
+			  : from_arena(size, alignment);
 }
 
 API int posix_memalign(void **block, size_t alignment, size_t size)
@@ -338,7 +358,8 @@ API int posix_memalign(void **block, size_t alignment, size_t size)
 
 API void *memalign(size_t alignment, size_t size)
 {
-	return is_ready() ? took(real.memalign(alignment, size), size) : from_arena(size, alignment);
+	return is_ready() ? took(real.memalign(alignment, size), size)
+			  : from_arena(size, alignment);
 }
 
 API void *valloc(size_t size)
@@ -397,7 +418,10 @@ static void *find(void **known, const char *name)
 	return found == (void *)known ? NULL : found;
 }
 
-/* What operator new asks of malloc() is counted once, by operator new: meanwhile the countdown is out of reach. */
+/*
+ * What operator new asks of malloc() is counted once, by operator new: meanwhile the countdown is
+ * out of reach.
+ */
 static inline int64_t enter(void)
 {
 	int64_t left = here.left;
@@ -445,8 +469,10 @@ OPERATOR_NEW(_ZnwmRKSt9nothrow_t, 0, 0, (size_t size, const void *tag), size, ta
 OPERATOR_NEW(_ZnamRKSt9nothrow_t, 0, 0, (size_t size, const void *tag), size, tag)
 OPERATOR_NEW(_ZnwmSt11align_val_t, align, 1, (size_t size, size_t align), size, align)
 OPERATOR_NEW(_ZnamSt11align_val_t, align, 1, (size_t size, size_t align), size, align)
-OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, align, 0, (size_t size, size_t align, const void *tag), size, align, tag)
-OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, align, 0, (size_t size, size_t align, const void *tag), size, align, tag)
+OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, align, 0,
+	     (size_t size, size_t align, const void *tag), size, align, tag)
+OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, align, 0,
+	     (size_t size, size_t align, const void *tag), size, align, tag)
 
 #define OPERATOR_DELETE(name, params, ...) \
 API void name params; \
@@ -472,7 +498,11 @@ OPERATOR_DELETE(_ZdlPvRKSt9nothrow_t, (void *block, const void *tag), block, tag
 OPERATOR_DELETE(_ZdaPvRKSt9nothrow_t, (void *block, const void *tag), block, tag)
 OPERATOR_DELETE(_ZdlPvSt11align_val_t, (void *block, size_t align), block, align)
 OPERATOR_DELETE(_ZdaPvSt11align_val_t, (void *block, size_t align), block, align)
-OPERATOR_DELETE(_ZdlPvmSt11align_val_t, (void *block, size_t size, size_t align), block, size, align)
-OPERATOR_DELETE(_ZdaPvmSt11align_val_t, (void *block, size_t size, size_t align), block, size, align)
-OPERATOR_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align, const void *tag), block, align, tag)
-OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align, const void *tag), block, align, tag)
+OPERATOR_DELETE(_ZdlPvmSt11align_val_t, (void *block, size_t size, size_t align), block, size,
+		align)
+OPERATOR_DELETE(_ZdaPvmSt11align_val_t, (void *block, size_t size, size_t align), block, size,
+		align)
+OPERATOR_DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align, const void *tag),
+		block, align, tag)
+OPERATOR_DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align, const void *tag),
+		block, align, tag)

@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-#define BITS 10			/* of the first level, where nothing else is asked for: its first lines take 64 KiB */
+/* of the first level, where nothing else is asked for: its first lines take 64 KiB */
+#define BITS 10
 #define BITS_MORE 2		/* each level is larger by these */
 
 static unsigned int bits_of(const struct block_table *t, unsigned int level)
@@ -13,8 +14,12 @@ static unsigned int bits_of(const struct block_table *t, unsigned int level)
 	return (t->bits ? t->bits : BITS) + level * BITS_MORE;
 }
 
-/* Addresses of blocks are multiples of 16; the level is mixed in, so that who shared a bucket parts in the next. */
-static struct block_bucket *bucket_of(const struct block_table *t, struct block_bucket *level, unsigned int n, uintptr_t at)
+/*
+ * Addresses of blocks are multiples of 16; the level is mixed in, so that who shared a bucket parts
+ * in the next.
+ */
+static struct block_bucket *bucket_of(const struct block_table *t, struct block_bucket *level,
+				      unsigned int n, uintptr_t at)
 {
 	uint64_t h = (at >> 4 ^ (uint64_t)n << 48) * 0x9e3779b97f4a7c15u;
 
@@ -28,11 +33,13 @@ static struct block_bucket *make_level(struct block_table *t, unsigned int n)
 	struct block_bucket *made, *there = NULL;
 	int saved = errno;
 
-	made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		    -1, 0);
 	errno = saved;
 	if (made == MAP_FAILED)
 		return NULL;
-	if (__atomic_compare_exchange_n(&t->levels[n], &there, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	if (__atomic_compare_exchange_n(&t->levels[n], &there, made, 0, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
 		return made;
 	munmap(made, size);
 	return there;
@@ -42,8 +49,9 @@ static void count_mark(struct block_table *t, const void *block, int more)
 {
 	uint8_t *mark = block_table_mark(t, block), was = __atomic_load_n(mark, __ATOMIC_RELAXED);
 
-	while (was != UINT8_MAX && !__atomic_compare_exchange_n(mark, &was, (uint8_t)(was + more), 0, __ATOMIC_RELAXED,
-								__ATOMIC_RELAXED))
+	while (was != UINT8_MAX &&
+	       !__atomic_compare_exchange_n(mark, &was, (uint8_t)(was + more), 0, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
 		;
 }
 
@@ -65,8 +73,8 @@ int block_table_put(struct block_table *t, const void *block, uint64_t id)
 		for (int i = 0; i < BLOCK_SLOTS; i++) {
 			uintptr_t none = 0;
 
-			if (!__atomic_compare_exchange_n(&b->at[i], &none, (uintptr_t)block, 0, __ATOMIC_ACQUIRE,
-							 __ATOMIC_RELAXED))
+			if (!__atomic_compare_exchange_n(&b->at[i], &none, (uintptr_t)block, 0,
+							 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 				continue;
 			b->ids[i] = id;
 			count_mark(t, block, 1);

@@ -3,9 +3,9 @@
  * The sampled blocks of a process that are alive: address -> id.
  *
  * Each free() asks it, and nearly all ask for blocks that are not there: the
- * filter tells, by one byte, which lies beside those of the neighbours in memory. No lock is taken, so a fork at any
- * time leaves the child a table that works. A bucket that is full leads on to the next level, which is four times as
- * large and made when it is needed.
+ * filter tells, by one byte, which lies beside those of the neighbours in memory. No lock is taken,
+ * so a fork at any time leaves the child a table that works. A bucket that is full leads on to the
+ * next level, which is four times as large and made when it is needed.
  *
  * Who frees a block got its address from who allocated it, so the two of one
  * address never meet; that is all the order that this relies on. A table that is all zeros is
@@ -28,8 +28,10 @@ struct block_bucket {
 
 struct block_table {
 	struct block_bucket *levels[BLOCK_LEVELS];
-	unsigned int bits;	/* of the first level's number of buckets; 0: as many as suits samples */
-	uint8_t filter[BLOCK_FILTER];	/* how many blocks of that hash there may be; 255: for good */
+	/* of the first level's number of buckets; 0: as many as suits samples */
+	unsigned int bits;
+	/* how many blocks of that hash there may be; 255: for good */
+	uint8_t filter[BLOCK_FILTER];
 };
 
 /* Its place in the filter. Blocks lie at multiples of 16. */

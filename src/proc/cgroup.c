@@ -52,7 +52,8 @@ static const char *below(const char *path, const char *dir)
 /* @name as a path in the file system. */
 static int find_file(const cgroup_mounts *mounts, const char *name, struct cgroup *out)
 {
-	char *real = realpath(name, NULL);	/* /sys/fs/cgroup/cpu may be a link to cpu,cpuacct */
+	/* /sys/fs/cgroup/cpu may be a link to cpu,cpuacct */
+	char *real = realpath(name, NULL);
 	int err = -ENOENT;
 
 	for (size_t i = 0; real && err && i < mounts->n; i++)
@@ -73,7 +74,8 @@ static int find_path(const cgroup_mounts *mounts, const char *name, struct cgrou
 		const char *rest = name[0] == '/' ? below(name, m->root) : name;
 		const char *slash = rest && rest[0] && rest[0] != '/' ? "/" : "";
 
-		if (rest && snprintf(path, sizeof(path), "%s%s%s", m->point, slash, rest) < (int)sizeof(path))
+		if (rest && snprintf(path, sizeof(path), "%s%s%s", m->point, slash, rest) <
+				    (int)sizeof(path))
 			err = take(m, path, out);
 	}
 	return err;
@@ -96,7 +98,8 @@ struct search {
  */
 static int container_id(const char *name, char id[NAME_MAX + 1])
 {
-	static const char *const runtimes[] = { "docker-", "cri-containerd-", "libpod-", "crio-", "containerd-" };
+	static const char *const runtimes[] = { "docker-", "cri-containerd-", "libpod-", "crio-",
+						"containerd-" };
 	const char *end = strstr(name, ".scope");
 	size_t len;
 
@@ -126,7 +129,10 @@ static void consider(struct search *s, const char *name, const char *path)
 
 	if (!container_id(name, id) || strncmp(id, s->prefix, strlen(s->prefix)))
 		return;
-	/* The same id further down is a part of the container; elsewhere anybody with a cgroup of his own may have made it. */
+	/*
+	 * The same id further down is a part of the container; elsewhere anybody with a cgroup of
+	 * his own may have made it.
+	 */
 	if (s->found && !strcmp(id, s->first_id) && below(path, s->first.path))
 		return;
 	if (!s->found) {
@@ -141,7 +147,10 @@ static void consider(struct search *s, const char *name, const char *path)
 	}
 }
 
-/* Searches the directory @fd (closed here), which is @path; @path is a buffer of PATH_MAX that is put back. */
+/*
+ * Searches the directory @fd (closed here), which is @path; @path is a buffer of PATH_MAX that is
+ * put back.
+ */
 static void search_dir(struct search *s, int fd, char *path, int depth)
 {
 	DIR *dir = fdopendir(fd);
@@ -174,13 +183,17 @@ static void search_dir(struct search *s, int fd, char *path, int depth)
 static int ambiguous(const struct search *s, struct error *e)
 {
 	if (!strcmp(s->first_id, s->second_id))
-		return error_set(e, STATUS_NO_TARGET, -EEXIST, "container id '%.64s' is ambiguous: %.190s or %.190s; "
-				 "give its path", s->prefix, s->first.path, s->second);
-	return error_set(e, STATUS_NO_TARGET, -EEXIST, "container id '%s' is ambiguous: %.64s or %.64s; give more of it",
+		return error_set(e, STATUS_NO_TARGET, -EEXIST,
+				 "container id '%.64s' is ambiguous: %.190s or %.190s; "
+				 "give its path",
+				 s->prefix, s->first.path, s->second);
+	return error_set(e, STATUS_NO_TARGET, -EEXIST,
+			 "container id '%s' is ambiguous: %.64s or %.64s; give more of it",
 			 s->prefix, s->first_id, s->second_id);
 }
 
-static int find_container(const cgroup_mounts *mounts, const char *name, struct cgroup *out, struct error *e)
+static int find_container(const cgroup_mounts *mounts, const char *name, struct cgroup *out,
+			  struct error *e)
 {
 	for (size_t i = 0; i < mounts->n; i++) {
 		struct search s = { .mount = &mounts->v[i], .prefix = name };
@@ -197,8 +210,10 @@ static int find_container(const cgroup_mounts *mounts, const char *name, struct 
 			return ambiguous(&s, e);
 		/* Another may be among those that were not seen. */
 		if (s.dirs == DIRS_MAX)
-			return error_set(e, STATUS_NO_TARGET, -E2BIG, "%.200s has more than %d cgroups; "
-					 "give the path of the container", s.mount->point, DIRS_MAX);
+			return error_set(e, STATUS_NO_TARGET, -E2BIG,
+					 "%.200s has more than %d cgroups; "
+					 "give the path of the container",
+					 s.mount->point, DIRS_MAX);
 		if (s.found) {
 			*out = s.first;
 			return 0;
@@ -213,21 +228,26 @@ static int find(const cgroup_mounts *mounts, const char *name, struct cgroup *ou
 	int err;
 
 	if (!mounts->n)
-		return error_set(e, STATUS_NO_TARGET, -ENOENT, "no cgroup hierarchy is mounted here; "
+		return error_set(e, STATUS_NO_TARGET, -ENOENT,
+				 "no cgroup hierarchy is mounted here; "
 				 "try: mount -t cgroup2 none /sys/fs/cgroup");
 	if (!len || len >= PATH_MAX)
-		return error_set(e, STATUS_NO_TARGET, -ENOENT, "no cgroup has a name of %zu characters", len);
+		return error_set(e, STATUS_NO_TARGET, -ENOENT,
+				 "no cgroup has a name of %zu characters", len);
 	err = name[0] == '/' ? find_file(mounts, name, out) : -ENOENT;
 	if (err)
 		err = find_path(mounts, name, out);
 	if (!err)
 		return 0;
 	if (strspn(name, hex) != len)
-		return error_set(e, STATUS_NO_TARGET, -ENOENT,
-				 "no cgroup '%.200s'; systemd-cgls lists them, with paths as -G takes them", name);
+		return error_set(
+			e, STATUS_NO_TARGET, -ENOENT,
+			"no cgroup '%.200s'; systemd-cgls lists them, with paths as -G takes them",
+			name);
 	if (len < PREFIX_MIN)
 		return error_set(e, STATUS_NO_TARGET, -ENOENT,
-				 "no cgroup '%s'; of a container's id give at least %d characters", name, PREFIX_MIN);
+				 "no cgroup '%s'; of a container's id give at least %d characters",
+				 name, PREFIX_MIN);
 	err = find_container(mounts, name, out, e);
 	if (err != -ENOENT)
 		return err;
@@ -241,7 +261,8 @@ int cgroup_find_in(const char *mountinfo, const char *name, struct cgroup *out, 
 	int err = cgroup_mounts_read(mountinfo, &mounts);
 
 	if (err)
-		return error_set(e, STATUS_ERROR, err, "cannot read %s: %s", mountinfo, strerror(-err));
+		return error_set(e, STATUS_ERROR, err, "cannot read %s: %s", mountinfo,
+				 strerror(-err));
 	err = find(&mounts, name, out, e);
 	cgroup_mounts_free(&mounts);
 	return err;

@@ -10,8 +10,10 @@
 #include "base/error.h"
 
 struct cgroup {
-	uint64_t id;		/* of its kernfs node: the directory's inode (cgroup_id in the kernel) */
-	char controller[32];	/* "" on cgroup v2; on v1 the controller whose hierarchy it is in, as "memory" */
+	/* of its kernfs node: the directory's inode (cgroup_id in the kernel) */
+	uint64_t id;
+	/* "" on cgroup v2; on v1 the controller whose hierarchy it is in, as "memory" */
+	char controller[32];
 	char path[4096];	/* where it was found */
 };
 

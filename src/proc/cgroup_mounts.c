@@ -7,10 +7,13 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-/* Controllers by which a BPF program can ask a task's cgroup; those that every container runtime uses come first. */
+/*
+ * Controllers by which a BPF program can ask a task's cgroup; those that every container runtime
+ * uses come first.
+ */
 static const char *const controllers[] = {
-	"memory", "pids", "cpu", "cpuset", "cpuacct", "blkio", "devices", "freezer", "hugetlb", "perf_event",
-	"net_cls",
+	"memory",  "pids",    "cpu",	 "cpuset",     "cpuacct", "blkio",
+	"devices", "freezer", "hugetlb", "perf_event", "net_cls",
 };
 
 #define CONTROLLERS (int)(sizeof(controllers) / sizeof(controllers[0]))

@@ -11,14 +11,19 @@
 
 struct cgroup_mount {
 	char *point;		/* where it is mounted */
-	char *root;		/* which cgroup of the hierarchy is mounted there, "/" for all of it */
+	/* which cgroup of the hierarchy is mounted there, "/" for all of it */
+	char *root;
 	dev_t device;
-	int rank;		/* 0: v2, else 1 + the controller's place in the order of preference */
+	/* 0: v2, else 1 + the controller's place in the order of preference */
+	int rank;
 };
 
 typedef VEC(struct cgroup_mount) cgroup_mounts;
 
-/* Reads @mountinfo (proc(5)), v2 first; hierarchies without a controller are left out. 0 or a negative errno. */
+/*
+ * Reads @mountinfo (proc(5)), v2 first; hierarchies without a controller are left out. 0 or a
+ * negative errno.
+ */
 int cgroup_mounts_read(const char *mountinfo, cgroup_mounts *out);
 void cgroup_mounts_free(cgroup_mounts *m);
 /* "" for v2. */

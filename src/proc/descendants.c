@@ -71,7 +71,9 @@ static int append_children(int tasks, const char *tid, pid_list *out)
 	return 0;
 }
 
-/* The children of all threads of @pid. -ESRCH: gone, -ENOTSUP: this kernel does not list children. */
+/*
+ * The children of all threads of @pid. -ESRCH: gone, -ENOTSUP: this kernel does not list children.
+ */
 static int children_of(int proc, pid_t pid, pid_list *out)
 {
 	struct dirent *d;
@@ -94,7 +96,9 @@ static int children_of(int proc, pid_t pid, pid_list *out)
 			listed |= !err;
 		}
 	closedir(tasks);
-	/* One thread may have ended meanwhile; that none has the file means there is no such file. */
+	/*
+	 * One thread may have ended meanwhile; that none has the file means there is no such file.
+	 */
 	return listed ? 0 : -ENOTSUP;
 }
 
@@ -189,7 +193,8 @@ static int scan_all(int proc, pid_t pid, pid_list *out)
 		qsort(all.v, all.n, sizeof(*all.v), by_parent);
 	hashmap_set(&seen, (uint64_t)pid, 0);
 	while (!err) {
-		for (size_t i = first_child(&all, parent); i < all.n && all.v[i].ppid == parent; i++) {
+		for (size_t i = first_child(&all, parent); i < all.n && all.v[i].ppid == parent;
+		     i++) {
 			/* The pass is no snapshot: PIDs used again in it could close a circle. */
 			if (hashmap_get(&seen, (uint64_t)all.v[i].pid) != HASHMAP_NONE)
 				continue;

@@ -28,7 +28,8 @@ static void reset_signals(void)
 	sigset_t none;
 
 	for (int sig = 1; sig < NSIG; sig++)
-		sigaction(sig, &deflt, NULL);	/* refused for SIGKILL and SIGSTOP, which have no other */
+		/* refused for SIGKILL and SIGSTOP, which have no other */
+		sigaction(sig, &deflt, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -38,7 +39,10 @@ static __attribute__((noreturn)) void give_up(int to, int err, int as_user)
 	struct failure f = { .err = err, .as_user = as_user };
 	ssize_t n;
 
-	/* Less than PIPE_BUF into an empty pipe: it is all or nothing; where it fails nobody listens. */
+	/*
+	 * Less than PIPE_BUF into an empty pipe: it is all or nothing; where it fails nobody
+	 * listens.
+	 */
 	do
 		n = write(to, &f, sizeof(f));
 	while (n < 0 && errno == EINTR);
@@ -54,8 +58,9 @@ static int in_path(const char *name, int mode)
 	for (; folder; folder = *end ? end + 1 : NULL) {
 		end = strchrnul(folder, ':');
 		/* An empty one stands for the current folder. */
-		if (snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - folder), folder, end > folder ? "/" : "",
-			     name) < (int)sizeof(path) && !access(path, mode))
+		if (snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - folder), folder,
+			     end > folder ? "/" : "", name) < (int)sizeof(path) &&
+		    !access(path, mode))
 			return 1;
 	}
 	return 0;
@@ -72,10 +77,13 @@ int launch_finds(const char *name)
  */
 static int exec_error(const char *name, int err)
 {
-	return err != EACCES || strchr(name, '/') || !getenv("PATH") || in_path(name, F_OK) ? err : ENOENT;
+	return err != EACCES || strchr(name, '/') || !getenv("PATH") || in_path(name, F_OK)
+		       ? err
+		       : ENOENT;
 }
 
-static __attribute__((noreturn)) void child(char *const argv[], char *const env[], const struct user *u, int go, int failed)
+static __attribute__((noreturn)) void child(char *const argv[], char *const env[],
+					    const struct user *u, int go, int failed)
 {
 	ssize_t n;
 	char byte;
@@ -99,14 +107,18 @@ static __attribute__((noreturn)) void child(char *const argv[], char *const env[
 
 int launch_prepare(struct launch *l, char *const argv[], char *const env[], struct error *e)
 {
-	/* A pair of sockets rather than a pipe: writing to a child that is gone must not raise SIGPIPE. */
+	/*
+	 * A pair of sockets rather than a pipe: writing to a child that is gone must not raise
+	 * SIGPIPE.
+	 */
 	int go[2] = { -1, -1 }, failed[2] = { -1, -1 }, err = 0;
 	struct user u = user_invoking();
 	pid_t pid;
 
 	*l = (struct launch){ .go = -1, .failed = -1 };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) || pipe2(failed, O_CLOEXEC)) {
-		err = error_set(e, STATUS_ERROR, -errno, "cannot start '%s': %s", argv[0], strerror(errno));
+		err = error_set(e, STATUS_ERROR, -errno, "cannot start '%s': %s", argv[0],
+				strerror(errno));
 		goto out;
 	}
 	pid = child_fork();
@@ -145,15 +157,21 @@ static void close_both(struct launch *l)
 	l->go = l->failed = -1;
 }
 
-/* What the user reads of a failure; the file's own absence and that of its interpreter give one errno. */
+/*
+ * What the user reads of a failure; the file's own absence and that of its interpreter give one
+ * errno.
+ */
 static int explain(const struct failure *f, const char *name, struct error *e)
 {
 	if (f->as_user)
-		return error_set(e, STATUS_ERROR, -f->err, "cannot run '%s' as the user who called sudo: %s",
-				 name, strerror(f->err));
+		return error_set(e, STATUS_ERROR, -f->err,
+				 "cannot run '%s' as the user who called sudo: %s", name,
+				 strerror(f->err));
 	if (f->err == ENOENT && strchr(name, '/') && !access(name, F_OK))
-		return error_set(e, STATUS_NO_EXEC, -f->err, "cannot run '%s': the interpreter that it names "
-				 "(#! line or ELF loader) does not exist", name);
+		return error_set(e, STATUS_NO_EXEC, -f->err,
+				 "cannot run '%s': the interpreter that it names "
+				 "(#! line or ELF loader) does not exist",
+				 name);
 	return error_set(e, f->err == ENOENT ? STATUS_NO_COMMAND : STATUS_NO_EXEC, -f->err,
 			 "cannot run '%s': %s", name, strerror(f->err));
 }
@@ -179,7 +197,8 @@ int launch_go(struct launch *l, const char *name, struct error *e)
 		return 0;
 	reap(l->pid);
 	l->pid = 0;
-	return error_set(e, STATUS_ERROR, -ESRCH, "cannot run '%s': it was killed before it began", name);
+	return error_set(e, STATUS_ERROR, -ESRCH, "cannot run '%s': it was killed before it began",
+			 name);
 }
 
 void launch_cancel(struct launch *l)

@@ -20,7 +20,10 @@ struct launch {
 	int failed;		/* read end: the errno of a failed exec, or end of file */
 };
 
-/* Forks; the child waits. @env: "NAME=VALUE" texts for its environment, the last NULL; or NULL. 0 or a negative errno. */
+/*
+ * Forks; the child waits. @env: "NAME=VALUE" texts for its environment, the last NULL; or NULL. 0
+ * or a negative errno.
+ */
 int launch_prepare(struct launch *l, char *const argv[], char *const env[], struct error *e);
 /*
  * Lets the child exec, and waits for that. A failed exec fills @e with status

@@ -97,7 +97,8 @@ static void free_life(struct lives *all, struct life *l)
 	free(l);
 }
 
-void lives_forget(struct lives *all, uint64_t time, int (*drop)(struct life *l, void *ctx), void *ctx)
+void lives_forget(struct lives *all, uint64_t time, int (*drop)(struct life *l, void *ctx),
+		  void *ctx)
 {
 	size_t kept = 0;
 

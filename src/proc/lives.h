@@ -21,7 +21,8 @@ struct life {
 	struct life *older;	/* what this PID was before */
 	struct mappings *maps;	/* NULL: none known */
 	uint64_t begin, end;	/* ns, CLOCK_MONOTONIC */
-	uint64_t seen;		/* ns; it was there by then: what started later is another process */
+	/* ns; it was there by then: what started later is another process */
+	uint64_t seen;
 	uint64_t start;		/* field 22 of /proc/PID/stat; 0: not known yet */
 	uint64_t next_read;	/* ns; its maps are not read again before */
 	uint64_t wait;		/* ns; until the read after that */
@@ -35,7 +36,8 @@ struct life {
 	uint8_t complete;	/* its mappings are known from the beginning, or cannot be */
 	uint8_t execed;		/* began with an exec in our sight */
 	uint8_t exited;		/* ended by exit, not by exec */
-	uint8_t changed;	/* its mappings have changed since procs_next_changed() told of it */
+	/* its mappings have changed since procs_next_changed() told of it */
+	uint8_t changed;
 	uint8_t discovered;	/* read from /proc before any event told of it */
 	char comm[16 + 1];	/* raw */
 };
@@ -53,12 +55,16 @@ struct life *lives_newest(const struct lives *all, pid_t pid);
 struct life *lives_find(const struct lives *all, pid_t pid, uint64_t time);
 /* A new newest life of @pid; the one before it is ended by the caller. */
 struct life *lives_add(struct lives *all, pid_t pid, uint64_t begin);
-/* A life of @pid before all that are known, of which nothing is known; ended at @end if it is the only one. */
+/*
+ * A life of @pid before all that are known, of which nothing is known; ended at @end if it is the
+ * only one.
+ */
 struct life *lives_add_unknown(struct lives *all, pid_t pid, uint64_t end);
 /* Ends it, never before it began. */
 void lives_end(struct lives *all, struct life *l, uint64_t time);
 /* Frees what ended before @time and @drop returns 1 for. */
-void lives_forget(struct lives *all, uint64_t time, int (*drop)(struct life *l, void *ctx), void *ctx);
+void lives_forget(struct lives *all, uint64_t time, int (*drop)(struct life *l, void *ctx),
+		  void *ctx);
 /* Frees all, not @all itself. */
 void lives_free(struct lives *all);
 

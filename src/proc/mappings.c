@@ -12,18 +12,25 @@
 #include "elf/image.h"
 
 #define TAIL_MAX	128
-/* Entries of a process; twice what vm.max_map_count allows at one moment. Half go, oldest first, beyond it. */
+/*
+ * Entries of a process; twice what vm.max_map_count allows at one moment. Half go, oldest first,
+ * beyond it.
+ */
 #define MAPPINGS_MAX	131072
 /* Older mappings kept of one place, for samples that are not drained yet. */
 #define HISTORY_MAX	8
 /* How far back around an older mapping newer ones are looked for. */
 #define LOOK_BACK	64
-/* The same for a question: one huge mapping around 100,000 small ones must not make each question slow. */
+/*
+ * The same for a question: one huge mapping around 100,000 small ones must not make each question
+ * slow.
+ */
 #define WALK_MAX	4096
 
 struct entry {
 	struct mapping map;
-	uint64_t reach;		/* the greatest end of this and all before it; REACH_NEW until it is settled */
+	/* the greatest end of this and all before it; REACH_NEW until it is settled */
+	uint64_t reach;
 };
 
 #define REACH_NEW	0
@@ -77,7 +84,8 @@ static struct mappings *own(struct mappings **m)
 /* Equal addresses in both mean the same byte of the same file, or both are anonymous. */
 static int same_content(const struct mapping *a, const struct mapping *b)
 {
-	return a->image == b->image && (a->image == IMAGE_NONE || a->start - a->offset == b->start - b->offset);
+	return a->image == b->image &&
+	       (a->image == IMAGE_NONE || a->start - a->offset == b->start - b->offset);
 }
 
 static int covers(const struct mapping *outer, const struct mapping *inner)
@@ -98,7 +106,8 @@ static int answers_better(const struct mapping *a, const struct mapping *b, uint
 /* By start; what covers another comes before it, the newer of equal ranges too. */
 static int by_place(const void *a, const void *b)
 {
-	const struct mapping *x = &((const struct entry *)a)->map, *y = &((const struct entry *)b)->map;
+	const struct mapping *x = &((const struct entry *)a)->map,
+			     *y = &((const struct entry *)b)->map;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -123,16 +132,22 @@ static size_t before(const struct entry *v, size_t n, const struct entry *new)
 	return low;
 }
 
-/* The number of sorted entries that start below @address: no other of those that start there would come before @first. */
+/*
+ * The number of sorted entries that start below @address: no other of those that start there would
+ * come before @first.
+ */
 static size_t starting_below(const struct mappings *m, uint64_t address)
 {
-	const struct entry first = { .map = { .start = address, .end = UINT64_MAX, .from = UINT64_MAX } };
+	const struct entry first = {
+		.map = { .start = address, .end = UINT64_MAX, .from = UINT64_MAX }
+	};
 
 	return before(m->v.v, m->sorted, &first);
 }
 
 /* Of all that overlap [start, end) the latest not after @time, else the earliest. */
-static const struct mapping *overlapping(const struct mappings *m, uint64_t start, uint64_t end, uint64_t time)
+static const struct mapping *overlapping(const struct mappings *m, uint64_t start, uint64_t end,
+					 uint64_t time)
 {
 	const struct mapping *best = NULL;
 	size_t i, below;
@@ -174,7 +189,8 @@ static int by_rank(const void *a, const void *b)
 	return x->at < y->at ? -1 : 1;
 }
 
-void mappings_each(const struct mappings *m, uint64_t time, void (*fn)(void *ctx, const struct mapping *m), void *ctx)
+void mappings_each(const struct mappings *m, uint64_t time,
+		   void (*fn)(void *ctx, const struct mapping *m), void *ctx)
 {
 	struct ranked *all;
 
@@ -184,8 +200,13 @@ void mappings_each(const struct mappings *m, uint64_t time, void (*fn)(void *ctx
 	for (size_t i = 0; i < m->v.n; i++) {
 		const struct mapping *e = &m->v.v[i].map;
 
-		/* What is there already, the latest last; before it what comes later, the earliest last. */
-		all[i] = (struct ranked){ e, e->from <= time ? 1ull << 63 | e->from : (1ull << 63) - e->from, i };
+		/*
+		 * What is there already, the latest last; before it what comes later, the earliest
+		 * last.
+		 */
+		all[i] = (struct ranked){
+			e, e->from <= time ? 1ull << 63 | e->from : (1ull << 63) - e->from, i
+		};
 	}
 	qsort(all, m->v.n, sizeof(*all), by_rank);
 	for (size_t i = 0; i < m->v.n; i++)
@@ -195,12 +216,16 @@ void mappings_each(const struct mappings *m, uint64_t time, void (*fn)(void *ctx
 
 static int newest_first(const void *a, const void *b)
 {
-	const struct mapping *x = &((const struct entry *)a)->map, *y = &((const struct entry *)b)->map;
+	const struct mapping *x = &((const struct entry *)a)->map,
+			     *y = &((const struct entry *)b)->map;
 
 	return x->from > y->from ? -1 : x->from < y->from;
 }
 
-/* Moves the tail to its places, last first, and only what lies above them. Returns the lowest place. */
+/*
+ * Moves the tail to its places, last first, and only what lies above them. Returns the lowest
+ * place.
+ */
 static size_t merge_tail(struct mappings *m)
 {
 	size_t at = m->sorted, left = m->v.n - m->sorted;
@@ -238,7 +263,8 @@ static int is_spent(const struct entry *v, size_t i)
 	const struct mapping *me = &v[i].map, *next = NULL;
 	int newer = 0;
 
-	for (size_t back = 1; back <= i && back <= LOOK_BACK && v[i - back].reach >= me->end; back++) {
+	for (size_t back = 1; back <= i && back <= LOOK_BACK && v[i - back].reach >= me->end;
+	     back++) {
 		const struct mapping *e = &v[i - back].map;
 
 		if (e->from < me->from || !covers(e, me))
@@ -307,7 +333,8 @@ void mappings_add_snapshot(struct mappings **m, struct mapping *list, size_t n, 
 	for (size_t i = 0; i < n; i++) {
 		if (is_known(old, &list[i]))
 			continue;
-		list[i].from = old && overlapping(old, list[i].start, list[i].end, UINT64_MAX) ? now : 0;
+		list[i].from = old && overlapping(old, list[i].start, list[i].end, UINT64_MAX) ? now
+											       : 0;
 		list[kept++] = list[i];
 	}
 	if (!kept)

@@ -41,7 +41,8 @@ void mappings_add_inherited(struct mappings **m, const struct mappings *parent, 
  * Calls @fn for every mapping in such an order that, where two overlap, the
  * later call is the one that mappings_find() would prefer at @time.
  */
-void mappings_each(const struct mappings *m, uint64_t time, void (*fn)(void *ctx, const struct mapping *m), void *ctx);
+void mappings_each(const struct mappings *m, uint64_t time,
+		   void (*fn)(void *ctx, const struct mapping *m), void *ctx);
 
 /*
  * The mapping that covers @address at @time, or NULL. Where all that cover it

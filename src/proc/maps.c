@@ -18,7 +18,10 @@
 /* Threads tried for a process whose leader has exited. */
 #define THREADS_MAX	64
 
-/* A number of @base (10 or 16) at *@p, which is moved behind it. 0, or -EINVAL: no digit, or over @max. */
+/*
+ * A number of @base (10 or 16) at *@p, which is moved behind it. 0, or -EINVAL: no digit, or over
+ * @max.
+ */
 static int number(char **p, unsigned int base, uint64_t max, uint64_t *out)
 {
 	const char *first = *p;
@@ -60,7 +63,9 @@ static int literal(char **p, char c)
 /* "r-xp": each letter or its dash. */
 static int permissions(char **p, int *executable)
 {
-	static const char letters[4][2] = { { 'r', '-' }, { 'w', '-' }, { 'x', '-' }, { 's', 'p' } };
+	static const char letters[4][2] = {
+		{ 'r', '-' }, { 'w', '-' }, { 'x', '-' }, { 's', 'p' }
+	};
 
 	for (int i = 0; i < 4; i++, (*p)++)
 		if (**p != letters[i][0] && **p != letters[i][1])
@@ -183,7 +188,10 @@ int maps_for_each_executable(pid_t pid, maps_fn fn, void *arg)
 	err = read_file(path, fn, arg);
 	if (err != -ESRCH)
 		return err;
-	/* The leader's memory is gone with the leader, the other threads' is the same one and lives. */
+	/*
+	 * The leader's memory is gone with the leader, the other threads' is the same one and
+	 * lives.
+	 */
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	tasks = opendir(path);
 	while (tasks && err == -ESRCH && tries < THREADS_MAX && (d = readdir(tasks))) {

@@ -41,12 +41,17 @@ int procfs_comm(pid_t pid, char comm[16 + 1])
 
 int procfs_parse_stat(const char *text, struct procfs_stat *out)
 {
-	/* Field 2, the comm, may hold anything, parentheses and blanks too; no later field holds one. */
+	/*
+	 * Field 2, the comm, may hold anything, parentheses and blanks too; no later field holds
+	 * one.
+	 */
 	const char *p = strrchr(text, ')');
 	int ppid;
 
-	if (!p || sscanf(p + 1, " %c %d %*s %*s %*s %*s %" SCNu32 " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %"
-			 SCNu32 " %*s %" SCNu64, &out->state, &ppid, &out->flags, &out->threads, &out->start) != 5)
+	if (!p || sscanf(p + 1,
+			 " %c %d %*s %*s %*s %*s %" SCNu32
+			 " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu32 " %*s %" SCNu64,
+			 &out->state, &ppid, &out->flags, &out->threads, &out->start) != 5)
 		return -EINVAL;
 	out->ppid = ppid;
 	return 0;

@@ -19,7 +19,8 @@ struct procfs_stat {
 	pid_t ppid;		/* field 4 */
 	uint32_t flags;		/* field 9: PF_* of the kernel */
 	uint32_t threads;	/* field 20 */
-	uint64_t start;		/* field 22: when it started, in ticks of sysconf(_SC_CLK_TCK), CLOCK_BOOTTIME */
+	/* field 22: when it started, in ticks of sysconf(_SC_CLK_TCK), CLOCK_BOOTTIME */
+	uint64_t start;
 };
 int procfs_stat(pid_t pid, struct procfs_stat *out);
 /* 1 for a kernel thread (PF_KTHREAD in /proc/PID/stat, field 9), 0 for not. */

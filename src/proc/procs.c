@@ -18,8 +18,10 @@
 
 #define PF_KTHREAD	0x00200000	/* include/linux/sched.h */
 #define TICK_SLACK	20000000u	/* ns; start times in /proc are cut to ticks of 10 ms */
-#define FORK_SLACK	200000000u	/* ns; from a start time to the fork event, while a large process is copied */
-#define WAIT_MIN	100000000u	/* ns between two readings of one process's maps: at least, */
+/* ns; from a start time to the fork event, while a large process is copied */
+#define FORK_SLACK	200000000u
+/* ns between two readings of one process's maps: at least, */
+#define WAIT_MIN	100000000u
 #define WAIT_MAX	6400000000u	/* and where they bring nothing new */
 #define ANCESTORS_MAX	32		/* forks without exec that mappings are followed through */
 
@@ -41,7 +43,8 @@ struct procs {
 	VEC(pid_t) changed;
 	struct strtab *names;		/* clean comms */
 	uint32_t losses;		/* how often events were lost */
-	uint32_t swept;			/* the losses after which ended lives were last looked for */
+	/* the losses after which ended lives were last looked for */
+	uint32_t swept;
 };
 
 struct procs *procs_new(struct images *images, struct remote *remote)
@@ -85,7 +88,8 @@ static void mark_changed(struct procs *p, struct life *l)
 /* A start time of /proc/PID/stat, in our clock; too small by what the machine slept since. */
 static uint64_t start_ns(uint64_t ticks)
 {
-	uint64_t ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)), now = clock_ns(), asleep;
+	uint64_t ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)), now = clock_ns(),
+		 asleep;
 	struct timespec t;
 
 	/* Asked second, it is the later one even where they run alike. */
@@ -114,7 +118,10 @@ static int stat_life(const struct procs *p, const struct life *l, struct procfs_
 	return err ? err : same_process(l, st) ? 0 : -ESRCH;
 }
 
-/* The process @pid as /proc has it now, where it was there at @time already. Only for a PID without a life. */
+/*
+ * The process @pid as /proc has it now, where it was there at @time already. Only for a PID without
+ * a life.
+ */
 static struct life *discover(struct procs *p, pid_t pid, uint64_t time)
 {
 	struct procfs_stat st;
@@ -158,14 +165,16 @@ static void keep_file(struct procs *p, const struct life *l, struct mapping *m)
 	const struct mapping *was = mappings_find(l->maps, m->start, LIFE_OPEN);
 
 	if (!was || was->image == IMAGE_NONE || was->start > m->start || was->end < m->end ||
-	    !remap_holds_file(p->remote, l->pid, m->start, m->end, images_at(p->images, was->image)->fd,
+	    !remap_holds_file(p->remote, l->pid, m->start, m->end,
+			      images_at(p->images, was->image)->fd,
 			      was->offset + (m->start - was->start)))
 		return;
 	m->image = was->image;
 	m->offset = was->offset + (m->start - was->start);
 }
 
-static struct mapping make_mapping(struct procs *p, const struct life *l, const struct image_key *key, uint64_t offset)
+static struct mapping make_mapping(struct procs *p, const struct life *l,
+				   const struct image_key *key, uint64_t offset)
 {
 	struct mapping m = {
 		.start = key->start, .end = key->end, .offset = offset,
@@ -211,7 +220,10 @@ static int read_maps(struct procs *p, struct life *l)
 	return err;
 }
 
-/* Completes the mappings of @l, from /proc or, where it is gone, from the parent that it was a copy of. */
+/*
+ * Completes the mappings of @l, from /proc or, where it is gone, from the parent that it was a copy
+ * of.
+ */
 static void complete_maps(struct procs *p, struct life *l, int depth)
 {
 	struct life *parent;
@@ -305,7 +317,9 @@ void procs_exec(struct procs *p, uint64_t time, pid_t pid, const char *comm)
 
 	end_life(p, old, time, 0);
 	l = new_life(p, pid, time);
-	/* An exec by another thread than the leader ends the leader first; the process is the same. */
+	/*
+	 * An exec by another thread than the leader ends the leader first; the process is the same.
+	 */
 	if (old) {
 		l->start = old->start;
 		l->ppid = old->ppid;
@@ -321,7 +335,8 @@ void procs_comm(struct procs *p, uint64_t time, pid_t pid, const char *comm)
 	set_comm(newest_or_new(p, pid, time), comm);
 }
 
-void procs_mmap(struct procs *p, uint64_t time, pid_t pid, const struct image_key *key, uint64_t offset)
+void procs_mmap(struct procs *p, uint64_t time, pid_t pid, const struct image_key *key,
+		uint64_t offset)
 {
 	struct life *l = newest_or_new(p, pid, time);
 	struct mapping m = make_mapping(p, l, key, offset);
@@ -335,7 +350,10 @@ int procs_exit(struct procs *p, uint64_t time, pid_t pid)
 {
 	struct life *l = lives_newest(&p->lives, pid);
 
-	/* A process older than we are that nobody asked for yet: until it is reaped its name can be read. */
+	/*
+	 * A process older than we are that nobody asked for yet: until it is reaped its name can be
+	 * read.
+	 */
 	if (!l)
 		l = discover(p, pid, time);
 	if (l && l->execed && !l->maps && l->end == LIFE_OPEN)
@@ -424,8 +442,11 @@ struct proc_info procs_info(const struct procs *p, uint32_t incarnation)
 	return info;
 }
 
-/* @address was in no mapping that we know: reads the maps again, unless that was done a moment ago. */
-static const struct mapping *find_again(struct procs *p, struct life *l, uint64_t address, uint64_t time)
+/*
+ * @address was in no mapping that we know: reads the maps again, unless that was done a moment ago.
+ */
+static const struct mapping *find_again(struct procs *p, struct life *l, uint64_t address,
+					uint64_t time)
 {
 	const struct mapping *m;
 	uint64_t now;
@@ -442,7 +463,8 @@ static const struct mapping *find_again(struct procs *p, struct life *l, uint64_
 	return m;
 }
 
-struct proc_place procs_locate(struct procs *p, uint32_t incarnation, uint64_t address, uint64_t time)
+struct proc_place procs_locate(struct procs *p, uint32_t incarnation, uint64_t address,
+			       uint64_t time)
 {
 	struct proc_place nowhere = { .image = IMAGE_NONE, .offset = address };
 	struct life *l = p->known.v[incarnation].life;
@@ -485,7 +507,8 @@ size_t procs_mappings(const struct procs *p, uint32_t incarnation)
 	return l ? mappings_count(l->maps) : 0;
 }
 
-void procs_each_mapping_of(struct procs *p, pid_t pid, uint64_t time, void (*fn)(void *ctx, const struct mapping *m), void *ctx)
+void procs_each_mapping_of(struct procs *p, pid_t pid, uint64_t time,
+			   void (*fn)(void *ctx, const struct mapping *m), void *ctx)
 {
 	struct life *l = lives_newest(&p->lives, pid);
 

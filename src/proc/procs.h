@@ -27,13 +27,18 @@ struct procs *procs_new(struct images *images, struct remote *remote);
 void procs_free(struct procs *p);
 
 /* --- The side band (perf_event_open(2)). ---------------------------------- */
-void procs_fork(struct procs *p, uint64_t time, pid_t pid, pid_t parent);	/* a new process, not a thread */
-void procs_exec(struct procs *p, uint64_t time, pid_t pid, const char *comm);	/* COMM with PERF_RECORD_MISC_COMM_EXEC */
-void procs_comm(struct procs *p, uint64_t time, pid_t pid, const char *comm);	/* the leader renamed itself */
-void procs_mmap(struct procs *p, uint64_t time, pid_t pid, const struct image_key *key, uint64_t offset);
+/* a new process, not a thread */
+void procs_fork(struct procs *p, uint64_t time, pid_t pid, pid_t parent);
+/* COMM with PERF_RECORD_MISC_COMM_EXEC */
+void procs_exec(struct procs *p, uint64_t time, pid_t pid, const char *comm);
+/* the leader renamed itself */
+void procs_comm(struct procs *p, uint64_t time, pid_t pid, const char *comm);
+void procs_mmap(struct procs *p, uint64_t time, pid_t pid, const struct image_key *key,
+		uint64_t offset);
 /*
- * The leader's exit. Newer kernels (6.18, not 6.1) tell of one at each exec, too, of tasks that have events of their own:
- * right after the exec, before anything is mapped. That is no end, and 0; else 1.
+ * The leader's exit. Newer kernels (6.18, not 6.1) tell of one at each exec, too, of tasks that
+ * have events of their own: right after the exec, before anything is mapped. That is no end, and 0;
+ * else 1.
  */
 int procs_exit(struct procs *p, uint64_t time, pid_t pid);
 /* Events were lost: what is known of living processes is read again when next asked for. */
@@ -64,14 +69,16 @@ struct proc_info procs_info(const struct procs *p, uint32_t incarnation);
 
 /* Where an address lay: in an image's file, or nowhere known. */
 struct proc_place {
-	uint32_t image;		/* IMAGE_NONE: no mapping of a file; then @offset is the address itself */
+	/* IMAGE_NONE: no mapping of a file; then @offset is the address itself */
+	uint32_t image;
 	uint64_t offset;	/* in the image's file, bytes */
 };
 /*
  * What @address of @incarnation was at @time. Where no mapping covers it the
  * maps of a living process are read again, at most 10 times a second each.
  */
-struct proc_place procs_locate(struct procs *p, uint32_t incarnation, uint64_t address, uint64_t time);
+struct proc_place procs_locate(struct procs *p, uint32_t incarnation, uint64_t address,
+			       uint64_t time);
 
 /*
  * For whoever keeps the mappings of living processes elsewhere, too: the PID of
@@ -82,7 +89,8 @@ pid_t procs_next_changed(struct procs *p);
 /* How many mappings are kept of @incarnation, older ones among them. */
 size_t procs_mappings(const struct procs *p, uint32_t incarnation);
 /* mappings_each() of what @pid, or @incarnation, holds at @time. */
-void procs_each_mapping_of(struct procs *p, pid_t pid, uint64_t time, void (*fn)(void *ctx, const struct mapping *m), void *ctx);
+void procs_each_mapping_of(struct procs *p, pid_t pid, uint64_t time,
+			   void (*fn)(void *ctx, const struct mapping *m), void *ctx);
 void procs_each_mapping(struct procs *p, uint32_t incarnation, uint64_t time,
 			void (*fn)(void *ctx, const struct mapping *m), void *ctx);
 
@@ -90,7 +98,10 @@ void procs_each_mapping(struct procs *p, uint32_t incarnation, uint64_t time,
 void procs_forget(struct procs *p, uint64_t time);
 /* How many incarnations there may be: all are less. */
 uint32_t procs_count(const struct procs *p);
-/* Of what is forgotten the incarnations, too: they are used again. But not where @kept, by incarnation, is 1. */
+/*
+ * Of what is forgotten the incarnations, too: they are used again. But not where @kept, by
+ * incarnation, is 1.
+ */
 void procs_release(struct procs *p, const unsigned char *kept);
 
 #endif

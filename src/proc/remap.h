@@ -15,6 +15,7 @@
  * 1 where the memory [@start, @end) of @pid holds what the file @fd holds from
  * @offset on, as far as a few places tell; else 0.
  */
-int remap_holds_file(struct remote *remote, pid_t pid, uint64_t start, uint64_t end, int fd, uint64_t offset);
+int remap_holds_file(struct remote *remote, pid_t pid, uint64_t start, uint64_t end, int fd,
+		     uint64_t offset);
 
 #endif

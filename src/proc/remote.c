@@ -22,8 +22,10 @@
 
 #define MS		1000000u
 #define SECOND		(1000 * MS)
-#define ANSWER_MAX	(100 * MS)	/* ns that one answer may take; a page comes from a disk in 10 ms */
-#define USUAL		(1 * MS)	/* ns of an answer that nothing held up; what takes longer is summed up, */
+/* ns that one answer may take; a page comes from a disk in 10 ms */
+#define ANSWER_MAX	(100 * MS)
+/* ns of an answer that nothing held up; what takes longer is summed up, */
+#define USUAL		(1 * MS)
 #define HELD_MAX	SECOND		/* ns: to so much in all */
 #define READERS		(HELD_MAX / ANSWER_MAX)	/* each can be given up once */
 
@@ -77,7 +79,10 @@ static void *answer(void *arg)
 	return NULL;
 }
 
-/* Nothing of ours is held open by who may stay: neither a pipe that is read to its end, nor what samples. */
+/*
+ * Nothing of ours is held open by who may stay: neither a pipe that is read to its end, nor what
+ * samples.
+ */
 static __attribute__((noreturn)) void serve(struct shared *s, pid_t owner)
 {
 	pthread_t thread;
@@ -94,7 +99,8 @@ static __attribute__((noreturn)) void serve(struct shared *s, pid_t owner)
 
 struct remote *remote_new(remote_fn *fn)
 {
-	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t owner = getpid(), pid;
 	struct remote *r;
 	int err;

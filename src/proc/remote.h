@@ -2,9 +2,10 @@
 /*
  * The memory of other processes, read by a process of ours that may be lost.
  *
- * Whose memory it is may be who answers its page faults, too (userfaultfd(2), or FUSE, behind a file that it maps), and
- * need not answer. No signal but SIGKILL ends that wait, and where a FUSE daemon has taken the question, not even that: who waits
- * cannot exit, so it must be no thread of ours. It answers in time or is given up, and its process is not asked again.
+ * Whose memory it is may be who answers its page faults, too (userfaultfd(2), or FUSE, behind a
+ * file that it maps), and need not answer. No signal but SIGKILL ends that wait, and where a FUSE
+ * daemon has taken the question, not even that: who waits cannot exit, so it must be no thread of
+ * ours. It answers in time or is given up, and its process is not asked again.
  *
  * Fork it before there are threads. It gets no signals, and ends with its owner, however that ends.
  */
@@ -32,9 +33,9 @@ void remote_free(struct remote *r);
 pid_t remote_pid(const struct remote *r);
 
 /*
- * What @pid has in @places, one after the other: as many bytes as are returned, up to the first place that cannot be read.
- * 0 where it does not answer in time, or did not before; nobody is asked any more where answers took too long in all,
- * nor where @r is NULL.
+ * What @pid has in @places, one after the other: as many bytes as are returned, up to the first
+ * place that cannot be read. 0 where it does not answer in time, or did not before; nobody is asked
+ * any more where answers took too long in all, nor where @r is NULL.
  */
 size_t remote_read(struct remote *r, pid_t pid, const struct iovec *places, size_t n, void *to);
 /* The same of one place, with the struct remote as @ctx: 0, or -EFAULT. */

@@ -37,7 +37,8 @@ struct diff *diff_new(enum diff_normalize normalize, const size_t runs[2])
 	/* A run of several has a type of its own, until diff_compare() adds it to its side's. */
 	for (int side = 0; side < 2; side++)
 		for (size_t i = 0; runs[side] > 1 && i < runs[side]; i++)
-			profile_add_type(d->profile, side ? "a run after" : "a run before", "count");
+			profile_add_type(d->profile, side ? "a run after" : "a run before",
+					 "count");
 	return d;
 }
 
@@ -54,7 +55,9 @@ void diff_free(struct diff *d)
 
 /* --- What of a run is compared. -------------------------------------------- */
 
-/* Whether @shown is @counts times a constant, but for rounding: CPU time that was made of samples. */
+/*
+ * Whether @shown is @counts times a constant, but for rounding: CPU time that was made of samples.
+ */
 static int in_proportion(const struct profile *p, uint32_t shown, uint32_t counts)
 {
 	struct profile_view v = profile_view(p);
@@ -67,7 +70,10 @@ static int in_proportion(const struct profile *p, uint32_t shown, uint32_t count
 	return 1;
 }
 
-/* The type that is shown, or the count of samples that it was made of: of a count the noise is known. */
+/*
+ * The type that is shown, or the count of samples that it was made of: of a count the noise is
+ * known.
+ */
 static uint32_t choose_type(const struct profile *p, int *counted)
 {
 	struct profile_view v = profile_view(p);
@@ -84,18 +90,23 @@ static uint32_t choose_type(const struct profile *p, int *counted)
 	return v.shown;
 }
 
-/* How many of @type's values are a second of CPU time: by a type that tells it, or by the frequency; 0: not known. */
+/*
+ * How many of @type's values are a second of CPU time: by a type that tells it, or by the
+ * frequency; 0: not known.
+ */
 static double values_a_second(const struct profile *run, uint32_t type)
 {
 	struct profile_view v = profile_view(run);
 
 	for (uint32_t t = 0; t < v.ntypes; t++)
-		if (!strcmp(profile_text(run, v.types[t].unit), "nanoseconds") && v.types[t].total && in_proportion(run, t, type))
+		if (!strcmp(profile_text(run, v.types[t].unit), "nanoseconds") &&
+		    v.types[t].total && in_proportion(run, t, type))
 			return 1e9 * (double)v.types[type].total / (double)v.types[t].total;
 	return (double)v.meta->frequency;
 }
 
-static int find_exposure(const struct diff *d, const struct profile *run, uint32_t type, double *exposure, struct error *e)
+static int find_exposure(const struct diff *d, const struct profile *run, uint32_t type,
+			 double *exposure, struct error *e)
 {
 	struct profile_view v = profile_view(run);
 	double a_second = values_a_second(run, type);
@@ -104,8 +115,10 @@ static int find_exposure(const struct diff *d, const struct profile *run, uint32
 	if (d->normalize != DIFF_SECONDS)
 		return 0;
 	if (!v.meta->duration || a_second <= 0)
-		return error_set(e, STATUS_USAGE, -EINVAL, "does not say how %s it was sampled; "
-				 "compare shares: --normalize samples", v.meta->duration ? "often" : "long");
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "does not say how %s it was sampled; "
+				 "compare shares: --normalize samples",
+				 v.meta->duration ? "often" : "long");
 	*exposure = (double)v.meta->duration / 1e9 * a_second;
 	return 0;
 }
@@ -126,7 +139,8 @@ int diff_add(struct diff *d, enum diff_side side, const struct profile *run, str
 	unit = profile_string(d->profile, profile_text(run, v.types[type].unit));
 	if (d->runs.n && (unit != d->unit || counted != d->counted))
 		return error_set(e, STATUS_USAGE, -EINVAL, "measures %s in %s, the others %s",
-				 profile_text(run, v.types[type].name), profile_text(run, v.types[type].unit), diff_unit(d));
+				 profile_text(run, v.types[type].name),
+				 profile_text(run, v.types[type].unit), diff_unit(d));
 	if (!d->runs.n) {
 		memcpy(profile_meta(d->profile)->event, v.meta->event, sizeof(v.meta->event));
 		profile_set_type(d->profile, DIFF_BEFORE, "before", profile_text(d->profile, unit));
@@ -136,7 +150,8 @@ int diff_add(struct diff *d, enum diff_side side, const struct profile *run, str
 	d->counted = counted;
 	r.type = side;
 	if (d->wanted[side] > 1)
-		r.type = 2 + (uint32_t)d->added[side] + (side && d->wanted[0] > 1 ? (uint32_t)d->wanted[0] : 0);
+		r.type = 2 + (uint32_t)d->added[side] +
+			 (side && d->wanted[0] > 1 ? (uint32_t)d->wanted[0] : 0);
 	d->added[side]++;
 	vec_push(&d->runs, r);
 	types = xcalloc(v.ntypes, sizeof(*types));
@@ -150,13 +165,15 @@ int diff_add(struct diff *d, enum diff_side side, const struct profile *run, str
 /* --- How often each function was met in each run. -------------------------- */
 
 struct tally {
-	size_t functions;		/* rows: those of the profile, frames without one, samples without a stack */
+	/* rows: those of the profile, frames without one, samples without a stack */
+	size_t functions;
 	uint64_t *self, *total;		/* by function, and by run */
 	uint32_t *met;			/* by function: the number of the sample that had it last */
 	const uint64_t **values;	/* by run */
 };
 
-static void add_frame(const struct diff *d, struct tally *t, size_t function, uint32_t sample, int leaf)
+static void add_frame(const struct diff *d, struct tally *t, size_t function, uint32_t sample,
+		      int leaf)
 {
 	int again = t->met[function] == sample + 1;
 
@@ -171,7 +188,8 @@ static void add_frame(const struct diff *d, struct tally *t, size_t function, ui
 	}
 }
 
-static void add_stack(const struct diff *d, const struct profile_view *v, struct tally *t, uint32_t sample)
+static void add_stack(const struct diff *d, const struct profile_view *v, struct tally *t,
+		      uint32_t sample)
 {
 	uint32_t node = v->samples[sample].node;
 	int leaf = 1;
@@ -195,8 +213,10 @@ static struct tally tally_new(const struct diff *d)
 	size_t n = v.nfunctions + 2;
 	struct tally t = {
 		.functions = n,
-		.self = xcalloc(n * d->runs.n, sizeof(*t.self)), .total = xcalloc(n * d->runs.n, sizeof(*t.total)),
-		.met = xcalloc(n, sizeof(*t.met)), .values = xcalloc(d->runs.n, sizeof(*t.values)),
+		.self = xcalloc(n * d->runs.n, sizeof(*t.self)),
+		.total = xcalloc(n * d->runs.n, sizeof(*t.total)),
+		.met = xcalloc(n, sizeof(*t.met)),
+		.values = xcalloc(d->runs.n, sizeof(*t.values)),
 	};
 
 	for (size_t r = 0; r < d->runs.n; r++)
@@ -216,13 +236,17 @@ static void tally_free(struct tally *t)
 
 /* --- What the counts of one function say. ---------------------------------- */
 
-/* Of the runs of one side: their mean rate, its variance by their spread, and by counting at rate @expected. */
+/*
+ * Of the runs of one side: their mean rate, its variance by their spread, and by counting at rate
+ * @expected.
+ */
 struct spread {
 	struct stats_mean mean;
 	double counting;
 };
 
-static struct spread measure(const struct diff *d, const uint64_t *counts, enum diff_side side, double expected)
+static struct spread measure(const struct diff *d, const uint64_t *counts, enum diff_side side,
+			     double expected)
 {
 	double k = (double)d->added[side], sum = 0, squares = 0, inverse = 0;
 	struct spread s = { 0 };
@@ -240,21 +264,27 @@ static struct spread measure(const struct diff *d, const uint64_t *counts, enum 
 			squares += off * off;
 		}
 	s.mean.variance = k > 1 ? squares / (k - 1) / k : 0;
-	s.counting = expected * (d->normalize == DIFF_SAMPLES ? 1 - expected : 1) * inverse / (k * k);
+	s.counting = expected * (d->normalize == DIFF_SAMPLES ? 1 - expected : 1) * inverse /
+		     (k * k);
 	return s;
 }
 
 /* A side of one run has the other's spread in proportion to counting's. */
 static void borrow(struct spread *s, const struct spread *other)
 {
-	s->mean.variance = other->counting > 0 ? s->counting * other->mean.variance / other->counting : 0;
+	s->mean.variance = other->counting > 0
+				   ? s->counting * other->mean.variance / other->counting
+				   : 0;
 	s->mean.df = other->mean.df;
 }
 
-static struct stats_difference compare_runs(const struct diff *d, const uint64_t *counts, const double rate[2])
+static struct stats_difference compare_runs(const struct diff *d, const uint64_t *counts,
+					    const double rate[2])
 {
-	double expected = fmin((rate[0] + rate[1]) / 2, d->normalize == DIFF_SAMPLES ? 1 : INFINITY);
-	struct spread s[2] = { measure(d, counts, DIFF_BEFORE, expected), measure(d, counts, DIFF_AFTER, expected) };
+	double expected = fmin((rate[0] + rate[1]) / 2,
+			       d->normalize == DIFF_SAMPLES ? 1 : INFINITY);
+	struct spread s[2] = { measure(d, counts, DIFF_BEFORE, expected),
+			       measure(d, counts, DIFF_AFTER, expected) };
 
 	for (int side = 0; side < 2; side++)
 		if (d->added[side] == 1)
@@ -268,13 +298,15 @@ static struct stats_difference compare_runs(const struct diff *d, const uint64_t
 static struct stats_difference compare_counts(const struct diff *d, const double count[2])
 {
 	const struct run *r = d->runs.v;
-	double n[2] = { r[r[0].side != DIFF_BEFORE].exposure, r[r[0].side == DIFF_BEFORE].exposure };
+	double n[2] = { r[r[0].side != DIFF_BEFORE].exposure,
+			r[r[0].side == DIFF_BEFORE].exposure };
 
-	return stats_counts((struct stats_count){ count[0], n[0] }, (struct stats_count){ count[1], n[1] },
-			    d->normalize == DIFF_SAMPLES);
+	return stats_counts((struct stats_count){ count[0], n[0] },
+			    (struct stats_count){ count[1], n[1] }, d->normalize == DIFF_SAMPLES);
 }
 
-static struct diff_row compare_function(const struct diff *d, const uint64_t *counts, uint32_t function)
+static struct diff_row compare_function(const struct diff *d, const uint64_t *counts,
+					uint32_t function)
 {
 	const struct stats_difference unknown = { NAN, NAN, 1 };
 	struct diff_row row = { .function = function };
@@ -284,7 +316,8 @@ static struct diff_row compare_function(const struct diff *d, const uint64_t *co
 		const struct run *run = &d->runs.v[r];
 
 		row.count[run->side] += (double)counts[r];
-		row.rate[run->side] += (double)counts[r] / run->exposure / (double)d->added[run->side];
+		row.rate[run->side] += (double)counts[r] / run->exposure /
+				       (double)d->added[run->side];
 	}
 	if (d->added[0] == 1 && d->added[1] == 1)
 		s = d->counted ? compare_counts(d, row.count) : unknown;
@@ -303,7 +336,10 @@ double diff_change(const struct diff_row *r)
 	return r->rate[DIFF_AFTER] - r->rate[DIFF_BEFORE];
 }
 
-/* Significant first, then the largest change, then what became slower; without regard to how a rate was rounded. */
+/*
+ * Significant first, then the largest change, then what became slower; without regard to how a rate
+ * was rounded.
+ */
 static int by_change(const void *a, const void *b)
 {
 	const struct diff_row *x = a, *y = b;
@@ -324,7 +360,8 @@ static int is_tested(const struct diff *d, const struct diff_row *r)
 }
 
 /* Rows for what was met at all; @counts by function and run. */
-static struct diff_list list_new(const struct diff *d, const struct tally *t, const uint64_t *counts)
+static struct diff_list list_new(const struct diff *d, const struct tally *t,
+				 const uint64_t *counts)
 {
 	struct diff_list l = { .rows = xcalloc(t->functions, sizeof(*l.rows)) };
 	double *p = xcalloc(t->functions, sizeof(*p)), most;
@@ -359,7 +396,8 @@ static void add_up_sides(struct diff *d)
 		const struct run *run = &d->runs.v[r];
 
 		for (size_t i = 0; run->type >= 2 && i < profile_view(d->profile).nsamples; i++)
-			profile_count(d->profile, (uint32_t)i, run->side, profile_values(d->profile, run->type)[i]);
+			profile_count(d->profile, (uint32_t)i, run->side,
+				      profile_values(d->profile, run->type)[i]);
 	}
 }
 

@@ -36,11 +36,13 @@ enum diff_side { DIFF_BEFORE, DIFF_AFTER };
 
 /* Rates: 0.05 is 5 %. */
 struct diff_row {
-	uint32_t function;	/* of the merged profile; nfunctions: frames without one; PROFILE_NONE: no stack */
+	/* of the merged profile; nfunctions: frames without one; PROFILE_NONE: no stack */
+	uint32_t function;
 	double rate[2];		/* by side; the mean of its runs */
 	double count[2];	/* values of all its runs */
 	double low, high;	/* interval of after - before; not finite: not known */
-	double p;		/* that chance alone makes such a difference; 1 where it was not tested */
+	/* that chance alone makes such a difference; 1 where it was not tested */
+	double p;
 	int significant;
 };
 
@@ -52,12 +54,15 @@ struct diff_list {
 
 struct diff;
 
-/* For so many runs by side, at least 1 each; they are added in any order, each freed by the caller afterwards. */
+/*
+ * For so many runs by side, at least 1 each; they are added in any order, each freed by the caller
+ * afterwards.
+ */
 struct diff *diff_new(enum diff_normalize normalize, const size_t runs[2]);
 void diff_free(struct diff *d);
 /*
- * Adds a run. -ENODATA where it has no samples, -EINVAL where it does not say what @normalize needs or measures another
- * thing than the others, with @e filled (the text does not name the run).
+ * Adds a run. -ENODATA where it has no samples, -EINVAL where it does not say what @normalize needs
+ * or measures another thing than the others, with @e filled (the text does not name the run).
  */
 int diff_add(struct diff *d, enum diff_side side, const struct profile *run, struct error *e);
 /* When all are added: fills the lists and completes the profile. */

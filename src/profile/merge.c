@@ -27,7 +27,9 @@ static uint32_t string(const struct merger *m, uint32_t s)
 	return profile_string(m->dst, profile_text(m->src, s));
 }
 
-/* Where the "+0x1234" of a "[name+0x1234]" or "[name+0x1234: why]" begins; NULL: @name is another. */
+/*
+ * Where the "+0x1234" of a "[name+0x1234]" or "[name+0x1234: why]" begins; NULL: @name is another.
+ */
 static const char *find_address(const char *name)
 {
 	const char *plus = NULL, *end;
@@ -61,7 +63,8 @@ static void merge_functions(struct merger *m)
 	for (size_t i = 0; i < m->view.nfunctions; i++) {
 		const struct function *f = &m->view.functions[i];
 
-		m->functions[i] = profile_function(m->dst, function_name(m, f->name), string(m, f->module), f->kind);
+		m->functions[i] = profile_function(m->dst, function_name(m, f->name),
+						   string(m, f->module), f->kind);
 	}
 }
 
@@ -106,12 +109,14 @@ static int has_lines(const struct merger *m, uint32_t location)
 	const struct location *l = &v.locations[location];
 
 	return l->nlines == m->lines.n &&
-	       (!l->nlines || !memcmp(&v.lines[l->first_line], m->lines.v, m->lines.n * sizeof(*m->lines.v)));
+	       (!l->nlines ||
+		!memcmp(&v.lines[l->first_line], m->lines.v, m->lines.n * sizeof(*m->lines.v)));
 }
 
 /*
- * The location with these lines at @l's address. Where that one has other lines, as it may where addresses are
- * made up or are those of code that was made at run time, or where only lines count, another address stands for it.
+ * The location with these lines at @l's address. Where that one has other lines, as it may where
+ * addresses are made up or are those of code that was made at run time, or where only lines count,
+ * another address stands for it.
  */
 static uint32_t merge_location(struct merger *m, const struct location *l)
 {
@@ -125,7 +130,8 @@ static uint32_t merge_location(struct merger *m, const struct location *l)
 		uint32_t id = profile_location(m->dst, m->modules[l->module], l->kind, address);
 
 		if (id == known)
-			profile_name_location(m->dst, id, m->lines.v, m->lines.n, profile_text(m->src, l->why));
+			profile_name_location(m->dst, id, m->lines.v, m->lines.n,
+					      profile_text(m->src, l->why));
 		if (id == known || has_lines(m, id))
 			return id;
 		address = tries ? address + 1 : hash_pair(address, hash_lines(m));
@@ -139,7 +145,8 @@ static void merge_stacks(struct merger *m)
 	for (size_t i = 0; i < m->view.nlocations; i++)
 		m->locations[i] = merge_location(m, &m->view.locations[i]);
 	for (size_t i = 1; i < m->view.nnodes; i++)
-		m->nodes[i] = profile_node(m->dst, m->nodes[m->view.nodes[i].parent], m->locations[m->view.nodes[i].location]);
+		m->nodes[i] = profile_node(m->dst, m->nodes[m->view.nodes[i].parent],
+					   m->locations[m->view.nodes[i].location]);
 }
 
 /* As in merge_location(), two of one number and different names stay two. */
@@ -172,7 +179,8 @@ static void merge_threads(struct merger *m)
 	for (size_t i = 0; i < m->view.nthreads; i++) {
 		const struct thread *t = &m->view.threads[i];
 
-		m->threads[i] = profile_thread(m->dst, processes[t->process], m->identity == MERGE_NAMES ? 0 : t->tid,
+		m->threads[i] = profile_thread(m->dst, processes[t->process],
+					       m->identity == MERGE_NAMES ? 0 : t->tid,
 					       string(m, t->comm));
 	}
 	free(processes);
@@ -191,7 +199,8 @@ static void merge_labels(struct merger *m)
 		for (size_t k = 0; k < set->n; k++) {
 			const struct label *x = &m->view.labels[set->first + k];
 
-			vec_push(&labels, (struct label){ string(m, x->key), string(m, x->text), string(m, x->unit), x->number });
+			vec_push(&labels, (struct label){ string(m, x->key), string(m, x->text),
+							  string(m, x->unit), x->number });
 		}
 		m->label_sets[i] = profile_labels(m->dst, labels.v, labels.n);
 	}
@@ -212,14 +221,16 @@ static void merge_samples(struct merger *m, const uint32_t *types)
 			if (types[t] == PROFILE_NONE || !values[t][i])
 				continue;
 			if (id == PROFILE_NONE)
-				id = profile_sample(m->dst, m->threads[s->thread], m->nodes[s->node], m->label_sets[s->labels]);
+				id = profile_sample(m->dst, m->threads[s->thread],
+						    m->nodes[s->node], m->label_sets[s->labels]);
 			profile_count(m->dst, id, types[t], values[t][i]);
 		}
 	}
 	free(values);
 }
 
-static void add_reasons(struct merger *m, struct profile_reason *to, size_t *n, const struct profile_reason *from, size_t nfrom)
+static void add_reasons(struct merger *m, struct profile_reason *to, size_t *n,
+			const struct profile_reason *from, size_t nfrom)
 {
 	for (size_t i = 0; i < nfrom; i++) {
 		/* The texts of @src may go with it. */
@@ -273,9 +284,12 @@ static void merge_meta(struct merger *m)
 	to->title = to->title == from.title ? to->title : 0;
 }
 
-void profile_merge(struct profile *dst, const struct profile *src, const uint32_t *types, enum merge_identity identity)
+void profile_merge(struct profile *dst, const struct profile *src, const uint32_t *types,
+		   enum merge_identity identity)
 {
-	struct merger m = { .dst = dst, .src = src, .view = profile_view(src), .identity = identity };
+	struct merger m = {
+		.dst = dst, .src = src, .view = profile_view(src), .identity = identity
+	};
 
 	merge_functions(&m);
 	merge_modules(&m);
@@ -299,7 +313,8 @@ void profile_merge(struct profile *dst, const struct profile *src, const uint32_
 }
 
 /* The type of @dst that is called as @type of @src. */
-static uint32_t same_type(const struct profile *dst, const struct profile *src, const struct sample_type *type)
+static uint32_t same_type(const struct profile *dst, const struct profile *src,
+			  const struct sample_type *type)
 {
 	struct profile_view v = profile_view(dst);
 
@@ -315,7 +330,8 @@ static void take_types(struct profile *dst, const struct profile *src)
 	struct profile_view from = profile_view(src);
 
 	for (size_t i = 0; i < from.ntypes; i++) {
-		const char *name = profile_text(src, from.types[i].name), *unit = profile_text(src, from.types[i].unit);
+		const char *name = profile_text(src, from.types[i].name),
+			   *unit = profile_text(src, from.types[i].unit);
 
 		if (i)
 			profile_add_type(dst, name, unit);

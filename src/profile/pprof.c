@@ -11,7 +11,8 @@
 #include "base/xalloc.h"
 
 #define PREFIX "ebprof: "
-#define NOTHING "none"		/* the reason of no sample, which makes a list of reasons that is known */
+/* the reason of no sample, which makes a list of reasons that is known */
+#define NOTHING "none"
 #define OWN "comment"		/* a remark of the user's that looks like one of ours */
 
 enum what { NUMBER, NUMBER32, SWITCH, STRING };
@@ -52,8 +53,8 @@ static void tell_number(const struct teller *t, const char *key, uint64_t n)
 }
 
 /* Those that there were; returns how many samples. */
-static uint64_t tell_reasons(const struct teller *t, const char *key, const struct profile_reason *r,
-			     size_t n)
+static uint64_t tell_reasons(const struct teller *t, const char *key,
+			     const struct profile_reason *r, size_t n)
 {
 	uint64_t total = 0;
 
@@ -161,14 +162,16 @@ static int take_fact(struct profile *p, const struct fact *f, const char *value)
 	return 1;
 }
 
-static int take_reason(struct profile *p, const char *value, struct profile_reason *reasons, size_t *n)
+static int take_reason(struct profile *p, const char *value, struct profile_reason *reasons,
+		       size_t *n)
 {
 	uint64_t count;
 	const char *end = number(value, &count);
 
 	if (!end || *end != ' ' || *n == PROFILE_REASONS_MAX)
 		return 0;
-	reasons[(*n)++] = (struct profile_reason){ profile_text(p, profile_string(p, end + 1)), count };
+	reasons[(*n)++] = (struct profile_reason){ profile_text(p, profile_string(p, end + 1)),
+						   count };
 	return 1;
 }
 

@@ -83,18 +83,21 @@ uint32_t profile_function(struct profile *p, uint32_t name, uint32_t module, enu
 
 uint32_t profile_module(struct profile *p, const char *name, const char *path, const char *build_id)
 {
-	struct module m = { profile_string(p, name), profile_string(p, path), profile_string(p, build_id) };
+	struct module m = { profile_string(p, name), profile_string(p, path),
+			    profile_string(p, build_id) };
 	uint64_t key = hash_pair(pack(m.name, m.path), m.build_id);
 	uint32_t id;
 
-	for (; (id = hashmap_put(&p->module_ids, key, (uint32_t)p->modules.n)) != p->modules.n; key++)
+	for (; (id = hashmap_put(&p->module_ids, key, (uint32_t)p->modules.n)) != p->modules.n;
+	     key++)
 		if (!memcmp(&p->modules.v[id], &m, sizeof(m)))
 			return id;
 	vec_push(&p->modules, m);
 	return id;
 }
 
-uint32_t profile_location(struct profile *p, uint32_t module, enum frame_kind kind, uint64_t address)
+uint32_t profile_location(struct profile *p, uint32_t module, enum frame_kind kind,
+			  uint64_t address)
 {
 	uint64_t key = hash_pair(pack(module, kind), address);
 	uint32_t next = (uint32_t)p->locations.n, id;
@@ -125,7 +128,8 @@ uint32_t profile_thread(struct profile *p, uint32_t process, pid_t tid, uint32_t
 	return next;
 }
 
-void profile_name_location(struct profile *p, uint32_t location, const struct line *lines, size_t n, const char *why)
+void profile_name_location(struct profile *p, uint32_t location, const struct line *lines, size_t n,
+			   const char *why)
 {
 	uint32_t reason = profile_string(p, why);
 
@@ -181,7 +185,8 @@ void profile_keep_types(struct profile *p, uint32_t n)
 
 uint32_t profile_add_type(struct profile *p, const char *name, const char *unit)
 {
-	vec_push(&p->types, (struct sample_type){ .name = profile_string(p, name), .unit = profile_string(p, unit) });
+	vec_push(&p->types, (struct sample_type){ .name = profile_string(p, name),
+						  .unit = profile_string(p, unit) });
 	vec_push(&p->columns, (struct column){ 0 });
 	return (uint32_t)p->types.n - 1;
 }
@@ -244,7 +249,9 @@ uint32_t profile_labels(struct profile *p, const struct label *labels, size_t n)
 	qsort(&p->labels.v[set.first], n, sizeof(*labels), by_label);
 	own = &p->labels.v[set.first];
 	key = hash_labels(own, n);
-	for (; (id = hashmap_put(&p->label_set_ids, key, (uint32_t)p->label_sets.n)) != p->label_sets.n; key++) {
+	for (; (id = hashmap_put(&p->label_set_ids, key, (uint32_t)p->label_sets.n)) !=
+	       p->label_sets.n;
+	     key++) {
 		const struct label_set *other = &p->label_sets.v[id];
 
 		if (other->n == n && same_labels(&p->labels.v[other->first], own, n)) {

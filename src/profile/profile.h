@@ -31,7 +31,10 @@ struct function {
 	enum frame_kind kind;
 };
 
-/* A file of code: two of one name are two, where their paths or build ids differ. 0 is "none known". */
+/*
+ * A file of code: two of one name are two, where their paths or build ids differ. 0 is "none
+ * known".
+ */
 struct module {
 	uint32_t name;		/* string: "libc.so.6" */
 	uint32_t path;		/* string, as the target's mount namespace calls it */
@@ -41,7 +44,8 @@ struct module {
 struct location {
 	uint32_t module;	/* module */
 	enum frame_kind kind;
-	uint64_t address;	/* offset in the module's file, or a raw address where there is none */
+	/* offset in the module's file, or a raw address where there is none */
+	uint64_t address;
 	uint32_t first_line, nlines;	/* in the view's lines; none until named */
 	uint32_t why;		/* string: why its line is not a function's name; "" where it is */
 };
@@ -68,7 +72,8 @@ struct thread {
 };
 
 struct process {
-	pid_t pid;		/* 0: the idle task, or those of one name that ended (profile_fold.h) */
+	/* 0: the idle task, or those of one name that ended (profile_fold.h) */
+	pid_t pid;
 	uint32_t comm;		/* string: its leader's name, cleaned */
 	uint32_t incarnation;	/* tells two programs with one pid apart */
 	pid_t parent;		/* pid; 0: not known. Not kept in files */
@@ -77,7 +82,8 @@ struct process {
 struct sample_type {
 	uint32_t name, unit;	/* strings: "samples" in "count", "cpu" in "nanoseconds" */
 	uint64_t total;		/* sum of all values; fits, so every partial sum does */
-	int level;		/* what there is now, not what has happened: becomes less, too. Not kept in files */
+	/* what there is now, not what has happened: becomes less, too. Not kept in files */
+	int level;
 };
 
 /* What else is known of a sample: a text, or a number in a unit ("" for none). */
@@ -138,17 +144,23 @@ void profile_free(struct profile *p);
 
 uint32_t profile_string(struct profile *p, const char *s);
 uint32_t profile_function(struct profile *p, uint32_t name, uint32_t module, enum frame_kind kind);
-uint32_t profile_module(struct profile *p, const char *name, const char *path, const char *build_id);
-uint32_t profile_location(struct profile *p, uint32_t module, enum frame_kind kind, uint64_t address);
+uint32_t profile_module(struct profile *p, const char *name, const char *path,
+			const char *build_id);
+uint32_t profile_location(struct profile *p, uint32_t module, enum frame_kind kind,
+			  uint64_t address);
 /* Once a location; @why: "", or why @lines only stand for a name. */
-void profile_name_location(struct profile *p, uint32_t location, const struct line *lines, size_t n, const char *why);
+void profile_name_location(struct profile *p, uint32_t location, const struct line *lines, size_t n,
+			   const char *why);
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location);
 /* A process is (pid, incarnation); a @comm that is not "" replaces what was known. */
 uint32_t profile_process(struct profile *p, pid_t pid, uint32_t incarnation, uint32_t comm);
 void profile_set_parent(struct profile *p, uint32_t process, pid_t parent);
 /* All three make a thread: one that renamed itself was two, and its samples stay apart. */
 uint32_t profile_thread(struct profile *p, uint32_t process, pid_t tid, uint32_t comm);
-/* A new profile has one, the first: "samples" in "count", until it is renamed by this. All before the first sample. */
+/*
+ * A new profile has one, the first: "samples" in "count", until it is renamed by this. All before
+ * the first sample.
+ */
 void profile_set_type(struct profile *p, uint32_t type, const char *name, const char *unit);
 uint32_t profile_add_type(struct profile *p, const char *name, const char *unit);
 /* Says that @type is a level. */

@@ -7,7 +7,8 @@
 
 #include "profile/profile_state.h"
 
-#define ENDED 0x40000000u	/* an incarnation from here on is that of processes that ended: plus their name; fits an int */
+/* an incarnation from here on is that of processes that ended: plus their name; fits an int */
+#define ENDED 0x40000000u
 
 /* The name of those that were @comm. */
 static uint32_t ended_name(struct profile *p, uint32_t comm, const char *mark)
@@ -24,8 +25,8 @@ static uint32_t ended_name(struct profile *p, uint32_t comm, const char *mark)
 }
 
 /*
- * In those below each thing is added anew to the array that it is read from: as no more come out than went in,
- * what is written lies never behind what is read.
+ * In those below each thing is added anew to the array that it is read from: as no more come out
+ * than went in, what is written lies never behind what is read.
  */
 static void fold_processes(struct profile *p, const unsigned char *ended, const char *mark)
 {
@@ -55,7 +56,8 @@ static uint32_t *fold_threads(struct profile *p, const unsigned char *ended)
 	for (size_t i = 0; i < n; i++) {
 		const struct thread old = p->threads.v[i];
 
-		now[i] = profile_thread(p, p->folded.processes.v[old.process], ended[old.process] ? 0 : old.tid, old.comm);
+		now[i] = profile_thread(p, p->folded.processes.v[old.process],
+					ended[old.process] ? 0 : old.tid, old.comm);
 	}
 	return now;
 }
@@ -72,7 +74,8 @@ static void fold_samples(struct profile *p, const uint32_t *threads)
 	for (size_t i = 0; i < n; i++) {
 		const struct sample old = p->samples.v[i];
 
-		vec_push(&p->folded.samples, profile_sample(p, threads[old.thread], old.node, old.labels));
+		vec_push(&p->folded.samples,
+			 profile_sample(p, threads[old.thread], old.node, old.labels));
 	}
 	p->columns.n = ncolumns;
 	f = profile_folded(p);
@@ -119,14 +122,18 @@ struct profile_folded profile_folded(const struct profile *p)
 
 int profile_sample_ended(const struct profile *p, uint32_t sample)
 {
-	return p->processes.v[p->threads.v[p->samples.v[sample].thread].process].incarnation >= ENDED;
+	return p->processes.v[p->threads.v[p->samples.v[sample].thread].process].incarnation >=
+	       ENDED;
 }
 
 size_t profile_fold_sums(const struct profile_folded *f, uint64_t *sums, size_t n)
 {
 	size_t now = 0;
 
-	/* An index never becomes higher, so all that a place was to give has been read when it takes. */
+	/*
+	 * An index never becomes higher, so all that a place was to give has been read when it
+	 * takes.
+	 */
 	for (size_t i = 0; i < n; i++) {
 		uint64_t value = sums[i];
 

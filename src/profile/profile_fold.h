@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile that is made for days, and looked at meanwhile: a copy that follows it, and rows that do not
- * become more with each process that there ever was.
+ * A profile that is made for days, and looked at meanwhile: a copy that follows it, and rows that
+ * do not become more with each process that there ever was.
  *
- * To *fold* a profile is to make one process of all of one name that ended: "cc1", of pid 0, whose threads
- * are one for each name, of tid 0. No sum changes; who did what is still known by name. Strings, modules, functions,
- * locations, nodes and label sets stay what they are. Processes, threads and samples get new indexes, which whoever holds
- * indexes takes from profile_folded().
+ * To *fold* a profile is to make one process of all of one name that ended: "cc1", of pid 0, whose
+ * threads are one for each name, of tid 0. No sum changes; who did what is still known by name.
+ * Strings, modules, functions, locations, nodes and label sets stay what they are. Processes,
+ * threads and samples get new indexes, which whoever holds indexes takes from profile_folded().
  */
 #ifndef EBPROF_PROFILE_FOLD_H
 #define EBPROF_PROFILE_FOLD_H
 
 #include "profile/profile.h"
 
-/* @ended: by process; 1: it ended, and nothing more will be counted for it. @mark follows their names: " (ended)", or "". */
+/*
+ * @ended: by process; 1: it ended, and nothing more will be counted for it. @mark follows their
+ * names: " (ended)", or "".
+ */
 void profile_fold(struct profile *p, const unsigned char *ended, const char *mark);
 
 /* What became of what there was before the last profile_fold(). */
@@ -28,13 +31,17 @@ struct profile_folded profile_folded(const struct profile *p);
 /* 1 where the sample is one of a process that profile_fold() made. */
 int profile_sample_ended(const struct profile *p, uint32_t sample);
 
-/* For a table by sample of the caller's own, before the fold: what became one is summed up. Returns how many there are now. */
+/*
+ * For a table by sample of the caller's own, before the fold: what became one is summed up. Returns
+ * how many there are now.
+ */
 size_t profile_fold_sums(const struct profile_folded *f, uint64_t *sums, size_t n);
 
 /*
- * Makes @dst, which no other call has changed, equal to @src: what has come since the last time is added, and values
- * and names are those of now. Indexes are equal, and texts of @dst stay where they are. @dst has no indexes of its own:
- * it can only be looked at. Costs little more than copying the values.
+ * Makes @dst, which no other call has changed, equal to @src: what has come since the last time is
+ * added, and values and names are those of now. Indexes are equal, and texts of @dst stay where
+ * they are. @dst has no indexes of its own: it can only be looked at. Costs little more than
+ * copying the values.
  */
 void profile_follow(struct profile *dst, const struct profile *src);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two parts of the profile share: profile.c makes it and shows it, profile_fold.c is for who looks at it for days. */
+/*
+ * What the two parts of the profile share: profile.c makes it and shows it, profile_fold.c is for
+ * who looks at it for days.
+ */
 #ifndef EBPROF_PROFILE_STATE_H
 #define EBPROF_PROFILE_STATE_H
 
@@ -28,14 +31,17 @@ struct profile {
 	VEC(struct label_set) label_sets;
 	VEC(struct tick) ticks;
 	VEC(uint32_t) comments;
-	/* Indexes by what makes each thing itself; of a key wider than 64 bits they hold the hash. */
-	struct hashmap function_ids, module_ids, location_ids, node_ids, process_ids, thread_ids, sample_ids,
-		       label_set_ids;
+	/*
+	 * Indexes by what makes each thing itself; of a key wider than 64 bits they hold the hash.
+	 */
+	struct hashmap function_ids, module_ids, location_ids, node_ids, process_ids, thread_ids,
+		sample_ids, label_set_ids;
 	struct profile_meta meta;
 	struct profile_account account;
 	struct {
 		uint64_t times;		/* that it was folded */
-		VEC(uint32_t) processes, samples;	/* by index before the last time: the index since then */
+		/* by index before the last time: the index since then */
+		VEC(uint32_t) processes, samples;
 	} folded;
 };
 

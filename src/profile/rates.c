@@ -26,7 +26,8 @@ static uint32_t find_type(const struct profile *p, const char *name, const char 
 	struct profile_view v = profile_view(p);
 
 	for (uint32_t t = 0; t < v.ntypes; t++)
-		if (!strcmp(profile_text(p, v.types[t].name), name) && !strcmp(profile_text(p, v.types[t].unit), unit))
+		if (!strcmp(profile_text(p, v.types[t].name), name) &&
+		    !strcmp(profile_text(p, v.types[t].unit), unit))
 			return t;
 	return PROFILE_NONE;
 }
@@ -36,13 +37,15 @@ static int counts_samples(const struct profile *p)
 {
 	struct profile_view v = profile_view(p);
 
-	return !strcmp(profile_text(p, v.types[0].name), "samples") && !strcmp(profile_text(p, v.types[0].unit), "count");
+	return !strcmp(profile_text(p, v.types[0].name), "samples") &&
+	       !strcmp(profile_text(p, v.types[0].unit), "count");
 }
 
 void rates_add(struct rates *r, struct profile *run)
 {
 	const struct profile_meta *m = profile_meta(run);
-	int samples = counts_samples(run), has_time = find_type(run, time_name, time_unit) != PROFILE_NONE,
+	int samples = counts_samples(run),
+	    has_time = find_type(run, time_name, time_unit) != PROFILE_NONE,
 	    has_events = *m->event && find_type(run, m->event, events_unit) != PROFILE_NONE;
 
 	if (!r->runs++) {
@@ -71,7 +74,8 @@ enum rates_weight rates_show(const struct rates *r, struct profile *merged)
 		return RATES_EQUAL;
 	if (r->no_time && r->no_events)
 		return RATES_UNKNOWN;
-	type = r->no_time ? find_type(merged, r->event, events_unit) : find_type(merged, time_name, time_unit);
+	type = r->no_time ? find_type(merged, r->event, events_unit)
+			  : find_type(merged, time_name, time_unit);
 	profile_show(merged, type);
 	return r->no_time ? RATES_EVENTS : RATES_TIME;
 }

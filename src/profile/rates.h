@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs that are added up although they were not sampled at the same rate. A sample at 99 Hz stands for
- * ten times the time of one at 999 Hz: so what is comparable is time where runs were sampled by
+ * Runs that are added up although they were not sampled at the same rate. A sample at 99 Hz stands
+ * for ten times the time of one at 999 Hz: so what is comparable is time where runs were sampled by
  * time, and events where they were sampled every so many of them.
  */
 #ifndef EBPROF_RATES_H
@@ -18,7 +18,10 @@ enum rates_weight {
 	RATES_UNKNOWN,		/* they differ, or one is not known: samples count alike */
 };
 
-/* 1 for events that count nanoseconds: the kernel's cpu-clock and task-clock (kernel/events/core.c). */
+/*
+ * 1 for events that count nanoseconds: the kernel's cpu-clock and task-clock
+ * (kernel/events/core.c).
+ */
 int rates_is_clock(const char *event);
 
 /* All zeros: no run. */
@@ -28,7 +31,10 @@ struct rates {
 	int differ, no_time, no_events;
 };
 
-/* Takes note of @run, and gives it a type to be weighed by where it has none, before it is merged into others. */
+/*
+ * Takes note of @run, and gives it a type to be weighed by where it has none, before it is merged
+ * into others.
+ */
 void rates_add(struct rates *r, struct profile *run);
 /* Has @merged show what makes its runs comparable, where it shows samples; says what that is. */
 enum rates_weight rates_show(const struct rates *r, struct profile *merged);

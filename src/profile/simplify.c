@@ -22,7 +22,8 @@ void profile_drop_inlined(struct profile *p)
 }
 
 /* The function that @f is under its shorter name. */
-static uint32_t shorter(struct profile *p, uint32_t id, int (*shorten)(const char *name, char *dst, size_t size))
+static uint32_t shorter(struct profile *p, uint32_t id,
+			int (*shorten)(const char *name, char *dst, size_t size))
 {
 	struct function f = p->functions.v[id];
 	char name[NAME_SIZE];
@@ -33,7 +34,8 @@ static uint32_t shorter(struct profile *p, uint32_t id, int (*shorten)(const cha
 	return profile_function(p, profile_string(p, name), f.module, f.kind);
 }
 
-void profile_shorten_names(struct profile *p, int (*shorten)(const char *name, char *dst, size_t size))
+void profile_shorten_names(struct profile *p,
+			   int (*shorten)(const char *name, char *dst, size_t size))
 {
 	uint32_t n = (uint32_t)p->functions.n, *names = xcalloc(n, sizeof(*names));
 

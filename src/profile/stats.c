@@ -15,7 +15,10 @@ double stats_normal_tail(double z)
 	return erfc(z / M_SQRT2) / 2;
 }
 
-/* The continued fraction of the incomplete beta function, by Lentz' method; good for x < (a + 1) / (a + b + 2). */
+/*
+ * The continued fraction of the incomplete beta function, by Lentz' method; good for x < (a + 1) /
+ * (a + b + 2).
+ */
 static double beta_fraction(double a, double b, double x)
 {
 	enum { STEPS = 10000 };
@@ -47,22 +50,30 @@ static double beta_share(double x, double a, double b)
 	if (x <= 0 || x >= 1)
 		return x >= 1;
 	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
-	return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
+	return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
+					 : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
 double stats_t_tail(double t, double df)
 {
-	/* So many degrees of freedom are those of the normal distribution, and lgamma() would lose its digits. */
+	/*
+	 * So many degrees of freedom are those of the normal distribution, and lgamma() would lose
+	 * its digits.
+	 */
 	return df > 1e7 ? stats_normal_tail(t) : beta_share(df / (df + t * t), df / 2, 0.5) / 2;
 }
 
-/* Newton's method: the tail is convex and the normal quantile is below t's, so it goes up to it and never past. */
+/*
+ * Newton's method: the tail is convex and the normal quantile is below t's, so it goes up to it and
+ * never past.
+ */
 double stats_t_quantile(double tail, double df)
 {
 	double t = 0;
 
 	for (int i = 0; i < 200; i++) {
-		double density = exp(lgamma((df + 1) / 2) - lgamma(df / 2) - (df + 1) / 2 * log1p(t * t / df)) /
+		double density = exp(lgamma((df + 1) / 2) - lgamma(df / 2) -
+				     (df + 1) / 2 * log1p(t * t / df)) /
 				 sqrt(df * M_PI);
 		double step = (stats_t_tail(t, df) - tail) / density;
 
@@ -79,7 +90,10 @@ struct interval {
 	double rate, low, high;
 };
 
-/* Those rates of which the count is within z standard deviations, which are the rate's, not the count's. */
+/*
+ * Those rates of which the count is within z standard deviations, which are the rate's, not the
+ * count's.
+ */
 static struct interval score(struct stats_count c, int binomial)
 {
 	const double z2 = Z95 * Z95, n = c.n, rate = c.x / n;
@@ -117,16 +131,19 @@ static double step_up(const struct split *s, double x)
 
 static double step_down(const struct split *s, double x)
 {
-	double less = x - 1, up = x > 0 && (!s->binomial || s->n2 - (s->events - less) >= 0) ? step_up(s, less) : 0;
+	double less = x - 1, up = x > 0 && (!s->binomial || s->n2 - (s->events - less) >= 0)
+					  ? step_up(s, less)
+					  : 0;
 
 	return up > 0 ? 1 / up : 0;
 }
 
 /*
- * Sums the weights from @from on by @step, @x's half below and half above what is as extreme, to *@all, and
- * what is at @x or beyond in this direction to *@beyond. The weight at @from is 1.
+ * Sums the weights from @from on by @step, @x's half below and half above what is as extreme, to
+ * *@all, and what is at @x or beyond in this direction to *@beyond. The weight at @from is 1.
  */
-static void add_weights(const struct split *s, double from, double x, int up, double *all, double *beyond)
+static void add_weights(const struct split *s, double from, double x, int up, double *all,
+			double *beyond)
 {
 	double weight = 1;
 
@@ -157,12 +174,16 @@ static double split_p(struct stats_count before, struct stats_count after, int b
 	from = fmax(floor(mean), binomial ? s.events - s.n2 : 0);
 	add_weights(&s, from, before.x, 0, &all, &low);
 	add_weights(&s, from, before.x, 1, &all, &high);
-	/* What began on the near side of x has all that is beyond it, the other side's sum is what is left. */
+	/*
+	 * What began on the near side of x has all that is beyond it, the other side's sum is what
+	 * is left.
+	 */
 	beyond = before.x < from ? low : before.x > from ? high : fmin(low, high);
 	return fmin(1, 2 * beyond / all);
 }
 
-struct stats_difference stats_counts(struct stats_count before, struct stats_count after, int binomial)
+struct stats_difference stats_counts(struct stats_count before, struct stats_count after,
+				     int binomial)
 {
 	struct interval a = score(before, binomial), b = score(after, binomial);
 	double change = b.rate - a.rate;
@@ -178,13 +199,15 @@ struct stats_difference stats_counts(struct stats_count before, struct stats_cou
 
 struct stats_difference stats_welch(struct stats_mean before, struct stats_mean after)
 {
-	double change = after.mean - before.mean, a = before.variance, b = after.variance, error = sqrt(a + b), df, reach;
+	double change = after.mean - before.mean, a = before.variance, b = after.variance,
+	       error = sqrt(a + b), df, reach;
 
 	if (error <= 0)
 		return (struct stats_difference){ change, change, change != 0 ? 0 : 1 };
 	df = (a + b) * (a + b) / (a * a / before.df + b * b / after.df);
 	reach = error * stats_t_quantile(TAIL95, df);
-	return (struct stats_difference){ change - reach, change + reach, 2 * stats_t_tail(fabs(change) / error, df) };
+	return (struct stats_difference){ change - reach, change + reach,
+					  2 * stats_t_tail(fabs(change) / error, df) };
 }
 
 static int ascending(const void *a, const void *b)

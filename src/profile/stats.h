@@ -33,7 +33,8 @@ struct stats_difference {
 struct stats_count {
 	double x, n;
 };
-struct stats_difference stats_counts(struct stats_count before, struct stats_count after, int binomial);
+struct stats_difference stats_counts(struct stats_count before, struct stats_count after,
+				     int binomial);
 
 /* What repeated measurements say of a mean. */
 struct stats_mean {

@@ -11,7 +11,9 @@ void account_begin(struct profile *p, const struct session_options *o)
 	snprintf(m->event, sizeof(m->event), "%s",
 		 o->collect.wall ? "wall" : o->alloc ? "alloc" : event ? event->name : "off-cpu");
 	m->frequency = event ? o->collect.frequency : 0;
-	m->period = o->alloc ? o->alloc->interval + !o->alloc->interval : event ? o->collect.period : 0;
+	m->period = o->alloc ? o->alloc->interval + !o->alloc->interval
+		    : event  ? o->collect.period
+			     : 0;
 	m->per_thread = o->per_thread;
 }
 
@@ -30,7 +32,9 @@ void account_fill(struct profile *p, const struct collector *c, const struct ass
 
 		to->kept += n;
 		if (i != EBP_COMPLETE)
-			to->truncated[to->ntruncated++] = (struct profile_reason){ assembler_result_name(i), n };
+			to->truncated[to->ntruncated++] = (struct profile_reason){
+				assembler_result_name(i), n
+			};
 	}
 	for (int i = 0; i < EBP_LOSSES; i++)
 		to->lost[to->nlost++] = (struct profile_reason){ losses[i], counters.lost[i] };

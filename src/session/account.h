@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How samples are taken, and what became of them: the account of a profile that is being recorded. */
+/*
+ * How samples are taken, and what became of them: the account of a profile that is being recorded.
+ */
 #ifndef EBPROF_ACCOUNT_H
 #define EBPROF_ACCOUNT_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The values of places that allocate, as the profile has them: again and again while somebody looks, and at the end. */
+/*
+ * The values of places that allocate, as the profile has them: again and again while somebody
+ * looks, and at the end.
+ */
 #ifndef EBPROF_ALLOC_PROFILE_H
 #define EBPROF_ALLOC_PROFILE_H
 

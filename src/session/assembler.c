@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "alloc/alloc_library.h"
-#include "collect/alloc_links.h"
-#include "session/assembler_state.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "collect/alloc_links.h"
+#include "session/assembler_state.h"
 
 /* Why a stack is not whole. */
 static const char *const result_names[EBP_RESULTS] = {
@@ -32,7 +32,8 @@ const char *assembler_result_name(enum ebp_result result)
 }
 
 /* The profile's modules get their images in the order they are made. */
-static uint32_t add_module(struct assembler *a, const char *name, const char *path, const char *build_id, uint32_t image)
+static uint32_t add_module(struct assembler *a, const char *name, const char *path,
+			   const char *build_id, uint32_t image)
 {
 	uint32_t module = profile_module(a->profile, name, path, build_id);
 
@@ -105,7 +106,8 @@ struct known_process *assembler_know(struct assembler *a, const struct known_pro
 	return &a->processes.v[a->processes.n - 1];
 }
 
-static struct known_process *find_process(struct assembler *a, const struct ebp_process *key, uint64_t time)
+static struct known_process *find_process(struct assembler *a, const struct ebp_process *key,
+					  uint64_t time)
 {
 	struct known_process *known = assembler_known(a, key), p = { .key = *key };
 
@@ -145,9 +147,11 @@ static uint32_t module_of_made(struct assembler *a, uint32_t incarnation)
 
 	if (id == a->made.n) {
 		/* By this name, too, no two are one: addresses of two programs must not mix. */
-		snprintf(name, sizeof(name), "//anon of %d.%u", procs_info(a->procs, incarnation).pid, incarnation);
-		vec_push(&a->made, (struct made){
-			.incarnation = incarnation, .module = add_module(a, "[anon]", name, "", IMAGE_NONE) });
+		snprintf(name, sizeof(name), "//anon of %d.%u",
+			 procs_info(a->procs, incarnation).pid, incarnation);
+		vec_push(&a->made,
+			 (struct made){ .incarnation = incarnation,
+					.module = add_module(a, "[anon]", name, "", IMAGE_NONE) });
 		while (a->module_made.n <= a->made.v[id].module)
 			vec_push(&a->module_made, PROFILE_NONE);
 		a->module_made.v[a->made.v[id].module] = id;
@@ -157,23 +161,28 @@ static uint32_t module_of_made(struct assembler *a, uint32_t incarnation)
 }
 
 /* @incarnation is that of its process where the frame is an address. */
-static uint32_t user_location(struct assembler *a, uint32_t incarnation, uint64_t frame, uint64_t time)
+static uint32_t user_location(struct assembler *a, uint32_t incarnation, uint64_t frame,
+			      uint64_t time)
 {
-	struct proc_place place = { .image = EBP_FRAME_IMAGE_OF(frame), .offset = EBP_FRAME_OFFSET_OF(frame) };
+	struct proc_place place = { .image = EBP_FRAME_IMAGE_OF(frame),
+				    .offset = EBP_FRAME_OFFSET_OF(frame) };
 	uint32_t module;
 
 	if (EBP_FRAME_IS_ADDRESS(frame))
 		place = procs_locate(a->procs, incarnation, frame, time);
 	else if (place.image >= images_count(a->images))
 		place = (struct proc_place){ .image = IMAGE_NONE, .offset = frame };
-	module = place.image == IMAGE_NONE ? module_of_made(a, incarnation) : module_of_image(a, place.image);
+	module = place.image == IMAGE_NONE ? module_of_made(a, incarnation)
+					   : module_of_image(a, place.image);
 	return profile_location(a->profile, module, FRAME_USER, place.offset);
 }
 
 static void add_stack(struct assembler *a, uint64_t id, size_t first)
 {
 	hashmap_set(&a->stack_ids, id, (uint32_t)a->stacks.n);
-	vec_push(&a->stacks, (struct stack){ .first = first, .n = (uint32_t)(a->locations.n - first), .result = EBP_RESULTS });
+	vec_push(&a->stacks, (struct stack){ .first = first,
+					     .n = (uint32_t)(a->locations.n - first),
+					     .result = EBP_RESULTS });
 }
 
 static void add_user_stack(struct assembler *a, uint64_t id, const struct ebp_process *process,
@@ -195,7 +204,8 @@ static void add_kernel_stack(struct assembler *a, uint64_t id, const __u64 *fram
 	size_t first = a->locations.n;
 
 	for (size_t i = tracing_text_leaves(&a->tracing, (const uint64_t *)frames, n); i < n; i++) {
-		uint32_t location = profile_location(a->profile, a->kernel_module, FRAME_KERNEL, frames[i]);
+		uint32_t location = profile_location(a->profile, a->kernel_module, FRAME_KERNEL,
+						     frames[i]);
 
 		vec_push(&a->locations, location);
 	}
@@ -210,7 +220,8 @@ void assembler_stack(struct assembler *a, const struct ebp_stack *stack)
 	if (stack->head.type == EBP_KERNEL_STACK)
 		add_kernel_stack(a, stack->id, stack->frames, stack->head.n);
 	else
-		add_user_stack(a, stack->id, &stack->process, stack->frames, stack->head.n, stack->time);
+		add_user_stack(a, stack->id, &stack->process, stack->frames, stack->head.n,
+			       stack->time);
 }
 
 static uint32_t mark_node(struct assembler *a, uint32_t parent, const char *name)
@@ -219,7 +230,8 @@ static uint32_t mark_node(struct assembler *a, uint32_t parent, const char *name
 	uint32_t location = profile_location(a->profile, 0, FRAME_MARK, string);
 
 	if (!profile_view(a->profile).locations[location].nlines) {
-		const struct line line = { .function = profile_function(a->profile, string, 0, FRAME_MARK) };
+		const struct line line = { .function = profile_function(a->profile, string, 0,
+									FRAME_MARK) };
 
 		profile_name_location(a->profile, location, &line, 1, "");
 	}
@@ -232,8 +244,8 @@ void assembler_leave_operators_out(struct assembler *a, const struct alloc_probe
 }
 
 /*
- * A location in the library that is preloaded to follow allocations, which is no part of the program,
- * or in an operator that hands on what malloc() gave.
+ * A location in the library that is preloaded to follow allocations, which is no part of the
+ * program, or in an operator that hands on what malloc() gave.
  */
 static int is_allocator(const struct assembler *a, uint32_t location)
 {
@@ -244,14 +256,16 @@ static int is_allocator(const struct assembler *a, uint32_t location)
 	for (size_t i = 0; a->probes && i < a->probes->noperators; i++) {
 		const struct alloc_operator *o = &a->probes->operators[i];
 
-		if (l->address - o->offset < o->size && !strcmp(profile_text(a->profile, m->path), o->path))
+		if (l->address - o->offset < o->size &&
+		    !strcmp(profile_text(a->profile, m->path), o->path))
 			return 1;
 	}
 	return !strcmp(profile_text(a->profile, m->name), ALLOC_LIBRARY_NAME);
 }
 
 /* Appends stack @id of @key, root first, below @parent; of an allocation from its caller on. */
-static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id, const struct ebp_key *key)
+static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id,
+			   const struct ebp_key *key)
 {
 	uint32_t i = id ? hashmap_get(&a->stack_ids, id) : HASHMAP_NONE, leaf = 0;
 	const struct stack *s;
@@ -259,7 +273,8 @@ static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id, co
 	if (i == HASHMAP_NONE)
 		return parent;
 	s = &a->stacks.v[i];
-	while (key->kind == EBP_ALLOCATED && leaf + 1 < s->n && is_allocator(a, a->locations.v[s->first + leaf]))
+	while (key->kind == EBP_ALLOCATED && leaf + 1 < s->n &&
+	       is_allocator(a, a->locations.v[s->first + leaf]))
 		leaf++;
 	for (uint32_t k = s->n; k-- > leaf;)
 		parent = profile_node(a->profile, parent, a->locations.v[s->first + k]);
@@ -268,7 +283,9 @@ static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id, co
 
 /* As the innermost frame of a wait, and as its label. */
 static const char *const kind_names[EBP_KINDS] = {
-	[EBP_BLOCKED] = "blocked", [EBP_DISK_WAIT] = "disk wait", [EBP_UNINTERRUPTIBLE] = "uninterruptible",
+	[EBP_BLOCKED] = "blocked",
+	[EBP_DISK_WAIT] = "disk wait",
+	[EBP_UNINTERRUPTIBLE] = "uninterruptible",
 	[EBP_RUNNABLE] = "runnable",
 };
 
@@ -341,14 +358,16 @@ static uint32_t sample_of(struct assembler *a, const struct ebp_key *key, uint64
 
 	memcpy(raw, key->comm, EBP_COMM_LEN);
 	text_clean(comm, sizeof(comm), raw);
-	thread = profile_thread(a->profile, p->process, (pid_t)key->tid, profile_string(a->profile, comm));
+	thread = profile_thread(a->profile, p->process, (pid_t)key->tid,
+				profile_string(a->profile, comm));
 	if (result_names[result]) {
 		snprintf(mark, sizeof(mark), "[truncated: %s]", result_names[result]);
 		node = mark_node(a, node, mark);
 	}
 	node = stack_node(a, node, key->user_id, key);
 	node = stack_node(a, node, key->kernel_id, key);
-	node = key->share == EBP_OF_CLASS && kind == EBP_ON_CPU ? mark_node(a, node, "[running]") : kind_node(a, node, kind);
+	node = key->share == EBP_OF_CLASS && kind == EBP_ON_CPU ? mark_node(a, node, "[running]")
+								: kind_node(a, node, kind);
 	node = waker_node(a, node, key->waker);
 	sample = profile_sample(a->profile, thread, node, kind_labels(a, kind));
 	if (sample == a->sample_results.n) {
@@ -381,7 +400,8 @@ static void add_samples(struct assembler *a, const struct ebp_key *key, uint32_t
 
 	add_value(a, sample, a->types.samples, faults);
 	if (a->types.faults)
-		add_value(a, sample, a->types.samples + 1, faults * (key->class ? key->class : a->types.page));
+		add_value(a, sample, a->types.samples + 1,
+			  faults * (key->class ? key->class : a->types.page));
 	a->sized += key->class ? n : 0;
 	a->results[a->sample_results.v[sample]] += n;
 }
@@ -399,19 +419,22 @@ static int is_unknown(const struct assembler *a, uint64_t id)
 }
 
 /* A stack that was sent to be unwound here may be known later only. */
-static int is_early(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now)
+static int is_early(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count,
+		    uint64_t now)
 {
 	uint32_t waker = key->waker ? hashmap_get(&a->waker_ids, key->waker) : HASHMAP_NONE;
 
 	if (kind_of(key) == EBP_ON_CPU)
 		return 0;
-	if (!is_unknown(a, key->user_id) && (waker == HASHMAP_NONE || !is_unknown(a, a->wakers.v[waker].user_id)))
+	if (!is_unknown(a, key->user_id) &&
+	    (waker == HASHMAP_NONE || !is_unknown(a, a->wakers.v[waker].user_id)))
 		return 0;
 	vec_push(&a->early, (struct early_count){ *key, *count, now });
 	return 1;
 }
 
-static void count_known(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now)
+static void count_known(struct assembler *a, const struct ebp_key *key,
+			const struct ebp_count *count, uint64_t now)
 {
 	uint32_t sample = sample_of(a, key, now);
 
@@ -427,7 +450,8 @@ static void count_known(struct assembler *a, const struct ebp_key *key, const st
 	}
 }
 
-void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now)
+void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count,
+		     uint64_t now)
 {
 	if (!is_early(a, key, count, now))
 		count_known(a, key, count, now);
@@ -440,9 +464,11 @@ static void count_one(struct assembler *a, const struct ebp_key *key, uint64_t t
 
 	assembler_count(a, key, &one, time);
 	if (a->timeline)
-		profile_tick(a->profile, &(struct tick){
-			.time = time > a->origin ? time - a->origin : 0, .value = a->types.faults ? a->types.faults : 1,
-			.sample = sample_of(a, key, time), .cpu = cpu });
+		profile_tick(a->profile,
+			     &(struct tick){ .time = time > a->origin ? time - a->origin : 0,
+					     .value = a->types.faults ? a->types.faults : 1,
+					     .sample = sample_of(a, key, time),
+					     .cpu = cpu });
 }
 
 void assembler_sample(struct assembler *a, const struct ebp_sample *sample)
@@ -470,7 +496,8 @@ int assembler_knows(const struct assembler *a, const struct ebp_key *key)
 
 void assembler_waker(struct assembler *a, const struct ebp_waker *waker)
 {
-	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1], name[sizeof(comm) + 64] = "[woken by an interrupt]";
+	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1],
+				name[sizeof(comm) + 64] = "[woken by an interrupt]";
 
 	if (hashmap_put(&a->waker_ids, waker->id, (uint32_t)a->wakers.n) != a->wakers.n)
 		return;
@@ -478,9 +505,10 @@ void assembler_waker(struct assembler *a, const struct ebp_waker *waker)
 	text_clean(comm, sizeof(comm), raw);
 	if (waker->key.tid)
 		snprintf(name, sizeof(name), "[woken by %s]", comm);
-	vec_push(&a->wakers, (struct waker){
-		.user_id = waker->key.user_id, .kernel_id = waker->key.kernel_id, .name = profile_string(a->profile, name),
-		.process = waker->key.process });
+	vec_push(&a->wakers, (struct waker){ .user_id = waker->key.user_id,
+					     .kernel_id = waker->key.kernel_id,
+					     .name = profile_string(a->profile, name),
+					     .process = waker->key.process });
 }
 
 void assembler_timeline(struct assembler *a, uint64_t origin)
@@ -489,25 +517,31 @@ void assembler_timeline(struct assembler *a, uint64_t origin)
 	a->origin = origin;
 }
 
-/* As the kernel makes ids: of one process where a frame is an address, so that what ended does not leave its own behind. */
+/*
+ * As the kernel makes ids: of one process where a frame is an address, so that what ended does not
+ * leave its own behind.
+ */
 static uint64_t rescued_id(const struct ebp_rescue *sample, const struct unwind_result *user)
 {
 	uint64_t id = hash_bytes(user->frames, user->n * sizeof(user->frames[0]));
 
 	for (uint32_t i = 0; i < user->n; i++)
 		if (EBP_FRAME_IS_ADDRESS(user->frames[i]))
-			return hash_pair(id, hash_bytes(&sample->key.process, sizeof(sample->key.process)));
+			return hash_pair(
+				id, hash_bytes(&sample->key.process, sizeof(sample->key.process)));
 	return id;
 }
 
-void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, const struct unwind_result *user)
+void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample,
+		       const struct unwind_result *user)
 {
 	uint64_t id = rescued_id(sample, user);
 	struct ebp_key key = sample->key;
 
 	if (kind_of(&key) != EBP_ON_CPU) {
 		if (hashmap_get(&a->stack_ids, key.user_id) == HASHMAP_NONE) {
-			add_user_stack(a, key.user_id, &key.process, user->frames, user->n, sample->time);
+			add_user_stack(a, key.user_id, &key.process, user->frames, user->n,
+				       sample->time);
 			a->stacks.v[a->stacks.n - 1].result = user->result;
 		}
 		return;
@@ -516,7 +550,8 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, con
 	if (user->n) {
 		key.user_id = id ? id : 1;
 		if (hashmap_get(&a->stack_ids, key.user_id) == HASHMAP_NONE)
-			add_user_stack(a, key.user_id, &key.process, user->frames, user->n, sample->time);
+			add_user_stack(a, key.user_id, &key.process, user->frames, user->n,
+				       sample->time);
 	}
 	count_one(a, &key, sample->time, sample->cpu);
 }
@@ -532,7 +567,8 @@ static void divide_and_name(struct assembler *a)
 
 		if (info.forgotten && !p->gone)
 			p->gone = now;
-		profile_process(a->profile, info.pid, p->incarnation, profile_string(a->profile, info.comm));
+		profile_process(a->profile, info.pid, p->incarnation,
+				profile_string(a->profile, info.comm));
 	}
 }
 

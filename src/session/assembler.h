@@ -12,9 +12,9 @@
 
 #include "bpf/ebprof.h"
 #include "elf/image.h"
-#include "session/namer.h"
 #include "proc/procs.h"
 #include "profile/profile.h"
+#include "session/namer.h"
 #include "symbols/symbolizer.h"
 #include "unwind/unwind_step.h"
 
@@ -27,7 +27,10 @@ struct assembler_types {
 	uint32_t samples;	/* samples of threads that ran */
 	uint32_t waits;		/* number of intervals */
 	uint32_t time;		/* ns of intervals and, where it was measured, on the CPU */
-	uint64_t faults;	/* page faults that a sample stands for, 0: none; their bytes are the type behind @samples */
+	/*
+	 * page faults that a sample stands for, 0: none; their bytes are the type behind @samples
+	 */
+	uint64_t faults;
 	uint64_t page;		/* bytes of a page whose fault does not tell */
 };
 
@@ -40,12 +43,19 @@ void assembler_free(struct assembler *a);
 void assembler_process(struct assembler *a, const struct ebp_process *process, uint64_t time);
 void assembler_stack(struct assembler *a, const struct ebp_stack *stack);
 /* @now: a time at which the process was still there, where it is not known from before. */
-void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count, uint64_t now);
+void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count,
+		     uint64_t now);
 void assembler_sample(struct assembler *a, const struct ebp_sample *sample);
-/* Operators that allocate for others are left out of the stacks of allocations, as they are found. @probes outlives it. */
+/*
+ * Operators that allocate for others are left out of the stacks of allocations, as they are found.
+ * @probes outlives it.
+ */
 void assembler_leave_operators_out(struct assembler *a, const struct alloc_probes *probes);
 
-/* The profile's sample for a place that allocates, whose values the caller adds; its stack should be known. */
+/*
+ * The profile's sample for a place that allocates, whose values the caller adds; its stack should
+ * be known.
+ */
 uint32_t assembler_site(struct assembler *a, const struct ebp_key *key, uint64_t time);
 /* A sampled block of @key was kept. */
 void assembler_allocation(struct assembler *a, const struct ebp_key *key);
@@ -57,42 +67,53 @@ void assembler_waker(struct assembler *a, const struct ebp_waker *waker);
 void assembler_timeline(struct assembler *a, uint64_t origin);
 
 /* A sample whose user stack was unwound outside of the kernel. */
-void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample, const struct unwind_result *user);
+void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample,
+		       const struct unwind_result *user);
 
 /* The word for a result: "depth", "no CFI", ...; NULL for EBP_COMPLETE. */
 const char *assembler_result_name(enum ebp_result result);
 
 /*
  * Asks @namer for names of new locations, and takes those that it has found: now and then while
- * sampling. What may still change is left for the end: code that is made at run time, what is loaded
- * into the kernel, files that could not be opened so far.
+ * sampling. What may still change is left for the end: code that is made at run time, what is
+ * loaded into the kernel, files that could not be opened so far.
  */
 void assembler_ask(struct assembler *a, struct namer *namer);
 /* Sampling has ended: the kernel's names are as they should be. More samples may come. */
 void assembler_ask_last(struct assembler *a, struct namer *namer);
-/* Names all locations that have no name yet; those of code that was made at run time by @symbolizer. */
+/*
+ * Names all locations that have no name yet; those of code that was made at run time by
+ * @symbolizer.
+ */
 void assembler_name(struct assembler *a, struct namer *namer, struct symbolizer *symbolizer);
 /* Before the first stack: these are taken at a tracepoint, and begin where it was hit. */
 void assembler_leave_tracing_out(struct assembler *a);
 /*
- * Somebody looks at the profile while it is made: what may still change has the name that it has now. Before the first
- * assembler_ask().
+ * Somebody looks at the profile while it is made: what may still change has the name that it has
+ * now. Before the first assembler_ask().
  */
 void assembler_live(struct assembler *a);
-/* The profile is to be looked at now: processes get the names that they have, waits without stacks are divided. */
+/*
+ * The profile is to be looked at now: processes get the names that they have, waits without stacks
+ * are divided.
+ */
 void assembler_update(struct assembler *a, struct symbolizer *symbolizer);
 /*
- * After assembler_update(), now and then: makes one of the processes of one name that ended more than @age ns ago, where there
- * are many of them (profile_fold(), which @mark is for), and forgets them. Nobody but procs and this assembler may hold
- * their numbers. Returns how many went.
+ * After assembler_update(), now and then: makes one of the processes of one name that ended more
+ * than @age ns ago, where there are many of them (profile_fold(), which @mark is for), and forgets
+ * them. Nobody but procs and this assembler may hold their numbers. Returns how many went.
  */
 size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark);
 /*
- * For a profile that nobody looks at before its end, now and then: the same, with assembler_update(), where it knows more
- * processes than are to be kept apart, each in some 600 bytes.
+ * For a profile that nobody looks at before its end, now and then: the same, with
+ * assembler_update(), where it knows more processes than are to be kept apart, each in some 600
+ * bytes.
  */
 size_t assembler_make_room(struct assembler *a, struct symbolizer *symbolizer);
-/* What could be done only at the end: waits without stacks are divided, processes get the names that they have now. */
+/*
+ * What could be done only at the end: waits without stacks are divided, processes get the names
+ * that they have now.
+ */
 void assembler_finish(struct assembler *a);
 /* Of page faults: samples that told how large their page is. */
 uint64_t assembler_sized(const struct assembler *a);

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of the assembler that forgets what ended, so that its tables do not grow with each process that there ever was. */
+/*
+ * The part of the assembler that forgets what ended, so that its tables do not grow with each
+ * process that there ever was.
+ */
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/assembler.h"
-#include "session/assembler_state.h"
 #include "base/clock.h"
 #include "profile/profile_fold.h"
+#include "session/assembler.h"
+#include "session/assembler_state.h"
 
 #define LEAST 2048	/* rows of ended processes that are worth it; some 100 bytes each */
-#define PART 8		/* and they are one of so many: so what is written anew is paid for by what goes */
+/* and they are one of so many: so what is written anew is paid for by what goes */
+#define PART 8
 #define APART 32768	/* processes that nobody looks at, but that are kept apart */
 #define AGAIN 3000000000u	/* ns until it is worth it to look for some that ended */
 
@@ -25,7 +29,8 @@ static int is_worth_it(const struct assembler *a, uint64_t before)
 
 	/* Itself, a thread at least, and its samples. */
 	for (size_t i = 0; i < a->processes.n; i++)
-		over += is_over(&a->processes.v[i], before) ? 2 + (size_t)a->processes.v[i].samples : 0;
+		over += is_over(&a->processes.v[i], before) ? 2 + (size_t)a->processes.v[i].samples
+							    : 0;
 	return over >= LEAST && over >= all / PART;
 }
 
@@ -37,7 +42,10 @@ static size_t fold_profile(struct assembler *a, uint64_t before, const char *mar
 
 	for (size_t i = 0; i < a->processes.n; i++)
 		ended[a->processes.v[i].process] = 1;
-	/* Two keys may be one incarnation; those that were made of processes before are nobody's, and stay. */
+	/*
+	 * Two keys may be one incarnation; those that were made of processes before are nobody's,
+	 * and stay.
+	 */
 	for (size_t i = 0; i < a->processes.n; i++)
 		if (!is_over(&a->processes.v[i], before))
 			ended[a->processes.v[i].process] = 0;
@@ -64,7 +72,10 @@ static void fold_processes(struct assembler *a, const struct profile_folded *f, 
 	}
 }
 
-/* Who ended waits and is over itself: those waits are over, too, and were counted. Before the processes are forgotten. */
+/*
+ * Who ended waits and is over itself: those waits are over, too, and were counted. Before the
+ * processes are forgotten.
+ */
 static void fold_wakers(struct assembler *a, uint64_t before)
 {
 	struct hashmap ids = a->waker_ids;
@@ -97,7 +108,9 @@ static void fold_samples(struct assembler *a, const struct profile_folded *f)
 	for (size_t i = 0; i < n; i++) {
 		a->sample_results.v[f->samples[i]] = a->sample_results.v[i];
 		if (weighed)
-			weighed[i] = profile_sample_ended(a->profile, f->samples[i]) ? SHARES_GONE : f->samples[i];
+			weighed[i] = profile_sample_ended(a->profile, f->samples[i])
+					     ? SHARES_GONE
+					     : f->samples[i];
 	}
 	if (weighed)
 		shares_renumber(a->shares, weighed);
@@ -110,7 +123,10 @@ static void release(struct assembler *a, uint64_t before)
 
 	for (size_t i = 0; i < a->processes.n; i++)
 		kept[a->processes.v[i].incarnation] = 1;
-	/* Its module is called after it; what its program told is of no use where all was named after its end. */
+	/*
+	 * Its module is called after it; what its program told is of no use where all was named
+	 * after its end.
+	 */
 	for (size_t i = 0; i < a->made.n; i++) {
 		struct made *m = &a->made.v[i];
 

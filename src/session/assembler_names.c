@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "session/assembler.h"
 #include "session/assembler_state.h"
-#include "base/clock.h"
 #include "symbols/jit.h"
 
-#define NAMES_AGAIN 500000000ull	/* ns until names of code made at run time are looked for again */
+/* ns until names of code made at run time are looked for again */
+#define NAMES_AGAIN 500000000ull
 #define MADE_PAUSE 50		/* times what naming such code took, while somebody looks */
 #define NAME_MAX_SHOWN 512	/* bytes of "[image+0xoffset]" */
 
@@ -37,7 +38,10 @@ static const char *dump_of(struct assembler *a, uint32_t incarnation, uint64_t n
 	return d.path;
 }
 
-/* While the process is there. Programs begin to tell when they begin to make code, or when asked to. */
+/*
+ * While the process is there. Programs begin to tell when they begin to make code, or when asked
+ * to.
+ */
 void assembler_find_names(struct assembler *a, struct made *m)
 {
 	uint64_t now = clock_ns();
@@ -45,24 +49,36 @@ void assembler_find_names(struct assembler *a, struct made *m)
 	if (m->names || (m->tried && now - m->tried < NAMES_AGAIN))
 		return;
 	m->tried = now;
-	m->names = jit_open(procs_info(a->procs, m->incarnation).pid, dump_of(a, m->incarnation, now));
+	m->names = jit_open(procs_info(a->procs, m->incarnation).pid,
+			    dump_of(a, m->incarnation, now));
 }
 
 /* A line of one function, and of no source. */
-static struct line plain_line(struct assembler *a, const char *name, const char *module, enum frame_kind kind)
+static struct line plain_line(struct assembler *a, const char *name, const char *module,
+			      enum frame_kind kind)
 {
-	return (struct line){ .function = profile_function(a->profile, profile_string(a->profile, name),
-							   profile_string(a->profile, module), kind) };
+	return (struct line){ .function = profile_function(
+				      a->profile, profile_string(a->profile, name),
+				      profile_string(a->profile, module), kind) };
 }
 
-/* Why a frame has no name, in words. @err: of the symbolizer; @has_file: the image could be opened. */
+/*
+ * Why a frame has no name, in words. @err: of the symbolizer; @has_file: the image could be opened.
+ */
 static const char *reason(int err, int has_file)
 {
-	static const struct { int err; const char *of_file, *of_symbol; } reasons[] = {
-		{ -ENODATA, "stripped", "stripped" }, { -ENOENT, "no such file", "no symbol there" },
-		{ -ESTALE, "file replaced", "file replaced" }, { -ENOEXEC, "not an ELF file", "not an ELF file" },
-		{ -EBADMSG, "damaged file", "damaged file" }, { -EACCES, "no permission", "no permission" },
-		{ -EMFILE, "too many open files", "too many open files" }, { -EPERM, "no permission", "hidden" },
+	static const struct {
+		int err;
+		const char *of_file, *of_symbol;
+	} reasons[] = {
+		{ -ENODATA, "stripped", "stripped" },
+		{ -ENOENT, "no such file", "no symbol there" },
+		{ -ESTALE, "file replaced", "file replaced" },
+		{ -ENOEXEC, "not an ELF file", "not an ELF file" },
+		{ -EBADMSG, "damaged file", "damaged file" },
+		{ -EACCES, "no permission", "no permission" },
+		{ -EMFILE, "too many open files", "too many open files" },
+		{ -EPERM, "no permission", "hidden" },
 	};
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
@@ -72,7 +88,8 @@ static const char *reason(int err, int has_file)
 }
 
 /* What stands for a name: where it is and, if asked for, why there is none. */
-static struct line no_name(struct assembler *a, const char *where, const char *why, const char *module, enum frame_kind kind)
+static struct line no_name(struct assembler *a, const char *where, const char *why,
+			   const char *module, enum frame_kind kind)
 {
 	char text[NAME_MAX_SHOWN];
 
@@ -81,27 +98,32 @@ static struct line no_name(struct assembler *a, const char *where, const char *w
 }
 
 /* @frames as lines of @module. */
-static int take_frames(struct assembler *a, const struct symbol_frame *frames, int n, const char *module,
-		       enum frame_kind kind, struct line *lines)
+static int take_frames(struct assembler *a, const struct symbol_frame *frames, int n,
+		       const char *module, enum frame_kind kind, struct line *lines)
 {
 	uint32_t id = profile_string(a->profile, module);
 
 	for (int i = 0; i < n; i++)
 		lines[i] = (struct line){
-			.function = profile_function(a->profile, profile_string(a->profile, frames[i].name), id, kind),
-			.file = profile_string(a->profile, frames[i].file), .line = frames[i].line,
+			.function = profile_function(
+				a->profile, profile_string(a->profile, frames[i].name), id, kind),
+			.file = profile_string(a->profile, frames[i].file),
+			.line = frames[i].line,
 		};
 	return n;
 }
 
 /* Code that was made at run time. */
-static int name_made(struct assembler *a, struct symbolizer *symbolizer, const struct location *l, struct line *lines,
-		     const char **why)
+static int name_made(struct assembler *a, struct symbolizer *symbolizer, const struct location *l,
+		     struct line *lines, const char **why)
 {
-	struct made *m = l->module < a->module_made.n && a->module_made.v[l->module] != PROFILE_NONE ?
-			 &a->made.v[a->module_made.v[l->module]] : NULL;
+	struct made *m = l->module < a->module_made.n && a->module_made.v[l->module] != PROFILE_NONE
+				 ? &a->made.v[a->module_made.v[l->module]]
+				 : NULL;
 	struct symbol_frame frames[SOURCE_FRAMES_MAX];
-	int n = m && m->names ? symbolizer_jit(symbolizer, m->incarnation, m->names, l->address, frames) : -ENODATA;
+	int n = m && m->names
+			? symbolizer_jit(symbolizer, m->incarnation, m->names, l->address, frames)
+			: -ENODATA;
 
 	if (n > 0)
 		return take_frames(a, frames, n, "[jit]", FRAME_USER, lines);
@@ -129,18 +151,22 @@ static void take_answer(void *ctx, const struct namer_answer *answer)
 {
 	struct assembler *a = ctx;
 	const struct location l = profile_view(a->profile).locations[answer->id];
-	const struct image *file = l.kind == FRAME_KERNEL ? NULL : images_at(a->images, a->module_images.v[l.module]);
+	const struct image *file = l.kind == FRAME_KERNEL
+					   ? NULL
+					   : images_at(a->images, a->module_images.v[l.module]);
 	struct line lines[SOURCE_FRAMES_MAX];
 	const char *why = "";
 	int n = 1;
 
 	/* What is loaded there may be something else by the end. */
-	if (!a->live && !file && !answer->reread && answer->n != -EPERM && strcmp(answer->module, "[kernel]") != 0) {
+	if (!a->live && !file && !answer->reread && answer->n != -EPERM &&
+	    strcmp(answer->module, "[kernel]") != 0) {
 		vec_push(&a->later, answer->id);
 		return;
 	}
 	if (answer->n > 0)
-		n = take_frames(a, answer->frames, answer->n, file ? file->name : answer->module, l.kind, lines);
+		n = take_frames(a, answer->frames, answer->n, file ? file->name : answer->module,
+				l.kind, lines);
 	else
 		lines[0] = no_symbol(a, answer->start, file, answer->n, &why);
 	profile_name_location(a->profile, answer->id, lines, (size_t)n, why);
@@ -223,7 +249,9 @@ void assembler_name_made(struct assembler *a, struct symbolizer *symbolizer)
 	for (size_t i = 0; i < a->later.n; i++) {
 		const struct location *l = &locations[a->later.v[i]];
 		const char *why = "";
-		int n = l->kind == FRAME_KERNEL || image_of(a, l) ? 0 : name_made(a, symbolizer, l, lines, &why);
+		int n = l->kind == FRAME_KERNEL || image_of(a, l)
+				? 0
+				: name_made(a, symbolizer, l, lines, &why);
 
 		if (n > 0 && !*why)
 			profile_name_location(a->profile, a->later.v[i], lines, (size_t)n, why);
@@ -245,7 +273,8 @@ void assembler_name(struct assembler *a, struct namer *namer, struct symbolizer 
 	assembler_ask(a, namer);
 	for (size_t i = 0; i < a->made.n; i++)
 		if (a->made.v[i].names)
-			jit_refresh(a->made.v[i].names, dump_of(a, a->made.v[i].incarnation, clock_ns()));
+			jit_refresh(a->made.v[i].names,
+				    dump_of(a, a->made.v[i].incarnation, clock_ns()));
 	for (size_t i = 0; i < a->later.n; i++) {
 		const struct location *l = &locations[a->later.v[i]];
 		const struct image *image = image_of(a, l);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two parts of the assembler share: assembler.c makes samples of counts, assembler_names.c gives them names. */
+/*
+ * What the two parts of the assembler share: assembler.c makes samples of counts, assembler_names.c
+ * gives them names.
+ */
 #ifndef EBPROF_ASSEMBLER_STATE_H
 #define EBPROF_ASSEMBLER_STATE_H
 
-#include "session/assembler.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "collect/tracing_text.h"
+#include "session/assembler.h"
 #include "session/shares.h"
 
 struct known_process {
@@ -14,7 +17,8 @@ struct known_process {
 	uint32_t incarnation;	/* of procs */
 	uint32_t process;	/* of the profile */
 	uint32_t samples;	/* of the profile, that it has */
-	uint64_t gone;		/* ns; when procs was first seen to have forgotten it; 0: it has not */
+	/* ns; when procs was first seen to have forgotten it; 0: it has not */
+	uint64_t gone;
 };
 
 /* The code that a process made at run time: one module, whether its names are known or not. */
@@ -53,14 +57,18 @@ struct assembler {
 	VEC(struct stack) stacks;
 	struct hashmap stack_ids;	/* stack id -> index */
 	VEC(uint32_t) locations;	/* of all stacks */
-	VEC(uint32_t) image_modules;	/* image id -> module of the profile, PROFILE_NONE: not yet */
+	/* image id -> module of the profile, PROFILE_NONE: not yet */
+	VEC(uint32_t) image_modules;
 	VEC(uint32_t) module_images;	/* and back; IMAGE_NONE: not an image */
 	VEC(struct made) made;
 	struct hashmap made_ids;	/* incarnation -> index */
-	VEC(uint32_t) module_made;	/* module of the profile -> index, PROFILE_NONE: made by a compiler */
-	size_t asked;			/* locations before this one have their names, or will, or are in: */
+	/* module of the profile -> index, PROFILE_NONE: made by a compiler */
+	VEC(uint32_t) module_made;
+	/* locations before this one have their names, or will, or are in: */
+	size_t asked;
 	VEC(uint32_t) later;		/* locations that are asked for at the end */
-	int reread;			/* the kernel's functions were, or will be, read at the end */
+	/* the kernel's functions were, or will be, read at the end */
+	int reread;
 	uint32_t kernel_module;
 	struct assembler_types types;
 	const struct alloc_probes *probes;	/* whose operators are left out; NULL: none are */
@@ -72,7 +80,8 @@ struct assembler {
 	struct hashmap waker_ids;	/* waker id -> index */
 	int why;			/* is to be told */
 	int live;			/* names are wanted at once */
-	uint64_t made_named, made_again;	/* when code made at run time was last named, and when it may be again; ns */
+	/* when code made at run time was last named, and when it may be again; ns */
+	uint64_t made_named, made_again;
 	uint64_t looked;		/* when there was last to be room, ns */
 	int timeline;
 	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What costs much of our time for one process, which decides how much, has a share of it: a fifth, once a quarter of a
- * second has been taken. What costs little is not counted.
+ * What costs much of our time for one process, which decides how much, has a share of it: a fifth,
+ * once a quarter of a second has been taken. What costs little is not counted.
  */
 #ifndef EBPROF_BUDGET_H
 #define EBPROF_BUDGET_H
@@ -13,7 +13,8 @@
 
 /* All zeros: nothing was taken yet. Times are ns. */
 struct budget {
-	struct hashmap until;	/* pid -> when as much time as it has to leave to others will have passed */
+	/* pid -> when as much time as it has to leave to others will have passed */
+	struct hashmap until;
 	uint64_t origin;	/* of the times there */
 };
 

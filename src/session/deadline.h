@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording ends in time. Where more is sampled than can be worked on, seconds of it may wait when the end comes:
- * that is worked on for a moment only, and what then is left is lost.
+ * A recording ends in time. Where more is sampled than can be worked on, seconds of it may wait
+ * when the end comes: that is worked on for a moment only, and what then is left is lost.
  */
 #ifndef EBPROF_DEADLINE_H
 #define EBPROF_DEADLINE_H
@@ -21,8 +21,9 @@ void deadline_set(struct deadline *d, int signals, uint64_t end);
 /* It has come, for another reason perhaps. */
 void deadline_end(struct deadline *d, uint64_t now);
 /*
- * 1 where we have worked on for more than @ns since the end came; cheap enough to be asked for each record. That time
- * begins with the first question, so that who was stopped meanwhile has all of it.
+ * 1 where we have worked on for more than @ns since the end came; cheap enough to be asked for each
+ * record. That time begins with the first question, so that who was stopped meanwhile has all of
+ * it.
  */
 int deadline_passed(struct deadline *d, uint64_t ns);
 

@@ -104,10 +104,12 @@ static int by_place(const void *a, const void *b)
 static void name_place(struct namer *n, const struct place *p, struct answers *to)
 {
 	struct symbol_frame frames[SOURCE_FRAMES_MAX];
-	struct given given = { { .id = p->id, .module = "", .reread = n->reread_done }, to->frames.n };
+	struct given given = { { .id = p->id, .module = "", .reread = n->reread_done },
+			       to->frames.n };
 
-	given.answer.n = p->image ? symbolizer_user(n->symbolizer, p->image, p->address, frames) :
-				    symbolizer_kernel(n->symbolizer, p->address, frames, &given.answer.module);
+	given.answer.n = p->image ? symbolizer_user(n->symbolizer, p->image, p->address, frames)
+				  : symbolizer_kernel(n->symbolizer, p->address, frames,
+						      &given.answer.module);
 	if (p->image && given.answer.n < 0)
 		given.answer.start = symbolizer_start(n->symbolizer, p->image, p->address);
 	for (int i = 0; i < given.answer.n; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/progress.h"
 
-void session_report(const struct session_options *o, const struct collector *c, const struct assembler *a, uint64_t elapsed)
+void session_report(const struct session_options *o, const struct collector *c,
+		    const struct assembler *a, uint64_t elapsed)
 {
 	struct session_progress p = { .elapsed = elapsed, .duration = o->duration };
 	struct ebp_counters counters;

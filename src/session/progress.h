@@ -8,6 +8,7 @@
 #include "session/session.h"
 
 /* Tells o->progress of the samples, as far as they were fetched. */
-void session_report(const struct session_options *o, const struct collector *c, const struct assembler *a, uint64_t elapsed);
+void session_report(const struct session_options *o, const struct collector *c,
+		    const struct assembler *a, uint64_t elapsed);
 
 #endif

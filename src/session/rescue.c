@@ -10,8 +10,10 @@
 #include "base/vec.h"
 #include "session/budget.h"
 
-#define WAITING_MAX	(64u << 20)	/* bytes of samples that wait; more are given out as they are */
-#define FAILURES_MAX	16		/* in a row: then a process's stacks are not sent any more */
+/* bytes of samples that wait; more are given out as they are */
+#define WAITING_MAX	(64u << 20)
+/* in a row: then a process's stacks are not sent any more */
+#define FAILURES_MAX	16
 
 #ifdef __aarch64__
 #define REG_PC 32
@@ -29,8 +31,10 @@ struct rescue {
 	VEC(struct ebp_rescue *) waiting;
 	size_t bytes;			/* of all that wait */
 	struct hashmap failures;	/* pid -> how often in a row it was in vain */
-	uint64_t next_many;		/* ns; none of a process with many mappings is tried before */
-	struct budget budget;		/* of every process: its files decide how long a stack takes */
+	/* ns; none of a process with many mappings is tried before */
+	uint64_t next_many;
+	/* of every process: its files decide how long a stack takes */
+	struct budget budget;
 	uint64_t saved;
 };
 
@@ -74,7 +78,8 @@ static void as_it_was(const struct ebp_rescue *s, struct unwind_result *out)
 	out->fp_frames = out->by_fp = 0;
 }
 
-static int try(struct rescue *r, const struct ebp_rescue *s, uint32_t incarnation, struct unwind_result *out)
+static int try(struct rescue *r, const struct ebp_rescue *s, uint32_t incarnation,
+	       struct unwind_result *out)
 {
 	int many = procs_mappings(r->procs, incarnation) > MANY_MAPPINGS, err;
 	pid_t pid = (pid_t)s->key.process.tgid;
@@ -117,7 +122,8 @@ static int unwind(struct rescue *r, const struct ebp_rescue *s, struct unwind_re
 	return try(r, s, incarnation, out);
 }
 
-static void give_out(struct rescue *r, const struct ebp_rescue *s, const struct unwind_result *result)
+static void give_out(struct rescue *r, const struct ebp_rescue *s,
+		     const struct unwind_result *result)
 {
 	uint64_t pid = s->key.process.tgid;
 	uint32_t failures = hashmap_get(&r->failures, pid);

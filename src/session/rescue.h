@@ -16,8 +16,11 @@
 
 struct rescue;
 
-/* @result->result: how it ended, EBP_COMPLETE where it was saved. Both are valid during the call. */
-typedef void rescue_done(void *ctx, const struct ebp_rescue *sample, const struct unwind_result *result);
+/*
+ * @result->result: how it ended, EBP_COMPLETE where it was saved. Both are valid during the call.
+ */
+typedef void rescue_done(void *ctx, const struct ebp_rescue *sample,
+			 const struct unwind_result *result);
 
 /* All but @ctx are borrowed for its life. @max: frames of a stack. */
 struct rescue *rescue_new(struct procs *procs, struct tracker *tracker, struct unwinder *unwinder,
@@ -28,11 +31,17 @@ void rescue_free(struct rescue *r);
 void rescue_take(struct rescue *r, const struct ebp_rescue *sample);
 /* Tables have been built: tries those that wait again. */
 void rescue_retry(struct rescue *r);
-/* When the oldest sample that waits was taken; UINT64_MAX: none waits. Until then processes must be known. */
+/*
+ * When the oldest sample that waits was taken; UINT64_MAX: none waits. Until then processes must be
+ * known.
+ */
 uint64_t rescue_oldest(const struct rescue *r);
 /* @pid has exited: how often it was in vain says nothing of the next process of that PID. */
 void rescue_forget(struct rescue *r, pid_t pid);
-/* The recording is over: waits for tables that are being built, at most @ns, and gives out what is left. */
+/*
+ * The recording is over: waits for tables that are being built, at most @ns, and gives out what is
+ * left.
+ */
 void rescue_finish(struct rescue *r, uint64_t ns);
 /* Samples that were saved: complete now. */
 uint64_t rescue_saved(const struct rescue *r);

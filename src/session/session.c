@@ -8,36 +8,43 @@
 #include <time.h>
 
 #include "alloc/alloc_queue.h"
-#include "session/account.h"
-#include "session/alloc_profile.h"
-#include "session/assembler.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "collect/sideband.h"
+#include "proc/procs.h"
+#include "session/account.h"
+#include "session/alloc_profile.h"
+#include "session/assembler.h"
 #include "session/deadline.h"
 #include "session/idle.h"
 #include "session/namer.h"
 #include "session/priority.h"
 #include "session/progress.h"
-#include "proc/procs.h"
 #include "session/rescue.h"
 #include "session/session_types.h"
 #include "session/sleeper.h"
 #include "session/slicer.h"
-#include "symbols/symbolizer.h"
 #include "session/tracker.h"
+#include "symbols/symbolizer.h"
 
 #define MS		1000000ull
 #define SECOND		(1000 * MS)
-#define TICK		(250 * MS)	/* progress, CPUs that came and went, targets that ended, names */
-#define DRAIN		(1000 * MS)	/* counts are fetched this often, or when half of their map is used */
+/* progress, CPUs that came and went, targets that ended, names */
+#define TICK		(250 * MS)
+/* counts are fetched this often, or when half of their map is used */
+#define DRAIN		(1000 * MS)
 #define EARLY		(200 * MS)	/* until there is a second, where somebody looks */
-#define FORGET_AFTER	(3000 * MS)	/* a process that ended so long ago has no samples under way */
-#define TABLES_FIRST	(50 * MS)	/* sampling waits for the targets' unwind tables, but not longer */
-#define TABLES_LAST	(5000 * MS)	/* nor does the end wait longer for those that samples still need */
+/* a process that ended so long ago has no samples under way */
+#define FORGET_AFTER	(3000 * MS)
+/* sampling waits for the targets' unwind tables, but not longer */
+#define TABLES_FIRST	(50 * MS)
+/* nor does the end wait longer for those that samples still need */
+#define TABLES_LAST	(5000 * MS)
 #define END_STACKS	(500 * MS)	/* stacks are taken for so long after the end, */
-#define END_COUNTS	(1000 * MS)	/* and then counts, so that those that were taken are not in vain */
-#define SPACES		32768		/* processes with tables at one time; others are unwound in user space */
+/* and then counts, so that those that were taken are not in vain */
+#define END_COUNTS	(1000 * MS)
+/* processes with tables at one time; others are unwound in user space */
+#define SPACES		32768
 
 struct session {
 	const struct session_options *o;
@@ -57,9 +64,11 @@ struct session {
 	struct assembler_types types;
 	struct assembler *assembler;
 	struct namer *namer;
-	struct symbolizer *symbolizer;		/* of what is made at run time; the others' is the namer's */
+	/* of what is made at run time; the others' is the namer's */
+	struct symbolizer *symbolizer;
 	struct deadline deadline;
-	int cut;				/* stacks were left out, because it was too late for them */
+	/* stacks were left out, because it was too late for them */
+	int cut;
 	uint64_t started, stopped, drained;
 	uint64_t started_at;		/* CLOCK_REALTIME ns */
 	uint64_t side_band_lost;
@@ -82,7 +91,8 @@ static void withdraw_space(void *ctx, pid_t pid)
 	unwind_maps_withdraw(((struct session *)ctx)->unwind_maps, pid);
 }
 
-static void on_rescued(void *ctx, const struct ebp_rescue *sample, const struct unwind_result *result)
+static void on_rescued(void *ctx, const struct ebp_rescue *sample,
+		       const struct unwind_result *result)
 {
 	assembler_rescued(((struct session *)ctx)->assembler, sample, result);
 }
@@ -107,7 +117,8 @@ static int prepare_unwinding(struct session *s, struct error *e)
 		return -EIO;
 	s->unwinder = unwinder_new(s->images, &kernel, &options);
 	if (!s->unwinder)
-		return error_set(e, STATUS_ERROR, -errno, "cannot build unwind tables: %s", strerror(errno));
+		return error_set(e, STATUS_ERROR, -errno, "cannot build unwind tables: %s",
+				 strerror(errno));
 	s->tracker = tracker_new(s->procs, s->unwinder, c->user && samples_all(c));
 	s->rescue = rescue_new(s->procs, s->tracker, s->unwinder, c->max_frames, on_rescued, s);
 	return 0;
@@ -145,9 +156,12 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->symbolizer = symbolizer_new(&o->symbols);
 	s->types = session_types(s->profile, o);
 	account_begin(s->profile, o);
-	s->alloc = o->alloc ? alloc_new(&(struct alloc_options){
-		.interval = o->alloc->interval, .min_age = o->alloc->min_age, .per_thread = o->per_thread,
-		.site = alloc_site_of, .ctx = s }) : NULL;
+	s->alloc = o->alloc ? alloc_new(&(struct alloc_options){ .interval = o->alloc->interval,
+								 .min_age = o->alloc->min_age,
+								 .per_thread = o->per_thread,
+								 .site = alloc_site_of,
+								 .ctx = s })
+			    : NULL;
 	s->assembler = assembler_new(s->profile, s->images, s->procs, &s->types, o->why);
 	assembler_leave_operators_out(s->assembler, o->collect.alloc);
 	if (o->collect.event && o->collect.event->type == PERF_TYPE_TRACEPOINT)
@@ -164,7 +178,10 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->collect.unwind_maps = s->unwind_maps;
 	s->collector = collector_new(&s->collect, e);
 	if (s->collector) {
-		/* All is loaded, and the targets' files are read next. Where the kernel has no such filter `doctor` says so. */
+		/*
+		 * All is loaded, and the targets' files are read next. Where the kernel has no such
+		 * filter `doctor` says so.
+		 */
 		if (o->sandbox)
 			sandbox_enter(o->sandbox);
 		if (o->collect.user)
@@ -219,8 +236,14 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 {
 	struct session *s = ctx;
 	struct image_key key = {
-		.path = ev->text, .dev_major = ev->dev_major, .dev_minor = ev->dev_minor, .inode = ev->inode,
-		.build_id = ev->build_id, .build_id_size = ev->build_id_size, .start = ev->start, .end = ev->end,
+		.path = ev->text,
+		.dev_major = ev->dev_major,
+		.dev_minor = ev->dev_minor,
+		.inode = ev->inode,
+		.build_id = ev->build_id,
+		.build_id_size = ev->build_id_size,
+		.start = ev->start,
+		.end = ev->end,
 	};
 
 	switch (ev->type) {
@@ -293,7 +316,8 @@ static void take_record(struct session *s, const struct ebp_head *head)
 	case EBP_PROCESS:
 		assembler_process(s->assembler, &sighting->process, sighting->time);
 		if (s->o->collect.user)
-			tracker_add(s->tracker, (pid_t)sighting->process.tgid, sighting->process.start);
+			tracker_add(s->tracker, (pid_t)sighting->process.tgid,
+				    sighting->process.start);
 		break;
 	case EBP_WAKER:
 		assembler_waker(s->assembler, (const void *)head);
@@ -326,9 +350,11 @@ static void take_allocations(struct session *s, int last)
 			alloc_gone(s->alloc, &r->end);
 		} else {
 			if (!last && (slicer_holds(s->slicer, r->begin.time) ||
-			    (!assembler_knows(s->assembler, &r->begin.key) && !alloc_queue_is_long(&s->alloc_queue))))
+				      (!assembler_knows(s->assembler, &r->begin.key) &&
+				       !alloc_queue_is_long(&s->alloc_queue))))
 				return;
-			alloc_scale(s->alloc, slicer_scale(s->slicer, r->begin.time, r->begin.key.tid));
+			alloc_scale(s->alloc,
+				    slicer_scale(s->slicer, r->begin.time, r->begin.key.tid));
 			assembler_allocation(s->assembler, &r->begin.key);
 			alloc_block(s->alloc, &r->begin);
 		}
@@ -362,7 +388,10 @@ static void pump(struct session *s)
 	take_allocations(s, 0);
 }
 
-/* Fetches the counts of the map that no program uses any more, after the frames that they refer to. 1 where it did. */
+/*
+ * Fetches the counts of the map that no program uses any more, after the frames that they refer to.
+ * 1 where it did.
+ */
 static int drain(struct session *s, int wait)
 {
 	int swapped = collector_swapped(s->collector, wait);
@@ -448,10 +477,13 @@ static void sample(struct session *s)
 	deadline_set(&s->deadline, s->o->signals, end);
 	s->drained = now;
 	while (!stop && now < end) {
-		uint64_t every = drain_interval(s, now), next = next_tick < s->drained + every ? next_tick : s->drained + every;
+		uint64_t every = drain_interval(s, now),
+			 next = next_tick < s->drained + every ? next_tick : s->drained + every;
 
 		/* While counts are under way their descriptor wakes us. */
-		stop = sleep_until(s, slicer_until(s->slicer, next <= now ? next_tick : next < end ? next : end));
+		stop = sleep_until(s, slicer_until(s->slicer, next <= now  ? next_tick
+							      : next < end ? next
+									   : end));
 		now = clock_ns();
 		slicer_turn(s->slicer, now);
 		pump(s);
@@ -553,7 +585,9 @@ int session_run(struct session *s, struct session_result *r, struct error *e)
 		slicer_stop(s->slicer);
 		collector_stop(s->collector);
 		assembler_ask_last(s->assembler, s->namer);
-		/* The one that may be under way, and a last one for all that came after it began. */
+		/*
+		 * The one that may be under way, and a last one for all that came after it began.
+		 */
 		drain(s, 1);
 		collector_swap(s->collector);
 		assembler_ask(s->assembler, s->namer);

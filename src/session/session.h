@@ -3,7 +3,8 @@
  * A recording, from the first event to a profile whose locations have names.
  *
  * Joins collector, side band, processes, assembler and namer; owns them
- * all. One thread: it sleeps until a buffer wants reading or time is up. Others build tables and find names.
+ * all. One thread: it sleeps until a buffer wants reading or time is up. Others build tables and
+ * find names.
  */
 #ifndef EBPROF_SESSION_H
 #define EBPROF_SESSION_H
@@ -25,7 +26,8 @@ struct session;
 /* How far it has come; for the progress line. */
 struct session_progress {
 	uint64_t elapsed, duration;	/* ns; 0: no end set */
-	uint64_t taken, truncated, lost;	/* samples; truncated ones as far as they were fetched */
+	/* samples; truncated ones as far as they were fetched */
+	uint64_t taken, truncated, lost;
 };
 
 struct session_options {
@@ -34,28 +36,36 @@ struct session_options {
 	size_t unwind_memory;		/* bytes of unwind tables, at most */
 	struct symbolizer_options symbols;
 	struct remote *remote;		/* who reads the memory of targets */
-	const struct sandbox_options *sandbox;	/* entered before the first foreign file is read; NULL: not at all */
+	/* entered before the first foreign file is read; NULL: not at all */
+	const struct sandbox_options *sandbox;
 	const struct alloc_options *alloc;	/* of allocations; NULL: none */
-	const struct slicer_options *slices;	/* the time in which they are followed is bounded; NULL: it is not */
+	/* the time in which they are followed is bounded; NULL: it is not */
+	const struct slicer_options *slices;
 	int leaks;			/* what is still in use is shown of them */
 	int hide_idle;			/* threads that only waited are left out */
 	int per_thread;			/* outputs tell threads apart by their ids */
 	int why;			/* what has no name tells why in its place */
 	int signals;			/* a descriptor: whatever it says ends the recording */
 	int (*ended)(void *ctx);	/* asked now and then: 1 ends the recording */
-	int wake;			/* a descriptor: readable where `ended` is to be asked at once; -1: none */
+	/* a descriptor: readable where `ended` is to be asked at once; -1: none */
+	int wake;
 	/*
-	 * Somebody looks at the profile while it is made: counts are fetched this often (ns; 0: as usual), and `updated` is
-	 * called after each time. It runs while we ought to sample, and must only copy what it wants. Where it returns 1 it has
-	 * all of it, and then the profile may be folded (profile/profile_fold.h): what ended more than `window` ago.
-	 * Not with `alloc`, which holds indexes of samples.
+	 * Somebody looks at the profile while it is made: counts are fetched this often (ns; 0: as
+	 * usual), and `updated` is called after each time. It runs while we ought to sample, and
+	 * must only copy what it wants. Where it returns 1 it has all of it, and then the profile
+	 * may be folded (profile/profile_fold.h): what ended more than `window` ago. Not with
+	 * `alloc`, which holds indexes of samples.
 	 */
 	uint64_t refresh, window;
 	int (*updated)(void *ctx, const struct profile *p);	/* may be NULL */
-	int hasty;			/* at the end, names that are still to come are not waited for */
-	void (*progress)(void *ctx, const struct session_progress *p);	/* 4 times a second; may be NULL */
-	int (*started)(void *ctx, struct error *e);	/* called once: when sampling runs, or before the delay; may be NULL */
-	void (*stopped)(void *ctx);	/* called when all samples are there, and names are still to come; may be NULL */
+	/* at the end, names that are still to come are not waited for */
+	int hasty;
+	/* 4 times a second; may be NULL */
+	void (*progress)(void *ctx, const struct session_progress *p);
+	/* called once: when sampling runs, or before the delay; may be NULL */
+	int (*started)(void *ctx, struct error *e);
+	/* called when all samples are there, and names are still to come; may be NULL */
+	void (*stopped)(void *ctx);
 	void *ctx;
 };
 
@@ -65,15 +75,21 @@ struct session_result {
 	uint64_t naming;		/* ns from the end of sampling until all had names */
 	uint64_t side_band_lost;	/* process events that the kernel dropped */
 	uint64_t skipped;		/* collector_skipped() */
-	uint64_t folded;		/* processes that ended and were made one for each name, for there were many */
-	uint64_t sent, saved;		/* samples that user space unwound; those of them that became complete */
+	/* processes that ended and were made one for each name, for there were many */
+	uint64_t folded;
+	/* samples that user space unwound; those of them that became complete */
+	uint64_t sent, saved;
 	uint64_t untabled;		/* samples that met no table at first */
-	uint64_t frames, fp_frames;	/* user frames that the kernel took; of them by frame pointer */
-	uint64_t switches, captured;	/* of waits: times that a thread left the CPU; of these: with stacks taken */
+	/* user frames that the kernel took; of them by frame pointer */
+	uint64_t frames, fp_frames;
+	/* of waits: times that a thread left the CPU; of these: with stacks taken */
+	uint64_t switches, captured;
 	uint64_t idle, idle_ns;		/* threads that were left out, and how long they waited */
 	uint64_t brief, brief_ns;	/* waits that were too short to count */
-	uint64_t sized;			/* of page faults: samples that told the size of their page */
-	uint64_t ends_lost;		/* of allocations: blocks that seem to be in use, but may not be */
+	/* of page faults: samples that told the size of their page */
+	uint64_t sized;
+	/* of allocations: blocks that seem to be in use, but may not be */
+	uint64_t ends_lost;
 	struct slicer_result slices;
 	struct unwinder_stats unwind;
 	size_t cpus;
@@ -88,7 +104,9 @@ struct session *session_new(const struct session_options *o, struct error *e);
  * sampled is always kept.
  */
 int session_run(struct session *s, struct session_result *r, struct error *e);
-/* One process more; for the `started` hook, when forks are followed already. 0 or a negative errno. */
+/*
+ * One process more; for the `started` hook, when forks are followed already. 0 or a negative errno.
+ */
 int session_add_target(struct session *s, pid_t pid);
 /* Keeps for later runs what took long to name (symbols/name_store.h), after session_run(). */
 void session_save_names(struct session *s);

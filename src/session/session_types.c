@@ -5,7 +5,10 @@
 
 #include "session/alloc_profile.h"
 
-/* Bytes are what is looked at: memory that is there now, and was not before. But times are those of faults. */
+/*
+ * Bytes are what is looked at: memory that is there now, and was not before. But times are those of
+ * faults.
+ */
 static struct assembler_types set_fault_types(struct profile *p, const struct collector_options *o)
 {
 	uint32_t space;
@@ -14,7 +17,9 @@ static struct assembler_types set_fault_types(struct profile *p, const struct co
 	space = profile_add_type(p, "fault_space", "bytes");
 	if (!o->timeline)
 		profile_show(p, space);
-	return (struct assembler_types){ .waits = PROFILE_NONE, .time = PROFILE_NONE, .faults = o->period ? o->period : 1,
+	return (struct assembler_types){ .waits = PROFILE_NONE,
+					 .time = PROFILE_NONE,
+					 .faults = o->period ? o->period : 1,
 					 .page = (uint64_t)sysconf(_SC_PAGESIZE) };
 }
 
@@ -25,13 +30,17 @@ struct assembler_types session_types(struct profile *p, const struct session_opt
 
 	if (options->alloc) {
 		alloc_profile_types(p, options->leaks);
-		return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = PROFILE_NONE };
+		return (struct assembler_types){ .samples = PROFILE_NONE,
+						 .waits = PROFILE_NONE,
+						 .time = PROFILE_NONE };
 	}
 	if (o->event && o->event->pages)
 		return set_fault_types(p, o);
 	if (o->wall) {
 		profile_set_type(p, 0, "wall", "nanoseconds");
-		return (struct assembler_types){ .samples = PROFILE_NONE, .waits = PROFILE_NONE, .time = 0 };
+		return (struct assembler_types){ .samples = PROFILE_NONE,
+						 .waits = PROFILE_NONE,
+						 .time = 0 };
 	}
 	if (!o->off_cpu)
 		return t;
@@ -49,5 +58,6 @@ struct assembler_types session_types(struct profile *p, const struct session_opt
 
 int session_times(const struct event *event)
 {
-	return event_is_clock(event) || (event->type == PERF_TYPE_HARDWARE && event->config == PERF_COUNT_HW_CPU_CYCLES);
+	return event_is_clock(event) ||
+	       (event->type == PERF_TYPE_HARDWARE && event->config == PERF_COUNT_HW_CPU_CYCLES);
 }

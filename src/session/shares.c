@@ -60,10 +60,12 @@ void shares_weigh(struct shares *s, uint64_t group, uint32_t sample, uint64_t we
 {
 	uint32_t g = group_of(s, group);
 	/* Exact: both are indexes of less than 32 bits. */
-	uint32_t id = hashmap_put(&s->weight_ids, (uint64_t)g << 32 | sample, (uint32_t)s->weights.n);
+	uint32_t id = hashmap_put(&s->weight_ids, (uint64_t)g << 32 | sample,
+				  (uint32_t)s->weights.n);
 
 	if (id == s->weights.n) {
-		vec_push(&s->weights, (struct weight){ .sample = sample, .next = s->groups.v[g].first });
+		vec_push(&s->weights,
+			 (struct weight){ .sample = sample, .next = s->groups.v[g].first });
 		s->groups.v[g].first = id;
 	}
 	s->weights.v[id].weight += weight;
@@ -81,7 +83,8 @@ void shares_add(struct shares *s, uint64_t group, uint32_t fallback, uint64_t n,
 }
 
 /* Adds the weights of a group of @old that is still there. */
-static void keep_group(struct shares *s, const struct shares *old, uint64_t key, uint32_t group, const uint32_t *now)
+static void keep_group(struct shares *s, const struct shares *old, uint64_t key, uint32_t group,
+		       const uint32_t *now)
 {
 	for (uint32_t w = old->groups.v[group].first; w != NONE; w = old->weights.v[w].next) {
 		const struct weight *x = &old->weights.v[w];
@@ -98,7 +101,8 @@ void shares_renumber(struct shares *s, const uint32_t *now)
 	*s = (struct shares){ 0 };
 	for (size_t i = 0; i < old.group_ids.cap; i++)
 		if (old.group_ids.slots[i].used)
-			keep_group(s, &old, old.group_ids.slots[i].key, old.group_ids.slots[i].value, now);
+			keep_group(s, &old, old.group_ids.slots[i].key,
+				   old.group_ids.slots[i].value, now);
 	release(&old);
 }
 
@@ -108,7 +112,8 @@ static uint64_t part(uint64_t total, uint64_t upto, uint64_t sum)
 	return (uint64_t)((unsigned __int128)total * upto / sum);
 }
 
-void shares_divide(struct shares *s, void (*give)(void *ctx, uint32_t sample, uint64_t n, uint64_t ns), void *ctx)
+void shares_divide(struct shares *s,
+		   void (*give)(void *ctx, uint32_t sample, uint64_t n, uint64_t ns), void *ctx)
 {
 	for (size_t i = 0; i < s->groups.n; i++) {
 		struct group g = s->groups.v[i];
@@ -124,7 +129,8 @@ void shares_divide(struct shares *s, void (*give)(void *ctx, uint32_t sample, ui
 		for (uint32_t w = g.first; w != NONE; w = s->weights.v[w].next) {
 			uint64_t upto = done + s->weights.v[w].weight;
 
-			give(ctx, s->weights.v[w].sample, part(g.n, upto, g.sum) - part(g.n, done, g.sum),
+			give(ctx, s->weights.v[w].sample,
+			     part(g.n, upto, g.sum) - part(g.n, done, g.sum),
 			     part(g.ns, upto, g.sum) - part(g.ns, done, g.sum));
 			done = upto;
 		}

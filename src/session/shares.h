@@ -21,12 +21,14 @@ void shares_weigh(struct shares *s, uint64_t group, uint32_t sample, uint64_t we
 /* @n and @ns more belong to the samples of @group; to @fallback, where it has none. */
 void shares_add(struct shares *s, uint64_t group, uint32_t fallback, uint64_t n, uint64_t ns);
 /*
- * Samples have other numbers: @now by the old one, SHARES_GONE for those that will not be weighed again and get nothing
- * more, like all others of their group, which is forgotten. After shares_divide(), before anything else is added.
+ * Samples have other numbers: @now by the old one, SHARES_GONE for those that will not be weighed
+ * again and get nothing more, like all others of their group, which is forgotten. After
+ * shares_divide(), before anything else is added.
  */
 #define SHARES_GONE UINT32_MAX
 void shares_renumber(struct shares *s, const uint32_t *now);
 /* Divides all that was added, and forgets it; the weights stay. */
-void shares_divide(struct shares *s, void (*give)(void *ctx, uint32_t sample, uint64_t n, uint64_t ns), void *ctx);
+void shares_divide(struct shares *s,
+		   void (*give)(void *ctx, uint32_t sample, uint64_t n, uint64_t ns), void *ctx);
 
 #endif

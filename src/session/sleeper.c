@@ -11,7 +11,10 @@
 
 #define PAGE 4096u
 
-/* The stack pointer of a thread that is in a system call or blocked otherwise; 0: it runs, or is gone. */
+/*
+ * The stack pointer of a thread that is in a system call or blocked otherwise; 0: it runs, or is
+ * gone.
+ */
 static uint64_t stack_pointer(const struct ebp_key *key)
 {
 	char path[64], text[256], *last;
@@ -37,7 +40,8 @@ static uint64_t stack_pointer(const struct ebp_key *key)
 	return last && sscanf(last, "%" SCNx64, &sp) == 1 ? sp : 0;
 }
 
-_Static_assert(EBP_STACK_COPY <= REMOTE_BYTES && EBP_STACK_COPY / PAGE + 1 <= REMOTE_PLACES, "a stack is one question");
+_Static_assert(EBP_STACK_COPY <= REMOTE_BYTES && EBP_STACK_COPY / PAGE + 1 <= REMOTE_PLACES,
+	       "a stack is one question");
 
 struct ebp_rescue *sleeper_fetch(struct remote *remote, const struct ebp_rescue *sample)
 {
@@ -50,7 +54,8 @@ struct ebp_rescue *sleeper_fetch(struct remote *remote, const struct ebp_rescue 
 	for (uint64_t at = r->sp, end = at + EBP_STACK_COPY; at < end; n++) {
 		size_t size = PAGE - (at & (PAGE - 1));
 
-		pages[n] = (struct iovec){ (void *)(uintptr_t)at, size < end - at ? size : end - at };
+		pages[n] = (struct iovec){ (void *)(uintptr_t)at,
+					   size < end - at ? size : end - at };
 		at += pages[n].iov_len;
 	}
 	done = remote_read(remote, (pid_t)r->key.process.tgid, pages, n, r->stack);

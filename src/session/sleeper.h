@@ -9,7 +9,10 @@
 #include "bpf/unwind.h"
 #include "proc/remote.h"
 
-/* @sample, which came without stack, with what is on the stack; as much of it as can be had. The caller frees it. */
+/*
+ * @sample, which came without stack, with what is on the stack; as much of it as can be had. The
+ * caller frees it.
+ */
 struct ebp_rescue *sleeper_fetch(struct remote *remote, const struct ebp_rescue *sample);
 
 #endif

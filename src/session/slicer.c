@@ -40,7 +40,8 @@ static void list_thread(void *ctx, const struct ebp_alloc_thread *thread)
 	struct slicer *s = ctx;
 	struct ebp_alloc_thread exact = *thread;
 
-	exact.cpu = thread_clocks_get(s->clocks, (pid_t)thread->tid, thread->start, thread->cpu, thread->calls > 0);
+	exact.cpu = thread_clocks_get(s->clocks, (pid_t)thread->tid, thread->start, thread->cpu,
+				      thread->calls > 0);
 	alloc_threads_list(s->threads, &exact);
 }
 
@@ -51,20 +52,26 @@ static struct alloc_seen see(struct slicer *s, int open)
 	struct ebp_counters was = s->counters;
 	uint64_t now = clock_ns();
 	double resizes;
-	struct alloc_passed passed = { .wall = (double)(now - s->marked), .call_ns = o->call_ns, .open = open };
+	struct alloc_passed passed = { .wall = (double)(now - s->marked),
+				       .call_ns = o->call_ns,
+				       .open = open };
 
 	s->marked = now;
 	collector_counters(s->collector, &s->counters);
 	resizes = (double)(s->counters.alloc_resizes - was.alloc_resizes);
-	passed.calls = (double)(s->counters.alloc_calls - was.alloc_calls) + (s->slices.endless ? resizes : 0);
-	passed.ends = (o->end_ns + ALLOC_PROGRAM_NS) * (double)(s->counters.alloc_ends - was.alloc_ends) +
+	passed.calls = (double)(s->counters.alloc_calls - was.alloc_calls) +
+		       (s->slices.endless ? resizes : 0);
+	passed.ends = (o->end_ns + ALLOC_PROGRAM_NS) *
+			      (double)(s->counters.alloc_ends - was.alloc_ends) +
 		      (s->slices.endless ? 0 : (o->call_ns + 2 * ALLOC_PROGRAM_NS) * resizes);
 	if (!alloc_links_threads(collector_alloc_links(s->collector), list_thread, s)) {
 		thread_clocks_sweep(s->clocks);
 		return alloc_threads_look(s->threads, &passed);
 	}
 	alloc_threads_miss(s->threads);
-	return (struct alloc_seen){ .wall = passed.wall, .calls = passed.calls * passed.call_ns, .ends = passed.ends };
+	return (struct alloc_seen){ .wall = passed.wall,
+				    .calls = passed.calls * passed.call_ns,
+				    .ends = passed.ends };
 }
 
 static int always(const struct slicer *s)
@@ -72,7 +79,10 @@ static int always(const struct slicer *s)
 	return s->cycle.open >= s->cycle.length;
 }
 
-/* As much is known of the time on both sides of the last slice as ever will be; with @last there is no other to come. */
+/*
+ * As much is known of the time on both sides of the last slice as ever will be; with @last there is
+ * no other to come.
+ */
 static void settle(struct slicer *s, int last)
 {
 	struct window *w = s->windows.n ? &s->windows.v[s->windows.n - 1] : NULL;
@@ -225,10 +235,13 @@ int slicer_holds(const struct slicer *s, uint64_t time)
 {
 	const struct window *last = s && s->windows.n ? &s->windows.v[s->windows.n - 1] : NULL;
 
-	return last && !last->settled && last->cycle.open < last->cycle.length && time >= last->begin;
+	return last && !last->settled && last->cycle.open < last->cycle.length &&
+	       time >= last->begin;
 }
 
-/* Records come in their order, but for moments: nobody asks for what was two slices ago any more. */
+/*
+ * Records come in their order, but for moments: nobody asks for what was two slices ago any more.
+ */
 static void release(struct slicer *s, size_t until)
 {
 	for (; s->released + 2 < until; s->released++) {

@@ -5,13 +5,16 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 
-#define MANY_EVERY	50000000u	/* ns: a process with many mappings is published not more often than this */
+/* ns: a process with many mappings is published not more often than this */
+#define MANY_EVERY	50000000u
 
 struct tracked {
 	uint64_t start;
-	uint64_t next;		/* ns; not published again before: it has many mappings, or it was in vain. Else 0 */
+	/* ns; not published again before: it has many mappings, or it was in vain. Else 0 */
+	uint64_t next;
 	int waits;		/* its PID is among those that wait */
-	int exited;		/* dropped at the end of the next epoch, unless its PID was used again by then */
+	/* dropped at the end of the next epoch, unless its PID was used again by then */
+	int exited;
 };
 
 typedef VEC(struct unwind_mapping) mapping_vec;
@@ -93,7 +96,8 @@ static void publish(struct tracker *t, pid_t pid)
 		unwinder_exit(t->unwinder, pid);
 	end = clock_ns();
 	pause = MANY_SPARE * (end - begin);
-	p->next = err || t->list.n > MANY_MAPPINGS ? end + (pause > MANY_EVERY ? pause : MANY_EVERY) : 0;
+	p->next = err || t->list.n > MANY_MAPPINGS ? end + (pause > MANY_EVERY ? pause : MANY_EVERY)
+						   : 0;
 	/* No room for it now; perhaps a moment later. Meanwhile its samples say so. */
 	if (err)
 		put_off(t, pid, p);
@@ -204,7 +208,8 @@ void tracker_epoch(struct tracker *t)
 	unwinder_epoch(t->unwinder);
 }
 
-struct unwind_mapping *tracker_mappings(struct tracker *t, uint32_t incarnation, uint64_t time, size_t *n)
+struct unwind_mapping *tracker_mappings(struct tracker *t, uint32_t incarnation, uint64_t time,
+					size_t *n)
 {
 	mapping_vec list = { 0 };
 

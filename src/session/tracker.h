@@ -14,8 +14,8 @@
 #include "unwind/unwinder.h"
 
 /*
- * To sort the mappings of a process with more than these takes long: so many times as long as it took is left for others before
- * it is done again.
+ * To sort the mappings of a process with more than these takes long: so many times as long as it
+ * took is left for others before it is done again.
  */
 #define MANY_MAPPINGS	512
 #define MANY_SPARE	4
@@ -36,10 +36,14 @@ void tracker_exit(struct tracker *t, pid_t pid);
 
 /* Publishes what has changed. */
 void tracker_publish(struct tracker *t);
-/* A grace period is over, and all events up to its end were told: what exited before the last call is dropped. */
+/*
+ * A grace period is over, and all events up to its end were told: what exited before the last call
+ * is dropped.
+ */
 void tracker_epoch(struct tracker *t);
 
 /* The mappings at @time for unwinder_rescue(): *@n in a malloc'd array. */
-struct unwind_mapping *tracker_mappings(struct tracker *t, uint32_t incarnation, uint64_t time, size_t *n);
+struct unwind_mapping *tracker_mappings(struct tracker *t, uint32_t incarnation, uint64_t time,
+					size_t *n);
 
 #endif

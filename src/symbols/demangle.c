@@ -12,7 +12,8 @@
 
 #define MAX_LINK_NAME	8192	/* longer names are copied */
 #define MAX_D_WORK	16	/* as a power of two, at most so many times the work */
-#define D_SYMBOL_WORK	4	/* of that, for the ways in which an ambiguous length is read: one for each digit */
+/* of that, for the ways in which an ambiguous length is read: one for each digit */
+#define D_SYMBOL_WORK	4
 
 /* Cuts "@VERSION" or "@@VERSION" off, and takes ".llvm.HASH" out. */
 static void strip(char *name)
@@ -73,8 +74,9 @@ static size_t demangle_rust(const char *name, size_t end, char *dst, size_t size
 }
 
 /*
- * libiberty's decoder of D takes memory as it goes, so that no clock could end it. What multiplies its work
- * is counted beforehand: types that refer back, and symbols behind a length, which it tries at each digit.
+ * libiberty's decoder of D takes memory as it goes, so that no clock could end it. What multiplies
+ * its work is counted beforehand: types that refer back, and symbols behind a length, which it
+ * tries at each digit.
  */
 static size_t demangle_d(char *name, char *dst, size_t size)
 {
@@ -96,7 +98,10 @@ static size_t demangle_d(char *name, char *dst, size_t size)
 	return n ? append_clones(dst, size, n, suffix) : 0;
 }
 
-/* The readable form of a C++ name with what lies in it, which has no name of its own for the linker. */
+/*
+ * The readable form of a C++ name with what lies in it, which has no name of its own for the
+ * linker.
+ */
 static size_t demangle_inner(struct demangler *d, char *name, char *dst, size_t size)
 {
 	char *inner = strstr(name, "::");
@@ -104,7 +109,8 @@ static size_t demangle_inner(struct demangler *d, char *name, char *dst, size_t 
 
 	if (inner)
 		*inner = '\0';
-	n = demangle_cxx_is_cheap(name) ? demangle_cxx(name, dst, size) : demangler_ask(d, name, dst, size);
+	n = demangle_cxx_is_cheap(name) ? demangle_cxx(name, dst, size)
+					: demangler_ask(d, name, dst, size);
 	if (inner)
 		*inner = ':';
 	if (!n || n + rest >= size)

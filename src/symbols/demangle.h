@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Readable names from mangled ones: C++ (Itanium ABI, by libiberty), Rust
- * (legacy and v0, demangle_rust.h) and D (by libiberty). Names come from hostile files: input length
- * (8,191 bytes), output size, depth and time are all
- * bounded, and what does not fit or does not parse is given as it is.
+ * (legacy and v0, demangle_rust.h) and D (by libiberty). Names come from hostile files: input
+ * length (8,191 bytes), output size, depth and time are all bounded, and what does not fit or does
+ * not parse is given as it is.
  *
  * What stands behind a name:
  *   memcpy@@GLIBC_2.14      the version is dropped

@@ -5,7 +5,8 @@
 #include <setjmp.h>
 #include <string.h>
 
-#define CHEAP_BYTES	1024	/* below which libiberty's own limit of recursion would let a name pass */
+/* below which libiberty's own limit of recursion would let a name pass */
+#define CHEAP_BYTES	1024
 #define CHEAP_REFS	12	/* back references: at most 2^12 times the work */
 #define OPTIONS		(DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT)
 

@@ -78,7 +78,10 @@ static int is_hash(const char *s)
 	return s[HASH_SIZE - 1] == 'E' && __builtin_popcount(seen) >= 5;
 }
 
-/* Reads the length before an identifier; the identifier's start, or NULL where it does not end before @end. */
+/*
+ * Reads the length before an identifier; the identifier's start, or NULL where it does not end
+ * before @end.
+ */
 static const char *parse_length(const char *p, const char *end, size_t *n)
 {
 	size_t limit = (size_t)(end - p);

@@ -29,11 +29,14 @@
 
 #define MS		1000000u
 #define SECOND		(1000 * MS)
-#define NAME_MAX_US	20000	/* CPU time of one name; usual ones take 10 us, the longest of LLVM's 300 */
+/* CPU time of one name; usual ones take 10 us, the longest of LLVM's 300 */
+#define NAME_MAX_US	20000
 #define USUAL		(1 * MS)	/* ns of CPU time; names that take longer */
 #define HELD_MAX	(2000 * MS)	/* have so much in all */
-#define LOOK		(50 * MS)	/* ns after which it is looked at whether the process is still there */
-#define LOOKS_MAX	200	/* so often: it is there and does not answer, which it should as soon as it runs */
+/* ns after which it is looked at whether the process is still there */
+#define LOOK		(50 * MS)
+/* so often: it is there and does not answer, which it should as soon as it runs */
+#define LOOKS_MAX	200
 #define JUMP_STACK	(64 * 1024)
 #define STACK		(8u << 20)
 
@@ -52,7 +55,10 @@ struct demangler {
 	int lost;		/* it ended, and was waited for; or it does not answer */
 };
 
-/* The signal's stack; where a handler finds what it begins with without a variable of the whole process. */
+/*
+ * The signal's stack; where a handler finds what it begins with without a variable of the whole
+ * process.
+ */
 struct jump_stack {
 	sigjmp_buf leave;
 	char room[JUMP_STACK];
@@ -150,7 +156,8 @@ static __attribute__((noreturn)) void serve(struct shared *s, pid_t owner)
 
 struct demangler *demangler_new(void)
 {
-	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t owner = getpid(), pid;
 	struct demangler *d;
 	int err;

@@ -13,15 +13,20 @@
 
 #define CACHE_BYTES	(48u << 20)	/* of units kept; the last one is, whatever it takes */
 #define SPLIT_BYTES	(1u << 20)	/* that one counts more where it has a file open */
-#define PARTS_LEAST	(1u << 20)	/* parts of all units, and one a byte of lists: many units may have the same list */
+/* parts of all units, and one a byte of lists: many units may have the same list */
+#define PARTS_LEAST	(1u << 20)
 #define SCOPE_MAX	1024		/* bytes of a scope's name; longer ones are cut */
 #define SCOPES_MAX	64		/* around a name */
-/* A function's token: its entry, and of a split unit which one that is. A file's: the unit, and its number there. */
+/*
+ * A function's token: its entry, and of a split unit which one that is. A file's: the unit, and its
+ * number there.
+ */
 #define SPLIT_ENTRY	(1ull << 62)
 #define ENTRY_BITS	40
 #define NO_ENTRY	(SPLIT_ENTRY - 1)
 #define SPLIT_FILE	(1u << 31)	/* a number of the split unit's own list */
-#define OVERLAPS	16		/* units that may cover one address: all but the last ones are not looked at */
+/* units that may cover one address: all but the last ones are not looked at */
+#define OVERLAPS	16
 
 /* A stretch of code of a unit. */
 struct part {
@@ -39,7 +44,8 @@ struct loaded {
 	int has_lines;
 	int is_split;			/* then the functions are there: */
 	struct dwarf_split split;
-	struct dwarf_lines call_files;	/* what inlined calls count their files in, unless clang made it */
+	/* what inlined calls count their files in, unless clang made it */
+	struct dwarf_lines call_files;
 };
 
 struct dwarf_symbols {
@@ -98,11 +104,12 @@ static size_t bytes_of_lines(const struct dwarf_lines *l)
 static size_t bytes_of(const struct loaded *l)
 {
 	const struct dwarf_functions *f = &l->functions;
-	size_t bytes = sizeof(*l) + BYTES(f->nodes) + BYTES(f->pieces) + BYTES(f->scopes) + bytes_of_lines(&l->lines);
+	size_t bytes = sizeof(*l) + BYTES(f->nodes) + BYTES(f->pieces) + BYTES(f->scopes) +
+		       bytes_of_lines(&l->lines);
 
 	if (l->is_split)
-		bytes += SPLIT_BYTES + bytes_of_lines(&l->call_files) + BYTES(l->split.debug.units) +
-			 dwarf_file_bytes(&l->split.debug.file);
+		bytes += SPLIT_BYTES + bytes_of_lines(&l->call_files) +
+			 BYTES(l->split.debug.units) + dwarf_file_bytes(&l->split.debug.file);
 	return bytes;
 }
 
@@ -120,8 +127,9 @@ static struct loaded *load(struct dwarf_symbols *d, uint32_t unit)
 	l = xcalloc(1, sizeof(*l));
 	l->unit = unit;
 	l->used = ++d->clock;
-	l->is_split = u->dwo_name.kind && !dwarf_split_open(&l->split, d->has_package ? &d->package : NULL, u,
-							       d->target);
+	l->is_split = u->dwo_name.kind &&
+		      !dwarf_split_open(&l->split, d->has_package ? &d->package : NULL, u,
+					d->target);
 	dwarf_functions_read(l->is_split ? l->split.unit : u, &l->functions);
 	if (l->is_split)
 		dwarf_lines_read(l->split.unit, 0, &l->call_files);
@@ -157,7 +165,8 @@ static struct loaded *locate(struct dwarf_symbols *d, uint64_t address, uint32_t
 static uint64_t function_token(const struct loaded *l, uint64_t entry)
 {
 	if (l->is_split)
-		return SPLIT_ENTRY | (uint64_t)l->unit << ENTRY_BITS | (entry & ((1ull << ENTRY_BITS) - 1));
+		return SPLIT_ENTRY | (uint64_t)l->unit << ENTRY_BITS |
+		       (entry & ((1ull << ENTRY_BITS) - 1));
 	return entry & SPLIT_ENTRY ? NO_ENTRY : entry;
 }
 
@@ -202,8 +211,9 @@ static void put_before(const char *scope, char *dst, size_t size)
 }
 
 /* What is shown of a scope; "" where it has no name. */
-static void scope_name(const struct dwarf_debug *d, const struct dwarf_unit *u, const struct dwarf_functions *f, uint32_t at,
-		       const char *inner, char name[SCOPE_MAX])
+static void scope_name(const struct dwarf_debug *d, const struct dwarf_unit *u,
+		       const struct dwarf_functions *f, uint32_t at, const char *inner,
+		       char name[SCOPE_MAX])
 {
 	static const char call[] = "operator()";
 	const struct dwarf_scope *scope = &f->scopes.v[at];
@@ -218,11 +228,12 @@ static void scope_name(const struct dwarf_debug *d, const struct dwarf_unit *u, 
 }
 
 /*
- * The scopes of entry @scoped of the unit, before the name. A lambda's is a class without a name, in a function,
- * whose name may be the linker's: symbols/demangle.h knows what to do with "_ZN3foo3barEv::{lambda#1}::operator()".
+ * The scopes of entry @scoped of the unit, before the name. A lambda's is a class without a name,
+ * in a function, whose name may be the linker's: symbols/demangle.h knows what to do with
+ * "_ZN3foo3barEv::{lambda#1}::operator()".
  */
-static void put_scopes(struct dwarf_debug *d, const struct dwarf_unit *u, const struct dwarf_functions *f,
-		       uint64_t scoped, char *dst, size_t size)
+static void put_scopes(struct dwarf_debug *d, const struct dwarf_unit *u,
+		       const struct dwarf_functions *f, uint64_t scoped, char *dst, size_t size)
 {
 	uint32_t at = dwarf_functions_scope(f, scoped);
 
@@ -270,7 +281,8 @@ static int name(const struct symbol_source *s, uint64_t token, char *dst, size_t
 	return err;
 }
 
-static int frames(struct symbol_source *s, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX])
+static int frames(struct symbol_source *s, uint64_t address,
+		  struct source_frame out[SOURCE_FRAMES_MAX])
 {
 	uint32_t node, file = 0, line = 0;
 	struct loaded *l = locate(self(s), address, &node);
@@ -288,7 +300,9 @@ static int frames(struct symbol_source *s, uint64_t address, struct source_frame
 			/* The innermost goes: the function itself is the last one. */
 			memmove(out, out + 1, (size_t)--n * sizeof(*out));
 		}
-		out[n++] = (struct source_frame){ .function = function_token(l, at->entry), .file = token, .line = line };
+		out[n++] = (struct source_frame){ .function = function_token(l, at->entry),
+						  .file = token,
+						  .line = line };
 		token = at->call_file == DWARF_NO_FILE ? SOURCE_NO_FILE :
 			file_token(l, at->call_file | (l->call_files.files.n ? SPLIT_FILE : 0));
 		line = at->call_line;
@@ -306,7 +320,8 @@ static int file(const struct symbol_source *s, uint64_t token, char *dst, size_t
 	if (unit >= d->debug.units.n)
 		return -ENOENT;
 	if (number & SPLIT_FILE)
-		return dwarf_lines_file(&load(d, unit)->call_files, number & ~SPLIT_FILE, dst, size);
+		return dwarf_lines_file(&load(d, unit)->call_files, number & ~SPLIT_FILE, dst,
+					size);
 	u = &d->debug.units.v[unit];
 	for (size_t i = d->loaded.n; i > 0; i--)
 		if (d->loaded.v[i - 1]->unit == unit)
@@ -349,8 +364,9 @@ static size_t bytes(const struct symbol_source *s)
 {
 	const struct dwarf_symbols *d = self(s);
 
-	return sizeof(*d) + d->bytes + BYTES(d->parts) + bytes_of_lines(&d->files) + bytes_of_debug(&d->debug) +
-	       bytes_of_debug(&d->alt) + (d->has_package ? dwarf_file_bytes(&d->package.file) : 0);
+	return sizeof(*d) + d->bytes + BYTES(d->parts) + bytes_of_lines(&d->files) +
+	       bytes_of_debug(&d->debug) + bytes_of_debug(&d->alt) +
+	       (d->has_package ? dwarf_file_bytes(&d->package.file) : 0);
 }
 
 static const struct symbol_source_ops ops = { find, name, frames, file, free_source, bytes };
@@ -361,13 +377,16 @@ static int by_start(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
 
-	return x->start != y->start ? (x->start < y->start ? -1 : 1) : x->unit < y->unit ? -1 : x->unit > y->unit;
+	return x->start != y->start ? (x->start < y->start ? -1 : 1)
+	       : x->unit < y->unit  ? -1
+				    : x->unit > y->unit;
 }
 
 static void index_units(struct dwarf_symbols *d)
 {
 	const struct dwarf_file *f = &d->debug.file;
-	uint64_t most = PARTS_LEAST + dwarf_stored(f, DWARF_RANGES) + dwarf_stored(f, DWARF_RNGLISTS);
+	uint64_t most = PARTS_LEAST + dwarf_stored(f, DWARF_RANGES) +
+			dwarf_stored(f, DWARF_RNGLISTS);
 	dwarf_ranges ranges = { 0 };
 
 	for (size_t i = 0; i < d->debug.units.n; i++) {
@@ -378,15 +397,16 @@ static void index_units(struct dwarf_symbols *d)
 		ranges.n = 0;
 		dwarf_entry_ranges(u, u->low, u->high, u->range_list, &ranges);
 		for (size_t k = 0; k < ranges.n && d->parts.n < most; k++)
-			vec_push(&d->parts, (struct part){ ranges.v[k].start, ranges.v[k].end, (uint32_t)i });
+			vec_push(&d->parts,
+				 (struct part){ ranges.v[k].start, ranges.v[k].end, (uint32_t)i });
 	}
 	vec_free(&ranges);
 	if (d->parts.n > 1)
 		qsort(d->parts.v, d->parts.n, sizeof(*d->parts.v), by_start);
 }
 
-struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt, const struct elf_file *package,
-					 pid_t target)
+struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt,
+					 const struct elf_file *package, pid_t target)
 {
 	struct dwarf_symbols *d = xcalloc(1, sizeof(*d));
 

@@ -21,8 +21,8 @@
  * looked for, or 0. NULL with errno: ENODATA there is no DWARF that
  * describes code.
  */
-struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt, const struct elf_file *package,
-					 pid_t target);
+struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt,
+					 const struct elf_file *package, pid_t target);
 /* 1 where a part of the DWARF is in files beside the program (.dwo). */
 int dwarf_symbols_split(const struct symbol_source *source);
 

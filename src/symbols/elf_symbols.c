@@ -8,8 +8,10 @@
 #include "base/search.h"
 #include "base/vec.h"
 
-#define MAX_SYMBOLS	(4u << 20)	/* read of one table; the largest browsers with all symbols have 2 million */
-#define MAX_COMPARED	65536		/* pairs of aliases of which the names are read to find the better one */
+/* read of one table; the largest browsers with all symbols have 2 million */
+#define MAX_SYMBOLS	(4u << 20)
+/* pairs of aliases of which the names are read to find the better one */
+#define MAX_COMPARED	65536
 #define NAME_PEEK	64		/* bytes read of a name to judge it */
 #define BATCH		512		/* symbols read at once */
 
@@ -43,7 +45,8 @@ struct raw {
 struct piece {
 	uint32_t size : 31;
 	uint32_t open_ended : 1;	/* no size: up to the next symbol, or its section's end */
-	uint32_t back;		/* bytes from its function's start to it: 0 but behind an inner symbol */
+	/* bytes from its function's start to it: 0 but behind an inner symbol */
+	uint32_t back;
 	uint32_t name;
 };
 
@@ -55,7 +58,8 @@ struct elf_symbols {
 	struct symbol_source source;
 	const struct elf_file *elf;
 	struct strings symstr, dynstr;
-	uint64_t *starts;	/* of the pieces, ascending; apart from them for the search's sake */
+	/* of the pieces, ascending; apart from them for the search's sake */
+	uint64_t *starts;
 	struct piece *pieces;
 	size_t n;
 };
@@ -126,18 +130,28 @@ static void take_symbol(const struct elf_symbols *t, raw_vec *all, Elf64_Sym *sy
 	if (end - sym->st_value > INT32_MAX)
 		end = sym->st_value + INT32_MAX;	/* so that a piece's numbers fit */
 	rank |= typed ? RANK_TYPED : 0;
-	rank |= bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? RANK_GLOBAL : bind == STB_WEAK ? RANK_WEAK : 0;
+	rank |= bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? RANK_GLOBAL
+		: bind == STB_WEAK			     ? RANK_WEAK
+							     : 0;
 	vec_push(all, (struct raw){ sym->st_value, end, sym->st_name | table, rank });
 }
 
 static void widen(Elf64_Sym *to, const Elf32_Sym *from)
 {
-	*to = (Elf64_Sym){ .st_name = from->st_name, .st_info = from->st_info, .st_other = from->st_other,
-			   .st_shndx = from->st_shndx, .st_value = from->st_value, .st_size = from->st_size };
+	*to = (Elf64_Sym){ .st_name = from->st_name,
+			   .st_info = from->st_info,
+			   .st_other = from->st_other,
+			   .st_shndx = from->st_shndx,
+			   .st_value = from->st_value,
+			   .st_size = from->st_size };
 }
 
-/* Reads one symbol table, in batches. A table cut short by the file's end gives what there is of it. */
-static int read_table(struct elf_symbols *t, const struct elf_section *s, raw_vec *all, uint32_t table)
+/*
+ * Reads one symbol table, in batches. A table cut short by the file's end gives what there is of
+ * it.
+ */
+static int read_table(struct elf_symbols *t, const struct elf_section *s, raw_vec *all,
+		      uint32_t table)
 {
 	struct strings *strings = table ? &t->dynstr : &t->symstr;
 	size_t size = elf_file_is64(t->elf) ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
@@ -297,7 +311,8 @@ static void cut(const raw_vec *all, struct pieces *p)
 	vec_free(&open);
 }
 
-static int elf_symbols_find(const struct symbol_source *source, uint64_t address, struct source_function *out)
+static int elf_symbols_find(const struct symbol_source *source, uint64_t address,
+			    struct source_function *out)
 {
 	const struct elf_symbols *t = (const struct elf_symbols *)source;
 	size_t low = upper_bound(t->starts, t->n, , address);
@@ -312,7 +327,8 @@ static int elf_symbols_find(const struct symbol_source *source, uint64_t address
 	return 0;
 }
 
-static int elf_symbols_name(const struct symbol_source *source, uint64_t token, char *dst, size_t size)
+static int elf_symbols_name(const struct symbol_source *source, uint64_t token, char *dst,
+			    size_t size)
 {
 	return read_name((const struct elf_symbols *)source, (uint32_t)token, dst, size);
 }
@@ -343,7 +359,9 @@ static const struct symbol_source_ops ops = {
 /* Both tables, each once; the first error is told only where nothing was found in the other. */
 static int read_tables(struct elf_symbols *t, raw_vec *all)
 {
-	static const struct { uint32_t type, table; } tables[] = { { SHT_SYMTAB, 0 }, { SHT_DYNSYM, FROM_DYNSYM } };
+	static const struct {
+		uint32_t type, table;
+	} tables[] = { { SHT_SYMTAB, 0 }, { SHT_DYNSYM, FROM_DYNSYM } };
 	const struct elf_section *sections;
 	size_t n = elf_file_sections(t->elf, &sections);
 	int first = 0;

@@ -13,7 +13,8 @@
 #define FUNCDATA_INLINED	3
 
 #define MAX_STEPS	(4u << 20)	/* through the tables, for one address */
-#define MAX_STEPS_ALL	(128u << 20)	/* for all addresses of a file; in the largest programs one takes 200 on average */
+/* for all addresses of a file; in the largest programs one takes 200 on average */
+#define MAX_STEPS_ALL	(128u << 20)
 #define MAX_DEPTH	1024		/* of inlined calls; compilers stop long before */
 #define MAX_CALLS	(1 << 20)	/* that are inlined into one function */
 #define MAX_SAMPLED	8192		/* functions looked at to learn whether gofunc is right */
@@ -24,7 +25,8 @@ struct go_symbols {
 	struct gopclntab *table;
 	int sought;		/* @gofunc has been looked for */
 	uint32_t left;		/* of MAX_STEPS_ALL */
-	uint64_t gofunc;	/* address of what offsets of funcdata are counted from; 0: not known */
+	/* address of what offsets of funcdata are counted from; 0: not known */
+	uint64_t gofunc;
 };
 
 /* The look-ups for one address share what they may cost. */
@@ -56,7 +58,10 @@ static int value_at(struct lookup *l, uint32_t table, uint64_t pc, int32_t *out)
 	return err ? err : -EBADMSG;
 }
 
-/* The token of the file with number @n in the function's compilation unit; up to Go 1.15, in the program. */
+/*
+ * The token of the file with number @n in the function's compilation unit; up to Go 1.15, in the
+ * program.
+ */
 static uint64_t file_token(const struct lookup *l, int32_t n)
 {
 	const struct go_part *units = &l->t->units;
@@ -64,7 +69,8 @@ static uint64_t file_token(const struct lookup *l, int32_t n)
 	uint32_t file;
 
 	/* Up to Go 1.15 the number of files stands where file 0 would. */
-	if (n < !l->t->layout->offsets || at >= units->end - units->at || units->end - units->at - at < sizeof(file) ||
+	if (n < !l->t->layout->offsets || at >= units->end - units->at ||
+	    units->end - units->at - at < sizeof(file) ||
 	    gopclntab_read(l->t, units->at + at, &file, sizeof(file)) || file == UINT32_MAX)
 		return SOURCE_NO_FILE;
 	return file;
@@ -88,7 +94,8 @@ struct call {
 };
 
 /* Where the function's tree is. */
-static int tree_at(const struct gopclntab *t, const struct go_function *f, uint64_t gofunc, uint64_t *out)
+static int tree_at(const struct gopclntab *t, const struct go_function *f, uint64_t gofunc,
+		   uint64_t *out)
 {
 	uint64_t at = f->tables + (uint64_t)f->n_pcdata * 4;
 	uint32_t offset;
@@ -109,14 +116,16 @@ static int tree_at(const struct gopclntab *t, const struct go_function *f, uint6
 }
 
 /* Reads call @i of the tree at @tree (runtime/symtab.go, symtabinl.go: inlinedCall). */
-static int read_call(const struct gopclntab *t, const struct go_function *f, uint64_t tree, int32_t i, struct call *c)
+static int read_call(const struct gopclntab *t, const struct go_function *f, uint64_t tree,
+		     int32_t i, struct call *c)
 {
 	uint32_t raw[5];
 	int err;
 
 	if (i < 0 || i >= MAX_CALLS)
 		return -EBADMSG;
-	err = gopclntab_read_memory(t->elf, tree + (uint64_t)i * t->layout->call, raw, t->layout->call);
+	err = gopclntab_read_memory(t->elf, tree + (uint64_t)i * t->layout->call, raw,
+				    t->layout->call);
 	if (err)
 		return err;
 	if (t->layout->call == 20)
@@ -126,7 +135,8 @@ static int read_call(const struct gopclntab *t, const struct go_function *f, uin
 	/* Padding behind the runtime's number of the function. */
 	if (raw[0] & (t->layout->call == 20 ? 0xff000000 : 0xffffff00))
 		return -EBADMSG;
-	return c->pc >= 0 && (uint64_t)c->pc < f->size && gopclntab_is_name(t, c->name) ? 0 : -EBADMSG;
+	return c->pc >= 0 && (uint64_t)c->pc < f->size && gopclntab_is_name(t, c->name) ? 0
+											: -EBADMSG;
 }
 
 /*
@@ -144,7 +154,8 @@ static int is_gofunc(const struct gopclntab *t, uint64_t gofunc)
 		uint64_t tree;
 
 		/* From all of the program: the first packages have few calls. */
-		if (gopclntab_function_read(t, (uint32_t)((uint64_t)i * t->n / n), &f) || tree_at(t, &f, gofunc, &tree))
+		if (gopclntab_function_read(t, (uint32_t)((uint64_t)i * t->n / n), &f) ||
+		    tree_at(t, &f, gofunc, &tree))
 			continue;
 		if (read_call(t, &f, tree, 0, &c))
 			return 0;
@@ -190,7 +201,8 @@ static void push(struct source_frame *out, int *n, struct source_frame frame)
  * The inlined calls that @pc is in, the innermost first, and in @last the place
  * of the outermost one's call. Their number, or a negative errno.
  */
-static int inlined(struct lookup *l, uint64_t pc, struct source_frame *out, struct source_frame *last)
+static int inlined(struct lookup *l, uint64_t pc, struct source_frame *out,
+		   struct source_frame *last)
 {
 	uint32_t table = inlined_table(l);
 	uint64_t tree;
@@ -223,7 +235,8 @@ static int inlined(struct lookup *l, uint64_t pc, struct source_frame *out, stru
 
 /* --- As a source. ------------------------------------------------------------- */
 
-static int frames(struct symbol_source *source, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX])
+static int frames(struct symbol_source *source, uint64_t address,
+		  struct source_frame out[SOURCE_FRAMES_MAX])
 {
 	struct go_symbols *g = (struct go_symbols *)source;
 	struct lookup l = { .g = g, .t = g->table };
@@ -257,7 +270,8 @@ static int find(const struct symbol_source *source, uint64_t address, struct sou
 }
 
 /* A string that has to have a character. */
-static int string_at(const struct gopclntab *t, const struct go_part *part, uint64_t at, char *dst, size_t size)
+static int string_at(const struct gopclntab *t, const struct go_part *part, uint64_t at, char *dst,
+		     size_t size)
 {
 	int err = gopclntab_string(t, part, at, dst, size);
 
@@ -284,7 +298,8 @@ static void free_source(struct symbol_source *source)
 
 static size_t bytes(const struct symbol_source *s)
 {
-	return sizeof(struct go_symbols) + ((size_t)self(s)->table->n + 1) * sizeof(struct go_entry);
+	return sizeof(struct go_symbols) +
+	       ((size_t)self(s)->table->n + 1) * sizeof(struct go_entry);
 }
 
 static const struct symbol_source_ops ops = { find, name, frames, file, free_source, bytes };

@@ -43,19 +43,23 @@ static void open_mini(struct image_files *f, uint64_t *left)
 	f->memory[IMAGE_MINI] = NULL;
 }
 
-static void open_debug(struct image_files *f, const struct image *image, const struct debug_places *places)
+static void open_debug(struct image_files *f, const struct image *image,
+		       const struct debug_places *places)
 {
 	char dir[4096];
 	const char *slash = strrchr(image->path, '/');
 	int has_dir = image->path[0] == '/' && slash - image->path < (long)sizeof(dir);
 
 	if (has_dir)
-		snprintf(dir, sizeof(dir), "%.*s", slash == image->path ? 1 : (int)(slash - image->path), image->path);
-	f->debug_fd = debug_file_open(places, f->elf[IMAGE_OWN], has_dir ? dir : NULL, &f->elf[IMAGE_DEBUG]);
+		snprintf(dir, sizeof(dir), "%.*s",
+			 slash == image->path ? 1 : (int)(slash - image->path), image->path);
+	f->debug_fd = debug_file_open(places, f->elf[IMAGE_OWN], has_dir ? dir : NULL,
+				      &f->elf[IMAGE_DEBUG]);
 }
 
 /* What was taken out of the file with the debug information. */
-static void open_parts(struct image_files *f, const struct image *image, const struct debug_places *places)
+static void open_parts(struct image_files *f, const struct image *image,
+		       const struct debug_places *places)
 {
 	const struct elf_file *full = f->elf[IMAGE_DEBUG] ? f->elf[IMAGE_DEBUG] : f->elf[IMAGE_OWN];
 	int fd = f->elf[IMAGE_DEBUG] ? f->debug_fd : image->fd;
@@ -63,11 +67,13 @@ static void open_parts(struct image_files *f, const struct image *image, const s
 	f->alt_fd = debug_file_open_alt(places, full, fd, &f->alt);
 	/* Split units have their addresses here, whichever way they are split. */
 	if (inflate_find(full, ".debug_addr"))
-		f->package_fd = debug_file_open_package(places, f->elf[IMAGE_OWN], image->path, fd, &f->package);
+		f->package_fd = debug_file_open_package(places, f->elf[IMAGE_OWN], image->path, fd,
+							&f->package);
 }
 
-int image_files_open(struct image_files *f, const struct image *image, const struct debug_places *given,
-		     struct debuginfod *debuginfod, struct image_budget *budget)
+int image_files_open(struct image_files *f, const struct image *image,
+		     const struct debug_places *given, struct debuginfod *debuginfod,
+		     struct image_budget *budget)
 {
 	/* What is found there counts by its ids or CRC, whosever root it is by now. */
 	struct debug_places places = *given;

@@ -11,7 +11,8 @@
 #include "symbols/jitdump.h"
 #include "symbols/perf_map.h"
 
-#define FROM_MAP (1ull << 32)	/* in a token: it is one of the perf map's; all of them have 32 bits */
+/* in a token: it is one of the perf map's; all of them have 32 bits */
+#define FROM_MAP (1ull << 32)
 
 /* One of the two files. */
 struct part {
@@ -61,8 +62,12 @@ static struct symbol_source *open_map(const struct jit *j, int fd)
 	return perf_map_open(fd);
 }
 
-/* Reads on. The file is kept where it is not whole yet: V8 writes a jitdump's header with its first 2 MB. */
-static void read_part(const struct jit *j, struct part *part, int (*refresh)(struct symbol_source *),
+/*
+ * Reads on. The file is kept where it is not whole yet: V8 writes a jitdump's header with its first
+ * 2 MB.
+ */
+static void read_part(const struct jit *j, struct part *part,
+		      int (*refresh)(struct symbol_source *),
 		      struct symbol_source *(*read)(const struct jit *, int fd))
 {
 	int fd;
@@ -87,7 +92,8 @@ static const struct symbol_source_ops *ops_of(const struct part *part)
 	return part->source->ops;
 }
 
-static int jit_find(const struct symbol_source *source, uint64_t address, struct source_function *out)
+static int jit_find(const struct symbol_source *source, uint64_t address,
+		    struct source_function *out)
 {
 	const struct jit *j = (const struct jit *)source;
 	int err = -ENOENT;
@@ -106,11 +112,13 @@ static int jit_name(const struct symbol_source *source, uint64_t token, char *ds
 	const struct jit *j = (const struct jit *)source;
 	const struct part *part = token & FROM_MAP ? &j->map : &j->dump;
 
-	return part->source ? ops_of(part)->name(part->source, token & ~FROM_MAP, dst, size) : -EINVAL;
+	return part->source ? ops_of(part)->name(part->source, token & ~FROM_MAP, dst, size)
+			    : -EINVAL;
 }
 
 /* Only a jitdump has lines. */
-static int jit_frames(struct symbol_source *source, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX])
+static int jit_frames(struct symbol_source *source, uint64_t address,
+		      struct source_frame out[SOURCE_FRAMES_MAX])
 {
 	struct jit *j = (struct jit *)source;
 
@@ -152,7 +160,9 @@ static const struct symbol_source_ops ops = {
 /* Of two reasons, the one that is not just that a file is missing. */
 static int telling(const struct jit *j)
 {
-	return j->dump.why && j->dump.why != -ENOENT ? j->dump.why : j->map.why ? j->map.why : j->dump.why;
+	return j->dump.why && j->dump.why != -ENOENT ? j->dump.why
+	       : j->map.why			     ? j->map.why
+						     : j->dump.why;
 }
 
 struct symbol_source *jit_open(pid_t pid, const char *jitdump)

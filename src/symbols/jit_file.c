@@ -12,7 +12,8 @@
 #include "base/walk.h"
 #include "symbols/jit_file_internal.h"
 
-#define STATUS_MAX	8192	/* bytes of /proc/PID/status; Uid: and NSpid: stand in its first thousand */
+/* bytes of /proc/PID/status; Uid: and NSpid: stand in its first thousand */
+#define STATUS_MAX	8192
 
 /* What follows "\n@key" in @text, or NULL. */
 static const char *line_of(const char *text, const char *key)
@@ -37,7 +38,8 @@ int jit_parse_status(const char *text, struct jit_process *out)
 	if (!pids)	/* a kernel without PID namespaces */
 		pids = line_of(text, "\nPid:");
 	/* From our namespace down to its own. */
-	for (; pids && sscanf(pids, " %d%n", &pid, &n) == 1 && !memchr(pids, '\n', (size_t)n); pids += n)
+	for (; pids && sscanf(pids, " %d%n", &pid, &n) == 1 && !memchr(pids, '\n', (size_t)n);
+	     pids += n)
 		out->nspid = pid;
 	return out->nspid > 0 ? 0 : -EINVAL;
 }
@@ -53,7 +55,8 @@ int jit_process_open(pid_t pid, struct jit_process *out)
 	if (out->proc < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 	fd = openat(out->proc, "status", O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? (errno == ENOENT ? -ESRCH : -errno) : jit_file_read(fd, text, sizeof(text) - 1, 0);
+	n = fd < 0 ? (errno == ENOENT ? -ESRCH : -errno)
+		   : jit_file_read(fd, text, sizeof(text) - 1, 0);
 	if (fd >= 0)
 		close(fd);
 	if (n >= 0) {

@@ -11,7 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define JIT_FILE_MAX	(256u << 20)	/* bytes read of one file; the largest perf maps have 100 MB */
+/* bytes read of one file; the largest perf maps have 100 MB */
+#define JIT_FILE_MAX	(256u << 20)
 
 /*
  * A process, held by its directory in /proc: another one that gets its PID is

@@ -101,7 +101,10 @@ int jit_lines_add(struct jit_lines *l, const struct jit_line_entry *entry, const
 	return 0;
 }
 
-/* By offset; at one, in the order in which they were told: qsort(3) need not keep it, so it goes by a merge. */
+/*
+ * By offset; at one, in the order in which they were told: qsort(3) need not keep it, so it goes by
+ * a merge.
+ */
 static void sort(struct line *v, size_t n)
 {
 	struct line *from = v, *to, *spare;
@@ -121,7 +124,10 @@ static void sort(struct line *v, size_t n)
 			size_t high = low + 2 * width < n ? low + 2 * width : n;
 
 			for (size_t out = low; out < high; out++)
-				to[out] = a < middle && (b >= high || from[a].offset <= from[b].offset) ? from[a++] : from[b++];
+				to[out] = a < middle && (b >= high ||
+							 from[a].offset <= from[b].offset)
+						  ? from[a++]
+						  : from[b++];
 		}
 		from = to;
 		to = other;
@@ -140,7 +146,8 @@ static void sort(struct line *v, size_t n)
  */
 static int bias_of(const char *name, const struct line *v, size_t n)
 {
-	static const char *const tags[] = { "JS:", "Script:", "Eval:", "Function:", "LazyCompile:" };
+	static const char *const tags[] = { "JS:", "Script:", "Eval:", "Function:",
+					    "LazyCompile:" };
 
 	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
 		size_t length = strlen(tags[i]);
@@ -157,7 +164,8 @@ static int bias_of(const char *name, const struct line *v, size_t n)
 	return 0;
 }
 
-struct jit_lines_of jit_lines_claim(struct jit_lines *l, const char *name, uint64_t address, uint64_t size)
+struct jit_lines_of jit_lines_claim(struct jit_lines *l, const char *name, uint64_t address,
+				    uint64_t size)
 {
 	size_t n = l->lines.n - l->first;
 	struct jit_lines_of of = { l->first, (uint32_t)n };
@@ -183,7 +191,8 @@ struct jit_lines_of jit_lines_claim(struct jit_lines *l, const char *name, uint6
 	return of;
 }
 
-int jit_lines_find(const struct jit_lines *l, const struct jit_lines_of *of, uint32_t offset, uint32_t *file, uint32_t *line)
+int jit_lines_find(const struct jit_lines *l, const struct jit_lines_of *of, uint32_t offset,
+		   uint32_t *file, uint32_t *line)
 {
 	size_t low = of->first + upper_bound(l->lines.v + of->first, of->n, .offset, offset);
 
@@ -196,5 +205,6 @@ int jit_lines_find(const struct jit_lines *l, const struct jit_lines_of *of, uin
 
 const char *jit_lines_file(const struct jit_lines *l, uint64_t token)
 {
-	return token && token < strtab_count(l->files) ? strtab_get(l->files, (uint32_t)token) : NULL;
+	return token && token < strtab_count(l->files) ? strtab_get(l->files, (uint32_t)token)
+						       : NULL;
 }

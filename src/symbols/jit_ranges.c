@@ -11,7 +11,8 @@ struct cutter {
 	const struct jit_range *ranges;
 	VEC(uint64_t) starts;
 	VEC(struct jit_piece) pieces;
-	VEC(uint32_t) open;	/* a heap of the ranges that are begun and may not have ended: the latest on top */
+	/* a heap of the ranges that are begun and may not have ended: the latest on top */
+	VEC(uint32_t) open;
 	uint64_t at;		/* up to here all is made */
 };
 

@@ -23,14 +23,19 @@ struct jit_range {
 };
 
 struct jit_ranges {
-	VEC(struct jit_range) all;	/* in their order; after a cut only those that can be seen */
-	uint64_t *starts;		/* of the pieces, ascending; apart from them for the search's sake */
+	/* in their order; after a cut only those that can be seen */
+	VEC(struct jit_range) all;
+	/* of the pieces, ascending; apart from them for the search's sake */
+	uint64_t *starts;
 	struct jit_piece { uint32_t size, range; } *pieces;
 	size_t n;
 	int full;			/* there was no room for some */
 };
 
-/* -EINVAL: empty, 4 GiB or larger, or past the end of the address space. -ENOSPC: there are JIT_RANGES_MAX. */
+/*
+ * -EINVAL: empty, 4 GiB or larger, or past the end of the address space. -ENOSPC: there are
+ * JIT_RANGES_MAX.
+ */
 int jit_ranges_add(struct jit_ranges *r, uint64_t start, uint64_t size, uint32_t payload);
 void jit_ranges_cut(struct jit_ranges *r);
 /* The range that covers @address, or NULL. Valid until the next change. */

@@ -19,7 +19,8 @@
 #define WINDOW		(64u << 10)	/* bytes of the file that are held at a time */
 #define MAX_NAME	4096		/* bytes kept of one, with its terminator */
 #define MAX_NAMES	(128u << 20)	/* bytes of all names of functions */
-#define PADDING		8		/* bytes; records are padded to a multiple of it, or not at all */
+/* bytes; records are padded to a multiple of it, or not at all */
+#define PADDING		8
 #define MAX_CODES	(2u << 20)	/* functions; the largest programs have some 100 thousand */
 
 struct file_header {
@@ -120,7 +121,8 @@ static int take_load(struct jitdump *d, uint64_t offset, uint32_t total)
 	struct code_load load;
 	char name[MAX_NAME];
 	struct code code = { 0 };
-	const uint8_t *p = bytes_at(d, offset, sizeof(load) + (room < MAX_NAME ? room : MAX_NAME), &n);
+	const uint8_t *p = bytes_at(d, offset, sizeof(load) + (room < MAX_NAME ? room : MAX_NAME),
+				    &n);
 
 	if (!p)
 		return -EIO;
@@ -129,7 +131,8 @@ static int take_load(struct jitdump *d, uint64_t offset, uint32_t total)
 	memcpy(&load, p, sizeof(load));
 	length = strnlen((const char *)p + sizeof(load), n - sizeof(load));
 	if (length == room || load.pid != d->pid)
-		return 0;	/* a name without an end; a process that was forked writes in its parent's file */
+		/* a name without an end; a process that was forked writes in its parent's file */
+		return 0;
 	if (length >= MAX_NAME)
 		length = MAX_NAME - 1;
 	memcpy(name, p + sizeof(load), length);
@@ -184,7 +187,9 @@ static int take_debug_info(struct jitdump *d, uint64_t offset, uint32_t total)
 	at += sizeof(fields);
 	for (uint64_t i = 0; i < fields[1]; i++) {
 		struct jit_line_entry entry;
-		size_t room = end - at < sizeof(entry) + MAX_NAME ? (size_t)(end - at) : sizeof(entry) + MAX_NAME, length;
+		size_t room = end - at < sizeof(entry) + MAX_NAME ? (size_t)(end - at)
+								  : sizeof(entry) + MAX_NAME,
+		       length;
 
 		p = bytes_at(d, at, room, &n);
 		if (!p)
@@ -208,7 +213,9 @@ spoilt:
 	return 0;
 }
 
-/* JIT_CODE_CLOSE and JIT_CODE_UNWINDING_INFO have nothing for us, and what is not known is skipped. */
+/*
+ * JIT_CODE_CLOSE and JIT_CODE_UNWINDING_INFO have nothing for us, and what is not known is skipped.
+ */
 static const struct {
 	uint32_t least;		/* bytes of the record */
 	int (*take)(struct jitdump *d, uint64_t offset, uint32_t total);
@@ -237,7 +244,8 @@ static int read_record(struct jitdump *d, uint64_t size)
 	}
 	if (h.total_size > size - d->parsed)
 		return 0;	/* it is being written */
-	if (h.id < sizeof(records) / sizeof(records[0]) && records[h.id].take && h.total_size >= records[h.id].least)
+	if (h.id < sizeof(records) / sizeof(records[0]) && records[h.id].take &&
+	    h.total_size >= records[h.id].least)
 		err = records[h.id].take(d, d->parsed, h.total_size);
 	if (err)
 		return err;
@@ -260,7 +268,8 @@ int jitdump_refresh(struct symbol_source *source)
 		return 0;
 	d->window = xmalloc(WINDOW);
 	d->window_size = 0;
-	while (!d->ended && d->parsed < (uint64_t)size && (got = read_record(d, (uint64_t)size)) > 0)
+	while (!d->ended && d->parsed < (uint64_t)size &&
+	       (got = read_record(d, (uint64_t)size)) > 0)
 		;
 	free(d->window);
 	d->window = NULL;
@@ -269,7 +278,8 @@ int jitdump_refresh(struct symbol_source *source)
 	return got < 0 ? got : 0;
 }
 
-static int jitdump_find(const struct symbol_source *source, uint64_t address, struct source_function *out)
+static int jitdump_find(const struct symbol_source *source, uint64_t address,
+			struct source_function *out)
 {
 	const struct jitdump *d = (const struct jitdump *)source;
 	const struct jit_range *r = jit_ranges_find(&d->ranges, address);
@@ -293,10 +303,13 @@ static int jitdump_name(const struct symbol_source *source, uint64_t token, char
 {
 	const struct jitdump *d = (const struct jitdump *)source;
 
-	return token < strtab_count(d->names) ? copy(strtab_get(d->names, (uint32_t)token), dst, size) : -EINVAL;
+	return token < strtab_count(d->names)
+		       ? copy(strtab_get(d->names, (uint32_t)token), dst, size)
+		       : -EINVAL;
 }
 
-static int jitdump_frames(struct symbol_source *source, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX])
+static int jitdump_frames(struct symbol_source *source, uint64_t address,
+			  struct source_frame out[SOURCE_FRAMES_MAX])
 {
 	const struct jitdump *d = (const struct jitdump *)source;
 	const struct jit_range *r = jit_ranges_find(&d->ranges, address);

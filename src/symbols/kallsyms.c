@@ -14,9 +14,11 @@
 #define CHUNK		(256u << 10)	/* read at once; also the longest line */
 #define MAX_SYMBOLS	(4u << 20)	/* a kernel with all its modules has 200 thousand */
 #define MAX_NAME	512		/* KSYM_NAME_LEN of the kernel, with the terminator */
-#define MAX_FUNCTION	(1u << 20)	/* bytes; kallsyms has no sizes, and no kernel function comes near */
+/* bytes; kallsyms has no sizes, and no kernel function comes near */
+#define MAX_FUNCTION	(1u << 20)
 #define KERNEL_HALF	(1ull << 63)	/* kernel addresses have the highest bit set */
-#define PREFIX		"__pfx_"	/* the symbol of what is reserved before a function (Linux 6.2, CONFIG_PREFIX_SYMBOLS) */
+/* the symbol of what is reserved before a function (Linux 6.2, CONFIG_PREFIX_SYMBOLS) */
+#define PREFIX		"__pfx_"
 #define PREFIX_MAX	64		/* bytes of it */
 
 struct entry {
@@ -97,8 +99,8 @@ static uint16_t parse_module(struct kallsyms *k, const char *p, const char *end)
 }
 
 /*
- * 1 where @name is what is reserved before the function that comes next. They are half of all symbols, and left out. But those
- * of modules are not in the order of addresses.
+ * 1 where @name is what is reserved before the function that comes next. They are half of all
+ * symbols, and left out. But those of modules are not in the order of addresses.
  */
 static int take_prefix(struct kallsyms *k, uint64_t start, const char *name, size_t n, int built_in)
 {
@@ -133,7 +135,9 @@ static void parse_line(struct kallsyms *k, const char *p, const char *end)
 		k->stext = e.start;
 	e.name = (uint32_t)k->names.n;
 	e.module = parse_module(k, stop, end);
-	e.prefix = e.start > k->prefix && e.start - k->prefix <= PREFIX_MAX ? (uint8_t)(e.start - k->prefix) : 0;
+	e.prefix = e.start > k->prefix && e.start - k->prefix <= PREFIX_MAX
+			   ? (uint8_t)(e.start - k->prefix)
+			   : 0;
 	vec_push(&k->entries, e);
 	vec_reserve(&k->names, k->names.n + n + 1);
 	memcpy(k->names.v + k->names.n, name, n);
@@ -189,7 +193,10 @@ static int compare(const void *pa, const void *pb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* What is built in comes sorted, and sorting it again would take as long as all the rest: so only what is not in its place. */
+/*
+ * What is built in comes sorted, and sorting it again would take as long as all the rest: so only
+ * what is not in its place.
+ */
 static void sort(struct kallsyms *k)
 {
 	struct entry *v = k->entries.v;
@@ -212,7 +219,9 @@ static size_t underscores(const struct kallsyms *k, const struct entry *e)
 	return strspn(k->names.v + e->name, "_");
 }
 
-/* Of two names for one address: global, weak, local; then the one with fewer underscores before it. */
+/*
+ * Of two names for one address: global, weak, local; then the one with fewer underscores before it.
+ */
 static int is_better(const struct kallsyms *k, const struct entry *a, const struct entry *b)
 {
 	return a->rank != b->rank ? a->rank > b->rank : underscores(k, a) < underscores(k, b);

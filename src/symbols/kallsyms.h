@@ -15,7 +15,8 @@ struct kallsyms;
 struct kallsyms_symbol {
 	const char *name;	/* both live as long as the table */
 	const char *module;	/* "[kernel]", "[ext4]", "[bpf]" */
-	uint64_t start;		/* may lie some bytes behind the address: what is reserved before a function is its, too */
+	/* may lie some bytes behind the address: what is reserved before a function is its, too */
+	uint64_t start;
 };
 
 /*

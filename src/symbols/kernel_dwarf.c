@@ -29,10 +29,14 @@ struct search {
 /* Where @name is linked to. 0, or -ENODATA. */
 static int find_symbol(const struct elf_file *elf, const char *name, uint64_t *out)
 {
-	const struct elf_section *all, *table = elf_file_is64(elf) ? elf_file_section(elf, ".symtab") : NULL;
+	const struct elf_section *all,
+		*table = elf_file_is64(elf) ? elf_file_section(elf, ".symtab") : NULL;
 	size_t n = elf_file_sections(elf, &all), size, end;
-	Elf64_Sym *symbols = table && table->link < n ? elf_file_section_data(elf, table, TABLE_MAX, &size) : NULL;
-	char *names = symbols ? elf_file_section_data(elf, &all[table->link], TABLE_MAX, &end) : NULL;
+	Elf64_Sym *symbols = table && table->link < n
+				     ? elf_file_section_data(elf, table, TABLE_MAX, &size)
+				     : NULL;
+	char *names = symbols ? elf_file_section_data(elf, &all[table->link], TABLE_MAX, &end)
+			      : NULL;
 	int err = -ENODATA;
 
 	for (size_t i = 0; names && err && i < size / sizeof(*symbols); i++) {
@@ -59,7 +63,8 @@ static int try(struct search *s, const char *path)
 		return k->fd;
 	k->elf = elf_file_open(k->fd);
 	err = !k->elf ? -errno : 0;
-	if (!err && (elf_file_build_id(k->elf, id) != s->id_size || memcmp(id, s->id, s->id_size) != 0))
+	if (!err &&
+	    (elf_file_build_id(k->elf, id) != s->id_size || memcmp(id, s->id, s->id_size) != 0))
 		err = -ESTALE;
 	if (!err)
 		err = find_symbol(k->elf, "_stext", &stext);
@@ -109,8 +114,8 @@ static int try_all(struct search *s, const char *const *dirs, size_t n_dirs)
 	return err;
 }
 
-int kernel_dwarf_open(struct kernel_dwarf *k, const struct kernel_places *places, const char *const *dirs, size_t n_dirs,
-		      uint64_t stext)
+int kernel_dwarf_open(struct kernel_dwarf *k, const struct kernel_places *places,
+		      const char *const *dirs, size_t n_dirs, uint64_t stext)
 {
 	struct search s = { .k = k, .stext = stext, .release = places->release };
 	struct utsname system;

@@ -37,8 +37,8 @@ struct kernel_dwarf {
  * -ESTALE: it has another build id, -ENODATA: it has no debug information or no _stext, or why the notes or
  * the file cannot be read. After an error nothing is open.
  */
-int kernel_dwarf_open(struct kernel_dwarf *k, const struct kernel_places *places, const char *const *dirs, size_t n_dirs,
-		      uint64_t stext);
+int kernel_dwarf_open(struct kernel_dwarf *k, const struct kernel_places *places,
+		      const char *const *dirs, size_t n_dirs, uint64_t stext);
 void kernel_dwarf_close(struct kernel_dwarf *k);
 
 #endif

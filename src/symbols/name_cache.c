@@ -15,7 +15,8 @@
 #define NAME_MAX_BYTES	16384	/* of a text; longer ones are cut, as the symbolizer does */
 #define STRIPPED	255	/* in place of a number of frames */
 #define LEB_MAX		10	/* bytes of a number */
-#define PLACES_MAX	(256u << 10)	/* of an image, as the two below: so that no file takes all our memory */
+/* of an image, as the two below: so that no file takes all our memory */
+#define PLACES_MAX	(256u << 10)
 #define TEXTS_MAX	(256u << 10)
 #define FRAMES_MAX	(1u << 20)
 
@@ -59,7 +60,8 @@ static int frames_of(uint8_t n)
 	return n == STRIPPED ? 0 : n;
 }
 
-int name_cache_find(struct name_cache *c, uint64_t offset, struct symbol_frame out[SOURCE_FRAMES_MAX])
+int name_cache_find(struct name_cache *c, uint64_t offset,
+		    struct symbol_frame out[SOURCE_FRAMES_MAX])
 {
 	uint32_t i = hashmap_get(&c->index, offset);
 	struct place *p;
@@ -135,7 +137,8 @@ static int read_frame(struct cursor *in, const text_vec *texts, struct symbol_fr
 {
 	uint64_t name = cursor_uleb(in), file = cursor_uleb(in), line = cursor_uleb(in);
 
-	if (in->bad || name >= texts->n || file >= texts->n || line > UINT32_MAX || !*texts->v[name])
+	if (in->bad || name >= texts->n || file >= texts->n || line > UINT32_MAX ||
+	    !*texts->v[name])
 		return -EBADMSG;
 	*out = (struct symbol_frame){ texts->v[name], texts->v[file], (uint32_t)line };
 	return 0;
@@ -166,14 +169,16 @@ static int read_places(struct name_cache *c, struct cursor *in, const text_vec *
 	return in->bad || in->p != in->end ? -EBADMSG : 0;
 }
 
-int name_cache_read(struct name_cache *c, const void *bytes, size_t size, const void *key, size_t key_size)
+int name_cache_read(struct name_cache *c, const void *bytes, size_t size, const void *key,
+		    size_t key_size)
 {
 	struct cursor in = { .p = bytes, .end = (const uint8_t *)bytes + size };
 	text_vec texts = { 0 };
 	uint64_t format, sum, n;
 	int err;
 
-	if (size > NAME_CACHE_BYTES || !cursor_has(&in, sizeof(magic)) || memcmp(in.p, magic, sizeof(magic)))
+	if (size > NAME_CACHE_BYTES || !cursor_has(&in, sizeof(magic)) ||
+	    memcmp(in.p, magic, sizeof(magic)))
 		return -EBADMSG;
 	cursor_skip(&in, sizeof(magic));
 	format = cursor_fixed(&in, 4);
@@ -250,7 +255,8 @@ static void put_place(struct writer *w, const struct name_cache *c, const struct
 /* Whether one place more, however large, can be read again. */
 static int has_room(const struct writer *w, size_t room)
 {
-	return w->texts.n + w->places.n + 2 * SOURCE_FRAMES_MAX * (NAME_MAX_BYTES + LEB_MAX) < room &&
+	return w->texts.n + w->places.n + 2 * SOURCE_FRAMES_MAX * (NAME_MAX_BYTES + LEB_MAX) <
+		       room &&
 	       w->n_places < PLACES_MAX && w->n_texts + 2 * SOURCE_FRAMES_MAX < TEXTS_MAX &&
 	       w->n_frames + SOURCE_FRAMES_MAX < FRAMES_MAX;
 }

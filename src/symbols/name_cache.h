@@ -20,7 +20,8 @@
 #include "base/strtab.h"
 #include "symbols/symbolizer.h"
 
-#define NAME_CACHE_BYTES (16u << 20)	/* of an image, at most: what this run did not ask for is left out first */
+/* of an image, at most: what this run did not ask for is left out first */
+#define NAME_CACHE_BYTES (16u << 20)
 
 struct name_cache;
 
@@ -28,11 +29,16 @@ struct name_cache;
 struct name_cache *name_cache_new(struct strtab *names);
 void name_cache_free(struct name_cache *c);
 
-/* Adds what @bytes tell, if they were written for @key. 0, -EBADMSG damaged, or -ESTALE written for something else. */
-int name_cache_read(struct name_cache *c, const void *bytes, size_t size, const void *key, size_t key_size);
+/*
+ * Adds what @bytes tell, if they were written for @key. 0, -EBADMSG damaged, or -ESTALE written for
+ * something else.
+ */
+int name_cache_read(struct name_cache *c, const void *bytes, size_t size, const void *key,
+		    size_t key_size);
 
 /* What symbolizer_user() said of @offset: that, or 0: it was not asked. */
-int name_cache_find(struct name_cache *c, uint64_t offset, struct symbol_frame out[SOURCE_FRAMES_MAX]);
+int name_cache_find(struct name_cache *c, uint64_t offset,
+		    struct symbol_frame out[SOURCE_FRAMES_MAX]);
 /* What symbolizer_start() said of @offset: 1 and *@start; or 0: not asked, or it has a name. */
 int name_cache_start(const struct name_cache *c, uint64_t offset, uint64_t *start);
 /*

@@ -20,8 +20,12 @@ static void put(struct name_key *k, const void *p, size_t n)
 static void put_stat(struct name_key *k, const struct stat *st)
 {
 	const uint64_t numbers[] = {
-		st->st_ino, (uint64_t)st->st_size, (uint64_t)st->st_mtim.tv_sec, (uint64_t)st->st_mtim.tv_nsec,
-		(uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec,
+		st->st_ino,
+		(uint64_t)st->st_size,
+		(uint64_t)st->st_mtim.tv_sec,
+		(uint64_t)st->st_mtim.tv_nsec,
+		(uint64_t)st->st_ctim.tv_sec,
+		(uint64_t)st->st_ctim.tv_nsec,
 	};
 
 	put(k, numbers, sizeof(numbers));
@@ -37,7 +41,8 @@ static int put_file(struct name_key *k, int fd)
 	return 0;
 }
 
-int name_key_make(struct name_key *k, const struct image *image, const struct image_files *files, uint8_t options)
+int name_key_make(struct name_key *k, const struct image *image, const struct image_files *files,
+		  uint8_t options)
 {
 	uint8_t id[ELF_BUILD_ID_MAX], n;
 	struct stat self;
@@ -55,6 +60,7 @@ int name_key_make(struct name_key *k, const struct image *image, const struct im
 		return -ENOENT;
 	for (int i = 0; i < n; i++)
 		sprintf(hex + 2 * i, "%02x", id[i]);
-	snprintf(k->file, sizeof(k->file), "%s-%08lx.names", hex, crc32(0, k->bytes, (uInt)k->size));
+	snprintf(k->file, sizeof(k->file), "%s-%08lx.names", hex,
+		 crc32(0, k->bytes, (uInt)k->size));
 	return 0;
 }

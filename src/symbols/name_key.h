@@ -15,10 +15,12 @@
 struct name_key {
 	uint8_t bytes[288];
 	size_t size;
-	char file[64];		/* a name for the file of its answers; another key may have it too */
+	/* a name for the file of its answers; another key may have it too */
+	char file[64];
 };
 
 /* @options: any number that stands for them. 0, or -ENOENT: a file without a build id, or none. */
-int name_key_make(struct name_key *k, const struct image *image, const struct image_files *files, uint8_t options);
+int name_key_make(struct name_key *k, const struct image *image, const struct image_files *files,
+		  uint8_t options);
 
 #endif

@@ -133,9 +133,11 @@ typedef VEC(struct kept) kept_vec;
 
 static int by_age(const void *a, const void *b)
 {
-	const struct timespec *x = &((const struct kept *)a)->written, *y = &((const struct kept *)b)->written;
+	const struct timespec *x = &((const struct kept *)a)->written,
+			      *y = &((const struct kept *)b)->written;
 
-	return x->tv_sec != y->tv_sec ? (x->tv_sec < y->tv_sec ? -1 : 1) : (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+	return x->tv_sec != y->tv_sec ? (x->tv_sec < y->tv_sec ? -1 : 1)
+				      : (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
 /* All regular files: what a run that was killed left behind, too. */
@@ -150,9 +152,11 @@ static uint64_t list_files(const struct name_store *s, kept_vec *files)
 	if (!d && fd >= 0)
 		close(fd);
 	while (d && files->n < FILES_MAX && (entry = readdir(d))) {
-		if (fstatat(s->dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		if (fstatat(s->dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode))
 			continue;
-		vec_push(files, (struct kept){ xstrdup(entry->d_name), st.st_mtim, (uint64_t)st.st_size });
+		vec_push(files,
+			 (struct kept){ xstrdup(entry->d_name), st.st_mtim, (uint64_t)st.st_size });
 		total += (uint64_t)st.st_size;
 	}
 	if (d)
@@ -221,7 +225,8 @@ void name_store_delegate(struct name_store *s, struct keeper *k, size_t job)
 }
 
 /* Has the keeper do it. */
-static int order_write(struct name_store *s, const char *name, const void *bytes, size_t size, size_t limit)
+static int order_write(struct name_store *s, const char *name, const void *bytes, size_t size,
+		       size_t limit)
 {
 	struct order *o = xcalloc(1, sizeof(*o) + size);
 	int err;
@@ -242,13 +247,15 @@ int name_store_keep(void *store, const void *bytes, size_t size)
 		return -EINVAL;
 	memcpy(&o, bytes, sizeof(o));
 	/* A name in the folder, and nothing that could lead out of it. */
-	if (!memchr(o.name, '\0', sizeof(o.name)) || !*o.name || *o.name == '.' || strchr(o.name, '/') ||
-	    o.limit > NAME_STORE_BYTES)
+	if (!memchr(o.name, '\0', sizeof(o.name)) || !*o.name || *o.name == '.' ||
+	    strchr(o.name, '/') || o.limit > NAME_STORE_BYTES)
 		return -EINVAL;
-	return name_store_write(store, o.name, (const char *)bytes + sizeof(o), size - sizeof(o), o.limit);
+	return name_store_write(store, o.name, (const char *)bytes + sizeof(o), size - sizeof(o),
+				o.limit);
 }
 
-int name_store_write(struct name_store *s, const char *name, const void *bytes, size_t size, size_t limit)
+int name_store_write(struct name_store *s, const char *name, const void *bytes, size_t size,
+		     size_t limit)
 {
 	int err;
 

@@ -24,7 +24,8 @@ void name_store_free(struct name_store *s);
 /* The file @name, of at most @limit bytes, in a malloc'd block; NULL with errno. */
 void *name_store_read(struct name_store *s, const char *name, size_t limit, size_t *size);
 /* Writes it and makes room, but never for more than @limit bytes in all. 0 or a negative errno. */
-int name_store_write(struct name_store *s, const char *name, const void *bytes, size_t size, size_t limit);
+int name_store_write(struct name_store *s, const char *name, const void *bytes, size_t size,
+		     size_t limit);
 /* From now on @k writes: name_store_keep() is its job number @job. */
 void name_store_delegate(struct name_store *s, struct keeper *k, size_t job);
 int name_store_keep(void *store, const void *bytes, size_t size);

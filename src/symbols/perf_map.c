@@ -12,7 +12,8 @@
 #define CHUNK		(256u << 10)	/* read at once; a line that is longer is skipped */
 #define MAX_NAME	4096		/* bytes kept of one, with its terminator */
 #define MAX_NAMES	(192u << 20)	/* bytes of all, also of those whose code is gone */
-#define TAIL		64		/* bytes before the place to go on at, to see whether they are still the same */
+/* bytes before the place to go on at, to see whether they are still the same */
+#define TAIL		64
 
 struct perf_map {
 	struct symbol_source source;
@@ -29,9 +30,10 @@ struct perf_map {
 static const char *parse_hex(const char *p, const char *end, uint64_t *out)
 {
 	static const signed char digits[256] = {
-		['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6, ['6'] = 7, ['7'] = 8,
-		['8'] = 9, ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
-		['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+		['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
+		['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+		['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+		['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 	};
 	const char *first;
 	uint64_t x = 0;
@@ -94,7 +96,10 @@ static size_t parse_chunk(struct perf_map *m, const char *buf, size_t n)
 	return (size_t)(p - buf);
 }
 
-/* How long a line is that begins at @offset, with its newline: more than CHUNK. 0: it has no end yet. */
+/*
+ * How long a line is that begins at @offset, with its newline: more than CHUNK. 0: it has no end
+ * yet.
+ */
 static int64_t skip_line(struct perf_map *m, char *buf, uint64_t offset)
 {
 	uint64_t at = offset;
@@ -122,7 +127,9 @@ static int read_on(struct perf_map *m)
 	int64_t err = 0;
 
 	while (m->parsed < JIT_FILE_MAX) {
-		size_t want = JIT_FILE_MAX - m->parsed < CHUNK ? (size_t)(JIT_FILE_MAX - m->parsed) : CHUNK, used;
+		size_t want = JIT_FILE_MAX - m->parsed < CHUNK ? (size_t)(JIT_FILE_MAX - m->parsed)
+							       : CHUNK,
+		       used;
 		ssize_t n = jit_file_read(m->fd, buf, want, m->parsed);
 
 		err = n < 0 ? n : 0;
@@ -149,7 +156,8 @@ static int is_same(const struct perf_map *m)
 {
 	char tail[TAIL];
 
-	return jit_file_read(m->fd, tail, m->tail_size, m->parsed - m->tail_size) == (ssize_t)m->tail_size &&
+	return jit_file_read(m->fd, tail, m->tail_size, m->parsed - m->tail_size) ==
+		       (ssize_t)m->tail_size &&
 	       !memcmp(tail, m->tail, m->tail_size);
 }
 
@@ -160,7 +168,10 @@ int perf_map_refresh(struct symbol_source *source)
 	ssize_t n;
 	int err;
 
-	/* What an earlier map said of code that the new one has nothing of still names earlier samples. */
+	/*
+	 * What an earlier map said of code that the new one has nothing of still names earlier
+	 * samples.
+	 */
 	if (!is_same(m))
 		m->parsed = m->tail_size = 0;
 	before = m->parsed;
@@ -170,15 +181,20 @@ int perf_map_refresh(struct symbol_source *source)
 	jit_ranges_cut(&m->ranges);
 	m->tail_size = m->parsed < TAIL ? (size_t)m->parsed : TAIL;
 	n = jit_file_read(m->fd, m->tail, m->tail_size, m->parsed - m->tail_size);
-	/* Cut short in this very moment: what is not there is not compared, and the next time shows it. */
+	/*
+	 * Cut short in this very moment: what is not there is not compared, and the next time shows
+	 * it.
+	 */
 	if (n != (ssize_t)m->tail_size)
 		memset(m->tail, 0, sizeof(m->tail));
 	return err;
 }
 
-static int perf_map_find(const struct symbol_source *source, uint64_t address, struct source_function *out)
+static int perf_map_find(const struct symbol_source *source, uint64_t address,
+			 struct source_function *out)
 {
-	const struct jit_range *r = jit_ranges_find(&((const struct perf_map *)source)->ranges, address);
+	const struct jit_range *r = jit_ranges_find(&((const struct perf_map *)source)->ranges,
+						    address);
 
 	if (!r)
 		return -ENOENT;

@@ -72,7 +72,9 @@ static size_t bytes(const struct symbol_source *s)
 	return sizeof(struct plt_symbols) + self(s)->stubs.cap * sizeof(struct stub);
 }
 
-static const struct symbol_source_ops ops = { .find = find, .name = name, .free = free_source, .bytes = bytes };
+static const struct symbol_source_ops ops = {
+	.find = find, .name = name, .free = free_source, .bytes = bytes
+};
 
 /* --- Opening. ---------------------------------------------------------------------- */
 
@@ -92,24 +94,31 @@ static int by_start(const void *a, const void *b)
 
 typedef VEC(struct slot) slots;
 
-/* The slots that the dynamic linker fills with functions' addresses. A large program has a million relocations of other kinds. */
+/*
+ * The slots that the dynamic linker fills with functions' addresses. A large program has a million
+ * relocations of other kinds.
+ */
 static void take_slots(const struct elf_file *elf, const char *section, slots *out)
 {
 	const struct elf_section *s = elf_file_section(elf, section);
-	int readable = s && s->type != SHT_NOBITS && !(s->flags & SHF_COMPRESSED) && s->size <= RELOCATIONS_MAX;
+	int readable = s && s->type != SHT_NOBITS && !(s->flags & SHF_COMPRESSED) &&
+		       s->size <= RELOCATIONS_MAX;
 	uint64_t n = readable ? s->size / sizeof(Elf64_Rela) : 0;
 	Elf64_Rela batch[BATCH];
 
 	for (uint64_t i = 0; i < n; i += BATCH) {
 		size_t part = n - i < BATCH ? (size_t)(n - i) : BATCH;
 
-		if (elf_file_read(elf, s->offset + i * sizeof(*batch), batch, part * sizeof(*batch)))
+		if (elf_file_read(elf, s->offset + i * sizeof(*batch), batch,
+				  part * sizeof(*batch)))
 			return;
 		for (size_t k = 0; k < part; k++) {
 			uint64_t info = batch[k].r_info;
 
-			if (ELF64_R_TYPE(info) == R_X86_64_JUMP_SLOT || ELF64_R_TYPE(info) == R_X86_64_GLOB_DAT)
-				vec_push(out, (struct slot){ batch[k].r_offset, (uint32_t)ELF64_R_SYM(info) });
+			if (ELF64_R_TYPE(info) == R_X86_64_JUMP_SLOT ||
+			    ELF64_R_TYPE(info) == R_X86_64_GLOB_DAT)
+				vec_push(out, (struct slot){ batch[k].r_offset,
+							     (uint32_t)ELF64_R_SYM(info) });
 		}
 	}
 }
@@ -128,7 +137,8 @@ static uint64_t slot_of(const uint8_t *code, size_t size, uint64_t address)
 	return address + at + 6 + (uint64_t)(int64_t)disp;
 }
 
-static void take_stubs(struct plt_symbols *p, const char *section, const slots *slots, const Elf64_Sym *symbols, size_t n)
+static void take_stubs(struct plt_symbols *p, const char *section, const slots *slots,
+		       const Elf64_Sym *symbols, size_t n)
 {
 	const struct elf_section *s = elf_file_section(p->elf, section);
 	size_t size, step = s && s->entsize == 8 ? 8 : STUB;
@@ -137,11 +147,14 @@ static void take_stubs(struct plt_symbols *p, const char *section, const slots *
 	for (size_t at = 0; code && at + 8 <= size; at += step) {
 		size_t bytes = size - at < step ? size - at : step;
 		struct slot key = { .address = slot_of(code + at, bytes, s->addr + at) };
-		const struct slot *slot = !key.address || !slots->n ? NULL :
-					  bsearch(&key, slots->v, slots->n, sizeof(key), by_address);
+		const struct slot *slot = !key.address || !slots->n
+						  ? NULL
+						  : bsearch(&key, slots->v, slots->n, sizeof(key),
+							    by_address);
 
 		if (slot && slot->symbol && slot->symbol < n)
-			vec_push(&p->stubs, (struct stub){ s->addr + at, s->addr + at + bytes, symbols[slot->symbol].st_name });
+			vec_push(&p->stubs, (struct stub){ s->addr + at, s->addr + at + bytes,
+							   symbols[slot->symbol].st_name });
 	}
 	free(code);
 }

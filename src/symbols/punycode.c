@@ -15,7 +15,9 @@ static uint32_t adapt(uint32_t delta, uint32_t n, int first)
 	return k + 36 * delta / (delta + 38);
 }
 
-/* One variable-length number (RFC 3492, 3.3) at @p: what to add to *@i. NULL where it is malformed. */
+/*
+ * One variable-length number (RFC 3492, 3.3) at @p: what to add to *@i. NULL where it is malformed.
+ */
 static const char *read_delta(const char *p, const char *end, uint32_t bias, uint32_t *i)
 {
 	uint32_t w = 1;

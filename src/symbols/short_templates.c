@@ -14,9 +14,11 @@ struct shortener {
 	struct name_out out;
 	char open[DEPTH];		/* brackets */
 	size_t n;
-	size_t hidden;			/* the bracket within which nothing is shown, counted from 1; 0: none */
+	/* the bracket within which nothing is shown, counted from 1; 0: none */
+	size_t hidden;
 	int shortened;
-	size_t begin;			/* of the function's own name in what was written, behind its return type */
+	/* of the function's own name in what was written, behind its return type */
+	size_t begin;
 	int settled;			/* that is known */
 };
 
@@ -37,11 +39,11 @@ static size_t length_of(const char *p, const char *const *tokens)
 static size_t plain_bytes(const struct shortener *s)
 {
 	/* Longer ones first. */
-	static const char *const tokens[] = {
-		"<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "<", ">", "()", "[]", "++", "--", "&&", "||",
-		"+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "==", "!=", "+", "-", "*", "/", "%", "^", "&", "|", "=",
-		"!", "~", ",", NULL
-	};
+	static const char *const tokens[] = { "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=",
+					      "->",  "<",   ">",   "()",  "[]", "++", "--", "&&",
+					      "||",  "+=",  "-=",  "*=",  "/=", "%=", "^=", "&=",
+					      "|=",  "==",  "!=",  "+",	  "-",	"*",  "/",  "%",
+					      "^",   "&",   "|",   "=",	  "!",	"~",  ",",  NULL };
 	static const char word[] = "operator";
 	size_t n = sizeof(word) - 1;
 
@@ -50,12 +52,16 @@ static size_t plain_bytes(const struct shortener *s)
 	return !strncmp(s->p, "->", 2) ? 2 : 0;
 }
 
-/* Whether the < at s->p begins arguments. A bracket with no name before it is a path's, as Rust has them. */
+/*
+ * Whether the < at s->p begins arguments. A bracket with no name before it is a path's, as Rust has
+ * them.
+ */
 static int is_arguments(const struct shortener *s)
 {
 	char before = s->p > s->name ? s->p[-1] : '\0';
 
-	if (s->after_operator && (s->p == s->after_operator || (before == ' ' && s->p - 1 == s->after_operator)))
+	if (s->after_operator &&
+	    (s->p == s->after_operator || (before == ' ' && s->p - 1 == s->after_operator)))
 		return 1;
 	return before && (is_word(before) || strchr(":]}", before)) && s->p[1] != '>';
 }
@@ -74,9 +80,9 @@ static int ends_with(const struct shortener *s, const char *text)
 }
 
 /*
- * The names of template functions begin with what these return: what stands before the last blank outside of all
- * brackets, up to the arguments. Not so what begins like "vtable for", and
- * names that are in brackets themselves ("void (*f(int))(int)").
+ * The names of template functions begin with what these return: what stands before the last blank
+ * outside of all brackets, up to the arguments. Not so what begins like "vtable for", and names
+ * that are in brackets themselves ("void (*f(int))(int)").
  */
 static void find_begin(struct shortener *s)
 {

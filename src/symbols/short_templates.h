@@ -13,8 +13,8 @@
 #include <stddef.h>
 
 /*
- * Writes @name, readable (symbols/demangle.h) but hostile, to @dst. 1, or 0 where there is nothing to
- * shorten, it would not fit, or its brackets do not match; then @dst has no meaning.
+ * Writes @name, readable (symbols/demangle.h) but hostile, to @dst. 1, or 0 where there is nothing
+ * to shorten, it would not fit, or its brackets do not match; then @dst has no meaning.
  */
 int short_templates(const char *name, char *dst, size_t size);
 

@@ -25,11 +25,15 @@ struct source_function {
 	int open_ended; /* nothing says where it ends: it may have ended before the address */
 };
 
-/* One of the calls at an address that were inlined into a function; the last one is the function itself. */
+/*
+ * One of the calls at an address that were inlined into a function; the last one is the function
+ * itself.
+ */
 struct source_frame {
 	uint64_t function;	/* token of its name */
 	uint64_t file;		/* token of the file that @line is in; SOURCE_NO_FILE: not known */
-	uint32_t line;		/* of the code at the address, in an outer frame of the call; 0: not known */
+	/* of the code at the address, in an outer frame of the call; 0: not known */
+	uint32_t line;
 };
 
 #define SOURCE_NO_FILE UINT64_MAX
@@ -47,7 +51,8 @@ struct symbol_source_ops {
 	 * What @address was compiled from, innermost first: 1 to SOURCE_FRAMES_MAX
 	 * frames, or -ENOENT. NULL where the source knows nothing of the kind.
 	 */
-	int (*frames)(struct symbol_source *s, uint64_t address, struct source_frame out[SOURCE_FRAMES_MAX]);
+	int (*frames)(struct symbol_source *s, uint64_t address,
+		      struct source_frame out[SOURCE_FRAMES_MAX]);
 	/* A file's name as @name does it; there where @frames is. */
 	int (*file)(const struct symbol_source *s, uint64_t token, char *dst, size_t size);
 	void (*free)(struct symbol_source *s);	/* never called with NULL */

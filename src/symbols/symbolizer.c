@@ -19,11 +19,15 @@
 #include "symbols/short_templates.h"
 
 #define KALLSYMS	"/proc/kallsyms"
-#define CRC_BYTES	(4ull << 30)	/* of debug files that have no build id, of all images: some seconds */
-#define MINI_BYTES	(512u << 20)	/* of .gnu_debugdata, of all images: a whole system's are some hundred MiB */
-#define MEMORY		(1u << 30)	/* bytes of symbols that are kept; a target may map any number of files */
+/* of debug files that have no build id, of all images: some seconds */
+#define CRC_BYTES	(4ull << 30)
+/* of .gnu_debugdata, of all images: a whole system's are some hundred MiB */
+#define MINI_BYTES	(512u << 20)
+/* bytes of symbols that are kept; a target may map any number of files */
+#define MEMORY		(1u << 30)
 #define MAX_RAW		DEMANGLER_NAME	/* bytes of a name in its file; longer ones are cut */
-#define MAX_READABLE	DEMANGLER_TEXT	/* bytes of a demangled one; where it is longer the raw one is shown */
+/* bytes of a demangled one; where it is longer the raw one is shown */
+#define MAX_READABLE	DEMANGLER_TEXT
 
 /* Where a name is from: one part of its key. The first are the sources of an image. */
 enum {
@@ -58,7 +62,8 @@ struct symbolizer {
 	int kernel_opened, kernel_why;
 	uint64_t kernel_reads;
 	struct strtab *names;
-	struct hashmap named;			/* hash_pair(image and origin, token) -> id in names */
+	/* hash_pair(image and origin, token) -> id in names */
+	struct hashmap named;
 	struct source_frame frames[SOURCE_FRAMES_MAX];
 	char raw[MAX_RAW], readable[MAX_READABLE], clean[MAX_READABLE];
 };
@@ -105,10 +110,14 @@ void symbolizer_free(struct symbolizer *s)
 	free(s);
 }
 
-/* Reads what was found in an earlier run. Nothing is kept of a file that cannot be told from another one. */
+/*
+ * Reads what was found in an earlier run. Nothing is kept of a file that cannot be told from
+ * another one.
+ */
 static void open_cache(struct symbolizer *s, struct image_symbols *is, const struct image *image)
 {
-	uint8_t options = (s->o.no_inline ? 1 : 0) | (s->o.no_demangle ? 2 : 0) | (s->o.short_templates ? 4 : 0);
+	uint8_t options = (s->o.no_inline ? 1 : 0) | (s->o.no_demangle ? 2 : 0) |
+			  (s->o.short_templates ? 4 : 0);
 	size_t size = 0;
 	void *bytes;
 
@@ -145,7 +154,10 @@ static struct image_symbols *symbols_of(struct symbolizer *s, const struct image
 	return is;
 }
 
-/* The id of s->raw, which is from @origin: demangled and shortened where it is a function's, and cleaned. */
+/*
+ * The id of s->raw, which is from @origin: demangled and shortened where it is a function's, and
+ * cleaned.
+ */
 static uint32_t intern_raw(struct symbolizer *s, int origin)
 {
 	int function = origin != FROM_DWARF_FILES && origin != FROM_JIT_FILES && !s->o.no_demangle;
@@ -157,7 +169,8 @@ static uint32_t intern_raw(struct symbolizer *s, int origin)
 		shown = s->readable;
 	}
 	/* Not those that a JIT tells: <init> is no template. s->raw is not needed any more. */
-	if (function && s->o.short_templates && origin != FROM_JIT && short_templates(s->readable, s->raw, sizeof(s->raw)))
+	if (function && s->o.short_templates && origin != FROM_JIT &&
+	    short_templates(s->readable, s->raw, sizeof(s->raw)))
 		shown = s->raw;
 	n = text_clean(s->clean, sizeof(s->clean), shown);
 	if (n && origin == SOURCE_PLT)
@@ -168,8 +181,8 @@ static uint32_t intern_raw(struct symbolizer *s, int origin)
 typedef int read_name(const struct symbol_source *source, uint64_t token, char *dst, size_t size);
 
 /* What @token means to @source, "" where it cannot be told. Each is read once. */
-static const char *text_of(struct symbolizer *s, uint64_t image, int origin, const struct symbol_source *source,
-			   read_name *read, uint64_t token)
+static const char *text_of(struct symbolizer *s, uint64_t image, int origin,
+			   const struct symbol_source *source, read_name *read, uint64_t token)
 {
 	uint64_t key = hash_pair(image * ORIGINS + (unsigned)origin, token);
 	uint32_t id = hashmap_get(&s->named, key);
@@ -183,9 +196,12 @@ static const char *text_of(struct symbolizer *s, uint64_t image, int origin, con
 	return strtab_get(s->names, id);
 }
 
-/* The frames that @source tells, with names from @origin and files from the one behind it: how many, 0 for none. */
-static int source_frames(struct symbolizer *s, uint64_t id, int origin, struct symbol_source *source, uint64_t address,
-			 struct symbol_frame *out)
+/*
+ * The frames that @source tells, with names from @origin and files from the one behind it: how
+ * many, 0 for none.
+ */
+static int source_frames(struct symbolizer *s, uint64_t id, int origin,
+			 struct symbol_source *source, uint64_t address, struct symbol_frame *out)
 {
 	const struct symbol_source_ops *ops = source->ops;
 	int n = ops->frames(source, address, s->frames);
@@ -195,15 +211,21 @@ static int source_frames(struct symbolizer *s, uint64_t id, int origin, struct s
 
 		out[i] = (struct symbol_frame){
 			.name = text_of(s, id, origin, source, ops->name, f->function),
-			.file = f->file == SOURCE_NO_FILE ? "" : text_of(s, id, origin + 1, source, ops->file, f->file),
+			.file = f->file == SOURCE_NO_FILE
+					? ""
+					: text_of(s, id, origin + 1, source, ops->file, f->file),
 			.line = f->line,
 		};
 	}
 	return n < 0 ? 0 : n;
 }
 
-/* What is shown of @n frames of which the last, which may be missing, has the name @name by its symbol, unless that is "". */
-static int finish_frames(const struct symbolizer *s, struct symbol_frame *out, int n, const char *name)
+/*
+ * What is shown of @n frames of which the last, which may be missing, has the name @name by its
+ * symbol, unless that is "".
+ */
+static int finish_frames(const struct symbolizer *s, struct symbol_frame *out, int n,
+			 const char *name)
 {
 	int named = 0;
 
@@ -249,7 +271,10 @@ static uint64_t start_of(struct image_symbols *is, uint64_t offset, uint64_t add
 	return behind <= offset ? offset - behind : offset;
 }
 
-/* Counts what @is takes, which was just asked, and closes what was not for longest where all take too much. */
+/*
+ * Counts what @is takes, which was just asked, and closes what was not for longest where all take
+ * too much.
+ */
 static void keep_within_memory(struct symbolizer *s, struct image_symbols *is)
 {
 	s->bytes -= is->bytes;
@@ -260,7 +285,8 @@ static void keep_within_memory(struct symbolizer *s, struct image_symbols *is)
 		struct image_symbols *oldest = is;
 
 		for (size_t i = 0; i < s->images.n; i++)
-			if (s->images.v[i] && s->images.v[i]->bytes && s->images.v[i]->used < oldest->used)
+			if (s->images.v[i] && s->images.v[i]->bytes &&
+			    s->images.v[i]->used < oldest->used)
 				oldest = s->images.v[i];
 		if (oldest == is)
 			return;
@@ -334,15 +360,16 @@ void symbolizer_save(struct symbolizer *s)
 	}
 }
 
-int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source *source, uint64_t address,
-		   struct symbol_frame out[SOURCE_FRAMES_MAX])
+int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source *source,
+		   uint64_t address, struct symbol_frame out[SOURCE_FRAMES_MAX])
 {
 	struct source_function function;
 	int n = source->ops->frames ? source_frames(s, process, FROM_JIT, source, address, out) : 0;
 
 	if (!n && !source->ops->find(source, address, &function))
-		out[n++] = (struct symbol_frame){
-			text_of(s, process, FROM_JIT, source, source->ops->name, function.token), "", 0 };
+		out[n++] = (struct symbol_frame){ text_of(s, process, FROM_JIT, source,
+							  source->ops->name, function.token),
+						  "", 0 };
 	return n && *out->name ? n : -ENOENT;
 }
 
@@ -355,7 +382,8 @@ static void open_kernel(struct symbolizer *s)
 	s->kernel_opened = 1;
 	s->kernel_reads++;
 	if (s->kernel && kallsyms_stext(s->kernel) && !s->kernel_dwarf.names)
-		kernel_dwarf_open(&s->kernel_dwarf, places, s->o.debug_dirs, s->o.n_debug_dirs, kallsyms_stext(s->kernel));
+		kernel_dwarf_open(&s->kernel_dwarf, places, s->o.debug_dirs, s->o.n_debug_dirs,
+				  kallsyms_stext(s->kernel));
 }
 
 /* The name of a kernel's function as its symbol has it. */
@@ -372,8 +400,8 @@ static const char *kernel_name(struct symbolizer *s, const struct kallsyms_symbo
 	return strtab_get(s->names, name);
 }
 
-int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol_frame out[SOURCE_FRAMES_MAX],
-		      const char **module)
+int symbolizer_kernel(struct symbolizer *s, uint64_t address,
+		      struct symbol_frame out[SOURCE_FRAMES_MAX], const char **module)
 {
 	const struct kernel_dwarf *k = &s->kernel_dwarf;
 	struct kallsyms_symbol found;
@@ -385,7 +413,8 @@ int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol_fram
 	if (err)
 		return err;
 	*module = strtab_get(s->names, strtab_add(s->names, found.module));
-	n = k->names ? source_frames(s, IMAGE_NONE, FROM_DWARF, k->names, address - k->slide, out) : 0;
+	n = k->names ? source_frames(s, IMAGE_NONE, FROM_DWARF, k->names, address - k->slide, out)
+		     : 0;
 	return finish_frames(s, out, n, kernel_name(s, &found));
 }
 

@@ -26,14 +26,19 @@ struct symbolizer_options {
 	const char *const *debug_dirs;	/* looked in for debug files before /usr/lib/debug */
 	size_t n_debug_dirs;
 	struct debuginfod *debuginfod;	/* asked for debug files that are not here; NULL: not */
-	struct name_store *store;	/* keeps what was found from one run to the next; NULL: not */
+	/* keeps what was found from one run to the next; NULL: not */
+	struct name_store *store;
 	uint64_t worth_keeping;		/* ns that the names of a file must have taken for that */
-	struct demangler *demangler;	/* for names that may take long; NULL: these stay as the linker knows them */
+	/* for names that may take long; NULL: these stay as the linker knows them */
+	struct demangler *demangler;
 	struct kernel_places kernel;
-	int no_inline;			/* what was inlined counts as the function that it went into */
+	/* what was inlined counts as the function that it went into */
+	int no_inline;
 	int no_demangle;		/* names as the linker knows them */
-	int short_templates;		/* without the arguments of templates (symbols/short_templates.h) */
-	size_t memory;			/* bytes of all files' symbols that are kept at once, about; 0: a gigabyte */
+	/* without the arguments of templates (symbols/short_templates.h) */
+	int short_templates;
+	/* bytes of all files' symbols that are kept at once, about; 0: a gigabyte */
+	size_t memory;
 };
 
 /* A function on the stack. All texts are cleaned and live as long as the symbolizer. */
@@ -71,20 +76,24 @@ size_t symbolizer_memory(const struct symbolizer *s);
  * The same at @address of code that a process made at run time, by what @source (symbols/jit.h)
  * tells of it: @process is a number of the caller's for that. How many, or -ENOENT.
  */
-int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source *source, uint64_t address,
-		   struct symbol_frame out[SOURCE_FRAMES_MAX]);
+int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source *source,
+		   uint64_t address, struct symbol_frame out[SOURCE_FRAMES_MAX]);
 
 /*
- * The kernel's functions at @address, modules, BPF programs and ftrace trampolines included, as they were when
- * the first one was asked for, or after symbolizer_reread_kernel(); *@module is "[kernel]", "[ext4]", "[bpf]".
- * What was inlined, and lines, where the kernel's own DWARF is found (symbols/kernel_dwarf.h).
- * How many, or -ENOENT nothing there, -EPERM addresses hidden (kptr_restrict).
+ * The kernel's functions at @address, modules, BPF programs and ftrace trampolines included, as
+ * they were when the first one was asked for, or after symbolizer_reread_kernel(); *@module is
+ * "[kernel]", "[ext4]", "[bpf]". What was inlined, and lines, where the kernel's own DWARF is found
+ * (symbols/kernel_dwarf.h). How many, or -ENOENT nothing there, -EPERM addresses hidden
+ * (kptr_restrict).
  */
-int symbolizer_kernel(struct symbolizer *s, uint64_t address, struct symbol_frame out[SOURCE_FRAMES_MAX],
-		      const char **module);
+int symbolizer_kernel(struct symbolizer *s, uint64_t address,
+		      struct symbol_frame out[SOURCE_FRAMES_MAX], const char **module);
 void symbolizer_reread_kernel(struct symbolizer *s);
 
-/* 1 where kernel addresses are hidden from us by kernel.kptr_restrict; known after the first kernel look-up. */
+/*
+ * 1 where kernel addresses are hidden from us by kernel.kptr_restrict; known after the first kernel
+ * look-up.
+ */
 int symbolizer_kernel_hidden(const struct symbolizer *s);
 
 /* Puts what took long to find into the store. */

@@ -28,7 +28,10 @@ static long page_of(const struct browser *b)
 }
 
 static void up(struct browser *b) { b->view == VIEW_FLAME ? flame_move(b, FLAME_UP) : move(b, -1); }
-static void down(struct browser *b) { b->view == VIEW_FLAME ? flame_move(b, FLAME_DOWN) : move(b, 1); }
+static void down(struct browser *b)
+{
+	b->view == VIEW_FLAME ? flame_move(b, FLAME_DOWN) : move(b, 1);
+}
 static void page_up(struct browser *b) { move(b, -page_of(b)); }
 static void page_down(struct browser *b) { move(b, page_of(b)); }
 static void home(struct browser *b) { browser_select(b, 0); }
@@ -92,7 +95,10 @@ static void hottest(struct browser *b)
 	if ((b->view != VIEW_TREE && b->view != VIEW_FLAME) || !r)
 		return;
 	end = b->rows.v + b->rows.n;
-	/* The first row below one is its busiest; where that is less than what the row has itself, it is the end. */
+	/*
+	 * The first row below one is its busiest; where that is less than what the row has itself,
+	 * it is the end.
+	 */
 	for (; r + 1 < end && r->parent && r[1].total >= r->self; r++)
 		hashmap_set(&p->open, r->key, 1);
 	p->key = r->key;
@@ -125,7 +131,9 @@ static void go(struct browser *b, enum view view)
 /* The selected function is what callers and lines are of. */
 static int take_focus(struct browser *b)
 {
-	static const char has_functions[VIEWS] = { [VIEW_FUNCTIONS] = 1, [VIEW_TREE] = 1, [VIEW_CALLERS] = 1, [VIEW_FLAME] = 1 };
+	static const char has_functions[VIEWS] = {
+		[VIEW_FUNCTIONS] = 1, [VIEW_TREE] = 1, [VIEW_CALLERS] = 1, [VIEW_FLAME] = 1
+	};
 	const struct row *r = browser_selected(b);
 	char *name, *module;
 
@@ -280,7 +288,9 @@ static void other_type(struct browser *b, uint32_t by)
 		return;
 	}
 	/* The next of the one that was chosen, which need not be shown yet. */
-	b->choice.type = ((b->choice.type ? b->choice.type - 1 : b->show.type) + by) % b->show.ntypes + 1;
+	b->choice.type = ((b->choice.type ? b->choice.type - 1 : b->show.type) + by) %
+				 b->show.ntypes +
+			 1;
 	b->reload = 1;
 }
 
@@ -340,7 +350,9 @@ static const struct action {
 	{ { PRESS_PAGE_DOWN, PRESS_CONTROL('f') }, page_down, { "PgDn, ^F", "a page down" } },
 	{ { PRESS_HOME, 'g' }, home, { "Home, g", "to the first row" } },
 	{ { PRESS_END, 'G' }, end, { "End, G", "to the last row" } },
-	{ { PRESS_LEFT, 'h', '-' }, left, { "left, h, -", "close a branch of the tree, or to its parent" } },
+	{ { PRESS_LEFT, 'h', '-' },
+	  left,
+	  { "left, h, -", "close a branch of the tree, or to its parent" } },
 	{ { PRESS_RIGHT, 'l', '+' }, right, { "right, l, +", "open a branch" } },
 	{ { '\r', '\n' }, enter, { "Enter", "callers and callees; open a branch; zoom" } },
 	{ { ESCAPE, PRESS_BACKSPACE }, back, { "Esc", "back: out of zoom, filter, view" } },
@@ -395,7 +407,8 @@ static void answer(struct browser *b)
 	b->prompt = PROMPT_NONE;
 	if (what == PROMPT_SAVE) {
 		if (*b->typed)
-			save_profile(b->show.profile, b->typed, b->user, b->message, sizeof(b->message));
+			save_profile(b->show.profile, b->typed, b->user, b->message,
+				     sizeof(b->message));
 	} else if (browser_pattern_set(what == PROMPT_SEARCH ? &b->search : &b->filter, b->typed)) {
 		tell(b, "this is no regular expression");
 	} else if (what == PROMPT_SEARCH) {

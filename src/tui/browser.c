@@ -58,13 +58,16 @@ static int fits(const struct browser_pattern *p, const char *text)
 
 int browser_pattern_matches(const struct browser_pattern *p, const struct row *r)
 {
-	return *p->text && (fits(p, r->name) || fits(p, r->module) || fits(p, r->file) || fits(p, r->owner));
+	return *p->text &&
+	       (fits(p, r->name) || fits(p, r->module) || fits(p, r->file) || fits(p, r->owner));
 }
 
 void browser_make_rows(struct browser *b)
 {
 	struct browser_place *p = browser_place(b);
-	const struct rows_choice c = { .tasks = b->tasks, .name = b->focus_name, .module = b->focus_module };
+	const struct rows_choice c = { .tasks = b->tasks,
+				       .name = b->focus_name,
+				       .module = b->focus_module };
 
 	if (!p->made) {
 		vec_free(&p->rows);

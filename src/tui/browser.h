@@ -36,7 +36,8 @@ struct browser_pattern {
 /* Of each view. */
 struct browser_place {
 	uint64_t key;			/* of the row that is selected */
-	size_t at, top;			/* its index among those that are listed, and the first on the page */
+	/* its index among those that are listed, and the first on the page */
+	size_t at, top;
 	int column, reverse;		/* what it is sorted by */
 	struct hashmap open;		/* keys of tree rows that were opened */
 	uint64_t zoom;			/* key of the flame graph's root; 0: all */
@@ -65,7 +66,8 @@ struct browser {
 	enum browser_prompt prompt;
 	char typed[BROWSER_TEXT_MAX];
 	char message[BROWSER_TEXT_MAX];	/* until the next key */
-	int help, help_next;		/* the first line of help that is shown, and of its next page, from 1; 0: none */
+	/* the first line of help that is shown, and of its next page, from 1; 0: none */
+	int help, help_next;
 	int detail;			/* all of the selected row lies over the rows */
 	/* What the caller is to do, which clears it. */
 	int quit, reload, suspend, redraw;
@@ -89,7 +91,10 @@ static inline struct browser_place *browser_place(struct browser *b)
 {
 	return &b->places[b->view];
 }
-/* Sets or, where @text is "", removes a pattern. 0, or -EINVAL: it cannot be understood, and the old one stays. */
+/*
+ * Sets or, where @text is "", removes a pattern. 0, or -EINVAL: it cannot be understood, and the
+ * old one stays.
+ */
 int browser_pattern_set(struct browser_pattern *p, const char *text);
 /* 1 where a row's name, image, file or process fits. */
 int browser_pattern_matches(const struct browser_pattern *p, const struct row *r);

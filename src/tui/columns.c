@@ -11,7 +11,8 @@
 #define NESTED_MOST ((CELL_MAX - 34) / 2)	/* levels that are indented */
 
 /* --- Cells. ------------------------------------------------------------------ */
-static const char *self_share(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+static const char *self_share(const struct row *r, const struct rows_sums *s, char *buf,
+			      size_t size)
 {
 	snprintf(buf, size, "%.2f", views_percent(r->self, s->samples));
 	return buf;
@@ -24,18 +25,21 @@ static const char *cpu_share(const struct row *r, const struct rows_sums *s, cha
 	return buf;
 }
 
-static const char *total_share(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+static const char *total_share(const struct row *r, const struct rows_sums *s, char *buf,
+			       size_t size)
 {
 	snprintf(buf, size, "%.2f", views_percent(r->total, s->samples));
 	return buf;
 }
 
-static const char *self_count(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+static const char *self_count(const struct row *r, const struct rows_sums *s, char *buf,
+			      size_t size)
 {
 	return units_print(&s->units, r->self, buf, size);
 }
 
-static const char *total_count(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+static const char *total_count(const struct row *r, const struct rows_sums *s, char *buf,
+			       size_t size)
 {
 	return units_print(&s->units, r->total, buf, size);
 }
@@ -69,7 +73,8 @@ static const char *name(const struct row *r, const struct rows_sums *s, char *bu
 }
 
 /* Below its parent. */
-static const char *nested_name(const struct row *r, const struct rows_sums *s, char *buf, size_t size)
+static const char *nested_name(const struct row *r, const struct rows_sums *s, char *buf,
+			       size_t size)
 {
 	uint32_t depth = r->depth < NESTED_MOST ? r->depth : NESTED_MOST;
 
@@ -156,13 +161,19 @@ static int by_file(const struct row *a, const struct row *b)
 }
 
 /* --- The tables. --------------------------------------------------------------- */
-#define SHARES \
-	{ "SELF%", 6, 0, COLUMN_NUMBER, self_share, by_self }, { "TOTAL%", 6, 0, COLUMN_NUMBER, total_share, by_total }, \
-	{ "SAMPLES", VALUE_WIDTH, 60, COLUMN_VALUE, self_count, by_self }
+#define SHARES                                                                \
+	{ "SELF%", 6, 0, COLUMN_NUMBER, self_share, by_self },                \
+		{ "TOTAL%", 6, 0, COLUMN_NUMBER, total_share, by_total },     \
+	{                                                                     \
+		"SAMPLES", VALUE_WIDTH, 60, COLUMN_VALUE, self_count, by_self \
+	}
 
 static const struct row_column function_columns[] = {
-	SHARES, { "IMAGE", 14, 50, COLUMN_TEXT, image, by_image }, { "PROCESS", 18, 90, COLUMN_TEXT, owner, by_owner },
-	{ "FUNCTION", 0, 0, COLUMN_TEXT, name, by_name }, { 0 },
+	SHARES,
+	{ "IMAGE", 14, 50, COLUMN_TEXT, image, by_image },
+	{ "PROCESS", 18, 90, COLUMN_TEXT, owner, by_owner },
+	{ "FUNCTION", 0, 0, COLUMN_TEXT, name, by_name },
+	{ 0 },
 };
 static const struct row_column module_columns[] = {
 	SHARES, { "IMAGE", 0, 0, COLUMN_TEXT, name, by_name }, { 0 },
@@ -170,15 +181,22 @@ static const struct row_column module_columns[] = {
 #define CPU_SHARE { "CPU%", 7, 45, COLUMN_CPU, cpu_share, by_self }
 
 static const struct row_column process_columns[] = {
-	{ "%", 6, 0, COLUMN_NUMBER, self_share, by_self }, CPU_SHARE,
+	{ "%", 6, 0, COLUMN_NUMBER, self_share, by_self },
+	CPU_SHARE,
 	{ "SAMPLES", VALUE_WIDTH, 0, COLUMN_VALUE, self_count, by_self },
-	{ "PID", 8, 0, COLUMN_NUMBER, pid, by_pid }, { "COMM", 0, 0, COLUMN_TEXT, name, by_name }, { 0 },
+	{ "PID", 8, 0, COLUMN_NUMBER, pid, by_pid },
+	{ "COMM", 0, 0, COLUMN_TEXT, name, by_name },
+	{ 0 },
 };
 /* Each with what it and those below it took. */
 static const struct row_column process_tree_columns[] = {
-	{ "TOTAL%", 6, 0, COLUMN_NUMBER, total_share, NULL }, { "SELF%", 6, 0, COLUMN_NUMBER, self_share, NULL },
-	CPU_SHARE, { "SAMPLES", VALUE_WIDTH, 60, COLUMN_VALUE, total_count, NULL },
-	{ "PID", 8, 0, COLUMN_NUMBER, pid, NULL }, { "COMM", 0, 0, COLUMN_TEXT, nested_name, NULL }, { 0 },
+	{ "TOTAL%", 6, 0, COLUMN_NUMBER, total_share, NULL },
+	{ "SELF%", 6, 0, COLUMN_NUMBER, self_share, NULL },
+	CPU_SHARE,
+	{ "SAMPLES", VALUE_WIDTH, 60, COLUMN_VALUE, total_count, NULL },
+	{ "PID", 8, 0, COLUMN_NUMBER, pid, NULL },
+	{ "COMM", 0, 0, COLUMN_TEXT, nested_name, NULL },
+	{ 0 },
 };
 static const struct row_column thread_columns[] = {
 	{ "%", 6, 0, COLUMN_NUMBER, self_share, by_self }, CPU_SHARE,
@@ -187,16 +205,25 @@ static const struct row_column thread_columns[] = {
 	{ "COMM", 0, 0, COLUMN_TEXT, name, by_name }, { 0 },
 };
 static const struct row_column tree_columns[] = {
-	{ "TOTAL%", 6, 0, COLUMN_NUMBER, total_share, NULL }, { "SELF%", 6, 0, COLUMN_NUMBER, self_share, NULL },
-	{ "SAMPLES", VALUE_WIDTH, 60, COLUMN_VALUE, total_count, NULL }, { "FUNCTION", 0, 0, COLUMN_TEXT, name, NULL }, { 0 },
+	{ "TOTAL%", 6, 0, COLUMN_NUMBER, total_share, NULL },
+	{ "SELF%", 6, 0, COLUMN_NUMBER, self_share, NULL },
+	{ "SAMPLES", VALUE_WIDTH, 60, COLUMN_VALUE, total_count, NULL },
+	{ "FUNCTION", 0, 0, COLUMN_TEXT, name, NULL },
+	{ 0 },
 };
 static const struct row_column caller_columns[] = {
-	{ "SELF%", 6, 0, COLUMN_NUMBER, self_share, NULL }, { "TOTAL%", 6, 0, COLUMN_NUMBER, total_share, NULL },
-	{ "SAMPLES", VALUE_WIDTH, 60, COLUMN_VALUE, total_count, NULL }, { "IMAGE", 14, 50, COLUMN_TEXT, image, NULL },
-	{ "FUNCTION", 0, 0, COLUMN_TEXT, name, NULL }, { 0 },
+	{ "SELF%", 6, 0, COLUMN_NUMBER, self_share, NULL },
+	{ "TOTAL%", 6, 0, COLUMN_NUMBER, total_share, NULL },
+	{ "SAMPLES", VALUE_WIDTH, 60, COLUMN_VALUE, total_count, NULL },
+	{ "IMAGE", 14, 50, COLUMN_TEXT, image, NULL },
+	{ "FUNCTION", 0, 0, COLUMN_TEXT, name, NULL },
+	{ 0 },
 };
 static const struct row_column line_columns[] = {
-	SHARES, { "LINE", 6, 0, COLUMN_NUMBER, line, by_line }, { "FILE", 0, 0, COLUMN_TEXT, file, by_file }, { 0 },
+	SHARES,
+	{ "LINE", 6, 0, COLUMN_NUMBER, line, by_line },
+	{ "FILE", 0, 0, COLUMN_TEXT, file, by_file },
+	{ 0 },
 };
 
 const struct row_view row_views[VIEWS] = {

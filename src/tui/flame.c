@@ -47,7 +47,8 @@ static struct zoom zoom_of(const struct browser *b)
 
 flame_box_vec flame_boxes(const struct browser *b, int columns)
 {
-	uint64_t next[DEPTH_MOST + 1] = { 0 };	/* where the next row of each depth begins, in samples */
+	/* where the next row of each depth begins, in samples */
+	uint64_t next[DEPTH_MOST + 1] = { 0 };
 	uint64_t from = 0, all = profile_view(b->show.profile).total;
 	const struct zoom z = zoom_of(b);
 	flame_box_vec boxes = { 0 };
@@ -87,17 +88,22 @@ static enum style box_style(const struct row *r)
 	return STYLE_FLAME + 2 + (enum style)(r->key % (STYLE_FLAMES - 2));
 }
 
-static void paint_box(const struct browser *b, struct page *page, const struct flame_box *box, int y)
+static void paint_box(const struct browser *b, struct page *page, const struct flame_box *box,
+		      int y)
 {
 	const struct row *r = &b->rows.v[box->row];
-	enum style style = b->places[VIEW_FLAME].at == box->row ? STYLE_SELECTED : browser_pattern_matches(&b->search, r) ||
-			   browser_pattern_matches(&b->filter, r) ? STYLE_MATCH : box_style(r);
+	enum style style = b->places[VIEW_FLAME].at == box->row ? STYLE_SELECTED
+			   : browser_pattern_matches(&b->search, r) ||
+					   browser_pattern_matches(&b->filter, r)
+				   ? STYLE_MATCH
+				   : box_style(r);
 	/* Boxes can be told apart where there are no colours. */
 	static const char edge[] = "▏";
 	char text[1024];
 
 	memcpy(text, edge, sizeof(edge));
-	label_fit(text + sizeof(edge) - 1, sizeof(text) - sizeof(edge), r->name, box->width > 2 ? (size_t)box->width - 1 : 0);
+	label_fit(text + sizeof(edge) - 1, sizeof(text) - sizeof(edge), r->name,
+		  box->width > 2 ? (size_t)box->width - 1 : 0);
 	page_put(page, y, box->x, box->width, style, 1, text);
 }
 
@@ -122,8 +128,9 @@ void flame_paint(struct browser *b, struct page *page)
 			paint_box(b, page, &boxes.v[i], b->layout.first + y);
 	}
 	if (r) {
-		snprintf(text, sizeof(text), "%.2f%% self %.2f%% %.900s%s%.60s", views_percent(r->total, all),
-			 views_percent(r->self, all), r->name, *r->module ? "  " : "", r->module);
+		snprintf(text, sizeof(text), "%.2f%% self %.2f%% %.900s%s%.60s",
+			 views_percent(r->total, all), views_percent(r->self, all), r->name,
+			 *r->module ? "  " : "", r->module);
 		page_put(page, b->layout.first + rows, 0, page->columns, STYLE_TITLE, 0, text);
 	} else {
 		page_put(page, b->layout.first, 0, page->columns, STYLE_DIM, 0, "no samples yet");
@@ -165,7 +172,8 @@ void flame_click(struct browser *b, int row, int column)
 	size_t depth = browser_place(b)->top + (size_t)row;
 
 	for (size_t i = 0; row >= 0 && i < boxes.n; i++)
-		if (boxes.v[i].depth == depth && column >= boxes.v[i].x && column < boxes.v[i].x + boxes.v[i].width)
+		if (boxes.v[i].depth == depth && column >= boxes.v[i].x &&
+		    column < boxes.v[i].x + boxes.v[i].width)
 			browser_select(b, (long)boxes.v[i].row);
 	vec_free(&boxes);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The flame graph of a browser in characters: a box for each row of the tree, as wide as its share, below its caller. */
+/*
+ * The flame graph of a browser in characters: a box for each row of the tree, as wide as its share,
+ * below its caller.
+ */
 #ifndef EBPROF_FLAME_H
 #define EBPROF_FLAME_H
 
@@ -15,7 +18,10 @@ struct flame_box {
 };
 typedef VEC(struct flame_box) flame_box_vec;
 
-/* The boxes that are at least a column wide, in the order of rows: those of one depth from left to right. */
+/*
+ * The boxes that are at least a column wide, in the order of rows: those of one depth from left to
+ * right.
+ */
 flame_box_vec flame_boxes(const struct browser *b, int columns);
 void flame_paint(struct browser *b, struct page *page);
 void flame_move(struct browser *b, enum flame_way way);

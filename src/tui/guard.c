@@ -48,7 +48,8 @@ static void watch(int fd, const struct termios *before, const char *undo)
 	char byte;
 
 	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);	/* SIGTTOU among them: we may not be in the foreground */
+	/* SIGTTOU among them: we may not be in the foreground */
+	sigprocmask(SIG_SETMASK, &all, NULL);
 	dup2(fd, LEAST_FD);
 	close_range(LEAST_FD + 1, ~0u, 0);
 	if (read(LEAST_FD, &byte, 1) == 0) {

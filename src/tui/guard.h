@@ -8,7 +8,10 @@
 
 struct guard;
 
-/* Keeps how the terminal is now. Before there are other threads. NULL where it could not be started: then there is none. */
+/*
+ * Keeps how the terminal is now. Before there are other threads. NULL where it could not be
+ * started: then there is none.
+ */
 struct guard *guard_new(void);
 /* The terminal is as it was: the process ends. Takes NULL. */
 void guard_free(struct guard *g);

@@ -20,7 +20,10 @@ static void rate_text(char *buf, size_t size, const struct profile_meta *m)
 		snprintf(buf, size, "%.60s", m->event);
 }
 
-/* Which values, where they are not simply samples or what the event's name says: ", alloc_space 12.5 MiB". */
+/*
+ * Which values, where they are not simply samples or what the event's name says: ", alloc_space
+ * 12.5 MiB".
+ */
 static void values_text(char *buf, size_t size, const struct profile *p)
 {
 	struct profile_view v = profile_view(p);
@@ -30,8 +33,9 @@ static void values_text(char *buf, size_t size, const struct profile *p)
 
 	buf[0] = '\0';
 	if (strcmp(name, "samples") && (strcmp(name, v.meta->event) || units.divisor != 1))
-		snprintf(buf, size, ", %.60s %s%s%s", name, units_print(&units, v.total, sum, sizeof(sum)),
-			 *units.word ? " " : "", units.word);
+		snprintf(buf, size, ", %.60s %s%s%s", name,
+			 units_print(&units, v.total, sum, sizeof(sum)), *units.word ? " " : "",
+			 units.word);
 }
 
 static void saved_text(char *buf, size_t size, const struct profile *p, const char *target)
@@ -45,8 +49,8 @@ static void saved_text(char *buf, size_t size, const struct profile *p, const ch
 		 *units.word ? units.word : profile_text(p, v.types[0].unit));
 }
 
-void heading_text(char *buf, size_t size, const struct live_show *show, const char *target, int since_start,
-		  int live)
+void heading_text(char *buf, size_t size, const struct live_show *show, const char *target,
+		  int since_start, int live)
 {
 	struct profile_view v = profile_view(show->profile);
 	char rate[100], span[80], values[160];
@@ -59,8 +63,11 @@ void heading_text(char *buf, size_t size, const struct live_show *show, const ch
 	values_text(values, sizeof(values), show->profile);
 	if (!target) {
 		snprintf(buf, size, "%s %.0f s%s: %" PRIu64 ", trunc. %" PRIu64 ", lost %" PRIu64,
-			 show->level ? "now, at" : since_start ? "all" : "last", (double)show->span / SECOND, values,
-			 show->taken, show->truncated, show->lost);
+			 show->level   ? "now, at"
+			 : since_start ? "all"
+				       : "last",
+			 (double)show->span / SECOND, values, show->taken, show->truncated,
+			 show->lost);
 		return;
 	}
 	if (show->level)
@@ -70,6 +77,9 @@ void heading_text(char *buf, size_t size, const struct live_show *show, const ch
 	else
 		snprintf(span, sizeof(span), "last %.1f s of %.1f", (double)show->span / SECOND,
 			 (double)show->since_start / SECOND);
-	snprintf(buf, size, "%.80s, %s%s, %s: %" PRIu64 " %s, %" PRIu64 " truncated, %" PRIu64 " lost", target, rate, values,
-		 span, show->taken, strcmp(v.meta->event, "off-cpu") ? "samples" : "intervals", show->truncated, show->lost);
+	snprintf(buf, size,
+		 "%.80s, %s%s, %s: %" PRIu64 " %s, %" PRIu64 " truncated, %" PRIu64 " lost", target,
+		 rate, values, span, show->taken,
+		 strcmp(v.meta->event, "off-cpu") ? "samples" : "intervals", show->truncated,
+		 show->lost);
 }

@@ -84,7 +84,8 @@ static void forget(struct live *l, uint64_t now)
 		struct step *s = &l->steps.v[n++];
 
 		for (size_t i = 0; i < s->changes.n; i++)
-			l->series.v[s->changes.v[i].type].recent.v[s->changes.v[i].sample] -= s->changes.v[i].more;
+			l->series.v[s->changes.v[i].type].recent.v[s->changes.v[i].sample] -=
+				s->changes.v[i].more;
 		vec_free(&s->changes);
 	}
 	for (size_t i = n; n && i < l->steps.n; i++)
@@ -128,7 +129,8 @@ static int has_rate(const struct profile *p)
 {
 	struct profile_view v = profile_view(p);
 
-	return v.meta->frequency && v.ntypes == 1 && !strcmp(profile_text(p, v.types[0].name), "samples");
+	return v.meta->frequency && v.ntypes == 1 &&
+	       !strcmp(profile_text(p, v.types[0].name), "samples");
 }
 
 /* What came since the last update. */
@@ -139,13 +141,16 @@ static struct step step_of(struct live *l)
 	const struct step before = l->total;
 	struct step s = { .begin = before.end, .end = v.meta->duration };
 
-	l->total = (struct step){ .end = v.meta->duration, .taken = a->taken, .lost = sum(a->lost, a->nlost),
+	l->total = (struct step){ .end = v.meta->duration,
+				  .taken = a->taken,
+				  .lost = sum(a->lost, a->nlost),
 				  .truncated = sum(a->truncated, a->ntruncated) };
 	s.taken = l->total.taken - before.taken;
 	s.lost = l->total.lost - before.lost;
 	s.truncated = l->total.truncated - before.truncated;
 	if (has_rate(l->copy))
-		s.most = (uint64_t)((double)(s.end - s.begin) / 1e9 * (double)v.meta->frequency * v.meta->cpus);
+		s.most = (uint64_t)((double)(s.end - s.begin) / 1e9 * (double)v.meta->frequency *
+				    v.meta->cpus);
 	for (uint32_t type = 0; type < v.ntypes; type++) {
 		if (type == l->series.n)
 			vec_push(&l->series, (struct series){ 0 });
@@ -255,7 +260,8 @@ size_t live_steps(struct live *l, struct live_step *steps, size_t n)
 		const struct step *s = &l->steps.v[first + i];
 		double busy = s->most ? (double)s->taken / (double)s->most : 0;
 
-		steps[i] = (struct live_step){ busy > 1 ? 1 : busy, s->taken, s->lost, s->truncated };
+		steps[i] = (struct live_step){ busy > 1 ? 1 : busy, s->taken, s->lost,
+					       s->truncated };
 	}
 	pthread_mutex_unlock(&l->lock);
 	return n;

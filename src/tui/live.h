@@ -6,8 +6,8 @@
  * live_update() is for the thread that samples; it copies, and never waits: where the
  * other one has the copy, it leaves it for the next time. All else is for the one that shows.
  * Of each update what changed is kept until the window is over, so memory grows with
- * the samples in the window; the copy grows with the distinct stacks since the start. A profile that is
- * folded meanwhile shows the same samples, whoever they are of by then.
+ * the samples in the window; the copy grows with the distinct stacks since the start. A profile
+ * that is folded meanwhile shows the same samples, whoever they are of by then.
  */
 #ifndef EBPROF_LIVE_H
 #define EBPROF_LIVE_H
@@ -47,8 +47,10 @@ struct live_show {
 	uint64_t since_start;		/* ns of sampling until now */
 	uint64_t taken, lost, truncated;	/* in the span */
 	uint32_t type, ntypes;		/* which of its types the profile has, of how many */
-	int level;			/* values are those of now: the span is all the time, whatever was asked for */
-	int rate;			/* samples are taken at a rate, so their number tells how busy CPUs are */
+	/* values are those of now: the span is all the time, whatever was asked for */
+	int level;
+	/* samples are taken at a rate, so their number tells how busy CPUs are */
+	int rate;
 };
 
 /* @since_start: all samples, else those of the window; but a level has none. */

@@ -7,12 +7,14 @@
 #include "base/hashmap.h"
 
 #define NONE UINT32_MAX
-#define DEPTH_MOST 256	/* what stands deeper, or in a ring of PIDs that were used again, has no parent */
+/* what stands deeper, or in a ring of PIDs that were used again, has no parent */
+#define DEPTH_MOST 256
 
 struct nest {
 	const struct row *rows;
 	uint64_t *totals;
-	uint32_t *parent, *order, *first, *next;	/* by row; @order: rows, the greatest total first */
+	/* by row; @order: rows, the greatest total first */
+	uint32_t *parent, *order, *first, *next;
 };
 
 /* How deep a row would stand; DEPTH_MOST: too deep. */
@@ -27,13 +29,15 @@ static uint32_t depth_of(const struct nest *t, uint32_t row)
 
 static void find_parents(const struct nest *t, const struct rollup_process *all, uint32_t n)
 {
-	struct hashmap rows = { 0 };	/* by PID; the first of several programs in one process has most */
+	/* by PID; the first of several programs in one process has most */
+	struct hashmap rows = { 0 };
 
 	for (uint32_t i = 0; i < n; i++)
 		if (all[i].pid > 0)
 			hashmap_put(&rows, (uint64_t)all[i].pid, i);
 	for (uint32_t i = 0; i < n; i++) {
-		t->parent[i] = all[i].parent > 0 ? hashmap_get(&rows, (uint64_t)all[i].parent) : HASHMAP_NONE;
+		t->parent[i] = all[i].parent > 0 ? hashmap_get(&rows, (uint64_t)all[i].parent)
+						 : HASHMAP_NONE;
 		if (t->parent[i] == HASHMAP_NONE || t->parent[i] == i)
 			t->parent[i] = NONE;
 	}
@@ -68,8 +72,11 @@ void nest_tasks(row_vec *rows, const struct rollup_process *all)
 {
 	uint32_t n = (uint32_t)rows->n;
 	struct nest t = {
-		.rows = rows->v, .totals = xcalloc(n + 1, sizeof(*t.totals)), .parent = xcalloc(n + 1, sizeof(*t.parent)),
-		.order = xcalloc(n + 1, sizeof(*t.order)), .first = xcalloc(n + 1, sizeof(*t.first)),
+		.rows = rows->v,
+		.totals = xcalloc(n + 1, sizeof(*t.totals)),
+		.parent = xcalloc(n + 1, sizeof(*t.parent)),
+		.order = xcalloc(n + 1, sizeof(*t.order)),
+		.first = xcalloc(n + 1, sizeof(*t.first)),
 		.next = xcalloc(n + 1, sizeof(*t.next)),
 	};
 	row_vec nested = { 0 };

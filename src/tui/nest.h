@@ -7,8 +7,8 @@
 #include "tui/rows.h"
 
 /*
- * Puts @rows, which are made of @all in the same order, below the rows of their parents: sets depths, and
- * totals with what is below. Those whose parent has no row stand at depth 0; the
+ * Puts @rows, which are made of @all in the same order, below the rows of their parents: sets
+ * depths, and totals with what is below. Those whose parent has no row stand at depth 0; the
  * greatest totals come first.
  */
 void nest_tasks(row_vec *rows, const struct rollup_process *all);

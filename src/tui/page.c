@@ -23,7 +23,8 @@ void page_free(struct page *p)
 	vec_free(&p->texts);
 }
 
-static void put(struct page *p, int row, int column, int width, enum style style, int right, int fill, const char *text)
+static void put(struct page *p, int row, int column, int width, enum style style, int right,
+		int fill, const char *text)
 {
 	char fitted[TEXT_MOST], *padded;
 	int used, pad;
@@ -35,16 +36,19 @@ static void put(struct page *p, int row, int column, int width, enum style style
 	text_fit(fitted, sizeof(fitted), text, (size_t)width);
 	used = (int)text_width(fitted);
 	pad = used < width ? width - used : 0;
-	padded = right ? xasprintf("%*s%s", pad, "", fitted) : xasprintf("%s%*s", fitted, fill ? pad : 0, "");
+	padded = right ? xasprintf("%*s%s", pad, "", fitted)
+		       : xasprintf("%s%*s", fitted, fill ? pad : 0, "");
 	vec_push(&p->texts, (struct page_text){ row, column, style, padded });
 }
 
-void page_put(struct page *p, int row, int column, int width, enum style style, int fill, const char *text)
+void page_put(struct page *p, int row, int column, int width, enum style style, int fill,
+	      const char *text)
 {
 	put(p, row, column, width, style, 0, fill, text);
 }
 
-void page_put_right(struct page *p, int row, int column, int width, enum style style, const char *text)
+void page_put_right(struct page *p, int row, int column, int width, enum style style,
+		    const char *text)
 {
 	put(p, row, column, width, style, 1, 1, text);
 }

@@ -11,8 +11,16 @@
 #include "base/vec.h"
 
 enum style {
-	STYLE_PLAIN, STYLE_TITLE, STYLE_HEADER, STYLE_TAB, STYLE_SELECTED, STYLE_KERNEL, STYLE_DIM, STYLE_MATCH, STYLE_ALERT,
-	STYLE_FLAME,		/* the first of STYLE_FLAMES colours */
+	STYLE_PLAIN,
+	STYLE_TITLE,
+	STYLE_HEADER,
+	STYLE_TAB,
+	STYLE_SELECTED,
+	STYLE_KERNEL,
+	STYLE_DIM,
+	STYLE_MATCH,
+	STYLE_ALERT,
+	STYLE_FLAME, /* the first of STYLE_FLAMES colours */
 };
 #define STYLE_FLAMES 6
 #define STYLES (STYLE_FLAME + STYLE_FLAMES)
@@ -32,13 +40,18 @@ struct page {
 /* Empty, of that size. A page that is all zeros was never used. */
 void page_begin(struct page *p, int rows, int columns);
 /*
- * @text at @row and @column, fitted into @width columns (what is longer loses its middle) and filled up
- * with blanks to it where @fill; what is off the page is not there.
+ * @text at @row and @column, fitted into @width columns (what is longer loses its middle) and
+ * filled up with blanks to it where @fill; what is off the page is not there.
  */
-void page_put(struct page *p, int row, int column, int width, enum style style, int fill, const char *text);
+void page_put(struct page *p, int row, int column, int width, enum style style, int fill,
+	      const char *text);
 /* The same to the right of its @width columns. */
-void page_put_right(struct page *p, int row, int column, int width, enum style style, const char *text);
-/* A row as text, without blanks at its end; for tests. Later pieces lie upon earlier ones. @buf is returned. */
+void page_put_right(struct page *p, int row, int column, int width, enum style style,
+		    const char *text);
+/*
+ * A row as text, without blanks at its end; for tests. Later pieces lie upon earlier ones. @buf is
+ * returned.
+ */
 const char *page_line(const struct page *p, int row, char *buf, size_t size);
 void page_free(struct page *p);
 

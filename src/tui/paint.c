@@ -19,7 +19,9 @@
 
 static struct browser_layout lay_out(const struct browser *b, const struct page *page)
 {
-	struct browser_layout l = { .bars = -1, .header = -1, .columns = page->columns, .status = page->rows - 1 };
+	struct browser_layout l = {
+		.bars = -1, .header = -1, .columns = page->columns, .status = page->rows - 1
+	};
 	int row = 1;
 
 	if (b->live && b->show.rate && page->rows >= BARS_FROM)
@@ -50,19 +52,26 @@ static void paint_bars(const struct browser *b, struct page *page, int row)
 	for (size_t i = first; i < n; i++) {
 		const struct live_step *s = &b->steps[i];
 
-		page_put(page, row, column++, 1, s->lost ? STYLE_ALERT : s->truncated ? STYLE_KERNEL : STYLE_PLAIN, 0,
-			 blocks[(int)(s->busy * 7.99)]);
+		page_put(page, row, column++, 1,
+			 s->lost	? STYLE_ALERT
+			 : s->truncated ? STYLE_KERNEL
+					: STYLE_PLAIN,
+			 0, blocks[(int)(s->busy * 7.99)]);
 		lost += s->lost;
 		truncated += s->truncated;
 	}
 	if (!n)
 		return;
-	snprintf(text, sizeof(text), "%3.0f%%  truncated %llu  lost %llu", 100 * b->steps[n - 1].busy,
-		 (unsigned long long)truncated, (unsigned long long)lost);
+	snprintf(text, sizeof(text), "%3.0f%%  truncated %llu  lost %llu",
+		 100 * b->steps[n - 1].busy, (unsigned long long)truncated,
+		 (unsigned long long)lost);
 	page_put(page, row, column + 1, page->columns, lost ? STYLE_ALERT : STYLE_DIM, 0, text);
 }
 
-/* The title of view @i, and where it ends; on a narrow page only the one that is shown has its title. */
+/*
+ * The title of view @i, and where it ends; on a narrow page only the one that is shown has its
+ * title.
+ */
 static int tab_text(const struct browser *b, int i, int column, char *text, size_t size)
 {
 	const char *title = rows_title(i, b->tasks);
@@ -95,8 +104,8 @@ static void paint_tabs(const struct browser *b, struct page *page)
 	for (int i = 0; i < VIEWS; i++) {
 		int end = tab_text(b, i, column, text, sizeof(text));
 
-		page_put(page, b->layout.tabs, column, end - column, (enum view)i == b->view ? STYLE_SELECTED : STYLE_TAB, 0,
-			 text);
+		page_put(page, b->layout.tabs, column, end - column,
+			 (enum view)i == b->view ? STYLE_SELECTED : STYLE_TAB, 0, text);
 		column = end;
 	}
 }
@@ -108,16 +117,20 @@ static double cpu_share_of(const struct browser *b)
 {
 	struct profile_view v = profile_view(b->show.profile);
 	uint64_t span = b->show.span ? b->show.span : v.meta->duration;
-	int is_cpu = !strcmp(profile_text(b->show.profile, v.types[0].name), "samples") && v.meta->frequency;
+	int is_cpu = !strcmp(profile_text(b->show.profile, v.types[0].name), "samples") &&
+		     v.meta->frequency;
 
 	return is_cpu && span ? 100.0 * 1e9 / (double)v.meta->frequency / (double)span : 0;
 }
 
 /* Calls @fn for each column that the profile has and the page has room for, with its place. */
-static void each_column(const struct browser *b, void (*fn)(void *ctx, int i, const struct row_column *c, int x, int width),
+static void each_column(const struct browser *b,
+			void (*fn)(void *ctx, int i, const struct row_column *c, int x, int width),
 			void *ctx)
 {
-	const struct row_column *columns = row_views[b->view].columns ? rows_columns(b->view, b->tasks) : NULL;
+	const struct row_column *columns = row_views[b->view].columns
+						   ? rows_columns(b->view, b->tasks)
+						   : NULL;
 	int x = 0;
 
 	for (int i = 0; columns && columns[i].name; i++) {
@@ -154,22 +167,35 @@ static void paint_title(void *ctx, int i, const struct row_column *c, int x, int
 	enum style style = sorted ? STYLE_TITLE : STYLE_HEADER;
 
 	if (c->kind != COLUMN_TEXT)
-		page_put_right(p->page, p->y, x, width, style, c->kind == COLUMN_VALUE ? p->sums.units.name : c->name);
+		page_put_right(p->page, p->y, x, width, style,
+			       c->kind == COLUMN_VALUE ? p->sums.units.name : c->name);
 	else
-		page_put(p->page, p->y, x, sorted ? (int)strlen(c->name) : width, style, 1, c->name);
+		page_put(p->page, p->y, x, sorted ? (int)strlen(c->name) : width, style, 1,
+			 c->name);
 }
 
-/* A tree's names are indented, and say whether there is more below; what does not fit is left out of the name. */
+/*
+ * A tree's names are indented, and say whether there is more below; what does not fit is left out
+ * of the name.
+ */
 static void indent(const struct browser *b, const struct row *r, int width, char *text, size_t size)
 {
 	int depth = (int)r->depth, most = width / 4, used;
-	int open = r->parent && (hashmap_get(&b->places[b->view].open, r->key) == 1 || *b->filter.text);
+	int open = r->parent &&
+		   (hashmap_get(&b->places[b->view].open, r->key) == 1 || *b->filter.text);
 
 	if (depth <= most)
-		used = snprintf(text, size, "%*s%s ", 2 * depth, "", open ? "-" : r->parent ? "+" : " ");
+		used = snprintf(text, size, "%*s%s ", 2 * depth, "",
+				open	    ? "-"
+				: r->parent ? "+"
+					    : " ");
 	else
-		used = snprintf(text, size, "%*s+%d %s ", 2 * most, "", depth - most, open ? "-" : r->parent ? "+" : " ");
-	label_fit(text + used, size - (size_t)used, r->name, width > used ? (size_t)(width - used) : 0);
+		used = snprintf(text, size, "%*s+%d %s ", 2 * most, "", depth - most,
+				open	    ? "-"
+				: r->parent ? "+"
+					    : " ");
+	label_fit(text + used, size - (size_t)used, r->name,
+		  width > used ? (size_t)(width - used) : 0);
 }
 
 static void paint_cell(void *ctx, int i, const struct row_column *c, int x, int width)
@@ -180,7 +206,8 @@ static void paint_cell(void *ctx, int i, const struct row_column *c, int x, int 
 
 	(void)i;
 	if (c->kind != COLUMN_TEXT) {
-		page_put_right(p->page, p->y, x, width, p->selected ? STYLE_SELECTED : STYLE_PLAIN, cell);
+		page_put_right(p->page, p->y, x, width, p->selected ? STYLE_SELECTED : STYLE_PLAIN,
+			       cell);
 		return;
 	}
 	if (row_views[p->b->view].tree) {
@@ -195,10 +222,12 @@ static void paint_row(struct painter *p)
 {
 	if (p->selected)
 		page_put(p->page, p->y, 0, p->page->columns, STYLE_SELECTED, 1, "");
-	p->style = p->selected ? STYLE_SELECTED : browser_pattern_matches(&p->b->search, p->row) ? STYLE_MATCH :
-		   paint_style(p->row->kind);
+	p->style = p->selected					    ? STYLE_SELECTED
+		   : browser_pattern_matches(&p->b->search, p->row) ? STYLE_MATCH
+								    : paint_style(p->row->kind);
 	if (p->row->heading)
-		page_put(p->page, p->y, 0, p->page->columns, p->selected ? STYLE_SELECTED : STYLE_TITLE, 0, p->row->name);
+		page_put(p->page, p->y, 0, p->page->columns,
+			 p->selected ? STYLE_SELECTED : STYLE_TITLE, 0, p->row->name);
 	else
 		each_column(p->b, paint_cell, p);
 }
@@ -255,7 +284,8 @@ int paint_column_at(const struct browser *b, int column)
 /* --- Over the rows. ------------------------------------------------------------------ */
 static void paint_help(struct browser *b, struct page *page)
 {
-	int across = page->columns / HELP_WIDTH > 0 ? page->columns / HELP_WIDTH : 1, width = page->columns / across;
+	int across = page->columns / HELP_WIDTH > 0 ? page->columns / HELP_WIDTH : 1,
+	    width = page->columns / across;
 	int rows = page->rows - 1, n = 0;
 	size_t first = (size_t)b->help - 1;
 	struct action_help h;
@@ -265,10 +295,12 @@ static void paint_help(struct browser *b, struct page *page)
 		int x = n / rows * width;
 
 		page_put(page, n % rows, x, KEYS_WIDTH, STYLE_TITLE, 0, h.keys);
-		page_put(page, n % rows, x + KEYS_WIDTH, width - KEYS_WIDTH - 1, STYLE_PLAIN, 0, h.help);
+		page_put(page, n % rows, x + KEYS_WIDTH, width - KEYS_WIDTH - 1, STYLE_PLAIN, 0,
+			 h.help);
 	}
 	b->help_next = actions_help(first + (size_t)n).keys ? b->help + n : 0;
-	page_put(page, page->rows - 1, 0, page->columns, STYLE_DIM, 0, b->help_next ? "any key: more, q: back" : "any key: back");
+	page_put(page, page->rows - 1, 0, page->columns, STYLE_DIM, 0,
+		 b->help_next ? "any key: more, q: back" : "any key: back");
 }
 
 /* @text over as many lines as it takes. Returns the row after it. */
@@ -286,7 +318,8 @@ static int paint_wrapped(struct page *page, int row, const char *label, const ch
 			while (((unsigned char)text[n] >> 6) == 2)
 				n++;
 			snprintf(piece, sizeof(piece), "%.*s", (int)n, text);
-		} while (text[n] && n + 8 < sizeof(piece) && (int)text_width(piece) + 2 <= page->columns);
+		} while (text[n] && n + 8 < sizeof(piece) &&
+			 (int)text_width(piece) + 2 <= page->columns);
 		page_put(page, row, 0, page->columns, STYLE_PLAIN, 1, piece);
 		text += n;
 	}
@@ -309,7 +342,9 @@ static void paint_detail(const struct browser *b, struct page *page)
 		 views_percent(r->self, s.samples), self, *s.units.word ? " " : "", s.units.word,
 		 views_percent(r->total, s.samples), total, *s.units.word ? " " : "", s.units.word);
 	row = paint_wrapped(page, row, "name", r->name);
-	row = paint_wrapped(page, row, profile_text(b->show.profile, profile_view(b->show.profile).types[0].name), text);
+	row = paint_wrapped(
+		page, row,
+		profile_text(b->show.profile, profile_view(b->show.profile).types[0].name), text);
 	if (*r->module)
 		row = paint_wrapped(page, row, "image", r->module);
 	snprintf(text, sizeof(text), r->pid ? "%.200s/%d" : "%.200s", r->owner, r->pid);
@@ -331,7 +366,8 @@ static void paint_status(const struct browser *b, struct page *page)
 		snprintf(text, sizeof(text), "%s%s", asks[b->prompt], b->typed);
 		page_put(page, row, 0, page->columns, STYLE_PLAIN, 0, text);
 		page->cursor_row = row;
-		page->cursor_column = (int)text_width(text) < page->columns ? (int)text_width(text) : page->columns - 1;
+		page->cursor_column = (int)text_width(text) < page->columns ? (int)text_width(text)
+									    : page->columns - 1;
 		return;
 	}
 	if (*b->message) {
@@ -339,11 +375,14 @@ static void paint_status(const struct browser *b, struct page *page)
 		return;
 	}
 	snprintf(text, sizeof(text), "%s%s%s%s%s%s", b->paused ? "[paused] " : "",
-		 b->choice.no_kernel ? "[without kernel] " : "", b->choice.no_user ? "[without programs] " : "",
-		 *b->filter.text ? "[filter: " : "", b->filter.text, *b->filter.text ? "] " : "");
+		 b->choice.no_kernel ? "[without kernel] " : "",
+		 b->choice.no_user ? "[without programs] " : "", *b->filter.text ? "[filter: " : "",
+		 b->filter.text, *b->filter.text ? "] " : "");
 	page_put(page, row, 0, page->columns, STYLE_TITLE, 0, text);
-	page_put(page, row, (int)text_width(text), page->columns, STYLE_DIM, 0, page->columns < TITLES_FROM ? "? keys  q end" :
-		 "? keys  1-7 views  Enter callers  / search  f filter  s save  q end");
+	page_put(page, row, (int)text_width(text), page->columns, STYLE_DIM, 0,
+		 page->columns < TITLES_FROM
+			 ? "? keys  q end"
+			 : "? keys  1-7 views  Enter callers  / search  f filter  s save  q end");
 }
 
 void paint_page(struct browser *b, struct page *page)
@@ -359,7 +398,8 @@ void paint_page(struct browser *b, struct page *page)
 		paint_detail(b, page);
 		return;
 	}
-	heading_text(text, sizeof(text), &b->show, page->columns < TITLES_FROM ? NULL : b->target, b->since_start, b->live);
+	heading_text(text, sizeof(text), &b->show, page->columns < TITLES_FROM ? NULL : b->target,
+		     b->since_start, b->live);
 	page_put(page, 0, 0, page->columns, STYLE_TITLE, 0, text);
 	if (b->layout.bars >= 0)
 		paint_bars(b, page, b->layout.bars);

@@ -9,7 +9,9 @@
 
 int plain_write(struct live *l, const struct viewer_options *o)
 {
-	const struct output_options output = { .rows = o->rows, .columns = o->columns, .color = o->color };
+	const struct output_options output = { .rows = o->rows,
+					       .columns = o->columns,
+					       .color = o->color };
 	const struct user as_we_are = { 0 };
 	struct live_show show = live_show(l, o->since_start, &(struct shown_choice){ 0 });
 	struct outfile *f = outfile_open("-", &as_we_are, NULL);

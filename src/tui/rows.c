@@ -20,21 +20,36 @@ static uint64_t text_key(const char *text)
 
 static uint64_t code_key(const struct rollup_function *f)
 {
-	return hash_pair(hash_pair(text_key(f->name), text_key(f->module)), hash_pair(text_key(f->file), f->line));
+	return hash_pair(hash_pair(text_key(f->name), text_key(f->module)),
+			 hash_pair(text_key(f->file), f->line));
 }
 
 static struct row code_row(const struct rollup_function *f)
 {
-	return (struct row){ .key = code_key(f), .name = f->name, .module = f->module, .file = f->file, .owner = "",
-			     .kind = f->kind, .line = f->line, .self = f->self, .total = f->total };
+	return (struct row){ .key = code_key(f),
+			     .name = f->name,
+			     .module = f->module,
+			     .file = f->file,
+			     .owner = "",
+			     .kind = f->kind,
+			     .line = f->line,
+			     .self = f->self,
+			     .total = f->total };
 }
 
 static void add_heading(row_vec *rows, const char *text)
 {
-	vec_push(rows, (struct row){ .key = text_key(text), .name = text, .module = "", .file = "", .owner = "", .heading = 1 });
+	vec_push(rows, (struct row){ .key = text_key(text),
+				     .name = text,
+				     .module = "",
+				     .file = "",
+				     .owner = "",
+				     .heading = 1 });
 }
 
-/* The innermost function of a sample; nfunctions where it has none, PROFILE_NONE without a stack. */
+/*
+ * The innermost function of a sample; nfunctions where it has none, PROFILE_NONE without a stack.
+ */
 static uint32_t leaf_of(const struct profile_view *v, const struct sample *s)
 {
 	const struct location *l;
@@ -45,7 +60,9 @@ static uint32_t leaf_of(const struct profile_view *v, const struct sample *s)
 	return l->nlines ? v->lines[l->first_line].function : (uint32_t)v->nfunctions;
 }
 
-/* Whose samples a function's own are: the process with most of them, and how many others there are. */
+/*
+ * Whose samples a function's own are: the process with most of them, and how many others there are.
+ */
 struct owner {
 	uint32_t process, others;
 	uint64_t most;
@@ -59,7 +76,8 @@ static struct owner *find_owners(const struct profile *p)
 	struct hashmap ids = { 0 };
 
 	for (size_t i = 0; i < v.nsamples; i++) {
-		uint32_t leaf = leaf_of(&v, &v.samples[i]), process = v.threads[v.samples[i].thread].process, id;
+		uint32_t leaf = leaf_of(&v, &v.samples[i]),
+			 process = v.threads[v.samples[i].thread].process, id;
 		struct owner *o = leaf == PROFILE_NONE ? NULL : &owners[leaf];
 
 		if (!o || !v.values[i])
@@ -89,7 +107,8 @@ row_vec rows_functions(const struct profile *p, const struct rows_choice *c)
 	(void)c;
 	for (size_t i = 0; i < n; i++) {
 		struct row row = code_row(&all[i]);
-		const struct owner *o = all[i].function <= v.nfunctions ? &owners[all[i].function] : NULL;
+		const struct owner *o = all[i].function <= v.nfunctions ? &owners[all[i].function]
+									: NULL;
 
 		if (o && o->others) {
 			row.owner = rollup_comm(p, v.processes[o->process].comm);
@@ -121,17 +140,25 @@ static row_vec rows_of_tasks(const struct rollup_process *all, size_t n)
 	row_vec rows = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		vec_push(&rows, (struct row){
-			.key = hash_pair((uint64_t)all[i].pid << 32 | (uint32_t)all[i].tid, text_key(all[i].comm)),
-			.name = all[i].comm, .module = "", .file = "", .owner = "", .pid = all[i].pid, .tid = all[i].tid,
-			.self = all[i].samples, .total = all[i].samples });
+		vec_push(&rows, (struct row){ .key = hash_pair((uint64_t)all[i].pid << 32 |
+								       (uint32_t)all[i].tid,
+							       text_key(all[i].comm)),
+					      .name = all[i].comm,
+					      .module = "",
+					      .file = "",
+					      .owner = "",
+					      .pid = all[i].pid,
+					      .tid = all[i].tid,
+					      .self = all[i].samples,
+					      .total = all[i].samples });
 	return rows;
 }
 
 row_vec rows_tasks(const struct profile *p, const struct rows_choice *c)
 {
 	size_t n;
-	struct rollup_process *all = c->tasks == TASKS_THREADS ? rollup_threads(p, &n) : rollup_processes(p, &n);
+	struct rollup_process *all = c->tasks == TASKS_THREADS ? rollup_threads(p, &n)
+							       : rollup_processes(p, &n);
 	row_vec rows = rows_of_tasks(all, n);
 
 	if (c->tasks == TASKS_TREE)
@@ -150,12 +177,20 @@ row_vec rows_tree(const struct profile *p, const struct rows_choice *c)
 	(void)c;
 	for (size_t i = 0; i < n; i++) {
 		const struct tree_row *t = &all[i];
-		uint64_t key = hash_pair(t->depth ? path.v[t->depth - 1] : 0, hash_pair(text_key(t->name), text_key(t->module)));
+		uint64_t key = hash_pair(t->depth ? path.v[t->depth - 1] : 0,
+					 hash_pair(text_key(t->name), text_key(t->module)));
 
 		path.n = t->depth;
 		vec_push(&path, key);
-		vec_push(&rows, (struct row){ .key = key, .name = t->name, .module = t->module, .file = "", .owner = "",
-					      .kind = t->kind, .depth = t->depth, .self = t->self, .total = t->total,
+		vec_push(&rows, (struct row){ .key = key,
+					      .name = t->name,
+					      .module = t->module,
+					      .file = "",
+					      .owner = "",
+					      .kind = t->kind,
+					      .depth = t->depth,
+					      .self = t->self,
+					      .total = t->total,
 					      .parent = i + 1 < n && all[i + 1].depth > t->depth });
 	}
 	vec_free(&path);
@@ -210,8 +245,13 @@ row_vec rows_callers(const struct profile *p, const struct rows_choice *c)
 	if (found) {
 		add_way(&rows, "callers:", found->callers, found->ncallers);
 		add_heading(&rows, "the function:");
-		vec_push(&rows, (struct row){ .key = 1, .name = c->name, .module = c->module, .file = "", .owner = "",
-					      .self = found->self, .total = found->total });
+		vec_push(&rows, (struct row){ .key = 1,
+					      .name = c->name,
+					      .module = c->module,
+					      .file = "",
+					      .owner = "",
+					      .self = found->self,
+					      .total = found->total });
 		add_way(&rows, "callees:", found->callees, found->ncallees);
 	} else {
 		add_none(&rows, c, "the function has no samples now");
@@ -228,10 +268,13 @@ row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
 	row_vec rows = { 0 };
 
 	for (size_t i = 0; c->name && i < n; i++)
-		if (all[i].line && !strcmp(all[i].name, c->name) && !strcmp(all[i].module, c->module))
+		if (all[i].line && !strcmp(all[i].name, c->name) &&
+		    !strcmp(all[i].module, c->module))
 			vec_push(&rows, code_row(&all[i]));
 	if (!rows.n)
-		add_none(&rows, c, "no lines are known: the function has no debug information, or no samples");
+		add_none(
+			&rows, c,
+			"no lines are known: the function has no debug information, or no samples");
 	free(all);
 	return rows;
 }

@@ -27,7 +27,16 @@ struct row {
 };
 typedef VEC(struct row) row_vec;
 
-enum view { VIEW_FUNCTIONS, VIEW_TASKS, VIEW_TREE, VIEW_CALLERS, VIEW_LINES, VIEW_FLAME, VIEW_MODULES, VIEWS };
+enum view {
+	VIEW_FUNCTIONS,
+	VIEW_TASKS,
+	VIEW_TREE,
+	VIEW_CALLERS,
+	VIEW_LINES,
+	VIEW_FLAME,
+	VIEW_MODULES,
+	VIEWS
+};
 
 /* What the tasks are: processes by what they took, or below their parents, or threads. */
 enum row_tasks { TASKS_PROCESSES, TASKS_TREE, TASKS_THREADS, TASKS };
@@ -35,13 +44,15 @@ enum row_tasks { TASKS_PROCESSES, TASKS_TREE, TASKS_THREADS, TASKS };
 /* What a view is of, besides the profile. */
 struct rows_choice {
 	enum row_tasks tasks;
-	const char *name, *module;	/* the function of callers and lines; NULL: none was chosen */
+	/* the function of callers and lines; NULL: none was chosen */
+	const char *name, *module;
 };
 
 /* What a cell is made of, besides its row. */
 struct rows_sums {
 	uint64_t samples;		/* of the whole profile */
-	double cpu_share;		/* % of one CPU that each of them stands for; 0: not known */
+	/* % of one CPU that each of them stands for; 0: not known */
+	double cpu_share;
 	struct units units;		/* of values */
 };
 
@@ -58,12 +69,14 @@ struct row_column {
 	int least;			/* columns that the page must have for it */
 	enum column_kind kind;
 	const char *(*cell)(const struct row *r, const struct rows_sums *s, char *buf, size_t size);
-	int (*compare)(const struct row *a, const struct row *b);	/* the first before the second: < 0 */
+	/* the first before the second: < 0 */
+	int (*compare)(const struct row *a, const struct row *b);
 };
 
 struct row_view {
 	const char *title;		/* one word */
-	const struct row_column *columns;	/* ends with a row without a name; NULL: it draws itself */
+	/* ends with a row without a name; NULL: it draws itself */
+	const struct row_column *columns;
 	row_vec (*make)(const struct profile *p, const struct rows_choice *c);
 	int tree;			/* rows are a tree: not sorted, but opened and closed */
 	int sorted;			/* by a column of the user's choice */

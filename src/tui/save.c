@@ -7,7 +7,8 @@
 #include "base/text.h"
 #include "output/output.h"
 
-void save_profile(const struct profile *p, const char *path, const struct user *u, char *told, size_t size)
+void save_profile(const struct profile *p, const char *path, const struct user *u, char *told,
+		  size_t size)
 {
 	const struct output_format *format = output_by_path(path);
 	struct error e = { .text = "" };
@@ -17,7 +18,8 @@ void save_profile(const struct profile *p, const char *path, const struct user *
 	text_clean(clean, sizeof(clean), path);
 	/* Standard output is the screen. */
 	if (!format || !strcmp(path, "-") || !strncmp(path, "/dev/", 5)) {
-		snprintf(told, size, "the name tells no format: end it in .folded, .pb.gz, .svg, .html, .txt");
+		snprintf(told, size,
+			 "the name tells no format: end it in .folded, .pb.gz, .svg, .html, .txt");
 		return;
 	}
 	f = outfile_open(path, u, &e);

@@ -8,6 +8,7 @@
 #include "base/user.h"
 #include "profile/profile.h"
 
-void save_profile(const struct profile *p, const char *path, const struct user *u, char *told, size_t size);
+void save_profile(const struct profile *p, const char *path, const struct user *u, char *told,
+		  size_t size);
 
 #endif

@@ -56,7 +56,8 @@ static void start_colors(struct screen *s)
 	for (short i = 0; i < STYLES; i++) {
 		const struct look *l = &looks[i];
 
-		init_pair((short)(i + 1), s->colors == 256 ? l->fg256 : l->fg, s->colors == 256 ? l->bg256 : l->bg);
+		init_pair((short)(i + 1), s->colors == 256 ? l->fg256 : l->fg,
+			  s->colors == 256 ? l->bg256 : l->bg);
 	}
 }
 
@@ -77,12 +78,15 @@ struct screen *screen_new(struct error *e)
 	struct screen *s = xcalloc(1, sizeof(*s));
 	const char *term = getenv("TERM");
 
-	/* Of the locale only which characters there are; a terminal that is not UTF-8 gets ASCII. */
+	/*
+	 * Of the locale only which characters there are; a terminal that is not UTF-8 gets ASCII.
+	 */
 	s->utf8 = setlocale(LC_CTYPE, "") && !strcmp(nl_langinfo(CODESET), "UTF-8");
 	s->guard = guard_new();
 	s->terminal = newterm(NULL, stdout, stdin);
 	if (!s->terminal) {
-		error_set(e, STATUS_ERROR, -ENOTTY, "the terminal '%s' is not known here; --plain prints tables",
+		error_set(e, STATUS_ERROR, -ENOTTY,
+			  "the terminal '%s' is not known here; --plain prints tables",
 			  term ? term : "");
 		screen_free(s);
 		return NULL;
@@ -179,7 +183,8 @@ void screen_draw(struct screen *s, const struct page *page)
 
 		if (!s->utf8)
 			to_ascii(t->text);
-		attrset(s->colors ? looks[t->style].colored | (attr_t)COLOR_PAIR(t->style + 1) : looks[t->style].mono);
+		attrset(s->colors ? looks[t->style].colored | (attr_t)COLOR_PAIR(t->style + 1)
+				  : looks[t->style].mono);
 		mvaddstr(t->row, t->column, t->text);
 	}
 	attrset(A_NORMAL);
@@ -197,16 +202,29 @@ static uint32_t take_mouse(struct press_event *press)
 		return PRESS_NONE;
 	press->row = m.y;
 	press->column = m.x;
-	return m.bstate & BUTTON1_PRESSED ? PRESS_CLICK : m.bstate & BUTTON4_PRESSED ? PRESS_WHEEL_UP :
-	       m.bstate & BUTTON5_PRESSED ? PRESS_WHEEL_DOWN : PRESS_NONE;
+	return m.bstate & BUTTON1_PRESSED   ? PRESS_CLICK
+	       : m.bstate & BUTTON4_PRESSED ? PRESS_WHEEL_UP
+	       : m.bstate & BUTTON5_PRESSED ? PRESS_WHEEL_DOWN
+					    : PRESS_NONE;
 }
 
 int screen_press(struct screen *s, struct press_event *press)
 {
-	static const struct { wint_t code; uint32_t key; } keys[] = {
-		{ KEY_UP, PRESS_UP }, { KEY_DOWN, PRESS_DOWN }, { KEY_LEFT, PRESS_LEFT }, { KEY_RIGHT, PRESS_RIGHT },
-		{ KEY_PPAGE, PRESS_PAGE_UP }, { KEY_NPAGE, PRESS_PAGE_DOWN }, { KEY_HOME, PRESS_HOME }, { KEY_END, PRESS_END },
-		{ KEY_BACKSPACE, PRESS_BACKSPACE }, { KEY_BTAB, PRESS_BACKTAB }, { KEY_ENTER, '\r' },
+	static const struct {
+		wint_t code;
+		uint32_t key;
+	} keys[] = {
+		{ KEY_UP, PRESS_UP },
+		{ KEY_DOWN, PRESS_DOWN },
+		{ KEY_LEFT, PRESS_LEFT },
+		{ KEY_RIGHT, PRESS_RIGHT },
+		{ KEY_PPAGE, PRESS_PAGE_UP },
+		{ KEY_NPAGE, PRESS_PAGE_DOWN },
+		{ KEY_HOME, PRESS_HOME },
+		{ KEY_END, PRESS_END },
+		{ KEY_BACKSPACE, PRESS_BACKSPACE },
+		{ KEY_BTAB, PRESS_BACKTAB },
+		{ KEY_ENTER, '\r' },
 	};
 	wint_t c;
 	int got = get_wch(&c);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal, by ncurses. Only clean text and a few block characters are ever written to it. However we end,
- * the terminal is as it was before: a small process of our own (guard.h) sees to it where we cannot.
+ * The terminal, by ncurses. Only clean text and a few block characters are ever written to it.
+ * However we end, the terminal is as it was before: a small process of our own (guard.h) sees to it
+ * where we cannot.
  */
 #ifndef EBPROF_SCREEN_H
 #define EBPROF_SCREEN_H

@@ -26,7 +26,9 @@ static uint32_t function_of(const struct maker *m, uint32_t function)
 	const struct function *f = &m->view.functions[function];
 
 	if (!m->functions[function])
-		m->functions[function] = profile_function(m->to, string_of(m, f->name), string_of(m, f->module), f->kind) + 1;
+		m->functions[function] = profile_function(m->to, string_of(m, f->name),
+							  string_of(m, f->module), f->kind) +
+					 1;
 	return m->functions[function] - 1;
 }
 
@@ -35,8 +37,10 @@ static uint32_t module_of(const struct maker *m, uint32_t module)
 	const struct module *x = &m->view.modules[module];
 
 	if (!m->modules[module])
-		m->modules[module] = profile_module(m->to, profile_text(m->from, x->name), profile_text(m->from, x->path),
-						    profile_text(m->from, x->build_id)) + 1;
+		m->modules[module] = profile_module(m->to, profile_text(m->from, x->name),
+						    profile_text(m->from, x->path),
+						    profile_text(m->from, x->build_id)) +
+				     1;
 	return m->modules[module] - 1;
 }
 
@@ -52,18 +56,21 @@ static uint32_t location_of(struct maker *m, uint32_t location)
 	for (uint32_t i = 0; i < l->nlines; i++) {
 		const struct line *line = &m->view.lines[l->first_line + i];
 
-		vec_push(&m->lines, (struct line){ function_of(m, line->function), string_of(m, line->file), line->line });
+		vec_push(&m->lines, (struct line){ function_of(m, line->function),
+						   string_of(m, line->file), line->line });
 	}
 	/* One that has no name yet, or marks of one address, which are their names. */
 	if (m->lines.n && !profile_view(m->to).locations[id].nlines)
-		profile_name_location(m->to, id, m->lines.v, m->lines.n, profile_text(m->from, l->why));
+		profile_name_location(m->to, id, m->lines.v, m->lines.n,
+				      profile_text(m->from, l->why));
 	m->locations[location] = id + 1;
 	return id;
 }
 
 static int left_out(const struct maker *m, const struct location *l)
 {
-	return (m->choice->no_kernel && l->kind == FRAME_KERNEL) || (m->choice->no_user && l->kind == FRAME_USER);
+	return (m->choice->no_kernel && l->kind == FRAME_KERNEL) ||
+	       (m->choice->no_user && l->kind == FRAME_USER);
 }
 
 /* Back to what is known, then forth. */
@@ -92,10 +99,12 @@ static uint32_t thread_of(const struct maker *m, uint32_t thread)
 	const struct process *p = &m->view.processes[t->process];
 
 	if (!m->threads[thread]) {
-		uint32_t process = profile_process(m->to, p->pid, p->incarnation, string_of(m, p->comm));
+		uint32_t process = profile_process(m->to, p->pid, p->incarnation,
+						   string_of(m, p->comm));
 
 		profile_set_parent(m->to, process, p->parent);
-		m->threads[thread] = profile_thread(m->to, process, t->tid, string_of(m, t->comm)) + 1;
+		m->threads[thread] = profile_thread(m->to, process, t->tid, string_of(m, t->comm)) +
+				     1;
 	}
 	return m->threads[thread] - 1;
 }
@@ -109,7 +118,8 @@ static uint32_t labels_of(const struct maker *m, uint32_t set)
 	for (; n < s->n && n < sizeof(labels) / sizeof(*labels); n++) {
 		const struct label *l = &m->view.labels[s->first + n];
 
-		labels[n] = (struct label){ string_of(m, l->key), string_of(m, l->text), string_of(m, l->unit), l->number };
+		labels[n] = (struct label){ string_of(m, l->key), string_of(m, l->text),
+					    string_of(m, l->unit), l->number };
 	}
 	return profile_labels(m->to, labels, n);
 }
@@ -119,7 +129,8 @@ static void describe(const struct maker *m)
 	const struct sample_type *type = &m->view.types[shown_type(m->from, m->choice)];
 	struct profile_meta *meta = profile_meta(m->to);
 
-	profile_set_type(m->to, 0, profile_text(m->from, type->name), profile_text(m->from, type->unit));
+	profile_set_type(m->to, 0, profile_text(m->from, type->name),
+			 profile_text(m->from, type->unit));
 	*meta = *m->view.meta;
 	meta->host = string_of(m, meta->host);
 	meta->command = string_of(m, meta->command);
@@ -133,7 +144,8 @@ uint32_t shown_type(const struct profile *p, const struct shown_choice *c)
 	return c->type && c->type <= v.ntypes ? c->type - 1 : v.shown;
 }
 
-struct profile *shown_new(const struct profile *p, const uint64_t *values, const struct shown_choice *c)
+struct profile *shown_new(const struct profile *p, const uint64_t *values,
+			  const struct shown_choice *c)
 {
 	struct maker m = { .to = profile_new(), .from = p, .view = profile_view(p), .choice = c };
 	const struct profile_view *v = &m.view;
@@ -151,8 +163,10 @@ struct profile *shown_new(const struct profile *p, const uint64_t *values, const
 		uint32_t node = values[i] ? node_of(&m, s->node) : 0;
 
 		if (values[i] && (node || !(c->no_kernel || c->no_user)))
-			profile_count(m.to, profile_sample(m.to, thread_of(&m, s->thread), node, labels_of(&m, s->labels)), 0,
-				      values[i]);
+			profile_count(m.to,
+				      profile_sample(m.to, thread_of(&m, s->thread), node,
+						     labels_of(&m, s->labels)),
+				      0, values[i]);
 	}
 	free(m.nodes);
 	free(m.locations);

@@ -19,6 +19,7 @@ struct shown_choice {
 /* The type of @p that is chosen. */
 uint32_t shown_type(const struct profile *p, const struct shown_choice *c);
 /* Of that type alone, with @values, by sample; NULL: its own. */
-struct profile *shown_new(const struct profile *p, const uint64_t *values, const struct shown_choice *c);
+struct profile *shown_new(const struct profile *p, const uint64_t *values,
+			  const struct shown_choice *c);
 
 #endif

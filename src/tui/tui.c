@@ -14,7 +14,8 @@
 #include "tui/screen.h"
 
 #define MS 1000000u
-#define PAUSE 20		/* times the CPU time of bringing the picture up to date: then that is 5 % of a CPU at most */
+/* times the CPU time of bringing the picture up to date: then that is 5 % of a CPU at most */
+#define PAUSE 20
 
 struct tui {
 	struct screen *screen;
@@ -28,10 +29,12 @@ int tui_possible(void)
 {
 	const char *term = getenv("TERM");
 
-	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb");
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && term && *term &&
+	       strcmp(term, "dumb");
 }
 
-struct tui *tui_new(const char *target, const struct user *u, int live, int since_start, struct error *e)
+struct tui *tui_new(const char *target, const struct user *u, int live, int since_start,
+		    struct error *e)
 {
 	struct tui *t = xcalloc(1, sizeof(*t));
 	sigset_t set;
@@ -119,8 +122,10 @@ void tui_run(struct tui *t, const struct tui_source *source)
 
 	while (!b->quit) {
 		struct pollfd p[] = {
-			{ .fd = source->stop, .events = POLLIN }, { .fd = STDIN_FILENO, .events = POLLIN },
-			{ .fd = t->signals, .events = POLLIN }, { .fd = source->fd, .events = POLLIN },
+			{ .fd = source->stop, .events = POLLIN },
+			{ .fd = STDIN_FILENO, .events = POLLIN },
+			{ .fd = t->signals, .events = POLLIN },
+			{ .fd = source->fd, .events = POLLIN },
 		};
 		struct press_event press;
 		uint64_t now = clock_ns(), used = clock_thread_ns();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The terminal and a browser on it: keys, resizing, Ctrl-Z, and a picture that is brought up
- * to date when its source has more. What that costs is bounded: where it takes long, it is done less often.
+ * to date when its source has more. What that costs is bounded: where it takes long, it is done
+ * less often.
  */
 #ifndef EBPROF_TUI_H
 #define EBPROF_TUI_H
@@ -11,8 +12,10 @@
 
 /* Where profiles come from. */
 struct tui_source {
-	struct live_show (*show)(void *ctx, int since_start, const struct shown_choice *c);	/* as live_show() */
-	size_t (*steps)(void *ctx, struct live_step *steps, size_t n);	/* as live_steps(); NULL: none */
+	/* as live_show() */
+	struct live_show (*show)(void *ctx, int since_start, const struct shown_choice *c);
+	/* as live_steps(); NULL: none */
+	size_t (*steps)(void *ctx, struct live_step *steps, size_t n);
 	void (*clear)(void *ctx);	/* quiets @fd; NULL where that is -1 */
 	int fd;				/* readable when there is more; -1: never */
 	int stop;			/* readable when it is to end; -1: never */
@@ -24,10 +27,12 @@ struct tui;
 /* 1 where standard input and output are a terminal that can be drawn on. */
 int tui_possible(void);
 /*
- * Takes the terminal, and blocks the signals that have to do with it: before other threads are started.
- * @target, for the heading, and @u, who gets files that are saved, are borrowed. NULL with @e filled.
+ * Takes the terminal, and blocks the signals that have to do with it: before other threads are
+ * started. @target, for the heading, and @u, who gets files that are saved, are borrowed. NULL with
+ * @e filled.
  */
-struct tui *tui_new(const char *target, const struct user *u, int live, int since_start, struct error *e);
+struct tui *tui_new(const char *target, const struct user *u, int live, int since_start,
+		    struct error *e);
 /* Until the user wants to end, or the source says so. By one thread. */
 void tui_run(struct tui *t, const struct tui_source *source);
 /* Gives the terminal back as it was. Takes NULL. */

@@ -16,7 +16,8 @@
 #include "tui/plain.h"
 #include "tui/tui.h"
 
-#define EARLY 8			/* an update may come this part of a refresh before its time, and count */
+/* an update may come this part of a refresh before its time, and count */
+#define EARLY 8
 
 struct viewer {
 	const struct viewer_options *o;
@@ -66,8 +67,10 @@ static void *show_terminal(void *arg)
 static void *show_plain(void *arg)
 {
 	struct viewer *v = arg;
-	struct pollfd p[] = { { .fd = live_fd(v->live), .events = POLLIN }, { .fd = v->stop, .events = POLLIN } };
-	uint64_t next = v->o->refresh, n = 0;	/* ns of sampling: to begin with it may take its time */
+	struct pollfd p[] = { { .fd = live_fd(v->live), .events = POLLIN },
+			      { .fd = v->stop, .events = POLLIN } };
+	/* ns of sampling: to begin with it may take its time */
+	uint64_t next = v->o->refresh, n = 0;
 	int last = 0, done = 0;
 
 	while (!done && !last) {
@@ -76,7 +79,10 @@ static void *show_plain(void *arg)
 		poll(p, 2, -1);
 		last = p[1].revents != 0;
 		live_clear(v->live);
-		/* What came since the last table is one more where it is half of one, or the only one. */
+		/*
+		 * What came since the last table is one more where it is half of one, or the only
+		 * one.
+		 */
 		if (last)
 			least = n ? next - v->o->refresh / 2 : 0;
 		now = live_duration(v->live);

@@ -28,7 +28,10 @@ struct viewer;
 
 /* Starts it; @o and what it points to stay the caller's. NULL with @e filled. */
 struct viewer *viewer_new(const struct viewer_options *o, struct error *e);
-/* Shows the last of it where that is wanted, gives the terminal back, and ends the thread. Takes NULL. */
+/*
+ * Shows the last of it where that is wanted, gives the terminal back, and ends the thread. Takes
+ * NULL.
+ */
 void viewer_free(struct viewer *v);
 
 /* For the thread that samples (struct session_options): never waits. As live_update(). */

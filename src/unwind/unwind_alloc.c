@@ -13,7 +13,8 @@
 #define STEPS_SHIFT	3
 #define STEPS		(1u << STEPS_SHIFT)
 #define LISTS		((32 - STEPS_SHIFT + 1) * STEPS)
-#define LOOK		8		/* extents of one list that are looked at before the next list */
+/* extents of one list that are looked at before the next list */
+#define LOOK		8
 
 #define NONE		HASHMAP_NONE
 
@@ -136,7 +137,8 @@ void unwind_alloc_give(struct unwind_alloc *a, uint32_t ref, uint32_t units)
 		ref = e.ref;
 		units += e.units;
 	}
-	if ((ref + units) % UNWIND_SHARD_UNITS && (behind = hashmap_get(&a->by_start, ref + units)) != NONE)
+	if ((ref + units) % UNWIND_SHARD_UNITS &&
+	    (behind = hashmap_get(&a->by_start, ref + units)) != NONE)
 		units += remove_extent(a, behind).units;
 	insert(a, ref, units);
 }

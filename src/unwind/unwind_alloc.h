@@ -21,7 +21,10 @@ void unwind_alloc_free(struct unwind_alloc *a);
 
 /* @units in a row, at least 1. Their ref, or 0 where there is no such room. */
 uint32_t unwind_alloc_take(struct unwind_alloc *a, uint32_t units);
-/* Gives back what was taken, or a part of it, or, at first, memory that is new; all of it in one shard. */
+/*
+ * Gives back what was taken, or a part of it, or, at first, memory that is new; all of it in one
+ * shard.
+ */
 void unwind_alloc_give(struct unwind_alloc *a, uint32_t ref, uint32_t units);
 /* Units that are free. */
 size_t unwind_alloc_left(const struct unwind_alloc *a);

@@ -35,7 +35,10 @@ struct unwind_builder *unwind_builder_new(unsigned threads)
 	b = xcalloc(1, sizeof(*b));
 	b->most = threads ? threads : 1;
 	b->event = event;
-	/* The owner may run at a real-time priority: a builder that it waits for has to run as well. */
+	/*
+	 * The owner may run at a real-time priority: a builder that it waits for has to run as
+	 * well.
+	 */
 	thread_lock_init(&b->lock);
 	pthread_cond_init(&b->work, NULL);
 	return b;
@@ -66,7 +69,10 @@ void unwind_builder_free(struct unwind_builder *b)
 /* The table of @elf; the debug file is looked for only where the file itself tells nothing. */
 static int build_file(const struct elf_file *elf, struct unwind_table *out)
 {
-	/* In our own root alone: what lies in the target's is the target's to choose, and unwinds others' stacks too. */
+	/*
+	 * In our own root alone: what lies in the target's is the target's to choose, and unwinds
+	 * others' stacks too.
+	 */
 	static const struct debug_places places = { .root_owned = 1 };
 	int err = unwind_table_build(elf, NULL, out), fd;
 	struct elf_file *debug;

@@ -26,7 +26,10 @@ struct unwind_builder *unwind_builder_new(unsigned threads);
 /* Waits for what is just being built; what is queued is dropped. Takes NULL. */
 void unwind_builder_free(struct unwind_builder *b);
 
-/* Queues @id, whose file is @fd (borrowed until it is built) of @size bytes. An id is queued once at a time. */
+/*
+ * Queues @id, whose file is @fd (borrowed until it is built) of @size bytes. An id is queued once
+ * at a time.
+ */
 void unwind_builder_add(struct unwind_builder *b, uint32_t id, int fd, uint64_t size);
 /* One more sample waits for @id. */
 void unwind_builder_want(struct unwind_builder *b, uint32_t id);

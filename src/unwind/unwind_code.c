@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Intel 64 Architectures Software Developer's Manual, volume 2: chapter 2, and the opcode maps of appendix A. */
+/*
+ * Intel 64 Architectures Software Developer's Manual, volume 2: chapter 2, and the opcode maps of
+ * appendix A.
+ */
 #include "unwind/unwind_code.h"
 
 #include <string.h>
@@ -60,12 +63,12 @@ static int in(const uint8_t (*ranges)[2], size_t n, unsigned op)
 static int has_modrm(const struct instruction *i)
 {
 	static const uint8_t one[][2] = {
-		{ 0x63, 0x63 }, { 0x69, 0x69 }, { 0x6b, 0x6b }, { 0x80, 0x8f }, { 0xc0, 0xc1 }, { 0xc6, 0xc7 },
-		{ 0xd0, 0xd3 }, { 0xd8, 0xdf }, { 0xf6, 0xf7 }, { 0xfe, 0xff },
+		{ 0x63, 0x63 }, { 0x69, 0x69 }, { 0x6b, 0x6b }, { 0x80, 0x8f }, { 0xc0, 0xc1 },
+		{ 0xc6, 0xc7 }, { 0xd0, 0xd3 }, { 0xd8, 0xdf }, { 0xf6, 0xf7 }, { 0xfe, 0xff },
 	};
 	static const uint8_t two_without[][2] = {
-		{ 0x05, 0x09 }, { 0x0b, 0x0b }, { 0x0e, 0x0e }, { 0x30, 0x37 }, { 0x77, 0x77 }, { 0x80, 0x8f },
-		{ 0xa0, 0xa2 }, { 0xa8, 0xaa }, { 0xc8, 0xcf },
+		{ 0x05, 0x09 }, { 0x0b, 0x0b }, { 0x0e, 0x0e }, { 0x30, 0x37 }, { 0x77, 0x77 },
+		{ 0x80, 0x8f }, { 0xa0, 0xa2 }, { 0xa8, 0xaa }, { 0xc8, 0xcf },
 	};
 
 	if (i->map == 1)
@@ -77,12 +80,15 @@ static int has_modrm(const struct instruction *i)
 static size_t immediate(const struct instruction *i, int wide)
 {
 	static const uint8_t byte[][2] = {
-		{ 0x6a, 0x6b }, { 0x70, 0x80 }, { 0x83, 0x83 }, { 0xa8, 0xa8 }, { 0xb0, 0xb7 }, { 0xc0, 0xc1 }, { 0xc6, 0xc6 },
-		{ 0xcd, 0xcd }, { 0xe0, 0xe7 }, { 0xeb, 0xeb },
+		{ 0x6a, 0x6b }, { 0x70, 0x80 }, { 0x83, 0x83 }, { 0xa8, 0xa8 }, { 0xb0, 0xb7 },
+		{ 0xc0, 0xc1 }, { 0xc6, 0xc6 }, { 0xcd, 0xcd }, { 0xe0, 0xe7 }, { 0xeb, 0xeb },
 	};
-	static const uint8_t word[][2] = { { 0x68, 0x69 }, { 0x81, 0x81 }, { 0xa9, 0xa9 }, { 0xb8, 0xbf }, { 0xc7, 0xc7 } };
+	static const uint8_t word[][2] = {
+		{ 0x68, 0x69 }, { 0x81, 0x81 }, { 0xa9, 0xa9 }, { 0xb8, 0xbf }, { 0xc7, 0xc7 }
+	};
 	static const uint8_t two[][2] = {
-		{ 0x70, 0x73 }, { 0xa4, 0xa4 }, { 0xac, 0xac }, { 0xba, 0xba }, { 0xc2, 0xc2 }, { 0xc4, 0xc6 },
+		{ 0x70, 0x73 }, { 0xa4, 0xa4 }, { 0xac, 0xac },
+		{ 0xba, 0xba }, { 0xc2, 0xc2 }, { 0xc4, 0xc6 },
 	};
 	unsigned low = i->op & 7;
 
@@ -126,10 +132,14 @@ static void take_modrm(struct cursor *c, struct instruction *i)
 		i->disp = take_signed(c, 4);
 }
 
-/* The opcode behind all prefixes; with those of AVX it has no REX of its own, and a ModRM byte mostly. */
+/*
+ * The opcode behind all prefixes; with those of AVX it has no REX of its own, and a ModRM byte
+ * mostly.
+ */
 static int take_opcode(struct cursor *c, struct instruction *i, int *wide)
 {
-	static const uint8_t prefixes[] = { 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3 };
+	static const uint8_t prefixes[] = { 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65,
+					    0x66, 0x67, 0xf0, 0xf2, 0xf3 };
 	unsigned b = (unsigned)take(c, 1);
 
 	while (!c->bad && memchr(prefixes, (int)b, sizeof(prefixes))) {
@@ -157,19 +167,23 @@ static int take_opcode(struct cursor *c, struct instruction *i, int *wide)
 	return c->bad;
 }
 
-/* The instruction at @at. Nonzero where it is none, or one that has no place in what is followed. */
+/*
+ * The instruction at @at. Nonzero where it is none, or one that has no place in what is followed.
+ */
 static int decode(const uint8_t *code, size_t n, size_t at, struct instruction *i)
 {
 	static const uint8_t none[][2] = {
-		{ 0x06, 0x07 }, { 0x16, 0x17 }, { 0x27, 0x27 }, { 0x37, 0x37 }, { 0x60, 0x61 }, { 0x82, 0x82 }, { 0x9a, 0x9a },
-		{ 0xa0, 0xa3 }, { 0xc8, 0xc8 }, { 0xca, 0xce }, { 0xd4, 0xd6 }, { 0xea, 0xea }, { 0xf1, 0xf1 }, { 0xf4, 0xf4 },
+		{ 0x06, 0x07 }, { 0x16, 0x17 }, { 0x27, 0x27 }, { 0x37, 0x37 }, { 0x60, 0x61 },
+		{ 0x82, 0x82 }, { 0x9a, 0x9a }, { 0xa0, 0xa3 }, { 0xc8, 0xc8 }, { 0xca, 0xce },
+		{ 0xd4, 0xd6 }, { 0xea, 0xea }, { 0xf1, 0xf1 }, { 0xf4, 0xf4 },
 	};
 	struct cursor c = { code, n, at, 0 };
 	size_t size;
 	int wide = 0;
 
 	memset(i, 0, sizeof(*i));
-	if (take_opcode(&c, i, &wide) || (!i->map && IN(none, i->op)) || (i->map == 1 && i->op == 0x0b))
+	if (take_opcode(&c, i, &wide) || (!i->map && IN(none, i->op)) ||
+	    (i->map == 1 && i->op == 0x0b))
 		return -1;
 	if (has_modrm(i))
 		take_modrm(&c, i);
@@ -180,7 +194,9 @@ static int decode(const uint8_t *code, size_t n, size_t at, struct instruction *
 	return c.bad;
 }
 
-/* Where rsp is, by what a register held at the beginning; the caller's rbp, too, once it is back. */
+/*
+ * Where rsp is, by what a register held at the beginning; the caller's rbp, too, once it is back.
+ */
 struct place {
 	int by_fp;		/* by rbp, not rsp */
 	int64_t sp;		/* rsp is so much above */
@@ -241,8 +257,8 @@ static int arithmetic(struct place *p, const struct instruction *i)
 	/* Compared with something, or tested, it may be. */
 	if (i->op < 0x40 && (i->op & 7) < 4)
 		return i->op < 0x38 && (i->op & 2 ? i->reg == RSP : writes);
-	return (writes && i->op >= 0x86 && i->op != 0xff) || ((i->op & 0xf8) == 0x90 && reg == RSP) ||
-	       ((i->op & 0xf8) == 0xb8 && reg == RSP);
+	return (writes && i->op >= 0x86 && i->op != 0xff) ||
+	       ((i->op & 0xf8) == 0x90 && reg == RSP) || ((i->op & 0xf8) == 0xb8 && reg == RSP);
 }
 
 /* What it does to the stack. Nonzero: it cannot be followed. */
@@ -287,7 +303,8 @@ static uint16_t rule_of(const struct place *p)
 		slot = 0;
 	if (slot < 0 || slot > 7)
 		return 0;
-	return (uint16_t)(cfa / 8 | (p->by_fp ? EBP_RULE_FP_BASE : 0) | (uint16_t)slot << EBP_RULE_SAVED_SHIFT);
+	return (uint16_t)(cfa / 8 | (p->by_fp ? EBP_RULE_FP_BASE : 0) |
+			  (uint16_t)slot << EBP_RULE_SAVED_SHIFT);
 }
 
 uint16_t unwind_code_rule(const uint8_t *code, size_t n, size_t at)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How big a frame is by the code that leaves it, where nothing else says so: functions that were written by hand
- * without call frame information, and those that a C library adds to each program (crtstuff). x86-64.
+ * How big a frame is by the code that leaves it, where nothing else says so: functions that were
+ * written by hand without call frame information, and those that a C library adds to each program
+ * (crtstuff). x86-64.
  *
- * The code is followed from where its frame is to a `ret`. On the way only what moves the stack pointer counts: what
- * is called gives back what it takes, and both ways of a branch come to the same.
+ * The code is followed from where its frame is to a `ret`. On the way only what moves the stack
+ * pointer counts: what is called gives back what it takes, and both ways of a branch come to the
+ * same.
  */
 #ifndef EBPROF_UNWIND_CODE_H
 #define EBPROF_UNWIND_CODE_H
@@ -16,8 +18,8 @@
 #define UNWIND_CODE_BEHIND	8192
 
 /*
- * The rule (bpf/unwind.h) at @code + @at, of @n bytes that belong to no function with call frame information;
- * 0: it cannot be known.
+ * The rule (bpf/unwind.h) at @code + @at, of @n bytes that belong to no function with call frame
+ * information; 0: it cannot be known.
  */
 uint16_t unwind_code_rule(const uint8_t *code, size_t n, size_t at);
 

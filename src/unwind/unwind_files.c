@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The unwinder's files: from an image to its table in the shards, and back out where memory is short. */
+/*
+ * The unwinder's files: from an image to its table in the shards, and back out where memory is
+ * short.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,7 +27,8 @@ static uint32_t find_same(const struct unwinder *u, const struct unwind_file *f,
 	for (; (i = hashmap_get(&u->by_identity, key)) != HASHMAP_NONE; key++) {
 		const struct unwind_file *g = &u->files.v[i];
 
-		if (g->size == f->size && g->owner == f->owner && g->build_id_size == f->build_id_size &&
+		if (g->size == f->size && g->owner == f->owner &&
+		    g->build_id_size == f->build_id_size &&
 		    !memcmp(g->build_id, f->build_id, f->build_id_size))
 			return i;
 	}
@@ -78,7 +82,10 @@ uint32_t unwind_file_get(struct unwinder *u, uint32_t image)
 	if (image >= images_count(u->images))
 		return UNWIND_NO_FILE;
 	img = images_at(u->images, image);
-	/* One that cannot be opened may be openable at a later mapping: it is looked at anew each time. */
+	/*
+	 * One that cannot be opened may be openable at a later mapping: it is looked at anew each
+	 * time.
+	 */
 	if (img->kind == IMAGE_SPECIAL || (img->kind == IMAGE_FILE && img->fd < 0))
 		return UNWIND_NO_FILE;
 	while (u->file_of_image.n <= image)
@@ -106,23 +113,31 @@ uint32_t unwind_file_object(struct unwinder *u, uint32_t file)
 	return f->object;
 }
 
-/* How much would be free after two epochs; less than nothing where parked tables have more coming to them. */
+/*
+ * How much would be free after two epochs; less than nothing where parked tables have more coming
+ * to them.
+ */
 static int64_t room(const struct unwinder *u)
 {
-	int64_t left = (int64_t)(u->limit - unwind_store_used(u->store) + unwind_store_leaving(u->store));
+	int64_t left = (int64_t)(u->limit - unwind_store_used(u->store) +
+				 unwind_store_leaving(u->store));
 
 	for (size_t i = 0; i < u->parked.n; i++)
 		left -= (int64_t)unwind_store_need(&u->files.v[u->parked.v[i]].parked);
 	return left;
 }
 
-/* Each setback after the first few doubles the wait: files that push each other out must not keep us busy for ever. */
+/*
+ * Each setback after the first few doubles the wait: files that push each other out must not keep
+ * us busy for ever.
+ */
 static void set_back(const struct unwinder *u, struct unwind_file *f)
 {
 	uint32_t shift = ++f->setbacks <= SETBACKS_FREE ? 0 : f->setbacks - SETBACKS_FREE;
 
 	if (shift)
-		f->not_before = u->epoch + (1u << (shift < DELAY_SHIFT_MAX ? shift : DELAY_SHIFT_MAX));
+		f->not_before = u->epoch +
+				(1u << (shift < DELAY_SHIFT_MAX ? shift : DELAY_SHIFT_MAX));
 	f->state = UNWIND_FILE_NONE;
 }
 
@@ -159,7 +174,10 @@ static int by_order(const void *a, const void *b)
 int unwind_files_evict(struct unwinder *u, size_t bytes, int mapped)
 {
 	VEC(struct victim) victims = { 0 };
-	/* To look for victims costs time for each file, so somewhat more of the unmapped ones goes at once. */
+	/*
+	 * To look for victims costs time for each file, so somewhat more of the unmapped ones goes
+	 * at once.
+	 */
 	int64_t want = (int64_t)bytes, generous = want + (int64_t)RESERVE(u->limit), left = room(u);
 
 	if (left >= want)
@@ -182,7 +200,10 @@ int unwind_files_evict(struct unwinder *u, size_t bytes, int mapped)
 	return left >= want;
 }
 
-/* Publishes @t if there is room now. 0; -EBUSY, -ENOSPC: perhaps after the next epochs; or another negative errno. */
+/*
+ * Publishes @t if there is room now. 0; -EBUSY, -ENOSPC: perhaps after the next epochs; or another
+ * negative errno.
+ */
 static int publish(struct unwinder *u, uint32_t file, const struct unwind_table *t)
 {
 	struct unwind_file *f = &u->files.v[file];
@@ -235,7 +256,9 @@ int unwind_file_built(struct unwinder *u, struct unwind_built *built)
 	u->pending--;
 	u->stats.build_ns += built->ns;
 	if (built->err)
-		/* A damaged file, or no program at all. Empty, but there: nobody asks for it again. */
+		/*
+		 * A damaged file, or no program at all. Empty, but there: nobody asks for it again.
+		 */
 		memset(&built->table, 0, sizeof(built->table));
 	else
 		u->stats.built++;

@@ -12,7 +12,8 @@
 #define TABLE_MAX	(256u << 20)	/* bytes of symbols or of their names */
 #define PREFIX		"runtime."
 #define NAME_MAX_KNOWN	40		/* bytes of a name; those that we know are shorter */
-#define STRETCHES_MAX	(4u << 20)	/* of all functions; the largest programs have some 3 million */
+/* of all functions; the largest programs have some 3 million */
+#define STRETCHES_MAX	(4u << 20)
 #define SPECIAL(x)	(EBP_RULE_SPECIAL | (x))
 
 static const struct function {
@@ -20,18 +21,24 @@ static const struct function {
 	uint16_t rule;
 } functions[] = {
 	/* Nobody called them (TOPFRAME in runtime/asm_*.s). */
-	{ "goexit", SPECIAL(EBP_RULE_STOP) }, { "mstart", SPECIAL(EBP_RULE_STOP) }, { "rt0_go", SPECIAL(EBP_RULE_STOP) },
+	{ "goexit", SPECIAL(EBP_RULE_STOP) },
+	{ "mstart", SPECIAL(EBP_RULE_STOP) },
+	{ "rt0_go", SPECIAL(EBP_RULE_STOP) },
 	/*
-	 * The scheduler's root: it does not return to the goroutine that gave up its thread, whose stack may be another
-	 * thread's by now. Go's own profiler ends there, too.
+	 * The scheduler's root: it does not return to the goroutine that gave up its thread, whose
+	 * stack may be another thread's by now. Go's own profiler ends there, too.
 	 */
 	{ "mcall", SPECIAL(EBP_RULE_STOP) },
 	/* They switch stacks, and the frame pointer alone leads back. */
-	{ "systemstack", SPECIAL(EBP_RULE_GAP) }, { "morestack", SPECIAL(EBP_RULE_GAP) },
-	{ "asmcgocall", SPECIAL(EBP_RULE_GAP) }, { "nanotime1", SPECIAL(EBP_RULE_GAP) },
-	{ "walltime", SPECIAL(EBP_RULE_GAP) }, { "walltime1", SPECIAL(EBP_RULE_GAP) },
+	{ "systemstack", SPECIAL(EBP_RULE_GAP) },
+	{ "morestack", SPECIAL(EBP_RULE_GAP) },
+	{ "asmcgocall", SPECIAL(EBP_RULE_GAP) },
+	{ "nanotime1", SPECIAL(EBP_RULE_GAP) },
+	{ "walltime", SPECIAL(EBP_RULE_GAP) },
+	{ "walltime1", SPECIAL(EBP_RULE_GAP) },
 	/* Trampolines of signals. */
-	{ "sigreturn", SPECIAL(EBP_RULE_SIGNAL) }, { "sigreturn__sigaction", SPECIAL(EBP_RULE_SIGNAL) },
+	{ "sigreturn", SPECIAL(EBP_RULE_SIGNAL) },
+	{ "sigreturn__sigaction", SPECIAL(EBP_RULE_SIGNAL) },
 };
 
 static const struct function *find(const char *name)
@@ -42,13 +49,15 @@ static const struct function *find(const char *name)
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
 		size_t n = strlen(functions[i].name);
 
-		if (!strncmp(name, functions[i].name, n) && (!name[n] || !strcmp(name + n, ".abi0")))
+		if (!strncmp(name, functions[i].name, n) &&
+		    (!name[n] || !strcmp(name + n, ".abi0")))
 			return &functions[i];
 	}
 	return NULL;
 }
 
-static size_t take(const Elf64_Sym *symbols, size_t n, const char *names, size_t size, struct unwind_go_function *out)
+static size_t take(const Elf64_Sym *symbols, size_t n, const char *names, size_t size,
+		   struct unwind_go_function *out)
 {
 	size_t found = 0;
 
@@ -56,7 +65,8 @@ static size_t take(const Elf64_Sym *symbols, size_t n, const char *names, size_t
 		const Elf64_Sym *s = &symbols[i];
 		const struct function *f = NULL;
 
-		if (ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_name < size && s->st_value && s->st_size)
+		if (ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_name < size && s->st_value &&
+		    s->st_size)
 			f = find(names + s->st_name);
 		/* Nobody called the trampoline: where it is returned to may be its first byte. */
 		if (f)
@@ -86,7 +96,8 @@ static size_t from_file(const struct elf_file *f, struct unwind_go_function *out
 	return found;
 }
 
-size_t unwind_go(const struct elf_file *elf, const struct elf_file *debug, struct unwind_go_function out[UNWIND_GO_MAX])
+size_t unwind_go(const struct elf_file *elf, const struct elf_file *debug,
+		 struct unwind_go_function out[UNWIND_GO_MAX])
 {
 	size_t n;
 
@@ -105,7 +116,10 @@ uint16_t unwind_go_rule(uint16_t machine, uint16_t rule)
 	return (uint16_t)(rule | 1 << EBP_RULE_SAVED_SHIFT);
 }
 
-/* The rule where the stack pointer is @delta bytes below what it was at the function's first instruction. */
+/*
+ * The rule where the stack pointer is @delta bytes below what it was at the function's first
+ * instruction.
+ */
 static uint16_t rule_of_delta(int32_t delta)
 {
 	if (delta < 0 || delta % 8 || delta / 8 + 1u > EBP_RULE_OFFSET_MASK)
@@ -119,19 +133,24 @@ struct visitor {
 	uint32_t left;		/* stretches that may still be given */
 };
 
-static void visit_function(const struct gopclntab *t, const struct go_function *f, struct visitor *to)
+static void visit_function(const struct gopclntab *t, const struct go_function *f,
+			   struct visitor *to)
 {
 	const struct function *known;
 	char name[NAME_MAX_KNOWN];
 	struct go_values v;
 	uint64_t at = 0;
 
-	/* The flag of those that have no caller is of no use: the signal handler's has it, and a trampoline behind it. */
+	/*
+	 * The flag of those that have no caller is of no use: the signal handler's has it, and a
+	 * trampoline behind it.
+	 */
 	known = gopclntab_string(t, &t->names, f->name, name, sizeof(name)) ? NULL : find(name);
 	if (known || f->flags & GO_SPWRITE) {
 		uint16_t rule = known ? known->rule : SPECIAL(EBP_RULE_GAP);
 
-		to->fn(to->ctx, f->start - (rule == SPECIAL(EBP_RULE_SIGNAL)), f->start + f->size, rule);
+		to->fn(to->ctx, f->start - (rule == SPECIAL(EBP_RULE_SIGNAL)), f->start + f->size,
+		       rule);
 		return;
 	}
 	if (gopclntab_values(t, f->pcsp, &v))
@@ -144,7 +163,8 @@ static void visit_function(const struct gopclntab *t, const struct go_function *
 	}
 }
 
-int unwind_go_table(const struct elf_file *elf, void (*fn)(void *ctx, uint64_t start, uint64_t end, uint16_t rule), void *ctx)
+int unwind_go_table(const struct elf_file *elf,
+		    void (*fn)(void *ctx, uint64_t start, uint64_t end, uint16_t rule), void *ctx)
 {
 	struct visitor to = { fn, ctx, STRETCHES_MAX };
 	struct gopclntab *t;

@@ -11,7 +11,8 @@
 #include "elf/elf_file.h"
 
 struct unwind_go_function {
-	uint64_t start, end;	/* virtual addresses; @start as a return address less one may have it */
+	/* virtual addresses; @start as a return address less one may have it */
+	uint64_t start, end;
 	uint16_t rule;		/* special: EBP_RULE_STOP, _GAP or _SIGNAL */
 };
 
@@ -21,13 +22,19 @@ struct unwind_go_function {
  * Fills @out from @elf's .symtab, else from that of its separate file @debug
  * (or NULL), and returns how many: 0 in what is not a Go program.
  */
-size_t unwind_go(const struct elf_file *elf, const struct elf_file *debug, struct unwind_go_function out[UNWIND_GO_MAX]);
+size_t unwind_go(const struct elf_file *elf, const struct elf_file *debug,
+		 struct unwind_go_function out[UNWIND_GO_MAX]);
 /*
- * Calls @fn with the stretches of all functions, ascending, and the rule of each, by the runtime's own
- * table (go/gopclntab.h): 0, or -ENODATA in what is not a Go program for x86-64, or why the table cannot be read.
+ * Calls @fn with the stretches of all functions, ascending, and the rule of each, by the runtime's
+ * own table (go/gopclntab.h): 0, or -ENODATA in what is not a Go program for x86-64, or why the
+ * table cannot be read.
  */
-int unwind_go_table(const struct elf_file *elf, void (*fn)(void *ctx, uint64_t start, uint64_t end, uint16_t rule), void *ctx);
-/* The rule of a Go function with rbp: it is saved next to the return address where there is a frame (cmd/internal/obj/x86). */
+int unwind_go_table(const struct elf_file *elf,
+		    void (*fn)(void *ctx, uint64_t start, uint64_t end, uint16_t rule), void *ctx);
+/*
+ * The rule of a Go function with rbp: it is saved next to the return address where there is a frame
+ * (cmd/internal/obj/x86).
+ */
 uint16_t unwind_go_rule(uint16_t machine, uint16_t rule);
 
 #endif

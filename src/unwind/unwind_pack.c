@@ -38,7 +38,8 @@ static uint16_t dict_id(struct dict *d, uint16_t rule)
 }
 
 /* Writes the block of a page whose rows are @rows[0 .. n-1]. */
-static void write_block(struct packer *p, const struct unwind_row *rows, uint32_t n, uint16_t before)
+static void write_block(struct packer *p, const struct unwind_row *rows, uint32_t n,
+			uint16_t before)
 {
 	struct ebp_block head = { .nrows = (uint16_t)n, .before = before };
 	size_t begin = p->bytes.n, lows, ids, end;
@@ -83,7 +84,8 @@ static void write_block(struct packer *p, const struct unwind_row *rows, uint32_
  * @n rows are in the page. Its block's index, or UNWIND_PAGE_NONE. Pages in the midst of one
  * rule share a block: else a file of a few bytes could ask for 64 K of them.
  */
-static uint32_t pack_page(struct packer *p, const struct unwind_row *rows, uint32_t n, uint16_t before)
+static uint32_t pack_page(struct packer *p, const struct unwind_row *rows, uint32_t n,
+			  uint16_t before)
 {
 	if ((!n && before == GAP) || n > UINT16_MAX)
 		return UNWIND_PAGE_NONE;
@@ -106,7 +108,9 @@ void unwind_pack(const unwind_rows *rows, struct unwind_table *out)
 	memset(p->dict.id, 0xff, sizeof(p->dict.id));
 	p->uniform = UNWIND_PAGE_NONE;
 	out->first_page = rows->n ? rows->v[0].offset >> EBP_PAGE_SHIFT : 0;
-	out->npages = rows->n ? (rows->v[rows->n - 1].offset >> EBP_PAGE_SHIFT) - out->first_page + 1 : 0;
+	out->npages = rows->n ? (rows->v[rows->n - 1].offset >> EBP_PAGE_SHIFT) - out->first_page +
+					1
+			      : 0;
 	out->page = xcalloc(out->npages + 1, sizeof(*out->page));
 	for (uint32_t page = 0; page < out->npages; page++) {
 		size_t begin = i;

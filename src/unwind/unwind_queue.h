@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files whose unwind tables are to be built: first what most samples wait for. Of the rest ordinary files go before giant ones.
- * Among those the largest first, so that all are ready soonest, since the last to begin is a small one; giant ones are
- * not ready before sampling begins anyway, so there the smallest, to have many of them soon. Equals go first come, first served.
+ * Files whose unwind tables are to be built: first what most samples wait for. Of the rest ordinary
+ * files go before giant ones. Among those the largest first, so that all are ready soonest, since
+ * the last to begin is a small one; giant ones are not ready before sampling begins anyway, so
+ * there the smallest, to have many of them soon. Equals go first come, first served.
  */
 #ifndef EBPROF_UNWIND_QUEUE_H
 #define EBPROF_UNWIND_QUEUE_H
@@ -20,7 +21,8 @@ struct unwind_job {
 
 /* All zeros: empty. */
 struct unwind_queue {
-	VEC(struct unwind_job) jobs;	/* a heap: each goes before those at twice its place + 1 and + 2 */
+	/* a heap: each goes before those at twice its place + 1 and + 2 */
+	VEC(struct unwind_job) jobs;
 	struct hashmap places;		/* id -> index of jobs */
 	uint64_t added;
 };

@@ -21,12 +21,16 @@
 #define REGS		16
 #endif
 
-#define WORK_MAX	(8u << 20)	/* for one stack, as unwind_sections_work(): 0.3 s at most */
+/* for one stack, as unwind_sections_work(): 0.3 s at most */
+#define WORK_MAX	(8u << 20)
 
-#define STACK_MAX	(8u << 20)	/* bytes above what was sent in which a frame may be: rustc's have 600 KiB */
+/* bytes above what was sent in which a frame may be: rustc's have 600 KiB */
+#define STACK_MAX	(8u << 20)
 #define PAGE		4096u	/* the smallest there is */
-#define BORDER		512u		/* bytes at the end of what was sent, by which it is known whether it still holds */
-#define CODES		16	/* places of code without a file that are kept for a stack; a power of two */
+/* bytes at the end of what was sent, by which it is known whether it still holds */
+#define BORDER		512u
+/* places of code without a file that are kept for a stack; a power of two */
+#define CODES		16
 #define CODE_BYTES	16	/* that the step looks at, at most */
 
 struct code {
@@ -36,14 +40,18 @@ struct code {
 	char bytes[CODE_BYTES];
 };
 
-/* What there is of a process's memory: a piece of its stack, the code in its files, and what it has made meanwhile. */
+/*
+ * What there is of a process's memory: a piece of its stack, the code in its files, and what it has
+ * made meanwhile.
+ */
 struct target {
 	struct unwinder *u;
 	const struct ebp_rescue *sample;
 	const struct ebp_mapping *rows;
 	size_t n;
 	struct code codes[CODES];
-	int above;			/* the stack above what was sent: 0 not looked at, 1 as it was then, -1 not */
+	/* the stack above what was sent: 0 not looked at, 1 as it was then, -1 not */
+	int above;
 	uint64_t page;			/* of it, the one that was read last; 0: none */
 	char bytes[PAGE];
 };
@@ -66,8 +74,8 @@ static int read_vdso(struct unwinder *u, uint64_t offset, void *dst, size_t size
 }
 
 /*
- * Code made at run time, as it is by now. To ask for it takes longer than all else that a frame needs, and
- * recursion comes by the same places again.
+ * Code made at run time, as it is by now. To ask for it takes longer than all else that a frame
+ * needs, and recursion comes by the same places again.
  */
 static int read_made(struct target *t, uint64_t address, void *dst, size_t size)
 {
@@ -79,7 +87,8 @@ static int read_made(struct target *t, uint64_t address, void *dst, size_t size)
 	if (c->address != address || c->size != size) {
 		c->address = address;
 		c->size = size;
-		c->err = o->read_memory(o->ctx, (pid_t)t->sample->key.process.tgid, address, c->bytes, size);
+		c->err = o->read_memory(o->ctx, (pid_t)t->sample->key.process.tgid, address,
+					c->bytes, size);
 	}
 	if (!c->err)
 		memcpy(dst, c->bytes, size);
@@ -90,7 +99,9 @@ static int read_made(struct target *t, uint64_t address, void *dst, size_t size)
 static int read_code(struct target *t, uint64_t address, void *dst, size_t size)
 {
 	const struct ebp_mapping *row = find_row(t, address);
-	const struct image *image = row && row->image < images_count(t->u->images) ? images_at(t->u->images, row->image) : NULL;
+	const struct image *image = row && row->image < images_count(t->u->images)
+					    ? images_at(t->u->images, row->image)
+					    : NULL;
 
 	if (!row || size > row->end - address)
 		return -EFAULT;
@@ -100,7 +111,10 @@ static int read_code(struct target *t, uint64_t address, void *dst, size_t size)
 		return -EFAULT;
 	if (image->kind == IMAGE_VDSO)
 		return read_vdso(t->u, address - row->bias, dst, size);
-	return image->fd >= 0 && pread(image->fd, dst, size, (off_t)(address - row->bias)) == (ssize_t)size ? 0 : -EFAULT;
+	return image->fd >= 0 && pread(image->fd, dst, size, (off_t)(address - row->bias)) ==
+					 (ssize_t)size
+		       ? 0
+		       : -EFAULT;
 }
 
 /* Whether what was sent last is what is there now. */
@@ -111,14 +125,15 @@ static int is_unchanged(const struct target *t, uint64_t end)
 	char now[BORDER];
 
 	return o->read_memory && sample->head.n >= BORDER &&
-	       !o->read_memory(o->ctx, (pid_t)sample->key.process.tgid, end - BORDER, now, BORDER) &&
+	       !o->read_memory(o->ctx, (pid_t)sample->key.process.tgid, end - BORDER, now,
+			       BORDER) &&
 	       !memcmp(now, (const char *)sample->stack + sample->head.n - BORDER, BORDER);
 }
 
 /*
- * What lies above the stack that was sent are frames that were there long before, and are for long after; tables may
- * have been built meanwhile. They are believed where the end of what was sent has not changed. Each question
- * takes some us, so it is for a page.
+ * What lies above the stack that was sent are frames that were there long before, and are for long
+ * after; tables may have been built meanwhile. They are believed where the end of what was sent has
+ * not changed. Each question takes some us, so it is for a page.
  */
 static int read_above(struct target *t, uint64_t address, char *dst, size_t size)
 {
@@ -135,7 +150,8 @@ static int read_above(struct target *t, uint64_t address, char *dst, size_t size
 
 		if (page != t->page) {
 			t->page = 0;
-			if (o->read_memory(o->ctx, (pid_t)t->sample->key.process.tgid, page, t->bytes, PAGE))
+			if (o->read_memory(o->ctx, (pid_t)t->sample->key.process.tgid, page,
+					   t->bytes, PAGE))
 				return -EFAULT;
 			t->page = page;
 		}
@@ -153,7 +169,8 @@ static int read_target(void *ctx, uint64_t address, void *dst, size_t size)
 	uint64_t from = address - t->sample->sp, n = t->sample->head.n;
 
 	if (from >= n)
-		return find_row(t, address) ? read_code(t, address, dst, size) : read_above(t, address, dst, size);
+		return find_row(t, address) ? read_code(t, address, dst, size)
+					    : read_above(t, address, dst, size);
 	if (size > n - from) {
 		if (read_above(t, t->sample->sp + n, (char *)dst + (n - from), size - (n - from)))
 			return -EFAULT;
@@ -171,10 +188,14 @@ static int read_value(void *ctx, uint64_t address, int size, uint64_t *value)
 }
 
 /* The table's step from @regs on, which are @exact, and @by_code, as for unwind_stack(). */
-static void step(struct target *t, const struct ebp_registers *regs, int exact, int by_code, uint32_t max,
-		 struct unwind_result *out)
+static void step(struct target *t, const struct ebp_registers *regs, int exact, int by_code,
+		 uint32_t max, struct unwind_result *out)
 {
-	struct unwind_memory m = { .rows = t->rows, .nrows = (uint32_t)t->n, .read = read_target, .by_code = by_code, .ctx = t };
+	struct unwind_memory m = { .rows = t->rows,
+				   .nrows = (uint32_t)t->n,
+				   .read = read_target,
+				   .by_code = by_code,
+				   .ctx = t };
 
 	m.shards = unwind_store_shards(t->u->store, &m.nshards);
 	unwind_stack(&m, regs, exact, max, out);
@@ -184,8 +205,8 @@ static void step(struct target *t, const struct ebp_registers *regs, int exact, 
  * The rest of a stack from a frame without CFI on (JIT code, say), which the step
  * leaves by its code, or by frame pointer. 1: to the end of the stack.
  */
-static int finish_by_step(struct target *t, const struct cfi_registers *now, uint64_t pc, int exact, uint32_t max,
-			  struct unwind_result *out)
+static int finish_by_step(struct target *t, const struct cfi_registers *now, uint64_t pc, int exact,
+			  uint32_t max, struct unwind_result *out)
 {
 	struct ebp_registers regs = { 0 };
 	struct unwind_result rest;
@@ -205,8 +226,8 @@ static int finish_by_step(struct target *t, const struct cfi_registers *now, uin
 }
 
 /* The CFI of @at, in whichever file is mapped there. */
-static int row_at(struct target *t, uint64_t at, struct cfi_row *row, const struct cfi_section **section,
-		  uint64_t *frame)
+static int row_at(struct target *t, uint64_t at, struct cfi_row *row,
+		  const struct cfi_section **section, uint64_t *frame)
 {
 	const struct ebp_mapping *m = find_row(t, at);
 	uint32_t file = m ? hashmap_get(&t->u->by_object, m->object) : HASHMAP_NONE;
@@ -214,10 +235,13 @@ static int row_at(struct target *t, uint64_t at, struct cfi_row *row, const stru
 	if (file == HASHMAP_NONE || m->object < EBP_OBJECT_FIRST)
 		return -ENOENT;
 	*frame = m->image == EBP_IMAGE_NONE ? at : EBP_FRAME(m->image, at - m->bias);
-	return unwind_sections_row(t->u->sections, file, t->u->files.v[file].fd, at - m->bias, row, section);
+	return unwind_sections_row(t->u->sections, file, t->u->files.v[file].fd, at - m->bias, row,
+				   section);
 }
 
-/* The whole stack by CFI, with all registers. 1 with @out filled, or 0: it did not lead to the end. */
+/*
+ * The whole stack by CFI, with all registers. 1 with @out filled, or 0: it did not lead to the end.
+ */
 static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *out)
 {
 	uint64_t at = t->sample->regs.r[REG_PC], sp, frame = 0;
@@ -236,7 +260,10 @@ static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *ou
 	for (;;) {
 		if (row_at(t, at, &row, &section, &frame))
 			return out->n && finish_by_step(t, &regs, at + !exact, exact, max, out);
-		/* As the step has it: the trampoline that a signal's handler returns to was not called. */
+		/*
+		 * As the step has it: the trampoline that a signal's handler returns to was not
+		 * called.
+		 */
 		out->frames[out->n++] = frame + (row.signal && !exact);
 		out->result = EBP_COMPLETE;
 		sp = regs.r[REG_SP];
@@ -259,21 +286,25 @@ static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *ou
 	}
 }
 
-/* Whether the table that @r ended for the lack of is on its way; then one more sample waits for it. */
+/*
+ * Whether the table that @r ended for the lack of is on its way; then one more sample waits for it.
+ */
 static int is_pending(struct unwinder *u, const struct unwind_result *r)
 {
 	__u64 last = r->n ? r->frames[r->n - 1] : 0;
 	uint32_t image = EBP_FRAME_IMAGE_OF(last);
 
-	if (EBP_FRAME_IS_ADDRESS(last) || image >= u->file_of_image.n || u->file_of_image.v[image] == UNWIND_NO_FILE ||
+	if (EBP_FRAME_IS_ADDRESS(last) || image >= u->file_of_image.n ||
+	    u->file_of_image.v[image] == UNWIND_NO_FILE ||
 	    u->files.v[u->file_of_image.v[image]].state != UNWIND_FILE_QUEUED)
 		return 0;
 	unwinder_want(u, image);
 	return 1;
 }
 
-int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample, const struct unwind_mapping *list, size_t n,
-		    uint32_t max, struct unwind_result *out)
+int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample,
+		    const struct unwind_mapping *list, size_t n, uint32_t max,
+		    struct unwind_result *out)
 {
 	struct target t = { .u = u, .sample = sample };
 	struct unwind_result whole;
@@ -290,7 +321,10 @@ int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample, const s
 	t.rows = rows;
 	t.n = (size_t)count;
 	step(&t, &sample->regs, 1, 0, max, out);
-	/* Frame pointers led nowhere. What the code says is a guess, too, unless it leads to the root. */
+	/*
+	 * Frame pointers led nowhere. What the code says is a guess, too, unless it leads to the
+	 * root.
+	 */
 	if (out->result == EBP_NO_CFI || (out->result == EBP_NO_MAPPING && out->by_fp)) {
 		step(&t, &sample->regs, 1, 1, max, &whole);
 		if (whole.result == EBP_COMPLETE || whole.result == EBP_DEPTH)
@@ -298,7 +332,8 @@ int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample, const s
 	}
 	if (out->result == EBP_NO_TABLE && is_pending(u, out))
 		err = -EAGAIN;
-	else if ((out->result == EBP_UNSUPPORTED || out->result == EBP_LOST_REGISTER || out->result == EBP_NO_TABLE) &&
+	else if ((out->result == EBP_UNSUPPORTED || out->result == EBP_LOST_REGISTER ||
+		  out->result == EBP_NO_TABLE) &&
 		 unwind_whole(&t, max, &whole))
 		*out = whole;
 	unwinder_unpin(u, rows, t.n);

@@ -17,8 +17,8 @@ static void cut_below(struct unwind_mapping *m, uint64_t start)
 }
 
 /* @b over @a, each sorted and without overlaps, to @out: at most @na + 2 * @nb of them. */
-static size_t overlay(const struct unwind_mapping *a, size_t na, const struct unwind_mapping *b, size_t nb,
-		      struct unwind_mapping *out)
+static size_t overlay(const struct unwind_mapping *a, size_t na, const struct unwind_mapping *b,
+		      size_t nb, struct unwind_mapping *out)
 {
 	struct unwind_mapping rest = na ? a[0] : (struct unwind_mapping){ 0 };
 	size_t n = 0, i = 0, j = 0;
@@ -47,7 +47,8 @@ static size_t overlay(const struct unwind_mapping *a, size_t na, const struct un
 }
 
 /* As a merge sort; @out and @scratch have room for twice @n. */
-static size_t sort(const struct unwind_mapping *list, size_t n, struct unwind_mapping *out, struct unwind_mapping *scratch)
+static size_t sort(const struct unwind_mapping *list, size_t n, struct unwind_mapping *out,
+		   struct unwind_mapping *scratch)
 {
 	size_t half = n / 2, na, nb;
 
@@ -105,7 +106,8 @@ static int continues(const struct ebp_mapping *a, const struct ebp_mapping *b, i
 {
 	if (gaps && is_anonymous(a) && is_anonymous(b))
 		return 1;
-	return a->end == b->start && a->bias == b->bias && a->object == b->object && a->image == b->image;
+	return a->end == b->start && a->bias == b->bias && a->object == b->object &&
+	       a->image == b->image;
 }
 
 /* The rows that were joined to others go behind, so that nothing that they name is forgotten. */

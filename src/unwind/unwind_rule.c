@@ -13,8 +13,15 @@
 
 /* DWARF 5, 7.7.1 */
 enum {
-	OP_DEREF = 0x06, OP_AND = 0x1a, OP_PLUS = 0x22, OP_PLUS_UCONST = 0x23, OP_SHL = 0x24, OP_GE = 0x2a,
-	OP_LIT0 = 0x30, OP_BREG0 = 0x70, OP_BREG31 = 0x8f,
+	OP_DEREF = 0x06,
+	OP_AND = 0x1a,
+	OP_PLUS = 0x22,
+	OP_PLUS_UCONST = 0x23,
+	OP_SHL = 0x24,
+	OP_GE = 0x2a,
+	OP_LIT0 = 0x30,
+	OP_BREG0 = 0x70,
+	OP_BREG31 = 0x8f,
 };
 
 #define SPECIAL(rule) (uint16_t)(EBP_RULE_SPECIAL | (rule))
@@ -70,10 +77,21 @@ static int parse_shape(const struct cfi_value *v, struct shape *s)
 static uint16_t plt_rule(const struct cfi_value *v)
 {
 	static const uint8_t like[] = {
-		OP_BREG0 + X86_RSP, 8, OP_BREG0 + X86_RIP, 0, OP_LIT0 + 15, OP_AND, 0, OP_GE, OP_LIT0 + 3, OP_SHL, OP_PLUS,
+		OP_BREG0 + X86_RSP,
+		8,
+		OP_BREG0 + X86_RIP,
+		0,
+		OP_LIT0 + 15,
+		OP_AND,
+		0,
+		OP_GE,
+		OP_LIT0 + 3,
+		OP_SHL,
+		OP_PLUS,
 	};
 
-	if (v->size != sizeof(like) || memcmp(v->expression, like, 6) || memcmp(v->expression + 7, like + 7, 4))
+	if (v->size != sizeof(like) || memcmp(v->expression, like, 6) ||
+	    memcmp(v->expression + 7, like + 7, 4))
 		return 0;
 	return v->expression[6] == OP_LIT0 + 10 ? SPECIAL(EBP_RULE_PLT10) :
 	       v->expression[6] == OP_LIT0 + 11 ? SPECIAL(EBP_RULE_PLT11) : 0;
@@ -112,8 +130,9 @@ static int exotic_cfa(const struct cfi_value *v, struct ebp_exotic *x)
 static int exotic_place(const struct cfi_value *v, uint8_t *kind, uint8_t *reg, int32_t *offset)
 {
 	static const uint8_t kinds[] = {
-		[CFI_SAME] = EBP_AT_SAME, [CFI_UNDEFINED] = EBP_AT_UNDEFINED, [CFI_OFFSET] = EBP_AT_CFA,
-		[CFI_VAL_OFFSET] = EBP_IS_CFA, [CFI_REGISTER] = EBP_IN_REG, [CFI_EXPRESSION] = EBP_AT_REG,
+		[CFI_SAME] = EBP_AT_SAME,    [CFI_UNDEFINED] = EBP_AT_UNDEFINED,
+		[CFI_OFFSET] = EBP_AT_CFA,   [CFI_VAL_OFFSET] = EBP_IS_CFA,
+		[CFI_REGISTER] = EBP_IN_REG, [CFI_EXPRESSION] = EBP_AT_REG,
 	};
 	struct shape s;
 
@@ -137,15 +156,18 @@ static int exotic_place(const struct cfi_value *v, uint8_t *kind, uint8_t *reg, 
 	return 0;
 }
 
-/* A return address that is in its register says so on aarch64 only: rip is no register to keep one in. */
-static uint16_t exotic(uint16_t machine, const struct cfi_row *row, const struct cfi_value *fp, const struct cfi_value *ra,
-		       struct ebp_exotic *x)
+/*
+ * A return address that is in its register says so on aarch64 only: rip is no register to keep one
+ * in.
+ */
+static uint16_t exotic(uint16_t machine, const struct cfi_row *row, const struct cfi_value *fp,
+		       const struct cfi_value *ra, struct ebp_exotic *x)
 {
 	*x = (struct ebp_exotic){ 0 };
 	if (exotic_cfa(&row->cfa, x) || exotic_place(fp, &x->fp, &x->fp_reg, &x->fp_offset) ||
-	    exotic_place(ra, &x->ra, &x->ra_reg, &x->ra_offset) || !is_general(machine, x->cfa_reg) ||
-	    !is_general(machine, x->fp_reg) || !is_general(machine, x->ra_reg) ||
-	    (x->ra == EBP_AT_SAME && machine != EM_AARCH64))
+	    exotic_place(ra, &x->ra, &x->ra_reg, &x->ra_offset) ||
+	    !is_general(machine, x->cfa_reg) || !is_general(machine, x->fp_reg) ||
+	    !is_general(machine, x->ra_reg) || (x->ra == EBP_AT_SAME && machine != EM_AARCH64))
 		return SPECIAL(EBP_RULE_UNSUPPORTED);
 	return SPECIAL(EBP_RULE_EXOTIC);
 }
@@ -153,8 +175,8 @@ static uint16_t exotic(uint16_t machine, const struct cfi_row *row, const struct
 /* The part of a plain rule that says the CFA, or -1. */
 static int plain_cfa(const struct cfi_value *v, int sp, int fp, int unit)
 {
-	if (v->kind != CFI_REGISTER || (v->reg != sp && v->reg != fp) || v->offset < 0 || v->offset % unit ||
-	    v->offset / unit > (int64_t)EBP_RULE_OFFSET_MASK)
+	if (v->kind != CFI_REGISTER || (v->reg != sp && v->reg != fp) || v->offset < 0 ||
+	    v->offset % unit || v->offset / unit > (int64_t)EBP_RULE_OFFSET_MASK)
 		return -1;
 	return (v->reg == fp ? (int)EBP_RULE_FP_BASE : 0) | (int)(v->offset / unit);
 }
@@ -176,8 +198,10 @@ static uint16_t rule_x86(const struct cfi_row *row, struct ebp_exotic *x)
 	if (plain >= 0 && ra->kind == CFI_OFFSET && ra->offset == -8) {
 		if (fp->kind == CFI_SAME)
 			return (uint16_t)plain;
-		if (fp->kind == CFI_OFFSET && fp->offset <= -16 && fp->offset >= -64 && fp->offset % 8 == 0)
-			return (uint16_t)(plain | (int)(-fp->offset / 8 - 1) << EBP_RULE_SAVED_SHIFT);
+		if (fp->kind == CFI_OFFSET && fp->offset <= -16 && fp->offset >= -64 &&
+		    fp->offset % 8 == 0)
+			return (uint16_t)(plain | (int)(-fp->offset / 8 - 1)
+							  << EBP_RULE_SAVED_SHIFT);
 	}
 	return exotic(EM_X86_64, row, fp, ra, x);
 }
@@ -190,8 +214,10 @@ static int saved_arm64(const struct cfi_value *fp, const struct cfi_value *lr, i
 	if (lr->kind != CFI_OFFSET)
 		return -1;
 	if (fp->kind == CFI_SAME)
-		return lr->offset == -frame ? EBP_SAVED_LR_LOW : lr->offset == -16 ? EBP_SAVED_LR_HIGH :
-		       lr->offset == -8 ? EBP_SAVED_LR_TOP : -1;
+		return lr->offset == -frame ? EBP_SAVED_LR_LOW
+		       : lr->offset == -16  ? EBP_SAVED_LR_HIGH
+		       : lr->offset == -8   ? EBP_SAVED_LR_TOP
+					    : -1;
 	if (fp->kind != CFI_OFFSET || lr->offset != fp->offset + 8)
 		return -1;
 	return fp->offset == -frame ? EBP_SAVED_PAIR_LOW : fp->offset == -16 ? EBP_SAVED_PAIR_HIGH :
@@ -208,7 +234,10 @@ static uint16_t rule_arm64(const struct cfi_row *row, struct ebp_exotic *x)
 		return SPECIAL(EBP_RULE_STOP);
 	if (row->signal)
 		return SPECIAL(EBP_RULE_SIGNAL);
-	/* Code that moves its return address at once (rawmemchr of glibc): SAME then means that register. */
+	/*
+	 * Code that moves its return address at once (rawmemchr of glibc): SAME then means that
+	 * register.
+	 */
 	if (row->ra != ARM64_LR)
 		return exotic(EM_AARCH64, row, fp, lr->kind == CFI_SAME ? &own : lr, x);
 	saved = plain < 0 ? -1 : saved_arm64(fp, lr, row->cfa.offset);

@@ -13,9 +13,13 @@
 #define FILES		32
 #define SECTION_MAX	(64u << 20)	/* bytes of one; 8 MB seen, of a library of 200 MB */
 #define BYTES_MAX	(64u << 20)	/* of all but the one in use */
-#define LISTED_MAX	(1u << 20)	/* FDEs of a section without a table; large programs have half a million */
+/* FDEs of a section without a table; large programs have half a million */
+#define LISTED_MAX	(1u << 20)
 
-/* Work, in bytes of a program that runs, each of which takes 40 ns at most; so does one of a section that is listed. */
+/*
+ * Work, in bytes of a program that runs, each of which takes 40 ns at most; so does one of a
+ * section that is listed.
+ */
 #define OPEN_WORK	4096		/* of a file */
 #define HEADER_WORK	8		/* of each of its sections */
 #define LOAD_SHARE	32		/* bytes that are loaded for one of work */
@@ -27,7 +31,8 @@ struct part {
 	void *hdr;			/* .eh_frame_hdr, or NULL */
 	size_t hdr_size;
 	uint64_t hdr_vaddr;
-	int listed;			/* @fdes is there, by address: the section has no table to search */
+	/* @fdes is there, by address: the section has no table to search */
+	int listed;
 	struct cfi_fde *fdes;
 	size_t n;
 };
@@ -76,7 +81,8 @@ static size_t bytes_of(const struct kept *k)
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < PARTS; i++)
-		bytes += k->parts[i].cfi.size + k->parts[i].hdr_size + k->parts[i].n * sizeof(struct cfi_fde);
+		bytes += k->parts[i].cfi.size + k->parts[i].hdr_size +
+			 k->parts[i].n * sizeof(struct cfi_fde);
 	return bytes;
 }
 
@@ -89,7 +95,8 @@ static uint64_t address_of(const struct elf_file *elf, const char *name)
 
 static void load(struct part *p, const struct elf_file *elf, int debug_frame)
 {
-	const struct elf_section *s = elf_file_section(elf, debug_frame ? ".debug_frame" : ".eh_frame");
+	const struct elf_section *s = elf_file_section(elf,
+						       debug_frame ? ".debug_frame" : ".eh_frame");
 	const struct elf_section *hdr = debug_frame ? NULL : elf_file_section(elf, ".eh_frame_hdr");
 
 	if (!s)
@@ -123,7 +130,8 @@ static uint64_t open_file(struct kept *k, int fd)
 	}
 	for (int i = 0; k->elf && i < PARTS; i++)
 		load(&k->parts[i], k->elf, i == DEBUG_FRAME);
-	return OPEN_WORK + bytes_of(k) / LOAD_SHARE + (k->elf ? elf_file_sections(k->elf, &any) * HEADER_WORK : 0);
+	return OPEN_WORK + bytes_of(k) / LOAD_SHARE +
+	       (k->elf ? elf_file_sections(k->elf, &any) * HEADER_WORK : 0);
 }
 
 /* Kept before, or opened now in the place of the one that was asked for longest ago. */

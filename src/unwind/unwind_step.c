@@ -18,7 +18,9 @@ struct unwind_env {
 
 struct unwind_state;
 
-/* Tables are written in place, so what is aligned in a shard is aligned; hostile ones may not be. */
+/*
+ * Tables are written in place, so what is aligned in a shard is aligned; hostile ones may not be.
+ */
 static inline __u16 load16(const void *p)
 {
 	__u16 v;
@@ -85,13 +87,16 @@ static __u64 env_uprobe(struct unwind_env *env, struct unwind_state *s, __u64 sl
 #define NO_RULE	(EBP_RULE_SPECIAL | EBP_RULE_GAP)
 #define GRAIN	8	/* bytes: functions are not smaller */
 
-/* How far from pc on there is no CFI, at most @most bytes, upwards or (@by is negative) downwards. */
+/*
+ * How far from pc on there is no CFI, at most @most bytes, upwards or (@by is negative) downwards.
+ */
 static uint64_t gap_size(struct unwind_env *env, struct unwind_state *s, int64_t by, uint64_t most)
 {
 	uint64_t size = 0, left = by < 0 ? s->pc - s->row.start : s->row.end - s->pc;
 
 	most = most < left ? most : left;
-	while (size < most && find_rule(env, s, s->pc - s->row.bias + (by < 0 ? -size : size)) == NO_RULE)
+	while (size < most &&
+	       find_rule(env, s, s->pc - s->row.bias + (by < 0 ? -size : size)) == NO_RULE)
 		size += GRAIN;
 	return size < most ? size : most;
 }
@@ -101,8 +106,8 @@ static int env_code(struct unwind_env *env, struct unwind_state *s)
 	uint8_t code[UNWIND_CODE_BEFORE + UNWIND_CODE_BEHIND];
 	uint64_t before, behind;
 
-	if (!env->memory->by_code || s->row.object < EBP_OBJECT_FIRST || s->no_cfi || s->pc < s->row.start ||
-	    s->pc >= s->row.end)
+	if (!env->memory->by_code || s->row.object < EBP_OBJECT_FIRST || s->no_cfi ||
+	    s->pc < s->row.start || s->pc >= s->row.end)
 		return 0;
 	before = gap_size(env, s, -1, UNWIND_CODE_BEFORE);
 	behind = gap_size(env, s, 1, UNWIND_CODE_BEHIND);
@@ -111,12 +116,14 @@ static int env_code(struct unwind_env *env, struct unwind_state *s)
 	return unwind_code_rule(code, before + behind, before);
 }
 
-void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, int exact, uint32_t max,
-		  struct unwind_result *out)
+void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, int exact,
+		  uint32_t max, struct unwind_result *out)
 {
 	struct unwind_env env = { m, xcalloc(EBP_ROWS_MAX, sizeof(struct ebp_mapping)) };
 	uint32_t nrows = m->nrows < EBP_ROWS_MAX ? m->nrows : EBP_ROWS_MAX - 1;
-	struct unwind_state s = { .regs = *regs, .nrows = nrows, .max = max < EBP_FRAMES_MAX ? max : EBP_FRAMES_MAX };
+	struct unwind_state s = { .regs = *regs,
+				  .nrows = nrows,
+				  .max = max < EBP_FRAMES_MAX ? max : EBP_FRAMES_MAX };
 	int done = 0;
 
 	if (nrows)

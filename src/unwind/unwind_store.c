@@ -8,7 +8,8 @@
 #include "base/vec.h"
 #include "unwind/unwind_alloc.h"
 
-#define TAKEN_UNITS	4		/* of shard 0: refs below EBP_OBJECT_FIRST mean something else */
+/* of shard 0: refs below EBP_OBJECT_FIRST mean something else */
+#define TAKEN_UNITS	4
 #define RUN_BYTES	(256u << 10)	/* blocks that are placed together, at most */
 
 /* A piece of the shards. */
@@ -69,7 +70,8 @@ void unwind_store_free(struct unwind_store *s)
 
 static void *at(const struct unwind_store *s, uint32_t ref)
 {
-	return s->shards.v[ref / UNWIND_SHARD_UNITS] + (size_t)(ref % UNWIND_SHARD_UNITS << EBP_REF_SHIFT);
+	return s->shards.v[ref / UNWIND_SHARD_UNITS] +
+	       (size_t)(ref % UNWIND_SHARD_UNITS << EBP_REF_SHIFT);
 }
 
 static uint32_t units_of(size_t bytes)
@@ -178,7 +180,8 @@ static uint32_t place_piece(struct unwind_store *s, pieces *p, size_t bytes)
  * Places blocks from @first on, as many as make a run, and notes their refs. How
  * many, or a negative errno. Where only small gaps are left, runs get shorter.
  */
-static long place_run(struct unwind_store *s, pieces *p, const struct unwind_table *t, uint32_t first, uint32_t *refs)
+static long place_run(struct unwind_store *s, pieces *p, const struct unwind_table *t,
+		      uint32_t first, uint32_t *refs)
 {
 	uint32_t n = 1, ref;
 	size_t from = t->block[first], size;
@@ -199,7 +202,8 @@ static long place_run(struct unwind_store *s, pieces *p, const struct unwind_tab
 	return n;
 }
 
-static int place_blocks(struct unwind_store *s, pieces *p, const struct unwind_table *t, uint32_t *refs)
+static int place_blocks(struct unwind_store *s, pieces *p, const struct unwind_table *t,
+			uint32_t *refs)
 {
 	for (uint32_t i = 0; i < t->nblocks; ) {
 		long n = place_run(s, p, t, i, refs + i);
@@ -211,8 +215,11 @@ static int place_blocks(struct unwind_store *s, pieces *p, const struct unwind_t
 	return 0;
 }
 
-/* All of the table but the object itself, of which @out is what it will be. 0 or a negative errno. */
-static int place_table(struct unwind_store *s, pieces *p, const struct unwind_table *t, struct ebp_object *out)
+/*
+ * All of the table but the object itself, of which @out is what it will be. 0 or a negative errno.
+ */
+static int place_table(struct unwind_store *s, pieces *p, const struct unwind_table *t,
+		       struct ebp_object *out)
 {
 	uint32_t *refs = xcalloc((size_t)t->nblocks + 1, sizeof(*refs)), *dir;
 	int err = place_blocks(s, p, t, refs);

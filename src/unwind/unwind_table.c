@@ -9,10 +9,10 @@
 #include "base/hashmap.h"
 #include "base/search.h"
 #include "base/vec.h"
-#include "elf/elf_code.h"
 #include "dwarf/cfi.h"
-#include "unwind/unwind_go.h"
 #include "dwarf/cfi_load.h"
+#include "elf/elf_code.h"
+#include "unwind/unwind_go.h"
 #include "unwind/unwind_pack.h"
 #include "unwind/unwind_rule.h"
 
@@ -20,8 +20,12 @@
 #define STOP		(EBP_RULE_SPECIAL | EBP_RULE_STOP)
 #define ROWS_MAX	(16u << 20)
 #define CODE_MAX	(UINT32_MAX + 0ull)	/* the last offset that a row can have */
-#define PADDING		15		/* bytes between two functions that the first one's last rule covers, too */
-/* aarch64: less than the vdso's `nop; mov x8, #139; svc #0`, which the step knows by its bytes where there is no rule. */
+/* bytes between two functions that the first one's last rule covers, too */
+#define PADDING		15
+/*
+ * aarch64: less than the vdso's `nop; mov x8, #139; svc #0`, which the step knows by its bytes
+ * where there is no rule.
+ */
 #define PADDING_ARM64	11
 #define ENTRY_SIZE	64		/* of an entry point without CFI */
 
@@ -42,7 +46,8 @@ struct range {
 	uint8_t section;
 	uint8_t made;		/* by us: @rule */
 };
-_Static_assert(sizeof(struct range) <= 32, "glibc sorts what is larger by pointers to it, which takes twice as long");
+_Static_assert(sizeof(struct range) <= 32,
+	       "glibc sorts what is larger by pointers to it, which takes twice as long");
 
 struct builder {
 	const struct elf_file *elf;
@@ -102,13 +107,17 @@ static void take_row(void *ctx, const struct cfi_row *row)
 	struct ebp_exotic x;
 	uint16_t rule;
 
-	/* Over the limit the build fails, after the FDE: one program alone may have more rows than memory holds. */
+	/*
+	 * Over the limit the build fails, after the FDE: one program alone may have more rows than
+	 * memory holds.
+	 */
 	if (offset < b->range->start || offset >= b->limit || b->rows.n > ROWS_MAX)
 		return;
 	rule = unwind_rule(b->machine, row, &x);
 	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_EXOTIC))
 		rule = exotic_rule(b, &x);
-	push_row(b, offset, b->go && b->range->section != EH_FRAME ? unwind_go_rule(b->machine, rule) : rule);
+	push_row(b, offset,
+		 b->go && b->range->section != EH_FRAME ? unwind_go_rule(b->machine, rule) : rule);
 }
 
 /* --- Ranges. ---------------------------------------------------------------- */
@@ -119,7 +128,9 @@ static int by_start(const void *a, const void *b)
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	/* Of one start the shorter comes first, and the longer covers it: FDEs before what we make. */
+	/*
+	 * Of one start the shorter comes first, and the longer covers it: FDEs before what we make.
+	 */
 	if (x->made != y->made)
 		return x->made > y->made ? -1 : 1;
 	return x->end < y->end ? -1 : x->end > y->end;
@@ -174,7 +185,8 @@ static int load(struct builder *b, int which, const struct elf_file *debug)
 	if (which == EH_FRAME)
 		err = cfi_load_eh_frame(b->elf, &b->section[which]);
 	else if (which == DEBUG_FRAME || debug)
-		err = cfi_load_section(which == SEPARATE ? debug : b->elf, ".debug_frame", &b->section[which]);
+		err = cfi_load_section(which == SEPARATE ? debug : b->elf, ".debug_frame",
+				       &b->section[which]);
 	b->section[which].machine = b->machine;
 	return err == -ENOENT ? 0 : err;
 }
@@ -206,8 +218,10 @@ static int add_fdes(struct builder *b, int which)
 		const struct cfi_fde *f = &b->fdes[which][i];
 
 		if (!fill || (f->start && !is_covered(b, before, f->start)))
-			add_range(b, (struct range){
-				.start = f->start, .end = f->end, .section = (uint8_t)which, .fde = (uint32_t)i });
+			add_range(b, (struct range){ .start = f->start,
+						     .end = f->end,
+						     .section = (uint8_t)which,
+						     .fde = (uint32_t)i });
 	}
 	/* Before the next is loaded: most of what both have is the same. */
 	if (b->ranges.n == before)
@@ -235,7 +249,8 @@ static void make_lazy_plt(struct builder *b, const struct elf_section *s)
 	uint8_t code[32];
 	uint16_t rule;
 
-	if (s->size < sizeof(code) || elf_file_read(b->elf, s->offset, code, sizeof(code)) || memcmp(code, push_got, 2))
+	if (s->size < sizeof(code) || elf_file_read(b->elf, s->offset, code, sizeof(code)) ||
+	    memcmp(code, push_got, 2))
 		return;
 	if (!memcmp(code + 16, jump, 2) && code[22] == 0x68)
 		rule = EBP_RULE_SPECIAL | EBP_RULE_PLT11;
@@ -255,10 +270,12 @@ static void make_plt(struct builder *b, size_t covered)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const struct elf_section *s = elf_file_section(b->elf, names[i]);
 
-		if (!s || s->type == SHT_NOBITS || s->size > CODE_MAX || is_covered(b, covered, s->addr))
+		if (!s || s->type == SHT_NOBITS || s->size > CODE_MAX ||
+		    is_covered(b, covered, s->addr))
 			continue;
 		if (b->machine == EM_AARCH64)
-			make_range(b, s->addr, s->addr + s->size, EBP_SAVED_NOTHING);	/* CFA = sp */
+			/* CFA = sp */
+			make_range(b, s->addr, s->addr + s->size, EBP_SAVED_NOTHING);
 		else if (i == 0)
 			make_lazy_plt(b, s);
 		else
@@ -272,13 +289,15 @@ static void make_plt(struct builder *b, size_t covered)
  */
 static void make_init(struct builder *b, const char *name, size_t covered)
 {
-	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa }, sub[] = { 0x48, 0x83, 0xec, 0x08 };
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa },
+			     sub[] = { 0x48, 0x83, 0xec, 0x08 };
 	static const uint8_t leave[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 	const struct elf_section *s = elf_file_section(b->elf, name);
 	uint8_t head[8], tail[5];
 	unsigned prologue;
 
-	if (!s || s->size < sizeof(head) + sizeof(tail) || b->machine != EM_X86_64 || is_covered(b, covered, s->addr) ||
+	if (!s || s->size < sizeof(head) + sizeof(tail) || b->machine != EM_X86_64 ||
+	    is_covered(b, covered, s->addr) ||
 	    elf_file_read(b->elf, s->offset, head, sizeof(head)) ||
 	    elf_file_read(b->elf, s->offset + s->size - sizeof(tail), tail, sizeof(tail)))
 		return;
@@ -314,12 +333,15 @@ static void take_go_range(void *ctx, uint64_t start, uint64_t end, uint16_t rule
 		make_range(g->b, start, end, rule);
 }
 
-/* A stripped Go program has no CFI of its own functions, but the table that its runtime unwinds by. */
+/*
+ * A stripped Go program has no CFI of its own functions, but the table that its runtime unwinds by.
+ */
 static void make_stripped_go(struct builder *b)
 {
 	struct go_ranges g = { b, b->ranges.n };
 
-	if (!b->nfdes[DEBUG_FRAME] && !b->nfdes[SEPARATE] && elf_file_section(b->elf, ".note.go.buildid"))
+	if (!b->nfdes[DEBUG_FRAME] && !b->nfdes[SEPARATE] &&
+	    elf_file_section(b->elf, ".note.go.buildid"))
 		unwind_go_table(b->elf, take_go_range, &g);
 	sort_ranges(b);
 }
@@ -414,8 +436,8 @@ static int build(struct builder *b, const struct elf_file *debug, struct unwind_
 	return 0;
 }
 
-int unwind_table_build_for(uint16_t machine, const struct elf_file *elf, const struct elf_file *debug,
-			   struct unwind_table *out)
+int unwind_table_build_for(uint16_t machine, const struct elf_file *elf,
+			   const struct elf_file *debug, struct unwind_table *out)
 {
 	struct builder b = { .elf = elf, .machine = machine };
 	int err;
@@ -433,7 +455,8 @@ int unwind_table_build_for(uint16_t machine, const struct elf_file *elf, const s
 	return err;
 }
 
-int unwind_table_build(const struct elf_file *elf, const struct elf_file *debug, struct unwind_table *out)
+int unwind_table_build(const struct elf_file *elf, const struct elf_file *debug,
+		       struct unwind_table *out)
 {
 	return unwind_table_build_for(OUR_MACHINE, elf, debug, out);
 }

@@ -20,9 +20,11 @@
 struct unwind_table {
 	uint32_t first_page;	/* of the file; see struct ebp_object */
 	uint32_t npages;
-	uint32_t *page;		/* npages: index of its block, which several may share, or UNWIND_PAGE_NONE */
+	/* npages: index of its block, which several may share, or UNWIND_PAGE_NONE */
+	uint32_t *page;
 	uint32_t nblocks;
-	uint32_t *block;	/* nblocks + 1: where in @bytes each begins; 16-aligned; each less than 324 KiB */
+	/* nblocks + 1: where in @bytes each begins; 16-aligned; each less than 324 KiB */
+	uint32_t *block;
 	uint8_t *bytes;
 	struct ebp_exotic *exotic;
 	uint32_t nexotic;
@@ -40,15 +42,20 @@ struct unwind_table {
  * found by name, else (stripped headers) by PT_GNU_EH_FRAME. 0 (also for a file
  * without any CFI: then flags says so); -ENOEXEC not for @machine of this
  * program; -EFBIG more than 16 M rows; or a read's error. Where FDEs overlap the one
- * that starts later holds from there on. What is damaged, and code behind 4 GiB of the file, is a gap.
+ * that starts later holds from there on. What is damaged, and code behind 4 GiB of the file, is a
+ * gap.
  */
-int unwind_table_build(const struct elf_file *elf, const struct elf_file *debug, struct unwind_table *out);
+int unwind_table_build(const struct elf_file *elf, const struct elf_file *debug,
+		       struct unwind_table *out);
 /* The same for files of another machine (EM_X86_64, EM_AARCH64). */
-int unwind_table_build_for(uint16_t machine, const struct elf_file *elf, const struct elf_file *debug,
-			   struct unwind_table *out);
+int unwind_table_build_for(uint16_t machine, const struct elf_file *elf,
+			   const struct elf_file *debug, struct unwind_table *out);
 void unwind_table_free(struct unwind_table *t);
 
-/* The rule of @offset of the file, as the step would find it; EBP_RULE_SPECIAL | EBP_RULE_GAP where there is none. */
+/*
+ * The rule of @offset of the file, as the step would find it; EBP_RULE_SPECIAL | EBP_RULE_GAP where
+ * there is none.
+ */
 uint16_t unwind_table_rule(const struct unwind_table *t, uint64_t offset);
 
 #endif

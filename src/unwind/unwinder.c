@@ -21,7 +21,8 @@ static unsigned threads_of(const struct unwinder_options *o)
 	return cpus < 1 ? 1 : cpus > THREADS_MAX ? THREADS_MAX : (unsigned)cpus;
 }
 
-struct unwinder *unwinder_new(struct images *images, const struct unwinder_kernel *k, const struct unwinder_options *o)
+struct unwinder *unwinder_new(struct images *images, const struct unwinder_kernel *k,
+			      const struct unwinder_options *o)
 {
 	struct unwind_builder *builder = unwind_builder_new(threads_of(o));
 	struct unwinder *u;
@@ -59,9 +60,12 @@ void unwinder_free(struct unwinder *u)
 
 static uint32_t special_object(const struct unwinder *u, uint32_t image)
 {
-	const struct image *img = image < images_count(u->images) ? images_at(u->images, image) : NULL;
+	const struct image *img = image < images_count(u->images) ? images_at(u->images, image)
+								  : NULL;
 
-	return img && img->kind == IMAGE_SPECIAL && !strcmp(img->path, "[uprobes]") ? EBP_OBJECT_UPROBES : EBP_OBJECT_NONE;
+	return img && img->kind == IMAGE_SPECIAL && !strcmp(img->path, "[uprobes]")
+		       ? EBP_OBJECT_UPROBES
+		       : EBP_OBJECT_NONE;
 }
 
 /* The number that frames carry; code that the kernel maps has addresses only. */
@@ -114,7 +118,8 @@ static void reach_below(struct ebp_mapping *rows, size_t i)
 		rows[i - 1].end = rows[i].start;
 }
 
-long unwinder_rows(struct unwinder *u, const struct unwind_mapping *list, size_t n, struct ebp_mapping **out)
+long unwinder_rows(struct unwinder *u, const struct unwind_mapping *list, size_t n,
+		   struct ebp_mapping **out)
 {
 	struct unwind_mapping *sorted;
 	size_t made = 0, kept;
@@ -143,13 +148,16 @@ static const struct ebp_mapping *rows_of(const struct unwinder *u, const struct 
 	uint64_t byte = (uint64_t)set->ref << EBP_REF_SHIFT;
 	uint32_t shards;
 
-	return (const void *)(unwind_store_shards(u->store, &shards)[byte >> EBP_SHARD_SHIFT] + (byte & EBP_SHARD_MASK));
+	return (const void *)(unwind_store_shards(u->store, &shards)[byte >> EBP_SHARD_SHIFT] +
+			      (byte & EBP_SHARD_MASK));
 }
 
 /* Places @rows, whose files are counted already. The set, or a negative errno. */
 static long add_set(struct unwinder *u, const struct ebp_mapping *rows, uint32_t n)
 {
-	struct unwind_set set = { .ref = unwind_store_add_rows(u->store, rows, n), .n = n, .users = 1 };
+	struct unwind_set set = { .ref = unwind_store_add_rows(u->store, rows, n),
+				  .n = n,
+				  .users = 1 };
 	uint32_t i;
 
 	if (!set.ref)
@@ -186,12 +194,17 @@ static struct unwind_process *find(struct unwinder *u, pid_t pid)
 static int publish(struct unwinder *u, pid_t pid, const struct unwind_process *p)
 {
 	const struct unwind_set *set = &u->sets.v[p->set];
-	const struct ebp_space space = { .start = p->start, .rows = set->ref, .nrows = set->n, .flags = p->flags };
+	const struct ebp_space space = {
+		.start = p->start, .rows = set->ref, .nrows = set->n, .flags = p->flags
+	};
 
 	return u->kernel.publish(u->kernel.ctx, pid, &space);
 }
 
-/* @pid is now @new, which holds a count of its set, whatever it was. 0, or a negative errno, and it has no tables. */
+/*
+ * @pid is now @new, which holds a count of its set, whatever it was. 0, or a negative errno, and it
+ * has no tables.
+ */
 static int replace(struct unwinder *u, pid_t pid, struct unwind_process new)
 {
 	int err = publish(u, pid, &new);
@@ -221,15 +234,18 @@ static int replace(struct unwinder *u, pid_t pid, struct unwind_process new)
 }
 
 /* What is published of @pid says just this. */
-static int is_same(struct unwinder *u, pid_t pid, uint64_t start, const struct ebp_mapping *rows, uint32_t n)
+static int is_same(struct unwinder *u, pid_t pid, uint64_t start, const struct ebp_mapping *rows,
+		   uint32_t n)
 {
 	const struct unwind_process *p = find(u, pid);
 	const struct unwind_set *set = p ? &u->sets.v[p->set] : NULL;
 
-	return p && p->start == start && set->n == n && !memcmp(rows_of(u, set), rows, n * sizeof(*rows));
+	return p && p->start == start && set->n == n &&
+	       !memcmp(rows_of(u, set), rows, n * sizeof(*rows));
 }
 
-int unwinder_process(struct unwinder *u, pid_t pid, uint64_t start, const struct unwind_mapping *list, size_t n)
+int unwinder_process(struct unwinder *u, pid_t pid, uint64_t start,
+		     const struct unwind_mapping *list, size_t n)
 {
 	struct ebp_mapping *rows = NULL;
 	long count = unwinder_rows(u, list, n, &rows), set = 0;
@@ -250,7 +266,8 @@ int unwinder_process(struct unwinder *u, pid_t pid, uint64_t start, const struct
 	if (err || !count)
 		unwinder_exit(u, pid);
 	else
-		err = replace(u, pid, (struct unwind_process){ .start = start, .set = (uint32_t)set });
+		err = replace(u, pid,
+			      (struct unwind_process){ .start = start, .set = (uint32_t)set });
 	if (err == -ENOSPC)
 		unwind_files_evict(u, EBP_ROWS_MAX * sizeof(*rows), 1);
 	free(rows);
@@ -267,7 +284,10 @@ void unwinder_fork(struct unwinder *u, pid_t child, pid_t parent, uint64_t start
 		u->sets.v[new.set].users++;
 		replace(u, child, new);
 	} else if (!find(u, child)) {
-		/* What the kernel may have copied all the same is of rows that are gone, or will be. */
+		/*
+		 * What the kernel may have copied all the same is of rows that are gone, or will
+		 * be.
+		 */
 		unwinder_exit(u, child);
 	}
 }
@@ -276,7 +296,9 @@ void unwinder_exit(struct unwinder *u, pid_t pid)
 {
 	uint32_t i = hashmap_get(&u->by_pid, (uint64_t)pid);
 
-	/* Even of one that we do not know: the kernel copies at each fork, and we hear of it later. */
+	/*
+	 * Even of one that we do not know: the kernel copies at each fork, and we hear of it later.
+	 */
 	u->kernel.withdraw(u->kernel.ctx, pid);
 	if (i == HASHMAP_NONE)
 		return;

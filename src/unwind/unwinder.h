@@ -21,7 +21,8 @@
 /* What the kernel side offers; all called by the owner's thread. 0 or a negative errno. */
 struct unwinder_kernel {
 	uint8_t *(*grow)(void *ctx, uint32_t index);				/* as unwind_grow */
-	int (*publish)(void *ctx, pid_t pid, const struct ebp_space *space);	/* insert or replace */
+	/* insert or replace */
+	int (*publish)(void *ctx, pid_t pid, const struct ebp_space *space);
 	void (*withdraw)(void *ctx, pid_t pid);
 	void *ctx;
 };
@@ -29,7 +30,10 @@ struct unwinder_kernel {
 struct unwinder_options {
 	size_t memory;		/* bytes for tables, at most */
 	unsigned threads;	/* that build; 0: as many as there are CPUs, at most 8 */
-	/* Reads memory of @pid as it is by now, for rescues: 0 or a negative errno. NULL: there is no way to. */
+	/*
+	 * Reads memory of @pid as it is by now, for rescues: 0 or a negative errno. NULL: there is
+	 * no way to.
+	 */
 	int (*read_memory)(void *ctx, pid_t pid, uint64_t address, void *dst, size_t size);
 	void *ctx;
 };
@@ -43,7 +47,8 @@ struct unwind_mapping {
 struct unwinder;
 
 /* @images is borrowed. NULL with errno. */
-struct unwinder *unwinder_new(struct images *images, const struct unwinder_kernel *k, const struct unwinder_options *o);
+struct unwinder *unwinder_new(struct images *images, const struct unwinder_kernel *k,
+			      const struct unwinder_options *o);
 void unwinder_free(struct unwinder *u);
 
 /*
@@ -52,8 +57,12 @@ void unwinder_free(struct unwinder *u);
  * building. @start: struct ebp_space. 0 or a negative errno (-ENOSPC: the limit;
  * the process then has no tables and its samples say so).
  */
-int unwinder_process(struct unwinder *u, pid_t pid, uint64_t start, const struct unwind_mapping *list, size_t n);
-/* @child was forked with the mappings of @parent, which the kernel has copied already. @start: the child's, or 0. */
+int unwinder_process(struct unwinder *u, pid_t pid, uint64_t start,
+		     const struct unwind_mapping *list, size_t n);
+/*
+ * @child was forked with the mappings of @parent, which the kernel has copied already. @start: the
+ * child's, or 0.
+ */
 void unwinder_fork(struct unwinder *u, pid_t child, pid_t parent, uint64_t start);
 void unwinder_exit(struct unwinder *u, pid_t pid);
 /* No more EBP_RESCUE records from this process until its mappings change. */
@@ -65,7 +74,10 @@ void unwinder_want(struct unwinder *u, uint32_t image);
 int unwinder_fd(const struct unwinder *u);
 /* Publishes what has been built. Returns how many. */
 size_t unwinder_collect(struct unwinder *u);
-/* Waits up to @ns until nothing is queued or being built, publishing as it goes. 1: nothing is left. */
+/*
+ * Waits up to @ns until nothing is queued or being built, publishing as it goes. 1: nothing is
+ * left.
+ */
 int unwinder_wait(struct unwinder *u, uint64_t ns);
 /* As unwind_store_epoch(). */
 void unwinder_epoch(struct unwinder *u);
@@ -76,13 +88,15 @@ void unwinder_epoch(struct unwinder *u);
  * is applied from the leaf on. -EAGAIN: an image's table is queued or being built: try again
  * after unwinder_collect(); else 0.
  */
-int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample, const struct unwind_mapping *list, size_t n,
-		    uint32_t max, struct unwind_result *out);
+int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample,
+		    const struct unwind_mapping *list, size_t n, uint32_t max,
+		    struct unwind_result *out);
 
 struct unwinder_stats {
 	size_t memory;		/* bytes of all shards */
 	uint64_t rows, tables;	/* published now */
-	uint64_t built, evicted, refused;	/* tables built; taken away for space; that found no space */
+	/* tables built; taken away for space; that found no space */
+	uint64_t built, evicted, refused;
 	uint64_t build_ns;	/* sum over all threads */
 };
 void unwinder_stats(const struct unwinder *u, struct unwinder_stats *out);

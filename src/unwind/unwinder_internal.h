@@ -59,7 +59,8 @@ struct unwinder {
 	uint64_t tick, epoch;
 	VEC(struct unwind_file) files;
 	VEC(uint32_t) file_of_image;		/* by image id; UNWIND_NO_FILE: none yet */
-	struct hashmap by_identity;		/* hash of the build id -> file, then hash + 1, ... */
+	/* hash of the build id -> file, then hash + 1, ... */
+	struct hashmap by_identity;
 	struct hashmap by_object;		/* ref -> file */
 	size_t pending;				/* files that are queued or being built */
 	VEC(uint32_t) parked;			/* files */
@@ -68,15 +69,20 @@ struct unwinder {
 	VEC(struct unwind_process) processes;
 	VEC(uint32_t) unused_processes;
 	struct hashmap by_pid;
-	struct unwind_sections *sections;	/* for rescues; NULL before the first that needs it */
+	/* for rescues; NULL before the first that needs it */
+	struct unwind_sections *sections;
 	void *vdso;				/* a copy, the same */
 	size_t vdso_size;
-	struct unwinder_stats stats;		/* what only grows, and the sums of what is published */
+	/* what only grows, and the sums of what is published */
+	struct unwinder_stats stats;
 };
 
 /* --- unwind_files.c --- */
 
-/* The file of @image, its table asked for where it has none; UNWIND_NO_FILE where there is nothing to build from. */
+/*
+ * The file of @image, its table asked for where it has none; UNWIND_NO_FILE where there is nothing
+ * to build from.
+ */
 uint32_t unwind_file_get(struct unwinder *u, uint32_t image);
 /* Its object in the store, made where there is none. 0 with errno. */
 uint32_t unwind_file_object(struct unwinder *u, uint32_t file);
@@ -84,7 +90,10 @@ uint32_t unwind_file_object(struct unwinder *u, uint32_t file);
 void unwind_file_queue(struct unwinder *u, uint32_t file);
 /* One that was built: publishes it, or parks it. 1: published. */
 int unwind_file_built(struct unwinder *u, struct unwind_built *built);
-/* An epoch has passed: tries the parked ones again, and keeps some memory free. How many were published. */
+/*
+ * An epoch has passed: tries the parked ones again, and keeps some memory free. How many were
+ * published.
+ */
 size_t unwind_files_epoch(struct unwinder *u);
 void unwind_files_free(struct unwinder *u);
 /*
@@ -99,7 +108,8 @@ int unwind_files_evict(struct unwinder *u, size_t bytes, int mapped);
  * The rows of @list, in a malloc'd array *@out. Their files are counted as used
  * until unwinder_unpin(). Returns how many, or a negative errno.
  */
-long unwinder_rows(struct unwinder *u, const struct unwind_mapping *list, size_t n, struct ebp_mapping **out);
+long unwinder_rows(struct unwinder *u, const struct unwind_mapping *list, size_t n,
+		   struct ebp_mapping **out);
 void unwinder_unpin(struct unwinder *u, const struct ebp_mapping *rows, size_t n);
 
 #endif

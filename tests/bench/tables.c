@@ -30,12 +30,14 @@ static int measure(const char *path)
 		err = unwind_table_build(elf, NULL, &t);
 	took = now_ms() - start;
 	if (err) {
-		fprintf(stderr, "tables: %s: %s\n", path, elf ? strerror(-err) : "not an ELF file that can be read");
+		fprintf(stderr, "tables: %s: %s\n", path,
+			elf ? strerror(-err) : "not an ELF file that can be read");
 	} else {
-		size_t bytes = t.block[t.nblocks] + t.npages * sizeof(uint32_t) + t.nexotic * sizeof(*t.exotic) +
-			       sizeof(struct ebp_object);
+		size_t bytes = t.block[t.nblocks] + t.npages * sizeof(uint32_t) +
+			       t.nexotic * sizeof(*t.exotic) + sizeof(struct ebp_object);
 
-		printf("%lu %.1f %.2f %s\n", (unsigned long)t.rows, took, t.rows ? (double)bytes / (double)t.rows : 0, path);
+		printf("%lu %.1f %.2f %s\n", (unsigned long)t.rows, took,
+		       t.rows ? (double)bytes / (double)t.rows : 0, path);
 		unwind_table_free(&t);
 	}
 	elf_file_free(elf);

@@ -42,7 +42,8 @@ static void check_row(const struct walk *w, const struct cfi_row *row)
 	const uint8_t *end = w->s->data + w->s->size;
 	struct cfi_registers r = { .known = 0x1ffffffff };
 
-	if (row->start < w->fde->start || row->start >= w->fde->end || row->ra >= CFI_REGS || row->cfa.reg >= CFI_REGS)
+	if (row->start < w->fde->start || row->start >= w->fde->end || row->ra >= CFI_REGS ||
+	    row->cfa.reg >= CFI_REGS)
 		abort();
 	for (unsigned i = 0; i < CFI_REGS; i++) {
 		const struct cfi_value *v = &row->reg[i];
@@ -52,7 +53,8 @@ static void check_row(const struct walk *w, const struct cfi_row *row)
 		if (v->kind == CFI_REGISTER && v->reg >= CFI_REGS)
 			abort();
 		if ((v->kind == CFI_EXPRESSION || v->kind == CFI_VAL_EXPRESSION) &&
-		    (v->expression < w->s->data || v->expression > end || v->size > (size_t)(end - v->expression)))
+		    (v->expression < w->s->data || v->expression > end ||
+		     v->size > (size_t)(end - v->expression)))
 			abort();
 		r.r[i] = 0x7fff0000 + 8 * i;
 	}

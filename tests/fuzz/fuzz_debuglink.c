@@ -47,7 +47,8 @@ static void write_file(const char *path, const uint8_t *data, size_t size)
 
 static void check_names(const struct debug_link *link, const struct debug_alt_link *alt)
 {
-	if (link && (!link->name[0] || strchr(link->name, '/') || strlen(link->name) > NAME_MAX || !strcmp(link->name, "..")))
+	if (link && (!link->name[0] || strchr(link->name, '/') || strlen(link->name) > NAME_MAX ||
+		     !strcmp(link->name, "..")))
 		abort();
 	if (alt && (!alt->name[0] || strlen(alt->name) >= PATH_MAX || !alt->build_id_size ||
 		    alt->build_id_size > ELF_BUILD_ID_MAX))

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* DWARF over any ELF file: units, functions, inlined calls, lines, names; compressed sections, too. */
+/*
+ * DWARF over any ELF file: units, functions, inlined calls, lines, names; compressed sections, too.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile inside a page or JSON of any bytes: what is read can be shown, and comes back from each such format. */
+/*
+ * A profile inside a page or JSON of any bytes: what is read can be shown, and comes back from each
+ * such format.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

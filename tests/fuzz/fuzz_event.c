@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of events: any bytes give an event that parses back to itself, or an error that can be shown. */
+/*
+ * Names of events: any bytes give an event that parses back to itself, or an error that can be
+ * shown.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -66,9 +69,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(e.text[0] && !strpbrk(e.text, "\n\033") && e.status != STATUS_OK);
 	} else {
 		require(ev.name[0] && memchr(ev.name, '\0', sizeof(ev.name)));
-		require(ev.precise >= 0 && ev.precise <= 3 && !(ev.exclude_user && ev.exclude_kernel));
+		require(ev.precise >= 0 && ev.precise <= 3 &&
+			!(ev.exclude_user && ev.exclude_kernel));
 		require(event_parse(ev.name, events, &again, &e) == 0);
-		require(!strcmp(ev.name, again.name) && ev.type == again.type && ev.config == again.config);
+		require(!strcmp(ev.name, again.name) && ev.type == again.type &&
+			ev.config == again.config);
 		require(ev.precise == again.precise && ev.exclude_user == again.exclude_user &&
 			ev.exclude_kernel == again.exclude_kernel);
 	}

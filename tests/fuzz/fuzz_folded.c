@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Folded stacks of any bytes: what is taken is written, and reading that gives the same once more. */
+/*
+ * Folded stacks of any bytes: what is taken is written, and reading that gives the same once more.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -26,7 +26,8 @@ static void look_up(struct symbol_source *s, uint64_t address)
 	n = s->ops->frames(s, address, frames);
 	if (n == 0 || n > 1 || (n == 1 && frames[0].function != f.token))
 		abort();
-	if (n == 1 && frames[0].file != SOURCE_NO_FILE && s->ops->file(s, frames[0].file, name, sizeof(name)))
+	if (n == 1 && frames[0].file != SOURCE_NO_FILE &&
+	    s->ops->file(s, frames[0].file, name, sizeof(name)))
 		abort();
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An ELF file of any bytes: all that is packed in it, and the ELF file in .gnu_debugdata as well. */
+/*
+ * An ELF file of any bytes: all that is packed in it, and the ELF file in .gnu_debugdata as well.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 

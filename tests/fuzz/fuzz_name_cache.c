@@ -17,7 +17,8 @@ static void check(const struct symbol_frame *f)
 {
 	char again[16384];
 
-	if (!*f->name || text_clean(again, sizeof(again), f->name) != strlen(f->name) || strcmp(again, f->name) != 0)
+	if (!*f->name || text_clean(again, sizeof(again), f->name) != strlen(f->name) ||
+	    strcmp(again, f->name) != 0)
 		abort();
 }
 

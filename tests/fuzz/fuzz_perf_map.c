@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A perf map of any bytes, read in two parts: what it says afterwards is what it says when read at once. */
+/*
+ * A perf map of any bytes, read in two parts: what it says afterwards is what it says when read at
+ * once.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +29,8 @@ static int look_up(const struct symbol_source *s, uint64_t address, char name[25
 
 	if (s->ops->find(s, address, &f))
 		return 0;
-	if (f.start > address || s->ops->name(s, f.token, name, 256) || !*name || memchr(name, '\n', strlen(name)))
+	if (f.start > address || s->ops->name(s, f.token, name, 256) || !*name ||
+	    memchr(name, '\n', strlen(name)))
 		abort();
 	*start = f.start;
 	return 1;
@@ -35,7 +39,8 @@ static int look_up(const struct symbol_source *s, uint64_t address, char name[25
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = file_of(data, size / 2);
-	struct symbol_source *parts = perf_map_open(fd), *whole = perf_map_open(file_of(data, size));
+	struct symbol_source *parts = perf_map_open(fd),
+			     *whole = perf_map_open(file_of(data, size));
 
 	if (!parts || !whole || pwrite(fd, data + size / 2, size - size / 2, (off_t)(size / 2)) < 0)
 		abort();

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of perf script, of any bytes: samples add up, and everything that is read can be shown. */
+/*
+ * The text of perf script, of any bytes: samples add up, and everything that is read can be shown.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size)
 		perf_script_looks((const char *)data, size);
-	if (!size || perf_script_read(p, (const char *)data, size, &(struct input_notes){ 0 }, &e)) {
+	if (!size ||
+	    perf_script_read(p, (const char *)data, size, &(struct input_notes){ 0 }, &e)) {
 		profile_free(p);
 		return 0;
 	}

@@ -15,8 +15,8 @@
 #include "unwind/unwind_step.c"
 #undef unwind_stack
 
-void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, int exact, uint32_t max,
-		  struct unwind_result *out);
+void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, int exact,
+		  uint32_t max, struct unwind_result *out);
 
 #define ROWS 8
 #define CODE 0x400000u

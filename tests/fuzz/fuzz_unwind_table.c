@@ -9,7 +9,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* bpf/unwind.h's promises on a block: readers take them for granted here, where BPF masks instead. */
+/*
+ * bpf/unwind.h's promises on a block: readers take them for granted here, where BPF masks instead.
+ */
 static void check_block(const struct unwind_table *t, uint32_t i)
 {
 	const uint8_t *p = t->bytes + t->block[i];
@@ -21,7 +23,8 @@ static void check_block(const struct unwind_table *t, uint32_t i)
 	memcpy(&head, p, sizeof(head));
 	lows = sizeof(head) + 2u * head.ndict;
 	ids = lows + head.nrows;
-	if (head.flags & EBP_BLOCK_WIDE ? ((ids + 1) & ~(size_t)1) + 2u * head.nrows > room : ids + head.nrows > room)
+	if (head.flags & EBP_BLOCK_WIDE ? ((ids + 1) & ~(size_t)1) + 2u * head.nrows > room
+					: ids + head.nrows > room)
 		abort();
 	if (head.first[0] || head.first[EBP_BUCKETS] != head.nrows)
 		abort();
@@ -57,8 +60,8 @@ static void check_table(const struct unwind_table *t, size_t size)
 	for (uint32_t i = 0; i < t->nexotic; i++) {
 		const struct ebp_exotic *x = &t->exotic[i];
 
-		if (x->cfa > EBP_CFA_DEREF || x->fp > EBP_AT_UNDEFINED || x->ra > EBP_AT_UNDEFINED ||
-		    (x->cfa_reg | x->fp_reg | x->ra_reg) > 31)
+		if (x->cfa > EBP_CFA_DEREF || x->fp > EBP_AT_UNDEFINED ||
+		    x->ra > EBP_AT_UNDEFINED || (x->cfa_reg | x->fp_reg | x->ra_reg) > 31)
 			abort();
 	}
 }
@@ -71,8 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	/* Also as its own separate debug file. */
 	for (int debug = 0; elf && debug < 2; debug++) {
-		if (unwind_table_build_for(elf_file_machine(elf) == EM_AARCH64 ? EM_AARCH64 : EM_X86_64, elf,
-					   debug ? elf : NULL, &t))
+		if (unwind_table_build_for(elf_file_machine(elf) == EM_AARCH64 ? EM_AARCH64
+									       : EM_X86_64,
+					   elf, debug ? elf : NULL, &t))
 			continue;
 		check_table(&t, size);
 		unwind_table_free(&t);

@@ -12,7 +12,8 @@
 #include "output/output.h"
 
 /* Terminated; the caller frees it. */
-static inline char *written(const struct profile *p, const char *format, const struct output_options *o)
+static inline char *written(const struct profile *p, const char *format,
+			    const struct output_options *o)
 {
 	int fd = memfd_create("written", MFD_CLOEXEC);
 	const struct user user = { 0 };

@@ -49,8 +49,11 @@ static inline size_t finish(struct bytes *s, size_t start)
 	return start;
 }
 
-/* A CIE of .eh_frame, augmentation "zR": code alignment 1, data alignment -8. Returns its offset. */
-static inline size_t add_cie(struct bytes *s, uint8_t encoding, uint8_t ra, const void *program, size_t size)
+/*
+ * A CIE of .eh_frame, augmentation "zR": code alignment 1, data alignment -8. Returns its offset.
+ */
+static inline size_t add_cie(struct bytes *s, uint8_t encoding, uint8_t ra, const void *program,
+			     size_t size)
 {
 	size_t start = begin(s);
 
@@ -76,7 +79,8 @@ static inline size_t begin_fde(struct bytes *s, size_t cie)
 }
 
 /* An FDE of a CIE whose encoding is DW_EH_PE_absptr. */
-static inline size_t add_fde(struct bytes *s, size_t cie, uint64_t code, uint64_t size, const void *program, size_t length)
+static inline size_t add_fde(struct bytes *s, size_t cie, uint64_t code, uint64_t size,
+			     const void *program, size_t length)
 {
 	size_t start = begin_fde(s, cie);
 
@@ -89,7 +93,9 @@ static inline size_t add_fde(struct bytes *s, size_t cie, uint64_t code, uint64_
 
 static inline struct cfi_section section_of(const struct bytes *s)
 {
-	return (struct cfi_section){ .data = s->b, .size = s->n, .vaddr = VADDR, .machine = EM_X86_64 };
+	return (struct cfi_section){
+		.data = s->b, .size = s->n, .vaddr = VADDR, .machine = EM_X86_64
+	};
 }
 
 /* The usual initial instructions of x86-64: CFA = rsp + 8, the return address at CFA - 8. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A folder of programs made by the tools that distributions use, for tests of what finds and unpacks their debug files. */
+/*
+ * A folder of programs made by the tools that distributions use, for tests of what finds and
+ * unpacks their debug files.
+ */
 #ifndef EBPROF_TESTS_DEBUG_FIXTURE_H
 #define EBPROF_TESTS_DEBUG_FIXTURE_H
 
@@ -34,13 +37,16 @@ static inline int fixture_begin(void)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	snprintf(fixture_dir, sizeof(fixture_dir), "%s/ebprof-test.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	snprintf(fixture_dir, sizeof(fixture_dir), "%s/ebprof-test.XXXXXX",
+		 tmp && *tmp ? tmp : "/tmp");
 	if (!mkdtemp(fixture_dir))
 		return -1;
-	return shell("{ echo 'static int __attribute__((noinline)) hidden(int x) { return x * 3; }';"
-		     " for i in $(seq 200); do echo \"int shared_$i(int x) { return hidden(x) + $i; }\"; done;"
-		     " echo 'int main(int n, char **v) { return v[0] ? hidden(n) : 0; }'; } >prog.c &&"
-		     " cc -g -O1 -Wl,--build-id=sha1 -o prog prog.c");
+	return shell(
+		"{ echo 'static int __attribute__((noinline)) hidden(int x) { return x * 3; }';"
+		" for i in $(seq 200); do echo \"int shared_$i(int x) { return hidden(x) + $i; "
+		"}\"; done;"
+		" echo 'int main(int n, char **v) { return v[0] ? hidden(n) : 0; }'; } >prog.c &&"
+		" cc -g -O1 -Wl,--build-id=sha1 -o prog prog.c");
 }
 
 static inline void fixture_end(void)

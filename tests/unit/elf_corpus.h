@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The 64-bit ELF files of this machine, in a random order, for tests against another reader of them. */
+/*
+ * The 64-bit ELF files of this machine, in a random order, for tests against another reader of
+ * them.
+ */
 #ifndef EBPROF_TESTS_ELF_CORPUS_H
 #define EBPROF_TESTS_ELF_CORPUS_H
 
@@ -31,7 +34,8 @@ static int is_comparable(const char *path)
 
 	if (fd >= 0 && pread(fd, &h, sizeof(h), 0) == sizeof(h))
 		good = !memcmp(h.e_ident, ELFMAG, SELFMAG) && h.e_ident[EI_CLASS] == ELFCLASS64 &&
-		       (h.e_type == ET_DYN || h.e_type == ET_EXEC) && (h.e_machine == EM_X86_64 || h.e_machine == EM_AARCH64);
+		       (h.e_type == ET_DYN || h.e_type == ET_EXEC) &&
+		       (h.e_machine == EM_X86_64 || h.e_machine == EM_AARCH64);
 	if (fd >= 0)
 		close(fd);
 	return good;

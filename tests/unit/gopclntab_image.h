@@ -22,7 +22,8 @@ enum go_version { GO_1_2, GO_1_16, GO_1_18, GO_1_20 };
 
 struct go_image {
 	enum go_version version;
-	int no_sections, no_text, relocated;	/* header without the text's address; moduledata of relocations alone */
+	/* header without the text's address; moduledata of relocations alone */
+	int no_sections, no_text, relocated;
 	int gofunc;				/* word of moduledata; 0: by version */
 	_Alignas(8) uint8_t bytes[0x2000];
 	size_t size;
@@ -81,12 +82,16 @@ static inline uint32_t go_text(struct go_image *g, size_t part, const char *s)
 /* Strings, files and values; in Go 1.2 offsets are from the table's start. */
 static inline void go_parts(struct go_image *g)
 {
-	static const char *const names[] = { "main.main", "main.outer", "main.middle", "main.leaf" };
+	static const char *const names[] = { "main.main", "main.outer", "main.middle",
+					     "main.leaf" };
 	int old = g->version == GO_1_2, a = old, b = old + 1;
 	const int sp[][2] = { { 0, 4 }, { 24, 0x3c }, { 0, 0x40 } };
 	const int files[][2] = { { a, 0x10 }, { b, 0x30 }, { a, 0x40 } };
-	const int lines[][2] = { { 20, 0xc }, { 21, 0x10 }, { 11, 0x12 }, { 5, 0x20 }, { 12, 0x30 }, { 22, 0x40 } };
-	const int inlined[][2] = { { -1, 0x10 }, { 0, 0x12 }, { 1, 0x20 }, { 0, 0x30 }, { -1, 0x40 } };
+	const int lines[][2] = { { 20, 0xc }, { 21, 0x10 }, { 11, 0x12 },
+				 { 5, 0x20 }, { 12, 0x30 }, { 22, 0x40 } };
+	const int inlined[][2] = {
+		{ -1, 0x10 }, { 0, 0x12 }, { 1, 0x20 }, { 0, 0x30 }, { -1, 0x40 }
+	};
 	const int file_main[][2] = { { a, 0x40 } }, line_main[][2] = { { 9, 0x40 } };
 	uint32_t file[2];
 
@@ -128,7 +133,8 @@ static inline uint32_t go_function(struct go_image *g, int i, uint64_t start)
 	go_put(g, g->sp, 4);
 	go_put(g, g->file[i], 4);
 	go_put(g, g->line[i], 4);
-	go_put(g, i ? 4 : 0, 4);	/* so many that pointers behind them are not aligned by themselves */
+	/* so many that pointers behind them are not aligned by themselves */
+	go_put(g, i ? 4 : 0, 4);
 	if (g->version > GO_1_2)
 		go_put(g, 1, 4);	/* its compilation unit begins at file 1 */
 	if (g->version == GO_1_20)
@@ -174,7 +180,8 @@ static inline void go_functions(struct go_image *g)
 			memcpy(g->bytes + table + (2 * i + 1) * width, &(uint64_t){ at[i] }, width);
 	}
 	if (g->version == GO_1_2)
-		memcpy(g->bytes + table + 5 * width, &(uint32_t){ (uint32_t)g->units - GO_TABLE }, 4);
+		memcpy(g->bytes + table + 5 * width, &(uint32_t){ (uint32_t)g->units - GO_TABLE },
+		       4);
 }
 
 /* The tree of main.outer's calls, 16 bytes behind what gofunc tells. */
@@ -238,22 +245,52 @@ static inline void go_elf(struct go_image *g)
 {
 	static const char names[] = "\0.text\0.gopclntab\0.shstrtab";
 	size_t data = g->module + (g->relocated ? 48 * 8 : 0);
-	Elf64_Ehdr h = { .e_ident = ELFMAG "\2\1\1", .e_type = ET_EXEC, .e_machine = EM_X86_64, .e_version = 1,
-			 .e_entry = GO_TEXT, .e_phentsize = sizeof(Elf64_Phdr), .e_shentsize = sizeof(Elf64_Shdr),
-			 .e_phoff = sizeof(h), .e_phnum = g->relocated ? 4 : 3, .e_shnum = 4, .e_shstrndx = 3 };
+	Elf64_Ehdr h = { .e_ident = ELFMAG "\2\1\1",
+			 .e_type = ET_EXEC,
+			 .e_machine = EM_X86_64,
+			 .e_version = 1,
+			 .e_entry = GO_TEXT,
+			 .e_phentsize = sizeof(Elf64_Phdr),
+			 .e_shentsize = sizeof(Elf64_Shdr),
+			 .e_phoff = sizeof(h),
+			 .e_phnum = g->relocated ? 4 : 3,
+			 .e_shnum = 4,
+			 .e_shstrndx = 3 };
 	Elf64_Phdr segments[4] = {
-		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = GO_TEXT, .p_memsz = 0x1000 },
-		{ .p_type = PT_LOAD, .p_flags = PF_R, .p_vaddr = GO_READ_ONLY, .p_filesz = g->size, .p_memsz = g->size },
-		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_offset = g->module, .p_vaddr = GO_WRITABLE + g->module,
-		  .p_filesz = 48 * 8, .p_memsz = 48 * 8 },
-		{ .p_type = PT_DYNAMIC, .p_flags = PF_R, .p_offset = data, .p_filesz = 6 * 8, .p_memsz = 6 * 8 },
+		{ .p_type = PT_LOAD,
+		  .p_flags = PF_R | PF_X,
+		  .p_vaddr = GO_TEXT,
+		  .p_memsz = 0x1000 },
+		{ .p_type = PT_LOAD,
+		  .p_flags = PF_R,
+		  .p_vaddr = GO_READ_ONLY,
+		  .p_filesz = g->size,
+		  .p_memsz = g->size },
+		{ .p_type = PT_LOAD,
+		  .p_flags = PF_R | PF_W,
+		  .p_offset = g->module,
+		  .p_vaddr = GO_WRITABLE + g->module,
+		  .p_filesz = 48 * 8,
+		  .p_memsz = 48 * 8 },
+		{ .p_type = PT_DYNAMIC,
+		  .p_flags = PF_R,
+		  .p_offset = data,
+		  .p_filesz = 6 * 8,
+		  .p_memsz = 6 * 8 },
 	};
 	Elf64_Shdr sections[4] = {
 		{ .sh_name = 0 },
-		{ .sh_name = 1, .sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_addr = GO_TEXT,
+		{ .sh_name = 1,
+		  .sh_type = SHT_NOBITS,
+		  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+		  .sh_addr = GO_TEXT,
 		  .sh_size = 0x1000 },
-		{ .sh_name = 7, .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addr = GO_READ_ONLY + GO_TABLE,
-		  .sh_offset = GO_TABLE, .sh_size = g->module - GO_TABLE },
+		{ .sh_name = 7,
+		  .sh_type = SHT_PROGBITS,
+		  .sh_flags = SHF_ALLOC,
+		  .sh_addr = GO_READ_ONLY + GO_TABLE,
+		  .sh_offset = GO_TABLE,
+		  .sh_size = g->module - GO_TABLE },
 		{ .sh_name = 18, .sh_type = SHT_STRTAB, .sh_size = sizeof(names) },
 	};
 
@@ -280,7 +317,8 @@ static inline void go_image_make(struct go_image *g)
 
 	memset(g->bytes, 0, sizeof(g->bytes));
 	g->tree = 0x380;
-	g->size = GO_TABLE + 72;	/* the header; in Go 1.2, and the table of functions behind 16 bytes of it */
+	/* the header; in Go 1.2, and the table of functions behind 16 bytes of it */
+	g->size = GO_TABLE + 72;
 	go_parts(g);
 	go_functions(g);
 	go_tree(g);

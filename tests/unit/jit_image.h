@@ -59,8 +59,8 @@ static inline void jit_image_end(struct jit_image *j)
 	memcpy(j->bytes + j->record + 4, &size, sizeof(size));
 }
 
-static inline void jit_image_load(struct jit_image *j, uint32_t pid, uint64_t address, uint64_t size, uint64_t index,
-				  const char *name)
+static inline void jit_image_load(struct jit_image *j, uint32_t pid, uint64_t address,
+				  uint64_t size, uint64_t index, const char *name)
 {
 	jit_image_record(j, 0);
 	jit_image_u32(j, pid);
@@ -75,7 +75,8 @@ static inline void jit_image_load(struct jit_image *j, uint32_t pid, uint64_t ad
 	jit_image_end(j);
 }
 
-static inline void jit_image_move(struct jit_image *j, uint32_t pid, uint64_t from, uint64_t to, uint64_t size, uint64_t index)
+static inline void jit_image_move(struct jit_image *j, uint32_t pid, uint64_t from, uint64_t to,
+				  uint64_t size, uint64_t index)
 {
 	jit_image_record(j, 1);
 	jit_image_u32(j, pid);
@@ -96,7 +97,8 @@ static inline void jit_image_debug(struct jit_image *j, uint64_t address, uint64
 	jit_image_u64(j, n);
 }
 
-static inline void jit_image_line(struct jit_image *j, uint64_t address, uint32_t line, const char *file)
+static inline void jit_image_line(struct jit_image *j, uint64_t address, uint32_t line,
+				  const char *file)
 {
 	jit_image_u64(j, address);
 	jit_image_u32(j, line);

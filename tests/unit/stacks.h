@@ -24,7 +24,8 @@ static inline uint32_t stacks_thread(struct profile *p, pid_t pid, pid_t tid, co
  * with `|` between them. MODULE [kernel] is the kernel; a frame that is @ has no
  * function. Each call takes addresses of its own, so equal names must be merged.
  */
-static inline void stacks_add(struct profile *p, uint32_t thread, const char *frames, uint64_t count)
+static inline void stacks_add(struct profile *p, uint32_t thread, const char *frames,
+			      uint64_t count)
 {
 	uint64_t address = profile_view(p).nlocations;
 	uint32_t node = 0;
@@ -45,10 +46,14 @@ static inline void stacks_add(struct profile *p, uint32_t thread, const char *fr
 			name = bang + 1;
 		}
 		kind = bang && !strcmp(frame, "[kernel]") ? FRAME_KERNEL : FRAME_USER;
-		location = profile_location(p, profile_module(p, profile_text(p, module), "", ""), kind, address++);
+		location = profile_location(p, profile_module(p, profile_text(p, module), "", ""),
+					    kind, address++);
 		if (strcmp(name, "@"))
-			profile_name_location(p, location, &(struct line){
-				.function = profile_function(p, profile_string(p, name), module, kind) }, 1, "");
+			profile_name_location(
+				p, location,
+				&(struct line){ .function = profile_function(
+							p, profile_string(p, name), module, kind) },
+				1, "");
 		node = profile_node(p, node, location);
 	}
 	profile_add(p, thread, node, count);
@@ -98,7 +103,8 @@ static inline void stacks_write(void *ctx, struct outfile *f)
 }
 
 /* What the format makes of the profile; the caller frees it. */
-static inline char *stacks_output(const struct profile *p, const char *format, const struct output_options *o)
+static inline char *stacks_output(const struct profile *p, const char *format,
+				  const struct output_options *o)
 {
 	return stacks_written(stacks_write, &(struct stacks_format){ p, format, o });
 }

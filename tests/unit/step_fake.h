@@ -9,7 +9,8 @@
 
 #include <stdint.h>
 
-#define CODE	0x400000u	/* where the image's code is mapped; the file's offset 0 is there, too */
+/* where the image's code is mapped; the file's offset 0 is there, too */
+#define CODE	0x400000u
 #define STACK	0x7fff0000u
 #define WORDS	600
 #define IMAGE	5
@@ -71,7 +72,10 @@ static void make_block(const uint16_t *at, const uint16_t *rule, uint16_t n, uin
 	}
 }
 
-/* A process with one image of one page, @rule all over it, but for the root, whose code is from 0x8000 on. */
+/*
+ * A process with one image of one page, @rule all over it, but for the root, whose code is from
+ * 0x8000 on.
+ */
 static void set_up(uint16_t rule)
 {
 	const uint16_t at[] = { 0x10, 0x8000 }, rules[] = { rule, SPECIAL(EBP_RULE_STOP) };

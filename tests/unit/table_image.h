@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* An ELF64 file in memory with sections of our choice, for tests of what reads call frame information. */
+/*
+ * An ELF64 file in memory with sections of our choice, for tests of what reads call frame
+ * information.
+ */
 #ifndef EBPROF_TESTS_TABLE_IMAGE_H
 #define EBPROF_TESTS_TABLE_IMAGE_H
 
@@ -27,15 +30,24 @@ static inline void image_begin(struct table_image *e, uint16_t machine)
 	memset(e, 0, sizeof(*e));
 	e->n = IMAGE_CODE + IMAGE_CODE_SIZE;
 	e->names_size = e->nsections = e->nsegments = 1;
-	e->head = (Elf64_Ehdr){ .e_ident = ELFMAG "\2\1\1", .e_type = ET_DYN, .e_machine = machine, .e_version = 1,
-				.e_phoff = sizeof(e->head), .e_phentsize = sizeof(Elf64_Phdr),
+	e->head = (Elf64_Ehdr){ .e_ident = ELFMAG "\2\1\1",
+				.e_type = ET_DYN,
+				.e_machine = machine,
+				.e_version = 1,
+				.e_phoff = sizeof(e->head),
+				.e_phentsize = sizeof(Elf64_Phdr),
 				.e_shentsize = sizeof(Elf64_Shdr) };
-	e->segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_offset = IMAGE_CODE, .p_vaddr = CODE,
-				       .p_filesz = IMAGE_CODE_SIZE, .p_memsz = IMAGE_CODE_SIZE };
+	e->segments[0] = (Elf64_Phdr){ .p_type = PT_LOAD,
+				       .p_flags = PF_R | PF_X,
+				       .p_offset = IMAGE_CODE,
+				       .p_vaddr = CODE,
+				       .p_filesz = IMAGE_CODE_SIZE,
+				       .p_memsz = IMAGE_CODE_SIZE };
 }
 
 /* A section of @size bytes at @p, at address @addr; in the code segment where that is in it. */
-static inline Elf64_Shdr *image_section(struct table_image *e, const char *name, uint64_t addr, const void *p, size_t size)
+static inline Elf64_Shdr *image_section(struct table_image *e, const char *name, uint64_t addr,
+					const void *p, size_t size)
 {
 	Elf64_Shdr *s = &e->sections[e->nsections++];
 	int in_code = addr >= CODE && addr < CODE + IMAGE_CODE_SIZE;

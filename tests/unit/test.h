@@ -27,21 +27,25 @@ static int test_passed, test_failed, test_ok;
 	} \
 } while (0)
 
-#define CHECK_EQ(a, b) do { \
-	long long a_ = (long long)(a), b_ = (long long)(b); \
-	if (a_ != b_) { \
-		test_ok = 0; \
-		printf("%s:%d: %s is %lld, expected %s = %lld\n", __FILE__, __LINE__, #a, a_, #b, b_); \
-	} \
-} while (0)
+#define CHECK_EQ(a, b)                                                                            \
+	do {                                                                                      \
+		long long a_ = (long long)(a), b_ = (long long)(b);                               \
+		if (a_ != b_) {                                                                   \
+			test_ok = 0;                                                              \
+			printf("%s:%d: %s is %lld, expected %s = %lld\n", __FILE__, __LINE__, #a, \
+			       a_, #b, b_);                                                       \
+		}                                                                                 \
+	} while (0)
 
-#define CHECK_STR(a, b) do { \
-	const char *a_ = (a), *b_ = (b); \
-	if (!a_ || strcmp(a_, b_)) { \
-		test_ok = 0; \
-		printf("%s:%d: %s is \"%s\", expected \"%s\"\n", __FILE__, __LINE__, #a, a_ ? a_ : "(null)", b_); \
-	} \
-} while (0)
+#define CHECK_STR(a, b)                                                                          \
+	do {                                                                                     \
+		const char *a_ = (a), *b_ = (b);                                                 \
+		if (!a_ || strcmp(a_, b_)) {                                                     \
+			test_ok = 0;                                                             \
+			printf("%s:%d: %s is \"%s\", expected \"%s\"\n", __FILE__, __LINE__, #a, \
+			       a_ ? a_ : "(null)", b_);                                          \
+		}                                                                                \
+	} while (0)
 
 #define RUN(name) do { \
 	test_ok = 1; \

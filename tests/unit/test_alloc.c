@@ -27,14 +27,21 @@ static void take(void *ctx, uint32_t site, const uint64_t values[ALLOC_TYPES])
 		s->of[site & 1][i] += values[i];
 }
 
-static struct ebp_allocation block(uint32_t pid, uint32_t exec_id, uint64_t site, uint64_t id, uint64_t size, uint64_t time)
+static struct ebp_allocation block(uint32_t pid, uint32_t exec_id, uint64_t site, uint64_t id,
+				   uint64_t size, uint64_t time)
 {
 	return (struct ebp_allocation){
-		.time = time, .id = id, .size = size,
-		.key = { .user_id = site, .process = { .tgid = pid, .exec_id = exec_id, .start = 5 }, .tid = (uint32_t)time } };
+		.time = time,
+		.id = id,
+		.size = size,
+		.key = { .user_id = site,
+			 .process = { .tgid = pid, .exec_id = exec_id, .start = 5 },
+			 .tid = (uint32_t)time }
+	};
 }
 
-static void allocate(struct alloc *a, uint32_t pid, uint64_t site, uint64_t id, uint64_t size, uint64_t time)
+static void allocate(struct alloc *a, uint32_t pid, uint64_t site, uint64_t id, uint64_t size,
+		     uint64_t time)
 {
 	struct ebp_allocation b = block(pid, 0, site, id, size, time);
 
@@ -43,7 +50,9 @@ static void allocate(struct alloc *a, uint32_t pid, uint64_t site, uint64_t id, 
 
 static struct ebp_allocation_end end_of(uint32_t pid, uint64_t id, uint64_t time)
 {
-	return (struct ebp_allocation_end){ .time = time, .id = id, .process = { .tgid = pid, .start = 5 } };
+	return (struct ebp_allocation_end){ .time = time,
+					    .id = id,
+					    .process = { .tgid = pid, .start = 5 } };
 }
 
 static void release(struct alloc *a, uint32_t pid, uint64_t id, uint64_t time)
@@ -57,8 +66,8 @@ static int is(const uint64_t *got, const uint64_t want[ALLOC_TYPES])
 {
 	for (int i = 0; i < ALLOC_TYPES; i++)
 		if (got[i] != want[i]) {
-			printf("%s: got %llu, expected %llu\n", alloc_types[i].name, (unsigned long long)got[i],
-			       (unsigned long long)want[i]);
+			printf("%s: got %llu, expected %llu\n", alloc_types[i].name,
+			       (unsigned long long)got[i], (unsigned long long)want[i]);
 			return 0;
 		}
 	return 1;
@@ -185,7 +194,8 @@ TEST(weights)
 TEST(threads)
 {
 	struct alloc *together = alloc_new(&(struct alloc_options){ .site = site_of });
-	struct alloc *apart = alloc_new(&(struct alloc_options){ .per_thread = 1, .site = site_of });
+	struct alloc *apart = alloc_new(
+		&(struct alloc_options){ .per_thread = 1, .site = site_of });
 	struct sums s = { 0 }, t = { 0 };
 
 	for (uint64_t i = 1; i < 4; i++) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocations while they are looked at: the profile is brought up to date again and again, and counts nothing twice. */
+/*
+ * Allocations while they are looked at: the profile is brought up to date again and again, and
+ * counts nothing twice.
+ */
 #include "unit/test.h"
 
 #include "session/alloc_profile.h"
@@ -8,7 +11,8 @@
 static uint32_t site_of(void *ctx, const struct ebp_key *key, uint64_t time)
 {
 	struct profile *p = ctx;
-	uint32_t thread = stacks_thread(p, 1, 1, "x"), string = profile_string(p, key->user_id ? "b" : "a");
+	uint32_t thread = stacks_thread(p, 1, 1, "x"),
+		 string = profile_string(p, key->user_id ? "b" : "a");
 	uint32_t location = profile_location(p, 0, FRAME_MARK, string);
 
 	(void)time;
@@ -17,8 +21,10 @@ static uint32_t site_of(void *ctx, const struct ebp_key *key, uint64_t time)
 
 static void allocate(struct alloc *a, uint64_t site, uint64_t id, uint64_t size, uint64_t time)
 {
-	const struct ebp_allocation b = {
-		.time = time, .id = id, .size = size, .key = { .user_id = site, .process = { .tgid = 1 } } };
+	const struct ebp_allocation b = { .time = time,
+					  .id = id,
+					  .size = size,
+					  .key = { .user_id = site, .process = { .tgid = 1 } } };
 
 	alloc_block(a, &b);
 }
@@ -104,7 +110,8 @@ TEST(levels)
 {
 	struct profile *p = profile_new();
 	static const char level[ALLOC_TYPES] = {
-		[INUSE_OBJECTS] = 1, [INUSE_SPACE] = 1, [PEAK_OBJECTS] = 1, [PEAK_SPACE] = 1, [MAX_OBJECTS] = 1, [MAX_SPACE] = 1,
+		[INUSE_OBJECTS] = 1, [INUSE_SPACE] = 1, [PEAK_OBJECTS] = 1,
+		[PEAK_SPACE] = 1,    [MAX_OBJECTS] = 1, [MAX_SPACE] = 1,
 	};
 
 	alloc_profile_types(p, 0);

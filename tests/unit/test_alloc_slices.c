@@ -10,7 +10,10 @@
 #define MS 1e6
 #define SECOND 1e9
 
-/* What calls and ends of calls cost each second of the program's own time, as far as it is known before. */
+/*
+ * What calls and ends of calls cost each second of the program's own time, as far as it is known
+ * before.
+ */
 static double calls_cost, ends_cost;
 
 static struct alloc_load load_of(double calls, double ends)
@@ -22,10 +25,12 @@ static struct alloc_load load_of(double calls, double ends)
 
 /* A program on one CPU: it has something to do for a while, and then for a while not. */
 struct program {
-	double busy, idle;	/* ns of work that comes at once; ns between its ends and the next */
+	/* ns of work that comes at once; ns between its ends and the next */
+	double busy, idle;
 	double trap, end;	/* cost of each call that gives a block, and of its free, in ns */
 	double every;		/* ns of work for one of each */
-	double unknown;		/* what is taken for the cost of the ends is wrong by up to this share of it */
+	/* what is taken for the cost of the ends is wrong by up to this share of it */
+	double unknown;
 	/* How it is. */
 	double left, wait;
 	double calls;		/* all there ever were */
@@ -34,12 +39,17 @@ struct program {
 
 #define FINE 1000		/* a call is so many, for the kernel's numbers are whole */
 
-/* Runs for @wall ns with probes of calls, of ends, or not; what the kernel then says of its thread is in @now. */
-static struct alloc_passed go_on(struct program *p, double wall, int calls, int ends, struct ebp_alloc_thread *now)
+/*
+ * Runs for @wall ns with probes of calls, of ends, or not; what the kernel then says of its thread
+ * is in @now.
+ */
+static struct alloc_passed go_on(struct program *p, double wall, int calls, int ends,
+				 struct ebp_alloc_thread *now)
 {
 	struct alloc_passed passed = { .wall = wall, .call_ns = p->trap, .open = calls };
 	double price = 1 + p->unknown * (2 * drand48() - 1), cpu = 0;
-	double each = p->every + (calls ? p->trap : 0) + (ends ? p->end : 0), part, before = p->calls;
+	double each = p->every + (calls ? p->trap : 0) + (ends ? p->end : 0), part,
+	       before = p->calls;
 
 	while (wall > 0) {
 		if (p->left <= 0) {
@@ -78,7 +88,8 @@ struct outcome {
 	int endless;
 };
 
-static struct alloc_seen look(struct alloc_threads *t, struct program *p, double wall, int calls, int ends)
+static struct alloc_seen look(struct alloc_threads *t, struct program *p, double wall, int calls,
+			      int ends)
 {
 	struct ebp_alloc_thread now = { .tid = 1, .start = 1 };
 	struct alloc_passed passed = go_on(p, wall, calls, ends, &now);
@@ -88,7 +99,8 @@ static struct alloc_seen look(struct alloc_threads *t, struct program *p, double
 }
 
 /* For what calls the last slice of @cycle stands, which had @seen. */
-static double stands_for(struct alloc_threads *t, const struct alloc_cycle *cycle, double seen, int last)
+static double stands_for(struct alloc_threads *t, const struct alloc_cycle *cycle, double seen,
+			 int last)
 {
 	struct alloc_scales scales = { 0 };
 	double times;
@@ -116,7 +128,8 @@ static struct outcome record(struct program p, double budget, int cycles)
 	alloc_slices_begin(&s, budget, &load);
 	look(t, &p, 0, 0, 0);
 	for (int i = 0; i <= cycles; i++) {
-		double where = drand48(), jitter = drand48();	/* in this order with every compiler */
+		/* in this order with every compiler */
+		double where = drand48(), jitter = drand48();
 
 		cycle = alloc_slices_plan(&s, where, jitter);
 		seen = look(t, &p, (double)cycle.begin, 0, !s.endless);
@@ -127,7 +140,8 @@ static struct outcome record(struct program p, double budget, int cycles)
 		seen = look(t, &p, (double)cycle.open, 1, !s.endless);
 		seen_calls = p.calls - before;
 		alloc_slices_open(&s, &seen);
-		seen = look(t, &p, (double)(cycle.length - cycle.begin - cycle.open), 0, !s.endless);
+		seen = look(t, &p, (double)(cycle.length - cycle.begin - cycle.open), 0,
+			    !s.endless);
 		alloc_slices_closed(&s, &seen);
 		last = cycle;
 		if (!alloc_slices_ends_are_dear(&s))
@@ -148,8 +162,8 @@ static struct outcome record(struct program p, double budget, int cycles)
 #define RECORDINGS 2000
 
 /*
- * The mean of many recordings is within three of its own standard errors of the truth, and @slack, for an estimate that is
- * a quotient of sums has a bias that goes with the number of its slices.
+ * The mean of many recordings is within three of its own standard errors of the truth, and @slack,
+ * for an estimate that is a quotient of sums has a bias that goes with the number of its slices.
  */
 static struct outcome many(struct program p, double budget, int cycles, double slack)
 {
@@ -172,7 +186,10 @@ static struct outcome many(struct program p, double budget, int cycles, double s
 	return o;
 }
 
-/* It uses all of a CPU, and a slice makes it thirty times slower: by time alone a thirtieth would be estimated. */
+/*
+ * It uses all of a CPU, and a slice makes it thirty times slower: by time alone a thirtieth would
+ * be estimated.
+ */
 TEST(busy)
 {
 	const struct program p = { .busy = 1000 * SECOND, .trap = 2900, .every = 100 };
@@ -189,7 +206,9 @@ TEST(busy)
 /* Its price is not known before: the first cycles cost more, and later ones less. */
 TEST(busy_later)
 {
-	const struct program p = { .busy = 1000 * SECOND, .trap = 2900, .every = 100, .wait = SECOND };
+	const struct program p = {
+		.busy = 1000 * SECOND, .trap = 2900, .every = 100, .wait = SECOND
+	};
 	struct outcome o;
 
 	calls_cost = 0;
@@ -201,8 +220,12 @@ TEST(busy_later)
 /* It mostly waits, and what it does comes in bursts, shorter and longer than a slice. */
 TEST(waiting)
 {
-	const struct program often = { .busy = 2 * MS, .idle = 100 * MS, .trap = 1000, .every = 1000 };
-	const struct program seldom = { .busy = 50 * MS, .idle = 1500 * MS, .trap = 1000, .every = 1000 };
+	const struct program often = {
+		.busy = 2 * MS, .idle = 100 * MS, .trap = 1000, .every = 1000
+	};
+	const struct program seldom = {
+		.busy = 50 * MS, .idle = 1500 * MS, .trap = 1000, .every = 1000
+	};
 
 	calls_cost = 1;
 	ends_cost = 0;
@@ -214,7 +237,9 @@ TEST(waiting)
 /* Phases of some seconds. */
 TEST(phases)
 {
-	const struct program p = { .busy = 4 * SECOND, .idle = 4 * SECOND, .trap = 1000, .every = 1000 };
+	const struct program p = {
+		.busy = 4 * SECOND, .idle = 4 * SECOND, .trap = 1000, .every = 1000
+	};
 
 	calls_cost = 1;
 	ends_cost = 0;
@@ -254,12 +279,14 @@ TEST(dear_ends)
 }
 
 /*
- * Frees that cost far more than all the rest, and more or less from moment to moment: the few slices until they are given
- * up stand for little, for the program does little then.
+ * Frees that cost far more than all the rest, and more or less from moment to moment: the few
+ * slices until they are given up stand for little, for the program does little then.
  */
 TEST(very_dear_ends)
 {
-	const struct program p = { .busy = 1000 * SECOND, .trap = 850, .end = 20000, .every = 4000, .unknown = 0.3 };
+	const struct program p = {
+		.busy = 1000 * SECOND, .trap = 850, .end = 20000, .every = 4000, .unknown = 0.3
+	};
 
 	calls_cost = ends_cost = 0;
 	CHECK(many(p, 0.2, 5, 0.05).endless);

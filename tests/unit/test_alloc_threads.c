@@ -11,9 +11,12 @@
 #define TRAP 5000.0	/* ns */
 
 /* One look in which the threads are @v. */
-static struct alloc_seen look(struct alloc_threads *t, const struct ebp_alloc_thread *v, size_t n, double calls, int open)
+static struct alloc_seen look(struct alloc_threads *t, const struct ebp_alloc_thread *v, size_t n,
+			      double calls, int open)
 {
-	const struct alloc_passed passed = { .wall = 100 * MS, .calls = calls, .call_ns = TRAP, .open = open };
+	const struct alloc_passed passed = {
+		.wall = 100 * MS, .calls = calls, .call_ns = TRAP, .open = open
+	};
 
 	for (size_t i = 0; i < n; i++)
 		alloc_threads_list(t, &v[i]);
@@ -26,8 +29,8 @@ static int near(double x, double y)
 }
 
 /*
- * Of two threads that use a CPU each one allocates: in a slice half of its time are traps. The other one changes nothing,
- * neither how often a block counts nor what the probes cost.
+ * Of two threads that use a CPU each one allocates: in a slice half of its time are traps. The
+ * other one changes nothing, neither how often a block counts nor what the probes cost.
  */
 TEST(one_computes)
 {
@@ -66,7 +69,9 @@ TEST(each_its_own)
 
 	look(t, v, 2, 0, 0);
 	v[0] = (struct ebp_alloc_thread){ .tid = 1, .start = 1, .cpu = 100 * MS, .calls = 18000 };
-	v[1] = (struct ebp_alloc_thread){ .tid = 2, .start = 1, .cpu = 100 * MS, .calls = 200, .spent = MS };
+	v[1] = (struct ebp_alloc_thread){
+		.tid = 2, .start = 1, .cpu = 100 * MS, .calls = 200, .spent = MS
+	};
 	look(t, v, 2, 18200, 1);
 	v[0].cpu = v[1].cpu = 200 * MS;
 	look(t, v, 2, 0, 0);
@@ -77,10 +82,15 @@ TEST(each_its_own)
 	alloc_threads_free(t);
 }
 
-/* What a thread has left when it exits is owed; and what one did that was met in no slice is guessed, which is an error. */
+/*
+ * What a thread has left when it exits is owed; and what one did that was met in no slice is
+ * guessed, which is an error.
+ */
 TEST(exited)
 {
-	struct ebp_alloc_thread v[] = { { .tid = 1, .start = 1 }, { .tid = 2, .start = 1 }, { .tid = 3, .start = 1 } };
+	struct ebp_alloc_thread v[] = { { .tid = 1, .start = 1 },
+					{ .tid = 2, .start = 1 },
+					{ .tid = 3, .start = 1 } };
 	struct alloc_threads *t = alloc_threads_new();
 	struct alloc_scales s;
 	double error;
@@ -114,7 +124,9 @@ TEST(exited)
 /* An id that is used again is another thread; and where a look failed nothing is made up. */
 TEST(begin_anew)
 {
-	struct ebp_alloc_thread v[] = { { .tid = 1, .start = 1, .cpu = 500 * MS, .calls = 1000000 } };
+	struct ebp_alloc_thread v[] = {
+		{ .tid = 1, .start = 1, .cpu = 500 * MS, .calls = 1000000 }
+	};
 	struct alloc_threads *t = alloc_threads_new();
 	struct alloc_seen seen;
 
@@ -156,7 +168,10 @@ TEST(load)
 	CHECK(!(l.calls > 0));
 }
 
-/* One that does nothing else: what traps may have taken at least is all that is known, and that is said. */
+/*
+ * One that does nothing else: what traps may have taken at least is all that is known, and that is
+ * said.
+ */
 TEST(saturated)
 {
 	const struct alloc_price price = { .trap = { 500, 3000 }, .at_return = 500 };

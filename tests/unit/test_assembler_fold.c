@@ -34,11 +34,15 @@ static void end(void)
 	images_free(images);
 }
 
-static void count(pid_t pid, uint64_t time, enum ebp_result result, enum ebp_share share, uint64_t n, uint64_t ns)
+static void count(pid_t pid, uint64_t time, enum ebp_result result, enum ebp_share share,
+		  uint64_t n, uint64_t ns)
 {
 	const struct ebp_key key = {
-		.process = { .tgid = (uint32_t)pid, .start = time }, .tid = (uint32_t)pid, .comm = "x",
-		.result = (uint16_t)result, .share = (uint8_t)share,
+		.process = { .tgid = (uint32_t)pid, .start = time },
+		.tid = (uint32_t)pid,
+		.comm = "x",
+		.result = (uint16_t)result,
+		.share = (uint8_t)share,
 	};
 	const struct ebp_count c = { .n = n, .ns = ns };
 
@@ -53,7 +57,9 @@ static void start(pid_t pid, uint64_t time)
 	procs_mmap(procs, time, pid, &code, 0);
 }
 
-/* @n processes that are sampled once each, every other one with a stack that is not whole, and end. */
+/*
+ * @n processes that are sampled once each, every other one with a stack that is not whole, and end.
+ */
 static void storm(int n, uint64_t time)
 {
 	for (pid_t pid = P; pid < P + n; pid++) {
@@ -170,7 +176,9 @@ static uint64_t told(void)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < v.nsamples; i++)
-		sum += v.samples[i].labels && v.nodes[v.samples[i].node].parent ? profile_values(profile, 1)[i] : 0;
+		sum += v.samples[i].labels && v.nodes[v.samples[i].node].parent
+			       ? profile_values(profile, 1)[i]
+			       : 0;
 	return sum;
 }
 
@@ -178,7 +186,11 @@ static uint64_t told(void)
 static int is_told(uint64_t id)
 {
 	const struct ebp_key key = {
-		.process = { .tgid = LIVE, .start = 200 }, .tid = LIVE, .kind = EBP_BLOCKED, .waker = id, .comm = "x",
+		.process = { .tgid = LIVE, .start = 200 },
+		.tid = LIVE,
+		.kind = EBP_BLOCKED,
+		.waker = id,
+		.comm = "x",
 	};
 	uint64_t before = told();
 

@@ -7,9 +7,17 @@
 #include "base/base64.h"
 
 /* RFC 4648, section 10. */
-static const struct { const char *bytes, *text; } vectors[] = {
-	{ "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" }, { "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" },
-	{ "foobar", "Zm9vYmFy" }, { "\xfb\xff\xfe", "+//+" },
+static const struct {
+	const char *bytes, *text;
+} vectors[] = {
+	{ "", "" },
+	{ "f", "Zg==" },
+	{ "fo", "Zm8=" },
+	{ "foo", "Zm9v" },
+	{ "foob", "Zm9vYg==" },
+	{ "fooba", "Zm9vYmE=" },
+	{ "foobar", "Zm9vYmFy" },
+	{ "\xfb\xff\xfe", "+//+" },
 };
 
 TEST(vectors_of_the_rfc)
@@ -19,7 +27,8 @@ TEST(vectors_of_the_rfc)
 		char text[16] = "";
 		unsigned char bytes[16] = "";
 
-		CHECK_EQ(base64_encode(text, (const unsigned char *)vectors[i].bytes, n), BASE64_SIZE(n));
+		CHECK_EQ(base64_encode(text, (const unsigned char *)vectors[i].bytes, n),
+			 BASE64_SIZE(n));
 		CHECK_STR(text, vectors[i].text);
 		CHECK_EQ(base64_decode(bytes, &size, text, strlen(text)), 0);
 		CHECK_EQ(size, n);
@@ -29,7 +38,8 @@ TEST(vectors_of_the_rfc)
 
 TEST(damaged_text)
 {
-	static const char *const bad[] = { "Z", "Zg=", "Zg", "Z===", "Zm9v\n", "Zm=v", "=m9v", "Zm9-", "Zg==Zg==", "====" };
+	static const char *const bad[] = { "Z",	   "Zg=",  "Zg",   "Z===",     "Zm9v\n",
+					   "Zm=v", "=m9v", "Zm9-", "Zg==Zg==", "====" };
 	unsigned char bytes[16];
 	size_t size;
 

@@ -36,7 +36,9 @@ TEST(an_empty_one)
 	CHECK(!t.levels[0]);
 }
 
-/* It says no only of what is not there; and what it counted too often to know, it knows for good. */
+/*
+ * It says no only of what is not there; and what it counted too often to know, it knows for good.
+ */
 TEST(filter)
 {
 	static struct block_table t;

@@ -23,7 +23,8 @@ static struct profile *tree(void)
 /* A browser that shows all of @p, whose page is painted. */
 static void open_browser(struct browser *b, const struct profile *p)
 {
-	const struct live_show show = { .profile = shown_new(p, profile_view(p).values, &(struct shown_choice){ 0 }) };
+	const struct live_show show = { .profile = shown_new(p, profile_view(p).values,
+							     &(struct shown_choice){ 0 }) };
 
 	browser_init(b);
 	b->target = "x";
@@ -56,11 +57,16 @@ TEST(functions_as_cells)
 
 	open_browser(&b, p);
 	CHECK_STR(line(&b, 100, 10, 0), "x: samples, 100 count");
-	CHECK_STR(line(&b, 100, 10, 2), " SELF% TOTAL%  SAMPLES IMAGE          PROCESS            FUNCTION");
-	CHECK_STR(line(&b, 100, 10, 3), " 60.00  60.00       60 app            one/10             a");
-	CHECK_STR(line(&b, 100, 10, 4), " 30.00  30.00       30 [kernel]       one/10             read");
-	CHECK_STR(line(&b, 100, 10, 5), " 10.00  40.00       10 app            two/20             b");
-	CHECK_STR(line(&b, 100, 10, 6), "  0.00 100.00        0 app            -                  main");
+	CHECK_STR(line(&b, 100, 10, 2),
+		  " SELF% TOTAL%  SAMPLES IMAGE          PROCESS            FUNCTION");
+	CHECK_STR(line(&b, 100, 10, 3),
+		  " 60.00  60.00       60 app            one/10             a");
+	CHECK_STR(line(&b, 100, 10, 4),
+		  " 30.00  30.00       30 [kernel]       one/10             read");
+	CHECK_STR(line(&b, 100, 10, 5),
+		  " 10.00  40.00       10 app            two/20             b");
+	CHECK_STR(line(&b, 100, 10, 6),
+		  "  0.00 100.00        0 app            -                  main");
 	/* Columns that there is no room for are left out. */
 	CHECK_STR(line(&b, 40, 10, 3), " 60.00  60.00 a");
 	browser_free(&b);
@@ -74,8 +80,10 @@ TEST(what_ended_has_no_pid)
 
 	profile_fold(p, (const unsigned char[]){ 0, 1 }, " (ended)");
 	open_browser(&b, p);
-	CHECK_STR(line(&b, 100, 10, 3), " 60.00  60.00       60 app            one/10             a");
-	CHECK_STR(line(&b, 100, 10, 5), " 10.00  40.00       10 app            two (ended)        b");
+	CHECK_STR(line(&b, 100, 10, 3),
+		  " 60.00  60.00       60 app            one/10             a");
+	CHECK_STR(line(&b, 100, 10, 5),
+		  " 10.00  40.00       10 app            two (ended)        b");
 	press(&b, "2");
 	CHECK_STR(line(&b, 100, 10, 4), " 10.00       10        0 two (ended)");
 	browser_free(&b);
@@ -116,7 +124,8 @@ TEST(moves_and_stays)
 	press(&b, "k");
 	/* What was selected stays so where others overtake it. */
 	stacks_add(p, stacks_thread(p, 10, 10, "one"), "app!main|app!c", 50);
-	show = (struct live_show){ .profile = shown_new(p, profile_view(p).values, &(struct shown_choice){ 0 }) };
+	show = (struct live_show){ .profile = shown_new(p, profile_view(p).values,
+							&(struct shown_choice){ 0 }) };
 	browser_show(&b, &show);
 	CHECK_STR(browser_selected(&b)->name, "b");
 	CHECK_EQ(b.listed.n, 5);
@@ -219,18 +228,27 @@ TEST(callers_of_the_first)
 	profile_free(p);
 }
 
-/* Each process below the one that started it, with what its children took; rings and lost parents stay at the left. */
+/*
+ * Each process below the one that started it, with what its children took; rings and lost parents
+ * stay at the left.
+ */
 TEST(process_tree)
 {
 	struct profile *p = profile_new();
-	const struct { pid_t pid, parent; const char *name; uint64_t n; } all[] = {
-		{ 10, 1, "make", 10 }, { 11, 10, "sh", 0 }, { 12, 10, "cc1", 50 }, { 13, 10, "cc", 5 }, { 14, 13, "as", 25 },
-		{ 20, 21, "ring", 6 }, { 21, 20, "other", 4 },
+	const struct {
+		pid_t pid, parent;
+		const char *name;
+		uint64_t n;
+	} all[] = {
+		{ 10, 1, "make", 10 },	{ 11, 10, "sh", 0 },  { 12, 10, "cc1", 50 },
+		{ 13, 10, "cc", 5 },	{ 14, 13, "as", 25 }, { 20, 21, "ring", 6 },
+		{ 21, 20, "other", 4 },
 	};
 	struct browser b;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		stacks_add(p, stacks_thread(p, all[i].pid, all[i].pid, all[i].name), "app!main", all[i].n);
+		stacks_add(p, stacks_thread(p, all[i].pid, all[i].pid, all[i].name), "app!main",
+			   all[i].n);
 		profile_set_parent(p, (uint32_t)i, all[i].parent);
 	}
 	open_browser(&b, p);
@@ -277,7 +295,10 @@ TEST(threads_and_processes)
 	profile_free(p);
 }
 
-/* Boxes of one depth lie side by side, below who called them; what is zoomed into is as wide as all. */
+/*
+ * Boxes of one depth lie side by side, below who called them; what is zoomed into is as wide as
+ * all.
+ */
 TEST(flame_boxes_have_their_shares)
 {
 	struct profile *p = tree();
@@ -310,8 +331,10 @@ TEST(flame_boxes_have_their_shares)
 TEST(no_kernel_no_user)
 {
 	struct profile *p = tree();
-	struct profile *user = shown_new(p, profile_view(p).values, &(struct shown_choice){ .no_kernel = 1 });
-	struct profile *kernel = shown_new(p, profile_view(p).values, &(struct shown_choice){ .no_user = 1 });
+	struct profile *user = shown_new(p, profile_view(p).values,
+					 &(struct shown_choice){ .no_kernel = 1 });
+	struct profile *kernel = shown_new(p, profile_view(p).values,
+					   &(struct shown_choice){ .no_user = 1 });
 
 	CHECK_EQ(profile_view(user).total, 100);
 	CHECK_EQ(profile_view(user).nfunctions, 3);
@@ -388,7 +411,10 @@ static void fold_all_but(struct profile *p, size_t n)
 	free(ended);
 }
 
-/* A process each second, with a sample more than the one before: whether they are folded or not, the sums are the same. */
+/*
+ * A process each second, with a sample more than the one before: whether they are folded or not,
+ * the sums are the same.
+ */
 TEST(window_is_the_same_after_a_fold)
 {
 	struct live *l = live_new(3000000000);
@@ -452,7 +478,9 @@ TEST(any_key_anywhere)
 		open_browser(&b, i ? none : p);
 		for (int view = '1'; view <= '7'; view++)
 			for (uint32_t key = 1; key < 128; key++) {
-				const struct press_event click = { .key = PRESS_CLICK, .row = (int)key % 30, .column = (int)key };
+				const struct press_event click = { .key = PRESS_CLICK,
+								   .row = (int)key % 30,
+								   .column = (int)key };
 				struct page page = { 0 };
 
 				b.prompt = PROMPT_NONE;
@@ -464,7 +492,8 @@ TEST(any_key_anywhere)
 				page_begin(&page, sizes[key % 4][0], sizes[key % 4][1]);
 				paint_page(&b, &page);
 				for (size_t k = 0; k < page.texts.n; k++)
-					CHECK(page.texts.v[k].row < page.rows && page.texts.v[k].column < page.columns);
+					CHECK(page.texts.v[k].row < page.rows &&
+					      page.texts.v[k].column < page.columns);
 				page_free(&page);
 			}
 		browser_free(&b);

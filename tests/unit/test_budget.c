@@ -7,7 +7,9 @@
 #define SECOND	(1000 * MS)
 #define BEGIN	(77 * SECOND)
 
-/* How much time @pid takes in @ns, where it takes @each whenever it may, and may ask at once again. */
+/*
+ * How much time @pid takes in @ns, where it takes @each whenever it may, and may ask at once again.
+ */
 static uint64_t taken(struct budget *b, pid_t pid, uint64_t ns, uint64_t each)
 {
 	uint64_t sum = 0;

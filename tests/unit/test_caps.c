@@ -60,8 +60,9 @@ TEST(limit_leaves_what_a_profiler_needs)
 
 	CHECK(pid >= 0);
 	if (!pid) {
-		const unsigned long long needed = BIT(39) | BIT(38) | BIT(40) | BIT(CAP_SYS_PTRACE) |
-			BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_SYSLOG) | BIT(CAP_KILL);
+		const unsigned long long needed = BIT(39) | BIT(38) | BIT(40) |
+						  BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) |
+						  BIT(CAP_SYSLOG) | BIT(CAP_KILL);
 		unsigned long long permitted = set_of("CapPrm"), effective = set_of("CapEff");
 		unsigned long long bounding = set_of("CapBnd"), got;
 
@@ -72,7 +73,9 @@ TEST(limit_leaves_what_a_profiler_needs)
 		CHECK_EQ(got & needed, permitted & needed);
 		CHECK_EQ(got & (BIT(CAP_SYS_MODULE) | BIT(CAP_NET_ADMIN) | BIT(CAP_SYS_RAWIO) |
 				BIT(CAP_CHOWN) | BIT(CAP_MKNOD) | BIT(CAP_SETPCAP) |
-				BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER)), 0);
+				BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_DAC_OVERRIDE) |
+				BIT(CAP_FOWNER)),
+			 0);
 		CHECK_EQ(set_of("CapEff"), effective & got);
 		CHECK_EQ(set_of("CapInh"), 0);
 		CHECK_EQ(set_of("CapAmb"), 0);

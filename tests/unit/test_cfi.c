@@ -65,7 +65,10 @@ static uint64_t start_of(uint8_t encoding, unsigned size, uint64_t value, uint64
 
 TEST(encodings)
 {
-	/* Of the pointer in start_of(): the CIE has 24 bytes, here with 5 of program, and the FDE's head 8. */
+	/*
+	 * Of the pointer in start_of(): the CIE has 24 bytes, here with 5 of program, and the FDE's
+	 * head 8.
+	 */
 	const uint64_t here = VADDR + 22 + 8;
 
 	CHECK_EQ(start_of(0x00, 8, CODE, 0x40), CODE);
@@ -87,7 +90,10 @@ TEST(encodings)
 	CHECK_EQ(start_of(0x2b, 4, 0x10, 0x40), 0x400010);
 	CHECK_EQ(start_of(0x3b, 4, -0x10, 0x40), 0x5ffff0);
 	CHECK_EQ(start_of(0x50, 8, CODE, 0x40), CODE);
-	/* Not taken: relative to the function, which begins nowhere else; indirect, omitted, and what nobody has defined. */
+	/*
+	 * Not taken: relative to the function, which begins nowhere else; indirect, omitted, and
+	 * what nobody has defined.
+	 */
 	CHECK_EQ(start_of(0x4b, 4, 0x1000, 0x40), 0);
 	CHECK_EQ(start_of(0x9b, 4, 0x1000, 0x40), 0);
 	CHECK_EQ(start_of(0xff, 4, 0x1000, 0x40), 0);
@@ -110,7 +116,10 @@ TEST(bases_that_are_not_known)
 	}
 }
 
-/* A CIE of that augmentation string and data, then an FDE with 3 bytes of augmentation data; rows of it, or -1. */
+/*
+ * A CIE of that augmentation string and data, then an FDE with 3 bytes of augmentation data; rows
+ * of it, or -1.
+ */
 static int augmented(const char *augmentation, const void *data, size_t size, uint8_t *signal)
 {
 	struct bytes b = { .n = 0 };
@@ -160,11 +169,13 @@ TEST(augmentations)
 	CHECK_EQ(augmented("zRS", BYTES(0), &signal), 16);
 	CHECK_EQ(signal, 1);
 	CHECK_EQ(augmented("zRBG", BYTES(0), &signal), 16);
-	CHECK_EQ(augmented("zPLR", BYTES(0x9b, 1, 2, 3, 4, 0x1b, 0), &signal), 16);	/* indirect, pc-relative */
+	/* indirect, pc-relative */
+	CHECK_EQ(augmented("zPLR", BYTES(0x9b, 1, 2, 3, 4, 0x1b, 0), &signal), 16);
 	CHECK_EQ(augmented("zPR", BYTES(0xff, 0), &signal), 16);
 	CHECK_EQ(augmented("zLPR", BYTES(0xff, 0x00, 1, 2, 3, 4, 5, 6, 7, 8, 0), &signal), 16);
 	/* The personality at the next multiple of 8: the CIE's bytes 24 to 31. */
-	CHECK_EQ(augmented("zRP", BYTES(0, 0x50, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8), &signal), 16);
+	CHECK_EQ(augmented("zRP", BYTES(0, 0x50, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8), &signal),
+		 16);
 	/* More data than the letters speak of. */
 	CHECK_EQ(augmented("zR", BYTES(0, 1, 2, 3), &signal), 16);
 	/* Not known; without a length; cut off; without an end. */
@@ -178,7 +189,8 @@ TEST(augmentations)
 }
 
 /* A section with one CIE of .debug_frame, and FDEs of it. */
-static size_t debug_cie(struct bytes *b, int version, int wide, unsigned address_size, unsigned segment_size)
+static size_t debug_cie(struct bytes *b, int version, int wide, unsigned address_size,
+			unsigned segment_size)
 {
 	size_t at = b->n;
 
@@ -219,9 +231,14 @@ static size_t debug_fde(struct bytes *b, size_t cie, int wide, unsigned segment_
 
 TEST(debug_frame)
 {
-	static const struct { int version, wide; unsigned address_size, segment_size; size_t want; } forms[] = {
-		{ 1, 0, 0, 0, 1 }, { 1, 1, 0, 0, 1 }, { 3, 0, 0, 0, 1 }, { 3, 1, 0, 0, 1 }, { 4, 0, 8, 0, 1 },
-		{ 4, 1, 8, 0, 1 }, { 4, 0, 8, 4, 1 }, { 4, 1, 4, 0, 0 }, { 2, 0, 0, 0, 0 }, { 5, 0, 0, 0, 0 },
+	static const struct {
+		int version, wide;
+		unsigned address_size, segment_size;
+		size_t want;
+	} forms[] = {
+		{ 1, 0, 0, 0, 1 }, { 1, 1, 0, 0, 1 }, { 3, 0, 0, 0, 1 }, { 3, 1, 0, 0, 1 },
+		{ 4, 0, 8, 0, 1 }, { 4, 1, 8, 0, 1 }, { 4, 0, 8, 4, 1 }, { 4, 1, 4, 0, 0 },
+		{ 2, 0, 0, 0, 0 }, { 5, 0, 0, 0, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
@@ -232,7 +249,8 @@ TEST(debug_frame)
 		size_t cie, at;
 
 		put(&b, 4, 0);	/* an entry without length: not the end here */
-		cie = debug_cie(&b, forms[i].version, forms[i].wide, forms[i].address_size, forms[i].segment_size);
+		cie = debug_cie(&b, forms[i].version, forms[i].wide, forms[i].address_size,
+				forms[i].segment_size);
 		at = debug_fde(&b, cie, forms[i].wide, forms[i].segment_size);
 		s = section_of(&b);
 		s.debug_frame = 1;
@@ -302,7 +320,10 @@ TEST(lengths)
 		add_fde(&b, cie, CODE, 0x10, NO_BYTES);
 		check_walk(&b, 0, 1, 1);
 	}
-	/* 64 bits: 4 GiB, almost all there is, and one that is right, where the CIE's pointer has 4 bytes all the same. */
+	/*
+	 * 64 bits: 4 GiB, almost all there is, and one that is right, where the CIE's pointer has 4
+	 * bytes all the same.
+	 */
 	for (uint64_t length = 1ull << 32; length; length = length == UINT64_MAX ? 0 : UINT64_MAX) {
 		b.n = good;
 		put(&b, 4, 0xffffffff);
@@ -368,9 +389,13 @@ TEST(cies_that_are_none)
 
 TEST(columns_of_return_addresses)
 {
-	static const struct { uint16_t machine; uint8_t ra; size_t want; } columns[] = {
-		{ EM_X86_64, 16, 1 }, { EM_X86_64, 8, 0 }, { EM_AARCH64, 30, 1 }, { EM_AARCH64, 32, 1 }, { EM_AARCH64, 33, 0 },
-		{ EM_AARCH64, 255, 0 },
+	static const struct {
+		uint16_t machine;
+		uint8_t ra;
+		size_t want;
+	} columns[] = {
+		{ EM_X86_64, 16, 1 },  { EM_X86_64, 8, 0 },   { EM_AARCH64, 30, 1 },
+		{ EM_AARCH64, 32, 1 }, { EM_AARCH64, 33, 0 }, { EM_AARCH64, 255, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
@@ -413,7 +438,8 @@ TEST(a_program_longer_than_we_run)
 {
 	const uint32_t most = 256u << 10;
 	struct bytes head = { .n = 0 };
-	size_t cie = add_cie(&head, 0, 16, NO_BYTES), fde = add_fde(&head, cie, CODE, 0x40, NO_BYTES), n = head.n;
+	size_t cie = add_cie(&head, 0, 16, NO_BYTES),
+	       fde = add_fde(&head, cie, CODE, 0x40, NO_BYTES), n = head.n;
 	uint8_t *data = calloc(1, n + most + 1);
 
 	for (uint32_t more = 0; more < 2; more++) {
@@ -448,7 +474,8 @@ static void make_header(struct bytes *h, const struct cfi_fde *fdes, size_t n, u
 	}
 }
 
-static int find(const struct cfi_section *s, const struct bytes *h, uint64_t pc, struct cfi_fde *out)
+static int find(const struct cfi_section *s, const struct bytes *h, uint64_t pc,
+		struct cfi_fde *out)
 {
 	return cfi_find(s, h->b, h->n, HDR, pc, out);
 }
@@ -489,7 +516,8 @@ TEST(tables_that_lie)
 	static const uint8_t tables[] = { 0xff, 0x1b, 0x03, 0x3d, 0x39, 0xbb };
 	struct bytes b = { .n = 0 }, h;
 	size_t cie = add_cie(&b, 0, 16, BYTES(X86_INITIAL));
-	struct cfi_fde list[3] = { { CODE, 0, 0 }, { CODE + 0x20, 0, 0 }, { CODE + 0x40, 0, 0 } }, found;
+	struct cfi_fde list[3] = { { CODE, 0, 0 }, { CODE + 0x20, 0, 0 }, { CODE + 0x40, 0, 0 } },
+		       found;
 	struct cfi_section s;
 
 	list[0].offset = add_fde(&b, cie, CODE + 0x20, 0x20, NO_BYTES);	/* of another address */

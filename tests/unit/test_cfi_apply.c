@@ -55,7 +55,9 @@ static struct cfi_value value(int kind, int64_t offset)
 
 static struct cfi_value expression(int kind, const uint8_t *bytes, size_t size)
 {
-	return (struct cfi_value){ .kind = (uint8_t)kind, .expression = bytes, .size = (uint32_t)size };
+	return (struct cfi_value){ .kind = (uint8_t)kind,
+				   .expression = bytes,
+				   .size = (uint32_t)size };
 }
 
 static void rule(struct cfi_row *row, unsigned reg, struct cfi_value v)
@@ -91,8 +93,10 @@ TEST(a_frame)
 	CHECK_EQ(r.r[3], 0x101);
 	CHECK_EQ(r.r[12], STACK + 12);
 	CHECK_EQ(r.r[14], 0x10e);
-	CHECK_EQ(r.r[0], 0x100);	/* it says so; the other registers that a callee may change are not known any more */
-	CHECK_EQ(r.known, 1 << 0 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 12 | 1 << 14 | 1 << 15 | 1 << 16);
+	/* it says so; the other registers that a callee may change are not known any more */
+	CHECK_EQ(r.r[0], 0x100);
+	CHECK_EQ(r.known,
+		 1 << 0 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 12 | 1 << 14 | 1 << 15 | 1 << 16);
 	CHECK_EQ(m.reads, 2);
 }
 
@@ -131,7 +135,10 @@ TEST(what_cannot_be_known)
 	row.cfa.offset = 0x100000;
 	CHECK_EQ(cfi_apply(&x86, &row, &r, read_memory, &m), -EFAULT);
 	CHECK(!memcmp(&r, &before, sizeof(r)));
-	/* Another register that cannot be read is not known, and all is well until somebody needs it. */
+	/*
+	 * Another register that cannot be read is not known, and all is well until somebody needs
+	 * it.
+	 */
 	row = x86_row();
 	rule(&row, 3, value(CFI_OFFSET, 0x100000));
 	rule(&row, 6, expression(CFI_EXPRESSION, BYTES(0x96)));
@@ -148,7 +155,10 @@ TEST(a_signal_frame)
 	struct cfi_row row = x86_row();
 	struct memory m = memory();
 
-	/* As libc's __restore_rt: all registers are at rsp + n. There rsp is the CFA; here, to tell them apart, it is not. */
+	/*
+	 * As libc's __restore_rt: all registers are at rsp + n. There rsp is the CFA; here, to tell
+	 * them apart, it is not.
+	 */
 	row.signal = 1;
 	row.cfa = expression(CFI_VAL_EXPRESSION, BYTES(0x77, 0x20, 0x06));
 	m.word[4] = STACK + 0xf0;
@@ -223,8 +233,12 @@ TEST(constants)
 	CHECK_EQ(evaluate(BYTES(0x10, 0x80, 0x02)), 256);
 	CHECK_EQ(evaluate(BYTES(0x11, 0x80, 0x7f)), -128);
 	/* LEB128 of more than 64 bits, and of more bytes than it needs. */
-	CHECK_EQ(evaluate(BYTES(0x10, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f)), 1);
-	CHECK_EQ(evaluate(BYTES(0x11, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f)), -1);
+	CHECK_EQ(evaluate(BYTES(0x10, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+				0x80, 0x80, 0x7f)),
+		 1);
+	CHECK_EQ(evaluate(BYTES(0x11, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+				0xff, 0x7f)),
+		 -1);
 }
 
 TEST(registers_and_memory)
@@ -262,7 +276,8 @@ TEST(arithmetic)
 	CHECK_EQ(evaluate(BYTES(0x37, 0x19)), 7);
 	CHECK_EQ(evaluate(BYTES(0x3c, 0x3a, 0x1a)), 8);				/* and */
 	CHECK_EQ(evaluate(BYTES(0x09, 0xf9, 0x32, 0x1b)), -3);			/* div, signed */
-	CHECK_EQ(evaluate(BYTES(0x31, 0x08, 63, 0x24, 0x09, 0xff, 0x1b)), INT64_MIN);	/* which overflows */
+	/* which overflows */
+	CHECK_EQ(evaluate(BYTES(0x31, 0x08, 63, 0x24, 0x09, 0xff, 0x1b)), INT64_MIN);
 	CHECK_EQ(evaluate(BYTES(0x33, 0x37, 0x1c)), -4);			/* minus */
 	CHECK_EQ(evaluate(BYTES(0x09, 0xff, 0x3a, 0x1d)), 5);			/* mod, unsigned */
 	CHECK_EQ(evaluate(BYTES(0x33, 0x37, 0x1e)), 21);			/* mul */
@@ -298,22 +313,52 @@ TEST(comparisons_and_jumps)
 	CHECK_EQ(evaluate(BYTES(0x3f, 0x31, 0x1c, 0x12, 0x28, 0xfa, 0xff)), 0);
 	CHECK_EQ(evaluate(BYTES(0x32, 0x2f, 0, 0)), 2);
 	/* As in .plt: CFA = rsp + 8 + ((rip & 15) >= 11) * 8. */
-	CHECK_EQ(evaluate(BYTES(0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22)), STACK + 8);
-	CHECK_EQ(evaluate(BYTES(0x77, 8, 0x80, 11, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22)), STACK + 16);
+	CHECK_EQ(evaluate(BYTES(0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22)),
+		 STACK + 8);
+	CHECK_EQ(evaluate(BYTES(0x77, 8, 0x80, 11, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22)),
+		 STACK + 16);
 }
 
 TEST(damaged_expressions)
 {
-	static const struct { uint8_t bytes[8]; size_t size; } damaged[] = {
-		{ { 0 }, 0 }, { { 0x00 }, 1 }, { { 0xff }, 1 }, { { 0x9c }, 1 }, { { 0x50 }, 1 }, { { 0xe0 }, 1 },
-		{ { 0x31, 0x13 }, 2 },						/* nothing is left */
-		{ { 0x12 }, 1 }, { { 0x13 }, 1 }, { { 0x06 }, 1 }, { { 0x1f }, 1 }, { { 0x23, 1 }, 2 }, { { 0x94, 8 }, 2 },
-		{ { 0x31, 0x22 }, 2 }, { { 0x31, 0x14 }, 2 }, { { 0x31, 0x16 }, 2 }, { { 0x31, 0x31, 0x17 }, 3 },
-		{ { 0x31, 0x15, 1 }, 3 }, { { 0x28, 0, 0 }, 3 },
-		{ { 0x31, 0x30, 0x1b }, 3 }, { { 0x31, 0x30, 0x1d }, 3 },	/* by zero */
-		{ { 0x08 }, 1 }, { { 0x0e, 1, 2, 3 }, 4 }, { { 0x77 }, 1 }, { { 0x10, 0x80 }, 2 }, { { 0x31, 0x15 }, 2 },
-		{ { 0x31, 0x2f, 1 }, 3 }, { { 0x31, 0x2f, 1, 0 }, 4 }, { { 0x31, 0x2f, 0xfb, 0xff }, 4 },	/* jumps out */
-		{ { 0x31, 0x2f, 0xfd, 0xff }, 4 }, { { 0x31, 0x2f, 0xfc, 0xff }, 4 },	/* without end; that and growing */
+	static const struct {
+		uint8_t bytes[8];
+		size_t size;
+	} damaged[] = {
+		{ { 0 }, 0 },
+		{ { 0x00 }, 1 },
+		{ { 0xff }, 1 },
+		{ { 0x9c }, 1 },
+		{ { 0x50 }, 1 },
+		{ { 0xe0 }, 1 },
+		/* nothing is left */
+		{ { 0x31, 0x13 }, 2 },
+		{ { 0x12 }, 1 },
+		{ { 0x13 }, 1 },
+		{ { 0x06 }, 1 },
+		{ { 0x1f }, 1 },
+		{ { 0x23, 1 }, 2 },
+		{ { 0x94, 8 }, 2 },
+		{ { 0x31, 0x22 }, 2 },
+		{ { 0x31, 0x14 }, 2 },
+		{ { 0x31, 0x16 }, 2 },
+		{ { 0x31, 0x31, 0x17 }, 3 },
+		{ { 0x31, 0x15, 1 }, 3 },
+		{ { 0x28, 0, 0 }, 3 },
+		{ { 0x31, 0x30, 0x1b }, 3 },
+		{ { 0x31, 0x30, 0x1d }, 3 }, /* by zero */
+		{ { 0x08 }, 1 },
+		{ { 0x0e, 1, 2, 3 }, 4 },
+		{ { 0x77 }, 1 },
+		{ { 0x10, 0x80 }, 2 },
+		{ { 0x31, 0x15 }, 2 },
+		/* jumps out */
+		{ { 0x31, 0x2f, 1 }, 3 },
+		{ { 0x31, 0x2f, 1, 0 }, 4 },
+		{ { 0x31, 0x2f, 0xfb, 0xff }, 4 },
+		/* without end; that and growing */
+		{ { 0x31, 0x2f, 0xfd, 0xff }, 4 },
+		{ { 0x31, 0x2f, 0xfc, 0xff }, 4 },
 	};
 	/* A jump to what lies before the expression, which would jump to its end. */
 	static const uint8_t before[] = { 0x2f, 4, 0, 0x31, 0x2f, 0xf9, 0xff };

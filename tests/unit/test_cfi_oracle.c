@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "dwarf/cfi.h"
 #include "elf/elf_file.h"
 #include "elf_corpus.h"
 #include "test.h"
-#include "dwarf/cfi.h"
 
 #define SAMPLE_PCS	20000
 #define SAMPLE_FILES	60
@@ -68,21 +68,29 @@ static int same_cfa(const struct cfi_value *v, const Dwarf_Op *ops, size_t nops)
 	}
 }
 
-/* What libdw says of a register has the CFA first, and DW_OP_stack_value last where it is no place in memory. */
-static int same_rule(const struct cfi_value *v, int touched, const Dwarf_Op *ops, size_t nops, const Dwarf_Op *memory)
+/*
+ * What libdw says of a register has the CFA first, and DW_OP_stack_value last where it is no place
+ * in memory.
+ */
+static int same_rule(const struct cfi_value *v, int touched, const Dwarf_Op *ops, size_t nops,
+		     const Dwarf_Op *memory)
 {
 	int undefined = !nops && ops == memory, same = !nops && !ops, is_value;
 	int64_t offset = 0;
 
-	if (!touched)	/* libdw then asks the ABI: the stack pointer is the CFA, and scratch registers are lost */
+	/* libdw then asks the ABI: the stack pointer is the CFA, and scratch registers are lost */
+	if (!touched)
 		return undefined || same ||
-		       (nops == 2 && ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_stack_value);
+		       (nops == 2 && ops[0].atom == DW_OP_call_frame_cfa &&
+			ops[1].atom == DW_OP_stack_value);
 	if (v->kind == CFI_SAME || v->kind == CFI_UNDEFINED)
 		return v->kind == CFI_SAME ? same : undefined;
 	if (!nops || v->kind == CFI_REGISTER)
-		return nops == 1 && ops[0].atom == DW_OP_regx && ops[0].number == v->reg && !v->offset;
+		return nops == 1 && ops[0].atom == DW_OP_regx && ops[0].number == v->reg &&
+		       !v->offset;
 	is_value = ops[nops - 1].atom == DW_OP_stack_value;
-	if (ops[0].atom != DW_OP_call_frame_cfa || is_value != (v->kind == CFI_VAL_OFFSET || v->kind == CFI_VAL_EXPRESSION))
+	if (ops[0].atom != DW_OP_call_frame_cfa ||
+	    is_value != (v->kind == CFI_VAL_OFFSET || v->kind == CFI_VAL_EXPRESSION))
 		return 0;
 	nops -= (size_t)is_value + 1;
 	if (v->kind == CFI_EXPRESSION || v->kind == CFI_VAL_EXPRESSION)
@@ -92,7 +100,8 @@ static int same_rule(const struct cfi_value *v, int touched, const Dwarf_Op *ops
 	return nops <= 1 && offset == v->offset;
 }
 
-static const char *compare_row(const struct subject *s, const struct cfi_row *row, uint64_t pc, Dwarf_Frame *frame)
+static const char *compare_row(const struct subject *s, const struct cfi_row *row, uint64_t pc,
+			       Dwarf_Frame *frame)
 {
 	static char text[64];
 	Dwarf_Op memory[3], *ops;
@@ -129,7 +138,8 @@ static void compare_search(const struct subject *s, const struct cfi_fde *fde, u
 	struct cfi_fde found;
 	int err = cfi_find(s->section, s->hdr, s->hdr_size, s->hdr_vaddr, pc, &found);
 
-	if (!err && (found.offset == fde->offset || (pc >= found.start && pc < found.end && is_in_another(s, fde, pc))))
+	if (!err && (found.offset == fde->offset ||
+		     (pc >= found.start && pc < found.end && is_in_another(s, fde, pc))))
 		s->tally->found++;
 	else if (s->tally->not_found++ < 10)
 		printf("%s: 0x%llx: cfi_find() gave %d\n", s->path, (unsigned long long)pc, err);
@@ -154,8 +164,8 @@ static void compare_at(const struct subject *s, const struct cfi_fde *fde, uint6
 	else if (is_in_another(s, fde, pc))
 		s->tally->overlap++;
 	else if (s->tally->wrong++ < 20)
-		printf("%s: 0x%llx (FDE at 0x%zx): libdw differs in %s\n", s->path, (unsigned long long)pc,
-		       fde->offset, what);
+		printf("%s: 0x%llx (FDE at 0x%zx): libdw differs in %s\n", s->path,
+		       (unsigned long long)pc, fde->offset, what);
 	if (s->hdr)
 		compare_search(s, fde, pc);
 }
@@ -183,10 +193,13 @@ static int compare_file(const char *path, unsigned long pcs, struct tally *t)
 	Dwarf *dwarf = theirs ? dwarf_begin_elf(theirs, DWARF_C_READ, NULL) : NULL;
 
 	for (int debug = 0; theirs && debug < 2; debug++) {
-		const struct elf_section *es = elf_file_section(elf, debug ? ".debug_frame" : ".eh_frame");
+		const struct elf_section *es = elf_file_section(elf, debug ? ".debug_frame"
+									   : ".eh_frame");
 		const struct elf_section *hdr = elf_file_section(elf, ".eh_frame_hdr");
-		struct cfi_section cs = { .debug_frame = (uint8_t)debug, .machine = elf_file_machine(elf) };
-		Dwarf_CFI *cfi = debug ? (dwarf ? dwarf_getcfi(dwarf) : NULL) : dwarf_getcfi_elf(theirs);
+		struct cfi_section cs = { .debug_frame = (uint8_t)debug,
+					  .machine = elf_file_machine(elf) };
+		Dwarf_CFI *cfi = debug ? (dwarf ? dwarf_getcfi(dwarf) : NULL)
+				       : dwarf_getcfi_elf(theirs);
 		struct subject s = { .path = path, .section = &cs, .cfi = cfi, .tally = t };
 		void *data = es ? elf_file_section_data(elf, es, SECTION_MAX, &cs.size) : NULL;
 
@@ -216,9 +229,10 @@ static int compare_file(const char *path, unsigned long pcs, struct tally *t)
 
 static void report(const struct tally *t)
 {
-	printf("%lu pcs in %lu files: %lu same, %lu in overlapping FDEs, %lu not taken by libdw, %lu wrong; "
-	       "found in the table: %lu, not: %lu\n", t->pcs, t->files, t->same, t->overlap, t->refused, t->wrong,
-	       t->found, t->not_found);
+	printf("%lu pcs in %lu files: %lu same, %lu in overlapping FDEs, %lu not taken by libdw, "
+	       "%lu wrong; "
+	       "found in the table: %lu, not: %lu\n",
+	       t->pcs, t->files, t->same, t->overlap, t->refused, t->wrong, t->found, t->not_found);
 	CHECK(t->pcs > 0);
 	CHECK_EQ(t->wrong, 0);
 	CHECK_EQ(t->not_found, 0);

@@ -37,14 +37,16 @@ static void check_row_at(struct result *r)
 		struct cfi_row at;
 
 		CHECK_EQ(cfi_row_at(&r->s, &r->fde, r->row[i].start, &at), 0);
-		CHECK(!memcmp(&at.cfa, &r->row[i].cfa, sizeof(at.cfa)) && at.touched == r->row[i].touched);
+		CHECK(!memcmp(&at.cfa, &r->row[i].cfa, sizeof(at.cfa)) &&
+		      at.touched == r->row[i].touched);
 		CHECK_EQ(cfi_row_at(&r->s, &r->fde, last, &at), 0);
-		CHECK(!memcmp(at.reg, r->row[i].reg, sizeof(at.reg)) && at.start == r->row[i].start);
+		CHECK(!memcmp(at.reg, r->row[i].reg, sizeof(at.reg)) &&
+		      at.start == r->row[i].start);
 	}
 }
 
-static void run_as(struct result *r, uint16_t machine, uint8_t ra, const void *initial, size_t initial_size,
-		   const void *program, size_t size)
+static void run_as(struct result *r, uint16_t machine, uint8_t ra, const void *initial,
+		   size_t initial_size, const void *program, size_t size)
 {
 	size_t cie;
 
@@ -85,7 +87,8 @@ TEST(a_usual_function)
 	struct result r;
 
 	/* push rbp; mov rsp, rbp; ...; leave */
-	run(&r, BYTES(0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x02, 0x80, 0x0c, 7, 8, 0xc6, 0, 0, 0));
+	run(&r,
+	    BYTES(0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x02, 0x80, 0x0c, 7, 8, 0xc6, 0, 0, 0));
 	CHECK_EQ(r.err, 0);
 	CHECK_EQ(r.n, 4);
 	check_cfa(&r.row[0], CODE, 7, 8);
@@ -106,8 +109,9 @@ TEST(advances)
 	struct result r;
 
 	/* By 63, 200, 0x300, 0x101 (4 bytes), 0x102 (8 bytes), and to an address. */
-	run(&r, BYTES(0x7f, 0x02, 200, 0x03, 0x00, 0x03, 0x04, 1, 1, 0, 0, 0x1d, 2, 1, 0, 0, 0, 0, 0, 0,
-		      0x01, 0xf0, 0x1f, 0x40, 0, 0, 0, 0, 0, 0x01, 0xf0, 0x1f, 0x40, 0, 0, 0, 0, 0));
+	run(&r,
+	    BYTES(0x7f, 0x02, 200, 0x03, 0x00, 0x03, 0x04, 1, 1, 0, 0, 0x1d, 2, 1, 0, 0, 0, 0, 0, 0,
+		  0x01, 0xf0, 0x1f, 0x40, 0, 0, 0, 0, 0, 0x01, 0xf0, 0x1f, 0x40, 0, 0, 0, 0, 0));
 	CHECK_EQ(r.err, 0);
 	CHECK_EQ(r.n, 7);
 	CHECK_EQ(r.row[1].start, CODE + 63);
@@ -141,8 +145,8 @@ TEST(rules_of_registers)
 {
 	struct result r;
 
-	run(&r, BYTES(0x05, 3, 3, 0x11, 6, 0x7e, 0x2f, 12, 2, 0x07, 13, 0x08, 14, 0x09, 15, 3, 0x14, 1, 2,
-		      0x15, 2, 0x7c, 0x80 | 4, 0x80, 0x01));
+	run(&r, BYTES(0x05, 3, 3, 0x11, 6, 0x7e, 0x2f, 12, 2, 0x07, 13, 0x08, 14, 0x09, 15, 3, 0x14,
+		      1, 2, 0x15, 2, 0x7c, 0x80 | 4, 0x80, 0x01));
 	CHECK_EQ(r.err, 0);
 	CHECK_EQ(r.n, 1);
 	check_rule(r.row, 3, CFI_OFFSET, -24);		/* offset_extended */
@@ -185,7 +189,8 @@ TEST(the_cfa)
 	check_cfa(&r.row[2], CODE + 2, 7, 24);
 	check_cfa(&r.row[3], CODE + 3, 7, 256);
 	/* Back from an expression: to the last offset, or to one that was given meanwhile. */
-	run(&r, BYTES(0x0e, 56, 0x0f, 1, 0x30, 0x41, 0x0d, 6, 0x41, 0x0f, 1, 0x30, 0x41, 0x0e, 32, 0x41, 0x0d, 7));
+	run(&r, BYTES(0x0e, 56, 0x0f, 1, 0x30, 0x41, 0x0d, 6, 0x41, 0x0f, 1, 0x30, 0x41, 0x0e, 32,
+		      0x41, 0x0d, 7));
 	CHECK_EQ(r.err, 0);
 	CHECK_EQ(r.row[0].cfa.kind, CFI_VAL_EXPRESSION);
 	check_cfa(&r.row[1], CODE + 1, 6, 56);
@@ -217,7 +222,8 @@ TEST(remembering)
 {
 	struct result r;
 
-	run(&r, BYTES(0x0e, 32, 0x86, 2, 0x0a, 0x0a, 0x41, 0x0e, 8, 0xc6, 0x83, 4, 0x41, 0x0b, 0x41, 0x0c, 6, 16, 0x41, 0x0b));
+	run(&r, BYTES(0x0e, 32, 0x86, 2, 0x0a, 0x0a, 0x41, 0x0e, 8, 0xc6, 0x83, 4, 0x41, 0x0b, 0x41,
+		      0x0c, 6, 16, 0x41, 0x0b));
 	CHECK_EQ(r.err, 0);
 	CHECK_EQ(r.n, 5);
 	check_cfa(&r.row[1], CODE + 1, 7, 8);
@@ -261,11 +267,15 @@ TEST(registers_without_a_column)
 	struct result r;
 
 	/* Rules for registers 33 and 2^32 (vector registers): read, and of no effect. */
-	run(&r, BYTES(0x05, 33, 1, 0x80 | 33, 2, 0x08, 0x80, 0x80, 0x80, 0x80, 0x10, 0x06, 40, 0xc0 | 50, 0x0e, 16));
+	run(&r, BYTES(0x05, 33, 1, 0x80 | 33, 2, 0x08, 0x80, 0x80, 0x80, 0x80, 0x10, 0x06, 40,
+		      0xc0 | 50, 0x0e, 16));
 	CHECK_EQ(r.err, 0);
 	CHECK_EQ(r.row[0].touched, 1 << 16);
 	check_cfa(&r.row[0], CODE, 7, 16);
-	/* A register kept in one of them is lost; a CFA counted from one is not known until it is counted from another. */
+	/*
+	 * A register kept in one of them is lost; a CFA counted from one is not known until it is
+	 * counted from another.
+	 */
 	run(&r, BYTES(0x09, 6, 33, 0x0d, 64, 0x41, 0x0e, 24, 0x41, 0x0d, 6));
 	CHECK_EQ(r.err, 0);
 	check_rule(&r.row[0], 6, CFI_UNDEFINED, 0);
@@ -303,16 +313,30 @@ TEST(signed_return_addresses)
 
 TEST(damaged_programs)
 {
-	static const struct { uint8_t program[12]; size_t size; } damaged[] = {
-		{ { 0x41, 0x17 }, 2 }, { { 0x41, 0x3f }, 2 }, { { 0x41, 0x18 }, 2 },	/* no such instruction */
-		{ { 0x41, 0x02 }, 2 }, { { 0x41, 0x03, 1 }, 3 }, { { 0x41, 0x04, 1, 2, 3 }, 5 },
-		{ { 0x41, 0x1d, 1, 2, 3, 4, 5, 6, 7 }, 9 }, { { 0x41, 0x01, 1, 2 }, 4 },
-		{ { 0x41, 0x83 }, 2 }, { { 0x41, 0x83, 0x80, 0x80 }, 4 },
-		{ { 0x41, 0x0c, 7 }, 3 }, { { 0x41, 0x05 }, 2 }, { { 0x41, 0x05, 3 }, 3 }, { { 0x41, 0x13, 0xff }, 3 },
-		{ { 0x41, 0x0f, 3, 1, 2 }, 5 },						/* an expression that is cut off */
+	static const struct {
+		uint8_t program[12];
+		size_t size;
+	} damaged[] = {
+		/* no such instruction */
+		{ { 0x41, 0x17 }, 2 },
+		{ { 0x41, 0x3f }, 2 },
+		{ { 0x41, 0x18 }, 2 },
+		{ { 0x41, 0x02 }, 2 },
+		{ { 0x41, 0x03, 1 }, 3 },
+		{ { 0x41, 0x04, 1, 2, 3 }, 5 },
+		{ { 0x41, 0x1d, 1, 2, 3, 4, 5, 6, 7 }, 9 },
+		{ { 0x41, 0x01, 1, 2 }, 4 },
+		{ { 0x41, 0x83 }, 2 },
+		{ { 0x41, 0x83, 0x80, 0x80 }, 4 },
+		{ { 0x41, 0x0c, 7 }, 3 },
+		{ { 0x41, 0x05 }, 2 },
+		{ { 0x41, 0x05, 3 }, 3 },
+		{ { 0x41, 0x13, 0xff }, 3 },
+		/* an expression that is cut off */
+		{ { 0x41, 0x0f, 3, 1, 2 }, 5 },
 		{ { 0x41, 0x10, 6, 0xff, 0xff, 0xff, 0xff, 0xff, 1 }, 9 },
 		{ { 0x41, 0x0b }, 2 },
-		{ { 0x41, 0x01, 0, 0x10, 0x40, 0, 0, 0, 0, 0 }, 10 },			/* back */
+		{ { 0x41, 0x01, 0, 0x10, 0x40, 0, 0, 0, 0, 0 }, 10 }, /* back */
 	};
 	struct result r;
 
@@ -329,7 +353,8 @@ TEST(damaged_initial_instructions)
 	uint8_t program[129] = { 0 };
 	struct result r;
 
-	run_as(&r, EM_X86_64, 16, BYTES(X86_INITIAL, 0x41), NO_BYTES);		/* about code that is not there */
+	/* about code that is not there */
+	run_as(&r, EM_X86_64, 16, BYTES(X86_INITIAL, 0x41), NO_BYTES);
 	CHECK_EQ(r.err, -EBADMSG);
 	CHECK_EQ(r.bad, CODE);
 	CHECK_EQ(r.n, 0);

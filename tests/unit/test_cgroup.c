@@ -47,14 +47,27 @@ static unsigned long long inode(const char *dir)
 static void build(void)
 {
 	static const char *const dirs[] = {
-		"v 2/system.slice/web.service", "v 2/system.slice/docker-" A64 ".scope/init", "v 2/both",
-		"v 2/machine.slice/libpod-conmon-" B64 ".scope", "v 2/machine.slice/libpod-" B64 ".scope/container",
-		"memory/docker/" C64, "memory/docker/" D64, "memory/both", "memory/only",
+		"v 2/system.slice/web.service",
+		"v 2/system.slice/docker-" A64 ".scope/init",
+		"v 2/both",
+		"v 2/machine.slice/libpod-conmon-" B64 ".scope",
+		"v 2/machine.slice/libpod-" B64 ".scope/container",
+		"memory/docker/" C64,
+		"memory/docker/" D64,
+		"memory/both",
+		"memory/only",
 		"memory/docker/" E64 "/" E64,
-		"v 2/a.slice/docker-" F64 ".scope", "v 2/system.slice/docker-" F64 ".scope",
-		"v 2/z.slice/docker-" F64 ".scope/" F64, "v 2/z.slice/docker-" F64 ".scopes",
-		"cpu/docker/" A64, "cpu/only", "cpu/cpuonly", "systemd/unfiltered", "part/below",
-		"v 2/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/docker-eeeeee.scope", "v 2/docker-ffffff.scope",
+		"v 2/a.slice/docker-" F64 ".scope",
+		"v 2/system.slice/docker-" F64 ".scope",
+		"v 2/z.slice/docker-" F64 ".scope/" F64,
+		"v 2/z.slice/docker-" F64 ".scopes",
+		"cpu/docker/" A64,
+		"cpu/only",
+		"cpu/cpuonly",
+		"systemd/unfiltered",
+		"part/below",
+		"v 2/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/docker-eeeeee.scope",
+		"v 2/docker-ffffff.scope",
 	};
 	struct stat st;
 	unsigned int ma, mi;
@@ -70,11 +83,14 @@ static void build(void)
 	f = fopen(mountinfo, "w");
 	fprintf(f, "1 0 8:1 / / rw - ext4 /dev/sda rw\nrubbish\n\n22 1 0:5 / /proc\n");
 	fprintf(f, "5 1 %u:%u / %s/cpu rw shared:5 - cgroup cgroup rw,cpu,cpuacct\n", ma, mi, top);
-	fprintf(f, "6 1 %u:%u / %s/memory rw shared:7 master:2 - cgroup cgroup rw,memory\n", ma, mi, top);
-	fprintf(f, "7 1 %u:%u / %s/systemd rw - cgroup cgroup rw,xattr,name=systemd\n", ma, mi, top);
+	fprintf(f, "6 1 %u:%u / %s/memory rw shared:7 master:2 - cgroup cgroup rw,memory\n", ma, mi,
+		top);
+	fprintf(f, "7 1 %u:%u / %s/systemd rw - cgroup cgroup rw,xattr,name=systemd\n", ma, mi,
+		top);
 	fprintf(f, "8 1 %u:%u /outer/cg %s/part rw - cgroup cgroup rw,pids\n", ma, mi, top);
 	fprintf(f, "9 1 %u:%u / %s/v\\0402 rw - cgroup2 cgroup2 rw\n", ma, mi, top);
-	fprintf(f, "10 1 %u:%u / %s/cpu rw - cgroup cgroup rw,hugetlb\n", ma, mi + 1, top);	/* not that device */
+	/* not that device */
+	fprintf(f, "10 1 %u:%u / %s/cpu rw - cgroup cgroup rw,hugetlb\n", ma, mi + 1, top);
 	fprintf(f, "11 1 %u:%u / %s/systemd rw - cgroup2 cgroup2 rw\n", ma, mi + 1, top);
 	fclose(f);
 }
@@ -119,9 +135,11 @@ TEST(paths)
 
 TEST(containers)
 {
-	check_found("aaaaaa", "v 2/system.slice/docker-" A64 ".scope", "");	/* v2 wins over cpu/docker */
+	/* v2 wins over cpu/docker */
+	check_found("aaaaaa", "v 2/system.slice/docker-" A64 ".scope", "");
 	check_found(A64, "v 2/system.slice/docker-" A64 ".scope", "");
-	check_found("bbbbbb2", "v 2/machine.slice/libpod-" B64 ".scope", "");	/* not its monitor */
+	/* not its monitor */
+	check_found("bbbbbb2", "v 2/machine.slice/libpod-" B64 ".scope", "");
 	check_found("cccccc3", "memory/docker/" C64, "memory");
 	check_found("e5e5e5", "memory/docker/" E64, "memory");	/* not the one inside */
 	check_found("ffffff", "v 2/docker-ffffff.scope", "");

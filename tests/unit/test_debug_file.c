@@ -40,10 +40,13 @@ static void begin(void)
 	places.root_owned = 0;
 	places.crc_left = NULL;
 	places.n_dirs = 1;
-	CHECK_EQ(shell("objcopy --only-keep-debug prog prog.debug && mkdir bin .debug d && cp prog.debug keep &&"
-		       " objcopy --strip-all --add-gnu-debuglink=prog.debug prog bin/prog && rm prog.debug &&"
+	CHECK_EQ(shell("objcopy --only-keep-debug prog prog.debug && mkdir bin .debug d && cp "
+		       "prog.debug keep &&"
+		       " objcopy --strip-all --add-gnu-debuglink=prog.debug prog bin/prog && rm "
+		       "prog.debug &&"
 		       " objcopy --remove-section .note.gnu.build-id bin/prog bin/anonymous &&"
-		       " objcopy --remove-section .note.gnu.build-id keep keep_anonymous"), 0);
+		       " objcopy --remove-section .note.gnu.build-id keep keep_anonymous"),
+		 0);
 	name_by_id("prog");
 	CHECK_EQ(shell("mkdir -p d/%.12s", id_name), 0);
 }
@@ -129,13 +132,17 @@ TEST(a_crc_serves_where_there_is_no_build_id)
 	CHECK_EQ(error_of("bin/anonymous"), -ESTALE);
 	CHECK(finds("bin/prog", "bin/prog.debug"));
 	/* A CRC does not make good for a build id that is wrong. */
-	CHECK_EQ(shell("cc -g -O2 -Wl,--build-id=0x1234 -o other prog.c && cp other bin/prog.debug &&"
+	CHECK_EQ(shell("cc -g -O2 -Wl,--build-id=0x1234 -o other prog.c && cp other bin/prog.debug "
+		       "&&"
 		       " objcopy --strip-all --remove-section .gnu_debuglink prog bin/other &&"
-		       " objcopy --add-gnu-debuglink=bin/prog.debug bin/other"), 0);
+		       " objcopy --add-gnu-debuglink=bin/prog.debug bin/other"),
+		 0);
 	CHECK_EQ(error_of("bin/other"), -ESTALE);
 	/* Only one of them has one. */
-	CHECK_EQ(shell("cp keep_anonymous bin/prog.debug && objcopy --remove-section .gnu_debuglink bin/other &&"
-		       " objcopy --add-gnu-debuglink=bin/prog.debug bin/other"), 0);
+	CHECK_EQ(shell("cp keep_anonymous bin/prog.debug && objcopy --remove-section "
+		       ".gnu_debuglink bin/other &&"
+		       " objcopy --add-gnu-debuglink=bin/prog.debug bin/other"),
+		 0);
 	CHECK(finds("bin/other", "bin/prog.debug"));
 	CHECK_EQ(error_of("bin/prog"), -ESTALE);
 	/* By the name of the build id only the build id counts. */
@@ -151,7 +158,9 @@ TEST(crcs_have_a_budget)
 	struct stat st;
 
 	begin();
-	CHECK_EQ(shell("cp keep bin/prog.debug && mkdir bin/.debug && cp prog bin/.debug/prog.debug"), 0);
+	CHECK_EQ(shell("cp keep bin/prog.debug && mkdir bin/.debug && cp prog "
+		       "bin/.debug/prog.debug"),
+		 0);
 	CHECK_EQ(stat(fixture_path("bin/prog.debug"), &st), 0);
 	size = left = (uint64_t)st.st_size;
 	places.crc_left = &left;
@@ -177,15 +186,23 @@ TEST(crcs_have_a_budget)
 TEST(other_files_are_refused)
 {
 	static const char *const makers[] = {
-		"cp /dev/null $F", "mkdir $F", "mkfifo $F", "ln -s $F $F", "ln -s /dev/zero $F", "ln -s missing $F",
-		"head -c 100 ../keep >$F", "head -c $(($(stat -c %s ../keep) - 100)) ../keep >$F", "cp ../prog.c $F",
+		"cp /dev/null $F",
+		"mkdir $F",
+		"mkfifo $F",
+		"ln -s $F $F",
+		"ln -s /dev/zero $F",
+		"ln -s missing $F",
+		"head -c 100 ../keep >$F",
+		"head -c $(($(stat -c %s ../keep) - 100)) ../keep >$F",
+		"cp ../prog.c $F",
 		"cc -g -Wl,--build-id=0x1234 -o $F ../prog.c",
 		"cp ../keep $F && printf '\\267\\0' | dd of=$F bs=1 seek=18 conv=notrunc",
-		"ln -s /proc/self/fd/0 $F", "objcopy -O elf32-x86-64 ../keep $F",
+		"ln -s /proc/self/fd/0 $F",
+		"objcopy -O elf32-x86-64 ../keep $F",
 	};
 	static const int errors[] = {
-		-ESTALE, -ESTALE, -ESTALE, -ENOENT, -ESTALE, -ENOENT, -ESTALE, -ESTALE, -ESTALE, -ESTALE, -ESTALE, -ENOENT,
-		-ESTALE,
+		-ESTALE, -ESTALE, -ESTALE, -ENOENT, -ESTALE, -ENOENT, -ESTALE,
+		-ESTALE, -ESTALE, -ESTALE, -ESTALE, -ENOENT, -ESTALE,
 	};
 
 	begin();
@@ -221,8 +238,10 @@ TEST(only_regular_files_are_opened)
 TEST(a_file_is_not_its_own_debug_file)
 {
 	begin();
-	CHECK_EQ(shell("mkdir bin/.debug && cp keep bin/.debug/same && objcopy --strip-all prog bin/same &&"
-		       " objcopy --add-gnu-debuglink=bin/.debug/same bin/same"), 0);
+	CHECK_EQ(shell("mkdir bin/.debug && cp keep bin/.debug/same && objcopy --strip-all prog "
+		       "bin/same &&"
+		       " objcopy --add-gnu-debuglink=bin/.debug/same bin/same"),
+		 0);
 	CHECK(finds("bin/same", "bin/.debug/same"));
 	CHECK_EQ(shell("rm bin/.debug/same"), 0);
 	CHECK_EQ(error_of("bin/same"), -ESTALE);
@@ -251,8 +270,10 @@ TEST(looks_in_the_root_of_the_target)
 	pid_t pid;
 
 	begin();
-	CHECK_EQ(shell("mkdir -p root/app/.debug root/usr/lib/debug/%.12s root/%s/d && cp keep root/app/prog.debug", id_name,
-		       fixture_dir), 0);
+	CHECK_EQ(shell("mkdir -p root/app/.debug root/usr/lib/debug/%.12s root/%s/d && cp keep "
+		       "root/app/prog.debug",
+		       id_name, fixture_dir),
+		 0);
 	pid = fixture_process_in_root();
 	if (!pid) {
 		fixture_end();
@@ -313,11 +334,15 @@ TEST(follows_the_link_of_dwz)
 
 	begin();
 	CHECK_EQ(search_alt("keep", path), -ENOENT);
-	CHECK_EQ(shell("cc -c -g prog.c -o shared.o && cc -g -Wl,--build-id=0xabcdef01 -o shared prog.c && mkdir d/.dwz bin/sub"
-		       " && { printf '../../d/.dwz/shared\\0'; printf '\\253\\315\\357\\1'; } >link &&"
+	CHECK_EQ(shell("cc -c -g prog.c -o shared.o && cc -g -Wl,--build-id=0xabcdef01 -o shared "
+		       "prog.c && mkdir d/.dwz bin/sub"
+		       " && { printf '../../d/.dwz/shared\\0'; printf '\\253\\315\\357\\1'; } "
+		       ">link &&"
 		       " objcopy --add-section .gnu_debugaltlink=link keep bin/sub/relative &&"
-		       " { printf '%%s/d/.dwz/shared\\0' $PWD; printf '\\253\\315\\357\\1'; } >link &&"
-		       " objcopy --add-section .gnu_debugaltlink=link keep absolute"), 0);
+		       " { printf '%%s/d/.dwz/shared\\0' $PWD; printf '\\253\\315\\357\\1'; } "
+		       ">link &&"
+		       " objcopy --add-section .gnu_debugaltlink=link keep absolute"),
+		 0);
 	CHECK_EQ(search_alt("bin/sub/relative", path), -ENOENT);
 	CHECK_EQ(shell("cp shared d/.dwz/shared"), 0);
 	CHECK_EQ(search_alt("bin/sub/relative", path), 0);
@@ -336,15 +361,25 @@ TEST(follows_the_link_of_dwz)
 TEST(links_are_checked)
 {
 	/* The name as printf(1) takes it, and what follows. */
-	static const struct { const char *bytes; int err, alt; } cases[] = {
-		{ "a.debug\\0\\1\\2\\3\\4", 0, 0 }, { "abc\\0\\1\\2\\3\\4", 0, 0 }, { "abcd\\0\\0\\0\\0\\1\\2\\3\\4", 0, 0 },
-		{ "abcd\\0\\0\\0\\0\\1\\2\\3", -EBADMSG, 0 }, { "abc\\0\\1\\2\\3", -EBADMSG, 0 },
+	static const struct {
+		const char *bytes;
+		int err, alt;
+	} cases[] = {
+		{ "a.debug\\0\\1\\2\\3\\4", 0, 0 },
+		{ "abc\\0\\1\\2\\3\\4", 0, 0 },
+		{ "abcd\\0\\0\\0\\0\\1\\2\\3\\4", 0, 0 },
+		{ "abcd\\0\\0\\0\\0\\1\\2\\3", -EBADMSG, 0 },
+		{ "abc\\0\\1\\2\\3", -EBADMSG, 0 },
 		{ "abc\\0", -EBADMSG, -EBADMSG },
-		{ "abc", -EBADMSG, -EBADMSG }, { "\\0abc\\1\\2\\3\\4", -EBADMSG, -EBADMSG },
-		{ "../x\\0\\0\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 }, { "..\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 },
-		{ ".\\0\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 }, { "/\\0\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 },
+		{ "abc", -EBADMSG, -EBADMSG },
+		{ "\\0abc\\1\\2\\3\\4", -EBADMSG, -EBADMSG },
+		{ "../x\\0\\0\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 },
+		{ "..\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 },
+		{ ".\\0\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 },
+		{ "/\\0\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 },
 		{ "$(head -c 256 /dev/zero | tr '\\0' x)\\0\\0\\0\\0\\1\\2\\3\\4", -EBADMSG, 0 },
-		{ "$(head -c 4096 /dev/zero | tr '\\0' x)\\0\\0\\0\\0\\1\\2\\3\\4", -EBADMSG, -EBADMSG },
+		{ "$(head -c 4096 /dev/zero | tr '\\0' x)\\0\\0\\0\\0\\1\\2\\3\\4", -EBADMSG,
+		  -EBADMSG },
 		{ "ab\\0$(head -c 21 /dev/zero | tr '\\0' x)", 0, -EBADMSG },
 	};
 
@@ -355,7 +390,9 @@ TEST(links_are_checked)
 		struct fixture_file f;
 
 		CHECK_EQ(shell("printf \"%s\" >link && objcopy --add-section .gnu_debugaltlink=link"
-			       " --add-section .gnu_debuglink=link keep linked", cases[i].bytes), 0);
+			       " --add-section .gnu_debuglink=link keep linked",
+			       cases[i].bytes),
+			 0);
 		f = fixture_open("linked");
 		CHECK_EQ(debug_link_read(f.elf, &link), cases[i].err);
 		CHECK_EQ(debug_alt_link_read(f.elf, &alt), cases[i].alt);

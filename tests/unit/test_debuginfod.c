@@ -20,7 +20,8 @@ TEST(is_off_unless_there_are_servers)
 /* What the folder has is found, and a file of another build id is refused. */
 static void fetch(struct debuginfod *d)
 {
-	struct fixture_file f = fixture_open("prog"), other = fixture_open("other"), bare = fixture_open("bare");
+	struct fixture_file f = fixture_open("prog"), other = fixture_open("other"),
+			    bare = fixture_open("bare");
 	struct elf_file *debug = NULL;
 	uint8_t want[ELF_BUILD_ID_MAX], got[ELF_BUILD_ID_MAX];
 	size_t n = elf_file_build_id(f.elf, want);
@@ -55,10 +56,13 @@ TEST(fetches_by_build_id)
 	snprintf(cache, sizeof(cache), "%s/cache", fixture_dir);
 	setenv("DEBUGINFOD_URLS", url, 1);
 	setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
-	CHECK_EQ(shell("cc -g -Wl,--build-id=0x12345678 -o other prog.c && cc -Wl,--build-id=none -o bare prog.c &&"
-		       " objcopy --only-keep-debug prog debuginfo && id=$(readelf -n prog | sed -n 's/.*Build ID: //p') &&"
+	CHECK_EQ(shell("cc -g -Wl,--build-id=0x12345678 -o other prog.c && cc -Wl,--build-id=none "
+		       "-o bare prog.c &&"
+		       " objcopy --only-keep-debug prog debuginfo && id=$(readelf -n prog | sed -n "
+		       "'s/.*Build ID: //p') &&"
 		       " mkdir -p buildid/$id buildid/12345678 && cp debuginfo buildid/$id/ &&"
-		       " cp debuginfo buildid/12345678/"), 0);
+		       " cp debuginfo buildid/12345678/"),
+		 0);
 	d = debuginfod_new();
 	CHECK_EQ(d != NULL, lib != NULL);
 	if (d)

@@ -49,12 +49,14 @@ TEST(cxx)
 	CHECK_NAME("_ZN3Foo3barEPKc", "Foo::bar(char const*)");
 	CHECK_NAME("_ZNSt6vectorIiSaIiEE9push_backERKi",
 		   "std::vector<int, std::allocator<int> >::push_back(int const&)");
-	CHECK_NAME("_ZNKSt12__basic_fileIcE7is_openEv@@GLIBCXX_3.4", "std::__basic_file<char>::is_open() const");
+	CHECK_NAME("_ZNKSt12__basic_fileIcE7is_openEv@@GLIBCXX_3.4",
+		   "std::__basic_file<char>::is_open() const");
 	CHECK_NAME("_Z3foov.cold", "foo() [clone .cold]");
 	CHECK_NAME("_Z3fooi.part.0.constprop.0", "foo(int) [clone .part.0] [clone .constprop.0]");
 	CHECK_NAME("_Z3foov.llvm.1234", "foo()");
 	CHECK_NAME("_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()() const");
-	CHECK_NAME("_ZN3Foo3barEi::{lambda#1}::operator()", "Foo::bar(int)::{lambda#1}::operator()");
+	CHECK_NAME("_ZN3Foo3barEi::{lambda#1}::operator()",
+		   "Foo::bar(int)::{lambda#1}::operator()");
 	CHECK_NAME("_Zfoo::{lambda#1}::operator()", "_Zfoo::{lambda#1}::operator()");
 	/* Seventeen characters, but no hash of Rust's. */
 	CHECK_NAME("_ZN3Foo17h0000000000000000E", "Foo::h0000000000000000");
@@ -78,8 +80,10 @@ TEST(d)
 
 TEST(rust_legacy)
 {
-	CHECK_NAME("_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "core::fmt::Formatter::write_str");
-	CHECK_NAME("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
+	CHECK_NAME("_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE",
+		   "core::fmt::Formatter::write_str");
+	CHECK_NAME("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
+		   "3bar17h930b740aa94f1d3aE",
 		   "<Test + 'static as foo::Bar<Test>>::bar");
 	CHECK_NAME("_ZN1r10_$u2bb$mod15_$u540d$$u524d$17hec29522c5b39901cE", "r::ʻmod::名前");
 	CHECK_NAME("_ZN3foo3bar17h0123456789abcdefE.llvm.99", "foo::bar");
@@ -96,13 +100,16 @@ TEST(rust_v0)
 	CHECK_NAME("_RNCNvCs6GmmlP4bgsG_1r4main0B3_", "r::main::{closure#0}");
 	CHECK_NAME("_RNCNvC1r4mains_0", "r::main::{closure#1}");
 	CHECK_NAME("_RNSNvC1r1f6vtable", "r::f::{shim:vtable#0}");
-	CHECK_NAME("_RINvCs6GmmlP4bgsG_1r3arrKj3_Kb1_Kc22_Kan3_EB2_", "r::arr::<3, true, '\"', -3>");
+	CHECK_NAME("_RINvCs6GmmlP4bgsG_1r3arrKj3_Kb1_Kc22_Kan3_EB2_",
+		   "r::arr::<3, true, '\"', -3>");
 	CHECK_NAME("_RINvC1r1fKo123456789abcdef01_E", "r::f::<0x123456789abcdef01>");
 	CHECK_NAME("_RNvMNtC1a1bNtB2_1S1f", "<a::b::S>::f");
 	CHECK_NAME("_RNvXs_C1aNtB4_1SNtB4_1T1f", "<a::S as a::T>::f");
-	CHECK_NAME("_RINvC1a1fRejQAhj4_OlPSdTbETbcEE",
-		   "a::f::<&str, usize, &mut [u8; 4], *mut i32, *const [f64], (bool,), (bool, char)>");
-	CHECK_NAME("_RINvC1a1fFUKCPhOlEtE", "a::f::<unsafe extern \"C\" fn(*const u8, *mut i32) -> u16>");
+	CHECK_NAME(
+		"_RINvC1a1fRejQAhj4_OlPSdTbETbcEE",
+		"a::f::<&str, usize, &mut [u8; 4], *mut i32, *const [f64], (bool,), (bool, char)>");
+	CHECK_NAME("_RINvC1a1fFUKCPhOlEtE",
+		   "a::f::<unsafe extern \"C\" fn(*const u8, *mut i32) -> u16>");
 	CHECK_NAME("_RINvC1a1fFG_RL0_eEuE", "a::f::<for<'a> fn(&'a str)>");
 	CHECK_NAME("_RINvC1a1fDINtC1b1TeEp4ItemmEL_E", "a::f::<dyn b::T<str, Item = u32>>");
 	CHECK_NAME("_RINvC1a1fDNtC1b1TNtC1b1UEL_E", "a::f::<dyn b::T + b::U>");
@@ -137,7 +144,10 @@ static char *substitution(char *p, int n)
 	return p;
 }
 
-/* A<A<A<...>, the same>, the same>: @n levels are 2^n names; @pack: searched for a pack before it is printed. */
+/*
+ * A<A<A<...>, the same>, the same>: @n levels are 2^n names; @pack: searched for a pack before it
+ * is printed.
+ */
 static void doubling(char *p, int n, int pack)
 {
 	p += sprintf(p, "_Z1f1A%s", pack ? "Dp" : "");
@@ -277,7 +287,9 @@ TEST(two_threads_at_once)
 	CHECK(wrong == NULL);
 }
 
-/* Types that double with each reference, and symbols that are tried at each digit of their lengths. */
+/*
+ * Types that double with each reference, and symbols that are tried at each digit of their lengths.
+ */
 TEST(hostile_d_is_bounded)
 {
 	char name[4096], out[8192];
@@ -309,7 +321,8 @@ TEST(hostile_d_is_bounded)
 /* a::f of @n tuples, each of twice the one before: back references to its place. */
 static void doubling_tuple(char *name, int n)
 {
-	static const char base62[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	static const char base62[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	char *p = name + sprintf(name, "_RINvC1a1f"), ref[8] = "";
 
 	for (int i = 0; i < n; i++) {
@@ -319,7 +332,8 @@ static void doubling_tuple(char *name, int n)
 		if (number < 62)
 			snprintf(ref, sizeof(ref), "B%c_", base62[number]);
 		else
-			snprintf(ref, sizeof(ref), "B%c%c_", base62[number / 62], base62[number % 62]);
+			snprintf(ref, sizeof(ref), "B%c%c_", base62[number / 62],
+				 base62[number % 62]);
 	}
 	sprintf(p, "E");
 }
@@ -327,7 +341,8 @@ static void doubling_tuple(char *name, int n)
 /* a::f of (), @n references, each to the one before, and @ends references to the last of them. */
 static void chain_of_references(char *name, int n, int ends)
 {
-	static const char base62[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	static const char base62[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	char *p = name + sprintf(name, "_RINvC1a1fTE");
 	int target = 8;
 
@@ -350,7 +365,8 @@ TEST(hostile_rust_is_bounded)
 	doubling_tuple(name, 60);
 	CHECK_STR(readable(name), name);
 	/* A binder of 2^60 lifetimes in a path that is not shown. */
-	CHECK_NAME("_RNvXINvC1a1fFGzzzzzzzzzz_EuEC1bC1c1f", "_RNvXINvC1a1fFGzzzzzzzzzz_EuEC1bC1c1f");
+	CHECK_NAME("_RNvXINvC1a1fFGzzzzzzzzzz_EuEC1bC1c1f",
+		   "_RNvXINvC1a1fFGzzzzzzzzzz_EuEC1bC1c1f");
 	/* References to itself and forwards. */
 	CHECK_NAME("_RNvB_1f", "_RNvB_1f");
 	CHECK_NAME("_RNvB5_1f", "_RNvB5_1f");
@@ -361,8 +377,8 @@ TEST(hostile_rust_is_bounded)
 	CHECK_NAME("_RINvC1a1fFG_RL0_eEuRL0_eE", "_RINvC1a1fFG_RL0_eEuRL0_eE");
 	/* Many short ends of a long chain of references. */
 	chain_of_references(name, 10, 10);
-	CHECK_STR(readable(name),
-		  "a::f::<(), (), (), (), (), (), (), (), (), (), (), (), (), (), (), (), (), (), (), (), ()>");
+	CHECK_STR(readable(name), "a::f::<(), (), (), (), (), (), (), (), (), (), (), (), (), (), "
+				  "(), (), (), (), (), (), ()>");
 	chain_of_references(name, 300, 400);
 	CHECK_STR(readable(name), name);
 	/* More characters in punycode than are taken. */

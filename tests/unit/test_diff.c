@@ -12,8 +12,8 @@
 #define RUNS_MAX 16
 
 /* The comparison of @before and @after, @n[0] and @n[1] runs, which it frees. */
-static struct diff *compare(enum diff_normalize normalize, const size_t n[2], struct profile *const *before,
-			    struct profile *const *after)
+static struct diff *compare(enum diff_normalize normalize, const size_t n[2],
+			    struct profile *const *before, struct profile *const *after)
 {
 	struct diff *d = diff_new(normalize, n);
 	struct profile *const *const runs[2] = { before, after };
@@ -27,18 +27,23 @@ static struct diff *compare(enum diff_normalize normalize, const size_t n[2], st
 	return d;
 }
 
-static struct diff *compare_two(enum diff_normalize normalize, struct profile *before, struct profile *after)
+static struct diff *compare_two(enum diff_normalize normalize, struct profile *before,
+				struct profile *after)
 {
 	return compare(normalize, (const size_t[]){ 1, 1 }, &before, &after);
 }
 
-static const struct diff_row *find(const struct diff *d, const struct diff_list *l, const char *name)
+static const struct diff_row *find(const struct diff *d, const struct diff_list *l,
+				   const char *name)
 {
 	static const struct diff_row none;
 	const struct profile *p = diff_profile(d);
 
 	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->rows[i].function == PROFILE_NONE ? ROLLUP_NO_STACK : rollup_name(p, l->rows[i].function), name))
+		if (!strcmp(l->rows[i].function == PROFILE_NONE
+				    ? ROLLUP_NO_STACK
+				    : rollup_name(p, l->rows[i].function),
+			    name))
 			return &l->rows[i];
 	printf("no row for %s\n", name);
 	test_ok = 0;
@@ -76,10 +81,12 @@ TEST(rows_are_what_was_counted)
 	r = find(d, diff_self(d), "f");
 	CHECK(r->count[0] <= 0 && NEAR(r->count[1], 150, 0) && NEAR(diff_change(r), 0.75, 1e-12));
 	r = find(d, diff_total(d), "f");
-	CHECK(NEAR(r->rate[0], 0.3, 1e-12) && NEAR(r->rate[1], 0.75, 1e-12) && NEAR(r->count[0], 30, 0));
+	CHECK(NEAR(r->rate[0], 0.3, 1e-12) && NEAR(r->rate[1], 0.75, 1e-12) &&
+	      NEAR(r->count[0], 30, 0));
 	CHECK(r->low > 0.3 && r->low < 0.45 && r->high > 0.45 && r->high < 0.6 && r->significant);
 	CHECK(NEAR(find(d, diff_total(d), "main")->rate[0], 0.8, 1e-12));
-	CHECK(NEAR(find(d, diff_self(d), "gone")->rate[0], 0.5, 1e-12) && find(d, diff_self(d), "gone")->significant);
+	CHECK(NEAR(find(d, diff_self(d), "gone")->rate[0], 0.5, 1e-12) &&
+	      find(d, diff_self(d), "gone")->significant);
 	CHECK(NEAR(find(d, diff_self(d), "[no stack]")->rate[0], 0.2, 1e-12));
 	CHECK(NEAR(find(d, diff_self(d), "[unknown]")->rate[1], 0.25, 1e-12));
 	CHECK(NEAR(find(d, diff_total(d), "new")->count[1], 50, 0));
@@ -95,7 +102,9 @@ TEST(rows_are_what_was_counted)
 /* Twice as long, with a third of the load. */
 TEST(rates_and_lengths_are_no_change)
 {
-	/* Rates of hot; of its 900 samples the first profile has 300 there, the second 200 of 600. */
+	/*
+	 * Rates of hot; of its 900 samples the first profile has 300 there, the second 200 of 600.
+	 */
 	static const struct { double before, after, weight; int changed; } expected[] = {
 		[DIFF_SAMPLES] = { 300 / 900.0, 200 / 600.0, 600 / 900.0, 0 },
 		[DIFF_SECONDS] = { 0.3, 0.1, 2000 / 1000.0, 1 },
@@ -107,7 +116,8 @@ TEST(rates_and_lengths_are_no_change)
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
 		const struct diff_row *hot;
 
-		d = compare_two((enum diff_normalize)i, simple(300, 900, 10, 100), simple(200, 600, 20, 100));
+		d = compare_two((enum diff_normalize)i, simple(300, 900, 10, 100),
+				simple(200, 600, 20, 100));
 		hot = find(d, diff_self(d), "hot");
 		CHECK(NEAR(hot->rate[0], expected[i].before, 1e-9));
 		CHECK(NEAR(hot->rate[1], expected[i].after, 1e-9));
@@ -145,7 +155,8 @@ TEST(what_cannot_be_compared_is_an_error)
 {
 	static const size_t one[] = { 1, 1 };
 	struct diff *d = diff_new(DIFF_SECONDS, one);
-	struct profile *empty = profile_new(), *plain = simple(1, 2, 0, 99), *good = simple(1, 2, 1, 99);
+	struct profile *empty = profile_new(), *plain = simple(1, 2, 0, 99),
+		       *good = simple(1, 2, 1, 99);
 	struct profile *bytes = simple(1, 2, 1, 99);
 	struct error e = { 0 };
 
@@ -171,7 +182,10 @@ TEST(what_cannot_be_compared_is_an_error)
 	profile_free(bytes);
 }
 
-/* CPU time that was made of samples is compared as samples; bytes that were not as bytes, without an interval. */
+/*
+ * CPU time that was made of samples is compared as samples; bytes that were not as bytes, without
+ * an interval.
+ */
 TEST(values_are_counts_where_they_can_be)
 {
 	struct profile *a = simple(300, 1000, 1, 100), *b = simple(310, 1000, 1, 100);
@@ -207,8 +221,10 @@ TEST(inlined_functions_are_rows)
 	for (int i = 0; i < 2; i++) {
 		struct profile *p = runs[i] = profile_new();
 		const struct line lines[] = {
-			{ .function = profile_function(p, profile_string(p, "inner"), 0, FRAME_USER) },
-			{ .function = profile_function(p, profile_string(p, "outer"), 0, FRAME_USER) },
+			{ .function = profile_function(p, profile_string(p, "inner"), 0,
+						       FRAME_USER) },
+			{ .function = profile_function(p, profile_string(p, "outer"), 0,
+						       FRAME_USER) },
 		};
 		uint32_t l = profile_location(p, 0, FRAME_USER, 1);
 
@@ -226,7 +242,9 @@ TEST(inlined_functions_are_rows)
 TEST(alike_runs_have_the_noise_of_counts)
 {
 	struct profile *before[3], *after[3];
-	const double reach[] = { [DIFF_SAMPLES] = sqrt(2 * 0.9 * 0.1 / 3000), [DIFF_NONE] = sqrt(2 * 0.9 / 3000) };
+	const double reach[] = {
+		[DIFF_SAMPLES] = sqrt(2 * 0.9 * 0.1 / 3000), [DIFF_NONE] = sqrt(2 * 0.9 / 3000)
+	};
 
 	for (size_t how = 0; how <= DIFF_NONE; how += DIFF_NONE) {
 		const struct diff_row *hot;
@@ -238,7 +256,8 @@ TEST(alike_runs_have_the_noise_of_counts)
 		}
 		d = compare((enum diff_normalize)how, (const size_t[]){ 3, 3 }, before, after);
 		hot = find(d, diff_self(d), "hot");
-		CHECK(NEAR(hot->high, 2.776445 * reach[how], 1e-7) && NEAR(hot->low, -hot->high, 1e-12));
+		CHECK(NEAR(hot->high, 2.776445 * reach[how], 1e-7) &&
+		      NEAR(hot->low, -hot->high, 1e-12));
 		CHECK_EQ(hot->significant, 0);
 		diff_free(d);
 	}
@@ -250,7 +269,8 @@ TEST(alike_runs_have_the_noise_of_counts)
 
 struct program {
 	double share[FUNCTIONS];	/* of the time; adds up to 1 */
-	double wander;			/* standard deviation of the shares' logarithm, from run to run */
+	/* standard deviation of the shares' logarithm, from run to run */
+	double wander;
 };
 
 /* Few functions have most of the time, as in life. */
@@ -274,7 +294,8 @@ static struct profile *run_program(const struct program *g, uint64_t samples, ui
 	for (int i = 0; i < FUNCTIONS; i++)
 		left += share[i] = g->share[i] * exp(g->wander * draw_normal(state));
 	for (int i = 0; i < FUNCTIONS; i++) {
-		uint64_t n = i + 1 < FUNCTIONS ? draw_binomial(state, samples, share[i] / left) : samples;
+		uint64_t n = i + 1 < FUNCTIONS ? draw_binomial(state, samples, share[i] / left)
+					       : samples;
 		char name[32];
 
 		snprintf(name, sizeof(name), "app!main|app!f%02d", i);
@@ -285,8 +306,9 @@ static struct profile *run_program(const struct program *g, uint64_t samples, ui
 	return p;
 }
 
-static struct diff *compare_programs(const struct program *before, const struct program *after, size_t nbefore, size_t nafter,
-				     uint64_t samples, uint64_t *state)
+static struct diff *compare_programs(const struct program *before, const struct program *after,
+				     size_t nbefore, size_t nafter, uint64_t samples,
+				     uint64_t *state)
 {
 	struct profile *runs[2][RUNS_MAX];
 
@@ -297,8 +319,12 @@ static struct diff *compare_programs(const struct program *before, const struct 
 	return compare(DIFF_SAMPLES, (const size_t[]){ nbefore, nafter }, runs[0], runs[1]);
 }
 
-/* Of many comparisons of a program with itself, in per cent: functions with p < 0.05, and comparisons that claim any change. */
-static void try_equal(double wander, size_t runs, size_t trials, uint64_t seed, double *functions, double *claims)
+/*
+ * Of many comparisons of a program with itself, in per cent: functions with p < 0.05, and
+ * comparisons that claim any change.
+ */
+static void try_equal(double wander, size_t runs, size_t trials, uint64_t seed, double *functions,
+		      double *claims)
 {
 	uint64_t state = seed;
 	struct program g;
@@ -326,7 +352,10 @@ TEST(a_program_is_like_itself)
 	try_equal(0, 1, 300, 1, &functions, &claims);
 	CHECK(NEAR(functions, 5, 1));
 	CHECK(claims <= 9);
-	/* Counts' noise is the least that is taken, so chance alone is called a change less often, not more. */
+	/*
+	 * Counts' noise is the least that is taken, so chance alone is called a change less often,
+	 * not more.
+	 */
 	try_equal(0, 5, 80, 2, &functions, &claims);
 	CHECK(functions > 1 && functions < 6);
 	CHECK(claims <= 9);
@@ -356,7 +385,8 @@ TEST(one_run_against_several)
 
 	make_program(&g, 0.2);
 	for (int i = 0; i < 80; i++) {
-		struct diff *d = compare_programs(&g, &g, 1 + i % 2 * 5, 6 - i % 2 * 5, 3000, &state);
+		struct diff *d = compare_programs(&g, &g, 1 + i % 2 * 5, 6 - i % 2 * 5, 3000,
+						  &state);
 
 		for (size_t k = 0; k < diff_self(d)->n; k++)
 			low += diff_self(d)->rows[k].p < 0.05;
@@ -416,7 +446,8 @@ TEST(intervals_hold_the_change)
 			const char name[] = { 'f', '0', (char)('0' + k), '\0' };
 			const struct diff_row *r = find(d, diff_self(d), name);
 
-			held += r->low <= after.share[k] - before.share[k] && after.share[k] - before.share[k] <= r->high;
+			held += r->low <= after.share[k] - before.share[k] &&
+				after.share[k] - before.share[k] <= r->high;
 		}
 		found += (size_t)find(d, diff_self(d), "f01")->significant;
 		diff_free(d);
@@ -440,9 +471,13 @@ TEST(large_profiles_take_no_time)
 			char name[32];
 
 			snprintf(name, sizeof(name), "f%u", i);
-			profile_name_location(p, l, &(struct line){
-				.function = profile_function(p, profile_string(p, name), 0, FRAME_USER) }, 1, "");
-			profile_add(p, t, profile_node(p, 0, l), i < 99999 ? i % 7 + (uint64_t)side : UINT64_MAX / 2);
+			profile_name_location(p, l,
+					      &(struct line){ .function = profile_function(
+								      p, profile_string(p, name), 0,
+								      FRAME_USER) },
+					      1, "");
+			profile_add(p, t, profile_node(p, 0, l),
+				    i < 99999 ? i % 7 + (uint64_t)side : UINT64_MAX / 2);
 		}
 	}
 	d = compare_two(DIFF_SAMPLES, runs[0], runs[1]);

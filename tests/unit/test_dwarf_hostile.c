@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* DWARF that is well formed, but no compiler's: it must not lead us out of what there is, nor take long, nor much memory. */
+/*
+ * DWARF that is well formed, but no compiler's: it must not lead us out of what there is, nor take
+ * long, nor much memory.
+ */
 #include "unit/test.h"
 
 #include <dwarf.h>
@@ -34,23 +37,35 @@ static void number(bytes *b, uint64_t x, unsigned size)
 #define TEXT(b, s) put(b, s, sizeof(s) - 1)
 
 /* A file of two sections, and of a third one unless it is NULL. */
-static bytes file_of(const bytes *info, const bytes *abbrev, const char *name, const bytes *third, uint64_t flags)
+static bytes file_of(const bytes *info, const bytes *abbrev, const char *name, const bytes *third,
+		     uint64_t flags)
 {
 	static const char names[] = "\0.debug_info\0.debug_abbrev";
 	const bytes *data[] = { info, abbrev, third };
-	Elf64_Ehdr h = { .e_ident = ELFMAG "\2\1\1", .e_type = ET_EXEC, .e_machine = EM_X86_64, .e_shentsize = sizeof(Elf64_Shdr),
-			 .e_shnum = 5, .e_shstrndx = 4 };
+	Elf64_Ehdr h = { .e_ident = ELFMAG "\2\1\1",
+			 .e_type = ET_EXEC,
+			 .e_machine = EM_X86_64,
+			 .e_shentsize = sizeof(Elf64_Shdr),
+			 .e_shnum = 5,
+			 .e_shstrndx = 4 };
 	Elf64_Shdr s[5] = { { 0 } };
 	bytes out = { 0 };
 
 	put(&out, &h, sizeof(h));
 	for (int i = 0; i < 3; i++) {
-		s[i + 1] = (Elf64_Shdr){ .sh_name = i == 1 ? 13 : i == 2 ? sizeof(names) : 1, .sh_type = SHT_PROGBITS,
-					 .sh_flags = flags, .sh_offset = out.n, .sh_size = data[i] ? data[i]->n : 0 };
+		s[i + 1] = (Elf64_Shdr){ .sh_name = i == 1   ? 13
+						    : i == 2 ? sizeof(names)
+							     : 1,
+					 .sh_type = SHT_PROGBITS,
+					 .sh_flags = flags,
+					 .sh_offset = out.n,
+					 .sh_size = data[i] ? data[i]->n : 0 };
 		if (data[i] && data[i]->n)
 			put(&out, data[i]->v, data[i]->n);
 	}
-	s[4] = (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_offset = out.n, .sh_size = sizeof(names) + strlen(name) + 1 };
+	s[4] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
+			     .sh_offset = out.n,
+			     .sh_size = sizeof(names) + strlen(name) + 1 };
 	put(&out, names, sizeof(names));
 	put(&out, name, strlen(name) + 1);
 	while (out.n % 8)
@@ -105,11 +120,22 @@ static int look_up(const bytes *file, int *named)
 	return n;
 }
 
-/* A function refers to another entry: to where nothing is, to beyond its file, or to what looks like a token of ours. */
+/*
+ * A function refers to another entry: to where nothing is, to beyond its file, or to what looks
+ * like a token of ours.
+ */
 TEST(references_of_any_number)
 {
-	static const uint64_t wild[] = { 0, 1, 1ull << 40, 1ull << 62, 1ull << 62 | 3ull << 40 | 0x30,
-					 1ull << 62 | 0x3fffffull << 40, 3ull << 62, UINT64_MAX, UINT64_MAX >> 1, 1ull << 63 };
+	static const uint64_t wild[] = { 0,
+					 1,
+					 1ull << 40,
+					 1ull << 62,
+					 1ull << 62 | 3ull << 40 | 0x30,
+					 1ull << 62 | 0x3fffffull << 40,
+					 3ull << 62,
+					 UINT64_MAX,
+					 UINT64_MAX >> 1,
+					 1ull << 63 };
 
 	for (size_t i = 0; i < sizeof(wild) / sizeof(*wild); i++) {
 		bytes info = { 0 }, abbrev = { 0 }, dies = { 0 }, file;
@@ -160,7 +186,9 @@ TEST(attributes_without_bytes)
 /* DW_AT_ranges of 64-bit DWARF may be any number. */
 TEST(lists_outside_of_their_section)
 {
-	static const uint64_t wild[] = { 3, 4, 1ull << 32, 1ull << 63, (1ull << 63) + 5, UINT64_MAX - 4095, UINT64_MAX };
+	static const uint64_t wild[] = {
+		3, 4, 1ull << 32, 1ull << 63, (1ull << 63) + 5, UINT64_MAX - 4095, UINT64_MAX
+	};
 
 	for (size_t i = 0; i < sizeof(wild) / sizeof(*wild); i++) {
 		bytes info = { 0 }, abbrev = { 0 }, list = { 0 }, file;
@@ -183,7 +211,9 @@ TEST(lists_outside_of_their_section)
 	}
 }
 
-/* A terabyte of zeros that takes no room on its disk: each four bytes would be a unit of no length. */
+/*
+ * A terabyte of zeros that takes no room on its disk: each four bytes would be a unit of no length.
+ */
 TEST(holes)
 {
 	bytes info = { 0 }, abbrev = { 0 }, file;
@@ -195,7 +225,8 @@ TEST(holes)
 	file = file_of(&info, &abbrev, "", NULL, 0);
 	sections_of(&file)[1].sh_offset = 1 << 20;
 	sections_of(&file)[1].sh_size = 1ull << 40;
-	CHECK(write(fd, file.v, file.n) == (ssize_t)file.n && !ftruncate(fd, (1ll << 40) + (1 << 20)));
+	CHECK(write(fd, file.v, file.n) == (ssize_t)file.n &&
+	      !ftruncate(fd, (1ll << 40) + (1 << 20)));
 	elf = elf_file_open(fd);
 	CHECK(elf && elf_file_stored(elf) < 1 << 20);
 	CHECK(!dwarf_symbols_open(elf, NULL, NULL, 0));
@@ -271,7 +302,13 @@ TEST(tables_that_overlap)
 /* A table of a million directories that take no bytes. */
 TEST(entries_without_bytes)
 {
-	static const char head[] = "\5\0\10\0" "\22\0\0\0" "\1\1\1\1\1\1" "\1\1\31" "\200\200\100" "\1\1\31" "\200\200\100";
+	static const char head[] = "\5\0\10\0"
+				   "\22\0\0\0"
+				   "\1\1\1\1\1\1"
+				   "\1\1\31"
+				   "\200\200\100"
+				   "\1\1\31"
+				   "\200\200\100";
 	bytes info = { 0 }, abbrev = { 0 }, dies = { 0 }, line = { 0 }, file;
 	struct elf_file *elf;
 	struct dwarf_file f;

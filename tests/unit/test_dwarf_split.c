@@ -12,10 +12,16 @@
 /* A program of which the .dwo file is at @dir, as its skeleton says. */
 static void compile(const char *dir)
 {
-	CHECK_EQ(shell("cc -g -O1 -gdwarf-5 -gsplit-dwarf -fdebug-prefix-map=$PWD=%s -c prog.c && cc -o split prog.o", dir), 0);
+	CHECK_EQ(shell("cc -g -O1 -gdwarf-5 -gsplit-dwarf -fdebug-prefix-map=$PWD=%s -c prog.c && "
+		       "cc -o split prog.o",
+		       dir),
+		 0);
 }
 
-/* What the unit of the fixture's program becomes, where a process is the target: 0, or a negative errno. */
+/*
+ * What the unit of the fixture's program becomes, where a process is the target: 0, or a negative
+ * errno.
+ */
 static int error_of_split_in(pid_t target)
 {
 	struct fixture_file f = fixture_open("split");

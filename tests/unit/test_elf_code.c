@@ -15,14 +15,22 @@ static struct {
 static void begin(void)
 {
 	memset(&file, 0, sizeof(file));
-	file.head = (Elf64_Ehdr){ .e_ident = ELFMAG "\2\1\1", .e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = 1,
-				  .e_phoff = sizeof(file.head), .e_phentsize = sizeof(Elf64_Phdr) };
+	file.head = (Elf64_Ehdr){ .e_ident = ELFMAG "\2\1\1",
+				  .e_type = ET_DYN,
+				  .e_machine = EM_X86_64,
+				  .e_version = 1,
+				  .e_phoff = sizeof(file.head),
+				  .e_phentsize = sizeof(Elf64_Phdr) };
 }
 
 static void add(uint32_t type, uint32_t flags, uint64_t vaddr, uint64_t size, uint64_t offset)
 {
-	file.segments[file.head.e_phnum++] = (Elf64_Phdr){
-		.p_type = type, .p_flags = flags, .p_vaddr = vaddr, .p_filesz = size, .p_memsz = size, .p_offset = offset };
+	file.segments[file.head.e_phnum++] = (Elf64_Phdr){ .p_type = type,
+							   .p_flags = flags,
+							   .p_vaddr = vaddr,
+							   .p_filesz = size,
+							   .p_memsz = size,
+							   .p_offset = offset };
 }
 
 static struct elf_code collect(void)
@@ -70,7 +78,10 @@ TEST(executable_ones_in_any_order)
 	elf_code_free(&c);
 }
 
-/* What two share is the first one's; the rest of the second, and what lies in none before, stays its own. */
+/*
+ * What two share is the first one's; the rest of the second, and what lies in none before, stays
+ * its own.
+ */
 TEST(overlapping)
 {
 	struct elf_code c;

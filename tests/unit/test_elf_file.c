@@ -100,8 +100,12 @@ TEST(addresses_follow_the_segments)
 	plain_image();
 	/* The same bytes as data as well: the executable segment counts. */
 	image.segments[2] = image.segments[1];
-	image.segments[1] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R, .p_offset = 0x2000, .p_vaddr = 0x900000,
-					  .p_filesz = 0x200, .p_memsz = 0x200 };
+	image.segments[1] = (Elf64_Phdr){ .p_type = PT_LOAD,
+					  .p_flags = PF_R,
+					  .p_offset = 0x2000,
+					  .p_vaddr = 0x900000,
+					  .p_filesz = 0x200,
+					  .p_memsz = 0x200 };
 	f = open_image();
 	CHECK(f != NULL);
 	if (!f)
@@ -139,7 +143,8 @@ TEST(finds_the_build_id)
 	f = open_image();
 	CHECK_EQ(elf_file_build_id(f, id), 0);
 	elf_file_free(f);
-	memcpy(image.bytes + image.sections[IMAGE_NOTE].sh_offset + 4, &(uint32_t){ UINT32_MAX }, 4);
+	memcpy(image.bytes + image.sections[IMAGE_NOTE].sh_offset + 4, &(uint32_t){ UINT32_MAX },
+	       4);
 	f = open_image();
 	CHECK_EQ(elf_file_build_id(f, id), 0);
 	elf_file_free(f);
@@ -233,7 +238,10 @@ TEST(damaged_sections_leave_the_segments)
 		case 0: image.header->e_shoff = UINT64_MAX - 8; break;
 		case 1: image.header->e_shnum = 0xfff0; break;
 		case 2: image.header->e_shentsize = 40; break;
-		case 3: image.header->e_shnum = 0; image.sections[0].sh_size = UINT64_MAX / 64; break;
+		case 3:
+			image.header->e_shnum = 0;
+			image.sections[0].sh_size = UINT64_MAX / 64;
+			break;
 		case 4: image.header->e_shoff = 0; break;
 		}
 		f = open_image();

@@ -31,8 +31,9 @@ static int look(const char *path, struct elf_function *functions, size_t n)
 /* By .symtab: the bytes at the offset are those of the function. */
 TEST(in_ourselves)
 {
-	struct elf_function functions[] = {
-		{ .name = "elf_lookup_landmark" }, { .name = "no_such_function" }, { .name = "look" } };
+	struct elf_function functions[] = { { .name = "elf_lookup_landmark" },
+					    { .name = "no_such_function" },
+					    { .name = "look" } };
 	char code[8];
 	int fd;
 
@@ -73,9 +74,12 @@ TEST(in_none)
 /* By a child, which has the same answers, and can neither die nor hang for us. */
 TEST(by_a_child)
 {
-	struct elf_function functions[] = {
-		{ .name = "elf_lookup_landmark" }, { .name = "no_such_function" }, { .name = "look" } }, same[3];
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), none = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	struct elf_function functions[] = { { .name = "elf_lookup_landmark" },
+					    { .name = "no_such_function" },
+					    { .name = "look" } },
+			    same[3];
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+	    none = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
 
 	memcpy(same, functions, sizeof(same));
 	CHECK_EQ(look("/proc/self/exe", same, 3), 0);

@@ -249,7 +249,10 @@ TEST(long_names)
 	close_image();
 }
 
-/* Many symbols inside of one another, and many overlapping ones: neither slow to load nor to search. */
+/*
+ * Many symbols inside of one another, and many overlapping ones: neither slow to load nor to
+ * search.
+ */
 TEST(hostile_nesting_is_not_slow)
 {
 	enum { N = 200000 };
@@ -262,8 +265,12 @@ TEST(hostile_nesting_is_not_slow)
 	func("f", 0x401000, 16);
 	elf_image_end(&image);
 	for (int i = 0; i < N; i++)
-		symbols[i] = (Elf64_Sym){ 1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, IMAGE_TEXT,
-					  0x401000 + (uint64_t)i, i % 2 ? N : (uint64_t)(2 * (N - i)) };
+		symbols[i] = (Elf64_Sym){ 1,
+					  ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+					  0,
+					  IMAGE_TEXT,
+					  0x401000 + (uint64_t)i,
+					  i % 2 ? N : (uint64_t)(2 * (N - i)) };
 	image.sections[IMAGE_TEXT].sh_size = 4 * N;
 	image.sections[IMAGE_SYMTAB].sh_offset = sizeof(image.bytes);
 	image.sections[IMAGE_SYMTAB].sh_size = N * sizeof(*symbols);
@@ -293,7 +300,8 @@ static const char program[] =
 	"F(first, \"@magic-1@\")\n"
 	"F(second, \"@magic-2@\")\n"
 	"static F(third, \"@magic-3@\")\n"
-	"__asm__(\".text\\n.globl by_hand\\nby_hand: .ascii \\\"@magic-4@\\\"\\n.size by_hand, .-by_hand\");\n"
+	"__asm__(\".text\\n.globl by_hand\\nby_hand: .ascii \\\"@magic-4@\\\"\\n.size by_hand, "
+	".-by_hand\");\n"
 	"int data[5000] = { 1 };\n"
 	"int _start(void) { return first(second(third(data[4]))); }\n";
 
@@ -320,7 +328,8 @@ static void check_linked(const char *path)
 		if (!found)
 			continue;
 		CHECK_EQ(elf_file_vaddr(elf, (uint64_t)(found - bytes), &address), 0);
-		CHECK(!strncmp(at(address), names[i], strlen(names[i])) && at(address)[strlen(names[i])] == '+');
+		CHECK(!strncmp(at(address), names[i], strlen(names[i])) &&
+		      at(address)[strlen(names[i])] == '+');
 	}
 	close_image();
 	fclose(file);
@@ -361,7 +370,8 @@ TEST(real_linkers)
 		int status;
 
 		snprintf(command, sizeof(command),
-			 "%s -O1 -nostdlib -ffreestanding -fno-stack-protector %s -o %s %s 2>/dev/null",
+			 "%s -O1 -nostdlib -ffreestanding -fno-stack-protector %s -o %s %s "
+			 "2>/dev/null",
 			 cc, variants[i].flags, path, source_path);
 		status = system(command);
 		CHECK(!variants[i].needed || status == 0);

@@ -11,7 +11,8 @@ static const char *const formats[] = { "html", "json", "firefox", "speedscope" }
 static struct profile *made(void)
 {
 	struct profile *p = profile_new();
-	uint32_t first = stacks_thread(p, 10, 10, "one"), second = stacks_thread(p, 20, 21, "\"pprof\":\"H4sI");
+	uint32_t first = stacks_thread(p, 10, 10, "one"),
+		 second = stacks_thread(p, 20, 21, "\"pprof\":\"H4sI");
 
 	profile_set_type(p, 0, "allocations", "count");
 	profile_add_type(p, "bytes", "bytes");
@@ -64,11 +65,13 @@ TEST(what_was_written_is_read)
 TEST(json_in_another_layout)
 {
 	struct profile *p = made(), *q;
-	char *text = stacks_output(p, "speedscope", NULL), *at = strstr(text, "\"pprof\":\"H4"), *wide;
+	char *text = stacks_output(p, "speedscope", NULL), *at = strstr(text, "\"pprof\":\"H4"),
+	     *wide;
 	struct error e = { 0 };
 
 	CHECK(at);
-	CHECK(asprintf(&wide, "\n{ \"pprof\" : 3, \"x\": {\n\t\"pprof\" :\r\n \"%s", at + strlen("\"pprof\":\"")) > 0);
+	CHECK(asprintf(&wide, "\n{ \"pprof\" : 3, \"x\": {\n\t\"pprof\" :\r\n \"%s",
+		       at + strlen("\"pprof\":\"")) > 0);
 	CHECK(embedded_looks(wide, strlen(wide)));
 	q = read_text(wide, &e);
 	CHECK_STR(e.text, "");
@@ -81,8 +84,17 @@ TEST(json_in_another_layout)
 TEST(what_is_not_ours)
 {
 	static const char *const texts[] = {
-		"", "{", "<", "<html></html>", "{\"pprof\":", "{\"pprof\":\"", "{\"pprof\":\"H4sI", "{\"pprof\":1}", "pprof",
-		"\"pprof\":\"H4sI\"", "{\"name\":\"\\\"pprof\\\":\\\"H4sI\\\"\"}",
+		"",
+		"{",
+		"<",
+		"<html></html>",
+		"{\"pprof\":",
+		"{\"pprof\":\"",
+		"{\"pprof\":\"H4sI",
+		"{\"pprof\":1}",
+		"pprof",
+		"\"pprof\":\"H4sI\"",
+		"{\"name\":\"\\\"pprof\\\":\\\"H4sI\\\"\"}",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
@@ -92,7 +104,10 @@ TEST(what_is_not_ours)
 TEST(damaged)
 {
 	static const char *const texts[] = {
-		"{\"pprof\":\"\"}", "{\"pprof\":\"H4sI\"}", "{\"pprof\":\"not base64\"}", "{\"pprof\":\"AAAA\"}",
+		"{\"pprof\":\"\"}",
+		"{\"pprof\":\"H4sI\"}",
+		"{\"pprof\":\"not base64\"}",
+		"{\"pprof\":\"AAAA\"}",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {

@@ -84,12 +84,19 @@ TEST(known_names)
 
 TEST(unknown_names_suggest_a_near_one)
 {
-	static const struct { const char *word, *near; } wrong[] = {
-		{ "cylces", "'cycles'" }, { "cycles ", "'cycles'" }, { "cpuclock", "'cpu-clock'" },
-		{ "page-fault", "'page-faults'" }, { "cache-miss", "'cache-misses'" },
+	static const struct {
+		const char *word, *near;
+	} wrong[] = {
+		{ "cylces", "'cycles'" },
+		{ "cycles ", "'cycles'" },
+		{ "cpuclock", "'cpu-clock'" },
+		{ "page-fault", "'page-faults'" },
+		{ "cache-miss", "'cache-misses'" },
 		{ "branchs", "'branches'" },
-		{ "L1-dcache-load-mises", "'L1-dcache-load-misses'" }, { "L1-icache-stores", "'L1-icache-" },
-		{ "cylces:u", "'cycles'" }, { "LLC-load-misses-misses", "'LLC-load-misses'" },
+		{ "L1-dcache-load-mises", "'L1-dcache-load-misses'" },
+		{ "L1-icache-stores", "'L1-icache-" },
+		{ "cylces:u", "'cycles'" },
+		{ "LLC-load-misses-misses", "'LLC-load-misses'" },
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -251,7 +258,8 @@ TEST(attributes)
 
 	parse("cycles:upp", NULL);
 	a = event_attr(&ev, 99, 0, 0);
-	CHECK(a.type == HW && a.config == 0 && a.exclude_kernel && !a.exclude_user && a.precise_ip == 2 && !a.exclude_idle);
+	CHECK(a.type == HW && a.config == 0 && a.exclude_kernel && !a.exclude_user &&
+	      a.precise_ip == 2 && !a.exclude_idle);
 	CHECK(a.freq && a.sample_freq == 99);
 	parse("cpu-clock", NULL);
 	CHECK(event_attr(&ev, 99, 0, 0).exclude_idle && !event_attr(&ev, 99, 0, 1).exclude_idle);
@@ -260,7 +268,8 @@ TEST(attributes)
 	a = event_attr(&ev, 0, 7, 0);
 	CHECK(!a.freq && a.sample_period == 1);
 	a = event_attr(&event_page_faults, 0, 7, 0);
-	CHECK(a.type == SW && a.config == 5 && event_page_faults.also == 6 && !a.freq && a.sample_period == 7);
+	CHECK(a.type == SW && a.config == 5 && event_page_faults.also == 6 && !a.freq &&
+	      a.sample_period == 7);
 }
 
 struct listed {

@@ -127,10 +127,14 @@ TEST(depth_has_no_limit)
 {
 	enum { DEPTH = 300000 };
 	struct profile *p = profile_new();
-	uint32_t t = stacks_thread(p, 1, 0, "x"), node = 0, l = profile_location(p, 0, FRAME_USER, 1);
+	uint32_t t = stacks_thread(p, 1, 0, "x"), node = 0,
+		 l = profile_location(p, 0, FRAME_USER, 1);
 	char *text;
 
-	profile_name_location(p, l, &(struct line){ profile_function(p, profile_string(p, "f"), 0, FRAME_USER), 0, 0 }, 1, "");
+	profile_name_location(
+		p, l,
+		&(struct line){ profile_function(p, profile_string(p, "f"), 0, FRAME_USER), 0, 0 },
+		1, "");
 	for (int i = 0; i < DEPTH; i++)
 		node = profile_node(p, node, l);
 	profile_add(p, t, node, 9);
@@ -147,13 +151,17 @@ TEST(a_line_is_bounded)
 {
 	enum { DEPTH = 9000, SIZE = 8000, MOST = 1 << 26 };
 	struct profile *p = profile_new();
-	uint32_t t = stacks_thread(p, 1, 0, "x"), node = 0, l = profile_location(p, 0, FRAME_USER, 1);
+	uint32_t t = stacks_thread(p, 1, 0, "x"), node = 0,
+		 l = profile_location(p, 0, FRAME_USER, 1);
 	char name[SIZE], *text;
 	size_t n;
 
 	memset(name, 'n', SIZE - 1);
 	name[SIZE - 1] = '\0';
-	profile_name_location(p, l, &(struct line){ profile_function(p, profile_string(p, name), 0, FRAME_USER), 0, 0 }, 1, "");
+	profile_name_location(
+		p, l,
+		&(struct line){ profile_function(p, profile_string(p, name), 0, FRAME_USER), 0, 0 },
+		1, "");
 	for (int i = 0; i < DEPTH; i++)
 		node = profile_node(p, node, l);
 	profile_add(p, t, node, 9);
@@ -204,17 +212,36 @@ TEST(formats_by_name_and_path)
 
 TEST(formats_and_names_that_disagree)
 {
-	static const struct { const char *format, *path; int fits; } cases[] = {
-		{ "pprof", "x.svg", 0 }, { "svg", "x.svg", 1 }, { "svg", "x.svg.gz", 1 }, { "pprof", "x", 1 },
-		{ "pprof", "x.data", 1 }, { "pprof", "-", 1 }, { "pprof", "/dev/null", 1 }, { "pprof", "x.svg/y", 1 },
-		{ "json", "x.json", 1 }, { "dhat", "x.json.gz", 1 }, { "firefox", "x.json", 1 }, { "pprof", "x.json", 0 },
-		{ "firefox", "x.speedscope.json", 0 }, { "speedscope", "x.speedscope.json", 1 }, { "folded", "x.txt", 1 },
-		{ "html", "x.txt", 0 }, { "pprof", "callgrind.out.1", 0 }, { "callgrind", "callgrind.out.1", 1 },
-		{ "folded", "callgrind.out.folded", 1 }, { "svg", "x.pprof", 0 }, { "pprof", "x.gz", 1 },
+	static const struct {
+		const char *format, *path;
+		int fits;
+	} cases[] = {
+		{ "pprof", "x.svg", 0 },
+		{ "svg", "x.svg", 1 },
+		{ "svg", "x.svg.gz", 1 },
+		{ "pprof", "x", 1 },
+		{ "pprof", "x.data", 1 },
+		{ "pprof", "-", 1 },
+		{ "pprof", "/dev/null", 1 },
+		{ "pprof", "x.svg/y", 1 },
+		{ "json", "x.json", 1 },
+		{ "dhat", "x.json.gz", 1 },
+		{ "firefox", "x.json", 1 },
+		{ "pprof", "x.json", 0 },
+		{ "firefox", "x.speedscope.json", 0 },
+		{ "speedscope", "x.speedscope.json", 1 },
+		{ "folded", "x.txt", 1 },
+		{ "html", "x.txt", 0 },
+		{ "pprof", "callgrind.out.1", 0 },
+		{ "callgrind", "callgrind.out.1", 1 },
+		{ "folded", "callgrind.out.folded", 1 },
+		{ "svg", "x.pprof", 0 },
+		{ "pprof", "x.gz", 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		CHECK_EQ(output_fits(output_by_name(cases[i].format), cases[i].path), cases[i].fits);
+		CHECK_EQ(output_fits(output_by_name(cases[i].format), cases[i].path),
+			 cases[i].fits);
 	for (const struct output_format *f = output_formats; f->name; f++)
 		CHECK(output_fits(f, f->suffix));
 }

@@ -70,7 +70,9 @@ TEST(annotations_are_understood)
 	CHECK_STR(profile_text(p, v.modules[v.locations[1].module].name), "[jit]");
 	CHECK_STR(profile_text(p, v.modules[v.locations[2].module].name), "[kernel]");
 	profile_free(p);
-	/* Nothing is inlined into nothing, or into a mark; and a name is more than its annotation. */
+	/*
+	 * Nothing is inlined into nothing, or into a mark; and a name is more than its annotation.
+	 */
 	CHECK_AGAIN("x;a_[i] 1\n", &annotate, "x;a 1\n");
 	CHECK_AGAIN("x;[truncated: depth];a_[i] 1\n", &annotate, "x;[truncated: depth];a 1\n");
 	CHECK_AGAIN("x;_[k] 1\n", &annotate, "x;_[k] 1\n");
@@ -79,7 +81,9 @@ TEST(annotations_are_understood)
 TEST(marks_are_marks_and_in_the_account)
 {
 	struct error e;
-	struct profile *p = read_text("x;[truncated: depth];f 2\nx;[truncated: no CFI];f 3\nx;f 4\ny;[truncated: depth] 5\n", &e);
+	struct profile *p = read_text("x;[truncated: depth];f 2\nx;[truncated: no CFI];f 3\nx;f "
+				      "4\ny;[truncated: depth] 5\n",
+				      &e);
 	const struct profile_account *a = profile_account(p);
 
 	CHECK_EQ(profile_view(p).functions[0].kind, FRAME_MARK);
@@ -102,7 +106,8 @@ TEST(reasons_are_bounded)
 	struct profile *p;
 
 	for (int i = 0; i < 40; i++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "x;[truncated: %d];f 1\n", i);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "x;[truncated: %d];f 1\n", i);
 	p = read_text(text, &e);
 	CHECK_EQ(profile_account(p)->ntruncated, PROFILE_REASONS_MAX);
 	for (size_t i = 0; i < profile_account(p)->ntruncated; i++)
@@ -200,7 +205,8 @@ TEST(two_counts_are_before_and_after)
 
 TEST(a_bad_line_is_named)
 {
-	static const char expected[] = " is no folded stack: frames, a blank and a count are expected";
+	static const char expected[] =
+		" is no folded stack: frames, a blank and a count are expected";
 	char text[128];
 
 	snprintf(text, sizeof(text), "line 3%s", expected);
@@ -210,10 +216,14 @@ TEST(a_bad_line_is_named)
 	CHECK_BAD("x;a 1\n\nx;b 1e5\n", text);
 	CHECK_BAD("x;a 1\n\nx;b .5\n", text);
 	CHECK_BAD("x;a 1\n\nx;b 18446744073709551616\n", text);
-	CHECK_BAD("x;a 18446744073709551615\nx;b 1\n", "line 2: the counts add up to more than 64 bits");
+	CHECK_BAD("x;a 18446744073709551615\nx;b 1\n",
+		  "line 2: the counts add up to more than 64 bits");
 }
 
-/* Deeper than any C stack that would recurse over it; more inlined frames in one place than lines are kept. */
+/*
+ * Deeper than any C stack that would recurse over it; more inlined frames in one place than lines
+ * are kept.
+ */
 TEST(depth_has_no_limit)
 {
 	enum { DEPTH = 100000 };
@@ -250,7 +260,8 @@ TEST(looks)
 
 TEST(remarks_are_skipped)
 {
-	static const char text[] = "# made by x\n#!x 1\n#\n#no stack\nx;f 1\n## 2;b 3\n#1;g 2\n#2 3\n";
+	static const char text[] =
+		"# made by x\n#!x 1\n#\n#no stack\nx;f 1\n## 2;b 3\n#1;g 2\n#2 3\n";
 
 	CHECK_AGAIN(text, NULL, "#1;g 2\n#2 3\nx;f 1\n");
 	CHECK(folded_looks(text, strlen(text)));
@@ -271,7 +282,8 @@ TEST(a_last_line_may_be_cut_off)
 	CHECK_EQ(notes.first, 4);
 	CHECK_EQ(notes.cut, 1);
 	profile_free(p);
-	CHECK_BAD("x;f 1\nx;g\n", "line 2 is no folded stack: frames, a blank and a count are expected");
+	CHECK_BAD("x;f 1\nx;g\n",
+		  "line 2 is no folded stack: frames, a blank and a count are expected");
 	CHECK_BAD("x;g", "line 1 is no folded stack: frames, a blank and a count are expected");
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Go's table: of programs by the compiler at hand (tests/fixtures/go_symbols.go), and as other versions write it. */
+/*
+ * Go's table: of programs by the compiler at hand (tests/fixtures/go_symbols.go), and as other
+ * versions write it.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -46,7 +49,10 @@ static const char *name_of(const struct source_function *f)
 	return source->ops->name(source, f->token, name, sizeof(name)) ? NULL : name;
 }
 
-/* "name file:line" of the frames at @address, innermost first, with ";" between; files without their folders. */
+/*
+ * "name file:line" of the frames at @address, innermost first, with ";" between; files without
+ * their folders.
+ */
 static const char *frames_at(uint64_t address)
 {
 	static char text[8192];
@@ -61,8 +67,8 @@ static const char *frames_at(uint64_t address)
 		source->ops->name(source, frames[i].function, name, sizeof(name));
 		if (frames[i].file != SOURCE_NO_FILE)
 			source->ops->file(source, frames[i].file, file, sizeof(file));
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %s:%u", i ? ";" : "", name, basename(file),
-				       frames[i].line);
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %s:%u", i ? ";" : "",
+				       name, basename(file), frames[i].line);
 	}
 	return n > 0 ? text : n == -ENOENT ? "nothing" : "error";
 }
@@ -72,13 +78,16 @@ static const char *frames_at(uint64_t address)
 #define AT(name, line) name " go_symbols.go:" #line
 
 /* In which function which frames there must be. */
-static const struct { const char *function, *frames; } expected[] = {
+static const struct {
+	const char *function, *frames;
+} expected[] = {
 	{ "main.outer", AT("main.leaf", 11) ";" AT("main.middle", 15) ";" AT("main.outer", 21) },
 	{ "main.outer", AT("main.leaf", 11) ";" AT("main.middle", 16) ";" AT("main.outer", 21) },
 	{ "main.outer", AT("main.middle", 16) ";" AT("main.outer", 21) },
 	{ "main.outer", AT("main.outer", 22) },
 	{ "main.outer", AT("main.leaf", 11) ";" AT("main.outer", 23) },
-	{ "main.(*shape).area", AT("main.leaf", 11) ";" AT("main.middle", 15) ";" AT("main.(*shape).area", 30) },
+	{ "main.(*shape).area",
+	  AT("main.leaf", 11) ";" AT("main.middle", 15) ";" AT("main.(*shape).area", 30) },
 	{ "main.(*shape).area", AT("main.(*shape).area", 30) },
 	{ "main.each[...]", AT("main.each[...]", 35) },
 	{ "main.main.func1", AT("main.main.func1", 43) },
@@ -97,17 +106,20 @@ static void check_program(const char *name)
 	for (size_t i = 0; i < n; i++) {
 		char last[64] = "";
 
-		for (uint64_t a = s[i].vaddr; s[i].type == 1 && (s[i].flags & 1) && a < s[i].vaddr + s[i].memsz; a++) {
+		for (uint64_t a = s[i].vaddr;
+		     s[i].type == 1 && (s[i].flags & 1) && a < s[i].vaddr + s[i].memsz; a++) {
 			struct source_function f;
 			const char *function, *frames;
 
-			if (source->ops->find(source, a, &f) || !(function = name_of(&f)) || strncmp(function, "main.", 5))
+			if (source->ops->find(source, a, &f) || !(function = name_of(&f)) ||
+			    strncmp(function, "main.", 5))
 				continue;
 			functions += strcmp(function, last) != 0;
 			snprintf(last, sizeof(last), "%s", function);
 			frames = frames_at(a);
 			for (size_t j = 0; j < N_EXPECTED; j++)
-				seen[j] |= !strcmp(function, expected[j].function) && !strcmp(frames, expected[j].frames);
+				seen[j] |= !strcmp(function, expected[j].function) &&
+					   !strcmp(frames, expected[j].frames);
 			if (strcmp(function, "main.outer"))
 				continue;
 			/* Between two functions there are bytes of no line. */
@@ -118,7 +130,8 @@ static void check_program(const char *name)
 	}
 	for (size_t j = 0; j < N_EXPECTED; j++)
 		if (!seen[j])
-			printf("%s: not in %s: %s\n", name, expected[j].function, expected[j].frames);
+			printf("%s: not in %s: %s\n", name, expected[j].function,
+			       expected[j].frames);
 	for (size_t j = 0; j < N_EXPECTED; j++)
 		CHECK(seen[j]);
 	CHECK_EQ(functions, 5);
@@ -244,13 +257,19 @@ TEST(later_versions)
 {
 	for (int gofunc = 40; gofunc <= 42; gofunc++)
 		for (int relocated = 0; relocated < 2; relocated++) {
-			make((struct go_image){ .version = GO_1_20, .no_text = 1, .gofunc = gofunc, .relocated = relocated });
+			make((struct go_image){ .version = GO_1_20,
+						.no_text = 1,
+						.gofunc = gofunc,
+						.relocated = relocated });
 			CHECK_EQ(open_image(), 0);
 			check_places();
 		}
 }
 
-/* Without moduledata there are no trees: the line of an inlined call is not said to be its caller's. */
+/*
+ * Without moduledata there are no trees: the line of an inlined call is not said to be its
+ * caller's.
+ */
 TEST(no_moduledata)
 {
 	make((struct go_image){ .version = GO_1_20 });
@@ -419,7 +438,10 @@ TEST(values_along_a_function)
 	}
 }
 
-/* What is read in search of moduledata is limited for all that is tried, in segments as in relocations. */
+/*
+ * What is read in search of moduledata is limited for all that is tried, in segments as in
+ * relocations.
+ */
 TEST(searching_has_an_end)
 {
 	for (int relocated = 0; relocated < 2; relocated++) {
@@ -444,7 +466,8 @@ TEST(searching_has_an_end)
 }
 
 #define STEPS	(1u << 20)	/* to the last place of a function */
-#define ENOUGH	64		/* look-ups of both its file and its line: more than a file has steps for */
+/* look-ups of both its file and its line: more than a file has steps for */
+#define ENOUGH	64
 
 /* A program with one function, of STEPS bytes, each of which has a line of its own. */
 static struct {
@@ -458,7 +481,8 @@ static struct {
 	uint8_t values[2 * STEPS + 8];
 	uint32_t table[3];
 	struct {
-		uint32_t start, name, args, deferreturn, pcsp, pcfile, pcln, pcdata, unit, line, flags;
+		uint32_t start, name, args, deferreturn, pcsp, pcfile, pcln, pcdata, unit, line,
+			flags;
 	} function;
 } slow;
 
@@ -467,18 +491,35 @@ static void make_slow(void)
 	const size_t at = offsetof(__typeof__(slow), header), size = sizeof(slow) - at;
 
 	memcpy(slow.section_names, "\0.gopclntab\0.shstrtab", 22);
-	slow.elf = (Elf64_Ehdr){ .e_ident = ELFMAG "\2\1\1", .e_type = ET_EXEC, .e_machine = EM_X86_64, .e_version = 1,
-				 .e_phoff = offsetof(__typeof__(slow), text), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
-				 .e_shoff = offsetof(__typeof__(slow), sections), .e_shentsize = sizeof(Elf64_Shdr),
-				 .e_shnum = 3, .e_shstrndx = 2 };
-	slow.text = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_X, .p_vaddr = GO_TEXT, .p_memsz = STEPS };
-	slow.sections[1] = (Elf64_Shdr){ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = at, .sh_size = size };
-	slow.sections[2] = (Elf64_Shdr){ .sh_name = 12, .sh_type = SHT_STRTAB, .sh_size = sizeof(slow.section_names),
+	slow.elf = (Elf64_Ehdr){ .e_ident = ELFMAG "\2\1\1",
+				 .e_type = ET_EXEC,
+				 .e_machine = EM_X86_64,
+				 .e_version = 1,
+				 .e_phoff = offsetof(__typeof__(slow), text),
+				 .e_phentsize = sizeof(Elf64_Phdr),
+				 .e_phnum = 1,
+				 .e_shoff = offsetof(__typeof__(slow), sections),
+				 .e_shentsize = sizeof(Elf64_Shdr),
+				 .e_shnum = 3,
+				 .e_shstrndx = 2 };
+	slow.text = (Elf64_Phdr){
+		.p_type = PT_LOAD, .p_flags = PF_X, .p_vaddr = GO_TEXT, .p_memsz = STEPS
+	};
+	slow.sections[1] = (Elf64_Shdr){
+		.sh_name = 1, .sh_type = SHT_PROGBITS, .sh_offset = at, .sh_size = size
+	};
+	slow.sections[2] = (Elf64_Shdr){ .sh_name = 12,
+					 .sh_type = SHT_STRTAB,
+					 .sh_size = sizeof(slow.section_names),
 					 .sh_offset = offsetof(__typeof__(slow), section_names) };
-	memcpy(slow.header, (uint64_t[]){ 0xfffffff1 | 1ull << 48 | 8ull << 56, 1, 1, GO_TEXT,
-					  offsetof(__typeof__(slow), names) - at, offsetof(__typeof__(slow), files) - at,
-					  offsetof(__typeof__(slow), files) - at, offsetof(__typeof__(slow), values) - at,
-					  offsetof(__typeof__(slow), table) - at }, sizeof(slow.header));
+	memcpy(slow.header,
+	       (uint64_t[]){ 0xfffffff1 | 1ull << 48 | 8ull << 56, 1, 1, GO_TEXT,
+			     offsetof(__typeof__(slow), names) - at,
+			     offsetof(__typeof__(slow), files) - at,
+			     offsetof(__typeof__(slow), files) - at,
+			     offsetof(__typeof__(slow), values) - at,
+			     offsetof(__typeof__(slow), table) - at },
+	       sizeof(slow.header));
 	strcpy(slow.names + 1, "main");
 	/* Each is one more than the one before, for one byte. */
 	for (size_t i = 0; i < STEPS; i++) {
@@ -505,7 +546,8 @@ TEST(steps_of_a_file_are_limited)
 
 int main(int argc, char **argv)
 {
-	char *path = xasprintf("%s", argc ? argv[0] : ""), *folder = xasprintf("%s/../fixtures/go_symbols", dirname(path));
+	char *path = xasprintf("%s", argc ? argv[0] : ""),
+	     *folder = xasprintf("%s/../fixtures/go_symbols", dirname(path));
 
 	fixtures = folder;
 	RUN(compiled);

@@ -71,7 +71,10 @@ TEST(agrees_with_an_array)
 		truth[i] = HASHMAP_NONE;
 	for (int i = 0; i < STEPS && test_ok; i++) {
 		uint64_t r = next_random(&x);
-		/* Filling and emptying by turns, so that both a full and a nearly empty map are met. */
+		/*
+		 * Filling and emptying by turns, so that both a full and a nearly empty map are
+		 * met.
+		 */
 		int fill = i / 2000 % 2 ? 8 : 3;
 		uint32_t k = r % KEYS, value = (uint32_t)(r >> 40);
 

@@ -25,8 +25,11 @@ static uint32_t frame(struct profile *p, uint32_t parent, uint32_t module, const
 	uint32_t location = profile_location(p, module, FRAME_USER, address);
 	uint32_t text = profile_view(p).modules[module].name;
 
-	profile_name_location(p, location, &(struct line){
-		.function = profile_function(p, profile_string(p, name), text, FRAME_USER) }, 1, why);
+	profile_name_location(
+		p, location,
+		&(struct line){ .function = profile_function(p, profile_string(p, name), text,
+							     FRAME_USER) },
+		1, why);
 	return profile_node(p, parent, location);
 }
 
@@ -65,12 +68,15 @@ static const char *runtime(const char *file, int made, const char *why, const ch
 TEST(runtimes)
 {
 	CHECK_STR(runtime("node", 25, "made at run time", "main"),
-		  "ebprof: 20% of the frames are code that node made, without names; for these start it "
+		  "ebprof: 20% of the frames are code that node made, without names; for these "
+		  "start it "
 		  "with --perf-basic-prof (or NODE_OPTIONS=--perf-basic-prof)\n");
 	CHECK_STR(runtime("libjvm.so", 100, "made at run time", "main"),
-		  "ebprof: 50% of the frames are code that the JVM made, without names; for these while "
+		  "ebprof: 50% of the frames are code that the JVM made, without names; for these "
+		  "while "
 		  "ebprof records, run: jcmd 42 Compiler.perfmap (JDK 17 or newer)\n");
-	CHECK(strstr(runtime("libcoreclr.so", 25, "made at run time", "main"), "DOTNET_PerfMapEnabled=1"));
+	CHECK(strstr(runtime("libcoreclr.so", 25, "made at run time", "main"),
+		     "DOTNET_PerfMapEnabled=1"));
 	CHECK(strstr(runtime("libnode.so.108", 25, "made at run time", "main"), "that node made"));
 	/* Too little, or another program. */
 	CHECK_STR(runtime("node", 5, "made at run time", "main"), "");
@@ -101,10 +107,12 @@ TEST(python)
 	const char *eval = "_PyEval_EvalFrameDefault";
 
 	CHECK_STR(runtime("python3.11", 0, "", eval),
-		  "ebprof: 100% of the samples are in Python's interpreter; its functions have names from "
+		  "ebprof: 100% of the samples are in Python's interpreter; its functions have "
+		  "names from "
 		  "Python 3.12 on, started with -X perf; this is 3.11\n");
 	CHECK_STR(runtime("libpython3.12.so.1.0", 0, "", eval),
-		  "ebprof: 100% of the samples are in Python's interpreter; its functions have names where "
+		  "ebprof: 100% of the samples are in Python's interpreter; its functions have "
+		  "names where "
 		  "it is started with -X perf (Python 3.12 or newer)\n");
 	CHECK(strstr(runtime("python", 0, "", eval), "(Python 3.12 or newer)"));
 	CHECK_STR(runtime("python3.12", 0, "", "main"), "");
@@ -131,10 +139,12 @@ static struct profile *stripped(const char *path, const char *id, int named, con
 	struct profile *p = profile_new();
 	uint32_t comm = profile_string(p, "comm"), node = 0;
 	uint32_t thread = profile_thread(p, profile_process(p, 42, 1, comm), 42, comm);
-	uint32_t module = profile_module(p, slash + 1, path, id), other = profile_module(p, "x", "/x", "");
+	uint32_t module = profile_module(p, slash + 1, path, id),
+		 other = profile_module(p, "x", "/x", "");
 
 	for (int i = 0; i < 100; i++)
-		node = i < named ? frame(p, node, other, "f", "") : frame(p, node, module, "[x]", why);
+		node = i < named ? frame(p, node, other, "f", "")
+				 : frame(p, node, module, "[x]", why);
 	profile_add(p, thread, node, 1);
 	return p;
 }
@@ -219,15 +229,18 @@ TEST(stripped_files)
 {
 	put("coreutils.list", FILE_HERE "\n");
 	CHECK_STR(said(stripped(FILE_HERE, build_id, 50, "stripped"), 0, 0),
-		  "ebprof: 50% of the frames are in env, without names; for these install from the debug "
+		  "ebprof: 50% of the frames are in env, without names; for these install from the "
+		  "debug "
 		  "archive: apt install coreutils-dbgsym; or --debuginfod with "
 		  "DEBUGINFOD_URLS=https://debuginfod.elfutils.org/\n");
 	CHECK_STR(said(stripped(FILE_HERE, build_id, 50, "no symbol there"), 1, 1),
-		  "ebprof: 50% of the frames are in env, without names; for these install from the debug "
+		  "ebprof: 50% of the frames are in env, without names; for these install from the "
+		  "debug "
 		  "archive: apt install coreutils-dbgsym\n");
 	/* In a container, which has another file there. */
 	CHECK_STR(said(stripped(FILE_HERE, UNKNOWN_ID, 50, "stripped"), 0, 1),
-		  "ebprof: 50% of the frames are in env, without names; for these use --debuginfod\n");
+		  "ebprof: 50% of the frames are in env, without names; for these use "
+		  "--debuginfod\n");
 	CHECK_STR(said(stripped(FILE_HERE, UNKNOWN_ID, 50, "stripped"), 1, 1), "");
 	/* Too little, for another reason, and what no package has. */
 	CHECK_STR(said(stripped(FILE_HERE, build_id, 96, "stripped"), 0, 0), "");
@@ -248,7 +261,8 @@ int main(void)
 	RUN(by_the_name_of_the_process);
 	RUN(python);
 	RUN(python_that_has_names);
-	snprintf(debug, sizeof(debug), "/usr/lib/debug/.build-id/%.2s/%s.debug", build_id, build_id + 2);
+	snprintf(debug, sizeof(debug), "/usr/lib/debug/.build-id/%.2s/%s.debug", build_id,
+		 build_id + 2);
 	/* Else nothing is to be installed here. */
 	if (*build_id && access(debug, F_OK)) {
 		RUN(packages);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The data in the flame graph page; the page itself is tested in a browser (tests/e2e/test_html.py). */
+/*
+ * The data in the flame graph page; the page itself is tested in a browser
+ * (tests/e2e/test_html.py).
+ */
 #include "unit/test.h"
 
 #include <zlib.h>
@@ -12,7 +15,8 @@
 
 static size_t base64_decode(unsigned char *out, const char *text, size_t n)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	unsigned int bits = 0, have = 0;
 	size_t used = 0;
 
@@ -187,30 +191,40 @@ TEST(threads_are_merged_by_name)
 	stacks_add(p, stacks_thread(p, 11, 11, "x"), "f", 2);
 	stacks_add(p, stacks_thread(p, 12, 12, "a"), "f", 4);
 	page = stacks_output(p, "html", NULL);
-	CHECK(page && strstr(page, "\"threads\":[{\"name\":\"a\",\"process\":\"a\",\"group\":0,\"pid\":12,\"tid\":12},"
-				   "{\"name\":\"x\",\"process\":\"x\",\"group\":1,\"pid\":0,\"tid\":0}]"));
+	CHECK(page &&
+	      strstr(page, "\"threads\":[{\"name\":\"a\",\"process\":\"a\",\"group\":0,\"pid\":12,"
+			   "\"tid\":12},"
+			   "{\"name\":\"x\",\"process\":\"x\",\"group\":1,\"pid\":0,\"tid\":0}]"));
 	CHECK_COLUMN(page, "self", 0, 4, 0, 3);
 	free(page);
 	profile_meta(p)->per_thread = 1;
 	page = stacks_output(p, "html", NULL);
-	CHECK(page && strstr(page, "{\"name\":\"x\",\"process\":\"x\",\"group\":2,\"pid\":11,\"tid\":11}"));
+	CHECK(page &&
+	      strstr(page, "{\"name\":\"x\",\"process\":\"x\",\"group\":2,\"pid\":11,\"tid\":11}"));
 	CHECK_COLUMN(page, "self", 0, 4, 0, 1, 0, 2);
 	free(page);
 	profile_free(p);
 }
 
-/* A function is said to be where most of its samples were, lines of one number added up; inlined is another frame. */
+/*
+ * A function is said to be where most of its samples were, lines of one number added up; inlined is
+ * another frame.
+ */
 TEST(the_hottest_line_is_told)
 {
 	struct profile *p = profile_new();
 	uint32_t t = stacks_thread(p, 1, 1, "x"), file = profile_string(p, "a.c"), function;
-	static const struct { uint32_t line; uint64_t count; } places[] = { { 5, 10 }, { 7, 6 }, { 9, 1 }, { 7, 6 } };
+	static const struct {
+		uint32_t line;
+		uint64_t count;
+	} places[] = { { 5, 10 }, { 7, 6 }, { 9, 1 }, { 7, 6 } };
 	char *page;
 
 	function = profile_function(p, profile_string(p, "f"), 0, FRAME_USER);
 	for (uint32_t i = 0; i < 4; i++) {
 		uint32_t location = profile_location(p, 0, FRAME_USER, 100 + i);
-		const struct line lines[] = { { function, file, 90 }, { function, file, places[i].line } };
+		const struct line lines[] = { { function, file, 90 },
+					      { function, file, places[i].line } };
 
 		profile_name_location(p, location, &lines[1 - (i == 2)], 1 + (i == 2), "");
 		profile_add(p, t, profile_node(p, 0, location), places[i].count);

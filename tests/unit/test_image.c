@@ -80,7 +80,9 @@ static struct image_key key_of(const char *path)
 
 static struct image_key key_with_id(const char *path, const uint8_t *id)
 {
-	return (struct image_key){ .path = path, .build_id = id, .build_id_size = 20, .start = 0x1000, .end = 0x2000 };
+	return (struct image_key){
+		.path = path, .build_id = id, .build_id_size = 20, .start = 0x1000, .end = 0x2000
+	};
 }
 
 static const uint8_t ones[20] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -89,9 +91,21 @@ static const uint8_t twos[20] = { 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2
 TEST(names_without_files)
 {
 	static const char *const anonymous[] = {
-		"", "//anon", "[heap]", "[stack]", "[stack:77]", "[anon:malloc]", "/dev/zero (deleted)", "/dev/zero",
-		"/SYSV00000000 (deleted)", "/SYSV0badcafe", "anon_inode:[perf_event]", "/anon_hugepage (deleted)",
-		"socket:[12]", " (deleted)", "(deleted)",
+		"",
+		"//anon",
+		"[heap]",
+		"[stack]",
+		"[stack:77]",
+		"[anon:malloc]",
+		"/dev/zero (deleted)",
+		"/dev/zero",
+		"/SYSV00000000 (deleted)",
+		"/SYSV0badcafe",
+		"anon_inode:[perf_event]",
+		"/anon_hugepage (deleted)",
+		"socket:[12]",
+		" (deleted)",
+		"(deleted)",
 	};
 	struct images *all = images_new();
 	struct image_key k = { .start = 0x7fff00001000, .end = 0x7fff00003000 };
@@ -199,7 +213,8 @@ TEST(only_regular_files_are_opened)
 	struct images *all = images_new();
 	struct image_key k;
 
-	CHECK(!mkfifo(in_folder("fifo"), 0600) && !symlink("/bin/sh", in_folder("link")) && !mkdir(in_folder("dir"), 0700));
+	CHECK(!mkfifo(in_folder("fifo"), 0600) && !symlink("/bin/sh", in_folder("link")) &&
+	      !mkdir(in_folder("dir"), 0700));
 	k = key_of(in_folder("fifo"));
 	CHECK_EQ(images_at(all, images_get(all, getpid(), &k))->why, -ESTALE);
 	k = key_of(in_folder("dir"));
@@ -252,7 +267,9 @@ TEST(names_are_cleaned_for_display_only)
 	write_elf(path, 20, 1);
 	k = key_of(path);
 	img = images_at(all, images_get(all, getpid(), &k));
-	/* A file that is really called so: found under the name as it is, shown without the suffix. */
+	/*
+	 * A file that is really called so: found under the name as it is, shown without the suffix.
+	 */
 	CHECK_EQ(img->why, 0);
 	CHECK_STR(img->name, "a\\n\\x1b[31m\xef\xbf\xbd");
 	snprintf(clean, sizeof(clean), "%s/a\\n\\x1b[31m\xef\xbf\xbd", folder);
@@ -319,7 +336,8 @@ static void check_mapped(int fd, const char *path)
 	k.dev_major = major(st.st_dev);
 	k.dev_minor = minor(st.st_dev);
 	k.inode = st.st_ino;
-	snprintf(link, sizeof(link), "/proc/self/map_files/%lx-%lx", (unsigned long)k.start, (unsigned long)k.end);
+	snprintf(link, sizeof(link), "/proc/self/map_files/%lx-%lx", (unsigned long)k.start,
+		 (unsigned long)k.end);
 	allowed = !access(link, R_OK);
 	img = images_at(all, images_get(all, getpid(), &k));
 	CHECK_EQ(img->why != 0, !allowed);

@@ -67,7 +67,8 @@ static uint8_t *unpack(uint32_t type, size_t n, size_t limit, size_t *size)
 	int err;
 
 	image_begin(&image, EM_X86_64);
-	image_section(&image, name_of(type), 0, packed, n)->sh_flags = type == GNU ? 0 : SHF_COMPRESSED;
+	image_section(&image, name_of(type), 0, packed, n)->sh_flags = type == GNU ? 0
+										   : SHF_COMPRESSED;
 	f = image_end(&image);
 	s = inflate_find(f, ".debug_info");
 	CHECK(s != NULL);
@@ -199,15 +200,18 @@ TEST(unpacks_what_tools_pack)
 		uint8_t *x, *y;
 
 		/* objcopy may have been built without zstd. */
-		if (shell("objcopy --compress-debug-sections=%s %s packed", kinds[i % 3], inputs[i / 3]))
+		if (shell("objcopy --compress-debug-sections=%s %s packed", kinds[i % 3],
+			  inputs[i / 3]))
 			continue;
 		a = fixture_open(inputs[i / 3]);
 		b = fixture_open("packed");
 		CHECK(a.elf && b.elf);
 		if (a.elf && b.elf) {
 			CHECK_EQ(elf_file_is64(a.elf), i < 3);
-			x = inflate_section(a.elf, inflate_find(a.elf, ".debug_info"), LIMIT, &a_size);
-			y = inflate_section(b.elf, inflate_find(b.elf, ".debug_info"), LIMIT, &b_size);
+			x = inflate_section(a.elf, inflate_find(a.elf, ".debug_info"), LIMIT,
+					    &a_size);
+			y = inflate_section(b.elf, inflate_find(b.elf, ".debug_info"), LIMIT,
+					    &b_size);
 			CHECK(x && y && a_size == b_size && !memcmp(x, y, a_size));
 			CHECK(i % 3 == 2 || inflate_find(b.elf, ".debug_info")->size < a_size);
 			free(x);

@@ -26,7 +26,8 @@ static size_t pack(unsigned char *out, size_t room, const void *data, size_t siz
 	z_stream z = { .next_in = (unsigned char *)data, .avail_in = (unsigned int)size,
 		       .next_out = out, .avail_out = (unsigned int)room };
 
-	if (deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) != Z_OK || deflate(&z, Z_FINISH) != Z_STREAM_END)
+	if (deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) != Z_OK ||
+	    deflate(&z, Z_FINISH) != Z_STREAM_END)
 		abort();
 	deflateEnd(&z);
 	return room - z.avail_out;
@@ -49,7 +50,8 @@ TEST(plain_and_packed)
 {
 	unsigned char packed[512];
 	char buf[256];
-	size_t n = pack(packed, sizeof(packed), "hello ", 6), whole = n + pack(packed + n, sizeof(packed) - n, "world", 5);
+	size_t n = pack(packed, sizeof(packed), "hello ", 6),
+	       whole = n + pack(packed + n, sizeof(packed) - n, "world", 5);
 
 	CHECK_STR(slurped("hello", 5, 100, buf, sizeof(buf)), "hello");
 	CHECK_STR(slurped("", 0, 100, buf, sizeof(buf)), "");
@@ -102,7 +104,8 @@ TEST(pipes_may_trickle)
 		for (size_t i = 0; i < n; i++) {
 			if (write(ends[1], packed + i, 1) != 1)
 				_exit(1);
-			usleep(1000);	/* most likely it is read alone; the result is the same anyway */
+			/* most likely it is read alone; the result is the same anyway */
+			usleep(1000);
 		}
 		_exit(0);
 	}
@@ -166,8 +169,10 @@ TEST(errors_are_clear)
 	CHECK_STR(why_not("\x7f" "ELF", 4, &e),
 		  "its format is unknown; ebprof reads pprof, folded stacks, perf script's text, "
 		  "and the html and json files that it writes itself");
-	CHECK_STR(why_not("x;f 1\nx;f\n", 10, &e), "line 2 is no folded stack: frames, a blank and a count are expected");
-	CHECK(strstr(why_not("PERFILE2........", 16, &e), "it is perf's own file; make text of it: perf script -i "));
+	CHECK_STR(why_not("x;f 1\nx;f\n", 10, &e),
+		  "line 2 is no folded stack: frames, a blank and a count are expected");
+	CHECK(strstr(why_not("PERFILE2........", 16, &e),
+		     "it is perf's own file; make text of it: perf script -i "));
 	CHECK(!input_read("/nonexistent/x", &(struct input_notes){ 0 }, &e));
 	CHECK_STR(e.text, "cannot read /nonexistent/x: No such file or directory");
 	CHECK(!input_read("/tmp", &(struct input_notes){ 0 }, &e));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files are opened, and the two of a process joined (jit.h). What needs another user or root needs root. */
+/*
+ * Which files are opened, and the two of a process joined (jit.h). What needs another user or root
+ * needs root.
+ */
 #include "symbols/jit_file.h"
 
 #include <errno.h>
@@ -60,12 +63,18 @@ TEST(status)
 {
 	struct jit_process p = { 0 };
 
-	CHECK_EQ(jit_parse_status("Name:\ta\\nNSpid:\t9\nPid:\t7\nUid:\t1\t2\t3\t4\nNSpid:\t7\nNSpgid:\t8\n", &p), 0);
+	CHECK_EQ(jit_parse_status(
+			 "Name:\ta\\nNSpid:\t9\nPid:\t7\nUid:\t1\t2\t3\t4\nNSpid:\t7\nNSpgid:\t8\n",
+			 &p),
+		 0);
 	CHECK_EQ(p.nspid, 7);
 	CHECK_EQ(p.uid, 4);
-	CHECK_EQ(jit_parse_status("Name:\ta\nUid:\t0\t0\t0\t0\nNSpid:\t700\t31\t1\nNSpgid:\t8\n", &p), 0);
+	CHECK_EQ(jit_parse_status("Name:\ta\nUid:\t0\t0\t0\t0\nNSpid:\t700\t31\t1\nNSpgid:\t8\n",
+				  &p),
+		 0);
 	CHECK_EQ(p.nspid, 1);
-	CHECK_EQ(jit_parse_status("Name:\ta\nPid:\t7\nPPid:\t6\nUid:\t0\t0\t0\t4294967294\n", &p), 0);
+	CHECK_EQ(jit_parse_status("Name:\ta\nPid:\t7\nPPid:\t6\nUid:\t0\t0\t0\t4294967294\n", &p),
+		 0);
 	CHECK_EQ(p.nspid, 7);
 	CHECK_EQ(p.uid, 4294967294u);
 	CHECK_EQ(jit_parse_status("Name:\ta\nPid:\t7\n", &p), -EINVAL);
@@ -158,11 +167,13 @@ static const char *at(struct symbol_source *s, uint64_t address)
 
 	if (!s || s->ops->find(s, address, &f) || s->ops->name(s, f.token, name, sizeof(name)))
 		return "-";
-	if (s->ops->frames(s, address, frames) != 1 || s->ops->file(s, frames[0].file, file, sizeof(file)))
-		snprintf(text, sizeof(text), "%s+0x%llx", name, (unsigned long long)(address - f.start));
+	if (s->ops->frames(s, address, frames) != 1 ||
+	    s->ops->file(s, frames[0].file, file, sizeof(file)))
+		snprintf(text, sizeof(text), "%s+0x%llx", name,
+			 (unsigned long long)(address - f.start));
 	else
-		snprintf(text, sizeof(text), "%s+0x%llx %s:%u", name, (unsigned long long)(address - f.start), file,
-			 frames[0].line);
+		snprintf(text, sizeof(text), "%s+0x%llx %s:%u", name,
+			 (unsigned long long)(address - f.start), file, frames[0].line);
 	return text;
 }
 
@@ -175,7 +186,10 @@ static pid_t start_contained(void)
 
 	if (err)
 		return -1;
-	/* As fork(2) does it. A process that had called unshare(2) itself could start no threads, which LSan wants to. */
+	/*
+	 * As fork(2) does it. A process that had called unshare(2) itself could start no threads,
+	 * which LSan wants to.
+	 */
 	pid = (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, NULL);
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -198,7 +212,8 @@ TEST(contained_process_with_both_files)
 
 	if (geteuid())
 		return;
-	CHECK(!mkdir(path_of("root"), 0755) && !mkdir(path_of("root/tmp"), 01777) && !mkdir(path_of("root/real"), 0755));
+	CHECK(!mkdir(path_of("root"), 0755) && !mkdir(path_of("root/tmp"), 01777) &&
+	      !mkdir(path_of("root/real"), 0755));
 	/* Absolute in its root: outside of it there is no such thing. */
 	CHECK(!symlink("/real", path_of("root/dumps")));
 	pid = start_contained();

@@ -30,7 +30,8 @@ static const char *at(struct symbol_source *s, uint64_t address)
 		return "-";
 	n = s->ops->frames(s, address, frames);
 	if (n != 1) {
-		snprintf(text, sizeof(text), "%s+0x%llx", name, (unsigned long long)(address - f.start));
+		snprintf(text, sizeof(text), "%s+0x%llx", name,
+			 (unsigned long long)(address - f.start));
 		return text;
 	}
 	if (frames[0].function != f.token)
@@ -38,7 +39,8 @@ static const char *at(struct symbol_source *s, uint64_t address)
 	snprintf(file, sizeof(file), "?");
 	if (frames[0].file != SOURCE_NO_FILE && s->ops->file(s, frames[0].file, file, sizeof(file)))
 		return "no file";
-	snprintf(text, sizeof(text), "%s+0x%llx %s:%u", name, (unsigned long long)(address - f.start), file, frames[0].line);
+	snprintf(text, sizeof(text), "%s+0x%llx %s:%u", name,
+		 (unsigned long long)(address - f.start), file, frames[0].line);
 	return text;
 }
 
@@ -85,7 +87,8 @@ TEST(lines)
 	jit_image_line(&image, 0x10020, 3, "");
 	jit_image_line(&image, 0x10100, 10, "/src/a.c");
 	jit_image_end(&image);
-	jit_image_load(&image, PID, 0x20000, 0x80, 2, "other");		/* of another thread, between the two */
+	/* of another thread, between the two */
+	jit_image_load(&image, PID, 0x20000, 0x80, 2, "other");
 	jit_image_load(&image, PID, 0x10000, 0x100, 1, "one");
 	jit_image_move(&image, PID, 0x10000, 0x30000, 0x100, 1);
 	jit_image_load(&image, PID, 0x40000, 0x100, 3, "no lines");
@@ -103,8 +106,8 @@ TEST(lines)
 }
 
 /* One record of two lines for code of 0x100 bytes; the second entry is @address, @file. */
-static void spoilt(const char *what, const char *name, uint64_t first, uint64_t address, const char *file, uint64_t n,
-		   size_t more, const char *expected)
+static void spoilt(const char *what, const char *name, uint64_t first, uint64_t address,
+		   const char *file, uint64_t n, size_t more, const char *expected)
 {
 	struct symbol_source *s;
 
@@ -141,17 +144,25 @@ TEST(lines_that_cannot_be_right)
 	spoilt("freed memory", "f", 0x10000, 0x10010, "b\003", 2, 0, "f+0x50");
 	spoilt("a name of 5 KB", "f", 0x10000, 0x10010, huge, 2, 0, "f+0x50");
 	/* V8 places them an ELF header late, and those of baseline code nowhere. */
-	spoilt("V8, optimized", "JS:*f a.js:1:2", 0x10040, 0x10090, "b", 2, 0, "JS:*f a.js:1:2+0x50 b:8");
-	spoilt("V8, past the code", "JS:*f a.js:1:2", 0x10040, 0x10140, "b", 2, 0, "JS:*f a.js:1:2+0x50 /src/a.c:7");
-	spoilt("V8, not late", "JS:*f a.js:1:2", 0x10000, 0x10051, "b", 2, 0, "JS:*f a.js:1:2+0x50 /src/a.c:7");
-	spoilt("V8, baseline", "JS:^f a.js:1:2", 0x10040, 0x10050, "b", 2, 0, "JS:^f a.js:1:2+0x50");
+	spoilt("V8, optimized", "JS:*f a.js:1:2", 0x10040, 0x10090, "b", 2, 0,
+	       "JS:*f a.js:1:2+0x50 b:8");
+	spoilt("V8, past the code", "JS:*f a.js:1:2", 0x10040, 0x10140, "b", 2, 0,
+	       "JS:*f a.js:1:2+0x50 /src/a.c:7");
+	spoilt("V8, not late", "JS:*f a.js:1:2", 0x10000, 0x10051, "b", 2, 0,
+	       "JS:*f a.js:1:2+0x50 /src/a.c:7");
+	spoilt("V8, baseline", "JS:^f a.js:1:2", 0x10040, 0x10050, "b", 2, 0,
+	       "JS:^f a.js:1:2+0x50");
 }
 
 TEST(headers)
 {
-	static const struct { size_t offset; uint32_t value; int err; } bad[] = {
-		{ 0, 0x4454694a, ENOTSUP }, { 0, 0x46454c7f, EBADMSG }, { 4, 2, ENOTSUP }, { 8, 39, EBADMSG },
-		{ 8, UINT32_MAX, EBADMSG }, { 20, PID + 1, ESTALE },
+	static const struct {
+		size_t offset;
+		uint32_t value;
+		int err;
+	} bad[] = {
+		{ 0, 0x4454694a, ENOTSUP }, { 0, 0x46454c7f, EBADMSG }, { 4, 2, ENOTSUP },
+		{ 8, 39, EBADMSG },	    { 8, UINT32_MAX, EBADMSG }, { 20, PID + 1, ESTALE },
 	};
 	struct symbol_source *s;
 

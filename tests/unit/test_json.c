@@ -97,7 +97,8 @@ TEST(texts_are_escaped)
 {
 	char *text = written(texts);
 
-	CHECK_STR(text, "{\"\\u003c/script\\u003e\":\"a\\\"b\\\\c\\u000ad\\u0026\\u0001\",\"\":\"\xc3\xa4\"}");
+	CHECK_STR(text, "{\"\\u003c/"
+			"script\\u003e\":\"a\\\"b\\\\c\\u000ad\\u0026\\u0001\",\"\":\"\xc3\xa4\"}");
 	free(text);
 }
 

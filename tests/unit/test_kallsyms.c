@@ -32,7 +32,8 @@ static const char *at(const struct kallsyms *k, uint64_t address)
 
 	if (!k || kallsyms_find(k, address, &s))
 		return "-";
-	snprintf(text, sizeof(text), "%s+0x%llx %s", s.name, (unsigned long long)(address - s.start), s.module);
+	snprintf(text, sizeof(text), "%s+0x%llx %s", s.name,
+		 (unsigned long long)(address - s.start), s.module);
 	return text;
 }
 
@@ -142,7 +143,8 @@ TEST(odd_lines_are_skipped)
 	struct kallsyms *k = LOAD(
 		"\n \nffffffff81000000\nffffffff81000000 T\nffffffff81000000 T \nxyz T a\n"
 		"fffffffff81000000 T seventeen_digits\nFFFFFFFF81000000 T upper_case\n"
-		"00007fff00001000 T user_half\n ffffffff81000000 T indented\nffffffff81000000  T two_spaces\n"
+		"00007fff00001000 T user_half\n ffffffff81000000 T indented\nffffffff81000000  T "
+		"two_spaces\n"
 		"ffffffff81000200 T mod\t[]\nffffffff81000300 T mod2\t[unclosed\n"
 		"ffffffff81000400 T nul\0inside\t[m]\nffffffff81000500 t esc\t[a\033[2Jb]\n"
 		"ffffffff81000100 T good\n");

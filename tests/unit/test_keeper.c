@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests and answers; that it goes on where its owner is killed, and says so where it is killed itself. */
+/*
+ * Requests and answers; that it goes on where its owner is killed, and says so where it is killed
+ * itself.
+ */
 #include "base/keeper.h"
 
 #include <errno.h>

@@ -45,30 +45,48 @@ static void begin(void)
 		       " echo 'return inner(x); }';"
 		       " echo 'int sys_outer(int x) {';"
 		       " echo 'return middle(x); }';"
-		       " echo 'int plain(int x) { __asm__ volatile(\"at_plain: nop\"); return x * 3; }'; } >vmlinux.c"
-		       " && cc -g -O2 -ffreestanding -fno-pie -mcmodel=kernel -fno-toplevel-reorder -fcf-protection=none"
-		       " -fno-asynchronous-unwind-tables -nostdlib -static -no-pie -Wl,--build-id=sha1 -Wl,-Ttext=0x%llx"
+		       " echo 'int plain(int x) { __asm__ volatile(\"at_plain: nop\"); return x * "
+		       "3; }'; } >vmlinux.c"
+		       " && cc -g -O2 -ffreestanding -fno-pie -mcmodel=kernel "
+		       "-fno-toplevel-reorder -fcf-protection=none"
+		       " -fno-asynchronous-unwind-tables -nostdlib -static -no-pie "
+		       "-Wl,--build-id=sha1 -Wl,-Ttext=0x%llx"
 		       " -Wl,-e,_stext -o vmlinux vmlinux.c"
-		       " && objcopy -O binary --only-section=.note.gnu.build-id vmlinux notes && mkdir d", LINKED), 0);
+		       " && objcopy -O binary --only-section=.note.gnu.build-id vmlinux notes && "
+		       "mkdir d",
+		       LINKED),
+		 0);
 	at_inner = address_of("at_inner");
 	at_plain = address_of("at_plain");
 	CHECK(at_inner > LINKED && at_plain > at_inner);
-	CHECK_EQ(shell("{ echo '%llx T _text'; echo '%llx T _stext'; echo '%llx T __x64_sys_outer'; echo '%llx T plain';"
-		       " echo 'ffffffffc0000000 T _stext\t[module]'; echo 'ffffffffc0000010 T in_module\t[module]'; } >kallsyms",
-		       LINKED + SLIDE, LINKED + SLIDE, (unsigned long long)address_of("sys_outer") + SLIDE,
-		       (unsigned long long)address_of("plain") + SLIDE), 0);
+	CHECK_EQ(shell("{ echo '%llx T _text'; echo '%llx T _stext'; echo '%llx T "
+		       "__x64_sys_outer'; echo '%llx T plain';"
+		       " echo 'ffffffffc0000000 T _stext\t[module]'; echo 'ffffffffc0000010 T "
+		       "in_module\t[module]'; } >kallsyms",
+		       LINKED + SLIDE, LINKED + SLIDE,
+		       (unsigned long long)address_of("sys_outer") + SLIDE,
+		       (unsigned long long)address_of("plain") + SLIDE),
+		 0);
 }
 
 static struct symbolizer_options options(const char *file)
 {
 	return (struct symbolizer_options){
-		.debug_dirs = dirs, .n_debug_dirs = 1,
-		.kernel = { .vmlinux = file, .kallsyms = kallsyms, .notes = notes, .release = "9.9-test" },
+		.debug_dirs = dirs,
+		.n_debug_dirs = 1,
+		.kernel = { .vmlinux = file,
+			    .kallsyms = kallsyms,
+			    .notes = notes,
+			    .release = "9.9-test" },
 	};
 }
 
-/* How many frames there are at @address of the file, as the kernel was moved; the first three with their texts. */
-static int frames_at(const struct symbolizer_options *o, uint64_t address, struct symbol_frame out[SOURCE_FRAMES_MAX])
+/*
+ * How many frames there are at @address of the file, as the kernel was moved; the first three with
+ * their texts.
+ */
+static int frames_at(const struct symbolizer_options *o, uint64_t address,
+		     struct symbol_frame out[SOURCE_FRAMES_MAX])
 {
 	struct symbolizer *s = symbolizer_new(o);
 	static char names[3][64], files[3][512];
@@ -120,7 +138,8 @@ TEST(inlined_functions_of_a_kernel_that_was_moved)
 
 TEST(found_where_distributions_put_it)
 {
-	static const char *const places[] = { "d/boot/vmlinux-9.9-test", "d/lib/modules/9.9-test/vmlinux" };
+	static const char *const places[] = { "d/boot/vmlinux-9.9-test",
+					      "d/lib/modules/9.9-test/vmlinux" };
 	struct symbol_frame out[SOURCE_FRAMES_MAX];
 	struct symbolizer_options o;
 
@@ -133,8 +152,10 @@ TEST(found_where_distributions_put_it)
 		CHECK_EQ(frames_at(&o, at_inner, out), 3);
 		CHECK_EQ(shell("mv %s vmlinux", places[i]), 0);
 	}
-	CHECK_EQ(shell("id=$(readelf -n vmlinux | sed -n 's/.*Build ID: //p') && mkdir -p d/.build-id/${id%%${id#??}} &&"
-		       " cp vmlinux d/.build-id/${id%%${id#??}}/${id#??}.debug"), 0);
+	CHECK_EQ(shell("id=$(readelf -n vmlinux | sed -n 's/.*Build ID: //p') && mkdir -p "
+		       "d/.build-id/${id%%${id#??}} &&"
+		       " cp vmlinux d/.build-id/${id%%${id#??}}/${id#??}.debug"),
+		 0);
 	CHECK_EQ(frames_at(&o, at_inner, out), 3);
 	fixture_end();
 }
@@ -158,7 +179,9 @@ TEST(no_other_kernels_file_is_taken)
 	CHECK_EQ(k.fd, -1);
 	places.vmlinux = vmlinux;
 	/* Built again from something else. */
-	CHECK_EQ(shell("cc -g -nostdlib -shared -Wl,--build-id=sha1 -Wl,-soname,x -o vmlinux prog.c"), 0);
+	CHECK_EQ(shell("cc -g -nostdlib -shared -Wl,--build-id=sha1 -Wl,-soname,x -o vmlinux "
+		       "prog.c"),
+		 0);
 	CHECK_EQ(kernel_dwarf_open(&k, &places, NULL, 0, LINKED), -ESTALE);
 	CHECK_EQ(frames_at(&o, at_inner, out), 1);
 	CHECK_EQ(shell("rm vmlinux && mkfifo vmlinux"), 0);

@@ -15,8 +15,8 @@ static const char *fit(const char *name, size_t columns)
 	return out;
 }
 
-static const char templates[] =
-	"std::vector<int, std::allocator<int> > space::outer<T>::inner<U>(int, std::string const&) const";
+static const char templates[] = "std::vector<int, std::allocator<int> > "
+				"space::outer<T>::inner<U>(int, std::string const&) const";
 
 TEST(what_says_least_goes_first)
 {

@@ -26,7 +26,8 @@ static const char *write_file(const char *name, const char *text, mode_t mode)
 	const char *path = in_folder(name);
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
-	CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && !fchmod(fd, mode));
+	CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) &&
+	      !fchmod(fd, mode));
 	close(fd);
 	return path;
 }
@@ -53,7 +54,8 @@ static int shell(const char *line)
 /* What is added to the command's environment is not in ours. */
 TEST(environment)
 {
-	char *argv[] = { "sh", "-c", "test \"$EBPROF_A$EBPROF_B\" = 12", NULL }, *env[] = { "EBPROF_A=1", "EBPROF_B=2", NULL };
+	char *argv[] = { "sh", "-c", "test \"$EBPROF_A$EBPROF_B\" = 12", NULL },
+	     *env[] = { "EBPROF_A=1", "EBPROF_B=2", NULL };
 	struct launch l;
 
 	CHECK_EQ(launch_prepare(&l, argv, env, &e), 0);
@@ -151,7 +153,8 @@ TEST(failures)
 
 	check_failure("no-such-command-here", STATUS_NO_COMMAND,
 		      "cannot run 'no-such-command-here': No such file or directory");
-	check_failure("/nonexistent/x", STATUS_NO_COMMAND, "cannot run '/nonexistent/x': No such file or directory");
+	check_failure("/nonexistent/x", STATUS_NO_COMMAND,
+		      "cannot run '/nonexistent/x': No such file or directory");
 	check_failure("", STATUS_NO_COMMAND, "cannot run ''");
 	check_failure("/etc", STATUS_NO_EXEC, "Permission denied");
 	strcpy(name, write_file("plain", "hello", 0600));
@@ -163,7 +166,10 @@ TEST(failures)
 	unlink(in_folder("script"));
 }
 
-/* What execvp() makes of $PATH: a folder that may not be entered does not hide that the command is nowhere. */
+/*
+ * What execvp() makes of $PATH: a folder that may not be entered does not hide that the command is
+ * nowhere.
+ */
 TEST(failures_by_path)
 {
 	char *before = strdup(getenv("PATH")), path[300];
@@ -216,11 +222,15 @@ TEST(what_the_command_inherits)
 	sigaddset(&blocked, SIGUSR2);
 	sigaddset(&blocked, SIGINT);
 	sigprocmask(SIG_SETMASK, &blocked, &before);
-	/* Signals 1 to 31: 32 and 33 are libc's own, which nobody can reset, and make leaves them ignored. */
+	/*
+	 * Signals 1 to 31: 32 and 33 are libc's own, which nobody can reset, and make leaves them
+	 * ignored.
+	 */
 	CHECK_EQ(shell("grep -Eq '^SigBlk:[[:space:]]*0+$' /proc/self/status && "
 		       "grep -Eq '^SigIgn:[[:space:]]*[0-9a-f]{8}[08]0{7}$' /proc/self/status"), 0);
 	sigprocmask(SIG_SETMASK, NULL, &after);
-	CHECK(sigismember(&after, SIGUSR2) && sigismember(&after, SIGINT) && !sigismember(&after, SIGTERM));
+	CHECK(sigismember(&after, SIGUSR2) && sigismember(&after, SIGINT) &&
+	      !sigismember(&after, SIGTERM));
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGUSR1, SIG_DFL);
@@ -236,11 +246,17 @@ TEST(runs_as_the_user_who_called_sudo)
 	setenv("SUDO_UID", "54321", 1);
 	setenv("SUDO_GID", "54322", 1);
 	if (geteuid() == 0) {
-		CHECK_EQ(shell("test \"$(id -u)\" = 54321 && test \"$(id -ru)\" = 54321 && test \"$(id -G)\" = 54322 && "
+		CHECK_EQ(shell("test \"$(id -u)\" = 54321 && test \"$(id -ru)\" = 54321 && test "
+			       "\"$(id -G)\" = 54322 && "
 			       "grep -Eq '^CapEff:[[:space:]]*0+$' /proc/self/status && "
-			       "grep -Eq '^CapPrm:[[:space:]]*0+$' /proc/self/status"), 0);
+			       "grep -Eq '^CapPrm:[[:space:]]*0+$' /proc/self/status"),
+			 0);
 		/* It cannot be executed by that user, only by root. */
-		CHECK_EQ(launch_prepare(&l, (char *[]){ (char *)write_file("mine", "#!/bin/sh\n", 0700), NULL }, NULL, &e), 0);
+		CHECK_EQ(launch_prepare(&l,
+					(char *[]){ (char *)write_file("mine", "#!/bin/sh\n", 0700),
+						    NULL },
+					NULL, &e),
+			 0);
 		CHECK(launch_go(&l, "mine", &e) == -EACCES);
 		CHECK_EQ(e.status, STATUS_NO_EXEC);
 		unlink(in_folder("mine"));

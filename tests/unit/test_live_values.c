@@ -29,10 +29,11 @@ static struct profile *growing(void)
 	return p;
 }
 
-static void second(struct live *l, struct profile *p, uint64_t now, uint64_t objects, uint64_t space, uint64_t inuse,
-		   uint64_t time)
+static void second(struct live *l, struct profile *p, uint64_t now, uint64_t objects,
+		   uint64_t space, uint64_t inuse, uint64_t time)
 {
-	const uint64_t values[] = { profile_values(p, OBJECTS)[0] + objects, profile_values(p, SPACE)[0] + space, inuse,
+	const uint64_t values[] = { profile_values(p, OBJECTS)[0] + objects,
+				    profile_values(p, SPACE)[0] + space, inuse,
 				    profile_values(p, TIME)[0] + time };
 
 	profile_drop(p, 0);
@@ -43,7 +44,9 @@ static void second(struct live *l, struct profile *p, uint64_t now, uint64_t obj
 	live_update(l, p);
 }
 
-/* Twelve seconds: each a block of 3 KiB more that is there, but for the last, which frees the most. */
+/*
+ * Twelve seconds: each a block of 3 KiB more that is there, but for the last, which frees the most.
+ */
 static struct live *watched(struct profile *p)
 {
 	struct live *l = live_new(3 * SECOND);
@@ -60,8 +63,8 @@ static struct live_show show_of(struct live *l, int since_start, uint32_t type)
 }
 
 /* What it is called, and the sum of it. */
-static void check(struct live *l, int since_start, uint32_t type, const char *name, uint64_t total, uint64_t seconds,
-		  uint64_t taken)
+static void check(struct live *l, int since_start, uint32_t type, const char *name, uint64_t total,
+		  uint64_t seconds, uint64_t taken)
 {
 	struct live_show s = show_of(l, since_start, type);
 	struct profile_view v = profile_view(s.profile);
@@ -91,7 +94,8 @@ TEST(each_type_has_its_window)
 	profile_free(p);
 }
 
-static void check_heading(struct live *l, int since_start, uint32_t type, const char *target, const char *expected)
+static void check_heading(struct live *l, int since_start, uint32_t type, const char *target,
+			  const char *expected)
 {
 	struct live_show s = show_of(l, since_start, type);
 	char text[300];
@@ -107,19 +111,24 @@ TEST(headings)
 	struct live *l = watched(p);
 
 	check_heading(l, 0, SPACE, "x",
-		      "x, alloc every 512, alloc_space 27.0 KiB, last 3.0 s of 12.0: 9 samples, 0 truncated, 0 lost");
+		      "x, alloc every 512, alloc_space 27.0 KiB, last 3.0 s of 12.0: 9 samples, 0 "
+		      "truncated, 0 lost");
 	check_heading(l, 1, SPACE, "x",
-		      "x, alloc every 512, alloc_space 108.0 KiB, since start, 12.0 s: 36 samples, 0 truncated, 0 lost");
+		      "x, alloc every 512, alloc_space 108.0 KiB, since start, 12.0 s: 36 samples, "
+		      "0 truncated, 0 lost");
 	check_heading(l, 0, INUSE, "x",
-		      "x, alloc every 512, inuse_space 5.0 KiB, now, after 12.0 s: 36 samples, 0 truncated, 0 lost");
+		      "x, alloc every 512, inuse_space 5.0 KiB, now, after 12.0 s: 36 samples, 0 "
+		      "truncated, 0 lost");
 	check_heading(l, 0, OBJECTS, "x",
-		      "x, alloc every 512, alloc_objects 9, last 3.0 s of 12.0: 9 samples, 0 truncated, 0 lost");
+		      "x, alloc every 512, alloc_objects 9, last 3.0 s of 12.0: 9 samples, 0 "
+		      "truncated, 0 lost");
 	check_heading(l, 0, INUSE, NULL, "now, at 12 s, inuse_space 5.0 KiB: 36, trunc. 0, lost 0");
 	check_heading(l, 0, TIME, NULL, "last 3 s, lifetime 33.000 ms: 9, trunc. 0, lost 0");
 	strcpy(profile_meta(p)->event, "off-cpu");
 	live_update(l, p);
 	check_heading(l, 1, OBJECTS, "x",
-		      "x, off-cpu every 512, alloc_objects 36, since start, 12.0 s: 36 intervals, 0 truncated, 0 lost");
+		      "x, off-cpu every 512, alloc_objects 36, since start, 12.0 s: 36 intervals, "
+		      "0 truncated, 0 lost");
 	live_free(l);
 	profile_free(p);
 }
@@ -200,7 +209,8 @@ TEST(no_other_values)
 	struct live_show s;
 
 	stacks_add(p, stacks_thread(p, 1, 1, "x"), "f", 1);
-	s = (struct live_show){ .profile = shown_new(p, NULL, &(struct shown_choice){ 0 }), .ntypes = 1 };
+	s = (struct live_show){ .profile = shown_new(p, NULL, &(struct shown_choice){ 0 }),
+				.ntypes = 1 };
 	browser_init(&b);
 	browser_show(&b, &s);
 	actions_press(&b, &(struct press_event){ .key = 'v' });
@@ -225,7 +235,8 @@ TEST(bars_of_a_rate)
 	live_update(l, p);
 	CHECK_EQ(live_steps(l, &step, 1), 1);
 	CHECK_EQ((int)(100 * step.busy), 50);
-	check_heading(l, 0, 0, "x", "x,  100 Hz, last 1.0 s of 1.0: 50 samples, 0 truncated, 0 lost");
+	check_heading(l, 0, 0, "x",
+		      "x,  100 Hz, last 1.0 s of 1.0: 50 samples, 0 truncated, 0 lost");
 	profile_set_type(p, 0, "wall", "nanoseconds");
 	live_update(l, p);
 	live_steps(l, &step, 1);

@@ -16,7 +16,8 @@ static int image_at(const struct mappings *m, uint64_t address, uint64_t time)
 
 static void add(struct mappings **m, uint64_t start, uint64_t end, uint64_t from, uint32_t image)
 {
-	mappings_add(m, &(struct mapping){ .start = start, .end = end, .from = from, .image = image });
+	mappings_add(m,
+		     &(struct mapping){ .start = start, .end = end, .from = from, .image = image });
 }
 
 TEST(nothing_is_nowhere)
@@ -78,7 +79,10 @@ static void paint(void *ctx, const struct mapping *m)
 		p->image = (int)m->image;
 }
 
-/* Random overlapping mappings, in the sorted part and in the tail: each() and find() agree everywhere. */
+/*
+ * Random overlapping mappings, in the sorted part and in the tail: each() and find() agree
+ * everywhere.
+ */
 TEST(each_says_what_find_says)
 {
 	struct mappings *m = NULL;
@@ -86,7 +90,8 @@ TEST(each_says_what_find_says)
 
 	mappings_each(NULL, 0, paint, NULL);
 	for (uint32_t i = 0; i < 300; i++) {
-		uint64_t start = (uint64_t)rand_r(&seed) % 200, size = 1 + (uint64_t)rand_r(&seed) % 40;
+		uint64_t start = (uint64_t)rand_r(&seed) % 200,
+			 size = 1 + (uint64_t)rand_r(&seed) % 40;
 
 		add(&m, start, start + size, 2 * (uint64_t)i, i);
 		if (i % 20)
@@ -223,7 +228,8 @@ TEST(snapshot_under_events)
 {
 	struct mapping list[] = {
 		{ .start = 0x1000, .end = 0x2000, .image = 1 },		/* as the event said */
-		{ .start = 0x3000, .end = 0x4000, .image = 7 },		/* the event's place, but another file */
+		/* the event's place, but another file */
+		{ .start = 0x3000, .end = 0x4000, .image = 7 },
 		{ .start = 0x5000, .end = 0x6000, .image = 3 },		/* no event */
 	};
 	struct mappings *m = NULL;
@@ -248,7 +254,9 @@ TEST(large_snapshot)
 	struct mappings *m = NULL;
 
 	for (uint64_t i = 0; i < N; i++)
-		list[i] = (struct mapping){ .start = i << 13, .end = (i << 13) + 4096, .image = (uint32_t)i };
+		list[i] = (struct mapping){ .start = i << 13,
+					    .end = (i << 13) + 4096,
+					    .image = (uint32_t)i };
 	mappings_add_snapshot(&m, list, N, 5);
 	CHECK_EQ(mappings_count(m), N);
 	CHECK_EQ(image_at(m, 77777ull << 13, 1), 77777);

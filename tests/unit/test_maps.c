@@ -21,7 +21,11 @@ TEST(parses_a_file)
 	struct maps_line m;
 	char buf[256];
 
-	CHECK_EQ(parse(buf, "559a8a345000-559a8a34b000 r-xp 00002000 fe:1f 247498                     /usr/bin/head\n", &m), 0);
+	CHECK_EQ(parse(buf,
+		       "559a8a345000-559a8a34b000 r-xp 00002000 fe:1f 247498                     "
+		       "/usr/bin/head\n",
+		       &m),
+		 0);
 	CHECK_EQ(m.start, 0x559a8a345000);
 	CHECK_EQ(m.end, 0x559a8a34b000);
 	CHECK_EQ(m.offset, 0x2000);
@@ -42,7 +46,11 @@ TEST(parses_what_has_no_file)
 	CHECK_STR(m.path, "");
 	CHECK_EQ(parse(buf, "1000-2000 ---p 0 0:0 0", &m), 0);
 	CHECK_STR(m.path, "");
-	CHECK_EQ(parse(buf, "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]", &m), 0);
+	CHECK_EQ(parse(buf,
+		       "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  "
+		       "[vsyscall]",
+		       &m),
+		 0);
 	CHECK_EQ(m.executable, 1);
 	CHECK_STR(m.path, "[vsyscall]");
 }
@@ -52,7 +60,8 @@ TEST(keeps_the_path_as_it_is)
 	struct maps_line m;
 	char buf[256];
 
-	CHECK_EQ(parse(buf, "1000-2000 r-xp 0 0:0 5      /tmp/a  b\\012c \\040\\d (deleted)\n", &m), 0);
+	CHECK_EQ(parse(buf, "1000-2000 r-xp 0 0:0 5      /tmp/a  b\\012c \\040\\d (deleted)\n", &m),
+		 0);
 	CHECK_STR(m.path, "/tmp/a  b\nc \\040\\d (deleted)");
 	CHECK_EQ(parse(buf, "1000-2000 r-xp 0 0:0 5 /x\\01", &m), 0);
 	CHECK_STR(m.path, "/x\\01");
@@ -63,7 +72,9 @@ TEST(takes_the_greatest_numbers)
 	struct maps_line m;
 	char buf[256];
 
-	CHECK_EQ(parse(buf, "0-ffffffffffffffff r-xp 0 ffffffff:ffffffff 18446744073709551615 /x", &m), 0);
+	CHECK_EQ(parse(buf, "0-ffffffffffffffff r-xp 0 ffffffff:ffffffff 18446744073709551615 /x",
+		       &m),
+		 0);
 	CHECK(m.end == UINT64_MAX && m.inode == UINT64_MAX && m.dev_major == UINT32_MAX);
 	CHECK_EQ(parse(buf, "1000-2000 r-xp ffffffffffffefff 0:0 1 /x", &m), 0);
 }
@@ -71,12 +82,30 @@ TEST(takes_the_greatest_numbers)
 TEST(refuses_what_is_not_a_line)
 {
 	static const char *const bad[] = {
-		"", "\n", "1000", "1000-", "-2000 r-xp 0 0:0 0", "1000-2000", "1000-2000 r-xp", "1000-2000 r-x 0 0:0 0",
-		"1000-2000 rxxp 0 0:0 0", "1000-2000 r-xq 0 0:0 0", "1000-2000  r-xp 0 0:0 0", "1000-2000 r-xp 0 0 0",
-		"1000-2000 r-xp 0 0:0", "1000-2000 r-xp 0 0:0 x", "1000-2000 r-xp 0 0:0 0x", "1000-2000 r-xp 0 100000000:0 0",
-		"2000-2000 r-xp 0 0:0 0", "3000-2000 r-xp 0 0:0 0", "10000000000000000-20000000000000000 r-xp 0 0:0 0",
-		"1000-2000 r-xp 10000000000000000 0:0 0", "1000-2000 r-xp 0 0:0 18446744073709551616",
-		"1000-2000 r-xp fffffffffffff001 0:0 1", "+1000-2000 r-xp 0 0:0 0", "0x1000-2000 r-xp 0 0:0 0",
+		"",
+		"\n",
+		"1000",
+		"1000-",
+		"-2000 r-xp 0 0:0 0",
+		"1000-2000",
+		"1000-2000 r-xp",
+		"1000-2000 r-x 0 0:0 0",
+		"1000-2000 rxxp 0 0:0 0",
+		"1000-2000 r-xq 0 0:0 0",
+		"1000-2000  r-xp 0 0:0 0",
+		"1000-2000 r-xp 0 0 0",
+		"1000-2000 r-xp 0 0:0",
+		"1000-2000 r-xp 0 0:0 x",
+		"1000-2000 r-xp 0 0:0 0x",
+		"1000-2000 r-xp 0 100000000:0 0",
+		"2000-2000 r-xp 0 0:0 0",
+		"3000-2000 r-xp 0 0:0 0",
+		"10000000000000000-20000000000000000 r-xp 0 0:0 0",
+		"1000-2000 r-xp 10000000000000000 0:0 0",
+		"1000-2000 r-xp 0 0:0 18446744073709551616",
+		"1000-2000 r-xp fffffffffffff001 0:0 1",
+		"+1000-2000 r-xp 0 0:0 0",
+		"0x1000-2000 r-xp 0 0:0 0",
 	};
 	struct maps_line m;
 	char buf[256];
@@ -135,7 +164,10 @@ TEST(reads_thousands)
 	munmap(p, size);
 }
 
-/* Every piece of one byte, then of all other lengths; a line longer than the buffer is left out whole. */
+/*
+ * Every piece of one byte, then of all other lengths; a line longer than the buffer is left out
+ * whole.
+ */
 TEST(reads_lines_in_pieces)
 {
 	static const char line[] = "1000-2000 r-xp 00000000 00:00 7   /some/file\n";

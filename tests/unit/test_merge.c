@@ -6,13 +6,16 @@
 
 static const uint32_t first[] = { 0 };
 
-static uint32_t place(struct profile *p, const char *path, uint64_t address, const char *name, uint32_t line)
+static uint32_t place(struct profile *p, const char *path, uint64_t address, const char *name,
+		      uint32_t line)
 {
 	uint32_t module = profile_module(p, "app", path, ""), app = profile_string(p, "app");
 	uint32_t location = profile_location(p, module, FRAME_USER, address);
 	const struct line lines[] = {
-		{ profile_function(p, profile_string(p, "inlined"), app, FRAME_USER), profile_string(p, "a.h"), line },
-		{ profile_function(p, profile_string(p, name), app, FRAME_USER), profile_string(p, "a.c"), line },
+		{ profile_function(p, profile_string(p, "inlined"), app, FRAME_USER),
+		  profile_string(p, "a.h"), line },
+		{ profile_function(p, profile_string(p, name), app, FRAME_USER),
+		  profile_string(p, "a.c"), line },
 	};
 
 	if (!profile_view(p).locations[location].nlines)
@@ -24,13 +27,17 @@ static uint32_t place(struct profile *p, const char *path, uint64_t address, con
 TEST(by_names_two_builds_meet)
 {
 	struct profile *dst = profile_new(), *a = profile_new(), *b = profile_new();
-	struct label label = { .key = profile_string(b, "state"), .text = profile_string(b, "run") };
+	struct label label = { .key = profile_string(b, "state"),
+			       .text = profile_string(b, "run") };
 	struct profile_view v;
 	uint32_t t;
 
 	profile_add(a, stacks_thread(a, 10, 10, "app"), place(a, "/old/app", 0x10, "main", 7), 3);
 	t = stacks_thread(b, 20, 21, "app");
-	profile_count(b, profile_sample(b, t, place(b, "/new/app", 0x30, "main", 8), profile_labels(b, &label, 1)), 0, 4);
+	profile_count(b,
+		      profile_sample(b, t, place(b, "/new/app", 0x30, "main", 8),
+				     profile_labels(b, &label, 1)),
+		      0, 4);
 	profile_meta(b)->per_thread = 1;
 	profile_merge(dst, a, first, MERGE_NAMES);
 	profile_merge(dst, b, first, MERGE_NAMES);
@@ -83,7 +90,8 @@ TEST(by_names_addresses_are_not_names)
 	profile_merge(dst, a, first, MERGE_NAMES);
 	CHECK_OUTPUT(dst, "folded", NULL,
 		     "x;[ 64\nx;[unknown] 64\n"
-		     "x;main;[c+0x1] 8\nx;main;[lib.so+0xyz] 16\nx;main;[lib.so] 7\nx;main;f+0x12] 32\n");
+		     "x;main;[c+0x1] 8\nx;main;[lib.so+0xyz] 16\nx;main;[lib.so] 7\nx;main;f+0x12] "
+		     "32\n");
 	profile_free(dst);
 	dst = profile_new();
 	profile_merge(dst, a, first, MERGE_PLACES);
@@ -138,7 +146,8 @@ TEST(runs_do_not_mix_what_only_shares_a_number)
 	profile_free(b);
 }
 
-static struct profile *described(const char *event, uint64_t frequency, uint64_t start, uint64_t duration, const char *host)
+static struct profile *described(const char *event, uint64_t frequency, uint64_t start,
+				 uint64_t duration, const char *host)
 {
 	struct profile *p = profile_new();
 	struct profile_meta *m = profile_meta(p);
@@ -153,7 +162,9 @@ static struct profile *described(const char *event, uint64_t frequency, uint64_t
 	a->taken = 10;
 	a->kept = 9;
 	a->lost[a->nlost++] = (struct profile_reason){ "full", 1 };
-	a->truncated[a->ntruncated++] = (struct profile_reason){ profile_text(p, profile_string(p, host)), 2 };
+	a->truncated[a->ntruncated++] = (struct profile_reason){
+		profile_text(p, profile_string(p, host)), 2
+	};
 	profile_comment(p, host);
 	stacks_add(p, stacks_thread(p, 1, 1, "x"), "f", 9);
 	return p;
@@ -162,7 +173,8 @@ static struct profile *described(const char *event, uint64_t frequency, uint64_t
 TEST(runs_describe_what_they_share)
 {
 	struct profile *dst = profile_new();
-	struct profile *a = described("cycles", 99, 500, 20, "box"), *b = described("cycles", 999, 400, 30, "pc");
+	struct profile *a = described("cycles", 99, 500, 20, "box"),
+		       *b = described("cycles", 999, 400, 30, "pc");
 	const struct profile_account *sum = profile_account(dst);
 
 	profile_merge_run(dst, a);
@@ -191,7 +203,8 @@ TEST(runs_describe_what_they_share)
 TEST(reasons_have_room_for_so_many)
 {
 	static const char *const names[] = {
-		"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r",
+		"a", "b", "c", "d", "e", "f", "g", "h", "i",
+		"j", "k", "l", "m", "n", "o", "p", "q", "r",
 	};
 	struct profile *dst = profile_new();
 	uint64_t sum = 0;
@@ -212,12 +225,14 @@ TEST(reasons_have_room_for_so_many)
 /* Types meet by name and unit, in any order; labels tell samples apart. */
 TEST(runs_keep_types_and_labels)
 {
-	struct profile *dst = profile_new(), *a = profile_new(), *b = profile_new(), *of[] = { a, b, a };
+	struct profile *dst = profile_new(), *a = profile_new(), *b = profile_new(),
+		       *of[] = { a, b, a };
 	struct profile_view v;
 
 	for (int i = 0; i < 2; i++) {
 		struct label label = { .key = profile_string(of[i], "bytes"), .number = 8 };
-		uint32_t t = stacks_thread(of[i], 1, 1, "x"), node = place(of[i], "/app", 1, "f", 1), bytes = !i, plain;
+		uint32_t t = stacks_thread(of[i], 1, 1, "x"),
+			 node = place(of[i], "/app", 1, "f", 1), bytes = !i, plain;
 
 		profile_set_type(of[i], 0, i ? "space" : "objects", i ? "bytes" : "count");
 		profile_add_type(of[i], i ? "objects" : "space", i ? "count" : "bytes");
@@ -226,7 +241,9 @@ TEST(runs_keep_types_and_labels)
 		profile_show(of[i], bytes);
 		plain = profile_sample(of[i], t, node, 0);
 		profile_count(of[i], plain, !bytes, 2);
-		profile_count(of[i], profile_sample(of[i], t, node, profile_labels(of[i], &label, 1)), bytes, 16);
+		profile_count(of[i],
+			      profile_sample(of[i], t, node, profile_labels(of[i], &label, 1)),
+			      bytes, 16);
 	}
 	for (int i = 0; i < 3; i++)
 		profile_merge_run(dst, of[i]);

@@ -63,7 +63,10 @@ static int error_of(size_t n, size_t *size)
 	return err;
 }
 
-/* @size bytes with a dictionary of @dict bytes, as xz packs them: @noise of them at random, the others zeros. */
+/*
+ * @size bytes with a dictionary of @dict bytes, as xz packs them: @noise of them at random, the
+ * others zeros.
+ */
 static size_t pack(size_t noise, size_t size, uint32_t dict)
 {
 	lzma_options_lzma options;
@@ -76,7 +79,9 @@ static size_t pack(size_t noise, size_t size, uint32_t dict)
 		bytes[i] = (uint8_t)draw_bits(&state);
 	lzma_lzma_preset(&options, 0);
 	options.dict_size = dict;
-	CHECK_EQ(lzma_stream_buffer_encode(filters, LZMA_CHECK_CRC32, NULL, bytes, size, packed, &n, sizeof(packed)), LZMA_OK);
+	CHECK_EQ(lzma_stream_buffer_encode(filters, LZMA_CHECK_CRC32, NULL, bytes, size, packed, &n,
+					   sizeof(packed)),
+		 LZMA_OK);
 	free(bytes);
 	return n;
 }
@@ -100,11 +105,15 @@ TEST(finds_the_symbols_that_were_stripped)
 	size_t size;
 
 	CHECK_EQ(fixture_begin(), 0);
-	CHECK_EQ(shell("objcopy --only-keep-debug prog prog.debug && nm prog.debug --format=posix --defined-only |"
-		       " awk '$2 ~ /[Tt]/ { print $1 }' >keep && objcopy -S --remove-section .gdb_index --remove-section .comment"
-		       " --keep-symbols=keep prog.debug mini && xz -f mini && strip -s -o stripped prog &&"
+	CHECK_EQ(shell("objcopy --only-keep-debug prog prog.debug && nm prog.debug --format=posix "
+		       "--defined-only |"
+		       " awk '$2 ~ /[Tt]/ { print $1 }' >keep && objcopy -S --remove-section "
+		       ".gdb_index --remove-section .comment"
+		       " --keep-symbols=keep prog.debug mini && xz -f mini && strip -s -o stripped "
+		       "prog &&"
 		       " objcopy --add-section .gnu_debugdata=mini.xz stripped && nm prog |"
-		       " awk '$3 == \"hidden\" { print \"0x\" $1 }' >address"), 0);
+		       " awk '$3 == \"hidden\" { print \"0x\" $1 }' >address"),
+		 0);
 	f = fixture_open("stripped");
 	bytes = f.elf ? minidebug_unpack(f.elf, &left, &size) : NULL;
 	CHECK(bytes != NULL);
@@ -117,7 +126,8 @@ TEST(finds_the_symbols_that_were_stripped)
 		CHECK(address && fscanf(address, "%lx", &a) == 1);
 		fclose(address);
 		s = elf_symbols_open(mini);
-		found = s && !s->ops->find(s, a, &at) && !s->ops->name(s, at.token, name, sizeof(name));
+		found = s && !s->ops->find(s, a, &at) &&
+			!s->ops->name(s, at.token, name, sizeof(name));
 		CHECK(found);
 		CHECK_STR(found ? name : NULL, "hidden");
 		symbol_source_free(s);
@@ -188,7 +198,10 @@ TEST(what_is_no_elf_file_is_not_kept)
 	size_t size;
 
 	file = file_of(pack_zeros(1 << 20, 1 << 20), &size);
-	mapped = (struct image){ .kind = IMAGE_FILE, .path = "/test", .name = "test", .fd = memfd_create("test", MFD_CLOEXEC) };
+	mapped = (struct image){ .kind = IMAGE_FILE,
+				 .path = "/test",
+				 .name = "test",
+				 .fd = memfd_create("test", MFD_CLOEXEC) };
 	CHECK_EQ(write(mapped.fd, file, size), (ssize_t)size);
 	CHECK_EQ(image_files_open(&files, &mapped, &places, NULL, &budget), 0);
 	CHECK(budget.unpacked < UINT64_MAX - (1 << 20));

@@ -13,7 +13,8 @@
 #define KEY	"key", 3
 #define SUM_AT	12	/* in the bytes; what it covers is behind it */
 
-static const struct symbol_frame two[] = { { "inner", "/src/a.c", 7 }, { "outer<int>", "/src/b.c", 4000000000u } };
+static const struct symbol_frame two[] = { { "inner", "/src/a.c", 7 },
+					   { "outer<int>", "/src/b.c", 4000000000u } };
 
 /* The strings that a reader and a writer share, as those of a symbolizer. */
 static struct strtab *names;
@@ -241,7 +242,9 @@ TEST(files_of_ours_alone)
 	CHECK(!there(s));
 	CHECK_EQ(shell("chmod 602 cache/ebprof/one"), 0);
 	CHECK(!there(s));
-	CHECK_EQ(shell("chmod 600 cache/ebprof/one && mv cache/ebprof/one cache/two && ln -s ../two cache/ebprof/one"), 0);
+	CHECK_EQ(shell("chmod 600 cache/ebprof/one && mv cache/ebprof/one cache/two && ln -s "
+		       "../two cache/ebprof/one"),
+		 0);
 	CHECK(!there(s));
 	CHECK_EQ(shell("rm cache/ebprof/one && mkfifo -m 600 cache/ebprof/one"), 0);
 	CHECK(!there(s));
@@ -258,7 +261,9 @@ TEST(files_of_ours_alone)
 	other = name_store_new(&me);
 	CHECK(!there(other));
 	CHECK(name_store_write(other, "one", "x", 1, 100) < 0);
-	CHECK_EQ(shell("chmod g-w cache/ebprof && mv cache/ebprof cache/real && ln -s real cache/ebprof"), 0);
+	CHECK_EQ(shell("chmod g-w cache/ebprof && mv cache/ebprof cache/real && ln -s real "
+		       "cache/ebprof"),
+		 0);
 	CHECK(!there(other));
 	CHECK_EQ(shell("rm -r cache"), 0);
 	name_store_free(other);
@@ -268,7 +273,9 @@ TEST(files_of_ours_alone)
 
 TEST(as_the_invoking_user)
 {
-	struct user nobody = { .switched = 1, .uid = 65534, .gid = 65534, .n_groups = 1, .groups = { 65534 } };
+	struct user nobody = {
+		.switched = 1, .uid = 65534, .gid = 65534, .n_groups = 1, .groups = { 65534 }
+	};
 	struct name_store *s;
 	struct stat st;
 
@@ -279,7 +286,8 @@ TEST(as_the_invoking_user)
 	CHECK_EQ(name_store_write(s, "one", "hello", 5, 100), 0);
 	CHECK(there(s));
 	CHECK(!stat(fixture_path("cache/ebprof"), &st) && st.st_uid == 65534 && st.st_gid == 65534);
-	CHECK(!stat(fixture_path("cache/ebprof/one"), &st) && st.st_uid == 65534 && st.st_gid == 65534);
+	CHECK(!stat(fixture_path("cache/ebprof/one"), &st) && st.st_uid == 65534 &&
+	      st.st_gid == 65534);
 	/* What he may not read himself is not read for him. */
 	CHECK_EQ(shell("chmod 0 cache/ebprof/one"), 0);
 	CHECK(!there(s));
@@ -298,7 +306,10 @@ TEST(as_the_invoking_user)
 TEST(the_oldest_go)
 {
 	struct name_store *s = name_store_new(&me);
-	static const struct { const char *name; int written; } files[] = { { "a", 3 }, { "b", 1 }, { "c", 4 }, { "d", 2 } };
+	static const struct {
+		const char *name;
+		int written;
+	} files[] = { { "a", 3 }, { "b", 1 }, { "c", 4 }, { "d", 2 } };
 
 	for (int i = 0; i < 4; i++) {
 		CHECK_EQ(name_store_write(s, files[i].name, "0123456789", 10, 40), 0);
@@ -335,12 +346,17 @@ TEST(a_function_begins_in_its_file)
 
 static uint64_t offset_of_hidden;
 
-/* The file and line of hidden() in prog by a symbolizer of its own, that keeps all; 0 frames: "none". */
+/*
+ * The file and line of hidden() in prog by a symbolizer of its own, that keeps all; 0 frames:
+ * "none".
+ */
 static const char *answer(struct symbolizer_options o)
 {
 	static char text[1000];
 	struct fixture_file f = fixture_open("prog");
-	struct image image = { .kind = IMAGE_FILE, .path = fixture_path("prog"), .name = "prog", .fd = f.fd };
+	struct image image = {
+		.kind = IMAGE_FILE, .path = fixture_path("prog"), .name = "prog", .fd = f.fd
+	};
 	struct symbol_frame out[SOURCE_FRAMES_MAX];
 	struct name_store *store = name_store_new(&me);
 	struct symbolizer *s;
@@ -349,7 +365,8 @@ static const char *answer(struct symbolizer_options o)
 	o.store = store;
 	s = symbolizer_new(&o);
 	n = symbolizer_user(s, &image, offset_of_hidden, out);
-	snprintf(text, sizeof(text), "%s:%u", n > 0 ? out[0].name : "none", n > 0 ? out[0].line : 0);
+	snprintf(text, sizeof(text), "%s:%u", n > 0 ? out[0].name : "none",
+		 n > 0 ? out[0].line : 0);
 	symbolizer_save(s);
 	symbolizer_free(s);
 	name_store_free(store);
@@ -378,18 +395,23 @@ static void mark_kept(void)
 		       "import glob, zlib\n"
 		       "for n in glob.glob(\"cache/ebprof/*.names\"):\n"
 		       "    b = open(n, \"rb\").read().replace(b\"hidden\", b\"cached\")\n"
-		       "    open(n, \"wb\").write(b[:12] + zlib.crc32(b[16:]).to_bytes(4, \"little\") + b[16:])\n'"), 0);
+		       "    open(n, \"wb\").write(b[:12] + zlib.crc32(b[16:]).to_bytes(4, "
+		       "\"little\") + b[16:])\n'"),
+		 0);
 }
 
 static uint64_t find_hidden(void)
 {
 	struct symbol_frame out[SOURCE_FRAMES_MAX];
 	struct fixture_file f = fixture_open("prog");
-	struct image image = { .kind = IMAGE_FILE, .path = fixture_path("prog"), .name = "prog", .fd = f.fd };
+	struct image image = {
+		.kind = IMAGE_FILE, .path = fixture_path("prog"), .name = "prog", .fd = f.fd
+	};
 	struct symbolizer *s = symbolizer_new(&(struct symbolizer_options){ 0 });
 	uint64_t offset = 0;
 
-	while (offset < 65536 && (symbolizer_user(s, &image, offset, out) < 1 || strcmp(out[0].name, "hidden") != 0))
+	while (offset < 65536 &&
+	       (symbolizer_user(s, &image, offset, out) < 1 || strcmp(out[0].name, "hidden") != 0))
 		offset++;
 	symbolizer_free(s);
 	fixture_close(&f);
@@ -420,12 +442,18 @@ TEST(answers_hold_for_the_files_that_gave_them)
 	mark_kept();
 	CHECK_STR(answer(usual), "cached:1");
 
-	/* The same build id in a file without symbols, then a debug file to it, then another one in its place. */
+	/*
+	 * The same build id in a file without symbols, then a debug file to it, then another one in
+	 * its place.
+	 */
 	CHECK_EQ(shell("rm -r cache && cp prog full && strip -s prog"), 0);
 	CHECK_STR(answer(usual), "none:0");
 	CHECK_EQ(files_kept(), 1);
-	CHECK_EQ(shell("id=$(readelf -n full | sed -n 's/.*Build ID: //p') && dir=debug/.build-id/$(echo $id | cut -c1-2) &&"
-		       " mkdir -p $dir && objcopy --only-keep-debug full $dir/$(echo $id | cut -c3-).debug"), 0);
+	CHECK_EQ(shell("id=$(readelf -n full | sed -n 's/.*Build ID: //p') && "
+		       "dir=debug/.build-id/$(echo $id | cut -c1-2) &&"
+		       " mkdir -p $dir && objcopy --only-keep-debug full $dir/$(echo $id | cut "
+		       "-c3-).debug"),
+		 0);
 	CHECK_STR(answer(usual), "hidden:1");
 	mark_kept();
 	CHECK_STR(answer(usual), "cached:1");

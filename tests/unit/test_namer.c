@@ -24,11 +24,15 @@ static void make_images(void)
 		elf_image_begin(&bytes);
 		for (unsigned i = 0; i < FUNCTIONS; i++) {
 			snprintf(name, sizeof(name), "file_%u_function_%u", f, i);
-			elf_image_symbol(&bytes, 0, name, 0x401000 + 16 * i, 16, STT_FUNC, STB_GLOBAL, IMAGE_TEXT);
+			elf_image_symbol(&bytes, 0, name, 0x401000 + 16 * i, 16, STT_FUNC,
+					 STB_GLOBAL, IMAGE_TEXT);
 		}
 		elf_image_end(&bytes);
 		snprintf(paths[f], sizeof(paths[f]), "/file%u", f);
-		images[f] = (struct image){ .id = f, .kind = IMAGE_FILE, .path = paths[f], .name = paths[f] + 1,
+		images[f] = (struct image){ .id = f,
+					    .kind = IMAGE_FILE,
+					    .path = paths[f],
+					    .name = paths[f] + 1,
 					    .fd = memory_file(bytes.bytes, bytes.size) };
 	}
 }
@@ -131,7 +135,12 @@ static void take_one(void *ctx, const struct namer_answer *a)
 
 TEST(why_there_is_no_name)
 {
-	struct image missing = { .id = 0, .kind = IMAGE_FILE, .path = "/gone", .name = "gone", .fd = -1, .why = -ESTALE };
+	struct image missing = { .id = 0,
+				 .kind = IMAGE_FILE,
+				 .path = "/gone",
+				 .name = "gone",
+				 .fd = -1,
+				 .why = -ESTALE };
 	struct namer *n = namer_new(&(struct symbolizer_options){ 0 });
 	struct namer_answer a = { 0 };
 
@@ -176,7 +185,10 @@ TEST(it_can_be_freed_at_any_time)
 	namer_free(NULL);
 }
 
-/* The live view ends without waiting for names, and keeps those that it has: nobody may be adding to them. */
+/*
+ * The live view ends without waiting for names, and keeps those that it has: nobody may be adding
+ * to them.
+ */
 TEST(names_are_kept_while_some_are_to_come)
 {
 	char dir[] = "/tmp/ebprof-namer-XXXXXX";

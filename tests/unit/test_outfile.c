@@ -194,7 +194,8 @@ TEST(names_that_cannot_be)
 {
 	char name[400], path[64];
 
-	snprintf(name, sizeof(name), "there is no folder %s; make it first: mkdir -p", in_folder("no/such"));
+	snprintf(name, sizeof(name), "there is no folder %s; make it first: mkdir -p",
+		 in_folder("no/such"));
 	check_refused(in_folder("no/such/file"), ENOENT, name);
 	check_refused("", EISDIR, "file's name");
 	check_refused(folder, EISDIR, "it is a folder");
@@ -383,7 +384,8 @@ TEST(a_full_disk)
 	if (!mount("none", disk, "tmpfs", 0, "size=128k")) {
 		check_full(disk, ENOSPC);
 		CHECK(!mount("none", disk, "tmpfs", MS_REMOUNT | MS_RDONLY, NULL));
-		check_refused(in_folder("disk/out"), EROFS, "Read-only file system; choose another folder");
+		check_refused(in_folder("disk/out"), EROFS,
+			      "Read-only file system; choose another folder");
 		umount(disk);
 	}
 	rmdir(in_folder("disk"));
@@ -445,8 +447,9 @@ TEST(files_belong_to_the_invoking_user)
 	CHECK_EQ(u.switched, geteuid() == 0);
 	if (!u.switched)
 		return;
-	CHECK(!mkdir(in_folder("root"), 0700) && !mkdir(in_folder("open"), 0777) && !chmod(in_folder("open"), 0777) &&
-	      !mkdir(in_folder("group"), 0770) && !chmod(folder, 0755) && !chmod(in_folder("group"), 0770));
+	CHECK(!mkdir(in_folder("root"), 0700) && !mkdir(in_folder("open"), 0777) &&
+	      !chmod(in_folder("open"), 0777) && !mkdir(in_folder("group"), 0770) &&
+	      !chmod(folder, 0755) && !chmod(in_folder("group"), 0770));
 	f = outfile_open(in_folder("open/out"), &u, &e);
 	CHECK(f != NULL);
 	outfile_write(f, "data", 4);
@@ -495,7 +498,9 @@ TEST(entering_and_leaving)
 TEST(who_called)
 {
 	static const char *const bad[] = {
-		"", "0", "-1", "x", "1000x", " 1000", "4294967295", "4294967296", "99999999999999999999",
+		"",	      "0",	    "-1",
+		"x",	      "1000x",	    " 1000",
+		"4294967295", "4294967296", "99999999999999999999",
 	};
 
 	setenv("SUDO_GID", "1000", 1);

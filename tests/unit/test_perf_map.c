@@ -53,8 +53,10 @@ TEST(lines)
 TEST(malformed_lines_are_counted)
 {
 	struct symbol_source *s = LOAD(
-		"\n1000\n1000 10\n1000 10 \n1000 10\t \n 1000\nxyz 10 a\n1000 xyz a\n10000000000000000 10 too_large\n"
-		"1000 10000000000000000 a\n1000 0 empty\n1000 100000000 four_gigabytes\nffffffffffffff00 101 past_the_end\n"
+		"\n1000\n1000 10\n1000 10 \n1000 10\t \n 1000\nxyz 10 a\n1000 xyz "
+		"a\n10000000000000000 10 too_large\n"
+		"1000 10000000000000000 a\n1000 0 empty\n1000 100000000 "
+		"four_gigabytes\nffffffffffffff00 101 past_the_end\n"
 		"0x 10 a\n1000,10 a\n1000 10x a\n-1000 10 a\n1000 -10 a\n1000 10 \0a\n"
 		"ffffffffffffff00 ff last\n2000 10 nul\0inside\n3000 10 good\n4000 10 not_ended");
 
@@ -165,7 +167,10 @@ TEST(a_file_that_grows)
 	CHECK_EQ(before.token, after.token);
 	CHECK_EQ(perf_map_refresh(s), 0);
 	CHECK_STR(at(s, 0x2000), "two+0x0");
-	/* Begun anew, shorter; then as long as before. What the old one said holds where the new one is silent. */
+	/*
+	 * Begun anew, shorter; then as long as before. What the old one said holds where the new
+	 * one is silent.
+	 */
 	CHECK(!ftruncate(fd, 0) && pwrite(fd, "1000 10 four\n", 13, 0) == 13);
 	CHECK_EQ(perf_map_refresh(s), 0);
 	CHECK_STR(at(s, 0x1000), "four+0x0");

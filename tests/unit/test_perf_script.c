@@ -19,7 +19,9 @@ TEST(symbols_that_readers_would_cut)
 	struct profile *p = new_profile();
 
 	stacks_add(p, stacks_thread(p, 5, 6, "demo"),
-		   "(anonymous namespace)::f(int)|a+0x12|b+0x|c+0x1g|operator()(int) const+0xff|(|@| x", 1);
+		   "(anonymous namespace)::f(int)|a+0x12|b+0x|c+0x1g|operator()(int) "
+		   "const+0xff|(|@| x",
+		   1);
 	CHECK_OUTPUT(p, "perf-script", NULL, HEADER
 		"demo 5/6 0.001000:          1 page_faults: \n"
 		"\t               7 _x ([unknown])\n"
@@ -36,8 +38,9 @@ TEST(symbols_that_readers_would_cut)
 TEST(comms_that_readers_would_take_apart)
 {
 	static const char *const comms[][2] = {
-		{ "a", "a " }, { "", "? " }, { "# x", "_ x" }, { "w 1 2.5: x", "w_1_2.5: x" }, { "  7", "__7" },
-		{ "no 1/2 b", "no_1/2 b" },
+		{ "a", "a " },	  { "", "? " },
+		{ "# x", "_ x" }, { "w 1 2.5: x", "w_1_2.5: x" },
+		{ "  7", "__7" }, { "no 1/2 b", "no_1/2 b" },
 	};
 
 	for (size_t i = 0; i < sizeof(comms) / sizeof(*comms); i++) {
@@ -45,7 +48,9 @@ TEST(comms_that_readers_would_take_apart)
 		char expected[256];
 
 		stacks_add(p, stacks_thread(p, 5, 0, comms[i][0]), "[kernel]!f", 1);
-		snprintf(expected, sizeof(expected), HEADER "%s 5/5 0.001000:          1 page_faults: \n\t%16x f ([kernel])\n\n",
+		snprintf(expected, sizeof(expected),
+			 HEADER
+			 "%s 5/5 0.001000:          1 page_faults: \n\t%16x f ([kernel])\n\n",
 			 comms[i][1], 0);
 		CHECK_OUTPUT(p, "perf-script", NULL, expected);
 		profile_free(p);
@@ -55,11 +60,16 @@ TEST(comms_that_readers_would_take_apart)
 TEST(files)
 {
 	struct profile *p = new_profile();
-	const struct { const char *name, *path, *function; enum frame_kind kind; } files[] = {
+	const struct {
+		const char *name, *path, *function;
+		enum frame_kind kind;
+	} files[] = {
 		{ "[kernel]", "[kernel.kallsyms]", "[kernel]", FRAME_KERNEL },
 		{ "[kernel]", "[kernel.kallsyms]", "[nf_tables]", FRAME_KERNEL },
-		{ "[anon]", "//anon of 5.1", "[jit]", FRAME_USER }, { "[anon]", "//anon of 5.1", "", FRAME_USER },
-		{ "libx.so", "/usr/my lib (deleted)/libx.so", "libx.so", FRAME_USER }, { "libx.so", "", "libx.so", FRAME_USER },
+		{ "[anon]", "//anon of 5.1", "[jit]", FRAME_USER },
+		{ "[anon]", "//anon of 5.1", "", FRAME_USER },
+		{ "libx.so", "/usr/my lib (deleted)/libx.so", "libx.so", FRAME_USER },
+		{ "libx.so", "", "libx.so", FRAME_USER },
 	};
 	uint32_t node = 0;
 
@@ -67,8 +77,12 @@ TEST(files)
 		uint32_t module = profile_module(p, files[i].name, files[i].path, "");
 		uint32_t location = profile_location(p, module, files[i].kind, i);
 
-		profile_name_location(p, location, &(struct line){ .function = profile_function(
-			p, profile_string(p, "f"), profile_string(p, files[i].function), files[i].kind) }, 1, "");
+		profile_name_location(p, location,
+				      &(struct line){ .function = profile_function(
+							      p, profile_string(p, "f"),
+							      profile_string(p, files[i].function),
+							      files[i].kind) },
+				      1, "");
 		node = profile_node(p, node, location);
 	}
 	profile_add(p, stacks_thread(p, 5, 5, "demo"), node, 1);
@@ -98,10 +112,13 @@ TEST(more_than_can_be_repeated)
 	CHECK_EQ(records, 1000000);
 	free(text);
 	stacks_add(p, t, "g", 1);
-	CHECK_OUTPUT(p, "perf-script", NULL, HEADER
+	CHECK_OUTPUT(
+		p, "perf-script", NULL,
+		HEADER
 		"demo 5/5 0.001000:     999999 page_faults: \n\t               0 f ([unknown])\n\n"
 		"demo 5/5 0.002000:          1 page_faults: \n\t               1 g ([unknown])\n\n"
-		"demo 5/5 0.003000:          1 page_faults: \n\t               2 g ([unknown])\n\n");
+		"demo 5/5 0.003000:          1 page_faults: \n\t               2 g "
+		"([unknown])\n\n");
 	profile_free(p);
 }
 

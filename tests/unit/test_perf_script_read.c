@@ -47,20 +47,24 @@ TEST(headers)
 		uint64_t period;
 		const char *event, *rest;
 	} lines[] = {
-		{ "tree  7108 34527.112179:    2004008 cpu-clock: ",
-		  "tree", 7108, 7108, 34527112179000, 0, 2004008, "cpu-clock", "" },
-		{ "swapper     0 [003] 12.000001:    1 cycles:ppp: ",
-		  "swapper", 0, 0, 12000001000, 3, 1, "cycles:ppp", "" },
-		{ "a b (c) 7  8748/8750  [001] 1.000000009: cycles:u: ",
-		  "a b (c) 7", 8748, 8750, 1000000009, 1, 0, "cycles:u", "" },
-		{ "perf  8735 [000] 5.000000: sched:sched_switch: prev_comm=perf prev_pid=8735 ==> next_comm=x 1.000000: y",
+		{ "tree  7108 34527.112179:    2004008 cpu-clock: ", "tree", 7108, 7108,
+		  34527112179000, 0, 2004008, "cpu-clock", "" },
+		{ "swapper     0 [003] 12.000001:    1 cycles:ppp: ", "swapper", 0, 0, 12000001000,
+		  3, 1, "cycles:ppp", "" },
+		{ "a b (c) 7  8748/8750  [001] 1.000000009: cycles:u: ", "a b (c) 7", 8748, 8750,
+		  1000000009, 1, 0, "cycles:u", "" },
+		{ "perf  8735 [000] 5.000000: sched:sched_switch: prev_comm=perf prev_pid=8735 ==> "
+		  "next_comm=x 1.000000: y",
 		  "perf", 8735, 8735, 5000000000, 0, 0, "sched:sched_switch",
 		  "prev_comm=perf prev_pid=8735 ==> next_comm=x 1.000000: y" },
-		{ "   timeout  8731 7.000000:    1001001 cpu-clock:  ffffffff821d8a31 f+0x51 ([kernel.kallsyms])",
-		  "timeout", 8731, 8731, 7000000000, 0, 1001001, "cpu-clock", "ffffffff821d8a31 f+0x51 ([kernel.kallsyms])" },
+		{ "   timeout  8731 7.000000:    1001001 cpu-clock:  ffffffff821d8a31 f+0x51 "
+		  "([kernel.kallsyms])",
+		  "timeout", 8731, 8731, 7000000000, 0, 1001001, "cpu-clock",
+		  "ffffffff821d8a31 f+0x51 ([kernel.kallsyms])" },
 		{ "x  1 [000] U 7.000000: cycles: ", "x", 1, 1, 7000000000, 0, 0, "cycles", "" },
 		{ "tree  7108/7110 cpu-clock: ", "tree", 7108, 7110, 0, 0, 0, "cpu-clock", "" },
-		{ "tree  7108 [002] 99 cpu-clock: ", "tree", 7108, 7108, 0, 2, 99, "cpu-clock", "" },
+		{ "tree  7108 [002] 99 cpu-clock: ", "tree", 7108, 7108, 0, 2, 99, "cpu-clock",
+		  "" },
 		{ "tree 7.000000: ", "tree", 0, 0, 7000000000, 0, 0, "", "" },
 		{ " 7108 7.000000: ", "", 7108, 7108, 7000000000, 0, 0, "", "" },
 		{ "two words", "two words", 0, 0, 0, 0, 0, "", "" },
@@ -69,7 +73,8 @@ TEST(headers)
 		{ "   7108/7110 ", "", 7108, 7110, 0, 0, 0, "", "" },
 		{ " 7108 cycles: ", "", 7108, 7108, 0, 0, 0, "cycles", "" },
 		{ " 7108 [003] cycles: ", "", 7108, 7108, 0, 3, 0, "cycles", "" },
-		{ "cafe 7108 cycles:  12bf main (/x)", "cafe", 7108, 7108, 0, 0, 0, "cycles", "12bf main (/x)" },
+		{ "cafe 7108 cycles:  12bf main (/x)", "cafe", 7108, 7108, 0, 0, 0, "cycles",
+		  "12bf main (/x)" },
 		{ "x 99999999999 7.000000: e: ", "x 99999999999", 0, 0, 7000000000, 0, 0, "e", "" },
 	};
 
@@ -98,11 +103,13 @@ TEST(frames)
 		int inlined;
 	} lines[] = {
 		{ "\t            16ac a2+0x2c (/usr/bin/tree)", 0x16ac, "a2", "/usr/bin/tree", 0 },
-		{ "\tffffffff821f2c2b halt+0xb ([kernel.kallsyms])", 0xffffffff821f2c2b, "halt", "[kernel.kallsyms]", 0 },
+		{ "\tffffffff821f2c2b halt+0xb ([kernel.kallsyms])", 0xffffffff821f2c2b, "halt",
+		  "[kernel.kallsyms]", 0 },
 		{ "\t  7ffdda4ad02000 [unknown] ([unknown])", 0x7ffdda4ad02000, "", "", 0 },
 		{ "\t            1184 inlined_step+0x24 (inlined)", 0x1184, "inlined_step", "", 1 },
 		{ "        12bc main (/tmp/a b (c) 7)", 0x12bc, "main", "/tmp/a b (c) 7", 0 },
-		{ "\t 12 operator()(int, char const*) const+0x1 (/x)", 0x12, "operator()(int, char const*) const", "/x", 0 },
+		{ "\t 12 operator()(int, char const*) const+0x1 (/x)", 0x12,
+		  "operator()(int, char const*) const", "/x", 0 },
 		{ "\t 12 foo(int) (/tmp/x (deleted))", 0x12, "foo(int)", "/tmp/x (deleted)", 0 },
 		{ "\t 12 foo(int)", 0x12, "foo(int)", "", 0 },
 		{ "\t 12 main (/tmp/x+0x12)", 0x12, "main", "/tmp/x", 0 },
@@ -129,8 +136,8 @@ TEST(frames)
 TEST(other_lines)
 {
 	static const char *const remarks[] = {
-		"# hostname : vm", "  libc-start.c:74", "  [kernel.kallsyms][ffffffff814449ae]", "  libc.so.6[27b25]",
-		" insn: 48 83 ea 01",
+		"# hostname : vm",    "  libc-start.c:74",  "  [kernel.kallsyms][ffffffff814449ae]",
+		"  libc.so.6[27b25]", " insn: 48 83 ea 01",
 	};
 	static const char *const others[] = {
 		"\t 12345678123456781 too long", "\tnot hexadecimal", "  no source:x",
@@ -176,8 +183,9 @@ TEST(stacks_threads_and_ticks)
 		     "srv;main;outer;inner_[i] 3000\n"
 		     "worker;[libx.so];render_[j];vgettime;ext_read_[k];do_read_[k] 1000\n");
 	profile_show(p, 0);
-	CHECK_OUTPUT(p, "folded", NULL,
-		     "srv;main;outer;inner 2\nworker;[libx.so];render;vgettime;ext_read;do_read 1\n");
+	CHECK_OUTPUT(
+		p, "folded", NULL,
+		"srv;main;outer;inner 2\nworker;[libx.so];render;vgettime;ext_read;do_read 1\n");
 	CHECK_EQ(v.nprocesses, 1);
 	CHECK_STR(profile_text(p, v.processes[0].comm), "srv");
 	CHECK_EQ(v.threads[1].tid, 11);
@@ -198,7 +206,8 @@ TEST(stacks_threads_and_ticks)
 TEST(modules_have_our_names)
 {
 	struct profile *p = read_text(two_threads);
-	static const char *const names[] = { "", "srv", "[kernel]", "[my-ext]", "[vsyscall]", "[jit]", "libx.so" };
+	static const char *const names[] = { "",	   "srv",   "[kernel]", "[my-ext]",
+					     "[vsyscall]", "[jit]", "libx.so" };
 	struct profile_view v = profile_view(p);
 
 	CHECK_EQ(v.nmodules, sizeof(names) / sizeof(*names));
@@ -236,12 +245,14 @@ TEST(source_lines_are_kept)
 /* Without call chains, with nothing but stacks, with comms alone. */
 TEST(less_is_read_too)
 {
-	struct profile *p = read_text(
-		"         timeout  8731 4.160046:    1001001 cpu-clock:  ffffffff821d8a31 tree_lookup+0x51 ([kernel.kallsyms])\n"
-		"            tree  8733 4.161038:    1001001 cpu-clock:      564242b272bf main+0x12f (/usr/bin/tree)\n"
-		"            tree  8733 4.162038:    1001001 cpu-clock: \n");
+	struct profile *p = read_text("         timeout  8731 4.160046:    1001001 cpu-clock:  "
+				      "ffffffff821d8a31 tree_lookup+0x51 ([kernel.kallsyms])\n"
+				      "            tree  8733 4.161038:    1001001 cpu-clock:      "
+				      "564242b272bf main+0x12f (/usr/bin/tree)\n"
+				      "            tree  8733 4.162038:    1001001 cpu-clock: \n");
 
-	CHECK_OUTPUT(p, "folded", NULL, "timeout;tree_lookup 1001001\ntree 1001001\ntree;main 1001001\n");
+	CHECK_OUTPUT(p, "folded", NULL,
+		     "timeout;tree_lookup 1001001\ntree 1001001\ntree;main 1001001\n");
 	CHECK_EQ(profile_meta(p)->period, 1001001);
 	profile_free(p);
 	p = read_text("\n\t 12bf main\n\t 2724a start\n\n\n\t 12bf main\n\t 2724a start\n");
@@ -281,7 +292,8 @@ TEST(many_events_are_one_type)
 	struct profile *p;
 
 	for (int i = 0; i < 20; i++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "x 1 5.%06d: probe:p%d: (12)\n\t 10 f (/x)\n\n", i, i);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "x 1 5.%06d: probe:p%d: (12)\n\t 10 f (/x)\n\n", i, i);
 	p = read_text(text);
 	CHECK_EQ(profile_view(p).ntypes, 1);
 	CHECK_EQ(profile_view(p).total, 20);
@@ -291,7 +303,8 @@ TEST(many_events_are_one_type)
 /* One address with two names, as of two programs whose file is unknown. */
 TEST(one_address_may_have_two_names)
 {
-	struct profile *p = read_text("x 1 5.000000: e: \n\t 10 f ([unknown])\n\nx 1 5.000001: e: \n\t 10 g ([unknown])\n");
+	struct profile *p = read_text("x 1 5.000000: e: \n\t 10 f ([unknown])\n\nx 1 5.000001: e: "
+				      "\n\t 10 g ([unknown])\n");
 
 	CHECK_OUTPUT(p, "folded", NULL, "x;f 1\nx;g 1\n");
 	profile_free(p);
@@ -332,7 +345,8 @@ TEST(periods_are_weights)
 	CHECK_EQ(v.meta->period, 0);
 	profile_free(p);
 	/* Where all are 1 the samples are the weights. */
-	p = read_text("x 1 5.000000: 1 cycles: \n\t 10 f (/x)\n\nx 1 5.000001: 1 cycles: \n\t 10 f (/x)\n");
+	p = read_text("x 1 5.000000: 1 cycles: \n\t 10 f (/x)\n\nx 1 5.000001: 1 cycles: \n\t 10 f "
+		      "(/x)\n");
 	CHECK_EQ(profile_view(p).ntypes, 1);
 	profile_free(p);
 	p = read_text("x 1 5.000000: 250 task-clock:u: \n\t 10 f (/x)\n");
@@ -340,10 +354,14 @@ TEST(periods_are_weights)
 	profile_free(p);
 }
 
-/* The headers of -F tid, pid, event and so on; frames without indentation, and far below their header. */
+/*
+ * The headers of -F tid, pid, event and so on; frames without indentation, and far below their
+ * header.
+ */
 TEST(variants_of_headers_and_frames)
 {
-	struct profile *p = read_text(" 7108 \n\t            12bf main (/x)\n\n 7110 \n\t            12bf main (/x)\n\n");
+	struct profile *p = read_text(
+		" 7108 \n\t            12bf main (/x)\n\n 7110 \n\t            12bf main (/x)\n\n");
 
 	CHECK_EQ(profile_view(p).nprocesses, 2);
 	CHECK_EQ(profile_view(p).threads[1].tid, 7110);
@@ -352,11 +370,15 @@ TEST(variants_of_headers_and_frames)
 	CHECK_EQ(profile_view(p).threads[0].tid, 7110);
 	CHECK_OUTPUT(p, "folded", NULL, "?;main 1\n");
 	profile_free(p);
-	p = read_text("java 7108 cycles:\nffffffff81000010 do_read ([kernel.kallsyms])\n12bf A::b(int, char) (/x.so)\n"
-		      "10 [unknown] ([unknown])\n\njava 7108 cycles:\n12bf A::b(int, char) (/x.so)\n");
-	CHECK_OUTPUT(p, "folded", NULL, "java;A::b(int, char) 1\njava;[unknown];A::b(int, char);do_read 1\n");
+	p = read_text(
+		"java 7108 cycles:\nffffffff81000010 do_read ([kernel.kallsyms])\n12bf A::b(int, "
+		"char) (/x.so)\n"
+		"10 [unknown] ([unknown])\n\njava 7108 cycles:\n12bf A::b(int, char) (/x.so)\n");
+	CHECK_OUTPUT(p, "folded", NULL,
+		     "java;A::b(int, char) 1\njava;[unknown];A::b(int, char);do_read 1\n");
 	profile_free(p);
-	p = read_text("x 1 5.000000: 9 e:\n\n\t 10 f (/x)\n\t 20 main (/x)\n\n\nx 1 5.000001: 9 e:\n\n\t 10 f (/x)\n");
+	p = read_text("x 1 5.000000: 9 e:\n\n\t 10 f (/x)\n\t 20 main (/x)\n\n\nx 1 5.000001: 9 "
+		      "e:\n\n\t 10 f (/x)\n");
 	CHECK_OUTPUT(p, "folded", NULL, "x;f 9\nx;main;f 9\n");
 	profile_free(p);
 }
@@ -374,9 +396,9 @@ TEST(one_line_stacks)
 
 TEST(java_names_with_what_was_inlined)
 {
-	struct profile *p = read_text(
-		"java 1 5.000000: e: \n\t 10 La;::x->Lb;::y->Lc;::z (/tmp/perf-1.map)\n\t 20 T::operator->() (/x.so)\n"
-		"\t 30 ->->a-> (/tmp/perf-1.map)\n");
+	struct profile *p = read_text("java 1 5.000000: e: \n\t 10 La;::x->Lb;::y->Lc;::z "
+				      "(/tmp/perf-1.map)\n\t 20 T::operator->() (/x.so)\n"
+				      "\t 30 ->->a-> (/tmp/perf-1.map)\n");
 
 	CHECK_OUTPUT(p, "folded", (&(struct output_options){ .annotate = 1 }),
 		     "java;->->a->_[j];T::operator->();La:::x_[j];Lb:::y_[i];Lc:::z_[i] 1\n");
@@ -386,8 +408,10 @@ TEST(java_names_with_what_was_inlined)
 TEST(kernels_by_file_and_modules_without_one)
 {
 	struct profile *p = read_text(
-		"x 1 5.000000: e: \n\t 3d6b4c vfs_read (/lib/modules/6.1/build/vmlinux)\n\t 7d8 track ([nf_conntrack])\n"
-		"\t 968f6e sys_call (/usr/lib/debug/boot/vmlinux-6.1.0)\n\t 20 now ([vdso])\n\t 10 main (/tmp/vmlinuxed)\n");
+		"x 1 5.000000: e: \n\t 3d6b4c vfs_read (/lib/modules/6.1/build/vmlinux)\n\t 7d8 "
+		"track ([nf_conntrack])\n"
+		"\t 968f6e sys_call (/usr/lib/debug/boot/vmlinux-6.1.0)\n\t 20 now ([vdso])\n\t 10 "
+		"main (/tmp/vmlinuxed)\n");
 
 	CHECK_OUTPUT(p, "folded", (&(struct output_options){ .annotate = 1 }),
 		     "x;main;now;sys_call_[k];track_[k];vfs_read_[k] 1\n");
@@ -419,8 +443,10 @@ TEST(a_long_header_is_skipped)
 	char text[16384] = "";
 
 	for (int i = 0; i < 300; i++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "# cpu %d: something\n", i);
-	snprintf(text + strlen(text), sizeof(text) - strlen(text), "x 1 5.000000: e: \n\t 10 f (/x)\n");
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "# cpu %d: something\n",
+			 i);
+	snprintf(text + strlen(text), sizeof(text) - strlen(text),
+		 "x 1 5.000000: e: \n\t 10 f (/x)\n");
 	profile_free(read_text(text));
 }
 

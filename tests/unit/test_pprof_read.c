@@ -9,10 +9,27 @@
 
 /* --- Profiles as bytes: texts by their place in this table. ------------------------- */
 
-enum { EMPTY, SAMPLES, COUNT, SPACE, BYTES, MAIN, LEAF, PATH, FILE_C, PID, TID, THREAD, PROCESS, POOL, STATE, NAMES };
+enum {
+	EMPTY,
+	SAMPLES,
+	COUNT,
+	SPACE,
+	BYTES,
+	MAIN,
+	LEAF,
+	PATH,
+	FILE_C,
+	PID,
+	TID,
+	THREAD,
+	PROCESS,
+	POOL,
+	STATE,
+	NAMES
+};
 static const char *const names[NAMES] = {
-	"", "samples", "count", "space", "bytes", "main", "leaf", "/usr/bin/app", "a.c", "pid", "tid", "thread", "process",
-	"pool 1", "state",
+	"",    "samples", "count", "space",  "bytes",	"main",	  "leaf",  "/usr/bin/app",
+	"a.c", "pid",	  "tid",   "thread", "process", "pool 1", "state",
 };
 
 static void numbers(struct protobuf *b, uint32_t field, size_t n, const uint64_t (*pairs)[2])
@@ -23,8 +40,9 @@ static void numbers(struct protobuf *b, uint32_t field, size_t n, const uint64_t
 		protobuf_uint(b, (uint32_t)pairs[i][0], pairs[i][1]);
 	protobuf_close(b, message);
 }
-#define NUMBERS(b, field, ...) \
-	numbers(b, field, sizeof((const uint64_t[][2]){ __VA_ARGS__ }) / 16, (const uint64_t[][2]){ __VA_ARGS__ })
+#define NUMBERS(b, field, ...)                                               \
+	numbers(b, field, sizeof((const uint64_t[][2]){ __VA_ARGS__ }) / 16, \
+		(const uint64_t[][2]){ __VA_ARGS__ })
 
 static void strings(struct protobuf *b)
 {
@@ -32,7 +50,8 @@ static void strings(struct protobuf *b)
 		protobuf_bytes(b, PPROF_STRING, names[i], strlen(names[i]));
 }
 
-static void location(struct protobuf *b, uint64_t id, uint64_t mapping, uint64_t address, uint64_t function)
+static void location(struct protobuf *b, uint64_t id, uint64_t mapping, uint64_t address,
+		     uint64_t function)
 {
 	size_t message = protobuf_open(b, PPROF_LOCATION);
 
@@ -55,7 +74,8 @@ static void label(struct protobuf *b, uint64_t key, uint64_t text, uint64_t numb
 static void base(struct protobuf *b)
 {
 	NUMBERS(b, PPROF_SAMPLE_TYPE, { 1, SAMPLES }, { 2, COUNT });
-	NUMBERS(b, PPROF_MAPPING, { 1, 1 }, { 2, 0x400000 }, { 3, 0x500000 }, { 4, 0x1000 }, { 5, PATH });
+	NUMBERS(b, PPROF_MAPPING, { 1, 1 }, { 2, 0x400000 }, { 3, 0x500000 }, { 4, 0x1000 },
+		{ 5, PATH });
 	location(b, 1, 1, 0x400010, 1);
 	location(b, 2, 1, 0x400020, 2);
 	NUMBERS(b, PPROF_FUNCTION, { 1, 1 }, { 2, MAIN }, { 4, FILE_C });
@@ -69,7 +89,8 @@ static char *folded(struct protobuf *b)
 	static const struct output_options annotate = { .annotate = 1 };
 	struct profile *p = profile_new();
 	struct error e = { 0 };
-	char *exact = malloc(b->n ? b->n : 1), *text;	/* just as large, so that one byte beyond is seen */
+	/* just as large, so that one byte beyond is seen */
+	char *exact = malloc(b->n ? b->n : 1), *text;
 
 	if (b->n)
 		memcpy(exact, b->v, b->n);
@@ -248,7 +269,10 @@ TEST(inlined_frames_are_lines)
 	CHECK_FOLDED(&b, "app;main;leaf_[i] 1\n");
 }
 
-/* Of a location that says that 100 functions are inlined there, the function that the code lies in and 64 others are left. */
+/*
+ * Of a location that says that 100 functions are inlined there, the function that the code lies in
+ * and 64 others are left.
+ */
 TEST(lines_of_a_location_are_bounded)
 {
 	struct protobuf b = { 0 };
@@ -287,9 +311,17 @@ TEST(texts_are_cleaned)
 TEST(comments_are_ours_or_the_users)
 {
 	static const char *const comments[] = {
-		"ebprof: cpus=12", "ebprof: taken=9", "ebprof: truncated=3 no CFI", "ebprof: lost=2 ring buffer full",
-		"ebprof: comment=ebprof: cpus=7", "a remark", "ebprof: cpus=many", "ebprof: nothing", "ebprof: per-thread=1",
-		"ebprof: frequency=99999999999999999999", "ebprof: title=a=b",
+		"ebprof: cpus=12",
+		"ebprof: taken=9",
+		"ebprof: truncated=3 no CFI",
+		"ebprof: lost=2 ring buffer full",
+		"ebprof: comment=ebprof: cpus=7",
+		"a remark",
+		"ebprof: cpus=many",
+		"ebprof: nothing",
+		"ebprof: per-thread=1",
+		"ebprof: frequency=99999999999999999999",
+		"ebprof: title=a=b",
 	};
 	struct protobuf b = { 0 };
 	struct profile_view v;
@@ -331,13 +363,16 @@ TEST(what_makes_no_sense_is_an_error)
 	REFUSED("a function is not in its table", location(&b, 3, 0, 0, UINT64_MAX));
 	REFUSED("a mapping is not in its table", location(&b, 3, 9, 0, 1));
 	REFUSED("a text is not in its table", NUMBERS(&b, PPROF_FUNCTION, { 1, 3 }, { 2, NAMES }));
-	REFUSED("a text is not in its table", NUMBERS(&b, PPROF_FUNCTION, { 1, 3 }, { 2, UINT64_MAX }));
+	REFUSED("a text is not in its table",
+		NUMBERS(&b, PPROF_FUNCTION, { 1, 3 }, { 2, UINT64_MAX }));
 	REFUSED("two things have one id", NUMBERS(&b, PPROF_FUNCTION, { 1, 1 }, { 2, MAIN }));
 	REFUSED("two things have one id", location(&b, 2, 0, 0, 1));
 	REFUSED("an id is 0", NUMBERS(&b, PPROF_MAPPING, { 5, PATH }));
 	REFUSED("a sample has not one value of each type", NUMBERS(&b, PPROF_SAMPLE, { 1, 1 }));
-	REFUSED("a sample has not one value of each type", NUMBERS(&b, PPROF_SAMPLE, { 1, 1 }, { 2, 1 }, { 2, 1 }));
-	REFUSED("negative values, as of a difference, which cannot be shown", NUMBERS(&b, PPROF_SAMPLE, { 1, 1 }, { 2, -1ull }));
+	REFUSED("a sample has not one value of each type",
+		NUMBERS(&b, PPROF_SAMPLE, { 1, 1 }, { 2, 1 }, { 2, 1 }));
+	REFUSED("negative values, as of a difference, which cannot be shown",
+		NUMBERS(&b, PPROF_SAMPLE, { 1, 1 }, { 2, -1ull }));
 	REFUSED("a sample is damaged", protobuf_bytes(&b, PPROF_SAMPLE, "\x0a\x05", 2));
 	REFUSED("a message in it is damaged", protobuf_bytes(&b, PPROF_FUNCTION, "\x08", 1));
 	REFUSED("it is cut off, or damaged", protobuf_varint(&b, 0x0a));
@@ -376,7 +411,9 @@ TEST(a_timeline_fits_the_samples)
 	REFUSED("its timeline has more than its samples", TICKS("\x05\x04\x02"));
 	REFUSED("its timeline is damaged", TICKS("\x05\x03"));
 	REFUSED("its timeline is damaged", TICKS("\x05\x03\xff\xff\x7f"));
-	REFUSED("its timeline is damaged", TICKS("\x05\x01\x00" "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x02\x00"));
+	REFUSED("its timeline is damaged",
+		TICKS("\x05\x01\x00"
+		      "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x02\x00"));
 }
 
 /* What has the number of one of our fields in another's profile means something else. */
@@ -385,7 +422,8 @@ TEST(fields_of_ours_are_not_heeded_in_others)
 	struct protobuf b = { 0 };
 
 	base(&b);
-	NUMBERS(&b, PPROF_FUNCTION, { 1, 3 }, { 2, MAIN }, { PPROF_FUNCTION_KIND, FRAME_KERNEL }, { PPROF_FUNCTION_MODULE, 99 });
+	NUMBERS(&b, PPROF_FUNCTION, { 1, 3 }, { 2, MAIN }, { PPROF_FUNCTION_KIND, FRAME_KERNEL },
+		{ PPROF_FUNCTION_MODULE, 99 });
 	location(&b, 3, 1, 0x400030, 3);
 	NUMBERS(&b, PPROF_SAMPLE, { 1, 3 }, { 2, 3 }, { PPROF_SAMPLE_TICKS, 5 });
 	CHECK_FOLDED(&b, "app;main 3\n");
@@ -409,7 +447,8 @@ TEST(deep_stacks)
 		protobuf_uint(&b, 2, 1);
 		protobuf_close(&b, sample);
 		text = folded(&b);
-		CHECK(more ? !strcmp(text, "pprof profile: a stack is too deep") : !strncmp(text, "app;main;main;", 14));
+		CHECK(more ? !strcmp(text, "pprof profile: a stack is too deep")
+			   : !strncmp(text, "app;main;main;", 14));
 		CHECK_EQ(strlen(text), more ? 34 : 3 + 5 * MOST + 3);
 		free(text);
 	}
@@ -504,11 +543,15 @@ TEST(comes_back_as_it_was)
 	struct profile *p = profile_new(), *q;
 	uint32_t a = profile_process(p, 5, 1, profile_string(p, "before"));
 	uint32_t b = profile_process(p, 5, 9, profile_string(p, "after"));
-	uint32_t t = profile_thread(p, a, 6, profile_string(p, "x")), u = profile_thread(p, b, 6, profile_string(p, "x"));
-	uint32_t l = profile_location(p, profile_module(p, "[kernel]", "[kernel.kallsyms]", ""), FRAME_KERNEL, UINT64_MAX);
+	uint32_t t = profile_thread(p, a, 6, profile_string(p, "x")),
+		 u = profile_thread(p, b, 6, profile_string(p, "x"));
+	uint32_t l = profile_location(p, profile_module(p, "[kernel]", "[kernel.kallsyms]", ""),
+				      FRAME_KERNEL, UINT64_MAX);
 	struct label labels[2] = {
 		{ .key = profile_string(p, "zz"), .text = profile_string(p, "1") },
-		{ .key = profile_string(p, "aa"), .number = INT64_MIN, .unit = profile_string(p, "ns") },
+		{ .key = profile_string(p, "aa"),
+		  .number = INT64_MIN,
+		  .unit = profile_string(p, "ns") },
 	};
 	struct profile_view v;
 
@@ -516,10 +559,13 @@ TEST(comes_back_as_it_was)
 	stacks_add(p, u, "app!main|b||[truncated: no CFI]", 4);
 	stacks_add(p, u, "", 5);
 	profile_name_location(p, l, NULL, 0, "hidden");
-	profile_count(p, profile_sample(p, u, profile_node(p, 0, l), profile_labels(p, labels, 2)), 0, 6);
+	profile_count(p, profile_sample(p, u, profile_node(p, 0, l), profile_labels(p, labels, 2)),
+		      0, 6);
 	profile_sample(p, t, profile_node(p, 0, l), 0);
 	profile_comment(p, "ebprof: cpus=3");
-	profile_account(p)->truncated[profile_account(p)->ntruncated++] = (struct profile_reason){ "no CFI", 4 };
+	profile_account(p)->truncated[profile_account(p)->ntruncated++] = (struct profile_reason){
+		"no CFI", 4
+	};
 	q = again(p);
 	v = profile_view(q);
 	CHECK_EQ(v.total, 18);

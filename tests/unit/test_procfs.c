@@ -52,12 +52,17 @@ TEST(stat_fields)
 {
 	struct procfs_stat st;
 
-	CHECK_EQ(procfs_parse_stat("7 (k) S 2 0 0 0 -1 2129984 10 11 12 13 14 15 16 17 18 19 3 21 22000 23\n", &st), 0);
+	CHECK_EQ(procfs_parse_stat(
+			 "7 (k) S 2 0 0 0 -1 2129984 10 11 12 13 14 15 16 17 18 19 3 21 22000 23\n",
+			 &st),
+		 0);
 	CHECK_EQ(st.ppid, 2);
 	CHECK_EQ(st.flags, 2129984);
 	CHECK_EQ(st.threads, 3);
 	CHECK_EQ(st.start, 22000);
-	CHECK_EQ(procfs_parse_stat("7 (k) S 2 0 0 0 -1 2129984 10 11 12 13 14 15 16 17 18 19 3", &st), -EINVAL);
+	CHECK_EQ(procfs_parse_stat("7 (k) S 2 0 0 0 -1 2129984 10 11 12 13 14 15 16 17 18 19 3",
+				   &st),
+		 -EINVAL);
 	CHECK_EQ(procfs_parse_stat("7 k S", &st), -EINVAL);
 	CHECK_EQ(procfs_parse_stat("", &st), -EINVAL);
 }
@@ -194,7 +199,8 @@ TEST(descendants_by_lists_of_children)
 TEST(descendants_by_parents)
 {
 	static const char *const rest = "0 0 0 -1 0 10 11 12 13 14 15 16 17 18 19 1 21 22 23\n";
-	static const int tree[][2] = { { 10, 1 }, { 11, 10 }, { 12, 11 }, { 13, 12 }, { 20, 1 }, { 21, 20 }, { 9, 13 } };
+	static const int tree[][2] = { { 10, 1 }, { 11, 10 }, { 12, 11 }, { 13, 12 },
+				       { 20, 1 }, { 21, 20 }, { 9, 13 } };
 	char dir[] = "/tmp/ebprof-test-XXXXXX", name[32], text[256];
 	pid_t *pids = NULL;
 	size_t n = 0;

@@ -15,7 +15,8 @@
 #include "base/clock.h"
 #include "proc/procs.h"
 
-#define P	(1 << 28)	/* PIDs from here on are above PID_MAX_LIMIT: they are in no /proc */
+/* PIDs from here on are above PID_MAX_LIMIT: they are in no /proc */
+#define P	(1 << 28)
 #define MS	1000000ull
 #define SECOND	1000000000ull
 
@@ -35,7 +36,8 @@ static void end(void)
 }
 
 /* An event of a file that does not exist, told apart by its name. */
-static void map(uint64_t time, pid_t pid, uint64_t start, uint64_t end, uint64_t offset, const char *path)
+static void map(uint64_t time, pid_t pid, uint64_t start, uint64_t end, uint64_t offset,
+		const char *path)
 {
 	struct image_key k = { .path = path, .inode = 1, .start = start, .end = end };
 
@@ -50,7 +52,8 @@ static const char *where(uint32_t who, uint64_t address, uint64_t time)
 
 	if (place.image == IMAGE_NONE)
 		return place.offset == address ? "?" : "wrong";
-	snprintf(text, sizeof(text), "%s+%llx", images_at(images, place.image)->path, (unsigned long long)place.offset);
+	snprintf(text, sizeof(text), "%s+%llx", images_at(images, place.image)->path,
+		 (unsigned long long)place.offset);
 	return text;
 }
 
@@ -77,7 +80,8 @@ TEST(fork_exec_exit)
 	CHECK_EQ(procs_at(procs, P, 900 * MS), shell);
 	CHECK_EQ(procs_at(procs, P + 1, 300 * MS - 1), child);
 	CHECK_EQ(procs_at(procs, P + 1, 300 * MS), program);
-	CHECK_EQ(procs_at(procs, P + 1, 900 * MS), program);	/* exit takes time, and threads may outlive the leader */
+	/* exit takes time, and threads may outlive the leader */
+	CHECK_EQ(procs_at(procs, P + 1, 900 * MS), program);
 	CHECK_STR(procs_info(procs, child).comm, "sh");
 	CHECK_STR(procs_info(procs, program).comm, "prog");
 	CHECK_EQ(procs_info(procs, program).pid, P + 1);
@@ -110,7 +114,10 @@ TEST(times_a_little_before_the_fork)
 	second = procs_at(procs, P, 300 * MS - 5000);
 	CHECK_STR(procs_info(procs, second).comm, "second");
 	CHECK_EQ(procs_at(procs, P, 250 * MS), first);
-	/* Exec before anything else was told: a little earlier is still it, long before nobody knows. */
+	/*
+	 * Exec before anything else was told: a little earlier is still it, long before nobody
+	 * knows.
+	 */
 	procs_exec(procs, 300 * MS, P + 5, "prog");
 	CHECK_STR(comm_at(P + 5, 300 * MS - 5000), "prog");
 	CHECK_STR(comm_at(P + 5, 200 * MS), "?");
@@ -228,7 +235,10 @@ static size_t memory_in_use(void)
 	return mallinfo2().uordblks;
 }
 
-/* What malloc counts; under a sanitizer's own allocator it counts nothing, and the test shows only that all goes well. */
+/*
+ * What malloc counts; under a sanitizer's own allocator it counts nothing, and the test shows only
+ * that all goes well.
+ */
 static void storm(int n, uint64_t *now, int ask_each)
 {
 	for (int i = 0; i < n; i++) {
@@ -355,7 +365,8 @@ static int is_our_code(uint32_t who, uint64_t time)
 {
 	struct proc_place place = procs_locate(procs, who, (uintptr_t)storm, time);
 
-	return place.image != IMAGE_NONE && !strcmp(images_at(images, place.image)->path, own_path()) &&
+	return place.image != IMAGE_NONE &&
+	       !strcmp(images_at(images, place.image)->path, own_path()) &&
 	       images_at(images, place.image)->fd >= 0;
 }
 
@@ -412,7 +423,10 @@ TEST(asked_before_its_fork_is_told)
 	struct child c = start(NULL);
 	uint32_t id;
 
-	/* When it was forked is known only where nobody had to wait for a CPU: some ticks later it would be another one. */
+	/*
+	 * When it was forked is known only where nobody had to wait for a CPU: some ticks later it
+	 * would be another one.
+	 */
 	for (int i = 0; i < 100 && clock_ns() - forked > 15000000; i++) {
 		stop(&c);
 		forked = clock_ns();
@@ -433,7 +447,9 @@ TEST(a_child_that_is_gone_has_its_parents_mappings)
 	uint32_t child, grandchild;
 
 	begin();
-	/* Our own fork, and a fork of that; neither can be read any more, nothing was told of us. */
+	/*
+	 * Our own fork, and a fork of that; neither can be read any more, nothing was told of us.
+	 */
 	procs_fork(procs, now, P, getpid());
 	procs_fork(procs, now + 10, P + 1, P);
 	procs_exit(procs, now + 20, P);

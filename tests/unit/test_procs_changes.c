@@ -3,7 +3,8 @@
 
 #include "proc/procs.h"
 
-#define P	(1 << 28)	/* PIDs from here on are above PID_MAX_LIMIT: they are in no /proc */
+/* PIDs from here on are above PID_MAX_LIMIT: they are in no /proc */
+#define P	(1 << 28)
 
 static struct procs *procs;
 

@@ -7,7 +7,9 @@
 
 TEST(what_is_released_is_used_again)
 {
-	static const struct image_key code = { .path = "/a", .inode = 1, .start = 0x1000, .end = 0x2000 };
+	static const struct image_key code = {
+		.path = "/a", .inode = 1, .start = 0x1000, .end = 0x2000
+	};
 	unsigned char kept[8] = { 0 };
 	uint32_t lives, held, gone, again;
 	struct images *images = images_new();

@@ -63,7 +63,10 @@ TEST(locations_are_named_later)
 	uint32_t l = profile_location(p, 0, FRAME_USER, UINT64_MAX);
 
 	CHECK_EQ(profile_view(p).locations[l].nlines, 0);
-	profile_name_location(p, l, &(struct line){ profile_function(p, profile_string(p, "f"), 0, FRAME_USER), 0, 0 }, 1, "");
+	profile_name_location(
+		p, l,
+		&(struct line){ profile_function(p, profile_string(p, "f"), 0, FRAME_USER), 0, 0 },
+		1, "");
 	CHECK_EQ(profile_location(p, 0, FRAME_USER, UINT64_MAX), l);
 	CHECK_EQ(profile_view(p).locations[l].nlines, 1);
 	CHECK_EQ(profile_view(p).lines[profile_view(p).locations[l].first_line].function, 0);
@@ -128,7 +131,8 @@ TEST(holds_a_million_nodes)
 			for (uint32_t j = 0, node = 0; j < SIDE; j++) {
 				uint64_t address = (uint64_t)(j ? j : SIDE + i) << 33;
 
-				node = profile_node(p, node, profile_location(p, 0, FRAME_USER, address));
+				node = profile_node(p, node,
+						    profile_location(p, 0, FRAME_USER, address));
 				if (node != i * SIDE + j + 1)
 					CHECK_EQ(node, i * SIDE + j + 1);
 			}
@@ -205,8 +209,10 @@ TEST(a_derived_type_is_the_first_times_a_factor)
 TEST(labels_are_sets)
 {
 	struct profile *p = profile_new();
-	uint32_t t = profile_thread(p, profile_process(p, 7, 1, 0), 7, 0), k = profile_string(p, "k"), a = profile_string(p, "a");
-	const struct label one[] = { { .key = k, .text = a }, { .key = a, .number = 5, .unit = k } };
+	uint32_t t = profile_thread(p, profile_process(p, 7, 1, 0), 7, 0),
+		 k = profile_string(p, "k"), a = profile_string(p, "a");
+	const struct label one[] = { { .key = k, .text = a },
+				     { .key = a, .number = 5, .unit = k } };
 	const struct label turned[] = { one[1], one[0] };
 	uint32_t set = profile_labels(p, one, 2);
 	struct label padded[2];

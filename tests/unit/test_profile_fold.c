@@ -28,10 +28,11 @@ static uint32_t process(struct profile *p, pid_t pid, const char *comm)
 }
 
 /* @n of the first type, and ten times as much of the second. */
-static uint32_t add(struct profile *p, uint32_t process, pid_t tid, const char *comm, uint64_t address, uint32_t labels,
-		    uint64_t n)
+static uint32_t add(struct profile *p, uint32_t process, pid_t tid, const char *comm,
+		    uint64_t address, uint32_t labels, uint64_t n)
 {
-	uint32_t s = profile_sample(p, profile_thread(p, process, tid, profile_string(p, comm)), node(p, address), labels);
+	uint32_t s = profile_sample(p, profile_thread(p, process, tid, profile_string(p, comm)),
+				    node(p, address), labels);
 
 	profile_count(p, s, 0, n);
 	profile_count(p, s, 1, 10 * n);
@@ -54,7 +55,8 @@ static uint32_t find(const struct profile *p, pid_t pid, const char *comm)
 	uint32_t found = PROFILE_NONE, n = 0;
 
 	for (uint32_t i = 0; i < v.nprocesses; i++)
-		if (v.processes[i].pid == pid && !strcmp(profile_text(p, v.processes[i].comm), comm)) {
+		if (v.processes[i].pid == pid &&
+		    !strcmp(profile_text(p, v.processes[i].comm), comm)) {
 			found = i;
 			n++;
 		}
@@ -68,12 +70,15 @@ static uint64_t of_process(const struct profile *p, uint32_t process, uint32_t t
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < v.nsamples; i++)
-		sum += v.threads[v.samples[i].thread].process == process ? profile_values(p, type)[i] : 0;
+		sum += v.threads[v.samples[i].thread].process == process
+			       ? profile_values(p, type)[i]
+			       : 0;
 	return sum;
 }
 
 /* What a name of threads, a stack and a set of labels have together: this no fold may change. */
-static uint64_t sum_of(const struct profile *p, const char *comm, uint32_t node, uint32_t labels, uint32_t type)
+static uint64_t sum_of(const struct profile *p, const char *comm, uint32_t node, uint32_t labels,
+		       uint32_t type)
 {
 	struct profile_view v = profile_view(p);
 	uint64_t sum = 0;
@@ -88,7 +93,8 @@ static uint64_t sum_of(const struct profile *p, const char *comm, uint32_t node,
 TEST(processes_of_one_name_become_one)
 {
 	struct profile *p = two_types();
-	uint32_t cc = process(p, 10, "cc"), live = process(p, 20, "make"), cc2 = process(p, 30, "cc"), ld = process(p, 40, "ld");
+	uint32_t cc = process(p, 10, "cc"), live = process(p, 20, "make"),
+		 cc2 = process(p, 30, "cc"), ld = process(p, 40, "ld");
 	uint32_t s[6];
 	struct profile_folded f;
 
@@ -133,8 +139,10 @@ TEST(processes_of_one_name_become_one)
 TEST(names_of_threads_and_labels_stay_apart)
 {
 	struct profile *p = two_types();
-	const struct label label = { .key = profile_string(p, "state"), .text = profile_string(p, "blocked") };
-	uint32_t blocked = profile_labels(p, &label, 1), a = process(p, 1, "java"), b = process(p, 2, "java");
+	const struct label label = { .key = profile_string(p, "state"),
+				     .text = profile_string(p, "blocked") };
+	uint32_t blocked = profile_labels(p, &label, 1), a = process(p, 1, "java"),
+		 b = process(p, 2, "java");
 
 	add(p, a, 1, "main", 1, 0, 1);
 	add(p, a, 3, "gc", 1, 0, 2);
@@ -202,11 +210,16 @@ TEST(nothing_to_fold_changes_nothing)
 TEST(ticks_are_of_the_same_samples)
 {
 	struct profile *p = two_types();
-	uint32_t ended = add(p, process(p, 1, "sh"), 1, "sh", 1, 0, 1), other = add(p, process(p, 2, "sh"), 2, "sh", 1, 0, 1);
+	uint32_t ended = add(p, process(p, 1, "sh"), 1, "sh", 1, 0, 1),
+		 other = add(p, process(p, 2, "sh"), 2, "sh", 1, 0, 1);
 	uint32_t live = add(p, process(p, 3, "top"), 3, "top", 1, 0, 1);
 
 	for (uint32_t i = 0; i < 3; i++)
-		profile_tick(p, &(struct tick){ .time = i, .value = 1, .sample = i == 0 ? ended : i == 1 ? other : live });
+		profile_tick(p, &(struct tick){ .time = i,
+						.value = 1,
+						.sample = i == 0   ? ended
+							  : i == 1 ? other
+								   : live });
 	fold(p, "xx.");
 	CHECK_EQ(profile_view(p).ticks[0].sample, 0);
 	CHECK_EQ(profile_view(p).ticks[1].sample, 0);
@@ -214,7 +227,10 @@ TEST(ticks_are_of_the_same_samples)
 	profile_free(p);
 }
 
-/* Thousands of processes of random names that come and go: no sum of a name, a stack and a type is ever another. */
+/*
+ * Thousands of processes of random names that come and go: no sum of a name, a stack and a type is
+ * ever another.
+ */
 TEST(sums_stay_while_processes_come_and_go)
 {
 	enum { ROUNDS = 6, EACH = 500, NAMES = 5, PLACES = 7 };
@@ -245,7 +261,8 @@ TEST(sums_stay_while_processes_come_and_go)
 
 			for (int i = 0; i < NAMES * PLACES; i++)
 				for (uint32_t type = 0; type < MORE; type++)
-					CHECK_EQ(sum_of(one, names[i / PLACES], node(p, (uint64_t)i % PLACES), 0, type),
+					CHECK_EQ(sum_of(one, names[i / PLACES],
+							node(p, (uint64_t)i % PLACES), 0, type),
 						 sums[i / PLACES][i % PLACES] * (type ? 10 : 1));
 			profile_follow(copy, p);
 		}

@@ -67,7 +67,11 @@ TEST(writes_messages_in_messages)
 
 TEST(reads_each_wire_type)
 {
-	struct cursor c = CURSOR("\x08\x96\x01" "\x11\x01\x02\x03\x04\x05\x06\x07\x08" "\x1a\x03" "abc" "\x25\x01\x00\x00\x80");
+	struct cursor c = CURSOR("\x08\x96\x01"
+				 "\x11\x01\x02\x03\x04\x05\x06\x07\x08"
+				 "\x1a\x03"
+				 "abc"
+				 "\x25\x01\x00\x00\x80");
 	struct protobuf_field f;
 
 	CHECK(protobuf_next(&c, &f));
@@ -103,8 +107,12 @@ TEST(reads_repeated_numbers)
 {
 	CHECK_EQ(digits((struct cursor)CURSOR("\x08\x01\x08\x02\x08\x03")), 123);
 	CHECK_EQ(digits((struct cursor)CURSOR("\x0a\x03\x01\x02\x03")), 123);
-	CHECK_EQ(digits((struct cursor)CURSOR("\x0a\x02\x01\x02\x10\x63\x08\x03\x0a\x00\x0a\x01\x04")), 1234);
-	/* The last number of a packed field is cut, and it must not run over into the next field. */
+	CHECK_EQ(digits((struct cursor)CURSOR(
+			 "\x0a\x02\x01\x02\x10\x63\x08\x03\x0a\x00\x0a\x01\x04")),
+		 1234);
+	/*
+	 * The last number of a packed field is cut, and it must not run over into the next field.
+	 */
 	CHECK_EQ(digits((struct cursor)CURSOR("\x0a\x02\x01\x82\x08\x03")), -1);
 	/* A number that is no varint. */
 	CHECK_EQ(digits((struct cursor)CURSOR("\x0d\x01\x00\x00\x00")), -1);
@@ -128,10 +136,12 @@ TEST(refuses_what_is_no_message)
 	CHECK(is_bad((struct cursor)CURSOR("\x00\x01")));		/* field 0 */
 	CHECK(is_bad((struct cursor)CURSOR("\x0b\x0c")));		/* a group */
 	CHECK(is_bad((struct cursor)CURSOR("\x0f\x01")));		/* no such wire type */
-	CHECK(is_bad((struct cursor)CURSOR("\x0a\x05" "abc")));		/* longer than what there is */
+	/* longer than what there is */
+	CHECK(is_bad((struct cursor)CURSOR("\x0a\x05" "abc")));
 	CHECK(is_bad((struct cursor)CURSOR("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01" "abc")));
 	CHECK(is_bad((struct cursor)CURSOR("\x09\x01\x02")));		/* half a fixed64 */
-	CHECK(is_bad((struct cursor)CURSOR("\x80\x80\x80\x80\x10\x01")));	/* a field number of 30 bits */
+	/* a field number of 30 bits */
+	CHECK(is_bad((struct cursor)CURSOR("\x80\x80\x80\x80\x10\x01")));
 	/* Eleven bytes of a number. */
 	CHECK(is_bad((struct cursor)CURSOR("\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01")));
 	CHECK(!is_bad((struct cursor)CURSOR("\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01")));

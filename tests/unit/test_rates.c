@@ -17,8 +17,11 @@ static struct profile *run(const char *event, uint64_t frequency, uint64_t perio
 	return p;
 }
 
-/* What the two together show: "TYPE UNIT TOTAL", or "samples count N" with the verdict behind it. */
-static void check_pair(struct profile *a, struct profile *b, enum rates_weight weight, const char *expected)
+/*
+ * What the two together show: "TYPE UNIT TOTAL", or "samples count N" with the verdict behind it.
+ */
+static void check_pair(struct profile *a, struct profile *b, enum rates_weight weight,
+		       const char *expected)
 {
 	struct profile *both[] = { a, b }, *all = profile_new();
 	struct rates rates = { 0 };
@@ -40,30 +43,39 @@ static void check_pair(struct profile *a, struct profile *b, enum rates_weight w
 
 TEST(equal_rates_are_added)
 {
-	check_pair(run("cycles", 99, 0, 3), run("cycles", 99, 0, 4), RATES_EQUAL, "samples count 7");
-	check_pair(run("cycles", 0, 500, 3), run("cycles", 0, 500, 4), RATES_EQUAL, "samples count 7");
+	check_pair(run("cycles", 99, 0, 3), run("cycles", 99, 0, 4), RATES_EQUAL,
+		   "samples count 7");
+	check_pair(run("cycles", 0, 500, 3), run("cycles", 0, 500, 4), RATES_EQUAL,
+		   "samples count 7");
 	check_pair(run("", 0, 0, 3), run("", 0, 0, 4), RATES_EQUAL, "samples count 7");
 }
 
 TEST(rates_are_time)
 {
-	check_pair(run("cycles", 100, 0, 3), run("cycles", 1000, 0, 4), RATES_TIME, "cpu nanoseconds 34000000");
-	check_pair(run("cpu-clock", 100, 0, 3), run("cpu-clock", 0, 1000000, 4), RATES_TIME, "cpu nanoseconds 34000000");
-	check_pair(run("cpu-clock", 0, 1000, 3), run("cpu-clock", 0, 10, 4), RATES_TIME, "cpu nanoseconds 3040");
+	check_pair(run("cycles", 100, 0, 3), run("cycles", 1000, 0, 4), RATES_TIME,
+		   "cpu nanoseconds 34000000");
+	check_pair(run("cpu-clock", 100, 0, 3), run("cpu-clock", 0, 1000000, 4), RATES_TIME,
+		   "cpu nanoseconds 34000000");
+	check_pair(run("cpu-clock", 0, 1000, 3), run("cpu-clock", 0, 10, 4), RATES_TIME,
+		   "cpu nanoseconds 3040");
 }
 
 TEST(periods_are_events)
 {
-	check_pair(run("cycles", 0, 500, 3), run("cycles", 0, 1000, 4), RATES_EVENTS, "cycles events 5500");
+	check_pair(run("cycles", 0, 500, 3), run("cycles", 0, 1000, 4), RATES_EVENTS,
+		   "cycles events 5500");
 }
 
 TEST(what_cannot_be_compared)
 {
-	check_pair(run("cycles", 0, 500, 3), run("faults", 0, 1000, 4), RATES_UNKNOWN, "samples count 7");
-	check_pair(run("cycles", 0, 500, 3), run("cycles", 99, 0, 4), RATES_UNKNOWN, "samples count 7");
+	check_pair(run("cycles", 0, 500, 3), run("faults", 0, 1000, 4), RATES_UNKNOWN,
+		   "samples count 7");
+	check_pair(run("cycles", 0, 500, 3), run("cycles", 99, 0, 4), RATES_UNKNOWN,
+		   "samples count 7");
 	check_pair(run("cycles", 99, 0, 3), run("", 0, 0, 4), RATES_UNKNOWN, "samples count 7");
 	/* More often than once a nanosecond. */
-	check_pair(run("cycles", UINT64_MAX, 0, 3), run("cycles", 99, 0, 4), RATES_UNKNOWN, "samples count 7");
+	check_pair(run("cycles", UINT64_MAX, 0, 3), run("cycles", 99, 0, 4), RATES_UNKNOWN,
+		   "samples count 7");
 }
 
 /* The values of other types are what they are. */

@@ -45,7 +45,9 @@ static size_t ask(struct remote *r, pid_t pid)
 TEST(places_until_one_cannot_be_read)
 {
 	static const char first[] = "one", second[] = "two";
-	const struct iovec places[] = { { (void *)first, 3 }, { (void *)second, 3 }, { (void *)16, 3 }, { (void *)first, 3 } };
+	const struct iovec places[] = {
+		{ (void *)first, 3 }, { (void *)second, 3 }, { (void *)16, 3 }, { (void *)first, 3 }
+	};
 	struct remote *r = remote_new(process_vm_readv);
 	char text[12] = "";
 
@@ -107,7 +109,8 @@ TEST(nobody_is_asked_after_many_that_were_late)
 
 int main(void)
 {
-	calls = mmap(NULL, sizeof(*calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	calls = mmap(NULL, sizeof(*calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	RUN(places_until_one_cannot_be_read);
 	RUN(who_does_not_answer_is_asked_once);
 	RUN(nobody_is_asked_after_many_that_did_not_answer);

@@ -14,7 +14,8 @@
 #include "input/readers.h"
 #include "profile/pprof.h"
 
-typedef int reader(struct profile *p, const char *bytes, size_t n, struct input_notes *notes, struct error *e);
+typedef int reader(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
+		   struct error *e);
 
 /* What @read returns for @n lines of @format, which takes a number or does not. */
 static int read_lines(reader *read, const char *format, int n)
@@ -47,13 +48,16 @@ TEST(frames)
 {
 	CHECK_EQ(read_lines(folded_read, "x;f%d 1\n", 150), 0);
 	CHECK_EQ(read_lines(folded_read, "x;f%d 1\n", 300), -E2BIG);
-	CHECK_EQ(read_lines(folded_read, "a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;%d 1\n", 20), 0);
+	CHECK_EQ(read_lines(folded_read, "a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;%d 1\n",
+			    20),
+		 0);
 }
 
 TEST(ticks)
 {
 	CHECK_EQ(read_lines(perf_script_read, "x 1/1 5.%06d: cycles:\n\t1 f (a)\n\n", 900), 0);
-	CHECK_EQ(read_lines(perf_script_read, "x 1/1 5.%06d: cycles:\n\t1 f (a)\n\n", 1100), -E2BIG);
+	CHECK_EQ(read_lines(perf_script_read, "x 1/1 5.%06d: cycles:\n\t1 f (a)\n\n", 1100),
+		 -E2BIG);
 }
 
 /* However long the text is. */
@@ -63,7 +67,8 @@ TEST(what_is_there_already_takes_nothing)
 	CHECK_EQ(read_lines(perf_script_read, "x 1 cycles:\n\t1 f (a)\n\n", 5000), 0);
 }
 
-static void message(struct protobuf *b, uint32_t field, uint32_t first, uint64_t a, uint32_t second, uint64_t c)
+static void message(struct protobuf *b, uint32_t field, uint32_t first, uint64_t a, uint32_t second,
+		    uint64_t c)
 {
 	size_t at = protobuf_open(b, field);
 

@@ -120,8 +120,9 @@ static void try_kernel(void)
 
 	for (int cmd = 0; cmd < 64; cmd++) {
 		const int passes = cmd <= BPF_MAP_GET_NEXT_KEY || cmd == BPF_OBJ_GET_INFO_BY_FD ||
-			cmd == BPF_RAW_TRACEPOINT_OPEN || (cmd >= BPF_MAP_LOOKUP_BATCH && cmd <= BPF_LINK_CREATE) ||
-			cmd == BPF_ITER_CREATE;
+				   cmd == BPF_RAW_TRACEPOINT_OPEN ||
+				   (cmd >= BPF_MAP_LOOKUP_BATCH && cmd <= BPF_LINK_CREATE) ||
+				   cmd == BPF_ITER_CREATE;
 
 		CHECK_EQ(CALL(SYS_bpf, cmd, &attr, sizeof(attr)) != ENOSYS, passes);
 	}
@@ -160,7 +161,8 @@ static void try_identities(void)
 	REFUSED(SYS_socket, AF_UNIX, SOCK_STREAM, 0);
 	REFUSED(SYS_connect, -1, 0, 0);
 	CHECK_EQ(CALL(SYS_mprotect, 0, 4096, PROT_READ | PROT_EXEC), ENOSYS);
-	CHECK(mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
+	CHECK(mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		   0) == MAP_FAILED &&
 	      errno == ENOSYS);
 }
 
@@ -276,7 +278,8 @@ TEST(threads_are_in_it)
 		pthread_t thread;
 
 		test_ok = 1;
-		CHECK(!pipe2(ends, O_CLOEXEC) && !pthread_create(&thread, NULL, wait_and_try, &ends[0]));
+		CHECK(!pipe2(ends, O_CLOEXEC) &&
+		      !pthread_create(&thread, NULL, wait_and_try, &ends[0]));
 		if (sandbox_enter(&plain))
 			_exit(0);
 		CHECK_EQ(write(ends[1], "x", 1), 1);

@@ -21,7 +21,10 @@ TEST(counts_what_is_not_above)
 
 TEST(orders_structures_by_a_member_and_takes_the_key_once)
 {
-	static const struct { int x; uint64_t start; } rows[] = { { 9, 10 }, { 7, 20 }, { 8, UINT64_MAX } };
+	static const struct {
+		int x;
+		uint64_t start;
+	} rows[] = { { 9, 10 }, { 7, 20 }, { 8, UINT64_MAX } };
 	uint64_t key = 19;
 
 	CHECK_EQ(upper_bound(rows, 3, .start, ++key), 2);

@@ -85,7 +85,9 @@ TEST(parts_add_up_to_the_total)
 TEST(renumbers)
 {
 	struct shares *s = shares_new();
-	/* 1 and 2 become one, 3 moves, 4 is gone with its group; that of 5 has lost one of its two. */
+	/*
+	 * 1 and 2 become one, 3 moves, 4 is gone with its group; that of 5 has lost one of its two.
+	 */
 	static const uint32_t now[] = { 0, 1, 1, 2, SHARES_GONE, 3, SHARES_GONE };
 
 	shares_weigh(s, 7, 1, 10);

@@ -16,9 +16,11 @@ static const char *shortened(const char *name)
 
 TEST(arguments_of_templates)
 {
-	CHECK_SHORT("std::vector<int, std::allocator<int> >::push_back(int const&)", "std::vector<...>::push_back(int const&)");
+	CHECK_SHORT("std::vector<int, std::allocator<int> >::push_back(int const&)",
+		    "std::vector<...>::push_back(int const&)");
 	CHECK_SHORT("f<a<b<c> > >(g<int>, h<i>::j<k>)", "f<...>(g<...>, h<...>::j<...>)");
-	CHECK_SHORT("std::function<void (int)>::operator()(int) const", "std::function<...>::operator()(int) const");
+	CHECK_SHORT("std::function<void (int)>::operator()(int) const",
+		    "std::function<...>::operator()(int) const");
 	CHECK_SHORT("f<(E)1, ((3)>(2))>(int)", "f<...>(int)");
 	CHECK_SHORT("f<((x)<(y))>()", "f<...>()");
 	CHECK_SHORT("name[abi:cxx11]<int>()", "name[abi:cxx11]<...>()");
@@ -57,19 +59,23 @@ TEST(what_they_return)
 	CHECK_SHORT("decltype (((f)<(x)), (y)) g<int>(int)", "g<...>(int)");
 	CHECK_SHORT("decltype(auto) g<int>(int)", "g<...>(int)");
 	CHECK_SHORT("decltype (g((A<int>)()).x) g<int>(int)", "g<...>(int)");
-	CHECK_SHORT("void (anonymous namespace)::f<int>(int)", "(anonymous namespace)::f<...>(int)");
+	CHECK_SHORT("void (anonymous namespace)::f<int>(int)",
+		    "(anonymous namespace)::f<...>(int)");
 	CHECK_SHORT("auto void f<int>(int)::{lambda(auto:1)#1}::operator()<char>(char) const",
 		    "f<...>(int)::{lambda(auto:1)#1}::operator()<...>(char) const");
-	CHECK_SHORT("A<int> A<int>::operator+<int>(int) const [clone .cold]", "A<...>::operator+<...>(int) const [clone .cold]");
+	CHECK_SHORT("A<int> A<int>::operator+<int>(int) const [clone .cold]",
+		    "A<...>::operator+<...>(int) const [clone .cold]");
 	CHECK_SHORT("int& A::operator[]<int>(int)", "A::operator[]<...>(int)");
 	/* Nothing that a function returns. */
 	CHECK_SHORT("operator new<int>(unsigned long)", "operator new<...>(unsigned long)");
-	CHECK_SHORT("A<int>::operator unsigned long() const", "A<...>::operator unsigned long() const");
+	CHECK_SHORT("A<int>::operator unsigned long() const",
+		    "A<...>::operator unsigned long() const");
 	CHECK_SHORT("guard variable for void f<int>()::x", "guard variable for void f<...>()::x");
 	CHECK_SHORT("vtable for A<int>", "vtable for A<...>");
 	CHECK_SHORT("non-virtual thunk to A<int>::f(B)", "non-virtual thunk to A<...>::f(B)");
 	CHECK_SHORT("A<int>::f(B) const [clone .part.0]", "A<...>::f(B) const [clone .part.0]");
-	CHECK_SHORT("(anonymous namespace)::f(A<int> const&)", "(anonymous namespace)::f(A<...> const&)");
+	CHECK_SHORT("(anonymous namespace)::f(A<int> const&)",
+		    "(anonymous namespace)::f(A<...> const&)");
 	CHECK_SAME("int f[abi:cxx11]");
 	/* Where the name is in it. */
 	CHECK_SHORT("void (*f<int>(int))(char)", "void (*f<...>(int))(char)");
@@ -79,8 +85,10 @@ TEST(what_they_return)
 TEST(what_compilers_put_in_braces_stays)
 {
 	CHECK_SAME("main::{lambda(int)#1}::operator()(int) const");
-	CHECK_SHORT("main::{lambda(A<int>)#1}::operator()(A<int>) const", "main::{lambda(A<...>)#1}::operator()(A<...>) const");
-	CHECK_SHORT("f<int>::{lambda(auto:1)#2}::operator()<char>(char)", "f<...>::{lambda(auto:1)#2}::operator()<...>(char)");
+	CHECK_SHORT("main::{lambda(A<int>)#1}::operator()(A<int>) const",
+		    "main::{lambda(A<...>)#1}::operator()(A<...>) const");
+	CHECK_SHORT("f<int>::{lambda(auto:1)#2}::operator()<char>(char)",
+		    "f<...>::{lambda(auto:1)#2}::operator()<...>(char)");
 	CHECK_SAME("core::ops::function::FnOnce::call_once{{vtable.shim}}");
 	CHECK_SAME("foo() [clone .cold]");
 }
@@ -89,7 +97,8 @@ TEST(rust)
 {
 	CHECK_SHORT("<alloc::vec::Vec<T,A> as core::ops::drop::Drop>::drop",
 		    "<alloc::vec::Vec<...> as core::ops::drop::Drop>::drop");
-	CHECK_SHORT("core::ptr::drop_in_place::<alloc::string::String>", "core::ptr::drop_in_place::<...>");
+	CHECK_SHORT("core::ptr::drop_in_place::<alloc::string::String>",
+		    "core::ptr::drop_in_place::<...>");
 	CHECK_SAME("<str as core::fmt::Debug>::fmt");
 	CHECK_SHORT("<fn(A<B>) -> C as T>::f", "<fn(A<...>) -> C as T>::f");
 	CHECK_SHORT("f::<fn() -> u8>::g", "f::<...>::g");

@@ -5,7 +5,8 @@
 #include "symbols/short_templates.h"
 #include "unit/stacks.h"
 
-static uint32_t function(struct profile *p, const char *name, const char *module, enum frame_kind kind)
+static uint32_t function(struct profile *p, const char *name, const char *module,
+			 enum frame_kind kind)
 {
 	return profile_function(p, profile_string(p, name), profile_string(p, module), kind);
 }
@@ -14,7 +15,8 @@ static uint32_t function(struct profile *p, const char *name, const char *module
 static struct profile *made(void)
 {
 	struct profile *p = profile_new();
-	uint32_t thread = stacks_thread(p, 1, 1, "x"), module = profile_module(p, "x", "/x", ""), node, location;
+	uint32_t thread = stacks_thread(p, 1, 1, "x"), module = profile_module(p, "x", "/x", ""),
+		 node, location;
 	const struct line lines[] = {
 		{ .function = function(p, "tiny<int>()", "x", FRAME_USER), .line = 3 },
 		{ .function = function(p, "small<A<B> >()", "x", FRAME_USER), .line = 2 },
@@ -38,10 +40,12 @@ TEST(inlined_functions)
 	CHECK_OUTPUT(p, "folded", NULL, "x;[unknown] 1\nx;f<int> 1\nx;outer<char>() 3\n"
 		     "x;outer<int>();small<A<B> >();tiny<int>() 2\n");
 	profile_drop_inlined(p);
-	CHECK_OUTPUT(p, "folded", NULL, "x;[unknown] 1\nx;f<int> 1\nx;outer<char>() 3\nx;outer<int>() 2\n");
+	CHECK_OUTPUT(p, "folded", NULL,
+		     "x;[unknown] 1\nx;f<int> 1\nx;outer<char>() 3\nx;outer<int>() 2\n");
 	CHECK_EQ(profile_view(p).lines[profile_view(p).locations[0].first_line].line, 1);
 	profile_drop_inlined(p);
-	CHECK_OUTPUT(p, "folded", NULL, "x;[unknown] 1\nx;f<int> 1\nx;outer<char>() 3\nx;outer<int>() 2\n");
+	CHECK_OUTPUT(p, "folded", NULL,
+		     "x;[unknown] 1\nx;f<int> 1\nx;outer<char>() 3\nx;outer<int>() 2\n");
 	profile_free(p);
 }
 

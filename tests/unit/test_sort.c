@@ -18,7 +18,8 @@ static struct sort_key *copy(const struct sort_key *keys, size_t n)
 TEST(orders_by_every_digit_and_keeps_the_order_of_equals)
 {
 	static const struct sort_key keys[] = {
-		{ UINT64_MAX, 0 }, { 5, 1 }, { 0, 2 }, { 5ull << 60, 3 }, { 5, 4 }, { 4096, 5 }, { UINT64_MAX - 1, 6 }, { 5, 7 },
+		{ UINT64_MAX, 0 },     { 5, 1 }, { 0, 2 }, { 5ull << 60, 3 }, { 5, 4 }, { 4096, 5 },
+		{ UINT64_MAX - 1, 6 }, { 5, 7 },
 	};
 	static const uint32_t expected[] = { 2, 1, 4, 7, 5, 3, 6, 0 };
 	struct sort_key *k = sort_keys(copy(keys, 8), 8);
@@ -46,7 +47,8 @@ TEST(many_in_no_order)
 	k = sort_keys(k, n);
 	for (uint32_t i = 0; i < n; i++) {
 		seen[k[i].place]++;
-		if (i && (k[i].key < k[i - 1].key || (k[i].key == k[i - 1].key && k[i].place < k[i - 1].place)))
+		if (i && (k[i].key < k[i - 1].key ||
+			  (k[i].key == k[i - 1].key && k[i].place < k[i - 1].place)))
 			CHECK_EQ(i, 0);
 	}
 	for (uint32_t i = 0; i < n; i++)

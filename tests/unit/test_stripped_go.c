@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A stripped Go program is unwound by its runtime's table: by the same rules as by the CFI that was stripped from it. */
+/*
+ * A stripped Go program is unwound by its runtime's table: by the same rules as by the CFI that was
+ * stripped from it.
+ */
 #include "unwind/unwind_go.h"
 
 #include <errno.h>
@@ -43,14 +46,17 @@ struct tally {
 	uint64_t bytes, wrong, special;
 };
 
-/* All bytes of code: @wrong where the two have other rules, but for @special ones of the stripped. */
+/*
+ * All bytes of code: @wrong where the two have other rules, but for @special ones of the stripped.
+ */
 static struct tally compare(const struct program *full, const struct program *stripped)
 {
 	const struct elf_section *text = elf_file_section(full->elf, ".text");
 	struct tally t = { 0 };
 
 	for (uint64_t at = text ? text->offset : 0; text && at < text->offset + text->size; at++) {
-		uint16_t a = unwind_table_rule(&full->table, at), b = unwind_table_rule(&stripped->table, at);
+		uint16_t a = unwind_table_rule(&full->table, at),
+			 b = unwind_table_rule(&stripped->table, at);
 
 		t.bytes++;
 		t.special += a != b && b & EBP_RULE_SPECIAL;
@@ -78,7 +84,10 @@ TEST(the_same_rules_as_by_the_information_that_was_stripped)
 		t = compare(&full, &stripped);
 		CHECK(t.bytes > 100000);
 		CHECK_EQ(t.wrong, 0);
-		/* Assembly that moves its stack pointer, and frames of 16 KiB, are left by their frame pointers. */
+		/*
+		 * Assembly that moves its stack pointer, and frames of 16 KiB, are left by their
+		 * frame pointers.
+		 */
 		CHECK(t.special < t.bytes / 50);
 	}
 	unload(&full);
@@ -110,7 +119,8 @@ TEST(stretches_ascend_and_other_programs_have_none)
 
 int main(int argc, char **argv)
 {
-	char *path = xasprintf("%s", argc ? argv[0] : ""), *folder = xasprintf("%s/../fixtures/go_symbols", dirname(path));
+	char *path = xasprintf("%s", argc ? argv[0] : ""),
+	     *folder = xasprintf("%s/../fixtures/go_symbols", dirname(path));
 
 	fixtures = folder;
 	RUN(the_same_rules_as_by_the_information_that_was_stripped);

@@ -58,7 +58,9 @@ TEST(strings_never_move)
 /* Blocks are 64 KiB: around that edge, and far over it. */
 TEST(takes_any_length)
 {
-	static const size_t lengths[] = { 65534, 65535, 65536, 1, 65533, 200000, 0, 2, 65535 - 4, 3 };
+	static const size_t lengths[] = {
+		65534, 65535, 65536, 1, 65533, 200000, 0, 2, 65535 - 4, 3
+	};
 	struct strtab *t = strtab_new();
 	char *text = xmalloc(200001);
 

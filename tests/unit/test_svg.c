@@ -92,7 +92,9 @@ TEST(headers_without_an_account)
 	CHECK(holds(p, "<text class=\"d\" x=\"16\" y=\"76\">3 samples</text>"));
 	profile_account(p)->taken = 3;
 	profile_account(p)->kept = 1;
-	profile_account(p)->truncated[profile_account(p)->ntruncated++] = (struct profile_reason){ "depth", 2 };
+	profile_account(p)->truncated[profile_account(p)->ntruncated++] = (struct profile_reason){
+		"depth", 2
+	};
 	CHECK(holds(p, ">3 samples: 0 complete, 2 truncated (2 depth), 0 lost<"));
 	profile_free(p);
 }

@@ -14,7 +14,9 @@ static struct elf_image bytes;
 
 static struct image file_image(uint32_t id, int fd)
 {
-	return (struct image){ .id = id, .kind = IMAGE_FILE, .path = "/test", .name = "test", .fd = fd };
+	return (struct image){
+		.id = id, .kind = IMAGE_FILE, .path = "/test", .name = "test", .fd = fd
+	};
 }
 
 TEST(names_of_a_file)
@@ -24,9 +26,12 @@ TEST(names_of_a_file)
 	struct image image;
 
 	elf_image_begin(&bytes);
-	elf_image_symbol(&bytes, 0, "_ZN3Foo3barEPKc", 0x401000, 16, STT_FUNC, STB_GLOBAL, IMAGE_TEXT);
-	elf_image_symbol(&bytes, 0, "evil\033[2J\n;name", 0x502000, 16, STT_FUNC, STB_GLOBAL, IMAGE_COLD);
-	elf_image_symbol(&bytes, 0, "memcpy@@GLIBC_2.14", 0x502040, 16, STT_FUNC, STB_GLOBAL, IMAGE_COLD);
+	elf_image_symbol(&bytes, 0, "_ZN3Foo3barEPKc", 0x401000, 16, STT_FUNC, STB_GLOBAL,
+			 IMAGE_TEXT);
+	elf_image_symbol(&bytes, 0, "evil\033[2J\n;name", 0x502000, 16, STT_FUNC, STB_GLOBAL,
+			 IMAGE_COLD);
+	elf_image_symbol(&bytes, 0, "memcpy@@GLIBC_2.14", 0x502040, 16, STT_FUNC, STB_GLOBAL,
+			 IMAGE_COLD);
 	elf_image_end(&bytes);
 	image = file_image(7, memory_file(bytes.bytes, bytes.size));
 
@@ -52,7 +57,8 @@ TEST(short_names_of_templates)
 	struct image image;
 
 	elf_image_begin(&bytes);
-	elf_image_symbol(&bytes, 0, "_ZNSt6vectorIiSaIiEE9push_backERKi", 0x401000, 16, STT_FUNC, STB_GLOBAL, IMAGE_TEXT);
+	elf_image_symbol(&bytes, 0, "_ZNSt6vectorIiSaIiEE9push_backERKi", 0x401000, 16, STT_FUNC,
+			 STB_GLOBAL, IMAGE_TEXT);
 	elf_image_symbol(&bytes, 0, "_ZlsRSoi", 0x502000, 16, STT_FUNC, STB_GLOBAL, IMAGE_COLD);
 	elf_image_end(&bytes);
 	image = file_image(7, memory_file(bytes.bytes, bytes.size));
@@ -64,7 +70,9 @@ TEST(short_names_of_templates)
 	close(image.fd);
 }
 
-/* Whatever it had to forget, it knows the same; and of one file it may keep more than all may take. */
+/*
+ * Whatever it had to forget, it knows the same; and of one file it may keep more than all may take.
+ */
 TEST(memory_of_many_files)
 {
 	enum { FILES = 6 };
@@ -78,7 +86,8 @@ TEST(memory_of_many_files)
 		elf_image_begin(&bytes);
 		for (unsigned i = 0; i < 30; i++) {
 			snprintf(name, sizeof(name), "file_%u_function_%u", f, i);
-			elf_image_symbol(&bytes, 0, name, 0x401000 + 16 * i, 16, STT_FUNC, STB_GLOBAL, IMAGE_TEXT);
+			elf_image_symbol(&bytes, 0, name, 0x401000 + 16 * i, 16, STT_FUNC,
+					 STB_GLOBAL, IMAGE_TEXT);
 		}
 		elf_image_end(&bytes);
 		images[f] = file_image(f, memory_file(bytes.bytes, bytes.size));
@@ -107,7 +116,9 @@ TEST(why_there_is_no_name)
 {
 	struct symbolizer *s = symbolizer_new(&(struct symbolizer_options){ 0 });
 	struct image missing = file_image(0, -1), script, stripped, damaged;
-	struct image special = { .id = 4, .kind = IMAGE_SPECIAL, .path = "[vsyscall]", .name = "[vsyscall]", .fd = -1 };
+	struct image special = {
+		.id = 4, .kind = IMAGE_SPECIAL, .path = "[vsyscall]", .name = "[vsyscall]", .fd = -1
+	};
 	struct symbol_frame out[SOURCE_FRAMES_MAX];
 
 	missing.why = -EACCES;
@@ -132,7 +143,9 @@ TEST(why_there_is_no_name)
 
 TEST(names_of_the_vdso)
 {
-	struct image vdso = { .id = 0, .kind = IMAGE_VDSO, .path = "[vdso]", .name = "[vdso]", .fd = -1 };
+	struct image vdso = {
+		.id = 0, .kind = IMAGE_VDSO, .path = "[vdso]", .name = "[vdso]", .fd = -1
+	};
 	struct symbolizer *s = symbolizer_new(&(struct symbolizer_options){ 0 });
 	struct symbol_frame out[SOURCE_FRAMES_MAX];
 	int found = 0;
@@ -171,7 +184,8 @@ TEST(names_of_this_program)
 	CHECK(self && maps);
 	image = file_image(0, fileno(self));
 	while (fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) != 3 || address < start || address >= end)
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) != 3 ||
+		    address < start || address >= end)
 			continue;
 		CHECK_EQ(symbolizer_user(s, &image, address - start + offset, out), 1);
 		CHECK_STR(out->name, "known_function");
@@ -199,7 +213,8 @@ TEST(names_of_the_kernel)
 
 	CHECK_EQ(symbolizer_kernel_hidden(s), 0);
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%llx %c %511s", &address, &type, name) == 3 && !strcmp(name, "vfs_read"))
+		if (sscanf(line, "%llx %c %511s", &address, &type, name) == 3 &&
+		    !strcmp(name, "vfs_read"))
 			break;
 	if (f)
 		fclose(f);

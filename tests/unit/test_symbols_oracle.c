@@ -32,10 +32,11 @@ static uint64_t next_random(void)
 	return random_state ^= random_state << 17;
 }
 
-static int no_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file,
-			const char *link, GElf_Word crc, char **path)
+static int no_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+			const char *file, const char *link, GElf_Word crc, char **path)
 {
-	(void)module, (void)data, (void)name, (void)base, (void)file, (void)link, (void)crc, (void)path;
+	(void)module, (void)data, (void)name, (void)base, (void)file, (void)link, (void)crc,
+		(void)path;
 	return -1;
 }
 
@@ -54,7 +55,8 @@ static int has_symbol(Dwfl_Module *module, const char *name, uint64_t start)
 	for (int i = 0; i < n; i++) {
 		GElf_Addr address = 0;
 		GElf_Sym s;
-		const char *other = dwfl_module_getsym_info(module, i, &s, &address, NULL, NULL, NULL);
+		const char *other = dwfl_module_getsym_info(module, i, &s, &address, NULL, NULL,
+							    NULL);
 
 		if (other && address == start && is_code(&s) && !strcmp(other, name))
 			return 1;
@@ -63,15 +65,17 @@ static int has_symbol(Dwfl_Module *module, const char *name, uint64_t start)
 }
 
 /* One address; @bias is what libdwfl adds to the file's own addresses. */
-static void compare_at(Dwfl_Module *module, GElf_Addr bias, struct symbol_source *ours, uint64_t address,
-		       struct tally *t)
+static void compare_at(Dwfl_Module *module, GElf_Addr bias, struct symbol_source *ours,
+		       uint64_t address, struct tally *t)
 {
 	struct source_function f;
 	char name[4096] = "";
 	GElf_Off offset = 0;
 	GElf_Sym s = { 0 };
-	const char *theirs = dwfl_module_addrinfo(module, address + bias, &offset, &s, NULL, NULL, NULL);
-	int found = !ours->ops->find(ours, address, &f) && !ours->ops->name(ours, f.token, name, sizeof(name));
+	const char *theirs = dwfl_module_addrinfo(module, address + bias, &offset, &s, NULL, NULL,
+						  NULL);
+	int found = !ours->ops->find(ours, address, &f) &&
+		    !ours->ops->name(ours, f.token, name, sizeof(name));
 
 	if (theirs && (!is_code(&s) || !strncmp(theirs, ".L", 2)))
 		theirs = NULL;
@@ -79,16 +83,17 @@ static void compare_at(Dwfl_Module *module, GElf_Addr bias, struct symbol_source
 		t->neither++;
 	else if (theirs && found && f.start == address - offset && !strcmp(theirs, name))
 		t->same++;
-	else if (theirs && found && f.start == address - offset && has_symbol(module, name, f.start + bias))
+	else if (theirs && found && f.start == address - offset &&
+		 has_symbol(module, name, f.start + bias))
 		t->alias++;
 	else if (t->wrong++ < 5)
-		printf("0x%llx: %s+0x%llx, by libdwfl %s+0x%llx\n", (unsigned long long)address, found ? name : "-",
-		       found ? (unsigned long long)(address - f.start) : 0, theirs ? theirs : "-",
-		       (unsigned long long)offset);
+		printf("0x%llx: %s+0x%llx, by libdwfl %s+0x%llx\n", (unsigned long long)address,
+		       found ? name : "-", found ? (unsigned long long)(address - f.start) : 0,
+		       theirs ? theirs : "-", (unsigned long long)offset);
 }
 
-static void compare_all(Dwfl_Module *module, GElf_Addr bias, const struct elf_file *elf, struct symbol_source *ours,
-			struct tally *t)
+static void compare_all(Dwfl_Module *module, GElf_Addr bias, const struct elf_file *elf,
+			struct symbol_source *ours, struct tally *t)
 {
 	const struct elf_section *s;
 	size_t n = elf_file_sections(elf, &s);
@@ -125,14 +130,15 @@ static int compare_file(const char *path)
 	ours = elf ? elf_symbols_open(elf) : NULL;
 	module = dwfl_report_elf(dwfl, "file", path, -1, 0, false);
 	dwfl_report_end(dwfl, NULL, NULL);
-	if (!ours || !module || !dwfl_module_getelf(module, &bias) || dwfl_module_getsymtab(module) <= 1)
+	if (!ours || !module || !dwfl_module_getelf(module, &bias) ||
+	    dwfl_module_getsymtab(module) <= 1)
 		goto out;
 	compare_all(module, bias, elf, ours, &t);
 	compared = 1;
 	CHECK_EQ(t.wrong, 0);
 	CHECK_EQ(t.same + t.alias + t.neither, PROBES);
-	printf("%s: %lu same, %lu aliases, %lu without a name, %lu wrong\n", path, t.same, t.alias, t.neither,
-	       t.wrong);
+	printf("%s: %lu same, %lu aliases, %lu without a name, %lu wrong\n", path, t.same, t.alias,
+	       t.neither, t.wrong);
 out:
 	symbol_source_free(ours);
 	elf_file_free(elf);
@@ -162,10 +168,19 @@ TEST(what_is_loaded_here)
 TEST(what_is_installed)
 {
 	static const char *const paths[] = {
-		"/bin/bash", "/usr/bin/python3", "/usr/bin/perl", "/usr/bin/git", "/usr/bin/gdb", "/usr/bin/make",
-		"/usr/sbin/nginx", "/usr/bin/x86_64-linux-gnu-ld.bfd", "/lib/x86_64-linux-gnu/libcrypto.so.3",
-		"/lib/x86_64-linux-gnu/libpython3.11.so.1.0", "/lib/x86_64-linux-gnu/libm.so.6",
-		"/lib64/ld-linux-x86-64.so.2", "/usr/lib/x86_64-linux-gnu/libbpf.so.1",
+		"/bin/bash",
+		"/usr/bin/python3",
+		"/usr/bin/perl",
+		"/usr/bin/git",
+		"/usr/bin/gdb",
+		"/usr/bin/make",
+		"/usr/sbin/nginx",
+		"/usr/bin/x86_64-linux-gnu-ld.bfd",
+		"/lib/x86_64-linux-gnu/libcrypto.so.3",
+		"/lib/x86_64-linux-gnu/libpython3.11.so.1.0",
+		"/lib/x86_64-linux-gnu/libm.so.6",
+		"/lib64/ld-linux-x86-64.so.2",
+		"/usr/lib/x86_64-linux-gnu/libbpf.so.1",
 	};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)

@@ -26,9 +26,19 @@ static const char *fit(const char *s, size_t columns)
 TEST(plain_text_stays)
 {
 	static const char *const same[] = {
-		"", "main", "std::vector<int, std::allocator<int> >::push_back(int&&)", "a;b \"c\" <d> & e\\",
-		"gr\xc3\xbc\xc3\x9f", "\xe6\xbc\xa2\xe5\xad\x97", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbd",
-		"\xc2\xa0", "\xef\xbf\xbd", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x90\x80\x80",
+		"",
+		"main",
+		"std::vector<int, std::allocator<int> >::push_back(int&&)",
+		"a;b \"c\" <d> & e\\",
+		"gr\xc3\xbc\xc3\x9f",
+		"\xe6\xbc\xa2\xe5\xad\x97",
+		"\xf0\x9f\x98\x80",
+		"\xf4\x8f\xbf\xbd",
+		"\xc2\xa0",
+		"\xef\xbf\xbd",
+		"\xed\x9f\xbf",
+		"\xee\x80\x80",
+		"\xf0\x90\x80\x80",
 	};
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
@@ -39,7 +49,8 @@ TEST(invalid_bytes_are_replaced)
 {
 	CHECK_STR(clean("a\xff" "b"), "a" U_FFFD "b");
 	CHECK_STR(clean("\x80"), U_FFFD);
-	CHECK_STR(clean("\xc3"), U_FFFD);					/* cut short by the end */
+	/* cut short by the end */
+	CHECK_STR(clean("\xc3"), U_FFFD);
 	CHECK_STR(clean("\xe6\xbc"), U_FFFD U_FFFD);
 	CHECK_STR(clean("\xe6\xbcx"), U_FFFD U_FFFD "x");
 	CHECK_STR(clean("\xc0\xaf"), U_FFFD U_FFFD);				/* overlong '/' */
@@ -56,14 +67,19 @@ TEST(controls_are_escaped)
 	CHECK_STR(clean("a\nb\tc"), "a\\nb\\tc");
 	CHECK_STR(clean("\033[31mred"), "\\x1b[31mred");
 	CHECK_STR(clean("\x01\x7f"), "\\x01\\x7f");
-	CHECK_STR(clean("\xc2\x80\xc2\x9b" "\xc2\x9f"), "\\x80\\x9b\\x9f");	/* C1: CSI in one character */
-	CHECK_STR(clean("\xe2\x80\xae" "abc"), "\\u{202e}abc");			/* right-to-left override */
-	CHECK_STR(clean("\xe2\x80\xa8\xe2\x80\xa9"), "\\u{2028}\\u{2029}");	/* end a line in JavaScript */
+	/* C1: CSI in one character */
+	CHECK_STR(clean("\xc2\x80\xc2\x9b" "\xc2\x9f"), "\\x80\\x9b\\x9f");
+	/* right-to-left override */
+	CHECK_STR(clean("\xe2\x80\xae" "abc"), "\\u{202e}abc");
+	/* end a line in JavaScript */
+	CHECK_STR(clean("\xe2\x80\xa8\xe2\x80\xa9"), "\\u{2028}\\u{2029}");
 	CHECK_STR(clean("\xe2\x81\xa6\xe2\x81\xa9"), "\\u{2066}\\u{2069}");
 	CHECK_STR(clean("\xe2\x80\x8e\xd8\x9c"), "\\u{200e}\\u{061c}");
 	CHECK_STR(clean("\xef\xbb\xbf"), "\\u{feff}");
-	CHECK_STR(clean("\xef\xbf\xbe\xef\xbf\xbf"), "\\u{fffe}\\u{ffff}");	/* not XML characters */
-	CHECK_STR(clean("\xf3\xa0\x81\x81"), "\\u{e0041}");			/* an invisible 'A' */
+	/* not XML characters */
+	CHECK_STR(clean("\xef\xbf\xbe\xef\xbf\xbf"), "\\u{fffe}\\u{ffff}");
+	/* an invisible 'A' */
+	CHECK_STR(clean("\xf3\xa0\x81\x81"), "\\u{e0041}");
 }
 
 TEST(is_cut_between_characters)
@@ -88,7 +104,8 @@ TEST(widths)
 	CHECK_EQ(text_width(""), 0);
 	CHECK_EQ(text_width("abc"), 3);
 	CHECK_EQ(text_width("\xc3\xbc"), 1);
-	CHECK_EQ(text_width("u\xcc\x88"), 1);				/* u and a combining diaeresis */
+	/* u and a combining diaeresis */
+	CHECK_EQ(text_width("u\xcc\x88"), 1);
 	CHECK_EQ(text_width("\xe6\xbc\xa2\xe5\xad\x97"), 4);
 	CHECK_EQ(text_width("\xf0\x9f\x98\x80"), 2);
 	CHECK_EQ(text_width("\xff"), 1);
@@ -102,8 +119,10 @@ TEST(fits_by_losing_the_middle)
 	CHECK_STR(fit("abcdefghijk", 7), "abcdefg");
 	CHECK_STR(fit("abcdefghijk", 0), "");
 	/* Ten wide characters: no half of one on either side. */
-	CHECK_STR(fit("\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe5\xad\x97\xe5\xad\x97"
-		      "\xe5\xad\x97\xe5\xad\x97\xe5\xad\x97", 10),
+	CHECK_STR(fit("\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2\xe5\xad\x97\xe5"
+		      "\xad\x97"
+		      "\xe5\xad\x97\xe5\xad\x97\xe5\xad\x97",
+		      10),
 		  "\xe6\xbc\xa2\xe6\xbc\xa2...\xe5\xad\x97");
 }
 

@@ -4,8 +4,8 @@
 #include "output/threads.h"
 #include "unit/stacks.h"
 
-static void check_row(const struct profile *p, const struct thread_row *row, const char *comm, const char *ids, int leads,
-		      uint64_t total)
+static void check_row(const struct profile *p, const struct thread_row *row, const char *comm,
+		      const char *ids, int leads, uint64_t total)
 {
 	char pid[32], tid[32], got[80];
 
@@ -20,7 +20,8 @@ static void check_row(const struct profile *p, const struct thread_row *row, con
 TEST(order_and_ids)
 {
 	struct profile *p = profile_new();
-	uint32_t sh = profile_string(p, "sh"), make = profile_string(p, "make"), pool = profile_string(p, "pool");
+	uint32_t sh = profile_string(p, "sh"), make = profile_string(p, "make"),
+		 pool = profile_string(p, "pool");
 	uint32_t before = profile_process(p, 7, 1, sh), after = profile_process(p, 7, 2, make);
 	uint32_t other = profile_process(p, 9, 1, sh);
 	struct threads *t;

@@ -111,7 +111,8 @@ TEST(processes_are_pid_and_comm)
 	for (uint32_t i = 0; i < 4; i++) {
 		uint32_t comm = profile_string(p, comms[i]);
 
-		stacks_add(p, profile_thread(p, profile_process(p, 5, i, comm), 0, comm), "f", i + 1);
+		stacks_add(p, profile_thread(p, profile_process(p, 5, i, comm), 0, comm), "f",
+			   i + 1);
 	}
 	rows = rollup_processes(p, &n);
 	CHECK_EQ(n, 3);
@@ -193,13 +194,15 @@ TEST(colour_is_restrained)
 	stacks_add(p, t, "a!f|[kernel]!g", 3);
 	stacks_add(p, t, "a!f", 1);
 	CHECK_OUTPUT(p, "top", &o,
-		"   \033[1mSELF%\033[0m  \033[1mTOTAL%\033[0m  \033[1mSAMPLES\033[0m  \033[1mIMAGE\033[0m"
-		"     \033[1mFUNCTION\033[0m\n"
-		"   75.00   75.00        3  \033[36m[kernel]\033[0m  \033[36mg\033[0m\n"
-		"   25.00  100.00        1  a         f\n"
-		"\n"
-		"     \033[1mPID\033[0m  \033[1mCOMM\033[0m  \033[1mSAMPLES\033[0m       \033[1m%\033[0m\n"
-		"       1  x           4  100.00\n");
+		     "   \033[1mSELF%\033[0m  \033[1mTOTAL%\033[0m  \033[1mSAMPLES\033[0m  "
+		     "\033[1mIMAGE\033[0m"
+		     "     \033[1mFUNCTION\033[0m\n"
+		     "   75.00   75.00        3  \033[36m[kernel]\033[0m  \033[36mg\033[0m\n"
+		     "   25.00  100.00        1  a         f\n"
+		     "\n"
+		     "     \033[1mPID\033[0m  \033[1mCOMM\033[0m  \033[1mSAMPLES\033[0m       "
+		     "\033[1m%\033[0m\n"
+		     "       1  x           4  100.00\n");
 	profile_free(p);
 }
 
@@ -220,7 +223,8 @@ static void leave(void *ctx, const struct calltree_node *n)
 static void check_tree(const struct profile *p, const uint32_t *functions, const uint32_t *threads,
 		       const char *expected)
 {
-	struct calltree *t = calltree_new(p, &(struct calltree_labels){ .functions = functions, .threads = threads });
+	struct calltree *t = calltree_new(
+		p, &(struct calltree_labels){ .functions = functions, .threads = threads });
 	char text[512] = "";
 
 	calltree_walk(t, &(struct calltree_walker){ .enter = enter, .leave = leave, .ctx = text });
@@ -233,7 +237,8 @@ static void check_tree(const struct profile *p, const uint32_t *functions, const
 
 TEST(trees_follow_their_labels)
 {
-	static const uint32_t same[] = { 0, 0, 0, 1 }, turned[] = { 3, 2, 1, 0 }, threads[] = { 5, 4 };
+	static const uint32_t same[] = { 0, 0, 0, 1 }, turned[] = { 3, 2, 1, 0 },
+			      threads[] = { 5, 4 };
 	struct profile *p = profile_new();
 	uint32_t t = stacks_thread(p, 1, 1, "t"), u = stacks_thread(p, 1, 2, "u");
 
@@ -282,8 +287,11 @@ TEST(waiting_is_the_functions_own_time)
 		enum frame_kind kind = *frames[i] == '[' ? FRAME_MARK : FRAME_USER;
 		uint32_t location = profile_location(p, 0, kind, 1000 + i);
 
-		profile_name_location(p, location, &(struct line){
-			.function = profile_function(p, profile_string(p, frames[i]), 0, kind) }, 1, "");
+		profile_name_location(
+			p, location,
+			&(struct line){ .function = profile_function(
+						p, profile_string(p, frames[i]), 0, kind) },
+			1, "");
 		node = profile_node(p, node, location);
 	}
 	profile_add(p, t, node, 5);

@@ -37,13 +37,27 @@ TEST(ways_out)
 TEST(each_place_of_a_function)
 {
 	static const uint8_t code[] = {
-		0xf3, 0x0f, 0x1e, 0xfa, 0x80, 0x3d, 0, 0, 0, 0, 0, 0x75, 0x13,	/* endbr64; cmpb $0, done(%rip); jne 32 */
-		0x55, 0x48, 0x83, 0x3d, 0, 0, 0, 0, 0, 0x48, 0x89, 0xe5,		/* push %rbp; cmpq; mov %rsp, %rbp */
-		0xe8, 0, 0, 0, 0, 0x5d, 0xc3, 0xc3,					/* call; pop %rbp; ret; ret */
+		/* endbr64; cmpb $0, done(%rip); jne 32 */
+		0xf3, 0x0f, 0x1e, 0xfa, 0x80, 0x3d, 0, 0, 0, 0, 0, 0x75, 0x13,
+		/* push %rbp; cmpq; mov %rsp, %rbp */
+		0x55, 0x48, 0x83, 0x3d, 0, 0, 0, 0, 0, 0x48, 0x89, 0xe5,
+		/* call; pop %rbp; ret; ret */
+		0xe8, 0, 0, 0, 0, 0x5d, 0xc3, 0xc3,
 	};
-	static const struct { size_t at; uint16_t rule; } cases[] = {
-		{ 0, 1 }, { 4, 1 }, { 11, 1 }, { 13, 1 }, { 14, 2 | SAVED(1) }, { 22, 2 | SAVED(1) }, { 25, 2 | SAVED(1) },
-		{ 30, 2 | SAVED(1) }, { 31, 1 }, { 32, 1 },
+	static const struct {
+		size_t at;
+		uint16_t rule;
+	} cases[] = {
+		{ 0, 1 },
+		{ 4, 1 },
+		{ 11, 1 },
+		{ 13, 1 },
+		{ 14, 2 | SAVED(1) },
+		{ 22, 2 | SAVED(1) },
+		{ 25, 2 | SAVED(1) },
+		{ 30, 2 | SAVED(1) },
+		{ 31, 1 },
+		{ 32, 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
@@ -100,12 +114,14 @@ TEST(unknown)
 	CHECK_EQ(at(0, CODE(0x48, 0x83, 0xe4, 0xf0, 0xc3)), 0);		/* and $-16, %rsp */
 	CHECK_EQ(at(0, CODE(0x48, 0x89, 0xc4, 0xc3)), 0);		/* mov %rax, %rsp */
 	CHECK_EQ(at(0, CODE(0x48, 0x8b, 0x67, 0x10, 0xc3)), 0);		/* mov 16(%rdi), %rsp */
-	CHECK_EQ(at(0, CODE(0x48, 0x8d, 0x64, 0x04, 0x10, 0xc3)), 0);	/* lea 16(%rsp,%rax), %rsp */
+	/* lea 16(%rsp,%rax), %rsp */
+	CHECK_EQ(at(0, CODE(0x48, 0x8d, 0x64, 0x04, 0x10, 0xc3)), 0);
 	CHECK_EQ(at(0, CODE(0x48, 0x94, 0xc3)), 0);			/* xchg %rax, %rsp */
 	CHECK_EQ(at(0, CODE(0x48, 0x01, 0xc4, 0xc3)), 0);		/* add %rax, %rsp */
 	CHECK_EQ(at(0, CODE(0x5c, 0xc3)), 0);				/* pop %rsp */
 	CHECK_EQ(at(0, CODE(0x0f, 0x0b, 0xc3)), 0);			/* ud2 */
-	CHECK_EQ(at(0, CODE(0x48, 0x83, 0xc4, 0xf0, 0xc3)), 0);		/* add $-16, %rsp: the return address was pushed here */
+	/* add $-16, %rsp: the return address was pushed here */
+	CHECK_EQ(at(0, CODE(0x48, 0x83, 0xc4, 0xf0, 0xc3)), 0);
 	CHECK_EQ(at(0, CODE(0x48, 0x83, 0xc4, 0x04, 0xc3)), 0);
 	CHECK_EQ(at(1, CODE(0xc3)), 0);
 }

@@ -9,10 +9,10 @@
 #include <limits.h>
 
 #include "base/clock.h"
+#include "dwarf/cfi.h"
 #include "elf/elf_file.h"
 #include "elf_corpus.h"
 #include "test.h"
-#include "dwarf/cfi.h"
 #include "unwind/unwind_table.h"
 
 #define SAMPLE_PCS	20000
@@ -26,7 +26,8 @@ struct machine {
 	uint8_t fp, sp, ra;
 };
 
-static const struct machine machines[] = { { "x86-64", EM_X86_64, 6, 7, 16 }, { "aarch64", EM_AARCH64, 29, 31, 30 } };
+static const struct machine machines[] = { { "x86-64", EM_X86_64, 6, 7, 16 },
+					   { "aarch64", EM_AARCH64, 29, 31, 30 } };
 #define MACHINES (sizeof(machines) / sizeof(*machines))
 
 struct tally {
@@ -62,10 +63,12 @@ static int is_at_cfa(const Dwarf_Op *ops, size_t n, int64_t offset)
 {
 	if (n < 1 || ops[0].atom != DW_OP_call_frame_cfa || (n == 1 && offset))
 		return 0;
-	return n == 1 || (n == 2 && ops[1].atom == DW_OP_plus_uconst && (int64_t)ops[1].number == offset);
+	return n == 1 ||
+	       (n == 2 && ops[1].atom == DW_OP_plus_uconst && (int64_t)ops[1].number == offset);
 }
 
-static int is_place(uint8_t kind, uint8_t reg, int32_t offset, const Dwarf_Op *ops, size_t n, const Dwarf_Op *memory)
+static int is_place(uint8_t kind, uint8_t reg, int32_t offset, const Dwarf_Op *ops, size_t n,
+		    const Dwarf_Op *memory)
 {
 	switch (kind) {
 	case EBP_AT_SAME:
@@ -75,11 +78,13 @@ static int is_place(uint8_t kind, uint8_t reg, int32_t offset, const Dwarf_Op *o
 	case EBP_AT_CFA:
 		return is_at_cfa(ops, n, offset);
 	case EBP_AT_REG:
-		return n == 2 && ops[0].atom == DW_OP_call_frame_cfa && is_reg(&ops[1], reg, offset);
+		return n == 2 && ops[0].atom == DW_OP_call_frame_cfa &&
+		       is_reg(&ops[1], reg, offset);
 	case EBP_IN_REG:
 		return n == 1 && ops[0].atom == DW_OP_regx && ops[0].number == reg;
 	case EBP_IS_CFA:
-		return n >= 2 && ops[n - 1].atom == DW_OP_stack_value && is_at_cfa(ops, n - 1, offset);
+		return n >= 2 && ops[n - 1].atom == DW_OP_stack_value &&
+		       is_at_cfa(ops, n - 1, offset);
 	}
 	return 0;
 }
@@ -90,11 +95,16 @@ static int is_exotic(const struct ebp_exotic *x, const struct truth *t)
 		return 0;
 	if (x->cfa == EBP_CFA_REG ? t->ncfa != 1 : t->ncfa < 2 || t->cfa[1].atom != DW_OP_deref)
 		return 0;
-	if (t->ncfa == 3 ? t->cfa[2].atom != DW_OP_plus_uconst || (int32_t)t->cfa[2].number != x->cfa_add : x->cfa_add)
+	if (t->ncfa == 3
+		    ? t->cfa[2].atom != DW_OP_plus_uconst || (int32_t)t->cfa[2].number != x->cfa_add
+		    : x->cfa_add)
 		return 0;
 	if (!is_place(x->fp, x->fp_reg, x->fp_offset, t->fp, t->nfp, t->fp_memory))
 		return 0;
-	/* Another column than the architecture's, without a rule: libdw calls it undefined, libgcc the same. */
+	/*
+	 * Another column than the architecture's, without a rule: libdw calls it undefined, libgcc
+	 * the same.
+	 */
 	if (t->ra_column != t->m->ra && !t->nra)
 		return x->ra == EBP_IN_REG && x->ra_reg == t->ra_column;
 	return is_place(x->ra, x->ra_reg, x->ra_offset, t->ra, t->nra, t->ra_memory);
@@ -109,11 +119,15 @@ static int is_saved(int64_t offset, const Dwarf_Op *ops, size_t n)
 static int is_plain(uint16_t rule, const struct truth *t)
 {
 	int arm = t->m->em == EM_AARCH64;
-	int64_t cfa = (arm ? 16 : 8) * (rule & EBP_RULE_OFFSET_MASK), saved = rule >> EBP_RULE_SAVED_SHIFT & 7;
-	const struct { int64_t fp, ra; } places[] = {
-		[EBP_SAVED_NOTHING] = { 0, 0 }, [EBP_SAVED_PAIR_LOW] = { -cfa, 8 - cfa },
-		[EBP_SAVED_PAIR_HIGH] = { -16, -8 }, [EBP_SAVED_LR_LOW] = { 0, -cfa }, [EBP_SAVED_LR_HIGH] = { 0, -16 },
-		[EBP_SAVED_LR_TOP] = { 0, -8 }, [EBP_SAVED_PAIR_32] = { -32, -24 }, [EBP_SAVED_PAIR_48] = { -48, -40 },
+	int64_t cfa = (arm ? 16 : 8) * (rule & EBP_RULE_OFFSET_MASK),
+		saved = rule >> EBP_RULE_SAVED_SHIFT & 7;
+	const struct {
+		int64_t fp, ra;
+	} places[] = {
+		[EBP_SAVED_NOTHING] = { 0, 0 },	     [EBP_SAVED_PAIR_LOW] = { -cfa, 8 - cfa },
+		[EBP_SAVED_PAIR_HIGH] = { -16, -8 }, [EBP_SAVED_LR_LOW] = { 0, -cfa },
+		[EBP_SAVED_LR_HIGH] = { 0, -16 },    [EBP_SAVED_LR_TOP] = { 0, -8 },
+		[EBP_SAVED_PAIR_32] = { -32, -24 },  [EBP_SAVED_PAIR_48] = { -48, -40 },
 	};
 
 	/* libdw takes glibc at its word: see cfi_mend(). */
@@ -125,7 +139,8 @@ static int is_plain(uint16_t rule, const struct truth *t)
 	       is_saved(arm ? places[saved].fp : saved ? -8 - 8 * saved : 0, t->fp, t->nfp);
 }
 
-static int is_same(const struct unwind_table *table, uint16_t rule, const struct truth *t, struct tally *n)
+static int is_same(const struct unwind_table *table, uint16_t rule, const struct truth *t,
+		   struct tally *n)
 {
 	unsigned special = rule & EBP_RULE_SPECIAL ? rule & ~EBP_RULE_SPECIAL : EBP_RULE_GAP;
 
@@ -133,21 +148,26 @@ static int is_same(const struct unwind_table *table, uint16_t rule, const struct
 		return !t->signal && is_plain(rule, t);
 	if (special >= EBP_RULE_EXOTIC) {
 		n->exotic++;
-		return special - EBP_RULE_EXOTIC < table->nexotic && is_exotic(&table->exotic[special - EBP_RULE_EXOTIC], t);
+		return special - EBP_RULE_EXOTIC < table->nexotic &&
+		       is_exotic(&table->exotic[special - EBP_RULE_EXOTIC], t);
 	}
 	n->unsupported += special == EBP_RULE_UNSUPPORTED;
 	switch (special) {
 	case EBP_RULE_STOP: return !t->nra && t->ra == t->ra_memory;
 	case EBP_RULE_SIGNAL: return t->signal;
-	case EBP_RULE_PLT10: return t->ncfa == 9 && t->cfa[4].atom == DW_OP_lit10 && is_at_cfa(t->ra, t->nra, -8);
-	case EBP_RULE_PLT11: return t->ncfa == 9 && t->cfa[4].atom == DW_OP_lit11 && is_at_cfa(t->ra, t->nra, -8);
+	case EBP_RULE_PLT10:
+		return t->ncfa == 9 && t->cfa[4].atom == DW_OP_lit10 &&
+		       is_at_cfa(t->ra, t->nra, -8);
+	case EBP_RULE_PLT11:
+		return t->ncfa == 9 && t->cfa[4].atom == DW_OP_lit11 &&
+		       is_at_cfa(t->ra, t->nra, -8);
 	case EBP_RULE_UNSUPPORTED: return 1;
 	}
 	return 0;
 }
 
-static void compare_at(const char *path, const struct machine *m, const struct unwind_table *table, Dwarf_CFI *cfi,
-		       uint64_t pc, uint64_t offset, int overlaps, struct tally *n)
+static void compare_at(const char *path, const struct machine *m, const struct unwind_table *table,
+		       Dwarf_CFI *cfi, uint64_t pc, uint64_t offset, int overlaps, struct tally *n)
 {
 	uint16_t rule = unwind_table_rule(table, offset);
 	Dwarf_Frame *frame = NULL;
@@ -161,7 +181,8 @@ static void compare_at(const char *path, const struct machine *m, const struct u
 	else if (overlaps)
 		n->overlap++;
 	else if (n->wrong++ < 20)
-		printf("%s: 0x%llx: rule %04x is not what libdw says\n", path, (unsigned long long)pc, rule);
+		printf("%s: 0x%llx: rule %04x is not what libdw says\n", path,
+		       (unsigned long long)pc, rule);
 	free(frame);
 }
 
@@ -180,13 +201,14 @@ static int64_t code_offset(const struct elf_file *elf, uint64_t vaddr)
 	size_t n = elf_file_segments(elf, &s);
 
 	for (size_t i = 0; i < n; i++)
-		if (s[i].type == PT_LOAD && s[i].flags & PF_X && vaddr >= s[i].vaddr && vaddr - s[i].vaddr < s[i].filesz)
+		if (s[i].type == PT_LOAD && s[i].flags & PF_X && vaddr >= s[i].vaddr &&
+		    vaddr - s[i].vaddr < s[i].filesz)
 			return (int64_t)(vaddr - s[i].vaddr + s[i].offset);
 	return -1;
 }
 
-static void compare_table(const char *path, const struct machine *m, const struct elf_file *elf, Dwarf_CFI *cfi,
-			  unsigned long pcs, struct tally *n)
+static void compare_table(const char *path, const struct machine *m, const struct elf_file *elf,
+			  Dwarf_CFI *cfi, unsigned long pcs, struct tally *n)
 {
 	const struct elf_section *es = elf_file_section(elf, ".eh_frame");
 	struct cfi_section cs = { .machine = m->em, .vaddr = es ? es->addr : 0 };
@@ -207,7 +229,8 @@ static void compare_table(const char *path, const struct machine *m, const struc
 		int64_t offset = code_offset(elf, pc);
 
 		if (offset >= 0)
-			compare_at(path, m, &table, cfi, pc, (uint64_t)offset, overlaps(fdes, nfdes, f, pc), n);
+			compare_at(path, m, &table, cfi, pc, (uint64_t)offset,
+				   overlaps(fdes, nfdes, f, pc), n);
 	}
 	n->files++;
 	unwind_table_free(&table);
@@ -215,7 +238,8 @@ static void compare_table(const char *path, const struct machine *m, const struc
 	free(data);
 }
 
-static void compare_file(const char *path, const struct machine *m, unsigned long pcs, struct tally *n)
+static void compare_file(const char *path, const struct machine *m, unsigned long pcs,
+			 struct tally *n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct elf_file *elf = fd < 0 ? NULL : elf_file_open(fd);
@@ -267,10 +291,12 @@ static void compare_machine(const struct machine *m, const char *asked)
 	for (size_t i = 0; i < paths.n && seen < files; i++) {
 		if (machine_of(paths.v[i]) != m->em)
 			continue;
-		compare_file(paths.v[i], m, n.pcs < pcs ? (pcs - n.pcs) / (files - seen) + 1 : 1, &n);
+		compare_file(paths.v[i], m, n.pcs < pcs ? (pcs - n.pcs) / (files - seen) + 1 : 1,
+			     &n);
 		seen++;
 	}
-	printf("%s: %lu pcs in %lu files: %lu same (%lu exotic, %lu unsupported), %lu in overlapping FDEs, %lu wrong\n",
+	printf("%s: %lu pcs in %lu files: %lu same (%lu exotic, %lu unsupported), %lu in "
+	       "overlapping FDEs, %lu wrong\n",
 	       m->name, n.pcs, n.files, n.same, n.exotic, n.unsupported, n.overlap, n.wrong);
 	CHECK(n.pcs > pcs / 2);
 	CHECK_EQ(n.wrong, 0);

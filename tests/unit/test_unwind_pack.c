@@ -19,7 +19,8 @@ static void add(unwind_rows *rows, uint32_t offset, uint16_t rule)
 }
 
 /* The rules of [from, to) are those of @rows. */
-static void check_range(const struct unwind_table *t, const unwind_rows *rows, uint64_t from, uint64_t to)
+static void check_range(const struct unwind_table *t, const unwind_rows *rows, uint64_t from,
+			uint64_t to)
 {
 	size_t i = 0;
 
@@ -52,10 +53,12 @@ static void check_blocks(const struct unwind_table *t)
 static void check_all(const unwind_rows *rows)
 {
 	struct unwind_table t = pack(rows);
-	uint64_t first = rows->v[0].offset & ~(uint64_t)(EBP_PAGE_BYTES - 1), last = rows->v[rows->n - 1].offset;
+	uint64_t first = rows->v[0].offset & ~(uint64_t)(EBP_PAGE_BYTES - 1),
+		 last = rows->v[rows->n - 1].offset;
 
 	check_blocks(&t);
-	check_range(&t, rows, first >= EBP_PAGE_BYTES ? first - EBP_PAGE_BYTES : 0, last + 2 * EBP_PAGE_BYTES);
+	check_range(&t, rows, first >= EBP_PAGE_BYTES ? first - EBP_PAGE_BYTES : 0,
+		    last + 2 * EBP_PAGE_BYTES);
 	unwind_table_free(&t);
 }
 
@@ -74,8 +77,8 @@ TEST(no_rows_no_pages)
 TEST(borders)
 {
 	static const uint32_t offsets[] = {
-		0x2ffff, 0x30000, 0x30001, 0x300fe, 0x300ff, 0x30100, 0x30101, 0x301ff, 0x30300, 0x3feff, 0x3ff00, 0x3fffe,
-		0x3ffff, 0x40000, 0x400ff, 0x50100, 0x7ffff, 0x80000,
+		0x2ffff, 0x30000, 0x30001, 0x300fe, 0x300ff, 0x30100, 0x30101, 0x301ff, 0x30300,
+		0x3feff, 0x3ff00, 0x3fffe, 0x3ffff, 0x40000, 0x400ff, 0x50100, 0x7ffff, 0x80000,
 	};
 	size_t n = sizeof(offsets) / sizeof(*offsets);
 	unwind_rows rows = { 0 };
@@ -158,7 +161,10 @@ TEST(many_rules)
 	check_rules(30000, 1, EBP_BLOCK_WIDE);
 }
 
-/* A row for each byte: one more than a block can count, so the page is a gap, and the next one is not. */
+/*
+ * A row for each byte: one more than a block can count, so the page is a gap, and the next one is
+ * not.
+ */
 TEST(full_pages)
 {
 	for (uint32_t less = 0; less < 2; less++) {

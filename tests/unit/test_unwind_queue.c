@@ -45,7 +45,9 @@ TEST(wanted)
 	check_order(&q, (const uint32_t[]){ 3, 4, 1, 2, 5 }, 5);
 }
 
-/* As looking through all would have it; one that was taken is no longer known, and may come again. */
+/*
+ * As looking through all would have it; one that was taken is no longer known, and may come again.
+ */
 TEST(random_order)
 {
 	static struct { uint64_t key; int there; } all[MANY];
@@ -69,7 +71,8 @@ TEST(random_order)
 			all[id].key += all[id].there ? 1ull << 48 : 0;
 		} else if (n) {
 			for (uint32_t i = 0; i < MANY; i++)
-				if (all[i].there && (!all[best].there || all[i].key > all[best].key))
+				if (all[i].there &&
+				    (!all[best].there || all[i].key > all[best].key))
 					best = i;
 			CHECK_EQ(unwind_queue_take(&q).id, best);
 			all[best].there = 0;
@@ -80,7 +83,9 @@ TEST(random_order)
 	unwind_queue_free(&q);
 }
 
-/* A hostile target maps a hundred thousand files: in some seconds each would be looked at for each. */
+/*
+ * A hostile target maps a hundred thousand files: in some seconds each would be looked at for each.
+ */
 TEST(a_hundred_thousand)
 {
 	struct unwind_queue q = { 0 };

@@ -25,9 +25,13 @@ __attribute__((noinline)) static void capture(void)
 	ssize_t n;
 
 	memset(sent_bytes, 0, sizeof(sent_bytes));
-	asm volatile("mov %%rbx, 24(%0)\n\tmov %%rbp, 48(%0)\n\tmov %%rsp, 56(%0)\n\tmov %%r12, 96(%0)\n\t"
+	asm volatile("mov %%rbx, 24(%0)\n\tmov %%rbp, 48(%0)\n\tmov %%rsp, 56(%0)\n\tmov %%r12, "
+		     "96(%0)\n\t"
 		     "mov %%r13, 104(%0)\n\tmov %%r14, 112(%0)\n\tmov %%r15, 120(%0)\n\t"
-		     "lea 0(%%rip), %%rax\n\tmov %%rax, 128(%0)" : : "c"(r) : "rax", "memory");
+		     "lea 0(%%rip), %%rax\n\tmov %%rax, 128(%0)"
+		     :
+		     : "c"(r)
+		     : "rax", "memory");
 	sent->sp = r[7];
 	from.iov_base = (void *)(uintptr_t)sent->sp;
 	from.iov_len = EBP_STACK_COPY;
@@ -45,7 +49,10 @@ asm(".pushsection .text\n"
     "odd_frame:\n"
     ".cfi_startproc\n"
     "	sub $8, %rsp\n"
-    /* DW_CFA_def_cfa_expression, 6 bytes: DW_OP_breg7 1, DW_OP_lit3, DW_OP_lit5, DW_OP_mul, DW_OP_plus */
+    /*
+     * DW_CFA_def_cfa_expression, 6 bytes: DW_OP_breg7 1, DW_OP_lit3, DW_OP_lit5, DW_OP_mul,
+     * DW_OP_plus
+     */
     "	.cfi_escape 0x0f, 6, 0x77, 1, 0x33, 0x35, 0x1e, 0x22\n"
     "	call *%rdi\n"
     "	add $8, %rsp\n"
@@ -55,7 +62,10 @@ asm(".pushsection .text\n"
     ".size odd_frame, . - odd_frame\n"
     ".popsection");
 
-/* A frame without CFI that keeps the frame pointer, as JIT code does; longer than what passes for padding. */
+/*
+ * A frame without CFI that keeps the frame pointer, as JIT code does; longer than what passes for
+ * padding.
+ */
 void bare_frame(void (*fn)(void));
 asm(".pushsection .text\n"
     ".globl bare_frame\n"
@@ -165,12 +175,17 @@ TEST(goes_on_by_frame_pointer)
 	CHECK_EQ(r.fp_frames, 1);
 	CHECK(r.n > 6);
 	CHECK(r.frames[3] > frame_at(&f, bare) && r.frames[3] < frame_at(&f, bare) + 64);
-	CHECK(r.frames[4] > frame_at(&f, (uintptr_t)odd_over_bare) && r.frames[4] < frame_at(&f, (uintptr_t)odd_over_bare) + 64);
+	CHECK(r.frames[4] > frame_at(&f, (uintptr_t)odd_over_bare) &&
+	      r.frames[4] < frame_at(&f, (uintptr_t)odd_over_bare) + 64);
 	fake_end(&f);
 }
 
-/* CPython's trampoline, which is JIT code and has no frame pointer: f(a, b, c, function) calls function(a, b, c). */
-static const uint8_t trampoline_code[] = { 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3 };
+/*
+ * CPython's trampoline, which is JIT code and has no frame pointer: f(a, b, c, function) calls
+ * function(a, b, c).
+ */
+static const uint8_t trampoline_code[] = { 0x48, 0x83, 0xec, 8, 0xff, 0xd1,
+					   0x48, 0x83, 0xc4, 8, 0xc3 };
 static void (*trampoline)(long, long, long, void (*)(void));
 
 __attribute__((noinline)) static void plain_over_trampoline(void)
@@ -186,7 +201,8 @@ __attribute__((noinline)) static void odd_over_trampoline(void)
 }
 
 /* The frame @at is the trampoline's, and @caller called it. */
-static void check_trampoline(const struct fake *f, const struct unwind_result *r, uint32_t at, void (*caller)(void))
+static void check_trampoline(const struct fake *f, const struct unwind_result *r, uint32_t at,
+			     void (*caller)(void))
 {
 	uint64_t above = frame_at(f, (uintptr_t)caller);
 
@@ -201,7 +217,8 @@ TEST(goes_on_by_code_made_at_run_time)
 {
 	static struct unwind_result r;
 	struct fake f;
-	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(page != MAP_FAILED);
 	memcpy(page, trampoline_code, sizeof(trampoline_code));
@@ -229,7 +246,9 @@ __attribute__((noinline)) static void rescue_part(uint32_t bytes, int changed)
 	capture();
 	sent->head.n = bytes;
 	sent->stack[bytes / 8 - 1] += (uint64_t)changed;
-	CHECK_EQ(unwinder_rescue(deep->u, sent, deep->own.v, deep->own.n, EBP_FRAMES_MAX, deep_result), 0);
+	CHECK_EQ(unwinder_rescue(deep->u, sent, deep->own.v, deep->own.n, EBP_FRAMES_MAX,
+				 deep_result),
+		 0);
 	asm volatile("");
 }
 
@@ -269,7 +288,10 @@ TEST(goes_on_above_what_was_sent)
 	fake_end(&f);
 }
 
-/* A stack that ends before its root, a wild one, none at all: an end with a reason, and no frame that is not there. */
+/*
+ * A stack that ends before its root, a wild one, none at all: an end with a reason, and no frame
+ * that is not there.
+ */
 TEST(survives_bad_stacks)
 {
 	static struct unwind_result r;
@@ -290,7 +312,9 @@ TEST(survives_bad_stacks)
 		memcpy(copy, sent, sizeof(*copy) + n);
 		copy->head.n = n;
 		for (int i = 0; i < round % 4 && n; i++)
-			copy->stack[(uint32_t)rand() % (n / 8)] = rand() % 2 ? (uint64_t)rand() << 20 : sent->sp;
+			copy->stack[(uint32_t)rand() % (n / 8)] = rand() % 2
+									  ? (uint64_t)rand() << 20
+									  : sent->sp;
 		if (round % 7 == 0)
 			copy->regs.r[rand() % 17] = (uint64_t)rand() << 33;
 		if (round % 11 == 0)
@@ -303,8 +327,8 @@ TEST(survives_bad_stacks)
 }
 
 /*
- * A file, made at the mkstemp(3) template @path, with one function, mapped at *@code. Its frames have 16 bytes, by an
- * expression that no rule can say, and before it @n bytes that do nothing.
+ * A file, made at the mkstemp(3) template @path, with one function, mapped at *@code. Its frames
+ * have 16 bytes, by an expression that no rule can say, and before it @n bytes that do nothing.
  */
 static int map_slow(char *path, size_t n, void **code)
 {
@@ -312,7 +336,8 @@ static int map_slow(char *path, size_t n, void **code)
 	static uint8_t cfi[40000];
 	static struct table_image image;
 	struct bytes head = { .n = 0 };
-	size_t cie = add_cie(&head, 0, 16, BYTES(X86_INITIAL)), fde = add_fde(&head, cie, CODE, 0x1000, NO_BYTES);
+	size_t cie = add_cie(&head, 0, 16, BYTES(X86_INITIAL)),
+	       fde = add_fde(&head, cie, CODE, 0x1000, NO_BYTES);
 	uint32_t length = (uint32_t)(head.n - fde - 4 + n + sizeof(odd));
 	int fd = mkstemp(path);
 
@@ -329,7 +354,10 @@ static int map_slow(char *path, size_t n, void **code)
 	return fd;
 }
 
-/* A deep stack of a function whose rows take long is cut, as it was: real ones have some hundred bytes. */
+/*
+ * A deep stack of a function whose rows take long is cut, as it was: real ones have some hundred
+ * bytes.
+ */
 TEST(work_for_one_stack_is_limited)
 {
 	static const size_t sizes[] = { 4000, 30000 };

@@ -68,9 +68,12 @@ TEST(plain_x86)
 /* What the 16 bits have no room for. */
 TEST(beyond_plain_x86)
 {
-	static const struct { uint8_t reg; int64_t cfa, rbp; } rows[] = {
-		{ RSP, 8 * 0x800, -16 }, { RSP, 12, -16 }, { RSP, -8, -16 }, { R10, 16, -16 }, { RSP, 80, -72 }, { RSP, 80, -20 },
-		{ RSP, 80, 8 }, { RSP, 80, -8 },
+	static const struct {
+		uint8_t reg;
+		int64_t cfa, rbp;
+	} rows[] = {
+		{ RSP, 8 * 0x800, -16 }, { RSP, 12, -16 }, { RSP, -8, -16 }, { R10, 16, -16 },
+		{ RSP, 80, -72 },	 { RSP, 80, -20 }, { RSP, 80, 8 },   { RSP, 80, -8 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -109,7 +112,8 @@ TEST(return_address_x86)
 
 TEST(signal_frames)
 {
-	struct cfi_row row = x86(EXPRESSION(CFI_VAL_EXPRESSION, 0x77, 0xa0, 0x01, 0x06), kind(CFI_SAME));
+	struct cfi_row row = x86(EXPRESSION(CFI_VAL_EXPRESSION, 0x77, 0xa0, 0x01, 0x06),
+				 kind(CFI_SAME));
 	struct ebp_exotic x;
 
 	row.signal = 1;
@@ -134,16 +138,23 @@ TEST(plt)
 	CHECK_EQ(X86(PLT(5), kind(CFI_SAME), NULL), UNSUPPORTED);
 	CHECK_EQ(X86(PLT(11), at(-16), NULL), UNSUPPORTED);
 	/* `minus` in the place of `plus`. */
-	CHECK_EQ(X86(EXPRESSION(CFI_VAL_EXPRESSION, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x1c),
-		     kind(CFI_SAME), &x), UNSUPPORTED);
+	CHECK_EQ(X86(EXPRESSION(CFI_VAL_EXPRESSION, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33,
+				0x24, 0x1c),
+		     kind(CFI_SAME), &x),
+		 UNSUPPORTED);
 }
 
-/* A realigned stack (`breg6 -8; deref`, rbp in its own slot), and OpenSSL's (`breg7 128; deref; plus_uconst 8`). */
+/*
+ * A realigned stack (`breg6 -8; deref`, rbp in its own slot), and OpenSSL's (`breg7 128; deref;
+ * plus_uconst 8`).
+ */
 TEST(expressions)
 {
 	struct ebp_exotic x;
 
-	CHECK_EQ(X86(EXPRESSION(CFI_VAL_EXPRESSION, 0x76, 0x78, 0x06), EXPRESSION(CFI_EXPRESSION, 0x76, 0), &x), EXOTIC);
+	CHECK_EQ(X86(EXPRESSION(CFI_VAL_EXPRESSION, 0x76, 0x78, 0x06),
+		     EXPRESSION(CFI_EXPRESSION, 0x76, 0), &x),
+		 EXOTIC);
 	CHECK_EQ(x.cfa, EBP_CFA_DEREF);
 	CHECK_EQ(x.cfa_reg, RBP);
 	CHECK_EQ(x.cfa_offset, -8);
@@ -151,7 +162,9 @@ TEST(expressions)
 	CHECK_EQ(x.fp, EBP_AT_REG);
 	CHECK_EQ(x.fp_reg, RBP);
 	CHECK_EQ(x.fp_offset, 0);
-	CHECK_EQ(X86(EXPRESSION(CFI_VAL_EXPRESSION, 0x77, 0x80, 0x01, 0x06, 0x23, 8), kind(CFI_SAME), &x), EXOTIC);
+	CHECK_EQ(X86(EXPRESSION(CFI_VAL_EXPRESSION, 0x77, 0x80, 0x01, 0x06, 0x23, 8),
+		     kind(CFI_SAME), &x),
+		 EXOTIC);
 	CHECK_EQ(x.cfa_reg, RSP);
 	CHECK_EQ(x.cfa_offset, 128);
 	CHECK_EQ(x.cfa_add, 8);
@@ -164,19 +177,28 @@ TEST(expressions_that_end_early_or_late)
 {
 	static const uint8_t whole[] = { 0x77, 0x80, 0x01, 0x06, 0x23, 0x88, 0x01, 0x96 };
 
-	/* Only three of its beginnings are whole: reg + offset, its deref, and that with an addend. */
+	/*
+	 * Only three of its beginnings are whole: reg + offset, its deref, and that with an addend.
+	 */
 	for (uint32_t n = 0; n <= sizeof(whole); n++) {
 		struct cfi_value v = { .kind = CFI_VAL_EXPRESSION, .size = n, .expression = whole };
 
-		CHECK_EQ(X86(v, kind(CFI_SAME), NULL), n == 3 || n == 4 || n == 7 ? EXOTIC : UNSUPPORTED);
+		CHECK_EQ(X86(v, kind(CFI_SAME), NULL),
+			 n == 3 || n == 4 || n == 7 ? EXOTIC : UNSUPPORTED);
 	}
-	CHECK_EQ(X86(EXPRESSION(CFI_VAL_EXPRESSION, 0x77, 0x80, 0x80, 0x80, 0x80, 0x01), kind(CFI_SAME), NULL), UNSUPPORTED);
+	CHECK_EQ(X86(EXPRESSION(CFI_VAL_EXPRESSION, 0x77, 0x80, 0x80, 0x80, 0x80, 0x01),
+		     kind(CFI_SAME), NULL),
+		 UNSUPPORTED);
 }
 
 TEST(frame_pointer_elsewhere)
 {
-	static const struct { uint8_t cfi, place; } kinds[] = {
-		{ CFI_UNDEFINED, EBP_AT_UNDEFINED }, { CFI_VAL_OFFSET, EBP_IS_CFA }, { CFI_REGISTER, EBP_IN_REG },
+	static const struct {
+		uint8_t cfi, place;
+	} kinds[] = {
+		{ CFI_UNDEFINED, EBP_AT_UNDEFINED },
+		{ CFI_VAL_OFFSET, EBP_IS_CFA },
+		{ CFI_REGISTER, EBP_IN_REG },
 	};
 	struct ebp_exotic x;
 
@@ -224,27 +246,37 @@ TEST(exotic_rules_have_no_stray_bytes)
 
 TEST(plain_arm64)
 {
-	static const struct { uint8_t saved; int fp, lr; } places[] = {
-		{ EBP_SAVED_PAIR_LOW, -96, -88 }, { EBP_SAVED_PAIR_HIGH, -16, -8 }, { EBP_SAVED_PAIR_32, -32, -24 },
-		{ EBP_SAVED_PAIR_48, -48, -40 }, { EBP_SAVED_LR_LOW, 0, -96 }, { EBP_SAVED_LR_HIGH, 0, -16 },
+	static const struct {
+		uint8_t saved;
+		int fp, lr;
+	} places[] = {
+		{ EBP_SAVED_PAIR_LOW, -96, -88 }, { EBP_SAVED_PAIR_HIGH, -16, -8 },
+		{ EBP_SAVED_PAIR_32, -32, -24 },  { EBP_SAVED_PAIR_48, -48, -40 },
+		{ EBP_SAVED_LR_LOW, 0, -96 },	  { EBP_SAVED_LR_HIGH, 0, -16 },
 		{ EBP_SAVED_LR_TOP, 0, -8 },
 	};
 
-	CHECK_EQ(ARM64(base(SP, 0), kind(CFI_SAME), kind(CFI_SAME), NULL), SAVED(EBP_SAVED_NOTHING));
-	CHECK_EQ(ARM64(base(SP, 32), kind(CFI_SAME), kind(CFI_SAME), NULL), SAVED(EBP_SAVED_NOTHING) | 2);
+	CHECK_EQ(ARM64(base(SP, 0), kind(CFI_SAME), kind(CFI_SAME), NULL),
+		 SAVED(EBP_SAVED_NOTHING));
+	CHECK_EQ(ARM64(base(SP, 32), kind(CFI_SAME), kind(CFI_SAME), NULL),
+		 SAVED(EBP_SAVED_NOTHING) | 2);
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		struct cfi_value fp = places[i].fp ? at(places[i].fp) : kind(CFI_SAME);
 
-		CHECK_EQ(ARM64(base(SP, 96), fp, at(places[i].lr), NULL), SAVED(places[i].saved) | 6);
-		CHECK_EQ(ARM64(base(FP, 96), fp, at(places[i].lr), NULL), EBP_RULE_FP_BASE | SAVED(places[i].saved) | 6);
+		CHECK_EQ(ARM64(base(SP, 96), fp, at(places[i].lr), NULL),
+			 SAVED(places[i].saved) | 6);
+		CHECK_EQ(ARM64(base(FP, 96), fp, at(places[i].lr), NULL),
+			 EBP_RULE_FP_BASE | SAVED(places[i].saved) | 6);
 	}
-	CHECK_EQ(ARM64(base(SP, 16 * 0x7ff), at(-16), at(-8), NULL), SAVED(EBP_SAVED_PAIR_HIGH) | 0x7ff);
+	CHECK_EQ(ARM64(base(SP, 16 * 0x7ff), at(-16), at(-8), NULL),
+		 SAVED(EBP_SAVED_PAIR_HIGH) | 0x7ff);
 }
 
 /* _dl_runtime_resolve of glibc: the PLT pushed 16 bytes that its CFA is without. */
 TEST(return_address_above_the_cfa)
 {
-	CHECK_EQ(ARM64(base(SP, 208), kind(CFI_SAME), at(8), NULL), SAVED(EBP_SAVED_LR_TOP) | 224 / 16);
+	CHECK_EQ(ARM64(base(SP, 208), kind(CFI_SAME), at(8), NULL),
+		 SAVED(EBP_SAVED_LR_TOP) | 224 / 16);
 	CHECK_EQ(ARM64(base(SP, 0), kind(CFI_SAME), at(8), NULL), SAVED(EBP_SAVED_LR_TOP) | 1);
 }
 
@@ -261,7 +293,8 @@ TEST(beyond_plain_arm64)
 	/* fp is saved, and lr not (yet): right in a leaf. */
 	CHECK_EQ(ARM64(base(SP, 96), at(-16), kind(CFI_SAME), &x), EXOTIC);
 	CHECK_EQ(x.ra, EBP_AT_SAME);
-	CHECK_EQ(ARM64(base(SP, 0), kind(CFI_SAME), kind(CFI_UNDEFINED), &x), SPECIAL(EBP_RULE_STOP));
+	CHECK_EQ(ARM64(base(SP, 0), kind(CFI_SAME), kind(CFI_UNDEFINED), &x),
+		 SPECIAL(EBP_RULE_STOP));
 	/* Another column for the return address: what is not said of it is that it is there. */
 	row.ra = 15;
 	CHECK_EQ(unwind_rule(EM_AARCH64, &row, &x), EXOTIC);

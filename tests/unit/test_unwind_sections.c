@@ -8,7 +8,8 @@
 #include "table_image.h"
 #include "test.h"
 
-#define LARGE	(48u << 20)	/* bytes of a section: the largest of real files has 8 MB for 200 MB of code */
+/* bytes of a section: the largest of real files has 8 MB for 200 MB of code */
+#define LARGE	(48u << 20)
 
 static struct table_image image;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The unwinding step of x86-64 over tables and stacks made by hand: one test for each kind of rule and of end. */
+/*
+ * The unwinding step of x86-64 over tables and stacks made by hand: one test for each kind of rule
+ * and of end.
+ */
 #include "test.h"
 
 #define UNWIND_X86
@@ -23,7 +26,8 @@ TEST(every_slot_of_the_frame_pointer)
 {
 	for (unsigned saved = 1; saved <= 7; saved++) {
 		const uint16_t at[] = { 0x10, 0x4000, 0x8000 };
-		const uint16_t rules[] = { 9 | SAVED(saved), EBP_RULE_FP_BASE | 2, SPECIAL(EBP_RULE_STOP) };
+		const uint16_t rules[] = { 9 | SAVED(saved), EBP_RULE_FP_BASE | 2,
+					   SPECIAL(EBP_RULE_STOP) };
 
 		set_up(0);
 		make_block(at, rules, 3, SPECIAL(EBP_RULE_GAP));
@@ -37,10 +41,14 @@ TEST(every_slot_of_the_frame_pointer)
 
 TEST(borders_of_buckets)
 {
-	const uint16_t at[] = { 0xff, 0x100, 0x1ff, 0x200, 0xff00, 0xffff }, last[] = { 1, 2, 3, 4, 5, 6 };
-	static const struct { uint16_t pc, words; } cases[] = {
-		{ 0xfe, 7 }, { 0xff, 1 }, { 0x100, 2 }, { 0x101, 2 }, { 0x1fe, 2 }, { 0x1ff, 3 }, { 0x200, 4 }, { 0x2ff, 4 },
-		{ 0x300, 4 }, { 0xfeff, 4 }, { 0xff00, 5 }, { 0xfffe, 5 }, { 0xffff, 6 }, { 0, 7 },
+	const uint16_t at[] = { 0xff, 0x100, 0x1ff, 0x200, 0xff00, 0xffff },
+		       last[] = { 1, 2, 3, 4, 5, 6 };
+	static const struct {
+		uint16_t pc, words;
+	} cases[] = {
+		{ 0xfe, 7 },   { 0xff, 1 },   { 0x100, 2 },  { 0x101, 2 }, { 0x1fe, 2 },
+		{ 0x1ff, 3 },  { 0x200, 4 },  { 0x2ff, 4 },  { 0x300, 4 }, { 0xfeff, 4 },
+		{ 0xff00, 5 }, { 0xfffe, 5 }, { 0xffff, 6 }, { 0, 7 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -89,8 +97,14 @@ TEST(plt_entries)
 
 TEST(gap_by_the_leafs_bytes)
 {
-	static const struct { uint8_t bytes[4]; unsigned word; } cases[] = {
-		{ { 0x55 }, 0 }, { { 0xc3 }, 0 }, { { 0xf3, 0xc3 }, 0 }, { { 0xf3, 0x0f, 0x1e, 0xfa }, 0 },
+	static const struct {
+		uint8_t bytes[4];
+		unsigned word;
+	} cases[] = {
+		{ { 0x55 }, 0 },
+		{ { 0xc3 }, 0 },
+		{ { 0xf3, 0xc3 }, 0 },
+		{ { 0xf3, 0x0f, 0x1e, 0xfa }, 0 },
 		{ { 0x48, 0x89, 0xe5 }, 1 },
 	};
 
@@ -104,11 +118,18 @@ TEST(gap_by_the_leafs_bytes)
 	}
 }
 
-/* `sub $8, %rsp; call *%rcx; add $8, %rsp; ret`: wherever a leaf is in it, and where its call returns to. */
+/*
+ * `sub $8, %rsp; call *%rcx; add $8, %rsp; ret`: wherever a leaf is in it, and where its call
+ * returns to.
+ */
 TEST(gap_in_a_trampoline)
 {
-	static const uint8_t bytes[] = { 0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3 };
-	static const struct { unsigned at, word; } leaf[] = { { 0, 0 }, { 4, 1 }, { 6, 1 }, { 10, 0 } };
+	static const uint8_t bytes[] = {
+		0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3
+	};
+	static const struct {
+		unsigned at, word;
+	} leaf[] = { { 0, 0 }, { 4, 1 }, { 6, 1 }, { 10, 0 } };
 	const uint16_t at[] = { 0x10, 0x4000, 0x8000 };
 	const uint16_t rules[] = { 2, SPECIAL(EBP_RULE_GAP), SPECIAL(EBP_RULE_STOP) };
 
@@ -128,7 +149,8 @@ TEST(gap_in_a_trampoline)
 		make_block(at, rules, 3, SPECIAL(EBP_RULE_GAP));
 		memcpy(code, bytes, sizeof(bytes));
 		code_at = CODE + 0x4000;
-		rows[1] = (struct ebp_mapping){ CODE + 0x20000, CODE + 0x30000, 0, EBP_OBJECT_NONE, EBP_IMAGE_NONE };
+		rows[1] = (struct ebp_mapping){ CODE + 0x20000, CODE + 0x30000, 0, EBP_OBJECT_NONE,
+						EBP_IMAGE_NONE };
 		memory.nrows = 2;
 		if (jit)
 			code_at = CODE + 0x20000;
@@ -142,7 +164,10 @@ TEST(gap_in_a_trampoline)
 	}
 }
 
-/* Zeros where a guessed frame pointer leads are no root, and neither is one of 0 to which no other led. */
+/*
+ * Zeros where a guessed frame pointer leads are no root, and neither is one of 0 to which no other
+ * led.
+ */
 TEST(guesses_have_no_root)
 {
 	set_up(SPECIAL(EBP_RULE_GAP));
@@ -172,7 +197,10 @@ TEST(gap_by_frame_pointer)
 	stack[11] = 0x10000;
 	CHECK_EQ(unwind(), EBP_NO_MAPPING);
 	CHECK_EQ(result.by_fp, 1);
-	/* It leads nowhere: below the stack pointer too often, to memory that is none, or it is not there. */
+	/*
+	 * It leads nowhere: below the stack pointer too often, to memory that is none, or it is not
+	 * there.
+	 */
 	regs.r[REG_FP] = 0x1000;
 	CHECK_EQ(unwind(), EBP_NO_CFI);
 	regs.r[REG_FP] = STACK + 81;
@@ -196,13 +224,17 @@ TEST(the_end_of_frame_pointers)
 	CHECK_EQ(result.frames[1], CODE + 0x50);
 }
 
-/* All registers come from the kernel's frame, and the frame behind it is looked up at its very pc. */
+/*
+ * All registers come from the kernel's frame, and the frame behind it is looked up at its very pc.
+ */
 TEST(frames_of_signals)
 {
 	const uint16_t at[] = { 0x10, 0x20, 0x100, 0x8000 };
-	const uint16_t rules[] = { SPECIAL(EBP_RULE_UNSUPPORTED), SPECIAL(EBP_RULE_SIGNAL), SPECIAL(EBP_RULE_EXOTIC),
-		SPECIAL(EBP_RULE_STOP) };
-	struct ebp_exotic by_r12 = { .cfa_reg = 12, .cfa_offset = 8, .ra = EBP_AT_CFA, .ra_offset = -8 };
+	const uint16_t rules[] = { SPECIAL(EBP_RULE_UNSUPPORTED), SPECIAL(EBP_RULE_SIGNAL),
+				   SPECIAL(EBP_RULE_EXOTIC), SPECIAL(EBP_RULE_STOP) };
+	struct ebp_exotic by_r12 = {
+		.cfa_reg = 12, .cfa_offset = 8, .ra = EBP_AT_CFA, .ra_offset = -8
+	};
 	uint64_t *greg = stack + 5;	/* at rsp + 40 */
 
 	set_up(0);
@@ -223,10 +255,14 @@ TEST(frames_of_signals)
 	CHECK_EQ(unwind(), EBP_UNREADABLE);
 }
 
-/* What a handler returns to was not called: its rule begins a byte early, so that it is found, its code does not. */
+/*
+ * What a handler returns to was not called: its rule begins a byte early, so that it is found, its
+ * code does not.
+ */
 TEST(trampolines_of_signals)
 {
-	const uint16_t at[] = { 0x10, 0xff, 0x8000 }, rules[] = { 1, SPECIAL(EBP_RULE_SIGNAL), SPECIAL(EBP_RULE_STOP) };
+	const uint16_t at[] = { 0x10, 0xff, 0x8000 },
+		       rules[] = { 1, SPECIAL(EBP_RULE_SIGNAL), SPECIAL(EBP_RULE_STOP) };
 	uint64_t *greg = stack + 1 + 5;
 
 	set_up(0);
@@ -248,7 +284,8 @@ TEST(trampolines_of_signals)
 
 TEST(sigreturn_without_cfi)
 {
-	static const uint8_t musl[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 }, go[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	static const uint8_t musl[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 },
+			     go[] = { 0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05 };
 	uint64_t *greg = stack + 5;
 
 	for (int i = 0; i < 2; i++) {
@@ -264,10 +301,19 @@ TEST(sigreturn_without_cfi)
 TEST(exotic_rules)
 {
 	/* *(rsp + 16) + 8, rbp in its own slot, and the return address below the CFA. */
-	struct ebp_exotic slot = { .cfa = EBP_CFA_DEREF, .cfa_reg = REG_SP, .cfa_offset = 16, .cfa_add = 8,
-		.fp = EBP_AT_REG, .fp_reg = REG_FP, .fp_offset = 0, .ra = EBP_AT_CFA, .ra_offset = -8 };
+	struct ebp_exotic slot = { .cfa = EBP_CFA_DEREF,
+				   .cfa_reg = REG_SP,
+				   .cfa_offset = 16,
+				   .cfa_add = 8,
+				   .fp = EBP_AT_REG,
+				   .fp_reg = REG_FP,
+				   .fp_offset = 0,
+				   .ra = EBP_AT_CFA,
+				   .ra_offset = -8 };
 	/* vfork: the CFA is the stack pointer, and the return address in rdi. */
-	struct ebp_exotic vfork = { .cfa_reg = REG_SP, .fp = EBP_AT_SAME, .ra = EBP_IN_REG, .ra_reg = 5 };
+	struct ebp_exotic vfork = {
+		.cfa_reg = REG_SP, .fp = EBP_AT_SAME, .ra = EBP_IN_REG, .ra_reg = 5
+	};
 	struct ebp_exotic root = { .cfa_reg = REG_SP, .ra = EBP_AT_UNDEFINED };
 
 	set_up(SPECIAL(EBP_RULE_EXOTIC));
@@ -289,7 +335,9 @@ TEST(exotic_rules)
 /* A register that only a leaf has is lost in its caller; an index that is not there is no rule. */
 TEST(lost_registers)
 {
-	struct ebp_exotic by_rbx = { .cfa_reg = 3, .cfa_offset = 16, .ra = EBP_AT_CFA, .ra_offset = -8 };
+	struct ebp_exotic by_rbx = {
+		.cfa_reg = 3, .cfa_offset = 16, .ra = EBP_AT_CFA, .ra_offset = -8
+	};
 
 	set_up(SPECIAL(EBP_RULE_EXOTIC));
 	set_exotic(by_rbx);
@@ -327,7 +375,10 @@ TEST(tables_that_are_not_there)
 
 TEST(ends_of_bad_stacks)
 {
-	/* A return address of 0; a stack that leads to itself; one that cannot be read; one without an end. */
+	/*
+	 * A return address of 0; a stack that leads to itself; one that cannot be read; one without
+	 * an end.
+	 */
 	set_up(2);
 	CHECK_EQ(unwind(), EBP_COMPLETE);
 	regs.r[REG_FP] = STACK;
@@ -365,8 +416,10 @@ TEST(the_end_of_readable_memory)
 TEST(mappings)
 {
 	set_up(2);
-	rows[1] = (struct ebp_mapping){ CODE + 0x20000, CODE + 0x30000, 0, EBP_OBJECT_NONE, EBP_IMAGE_NONE };
-	rows[2] = (struct ebp_mapping){ CODE + 0x30000, CODE + 0x40000, CODE + 0x30000, OBJECT, IMAGE + 1 };
+	rows[1] = (struct ebp_mapping){ CODE + 0x20000, CODE + 0x30000, 0, EBP_OBJECT_NONE,
+					EBP_IMAGE_NONE };
+	rows[2] = (struct ebp_mapping){ CODE + 0x30000, CODE + 0x40000, CODE + 0x30000, OBJECT,
+					IMAGE + 1 };
 	memory.nrows = 3;
 	stack[1] = CODE + 0x30031;
 	stack[3] = ROOT;
@@ -387,12 +440,15 @@ TEST(mappings)
 	CHECK_EQ(unwind(), EBP_UPROBE);
 }
 
-/* More than 256 rules in a page: their places in the dictionary are two bytes, at an even offset. */
+/*
+ * More than 256 rules in a page: their places in the dictionary are two bytes, at an even offset.
+ */
 TEST(wide_places)
 {
 	for (uint16_t nrows = 1; nrows <= 2; nrows++) {
 		struct ebp_block b = { .nrows = nrows, .ndict = 301, .flags = EBP_BLOCK_WIDE };
-		uint8_t *p = shard + (BLOCK << EBP_REF_SHIFT), *wide = p + sizeof(b) + 2 * 301 + nrows + (nrows & 1);
+		uint8_t *p = shard + (BLOCK << EBP_REF_SHIFT),
+			*wide = p + sizeof(b) + 2 * 301 + nrows + (nrows & 1);
 		uint16_t place = 300, rule = 2;
 
 		set_up(1);
@@ -410,15 +466,22 @@ TEST(wide_places)
 	}
 }
 
-/* Tables of the file's third to fifth page: a gap, rules, and one that is not there; gaps before and behind. */
+/*
+ * Tables of the file's third to fifth page: a gap, rules, and one that is not there; gaps before
+ * and behind.
+ */
 TEST(borders_of_pages)
 {
 	const uint16_t at[] = { 0 }, rules[] = { 2 };
 	struct ebp_object o = { .dir = DIR, .npages = 3, .first_page = 2 };
 	uint32_t dir[] = { EBP_REF_GAP, BLOCK, EBP_REF_NONE };
-	static const struct { uint32_t offset; enum ebp_result result; } cases[] = {
-		{ 0x1ffff, EBP_NO_CFI }, { 0x2ffff, EBP_NO_CFI }, { 0x30000, EBP_NO_MAPPING }, { 0x3ffff, EBP_NO_MAPPING },
-		{ 0x40000, EBP_NO_TABLE }, { 0x4ffff, EBP_NO_TABLE }, { 0x50000, EBP_NO_CFI },
+	static const struct {
+		uint32_t offset;
+		enum ebp_result result;
+	} cases[] = {
+		{ 0x1ffff, EBP_NO_CFI },     { 0x2ffff, EBP_NO_CFI },	{ 0x30000, EBP_NO_MAPPING },
+		{ 0x3ffff, EBP_NO_MAPPING }, { 0x40000, EBP_NO_TABLE }, { 0x4ffff, EBP_NO_TABLE },
+		{ 0x50000, EBP_NO_CFI },
 	};
 
 	set_up(0);
@@ -433,10 +496,13 @@ TEST(borders_of_pages)
 	}
 }
 
-/* Tables at the very end of the last shard; and a block that would go on behind it is read masked. */
+/*
+ * Tables at the very end of the last shard; and a block that would go on behind it is read masked.
+ */
 TEST(the_end_of_a_shard)
 {
-	uint32_t last = EBP_SHARD_BYTES / 16 - 1, dir[] = { BLOCK, EBP_REF_NONE, EBP_REF_NONE, last };
+	uint32_t last = EBP_SHARD_BYTES / 16 - 1,
+		 dir[] = { BLOCK, EBP_REF_NONE, EBP_REF_NONE, last };
 	struct ebp_object o = { .dir = last, .npages = 4 };
 
 	set_up(2);
@@ -481,7 +547,10 @@ TEST(files_without_cfi)
 	CHECK_EQ(result.n, 1);
 }
 
-/* Only a leaf, or what a signal interrupted, is looked up at its pc: a rule that begins there holds for it. */
+/*
+ * Only a leaf, or what a signal interrupted, is looked up at its pc: a rule that begins there holds
+ * for it.
+ */
 TEST(return_addresses_are_less_one)
 {
 	const uint16_t at[] = { 0x10, 0x100, 0x8000 }, rules[] = { 1, 2, SPECIAL(EBP_RULE_STOP) };

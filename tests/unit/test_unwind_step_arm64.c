@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The unwinding step of aarch64 over tables and stacks made by hand: what it does not share with x86-64. */
+/*
+ * The unwinding step of aarch64 over tables and stacks made by hand: what it does not share with
+ * x86-64.
+ */
 #include "test.h"
 
 #define UNWIND_ARM64
@@ -31,13 +34,20 @@ static void set_up_two(uint16_t leaf, uint16_t caller)
 
 #define CALLER (CODE + 0x4001)
 
-/* In words from the frame's base, CFA = base + 80. The caller's CFA is by x29, so that must be found, too, or kept. */
+/*
+ * In words from the frame's base, CFA = base + 80. The caller's CFA is by x29, so that must be
+ * found, too, or kept.
+ */
 TEST(every_place_of_lr)
 {
-	static const struct { unsigned saved; int fp, lr; } cases[] = {
+	static const struct {
+		unsigned saved;
+		int fp, lr;
+	} cases[] = {
 		{ EBP_SAVED_PAIR_LOW, 0, 1 }, { EBP_SAVED_PAIR_HIGH, 8, 9 },
-		{ EBP_SAVED_LR_LOW, -1, 0 }, { EBP_SAVED_LR_HIGH, -1, 8 },
-		{ EBP_SAVED_LR_TOP, -1, 9 }, { EBP_SAVED_PAIR_32, 6, 7 }, { EBP_SAVED_PAIR_48, 4, 5 },
+		{ EBP_SAVED_LR_LOW, -1, 0 },  { EBP_SAVED_LR_HIGH, -1, 8 },
+		{ EBP_SAVED_LR_TOP, -1, 9 },  { EBP_SAVED_PAIR_32, 6, 7 },
+		{ EBP_SAVED_PAIR_48, 4, 5 },
 	};
 
 	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
@@ -105,7 +115,9 @@ TEST(ends)
 
 TEST(the_last_words_of_memory)
 {
-	static const struct { unsigned saved, lr; } cases[] = { { EBP_SAVED_PAIR_HIGH, 3 }, { EBP_SAVED_LR_TOP, 3 } };
+	static const struct {
+		unsigned saved, lr;
+	} cases[] = { { EBP_SAVED_PAIR_HIGH, 3 }, { EBP_SAVED_LR_TOP, 3 } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		set_up_two((uint16_t)(2 | SAVED(cases[i].saved)), STOP);
@@ -119,8 +131,12 @@ TEST(the_last_words_of_memory)
 /* A leaf without CFI whose next instruction says that it has no frame. */
 TEST(gap_by_the_leafs_instruction)
 {
-	static const uint32_t frameless[] = { RET, 0xd65f0bff, 0xd503233f, 0xd50323bf, 0xd503245f, 0xa9bf7bfd, 0xa9a07bfd };
-	/* stp x29, x30, [sp, #16]; stp x29, x30, [sp, #16]!; stp x19, x20, [sp, #-16]!; ldp x19, x20, [sp], #16 */
+	static const uint32_t frameless[] = { RET,	  0xd65f0bff, 0xd503233f, 0xd50323bf,
+					      0xd503245f, 0xa9bf7bfd, 0xa9a07bfd };
+	/*
+	 * stp x29, x30, [sp, #16]; stp x29, x30, [sp, #16]!; stp x19, x20, [sp, #-16]!; ldp x19,
+	 * x20, [sp], #16
+	 */
 	static const uint32_t others[] = { 0xa8c153f3, 0xa9017bfd, 0xa9817bfd, 0xa9bf53f3 };
 
 	for (size_t i = 0; i < sizeof(frameless) / sizeof(*frameless); i++) {
@@ -189,12 +205,16 @@ TEST(gap_by_frame_record)
 	CHECK_EQ(result.n, 2);
 }
 
-/* `ldp x29, x30, [sp], #n`, as CPython's trampolines end, at a leaf and where a call returns to: sp is known behind it. */
+/*
+ * `ldp x29, x30, [sp], #n`, as CPython's trampolines end, at a leaf and where a call returns to: sp
+ * is known behind it.
+ */
 TEST(gap_with_a_record_to_drop)
 {
 	for (unsigned n = 16; n <= 496; n += 480) {
 		const uint16_t at[] = { 0x10, 0x4000, 0x5000, 0x8000 };
-		const uint16_t rules[] = { 2 | SAVED(EBP_SAVED_LR_LOW), GAP, 2 | SAVED(EBP_SAVED_LR_HIGH), STOP };
+		const uint16_t rules[] = { 2 | SAVED(EBP_SAVED_LR_LOW), GAP,
+					   2 | SAVED(EBP_SAVED_LR_HIGH), STOP };
 
 		set_up_two(0, 0);
 		make_block(at, rules, 4, GAP);
@@ -220,13 +240,19 @@ TEST(gap_with_a_record_to_drop)
  */
 TEST(sp_is_lost_behind_a_record)
 {
-	static const struct { unsigned saved, down; } cases[] = {
-		{ EBP_SAVED_PAIR_LOW, 96 }, { EBP_SAVED_PAIR_HIGH, 16 }, { EBP_SAVED_PAIR_32, 32 }, { EBP_SAVED_PAIR_48, 48 },
+	static const struct {
+		unsigned saved, down;
+	} cases[] = {
+		{ EBP_SAVED_PAIR_LOW, 96 },
+		{ EBP_SAVED_PAIR_HIGH, 16 },
+		{ EBP_SAVED_PAIR_32, 32 },
+		{ EBP_SAVED_PAIR_48, 48 },
 	};
 	const uint16_t at[] = { 0x10, 0x4000, 0x5000, 0x8000 };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		uint16_t rules[] = { GAP, (uint16_t)(6 | SAVED(cases[i].saved)), 2 | SAVED(EBP_SAVED_LR_HIGH), STOP };
+		uint16_t rules[] = { GAP, (uint16_t)(6 | SAVED(cases[i].saved)),
+				     2 | SAVED(EBP_SAVED_LR_HIGH), STOP };
 
 		set_up_two(0, 0);
 		make_block(at, rules, 4, GAP);
@@ -251,7 +277,9 @@ TEST(sp_is_lost_behind_a_record)
 
 TEST(what_else_needs_sp)
 {
-	struct ebp_exotic by_sp = { .cfa_reg = REG_SP, .cfa_offset = 32, .ra = EBP_AT_CFA, .ra_offset = -8 };
+	struct ebp_exotic by_sp = {
+		.cfa_reg = REG_SP, .cfa_offset = 32, .ra = EBP_AT_CFA, .ra_offset = -8
+	};
 
 	set_up_two(GAP, SPECIAL(EBP_RULE_EXOTIC));
 	set_exotic(by_sp);
@@ -269,8 +297,13 @@ TEST(what_else_needs_sp)
 TEST(exotic_rules)
 {
 	/* CFA in x9, x29 at x10 + 8, return address in x11. */
-	struct ebp_exotic leaf = { .cfa_reg = 9, .cfa_offset = 16, .fp = EBP_AT_REG, .fp_reg = 10, .fp_offset = 8,
-		.ra = EBP_IN_REG, .ra_reg = 11 };
+	struct ebp_exotic leaf = { .cfa_reg = 9,
+				   .cfa_offset = 16,
+				   .fp = EBP_AT_REG,
+				   .fp_reg = 10,
+				   .fp_offset = 8,
+				   .ra = EBP_IN_REG,
+				   .ra_reg = 11 };
 	struct ebp_exotic level = { .cfa_reg = REG_SP, .ra = EBP_AT_SAME, .ra_reg = REG_LR };
 
 	set_up_two(SPECIAL(EBP_RULE_EXOTIC), EBP_RULE_FP_BASE | 2 | SAVED(EBP_SAVED_PAIR_LOW));
@@ -299,7 +332,8 @@ TEST(exotic_rules)
 TEST(frames_of_signals)
 {
 	const uint16_t at[] = { 0x10, 0x20, 0x100, 0x8000 };
-	const uint16_t rules[] = { SPECIAL(EBP_RULE_UNSUPPORTED), SPECIAL(EBP_RULE_SIGNAL), SAVED(EBP_SAVED_NOTHING), STOP };
+	const uint16_t rules[] = { SPECIAL(EBP_RULE_UNSUPPORTED), SPECIAL(EBP_RULE_SIGNAL),
+				   SAVED(EBP_SAVED_NOTHING), STOP };
 	uint64_t *x = stack + 312 / 8;
 
 	set_up(0);
@@ -320,7 +354,10 @@ TEST(frames_of_signals)
 	CHECK_EQ(unwind(), EBP_UNREADABLE);
 }
 
-/* The vDSO's trampoline: in a file with CFI, but without itself, and returned to, so never the leaf. */
+/*
+ * The vDSO's trampoline: in a file with CFI, but without itself, and returned to, so never the
+ * leaf.
+ */
 TEST(sigreturn_without_cfi)
 {
 	uint64_t *x = stack + (32 + 312) / 8;

@@ -46,10 +46,15 @@ static const struct ebp_object *object_at(const struct shards *s, uint32_t ref)
 	return at(s, ref);
 }
 
-/* A table of @nblocks blocks of about @size bytes, all of which hold @seed and their number; every third page is a gap. */
+/*
+ * A table of @nblocks blocks of about @size bytes, all of which hold @seed and their number; every
+ * third page is a gap.
+ */
 static struct unwind_table make_table(uint32_t nblocks, uint32_t size, uint8_t seed)
 {
-	struct unwind_table t = { .first_page = seed, .nblocks = nblocks, .nexotic = nblocks % 5, .flags = seed & 1 };
+	struct unwind_table t = {
+		.first_page = seed, .nblocks = nblocks, .nexotic = nblocks % 5, .flags = seed & 1
+	};
 	uint32_t at = 0;
 
 	t.npages = nblocks + nblocks / 2;
@@ -85,8 +90,9 @@ static int holds(const struct shards *s, uint32_t ref, const struct unwind_table
 	const struct ebp_object *o = object_at(s, ref);
 	const uint32_t *dir = at(s, o->dir);
 
-	if (!o->dir || o->npages != t->npages || o->first_page != t->first_page || o->flags != t->flags ||
-	    o->nexotic != t->nexotic || (o->nexotic && memcmp(at(s, o->exotic), t->exotic, 24 * t->nexotic)))
+	if (!o->dir || o->npages != t->npages || o->first_page != t->first_page ||
+	    o->flags != t->flags || o->nexotic != t->nexotic ||
+	    (o->nexotic && memcmp(at(s, o->exotic), t->exotic, 24 * t->nexotic)))
 		return 0;
 	for (uint32_t i = 0; i < t->npages; i++) {
 		uint32_t b = t->page[i], size;
@@ -97,7 +103,8 @@ static int holds(const struct shards *s, uint32_t ref, const struct unwind_table
 			continue;
 		}
 		size = t->block[b + 1] - t->block[b];
-		if (dir[i] < EBP_OBJECT_FIRST || dir[i] % UNWIND_SHARD_UNITS * 16 + size > EBP_SHARD_BYTES ||
+		if (dir[i] < EBP_OBJECT_FIRST ||
+		    dir[i] % UNWIND_SHARD_UNITS * 16 + size > EBP_SHARD_BYTES ||
 		    memcmp(at(s, dir[i]), t->bytes + t->block[b], size))
 			return 0;
 	}
@@ -118,7 +125,8 @@ TEST(gives_out_each_unit_once)
 	size_t left = 0;
 
 	for (uint32_t i = 0; i < 3; i++)
-		unwind_alloc_give(a, i * UNWIND_SHARD_UNITS + (i ? 0 : 4), UNWIND_SHARD_UNITS - (i ? 0 : 4));
+		unwind_alloc_give(a, i * UNWIND_SHARD_UNITS + (i ? 0 : 4),
+				  UNWIND_SHARD_UNITS - (i ? 0 : 4));
 	left = UNITS - 4;
 	srand(1);
 	for (int round = 0; round < 20000; round++) {
@@ -130,7 +138,8 @@ TEST(gives_out_each_unit_once)
 			left += taken.v[i].units;
 			taken.v[i] = taken.v[--taken.n];
 		} else {
-			uint32_t units = 1 + (uint32_t)rand() % (rand() % 20 ? 60 : 20000), ref = unwind_alloc_take(a, units);
+			uint32_t units = 1 + (uint32_t)rand() % (rand() % 20 ? 60 : 20000),
+				 ref = unwind_alloc_take(a, units);
 
 			if (!ref)
 				continue;
@@ -159,8 +168,11 @@ TEST(gives_out_each_unit_once)
 
 TEST(fills_an_object)
 {
-	static const struct { uint32_t blocks, size; } cases[] = {
-		{ 0, 0 }, { 1, 600 }, { 3, 20000 }, { 50, 12000 }, { 300, 20000 }, { 4, 299000 }, { 1000, 530 },
+	static const struct {
+		uint32_t blocks, size;
+	} cases[] = {
+		{ 0, 0 },	{ 1, 600 },    { 3, 20000 },  { 50, 12000 },
+		{ 300, 20000 }, { 4, 299000 }, { 1000, 530 },
 	};
 	struct shards mem = { .most = MAX_SHARDS };
 	struct unwind_store *s = unwind_store_new(MAX_SHARDS * (size_t)EBP_SHARD_BYTES, grow, &mem);
@@ -168,7 +180,8 @@ TEST(fills_an_object)
 	uint32_t n;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct unwind_table t = make_table(cases[i].blocks, cases[i].size, (uint8_t)(i + 7));
+		struct unwind_table t = make_table(cases[i].blocks, cases[i].size,
+						   (uint8_t)(i + 7));
 		size_t before;
 
 		refs[i] = unwind_store_add_object(s);
@@ -183,7 +196,8 @@ TEST(fills_an_object)
 		free_table(&t);
 	}
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct unwind_table t = make_table(cases[i].blocks, cases[i].size, (uint8_t)(i + 7));
+		struct unwind_table t = make_table(cases[i].blocks, cases[i].size,
+						   (uint8_t)(i + 7));
 
 		CHECK(holds(&mem, refs[i], &t));
 		free_table(&t);
@@ -315,7 +329,8 @@ static void add_thing(struct things *t, uint32_t i)
 
 	memset(rows, rand(), sizeof(rows));
 	t->sizes[i] = 1 + (uint32_t)rand() % 300;
-	t->refs[i] = i % 2 ? unwind_store_add_rows(t->s, rows, t->sizes[i]) : unwind_store_add_object(t->s);
+	t->refs[i] = i % 2 ? unwind_store_add_rows(t->s, rows, t->sizes[i])
+			   : unwind_store_add_object(t->s);
 	if (t->refs[i] && i % 2) {
 		see(&t->seen, &t->mem, t->refs[i], t->sizes[i] * 32, i);
 	} else if (t->refs[i] && unwind_store_fill(t->s, t->refs[i], &table)) {
@@ -328,7 +343,8 @@ static void add_thing(struct things *t, uint32_t i)
 		see(&t->seen, &t->mem, o->dir, 4 * o->npages, i);
 		for (uint32_t p = 0; p < o->npages; p++)
 			if (table.page[p] != UNWIND_PAGE_NONE)
-				see(&t->seen, &t->mem, dir[p], table.block[table.page[p] + 1] - table.block[table.page[p]], i);
+				see(&t->seen, &t->mem, dir[p],
+				    table.block[table.page[p] + 1] - table.block[table.page[p]], i);
 	}
 	t->refused += !t->refs[i];
 	free_table(&table);
@@ -407,7 +423,8 @@ TEST(keeps_what_readers_may_see)
 struct reader {
 	struct shards *mem;
 	uint32_t object;
-	uint64_t passes;	/* atomic: a reader that began after a look at it has ended two later */
+	/* atomic: a reader that began after a look at it has ended two later */
+	uint64_t passes;
 	int stop;		/* atomic */
 	uint64_t found, wrong;
 };
@@ -426,9 +443,11 @@ static void *read_on(void *arg)
 
 			for (uint32_t i = 0; i < o->npages; i++)
 				if (pages[i] != EBP_REF_GAP)
-					r->wrong += *(uint8_t *)at(r->mem, pages[i]) != (seed ^ (uint8_t)(i - i / 3));
+					r->wrong += *(uint8_t *)at(r->mem, pages[i]) !=
+						    (seed ^ (uint8_t)(i - i / 3));
 			for (uint32_t i = 0; i < o->nexotic; i++)
-				r->wrong += ((struct ebp_exotic *)at(r->mem, o->exotic))[i].cfa_offset != seed;
+				r->wrong += ((struct ebp_exotic *)at(r->mem, o->exotic))[i]
+						    .cfa_offset != seed;
 			r->found++;
 		}
 		__atomic_fetch_add(&r->passes, 1, __ATOMIC_ACQ_REL);

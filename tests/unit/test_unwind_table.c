@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* From ELF files to tables: which code is covered by what. Blocks are test_unwind_pack's, rows test_unwind_rule's. */
+/*
+ * From ELF files to tables: which code is covered by what. Blocks are test_unwind_pack's, rows
+ * test_unwind_rule's.
+ */
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -96,7 +99,9 @@ TEST(padding)
 	}
 }
 
-/* The later start holds; of one start, the longer; what was covered behind the later one is a gap. */
+/*
+ * The later start holds; of one start, the longer; what was covered behind the later one is a gap.
+ */
 TEST(overlapping)
 {
 	struct unwind_table t;
@@ -218,7 +223,8 @@ static size_t begin_debug(struct bytes *s)
 	return finish(s, start);
 }
 
-static void debug_fde(struct bytes *s, size_t cie, uint64_t code, uint64_t size, const void *program, size_t length)
+static void debug_fde(struct bytes *s, size_t cie, uint64_t code, uint64_t size,
+		      const void *program, size_t length)
 {
 	size_t start = begin(s);
 
@@ -229,7 +235,10 @@ static void debug_fde(struct bytes *s, size_t cie, uint64_t code, uint64_t size,
 	finish(s, start);
 }
 
-/* .debug_frame fills what .eh_frame leaves; a separate file's, what both leave; functions at 0 are none. */
+/*
+ * .debug_frame fills what .eh_frame leaves; a separate file's, what both leave; functions at 0 are
+ * none.
+ */
 TEST(debug_frame_fills)
 {
 	static struct table_image separate;
@@ -269,8 +278,15 @@ TEST(debug_frame_fills)
 /* A compressed .debug_frame; one that claims to be far larger than it can be is not unpacked. */
 TEST(compressed)
 {
-	static const struct { uint32_t type; uint64_t more; int taken; } heads[] = {
-		{ ELFCOMPRESS_ZLIB, 0, 1 }, { ELFCOMPRESS_ZLIB, 1, 0 }, { ELFCOMPRESS_ZLIB, 1 << 20, 0 }, { 2, 0, 0 },
+	static const struct {
+		uint32_t type;
+		uint64_t more;
+		int taken;
+	} heads[] = {
+		{ ELFCOMPRESS_ZLIB, 0, 1 },
+		{ ELFCOMPRESS_ZLIB, 1, 0 },
+		{ ELFCOMPRESS_ZLIB, 1 << 20, 0 },
+		{ 2, 0, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
@@ -286,7 +302,8 @@ TEST(compressed)
 		memcpy(packed, &head, sizeof(head));
 		CHECK_EQ(compress(packed + sizeof(head), &n, s.b, s.n), Z_OK);
 		image_begin(&image, EM_X86_64);
-		image_section(&image, ".debug_frame", 0, packed, sizeof(head) + n)->sh_flags = SHF_COMPRESSED;
+		image_section(&image, ".debug_frame", 0, packed, sizeof(head) + n)->sh_flags =
+			SHF_COMPRESSED;
 		t = build(EM_X86_64);
 		CHECK_EQ(rule(&t, 0), heads[i].taken ? 2 : GAP);
 		CHECK_EQ(t.flags, heads[i].taken ? 0 : EBP_OBJECT_NO_CFI);
@@ -310,10 +327,15 @@ TEST(stripped_headers)
 	image_section(&image, "", VADDR - 0x100, hdr.b, hdr.n);
 	image.n = image.sections[1].sh_offset + 0x100;
 	image_frames(&image, "", &s);
-	image.segments[1] = (Elf64_Phdr){ .p_type = PT_GNU_EH_FRAME, .p_offset = image.sections[1].sh_offset,
-					  .p_vaddr = VADDR - 0x100, .p_filesz = hdr.n };
-	image.segments[2] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R, .p_offset = image.sections[2].sh_offset,
-					  .p_vaddr = VADDR, .p_filesz = s.n };
+	image.segments[1] = (Elf64_Phdr){ .p_type = PT_GNU_EH_FRAME,
+					  .p_offset = image.sections[1].sh_offset,
+					  .p_vaddr = VADDR - 0x100,
+					  .p_filesz = hdr.n };
+	image.segments[2] = (Elf64_Phdr){ .p_type = PT_LOAD,
+					  .p_flags = PF_R,
+					  .p_offset = image.sections[2].sh_offset,
+					  .p_vaddr = VADDR,
+					  .p_filesz = s.n };
 	image.nsegments = 3;
 	t = build(EM_X86_64);
 	CHECK_EQ(rule(&t, 0), 2);
@@ -323,10 +345,12 @@ TEST(stripped_headers)
 }
 
 static const uint8_t lazy[48] = {
-	0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0, 0xff, 0x25, 0, 0, 0, 0, 0x68, 0, 0, 0, 0, 0xe9,
+	0xff, 0x35, 0,	  0,	0, 0, 0xff, 0x25, 0,	0, 0, 0, 0x0f, 0x1f,
+	0x40, 0,    0xff, 0x25, 0, 0, 0,    0,	  0x68, 0, 0, 0, 0,    0xe9,
 };
 static const uint8_t lazy_ibt[48] = {
-	0xff, 0x35, 0, 0, 0, 0, 0xff, 0x25, 0, 0, 0, 0, 0x0f, 0x1f, 0x40, 0, 0xf3, 0x0f, 0x1e, 0xfa, 0x68,
+	0xff, 0x35, 0,	  0,	0, 0,	 0xff, 0x25, 0,	   0,	 0,
+	0,    0x0f, 0x1f, 0x40, 0, 0xf3, 0x0f, 0x1e, 0xfa, 0x68,
 };
 static const uint8_t other[48] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0x53 };
 
@@ -385,7 +409,8 @@ TEST(init_and_fini)
 {
 	static const uint8_t init[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08,
 					0x90, 0x90, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
-	static const uint8_t fini[] = { 0x48, 0x83, 0xec, 0x10, 0x90, 0x90, 0x90, 0x90, 0x90, 0x48, 0x83, 0xc4, 0x10, 0xc3 };
+	static const uint8_t fini[] = { 0x48, 0x83, 0xec, 0x10, 0x90, 0x90, 0x90,
+					0x90, 0x90, 0x48, 0x83, 0xc4, 0x10, 0xc3 };
 	struct unwind_table t;
 
 	image_begin(&image, EM_X86_64);
@@ -401,7 +426,10 @@ TEST(init_and_fini)
 	unwind_table_free(&t);
 }
 
-/* An entry point without an FDE is a root, up to the next FDE or for 64 bytes; with one it is what that says. */
+/*
+ * An entry point without an FDE is a root, up to the next FDE or for 64 bytes; with one it is what
+ * that says.
+ */
 TEST(entry)
 {
 	struct unwind_table t;
@@ -439,10 +467,14 @@ TEST(no_cfi)
 	unwind_table_free(&t);
 }
 
-/* Go's runtime by its names, before what CFI says of it; and rbp beside the return address of each frame. */
+/*
+ * Go's runtime by its names, before what CFI says of it; and rbp beside the return address of each
+ * frame.
+ */
 TEST(go)
 {
-	static const char names[] = "\0runtime.goexit.abi0\0runtime.mcall\0runtime.sigreturn\0runtime.mcallers\0goexit";
+	static const char names[] =
+		"\0runtime.goexit.abi0\0runtime.mcall\0runtime.sigreturn\0runtime.mcallers\0goexit";
 	const Elf64_Sym symbols[] = {
 		{ 0 }, { 1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, CODE + 0x100, 0x10 },
 		{ 21, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, CODE + 0x200, 0x10 },

@@ -14,7 +14,8 @@
 #define SPACE 100	/* addresses of the random lists */
 
 /* Address by address: the last mapping in the list that holds it. */
-static void check_sorted(const struct unwind_mapping *list, size_t n, const struct unwind_mapping *got, size_t n_got)
+static void check_sorted(const struct unwind_mapping *list, size_t n,
+			 const struct unwind_mapping *got, size_t n_got)
 {
 	size_t at = 0;
 
@@ -47,9 +48,12 @@ TEST(sorts_mappings)
 		size_t n = (size_t)rand() % 13, n_got;
 
 		for (size_t i = 0; i < n; i++) {
-			uint64_t start = (uint64_t)rand() % SPACE, size = (uint64_t)rand() % (round % 2 ? 40 : 10);
+			uint64_t start = (uint64_t)rand() % SPACE,
+				 size = (uint64_t)rand() % (round % 2 ? 40 : 10);
 
-			list[i] = (struct unwind_mapping){ start, start + size < SPACE ? start + size : SPACE,
+			list[i] = (struct unwind_mapping){ start,
+							   start + size < SPACE ? start + size
+										: SPACE,
 							   (uint64_t)rand() % 1000, (uint32_t)i };
 		}
 		n_got = unwind_rows_sort(list, n, &got);
@@ -61,8 +65,13 @@ TEST(sorts_mappings)
 TEST(joins_rows)
 {
 	struct ebp_mapping rows[] = {
-		{ 1, 2, 0, 5, 7 }, { 2, 3, 0, 5, 7 }, { 3, 4, 1, 5, 7 }, { 5, 6, 1, 5, 7 },
-		{ 6, 7, 0, 0, EBP_IMAGE_NONE }, { 8, 9, 0, 0, EBP_IMAGE_NONE }, { 9, 10, 0, 0, EBP_IMAGE_NONE },
+		{ 1, 2, 0, 5, 7 },
+		{ 2, 3, 0, 5, 7 },
+		{ 3, 4, 1, 5, 7 },
+		{ 5, 6, 1, 5, 7 },
+		{ 6, 7, 0, 0, EBP_IMAGE_NONE },
+		{ 8, 9, 0, 0, EBP_IMAGE_NONE },
+		{ 9, 10, 0, 0, EBP_IMAGE_NONE },
 	};
 	enum { MANY = 3 * EBP_ROWS_MAX };
 	struct ebp_mapping *many = xcalloc(MANY, sizeof(*many));
@@ -74,7 +83,8 @@ TEST(joins_rows)
 	CHECK_EQ(rows[4].end, 10);
 	/* Too many: JIT code first becomes one row. */
 	for (uint64_t i = 0; i < MANY; i++)
-		many[i] = (struct ebp_mapping){ 3 * i, 3 * i + 1 + (i % 2), 0, i < 9 ? 5 : 0, i < 9 ? 7 : EBP_IMAGE_NONE };
+		many[i] = (struct ebp_mapping){ 3 * i, 3 * i + 1 + (i % 2), 0, i < 9 ? 5 : 0,
+						i < 9 ? 7 : EBP_IMAGE_NONE };
 	CHECK_EQ(unwind_rows_join(many, MANY), 10);
 	CHECK_EQ(many[9].end, 3 * (MANY - 1) + 2);
 	/* Else the smallest go. */
@@ -116,7 +126,10 @@ static uint16_t rule_at(const struct fake *f, const struct ebp_object *o, uint64
 	return dict[rule[i - 1]];
 }
 
-/* All code of this process, its libraries and the vDSO: each rule through the shards is the table's own. */
+/*
+ * All code of this process, its libraries and the vDSO: each rule through the shards is the table's
+ * own.
+ */
 TEST(publishes_this_process)
 {
 	struct fake f;
@@ -130,7 +143,8 @@ TEST(publishes_this_process)
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
 	for (size_t i = 0; i < f.own.n; i++) {
 		const struct unwind_mapping *m = &f.own.v[i];
-		const struct image *img = m->image == IMAGE_NONE ? NULL : images_at(f.images, m->image);
+		const struct image *img = m->image == IMAGE_NONE ? NULL
+								 : images_at(f.images, m->image);
 		const struct ebp_object *o = fake_object(&f, 1, m->start);
 		struct elf_file *elf = img && img->fd >= 0 ? elf_file_open(img->fd) : NULL;
 		struct unwind_table t;
@@ -141,7 +155,8 @@ TEST(publishes_this_process)
 			continue;
 		CHECK(o && o->dir);
 		CHECK_EQ(unwind_table_build(elf, NULL, &t), 0);
-		for (uint64_t at = m->start; o && o->dir && at < m->end; at += 1 + at % 61, checked++) {
+		for (uint64_t at = m->start; o && o->dir && at < m->end;
+		     at += 1 + at % 61, checked++) {
 			uint64_t offset = at - m->start + m->offset;
 
 			if (rule_at(&f, o, offset) != unwind_table_rule(&t, offset)) {
@@ -168,11 +183,14 @@ TEST(tells_when_a_table_is_built)
 	p = (struct pollfd){ .fd = unwinder_fd(f.u), .events = POLLIN };
 	CHECK_EQ(poll(&p, 1, 0), 0);
 	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
-	CHECK(fake_object(&f, 1, (uintptr_t)rule_at) && !fake_object(&f, 1, (uintptr_t)rule_at)->dir);
+	CHECK(fake_object(&f, 1, (uintptr_t)rule_at) &&
+	      !fake_object(&f, 1, (uintptr_t)rule_at)->dir);
 	CHECK_EQ(poll(&p, 1, 60000), 1);
 	CHECK(unwinder_collect(f.u) > 0);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	/* A builder may tell of a table a moment after it was taken; once each, so that this ends. */
+	/*
+	 * A builder may tell of a table a moment after it was taken; once each, so that this ends.
+	 */
 	while (poll(&p, 1, 0))
 		unwinder_collect(f.u);
 	CHECK(fake_object(&f, 1, (uintptr_t)rule_at)->dir);
@@ -182,7 +200,9 @@ TEST(tells_when_a_table_is_built)
 /* A file with the bytes of @from and @extra more, known by its build id. Its image. */
 static uint32_t copy_image(struct fake *f, const struct image *from, const char *path, size_t extra)
 {
-	struct image_key key = { .path = path, .build_id = from->build_id, .build_id_size = from->build_id_size };
+	struct image_key key = { .path = path,
+				 .build_id = from->build_id,
+				 .build_id_size = from->build_id_size };
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	char buf[65536];
 	ssize_t n;
@@ -205,7 +225,8 @@ static const struct image *own_libc(const struct fake *f)
 	void *start = dladdr((void *)getpid, &info) ? info.dli_fbase : NULL;
 
 	for (size_t i = 0; i < f->own.n; i++)
-		if (f->own.v[i].image != IMAGE_NONE && start && f->own.v[i].start > (uintptr_t)start)
+		if (f->own.v[i].image != IMAGE_NONE && start &&
+		    f->own.v[i].start > (uintptr_t)start)
 			return images_at(f->images, f->own.v[i].image);
 	return NULL;
 }
@@ -253,8 +274,11 @@ TEST(does_not_retry_a_damaged_file)
 	fake_begin(&f, 64u << 20);
 	CHECK_EQ(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
 	CHECK_EQ(fstat(fd, &st), 0);
-	m.image = images_get(f.images, getpid(), &(struct image_key){ .path = path, .inode = st.st_ino,
-			     .dev_major = (uint32_t)(st.st_dev >> 8 & 0xfff), .dev_minor = (uint32_t)(st.st_dev & 0xff) });
+	m.image = images_get(f.images, getpid(),
+			     &(struct image_key){ .path = path,
+						  .inode = st.st_ino,
+						  .dev_major = (uint32_t)(st.st_dev >> 8 & 0xfff),
+						  .dev_minor = (uint32_t)(st.st_dev & 0xff) });
 	close(fd);
 	unlink(path);
 	CHECK(images_at(f.images, m.image)->fd >= 0);
@@ -279,20 +303,25 @@ TEST(knows_special_mappings)
 	uint32_t gone;
 
 	fake_begin(&f, 64u << 20);
-	gone = images_get(f.images, getpid(), &(struct image_key){ .path = "/no/such/file", .inode = 1 });
+	gone = images_get(f.images, getpid(),
+			  &(struct image_key){ .path = "/no/such/file", .inode = 1 });
 	list[0] = (struct unwind_mapping){ 0x1000, 0x2000, 0,
-					   images_get(f.images, getpid(), &(struct image_key){ .path = "[uprobes]" }) };
+					   images_get(f.images, getpid(),
+						      &(struct image_key){ .path = "[uprobes]" }) };
 	list[1] = (struct unwind_mapping){ 0x2000, 0x3000, 0x9000, gone };
 	list[2] = (struct unwind_mapping){ 0x3000, 0x4000, 0, IMAGE_NONE };
-	list[3] = (struct unwind_mapping){ 0x4000, 0x5000, 0,
-					   images_get(f.images, getpid(), &(struct image_key){ .path = "[vsyscall]" }) };
+	list[3] = (struct unwind_mapping){
+		0x4000, 0x5000, 0,
+		images_get(f.images, getpid(), &(struct image_key){ .path = "[vsyscall]" })
+	};
 	CHECK_EQ(unwinder_process(f.u, 1, 0, list, 4), 0);
 	rows = fake_rows(&f, 1);
 	CHECK_EQ(f.spaces[1].nrows, 3);
 	CHECK(rows[0].object == EBP_OBJECT_UPROBES && rows[0].image == EBP_IMAGE_NONE);
 	CHECK(rows[1].object == EBP_OBJECT_NONE && rows[1].image == gone);
 	CHECK_EQ(0x2000 - rows[1].bias, 0x9000);
-	CHECK(rows[2].object == EBP_OBJECT_NONE && rows[2].image == EBP_IMAGE_NONE && rows[2].end == 0x5000);
+	CHECK(rows[2].object == EBP_OBJECT_NONE && rows[2].image == EBP_IMAGE_NONE &&
+	      rows[2].end == 0x5000);
 	CHECK_EQ(unwinder_wait(f.u, 0), 1);
 	fake_end(&f);
 }
@@ -320,7 +349,10 @@ TEST(publishes_changes_only)
 	f.refuse = E2BIG;
 	CHECK_EQ(unwinder_process(f.u, 1, 6, f.own.v, f.own.n), -E2BIG);
 	CHECK_EQ(f.spaces[1].nrows, 0);
-	/* A child of nobody that we know has what the kernel copied taken away; one that we know keeps it. */
+	/*
+	 * A child of nobody that we know has what the kernel copied taken away; one that we know
+	 * keeps it.
+	 */
 	f.spaces[3].nrows = 9;
 	unwinder_fork(f.u, 3, 2, 0);
 	CHECK_EQ(f.spaces[3].nrows, 0);
@@ -363,7 +395,9 @@ static void random_list(const struct fake *f, struct model *m)
 
 	m->n = 1 + (size_t)rand() % 8;
 	for (size_t i = 0; i < m->n; i++, at += 0x3000)
-		m->list[i] = (struct unwind_mapping){ at, at + 0x1000 + 0x1000 * ((uint64_t)rand() % 2), 0x1000 * (i + 1),
+		m->list[i] = (struct unwind_mapping){ at,
+						      at + 0x1000 + 0x1000 * ((uint64_t)rand() % 2),
+						      0x1000 * (i + 1),
 						      f->own.v[(size_t)rand() % f->own.n].image };
 }
 
@@ -378,12 +412,16 @@ static void check_model(const struct fake *f, const struct model *models)
 
 			CHECK(r->start == m->list[i].start && r->end == m->list[i].end);
 			if (m->list[i].image != IMAGE_NONE && r->image != EBP_IMAGE_NONE)
-				CHECK(r->image == m->list[i].image && r->start - r->bias == m->list[i].offset);
+				CHECK(r->image == m->list[i].image &&
+				      r->start - r->bias == m->list[i].offset);
 		}
 	}
 }
 
-/* Forks, execs and exits at random against the model; no rows change before two epochs after they were replaced. */
+/*
+ * Forks, execs and exits at random against the model; no rows change before two epochs after they
+ * were replaced.
+ */
 TEST(follows_processes)
 {
 	struct model models[PIDS] = { 0 };
@@ -445,11 +483,15 @@ TEST(follows_processes)
 #define FILL_ROWS	250
 #define FILL_BYTES	(FILL_ROWS * sizeof(struct ebp_mapping))
 
-/* Processes from @pid on, until there is no room for more: pieces of a file that is not there. The first without room. */
+/*
+ * Processes from @pid on, until there is no room for more: pieces of a file that is not there. The
+ * first without room.
+ */
 static pid_t fill_up(struct fake *f, pid_t pid)
 {
 	struct unwind_mapping list[FILL_ROWS];
-	uint32_t gone = images_get(f->images, getpid(), &(struct image_key){ .path = "/no/such/file", .inode = 1 });
+	uint32_t gone = images_get(f->images, getpid(),
+				   &(struct image_key){ .path = "/no/such/file", .inode = 1 });
 	int err = 0;
 
 	for (uint64_t i = 0; i < FILL_ROWS; i++)
@@ -472,7 +514,10 @@ static void pass_epochs(struct fake *f)
 
 #define TABLES 5
 
-/* Five tables of about one size, in the order in which they shall go: the first is asked for last, but not mapped. */
+/*
+ * Five tables of about one size, in the order in which they shall go: the first is asked for last,
+ * but not mapped.
+ */
 TEST(evicts_what_is_least_asked_for)
 {
 	const struct ebp_object *objects[TABLES];

@@ -33,7 +33,8 @@ static unsigned char *focus_on(const struct profile *p, const char *names)
 	return focus;
 }
 
-static char *view_text(const struct profile *p, const struct view *v, const struct output_options *o)
+static char *view_text(const struct profile *p, const struct view *v,
+		       const struct output_options *o)
 {
 	char path[] = "/tmp/ebprof-test-XXXXXX", *text = NULL;
 	const struct output_options none = { 0 };
@@ -104,28 +105,39 @@ TEST(rows_by_function_and_total)
 	struct profile *p = example();
 
 	CHECK_VIEW(p, (&(struct output_options){ .rows = 3 }),
-		"   SELF%  TOTAL%  SAMPLES  IMAGE      FUNCTION\n"
-		"    0.00   95.00        0  server     main\n"
-		"   50.00   80.00       50  server     work\n"
-		"   30.00   30.00       30  libc.so.6  memcpy\n"
-		"... and 4 more, with 20.00% of the samples\n", .what = TOP, .by = VIEWS_FUNCTION, .by_total = 1);
+		   "   SELF%  TOTAL%  SAMPLES  IMAGE      FUNCTION\n"
+		   "    0.00   95.00        0  server     main\n"
+		   "   50.00   80.00       50  server     work\n"
+		   "   30.00   30.00       30  libc.so.6  memcpy\n"
+		   "... and 4 more, with 20.00% of the samples\n",
+		   .what = TOP, .by = VIEWS_FUNCTION, .by_total = 1);
 	profile_free(p);
 }
 
 /* A wait: how its stack ends is behind the mark, as who ended it is. */
-static void add_wait(struct profile *p, uint32_t thread, const char *frames, const char *waker, uint64_t count)
+static void add_wait(struct profile *p, uint32_t thread, const char *frames, const char *waker,
+		     uint64_t count)
 {
 	uint32_t mark, node;
 
 	stacks_add(p, thread, frames, 1);
 	node = profile_view(p).samples[profile_view(p).nsamples - 1].node;
-	mark = profile_location(p, profile_module(p, "", "", ""), FRAME_MARK, profile_view(p).nlocations);
-	profile_name_location(p, mark, &(struct line){
-		.function = profile_function(p, profile_string(p, "[blocked]"), profile_string(p, ""), FRAME_MARK) }, 1, "");
+	mark = profile_location(p, profile_module(p, "", "", ""), FRAME_MARK,
+				profile_view(p).nlocations);
+	profile_name_location(
+		p, mark,
+		&(struct line){ .function = profile_function(p, profile_string(p, "[blocked]"),
+							     profile_string(p, ""), FRAME_MARK) },
+		1, "");
 	node = profile_node(p, node, mark);
-	mark = profile_location(p, profile_module(p, "[kernel]", "", ""), FRAME_KERNEL, profile_view(p).nlocations);
-	profile_name_location(p, mark, &(struct line){
-		.function = profile_function(p, profile_string(p, waker), profile_string(p, "[kernel]"), FRAME_KERNEL) }, 1, "");
+	mark = profile_location(p, profile_module(p, "[kernel]", "", ""), FRAME_KERNEL,
+				profile_view(p).nlocations);
+	profile_name_location(
+		p, mark,
+		&(struct line){ .function = profile_function(p, profile_string(p, waker),
+							     profile_string(p, "[kernel]"),
+							     FRAME_KERNEL) },
+		1, "");
 	profile_add(p, thread, profile_node(p, node, mark), count);
 }
 
@@ -134,26 +146,29 @@ TEST(rows_of_events_say_who_asked)
 	struct profile *p = profile_new();
 	uint32_t t = stacks_thread(p, 42, 42, "server");
 
-	stacks_add(p, t, "server!main|libc.so.6!read|[kernel]!entry|[kernel]!vfs_read|[kernel]!wait", 50);
-	stacks_add(p, t, "server!main|libc.so.6!write|[kernel]!entry|[kernel]!wait|[kernel]!wait", 20);
+	stacks_add(p, t,
+		   "server!main|libc.so.6!read|[kernel]!entry|[kernel]!vfs_read|[kernel]!wait", 50);
+	stacks_add(p, t, "server!main|libc.so.6!write|[kernel]!entry|[kernel]!wait|[kernel]!wait",
+		   20);
 	stacks_add(p, t, "server!main|libc.so.6!poll|[kernel]!entry|[kernel]!wait", 10);
 	stacks_add(p, t, "[kernel]!kthread|[kernel]!worker", 15);
 	stacks_add(p, t, "server!main", 3);
 	stacks_add(p, t, "libc.so.6!@|[kernel]!lost", 2);
 	strcpy(profile_meta(p)->event, "sched:sched_switch");
 	CHECK_VIEW(p, NULL,
-		"   SELF%  TOTAL%  SAMPLES  IMAGE      FUNCTION   CALLED FROM\n"
-		"   80.00   80.00       80  [kernel]   wait       read, +2 more\n"
-		"   15.00   15.00       15  [kernel]   worker\n"
-		"    3.00   83.00        3  server     main\n"
-		"    2.00    2.00        2  [kernel]   lost\n"
-		"    0.00   80.00        0  [kernel]   entry      read, +2 more\n"
-		"    0.00   50.00        0  libc.so.6  read\n"
-		"    0.00   50.00        0  [kernel]   vfs_read   read\n"
-		"    0.00   20.00        0  libc.so.6  write\n"
-		"    0.00   15.00        0  [kernel]   kthread\n"
-		"    0.00   10.00        0  libc.so.6  poll\n"
-		"    0.00    2.00        0  -          [unknown]\n", .what = TOP, .by = VIEWS_FUNCTION);
+		   "   SELF%  TOTAL%  SAMPLES  IMAGE      FUNCTION   CALLED FROM\n"
+		   "   80.00   80.00       80  [kernel]   wait       read, +2 more\n"
+		   "   15.00   15.00       15  [kernel]   worker\n"
+		   "    3.00   83.00        3  server     main\n"
+		   "    2.00    2.00        2  [kernel]   lost\n"
+		   "    0.00   80.00        0  [kernel]   entry      read, +2 more\n"
+		   "    0.00   50.00        0  libc.so.6  read\n"
+		   "    0.00   50.00        0  [kernel]   vfs_read   read\n"
+		   "    0.00   20.00        0  libc.so.6  write\n"
+		   "    0.00   15.00        0  [kernel]   kthread\n"
+		   "    0.00   10.00        0  libc.so.6  poll\n"
+		   "    0.00    2.00        0  -          [unknown]\n",
+		   .what = TOP, .by = VIEWS_FUNCTION);
 	/* Time on CPUs is its functions' own, whatever the event is followed by. */
 	strcpy(profile_meta(p)->event, "cycles:u");
 	CHECK_VIEW(p, (&(struct output_options){ .rows = 1 }),
@@ -181,10 +196,17 @@ TEST(rows_by_task)
 {
 	struct profile *p = example();
 
-	/* What one reader cannot tell from another is one row: the same ids and comm in another program. */
-	stacks_add(p, profile_thread(p, profile_process(p, 42, 2, profile_string(p, "server")), 43, profile_string(p, "worker")),
+	/*
+	 * What one reader cannot tell from another is one row: the same ids and comm in another
+	 * program.
+	 */
+	stacks_add(p,
+		   profile_thread(p, profile_process(p, 42, 2, profile_string(p, "server")), 43,
+				  profile_string(p, "worker")),
 		   "x", 100);
-	stacks_add(p, profile_thread(p, profile_process(p, 42, 2, profile_string(p, "server")), 43, profile_string(p, "other")),
+	stacks_add(p,
+		   profile_thread(p, profile_process(p, 42, 2, profile_string(p, "server")), 43,
+				  profile_string(p, "other")),
 		   "x", 0);
 	CHECK_VIEW(p, NULL,
 		"     PID      TID  COMM    SAMPLES       %\n"
@@ -196,14 +218,20 @@ TEST(rows_by_task)
 	profile_free(p);
 }
 
-/* Two places in one line are one row, one line in two functions is two; and recursion counts once. */
+/*
+ * Two places in one line are one row, one line in two functions is two; and recursion counts once.
+ */
 TEST(rows_by_line)
 {
 	struct profile *p = profile_new();
 	uint32_t t = stacks_thread(p, 1, 1, "x"), file = profile_string(p, "/src/a.c");
-	uint32_t f = profile_function(p, profile_string(p, "f"), profile_string(p, "app"), FRAME_USER);
-	uint32_t g = profile_function(p, profile_string(p, "g"), profile_string(p, "app"), FRAME_USER);
-	const struct line lines[] = { { f, file, 10 }, { g, file, 10 }, { f, file, 11 }, { g, 0, 0 } };
+	uint32_t f = profile_function(p, profile_string(p, "f"), profile_string(p, "app"),
+				      FRAME_USER);
+	uint32_t g = profile_function(p, profile_string(p, "g"), profile_string(p, "app"),
+				      FRAME_USER);
+	const struct line lines[] = {
+		{ f, file, 10 }, { g, file, 10 }, { f, file, 11 }, { g, 0, 0 }
+	};
 	uint32_t at[5], node;
 
 	for (uint32_t i = 0; i < 5; i++) {
@@ -258,24 +286,35 @@ TEST(the_tree)
 	profile_free(p);
 }
 
-/* Neither lines nor the file grow with the square of the depth, and a terminal keeps room for names. */
+/*
+ * Neither lines nor the file grow with the square of the depth, and a terminal keeps room for
+ * names.
+ */
 TEST(deep_trees_stay_narrow)
 {
 	enum { DEPTH = 20000 };
 	struct profile *p = profile_new();
-	uint32_t t = stacks_thread(p, 1, 0, "x"), node = 0, l = profile_location(p, 0, FRAME_USER, 1);
+	uint32_t t = stacks_thread(p, 1, 0, "x"), node = 0,
+		 l = profile_location(p, 0, FRAME_USER, 1);
 	char *text, *line, *save = NULL;
 	size_t n = 0;
 
-	profile_name_location(p, l, &(struct line){ profile_function(p, profile_string(p, "deep"), 0, FRAME_USER), 0, 0 }, 1, "");
+	profile_name_location(
+		p, l,
+		&(struct line){ profile_function(p, profile_string(p, "deep"), 0, FRAME_USER), 0,
+				0 },
+		1, "");
 	for (int i = 0; i < DEPTH; i++)
 		node = profile_node(p, node, l);
 	profile_add(p, t, node, 9);
 	for (int columns = 0; columns <= 80; columns += 40) {
-		text = view_text(p, &(struct view){ .what = TREE }, &(struct output_options){ .columns = columns });
+		text = view_text(p, &(struct view){ .what = TREE },
+				 &(struct output_options){ .columns = columns });
 		n = 0;
-		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save), n++)
-			CHECK(text_width(line) <= (columns ? (size_t)columns : 130) && (!n || n == 1 || strstr(line, "deep")));
+		for (line = strtok_r(text, "\n", &save); line;
+		     line = strtok_r(NULL, "\n", &save), n++)
+			CHECK(text_width(line) <= (columns ? (size_t)columns : 130) &&
+			      (!n || n == 1 || strstr(line, "deep")));
 		CHECK_EQ(n, DEPTH + 2);
 		free(text);
 	}
@@ -335,15 +374,16 @@ TEST(the_focus)
 	struct profile *p = example();
 
 	CHECK_VIEW(p, NULL,
-		"   SELF%  TOTAL%  SAMPLES  IMAGE   FUNCTION\n"
-		"   50.00   80.00       50  server  work\n"
-		"in focus: 80.00% of the samples, 50.00% their own\n"
-		"\n"
-		"       %  OF FOCUS%  SAMPLES  IMAGE   CALLER\n"
-		"   80.00     100.00       80  server  main\n"
-		"\n"
-		"       %  OF FOCUS%  SAMPLES  IMAGE      CALLEE\n"
-		"   30.00      37.50       30  libc.so.6  memcpy\n", .what = FOCUS, .focus = "|work|");
+		   "   SELF%  TOTAL%  SAMPLES  IMAGE   FUNCTION\n"
+		   "   50.00   80.00       50  server  work\n"
+		   "in focus: 80.00% of the samples, 50.00% their own\n"
+		   "\n"
+		   "       %  OF FOCUS%  SAMPLES  IMAGE   CALLER\n"
+		   "   80.00     100.00       80  server  main\n"
+		   "\n"
+		   "       %  OF FOCUS%  SAMPLES  IMAGE      CALLEE\n"
+		   "   30.00      37.50       30  libc.so.6  memcpy\n",
+		   .what = FOCUS, .focus = "|work|");
 	profile_free(p);
 }
 
@@ -353,7 +393,8 @@ TEST(nothing_is_shown_as_nothing)
 	struct profile *p = profile_new();
 
 	for (int by = 0; by < VIEWS_BY; by++) {
-		char *text = view_text(p, &(struct view){ .what = TOP, .by = (enum views_by)by }, NULL);
+		char *text = view_text(p, &(struct view){ .what = TOP, .by = (enum views_by)by },
+				       NULL);
 
 		CHECK(text && strchr(text, '\n') == text + strlen(text) - 1);
 		free(text);

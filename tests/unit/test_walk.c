@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What is found below a directory with links that lead in, around and out; and that the kernel's openat2(2) agrees. */
+/*
+ * What is found below a directory with links that lead in, around and out; and that the kernel's
+ * openat2(2) agrees.
+ */
 #include "base/walk.h"
 
 #include <errno.h>
@@ -44,8 +47,10 @@ static long long inode(const char *name)
 static void make(void)
 {
 	static const char *const links[][2] = {
-		{ "file", "link" }, { "dir", "to_dir" }, { "/dir/file", "absolute" }, { "../../../dir/file", "up" },
-		{ "loop", "loop" }, { "/proc/self/exe", "magic" }, { "none", "dangling" },
+		{ "file", "link" },	     { "dir", "to_dir" },
+		{ "/dir/file", "absolute" }, { "../../../dir/file", "up" },
+		{ "loop", "loop" },	     { "/proc/self/exe", "magic" },
+		{ "none", "dangling" },
 	};
 
 	snprintf(folder, sizeof(folder), "/tmp/ebprof-walk-XXXXXX");
@@ -100,7 +105,8 @@ TEST(links)
 
 TEST(our_own_root)
 {
-	int ours = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), dir = openat(root, "dir", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int ours = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+	    dir = openat(root, "dir", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	CHECK_EQ(found(ours, dir, "../file", WALK_LINKS), inode("file"));
 	CHECK_EQ(found(ours, dir, "deep/../../file", WALK_LINKS), inode("file"));
@@ -133,10 +139,13 @@ TEST(deep_trees_end)
 TEST(the_kernel_agrees)
 {
 	static const char *const paths[] = {
-		"file", "/file", "link", "to_dir/file", "absolute", "up", "loop", "dangling", "dir/deep/../file", "..", "../x",
-		"to_dir/../file", "to_dir/deep/..", "none/x", "", "dir/",
+		"file", "/file",	  "link",	    "to_dir/file",	"absolute",
+		"up",	"loop",		  "dangling",	    "dir/deep/../file", "..",
+		"../x", "to_dir/../file", "to_dir/deep/..", "none/x",		"",
+		"dir/",
 	};
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		long fd = syscall(SYS_openat2, root, paths[i], &how, sizeof(how));
@@ -153,7 +162,10 @@ TEST(the_kernel_agrees)
 	}
 }
 
-/* An automounter at folder/auto whose daemon we are: "there" is mounted, "idle" is not. The descriptor by which it asks. */
+/*
+ * An automounter at folder/auto whose daemon we are: "there" is mounted, "idle" is not. The
+ * descriptor by which it asks.
+ */
 static int begin_automount(void)
 {
 	char path[128], options[128];
@@ -161,9 +173,10 @@ static int begin_automount(void)
 
 	CHECK_EQ(pipe2(ask, O_CLOEXEC), 0);
 	snprintf(path, sizeof(path), "%s/auto", folder);
-	snprintf(options, sizeof(options), "fd=%d,pgrp=%d,minproto=5,maxproto=5,indirect", ask[1], (int)getpgrp());
-	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) || mkdir(path, 0755) ||
-	    mount("auto", path, "autofs", 0, options))
+	snprintf(options, sizeof(options), "fd=%d,pgrp=%d,minproto=5,maxproto=5,indirect", ask[1],
+		 (int)getpgrp());
+	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mkdir(path, 0755) || mount("auto", path, "autofs", 0, options))
 		return -1;
 	root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);	/* as it is mounted here */
 	CHECK_EQ(mkdirat(root, "auto/idle", 0755), 0);
@@ -174,7 +187,10 @@ static int begin_automount(void)
 	return ask[0];
 }
 
-/* 0 or why not, for somebody who is not the daemon; -EBUSY: the daemon, which would keep him waiting, is asked for a mount. */
+/*
+ * 0 or why not, for somebody who is not the daemon; -EBUSY: the daemon, which would keep him
+ * waiting, is asked for a mount.
+ */
 static int walk_of_another(int asked, const char *path)
 {
 	struct pollfd fds[2] = { { .fd = asked, .events = POLLIN }, { .events = POLLIN } };

@@ -62,8 +62,12 @@ static inline void fake_withdraw(void *ctx, pid_t pid)
 static inline void fake_take(const struct maps_line *line, void *arg)
 {
 	struct fake *f = arg;
-	struct image_key key = { .path = line->path, .dev_major = line->dev_major, .dev_minor = line->dev_minor,
-				 .inode = line->inode, .start = line->start, .end = line->end };
+	struct image_key key = { .path = line->path,
+				 .dev_major = line->dev_major,
+				 .dev_minor = line->dev_minor,
+				 .inode = line->inode,
+				 .start = line->start,
+				 .end = line->end };
 
 	vec_push(&f->own, (struct unwind_mapping){ line->start, line->end, line->offset,
 						   images_get(f->images, getpid(), &key) });
@@ -86,8 +90,10 @@ static inline void fake_begin(struct fake *f, size_t memory)
 
 	memset(f, 0, sizeof(*f));
 	f->images = images_new();
-	f->u = unwinder_new(f->images, &k, &(struct unwinder_options){ .memory = memory, .threads = 2,
-		.read_memory = fake_memory, .ctx = f });
+	f->u = unwinder_new(
+		f->images, &k,
+		&(struct unwinder_options){
+			.memory = memory, .threads = 2, .read_memory = fake_memory, .ctx = f });
 	maps_for_each_executable(getpid(), fake_take, f);
 }
 
@@ -113,7 +119,8 @@ static inline const struct ebp_mapping *fake_rows(const struct fake *f, pid_t pi
 }
 
 /* The object of the process's row at @address, or NULL. */
-static inline const struct ebp_object *fake_object(const struct fake *f, pid_t pid, uint64_t address)
+static inline const struct ebp_object *fake_object(const struct fake *f, pid_t pid,
+						   uint64_t address)
 {
 	for (uint32_t i = 0; i < f->spaces[pid].nrows; i++) {
 		const struct ebp_mapping *m = &fake_rows(f, pid)[i];

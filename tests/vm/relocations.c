@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relocations OBJECT BTF: whether each program of OBJECT fits a kernel with those types, without that kernel: libbpf
- * relocates it for them, and what can be run of it is looked at. A line "PROGRAM: what it lacks" for each that does not,
- * and exit status 1. As root: libbpf tries to load something before it looks at an object.
+ * relocations OBJECT BTF: whether each program of OBJECT fits a kernel with those types, without
+ * that kernel: libbpf relocates it for them, and what can be run of it is looked at. A line
+ * "PROGRAM: what it lacks" for each that does not, and exit status 1. As root: libbpf tries to load
+ * something before it looks at an object.
  *
- * What libbpf could not relocate it replaces by a call that no kernel has. That is no mistake where the program
- * asks first whether the kernel has it: such questions are constants afterwards, and code behind a wrong one is not
- * run, nor looked at by a kernel's verifier. So constants are followed through registers here, too, and
- * only the code that remains has to be right: no such call, no helper and no map that the kernel does not know.
+ * What libbpf could not relocate it replaces by a call that no kernel has. That is no mistake where
+ * the program asks first whether the kernel has it: such questions are constants afterwards, and
+ * code behind a wrong one is not run, nor looked at by a kernel's verifier. So constants are
+ * followed through registers here, too, and only the code that remains has to be right: no such
+ * call, no helper and no map that the kernel does not know.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -20,7 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What libbpf calls where it cannot relocate an access, or where a map is not made (0xbad2310; 2001000000 + its number). */
+/*
+ * What libbpf calls where it cannot relocate an access, or where a map is not made (0xbad2310;
+ * 2001000000 + its number).
+ */
 #define NO_RELOCATION	195896080
 #define NO_MAP		2001000000
 #define REGISTERS	11
@@ -30,7 +35,8 @@ static const struct {
 	const char *program, *enumeration, *enumerator;
 } only_where[] = {
 	{ "on_any_call", "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI" },
-	{ "list_alloc_thread", "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI" },	/* probes that pause are links */
+	/* probes that pause are links */
+	{ "list_alloc_thread", "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI" },
 };
 
 /* What is known before an instruction runs. */
@@ -48,7 +54,8 @@ struct check {
 	size_t *todo, ntodo;
 	int failed, lacks;		/* of all programs; of this one */
 	char looked_for[512];		/* by libbpf, the last time */
-	char missing[4096];		/* what it did not find, or find fit; some of it may be asked for before */
+	/* what it did not find, or find fit; some of it may be asked for before */
+	char missing[4096];
 };
 
 static struct check check;
@@ -234,7 +241,8 @@ static void step(const struct bpf_insn *insns, size_t n, size_t at)
 	} else if (class == BPF_LDX) {
 		s.known &= ~(1u << i->dst_reg);
 	} else if (i->code == (BPF_LD | BPF_IMM | BPF_DW)) {
-		s.values[i->dst_reg] = (int64_t)((uint64_t)(uint32_t)i->imm | (uint64_t)(uint32_t)i[1].imm << 32);
+		s.values[i->dst_reg] = (int64_t)((uint64_t)(uint32_t)i->imm |
+						 (uint64_t)(uint32_t)i[1].imm << 32);
 		s.known = (s.known & ~(1u << i->dst_reg)) | (uint32_t)!i->src_reg << i->dst_reg;
 		next = at + 2;
 	} else if (class == BPF_STX && BPF_MODE(i->code) == BPF_ATOMIC) {
@@ -255,13 +263,14 @@ static void step(const struct bpf_insn *insns, size_t n, size_t at)
 }
 
 /*
- * Atomic operations that give a value came with 5.12, and kernels before refuse them also where they are not run; that
- * helper is of the same version.
+ * Atomic operations that give a value came with 5.12, and kernels before refuse them also where
+ * they are not run; that helper is of the same version.
  */
 static void check_atomics(const struct bpf_insn *insns, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (BPF_CLASS(insns[i].code) == BPF_STX && BPF_MODE(insns[i].code) == BPF_ATOMIC && insns[i].imm & BPF_FETCH &&
+		if (BPF_CLASS(insns[i].code) == BPF_STX && BPF_MODE(insns[i].code) == BPF_ATOMIC &&
+		    insns[i].imm & BPF_FETCH &&
 		    !has_enumerator("bpf_func_id", "BPF_FUNC_check_mtu"))
 			lacks("instruction %zu: atomic operations that give a value", i);
 }
@@ -303,7 +312,10 @@ static int keep_missing(enum libbpf_print_level level, const char *fmt, va_list 
 	(void)level;
 	vsnprintf(line, sizeof(line), fmt, ap);
 	line[strcspn(line, "\n")] = '\0';
-	/* "prog 'x': relo #1: <byte_off> [7] struct task_struct.pid (0:3 @ offset 8)"; then perhaps that it is replaced. */
+	/*
+	 * "prog 'x': relo #1: <byte_off> [7] struct task_struct.pid (0:3 @ offset 8)"; then perhaps
+	 * that it is replaced.
+	 */
 	name = strstr(line, ": <");
 	if (name && strstr(line, "relo #"))
 		strcpy(check.looked_for, name + 2);
@@ -339,7 +351,8 @@ static int check_program(const char *path, const char *btf_path, int number)
 	if (it && is_loaded_here(bpf_program__name(it))) {
 		err = bpf_object__load(object);
 		if (!check.program) {
-			fprintf(stderr, "relocations: %s: %s\n", bpf_program__name(it), strerror(-err));
+			fprintf(stderr, "relocations: %s: %s\n", bpf_program__name(it),
+				strerror(-err));
 			exit(2);
 		}
 	}
@@ -349,7 +362,8 @@ static int check_program(const char *path, const char *btf_path, int number)
 
 int main(int argc, char **argv)
 {
-	static const char *const sections[] = { "perf_event", "raw_tp+", "tp_btf+", "tracepoint", "uprobe+", "iter+" };
+	static const char *const sections[] = { "perf_event", "raw_tp+", "tp_btf+",
+						"tracepoint", "uprobe+", "iter+" };
 	LIBBPF_OPTS(libbpf_prog_handler_opts, handler, .prog_prepare_load_fn = look_at);
 	int n = 0;
 
