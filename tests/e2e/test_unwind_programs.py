@@ -77,7 +77,7 @@ def recorded(*argv, options=("-d", "1s")):
     return result, profile
 
 
-def command(*argv, programs=(), least=200, allowed=0.001):
+def command(*argv, programs=(), least=40, allowed=0.001):
     """A program of the distribution, from its first instruction on."""
     result, profile = recorded(*argv)
     s = result.summary
@@ -133,7 +133,7 @@ def test_python_with_trampolines():
         skip("no Python from 3.12 on is installed")
     for python in found:
         profile = command(python, "-X", "perf", "-c", "def down(n): return down(n - 1) if n else sum(range(2000))\n"
-                          "while True: down(20)", least=50)
+                          "while True: down(20)")
         deep = profile.where(lambda s: not s.cut and s.any("^py::down:"))
         check(deep.count() > 0.5 * profile.count(), profile.head())
         for s in deep:
@@ -189,12 +189,70 @@ def test_compiler():
                 programs=[compiler, *(program_of(compiler, name) for name in ("cc1plus", "as"))])
 
 
+# --- Big programs of several processes, whose roots are in more files than a test can list. ---
+
+def whole(*argv):
+    """99 of 100 stacks of a compiler and all that it starts are whole, and nothing is lost."""
+    result, profile = recorded(*argv, options=("-d", "5s"))
+    s = result.summary
+    check(s.taken > 40, result.err)
+    equal(s.lost, 0, "lost samples")
+    check(s.truncated <= max(2, 0.01 * s.taken), s.truncated_by, profile.where(lambda x: x.cut).head())
+
+
+def test_rustc():
+    with directory() as d:
+        source = os.path.join(d, "big.rs")
+        with open(source, "w", encoding="ascii") as f:
+            f.write("use std::collections::{BTreeMap, HashMap};\n"
+                    "fn main() { let mut m: HashMap<String, Vec<u64>> = HashMap::new(); let mut b = BTreeMap::new();\n")
+            for i in range(80):
+                f.write(f"m.entry(format!(\"k{{}}\", {i})).or_default().push({i});\n"
+                        f"b.insert({i}, m.values().map(|v| v.iter().sum::<u64>()).max());\n")
+            f.write("println!(\"{} {}\", m.len(), b.len()); }\n")
+        whole(needs("rustc"), "-O", "-o", os.path.join(d, "big"), source)
+
+
+def test_go_vet():
+    """Go's own programs, static and without frame descriptions for what assembly does."""
+    with directory() as d:
+        os.environ["GOCACHE"] = d
+        whole(needs("go"), "vet", "net/http")
+
+
+def test_clang():
+    with directory() as d:
+        source = os.path.join(d, "big.cpp")
+        with open(source, "w", encoding="ascii") as f:
+            f.write("#include <algorithm>\n#include <map>\n#include <regex>\n#include <string>\n#include <vector>\n")
+            for i in range(40):
+                f.write(f"std::map<std::string, std::vector<int>> m{i};\n"
+                        f"int f{i}(int x) {{ m{i}[\"a\"].push_back(x); int s = 0;\n"
+                        f"for (auto &p : m{i}) for (int v : p.second) s += v * {i}; return s; }}\n")
+        whole(needs("clang++"), "-O2", "-c", "-o", os.path.join(d, "big.o"), source)
+
+
+def test_javac():
+    """A program of some forty threads that compiles itself while it runs; as Debian has it, without frame pointers."""
+    javac = shutil.which("javac")
+    if not javac:
+        skip("a Java development kit is not installed")
+    with directory() as d:
+        for i in range(20):
+            with open(os.path.join(d, f"C{i}.java"), "w", encoding="ascii") as f:
+                f.write(f"class C{i} {{ static java.util.Map<String, java.util.List<Integer>> m = new java.util.TreeMap<>();\n")
+                for j in range(40):
+                    f.write(f"int f{j}(int x) {{ return m.values().stream().mapToInt(v -> v.size() * {j}).sum() + x; }}\n")
+                f.write("}\n")
+        whole(javac, "-J-XX:+PreserveFramePointer", "-d", d, *sorted(glob.glob(os.path.join(d, "*.java"))))
+
+
 # --- Storms, and what may be switched off or run out. ---
 
 def storm(*options):
     """Three programs that come and go, each for a millisecond; few of them live as long as it takes to look at one."""
     result, profile = recorded("sh", "-c", "while :; do /bin/true; /bin/ls / >/dev/null; done", options=("-d", "1.5s", *options))
-    check(result.summary.taken > 500, result.err)
+    check(result.summary.taken > 100, result.err)
     rooted(profile, needs("sh"), "/bin/true", "/bin/ls", allowed=0.01)
     return result
 
