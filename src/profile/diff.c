@@ -157,7 +157,7 @@ int diff_add(struct diff *d, enum diff_side side, const struct profile *run, str
 	types = xcalloc(v.ntypes, sizeof(*types));
 	for (size_t i = 0; i < v.ntypes; i++)
 		types[i] = i == type ? r.type : PROFILE_NONE;
-	profile_merge(d->profile, run, types, MERGE_NAMES);
+	profile_merge(d->profile, run, types, COPY_NAMES);
 	free(types);
 	return 0;
 }

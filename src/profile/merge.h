@@ -9,33 +9,19 @@
 
 #include <stdint.h>
 
+#include "profile/copy.h"
 #include "profile/profile.h"
-
-/* What makes two frames, threads or processes of two profiles one. */
-enum merge_identity {
-	/*
-	 * Modules by name, path and build id; locations by address and lines; processes by pid,
-	 * incarnation and comm.
-	 */
-	MERGE_PLACES,
-	/*
-	 * Names alone, for those of two builds and two runs: frames by the names and modules of
-	 * their functions, without addresses and lines ("[libfoo.so+0x1234]" is "[libfoo.so]"),
-	 * threads by comm. Labels are left out.
-	 */
-	MERGE_NAMES,
-};
 
 /*
  * Adds @src's samples to @dst, values of type t to those of type @types[t], or nowhere where that
  * is PROFILE_NONE. Accounts add up. Of the description what both agree in stays, durations add up;
- * with MERGE_NAMES it is the caller's business. Comments are added but with MERGE_NAMES; ticks
+ * with COPY_NAMES it is the caller's business. Comments are added but with COPY_NAMES; ticks
  * never are, for each run has a time of its own.
  */
 void profile_merge(struct profile *dst, const struct profile *src, const uint32_t *types,
-		   enum merge_identity identity);
+		   enum copy_identity identity);
 /*
- * Adds a run by MERGE_PLACES. The first that is added to a new profile says which types there are
+ * Adds a run by COPY_PLACES. The first that is added to a new profile says which types there are
  * and which is shown; types of others meet them by name and unit, and what meets none is left out.
  */
 void profile_merge_run(struct profile *dst, const struct profile *src);

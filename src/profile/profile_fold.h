@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile that is made for days, and looked at meanwhile: a copy that follows it, and rows that
- * do not become more with each process that there ever was.
+ * A profile that is made for days: its rows do not become more with each process that there ever
+ * was.
  *
  * To *fold* a profile is to make one process of all of one name that ended: "cc1", of pid 0, whose
  * threads are one for each name, of tid 0. No sum changes; who did what is still known by name.
@@ -36,13 +36,5 @@ int profile_sample_ended(const struct profile *p, uint32_t sample);
  * how many there are now.
  */
 size_t profile_fold_sums(const struct profile_folded *f, uint64_t *sums, size_t n);
-
-/*
- * Makes @dst, which no other call has changed, equal to @src: what has come since the last time is
- * added, and values and names are those of now. Indexes are equal, and texts of @dst stay where
- * they are. @dst has no indexes of its own: it can only be looked at. Costs little more than
- * copying the values.
- */
-void profile_follow(struct profile *dst, const struct profile *src);
 
 #endif

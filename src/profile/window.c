@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tui/live.h"
+#include "profile/window.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,6 +9,8 @@
 
 #include "base/thread.h"
 #include "base/vec.h"
+#include "profile/copy.h"
+#include "profile/profile_fold.h"
 
 /* How much more a sample became, of one type. */
 struct change {
@@ -30,9 +32,9 @@ struct step {
 	VEC(struct change) changes;
 };
 
-struct live {
+struct window {
 	int fd;
-	uint64_t window;
+	uint64_t span;			/* ns that are kept apart */
 	pthread_mutex_t lock;		/* of all below */
 	struct profile *copy;
 	uint64_t folded;		/* how often it was, when it was last copied */
@@ -41,56 +43,56 @@ struct live {
 	struct step total;		/* until now: ends at the last update */
 };
 
-struct live *live_new(uint64_t window)
+struct window *window_new(uint64_t span)
 {
-	struct live *l = xcalloc(1, sizeof(*l));
+	struct window *w = xcalloc(1, sizeof(*w));
 
-	l->window = window;
-	l->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (l->fd < 0) {
-		free(l);
+	w->span = span;
+	w->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->fd < 0) {
+		free(w);
 		return NULL;
 	}
-	thread_lock_init(&l->lock);
-	l->copy = profile_new();
-	return l;
+	thread_lock_init(&w->lock);
+	w->copy = profile_new();
+	return w;
 }
 
-void live_free(struct live *l)
+void window_free(struct window *w)
 {
-	if (!l)
+	if (!w)
 		return;
-	for (size_t i = 0; i < l->steps.n; i++)
-		vec_free(&l->steps.v[i].changes);
-	vec_free(&l->steps);
-	for (size_t i = 0; i < l->series.n; i++) {
-		vec_free(&l->series.v[i].before);
-		vec_free(&l->series.v[i].recent);
+	for (size_t i = 0; i < w->steps.n; i++)
+		vec_free(&w->steps.v[i].changes);
+	vec_free(&w->steps);
+	for (size_t i = 0; i < w->series.n; i++) {
+		vec_free(&w->series.v[i].before);
+		vec_free(&w->series.v[i].recent);
 	}
-	vec_free(&l->series);
-	profile_free(l->copy);
-	pthread_mutex_destroy(&l->lock);
-	close(l->fd);
-	free(l);
+	vec_free(&w->series);
+	profile_free(w->copy);
+	pthread_mutex_destroy(&w->lock);
+	close(w->fd);
+	free(w);
 }
 
 /* Takes out of the window what is older than it. */
-static void forget(struct live *l, uint64_t now)
+static void forget(struct window *w, uint64_t now)
 {
 	size_t n = 0;
 
 	/* A step is as old as its middle: a window of ten steps has ten. */
-	while (n < l->steps.n && (l->steps.v[n].begin + l->steps.v[n].end) / 2 + l->window < now) {
-		struct step *s = &l->steps.v[n++];
+	while (n < w->steps.n && (w->steps.v[n].begin + w->steps.v[n].end) / 2 + w->span < now) {
+		struct step *s = &w->steps.v[n++];
 
 		for (size_t i = 0; i < s->changes.n; i++)
-			l->series.v[s->changes.v[i].type].recent.v[s->changes.v[i].sample] -=
+			w->series.v[s->changes.v[i].type].recent.v[s->changes.v[i].sample] -=
 				s->changes.v[i].more;
 		vec_free(&s->changes);
 	}
-	for (size_t i = n; n && i < l->steps.n; i++)
-		l->steps.v[i - n] = l->steps.v[i];
-	l->steps.n -= n;
+	for (size_t i = n; n && i < w->steps.n; i++)
+		w->steps.v[i - n] = w->steps.v[i];
+	w->steps.n -= n;
 }
 
 static uint64_t sum(const struct profile_reason *r, size_t n)
@@ -103,11 +105,11 @@ static uint64_t sum(const struct profile_reason *r, size_t n)
 }
 
 /* What came of @type since the last update; nothing of a level, which does not come. */
-static void add_changes(struct live *l, uint32_t type, struct step *s)
+static void add_changes(struct window *w, uint32_t type, struct step *s)
 {
-	struct profile_view v = profile_view(l->copy);
-	const uint64_t *values = profile_values(l->copy, type);
-	struct series *series = &l->series.v[type];
+	struct profile_view v = profile_view(w->copy);
+	const uint64_t *values = profile_values(w->copy, type);
+	struct series *series = &w->series.v[type];
 
 	for (size_t i = 0; i < v.nsamples; i++) {
 		if (i == series->before.n) {
@@ -134,135 +136,135 @@ static int has_rate(const struct profile *p)
 }
 
 /* What came since the last update. */
-static struct step step_of(struct live *l)
+static struct step step_of(struct window *w)
 {
-	struct profile_view v = profile_view(l->copy);
+	struct profile_view v = profile_view(w->copy);
 	const struct profile_account *a = v.account;
-	const struct step before = l->total;
+	const struct step before = w->total;
 	struct step s = { .begin = before.end, .end = v.meta->duration };
 
-	l->total = (struct step){ .end = v.meta->duration,
+	w->total = (struct step){ .end = v.meta->duration,
 				  .taken = a->taken,
 				  .lost = sum(a->lost, a->nlost),
 				  .truncated = sum(a->truncated, a->ntruncated) };
-	s.taken = l->total.taken - before.taken;
-	s.lost = l->total.lost - before.lost;
-	s.truncated = l->total.truncated - before.truncated;
-	if (has_rate(l->copy))
+	s.taken = w->total.taken - before.taken;
+	s.lost = w->total.lost - before.lost;
+	s.truncated = w->total.truncated - before.truncated;
+	if (has_rate(w->copy))
 		s.most = (uint64_t)((double)(s.end - s.begin) / 1e9 * (double)v.meta->frequency *
 				    v.meta->cpus);
 	for (uint32_t type = 0; type < v.ntypes; type++) {
-		if (type == l->series.n)
-			vec_push(&l->series, (struct series){ 0 });
-		add_changes(l, type, &s);
+		if (type == w->series.n)
+			vec_push(&w->series, (struct series){ 0 });
+		add_changes(w, type, &s);
 	}
 	return s;
 }
 
 /* Samples have the indexes that they got when the profile was folded. */
-static void take_fold(struct live *l, const struct profile_folded *f)
+static void take_fold(struct window *w, const struct profile_folded *f)
 {
-	l->folded = f->times;
-	for (size_t i = 0; i < l->series.n; i++) {
-		struct series *s = &l->series.v[i];
+	w->folded = f->times;
+	for (size_t i = 0; i < w->series.n; i++) {
+		struct series *s = &w->series.v[i];
 
 		profile_fold_sums(f, s->recent.v, s->recent.n);
 		s->recent.n = s->before.n = profile_fold_sums(f, s->before.v, s->before.n);
 	}
-	for (size_t i = 0; i < l->steps.n; i++)
-		for (size_t k = 0; k < l->steps.v[i].changes.n; k++) {
-			struct change *c = &l->steps.v[i].changes.v[k];
+	for (size_t i = 0; i < w->steps.n; i++)
+		for (size_t k = 0; k < w->steps.v[i].changes.n; k++) {
+			struct change *c = &w->steps.v[i].changes.v[k];
 
 			c->sample = f->samples[c->sample];
 		}
 }
 
-int live_update(struct live *l, const struct profile *p)
+int window_update(struct window *w, const struct profile *p)
 {
 	const struct profile_folded folded = profile_folded(p);
 	const uint64_t one = 1;
 	struct step s;
 
-	if (pthread_mutex_trylock(&l->lock))
+	if (pthread_mutex_trylock(&w->lock))
 		return 0;
-	if (folded.times != l->folded)
-		take_fold(l, &folded);
-	profile_follow(l->copy, p);
-	s = step_of(l);
-	vec_push(&l->steps, s);
-	forget(l, s.end);
-	pthread_mutex_unlock(&l->lock);
-	(void)!write(l->fd, &one, sizeof(one));
+	if (folded.times != w->folded)
+		take_fold(w, &folded);
+	profile_follow(w->copy, p);
+	s = step_of(w);
+	vec_push(&w->steps, s);
+	forget(w, s.end);
+	pthread_mutex_unlock(&w->lock);
+	(void)!write(w->fd, &one, sizeof(one));
 	return 1;
 }
 
-int live_fd(const struct live *l)
+int window_fd(const struct window *w)
 {
-	return l->fd;
+	return w->fd;
 }
 
-void live_clear(struct live *l)
+void window_clear(struct window *w)
 {
 	uint64_t n;
 
-	(void)!read(l->fd, &n, sizeof(n));
+	(void)!read(w->fd, &n, sizeof(n));
 }
 
-struct live_show live_show(struct live *l, int since_start, const struct shown_choice *c)
+struct window_show window_show(struct window *w, int since_start, const struct part_choice *c)
 {
-	struct live_show show = { 0 };
+	struct window_show show = { 0 };
 	struct profile_view v;
 
-	pthread_mutex_lock(&l->lock);
-	v = profile_view(l->copy);
-	show.type = shown_type(l->copy, c);
+	pthread_mutex_lock(&w->lock);
+	v = profile_view(w->copy);
+	show.type = part_type(w->copy, c);
 	show.ntypes = (uint32_t)v.ntypes;
 	show.level = v.types[show.type].level;
-	show.rate = has_rate(l->copy);
-	since_start |= show.level || show.type >= l->series.n;
-	show.profile = shown_new(l->copy, since_start ? NULL : l->series.v[show.type].recent.v, c);
-	show.since_start = l->total.end;
+	show.rate = has_rate(w->copy);
+	since_start |= show.level || show.type >= w->series.n;
+	show.profile = part_new(w->copy, since_start ? NULL : w->series.v[show.type].recent.v, c);
+	show.since_start = w->total.end;
 	if (since_start) {
-		show.span = l->total.end;
-		show.taken = l->total.taken;
-		show.lost = l->total.lost;
-		show.truncated = l->total.truncated;
+		show.span = w->total.end;
+		show.taken = w->total.taken;
+		show.lost = w->total.lost;
+		show.truncated = w->total.truncated;
 	}
-	for (size_t i = 0; !since_start && i < l->steps.n; i++) {
-		show.span += l->steps.v[i].end - l->steps.v[i].begin;
-		show.taken += l->steps.v[i].taken;
-		show.lost += l->steps.v[i].lost;
-		show.truncated += l->steps.v[i].truncated;
+	for (size_t i = 0; !since_start && i < w->steps.n; i++) {
+		show.span += w->steps.v[i].end - w->steps.v[i].begin;
+		show.taken += w->steps.v[i].taken;
+		show.lost += w->steps.v[i].lost;
+		show.truncated += w->steps.v[i].truncated;
 	}
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&w->lock);
 	profile_meta(show.profile)->duration = show.span;
 	return show;
 }
 
-uint64_t live_duration(struct live *l)
+uint64_t window_duration(struct window *w)
 {
 	uint64_t ns;
 
-	pthread_mutex_lock(&l->lock);
-	ns = l->total.end;
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_lock(&w->lock);
+	ns = w->total.end;
+	pthread_mutex_unlock(&w->lock);
 	return ns;
 }
 
-size_t live_steps(struct live *l, struct live_step *steps, size_t n)
+size_t window_steps(struct window *w, struct window_step *steps, size_t n)
 {
 	size_t first;
 
-	pthread_mutex_lock(&l->lock);
-	first = l->steps.n > n ? l->steps.n - n : 0;
-	n = l->steps.n - first;
+	pthread_mutex_lock(&w->lock);
+	first = w->steps.n > n ? w->steps.n - n : 0;
+	n = w->steps.n - first;
 	for (size_t i = 0; i < n; i++) {
-		const struct step *s = &l->steps.v[first + i];
+		const struct step *s = &w->steps.v[first + i];
 		double busy = s->most ? (double)s->taken / (double)s->most : 0;
 
-		steps[i] = (struct live_step){ busy > 1 ? 1 : busy, s->taken, s->lost,
+		steps[i] = (struct window_step){ busy > 1 ? 1 : busy, s->taken, s->lost,
 					       s->truncated };
 	}
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&w->lock);
 	return n;
 }

@@ -3,45 +3,45 @@
  * A profile that grows, seen from another thread: a copy of it, and what its values
  * were a while ago, so that the last seconds can be shown alone.
  *
- * live_update() is for the thread that samples; it copies, and never waits: where the
+ * window_update() is for the thread that samples; it copies, and never waits: where the
  * other one has the copy, it leaves it for the next time. All else is for the one that shows.
  * Of each update what changed is kept until the window is over, so memory grows with
  * the samples in the window; the copy grows with the distinct stacks since the start. A profile
  * that is folded meanwhile shows the same samples, whoever they are of by then.
  */
-#ifndef EBPROF_LIVE_H
-#define EBPROF_LIVE_H
+#ifndef EBPROF_WINDOW_H
+#define EBPROF_WINDOW_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/profile_fold.h"
-#include "tui/shown.h"
+#include "profile/part.h"
+#include "profile/profile.h"
 
-struct live;
+struct window;
 
-/* @window: ns. NULL with errno. */
-struct live *live_new(uint64_t window);
-void live_free(struct live *l);
+/* @span: ns that the window is long. NULL with errno. */
+struct window *window_new(uint64_t span);
+void window_free(struct window *w);
 
 /*
  * 1 where it has all of @p now, and profile_fold() may follow; 0: it is as it was.
  * Between two updates that returned 1 a profile is folded once at most.
  */
-int live_update(struct live *l, const struct profile *p);
+int window_update(struct window *w, const struct profile *p);
 
-/* Readable when there was an update; live_clear() makes it quiet again. */
-int live_fd(const struct live *l);
-void live_clear(struct live *l);
+/* Readable when there was an update; window_clear() makes it quiet again. */
+int window_fd(const struct window *w);
+void window_clear(struct window *w);
 
 /* What happened in one step between two updates, for a line of bars. */
-struct live_step {
+struct window_step {
 	double busy;		/* of all CPUs' samples that were possible: 0 to 1 */
 	uint64_t taken, lost, truncated;
 };
 
 /* What is shown, and how it came to be. */
-struct live_show {
+struct window_show {
 	struct profile *profile;	/* the caller's; of what the choice says */
 	uint64_t span;			/* ns that its samples are of */
 	uint64_t since_start;		/* ns of sampling until now */
@@ -54,10 +54,10 @@ struct live_show {
 };
 
 /* @since_start: all samples, else those of the window; but a level has none. */
-struct live_show live_show(struct live *l, int since_start, const struct shown_choice *c);
+struct window_show window_show(struct window *w, int since_start, const struct part_choice *c);
 /* ns of sampling until now. */
-uint64_t live_duration(struct live *l);
+uint64_t window_duration(struct window *w);
 /* The last steps, at most @n, the newest last. Returns how many. */
-size_t live_steps(struct live *l, struct live_step *steps, size_t n);
+size_t window_steps(struct window *w, struct window_step *steps, size_t n);
 
 #endif

@@ -5,13 +5,14 @@
 
 #include "tui/tui.h"
 
-static struct live_show show(void *ctx, int since_start, const struct shown_choice *c)
+static struct window_show show(void *ctx, int since_start, const struct part_choice *c)
 {
 	const struct profile *p = ctx;
 
 	(void)since_start;
-	return (struct live_show){ .profile = shown_new(p, NULL, c), .type = shown_type(p, c),
-				   .ntypes = (uint32_t)profile_view(p).ntypes };
+	return (struct window_show){ .profile = part_new(p, NULL, c),
+				     .type = part_type(p, c),
+				     .ntypes = (uint32_t)profile_view(p).ntypes };
 }
 
 int browse_profile(const struct profile *p, const char *name, const struct user *u, struct error *e)

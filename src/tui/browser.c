@@ -78,7 +78,7 @@ void browser_make_rows(struct browser *b)
 	browser_list(b);
 }
 
-void browser_show(struct browser *b, const struct live_show *show)
+void browser_show(struct browser *b, const struct window_show *show)
 {
 	/* Rows point into the old one. */
 	b->rows = (row_vec){ 0 };

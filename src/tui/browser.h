@@ -11,7 +11,7 @@
 
 #include "base/hashmap.h"
 #include "base/user.h"
-#include "tui/live.h"
+#include "profile/window.h"
 #include "tui/rows.h"
 
 #define BROWSER_TEXT_MAX 256	/* bytes that a user may type */
@@ -50,15 +50,15 @@ struct browser {
 	const char *target;		/* for the heading */
 	const struct user *user;
 	int live;			/* 0: a saved profile; time does not pass */
-	struct live_show show;		/* its profile is the browser's */
-	struct live_step steps[BROWSER_STEPS];
+	struct window_show show;		/* its profile is the browser's */
+	struct window_step steps[BROWSER_STEPS];
 	size_t nsteps;
 	enum view view;
 	struct browser_place places[VIEWS];
 	row_vec rows;			/* of the view; its place's */
 	VEC(uint32_t) listed;		/* those that are listed, in this order */
 	struct browser_layout layout;
-	struct shown_choice choice;
+	struct part_choice choice;
 	enum row_tasks tasks;
 	int since_start, paused;
 	char *focus_name, *focus_module;	/* NULL: none was chosen */
@@ -76,7 +76,7 @@ struct browser {
 void browser_init(struct browser *b);
 void browser_free(struct browser *b);
 /* Takes @show's profile. */
-void browser_show(struct browser *b, const struct live_show *show);
+void browser_show(struct browser *b, const struct window_show *show);
 /* Shows the rows of the view, which are made where they are not there yet. */
 void browser_make_rows(struct browser *b);
 /* Sorts, filters and folds the rows; what was selected stays selected where it is still there. */

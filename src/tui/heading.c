@@ -49,7 +49,7 @@ static void saved_text(char *buf, size_t size, const struct profile *p, const ch
 		 *units.word ? units.word : profile_text(p, v.types[0].unit));
 }
 
-void heading_text(char *buf, size_t size, const struct live_show *show, const char *target,
+void heading_text(char *buf, size_t size, const struct window_show *show, const char *target,
 		  int since_start, int live)
 {
 	struct profile_view v = profile_view(show->profile);

@@ -5,13 +5,13 @@
 
 #include <stddef.h>
 
-#include "tui/live.h"
+#include "profile/window.h"
 
 /*
  * @target: NULL where there is little room; then only what matters most is said. @live: 0 where it
  * is a saved profile, which has no window.
  */
-void heading_text(char *buf, size_t size, const struct live_show *show, const char *target,
+void heading_text(char *buf, size_t size, const struct window_show *show, const char *target,
 		  int since_start, int live);
 
 #endif

@@ -50,7 +50,7 @@ static void paint_bars(const struct browser *b, struct page *page, int row)
 
 	page_put(page, row, 0, 4, STYLE_DIM, 0, "CPU");
 	for (size_t i = first; i < n; i++) {
-		const struct live_step *s = &b->steps[i];
+		const struct window_step *s = &b->steps[i];
 
 		page_put(page, row, column++, 1,
 			 s->lost	? STYLE_ALERT

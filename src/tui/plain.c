@@ -7,13 +7,13 @@
 #include "output/views.h"
 #include "tui/heading.h"
 
-int plain_write(struct live *l, const struct viewer_options *o)
+int plain_write(struct window *w, const struct viewer_options *o)
 {
 	const struct output_options output = { .rows = o->rows,
 					       .columns = o->columns,
 					       .color = o->color };
 	const struct user as_we_are = { 0 };
-	struct live_show show = live_show(l, o->since_start, &(struct shown_choice){ 0 });
+	struct window_show show = window_show(w, o->since_start, &(struct part_choice){ 0 });
 	struct outfile *f = outfile_open("-", &as_we_are, NULL);
 	char clock[16] = "", text[512];
 	time_t now = time(NULL);

@@ -3,10 +3,10 @@
 #ifndef EBPROF_PLAIN_H
 #define EBPROF_PLAIN_H
 
-#include "tui/live.h"
+#include "profile/window.h"
 #include "tui/viewer.h"
 
 /* One table. 0, or a negative errno where standard output takes no more. */
-int plain_write(struct live *l, const struct viewer_options *o);
+int plain_write(struct window *w, const struct viewer_options *o);
 
 #endif

@@ -73,7 +73,7 @@ void tui_free(struct tui *t)
 static void reload(struct tui *t, const struct tui_source *source)
 {
 	struct browser *b = &t->browser;
-	struct live_show show = source->show(source->ctx, b->since_start, &b->choice);
+	struct window_show show = source->show(source->ctx, b->since_start, &b->choice);
 
 	b->nsteps = source->steps ? source->steps(source->ctx, b->steps, BROWSER_STEPS) : 0;
 	b->reload = 0;

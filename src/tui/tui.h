@@ -12,10 +12,10 @@
 
 /* Where profiles come from. */
 struct tui_source {
-	/* as live_show() */
-	struct live_show (*show)(void *ctx, int since_start, const struct shown_choice *c);
-	/* as live_steps(); NULL: none */
-	size_t (*steps)(void *ctx, struct live_step *steps, size_t n);
+	/* as window_show() */
+	struct window_show (*show)(void *ctx, int since_start, const struct part_choice *c);
+	/* as window_steps(); NULL: none */
+	size_t (*steps)(void *ctx, struct window_step *steps, size_t n);
 	void (*clear)(void *ctx);	/* quiets @fd; NULL where that is -1 */
 	int fd;				/* readable when there is more; -1: never */
 	int stop;			/* readable when it is to end; -1: never */

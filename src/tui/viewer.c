@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
-#include "tui/live.h"
+#include "profile/window.h"
 #include "tui/plain.h"
 #include "tui/tui.h"
 
@@ -21,7 +21,7 @@
 
 struct viewer {
 	const struct viewer_options *o;
-	struct live *live;
+	struct window *window;
 	struct tui *tui;		/* NULL: plain */
 	int wake;			/* eventfd: the user wants to end */
 	int stop;			/* eventfd: we are told to end */
@@ -38,25 +38,27 @@ static void end(struct viewer *v)
 	(void)!write(v->wake, &one, sizeof(one));
 }
 
-static struct live_show show(void *ctx, int since_start, const struct shown_choice *c)
+static struct window_show show(void *ctx, int since_start, const struct part_choice *c)
 {
-	return live_show(ctx, since_start, c);
+	return window_show(ctx, since_start, c);
 }
 
-static size_t steps(void *ctx, struct live_step *to, size_t n)
+static size_t steps(void *ctx, struct window_step *to, size_t n)
 {
-	return live_steps(ctx, to, n);
+	return window_steps(ctx, to, n);
 }
 
 static void clear(void *ctx)
 {
-	live_clear(ctx);
+	window_clear(ctx);
 }
 
 static void *show_terminal(void *arg)
 {
 	struct viewer *v = arg;
-	const struct tui_source source = { show, steps, clear, live_fd(v->live), v->stop, v->live };
+	const struct tui_source source = {
+		show, steps, clear, window_fd(v->window), v->stop, v->window
+	};
 
 	tui_run(v->tui, &source);
 	end(v);
@@ -67,7 +69,7 @@ static void *show_terminal(void *arg)
 static void *show_plain(void *arg)
 {
 	struct viewer *v = arg;
-	struct pollfd p[] = { { .fd = live_fd(v->live), .events = POLLIN },
+	struct pollfd p[] = { { .fd = window_fd(v->window), .events = POLLIN },
 			      { .fd = v->stop, .events = POLLIN } };
 	/* ns of sampling: to begin with it may take its time */
 	uint64_t next = v->o->refresh, n = 0;
@@ -78,20 +80,20 @@ static void *show_plain(void *arg)
 
 		poll(p, 2, -1);
 		last = p[1].revents != 0;
-		live_clear(v->live);
+		window_clear(v->window);
 		/*
 		 * What came since the last table is one more where it is half of one, or the only
 		 * one.
 		 */
 		if (last)
 			least = n ? next - v->o->refresh / 2 : 0;
-		now = live_duration(v->live);
+		now = window_duration(v->window);
 		if (now + v->o->refresh / EARLY < least)
 			continue;
 		/* Late ones are left out. */
 		while (next <= now + v->o->refresh / EARLY)
 			next += v->o->refresh;
-		done = plain_write(v->live, v->o) || ++n == v->o->tables;
+		done = plain_write(v->window, v->o) || ++n == v->o->tables;
 	}
 	end(v);
 	return NULL;
@@ -105,17 +107,17 @@ struct viewer *viewer_new(const struct viewer_options *o, struct error *e)
 	v->o = o;
 	v->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	v->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	v->live = live_new(o->window);
+	v->window = window_new(o->window);
 	if (!o->plain && !(v->tui = tui_new(o->target, o->user, 1, o->since_start, e)))
 		err = -EIO;
-	else if (v->wake < 0 || v->stop < 0 || !v->live)
+	else if (v->wake < 0 || v->stop < 0 || !v->window)
 		err = error_set(e, STATUS_ERROR, -EMFILE, "cannot show: too many open files");
 	else
 		err = thread_start(&v->thread, o->plain ? show_plain : show_terminal, v);
 	if (!err)
 		return v;
 	tui_free(v->tui);
-	live_free(v->live);
+	window_free(v->window);
 	free(v);
 	return NULL;
 }
@@ -129,7 +131,7 @@ void viewer_free(struct viewer *v)
 	(void)!write(v->stop, &one, sizeof(one));
 	pthread_join(v->thread, NULL);
 	tui_free(v->tui);
-	live_free(v->live);
+	window_free(v->window);
 	close(v->wake);
 	close(v->stop);
 	free(v);
@@ -137,7 +139,7 @@ void viewer_free(struct viewer *v)
 
 int viewer_update(void *viewer, const struct profile *p)
 {
-	return live_update(((struct viewer *)viewer)->live, p);
+	return window_update(((struct viewer *)viewer)->window, p);
 }
 
 int viewer_ended(void *viewer)

@@ -34,7 +34,7 @@ struct viewer *viewer_new(const struct viewer_options *o, struct error *e);
  */
 void viewer_free(struct viewer *v);
 
-/* For the thread that samples (struct session_options): never waits. As live_update(). */
+/* For the thread that samples (struct session_options): never waits. As window_update(). */
 int viewer_update(void *viewer, const struct profile *p);
 /* 1 where the user wants to end; the descriptor is readable then. */
 int viewer_ended(void *viewer);

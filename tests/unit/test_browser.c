@@ -2,10 +2,11 @@
 /* The live view's models without a terminal: profiles and keys in, pages out. */
 #include "unit/test.h"
 
+#include "profile/copy.h"
 #include "profile/profile_fold.h"
+#include "profile/window.h"
 #include "tui/actions.h"
 #include "tui/flame.h"
-#include "tui/live.h"
 #include "tui/paint.h"
 #include "unit/stacks.h"
 
@@ -23,8 +24,8 @@ static struct profile *tree(void)
 /* A browser that shows all of @p, whose page is painted. */
 static void open_browser(struct browser *b, const struct profile *p)
 {
-	const struct live_show show = { .profile = shown_new(p, profile_view(p).values,
-							     &(struct shown_choice){ 0 }) };
+	const struct window_show show = { .profile = part_new(p, profile_view(p).values,
+							      &(struct part_choice){ 0 }) };
 
 	browser_init(b);
 	b->target = "x";
@@ -112,7 +113,7 @@ TEST(moves_and_stays)
 {
 	struct profile *p = tree();
 	struct browser b;
-	struct live_show show;
+	struct window_show show;
 
 	open_browser(&b, p);
 	press(&b, "jjjjjjjj");
@@ -124,8 +125,8 @@ TEST(moves_and_stays)
 	press(&b, "k");
 	/* What was selected stays so where others overtake it. */
 	stacks_add(p, stacks_thread(p, 10, 10, "one"), "app!main|app!c", 50);
-	show = (struct live_show){ .profile = shown_new(p, profile_view(p).values,
-							&(struct shown_choice){ 0 }) };
+	show = (struct window_show){ .profile = part_new(p, profile_view(p).values,
+							 &(struct part_choice){ 0 }) };
 	browser_show(&b, &show);
 	CHECK_STR(browser_selected(&b)->name, "b");
 	CHECK_EQ(b.listed.n, 5);
@@ -331,10 +332,10 @@ TEST(flame_boxes_have_their_shares)
 TEST(no_kernel_no_user)
 {
 	struct profile *p = tree();
-	struct profile *user = shown_new(p, profile_view(p).values,
-					 &(struct shown_choice){ .no_kernel = 1 });
-	struct profile *kernel = shown_new(p, profile_view(p).values,
-					   &(struct shown_choice){ .no_user = 1 });
+	struct profile *user = part_new(p, profile_view(p).values,
+					&(struct part_choice){ .no_kernel = 1 });
+	struct profile *kernel = part_new(p, profile_view(p).values,
+					  &(struct part_choice){ .no_user = 1 });
 
 	CHECK_EQ(profile_view(user).total, 100);
 	CHECK_EQ(profile_view(user).nfunctions, 3);
@@ -345,16 +346,16 @@ TEST(no_kernel_no_user)
 	profile_free(p);
 }
 
-static void tick(struct live *l, struct profile *p, uint64_t seconds)
+static void tick(struct window *w, struct profile *p, uint64_t seconds)
 {
 	profile_meta(p)->duration = seconds * 1000000000;
 	profile_account(p)->taken = profile_view(p).total;
-	live_update(l, p);
+	window_update(w, p);
 }
 
-static uint64_t shown_total(struct live *l, int since_start, double *span)
+static uint64_t shown_total(struct window *w, int since_start, double *span)
 {
-	struct live_show show = live_show(l, since_start, &(struct shown_choice){ 0 });
+	struct window_show show = window_show(w, since_start, &(struct part_choice){ 0 });
 	uint64_t total = profile_view(show.profile).total;
 
 	*span = (double)show.span / 1e9;
@@ -365,7 +366,7 @@ static uint64_t shown_total(struct live *l, int since_start, double *span)
 
 TEST(window_is_the_last_seconds)
 {
-	struct live *l = live_new(3000000000);
+	struct window *w = window_new(3000000000);
 	struct profile *p = profile_new();
 	uint32_t t = stacks_thread(p, 1, 1, "x");
 	double span;
@@ -376,20 +377,20 @@ TEST(window_is_the_last_seconds)
 
 		snprintf(frames, sizeof(frames), "f%d", (int)i % 7);
 		stacks_add(p, t, frames, i);
-		tick(l, p, i);
+		tick(w, p, i);
 	}
-	CHECK_EQ(shown_total(l, 0, &span), 18 + 19 + 20);
+	CHECK_EQ(shown_total(w, 0, &span), 18 + 19 + 20);
 	CHECK_EQ((int)span, 3);
-	CHECK_EQ(shown_total(l, 1, &span), 210);
+	CHECK_EQ(shown_total(w, 1, &span), 210);
 	CHECK_EQ((int)span, 20);
-	live_free(l);
+	window_free(w);
 	profile_free(p);
 }
 
 /* Samples of all that is shown, or of the processes that ended. */
-static uint64_t shown_ended(struct live *l, int since_start)
+static uint64_t shown_ended(struct window *w, int since_start)
 {
-	struct live_show show = live_show(l, since_start, &(struct shown_choice){ 0 });
+	struct window_show show = window_show(w, since_start, &(struct part_choice){ 0 });
 	struct profile_view v = profile_view(show.profile);
 	uint64_t sum = 0;
 
@@ -417,7 +418,7 @@ static void fold_all_but(struct profile *p, size_t n)
  */
 TEST(window_is_the_same_after_a_fold)
 {
-	struct live *l = live_new(3000000000);
+	struct window *w = window_new(3000000000);
 	struct profile *p = profile_new();
 	double span;
 
@@ -427,21 +428,21 @@ TEST(window_is_the_same_after_a_fold)
 		/* Two samples each: what lies behind the first in the tables moves, too. */
 		stacks_add(p, stacks_thread(p, (pid_t)i, (pid_t)i, "x"), "f", i - 1);
 		profile_add(p, stacks_thread(p, (pid_t)i, (pid_t)i, "x"), 1, 1);
-		tick(l, p, i);
-		CHECK_EQ(shown_total(l, 0, &span), i < 3 ? all : 3 * i - 3);
-		CHECK_EQ(shown_total(l, 1, &span), all);
+		tick(w, p, i);
+		CHECK_EQ(shown_total(w, 0, &span), i < 3 ? all : 3 * i - 3);
+		CHECK_EQ(shown_total(w, 1, &span), all);
 		/* Now and then; once all of the window is among what ended. */
 		if (i % 4 == 0)
 			fold_all_but(p, i == 16 ? 0 : 3);
 		if (i > 3 && i % 4 == 1 && i != 17) {
-			CHECK_EQ(shown_ended(l, 0), 0);
-			CHECK_EQ(shown_ended(l, 1), (i - 4) * (i - 3) / 2);
+			CHECK_EQ(shown_ended(w, 0), 0);
+			CHECK_EQ(shown_ended(w, 1), (i - 4) * (i - 3) / 2);
 		}
 		if (i == 17)
-			CHECK_EQ(shown_ended(l, 0), 15 + 16);
+			CHECK_EQ(shown_ended(w, 0), 15 + 16);
 	}
 	CHECK(profile_view(p).nprocesses < 5);
-	live_free(l);
+	window_free(w);
 	profile_free(p);
 }
 

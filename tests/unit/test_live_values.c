@@ -2,9 +2,9 @@
 /* A live profile of several types of values: which are shown, of which time, and in which units. */
 #include "unit/test.h"
 
+#include "profile/window.h"
 #include "tui/actions.h"
 #include "tui/heading.h"
-#include "tui/live.h"
 #include "tui/paint.h"
 #include "unit/stacks.h"
 
@@ -29,7 +29,7 @@ static struct profile *growing(void)
 	return p;
 }
 
-static void second(struct live *l, struct profile *p, uint64_t now, uint64_t objects,
+static void second(struct window *w, struct profile *p, uint64_t now, uint64_t objects,
 		   uint64_t space, uint64_t inuse, uint64_t time)
 {
 	const uint64_t values[] = { profile_values(p, OBJECTS)[0] + objects,
@@ -41,32 +41,32 @@ static void second(struct live *l, struct profile *p, uint64_t now, uint64_t obj
 		profile_count(p, 0, i, values[i]);
 	profile_account(p)->taken = values[OBJECTS];
 	profile_meta(p)->duration = now * SECOND;
-	live_update(l, p);
+	window_update(w, p);
 }
 
 /*
  * Twelve seconds: each a block of 3 KiB more that is there, but for the last, which frees the most.
  */
-static struct live *watched(struct profile *p)
+static struct window *watched(struct profile *p)
 {
-	struct live *l = live_new(3 * SECOND);
+	struct window *w = window_new(3 * SECOND);
 
 	for (uint64_t i = 1; i < 12; i++)
-		second(l, p, i, 3, 9 << 10, i * 3 << 10, i * 1000000);
-	second(l, p, 12, 3, 9 << 10, 5 << 10, 12000000);
-	return l;
+		second(w, p, i, 3, 9 << 10, i * 3 << 10, i * 1000000);
+	second(w, p, 12, 3, 9 << 10, 5 << 10, 12000000);
+	return w;
 }
 
-static struct live_show show_of(struct live *l, int since_start, uint32_t type)
+static struct window_show show_of(struct window *w, int since_start, uint32_t type)
 {
-	return live_show(l, since_start, &(struct shown_choice){ .type = type + 1 });
+	return window_show(w, since_start, &(struct part_choice){ .type = type + 1 });
 }
 
 /* What it is called, and the sum of it. */
-static void check(struct live *l, int since_start, uint32_t type, const char *name, uint64_t total,
-		  uint64_t seconds, uint64_t taken)
+static void check(struct window *w, int since_start, uint32_t type, const char *name,
+		  uint64_t total, uint64_t seconds, uint64_t taken)
 {
-	struct live_show s = show_of(l, since_start, type);
+	struct window_show s = show_of(w, since_start, type);
 	struct profile_view v = profile_view(s.profile);
 
 	CHECK_STR(profile_text(s.profile, v.types[0].name), name);
@@ -81,23 +81,23 @@ static void check(struct live *l, int since_start, uint32_t type, const char *na
 TEST(each_type_has_its_window)
 {
 	struct profile *p = growing();
-	struct live *l = watched(p);
+	struct window *w = watched(p);
 
-	check(l, 0, OBJECTS, "alloc_objects", 9, 3, 9);
-	check(l, 0, SPACE, "alloc_space", 27 << 10, 3, 9);
-	check(l, 0, TIME, "lifetime", 33000000, 3, 9);
-	check(l, 1, SPACE, "alloc_space", 108 << 10, 12, 36);
+	check(w, 0, OBJECTS, "alloc_objects", 9, 3, 9);
+	check(w, 0, SPACE, "alloc_space", 27 << 10, 3, 9);
+	check(w, 0, TIME, "lifetime", 33000000, 3, 9);
+	check(w, 1, SPACE, "alloc_space", 108 << 10, 12, 36);
 	/* What is there is there now, whatever time is looked at. */
-	check(l, 0, INUSE, "inuse_space", 5 << 10, 12, 36);
-	check(l, 1, INUSE, "inuse_space", 5 << 10, 12, 36);
-	live_free(l);
+	check(w, 0, INUSE, "inuse_space", 5 << 10, 12, 36);
+	check(w, 1, INUSE, "inuse_space", 5 << 10, 12, 36);
+	window_free(w);
 	profile_free(p);
 }
 
-static void check_heading(struct live *l, int since_start, uint32_t type, const char *target,
+static void check_heading(struct window *w, int since_start, uint32_t type, const char *target,
 			  const char *expected)
 {
-	struct live_show s = show_of(l, since_start, type);
+	struct window_show s = show_of(w, since_start, type);
 	char text[300];
 
 	heading_text(text, sizeof(text), &s, target, since_start, 1);
@@ -108,28 +108,28 @@ static void check_heading(struct live *l, int since_start, uint32_t type, const 
 TEST(headings)
 {
 	struct profile *p = growing();
-	struct live *l = watched(p);
+	struct window *w = watched(p);
 
-	check_heading(l, 0, SPACE, "x",
+	check_heading(w, 0, SPACE, "x",
 		      "x, alloc every 512, alloc_space 27.0 KiB, last 3.0 s of 12.0: 9 samples, 0 "
 		      "truncated, 0 lost");
-	check_heading(l, 1, SPACE, "x",
+	check_heading(w, 1, SPACE, "x",
 		      "x, alloc every 512, alloc_space 108.0 KiB, since start, 12.0 s: 36 samples, "
 		      "0 truncated, 0 lost");
-	check_heading(l, 0, INUSE, "x",
+	check_heading(w, 0, INUSE, "x",
 		      "x, alloc every 512, inuse_space 5.0 KiB, now, after 12.0 s: 36 samples, 0 "
 		      "truncated, 0 lost");
-	check_heading(l, 0, OBJECTS, "x",
+	check_heading(w, 0, OBJECTS, "x",
 		      "x, alloc every 512, alloc_objects 9, last 3.0 s of 12.0: 9 samples, 0 "
 		      "truncated, 0 lost");
-	check_heading(l, 0, INUSE, NULL, "now, at 12 s, inuse_space 5.0 KiB: 36, trunc. 0, lost 0");
-	check_heading(l, 0, TIME, NULL, "last 3 s, lifetime 33.000 ms: 9, trunc. 0, lost 0");
+	check_heading(w, 0, INUSE, NULL, "now, at 12 s, inuse_space 5.0 KiB: 36, trunc. 0, lost 0");
+	check_heading(w, 0, TIME, NULL, "last 3 s, lifetime 33.000 ms: 9, trunc. 0, lost 0");
 	strcpy(profile_meta(p)->event, "off-cpu");
-	live_update(l, p);
-	check_heading(l, 1, OBJECTS, "x",
+	window_update(w, p);
+	check_heading(w, 1, OBJECTS, "x",
 		      "x, off-cpu every 512, alloc_objects 36, since start, 12.0 s: 36 intervals, "
 		      "0 truncated, 0 lost");
-	live_free(l);
+	window_free(w);
 	profile_free(p);
 }
 
@@ -145,11 +145,11 @@ static const char *line(struct browser *b, int row)
 	return buf;
 }
 
-static void press(struct browser *b, struct live *l, char key)
+static void press(struct browser *b, struct window *w, char key)
 {
 	actions_press(b, &(struct press_event){ .key = (unsigned char)key });
 	if (b->reload) {
-		struct live_show s = live_show(l, b->since_start, &b->choice);
+		struct window_show s = window_show(w, b->since_start, &b->choice);
 
 		b->reload = 0;
 		browser_show(b, &s);
@@ -160,8 +160,8 @@ static void press(struct browser *b, struct live *l, char key)
 TEST(keys_and_units)
 {
 	struct profile *p = growing();
-	struct live *l = watched(p);
-	struct live_show s = live_show(l, 0, &(struct shown_choice){ 0 });
+	struct window *w = watched(p);
+	struct window_show s = window_show(w, 0, &(struct part_choice){ 0 });
 	struct browser b;
 
 	browser_init(&b);
@@ -171,34 +171,34 @@ TEST(keys_and_units)
 	/* No line of bars: such samples do not say how busy CPUs are. */
 	CHECK_STR(line(&b, 2), " SELF% TOTAL%      KIB IMAGE          PROCESS            FUNCTION");
 	CHECK_STR(line(&b, 3), "100.00 100.00     27.0 app            x/7                f");
-	press(&b, l, '2');
+	press(&b, w, '2');
 	CHECK_STR(line(&b, 2), "     %      KIB      PID COMM");
 	CHECK_STR(line(&b, 3), "100.00     27.0        7 x");
-	press(&b, l, 'v');
+	press(&b, w, 'v');
 	CHECK_STR(line(&b, 3), "100.00      5.0        7 x");
-	press(&b, l, 'v');
+	press(&b, w, 'v');
 	CHECK_STR(line(&b, 2), "     %       MS      PID COMM");
 	CHECK_STR(line(&b, 3), "100.00   33.000        7 x");
-	press(&b, l, '3');
+	press(&b, w, '3');
 	CHECK_STR(line(&b, 2), "TOTAL%  SELF%       MS FUNCTION");
 	CHECK_STR(line(&b, 3), "100.00   0.00   33.000 - x");
-	press(&b, l, 'v');
+	press(&b, w, 'v');
 	CHECK_STR(line(&b, 2), "TOTAL%  SELF%    COUNT FUNCTION");
 	CHECK_STR(line(&b, 3), "100.00   0.00        9 - x");
-	press(&b, l, 'V');
-	press(&b, l, 'V');
+	press(&b, w, 'V');
+	press(&b, w, 'V');
 	CHECK_STR(line(&b, 3), "100.00   0.00      5.0 - x");
-	press(&b, l, '1');
-	press(&b, l, '\r');
+	press(&b, w, '1');
+	press(&b, w, '\r');
 	CHECK_STR(line(&b, 2), " SELF% TOTAL%      KIB IMAGE          FUNCTION");
 	CHECK_STR(line(&b, 4), "100.00 100.00      5.0 app            main");
-	press(&b, l, '7');
+	press(&b, w, '7');
 	CHECK_STR(line(&b, 3), "100.00 100.00      5.0 app");
-	press(&b, l, 'i');
+	press(&b, w, 'i');
 	CHECK_STR(line(&b, 2), "inuse_space");
 	CHECK_STR(line(&b, 3), "self 100.00% (5.0 KiB), total 100.00% (5.0 KiB)");
 	browser_free(&b);
-	live_free(l);
+	window_free(w);
 	profile_free(p);
 }
 
@@ -206,10 +206,10 @@ TEST(no_other_values)
 {
 	struct profile *p = profile_new();
 	struct browser b;
-	struct live_show s;
+	struct window_show s;
 
 	stacks_add(p, stacks_thread(p, 1, 1, "x"), "f", 1);
-	s = (struct live_show){ .profile = shown_new(p, NULL, &(struct shown_choice){ 0 }),
+	s = (struct window_show){ .profile = part_new(p, NULL, &(struct part_choice){ 0 }),
 				.ntypes = 1 };
 	browser_init(&b);
 	browser_show(&b, &s);
@@ -224,24 +224,24 @@ TEST(no_other_values)
 TEST(bars_of_a_rate)
 {
 	struct profile *p = profile_new();
-	struct live *l = live_new(3 * SECOND);
-	struct live_step step;
+	struct window *w = window_new(3 * SECOND);
+	struct window_step step;
 
 	stacks_add(p, stacks_thread(p, 1, 1, "x"), "f", 50);
 	profile_meta(p)->frequency = 100;
 	profile_meta(p)->cpus = 1;
 	profile_meta(p)->duration = SECOND;
 	profile_account(p)->taken = 50;
-	live_update(l, p);
-	CHECK_EQ(live_steps(l, &step, 1), 1);
+	window_update(w, p);
+	CHECK_EQ(window_steps(w, &step, 1), 1);
 	CHECK_EQ((int)(100 * step.busy), 50);
-	check_heading(l, 0, 0, "x",
+	check_heading(w, 0, 0, "x",
 		      "x,  100 Hz, last 1.0 s of 1.0: 50 samples, 0 truncated, 0 lost");
 	profile_set_type(p, 0, "wall", "nanoseconds");
-	live_update(l, p);
-	live_steps(l, &step, 1);
+	window_update(w, p);
+	window_steps(w, &step, 1);
 	CHECK_EQ((int)(100 * step.busy), 0);
-	live_free(l);
+	window_free(w);
 	profile_free(p);
 }
 

@@ -39,8 +39,8 @@ TEST(by_names_two_builds_meet)
 				     profile_labels(b, &label, 1)),
 		      0, 4);
 	profile_meta(b)->per_thread = 1;
-	profile_merge(dst, a, first, MERGE_NAMES);
-	profile_merge(dst, b, first, MERGE_NAMES);
+	profile_merge(dst, a, first, COPY_NAMES);
+	profile_merge(dst, b, first, COPY_NAMES);
 	profile_free(a);
 	profile_free(b);
 	v = profile_view(dst);
@@ -64,8 +64,8 @@ TEST(by_names_what_differs_stays_apart)
 	stacks_add(b, stacks_thread(b, 1, 0, "x"), "app!main|[kernel]!read", 2);
 	stacks_add(b, stacks_thread(b, 1, 0, "x"), "app!main|app!@", 3);
 	stacks_add(b, stacks_thread(b, 1, 0, "y"), "app!main|libc.so.6!read", 4);
-	profile_merge(dst, a, first, MERGE_NAMES);
-	profile_merge(dst, b, first, MERGE_NAMES);
+	profile_merge(dst, a, first, COPY_NAMES);
+	profile_merge(dst, b, first, COPY_NAMES);
 	CHECK_EQ(profile_view(dst).nsamples, 4);
 	CHECK_EQ(profile_view(dst).nfunctions, 3);
 	CHECK_OUTPUT(dst, "folded", NULL, "x;main;[unknown] 3\nx;main;read 3\ny;main;read 4\n");
@@ -87,14 +87,14 @@ TEST(by_names_addresses_are_not_names)
 	stacks_add(a, t, "lib!main|lib!f+0x12]", 32);
 	stacks_add(a, t, "[", 64);
 	stacks_add(a, t, "[unknown]", 64);
-	profile_merge(dst, a, first, MERGE_NAMES);
+	profile_merge(dst, a, first, COPY_NAMES);
 	CHECK_OUTPUT(dst, "folded", NULL,
 		     "x;[ 64\nx;[unknown] 64\n"
 		     "x;main;[c+0x1] 8\nx;main;[lib.so+0xyz] 16\nx;main;[lib.so] 7\nx;main;f+0x12] "
 		     "32\n");
 	profile_free(dst);
 	dst = profile_new();
-	profile_merge(dst, a, first, MERGE_PLACES);
+	profile_merge(dst, a, first, COPY_PLACES);
 	CHECK_EQ(profile_view(dst).nsamples, profile_view(a).nsamples);
 	profile_free(dst);
 	profile_free(a);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "profile/copy.h"
 #include "profile/profile_fold.h"
 
 #define MORE 2		/* types in all */
