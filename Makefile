@@ -33,7 +33,7 @@ PRELOAD  := $(BUILD)/ebprof-alloc.so
 PRELOAD_FLAGS := -std=gnu11 -O2 -g $(WARN) -fPIC -shared -fvisibility=hidden -fexceptions -fno-builtin -ftls-model=initial-exec \
 	$(if $(filter x86,$(ARCH)),-fcf-protection=none)
 
-SRC      := $(filter-out src/preload/%,$(wildcard src/*.c src/*/*.c))
+SRC      := $(filter-out src/preload/%,$(wildcard src/*.c src/*/*.c src/*/*/*.c))
 OBJ      := $(SRC:%.c=$(BUILD)/%.o)
 
 .DELETE_ON_ERROR:

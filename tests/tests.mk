@@ -37,7 +37,7 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/proc src/symbols src/profile src/input \
-	src/output src/tui src/unwind)) src/collect/event.c src/collect/tracefs.c src/collect/tracing_text.c src/session/namer.c \
+	src/output src/tui src/unwind src/unwind/step src/unwind/table src/unwind/shards)) src/collect/event.c src/collect/tracefs.c src/collect/tracing_text.c src/session/namer.c \
 	src/session/shares.c src/session/deadline.c \
 	src/session/budget.c src/session/alloc_profile.c $(wildcard src/session/assembler*.c) src/alloc/alloc.c \
 	$(addprefix src/alloc/alloc_,load.c pace.c slices.c threads.c) \
@@ -270,7 +270,7 @@ $(TEST)/analyzed/%: %.c $(SKEL) $(CALL_NAMES)
 $(TEST)/analyzed/src/collect/collector: ANALYZER := -Xclang -analyzer-disable-checker=unix.Malloc
 
 # That where an array has elements, or a table an index of them, the array is there.
-$(addprefix $(TEST)/analyzed/src/,session/tracker tui/rows unwind/unwind_table unwind/unwinder): ANALYZER := -Xclang -analyzer-disable-checker=core.NullDereference \
+$(addprefix $(TEST)/analyzed/src/,session/tracker tui/rows unwind/table/build unwind/unwinder): ANALYZER := -Xclang -analyzer-disable-checker=core.NullDereference \
 	-Xclang -analyzer-disable-checker=core.NonNullParamChecker -Xclang -analyzer-disable-checker=unix.cstring.NullArg
 
 analyze: deps-test $(ANALYZED) ## clang's static analyzer and cppcheck find nothing

@@ -16,7 +16,7 @@
 #include "profile/profile.h"
 #include "session/namer.h"
 #include "symbols/symbolizer.h"
-#include "unwind/unwind_step.h"
+#include "unwind/step/step.h"
 
 struct alloc_probes;
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "unwind/unwind_rows.h"
+#include "unwind/rows.h"
 #include "unwind/unwinder_internal.h"
 
 #define THREADS_MAX	8

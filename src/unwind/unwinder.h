@@ -16,7 +16,8 @@
 #include <sys/types.h>
 
 #include "elf/image.h"
-#include "unwind/unwind_step.h"
+#include "unwind/rows.h"
+#include "unwind/step/step.h"
 
 /* What the kernel side offers; all called by the owner's thread. 0 or a negative errno. */
 struct unwinder_kernel {
@@ -36,12 +37,6 @@ struct unwinder_options {
 	 */
 	int (*read_memory)(void *ctx, pid_t pid, uint64_t address, void *dst, size_t size);
 	void *ctx;
-};
-
-/* A mapping of executable memory; @image as in elf/image.h, IMAGE_NONE: no file. */
-struct unwind_mapping {
-	uint64_t start, end, offset;	/* @offset: of @start in the file */
-	uint32_t image;
 };
 
 struct unwinder;

@@ -5,9 +5,9 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "unwind/unwind_builder.h"
-#include "unwind/unwind_sections.h"
-#include "unwind/unwind_store.h"
+#include "unwind/sections.h"
+#include "unwind/shards/store.h"
+#include "unwind/table/builder.h"
 #include "unwind/unwinder.h"
 
 #define UNWIND_NO_FILE	HASHMAP_NONE
@@ -77,7 +77,7 @@ struct unwinder {
 	struct unwinder_stats stats;
 };
 
-/* --- unwind_files.c --- */
+/* --- files.c --- */
 
 /*
  * The file of @image, its table asked for where it has none; UNWIND_NO_FILE where there is nothing

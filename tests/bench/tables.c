@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "unwind/unwind_table.h"
+#include "unwind/table/build.h"
 
 static double now_ms(void)
 {

@@ -5,7 +5,7 @@
 
 #include "elf/elf_file.h"
 #include "symbols/go_symbols.h"
-#include "unwind/unwind_go.h"
+#include "unwind/table/go.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bpf/unwind.h"
-#include "unwind/unwind_code.h"
+#include "unwind/step/code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

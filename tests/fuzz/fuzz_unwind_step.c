@@ -12,7 +12,7 @@
 
 #define UNWIND_ARM64
 #define unwind_stack unwind_stack_arm64
-#include "unwind/unwind_step.c"
+#include "unwind/step/step.c"
 #undef unwind_stack
 
 void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, int exact,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "elf/elf_file.h"
-#include "unwind/unwind_table.h"
+#include "unwind/table/build.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

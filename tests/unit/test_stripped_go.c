@@ -3,7 +3,7 @@
  * A stripped Go program is unwound by its runtime's table: by the same rules as by the CFI that was
  * stripped from it.
  */
-#include "unwind/unwind_go.h"
+#include "unwind/table/go.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 #include "base/xalloc.h"
 #include "test.h"
-#include "unwind/unwind_table.h"
+#include "unwind/table/build.h"
 
 static const char *fixtures;
 

@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "bpf/unwind.h"
-#include "unwind/unwind_code.h"
+#include "unwind/step/code.h"
 
 #define SAVED(n) ((n) << EBP_RULE_SAVED_SHIFT)
 #define FP EBP_RULE_FP_BASE

@@ -13,7 +13,7 @@
 #include "elf/elf_file.h"
 #include "elf_corpus.h"
 #include "test.h"
-#include "unwind/unwind_table.h"
+#include "unwind/table/build.h"
 
 #define SAMPLE_PCS	20000
 #define SAMPLE_FILES	60

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Page blocks: what is packed is found again, at every offset. */
 #include "test.h"
-#include "unwind/unwind_pack.h"
+#include "unwind/table/pack.h"
 
 #define GAP (EBP_RULE_SPECIAL | EBP_RULE_GAP)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_queue.h"
+#include "unwind/table/queue.h"
 
 #include "unit/test.h"
 

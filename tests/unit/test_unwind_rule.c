@@ -2,7 +2,7 @@
 #include <elf.h>
 
 #include "test.h"
-#include "unwind/unwind_rule.h"
+#include "unwind/table/rule.h"
 
 #define SPECIAL(rule) (EBP_RULE_SPECIAL | (rule))
 #define UNSUPPORTED SPECIAL(EBP_RULE_UNSUPPORTED)

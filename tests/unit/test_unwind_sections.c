@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_sections.h"
+#include "unwind/sections.h"
 
 #include <errno.h>
 #include <sys/mman.h>

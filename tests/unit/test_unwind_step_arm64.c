@@ -6,7 +6,7 @@
 #include "test.h"
 
 #define UNWIND_ARM64
-#include "unwind/unwind_step.c"
+#include "unwind/step/step.c"
 
 #include "step_fake.h"
 

@@ -5,8 +5,8 @@
 #include <pthread.h>
 
 #include "base/vec.h"
-#include "unwind/unwind_alloc.h"
-#include "unwind/unwind_store.h"
+#include "unwind/shards/alloc.h"
+#include "unwind/shards/store.h"
 
 #define MAX_SHARDS 8
 

@@ -10,7 +10,7 @@
 
 #include "table_image.h"
 #include "test.h"
-#include "unwind/unwind_table.h"
+#include "unwind/table/build.h"
 
 #define GAP	(EBP_RULE_SPECIAL | EBP_RULE_GAP)
 #define STOP	(EBP_RULE_SPECIAL | EBP_RULE_STOP)

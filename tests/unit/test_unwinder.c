@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 
 #include "unit/unwinder_fake.h"
-#include "unwind/unwind_rows.h"
-#include "unwind/unwind_store.h"
-#include "unwind/unwind_table.h"
+#include "unwind/rows.h"
+#include "unwind/shards/store.h"
+#include "unwind/table/build.h"
 
 #define SPACE 100	/* addresses of the random lists */
 

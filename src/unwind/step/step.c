@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_step.h"
+#include "unwind/step/step.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "unwind/unwind_code.h"
+#include "unwind/step/code.h"
 
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))

@@ -3,7 +3,7 @@
  * Intel 64 Architectures Software Developer's Manual, volume 2: chapter 2, and the opcode maps of
  * appendix A.
  */
-#include "unwind/unwind_code.h"
+#include "unwind/step/code.h"
 
 #include <string.h>
 

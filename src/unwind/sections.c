@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_sections.h"
+#include "unwind/sections.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/xalloc.h"
 #include "elf/elf_file.h"
 #include "elf/vdso.h"
-#include "unwind/unwind_builder.h"
+#include "unwind/table/builder.h"
 
 #define FILES		32
 #define SECTION_MAX	(64u << 20)	/* bytes of one; 8 MB seen, of a library of 200 MB */

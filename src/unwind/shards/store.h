@@ -7,13 +7,13 @@
  * reused only after a grace period, which the caller reports by
  * unwind_store_epoch(). Not thread safe.
  */
-#ifndef EBPROF_UNWIND_STORE_H
-#define EBPROF_UNWIND_STORE_H
+#ifndef EBPROF_UNWIND_SHARDS_STORE_H
+#define EBPROF_UNWIND_SHARDS_STORE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/unwind_table.h"
+#include "unwind/table/table.h"
 
 struct unwind_store;
 
@@ -58,7 +58,7 @@ void unwind_store_remove_rows(struct unwind_store *s, uint32_t ref, uint32_t n);
  */
 void unwind_store_epoch(struct unwind_store *s);
 
-/* Memory as unwind_step.h wants it. */
+/* Memory as step.h wants it. */
 uint8_t *const *unwind_store_shards(const struct unwind_store *s, uint32_t *n);
 /*
  * Bytes in use (with what waits for its epochs), bytes of that which wait, and bytes of all shards.

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rules in the order of their places, packed into page blocks. Used by
- * unwind_table.c alone.
+ * build.c alone.
  */
-#ifndef EBPROF_UNWIND_PACK_H
-#define EBPROF_UNWIND_PACK_H
+#ifndef EBPROF_UNWIND_TABLE_PACK_H
+#define EBPROF_UNWIND_TABLE_PACK_H
 
 #include "base/vec.h"
-#include "unwind/unwind_table.h"
+#include "unwind/table/table.h"
 
 /* From @offset of the file to the next one's, @rule holds. */
 struct unwind_row {

@@ -5,8 +5,8 @@
  * caller, switch stacks, or are a signal's trampoline. Those are found by name.
  * And all of it for stripped programs, from the table that the runtime unwinds by.
  */
-#ifndef EBPROF_UNWIND_GO_H
-#define EBPROF_UNWIND_GO_H
+#ifndef EBPROF_UNWIND_TABLE_GO_H
+#define EBPROF_UNWIND_TABLE_GO_H
 
 #include "elf/elf_file.h"
 

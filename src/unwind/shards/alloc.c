@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_alloc.h"
+#include "unwind/shards/alloc.h"
 
 #include "base/hashmap.h"
 #include "base/vec.h"

@@ -8,8 +8,8 @@
  * pointer counts: what is called gives back what it takes, and both ways of a branch come to the
  * same.
  */
-#ifndef EBPROF_UNWIND_CODE_H
-#define EBPROF_UNWIND_CODE_H
+#ifndef EBPROF_UNWIND_STEP_CODE_H
+#define EBPROF_UNWIND_STEP_CODE_H
 
 #include <stddef.h>
 #include <stdint.h>

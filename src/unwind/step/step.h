@@ -3,8 +3,8 @@
  * The unwinder of the BPF programs, compiled natively: for the stacks that the
  * kernel could not finish, and for tests.
  */
-#ifndef EBPROF_UNWIND_STEP_H
-#define EBPROF_UNWIND_STEP_H
+#ifndef EBPROF_UNWIND_STEP_STEP_H
+#define EBPROF_UNWIND_STEP_STEP_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ struct unwind_memory {
 	uint32_t nrows;			/* at most EBP_ROWS_MAX */
 	/* Reads the target's memory (stack or code). 0 or a negative errno. */
 	int (*read)(void *ctx, uint64_t address, void *dst, size_t size);
-	/* frames without CFI are left as unwind_code.h says, where that is known */
+	/* frames without CFI are left as code.h says, where that is known */
 	int by_code;
 	void *ctx;
 };

@@ -5,8 +5,8 @@
  * the last to begin is a small one; giant ones are not ready before sampling begins anyway, so
  * there the smallest, to have many of them soon. Equals go first come, first served.
  */
-#ifndef EBPROF_UNWIND_QUEUE_H
-#define EBPROF_UNWIND_QUEUE_H
+#ifndef EBPROF_UNWIND_TABLE_QUEUE_H
+#define EBPROF_UNWIND_TABLE_QUEUE_H
 
 #include <stdint.h>
 

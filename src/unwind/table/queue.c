@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_queue.h"
+#include "unwind/table/queue.h"
 
 #define GIANT	(16u << 20)	/* bytes of a file: its table may take a while */
 

@@ -2,8 +2,8 @@
 /*
  * From a row of CFI to the 16-bit rule that says the same.
  */
-#ifndef EBPROF_UNWIND_RULE_H
-#define EBPROF_UNWIND_RULE_H
+#ifndef EBPROF_UNWIND_TABLE_RULE_H
+#define EBPROF_UNWIND_TABLE_RULE_H
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
  * the shards' memory is never touched here. All sizes are in units of a ref (16
  * bytes), and nothing that is given out crosses from one shard to the next.
  */
-#ifndef EBPROF_UNWIND_ALLOC_H
-#define EBPROF_UNWIND_ALLOC_H
+#ifndef EBPROF_UNWIND_SHARDS_ALLOC_H
+#define EBPROF_UNWIND_SHARDS_ALLOC_H
 
 #include <stddef.h>
 #include <stdint.h>

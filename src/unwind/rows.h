@@ -3,8 +3,16 @@
 #ifndef EBPROF_UNWIND_ROWS_H
 #define EBPROF_UNWIND_ROWS_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "bpf/unwind.h"
-#include "unwind/unwinder.h"
+
+/* A mapping of executable memory; @image as in elf/image.h, IMAGE_NONE: no file. */
+struct unwind_mapping {
+	uint64_t start, end, offset;	/* @offset: of @start in the file */
+	uint32_t image;
+};
 
 /*
  * @list sorted by address, in a malloc'd array *@out (NULL where nothing is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_builder.h"
+#include "unwind/table/builder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 #include "base/vec.h"
 #include "elf/debug_file.h"
 #include "elf/vdso.h"
-#include "unwind/unwind_queue.h"
+#include "unwind/table/build.h"
+#include "unwind/table/queue.h"
 
 struct unwind_builder {
 	unsigned most;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_rule.h"
+#include "unwind/table/rule.h"
 
 #include <elf.h>
 #include <string.h>

@@ -3,12 +3,12 @@
  * A pool of threads that builds unwind tables. What is waited for by most samples is
  * built first. All functions are for one thread, the owner's.
  */
-#ifndef EBPROF_UNWIND_BUILDER_H
-#define EBPROF_UNWIND_BUILDER_H
+#ifndef EBPROF_UNWIND_TABLE_BUILDER_H
+#define EBPROF_UNWIND_TABLE_BUILDER_H
 
 #include <stdint.h>
 
-#include "unwind/unwind_table.h"
+#include "unwind/table/table.h"
 
 #define UNWIND_FD_VDSO	(-1)	/* in place of a file: our own vDSO */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_go.h"
+#include "unwind/table/go.h"
 
 #include <elf.h>
 #include <errno.h>

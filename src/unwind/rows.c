@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_rows.h"
+#include "unwind/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

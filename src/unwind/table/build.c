@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_table.h"
+#include "unwind/table/build.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "dwarf/cfi.h"
 #include "dwarf/cfi_load.h"
 #include "elf/elf_code.h"
-#include "unwind/unwind_go.h"
-#include "unwind/unwind_pack.h"
-#include "unwind/unwind_rule.h"
+#include "unwind/table/go.h"
+#include "unwind/table/pack.h"
+#include "unwind/table/rule.h"
 
 #define GAP		(EBP_RULE_SPECIAL | EBP_RULE_GAP)
 #define STOP		(EBP_RULE_SPECIAL | EBP_RULE_STOP)
@@ -459,42 +459,4 @@ int unwind_table_build(const struct elf_file *elf, const struct elf_file *debug,
 		       struct unwind_table *out)
 {
 	return unwind_table_build_for(OUR_MACHINE, elf, debug, out);
-}
-
-void unwind_table_free(struct unwind_table *t)
-{
-	free(t->page);
-	free(t->block);
-	free(t->bytes);
-	free(t->exotic);
-	*t = (struct unwind_table){ 0 };
-}
-
-uint16_t unwind_table_rule(const struct unwind_table *t, uint64_t offset)
-{
-	uint64_t page = (offset >> EBP_PAGE_SHIFT) - t->first_page;
-	uint32_t low = offset & ((1u << EBP_BUCKET_SHIFT) - 1), bucket, i, end;
-	const uint8_t *p, *lows, *ids;
-	struct ebp_block head;
-	uint16_t id, rule;
-
-	if (page >= t->npages || t->page[page] == UNWIND_PAGE_NONE)
-		return GAP;
-	p = t->bytes + t->block[t->page[page]];
-	memcpy(&head, p, sizeof(head));
-	bucket = (offset & (EBP_PAGE_BYTES - 1)) >> EBP_BUCKET_SHIFT;
-	lows = p + sizeof(head) + 2 * head.ndict;
-	ids = lows + head.nrows;
-	end = head.first[bucket + 1];
-	for (i = head.first[bucket]; i < end && lows[i] <= low; i++)
-		;
-	if (!i)
-		return head.before;
-	id = ids[i - 1];
-	if (head.flags & EBP_BLOCK_WIDE) {
-		ids += (size_t)(ids - t->bytes) & 1;
-		memcpy(&id, ids + 2 * (i - 1), sizeof(id));
-	}
-	memcpy(&rule, p + sizeof(head) + 2 * id, sizeof(rule));
-	return rule;
 }

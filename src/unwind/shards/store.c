@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_store.h"
+#include "unwind/shards/store.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "unwind/unwind_alloc.h"
+#include "unwind/shards/alloc.h"
 
 /* of shard 0: refs below EBP_OBJECT_FIRST mean something else */
 #define TAKEN_UNITS	4

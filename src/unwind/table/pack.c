@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwind_pack.h"
+#include "unwind/table/pack.h"
 
 #include <string.h>
 
