@@ -56,7 +56,8 @@ $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/src/collect/collector.o: $(SKEL)
+# What includes the skeleton.
+$(BUILD)/src/collect/collector.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/sources/*_kernel.c)): $(SKEL)
 
 # What the C compiler's headers call the system calls, for messages.
 CALL_NAMES := $(BUILD)/syscall_names.h

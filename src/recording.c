@@ -169,6 +169,40 @@ void recording_end_command(struct recording *r)
 	}
 }
 
+static void add_part(struct collector_options *c, const struct collector_part_ops *ops, void *ctx)
+{
+	c->parts[c->nparts++] = (struct collector_part){ ops, ctx };
+}
+
+/* What is measured, and how that is done in the kernel. */
+static void choose_parts(struct recording *r)
+{
+	struct collector_options *c = &r->collect;
+	const struct record_options *o = &r->o;
+	struct event_part part = { .event = c->event, .frequency = c->frequency,
+				   .period = c->period };
+
+	if (o->page_faults) {
+		r->page_faults = (struct page_faults){ part };
+		add_part(c, &page_faults_kernel, &r->page_faults);
+	} else if (c->event) {
+		r->samples = (struct samples){ .part = part };
+		add_part(c, &samples_kernel, &r->samples);
+	}
+	if (c->off_cpu) {
+		r->waits.o = (struct waits_options){ .wall = o->wall,
+						     .wakers = o->wakers,
+						     .min_block = o->min_block,
+						     .states = o->states,
+						     .overhead = o->max_overhead / 100 };
+		add_part(c, &waits_kernel, &r->waits);
+	}
+	if (o->alloc) {
+		r->allocations.probes = &r->probes;
+		add_part(c, &allocations_kernel, &r->allocations);
+	}
+}
+
 static void fill_collect(struct recording *r)
 {
 	const struct record_options *o = &r->o;
@@ -185,10 +219,6 @@ static void fill_collect(struct recording *r)
 		.event = r->no_event ? NULL : &r->event,
 		.off_cpu = o->off_cpu || o->wall,
 		.wall = o->wall,
-		.wakers = o->wakers,
-		.min_block = o->min_block,
-		.states = o->states,
-		.overhead = o->alloc ? 0 : o->max_overhead / 100,
 		.alloc = o->alloc ? &r->probes : NULL,
 		.frequency = o->frequency,
 		.period = o->period,
@@ -210,6 +240,7 @@ static void fill_collect(struct recording *r)
 		.rescue = !o->no_rescue,
 		.ring_bytes = o->buffer,
 	};
+	choose_parts(r);
 	if (!o->include_self) {
 		c->self[0] = getpid();
 		c->self[1] = keeper_pid(r->keeper);
@@ -299,6 +330,7 @@ int recording_run(struct recording *r, struct error *e)
 			.short_templates = r->o.view.short_templates,
 		},
 		.alloc = r->o.alloc ? &r->alloc : NULL,
+		.allocations = r->o.alloc ? &r->allocations : NULL,
 		.slices = r->probes.paused ? &r->slices : NULL, .leaks = r->o.leaks,
 		.remote = r->remote, .sandbox = &r->sandbox, .why = r->o.why,
 		.hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,

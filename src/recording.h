@@ -18,6 +18,10 @@
 #include "record_options.h"
 #include "result_files.h"
 #include "session/session.h"
+#include "sources/allocations.h"
+#include "sources/page_faults.h"
+#include "sources/samples.h"
+#include "sources/waits.h"
 #include "targets.h"
 
 /* Who looks while it is recorded. All zeros: nobody. */
@@ -47,6 +51,10 @@ struct recording {
 	int signals;			/* signals_watch() */
 	int asked, last_signal;		/* how often we were told to end, and by what */
 	struct collector_options collect;
+	struct samples samples;
+	struct waits waits;
+	struct allocations allocations;
+	struct page_faults page_faults;
 	pid_t *target_ids;
 	struct alloc_library library;	/* for the command of ebprof alloc */
 	struct alloc_probes probes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/alloc_load.h"
 
-#include "collect/alloc_links.h"
+#include "alloc/alloc_links.h"
 
 #define SECOND 1e9
 #define FULL_SHARE 0.1		/* of the calls of the busiest thread */

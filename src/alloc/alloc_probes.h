@@ -12,8 +12,9 @@
 #define EBPROF_ALLOC_PROBES_H
 
 #include "alloc/alloc_library.h"
+#include "alloc/alloc_links.h"
 #include "base/error.h"
-#include "collect/collector.h"
+#include "bpf/ebprof.h"
 
 /* All add to @p, which begins as zeros. 0, or a negative errno with @e filled. */
 int alloc_probes_library(struct alloc_probes *p, const struct alloc_library *l, struct error *e);

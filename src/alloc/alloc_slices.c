@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/alloc_slices.h"
 
-#include "collect/alloc_links.h"
+#include "alloc/alloc_links.h"
 
 #define MS		1e6
 #define CYCLE		(1000 * MS)

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "alloc/alloc_counter.h"
+#include "alloc/thread_clocks.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "collect/thread_clocks.h"
 #include "collect/uprobe.h"
 
 #define THREADS_FIRST 256	/* whose CPU time is measured from the start: a descriptor each */

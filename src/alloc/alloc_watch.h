@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
+#include "alloc/alloc_links.h"
 #include "alloc/alloc_load.h"
-#include "collect/alloc_links.h"
 
 /* Looks at all places of @probes for @ns. 0 or a negative errno. */
 int alloc_watch(const struct alloc_price *p, const struct alloc_probes *probes, uint64_t ns,

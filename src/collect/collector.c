@@ -14,33 +14,19 @@
 #include "base/vec.h"
 #include "collect/features.h"
 #include "collect/grace.h"
-#include "collect/kernel_text.h"
 #include "collect/load_log.h"
-#include "collect/map_choice.h"
 #include "collect/perf_events.h"
-#include "collect/uprobe.h"
 #include "ebprof.skel.h"
 
-#define SPREAD_MAX_NS	10000000ul	/* the starts of all CPUs lie within this */
-/* arguments of sched_switch before the state, with what every tracepoint has first */
-#define SWITCH_STATE	4
-/* waits a second that differ in stack or thread, with which maps are made */
-#define WAITS_RATE	32768
 #define COUNTERS	(sizeof(struct ebp_counters) / sizeof(__u64))
 #define COUNTERS_TRIES	10
-/* bytes for allocations and their ends, which come in bursts */
-#define ALLOC_RING	(16u << 20)
 #define BATCH		4096		/* entries of a count map fetched by one system call */
 
 struct collector {
 	struct ebprof_bpf *skel;
-	struct bpf_program *sampler;	/* of skel: the one that the event runs */
-	/* of skel: sees what the kernel skips; NULL: not of this event */
-	struct bpf_program *clock_watcher;
-	struct perf_events *events;
+	struct collector_part parts[COLLECTOR_PARTS_MAX];
+	size_t nparts;
 	VEC(struct bpf_link *) links;
-	struct alloc_probes *alloc;	/* borrowed; NULL: none */
-	struct alloc_links *alloc_links;	/* NULL: @alloc has perf events */
 	struct ring_buffer *ring;
 	int count_maps[2];		/* borrowed from skel; bss->use_b says which is in use */
 	int barrier;			/* a map to put into barrier_map */
@@ -50,7 +36,6 @@ struct collector {
 	int drain_wanted;
 	int ncpus_possible;
 	size_t ncpus;			/* online, of those that were asked for */
-	unsigned long spread_ns;
 	struct ebp_key *keys;		/* BATCH of them, and their values */
 	struct ebp_count *values;
 };
@@ -64,25 +49,11 @@ static uint32_t round_up_pow2(uint64_t x, uint32_t least, uint32_t most)
 	return p;
 }
 
-/* Samples a second on the whole machine, the upper bound for what can be counted. */
-static uint64_t sample_rate(const struct collector_options *o, size_t ncpus)
-{
-	return (o->frequency ? o->frequency : 10000) * ncpus;
-}
-
 static int configure(struct collector *c, const struct collector_options *o, struct error *e)
 {
 	struct ebprof_bpf__rodata *ro = c->skel->rodata;
 	int subsys = -1;
 
-	if (o->off_cpu && features_old_rt())
-		return error_set(e, STATUS_DENIED, -EOPNOTSUPP,
-				 "no waits can be measured on PREEMPT_RT before Linux 6.4: "
-				 "that kernel would stand still");
-	if (o->event && o->event->pages && features_old_rt())
-		return error_set(e, STATUS_DENIED, -EOPNOTSUPP,
-				 "no page faults can be followed on PREEMPT_RT before Linux 6.4: "
-				 "that kernel once stood still; try ebprof alloc -p PID");
 	if (getrandom(&ro->cfg_seed, sizeof(ro->cfg_seed), 0) != sizeof(ro->cfg_seed))
 		return error_set(e, STATUS_ERROR, -errno, "cannot draw random numbers: %s",
 				 strerror(errno));
@@ -92,27 +63,12 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	ro->cfg_user = o->user;
 	ro->cfg_kernel = o->kernel;
 	ro->cfg_timeline = o->timeline;
-	if (o->off_cpu)
-		kernel_text_find(ro->cfg_sched_text, ro->cfg_irq_text, ro->cfg_wake_text);
-	ro->cfg_wall = o->wall;
-	ro->cfg_wakers = o->wakers;
-	ro->cfg_min_block = o->min_block;
-	ro->cfg_states = (uint8_t)o->states;
-	ro->cfg_overhead = (uint64_t)(o->overhead * 4294967296.0);
-	ro->cfg_switch_state = o->off_cpu &&
-			       features_func_args("btf_trace_sched_switch") > SWITCH_STATE;
-	ro->cfg_alloc = o->alloc != NULL;
-	ro->cfg_alloc_interval = o->alloc ? o->alloc->interval : 0;
 	ro->cfg_inherit = o->inherit;
 	ro->cfg_by_process = (o->ntargets && !o->by_thread) || o->command;
 	ro->cfg_by_thread = o->ntargets && o->by_thread;
 	for (size_t i = 0; i < EBP_SELF_MAX; i++)
 		ro->cfg_self[i] = (uint32_t)o->self[i];
 	ro->cfg_idle = o->idle;
-	/* Where not all of it is wanted, what is skipped looks like what is left out. */
-	ro->cfg_clock = o->event && event_is_clock(o->event) && !o->event->exclude_user &&
-			!o->event->exclude_kernel;
-	ro->cfg_period = o->period ? o->period : 1;
 	ro->cfg_by_comm = o->comm != NULL;
 	if (o->comm)
 		memcpy(ro->cfg_comm, o->comm, strnlen(o->comm, sizeof(ro->cfg_comm) - 1));
@@ -133,70 +89,43 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	return 0;
 }
 
-/* Loads @program for uprobe_link(). */
-static void load_for_links(struct bpf_program *program)
+/*
+ * Maps, as programs, are there only where a part asks for them, but for those that all recordings
+ * need.
+ */
+static void choose_maps(struct ebprof_bpf *s)
 {
-	bpf_program__set_autoload(program, true);
-	bpf_program__set_expected_attach_type(program, UPROBE_MULTI);
-}
-
-static struct bpf_program *probe_program(const struct collector *c, enum alloc_probe_kind kind)
-{
-	struct bpf_program *const programs[PROBE_KINDS] = {
-		[PROBE_BLOCK] = c->skel->progs.on_block,
-		[PROBE_BLOCK_END] = c->skel->progs.on_block_end,
-		[PROBE_MALLOC] = c->skel->progs.on_malloc,
-		[PROBE_CALLOC] = c->skel->progs.on_calloc,
-		[PROBE_REALLOC] = c->skel->progs.on_realloc,
-		[PROBE_MEMALIGN] = c->skel->progs.on_memalign,
-		[PROBE_POSIX_MEMALIGN] = c->skel->progs.on_posix_memalign,
-		[PROBE_FREE] = c->skel->progs.on_free,
-		[PROBE_RETURNED] = c->skel->progs.on_returned,
+	const struct bpf_map *const common[] = {
+		s->maps.ring,        s->maps.counts_a,       s->maps.counts_b,
+		s->maps.barrier_map, s->maps.counters,       s->maps.seen_stacks,
+		s->maps.targets,     s->maps.seen_processes, s->maps.sample_scratch,
+		s->maps.scratch,     s->maps.rescue_scratch, s->maps.shards,
+		s->maps.spaces,      s->maps.unwind_states,  s->maps.user_registers,
 	};
+	struct bpf_map *map;
 
-	return programs[kind];
+	bpf_object__for_each_map(map, s->obj) {
+		int wanted = bpf_map__is_internal(map);
+
+		for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++)
+			wanted |= map == common[i];
+		bpf_map__set_autocreate(map, wanted);
+	}
 }
 
-/* Which programs this recording needs; the others are not loaded. 0 or a negative errno. */
-static int choose_programs(struct collector *c, const struct collector_options *o)
+/* Which programs this recording needs; the others are not loaded. 0, or negative with @e filled. */
+static int choose_programs(struct collector *c, const struct collector_options *o, struct error *e)
 {
 	struct ebprof_bpf *s = c->skel;
-	struct bpf_program *const waits[] = {
-		s->progs.on_switch,  s->progs.on_waking, s->progs.on_new_task,
-		s->progs.begin_task, s->progs.end_task,
-	};
-	int by_process = s->rodata->cfg_by_process, any_alloc, err;
+	int by_process = s->rodata->cfg_by_process, err = 0;
 
-	if (o->event) {
-		c->sampler = o->event->type == PERF_TYPE_TRACEPOINT ? s->progs.on_tracepoint :
-			     o->event->pages ? s->progs.on_page_fault :
-			     o->cgroup ? s->progs.on_event_in_cgroup : s->progs.on_event;
-		bpf_program__set_autoload(c->sampler, true);
-	}
-	if (s->rodata->cfg_clock) {
-		c->clock_watcher = o->cgroup ? s->progs.on_timer_in_cgroup : s->progs.on_timer;
-		bpf_program__set_autoload(c->clock_watcher, true);
-	}
-	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++)
-		bpf_program__set_autoload(waits[i], o->off_cpu);
-	for (size_t i = 0; o->alloc && i < o->alloc->n; i++)
-		bpf_program__set_autoload(probe_program(c, o->alloc->v[i].kind), true);
-	if (o->alloc && o->alloc->by_link) {
-		load_for_links(s->progs.on_any_call);
-		load_for_links(s->progs.on_returned);
-	}
-	bpf_program__set_autoload(s->progs.list_alloc_thread, o->alloc && o->alloc->paused);
-	any_alloc = bpf_program__autoload(s->progs.on_returned);
-	bpf_map__set_autocreate(s->maps.live_blocks, any_alloc);
 	bpf_program__set_autoload(s->progs.on_fork, o->user || (by_process && o->inherit));
 	bpf_program__set_autoload(s->progs.on_exec, o->command != 0);
 	bpf_program__set_autoload(s->progs.on_exit, by_process);
-	err = map_choice_threads(s->maps.off_tasks, s->maps.off_threads, s->maps.new_off_thread,
-				 o->off_cpu);
-	if (!err)
-		err = map_choice_threads(s->maps.alloc_tasks, s->maps.alloc_threads,
-					 s->maps.new_alloc_thread, any_alloc);
-	return err || !any_alloc ? err : map_choice_hash(s->maps.live_blocks);
+	choose_maps(s);
+	for (size_t i = 0; i < c->nparts && !err; i++)
+		err = c->parts[i].ops->configure(c->parts[i].ctx, o, s, e);
+	return err;
 }
 
 /*
@@ -210,14 +139,18 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 	int *cpus = NULL, possible = libbpf_num_possible_cpus();
 	size_t ncpus = 1;
 	uint32_t entries, ring;
-	uint64_t rate;
+	uint64_t rate = 0, bytes;
 
 	perf_online_cpus(o->cpus, o->ncpus, &cpus, &ncpus);
 	free(cpus);
 	c->ncpus = ncpus;
-	rate = sample_rate(o, ncpus) + (o->off_cpu ? WAITS_RATE : 0);
+	for (size_t i = 0; i < c->nparts; i++)
+		rate += c->parts[i].ops->rate(c->parts[i].ctx, ncpus);
+	bytes = rate / 2 * 512;
+	for (size_t i = 0; i < c->nparts; i++)
+		bytes = bytes > c->parts[i].ops->ring_bytes ? bytes : c->parts[i].ops->ring_bytes;
 	entries = round_up_pow2(rate / 2, 4096, 1u << 20);
-	ring = round_up_pow2(o->ring_bytes ? o->ring_bytes : o->alloc ? ALLOC_RING : rate / 2 * 512,
+	ring = round_up_pow2(o->ring_bytes ? o->ring_bytes : bytes,
 			     o->ring_bytes ? 4096 : 1u << 20, 64u << 20);
 	s->rodata->cfg_seen_stacks = round_up_pow2(rate * 8, 1u << 13, 1u << 20);
 	s->rodata->cfg_seen_processes = round_up_pow2(rate, 1u << 12, 1u << 16);
@@ -225,10 +158,6 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 	bpf_map__set_max_entries(s->maps.seen_processes, s->rodata->cfg_seen_processes);
 	s->rodata->cfg_map_wake = entries / 2;
 	s->rodata->cfg_ring_wake = ring / 4;
-	if (o->event && o->event->type != PERF_TYPE_TRACEPOINT && o->frequency)
-		c->spread_ns = 1000000000ul / o->frequency < SPREAD_MAX_NS
-				       ? 1000000000ul / o->frequency
-				       : SPREAD_MAX_NS;
 	bpf_map__set_max_entries(s->maps.ring, ring);
 	bpf_map__set_max_entries(s->maps.rescue_scratch, possible > 0 ? (uint32_t)possible : 1);
 	/*
@@ -292,22 +221,6 @@ static int take_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static struct perf_events *make_events(struct collector *c, const struct collector_options *o)
-{
-	struct perf_event_attr attr = event_attr(o->event, o->frequency, o->period, o->idle);
-	int first = 0, program = bpf_program__fd(c->sampler);
-
-	if (o->event->pages)
-		attr.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE;
-	/*
-	 * A program on a tracepoint runs for its hits on all CPUs, once for each
-	 * event it is set on: one event is right, cfg_cpus does the rest.
-	 */
-	if (o->event->type == PERF_TYPE_TRACEPOINT)
-		return perf_events_new(&attr, 0, &first, 1, program);
-	return perf_events_new(&attr, o->event->also, o->cpus, o->ncpus, program);
-}
-
 struct collector *collector_new(const struct collector_options *o, struct error *e)
 {
 	struct collector *c = xcalloc(1, sizeof(*c));
@@ -315,7 +228,8 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	int err;
 
 	c->barrier = -1;
-	c->alloc = o->alloc;
+	memcpy(c->parts, o->parts, sizeof(c->parts));
+	c->nparts = o->nparts;
 	load_log_into(&log);	/* what matters to a user is in our errors */
 	c->ncpus_possible = libbpf_num_possible_cpus();
 	c->skel = ebprof_bpf__open();
@@ -325,13 +239,12 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 		goto fail;
 	}
 	err = configure(c, o, e);
+	if (!err)
+		err = choose_programs(c, o, e);
 	if (err)
 		goto fail;
 	size_maps(c, o);
-	err = choose_programs(c, o);
-	if (!err)
-		err = bpf_map__reuse_fd(c->skel->maps.shards,
-					unwind_maps_shards_fd(o->unwind_maps));
+	err = bpf_map__reuse_fd(c->skel->maps.shards, unwind_maps_shards_fd(o->unwind_maps));
 	if (!err)
 		err = bpf_map__reuse_fd(c->skel->maps.spaces,
 					unwind_maps_spaces_fd(o->unwind_maps));
@@ -363,12 +276,12 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	}
 	c->keys = xcalloc(BATCH, sizeof(*c->keys));
 	c->values = xcalloc(BATCH, sizeof(*c->values));
-	c->events = o->event ? make_events(c, o) : NULL;
-	/* Now, while the reason of a failure can be found out. */
-	err = c->events ? perf_events_try(c->events) : 0;
+	err = 0;
+	for (size_t i = 0; i < c->nparts && !err; i++)
+		if (c->parts[i].ops->open)
+			err = c->parts[i].ops->open(c->parts[i].ctx, o, c->skel, e);
 	if (!err)
 		return c;
-	features_explain(e, err, "cannot open the event");
 fail:
 	load_log_into(NULL);
 	collector_free(c);
@@ -379,8 +292,9 @@ void collector_free(struct collector *c)
 {
 	if (!c)
 		return;
-	perf_events_free(c->events);
-	alloc_links_free(c->alloc_links);
+	for (size_t i = 0; i < c->nparts; i++)
+		if (c->parts[i].ops->close)
+			c->parts[i].ops->close(c->parts[i].ctx);
 	for (size_t i = 0; i < c->links.n; i++)
 		bpf_link__destroy(c->links.v[i]);
 	vec_free(&c->links);
@@ -395,87 +309,13 @@ void collector_free(struct collector *c)
 	free(c);
 }
 
-/*
- * Runs @program, an iterator, for each thread that there is; nothing where it is not loaded. 0 or a
- * negative errno.
- */
-static int for_each_task(const struct bpf_program *program)
-{
-	struct bpf_link *link;
-	char buf[64];
-	int fd, err;
-
-	if (!bpf_program__autoload(program))
-		return 0;
-	link = bpf_program__attach_iter(program, NULL);
-	if (!link)
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	err = fd < 0 || read(fd, buf, sizeof(buf)) < 0 ? -errno : 0;
-	if (fd >= 0)
-		close(fd);
-	bpf_link__destroy(link);
-	return err;
-}
-
-/* They are hit in all processes that have the library; the programs look whose it is. */
-static int attach_alloc(struct collector *c, struct error *e)
-{
-	int err;
-
-	for (size_t i = 0; c->alloc && i < c->alloc->n; i++) {
-		err = uprobe_attach(c->alloc->v[i].fd,
-				    bpf_program__fd(probe_program(c, c->alloc->v[i].kind)));
-		if (err)
-			return features_explain(e, err, "cannot attach to a uprobe");
-	}
-	if (c->alloc && c->alloc->by_link) {
-		const struct alloc_switches on = { &c->skel->bss->alloc_paused,
-						   &c->skel->bss->alloc_endless,
-						   &c->skel->bss->alloc_window };
-
-		c->alloc_links = alloc_links_new(
-			c->alloc, bpf_program__fd(c->skel->progs.on_any_call),
-			bpf_program__fd(c->skel->progs.on_returned),
-			bpf_program__fd(c->skel->progs.list_alloc_thread), &on);
-		err = c->alloc_links ? alloc_links_begin(c->alloc_links) : -errno;
-		if (err)
-			return features_explain(e, err, "cannot set uprobes");
-	}
-	__atomic_store_n(&c->skel->bss->alloc_on, 1, __ATOMIC_RELEASE);
-	return 0;
-}
-
-struct alloc_links *collector_alloc_links(struct collector *c)
-{
-	return c->alloc_links;
-}
-
-/* A kernel without that tracepoint skips samples unseen. */
-static int watch_clock(struct collector *c)
-{
-	struct bpf_link *link;
-
-	if (!c->clock_watcher)
-		return 0;
-	link = bpf_program__attach(c->clock_watcher);
-	if (!link)
-		return errno == ENOENT ? 0 : -errno;
-	vec_push(&c->links, link);
-	c->skel->bss->clock_watched = 1;
-	return 0;
-}
-
-int collector_start(struct collector *c, struct error *e)
+/* What all recordings follow. */
+static int watch_processes(struct collector *c, struct error *e)
 {
 	struct bpf_program *const watchers[] = {
 		c->skel->progs.on_fork, c->skel->progs.on_exec, c->skel->progs.on_exit,
-		c->skel->progs.on_waking, c->skel->progs.on_switch, c->skel->progs.on_new_task,
 	};
-	int err = for_each_task(c->skel->progs.begin_task);
 
-	if (err)
-		return features_explain(e, err, "cannot look at the threads that wait");
 	for (size_t i = 0; i < sizeof(watchers) / sizeof(*watchers); i++) {
 		struct bpf_link *link;
 
@@ -483,43 +323,43 @@ int collector_start(struct collector *c, struct error *e)
 			continue;
 		link = bpf_program__attach(watchers[i]);
 		if (!link)
-			return features_explain(e, -errno,
-						"cannot follow forks, exits and switches");
+			return features_explain(e, -errno, "cannot follow forks and exits");
 		vec_push(&c->links, link);
 	}
-	err = watch_clock(c);
-	if (err)
-		return features_explain(e, err, "cannot watch the clock");
-	err = attach_alloc(c, e);
+	return 0;
+}
+
+int collector_start(struct collector *c, struct error *e)
+{
+	int err = watch_processes(c, e);
+	uint64_t now;
+
+	for (size_t i = c->nparts; i-- && !err;)
+		err = c->parts[i].ops->attach(c->parts[i].ctx, c->skel, e);
 	if (err)
 		return err;
-	err = c->events ? perf_events_refresh(c->events, c->spread_ns) : 0;
-	if (err)
-		return features_explain(e, err, "cannot open the event");
-	c->skel->bss->off_began = clock_ns();
+	now = clock_ns();
+	for (size_t i = 0; i < c->nparts; i++)
+		if (c->parts[i].ops->began)
+			c->parts[i].ops->began(c->parts[i].ctx, c->skel, now);
 	return 0;
 }
 
 void collector_refresh_cpus(struct collector *c)
 {
-	/* A CPU that cannot be sampled now is tried again the next time. */
-	if (c->events)
-		perf_events_refresh(c->events, 0);
+	for (size_t i = 0; i < c->nparts; i++)
+		if (c->parts[i].ops->refresh_cpus)
+			c->parts[i].ops->refresh_cpus(c->parts[i].ctx);
 }
 
 void collector_stop(struct collector *c)
 {
-	c->skel->bss->off_ended = clock_ns();
-	if (c->events)
-		perf_events_stop(c->events);
-	c->skel->bss->alloc_on = 0;
-	if (c->alloc_links)
-		alloc_links_end(c->alloc_links);
-	if (c->alloc)
-		alloc_probes_close(c->alloc);
+	uint64_t now = clock_ns();
+
+	for (size_t i = 0; i < c->nparts; i++)
+		c->parts[i].ops->stop(c->parts[i].ctx, c->skel, now);
 	while (c->links.n)
 		bpf_link__destroy(c->links.v[--c->links.n]);
-	for_each_task(c->skel->progs.end_task);
 }
 
 int collector_fd(const struct collector *c)
@@ -620,16 +460,18 @@ uint64_t collector_first_sample(const struct collector *c)
 
 uint64_t collector_skipped(const struct collector *c)
 {
-	struct bpf_prog_info info = { 0 };
-	uint32_t size = sizeof(info);
+	uint64_t n = 0;
 
-	if (!c->sampler || bpf_program__type(c->sampler) != BPF_PROG_TYPE_TRACEPOINT ||
-	    bpf_obj_get_info_by_fd(bpf_program__fd(c->sampler), &info, &size))
-		return 0;
-	return info.recursion_misses;
+	for (size_t i = 0; i < c->nparts; i++)
+		if (c->parts[i].ops->skipped)
+			n += c->parts[i].ops->skipped(c->parts[i].ctx);
+	return n;
 }
 
 size_t collector_cpus(const struct collector *c)
 {
-	return c->events ? perf_events_count(c->events) : c->ncpus;
+	for (size_t i = 0; i < c->nparts; i++)
+		if (c->parts[i].ops->cpus)
+			return c->parts[i].ops->cpus(c->parts[i].ctx);
+	return c->ncpus;
 }

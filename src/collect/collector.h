@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel side of a recording: loads the BPF programs, attaches them to the
- * event, and drains what they counted. The only module that knows the skeleton.
+ * The kernel side of a recording: loads the BPF programs that its parts need, has them attached,
+ * and drains what they counted. What each source of samples does there is its own (sources/).
  *
  * Life: collector_new (opens, configures, loads), collector_start (events run
  * from here on), any number of collector_read and collector_drain,
@@ -17,15 +17,58 @@
 
 #include "base/error.h"
 #include "bpf/ebprof.h"
-#include "collect/alloc_links.h"
 #include "collect/event.h"
 #include "collect/unwind_maps.h"
 
+struct collector_options;
+struct ebprof_bpf;	/* ebprof.skel.h */
+
+/*
+ * What a source of samples does on the kernel's side, called in this order. Functions that return
+ * int give 0, or a negative errno with @e filled; rate, configure, attach and
+ * stop are there, the others may be NULL.
+ */
+struct collector_part_ops {
+	size_t ring_bytes;	/* of the ring buffer, at least */
+	/* entries that its counts may need each second, with @ncpus CPUs: maps are sized by it */
+	uint64_t (*rate)(const void *ctx, size_t ncpus);
+	/* Before loading: fixes its rodata, and chooses the programs and maps that it needs. */
+	int (*configure)(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
+			 struct error *e);
+	/* All is loaded. */
+	int (*open)(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
+		    struct error *e);
+	/* It counts from here on. The parts are attached in turn, the first one last. */
+	int (*attach)(void *ctx, struct ebprof_bpf *skel, struct error *e);
+	/* @now (CLOCK_MONOTONIC ns): all parts count. */
+	void (*began)(void *ctx, struct ebprof_bpf *skel, uint64_t now);
+	/* now and then: CPUs may have come online */
+	void (*refresh_cpus)(void *ctx);
+	/* CPUs that it counts on; without it those that were online at the start */
+	size_t (*cpus)(const void *ctx);
+	/* collector_skipped() */
+	uint64_t (*skipped)(const void *ctx);
+	/* Nothing after @now counts. */
+	void (*stop)(void *ctx, struct ebprof_bpf *skel, uint64_t now);
+	/* Frees what the functions above made; also where one of them failed. */
+	void (*close)(void *ctx);
+};
+
+struct collector_part {
+	const struct collector_part_ops *ops;
+	void *ctx;
+};
+
+#define COLLECTOR_PARTS_MAX 8
 
 struct collector_options {
+	struct collector_part parts[COLLECTOR_PARTS_MAX];
+	size_t nparts;
+	/* What the parts count, for the profile's types; the collector does not look at it. */
 	const struct event *event;	/* NULL: nothing is sampled */
-	uint64_t frequency;		/* Hz a CPU, or 0: then @period */
-	uint64_t period;		/* events a sample */
+	uint64_t frequency, period;
+	int off_cpu, wall;
+	struct alloc_probes *alloc;	/* NULL: none */
 	const pid_t *targets;		/* processes, or threads where @by_thread */
 	size_t ntargets;		/* 0: all */
 	int by_thread;
@@ -37,14 +80,6 @@ struct collector_options {
 	const int *cpus;		/* only these; NULL: all that are online */
 	size_t ncpus;
 	int user, kernel;		/* which stacks to take */
-	/* Waiting; then @event may be NULL: nothing is sampled beside it. */
-	int off_cpu;
-	int wall;			/* time on the CPU is measured, too */
-	int wakers;			/* who ended a wait is told, too */
-	uint64_t min_block;		/* ns; shorter intervals are left out */
-	unsigned int states;		/* a bit for each enum ebp_kind that is wanted */
-	double overhead;		/* share of each CPU that taking stacks of waits may cost */
-	struct alloc_probes *alloc;	/* allocations; then @event is NULL. NULL: none */
 	int timeline;			/* each sample with its time, instead of counts */
 	pid_t self[EBP_SELF_MAX];	/* left out; 0: nobody */
 	int idle;			/* the idle task too */
@@ -65,8 +100,6 @@ void collector_free(struct collector *c);
 int collector_start(struct collector *c, struct error *e);
 /* Samples process (or thread) @id, too; only where there were targets. 0 or a negative errno. */
 int collector_add_target(struct collector *c, pid_t id);
-/* Of allocations, from collector_start() on: the probes, where they are set by links; else NULL. */
-struct alloc_links *collector_alloc_links(struct collector *c);
 /* Follows CPUs that came online; to be called now and then (it costs one small read). */
 void collector_refresh_cpus(struct collector *c);
 void collector_stop(struct collector *c);
@@ -110,7 +143,7 @@ uint64_t collector_first_sample(const struct collector *c);
  * sampled in spite of that, of the rest it tells nothing.
  */
 uint64_t collector_skipped(const struct collector *c);
-/* CPUs the event runs on. */
+/* CPUs that are sampled. */
 size_t collector_cpus(const struct collector *c);
 
 #endif

@@ -11,13 +11,11 @@
 #define THREADS		32768	/* followed at one time, by TID */
 #define PREALLOCATED	(1u << 18)	/* entries, of some 80 bytes each */
 
-int map_choice_threads(struct bpf_map *tasks, struct bpf_map *threads, struct bpf_map *none,
-		       int used)
+int map_choice_threads(struct bpf_map *tasks, struct bpf_map *threads, struct bpf_map *none)
 {
-	int storage = !used || features_enum_value("bpf_func_id", "BPF_FUNC_task_storage_get") >= 0,
-	    err;
+	int storage = features_enum_value("bpf_func_id", "BPF_FUNC_task_storage_get") >= 0, err;
 
-	err = bpf_map__set_autocreate(tasks, used && storage);
+	err = bpf_map__set_autocreate(tasks, storage);
 	if (!err)
 		err = bpf_map__set_autocreate(threads, !storage);
 	if (!err)

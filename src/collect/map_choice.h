@@ -10,11 +10,9 @@ struct bpf_map;
 
 /*
  * What is known of a thread lies in its storage, in @tasks; before Linux 5.11 in @threads, by TID,
- * where an entry of @none is what a new one is copied from. @used: 0 where this recording needs
- * none of them. 0 or a negative errno.
+ * where an entry of @none is what a new one is copied from. 0 or a negative errno.
  */
-int map_choice_threads(struct bpf_map *tasks, struct bpf_map *threads, struct bpf_map *none,
-		       int used);
+int map_choice_threads(struct bpf_map *tasks, struct bpf_map *threads, struct bpf_map *none);
 
 /*
  * @map, a hash for programs on uprobes, takes memory for its entries when it needs it; before Linux

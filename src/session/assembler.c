@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "alloc/alloc_library.h"
+#include "alloc/alloc_links.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "collect/alloc_links.h"
 #include "session/assembler_state.h"
 
 /* Why a stack is not whole. */

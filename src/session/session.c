@@ -232,6 +232,12 @@ struct profile *session_profile(struct session *s)
 	return s->profile;
 }
 
+/* The probes of allocations, where they are set by links; else NULL. */
+static struct alloc_links *links(const struct session *s)
+{
+	return s->o->allocations ? s->o->allocations->links : NULL;
+}
+
 static void on_process_event(void *ctx, const struct sideband_event *ev)
 {
 	struct session *s = ctx;
@@ -251,7 +257,7 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 		procs_fork(s->procs, ev->time, ev->pid, ev->parent);
 		tracker_fork(s->tracker, ev->pid, ev->parent);
 		if (s->o->collect.inherit)
-			alloc_links_fork(collector_alloc_links(s->collector), ev->pid, ev->parent);
+			alloc_links_fork(links(s), ev->pid, ev->parent);
 		break;
 	case SIDEBAND_EXEC:
 		procs_exec(s->procs, ev->time, ev->pid, ev->text);
@@ -268,7 +274,7 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 			break;
 		rescue_forget(s->rescue, ev->pid);
 		tracker_exit(s->tracker, ev->pid);
-		alloc_links_exit(collector_alloc_links(s->collector), ev->pid);
+		alloc_links_exit(links(s), ev->pid);
 		break;
 	}
 }
@@ -564,7 +570,7 @@ static int start(struct session *s, struct error *e)
 		err = collector_start(s->collector, e);
 	s->started = clock_ns();
 	s->started_at = clock_wall_ns();
-	s->slicer = !err && s->o->slices ? slicer_new(s->collector, s->o->slices) : NULL;
+	s->slicer = !err && s->o->slices ? slicer_new(s->collector, links(s), s->o->slices) : NULL;
 	return !err && hook ? hook(s->o->ctx, e) : err;
 }
 

@@ -18,6 +18,7 @@
 #include "proc/remote.h"
 #include "profile/profile.h"
 #include "session/slicer.h"
+#include "sources/allocations.h"
 #include "symbols/symbolizer.h"
 #include "unwind/unwinder.h"
 
@@ -39,6 +40,7 @@ struct session_options {
 	/* entered before the first foreign file is read; NULL: not at all */
 	const struct sandbox_options *sandbox;
 	const struct alloc_options *alloc;	/* of allocations; NULL: none */
+	const struct allocations *allocations;	/* NULL: none */
 	/* the time in which they are followed is bounded; NULL: it is not */
 	const struct slicer_options *slices;
 	int leaks;			/* what is still in use is shown of them */

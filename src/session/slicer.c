@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "alloc/alloc_threads.h"
+#include "alloc/thread_clocks.h"
 #include "base/clock.h"
 #include "base/vec.h"
-#include "collect/thread_clocks.h"
 
 /* A slice, or a cycle that is open from its beginning to its end. */
 struct window {
@@ -19,6 +19,7 @@ struct window {
 struct slicer {
 	const struct slicer_options *o;
 	struct collector *collector;
+	struct alloc_links *links;
 	struct alloc_slices slices;
 	struct alloc_cycle cycle;
 	uint64_t began, next;	/* the cycle; the next change */
@@ -64,7 +65,7 @@ static struct alloc_seen see(struct slicer *s, int open)
 	passed.ends = (o->end_ns + ALLOC_PROGRAM_NS) *
 			      (double)(s->counters.alloc_ends - was.alloc_ends) +
 		      (s->slices.endless ? 0 : (o->call_ns + 2 * ALLOC_PROGRAM_NS) * resizes);
-	if (!alloc_links_threads(collector_alloc_links(s->collector), list_thread, s)) {
+	if (!alloc_links_threads(s->links, list_thread, s)) {
 		thread_clocks_sweep(s->clocks);
 		return alloc_threads_look(s->threads, &passed);
 	}
@@ -106,7 +107,7 @@ static void see_closed(struct slicer *s)
 static void open_window(struct slicer *s)
 {
 	if (!s->open) {
-		s->result.failed += alloc_links_resume(collector_alloc_links(s->collector)) != 0;
+		s->result.failed += alloc_links_resume(s->links) != 0;
 		see_closed(s);
 	}
 	settle(s, always(s));
@@ -123,7 +124,7 @@ static void close_window(struct slicer *s, int pause)
 	uint64_t open = s->marked - s->opened;
 
 	if (pause)
-		alloc_links_pause(collector_alloc_links(s->collector));
+		alloc_links_pause(s->links);
 	alloc_slices_open(&s->slices, &seen);
 	s->result.open += open;
 	s->open = !pause;
@@ -136,7 +137,7 @@ static void begin_cycle(struct slicer *s, uint64_t at)
 	if (!always(s)) {
 		s->result.all = 0;
 		if (s->open) {
-			alloc_links_pause(collector_alloc_links(s->collector));
+			alloc_links_pause(s->links);
 			s->open = 0;
 		}
 		s->next = at + s->cycle.begin;
@@ -158,19 +159,21 @@ static void end_cycle(struct slicer *s, uint64_t now)
 		settle(s, 1);
 		alloc_slices_give_up(&s->slices);
 		alloc_threads_forget(s->threads);
-		alloc_links_give_up_ends(collector_alloc_links(s->collector));
+		alloc_links_give_up_ends(s->links);
 		s->open = 0;
 	}
 	begin_cycle(s, end + s->cycle.length > now ? end : now);
 }
 
-struct slicer *slicer_new(struct collector *c, const struct slicer_options *o)
+struct slicer *slicer_new(struct collector *c, struct alloc_links *links,
+			  const struct slicer_options *o)
 {
 	struct slicer *s = xcalloc(1, sizeof(*s));
 	uint64_t seed = clock_ns();
 
 	s->o = o;
 	s->collector = c;
+	s->links = links;
 	s->slices = o->slices;
 	s->result.all = 1;
 	s->threads = alloc_threads_new();

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "alloc/alloc_links.h"
 #include "alloc/alloc_slices.h"
 #include "collect/collector.h"
 
@@ -40,8 +41,9 @@ struct slicer_result {
 	double overhead;
 };
 
-/* When the collector runs; begins the first cycle. */
-struct slicer *slicer_new(struct collector *c, const struct slicer_options *o);
+/* When the collector runs, with probes set by @links; begins the first cycle. */
+struct slicer *slicer_new(struct collector *c, struct alloc_links *links,
+			  const struct slicer_options *o);
 void slicer_free(struct slicer *s);
 
 /* The time of the next change, or @until where that comes first; it is made by slicer_turn(). */

@@ -9,9 +9,16 @@
 #include "collect/collector.h"
 #include "collect/probe.h"
 #include "collect/unwind_maps.h"
+#include "sources/allocations.h"
+#include "sources/waits.h"
 
-static void try_load(struct feature_result *r, struct collector_options *o)
+static void try_load(struct feature_result *r, const struct collector_part_ops *ops, void *ctx)
 {
+	struct collector_options o = {
+		.parts = { { ops, ctx } }, .nparts = 1, .trial = 1,
+		.user = 1, .kernel = 1, .rescue = 1,
+		.max_frames = EBP_FRAMES_MAX, .ring_bytes = 4096,
+	};
 	struct unwind_maps *maps;
 	struct collector *c;
 	struct error e;
@@ -21,12 +28,8 @@ static void try_load(struct feature_result *r, struct collector_options *o)
 		return;
 	}
 	maps = unwind_maps_new(0, 1, &e);
-	o->unwind_maps = maps;
-	o->trial = o->user = o->kernel = o->rescue = 1;
-	o->max_frames = EBP_FRAMES_MAX;
-	o->frequency = 1;
-	o->ring_bytes = 4096;
-	c = maps ? collector_new(o, &e) : NULL;
+	o.unwind_maps = maps;
+	c = maps ? collector_new(&o, &e) : NULL;
 	if (c)
 		probe_say(r, FEATURE_OK, "can be loaded");
 	else
@@ -37,16 +40,18 @@ static void try_load(struct feature_result *r, struct collector_options *o)
 
 void probe_waits(struct feature_result *r)
 {
-	try_load(r, &(struct collector_options){
-		.off_cpu = 1, .wall = 1, .wakers = 1, .states = 0xff, .overhead = 0.01 });
+	struct waits waits = { .o = { .wall = 1, .wakers = 1, .states = 0xff, .overhead = 0.01 } };
+
+	try_load(r, &waits_kernel, &waits);
 }
 
 void probe_allocations(struct feature_result *r)
 {
 	struct alloc_probe probes[PROBE_KINDS];
 	struct alloc_probes alloc = { .v = probes, .n = PROBE_KINDS };
+	struct allocations allocations = { .probes = &alloc };
 
 	for (int i = 0; i < PROBE_KINDS; i++)
 		probes[i] = (struct alloc_probe){ .kind = (enum alloc_probe_kind)i, .fd = -1 };
-	try_load(r, &(struct collector_options){ .alloc = &alloc });
+	try_load(r, &allocations_kernel, &allocations);
 }

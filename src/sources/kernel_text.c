@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/kernel_text.h"
+#include "sources/kernel_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/alloc_links.h"
+#include "alloc/alloc_links.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "collect/features.h"
+#include "collect/map_choice.h"
+#include "collect/uprobe.h"
+#include "ebprof.skel.h"
+#include "sources/allocations.h"
+
+#define ALLOC_RING	(16u << 20)	/* bytes for blocks and their ends, which come in bursts */
+#define STACKS_RATE	100		/* stacks a second and CPU, with which caches are made */
+
+static uint64_t rate(const void *ctx, size_t ncpus)
+{
+	(void)ctx;
+	return STACKS_RATE * ncpus;
+}
+
+/* Loads @program for uprobe_link(). */
+static void load_for_links(struct bpf_program *program)
+{
+	bpf_program__set_autoload(program, true);
+	bpf_program__set_expected_attach_type(program, UPROBE_MULTI);
+}
+
+static struct bpf_program *probe_program(const struct ebprof_bpf *skel, enum alloc_probe_kind kind)
+{
+	struct bpf_program *const programs[PROBE_KINDS] = {
+		[PROBE_BLOCK] = skel->progs.on_block,
+		[PROBE_BLOCK_END] = skel->progs.on_block_end,
+		[PROBE_MALLOC] = skel->progs.on_malloc,
+		[PROBE_CALLOC] = skel->progs.on_calloc,
+		[PROBE_REALLOC] = skel->progs.on_realloc,
+		[PROBE_MEMALIGN] = skel->progs.on_memalign,
+		[PROBE_POSIX_MEMALIGN] = skel->progs.on_posix_memalign,
+		[PROBE_FREE] = skel->progs.on_free,
+		[PROBE_RETURNED] = skel->progs.on_returned,
+	};
+
+	return programs[kind];
+}
+
+static int configure(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
+		     struct error *e)
+{
+	const struct alloc_probes *p = ((struct allocations *)ctx)->probes;
+	int err;
+
+	(void)o;
+	skel->rodata->cfg_alloc = 1;
+	skel->rodata->cfg_alloc_interval = p->interval;
+	bpf_map__set_autocreate(skel->maps.alloc_busy, true);
+	for (size_t i = 0; i < p->n; i++)
+		bpf_program__set_autoload(probe_program(skel, p->v[i].kind), true);
+	if (p->by_link) {
+		load_for_links(skel->progs.on_any_call);
+		load_for_links(skel->progs.on_returned);
+	}
+	bpf_program__set_autoload(skel->progs.list_alloc_thread, p->paused);
+	if (!bpf_program__autoload(skel->progs.on_returned))
+		return 0;
+	err = map_choice_threads(skel->maps.alloc_tasks, skel->maps.alloc_threads,
+				 skel->maps.new_alloc_thread);
+	if (!err)
+		err = bpf_map__set_autocreate(skel->maps.live_blocks, true);
+	if (!err)
+		err = map_choice_hash(skel->maps.live_blocks);
+	return err ? features_explain(e, err, "cannot choose maps for allocations") : 0;
+}
+
+/* They are hit in all processes that have the library; the programs look whose it is. */
+static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
+{
+	const struct alloc_switches on = { &skel->bss->alloc_paused, &skel->bss->alloc_endless,
+					   &skel->bss->alloc_window };
+	struct allocations *a = ctx;
+	int err;
+
+	for (size_t i = 0; i < a->probes->n; i++) {
+		const struct alloc_probe *p = &a->probes->v[i];
+
+		err = uprobe_attach(p->fd, bpf_program__fd(probe_program(skel, p->kind)));
+		if (err)
+			return features_explain(e, err, "cannot attach to a uprobe");
+	}
+	if (a->probes->by_link) {
+		a->links = alloc_links_new(a->probes, bpf_program__fd(skel->progs.on_any_call),
+					   bpf_program__fd(skel->progs.on_returned),
+					   bpf_program__fd(skel->progs.list_alloc_thread), &on);
+		err = a->links ? alloc_links_begin(a->links) : -errno;
+		if (err)
+			return features_explain(e, err, "cannot set uprobes");
+	}
+	__atomic_store_n(&skel->bss->alloc_on, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void stop(void *ctx, struct ebprof_bpf *skel, uint64_t now)
+{
+	struct allocations *a = ctx;
+
+	(void)now;
+	skel->bss->alloc_on = 0;
+	if (a->links)
+		alloc_links_end(a->links);
+	alloc_probes_close(a->probes);
+}
+
+static void close_links(void *ctx)
+{
+	struct allocations *a = ctx;
+
+	alloc_links_free(a->links);
+	a->links = NULL;
+}
+
+const struct collector_part_ops allocations_kernel = {
+	.ring_bytes = ALLOC_RING,
+	.rate = rate,
+	.configure = configure,
+	.attach = attach,
+	.stop = stop,
+	.close = close_links,
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "collect/features.h"
+#include "ebprof.skel.h"
+#include "sources/samples.h"
+
+static uint64_t rate(const void *ctx, size_t ncpus)
+{
+	return event_part_rate(&((const struct samples *)ctx)->part, ncpus);
+}
+
+static int configure(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
+		     struct error *e)
+{
+	struct samples *s = ctx;
+	const struct event *event = s->part.event;
+
+	(void)e;
+	skel->rodata->cfg_period = s->part.period ? s->part.period : 1;
+	event_part_configure(&s->part, event->type == PERF_TYPE_TRACEPOINT
+					       ? skel->progs.on_tracepoint
+				       : o->cgroup ? skel->progs.on_event_in_cgroup
+						   : skel->progs.on_event);
+	bpf_map__set_autocreate(skel->maps.hits, true);
+	/* Where not all of it is wanted, what is skipped looks like what is left out. */
+	skel->rodata->cfg_clock =
+		event_is_clock(event) && !event->exclude_user && !event->exclude_kernel;
+	if (!skel->rodata->cfg_clock)
+		return 0;
+	s->clock_watcher = o->cgroup ? skel->progs.on_timer_in_cgroup : skel->progs.on_timer;
+	bpf_program__set_autoload(s->clock_watcher, true);
+	bpf_map__set_autocreate(skel->maps.clock_hits, true);
+	return 0;
+}
+
+static int open_event(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
+		      struct error *e)
+{
+	(void)skel;
+	return event_part_open(&((struct samples *)ctx)->part, o, e);
+}
+
+/* A kernel without that tracepoint skips samples unseen. */
+static int watch_clock(struct samples *s, struct ebprof_bpf *skel)
+{
+	if (!s->clock_watcher)
+		return 0;
+	s->clock_link = bpf_program__attach(s->clock_watcher);
+	if (!s->clock_link)
+		return errno == ENOENT ? 0 : -errno;
+	skel->bss->clock_watched = 1;
+	return 0;
+}
+
+static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
+{
+	struct samples *s = ctx;
+	int err = watch_clock(s, skel);
+
+	return err ? features_explain(e, err, "cannot watch the clock")
+		   : event_part_attach(&s->part, e);
+}
+
+static void refresh_cpus(void *ctx)
+{
+	event_part_refresh_cpus(&((struct samples *)ctx)->part);
+}
+
+static size_t cpus(const void *ctx)
+{
+	return event_part_cpus(&((const struct samples *)ctx)->part);
+}
+
+static uint64_t skipped(const void *ctx)
+{
+	return event_part_skipped(&((const struct samples *)ctx)->part);
+}
+
+static void stop(void *ctx, struct ebprof_bpf *skel, uint64_t now)
+{
+	struct samples *s = ctx;
+
+	(void)skel;
+	(void)now;
+	event_part_stop(&s->part);
+	bpf_link__destroy(s->clock_link);
+	s->clock_link = NULL;
+}
+
+static void close_event(void *ctx)
+{
+	struct samples *s = ctx;
+
+	event_part_close(&s->part);
+	bpf_link__destroy(s->clock_link);
+	s->clock_link = NULL;
+}
+
+const struct collector_part_ops samples_kernel = {
+	.rate = rate,
+	.configure = configure,
+	.open = open_event,
+	.attach = attach,
+	.refresh_cpus = refresh_cpus,
+	.cpus = cpus,
+	.skipped = skipped,
+	.stop = stop,
+	.close = close_event,
+};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "collect/features.h"
+#include "collect/map_choice.h"
+#include "ebprof.skel.h"
+#include "sources/kernel_text.h"
+#include "sources/waits.h"
+
+/* arguments of sched_switch before the state, with what every tracepoint has first */
+#define SWITCH_STATE	4
+/* waits a second that differ in stack or thread, with which maps are made */
+#define WAITS_RATE	40000
+
+static uint64_t rate(const void *ctx, size_t ncpus)
+{
+	(void)ctx;
+	(void)ncpus;
+	return WAITS_RATE;
+}
+
+static int configure(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
+		     struct error *e)
+{
+	const struct waits_options *w = &((struct waits *)ctx)->o;
+	struct ebprof_bpf__rodata *ro = skel->rodata;
+	struct bpf_program *const programs[] = {
+		skel->progs.on_switch,  skel->progs.on_waking, skel->progs.on_new_task,
+		skel->progs.begin_task, skel->progs.end_task,
+	};
+	int err;
+
+	(void)o;
+	if (features_old_rt())
+		return error_set(e, STATUS_DENIED, -EOPNOTSUPP,
+				 "no waits can be measured on PREEMPT_RT before Linux 6.4: "
+				 "that kernel would stand still");
+	kernel_text_find(ro->cfg_sched_text, ro->cfg_irq_text, ro->cfg_wake_text);
+	ro->cfg_wall = w->wall;
+	ro->cfg_wakers = w->wakers;
+	ro->cfg_min_block = w->min_block;
+	ro->cfg_states = (uint8_t)w->states;
+	ro->cfg_overhead = (uint64_t)(w->overhead * 4294967296.0);
+	ro->cfg_switch_state = features_func_args("btf_trace_sched_switch") > SWITCH_STATE;
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		bpf_program__set_autoload(programs[i], true);
+	bpf_map__set_autocreate(skel->maps.off_budgets, true);
+	bpf_map__set_autocreate(skel->maps.key_scratch, true);
+	err = map_choice_threads(skel->maps.off_tasks, skel->maps.off_threads,
+				 skel->maps.new_off_thread);
+	return err ? features_explain(e, err, "cannot choose maps for waits") : 0;
+}
+
+/* Runs @program, an iterator, for each thread that there is. 0 or a negative errno. */
+static int for_each_task(const struct bpf_program *program)
+{
+	struct bpf_link *link;
+	char buf[64];
+	int fd, err;
+
+	link = bpf_program__attach_iter(program, NULL);
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	err = fd < 0 || read(fd, buf, sizeof(buf)) < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err;
+}
+
+static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
+{
+	struct bpf_program *const watchers[] = {
+		skel->progs.on_waking, skel->progs.on_switch, skel->progs.on_new_task,
+	};
+	struct waits *w = ctx;
+	int err = for_each_task(skel->progs.begin_task);
+
+	if (err)
+		return features_explain(e, err, "cannot look at the threads that wait");
+	for (size_t i = 0; i < sizeof(watchers) / sizeof(*watchers); i++) {
+		struct bpf_link *link = bpf_program__attach(watchers[i]);
+
+		if (!link)
+			return features_explain(e, -errno, "cannot follow switches of threads");
+		vec_push(&w->links, link);
+	}
+	return 0;
+}
+
+static void began(void *ctx, struct ebprof_bpf *skel, uint64_t now)
+{
+	(void)ctx;
+	skel->bss->off_began = now;
+}
+
+static void close_links(void *ctx)
+{
+	struct waits *w = ctx;
+
+	for (size_t i = 0; i < w->links.n; i++)
+		bpf_link__destroy(w->links.v[i]);
+	vec_free(&w->links);
+}
+
+static void stop(void *ctx, struct ebprof_bpf *skel, uint64_t now)
+{
+	skel->bss->off_ended = now;
+	close_links(ctx);
+	for_each_task(skel->progs.end_task);
+}
+
+const struct collector_part_ops waits_kernel = {
+	.rate = rate,
+	.configure = configure,
+	.attach = attach,
+	.began = began,
+	.stop = stop,
+	.close = close_links,
+};
