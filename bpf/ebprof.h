@@ -124,7 +124,7 @@ struct ebp_stack {
 	__u64 time;
 	/* zero for kernel stacks, and where no frame is an address of the process */
 	struct ebp_process process;
-	/* leaf first, return addresses less 1; user frames as in unwind.h */
+	/* leaf first, return addresses less 1; user frames as in frame.h */
 	__u64 frames[];
 };
 _Static_assert(sizeof(struct ebp_stack) == 40, "wire");

@@ -18,6 +18,7 @@
 #define EBPROF_UNWIND_H
 
 #include "bpf/ebprof.h"
+#include "bpf/frame.h"
 
 #define EBP_SHARD_SHIFT	21
 #define EBP_SHARD_BYTES	(1u << EBP_SHARD_SHIFT)
@@ -39,7 +40,7 @@ struct ebp_mapping {
 	__u64 start, end;	/* addresses; end exclusive */
 	__u64 bias;		/* address - bias = offset in the file */
 	__u32 object;		/* ref of a struct ebp_object, or one of those below */
-	/* number that frames carry, or EBP_IMAGE_NONE: they carry addresses */
+	/* number that frames carry (frame.h), or EBP_IMAGE_NONE: they carry addresses */
 	__u32 image;
 };
 _Static_assert(sizeof(struct ebp_mapping) == 32, "wire");
@@ -49,23 +50,6 @@ _Static_assert(sizeof(struct ebp_mapping) == 32, "wire");
 /* the kernel's [uprobes] page: a return address was replaced */
 #define EBP_OBJECT_UPROBES	2
 #define EBP_OBJECT_FIRST	3	/* the first that can be a ref */
-
-#define EBP_IMAGE_BITS	23
-#define EBP_IMAGE_NONE	((1u << EBP_IMAGE_BITS) - 1)
-#define EBP_OFFSET_BITS	40
-
-/*
- * A user frame is an address of the process, or an offset in an image's file,
- * told apart by bit 63. It is where the program was: a return address is
- * one less, so that it lies in its call.
- */
-#define EBP_FRAME_IMAGE		(1ull << 63)
-#define EBP_FRAME(image, offset)                               \
-	(EBP_FRAME_IMAGE | (__u64)(image) << EBP_OFFSET_BITS | \
-	 ((offset) & ((1ull << EBP_OFFSET_BITS) - 1)))
-#define EBP_FRAME_IS_ADDRESS(frame) (!((frame) & EBP_FRAME_IMAGE))
-#define EBP_FRAME_IMAGE_OF(frame) ((__u32)((frame) >> EBP_OFFSET_BITS) & EBP_IMAGE_NONE)
-#define EBP_FRAME_OFFSET_OF(frame) ((frame) & ((1ull << EBP_OFFSET_BITS) - 1))
 
 #define EBP_PAGE_SHIFT	16		/* 64 KiB of code a page block */
 #define EBP_PAGE_BYTES	(1u << EBP_PAGE_SHIFT)

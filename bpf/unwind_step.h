@@ -64,7 +64,7 @@ struct unwind_state {
 	/* What was found: */
 	__u32 n, max;
 	__u32 fp_frames;
-	__u32 raw;			/* frames that are addresses */
+	__u32 raw;			/* words of frames that only the process knows */
 	__u64 hash;			/* of the frames; begun by the caller */
 	/* room for the caller's: it and the frames are sent as one */
 	__u64 head[sizeof(struct ebp_stack) / 8];
@@ -79,7 +79,7 @@ static __always_inline __u64 hash_step(__u64 h, __u64 x)
 
 static __always_inline void take_frame(struct unwind_state *s, __u64 frame)
 {
-	s->raw += EBP_FRAME_IS_ADDRESS(frame);
+	s->raw += EBP_FRAME_IS_OF_PROCESS(frame);
 	s->hash = hash_step(s->hash, frame);
 	s->frames[s->n++ & EBP_FRAMES_MAX] = frame;
 }
@@ -312,7 +312,7 @@ static __always_inline int unwind_one(struct unwind_env *env, struct unwind_stat
 		s->row.start = s->row.end = 0;
 		if (!find_row(env, s, at)) {
 			s->row.start = s->row.end = 0;
-			take_frame(s, at);
+			take_frame(s, EBP_FRAME_WILD(at));
 			return STEP_DONE(EBP_NO_MAPPING);
 		}
 		load_object(env, s);

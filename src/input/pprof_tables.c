@@ -142,7 +142,7 @@ static void take_mapping(struct pprof_tables *t, struct cursor message)
 
 static uint32_t kind_of(const struct pprof_tables *t, const struct pprof_numbers *n, uint32_t field)
 {
-	return has_ours(t, n, field) && n->v[field] <= FRAME_MARK ? (uint32_t)n->v[field]
+	return has_ours(t, n, field) && n->v[field] < FRAME_KINDS ? (uint32_t)n->v[field]
 								  : PROFILE_NONE;
 }
 

@@ -91,9 +91,6 @@ static void write_summary(struct json *j, const struct profile *p)
 
 static void write_functions(struct json *j, const struct profile *p)
 {
-	static const char *const kinds[] = {
-		[FRAME_USER] = "user", [FRAME_KERNEL] = "kernel", [FRAME_MARK] = "mark"
-	};
 	size_t n;
 	struct rollup_function *rows = rollup_functions(p, &n);
 
@@ -102,7 +99,7 @@ static void write_functions(struct json *j, const struct profile *p)
 		json_string(j, "type", "function");
 		json_string(j, "name", rows[i].name);
 		json_string(j, "module", rows[i].module);
-		json_string(j, "kind", kinds[rows[i].kind]);
+		json_string(j, "kind", frame_kinds[rows[i].kind].name);
 		json_uint(j, "self", rows[i].self);
 		json_uint(j, "total", rows[i].total);
 		json_end(j);

@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum frame_kind { FRAME_USER, FRAME_KERNEL, FRAME_MARK /* [truncated: ...] and the like */ };
+#include "profile/frame_kind.h"
 
 struct function {
 	uint32_t name;		/* string, as shown: demangled, cleaned, never empty */

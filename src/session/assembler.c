@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "session/assembler_state.h"
+#include "session/frame_word.h"
 
 /* Why a stack is not whole. */
 static const char *const result_names[EBP_RESULTS] = {
@@ -160,21 +161,20 @@ static uint32_t module_of_made(struct assembler *a, uint32_t incarnation)
 	return a->made.v[id].module;
 }
 
-/* @incarnation is that of its process where the frame is an address. */
-static uint32_t user_location(struct assembler *a, uint32_t incarnation, uint64_t frame,
-			      uint64_t time)
+/* @incarnation is that of its process where the frame is none of a file. */
+static uint32_t user_location(struct assembler *a, uint32_t incarnation,
+			      const struct frame_word *frame, uint64_t time)
 {
-	struct proc_place place = { .image = EBP_FRAME_IMAGE_OF(frame),
-				    .offset = EBP_FRAME_OFFSET_OF(frame) };
+	struct proc_place place = { .image = IMAGE_NONE, .offset = frame->address };
 	uint32_t module;
 
-	if (EBP_FRAME_IS_ADDRESS(frame))
-		place = procs_locate(a->procs, incarnation, frame, time);
-	else if (place.image >= images_count(a->images))
-		place = (struct proc_place){ .image = IMAGE_NONE, .offset = frame };
+	if (frame->where == FRAME_IN_FILE && frame->image < images_count(a->images))
+		place.image = frame->image;
+	else if (frame->where == FRAME_IN_PROCESS && frame->language == EBP_LANGUAGE_NONE)
+		place = procs_locate(a->procs, incarnation, frame->address, time);
 	module = place.image == IMAGE_NONE ? module_of_made(a, incarnation)
 					   : module_of_image(a, place.image);
-	return profile_location(a->profile, module, FRAME_USER, place.offset);
+	return profile_location(a->profile, module, frame->kind, place.offset);
 }
 
 static void add_stack(struct assembler *a, uint64_t id, size_t first)
@@ -190,9 +190,11 @@ static void add_user_stack(struct assembler *a, uint64_t id, const struct ebp_pr
 {
 	uint32_t incarnation = process->tgid ? find_process(a, process, time)->incarnation : 0;
 	size_t first = a->locations.n;
+	struct frame_word frame;
+	uint32_t words;
 
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t location = user_location(a, incarnation, frames[i], time);
+	for (; (words = frame_word_read(frames, n, &frame)); frames += words, n -= words) {
+		uint32_t location = user_location(a, incarnation, &frame, time);
 
 		vec_push(&a->locations, location);
 	}
@@ -526,7 +528,7 @@ static uint64_t rescued_id(const struct ebp_rescue *sample, const struct unwind_
 	uint64_t id = hash_bytes(user->frames, user->n * sizeof(user->frames[0]));
 
 	for (uint32_t i = 0; i < user->n; i++)
-		if (EBP_FRAME_IS_ADDRESS(user->frames[i]))
+		if (EBP_FRAME_IS_OF_PROCESS(user->frames[i]))
 			return hash_pair(
 				id, hash_bytes(&sample->key.process, sizeof(sample->key.process)));
 	return id;

@@ -112,7 +112,7 @@ static int unwind(struct rescue *r, const struct ebp_rescue *s, struct unwind_re
 	if (err || out->result != EBP_NO_MAPPING || !out->n)
 		return err;
 	last = out->frames[out->n - 1];
-	if (!EBP_FRAME_IS_ADDRESS(last) ||
+	if (!EBP_FRAME_IS_OF_PROCESS(last) ||
 	    procs_locate(r->procs, incarnation, last, s->time).image == IMAGE_NONE) {
 		if (out->by_fp)
 			out->result = EBP_NO_CFI;

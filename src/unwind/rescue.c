@@ -294,7 +294,7 @@ static int is_pending(struct unwinder *u, const struct unwind_result *r)
 	__u64 last = r->n ? r->frames[r->n - 1] : 0;
 	uint32_t image = EBP_FRAME_IMAGE_OF(last);
 
-	if (EBP_FRAME_IS_ADDRESS(last) || image >= u->file_of_image.n ||
+	if (EBP_FRAME_IS_OF_PROCESS(last) || image >= u->file_of_image.n ||
 	    u->file_of_image.v[image] == UNWIND_NO_FILE ||
 	    u->files.v[u->file_of_image.v[image]].state != UNWIND_FILE_QUEUED)
 		return 0;
@@ -315,7 +315,7 @@ int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample,
 	max = max < 1 ? 1 : max > EBP_FRAMES_MAX ? EBP_FRAMES_MAX : max;
 	if (count < 0) {
 		*out = (struct unwind_result){ .result = EBP_NO_TABLE, .n = 1 };
-		out->frames[0] = sample->regs.r[REG_PC];
+		out->frames[0] = EBP_FRAME_WILD(sample->regs.r[REG_PC]);
 		return 0;
 	}
 	t.rows = rows;
