@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "commands.h"
@@ -36,6 +37,54 @@ static void keep(struct recording *r, struct profile *p)
 	else if (!err && result_files_show(r->files))
 		fputs("ebprof: this recording is kept: ebprof report opens it again, "
 		      "ebprof report -o out.html draws it\n", stderr);
+}
+
+#define PROGRESS 250000000u	/* ns between two progress lines */
+
+/* What is given turns while we record. */
+struct turns {
+	struct recording *r;
+	int show;		/* a progress line */
+	uint64_t shown;		/* when it was */
+};
+
+static size_t fds(void *ctx, struct pollfd p[LOOP_FDS])
+{
+	return recording_fds(((struct turns *)ctx)->r, p);
+}
+
+static uint64_t turn(void *ctx, uint64_t now)
+{
+	struct turns *t = ctx;
+	const struct session_turn turn = session_turn(t->r->session, now, 0);
+	struct session_progress p;
+
+	if (t->show && now >= t->shown + PROGRESS) {
+		session_progress(t->r->session, now, &p);
+		progress_show(&p, t->r->o.duration);
+		t->shown = now;
+	}
+	return recording_targets_ended(t->r) ? LOOP_DONE : turn.next;
+}
+
+/* Samples until an end comes. */
+static int sample(struct recording *r, struct error *e)
+{
+	/* A command writes to the same terminal, and would have its lines wiped out. */
+	struct turns t = { .r = r,
+			   .show = !r->o.quiet && !r->o.command && !r->o.until &&
+				   isatty(STDERR_FILENO) };
+	const struct loop_consumer consumer = { fds, turn, &t };
+	int err = recording_start(r, e);
+
+	if (!err) {
+		t.shown = session_started(r->session);
+		recording_loop(r, &consumer, 1);
+		session_finish(r->session, 1, &r->result);
+	}
+	if (t.show)
+		progress_clear();
+	return err;
 }
 
 /* From what was sampled to the exit status. */
@@ -83,7 +132,7 @@ static int record(struct recording *r, struct result_files *files, uint64_t orig
 	if (recording_find(r, e) || result_files_open(files, &r->o.files, r->o.format, &r->user, e))
 		return command_failed_because(e, r->o.verbose);
 	r->last = r->o.no_keep ? NULL : last_recording_open(&r->user);
-	if (recording_prepare(r, e) || recording_run(r, e))
+	if (recording_prepare(r, e) || sample(r, e))
 		return command_failed_because(e, r->o.verbose);
 	return finish(r, files, origin, e);
 }

@@ -48,6 +48,55 @@ static void fit_terminal(struct viewer_options *v, const struct record_options *
 		v->rows = w.ws_row - TABLE_LINES;
 }
 
+#define EARLY 200000000u	/* ns: the first update comes so soon */
+#define EARLY_END 1200000000u	/* until a second was sampled */
+
+/* What is given turns while we show. */
+struct turns {
+	struct recording *r;
+	struct viewer *v;
+};
+
+static size_t fds(void *ctx, struct pollfd p[LOOP_FDS])
+{
+	struct turns *t = ctx;
+	size_t n = recording_fds(t->r, p);
+
+	p[n] = (struct pollfd){ .fd = viewer_wake(t->v), .events = POLLIN };
+	return n + 1;
+}
+
+static uint64_t turn(void *ctx, uint64_t now)
+{
+	struct turns *t = ctx;
+	struct session *s = t->r->session;
+	const struct record_options *o = &t->r->o;
+	int early = o->refresh > EARLY && now < session_started(s) + EARLY_END;
+	const struct session_turn turn = session_turn(s, now, early ? EARLY : o->refresh);
+
+	if (turn.fetched) {
+		session_update(s, now);
+		if (viewer_update(t->v, session_profile(s)))
+			session_fold(s, o->window + o->refresh);
+	}
+	return viewer_ended(t->v) || recording_targets_ended(t->r) ? LOOP_DONE : turn.next;
+}
+
+/* On a terminal of its own the user has seen it all: names that are still to come do not count. */
+static int show(struct recording *r, struct viewer *v, struct error *e)
+{
+	struct turns t = { r, v };
+	const struct loop_consumer consumer = { fds, turn, &t };
+	int err = recording_start(r, e);
+
+	if (err)
+		return err;
+	recording_loop(r, &consumer, 1);
+	session_finish(r->session, !r->terminal, &r->result);
+	viewer_update(v, session_profile(r->session));
+	return 0;
+}
+
 static int top(struct recording *r, struct error *e)
 {
 	char target[TARGET_MAX];
@@ -67,11 +116,9 @@ static int top(struct recording *r, struct error *e)
 	err = recording_find(r, e) || recording_prepare(r, e);
 	v = err ? NULL : viewer_new(&o, e);
 	if (v) {
-		r->viewer = (struct recording_viewer){ viewer_update, viewer_ended, viewer_wake(v),
-						       !o.plain, v };
-		err = recording_run(r, e);
-		if (!err)
-			viewer_update(v, session_profile(r->session));
+		r->live = 1;
+		r->terminal = !o.plain;
+		err = show(r, v, e);
 	}
 	viewer_free(v);
 	if (err || !v)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,8 +20,6 @@
 #include "collect/tracefs.h"
 #include "proc/procfs.h"
 #include "recording_alloc.h"
-#include "signals.h"
-#include "summary.h"
 
 #define NICENESS -10		/* where we may; we use little of what it gives */
 #define TEXT_MAX 1024		/* bytes of a title and the like */
@@ -100,70 +97,11 @@ static void adapt_rate(struct recording *r)
 		r->o.period = 1;
 }
 
-/* Signals are read, not handled. The command's end is one of them. */
-static int block_signals(struct recording *r)
-{
-	struct sigaction quiet_stops = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	if (command_of(r)) {
-		sigaction(SIGCHLD, &quiet_stops, NULL);
-		sigaddset(&set, SIGCHLD);
-	}
-	r->signals = signals_watch(&set);
-	return r->signals < 0 ? r->signals : 0;
-}
-
-/* One that was sent to us alone is passed on to the command. */
-static void take_signals(struct recording *r)
-{
-	struct signalfd_siginfo info;
-
-	while (read(r->signals, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo == SIGCHLD) {
-			r->command_ended |= (pid_t)info.ssi_pid == r->launch.pid;
-			continue;
-		}
-		r->last_signal = (int)info.ssi_signo;
-		r->asked++;
-		if (r->launched && info.ssi_code == SI_USER)
-			kill(r->launch.pid, r->last_signal);
-	}
-}
-
-/*
- * From now on a signal ends us at once: the user asked twice, even where both came before we
- * looked.
- */
-static void unblock_signals(const struct recording *r)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (r->asked > 1)
-		raise(r->last_signal);
-}
-
-/* Names may be long in coming: who asked for the end can ask again. */
-static void on_stopped(void *ctx)
-{
-	struct recording *r = ctx;
-
-	take_signals(r);
-	if (r->asked)
-		unblock_signals(r);
-}
-
 void recording_end_command(struct recording *r)
 {
-	take_signals(r);
-	unblock_signals(r);
-	if (r->launched && !r->asked && !r->command_ended) {
+	loop_read_signals(&r->loop);
+	loop_unblock_signals(&r->loop);
+	if (r->launched && !r->loop.asked && !r->loop.child_ended) {
 		r->command_stopped = 1;
 		kill(r->launch.pid, SIGTERM);
 	}
@@ -253,21 +191,6 @@ static void fill_collect(struct recording *r)
 			c->self[0] = 0;
 }
 
-static int on_ended(void *ctx)
-{
-	const struct recording *r = ctx;
-
-	if (r->viewer.ended && r->viewer.ended(r->viewer.ctx))
-		return 1;
-	return !r->o.until && targets_ended(&r->targets);
-}
-
-static void on_progress(void *ctx, const struct session_progress *p)
-{
-	(void)ctx;
-	progress_show(p);
-}
-
 /* What the targets have forked before now; forks from now on are followed in the kernel. */
 static void add_descendants(struct recording *r)
 {
@@ -281,31 +204,74 @@ static void add_descendants(struct recording *r)
 	free(pids);
 }
 
-static int on_updated(void *ctx, const struct profile *p)
+/* Follows the targets from now on, and lets the command go. */
+static int begin_targets(struct recording *r, struct error *e)
 {
-	const struct recording *r = ctx;
-
-	return r->viewer.updated(r->viewer.ctx, p);
-}
-
-static int on_started(void *ctx, struct error *e)
-{
-	struct recording *r = ctx;
-	int err = 0;
+	int err;
 
 	if (!r->o.no_inherit)
 		add_descendants(r);
-	if (command_of(r)) {
-		err = launch_go(&r->launch, command_of(r)[0], e);
-		r->launched = !err;
-	}
+	if (!command_of(r))
+		return 0;
+	err = launch_go(&r->launch, command_of(r)[0], e);
+	r->launched = !err;
+	r->loop.child = err ? 0 : r->launch.pid;
 	return err;
 }
 
-int recording_run(struct recording *r, struct error *e)
+size_t recording_fds(void *recording, struct pollfd fds[LOOP_FDS])
 {
-	/* The command writes to the same terminal, and would have its lines wiped out. */
-	int show = !r->o.quiet && !command_of(r) && isatty(STDERR_FILENO), err;
+	return session_fds(((struct recording *)recording)->session, fds);
+}
+
+static uint64_t follow(void *ctx, uint64_t now)
+{
+	(void)now;
+	session_follow(((struct recording *)ctx)->session);
+	return LOOP_LATER;
+}
+
+static void fill_options(struct recording *r)
+{
+	r->sandbox = (struct sandbox_options){
+		.refusals = r->refusals,
+		.command = r->launch.pid,
+		.becomes_user = r->user.switched,
+		.network = r->debuginfod != NULL,
+		.terminal = r->terminal,
+	};
+	r->session_options = (struct session_options){
+		.collect = r->collect,
+		.unwind_memory = r->o.unwind_memory,
+		.symbols = {
+			.debug_dirs = r->o.debug_dirs.v,
+			.n_debug_dirs = r->o.debug_dirs.n,
+			.debuginfod = r->debuginfod,
+			.store = r->store,
+			.worth_keeping = WORTH_KEEPING,
+			.kernel = { .vmlinux = r->o.vmlinux },
+			.demangler = r->demangler,
+			.no_inline = r->o.view.no_inline,
+			.no_demangle = r->o.no_demangle,
+			.short_templates = r->o.view.short_templates,
+		},
+		.alloc = r->o.alloc ? &r->alloc : NULL,
+		.allocations = r->o.alloc ? &r->allocations : NULL,
+		.slices = r->probes.paused ? &r->slices : NULL,
+		.leaks = r->o.leaks,
+		.remote = r->remote,
+		.sandbox = &r->sandbox,
+		.why = r->o.why,
+		.hide_idle = r->o.hide_idle,
+		.per_thread = r->o.per_thread,
+		.live = r->live,
+	};
+}
+
+int recording_start(struct recording *r, struct error *e)
+{
+	const struct loop_consumer waiting = { recording_fds, follow, r };
+	int err = 0;
 
 	/*
 	 * On a busy machine we would wait for our turn while stacks pile up and
@@ -313,40 +279,39 @@ int recording_run(struct recording *r, struct error *e)
 	 */
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 	fill_collect(r);
-	r->sandbox = (struct sandbox_options){
-		.refusals = r->refusals,
-		.command = r->launch.pid,
-		.becomes_user = r->user.switched,
-		.network = r->debuginfod != NULL,
-		.terminal = r->viewer.hasty,
-	};
-	r->session_options = (struct session_options){
-		.collect = r->collect, .unwind_memory = r->o.unwind_memory,
-		.symbols = {
-			.debug_dirs = r->o.debug_dirs.v, .n_debug_dirs = r->o.debug_dirs.n, .debuginfod = r->debuginfod,
-			.store = r->store, .worth_keeping = WORTH_KEEPING, .kernel = { .vmlinux = r->o.vmlinux },
-			.demangler = r->demangler,
-			.no_inline = r->o.view.no_inline, .no_demangle = r->o.no_demangle,
-			.short_templates = r->o.view.short_templates,
-		},
-		.alloc = r->o.alloc ? &r->alloc : NULL,
-		.allocations = r->o.alloc ? &r->allocations : NULL,
-		.slices = r->probes.paused ? &r->slices : NULL, .leaks = r->o.leaks,
-		.remote = r->remote, .sandbox = &r->sandbox, .why = r->o.why,
-		.hide_idle = r->o.hide_idle, .per_thread = r->o.per_thread,
-		.duration = r->o.duration, .delay = r->o.delay, .signals = r->signals,
-		.ended = on_ended, .progress = show ? on_progress : NULL,
-		.wake = r->viewer.ctx ? r->viewer.wake : -1, .refresh = r->o.refresh, .window = r->o.window,
-		.hasty = r->viewer.hasty, .updated = r->viewer.updated ? on_updated : NULL,
-		.started = on_started, .stopped = on_stopped, .ctx = r,
-	};
+	fill_options(r);
 	r->session = session_new(&r->session_options, e);
 	if (!r->session)
 		return -EIO;
-	err = session_run(r->session, &r->result, e);
-	if (show)
-		progress_clear();
-	return err;
+	if (r->o.delay) {
+		err = begin_targets(r, e);
+		if (!err && loop_run(&r->loop, &waiting, 1, clock_ns() + r->o.delay) == LOOP_ASKED)
+			return 0;
+	}
+	if (!err)
+		err = session_start(r->session, e);
+	return err || r->o.delay ? err : begin_targets(r, e);
+}
+
+void recording_loop(struct recording *r, const struct loop_consumer *consumers, size_t n)
+{
+	uint64_t started = session_started(r->session),
+		 until = r->o.duration ? started + r->o.duration : UINT64_MAX;
+
+	if (started) {
+		session_ends(r->session, until, r->loop.signals);
+		loop_run(&r->loop, consumers, n, until);
+	}
+	session_stop(r->session);
+	/* Names may be long in coming: whoever asked for the end can ask again. */
+	loop_read_signals(&r->loop);
+	if (r->loop.asked)
+		loop_unblock_signals(&r->loop);
+}
+
+int recording_targets_ended(const struct recording *r)
+{
+	return !r->o.until && targets_ended(&r->targets);
 }
 
 /* @text, cleaned, as a string of the profile. */
@@ -403,7 +368,7 @@ static void tell_waiting(const struct recording *r)
 		fprintf(stderr, "is stopped; kill -CONT %d lets it go on and end", r->launch.pid);
 	else
 		fprintf(stderr, "goes on after SIG%s; kill -KILL %d ends it",
-			sigabbrev_np(r->asked ? r->last_signal : SIGTERM), r->launch.pid);
+			sigabbrev_np(r->loop.asked ? r->loop.last_signal : SIGTERM), r->launch.pid);
 	fputs(", Ctrl-C only ebprof\n", stderr);
 }
 
@@ -557,7 +522,7 @@ int recording_prepare(struct recording *r, struct error *e)
 	if (err)
 		return err;
 	drop_capabilities(r);
-	err = block_signals(r);
+	err = loop_watch_signals(&r->loop, command_of(r) != NULL);
 	if (err)
 		return error_set(e, STATUS_ERROR, err, "cannot wait for signals: %s",
 				 strerror(-err));
@@ -592,8 +557,7 @@ void recording_cleanup(struct recording *r)
 	remote_free(r->remote);
 	demangler_free(r->demangler);
 	targets_free(&r->targets);
-	if (r->signals >= 0)
-		close(r->signals);
+	loop_close(&r->loop);
 	free(r->target_ids);
 	record_options_free(&r->o);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From options to a session and through it: what all commands that sample have in
- * common. Call in this order: recording_find(), recording_prepare(), recording_run(),
- * recording_end_command(); and at last, whatever failed, recording_cleanup().
+ * common. Call in this order: recording_find(), recording_prepare(), recording_start(),
+ * recording_loop(), session_finish(), recording_end_command(); and at last, whatever failed,
+ * recording_cleanup().
  */
 #ifndef EBPROF_RECORDING_H
 #define EBPROF_RECORDING_H
@@ -14,6 +15,7 @@
 #include "base/sandbox.h"
 #include "base/user.h"
 #include "collect/event.h"
+#include "loop/loop.h"
 #include "proc/launch.h"
 #include "record_options.h"
 #include "result_files.h"
@@ -24,14 +26,6 @@
 #include "sources/waits.h"
 #include "targets.h"
 
-/* Who looks while it is recorded. All zeros: nobody. */
-struct recording_viewer {
-	int (*updated)(void *ctx, const struct profile *p);	/* as in struct session_options */
-	int (*ended)(void *ctx);	/* the same */
-	int wake, hasty;		/* the same */
-	void *ctx;
-};
-
 /* Begins as RECORDING_NEW, with the user's options parsed into @o and @argv for the description. */
 struct recording {
 	char **argv;
@@ -40,16 +34,15 @@ struct recording {
 	/* all that is written; NULL: files are opened later, if any are */
 	struct result_files *files;
 	struct outfile *last;		/* where it is kept (last_recording.h); NULL: it is not */
-	struct recording_viewer viewer;
+	int live;			/* as in struct session_options */
+	int terminal;			/* the command has it for itself while it records */
 	struct targets targets;
 	struct event event;
 	int no_event;			/* only waits are recorded */
 	struct launch launch;
 	int launched;			/* the command runs, or has run */
 	int command_stopped;		/* by us, because -d was over */
-	int command_ended;		/* as far as signals tell */
-	int signals;			/* signals_watch() */
-	int asked, last_signal;		/* how often we were told to end, and by what */
+	struct loop loop;
 	struct collector_options collect;
 	struct samples samples;
 	struct waits waits;
@@ -75,7 +68,7 @@ struct recording {
 	struct session_result result;
 };
 
-#define RECORDING_NEW(args) { .argv = (args), .signals = -1, .launch = { .go = -1, .failed = -1 } }
+#define RECORDING_NEW(args) { .argv = (args), .loop = LOOP_NEW, .launch = { .go = -1, .failed = -1 } }
 
 /* Looks up the target and the event. 0, or a negative errno with @e filled; so all below. */
 int recording_find(struct recording *r, struct error *e);
@@ -84,9 +77,21 @@ int recording_find(struct recording *r, struct error *e);
  * privileges comes before.
  */
 int recording_prepare(struct recording *r, struct error *e);
-/* Samples until an end comes. */
-int recording_run(struct recording *r, struct error *e);
-/* Where it is our time that ended, the command is told to end, too. */
+/*
+ * Loads everything, lets the delay pass, and samples from then on. Where a signal comes in the
+ * delay it does not, and recording_loop() ends at once.
+ */
+int recording_start(struct recording *r, struct error *e);
+/*
+ * Samples until an end comes: time is up, a signal, the command's end, or one of @consumers, which
+ * give the session its turns. Then fetches what is left.
+ */
+void recording_loop(struct recording *r, const struct loop_consumer *consumers, size_t n);
+/* For a consumer: the descriptors of the session. */
+size_t recording_fds(void *recording, struct pollfd fds[LOOP_FDS]);
+/* 1 where all targets have ended, and nothing else says how long to sample. */
+int recording_targets_ended(const struct recording *r);
+/* Where it is our time that ended, the command is asked to end, too. */
 void recording_end_command(struct recording *r);
 /* Waits for the command: its exit status; 0 where none was started. */
 int recording_command_status(const struct recording *r);

@@ -13,17 +13,17 @@
 #define SECOND 1e9
 #define ROUGH 0.05	/* error of sums */
 
-void progress_show(const struct session_progress *p)
+void progress_show(const struct session_progress *p, uint64_t duration)
 {
 	fprintf(stderr, "\r\033[Kebprof: %.1f", (double)p->elapsed / SECOND);
-	if (p->duration)
-		fprintf(stderr, "/%.1f", (double)p->duration / SECOND);
+	if (duration)
+		fprintf(stderr, "/%.1f", (double)duration / SECOND);
 	fprintf(stderr, " s, %llu sample%s", (unsigned long long)p->taken, text_s(p->taken));
 	if (p->truncated)
 		fprintf(stderr, ", %llu truncated", (unsigned long long)p->truncated);
 	if (p->lost)
 		fprintf(stderr, ", %llu lost", (unsigned long long)p->lost);
-	if (!p->duration)
+	if (!duration)
 		fputs("; Ctrl-C ends it", stderr);
 	fflush(stderr);
 }

@@ -9,8 +9,8 @@
 #include "record_options.h"
 #include "session/session.h"
 
-/* Redraws the progress line; only for a terminal. */
-void progress_show(const struct session_progress *p);
+/* Redraws the progress line; only for a terminal. @duration: ns until the end; 0: none is set. */
+void progress_show(const struct session_progress *p, uint64_t duration);
 void progress_clear(void);
 
 /*

@@ -41,7 +41,7 @@ LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/p
 	src/session/shares.c src/session/deadline.c \
 	src/session/budget.c src/session/alloc_profile.c src/session/frame_word.c $(wildcard src/session/assembler*.c) src/alloc/alloc.c \
 	$(addprefix src/alloc/alloc_,load.c pace.c slices.c threads.c) \
-	src/preload/block_table.c src/signals.c src/hints.c src/packages.c
+	src/preload/block_table.c $(wildcard src/loop/*.c) src/hints.c src/packages.c
 TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
@@ -82,7 +82,7 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
 	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names fail_nth.so fail_load.so demangle_names stl \
-	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_threads alloc_own alloc_fork page_faults unanswered)
+	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_threads alloc_own alloc_fork page_faults unanswered sampler)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
@@ -125,6 +125,10 @@ $(FIX)/unwind_shapes $(FIX)/unwind_shapes_bare: tests/fixtures/unwind_shapes.c t
 # Not a target of profiles, but the symbolizer in a program of its own.
 NAMES_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% elf/% dwarf/% go/% symbols/%),$(OBJ))
 $(FIX)/addresses $(FIX)/demangle_names: $(FIX)/%: tests/fixtures/%.c $(NAMES_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
+# A third user of the loop and the session, with all that we have but main().
+$(FIX)/sampler: tests/fixtures/sampler.c $(filter-out $(BUILD)/src/main.o,$(OBJ))
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
 # Hand-made profiles, written in every format.

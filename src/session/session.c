@@ -2,10 +2,8 @@
 #include "session/session.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "alloc/alloc_queue.h"
 #include "base/clock.h"
@@ -19,7 +17,6 @@
 #include "session/idle.h"
 #include "session/namer.h"
 #include "session/priority.h"
-#include "session/progress.h"
 #include "session/rescue.h"
 #include "session/session_types.h"
 #include "session/sleeper.h"
@@ -29,11 +26,10 @@
 
 #define MS		1000000ull
 #define SECOND		(1000 * MS)
-/* progress, CPUs that came and went, targets that ended, names */
+/* CPUs that came and went, processes that ended, names */
 #define TICK		(250 * MS)
 /* counts are fetched this often, or when half of their map is used */
 #define DRAIN		(1000 * MS)
-#define EARLY		(200 * MS)	/* until there is a second, where somebody looks */
 /* a process that ended so long ago has no samples under way */
 #define FORGET_AFTER	(3000 * MS)
 /* sampling waits for the targets' unwind tables, but not longer */
@@ -69,7 +65,8 @@ struct session {
 	struct deadline deadline;
 	/* stacks were left out, because it was too late for them */
 	int cut;
-	uint64_t started, stopped, drained;
+	uint64_t started;		/* 0: not yet */
+	uint64_t stopped, drained, next_tick;
 	uint64_t started_at;		/* CLOCK_REALTIME ns */
 	uint64_t side_band_lost;
 	uint64_t folded;		/* processes that were made one for each name */
@@ -148,7 +145,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	struct session *s = xcalloc(1, sizeof(*s));
 
 	s->o = o;
-	deadline_set(&s->deadline, o->signals, UINT64_MAX);
+	deadline_set(&s->deadline, -1, UINT64_MAX);
 	s->images = images_new();
 	s->procs = procs_new(s->images, o->remote);
 	s->profile = profile_new();
@@ -166,7 +163,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	assembler_leave_operators_out(s->assembler, o->collect.alloc);
 	if (o->collect.event && o->collect.event->type == PERF_TYPE_TRACEPOINT)
 		assembler_leave_tracing_out(s->assembler);
-	if (o->updated)
+	if (o->live)
 		assembler_live(s->assembler);
 	if (prepare_unwinding(s, e))
 		goto fail;
@@ -413,22 +410,18 @@ static int drain(struct session *s, int wait)
 	return swapped > 0;
 }
 
-/* Sleeps until a buffer is ready or @until is there. 1 where a signal ends the recording. */
-static int sleep_until(struct session *s, uint64_t until)
+size_t session_fds(const struct session *s, struct pollfd fds[SESSION_FDS])
 {
-	struct pollfd p[] = {
-		{ .fd = s->o->signals, .events = POLLIN },
-		{ .fd = collector_fd(s->collector), .events = POLLIN },
-		{ .fd = sideband_fd(s->sideband), .events = POLLIN },
-		{ .fd = unwinder_fd(s->unwinder), .events = POLLIN },
-		{ .fd = collector_swap_fd(s->collector), .events = POLLIN },
-		{ .fd = s->o->wake, .events = POLLIN },
+	const int wanted[SESSION_FDS] = {
+		collector_fd(s->collector),
+		sideband_fd(s->sideband),
+		unwinder_fd(s->unwinder),
+		collector_swap_fd(s->collector),
 	};
-	uint64_t now = clock_ns(), left = until > now ? until - now : 0;
-	const struct timespec t = { (time_t)(left / SECOND), (long)(left % SECOND) };
 
-	ppoll(p, sizeof(p) / sizeof(*p), &t, NULL);
-	return p[0].revents != 0;
+	for (size_t i = 0; i < SESSION_FDS; i++)
+		fds[i] = (struct pollfd){ .fd = wanted[i], .events = POLLIN };
+	return SESSION_FDS;
 }
 
 static void tick(struct session *s, uint64_t now)
@@ -437,8 +430,6 @@ static void tick(struct session *s, uint64_t now)
 
 	collector_refresh_cpus(s->collector);
 	sideband_refresh_cpus(s->sideband);
-	if (s->o->progress)
-		session_report(s->o, s->collector, s->assembler, now - s->started);
 	procs_forget(s->procs, past < waits ? past : waits);
 	assembler_ask(s->assembler, s->namer);
 }
@@ -454,15 +445,7 @@ static void describe(struct session *s, uint64_t now)
 	m->cpus = s->cpus;
 }
 
-/* Who looks sees something at once. */
-static uint64_t drain_interval(const struct session *s, uint64_t now)
-{
-	uint64_t every = s->o->refresh ? s->o->refresh : DRAIN;
-
-	return s->o->updated && every > EARLY && now - s->started < SECOND + EARLY ? EARLY : every;
-}
-
-static void update(struct session *s, uint64_t now)
+void session_update(struct session *s, uint64_t now)
 {
 	assembler_ask(s->assembler, s->namer);
 	s->cpus = (uint32_t)collector_cpus(s->collector);
@@ -470,46 +453,53 @@ static void update(struct session *s, uint64_t now)
 	if (s->alloc)
 		alloc_profile_update(s->profile, s->alloc);
 	describe(s, now);
-	if (s->o->updated(s->o->ctx, s->profile) && !s->alloc)
-		assembler_fold(s->assembler, s->o->window + s->o->refresh, " (ended)");
 }
 
-static void sample(struct session *s)
+void session_fold(struct session *s, uint64_t window)
 {
-	uint64_t next_tick = s->started + TICK, now = s->started;
-	uint64_t end = s->o->duration ? s->started + s->o->duration : UINT64_MAX;
-	int stop = 0;
+	if (!s->alloc)
+		assembler_fold(s->assembler, window, " (ended)");
+}
 
-	deadline_set(&s->deadline, s->o->signals, end);
-	s->drained = now;
-	while (!stop && now < end) {
-		uint64_t every = drain_interval(s, now),
-			 next = next_tick < s->drained + every ? next_tick : s->drained + every;
+void session_follow(struct session *s)
+{
+	pump(s);
+}
 
-		/* While counts are under way their descriptor wakes us. */
-		stop = sleep_until(s, slicer_until(s->slicer, next <= now  ? next_tick
-							      : next < end ? next
-									   : end));
-		now = clock_ns();
-		slicer_turn(s->slicer, now);
-		pump(s);
-		if (drain(s, 0)) {
-			if (s->o->updated)
-				update(s, now);
-			else if (!s->alloc)
-				s->folded += assembler_make_room(s->assembler, s->symbolizer);
-		}
-		/* What was fetched just now was so after @now. */
-		if (collector_drain_wanted(s->collector) || now >= s->drained + every)
-			collector_swap(s->collector);
-		if (now >= next_tick) {
-			tick(s, now);
-			next_tick = now + TICK;
-		}
-		if (!stop && now < end && s->o->ended && s->o->ended(s->o->ctx))
-			stop = 1;
+struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every)
+{
+	struct session_turn t = { 0 };
+	uint64_t due;
+
+	every = every ? every : DRAIN;
+	slicer_turn(s->slicer, now);
+	pump(s);
+	t.fetched = drain(s, 0);
+	if (t.fetched && !s->o->live && !s->alloc)
+		s->folded += assembler_make_room(s->assembler, s->symbolizer);
+	due = s->drained + every;
+	/* What was fetched just now was so after @now. */
+	if (collector_drain_wanted(s->collector) || now >= due)
+		collector_swap(s->collector);
+	if (now >= s->next_tick) {
+		tick(s, now);
+		s->next_tick = now + TICK;
 	}
-	deadline_end(&s->deadline, now);
+	/* While counts are under way their descriptor wakes us. */
+	t.next = slicer_until(s->slicer, due <= now || s->next_tick < due ? s->next_tick : due);
+	return t;
+}
+
+void session_progress(const struct session *s, uint64_t now, struct session_progress *p)
+{
+	struct ebp_counters c;
+
+	collector_counters(s->collector, &c);
+	*p = (struct session_progress){ .elapsed = now - s->started, .taken = c.taken };
+	for (int i = 0; i < EBP_RESULTS; i++)
+		p->truncated += i == EBP_COMPLETE ? 0 : assembler_results(s->assembler)[i];
+	for (int i = 0; i < EBP_LOSSES; i++)
+		p->lost += c.lost[i];
 }
 
 static void finish_alloc(struct session *s)
@@ -535,103 +525,107 @@ static void complete(struct session *s)
 		profile_derive(s->profile, "cpu", "nanoseconds", SECOND / m->frequency);
 }
 
-/* Waits for the delay to pass, and follows processes meanwhile. 1 where a signal came. */
-static int wait_for_delay(struct session *s)
+int session_start(struct session *s, struct error *e)
 {
-	uint64_t end = clock_ns() + s->o->delay;
-	int stop = 0;
+	int err;
 
-	while (!stop && clock_ns() < end) {
-		stop = sleep_until(s, end);
-		pump(s);
-	}
-	return stop;
-}
-
-/* Runs the caller's hook: before the delay, if there is one, else as soon as we sample. */
-static int start(struct session *s, struct error *e)
-{
-	int (*hook)(void *, struct error *) = s->o->started;
-	int err = 0;
-
-	if (s->o->delay) {
-		err = hook ? hook(s->o->ctx, e) : 0;
-		hook = NULL;
-		if (!err && wait_for_delay(s))
-			return 1;
-	}
-	if (!err && s->o->collect.user) {
+	if (s->o->collect.user) {
 		pump(s);
 		unwinder_wait(s->unwinder, TABLES_FIRST);
 	}
 	if (s->o->collect.timeline)
 		assembler_timeline(s->assembler, clock_ns());
-	if (!err)
-		err = collector_start(s->collector, e);
-	s->started = clock_ns();
+	err = collector_start(s->collector, e);
+	if (err)
+		return err;
+	s->started = s->drained = clock_ns();
 	s->started_at = clock_wall_ns();
-	s->slicer = !err && s->o->slices ? slicer_new(s->collector, links(s), s->o->slices) : NULL;
-	return !err && hook ? hook(s->o->ctx, e) : err;
+	s->next_tick = s->started + TICK;
+	s->slicer = s->o->slices ? slicer_new(s->collector, links(s), s->o->slices) : NULL;
+	priority_first(1);
+	return 0;
 }
 
-int session_run(struct session *s, struct session_result *r, struct error *e)
+uint64_t session_started(const struct session *s)
 {
-	struct ebp_counters c;
-	int err = start(s, e);
+	return s->started;
+}
 
-	if (err < 0)
-		return err;
-	s->stopped = s->started = s->started ? s->started : clock_ns();
-	if (!err) {
-		priority_first(1);
-		sample(s);
-		priority_first(0);
-		r->cpus = s->cpus = (uint32_t)collector_cpus(s->collector);
-		s->stopped = clock_ns();
-		slicer_stop(s->slicer);
-		collector_stop(s->collector);
-		assembler_ask_last(s->assembler, s->namer);
-		/*
-		 * The one that may be under way, and a last one for all that came after it began.
-		 */
-		drain(s, 1);
-		collector_swap(s->collector);
-		assembler_ask(s->assembler, s->namer);
-		drain(s, 1);
-		rescue_finish(s->rescue, TABLES_LAST);
+void session_ends(struct session *s, uint64_t at, int fd)
+{
+	deadline_set(&s->deadline, fd, at);
+}
+
+void session_stop(struct session *s)
+{
+	if (!s->started) {
+		s->started = s->stopped = clock_ns();
+		return;
 	}
-	if (s->o->stopped)
-		s->o->stopped(s->o->ctx);
+	deadline_end(&s->deadline, clock_ns());
+	priority_first(0);
+	s->cpus = (uint32_t)collector_cpus(s->collector);
+	s->stopped = clock_ns();
+	slicer_stop(s->slicer);
+	collector_stop(s->collector);
+	assembler_ask_last(s->assembler, s->namer);
+	/* The one that may be under way, and a last one for all that came after it began. */
+	drain(s, 1);
+	collector_swap(s->collector);
+	assembler_ask(s->assembler, s->namer);
+	drain(s, 1);
+	rescue_finish(s->rescue, TABLES_LAST);
+}
+
+/* What became of all that was sampled. */
+static struct session_result result_of(struct session *s)
+{
+	struct session_result r;
+	struct ebp_counters c;
+
+	collector_counters(s->collector, &c);
+	r = (struct session_result){
+		.duration = s->stopped - s->started,
+		.first_sample = collector_first_sample(s->collector),
+		.side_band_lost = s->side_band_lost,
+		.folded = s->folded,
+		.skipped = collector_skipped(s->collector),
+		.switches = c.switches,
+		.captured = c.captured,
+		.sized = assembler_sized(s->assembler),
+		.ends_lost = c.ends_lost + (s->alloc ? alloc_untracked(s->alloc) : 0),
+		.brief = c.brief,
+		.brief_ns = c.brief_ns,
+		.sent = c.sent,
+		.saved = rescue_saved(s->rescue),
+		.untabled = c.untabled,
+		.frames = c.frames,
+		.fp_frames = c.fp_frames,
+		.cpus = s->cpus,
+		.kernel_hidden = namer_kernel_hidden(s->namer),
+	};
+	slicer_tell(s->slicer, &r.slices);
+	unwinder_stats(s->unwinder, &r.unwind);
+	return r;
+}
+
+void session_finish(struct session *s, int names, struct session_result *r)
+{
+	uint64_t idle = 0, idle_ns = 0, naming;
+
 	if (s->alloc)
 		finish_alloc(s);
 	assembler_finish(s->assembler);
 	if (s->o->hide_idle)
-		r->idle = idle_hide(s->profile, s->types.time, &r->idle_ns);
-	if (!s->o->hasty)
+		idle = idle_hide(s->profile, s->types.time, &idle_ns);
+	if (names)
 		assembler_name(s->assembler, s->namer, s->symbolizer);
-	r->naming = clock_ns() - s->stopped;
+	naming = clock_ns() - s->stopped;
 	describe(s, s->stopped);
 	complete(s);
 	profile_finish_ticks(s->profile);
-	r->duration = s->stopped - s->started;
-	r->first_sample = collector_first_sample(s->collector);
-	r->side_band_lost = s->side_band_lost;
-	r->folded = s->folded;
-	r->skipped = collector_skipped(s->collector);
-	collector_counters(s->collector, &c);
-	r->switches = c.switches;
-	r->captured = c.captured;
-	r->sized = assembler_sized(s->assembler);
-	r->ends_lost = c.ends_lost + (s->alloc ? alloc_untracked(s->alloc) : 0);
-	slicer_tell(s->slicer, &r->slices);
-	r->brief = c.brief;
-	r->brief_ns = c.brief_ns;
-	r->sent = c.sent;
-	r->saved = rescue_saved(s->rescue);
-	r->untabled = c.untabled;
-	r->frames = c.frames;
-	r->fp_frames = c.fp_frames;
-	unwinder_stats(s->unwinder, &r->unwind);
-	r->kernel_hidden = namer_kernel_hidden(s->namer);
-	return 0;
+	*r = result_of(s);
+	r->naming = naming;
+	r->idle = idle;
+	r->idle_ns = idle_ns;
 }

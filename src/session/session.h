@@ -2,13 +2,19 @@
 /*
  * A recording, from the first event to a profile whose locations have names.
  *
- * Joins collector, side band, processes, assembler and namer; owns them
- * all. One thread: it sleeps until a buffer wants reading or time is up. Others build tables and
- * find names.
+ * Joins collector, side band, processes, assembler and namer; owns them all. The caller has the
+ * loop: it waits for session_fds() and for the time of the next turn. Other threads build tables
+ * and find names.
+ *
+ * Life: session_new(); session_follow() while the caller waits to begin; session_start(); a
+ * session_turn() whenever a descriptor is readable or its time has come; session_stop();
+ * session_finish(); session_free(). Not thread safe.
  */
 #ifndef EBPROF_SESSION_H
 #define EBPROF_SESSION_H
 
+#include <poll.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "alloc/alloc.h"
@@ -24,16 +30,15 @@
 
 struct session;
 
-/* How far it has come; for the progress line. */
+/* How far it has come. */
 struct session_progress {
-	uint64_t elapsed, duration;	/* ns; 0: no end set */
+	uint64_t elapsed;		/* ns of sampling */
 	/* samples; truncated ones as far as they were fetched */
 	uint64_t taken, truncated, lost;
 };
 
 struct session_options {
 	struct collector_options collect;
-	uint64_t duration, delay;	/* ns; 0: none */
 	size_t unwind_memory;		/* bytes of unwind tables, at most */
 	struct symbolizer_options symbols;
 	struct remote *remote;		/* who reads the memory of targets */
@@ -47,28 +52,11 @@ struct session_options {
 	int hide_idle;			/* threads that only waited are left out */
 	int per_thread;			/* outputs tell threads apart by their ids */
 	int why;			/* what has no name tells why in its place */
-	int signals;			/* a descriptor: whatever it says ends the recording */
-	int (*ended)(void *ctx);	/* asked now and then: 1 ends the recording */
-	/* a descriptor: readable where `ended` is to be asked at once; -1: none */
-	int wake;
 	/*
-	 * Somebody looks at the profile while it is made: counts are fetched this often (ns; 0: as
-	 * usual), and `updated` is called after each time. It runs while we ought to sample, and
-	 * must only copy what it wants. Where it returns 1 it has all of it, and then the profile
-	 * may be folded (profile/profile_fold.h): what ended more than `window` ago. Not with
-	 * `alloc`, which holds indexes of samples.
+	 * Somebody looks at the profile while it is made (session_update()), so names are wanted
+	 * at once.
 	 */
-	uint64_t refresh, window;
-	int (*updated)(void *ctx, const struct profile *p);	/* may be NULL */
-	/* at the end, names that are still to come are not waited for */
-	int hasty;
-	/* 4 times a second; may be NULL */
-	void (*progress)(void *ctx, const struct session_progress *p);
-	/* called once: when sampling runs, or before the delay; may be NULL */
-	int (*started)(void *ctx, struct error *e);
-	/* called when all samples are there, and names are still to come; may be NULL */
-	void (*stopped)(void *ctx);
-	void *ctx;
+	int live;
 };
 
 struct session_result {
@@ -100,17 +88,48 @@ struct session_result {
 
 /* Loads everything; nothing is sampled yet. NULL with @e filled. @o is borrowed. */
 struct session *session_new(const struct session_options *o, struct error *e);
-/*
- * Samples until an end comes, then fills the profile. 0, or a negative errno
- * with @e filled where sampling could not start; once it runs, what was
- * sampled is always kept.
- */
-int session_run(struct session *s, struct session_result *r, struct error *e);
-/*
- * One process more; for the `started` hook, when forks are followed already. 0 or a negative errno.
- */
+/* One process more; before or after session_start(). 0 or a negative errno. */
 int session_add_target(struct session *s, pid_t pid);
-/* Keeps for later runs what took long to name (symbols/name_store.h), after session_run(). */
+
+#define SESSION_FDS 4
+/* What session_turn() and session_follow() wait for: that many descriptors. */
+size_t session_fds(const struct session *s, struct pollfd fds[SESSION_FDS]);
+/* Follows what processes do while nothing is sampled yet. */
+void session_follow(struct session *s);
+/*
+ * Samples from here on. 0, or a negative errno with @e filled; what was sampled afterwards is
+ * always kept.
+ */
+int session_start(struct session *s, struct error *e);
+/* CLOCK_MONOTONIC ns of session_start(). */
+uint64_t session_started(const struct session *s);
+/*
+ * The end comes @at (CLOCK_MONOTONIC ns), or when @fd is readable: where more was sampled than can
+ * be worked on, what is left is dropped soon after that (session/deadline.h).
+ */
+void session_ends(struct session *s, uint64_t at, int fd);
+
+struct session_turn {
+	uint64_t next;		/* CLOCK_MONOTONIC ns: the next turn, at the latest */
+	int fetched;		/* there are new counts: see session_update() */
+};
+
+/* @every: ns after which counts are fetched, at the latest; 0: as usual. */
+struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every);
+void session_progress(const struct session *s, uint64_t now, struct session_progress *p);
+/* Completes the profile as of @now, in a session that is live. */
+void session_update(struct session *s, uint64_t now);
+/*
+ * After session_update(), where whoever looks at the profile has all of it: processes that ended
+ * more than @window (ns) ago may be folded (profile/profile_fold.h). Does nothing with `alloc`,
+ * which holds indexes of samples.
+ */
+void session_fold(struct session *s, uint64_t window);
+/* Ends sampling, and fetches the rest; also where it never began. */
+void session_stop(struct session *s);
+/* Completes the profile; waits for the names that are still to come where @names. */
+void session_finish(struct session *s, int names, struct session_result *r);
+/* Keeps for later runs what took long to name (symbols/name_store.h), after session_finish(). */
 void session_save_names(struct session *s);
 /* Valid until session_free(). */
 struct profile *session_profile(struct session *s);

@@ -137,14 +137,14 @@ void viewer_free(struct viewer *v)
 	free(v);
 }
 
-int viewer_update(void *viewer, const struct profile *p)
+int viewer_update(struct viewer *v, const struct profile *p)
 {
-	return window_update(((struct viewer *)viewer)->window, p);
+	return window_update(v->window, p);
 }
 
-int viewer_ended(void *viewer)
+int viewer_ended(struct viewer *v)
 {
-	return atomic_load(&((struct viewer *)viewer)->ended);
+	return atomic_load(&v->ended);
 }
 
 int viewer_wake(const struct viewer *v)

@@ -34,10 +34,10 @@ struct viewer *viewer_new(const struct viewer_options *o, struct error *e);
  */
 void viewer_free(struct viewer *v);
 
-/* For the thread that samples (struct session_options): never waits. As window_update(). */
-int viewer_update(void *viewer, const struct profile *p);
+/* For the thread that samples: never waits. As window_update(). */
+int viewer_update(struct viewer *v, const struct profile *p);
 /* 1 where the user wants to end; the descriptor is readable then. */
-int viewer_ended(void *viewer);
+int viewer_ended(struct viewer *v);
 int viewer_wake(const struct viewer *v);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The first signal is for who samples; the second ends the program, whatever that one does. */
-#include "signals.h"
+#include "loop/signals.h"
 
 #include <poll.h>
 #include <sys/signalfd.h>

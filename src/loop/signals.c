@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "signals.h"
+#include "loop/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
