@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "commands.h"
+#include "commands/commands.h"
 
 /* Options of ebprof itself, as commands. */
 static const struct { const char *option, *command; } aliases[] = {

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "commands/hints.h"
+#include "commands/packages.h"
 #include "elf/elf_file.h"
-#include "hints.h"
-#include "packages.h"
 
 static char lists[] = "/tmp/ebprof-test-XXXXXX";
 static char build_id[2 * ELF_BUILD_ID_MAX + 1];	/* of FILE_HERE */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "commands/commands.h"
+#include "commands/result_files.h"
+#include "commands/saved.h"
+#include "commands/view_options.h"
+
+struct options {
+	string_vec inputs, files;
+	const char *format, *type;
+	int annotate, force, quiet;
+	struct view_options view;
+};
+
+#define AT(field) offsetof(struct options, field)
+
+static const struct cli_option rows[] = {
+	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
+	CLI_HEADING("Output"),
+	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
+	  "write here; may be repeated; - is standard output", 0 },
+	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
+	  "folded, html, pprof, ... (default: by the file's name)", 0 },
+	RESULT_FILES_FORCE(AT(force), 0),
+	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several", 0 },
+	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
+	  "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
+	VIEW_OPTIONS_TABLE(AT(view), 0),
+	VIEW_OPTIONS_PROFILE(AT(view)),
+	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "do not name the files that were written",
+	  0 },
+	CLI_END
+};
+
+static int check(const struct options *o, struct error *e)
+{
+	if (o->inputs.n != 1)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "convert takes one file%s; see ebprof convert --help",
+				 o->inputs.n ? "" : ", or - for standard input");
+	return result_files_check(o->format, e);
+}
+
+static int convert(const struct options *o, struct error *e)
+{
+	struct output_options output = { .annotate = o->annotate };
+	struct result_files files = { .force = o->force, .quiet = o->quiet };
+	struct profile *p = saved_read(o->inputs.v[0], o->type, e);
+	int err;
+
+	if (!p)
+		return -EINVAL;
+	view_options_apply(&o->view, p);
+	view_options_output(&o->view, &output);
+	err = result_files_save(&files, p, &o->files, o->format, &output, e);
+	profile_free(p);
+	return err;
+}
+
+static int run(const struct cli_command *c, int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct error e = { .status = STATUS_ERROR };
+	int rest, err = cli_parse(c, &o, argc, argv, &rest, &e);
+
+	if (!err)
+		err = check(&o, &e);
+	if (!err)
+		err = convert(&o, &e);
+	vec_free(&o.inputs);
+	vec_free(&o.files);
+	return err < 0 ? command_failed(&e) : STATUS_OK;
+}
+
+const struct cli_command command_convert = {
+	.name = "convert",
+	.summary = "write a saved profile in another format",
+	.usage = "convert [OPTION]... FILE",
+	.about = "Writes a saved profile in another format: pprof, folded stacks, perf script's "
+		 "text, or an html,\n"
+		 "json, firefox or speedscope file of ebprof's own, gzipped or not; - is standard "
+		 "input.\n"
+		 "  ebprof convert cpu.pb.gz -o cpu.folded\n"
+		 "  perf script | ebprof convert - -f table\n",
+	.rows = rows,
+	.more = result_files_help,
+	.run = run,
+};

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <regex.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/outfile.h"
+#include "base/text.h"
+#include "base/user.h"
+#include "base/xalloc.h"
+#include "cli/cli.h"
+#include "commands/commands.h"
+#include "commands/result_files.h"
+#include "commands/saved.h"
+#include "commands/summary.h"
+#include "commands/view_options.h"
+#include "output/rollup.h"
+#include "output/views.h"
+#include "tui/browse.h"
+#include "tui/tui.h"
+
+/* bytes of a regular expression; its compiled form may be far larger */
+#define PATTERN_MAX 256
+#define NAME_MAX_MATCHED 4096	/* bytes of a function's name that are looked at */
+#define PERCENT_DEFAULT 0.5
+#define NAME_SHOWN 200		/* bytes of a file's name */
+
+struct options {
+	string_vec inputs;		/* none: the last recording */
+	string_vec files;		/* none: a view, printed or to look around in */
+	const char *format;
+	const char *by, *focus, *type;
+	int tree, plain, force, quiet;
+	double percent;
+	struct view_options view;
+};
+
+#define AT(field) offsetof(struct options, field)
+
+static const struct cli_option rows[] = {
+	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
+	CLI_HEADING("What to show (one of these; default: the functions)"),
+	{ 0, 0, "by", "WHAT", cli_string, AT(by),
+	  "rows of function (default), module, line, process or thread", CLI_BRIEF },
+	{ 0, 0, "tree", NULL, cli_flag, AT(tree), "the call tree", CLI_BRIEF },
+	{ 0, 0, "focus", "REGEX", cli_string, AT(focus),
+	  "functions that match, who calls them and what they call", CLI_BRIEF },
+	CLI_HEADING("How much of it"),
+	VIEW_OPTIONS_TABLE(AT(view), CLI_BRIEF),
+	{ 0, 0, "min", "PERCENT", cli_share, AT(percent),
+	  "leave out what is less of the tree (default 0.5)", 0 },
+	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several",
+	  CLI_BRIEF },
+	VIEW_OPTIONS_PROFILE(AT(view)),
+	CLI_HEADING("Output"),
+	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
+	  "write all of it, as ebprof convert does; may be repeated", CLI_BRIEF },
+	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
+	  "folded, html, pprof, ... (default: by the file's name)", 0 },
+	RESULT_FILES_FORCE(AT(force), 0),
+	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "a table, on a terminal too", 0 },
+	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary", 0 },
+	CLI_END
+};
+
+/* The index of @word in @known (ends with NULL), 0 where it is NULL. -EINVAL with @e filled. */
+static int choose(const char *option, const char *word, const char *const *known, struct error *e)
+{
+	char list[128] = "";
+
+	for (int i = 0; known[i]; i++) {
+		if (!word || !strcmp(word, known[i]))
+			return i;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
+			 known[i]);
+	}
+	return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': expected one of %s", option, word,
+			 list);
+}
+
+/* 1 where the user says which part to print. */
+static int has_view(const struct options *o)
+{
+	return o->by || o->tree || o->focus;
+}
+
+static int check(const struct options *o, struct error *e)
+{
+	if (has_view(o) && (o->files.n || o->format))
+		return error_set(e, STATUS_USAGE, -EINVAL, "-o and -f write all of the profile; "
+				 "leave out --by, --tree and --focus, or write these by > FILE");
+	if ((o->by || o->view.sort) + o->tree + (o->focus != NULL) > 1)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "choose one view: --by and --sort, --tree, or --focus");
+	if (o->focus && strlen(o->focus) > PATTERN_MAX)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--focus: at most %d bytes",
+				 PATTERN_MAX);
+	return result_files_check(o->format, e);
+}
+
+/*
+ * 1 for each function whose name matches, and one more for frames without a function. The caller
+ * frees it; NULL with @e.
+ */
+static unsigned char *find_focus(const struct profile *p, const char *pattern, struct error *e)
+{
+	size_t n = profile_view(p).nfunctions + 1, found = 0;
+	unsigned char *focus = xcalloc(n, 1);
+	char text[NAME_MAX_MATCHED], why[128];
+	regex_t regex;
+	int err = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
+
+	if (err) {
+		regerror(err, &regex, why, sizeof(why));
+		error_set(e, STATUS_USAGE, -EINVAL, "--focus '%s': %s", pattern, why);
+		free(focus);
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), "%s", rollup_name(p, i));
+		focus[i] = !regexec(&regex, text, 0, NULL, 0);
+		found += focus[i];
+	}
+	regfree(&regex);
+	if (found)
+		return focus;
+	error_set(e, STATUS_ERROR, -ENOENT, "--focus '%s': no function has such a name", pattern);
+	free(focus);
+	return NULL;
+}
+
+/* Writes the view that is asked for. */
+static int write_view(const struct options *o, const struct profile *p, struct outfile *f,
+		      struct error *e)
+{
+	struct output_options output = { 0 };
+	int by = choose("--by", o->by, views_by_names, e);
+	unsigned char *focus = NULL;
+
+	if (by < 0)
+		return by;
+	if (o->focus && !(focus = find_focus(p, o->focus, e)))
+		return -EINVAL;
+	view_options_output(&o->view, &output);
+	result_files_terminal(f, &output);
+	if (o->tree && !o->view.rows)
+		output.rows = 0;
+	if (focus)
+		views_focus(p, focus, &output, f);
+	else if (o->tree)
+		views_tree(p, o->percent, &output, f);
+	else
+		views_top(p, (enum views_by)by, o->view.sort == OUTPUT_SORT_TOTAL, &output, f);
+	free(focus);
+	return 0;
+}
+
+/* 1 where a user sits at a terminal and has not said what to print. */
+static int interactive(const struct options *o)
+{
+	return !o->plain && !has_view(o) && !o->view.sort && !o->view.rows && tui_possible();
+}
+
+/* 0, or a negative errno with @e filled. */
+static int browse(const struct options *o, const struct profile *p, struct error *e)
+{
+	const struct user user = user_invoking();
+	char name[NAME_SHOWN];
+
+	text_clean(name, sizeof(name), o->inputs.n ? o->inputs.v[0] : "the last recording");
+	return browse_profile(p, name, &user, e);
+}
+
+static int print(const struct options *o, const struct profile *p, struct error *e)
+{
+	const struct user as_we_are = { 0 };
+	struct outfile *f = outfile_open("-", &as_we_are, e);
+	int err = f ? write_view(o, p, f, e) : -EIO;
+
+	if (!err)
+		return outfile_commit(f, e);
+	outfile_abandon(f);
+	return err;
+}
+
+/* Which one it is: the one before, where this one was not kept. */
+static void tell_last(struct profile *p)
+{
+	const struct profile_meta *m = profile_meta(p);
+	time_t start = (time_t)(m->start / 1000000000);
+	char when[64] = "";
+	struct tm t;
+
+	if (m->start && localtime_r(&start, &t))
+		strftime(when, sizeof(when), ", begun %Y-%m-%d %H:%M:%S", &t);
+	fprintf(stderr, "ebprof: the last recording%s: %s\n", when, profile_text(p, m->command));
+}
+
+static int show(const struct options *o, const struct profile *p, struct error *e)
+{
+	struct result_files files = { .force = o->force, .quiet = o->quiet };
+	struct output_options output = { 0 };
+
+	view_options_output(&o->view, &output);
+	if (o->files.n || o->format)
+		return result_files_save(&files, p, &o->files, o->format, &output, e);
+	return interactive(o) ? browse(o, p, e) : print(o, p, e);
+}
+
+/* Returns the exit status. */
+static int report(const struct options *o, struct error *e)
+{
+	struct profile *p = o->inputs.n ? saved_read_all(o->inputs.v, o->inputs.n, o->type, e) :
+			    saved_read_last(o->type, e);
+	int status = STATUS_OK, err = -EIO;
+
+	if (p) {
+		view_options_apply(&o->view, p);
+		err = show(o, p, e);
+	}
+	if (p && !o->inputs.n && !o->quiet)
+		tell_last(p);
+	if (err && err != -EPIPE)
+		status = command_failed(e);
+	else if (!o->quiet)
+		summary_show_saved(p);
+	if (!status && !profile_view(p).total)
+		status = STATUS_NO_SAMPLES;
+	profile_free(p);
+	return status;
+}
+
+static int run(const struct cli_command *c, int argc, char **argv)
+{
+	struct options o = { .percent = PERCENT_DEFAULT };
+	struct error e = { .status = STATUS_ERROR };
+	int status = STATUS_OK, rest, err = cli_parse(c, &o, argc, argv, &rest, &e);
+
+	if (!err)
+		err = check(&o, &e);
+	if (!err)
+		status = report(&o, &e);
+	else if (err < 0)
+		status = command_failed(&e);
+	vec_free(&o.inputs);
+	vec_free(&o.files);
+	return status;
+}
+
+const struct cli_command command_report = {
+	.name = "report",
+	.summary = "look at a saved profile",
+	.usage = "report [OPTION]... [FILE]...",
+	.about = "Shows a saved profile: pprof, folded stacks, perf script's text, or an html, "
+		 "json, firefox or\n"
+		 "speedscope file of ebprof's own, gzipped or not; - is standard input; without a\n"
+		 "file it is the last recording. On a terminal, to look around in (? lists the "
+		 "keys).\n"
+		 "  ebprof report                                     the last recording\n"
+		 "  ebprof report -o out.html                         the same as a flame graph\n"
+		 "  ebprof report --tree --min 2 cpu.pb.gz            the call tree\n"
+		 "  ebprof report --focus '^malloc$' cpu.folded       its callers and what it "
+		 "calls\n"
+		 "  perf script | ebprof report --by module -\n",
+	.rows = rows,
+	.more = result_files_help,
+	.run = run,
+};

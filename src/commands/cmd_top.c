@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "commands/commands.h"
+#include "commands/event_list.h"
+#include "commands/recording.h"
+#include "tui/tui.h"
+#include "tui/viewer.h"
+
+/* of a plain table that are no rows: two headers, and how much was left out */
+#define TABLE_LINES 3
+#define TARGET_MAX 128
+
+/* What is sampled, in a few words. */
+static void name_target(char text[TARGET_MAX], const struct record_options *o)
+{
+	char raw[TARGET_MAX] = "all";
+
+	if (o->pids.n || o->tids.n)
+		snprintf(raw, sizeof(raw), "%s %d%s", o->pids.n ? "pid" : "tid",
+			 o->pids.n ? o->pids.v[0] : o->tids.v[0],
+			 o->pids.n + o->tids.n > 1 ? " and others" : "");
+	else if (o->cgroup || o->comm || o->command)
+		snprintf(raw, sizeof(raw), "%s",
+			 o->cgroup ? o->cgroup
+			 : o->comm ? o->comm
+				   : o->command[0]);
+	text_clean(text, TARGET_MAX, raw);
+}
+
+/* What depends on where standard output goes. */
+static void fit_terminal(struct viewer_options *v, const struct record_options *o)
+{
+	int terminal = isatty(STDOUT_FILENO);
+	struct winsize w;
+
+	v->color = command_wants_color();
+	v->rows = o->view.rows < INT32_MAX ? (int)o->view.rows : INT32_MAX;
+	if (!terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w))
+		return;
+	v->columns = w.ws_col;
+	if (!o->view.rows && w.ws_row > 2 * TABLE_LINES)
+		v->rows = w.ws_row - TABLE_LINES;
+}
+
+#define EARLY 200000000u	/* ns: the first update comes so soon */
+#define EARLY_END 1200000000u	/* until a second was sampled */
+
+/* What is given turns while we show. */
+struct turns {
+	struct recording *r;
+	struct viewer *v;
+};
+
+static size_t fds(void *ctx, struct pollfd p[LOOP_FDS])
+{
+	struct turns *t = ctx;
+	size_t n = recording_fds(t->r, p);
+
+	p[n] = (struct pollfd){ .fd = viewer_wake(t->v), .events = POLLIN };
+	return n + 1;
+}
+
+static uint64_t turn(void *ctx, uint64_t now)
+{
+	struct turns *t = ctx;
+	struct session *s = t->r->session;
+	const struct record_options *o = &t->r->o;
+	int early = o->refresh > EARLY && now < session_started(s) + EARLY_END;
+	const struct session_turn turn = session_turn(s, now, early ? EARLY : o->refresh);
+
+	if (turn.fetched) {
+		session_update(s, now);
+		if (viewer_update(t->v, session_profile(s)))
+			session_fold(s, o->window + o->refresh);
+	}
+	return viewer_ended(t->v) || recording_targets_ended(t->r) ? LOOP_DONE : turn.next;
+}
+
+/* On a terminal of its own the user has seen it all: names that are still to come do not count. */
+static int show(struct recording *r, struct viewer *v, struct error *e)
+{
+	struct turns t = { r, v };
+	const struct loop_consumer consumer = { fds, turn, &t };
+	int err = recording_start(r, e);
+
+	if (err)
+		return err;
+	recording_loop(r, &consumer, 1);
+	session_finish(r->session, !r->terminal, &r->result);
+	viewer_update(v, session_profile(r->session));
+	return 0;
+}
+
+static int top(struct recording *r, struct error *e)
+{
+	char target[TARGET_MAX];
+	struct viewer_options o = { .plain = r->o.plain || r->o.tables || !tui_possible(),
+				    .refresh = r->o.refresh,
+				    .window = r->o.window,
+				    .since_start = r->o.since_start,
+				    .tables = r->o.tables,
+				    .target = target,
+				    .user = &r->user };
+	struct viewer *v = NULL;
+	int err;
+
+	r->user = user_invoking();
+	name_target(target, &r->o);
+	fit_terminal(&o, &r->o);
+	err = recording_find(r, e) || recording_prepare(r, e);
+	v = err ? NULL : viewer_new(&o, e);
+	if (v) {
+		r->live = 1;
+		r->terminal = !o.plain;
+		err = show(r, v, e);
+	}
+	viewer_free(v);
+	if (err || !v)
+		return command_failed_because(e, r->o.verbose);
+	recording_end_command(r);
+	session_save_names(r->session);
+	return recording_command_status(r);
+}
+
+static int run(const struct cli_command *c, int argc, char **argv)
+{
+	struct recording r = RECORDING_NEW(argv);
+	struct error e = { .status = STATUS_ERROR };
+	int status = STATUS_OK, err;
+
+	r.o.quiet = 1;
+	err = record_options_parse(&r.o, c, argc, argv, &e);
+	if (!err)
+		status = event_list_asked(r.o.event) ? event_list_print() : top(&r, &e);
+	else if (err < 0)
+		status = command_failed(&e);
+	recording_cleanup(&r);
+	return status;
+}
+
+const struct cli_command command_top = {
+	.name = "top",
+	.summary = "the same, live",
+	.usage = "top [TARGET] [OPTION]... [[--] COMMAND ARG...]",
+	.about = "Shows live which code runs. On a terminal, ? lists the keys; elsewhere it prints "
+		 "tables.\n"
+		 "  sudo ebprof top                                   the whole machine\n"
+		 "  sudo ebprof top -p PID --window 30                a process, its last 30 "
+		 "seconds\n"
+		 "  sudo ebprof top --count 3 --rows 10 -n nginx      three tables\n"
+		 "  sudo ebprof top --alloc ./server                  what it allocates, and what "
+		 "is in use\n",
+	.rows = record_rows,
+	.family = record_family,
+	.bit = EBPROF_TOP,
+	.starts = 1,
+	.run = run,
+};

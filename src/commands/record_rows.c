@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "bpf/ebprof.h"
+#include "commands/commands.h"
+#include "commands/record_options.h"
+#include "commands/result_files.h"
+#include "proc/launch.h"
+
+#define AT(field) offsetof(struct record_options, field)
+
+/* Words to bits of enum ebp_kind. */
+static int store_states(const char *option, const char *text, void *field, struct error *e)
+{
+	static const struct {
+		const char *word;
+		enum ebp_kind kind;
+	} states[] = {
+		{ "blocked", EBP_BLOCKED },
+		{ "disk", EBP_DISK_WAIT },
+		{ "uninterruptible", EBP_UNINTERRUPTIBLE },
+		{ "runnable", EBP_RUNNABLE },
+	};
+	unsigned int *bits = field;
+
+	while (*text) {
+		size_t n = strcspn(text, ","), i = 0;
+
+		while (i < sizeof(states) / sizeof(*states) &&
+		       (strlen(states[i].word) != n || strncmp(states[i].word, text, n)))
+			i++;
+		if (i == sizeof(states) / sizeof(*states))
+			return error_set(e, STATUS_USAGE, -EINVAL,
+					 "%s '%s': known states are blocked, disk, uninterruptible "
+					 "and runnable",
+					 option, text);
+		*bits |= 1u << states[i].kind;
+		text += n + (text[n] == ',');
+	}
+	return 0;
+}
+
+static int store_overhead(const char *option, const char *text, void *field, struct error *e)
+{
+	double *percent = field;
+
+	if (strcmp(text, "none"))
+		return cli_percent(option, text, field, e);
+	*percent = OVERHEAD_NONE;
+	return 0;
+}
+
+static int store_interval(const char *option, const char *text, void *field, struct error *e)
+{
+	uint64_t *interval = field;
+
+	if (strcmp(text, "all"))
+		return cli_count(option, text, field, e);
+	*interval = ALLOC_ALL;
+	return 0;
+}
+
+/* The word that begins neither an option nor a program. */
+static int misplaced(const char *word, struct error *e)
+{
+	struct near n = NEAR(word);
+
+	command_near(&n);
+	if (*n.best)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "'%s' is neither a command of ebprof nor a "
+				 "program in $PATH; did you mean 'ebprof %s'?",
+				 word, n.best);
+	if (!word[strspn(word, "0123456789")])
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "'%s' is no program; a process is chosen by "
+				 "-p %s, a thread by -t %s",
+				 word, word, word);
+	return error_set(e, STATUS_USAGE, -EINVAL,
+			 "'%s' is neither a command of ebprof nor a program "
+			 "in $PATH; see ebprof help",
+			 word);
+}
+
+/* More PIDs behind -p 1234, as `-p $(pidof x)` gives them; or the program to start. */
+static int store_operand(const char *option, const char *text, void *field, struct error *e)
+{
+	struct record_options *o = field;
+	int_vec *numbers = o->pids.n ? &o->pids : &o->tids;
+
+	if (numbers->n && !text[strspn(text, "0123456789," CLI_BLANKS)])
+		return cli_pids(option, text, numbers, e);
+	return launch_finds(text) ? CLI_PROGRAM : misplaced(text, e);
+}
+
+/* Which commands have a row. */
+#define R EBPROF_RECORD
+#define A EBPROF_ALLOC
+#define T EBPROF_TOP
+#define BRIEF CLI_BRIEF
+
+const struct cli_command *const record_family[] = {
+	&command_record, &command_alloc, &command_top, NULL
+};
+
+const struct cli_option record_rows[] = {
+	{ 0, 0, NULL, "COMMAND", store_operand, 0, NULL, 0 },
+
+	CLI_HEADING("Target (one of these, or -- COMMAND; default: the whole system)"),
+	{ 'p', 0, "pid", "PID[,PID...]", cli_pids, AT(pids),
+	  "these processes, and what they forked and fork", R | A | T | BRIEF },
+	{ 't', 0, "tid", "TID[,TID...]", cli_pids, AT(tids), "these threads", 0 },
+	{ 'a', 0, "all", NULL, cli_flag, AT(all), "the whole system (default without a target)",
+	  R | A | T | BRIEF },
+	{ 'G', 0, "cgroup", "CGROUP", cli_string, AT(cgroup),
+	  "a cgroup's path, or a container's id or its beginning", R | A | T | BRIEF },
+	{ 'n', 0, "comm", "COMM", cli_string, AT(comm), "processes of this name",
+	  R | A | T | BRIEF },
+	{ 'C', 0, "cpus", "CPUS", cli_cpus, AT(cpus), "these CPUs only: 0-3,7", 0 },
+	{ 0, 0, "no-inherit", NULL, cli_flag, AT(no_inherit), "leave out what the targets fork",
+	  0 },
+	{ 0, 0, "include-self", NULL, cli_flag, AT(include_self), "sample ebprof itself, too", 0 },
+	{ 0, 0, "include-idle", NULL, cli_flag, AT(include_idle), "sample idle CPUs, too", R | T },
+
+	CLI_HEADING("Time"),
+	{ 'd', 0, "duration", "TIME", cli_duration, AT(duration),
+	  "10, 10s, 500ms, 2m; else until Ctrl-C or the target ends", R | A | T | BRIEF },
+	{ 0, 0, "delay", "TIME", cli_millis, AT(delay),
+	  "wait before the first sample: 1.5s; a plain number is ms", 0 },
+	{ 0, 0, "refresh", "TIME", cli_duration, AT(refresh),
+	  "how often what is shown is brought up to date (default 1s)", T | BRIEF },
+	{ 0, 0, "window", "TIME", cli_duration, AT(window),
+	  "show the samples of the last TIME (default 10s)", T | BRIEF },
+	{ 0, 0, "since-start", NULL, cli_flag, AT(since_start), "show all samples since the start",
+	  T },
+
+	CLI_HEADING("Event and rate"),
+	{ 'F', 'r', "frequency", "HZ", cli_rate, AT(frequency),
+	  "samples a second and CPU: 99 (default), 1kHz, max", R | T | BRIEF },
+	{ 'c', 0, "count", "PERIOD", cli_count, AT(period),
+	  "one sample every PERIOD events, instead of a rate", R | A },
+	{ 'c', 0, "period", "PERIOD", cli_count, AT(period),
+	  "one sample every PERIOD events, instead of -F", T },
+	{ 'e', 0, "event", "EVENT", cli_string, AT(event),
+	  "an event by its perf name (default cycles, else cpu-clock); -e list", R | T | BRIEF },
+
+	CLI_HEADING("Waits"),
+	{ 0, 0, "off-cpu", NULL, cli_flag, AT(off_cpu),
+	  "where threads wait, in time, instead of what they run (or with -e)", R | T | BRIEF },
+	{ 0, 0, "wall", NULL, cli_flag, AT(wall),
+	  "what threads run and where they wait, in one profile of time", R | T | BRIEF },
+	{ 0, 0, "wakers", NULL, cli_flag, AT(wakers), "who ended each wait stands above it",
+	  R | T },
+	{ 0, 0, "min-block", "TIME", cli_duration, AT(min_block),
+	  "leave out shorter waits (default 1us; with --wall none)", R | T },
+	{ 0, 0, "state", "STATE[,STATE...]", store_states, AT(states),
+	  "only these waits: blocked, disk, uninterruptible, runnable", R | T },
+	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(max_overhead),
+	  "of each CPU, for the stacks of waits (default 1)", R | T },
+	{ 0, 0, "hide-idle", NULL, cli_flag, AT(hide_idle),
+	  "leave out the waits of threads that did nothing but wait", R },
+
+	CLI_HEADING("Allocations"),
+	{ 0, 0, "alloc", NULL, cli_flag, AT(alloc),
+	  "memory, as ebprof alloc has it; v shows its other values", T | BRIEF },
+	{ 0, 0, "alloc-interval", "BYTES", store_interval, AT(alloc_interval),
+	  "a block every BYTES (default 524288), or all", A | T },
+	{ 0, 0, "allocator", "PATH:PREFIX", cli_strings, AT(allocators),
+	  "with -p: PREFIXmalloc() and its like in PATH, too; may be repeated", A | T },
+	{ 0, 0, "leaks", NULL, cli_flag, AT(leaks), "show what was never freed", A | T | BRIEF },
+	{ 0, 0, "min-age", "TIME", cli_duration, AT(min_age),
+	  "what is younger at the end is not in use", A },
+	{ 0, 0, "max-overhead", "PERCENT", store_overhead, AT(max_overhead),
+	  "with -p: of its threads' time (default 10), or none", A | BRIEF },
+	{ 0, 0, "page-faults", NULL, cli_flag, AT(page_faults),
+	  "follow page faults instead: cheap, for any target", A | T | BRIEF },
+
+	CLI_HEADING("Stacks"),
+	{ 'U', 0, "user", NULL, cli_flag, AT(user_only), "user stacks only", 0 },
+	{ 'K', 0, "kernel", NULL, cli_flag, AT(kernel_only), "kernel stacks only", 0 },
+	{ 0, 0, "per-thread", NULL, cli_flag, AT(per_thread), "tell threads apart", 0 },
+	{ 0, 0, "max-frames", "N", cli_count, AT(max_frames),
+	  "cut stacks at N frames (default and most: 511)", 0 },
+	{ 0, 0, "no-rescue", NULL, cli_flag, AT(no_rescue),
+	  "do not send stacks here that the kernel cannot unwind", 0 },
+	{ 0, 0, "unwind-memory", "SIZE", cli_memory, AT(unwind_memory),
+	  "for unwind tables, at most (default 256M)", 0 },
+	{ 0, 0, "buffer", "KIB", cli_kib, AT(buffer),
+	  "ring buffer for new stacks (default: by CPUs and rate)", 0 },
+	{ 0, 0, "timeline", NULL, cli_flag, AT(timeline),
+	  "keep the time of each sample, for formats that show it", R | A },
+
+	CLI_HEADING("Names"),
+	{ 0, 0, "debug-dir", "DIR", cli_strings, AT(debug_dirs),
+	  "look for debug files here, too; may be repeated", 0 },
+	{ 0, 0, "debuginfod", NULL, cli_flag, AT(debuginfod),
+	  "ask the servers in DEBUGINFOD_URLS for debug files", 0 },
+	{ 0, 0, "no-cache", NULL, cli_flag, AT(no_cache),
+	  "neither use nor keep names found in earlier runs", 0 },
+	{ 0, 0, "vmlinux", "FILE", cli_string, AT(vmlinux),
+	  "the running kernel with its debug information", 0 },
+	{ 0, 0, "no-inline", NULL, cli_flag, AT(view.no_inline),
+	  "count inlined functions as what they went into", 0 },
+	{ 0, 0, "no-demangle", NULL, cli_flag, AT(no_demangle), "names as the linker knows them",
+	  0 },
+	{ 0, 0, "short-templates", NULL, cli_flag, AT(view.short_templates),
+	  "names without template arguments and return types", 0 },
+	{ 0, 0, "why", NULL, cli_flag, AT(why), "say in place of a missing name why it is missing",
+	  0 },
+
+	CLI_HEADING("Output"),
+	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
+	  "write here; may be repeated; - is standard output", R | A | BRIEF },
+	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
+	  "folded, html, pprof, ... (default: by the file's name)", R | A | BRIEF },
+	RESULT_FILES_FORCE(AT(force), R | A),
+	{ 0, 0, "no-keep", NULL, cli_flag, AT(no_keep),
+	  "do not keep the recording for ebprof report", R | A },
+	{ 0, 0, "title", "TEXT", cli_string, AT(view.title), "a title for formats that show one",
+	  R | A },
+	VIEW_OPTIONS_TABLE(AT(view), R | A),
+	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
+	  "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", R | A },
+	{ 0, 0, "strict", NULL, cli_flag, AT(strict), "exit with 6 where a sample was lost",
+	  R | A },
+	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no progress and no summary", R | A },
+	{ 'v', 0, "verbose", NULL, cli_flag, AT(verbose), "more about the recording itself",
+	  R | A },
+	{ 0, 0, "plain", NULL, cli_flag, AT(plain),
+	  "print a table each refresh (default where there is no terminal)", T | BRIEF },
+	{ 0, 0, "count", "N", cli_count, AT(tables), "end after N tables; implies --plain", T },
+	{ 0, 0, "rows", "N", cli_count, AT(view.rows), "at most N rows of each table", T },
+
+	/* From habit: with perf stacks are asked for. Here they are always there. */
+	{ 'g', 0, NULL, NULL, cli_ignore, 0, NULL, 0 },
+	{ 0, 0, "call-graph", "HOW", cli_ignore, 0, NULL, 0 },
+	CLI_END
+};

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From options to a session and through it: what all commands that sample have in
+ * common. Call in this order: recording_find(), recording_prepare(), recording_start(),
+ * recording_loop(), session_finish(), recording_end_command(); and at last, whatever failed,
+ * recording_cleanup().
+ */
+#ifndef EBPROF_RECORDING_H
+#define EBPROF_RECORDING_H
+
+#include "alloc/alloc_load.h"
+#include "alloc/alloc_probes.h"
+#include "base/error.h"
+#include "base/keeper.h"
+#include "base/sandbox.h"
+#include "base/user.h"
+#include "collect/event.h"
+#include "commands/record_options.h"
+#include "commands/result_files.h"
+#include "commands/targets.h"
+#include "loop/loop.h"
+#include "proc/launch.h"
+#include "session/session.h"
+#include "sources/allocations.h"
+#include "sources/page_faults.h"
+#include "sources/samples.h"
+#include "sources/waits.h"
+
+/* Begins as RECORDING_NEW, with the user's options parsed into @o and @argv for the description. */
+struct recording {
+	char **argv;
+	struct record_options o;
+	struct user user;
+	/* all that is written; NULL: files are opened later, if any are */
+	struct result_files *files;
+	struct outfile *last;		/* where it is kept (last_recording.h); NULL: it is not */
+	int live;			/* as in struct session_options */
+	int terminal;			/* the command has it for itself while it records */
+	struct targets targets;
+	struct event event;
+	int no_event;			/* only waits are recorded */
+	struct launch launch;
+	int launched;			/* the command runs, or has run */
+	int command_stopped;		/* by us, because -d was over */
+	struct loop loop;
+	struct collector_options collect;
+	struct samples samples;
+	struct waits waits;
+	struct allocations allocations;
+	struct page_faults page_faults;
+	pid_t *target_ids;
+	struct alloc_library library;	/* for the command of ebprof alloc */
+	struct alloc_probes probes;
+	struct alloc_price price;
+	struct alloc_load load;		/* of the processes, before it starts */
+	struct alloc_options alloc;
+	struct slicer_options slices;
+	struct debuginfod *debuginfod;	/* NULL: not asked for */
+	struct name_store *store;	/* NULL: none */
+	struct refusals *refusals;	/* what the sandbox refused; NULL: not yet */
+	struct keeper *keeper;		/* who names files and stores names; NULL: not yet */
+	struct remote *remote;		/* who reads the memory of targets; NULL: not yet */
+	/* who demangles what may take long; NULL: not yet, or nobody */
+	struct demangler *demangler;
+	struct sandbox_options sandbox;
+	struct session_options session_options;
+	struct session *session;
+	struct session_result result;
+};
+
+#define RECORDING_NEW(args) { .argv = (args), .loop = LOOP_NEW, .launch = { .go = -1, .failed = -1 } }
+
+/* Looks up the target and the event. 0, or a negative errno with @e filled; so all below. */
+int recording_find(struct recording *r, struct error *e);
+/*
+ * Gives privileges up, blocks signals and starts the command, which waits. What needs more
+ * privileges comes before.
+ */
+int recording_prepare(struct recording *r, struct error *e);
+/*
+ * Loads everything, lets the delay pass, and samples from then on. Where a signal comes in the
+ * delay it does not, and recording_loop() ends at once.
+ */
+int recording_start(struct recording *r, struct error *e);
+/*
+ * Samples until an end comes: time is up, a signal, the command's end, or one of @consumers, which
+ * give the session its turns. Then fetches what is left.
+ */
+void recording_loop(struct recording *r, const struct loop_consumer *consumers, size_t n);
+/* For a consumer: the descriptors of the session. */
+size_t recording_fds(void *recording, struct pollfd fds[LOOP_FDS]);
+/* 1 where all targets have ended, and nothing else says how long to sample. */
+int recording_targets_ended(const struct recording *r);
+/* Where it is our time that ended, the command is asked to end, too. */
+void recording_end_command(struct recording *r);
+/* Waits for the command: its exit status; 0 where none was started. */
+int recording_command_status(const struct recording *r);
+/* Where, by which command and for what the profile was made. */
+void recording_describe(const struct recording *r, struct profile *p);
+/* Says what the sandbox refused, if anything. */
+void recording_cleanup(struct recording *r);
+
+#endif
