@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/hashmap.h"
+#include "base/intern.h"
 #include "base/vec.h"
 
 #define LIVE_MAX	(32u << 20)	/* blocks that are followed at one time: 1.8 GiB of ours */
@@ -51,7 +51,7 @@ struct alloc {
 	struct hashmap site_ids;	/* hash of a key -> index */
 	struct hashmap site_numbers;	/* the caller's number -> index */
 	VEC(struct process) processes;
-	struct hashmap process_ids;	/* hash of the key -> index */
+	struct hashmap process_ids;
 	struct hashmap pids;		/* tgid -> index of its last program */
 	VEC(struct block) blocks;
 	VEC(uint32_t) unused;		/* of blocks */
@@ -117,16 +117,17 @@ static uint32_t find_site(struct alloc *a, const struct ebp_key *raw, uint64_t t
 	return i;
 }
 
-/* The index of @key, or HASHMAP_NONE; *@hash is where it is, or would be. */
-static uint32_t known_process(const struct alloc *a, const struct ebp_process *key, uint64_t *hash)
+static int same_process(const void *alloc, uint32_t i, const void *key)
 {
-	uint32_t i;
+	const struct alloc *a = alloc;
 
-	for (*hash = hash_bytes(key, sizeof(*key));
-	     (i = hashmap_get(&a->process_ids, *hash)) != HASHMAP_NONE; ++*hash)
-		if (!memcmp(&a->processes.v[i].key, key, sizeof(*key)))
-			break;
-	return i;
+	return !memcmp(&a->processes.v[i].key, key, sizeof(struct ebp_process));
+}
+
+/* The index of @key, or HASHMAP_NONE. */
+static uint32_t known_process(const struct alloc *a, const struct ebp_process *key)
+{
+	return intern_find(&a->process_ids, hash_bytes(key, sizeof(*key)), same_process, a, key);
 }
 
 /* Before @s changes: what it had at the last peak is what it has now. */
@@ -181,8 +182,7 @@ static void end_process(struct alloc *a, uint32_t process, uint64_t time)
 /* A program that took the place of another one ended that. */
 static uint32_t find_process(struct alloc *a, const struct ebp_process *key, uint64_t time)
 {
-	uint64_t hash;
-	uint32_t i = known_process(a, key, &hash), last;
+	uint32_t i = known_process(a, key), last;
 
 	if (i != HASHMAP_NONE)
 		return i;
@@ -190,7 +190,7 @@ static uint32_t find_process(struct alloc *a, const struct ebp_process *key, uin
 	if (last != HASHMAP_NONE)
 		end_process(a, last, time);
 	i = (uint32_t)a->processes.n;
-	hashmap_set(&a->process_ids, hash, i);
+	intern_add(&a->process_ids, hash_bytes(key, sizeof(*key)), i);
 	hashmap_set(&a->pids, key->tgid, i);
 	vec_push(&a->processes, (struct process){ .key = *key, .first = NONE });
 	return i;
@@ -264,8 +264,7 @@ void alloc_block(struct alloc *a, const struct ebp_allocation *block)
 
 void alloc_freed(struct alloc *a, const struct ebp_allocation_end *end)
 {
-	uint64_t hash;
-	uint32_t process = known_process(a, &end->process, &hash);
+	uint32_t process = known_process(a, &end->process);
 	uint32_t i = process == HASHMAP_NONE
 			     ? HASHMAP_NONE
 			     : hashmap_get(&a->block_ids, hash_pair(process, end->id));
@@ -276,8 +275,7 @@ void alloc_freed(struct alloc *a, const struct ebp_allocation_end *end)
 
 void alloc_gone(struct alloc *a, const struct ebp_allocation_end *end)
 {
-	uint64_t hash;
-	uint32_t process = known_process(a, &end->process, &hash);
+	uint32_t process = known_process(a, &end->process);
 
 	if (process != HASHMAP_NONE)
 		end_process(a, process, end->time);

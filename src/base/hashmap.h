@@ -5,8 +5,7 @@
  * by a hostile process, so they are mixed with a seed of this run. A map that is
  * all zeros is empty. One map is not for two threads at once.
  *
- * Wider keys: take hash_bytes() of the key as the key here, compare in the array
- * that the value points into, and probe hash + 1, ... on a clash (strtab.c does).
+ * Wider keys: intern.h.
  */
 #ifndef EBPROF_HASHMAP_H
 #define EBPROF_HASHMAP_H

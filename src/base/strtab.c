@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/hashmap.h"
+#include "base/intern.h"
 #include "base/vec.h"
 
 #define BLOCK 65536
@@ -12,7 +12,7 @@ struct strtab {
 	VEC(const char *) strings;	/* id -> string, inside a block */
 	VEC(char *) blocks;
 	size_t room;			/* bytes left in the last block */
-	struct hashmap ids;		/* hash of a string -> id, then hash + 1, ... */
+	struct hashmap ids;
 };
 
 /* Copies @s into the last block; strings never move, so pointers stay valid. */
@@ -42,18 +42,20 @@ struct strtab *strtab_new(void)
 	return t;
 }
 
+static int same_string(const void *all, uint32_t id, const void *s)
+{
+	return !strcmp(strtab_get(all, id), s);
+}
+
 uint32_t strtab_add(struct strtab *t, const char *s)
 {
 	size_t len = strlen(s);
-	uint64_t h = hash_bytes(s, len);
-	uint32_t next = (uint32_t)t->strings.n, id;
+	uint32_t next = strtab_count(t);
+	uint32_t id = intern(&t->ids, hash_bytes(s, len), next, same_string, t, s);
 
-	/* Two strings with one hash take neighbouring keys. */
-	for (; (id = hashmap_put(&t->ids, h, next)) != next; h++)
-		if (!strcmp(t->strings.v[id], s))
-			return id;
-	vec_push(&t->strings, keep(t, s, len));
-	return next;
+	if (id == next)
+		vec_push(&t->strings, keep(t, s, len));
+	return id;
 }
 
 const char *strtab_get(const struct strtab *t, uint32_t id)

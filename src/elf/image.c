@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hashmap.h"
+#include "base/intern.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "elf/image_open.h"
@@ -36,8 +36,7 @@ struct alias {
 struct images {
 	VEC(struct entry *) entries;	/* by id */
 	VEC(struct alias) aliases;
-	/* hash of an alias and a path -> alias, then hash + 1, ... */
-	struct hashmap index;
+	struct hashmap index;		/* aliases with their paths */
 };
 
 struct images *images_new(void)
@@ -94,26 +93,41 @@ static int is_anonymous(const char *path)
 		!path[13]);
 }
 
-/* The alias's place in the index: the one that equals it, or HASHMAP_NONE and the free key. */
-static uint32_t find_alias(const struct images *all, const struct alias *a, const char *path,
-			   uint64_t *free_key)
+/* An alias of the image at a path. */
+struct known_as {
+	const struct alias *alias;
+	const char *path;
+};
+
+static uint64_t hash_alias(const struct known_as *k)
 {
-	uint64_t of_file = a->build_id_size ? hash_bytes(a->build_id, a->build_id_size) :
-			   hash_pair(a->inode, (uint64_t)a->dev_major << 32 | a->dev_minor);
-	uint64_t key = hash_pair(hash_bytes(path, strlen(path)), of_file);
-	uint32_t i;
+	const struct alias *a = k->alias;
 
-	for (; (i = hashmap_get(&all->index, key)) != HASHMAP_NONE; key++) {
-		const struct alias *b = &all->aliases.v[i];
+	return hash_pair(hash_bytes(k->path, strlen(k->path)),
+			 a->build_id_size ? hash_bytes(a->build_id, a->build_id_size)
+					  : hash_pair(a->inode, (uint64_t)a->dev_major << 32 |
+								a->dev_minor));
+}
 
-		if (a->build_id_size == b->build_id_size &&
-		    !memcmp(a->build_id, b->build_id, a->build_id_size) && a->inode == b->inode &&
-		    a->dev_major == b->dev_major && a->dev_minor == b->dev_minor &&
-		    !strcmp(path, all->entries.v[b->image]->raw))
-			return b->image;
-	}
-	*free_key = key;
-	return HASHMAP_NONE;
+static int same_alias(const void *images, uint32_t i, const void *known_as)
+{
+	const struct images *all = images;
+	const struct known_as *k = known_as;
+	const struct alias *a = k->alias, *b = &all->aliases.v[i];
+
+	return a->build_id_size == b->build_id_size &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_size) && a->inode == b->inode &&
+	       a->dev_major == b->dev_major && a->dev_minor == b->dev_minor &&
+	       !strcmp(k->path, all->entries.v[b->image]->raw);
+}
+
+/* The image at @path that is known as @a, or HASHMAP_NONE. */
+static uint32_t find_image(const struct images *all, struct alias a, const char *path)
+{
+	struct known_as k = { &a, path };
+	uint32_t i = intern_find(&all->index, hash_alias(&k), same_alias, all, &k);
+
+	return i == HASHMAP_NONE ? i : all->aliases.v[i].image;
 }
 
 static struct alias alias_of_build_id(const uint8_t *id, uint8_t size)
@@ -136,13 +150,12 @@ static struct alias alias_of_key(const struct image_key *key)
 /* Makes @image known as @a too, where nothing is known so yet. */
 static void add_alias(struct images *all, struct alias a, uint32_t image)
 {
-	uint64_t free_key = 0;
+	struct known_as k = { &a, all->entries.v[image]->raw };
+	uint32_t next = (uint32_t)all->aliases.n;
 
 	a.image = image;
-	if (find_alias(all, &a, all->entries.v[image]->raw, &free_key) != HASHMAP_NONE)
-		return;
-	vec_push(&all->aliases, a);
-	hashmap_set(&all->index, free_key, (uint32_t)all->aliases.n - 1);
+	if (intern(&all->index, hash_alias(&k), next, same_alias, all, &k) == next)
+		vec_push(&all->aliases, a);
 }
 
 static uint32_t add_image(struct images *all, enum image_kind kind, const char *path)
@@ -199,13 +212,9 @@ static uint32_t first_sight(struct images *all, pid_t pid, const struct image_ke
 	struct image_file file = { .fd = -1 };
 	int why = image_open(pid, key, path, &file);
 	uint32_t id = HASHMAP_NONE;
-	uint64_t unused;
 
-	if (!why && file.build_id_size) {
-		struct alias a = alias_of_build_id(file.build_id, file.build_id_size);
-
-		id = find_alias(all, &a, path, &unused);
-	}
+	if (!why && file.build_id_size)
+		id = find_image(all, alias_of_build_id(file.build_id, file.build_id_size), path);
 	if (id == HASHMAP_NONE) {
 		id = add_image(all, IMAGE_FILE, path);
 		all->entries.v[id]->img.pid = pid;
@@ -233,7 +242,6 @@ static uint32_t get_special(struct images *all, const struct image_key *key)
 	enum image_kind kind = IMAGE_SPECIAL;
 	const char *path = key->path;
 	struct alias a = { 0 };
-	uint64_t unused;
 	uint32_t id;
 
 	if (!strcmp(path, "[vdso]")) {
@@ -243,7 +251,7 @@ static uint32_t get_special(struct images *all, const struct image_key *key)
 		else
 			kind = IMAGE_VDSO;
 	}
-	id = find_alias(all, &a, path, &unused);
+	id = find_image(all, a, path);
 	if (id == HASHMAP_NONE) {
 		id = add_image(all, kind, path);
 		add_alias(all, a, id);
@@ -255,9 +263,7 @@ static uint32_t get_special(struct images *all, const struct image_key *key)
 static uint32_t get_named(struct images *all, pid_t pid, const struct image_key *key,
 			  const char *path)
 {
-	struct alias a = alias_of_key(key);
-	uint64_t unused;
-	uint32_t id = find_alias(all, &a, path, &unused);
+	uint32_t id = find_image(all, alias_of_key(key), path);
 
 	if (id != HASHMAP_NONE) {
 		try_again(all, all->entries.v[id], pid, key);

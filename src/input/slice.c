@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/intern.h"
 #include "base/text.h"
 
 /* bytes of a text with its end; longer ones are cut, as the symbolizer does */
@@ -119,20 +120,21 @@ uint32_t slice_string(struct profile *p, struct slice s)
 	return profile_string(p, clean);
 }
 
+static int same_text(const void *memo, uint32_t id, const void *text)
+{
+	const struct slice *a = &((const struct slice_memo *)memo)->entries.v[id].text, *b = text;
+
+	return a->n == b->n && (!a->n || !memcmp(a->s, b->s, a->n));
+}
+
 uint32_t *slice_memo_get(struct slice_memo *m, struct slice text)
 {
-	uint64_t key = hash_bytes(text.s, text.n);
-	uint32_t next = (uint32_t)m->entries.n, id;
+	uint32_t next = (uint32_t)m->entries.n;
+	uint32_t id = intern(&m->ids, hash_bytes(text.s, text.n), next, same_text, m, &text);
 
-	/* Two texts with one hash take neighbouring keys. */
-	for (; (id = hashmap_put(&m->ids, key, next)) != next; key++) {
-		struct slice_memo_entry *e = &m->entries.v[id];
-
-		if (e->text.n == text.n && (!text.n || !memcmp(e->text.s, text.s, text.n)))
-			return &e->value;
-	}
-	vec_push(&m->entries, (struct slice_memo_entry){ text, PROFILE_NONE });
-	return &m->entries.v[next].value;
+	if (id == next)
+		vec_push(&m->entries, (struct slice_memo_entry){ text, PROFILE_NONE });
+	return &m->entries.v[id].value;
 }
 
 void slice_memo_free(struct slice_memo *m)

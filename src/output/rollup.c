@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hashmap.h"
+#include "base/intern.h"
 #include "base/xalloc.h"
 #include "output/calltree.h"
 
@@ -204,24 +204,12 @@ struct rollup_function *rollup_modules(const struct profile *p, size_t *n)
 	return rows;
 }
 
-/* The label of line @i of the profile: equal places of equal functions have one. */
-static uint32_t line_label(const struct profile_view *v, struct hashmap *ids, uint32_t *lines,
-			   size_t i, uint32_t used)
+/* Of the row of each line that is not like one before it. */
+static int same_line(const void *rows, uint32_t id, const void *line)
 {
-	const struct line *l = &v->lines[i];
-	uint64_t key = hash_pair((uint64_t)l->function << 32 | l->file, l->line);
-	uint32_t label;
+	const struct line *a = ((const struct line *const *)rows)[id], *b = line;
 
-	/* Two keys with one hash take neighbouring ones. */
-	for (; (label = hashmap_put(ids, key, used)) != used; key++) {
-		const struct line *other = &v->lines[lines[label]];
-
-		if (other->function == l->function && other->file == l->file &&
-		    other->line == l->line)
-			return label;
-	}
-	lines[used] = (uint32_t)i;
-	return used;
+	return a->function == b->function && a->file == b->file && a->line == b->line;
 }
 
 struct rollup_function *rollup_lines(const struct profile *p, size_t *n)
@@ -229,16 +217,21 @@ struct rollup_function *rollup_lines(const struct profile *p, size_t *n)
 	struct profile_view v = profile_view(p);
 	struct rollup_function *all = xcalloc(v.nlines + 2, sizeof(*all)), *rows;
 	uint32_t *labels = xcalloc(v.nlines + 1, sizeof(*labels)),
-		 *lines = xcalloc(v.nlines + 1, sizeof(*lines)), used = 0;
+		 used = 0;
+	const struct line **lines = xcalloc(v.nlines + 1, sizeof(*lines));
 	struct hashmap ids = { 0 };
 
 	for (size_t i = 0; i < v.nlines; i++) {
-		labels[i] = line_label(&v, &ids, lines, i, used);
+		const struct line *l = &v.lines[i];
+		uint64_t hash = hash_pair((uint64_t)l->function << 32 | l->file, l->line);
+
+		labels[i] = intern(&ids, hash, used, same_line, lines, l);
 		if (labels[i] != used)
 			continue;
-		all[used] = function_row(p, v.lines[i].function);
-		all[used].file = profile_text(p, v.lines[i].file);
-		all[used++].line = v.lines[i].line;
+		lines[used] = l;
+		all[used] = function_row(p, l->function);
+		all[used].file = profile_text(p, l->file);
+		all[used++].line = l->line;
 	}
 	labels[v.nlines] = used;
 	all[used++] = function_row(p, v.nfunctions);
@@ -292,6 +285,13 @@ struct rollup_process *rollup_processes(const struct profile *p, size_t *n)
 	return rows;
 }
 
+static int same_thread(const void *rows, uint32_t id, const void *row)
+{
+	const struct rollup_process *a = (const struct rollup_process *)rows + id, *b = row;
+
+	return a->pid == b->pid && a->tid == b->tid && a->comm == b->comm;
+}
+
 struct rollup_process *rollup_threads(const struct profile *p, size_t *n)
 {
 	struct profile_view v = profile_view(p);
@@ -304,17 +304,13 @@ struct rollup_process *rollup_threads(const struct profile *p, size_t *n)
 		const struct rollup_process row = { .pid = v.processes[t->process].pid,
 						    .tid = t->tid,
 						    .comm = rollup_comm(p, t->comm) };
-		uint64_t key = hash_pair((uint64_t)(uint32_t)row.pid << 32 | (uint32_t)row.tid,
-					 t->comm);
+		uint64_t hash = hash_pair((uint64_t)(uint32_t)row.pid << 32 | (uint32_t)row.tid,
+					  t->comm);
 		uint32_t id;
 
 		if (!v.values[i])
 			continue;
-		/* Two keys with one hash take neighbouring ones. */
-		for (; (id = hashmap_put(&ids, key, used)) != used; key++)
-			if (rows[id].pid == row.pid && rows[id].tid == row.tid &&
-			    rows[id].comm == row.comm)
-				break;
+		id = intern(&ids, hash, used, same_thread, rows, &row);
 		if (id == used)
 			rows[used++] = row;
 		rows[id].samples += v.values[i];

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "profile/profile_state.h"
 
 static uint64_t pack(uint32_t high, uint32_t low)
@@ -62,70 +63,84 @@ uint32_t profile_string(struct profile *p, const char *s)
 	return strtab_add(p->strings, s);
 }
 
-/*
- * In those below two things with one hash take neighbouring keys, so each
- * candidate is compared with the array and the next key is tried.
- */
+static int same_function(const void *profile, uint32_t id, const void *function)
+{
+	const struct function *a = &((const struct profile *)profile)->functions.v[id];
+	const struct function *b = function;
+
+	return a->name == b->name && a->module == b->module && a->kind == b->kind;
+}
+
 uint32_t profile_function(struct profile *p, uint32_t name, uint32_t module, enum frame_kind kind)
 {
-	uint64_t key = hash_pair(pack(name, module), kind);
-	uint32_t next = (uint32_t)p->functions.n, id;
+	struct function f = { .name = name, .module = module, .kind = kind };
+	uint32_t next = (uint32_t)p->functions.n;
+	uint32_t id = intern(&p->function_ids, hash_pair(pack(name, module), kind), next,
+			     same_function, p, &f);
 
-	for (; (id = hashmap_put(&p->function_ids, key, next)) != next; key++) {
-		const struct function *f = &p->functions.v[id];
+	if (id == next)
+		vec_push(&p->functions, f);
+	return id;
+}
 
-		if (f->name == name && f->module == module && f->kind == kind)
-			return id;
-	}
-	vec_push(&p->functions, (struct function){ .name = name, .module = module, .kind = kind });
-	return next;
+static int same_module(const void *profile, uint32_t id, const void *module)
+{
+	const struct profile *p = profile;
+
+	return !memcmp(&p->modules.v[id], module, sizeof(*p->modules.v));
 }
 
 uint32_t profile_module(struct profile *p, const char *name, const char *path, const char *build_id)
 {
 	struct module m = { profile_string(p, name), profile_string(p, path),
 			    profile_string(p, build_id) };
-	uint64_t key = hash_pair(pack(m.name, m.path), m.build_id);
-	uint32_t id;
+	uint32_t next = (uint32_t)p->modules.n;
+	uint32_t id = intern(&p->module_ids, hash_pair(pack(m.name, m.path), m.build_id), next,
+			     same_module, p, &m);
 
-	for (; (id = hashmap_put(&p->module_ids, key, (uint32_t)p->modules.n)) != p->modules.n;
-	     key++)
-		if (!memcmp(&p->modules.v[id], &m, sizeof(m)))
-			return id;
-	vec_push(&p->modules, m);
+	if (id == next)
+		vec_push(&p->modules, m);
 	return id;
+}
+
+static int same_location(const void *profile, uint32_t id, const void *location)
+{
+	const struct location *a = &((const struct profile *)profile)->locations.v[id];
+	const struct location *b = location;
+
+	return a->address == b->address && a->module == b->module && a->kind == b->kind;
 }
 
 uint32_t profile_location(struct profile *p, uint32_t module, enum frame_kind kind,
 			  uint64_t address)
 {
-	uint64_t key = hash_pair(pack(module, kind), address);
-	uint32_t next = (uint32_t)p->locations.n, id;
+	struct location l = { .module = module, .kind = kind, .address = address };
+	uint32_t next = (uint32_t)p->locations.n;
+	uint32_t id = intern(&p->location_ids, hash_pair(pack(module, kind), address), next,
+			     same_location, p, &l);
 
-	for (; (id = hashmap_put(&p->location_ids, key, next)) != next; key++) {
-		const struct location *l = &p->locations.v[id];
+	if (id == next)
+		vec_push(&p->locations, l);
+	return id;
+}
 
-		if (l->address == address && l->module == module && l->kind == kind)
-			return id;
-	}
-	vec_push(&p->locations, (struct location){
-		.module = module, .kind = kind, .address = address });
-	return next;
+static int same_thread(const void *profile, uint32_t id, const void *thread)
+{
+	const struct thread *a = &((const struct profile *)profile)->threads.v[id], *b = thread;
+
+	return a->process == b->process && a->tid == b->tid && a->comm == b->comm;
 }
 
 uint32_t profile_thread(struct profile *p, uint32_t process, pid_t tid, uint32_t comm)
 {
-	uint64_t key = hash_pair(pack(process, (uint32_t)tid), comm);
-	uint32_t next = (uint32_t)p->threads.n, id;
+	struct thread t = { .process = process, .comm = comm, .tid = tid };
+	uint32_t next = (uint32_t)p->threads.n;
+	uint32_t id = intern(&p->thread_ids, hash_pair(pack(process, (uint32_t)tid), comm), next,
+			     same_thread, p, &t);
 
-	for (; (id = hashmap_put(&p->thread_ids, key, next)) != next; key++) {
-		const struct thread *t = &p->threads.v[id];
-
-		if (t->process == process && t->tid == tid && t->comm == comm)
-			return id;
-	}
-	vec_push(&p->threads, (struct thread){ .process = process, .comm = comm, .tid = tid });
-	return next;
+	if (id == next)
+		vec_push(&p->threads, t);
+	return id;
 }
 
 void profile_name_location(struct profile *p, uint32_t location, const struct line *lines, size_t n,
@@ -226,58 +241,59 @@ static uint64_t hash_labels(const struct label *labels, size_t n)
 	return hash;
 }
 
-static int same_labels(const struct label *a, const struct label *b, size_t n)
+static int same_labels(const void *profile, uint32_t id, const void *set)
 {
+	const struct profile *p = profile;
+	const struct label_set *a = &p->label_sets.v[id], *b = set;
 	size_t i = 0;
 
-	while (i < n && !by_label(&a[i], &b[i]))
+	if (a->n != b->n)
+		return 0;
+	while (i < a->n && !by_label(&p->labels.v[a->first + i], &p->labels.v[b->first + i]))
 		i++;
-	return i == n;
+	return i == a->n;
 }
 
 uint32_t profile_labels(struct profile *p, const struct label *labels, size_t n)
 {
 	struct label_set set = { (uint32_t)p->labels.n, (uint32_t)n };
-	const struct label *own;
-	uint64_t key;
-	uint32_t id;
+	uint32_t next = (uint32_t)p->label_sets.n, id;
+	struct label *own;
 
 	if (!n)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		vec_push(&p->labels, labels[i]);
-	qsort(&p->labels.v[set.first], n, sizeof(*labels), by_label);
 	own = &p->labels.v[set.first];
-	key = hash_labels(own, n);
-	for (; (id = hashmap_put(&p->label_set_ids, key, (uint32_t)p->label_sets.n)) !=
-	       p->label_sets.n;
-	     key++) {
-		const struct label_set *other = &p->label_sets.v[id];
-
-		if (other->n == n && same_labels(&p->labels.v[other->first], own, n)) {
-			p->labels.n = set.first;
-			return id;
-		}
-	}
-	vec_push(&p->label_sets, set);
+	qsort(own, n, sizeof(*own), by_label);
+	id = intern(&p->label_set_ids, hash_labels(own, n), next, same_labels, p, &set);
+	if (id == next)
+		vec_push(&p->label_sets, set);
+	else
+		p->labels.n = set.first;
 	return id;
+}
+
+static int same_sample(const void *profile, uint32_t id, const void *sample)
+{
+	const struct sample *a = &((const struct profile *)profile)->samples.v[id], *b = sample;
+
+	return a->thread == b->thread && a->node == b->node && a->labels == b->labels;
 }
 
 uint32_t profile_sample(struct profile *p, uint32_t thread, uint32_t node, uint32_t labels)
 {
-	uint64_t key = labels ? hash_pair(pack(thread, node), labels) : pack(thread, node);
-	uint32_t next = (uint32_t)p->samples.n, id;
+	struct sample s = { .thread = thread, .node = node, .labels = labels };
+	uint64_t hash = labels ? hash_pair(pack(thread, node), labels) : pack(thread, node);
+	uint32_t next = (uint32_t)p->samples.n;
+	uint32_t id = intern(&p->sample_ids, hash, next, same_sample, p, &s);
 
-	for (; (id = hashmap_put(&p->sample_ids, key, next)) != next; key++) {
-		const struct sample *s = &p->samples.v[id];
-
-		if (s->thread == thread && s->node == node && s->labels == labels)
-			return id;
-	}
-	vec_push(&p->samples, (struct sample){ .thread = thread, .node = node, .labels = labels });
+	if (id != next)
+		return id;
+	vec_push(&p->samples, s);
 	for (size_t i = 0; i < p->columns.n; i++)
 		vec_push(&p->columns.v[i], 0);
-	return next;
+	return id;
 }
 
 void profile_count(struct profile *p, uint32_t sample, uint32_t type, uint64_t value)

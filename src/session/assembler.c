@@ -7,6 +7,7 @@
 #include "alloc/alloc_library.h"
 #include "alloc/alloc_links.h"
 #include "base/clock.h"
+#include "base/intern.h"
 #include "base/text.h"
 #include "session/assembler_state.h"
 #include "session/frame_word.h"
@@ -85,24 +86,24 @@ void assembler_free(struct assembler *a)
 	free(a);
 }
 
+static int same_process(const void *assembler, uint32_t i, const void *key)
+{
+	const struct assembler *a = assembler;
+
+	return !memcmp(&a->processes.v[i].key, key, sizeof(struct ebp_process));
+}
+
 struct known_process *assembler_known(struct assembler *a, const struct ebp_process *key)
 {
-	uint64_t hash = hash_bytes(key, sizeof(*key));
-	uint32_t i;
+	uint32_t i = intern_find(&a->process_ids, hash_bytes(key, sizeof(*key)), same_process, a,
+				 key);
 
-	for (; (i = hashmap_get(&a->process_ids, hash)) != HASHMAP_NONE; hash++)
-		if (!memcmp(&a->processes.v[i].key, key, sizeof(*key)))
-			return &a->processes.v[i];
-	return NULL;
+	return i == HASHMAP_NONE ? NULL : &a->processes.v[i];
 }
 
 struct known_process *assembler_know(struct assembler *a, const struct known_process *p)
 {
-	uint64_t hash = hash_bytes(&p->key, sizeof(p->key));
-
-	while (hashmap_get(&a->process_ids, hash) != HASHMAP_NONE)
-		hash++;
-	hashmap_set(&a->process_ids, hash, (uint32_t)a->processes.n);
+	intern_add(&a->process_ids, hash_bytes(&p->key, sizeof(p->key)), (uint32_t)a->processes.n);
 	vec_push(&a->processes, *p);
 	return &a->processes.v[a->processes.n - 1];
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/intern.h"
 #include "unwind/unwinder_internal.h"
 
 #define RESERVE(limit)	((limit) / 16)	/* that no table may take, so that there is room for rows */
@@ -15,32 +16,22 @@
 #define DELAY_SHIFT_MAX	6		/* then 2, 4, ... 64 epochs */
 
 /*
- * The file that @f describes, where it is known. Two images with one build id are
- * one file only if size and owner agree as well: whoever copies a build id into
- * a program of theirs shall not unwind other people's stacks with it.
+ * Two images with one build id are one file only if size and owner agree as well: whoever copies a
+ * build id into a program of theirs shall not unwind other people's stacks with it.
  */
-static uint32_t find_same(const struct unwinder *u, const struct unwind_file *f, uint64_t *free_key)
+static int same_file(const void *unwinder, uint32_t i, const void *file)
 {
-	uint64_t key = hash_bytes(f->build_id, f->build_id_size);
-	uint32_t i;
+	const struct unwind_file *f = &((const struct unwinder *)unwinder)->files.v[i], *g = file;
 
-	for (; (i = hashmap_get(&u->by_identity, key)) != HASHMAP_NONE; key++) {
-		const struct unwind_file *g = &u->files.v[i];
-
-		if (g->size == f->size && g->owner == f->owner &&
-		    g->build_id_size == f->build_id_size &&
-		    !memcmp(g->build_id, f->build_id, f->build_id_size))
-			return i;
-	}
-	*free_key = key;
-	return UNWIND_NO_FILE;
+	return f->size == g->size && f->owner == g->owner &&
+	       f->build_id_size == g->build_id_size &&
+	       !memcmp(f->build_id, g->build_id, f->build_id_size);
 }
 
 static uint32_t add_file(struct unwinder *u, const struct image *image)
 {
 	struct unwind_file f = { .fd = UNWIND_FD_VDSO };
-	uint32_t i = UNWIND_NO_FILE;
-	uint64_t key = 0;
+	uint32_t next = (uint32_t)u->files.n, i = next;
 	struct stat st;
 
 	if (image->kind == IMAGE_FILE) {
@@ -53,13 +44,10 @@ static uint32_t add_file(struct unwinder *u, const struct image *image)
 		memcpy(f.build_id, image->build_id, sizeof(f.build_id));
 	}
 	if (f.build_id_size)
-		i = find_same(u, &f, &key);
-	if (i != UNWIND_NO_FILE)
-		return i;
-	i = (uint32_t)u->files.n;
-	vec_push(&u->files, f);
-	if (f.build_id_size)
-		hashmap_set(&u->by_identity, key, i);
+		i = intern(&u->by_identity, hash_bytes(f.build_id, f.build_id_size), next,
+			   same_file, u, &f);
+	if (i == next)
+		vec_push(&u->files, f);
 	return i;
 }
 

@@ -59,8 +59,7 @@ struct unwinder {
 	uint64_t tick, epoch;
 	VEC(struct unwind_file) files;
 	VEC(uint32_t) file_of_image;		/* by image id; UNWIND_NO_FILE: none yet */
-	/* hash of the build id -> file, then hash + 1, ... */
-	struct hashmap by_identity;
+	struct hashmap by_identity;		/* of the files that have a build id */
 	struct hashmap by_object;		/* ref -> file */
 	size_t pending;				/* files that are queued or being built */
 	VEC(uint32_t) parked;			/* files */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hashmap.h"
+#include "base/intern.h"
 #include "base/search.h"
 #include "base/vec.h"
 #include "dwarf/cfi.h"
@@ -60,7 +60,7 @@ struct builder {
 	VEC(struct range) ranges;
 	unwind_rows rows;
 	VEC(struct ebp_exotic) exotic;
-	struct hashmap exotics;		/* hash -> index of exotic */
+	struct hashmap exotics;
 	/* While one FDE's rows are taken: */
 	const struct range *range;
 	uint64_t limit;			/* its rows end here */
@@ -84,19 +84,25 @@ static void push_row(struct builder *b, uint64_t offset, uint16_t rule)
 	vec_push(&b->rows, (struct unwind_row){ (uint32_t)offset, rule });
 }
 
+static int same_exotic(const void *builder, uint32_t i, const void *x)
+{
+	const struct builder *b = builder;
+
+	return !memcmp(&b->exotic.v[i], x, sizeof(*b->exotic.v));
+}
+
 static uint16_t exotic_rule(struct builder *b, const struct ebp_exotic *x)
 {
 	uint64_t hash = hash_bytes(x, sizeof(*x));
-	uint32_t i;
+	uint32_t i = intern_find(&b->exotics, hash, same_exotic, b, x);
 
-	for (; (i = hashmap_get(&b->exotics, hash)) != HASHMAP_NONE; hash++)
-		if (!memcmp(&b->exotic.v[i], x, sizeof(*x)))
-			return (uint16_t)(EBP_RULE_SPECIAL | (EBP_RULE_EXOTIC + i));
-	if (b->exotic.n >= EBP_EXOTIC_MAX)
-		return EBP_RULE_SPECIAL | EBP_RULE_UNSUPPORTED;
-	i = (uint32_t)b->exotic.n;
-	hashmap_set(&b->exotics, hash, i);
-	vec_push(&b->exotic, *x);
+	if (i == HASHMAP_NONE) {
+		if (b->exotic.n >= EBP_EXOTIC_MAX)
+			return EBP_RULE_SPECIAL | EBP_RULE_UNSUPPORTED;
+		i = (uint32_t)b->exotic.n;
+		intern_add(&b->exotics, hash, i);
+		vec_push(&b->exotic, *x);
+	}
 	return (uint16_t)(EBP_RULE_SPECIAL | (EBP_RULE_EXOTIC + i));
 }
 
