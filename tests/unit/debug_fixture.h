@@ -19,12 +19,16 @@
 
 static char fixture_dir[256];
 
-/* Runs a command in the folder. 0: it went well. */
+/*
+ * Runs a command in the folder. 0: it went well. A cache of compilers may give back what names the
+ * folder of an earlier test.
+ */
 __attribute__((format(printf, 1, 2))) static inline int shell(const char *fmt, ...)
 {
 	char command[8192];
 	va_list args;
-	int n = snprintf(command, sizeof(command), "cd %s && exec 2>log && ", fixture_dir);
+	int n = snprintf(command, sizeof(command),
+			 "cd %s && exec 2>log && export CCACHE_DISABLE=1 && ", fixture_dir);
 
 	va_start(args, fmt);
 	vsnprintf(command + n, sizeof(command) - (size_t)n, fmt, args);
