@@ -84,7 +84,7 @@ $(BUILD)/ebprof.bpf.o: $(BPF_OBJ)
 	$(BPFTOOL) gen object $@ $^
 
 $(SKEL): $(BUILD)/ebprof.bpf.o
-	$(BPFTOOL) gen skeleton $< name ebprof_bpf > $@
+	{ echo '#include "bpf/config.h"'; $(BPFTOOL) gen skeleton $< name ebprof_bpf; } > $@
 
 static: $(BUILD)/static/ebprof ## build/static/ebprof: one file to copy to a server
 	@echo "$<: $$(file -b $< 2>/dev/null | cut -d, -f1-4), $$(stat -c %s $<) bytes"

@@ -138,10 +138,10 @@ static __always_inline __s64 draw_distance(void)
 
 static __always_inline int is_sampled(struct alloc_task *t, __u64 size)
 {
-	if (!cfg_alloc_interval)
+	if (!config.alloc.interval)
 		return 1;
 	if (!t->begun) {
-		t->left = draw_distance() * cfg_alloc_interval >> LOG_BITS;
+		t->left = draw_distance() * config.alloc.interval >> LOG_BITS;
 		t->begun = 1;
 	}
 	t->left -= size + !size;

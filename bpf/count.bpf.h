@@ -64,7 +64,7 @@ struct {
 	__type(value, struct ebp_counters);
 } counters SEC(".maps");
 
-/* Direct-mapped caches of ids; user space sets their sizes, powers of two (cfg_seen_*). */
+/* Direct-mapped caches of ids; user space sets their sizes, powers of two (config.seen_*). */
 struct seen_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -81,13 +81,13 @@ __u32 drain_asked;
 
 static __always_inline __u64 hash_process(const struct ebp_process *p)
 {
-	return hash_step(hash_step(cfg_seed, (__u64)p->tgid << 32 | p->exec_id), p->start);
+	return hash_step(hash_step(config.seed, (__u64)p->tgid << 32 | p->exec_id), p->start);
 }
 
 /* Waking the reader costs more than a sample: only where it must not wait for its timer. */
 static __always_inline int send(const void *record, __u64 size, int urgent)
 {
-	urgent |= bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= cfg_ring_wake;
+	urgent |= bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= config.ring_wake;
 	return bpf_ringbuf_output(&ring, (void *)record, size,
 				  urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
@@ -99,7 +99,7 @@ static __always_inline int send(const void *record, __u64 size, int urgent)
  */
 static __always_inline int first_sight(__u64 id, int *urgent)
 {
-	__u32 at = id & (cfg_seen_processes - 1);
+	__u32 at = id & (config.seen_processes - 1);
 	__u64 *slot = bpf_map_lookup_elem(&seen_processes, &at);
 
 	if (!slot || *slot == id)
@@ -112,7 +112,7 @@ static __always_inline int first_sight(__u64 id, int *urgent)
 /* Process @id could not be told of: its next sample tries again. */
 static __always_inline void forget_sight(__u64 id)
 {
-	__u32 at = id & (cfg_seen_processes - 1);
+	__u32 at = id & (config.seen_processes - 1);
 	__u64 *slot = bpf_map_lookup_elem(&seen_processes, &at);
 
 	if (slot)
@@ -137,7 +137,7 @@ static __always_inline void announce_process(const struct ebp_process *p, __u64 
  */
 static __always_inline int announce_stack(struct ebp_stack *s)
 {
-	__u32 at = s->id & (cfg_seen_stacks - 1);
+	__u32 at = s->id & (config.seen_stacks - 1);
 	__u64 *slot = bpf_map_lookup_elem(&seen_stacks, &at);
 	int err;
 
@@ -205,7 +205,7 @@ static __always_inline int count(const struct ebp_key *key, struct ebp_count add
 {
 	if (count_in_map(key, add))
 		return send_sample(key, add, 1);
-	if (count_entries >= cfg_map_wake && !drain_asked) {
+	if (count_entries >= config.map_wake && !drain_asked) {
 		struct ebp_head h = { .type = EBP_DRAIN };
 
 		drain_asked = !send(&h, sizeof(h), 1);
@@ -224,9 +224,9 @@ static __always_inline void keep(struct ebp_counters *c)
 static __always_inline void record(struct ebp_counters *c, const struct ebp_key *key,
 				   struct ebp_count add)
 {
-	if (cfg_timeline && send_sample(key, add, 0))
+	if (config.timeline && send_sample(key, add, 0))
 		c->lost[EBP_LOST_RING]++;
-	else if (!cfg_timeline && count(key, add))
+	else if (!config.timeline && count(key, add))
 		c->lost[EBP_LOST_MAP]++;
 	else
 		keep(c);

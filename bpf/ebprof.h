@@ -7,7 +7,9 @@
 #ifndef EBPROF_WIRE_H
 #define EBPROF_WIRE_H
 
-#ifndef __bpf__
+#ifdef __bpf__
+#include "vmlinux.h"
+#else
 #include <linux/types.h>
 #endif
 

@@ -28,9 +28,11 @@ __u8 target_bytes[TARGET_BYTES];
 
 static __always_inline int maybe_target(__u32 tgid, __u32 tid)
 {
-	__u32 id = cfg_by_thread ? tid : tgid;
+	__u32 id = config.filter.by_thread ? tid : tgid;
 
-	return !(cfg_by_process || cfg_by_thread) || target_bytes[id & (TARGET_BYTES - 1)];
+	if (!config.filter.by_process && !config.filter.by_thread)
+		return 1;
+	return target_bytes[id & (TARGET_BYTES - 1)];
 }
 
 static __always_inline int in_targets(__u32 id)
@@ -48,7 +50,7 @@ static __always_inline int comm_matches(struct task_struct *leader)
 	bpf_core_read_str(comm, sizeof(comm), &leader->comm);
 #pragma unroll
 	for (int i = 0; i < EBP_COMM_LEN; i++)
-		if (comm[i] != cfg_comm[i])
+		if (comm[i] != config.filter.comm[i])
 			return 0;
 	return 1;
 }
@@ -61,19 +63,21 @@ static __always_inline int cgroup_matches(struct task_struct *task)
 {
 	struct css_set *set = BPF_CORE_READ(task, cgroups);
 	struct cgroup_subsys_state *css;
+	/* Outside of what CO-RE relocates: this structure is none of the kernel's. */
+	__s32 subsys = config.filter.cgroup_subsys;
 	struct cgroup *cgroup;
 
-	if (cfg_cgroup_subsys < 0) {
+	if (subsys < 0) {
 		cgroup = BPF_CORE_READ(set, dfl_cgrp);
 		css = (void *)cgroup + bpf_core_field_offset(struct cgroup, self);
 	} else {
-		bpf_core_read(&css, sizeof(css), &set->subsys[cfg_cgroup_subsys & 15]);
+		bpf_core_read(&css, sizeof(css), &set->subsys[subsys & 15]);
 		cgroup = BPF_CORE_READ(css, cgroup);
 		css = (void *)cgroup + bpf_core_field_offset(struct cgroup, self);
 	}
 	for (int i = 0; i < CGROUP_DEPTH_MAX && css; i++) {
 		cgroup = (void *)css - bpf_core_field_offset(struct cgroup, self);
-		if (BPF_CORE_READ(cgroup, kn, id) == cfg_cgroup)
+		if (BPF_CORE_READ(cgroup, kn, id) == config.filter.cgroup)
 			return 1;
 		css = BPF_CORE_READ(cgroup, self.parent);
 	}
@@ -88,18 +92,19 @@ static __always_inline int cgroup_matches(struct task_struct *task)
 static __always_inline int task_wanted(struct task_struct *task, __u32 tgid, __u32 tid,
 				       int by_cgroup)
 {
-	if (!tid && !cfg_idle)
+	const volatile __u32 *self = config.filter.self;
+
+	if (!tid && !config.filter.idle)
 		return 0;
-	if (tgid && (tgid == cfg_self[0] || tgid == cfg_self[1] || tgid == cfg_self[2] ||
-		     tgid == cfg_self[3]))
+	if (tgid && (tgid == self[0] || tgid == self[1] || tgid == self[2] || tgid == self[3]))
 		return 0;
-	if (cfg_by_process && !in_targets(tgid))
+	if (config.filter.by_process && !in_targets(tgid))
 		return 0;
-	if (cfg_by_thread && !in_targets(tid))
+	if (config.filter.by_thread && !in_targets(tid))
 		return 0;
-	if (cfg_by_comm && !comm_matches(BPF_CORE_READ(task, group_leader)))
+	if (config.filter.by_comm && !comm_matches(BPF_CORE_READ(task, group_leader)))
 		return 0;
-	return !by_cgroup || !cfg_cgroup || cgroup_matches(task);
+	return !by_cgroup || !config.filter.cgroup || cgroup_matches(task);
 }
 
 static __always_inline int wanted(__u32 tgid, __u32 tid, int by_cgroup)

@@ -36,7 +36,7 @@ static __always_inline int worth_it(const struct off_task *t, struct off_budget 
 /* At the end of a window the chance follows from what the last one cost. */
 static __always_inline void spend(struct off_budget *b, __u64 from, __u64 to)
 {
-	__u64 least = WINDOW * (cfg_overhead >> 16) >> 16, passed;
+	__u64 least = WINDOW * (config.waits.overhead >> 16) >> 16, passed;
 
 	b->spent += to - from;
 	passed = to - b->window;
@@ -99,11 +99,11 @@ static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct e
 	int err = 0;
 
 	announce_process(&key->process, process_id);
-	if (cfg_kernel)
+	if (config.kernel)
 		err = stack_behind(ctx, key, s, text);
 	if (err)
 		key->kernel_id = 0;
-	if (!cfg_user || facts->userless)
+	if (!config.user || facts->userless)
 		return;
 	key->kind = key->kind == EBP_ON_CPU ? EBP_BLOCKED : key->kind;
 	err = facts->is32 ? user_stack32(ctx, key, s, process_id)
@@ -128,7 +128,7 @@ static __always_inline void came_unseen(struct ebp_counters *c, struct off_task 
 
 static __always_inline __u64 class_of(const struct ebp_key *key, const struct task_facts *facts)
 {
-	__u64 h = hash_step(cfg_seed, (__u64)key->tid << 32 | key->process.exec_id);
+	__u64 h = hash_step(config.seed, (__u64)key->tid << 32 | key->process.exec_id);
 	bpf_user_pt_regs_t *regs;
 	__u32 zero = 0;
 
@@ -183,7 +183,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	if (t->since)
 		came_unseen(c, t, now, task->se.sum_exec_runtime - t->runtime);
 	renew_key(c, t, task, now);
-	if (cfg_wall)
+	if (config.waits.wall)
 		flush_ran(t, now, state & TASK_GONE ? 0 : FLUSH);
 	if (state & TASK_GONE) {
 		flush_classes(c, t, now);
@@ -205,7 +205,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	c->captured++;
 	bpf_get_current_comm(t->key.comm, sizeof(t->key.comm));
 	budget->busy = 1;
-	take_stacks(ctx, &t->key, c, &facts, unwind, s, cfg_sched_text);
+	take_stacks(ctx, &t->key, c, &facts, unwind, s, config.waits.sched_text);
 	budget->busy = 0;
 	spend(budget, now, bpf_ktime_get_ns());
 }
@@ -218,7 +218,7 @@ static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
 
 	if (!t)
 		return;
-	if (cfg_wall)
+	if (config.waits.wall)
 		t->on_since = now;
 	if (!t->since)
 		return;
@@ -232,8 +232,8 @@ SEC("?tp_btf/sched_switch")
 int on_switch(__u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	int leaves = (prev->pid || cfg_idle) && maybe_target(prev->tgid, prev->pid);
-	int comes = (next->pid || cfg_idle) && maybe_target(next->tgid, next->pid);
+	int leaves = (prev->pid || config.filter.idle) && maybe_target(prev->tgid, prev->pid);
+	int comes = (next->pid || config.filter.idle) && maybe_target(next->tgid, next->pid);
 	__u64 now;
 
 	/* Of most switches nothing is wanted. */
@@ -241,8 +241,8 @@ int on_switch(__u64 *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (leaves)
-		leave_cpu(ctx, prev, cfg_switch_state ? (__u32)ctx[3] : state_of(prev), ctx[0] & 1,
-			  now);
+		leave_cpu(ctx, prev, config.waits.switch_state ? (__u32)ctx[3] : state_of(prev),
+			  ctx[0] & 1, now);
 	if (comes)
 		enter_cpu(next, now);
 	return 0;
@@ -260,7 +260,7 @@ static __always_inline int in_interrupt(void *ctx, __u64 *frames)
 	 * doing.
 	 */
 	for (int i = 0; i < INTERRUPT_FRAMES && i * (long)sizeof(*frames) < n; i++)
-		if (IN_TEXT(frames[i], cfg_irq_text))
+		if (IN_TEXT(frames[i], config.waits.irq_text))
 			return 1;
 	return 0;
 }
@@ -294,7 +294,7 @@ static __always_inline void take_waker(void *ctx, struct off_task *t)
 		w.key.tid = id;
 		bpf_get_current_comm(w.key.comm, sizeof(w.key.comm));
 		budget->busy = 1;
-		take_stacks(ctx, &w.key, c, &facts, unwind, s, cfg_wake_text);
+		take_stacks(ctx, &w.key, c, &facts, unwind, s, config.waits.wake_text);
 		budget->busy = 0;
 		spend(budget, from, bpf_ktime_get_ns());
 	}
@@ -302,7 +302,7 @@ static __always_inline void take_waker(void *ctx, struct off_task *t)
 	w.id = hash_step(
 		hash_step(hash_step(hash_process(&w.key.process), w.key.tid), w.key.user_id),
 		w.key.kernel_id);
-	at = w.id & (cfg_seen_stacks - 1);
+	at = w.id & (config.seen_stacks - 1);
 	slot = bpf_map_lookup_elem(&seen_stacks, &at);
 	if (!slot || (*slot != w.id && send(&w, sizeof(w), 0)))
 		return;
@@ -321,7 +321,7 @@ int on_waking(__u64 *ctx)
 	if (!t || !t->since || t->woken)
 		return 0;
 	t->woken = bpf_ktime_get_ns();
-	if (cfg_wakers && t->key.share == EBP_OWN)
+	if (config.waits.wakers && t->key.share == EBP_OWN)
 		take_waker(ctx, t);
 	return 0;
 }
@@ -375,11 +375,12 @@ int begin_task(struct bpf_iter__task *ctx)
 	t->since = bpf_ktime_get_ns();
 	t->runtime = task->se.sum_exec_runtime;
 	announce_process(&t->key.process, hash_process(&t->key.process));
-	n = cfg_kernel ? bpf_get_task_stack(task, s->frames, cfg_frames * sizeof(*s->frames), 0)
-		       : 0;
+	n = 0;
+	if (config.kernel)
+		n = bpf_get_task_stack(task, s->frames, config.frames * sizeof(*s->frames), 0);
 	if (n > 0 && announce_kernel_stack(&t->key, s, n / sizeof(*s->frames), 0, 1))
 		t->key.kernel_id = 0;
-	if (!cfg_user || task->flags & PF_KTHREAD || !task->mm)
+	if (!config.user || task->flags & PF_KTHREAD || !task->mm)
 		return 0;
 	call = registers_of(task, &r->regs);
 	/*
@@ -419,7 +420,7 @@ int end_task(struct bpf_iter__task *ctx)
 	c = bpf_map_lookup_elem(&counters, &zero);
 	if (!t || !c)
 		return 0;
-	if (cfg_wall)
+	if (config.waits.wall)
 		flush_ran(t, now, 0);
 	if (t->since)
 		end_interval(c, t, now);

@@ -31,8 +31,8 @@ struct off_task {
 	__u64 since;		/* it left the CPU then; 0: it has one */
 	__u64 runtime;		/* ns of CPU time that it had had by then */
 	__u64 woken;		/* somebody woke it then; 0: not yet */
-	__u64 on_since;		/* cfg_wall: it got the CPU then */
-	__u64 ran;		/* cfg_wall: ns on a CPU that are not counted yet */
+	__u64 on_since;		/* config.waits.wall: it got the CPU then */
+	__u64 ran;		/* config.waits.wall: ns on a CPU that are not counted yet */
 	struct off_class {
 		__u64 class;
 		__u64 mean;	/* ns of its intervals, the last ones most */
@@ -178,9 +178,9 @@ static __always_inline void fill_key(struct ebp_key *key, struct task_struct *ta
 /* 1 where an interval is to be counted. */
 static __always_inline int is_wanted(struct ebp_counters *c, __u8 kind, __u64 ns)
 {
-	if (!(cfg_states >> kind & 1))
+	if (!(config.waits.states >> kind & 1))
 		return 0;
-	if (ns < cfg_min_block) {
+	if (ns < config.waits.min_block) {
 		c->brief++;
 		c->brief_ns += ns;
 		return 0;

@@ -65,7 +65,7 @@ static __always_inline __u32 stack_limit(__u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u64 left = BPF_CORE_READ(task, mm, start_stack) + ROOT_ROOM - sp;
-	__u64 most = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < 2 * (__u64)cfg_ring_wake
+	__u64 most = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < 2 * (__u64)config.ring_wake
 			     ? EBP_STACK_COPY
 			     : STACK_SHORT;
 
@@ -104,14 +104,14 @@ __noinline int copy_stack(__u64 sp)
 static __always_inline int send_for_rescue(struct ebp_rescue *r, const struct ebp_key *key)
 {
 	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-	int urgent = key->result == EBP_NO_MAPPING || waiting >= cfg_ring_wake;
+	int urgent = key->result == EBP_NO_MAPPING || waiting >= config.ring_wake;
 	__u32 size;
 
 	/*
 	 * Where user space does not keep up, what is left is for records a hundredth as long:
 	 * better cut than lost.
 	 */
-	if (waiting >= 7 * (__u64)cfg_ring_wake / 2)
+	if (waiting >= 7 * (__u64)config.ring_wake / 2)
 		return -1;
 	size = copy_stack(r->regs.r[REG_SP] - RED_ZONE);
 	r->head.n = size;

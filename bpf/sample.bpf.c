@@ -82,12 +82,12 @@ static __always_inline int rescue(const void *ctx, int in_kernel, const struct u
 {
 	struct ebp_rescue *r = rescue_room();
 
-	if (!r || !cfg_rescue || !can_be_rescued(s, key->result))
+	if (!r || !config.rescue || !can_be_rescued(s, key->result))
 		return 0;
 	leaf_registers(ctx, in_kernel, &r->regs);
 	/* The count of an interval comes when it ends; what is sent tells its stack. */
 	if (key->kind != EBP_ON_CPU)
-		key->user_id = hash_step(hash_step(cfg_seed, key->tid), bpf_ktime_get_ns()) | 1;
+		key->user_id = hash_step(hash_step(config.seed, key->tid), bpf_ktime_get_ns()) | 1;
 	return !send_for_rescue(r, key);
 }
 
@@ -142,7 +142,7 @@ static __always_inline int user_stack_later(struct ebp_key *key)
 	if (is_between_programs(syscall))
 		return 0;
 	key->result = EBP_NO_PROCESS;
-	if (!r || !cfg_rescue || (space && space->flags & EBP_SPACE_NO_RESCUE) ||
+	if (!r || !config.rescue || (space && space->flags & EBP_SPACE_NO_RESCUE) ||
 	    syscall == NO_REGISTERS)
 		return 0;
 	if (!send_for_rescue(r, key))
@@ -171,7 +171,7 @@ static __always_inline int user_stack32(void *ctx, struct ebp_key *key, struct e
 static __always_inline int announce_kernel_stack(struct ebp_key *key, struct ebp_stack *s, __u32 n,
 						 __u32 first, __u32 returned)
 {
-	key->kernel_id = hash_scratch(cfg_seed, n, first, returned);
+	key->kernel_id = hash_scratch(config.seed, n, first, returned);
 	s->head.type = EBP_KERNEL_STACK;
 	s->head.n = n - first;
 	s->id = key->kernel_id;
@@ -219,9 +219,9 @@ static __always_inline int sample(void *ctx, int in_kernel, int by_cgroup, int p
 	process_id = hash_process(&key.process);
 	announce_process(&key.process, process_id);
 
-	if (cfg_kernel && in_kernel)
+	if (config.kernel && in_kernel)
 		err = kernel_stack(ctx, in_kernel, &key, s);
-	if (cfg_user && !task.userless && !err) {
+	if (config.user && !task.userless && !err) {
 		if (task.is32)
 			err = user_stack32(ctx, &key, s, process_id);
 		else if (in_kernel == IN_TIMER)
@@ -283,6 +283,11 @@ struct {
 	__type(value, __u64);
 } hits SEC(".maps");
 
+static __always_inline int is_wanted_cpu(__u32 cpu)
+{
+	return config.filter.cpus[cpu / 64 & (EBP_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1;
+}
+
 /* A tracepoint fires in the kernel, on whatever CPU: the kernel runs this for all of them. */
 SEC("?tracepoint")
 int on_tracepoint(void *ctx)
@@ -290,10 +295,10 @@ int on_tracepoint(void *ctx)
 	__u32 cpu = bpf_get_smp_processor_id(), zero = 0;
 	__u64 *n;
 
-	if (cfg_by_cpu && !(cfg_cpus[cpu / 64 & (EBP_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1))
+	if (config.filter.by_cpu && !is_wanted_cpu(cpu))
 		return 0;
 	n = bpf_map_lookup_elem(&hits, &zero);
-	if (!n || ++*n < cfg_period)
+	if (!n || ++*n < config.samples.period)
 		return 0;
 	*n = 0;
 	return sample(ctx, 1, 1, 0);
@@ -310,13 +315,15 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (from == to)
 		return 0;
 	/* The child runs the parent's code: it has its tables at its first instruction. */
-	space = cfg_user ? bpf_map_lookup_elem(&spaces, &from) : NULL;
+	space = config.user ? bpf_map_lookup_elem(&spaces, &from) : NULL;
 	if (space) {
 		copy = *space;
 		copy.start = BPF_CORE_READ(child, start_boottime);
 		bpf_map_update_elem(&spaces, &to, &copy, BPF_ANY);
 	}
-	t = cfg_by_process && cfg_inherit ? bpf_map_lookup_elem(&targets, &from) : NULL;
+	if (!config.filter.by_process || !config.filter.inherit)
+		return 0;
+	t = bpf_map_lookup_elem(&targets, &from);
 	if (t) {
 		target_bytes[to & (TARGET_BYTES - 1)] = 1;
 		bpf_map_update_elem(&targets, &to, t, BPF_ANY);
@@ -357,7 +364,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (BPF_CORE_READ(task, signal, live.counter))
 		return 0;
-	if (cfg_alloc && in_targets(tgid))
+	if (config.alloc.on && in_targets(tgid))
 		send_gone(task, tgid);
 	bpf_map_delete_elem(&targets, &tgid);
 	return 0;

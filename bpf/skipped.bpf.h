@@ -37,7 +37,10 @@ struct {
 static __always_inline void note_hit(__u64 pc)
 {
 	__u32 zero = 0;
-	__u64 *hit = cfg_clock && clock_watched ? bpf_map_lookup_elem(&clock_hits, &zero) : NULL;
+	__u64 *hit = NULL;
+
+	if (config.samples.clock && clock_watched)
+		hit = bpf_map_lookup_elem(&clock_hits, &zero);
 
 	if (hit)
 		*hit = pc;

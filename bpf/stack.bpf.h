@@ -66,7 +66,7 @@ __noinline __u64 hash_scratch(__u64 h, __u32 n, __u32 first, __u32 returned)
 /* Kernel addresses, leaf first; returns their number. */
 static __always_inline __u32 kernel_frames(void *ctx, __u64 *frames)
 {
-	long n = bpf_get_stack(ctx, frames, cfg_frames * sizeof(*frames), 0);
+	long n = bpf_get_stack(ctx, frames, config.frames * sizeof(*frames), 0);
 
 	return n > 0 ? n / sizeof(*frames) : 0;
 }
@@ -76,9 +76,10 @@ static __always_inline __u32 kernel_frames(void *ctx, __u64 *frames)
  */
 static __always_inline __u32 user_frames32(void *ctx, __u64 *frames, __u32 *result)
 {
-	long n = bpf_get_stack(ctx, frames, cfg_frames * sizeof(*frames), BPF_F_USER_STACK);
+	long n = bpf_get_stack(ctx, frames, config.frames * sizeof(*frames), BPF_F_USER_STACK);
 
-	*result = n < 0 ? EBP_UNREADABLE : n >= (long)(cfg_frames * sizeof(*frames)) ? EBP_DEPTH : EBP_COMPLETE;
+	*result = n < 0						 ? EBP_UNREADABLE :
+		  n >= (long)(config.frames * sizeof(*frames)) ? EBP_DEPTH : EBP_COMPLETE;
 	return n > 0 ? n / sizeof(*frames) : 0;
 }
 

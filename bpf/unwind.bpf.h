@@ -215,8 +215,8 @@ static __always_inline void unwind_reset(struct unwind_state *s, const struct eb
 	s->no_rescue = space ? space->flags & EBP_SPACE_NO_RESCUE : 0;
 	s->uprobe = 0;
 	s->jumps = s->n = s->fp_frames = s->raw = 0;
-	s->max = cfg_user_frames;
-	s->hash = cfg_seed;
+	s->max = config.user_frames;
+	s->hash = config.seed;
 	begin(s);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "bpf/config.h"
 #include "collect/features.h"
 #include "collect/grace.h"
 #include "collect/load_log.h"
@@ -51,28 +52,28 @@ static uint32_t round_up_pow2(uint64_t x, uint32_t least, uint32_t most)
 
 static int configure(struct collector *c, const struct collector_options *o, struct error *e)
 {
-	struct ebprof_bpf__rodata *ro = c->skel->rodata;
+	struct ebp_config *config = &c->skel->rodata->config;
 	int subsys = -1;
 
-	if (getrandom(&ro->cfg_seed, sizeof(ro->cfg_seed), 0) != sizeof(ro->cfg_seed))
+	if (getrandom(&config->seed, sizeof(config->seed), 0) != sizeof(config->seed))
 		return error_set(e, STATUS_ERROR, -errno, "cannot draw random numbers: %s",
 				 strerror(errno));
-	ro->cfg_frames = features_frames(o->max_frames);
-	ro->cfg_user_frames = o->max_frames;
-	ro->cfg_rescue = o->rescue;
-	ro->cfg_user = o->user;
-	ro->cfg_kernel = o->kernel;
-	ro->cfg_timeline = o->timeline;
-	ro->cfg_inherit = o->inherit;
-	ro->cfg_by_process = (o->ntargets && !o->by_thread) || o->command;
-	ro->cfg_by_thread = o->ntargets && o->by_thread;
+	config->frames = features_frames(o->max_frames);
+	config->user_frames = o->max_frames;
+	config->rescue = o->rescue;
+	config->user = o->user;
+	config->kernel = o->kernel;
+	config->timeline = o->timeline;
+	config->filter.inherit = o->inherit;
+	config->filter.by_process = (o->ntargets && !o->by_thread) || o->command;
+	config->filter.by_thread = o->ntargets && o->by_thread;
 	for (size_t i = 0; i < EBP_SELF_MAX; i++)
-		ro->cfg_self[i] = (uint32_t)o->self[i];
-	ro->cfg_idle = o->idle;
-	ro->cfg_by_comm = o->comm != NULL;
+		config->filter.self[i] = (uint32_t)o->self[i];
+	config->filter.idle = o->idle;
+	config->filter.by_comm = o->comm != NULL;
 	if (o->comm)
-		memcpy(ro->cfg_comm, o->comm, strnlen(o->comm, sizeof(ro->cfg_comm) - 1));
-	ro->cfg_cgroup = o->cgroup;
+		memcpy(config->filter.comm, o->comm, strnlen(o->comm, EBP_COMM_LEN - 1));
+	config->filter.cgroup = o->cgroup;
 	if (o->cgroup && *o->cgroup_controller) {
 		subsys = features_cgroup_subsys(o->cgroup_controller);
 		if (subsys < 0)
@@ -81,11 +82,11 @@ static int configure(struct collector *c, const struct collector_options *o, str
 					 "the cgroup controller '%s'",
 					 o->cgroup_controller);
 	}
-	ro->cfg_cgroup_subsys = subsys;
-	ro->cfg_by_cpu = o->cpus != NULL;
+	config->filter.cgroup_subsys = subsys;
+	config->filter.by_cpu = o->cpus != NULL;
 	for (size_t i = 0; o->cpus && i < o->ncpus; i++)
 		if (o->cpus[i] < EBP_CPUS_MAX)
-			ro->cfg_cpus[o->cpus[i] / 64] |= 1ull << (o->cpus[i] & 63);
+			config->filter.cpus[o->cpus[i] / 64] |= 1ull << (o->cpus[i] & 63);
 	return 0;
 }
 
@@ -117,7 +118,7 @@ static void choose_maps(struct ebprof_bpf *s)
 static int choose_programs(struct collector *c, const struct collector_options *o, struct error *e)
 {
 	struct ebprof_bpf *s = c->skel;
-	int by_process = s->rodata->cfg_by_process, err = 0;
+	int by_process = s->rodata->config.filter.by_process, err = 0;
 
 	bpf_program__set_autoload(s->progs.on_fork, o->user || (by_process && o->inherit));
 	bpf_program__set_autoload(s->progs.on_exec, o->command != 0);
@@ -136,6 +137,7 @@ static int choose_programs(struct collector *c, const struct collector_options *
 static void size_maps(struct collector *c, const struct collector_options *o)
 {
 	struct ebprof_bpf *s = c->skel;
+	struct ebp_config *config = &s->rodata->config;
 	int *cpus = NULL, possible = libbpf_num_possible_cpus();
 	size_t ncpus = 1;
 	uint32_t entries, ring;
@@ -152,12 +154,12 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 	entries = round_up_pow2(rate / 2, 4096, 1u << 20);
 	ring = round_up_pow2(o->ring_bytes ? o->ring_bytes : bytes,
 			     o->ring_bytes ? 4096 : 1u << 20, 64u << 20);
-	s->rodata->cfg_seen_stacks = round_up_pow2(rate * 8, 1u << 13, 1u << 20);
-	s->rodata->cfg_seen_processes = round_up_pow2(rate, 1u << 12, 1u << 16);
-	bpf_map__set_max_entries(s->maps.seen_stacks, s->rodata->cfg_seen_stacks);
-	bpf_map__set_max_entries(s->maps.seen_processes, s->rodata->cfg_seen_processes);
-	s->rodata->cfg_map_wake = entries / 2;
-	s->rodata->cfg_ring_wake = ring / 4;
+	config->seen_stacks = round_up_pow2(rate * 8, 1u << 13, 1u << 20);
+	config->seen_processes = round_up_pow2(rate, 1u << 12, 1u << 16);
+	bpf_map__set_max_entries(s->maps.seen_stacks, config->seen_stacks);
+	bpf_map__set_max_entries(s->maps.seen_processes, config->seen_processes);
+	config->map_wake = entries / 2;
+	config->ring_wake = ring / 4;
 	bpf_map__set_max_entries(s->maps.ring, ring);
 	bpf_map__set_max_entries(s->maps.rescue_scratch, possible > 0 ? (uint32_t)possible : 1);
 	/*

@@ -48,8 +48,8 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 	int err;
 
 	(void)o;
-	skel->rodata->cfg_alloc = 1;
-	skel->rodata->cfg_alloc_interval = p->interval;
+	skel->rodata->config.alloc.on = 1;
+	skel->rodata->config.alloc.interval = p->interval;
 	bpf_map__set_autocreate(skel->maps.alloc_busy, true);
 	for (size_t i = 0; i < p->n; i++)
 		bpf_program__set_autoload(probe_program(skel, p->v[i].kind), true);

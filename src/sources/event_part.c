@@ -32,7 +32,7 @@ int event_part_open(struct event_part *p, const struct collector_options *o, str
 	attr.sample_type |= p->sample_type;
 	/*
 	 * A program on a tracepoint runs for its hits on all CPUs, once for each
-	 * event it is set on: one event is right, cfg_cpus does the rest.
+	 * event it is set on: one event is right, config.filter.cpus does the rest.
 	 */
 	if (p->event->type == PERF_TYPE_TRACEPOINT)
 		p->events = perf_events_new(&attr, 0, &first, 1, program);

@@ -18,16 +18,16 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 	const struct event *event = s->part.event;
 
 	(void)e;
-	skel->rodata->cfg_period = s->part.period ? s->part.period : 1;
+	skel->rodata->config.samples.period = s->part.period ? s->part.period : 1;
 	event_part_configure(&s->part, event->type == PERF_TYPE_TRACEPOINT
 					       ? skel->progs.on_tracepoint
 				       : o->cgroup ? skel->progs.on_event_in_cgroup
 						   : skel->progs.on_event);
 	bpf_map__set_autocreate(skel->maps.hits, true);
 	/* Where not all of it is wanted, what is skipped looks like what is left out. */
-	skel->rodata->cfg_clock =
+	skel->rodata->config.samples.clock =
 		event_is_clock(event) && !event->exclude_user && !event->exclude_kernel;
-	if (!skel->rodata->cfg_clock)
+	if (!skel->rodata->config.samples.clock)
 		return 0;
 	s->clock_watcher = o->cgroup ? skel->progs.on_timer_in_cgroup : skel->progs.on_timer;
 	bpf_program__set_autoload(s->clock_watcher, true);

@@ -26,7 +26,7 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 		     struct error *e)
 {
 	const struct waits_options *w = &((struct waits *)ctx)->o;
-	struct ebprof_bpf__rodata *ro = skel->rodata;
+	struct ebp_waits_config *config = &skel->rodata->config.waits;
 	struct bpf_program *const programs[] = {
 		skel->progs.on_switch,  skel->progs.on_waking, skel->progs.on_new_task,
 		skel->progs.begin_task, skel->progs.end_task,
@@ -38,13 +38,13 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 		return error_set(e, STATUS_DENIED, -EOPNOTSUPP,
 				 "no waits can be measured on PREEMPT_RT before Linux 6.4: "
 				 "that kernel would stand still");
-	kernel_text_find(ro->cfg_sched_text, ro->cfg_irq_text, ro->cfg_wake_text);
-	ro->cfg_wall = w->wall;
-	ro->cfg_wakers = w->wakers;
-	ro->cfg_min_block = w->min_block;
-	ro->cfg_states = (uint8_t)w->states;
-	ro->cfg_overhead = (uint64_t)(w->overhead * 4294967296.0);
-	ro->cfg_switch_state = features_func_args("btf_trace_sched_switch") > SWITCH_STATE;
+	kernel_text_find(config->sched_text, config->irq_text, config->wake_text);
+	config->wall = w->wall;
+	config->wakers = w->wakers;
+	config->min_block = w->min_block;
+	config->states = (uint8_t)w->states;
+	config->overhead = (uint64_t)(w->overhead * 4294967296.0);
+	config->switch_state = features_func_args("btf_trace_sched_switch") > SWITCH_STATE;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		bpf_program__set_autoload(programs[i], true);
 	bpf_map__set_autocreate(skel->maps.off_budgets, true);

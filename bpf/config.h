@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What user space sets before it loads the programs. The verifier sees constants here, so a feature
+ * that is off costs no instruction. Each source has a structure of its own.
+ */
+#ifndef EBPROF_CONFIG_H
+#define EBPROF_CONFIG_H
+
+#include "bpf/ebprof.h"
+
+/* Which tasks are measured. Each filter is off at 0. */
+struct ebp_filter_config {
+	__u64 cgroup;		/* kernfs id; descendants are included */
+	__s32 cgroup_subsys;	/* cgroup v1: which hierarchy; -1: v2 */
+	__u32 self[EBP_SELF_MAX];	/* processes of our own, left out; 0: none */
+	__u8 by_process, by_thread;	/* by the `targets` map */
+	__u8 inherit;		/* what the targets fork is a target, too */
+	__u8 by_comm;		/* the process's name is @comm */
+	char comm[EBP_COMM_LEN];
+	__u8 idle;		/* 1: the idle task is sampled, too */
+	/* tracepoints only, because perf events are opened per CPU: a bit for each CPU */
+	__u8 by_cpu;
+	__u64 cpus[EBP_CPUS_MAX / 64];
+};
+
+struct ebp_samples_config {
+	/* 1: the event is a clock's, and what the kernel skips of it is looked for */
+	__u8 clock;
+	__u64 period;		/* tracepoints only: every n-th hit */
+};
+
+struct ebp_waits_config {
+	/*
+	 * Kernel code, from its beginning to its end: the scheduler's, where interrupts come in,
+	 * try_to_wake_up(); 0: not known.
+	 */
+	__u64 sched_text[2], irq_text[2], wake_text[2];
+	__u64 min_block;	/* ns; shorter intervals are counted by number alone */
+	__u64 overhead;		/* share of a CPU that taking stacks may cost, of 2^32 */
+	__u8 wall;		/* time on the CPU is measured, too */
+	__u8 wakers;		/* who ended a wait is recorded */
+	__u8 switch_state;	/* sched_switch has the state of who leaves (5.18) */
+	__u8 states;		/* a bit for each enum ebp_kind that is wanted */
+};
+
+struct ebp_alloc_config {
+	__u64 interval;		/* bytes a sample; 0: every block is one */
+	__u8 on;		/* the end of processes is reported */
+};
+
+struct ebp_config {
+	__u64 seed;		/* of all hashes, so nobody can make two stacks collide */
+	__u32 frames;		/* at most EBP_FRAMES_MAX and kernel.perf_event_max_stack */
+	__u32 user_frames;	/* at most EBP_FRAMES_MAX */
+	__u32 ring_wake;	/* bytes waiting in the ring buffer that wake its reader */
+	__u32 map_wake;		/* entries of the count map that wake its reader */
+	__u32 seen_stacks, seen_processes;	/* slots of those caches, powers of two */
+	__u8 user, kernel;	/* stacks that are taken */
+	__u8 rescue;		/* what cannot be unwound in the kernel is sent to user space */
+	__u8 timeline;		/* each sample by itself, with its time */
+	struct ebp_filter_config filter;
+	struct ebp_samples_config samples;
+	struct ebp_waits_config waits;
+	struct ebp_alloc_config alloc;
+};
+
+#endif
