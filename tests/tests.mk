@@ -41,7 +41,7 @@ LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/p
 	src/session/shares.c src/session/deadline.c \
 	src/session/budget.c src/session/alloc_profile.c src/session/frame_word.c $(wildcard src/session/assembler*.c) src/alloc/alloc.c \
 	$(addprefix src/alloc/alloc_,load.c pace.c slices.c threads.c) \
-	src/preload/block_table.c $(wildcard src/loop/*.c) src/commands/hints.c src/commands/packages.c
+	src/preload/block_table.c $(wildcard src/loop/*.c) $(addprefix src/commands/,hints.c option_rules.c packages.c)
 TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined

@@ -139,10 +139,8 @@ const struct cli_option record_rows[] = {
 	CLI_HEADING("Event and rate"),
 	{ 'F', 'r', "frequency", "HZ", cli_rate, AT(frequency),
 	  "samples a second and CPU: 99 (default), 1kHz, max", R | T | BRIEF },
-	{ 'c', 0, "count", "PERIOD", cli_count, AT(period),
-	  "one sample every PERIOD events, instead of a rate", R | A },
 	{ 'c', 0, "period", "PERIOD", cli_count, AT(period),
-	  "one sample every PERIOD events, instead of -F", T },
+	  "one sample every PERIOD events, instead of a rate", 0 },
 	{ 'e', 0, "event", "EVENT", cli_string, AT(event),
 	  "an event by its perf name (default cycles, else cpu-clock); -e list", R | T | BRIEF },
 
@@ -233,6 +231,8 @@ const struct cli_option record_rows[] = {
 	{ 0, 0, "count", "N", cli_count, AT(tables), "end after N tables; implies --plain", T },
 	{ 0, 0, "rows", "N", cli_count, AT(view.rows), "at most N rows of each table", T },
 
+	/* An older name of --period; of top it is something else. */
+	{ 0, 0, "count", "PERIOD", cli_count, AT(period), NULL, R | A },
 	/* From habit: with perf stacks are asked for. Here they are always there. */
 	{ 'g', 0, NULL, NULL, cli_ignore, 0, NULL, 0 },
 	{ 0, 0, "call-graph", "HOW", cli_ignore, 0, NULL, 0 },

@@ -73,6 +73,17 @@ def test_did_you_mean():
     run("help", "record", "top").fails(2, "one command")
 
 
+def test_period():
+    """-c is --period everywhere, and --count its older name, but for top."""
+    for command in ("record", "alloc", "top"):
+        run(command, "-F", 99, "--period", 3, "-d", 1).fails(2, "-F and -c" if command != "alloc" else "leave out -F")
+    run("--count", 3, "-F", 99, "-d", 1).fails(2, "-F and -c")
+    run("top", "--count", "x").fails(2, "--count 'x'")
+    for command in ("record", "alloc"):
+        out = run(command, "--help").ok().out
+        check("-c, --period PERIOD" in out and "--count" not in out, "listed by", command, out)
+
+
 # --- What begins the command. ---
 
 def recorded(*args, **kw):

@@ -154,5 +154,5 @@ def test_refused():
         run("alloc", "--page-faults", *more, "--", "true").fails(2, "leave out")
     for more in (("-e", "cycles"), ("-F", "99"), ("--off-cpu",), ("--wall",)):
         run("alloc", "--page-faults", *more, "--", "true").fails(2, "leave out")
-    run("alloc", "--page-faults", "-c", "0", "-a").fails(2, "-c")
+    run("alloc", "--page-faults", "-c", "0", "-a").fails(2, "--period")
     run("alloc", "-a", "-d", "1").fails(2, "--page-faults is cheap enough")
