@@ -46,13 +46,14 @@ static uint32_t add_module(struct assembler *a, const char *name, const char *pa
 }
 
 struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs,
-				const struct assembler_types *types, int why)
+				struct namer *namer, const struct assembler_types *types, int why)
 {
 	struct assembler *a = xcalloc(1, sizeof(*a));
 
 	a->profile = profile;
 	a->images = images;
 	a->procs = procs;
+	a->namer = namer;
 	a->types = *types;
 	a->shares = shares_new();
 	a->why = why;
@@ -64,8 +65,6 @@ void assembler_free(struct assembler *a)
 {
 	if (!a)
 		return;
-	for (size_t i = 0; i < a->made.n; i++)
-		symbol_source_free(a->made.v[i].names);
 	shares_free(a->shares);
 	tracing_text_free(&a->tracing);
 	vec_free(&a->sample_results);
@@ -82,7 +81,6 @@ void assembler_free(struct assembler *a)
 	vec_free(&a->locations);
 	vec_free(&a->image_modules);
 	vec_free(&a->module_images);
-	vec_free(&a->later);
 	free(a);
 }
 
@@ -153,7 +151,8 @@ static uint32_t module_of_made(struct assembler *a, uint32_t incarnation)
 			 procs_info(a->procs, incarnation).pid, incarnation);
 		vec_push(&a->made,
 			 (struct made){ .incarnation = incarnation,
-					.module = add_module(a, "[anon]", name, "", IMAGE_NONE) });
+					.module = add_module(a, "[anon]", name, "", IMAGE_NONE),
+					.runtime = namer_runtime(a->namer) });
 		while (a->module_made.n <= a->made.v[id].module)
 			vec_push(&a->module_made, PROFILE_NONE);
 		a->module_made.v[a->made.v[id].module] = id;
@@ -580,12 +579,7 @@ void assembler_leave_tracing_out(struct assembler *a)
 	tracing_text_find(&a->tracing, "/proc/kallsyms");
 }
 
-void assembler_live(struct assembler *a)
-{
-	a->live = 1;
-}
-
-void assembler_update(struct assembler *a, struct symbolizer *symbolizer)
+void assembler_update(struct assembler *a)
 {
 	size_t n = a->early.n;
 
@@ -600,7 +594,6 @@ void assembler_update(struct assembler *a, struct symbolizer *symbolizer)
 		memmove(a->early.v, a->early.v + n, a->early.n * sizeof(*a->early.v));
 	}
 	divide_and_name(a);
-	assembler_name_made(a, symbolizer);
 }
 
 void assembler_finish(struct assembler *a)

@@ -15,7 +15,6 @@
 #include "proc/procs.h"
 #include "profile/profile.h"
 #include "session/namer.h"
-#include "symbols/symbolizer.h"
 #include "unwind/step/step.h"
 
 struct alloc_probes;
@@ -34,9 +33,12 @@ struct assembler_types {
 	uint64_t page;		/* bytes of a page whose fault does not tell */
 };
 
-/* @why: what has no name tells why in the place of its name. */
+/*
+ * @namer: asked for names, by nobody else. @why: what has no name tells why in the place of its
+ * name.
+ */
 struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs,
-				const struct assembler_types *types, int why);
+				struct namer *namer, const struct assembler_types *types, int why);
 void assembler_free(struct assembler *a);
 
 /* A process was sampled for the first time: its mappings are read while it lives. */
@@ -73,31 +75,17 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample,
 /* The word for a result: "depth", "no CFI", ...; NULL for EBP_COMPLETE. */
 const char *assembler_result_name(enum ebp_result result);
 
-/*
- * Asks @namer for names of new locations, and takes those that it has found: now and then while
- * sampling. What may still change is left for the end: code that is made at run time, what is
- * loaded into the kernel, files that could not be opened so far.
- */
-void assembler_ask(struct assembler *a, struct namer *namer);
-/* Sampling has ended: the kernel's names are as they should be. More samples may come. */
-void assembler_ask_last(struct assembler *a, struct namer *namer);
-/*
- * Names all locations that have no name yet; those of code that was made at run time by
- * @symbolizer.
- */
-void assembler_name(struct assembler *a, struct namer *namer, struct symbolizer *symbolizer);
+/* Asks for names of new locations, and takes those that were found: now and then. */
+void assembler_ask(struct assembler *a);
+/* Names all locations that have no name yet; waits for them. */
+void assembler_name(struct assembler *a);
 /* Before the first stack: these are taken at a tracepoint, and begin where it was hit. */
 void assembler_leave_tracing_out(struct assembler *a);
-/*
- * Somebody looks at the profile while it is made: what may still change has the name that it has
- * now. Before the first assembler_ask().
- */
-void assembler_live(struct assembler *a);
 /*
  * The profile is to be looked at now: processes get the names that they have, waits without stacks
  * are divided.
  */
-void assembler_update(struct assembler *a, struct symbolizer *symbolizer);
+void assembler_update(struct assembler *a);
 /*
  * After assembler_update(), now and then: makes one of the processes of one name that ended more
  * than @age ns ago, where there are many of them (profile_fold(), which @mark is for), and forgets
@@ -109,7 +97,7 @@ size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark);
  * assembler_update(), where it knows more processes than are to be kept apart, each in some 600
  * bytes.
  */
-size_t assembler_make_room(struct assembler *a, struct symbolizer *symbolizer);
+size_t assembler_make_room(struct assembler *a);
 /*
  * What could be done only at the end: waits without stacks are divided, processes get the names
  * that they have now.

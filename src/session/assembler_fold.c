@@ -117,22 +117,20 @@ static void fold_samples(struct assembler *a, const struct profile_folded *f)
 	free(weighed);
 }
 
-static void release(struct assembler *a, uint64_t before)
+static void release(struct assembler *a)
 {
 	unsigned char *kept = xcalloc(procs_count(a->procs) + 1, 1);
 
 	for (size_t i = 0; i < a->processes.n; i++)
 		kept[a->processes.v[i].incarnation] = 1;
-	/*
-	 * Its module is called after it; what its program told is of no use where all was named
-	 * after its end.
-	 */
+	/* Its module is called after it. */
 	for (size_t i = 0; i < a->made.n; i++) {
 		struct made *m = &a->made.v[i];
 
-		if (!kept[m->incarnation] && a->made_named >= before) {
-			symbol_source_free(m->names);
+		if (!kept[m->incarnation] && !m->over) {
+			namer_runtime_end(a->namer, m->runtime);
 			m->names = NULL;
+			m->over = 1;
 		}
 		kept[m->incarnation] = 1;
 	}
@@ -153,17 +151,17 @@ size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark)
 	fold_wakers(a, before);
 	fold_processes(a, &f, before);
 	fold_samples(a, &f);
-	release(a, before);
+	release(a);
 	return n;
 }
 
-size_t assembler_make_room(struct assembler *a, struct symbolizer *symbolizer)
+size_t assembler_make_room(struct assembler *a)
 {
 	uint64_t now = clock_ns();
 
 	if (a->processes.n < APART || now < a->looked + AGAIN)
 		return 0;
 	a->looked = now;
-	assembler_update(a, symbolizer);
+	assembler_update(a);
 	return assembler_fold(a, 0, "");
 }

@@ -24,8 +24,11 @@ struct known_process {
 /* The code that a process made at run time: one module, whether its names are known or not. */
 struct made {
 	uint32_t incarnation, module;
-	struct symbol_source *names;	/* NULL: its program has not told any yet */
-	uint64_t tried;			/* when they were last looked for; ns */
+	struct namer_runtime *runtime;
+	/* the namer's, once there is one; NULL: its program has not told any yet */
+	struct symbol_source *names;
+	uint64_t looked;		/* when they were last looked for; ns */
+	int over;			/* its process is gone, and they are not needed any more */
 };
 
 struct stack {
@@ -52,6 +55,7 @@ struct assembler {
 	struct profile *profile;
 	struct images *images;
 	struct procs *procs;
+	struct namer *namer;
 	VEC(struct known_process) processes;
 	struct hashmap process_ids;	/* hash of struct ebp_process -> index */
 	VEC(struct stack) stacks;
@@ -64,11 +68,7 @@ struct assembler {
 	struct hashmap made_ids;	/* incarnation -> index */
 	/* module of the profile -> index, PROFILE_NONE: made by a compiler */
 	VEC(uint32_t) module_made;
-	/* locations before this one have their names, or will, or are in: */
-	size_t asked;
-	VEC(uint32_t) later;		/* locations that are asked for at the end */
-	/* the kernel's functions were, or will be, read at the end */
-	int reread;
+	size_t asked;			/* locations whose names were asked for */
 	uint32_t kernel_module;
 	struct assembler_types types;
 	const struct alloc_probes *probes;	/* whose operators are left out; NULL: none are */
@@ -79,9 +79,6 @@ struct assembler {
 	VEC(struct waker) wakers;
 	struct hashmap waker_ids;	/* waker id -> index */
 	int why;			/* is to be told */
-	int live;			/* names are wanted at once */
-	/* when code made at run time was last named, and when it may be again; ns */
-	uint64_t made_named, made_again;
 	uint64_t looked;		/* when there was last to be room, ns */
 	int timeline;
 	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */
@@ -95,7 +92,5 @@ struct known_process *assembler_known(struct assembler *a, const struct ebp_proc
 struct known_process *assembler_know(struct assembler *a, const struct known_process *p);
 /* Looks for the names of code that @m's process makes, while it is there. */
 void assembler_find_names(struct assembler *a, struct made *m);
-/* Names what is known by now of code that was made at run time; the rest is left for the end. */
-void assembler_name_made(struct assembler *a, struct symbolizer *symbolizer);
 
 #endif

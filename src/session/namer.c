@@ -3,62 +3,56 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "base/vec.h"
+#include "session/naming.h"
 
 #define NICENESS	0	/* while nobody waits for the names; ours may be less */
 #define PAUSE		8	/* times the CPU time that a batch took */
 #define SLICE		512	/* places that are answered at once */
+#define RUNTIMES_AGAIN	500000000ull	/* ns until code without a name is asked for again */
 
-struct place {
-	const struct image *image;	/* NULL: the kernel */
-	uint64_t address;
-	uint32_t id;
-};
-
-/* Answers, with indexes in place of pointers into what grows. */
-struct answers {
-	VEC(struct given { struct namer_answer answer; size_t first; }) all;
-	VEC(struct symbol_frame) frames;
-};
-
-typedef VEC(struct place) place_vec;
-
+/*
+ * Neither thread allocates or frees what the other one does: the heap of one of low priority must
+ * not stop the owner.
+ */
 struct namer {
-	struct symbolizer *symbolizer;	/* the thread's while it is busy */
-	int reread_done;		/* the same */
+	struct naming *naming;		/* the thread's while it is busy */
 	pthread_t thread;
-	int started;
-	place_vec asked;		/* not handed over yet */
-	pthread_mutex_t lock;		/* of all below */
+	int started, live;
+	/* The owner's. */
+	naming_places asked;		/* not handed over yet, and */
+	naming_places later;		/* not before something else has come */
+	VEC(struct namer_runtime *) runtimes, ending;
+	uint64_t runtimes_again;	/* when these are asked again, ns */
+	pthread_mutex_t lock;		/* of all below, and of what runtimes hold */
 	pthread_cond_t work, progress;
-	place_vec batch;
-	struct answers answers;		/* not taken yet */
+	naming_places batch;		/* the owner's memory */
+	naming_places todo;		/* the thread's: what it works on */
+	struct naming_answers answers;	/* the thread's: not taken yet */
+	/* with the batch, which asks the last of them */
+	VEC(struct namer_runtime *) ended;
 	pid_t tid;			/* of the thread; 0: it has not come so far */
 	uint64_t pause_ends;		/* ns */
-	int busy, reread, urgent, stop;
+	enum naming_phase phase;
+	int busy, stop;
 };
 
-struct namer *namer_new(const struct symbolizer_options *o)
+struct namer *namer_new(const struct namer_options *o)
 {
 	struct namer *n = xcalloc(1, sizeof(*n));
 
-	n->symbolizer = symbolizer_new(o);
+	n->naming = naming_new(o);
+	n->live = o->live;
 	/* The owner may run at a real-time priority. */
 	thread_lock_init(&n->lock);
 	pthread_cond_init(&n->work, NULL);
 	pthread_cond_init(&n->progress, NULL);
 	return n;
-}
-
-static void free_answers(struct answers *a)
-{
-	vec_free(&a->all);
-	vec_free(&a->frames);
 }
 
 /* Waits for the look-up that is under way. From here on the symbolizer is the owner's. */
@@ -78,10 +72,19 @@ void namer_free(struct namer *n)
 	if (!n)
 		return;
 	end_thread(n);
-	symbolizer_free(n->symbolizer);
+	naming_free(n->naming);
+	for (size_t i = 0; i < n->runtimes.n; i++) {
+		symbol_source_free(n->runtimes.v[i]->source);
+		free(n->runtimes.v[i]);
+	}
+	vec_free(&n->runtimes);
+	vec_free(&n->ending);
+	vec_free(&n->ended);
 	vec_free(&n->asked);
+	vec_free(&n->later);
 	vec_free(&n->batch);
-	free_answers(&n->answers);
+	vec_free(&n->todo);
+	naming_answers_free(&n->answers);
 	pthread_cond_destroy(&n->work);
 	pthread_cond_destroy(&n->progress);
 	pthread_mutex_destroy(&n->lock);
@@ -90,77 +93,77 @@ void namer_free(struct namer *n)
 
 /* --- The thread. ---------------------------------------------------------------- */
 
-/* By file, the kernel last, and by address in it. */
-static int by_place(const void *a, const void *b)
+/* Takes the batch over. */
+static void take_batch(struct namer *n)
 {
-	const struct place *x = a, *y = b;
-	uint64_t i = x->image ? x->image->id : UINT64_MAX, k = y->image ? y->image->id : UINT64_MAX;
-
-	if (i != k)
-		return i < k ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	vec_reserve(&n->todo, n->batch.n);
+	if (n->batch.n)
+		memcpy(n->todo.v, n->batch.v, n->batch.n * sizeof(*n->batch.v));
+	n->todo.n = n->batch.n;
+	n->batch.n = 0;
 }
 
-static void name_place(struct namer *n, const struct place *p, struct answers *to)
+static struct namer_runtime runtime_of(struct namer *n, const struct naming_place *p)
 {
-	struct symbol_frame frames[SOURCE_FRAMES_MAX];
-	struct given given = { { .id = p->id, .module = "", .reread = n->reread_done },
-			       to->frames.n };
+	struct namer_runtime runtime = { 0 };
 
-	given.answer.n = p->image ? symbolizer_user(n->symbolizer, p->image, p->address, frames)
-				  : symbolizer_kernel(n->symbolizer, p->address, frames,
-						      &given.answer.module);
-	if (p->image && given.answer.n < 0)
-		given.answer.start = symbolizer_start(n->symbolizer, p->image, p->address);
-	for (int i = 0; i < given.answer.n; i++)
-		vec_push(&to->frames, frames[i]);
-	vec_push(&to->all, given);
-}
-
-/* With the lock. */
-static void hand_back(struct namer *n, struct answers *made)
-{
-	for (size_t i = 0; i < made->all.n; i++) {
-		struct given given = made->all.v[i];
-
-		given.first += n->answers.frames.n;
-		vec_push(&n->answers.all, given);
+	if (p->where.runtime) {
+		pthread_mutex_lock(&n->lock);
+		runtime = *p->where.runtime;
+		pthread_mutex_unlock(&n->lock);
 	}
-	for (size_t i = 0; i < made->frames.n; i++)
-		vec_push(&n->answers.frames, made->frames.v[i]);
-	made->all.n = made->frames.n = 0;
+	return runtime;
+}
+
+/* Some of what is to do. 0: nothing is left, or nobody wants it any more. */
+static int name_slice(struct namer *n, size_t from, struct naming_answers *made)
+{
+	int more;
+
+	for (size_t i = from; i < n->todo.n && i - from < SLICE; i++) {
+		const struct naming_place *p = &n->todo.v[i];
+		const struct namer_runtime runtime = runtime_of(n, p);
+
+		naming_name(n->naming, p, p->where.runtime ? &runtime : NULL, made);
+	}
+	pthread_mutex_lock(&n->lock);
+	naming_answers_move(&n->answers, made);
+	more = !n->stop && n->todo.n > from + SLICE;
 	pthread_cond_signal(&n->progress);
+	pthread_mutex_unlock(&n->lock);
+	return more;
+}
+
+/* With the lock. The first @all of those that ended are not asked any more. */
+static void free_ended(struct namer *n, size_t all)
+{
+	for (size_t i = 0; i < all; i++) {
+		symbol_source_free(n->ended.v[i]->source);
+		n->ended.v[i]->source = NULL;
+	}
+	n->ended.n -= all;
+	if (n->ended.n)
+		memmove(n->ended.v, n->ended.v + all, n->ended.n * sizeof(*n->ended.v));
 }
 
 /* With the lock, which it gives up while it names. */
 static void name_batch(struct namer *n)
 {
-	place_vec batch = n->batch;
-	struct answers made = { 0 };
+	struct naming_answers made = { 0 };
 	uint64_t begin = clock_thread_ns();
-	int reread = n->reread;
+	enum naming_phase phase = n->phase;
+	size_t ended = n->ended.n;
 
-	n->batch = (place_vec){ 0 };
-	n->reread = 0;
+	take_batch(n);
 	n->busy = 1;
 	pthread_mutex_unlock(&n->lock);
-	if (reread)
-		symbolizer_reread_kernel(n->symbolizer);
-	n->reread_done |= reread;
-	if (batch.n)
-		qsort(batch.v, batch.n, sizeof(*batch.v), by_place);
-	for (size_t i = 0, stop = 0; i < batch.n && !stop; i++) {
-		name_place(n, &batch.v[i], &made);
-		if (i % SLICE && i + 1 < batch.n)
-			continue;
-		pthread_mutex_lock(&n->lock);
-		hand_back(n, &made);
-		stop = n->stop;
-		pthread_mutex_unlock(&n->lock);
-	}
-	vec_free(&batch);
-	free_answers(&made);
+	naming_begin(n->naming, &n->todo, phase);
+	for (size_t i = 0; name_slice(n, i, &made); i += SLICE)
+		continue;
 	pthread_mutex_lock(&n->lock);
+	free_ended(n, ended);
+	naming_answers_free(&made);
+	vec_free(&n->todo);
 	n->busy = 0;
 	n->pause_ends = clock_ns() + PAUSE * (clock_thread_ns() - begin);
 	pthread_cond_signal(&n->progress);
@@ -172,16 +175,26 @@ static void set_niceness(pid_t tid, int niceness)
 	setpriority(PRIO_PROCESS, (id_t)tid, niceness);
 }
 
+static int is_urgent(const struct namer *n)
+{
+	return n->phase != NAMING_SAMPLES;
+}
+
+static int has_work(const struct namer *n)
+{
+	return n->batch.n || n->ended.n;
+}
+
 static void *work(void *arg)
 {
 	struct namer *n = arg;
 
 	pthread_mutex_lock(&n->lock);
 	n->tid = gettid();
-	if (!n->urgent)
+	if (!is_urgent(n))
 		set_niceness(n->tid, NICENESS);
 	while (!n->stop) {
-		if (n->batch.n)
+		if (has_work(n))
 			name_batch(n);
 		else
 			pthread_cond_wait(&n->work, &n->lock);
@@ -192,25 +205,89 @@ static void *work(void *arg)
 
 /* --- The owner. ------------------------------------------------------------------- */
 
-void namer_ask(struct namer *n, uint32_t id, const struct image *image, uint64_t address)
+void namer_ask(struct namer *n, uint32_t id, const struct namer_place *place)
 {
-	vec_push(&n->asked, (struct place){ image, address, id });
+	vec_push(&n->asked, (struct naming_place){ *place, id, 0 });
 }
 
-void namer_reread_kernel(struct namer *n)
+struct namer_runtime *namer_runtime(struct namer *n)
+{
+	struct namer_runtime *r = xcalloc(1, sizeof(*r));
+
+	r->number = (uint32_t)n->runtimes.n;
+	vec_push(&n->runtimes, r);
+	return r;
+}
+
+void namer_runtime_source(struct namer *n, struct namer_runtime *r, struct symbol_source *source)
 {
 	pthread_mutex_lock(&n->lock);
-	n->reread = 1;
+	r->source = source;
 	pthread_mutex_unlock(&n->lock);
+}
+
+void namer_runtime_end(struct namer *n, struct namer_runtime *r)
+{
+	pthread_mutex_lock(&n->lock);
+	r->ended = 1;
+	pthread_mutex_unlock(&n->lock);
+	vec_push(&n->ending, r);
+}
+
+/* Whether the name that @p has by now is one to keep. */
+static int is_due(const struct namer *n, const struct naming_place *p, int runtimes)
+{
+	const struct image *image = p->where.image;
+
+	if (n->phase == NAMING_FINISHES)
+		return 1;
+	/* Another mapping of a file that could not be opened may open it. */
+	if (image)
+		return image->fd >= 0 || image->kind != IMAGE_FILE;
+	if (p->where.runtime)
+		return runtimes || p->where.runtime->ended;
+	return !p->again || n->phase == NAMING_STOPPED;
+}
+
+/* Moves what is due from @from to the batch, and the rest behind what is to be asked later. */
+static void sort_out(struct namer *n, naming_places *from, int runtimes)
+{
+	size_t all = from->n;
+
+	from->n = 0;
+	for (size_t i = 0; i < all; i++) {
+		struct naming_place p = from->v[i];
+
+		if (is_due(n, &p, runtimes))
+			vec_push(&n->batch, p);
+		else
+			vec_push(&n->later, p);
+	}
+}
+
+/* With the lock. */
+static void take_later(struct namer *n)
+{
+	for (size_t i = 0; i < n->answers.later.n; i++)
+		vec_push(&n->later, n->answers.later.v[i]);
+	n->answers.later.n = 0;
 }
 
 /* With the lock. */
 static void hand_over(struct namer *n)
 {
-	for (size_t i = 0; i < n->asked.n; i++)
-		vec_push(&n->batch, n->asked.v[i]);
-	n->asked.n = 0;
-	if (n->batch.n && !n->started)
+	uint64_t now = clock_ns();
+	int runtimes = n->live && now >= n->runtimes_again;
+
+	if (runtimes)
+		n->runtimes_again = now + RUNTIMES_AGAIN;
+	take_later(n);
+	sort_out(n, &n->later, runtimes);
+	sort_out(n, &n->asked, runtimes);
+	for (size_t i = 0; i < n->ending.n; i++)
+		vec_push(&n->ended, n->ending.v[i]);
+	n->ending.n = 0;
+	if (has_work(n) && !n->started)
 		n->started = !thread_start(&n->thread, work, n);
 	pthread_cond_signal(&n->work);
 }
@@ -218,26 +295,23 @@ static void hand_over(struct namer *n)
 void namer_go(struct namer *n)
 {
 	pthread_mutex_lock(&n->lock);
-	if (n->asked.n && (n->urgent || (!n->busy && !n->batch.n && clock_ns() >= n->pause_ends)))
+	if (is_urgent(n) || (!n->busy && !has_work(n) && clock_ns() >= n->pause_ends))
 		hand_over(n);
 	pthread_mutex_unlock(&n->lock);
 }
 
 void namer_take(struct namer *n, namer_take_answer *take, void *ctx)
 {
-	struct answers answers;
+	struct naming_answers *a = &n->answers;
 
 	pthread_mutex_lock(&n->lock);
-	answers = n->answers;
-	n->answers = (struct answers){ 0 };
-	pthread_mutex_unlock(&n->lock);
-	for (size_t i = 0; i < answers.all.n; i++) {
-		struct given *g = &answers.all.v[i];
-
-		g->answer.frames = answers.frames.v ? answers.frames.v + g->first : NULL;
-		take(ctx, &g->answer);
+	for (size_t i = 0; i < a->all.n; i++) {
+		a->all.v[i].answer.frames = a->frames.v ? a->frames.v + a->all.v[i].first : NULL;
+		take(ctx, &a->all.v[i].answer);
 	}
-	free_answers(&answers);
+	a->all.n = a->frames.n = 0;
+	take_later(n);
+	pthread_mutex_unlock(&n->lock);
 }
 
 /* 1 when there is something to take, 0 when nothing will come any more. */
@@ -247,42 +321,50 @@ static int wait_for_answers(struct namer *n)
 
 	pthread_mutex_lock(&n->lock);
 	/* No thread could be had: then we do it ourselves. */
-	if (!n->started && n->batch.n)
+	if (!n->started && has_work(n))
 		name_batch(n);
-	while (!n->answers.all.n && (n->busy || n->batch.n))
+	while (!n->answers.all.n && (n->busy || has_work(n)))
 		pthread_cond_wait(&n->progress, &n->lock);
 	some = n->answers.all.n > 0;
 	pthread_mutex_unlock(&n->lock);
 	return some;
 }
 
-void namer_urge(struct namer *n)
+static void set_phase(struct namer *n, enum naming_phase phase)
 {
 	pthread_mutex_lock(&n->lock);
-	if (n->tid && !n->urgent)
+	if (n->tid && !is_urgent(n))
 		set_niceness(n->tid, getpriority(PRIO_PROCESS, 0));
-	n->urgent = 1;
+	n->phase = phase;
 	pthread_mutex_unlock(&n->lock);
+}
+
+void namer_stopped(struct namer *n)
+{
+	set_phase(n, NAMING_STOPPED);
 }
 
 void namer_finish(struct namer *n, namer_take_answer *take, void *ctx)
 {
-	namer_urge(n);
-	pthread_mutex_lock(&n->lock);
-	hand_over(n);
-	pthread_mutex_unlock(&n->lock);
-	while (wait_for_answers(n))
+	set_phase(n, NAMING_FINISHES);
+	do {
+		pthread_mutex_lock(&n->lock);
+		hand_over(n);
+		pthread_mutex_unlock(&n->lock);
+		while (wait_for_answers(n))
+			namer_take(n, take, ctx);
 		namer_take(n, take, ctx);
+	} while (n->later.n);
 }
 
 int namer_kernel_hidden(struct namer *n)
 {
 	end_thread(n);
-	return symbolizer_kernel_hidden(n->symbolizer);
+	return symbolizer_kernel_hidden(naming_symbolizer(n->naming));
 }
 
 void namer_save(struct namer *n)
 {
 	end_thread(n);
-	symbolizer_save(n->symbolizer);
+	symbolizer_save(naming_symbolizer(n->naming));
 }

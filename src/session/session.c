@@ -22,7 +22,6 @@
 #include "session/sleeper.h"
 #include "session/slicer.h"
 #include "session/tracker.h"
-#include "symbols/symbolizer.h"
 
 #define MS		1000000ull
 #define SECOND		(1000 * MS)
@@ -60,8 +59,6 @@ struct session {
 	struct assembler_types types;
 	struct assembler *assembler;
 	struct namer *namer;
-	/* of what is made at run time; the others' is the namer's */
-	struct symbolizer *symbolizer;
 	struct deadline deadline;
 	/* stacks were left out, because it was too late for them */
 	int cut;
@@ -149,8 +146,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->images = images_new();
 	s->procs = procs_new(s->images, o->remote);
 	s->profile = profile_new();
-	s->namer = namer_new(&o->symbols);
-	s->symbolizer = symbolizer_new(&o->symbols);
+	s->namer = namer_new(&(struct namer_options){ .symbols = &o->symbols, .live = o->live });
 	s->types = session_types(s->profile, o);
 	account_begin(s->profile, o);
 	s->alloc = o->alloc ? alloc_new(&(struct alloc_options){ .interval = o->alloc->interval,
@@ -159,12 +155,10 @@ struct session *session_new(const struct session_options *o, struct error *e)
 								 .site = alloc_site_of,
 								 .ctx = s })
 			    : NULL;
-	s->assembler = assembler_new(s->profile, s->images, s->procs, &s->types, o->why);
+	s->assembler = assembler_new(s->profile, s->images, s->procs, s->namer, &s->types, o->why);
 	assembler_leave_operators_out(s->assembler, o->collect.alloc);
 	if (o->collect.event && o->collect.event->type == PERF_TYPE_TRACEPOINT)
 		assembler_leave_tracing_out(s->assembler);
-	if (o->live)
-		assembler_live(s->assembler);
 	if (prepare_unwinding(s, e))
 		goto fail;
 	/* Before the programs: what happens to the targets meanwhile is not missed. */
@@ -205,7 +199,6 @@ void session_free(struct session *s)
 	unwind_maps_free(s->unwind_maps);
 	assembler_free(s->assembler);
 	namer_free(s->namer);
-	symbolizer_free(s->symbolizer);
 	procs_free(s->procs);
 	images_free(s->images);
 	profile_free(s->profile);
@@ -431,7 +424,7 @@ static void tick(struct session *s, uint64_t now)
 	collector_refresh_cpus(s->collector);
 	sideband_refresh_cpus(s->sideband);
 	procs_forget(s->procs, past < waits ? past : waits);
-	assembler_ask(s->assembler, s->namer);
+	assembler_ask(s->assembler);
 }
 
 /* How long it was measured, and what became of the samples until now. */
@@ -447,9 +440,9 @@ static void describe(struct session *s, uint64_t now)
 
 void session_update(struct session *s, uint64_t now)
 {
-	assembler_ask(s->assembler, s->namer);
+	assembler_ask(s->assembler);
 	s->cpus = (uint32_t)collector_cpus(s->collector);
-	assembler_update(s->assembler, s->symbolizer);
+	assembler_update(s->assembler);
 	if (s->alloc)
 		alloc_profile_update(s->profile, s->alloc);
 	describe(s, now);
@@ -476,7 +469,7 @@ struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every
 	pump(s);
 	t.fetched = drain(s, 0);
 	if (t.fetched && !s->o->live && !s->alloc)
-		s->folded += assembler_make_room(s->assembler, s->symbolizer);
+		s->folded += assembler_make_room(s->assembler);
 	due = s->drained + every;
 	/* What was fetched just now was so after @now. */
 	if (collector_drain_wanted(s->collector) || now >= due)
@@ -568,11 +561,12 @@ void session_stop(struct session *s)
 	s->stopped = clock_ns();
 	slicer_stop(s->slicer);
 	collector_stop(s->collector);
-	assembler_ask_last(s->assembler, s->namer);
+	namer_stopped(s->namer);
+	assembler_ask(s->assembler);
 	/* The one that may be under way, and a last one for all that came after it began. */
 	drain(s, 1);
 	collector_swap(s->collector);
-	assembler_ask(s->assembler, s->namer);
+	assembler_ask(s->assembler);
 	drain(s, 1);
 	rescue_finish(s->rescue, TABLES_LAST);
 }
@@ -619,7 +613,7 @@ void session_finish(struct session *s, int names, struct session_result *r)
 	if (s->o->hide_idle)
 		idle = idle_hide(s->profile, s->types.time, &idle_ns);
 	if (names)
-		assembler_name(s->assembler, s->namer, s->symbolizer);
+		assembler_name(s->assembler);
 	naming = clock_ns() - s->stopped;
 	describe(s, s->stopped);
 	complete(s);

@@ -369,7 +369,14 @@ static size_t bytes(const struct symbol_source *s)
 	       (d->has_package ? dwarf_file_bytes(&d->package.file) : 0);
 }
 
-static const struct symbol_source_ops ops = { find, name, frames, file, free_source, bytes };
+static const struct symbol_source_ops ops = {
+	.find = find,
+	.name = name,
+	.frames = frames,
+	.file = file,
+	.free = free_source,
+	.bytes = bytes,
+};
 
 /* --- Opening. ------------------------------------------------------------------------ */
 

@@ -302,7 +302,14 @@ static size_t bytes(const struct symbol_source *s)
 	       ((size_t)self(s)->table->n + 1) * sizeof(struct go_entry);
 }
 
-static const struct symbol_source_ops ops = { find, name, frames, file, free_source, bytes };
+static const struct symbol_source_ops ops = {
+	.find = find,
+	.name = name,
+	.frames = frames,
+	.file = file,
+	.free = free_source,
+	.bytes = bytes,
+};
 
 struct symbol_source *go_symbols_open(const struct elf_file *elf)
 {

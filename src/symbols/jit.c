@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "base/xalloc.h"
 #include "symbols/jit_file.h"
 #include "symbols/jitdump.h"
@@ -18,11 +20,13 @@
 struct part {
 	int fd;				/* -1: not there yet, or the source's */
 	int why;			/* 0, or why there is none */
-	struct symbol_source *source;	/* NULL: nothing was read yet */
+	/* NULL: nothing was read yet; set by the thread that reads, alone */
+	struct symbol_source *source;
 };
 
 struct jit {
 	struct symbol_source source;
+	pthread_mutex_t lock;		/* of all below; not held while a file is read */
 	struct jit_process process;	/* closed when there is nothing left to open */
 	pid_t nspid;
 	struct part dump, map;
@@ -66,25 +70,33 @@ static struct symbol_source *open_map(const struct jit *j, int fd)
  * Reads on. The file is kept where it is not whole yet: V8 writes a jitdump's header with its first
  * 2 MB.
  */
-static void read_part(const struct jit *j, struct part *part,
-		      int (*refresh)(struct symbol_source *),
+static void read_part(struct jit *j, struct part *part,
 		      struct symbol_source *(*read)(const struct jit *, int fd))
 {
-	int fd;
+	struct symbol_source *source = part->source;
+	int fd = -1, err;
 
-	if (part->source) {
-		part->why = refresh(part->source);
-		return;
+	if (source) {
+		err = source->ops->refresh(source);
+	} else {
+		pthread_mutex_lock(&j->lock);
+		err = part->fd < 0 ? -ENOENT : 0;
+		if (!err)
+			fd = fcntl(part->fd, F_DUPFD_CLOEXEC, 0);
+		pthread_mutex_unlock(&j->lock);
+		if (err)
+			return;
+		source = fd < 0 ? NULL : read(j, fd);
+		err = source ? 0 : -errno;
 	}
-	if (part->fd < 0)
-		return;
-	fd = fcntl(part->fd, F_DUPFD_CLOEXEC, 0);
-	part->source = fd < 0 ? NULL : read(j, fd);
-	part->why = part->source ? 0 : -errno;
-	if (part->source) {
+	pthread_mutex_lock(&j->lock);
+	part->why = err;
+	if (source && !part->source) {
+		part->source = source;
 		close(part->fd);
 		part->fd = -1;
 	}
+	pthread_mutex_unlock(&j->lock);
 }
 
 static const struct symbol_source_ops *ops_of(const struct part *part)
@@ -146,16 +158,9 @@ static void jit_free(struct symbol_source *source)
 	jit_process_close(&j->process);
 	free_part(&j->dump);
 	free_part(&j->map);
+	pthread_mutex_destroy(&j->lock);
 	free(j);
 }
-
-static const struct symbol_source_ops ops = {
-	.find = jit_find,
-	.name = jit_name,
-	.frames = jit_frames,
-	.file = jit_file,
-	.free = jit_free,
-};
 
 /* Of two reasons, the one that is not just that a file is missing. */
 static int telling(const struct jit *j)
@@ -165,12 +170,31 @@ static int telling(const struct jit *j)
 						     : j->dump.why;
 }
 
+static int jit_refresh(struct symbol_source *source)
+{
+	struct jit *j = (struct jit *)source;
+
+	read_part(j, &j->dump, open_dump);
+	read_part(j, &j->map, open_map);
+	return j->dump.source || j->map.source ? 0 : telling(j);
+}
+
+static const struct symbol_source_ops ops = {
+	.find = jit_find,
+	.name = jit_name,
+	.frames = jit_frames,
+	.file = jit_file,
+	.free = jit_free,
+	.refresh = jit_refresh,
+};
+
 struct symbol_source *jit_open(pid_t pid, const char *jitdump)
 {
 	struct jit *j = xcalloc(1, sizeof(*j));
 	int err;
 
 	j->source.ops = &ops;
+	thread_lock_init(&j->lock);
 	j->dump = j->map = (struct part){ .fd = -1, .why = -ENOENT };
 	err = jit_process_open(pid, &j->process);
 	if (!err) {
@@ -185,12 +209,11 @@ struct symbol_source *jit_open(pid_t pid, const char *jitdump)
 	return NULL;
 }
 
-int jit_refresh(struct symbol_source *source, const char *jitdump)
+void jit_look(struct symbol_source *source, const char *jitdump)
 {
 	struct jit *j = (struct jit *)source;
 
+	pthread_mutex_lock(&j->lock);
 	open_parts(j, jitdump);
-	read_part(j, &j->dump, jitdump_refresh, open_dump);
-	read_part(j, &j->map, perf_map_refresh, open_map);
-	return j->dump.source || j->map.source ? 0 : telling(j);
+	pthread_mutex_unlock(&j->lock);
 }

@@ -12,8 +12,8 @@
 #include "symbols/symbol_source.h"
 
 /*
- * Opens the files of @pid and reads nothing: call it while the process lives,
- * and jit_refresh() when names are wanted, even after it is gone. @jitdump is the
+ * Opens the files of @pid and reads nothing: call it while the process lives. What they hold is
+ * read by symbol_source_refresh(), even after it is gone. @jitdump is the
  * path of a file named jit-PID.dump that the process has mapped, or NULL. NULL
  * with errno where there is neither file: -ENOENT most often, else the reason
  * why one may not be read (jit_file.h). Takes up to three descriptors.
@@ -21,10 +21,9 @@
 struct symbol_source *jit_open(pid_t pid, const char *jitdump);
 
 /*
- * Reads what was written since, and opens what was not there before; @jitdump is
- * its path where it is known by now, or NULL. Tokens keep their meaning. 0, or a
- * negative errno: neither file can be read (yet).
+ * Opens what was not there before, while the process lives; @jitdump is its path where it is known
+ * by now, or NULL. Another thread may use @source meanwhile.
  */
-int jit_refresh(struct symbol_source *source, const char *jitdump);
+void jit_look(struct symbol_source *source, const char *jitdump);
 
 #endif

@@ -351,6 +351,7 @@ static const struct symbol_source_ops ops = {
 	.frames = jitdump_frames,
 	.file = jitdump_file,
 	.free = jitdump_free,
+	.refresh = jitdump_refresh,
 };
 
 struct symbol_source *jitdump_open(int fd, pid_t nspid)

@@ -229,6 +229,7 @@ static const struct symbol_source_ops ops = {
 	.find = perf_map_find,
 	.name = perf_map_name,
 	.free = perf_map_free,
+	.refresh = perf_map_refresh,
 };
 
 struct symbol_source *perf_map_open(int fd)

@@ -58,6 +58,11 @@ struct symbol_source_ops {
 	void (*free)(struct symbol_source *s);	/* never called with NULL */
 	/* Bytes of memory that it takes now, about. NULL where who made it does not ask. */
 	size_t (*bytes)(const struct symbol_source *s);
+	/*
+	 * Reads what was written since; tokens keep their meaning. 0, or a negative errno: nothing can
+	 * be read (yet). NULL where nothing changes.
+	 */
+	int (*refresh)(struct symbol_source *s);
 };
 
 /* The first member of every source. */
@@ -68,6 +73,11 @@ struct symbol_source {
 static inline size_t symbol_source_bytes(const struct symbol_source *s)
 {
 	return s ? s->ops->bytes(s) : 0;
+}
+
+static inline int symbol_source_refresh(struct symbol_source *s)
+{
+	return s->ops->refresh ? s->ops->refresh(s) : 0;
 }
 
 static inline void symbol_source_free(struct symbol_source *s)

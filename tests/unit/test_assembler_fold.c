@@ -23,7 +23,7 @@ static void begin(void)
 	procs = procs_new(images, NULL);
 	profile = profile_new();
 	profile_add_type(profile, "time", "nanoseconds");
-	assembler = assembler_new(profile, images, procs, &types, 0);
+	assembler = assembler_new(profile, images, procs, NULL, &types, 0);
 }
 
 static void end(void)
@@ -75,7 +75,7 @@ static void fold(uint64_t age)
 {
 	uint64_t now;
 
-	assembler_update(assembler, NULL);
+	assembler_update(assembler);
 	now = clock_ns();
 	while (clock_ns() == now)
 		continue;
@@ -145,17 +145,17 @@ TEST(room_is_made_where_there_are_very_many)
 	start(LIVE, 50);
 	count(LIVE, 50, EBP_COMPLETE, EBP_OWN, 1, 0);
 	storm(4000, 100);
-	CHECK_EQ(assembler_make_room(assembler, NULL), 0);
+	CHECK_EQ(assembler_make_room(assembler), 0);
 	CHECK_EQ(profile_view(profile).nprocesses, 4001);
 	for (uint64_t i = 2; i <= 10; i++)
 		storm(4000, 100 * i);
-	CHECK_EQ(assembler_make_room(assembler, NULL), 40000);
+	CHECK_EQ(assembler_make_room(assembler), 40000);
 	CHECK_EQ(profile_view(profile).nprocesses, 2);
 	CHECK_EQ(of_pid(0, 0), 40000);
 	CHECK_STR(profile_text(profile, profile_view(profile).processes[1].comm), "brief");
 	/* Not at once again. */
 	storm(40000, 2000);
-	CHECK_EQ(assembler_make_room(assembler, NULL), 0);
+	CHECK_EQ(assembler_make_room(assembler), 0);
 	end();
 }
 
@@ -226,7 +226,7 @@ TEST(shares_go_on)
 	fold(0);
 	CHECK_EQ(of_pid(LIVE, 1), 50);
 	count(LIVE, 200, EBP_COMPLETE, EBP_OF_CLASS, 0, 500);
-	assembler_update(assembler, NULL);
+	assembler_update(assembler);
 	CHECK_EQ(of_pid(LIVE, 1), 550);
 	CHECK_EQ(of_pid(0, 1), 0);
 	end();

@@ -226,11 +226,12 @@ TEST(contained_process_with_both_files)
 	s = jit_open(pid, "/dumps/jit-1.dump");
 	CHECK(s != NULL);
 	CHECK_STR(at(s, 0x10000), "-");
-	CHECK_EQ(jit_refresh(s, "/dumps/jit-1.dump"), 0);
+	CHECK_EQ(symbol_source_refresh(s), 0);
 	CHECK_STR(at(s, 0x10000), "map_one+0x0");
 	/* The jitdump comes later, and is written after it was opened. */
 	make(path_of("root/real/jit-1.dump"), "", 0);
-	CHECK_EQ(jit_refresh(s, "/dumps/jit-1.dump"), 0);
+	jit_look(s, "/dumps/jit-1.dump");
+	CHECK_EQ(symbol_source_refresh(s), 0);
 	CHECK_STR(at(s, 0x10000), "map_one+0x0");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -240,12 +241,12 @@ TEST(contained_process_with_both_files)
 	jit_image_end(&image);
 	jit_image_load(&image, 1, 0x10000, 0x20, 1, "dump_one");
 	make(path_of("root/real/jit-1.dump"), image.bytes, image.size);
-	CHECK_EQ(jit_refresh(s, "/dumps/jit-1.dump"), 0);
+	CHECK_EQ(symbol_source_refresh(s), 0);
 	CHECK_STR(at(s, 0x10001), "dump_one+0x1 /src/a.c:7");
 	CHECK_STR(at(s, 0x10020), "map_one+0x20");
 	CHECK_STR(at(s, 0x20020), "map_two+0x20");
 	CHECK_STR(at(s, 0x30000), "-");
-	CHECK_EQ(jit_refresh(s, NULL), 0);
+	CHECK_EQ(symbol_source_refresh(s), 0);
 	CHECK_STR(at(s, 0x10001), "dump_one+0x1 /src/a.c:7");
 	symbol_source_free(s);
 	CHECK(!jit_open(pid, NULL) && errno == ESRCH);

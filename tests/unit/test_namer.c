@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/xalloc.h"
 #include "elf_image.h"
 #include "test.h"
 
@@ -51,6 +52,18 @@ static struct {
 	int answers[PLACES], wrong, all;
 } seen;
 
+static struct namer *new_namer(int live)
+{
+	static const struct symbolizer_options usual = { 0 };
+
+	return namer_new(&(struct namer_options){ .symbols = &usual, .live = live });
+}
+
+static void ask_file(struct namer *n, uint32_t id, const struct image *image, uint64_t offset)
+{
+	namer_ask(n, id, &(struct namer_place){ .image = image, .address = offset });
+}
+
 static void take(void *ctx, const struct namer_answer *a)
 {
 	uint64_t offset;
@@ -71,7 +84,7 @@ static void ask(struct namer *n, uint32_t from, uint32_t to)
 	for (uint32_t i = from; i < to; i++) {
 		const struct image *image = place(i, &offset, name);
 
-		namer_ask(n, i, image, offset);
+		ask_file(n, i, image, offset);
 	}
 }
 
@@ -88,7 +101,7 @@ static void check_seen(void)
 
 TEST(each_place_is_answered_once)
 {
-	struct namer *n = namer_new(&(struct symbolizer_options){ 0 });
+	struct namer *n = new_namer(0);
 	const uint32_t step = PLACES / 32;
 
 	memset(&seen, 0, sizeof(seen));
@@ -100,7 +113,7 @@ TEST(each_place_is_answered_once)
 	namer_finish(n, take, NULL);
 	check_seen();
 	/* It can be asked on. */
-	namer_ask(n, 0, &images[0], 0x1000);
+	ask_file(n, 0, &images[0], 0x1000);
 	namer_finish(n, take, NULL);
 	CHECK_EQ(seen.all, PLACES + 1);
 	namer_finish(n, take, NULL);
@@ -110,7 +123,7 @@ TEST(each_place_is_answered_once)
 
 TEST(names_come_before_the_end)
 {
-	struct namer *n = namer_new(&(struct symbolizer_options){ 0 });
+	struct namer *n = new_namer(0);
 	const struct timespec moment = { .tv_nsec = 1000000 };
 
 	memset(&seen, 0, sizeof(seen));
@@ -126,14 +139,37 @@ TEST(names_come_before_the_end)
 	namer_free(n);
 }
 
+/* The last answer, and how many there were. */
+struct last {
+	struct namer_answer answer;
+	struct symbol_frame frame;
+	int all;
+};
+
 static void take_one(void *ctx, const struct namer_answer *a)
 {
-	struct namer_answer *out = ctx;
+	struct last *out = ctx;
 
-	*out = *a;
+	out->answer = *a;
+	out->frame = a->n > 0 ? a->frames[0] : (struct symbol_frame){ "", "", 0 };
+	out->all++;
 }
 
-TEST(why_there_is_no_name)
+/* Hands over and takes until there are @all answers in @last; 0: they did not come. */
+static int wait_for(struct namer *n, struct last *last, int all)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < 20000 && last->all < all; i++) {
+		namer_go(n);
+		nanosleep(&moment, NULL);
+		namer_take(n, take_one, last);
+	}
+	return last->all == all;
+}
+
+/* Until it is certain that nobody opens it any more. */
+TEST(a_file_that_cannot_be_opened_is_asked_for_at_the_end)
 {
 	struct image missing = { .id = 0,
 				 .kind = IMAGE_FILE,
@@ -141,44 +177,249 @@ TEST(why_there_is_no_name)
 				 .name = "gone",
 				 .fd = -1,
 				 .why = -ESTALE };
-	struct namer *n = namer_new(&(struct symbolizer_options){ 0 });
-	struct namer_answer a = { 0 };
+	struct image late = missing;
+	struct namer *n = new_namer(0);
+	struct last last = { 0 };
 
-	namer_ask(n, 9, &missing, 0x1000);
-	namer_finish(n, take_one, &a);
-	CHECK_EQ(a.id, 9);
-	CHECK_EQ(a.n, -ESTALE);
+	late.id = 1;
+	ask_file(n, 9, &missing, 0x1000);
+	ask_file(n, 8, &late, 0x1010);
+	ask_file(n, 7, &images[2], 0x1000);
+	CHECK(wait_for(n, &last, 1));
+	CHECK_EQ(last.answer.id, 7);
+	late.fd = images[1].fd;
+	CHECK(wait_for(n, &last, 2));
+	CHECK_EQ(last.answer.id, 8);
+	CHECK_STR(last.frame.name, "file_1_function_1");
+	namer_finish(n, take_one, &last);
+	CHECK_EQ(last.all, 3);
+	CHECK_EQ(last.answer.id, 9);
+	CHECK_EQ(last.answer.n, -ESTALE);
 	namer_free(n);
 }
 
-TEST(the_kernel_is_read_again)
-{
-	struct namer *n = namer_new(&(struct symbolizer_options){ 0 });
-	struct namer_answer a = { .reread = 1 };
+/* --- The kernel. -------------------------------------------------------------------- */
 
-	namer_ask(n, 1, NULL, 0x1000);
-	namer_finish(n, take_one, &a);
-	CHECK_EQ(a.id, 1);
-	CHECK(a.n < 0);
-	CHECK_EQ(a.reread, 0);
-	CHECK_EQ(namer_kernel_hidden(n), a.n == -EPERM);
-	namer_reread_kernel(n);
-	namer_ask(n, 2, NULL, 0x1000);
-	namer_finish(n, take_one, &a);
-	CHECK_EQ(a.id, 2);
-	CHECK_EQ(a.reread, 1);
+static char kallsyms[] = "/tmp/ebprof-namer-XXXXXX";
+
+static void write_kallsyms(const char *module)
+{
+	FILE *f = fopen(kallsyms, "w");
+
+	CHECK(f != NULL);
+	if (!f)
+		return;
+	fprintf(f, "ffffffff81000000 T _stext\nffffffff81000100 T built_in\n"
+		   "ffffffffc0000000 t in_module\t[%s]\n", module);
+	fclose(f);
+}
+
+static void ask_kernel(struct namer *n, uint32_t id, uint64_t address)
+{
+	namer_ask(n, id, &(struct namer_place){ .address = address });
+}
+
+static void check_kernel(int live, const char *module)
+{
+	const struct symbolizer_options symbols = {
+		.kernel = { .kallsyms = kallsyms, .notes = "/nowhere" },
+	};
+	struct namer *n = namer_new(&(struct namer_options){ .symbols = &symbols, .live = live });
+	struct last last = { 0 };
+
+	write_kallsyms("then");
+	ask_kernel(n, 1, 0xffffffffc0000010);
+	ask_kernel(n, 2, 0xffffffff81000110);
+	CHECK(wait_for(n, &last, live ? 2 : 1));
+	if (!live) {
+		CHECK_EQ(last.answer.id, 2);
+		CHECK_STR(last.frame.name, "built_in");
+		CHECK_STR(last.answer.module, "[kernel]");
+	}
+	write_kallsyms("now");
+	namer_stopped(n);
+	if (!live) {
+		CHECK(wait_for(n, &last, 2));
+		CHECK_EQ(last.answer.id, 1);
+		CHECK_STR(last.answer.module, module);
+	}
+	/* As it is now, whenever it is asked for. */
+	ask_kernel(n, 3, 0xffffffffc0000020);
+	namer_finish(n, take_one, &last);
+	CHECK_EQ(last.all, 3);
+	CHECK_EQ(last.answer.id, 3);
+	CHECK_STR(last.frame.name, "in_module");
+	CHECK_STR(last.answer.module, module);
+	CHECK(!namer_kernel_hidden(n));
 	namer_free(n);
+}
+
+TEST(what_is_loaded_into_the_kernel_counts_as_it_is_at_the_end)
+{
+	check_kernel(0, "[now]");
+}
+
+TEST(who_looks_sees_it_as_it_was)
+{
+	check_kernel(1, "[then]");
+}
+
+TEST(a_kernel_that_is_first_asked_for_at_the_end_is_read_once)
+{
+	const struct symbolizer_options symbols = {
+		.kernel = { .kallsyms = kallsyms, .notes = "/nowhere" },
+	};
+	struct namer *n = namer_new(&(struct namer_options){ .symbols = &symbols });
+	struct last last = { 0 };
+
+	write_kallsyms("once");
+	namer_stopped(n);
+	ask_kernel(n, 1, 0xffffffffc0000010);
+	CHECK(wait_for(n, &last, 1));
+	CHECK_STR(last.answer.module, "[once]");
+	namer_free(n);
+}
+
+/* --- Code that is made at run time. ------------------------------------------------ */
+
+/* Knows of as many functions, 16 bytes each from 0 on, as it was refreshed times. */
+struct teller {
+	struct symbol_source source;
+	int refreshed;
+	int *freed;
+};
+
+static int teller_find(const struct symbol_source *s, uint64_t address, struct source_function *out)
+{
+	*out = (struct source_function){ .start = address & ~15ull, .token = address / 16 };
+	return out->token < (uint64_t)((const struct teller *)s)->refreshed ? 0 : -ENOENT;
+}
+
+static int teller_name(const struct symbol_source *s, uint64_t token, char *dst, size_t size)
+{
+	(void)s;
+	snprintf(dst, size, "made_%d", (int)token);
+	return 0;
+}
+
+static int teller_refresh(struct symbol_source *s)
+{
+	((struct teller *)s)->refreshed++;
+	return 0;
+}
+
+static void teller_free(struct symbol_source *s)
+{
+	struct teller *t = (struct teller *)s;
+
+	__atomic_add_fetch(t->freed, 1, __ATOMIC_SEQ_CST);
+	free(t);
+}
+
+static const struct symbol_source_ops teller_ops = {
+	.find = teller_find, .name = teller_name, .refresh = teller_refresh, .free = teller_free,
+};
+
+static struct symbol_source *new_teller(int *freed)
+{
+	struct teller *t = xcalloc(1, sizeof(*t));
+
+	t->source.ops = &teller_ops;
+	t->freed = freed;
+	return &t->source;
+}
+
+static void ask_made(struct namer *n, uint32_t id, struct namer_runtime *r, uint64_t address)
+{
+	namer_ask(n, id, &(struct namer_place){ .runtime = r, .address = address });
+}
+
+/* All is read once, when all was told. */
+TEST(made_code_is_named_at_the_end)
+{
+	struct namer *n = new_namer(0);
+	struct namer_runtime *a = namer_runtime(n), *b = namer_runtime(n), *c = namer_runtime(n);
+	struct last last = { 0 };
+	int freed = 0;
+
+	ask_made(n, 1, a, 0x8);
+	ask_made(n, 2, b, 0x10);
+	namer_go(n);
+	namer_runtime_source(n, a, new_teller(&freed));
+	namer_runtime_source(n, b, new_teller(&freed));
+	ask_file(n, 3, &images[0], 0x1000);
+	CHECK(wait_for(n, &last, 1));
+	CHECK_EQ(last.answer.id, 3);
+	ask_made(n, 4, c, 0x20);
+	namer_finish(n, take_one, &last);
+	CHECK_EQ(last.all, 4);
+	CHECK_EQ(last.answer.id, 4);
+	CHECK_EQ(last.answer.n, -ENODATA);
+	ask_made(n, 5, b, 0x10);
+	namer_finish(n, take_one, &last);
+	CHECK_STR(last.frame.name, "made_1");
+	CHECK_EQ(freed, 0);
+	namer_free(n);
+	CHECK_EQ(freed, 2);
+}
+
+/* Again and again, until it has a name. */
+TEST(who_looks_sees_made_code_at_once)
+{
+	struct namer *n = new_namer(1);
+	struct namer_runtime *r = namer_runtime(n);
+	struct last last = { 0 };
+	int freed = 0;
+
+	ask_made(n, 1, r, 0x0);
+	namer_go(n);
+	namer_runtime_source(n, r, new_teller(&freed));
+	CHECK(wait_for(n, &last, 1));
+	CHECK_STR(last.frame.name, "made_0");
+	ask_made(n, 2, r, 0x20);
+	CHECK(wait_for(n, &last, 2));
+	CHECK_STR(last.frame.name, "made_2");
+	ask_made(n, 3, r, 0x1000);
+	namer_finish(n, take_one, &last);
+	CHECK_EQ(last.all, 3);
+	CHECK_EQ(last.answer.n, -ENOENT);
+	namer_free(n);
+	CHECK_EQ(freed, 1);
+}
+
+TEST(what_ended_is_named_and_forgotten)
+{
+	struct namer *n = new_namer(0);
+	struct namer_runtime *r = namer_runtime(n), *silent = namer_runtime(n);
+	struct last last = { 0 };
+	int freed = 0;
+
+	namer_runtime_source(n, r, new_teller(&freed));
+	ask_made(n, 1, r, 0x0);
+	namer_go(n);
+	namer_runtime_end(n, r);
+	namer_runtime_end(n, silent);
+	CHECK(wait_for(n, &last, 1));
+	CHECK_STR(last.frame.name, "made_0");
+	for (int i = 0; i < 20000 && !__atomic_load_n(&freed, __ATOMIC_SEQ_CST); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	CHECK_EQ(__atomic_load_n(&freed, __ATOMIC_SEQ_CST), 1);
+	ask_made(n, 2, r, 0x0);
+	CHECK(wait_for(n, &last, 2));
+	CHECK_EQ(last.answer.n, -ENODATA);
+	namer_free(n);
+	CHECK_EQ(freed, 1);
 }
 
 TEST(it_can_be_freed_at_any_time)
 {
-	struct namer *n = namer_new(&(struct symbolizer_options){ 0 });
+	struct namer *n = new_namer(0);
 
 	namer_free(n);
-	n = namer_new(&(struct symbolizer_options){ 0 });
+	n = new_namer(0);
 	ask(n, 0, PLACES);
 	namer_free(n);
-	n = namer_new(&(struct symbolizer_options){ 0 });
+	n = new_namer(0);
 	ask(n, 0, PLACES);
 	namer_go(n);
 	namer_free(n);
@@ -202,10 +443,10 @@ TEST(names_are_kept_while_some_are_to_come)
 	CHECK(self.fd >= 0 && mkdtemp(dir) && !setenv("XDG_CACHE_HOME", dir, 1));
 	o.store = name_store_new(&user);
 	for (int i = 0; i < 5; i++) {
-		struct namer *n = namer_new(&o);
+		struct namer *n = namer_new(&(struct namer_options){ .symbols = &o });
 
 		for (uint32_t k = 0; k < 100000; k++)
-			namer_ask(n, k, &self, 0x1000 + 8 * k);
+			ask_file(n, k, &self, 0x1000 + 8 * k);
 		namer_go(n);
 		nanosleep(&moment, NULL);
 		namer_save(n);
@@ -222,8 +463,15 @@ int main(void)
 	make_images();
 	RUN(each_place_is_answered_once);
 	RUN(names_come_before_the_end);
-	RUN(why_there_is_no_name);
-	RUN(the_kernel_is_read_again);
+	RUN(a_file_that_cannot_be_opened_is_asked_for_at_the_end);
+	close(mkstemp(kallsyms));
+	RUN(what_is_loaded_into_the_kernel_counts_as_it_is_at_the_end);
+	RUN(who_looks_sees_it_as_it_was);
+	RUN(a_kernel_that_is_first_asked_for_at_the_end_is_read_once);
+	unlink(kallsyms);
+	RUN(made_code_is_named_at_the_end);
+	RUN(who_looks_sees_made_code_at_once);
+	RUN(what_ended_is_named_and_forgotten);
 	RUN(it_can_be_freed_at_any_time);
 	RUN(names_are_kept_while_some_are_to_come);
 	for (int i = 0; i < FILES; i++)
