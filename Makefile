@@ -23,7 +23,7 @@ LIBS     := -lbpf -lelf -lz -lzstd -llzma -lncursesw -ltinfo -lm -pthread
 LIBS     += -liberty
 
 BPF_SRC  := $(wildcard bpf/*.bpf.c)
-BPF_HDR  := $(wildcard bpf/*.h) vmlinux/vmlinux.h
+BPF_HDR  := $(wildcard bpf/*.h bpf/*/*.h) vmlinux/vmlinux.h
 BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
 SKEL     := $(BUILD)/ebprof.skel.h
 

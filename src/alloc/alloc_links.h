@@ -68,7 +68,7 @@ enum alloc_group { ALLOC_CALLS = 1, ALLOC_ENDS = 2, ALLOC_ALL_CALLS = 4 };
 
 struct alloc_links;
 
-/* What the programs look at (bpf/alloc_any.bpf.h). */
+/* What the programs look at (bpf/sources/allocations_any.bpf.h). */
 struct alloc_switches { uint32_t *paused, *endless, *window; };
 
 /*

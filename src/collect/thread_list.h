@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading what an iterator over threads writes (list_alloc_thread() in bpf/alloc_any.bpf.h). */
+/*
+ * Reading what an iterator over threads writes (list_alloc_thread(),
+ * bpf/sources/allocations_any.bpf.h).
+ */
 #ifndef EBPROF_THREAD_LIST_H
 #define EBPROF_THREAD_LIST_H
 

@@ -2,7 +2,7 @@
 /*
  * What `ebprof alloc -- COMMAND` preloads: stands before the allocator, counts bytes in each
  * thread, and calls a function of one instruction for a block that is sampled and for the end of
- * one. Uprobes are on those two (bpf/alloc.bpf.h): so a trap is taken for samples only. No file, no
+ * one. Uprobes are on those two (bpf/sources/allocations.bpf.h), so only samples trap. No file, no
  * socket, no stack is looked at here.
  *
  * A block of s bytes is sampled with the probability 1 - exp(-s / interval): the

@@ -9,10 +9,10 @@
  * A program on a uprobe may be preempted, and another task on this CPU run it, too (only
  * migration is off). The memory of a CPU is then in use: such a block is counted without its stack.
  */
-#ifndef EBPROF_ALLOC_BPF_H
-#define EBPROF_ALLOC_BPF_H
+#ifndef EBPROF_ALLOCATIONS_BPF_H
+#define EBPROF_ALLOCATIONS_BPF_H
 
-#include "bpf/count.bpf.h"
+#include "bpf/capture.bpf.h"
 #include "bpf/filter.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
@@ -38,19 +38,16 @@ struct {
 } alloc_busy SEC(".maps");
 
 static __always_inline void take_block_stack(bpf_user_pt_regs_t *ctx, struct ebp_key *key,
-					     struct ebp_counters *c, const struct task_facts *task)
+					     const struct task_facts *task)
 {
-	struct unwind_state *state;
-	struct ebp_stack *s;
-	__u64 process_id = hash_process(&key->process), *busy;
+	struct capture capture;
 	__u32 zero = 0;
+	__u64 *busy;
 	int err = -1;
 
-	announce_process(&key->process, process_id);
+	capture_process(&capture, key);
 	busy = bpf_map_lookup_elem(&alloc_busy, &zero);
-	s = bpf_map_lookup_elem(&scratch, &zero);
-	state = bpf_map_lookup_elem(&unwind_states, &zero);
-	if (!busy || !s || !state)
+	if (!busy || !capture_begin(&capture))
 		return;
 	/*
 	 * All of them are on this CPU, so who reads 1 is alone until it subtracts that again. Not
@@ -58,11 +55,10 @@ static __always_inline void take_block_stack(bpf_user_pt_regs_t *ctx, struct ebp
 	 */
 	__sync_fetch_and_add(busy, 1);
 	if (*(volatile __u64 *)busy == 1)
-		err = task->is32 ? user_stack32(ctx, key, s, process_id)
-				 : user_stack(ctx, AT_ENTRY, key, state, c, process_id);
+		err = capture_user(ctx, AT_ENTRY, key, &capture, task);
 	__sync_fetch_and_add(busy, -1);
 	if (err == RESCUED) {
-		__sync_fetch_and_add(&c->sent, 1);
+		__sync_fetch_and_add(&capture.counters->sent, 1);
 	} else if (err) {
 		key->user_id = 0;
 		key->result = EBP_UNREADABLE;
@@ -118,7 +114,7 @@ int on_block(bpf_user_pt_regs_t *ctx)
 		return 0;
 	key.tid = bpf_get_current_pid_tgid();
 	bpf_get_current_comm(key.comm, sizeof(key.comm));
-	take_block_stack(ctx, &key, c, &task);
+	take_block_stack(ctx, &key, &task);
 	send_block(c, &key, ARGUMENT_0(ctx), ARGUMENT_1(ctx));
 	return 0;
 }

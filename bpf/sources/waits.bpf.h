@@ -17,10 +17,12 @@
  * between, and the scratch memory of the sampler serves here. (An NMI would, so hardware
  * events are not sampled at the same time.)
  */
-#ifndef EBPROF_OFFCPU_BPF_H
-#define EBPROF_OFFCPU_BPF_H
+#ifndef EBPROF_WAITS_BPF_H
+#define EBPROF_WAITS_BPF_H
 
-#include "bpf/offcpu_count.bpf.h"
+#include "bpf/capture.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/sources/waits_count.bpf.h"
 
 /* --- Its beginning. ------------------------------------------------------------ */
 
@@ -84,32 +86,29 @@ static __always_inline int stack_behind(void *ctx, struct ebp_key *key, struct e
 {
 	__u32 n = kernel_frames(ctx, s->frames);
 
-	return n ? announce_kernel_stack(key, s, n, first_frame(s->frames, n, text), 1) : 0;
+	return n ? finish_kernel_stack(key, s, n, first_frame(s->frames, n, text), 1) : 0;
 }
 
 /*
  * The stacks of the current task into @key, without what lies in @text; their ids are 0 where they
  * could not be sent.
  */
-static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct ebp_counters *c,
-					const struct task_facts *facts, struct unwind_state *state,
-					struct ebp_stack *s, const volatile __u64 *text)
+static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct capture *c,
+					const struct task_facts *facts, const volatile __u64 *text)
 {
-	__u64 process_id = hash_process(&key->process);
 	int err = 0;
 
-	announce_process(&key->process, process_id);
+	capture_process(c, key);
 	if (config.kernel)
-		err = stack_behind(ctx, key, s, text);
+		err = stack_behind(ctx, key, c->stack, text);
 	if (err)
 		key->kernel_id = 0;
 	if (!config.user || facts->userless)
 		return;
 	key->kind = key->kind == EBP_ON_CPU ? EBP_BLOCKED : key->kind;
-	err = facts->is32 ? user_stack32(ctx, key, s, process_id)
-			  : user_stack(ctx, 1, key, state, c, process_id);
+	err = capture_user(ctx, AT_KERNEL, key, c, facts);
 	if (err == RESCUED) {
-		c->sent++;
+		c->counters->sent++;
 	} else if (err) {
 		key->user_id = 0;
 		key->result = EBP_UNSENT;
@@ -156,11 +155,10 @@ static __always_inline void renew_key(struct ebp_counters *c, struct off_task *t
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32 state,
 				      int preempted, __u64 now)
 {
-	struct unwind_state *unwind;
 	struct off_budget *budget;
+	struct capture capture;
 	struct task_facts facts;
 	struct ebp_counters *c;
-	struct ebp_stack *s;
 	struct off_task *t;
 	__u32 zero = 0;
 
@@ -169,16 +167,16 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 			forget_task(task);
 		return;
 	}
+	if (!capture_begin(&capture))
+		return;
+	c = capture.counters;
 	t = off_task(task, 1);
-	c = bpf_map_lookup_elem(&counters, &zero);
-	s = bpf_map_lookup_elem(&scratch, &zero);
-	unwind = bpf_map_lookup_elem(&unwind_states, &zero);
 	budget = bpf_map_lookup_elem(&off_budgets, &zero);
-	if (!t && c && !has_task_storage() && !(state & TASK_GONE)) {
+	if (!t && !has_task_storage() && !(state & TASK_GONE)) {
 		c->taken++;
 		c->lost[EBP_LOST_MAP]++;
 	}
-	if (!t || !c || !s || !unwind || !budget)
+	if (!t || !budget)
 		return;
 	if (t->since)
 		came_unseen(c, t, now, task->se.sum_exec_runtime - t->runtime);
@@ -205,7 +203,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	c->captured++;
 	bpf_get_current_comm(t->key.comm, sizeof(t->key.comm));
 	budget->busy = 1;
-	take_stacks(ctx, &t->key, c, &facts, unwind, s, config.waits.sched_text);
+	take_stacks(ctx, &t->key, &capture, &facts, config.waits.sched_text);
 	budget->busy = 0;
 	spend(budget, now, bpf_ktime_get_ns());
 }
@@ -269,22 +267,17 @@ static __always_inline int in_interrupt(void *ctx, __u64 *frames)
 static __always_inline void take_waker(void *ctx, struct off_task *t)
 {
 	struct ebp_waker w = { .head.type = EBP_WAKER };
-	struct unwind_state *unwind;
 	struct off_budget *budget;
 	struct task_facts facts;
-	struct ebp_counters *c;
-	struct ebp_stack *s;
+	struct capture capture;
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 zero = 0, at;
 	__u64 *slot;
 
-	c = bpf_map_lookup_elem(&counters, &zero);
-	s = bpf_map_lookup_elem(&scratch, &zero);
-	unwind = bpf_map_lookup_elem(&unwind_states, &zero);
 	budget = bpf_map_lookup_elem(&off_budgets, &zero);
-	if (!c || !s || !unwind || !budget || budget->busy)
+	if (!capture_begin(&capture) || !budget || budget->busy)
 		return;
-	if ((__u32)id && !in_interrupt(ctx, s->frames)) {
+	if ((__u32)id && !in_interrupt(ctx, capture.stack->frames)) {
 		__u64 from = bpf_ktime_get_ns();
 
 		read_task(&facts);
@@ -294,7 +287,7 @@ static __always_inline void take_waker(void *ctx, struct off_task *t)
 		w.key.tid = id;
 		bpf_get_current_comm(w.key.comm, sizeof(w.key.comm));
 		budget->busy = 1;
-		take_stacks(ctx, &w.key, c, &facts, unwind, s, config.waits.wake_text);
+		take_stacks(ctx, &w.key, &capture, &facts, config.waits.wake_text);
 		budget->busy = 0;
 		spend(budget, from, bpf_ktime_get_ns());
 	}
@@ -378,7 +371,7 @@ int begin_task(struct bpf_iter__task *ctx)
 	n = 0;
 	if (config.kernel)
 		n = bpf_get_task_stack(task, s->frames, config.frames * sizeof(*s->frames), 0);
-	if (n > 0 && announce_kernel_stack(&t->key, s, n / sizeof(*s->frames), 0, 1))
+	if (n > 0 && finish_kernel_stack(&t->key, s, n / sizeof(*s->frames), 0, 1))
 		t->key.kernel_id = 0;
 	if (!config.user || task->flags & PF_KTHREAD || !task->mm)
 		return 0;

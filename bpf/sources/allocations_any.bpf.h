@@ -8,10 +8,10 @@
  * allocator among its own functions are not calls of the program: while one is under way, what
  * enters a little deeper on the same stack is passed over, or as deep: by a jump instead of a call.
  */
-#ifndef EBPROF_ALLOC_ANY_BPF_H
-#define EBPROF_ALLOC_ANY_BPF_H
+#ifndef EBPROF_ALLOCATIONS_ANY_BPF_H
+#define EBPROF_ALLOCATIONS_ANY_BPF_H
 
-#include "bpf/alloc.bpf.h"
+#include "bpf/sources/allocations.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
 #define ARGUMENT_2(ctx) ((ctx)->dx)
@@ -191,7 +191,7 @@ static __always_inline void add_spent(struct alloc_task *t, __u64 since, __u64 s
 
 /* The program calls for @size bytes; realloc() with the block @old. */
 static __always_inline void begin_call(bpf_user_pt_regs_t *ctx, struct alloc_task *t,
-				       struct ebp_counters *c, const struct ebp_process *process,
+				       const struct ebp_process *process,
 				       const struct task_facts *task, __u64 size, __u64 old,
 				       __u64 out)
 {
@@ -209,7 +209,7 @@ static __always_inline void begin_call(bpf_user_pt_regs_t *ctx, struct alloc_tas
 	t->key.process = *process;
 	t->key.tid = bpf_get_current_pid_tgid();
 	bpf_get_current_comm(t->key.comm, sizeof(t->key.comm));
-	take_block_stack(ctx, &t->key, c, task);
+	take_block_stack(ctx, &t->key, task);
 }
 
 /* @counts: the trap is one of struct ebp_alloc_thread. */
@@ -218,21 +218,18 @@ static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old,
 {
 	__u64 sp = STACK(ctx), since = bpf_ktime_get_ns(), switches = times_preempted();
 	struct ebp_process process = {};
-	struct ebp_counters *c;
 	struct task_facts task;
 	struct alloc_task *t;
-	__u32 zero = 0;
 
 	if (!wanted_process(&process, &task) || task.is32)
 		return 0;
 	t = alloc_task(1);
-	c = bpf_map_lookup_elem(&counters, &zero);
-	if (!t || !c)
+	if (!t)
 		return 0;
 	t->counts = counts;
 	t->calls += counts;
 	if (!(t->sp >= sp && t->sp - sp < OWN_STACK && t->window == alloc_window))
-		begin_call(ctx, t, c, &process, &task, size, old, out);
+		begin_call(ctx, t, &process, &task, size, old, out);
 	if (counts)
 		add_spent(t, since, switches);
 	return 0;

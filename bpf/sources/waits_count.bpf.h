@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Waits (offcpu.bpf.h): what is known of a thread, and how its intervals are counted when they end.
+ * Waits (waits.bpf.h): what is known of a thread, and how its intervals are counted when they end.
  */
-#ifndef EBPROF_OFFCPU_COUNT_BPF_H
-#define EBPROF_OFFCPU_COUNT_BPF_H
+#ifndef EBPROF_WAITS_COUNT_BPF_H
+#define EBPROF_WAITS_COUNT_BPF_H
 
 #include "bpf/count.bpf.h"
 

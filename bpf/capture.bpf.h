@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Taking the stacks of the current task: what all sources do when their event fires. Each stack
+ * gets an id in the key, and travels to user space when it is new.
+ *
+ *	capture_begin()		the memory of this CPU
+ *	capture_process()	user space learns of the process
+ *	capture_kernel()	the kernel stack
+ *	capture_user()		the user stack: registers, native frames, then
+ *				finish_user_stack(), before which others may append frames
+ *
+ * A stack that cannot be unwound here is sent as it is (a rescue), and user space finishes it.
+ */
+#ifndef EBPROF_CAPTURE_BPF_H
+#define EBPROF_CAPTURE_BPF_H
+
+#include "bpf/compat.bpf.h"
+#include "bpf/config.bpf.h"
+#include "bpf/count.bpf.h"
+#include "bpf/rescue.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/unwind.bpf.h"
+
+#define RESCUED 1	/* sent for a rescue: user space makes the stack, and counts a sample */
+
+/* Where the program was called, which decides where the registers of user code are. */
+enum capture_at {
+	AT_USER,	/* a perf event hit user code: they are in its context */
+	AT_KERNEL,	/* somewhere in the kernel: it saved them when it was entered */
+	AT_ENTRY,	/* a uprobe at the first instruction of a function, which is left out */
+};
+
+/* What a capture works with: memory of this CPU. */
+struct capture {
+	struct ebp_counters *counters;
+	struct ebp_stack *stack;	/* room for one that the kernel unwinds */
+	struct unwind_state *unwind;
+	__u64 process_id;		/* hash_process() */
+};
+
+/* 0 where there is no memory. */
+static __always_inline int capture_begin(struct capture *c)
+{
+	__u32 zero = 0;
+
+	c->counters = bpf_map_lookup_elem(&counters, &zero);
+	c->stack = bpf_map_lookup_elem(&scratch, &zero);
+	c->unwind = bpf_map_lookup_elem(&unwind_states, &zero);
+	return c->counters && c->stack && c->unwind;
+}
+
+/* Before the stacks: user space has to know of the process first. */
+static __always_inline void capture_process(struct capture *c, const struct ebp_key *key)
+{
+	c->process_id = hash_process(&key->process);
+	announce_process(&key->process, c->process_id);
+}
+
+/* --- The kernel stack. --------------------------------------------------------- */
+
+/*
+ * The addresses in the scratch, from @first up to @n, into @key. @returned: the first one is a
+ * return address. 0, or negative where the stack could not be sent.
+ */
+static __always_inline int finish_kernel_stack(struct ebp_key *key, struct ebp_stack *s, __u32 n,
+					       __u32 first, __u32 returned)
+{
+	key->kernel_id = hash_scratch(config.seed, n, first, returned);
+	s->head.type = EBP_KERNEL_STACK;
+	s->head.n = n - first;
+	s->id = key->kernel_id;
+	s->process = (struct ebp_process){};
+	return announce_stack(s);
+}
+
+static __always_inline int capture_kernel(void *ctx, struct ebp_key *key, struct capture *c)
+{
+	__u32 n = kernel_frames(ctx, c->stack->frames);
+
+	return n ? finish_kernel_stack(key, c->stack, n, 0, 0) : 0;
+}
+
+/* --- The user stack. ----------------------------------------------------------- */
+
+/* The registers of user code. Returns the system call that the task is in, or negative. */
+static __always_inline long leaf_registers(const void *ctx, enum capture_at at,
+					   struct ebp_registers *to)
+{
+	const struct bpf_perf_event_data *event = ctx;
+
+	if (at == AT_ENTRY) {
+		saved_registers(to);
+		UNDO_CALL(to->r);
+		return -1;
+	}
+	if (at == AT_KERNEL)
+		return saved_registers(to);
+	REGS_TO_DWARF(&event->regs, to->r);
+	/*
+	 * Else a compiler may make one code of this and the above, of which the verifier says that
+	 * it uses different pointers.
+	 */
+	barrier();
+	return -1;
+}
+
+/*
+ * From the point of no return of an execve() on, the registers are those of a program that has
+ * ended, and there is no user stack. Near the end of the call the new program's environment is set.
+ */
+static __always_inline int is_between_programs(long syscall)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return IS_EXEC(syscall) && !BPF_CORE_READ(task, mm, env_end);
+}
+
+/* The same for the rest of the call, by what unwinding led to. */
+static __always_inline int is_stale(long syscall, __u32 result)
+{
+	return IS_EXEC(syscall) &&
+	       (result == EBP_NO_PROCESS || result == EBP_NO_MAPPING || result == EBP_UNREADABLE);
+}
+
+#define NEWBORN	4000000		/* ns that it has run, as the last tick of the scheduler knew */
+
+/*
+ * A thread that is about to come out of the clone() that made it, or just has: there is nothing
+ * above that frame yet.
+ */
+static __always_inline int is_newborn(const struct unwind_state *s, __u32 result)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return result == EBP_ZERO_RETURN && s->n == 1 &&
+	       BPF_CORE_READ(task, se.sum_exec_runtime) < NEWBORN;
+}
+
+/* Sends the registers and the stack to user space, where that may help. 1 where they were sent. */
+static __always_inline int rescue(const void *ctx, enum capture_at at,
+				  const struct unwind_state *s, struct ebp_key *key)
+{
+	struct ebp_rescue *r = rescue_room();
+
+	if (!r || !config.rescue || !can_be_rescued(s, key->result))
+		return 0;
+	leaf_registers(ctx, at, &r->regs);
+	/* The count of an interval comes when it ends; this record has its stack alone. */
+	if (key->kind != EBP_ON_CPU)
+		key->user_id = hash_step(hash_step(config.seed, key->tid), bpf_ktime_get_ns()) | 1;
+	return !send_for_rescue(r, key);
+}
+
+/*
+ * The frames in @s into @key. What take_frame() appends to @s before this call, frames of an
+ * interpreter for one, is part of the stack and of its id. 0, or negative where the stack could
+ * not be sent.
+ */
+static __always_inline int finish_user_stack(struct ebp_key *key, struct unwind_state *s,
+					     const struct capture *c)
+{
+	struct ebp_stack *stack = (void *)s->head;
+
+	stack->head.type = EBP_STACK;
+	stack->head.n = s->n;
+	stack->process = (struct ebp_process){};
+	if (s->raw) {
+		s->hash = hash_step(s->hash, c->process_id);
+		stack->process = key->process;
+	}
+	key->user_id = stack->id = s->hash ? s->hash : 1;
+	return announce_stack(stack);
+}
+
+static __always_inline int user_stack(const void *ctx, enum capture_at at, struct ebp_key *key,
+				      const struct capture *c)
+{
+	struct unwind_state *s = c->unwind;
+	long syscall = leaf_registers(ctx, at, &s->regs);
+
+	if (is_between_programs(syscall))
+		return 0;
+	key->result = unwind_user(s, key->process.start);
+	if (is_stale(syscall, key->result)) {
+		key->result = EBP_COMPLETE;
+		return 0;
+	}
+	if (is_newborn(s, key->result))
+		key->result = EBP_COMPLETE;
+	c->counters->frames += s->n;
+	c->counters->fp_frames += s->fp_frames;
+	c->counters->untabled += key->result >= EBP_NO_PROCESS && key->result <= EBP_NO_TABLE;
+	if (rescue(ctx, at, s, key))
+		return RESCUED;
+	if (key->result == EBP_NO_MAPPING && s->by_fp)
+		key->result = EBP_NO_CFI;
+	return finish_user_stack(key, s, c);
+}
+
+/* The same for a 32-bit program. */
+static __always_inline int user_stack32(void *ctx, struct ebp_key *key, const struct capture *c)
+{
+	struct ebp_stack *s = c->stack;
+	__u32 result, n = user_frames32(ctx, s->frames, &result);
+
+	key->result = result;
+	if (!n)
+		return 0;
+	s->head.type = EBP_STACK;
+	s->head.n = n;
+	s->process = key->process;
+	s->id = key->user_id = hash_scratch(c->process_id, n, 0, 0);
+	return announce_stack(s);
+}
+
+/* The user stack of @task, the current one, into @key. 0, RESCUED, or negative: it was not sent. */
+static __always_inline int capture_user(void *ctx, enum capture_at at, struct ebp_key *key,
+					const struct capture *c, const struct task_facts *task)
+{
+	return task->is32 ? user_stack32(ctx, key, c) : user_stack(ctx, at, key, c);
+}
+
+/*
+ * The same, with the unwinding left to user space: a second program that unwinds would take as
+ * long to load as all others together.
+ */
+static __always_inline int capture_user_later(void *ctx, struct ebp_key *key,
+					      const struct capture *c,
+					      const struct task_facts *task)
+{
+	__u32 tgid = key->process.tgid;
+	const struct ebp_space *space;
+	struct ebp_rescue *r;
+	long syscall;
+
+	if (task->is32)
+		return user_stack32(ctx, key, c);
+	r = rescue_room();
+	space = bpf_map_lookup_elem(&spaces, &tgid);
+	syscall = r ? saved_registers(&r->regs) : NO_REGISTERS;
+	if (is_between_programs(syscall))
+		return 0;
+	key->result = EBP_NO_PROCESS;
+	if (!r || !config.rescue || (space && space->flags & EBP_SPACE_NO_RESCUE) ||
+	    syscall == NO_REGISTERS)
+		return 0;
+	if (!send_for_rescue(r, key))
+		return RESCUED;
+	key->result = EBP_UNSENT;
+	return 0;
+}
+
+#endif
