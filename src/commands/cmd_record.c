@@ -103,7 +103,7 @@ static int finish(struct recording *r, struct result_files *files, uint64_t orig
 	if (!a->taken)
 		no_samples_why(r, none);
 	view_options_output(&r->o.view, &options);
-	recording_end_command(r);
+	started_end(&r->command, &r->loop);
 	recording_describe(r, p);
 	err = result_files_write(files, p, &options, e);
 	session_save_names(r->session);
@@ -115,12 +115,12 @@ static int finish(struct recording *r, struct result_files *files, uint64_t orig
 	keep(r, p);
 	if (err)
 		command_failed(e);
-	command = recording_command_status(r);
+	command = started_status(&r->command, &r->loop, r->o.quiet);
 	if (err)
 		return (int)e->status;
 	if (r->o.strict && (summary_lost(a) || r->result.skipped))
 		return STATUS_LOST;
-	if (r->launched && !r->command_stopped)
+	if (r->command.runs && !r->command.stopped)
 		return command;
 	return a->taken ? STATUS_OK : STATUS_NO_SAMPLES;
 }

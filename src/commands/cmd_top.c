@@ -123,9 +123,9 @@ static int top(struct recording *r, struct error *e)
 	viewer_free(v);
 	if (err || !v)
 		return command_failed_because(e, r->o.verbose);
-	recording_end_command(r);
+	started_end(&r->command, &r->loop);
 	session_save_names(r->session);
-	return recording_command_status(r);
+	return started_status(&r->command, &r->loop, r->o.quiet);
 }
 
 static int run(const struct cli_command *c, int argc, char **argv)

@@ -2,8 +2,7 @@
 /*
  * From options to a session and through it: what all commands that sample have in
  * common. Call in this order: recording_find(), recording_prepare(), recording_start(),
- * recording_loop(), session_finish(), recording_end_command(); and at last, whatever failed,
- * recording_cleanup().
+ * recording_loop(), session_finish(); and at last, whatever failed, recording_cleanup().
  */
 #ifndef EBPROF_RECORDING_H
 #define EBPROF_RECORDING_H
@@ -15,11 +14,12 @@
 #include "base/sandbox.h"
 #include "base/user.h"
 #include "collect/event.h"
+#include "commands/beside.h"
 #include "commands/record_options.h"
 #include "commands/result_files.h"
+#include "commands/started.h"
 #include "commands/targets.h"
 #include "loop/loop.h"
-#include "proc/launch.h"
 #include "session/session.h"
 #include "sources/allocations.h"
 #include "sources/page_faults.h"
@@ -39,9 +39,7 @@ struct recording {
 	struct targets targets;
 	struct event event;
 	int no_event;			/* only waits are recorded */
-	struct launch launch;
-	int launched;			/* the command runs, or has run */
-	int command_stopped;		/* by us, because -d was over */
+	struct started command;
 	struct loop loop;
 	struct collector_options collect;
 	struct samples samples;
@@ -56,19 +54,14 @@ struct recording {
 	struct alloc_options alloc;
 	struct slicer_options slices;
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
-	struct name_store *store;	/* NULL: none */
-	struct refusals *refusals;	/* what the sandbox refused; NULL: not yet */
-	struct keeper *keeper;		/* who names files and stores names; NULL: not yet */
-	struct remote *remote;		/* who reads the memory of targets; NULL: not yet */
-	/* who demangles what may take long; NULL: not yet, or nobody */
-	struct demangler *demangler;
+	struct beside beside;
 	struct sandbox_options sandbox;
 	struct session_options session_options;
 	struct session *session;
 	struct session_result result;
 };
 
-#define RECORDING_NEW(args) { .argv = (args), .loop = LOOP_NEW, .launch = { .go = -1, .failed = -1 } }
+#define RECORDING_NEW(args) { .argv = (args), .loop = LOOP_NEW, .command = STARTED_NEW }
 
 /* Looks up the target and the event. 0, or a negative errno with @e filled; so all below. */
 int recording_find(struct recording *r, struct error *e);
@@ -91,13 +84,8 @@ void recording_loop(struct recording *r, const struct loop_consumer *consumers, 
 size_t recording_fds(void *recording, struct pollfd fds[LOOP_FDS]);
 /* 1 where all targets have ended, and nothing else says how long to sample. */
 int recording_targets_ended(const struct recording *r);
-/* Where it is our time that ended, the command is asked to end, too. */
-void recording_end_command(struct recording *r);
-/* Waits for the command: its exit status; 0 where none was started. */
-int recording_command_status(const struct recording *r);
 /* Where, by which command and for what the profile was made. */
 void recording_describe(const struct recording *r, struct profile *p);
-/* Says what the sandbox refused, if anything. */
 void recording_cleanup(struct recording *r);
 
 #endif
