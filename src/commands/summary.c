@@ -67,10 +67,11 @@ static void show_reasons(const char *what, const struct profile_reason *r, size_
 /* What is not known, as of a file that does not tell it, is left out. */
 static void show_account(const struct profile_account *a, const struct profile_meta *m)
 {
+	const struct profile_event_words *words = profile_event_words(m->event);
 	uint64_t truncated = sum(a->truncated, a->ntruncated);
 
-	fprintf(stderr, "ebprof: %llu %s%s", (unsigned long long)a->taken,
-		strcmp(m->event, "off-cpu") ? "sample" : "interval", text_s(a->taken));
+	fprintf(stderr, "ebprof: %llu %s", (unsigned long long)a->taken,
+		a->taken == 1 ? words->one : words->many);
 	if (*m->event)
 		fprintf(stderr, " of %s", m->event);
 	if (m->frequency)
@@ -91,7 +92,7 @@ static void show_account(const struct profile_account *a, const struct profile_m
 void summary_show_saved(struct profile *p)
 {
 	struct profile_view v = profile_view(p);
-	const struct sample_type *shown = &v.types[v.shown];
+	const struct profile_type *shown = &v.types[v.shown];
 
 	if (v.account->taken)
 		show_account(v.account, v.meta);

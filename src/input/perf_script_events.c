@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "profile/rates.h"
 
 int perf_script_is_sample(const struct perf_script_header *h)
 {
@@ -80,13 +79,13 @@ void perf_script_events_describe(struct perf_script_events *s, struct profile *p
 		free(counts);
 	}
 	for (size_t i = 0; i < n; i++) {
-		const char *name = n == 1 && rates_is_clock(names[i]) ? "cpu"
+		const char *name = n == 1 && profile_event_words(names[i])->clock ? "cpu"
 				   : *names[i]			      ? names[i]
 								      : "events";
 
 		if (s->list[i].weighted)
 			s->list[i].weights = profile_add_type(
-				p, name, rates_is_clock(names[i]) ? "nanoseconds" : "events");
+				p, name, profile_event_words(names[i])->clock ? "nanoseconds" : "events");
 	}
 	if (s->list[0].weighted)
 		profile_show(p, s->list[0].weights);

@@ -97,7 +97,7 @@ static void take_period_type(struct pprof_tables *t, struct cursor message)
 
 	text_clean(m->event, sizeof(m->event),
 		   profile_text(t->p, pprof_string(t, n.v[PPROF_TYPE_NAME])));
-	if (m->period && m->period <= SECOND && !strcmp(unit, "nanoseconds")) {
+	if (m->period && m->period <= SECOND && profile_unit_of(unit) == PROFILE_NANOSECONDS) {
 		m->frequency = (SECOND + m->period / 2) / m->period;
 		m->period = 0;
 	}
@@ -131,7 +131,7 @@ static void take_description(struct pprof_tables *t)
 {
 	struct profile_meta *m = profile_meta(t->p);
 	struct pprof_numbers n = pprof_numbers(t, t->file);
-	const struct sample_type *types;
+	const struct profile_type *types;
 	uint32_t shown;
 
 	m->start = positive(n.v[PPROF_TIME]);
@@ -364,9 +364,9 @@ static void finish_ticks(struct pprof_tables *t)
 /* Other profiles tell of no losses, and not all of them count samples. */
 static void account_of_foreign(struct profile *p)
 {
-	const struct sample_type type = profile_view(p).types[0];
+	const struct profile_type type = profile_view(p).types[0];
 
-	if (!strcmp(profile_text(p, type.name), "samples"))
+	if (type.words->role == PROFILE_SAMPLES)
 		profile_account(p)->taken = profile_account(p)->kept = type.total;
 }
 

@@ -29,45 +29,14 @@ struct sums {
 	size_t *last;		/* by function: the last sample that it counted for, from 1 on */
 };
 
-/*
- * What is measured, or what a sample is of, where it is not the time on CPUs: besides tracepoints,
- * which have a colon.
- */
-static int is_asked_for(const char *name)
-{
-	static const char *const names[] = {
-		"off-cpu",
-		"waits",
-		"wall",
-		"page_faults",
-		"fault_space",
-		"context-switches",
-		"cs",
-		"cpu-migrations",
-		"migrations",
-		"page-faults",
-		"faults",
-		"minor-faults",
-		"major-faults",
-		"alignment-faults",
-		"emulation-faults",
-		"cgroup-switches",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return 1;
-	return 0;
-}
-
+/* Whether the values are of what programs asked the kernel for, and not of the time on CPUs. */
 static int is_of_events(const struct profile *p)
 {
 	struct profile_view v = profile_view(p);
-	const char *type = profile_text(p, v.types[v.shown].name);
+	const struct profile_type_words *words = v.types[v.shown].words;
 
-	/* A modifier (":u") is one letter, or some; a tracepoint has a name there. */
-	return is_asked_for(type) || (!strcmp(type, "samples") && (is_asked_for(v.meta->event) ||
-	       (strchr(v.meta->event, ':') && strlen(strchr(v.meta->event, ':')) > 4)));
+	return words->role == PROFILE_SAMPLES ? profile_event_words(v.meta->event)->asked
+					      : words->asked;
 }
 
 static enum frame_kind kind_of(const struct sums *s, uint32_t node)

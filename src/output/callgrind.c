@@ -390,7 +390,7 @@ static void write_header(const struct callgrind *c)
 		outfile_printf(c->f, "desc: Duration: %.1f s\n", (double)m->duration / 1e9);
 	put(c, "positions: line\n");
 	for (size_t i = 0; i < c->v.ntypes; i++) {
-		const struct sample_type *t = &c->v.types[c->types[i]];
+		const struct profile_type *t = &c->v.types[c->types[i]];
 
 		event_name(c, c->types[i], name, sizeof(name));
 		outfile_printf(c->f, "event: %s : ", name);

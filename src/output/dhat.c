@@ -32,18 +32,20 @@
 #define SHORT_LIVED 10		/* us: what the view calls so */
 
 static const struct column {
-	const char *key, *type, *unit;
+	const char *key;
+	enum profile_role role;
+	enum profile_unit unit;
 	uint64_t divisor;
 } columns[] = {
-	{ "tb", "alloc_space", "bytes", 1 },
-	{ "tbk", "alloc_objects", "count", 1 },
-	{ "tl", "lifetime", "nanoseconds", US },
-	{ "mb", "max_space", "bytes", 1 },
-	{ "mbk", "max_objects", "count", 1 },
-	{ "gb", "peak_space", "bytes", 1 },
-	{ "gbk", "peak_objects", "count", 1 },
-	{ "eb", "inuse_space", "bytes", 1 },
-	{ "ebk", "inuse_objects", "count", 1 },
+	{ "tb", PROFILE_BLOCKS, PROFILE_BYTES, 1 },
+	{ "tbk", PROFILE_BLOCKS, PROFILE_COUNT, 1 },
+	{ "tl", PROFILE_BLOCKS_LIFETIME, PROFILE_NANOSECONDS, US },
+	{ "mb", PROFILE_BLOCKS_MAX, PROFILE_BYTES, 1 },
+	{ "mbk", PROFILE_BLOCKS_MAX, PROFILE_COUNT, 1 },
+	{ "gb", PROFILE_BLOCKS_PEAK, PROFILE_BYTES, 1 },
+	{ "gbk", PROFILE_BLOCKS_PEAK, PROFILE_COUNT, 1 },
+	{ "eb", PROFILE_BLOCKS_NOW, PROFILE_BYTES, 1 },
+	{ "ebk", PROFILE_BLOCKS_NOW, PROFILE_COUNT, 1 },
 };
 #define COLUMNS (sizeof(columns) / sizeof(*columns))
 #define TOTALS 2		/* the first columns, which every file has */
@@ -84,15 +86,14 @@ struct writer {
 static uint32_t find_type(const struct writer *w, const struct column *c)
 {
 	for (uint32_t i = 0; i < w->v.ntypes; i++)
-		if (!strcmp(profile_text(w->p, w->v.types[i].name), c->type) &&
-		    !strcmp(profile_text(w->p, w->v.types[i].unit), c->unit))
+		if (w->v.types[i].words->role == c->role && w->v.types[i].measured_in == c->unit)
 			return i;
 	return PROFILE_NONE;
 }
 
 static int is_count(const struct writer *w, uint32_t type)
 {
-	return !strcmp(profile_text(w->p, w->v.types[type].unit), "count");
+	return w->v.types[type].measured_in == PROFILE_COUNT;
 }
 
 static void choose_types(struct writer *w)
@@ -282,10 +283,7 @@ static pid_t only_pid(const struct profile_view *v)
 
 static const char *verb(const struct writer *w)
 {
-	if (w->heap)
-		return "Allocated";
-	return strcmp(profile_text(w->p, w->v.types[w->v.shown].name), "off-cpu") ? "Sampled"
-										  : "Waited";
+	return w->heap ? "Allocated" : w->v.types[w->v.shown].words->verb;
 }
 
 static void write_header(struct writer *w)

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "output/firefox_tables.h"
 #include "output/rollup.h"
 
@@ -52,25 +50,14 @@ static void end_table(struct json *j, size_t length)
 
 /* What a sample's value means: the format knows counts, milliseconds and bytes. */
 static const struct weight {
-	const char *unit, *type;
+	const char *type;	/* NULL: as samples */
 	unsigned int digits;
-} weights[] = {
-	{ "nanoseconds", "tracing-ms", 6 },
-	{ "microseconds", "tracing-ms", 3 },
-	{ "milliseconds", "tracing-ms", 0 },
-	{ "bytes", "bytes", 0 },
-	{ "", "samples", 0 },
+} weights[PROFILE_UNITS] = {
+	[PROFILE_NANOSECONDS] = { "tracing-ms", 6 },
+	[PROFILE_MICROSECONDS] = { "tracing-ms", 3 },
+	[PROFILE_MILLISECONDS] = { "tracing-ms", 0 },
+	[PROFILE_BYTES] = { "bytes", 0 },
 };
-
-static const struct weight *weight_of(const struct firefox *x)
-{
-	const char *unit = profile_text(x->p, x->v.types[x->v.shown].unit);
-	const struct weight *w = weights;
-
-	while (*w->unit && strcmp(w->unit, unit))
-		w++;
-	return w;
-}
 
 /*
  * ns for which the thread ran before a sample: half of what it and the one before stand for. It
@@ -86,7 +73,7 @@ static uint64_t cpu_time(const struct firefox *x, const struct firefox_moment *m
 static void write_samples(struct firefox *x)
 {
 	const struct firefox_moment *m = x->tables->moments.v;
-	const struct weight *weight = weight_of(x);
+	const struct weight *weight = &weights[x->v.types[x->v.shown].measured_in];
 	size_t n = x->tables->moments.n;
 	struct json *j = &x->json;
 
@@ -94,7 +81,7 @@ static void write_samples(struct firefox *x)
 	COLUMN(j, "stack", n, json_uint(j, NULL, m[i].stack));
 	COLUMN(j, "time", n, json_decimal(j, NULL, m[i].time, MS_DIGITS));
 	COLUMN(j, "weight", n, json_decimal(j, NULL, m[i].value, weight->digits));
-	json_string(j, "weightType", weight->type);
+	json_string(j, "weightType", weight->type ? weight->type : "samples");
 	if (x->v.meta->frequency && !x->v.shown)
 		COLUMN(j, "threadCPUDelta", n, json_uint(j, NULL, cpu_time(x, &m[i], i > 0)));
 	end_table(j, n);

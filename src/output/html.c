@@ -81,13 +81,12 @@ static void write_meta(struct json *j, const struct profile *p)
  * Nanoseconds that one of @type stands for, where another type says how much CPU time all are; 0:
  * not known.
  */
-static uint64_t time_of_each(const struct profile *p, const struct sample_type *type)
+static uint64_t time_of_each(const struct profile *p, const struct profile_type *type)
 {
 	struct profile_view v = profile_view(p);
 
-	for (size_t i = 0;
-	     i < v.ntypes && type->total && !strcmp(profile_text(p, type->unit), "count"); i++)
-		if (!strcmp(profile_text(p, v.types[i].name), "cpu"))
+	for (size_t i = 0; i < v.ntypes && type->total && type->measured_in == PROFILE_COUNT; i++)
+		if (v.types[i].words->role == PROFILE_CPU_TIME)
 			return v.types[i].total / type->total;
 	return 0;
 }
@@ -96,7 +95,7 @@ static void write_values(struct json *j, const struct profile *p, const struct o
 			 size_t nodes)
 {
 	struct profile_view v = profile_view(p);
-	const struct sample_type *type = &v.types[o->difference ? 1 : v.shown];
+	const struct profile_type *type = &v.types[o->difference ? 1 : v.shown];
 
 	json_string(j, "type", profile_text(p, type->name));
 	json_string(j, "unit", profile_text(p, type->unit));

@@ -264,7 +264,7 @@ static int can_repeat(struct writer *w)
 {
 	uint64_t left = REPEATED_MAX;
 
-	if (strcmp(profile_text(w->p, w->v.types[w->v.shown].unit), "count") ||
+	if (w->v.types[w->v.shown].measured_in != PROFILE_COUNT ||
 	    w->v.total > RECORDS_MAX)
 		return 0;
 	for (size_t s = 0; s < w->v.nsamples; s++) {

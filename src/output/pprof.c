@@ -474,9 +474,9 @@ static void write_period(struct writer *w)
 	const struct profile_meta *m = w->v.meta;
 
 	for (size_t i = 0; m->frequency && i < w->v.ntypes; i++) {
-		const struct sample_type *t = &w->v.types[i];
+		const struct profile_type *t = &w->v.types[i];
 
-		if (strcmp(profile_text(w->p, t->unit), "nanoseconds"))
+		if (t->measured_in != PROFILE_NANOSECONDS)
 			continue;
 		write_type(w, PPROF_PERIOD_TYPE, profile_text(w->p, t->name),
 			   profile_text(w->p, t->unit));

@@ -111,14 +111,16 @@ static void write_stack(struct writer *w, uint32_t node)
 /* The unit of the values that are shown, in speedscope's words. */
 static const char *unit(const struct writer *w)
 {
-	static const char *const units[] = { "nanoseconds", "microseconds", "milliseconds",
-					     "seconds", "bytes" };
-	const char *shown = profile_text(w->p, w->v.types[w->v.shown].unit);
+	static const char *const units[PROFILE_UNITS] = {
+		[PROFILE_NANOSECONDS] = "nanoseconds",
+		[PROFILE_MICROSECONDS] = "microseconds",
+		[PROFILE_MILLISECONDS] = "milliseconds",
+		[PROFILE_SECONDS] = "seconds",
+		[PROFILE_BYTES] = "bytes",
+	};
+	const char *unit = units[w->v.types[w->v.shown].measured_in];
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (!strcmp(shown, units[i]))
-			return units[i];
-	return "none";
+	return unit ? unit : "none";
 }
 
 static void write_profile(struct writer *w, const char *name, uint64_t total,

@@ -77,11 +77,12 @@ static void put_escaped(const struct svg *s, const char *text, size_t columns)
 /* "12 samples", "4096 bytes" */
 static void put_value(const struct svg *s, uint64_t value)
 {
-	const struct sample_type *t = &s->v.types[s->v.shown];
+	const struct profile_type *t = &s->v.types[s->v.shown];
 	const char *unit = profile_text(s->p, t->unit);
 
 	outfile_printf(s->f, "%" PRIu64 " ", value);
-	put_escaped(s, *unit && strcmp(unit, "count") ? unit : profile_text(s->p, t->name), 60);
+	put_escaped(s, *unit && t->measured_in != PROFILE_COUNT ? unit : profile_text(s->p, t->name),
+		    60);
 }
 
 static double percent(const struct svg *s, uint64_t value)

@@ -8,30 +8,29 @@
 
 /* Of each unit the smallest first. */
 static const struct {
-	const char *unit;
+	enum profile_unit unit;
 	struct units shown;
 } known[] = {
-	{ "nanoseconds", { "MS", "ms", 1000000, 3 } },
-	{ "nanoseconds", { "S", "s", 1000000000, 3 } },
-	{ "nanoseconds", { "S", "s", 1000000000, 0 } },
-	{ "microseconds", { "MS", "ms", 1000, 3 } },
-	{ "microseconds", { "S", "s", 1000000, 3 } },
-	{ "microseconds", { "S", "s", 1000000, 0 } },
-	{ "bytes", { "KIB", "KiB", 1024, 1 } },
-	{ "bytes", { "MIB", "MiB", 1u << 20, 1 } },
-	{ "bytes", { "GIB", "GiB", 1u << 30, 1 } },
+	{ PROFILE_NANOSECONDS, { "MS", "ms", 1000000, 3 } },
+	{ PROFILE_NANOSECONDS, { "S", "s", 1000000000, 3 } },
+	{ PROFILE_NANOSECONDS, { "S", "s", 1000000000, 0 } },
+	{ PROFILE_MICROSECONDS, { "MS", "ms", 1000, 3 } },
+	{ PROFILE_MICROSECONDS, { "S", "s", 1000000, 3 } },
+	{ PROFILE_MICROSECONDS, { "S", "s", 1000000, 0 } },
+	{ PROFILE_BYTES, { "KIB", "KiB", 1024, 1 } },
+	{ PROFILE_BYTES, { "MIB", "MiB", 1u << 20, 1 } },
+	{ PROFILE_BYTES, { "GIB", "GiB", 1u << 30, 1 } },
 };
 
 struct units units_fitting(const struct profile *p, int width)
 {
 	struct profile_view v = profile_view(p);
-	const struct sample_type *t = &v.types[v.shown];
-	struct units fit = { strcmp(profile_text(p, t->name), "samples") ? "COUNT" : "SAMPLES", "",
-			     1, 0 };
+	const struct profile_type *t = &v.types[v.shown];
+	struct units fit = { t->words->role == PROFILE_SAMPLES ? "SAMPLES" : "COUNT", "", 1, 0 };
 	char buf[64];
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		if (strcmp(profile_text(p, t->unit), known[i].unit))
+		if (t->measured_in != known[i].unit)
 			continue;
 		if (fit.divisor != 1 &&
 		    (int)strlen(units_print(&fit, v.total, buf, sizeof(buf))) <= width)

@@ -287,15 +287,13 @@ uint32_t copy_sample(struct copy *c, uint32_t sample)
 
 void copy_type(const struct copy *c, uint32_t type, uint32_t as)
 {
-	const struct sample_type *t = &c->view.types[type];
+	const struct profile_type *t = &c->view.types[type];
 	const char *name = profile_text(c->from, t->name), *unit = profile_text(c->from, t->unit);
 
 	if (as == c->to->types.n)
 		profile_add_type(c->to, name, unit);
 	else
 		profile_set_type(c->to, as, name, unit);
-	if (t->level)
-		profile_set_level(c->to, as);
 }
 
 struct profile_meta copy_meta(const struct copy *c)

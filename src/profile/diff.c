@@ -79,7 +79,7 @@ static uint32_t choose_type(const struct profile *p, int *counted)
 	struct profile_view v = profile_view(p);
 
 	for (uint32_t t = 0; t < v.ntypes; t++) {
-		if (strcmp(profile_text(p, v.types[t].unit), "count") || !v.types[t].total)
+		if (v.types[t].measured_in != PROFILE_COUNT || !v.types[t].total)
 			continue;
 		if (t == v.shown || in_proportion(p, v.shown, t)) {
 			*counted = 1;
@@ -99,8 +99,8 @@ static double values_a_second(const struct profile *run, uint32_t type)
 	struct profile_view v = profile_view(run);
 
 	for (uint32_t t = 0; t < v.ntypes; t++)
-		if (!strcmp(profile_text(run, v.types[t].unit), "nanoseconds") &&
-		    v.types[t].total && in_proportion(run, t, type))
+		if (v.types[t].measured_in == PROFILE_NANOSECONDS && v.types[t].total &&
+		    in_proportion(run, t, type))
 			return 1e9 * (double)v.types[type].total / (double)v.types[t].total;
 	return (double)v.meta->frequency;
 }

@@ -122,7 +122,7 @@ void profile_merge(struct profile *dst, const struct profile *src, const uint32_
 
 /* The type of @dst that is called as @type of @src. */
 static uint32_t same_type(const struct profile *dst, const struct profile *src,
-			  const struct sample_type *type)
+			  const struct profile_type *type)
 {
 	struct profile_view v = profile_view(dst);
 

@@ -185,8 +185,12 @@ void profile_set_parent(struct profile *p, uint32_t process, pid_t parent)
 
 void profile_set_type(struct profile *p, uint32_t type, const char *name, const char *unit)
 {
-	p->types.v[type].name = profile_string(p, name);
-	p->types.v[type].unit = profile_string(p, unit);
+	struct profile_type *t = &p->types.v[type];
+
+	t->name = profile_string(p, name);
+	t->unit = profile_string(p, unit);
+	t->words = profile_type_words(name);
+	t->measured_in = profile_unit_of(unit);
 }
 
 void profile_keep_types(struct profile *p, uint32_t n)
@@ -200,15 +204,12 @@ void profile_keep_types(struct profile *p, uint32_t n)
 
 uint32_t profile_add_type(struct profile *p, const char *name, const char *unit)
 {
-	vec_push(&p->types, (struct sample_type){ .name = profile_string(p, name),
-						  .unit = profile_string(p, unit) });
-	vec_push(&p->columns, (struct column){ 0 });
-	return (uint32_t)p->types.n - 1;
-}
+	uint32_t type = (uint32_t)p->types.n;
 
-void profile_set_level(struct profile *p, uint32_t type)
-{
-	p->types.v[type].level = 1;
+	vec_push(&p->types, (struct profile_type){ 0 });
+	vec_push(&p->columns, (struct column){ 0 });
+	profile_set_type(p, type, name, unit);
+	return type;
 }
 
 void profile_show(struct profile *p, uint32_t type)
@@ -298,7 +299,7 @@ uint32_t profile_sample(struct profile *p, uint32_t thread, uint32_t node, uint3
 
 void profile_count(struct profile *p, uint32_t sample, uint32_t type, uint64_t value)
 {
-	struct sample_type *t = &p->types.v[type];
+	struct profile_type *t = &p->types.v[type];
 
 	/* Clamped here once, so that no sum over samples can overflow anywhere. */
 	if (value > UINT64_MAX - t->total)

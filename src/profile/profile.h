@@ -24,6 +24,7 @@
 #include <sys/types.h>
 
 #include "profile/frame_kind.h"
+#include "profile/words.h"
 
 struct function {
 	uint32_t name;		/* string, as shown: demangled, cleaned, never empty */
@@ -79,11 +80,12 @@ struct process {
 	pid_t parent;		/* pid; 0: not known. Not kept in files */
 };
 
-struct sample_type {
+struct profile_type {
 	uint32_t name, unit;	/* strings: "samples" in "count", "cpu" in "nanoseconds" */
 	uint64_t total;		/* sum of all values; fits, so every partial sum does */
-	/* what there is now, not what has happened: becomes less, too. Not kept in files */
-	int level;
+	/* What the two words mean; nobody else compares them. */
+	const struct profile_type_words *words;
+	enum profile_unit measured_in;
 };
 
 /* What else is known of a sample: a text, or a number in a unit ("" for none). */
@@ -163,8 +165,6 @@ uint32_t profile_thread(struct profile *p, uint32_t process, pid_t tid, uint32_t
  */
 void profile_set_type(struct profile *p, uint32_t type, const char *name, const char *unit);
 uint32_t profile_add_type(struct profile *p, const char *name, const char *unit);
-/* Says that @type is a level. */
-void profile_set_level(struct profile *p, uint32_t type);
 /* Only the first @n are left; where another one was shown, the last of them is. */
 void profile_keep_types(struct profile *p, uint32_t n);
 /* Which type is shown; the first, until this is called. */
@@ -205,7 +205,7 @@ struct profile_view {
 	const struct label *labels;		size_t nlabels;
 	const struct tick *ticks;		size_t nticks;		/* by time */
 	const uint32_t *comments;		size_t ncomments;	/* strings */
-	const struct sample_type *types;	size_t ntypes;
+	const struct profile_type *types;	size_t ntypes;
 	uint32_t shown;				/* type */
 	const uint64_t *values;			/* of the type that is shown, by sample */
 	uint64_t total;				/* its total */

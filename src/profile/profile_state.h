@@ -24,7 +24,7 @@ struct profile {
 	VEC(struct process) processes;
 	VEC(struct thread) threads;
 	VEC(struct sample) samples;
-	VEC(struct sample_type) types;
+	VEC(struct profile_type) types;
 	VEC(struct column) columns;	/* as many as types, each as long as samples */
 	uint32_t shown;
 	VEC(struct label) labels;

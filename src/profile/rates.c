@@ -6,28 +6,36 @@
 
 #define SECOND 1000000000u
 
+/* What is derived is called so. */
 static const char time_name[] = "cpu", time_unit[] = "nanoseconds", events_unit[] = "events";
-
-int rates_is_clock(const char *event)
-{
-	return !strncmp(event, "cpu-clock", 9) || !strncmp(event, "task-clock", 10);
-}
 
 /* ns that a sample stands for; 0: not known. */
 static uint64_t time_of_sample(const struct profile_meta *m)
 {
 	if (m->frequency)
 		return SECOND / m->frequency;
-	return rates_is_clock(m->event) ? m->period : 0;
+	return profile_event_words(m->event)->clock ? m->period : 0;
 }
 
-static uint32_t find_type(const struct profile *p, const char *name, const char *unit)
+static uint32_t find_time(const struct profile *p)
 {
 	struct profile_view v = profile_view(p);
 
 	for (uint32_t t = 0; t < v.ntypes; t++)
-		if (!strcmp(profile_text(p, v.types[t].name), name) &&
-		    !strcmp(profile_text(p, v.types[t].unit), unit))
+		if (v.types[t].words->role == PROFILE_CPU_TIME &&
+		    v.types[t].measured_in == PROFILE_NANOSECONDS)
+			return t;
+	return PROFILE_NONE;
+}
+
+/* The type that counts @event. */
+static uint32_t find_events(const struct profile *p, const char *event)
+{
+	struct profile_view v = profile_view(p);
+
+	for (uint32_t t = 0; t < v.ntypes; t++)
+		if (!strcmp(profile_text(p, v.types[t].name), event) &&
+		    !strcmp(profile_text(p, v.types[t].unit), events_unit))
 			return t;
 	return PROFILE_NONE;
 }
@@ -37,16 +45,16 @@ static int counts_samples(const struct profile *p)
 {
 	struct profile_view v = profile_view(p);
 
-	return !strcmp(profile_text(p, v.types[0].name), "samples") &&
-	       !strcmp(profile_text(p, v.types[0].unit), "count");
+	return v.types[0].words->role == PROFILE_SAMPLES &&
+	       v.types[0].measured_in == PROFILE_COUNT;
 }
 
 void rates_add(struct rates *r, struct profile *run)
 {
 	const struct profile_meta *m = profile_meta(run);
 	int samples = counts_samples(run),
-	    has_time = find_type(run, time_name, time_unit) != PROFILE_NONE,
-	    has_events = *m->event && find_type(run, m->event, events_unit) != PROFILE_NONE;
+	    has_time = find_time(run) != PROFILE_NONE,
+	    has_events = *m->event && find_events(run, m->event) != PROFILE_NONE;
 
 	if (!r->runs++) {
 		r->frequency = m->frequency;
@@ -74,8 +82,7 @@ enum rates_weight rates_show(const struct rates *r, struct profile *merged)
 		return RATES_EQUAL;
 	if (r->no_time && r->no_events)
 		return RATES_UNKNOWN;
-	type = r->no_time ? find_type(merged, r->event, events_unit)
-			  : find_type(merged, time_name, time_unit);
+	type = r->no_time ? find_events(merged, r->event) : find_time(merged);
 	profile_show(merged, type);
 	return r->no_time ? RATES_EVENTS : RATES_TIME;
 }

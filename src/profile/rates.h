@@ -18,12 +18,6 @@ enum rates_weight {
 	RATES_UNKNOWN,		/* they differ, or one is not known: samples count alike */
 };
 
-/*
- * 1 for events that count nanoseconds: the kernel's cpu-clock and task-clock
- * (kernel/events/core.c).
- */
-int rates_is_clock(const char *event);
-
 /* All zeros: no run. */
 struct rates {
 	uint64_t runs, frequency, period;	/* of the first one */

@@ -116,7 +116,7 @@ static void add_changes(struct window *w, uint32_t type, struct step *s)
 			vec_push(&series->before, 0);
 			vec_push(&series->recent, 0);
 		}
-		if (!v.types[type].level && values[i] > series->before.v[i]) {
+		if (v.types[type].words->measure != PROFILE_LEVEL && values[i] > series->before.v[i]) {
 			struct change c = { (uint32_t)i, type, values[i] - series->before.v[i] };
 
 			vec_push(&s->changes, c);
@@ -132,7 +132,7 @@ static int has_rate(const struct profile *p)
 	struct profile_view v = profile_view(p);
 
 	return v.meta->frequency && v.ntypes == 1 &&
-	       !strcmp(profile_text(p, v.types[0].name), "samples");
+	       v.types[0].words->role == PROFILE_SAMPLES;
 }
 
 /* What came since the last update. */
@@ -219,7 +219,7 @@ struct window_show window_show(struct window *w, int since_start, const struct p
 	v = profile_view(w->copy);
 	show.type = part_type(w->copy, c);
 	show.ntypes = (uint32_t)v.ntypes;
-	show.level = v.types[show.type].level;
+	show.level = v.types[show.type].words->measure == PROFILE_LEVEL;
 	show.rate = has_rate(w->copy);
 	since_start |= show.level || show.type >= w->series.n;
 	show.profile = part_new(w->copy, since_start ? NULL : w->series.v[show.type].recent.v, c);

@@ -6,8 +6,6 @@ void alloc_profile_types(struct profile *p, int leaks)
 	profile_set_type(p, 0, alloc_types[0].name, alloc_types[0].unit);
 	for (uint32_t i = 1; i < ALLOC_TYPES; i++)
 		profile_add_type(p, alloc_types[i].name, alloc_types[i].unit);
-	for (uint32_t i = INUSE_OBJECTS; i <= MAX_SPACE; i++)
-		profile_set_level(p, i);
 	profile_show(p, leaks ? INUSE_SPACE : ALLOC_SPACE);
 }
 

@@ -117,7 +117,8 @@ TEST(levels)
 	alloc_profile_types(p, 0);
 	CHECK_EQ(profile_view(p).ntypes, ALLOC_TYPES);
 	for (int i = 0; i < ALLOC_TYPES; i++)
-		CHECK_EQ(profile_view(p).types[i].level, level[i]);
+		CHECK_EQ(profile_view(p).types[i].words->measure == PROFILE_LEVEL,
+			 level[i]);
 	profile_free(p);
 }
 

@@ -19,7 +19,7 @@ static struct profile *growing(void)
 
 	profile_set_type(p, OBJECTS, "alloc_objects", "count");
 	profile_add_type(p, "alloc_space", "bytes");
-	profile_set_level(p, profile_add_type(p, "inuse_space", "bytes"));
+	profile_add_type(p, "inuse_space", "bytes");
 	profile_add_type(p, "lifetime", "nanoseconds");
 	profile_show(p, SPACE);
 	snprintf(profile_meta(p)->event, sizeof(profile_meta(p)->event), "alloc");
