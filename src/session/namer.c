@@ -4,17 +4,22 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
 #include "session/naming.h"
+#include "session/priority.h"
 
-#define NICENESS	0	/* while nobody waits for the names; ours may be less */
 #define PAUSE		8	/* times the CPU time that a batch took */
 #define SLICE		512	/* places that are answered at once */
 #define RUNTIMES_AGAIN	500000000ull	/* ns until code without a name is asked for again */
+/*
+ * ns that places wait for a CPU that has nothing else to do. Where nobody looks it is so much of a
+ * recording whose names may all be left for its end.
+ */
+#define PATIENCE_LIVE	1000000000ull
+#define PATIENCE	5000000000ull
 
 /*
  * Neither thread allocates or frees what the other one does: the heap of one of low priority must
@@ -37,6 +42,8 @@ struct namer {
 	/* with the batch, which asks the last of them */
 	VEC(struct namer_runtime *) ended;
 	pid_t tid;			/* of the thread; 0: it has not come so far */
+	enum priority priority;		/* of the thread */
+	uint64_t handed_over;		/* when the batch was, ns */
 	uint64_t pause_ends;		/* ns */
 	enum naming_phase phase;
 	int busy, stop;
@@ -55,16 +62,26 @@ struct namer *namer_new(const struct namer_options *o)
 	return n;
 }
 
+/* With the lock. */
+static void set_priority(struct namer *n, enum priority priority)
+{
+	if (n->tid && n->priority != priority)
+		priority_set(n->tid, priority);
+	n->priority = priority;
+}
+
 /* Waits for the look-up that is under way. From here on the symbolizer is the owner's. */
 static void end_thread(struct namer *n)
 {
 	pthread_mutex_lock(&n->lock);
 	n->stop = 1;
+	set_priority(n, PRIORITY_OURS);
 	pthread_cond_signal(&n->work);
 	pthread_mutex_unlock(&n->lock);
 	if (n->started)
 		pthread_join(n->thread, NULL);
 	n->started = n->stop = 0;
+	n->tid = 0;
 }
 
 void namer_free(struct namer *n)
@@ -165,14 +182,10 @@ static void name_batch(struct namer *n)
 	naming_answers_free(&made);
 	vec_free(&n->todo);
 	n->busy = 0;
+	if (n->phase == NAMING_SAMPLES && !n->stop)
+		set_priority(n, PRIORITY_IDLE);
 	n->pause_ends = clock_ns() + PAUSE * (clock_thread_ns() - begin);
 	pthread_cond_signal(&n->progress);
-}
-
-/* For this thread alone, as Linux has it. */
-static void set_niceness(pid_t tid, int niceness)
-{
-	setpriority(PRIO_PROCESS, (id_t)tid, niceness);
 }
 
 static int is_urgent(const struct namer *n)
@@ -191,8 +204,7 @@ static void *work(void *arg)
 
 	pthread_mutex_lock(&n->lock);
 	n->tid = gettid();
-	if (!is_urgent(n))
-		set_niceness(n->tid, NICENESS);
+	priority_set(n->tid, n->priority);
 	while (!n->stop) {
 		if (has_work(n))
 			name_batch(n);
@@ -282,6 +294,7 @@ static void hand_over(struct namer *n)
 	if (runtimes)
 		n->runtimes_again = now + RUNTIMES_AGAIN;
 	take_later(n);
+	n->handed_over = now;
 	sort_out(n, &n->later, runtimes);
 	sort_out(n, &n->asked, runtimes);
 	for (size_t i = 0; i < n->ending.n; i++)
@@ -294,9 +307,14 @@ static void hand_over(struct namer *n)
 
 void namer_go(struct namer *n)
 {
+	uint64_t now = clock_ns();
+
 	pthread_mutex_lock(&n->lock);
-	if (is_urgent(n) || (!n->busy && !has_work(n) && clock_ns() >= n->pause_ends))
+	if (is_urgent(n) || (!n->busy && !has_work(n) && now >= n->pause_ends))
 		hand_over(n);
+	else if ((n->busy || has_work(n)) &&
+		 now - n->handed_over > (n->live ? PATIENCE_LIVE : PATIENCE))
+		set_priority(n, PRIORITY_USUAL);
 	pthread_mutex_unlock(&n->lock);
 }
 
@@ -333,8 +351,7 @@ static int wait_for_answers(struct namer *n)
 static void set_phase(struct namer *n, enum naming_phase phase)
 {
 	pthread_mutex_lock(&n->lock);
-	if (n->tid && !is_urgent(n))
-		set_niceness(n->tid, getpriority(PRIO_PROCESS, 0));
+	set_priority(n, PRIORITY_OURS);
 	n->phase = phase;
 	pthread_mutex_unlock(&n->lock);
 }

@@ -2,8 +2,11 @@
 #include "session/namer.h"
 
 #include <errno.h>
+#include <linux/capability.h>
+#include <sched.h>
 #include <time.h>
 
+#include "base/caps.h"
 #include "base/xalloc.h"
 #include "elf_image.h"
 #include "test.h"
@@ -286,6 +289,8 @@ TEST(a_kernel_that_is_first_asked_for_at_the_end_is_read_once)
 struct teller {
 	struct symbol_source source;
 	int refreshed;
+	int policy;		/* of the thread, when it was refreshed last */
+	int patient;		/* refreshing takes until the thread has the usual priority, or this is 0 */
 	int *freed;
 };
 
@@ -304,7 +309,13 @@ static int teller_name(const struct symbol_source *s, uint64_t token, char *dst,
 
 static int teller_refresh(struct symbol_source *s)
 {
-	((struct teller *)s)->refreshed++;
+	struct teller *t = (struct teller *)s;
+
+	do {
+		t->policy = sched_getscheduler(0);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	} while (t->policy != SCHED_OTHER && __atomic_load_n(&t->patient, __ATOMIC_SEQ_CST));
+	t->refreshed++;
 	return 0;
 }
 
@@ -458,6 +469,33 @@ TEST(names_are_kept_while_some_are_to_come)
 	CHECK(!system(command));
 }
 
+/* It takes no CPU that somebody else wants, but for names that were waited for too long. */
+TEST(priority)
+{
+	struct namer *n = new_namer(1);
+	struct namer_runtime *r = namer_runtime(n);
+	int freed = 0;
+	struct teller *t = (struct teller *)new_teller(&freed);
+	struct last last = { 0 };
+
+	namer_runtime_source(n, r, &t->source);
+	ask_made(n, 1, r, 0x0);
+	CHECK(wait_for(n, &last, 1));
+	CHECK_EQ(t->policy, caps_has(CAP_SYS_NICE) ? SCHED_IDLE : SCHED_OTHER);
+	t->patient = 1;
+	ask_made(n, 2, r, 0x10);
+	CHECK(wait_for(n, &last, 2));
+	CHECK_EQ(t->policy, SCHED_OTHER);
+	__atomic_store_n(&t->patient, 0, __ATOMIC_SEQ_CST);
+	ask_made(n, 3, r, 0x20);
+	CHECK(wait_for(n, &last, 3));
+	CHECK_EQ(t->policy, caps_has(CAP_SYS_NICE) ? SCHED_IDLE : SCHED_OTHER);
+	ask_made(n, 4, r, 0x0);
+	namer_finish(n, take_one, &last);
+	CHECK_EQ(t->policy, SCHED_OTHER);
+	namer_free(n);
+}
+
 int main(void)
 {
 	make_images();
@@ -472,6 +510,7 @@ int main(void)
 	RUN(made_code_is_named_at_the_end);
 	RUN(who_looks_sees_made_code_at_once);
 	RUN(what_ended_is_named_and_forgotten);
+	RUN(priority);
 	RUN(it_can_be_freed_at_any_time);
 	RUN(names_are_kept_while_some_are_to_come);
 	for (int i = 0; i < FILES; i++)
