@@ -26,12 +26,15 @@
 
 /* --- Its beginning. ------------------------------------------------------------ */
 
-/* Whether the stacks are to be taken; most are. */
+/*
+ * Whether the stacks are to be taken; most are. A CPU where none was taken yet has no window, and its
+ * chance is 0, which only a stack that is taken there changes.
+ */
 static __always_inline int worth_it(const struct off_task *t, struct off_budget *b)
 {
 	const struct off_class *k = &t->classes[t->key.class & (CLASSES - 1)];
 
-	return k->class != t->key.class || k->mean > BRIEF || b->chance >= ALWAYS ||
+	return k->class != t->key.class || k->mean > BRIEF || !b->window || b->chance >= ALWAYS ||
 	       bpf_get_prandom_u32() < b->chance;
 }
 

@@ -5,8 +5,8 @@ import re
 import subprocess
 import time
 
-from harness import (EBPROF, Fixture, Profile, check, child_of, directory, equal, finish, fixture_path, run, start, state, stolen, stopped,
-                     wait_burned, wait_for)
+from harness import (EBPROF, Fixture, Profile, check, child_of, directory, equal, finish, fixture_path, run, skip, start, state, stolen,
+                     stopped, wait_burned, wait_for)
 
 SUMMARY = re.compile(r"^ebprof: (\d+) (?:samples|intervals) of (\S+).*: (\d+) complete, (\d+) truncated.*, (\d+) lost", re.M)
 
@@ -98,6 +98,24 @@ def test_a_hundred_thousand_stacks():
     check(int(m[2]) > 25000 and len(ways) >= 0.99 * int(m[2]), len(ways), m[0])
     total = w.seconds(lambda s: True)
     check(w.truth("away")["all"] * 0.97 <= total <= w.truth("wait")["all"] + 0.5, total, w.said)
+
+
+def test_thread_that_moves_to_another_cpu():
+    """A CPU where nothing has waited yet has all of its budget."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        skip("one CPU")
+    with directory() as d:
+        os.sched_setaffinity(0, cpus[:1])
+        try:
+            r = run("--off-cpu", "--max-overhead", "100", "-o", os.path.join(d, "out"), "--", fixture_path("waits"), "moves",
+                    "5000", str(cpus[1]))
+        finally:
+            os.sched_setaffinity(0, cpus)
+    if r.code == 1:
+        skip("no real-time priority")
+    m = re.search(r"left the CPU (\d+) times, stacks were taken (\d+) times", r.ok().err)
+    check(int(m[1]) > 5000 and int(m[2]) >= 0.9 * int(m[1]), m[0])
 
 
 def test_full_ring():
