@@ -10,28 +10,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/xalloc.h"
 
 #define LIST_MAX 65536
 
 ssize_t file_read(const char *path, char *buf, size_t size)
 {
-	size_t used = 0;
-	ssize_t n = 0;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ssize_t n;
 
 	if (fd < 0)
 		return -errno;
-	while (used < size - 1 && (n = read(fd, buf + used, size - 1 - used)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			break;
-		used += (size_t)n;
-	}
-	n = n < 0 ? -errno : (ssize_t)used;
+	n = io_read_full(fd, buf, size - 1);
 	close(fd);
-	buf[used] = '\0';
+	buf[n < 0 ? 0 : n] = '\0';
 	return n;
 }
 

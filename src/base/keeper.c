@@ -5,11 +5,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/caps.h"
 #include "base/child.h"
+#include "base/io.h"
 #include "base/xalloc.h"
 
 #define BYTES_MAX (128u << 20)	/* of one request */
@@ -35,9 +35,9 @@ static int receive(int fd, void *to, size_t size)
 	char *p = to;
 
 	while (size) {
-		ssize_t n = read(fd, p, size);
+		ssize_t n = io_read(fd, p, size);
 
-		if (n < 0 && (errno == EINTR || failures++ < FAILURES_MAX))
+		if (n < 0 && failures++ < FAILURES_MAX)
 			continue;
 		if (n <= 0)
 			return -ECHILD;
@@ -49,19 +49,7 @@ static int receive(int fd, void *to, size_t size)
 
 static int transmit(int fd, const void *from, size_t size)
 {
-	const char *p = from;
-
-	while (size) {
-		ssize_t n = send(fd, p, size, MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -ECHILD;
-		p += n;
-		size -= (size_t)n;
-	}
-	return 0;
+	return io_write_full(fd, from, size) ? -ECHILD : 0;
 }
 
 /* One request; not 0 where there are no more. */
@@ -145,7 +133,6 @@ void keeper_free(struct keeper *k)
 	if (!k)
 		return;
 	close(k->fd);
-	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_wait(k->pid);
 	free(k);
 }

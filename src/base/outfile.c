@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <zlib.h>
 
 #include "base/base64.h"
+#include "base/io.h"
 #include "base/xalloc.h"
 
 #define BUFFER		65536	/* bytes */
@@ -374,19 +374,8 @@ static void write_all(struct outfile *f, const char *p, size_t size)
 	if (size > f->limit && !f->err)
 		f->err = -EFBIG;
 	f->limit -= f->err ? 0 : size;
-	while (size && !f->err) {
-		ssize_t n = write(f->fd, p, size);
-
-		if (n >= 0) {
-			p += n;
-			size -= (size_t)n;
-		} else if (errno == EAGAIN) {
-			/* Somebody else who holds this pipe or terminal made it non-blocking. */
-			poll(&(struct pollfd){ .fd = f->fd, .events = POLLOUT }, 1, -1);
-		} else if (errno != EINTR) {
-			f->err = -errno;
-		}
-	}
+	if (!f->err)
+		f->err = io_write_full(f->fd, p, size);
 }
 
 static void deflate_all(struct outfile *f, const char *p, size_t size, int mode)

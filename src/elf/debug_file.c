@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
+#include "base/io.h"
 #include "base/walk.h"
 #include "elf/debug_link.h"
 
@@ -53,9 +54,7 @@ static int has_crc(int fd, uint32_t crc, uint64_t *left)
 
 	if (fstat(fd, &st) || st.st_size > limit)
 		return 0;
-	while ((n = pread(fd, buf, sizeof(buf), at)) > 0 || (n < 0 && errno == EINTR)) {
-		if (n < 0)
-			continue;
+	while ((n = io_pread_full(fd, buf, sizeof(buf), (uint64_t)at)) > 0) {
 		if (n > limit - at)
 			return 0;
 		sum = crc32(sum, buf, (uInt)n);

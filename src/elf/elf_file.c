@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/io.h"
 #include "base/xalloc.h"
 
 /*
@@ -51,7 +51,7 @@ struct tables {
 
 int elf_file_read(const struct elf_file *f, uint64_t offset, void *dst, size_t size)
 {
-	char *p = dst;
+	ssize_t n;
 
 	if (size > f->size || offset > f->size - size)
 		return -EBADMSG;
@@ -59,20 +59,10 @@ int elf_file_read(const struct elf_file *f, uint64_t offset, void *dst, size_t s
 		memcpy(dst, f->mem + offset, size);
 		return 0;
 	}
-	while (size) {
-		ssize_t n = pread(f->fd, p, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EBADMSG;	/* it has been truncated since */
-		p += n;
-		offset += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return 0;
+	n = io_pread_full(f->fd, dst, size, offset);
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == size ? 0 : -EBADMSG;	/* it has been truncated since */
 }
 
 int elf_file_string(const struct elf_file *f, uint64_t offset, uint64_t end, char *dst, size_t size)

@@ -4,11 +4,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/caps.h"
+#include "base/child.h"
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/sandbox.h"
 #include "base/xalloc.h"
 #include "elf/elf_lookup.h"
@@ -35,7 +36,7 @@ static void look(int fd, struct elf_function *functions, size_t n, int to)
 	for (size_t i = 0; i < n && answers[n].ifunc >= 0; i++)
 		answers[i] = (struct answer){ functions[i].offset, functions[i].size,
 					      functions[i].ifunc };
-	_exit(write(to, answers, size) != (ssize_t)size);
+	_exit(io_write_full(to, answers, size) != 0);
 }
 
 /* All @size bytes, before it is too late. */
@@ -51,12 +52,10 @@ static int receive(int from, void *answers, size_t size)
 
 		if (now >= end || !poll(&p, 1, (int)((end - now) / 1000000) + 1))
 			return -ETIMEDOUT;
-		n = read(from, (char *)answers + got, size - got);
-		if (!n)
-			return -EBADMSG;	/* it died */
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		got += n > 0 ? (size_t)n : 0;
+		n = io_read(from, (char *)answers + got, size - got);
+		if (n <= 0)
+			return n ? (int)n : -EBADMSG;	/* it died */
+		got += (size_t)n;
 	}
 	return 0;
 }
@@ -80,8 +79,7 @@ int elf_lookup_apart(int fd, struct elf_function *functions, size_t n)
 	close(ends[0]);
 	if (pid > 0) {
 		kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		child_wait(pid);
 	}
 	for (size_t i = 0; i < n; i++) {
 		functions[i].offset = answers[i].offset;

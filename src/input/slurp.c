@@ -4,25 +4,15 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
+#include "base/io.h"
 #include "base/vec.h"
 
 #define CHUNK 65536			/* bytes read at once */
 #define GZIP_WINDOW (15 + 16)		/* zlib.h: the largest window, and a gzip header */
 
 struct bytes { char *v; size_t n, cap; };
-
-static ssize_t read_some(int fd, unsigned char *buf, size_t size)
-{
-	ssize_t n;
-
-	do
-		n = read(fd, buf, size);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
-}
 
 static int append(struct bytes *out, const unsigned char *p, size_t n, size_t limit)
 {
@@ -74,7 +64,7 @@ static int slurp_gzip(int fd, unsigned char *in, ssize_t n, struct bytes *out, s
 
 	if (inflateInit2(&z, GZIP_WINDOW) != Z_OK)
 		return -ENOMEM;
-	for (; n > 0 && !err; n = err ? n : read_some(fd, in, CHUNK)) {
+	for (; n > 0 && !err; n = err ? n : io_read(fd, in, CHUNK)) {
 		z.next_in = in;
 		z.avail_in = (unsigned int)n;
 		err = unpack(&z, out, limit, &ended);
@@ -118,20 +108,20 @@ char *slurp(int fd, size_t limit, size_t *size)
 {
 	unsigned char in[CHUNK];
 	struct bytes out = { 0 };
-	ssize_t n = read_some(fd, in, sizeof(in));
+	ssize_t n = io_read(fd, in, sizeof(in));
 	int err = 0;
 
 	vec_reserve(&out, 1);
 	/* A pipe may give its first bytes one by one. */
 	if (n == 1) {
-		ssize_t more = read_some(fd, in + 1, sizeof(in) - 1);
+		ssize_t more = io_read(fd, in + 1, sizeof(in) - 1);
 
 		n = more < 0 ? more : n + more;
 	}
 	if (n >= 2 && in[0] == 0x1f && in[1] == 0x8b)
 		err = slurp_gzip(fd, in, n, &out, limit);
 	else
-		for (; n > 0 && !err; n = err ? n : read_some(fd, in, sizeof(in)))
+		for (; n > 0 && !err; n = err ? n : io_read(fd, in, sizeof(in)))
 			err = append(&out, in, (size_t)n, limit);
 	if (!err && n < 0)
 		err = (int)n;

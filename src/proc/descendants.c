@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/hashmap.h"
+#include "base/io.h"
 #include "base/vec.h"
 #include "proc/procfs_internal.h"
 
@@ -35,10 +36,8 @@ static ssize_t read_at(int dir, const char *name, char *buf, size_t size)
 
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	n = read(fd, buf, size - 1);
-	if (n < 0)
-		n = -errno;
-	else
+	n = io_read(fd, buf, size - 1);
+	if (n >= 0)
 		buf[n] = '\0';
 	close(fd);
 	return n;

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/io.h"
 #include "base/user.h"
 
 /* What the child tells where it cannot become the command. */
@@ -37,15 +37,12 @@ static void reset_signals(void)
 static __attribute__((noreturn)) void give_up(int to, int err, int as_user)
 {
 	struct failure f = { .err = err, .as_user = as_user };
-	ssize_t n;
 
 	/*
 	 * Less than PIPE_BUF into an empty pipe: it is all or nothing; where it fails nobody
 	 * listens.
 	 */
-	do
-		n = write(to, &f, sizeof(f));
-	while (n < 0 && errno == EINTR);
+	io_write_full(to, &f, sizeof(f));
 	_exit(STATUS_NO_COMMAND);
 }
 
@@ -85,7 +82,6 @@ static int exec_error(const char *name, int err)
 static __attribute__((noreturn)) void child(char *const argv[], char *const env[],
 					    const struct user *u, int go, int failed)
 {
-	ssize_t n;
 	char byte;
 	int err;
 
@@ -94,10 +90,7 @@ static __attribute__((noreturn)) void child(char *const argv[], char *const env[
 	err = user_become(u);
 	if (err)
 		give_up(failed, -err, 1);
-	do
-		n = read(go, &byte, 1);
-	while (n < 0 && errno == EINTR);
-	if (n != 1)
+	if (io_read(go, &byte, 1) != 1)
 		_exit(STATUS_NO_COMMAND);
 	for (; env && *env; env++)
 		putenv(*env);
@@ -107,16 +100,12 @@ static __attribute__((noreturn)) void child(char *const argv[], char *const env[
 
 int launch_prepare(struct launch *l, char *const argv[], char *const env[], struct error *e)
 {
-	/*
-	 * A pair of sockets rather than a pipe: writing to a child that is gone must not raise
-	 * SIGPIPE.
-	 */
 	int go[2] = { -1, -1 }, failed[2] = { -1, -1 }, err = 0;
 	struct user u = user_invoking();
 	pid_t pid;
 
 	*l = (struct launch){ .go = -1, .failed = -1 };
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) || pipe2(failed, O_CLOEXEC)) {
+	if (pipe2(go, O_CLOEXEC) || pipe2(failed, O_CLOEXEC)) {
 		err = error_set(e, STATUS_ERROR, -errno, "cannot start '%s': %s", argv[0],
 				strerror(errno));
 		goto out;
@@ -142,12 +131,6 @@ out:
 			close(failed[i]);
 	}
 	return err;
-}
-
-static void reap(pid_t pid)
-{
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
 }
 
 static void close_both(struct launch *l)
@@ -179,23 +162,18 @@ static int explain(const struct failure *f, const char *name, struct error *e)
 int launch_go(struct launch *l, const char *name, struct error *e)
 {
 	struct failure f;
-	ssize_t sent, n;
+	int unsent = io_write_full(l->go, "", 1);
+	ssize_t n = io_read(l->failed, &f, sizeof(f));
 
-	do
-		sent = send(l->go, "", 1, MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	do
-		n = read(l->failed, &f, sizeof(f));
-	while (n < 0 && errno == EINTR);
 	close_both(l);
 	if (n == sizeof(f)) {
-		reap(l->pid);
+		child_wait(l->pid);
 		l->pid = 0;
 		return explain(&f, name, e);
 	}
-	if (sent == 1)
+	if (!unsent)
 		return 0;
-	reap(l->pid);
+	child_wait(l->pid);
 	l->pid = 0;
 	return error_set(e, STATUS_ERROR, -ESRCH, "cannot run '%s': it was killed before it began",
 			 name);
@@ -208,7 +186,7 @@ void launch_cancel(struct launch *l)
 	/* It may be stopped, and would not see the end of the file. */
 	kill(l->pid, SIGKILL);
 	close_both(l);
-	reap(l->pid);
+	child_wait(l->pid);
 	l->pid = 0;
 }
 

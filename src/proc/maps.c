@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/xalloc.h"
 #include "proc/maps_internal.h"
 
@@ -151,12 +152,10 @@ int maps_read(int fd, maps_fn fn, void *arg)
 	size_t used = 0;
 
 	for (;;) {
-		ssize_t n = read(fd, buf + used, CHUNK - used);
+		ssize_t n = io_read(fd, buf + used, CHUNK - used);
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
-			err = -errno;
+			err = (int)n;
 		if (n <= 0)
 			break;
 		any = 1;

@@ -5,15 +5,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/caps.h"
 #include "base/child.h"
@@ -54,12 +49,6 @@ struct remote {
 	uint64_t held;			/* ns that slow answers took */
 };
 
-static void wait_for(sem_t *s)
-{
-	while (sem_wait(s) && errno == EINTR)
-		;
-}
-
 /* With the priority of who waits for it (session/priority.h), where it may. */
 static void *answer(void *arg)
 {
@@ -71,7 +60,7 @@ static void *answer(void *arg)
 		struct iovec local = { r->bytes, REMOTE_BYTES };
 		ssize_t n;
 
-		wait_for(&r->asked);
+		child_turn(&r->asked);
 		n = r->fn(r->pid, &local, 1, r->places, r->n, 0);
 		r->size = n > 0 ? (size_t)n : 0;
 		sem_post(&r->answered);
@@ -80,32 +69,26 @@ static void *answer(void *arg)
 }
 
 /*
- * Nothing of ours is held open by who may stay: neither a pipe that is read to its end, nor what
- * samples.
+ * It has no descriptors (child.h), so a process that may stay holds nothing of ours open: neither a
+ * pipe that is read to its end, nor what samples.
  */
-static __attribute__((noreturn)) void serve(struct shared *s, pid_t owner)
+static void serve(void *shared)
 {
+	struct shared *s = shared;
 	pthread_t thread;
 
-	closefrom(0);
 	caps_limit(CAPS_TO_READ_MEMORY);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != owner)
-		_exit(0);
-	for (struct reader *r = s->readers; wait_for(&s->wanted), !s->over; r++)
+	for (struct reader *r = s->readers; child_turn(&s->wanted), !s->over; r++)
 		pthread_create(&thread, NULL, answer, r);
-	_exit(0);
 }
 
 struct remote *remote_new(remote_fn *fn)
 {
-	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t owner = getpid(), pid;
+	struct shared *s = child_memory(sizeof(*s));
 	struct remote *r;
-	int err;
+	pid_t pid;
 
-	if (s == MAP_FAILED)
+	if (!s)
 		return NULL;
 	sem_init(&s->wanted, 1, 0);
 	for (size_t i = 0; i < READERS; i++) {
@@ -113,15 +96,9 @@ struct remote *remote_new(remote_fn *fn)
 		sem_init(&s->readers[i].asked, 1, 0);
 		sem_init(&s->readers[i].answered, 1, 0);
 	}
-	pid = child_fork();
-	err = errno;
-	if (!pid)
-		serve(s, owner);
-	if (pid < 0) {
-		munmap(s, sizeof(*s));
-		errno = err;
+	pid = child_serve(serve, s, sizeof(*s));
+	if (pid < 0)
 		return NULL;
-	}
 	r = xcalloc(1, sizeof(*r));
 	r->shared = s;
 	r->pid = pid;
@@ -135,8 +112,8 @@ void remote_free(struct remote *r)
 	r->shared->over = 1;
 	sem_post(&r->shared->wanted);
 	/* A reader that is stuck keeps its process from ending. */
-	while (!r->lost && waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (!r->lost)
+		child_wait(r->pid);
 	munmap(r->shared, sizeof(*r->shared));
 	free(r);
 }
@@ -157,13 +134,9 @@ static int may_ask(const struct remote *r, pid_t pid)
 /* 0 where the answer is there in time. */
 static int wait_for_answer(struct remote *r, sem_t *answered)
 {
-	uint64_t begin = clock_ns(), end = begin + ANSWER_MAX, took;
-	const struct timespec until = { (time_t)(end / SECOND), (long)(end % SECOND) };
-	int err;
+	uint64_t begin = clock_ns(), took;
+	int err = child_turn_until(answered, begin + ANSWER_MAX);
 
-	do {
-		err = sem_clockwait(answered, CLOCK_MONOTONIC, &until);
-	} while (err && errno == EINTR);
 	/* We may have been stopped, and it came meanwhile. */
 	if (err)
 		err = sem_trywait(answered);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbols/demangler.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -15,9 +14,7 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "base/caps.h"
 #include "base/child.h"
@@ -28,7 +25,6 @@
 #include "symbols/demangle_cxx.h"
 
 #define MS		1000000u
-#define SECOND		(1000 * MS)
 /* CPU time of one name; usual ones take 10 us, the longest of LLVM's 300 */
 #define NAME_MAX_US	20000
 #define USUAL		(1 * MS)	/* ns of CPU time; names that take longer */
@@ -77,12 +73,6 @@ static void leave_name(int signal, siginfo_t *info, void *context)
 	siglongjmp(s->leave, 1);
 }
 
-static void wait_for(sem_t *s)
-{
-	while (sem_wait(s) && errno == EINTR)
-		;
-}
-
 static size_t answer(struct shared *s, struct jump_stack *jump)
 {
 	static const struct itimerval limit = { .it_value.tv_usec = NAME_MAX_US }, stop;
@@ -101,7 +91,7 @@ static size_t answer(struct shared *s, struct jump_stack *jump)
 }
 
 /* What can go wrong here goes wrong here alone. With the priority of who waits, where we may. */
-static struct jump_stack *confine(pid_t owner)
+static struct jump_stack *confine(void)
 {
 	const struct sched_param first = { .sched_priority = 1 };
 	const struct rlimit stack = { STACK, STACK }, none = { 0, 0 };
@@ -110,12 +100,8 @@ static struct jump_stack *confine(pid_t owner)
 	struct sigaction act = { .sa_sigaction = leave_name, .sa_flags = SA_SIGINFO | SA_ONSTACK };
 	sigset_t set;
 
-	closefrom(0);
 	sched_setscheduler(0, SCHED_FIFO, &first);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_DUMPABLE, 0);
-	if (getppid() != owner)
-		_exit(0);
 	setrlimit(RLIMIT_STACK, &stack);
 	setrlimit(RLIMIT_CORE, &none);
 	setrlimit(RLIMIT_NPROC, &none);
@@ -132,18 +118,15 @@ static struct jump_stack *confine(pid_t owner)
 	return jump;
 }
 
-static __attribute__((noreturn)) void serve(struct shared *s, pid_t owner)
+static void serve(void *shared)
 {
-	struct jump_stack *jump = confine(owner);
+	struct jump_stack *jump = confine();
+	struct shared *s = shared;
 	uint64_t held = 0;
 
-	for (;;) {
-		uint64_t begin, took;
+	while (child_turn(&s->asked), !s->over) {
+		uint64_t begin = clock_thread_ns(), took;
 
-		wait_for(&s->asked);
-		if (s->over)
-			_exit(0);
-		begin = clock_thread_ns();
 		s->gave_up |= held >= HELD_MAX;
 		s->size = held < HELD_MAX ? answer(s, jump) : 0;
 		took = clock_thread_ns() - begin;
@@ -156,25 +139,17 @@ static __attribute__((noreturn)) void serve(struct shared *s, pid_t owner)
 
 struct demangler *demangler_new(void)
 {
-	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t owner = getpid(), pid;
+	struct shared *s = child_memory(sizeof(*s));
 	struct demangler *d;
-	int err;
+	pid_t pid;
 
-	if (s == MAP_FAILED)
+	if (!s)
 		return NULL;
 	sem_init(&s->asked, 1, 0);
 	sem_init(&s->answered, 1, 0);
-	pid = child_fork();
-	err = errno;
-	if (!pid)
-		serve(s, owner);
-	if (pid < 0) {
-		munmap(s, sizeof(*s));
-		errno = err;
+	pid = child_serve(serve, s, sizeof(*s));
+	if (pid < 0)
 		return NULL;
-	}
 	d = xcalloc(1, sizeof(*d));
 	d->shared = s;
 	d->pid = pid;
@@ -188,8 +163,8 @@ void demangler_free(struct demangler *d)
 		return;
 	d->shared->over = 1;
 	sem_post(&d->shared->asked);
-	while (!d->lost && waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (!d->lost)
+		child_wait(d->pid);
 	munmap(d->shared, sizeof(*d->shared));
 	pthread_mutex_destroy(&d->lock);
 	free(d);
@@ -205,14 +180,8 @@ static int wait_for_answer(struct demangler *d)
 {
 	int err = -1;
 
-	for (int i = 0; err && i < LOOKS_MAX && !waitpid(d->pid, NULL, WNOHANG); i++) {
-		uint64_t end = clock_ns() + LOOK;
-		const struct timespec until = { (time_t)(end / SECOND), (long)(end % SECOND) };
-
-		do {
-			err = sem_clockwait(&d->shared->answered, CLOCK_MONOTONIC, &until);
-		} while (err && errno == EINTR);
-	}
+	for (int i = 0; err && i < LOOKS_MAX && !waitpid(d->pid, NULL, WNOHANG); i++)
+		err = child_turn_until(&d->shared->answered, clock_ns() + LOOK);
 	return err ? sem_trywait(&d->shared->answered) : 0;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/io.h"
 #include "base/walk.h"
 #include "symbols/jit_file_internal.h"
 
@@ -56,7 +57,7 @@ int jit_process_open(pid_t pid, struct jit_process *out)
 		return errno == ENOENT ? -ESRCH : -errno;
 	fd = openat(out->proc, "status", O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? (errno == ENOENT ? -ESRCH : -errno)
-		   : jit_file_read(fd, text, sizeof(text) - 1, 0);
+		   : io_pread_full(fd, text, sizeof(text) - 1, 0);
 	if (fd >= 0)
 		close(fd);
 	if (n >= 0) {
@@ -116,22 +117,4 @@ int jit_file_open(const struct jit_process *p, const char *path)
 void jit_perf_map_path(pid_t nspid, char path[JIT_PERF_MAP_PATH_MAX])
 {
 	snprintf(path, JIT_PERF_MAP_PATH_MAX, "/tmp/perf-%d.map", (int)nspid);
-}
-
-ssize_t jit_file_read(int fd, void *buf, size_t size, uint64_t offset)
-{
-	size_t have = 0;
-
-	while (have < size) {
-		ssize_t n = pread(fd, (char *)buf + have, size - have, (off_t)(offset + have));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		have += (size_t)n;
-	}
-	return (ssize_t)have;
 }

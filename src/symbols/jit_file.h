@@ -40,10 +40,4 @@ int jit_file_open(const struct jit_process *p, const char *path);
 #define JIT_PERF_MAP_PATH_MAX 32
 void jit_perf_map_path(pid_t nspid, char path[JIT_PERF_MAP_PATH_MAX]);
 
-/*
- * pread() of all @size bytes, or as many as there are: their number, or a
- * negative errno.
- */
-ssize_t jit_file_read(int fd, void *buf, size_t size, uint64_t offset);
-
 #endif

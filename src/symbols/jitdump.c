@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/hashmap.h"
+#include "base/io.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "symbols/jit_file.h"
@@ -84,7 +85,7 @@ static const uint8_t *bytes_at(struct jitdump *d, uint64_t offset, size_t want, 
 	if (offset >= d->window_at && offset - d->window_at < d->window_size)
 		have = d->window_size - (size_t)(offset - d->window_at);
 	if (have < want) {
-		ssize_t got = jit_file_read(d->fd, d->window, WINDOW, offset);
+		ssize_t got = io_pread_full(d->fd, d->window, WINDOW, offset);
 
 		if (got < 0)
 			return NULL;
@@ -98,7 +99,7 @@ static const uint8_t *bytes_at(struct jitdump *d, uint64_t offset, size_t want, 
 static int read_header(struct jitdump *d)
 {
 	struct file_header h;
-	ssize_t n = jit_file_read(d->fd, &h, sizeof(h), 0);
+	ssize_t n = io_pread_full(d->fd, &h, sizeof(h), 0);
 
 	if (n < 0)
 		return (int)n;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/search.h"
 #include "base/strtab.h"
 #include "base/text.h"
@@ -164,13 +165,11 @@ static int read_all(struct kallsyms *k, int fd)
 	int err = 0;
 
 	for (;;) {
-		ssize_t n = read(fd, buf + have, CHUNK - have);
+		ssize_t n = io_read(fd, buf + have, CHUNK - have);
 		size_t used;
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n <= 0) {
-			err = n < 0 ? -errno : 0;
+			err = (int)n;
 			break;
 		}
 		have += (size_t)n;

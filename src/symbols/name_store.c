@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cache.h"
+#include "base/io.h"
 #include "base/vec.h"
 
 #define FILES_MAX 65536	/* looked at when room is made */
@@ -89,12 +90,8 @@ static int open_his(const struct name_store *s, const char *name, size_t limit, 
 static void *read_whole(int fd, size_t size)
 {
 	char *bytes = xmalloc(size);
-	size_t have = 0;
-	ssize_t n;
 
-	while (have < size && (n = read(fd, bytes + have, size - have)) > 0)
-		have += (size_t)n;
-	if (have == size)
+	if (io_read_full(fd, bytes, size) == (ssize_t)size)
 		return bytes;
 	free(bytes);
 	errno = EBADMSG;
@@ -180,21 +177,6 @@ static void make_room(const struct name_store *s, uint64_t size, uint64_t limit)
 	vec_free(&files);
 }
 
-static int write_whole(int fd, const char *bytes, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, bytes, size);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			bytes += n;
-			size -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 /* As the user: a file of another name, which then gets this one. */
 static int write_file(const struct name_store *s, const char *name, const void *bytes, size_t size)
 {
@@ -208,7 +190,7 @@ static int write_file(const struct name_store *s, const char *name, const void *
 	fd = openat(s->dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	err = write_whole(fd, bytes, size);
+	err = io_write_full(fd, bytes, size);
 	if (close(fd) && !err)
 		err = -errno;
 	if (!err && renameat(s->dir, temporary, s->dir, name))

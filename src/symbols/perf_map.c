@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/vec.h"
 #include "symbols/jit_file.h"
 #include "symbols/jit_ranges.h"
@@ -105,7 +106,7 @@ static int64_t skip_line(struct perf_map *m, char *buf, uint64_t offset)
 	uint64_t at = offset;
 
 	while (at < JIT_FILE_MAX) {
-		ssize_t n = jit_file_read(m->fd, buf, CHUNK, at);
+		ssize_t n = io_pread_full(m->fd, buf, CHUNK, at);
 		const char *newline = n > 0 ? memchr(buf, '\n', (size_t)n) : NULL;
 
 		if (newline)
@@ -130,7 +131,7 @@ static int read_on(struct perf_map *m)
 		size_t want = JIT_FILE_MAX - m->parsed < CHUNK ? (size_t)(JIT_FILE_MAX - m->parsed)
 							       : CHUNK,
 		       used;
-		ssize_t n = jit_file_read(m->fd, buf, want, m->parsed);
+		ssize_t n = io_pread_full(m->fd, buf, want, m->parsed);
 
 		err = n < 0 ? n : 0;
 		if (n <= 0)
@@ -156,7 +157,7 @@ static int is_same(const struct perf_map *m)
 {
 	char tail[TAIL];
 
-	return jit_file_read(m->fd, tail, m->tail_size, m->parsed - m->tail_size) ==
+	return io_pread_full(m->fd, tail, m->tail_size, m->parsed - m->tail_size) ==
 		       (ssize_t)m->tail_size &&
 	       !memcmp(tail, m->tail, m->tail_size);
 }
@@ -180,7 +181,7 @@ int perf_map_refresh(struct symbol_source *source)
 		return err;
 	jit_ranges_cut(&m->ranges);
 	m->tail_size = m->parsed < TAIL ? (size_t)m->parsed : TAIL;
-	n = jit_file_read(m->fd, m->tail, m->tail_size, m->parsed - m->tail_size);
+	n = io_pread_full(m->fd, m->tail, m->tail_size, m->parsed - m->tail_size);
 	/*
 	 * Cut short in this very moment: what is not there is not compared, and the next time shows
 	 * it.

@@ -97,6 +97,7 @@ TEST(it_ends_after_a_killed_owner)
 
 int main(void)
 {
+	signal(SIGPIPE, SIG_IGN);	/* as ebprof does */
 	RUN(jobs_are_done);
 	RUN(a_killed_keeper_is_told);
 	RUN(it_ends_after_a_killed_owner);

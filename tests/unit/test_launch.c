@@ -215,7 +215,6 @@ TEST(what_the_command_inherits)
 {
 	sigset_t blocked, before, after;
 
-	signal(SIGPIPE, SIG_IGN);
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGTERM, on_signal);
 	sigemptyset(&blocked);
@@ -232,7 +231,6 @@ TEST(what_the_command_inherits)
 	CHECK(sigismember(&after, SIGUSR2) && sigismember(&after, SIGINT) &&
 	      !sigismember(&after, SIGTERM));
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	signal(SIGPIPE, SIG_DFL);
 	signal(SIGUSR1, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	setenv("EBPROF_TEST", "kept", 1);
@@ -269,6 +267,7 @@ TEST(runs_as_the_user_who_called_sudo)
 
 int main(void)
 {
+	signal(SIGPIPE, SIG_IGN);	/* as ebprof does */
 	if (!mkdtemp(folder))
 		return 1;
 	RUN(environment);
