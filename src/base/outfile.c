@@ -341,6 +341,11 @@ int outfile_is_stdout(const struct outfile *f)
 	return f->fd == STDOUT_FILENO;
 }
 
+int outfile_path_is_stdout(const char *path)
+{
+	return fd_of_path(path) == STDOUT_FILENO;
+}
+
 /* --- Writing. ------------------------------------------------------------------ */
 
 static void write_text(struct outfile *f)

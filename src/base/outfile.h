@@ -58,5 +58,7 @@ void outfile_end(void *outfile);
 int outfile_is_named(const struct outfile *f);
 /* 1 for standard output. */
 int outfile_is_stdout(const struct outfile *f);
+/* 1 where outfile_open() of that name is standard output. */
+int outfile_path_is_stdout(const char *path);
 
 #endif

@@ -37,4 +37,6 @@
 	(vec)->n = (vec)->cap = 0; \
 } while (0)
 
+typedef VEC(const char *) string_vec;
+
 #endif

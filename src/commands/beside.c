@@ -24,11 +24,11 @@ static void add_file(job_vec *jobs, struct outfile *f)
 
 static int start_keeper(struct beside *b, const struct beside_options *o, struct error *e)
 {
-	size_t n = o->files ? o->files->files.n : 0;
+	size_t n = o->results ? o->results->v.n : 0;
 	job_vec jobs = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		add_file(&jobs, o->files->files.v[i].file);
+		add_file(&jobs, sink_file(o->results->v.v[i].sink));
 	if (o->last)
 		add_file(&jobs, o->last);
 	if (b->store)
@@ -41,7 +41,7 @@ static int start_keeper(struct beside *b, const struct beside_options *o, struct
 	if (!b->keeper)
 		return failed(e);
 	for (size_t i = 0; i < n; i++)
-		outfile_delegate(o->files->files.v[i].file, b->keeper, i);
+		outfile_delegate(sink_file(o->results->v.v[i].sink), b->keeper, i);
 	if (o->last)
 		outfile_delegate(o->last, b->keeper, n++);
 	if (b->store)

@@ -15,8 +15,8 @@
 #include "base/refusals.h"
 #include "base/user.h"
 #include "bpf/ebprof.h"
-#include "commands/result_files.h"
 #include "proc/remote.h"
+#include "sinks/results.h"
 #include "symbols/demangler.h"
 #include "symbols/name_store.h"
 
@@ -31,7 +31,7 @@ struct beside {
 
 struct beside_options {
 	const struct user *user;
-	const struct result_files *files;	/* to be written; NULL: none yet */
+	const struct results *results;	/* to be written; NULL: none yet */
 	struct outfile *last;			/* and this one; NULL: none */
 	int store, demangle;			/* whether names are kept, and demangled */
 };

@@ -84,8 +84,8 @@ void completion_words(const struct cli_command *c, const struct cli_option *r, F
 		for (size_t i = 0; commands[i]; i++)
 			fprintf(to, "%s%s", i ? " " : "", commands[i]->name);
 	} else {
-		for (const struct output_format *f = output_formats; f->name; f++)
-			fprintf(to, "%s%s", f == output_formats ? "" : " ", f->name);
+		for (const struct output_format *f = output_profiles.formats; f->name; f++)
+			fprintf(to, "%s%s", f == output_profiles.formats ? "" : " ", f->name);
 	}
 }
 

@@ -6,14 +6,14 @@
 
 #include "cli/cli.h"
 #include "commands/commands.h"
-#include "commands/result_files.h"
 #include "commands/saved.h"
 #include "commands/view_options.h"
 
 struct options {
-	string_vec inputs, files;
-	const char *format, *type;
-	int annotate, force, quiet;
+	string_vec inputs;
+	struct result_options results;
+	const char *type;
+	int annotate, quiet;
 	struct view_options view;
 };
 
@@ -22,11 +22,11 @@ struct options {
 static const struct cli_option rows[] = {
 	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
 	CLI_HEADING("Output"),
-	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
-	  "write here; may be repeated; - is standard output", 0 },
-	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
-	  "folded, html, pprof, ... (default: by the file's name)", 0 },
-	RESULT_FILES_FORCE(AT(force), 0),
+	RESULT_OPTIONS_FILES(AT(results), "write here; may be repeated; - is standard output",
+			     0),
+	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",
+			      0),
+	RESULT_OPTIONS_FORCE(AT(results), 0),
 	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of a file that has several", 0 },
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
 	  "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
@@ -43,13 +43,12 @@ static int check(const struct options *o, struct error *e)
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "convert takes one file%s; see ebprof convert --help",
 				 o->inputs.n ? "" : ", or - for standard input");
-	return result_files_check(o->format, e);
+	return results_check(&output_profiles, o->results.format, e);
 }
 
 static int convert(const struct options *o, struct error *e)
 {
 	struct output_options output = { .annotate = o->annotate };
-	struct result_files files = { .force = o->force, .quiet = o->quiet };
 	struct profile *p = saved_read(o->inputs.v[0], o->type, e);
 	int err;
 
@@ -57,7 +56,7 @@ static int convert(const struct options *o, struct error *e)
 		return -EINVAL;
 	view_options_apply(&o->view, p);
 	view_options_output(&o->view, &output);
-	err = result_files_save(&files, p, &o->files, o->format, &output, e);
+	err = results_save(p, &o->results, o->quiet, &output, e);
 	profile_free(p);
 	return err;
 }
@@ -73,8 +72,13 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	if (!err)
 		err = convert(&o, &e);
 	vec_free(&o.inputs);
-	vec_free(&o.files);
+	vec_free(&o.results.files);
 	return err < 0 ? command_failed(&e) : STATUS_OK;
+}
+
+static void more(FILE *to)
+{
+	results_help(&output_profiles, to);
 }
 
 const struct cli_command command_convert = {
@@ -88,6 +92,6 @@ const struct cli_command command_convert = {
 		 "  ebprof convert cpu.pb.gz -o cpu.folded\n"
 		 "  perf script | ebprof convert - -f table\n",
 	.rows = rows,
-	.more = result_files_help,
+	.more = more,
 	.run = run,
 };

@@ -8,10 +8,10 @@
 #include <bpf/libbpf.h>
 
 #include "base/error.h"
-#include "base/outfile.h"
 #include "base/vec.h"
 #include "collect/features.h"
 #include "commands/commands.h"
+#include "sinks/sink.h"
 
 static int is_well(const struct feature_result *r)
 {
@@ -84,11 +84,10 @@ static int conclude(struct outfile *out, const struct feature_result *results, s
 static int doctor(struct error *e)
 {
 	VEC(struct feature_result) results = {0};
-	const struct user as_we_are = {0};
-	int status, color = command_wants_color(), err;
-	struct outfile *out = outfile_open("-", &as_we_are, e);
+	struct sink *s = sink_open_stdout(e);
+	int status, err;
 
-	if (!out)
+	if (!s)
 		return command_failed(e);
 	/* what it would say of a failing probe, the probe's own line says */
 	libbpf_set_print(NULL);
@@ -98,10 +97,10 @@ static int doctor(struct error *e)
 		feature_probe(&features[i], &r);
 		vec_push(&results, r);
 	}
-	show_all(out, results.v, results.n, color);
-	status = conclude(out, results.v, results.n);
+	show_all(sink_file(s), results.v, results.n, sink_wants_color());
+	status = conclude(sink_file(s), results.v, results.n);
 	vec_free(&results);
-	err = outfile_commit(out, e);
+	err = sink_commit(s, e);
 	return err && err != -EPIPE ? command_failed(e) : status;
 }
 

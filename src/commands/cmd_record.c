@@ -12,8 +12,8 @@
 #include "commands/no_samples.h"
 #include "commands/packages.h"
 #include "commands/recording.h"
-#include "commands/result_files.h"
 #include "commands/summary.h"
+#include "sinks/results.h"
 
 /* Keeps it, and says how to come back to it where it was shown and is gone otherwise. */
 static void keep(struct recording *r, struct profile *p)
@@ -34,7 +34,7 @@ static void keep(struct recording *r, struct profile *p)
 	if (err == -EFBIG)
 		fprintf(stderr, "ebprof: too large to be kept for ebprof report (%u MiB at most); "
 			"-o out.pb.gz keeps it\n", LAST_RECORDING_BYTES >> 20);
-	else if (!err && result_files_show(r->files))
+	else if (!err && results_show(r->results))
 		fputs("ebprof: this recording is kept: ebprof report opens it again, "
 		      "ebprof report -o out.html draws it\n", stderr);
 }
@@ -88,7 +88,7 @@ static int sample(struct recording *r, struct error *e)
 }
 
 /* From what was sampled to the exit status. */
-static int finish(struct recording *r, struct result_files *files, uint64_t origin, struct error *e)
+static int finish(struct recording *r, struct results *results, uint64_t origin, struct error *e)
 {
 	struct profile *p = session_profile(r->session);
 	const struct profile_account *a = profile_account(p);
@@ -105,12 +105,12 @@ static int finish(struct recording *r, struct result_files *files, uint64_t orig
 	view_options_output(&r->o.view, &options);
 	started_end(&r->command, &r->loop);
 	recording_describe(r, p);
-	err = result_files_write(files, p, &options, e);
+	err = results_write(results, p, &options, e);
 	session_save_names(r->session);
 	if (!r->o.quiet) {
 		summary_show(p, &r->result, &r->o, origin, none);
 		hints_show(p, &hints, stderr);
-		result_files_tell(files);
+		results_name(results);
 	}
 	keep(r, p);
 	if (err)
@@ -125,42 +125,42 @@ static int finish(struct recording *r, struct result_files *files, uint64_t orig
 	return a->taken ? STATUS_OK : STATUS_NO_SAMPLES;
 }
 
-static int record(struct recording *r, struct result_files *files, uint64_t origin, struct error *e)
+static int record(struct recording *r, struct results *results, uint64_t origin, struct error *e)
 {
 	r->user = user_invoking();
-	files->force = r->o.force;
-	if (recording_find(r, e) || result_files_open(files, &r->o.files, r->o.format, &r->user, e))
+	if (recording_find(r, e) ||
+	    results_open(results, &output_profiles, &r->o.results, &r->user, e))
 		return command_failed_because(e, r->o.verbose);
 	r->last = r->o.no_keep ? NULL : last_recording_open(&r->user);
 	if (recording_prepare(r, e) || sample(r, e))
 		return command_failed_because(e, r->o.verbose);
-	return finish(r, files, origin, e);
+	return finish(r, results, origin, e);
 }
 
 static int run(const struct cli_command *c, int argc, char **argv)
 {
 	struct recording r = RECORDING_NEW(argv);
-	struct result_files files = { 0 };
+	struct results results = { 0 };
 	struct error e = { .status = STATUS_ERROR };
 	uint64_t origin = clock_ns();
 	int status = STATUS_OK, err;
 
 	r.o.alloc = c->bit == EBPROF_ALLOC;
-	r.files = &files;
+	r.results = &results;
 	err = record_options_parse(&r.o, c, argc, argv, &e);
 	if (!err)
 		status = event_list_asked(r.o.event) ? event_list_print()
-						     : record(&r, &files, origin, &e);
+						     : record(&r, &results, origin, &e);
 	else if (err < 0)
 		status = command_failed(&e);
-	result_files_free(&files);
+	results_free(&results);
 	recording_cleanup(&r);
 	return status;
 }
 
 static void more(FILE *to)
 {
-	result_files_help(to);
+	results_help(&output_profiles, to);
 	fputs("\nExit status: 0 done, 1 error, 2 usage, 3 not permitted, 4 no such target, 5 no "
 	      "samples,\n"
 	      "6 lost samples with --strict; with a COMMAND its own.\n",

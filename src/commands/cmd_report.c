@@ -7,13 +7,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/outfile.h"
 #include "base/text.h"
 #include "base/user.h"
 #include "base/xalloc.h"
 #include "cli/cli.h"
 #include "commands/commands.h"
-#include "commands/result_files.h"
 #include "commands/saved.h"
 #include "commands/summary.h"
 #include "commands/view_options.h"
@@ -30,10 +28,9 @@
 
 struct options {
 	string_vec inputs;		/* none: the last recording */
-	string_vec files;		/* none: a view, printed or to look around in */
-	const char *format;
+	struct result_options results;	/* no files: a view, printed or to look around in */
 	const char *by, *focus, *type;
-	int tree, plain, force, quiet;
+	int tree, plain, quiet;
 	double percent;
 	struct view_options view;
 };
@@ -56,11 +53,11 @@ static const struct cli_option rows[] = {
 	  CLI_BRIEF },
 	VIEW_OPTIONS_PROFILE(AT(view)),
 	CLI_HEADING("Output"),
-	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
-	  "write all of it, as ebprof convert does; may be repeated", CLI_BRIEF },
-	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
-	  "folded, html, pprof, ... (default: by the file's name)", 0 },
-	RESULT_FILES_FORCE(AT(force), 0),
+	RESULT_OPTIONS_FILES(AT(results), "write all of it, as ebprof convert does; may be repeated",
+			     CLI_BRIEF),
+	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",
+			      0),
+	RESULT_OPTIONS_FORCE(AT(results), 0),
 	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "a table, on a terminal too", 0 },
 	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary", 0 },
 	CLI_END
@@ -89,7 +86,7 @@ static int has_view(const struct options *o)
 
 static int check(const struct options *o, struct error *e)
 {
-	if (has_view(o) && (o->files.n || o->format))
+	if (has_view(o) && (o->results.files.n || o->results.format))
 		return error_set(e, STATUS_USAGE, -EINVAL, "-o and -f write all of the profile; "
 				 "leave out --by, --tree and --focus, or write these by > FILE");
 	if ((o->by || o->view.sort) + o->tree + (o->focus != NULL) > 1)
@@ -98,7 +95,7 @@ static int check(const struct options *o, struct error *e)
 	if (o->focus && strlen(o->focus) > PATTERN_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--focus: at most %d bytes",
 				 PATTERN_MAX);
-	return result_files_check(o->format, e);
+	return results_check(&output_profiles, o->results.format, e);
 }
 
 /*
@@ -133,10 +130,11 @@ static unsigned char *find_focus(const struct profile *p, const char *pattern, s
 }
 
 /* Writes the view that is asked for. */
-static int write_view(const struct options *o, const struct profile *p, struct outfile *f,
+static int write_view(const struct options *o, const struct profile *p, const struct sink *s,
 		      struct error *e)
 {
 	struct output_options output = { 0 };
+	struct outfile *f = sink_file(s);
 	int by = choose("--by", o->by, views_by_names, e);
 	unsigned char *focus = NULL;
 
@@ -145,7 +143,7 @@ static int write_view(const struct options *o, const struct profile *p, struct o
 	if (o->focus && !(focus = find_focus(p, o->focus, e)))
 		return -EINVAL;
 	view_options_output(&o->view, &output);
-	result_files_terminal(f, &output);
+	sink_fit(s, &output);
 	if (o->tree && !o->view.rows)
 		output.rows = 0;
 	if (focus)
@@ -176,13 +174,12 @@ static int browse(const struct options *o, const struct profile *p, struct error
 
 static int print(const struct options *o, const struct profile *p, struct error *e)
 {
-	const struct user as_we_are = { 0 };
-	struct outfile *f = outfile_open("-", &as_we_are, e);
-	int err = f ? write_view(o, p, f, e) : -EIO;
+	struct sink *s = sink_open_stdout(e);
+	int err = s ? write_view(o, p, s, e) : -EIO;
 
 	if (!err)
-		return outfile_commit(f, e);
-	outfile_abandon(f);
+		return sink_commit(s, e);
+	sink_abandon(s);
 	return err;
 }
 
@@ -201,12 +198,11 @@ static void tell_last(struct profile *p)
 
 static int show(const struct options *o, const struct profile *p, struct error *e)
 {
-	struct result_files files = { .force = o->force, .quiet = o->quiet };
 	struct output_options output = { 0 };
 
 	view_options_output(&o->view, &output);
-	if (o->files.n || o->format)
-		return result_files_save(&files, p, &o->files, o->format, &output, e);
+	if (o->results.files.n || o->results.format)
+		return results_save(p, &o->results, o->quiet, &output, e);
 	return interactive(o) ? browse(o, p, e) : print(o, p, e);
 }
 
@@ -246,8 +242,13 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	else if (err < 0)
 		status = command_failed(&e);
 	vec_free(&o.inputs);
-	vec_free(&o.files);
+	vec_free(&o.results.files);
 	return status;
+}
+
+static void more(FILE *to)
+{
+	results_help(&output_profiles, to);
 }
 
 const struct cli_command command_report = {
@@ -266,6 +267,6 @@ const struct cli_command command_report = {
 		 "calls\n"
 		 "  perf script | ebprof report --by module -\n",
 	.rows = rows,
-	.more = result_files_help,
+	.more = more,
 	.run = run,
 };

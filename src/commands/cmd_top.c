@@ -9,6 +9,7 @@
 #include "commands/commands.h"
 #include "commands/event_list.h"
 #include "commands/recording.h"
+#include "sinks/sink.h"
 #include "tui/tui.h"
 #include "tui/viewer.h"
 
@@ -39,7 +40,7 @@ static void fit_terminal(struct viewer_options *v, const struct record_options *
 	int terminal = isatty(STDOUT_FILENO);
 	struct winsize w;
 
-	v->color = command_wants_color();
+	v->color = sink_wants_color();
 	v->rows = o->view.rows < INT32_MAX ? (int)o->view.rows : INT32_MAX;
 	if (!terminal || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w))
 		return;

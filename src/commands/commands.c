@@ -57,10 +57,3 @@ int command_failed_because(const struct error *e, int verbose)
 	}
 	return (int)e->status;
 }
-
-int command_wants_color(void)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
-}

@@ -26,7 +26,5 @@ void command_near(struct near *n);
 int command_failed(const struct error *e);
 /* The same, and where @verbose its details. */
 int command_failed_because(const struct error *e, int verbose);
-/* 1 where standard output is a terminal that takes colour, and NO_COLOR does not forbid it. */
-int command_wants_color(void);
 
 #endif

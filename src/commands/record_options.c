@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "bpf/ebprof.h"
 #include "commands/option_rules.h"
-#include "commands/result_files.h"
+#include "sinks/results.h"
 
 #define UNWIND_MEMORY_DEFAULT (256u << 20)
 #define FREQUENCY_DEFAULT 99	/* not 100: a timer that runs in step with others sees only them */
@@ -103,7 +103,7 @@ static int check(struct record_options *o, unsigned int command, struct error *e
 				 (unsigned long long)o->max_frames, EBP_FRAMES_MAX);
 	err = check_alloc(o, e);
 	if (!err)
-		err = result_files_check(o->format, e);
+		err = results_check(&output_profiles, o->results.format, e);
 	if (!err)
 		err = check_rate(o, e);
 	if (!err)
@@ -149,7 +149,7 @@ void record_options_free(struct record_options *o)
 	vec_free(&o->pids);
 	vec_free(&o->tids);
 	vec_free(&o->cpus);
-	vec_free(&o->files);
+	vec_free(&o->results.files);
 	vec_free(&o->debug_dirs);
 	vec_free(&o->allocators);
 }

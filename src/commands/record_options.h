@@ -48,9 +48,8 @@ struct record_options {
 	int debuginfod, no_cache, no_demangle, why;
 	/* results; top has the rows of its plain table there */
 	struct view_options view;
-	string_vec files;
-	const char *format;
-	int annotate, force, no_keep;
+	struct result_options results;
+	int annotate, no_keep;
 	int strict, quiet, verbose;
 	/* top */
 	uint64_t refresh, window;	/* ns */

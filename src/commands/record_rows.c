@@ -6,7 +6,6 @@
 #include "bpf/ebprof.h"
 #include "commands/commands.h"
 #include "commands/record_options.h"
-#include "commands/result_files.h"
 #include "proc/launch.h"
 
 #define AT(field) offsetof(struct record_options, field)
@@ -209,11 +208,11 @@ const struct cli_option record_rows[] = {
 	  0 },
 
 	CLI_HEADING("Output"),
-	{ 'o', 0, "output", "FILE", cli_strings, AT(files),
-	  "write here; may be repeated; - is standard output", R | A | BRIEF },
-	{ 'f', 0, "format", "FORMAT", cli_string, AT(format),
-	  "folded, html, pprof, ... (default: by the file's name)", R | A | BRIEF },
-	RESULT_FILES_FORCE(AT(force), R | A),
+	RESULT_OPTIONS_FILES(AT(results), "write here; may be repeated; - is standard output",
+			     R | A | BRIEF),
+	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",
+			      R | A | BRIEF),
+	RESULT_OPTIONS_FORCE(AT(results), R | A),
 	{ 0, 0, "no-keep", NULL, cli_flag, AT(no_keep),
 	  "do not keep the recording for ebprof report", R | A },
 	{ 0, 0, "title", "TEXT", cli_string, AT(view.title), "a title for formats that show one",

@@ -295,7 +295,7 @@ int recording_prepare(struct recording *r, struct error *e)
 {
 	const struct beside_options beside = {
 		.user = &r->user,
-		.files = r->files,
+		.results = r->results,
 		.last = r->last,
 		.store = !r->o.no_cache,
 		.demangle = !r->o.no_demangle,

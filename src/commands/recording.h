@@ -16,11 +16,11 @@
 #include "collect/event.h"
 #include "commands/beside.h"
 #include "commands/record_options.h"
-#include "commands/result_files.h"
 #include "commands/started.h"
 #include "commands/targets.h"
 #include "loop/loop.h"
 #include "session/session.h"
+#include "sinks/results.h"
 #include "sources/allocations.h"
 #include "sources/page_faults.h"
 #include "sources/samples.h"
@@ -32,7 +32,7 @@ struct recording {
 	struct record_options o;
 	struct user user;
 	/* all that is written; NULL: files are opened later, if any are */
-	struct result_files *files;
+	struct results *results;
 	struct outfile *last;		/* where it is kept (last_recording.h); NULL: it is not */
 	int live;			/* as in struct session_options */
 	int terminal;			/* the command has it for itself while it records */

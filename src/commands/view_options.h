@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "output/output.h"
 #include "profile/profile.h"
+#include "sinks/results.h"
 
 struct view_options {
 	const char *title;	/* NULL: as it is */
@@ -25,6 +26,16 @@ cli_store view_options_sort;	/* enum output_sort */
 		"tables by self (default) or total", commands }, \
 	{ 0, 0, "rows", "N", cli_count, (at) + offsetof(struct view_options, rows), \
 		"at most N rows of each table", commands }
+/* Where results go; @at: the offset of a struct result_options. */
+#define RESULT_OPTIONS_FILES(at, help, commands) \
+	{ 'o', 0, "output", "FILE", cli_strings, (at) + offsetof(struct result_options, files), \
+		help, commands }
+#define RESULT_OPTIONS_FORMAT(at, help, commands) \
+	{ 'f', 0, "format", "FORMAT", cli_string, \
+		(at) + offsetof(struct result_options, format), help, commands }
+#define RESULT_OPTIONS_FORCE(at, commands) \
+	{ 0, 0, "force", NULL, cli_flag, (at) + offsetof(struct result_options, force), \
+		"replace a write-protected file, too", commands }
 /* For what changes a profile that was saved. */
 #define VIEW_OPTIONS_PROFILE(at) \
 	{ 0, 0, "title", "TEXT", cli_string, (at) + offsetof(struct view_options, title), \

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "output/difference.h"
-
+/*
+ * What `ebprof diff` writes of a comparison (output_options.diff): two tables, of what ends in each
+ * function and of what has it anywhere on the stack, by self, total, or both. They list
+ * significant changes, and with output_options.all the others too, grey; else those are only
+ * counted. The same as JSON has rates as fractions of 1.
+ */
 #include <math.h>
 #include <stdio.h>
 
+#include "base/json.h"
+#include "output/formats.h"
 #include "output/rollup.h"
 #include "output/table.h"
+#include "profile/diff.h"
 
 #define RED "\033[31m"
 #define GREEN "\033[32m"
@@ -121,23 +128,23 @@ static void write_rest(const struct diff_list *l, struct outfile *f)
 	outfile_write(f, "\n", 1);
 }
 
-static void write_list(const struct diff *d, const struct diff_list *l, int all,
+static void write_list(const struct diff *d, const struct diff_list *l,
 		       const struct output_options *o, struct outfile *f)
 {
 	const struct rows rows = { diff_profile(d), l->rows };
 
-	if (all || l->significant)
+	if (o->all || l->significant)
 		table_write(&(struct table){ .columns = columns,
 					     .ctx = &rows,
-					     .rows = all ? l->n : l->significant,
+					     .rows = o->all ? l->n : l->significant,
 					     .color = row_color },
 			    o, f);
 	write_rest(l, f);
 }
 
-void difference_write(const struct diff *d, int all, const struct output_options *o,
-		      struct outfile *f)
+void difference_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
+	const struct diff *d = o->diff;
 	/* What 100 % are. */
 	const char *const whole[] = {
 		[DIFF_SAMPLES] = diff_counted(d) ? "the samples" : diff_unit(d),
@@ -146,14 +153,66 @@ void difference_write(const struct diff *d, int all, const struct output_options
 	};
 	const char *of = whole[diff_normalized(d)];
 
+	(void)p;
 	if (o->sort != OUTPUT_SORT_TOTAL) {
 		outfile_printf(f, "Self: the function itself, %% of %s\n", of);
-		write_list(d, diff_self(d), all, o, f);
+		write_list(d, diff_self(d), o, f);
 	}
 	if (o->sort == OUTPUT_SORT_DEFAULT)
 		outfile_write(f, "\n", 1);
 	if (o->sort != OUTPUT_SORT_SELF) {
 		outfile_printf(f, "Total: the function and what it calls, %% of %s\n", of);
-		write_list(d, diff_total(d), all, o, f);
+		write_list(d, diff_total(d), o, f);
 	}
+}
+
+/* --- For programs. ------------------------------------------------------------- */
+
+static void write_json_row(struct json *j, const struct profile *p, const struct diff_row *r)
+{
+	struct profile_view v = profile_view(p);
+	int named = r->function < v.nfunctions;
+
+	json_object(j, NULL);
+	json_string(j, "function",
+		    r->function == PROFILE_NONE ? ROLLUP_NO_STACK : rollup_name(p, r->function));
+	json_string(j, "image", named ? profile_text(p, v.functions[r->function].module) : "");
+	json_double(j, "before", r->rate[DIFF_BEFORE]);
+	json_double(j, "after", r->rate[DIFF_AFTER]);
+	json_double(j, "change", diff_change(r));
+	json_double(j, "low", r->low);
+	json_double(j, "high", r->high);
+	json_double(j, "p", r->p);
+	json_bool(j, "significant", r->significant);
+	json_end(j);
+}
+
+static void write_json_list(struct json *j, const char *key, const struct profile *p,
+			    const struct diff_list *l, int all)
+{
+	json_array(j, key);
+	for (size_t i = 0; i < (all ? l->n : l->significant); i++)
+		write_json_row(j, p, &l->rows[i]);
+	json_end(j);
+}
+
+void difference_json_write(const struct profile *p, const struct output_options *o,
+			   struct outfile *f)
+{
+	static const char *const words[] = {
+		[DIFF_SAMPLES] = "samples", [DIFF_SECONDS] = "seconds", [DIFF_NONE] = "none"
+	};
+	const struct diff *d = o->diff;
+	struct profile_view v = profile_view(p);
+	struct json j = { .f = f };
+
+	json_object(&j, NULL);
+	json_string(&j, "normalize", words[diff_normalized(d)]);
+	json_string(&j, "unit", diff_counted(d) ? "samples" : diff_unit(d));
+	json_uint(&j, "before", v.types[DIFF_BEFORE].total);
+	json_uint(&j, "after", v.types[DIFF_AFTER].total);
+	write_json_list(&j, "self", p, diff_self(d), o->all);
+	write_json_list(&j, "total", p, diff_total(d), o->all);
+	json_end(&j);
+	json_newline(&j);
 }

@@ -6,6 +6,9 @@
 #include "output/output.h"
 
 void callgrind_write(const struct profile *p, const struct output_options *o, struct outfile *f);
+void difference_write(const struct profile *p, const struct output_options *o, struct outfile *f);
+void difference_json_write(const struct profile *p, const struct output_options *o,
+			   struct outfile *f);
 void dhat_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void firefox_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void folded_write(const struct profile *p, const struct output_options *o, struct outfile *f);

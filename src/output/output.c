@@ -5,7 +5,7 @@
 
 #include "output/formats.h"
 
-const struct output_format output_formats[] = {
+static const struct output_format profile_formats[] = {
 	{ "folded", ".folded", "one line a stack, comm;root;...;leaf COUNT, for flame graph tools",
 	  0, "look at it with: ebprof report FILE", 1, folded_write },
 	{ "pprof", ".pb", "all of the profile, for `go tool pprof' and for ebprof; compressed", 1,
@@ -33,14 +33,32 @@ const struct output_format output_formats[] = {
 	{ 0 },
 };
 
-/*
- * What else ends the name of such a file. Where it does not choose the format, it may mean others,
- * too.
- */
-static const struct { const char *suffix, *format; int chooses; } endings[] = {
+static const struct output_ending profile_endings[] = {
 	{ ".pprof", "pprof", 1 }, { ".collapsed", "folded", 1 }, { ".jsonl", "json", 1 },
 	{ ".json", "json", 0 }, { ".json", "speedscope", 0 }, { ".json", "dhat", 0 },
-	{ ".txt", "folded", 0 }, { ".txt", "perf-script", 0 }, { ".txt", "callgrind", 0 },
+	{ ".txt", "folded", 0 }, { ".txt", "perf-script", 0 }, { ".txt", "callgrind", 0 }, { 0 },
+};
+
+const struct output_set output_profiles = {
+	"a profile", profile_formats, profile_endings, .terminal = "table", .plain = "folded"
+};
+
+static const struct output_format difference_formats[] = {
+	{ "table", ".txt", "tables of the functions that changed, with 95 % intervals", 0, NULL, 0,
+	  difference_write },
+	{ "json", ".json", "the same for programs", 0, NULL, 0, difference_json_write },
+	{ "folded", ".folded", "stack BEFORE AFTER, for flamegraph.pl", 0,
+	  "draw it with: flamegraph.pl FILE", 0, folded_write },
+	{ "html", ".html", "flame graph coloured by what changed", 0, "open it in a browser", 0,
+	  html_write },
+	{ 0 },
+};
+
+static const struct output_ending difference_endings[] = { { 0 } };
+
+const struct output_set output_differences = {
+	"a difference", difference_formats, difference_endings, .terminal = "table",
+	.plain = "table"
 };
 
 static const struct { const char *name, *word; } synonyms[] = {
@@ -61,14 +79,19 @@ const char *output_word(const char *name)
 	return name;
 }
 
-const struct output_format *output_by_name(const char *name)
+const struct output_format *output_find(const struct output_set *set, const char *name)
 {
 	const char *word = output_word(name);
 
-	for (const struct output_format *f = output_formats; f->name; f++)
+	for (const struct output_format *f = set->formats; f->name; f++)
 		if (!strcmp(f->name, word))
 			return f;
 	return NULL;
+}
+
+const struct output_format *output_by_name(const char *name)
+{
+	return output_find(&output_profiles, name);
 }
 
 int output_is_packed(const char *path)
@@ -87,50 +110,54 @@ static size_t ending(const char *path, const char *suffix)
 }
 
 /* The longest of all suffixes that @path ends in, 0 for none: .speedscope.json is not .json. */
-static size_t longest_ending(const char *path)
+static size_t longest_ending(const struct output_set *set, const char *path)
 {
 	size_t most = 0, n;
 
-	for (const struct output_format *f = output_formats; f->name; f++)
+	for (const struct output_format *f = set->formats; f->name; f++)
 		most = (n = ending(path, f->suffix)) > most ? n : most;
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
-		most = (n = ending(path, endings[i].suffix)) > most ? n : most;
+	for (const struct output_ending *x = set->endings; x->suffix; x++)
+		most = (n = ending(path, x->suffix)) > most ? n : most;
 	return most;
 }
 
-static const struct output_format *by_beginning(const char *path)
+static const struct output_format *by_beginning(const struct output_set *set, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
 	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
 		if (!strncmp(name, beginnings[i].beginning, strlen(beginnings[i].beginning)))
-			return output_by_name(beginnings[i].format);
+			return output_find(set, beginnings[i].format);
 	return NULL;
+}
+
+const struct output_format *output_find_by_path(const struct output_set *set, const char *path)
+{
+	size_t most = longest_ending(set, path);
+
+	for (const struct output_format *f = set->formats; most && f->name; f++)
+		if (ending(path, f->suffix) == most)
+			return f;
+	for (const struct output_ending *x = set->endings; most && x->suffix; x++)
+		if (x->chooses && ending(path, x->suffix) == most)
+			return output_find(set, x->format);
+	return by_beginning(set, path);
 }
 
 const struct output_format *output_by_path(const char *path)
 {
-	size_t most = longest_ending(path);
-
-	for (const struct output_format *f = output_formats; most && f->name; f++)
-		if (ending(path, f->suffix) == most)
-			return f;
-	for (size_t i = 0; most && i < sizeof(endings) / sizeof(*endings); i++)
-		if (endings[i].chooses && ending(path, endings[i].suffix) == most)
-			return output_by_name(endings[i].format);
-	return by_beginning(path);
+	return output_find_by_path(&output_profiles, path);
 }
 
-int output_fits(const struct output_format *format, const char *path)
+int output_fits(const struct output_set *set, const struct output_format *format, const char *path)
 {
-	size_t most = longest_ending(path);
-	const struct output_format *other = by_beginning(path);
+	size_t most = longest_ending(set, path);
+	const struct output_format *other = by_beginning(set, path);
 
 	if (!most)
 		return !other || other == format;
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
-		if (!strcmp(endings[i].format, format->name) &&
-		    ending(path, endings[i].suffix) == most)
+	for (const struct output_ending *x = set->endings; x->suffix; x++)
+		if (!strcmp(x->format, format->name) && ending(path, x->suffix) == most)
 			return 1;
 	return ending(path, format->suffix) == most;
 }

@@ -13,6 +13,8 @@
 #include "base/outfile.h"
 #include "profile/profile.h"
 
+struct diff;
+
 struct output_options {
 	int rows;		/* of a table; 0: all */
 	/* of tables of functions */
@@ -27,6 +29,10 @@ struct output_options {
 	int difference;
 	double weight;
 	int annotate;		/* mark kernel, inlined and JIT frames in the folded format */
+	/* of the formats of a difference: what was compared, and whether changes within chance are
+	 * listed, too */
+	const struct diff *diff;
+	int all;
 };
 
 struct output_format {
@@ -39,26 +45,44 @@ struct output_format {
 	void (*write)(const struct profile *p, const struct output_options *o, struct outfile *f);
 };
 
-/* The table of formats; ends with a row whose name is NULL. */
-extern const struct output_format output_formats[];
+/* How names of files may end, beside the suffix of a format. */
+struct output_ending {
+	const char *suffix, *format;
+	int chooses;		/* 0: it fits the format, and may mean others, too */
+};
+
+/* The formats that one thing can be written in. */
+struct output_set {
+	const char *thing;			/* "a profile" */
+	/* Both end with a row of zeros. */
+	const struct output_format *formats;
+	const struct output_ending *endings;
+	/* where a terminal shows it; where neither -f nor the file's name says one */
+	const char *terminal, *plain;
+};
+extern const struct output_set output_profiles, output_differences;
+
+/* By the word of -f; NULL where there is none. */
+const struct output_format *output_find(const struct output_set *set, const char *name);
+/*
+ * By the end of a file's name, with or without ".gz" behind it, or by its beginning
+ * (callgrind.out.PID); NULL where none fits.
+ */
+const struct output_format *output_find_by_path(const struct output_set *set, const char *path);
+/*
+ * 0 where the name of @path is that of other formats, and not of @format; one that says nothing
+ * fits all.
+ */
+int output_fits(const struct output_set *set, const struct output_format *format, const char *path);
 
 /*
  * The word for what users may call otherwise: "table" for "top" and "text"; @name itself where it
  * is none of these.
  */
 const char *output_word(const char *name);
-/* By the word of -f; NULL where there is none. */
+/* The first two of output_profiles. */
 const struct output_format *output_by_name(const char *name);
-/*
- * By the end of a file's name, with or without ".gz" behind it, or by its beginning
- * (callgrind.out.PID); NULL where none fits.
- */
 const struct output_format *output_by_path(const char *path);
-/*
- * 0 where the name of @path is that of other formats, and not of @format; one that says nothing
- * fits all.
- */
-int output_fits(const struct output_format *format, const char *path);
 /* 1 where what is written to @path is compressed. */
 int output_is_packed(const char *path);
 /* Writes @p to @f, compressed where the format or the end of @path (NULL: none) says so. */

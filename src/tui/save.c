@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "output/output.h"
+#include "sinks/sink.h"
 
 void save_profile(const struct profile *p, const char *path, const struct user *u, char *told,
 		  size_t size)
@@ -13,7 +14,7 @@ void save_profile(const struct profile *p, const char *path, const struct user *
 	const struct output_format *format = output_by_path(path);
 	struct error e = { .text = "" };
 	char clean[256];
-	struct outfile *f;
+	struct sink *s;
 
 	text_clean(clean, sizeof(clean), path);
 	/* Standard output is the screen. */
@@ -22,10 +23,10 @@ void save_profile(const struct profile *p, const char *path, const struct user *
 			 "the name tells no format: end it in .folded, .pb.gz, .svg, .html, .txt");
 		return;
 	}
-	f = outfile_open(path, u, &e);
-	if (f)
-		output_write(format, p, &(struct output_options){ 0 }, f, path);
-	if (f && !outfile_commit(f, &e))
+	s = sink_open(&(struct sink_target){ .path = path, .user = u }, &e);
+	if (s)
+		output_write(format, p, &(struct output_options){ 0 }, sink_file(s), path);
+	if (s && !sink_commit(s, &e))
 		snprintf(told, size, "saved: %s (%s)", clean, format->name);
 	else
 		snprintf(told, size, "%s", *e.text ? e.text : "cannot be saved");

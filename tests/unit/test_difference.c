@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit/test.h"
 
-#include "output/difference.h"
+#include "output/output.h"
+#include "profile/diff.h"
 #include "unit/stacks.h"
 
 struct difference {
@@ -12,9 +13,12 @@ struct difference {
 
 static void write_it(void *ctx, struct outfile *f)
 {
-	const struct difference *x = ctx;
+	struct difference *x = ctx;
 
-	difference_write(x->diff, x->all, &x->options, f);
+	x->options.diff = x->diff;
+	x->options.all = x->all;
+	output_find(&output_differences, "table")
+		->write(diff_profile(x->diff), &x->options, f);
 }
 
 #define CHECK_DIFFERENCE(x, expected) do { \

@@ -202,7 +202,7 @@ TEST(formats_by_name_and_path)
 	CHECK(!output_by_path("my.callgrind.out.1"));
 	CHECK_STR(output_by_path("/tmp/dhat.out.123")->name, "dhat");
 	CHECK_STR(output_by_path("x.dhat.json.gz")->name, "dhat");
-	for (const struct output_format *f = output_formats; f->name; f++) {
+	for (const struct output_format *f = output_profiles.formats; f->name; f++) {
 		CHECK(f->write && f->help[0]);
 		CHECK(output_by_name(f->name) == f);
 		if (f->suffix[0])
@@ -240,10 +240,10 @@ TEST(formats_and_names_that_disagree)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		CHECK_EQ(output_fits(output_by_name(cases[i].format), cases[i].path),
+		CHECK_EQ(output_fits(&output_profiles, output_by_name(cases[i].format), cases[i].path),
 			 cases[i].fits);
-	for (const struct output_format *f = output_formats; f->name; f++)
-		CHECK(output_fits(f, f->suffix));
+	for (const struct output_format *f = output_profiles.formats; f->name; f++)
+		CHECK(output_fits(&output_profiles, f, f->suffix));
 }
 
 TEST(annotates_where_asked)
