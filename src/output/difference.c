@@ -95,15 +95,18 @@ static const char *cell_function(const void *ctx, size_t row, char *buf, size_t 
 }
 
 static const struct table_column columns[] = {
-	{ "BEFORE%", 8, 1, cell_before },
-	{ "AFTER%", 7, 1, cell_after },
-	{ "CHANGE", 7, 1, cell_change },
-	{ "95% INTERVAL", 16, 1, cell_interval },
-	{ "RELATIVE", 8, 1, cell_relative },
-	{ "IMAGE", 5, 0, cell_image },
-	{ "FUNCTION", 8, 0, cell_function },
-	{ 0 },
+	{ "BEFORE%", 8, 1 }, { "AFTER%", 7, 1 }, { "CHANGE", 7, 1 }, { "95% INTERVAL", 16, 1 },
+	{ "RELATIVE", 8, 1 }, { "IMAGE", 5, 0 }, { "FUNCTION", 8, 0 }, { 0 },
 };
+static const char *(*const cells[])(const void *ctx, size_t row, char *buf, size_t size) = {
+	cell_before, cell_after, cell_change, cell_interval, cell_relative, cell_image,
+	cell_function,
+};
+
+static const char *cell(const void *ctx, size_t row, size_t column, char buf[TABLE_CELL_MAX])
+{
+	return cells[column](ctx, row, buf, TABLE_CELL_MAX);
+}
 
 static const char *row_color(const void *ctx, size_t row)
 {
@@ -137,6 +140,7 @@ static void write_list(const struct diff *d, const struct diff_list *l,
 		table_write(&(struct table){ .columns = columns,
 					     .ctx = &rows,
 					     .rows = o->all ? l->n : l->significant,
+					     .cell = cell,
 					     .color = row_color },
 			    o, f);
 	write_rest(l, f);

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "output/columns.h"
 #include "output/embedded.h"
 #include "output/formats.h"
-#include "output/rollup.h"
 
 #define NS_DIGITS 9		/* ns as seconds with so many decimals */
 
@@ -89,40 +89,47 @@ static void write_summary(struct json *j, const struct profile *p)
 	json_newline(j);
 }
 
+/* An object of that type. */
+static void write_row(struct json *j, const char *type, const enum row_column_id *columns,
+		      const struct row *r)
+{
+	json_object(j, NULL);
+	json_string(j, "type", type);
+	row_write_json(columns, r, j);
+	json_end(j);
+	json_newline(j);
+}
+
 static void write_functions(struct json *j, const struct profile *p)
 {
+	static const enum row_column_id columns[] = {
+		COLUMN_FUNCTION, COLUMN_IMAGE, COLUMN_KIND, COLUMN_SELF, COLUMN_TOTAL, COLUMNS
+	};
 	size_t n;
-	struct rollup_function *rows = rollup_functions(p, &n);
+	struct rollup_function *all = rollup_functions(p, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		json_object(j, NULL);
-		json_string(j, "type", "function");
-		json_string(j, "name", rows[i].name);
-		json_string(j, "module", rows[i].module);
-		json_string(j, "kind", frame_kinds[rows[i].kind].name);
-		json_uint(j, "self", rows[i].self);
-		json_uint(j, "total", rows[i].total);
-		json_end(j);
-		json_newline(j);
+		const struct row row = row_of_code(&all[i]);
+
+		write_row(j, "function", columns, &row);
 	}
-	free(rows);
+	free(all);
 }
 
 static void write_processes(struct json *j, const struct profile *p)
 {
+	static const enum row_column_id columns[] = {
+		COLUMN_PID, COLUMN_COMM, COLUMN_TAKEN, COLUMNS
+	};
 	size_t n;
-	struct rollup_process *rows = rollup_processes(p, &n);
+	struct rollup_process *all = rollup_processes(p, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		json_object(j, NULL);
-		json_string(j, "type", "process");
-		json_int(j, "pid", rows[i].pid);
-		json_string(j, "comm", rows[i].comm);
-		json_uint(j, "total", rows[i].samples);
-		json_end(j);
-		json_newline(j);
+		const struct row row = row_of_task(&all[i]);
+
+		write_row(j, "process", columns, &row);
 	}
-	free(rows);
+	free(all);
 }
 
 /*

@@ -38,10 +38,10 @@ static struct layout lay_out(const struct table *t, const struct output_options 
 		const struct table_column *c = &t->columns[l.n];
 		int last = !t->columns[l.n + 1].width;
 		size_t width = larger((size_t)c->width, text_width(c->name)), most = TEXT_MOST;
-		char buf[64];
+		char buf[TABLE_CELL_MAX];
 
 		for (size_t i = 0; i < l.shown; i++)
-			width = larger(width, text_width(c->cell(t->ctx, i, buf, sizeof(buf))));
+			width = larger(width, text_width(t->cell(t->ctx, i, l.n, buf)));
 		if (l.cut && last)
 			most = (size_t)o->columns > before ? (size_t)o->columns - before : 0;
 		else if (l.cut && (size_t)o->columns / 4 < most)
@@ -113,8 +113,8 @@ void table_write(const struct table *t, const struct output_options *o, struct o
 
 		for (size_t i = 0; i < l.n; i++) {
 			const struct table_column *c = &t->columns[i];
-			char buf[64];
-			const char *text = c->cell(t->ctx, row, buf, sizeof(buf));
+			char buf[TABLE_CELL_MAX];
+			const char *text = t->cell(t->ctx, row, i, buf);
 
 			owed = write_cell(f, c, l.width[i], l.cut, owed, text,
 					  c->number ? NULL : color);

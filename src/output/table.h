@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table for a terminal or a text file. A column is a row of a const table:
- * its name, its width, and how a cell gets its text. Numbers stand to the right
- * and are never cut; text stands to the left, and is cut in its middle where
- * the line would be longer than the terminal is wide. No line ends in a blank.
+ * A table for a terminal or a text file. Numbers stand to the right and are never cut; text
+ * stands to the left, and is cut in its middle where the line would be longer than the terminal
+ * is wide. No line ends in a blank.
  */
 #ifndef EBPROF_TABLE_H
 #define EBPROF_TABLE_H
@@ -18,14 +17,16 @@ struct table_column {
 	const char *name;
 	int width;		/* at least; 0 ends the array */
 	int number;		/* 1: to the right */
-	/* The text of a cell: @buf, filled, or a string that outlives the call. */
-	const char *(*cell)(const void *ctx, size_t row, char *buf, size_t size);
 };
+
+#define TABLE_CELL_MAX 64	/* bytes of a text that is made for a cell */
 
 struct table {
 	const struct table_column *columns;
 	const void *ctx;	/* for the functions */
 	size_t rows;
+	/* The text of a cell: @buf, filled, or a string that outlives the call. */
+	const char *(*cell)(const void *ctx, size_t row, size_t column, char buf[TABLE_CELL_MAX]);
 	/* What starts the colour of a row's text ("\033[36m"), NULL for none; may be NULL. */
 	const char *(*color)(const void *ctx, size_t row);
 	/*

@@ -25,8 +25,4 @@ void views_tree(const struct profile *p, double percent, const struct output_opt
 void views_focus(const struct profile *p, const unsigned char *focus,
 		 const struct output_options *o, struct outfile *f);
 
-/* For those tables: a share in %, and what starts the colour of a frame's text (NULL: none). */
-double views_percent(uint64_t part, uint64_t all);
-const char *views_color(enum frame_kind kind);
-
 #endif

@@ -230,9 +230,9 @@ static void back(struct browser *b)
 /* --- Choices. --------------------------------------------------------------------- */
 static void sort_by(struct browser *b, int column)
 {
-	const struct row_column *columns = rows_columns(b->view, b->tasks);
+	const enum row_column_id *columns = rows_columns(b->view, b->tasks);
 
-	if (!browser_is_sorted(b) || column < 0 || !columns[column].name)
+	if (!browser_is_sorted(b) || column < 0 || columns[column] == COLUMNS)
 		return;
 	browser_place(b)->column = column;
 	browser_list(b);

@@ -94,9 +94,10 @@ static int by_column(const void *x, const void *y, void *ctx)
 {
 	const struct browser *b = ctx;
 	const struct browser_place *p = &b->places[b->view];
-	const struct row_column *column = &rows_columns(b->view, b->tasks)[p->column];
+	const struct row_column *column =
+		&row_columns[rows_columns(b->view, b->tasks)[p->column]];
 	uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;
-	int c = column->compare(&b->rows.v[i], &b->rows.v[k]);
+	int c = row_compare(column, &b->rows.v[i], &b->rows.v[k]);
 
 	if (p->reverse)
 		c = -c;

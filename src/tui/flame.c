@@ -129,7 +129,7 @@ void flame_paint(struct browser *b, struct page *page)
 	}
 	if (r) {
 		snprintf(text, sizeof(text), "%.2f%% self %.2f%% %.900s%s%.60s",
-			 views_percent(r->total, all), views_percent(r->self, all), r->name,
+			 row_percent(r->total, all), row_percent(r->self, all), r->name,
 			 *r->module ? "  " : "", r->module);
 		page_put(page, b->layout.first + rows, 0, page->columns, STYLE_TITLE, 0, text);
 	} else {

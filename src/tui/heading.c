@@ -28,12 +28,11 @@ static void values_text(char *buf, size_t size, const struct profile *p)
 {
 	struct profile_view v = profile_view(p);
 	const char *name = profile_text(p, v.types[0].name);
-	struct units units = units_fitting(p, VALUE_WIDTH);
+	struct units units = units_fitting(p, ROW_VALUE_WIDTH);
 	char sum[64];
 
 	buf[0] = '\0';
-	if (v.types[0].words->role != PROFILE_SAMPLES &&
-	    (strcmp(name, v.meta->event) || units.divisor != 1))
+	if (strcmp(name, "samples") && (strcmp(name, v.meta->event) || units.divisor != 1))
 		snprintf(buf, size, ", %.60s %s%s%s", name,
 			 units_print(&units, v.total, sum, sizeof(sum)), *units.word ? " " : "",
 			 units.word);
@@ -42,7 +41,7 @@ static void values_text(char *buf, size_t size, const struct profile *p)
 static void saved_text(char *buf, size_t size, const struct profile *p, const char *target)
 {
 	struct profile_view v = profile_view(p);
-	struct units units = units_fitting(p, VALUE_WIDTH);
+	struct units units = units_fitting(p, ROW_VALUE_WIDTH);
 	char sum[64];
 
 	snprintf(buf, size, "%.200s%s%.60s, %s %.60s", target ? target : "", target ? ": " : "",
@@ -81,5 +80,6 @@ void heading_text(char *buf, size_t size, const struct window_show *show, const 
 	snprintf(buf, size,
 		 "%.80s, %s%s, %s: %" PRIu64 " %s, %" PRIu64 " truncated, %" PRIu64 " lost", target,
 		 rate, values, span, show->taken,
-		 profile_event_words(v.meta->event)->many, show->truncated, show->lost);
+		 strcmp(v.meta->event, "off-cpu") ? "samples" : "intervals", show->truncated,
+		 show->lost);
 }

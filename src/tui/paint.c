@@ -117,7 +117,8 @@ static double cpu_share_of(const struct browser *b)
 {
 	struct profile_view v = profile_view(b->show.profile);
 	uint64_t span = b->show.span ? b->show.span : v.meta->duration;
-	int is_cpu = v.types[0].words->role == PROFILE_SAMPLES && v.meta->frequency;
+	int is_cpu = !strcmp(profile_text(b->show.profile, v.types[0].name), "samples") &&
+		     v.meta->frequency;
 
 	return is_cpu && span ? 100.0 * 1e9 / (double)v.meta->frequency / (double)span : 0;
 }
@@ -127,16 +128,16 @@ static void each_column(const struct browser *b,
 			void (*fn)(void *ctx, int i, const struct row_column *c, int x, int width),
 			void *ctx)
 {
-	const struct row_column *columns = row_views[b->view].columns
-						   ? rows_columns(b->view, b->tasks)
-						   : NULL;
+	const enum row_column_id *columns = row_views[b->view].columns
+						    ? rows_columns(b->view, b->tasks)
+						    : NULL;
 	int x = 0;
 
-	for (int i = 0; columns && columns[i].name; i++) {
-		const struct row_column *c = &columns[i];
-		int width = c->width ? c->width : b->layout.columns - x;
+	for (int i = 0; columns && columns[i] != COLUMNS; i++) {
+		const struct row_column *c = &row_columns[columns[i]];
+		int width = c->page ? c->page : b->layout.columns - x;
 
-		if (c->least > b->layout.columns || (c->kind == COLUMN_CPU && cpu_share_of(b) <= 0))
+		if (c->least > b->layout.columns || (c->format == ROW_CPU && cpu_share_of(b) <= 0))
 			continue;
 		fn(ctx, i, c, x, width);
 		x += width + GAP;
@@ -147,16 +148,17 @@ struct painter {
 	struct browser *b;
 	struct page *page;
 	const struct row *row;
-	struct rows_sums sums;
+	struct row_sums sums;
 	int y, selected;
 	enum style style;
 	int at, found;			/* for paint_column_at() */
 };
 
-static struct rows_sums sums_of(const struct browser *b)
+static struct row_sums sums_of(const struct browser *b)
 {
-	return (struct rows_sums){ profile_view(b->show.profile).total, cpu_share_of(b),
-				   units_fitting(b->show.profile, VALUE_WIDTH) };
+	return (struct row_sums){ .samples = profile_view(b->show.profile).total,
+				  .cpu_share = cpu_share_of(b),
+				  .units = units_fitting(b->show.profile, ROW_VALUE_WIDTH) };
 }
 
 static void paint_title(void *ctx, int i, const struct row_column *c, int x, int width)
@@ -165,12 +167,11 @@ static void paint_title(void *ctx, int i, const struct row_column *c, int x, int
 	int sorted = row_views[p->b->view].sorted && browser_place(p->b)->column == i;
 	enum style style = sorted ? STYLE_TITLE : STYLE_HEADER;
 
-	if (c->kind != COLUMN_TEXT)
-		page_put_right(p->page, p->y, x, width, style,
-			       c->kind == COLUMN_VALUE ? p->sums.units.name : c->name);
+	if (!c->text)
+		page_put_right(p->page, p->y, x, width, style, row_heading(c, &p->sums));
 	else
-		page_put(p->page, p->y, x, sorted ? (int)strlen(c->name) : width, style, 1,
-			 c->name);
+		page_put(p->page, p->y, x, sorted ? (int)strlen(c->heading) : width, style, 1,
+			 c->heading);
 }
 
 /*
@@ -200,11 +201,11 @@ static void indent(const struct browser *b, const struct row *r, int width, char
 static void paint_cell(void *ctx, int i, const struct row_column *c, int x, int width)
 {
 	const struct painter *p = ctx;
-	char buf[CELL_MAX], text[4096];
-	const char *cell = c->cell(p->row, &p->sums, buf, sizeof(buf));
+	char buf[TABLE_CELL_MAX], text[4096];
+	const char *cell = row_cell(c, p->row, &p->sums, buf);
 
 	(void)i;
-	if (c->kind != COLUMN_TEXT) {
+	if (!c->text) {
 		page_put_right(p->page, p->y, x, width, p->selected ? STYLE_SELECTED : STYLE_PLAIN,
 			       cell);
 		return;
@@ -328,8 +329,8 @@ static int paint_wrapped(struct page *page, int row, const char *label, const ch
 static void paint_detail(const struct browser *b, struct page *page)
 {
 	const struct row *r = browser_selected(b);
-	const struct rows_sums s = sums_of(b);
-	char text[256], self[CELL_MAX], total[CELL_MAX];
+	const struct row_sums s = sums_of(b);
+	char text[256], self[TABLE_CELL_MAX], total[TABLE_CELL_MAX];
 	int row = 0;
 
 	if (!r)
@@ -338,8 +339,8 @@ static void paint_detail(const struct browser *b, struct page *page)
 	units_print(&s.units, r->self, self, sizeof(self));
 	units_print(&s.units, r->total, total, sizeof(total));
 	snprintf(text, sizeof(text), "self %.2f%% (%s%s%s), total %.2f%% (%s%s%s)",
-		 views_percent(r->self, s.samples), self, *s.units.word ? " " : "", s.units.word,
-		 views_percent(r->total, s.samples), total, *s.units.word ? " " : "", s.units.word);
+		 row_percent(r->self, s.samples), self, *s.units.word ? " " : "", s.units.word,
+		 row_percent(r->total, s.samples), total, *s.units.word ? " " : "", s.units.word);
 	row = paint_wrapped(page, row, "name", r->name);
 	row = paint_wrapped(
 		page, row,

@@ -8,7 +8,6 @@
 #include "output/callers.h"
 #include "output/rollup.h"
 #include "output/tree.h"
-#include "tui/columns.h"
 #include "tui/nest.h"
 
 #define TREE_LEAST 0.05		/* %: what is less is not in the tree */
@@ -26,15 +25,10 @@ static uint64_t code_key(const struct rollup_function *f)
 
 static struct row code_row(const struct rollup_function *f)
 {
-	return (struct row){ .key = code_key(f),
-			     .name = f->name,
-			     .module = f->module,
-			     .file = f->file,
-			     .owner = "",
-			     .kind = f->kind,
-			     .line = f->line,
-			     .self = f->self,
-			     .total = f->total };
+	struct row row = row_of_code(f);
+
+	row.key = code_key(f);
+	return row;
 }
 
 static void add_heading(row_vec *rows, const char *text)
@@ -44,6 +38,7 @@ static void add_heading(row_vec *rows, const char *text)
 				     .module = "",
 				     .file = "",
 				     .owner = "",
+				     .asker = "",
 				     .heading = 1 });
 }
 
@@ -96,7 +91,7 @@ static struct owner *find_owners(const struct profile *p)
 	return owners;
 }
 
-row_vec rows_functions(const struct profile *p, const struct rows_choice *c)
+static row_vec rows_functions(const struct profile *p, const struct rows_choice *c)
 {
 	struct profile_view v = profile_view(p);
 	struct owner *owners = find_owners(p);
@@ -122,7 +117,7 @@ row_vec rows_functions(const struct profile *p, const struct rows_choice *c)
 	return rows;
 }
 
-row_vec rows_modules(const struct profile *p, const struct rows_choice *c)
+static row_vec rows_modules(const struct profile *p, const struct rows_choice *c)
 {
 	size_t n;
 	struct rollup_function *all = rollup_modules(p, &n);
@@ -139,22 +134,17 @@ static row_vec rows_of_tasks(const struct rollup_process *all, size_t n)
 {
 	row_vec rows = { 0 };
 
-	for (size_t i = 0; i < n; i++)
-		vec_push(&rows, (struct row){ .key = hash_pair((uint64_t)all[i].pid << 32 |
-								       (uint32_t)all[i].tid,
-							       text_key(all[i].comm)),
-					      .name = all[i].comm,
-					      .module = "",
-					      .file = "",
-					      .owner = "",
-					      .pid = all[i].pid,
-					      .tid = all[i].tid,
-					      .self = all[i].samples,
-					      .total = all[i].samples });
+	for (size_t i = 0; i < n; i++) {
+		struct row row = row_of_task(&all[i]);
+
+		row.key = hash_pair((uint64_t)all[i].pid << 32 | (uint32_t)all[i].tid,
+				    text_key(all[i].comm));
+		vec_push(&rows, row);
+	}
 	return rows;
 }
 
-row_vec rows_tasks(const struct profile *p, const struct rows_choice *c)
+static row_vec rows_tasks(const struct profile *p, const struct rows_choice *c)
 {
 	size_t n;
 	struct rollup_process *all = c->tasks == TASKS_THREADS ? rollup_threads(p, &n)
@@ -167,7 +157,7 @@ row_vec rows_tasks(const struct profile *p, const struct rows_choice *c)
 	return rows;
 }
 
-row_vec rows_tree(const struct profile *p, const struct rows_choice *c)
+static row_vec rows_tree(const struct profile *p, const struct rows_choice *c)
 {
 	size_t n;
 	struct tree_row *all = tree_rows(p, TREE_LEAST, &n);
@@ -176,22 +166,14 @@ row_vec rows_tree(const struct profile *p, const struct rows_choice *c)
 
 	(void)c;
 	for (size_t i = 0; i < n; i++) {
-		const struct tree_row *t = &all[i];
-		uint64_t key = hash_pair(t->depth ? path.v[t->depth - 1] : 0,
-					 hash_pair(text_key(t->name), text_key(t->module)));
+		struct row row = row_of_tree(&all[i]);
 
-		path.n = t->depth;
-		vec_push(&path, key);
-		vec_push(&rows, (struct row){ .key = key,
-					      .name = t->name,
-					      .module = t->module,
-					      .file = "",
-					      .owner = "",
-					      .kind = t->kind,
-					      .depth = t->depth,
-					      .self = t->self,
-					      .total = t->total,
-					      .parent = i + 1 < n && all[i + 1].depth > t->depth });
+		row.key = hash_pair(row.depth ? path.v[row.depth - 1] : 0,
+				    hash_pair(text_key(row.name), text_key(row.module)));
+		row.parent = i + 1 < n && all[i + 1].depth > row.depth;
+		path.n = row.depth;
+		vec_push(&path, row.key);
+		vec_push(&rows, row);
 	}
 	vec_free(&path);
 	free(all);
@@ -236,7 +218,7 @@ static void add_none(row_vec *rows, const struct rows_choice *c, const char *why
 	add_heading(rows, c->name ? why : "choose a function with Enter, in the functions view");
 }
 
-row_vec rows_callers(const struct profile *p, const struct rows_choice *c)
+static row_vec rows_callers(const struct profile *p, const struct rows_choice *c)
 {
 	unsigned char *focus = focus_on(p, c);
 	struct callers *found = focus ? callers_new(p, focus) : NULL;
@@ -250,6 +232,7 @@ row_vec rows_callers(const struct profile *p, const struct rows_choice *c)
 					      .module = c->module,
 					      .file = "",
 					      .owner = "",
+					      .asker = "",
 					      .self = found->self,
 					      .total = found->total });
 		add_way(&rows, "callees:", found->callees, found->ncallees);
@@ -261,7 +244,7 @@ row_vec rows_callers(const struct profile *p, const struct rows_choice *c)
 	return rows;
 }
 
-row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
+static row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
 {
 	size_t n;
 	struct rollup_function *all = rollup_lines(p, &n);
@@ -277,4 +260,60 @@ row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
 			"no lines are known: the function has no debug information, or no samples");
 	free(all);
 	return rows;
+}
+
+/* --- The views. ----------------------------------------------------------------- */
+#define SHARES COLUMN_SELF_SHARE, COLUMN_TOTAL_SHARE, COLUMN_SELF
+
+static const enum row_column_id function_columns[] = {
+	SHARES, COLUMN_IMAGE, COLUMN_OWNER, COLUMN_FUNCTION, COLUMNS
+};
+static const enum row_column_id module_columns[] = { SHARES, COLUMN_MODULE, COLUMNS };
+static const enum row_column_id process_columns[] = {
+	COLUMN_SHARE, COLUMN_CPU, COLUMN_TAKEN, COLUMN_PID, COLUMN_COMM, COLUMNS
+};
+/* Each with what it and those below it took. */
+static const enum row_column_id process_tree_columns[] = {
+	COLUMN_TOTAL_SHARE, COLUMN_SELF_SHARE, COLUMN_CPU, COLUMN_TOTAL, COLUMN_PID,
+	COLUMN_NESTED, COLUMNS
+};
+static const enum row_column_id thread_columns[] = {
+	COLUMN_SHARE, COLUMN_CPU, COLUMN_TAKEN, COLUMN_PID, COLUMN_TID, COLUMN_COMM, COLUMNS
+};
+static const enum row_column_id tree_columns[] = {
+	COLUMN_TOTAL_SHARE, COLUMN_SELF_SHARE, COLUMN_TOTAL, COLUMN_FUNCTION, COLUMNS
+};
+static const enum row_column_id caller_columns[] = {
+	COLUMN_SELF_SHARE, COLUMN_TOTAL_SHARE, COLUMN_TOTAL, COLUMN_IMAGE, COLUMN_FUNCTION,
+	COLUMNS
+};
+static const enum row_column_id line_columns[] = { SHARES, COLUMN_LINE, COLUMN_FILE, COLUMNS };
+
+const struct row_view row_views[VIEWS] = {
+	[VIEW_FUNCTIONS] = { "functions", function_columns, rows_functions, 0, 1 },
+	[VIEW_TASKS] = { "tasks", process_columns, rows_tasks, 0, 1 },
+	[VIEW_TREE] = { "tree", tree_columns, rows_tree, 1, 0 },
+	[VIEW_CALLERS] = { "callers", caller_columns, rows_callers, 0, 0 },
+	[VIEW_LINES] = { "lines", line_columns, rows_lines, 0, 1 },
+	[VIEW_FLAME] = { "flame", NULL, rows_tree, 1, 0 },
+	[VIEW_MODULES] = { "modules", module_columns, rows_modules, 0, 1 },
+};
+
+static const struct {
+	const char *title;
+	const enum row_column_id *columns;
+} tasks_as[TASKS] = {
+	[TASKS_PROCESSES] = { "processes", process_columns },
+	[TASKS_TREE] = { "processes", process_tree_columns },
+	[TASKS_THREADS] = { "threads", thread_columns },
+};
+
+const enum row_column_id *rows_columns(enum view view, enum row_tasks tasks)
+{
+	return view == VIEW_TASKS ? tasks_as[tasks].columns : row_views[view].columns;
+}
+
+const char *rows_title(enum view view, enum row_tasks tasks)
+{
+	return view == VIEW_TASKS ? tasks_as[tasks].title : row_views[view].title;
 }

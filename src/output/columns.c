@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "output/columns.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "profile/frame_kind.h"
+
+#define CYAN "\033[36m"
+#define DIM "\033[2m"
+#define FIRST_WIDTH 8		/* of the first column of a text table, at least */
+#define NAME_NESTED 32		/* bytes of a name that is indented */
+#define NESTED_MOST ((TABLE_CELL_MAX - NAME_NESTED - 2) / 2)	/* levels that are indented */
+
+struct row row_of_code(const struct rollup_function *f)
+{
+	return (struct row){ .name = f->name,
+			     .module = f->module,
+			     .file = f->file,
+			     .owner = "",
+			     .asker = "",
+			     .kind = f->kind,
+			     .line = f->line,
+			     .self = f->self,
+			     .total = f->total };
+}
+
+struct row row_of_task(const struct rollup_process *t)
+{
+	return (struct row){ .name = t->comm,
+			     .module = "",
+			     .file = "",
+			     .owner = "",
+			     .asker = "",
+			     .pid = t->pid,
+			     .tid = t->tid,
+			     .self = t->samples,
+			     .total = t->samples };
+}
+
+struct row row_of_tree(const struct tree_row *t)
+{
+	return (struct row){ .name = t->name,
+			     .module = t->module,
+			     .file = "",
+			     .owner = "",
+			     .asker = "",
+			     .kind = t->kind,
+			     .depth = t->depth,
+			     .self = t->self,
+			     .total = t->total };
+}
+
+double row_percent(uint64_t part, uint64_t all)
+{
+	return all ? 100.0 * (double)part / (double)all : 0;
+}
+
+/* --- Values. ------------------------------------------------------------------- */
+static uint64_t self(const struct row *r) { return r->self; }
+static uint64_t total(const struct row *r) { return r->total; }
+static uint64_t line(const struct row *r) { return r->line; }
+static uint64_t pid(const struct row *r) { return (uint64_t)r->pid; }
+static uint64_t tid(const struct row *r) { return (uint64_t)r->tid; }
+
+static const char *name(const struct row *r, char *buf)
+{
+	(void)buf;
+	return r->name;
+}
+
+static const char *module(const struct row *r, char *buf)
+{
+	(void)buf;
+	return r->module;
+}
+
+static const char *file(const struct row *r, char *buf)
+{
+	(void)buf;
+	return r->file;
+}
+
+static const char *asker(const struct row *r, char *buf)
+{
+	(void)buf;
+	return r->asker;
+}
+
+static const char *kind(const struct row *r, char *buf)
+{
+	(void)buf;
+	return frame_kinds[r->kind].name;
+}
+
+/* "comm/pid", and "+3" where it is of so many others, too; "comm (ended)" has no PID. */
+static const char *owner(const struct row *r, char *buf)
+{
+	if (!*r->owner)
+		return "";
+	snprintf(buf, TABLE_CELL_MAX, r->pid ? "%.40s/%d" : "%.40s", r->owner, r->pid);
+	if (r->others)
+		snprintf(buf + strlen(buf), TABLE_CELL_MAX - strlen(buf), "+%" PRIu32, r->others);
+	return buf;
+}
+
+static int by_owner(const struct row *a, const struct row *b)
+{
+	int c = strcmp(a->owner, b->owner);
+
+	return c ? c : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static const char *nested(const struct row *r, char *buf)
+{
+	uint32_t depth = r->depth < NESTED_MOST ? r->depth : NESTED_MOST;
+
+	snprintf(buf, TABLE_CELL_MAX, "%*s%.*s", 2 * (int)depth, "", NAME_NESTED, r->name);
+	return buf;
+}
+
+/* --- The columns. ---------------------------------------------------------------- */
+#define VALUE "SAMPLES", ROW_VALUE, 7, ROW_VALUE_WIDTH
+
+const struct row_column row_columns[COLUMNS] = {
+	[COLUMN_SELF_SHARE] = { NULL, "SELF%", ROW_SHARE, 6, 6, .number = self },
+	[COLUMN_TOTAL_SHARE] = { NULL, "TOTAL%", ROW_SHARE, 6, 6, .number = total },
+	[COLUMN_SHARE] = { NULL, "%", ROW_SHARE, 6, 6, .number = self },
+	[COLUMN_PART] = { NULL, "OF FOCUS%", ROW_PART, 6, 9, .number = self },
+	[COLUMN_CPU] = { NULL, "CPU%", ROW_CPU, 6, 7, 45, .number = self },
+	[COLUMN_SELF] = { "self", VALUE, 60, .number = self },
+	[COLUMN_TOTAL] = { "total", VALUE, 60, .number = total },
+	[COLUMN_TAKEN] = { "total", VALUE, 0, .number = self },
+	[COLUMN_IMAGE] = { "module", "IMAGE", ROW_TEXT, 5, 14, 50, .text = module, .none = "-" },
+	[COLUMN_OWNER] = { NULL, "PROCESS", ROW_TEXT, 7, 18, 90, .text = owner, .none = "-",
+			   .compare = by_owner },
+	[COLUMN_KIND] = { "kind", "KIND", ROW_TEXT, 6, 6, .text = kind },
+	[COLUMN_FUNCTION] = { "name", "FUNCTION", ROW_TEXT, 8, 0, .text = name },
+	[COLUMN_MODULE] = { "name", "IMAGE", ROW_TEXT, 5, 0, .text = name },
+	[COLUMN_CALLER] = { "name", "CALLER", ROW_TEXT, 8, 0, .text = name },
+	[COLUMN_CALLEE] = { "name", "CALLEE", ROW_TEXT, 8, 0, .text = name },
+	[COLUMN_ASKER] = { NULL, "CALLED FROM", ROW_TEXT, 11, 0, .text = asker },
+	[COLUMN_LINE] = { "line", "LINE", ROW_NUMBER, 5, 6, .number = line, .none = "-" },
+	[COLUMN_FILE] = { "file", "FILE", ROW_TEXT, 4, 0, .text = file, .none = "-" },
+	[COLUMN_PID] = { "pid", "PID", ROW_NUMBER, 7, 8, .number = pid },
+	[COLUMN_TID] = { "tid", "TID", ROW_NUMBER, 7, 8, .number = tid },
+	[COLUMN_COMM] = { "comm", "COMM", ROW_TEXT, 4, 0, .text = name },
+	[COLUMN_NESTED] = { NULL, "COMM", ROW_TEXT, 4, 0, .text = nested },
+};
+
+/* --- Formats. -------------------------------------------------------------------- */
+static void print_number(uint64_t n, const struct row_sums *s, char buf[TABLE_CELL_MAX])
+{
+	(void)s;
+	snprintf(buf, TABLE_CELL_MAX, "%" PRIu64, n);
+}
+
+static void print_value(uint64_t n, const struct row_sums *s, char buf[TABLE_CELL_MAX])
+{
+	units_print(&s->units, n, buf, TABLE_CELL_MAX);
+}
+
+static void print_share(uint64_t n, const struct row_sums *s, char buf[TABLE_CELL_MAX])
+{
+	snprintf(buf, TABLE_CELL_MAX, "%.2f", row_percent(n, s->samples));
+}
+
+static void print_part(uint64_t n, const struct row_sums *s, char buf[TABLE_CELL_MAX])
+{
+	snprintf(buf, TABLE_CELL_MAX, "%.2f", row_percent(n, s->focus));
+}
+
+/* As htop has it: a thread that never waits has 100, a process of four such 400. */
+static void print_cpu(uint64_t n, const struct row_sums *s, char buf[TABLE_CELL_MAX])
+{
+	snprintf(buf, TABLE_CELL_MAX, "%.1f", (double)n * s->cpu_share);
+}
+
+static const struct {
+	void (*print)(uint64_t n, const struct row_sums *s, char buf[TABLE_CELL_MAX]);
+	int falling;			/* the greatest first */
+} formats[ROW_FORMATS] = {
+	[ROW_NUMBER] = { print_number, 0 },
+	[ROW_VALUE] = { print_value, 1 },
+	[ROW_SHARE] = { print_share, 1 },
+	[ROW_PART] = { print_part, 1 },
+	[ROW_CPU] = { print_cpu, 1 },
+};
+
+const char *row_heading(const struct row_column *c, const struct row_sums *s)
+{
+	return c->format == ROW_VALUE ? s->units.name : c->heading;
+}
+
+const char *row_cell(const struct row_column *c, const struct row *r, const struct row_sums *s,
+		     char buf[TABLE_CELL_MAX])
+{
+	uint64_t n = c->number ? c->number(r) : 0;
+
+	if (c->text) {
+		const char *text = c->text(r, buf);
+
+		return *text || !c->none ? text : c->none;
+	}
+	if (!n && c->none)
+		return c->none;
+	formats[c->format].print(n, s, buf);
+	return buf;
+}
+
+int row_compare(const struct row_column *c, const struct row *a, const struct row *b)
+{
+	char x[TABLE_CELL_MAX], y[TABLE_CELL_MAX];
+	uint64_t m, n;
+	int order;
+
+	if (c->compare)
+		return c->compare(a, b);
+	if (c->text)
+		return strcmp(c->text(a, x), c->text(b, y));
+	m = c->number(a);
+	n = c->number(b);
+	order = (m > n) - (m < n);
+	return formats[c->format].falling ? -order : order;
+}
+
+void row_write_json(const enum row_column_id *columns, const struct row *r, struct json *j)
+{
+	char buf[TABLE_CELL_MAX];
+
+	for (; *columns != COLUMNS; columns++) {
+		const struct row_column *c = &row_columns[*columns];
+
+		if (c->text)
+			json_string(j, c->name, c->text(r, buf));
+		else
+			json_uint(j, c->name, c->number(r));
+	}
+}
+
+/* --- A text table. ----------------------------------------------------------------- */
+struct printed {
+	const enum row_column_id *columns;
+	const struct row *rows;
+	const struct row_sums *sums;
+};
+
+static const char *cell(const void *ctx, size_t row, size_t column, char buf[TABLE_CELL_MAX])
+{
+	const struct printed *t = ctx;
+
+	return row_cell(&row_columns[t->columns[column]], &t->rows[row], t->sums, buf);
+}
+
+static const char *color(const void *ctx, size_t row)
+{
+	enum frame_kind kind = ((const struct printed *)ctx)->rows[row].kind;
+
+	return kind == FRAME_KERNEL ? CYAN : kind == FRAME_MARK ? DIM : NULL;
+}
+
+static double share(const void *ctx, size_t row)
+{
+	const struct printed *t = ctx;
+
+	return row_percent(t->rows[row].self, t->sums->samples);
+}
+
+void rows_write(const enum row_column_id *columns, const row_vec *rows, const struct row_sums *s,
+		const struct output_options *o, struct outfile *f)
+{
+	const struct printed t = { columns, rows->v, s };
+	struct table_column own[COLUMNS + 1] = { 0 };
+
+	for (size_t i = 0; columns[i] != COLUMNS; i++) {
+		const struct row_column *c = &row_columns[columns[i]];
+
+		own[i] = (struct table_column){ .name = row_heading(c, s),
+						.width = !i && c->width < FIRST_WIDTH
+								 ? FIRST_WIDTH
+								 : c->width,
+						.number = !c->text };
+	}
+	table_write(&(struct table){ .columns = own,
+				     .ctx = &t,
+				     .rows = rows->n,
+				     .cell = cell,
+				     .color = color,
+				     .share = share },
+		    o, f);
+}
