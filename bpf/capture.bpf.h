@@ -17,6 +17,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/config.bpf.h"
 #include "bpf/count.bpf.h"
+#include "bpf/python.bpf.h"
 #include "bpf/rescue.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/unwind.bpf.h"
@@ -70,7 +71,7 @@ static __always_inline int finish_kernel_stack(struct ebp_key *key, struct ebp_s
 	s->head.n = n - first;
 	s->id = key->kernel_id;
 	s->process = (struct ebp_process){};
-	return announce_stack(s);
+	return announce_stack(s, EBP_FRAMES_MAX);
 }
 
 static __always_inline int capture_kernel(void *ctx, struct ebp_key *key, struct capture *c)
@@ -136,15 +137,36 @@ static __always_inline int is_newborn(const struct unwind_state *s, __u32 result
 	       BPF_CORE_READ(task, se.sum_exec_runtime) < NEWBORN;
 }
 
-/* Sends the registers and the stack to user space, where that may help. 1 where they were sent. */
-static __always_inline int rescue(const void *ctx, enum capture_at at,
-				  const struct unwind_state *s, struct ebp_key *key)
+/*
+ * Sends the frames of the interpreter by themselves, behind @native ones that do not count. Returns
+ * their id, or 0 where there are none.
+ */
+static __always_inline __u64 announce_lang(struct unwind_state *s, __u32 native)
+{
+	struct ebp_stack *stack = (void *)s->head;
+
+	if (s->n == native)
+		return 0;
+	stack->head.type = EBP_LANG_STACK;
+	stack->head.n = s->n;
+	stack->process = (struct ebp_process){};
+	stack->id = hash_step(s->hash, EBP_LANG_STACK) | 1;
+	return announce_stack(stack, EBP_WORDS_MAX) ? 0 : stack->id;
+}
+
+/*
+ * Sends the registers and the stack to user space, where that may help. 1 where they were sent.
+ * @native: frames that are no interpreter's.
+ */
+static __always_inline int rescue(const void *ctx, enum capture_at at, struct unwind_state *s,
+				  struct ebp_key *key, __u32 native)
 {
 	struct ebp_rescue *r = rescue_room();
 
 	if (!r || !config.rescue || !can_be_rescued(s, key->result))
 		return 0;
 	leaf_registers(ctx, at, &r->regs);
+	r->lang_id = announce_lang(s, native);
 	/* The count of an interval comes when it ends; this record has its stack alone. */
 	if (key->kind != EBP_ON_CPU)
 		key->user_id = hash_step(hash_step(config.seed, key->tid), bpf_ktime_get_ns()) | 1;
@@ -152,8 +174,8 @@ static __always_inline int rescue(const void *ctx, enum capture_at at,
 }
 
 /*
- * The frames in @s into @key. What take_frame() appends to @s before this call, frames of an
- * interpreter for one, is part of the stack and of its id. 0, or negative where the stack could
+ * The frames in @s into @key. What is appended to @s before this call, frames of an interpreter for
+ * one, is part of the stack and of its id. 0, or negative where the stack could
  * not be sent.
  */
 static __always_inline int finish_user_stack(struct ebp_key *key, struct unwind_state *s,
@@ -169,7 +191,8 @@ static __always_inline int finish_user_stack(struct ebp_key *key, struct unwind_
 		stack->process = key->process;
 	}
 	key->user_id = stack->id = s->hash ? s->hash : 1;
-	return announce_stack(stack);
+	stack->result = key->result;
+	return announce_stack(stack, EBP_WORDS_MAX);
 }
 
 static __always_inline int user_stack(const void *ctx, enum capture_at at, struct ebp_key *key,
@@ -177,6 +200,7 @@ static __always_inline int user_stack(const void *ctx, enum capture_at at, struc
 {
 	struct unwind_state *s = c->unwind;
 	long syscall = leaf_registers(ctx, at, &s->regs);
+	__u32 native;
 
 	if (is_between_programs(syscall))
 		return 0;
@@ -190,7 +214,9 @@ static __always_inline int user_stack(const void *ctx, enum capture_at at, struc
 	c->counters->frames += s->n;
 	c->counters->fp_frames += s->fp_frames;
 	c->counters->untabled += key->result >= EBP_NO_PROCESS && key->result <= EBP_NO_TABLE;
-	if (rescue(ctx, at, s, key))
+	native = s->n;
+	python_frames(s, &key->process, c->process_id);
+	if (rescue(ctx, at, s, key, native))
 		return RESCUED;
 	if (key->result == EBP_NO_MAPPING && s->by_fp)
 		key->result = EBP_NO_CFI;
@@ -208,9 +234,10 @@ static __always_inline int user_stack32(void *ctx, struct ebp_key *key, const st
 		return 0;
 	s->head.type = EBP_STACK;
 	s->head.n = n;
+	s->result = result;
 	s->process = key->process;
 	s->id = key->user_id = hash_scratch(c->process_id, n, 0, 0);
-	return announce_stack(s);
+	return announce_stack(s, EBP_FRAMES_MAX);
 }
 
 /* The user stack of @task, the current one, into @key. 0, RESCUED, or negative: it was not sent. */
@@ -238,6 +265,8 @@ static __always_inline int capture_user_later(void *ctx, struct ebp_key *key,
 	r = rescue_room();
 	space = bpf_map_lookup_elem(&spaces, &tgid);
 	syscall = r ? saved_registers(&r->regs) : NO_REGISTERS;
+	if (r)
+		r->lang_id = 0;
 	if (is_between_programs(syscall))
 		return 0;
 	key->result = EBP_NO_PROCESS;

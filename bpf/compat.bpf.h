@@ -19,6 +19,7 @@
 #define SYSCALL_OF(regs) ((long)(regs)->orig_ax)
 #define IS_EXEC(nr) ((nr) == 59 || (nr) == 322)	/* execve, execveat */
 #define TIF_32BIT (1ul << 29)			/* TIF_ADDR32 */
+#define THREAD_POINTER thread.fsbase
 /* At the first instruction of a function: as its caller has them, in its call instruction. */
 #define UNDO_CALL(r) do { \
 	__u64 back_; \
@@ -58,6 +59,7 @@
 #define SYSCALL_OF(user) ((long)(user)->regs[8])
 #define IS_EXEC(nr) ((nr) == 221 || (nr) == 281)
 #define TIF_32BIT (1ul << 22)
+#define THREAD_POINTER thread.uw.tp_value
 #define UNDO_CALL(r) ((r)[32] = (r)[30] - 1)
 #define KERNEL_STACK 16384
 
@@ -81,6 +83,14 @@ struct task_facts {
 	__u32 userless;		/* a kernel thread, or one without memory: it is exiting */
 	__u32 is32;		/* a 32-bit program on a 64-bit kernel */
 };
+
+/* Of the current task: what its thread-local storage is found by. */
+static __always_inline __u64 thread_pointer(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, THREAD_POINTER);
+}
 
 /*
  * Since 5.11 (3ca1032ab7ab) the current task can be had as a typed pointer,

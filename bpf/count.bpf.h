@@ -133,9 +133,10 @@ static __always_inline void announce_process(const struct ebp_process *p, __u64 
 }
 
 /*
- * Sends the frames of @s unless they were sent before. 0, or negative where they could not be sent.
+ * Sends the frames of @s, at most @most (all ones), unless they were sent before. 0, or negative
+ * where they could not be sent.
  */
-static __always_inline int announce_stack(struct ebp_stack *s)
+static __always_inline int announce_stack(struct ebp_stack *s, __u32 most)
 {
 	__u32 at = s->id & (config.seen_stacks - 1);
 	__u64 *slot = bpf_map_lookup_elem(&seen_stacks, &at);
@@ -144,7 +145,7 @@ static __always_inline int announce_stack(struct ebp_stack *s)
 	if (!slot || *slot == s->id)
 		return 0;
 	s->time = bpf_ktime_get_ns();
-	err = send(s, sizeof(*s) + (s->head.n & EBP_FRAMES_MAX) * sizeof(__u64), 0);
+	err = send(s, sizeof(*s) + (s->head.n & most) * sizeof(__u64), 0);
 	if (!err)
 		*slot = s->id;
 	return err;

@@ -16,6 +16,8 @@
 #define EBP_COMM_LEN	16	/* TASK_COMM_LEN */
 /* frames of one stack; all ones, so that a mask bounds it for the verifier */
 #define EBP_FRAMES_MAX	511
+/* words of one user stack: its native frames, and those of an interpreter behind them */
+#define EBP_WORDS_MAX	2047
 #define EBP_SELF_MAX	4	/* processes of ebprof */
 #define EBP_CPUS_MAX	8192	/* NR_CPUS of the largest distribution kernels */
 
@@ -113,6 +115,9 @@ enum ebp_record_type {
 	EBP_FREED,	  /* struct ebp_allocation_end: ... and its end */
 	/* struct ebp_allocation_end: a process has ended, and its memory with it */
 	EBP_GONE,
+	EBP_CODE,	  /* struct ebp_code (python.h): what an id of code means */
+	/* struct ebp_stack: a stack whose frames of an interpreter a rescue refers to */
+	EBP_LANG_STACK,
 };
 
 struct ebp_head {
@@ -126,10 +131,12 @@ struct ebp_stack {
 	__u64 time;
 	/* zero for kernel stacks, and where no frame is an address of the process */
 	struct ebp_process process;
+	__u32 result;		/* of a user stack: enum ebp_result */
+	__u32 reserved;
 	/* leaf first, return addresses less 1; user frames as in frame.h */
 	__u64 frames[];
 };
-_Static_assert(sizeof(struct ebp_stack) == 40, "wire");
+_Static_assert(sizeof(struct ebp_stack) == 48, "wire");
 
 struct ebp_sighting {
 	struct ebp_head head;

@@ -3,23 +3,22 @@
  * The words that a user stack consists of, the leaf first. The BPF programs and src/unwind
  * write them, src/session/frame_word reads them.
  *
- *	bit 63	62..58		57..56	55..0
+ *	bit 63	62..58		57..0
  *	1	image (62..40), offset (39..0)	code in a file: the image's number, offset in the file
- *	0	0		0	address	code at an address of the process
- *	0	language	more	value	a frame of an interpreter, in 2 + more words
+ *	0	0		address		code at an address of the process
+ *	0	language	57: entry, 56..20: code, 19..0: place
+ *						a frame of an interpreter
  *
  * A position is where the program was: a return address less 1, so that it lies in its call.
  *
  * Words with bit 63 clear mean something in their process only, so a stack that has one is the
  * stack of one process (the id is hashed with the process).
  *
- * A frame of an interpreter: its first word carries the language and 56 bits of value, usually the
- * address of the object that describes the code; then come more + 1 words (1 to 4) of 63 bits
- * each, bit 63 clear. What they mean is between the language's BPF program and its reader in user
- * space; for Python: the code object's address, then the offset of the instruction and a checksum.
- * The words of a frame stand together and in this order, although the stack goes from the leaf to
- * the root, so a stack is read from its beginning. Where a stack was cut within a frame, that
- * frame is left out.
+ * Frames of an interpreter stand behind all others, the leaf first, too; user space puts them where
+ * they belong (lang/lang_merge). The interpreter runs some of them for each time that it is called;
+ * `entry` marks the outermost of these. `code` is an id of what is run, which a record has
+ * explained (struct ebp_code); it is one process's. `place` is where in it, in units of the
+ * runtime's own; all ones: not known.
  */
 #ifndef EBPROF_FRAME_H
 #define EBPROF_FRAME_H
@@ -51,8 +50,6 @@
 #define EBP_FRAME_WILD(address) \
 	((address) >> EBP_ADDRESS_BITS ? EBP_FRAME(EBP_IMAGE_NONE, address) : (address))
 
-#define EBP_MORE_SHIFT		56
-#define EBP_MORE_MASK		3ull
 #define EBP_LANGUAGE_SHIFT	58
 #define EBP_LANGUAGE_MASK	31ull
 
@@ -63,13 +60,23 @@ enum ebp_language {
 	EBP_LANGUAGES,		/* at most EBP_LANGUAGE_MASK + 1 */
 };
 
-/* Words of one frame at most. */
-#define EBP_FRAME_WORDS_MAX	(2 + EBP_MORE_MASK)
+#define EBP_FRAME_ENTRY		(1ull << 57)
+#define EBP_CODE_SHIFT		20
+#define EBP_CODE_BITS		37
+#define EBP_PLACE_NONE		((1u << EBP_CODE_SHIFT) - 1)
+/*
+ * No code: the interpreter was called, and runs none yet; without EBP_FRAME_ENTRY, as the last
+ * frame: there are more, which were not read.
+ */
+#define EBP_CODE_NONE		0
+#define EBP_CODE_UNNAMED	1	/* what it is could not be sent */
+#define EBP_CODE_FIRST		2
 
-/* The first word of a frame of @words words, 2 to EBP_FRAME_WORDS_MAX; those behind it. */
-#define EBP_FRAME_LANGUAGE(language, words, value)                  \
-	((__u64)(language) << EBP_LANGUAGE_SHIFT |                  \
-	 (__u64)((words) - 2) << EBP_MORE_SHIFT | ((value) & EBP_ADDRESS_MASK))
-#define EBP_FRAME_MORE(value) ((value) & ~EBP_FRAME_IMAGE)
+#define EBP_FRAME_OF_CODE(language, code, place)                             \
+	((__u64)(language) << EBP_LANGUAGE_SHIFT |                           \
+	 ((__u64)(code) & ((1ull << EBP_CODE_BITS) - 1)) << EBP_CODE_SHIFT | \
+	 ((place) & EBP_PLACE_NONE))
+#define EBP_FRAME_IS_OF_CODE(word) (EBP_FRAME_IS_OF_PROCESS(word) && (word) >> EBP_LANGUAGE_SHIFT)
+#define EBP_FRAME_CODE_OF(word) ((word) >> EBP_CODE_SHIFT & ((1ull << EBP_CODE_BITS) - 1))
 
 #endif

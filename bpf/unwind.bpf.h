@@ -213,6 +213,8 @@ static __always_inline void unwind_reset(struct unwind_state *s, const struct eb
 	s->rows = space ? space->rows : 0;
 	s->nrows = space ? space->nrows : 0;
 	s->no_rescue = space ? space->flags & EBP_SPACE_NO_RESCUE : 0;
+	s->lang = space ? space->lang : 0;
+	s->lang_bias = space ? space->lang_bias : 0;
 	s->uprobe = 0;
 	s->jumps = s->n = s->fp_frames = s->raw = 0;
 	s->max = config.user_frames;

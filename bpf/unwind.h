@@ -169,9 +169,11 @@ struct ebp_space {
 	__u32 rows;		/* ref of struct ebp_mapping[nrows] */
 	__u32 nrows;
 	__u32 flags;		/* EBP_SPACE_* */
-	__u32 reserved;
+	/* number of the layout of the interpreter that it maps (python.h); 0: none */
+	__u32 lang;
+	__u64 lang_bias;	/* of that mapping, as in struct ebp_mapping */
 };
-_Static_assert(sizeof(struct ebp_space) == 24, "wire");
+_Static_assert(sizeof(struct ebp_space) == 32, "wire");
 #define EBP_SPACE_NO_RESCUE	1u	/* sending its stacks has not helped; do not */
 
 /* --- The rescue: a sample that user space finishes. ------------------------ */
@@ -196,11 +198,13 @@ struct ebp_rescue {
 	/* user_id 0, but of an interval; result: why the kernel could not */
 	struct ebp_key key;
 	struct ebp_registers regs;
+	/* id of an EBP_LANG_STACK; 0: no interpreter ran */
+	__u64 lang_id;
 	__u32 cpu;
 	__u32 reserved;
 	__u64 sp;		/* address of the first byte of stack */
 	__u64 stack[];
 };
-_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 72 + 8 * EBP_REGS + 8 + 8, "wire");
+_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 72 + 8 * EBP_REGS + 8 + 8 + 8, "wire");
 
 #endif

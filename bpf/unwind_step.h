@@ -61,6 +61,10 @@ struct unwind_state {
 	/* Stack memory [window, window_end): */
 	__u64 window, window_end;
 	__u64 words[WINDOW_WORDS];
+	/* The interpreter of the process (struct ebp_space): */
+	__u32 lang;
+	__u32 reserved;
+	__u64 lang_bias;
 	/* What was found: */
 	__u32 n, max;
 	__u32 fp_frames;
@@ -68,7 +72,7 @@ struct unwind_state {
 	__u64 hash;			/* of the frames; begun by the caller */
 	/* room for the caller's: it and the frames are sent as one */
 	__u64 head[sizeof(struct ebp_stack) / 8];
-	__u64 frames[EBP_FRAMES_MAX + 1];
+	__u64 frames[EBP_WORDS_MAX + 1];
 };
 
 static __always_inline __u64 hash_step(__u64 h, __u64 x)

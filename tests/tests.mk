@@ -36,7 +36,7 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 	@touch $@
 
 # --- The library's sources, built once for each sanitizer. ---
-LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/proc src/symbols src/profile src/input src/sinks \
+LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/input src/sinks \
 	src/output src/tui src/unwind src/unwind/step src/unwind/table src/unwind/shards)) src/collect/event.c src/collect/tracefs.c src/collect/tracing_text.c \
 	$(addprefix src/session/,namer.c naming.c priority.c) \
 	src/session/shares.c src/session/deadline.c \

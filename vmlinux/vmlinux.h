@@ -105,6 +105,18 @@ struct sched_entity {
 	u64 sum_exec_runtime;
 };
 
+#if defined(__TARGET_ARCH_x86)
+struct thread_struct {
+	unsigned long fsbase;
+};
+#else
+struct thread_struct {
+	struct {
+		unsigned long tp_value;
+	} uw;
+};
+#endif
+
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
@@ -124,6 +136,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct css_set *cgroups;
 	char comm[16];
+	struct thread_struct thread;
 };
 
 /* Before 5.14 (2f064a59a11f). */

@@ -390,6 +390,7 @@ int begin_task(struct bpf_iter__task *ctx)
 			 1;
 	r->head.type = EBP_RESCUE;
 	r->head.n = 0;
+	r->lang_id = 0;
 	r->time = t->since;
 	r->sp = r->regs.r[REG_SP];
 	t->key.result = EBP_NO_PROCESS;

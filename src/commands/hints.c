@@ -110,6 +110,8 @@ static void look_at_stack(struct counts *c, const struct sample *s)
 
 		if (runtime != NO_RUNTIME)
 			c->runtime[process] = (unsigned char)runtime;
+		if (l->kind == FRAME_PYTHON)
+			c->names_python[process] = 1;
 		for (uint32_t i = 0; i < l->nlines; i++)
 			if (begins(name_of(c, l->first_line + i), PYTHON_NAME))
 				c->names_python[process] = 1;

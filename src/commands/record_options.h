@@ -40,6 +40,7 @@ struct record_options {
 	int user_only, kernel_only, per_thread, timeline;
 	uint64_t max_frames;
 	int no_rescue;
+	int native;			/* frames of interpreters are shown, too */
 	uint64_t unwind_memory;		/* bytes */
 	uint64_t buffer;		/* bytes; 0: chosen */
 	/* names */

@@ -182,6 +182,8 @@ const struct cli_option record_rows[] = {
 	  "cut stacks at N frames (default and most: 511)", 0 },
 	{ 0, 0, "no-rescue", NULL, cli_flag, AT(no_rescue),
 	  "do not send stacks here that the kernel cannot unwind", 0 },
+	{ 0, 0, "native", NULL, cli_flag, AT(native),
+	  "show an interpreter's own frames beside those that it runs", 0 },
 	{ 0, 0, "unwind-memory", "SIZE", cli_memory, AT(unwind_memory),
 	  "for unwind tables, at most (default 256M)", 0 },
 	{ 0, 0, "buffer", "KIB", cli_kib, AT(buffer),

@@ -170,6 +170,7 @@ static void fill_options(struct recording *r)
 		.leaks = r->o.leaks,
 		.remote = r->beside.remote,
 		.sandbox = &r->sandbox,
+		.native = r->o.native,
 		.why = r->o.why,
 		.hide_idle = r->o.hide_idle,
 		.per_thread = r->o.per_thread,

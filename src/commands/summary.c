@@ -340,6 +340,9 @@ void summary_show(struct profile *p, const struct session_result *r, const struc
 		fputs("ebprof: kernel names are hidden; to see them: sudo sysctl "
 		      "kernel.kptr_restrict=0\n",
 		      stderr);
+	if (r->unknown_language)
+		fprintf(stderr, "ebprof: functions of Python are not shown: %s\n",
+			r->unknown_language);
 	if (r->side_band_lost)
 		fprintf(stderr,
 			"ebprof: %llu process event%s dropped by the kernel; some names may be "

@@ -12,7 +12,6 @@
 
 /* What is looked for, and where. */
 struct lookup {
-	const struct elf_file *f;
 	struct elf_code code;
 	struct elf_function *functions;
 	size_t n;
@@ -26,11 +25,12 @@ static uint64_t offset_of(const struct elf_code *code, uint64_t vaddr)
 	return s ? s->offset + (vaddr - s->vaddr) : 0;
 }
 
-static void take(const struct lookup *l, const Elf64_Sym *sym, const char *name)
+static void take(void *ctx, const Elf64_Sym *sym, const char *name)
 {
 	unsigned int type = ELF64_ST_TYPE(sym->st_info);
+	const struct lookup *l = ctx;
 
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym->st_shndx == SHN_UNDEF)
+	if (type != STT_FUNC && type != STT_GNU_IFUNC)
 		return;
 	for (size_t i = 0; i < l->n; i++)
 		if (!l->functions[i].offset && !strcmp(l->functions[i].name, name)) {
@@ -40,9 +40,9 @@ static void take(const struct lookup *l, const Elf64_Sym *sym, const char *name)
 		}
 }
 
-static int look_in(const struct lookup *l, const struct elf_section *table)
+static int look_in(const struct elf_file *f, const struct elf_section *table,
+		   elf_take_symbol *take_symbol, void *ctx)
 {
-	const struct elf_file *f = l->f;
 	const struct elf_section *all;
 	size_t count = elf_file_sections(f, &all), size, names_size;
 	char *symbols, *names;
@@ -62,29 +62,37 @@ static int look_in(const struct lookup *l, const struct elf_section *table)
 		Elf64_Sym sym;
 
 		memcpy(&sym, symbols + at, sizeof(sym));
-		if (sym.st_name < names_size)
-			take(l, &sym, names + sym.st_name);
+		if (sym.st_name < names_size && sym.st_shndx != SHN_UNDEF)
+			take_symbol(ctx, &sym, names + sym.st_name);
 	}
 	free(symbols);
 	free(names);
 	return 0;
 }
 
-int elf_lookup(const struct elf_file *f, struct elf_function *functions, size_t n)
+int elf_lookup_each(const struct elf_file *f, elf_take_symbol *take_symbol, void *ctx)
 {
 	static const char *const tables[] = { ".dynsym", ".symtab" };
-	struct lookup l = { .f = f, .functions = functions, .n = n };
 	int err = -ENODATA;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		const struct elf_section *s = elf_file_section(f, tables[i]);
+		int this = s ? look_in(f, s, take_symbol, ctx) : -ENODATA;
+
+		err = err && this ? this : 0;
+	}
+	return err;
+}
+
+int elf_lookup(const struct elf_file *f, struct elf_function *functions, size_t n)
+{
+	struct lookup l = { .functions = functions, .n = n };
+	int err;
 
 	elf_code_collect(f, &l.code);
 	for (size_t i = 0; i < n; i++)
 		functions[i] = (struct elf_function){ .name = functions[i].name };
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-		const struct elf_section *s = elf_file_section(f, tables[i]);
-		int this = s ? look_in(&l, s) : -ENODATA;
-
-		err = err && this ? this : 0;
-	}
+	err = elf_lookup_each(f, take, &l);
 	elf_code_free(&l.code);
 	return err;
 }

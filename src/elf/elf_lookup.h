@@ -6,6 +6,8 @@
 #ifndef EBPROF_ELF_LOOKUP_H
 #define EBPROF_ELF_LOOKUP_H
 
+#include <elf.h>
+
 #include "elf/elf_file.h"
 
 struct elf_function {
@@ -16,6 +18,14 @@ struct elf_function {
 	int ifunc;
 };
 
+/* @name is there while it is given. */
+typedef void elf_take_symbol(void *ctx, const Elf64_Sym *sym, const char *name);
+
+/*
+ * Gives each symbol that is defined in @f, of any type. 0, or a negative errno where no table can
+ * be read.
+ */
+int elf_lookup_each(const struct elf_file *f, elf_take_symbol *take_symbol, void *ctx);
 /*
  * Fills @functions: 0, or a negative errno where no table can be read. The first of several of one
  * name counts.

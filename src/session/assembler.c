@@ -81,6 +81,7 @@ void assembler_free(struct assembler *a)
 	vec_free(&a->locations);
 	vec_free(&a->image_modules);
 	vec_free(&a->module_images);
+	assembler_lang_free(a);
 	free(a);
 }
 
@@ -170,7 +171,7 @@ static uint32_t user_location(struct assembler *a, uint32_t incarnation,
 
 	if (frame->where == FRAME_IN_FILE && frame->image < images_count(a->images))
 		place.image = frame->image;
-	else if (frame->where == FRAME_IN_PROCESS && frame->language == EBP_LANGUAGE_NONE)
+	else if (frame->where == FRAME_IN_PROCESS)
 		place = procs_locate(a->procs, incarnation, frame->address, time);
 	module = place.image == IMAGE_NONE ? module_of_made(a, incarnation)
 					   : module_of_image(a, place.image);
@@ -186,15 +187,20 @@ static void add_stack(struct assembler *a, uint64_t id, size_t first)
 }
 
 static void add_user_stack(struct assembler *a, uint64_t id, const struct ebp_process *process,
-			   const __u64 *frames, uint32_t n, uint64_t time)
+			   const __u64 *frames, size_t n, uint32_t result, uint64_t time)
 {
 	uint32_t incarnation = process->tgid ? find_process(a, process, time)->incarnation : 0;
 	size_t first = a->locations.n;
 	struct frame_word frame;
-	uint32_t words;
 
-	for (; (words = frame_word_read(frames, n, &frame)); frames += words, n -= words) {
-		uint32_t location = user_location(a, incarnation, &frame, time);
+	n = assembler_merge(a, frames, n, result == EBP_COMPLETE);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t location;
+
+		frame_word_read(a->merged.v[i], &frame);
+		location = frame.where == FRAME_IN_CODE
+				   ? assembler_lang_location(a, &frame)
+				   : user_location(a, incarnation, &frame, time);
 
 		vec_push(&a->locations, location);
 	}
@@ -219,11 +225,13 @@ void assembler_stack(struct assembler *a, const struct ebp_stack *stack)
 	/* Sent again, because another stack took its place in the kernel's cache. */
 	if (hashmap_get(&a->stack_ids, stack->id) != HASHMAP_NONE)
 		return;
-	if (stack->head.type == EBP_KERNEL_STACK)
+	if (stack->head.type == EBP_LANG_STACK)
+		assembler_lang_stack(a, stack);
+	else if (stack->head.type == EBP_KERNEL_STACK)
 		add_kernel_stack(a, stack->id, stack->frames, stack->head.n);
 	else
 		add_user_stack(a, stack->id, &stack->process, stack->frames, stack->head.n,
-			       stack->time);
+			       stack->result, stack->time);
 }
 
 static uint32_t mark_node(struct assembler *a, uint32_t parent, const char *name)
@@ -523,9 +531,10 @@ void assembler_timeline(struct assembler *a, uint64_t origin)
  * As the kernel makes ids: of one process where a frame is an address, so that what ended does not
  * leave its own behind.
  */
-static uint64_t rescued_id(const struct ebp_rescue *sample, const struct unwind_result *user)
+static uint64_t rescued_id(const struct ebp_rescue *sample, const struct unwind_result *user,
+			   const __u64 *words, size_t n)
 {
-	uint64_t id = hash_bytes(user->frames, user->n * sizeof(user->frames[0]));
+	uint64_t id = hash_bytes(words, n * sizeof(*words));
 
 	for (uint32_t i = 0; i < user->n; i++)
 		if (EBP_FRAME_IS_OF_PROCESS(user->frames[i]))
@@ -537,12 +546,13 @@ static uint64_t rescued_id(const struct ebp_rescue *sample, const struct unwind_
 void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample,
 		       const struct unwind_result *user)
 {
-	uint64_t id = rescued_id(sample, user);
+	size_t n = assembler_join_lang(a, user->frames, user->n, sample->lang_id);
+	uint64_t id = rescued_id(sample, user, a->words.v, n);
 	struct ebp_key key = sample->key;
 
 	if (kind_of(&key) != EBP_ON_CPU) {
 		if (hashmap_get(&a->stack_ids, key.user_id) == HASHMAP_NONE) {
-			add_user_stack(a, key.user_id, &key.process, user->frames, user->n,
+			add_user_stack(a, key.user_id, &key.process, a->words.v, n, user->result,
 				       sample->time);
 			a->stacks.v[a->stacks.n - 1].result = user->result;
 		}
@@ -552,7 +562,7 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample,
 	if (user->n) {
 		key.user_id = id ? id : 1;
 		if (hashmap_get(&a->stack_ids, key.user_id) == HASHMAP_NONE)
-			add_user_stack(a, key.user_id, &key.process, user->frames, user->n,
+			add_user_stack(a, key.user_id, &key.process, a->words.v, n, user->result,
 				       sample->time);
 	}
 	count_one(a, &key, sample->time, sample->cpu);

@@ -18,6 +18,7 @@
 #include "unwind/step/step.h"
 
 struct alloc_probes;
+struct langs;
 
 struct assembler;
 
@@ -48,6 +49,11 @@ void assembler_stack(struct assembler *a, const struct ebp_stack *stack);
 void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count,
 		     uint64_t now);
 void assembler_sample(struct assembler *a, const struct ebp_sample *sample);
+/*
+ * Before the first stack: @langs, which is borrowed, knows the frames of interpreters. @native: the
+ * interpreters' own stay beside them.
+ */
+void assembler_languages(struct assembler *a, struct langs *langs, int native);
 /*
  * Operators that allocate for others are left out of the stacks of allocations, as they are found.
  * @probes outlives it.

@@ -178,7 +178,8 @@ static void ask_new(struct assembler *a)
 		const struct location *l = &v.locations[a->asked];
 		struct namer_place place = { .image = image_of(a, l), .address = l->address };
 
-		if (l->kind == FRAME_MARK)
+		/* Marks, and frames of interpreters. */
+		if (l->nlines)
 			continue;
 		if (l->kind != FRAME_KERNEL && !place.image)
 			place.runtime = a->made.v[a->module_made.v[l->module]].runtime;

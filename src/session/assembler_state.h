@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "collect/tracing_text.h"
 #include "session/assembler.h"
+#include "session/frame_word.h"
 #include "session/shares.h"
 
 struct known_process {
@@ -51,6 +52,17 @@ struct early_count {
 	uint64_t now;
 };
 
+/* A function of an interpreter's language. */
+struct lang_function {
+	uint32_t module, name;	/* of the profile: module, string */
+	uint32_t first_line;
+};
+
+struct lang_stack {
+	size_t first;		/* in lang_words */
+	size_t n;
+};
+
 struct assembler {
 	struct profile *profile;
 	struct images *images;
@@ -78,6 +90,14 @@ struct assembler {
 	VEC(struct early_count) early;
 	VEC(struct waker) wakers;
 	struct hashmap waker_ids;	/* waker id -> index */
+	struct langs *langs;		/* NULL: no interpreters are known */
+	int native;			/* their own frames are shown, too */
+	VEC(struct lang_function) lang_functions;
+	struct hashmap lang_function_ids;	/* hash of one -> index */
+	VEC(__u64) lang_words;		/* of stacks that rescues refer to */
+	VEC(struct lang_stack) lang_stacks;
+	struct hashmap lang_stack_ids;	/* id -> index */
+	VEC(__u64) words, merged;	/* room for one stack */
 	int why;			/* is to be told */
 	uint64_t looked;		/* when there was last to be room, ns */
 	int timeline;
@@ -90,6 +110,18 @@ struct assembler {
 struct known_process *assembler_known(struct assembler *a, const struct ebp_process *key);
 /* Adds one that is not known; a copy. */
 struct known_process *assembler_know(struct assembler *a, const struct known_process *p);
+/* The stack of @id with its frames of an interpreter is what a rescue may refer to. */
+void assembler_lang_stack(struct assembler *a, const struct ebp_stack *stack);
+/*
+ * @words, native ones and behind them an interpreter's, as they lie on one another. Returns how
+ * many there are in a->merged. @complete: the native ones reach the root.
+ */
+size_t assembler_merge(struct assembler *a, const __u64 *words, size_t n, int complete);
+/* The words that a rescue found, and those of @lang_id behind them: in a->words, that many. */
+size_t assembler_join_lang(struct assembler *a, const __u64 *words, size_t n, uint64_t lang_id);
+/* The location of an interpreter's frame, which has its name. */
+uint32_t assembler_lang_location(struct assembler *a, const struct frame_word *frame);
+void assembler_lang_free(struct assembler *a);
 /* Looks for the names of code that @m's process makes, while it is there. */
 void assembler_find_names(struct assembler *a, struct made *m);
 

@@ -6,37 +6,35 @@ static const enum frame_kind kinds[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_PYTHON] = FRAME_PYTHON,
 };
 
-static uint32_t bits(uint64_t word, int shift, uint64_t mask)
+static void read_image(uint64_t word, struct frame_word *out)
 {
-	return (uint32_t)(word >> shift & mask);
+	out->image = EBP_FRAME_IMAGE_OF(word);
+	out->where = out->image == EBP_IMAGE_NONE ? FRAME_NOWHERE : FRAME_IN_FILE;
+	out->address = out->where == FRAME_IN_FILE ? word & ((1ull << EBP_OFFSET_BITS) - 1) : word;
 }
 
-uint32_t frame_word_read(const __u64 *words, uint32_t n, struct frame_word *out)
+static void read_code(uint64_t word, struct frame_word *out)
 {
-	uint32_t language;
-	uint64_t word;
+	uint32_t language = (uint32_t)(word >> EBP_LANGUAGE_SHIFT & EBP_LANGUAGE_MASK);
 
-	*out = (struct frame_word){ .kind = FRAME_USER };
-	if (!n)
-		return 0;
-	word = words[0];
-	if (!EBP_FRAME_IS_OF_PROCESS(word)) {
-		out->image = EBP_FRAME_IMAGE_OF(word);
-		out->where = out->image == EBP_IMAGE_NONE ? FRAME_NOWHERE : FRAME_IN_FILE;
-		out->address = out->where == FRAME_IN_FILE ? word & ((1ull << EBP_OFFSET_BITS) - 1)
-							   : word;
-		return 1;
-	}
-	out->where = FRAME_IN_PROCESS;
-	out->address = word & EBP_ADDRESS_MASK;
-	language = bits(word, EBP_LANGUAGE_SHIFT, EBP_LANGUAGE_MASK);
-	if (language == EBP_LANGUAGE_NONE)
-		return 1;
-	out->nmore = bits(word, EBP_MORE_SHIFT, EBP_MORE_MASK) + 1;
-	out->more = words + 1;
+	out->where = FRAME_IN_CODE;
+	out->code = EBP_FRAME_CODE_OF(word);
+	out->place = (uint32_t)word & EBP_PLACE_NONE;
 	if (language < EBP_LANGUAGES) {
 		out->language = (enum ebp_language)language;
 		out->kind = kinds[language];
 	}
-	return out->nmore < n ? 1 + out->nmore : 0;
+}
+
+void frame_word_read(uint64_t word, struct frame_word *out)
+{
+	*out = (struct frame_word){ .kind = FRAME_USER };
+	if (!EBP_FRAME_IS_OF_PROCESS(word)) {
+		read_image(word, out);
+	} else if (EBP_FRAME_IS_OF_CODE(word)) {
+		read_code(word, out);
+	} else {
+		out->where = FRAME_IN_PROCESS;
+		out->address = word & EBP_ADDRESS_MASK;
+	}
 }

@@ -10,7 +10,8 @@
 
 enum frame_where {
 	FRAME_IN_FILE,		/* at an offset in an image's file */
-	FRAME_IN_PROCESS,	/* at an address of the process, or described by an object there */
+	FRAME_IN_PROCESS,	/* at an address of the process */
+	FRAME_IN_CODE,		/* in what an interpreter runs */
 	FRAME_NOWHERE,		/* at an address that no process has */
 };
 
@@ -19,16 +20,12 @@ struct frame_word {
 	enum frame_kind kind;	/* of the language; FRAME_USER where it is machine code */
 	enum ebp_language language;
 	uint32_t image;		/* FRAME_IN_FILE: which */
-	uint64_t address;	/* offset, address, or an interpreter's value */
-	uint32_t nmore;
-	const __u64 *more;	/* the words that follow, of an interpreter's frame */
+	uint64_t address;	/* offset or address */
+	uint64_t code;		/* FRAME_IN_CODE: its id */
+	uint32_t place;		/* ... and where in it, or EBP_PLACE_NONE */
 };
 
-/*
- * The frame that @words, which are @n, begin with, into @out. Returns how many words it took, at
- * least 1, or 0 where there is none: at the end, or where the stack was cut within a frame. Words
- * may be anything: an unknown language, an image that nobody has.
- */
-uint32_t frame_word_read(const __u64 *words, uint32_t n, struct frame_word *out);
+/* The frame of @word into @out. It may be anything: an unknown language, an image nobody has. */
+void frame_word_read(uint64_t word, struct frame_word *out);
 
 #endif

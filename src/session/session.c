@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "collect/sideband.h"
+#include "lang/langs.h"
 #include "proc/procs.h"
 #include "session/account.h"
 #include "session/alloc_profile.h"
@@ -48,6 +49,7 @@ struct session {
 	struct collector *collector;
 	struct sideband *sideband;
 	struct images *images;
+	struct langs *langs;
 	struct procs *procs;
 	struct profile *profile;
 	struct unwinder *unwinder;
@@ -85,6 +87,11 @@ static void withdraw_space(void *ctx, pid_t pid)
 	unwind_maps_withdraw(((struct session *)ctx)->unwind_maps, pid);
 }
 
+static int publish_python(void *ctx, uint32_t number, const struct ebp_python *layout)
+{
+	return unwind_maps_python(((struct session *)ctx)->unwind_maps, number, layout);
+}
+
 static void on_rescued(void *ctx, const struct ebp_rescue *sample,
 		       const struct unwind_result *result)
 {
@@ -113,7 +120,7 @@ static int prepare_unwinding(struct session *s, struct error *e)
 	if (!s->unwinder)
 		return error_set(e, STATUS_ERROR, -errno, "cannot build unwind tables: %s",
 				 strerror(errno));
-	s->tracker = tracker_new(s->procs, s->unwinder, c->user && samples_all(c));
+	s->tracker = tracker_new(s->procs, s->unwinder, s->langs, c->user && samples_all(c));
 	s->rescue = rescue_new(s->procs, s->tracker, s->unwinder, c->max_frames, on_rescued, s);
 	return 0;
 }
@@ -144,6 +151,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->o = o;
 	deadline_set(&s->deadline, -1, UINT64_MAX);
 	s->images = images_new();
+	s->langs = langs_new(s->images, publish_python, s);
 	s->procs = procs_new(s->images, o->remote);
 	s->profile = profile_new();
 	s->namer = namer_new(&(struct namer_options){ .symbols = &o->symbols, .live = o->live });
@@ -156,6 +164,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 								 .ctx = s })
 			    : NULL;
 	s->assembler = assembler_new(s->profile, s->images, s->procs, s->namer, &s->types, o->why);
+	assembler_languages(s->assembler, s->langs, o->native);
 	assembler_leave_operators_out(s->assembler, o->collect.alloc);
 	if (o->collect.event && o->collect.event->type == PERF_TYPE_TRACEPOINT)
 		assembler_leave_tracing_out(s->assembler);
@@ -200,6 +209,7 @@ void session_free(struct session *s)
 	assembler_free(s->assembler);
 	namer_free(s->namer);
 	procs_free(s->procs);
+	langs_free(s->langs);
 	images_free(s->images);
 	profile_free(s->profile);
 	free(s);
@@ -307,6 +317,7 @@ static void take_record(struct session *s, const struct ebp_head *head)
 	switch (head->type) {
 	case EBP_STACK:
 	case EBP_KERNEL_STACK:
+	case EBP_LANG_STACK:
 		assembler_stack(s->assembler, (const void *)head);
 		break;
 	case EBP_PROCESS:
@@ -314,6 +325,9 @@ static void take_record(struct session *s, const struct ebp_head *head)
 		if (s->o->collect.user)
 			tracker_add(s->tracker, (pid_t)sighting->process.tgid,
 				    sighting->process.start);
+		break;
+	case EBP_CODE:
+		langs_code(s->langs, (const void *)head, sizeof(struct ebp_code) + head->n);
 		break;
 	case EBP_WAKER:
 		assembler_waker(s->assembler, (const void *)head);
@@ -596,6 +610,7 @@ static struct session_result result_of(struct session *s)
 		.frames = c.frames,
 		.fp_frames = c.fp_frames,
 		.cpus = s->cpus,
+		.unknown_language = langs_why(s->langs),
 		.kernel_hidden = namer_kernel_hidden(s->namer),
 	};
 	slicer_tell(s->slicer, &r.slices);

@@ -51,6 +51,7 @@ struct session_options {
 	int leaks;			/* what is still in use is shown of them */
 	int hide_idle;			/* threads that only waited are left out */
 	int per_thread;			/* outputs tell threads apart by their ids */
+	int native;			/* an interpreter's own frames are shown, too */
 	int why;			/* what has no name tells why in its place */
 	/*
 	 * Somebody looks at the profile while it is made (session_update()), so names are wanted
@@ -83,6 +84,8 @@ struct session_result {
 	struct slicer_result slices;
 	struct unwinder_stats unwind;
 	size_t cpus;
+	/* which interpreter is not known, and why; NULL: none; lives as long as the session */
+	const char *unknown_language;
 	int kernel_hidden;		/* kernel.kptr_restrict hides the names */
 };
 

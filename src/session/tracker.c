@@ -22,6 +22,7 @@ typedef VEC(struct unwind_mapping) mapping_vec;
 struct tracker {
 	struct procs *procs;
 	struct unwinder *unwinder;
+	struct langs *langs;
 	int all;
 	VEC(struct tracked) tracked;
 	VEC(uint32_t) unused;			/* free places of it */
@@ -31,12 +32,14 @@ struct tracker {
 	mapping_vec list;
 };
 
-struct tracker *tracker_new(struct procs *procs, struct unwinder *unwinder, int all)
+struct tracker *tracker_new(struct procs *procs, struct unwinder *unwinder, struct langs *langs,
+			    int all)
 {
 	struct tracker *t = xcalloc(1, sizeof(*t));
 
 	t->procs = procs;
 	t->unwinder = unwinder;
+	t->langs = langs;
 	t->all = all;
 	return t;
 }
@@ -66,7 +69,10 @@ static void take_mapping(void *ctx, const struct mapping *m)
 {
 	mapping_vec *list = ctx;
 
-	vec_push(list, (struct unwind_mapping){ m->start, m->end, m->offset, m->image });
+	vec_push(list, (struct unwind_mapping){ .start = m->start,
+						.end = m->end,
+						.offset = m->offset,
+						.image = m->image });
 }
 
 static void put_off(struct tracker *t, pid_t pid, struct tracked *p)
@@ -90,6 +96,8 @@ static void publish(struct tracker *t, pid_t pid)
 	}
 	t->list.n = 0;
 	procs_each_mapping_of(t->procs, pid, begin, take_mapping, &t->list);
+	for (size_t i = 0; i < t->list.n; i++)
+		t->list.v[i].lang = langs_layout(t->langs, t->list.v[i].image);
 	if (t->list.n)
 		err = unwinder_process(t->unwinder, pid, p->start, t->list.v, t->list.n);
 	else

@@ -2,7 +2,7 @@
 /*
  * Whose unwind tables the kernel holds: the processes that are sampled, and
  * what they fork and exec. Carries each change of their mappings from procs to
- * the unwinder, both borrowed.
+ * the unwinder, both borrowed, as is what knows their interpreters.
  */
 #ifndef EBPROF_TRACKER_H
 #define EBPROF_TRACKER_H
@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lang/langs.h"
 #include "proc/procs.h"
 #include "unwind/unwinder.h"
 
@@ -23,7 +24,8 @@
 struct tracker;
 
 /* @all: whatever program starts will be sampled, whoever started it. */
-struct tracker *tracker_new(struct procs *procs, struct unwinder *unwinder, int all);
+struct tracker *tracker_new(struct procs *procs, struct unwinder *unwinder, struct langs *langs,
+			    int all);
 void tracker_free(struct tracker *t);
 
 /* @pid is sampled, or will be. @start: as in struct ebp_process, 0: not known. */

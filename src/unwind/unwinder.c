@@ -195,7 +195,8 @@ static int publish(struct unwinder *u, pid_t pid, const struct unwind_process *p
 {
 	const struct unwind_set *set = &u->sets.v[p->set];
 	const struct ebp_space space = {
-		.start = p->start, .rows = set->ref, .nrows = set->n, .flags = p->flags
+		.start = p->start, .rows = set->ref, .nrows = set->n, .flags = p->flags,
+		.lang = p->lang, .lang_bias = p->lang_bias,
 	};
 
 	return u->kernel.publish(u->kernel.ctx, pid, &space);
@@ -233,25 +234,37 @@ static int replace(struct unwinder *u, pid_t pid, struct unwind_process new)
 	return 0;
 }
 
+/* The interpreter that is mapped first counts. */
+static void find_lang(struct unwind_process *p, const struct unwind_mapping *list, size_t n)
+{
+	for (size_t i = 0; i < n && !p->lang; i++) {
+		p->lang = list[i].lang;
+		p->lang_bias = list[i].start - list[i].offset;
+	}
+}
+
 /* What is published of @pid says just this. */
-static int is_same(struct unwinder *u, pid_t pid, uint64_t start, const struct ebp_mapping *rows,
-		   uint32_t n)
+static int is_same(struct unwinder *u, pid_t pid, const struct unwind_process *new,
+		   const struct ebp_mapping *rows, uint32_t n)
 {
 	const struct unwind_process *p = find(u, pid);
 	const struct unwind_set *set = p ? &u->sets.v[p->set] : NULL;
 
-	return p && p->start == start && set->n == n &&
+	return p && p->start == new->start && p->lang == new->lang &&
+	       p->lang_bias == new->lang_bias && set->n == n &&
 	       !memcmp(rows_of(u, set), rows, n * sizeof(*rows));
 }
 
 int unwinder_process(struct unwinder *u, pid_t pid, uint64_t start,
 		     const struct unwind_mapping *list, size_t n)
 {
+	struct unwind_process new = { .start = start };
 	struct ebp_mapping *rows = NULL;
 	long count = unwinder_rows(u, list, n, &rows), set = 0;
 	int err = count < 0 ? (int)count : 0;
 
-	if (count > 0 && is_same(u, pid, start, rows, (uint32_t)count)) {
+	find_lang(&new, list, n);
+	if (count > 0 && is_same(u, pid, &new, rows, (uint32_t)count)) {
 		unwinder_unpin(u, rows, (size_t)count);
 		free(rows);
 		return 0;
@@ -263,11 +276,11 @@ int unwinder_process(struct unwinder *u, pid_t pid, uint64_t start,
 			err = (int)set;
 		}
 	}
+	new.set = (uint32_t)set;
 	if (err || !count)
 		unwinder_exit(u, pid);
 	else
-		err = replace(u, pid,
-			      (struct unwind_process){ .start = start, .set = (uint32_t)set });
+		err = replace(u, pid, new);
 	if (err == -ENOSPC)
 		unwind_files_evict(u, EBP_ROWS_MAX * sizeof(*rows), 1);
 	free(rows);
@@ -279,8 +292,9 @@ void unwinder_fork(struct unwinder *u, pid_t child, pid_t parent, uint64_t start
 	const struct unwind_process *p = find(u, parent);
 
 	if (p) {
-		struct unwind_process new = { .start = start, .set = p->set, .flags = p->flags };
+		struct unwind_process new = *p;
 
+		new.start = start;
 		u->sets.v[new.set].users++;
 		replace(u, child, new);
 	} else if (!find(u, child)) {

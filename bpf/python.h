@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * CPython in a process: the layout of an interpreter, and the record of a code object.
+ *
+ * Layouts are per image, because one build has one layout. Addresses in them are offsets
+ * from a mapping's bias, as those of functions are: bias + offset = address.
+ */
+#ifndef EBPROF_PYTHON_H
+#define EBPROF_PYTHON_H
+
+#include "bpf/ebprof.h"
+#include "bpf/frame.h"
+
+/* How the current frame is found, and the place in its code. */
+#define EBP_PYTHON_CFRAME	1u	/* the thread's state has a C frame that has it (3.11, 3.12) */
+#define EBP_PYTHON_POINTER	2u	/* the place is an address, not an index */
+#define EBP_PYTHON_BYTES	4u	/* the index is of bytes, not of instructions (to 3.9) */
+#define EBP_PYTHON_ALWAYS_ENTRY	8u	/* each frame is a call of the interpreter (to 3.10) */
+#define EBP_PYTHON_OWNER	16u	/* a frame owned by the C stack marks the call (3.12) */
+#define EBP_PYTHON_BARE_KEY	32u	/* the key is an int by itself (3.6) */
+
+/* Where CPython keeps what; offsets in bytes, all below the sizes beside them. */
+struct ebp_python {
+	/* offsets from the mapping's bias: */
+	/* of the key of the thread's state, a Py_tss_t: int is_initialized, pthread_key_t */
+	__u64 key;
+	__u64 code_type, unicode_type;
+	__u32 flags;		/* EBP_PYTHON_* */
+	/* of PyThreadState: */
+	__u16 thread_id, current;
+	__u16 cframe_current, cframe_previous;	/* of the C frame */
+	/* of a frame: */
+	__u16 frame_bytes;	/* that are read of it: at most 127 */
+	__u16 frame_code, frame_back, frame_place, frame_entry;
+	__u16 entry_value;	/* of the byte at frame_entry, where a call of the interpreter began */
+	/* of a code object: */
+	__u16 code_bytes;	/* that are read of it: at most 255 */
+	__u16 code_first_line, code_file, code_name, code_table;
+	__u16 code_start;	/* of the first instruction; EBP_PYTHON_POINTER */
+	/* of strings, by their form: where the characters begin */
+	__u16 ascii, compact;
+	__u16 minor;		/* the version: 3.minor */
+	/* a bit for each word of a code object that never changes and tells it from others */
+	__u64 code_words;
+};
+_Static_assert(sizeof(struct ebp_python) == 80, "wire");
+
+#define EBP_PYTHONS_MAX	64		/* builds of CPython at one time */
+#define EBP_CODES	16384		/* slots of the cache of code objects */
+
+#define EBP_CODE_NAME	256		/* bytes of a name that are sent */
+#define EBP_CODE_FILE	512
+#define EBP_CODE_TABLE	4096		/* bytes of a line table that are sent */
+
+/* A string as it lies in the process. */
+struct ebp_text {
+	__u32 length;		/* characters */
+	__u8 width;		/* bytes of a character: 1, 2, 4; 0: it could not be read */
+	__u8 reserved[3];
+};
+
+/* EBP_CODE in the ring buffer: what an id of a code object means. Sent before it is used. */
+struct ebp_code {
+	struct ebp_head head;	/* n: bytes of the line table that follow */
+	__u64 id;
+	struct ebp_process process;
+	__u64 table;		/* address of the line table's bytes */
+	__u32 table_bytes;	/* all of them */
+	__u32 first_line;
+	__u32 slot;		/* of the cache: an id holds until the slot has another */
+	__u16 lang;		/* enum ebp_language */
+	__u16 minor;
+	struct ebp_text name, file;
+	__u8 name_bytes[EBP_CODE_NAME];
+	__u8 file_bytes[EBP_CODE_FILE];
+	__u8 table_data[];
+};
+_Static_assert(sizeof(struct ebp_code) == 72 + EBP_CODE_NAME + EBP_CODE_FILE, "wire");
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One step over the frames of CPython: from a frame to the one that called it.
+ *
+ * The same code is compiled for BPF and natively. The includer defines before:
+ * `struct python_env` (opaque here) and
+ *   int python_read(env, dst, size, address)	target memory: 0, or negative
+ *
+ * Nothing that is read is trusted. A thread's state counts only where it names this
+ * very thread, and a code object only where its type is CPython's own: so a
+ * layout that does not fit gives no frames, not wrong ones. Every offset is masked.
+ */
+#ifndef EBPROF_PYTHON_STEP_H
+#define EBPROF_PYTHON_STEP_H
+
+#include "bpf/python.h"
+
+#define PYTHON_FRAME_WORDS	16
+#define PYTHON_CODE_WORDS	32
+#define PYTHON_KEYS		32	/* of a thread's first block of keys */
+/* glibc, x86-64: specific_1stblock of struct pthread, whose entries are {sequence, value} */
+#define PYTHON_PTHREAD_KEYS	0x310
+
+struct python_state {
+	__u64 bias;		/* of the interpreter's mapping */
+	__u64 frame;		/* the next one; 0: there is none */
+	/* EBP_PYTHON_CFRAME: what the frame is that called the interpreter last; checked once */
+	__u64 below;
+	__u32 unchecked;
+	__u32 reserved;
+	/* What the last step found: */
+	__u64 code;		/* address of the code object; 0: the frame has none */
+	__u64 identity;		/* of that code: differs where another one has its address */
+	__u32 place;
+	/* a call of the interpreter began this frame, or, where it has no code, the last one */
+	__u32 entry;
+	__u64 frame_words[PYTHON_FRAME_WORDS];
+	__u64 code_words[PYTHON_CODE_WORDS];
+	__u64 name_words[4];
+};
+
+static __always_inline __u64 python_word(const __u64 *words, __u32 offset, __u32 mask)
+{
+	return words[offset >> 3 & mask];
+}
+
+static __always_inline __u32 python_half(const __u64 *words, __u32 offset, __u32 mask)
+{
+	return (__u32)(words[offset >> 3 & mask] >> (offset & 4) * 8);
+}
+
+#define FRAME_WORD(s, offset) python_word((s)->frame_words, (offset), PYTHON_FRAME_WORDS - 1)
+#define CODE_WORD(s, offset) python_word((s)->code_words, (offset), PYTHON_CODE_WORDS - 1)
+
+static __always_inline __u64 python_mix(__u64 h, __u64 x)
+{
+	h = (h ^ x) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 32;
+}
+
+/*
+ * The frame of the C frame at @cframe. A call of the interpreter makes its own known before
+ * that names a frame: some instructions later its last frame was called by the one below (3.11,
+ * 3.12).
+ */
+static __always_inline int python_cframe(struct python_env *env, struct python_state *s,
+					 const struct ebp_python *o, __u64 cframe)
+{
+	__u64 previous = 0;
+
+	if (python_read(env, &s->frame, sizeof(s->frame), cframe + o->cframe_current) ||
+	    python_read(env, &previous, sizeof(previous), cframe + o->cframe_previous)) {
+		s->frame = 0;
+		return -1;
+	}
+	/* The thread's own, in which nothing is called yet. */
+	if (!previous)
+		return 0;
+	s->unchecked = 1;
+	return python_read(env, &s->below, sizeof(s->below), previous + o->cframe_current);
+}
+
+/*
+ * The frame that the thread with thread pointer @tp runs. 0; negative where it has none: it is not
+ * Python's, or Python is not there yet.
+ */
+static __always_inline int python_begin(struct python_env *env, struct python_state *s,
+					const struct ebp_python *o, __u64 bias, __u64 tp)
+{
+	__u64 key = 0, thread = 0, self = 0;
+
+	s->bias = bias;
+	s->frame = s->code = s->unchecked = 0;
+	if (python_read(env, &key, sizeof(key), bias + o->key))
+		return -1;
+	if (o->flags & EBP_PYTHON_BARE_KEY)
+		key = key << 32 | 1;
+	if ((__u32)key != 1 || key >> 32 >= PYTHON_KEYS)
+		return -1;
+	if (python_read(env, &thread, sizeof(thread),
+			tp + PYTHON_PTHREAD_KEYS + (key >> 32) * 16 + 8) ||
+	    !thread)
+		return -1;
+	if (python_read(env, &self, sizeof(self), thread + o->thread_id) || self != tp)
+		return -1;
+	if (python_read(env, &self, sizeof(self), thread + o->current))
+		return -1;
+	if (o->flags & EBP_PYTHON_CFRAME)
+		return python_cframe(env, s, o, self);
+	s->frame = self;
+	return 0;
+}
+
+/* What tells the code at s->code from others, of what was read of it; 0: it is no code. */
+static __always_inline __u64 python_identity(struct python_env *env, struct python_state *s,
+					     const struct ebp_python *o)
+{
+	__u64 h = s->code;
+
+	if (s->code_words[1] != s->bias + o->code_type)
+		return 0;
+	/* Names are interned, so their hash is there: it differs where the texts do. */
+	if (python_read(env, s->name_words, sizeof(s->name_words), CODE_WORD(s, o->code_name)))
+		return 0;
+	h = python_mix(h, s->name_words[2]);
+	h = python_mix(h, s->name_words[3]);
+#ifdef __clang__
+#pragma unroll
+#endif
+	for (int i = 2; i < 20; i++)
+		h = python_mix(h, s->code_words[i] & (0 - (o->code_words >> i & 1)));
+	return h ? h : 1;
+}
+
+/* The place in the code, in instructions of two bytes. */
+static __always_inline __u32 python_place(const struct python_state *s, const struct ebp_python *o)
+{
+	__u64 at;
+
+	if (o->flags & EBP_PYTHON_POINTER) {
+		at = FRAME_WORD(s, o->frame_place) - (s->code + o->code_start);
+		/* One before the first: it has not begun. */
+		at = at == (__u64)-2 ? 0 : at >> 1;
+	} else {
+		__u32 index = python_half(s->frame_words, o->frame_place, PYTHON_FRAME_WORDS - 1);
+
+		at = index == (__u32)-1 ? 0 : o->flags & EBP_PYTHON_BYTES ? index >> 1 : index;
+	}
+	return at < EBP_PLACE_NONE ? at : EBP_PLACE_NONE;
+}
+
+/* Reads s->frame, and goes on to its caller. 0; negative where it cannot be read. */
+static __always_inline int python_read_frame(struct python_env *env, struct python_state *s,
+					     const struct ebp_python *o)
+{
+	__u32 bytes = o->frame_bytes & 127;
+	__u64 code;
+
+	if (python_read(env, s->frame_words, bytes, s->frame))
+		return -1;
+	s->frame = FRAME_WORD(s, o->frame_back);
+	s->entry = !!(o->flags & EBP_PYTHON_ALWAYS_ENTRY) |
+		   ((FRAME_WORD(s, o->frame_entry) >> (o->frame_entry & 7) * 8 & 0xff) ==
+		    o->entry_value);
+	if (s->entry && o->flags & EBP_PYTHON_OWNER) {
+		s->code = 0;
+		return 0;
+	}
+	code = FRAME_WORD(s, o->frame_code);
+	if (code != s->code || !code) {
+		s->code = code;
+		bytes = o->code_bytes & 255;
+		if (python_read(env, s->code_words, bytes, code))
+			return -1;
+		s->identity = python_identity(env, s, o);
+		if (!s->identity) {
+			s->code = 0;
+			return -1;
+		}
+	}
+	s->place = python_place(s, o);
+	return 0;
+}
+
+#define PYTHON_AGAIN 1
+
+/*
+ * One frame: 0. Negative: there are no more, or it cannot be read. PYTHON_AGAIN: what steps gave so
+ * far is not so, and they begin again.
+ */
+static __always_inline int python_step(struct python_env *env, struct python_state *s,
+				       const struct ebp_python *o)
+{
+	int err = s->frame ? python_read_frame(env, s, o) : -1;
+
+	if (!s->unchecked || (!err && !s->entry))
+		return err;
+	s->unchecked = 0;
+	if (!err && s->frame == s->below)
+		return 0;
+	s->frame = s->below;
+	s->code = 0;
+	return PYTHON_AGAIN;
+}
+
+#endif

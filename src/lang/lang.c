@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "lang/lang.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct lang_ops *const lang_rows[] = {
+	[EBP_LANGUAGE_PYTHON] = &lang_python,
+};
+
+void lang_image_free(struct lang_image *l)
+{
+	vec_free(&l->code);
+}
+
+int lang_image_runs(const struct lang_image *l, uint64_t offset)
+{
+	size_t lo = 0, hi = l->code.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->code.v[mid].start <= offset)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && offset < l->code.v[lo - 1].end;
+}
+
+static char *put_utf8(char *to, uint32_t c)
+{
+	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		c = 0xfffd;
+	if (c < 0x80) {
+		*to++ = (char)c;
+		return to;
+	}
+	if (c < 0x800) {
+		*to++ = (char)(0xc0 | c >> 6);
+	} else {
+		if (c < 0x10000) {
+			*to++ = (char)(0xe0 | c >> 12);
+		} else {
+			*to++ = (char)(0xf0 | c >> 18);
+			*to++ = (char)(0x80 | (c >> 12 & 0x3f));
+		}
+		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
+	}
+	*to++ = (char)(0x80 | (c & 0x3f));
+	return to;
+}
+
+char *lang_utf8(const uint8_t *bytes, size_t length, unsigned width)
+{
+	char *text = xmalloc(4 * length + 1), *to = text;
+
+	for (size_t i = 0; i < length; i++) {
+		uint32_t c = 0;
+
+		for (unsigned k = 0; k < width; k++)
+			c |= (uint32_t)bytes[i * width + k] << 8 * k;
+		if (!c)
+			break;
+		to = put_utf8(to, c);
+	}
+	*to = '\0';
+	return xrealloc(text, (size_t)(to - text) + 1);
+}
+
+/* The characters of @t that are in @bytes; those that did not fit are three dots. */
+static char *text_of(const struct ebp_text *t, const uint8_t *bytes, size_t size)
+{
+	unsigned width = t->width == 1 || t->width == 2 || t->width == 4 ? t->width : 0;
+	size_t room = width ? (size - 1) / width : 0, n = t->length < room ? t->length : room;
+	char *text = lang_utf8(bytes, n, width), *cut;
+
+	if (!width || n == t->length)
+		return text;
+	cut = xasprintf("%s...", text);
+	free(text);
+	return cut;
+}
+
+int lang_code_decode(const struct ebp_code *record, size_t size, struct lang_code *out)
+{
+	if (size < sizeof(*record) || size - sizeof(*record) < record->head.n ||
+	    record->lang >= sizeof(lang_rows) / sizeof(*lang_rows) || !lang_rows[record->lang])
+		return -EBADMSG;
+	*out = (struct lang_code){
+		.ops = lang_rows[record->lang],
+		.id = record->id,
+		.name = text_of(&record->name, record->name_bytes, EBP_CODE_NAME),
+		.file = text_of(&record->file, record->file_bytes, EBP_CODE_FILE),
+		.first_line = record->first_line > INT32_MAX ? 0 : record->first_line,
+		.minor = record->minor,
+		.table = xmalloc(record->head.n + 1),
+		.table_bytes = record->head.n,
+	};
+	memcpy(out->table, record->table_data, record->head.n);
+	return 0;
+}
+
+void lang_code_free(struct lang_code *c)
+{
+	free(c->name);
+	free(c->file);
+	free(c->table);
+	*c = (struct lang_code){ 0 };
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Languages whose frames are not native code: one row each (lang_rows).
+ *
+ * A row recognises the interpreter in an image, gives the layout that the BPF
+ * programs walk its frames by, and makes names and lines of what they sent. All of
+ * it is read from files and memory that belong to others.
+ */
+#ifndef EBPROF_LANG_H
+#define EBPROF_LANG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+#include "bpf/python.h"
+#include "elf/elf_file.h"
+
+/* Offsets in a file, @end exclusive. */
+struct lang_range {
+	uint64_t start, end;
+};
+
+/* An interpreter in a file. */
+struct lang_image {
+	const struct lang_ops *ops;	/* NULL: the file holds none that is known */
+	struct ebp_python layout;
+	/* its own code, whose native frames the frames of the language stand for; by their start */
+	VEC(struct lang_range) code;
+	/* where @ops is NULL: what there is, and why its frames stay native; "" for neither */
+	char why[96];
+};
+
+/* What an id of code means (struct ebp_code). */
+struct lang_code {
+	const struct lang_ops *ops;
+	uint64_t id;
+	char *name;		/* qualified where the runtime knows it; UTF-8, not clean; never NULL */
+	char *file;		/* the same; "" where it could not be read */
+	uint32_t first_line;	/* 0: not known */
+	uint32_t minor;
+	uint8_t *table;		/* the line table, or the beginning of it */
+	size_t table_bytes;
+};
+
+struct lang_ops {
+	const char *name;	/* "Python" */
+	uint32_t lang;		/* enum ebp_language */
+	/*
+	 * Whether @f, whose file's name is @name, is an interpreter of the language: fills @out, or
+	 * only its reason.
+	 */
+	void (*recognise)(const struct elf_file *f, const char *name, struct lang_image *out);
+	/* The line of @place in @code; 0: not known. */
+	uint32_t (*line)(const struct lang_code *code, uint32_t place);
+};
+
+extern const struct lang_ops lang_python;
+
+void lang_image_free(struct lang_image *l);
+/* Whether @offset of the file is in the interpreter's own code. */
+int lang_image_runs(const struct lang_image *l, uint64_t offset);
+
+/*
+ * Makes @out of a record of @size bytes. 0, or -EBADMSG: it is not whole. A name that
+ * could not be read is "".
+ */
+int lang_code_decode(const struct ebp_code *record, size_t size, struct lang_code *out);
+void lang_code_free(struct lang_code *c);
+
+/*
+ * @length characters of @width bytes (1: Latin-1, 2, 4) as UTF-8, in a malloc'd string; what is no
+ * character becomes U+FFFD, and a NUL ends it.
+ */
+char *lang_utf8(const uint8_t *bytes, size_t length, unsigned width);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "lang/lang_merge.h"
+
+#include <string.h>
+
+#include "bpf/frame.h"
+
+struct merging {
+	const struct lang_merge *m;
+	const uint64_t *words;
+	size_t n, natives;
+	size_t next;		/* the language's frame that comes next */
+	uint64_t *out;
+	size_t made;
+};
+
+static size_t count_natives(const uint64_t *words, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !EBP_FRAME_IS_OF_CODE(words[i]))
+		i++;
+	return i;
+}
+
+/* Runs that have an end. */
+static size_t count_runs(const uint64_t *words, size_t n)
+{
+	size_t runs = 0;
+
+	for (size_t i = 0; i < n; i++)
+		runs += EBP_FRAME_IS_OF_CODE(words[i]) && words[i] & EBP_FRAME_ENTRY;
+	return runs;
+}
+
+static size_t count_calls(const struct lang_merge *m, const uint64_t *words, size_t n)
+{
+	size_t calls = 0;
+
+	for (size_t i = 0; i < n; i++)
+		calls += m->runs(m->ctx, words[i]) != 0;
+	return calls;
+}
+
+/* The walk over the language's frames did not reach their root. */
+static int is_cut(const uint64_t *words, size_t n)
+{
+	return EBP_FRAME_CODE_OF(words[n - 1]) == EBP_CODE_NONE &&
+	       !(words[n - 1] & EBP_FRAME_ENTRY);
+}
+
+static void put_run(struct merging *g)
+{
+	while (g->next < g->n) {
+		uint64_t word = g->words[g->next++];
+
+		/* A call of the interpreter that runs nothing has no frame of the language. */
+		if (EBP_FRAME_CODE_OF(word) != EBP_CODE_NONE)
+			g->out[g->made++] = word;
+		if (word & EBP_FRAME_ENTRY)
+			return;
+	}
+}
+
+/* CPython's perf trampoline: code of no file that called the interpreter. */
+static int is_trampoline(const struct merging *g, size_t i)
+{
+	return i < g->natives && EBP_FRAME_IS_OF_PROCESS(g->words[i]) && i + 1 < g->natives;
+}
+
+/* The interpreter's frame at @i, and what it runs in its place. Returns how many frames that was. */
+static size_t put_call(struct merging *g, size_t i, int has_run)
+{
+	if (has_run)
+		put_run(g);
+	if (g->m->keep_native || !has_run)
+		g->out[g->made++] = g->words[i];
+	else if (is_trampoline(g, i + 1))
+		return 2;
+	return 1;
+}
+
+size_t lang_merge(const struct lang_merge *m, const uint64_t *words, size_t n, uint64_t *out)
+{
+	struct merging g = {
+		.m = m, .words = words, .n = n, .natives = count_natives(words, n), .out = out
+	};
+	size_t calls, runs, early = 0, more = 0;
+
+	if (g.natives == n) {
+		memcpy(out, words, n * sizeof(*out));
+		return n;
+	}
+	g.next = g.natives;
+	calls = count_calls(m, words, g.natives);
+	runs = count_runs(words + g.natives, n - g.natives);
+	/* Calls at the leaf that run nothing, or runs there whose calls were not seen. */
+	if (m->complete && !is_cut(words, n)) {
+		early = calls > runs ? calls - runs : 0;
+		more = calls && runs > calls ? runs - calls : 0;
+	}
+	for (size_t i = 0; i < g.natives;) {
+		if (!m->runs(m->ctx, words[i])) {
+			out[g.made++] = words[i++];
+			continue;
+		}
+		for (; more; more--)
+			put_run(&g);
+		i += put_call(&g, i, !early && g.next < n);
+		early -= early > 0;
+	}
+	while (g.next < n)
+		put_run(&g);
+	return g.made;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The interpreters of a recording, and the code that they were seen to run.
+ *
+ * Images are looked at once. What ids of code mean is kept as long as the BPF
+ * programs may use them, and a little longer: the cache there gives a slot to another
+ * code, and then the record of that names the slot. So a process that makes code
+ * without end costs no more than one that does not.
+ */
+#ifndef EBPROF_LANGS_H
+#define EBPROF_LANGS_H
+
+#include "elf/image.h"
+#include "lang/lang.h"
+
+struct langs;
+
+/* Makes a layout known to the kernel. 0 or a negative errno. */
+typedef int langs_publish(void *ctx, uint32_t number, const struct ebp_python *layout);
+
+/* @images is borrowed. */
+struct langs *langs_new(const struct images *images, langs_publish *publish, void *ctx);
+void langs_free(struct langs *l);
+
+/*
+ * The number of the layout of @image, from 1 on; 0: no interpreter that is known. Numbers go to
+ * EBP_PYTHONS_MAX.
+ */
+uint32_t langs_layout(struct langs *l, uint32_t image);
+/* Layout @number; NULL: there is none. */
+const struct lang_image *langs_at(const struct langs *l, uint32_t number);
+/* Whether @offset of @image is in an interpreter's own code. */
+int langs_runs(struct langs *l, uint32_t image, uint64_t offset);
+
+/* Why interpreters were met that are not known: the first reason, as a text; NULL: none were. */
+const char *langs_why(const struct langs *l);
+
+/* Takes a record of @size bytes; what is not whole is left out. */
+void langs_code(struct langs *l, const struct ebp_code *record, size_t size);
+/* What @id means; NULL: not known (any more). Valid until the next langs_code(). */
+const struct lang_code *langs_find(const struct langs *l, uint64_t id);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* The part of the assembler that knows the frames of interpreters. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "lang/lang_merge.h"
+#include "lang/langs.h"
+#include "session/assembler.h"
+#include "session/assembler_state.h"
+
+#define TEXT_MAX 2048	/* bytes of a name or a path, cleaned */
+
+void assembler_languages(struct assembler *a, struct langs *langs, int native)
+{
+	a->langs = langs;
+	a->native = native;
+}
+
+void assembler_lang_free(struct assembler *a)
+{
+	vec_free(&a->lang_functions);
+	hashmap_free(&a->lang_function_ids);
+	vec_free(&a->lang_words);
+	vec_free(&a->lang_stacks);
+	hashmap_free(&a->lang_stack_ids);
+	vec_free(&a->words);
+	vec_free(&a->merged);
+}
+
+void assembler_lang_stack(struct assembler *a, const struct ebp_stack *stack)
+{
+	struct lang_stack s = { .first = a->lang_words.n };
+
+	if (hashmap_get(&a->lang_stack_ids, stack->id) != HASHMAP_NONE)
+		return;
+	for (uint32_t i = 0; i < stack->head.n; i++)
+		if (EBP_FRAME_IS_OF_CODE(stack->frames[i]))
+			vec_push(&a->lang_words, stack->frames[i]);
+	s.n = a->lang_words.n - s.first;
+	hashmap_set(&a->lang_stack_ids, stack->id, (uint32_t)a->lang_stacks.n);
+	vec_push(&a->lang_stacks, s);
+}
+
+size_t assembler_join_lang(struct assembler *a, const __u64 *words, size_t n, uint64_t lang_id)
+{
+	uint32_t i = lang_id ? hashmap_get(&a->lang_stack_ids, lang_id) : HASHMAP_NONE;
+
+	a->words.n = 0;
+	vec_reserve(&a->words, n + 1);
+	for (size_t k = 0; k < n; k++)
+		vec_push(&a->words, words[k]);
+	for (size_t k = 0; i != HASHMAP_NONE && k < a->lang_stacks.v[i].n; k++)
+		vec_push(&a->words, a->lang_words.v[a->lang_stacks.v[i].first + k]);
+	return a->words.n;
+}
+
+static int runs(void *ctx, uint64_t frame)
+{
+	const struct assembler *a = ctx;
+
+	struct frame_word f;
+
+	frame_word_read(frame, &f);
+	return f.where == FRAME_IN_FILE && langs_runs(a->langs, f.image, f.address);
+}
+
+size_t assembler_merge(struct assembler *a, const __u64 *words, size_t n, int complete)
+{
+	const struct lang_merge m = {
+		.runs = runs, .ctx = a, .complete = complete, .keep_native = a->native
+	};
+
+	vec_reserve(&a->merged, n + 1);
+	a->merged.n = lang_merge(&m, (const uint64_t *)words, n, (uint64_t *)a->merged.v);
+	return a->merged.n;
+}
+
+/* One for each name, file and first line. */
+static uint32_t function_of(struct assembler *a, const struct lang_code *code)
+{
+	char name[TEXT_MAX], file[TEXT_MAX];
+	struct lang_function f = { .first_line = code->first_line };
+	uint64_t hash;
+	uint32_t i;
+
+	text_clean(name, sizeof(name), *code->name ? code->name : "[unknown]");
+	text_clean(file, sizeof(file), code->file);
+	f.module = *file ? profile_module(a->profile, file, file, "") : 0;
+	while (f.module && a->module_images.n <= f.module)
+		vec_push(&a->module_images, IMAGE_NONE);
+	f.name = profile_string(a->profile, name);
+	hash = hash_bytes(&f, sizeof(f));
+	for (; (i = hashmap_get(&a->lang_function_ids, hash)) != HASHMAP_NONE; hash++)
+		if (!memcmp(&a->lang_functions.v[i], &f, sizeof(f)))
+			return i;
+	hashmap_set(&a->lang_function_ids, hash, (uint32_t)a->lang_functions.n);
+	vec_push(&a->lang_functions, f);
+	return (uint32_t)a->lang_functions.n - 1;
+}
+
+/* A frame of which only its language is known. */
+static uint32_t unnamed(struct assembler *a)
+{
+	uint32_t location = profile_location(a->profile, 0, FRAME_PYTHON, UINT64_MAX);
+	const struct line line = { .function = profile_function(
+					   a->profile, profile_string(a->profile, "[unknown Python]"),
+					   0, FRAME_PYTHON) };
+
+	if (!profile_view(a->profile).locations[location].nlines)
+		profile_name_location(a->profile, location, &line, 1, "not in memory");
+	return location;
+}
+
+uint32_t assembler_lang_location(struct assembler *a, const struct frame_word *frame)
+{
+	const struct lang_code *code = langs_find(a->langs, frame->code);
+	const struct lang_function *f;
+	uint32_t number, location, at;
+	struct line line;
+
+	if (!code)
+		return unnamed(a);
+	at = code->ops->line(code, frame->place);
+	number = function_of(a, code);
+	f = &a->lang_functions.v[number];
+	location = profile_location(a->profile, f->module, FRAME_PYTHON,
+				    (uint64_t)number << 32 | at);
+	if (profile_view(a->profile).locations[location].nlines)
+		return location;
+	line.file = f->module ? profile_view(a->profile).modules[f->module].path : 0;
+	line.function = profile_function(a->profile, f->name, line.file, FRAME_PYTHON);
+	line.line = at;
+	profile_name_location(a->profile, location, &line, 1, "");
+	return location;
+}

@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: MIT
+"""
+Frames of Python, by every CPython that is here: whole stacks to <module>, shares, lines, and native frames between them.
+Each program says what it is to be; its functions are told by names of the test's own.
+"""
+import glob
+import os
+import re
+import subprocess
+
+from harness import Fixture, Profile, check, directory, equal, run, skip, wait_burned
+
+PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")
+LEAST, NEWEST = 6, 13
+ENTRY = r"^_PyEval_EvalFrameDefault$"
+
+
+def version(path):
+    out = subprocess.run([path, "-c", "import sys; print(sys.version_info[1])"], capture_output=True, text=True, check=False)
+    return int(out.stdout) if not out.returncode and out.stdout.strip().isdigit() else 0
+
+
+def pythons(least=LEAST):
+    """Those of pyenv, shared and with symbols, and the distribution's, static and stripped: (path, minor version)."""
+    paths = sorted({os.path.realpath(p) for p in glob.glob(PYENV) + glob.glob("/usr/bin/python3")})
+    found = [(p, version(p)) for p in paths]
+    found = [(p, v) for p, v in found if least <= v <= NEWEST]
+    if not found:
+        skip(f"no Python from 3.{least} to 3.{NEWEST} is installed")
+    return found
+
+
+def qualified(minor, name):
+    """Qualified names are in code objects since 3.11."""
+    return name if minor >= 11 else name.rpartition(".")[2]
+
+
+def sampled(python, program, *options, rate=999, seconds=1, burned=0.1, until="ready"):
+    """The profile of @program, which prints "ready" and runs until it is killed."""
+    with directory() as d:
+        script = os.path.join(d, "script.py")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write("import sys\nsys.setrecursionlimit(10000)\n"
+                    "def ready():\n    print('ready')\n    sys.stdout.flush()\n" + program)
+        with Fixture("python", script, path=python, until=until) as f:
+            if burned:
+                wait_burned(f.pid, burned)
+            result = run("-p", f.pid, "-F", rate, "-d", seconds, "-f", "folded", *options).ok()
+    return result
+
+
+def python_stacks(result, allowed=0.01):
+    """Complete stacks, which all lead to <module>."""
+    profile = result.profile.where(lambda s: not s.cut)
+    check(profile.count() > 20, result.err)
+    rootless = profile.where(lambda s: "<module>" not in s.frames)
+    check(rootless.count() <= max(1, allowed * profile.count()), "without <module>:", rootless.head())
+    left = profile.where(lambda s: s.any(ENTRY) and not re.search(ENTRY, s.frames[-1]))
+    check(left.count() <= max(2, 0.02 * profile.count()), "the interpreter's own frames:", left.head())
+    return profile
+
+
+def calls(stack, *names):
+    """Each of these calls the next, whatever native code is between them."""
+    frames = iter(stack.frames)
+    return all(name in frames for name in names)
+
+
+def share(profile, name):
+    return profile.count(lambda s: name in s.frames) / profile.count()
+
+
+TREE = """
+def spin(n):
+    s = 0
+    for i in range(n):
+        s += i
+    return s
+def one(): return spin(10000)
+def three():
+    def inner(): return spin(30000)
+    return inner()
+class Thing:
+    def method(self): return spin(20000)
+def main():
+    ready()
+    thing = Thing()
+    while True:
+        one()
+        three()
+        thing.method()
+main()
+"""
+
+
+def test_tree():
+    for python, minor in pythons():
+        profile = python_stacks(sampled(python, TREE))
+        n = profile.count()
+        for name, expected in (("one", 1 / 6), ("three.<locals>.inner", 3 / 6), ("Thing.method", 2 / 6)):
+            name = qualified(minor, name)
+            got = share(profile, name)
+            check(abs(got - expected) < 0.03 + 3 * (expected * (1 - expected) / n) ** 0.5, python, name, got, expected, n)
+        for s in profile.where(lambda s: "spin" in s.frames):
+            check(calls(s, "<module>", "main", "spin"), python, s)
+
+
+def test_native_between():
+    """sorted() calls back: its native frames are between the Python function that called it and the key's."""
+    program = ("def key(x): return sum(range(100)) - x\n"
+               "def sort(): return sorted(range(200), key=key)\n"
+               "ready()\n"
+               "while True: sort()\n")
+    for python, _ in pythons():
+        profile = python_stacks(sampled(python, program))
+        keyed = profile.where(lambda s: "key" in s.frames)
+        check(keyed.count() > 0.3 * profile.count(), python, profile.head())
+        for s in keyed:
+            at, to = s.frames.index("sort"), s.frames.index("key")
+            between = s.frames[at + 1:to]
+            check(len(between) >= 2, python, s)
+
+
+def test_native_option():
+    for python, minor in pythons(11):
+        profile = sampled(python, TREE, "--native").profile
+        with_both = profile.where(lambda s: s.any(ENTRY) and "spin" in s.frames)
+        check(with_both.count() > 0.8 * profile.count(), python, minor, profile.head())
+        for s in with_both:
+            check(s.frames.index("spin") > next(i for i, f in enumerate(s.frames) if re.search(ENTRY, f)), python, s)
+
+
+def deep(n):
+    program = ("def spin():\n"
+               "    while True: sum(range(1000))\n"
+               "def down(n):\n"
+               "    if n: down(n - 1)\n"
+               "    else:\n"
+               "        ready()\n"
+               "        spin()\n"
+               f"down({n})\n")
+    for python, _ in pythons():
+        profile = sampled(python, program).profile
+        whole = profile.count(lambda s: s.frames.count("down") == n + 1 and "<module>" in s.frames and "spin" in s.frames)
+        check(whole >= 0.99 * profile.count() - 1, python, whole, profile.head(2))
+
+
+def test_deep_300():
+    deep(300)
+
+
+def test_deep_1000():
+    deep(1000)
+
+
+def test_generators():
+    program = ("def spin(): return sum(range(3000))\n"
+               "def inner():\n"
+               "    while True: yield spin()\n"
+               "def outer(): yield from inner()\n"
+               "ready()\n"
+               "for _ in outer(): pass\n")
+    for python, _ in pythons():
+        profile = python_stacks(sampled(python, program))
+        inside = profile.where(lambda s: "spin" in s.frames)
+        check(inside.count() > 0.5 * profile.count(), python, profile.head())
+        for s in inside:
+            equal([f for f in s.frames if f in ("<module>", "outer", "inner", "spin")], ["<module>", "outer", "inner", "spin"],
+                  python)
+
+
+def test_asyncio():
+    program = ("import asyncio\n"
+               "def spin(): return sum(range(20000))\n"
+               "async def task():\n"
+               "    while True:\n"
+               "        spin()\n"
+               "        await asyncio.sleep(0)\n"
+               "async def main():\n"
+               "    ready()\n"
+               "    await asyncio.gather(task(), task())\n"
+               "asyncio.get_event_loop_policy().new_event_loop().run_until_complete(main())\n")
+    for python, _ in pythons():
+        profile = python_stacks(sampled(python, program))
+        inside = profile.where(lambda s: "spin" in s.frames)
+        check(inside.count() > 0.5 * profile.count(), python, profile.head())
+        check(all("task" in s.frames and s.any("run_forever$") for s in inside), python, inside.head())
+
+
+def test_threads_without_the_gil():
+    """A thread in C code that let go of the interpreter's lock has its frames, too."""
+    program = ("import threading, hashlib\n"
+               "data = bytes(4 << 20)\n"
+               "def digest():\n"
+               "    while True: hashlib.sha256(data).digest()\n"
+               "threads = [threading.Thread(target=digest) for _ in range(2)]\n"
+               "for t in threads: t.daemon = True\n"
+               "for t in threads: t.start()\n"
+               "ready()\n"
+               "threads[0].join()\n")
+    for python, minor in pythons():
+        profile = sampled(python, program).profile.where(lambda s: not s.cut)
+        inside = profile.where(lambda s: "digest" in s.frames)
+        check(inside.count() > 0.9 * profile.count(), python, profile.head())
+        run_name = qualified(minor, "Thread.run")
+        check(all(calls(s, run_name, "digest") for s in inside), python, inside.head(2))
+
+
+def named(python, profile):
+    """All of these children's code has its names, from their first to their last moment."""
+    inside = profile.where(lambda s: calls(s, "<module>", "child", "spin"))
+    check(inside.count() > 10, python, profile.head(3))
+    # The script itself is run by this.
+    running = profile.where(lambda s: s.any("^PyEval_EvalCode$") and not s.frames[-1].startswith("PyEval_EvalCode"))
+    bare = running.where(lambda s: not s.any("^<module>$"))
+    check(bare.count() <= max(2, 0.01 * running.count()), python, f"{bare.count()} of {running.count()}:", bare.head(5))
+    equal(profile.count(lambda s: s.any("unknown Python")), 0, python)
+
+
+def test_fork_pool():
+    """Children that live 20 ms each, forked from a process that runs: all have their names."""
+    program = ("import os, time\n"
+               "def spin():\n"
+               "    end = time.time() + 0.02\n"
+               "    while time.time() < end: sum(range(500))\n"
+               "def child():\n"
+               "    spin()\n"
+               "    os._exit(0)\n"
+               "ready()\n"
+               "while True:\n"
+               "    pid = os.fork()\n"
+               "    if not pid: child()\n"
+               "    os.waitpid(pid, 0)\n")
+    for python, _ in pythons():
+        profile = sampled(python, program, burned=0).profile.where(lambda s: not s.cut)
+        named(python, profile)
+
+
+def test_executed_children():
+    """Programs that begin and end while they are sampled."""
+    program = ("import time\n"
+               "def spin():\n"
+               "    end = time.time() + 0.02\n"
+               "    while time.time() < end: sum(range(500))\n"
+               "def child(): spin()\n"
+               "child()\n")
+    for python, _ in pythons():
+        with directory() as d:
+            script = os.path.join(d, "child.py")
+            with open(script, "w", encoding="utf-8") as f:
+                f.write(program)
+            result = run("-F", 999, "-f", "folded", "--", "sh", "-c",
+                         f'for i in 1 2 3 4 5 6 7 8 9 10; do "{python}" -S "{script}"; done').ok()
+        profile = result.profile.where(lambda s: not s.cut)
+        named(python, profile)
+
+
+def test_waits():
+    """Which Python function waits, and which has the time on the CPU."""
+    program = ("import time\n"
+               "def rest(): time.sleep(0.01)\n"
+               "def work(): return sum(range(100000))\n"
+               "ready()\n"
+               "while True:\n"
+               "    rest()\n"
+               "    work()\n")
+    for python, _ in pythons():
+        for option in ("--off-cpu", "--wall"):
+            result = sampled(python, program, option, burned=0)
+            profile = Profile.read(result.out)
+            waiting = profile.where(lambda s: s.any(r"^\[blocked\]$"))
+            check(waiting.count(lambda s: "rest" in s.frames) > 0.95 * waiting.count(), python, option, waiting.head())
+            if option == "--wall":
+                check(profile.count(lambda s: "work" in s.frames) > 0, python, profile.head())
+
+
+def test_lines():
+    """The lines of a function are those that the program itself says it is at."""
+    program = ("import time\n"
+               "def spin(n):\n"
+               "    while n: n -= 1\n"
+               "def work():\n"
+               "    while True:\n"
+               "        spin(\n"
+               "            1000)\n"
+               "\n"
+               "        spin(3000)\n"
+               "ready()\n"
+               "work()\n")
+    for python, minor in pythons():
+        result = sampled(python, program, "-f", "callgrind")
+        lines = calls_by_line(result.out, "work")
+        # A call over two lines is of the first, or, before 3.8, of its last argument's.
+        first, second = 11 if minor >= 8 else 12, 14
+        check(set(lines) <= {first, second}, python, lines)
+        total = sum(lines.values())
+        check(abs(lines.get(second, 0) / total - 0.75) < 0.12, python, lines)
+
+
+def calls_by_line(text, caller):
+    """Costs of the calls from @caller in a file of callgrind's, by the line of the call."""
+    names, out, function, called = {}, {}, "", False
+    for line in text.splitlines():
+        m = re.match(r"(c?fn)=\((\d+)\)(?: (.*))?$", line)
+        if m:
+            names.setdefault(m[2], m[3])
+            if m[1] == "fn":
+                function = names[m[2]]
+        elif line.startswith("calls="):
+            called = True
+        elif called:
+            at, cost = line.split()[:2]
+            if function == caller:
+                out[int(at)] = out.get(int(at), 0) + int(cost)
+            called = False
+    return out
+
+
+def test_code_that_is_made_again_and_again():
+    """A function in the memory of one that is gone has its own name."""
+    program = ("def run(i):\n"
+               "    space = {}\n"
+               "    exec('def made_%d(n):\\n    s = 0\\n    while n: n -= 1\\n    return s\\nmade_%d(20000)' % (i, i), space)\n"
+               "ready()\n"
+               "i = 0\n"
+               "while True:\n"
+               "    run(i % 7)\n"
+               "    i += 1\n")
+    for python, _ in pythons():
+        profile = python_stacks(sampled(python, program))
+        made = {f"made_{i}": profile.count(lambda s, i=i: f"made_{i}" in s.frames) for i in range(7)}
+        total = sum(made.values())
+        check(total > 0.8 * profile.count(), python, made)
+        for name, n in made.items():
+            check(abs(n / total - 1 / 7) < 0.03 + 3 * (6 / 49 / total) ** 0.5, python, name, made)
+
+
+def test_names_of_all_kinds():
+    program = ("def grüße_漢字_𝔘(n):\n"
+               "    return (lambda k: [sum(range(j)) for j in range(k)])(n)\n"
+               "ready()\n"
+               "while True: grüße_漢字_𝔘(300)\n")
+    for python, _ in pythons():
+        profile = python_stacks(sampled(python, program))
+        check(profile.count(lambda s: s.any("^grüße_漢字_U$")) > 0.9 * profile.count(), python, profile.head())
+        check(profile.count(lambda s: s.any("<lambda>$")) > 0.8 * profile.count(), python, profile.head())
+
+
+def test_trampolines():
+    """With -X perf no function is there twice."""
+    for python, _ in pythons(12):
+        with directory() as d:
+            script = os.path.join(d, "script.py")
+            with open(script, "w", encoding="utf-8") as f:
+                f.write("def spin():\n    while True: sum(range(1000))\ndef down(n):\n    if n: down(n - 1)\n    else: spin()\n"
+                        "print('ready', flush=True)\ndown(20)\n")
+            with Fixture("python", "-X", "perf", script, path=python) as f:
+                result = run("-p", f.pid, "-F", 499, "-d", 1, "-f", "folded").ok()
+        profile = result.profile.where(lambda s: not s.cut and "spin" in s.frames)
+        check(profile.count() > 20, result.err)
+        for s in profile:
+            equal(s.frames.count("down"), 21, python)
+            check(not s.any("^py::"), s)

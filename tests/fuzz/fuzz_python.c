@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All that is read of a Python: an interpreter's file, frames in memory that is made of the input,
+ * the record of a code object, line tables of each version.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang/lang.h"
+#include "lang/python_lines.h"
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
+#define STEPS 4096
+
+struct python_env {
+	const uint8_t *p;
+	size_t n;
+};
+
+/* Memory holds the input over and over; some places cannot be read. */
+static int python_read(struct python_env *env, void *dst, uint32_t size, uint64_t address)
+{
+	uint8_t *to = dst;
+
+	if (!env->n || address >> 20 & 1)
+		return -1;
+	for (uint32_t i = 0; i < size; i++)
+		to[i] = env->p[(address + i) % env->n];
+	return 0;
+}
+
+#include "bpf/python_step.h"
+
+static void walk(const uint8_t *data, size_t size)
+{
+	struct python_env env = { data, size };
+	struct ebp_python o;
+	struct python_state s = { 0 };
+	uint64_t tp;
+
+	if (size < sizeof(o) + sizeof(tp))
+		return;
+	memcpy(&o, data, sizeof(o));
+	memcpy(&tp, data + sizeof(o), sizeof(tp));
+	python_begin(&env, &s, &o, tp, tp);
+	memcpy(&s.frame, data + size - 8, 8);
+	for (int i = 0; i < STEPS && python_step(&env, &s, &o) >= 0; i++)
+		if (s.place > EBP_PLACE_NONE)
+			abort();
+}
+
+static void decode(const uint8_t *data, size_t size)
+{
+	struct ebp_code *record = malloc(size + 8);
+	struct lang_code code;
+
+	memcpy(record, data, size);
+	if (!lang_code_decode(record, size, &code)) {
+		for (uint32_t place = 0; place < 64; place++)
+			code.ops->line(&code, place);
+		lang_code_free(&code);
+	}
+	free(record);
+}
+
+static void recognise(const uint8_t *data, size_t size)
+{
+	struct elf_file *f = elf_file_open_memory(data, size);
+	struct lang_image image = { 0 };
+
+	if (!f)
+		return;
+	lang_python.recognise(f, "python3.8", &image);
+	lang_image_runs(&image, 5);
+	lang_image_free(&image);
+	elf_file_free(f);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < 2)
+		return 0;
+	for (uint32_t place = 0; place < 4; place++)
+		python_line(6 + data[0] % 8, data + 1, size - 1, data[1], place * place * 40);
+	walk(data + 1, size - 1);
+	decode(data + 1, size - 1);
+	recognise(data, size);
+	return 0;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "lang/langs.h"
+#include "test.h"
+
+static int published;
+
+static int publish(void *ctx, uint32_t number, const struct ebp_python *layout)
+{
+	(void)ctx;
+	(void)layout;
+	published = (int)number;
+	return 0;
+}
+
+/* A record of a function f in a.py, with the line table of one line. */
+static struct ebp_code *record(uint64_t id, uint32_t slot)
+{
+	struct ebp_code *r = calloc(1, sizeof(*r) + 2);
+
+	r->head.n = 2;
+	r->id = id;
+	r->slot = slot;
+	r->lang = EBP_LANGUAGE_PYTHON;
+	r->minor = 13;
+	r->first_line = 7;
+	r->name = (struct ebp_text){ .length = 1, .width = 1 };
+	r->name_bytes[0] = 'f';
+	r->file = (struct ebp_text){ .length = 4, .width = 1 };
+	memcpy(r->file_bytes, "a.py", 4);
+	memcpy(r->table_data, "\xd9\x00", 2);
+	return r;
+}
+
+static void put(struct langs *l, uint64_t id, uint32_t slot)
+{
+	struct ebp_code *r = record(id, slot);
+
+	langs_code(l, r, sizeof(*r) + 2);
+	free(r);
+}
+
+TEST(a_code_by_its_id)
+{
+	struct langs *l = langs_new(NULL, publish, NULL);
+	const struct lang_code *c;
+
+	put(l, 5, 0);
+	c = langs_find(l, 5);
+	CHECK(c != NULL);
+	if (c) {
+		CHECK_STR(c->name, "f");
+		CHECK_STR(c->file, "a.py");
+		CHECK_EQ(c->first_line, 7);
+		CHECK_EQ(c->ops->line(c, 0), 8);
+		CHECK_EQ(c->ops->line(c, EBP_PLACE_NONE), 0);
+	}
+	CHECK(!langs_find(l, 6));
+	langs_free(l);
+}
+
+/* The slots of the kernel's cache bound what is kept, whatever a process makes. */
+TEST(what_a_slot_had_long_ago_is_forgotten)
+{
+	struct langs *l = langs_new(NULL, publish, NULL);
+
+	put(l, 1000, 1);
+	for (uint64_t id = 10; id < 50; id++)
+		put(l, id, 0);
+	CHECK(!langs_find(l, 10) && !langs_find(l, 45));
+	CHECK(langs_find(l, 46) && langs_find(l, 49) && langs_find(l, 1000));
+	langs_free(l);
+}
+
+TEST(characters_of_each_width)
+{
+	static const uint8_t two[] = { 0x61, 0, 0xac, 0x20, 0, 0xd8 };
+	static const uint8_t four[] = { 0x00, 0xf6, 0x01, 0, 0xff, 0xff, 0xff, 0xff };
+	char *text = lang_utf8((const uint8_t *)"a\xe9", 2, 1);
+
+	CHECK_STR(text, "a\xc3\xa9");
+	free(text);
+	text = lang_utf8(two, 3, 2);
+	CHECK_STR(text, "a\xe2\x82\xac\xef\xbf\xbd");
+	free(text);
+	text = lang_utf8(four, 2, 4);
+	CHECK_STR(text, "\xf0\x9f\x98\x80\xef\xbf\xbd");
+	free(text);
+	text = lang_utf8(NULL, 0, 1);
+	CHECK_STR(text, "");
+	free(text);
+}
+
+TEST(a_record_that_is_not_whole)
+{
+	struct ebp_code *r = record(1, 0);
+	struct lang_code c;
+
+	CHECK_EQ(lang_code_decode(r, sizeof(*r) + 1, &c), -EBADMSG);
+	CHECK_EQ(lang_code_decode(r, 8, &c), -EBADMSG);
+	r->lang = 99;
+	CHECK_EQ(lang_code_decode(r, sizeof(*r) + 2, &c), -EBADMSG);
+	r->lang = EBP_LANGUAGE_NONE;
+	CHECK_EQ(lang_code_decode(r, sizeof(*r) + 2, &c), -EBADMSG);
+	free(r);
+}
+
+TEST(a_name_that_is_too_long_says_so)
+{
+	struct ebp_code *r = record(1, 0);
+	struct lang_code c;
+
+	memset(r->name_bytes, 'x', sizeof(r->name_bytes));
+	r->name.length = 1u << 30;
+	r->file.width = 3;
+	CHECK_EQ(lang_code_decode(r, sizeof(*r) + 2, &c), 0);
+	CHECK_EQ(strlen(c.name), EBP_CODE_NAME - 1 + 3);
+	CHECK_STR(c.name + EBP_CODE_NAME - 1, "...");
+	CHECK_STR(c.file, "");
+	lang_code_free(&c);
+	free(r);
+}
+
+TEST(ranges_of_the_interpreter)
+{
+	struct lang_image image = { 0 };
+
+	CHECK(!lang_image_runs(&image, 5));
+	vec_push(&image.code, (struct lang_range){ 10, 20 });
+	vec_push(&image.code, (struct lang_range){ 40, 50 });
+	CHECK(lang_image_runs(&image, 10) && lang_image_runs(&image, 49));
+	CHECK(!lang_image_runs(&image, 9) && !lang_image_runs(&image, 20) &&
+	      !lang_image_runs(&image, 50));
+	lang_image_free(&image);
+}
+
+int main(void)
+{
+	RUN(a_code_by_its_id);
+	RUN(what_a_slot_had_long_ago_is_forgotten);
+	RUN(characters_of_each_width);
+	RUN(a_record_that_is_not_whole);
+	RUN(a_name_that_is_too_long_says_so);
+	RUN(ranges_of_the_interpreter);
+	return TEST_END();
+}

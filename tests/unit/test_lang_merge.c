@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "bpf/frame.h"
+#include "lang/lang_merge.h"
+#include "test.h"
+
+#define EVAL	 EBP_FRAME(1, 0x500)	/* the interpreter's own code */
+#define NATIVE(n) EBP_FRAME(2, (n))
+#define JIT	 0x7f0000001000ull
+#define CODE(n)	 EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, (uint64_t)(n) + 10, 3)
+#define ENTRY(n) (CODE(n) | EBP_FRAME_ENTRY)
+#define EMPTY	 (EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, EBP_CODE_NONE, EBP_PLACE_NONE) | EBP_FRAME_ENTRY)
+#define CUT	 EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, EBP_CODE_NONE, EBP_PLACE_NONE)
+
+#define LIST(...) (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8
+
+static int runs(void *ctx, uint64_t frame)
+{
+	(void)ctx;
+	return frame == EVAL;
+}
+
+static void check(const struct lang_merge *m, const uint64_t *words, size_t n,
+		  const uint64_t *expected, size_t nexpected)
+{
+	uint64_t out[32];
+	size_t made = lang_merge(m, words, n, out);
+
+	CHECK_EQ(made, nexpected);
+	for (size_t i = 0; i < made && i < nexpected; i++)
+		CHECK_EQ(out[i], expected[i]);
+}
+
+static const struct lang_merge whole = { .runs = runs, .complete = 1 };
+static const struct lang_merge cut = { .runs = runs };
+static const struct lang_merge native = { .runs = runs, .complete = 1, .keep_native = 1 };
+
+TEST(without_a_language_nothing_changes)
+{
+	check(&whole, LIST(NATIVE(1), EVAL, NATIVE(2)), LIST(NATIVE(1), EVAL, NATIVE(2)));
+}
+
+TEST(a_run_for_each_call)
+{
+	check(&whole,
+	      LIST(NATIVE(1), EVAL, NATIVE(2), EVAL, NATIVE(3), CODE(1), ENTRY(2), CODE(3), ENTRY(4)),
+	      LIST(NATIVE(1), CODE(1), ENTRY(2), NATIVE(2), CODE(3), ENTRY(4), NATIVE(3)));
+	check(&native,
+	      LIST(NATIVE(1), EVAL, NATIVE(2), EVAL, CODE(1), ENTRY(2), ENTRY(4)),
+	      LIST(NATIVE(1), CODE(1), ENTRY(2), EVAL, NATIVE(2), ENTRY(4), EVAL));
+}
+
+TEST(a_call_that_runs_nothing_yet)
+{
+	/* Told by the interpreter, */
+	check(&whole, LIST(EVAL, NATIVE(2), EVAL, EMPTY, ENTRY(1)), LIST(NATIVE(2), ENTRY(1)));
+	/* or before it knows: the innermost stays native. */
+	check(&whole, LIST(EVAL, NATIVE(2), EVAL, ENTRY(1)), LIST(EVAL, NATIVE(2), ENTRY(1)));
+}
+
+TEST(a_call_that_is_not_seen)
+{
+	check(&whole, LIST(NATIVE(1), EVAL, NATIVE(2), ENTRY(1), ENTRY(2)),
+	      LIST(NATIVE(1), ENTRY(1), ENTRY(2), NATIVE(2)));
+}
+
+TEST(a_cut_native_stack)
+{
+	/* Counted from the leaf; what is left over is outermost. */
+	check(&cut, LIST(NATIVE(1), EVAL, NATIVE(2), ENTRY(1), ENTRY(2)),
+	      LIST(NATIVE(1), ENTRY(1), NATIVE(2), ENTRY(2)));
+}
+
+TEST(a_cut_walk)
+{
+	check(&whole, LIST(EVAL, NATIVE(1), EVAL, NATIVE(2), ENTRY(1), CUT),
+	      LIST(ENTRY(1), NATIVE(1), NATIVE(2)));
+	check(&whole, LIST(EVAL, NATIVE(1), EVAL, NATIVE(2), EVAL, ENTRY(1), CUT),
+	      LIST(ENTRY(1), NATIVE(1), NATIVE(2), EVAL));
+}
+
+TEST(frames_without_native_ones)
+{
+	check(&whole, LIST(ENTRY(1), ENTRY(2)), LIST(ENTRY(1), ENTRY(2)));
+	check(&whole, LIST(NATIVE(1), ENTRY(1), CODE(2)), LIST(NATIVE(1), ENTRY(1), CODE(2)));
+}
+
+TEST(a_perf_trampoline_is_no_frame_of_its_own)
+{
+	check(&whole, LIST(EVAL, JIT, NATIVE(1), EVAL, JIT, NATIVE(2), ENTRY(1), ENTRY(2)),
+	      LIST(ENTRY(1), NATIVE(1), ENTRY(2), NATIVE(2)));
+	/* Other code without a file is. */
+	check(&whole, LIST(JIT, EVAL, NATIVE(1), JIT, ENTRY(1)), LIST(JIT, ENTRY(1), NATIVE(1), JIT));
+}
+
+int main(void)
+{
+	RUN(without_a_language_nothing_changes);
+	RUN(a_run_for_each_call);
+	RUN(a_call_that_runs_nothing_yet);
+	RUN(a_call_that_is_not_seen);
+	RUN(a_cut_native_stack);
+	RUN(a_cut_walk);
+	RUN(frames_without_native_ones);
+	RUN(a_perf_trampoline_is_no_frame_of_its_own);
+	return TEST_END();
+}
