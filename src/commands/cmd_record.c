@@ -72,7 +72,7 @@ static int sample(struct recording *r, struct error *e)
 {
 	/* A command writes to the same terminal, and would have its lines wiped out. */
 	struct turns t = { .r = r,
-			   .show = !r->o.quiet && !r->o.command && !r->o.until &&
+			   .show = !r->o.quiet && !r->o.target.command && !r->o.target.until &&
 				   isatty(STDERR_FILENO) };
 	const struct loop_consumer consumer = { fds, turn, &t };
 	int err = recording_start(r, e);
@@ -94,7 +94,7 @@ static int finish(struct recording *r, struct results *results, uint64_t origin,
 	const struct profile_account *a = profile_account(p);
 	struct output_options options = { .annotate = r->o.annotate };
 	const struct hints_options hints = {
-		.package_lists = PACKAGES_LISTS, .debuginfod = r->o.debuginfod,
+		.package_lists = PACKAGES_LISTS, .debuginfod = r->o.names.debuginfod,
 		.debuginfod_urls = getenv("DEBUGINFOD_URLS") != NULL,
 	};
 	char none[NO_SAMPLES_TEXT] = "";

@@ -18,7 +18,7 @@
 #define TARGET_MAX 128
 
 /* What is sampled, in a few words. */
-static void name_target(char text[TARGET_MAX], const struct record_options *o)
+static void name_target(char text[TARGET_MAX], const struct target_options *o)
 {
 	char raw[TARGET_MAX] = "all";
 
@@ -72,13 +72,13 @@ static uint64_t turn(void *ctx, uint64_t now)
 	struct turns *t = ctx;
 	struct session *s = t->r->session;
 	const struct record_options *o = &t->r->o;
-	int early = o->refresh > EARLY && now < session_started(s) + EARLY_END;
-	const struct session_turn turn = session_turn(s, now, early ? EARLY : o->refresh);
+	int early = o->live.refresh > EARLY && now < session_started(s) + EARLY_END;
+	const struct session_turn turn = session_turn(s, now, early ? EARLY : o->live.refresh);
 
 	if (turn.fetched) {
 		session_update(s, now);
 		if (viewer_update(t->v, session_profile(s)))
-			session_fold(s, o->window + o->refresh);
+			session_fold(s, o->live.window + o->live.refresh);
 	}
 	return viewer_ended(t->v) || recording_targets_ended(t->r) ? LOOP_DONE : turn.next;
 }
@@ -101,18 +101,18 @@ static int show(struct recording *r, struct viewer *v, struct error *e)
 static int top(struct recording *r, struct error *e)
 {
 	char target[TARGET_MAX];
-	struct viewer_options o = { .plain = r->o.plain || r->o.tables || !tui_possible(),
-				    .refresh = r->o.refresh,
-				    .window = r->o.window,
-				    .since_start = r->o.since_start,
-				    .tables = r->o.tables,
+	struct viewer_options o = { .plain = r->o.live.plain || r->o.live.tables || !tui_possible(),
+				    .refresh = r->o.live.refresh,
+				    .window = r->o.live.window,
+				    .since_start = r->o.live.since_start,
+				    .tables = r->o.live.tables,
 				    .target = target,
 				    .user = &r->user };
 	struct viewer *v = NULL;
 	int err;
 
 	r->user = user_invoking();
-	name_target(target, &r->o);
+	name_target(target, &r->o.target);
 	fit_terminal(&o, &r->o);
 	err = recording_find(r, e) || recording_prepare(r, e);
 	v = err ? NULL : viewer_new(&o, e);

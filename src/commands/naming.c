@@ -41,14 +41,15 @@ static int check_vmlinux(const char *path, struct error *e)
 	return 0;
 }
 
-int naming_open(struct debuginfod **servers, const struct record_options *o, struct error *e)
+int naming_open(struct debuginfod **servers, const struct name_options *o, struct error *e)
 {
 	int err = o->debuginfod ? open_servers(servers, e) : 0;
 
 	return err || !o->vmlinux ? err : check_vmlinux(o->vmlinux, e);
 }
 
-struct symbolizer_options naming_options(const struct record_options *o,
+struct symbolizer_options naming_options(const struct name_options *o,
+					 const struct view_options *view,
 					 struct debuginfod *servers, const struct beside *b)
 {
 	return (struct symbolizer_options){
@@ -59,8 +60,8 @@ struct symbolizer_options naming_options(const struct record_options *o,
 		.worth_keeping = WORTH_KEEPING,
 		.kernel = { .vmlinux = o->vmlinux },
 		.demangler = b->demangler,
-		.no_inline = o->view.no_inline,
+		.no_inline = view->no_inline,
 		.no_demangle = o->no_demangle,
-		.short_templates = o->view.short_templates,
+		.short_templates = view->short_templates,
 	};
 }

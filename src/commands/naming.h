@@ -4,14 +4,23 @@
 #define EBPROF_NAMING_H
 
 #include "base/error.h"
+#include "cli/cli.h"
 #include "commands/beside.h"
-#include "commands/record_options.h"
+#include "commands/view_options.h"
 #include "symbols/symbolizer.h"
 
+struct name_options {
+	string_vec debug_dirs;
+	const char *vmlinux;		/* NULL: where it may be installed */
+	int debuginfod, no_cache, no_demangle;
+	int why;			/* what has no name says why in its place */
+};
+
 /* 0, or a negative errno with @e filled where what the user asked for cannot be used. */
-int naming_open(struct debuginfod **servers, const struct record_options *o, struct error *e);
-/* What @o, which must outlive it, says of names; @servers: as opened above, or NULL. */
-struct symbolizer_options naming_options(const struct record_options *o,
+int naming_open(struct debuginfod **servers, const struct name_options *o, struct error *e);
+/* What @o and @view, which must outlive it, say of names; @servers: as opened above, or NULL. */
+struct symbolizer_options naming_options(const struct name_options *o,
+					 const struct view_options *view,
 					 struct debuginfod *servers, const struct beside *b);
 
 #endif

@@ -114,14 +114,14 @@ static int is_deserted(const struct cgroup *g)
 
 static int is_everything(const struct recording *r)
 {
-	return !r->targets.list.n && !r->o.command && !r->o.comm && !r->o.cgroup;
+	return !r->targets.list.n && !r->o.target.command && !r->o.target.comm && !r->o.target.cgroup;
 }
 
 /* What samples are taken of, and did not come. */
 static void explain_sampling(const struct recording *r, const char *who, char *text, size_t size)
 {
 	const struct record_options *o = &r->o;
-	const char *scope = o->cpus.n ? " on the CPUs of -C" : "";
+	const char *scope = o->target.cpus.n ? " on the CPUs of -C" : "";
 
 	if (r->no_event)
 		snprintf(text, size, "%s had no wait%s that --min-block and --state let through; "
@@ -168,8 +168,8 @@ static void explain_name(const struct recording *r, char *text, size_t size)
 	char near[NAME_SIZE], name[NAME_SIZE];
 	struct look l = { 0 };
 
-	find_by_name(r->o.comm, &l, near);
-	text_clean(name, sizeof(name), r->o.comm);
+	find_by_name(r->o.target.comm, &l, near);
+	text_clean(name, sizeof(name), r->o.target.comm);
 	if (l.n)
 		explain_targets(r, &l, "process", text, size);
 	else
@@ -185,15 +185,15 @@ void no_samples_why(const struct recording *r, char text[NO_SAMPLES_TEXT])
 	for (size_t i = 0; i < r->targets.list.n; i++)
 		look_at(&l, r->targets.list.v[i].id);
 	if (l.n)
-		explain_targets(r, &l, o->tids.n ? "thread" : "process", text, NO_SAMPLES_TEXT);
-	else if (o->comm)
+		explain_targets(r, &l, o->target.tids.n ? "thread" : "process", text, NO_SAMPLES_TEXT);
+	else if (o->target.comm)
 		explain_name(r, text, NO_SAMPLES_TEXT);
 	else if (is_deserted(&r->targets.cgroup))
 		snprintf(text, NO_SAMPLES_TEXT, "there is no process in this cgroup");
 	else
 		explain_sampling(r,
-				 o->command  ? "the command"
-				 : o->cgroup ? "what is in the cgroup"
+				 o->target.command  ? "the command"
+				 : o->target.cgroup ? "what is in the cgroup"
 					     : "the machine",
 				 text, NO_SAMPLES_TEXT);
 }

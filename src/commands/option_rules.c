@@ -36,12 +36,12 @@ static unsigned int given(const struct record_options *o, unsigned int command)
 		unsigned int fact;
 		int is;
 	} facts[] = {
-		{ PIDS, o->pids.n > 0 },
-		{ TIDS, o->tids.n > 0 },
-		{ ALL, o->all },
-		{ CGROUP, o->cgroup != NULL },
-		{ COMM, o->comm != NULL },
-		{ COMMAND, o->command != NULL },
+		{ PIDS, o->target.pids.n > 0 },
+		{ TIDS, o->target.tids.n > 0 },
+		{ ALL, o->target.all },
+		{ CGROUP, o->target.cgroup != NULL },
+		{ COMM, o->target.comm != NULL },
+		{ COMMAND, o->target.command != NULL },
 		{ DELAY, o->delay > 0 },
 		{ FREQUENCY, o->frequency > 0 },
 		{ PERIOD, o->period > 0 },
@@ -55,9 +55,9 @@ static unsigned int given(const struct record_options *o, unsigned int command)
 		{ BLOCKS, o->alloc && !o->page_faults },
 		{ OF_BLOCKS, o->alloc_interval || o->leaks || o->min_age || o->allocators.n },
 		{ ALLOCATOR, o->allocators.n > 0 },
-		{ USER, o->user_only },
-		{ KERNEL, o->kernel_only },
-		{ TIMELINE, o->timeline },
+		{ USER, o->stack.user_only },
+		{ KERNEL, o->stack.kernel_only },
+		{ TIMELINE, o->stack.timeline },
 		{ TOP, command == EBPROF_TOP },
 	};
 	unsigned int set = 0;

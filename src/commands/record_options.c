@@ -24,7 +24,7 @@
 #define ALLOC_INTERVAL_MAX (1ull << 36)
 
 /* A command goes with these, and is then not the target. */
-static int has_target(const struct record_options *o)
+static int has_target(const struct target_options *o)
 {
 	return o->pids.n || o->tids.n || o->all || o->cgroup || o->comm;
 }
@@ -68,7 +68,7 @@ static int check_alloc(struct record_options *o, struct error *e)
 	}
 	if (!o->alloc)
 		return 0;
-	o->user_only = 1;
+	o->stack.user_only = 1;
 	if (!o->alloc_interval)
 		o->alloc_interval = ALLOC_INTERVAL_DEFAULT;
 	return 0;
@@ -82,10 +82,10 @@ static void set_defaults(struct record_options *o)
 		o->states = ~0u;
 	if (!overhead_given(o) && !o->alloc)
 		o->max_overhead = OVERHEAD_DEFAULT;
-	if (!o->max_frames)
-		o->max_frames = EBP_FRAMES_MAX;
-	if (!o->unwind_memory)
-		o->unwind_memory = UNWIND_MEMORY_DEFAULT;
+	if (!o->stack.max_frames)
+		o->stack.max_frames = EBP_FRAMES_MAX;
+	if (!o->stack.unwind_memory)
+		o->stack.unwind_memory = UNWIND_MEMORY_DEFAULT;
 }
 
 static int check(struct record_options *o, unsigned int command, struct error *e)
@@ -94,13 +94,13 @@ static int check(struct record_options *o, unsigned int command, struct error *e
 
 	if (err)
 		return err;
-	if (o->comm && strlen(o->comm) >= EBP_COMM_LEN)
+	if (o->target.comm && strlen(o->target.comm) >= EBP_COMM_LEN)
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "-n '%s': the kernel keeps %d characters of a name: try -n '%.*s'",
-				 o->comm, EBP_COMM_LEN - 1, EBP_COMM_LEN - 1, o->comm);
-	if (o->max_frames > EBP_FRAMES_MAX)
+				 o->target.comm, EBP_COMM_LEN - 1, EBP_COMM_LEN - 1, o->target.comm);
+	if (o->stack.max_frames > EBP_FRAMES_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--max-frames %llu: at most %d",
-				 (unsigned long long)o->max_frames, EBP_FRAMES_MAX);
+				 (unsigned long long)o->stack.max_frames, EBP_FRAMES_MAX);
 	err = check_alloc(o, e);
 	if (!err)
 		err = results_check(&output_profiles, o->results.format, e);
@@ -111,7 +111,7 @@ static int check(struct record_options *o, unsigned int command, struct error *e
 	return err;
 }
 
-static int check_top(struct record_options *o, struct error *e)
+static int check_live(struct live_options *o, struct error *e)
 {
 	if (!o->refresh)
 		o->refresh = REFRESH_DEFAULT;
@@ -119,8 +119,6 @@ static int check_top(struct record_options *o, struct error *e)
 		o->window = WINDOW_DEFAULT;
 	if (o->refresh < REFRESH_LEAST)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--refresh: at least 100ms");
-	if (o->alloc)
-		o->max_overhead = OVERHEAD_NONE;
 	if (o->window < o->refresh || o->window > WINDOW_MOST)
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "--window: from --refresh to 1h; or --since-start");
@@ -134,22 +132,27 @@ int record_options_parse(struct record_options *o, const struct cli_command *c, 
 
 	if (err)
 		return err;
-	if (rest < argc && has_target(o))
-		o->until = argv + rest;
+	if (rest < argc && has_target(&o->target))
+		o->target.until = argv + rest;
 	else if (rest < argc)
-		o->command = argv + rest;
+		o->target.command = argv + rest;
 	else if (argc > 1 && !strcmp(argv[argc - 1], "--"))
 		return error_set(e, STATUS_USAGE, -EINVAL, "no command behind --");
 	err = check(o, c->bit, e);
-	return !err && c->bit == EBPROF_TOP ? check_top(o, e) : err;
+	if (err || c->bit != EBPROF_TOP)
+		return err;
+	/* It shows all the time, so no part of it is left out. */
+	if (o->alloc)
+		o->max_overhead = OVERHEAD_NONE;
+	return check_live(&o->live, e);
 }
 
 void record_options_free(struct record_options *o)
 {
-	vec_free(&o->pids);
-	vec_free(&o->tids);
-	vec_free(&o->cpus);
+	vec_free(&o->target.pids);
+	vec_free(&o->target.tids);
+	vec_free(&o->target.cpus);
 	vec_free(&o->results.files);
-	vec_free(&o->debug_dirs);
+	vec_free(&o->names.debug_dirs);
 	vec_free(&o->allocators);
 }

@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the user asked `ebprof record`, `alloc` or `top` for: the option table (record_rows.c) and
- * its checks.
+ * its checks. Options are in groups, which belong to the modules that read them.
  */
 #ifndef EBPROF_RECORD_OPTIONS_H
 #define EBPROF_RECORD_OPTIONS_H
 
 #include "base/error.h"
 #include "cli/cli.h"
+#include "collect/stack_options.h"
+#include "commands/naming.h"
+#include "commands/targets.h"
 #include "commands/view_options.h"
+#include "sinks/results.h"
 
 #define ALLOC_ALL UINT64_MAX
 #define OVERHEAD_NONE (-1.0)	/* of max_overhead: no bound */
 
+/* What top shows, and how often. */
+struct live_options {
+	uint64_t refresh, window;	/* ns */
+	uint64_t tables;		/* after so many the plain view ends; 0: never */
+	int plain, since_start;
+};
+
 struct record_options {
-	/* targets */
-	int_vec pids, tids, cpus;
-	int all;
-	const char *cgroup, *comm;
-	char **command;			/* argv of the command that is the target; NULL: none */
-	/* argv of a command beside another target, which lasts as long; NULL: none */
-	char **until;
-	int no_inherit, include_self, include_idle;
+	struct target_options target;
 	/* what and how often */
 	const char *event;		/* NULL: cycles, else cpu-clock */
 	int off_cpu, wall, wakers, hide_idle;
@@ -37,25 +41,13 @@ struct record_options {
 	uint64_t min_age;		/* ns */
 	uint64_t frequency, period;	/* Hz; events a sample; exactly one is not 0 */
 	uint64_t duration, delay;	/* ns; 0: until told to stop; none */
-	int user_only, kernel_only, per_thread, timeline;
-	uint64_t max_frames;
-	int no_rescue;
-	int native;			/* frames of interpreters are shown, too */
-	uint64_t unwind_memory;		/* bytes */
-	uint64_t buffer;		/* bytes; 0: chosen */
-	/* names */
-	string_vec debug_dirs;
-	const char *vmlinux;		/* NULL: where it may be installed */
-	int debuginfod, no_cache, no_demangle, why;
-	/* results; top has the rows of its plain table there */
-	struct view_options view;
+	struct stack_options stack;
+	struct name_options names;
+	struct view_options view;	/* top has the rows of its plain table there */
 	struct result_options results;
+	struct live_options live;	/* of top */
 	int annotate, no_keep;
 	int strict, quiet, verbose;
-	/* top */
-	uint64_t refresh, window;	/* ns */
-	uint64_t tables;		/* after so many the plain view ends; 0: never */
-	int plain, since_start;
 };
 
 /*

@@ -24,7 +24,7 @@
 /* What we start: the target, or what says how long. NULL: nothing. */
 static char **command_of(const struct recording *r)
 {
-	return r->o.command ? r->o.command : r->o.until;
+	return r->o.target.command ? r->o.target.command : r->o.target.until;
 }
 
 /* Events and images are descriptors: take as many as we may have. */
@@ -76,14 +76,10 @@ static void fill_collect(struct recording *r)
 {
 	const struct record_options *o = &r->o;
 	struct collector_options *c = &r->collect;
-	size_t n = r->targets.list.n;
 
-	r->target_ids = xcalloc(n + 1, sizeof(*r->target_ids));
-	for (size_t i = 0; i < n; i++)
-		r->target_ids[i] = r->targets.list.v[i].id;
 	/* With a delay the command is past its exec when sampling starts. */
-	if (o->command && o->delay)
-		r->target_ids[n++] = r->command.launch.pid;
+	if (o->target.command && o->delay)
+		vec_push(&r->targets.ids, r->command.launch.pid);
 	*c = (struct collector_options){
 		.event = r->no_event ? NULL : &r->event,
 		.off_cpu = o->off_cpu || o->wall,
@@ -91,26 +87,26 @@ static void fill_collect(struct recording *r)
 		.alloc = o->alloc ? &r->probes : NULL,
 		.frequency = o->frequency,
 		.period = o->period,
-		.targets = r->target_ids,
-		.ntargets = n,
-		.by_thread = o->tids.n > 0,
-		.inherit = !o->no_inherit,
-		.command = o->command && !o->delay ? r->command.launch.pid : 0,
-		.comm = o->comm,
+		.targets = r->targets.ids.v,
+		.ntargets = r->targets.ids.n,
+		.by_thread = o->target.tids.n > 0,
+		.inherit = !o->target.no_inherit,
+		.command = o->target.command && !o->delay ? r->command.launch.pid : 0,
+		.comm = o->target.comm,
 		.cgroup = r->targets.cgroup.id,
 		.cgroup_controller = r->targets.cgroup.controller,
-		.cpus = o->cpus.v,
-		.ncpus = o->cpus.n,
-		.user = !o->kernel_only,
-		.kernel = !o->user_only,
-		.timeline = o->timeline,
-		.idle = o->include_idle,
-		.max_frames = (uint32_t)o->max_frames,
-		.rescue = !o->no_rescue,
-		.ring_bytes = o->buffer,
+		.cpus = o->target.cpus.v,
+		.ncpus = o->target.cpus.n,
+		.user = !o->stack.kernel_only,
+		.kernel = !o->stack.user_only,
+		.timeline = o->stack.timeline,
+		.idle = o->target.include_idle,
+		.max_frames = (uint32_t)o->stack.max_frames,
+		.rescue = !o->stack.no_rescue,
+		.ring_bytes = o->stack.buffer,
 	};
 	choose_parts(r);
-	if (!o->include_self)
+	if (!o->target.include_self)
 		beside_pids(&r->beside, c->self);
 	/* Asked for by number is asked for. */
 	for (size_t i = 0; i < r->targets.list.n; i++)
@@ -118,25 +114,11 @@ static void fill_collect(struct recording *r)
 			c->self[0] = 0;
 }
 
-/* What the targets have forked before now; forks from now on are followed in the kernel. */
-static void add_descendants(struct recording *r)
+/* What the targets forked while all was loaded; forks from now on are followed in the kernel. */
+static void add_forked(struct recording *r)
 {
-	pid_t *pids = NULL;
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->o.pids.n; i++)
-		procfs_descendants(r->o.pids.v[i], &pids, &n);
-	while (n)
-		session_add_target(r->session, pids[--n]);
-	free(pids);
-}
-
-/* Follows the targets from now on, and lets the command go. */
-static int begin_targets(struct recording *r, struct error *e)
-{
-	if (!r->o.no_inherit)
-		add_descendants(r);
-	return started_go(&r->command, &r->loop, e);
+	for (size_t i = targets_find_forked(&r->targets, &r->o.target); i < r->targets.ids.n; i++)
+		session_add_target(r->session, r->targets.ids.v[i]);
 }
 
 size_t recording_fds(void *recording, struct pollfd fds[LOOP_FDS])
@@ -162,18 +144,18 @@ static void fill_options(struct recording *r)
 	};
 	r->session_options = (struct session_options){
 		.collect = r->collect,
-		.unwind_memory = r->o.unwind_memory,
-		.symbols = naming_options(&r->o, r->debuginfod, &r->beside),
+		.unwind_memory = r->o.stack.unwind_memory,
+		.symbols = naming_options(&r->o.names, &r->o.view, r->debuginfod, &r->beside),
 		.alloc = r->o.alloc ? &r->alloc : NULL,
 		.allocations = r->o.alloc ? &r->allocations : NULL,
 		.slices = r->probes.paused ? &r->slices : NULL,
 		.leaks = r->o.leaks,
 		.remote = r->beside.remote,
 		.sandbox = &r->sandbox,
-		.native = r->o.native,
-		.why = r->o.why,
+		.native = r->o.stack.native,
+		.why = r->o.names.why,
 		.hide_idle = r->o.hide_idle,
-		.per_thread = r->o.per_thread,
+		.per_thread = r->o.stack.per_thread,
 		.live = r->live,
 	};
 }
@@ -194,13 +176,16 @@ int recording_start(struct recording *r, struct error *e)
 	if (!r->session)
 		return -EIO;
 	if (r->o.delay) {
-		err = begin_targets(r, e);
+		err = started_go(&r->command, &r->loop, e);
 		if (!err && loop_run(&r->loop, &waiting, 1, clock_ns() + r->o.delay) == LOOP_ASKED)
 			return 0;
 	}
 	if (!err)
 		err = session_start(r->session, e);
-	return err || r->o.delay ? err : begin_targets(r, e);
+	if (err)
+		return err;
+	add_forked(r);
+	return r->o.delay ? 0 : started_go(&r->command, &r->loop, e);
 }
 
 void recording_loop(struct recording *r, const struct loop_consumer *consumers, size_t n)
@@ -221,7 +206,7 @@ void recording_loop(struct recording *r, const struct loop_consumer *consumers, 
 
 int recording_targets_ended(const struct recording *r)
 {
-	return !r->o.until && targets_ended(&r->targets);
+	return !r->o.target.until && targets_ended(&r->targets);
 }
 
 /* @text, cleaned, as a string of the profile. */
@@ -264,10 +249,10 @@ static void drop_capabilities(const struct recording *r)
  */
 static int prepare_command(struct recording *r, struct error *e)
 {
-	char **argv = r->o.command ? r->o.command : r->o.until, *env[3];
+	char **argv = r->o.target.command ? r->o.target.command : r->o.target.until, *env[3];
 	int err;
 
-	if (!r->o.alloc || !r->o.command)
+	if (!r->o.alloc || !r->o.target.command)
 		return started_prepare(&r->command, argv, NULL, e);
 	alloc_library_environment(&r->library, r->alloc.interval, env);
 	err = started_prepare(&r->command, argv, env, e);
@@ -281,11 +266,14 @@ int recording_find(struct recording *r, struct error *e)
 	int err;
 
 	raise_file_limit();
-	err = naming_open(&r->debuginfod, &r->o, e);
+	err = naming_open(&r->debuginfod, &r->o.names, e);
 	if (!err)
 		err = feature_require("pid namespace", e);
 	if (!err)
-		err = targets_find(&r->targets, &r->o, e);
+		err = targets_find(&r->targets, &r->o.target, e);
+	if (!err && r->targets.kthreads && r->o.stack.user_only)
+		err = error_set(e, STATUS_USAGE, -EINVAL,
+				"-U: a kernel thread has no user stack; leave -U out");
 	if (!err)
 		err = event_choose(&r->o, &r->event, e);
 	r->no_event = err <= 0;
@@ -298,8 +286,8 @@ int recording_prepare(struct recording *r, struct error *e)
 		.user = &r->user,
 		.results = r->results,
 		.last = r->last,
-		.store = !r->o.no_cache,
-		.demangle = !r->o.no_demangle,
+		.store = !r->o.names.no_cache,
+		.demangle = !r->o.names.no_demangle,
 	};
 	int err = beside_start(&r->beside, &beside, e);
 
@@ -325,6 +313,5 @@ void recording_cleanup(struct recording *r)
 	beside_end(&r->beside);
 	targets_free(&r->targets);
 	loop_close(&r->loop);
-	free(r->target_ids);
 	record_options_free(&r->o);
 }

@@ -46,7 +46,6 @@ struct recording {
 	struct waits waits;
 	struct allocations allocations;
 	struct page_faults page_faults;
-	pid_t *target_ids;
 	struct alloc_library library;	/* for the command of ebprof alloc */
 	struct alloc_probes probes;
 	struct alloc_price price;

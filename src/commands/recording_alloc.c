@@ -37,11 +37,11 @@ static void show_price(const struct recording *r, int children, double bound)
 	double calls = l->calls + l->ends, cost = alloc_load_cost(l, ALLOC_CALLS | ALLOC_ENDS);
 	const char *least = l->rough ? "at least " : "";
 
-	if (r->o.pids.n == 1)
-		fprintf(stderr, "ebprof: process %d%s makes ", r->o.pids.v[0],
+	if (r->o.target.pids.n == 1)
+		fprintf(stderr, "ebprof: process %d%s makes ", r->o.target.pids.v[0],
 			children ? ", with what it has forked," : "");
 	else
-		fprintf(stderr, "ebprof: these %zu processes make ", r->o.pids.n);
+		fprintf(stderr, "ebprof: these %zu processes make ", r->o.target.pids.n);
 	if (calls < 1) {
 		fprintf(stderr,
 			"no calls of the allocator at the moment; a malloc() with its free() will "
@@ -115,8 +115,8 @@ static int find_named(struct recording *r, const char *text, struct error *e)
 	struct alloc_named named;
 	int err = alloc_named_parse(&named, text, e);
 
-	for (size_t i = 0; i < r->o.pids.n && !err; i++)
-		err = alloc_probes_named(&r->probes, r->o.pids.v[i], &named, e);
+	for (size_t i = 0; i < r->o.target.pids.n && !err; i++)
+		err = alloc_probes_named(&r->probes, r->o.target.pids.v[i], &named, e);
 	if (!err && *named.missing && !r->o.quiet)
 		fprintf(stderr, "ebprof: %s has no function %s\n", named.path, named.missing);
 	return err;
@@ -126,24 +126,14 @@ static int find_named(struct recording *r, const char *text, struct error *e)
  * What the processes have forked: an allocator that is found in them is followed, and none is no
  * error. 1 where there are any.
  */
-static int find_descendants(struct recording *r)
+static int add_forked(struct recording *r)
 {
+	const struct targets *t = &r->targets;
 	struct error ignored;
-	pid_t *pids = NULL;
-	size_t n = 0;
 
-	for (size_t i = 0; i < r->o.pids.n; i++)
-		procfs_descendants(r->o.pids.v[i], &pids, &n);
-	for (size_t i = 0; i < n; i++) {
-		size_t k = 0;
-
-		while (k < r->probes.nplaces && r->probes.places[k].pid != pids[i])
-			k++;
-		if (k == r->probes.nplaces)
-			alloc_probes_process(&r->probes, pids[i], 1, &ignored);
-	}
-	free(pids);
-	return n > 0;
+	for (size_t i = t->list.n; i < t->ids.n; i++)
+		alloc_probes_process(&r->probes, t->ids.v[i], 1, &ignored);
+	return t->ids.n > t->list.n;
 }
 
 int recording_alloc(struct recording *r, struct error *e)
@@ -158,13 +148,13 @@ int recording_alloc(struct recording *r, struct error *e)
 							       : o->alloc_interval,
 					   .min_age = o->min_age };
 	r->probes.interval = r->alloc.interval;
-	if (o->command) {
+	if (o->target.command) {
 		err = alloc_library_find(&r->library, e);
 		return err ? err : alloc_probes_library(&r->probes, &r->library, e);
 	}
 	for (size_t i = 0; i < o->allocators.n && !err; i++)
 		err = find_named(r, o->allocators.v[i], e);
-	for (size_t i = 0; i < o->pids.n && !err; i++)
-		err = alloc_probes_process(&r->probes, o->pids.v[i], o->allocators.n > 0, e);
-	return err ? err : find_price(r, !o->no_inherit && find_descendants(r), e);
+	for (size_t i = 0; i < o->target.pids.n && !err; i++)
+		err = alloc_probes_process(&r->probes, o->target.pids.v[i], o->allocators.n > 0, e);
+	return err ? err : find_price(r, add_forked(r), e);
 }

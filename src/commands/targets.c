@@ -96,7 +96,30 @@ static int check_cpus(const int_vec *asked, struct error *e)
 			 asked->v[0], online);
 }
 
-int targets_find(struct targets *t, const struct record_options *o, struct error *e)
+static void add_id(struct targets *t, pid_t id)
+{
+	size_t i = 0;
+
+	while (i < t->ids.n && t->ids.v[i] != id)
+		i++;
+	if (i == t->ids.n)
+		vec_push(&t->ids, id);
+}
+
+size_t targets_find_forked(struct targets *t, const struct target_options *o)
+{
+	size_t before = t->ids.n, n = 0;
+	pid_t *pids = NULL;
+
+	for (size_t i = 0; i < o->pids.n && !o->no_inherit; i++)
+		procfs_descendants(o->pids.v[i], &pids, &n);
+	for (size_t i = 0; i < n; i++)
+		add_id(t, pids[i]);
+	free(pids);
+	return before;
+}
+
+int targets_find(struct targets *t, const struct target_options *o, struct error *e)
 {
 	int err = check_cpus(&o->cpus, e);
 
@@ -104,11 +127,12 @@ int targets_find(struct targets *t, const struct record_options *o, struct error
 		err = add_process(t, o->pids.v[i], e);
 	for (size_t i = 0; i < o->tids.n && !err; i++)
 		err = add_thread(t, o->tids.v[i], e);
-	if (!err && t->kthreads && o->user_only)
-		err = error_set(e, STATUS_USAGE, -EINVAL,
-				"-U: a kernel thread has no user stack; leave -U out");
 	if (!err && o->cgroup)
 		err = cgroup_find(o->cgroup, &t->cgroup, e);
+	for (size_t i = 0; i < t->list.n && !err; i++)
+		vec_push(&t->ids, t->list.v[i].id);
+	if (!err)
+		targets_find_forked(t, o);
 	return err;
 }
 
@@ -137,4 +161,5 @@ void targets_free(struct targets *t)
 		if (t->list.v[i].pidfd >= 0)
 			close(t->list.v[i].pidfd);
 	vec_free(&t->list);
+	vec_free(&t->ids);
 }

@@ -7,11 +7,27 @@
 #define EBPROF_TARGETS_H
 
 #include "base/error.h"
-#include "commands/record_options.h"
+#include "base/vec.h"
+#include "cli/cli.h"
 #include "proc/cgroup.h"
+
+struct target_options {
+	int_vec pids, tids, cpus;
+	int all;
+	const char *cgroup, *comm;
+	char **command;			/* argv of the command that is the target; NULL: none */
+	/* argv of a command beside another target, which lasts as long; NULL: none */
+	char **until;
+	int no_inherit, include_self, include_idle;
+};
 
 struct targets {
 	VEC(struct target) list;	/* processes or threads; empty: not chosen by number */
+	/*
+	 * The ids of these, and behind them those of what the processes have forked, if that is
+	 * followed.
+	 */
+	VEC(pid_t) ids;
 	struct cgroup cgroup;		/* id 0: not chosen by cgroup */
 	int kthreads;			/* that many are kernel threads */
 };
@@ -23,7 +39,12 @@ struct target {
 };
 
 /* Fills @t; -ESRCH and the like with @e filled (STATUS_NO_TARGET). */
-int targets_find(struct targets *t, const struct record_options *o, struct error *e);
+int targets_find(struct targets *t, const struct target_options *o, struct error *e);
+/*
+ * Adds to @t->ids what was forked since then, and returns the index of the first new one. Once the
+ * kernel follows forks, nothing is missed after it.
+ */
+size_t targets_find_forked(struct targets *t, const struct target_options *o);
 /* 1 when all that were chosen by number have ended; 0 where none was. */
 int targets_ended(const struct targets *t);
 void targets_free(struct targets *t);

@@ -3,8 +3,9 @@
 import contextlib
 import os
 import signal
+import subprocess
 
-from harness import (EBPROF, Fixture, check, child_of, cpu_seconds, directory, equal, finish, fixture_path, needs, own_name, run,
+from harness import (EBPROF, Fixture, bpf_ids, check, child_of, cpu_seconds, directory, equal, finish, fixture_path, needs, own_name, run,
                      skip, start, tree_shares, wait_burned, wait_for, wait_sampling, whole_rate)
 
 RATE = ("-F", 999)
@@ -39,6 +40,23 @@ def test_two_processes():
         r = run("-p", f"{one.pid},{two.pid}", "-d", "1", *RATE).ok()
     tree_shares(r.profile, lambda s: s.comm == "tree", least=150)
     equal(r.profile.comms(), {"tree", "other"}, "comms")
+
+
+def test_forked_in_the_delay():
+    """What a target forks between the look for its descendants and the first sample is sampled, too."""
+    shell = subprocess.Popen(["sh", "-c", 'read go; "$0" --seconds 20 & wait', fixture_path("tree")], stdin=subprocess.PIPE,
+                             stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        proc = start("-p", shell.pid, "--delay", "3s", "-d", "1", *RATE)
+        wait_for(lambda: bpf_ids(proc.pid)[0], "the programs")
+        shell.stdin.write(b"go\n")
+        shell.stdin.flush()
+        tree = child_of(shell.pid, "tree")
+        r = finish(proc).ok()
+        check(tree and r.profile.comms() == {"tree"}, "comms", r.profile.comms())
+    finally:
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
 
 
 def test_threads_of_a_process():

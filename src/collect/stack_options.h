@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* How stacks are taken, and what that may use; the same for all ways of measuring. */
+#ifndef EBPROF_STACK_OPTIONS_H
+#define EBPROF_STACK_OPTIONS_H
+
+#include <stdint.h>
+
+struct stack_options {
+	int user_only, kernel_only;	/* not both */
+	int per_thread;			/* outputs tell threads apart by their ids */
+	int timeline;			/* each sample with its time, instead of counts */
+	uint64_t max_frames;		/* at most EBP_FRAMES_MAX */
+	int no_rescue;			/* what the kernel cannot finish is not sent to user space */
+	int native;			/* frames of interpreters are shown, too */
+	uint64_t unwind_memory;		/* bytes of unwind tables, at most */
+	uint64_t buffer;		/* bytes of the ring buffer; 0: chosen */
+};
+
+#endif
