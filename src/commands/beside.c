@@ -79,7 +79,7 @@ static void show_refused(const struct refusals *r)
 	refusals_text(r, text, sizeof(text));
 	if (*text)
 		fprintf(stderr,
-			"ebprof: the sandbox refused system calls: %s; what they were for is "
+			"ebprof: the sandbox refused system calls: %s; what needed them is "
 			"missing, please report it\n",
 			text);
 }

@@ -34,16 +34,17 @@ static const struct cli_option rows[] = {
 	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
 	CLI_HEADING("Comparison"),
 	{ 0, 0, "normalize", "BY", cli_string, AT(normalize),
-	  "samples (default: shares), seconds (CPUs busy) or none", CLI_BRIEF },
-	{ 0, 0, "all", NULL, cli_flag, AT(all), "list what is within chance, too", CLI_BRIEF },
+	  "samples (shares, the default), seconds (CPUs busy), none", CLI_BRIEF },
+	{ 0, 0, "all", NULL, cli_flag, AT(all), "list changes within chance, too", CLI_BRIEF },
 	{ 0, 0, "fail-above", "PERCENT", cli_percent, AT(fail_above),
-	  "exit with 7 where a function gains more, significantly", CLI_BRIEF },
-	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "of files that have several",
+	  "exit with 7 if a function gains more, significantly", CLI_BRIEF },
+	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "which values, if a file has several",
 	  CLI_BRIEF },
 	CLI_HEADING("Output"),
 	RESULT_OPTIONS_FILES(AT(results), "write here; may be repeated; - is standard output",
 			     CLI_BRIEF),
-	RESULT_OPTIONS_FORMAT(AT(results), "table, json, folded or html (default: by the file's name)",
+	RESULT_OPTIONS_FORMAT(AT(results),
+			      "table, json, folded or html (default: by the file's name)",
 			      CLI_BRIEF),
 	RESULT_OPTIONS_FORCE(AT(results), 0),
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
@@ -195,8 +196,7 @@ static void summarize(const struct comparison *c)
 		v.types[DIFF_BEFORE].total, diff_counted(c->diff) ? "samples" : diff_unit(c->diff),
 		before, before > 1 ? "s" : "", v.types[DIFF_AFTER].total, after);
 	if (before == 1 && after == 1)
-		fputs("ebprof: how much runs differ anyway is not known from one file of each; "
-		      "give several\n",
+		fputs("ebprof: one file of each does not show how much runs vary; give several\n",
 		      stderr);
 }
 
@@ -231,13 +231,13 @@ static int run(const struct cli_command *c, int argc, char **argv)
 
 const struct cli_command command_diff = {
 	.name = "diff",
-	.summary = "what became slower from one profile to another, and how sure that is",
+	.summary = "what became slower between two profiles, and how sure that is",
 	.usage = "diff [OPTION]... BEFORE AFTER\n"
 		 "diff [OPTION]... BEFORE... -- AFTER...",
-	.about = "Says which functions became slower or faster from one saved profile to another, "
-		 "and how sure that\n"
-		 "is. With several files of each (best five or more) it knows how much they differ "
-		 "anyway.\n"
+	.about = "Shows which functions became slower or faster between two saved profiles, and "
+		 "how sure that is.\n"
+		 "With several files of each (best five or more) it takes into account how much "
+		 "runs vary.\n"
 		 "  ebprof diff old.pb.gz new.pb.gz                   what changed, as a table\n"
 		 "  ebprof diff old*.folded -- new*.folded            runs of two builds\n"
 		 "  ebprof diff old.pb.gz new.pb.gz -o diff.html      as a flame graph\n"

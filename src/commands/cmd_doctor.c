@@ -121,11 +121,11 @@ static const struct cli_option rows[] = { CLI_END };
 
 const struct cli_command command_doctor = {
 	.name = "doctor",
-	.summary = "what this kernel and this user can do, and how to mend it",
+	.summary = "what this kernel and this user can do, and how to fix it",
 	.usage = "doctor",
-	.about = "Says what this kernel and this user can do for a profiler: a line for each thing "
-		 "that is\n"
-		 "needed or useful; what is not there comes last, with what that means and the "
+	.about = "Checks what this kernel and this user can do for a profiler: a line for each "
+		 "feature that is\n"
+		 "needed or useful. What is missing comes last, with what that means and the "
 		 "fix.\n",
 	.rows = rows,
 	.more = more,

@@ -101,7 +101,7 @@ static int run_version(const struct cli_command *c, int argc, char **argv)
 
 const struct cli_command command_help = {
 	.name = "help",
-	.summary = "this list, or all of a command: ebprof help COMMAND",
+	.summary = "this list, or all options of a command: ebprof help COMMAND",
 	.usage = "help [COMMAND]",
 	.about = "The commands, or what COMMAND does and all its options.\n",
 	.rows = rows,

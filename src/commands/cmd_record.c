@@ -33,7 +33,7 @@ static void keep(struct recording *r, struct profile *p)
 		return;
 	if (err == -EFBIG)
 		fprintf(stderr, "ebprof: too large to be kept for ebprof report (%u MiB at most); "
-			"-o out.pb.gz keeps it\n", LAST_RECORDING_BYTES >> 20);
+			"save it with -o out.pb.gz\n", LAST_RECORDING_BYTES >> 20);
 	else if (!err && results_show(r->results))
 		fputs("ebprof: this recording is kept: ebprof report opens it again, "
 		      "ebprof report -o out.html draws it\n", stderr);
@@ -191,11 +191,11 @@ const struct cli_command command_alloc = {
 	.summary = "which code allocates memory, and what is never freed",
 	.usage = "alloc [OPTION]... -p PID | [--] COMMAND ARG...\n"
 		 "alloc --page-faults [TARGET] [OPTION]... [[--] COMMAND ARG...]",
-	.about = "Follows the blocks of malloc() and its like, or page faults.\n"
+	.about = "Follows memory from malloc() and related functions, or page faults.\n"
 		 "  sudo ebprof alloc --leaks ./prog ARG              what it allocates and never "
 		 "frees\n"
-		 "  sudo ebprof alloc -p PID -d 10                    of a running process; says "
-		 "before what it costs\n"
+		 "  sudo ebprof alloc -p PID -d 10                    a running process; reports "
+		 "the cost first\n"
 		 "  sudo ebprof alloc --page-faults -a -d 60          what makes memory grow, for "
 		 "next to nothing\n",
 	.rows = record_rows,

@@ -147,7 +147,7 @@ static int run(const struct cli_command *c, int argc, char **argv)
 
 const struct cli_command command_top = {
 	.name = "top",
-	.summary = "the same, live",
+	.summary = "which code runs, or waits, live",
 	.usage = "top [TARGET] [OPTION]... [[--] COMMAND ARG...]",
 	.about = "Shows live which code runs. On a terminal, ? lists the keys; elsewhere it prints "
 		 "tables.\n"

@@ -52,7 +52,7 @@ int event_choose(struct record_options *o, struct event *event, struct error *e)
 		return err;
 	if ((o->off_cpu || o->wall) && !event_is_software(event))
 		return error_set(e, STATUS_USAGE, -EINVAL,
-				 "-e %s interrupts where switches are followed; "
+				 "-e %s would interrupt what follows context switches; "
 				 "with --off-cpu and --wall use a software event: -e cpu-clock",
 				 event->name);
 	/* A tracepoint has no rate of its own: every hit, as perf does, unless -c says otherwise. */

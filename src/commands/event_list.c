@@ -66,7 +66,7 @@ int event_list_print(void)
 			"offer\n",
 			l.absent, l.absent == 1 ? " is" : "s are");
 	if (!tracefs_events(&t) || access(tracefs_events(&t), R_OK | X_OK))
-		fputs("ebprof: tracepoints are left out, which only root may list\n", stderr);
+		fputs("ebprof: tracepoints are left out; only root may list them\n", stderr);
 	tracefs_close(&t);
 	return STATUS_OK;
 }

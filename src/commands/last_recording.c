@@ -94,7 +94,7 @@ struct profile *last_recording_read(const struct user *u, struct error *e)
 		return input_read_fd(fd, "the last recording", &notes, e);
 	errno = -fd;
 	if (fd == -ENOENT || fd == -ENOTDIR)
-		error_set(e, STATUS_USAGE, fd, "no recording of this user is kept; "
+		error_set(e, STATUS_USAGE, fd, "no recording is kept for this user; "
 			  "report takes files, or - for standard input");
 	else
 		error_set(e, STATUS_ERROR, fd, "cannot read the last recording: %s", strerror(-fd));

@@ -137,7 +137,7 @@ int record_options_parse(struct record_options *o, const struct cli_command *c, 
 	else if (rest < argc)
 		o->target.command = argv + rest;
 	else if (argc > 1 && !strcmp(argv[argc - 1], "--"))
-		return error_set(e, STATUS_USAGE, -EINVAL, "no command behind --");
+		return error_set(e, STATUS_USAGE, -EINVAL, "no command after --");
 	err = check(o, c->bit, e);
 	if (err || c->bit != EBPROF_TOP)
 		return err;

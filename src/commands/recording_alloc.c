@@ -53,15 +53,13 @@ static void show_price(const struct recording *r, int children, double bound)
 	fputs(least, stderr);
 	show_number(calls);
 	fprintf(stderr,
-		" calls of the allocator in each second that the threads run which make them; each "
-		"costs about %.1f us "
-		"more here: expect these threads to run %s%.*f times slower",
+		" calls of the allocator per second of the calling threads' CPU time; each costs "
+		"about %.1f us more here: expect these threads to run %s%.*f times slower",
 		cost / calls * 1e6, least, cost > 9 ? 0 : 1, 1 + cost);
 	if (100 * cost > bound && bound > 0)
 		fprintf(stderr,
-			" if all of these were followed: a part of the time is, for --max-overhead "
-			"%g%% "
-			"(none: all)",
+			" if all calls were followed; --max-overhead %g%% follows them for a part "
+			"of the time (none: always)",
 			bound);
 	else if (100 * cost > OVERHEAD_DEFAULT)
 		fputs(" (--max-overhead 10% bounds that)", stderr);

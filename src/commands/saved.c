@@ -77,10 +77,10 @@ static void say_weight(enum rates_weight weight)
 {
 	static const char *const texts[] = {
 		[RATES_TIME] =
-			"the files were sampled at different rates, so stacks are weighed by time; "
-			"--sample-type samples counts samples",
+			"the files were sampled at different rates, so stacks are weighted by "
+			"time; --sample-type samples counts samples",
 		[RATES_EVENTS] = "the files were sampled with different periods, so stacks are "
-				 "weighed by events; "
+				 "weighted by events; "
 				 "--sample-type samples counts samples",
 		[RATES_UNKNOWN] =
 			"the files were sampled at different rates, not all of which are known: "

@@ -68,7 +68,7 @@ static void show_waiting(const struct started *s, const struct loop *l)
 	else
 		fprintf(stderr, "goes on after SIG%s; kill -KILL %d ends it",
 			sigabbrev_np(l->asked ? l->last_signal : SIGTERM), s->launch.pid);
-	fputs(", Ctrl-C only ebprof\n", stderr);
+	fputs("; Ctrl-C ends only ebprof\n", stderr);
 }
 
 int started_status(const struct started *s, const struct loop *l, int quiet)

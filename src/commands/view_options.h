@@ -41,7 +41,7 @@ cli_store view_options_sort;	/* enum output_sort */
 	{ 0, 0, "title", "TEXT", cli_string, (at) + offsetof(struct view_options, title), \
 		"a title for formats that show one", 0 }, \
 	{ 0, 0, "no-inline", NULL, cli_flag, (at) + offsetof(struct view_options, no_inline), \
-		"count inlined functions as what they went into", 0 }, \
+		"count inlined functions as their callers", 0 }, \
 	{ 0, 0, "short-templates", NULL, cli_flag, \
 		(at) + offsetof(struct view_options, short_templates), \
 		"names without template arguments and return types", 0 }

@@ -331,7 +331,7 @@ static void find(struct browser *b, long by, int from)
 			return;
 		}
 	}
-	tell(b, *b->search.text ? "nothing more fits" : "nothing is searched for: /");
+	tell(b, *b->search.text ? "no other row matches" : "no search pattern yet: press /");
 }
 
 static void find_next(struct browser *b) { find(b, 1, 1); }
@@ -352,7 +352,7 @@ static const struct action {
 	{ { PRESS_END, 'G' }, end, { "End, G", "to the last row" } },
 	{ { PRESS_LEFT, 'h', '-' },
 	  left,
-	  { "left, h, -", "close a branch of the tree, or to its parent" } },
+	  { "left, h, -", "close a branch of the tree, or go to its parent" } },
 	{ { PRESS_RIGHT, 'l', '+' }, right, { "right, l, +", "open a branch" } },
 	{ { '\r', '\n' }, enter, { "Enter", "callers and callees; open a branch; zoom" } },
 	{ { ESCAPE, PRESS_BACKSPACE }, back, { "Esc", "back: out of zoom, filter, view" } },
@@ -363,32 +363,32 @@ static const struct action {
 	{ { '5' }, lines, { "5", "source lines of the function" } },
 	{ { '6' }, flame, { "6", "flame graph" } },
 	{ { '7' }, modules, { "7", "images: programs, libraries, the kernel" } },
-	{ { '\t' }, next_view, { "Tab", "the next view" } },
-	{ { PRESS_BACKTAB }, last_view, { "Shift-Tab", "the view before" } },
+	{ { '\t' }, next_view, { "Tab", "next view" } },
+	{ { PRESS_BACKTAB }, last_view, { "Shift-Tab", "previous view" } },
 	{ { 'H' }, hottest, { "H", "follow the hottest path" } },
 	{ { '*' }, open_all, { "*", "open all below" } },
 	{ { 'c' }, who_calls, { "c", "callers and callees of what is selected" } },
 	{ { 'L' }, which_lines, { "L", "source lines of what is selected" } },
 	{ { '/' }, search, { "/", "search: a regular expression" } },
-	{ { 'n' }, find_next, { "n", "the next that fits" } },
-	{ { 'N' }, find_last, { "N", "the one before" } },
-	{ { 'f', '\\' }, filter, { "f, \\", "show only what fits a regular expression" } },
+	{ { 'n' }, find_next, { "n", "next match" } },
+	{ { 'N' }, find_last, { "N", "previous match" } },
+	{ { 'f', '\\' }, filter, { "f, \\", "show only what matches a regular expression" } },
 	{ { '<', ',' }, sort_left, { "<", "sort by the column to the left" } },
 	{ { '>', '.' }, sort_right, { ">", "sort by the column to the right" } },
-	{ { 'r', 'I' }, reverse, { "r", "the other way round" } },
-	{ { 'K' }, kernel, { "K", "without the kernel's frames, and with them" } },
-	{ { 'u', 'U' }, user, { "u", "without programs' frames, and with them" } },
+	{ { 'r', 'I' }, reverse, { "r", "reverse the order" } },
+	{ { 'K' }, kernel, { "K", "hide the frames of the kernel, or show them" } },
+	{ { 'u', 'U' }, user, { "u", "hide the frames of programs, or show them" } },
 	{ { 't' }, threads, { "t", "threads or processes" } },
 	{ { 'T' }, process_tree, { "T", "processes below those that started them" } },
 	{ { 'w' }, window, { "w", "the last seconds, or all since the start" } },
-	{ { 'v' }, next_type, { "v", "the next of the values: bytes, blocks, waits" } },
-	{ { 'V' }, last_type, { "V", "the one before" } },
-	{ { ' ' }, pause_it, { "Space", "stop the picture, and go on" } },
-	{ { 'i' }, detail, { "i", "all of the selected row" } },
-	{ { 's' }, save, { "s", "save what is shown, as the file's name says" } },
+	{ { 'v' }, next_type, { "v", "next values: bytes, blocks, waits" } },
+	{ { 'V' }, last_type, { "V", "previous values" } },
+	{ { ' ' }, pause_it, { "Space", "pause, and resume" } },
+	{ { 'i' }, detail, { "i", "details of the selected row" } },
+	{ { 's' }, save, { "s", "save what is shown; the name chooses the format" } },
 	{ { '?', PRESS_CONTROL('h') }, help, { "?", "these keys" } },
-	{ { PRESS_CONTROL('l') }, redraw, { "^L", "draw anew" } },
-	{ { PRESS_CONTROL('z') }, suspend, { "^Z", "stop; fg goes on" } },
+	{ { PRESS_CONTROL('l') }, redraw, { "^L", "redraw" } },
+	{ { PRESS_CONTROL('z') }, suspend, { "^Z", "suspend; fg resumes" } },
 	{ { 'q', 'Q', PRESS_CONTROL('c') }, quit, { "q, ^C", "end" } },
 };
 
@@ -410,7 +410,7 @@ static void answer(struct browser *b)
 			save_profile(b->show.profile, b->typed, b->user, b->message,
 				     sizeof(b->message));
 	} else if (browser_pattern_set(what == PROMPT_SEARCH ? &b->search : &b->filter, b->typed)) {
-		tell(b, "this is no regular expression");
+		tell(b, "this is not a regular expression");
 	} else if (what == PROMPT_SEARCH) {
 		find(b, 1, 0);
 	} else {

@@ -261,7 +261,8 @@ static void paint_rows(struct browser *b, struct page *page)
 	}
 	if (!b->listed.n)
 		page_put(page, b->layout.first, 0, page->columns, STYLE_DIM, 0,
-			 b->rows.n ? "no row fits the filter; Esc removes it" : "no samples yet");
+			 b->rows.n ? "no row matches the filter; Esc removes it"
+				   : "no samples yet");
 }
 
 static void find_column(void *ctx, int i, const struct row_column *c, int x, int width)

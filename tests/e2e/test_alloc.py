@@ -254,8 +254,8 @@ def needs_links():
 
 def foretold(result):
     """Calls a second, us of each, and how many times slower it will be."""
-    m = re.search(r"process \d+ makes (?:at least )?([\d,]+) calls of the allocator in each second that the threads run which "
-                  r"make them; each costs about ([\d.]+) us more here: expect these threads to run (?:at least )?([\d.]+) times "
+    m = re.search(r"process \d+ makes (?:at least )?([\d,]+) calls of the allocator per second of the calling "
+                  r"threads' CPU time; each costs about ([\d.]+) us more here: expect these threads to run (?:at least )?([\d.]+) times "
                   r"slower", result.err)
     check(m, result.err)
     return int(m[1].replace(",", "")), float(m[2]), float(m[3])

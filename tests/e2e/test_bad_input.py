@@ -118,7 +118,7 @@ def test_no_such_tracepoint():
 def test_targets_do_not_mix():
     run("-p", os.getpid(), "-a", "-d", 1).fails(2)
     run("-F", 99, "-c", 100, "-d", 1).fails(2)
-    run("-p", os.getpid(), "-d", 1, "--").fails(2, "no command behind --")
+    run("-p", os.getpid(), "-d", 1, "--").fails(2, "no command after --")
 
 
 def test_escape_codes_are_not_echoed():

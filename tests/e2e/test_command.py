@@ -38,7 +38,7 @@ def waits_for(command, expected, sent=None):
         proc.send_signal(sent)
     m = read_line(proc.stderr, r"^ebprof: waiting for the command sh \(PID (\d+)\), which (.*)\n")
     pid = int(m[1])
-    equal(m[2], expected.format(pid) + ", Ctrl-C only ebprof", "the message")
+    equal(m[2], expected.format(pid) + "; Ctrl-C ends only ebprof", "the message")
     check(state(pid) in "RTS", "the command is there:", state(pid))
     os.kill(pid, signal.SIGKILL)
     return finish(proc).code

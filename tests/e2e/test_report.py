@@ -103,12 +103,12 @@ def test_files_of_different_rates():
         r = run("report", "--by", "process", *files).ok()
         got = sorted(float(row[2]) for row in rows(r.out, ["PID", "COMM", "MS", "%"]))
         check(all(abs(a - b) < 0.01 for a, b in zip(got, sorted(times))), "ms:", got, times)
-        check("sampled at different rates, so stacks are weighed by time" in r.err, r.err)
+        check("sampled at different rates, so stacks are weighted by time" in r.err, r.err)
         r = run("report", "--by", "process", "--sample-type", "samples", *files).ok()
-        check("weighed" not in r.err, r.err)
+        check("weighted" not in r.err, r.err)
         rows(r.out, ["PID", "COMM", "SAMPLES", "%"])
         r = run("report", "--by", "process", files[0], files[0]).ok()
-        check("weighed" not in r.err, r.err)
+        check("weighted" not in r.err, r.err)
         rows(r.out, ["PID", "COMM", "SAMPLES", "%"])
 
 
@@ -324,7 +324,7 @@ def test_bad_options():
         path = os.path.join(d, "x.folded")
         with open(path, "w") as f:
             f.write("x;f 1\n")
-        run("report").fails(2, "no recording of this user is kept; report takes files")
+        run("report").fails(2, "no recording is kept for this user; report takes files")
         twice = run("report", "--rows", 1, path, path).ok()
         once = run("report", "--rows", 1, path).ok()
         equal(twice.out.split()[7], str(2 * int(once.out.split()[7])), "samples of two runs")

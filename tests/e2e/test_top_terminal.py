@@ -77,7 +77,7 @@ def test_search_and_filter():
         waited(t, "all again", lambda n: len(n) > 9)
         t.type("/nowhere")
         t.keys("Enter")
-        t.wait("nothing more fits")
+        t.wait("no other row matches")
 
 
 def test_pause_and_window():
@@ -212,7 +212,7 @@ def test_snapshot_is_readable():
         t.keys("s")
         t.type(os.path.join(d, "x.unknown"))
         t.keys("Enter")
-        t.wait("tells no format")
+        t.wait("does not say which format")
         t.keys("s")
         t.type("/nonexistent/x.svg")
         t.keys("Enter")

@@ -147,7 +147,7 @@ TEST(searches_and_filters)
 	press(&b, "f^[ab]$\r");
 	CHECK_EQ(b.listed.n, 2);
 	press(&b, "f\x15(\r");
-	CHECK_STR(b.message, "this is no regular expression");
+	CHECK_STR(b.message, "this is not a regular expression");
 	CHECK_EQ(b.listed.n, 2);
 	press(&b, "\x1b");
 	CHECK_EQ(b.listed.n, 4);
