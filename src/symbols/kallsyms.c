@@ -30,12 +30,29 @@ struct entry {
 	uint8_t prefix;		/* bytes before it that are its, too */
 };
 
+/* As it is kept: these, in the order of offsets, and all names. In our own byte order. */
+#define KEPT_MAGIC "kallsy1\n"
+
+struct kept_head {
+	char magic[8];
+	uint32_t n;
+	uint32_t names;		/* bytes */
+};
+
+struct kept {
+	uint32_t offset;	/* from _stext */
+	uint32_t name;		/* offset in the names */
+	uint32_t prefix;
+};
+
 struct kallsyms {
 	VEC(struct entry) entries;	/* by start, one for each address */
 	VEC(char) names;
 	struct strtab *modules;
 	uint64_t stext;
+	uint64_t end;			/* nothing is known from here on; 0: all is known */
 	/* While reading. */
+	int only_stext;			/* nothing else is wanted */
 	uint32_t last_module;		/* lines of a module stand together */
 	uint64_t prefix;		/* where the last one begins */
 	int hidden;			/* functions at address 0 were seen */
@@ -164,7 +181,7 @@ static int read_all(struct kallsyms *k, int fd)
 	size_t have = 0;
 	int err = 0;
 
-	for (;;) {
+	while (!k->only_stext || (!k->stext && !k->hidden)) {
 		ssize_t n = io_read(fd, buf + have, CHUNK - have);
 		size_t used;
 
@@ -247,6 +264,14 @@ static void settle(struct kallsyms *k)
 	k->names.cap = k->names.n;
 }
 
+static struct kallsyms *new_table(void)
+{
+	struct kallsyms *k = xcalloc(1, sizeof(*k));
+
+	k->modules = strtab_new();
+	return k;
+}
+
 struct kallsyms *kallsyms_new(const char *path)
 {
 	struct kallsyms *k;
@@ -255,8 +280,7 @@ struct kallsyms *kallsyms_new(const char *path)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
-	k = xcalloc(1, sizeof(*k));
-	k->modules = strtab_new();
+	k = new_table();
 	err = read_all(k, fd);
 	close(fd);
 	if (!err && !k->entries.n)
@@ -267,6 +291,106 @@ struct kallsyms *kallsyms_new(const char *path)
 		return NULL;
 	}
 	settle(k);
+	return k;
+}
+
+uint64_t kallsyms_read_stext(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct kallsyms *k;
+	uint64_t stext;
+
+	if (fd < 0)
+		return 0;
+	k = new_table();
+	k->only_stext = 1;
+	stext = read_all(k, fd) ? 0 : k->stext;
+	close(fd);
+	kallsyms_free(k);
+	return stext;
+}
+
+/* --- What is kept of it. -------------------------------------------------------------- */
+
+/* The functions that are built in, from _stext on: they follow each other. */
+static size_t built_in(const struct kallsyms *k, size_t *first)
+{
+	const struct entry *v = k->entries.v;
+	size_t i = upper_bound(v, k->entries.n, .start, k->stext - 1);
+
+	*first = i;
+	while (i < k->entries.n && !v[i].module && v[i].start - k->stext <= UINT32_MAX)
+		i++;
+	return k->stext ? i - *first : 0;
+}
+
+void *kallsyms_write(const struct kallsyms *k, size_t *size)
+{
+	struct kept_head head = { .magic = KEPT_MAGIC };
+	size_t first, n = built_in(k, &first), at;
+	struct kept *to;
+	char *bytes, *names;
+
+	for (size_t i = first; i < first + n; i++)
+		head.names += (uint32_t)strlen(k->names.v + k->entries.v[i].name) + 1;
+	head.n = (uint32_t)n;
+	at = sizeof(head) + n * sizeof(*to);
+	*size = at + head.names;
+	bytes = xmalloc(*size);
+	memcpy(bytes, &head, sizeof(head));
+	to = (struct kept *)(bytes + sizeof(head));
+	names = bytes + at;
+	for (size_t i = first; i < first + n; i++, to++) {
+		const struct entry *e = &k->entries.v[i];
+		size_t length = strlen(k->names.v + e->name) + 1;
+
+		*to = (struct kept){ .offset = (uint32_t)(e->start - k->stext),
+				     .name = (uint32_t)(names - bytes - at),
+				     .prefix = e->prefix };
+		memcpy(names, k->names.v + e->name, length);
+		names += length;
+	}
+	return bytes;
+}
+
+static int is_sound(const struct kept_head *head, const struct kept *from, const char *names,
+		    uint64_t stext)
+{
+	for (uint32_t i = 0; i < head->n; i++)
+		if (from[i].offset > UINT64_MAX - stext || from[i].prefix > PREFIX_MAX ||
+		    from[i].name >= head->names || !names[from[i].name] ||
+		    (i && from[i].offset <= from[i - 1].offset))
+			return 0;
+	return 1;
+}
+
+struct kallsyms *kallsyms_of_kept(const void *bytes, size_t size, uint64_t stext)
+{
+	const struct kept_head *head = bytes;
+	const struct kept *from = (const struct kept *)(head + 1);
+	struct kallsyms *k;
+	const char *names;
+
+	errno = EBADMSG;
+	if (size < sizeof(*head) || memcmp(head->magic, KEPT_MAGIC, sizeof(head->magic)) != 0 ||
+	    !head->n || head->n > MAX_SYMBOLS || !head->names ||
+	    size != sizeof(*head) + head->n * sizeof(*from) + head->names ||
+	    ((const char *)bytes)[size - 1] || stext < KERNEL_HALF)
+		return NULL;
+	names = (const char *)(from + head->n);
+	if (!is_sound(head, from, names, stext))
+		return NULL;
+	k = new_table();
+	k->stext = stext;
+	vec_reserve(&k->entries, head->n);
+	for (uint32_t i = 0; i < head->n; i++)
+		vec_push(&k->entries, (struct entry){ .start = stext + from[i].offset,
+						      .name = from[i].name,
+						      .prefix = (uint8_t)from[i].prefix });
+	vec_reserve(&k->names, head->names);
+	memcpy(k->names.v, names, head->names);
+	k->names.n = head->names;
+	k->end = k->entries.v[head->n - 1].start;
 	return k;
 }
 
@@ -290,6 +414,8 @@ int kallsyms_find(const struct kallsyms *k, uint64_t address, struct kallsyms_sy
 	size_t low = upper_bound(k->entries.v, k->entries.n, .start, address);
 	const struct entry *e = &k->entries.v[low];
 
+	if (k->end && (address < k->stext || address >= k->end))
+		return -ENOENT;
 	if (low == k->entries.n || e->start - address > e->prefix) {
 		if (!low)
 			return -ENOENT;

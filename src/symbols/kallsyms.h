@@ -8,6 +8,7 @@
 #ifndef EBPROF_KALLSYMS_H
 #define EBPROF_KALLSYMS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct kallsyms;
@@ -25,6 +26,19 @@ struct kallsyms_symbol {
  */
 struct kallsyms *kallsyms_new(const char *path);
 void kallsyms_free(struct kallsyms *k);
+
+/*
+ * What is built into the kernel, for another run of the same kernel (by its build id): wherever it
+ * is moved to by then, for no address is in it. malloc'd.
+ */
+void *kallsyms_write(const struct kallsyms *k, size_t *size);
+/*
+ * A table of these @bytes, which may be anybody's, with the kernel's _stext as it is now.
+ * kallsyms_find() says -ENOENT for all that is not built in. NULL with errno EBADMSG.
+ */
+struct kallsyms *kallsyms_of_kept(const void *bytes, size_t size, uint64_t stext);
+/* kallsyms_stext(), without reading more of @path than needed. */
+uint64_t kallsyms_read_stext(const char *path);
 
 /* Where the kernel's own code begins (_stext), wherever it was moved to at boot; 0: not told. */
 uint64_t kallsyms_stext(const struct kallsyms *k);

@@ -114,19 +114,28 @@ static int try_all(struct search *s, const char *const *dirs, size_t n_dirs)
 	return err;
 }
 
+int kernel_build_id(const struct kernel_places *places, uint8_t id[ELF_BUILD_ID_MAX])
+{
+	char *notes = xmalloc(NOTES_MAX);
+	ssize_t n = file_read(places->notes ? places->notes : NOTES, notes, NOTES_MAX);
+
+	if (n >= 0)
+		n = (ssize_t)elf_notes_build_id(notes, (size_t)n, id);
+	free(notes);
+	return n ? (int)n : -ENODATA;
+}
+
 int kernel_dwarf_open(struct kernel_dwarf *k, const struct kernel_places *places,
 		      const char *const *dirs, size_t n_dirs, uint64_t stext)
 {
 	struct search s = { .k = k, .stext = stext, .release = places->release };
 	struct utsname system;
-	char *notes = xmalloc(NOTES_MAX);
-	ssize_t n = file_read(places->notes ? places->notes : NOTES, notes, NOTES_MAX);
+	int n = kernel_build_id(places, s.id);
 
 	*k = (struct kernel_dwarf){ .fd = -1 };
-	s.id_size = n > 0 ? elf_notes_build_id(notes, (size_t)n, s.id) : 0;
-	free(notes);
-	if (n < 0 || !s.id_size)
-		return n < 0 ? (int)n : -ENODATA;
+	if (n < 0)
+		return n;
+	s.id_size = (size_t)n;
 	if (!s.release)
 		s.release = uname(&system) ? "" : system.release;
 	return places->vmlinux ? try(&s, places->vmlinux) : try_all(&s, dirs, n_dirs);

@@ -28,6 +28,9 @@ struct kernel_dwarf {
 	uint64_t slide;		/* an address of the running kernel is that much above the file's */
 };
 
+/* The running kernel's build id: how many bytes of @id, -ENODATA, or why it cannot be read. */
+int kernel_build_id(const struct kernel_places *places, uint8_t id[ELF_BUILD_ID_MAX]);
+
 /*
  * Opens places->vmlinux, else the first that is the kernel's of
  *	DIR/boot/vmlinux-RELEASE, DIR/lib/modules/RELEASE/vmlinux, DIR/.build-id/XX/REST.debug

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/hashmap.h"
@@ -23,6 +24,7 @@
 #define CRC_BYTES	(4ull << 30)
 /* of .gnu_debugdata, of all images: a whole system's are some hundred MiB */
 #define MINI_BYTES	(512u << 20)
+#define KERNEL_BYTES (16u << 20)	/* that are kept of the kernel's functions */
 /* bytes of symbols that are kept; a target may map any number of files */
 #define MEMORY		(1u << 30)
 #define MAX_RAW		DEMANGLER_NAME	/* bytes of a name in its file; longer ones are cut */
@@ -60,6 +62,8 @@ struct symbolizer {
 	struct kallsyms *kernel;
 	struct kernel_dwarf kernel_dwarf;
 	int kernel_opened, kernel_why;
+	int kernel_whole;		/* all of kallsyms was read, */
+	int kernel_kept;		/* and what is built in was in the store before */
 	uint64_t kernel_reads;
 	struct strtab *names;
 	/* hash_pair(image and origin, token) -> id in names */
@@ -342,24 +346,6 @@ uint64_t symbolizer_start(struct symbolizer *s, const struct image *image, uint6
 	return start;
 }
 
-void symbolizer_save(struct symbolizer *s)
-{
-	/* A name that stayed as it was would stay so in other runs. */
-	for (size_t i = 0; i < s->images.n && !demangler_gave_up(s->o.demangler); i++) {
-		struct image_symbols *is = s->images.v[i];
-		size_t size;
-		void *bytes;
-
-		if (!is || !is->cache || !is->spent || is->spent < s->o.worth_keeping)
-			continue;
-		is->spent = 0;
-		bytes = name_cache_write(is->cache, is->key.bytes, is->key.size, &size);
-		/* It was fast enough without; so where it fails nobody need be told. */
-		name_store_write(s->o.store, is->key.file, bytes, size, NAME_STORE_BYTES);
-		free(bytes);
-	}
-}
-
 int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source *source,
 		   uint64_t address, struct symbol_frame out[SOURCE_FRAMES_MAX])
 {
@@ -373,11 +359,62 @@ int symbolizer_jit(struct symbolizer *s, uint32_t process, struct symbol_source 
 	return n && *out->name ? n : -ENOENT;
 }
 
+/* The file in which functions of the running kernel are kept. 0, or -ENOENT: none. */
+static int kernel_file(const struct symbolizer *s, char name[2 * ELF_BUILD_ID_MAX + 8])
+{
+	const struct kernel_places *places = &s->o.kernel;
+	uint8_t id[ELF_BUILD_ID_MAX];
+	int n = s->o.store && (!places->kallsyms || places->notes) ? kernel_build_id(places, id)
+								   : -ENOENT;
+
+	for (int i = 0; i < n; i++)
+		sprintf(name + 2 * i, "%02x", id[i]);
+	if (n > 0)
+		strcpy(name + 2 * n, ".kernel");
+	return n > 0 ? 0 : -ENOENT;
+}
+
+/* What is built into the kernel, as an earlier run read it; NULL: nothing was kept. */
+static struct kallsyms *open_kept_kernel(const struct symbolizer *s, const char *path)
+{
+	char name[2 * ELF_BUILD_ID_MAX + 8];
+	size_t size = 0;
+	void *bytes = kernel_file(s, name) ? NULL
+					   : name_store_read(s->o.store, name, KERNEL_BYTES, &size);
+	struct kallsyms *k = bytes ? kallsyms_of_kept(bytes, size, kallsyms_read_stext(path))
+				   : NULL;
+
+	free(bytes);
+	return k;
+}
+
+static void save_kernel(struct symbolizer *s)
+{
+	char name[2 * ELF_BUILD_ID_MAX + 8];
+	size_t size;
+	void *bytes;
+
+	if (!s->kernel || !s->kernel_whole || s->kernel_kept || kernel_file(s, name))
+		return;
+	bytes = kallsyms_write(s->kernel, &size);
+	if (size <= KERNEL_BYTES)
+		name_store_write(s->o.store, name, bytes, size, NAME_STORE_BYTES);
+	free(bytes);
+	s->kernel_kept = 1;
+}
+
 static void open_kernel(struct symbolizer *s)
 {
 	const struct kernel_places *places = &s->o.kernel;
+	const char *path = places->kallsyms ? places->kallsyms : KALLSYMS;
 
-	s->kernel = kallsyms_new(places->kallsyms ? places->kallsyms : KALLSYMS);
+	if (!s->kernel_whole)
+		s->kernel = open_kept_kernel(s, path);
+	s->kernel_kept |= s->kernel != NULL;
+	if (!s->kernel) {
+		s->kernel_whole = 1;
+		s->kernel = kallsyms_new(path);
+	}
 	s->kernel_why = s->kernel ? 0 : -errno;
 	s->kernel_opened = 1;
 	s->kernel_reads++;
@@ -410,6 +447,13 @@ int symbolizer_kernel(struct symbolizer *s, uint64_t address,
 	if (!s->kernel_opened)
 		open_kernel(s);
 	err = s->kernel_why ? s->kernel_why : kallsyms_find(s->kernel, address, &found);
+	/* In a module. */
+	if (err == -ENOENT && s->kernel && !s->kernel_whole) {
+		s->kernel_whole = 1;
+		symbolizer_reread_kernel(s);
+		open_kernel(s);
+		err = s->kernel_why ? s->kernel_why : kallsyms_find(s->kernel, address, &found);
+	}
 	if (err)
 		return err;
 	*module = strtab_get(s->names, strtab_add(s->names, found.module));
@@ -428,4 +472,23 @@ void symbolizer_reread_kernel(struct symbolizer *s)
 int symbolizer_kernel_hidden(const struct symbolizer *s)
 {
 	return s->kernel_why == -EPERM;
+}
+
+void symbolizer_save(struct symbolizer *s)
+{
+	save_kernel(s);
+	/* A name that stayed as it was would stay so in other runs. */
+	for (size_t i = 0; i < s->images.n && !demangler_gave_up(s->o.demangler); i++) {
+		struct image_symbols *is = s->images.v[i];
+		size_t size;
+		void *bytes;
+
+		if (!is || !is->cache || !is->spent || is->spent < s->o.worth_keeping)
+			continue;
+		is->spent = 0;
+		bytes = name_cache_write(is->cache, is->key.bytes, is->key.size, &size);
+		/* It was fast enough without; so where it fails nobody need be told. */
+		name_store_write(s->o.store, is->key.file, bytes, size, NAME_STORE_BYTES);
+		free(bytes);
+	}
 }

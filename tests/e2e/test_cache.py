@@ -38,10 +38,10 @@ def names(command, cache, *options):
 
 
 def kept(cache, what=b""):
-    """The files kept that have the text."""
+    """The files kept of programs that have the text."""
     files = []
     for folder, _, names_there in os.walk(os.path.join(cache, "ebprof")):
-        for name in names_there:
+        for name in (n for n in names_there if not n.endswith(".kernel")):
             with open(os.path.join(folder, name), "rb") as f:
                 files += [f.name] if what in f.read() else []
     return files

@@ -12,18 +12,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check(const struct kallsyms *k)
 {
-	int fd = memfd_create("kallsyms", MFD_CLOEXEC);
 	struct kallsyms_symbol s;
-	struct kallsyms *k;
-	char path[64];
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	k = kallsyms_new(path);
-	close(fd);
 	for (uint64_t i = 0; k && i < 256; i++) {
 		/* Around where the seeds have symbols, and all over the upper half. */
 		uint64_t address = i % 2 ? 0xffffffff81000000 + i * 8 : i * 0x9e3779b97f4a7c15;
@@ -32,6 +24,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    ((s.start > address && s.start - address > BEFORE) || !*s.name || !*s.module))
 			abort();
 	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("kallsyms", MFD_CLOEXEC);
+	struct kallsyms *k;
+	char path[64];
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		abort();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	k = kallsyms_new(path);
+	close(fd);
+	check(k);
+	kallsyms_free(k);
+	k = kallsyms_of_kept(data, size, 0xffffffff81000000);
+	check(k);
 	kallsyms_free(k);
 	return 0;
 }

@@ -195,6 +195,58 @@ TEST(chunks)
 	free(text);
 }
 
+static const char kernel[] =
+	"0000000000000000 A fixed_percpu_data\nffffffff81000000 T _text\n"
+	"ffffffff81000010 T _stext\nffffffff81000100 t a\nffffffff81000200 T __pfx_b\n"
+	"ffffffff81000210 T b\nffffffff81000300 T _etext\nffffffffc0000000 t c\t[m]\n";
+
+/* What is built in is known, wherever the kernel is; what is not is left to the whole table. */
+TEST(kept_and_moved)
+{
+	const uint64_t moved = 0x7000000;
+	struct kallsyms *k = LOAD(kernel);
+	size_t size;
+	unsigned char *bytes = kallsyms_write(k, &size);
+
+	kallsyms_free(k);
+	k = kallsyms_of_kept(bytes, size, 0xffffffff81000010 + moved);
+	CHECK(k != NULL);
+	CHECK_EQ(kallsyms_stext(k), 0xffffffff81000010 + moved);
+	CHECK_STR(at(k, 0xffffffff81000180 + moved), "a+0x80 [kernel]");
+	CHECK_STR(at(k, 0xffffffff81000200 + moved), "b+0xfffffffffffffff0 [kernel]");
+	CHECK_STR(at(k, 0xffffffff81000210 + moved), "b+0x0 [kernel]");
+	CHECK_STR(at(k, 0xffffffff81000008 + moved), "-");
+	CHECK_STR(at(k, 0xffffffff81000300 + moved), "-");
+	CHECK_STR(at(k, 0xffffffffc0000000), "-");
+	kallsyms_free(k);
+	/* Cut, or another one's. */
+	for (size_t n = 0; n < size; n++)
+		CHECK(!kallsyms_of_kept(bytes, n, 0xffffffff81000010) && errno == EBADMSG);
+	CHECK(!kallsyms_of_kept(bytes, size, 0));
+	for (size_t i = 0; i < size; i++) {
+		unsigned char before = bytes[i];
+
+		bytes[i] = 0xff;
+		k = kallsyms_of_kept(bytes, size, 0xffffffff81000010);
+		for (uint64_t a = 0xffffffff81000000; k && a < 0xffffffff81000310; a += 8)
+			at(k, a);
+		kallsyms_free(k);
+		bytes[i] = before;
+	}
+	free(bytes);
+}
+
+TEST(stext_alone)
+{
+	int fd = memory_file(kernel, sizeof(kernel) - 1);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	CHECK_EQ(kallsyms_read_stext(path), 0xffffffff81000010);
+	CHECK_EQ(kallsyms_read_stext("/nowhere"), 0);
+	close(fd);
+}
+
 int main(void)
 {
 	RUN(prefixes);
@@ -204,5 +256,7 @@ int main(void)
 	RUN(hidden_addresses);
 	RUN(odd_lines_are_skipped);
 	RUN(chunks);
+	RUN(kept_and_moved);
+	RUN(stext_alone);
 	return TEST_END();
 }

@@ -232,6 +232,69 @@ TEST(names_of_the_kernel)
 	symbolizer_free(s);
 }
 
+static void write_file(const char *path, const void *bytes, size_t n)
+{
+	FILE *f = fopen(path, "w");
+
+	CHECK(f && fwrite(bytes, 1, n, f) == n);
+	if (f)
+		fclose(f);
+}
+
+/* The names of two kernel addresses, and whether what was found is kept. */
+static void check_kernel(const struct symbolizer_options *o, const char *built_in,
+			 const char *in_module)
+{
+	struct symbolizer *s = symbolizer_new(o);
+	struct symbol_frame out[SOURCE_FRAMES_MAX];
+	const char *module = "";
+
+	CHECK_EQ(symbolizer_kernel(s, 0xffffffff81000104, out, &module), 1);
+	CHECK_STR(out->name, built_in);
+	CHECK_STR(module, "[kernel]");
+	if (in_module) {
+		CHECK_EQ(symbolizer_kernel(s, 0xffffffffc0000004, out, &module), 1);
+		CHECK_STR(out->name, in_module);
+		CHECK_STR(module, "[m]");
+	}
+	symbolizer_save(s);
+	symbolizer_free(s);
+}
+
+/* The kernel's own functions are read once for each kernel; what is loaded into it, always. */
+TEST(functions_of_the_kernel_are_kept)
+{
+	static const char before[] = "ffffffff81000000 T _stext\nffffffff81000100 t a\n"
+				     "ffffffff81000200 T z\nffffffffc0000000 t c\t[m]\n",
+			  now[] = "ffffffff81000000 T _stext\nffffffff81000100 t b\n"
+				  "ffffffff81000200 T z\nffffffffc0000000 t d\t[m]\n";
+	/* Sizes, NT_GNU_BUILD_ID, "GNU", the id. */
+	struct { uint32_t head[3]; char name[4]; uint8_t id[20]; } notes = {
+		{ 4, 20, 3 }, "GNU", { 1, 2, 3 }
+	};
+	char dir[] = "/tmp/ebprof-kernel-XXXXXX", kallsyms[64], id[64], command[64];
+	struct symbolizer_options o = { .kernel = { .kallsyms = kallsyms, .notes = id } };
+	const struct user user = { 0 };
+
+	CHECK(mkdtemp(dir) && !setenv("XDG_CACHE_HOME", dir, 1));
+	snprintf(kallsyms, sizeof(kallsyms), "%s/kallsyms", dir);
+	snprintf(id, sizeof(id), "%s/notes", dir);
+	write_file(kallsyms, before, sizeof(before) - 1);
+	write_file(id, &notes, sizeof(notes));
+	o.store = name_store_new(&user);
+	check_kernel(&o, "a", NULL);
+	/* It would be this one, if it was read. */
+	write_file(kallsyms, now, sizeof(now) - 1);
+	check_kernel(&o, "a", NULL);
+	check_kernel(&o, "a", "d");
+	notes.id[0]++;
+	write_file(id, &notes, sizeof(notes));
+	check_kernel(&o, "b", "d");
+	name_store_free(o.store);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	CHECK(!system(command));
+}
+
 int main(void)
 {
 	RUN(names_of_a_file);
@@ -241,5 +304,6 @@ int main(void)
 	RUN(names_of_the_vdso);
 	RUN(names_of_this_program);
 	RUN(names_of_the_kernel);
+	RUN(functions_of_the_kernel_are_kept);
 	return TEST_END();
 }
