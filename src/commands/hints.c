@@ -144,7 +144,7 @@ static void count_stack(struct counts *c, const struct sample *s, double value)
 		const struct location *l = &c->v.locations[c->v.nodes[n].location];
 		const char *why = profile_text(c->p, l->why);
 
-		if (l->kind == FRAME_MARK)
+		if (!frame_is_code(l->kind))
 			continue;
 		c->frames += value;
 		if (!strcmp(why, "made at run time") || !strcmp(why, "not in the perf map"))

@@ -137,7 +137,7 @@ static void count_names(const struct profile *p, struct naming *c)
 		for (uint32_t n = v.samples[i].node; n; n = v.nodes[n].parent) {
 			const struct location *l = &v.locations[v.nodes[n].location];
 
-			if (l->kind == FRAME_MARK)
+			if (!frame_is_code(l->kind))
 				continue;
 			c->frames += (double)v.values[i];
 			if (*profile_text(p, l->why))

@@ -183,15 +183,12 @@ struct annotation {
 
 static struct annotation annotation_of(struct slice frame)
 {
-	static const struct annotation all[] = {
-		{ "_[k]", "[kernel]", FRAME_KERNEL },
-		{ "_[j]", "[jit]", FRAME_USER },
-		{ "_[i]", "", FRAME_USER },
-	};
+	for (size_t i = 0; i < FRAME_KINDS; i++) {
+		const struct frame_kind_row *row = &frame_kinds[i];
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (frame.n > 4 && slice_ends(frame, all[i].suffix))
-			return all[i];
+		if (*row->mark && frame.n > strlen(row->mark) && slice_ends(frame, row->mark))
+			return (struct annotation){ row->mark, row->module, row->saved };
+	}
 	return (struct annotation){ "", "", places_is_mark(frame) ? FRAME_MARK : FRAME_USER };
 }
 

@@ -102,13 +102,13 @@ static uint32_t module_name(struct profile *p, struct slice dso, int *kernel)
 		}
 	*kernel = is_kernel(dso, base);
 	if (*kernel)
-		return profile_string(p, "[kernel]");
+		return profile_string(p, frame_kinds[FRAME_KERNEL].module);
 	*kernel = is_bare_module(dso);
 	if (*kernel)
 		return slice_string(p, dso);
 	if ((slice_begins(base, "perf-") && slice_ends(base, ".map")) ||
 	    (slice_begins(base, "jitted-") && slice_ends(base, ".so")))
-		return profile_string(p, "[jit]");
+		return profile_string(p, frame_kinds[FRAME_JIT].module);
 	ko = base.n ? memmem(base.s, base.n, ".ko", 3) : NULL;
 	*kernel = ko && (ko + 3 == base.s + base.n || ko[3] == '.');
 	if (!*kernel || ko - base.s > 200)
@@ -166,7 +166,7 @@ static size_t frame_lines(struct reader *r, struct slice symbol, uint32_t module
 		lines[0] = nameless(r, module, kind);
 		return 1;
 	}
-	while (n + 1 < room && !strcmp(name, "[jit]")) {
+	while (n + 1 < room && frame_kind_in(FRAME_USER, name) == FRAME_JIT) {
 		size_t at = symbol.n;
 
 		while (at > 2 && memcmp(symbol.s + at - 2, "->", 2))

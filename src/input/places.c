@@ -22,7 +22,7 @@ static const char *why(const struct profile *p, const struct line *line)
 	const struct function *f = &profile_view(p).functions[line->function];
 	const char *name = profile_text(p, f->name), *plus = strrchr(name, '+');
 
-	if (*name != '[' || f->kind == FRAME_MARK)
+	if (*name != '[' || !frame_is_code(f->kind))
 		return "";
 	return !strcmp(name, unknown) || (plus && !strncmp(plus, "+0x", 3)) ||
 			       is_module(name, profile_text(p, f->module))

@@ -127,7 +127,7 @@ static void take_mapping(struct pprof_tables *t, struct cursor message)
 	const char *path = profile_text(t->p, pprof_string(t, n.v[PPROF_MAPPING_FILE]));
 	const char *build_id = profile_text(t->p, pprof_string(t, n.v[PPROF_MAPPING_BUILD_ID]));
 	int kernel = !strncmp(path, "[kernel", 7);
-	const char *name = kernel ? "[kernel]" : base_name(path);
+	const char *name = kernel ? frame_kinds[FRAME_KERNEL].module : base_name(path);
 
 	if (has_ours(t, &n, PPROF_MAPPING_NAME))
 		name = profile_text(t->p, pprof_string(t, n.v[PPROF_MAPPING_NAME]));
@@ -142,8 +142,9 @@ static void take_mapping(struct pprof_tables *t, struct cursor message)
 
 static uint32_t kind_of(const struct pprof_tables *t, const struct pprof_numbers *n, uint32_t field)
 {
-	return has_ours(t, n, field) && n->v[field] < FRAME_KINDS ? (uint32_t)n->v[field]
-								  : PROFILE_NONE;
+	enum frame_kind kind = frame_kind_saved(n->v[field]);
+
+	return has_ours(t, n, field) && kind != FRAME_KINDS ? (uint32_t)kind : PROFILE_NONE;
 }
 
 static void take_function(struct pprof_tables *t, struct cursor message)

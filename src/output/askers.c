@@ -50,7 +50,7 @@ static uint32_t behind_marks(const struct sums *s, uint32_t node)
 	uint32_t from = node;
 
 	for (; node; node = s->v.nodes[node].parent)
-		if (kind_of(s, node) == FRAME_MARK && s->v.nodes[node].parent)
+		if (!frame_is_code(kind_of(s, node)) && s->v.nodes[node].parent)
 			from = s->v.nodes[node].parent;
 	return from;
 }
@@ -70,7 +70,7 @@ static void count(struct sums *s, size_t sample)
 	uint32_t from = behind_marks(s, s->v.samples[sample].node), node = from, asker;
 	const struct location *l;
 
-	while (node && kind_of(s, node) != FRAME_USER)
+	while (node && frame_kinds[kind_of(s, node)].side != FRAME_PROGRAM)
 		node = s->v.nodes[node].parent;
 	l = node ? &s->v.locations[s->v.nodes[node].location] : NULL;
 	if (!l || !l->nlines)
@@ -78,7 +78,7 @@ static void count(struct sums *s, size_t sample)
 	asker = s->v.lines[l->first_line].function;
 	for (uint32_t i = from; i != node; i = s->v.nodes[i].parent) {
 		l = &s->v.locations[s->v.nodes[i].location];
-		for (uint32_t k = 0; k < l->nlines && l->kind == FRAME_KERNEL; k++) {
+		for (uint32_t k = 0; k < l->nlines && frame_is_kernel(l->kind); k++) {
 			uint32_t asked = s->v.lines[l->first_line + k].function;
 
 			if (s->last[asked] != sample + 1)

@@ -257,7 +257,11 @@ static const char *color(const void *ctx, size_t row)
 {
 	enum frame_kind kind = ((const struct printed *)ctx)->rows[row].kind;
 
-	return kind == FRAME_KERNEL ? CYAN : kind == FRAME_MARK ? DIM : NULL;
+	static const char *const colors[] = {
+		[FRAME_NO_CODE] = DIM, [FRAME_PROGRAM] = NULL, [FRAME_IN_KERNEL] = CYAN
+	};
+
+	return colors[frame_kinds[kind].side];
 }
 
 static double share(const void *ctx, size_t row)

@@ -139,7 +139,7 @@ static const char *object_of(const struct writer *w, const struct location *l, u
 				   ? profile_text(w->p, w->v.functions[function].module)
 				   : "";
 
-	if (*path && (l->kind != FRAME_KERNEL || !*name))
+	if (*path && (!frame_is_kernel(l->kind) || !*name))
 		return path;
 	return *name ? name : UNKNOWN;
 }
@@ -159,7 +159,7 @@ static const char *text_of(struct writer *w, const struct frame *f)
 	if (f->location == PROFILE_NONE)
 		return ROLLUP_NO_STACK;
 	l = &w->v.locations[f->location];
-	if (l->kind == FRAME_MARK)
+	if (!frame_is_code(l->kind))
 		return rollup_name(w->p, function);
 	w->text.n = 0;
 	snprintf(number, sizeof(number), "0x%" PRIX64 ": ", l->address);

@@ -27,7 +27,6 @@
 /* where x86-64 maps its image: addresses above are too big for the reader's numbers */
 #define KERNEL_MAP 0xffffffff80000000
 #define ADDRESS_MAX (1ull << 53)
-#define ANON "[anon]"			/* the module of code without a file */
 #define BREAKPAD_DIGITS 32
 
 int64_t firefox_address(const struct firefox *x, const struct location *l)
@@ -36,7 +35,7 @@ int64_t firefox_address(const struct firefox *x, const struct location *l)
 
 	if (x->library_of[l->module] == PROFILE_NONE)
 		return -1;
-	if (l->kind == FRAME_KERNEL && address >= KERNEL_MAP)
+	if (frame_is_kernel(l->kind) && address >= KERNEL_MAP)
 		address -= KERNEL_MAP;
 	return address < ADDRESS_MAX ? (int64_t)address : -1;
 }
@@ -50,7 +49,7 @@ static void number_libraries(struct firefox *x)
 	for (size_t i = 0; i < x->v.nlocations; i++)
 		x->library_of[x->v.locations[i].module] = 1;
 	for (size_t i = 0; i < x->v.nmodules; i++) {
-		int is_file = i && strcmp(profile_text(x->p, x->v.modules[i].name), ANON) != 0;
+		int is_file = i && !x->v.modules[i].made;
 
 		x->library_of[i] = is_file && x->library_of[i] ? next++ : PROFILE_NONE;
 	}
@@ -128,15 +127,26 @@ static void write_library(struct firefox *x, const struct module *m)
 }
 
 /* --- What is known of the recording. --------------------------------------- */
-static void write_categories(struct json *j)
+static int has_scripts(const struct profile_view *v)
 {
-	static const struct { const char *name, *color; } categories[] = {
+	size_t i = 0;
+
+	while (i < v->nfunctions && frame_kinds[v->functions[i].kind].family != FAMILY_SCRIPT)
+		i++;
+	return i < v->nfunctions;
+}
+
+static void write_categories(struct json *j, const struct profile_view *v)
+{
+	static const struct { const char *name, *color; } categories[FIREFOX_CATEGORIES] = {
 		[FIREFOX_OTHER] = { "Other", "grey" }, [FIREFOX_USER] = { "User", "yellow" },
 		[FIREFOX_KERNEL] = { "Kernel", "orange" }, [FIREFOX_JIT] = { "JIT", "green" },
+		[FIREFOX_SCRIPT] = { "Interpreted", "purple" },
 	};
+	size_t n = has_scripts(v) ? FIREFOX_CATEGORIES : FIREFOX_SCRIPT;
 
 	json_array(j, "categories");
-	for (size_t i = 0; i < sizeof(categories) / sizeof(*categories); i++) {
+	for (size_t i = 0; i < n; i++) {
 		json_object(j, NULL);
 		json_string(j, "name", categories[i].name);
 		json_string(j, "color", categories[i].color);
@@ -249,7 +259,7 @@ static void write_meta(struct firefox *x)
 	json_end(j);
 	json_array(j, "markerSchema");
 	json_end(j);
-	write_categories(j);
+	write_categories(j, &x->v);
 	write_account(x);
 	json_end(j);
 }

@@ -83,12 +83,16 @@ static void clear(struct firefox_tables *t)
 static enum firefox_category category(const struct firefox *x, uint32_t function,
 				      enum frame_kind kind)
 {
-	if (kind != FRAME_USER)
-		return kind == FRAME_KERNEL ? FIREFOX_KERNEL : FIREFOX_OTHER;
-	if (function < x->v.nfunctions &&
-	    !strcmp(profile_text(x->p, x->v.functions[function].module), "[jit]"))
-		return FIREFOX_JIT;
-	return FIREFOX_USER;
+	/* What was inlined is of the code that it was inlined into. */
+	static const enum firefox_category categories[FAMILIES] = {
+		[FAMILY_USER] = FIREFOX_USER,	  [FAMILY_INLINED] = FIREFOX_USER,
+		[FAMILY_JIT] = FIREFOX_JIT,	  [FAMILY_KERNEL] = FIREFOX_KERNEL,
+		[FAMILY_MARK] = FIREFOX_OTHER,	  [FAMILY_SCRIPT] = FIREFOX_SCRIPT,
+	};
+
+	if (kind == FRAME_USER && function < x->v.nfunctions)
+		kind = x->v.functions[function].kind;
+	return categories[frame_kinds[kind].family];
 }
 
 /* A function's row, with the library in which it was met first. */

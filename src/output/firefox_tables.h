@@ -15,7 +15,14 @@
 #include "profile/profile.h"
 
 /* Indexes of the categories in meta.categories; the first one is the default. */
-enum firefox_category { FIREFOX_OTHER, FIREFOX_USER, FIREFOX_KERNEL, FIREFOX_JIT };
+enum firefox_category {
+	FIREFOX_OTHER,
+	FIREFOX_USER,
+	FIREFOX_KERNEL,
+	FIREFOX_JIT,
+	FIREFOX_SCRIPT,		/* only where there are such frames */
+	FIREFOX_CATEGORIES,
+};
 
 /*
  * A function of a library where it was sampled: what its frames, and those inlined into it, lie in.

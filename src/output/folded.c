@@ -81,14 +81,12 @@ static const char *comm_frame(struct text_vec *t, const struct profile *p,
 static const char *annotation(const struct profile *p, size_t function, int inlined)
 {
 	struct profile_view v = profile_view(p);
+	enum frame_kind kind;
 
 	if (function >= v.nfunctions)
 		return "";
-	if (v.functions[function].kind == FRAME_KERNEL)
-		return "_[k]";
-	if (inlined)
-		return "_[i]";
-	return strcmp(profile_text(p, v.functions[function].module), "[jit]") ? "" : "_[j]";
+	kind = v.functions[function].kind;
+	return frame_kinds[inlined ? frame_kinds[kind].inlined : kind].mark;
 }
 
 /* All frames' texts in order; a text's index there is its label. */

@@ -134,6 +134,20 @@ static uint32_t text_id(struct texts *t, uint32_t string)
 	return t->ids[string] - 1;
 }
 
+/* What a function's kind means in the page; its @inlined is what it looks like there. */
+static void write_kinds(struct json *j)
+{
+	json_array(j, "kinds");
+	for (size_t i = 0; i < FRAME_KINDS; i++) {
+		json_object(j, NULL);
+		json_string(j, "family", frame_families[frame_kinds[i].family]);
+		json_uint(j, "inlined", frame_kinds[i].inlined);
+		json_string(j, "text", frame_kinds[i].text);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 static uint32_t module_string(const struct profile_view *v, const struct html_function *f)
 {
 	return f->function < v->nfunctions ? v->functions[f->function].module : 0;
@@ -196,6 +210,7 @@ static void write_profile(struct outfile *f, const struct profile *p,
 	json_object(&j, NULL);
 	write_meta(&j, p);
 	write_values(&j, p, o, nodes);
+	write_kinds(&j);
 	write_functions(&j, l, &v, &texts);
 	write_threads(&j, l);
 	json_array(&j, "texts");

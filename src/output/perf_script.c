@@ -35,7 +35,6 @@
 #define FRAME_BYTES 32		/* of a frame's line, besides its name and file */
 #define SECOND 1000000000ul
 #define DEFAULT_STEP 1000000	/* ns between records where the rate is not known */
-#define ANON "[anon]"		/* the module of code without a file */
 
 struct writer {
 	const struct profile *p;
@@ -116,8 +115,8 @@ static const char *file_name(const struct writer *w, const struct location *l, u
 				   : "";
 	const char *path = profile_text(w->p, m->path);
 
-	if (*path && strcmp(profile_text(w->p, m->name), ANON) &&
-	    (l->kind != FRAME_KERNEL || !*name || !strcmp(name, profile_text(w->p, m->name))))
+	if (*path && !m->made &&
+	    (!frame_is_kernel(l->kind) || !*name || !strcmp(name, profile_text(w->p, m->name))))
 		return path;
 	return *name ? name : ROLLUP_UNKNOWN;
 }
@@ -128,7 +127,7 @@ static void append_frame(struct writer *w, const struct stack_frame *frame)
 	char address[32];
 
 	snprintf(address, sizeof(address), "\t%16" PRIx64 " ",
-		 l->kind == FRAME_MARK ? 0 : l->address);
+		 frame_is_code(l->kind) ? l->address : 0);
 	text_vec_add(&w->line, address);
 	append_symbol(&w->line, rollup_name(w->p, frame->function));
 	text_vec_add(&w->line, " (");

@@ -408,7 +408,7 @@ static void write_locations(struct writer *w)
 		protobuf_uint(&w->b, PPROF_LOCATION_ADDRESS, l->address);
 		for (uint32_t k = 0; k < l->nlines; k++)
 			add_line(w, &w->v.lines[l->first_line + k]);
-		protobuf_uint(&w->b, PPROF_LOCATION_KIND, l->kind);
+		protobuf_uint(&w->b, PPROF_LOCATION_KIND, frame_kinds[l->kind].saved);
 		if (l->why)
 			protobuf_uint(&w->b, PPROF_LOCATION_WHY, string(w, l->why));
 		protobuf_close(&w->b, location);
@@ -437,7 +437,7 @@ static void add_function(struct writer *w, uint64_t pair)
 	/* No system_name: readers make a name of it themselves, and cut that of Rust. */
 	protobuf_uint(&w->b, PPROF_FUNCTION_NAME, string(w, f->name));
 	protobuf_uint(&w->b, PPROF_FUNCTION_FILE, string(w, (uint32_t)pair));
-	protobuf_uint(&w->b, PPROF_FUNCTION_KIND, f->kind);
+	protobuf_uint(&w->b, PPROF_FUNCTION_KIND, frame_kinds[f->kind].saved);
 	protobuf_uint(&w->b, PPROF_FUNCTION_MODULE, string(w, f->module));
 }
 

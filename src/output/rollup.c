@@ -55,7 +55,7 @@ static void find_owners(struct totals *t)
 	for (size_t i = 1; i < t->tree->n; i++) {
 		const struct calltree_node *n = &t->tree->nodes[i];
 		const struct owner *above = &t->owners[n->parent];
-		int waits = n->parent && (above->settled || t->rows[n->label].kind == FRAME_MARK);
+		int waits = n->parent && (above->settled || !frame_is_code(t->rows[n->label].kind));
 
 		t->owners[i] = waits ? (struct owner){ above->label, 1 }
 				     : (struct owner){ n->label, 0 };
@@ -190,12 +190,12 @@ struct rollup_function *rollup_modules(const struct profile *p, size_t *n)
 		uint64_t key = i + 1 < functions ? profile_view(p).functions[i].module : 0;
 
 		/* Marks are in no module, and neither is what is not known. */
-		labels[i] = hashmap_put(&ids, key << 1 | (row.kind == FRAME_MARK), used);
+		labels[i] = hashmap_put(&ids, key << 1 | !frame_is_code(row.kind), used);
 		if (labels[i] != used)
 			continue;
-		row.name = *row.module		    ? row.module
-			   : row.kind == FRAME_MARK ? ROLLUP_NO_MODULE
-						    : ROLLUP_UNKNOWN;
+		row.name = *row.module		     ? row.module
+			   : frame_is_code(row.kind) ? ROLLUP_UNKNOWN
+						     : ROLLUP_NO_MODULE;
 		all[used++] = row;
 	}
 	rows = sum_up(p, &(struct calltree_labels){ .functions = labels }, all, used, n);

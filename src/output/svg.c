@@ -111,7 +111,7 @@ static void draw_box(const struct svg *s, const struct svg_frame *frame, uint64_
 	if (*frame->module) {
 		put(s, " (");
 		put_escaped(s, frame->module, 100);
-		put(s, frame->group == SVG_INLINED ? ", inlined)" : ")");
+		put(s, frame->group == svg_group(FAMILY_INLINED) ? ", inlined)" : ")");
 	}
 	put(s, ": ");
 	put_value(s, n->total);
@@ -307,7 +307,7 @@ static void put_header(const struct svg *s)
 	put(s, "<title>");
 	put_escaped(s, title, HEADER_COLUMNS);
 	put(s, "</title>\n");
-	svg_style_write(s->f);
+	svg_style_write(s->f, s->used);
 	outfile_printf(s->f, "<rect class=\"b\" width=\"100%%\" height=\"100%%\"/>\n");
 	put_line(s, "h", y, title);
 	y += 4;

@@ -13,13 +13,9 @@ static enum svg_group group_of(const struct profile *p, size_t function, int inl
 {
 	struct profile_view v = profile_view(p);
 
-	if (function >= v.nfunctions || v.functions[function].kind == FRAME_MARK)
-		return SVG_MARK;
-	if (v.functions[function].kind == FRAME_KERNEL)
-		return SVG_KERNEL;
-	if (!strcmp(profile_text(p, v.functions[function].module), "[jit]"))
-		return SVG_JIT;
-	return inlined ? SVG_INLINED : SVG_USER;
+	enum frame_kind kind = function < v.nfunctions ? v.functions[function].kind : FRAME_MARK;
+
+	return svg_group(frame_kinds[inlined ? frame_kinds[kind].inlined : kind].family);
 }
 
 static int compare(const struct svg_frame *x, const struct svg_frame *y)

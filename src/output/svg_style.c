@@ -8,11 +8,12 @@
 
 const struct svg_class svg_classes[SVG_GROUPS] = {
 	[SVG_THREAD] = { 't', "thread" },
-	[SVG_USER] = { 'u', "user code" },
-	[SVG_INLINED] = { 'i', "inlined" },
-	[SVG_JIT] = { 'j', "made at run time" },
-	[SVG_KERNEL] = { 'k', "kernel" },
-	[SVG_MARK] = { 'm', "not known" },
+	[SVG_FAMILY + FAMILY_USER] = { 'u', "user code" },
+	[SVG_FAMILY + FAMILY_INLINED] = { 'i', "inlined" },
+	[SVG_FAMILY + FAMILY_JIT] = { 'j', "made at run time" },
+	[SVG_FAMILY + FAMILY_KERNEL] = { 'k', "kernel" },
+	[SVG_FAMILY + FAMILY_MARK] = { 'm', "not known" },
+	[SVG_FAMILY + FAMILY_SCRIPT] = { 's', "interpreted" },
 };
 
 /*
@@ -23,11 +24,12 @@ static const struct tint {
 	int first, last, saturation, light, dark_saturation, dark;
 } tints[SVG_GROUPS] = {
 	[SVG_THREAD] = { 215, 215, 18, 86, 12, 30 },
-	[SVG_USER] = { 8, 36, 92, 71, 58, 34 },
-	[SVG_INLINED] = { 52, 60, 85, 80, 50, 22 },
-	[SVG_JIT] = { 135, 160, 48, 70, 40, 27 },
-	[SVG_KERNEL] = { 205, 232, 68, 74, 46, 36 },
-	[SVG_MARK] = { 220, 220, 5, 82, 4, 36 },
+	[SVG_FAMILY + FAMILY_USER] = { 8, 36, 92, 71, 58, 34 },
+	[SVG_FAMILY + FAMILY_INLINED] = { 52, 60, 85, 80, 50, 22 },
+	[SVG_FAMILY + FAMILY_JIT] = { 135, 160, 48, 70, 40, 27 },
+	[SVG_FAMILY + FAMILY_KERNEL] = { 205, 232, 68, 74, 46, 36 },
+	[SVG_FAMILY + FAMILY_MARK] = { 220, 220, 5, 82, 4, 36 },
+	[SVG_FAMILY + FAMILY_SCRIPT] = { 275, 300, 52, 80, 34, 36 },
 };
 
 static const char base[] =
@@ -58,11 +60,13 @@ unsigned int svg_shade(const char *name, const char *module)
 	return (hash ^ hash >> 13) % SHADES;
 }
 
-static void write_tints(struct outfile *f, int dark)
+static void write_tints(struct outfile *f, const int *used, int dark)
 {
 	for (size_t g = 0; g < SVG_GROUPS; g++) {
 		const struct tint *t = &tints[g];
 
+		if (g == SVG_FAMILY + FAMILY_SCRIPT && !used[g])
+			continue;
 		for (int s = 0; s < SHADES; s++)
 			outfile_printf(f, ".%c%d{fill:hsl(%d,%d%%,%d%%)}", svg_classes[g].letter, s,
 				       t->first + (t->last - t->first) * s / (SHADES - 1),
@@ -72,11 +76,11 @@ static void write_tints(struct outfile *f, int dark)
 	}
 }
 
-void svg_style_write(struct outfile *f)
+void svg_style_write(struct outfile *f, const int used[SVG_GROUPS])
 {
 	outfile_printf(f, "<style>\n%s", base);
-	write_tints(f, 0);
+	write_tints(f, used, 0);
 	outfile_printf(f, "@media (prefers-color-scheme:dark){\n%s", base_dark);
-	write_tints(f, 1);
+	write_tints(f, used, 1);
 	outfile_printf(f, "}\n</style>\n");
 }

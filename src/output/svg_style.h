@@ -10,8 +10,14 @@
 #define EBPROF_SVG_STYLE_H
 
 #include "base/outfile.h"
+#include "profile/frame_kind.h"
 
-enum svg_group { SVG_THREAD, SVG_USER, SVG_INLINED, SVG_JIT, SVG_KERNEL, SVG_MARK, SVG_GROUPS };
+enum svg_group { SVG_THREAD, SVG_FAMILY, SVG_GROUPS = SVG_FAMILY + FAMILIES };
+
+static inline enum svg_group svg_group(enum frame_family family)
+{
+	return (enum svg_group)(SVG_FAMILY + family);
+}
 
 struct svg_class {
 	char letter;
@@ -20,7 +26,7 @@ struct svg_class {
 extern const struct svg_class svg_classes[SVG_GROUPS];
 
 unsigned int svg_shade(const char *name, const char *module);
-/* The <style> element. */
-void svg_style_write(struct outfile *f);
+/* The <style> element; code of interpreters has its colours in it only where it is @used. */
+void svg_style_write(struct outfile *f, const int used[SVG_GROUPS]);
 
 #endif

@@ -1,9 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/frame_kind.h"
 
+#include <string.h>
+
 const struct frame_kind_row frame_kinds[FRAME_KINDS] = {
-	[FRAME_USER] = { .name = "user" },
-	[FRAME_KERNEL] = { .name = "kernel" },
-	[FRAME_MARK] = { .name = "mark" },
-	[FRAME_PYTHON] = { .name = "python" },
+	[FRAME_USER] = { "user", "", "", "", FRAME_PROGRAM, FAMILY_USER, .inlined = FRAME_INLINED,
+			 .saved = FRAME_USER, .native = 1 },
+	[FRAME_KERNEL] = { "kernel", "_[k]", "[kernel]", "kernel", FRAME_IN_KERNEL, FAMILY_KERNEL,
+			   .inlined = FRAME_KERNEL, .saved = FRAME_KERNEL, .native = 1 },
+	[FRAME_MARK] = { "mark", "", "", "mark", FRAME_NO_CODE, FAMILY_MARK,
+			 .inlined = FRAME_MARK, .saved = FRAME_MARK },
+	[FRAME_PYTHON] = { "python", "_[p]", "", "Python", FRAME_PROGRAM, FAMILY_SCRIPT,
+			   .inlined = FRAME_PYTHON, .saved = FRAME_PYTHON },
+	[FRAME_JIT] = { "user", "_[j]", "[jit]", "made at run time", FRAME_PROGRAM, FAMILY_JIT,
+			.inlined = FRAME_INLINED, .saved = FRAME_USER },
+	[FRAME_INLINED] = { "user", "_[i]", "", "inlined", FRAME_PROGRAM, FAMILY_INLINED,
+			    .inlined = FRAME_INLINED, .saved = FRAME_USER },
 };
+
+const char *const frame_families[FAMILIES] = {
+	[FAMILY_USER] = "user",	    [FAMILY_INLINED] = "inlined", [FAMILY_JIT] = "jit",
+	[FAMILY_KERNEL] = "kernel", [FAMILY_MARK] = "mark",	  [FAMILY_SCRIPT] = "script",
+};
+
+enum frame_kind frame_kind_in(enum frame_kind kind, const char *module)
+{
+	return kind == FRAME_USER && !strcmp(module, frame_kinds[FRAME_JIT].module) ? FRAME_JIT
+										    : kind;
+}
+
+enum frame_kind frame_kind_saved(uint64_t number)
+{
+	return number < FRAME_KINDS && frame_kinds[number].saved == number
+		       ? (enum frame_kind)number
+		       : FRAME_KINDS;
+}

@@ -10,11 +10,21 @@ uint32_t part_type(const struct profile *p, const struct part_choice *c)
 	return c->type && c->type <= v.ntypes ? c->type - 1 : v.shown;
 }
 
+/* A bit for each kind of frame that runs on @side. */
+static unsigned int kinds_of(enum frame_side side)
+{
+	unsigned int bits = 0;
+
+	for (int i = 0; i < FRAME_KINDS; i++)
+		bits |= frame_kinds[i].side == side ? 1u << i : 0;
+	return bits;
+}
+
 struct profile *part_new(const struct profile *p, const uint64_t *values,
 			 const struct part_choice *choice)
 {
-	const unsigned int left_out = (choice->no_kernel ? 1u << FRAME_KERNEL : 0) |
-				      (choice->no_user ? 1u << FRAME_USER : 0);
+	const unsigned int left_out = (choice->no_kernel ? kinds_of(FRAME_IN_KERNEL) : 0) |
+				      (choice->no_user ? kinds_of(FRAME_PROGRAM) : 0);
 	const uint32_t type = part_type(p, choice);
 	struct profile_view v = profile_view(p);
 	struct profile *part = profile_new();

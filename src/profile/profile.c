@@ -73,9 +73,10 @@ static int same_function(const void *profile, uint32_t id, const void *function)
 
 uint32_t profile_function(struct profile *p, uint32_t name, uint32_t module, enum frame_kind kind)
 {
-	struct function f = { .name = name, .module = module, .kind = kind };
+	struct function f = { .name = name, .module = module,
+			      .kind = frame_kind_in(kind, profile_text(p, module)) };
 	uint32_t next = (uint32_t)p->functions.n;
-	uint32_t id = intern(&p->function_ids, hash_pair(pack(name, module), kind), next,
+	uint32_t id = intern(&p->function_ids, hash_pair(pack(name, module), f.kind), next,
 			     same_function, p, &f);
 
 	if (id == next)
@@ -93,7 +94,7 @@ static int same_module(const void *profile, uint32_t id, const void *module)
 uint32_t profile_module(struct profile *p, const char *name, const char *path, const char *build_id)
 {
 	struct module m = { profile_string(p, name), profile_string(p, path),
-			    profile_string(p, build_id) };
+			    profile_string(p, build_id), !strcmp(name, PROFILE_MADE) };
 	uint32_t next = (uint32_t)p->modules.n;
 	uint32_t id = intern(&p->module_ids, hash_pair(pack(m.name, m.path), m.build_id), next,
 			     same_module, p, &m);

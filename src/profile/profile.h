@@ -40,7 +40,12 @@ struct module {
 	uint32_t name;		/* string: "libc.so.6" */
 	uint32_t path;		/* string, as the target's mount namespace calls it */
 	uint32_t build_id;	/* string: lowercase hex, "" where it has none */
+	/* no file: memory in which a program made code, one module a process */
+	uint32_t made;
 };
+
+/* The name of such a module. */
+#define PROFILE_MADE "[anon]"
 
 struct location {
 	uint32_t module;	/* module */
@@ -145,6 +150,7 @@ struct profile *profile_new(void);
 void profile_free(struct profile *p);
 
 uint32_t profile_string(struct profile *p, const char *s);
+/* A program's function in the module of code made at run time is FRAME_JIT (frame_kind_in()). */
 uint32_t profile_function(struct profile *p, uint32_t name, uint32_t module, enum frame_kind kind);
 uint32_t profile_module(struct profile *p, const char *name, const char *path,
 			const char *build_id);

@@ -28,8 +28,7 @@ static uint32_t shorter(struct profile *p, uint32_t id,
 	struct function f = p->functions.v[id];
 	char name[NAME_SIZE];
 
-	if (f.kind == FRAME_MARK || !strcmp(profile_text(p, f.module), "[jit]") ||
-	    !shorten(profile_text(p, f.name), name, sizeof(name)))
+	if (!frame_kinds[f.kind].native || !shorten(profile_text(p, f.name), name, sizeof(name)))
 		return id;
 	return profile_function(p, profile_string(p, name), f.module, f.kind);
 }

@@ -57,7 +57,8 @@ struct assembler *assembler_new(struct profile *profile, struct images *images, 
 	a->types = *types;
 	a->shares = shares_new();
 	a->why = why;
-	a->kernel_module = add_module(a, "[kernel]", "[kernel.kallsyms]", "", IMAGE_NONE);
+	a->kernel_module = add_module(a, frame_kinds[FRAME_KERNEL].module, "[kernel.kallsyms]", "",
+				      IMAGE_NONE);
 	return a;
 }
 
@@ -152,7 +153,7 @@ static uint32_t module_of_made(struct assembler *a, uint32_t incarnation)
 			 procs_info(a->procs, incarnation).pid, incarnation);
 		vec_push(&a->made,
 			 (struct made){ .incarnation = incarnation,
-					.module = add_module(a, "[anon]", name, "", IMAGE_NONE),
+					.module = add_module(a, PROFILE_MADE, name, "", IMAGE_NONE),
 					.runtime = namer_runtime(a->namer) });
 		while (a->module_made.n <= a->made.v[id].module)
 			vec_push(&a->module_made, PROFILE_NONE);

@@ -137,7 +137,7 @@ static struct line no_symbol(struct assembler *a, const struct namer_answer *ans
 	}
 	if (kind == FRAME_KERNEL) {
 		*why = reason(answer->n, 1);
-		return no_name(a, "unknown", *why, "[kernel]", kind);
+		return no_name(a, "unknown", *why, frame_kinds[kind].module, kind);
 	}
 	*why = answer->n == -ENOENT ? "not in the perf map" : "made at run time";
 	return no_name(a, "unknown", *why, "", kind);
@@ -158,7 +158,7 @@ static void take_answer(void *ctx, const struct namer_answer *answer)
 	const struct image *file = image_of(a, &l);
 	const char *module = file			? file->name
 			     : l.kind == FRAME_KERNEL ? answer->module
-						      : "[jit]",
+						      : frame_kinds[FRAME_JIT].module,
 		   *why = "";
 	struct line lines[SOURCE_FRAMES_MAX];
 	int n = 1;

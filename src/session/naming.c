@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "profile/frame_kind.h"
+
 struct naming {
 	struct symbolizer *symbolizer;
 	int live;
@@ -79,7 +81,7 @@ static int name_kernel(struct naming *n, uint64_t address, struct namer_answer *
 	n->kernel_read = 1;
 	answer->n = symbolizer_kernel(n->symbolizer, address, frames, &answer->module);
 	return n->live || n->kernel_last || answer->n == -EPERM ||
-	       !strcmp(answer->module, "[kernel]");
+	       !strcmp(answer->module, frame_kinds[FRAME_KERNEL].module);
 }
 
 /* As long as its process is there, it may tell of more. */

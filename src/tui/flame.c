@@ -83,8 +83,8 @@ flame_box_vec flame_boxes(const struct browser *b, int columns)
 /* Neighbours differ, and a function has its colour wherever it is; the kernel's are of one kind. */
 static enum style box_style(const struct row *r)
 {
-	if (r->kind != FRAME_USER || !r->depth)
-		return r->kind == FRAME_KERNEL ? STYLE_FLAME : STYLE_FLAME + 1;
+	if (frame_kinds[r->kind].side != FRAME_PROGRAM || !r->depth)
+		return frame_is_kernel(r->kind) ? STYLE_FLAME : STYLE_FLAME + 1;
 	return STYLE_FLAME + 2 + (enum style)(r->key % (STYLE_FLAMES - 2));
 }
 

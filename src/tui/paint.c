@@ -36,7 +36,13 @@ static struct browser_layout lay_out(const struct browser *b, const struct page 
 
 enum style paint_style(enum frame_kind kind)
 {
-	return kind == FRAME_KERNEL ? STYLE_KERNEL : kind == FRAME_MARK ? STYLE_DIM : STYLE_PLAIN;
+	static const enum style styles[] = {
+		[FRAME_NO_CODE] = STYLE_DIM,
+		[FRAME_PROGRAM] = STYLE_PLAIN,
+		[FRAME_IN_KERNEL] = STYLE_KERNEL,
+	};
+
+	return styles[frame_kinds[kind].side];
 }
 
 /* --- Above the rows. ------------------------------------------------------------- */

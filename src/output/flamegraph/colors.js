@@ -11,7 +11,8 @@
  */
 const HUES = {
 	[PROCESS]: [75, 0.012, 0, 0.06], [THREAD]: [75, 0.022, 0, 0.03], [USER]: [50, 0.115, 14, -0.01],
-	[INLINED]: [104, 0.1, 6, 0.08], [JIT]: [165, 0.1, 12, 0], [KERNEL]: [255, 0.085, 16, -0.01], [MARK]: [330, 0.02, 0, 0],
+	[INLINED]: [104, 0.1, 6, 0.08], [JIT]: [165, 0.1, 12, 0], [KERNEL]: [255, 0.085, 16, -0.01],
+	[MARK]: [330, 0.02, 0, 0], [SCRIPT]: [300, 0.1, 12, 0],
 };
 const LIGHTNESS = { light: 0.82, dark: 0.52 };
 const STEPS = 24;	/* of a difference's scale, on either side */

@@ -7,9 +7,12 @@
 
 const NONE = 0xffffffff;
 
-/* What a frame is. Each has a switch and a colour of its own. */
-const KINDS = ["process", "thread", "user", "inlined", "jit", "kernel", "mark"];
-const [PROCESS, THREAD, USER, INLINED, JIT, KERNEL, MARK] = KINDS.keys();
+/*
+ * What a frame looks like: levels of the page, and the families of frames (profile/frame_kind.h). Each has
+ * a colour of its own.
+ */
+const KINDS = ["process", "thread", "user", "inlined", "jit", "kernel", "mark", "script"];
+const [PROCESS, THREAD, USER, INLINED, JIT, KERNEL, MARK, SCRIPT] = KINDS.keys();
 
 /* The numbers of one element: base64 of raw deflate of varints. */
 async function unpack(id) {
@@ -38,15 +41,18 @@ function eachVarint(bytes, n, set) {
 	}
 }
 
-/* kind as profile.h has it: user, kernel, mark. */
-function frameKind(kind, inlined, module) {
-	if (kind === 2)
-		return MARK;
-	if (kind === 1)
-		return KERNEL;
-	if (inlined)
-		return INLINED;
-	return module === "[jit]" ? JIT : USER;
+/* What a function of @kind, a row of @kinds, looks like. */
+function frameKind(kinds, kind, inlined) {
+	return KINDS.indexOf(kinds[inlined ? kinds[kind].inlined : kind].family);
+}
+
+/* The kind in words, where it is worth a word. */
+function kindText(kinds, kind, inlined) {
+	const { text } = kinds[kind];
+
+	if (!inlined)
+		return text;
+	return kinds[kind].inlined === kind ? `${text}, inlined` : "inlined";
 }
 
 /*
@@ -72,7 +78,7 @@ function readFrames(json) {
 		const again = i > 0 && f.inlined[i] && !f.inlined[i - 1] && f.name[i] === f.name[i - 1] &&
 			      module[i] === module[i - 1] && f.kind[i] === f.kind[i - 1];
 
-		kind[i] = frameKind(f.kind[i], f.inlined[i], module[i]);
+		kind[i] = frameKind(json.kinds, f.kind[i], f.inlined[i]);
 		functionOf[i] = again ? functionOf[i - 1] : next++;
 	}
 	kind.fill(THREAD, nfunctions, n - processes.length);
@@ -82,6 +88,7 @@ function readFrames(json) {
 
 	return {
 		n, nfunctions, kind, functionOf, module, name, inlined: f.inlined, line: f.line,
+		kindText: (i) => kindText(json.kinds, f.kind[i], f.inlined[i]),
 		file: f.file.map((i) => json.texts[i]),
 		id: [...new Array(nfunctions).fill(0), ...json.threads.map((t) => t.tid), ...processes.map((p) => p.pid)],
 		/* The process of a thread, both as frames. */

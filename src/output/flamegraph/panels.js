@@ -147,9 +147,7 @@ function describeKind(frames, frame) {
 		return id ? `process ${id}` : "process";
 	if (kind === THREAD)
 		return id ? `thread ${id}` : "thread";
-	if (frames.inlined[frame])
-		return kind === KERNEL ? "kernel, inlined" : "inlined";
-	return { [JIT]: "made at run time", [KERNEL]: "kernel", [MARK]: "mark" }[kind] || "";
+	return frame < frames.nfunctions ? frames.kindText(frame) : "";
 }
 
 /* --- Menu. --- */

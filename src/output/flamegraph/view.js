@@ -123,5 +123,5 @@ class View {
 }
 
 /* By kind, the switch that hides it. */
-const SWITCH_OF = { [PROCESS]: "process", [THREAD]: "thread", [USER]: "user", [JIT]: "user", [INLINED]: "inlined",
-		    [KERNEL]: "kernel", [MARK]: "mark" };
+const SWITCH_OF = { [PROCESS]: "process", [THREAD]: "thread", [USER]: "user", [JIT]: "user", [SCRIPT]: "user",
+		    [INLINED]: "inlined", [KERNEL]: "kernel", [MARK]: "mark" };
