@@ -9,7 +9,7 @@ from harness import Fixture, Profile, check, directory, equal, run
 from terminal import on_terminal
 
 USER = {"SUDO_UID": "65534", "SUDO_GID": "65534"}
-NONE = "no recording of this user is kept"
+NONE = "no recording is kept for this user"
 
 
 @contextlib.contextmanager

@@ -72,7 +72,7 @@ def test_search_and_filter():
         t.keys("f", "C-u")
         t.type("(")
         t.keys("Enter")
-        t.wait("no regular expression")
+        t.wait("not a regular expression")
         t.keys("Escape")
         waited(t, "all again", lambda n: len(n) > 9)
         t.type("/nowhere")
