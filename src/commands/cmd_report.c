@@ -17,8 +17,8 @@
 #include "commands/view_options.h"
 #include "output/rollup.h"
 #include "output/views.h"
-#include "tui/browse.h"
 #include "tui/tui.h"
+#include "tui/viewer.h"
 
 /* bytes of a regular expression; its compiled form may be far larger */
 #define PATTERN_MAX 256
@@ -170,7 +170,7 @@ static int browse(const struct options *o, const struct profile *p, struct error
 	char name[NAME_SHOWN];
 
 	text_clean(name, sizeof(name), o->inputs.n ? o->inputs.v[0] : "the last recording");
-	return browse_profile(p, name, &user, e);
+	return viewer_browse(p, name, &user, e);
 }
 
 static int print(const struct options *o, const struct profile *p, struct error *e)

@@ -20,8 +20,8 @@ void save_profile(const struct profile *p, const char *path, const struct user *
 	/* Standard output is the screen. */
 	if (!format || !strcmp(path, "-") || !strncmp(path, "/dev/", 5)) {
 		snprintf(told, size,
-			 "the name does not say which format: end it in .folded, .pb.gz, .svg, .html, "
-			 ".txt");
+			 "the name does not say which format: end it in .folded, .pb.gz, .svg, "
+			 ".html, .txt");
 		return;
 	}
 	s = sink_open(&(struct sink_target){ .path = path, .user = u }, &e);

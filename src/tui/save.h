@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile to a file, in the format that its name says, and a line that tells how that went. */
+/* A profile to a file, in the format that its name says, and a line that says how that went. */
 #ifndef EBPROF_SAVE_H
 #define EBPROF_SAVE_H
 

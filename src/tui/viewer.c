@@ -7,13 +7,16 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
+#include "output/views.h"
 #include "profile/window.h"
-#include "tui/plain.h"
+#include "sinks/sink.h"
+#include "tui/heading.h"
 #include "tui/tui.h"
 
 /* an update may come this part of a refresh before its time, and count */
@@ -65,6 +68,34 @@ static void *show_terminal(void *arg)
 	return NULL;
 }
 
+/* One table. 0, or a negative errno where standard output takes no more. */
+static int write_table(struct window *w, const struct viewer_options *o)
+{
+	const struct output_options output = { .rows = o->rows,
+					       .columns = o->columns,
+					       .color = o->color };
+	struct window_show show = window_show(w, o->since_start, &(struct part_choice){ 0 });
+	struct sink *s = sink_open_stdout(NULL);
+	char clock[16] = "", text[512];
+	time_t now = time(NULL);
+	struct tm tm;
+	int err = -EIO;
+
+	if (localtime_r(&now, &tm))
+		strftime(clock, sizeof(clock), "%H:%M:%S ", &tm);
+	if (s) {
+		struct outfile *f = sink_file(s);
+
+		heading_text(text, sizeof(text), &show, o->target, o->since_start, 1);
+		outfile_printf(f, "%s%s\n", clock, text);
+		views_top(show.profile, VIEWS_FUNCTION, 0, &output, f);
+		outfile_write(f, "\n", 1);
+		err = sink_commit(s, NULL);
+	}
+	profile_free(show.profile);
+	return err;
+}
+
 /* A table each refresh, until there were enough or nobody reads them. */
 static void *show_plain(void *arg)
 {
@@ -93,7 +124,7 @@ static void *show_plain(void *arg)
 		/* Late ones are left out. */
 		while (next <= now + v->o->refresh / EARLY)
 			next += v->o->refresh;
-		done = plain_write(v->window, v->o) || ++n == v->o->tables;
+		done = write_table(v->window, v->o) || ++n == v->o->tables;
 	}
 	end(v);
 	return NULL;
@@ -150,4 +181,30 @@ int viewer_ended(struct viewer *v)
 int viewer_wake(const struct viewer *v)
 {
 	return v->wake;
+}
+
+/* --- A saved profile. ------------------------------------------------------------ */
+
+static struct window_show show_saved(void *ctx, int since_start, const struct part_choice *c)
+{
+	const struct profile *p = ctx;
+
+	(void)since_start;
+	return (struct window_show){ .profile = part_new(p, NULL, c),
+				     .type = part_type(p, c),
+				     .ntypes = (uint32_t)profile_view(p).ntypes };
+}
+
+int viewer_browse(const struct profile *p, const char *name, const struct user *u, struct error *e)
+{
+	const struct tui_source source = {
+		.show = show_saved, .fd = -1, .stop = -1, .ctx = (void *)p
+	};
+	struct tui *t = tui_new(name, u, 0, 0, e);
+
+	if (!t)
+		return -ENOTTY;
+	tui_run(t, &source);
+	tui_free(t);
+	return 0;
 }

@@ -40,4 +40,11 @@ int viewer_update(struct viewer *v, const struct profile *p);
 int viewer_ended(struct viewer *v);
 int viewer_wake(const struct viewer *v);
 
+/*
+ * A saved profile on the terminal, until the user has seen enough. @name: of the file, clean text;
+ * @u gets files that are saved. 0, or a negative errno with @e filled.
+ */
+int viewer_browse(const struct profile *p, const char *name, const struct user *u,
+		  struct error *e);
+
 #endif
