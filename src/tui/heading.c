@@ -32,7 +32,8 @@ static void values_text(char *buf, size_t size, const struct profile *p)
 	char sum[64];
 
 	buf[0] = '\0';
-	if (strcmp(name, "samples") && (strcmp(name, v.meta->event) || units.divisor != 1))
+	if (v.types[0].words->role != PROFILE_SAMPLES &&
+	    (strcmp(name, v.meta->event) || units.divisor != 1))
 		snprintf(buf, size, ", %.60s %s%s%s", name,
 			 units_print(&units, v.total, sum, sizeof(sum)), *units.word ? " " : "",
 			 units.word);
@@ -80,6 +81,5 @@ void heading_text(char *buf, size_t size, const struct window_show *show, const 
 	snprintf(buf, size,
 		 "%.80s, %s%s, %s: %" PRIu64 " %s, %" PRIu64 " truncated, %" PRIu64 " lost", target,
 		 rate, values, span, show->taken,
-		 strcmp(v.meta->event, "off-cpu") ? "samples" : "intervals", show->truncated,
-		 show->lost);
+		 profile_event_words(v.meta->event)->many, show->truncated, show->lost);
 }

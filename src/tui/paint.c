@@ -123,8 +123,7 @@ static double cpu_share_of(const struct browser *b)
 {
 	struct profile_view v = profile_view(b->show.profile);
 	uint64_t span = b->show.span ? b->show.span : v.meta->duration;
-	int is_cpu = !strcmp(profile_text(b->show.profile, v.types[0].name), "samples") &&
-		     v.meta->frequency;
+	int is_cpu = v.types[0].words->role == PROFILE_SAMPLES && v.meta->frequency;
 
 	return is_cpu && span ? 100.0 * 1e9 / (double)v.meta->frequency / (double)span : 0;
 }
