@@ -39,7 +39,7 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/input src/sinks \
 	src/output src/tui src/unwind src/unwind/step src/unwind/table src/unwind/shards)) src/collect/event.c src/collect/tracefs.c src/collect/tracing_text.c \
 	$(addprefix src/session/,namer.c naming.c priority.c) \
-	src/session/shares.c src/session/deadline.c \
+	src/session/shares.c src/session/stacks.c src/session/known_processes.c src/session/deadline.c \
 	src/session/budget.c src/session/alloc_profile.c src/session/frame_word.c $(wildcard src/session/assembler*.c) src/alloc/alloc.c \
 	$(addprefix src/alloc/alloc_,load.c pace.c slices.c threads.c) \
 	src/preload/block_table.c $(wildcard src/loop/*.c) $(addprefix src/commands/,hints.c option_rules.c packages.c)

@@ -33,18 +33,6 @@ const char *assembler_result_name(enum ebp_result result)
 	return result_names[result];
 }
 
-/* The profile's modules get their images in the order they are made. */
-static uint32_t add_module(struct assembler *a, const char *name, const char *path,
-			   const char *build_id, uint32_t image)
-{
-	uint32_t module = profile_module(a->profile, name, path, build_id);
-
-	while (a->module_images.n <= module)
-		vec_push(&a->module_images, IMAGE_NONE);
-	a->module_images.v[module] = image;
-	return module;
-}
-
 struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs,
 				struct namer *namer, const struct assembler_types *types, int why)
 {
@@ -57,8 +45,7 @@ struct assembler *assembler_new(struct profile *profile, struct images *images, 
 	a->types = *types;
 	a->shares = shares_new();
 	a->why = why;
-	a->kernel_module = add_module(a, frame_kinds[FRAME_KERNEL].module, "[kernel.kallsyms]", "",
-				      IMAGE_NONE);
+	assembler_places_init(a);
 	return a;
 }
 
@@ -72,53 +59,17 @@ void assembler_free(struct assembler *a)
 	vec_free(&a->early);
 	vec_free(&a->wakers);
 	hashmap_free(&a->waker_ids);
-	vec_free(&a->made);
-	vec_free(&a->module_made);
-	hashmap_free(&a->made_ids);
-	vec_free(&a->processes);
-	hashmap_free(&a->process_ids);
-	vec_free(&a->stacks);
-	hashmap_free(&a->stack_ids);
-	vec_free(&a->locations);
-	vec_free(&a->image_modules);
-	vec_free(&a->module_images);
+	assembler_places_free(a);
+	known_processes_free(&a->processes);
+	stacks_free(&a->stacks);
 	assembler_lang_free(a);
 	free(a);
-}
-
-static int same_process(const void *assembler, uint32_t i, const void *key)
-{
-	const struct assembler *a = assembler;
-
-	return !memcmp(&a->processes.v[i].key, key, sizeof(struct ebp_process));
-}
-
-struct known_process *assembler_known(struct assembler *a, const struct ebp_process *key)
-{
-	uint32_t i = intern_find(&a->process_ids, hash_bytes(key, sizeof(*key)), same_process, a,
-				 key);
-
-	return i == HASHMAP_NONE ? NULL : &a->processes.v[i];
-}
-
-struct known_process *assembler_know(struct assembler *a, const struct known_process *p)
-{
-	intern_add(&a->process_ids, hash_bytes(&p->key, sizeof(p->key)), (uint32_t)a->processes.n);
-	vec_push(&a->processes, *p);
-	return &a->processes.v[a->processes.n - 1];
 }
 
 static struct known_process *find_process(struct assembler *a, const struct ebp_process *key,
 					  uint64_t time)
 {
-	struct known_process *known = assembler_known(a, key), p = { .key = *key };
-
-	if (known)
-		return known;
-	p.incarnation = procs_at(a->procs, (pid_t)key->tgid, time);
-	p.process = profile_process(a->profile, (pid_t)key->tgid, p.incarnation, 0);
-	profile_set_parent(a->profile, p.process, procs_info(a->procs, p.incarnation).parent);
-	return assembler_know(a, &p);
+	return known_processes_at(&a->processes, a->profile, a->procs, key, time);
 }
 
 void assembler_process(struct assembler *a, const struct ebp_process *process, uint64_t time)
@@ -126,105 +77,32 @@ void assembler_process(struct assembler *a, const struct ebp_process *process, u
 	find_process(a, process, time);
 }
 
-static uint32_t module_of_image(struct assembler *a, uint32_t id)
-{
-	const struct image *image = images_at(a->images, id);
-	char build_id[2 * ELF_BUILD_ID_MAX + 1] = "";
-
-	while (a->image_modules.n <= id)
-		vec_push(&a->image_modules, PROFILE_NONE);
-	if (a->image_modules.v[id] == PROFILE_NONE) {
-		for (int i = 0; i < image->build_id_size; i++)
-			sprintf(build_id + 2 * i, "%02x", image->build_id[i]);
-		a->image_modules.v[id] = add_module(a, image->name, image->path, build_id, id);
-	}
-	return a->image_modules.v[id];
-}
-
-/* The module of what @incarnation made at run time. */
-static uint32_t module_of_made(struct assembler *a, uint32_t incarnation)
-{
-	uint32_t id = hashmap_put(&a->made_ids, incarnation, (uint32_t)a->made.n);
-	char name[64];
-
-	if (id == a->made.n) {
-		/* By this name, too, no two are one: addresses of two programs must not mix. */
-		snprintf(name, sizeof(name), "//anon of %d.%u",
-			 procs_info(a->procs, incarnation).pid, incarnation);
-		vec_push(&a->made,
-			 (struct made){ .incarnation = incarnation,
-					.module = add_module(a, PROFILE_MADE, name, "", IMAGE_NONE),
-					.runtime = namer_runtime(a->namer) });
-		while (a->module_made.n <= a->made.v[id].module)
-			vec_push(&a->module_made, PROFILE_NONE);
-		a->module_made.v[a->made.v[id].module] = id;
-	}
-	assembler_find_names(a, &a->made.v[id]);
-	return a->made.v[id].module;
-}
-
-/* @incarnation is that of its process where the frame is none of a file. */
-static uint32_t user_location(struct assembler *a, uint32_t incarnation,
-			      const struct frame_word *frame, uint64_t time)
-{
-	struct proc_place place = { .image = IMAGE_NONE, .offset = frame->address };
-	uint32_t module;
-
-	if (frame->where == FRAME_IN_FILE && frame->image < images_count(a->images))
-		place.image = frame->image;
-	else if (frame->where == FRAME_IN_PROCESS)
-		place = procs_locate(a->procs, incarnation, frame->address, time);
-	module = place.image == IMAGE_NONE ? module_of_made(a, incarnation)
-					   : module_of_image(a, place.image);
-	return profile_location(a->profile, module, frame->kind, place.offset);
-}
-
-static void add_stack(struct assembler *a, uint64_t id, size_t first)
-{
-	hashmap_set(&a->stack_ids, id, (uint32_t)a->stacks.n);
-	vec_push(&a->stacks, (struct stack){ .first = first,
-					     .n = (uint32_t)(a->locations.n - first),
-					     .result = EBP_RESULTS });
-}
-
 static void add_user_stack(struct assembler *a, uint64_t id, const struct ebp_process *process,
 			   const __u64 *frames, size_t n, uint32_t result, uint64_t time)
 {
 	uint32_t incarnation = process->tgid ? find_process(a, process, time)->incarnation : 0;
-	size_t first = a->locations.n;
 	struct frame_word frame;
 
 	n = assembler_merge(a, frames, n, result == EBP_COMPLETE);
 	for (size_t i = 0; i < n; i++) {
-		uint32_t location;
-
 		frame_word_read(a->merged.v[i], &frame);
-		location = frame.where == FRAME_IN_CODE
-				   ? assembler_lang_location(a, &frame)
-				   : user_location(a, incarnation, &frame, time);
-
-		vec_push(&a->locations, location);
+		stacks_push(&a->stacks, assembler_location(a, incarnation, &frame, time));
 	}
-	add_stack(a, id, first);
+	stacks_add(&a->stacks, id);
 }
 
 static void add_kernel_stack(struct assembler *a, uint64_t id, const __u64 *frames, uint32_t n)
 {
-	size_t first = a->locations.n;
-
-	for (size_t i = tracing_text_leaves(&a->tracing, (const uint64_t *)frames, n); i < n; i++) {
-		uint32_t location = profile_location(a->profile, a->kernel_module, FRAME_KERNEL,
-						     frames[i]);
-
-		vec_push(&a->locations, location);
-	}
-	add_stack(a, id, first);
+	for (size_t i = tracing_text_leaves(&a->tracing, (const uint64_t *)frames, n); i < n; i++)
+		stacks_push(&a->stacks, profile_location(a->profile, a->kernel_module, FRAME_KERNEL,
+							 frames[i]));
+	stacks_add(&a->stacks, id);
 }
 
 void assembler_stack(struct assembler *a, const struct ebp_stack *stack)
 {
 	/* Sent again, because another stack took its place in the kernel's cache. */
-	if (hashmap_get(&a->stack_ids, stack->id) != HASHMAP_NONE)
+	if (stacks_know(&a->stacks, stack->id))
 		return;
 	if (stack->head.type == EBP_LANG_STACK)
 		assembler_lang_stack(a, stack);
@@ -278,18 +156,15 @@ static int is_allocator(const struct assembler *a, uint32_t location)
 static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id,
 			   const struct ebp_key *key)
 {
-	uint32_t i = id ? hashmap_get(&a->stack_ids, id) : HASHMAP_NONE, leaf = 0;
-	const struct stack *s;
+	const struct stack *s = stacks_find(&a->stacks, id);
+	uint32_t leaf = 0;
 
-	if (i == HASHMAP_NONE)
+	if (!s)
 		return parent;
-	s = &a->stacks.v[i];
 	while (key->kind == EBP_ALLOCATED && leaf + 1 < s->n &&
-	       is_allocator(a, a->locations.v[s->first + leaf]))
+	       is_allocator(a, stacks_location(&a->stacks, s, leaf)))
 		leaf++;
-	for (uint32_t k = s->n; k-- > leaf;)
-		parent = profile_node(a->profile, parent, a->locations.v[s->first + k]);
-	return parent;
+	return stacks_append(&a->stacks, a->profile, parent, s, leaf);
 }
 
 /* As the innermost frame of a wait, and as its label. */
@@ -307,10 +182,10 @@ static enum ebp_kind kind_of(const struct ebp_key *key)
 
 static uint32_t result_of(const struct assembler *a, const struct ebp_key *key)
 {
-	uint32_t i = hashmap_get(&a->stack_ids, key->user_id);
+	const struct stack *s = stacks_find(&a->stacks, key->user_id);
 
-	if (i != HASHMAP_NONE && a->stacks.v[i].result != EBP_RESULTS)
-		return a->stacks.v[i].result;
+	if (s && s->result != STACKS_NO_RESULT)
+		return s->result;
 	return key->result < EBP_RESULTS ? key->result : EBP_UNREADABLE;
 }
 
@@ -325,16 +200,7 @@ static uint32_t kind_node(struct assembler *a, uint32_t node, enum ebp_kind kind
 	return mark_node(a, node, mark);
 }
 
-/* Appends stack @id, leaf first: so the waker's innermost function lies on what it woke. */
-static uint32_t turned_stack_node(struct assembler *a, uint32_t parent, uint64_t id)
-{
-	uint32_t i = id ? hashmap_get(&a->stack_ids, id) : HASHMAP_NONE;
-
-	for (uint32_t k = 0; i != HASHMAP_NONE && k < a->stacks.v[i].n; k++)
-		parent = profile_node(a->profile, parent, a->locations.v[a->stacks.v[i].first + k]);
-	return parent;
-}
-
+/* The waker's innermost function lies on what it woke. */
 static uint32_t waker_node(struct assembler *a, uint32_t node, uint64_t id)
 {
 	uint32_t i = id ? hashmap_get(&a->waker_ids, id) : HASHMAP_NONE;
@@ -343,8 +209,8 @@ static uint32_t waker_node(struct assembler *a, uint32_t node, uint64_t id)
 	if (i == HASHMAP_NONE)
 		return node;
 	w = &a->wakers.v[i];
-	node = turned_stack_node(a, node, w->kernel_id);
-	node = turned_stack_node(a, node, w->user_id);
+	node = stacks_append_turned(&a->stacks, a->profile, node, w->kernel_id);
+	node = stacks_append_turned(&a->stacks, a->profile, node, w->user_id);
 	return mark_node(a, node, profile_text(a->profile, w->name));
 }
 
@@ -424,11 +290,6 @@ static uint64_t group_of(const struct ebp_key *key)
 			 hash_pair((uint64_t)key->tid << 8 | key->kind, key->class));
 }
 
-static int is_unknown(const struct assembler *a, uint64_t id)
-{
-	return id && hashmap_get(&a->stack_ids, id) == HASHMAP_NONE;
-}
-
 /* A stack that was sent to be unwound here may be known later only. */
 static int is_early(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count,
 		    uint64_t now)
@@ -437,8 +298,8 @@ static int is_early(struct assembler *a, const struct ebp_key *key, const struct
 
 	if (kind_of(key) == EBP_ON_CPU)
 		return 0;
-	if (!is_unknown(a, key->user_id) &&
-	    (waker == HASHMAP_NONE || !is_unknown(a, a->wakers.v[waker].user_id)))
+	if (stacks_know(&a->stacks, key->user_id) &&
+	    (waker == HASHMAP_NONE || stacks_know(&a->stacks, a->wakers.v[waker].user_id)))
 		return 0;
 	vec_push(&a->early, (struct early_count){ *key, *count, now });
 	return 1;
@@ -502,7 +363,7 @@ void assembler_allocation(struct assembler *a, const struct ebp_key *key)
 
 int assembler_knows(const struct assembler *a, const struct ebp_key *key)
 {
-	return !is_unknown(a, key->user_id) && !is_unknown(a, key->kernel_id);
+	return stacks_know(&a->stacks, key->user_id) && stacks_know(&a->stacks, key->kernel_id);
 }
 
 void assembler_waker(struct assembler *a, const struct ebp_waker *waker)
@@ -552,17 +413,17 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample,
 	struct ebp_key key = sample->key;
 
 	if (kind_of(&key) != EBP_ON_CPU) {
-		if (hashmap_get(&a->stack_ids, key.user_id) == HASHMAP_NONE) {
+		if (!stacks_know(&a->stacks, key.user_id)) {
 			add_user_stack(a, key.user_id, &key.process, a->words.v, n, user->result,
 				       sample->time);
-			a->stacks.v[a->stacks.n - 1].result = user->result;
+			stacks_last_result(&a->stacks, user->result);
 		}
 		return;
 	}
 	key.result = user->result;
 	if (user->n) {
 		key.user_id = id ? id : 1;
-		if (hashmap_get(&a->stack_ids, key.user_id) == HASHMAP_NONE)
+		if (!stacks_know(&a->stacks, key.user_id))
 			add_user_stack(a, key.user_id, &key.process, a->words.v, n, user->result,
 				       sample->time);
 	}

@@ -62,13 +62,13 @@ static void fold_processes(struct assembler *a, const struct profile_folded *f, 
 	size_t n = a->processes.n;
 
 	a->processes.n = 0;
-	hashmap_free(&a->process_ids);
+	hashmap_free(&a->processes.ids);
 	for (size_t i = 0; i < n; i++) {
 		struct known_process p = a->processes.v[i];
 
 		p.process = f->processes[p.process];
 		if (!is_over(&p, before))
-			assembler_know(a, &p);
+			known_processes_add(&a->processes, &p);
 	}
 }
 
@@ -84,7 +84,7 @@ static void fold_wakers(struct assembler *a, uint64_t before)
 	a->waker_ids = (struct hashmap){ 0 };
 	for (size_t i = 0; i < ids.cap; i++) {
 		const struct waker *w = ids.slots[i].used ? &a->wakers.v[ids.slots[i].value] : NULL;
-		const struct known_process *p = w ? assembler_known(a, &w->process) : NULL;
+		const struct known_process *p = w ? known_processes_find(&a->processes, &w->process) : NULL;
 
 		if (!w || (p && is_over(p, before)))
 			continue;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the two parts of the assembler share: assembler.c makes samples of counts, assembler_names.c
- * gives them names.
+ * What the parts of the assembler share: assembler.c makes samples of counts, assembler_places.c
+ * finds where frames are, assembler_lang.c those of interpreters, assembler_names.c gives names to
+ * them, assembler_fold.c forgets what ended.
  */
 #ifndef EBPROF_ASSEMBLER_STATE_H
 #define EBPROF_ASSEMBLER_STATE_H
@@ -11,16 +12,9 @@
 #include "collect/tracing_text.h"
 #include "session/assembler.h"
 #include "session/frame_word.h"
+#include "session/known_processes.h"
 #include "session/shares.h"
-
-struct known_process {
-	struct ebp_process key;
-	uint32_t incarnation;	/* of procs */
-	uint32_t process;	/* of the profile */
-	uint32_t samples;	/* of the profile, that it has */
-	/* ns; when procs was first seen to have forgotten it; 0: it has not */
-	uint64_t gone;
-};
+#include "session/stacks.h"
 
 /* The code that a process made at run time: one module, whether its names are known or not. */
 struct made {
@@ -30,12 +24,6 @@ struct made {
 	struct symbol_source *names;
 	uint64_t looked;		/* when they were last looked for; ns */
 	int over;			/* its process is gone, and they are not needed any more */
-};
-
-struct stack {
-	size_t first;		/* in locations */
-	uint32_t n;		/* leaf first */
-	uint32_t result;	/* enum ebp_result; EBP_RESULTS: the count tells */
 };
 
 /* Who ends waits. */
@@ -68,11 +56,8 @@ struct assembler {
 	struct images *images;
 	struct procs *procs;
 	struct namer *namer;
-	VEC(struct known_process) processes;
-	struct hashmap process_ids;	/* hash of struct ebp_process -> index */
-	VEC(struct stack) stacks;
-	struct hashmap stack_ids;	/* stack id -> index */
-	VEC(uint32_t) locations;	/* of all stacks */
+	struct known_processes processes;
+	struct stacks stacks;		/* results: enum ebp_result */
 	/* image id -> module of the profile, PROFILE_NONE: not yet */
 	VEC(uint32_t) image_modules;
 	VEC(uint32_t) module_images;	/* and back; IMAGE_NONE: not an image */
@@ -106,10 +91,12 @@ struct assembler {
 	uint64_t sized;			/* page faults whose page was told */
 };
 
-/* The process of @key; NULL: it is not known. */
-struct known_process *assembler_known(struct assembler *a, const struct ebp_process *key);
-/* Adds one that is not known; a copy. */
-struct known_process *assembler_know(struct assembler *a, const struct known_process *p);
+/* Modules of the profile: the kernel's is made by init, others as their frames come. */
+void assembler_places_init(struct assembler *a);
+void assembler_places_free(struct assembler *a);
+/* The location of a user frame; @incarnation is that of its process where it is none of a file. */
+uint32_t assembler_location(struct assembler *a, uint32_t incarnation,
+			    const struct frame_word *frame, uint64_t time);
 /* The stack of @id with its frames of an interpreter is what a rescue may refer to. */
 void assembler_lang_stack(struct assembler *a, const struct ebp_stack *stack);
 /*
