@@ -12,6 +12,7 @@
 #define EBPROF_ALLOCATIONS_ANY_BPF_H
 
 #include "bpf/sources/allocations.bpf.h"
+#include "bpf/threads.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
 #define ARGUMENT_2(ctx) ((ctx)->dx)
@@ -54,30 +55,8 @@ struct alloc_task {
 	__u32 counts;		/* the call is one of @calls */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct alloc_task);
-} alloc_tasks SEC(".maps");
-
-/*
- * The same by TID, where tasks have no storage. What is pushed out by others is a call that is not
- * sampled.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1);		/* set by user space */
-	__type(key, __u32);
-	__type(value, struct alloc_task);
-} alloc_threads SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct alloc_task);
-} new_alloc_thread SEC(".maps");	/* zeros */
+/* What others push out of the hash map is a call that is not sampled. */
+THREAD_MAPS(alloc, BPF_MAP_TYPE_LRU_HASH, struct alloc_task);
 
 struct live_key {
 	__u64 process;		/* hash_process() */
@@ -95,19 +74,7 @@ struct {
 /* What is known of the current thread; NULL: nothing, where it is not to be made. */
 static __always_inline struct alloc_task *alloc_task(int make)
 {
-	__u32 tid = bpf_get_current_pid_tgid(), zero = 0;
-	struct alloc_task *t, *none;
-
-	if (has_task_storage())
-		return bpf_task_storage_get(&alloc_tasks, bpf_get_current_task_btf(), 0,
-					    make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-	t = bpf_map_lookup_elem(&alloc_threads, &tid);
-	if (t || !make)
-		return t;
-	none = bpf_map_lookup_elem(&new_alloc_thread, &zero);
-	if (!none || bpf_map_update_elem(&alloc_threads, &tid, none, BPF_NOEXIST))
-		return NULL;
-	return bpf_map_lookup_elem(&alloc_threads, &tid);
+	return THREAD_VALUE(alloc, NULL, make);
 }
 
 /*

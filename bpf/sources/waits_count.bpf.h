@@ -6,6 +6,7 @@
 #define EBPROF_WAITS_COUNT_BPF_H
 
 #include "bpf/count.bpf.h"
+#include "bpf/threads.bpf.h"
 
 /* include/linux/sched.h: states of a task. */
 #define TASK_UNINTERRUPTIBLE	0x0002u
@@ -42,66 +43,21 @@ struct off_task {
 	} classes[CLASSES];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct off_task);
-} off_tasks SEC(".maps");
-
 /*
- * The same by TID, where tasks have no storage: an entry is taken away when its thread ends. Where
- * there is no room for another thread, its intervals are lost. All of its memory is there from the
- * start, for switches may not wait for any.
+ * In the hash map a thread that finds no room has its intervals lost. All of the map's memory is
+ * there from the start, because switches may not wait for any.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);		/* set by user space */
-	__type(key, __u32);
-	__type(value, struct off_task);
-} off_threads SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct off_task);
-} new_off_thread SEC(".maps");	/* zeros */
-
-/* In off_threads. Each CPU has an idle task, and these have one TID. */
-static __always_inline __u32 thread_number(const struct task_struct *task)
-{
-	return task->pid ? task->pid : 1u << 31 | bpf_get_smp_processor_id();
-}
+THREAD_MAPS(off, BPF_MAP_TYPE_HASH, struct off_task);
 
 /* What is known of @task; NULL: nothing, where it is not to be made, or there is no room. */
 static __always_inline struct off_task *off_task(struct task_struct *task, int make)
 {
-	struct off_task *t, *none;
-	__u32 number, zero = 0;
-
-	if (has_task_storage())
-		return bpf_task_storage_get(&off_tasks, task, 0,
-					    make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-	number = thread_number(task);
-	t = bpf_map_lookup_elem(&off_threads, &number);
-	if (t || !make)
-		return t;
-	none = bpf_map_lookup_elem(&new_off_thread, &zero);
-	if (!none || bpf_map_update_elem(&off_threads, &number, none, BPF_NOEXIST))
-		return NULL;
-	return bpf_map_lookup_elem(&off_threads, &number);
+	return THREAD_VALUE(off, task, make);
 }
 
-/* It has ended; its storage would go with it. */
 static __always_inline void forget_task(const struct task_struct *task)
 {
-	__u32 number;
-
-	if (has_task_storage())
-		return;
-	number = thread_number(task);
-	bpf_map_delete_elem(&off_threads, &number);
+	forget_thread(&off_threads, task);
 }
 
 /*
