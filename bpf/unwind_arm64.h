@@ -15,6 +15,15 @@
 #define IS_KEPT(reg) ((reg) == REG_FP || ((reg) == REG_SP && !s->by_fp))
 /* struct return_instance.stack: sp at the function's entry */
 #define UPROBE_SLOT(s) ((s)->sp)
+#define LEAF_LR(s) ((s)->regs.r[REG_LR])
+/*
+ * By a frame record, which may lie anywhere in its frame, mostly at its low end: the CFA is not
+ * known by it.
+ */
+#define IS_GUESS(rule) \
+	((rule) & EBP_RULE_FP_BASE || (rule) >> EBP_RULE_SAVED_SHIFT == EBP_SAVED_PAIR_HIGH)
+/* A program begins with a record of zeros, too. */
+#define GUESS_ENDS(s) is_end_of_chain(s)
 
 #include "bpf/unwind_exotic.h"
 
@@ -125,7 +134,7 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 }
 
 /*
- * A rule that is not special: CFA by sp or x29, x29 and x30 where EBP_SAVED_*
+ * A rule that is not exotic: CFA by sp or x29, x29 and x30 where EBP_SAVED_*
  * says. x29 points to where the two were saved (AAPCS64, 6.4.6), so it finds
  * the CFA where sp is lost.
  */
@@ -142,6 +151,8 @@ static __always_inline int plain_rule(struct unwind_env *env, struct unwind_stat
 									      : 16;
 	__u64 at;
 
+	if (rule & EBP_RULE_SPECIAL)
+		return STEP_DONE(EBP_UNSUPPORTED);
 	c->cfa = (rule & EBP_RULE_FP_BASE ? s->fp : s->sp) + offset;
 	c->fp = s->fp;
 	c->ra = s->lr;
@@ -163,69 +174,6 @@ static __always_inline int plain_rule(struct unwind_env *env, struct unwind_stat
 	if (!lr_only)
 		c->fp = window_word(s, at);
 	return 0;
-}
-
-/* From the frame in @s, whose rule is @rule, to its caller's. 0, or STEP_DONE(). */
-static __always_inline int apply_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule)
-{
-	struct caller c = {};
-	int err, by_record = 0, next;
-
-	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_GAP)) {
-		next = rule_without_cfi(env, s);
-		if (next < 0)
-			return -next;
-		rule = next;
-		by_record = rule & EBP_RULE_FP_BASE ||
-			    rule >> EBP_RULE_SAVED_SHIFT == EBP_SAVED_PAIR_HIGH;
-	}
-	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_STOP))
-		return STEP_DONE(EBP_COMPLETE);
-	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_SIGNAL))
-		return signal_frame(env, s);
-	if (rule & EBP_RULE_SPECIAL && (rule & ~EBP_RULE_SPECIAL) < EBP_RULE_EXOTIC)
-		return STEP_DONE(EBP_UNSUPPORTED);
-	if (rule & EBP_RULE_SPECIAL)
-		err = exotic_rule(env, s, (rule & ~EBP_RULE_SPECIAL) - EBP_RULE_EXOTIC, &c);
-	else
-		err = plain_rule(env, s, rule, &c);
-	if (err)
-		return by_record && err != STEP_DONE(EBP_COMPLETE) ? STEP_DONE(EBP_NO_CFI) : err;
-	/* A leaf that has made no frame is level with its caller. */
-	if (c.cfa <= s->sp && !(c.cfa == s->sp && s->exact)) {
-		s->jumps++;
-		if (!by_record || s->jumps > JUMPS_MAX)
-			return STEP_DONE(by_record ? EBP_NO_CFI : EBP_BAD_CFA);
-	}
-	c.ra = ADDRESS(c.ra);
-	/*
-	 * Both 0 is how a root is marked that no CFI describes, and how a program begins. What was
-	 * guessed marks nothing.
-	 */
-	if (!c.ra && by_record && !is_end_of_chain(s))
-		return STEP_DONE(EBP_NO_CFI);
-	if (!c.ra)
-		return STEP_DONE(c.fp ? EBP_ZERO_RETURN : EBP_COMPLETE);
-	s->pc = c.ra;
-	s->sp = c.cfa;
-	s->fp = c.fp;
-	/*
-	 * A frame record may lie anywhere in its frame, mostly at its low end: the CFA is not known
-	 * by it.
-	 */
-	s->by_fp = by_record;
-	s->exact = 0;
-	return 0;
-}
-
-static __always_inline void begin(struct unwind_state *s)
-{
-	s->pc = s->regs.r[REG_PC];
-	s->sp = s->regs.r[REG_SP];
-	s->fp = s->regs.r[REG_FP];
-	s->lr = s->regs.r[REG_LR];
-	s->by_fp = 0;
-	s->exact = 1;
 }
 
 #endif

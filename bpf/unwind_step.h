@@ -304,6 +304,74 @@ static __always_inline int is_end_of_chain(const struct unwind_state *s)
 #include "bpf/unwind_x86.h"
 #endif
 
+/* By what an architecture's rule finds the caller's frame. 0, or STEP_DONE(). */
+static __always_inline int find_caller(struct unwind_env *env, struct unwind_state *s, __u32 rule,
+				       struct caller *c)
+{
+	__u32 special = rule & ~EBP_RULE_SPECIAL;
+
+	if (rule & EBP_RULE_SPECIAL && special >= EBP_RULE_EXOTIC)
+		return exotic_rule(env, s, special - EBP_RULE_EXOTIC, c);
+	return plain_rule(env, s, rule, c);
+}
+
+/* From the frame in @s, whose rule is @rule, to its caller's. 0, or STEP_DONE(). */
+static __always_inline int apply_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule)
+{
+	int err, guess = 0, next;
+	struct caller c = {};
+
+	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_GAP)) {
+		next = rule_without_cfi(env, s);
+		if (next < 0)
+			return -next;
+		rule = next;
+		guess = !!IS_GUESS(rule);
+	}
+	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_STOP))
+		return STEP_DONE(EBP_COMPLETE);
+	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_SIGNAL))
+		return signal_frame(env, s);
+	err = find_caller(env, s, rule, &c);
+	if (err)
+		return guess && err != STEP_DONE(EBP_COMPLETE) ? STEP_DONE(EBP_NO_CFI) : err;
+	/*
+	 * A leaf is level with its caller where it has made no frame, or has taken its return
+	 * address from the stack (vfork).
+	 */
+	if (c.cfa <= s->sp && !(c.cfa == s->sp && s->exact)) {
+		s->jumps++;
+		if (!guess || s->jumps > JUMPS_MAX)
+			return STEP_DONE(guess ? EBP_NO_CFI : EBP_BAD_CFA);
+	}
+	c.ra = ADDRESS(c.ra);
+	/*
+	 * Both 0 is how a root is marked that no CFI describes: Go's goexit, coroutines. A guess
+	 * marks nothing.
+	 */
+	if (!c.ra && guess && !GUESS_ENDS(s))
+		return STEP_DONE(EBP_NO_CFI);
+	if (!c.ra)
+		return STEP_DONE(c.fp ? EBP_ZERO_RETURN : EBP_COMPLETE);
+	s->pc = c.ra;
+	s->sp = c.cfa;
+	s->fp = c.fp;
+	s->by_fp = guess;
+	s->exact = 0;
+	return 0;
+}
+
+/* At the leaf, whose registers are in s->regs. */
+static __always_inline void begin(struct unwind_state *s)
+{
+	s->pc = s->regs.r[REG_PC];
+	s->sp = s->regs.r[REG_SP];
+	s->fp = s->regs.r[REG_FP];
+	s->lr = LEAF_LR(s);
+	s->by_fp = 0;
+	s->exact = 1;
+}
+
 /* One frame: taken, then left for its caller's. 0, or STEP_DONE(). */
 static __always_inline int unwind_one(struct unwind_env *env, struct unwind_state *s)
 {

@@ -14,6 +14,10 @@
 /* known in every frame, not only in exact ones */
 #define IS_KEPT(reg) ((reg) == REG_FP || (reg) == REG_SP)
 #define UPROBE_SLOT(s) ((s)->sp - 8)	/* where the return address was */
+#define LEAF_LR(s) 0
+#define ADDRESS(return_address) (return_address)
+#define IS_GUESS(rule) ((rule) & EBP_RULE_FP_BASE)
+#define GUESS_ENDS(s) 0
 
 #include "bpf/unwind_exotic.h"
 
@@ -120,89 +124,34 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 	return EBP_RULE_FP_BASE | 2 | 1 << EBP_RULE_SAVED_SHIFT;
 }
 
-/* A rule that is not special: CFA by rsp or rbp, return address below it. */
+/*
+ * A rule that is not exotic: CFA by rsp or rbp, or by where in a PLT's entry the program is; return
+ * address below it.
+ */
 static __always_inline int plain_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule,
-				      __u64 cfa, struct caller *c)
+				      struct caller *c)
 {
-	__u64 saved = rule >> EBP_RULE_SAVED_SHIFT & 7, low = cfa - 8 - 8 * saved;
+	__u64 saved = rule >> EBP_RULE_SAVED_SHIFT & 7, low;
 
-	c->cfa = cfa;
-	if (cfa & 7)
+	if (rule & EBP_RULE_SPECIAL) {
+		__u32 plt10 = rule == (EBP_RULE_SPECIAL | EBP_RULE_PLT10);
+
+		if (!plt10 && rule != (EBP_RULE_SPECIAL | EBP_RULE_PLT11))
+			return STEP_DONE(EBP_UNSUPPORTED);
+		c->cfa = s->sp + 8 + ((s->pc & 15) >= (plt10 ? 10 : 11) ? 8 : 0);
+		saved = 0;
+	} else {
+		c->cfa = (rule & EBP_RULE_FP_BASE ? s->fp : s->sp) +
+			 (rule & EBP_RULE_OFFSET_MASK) * 8;
+	}
+	low = c->cfa - 8 - 8 * saved;
+	if (c->cfa & 7)
 		return STEP_DONE(EBP_BAD_CFA);
-	if (fill_window(env, s, low, cfa))
+	if (fill_window(env, s, low, c->cfa))
 		return STEP_DONE(EBP_UNREADABLE);
-	c->ra = window_word(s, cfa - 8);
+	c->ra = window_word(s, c->cfa - 8);
 	c->fp = saved ? window_word(s, low) : s->fp;
 	return 0;
-}
-
-/* From the frame in @s, whose rule is @rule, to its caller's. 0, or STEP_DONE(). */
-static __always_inline int apply_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule)
-{
-	__u32 special = rule & EBP_RULE_SPECIAL ? rule & ~EBP_RULE_SPECIAL : EBP_RULE_EXOTIC;
-	int err, by_fp = 0, next;
-	struct caller c = {};
-	__u64 cfa;
-
-	if (special == EBP_RULE_GAP) {
-		next = rule_without_cfi(env, s);
-		if (next < 0)
-			return -next;
-		rule = next;
-		by_fp = !!(rule & EBP_RULE_FP_BASE);
-		special = rule & EBP_RULE_SPECIAL ? rule & ~EBP_RULE_SPECIAL : EBP_RULE_EXOTIC;
-	}
-	if (special == EBP_RULE_STOP)
-		return STEP_DONE(EBP_COMPLETE);
-	if (special == EBP_RULE_SIGNAL)
-		return signal_frame(env, s);
-	if (special == EBP_RULE_UNSUPPORTED)
-		return STEP_DONE(EBP_UNSUPPORTED);
-	if (rule & EBP_RULE_SPECIAL && special >= EBP_RULE_EXOTIC) {
-		err = exotic_rule(env, s, special - EBP_RULE_EXOTIC, &c);
-	} else {
-		if (special == EBP_RULE_PLT10 || special == EBP_RULE_PLT11) {
-			__u64 pushed = (s->pc & 15) >= (special == EBP_RULE_PLT10 ? 10 : 11);
-
-			cfa = s->sp + 8 + 8 * pushed;
-			rule = 0;
-		} else {
-			cfa = (rule & EBP_RULE_FP_BASE ? s->fp : s->sp) +
-			      (rule & EBP_RULE_OFFSET_MASK) * 8;
-		}
-		err = plain_rule(env, s, rule, cfa, &c);
-	}
-	if (err)
-		return by_fp && err != STEP_DONE(EBP_COMPLETE) ? STEP_DONE(EBP_NO_CFI) : err;
-	/*
-	 * A leaf that has taken its return address from the stack (vfork) is level with its caller.
-	 */
-	if (c.cfa <= s->sp && !(c.cfa == s->sp && s->exact)) {
-		s->jumps++;
-		if (!by_fp || s->jumps > JUMPS_MAX)
-			return STEP_DONE(by_fp ? EBP_NO_CFI : EBP_BAD_CFA);
-	}
-	/*
-	 * Both 0 is how a root is marked that no CFI describes: Go's goexit, coroutines. What was
-	 * guessed marks nothing.
-	 */
-	if (!c.ra)
-		return STEP_DONE(by_fp ? EBP_NO_CFI : c.fp ? EBP_ZERO_RETURN : EBP_COMPLETE);
-	s->pc = c.ra;
-	s->sp = c.cfa;
-	s->fp = c.fp;
-	s->by_fp = by_fp;
-	s->exact = 0;
-	return 0;
-}
-
-static __always_inline void begin(struct unwind_state *s)
-{
-	s->pc = s->regs.r[REG_PC];
-	s->sp = s->regs.r[REG_SP];
-	s->fp = s->regs.r[REG_FP];
-	s->by_fp = 0;
-	s->exact = 1;
 }
 
 #endif
