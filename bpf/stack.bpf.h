@@ -14,7 +14,7 @@ struct scratch {
 	__u64 words[sizeof(struct ebp_stack) / sizeof(__u64) + EBP_FRAMES_MAX];
 };
 
-/* A stack is too big for BPF's own; sampling never nests on a CPU (sources/skipped.bpf.h says why). */
+/* A stack is too big for BPF's own. Sampling never nests on a CPU (sources/skipped.bpf.h). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

@@ -61,8 +61,8 @@ static __always_inline void *thread_value(void *tasks, void *threads, void *zero
 }
 
 /*
- * The value of @task, or of the current one where that is the constant NULL. NULL where it has none:
- * it is not to be made, or there is no room.
+ * The value of @task, or of the current one where that is the constant NULL. NULL where it has
+ * none: it is not to be made, or there is no room.
  */
 #define THREAD_VALUE(name, task, make) \
 	thread_value(&name##_tasks, &name##_threads, &new_##name##_thread, task, make)

@@ -5,10 +5,12 @@
  * The same code is compiled for BPF and natively. Who includes it defines
  * before: `struct unwind_env` (opaque here) and
  *   const __u8 *env_shard(env, index)	EBP_SHARD_BYTES + EBP_SHARD_SLACK bytes, or NULL
- *   const __u8 *env_rows(env, s, &offset)	the shard of the process's mapping rows, and where they begin in it
+ *   const __u8 *env_rows(env, s, &offset)	the shard of the process's mapping rows, and where
+ *					they begin in it
  *   int env_read(env, dst, size, address)	target memory: 0, or negative
  *   __u64 env_uprobe(env, s, slot)	the address that a uprobe replaced at @slot, 0: not found
- *   int env_code(env, s)		a rule for code without CFI, of which user space may know more; 0: none
+ *   int env_code(env, s)		a rule for code without CFI, of which user space may know
+ *					more; 0: none
  *   TABLE16(p), TABLE32(p), TABLE64(p)	loads, aligned to their size
  *   TABLE8X8(p)			eight bytes, anywhere
  *
@@ -298,7 +300,8 @@ static __always_inline int is_end_of_chain(const struct unwind_state *s)
 	return s->no_cfi && (s->by_fp || s->row.object != EBP_OBJECT_NONE);
 }
 
-#if defined(UNWIND_ARM64) || defined(__TARGET_ARCH_arm64) || (defined(__aarch64__) && !defined(UNWIND_X86))
+#if defined(UNWIND_ARM64) || defined(__TARGET_ARCH_arm64) || \
+	(defined(__aarch64__) && !defined(UNWIND_X86))
 #include "bpf/unwind_arm64.h"
 #else
 #include "bpf/unwind_x86.h"

@@ -27,8 +27,8 @@
 /* --- Its beginning. ------------------------------------------------------------ */
 
 /*
- * Whether the stacks are to be taken; most are. A CPU where none was taken yet has no window, and its
- * chance is 0, which only a stack that is taken there changes.
+ * Whether the stacks are to be taken; most are. A CPU where none was taken yet has no window, and
+ * its chance is 0, which only a stack that is taken there changes.
  */
 static __always_inline int worth_it(const struct off_task *t, struct off_budget *b)
 {
