@@ -18,7 +18,7 @@
  * ns that places wait for a CPU that has nothing else to do. Where nobody looks it is so much of a
  * recording whose names may all be left for its end.
  */
-#define PATIENCE_LIVE	1000000000ull
+#define PATIENCE_LIVE	200000000ull
 #define PATIENCE	5000000000ull
 
 /*

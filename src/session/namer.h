@@ -2,8 +2,8 @@
 /*
  * Names, found beside the recording by a thread that alone has the symbolizer: of mapped files,
  * of the kernel, and of code that processes make at run time. While samples are taken it runs on
- * CPUs that have nothing else to do, unless places wait for too long: a second where somebody looks,
- * else five.
+ * CPUs that have nothing else to do, unless places wait for too long: 0.2 s where somebody looks,
+ * else five seconds.
  *
  * The owner asks once for each place and hands places over now and then; answers come back in
  * any order, each place's once. A batch is named in the order of files and
