@@ -4,7 +4,7 @@
  * write them, src/session/frame_word reads them.
  *
  *	bit 63	62..58		57..0
- *	1	image (62..40), offset (39..0)	code in a file: the image's number, offset in the file
+ *	1	image (62..40), offset (39..0)	code in a file: image number, offset in the file
  *	0	0		address		code at an address of the process
  *	0	language	57: entry, 56..20: code, 19..0: place
  *						a frame of an interpreter

@@ -225,6 +225,28 @@ static int take_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+/* Loads the programs with the maps that others have made. 0 or a negative errno. */
+static int load(struct collector *c, const struct collector_options *o)
+{
+	int err = bpf_map__reuse_fd(c->skel->maps.shards, unwind_maps_shards_fd(o->unwind_maps));
+
+	if (!err)
+		err = bpf_map__reuse_fd(c->skel->maps.spaces,
+					unwind_maps_spaces_fd(o->unwind_maps));
+	if (!err)
+		err = bpf_map__reuse_fd(c->skel->maps.pythons,
+					unwind_maps_pythons_fd(o->unwind_maps));
+	if (!err)
+		err = ebprof_bpf__load(c->skel);
+	/*
+	 * Where libbpf found, once for this run, no memory to try whether maps can be mapped, it
+	 * maps none.
+	 */
+	if (!err && !c->skel->bss)
+		err = -ENOMEM;
+	return err ? err : fill_maps(c, o);
+}
+
 struct collector *collector_new(const struct collector_options *o, struct error *e)
 {
 	struct collector *c = xcalloc(1, sizeof(*c));
@@ -248,23 +270,7 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	if (err)
 		goto fail;
 	size_maps(c, o);
-	err = bpf_map__reuse_fd(c->skel->maps.shards, unwind_maps_shards_fd(o->unwind_maps));
-	if (!err)
-		err = bpf_map__reuse_fd(c->skel->maps.spaces,
-					unwind_maps_spaces_fd(o->unwind_maps));
-	if (!err)
-		err = bpf_map__reuse_fd(c->skel->maps.pythons,
-					unwind_maps_pythons_fd(o->unwind_maps));
-	if (!err)
-		err = ebprof_bpf__load(c->skel);
-	/*
-	 * Where libbpf found, once for this run, no memory to try whether maps can be mapped, it
-	 * maps none.
-	 */
-	if (!err && !c->skel->bss)
-		err = -ENOMEM;
-	if (!err)
-		err = fill_maps(c, o);
+	err = load(c, o);
 	if (err) {
 		load_log_explain(&log, e, err, o->trial);
 		goto fail;

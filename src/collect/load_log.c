@@ -16,7 +16,8 @@
 
 static _Thread_local struct load_log *listener;
 
-#define NO_WAITS	"sampling works without (no --off-cpu, --wakers, --wall); try perf sched record"
+#define NO_WAITS \
+	"sampling works without (no --off-cpu, --wakers, --wall); try perf sched record"
 #define BY_PERF		", then perf script | ebprof convert -"
 
 /* What a program is for, by how its name begins; the first that fits. */

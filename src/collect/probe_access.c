@@ -18,7 +18,8 @@
 #include "collect/probe.h"
 
 /* For `setcap`, which gives a program's file what sudo gives a person. */
-#define SETCAP "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_syslog,cap_dac_read_search,cap_checkpoint_restore"
+#define SETCAP \
+	"cap_bpf,cap_perfmon,cap_sys_ptrace,cap_syslog,cap_dac_read_search,cap_checkpoint_restore"
 
 void probe_user_ns(struct feature_result *r)
 {

@@ -54,7 +54,8 @@ int uprobe_link(int program, const struct uprobe_places *p, int at_return)
 	struct link_create create = {
 		.program = (uint32_t)program, .type = UPROBE_MULTI,
 		.places = {
-			.path = (uintptr_t)path, .offsets = (uintptr_t)p->offsets, .cookies = (uintptr_t)p->cookies,
+			.path = (uintptr_t)path, .offsets = (uintptr_t)p->offsets,
+			.cookies = (uintptr_t)p->cookies,
 			.n = p->n, .flags = at_return ? AT_RETURN : 0, .pid = (uint32_t)p->pid,
 		},
 	};

@@ -55,7 +55,7 @@ int event_choose(struct record_options *o, struct event *event, struct error *e)
 				 "-e %s would interrupt what follows context switches; "
 				 "with --off-cpu and --wall use a software event: -e cpu-clock",
 				 event->name);
-	/* A tracepoint has no rate of its own: every hit, as perf does, unless -c says otherwise. */
+	/* A tracepoint has no rate of its own: every hit, as perf does, unless -c is given. */
 	if (event->type == PERF_TYPE_TRACEPOINT) {
 		o->frequency = 0;
 		o->period = o->period ? o->period : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where names come from, as the user wants it: servers of debug files, the kernel's own debug file. */
+/* Where names come from, as the user wants it: servers of debug files, the kernel's debug file. */
 #ifndef EBPROF_NAMING_H
 #define EBPROF_NAMING_H
 

@@ -27,7 +27,9 @@ struct started {
 int started_prepare(struct started *s, char **argv, char *const env[], struct error *e);
 /* Lets it go, if there is one; it gets the signals of @l from then on. The same. */
 int started_go(struct started *s, struct loop *l, struct error *e);
-/* Signals end us at once from here on. Where it was our time that ended, it is asked to end, too. */
+/*
+ * Signals end us at once from here on. Where it was our time that ended, it is asked to end, too.
+ */
 void started_end(struct started *s, struct loop *l);
 /*
  * Waits for it, and returns its exit status, 0 without one. Where it does not end soon, standard

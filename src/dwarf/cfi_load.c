@@ -89,6 +89,8 @@ int cfi_load_eh_frame(const struct elf_file *f, struct cfi_section *out)
 		free(data);
 		return absent(err);
 	}
-	*out = (struct cfi_section){ .data = data, .size = size, .vaddr = vaddr, .machine = elf_file_machine(f) };
+	*out = (struct cfi_section){
+		.data = data, .size = size, .vaddr = vaddr, .machine = elf_file_machine(f),
+	};
 	return 0;
 }

@@ -223,7 +223,9 @@ static int by_link(struct search *s, int in_target, const char *dir, const struc
 static void search_begin(struct search *s, const struct debug_places *places,
 			 const struct elf_file *like, struct elf_file **out)
 {
-	*s = (struct search){ .places = places, .target = -1, .like = like, .out = out, .err = -ENOENT };
+	*s = (struct search){
+		.places = places, .target = -1, .like = like, .out = out, .err = -ENOENT,
+	};
 	*out = NULL;
 	if (places->target > 0)
 		s->target = walk_root_of(places->target);

@@ -49,8 +49,8 @@ int debug_file_open_alt(const struct debug_places *places, const struct elf_file
 			struct elf_file **out);
 
 /*
- * The same for the package of split DWARF (.dwp) of @elf, which is at the absolute @path, or NULL, and
- * whose debug information is in the file @fd:
+ * The same for the package of split DWARF (.dwp) of @elf, which is at the absolute @path, or NULL,
+ * and whose debug information is in the file @fd:
  *	@path.dwp, and the same beside @fd: NAME.dwp; of NAME.debug also as NAME.dwp without .debug
  *	DIR/@path.dwp, DIR/.build-id/XX/REST.dwp		for each DIR
  * Packages have no build id: what is in one is known by the ids of its units alone.

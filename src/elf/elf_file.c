@@ -136,8 +136,8 @@ static int read_section(const struct elf_file *f, uint64_t offset, struct elf_se
 		return err;
 #define TAKE(e) do { \
 	*name = (e).sh_name; \
-	*s = (struct elf_section){ "", (e).sh_type, (e).sh_link, (e).sh_info, (e).sh_flags, (e).sh_addr, \
-				   (e).sh_offset, (e).sh_size, (e).sh_entsize }; \
+	*s = (struct elf_section){ "", (e).sh_type, (e).sh_link, (e).sh_info, (e).sh_flags, \
+				   (e).sh_addr, (e).sh_offset, (e).sh_size, (e).sh_entsize }; \
 } while (0)
 	if (f->is64)
 		TAKE(h.s64);

@@ -38,10 +38,11 @@ struct image {
 	/* of the process that it was first seen in; it may be gone, and the PID used again */
 	pid_t pid;
 	int fd;			/* -1: could not be opened; then @why says so */
-	int why;		/*
-				 * 0, or a negative errno: -ESTALE another file now has that name, -ENOEXEC
-				 * not an ELF file, -ENOENT not found, -EMFILE no descriptor left
-				 */
+	/*
+	 * 0, or a negative errno: -ESTALE another file now has that name, -ENOEXEC not an ELF file,
+	 * -ENOENT not found, -EMFILE no descriptor left
+	 */
+	int why;
 };
 
 /* What a mapping says of its file. */

@@ -216,7 +216,8 @@ static uint32_t find_location(struct reader *r, struct slice text)
 		lines[--first] = places_line(&r->places, frame, base.module, a.kind);
 	} while (text.s < end);
 	module = profile_module(r->p, base.module, "", "");
-	*known = places_add(&r->places, module, base.kind, 0, lines + first, PLACES_INLINED_MAX + 1 - first);
+	*known = places_add(&r->places, module, base.kind, 0, lines + first,
+			    PLACES_INLINED_MAX + 1 - first);
 	return *known;
 }
 

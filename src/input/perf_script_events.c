@@ -79,13 +79,12 @@ void perf_script_events_describe(struct perf_script_events *s, struct profile *p
 		free(counts);
 	}
 	for (size_t i = 0; i < n; i++) {
-		const char *name = n == 1 && profile_event_words(names[i])->clock ? "cpu"
-				   : *names[i]			      ? names[i]
-								      : "events";
+		int clock = profile_event_words(names[i])->clock;
+		const char *name = n == 1 && clock ? "cpu" : *names[i] ? names[i] : "events";
 
 		if (s->list[i].weighted)
-			s->list[i].weights = profile_add_type(
-				p, name, profile_event_words(names[i])->clock ? "nanoseconds" : "events");
+			s->list[i].weights =
+				profile_add_type(p, name, clock ? "nanoseconds" : "events");
 	}
 	if (s->list[0].weighted)
 		profile_show(p, s->list[0].weights);

@@ -128,7 +128,8 @@ static uint32_t find_module(struct reader *r, const struct perf_script_frame *f,
 		uint32_t name = f->dso.n ? module_name(r->p, f->dso, &kernel) : 0;
 		const char *path = profile_text(r->p, slice_string(r->p, f->dso));
 
-		*known = (profile_module(r->p, profile_text(r->p, name), path, "") << 1) | (unsigned int)kernel;
+		*known = (profile_module(r->p, profile_text(r->p, name), path, "") << 1) |
+			 (unsigned int)kernel;
 	}
 	kernel = *known & 1 || (f->address >> 63 && !slice_begins(f->dso, "[vsyscall]"));
 	*kind = kernel ? FRAME_KERNEL : FRAME_USER;

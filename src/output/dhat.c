@@ -13,7 +13,8 @@
  * threads are one; their maxima are added up, a bound that keeps mb above gb and eb.
  *
  * Any other profile is written with totals alone ("bklt" false), in words of its own for bytes and
- * blocks: what is shown, in the counts that the type before it has of it. Reads and writes ("bkacc") nobody knows.
+ * blocks: what is shown, in the counts that the type before it has of it. Reads and writes
+ * ("bkacc") are not known.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -123,7 +123,7 @@ static void add_frame(struct firefox *x, uint32_t location, const struct line *l
 			.function = add_function(x, function, l->module),
 			.symbol = symbol == PROFILE_NONE ? PROFILE_NONE
 							 : rows_add(&x->tables->symbols, symbol),
-			/* Of another file than the function's own it would point to the wrong place. */
+			/* A line of another file than the function's would be a wrong place. */
 			.line = line && line->file == x->sources[function].file ? line->line : 0 });
 }
 

@@ -4,11 +4,11 @@
  * put together when ebprof is built; here the profile goes into its middle:
  *
  *	<script type="application/json" id="profile">	what was measured, and the tables of frames
- *	<script type="text/plain" id="up">		how many levels each node lies above its forerunner's child
+ *	<script type="text/plain" id="up">		how far each node is above the last
  *	<script type="text/plain" id="label">		the frame of each node
  *	<script type="text/plain" id="self">		what ended in each node
  *	<script type="text/plain" id="before">		the same before, of a difference
- *	<script type="application/json" id="whole">	all of the profile, for ebprof (output/embedded.h)
+ *	<script type="application/json" id="whole">	the profile, for ebprof (output/embedded.h)
  *
  * Those four are columns of the tree in pre-order, root left out, as output/packed writes them.
  * base/json leaves no "<" in a text, base64 has none: nothing of a profile can end its element.

@@ -81,8 +81,9 @@ static void put_value(const struct svg *s, uint64_t value)
 	const char *unit = profile_text(s->p, t->unit);
 
 	outfile_printf(s->f, "%" PRIu64 " ", value);
-	put_escaped(s, *unit && t->measured_in != PROFILE_COUNT ? unit : profile_text(s->p, t->name),
-		    60);
+	if (!*unit || t->measured_in == PROFILE_COUNT)
+		unit = profile_text(s->p, t->name);
+	put_escaped(s, unit, 60);
 }
 
 static double percent(const struct svg *s, uint64_t value)

@@ -30,7 +30,11 @@ struct diff *diff_new(enum diff_normalize normalize, const size_t runs[2])
 {
 	struct diff *d = xcalloc(1, sizeof(*d));
 
-	*d = (struct diff){ .normalize = normalize, .profile = profile_new(), .wanted = { runs[0], runs[1] } };
+	*d = (struct diff){
+		.normalize = normalize,
+		.profile = profile_new(),
+		.wanted = { runs[0], runs[1] },
+	};
 	profile_set_type(d->profile, DIFF_BEFORE, "before", "count");
 	profile_add_type(d->profile, "after", "count");
 	profile_show(d->profile, DIFF_AFTER);

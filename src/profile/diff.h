@@ -2,25 +2,31 @@
 /*
  * Two profiles compared, function by function: what changed, by how much, and how sure that is.
  *
- * Each side is one run or several. All are merged by names (profile/merge.h) into one profile whose first two
- * types are "before" and "after". A run's values are divided by its *exposure*, what makes runs comparable:
+ * Each side is one run or several. All are merged by names (profile/merge.h) into one profile whose
+ * first two types are "before" and "after". A run's values are divided by its *exposure*, which
+ * makes runs comparable:
  *
- *	DIFF_SAMPLES	its total: rates are shares of all samples. Needs nothing but the samples, and neither how long
- *			and how often was sampled nor how much load there was makes a difference: the default.
- *	DIFF_SECONDS	its samples a CPU-second (of a type in nanoseconds, or the frequency) times its duration: rates are
- *			CPUs kept busy. For a load that is the same on both sides.
- *	DIFF_NONE	the mean total of before: rates are counts, as shares of all that was before. For runs that did
- *			the same work from start to end at the same frequency. As with seconds, all can become slower.
+ *	DIFF_SAMPLES	its total: rates are shares of all samples. Needs nothing but the samples;
+ *			neither how long and how often was sampled nor how much load there was
+ *			makes a difference. The default.
+ *	DIFF_SECONDS	its samples a CPU-second (of a type in nanoseconds, or the frequency) times
+ *			its duration: rates are CPUs kept busy. For a load that is the same on both
+ *			sides.
+ *	DIFF_NONE	the mean total of before: rates are counts, as shares of all that was
+ *			before. For runs that did the same work from start to end at the same
+ *			frequency. As with seconds, all can become slower.
  *
- * One run on each side: samples are counts, binomial as shares and else Poisson's (profile/stats.h). That knows the
- * noise of sampling and not what differs from run to run. With several, the spread of their rates tells both (Welch);
- * it is taken to be no less than that of counts, for two runs may be alike by chance, and a side of one run has, for want
- * of its own, the other's in proportion. Values that are no counts of samples (bytes) have nothing but the spread: with one
- * run on a side no interval is known.
+ * One run on each side: samples are counts, binomial as shares and else Poisson's
+ * (profile/stats.h). That covers the noise of sampling and not what differs from run to run. With
+ * several, the spread of their rates shows both (Welch). It is taken to be no less than that of
+ * counts, because two runs may be alike by chance. A side of one run has the other's in proportion.
+ * Values that are no counts of samples (bytes) have nothing but the spread: with one run on a side
+ * no interval is known.
  *
- * Thousands of functions are tested, of which one in twenty would pass for changed: so "significant" are those where
- * the share of false ones is DIFF_FALSE at most, of self and of total. Functions with fewer than DIFF_LEAST samples are
- * not tested at all: they could not pass, and would only raise the hurdle for others. Intervals are of 95 % each.
+ * Thousands of functions are tested, of which one in twenty would pass for changed. So
+ * "significant" are those where the share of false ones is DIFF_FALSE at most, of self and of
+ * total. Functions with fewer than DIFF_LEAST samples are not tested at all: they could not pass,
+ * and would only raise the hurdle for others. Intervals are of 95 % each.
  */
 #ifndef EBPROF_DIFF_H
 #define EBPROF_DIFF_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a frame is: code of a program, of the kernel, made at run time, of an interpreter, or a mark.
+ * What a frame is: code of a program, of the kernel, made at run time, of an interpreter, or a
+ * mark.
  *
  * All that depends on the kind of a frame is in its row here; outputs, readers, the flame graph
  * page and the live view index it. A new kind is one value of the enum and one row.

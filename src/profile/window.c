@@ -116,7 +116,8 @@ static void add_changes(struct window *w, uint32_t type, struct step *s)
 			vec_push(&series->before, 0);
 			vec_push(&series->recent, 0);
 		}
-		if (v.types[type].words->measure != PROFILE_LEVEL && values[i] > series->before.v[i]) {
+		if (v.types[type].words->measure != PROFILE_LEVEL &&
+		    values[i] > series->before.v[i]) {
 			struct change c = { (uint32_t)i, type, values[i] - series->before.v[i] };
 
 			vec_push(&s->changes, c);

@@ -83,9 +83,9 @@ const struct profile_event_words *profile_event_words(const char *event)
 {
 	size_t i = 0;
 
-	while (i + 1 < N(events) && (events[i].clock
-					     ? strncmp(event, events[i].name, strlen(events[i].name))
-					     : strcmp(event, events[i].name)))
+	while (i + 1 < N(events) &&
+	       (events[i].clock ? strncmp(event, events[i].name, strlen(events[i].name))
+				: strcmp(event, events[i].name)))
 		i++;
 	return i + 1 == N(events) && is_tracepoint(event) ? &tracepoint : &events[i];
 }

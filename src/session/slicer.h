@@ -19,8 +19,8 @@ struct slicer;
 struct slicer_options {
 	struct alloc_slices slices;	/* as alloc_slices_begin() left it */
 	/*
-	 * what traps add to a call that gives a block, and to one that only takes one back, without the
-	 * programs on them
+	 * what traps add to a call that gives a block, and to one that only takes one back, without
+	 * the programs on them
 	 */
 	double call_ns, end_ns;
 };

@@ -129,7 +129,8 @@ static int read_call(const struct gopclntab *t, const struct go_function *f, uin
 	if (err)
 		return err;
 	if (t->layout->call == 20)
-		*c = (struct call){ raw[3], (int16_t)raw[0], (int32_t)raw[1], (int32_t)raw[2], (int32_t)raw[4] };
+		*c = (struct call){ raw[3], (int16_t)raw[0], (int32_t)raw[1], (int32_t)raw[2],
+				    (int32_t)raw[4] };
 	else
 		*c = (struct call){ raw[1], -1, -1, -1, (int32_t)raw[2] };
 	/* Padding behind the runtime's number of the function. */

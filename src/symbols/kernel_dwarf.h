@@ -36,9 +36,9 @@ int kernel_build_id(const struct kernel_places *places, uint8_t id[ELF_BUILD_ID_
  *	DIR/boot/vmlinux-RELEASE, DIR/lib/modules/RELEASE/vmlinux, DIR/.build-id/XX/REST.debug
  *						for each DIR of @dirs and for /usr/lib/debug
  *	/lib/modules/RELEASE/build/vmlinux
- * @stext: the address of the running kernel's _stext (symbols/kallsyms.h). 0, -ENOENT: there is none,
- * -ESTALE: it has another build id, -ENODATA: it has no debug information or no _stext, or why the notes or
- * the file cannot be read. After an error nothing is open.
+ * @stext: the address of the running kernel's _stext (symbols/kallsyms.h). 0, -ENOENT: there is
+ * none, -ESTALE: it has another build id, -ENODATA: it has no debug information or no _stext, or
+ * why the notes or the file cannot be read. After an error nothing is open.
  */
 int kernel_dwarf_open(struct kernel_dwarf *k, const struct kernel_places *places,
 		      const char *const *dirs, size_t n_dirs, uint64_t stext);

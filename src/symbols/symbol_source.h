@@ -59,8 +59,8 @@ struct symbol_source_ops {
 	/* Bytes of memory that it takes now, about. NULL where who made it does not ask. */
 	size_t (*bytes)(const struct symbol_source *s);
 	/*
-	 * Reads what was written since; tokens keep their meaning. 0, or a negative errno: nothing can
-	 * be read (yet). NULL where nothing changes.
+	 * Reads what was written since; tokens keep their meaning. 0, or a negative errno: nothing
+	 * can be read (yet). NULL where nothing changes.
 	 */
 	int (*refresh)(struct symbol_source *s);
 };

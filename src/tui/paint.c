@@ -48,7 +48,9 @@ enum style paint_style(enum frame_kind kind)
 /* --- Above the rows. ------------------------------------------------------------- */
 static void paint_bars(const struct browser *b, struct page *page, int row)
 {
-	static const char *const blocks[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	static const char *const blocks[] = {
+		"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█",
+	};
 	int column = 4, room = page->columns - 40;
 	size_t n = b->nsteps, first = room > 0 && n > (size_t)room ? n - (size_t)room : 0;
 	uint64_t lost = 0, truncated = 0;

@@ -82,7 +82,9 @@ static int make_row(struct unwinder *u, const struct unwind_mapping *m, struct e
 {
 	uint32_t file = unwind_file_get(u, m->image);
 
-	*row = (struct ebp_mapping){ .start = m->start, .end = m->end, .image = number_of(u, m->image) };
+	*row = (struct ebp_mapping){
+		.start = m->start, .end = m->end, .image = number_of(u, m->image),
+	};
 	/* Without a file there is no offset; equal biases let such rows join. */
 	if (file != UNWIND_NO_FILE || row->image != EBP_IMAGE_NONE)
 		row->bias = m->start - m->offset;

@@ -78,6 +78,43 @@ static inline size_t elf_image_append(struct elf_image *e, const void *p, size_t
 	return at;
 }
 
+#define IMAGE_NOTE_SIZE 24
+
+static const Elf64_Phdr elf_image_segments[3] = {
+	{ .p_type = PT_LOAD,
+	  .p_flags = PF_R | PF_X,
+	  .p_offset = 0,
+	  .p_vaddr = 0x400000,
+	  .p_filesz = 0x2000,
+	  .p_memsz = 0x2000 },
+	{ .p_type = PT_LOAD,
+	  .p_flags = PF_R | PF_X,
+	  .p_offset = 0x2000,
+	  .p_vaddr = 0x502000,
+	  .p_filesz = 0x100,
+	  .p_memsz = 0x100 },
+	{ .p_type = PT_NOTE, .p_flags = PF_R, .p_filesz = IMAGE_NOTE_SIZE },
+};
+
+static const Elf64_Shdr elf_image_sections[IMAGE_SECTIONS] = {
+	[IMAGE_TEXT] = { .sh_type = SHT_PROGBITS,
+			 .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+			 .sh_addr = 0x401000,
+			 .sh_offset = 0x1000,
+			 .sh_size = 0x1000 },
+	[IMAGE_COLD] = { .sh_type = SHT_PROGBITS,
+			 .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+			 .sh_addr = 0x502000,
+			 .sh_offset = 0x2000,
+			 .sh_size = 0x100 },
+	[IMAGE_DATA] = { .sh_type = SHT_NOBITS,
+			 .sh_flags = SHF_ALLOC | SHF_WRITE,
+			 .sh_addr = 0x600000,
+			 .sh_size = 0x1000 },
+	[IMAGE_NOTE] = { .sh_type = SHT_NOTE, .sh_size = IMAGE_NOTE_SIZE },
+	[IMAGE_SHSTRTAB] = { .sh_type = SHT_STRTAB },
+};
+
 static inline void elf_image_end(struct elf_image *e)
 {
 	static const char names[] = "\0.text\0.cold\0.data\0.symtab\0.strtab\0.dynsym\0.dynstr\0"
@@ -95,41 +132,13 @@ static inline void elf_image_end(struct elf_image *e)
 			 .e_phnum = 3,
 			 .e_shnum = IMAGE_SECTIONS,
 			 .e_shstrndx = IMAGE_SHSTRTAB };
-	Elf64_Phdr segments[3] = {
-		{ .p_type = PT_LOAD,
-		  .p_flags = PF_R | PF_X,
-		  .p_offset = 0,
-		  .p_vaddr = 0x400000,
-		  .p_filesz = 0x2000,
-		  .p_memsz = 0x2000 },
-		{ .p_type = PT_LOAD,
-		  .p_flags = PF_R | PF_X,
-		  .p_offset = 0x2000,
-		  .p_vaddr = 0x502000,
-		  .p_filesz = 0x100,
-		  .p_memsz = 0x100 },
-		{ .p_type = PT_NOTE, .p_flags = PF_R, .p_filesz = sizeof(note) },
-	};
-	Elf64_Shdr sections[IMAGE_SECTIONS] = {
-		[IMAGE_TEXT] = { .sh_type = SHT_PROGBITS,
-				 .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-				 .sh_addr = 0x401000,
-				 .sh_offset = 0x1000,
-				 .sh_size = 0x1000 },
-		[IMAGE_COLD] = { .sh_type = SHT_PROGBITS,
-				 .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-				 .sh_addr = 0x502000,
-				 .sh_offset = 0x2000,
-				 .sh_size = 0x100 },
-		[IMAGE_DATA] = { .sh_type = SHT_NOBITS,
-				 .sh_flags = SHF_ALLOC | SHF_WRITE,
-				 .sh_addr = 0x600000,
-				 .sh_size = 0x1000 },
-		[IMAGE_NOTE] = { .sh_type = SHT_NOTE, .sh_size = sizeof(note) },
-		[IMAGE_SHSTRTAB] = { .sh_type = SHT_STRTAB, .sh_size = sizeof(names) },
-	};
+	Elf64_Phdr segments[3];
+	Elf64_Shdr sections[IMAGE_SECTIONS];
 	const char *name = names;
 
+	memcpy(segments, elf_image_segments, sizeof(segments));
+	memcpy(sections, elf_image_sections, sizeof(sections));
+	sections[IMAGE_SHSTRTAB].sh_size = sizeof(names);
 	e->size = 0x2100;
 	for (int t = 0; t < 2; t++) {
 		int at = t ? IMAGE_DYNSYM : IMAGE_SYMTAB;

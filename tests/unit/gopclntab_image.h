@@ -3,8 +3,10 @@
  * A small Go program in memory, as the linkers of several versions would write its table:
  *
  *	main.main	[0x401000, 0x401040)	a.go:9
- *	main.outer	[0x401040, 0x401080)	a.go; inlines main.middle, which inlines main.leaf, of b.go
- *	+0x00 a.go:20   +0x0c a.go:21   +0x10 middle b.go:11   +0x12 leaf b.go:5   +0x20 middle b.go:12   +0x30 a.go:22
+ *	main.outer	[0x401040, 0x401080)	a.go; inlines main.middle, which inlines main.leaf,
+ *							of b.go
+ *	+0x00 a.go:20   +0x0c a.go:21   +0x10 middle b.go:11   +0x12 leaf b.go:5
+ *	+0x20 middle b.go:12   +0x30 a.go:22
  */
 #ifndef EBPROF_TESTS_GOPCLNTAB_IMAGE_H
 #define EBPROF_TESTS_GOPCLNTAB_IMAGE_H
@@ -241,9 +243,39 @@ static inline void go_module(struct go_image *g)
 	}
 }
 
-static inline void go_elf(struct go_image *g)
+/* Adds the section headers and their names: where they are. */
+static inline size_t go_sections(struct go_image *g)
 {
 	static const char names[] = "\0.text\0.gopclntab\0.shstrtab";
+	Elf64_Shdr sections[4] = {
+		{ .sh_name = 0 },
+		{ .sh_name = 1,
+		  .sh_type = SHT_NOBITS,
+		  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+		  .sh_addr = GO_TEXT,
+		  .sh_size = 0x1000 },
+		{ .sh_name = 7,
+		  .sh_type = SHT_PROGBITS,
+		  .sh_flags = SHF_ALLOC,
+		  .sh_addr = GO_READ_ONLY + GO_TABLE,
+		  .sh_offset = GO_TABLE,
+		  .sh_size = g->module - GO_TABLE },
+		{ .sh_name = 18, .sh_type = SHT_STRTAB, .sh_size = sizeof(names) },
+	};
+	size_t at;
+
+	sections[3].sh_offset = g->size;
+	memcpy(g->bytes + g->size, names, sizeof(names));
+	g->size += sizeof(names);
+	go_align(g, 8);
+	at = g->size;
+	memcpy(g->bytes + at, sections, sizeof(sections));
+	g->size += sizeof(sections);
+	return at;
+}
+
+static inline void go_elf(struct go_image *g)
+{
 	size_t data = g->module + (g->relocated ? 48 * 8 : 0);
 	Elf64_Ehdr h = { .e_ident = ELFMAG "\2\1\1",
 			 .e_type = ET_EXEC,
@@ -278,33 +310,11 @@ static inline void go_elf(struct go_image *g)
 		  .p_filesz = 6 * 8,
 		  .p_memsz = 6 * 8 },
 	};
-	Elf64_Shdr sections[4] = {
-		{ .sh_name = 0 },
-		{ .sh_name = 1,
-		  .sh_type = SHT_NOBITS,
-		  .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-		  .sh_addr = GO_TEXT,
-		  .sh_size = 0x1000 },
-		{ .sh_name = 7,
-		  .sh_type = SHT_PROGBITS,
-		  .sh_flags = SHF_ALLOC,
-		  .sh_addr = GO_READ_ONLY + GO_TABLE,
-		  .sh_offset = GO_TABLE,
-		  .sh_size = g->module - GO_TABLE },
-		{ .sh_name = 18, .sh_type = SHT_STRTAB, .sh_size = sizeof(names) },
-	};
 
-	if (g->no_sections) {
+	if (g->no_sections)
 		h.e_shnum = h.e_shstrndx = 0;
-	} else {
-		sections[3].sh_offset = g->size;
-		memcpy(g->bytes + g->size, names, sizeof(names));
-		g->size += sizeof(names);
-		go_align(g, 8);
-		h.e_shoff = g->size;
-		memcpy(g->bytes + g->size, sections, sizeof(sections));
-		g->size += sizeof(sections);
-	}
+	else
+		h.e_shoff = go_sections(g);
 	memcpy(g->bytes, &h, sizeof(h));
 	memcpy(g->bytes + h.e_phoff, segments, h.e_phnum * sizeof(*segments));
 }

@@ -53,8 +53,10 @@ static inline Elf64_Shdr *image_section(struct table_image *e, const char *name,
 	int in_code = addr >= CODE && addr < CODE + IMAGE_CODE_SIZE;
 	size_t at = in_code ? IMAGE_CODE + (addr - CODE) : (e->n + 15) & ~(size_t)15;
 
-	*s = (Elf64_Shdr){ .sh_name = (uint32_t)e->names_size, .sh_type = SHT_PROGBITS, .sh_addr = addr, .sh_offset = at,
-			   .sh_size = size };
+	*s = (Elf64_Shdr){
+		.sh_name = (uint32_t)e->names_size, .sh_type = SHT_PROGBITS,
+		.sh_addr = addr, .sh_offset = at, .sh_size = size,
+	};
 	strcpy(e->names + e->names_size, name);
 	e->names_size += strlen(name) + 1;
 	if (size)

@@ -40,9 +40,10 @@ static void write_elf(const char *path, int size, int byte)
 		char code[3000];
 	} f = {
 		.eh = {
-			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN,
-			.e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_phoff = sizeof(Elf64_Ehdr),
-			.e_ehsize = sizeof(Elf64_Ehdr), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = size ? 2 : 1,
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
+			.e_phoff = sizeof(Elf64_Ehdr), .e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = size ? 2 : 1,
 			.e_shentsize = sizeof(Elf64_Shdr),
 		},
 		.ph = {
@@ -51,8 +52,10 @@ static void write_elf(const char *path, int size, int byte)
 				.p_filesz = sizeof(f), .p_memsz = sizeof(f),
 			}, {
 				.p_type = PT_NOTE, .p_flags = PF_R, .p_align = 4,
-				.p_offset = offsetof(__typeof__(f), nh), .p_vaddr = offsetof(__typeof__(f), nh),
-				.p_filesz = 16 + (Elf64_Xword)size, .p_memsz = 16 + (Elf64_Xword)size,
+				.p_offset = offsetof(__typeof__(f), nh),
+				.p_vaddr = offsetof(__typeof__(f), nh),
+				.p_filesz = 16 + (Elf64_Xword)size,
+				.p_memsz = 16 + (Elf64_Xword)size,
 			},
 		},
 		.nh = { .n_namesz = 4, .n_descsz = (Elf64_Word)size, .n_type = NT_GNU_BUILD_ID },

@@ -290,7 +290,8 @@ struct teller {
 	struct symbol_source source;
 	int refreshed;
 	int policy;		/* of the thread, when it was refreshed last */
-	int patient;		/* refreshing takes until the thread has the usual priority, or this is 0 */
+	/* refreshing takes until the thread has the usual priority, or this is 0 */
+	int patient;
 	int *freed;
 };
 

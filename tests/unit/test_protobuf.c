@@ -3,7 +3,8 @@
 
 #include "base/protobuf.h"
 
-#define CURSOR(bytes) { .p = (const uint8_t *)(bytes), .end = (const uint8_t *)(bytes) + sizeof(bytes) - 1 }
+#define CURSOR(bytes) \
+	{ .p = (const uint8_t *)(bytes), .end = (const uint8_t *)(bytes) + sizeof(bytes) - 1 }
 
 #define CHECK_BYTES(b, expected) do { \
 	CHECK_EQ((b).n, sizeof(expected) - 1); \

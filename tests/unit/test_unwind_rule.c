@@ -26,7 +26,8 @@ static struct cfi_value kind(uint8_t kind)
 	return (struct cfi_value){ .kind = kind };
 }
 
-#define EXPRESSION(k, ...) (struct cfi_value){ .kind = (k), .size = sizeof((const uint8_t[]){ __VA_ARGS__ }), \
+#define EXPRESSION(k, ...) (struct cfi_value){ \
+	.kind = (k), .size = sizeof((const uint8_t[]){ __VA_ARGS__ }), \
 	.expression = (const uint8_t[]){ __VA_ARGS__ } }
 
 static struct cfi_row x86(struct cfi_value cfa, struct cfi_value rbp)
@@ -127,7 +128,8 @@ TEST(signal_frames)
 	CHECK_EQ(unwind_rule(EM_AARCH64, &row, &x), SPECIAL(EBP_RULE_SIGNAL));
 }
 
-#define PLT(n) EXPRESSION(CFI_VAL_EXPRESSION, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x30 + (n), 0x2a, 0x33, 0x24, 0x22)
+#define PLT(n) EXPRESSION(CFI_VAL_EXPRESSION, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x30 + (n), \
+			  0x2a, 0x33, 0x24, 0x22)
 
 TEST(plt)
 {

@@ -11,94 +11,6 @@
 #include "unwind/shards/store.h"
 #include "unwind/table/build.h"
 
-#define SPACE 100	/* addresses of the random lists */
-
-/* Address by address: the last mapping in the list that holds it. */
-static void check_sorted(const struct unwind_mapping *list, size_t n,
-			 const struct unwind_mapping *got, size_t n_got)
-{
-	size_t at = 0;
-
-	for (size_t i = 0; i < n_got; i++) {
-		CHECK(got[i].start < got[i].end);
-		CHECK(!i || got[i - 1].end <= got[i].start);
-	}
-	for (uint64_t a = 0; a < SPACE; a++) {
-		const struct unwind_mapping *want = NULL;
-
-		for (size_t i = 0; i < n; i++)
-			if (a >= list[i].start && a < list[i].end)
-				want = &list[i];
-		while (at < n_got && got[at].end <= a)
-			at++;
-		if (!want || at == n_got || a < got[at].start) {
-			CHECK(!want && (at == n_got || a < got[at].start));
-			continue;
-		}
-		CHECK_EQ(got[at].image, want->image);
-		CHECK_EQ(a - got[at].start + got[at].offset, a - want->start + want->offset);
-	}
-}
-
-TEST(sorts_mappings)
-{
-	srand(3);
-	for (int round = 0; round < 3000; round++) {
-		struct unwind_mapping list[12], *got;
-		size_t n = (size_t)rand() % 13, n_got;
-
-		for (size_t i = 0; i < n; i++) {
-			uint64_t start = (uint64_t)rand() % SPACE,
-				 size = (uint64_t)rand() % (round % 2 ? 40 : 10);
-
-			list[i] = (struct unwind_mapping){ start,
-							   start + size < SPACE ? start + size
-										: SPACE,
-							   (uint64_t)rand() % 1000, (uint32_t)i };
-		}
-		n_got = unwind_rows_sort(list, n, &got);
-		check_sorted(list, n, got, n_got);
-		free(got);
-	}
-}
-
-TEST(joins_rows)
-{
-	struct ebp_mapping rows[] = {
-		{ 1, 2, 0, 5, 7 },
-		{ 2, 3, 0, 5, 7 },
-		{ 3, 4, 1, 5, 7 },
-		{ 5, 6, 1, 5, 7 },
-		{ 6, 7, 0, 0, EBP_IMAGE_NONE },
-		{ 8, 9, 0, 0, EBP_IMAGE_NONE },
-		{ 9, 10, 0, 0, EBP_IMAGE_NONE },
-	};
-	enum { MANY = 3 * EBP_ROWS_MAX };
-	struct ebp_mapping *many = xcalloc(MANY, sizeof(*many));
-	size_t n = unwind_rows_join(rows, 7);
-
-	CHECK_EQ(n, 5);
-	CHECK_EQ(rows[0].end, 3);
-	CHECK_EQ(rows[4].start, 8);
-	CHECK_EQ(rows[4].end, 10);
-	/* Too many: JIT code first becomes one row. */
-	for (uint64_t i = 0; i < MANY; i++)
-		many[i] = (struct ebp_mapping){ 3 * i, 3 * i + 1 + (i % 2), 0, i < 9 ? 5 : 0,
-						i < 9 ? 7 : EBP_IMAGE_NONE };
-	CHECK_EQ(unwind_rows_join(many, MANY), 10);
-	CHECK_EQ(many[9].end, 3 * (MANY - 1) + 2);
-	/* Else the smallest go. */
-	for (uint64_t i = 0; i < MANY; i++)
-		many[i] = (struct ebp_mapping){ 3 * i, 3 * i + 1 + (i % 3 == 1), 0, 5, 7 };
-	n = unwind_rows_join(many, MANY);
-	CHECK_EQ(n, EBP_ROWS_MAX - 1);
-	for (size_t i = 0; i < n; i++) {
-		CHECK_EQ(many[i].end - many[i].start, 2);
-		CHECK(!i || many[i - 1].end <= many[i].start);
-	}
-	free(many);
-}
-
 /* The rule as the kernel finds it, by the letter of bpf/unwind.h. */
 static uint16_t rule_at(const struct fake *f, const struct ebp_object *o, uint64_t offset)
 {
@@ -245,9 +157,9 @@ TEST(shares_the_tables_of_one_file)
 	a = copy_image(&f, libc, "/tmp/test_unwinder-a", 0);
 	b = copy_image(&f, libc, "/tmp/test_unwinder-b", 0);
 	longer = copy_image(&f, libc, "/tmp/test_unwinder-c", 1);
-	list[0] = (struct unwind_mapping){ 0x1000, 0x2000, 0x1000, a };
-	list[1] = (struct unwind_mapping){ 0x3000, 0x4000, 0x1000, b };
-	list[2] = (struct unwind_mapping){ 0x5000, 0x6000, 0x1000, longer };
+	list[0] = (struct unwind_mapping){ 0x1000, 0x2000, 0x1000, a, 0 };
+	list[1] = (struct unwind_mapping){ 0x3000, 0x4000, 0x1000, b, 0 };
+	list[2] = (struct unwind_mapping){ 0x5000, 0x6000, 0x1000, longer, 0 };
 	CHECK(a != b && b != longer);
 	CHECK_EQ(unwinder_process(f.u, 1, 0, list, 3), 0);
 	CHECK_EQ(fake_rows(&f, 1)[0].object, fake_rows(&f, 1)[1].object);
@@ -265,7 +177,7 @@ TEST(does_not_retry_a_damaged_file)
 	static const char bytes[] = "\177ELF\2\1\1 and then nothing that makes sense";
 	const char *path = "/tmp/test_unwinder-d";
 	struct fake f;
-	struct unwind_mapping m = { 0x1000, 0x2000, 0, 0 };
+	struct unwind_mapping m = { .start = 0x1000, .end = 0x2000 };
 	struct unwinder_stats stats;
 	const struct ebp_object *o;
 	struct stat st;
@@ -305,14 +217,15 @@ TEST(knows_special_mappings)
 	fake_begin(&f, 64u << 20);
 	gone = images_get(f.images, getpid(),
 			  &(struct image_key){ .path = "/no/such/file", .inode = 1 });
-	list[0] = (struct unwind_mapping){ 0x1000, 0x2000, 0,
-					   images_get(f.images, getpid(),
-						      &(struct image_key){ .path = "[uprobes]" }) };
-	list[1] = (struct unwind_mapping){ 0x2000, 0x3000, 0x9000, gone };
-	list[2] = (struct unwind_mapping){ 0x3000, 0x4000, 0, IMAGE_NONE };
+	list[0] = (struct unwind_mapping){
+		0x1000, 0x2000, 0,
+		images_get(f.images, getpid(), &(struct image_key){ .path = "[uprobes]" }), 0
+	};
+	list[1] = (struct unwind_mapping){ 0x2000, 0x3000, 0x9000, gone, 0 };
+	list[2] = (struct unwind_mapping){ 0x3000, 0x4000, 0, IMAGE_NONE, 0 };
 	list[3] = (struct unwind_mapping){
 		0x4000, 0x5000, 0,
-		images_get(f.images, getpid(), &(struct image_key){ .path = "[vsyscall]" })
+		images_get(f.images, getpid(), &(struct image_key){ .path = "[vsyscall]" }), 0
 	};
 	CHECK_EQ(unwinder_process(f.u, 1, 0, list, 4), 0);
 	rows = fake_rows(&f, 1);
@@ -398,7 +311,7 @@ static void random_list(const struct fake *f, struct model *m)
 		m->list[i] = (struct unwind_mapping){ at,
 						      at + 0x1000 + 0x1000 * ((uint64_t)rand() % 2),
 						      0x1000 * (i + 1),
-						      f->own.v[(size_t)rand() % f->own.n].image };
+						      f->own.v[(size_t)rand() % f->own.n].image, 0 };
 }
 
 static void check_model(const struct fake *f, const struct model *models)
@@ -495,7 +408,7 @@ static pid_t fill_up(struct fake *f, pid_t pid)
 	int err = 0;
 
 	for (uint64_t i = 0; i < FILL_ROWS; i++)
-		list[i] = (struct unwind_mapping){ i << 13, (i << 13) + 4096, 0, gone };
+		list[i] = (struct unwind_mapping){ i << 13, (i << 13) + 4096, 0, gone, 0 };
 	for (; pid < FAKE_PIDS; pid++) {
 		err = unwinder_process(f->u, pid, 0, list, FILL_ROWS);
 		if (err)
@@ -521,7 +434,7 @@ static void pass_epochs(struct fake *f)
 TEST(evicts_what_is_least_asked_for)
 {
 	const struct ebp_object *objects[TABLES];
-	struct unwind_mapping m = { 0x1000, 0x2000, 0x1000, 0 };
+	struct unwind_mapping m = { .start = 0x1000, .end = 0x2000, .offset = 0x1000 };
 	struct unwinder_stats stats = { 0 };
 	uint32_t images[TABLES];
 	char path[32];
@@ -564,7 +477,7 @@ TEST(evicts_what_is_least_asked_for)
 /* Two files that take turns in memory for one of them are built ever more rarely. */
 TEST(does_not_thrash)
 {
-	struct unwind_mapping m = { 0x1000, 0x2000, 0x1000, 0 };
+	struct unwind_mapping m = { .start = 0x1000, .end = 0x2000, .offset = 0x1000 };
 	struct unwinder_stats stats;
 	struct unwind_table t;
 	struct elf_file *elf;
@@ -603,8 +516,6 @@ TEST(does_not_thrash)
 
 int main(void)
 {
-	RUN(sorts_mappings);
-	RUN(joins_rows);
 	RUN(publishes_this_process);
 	RUN(tells_when_a_table_is_built);
 	RUN(shares_the_tables_of_one_file);

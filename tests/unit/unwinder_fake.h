@@ -70,7 +70,7 @@ static inline void fake_take(const struct maps_line *line, void *arg)
 				 .end = line->end };
 
 	vec_push(&f->own, (struct unwind_mapping){ line->start, line->end, line->offset,
-						   images_get(f->images, getpid(), &key) });
+						   images_get(f->images, getpid(), &key), 0 });
 }
 
 /* Of this process; @pid is whatever the sample has. */
