@@ -56,6 +56,7 @@ struct python_walk {
 	struct ebp_process process;
 	__u64 process_id;
 	__u64 pending;		/* the last frame: it may still become the outermost of its run */
+	__u64 wanted;		/* hash of its code, which was not met before */
 	__u32 layout;
 	__u32 made;		/* ids of code by this CPU */
 	__u32 native;		/* frames of the stack that are no interpreter's */
@@ -154,21 +155,16 @@ static __always_inline int python_describe(struct python_walk *w, const struct e
 
 #define CODES_OF_CPU 24		/* bits of an id */
 
-/*
- * Sends what the code object of this CPU's walk says of itself, and returns its id.
- * @hash: what is known of it in the cache.
- */
-__noinline __u64 python_announce(__u64 hash)
+/* Sends what the code object of the walk @w says of itself, and returns its id. */
+static __always_inline __u64 python_new_id(struct python_walk *w, struct ebp_code *r)
 {
-	__u32 zero = 0, at = hash & (EBP_CODES - 1);
-	struct python_walk *w = bpf_map_lookup_elem(&python_walks, &zero);
-	struct ebp_code *r = bpf_map_lookup_elem(&python_records, &zero);
+	__u32 at = w->wanted & (EBP_CODES - 1);
 	struct python_slot *slot = bpf_map_lookup_elem(&python_codes, &at);
-	const struct ebp_python *o = w ? bpf_map_lookup_elem(&pythons, &w->layout) : NULL;
+	const struct ebp_python *o = bpf_map_lookup_elem(&pythons, &w->layout);
 	__u64 id;
 	int partial;
 
-	if (!w || !r || !o || !slot)
+	if (!o || !slot)
 		return EBP_CODE_UNNAMED;
 	id = ((__u64)bpf_get_smp_processor_id() << CODES_OF_CPU) + EBP_CODE_FIRST + w->made++;
 	id &= (1ull << EBP_CODE_BITS) - 1;
@@ -180,9 +176,27 @@ __noinline __u64 python_announce(__u64 hash)
 	/* What was not in memory may be there next time. */
 	if (!partial) {
 		slot->id = id;
-		slot->check = hash ^ id;
+		slot->check = w->wanted ^ id;
 	}
 	return id;
+}
+
+#define PYTHON_NEW 2	/* of python_frame(): its code was not met before */
+
+/*
+ * Gives the last frame of this CPU's walk its id. Called beside python_frame(), not by it: before
+ * 6.8 a program and all that it calls have 512 bytes of stack. @frame as in unwind_frame().
+ */
+__noinline int python_announce(__u32 frame)
+{
+	__u32 zero = 0;
+	struct python_walk *w = bpf_map_lookup_elem(&python_walks, &zero);
+	struct ebp_code *r = bpf_map_lookup_elem(&python_records, &zero);
+
+	if (!w || !r || frame > EBP_WORDS_MAX)
+		return 1;
+	w->pending |= python_new_id(w, r) << EBP_CODE_SHIFT;
+	return 0;
 }
 
 /* --- The walk. ------------------------------------------------------------- */
@@ -197,6 +211,7 @@ static __always_inline void python_flush(struct python_walk *w, struct unwind_st
 	w->pending = 0;
 }
 
+/* The id of the code that the walk is at; 0: it was not met before. */
 static __always_inline __u64 python_code_id(struct python_walk *w)
 {
 	__u64 hash = hash_step(w->process_id, w->s.identity);
@@ -204,7 +219,8 @@ static __always_inline __u64 python_code_id(struct python_walk *w)
 	const struct python_slot *slot = bpf_map_lookup_elem(&python_codes, &at);
 	__u64 id = slot ? slot->id : 0;
 
-	return slot && id && slot->check == (hash ^ id) ? id : python_announce(hash);
+	w->wanted = hash;
+	return slot && slot->check == (hash ^ id) ? id : 0;
 }
 
 /* A call of the interpreter began what was last. */
@@ -218,13 +234,14 @@ static __always_inline void python_entry(struct python_walk *w, struct unwind_st
 	w->pending |= EBP_FRAME_ENTRY;
 }
 
-/* One frame of this CPU's walk. 1 at the end. @frame as in unwind_frame(). */
+/* One frame of this CPU's walk. 1 at the end, or PYTHON_NEW. @frame as in unwind_frame(). */
 __noinline int python_frame(__u32 frame)
 {
 	__u32 zero = 0;
 	struct python_walk *w = bpf_map_lookup_elem(&python_walks, &zero);
 	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &zero);
 	const struct ebp_python *o = w ? bpf_map_lookup_elem(&pythons, &w->layout) : NULL;
+	__u64 id;
 	int step;
 
 	if (!w || !u || !o || frame > EBP_WORDS_MAX || u->n >= EBP_WORDS_MAX - 1)
@@ -246,17 +263,23 @@ __noinline int python_frame(__u32 frame)
 		return 0;
 	}
 	python_flush(w, u);
-	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, python_code_id(w), w->s.place);
+	id = python_code_id(w);
+	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, id, w->s.place);
 	if (w->s.entry)
 		w->pending |= EBP_FRAME_ENTRY;
-	return 0;
+	return id ? 0 : PYTHON_NEW;
 }
 
 __noinline int python_some(__u32 frame)
 {
-	for (__u32 i = 0; i < ROUNDS; i++)
-		if (python_frame(frame + i))
-			return 1;
+	for (__u32 i = 0; i < ROUNDS; i++) {
+		int done = python_frame(frame + i);
+
+		if (done == PYTHON_NEW)
+			done = python_announce(frame + i);
+		if (done)
+			return done;
+	}
 	return 0;
 }
 
