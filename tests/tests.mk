@@ -37,13 +37,10 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/input src/sinks \
-	src/output src/tui src/unwind src/unwind/step src/unwind/table src/unwind/shards)) src/collect/event.c src/collect/tracefs.c src/collect/tracing_text.c \
-	$(addprefix src/session/,namer.c naming.c priority.c) \
-	src/session/shares.c src/session/stacks.c src/session/known_processes.c src/session/deadline.c \
-	src/session/budget.c src/session/alloc_profile.c src/session/frame_word.c $(wildcard src/session/assembler*.c) src/alloc/alloc.c \
-	$(addprefix src/alloc/alloc_,load.c pace.c slices.c threads.c) \
-	src/preload/block_table.c $(wildcard src/loop/*.c) $(addprefix src/commands/,hints.c option_rules.c packages.c)
-TEST_LIBS := -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -pthread
+	src/output src/tui src/unwind src/unwind/step src/unwind/table src/unwind/shards src/collect src/alloc src/sources src/loop)) \
+	$(addprefix src/session/,stacks.c known_processes.c namer.c naming.c priority.c deadline.c budget.c frame_word.c) $(wildcard src/session/assembler*.c) \
+	src/preload/block_table.c $(addprefix src/commands/,hints.c option_rules.c packages.c)
+TEST_LIBS := -lbpf -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -pthread
 ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 ASAN_OBJ  := $(LIB_SRC:%.c=$(TEST)/asan/%.o)
@@ -56,6 +53,9 @@ $(TEST)/asan/%.o: %.c
 $(TEST)/libfuzzer/%.o: %.c
 	@mkdir -p $(@D)
 	$(CLANG) $(CPPFLAGS) $(CFLAGS) $(FUZZ) -MMD -MP -c -o $@ $<
+
+# What includes the skeleton.
+$(filter %/collector.o %_kernel.o,$(ASAN_OBJ) $(FUZZ_OBJ)): $(SKEL)
 
 $(TEST)/asan/lib.a: $(ASAN_OBJ)
 $(TEST)/libfuzzer/lib.a: $(FUZZ_OBJ)

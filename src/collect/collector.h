@@ -17,7 +17,6 @@
 
 #include "base/error.h"
 #include "bpf/ebprof.h"
-#include "collect/event.h"
 #include "collect/unwind_maps.h"
 
 struct collector_options;
@@ -64,11 +63,6 @@ struct collector_part {
 struct collector_options {
 	struct collector_part parts[COLLECTOR_PARTS_MAX];
 	size_t nparts;
-	/* What the parts count, for the profile's types; the collector does not look at it. */
-	const struct event *event;	/* NULL: nothing is sampled */
-	uint64_t frequency, period;
-	int off_cpu, wall;
-	struct alloc_probes *alloc;	/* NULL: none */
 	const pid_t *targets;		/* processes, or threads where @by_thread */
 	size_t ntargets;		/* 0: all */
 	int by_thread;

@@ -433,15 +433,16 @@ int event_is_clock(const struct event *ev)
 	       (ev->config == PERF_COUNT_SW_CPU_CLOCK || ev->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
+int event_is_time(const struct event *ev)
+{
+	return event_is_clock(ev) ||
+	       (ev->type == PERF_TYPE_HARDWARE && ev->config == PERF_COUNT_HW_CPU_CYCLES);
+}
+
 int event_is_software(const struct event *ev)
 {
 	return ev->type == PERF_TYPE_SOFTWARE || ev->type == PERF_TYPE_TRACEPOINT;
 }
-
-const struct event event_page_faults = {
-	.name = "page-faults", .type = PERF_TYPE_SOFTWARE,
-	.config = PERF_COUNT_SW_PAGE_FAULTS_MIN, .also = PERF_COUNT_SW_PAGE_FAULTS_MAJ, .pages = 1,
-};
 
 struct perf_event_attr event_attr(const struct event *ev, uint64_t frequency, uint64_t period,
 				  int idle)

@@ -23,15 +23,7 @@ struct event {
 	int exclude_user, exclude_kernel, precise;
 	/* the config of a second event that is counted as this one; 0: none */
 	uint64_t also;
-	int pages;		/* it is a page fault, and ends when its page is mapped */
 };
-
-/*
- * All page faults that came to a good end: minor ones, and with them major ones. Both are counted
- * when the page is there (the event page-faults is when it is not), so the kernel can tell how
- * large it is.
- */
-extern const struct event event_page_faults;
 
 /*
  * Parses @name. Tracepoint ids are read from @tracefs (a mounted tracefs's
@@ -53,6 +45,8 @@ void event_list(const char *tracefs, event_show *show, void *ctx);
  * task-clock.
  */
 int event_is_clock(const struct event *ev);
+/* 1 where samples of it at a rate stand for time on the CPU. */
+int event_is_time(const struct event *ev);
 /*
  * As perf_event_open(2) wants it: @frequency in Hz, or where that is 0 a sample every @period;
  * @idle: in the idle task, too.

@@ -100,15 +100,17 @@ static int finish(struct recording *r, struct results *results, uint64_t origin,
 	char none[NO_SAMPLES_TEXT] = "";
 	int err, command;
 
-	if (!a->taken)
+	if (!a->taken && !r->o.alloc)
 		no_samples_why(r, none);
+	summary_fill(p, &r->sources, &r->result,
+		     &(struct summary_options){ none, r->o.verbose, origin });
 	view_options_output(&r->o.view, &options);
 	started_end(&r->command, &r->loop);
 	recording_describe(r, p);
 	err = results_write(results, p, &options, e);
 	session_save_names(r->session);
 	if (!r->o.quiet) {
-		summary_show(p, &r->result, &r->o, origin, none);
+		summary_show(p);
 		hints_show(p, &hints, stderr);
 		results_name(results);
 	}

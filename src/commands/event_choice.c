@@ -6,6 +6,7 @@
 
 #include "collect/perf_events.h"
 #include "collect/tracefs.h"
+#include "sources/page_faults.h"
 
 /* The event that the user names. */
 static int parse_event(const char *name, struct event *event, struct error *e)
@@ -41,7 +42,7 @@ int event_choose(struct record_options *o, struct event *event, struct error *e)
 	int err;
 
 	if (o->page_faults) {
-		*event = event_page_faults;
+		*event = page_faults_event;
 		return 1;
 	}
 	if (o->alloc || (!o->event && o->off_cpu))

@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "proc/procfs.h"
-#include "session/session_types.h"
 
 #define NAME_SIZE 128		/* bytes of a clean comm */
 
@@ -126,7 +125,7 @@ static void explain_sampling(const struct recording *r, const char *who, char *t
 	if (r->no_event)
 		snprintf(text, size, "%s had no wait%s that --min-block and --state let through; "
 			 "without --off-cpu what runs is recorded", who, scope);
-	else if (!session_times(&r->event))
+	else if (!event_is_time(&r->event))
 		snprintf(text, size, "%s did not happen while %s ran%s", r->event.name, who, scope);
 	else if (is_everything(r))
 		snprintf(text, size, "no CPU was busy when a sample was due; "
@@ -156,7 +155,7 @@ static void explain_targets(const struct recording *r, const struct look *l, con
 			 l->n > 1 ? "that one" : "it");
 	else if (l->doing == TRACED)
 		snprintf(text, size, "%s is held by a debugger or another tracer", who);
-	else if (l->doing == SLEEPING && !r->no_event && session_times(&r->event))
+	else if (l->doing == SLEEPING && !r->no_event && event_is_time(&r->event))
 		snprintf(text, size, "%s slept nearly all of the time; try --off-cpu, which shows "
 			 "what it waits for, or --wall", who);
 	else

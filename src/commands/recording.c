@@ -17,6 +17,10 @@
 #include "commands/naming.h"
 #include "commands/recording_alloc.h"
 #include "proc/procfs.h"
+#include "sources/allocations.h"
+#include "sources/page_faults.h"
+#include "sources/samples.h"
+#include "sources/waits.h"
 
 #define NICENESS -10		/* where we may; we use little of what it gives */
 #define TEXT_MAX 1024		/* bytes of a title and the like */
@@ -38,38 +42,39 @@ static void raise_file_limit(void)
 	}
 }
 
-static void add_part(struct collector_options *c, const struct collector_part_ops *ops, void *ctx)
+/* What is measured. */
+static void choose_sources(struct recording *r)
 {
-	c->parts[c->nparts++] = (struct collector_part){ ops, ctx };
-}
-
-/* What is measured, and how that is done in the kernel. */
-static void choose_parts(struct recording *r)
-{
-	struct collector_options *c = &r->collect;
 	const struct record_options *o = &r->o;
-	struct event_part part = { .event = c->event, .frequency = c->frequency,
-				   .period = c->period };
+	struct sources *list = &r->sources;
 
-	if (o->page_faults) {
-		r->page_faults = (struct page_faults){ part };
-		add_part(c, &page_faults_kernel, &r->page_faults);
-	} else if (c->event) {
-		r->samples = (struct samples){ .part = part };
-		add_part(c, &samples_kernel, &r->samples);
-	}
-	if (c->off_cpu) {
-		r->waits.o = (struct waits_options){ .wall = o->wall,
-						     .wakers = o->wakers,
-						     .min_block = o->min_block,
-						     .states = o->states,
-						     .overhead = o->max_overhead / 100 };
-		add_part(c, &waits_kernel, &r->waits);
-	}
-	if (o->alloc) {
-		r->allocations.probes = &r->probes;
-		add_part(c, &allocations_kernel, &r->allocations);
-	}
+	if (o->page_faults)
+		sources_add(list, page_faults_new(o->period));
+	else if (!r->no_event)
+		sources_add(list, samples_new(&(struct samples_options){
+			.event = &r->event,
+			.frequency = o->frequency,
+			.period = o->period,
+			.chosen = !o->event,
+			.shares = o->wall,
+		}));
+	if (o->off_cpu || o->wall)
+		sources_add(list, waits_new(&(struct waits_options){
+			.wall = o->wall,
+			.wakers = o->wakers,
+			.min_block = o->min_block,
+			.states = o->states,
+			.overhead = o->max_overhead / 100,
+			.hide_idle = o->hide_idle,
+		}));
+	if (o->alloc)
+		sources_add(list, allocations_new(&(struct allocations_options){
+			.min_age = o->min_age,
+			.leaks = o->leaks,
+			.inherit = !o->target.no_inherit,
+			.probes = &r->probes,
+			.slices = r->probes.paused ? &r->slices : NULL,
+		}));
 }
 
 static void fill_collect(struct recording *r)
@@ -81,12 +86,6 @@ static void fill_collect(struct recording *r)
 	if (o->target.command && o->delay)
 		vec_push(&r->targets.ids, r->command.launch.pid);
 	*c = (struct collector_options){
-		.event = r->no_event ? NULL : &r->event,
-		.off_cpu = o->off_cpu || o->wall,
-		.wall = o->wall,
-		.alloc = o->alloc ? &r->probes : NULL,
-		.frequency = o->frequency,
-		.period = o->period,
 		.targets = r->targets.ids.v,
 		.ntargets = r->targets.ids.n,
 		.by_thread = o->target.tids.n > 0,
@@ -105,7 +104,6 @@ static void fill_collect(struct recording *r)
 		.rescue = !o->stack.no_rescue,
 		.ring_bytes = o->stack.buffer,
 	};
-	choose_parts(r);
 	if (!o->target.include_self)
 		beside_pids(&r->beside, c->self);
 	/* Asked for by number is asked for. */
@@ -143,18 +141,14 @@ static void fill_options(struct recording *r)
 		.terminal = r->terminal,
 	};
 	r->session_options = (struct session_options){
+		.sources = &r->sources,
 		.collect = r->collect,
 		.unwind_memory = r->o.stack.unwind_memory,
 		.symbols = naming_options(&r->o.names, &r->o.view, r->debuginfod, &r->beside),
-		.alloc = r->o.alloc ? &r->alloc : NULL,
-		.allocations = r->o.alloc ? &r->allocations : NULL,
-		.slices = r->probes.paused ? &r->slices : NULL,
-		.leaks = r->o.leaks,
 		.remote = r->beside.remote,
 		.sandbox = &r->sandbox,
 		.native = r->o.stack.native,
 		.why = r->o.names.why,
-		.hide_idle = r->o.hide_idle,
 		.per_thread = r->o.stack.per_thread,
 		.live = r->live,
 	};
@@ -172,6 +166,7 @@ int recording_start(struct recording *r, struct error *e)
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 	fill_collect(r);
 	fill_options(r);
+	choose_sources(r);
 	r->session = session_new(&r->session_options, e);
 	if (!r->session)
 		return -EIO;
@@ -254,7 +249,7 @@ static int prepare_command(struct recording *r, struct error *e)
 
 	if (!r->o.alloc || !r->o.target.command)
 		return started_prepare(&r->command, argv, NULL, e);
-	alloc_library_environment(&r->library, r->alloc.interval, env);
+	alloc_library_environment(&r->library, r->probes.interval, env);
 	err = started_prepare(&r->command, argv, env, e);
 	for (char **text = env; *text; text++)
 		free(*text);
@@ -308,6 +303,7 @@ void recording_cleanup(struct recording *r)
 	started_cancel(&r->command);
 	outfile_abandon(r->last);
 	session_free(r->session);
+	sources_free(&r->sources);
 	alloc_probes_free(&r->probes);
 	debuginfod_free(r->debuginfod);
 	beside_end(&r->beside);

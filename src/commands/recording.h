@@ -8,7 +8,9 @@
 #define EBPROF_RECORDING_H
 
 #include "alloc/alloc_load.h"
+#include "alloc/alloc_library.h"
 #include "alloc/alloc_probes.h"
+#include "alloc/slicer.h"
 #include "base/error.h"
 #include "base/keeper.h"
 #include "base/sandbox.h"
@@ -21,10 +23,7 @@
 #include "loop/loop.h"
 #include "session/session.h"
 #include "sinks/results.h"
-#include "sources/allocations.h"
-#include "sources/page_faults.h"
-#include "sources/samples.h"
-#include "sources/waits.h"
+#include "sources/sources.h"
 
 /* Begins as RECORDING_NEW, with the user's options parsed into @o and @argv for the description. */
 struct recording {
@@ -42,15 +41,11 @@ struct recording {
 	struct started command;
 	struct loop loop;
 	struct collector_options collect;
-	struct samples samples;
-	struct waits waits;
-	struct allocations allocations;
-	struct page_faults page_faults;
+	struct sources sources;		/* what is measured */
 	struct alloc_library library;	/* for the command of ebprof alloc */
 	struct alloc_probes probes;
 	struct alloc_price price;
 	struct alloc_load load;		/* of the processes, before it starts */
-	struct alloc_options alloc;
 	struct slicer_options slices;
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
 	struct beside beside;

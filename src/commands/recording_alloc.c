@@ -141,11 +141,7 @@ int recording_alloc(struct recording *r, struct error *e)
 
 	if (!o->alloc)
 		return 0;
-	r->alloc = (struct alloc_options){ .interval = o->alloc_interval == ALLOC_ALL
-							       ? 0
-							       : o->alloc_interval,
-					   .min_age = o->min_age };
-	r->probes.interval = r->alloc.interval;
+	r->probes.interval = o->alloc_interval == ALLOC_ALL ? 0 : o->alloc_interval;
 	if (o->target.command) {
 		err = alloc_library_find(&r->library, e);
 		return err ? err : alloc_probes_library(&r->probes, &r->library, e);

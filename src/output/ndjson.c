@@ -4,6 +4,7 @@
  * "type" "summary", then one a "function", then one a "process", and the "profile", as ebprof(1)
  * names their members. Rows stand in the order of the table (output/rollup.h).
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -11,6 +12,7 @@
 #include "output/embedded.h"
 #include "output/formats.h"
 
+#define EXACT 9007199254740992.0	/* 2^53: whole numbers up to here are exact */
 #define NS_DIGITS 9		/* ns as seconds with so many decimals */
 
 static void write_reasons(struct json *j, const char *key, const char *by,
@@ -63,6 +65,23 @@ static void write_types(struct json *j, const struct profile *p)
 	json_end(j);
 }
 
+/* How the recording went; nothing where the profile was read from a file. */
+static void write_rows(struct json *j, const struct summary *s)
+{
+	if (!s->rows.n)
+		return;
+	json_object(j, "summary");
+	for (size_t i = 0; i < s->rows.n; i++) {
+		const struct summary_row *r = &s->rows.v[i];
+
+		if (r->key && r->value >= 0 && r->value < EXACT && r->value <= floor(r->value))
+			json_uint(j, r->key, (uint64_t)r->value);
+		else if (r->key)
+			json_double(j, r->key, r->value);
+	}
+	json_end(j);
+}
+
 static void write_summary(struct json *j, const struct profile *p)
 {
 	struct profile_view v = profile_view(p);
@@ -85,6 +104,7 @@ static void write_summary(struct json *j, const struct profile *p)
 	write_reasons(j, "lost", "lost_by", a->lost, a->nlost);
 	write_types(j, p);
 	json_uint(j, "total", v.total);
+	write_rows(j, v.summary);
 	json_end(j);
 	json_newline(j);
 }

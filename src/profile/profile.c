@@ -53,6 +53,7 @@ void profile_free(struct profile *p)
 	hashmap_free(&p->thread_ids);
 	hashmap_free(&p->sample_ids);
 	hashmap_free(&p->label_set_ids);
+	summary_free(&p->summary);
 	vec_free(&p->folded.processes);
 	vec_free(&p->folded.samples);
 	free(p);
@@ -371,6 +372,11 @@ struct profile_meta *profile_meta(struct profile *p)
 	return &p->meta;
 }
 
+struct summary *profile_summary(struct profile *p)
+{
+	return &p->summary;
+}
+
 struct profile_account *profile_account(struct profile *p)
 {
 	return &p->account;
@@ -394,7 +400,7 @@ struct profile_view profile_view(const struct profile *p)
 		.types = p->types.v, .ntypes = p->types.n,
 		.shown = p->shown, .values = p->columns.v[p->shown].v,
 		.total = p->types.v[p->shown].total,
-		.meta = &p->meta, .account = &p->account,
+		.meta = &p->meta, .account = &p->account, .summary = &p->summary,
 	};
 }
 

@@ -23,6 +23,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "profile/summary.h"
+
 #include "profile/frame_kind.h"
 #include "profile/words.h"
 
@@ -196,6 +198,8 @@ void profile_comment(struct profile *p, const char *text);
 
 struct profile_meta *profile_meta(struct profile *p);
 struct profile_account *profile_account(struct profile *p);
+/* How the recording went; empty in a profile that was read. Not kept in files. */
+struct summary *profile_summary(struct profile *p);
 
 /* A const view of everything, valid until the next change. */
 struct profile_view {
@@ -217,6 +221,7 @@ struct profile_view {
 	uint64_t total;				/* its total */
 	const struct profile_meta *meta;
 	const struct profile_account *account;
+	const struct summary *summary;
 };
 struct profile_view profile_view(const struct profile *p);
 /* The values of any type, by sample; valid until the next change. */

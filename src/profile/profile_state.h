@@ -38,6 +38,7 @@ struct profile {
 		sample_ids, label_set_ids;
 	struct profile_meta meta;
 	struct profile_account account;
+	struct summary summary;
 	struct {
 		uint64_t times;		/* that it was folded */
 		/* by index before the last time: the index since then */

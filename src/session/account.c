@@ -1,22 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/account.h"
 
-#include <stdio.h>
-
-void account_begin(struct profile *p, const struct session_options *o)
-{
-	const struct event *event = o->collect.event;
-	struct profile_meta *m = profile_meta(p);
-
-	snprintf(m->event, sizeof(m->event), "%s",
-		 o->collect.wall ? "wall" : o->alloc ? "alloc" : event ? event->name : "off-cpu");
-	m->frequency = event ? o->collect.frequency : 0;
-	m->period = o->alloc ? o->alloc->interval + !o->alloc->interval
-		    : event  ? o->collect.period
-			     : 0;
-	m->per_thread = o->per_thread;
-}
-
 void account_fill(struct profile *p, const struct collector *c, const struct assembler *a)
 {
 	static const char *const losses[EBP_LOSSES] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How samples are taken, and what became of them: the account of a profile that is being recorded.
+ * What became of the samples: the account of a profile that is being recorded.
  */
 #ifndef EBPROF_ACCOUNT_H
 #define EBPROF_ACCOUNT_H
@@ -8,10 +8,7 @@
 #include "collect/collector.h"
 #include "profile/profile.h"
 #include "session/assembler.h"
-#include "session/session.h"
 
-/* Says what is measured, and how often. */
-void account_begin(struct profile *p, const struct session_options *o);
 /* Fills in all samples until now, as far as they were fetched. */
 void account_fill(struct profile *p, const struct collector *c, const struct assembler *a);
 /* At the end, after account_fill(): what is known of samples that were not fetched. */

@@ -15,31 +15,19 @@
 #include "proc/procs.h"
 #include "profile/profile.h"
 #include "session/namer.h"
+#include "sources/sources.h"
 #include "unwind/step/step.h"
 
-struct alloc_probes;
 struct langs;
 
 struct assembler;
 
-/* Which of the profile's types what is counted in; PROFILE_NONE: nowhere. */
-struct assembler_types {
-	uint32_t samples;	/* samples of threads that ran */
-	uint32_t waits;		/* number of intervals */
-	uint32_t time;		/* ns of intervals and, where it was measured, on the CPU */
-	/*
-	 * page faults that a sample stands for, 0: none; their bytes are the type behind @samples
-	 */
-	uint64_t faults;
-	uint64_t page;		/* bytes of a page whose fault does not tell */
-};
-
 /*
- * @namer: asked for names, by nobody else. @why: what has no name tells why in the place of its
- * name.
+ * Sets what @sources ask of their host about stacks and samples. @namer: asked for names, by nobody
+ * else. @why: what has no name tells why in the place of its name.
  */
 struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs,
-				struct namer *namer, const struct assembler_types *types, int why);
+				struct namer *namer, struct sources *sources, int why);
 void assembler_free(struct assembler *a);
 
 /* A process was sampled for the first time: its mappings are read while it lives. */
@@ -54,26 +42,8 @@ void assembler_sample(struct assembler *a, const struct ebp_sample *sample);
  * interpreters' own stay beside them.
  */
 void assembler_languages(struct assembler *a, struct langs *langs, int native);
-/*
- * Operators that allocate for others are left out of the stacks of allocations, as they are found.
- * @probes outlives it.
- */
-void assembler_leave_operators_out(struct assembler *a, const struct alloc_probes *probes);
-
-/*
- * The profile's sample for a place that allocates, whose values the caller adds; its stack should
- * be known.
- */
-uint32_t assembler_site(struct assembler *a, const struct ebp_key *key, uint64_t time);
-/* A sampled block of @key was kept. */
-void assembler_allocation(struct assembler *a, const struct ebp_key *key);
 /* 0 where a stack of @key is not known: it is being unwound here, or was left out. */
 int assembler_knows(const struct assembler *a, const struct ebp_key *key);
-/* What a waker id of later counts means. */
-void assembler_waker(struct assembler *a, const struct ebp_waker *waker);
-/* Before any of these: times of samples are kept, counted from @origin (CLOCK_MONOTONIC ns). */
-void assembler_timeline(struct assembler *a, uint64_t origin);
-
 /* A sample whose user stack was unwound outside of the kernel. */
 void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample,
 		       const struct unwind_result *user);
@@ -87,10 +57,7 @@ void assembler_ask(struct assembler *a);
 void assembler_name(struct assembler *a);
 /* Before the first stack: these are taken at a tracepoint, and begin where it was hit. */
 void assembler_leave_tracing_out(struct assembler *a);
-/*
- * The profile is to be looked at now: processes get the names that they have, waits without stacks
- * are divided.
- */
+/* The profile is to be looked at now: processes get the names that they have. */
 void assembler_update(struct assembler *a);
 /*
  * After assembler_update(), now and then: makes one of the processes of one name that ended more
@@ -104,13 +71,8 @@ size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark);
  * bytes.
  */
 size_t assembler_make_room(struct assembler *a);
-/*
- * What could be done only at the end: waits without stacks are divided, processes get the names
- * that they have now.
- */
+/* At the end: processes get the names that they have now. */
 void assembler_finish(struct assembler *a);
-/* Of page faults: samples that told how large their page is. */
-uint64_t assembler_sized(const struct assembler *a);
 /* Samples that were kept, by enum ebp_result. */
 const uint64_t *assembler_results(const struct assembler *a);
 

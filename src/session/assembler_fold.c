@@ -72,49 +72,31 @@ static void fold_processes(struct assembler *a, const struct profile_folded *f, 
 	}
 }
 
-/*
- * Who ended waits and is over itself: those waits are over, too, and were counted. Before the
- * processes are forgotten.
- */
-static void fold_wakers(struct assembler *a, uint64_t before)
-{
-	struct hashmap ids = a->waker_ids;
-	VEC(struct waker) wakers = { 0 };
-
-	a->waker_ids = (struct hashmap){ 0 };
-	for (size_t i = 0; i < ids.cap; i++) {
-		const struct waker *w = ids.slots[i].used ? &a->wakers.v[ids.slots[i].value] : NULL;
-		const struct known_process *p = w ? known_processes_find(&a->processes, &w->process) : NULL;
-
-		if (!w || (p && is_over(p, before)))
-			continue;
-		hashmap_set(&a->waker_ids, ids.slots[i].key, (uint32_t)wakers.n);
-		vec_push(&wakers, *w);
-	}
-	hashmap_free(&ids);
-	vec_free(&a->wakers);
-	a->wakers.v = wakers.v;
-	a->wakers.n = wakers.n;
-	a->wakers.cap = wakers.cap;
-}
-
-static void fold_samples(struct assembler *a, const struct profile_folded *f)
+/* Before the processes are forgotten. */
+static void fold_samples(struct assembler *a, const struct profile_folded *f, uint64_t before)
 {
 	size_t n = a->sample_results.n;
-	uint32_t *weighed = a->types.time == PROFILE_NONE ? NULL : xcalloc(n + 1, sizeof(*weighed));
+	uint32_t *now = xcalloc(n + 1, sizeof(*now));
 
 	/* Samples that become one have one stack, and so one result. */
 	a->sample_results.n = profile_view(a->profile).nsamples;
 	for (size_t i = 0; i < n; i++) {
-		a->sample_results.v[f->samples[i]] = a->sample_results.v[i];
-		if (weighed)
-			weighed[i] = profile_sample_ended(a->profile, f->samples[i])
-					     ? SHARES_GONE
-					     : f->samples[i];
+		uint32_t sample = f->samples[i];
+
+		a->sample_results.v[sample] = a->sample_results.v[i];
+		now[i] = profile_sample_ended(a->profile, sample) ? PROFILE_NONE : sample;
 	}
-	if (weighed)
-		shares_renumber(a->shares, weighed);
-	free(weighed);
+	a->folding = before;
+	sources_fold(a->sources, now);
+	free(now);
+}
+
+int assembler_is_over(void *ctx, const struct ebp_process *process)
+{
+	struct assembler *a = ctx;
+	const struct known_process *p = known_processes_find(&a->processes, process);
+
+	return p && is_over(p, a->folding);
 }
 
 static void release(struct assembler *a)
@@ -148,9 +130,8 @@ size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark)
 		return 0;
 	n = fold_profile(a, before, mark);
 	f = profile_folded(a->profile);
-	fold_wakers(a, before);
+	fold_samples(a, &f, before);
 	fold_processes(a, &f, before);
-	fold_samples(a, &f);
 	release(a);
 	return n;
 }

@@ -13,7 +13,6 @@
 #include "session/assembler.h"
 #include "session/frame_word.h"
 #include "session/known_processes.h"
-#include "session/shares.h"
 #include "session/stacks.h"
 
 /* The code that a process made at run time: one module, whether its names are known or not. */
@@ -24,20 +23,6 @@ struct made {
 	struct symbol_source *names;
 	uint64_t looked;		/* when they were last looked for; ns */
 	int over;			/* its process is gone, and they are not needed any more */
-};
-
-/* Who ends waits. */
-struct waker {
-	uint64_t user_id, kernel_id;
-	uint32_t name;			/* string of the profile */
-	struct ebp_process process;	/* zero for an interrupt */
-};
-
-/* A count whose stack is not known yet. */
-struct early_count {
-	struct ebp_key key;
-	struct ebp_count count;
-	uint64_t now;
 };
 
 /* A function of an interpreter's language. */
@@ -67,14 +52,9 @@ struct assembler {
 	VEC(uint32_t) module_made;
 	size_t asked;			/* locations whose names were asked for */
 	uint32_t kernel_module;
-	struct assembler_types types;
-	const struct alloc_probes *probes;	/* whose operators are left out; NULL: none are */
+	struct sources *sources;
 	struct tracing_text tracing;	/* left out of stacks; empty: nothing is */
-	struct shares *shares;		/* among samples of a class */
 	VEC(uint8_t) sample_results;	/* sample of the profile -> enum ebp_result */
-	VEC(struct early_count) early;
-	VEC(struct waker) wakers;
-	struct hashmap waker_ids;	/* waker id -> index */
 	struct langs *langs;		/* NULL: no interpreters are known */
 	int native;			/* their own frames are shown, too */
 	VEC(struct lang_function) lang_functions;
@@ -84,13 +64,13 @@ struct assembler {
 	struct hashmap lang_stack_ids;	/* id -> index */
 	VEC(__u64) words, merged;	/* room for one stack */
 	int why;			/* is to be told */
+	uint64_t folding;		/* what ended before goes, while processes are folded; ns */
 	uint64_t looked;		/* when there was last to be room, ns */
-	int timeline;
-	uint64_t origin;		/* of times; CLOCK_MONOTONIC ns */
 	uint64_t results[EBP_RESULTS];
-	uint64_t sized;			/* page faults whose page was told */
 };
 
+/* While processes are folded (source_host.is_over). */
+int assembler_is_over(void *ctx, const struct ebp_process *process);
 /* Modules of the profile: the kernel's is made by init, others as their frames come. */
 void assembler_places_init(struct assembler *a);
 void assembler_places_free(struct assembler *a);

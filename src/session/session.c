@@ -5,23 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/alloc_queue.h"
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "collect/sideband.h"
 #include "lang/langs.h"
 #include "proc/procs.h"
 #include "session/account.h"
-#include "session/alloc_profile.h"
 #include "session/assembler.h"
 #include "session/deadline.h"
-#include "session/idle.h"
 #include "session/namer.h"
 #include "session/priority.h"
 #include "session/rescue.h"
-#include "session/session_types.h"
 #include "session/sleeper.h"
-#include "session/slicer.h"
 #include "session/tracker.h"
 
 #define MS		1000000ull
@@ -55,11 +50,8 @@ struct session {
 	struct unwinder *unwinder;
 	struct tracker *tracker;
 	struct rescue *rescue;
-	struct alloc *alloc;			/* NULL: allocations are not followed */
-	struct alloc_queue alloc_queue;
-	struct slicer *slicer;			/* NULL: allocations are followed all the time */
-	struct assembler_types types;
 	struct assembler *assembler;
+	struct sources *sources;		/* of the options */
 	struct namer *namer;
 	struct deadline deadline;
 	/* stacks were left out, because it was too late for them */
@@ -139,34 +131,24 @@ static void track_targets(struct session *s)
 		tracker_add(s->tracker, c->command, 0);
 }
 
-static uint32_t alloc_site_of(void *ctx, const struct ebp_key *key, uint64_t time)
-{
-	return assembler_site(((struct session *)ctx)->assembler, key, time);
-}
-
 struct session *session_new(const struct session_options *o, struct error *e)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
 
 	s->o = o;
+	s->sources = o->sources;
 	deadline_set(&s->deadline, -1, UINT64_MAX);
 	s->images = images_new();
 	s->langs = langs_new(s->images, publish_python, s);
 	s->procs = procs_new(s->images, o->remote);
 	s->profile = profile_new();
 	s->namer = namer_new(&(struct namer_options){ .symbols = &o->symbols, .live = o->live });
-	s->types = session_types(s->profile, o);
-	account_begin(s->profile, o);
-	s->alloc = o->alloc ? alloc_new(&(struct alloc_options){ .interval = o->alloc->interval,
-								 .min_age = o->alloc->min_age,
-								 .per_thread = o->per_thread,
-								 .site = alloc_site_of,
-								 .ctx = s })
-			    : NULL;
-	s->assembler = assembler_new(s->profile, s->images, s->procs, s->namer, &s->types, o->why);
+	s->assembler = assembler_new(s->profile, s->images, s->procs, s->namer, s->sources, o->why);
 	assembler_languages(s->assembler, s->langs, o->native);
-	assembler_leave_operators_out(s->assembler, o->collect.alloc);
-	if (o->collect.event && o->collect.event->type == PERF_TYPE_TRACEPOINT)
+	s->sources->host.timeline = o->collect.timeline;
+	s->sources->host.per_thread = profile_meta(s->profile)->per_thread = o->per_thread;
+	sources_begin(s->sources);
+	if (s->sources->host.at_tracepoint)
 		assembler_leave_tracing_out(s->assembler);
 	if (prepare_unwinding(s, e))
 		goto fail;
@@ -176,7 +158,9 @@ struct session *session_new(const struct session_options *o, struct error *e)
 		goto fail;
 	s->collect = o->collect;
 	s->collect.unwind_maps = s->unwind_maps;
+	s->collect.nparts = sources_parts(s->sources, s->collect.parts);
 	s->collector = collector_new(&s->collect, e);
+	s->sources->host.collector = s->collector;
 	if (s->collector) {
 		/*
 		 * All is loaded, and the targets' files are read next. Where the kernel has no such
@@ -200,9 +184,6 @@ void session_free(struct session *s)
 	collector_free(s->collector);
 	sideband_free(s->sideband);
 	rescue_free(s->rescue);
-	slicer_free(s->slicer);
-	alloc_free(s->alloc);
-	alloc_queue_free(&s->alloc_queue);
 	tracker_free(s->tracker);
 	unwinder_free(s->unwinder);
 	unwind_maps_free(s->unwind_maps);
@@ -232,12 +213,6 @@ struct profile *session_profile(struct session *s)
 	return s->profile;
 }
 
-/* The probes of allocations, where they are set by links; else NULL. */
-static struct alloc_links *links(const struct session *s)
-{
-	return s->o->allocations ? s->o->allocations->links : NULL;
-}
-
 static void on_process_event(void *ctx, const struct sideband_event *ev)
 {
 	struct session *s = ctx;
@@ -256,8 +231,6 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 	case SIDEBAND_FORK:
 		procs_fork(s->procs, ev->time, ev->pid, ev->parent);
 		tracker_fork(s->tracker, ev->pid, ev->parent);
-		if (s->o->collect.inherit)
-			alloc_links_fork(links(s), ev->pid, ev->parent);
 		break;
 	case SIDEBAND_EXEC:
 		procs_exec(s->procs, ev->time, ev->pid, ev->text);
@@ -271,18 +244,18 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 		break;
 	case SIDEBAND_EXIT:
 		if (!procs_exit(s->procs, ev->time, ev->pid))
-			break;
+			return;
 		rescue_forget(s->rescue, ev->pid);
 		tracker_exit(s->tracker, ev->pid);
-		alloc_links_exit(links(s), ev->pid);
 		break;
 	}
+	sources_process_event(s->sources, ev);
 }
 
-/* Allocations must be whole: a block whose end is left out would be a leak. */
+/* What is left now is dropped, unless a source needs all of it. */
 static int too_late(struct session *s, uint64_t ns)
 {
-	return !s->alloc && deadline_passed(&s->deadline, ns);
+	return !sources_are_whole(s->sources) && deadline_passed(&s->deadline, ns);
 }
 
 static void on_count(void *ctx, const struct ebp_key *key, const struct ebp_count *count)
@@ -295,12 +268,12 @@ static void on_count(void *ctx, const struct ebp_key *key, const struct ebp_coun
 	assembler_count(s->assembler, key, count, clock_ns());
 }
 
-/* A stack to be unwound here; of a thread that sleeps it is yet to be fetched. */
+/* A stack to be unwound here; that of a thread that sleeps, which has an id, is yet to be fetched. */
 static void take_rescue(struct session *s, const struct ebp_rescue *sample)
 {
 	struct ebp_rescue *whole = NULL;
 
-	if (sample->key.kind != EBP_ON_CPU && !sample->head.n)
+	if (sample->key.user_id && !sample->head.n)
 		sample = whole = sleeper_fetch(s->o->remote, sample);
 	rescue_take(s->rescue, sample);
 	free(whole);
@@ -329,45 +302,14 @@ static void take_record(struct session *s, const struct ebp_head *head)
 	case EBP_CODE:
 		langs_code(s->langs, (const void *)head, sizeof(struct ebp_code) + head->n);
 		break;
-	case EBP_WAKER:
-		assembler_waker(s->assembler, (const void *)head);
-		break;
 	case EBP_SAMPLE:
 		assembler_sample(s->assembler, (const void *)head);
 		break;
 	case EBP_RESCUE:
 		take_rescue(s, (const void *)head);
 		break;
-	case EBP_ALLOCATION:
-	case EBP_FREED:
-	case EBP_GONE:
-		alloc_queue_add(&s->alloc_queue, (const void *)head);
-		break;
-	}
-}
-
-/* Matches blocks and their ends, as far as their stacks are known; at the @last all of them. */
-static void take_allocations(struct session *s, int last)
-{
-	const union alloc_record *r;
-
-	if (slicer_endless(s->slicer))
-		alloc_endless(s->alloc);
-	for (; (r = alloc_queue_first(&s->alloc_queue)); alloc_queue_next(&s->alloc_queue)) {
-		if (r->head.type == EBP_FREED) {
-			alloc_freed(s->alloc, &r->end);
-		} else if (r->head.type == EBP_GONE) {
-			alloc_gone(s->alloc, &r->end);
-		} else {
-			if (!last && (slicer_holds(s->slicer, r->begin.time) ||
-				      (!assembler_knows(s->assembler, &r->begin.key) &&
-				       !alloc_queue_is_long(&s->alloc_queue))))
-				return;
-			alloc_scale(s->alloc,
-				    slicer_scale(s->slicer, r->begin.time, r->begin.key.tid));
-			assembler_allocation(s->assembler, &r->begin.key);
-			alloc_block(s->alloc, &r->begin);
-		}
+	default:
+		sources_record(s->sources, head);
 	}
 }
 
@@ -395,7 +337,7 @@ static void pump(struct session *s)
 		take_record(s, head);
 	/* What the records made us look at. */
 	tracker_publish(s->tracker);
-	take_allocations(s, 0);
+	sources_flush(s->sources, 0);
 }
 
 /*
@@ -457,14 +399,12 @@ void session_update(struct session *s, uint64_t now)
 	assembler_ask(s->assembler);
 	s->cpus = (uint32_t)collector_cpus(s->collector);
 	assembler_update(s->assembler);
-	if (s->alloc)
-		alloc_profile_update(s->profile, s->alloc);
 	describe(s, now);
 }
 
 void session_fold(struct session *s, uint64_t window)
 {
-	if (!s->alloc)
+	if (!sources_keep_samples(s->sources))
 		assembler_fold(s->assembler, window, " (ended)");
 }
 
@@ -479,10 +419,10 @@ struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every
 	uint64_t due;
 
 	every = every ? every : DRAIN;
-	slicer_turn(s->slicer, now);
+	sources_turn(s->sources, now);
 	pump(s);
 	t.fetched = drain(s, 0);
-	if (t.fetched && !s->o->live && !s->alloc)
+	if (t.fetched && !s->o->live && !sources_keep_samples(s->sources))
 		s->folded += assembler_make_room(s->assembler);
 	due = s->drained + every;
 	/* What was fetched just now was so after @now. */
@@ -493,7 +433,7 @@ struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every
 		s->next_tick = now + TICK;
 	}
 	/* While counts are under way their descriptor wakes us. */
-	t.next = slicer_until(s->slicer, due <= now || s->next_tick < due ? s->next_tick : due);
+	t.next = sources_until(s->sources, due <= now || s->next_tick < due ? s->next_tick : due);
 	return t;
 }
 
@@ -509,29 +449,6 @@ void session_progress(const struct session *s, uint64_t now, struct session_prog
 		p->lost += c.lost[i];
 }
 
-static void finish_alloc(struct session *s)
-{
-	uint64_t peak;
-
-	take_allocations(s, 1);
-	alloc_scale_all(s->alloc, 1 + slicer_owed(s->slicer));
-	peak = alloc_peak(s->alloc);
-	alloc_profile_finish(s->profile, s->alloc, s->stopped);
-	profile_meta(s->profile)->peak = peak > s->started ? peak - s->started : 0;
-	if (slicer_endless(s->slicer))
-		profile_keep_types(s->profile, ALLOC_SPACE + 1);
-}
-
-/* At the end: what the profile measured. */
-static void complete(struct session *s)
-{
-	const struct profile_meta *m = profile_meta(s->profile);
-
-	account_complete(s->profile, s->collector);
-	if (m->frequency && !s->o->collect.wall && session_times(s->o->collect.event))
-		profile_derive(s->profile, "cpu", "nanoseconds", SECOND / m->frequency);
-}
-
 int session_start(struct session *s, struct error *e)
 {
 	int err;
@@ -540,15 +457,14 @@ int session_start(struct session *s, struct error *e)
 		pump(s);
 		unwinder_wait(s->unwinder, TABLES_FIRST);
 	}
-	if (s->o->collect.timeline)
-		assembler_timeline(s->assembler, clock_ns());
+	s->sources->host.origin = clock_ns();
 	err = collector_start(s->collector, e);
 	if (err)
 		return err;
 	s->started = s->drained = clock_ns();
 	s->started_at = clock_wall_ns();
 	s->next_tick = s->started + TICK;
-	s->slicer = s->o->slices ? slicer_new(s->collector, links(s), s->o->slices) : NULL;
+	sources_started(s->sources);
 	priority_first(1);
 	return 0;
 }
@@ -573,7 +489,7 @@ void session_stop(struct session *s)
 	priority_first(0);
 	s->cpus = (uint32_t)collector_cpus(s->collector);
 	s->stopped = clock_ns();
-	slicer_stop(s->slicer);
+	sources_stopping(s->sources);
 	collector_stop(s->collector);
 	namer_stopped(s->namer);
 	assembler_ask(s->assembler);
@@ -598,12 +514,6 @@ static struct session_result result_of(struct session *s)
 		.side_band_lost = s->side_band_lost,
 		.folded = s->folded,
 		.skipped = collector_skipped(s->collector),
-		.switches = c.switches,
-		.captured = c.captured,
-		.sized = assembler_sized(s->assembler),
-		.ends_lost = c.ends_lost + (s->alloc ? alloc_untracked(s->alloc) : 0),
-		.brief = c.brief,
-		.brief_ns = c.brief_ns,
 		.sent = c.sent,
 		.saved = rescue_saved(s->rescue),
 		.untabled = c.untabled,
@@ -613,28 +523,22 @@ static struct session_result result_of(struct session *s)
 		.unknown_language = langs_why(s->langs),
 		.kernel_hidden = namer_kernel_hidden(s->namer),
 	};
-	slicer_tell(s->slicer, &r.slices);
 	unwinder_stats(s->unwinder, &r.unwind);
 	return r;
 }
 
 void session_finish(struct session *s, int names, struct session_result *r)
 {
-	uint64_t idle = 0, idle_ns = 0, naming;
+	uint64_t naming;
 
-	if (s->alloc)
-		finish_alloc(s);
+	sources_finish(s->sources, s->started, s->stopped);
 	assembler_finish(s->assembler);
-	if (s->o->hide_idle)
-		idle = idle_hide(s->profile, s->types.time, &idle_ns);
 	if (names)
 		assembler_name(s->assembler);
 	naming = clock_ns() - s->stopped;
 	describe(s, s->stopped);
-	complete(s);
+	account_complete(s->profile, s->collector);
 	profile_finish_ticks(s->profile);
 	*r = result_of(s);
 	r->naming = naming;
-	r->idle = idle;
-	r->idle_ns = idle_ns;
 }

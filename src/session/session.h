@@ -17,14 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "alloc/alloc.h"
 #include "base/error.h"
 #include "base/sandbox.h"
 #include "collect/collector.h"
 #include "proc/remote.h"
 #include "profile/profile.h"
-#include "session/slicer.h"
-#include "sources/allocations.h"
+#include "sources/sources.h"
 #include "symbols/symbolizer.h"
 #include "unwind/unwinder.h"
 
@@ -38,18 +36,14 @@ struct session_progress {
 };
 
 struct session_options {
-	struct collector_options collect;
+	/* what is measured; must outlive the session, and is its alone */
+	struct sources *sources;
+	struct collector_options collect;	/* without the parts, which are the sources' */
 	size_t unwind_memory;		/* bytes of unwind tables, at most */
 	struct symbolizer_options symbols;
 	struct remote *remote;		/* who reads the memory of targets */
 	/* entered before the first foreign file is read; NULL: not at all */
 	const struct sandbox_options *sandbox;
-	const struct alloc_options *alloc;	/* of allocations; NULL: none */
-	const struct allocations *allocations;	/* NULL: none */
-	/* the time in which they are followed is bounded; NULL: it is not */
-	const struct slicer_options *slices;
-	int leaks;			/* what is still in use is shown of them */
-	int hide_idle;			/* threads that only waited are left out */
 	int per_thread;			/* outputs tell threads apart by their ids */
 	int native;			/* an interpreter's own frames are shown, too */
 	int why;			/* what has no name tells why in its place */
@@ -73,15 +67,6 @@ struct session_result {
 	uint64_t untabled;		/* samples that met no table at first */
 	/* user frames that the kernel took; of them by frame pointer */
 	uint64_t frames, fp_frames;
-	/* of waits: times that a thread left the CPU; of these: with stacks taken */
-	uint64_t switches, captured;
-	uint64_t idle, idle_ns;		/* threads that were left out, and how long they waited */
-	uint64_t brief, brief_ns;	/* waits that were too short to count */
-	/* of page faults: samples that told the size of their page */
-	uint64_t sized;
-	/* of allocations: blocks that seem to be in use, but may not be */
-	uint64_t ends_lost;
-	struct slicer_result slices;
 	struct unwinder_stats unwind;
 	size_t cpus;
 	/* which interpreter is not known, and why; NULL: none; lives as long as the session */
@@ -124,8 +109,8 @@ void session_progress(const struct session *s, uint64_t now, struct session_prog
 void session_update(struct session *s, uint64_t now);
 /*
  * After session_update(), where whoever looks at the profile has all of it: processes that ended
- * more than @window (ns) ago may be folded (profile/profile_fold.h). Does nothing with `alloc`,
- * which holds indexes of samples.
+ * more than @window (ns) ago may be folded (profile/profile_fold.h). Does nothing where a source
+ * keeps numbers of samples.
  */
 void session_fold(struct session *s, uint64_t window);
 /* Ends sampling, and fetches the rest; also where it never began. */

@@ -3,14 +3,31 @@
 #ifndef EBPROF_PAGE_FAULTS_H
 #define EBPROF_PAGE_FAULTS_H
 
-#include "collect/collector.h"
 #include "sources/event_part.h"
+#include "sources/source.h"
 
+/* One of @period of them is a sample. */
+struct source *page_faults_new(uint64_t period);
+
+extern const struct source_ops page_faults_ops;
+
+/*
+ * All page faults that came to a good end: minor ones, and with them major ones. Both are counted
+ * when the page is there (the event page-faults is when it is not), so the kernel can tell how
+ * large it is.
+ */
+extern const struct event page_faults_event;
+
+/* Below: for the two halves of this source. */
 struct page_faults {
+	struct source source;
+	uint64_t period;		/* faults that a sample stands for */
+	uint64_t page;			/* bytes of a page whose fault does not tell */
+	uint32_t faults, space;		/* types of the profile */
+	uint64_t sized;			/* samples that told how large their page is */
 	struct event_part part;
 };
 
-/* Their context is a struct page_faults, of which @part.event and .period are filled. */
 extern const struct collector_part_ops page_faults_kernel;
 
 #endif

@@ -49,7 +49,7 @@ void probe_allocations(struct feature_result *r)
 {
 	struct alloc_probe probes[PROBE_KINDS];
 	struct alloc_probes alloc = { .v = probes, .n = PROBE_KINDS };
-	struct allocations allocations = { .probes = &alloc };
+	struct allocations allocations = { .o.probes = &alloc };
 
 	for (int i = 0; i < PROBE_KINDS; i++)
 		probes[i] = (struct alloc_probe){ .kind = (enum alloc_probe_kind)i, .fd = -1 };

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where threads wait, and how long: the scheduler's switches. With --wall the time that they run
- * is measured, too, and divided among their samples.
+ * Where threads wait, and how long: the scheduler's switches, with who ended a wait. With --wall
+ * the time that they run is measured, too, and divided among their samples.
  */
 #ifndef EBPROF_WAITS_H
 #define EBPROF_WAITS_H
 
+#include "base/hashmap.h"
 #include "base/vec.h"
-#include "collect/collector.h"
+#include "sources/shares.h"
+#include "sources/source.h"
 
 struct waits_options {
 	int wall;		/* time on the CPU is measured, too */
@@ -15,14 +17,41 @@ struct waits_options {
 	uint64_t min_block;	/* ns; shorter intervals are left out */
 	unsigned int states;	/* a bit for each enum ebp_kind that is wanted */
 	double overhead;	/* share of each CPU that taking stacks may cost */
+	int hide_idle;		/* threads that only waited are left out */
+};
+
+struct source *waits_new(const struct waits_options *o);
+
+extern const struct source_ops waits_ops;
+
+/* Below: for the two halves of this source. */
+
+/* A count whose stack is not known yet. */
+struct early_count {
+	struct ebp_key key;
+	struct ebp_count count;
+	uint64_t time;
+};
+
+/* Who ends waits. */
+struct waker {
+	uint64_t user_id, kernel_id;
+	uint32_t name;			/* string of the profile */
+	struct ebp_process process;	/* zero for an interrupt */
 };
 
 struct waits {
+	struct source source;
 	struct waits_options o;
+	uint32_t number, time;	/* types of the profile: intervals (or PROFILE_NONE), their ns */
+	struct shares *shares;	/* among samples of a class */
+	VEC(struct early_count) early;
+	VEC(struct waker) wakers;
+	struct hashmap waker_ids;	/* waker id -> index */
+	uint64_t idle, idle_ns;	/* threads that were left out, and how long they waited */
 	VEC(struct bpf_link *) links;
 };
 
-/* Their context is a struct waits, of which @o is filled. */
 extern const struct collector_part_ops waits_kernel;
 
 #endif

@@ -71,6 +71,10 @@ def test_recording():
         equal((summary["taken"], summary["kept"], summary["truncated"], summary["lost"]),
               (expected.taken, expected.kept, expected.truncated, expected.lost), "counters")
         equal({k: n for k, n in summary["truncated_by"].items() if n}, expected.truncated_by, "reasons")
+        rows = summary["summary"]
+        equal((rows["taken"], rows["complete"], rows["lost"]),
+              (expected.taken, expected.kept - expected.truncated, expected.lost), "rows of the summary")
+        check(f"{rows['complete_percent']:.2f}% of the stacks complete" in r.err, rows, r.err)
         # As the manual page's example has it.
         query = 'select(.type == "function" and .module == "tree") | .name'
         names = subprocess.run(["jq", "-r", query, path], capture_output=True, text=True, check=True).stdout.split()

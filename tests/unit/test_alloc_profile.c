@@ -5,7 +5,7 @@
  */
 #include "unit/test.h"
 
-#include "session/alloc_profile.h"
+#include "alloc/alloc_profile.h"
 #include "unit/stacks.h"
 
 static uint32_t site_of(void *ctx, const struct ebp_key *key, uint64_t time)

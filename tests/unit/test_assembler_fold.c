@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "profile/profile_fold.h"
 #include "session/assembler.h"
+#include "sources/samples.h"
+#include "sources/waits.h"
 
 #define P (1 << 28)	/* PIDs from here on are above PID_MAX_LIMIT: they are in no /proc */
 #define LIVE (P + 5000)
@@ -13,22 +15,27 @@
 static struct images *images;
 static struct procs *procs;
 static struct profile *profile;
+static struct sources sources;	/* samples, and how long threads run and wait */
 static struct assembler *assembler;
 
 static void begin(void)
 {
-	const struct assembler_types types = { .samples = 0, .waits = PROFILE_NONE, .time = 1 };
+	static const struct event event = { .name = "cpu-clock" };
 
 	images = images_new();
 	procs = procs_new(images, NULL);
 	profile = profile_new();
-	profile_add_type(profile, "time", "nanoseconds");
-	assembler = assembler_new(profile, images, procs, NULL, &types, 0);
+	sources_add(&sources, samples_new(&(struct samples_options){ .event = &event }));
+	sources_add(&sources, waits_new(&(struct waits_options){ .wall = 1 }));
+	assembler = assembler_new(profile, images, procs, NULL, &sources, 0);
+	sources_begin(&sources);
 }
 
 static void end(void)
 {
 	assembler_free(assembler);
+	sources_free(&sources);
+	sources = (struct sources){ 0 };
 	profile_free(profile);
 	procs_free(procs);
 	images_free(images);
@@ -167,11 +174,11 @@ TEST(room_is_made_where_there_are_very_many)
 /* Who ends waits is that process; an interrupt where @pid is 0. */
 static void waker(uint64_t id, pid_t pid, uint64_t time)
 {
-	struct ebp_waker w = { .id = id, .key = { .tid = (uint32_t)pid, .comm = "w" } };
+	struct ebp_waker w = { .head.type = EBP_WAKER, .id = id, .key = { .tid = (uint32_t)pid, .comm = "w" } };
 
 	if (pid)
 		w.key.process = (struct ebp_process){ .tgid = (uint32_t)pid, .start = time };
-	assembler_waker(assembler, &w);
+	CHECK(sources_record(&sources, &w.head));
 }
 
 /* Time of waits with a mark "[woken by ...]", which is below "[blocked]". */

@@ -7,6 +7,7 @@
 
 #include "collect/event.h"
 #include "collect/tracefs.h"
+#include "sources/page_faults.h"
 
 static struct event ev;
 static struct error why;
@@ -267,8 +268,8 @@ TEST(attributes)
 	ev = (struct event){ .type = PERF_TYPE_TRACEPOINT, .config = 316 };
 	a = event_attr(&ev, 0, 7, 0);
 	CHECK(!a.freq && a.sample_period == 1);
-	a = event_attr(&event_page_faults, 0, 7, 0);
-	CHECK(a.type == SW && a.config == 5 && event_page_faults.also == 6 && !a.freq &&
+	a = event_attr(&page_faults_event, 0, 7, 0);
+	CHECK(a.type == SW && a.config == 5 && page_faults_event.also == 6 && !a.freq &&
 	      a.sample_period == 7);
 }
 

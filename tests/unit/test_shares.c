@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit/test.h"
 
-#include "session/shares.h"
+#include "sources/shares.h"
 
 #define SAMPLES 3000
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/shares.h"
+#include "sources/shares.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/idle.h"
+#include "sources/idle.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/alloc_profile.h"
+#include "alloc/alloc_profile.h"
 
 void alloc_profile_types(struct profile *p, int leaks)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "session/slicer.h"
+#include "alloc/slicer.h"
 
 #include <stdlib.h>
 

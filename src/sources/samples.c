@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "sources/samples.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+
+#define SECOND 1000000000ull
+
+struct source *samples_new(const struct samples_options *o)
+{
+	struct samples *s = xcalloc(1, sizeof(*s));
+
+	s->source.ops = &samples_ops;
+	s->o = *o;
+	s->part = (struct event_part){ .event = o->event,
+				       .frequency = o->frequency,
+				       .period = o->period };
+	return &s->source;
+}
+
+static void begin(struct source *source, struct source_host *host)
+{
+	struct samples *s = (struct samples *)source;
+	struct profile_meta *m = profile_meta(host->profile);
+
+	snprintf(m->event, sizeof(m->event), "%s", s->o.event->name);
+	m->frequency = s->o.frequency;
+	m->period = s->o.period;
+	host->at_tracepoint = s->o.event->type == PERF_TYPE_TRACEPOINT;
+	s->type = s->o.shares ? PROFILE_NONE : source_type(source, "samples", "count");
+}
+
+static int count(struct source *source, const struct source_count *c)
+{
+	const struct samples *s = (struct samples *)source;
+	const struct source_host *host = source->host;
+	uint64_t n = c->count.n;
+	uint32_t sample;
+
+	if (c->key->kind != EBP_ON_CPU || c->key->share != EBP_OWN)
+		return 0;
+	sample = host->sample(host->ctx, c->key, c->time);
+	source_add(source, sample, s->type, n);
+	host->kept(host->ctx, sample, n);
+	host->ran(host->ctx, c->key, sample, n);
+	if (host->timeline && c->alone)
+		profile_tick(host->profile, &(struct tick){
+			.time = c->time > host->origin ? c->time - host->origin : 0,
+			.value = 1, .sample = sample, .cpu = c->cpu });
+	return 1;
+}
+
+static void complete(struct source *source)
+{
+	const struct samples *s = (struct samples *)source;
+
+	if (s->o.frequency && !s->o.shares && event_is_time(s->o.event))
+		profile_derive(source->host->profile, "cpu", "nanoseconds",
+			       SECOND / s->o.frequency);
+}
+
+static void add_summary(const struct source *source, struct summary *rows)
+{
+	const struct samples *s = (const struct samples *)source;
+	uint64_t skipped = collector_skipped(source->host->collector);
+
+	/* Not where it only divides the time that another source measures. */
+	if (s->o.chosen && !s->o.shares && !strcmp(s->o.event->name, "cpu-clock")) {
+		summary_line(rows, SUMMARY_EVENT);
+		summary_text(rows, "cpu-clock, because this CPU or virtual machine offers no "
+			     "cycles");
+	}
+	if (skipped) {
+		summary_line(rows, SUMMARY_MISSED);
+		summary_row(rows, "hits_skipped", (double)skipped,
+			    "%llu hits of the tracepoint, of whatever process, were not seen: "
+			    "another BPF program ran on their CPU", (unsigned long long)skipped);
+	}
+}
+
+static void release(struct source *source)
+{
+	free(source);
+}
+
+const struct source_ops samples_ops = {
+	.name = "samples",
+	.kernel = &samples_kernel,
+	.begin = begin,
+	.count = count,
+	.complete = complete,
+	.summary = add_summary,
+	.free = release,
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit/test.h"
+
+#include <unistd.h>
+
+#include "session/assembler.h"
+#include "sources/allocations.h"
+#include "sources/page_faults.h"
+#include "sources/samples.h"
+#include "sources/sources.h"
+#include "sources/waits.h"
+
+static const struct event event = { .name = "cpu-clock", .type = PERF_TYPE_SOFTWARE };
+
+static struct images *images;
+static struct procs *procs;
+static struct profile *profile;
+static struct sources sources;
+static struct assembler *assembler;
+
+/* With what sources_add() got before. */
+static void begin(void)
+{
+	images = images_new();
+	procs = procs_new(images, NULL);
+	profile = profile_new();
+	assembler = assembler_new(profile, images, procs, NULL, &sources, 0);
+	sources_begin(&sources);
+}
+
+static void end(void)
+{
+	assembler_free(assembler);
+	sources_free(&sources);
+	sources = (struct sources){ 0 };
+	profile_free(profile);
+	procs_free(procs);
+	images_free(images);
+}
+
+static void count(enum ebp_kind kind, uint64_t n, uint64_t ns)
+{
+	const struct ebp_key key = {
+		.process = { .tgid = 1 << 28, .start = 1 },
+		.tid = 1 << 28,
+		.comm = "x",
+		.kind = (uint8_t)kind,
+	};
+
+	assembler_count(assembler, &key, &(struct ebp_count){ .n = n, .ns = ns }, 1);
+}
+
+static const char *type_name(uint32_t type)
+{
+	return profile_text(profile, profile_view(profile).types[type].name);
+}
+
+static uint64_t total(uint32_t type)
+{
+	return profile_view(profile).types[type].total;
+}
+
+TEST(every_row_is_complete)
+{
+	size_t n = 0;
+
+	for (const struct source_ops *const *o = source_table; *o; o++, n++) {
+		CHECK((*o)->name && *(*o)->name);
+		CHECK((*o)->kernel && (*o)->kernel->rate && (*o)->kernel->configure &&
+		      (*o)->kernel->attach && (*o)->kernel->stop && (*o)->kernel->close);
+		CHECK((*o)->begin && (*o)->summary && (*o)->free);
+		CHECK((*o)->count || (*o)->record);
+		for (size_t i = 0; i < n; i++)
+			CHECK(strcmp(source_table[i]->name, (*o)->name) != 0);
+	}
+	CHECK(n > 0 && n <= COLLECTOR_PARTS_MAX);
+}
+
+TEST(each_names_its_types)
+{
+	sources_add(&sources, page_faults_new(3));
+	begin();
+	CHECK_EQ(profile_view(profile).ntypes, 2);
+	CHECK_STR(type_name(0), "page_faults");
+	CHECK_EQ(profile_view(profile).shown, 1);
+	count(EBP_ON_CPU, 2, 0);
+	CHECK_EQ(total(0), 6);
+	CHECK_EQ(total(1), 6 * (uint64_t)sysconf(_SC_PAGESIZE));
+	CHECK_STR(profile_meta(profile)->event, "page-faults");
+	end();
+
+	sources_add(&sources, waits_new(&(struct waits_options){ .min_block = 1 }));
+	begin();
+	CHECK_STR(type_name(0), "waits");
+	CHECK_STR(type_name(1), "off-cpu");
+	CHECK_EQ(profile_view(profile).shown, 1);
+	CHECK_STR(profile_meta(profile)->event, "off-cpu");
+	end();
+}
+
+TEST(two_at_once_have_types_beside_each_other)
+{
+	sources_add(&sources, samples_new(&(struct samples_options){ .event = &event,
+								     .frequency = 100 }));
+	sources_add(&sources, waits_new(&(struct waits_options){ .min_block = 1 }));
+	begin();
+	CHECK_EQ(profile_view(profile).ntypes, 3);
+	CHECK_STR(type_name(0), "samples");
+	CHECK_STR(type_name(1), "waits");
+	CHECK_STR(type_name(2), "off-cpu");
+	CHECK_EQ(profile_view(profile).shown, 0);
+	CHECK_STR(profile_meta(profile)->event, "cpu-clock");
+	count(EBP_ON_CPU, 5, 0);
+	count(EBP_BLOCKED, 2, 700);
+	count(EBP_RUNNABLE, 1, 30);
+	sources_finish(&sources, 0, 1);
+	CHECK_EQ(total(0), 5);
+	CHECK_EQ(total(1), 3);
+	CHECK_EQ(total(2), 730);
+	/* What stands for time is time, too. */
+	CHECK_STR(type_name(3), "cpu");
+	CHECK_EQ(total(3), 50000000);
+	CHECK_EQ(assembler_results(assembler)[EBP_COMPLETE], 8);
+	end();
+}
+
+TEST(parts_are_in_order)
+{
+	struct collector_part parts[COLLECTOR_PARTS_MAX];
+
+	sources_add(&sources, samples_new(&(struct samples_options){ .event = &event }));
+	sources_add(&sources, waits_new(&(struct waits_options){ .wall = 1 }));
+	CHECK_EQ(sources_parts(&sources, parts), 2);
+	CHECK(parts[0].ops == samples_ops.kernel && parts[0].ctx == sources.v[0]);
+	CHECK(parts[1].ops == waits_ops.kernel && parts[1].ctx == sources.v[1]);
+	CHECK(!sources_are_whole(&sources) && !sources_keep_samples(&sources));
+	CHECK_EQ(sources_until(&sources, 7), 7);
+	sources_free(&sources);
+	sources = (struct sources){ 0 };
+}
+
+int main(void)
+{
+	RUN(every_row_is_complete);
+	RUN(each_names_its_types);
+	RUN(two_at_once_have_types_beside_each_other);
+	RUN(parts_are_in_order);
+	return TEST_END();
+}
