@@ -12,7 +12,8 @@
 #include "bpf/frame.h"
 
 /* How the current frame is found, and the place in its code. */
-#define EBP_PYTHON_CFRAME	1u	/* the thread's state has a C frame that has it (3.11, 3.12) */
+/* the thread's state has a C frame that has it (3.11, 3.12) */
+#define EBP_PYTHON_CFRAME	1u
 #define EBP_PYTHON_POINTER	2u	/* the place is an address, not an index */
 #define EBP_PYTHON_BYTES	4u	/* the index is of bytes, not of instructions (to 3.9) */
 #define EBP_PYTHON_ALWAYS_ENTRY	8u	/* each frame is a call of the interpreter (to 3.10) */
@@ -32,7 +33,8 @@ struct ebp_python {
 	/* of a frame: */
 	__u16 frame_bytes;	/* that are read of it: at most 127 */
 	__u16 frame_code, frame_back, frame_place, frame_entry;
-	__u16 entry_value;	/* of the byte at frame_entry, where a call of the interpreter began */
+	/* of the byte at frame_entry, where a call of the interpreter began */
+	__u16 entry_value;
 	/* of a code object: */
 	__u16 code_bytes;	/* that are read of it: at most 255 */
 	__u16 code_first_line, code_file, code_name, code_table;

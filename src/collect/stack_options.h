@@ -10,7 +10,8 @@ struct stack_options {
 	int per_thread;			/* outputs tell threads apart by their ids */
 	int timeline;			/* each sample with its time, instead of counts */
 	uint64_t max_frames;		/* at most EBP_FRAMES_MAX */
-	int no_rescue;			/* what the kernel cannot finish is not sent to user space */
+	/* what the kernel cannot finish is not sent to user space */
+	int no_rescue;
 	int native;			/* frames of interpreters are shown, too */
 	uint64_t unwind_memory;		/* bytes of unwind tables, at most */
 	uint64_t buffer;		/* bytes of the ring buffer; 0: chosen */

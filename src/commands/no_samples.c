@@ -113,7 +113,8 @@ static int is_deserted(const struct cgroup *g)
 
 static int is_everything(const struct recording *r)
 {
-	return !r->targets.list.n && !r->o.target.command && !r->o.target.comm && !r->o.target.cgroup;
+	return !r->targets.list.n && !r->o.target.command && !r->o.target.comm &&
+	       !r->o.target.cgroup;
 }
 
 /* What samples are taken of, and did not come. */
@@ -184,7 +185,8 @@ void no_samples_why(const struct recording *r, char text[NO_SAMPLES_TEXT])
 	for (size_t i = 0; i < r->targets.list.n; i++)
 		look_at(&l, r->targets.list.v[i].id);
 	if (l.n)
-		explain_targets(r, &l, o->target.tids.n ? "thread" : "process", text, NO_SAMPLES_TEXT);
+		explain_targets(r, &l, o->target.tids.n ? "thread" : "process", text,
+				NO_SAMPLES_TEXT);
 	else if (o->target.comm)
 		explain_name(r, text, NO_SAMPLES_TEXT);
 	else if (is_deserted(&r->targets.cgroup))

@@ -97,7 +97,8 @@ static int check(struct record_options *o, unsigned int command, struct error *e
 	if (o->target.comm && strlen(o->target.comm) >= EBP_COMM_LEN)
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "-n '%s': the kernel keeps %d characters of a name: try -n '%.*s'",
-				 o->target.comm, EBP_COMM_LEN - 1, EBP_COMM_LEN - 1, o->target.comm);
+				 o->target.comm, EBP_COMM_LEN - 1, EBP_COMM_LEN - 1,
+				 o->target.comm);
 	if (o->stack.max_frames > EBP_FRAMES_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--max-frames %llu: at most %d",
 				 (unsigned long long)o->stack.max_frames, EBP_FRAMES_MAX);

@@ -7,8 +7,8 @@
 #ifndef EBPROF_RECORDING_H
 #define EBPROF_RECORDING_H
 
-#include "alloc/alloc_load.h"
 #include "alloc/alloc_library.h"
+#include "alloc/alloc_load.h"
 #include "alloc/alloc_probes.h"
 #include "alloc/slicer.h"
 #include "base/error.h"

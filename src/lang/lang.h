@@ -35,7 +35,8 @@ struct lang_image {
 struct lang_code {
 	const struct lang_ops *ops;
 	uint64_t id;
-	char *name;		/* qualified where the runtime knows it; UTF-8, not clean; never NULL */
+	/* qualified where the runtime knows it; UTF-8, not clean; never NULL */
+	char *name;
 	char *file;		/* the same; "" where it could not be read */
 	uint32_t first_line;	/* 0: not known */
 	uint32_t minor;

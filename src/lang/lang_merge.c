@@ -68,7 +68,9 @@ static int is_trampoline(const struct merging *g, size_t i)
 	return i < g->natives && EBP_FRAME_IS_OF_PROCESS(g->words[i]) && i + 1 < g->natives;
 }
 
-/* The interpreter's frame at @i, and what it runs in its place. Returns how many frames that was. */
+/*
+ * The interpreter's frame at @i, and what it runs in its place. Returns how many frames that was.
+ */
 static size_t put_call(struct merging *g, size_t i, int has_run)
 {
 	if (has_run)

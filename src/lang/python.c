@@ -86,10 +86,11 @@ static const struct release releases[] = {
 		   .code_file = 104, .code_name = 112, .code_table = 120, .code_words = 0xfffc } },
 	/* Of the word at 48 one half counts how often the code ran. */
 	[11] = { 184, 120, 80, 592,
-		 { SINCE_3_11, .minor = 11, .thread_id = 152, .current = 56, .cframe_current = 8, .cframe_previous = 16,
-		   .frame_code = 32, .frame_back = 48, .frame_entry = 68, .entry_value = 1,
-		   .flags = EBP_PYTHON_CFRAME | EBP_PYTHON_POINTER, .code_first_line = 72,
-		   .code_start = 184, .ascii = 48, .compact = 72, .code_words = 0x3ffbc } },
+		 { SINCE_3_11, .minor = 11, .thread_id = 152, .current = 56, .cframe_current = 8,
+		   .cframe_previous = 16, .frame_code = 32, .frame_back = 48, .frame_entry = 68,
+		   .entry_value = 1, .flags = EBP_PYTHON_CFRAME | EBP_PYTHON_POINTER,
+		   .code_first_line = 72, .code_start = 184, .ascii = 48, .compact = 72,
+		   .code_words = 0x3ffbc } },
 	[12] = { 192, 120, 64, 1544,
 		 { SINCE_3_11, .minor = 12, .thread_id = 136, .current = 56, .cframe_previous = 8,
 		   .frame_back = 8,
@@ -244,7 +245,8 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 	else if (!release)
 		snprintf(out->why, sizeof(out->why), "Python 3.%u is not known", minor);
 	else if (!fits(&r, release) || elf_file_machine(f) != EM_X86_64)
-		snprintf(out->why, sizeof(out->why), "this build of Python 3.%u is not known", minor);
+		snprintf(out->why, sizeof(out->why), "this build of Python 3.%u is not known",
+			 minor);
 	else if (!(release->key ? r.symbols[RUNTIME] : r.symbols[KEY]))
 		snprintf(out->why, sizeof(out->why), "Python 3.%u without its symbols", minor);
 	else

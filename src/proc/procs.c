@@ -17,8 +17,6 @@
 #include "proc/remap.h"
 
 #define PF_KTHREAD	0x00200000	/* include/linux/sched.h */
-#define CLOCK_CLOSE	100000u		/* ns; two clocks were read at the same time */
-#define CLOCK_TRIES	8
 #define TICK_SLACK	20000000u	/* ns; start times in /proc are cut to ticks of 10 ms */
 /* ns; from a start time to the fork event, while a large process is copied */
 #define FORK_SLACK	200000000u
@@ -87,33 +85,11 @@ static void mark_changed(struct procs *p, struct life *l)
 
 /* --- Reading /proc. --------------------------------------------------------- */
 
-/*
- * How far CLOCK_BOOTTIME is ahead of our clock: what the machine slept. The clocks are read one
- * after the other, so a thread that loses its CPU in between sees too much; the least of some
- * readings is the closest.
- */
-static uint64_t slept_ns(void)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (int tries = 0; tries < CLOCK_TRIES; tries++) {
-		uint64_t before = clock_ns(), boot;
-		struct timespec t;
-
-		clock_gettime(CLOCK_BOOTTIME, &t);
-		boot = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-		if (boot - before < least)
-			least = boot - before;
-		if (clock_ns() - before < CLOCK_CLOSE)
-			break;
-	}
-	return least;
-}
-
 /* A start time of /proc/PID/stat, in our clock. */
 static uint64_t start_ns(uint64_t ticks)
 {
-	uint64_t ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)), slept = slept_ns();
+	uint64_t ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)),
+		 slept = clock_slept_ns();
 
 	return ns > slept ? ns - slept : 0;
 }

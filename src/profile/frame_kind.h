@@ -17,7 +17,9 @@ enum frame_kind {
 	FRAME_KERNEL,	/* of the kernel or one of its modules */
 	FRAME_MARK,	/* no code: [truncated: ...] and the like */
 	FRAME_PYTHON,	/* a Python function */
-	/* Of functions only, while their locations are FRAME_USER: code made at run time, by name. */
+	/*
+	 * Of functions only, while their locations are FRAME_USER: code made at run time, by name.
+	 */
 	FRAME_JIT,
 	FRAME_INLINED,	/* of no function: how one looks where it was inlined */
 	FRAME_KINDS,

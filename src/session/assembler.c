@@ -222,7 +222,8 @@ struct assembler *assembler_new(struct profile *profile, struct images *images, 
 void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count,
 		     uint64_t now)
 {
-	sources_count(a->sources, &(struct source_count){ .key = key, .count = *count, .time = now });
+	sources_count(a->sources,
+		      &(struct source_count){ .key = key, .count = *count, .time = now });
 }
 
 void assembler_sample(struct assembler *a, const struct ebp_sample *sample)

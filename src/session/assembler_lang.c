@@ -103,9 +103,10 @@ static uint32_t function_of(struct assembler *a, const struct lang_code *code)
 static uint32_t unnamed(struct assembler *a)
 {
 	uint32_t location = profile_location(a->profile, 0, FRAME_PYTHON, UINT64_MAX);
-	const struct line line = { .function = profile_function(
-					   a->profile, profile_string(a->profile, "[unknown Python]"),
-					   0, FRAME_PYTHON) };
+	const struct line line = {
+		.function = profile_function(
+			a->profile, profile_string(a->profile, "[unknown Python]"), 0, FRAME_PYTHON)
+	};
 
 	if (!profile_view(a->profile).locations[location].nlines)
 		profile_name_location(a->profile, location, &line, 1, "not in memory");

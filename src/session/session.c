@@ -268,7 +268,9 @@ static void on_count(void *ctx, const struct ebp_key *key, const struct ebp_coun
 	assembler_count(s->assembler, key, count, clock_ns());
 }
 
-/* A stack to be unwound here; that of a thread that sleeps, which has an id, is yet to be fetched. */
+/*
+ * A stack to be unwound here; that of a thread that sleeps, which has an id, is yet to be fetched.
+ */
 static void take_rescue(struct session *s, const struct ebp_rescue *sample)
 {
 	struct ebp_rescue *whole = NULL;

@@ -88,7 +88,9 @@ struct source_ops {
 	/* The programs are about to be stopped. */
 	void (*stopping)(struct source *s);
 
-	/* How a sample looks: the innermost frames of @key's stacks that are left out, one by one; */
+	/*
+	 * How a sample looks: the innermost frames of @key's stacks that are left out, one by one;
+	 */
 	int (*hides)(const struct source *s, const struct ebp_key *key, uint32_t location);
 	/* what lies on its stacks (@node is their leaf), and its set of labels. */
 	uint32_t (*leaf)(struct source *s, const struct ebp_key *key, uint32_t node);
@@ -101,7 +103,10 @@ struct source_ops {
 	 * sample, UINT32_MAX for those whose process is over.
 	 */
 	void (*fold)(struct source *s, const uint32_t *samples);
-	/* At the end, @stopped (CLOCK_MONOTONIC ns): what had to wait for it; sampling began @began. */
+	/*
+	 * At the end, @stopped (CLOCK_MONOTONIC ns): what had to wait for it; sampling began
+	 * @began.
+	 */
 	void (*finish)(struct source *s, uint64_t began, uint64_t stopped);
 	/* All sources have finished. */
 	void (*complete)(struct source *s);

@@ -174,7 +174,9 @@ TEST(room_is_made_where_there_are_very_many)
 /* Who ends waits is that process; an interrupt where @pid is 0. */
 static void waker(uint64_t id, pid_t pid, uint64_t time)
 {
-	struct ebp_waker w = { .head.type = EBP_WAKER, .id = id, .key = { .tid = (uint32_t)pid, .comm = "w" } };
+	struct ebp_waker w = { .head.type = EBP_WAKER,
+			       .id = id,
+			       .key = { .tid = (uint32_t)pid, .comm = "w" } };
 
 	if (pid)
 		w.key.process = (struct ebp_process){ .tgid = (uint32_t)pid, .start = time };

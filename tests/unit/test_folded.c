@@ -240,7 +240,8 @@ TEST(formats_and_names_that_disagree)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		CHECK_EQ(output_fits(&output_profiles, output_by_name(cases[i].format), cases[i].path),
+		CHECK_EQ(output_fits(&output_profiles, output_by_name(cases[i].format),
+				     cases[i].path),
 			 cases[i].fits);
 	for (const struct output_format *f = output_profiles.formats; f->name; f++)
 		CHECK(output_fits(&output_profiles, f, f->suffix));

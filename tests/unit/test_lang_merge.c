@@ -8,7 +8,9 @@
 #define JIT	 0x7f0000001000ull
 #define CODE(n)	 EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, (uint64_t)(n) + 10, 3)
 #define ENTRY(n) (CODE(n) | EBP_FRAME_ENTRY)
-#define EMPTY	 (EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, EBP_CODE_NONE, EBP_PLACE_NONE) | EBP_FRAME_ENTRY)
+#define EMPTY                                                                      \
+	(EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, EBP_CODE_NONE, EBP_PLACE_NONE) | \
+	 EBP_FRAME_ENTRY)
 #define CUT	 EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, EBP_CODE_NONE, EBP_PLACE_NONE)
 
 #define LIST(...) (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8
@@ -42,7 +44,8 @@ TEST(without_a_language_nothing_changes)
 TEST(a_run_for_each_call)
 {
 	check(&whole,
-	      LIST(NATIVE(1), EVAL, NATIVE(2), EVAL, NATIVE(3), CODE(1), ENTRY(2), CODE(3), ENTRY(4)),
+	      LIST(NATIVE(1), EVAL, NATIVE(2), EVAL, NATIVE(3), CODE(1), ENTRY(2), CODE(3),
+		   ENTRY(4)),
 	      LIST(NATIVE(1), CODE(1), ENTRY(2), NATIVE(2), CODE(3), ENTRY(4), NATIVE(3)));
 	check(&native,
 	      LIST(NATIVE(1), EVAL, NATIVE(2), EVAL, CODE(1), ENTRY(2), ENTRY(4)),
@@ -89,7 +92,8 @@ TEST(a_perf_trampoline_is_no_frame_of_its_own)
 	check(&whole, LIST(EVAL, JIT, NATIVE(1), EVAL, JIT, NATIVE(2), ENTRY(1), ENTRY(2)),
 	      LIST(ENTRY(1), NATIVE(1), ENTRY(2), NATIVE(2)));
 	/* Other code without a file is. */
-	check(&whole, LIST(JIT, EVAL, NATIVE(1), JIT, ENTRY(1)), LIST(JIT, ENTRY(1), NATIVE(1), JIT));
+	check(&whole, LIST(JIT, EVAL, NATIVE(1), JIT, ENTRY(1)),
+	      LIST(JIT, ENTRY(1), NATIVE(1), JIT));
 }
 
 int main(void)

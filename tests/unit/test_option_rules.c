@@ -54,7 +54,8 @@ static void excludes(void)
 	CHECK(says(O(.stack.timeline = 1, .wall = 1), EBPROF_RECORD, "with --wall"));
 	CHECK(says(O(.stack.timeline = 1, .off_cpu = 1), EBPROF_RECORD, "with --off-cpu"));
 	CHECK(says(O(.alloc = 1, PID, .delay = 1), EBPROF_ALLOC, "leave out -e"));
-	CHECK(says(O(.alloc = 1, .target.command = argv, .max_overhead = 1), EBPROF_ALLOC, "a command"));
+	CHECK(says(O(.alloc = 1, .target.command = argv, .max_overhead = 1), EBPROF_ALLOC,
+		   "a command"));
 	CHECK(says(O(.alloc = 1, PID, .max_overhead = -1), EBPROF_TOP, "not slices"));
 	CHECK(says(O(.alloc = 1, .page_faults = 1, .leaks = 1), EBPROF_ALLOC, "leave out --alloc"));
 	CHECK(says(O(.alloc = 1, .page_faults = 1, .wall = 1), EBPROF_TOP, "leave out -e"));

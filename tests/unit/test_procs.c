@@ -421,20 +421,10 @@ TEST(another_process_has_that_pid_now)
 /* When @pid was forked, as the kernel knows it, to a tick. */
 static uint64_t forked_at(pid_t pid)
 {
-	uint64_t slept = UINT64_MAX;
 	struct procfs_stat st = { 0 };
-	struct timespec t;
 
 	CHECK(!procfs_stat(pid, &st));
-	/* Whoever loses the CPU between the clocks sees too much. */
-	for (int i = 0; i < 100; i++) {
-		uint64_t now = clock_ns(), boot;
-
-		clock_gettime(CLOCK_BOOTTIME, &t);
-		boot = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-		slept = boot - now < slept ? boot - now : slept;
-	}
-	return st.start * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)) - slept;
+	return st.start * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)) - clock_slept_ns();
 }
 
 TEST(asked_before_its_fork_is_told)

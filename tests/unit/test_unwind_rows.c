@@ -46,10 +46,10 @@ TEST(sorts_mappings)
 			uint64_t start = (uint64_t)rand() % SPACE,
 				 size = (uint64_t)rand() % (round % 2 ? 40 : 10);
 
-			list[i] = (struct unwind_mapping){ start,
-							   start + size < SPACE ? start + size
-										: SPACE,
-							   (uint64_t)rand() % 1000, (uint32_t)i, 0 };
+			list[i] = (struct unwind_mapping){
+				start, start + size < SPACE ? start + size : SPACE,
+				(uint64_t)rand() % 1000, (uint32_t)i, 0
+			};
 		}
 		n_got = unwind_rows_sort(list, n, &got);
 		check_sorted(list, n, got, n_got);

@@ -308,10 +308,10 @@ static void random_list(const struct fake *f, struct model *m)
 
 	m->n = 1 + (size_t)rand() % 8;
 	for (size_t i = 0; i < m->n; i++, at += 0x3000)
-		m->list[i] = (struct unwind_mapping){ at,
-						      at + 0x1000 + 0x1000 * ((uint64_t)rand() % 2),
-						      0x1000 * (i + 1),
-						      f->own.v[(size_t)rand() % f->own.n].image, 0 };
+		m->list[i] = (struct unwind_mapping){
+			at, at + 0x1000 + 0x1000 * ((uint64_t)rand() % 2), 0x1000 * (i + 1),
+			f->own.v[(size_t)rand() % f->own.n].image, 0
+		};
 }
 
 static void check_model(const struct fake *f, const struct model *models)
