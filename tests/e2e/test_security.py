@@ -150,8 +150,9 @@ def test_killed_leaves_no_file():
     unsanitized("their allocator begins before what makes calls fail")
     with directory() as d:
         equal(files_after_a_kill(d), ([], []), "files")
-        # The first file that is opened in a folder is the nameless one, and that fails.
-        before, after = files_after_a_kill(d, {"FAIL_NTH": "openat:1", "LD_PRELOAD": fixture_path("fail_nth.so")})
+        # What is opened in folders: the threads of the target, the children of its only one, and the nameless
+        # file, which fails.
+        before, after = files_after_a_kill(d, {"FAIL_NTH": "openat:3", "LD_PRELOAD": fixture_path("fail_nth.so")})
         check(len(before) == 1 and before[0].startswith(".ebprof-"), "no file with a temporary name:", before)
         equal(after, [], "files")
 
