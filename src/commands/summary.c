@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 
 #define SECOND 1e9
@@ -257,16 +258,28 @@ static void add_notes(struct summary *s, const struct session_result *r)
 	}
 }
 
+/*
+ * Ours, in bytes; 0: not known. getrusage() takes the peak of the process that started us for ours.
+ */
+static double peak_memory(void)
+{
+	char text[4096];
+	const char *line;
+
+	if (file_read("/proc/self/status", text, sizeof(text)) < 0)
+		return 0;
+	line = strstr(text, "VmHWM:");
+	return line ? 1024 * strtod(line + strlen("VmHWM:"), NULL) : 0;
+}
+
 static void add_details(struct summary *s, const struct session_result *r, uint64_t origin)
 {
 	double first = ((double)r->first_sample - (double)origin) / 1e6;
-	struct rusage u;
+	double peak = peak_memory();
 
-	getrusage(RUSAGE_SELF, &u);
 	summary_line(s, SUMMARY_DETAILS);
 	summary_row(s, "cpus", (double)r->cpus, "%zu CPU%s", r->cpus, text_s(r->cpus));
-	summary_row(s, "peak_memory_bytes", 1024 * (double)u.ru_maxrss, ", peak memory %.1f MiB",
-		    (double)u.ru_maxrss / 1024);
+	summary_row(s, "peak_memory_bytes", peak, ", peak memory %.1f MiB", peak / (1 << 20));
 	summary_row(s, "unwind_rows", (double)r->unwind.rows, ", %llu unwind rows built",
 		    (unsigned long long)r->unwind.rows);
 	summary_row(s, "unwind_build_ms", (double)r->unwind.build_ns / 1e6,

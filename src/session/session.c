@@ -31,9 +31,10 @@
 #define TABLES_FIRST	(50 * MS)
 /* nor does the end wait longer for those that samples still need */
 #define TABLES_LAST	(5000 * MS)
-#define END_STACKS	(500 * MS)	/* stacks are taken for so long after the end, */
+#define END_STACKS	(1000 * MS)	/* stacks are taken for so long after the end, */
 /* and then counts, so that those that were taken are not in vain */
-#define END_COUNTS	(1000 * MS)
+#define END_COUNTS	(1500 * MS)
+#define RESCUES_AT_ONCE	16	/* some 2 ms of work */
 /* processes with tables at one time; others are unwound in user space */
 #define SPACES		32768
 
@@ -315,6 +316,14 @@ static void take_record(struct session *s, const struct ebp_head *head)
 	}
 }
 
+/* The kernel gets what is known of processes, and we the tables that were built. */
+static void exchange_tables(struct session *s)
+{
+	tracker_publish(s->tracker);
+	if (unwinder_collect(s->unwinder))
+		rescue_retry(s->rescue);
+}
+
 /*
  * Moves what waits in the buffers on. The records are taken first and the side
  * band after them: so the history of processes reaches beyond every record
@@ -324,7 +333,7 @@ static void pump(struct session *s)
 {
 	const struct ebp_head *head;
 	uint64_t lost;
-	size_t at = 0;
+	size_t at = 0, rescues = 0;
 
 	collector_read(s->collector);
 	lost = sideband_read(s->sideband, on_process_event, s);
@@ -332,11 +341,13 @@ static void pump(struct session *s)
 		s->side_band_lost += lost;
 		procs_events_lost(s->procs);
 	}
-	tracker_publish(s->tracker);
-	if (unwinder_collect(s->unwinder))
-		rescue_retry(s->rescue);
-	while ((head = collector_next(s->collector, &at)))
+	exchange_tables(s);
+	while ((head = collector_next(s->collector, &at))) {
 		take_record(s, head);
+		/* While many wait, their process sends more until the kernel has its tables. */
+		if (head->type == EBP_RESCUE && ++rescues % RESCUES_AT_ONCE == 0)
+			exchange_tables(s);
+	}
 	/* What the records made us look at. */
 	tracker_publish(s->tracker);
 	sources_flush(s->sources, 0);

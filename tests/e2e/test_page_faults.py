@@ -40,7 +40,7 @@ class Touched:
             self.result = finish(e).ok()
             self.faults, self.space = folded(out, "page_faults"), folded(out, "fault_space")
             self.truth = {w[1]: (int(w[2]), int(w[3])) for w in f.lines if w[0] == "place"}
-        equal(self.result.summary.lost, 0, "lost")
+        equal(self.result.summary.lost, 0, "lost: " + self.result.err)
         equal(self.result.summary.truncated if beside else 0, 0, "truncated")
 
     def exact(self):
