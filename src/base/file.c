@@ -71,6 +71,22 @@ int file_read_long(const char *path, long *value)
 	return end == text || errno || (*end && *end != '\n') ? -EINVAL : 0;
 }
 
+int file_own_status(const char *name, long *value)
+{
+	char text[4096], field[64];
+	ssize_t n = file_read("/proc/self/status", text, sizeof(text));
+	const char *line;
+
+	if (n < 0)
+		return (int)n;
+	snprintf(field, sizeof(field), "\n%s:", name);
+	line = strstr(text, field);
+	if (!line)
+		return -ENOENT;
+	*value = strtol(line + strlen(field), NULL, 10);
+	return 0;
+}
+
 /* One number; advances @s. Negative where there is none. */
 static int number(const char **s)
 {

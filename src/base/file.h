@@ -27,6 +27,8 @@ int file_reopen_regular(int path_fd);
 int file_open_regular(const char *path);
 /* A file that holds one decimal number, such as a sysctl. 0 or a negative errno. */
 int file_read_long(const char *path, long *value);
+/* The number of field @name ("VmHWM", in its unit) in /proc/self/status. 0 or a negative errno. */
+int file_own_status(const char *name, long *value);
 
 /*
  * A list of CPUs as the kernel writes it and as -C takes it: "0-3,7\n". Gives

@@ -188,13 +188,9 @@ void probe_lockdown(struct feature_result *r)
 /* 1 where this process runs under a seccomp filter. */
 static int filtered(void)
 {
-	char text[4096];
-	const char *line;
+	long mode;
 
-	if (file_read("/proc/self/status", text, sizeof(text)) <= 0)
-		return 0;
-	line = strstr(text, "\nSeccomp:");
-	return line && atoi(line + strlen("\nSeccomp:")) == 2;
+	return !file_own_status("Seccomp", &mode) && mode == 2;
 }
 
 void probe_seccomp(struct feature_result *r)

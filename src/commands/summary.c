@@ -263,13 +263,9 @@ static void add_notes(struct summary *s, const struct session_result *r)
  */
 static double peak_memory(void)
 {
-	char text[4096];
-	const char *line;
+	long kib;
 
-	if (file_read("/proc/self/status", text, sizeof(text)) < 0)
-		return 0;
-	line = strstr(text, "VmHWM:");
-	return line ? 1024 * strtod(line + strlen("VmHWM:"), NULL) : 0;
+	return file_own_status("VmHWM", &kib) ? 0 : 1024 * (double)kib;
 }
 
 static void add_details(struct summary *s, const struct session_result *r, uint64_t origin)

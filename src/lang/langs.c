@@ -104,16 +104,11 @@ uint32_t langs_layout(struct langs *l, uint32_t image)
 	return l->looked.v[image].found == LAYOUT ? l->looked.v[image].number : 0;
 }
 
-const struct lang_image *langs_at(const struct langs *l, uint32_t number)
-{
-	return number && number <= l->layouts.n ? &l->layouts.v[number - 1] : NULL;
-}
-
 int langs_runs(struct langs *l, uint32_t image, uint64_t offset)
 {
-	const struct lang_image *found = langs_at(l, langs_layout(l, image));
+	uint32_t number = langs_layout(l, image);
 
-	return found && lang_image_runs(found, offset);
+	return number && lang_image_runs(&l->layouts.v[number - 1], offset);
 }
 
 const char *langs_why(const struct langs *l)

@@ -27,8 +27,6 @@ void langs_free(struct langs *l);
  * EBP_PYTHONS_MAX.
  */
 uint32_t langs_layout(struct langs *l, uint32_t image);
-/* Layout @number; NULL: there is none. */
-const struct lang_image *langs_at(const struct langs *l, uint32_t number);
 /* Whether @offset of @image is in an interpreter's own code. */
 int langs_runs(struct langs *l, uint32_t image, uint64_t offset);
 
