@@ -17,10 +17,10 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/config.bpf.h"
 #include "bpf/count.bpf.h"
-#include "bpf/python.bpf.h"
 #include "bpf/rescue.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/unwind.bpf.h"
+#include "bpf/walk.bpf.h"
 
 #define RESCUED 1	/* sent for a rescue: user space makes the stack, and counts a sample */
 
@@ -204,6 +204,7 @@ static __always_inline int user_stack(const void *ctx, enum capture_at at, struc
 
 	if (is_between_programs(syscall))
 		return 0;
+	walk_process(&key->process, c->process_id);
 	key->result = unwind_user(s, key->process.start);
 	if (is_stale(syscall, key->result)) {
 		key->result = EBP_COMPLETE;
@@ -215,7 +216,7 @@ static __always_inline int user_stack(const void *ctx, enum capture_at at, struc
 	c->counters->fp_frames += s->fp_frames;
 	c->counters->untabled += key->result >= EBP_NO_PROCESS && key->result <= EBP_NO_TABLE;
 	native = s->n;
-	python_frames(s, &key->process, c->process_id);
+	list_frames(s);
 	if (rescue(ctx, at, s, key, native))
 		return RESCUED;
 	if (key->result == EBP_NO_MAPPING && s->by_fp)

@@ -115,7 +115,7 @@ enum ebp_record_type {
 	EBP_FREED,	  /* struct ebp_allocation_end: ... and its end */
 	/* struct ebp_allocation_end: a process has ended, and its memory with it */
 	EBP_GONE,
-	EBP_CODE,	  /* struct ebp_code (python.h): what an id of code means */
+	EBP_CODE,	  /* struct ebp_code (lang.h): what an id of code means */
 	/* struct ebp_stack: a stack whose frames of an interpreter a rescue refers to */
 	EBP_LANG_STACK,
 };

@@ -14,9 +14,10 @@
  * Words with bit 63 clear mean something in their process only, so a stack that has one is the
  * stack of one process (the id is hashed with the process).
  *
- * Frames of an interpreter stand behind all others, the leaf first, too; user space puts them where
- * they belong (lang/lang_merge). The interpreter runs some of them for each time that it is called;
- * `entry` marks the outermost of these. `code` is an id of what is run, which a record has
+ * Frames of listed languages stand behind all others, the leaf first, too; user space puts them
+ * where they belong (lang/lang_merge). The interpreter runs some of them for each time that it is
+ * called; `entry` marks the outermost of these. Those of other languages are where machine frames
+ * are. `code` is an id of what is run, which a record has
  * explained (struct ebp_code); it is one process's. `place` is where in it, in units of the
  * runtime's own; all ones: not known.
  */
@@ -51,13 +52,16 @@
 	((address) >> EBP_ADDRESS_BITS ? EBP_FRAME(EBP_IMAGE_NONE, address) : (address))
 
 #define EBP_LANGUAGE_SHIFT	58
-#define EBP_LANGUAGE_MASK	31ull
+#define EBP_LANGUAGE_MASK	31
 
 /* Which interpreter a frame is of. A new one needs a row in src/session/frame_word.c. */
 enum ebp_language {
 	EBP_LANGUAGE_NONE,	/* machine code */
+	/* Listed: the interpreter keeps its frames in a list of its own. */
 	EBP_LANGUAGE_PYTHON,
-	EBP_LANGUAGES,		/* at most EBP_LANGUAGE_MASK + 1 */
+	/* From here on: frames are machine frames, and stand among those of machine code. */
+	EBP_LANGUAGE_MACHINE = 16,
+	EBP_LANGUAGES = EBP_LANGUAGE_MASK + 1,
 };
 
 #define EBP_FRAME_ENTRY		(1ull << 57)
@@ -77,6 +81,9 @@ enum ebp_language {
 	 ((__u64)(code) & ((1ull << EBP_CODE_BITS) - 1)) << EBP_CODE_SHIFT | \
 	 ((place) & EBP_PLACE_NONE))
 #define EBP_FRAME_IS_OF_CODE(word) (EBP_FRAME_IS_OF_PROCESS(word) && (word) >> EBP_LANGUAGE_SHIFT)
+#define EBP_FRAME_LANGUAGE_OF(word) ((__u32)((word) >> EBP_LANGUAGE_SHIFT) & EBP_LANGUAGE_MASK)
+#define EBP_FRAME_IS_LISTED(word) \
+	(EBP_FRAME_IS_OF_CODE(word) && EBP_FRAME_LANGUAGE_OF(word) < EBP_LANGUAGE_MACHINE)
 #define EBP_FRAME_CODE_OF(word) ((word) >> EBP_CODE_SHIFT & ((1ull << EBP_CODE_BITS) - 1))
 
 #endif

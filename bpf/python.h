@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * CPython in a process: the layout of an interpreter, and the record of a code object.
- *
- * Layouts are per image, because one build has one layout. Addresses in them are offsets
- * from a mapping's bias, as those of functions are: bias + offset = address.
- */
+/* CPython in a process: its layout (lang.h). */
 #ifndef EBPROF_PYTHON_H
 #define EBPROF_PYTHON_H
 
-#include "bpf/ebprof.h"
-#include "bpf/frame.h"
+#include "bpf/lang.h"
 
 /* How the current frame is found, and the place in its code. */
 /* the thread's state has a C frame that has it (3.11, 3.12) */
@@ -47,36 +41,6 @@ struct ebp_python {
 };
 _Static_assert(sizeof(struct ebp_python) == 80, "wire");
 
-#define EBP_PYTHONS_MAX	64		/* builds of CPython at one time */
-#define EBP_CODES	16384		/* slots of the cache of code objects */
-
-#define EBP_CODE_NAME	256		/* bytes of a name that are sent */
-#define EBP_CODE_FILE	512
-#define EBP_CODE_TABLE	4096		/* bytes of a line table that are sent */
-
-/* A string as it lies in the process. */
-struct ebp_text {
-	__u32 length;		/* characters */
-	__u8 width;		/* bytes of a character: 1, 2, 4; 0: it could not be read */
-	__u8 reserved[3];
-};
-
-/* EBP_CODE in the ring buffer: what an id of a code object means. Sent before it is used. */
-struct ebp_code {
-	struct ebp_head head;	/* n: bytes of the line table that follow */
-	__u64 id;
-	struct ebp_process process;
-	__u64 table;		/* address of the line table's bytes */
-	__u32 table_bytes;	/* all of them */
-	__u32 first_line;
-	__u32 slot;		/* of the cache: an id holds until the slot has another */
-	__u16 lang;		/* enum ebp_language */
-	__u16 minor;
-	struct ebp_text name, file;
-	__u8 name_bytes[EBP_CODE_NAME];
-	__u8 file_bytes[EBP_CODE_FILE];
-	__u8 table_data[];
-};
-_Static_assert(sizeof(struct ebp_code) == 72 + EBP_CODE_NAME + EBP_CODE_FILE, "wire");
+_Static_assert(sizeof(struct ebp_python) <= 8 * EBP_LAYOUT_WORDS, "wire");
 
 #endif

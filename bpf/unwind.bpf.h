@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Unwinding the user stack of the current task: maps, registers, and the loop
- * over unwind_step.h.
+ * Unwinding the user stack of the current task: maps, registers, and one frame by unwind_step.h.
+ * The loop over frames is in walk.bpf.h.
  *
  * The step is a global function, so the verifier looks at it once and not for
  * each of 511 frames; such functions take scalars only before 5.12, so the state
@@ -128,35 +128,6 @@ __noinline int unwind_frame(__u32 frame)
 	return unwind_one(NULL, s);
 }
 
-#define ROUNDS 32
-
-/* At most so many frames. */
-__noinline int unwind_some(__u32 frame)
-{
-	for (__u32 i = 0; i < ROUNDS; i++) {
-		int done = unwind_frame(frame + i);
-
-		if (done)
-			return done;
-	}
-	return 0;
-}
-
-/*
- * All frames. Functions of their own, again for the verifier: whatever led here, each loop
- * is looked at once, for all its rounds: they have to be few, and short.
- */
-__noinline int unwind_frames(__u32 mask)
-{
-	for (__u32 i = 0; i <= EBP_FRAMES_MAX; i += ROUNDS) {
-		int done = unwind_some(i & mask);
-
-		if (done)
-			return done;
-	}
-	return STEP_DONE(EBP_DEPTH);
-}
-
 /* Too big for BPF's own stack: its 512 bytes are for a program and two functions below it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -215,27 +186,14 @@ static __always_inline void unwind_reset(struct unwind_state *s, const struct eb
 	s->no_rescue = space ? space->flags & EBP_SPACE_NO_RESCUE : 0;
 	s->lang = space ? space->lang : 0;
 	s->lang_bias = space ? space->lang_bias : 0;
+	s->machine = space ? space->machine : 0;
+	s->machine_bias = space ? space->machine_bias : 0;
+	s->asked = 0;
 	s->uprobe = 0;
 	s->jumps = s->n = s->fp_frames = s->raw = 0;
 	s->max = config.user_frames;
 	s->hash = config.seed;
 	begin(s);
-}
-
-/* Unwinds from s->regs; returns how it ended. */
-static __always_inline __u32 unwind_user(struct unwind_state *s, __u64 start)
-{
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	const struct ebp_space *space = bpf_map_lookup_elem(&spaces, &tgid);
-
-	if (space && space->start && space->start != start)
-		space = NULL;
-	unwind_reset(s, space);
-	if (!space) {
-		take_frame(s, s->pc);
-		return EBP_NO_PROCESS;
-	}
-	return unwind_frames(EBP_FRAMES_MAX) - 1;
 }
 
 #endif

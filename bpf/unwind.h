@@ -169,11 +169,16 @@ struct ebp_space {
 	__u32 rows;		/* ref of struct ebp_mapping[nrows] */
 	__u32 nrows;
 	__u32 flags;		/* EBP_SPACE_* */
-	/* number of the layout of the interpreter that it maps (python.h); 0: none */
+	/* numbers of the layouts of the runtimes that it maps (lang.h), of each kind; 0: none */
 	__u32 lang;
+	__u32 machine;
+	__u32 reserved;
 	__u64 lang_bias;	/* of that mapping, as in struct ebp_mapping */
+	__u64 machine_bias;
 };
-_Static_assert(sizeof(struct ebp_space) == 32, "wire");
+_Static_assert(sizeof(struct ebp_space) == 48, "wire");
+/* Flag of a layout's number in user space: of a language whose frames are machine frames. */
+#define EBP_LAYOUT_MACHINE	(1u << 31)
 #define EBP_SPACE_NO_RESCUE	1u	/* sending its stacks has not helped; do not */
 
 /* --- The rescue: a sample that user space finishes. ------------------------ */

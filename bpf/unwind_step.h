@@ -30,6 +30,8 @@
 #endif
 
 #define STEP_DONE(result) (1 + (int)(result))	/* what a step returns at the end; 0: go on */
+/* ... the frame was not taken: it may be one of a language's, which looks first */
+#define STEP_MACHINE (-1)
 
 #define UPROBES_PASSED 8	/* stale return instances passed over in one step */
 #define NO_PAGE (1ull << 63)	/* none, not even one before the first page of the tables */
@@ -63,10 +65,11 @@ struct unwind_state {
 	/* Stack memory [window, window_end): */
 	__u64 window, window_end;
 	__u64 words[WINDOW_WORDS];
-	/* The interpreter of the process (struct ebp_space): */
-	__u32 lang;
+	/* The runtimes of the process (struct ebp_space): */
+	__u32 lang, machine;
+	__u64 lang_bias, machine_bias;
+	__u32 asked;			/* the language has looked: the frame is none of its own */
 	__u32 reserved;
-	__u64 lang_bias;
 	/* What was found: */
 	__u32 n, max;
 	__u32 fp_frames;
@@ -399,6 +402,11 @@ static __always_inline int unwind_one(struct unwind_env *env, struct unwind_stat
 		take_frame(s, at);
 		return STEP_DONE(EBP_UPROBE);
 	}
+	if (s->row.object == EBP_OBJECT_NONE && s->machine && !s->asked) {
+		s->asked = 1;
+		return STEP_MACHINE;
+	}
+	s->asked = 0;
 	offset = at - s->row.bias;
 	if (s->row.object == EBP_OBJECT_NONE)
 		rule = EBP_RULE_SPECIAL | EBP_RULE_GAP;

@@ -102,8 +102,8 @@ static void choose_maps(struct ebprof_bpf *s)
 		s->maps.targets,     s->maps.seen_processes, s->maps.sample_scratch,
 		s->maps.scratch,     s->maps.rescue_scratch, s->maps.shards,
 		s->maps.spaces,      s->maps.unwind_states,  s->maps.user_registers,
-		s->maps.pythons,     s->maps.python_codes,   s->maps.python_walks,
-		s->maps.python_records,
+		s->maps.layouts,     s->maps.codes,          s->maps.lang_walks,
+		s->maps.code_records,
 	};
 	struct bpf_map *map;
 
@@ -234,8 +234,8 @@ static int load(struct collector *c, const struct collector_options *o)
 		err = bpf_map__reuse_fd(c->skel->maps.spaces,
 					unwind_maps_spaces_fd(o->unwind_maps));
 	if (!err)
-		err = bpf_map__reuse_fd(c->skel->maps.pythons,
-					unwind_maps_pythons_fd(o->unwind_maps));
+		err = bpf_map__reuse_fd(c->skel->maps.layouts,
+					unwind_maps_layouts_fd(o->unwind_maps));
 	if (!err)
 		err = ebprof_bpf__load(c->skel);
 	/*

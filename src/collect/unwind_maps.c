@@ -21,7 +21,7 @@ struct shard {
 };
 
 struct unwind_maps {
-	int outer, spaces, pythons;
+	int outer, spaces, layouts;
 	uint32_t most;		/* shards */
 	struct shard *shards;	/* @made of them */
 	pthread_t maker;
@@ -168,7 +168,7 @@ struct unwind_maps *unwind_maps_new(size_t memory, uint32_t spaces, struct error
 	m->most = m->most < EBP_SHARDS_MAX ? m->most : EBP_SHARDS_MAX;
 	m->wanted = m->most < AHEAD ? m->most : AHEAD;
 	m->shards = xcalloc(m->most, sizeof(*m->shards));
-	m->spaces = m->pythons = -1;
+	m->spaces = m->layouts = -1;
 	m->outer = outer_new(m->most ? m->most : 1);
 	if (m->outer < 0)
 		err = m->outer;
@@ -178,9 +178,9 @@ struct unwind_maps *unwind_maps_new(size_t memory, uint32_t spaces, struct error
 	if (!err && m->spaces < 0)
 		err = -errno;
 	if (!err)
-		m->pythons = bpf_map_create(BPF_MAP_TYPE_ARRAY, "pythons", sizeof(uint32_t),
-					    sizeof(struct ebp_python), EBP_PYTHONS_MAX, NULL);
-	if (!err && m->pythons < 0)
+		m->layouts = bpf_map_create(BPF_MAP_TYPE_ARRAY, "layouts", sizeof(uint32_t),
+					    sizeof(struct ebp_layout), EBP_LAYOUTS_MAX, NULL);
+	if (!err && m->layouts < 0)
 		err = -errno;
 	if (!err && m->most)
 		err = start_maker(m);
@@ -210,8 +210,8 @@ void unwind_maps_free(struct unwind_maps *m)
 		close(m->outer);
 	if (m->spaces >= 0)
 		close(m->spaces);
-	if (m->pythons >= 0)
-		close(m->pythons);
+	if (m->layouts >= 0)
+		close(m->layouts);
 	pthread_mutex_destroy(&m->lock);
 	pthread_cond_destroy(&m->changed);
 	free(m);
@@ -227,9 +227,9 @@ int unwind_maps_spaces_fd(const struct unwind_maps *m)
 	return m->spaces;
 }
 
-int unwind_maps_pythons_fd(const struct unwind_maps *m)
+int unwind_maps_layouts_fd(const struct unwind_maps *m)
 {
-	return m->pythons;
+	return m->layouts;
 }
 
 uint8_t *unwind_maps_grow(struct unwind_maps *m, uint32_t index)
@@ -265,9 +265,9 @@ void unwind_maps_withdraw(struct unwind_maps *m, pid_t pid)
 	bpf_map_delete_elem(m->spaces, &pid);
 }
 
-int unwind_maps_python(struct unwind_maps *m, uint32_t number, const struct ebp_python *layout)
+int unwind_maps_layout(struct unwind_maps *m, uint32_t number, const struct ebp_layout *layout)
 {
-	uint32_t at = number - 1;
+	uint32_t at = (number & ~EBP_LAYOUT_MACHINE) - 1;
 
-	return bpf_map_update_elem(m->pythons, &at, layout, BPF_ANY) ? -errno : 0;
+	return bpf_map_update_elem(m->layouts, &at, layout, BPF_ANY) ? -errno : 0;
 }

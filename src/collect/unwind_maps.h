@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "bpf/python.h"
+#include "bpf/lang.h"
 #include "bpf/unwind.h"
 
 struct unwind_maps;
@@ -30,8 +30,8 @@ void unwind_maps_free(struct unwind_maps *m);
 /* Descriptors for the maps `shards` and `spaces` of bpf/unwind.bpf.h; borrowed. */
 int unwind_maps_shards_fd(const struct unwind_maps *m);
 int unwind_maps_spaces_fd(const struct unwind_maps *m);
-/* The same for `pythons` of bpf/python.bpf.h. */
-int unwind_maps_pythons_fd(const struct unwind_maps *m);
+/* The same for `layouts` of bpf/lang.bpf.h. */
+int unwind_maps_layouts_fd(const struct unwind_maps *m);
 
 /*
  * Waits for shard @index, counted from 0 without gaps. Its memory, zeroed, as long as @m lives;
@@ -42,6 +42,6 @@ uint8_t *unwind_maps_grow(struct unwind_maps *m, uint32_t index);
 int unwind_maps_publish(struct unwind_maps *m, pid_t pid, const struct ebp_space *space);
 void unwind_maps_withdraw(struct unwind_maps *m, pid_t pid);
 /* Interpreter @number, from 1 on, is laid out like this. 0 or a negative errno. */
-int unwind_maps_python(struct unwind_maps *m, uint32_t number, const struct ebp_python *layout);
+int unwind_maps_layout(struct unwind_maps *m, uint32_t number, const struct ebp_layout *layout);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct lang_ops *const lang_rows[] = {
+const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_PYTHON] = &lang_python,
 };
 
@@ -83,18 +83,32 @@ static char *text_of(const struct ebp_text *t, const uint8_t *bytes, size_t size
 	return cut;
 }
 
+/* The name behind its scope. */
+static char *name_of(const struct ebp_code *record, const struct lang_ops *ops)
+{
+	char *name = text_of(&record->name, record->name_bytes, EBP_CODE_NAME), *scope, *joined;
+
+	if (!record->scope.length || !record->scope.width)
+		return name;
+	scope = text_of(&record->scope, record->scope_bytes, EBP_CODE_SCOPE);
+	joined = xasprintf("%s%s%s", scope, ops->joint, name);
+	free(scope);
+	free(name);
+	return joined;
+}
+
 int lang_code_decode(const struct ebp_code *record, size_t size, struct lang_code *out)
 {
 	if (size < sizeof(*record) || size - sizeof(*record) < record->head.n ||
-	    record->lang >= sizeof(lang_rows) / sizeof(*lang_rows) || !lang_rows[record->lang])
+	    record->language >= EBP_LANGUAGES || !lang_rows[record->language])
 		return -EBADMSG;
 	*out = (struct lang_code){
-		.ops = lang_rows[record->lang],
+		.ops = lang_rows[record->language],
 		.id = record->id,
-		.name = text_of(&record->name, record->name_bytes, EBP_CODE_NAME),
+		.name = name_of(record, lang_rows[record->language]),
 		.file = text_of(&record->file, record->file_bytes, EBP_CODE_FILE),
 		.first_line = record->first_line > INT32_MAX ? 0 : record->first_line,
-		.minor = record->minor,
+		.version = record->version,
 		.table = xmalloc(record->head.n + 1),
 		.table_bytes = record->head.n,
 	};

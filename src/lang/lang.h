@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "bpf/python.h"
+#include "bpf/lang.h"
 #include "elf/elf_file.h"
 
 /* Offsets in a file, @end exclusive. */
@@ -24,7 +24,7 @@ struct lang_range {
 /* An interpreter in a file. */
 struct lang_image {
 	const struct lang_ops *ops;	/* NULL: the file holds none that is known */
-	struct ebp_python layout;
+	struct ebp_layout layout;
 	/* its own code, whose native frames the frames of the language stand for; by their start */
 	VEC(struct lang_range) code;
 	/* where @ops is NULL: what there is, and why its frames stay native; "" for neither */
@@ -35,18 +35,19 @@ struct lang_image {
 struct lang_code {
 	const struct lang_ops *ops;
 	uint64_t id;
-	/* qualified where the runtime knows it; UTF-8, not clean; never NULL */
+	/* qualified by its scope where the runtime knows it; UTF-8, not clean; never NULL */
 	char *name;
 	char *file;		/* the same; "" where it could not be read */
 	uint32_t first_line;	/* 0: not known */
-	uint32_t minor;
+	uint32_t version;	/* of the runtime, as its language has it */
 	uint8_t *table;		/* the line table, or the beginning of it */
 	size_t table_bytes;
 };
 
 struct lang_ops {
 	const char *name;	/* "Python" */
-	uint32_t lang;		/* enum ebp_language */
+	uint32_t language;	/* enum ebp_language */
+	const char *joint;	/* between a scope and a name: "::" */
 	/*
 	 * Whether @f, whose file's name is @name, is an interpreter of the language: fills @out, or
 	 * only its reason.
@@ -57,6 +58,9 @@ struct lang_ops {
 };
 
 extern const struct lang_ops lang_python;
+
+/* All rows: by language, with gaps. */
+extern const struct lang_ops *const lang_rows[EBP_LANGUAGES];
 
 void lang_image_free(struct lang_image *l);
 /* Whether @offset of the file is in the interpreter's own code. */

@@ -18,7 +18,7 @@ static size_t count_natives(const uint64_t *words, size_t n)
 {
 	size_t i = 0;
 
-	while (i < n && !EBP_FRAME_IS_OF_CODE(words[i]))
+	while (i < n && !EBP_FRAME_IS_LISTED(words[i]))
 		i++;
 	return i;
 }
@@ -29,7 +29,7 @@ static size_t count_runs(const uint64_t *words, size_t n)
 	size_t runs = 0;
 
 	for (size_t i = 0; i < n; i++)
-		runs += EBP_FRAME_IS_OF_CODE(words[i]) && words[i] & EBP_FRAME_ENTRY;
+		runs += EBP_FRAME_IS_LISTED(words[i]) && words[i] & EBP_FRAME_ENTRY;
 	return runs;
 }
 
@@ -65,7 +65,8 @@ static void put_run(struct merging *g)
 /* CPython's perf trampoline: code of no file that called the interpreter. */
 static int is_trampoline(const struct merging *g, size_t i)
 {
-	return i < g->natives && EBP_FRAME_IS_OF_PROCESS(g->words[i]) && i + 1 < g->natives;
+	return i < g->natives && EBP_FRAME_IS_OF_PROCESS(g->words[i]) &&
+	       !EBP_FRAME_IS_OF_CODE(g->words[i]) && i + 1 < g->natives;
 }
 
 /*

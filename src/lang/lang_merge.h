@@ -26,7 +26,7 @@ struct lang_merge {
 };
 
 /*
- * Merges @words, leaf first, native ones first (bpf/python.h), to @out, which has room for as
+ * Merges @words, leaf first, native ones first (bpf/frame.h), to @out, which has room for as
  * many. Returns how many frames are there. Without frames of a language they stay as they are.
  */
 size_t lang_merge(const struct lang_merge *m, const uint64_t *words, size_t n, uint64_t *out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hashmap.h"
+#include "bpf/unwind.h"
 
 #define KEPT 4		/* codes of one slot: those before the last may be in stacks under way */
 
@@ -13,7 +14,7 @@ enum found { NOT_LOOKED, NO_LANGUAGE, LAYOUT };
 
 struct looked {
 	uint8_t found;
-	uint32_t number;	/* of a layout */
+	uint32_t number;	/* of a layout, with its flag */
 };
 
 struct slot {
@@ -64,8 +65,9 @@ static void recognise(struct langs *l, const struct image *image, struct lang_im
 
 	if (!f)
 		return;
-	if (elf_file_is64(f))
-		lang_python.recognise(f, image->name, out);
+	for (int i = 0; i < EBP_LANGUAGES && !out->ops && !*out->why && elf_file_is64(f); i++)
+		if (lang_rows[i])
+			lang_rows[i]->recognise(f, image->name, out);
 	elf_file_free(f);
 	if (!out->ops && *out->why && !*l->why)
 		snprintf(l->why, sizeof(l->why), "%.120s: %s", image->name, out->why);
@@ -76,6 +78,7 @@ static void look_at(struct langs *l, uint32_t id)
 	struct looked *looked = &l->looked.v[id];
 	const struct image *image = images_at(l->images, id);
 	struct lang_image found = { 0 };
+	uint32_t number = (uint32_t)l->layouts.n + 1;
 
 	/* Another mapping may open it. */
 	if (image->kind == IMAGE_FILE && image->fd < 0)
@@ -83,14 +86,17 @@ static void look_at(struct langs *l, uint32_t id)
 	looked->found = NO_LANGUAGE;
 	if (image->kind == IMAGE_FILE)
 		recognise(l, image, &found);
-	if (!found.ops || l->layouts.n >= EBP_PYTHONS_MAX ||
-	    l->publish(l->ctx, (uint32_t)l->layouts.n + 1, &found.layout)) {
+	found.layout.language = found.ops ? found.ops->language : EBP_LANGUAGE_NONE;
+	if (found.layout.language >= EBP_LANGUAGE_MACHINE)
+		number |= EBP_LAYOUT_MACHINE;
+	if (!found.ops || l->layouts.n >= EBP_LAYOUTS_MAX ||
+	    l->publish(l->ctx, number, &found.layout)) {
 		lang_image_free(&found);
 		return;
 	}
 	vec_push(&l->layouts, found);
 	looked->found = LAYOUT;
-	looked->number = (uint32_t)l->layouts.n;
+	looked->number = number;
 }
 
 uint32_t langs_layout(struct langs *l, uint32_t image)
@@ -108,7 +114,7 @@ int langs_runs(struct langs *l, uint32_t image, uint64_t offset)
 {
 	uint32_t number = langs_layout(l, image);
 
-	return number && lang_image_runs(&l->layouts.v[number - 1], offset);
+	return number && lang_image_runs(&l->layouts.v[(number & ~EBP_LAYOUT_MACHINE) - 1], offset);
 }
 
 const char *langs_why(const struct langs *l)

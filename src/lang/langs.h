@@ -16,7 +16,7 @@
 struct langs;
 
 /* Makes a layout known to the kernel. 0 or a negative errno. */
-typedef int langs_publish(void *ctx, uint32_t number, const struct ebp_python *layout);
+typedef int langs_publish(void *ctx, uint32_t number, const struct ebp_layout *layout);
 
 /* @images is borrowed. */
 struct langs *langs_new(const struct images *images, langs_publish *publish, void *ctx);
@@ -24,7 +24,7 @@ void langs_free(struct langs *l);
 
 /*
  * The number of the layout of @image, from 1 on; 0: no interpreter that is known. Numbers go to
- * EBP_PYTHONS_MAX.
+ * EBP_LAYOUTS_MAX, and have the flag EBP_LAYOUT_MACHINE where they are of such a language.
  */
 uint32_t langs_layout(struct langs *l, uint32_t image);
 /* Whether @offset of @image is in an interpreter's own code. */

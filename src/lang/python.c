@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpf/python.h"
 #include "elf/elf_code.h"
 #include "elf/elf_lookup.h"
 #include "lang/lang.h"
@@ -213,12 +214,13 @@ static int by_start(const void *a, const void *b)
 static void fill(const struct reading *r, const struct release *release)
 {
 	uint64_t key = release->key ? r->symbols[RUNTIME] + release->key : r->symbols[KEY];
+	struct ebp_python layout = release->layout;
 
+	layout.key = key - r->skew;
+	layout.code_type = r->symbols[CODE_TYPE] - r->skew;
+	layout.unicode_type = r->symbols[UNICODE_TYPE] - r->skew;
 	r->out->ops = &lang_python;
-	r->out->layout = release->layout;
-	r->out->layout.key = key - r->skew;
-	r->out->layout.code_type = r->symbols[CODE_TYPE] - r->skew;
-	r->out->layout.unicode_type = r->symbols[UNICODE_TYPE] - r->skew;
+	memcpy(r->out->layout.words, &layout, sizeof(layout));
 	qsort(r->out->code.v, r->out->code.n, sizeof(r->out->code.v[0]), by_start);
 }
 
@@ -256,13 +258,14 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 static uint32_t line(const struct lang_code *code, uint32_t place)
 {
 	return place == EBP_PLACE_NONE ? 0
-				       : python_line(code->minor, code->table, code->table_bytes,
+				       : python_line(code->version, code->table, code->table_bytes,
 						     code->first_line, place);
 }
 
 const struct lang_ops lang_python = {
 	.name = "Python",
-	.lang = EBP_LANGUAGE_PYTHON,
+	.language = EBP_LANGUAGE_PYTHON,
+	.joint = ".",
 	.recognise = recognise,
 	.line = line,
 };

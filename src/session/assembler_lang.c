@@ -35,7 +35,7 @@ void assembler_lang_stack(struct assembler *a, const struct ebp_stack *stack)
 	if (hashmap_get(&a->lang_stack_ids, stack->id) != HASHMAP_NONE)
 		return;
 	for (uint32_t i = 0; i < stack->head.n; i++)
-		if (EBP_FRAME_IS_OF_CODE(stack->frames[i]))
+		if (EBP_FRAME_IS_LISTED(stack->frames[i]))
 			vec_push(&a->lang_words, stack->frames[i]);
 	s.n = a->lang_words.n - s.first;
 	hashmap_set(&a->lang_stack_ids, stack->id, (uint32_t)a->lang_stacks.n);
@@ -100,14 +100,14 @@ static uint32_t function_of(struct assembler *a, const struct lang_code *code)
 }
 
 /* A frame of which only its language is known. */
-static uint32_t unnamed(struct assembler *a)
+static uint32_t unnamed(struct assembler *a, enum frame_kind kind)
 {
-	uint32_t location = profile_location(a->profile, 0, FRAME_PYTHON, UINT64_MAX);
-	const struct line line = {
-		.function = profile_function(
-			a->profile, profile_string(a->profile, "[unknown Python]"), 0, FRAME_PYTHON)
-	};
+	uint32_t location = profile_location(a->profile, 0, kind, UINT64_MAX);
+	struct line line = { 0 };
+	char name[64];
 
+	snprintf(name, sizeof(name), "[unknown %s]", frame_kinds[kind].text);
+	line.function = profile_function(a->profile, profile_string(a->profile, name), 0, kind);
 	if (!profile_view(a->profile).locations[location].nlines)
 		profile_name_location(a->profile, location, &line, 1, "not in memory");
 	return location;
@@ -121,16 +121,16 @@ uint32_t assembler_lang_location(struct assembler *a, const struct frame_word *f
 	struct line line;
 
 	if (!code)
-		return unnamed(a);
+		return unnamed(a, frame->kind);
 	at = code->ops->line(code, frame->place);
 	number = function_of(a, code);
 	f = &a->lang_functions.v[number];
-	location = profile_location(a->profile, f->module, FRAME_PYTHON,
+	location = profile_location(a->profile, f->module, frame->kind,
 				    (uint64_t)number << 32 | at);
 	if (profile_view(a->profile).locations[location].nlines)
 		return location;
 	line.file = f->module ? profile_view(a->profile).modules[f->module].path : 0;
-	line.function = profile_function(a->profile, f->name, line.file, FRAME_PYTHON);
+	line.function = profile_function(a->profile, f->name, line.file, frame->kind);
 	line.line = at;
 	profile_name_location(a->profile, location, &line, 1, "");
 	return location;

@@ -15,15 +15,13 @@ static void read_image(uint64_t word, struct frame_word *out)
 
 static void read_code(uint64_t word, struct frame_word *out)
 {
-	uint32_t language = (uint32_t)(word >> EBP_LANGUAGE_SHIFT & EBP_LANGUAGE_MASK);
+	uint32_t language = EBP_FRAME_LANGUAGE_OF(word);
 
 	out->where = FRAME_IN_CODE;
 	out->code = EBP_FRAME_CODE_OF(word);
 	out->place = (uint32_t)word & EBP_PLACE_NONE;
-	if (language < EBP_LANGUAGES) {
-		out->language = (enum ebp_language)language;
-		out->kind = kinds[language];
-	}
+	out->language = (enum ebp_language)language;
+	out->kind = kinds[language];
 }
 
 void frame_word_read(uint64_t word, struct frame_word *out)

@@ -80,9 +80,9 @@ static void withdraw_space(void *ctx, pid_t pid)
 	unwind_maps_withdraw(((struct session *)ctx)->unwind_maps, pid);
 }
 
-static int publish_python(void *ctx, uint32_t number, const struct ebp_python *layout)
+static int publish_layout(void *ctx, uint32_t number, const struct ebp_layout *layout)
 {
-	return unwind_maps_python(((struct session *)ctx)->unwind_maps, number, layout);
+	return unwind_maps_layout(((struct session *)ctx)->unwind_maps, number, layout);
 }
 
 static void on_rescued(void *ctx, const struct ebp_rescue *sample,
@@ -140,7 +140,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->sources = o->sources;
 	deadline_set(&s->deadline, -1, UINT64_MAX);
 	s->images = images_new();
-	s->langs = langs_new(s->images, publish_python, s);
+	s->langs = langs_new(s->images, publish_layout, s);
 	s->procs = procs_new(s->images, o->remote);
 	s->profile = profile_new();
 	s->namer = namer_new(&(struct namer_options){ .symbols = &o->symbols, .live = o->live });

@@ -12,7 +12,7 @@
 struct unwind_mapping {
 	uint64_t start, end, offset;	/* @offset: of @start in the file */
 	uint32_t image;
-	/* number of the layout of the interpreter that is in it (struct ebp_space); 0: none */
+	/* number of the layout of the runtime that is in it, with its flag (lang.h); 0: none */
 	uint32_t lang;
 };
 

@@ -199,6 +199,7 @@ static int publish(struct unwinder *u, pid_t pid, const struct unwind_process *p
 	const struct ebp_space space = {
 		.start = p->start, .rows = set->ref, .nrows = set->n, .flags = p->flags,
 		.lang = p->lang, .lang_bias = p->lang_bias,
+		.machine = p->machine, .machine_bias = p->machine_bias,
 	};
 
 	return u->kernel.publish(u->kernel.ctx, pid, &space);
@@ -236,12 +237,17 @@ static int replace(struct unwinder *u, pid_t pid, struct unwind_process new)
 	return 0;
 }
 
-/* The interpreter that is mapped first counts. */
-static void find_lang(struct unwind_process *p, const struct unwind_mapping *list, size_t n)
+/* Of each kind the runtime that is mapped first counts. */
+static void find_languages(struct unwind_process *p, const struct unwind_mapping *list, size_t n)
 {
-	for (size_t i = 0; i < n && !p->lang; i++) {
-		p->lang = list[i].lang;
-		p->lang_bias = list[i].start - list[i].offset;
+	for (size_t i = 0; i < n; i++) {
+		int machine = !!(list[i].lang & EBP_LAYOUT_MACHINE);
+		uint32_t *number = machine ? &p->machine : &p->lang;
+
+		if (!list[i].lang || *number)
+			continue;
+		*number = list[i].lang & ~EBP_LAYOUT_MACHINE;
+		*(machine ? &p->machine_bias : &p->lang_bias) = list[i].start - list[i].offset;
 	}
 }
 
@@ -253,7 +259,8 @@ static int is_same(struct unwinder *u, pid_t pid, const struct unwind_process *n
 	const struct unwind_set *set = p ? &u->sets.v[p->set] : NULL;
 
 	return p && p->start == new->start && p->lang == new->lang &&
-	       p->lang_bias == new->lang_bias && set->n == n &&
+	       p->lang_bias == new->lang_bias && p->machine == new->machine &&
+	       p->machine_bias == new->machine_bias && set->n == n &&
 	       !memcmp(rows_of(u, set), rows, n * sizeof(*rows));
 }
 
@@ -265,7 +272,7 @@ int unwinder_process(struct unwinder *u, pid_t pid, uint64_t start,
 	long count = unwinder_rows(u, list, n, &rows), set = 0;
 	int err = count < 0 ? (int)count : 0;
 
-	find_lang(&new, list, n);
+	find_languages(&new, list, n);
 	if (count > 0 && is_same(u, pid, &new, rows, (uint32_t)count)) {
 		unwinder_unpin(u, rows, (size_t)count);
 		free(rows);

@@ -47,8 +47,8 @@ struct unwind_process {
 	uint64_t start;
 	uint32_t set;		/* its place in @sets */
 	uint32_t flags;		/* EBP_SPACE_* */
-	uint32_t lang;		/* as in struct ebp_space */
-	uint64_t lang_bias;
+	uint32_t lang, machine;	/* as in struct ebp_space */
+	uint64_t lang_bias, machine_bias;
 };
 
 struct unwinder {

@@ -55,7 +55,7 @@ TEST(bears_an_unknown_language)
 
 	frame_word_read(EBP_FRAME_OF_CODE(EBP_LANGUAGE_MASK, 9, EBP_PLACE_NONE), &f);
 	CHECK_EQ(f.where, FRAME_IN_CODE);
-	CHECK_EQ(f.language, EBP_LANGUAGE_NONE);
+	CHECK_EQ(f.language, EBP_LANGUAGE_MASK);
 	CHECK_EQ(f.kind, FRAME_USER);
 	CHECK_EQ(f.code, 9);
 	CHECK_EQ(f.place, EBP_PLACE_NONE);

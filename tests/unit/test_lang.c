@@ -6,7 +6,7 @@
 
 static int published;
 
-static int publish(void *ctx, uint32_t number, const struct ebp_python *layout)
+static int publish(void *ctx, uint32_t number, const struct ebp_layout *layout)
 {
 	(void)ctx;
 	(void)layout;
@@ -22,8 +22,8 @@ static struct ebp_code *record(uint64_t id, uint32_t slot)
 	r->head.n = 2;
 	r->id = id;
 	r->slot = slot;
-	r->lang = EBP_LANGUAGE_PYTHON;
-	r->minor = 13;
+	r->language = EBP_LANGUAGE_PYTHON;
+	r->version = 13;
 	r->first_line = 7;
 	r->name = (struct ebp_text){ .length = 1, .width = 1 };
 	r->name_bytes[0] = 'f';
@@ -99,9 +99,9 @@ TEST(a_record_that_is_not_whole)
 
 	CHECK_EQ(lang_code_decode(r, sizeof(*r) + 1, &c), -EBADMSG);
 	CHECK_EQ(lang_code_decode(r, 8, &c), -EBADMSG);
-	r->lang = 99;
+	r->language = 99;
 	CHECK_EQ(lang_code_decode(r, sizeof(*r) + 2, &c), -EBADMSG);
-	r->lang = EBP_LANGUAGE_NONE;
+	r->language = EBP_LANGUAGE_NONE;
 	CHECK_EQ(lang_code_decode(r, sizeof(*r) + 2, &c), -EBADMSG);
 	free(r);
 }
@@ -118,6 +118,19 @@ TEST(a_name_that_is_too_long_says_so)
 	CHECK_EQ(strlen(c.name), EBP_CODE_NAME - 1 + 3);
 	CHECK_STR(c.name + EBP_CODE_NAME - 1, "...");
 	CHECK_STR(c.file, "");
+	lang_code_free(&c);
+	free(r);
+}
+
+TEST(a_name_in_its_scope)
+{
+	struct ebp_code *r = record(1, 0);
+	struct lang_code c;
+
+	r->scope = (struct ebp_text){ .length = 3, .width = 1 };
+	memcpy(r->scope_bytes, "pkg", 3);
+	CHECK_EQ(lang_code_decode(r, sizeof(*r) + 2, &c), 0);
+	CHECK_STR(c.name, "pkg.f");
 	lang_code_free(&c);
 	free(r);
 }
@@ -142,6 +155,7 @@ int main(void)
 	RUN(characters_of_each_width);
 	RUN(a_record_that_is_not_whole);
 	RUN(a_name_that_is_too_long_says_so);
+	RUN(a_name_in_its_scope);
 	RUN(ranges_of_the_interpreter);
 	return TEST_END();
 }

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the steps of all languages share: the layouts, ids for code, and the memory of a walk.
+ *
+ * A frame has an id for its code. The first time that code is met, what it says of itself is read
+ * and sent, so that a process which ends a moment later has its names. "Met" is a direct-mapped
+ * cache, as that of stacks is (count.bpf.h).
+ *
+ * A language has two global functions, which the verifier looks at by themselves:
+ *
+ *	NAME_frame()	one frame of this CPU's walk
+ *	NAME_announce()	what its code says of itself, where it was not met before. Called beside the
+ *			other, not by it: before 6.8 a program and all that it calls have 512 bytes
+ *			of stack.
+ */
+#ifndef EBPROF_LANG_BPF_H
+#define EBPROF_LANG_BPF_H
+
+#include "bpf/compat.bpf.h"
+#include "bpf/count.bpf.h"
+#include "bpf/lang.h"
+#include "bpf/unwind.bpf.h"
+
+/* What NAME_frame() of a listed language returns. */
+#define LANG_ON		0
+#define LANG_END	1
+#define LANG_NEW	2	/* go on; its code was not met before */
+
+/* By number less 1 (struct ebp_space). Made by user space, before the programs are loaded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, EBP_LAYOUTS_MAX);
+	__type(key, __u32);
+	__type(value, struct ebp_layout);
+} layouts SEC(".maps");
+
+/* Code that was met. Another CPU may write while one reads: what is compared is made of both. */
+struct code_slot {
+	__u64 check;		/* hash of the code ^ id */
+	__u64 id;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, EBP_CODES);
+	__type(key, __u32);
+	__type(value, struct code_slot);
+} codes SEC(".maps");
+
+#define WALK_WORDS 128
+
+/* What one walk needs, too big for BPF's own stack. */
+struct lang_walk {
+	struct ebp_process process;
+	__u64 process_id;	/* hash_process() of it */
+	__u64 pending;		/* the last frame: it may still become the outermost of its run */
+	__u64 wanted;		/* hash of its code, which was not met before */
+	__u32 layout;		/* number less 1 */
+	__u32 made;		/* ids of code by this CPU */
+	__u32 native;		/* frames of the stack that are before those of the list */
+	__u32 done;		/* the walk reached its end */
+	__u64 hash;		/* of the frames before the list */
+	__u64 header[4];	/* of an object that is looked at */
+	__u64 state[WALK_WORDS];/* the language's own */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lang_walk);
+} lang_walks SEC(".maps");
+
+/* struct ebp_code with its room. */
+struct code_record {
+	__u64 words[(sizeof(struct ebp_code) + EBP_CODE_TABLE) / sizeof(__u64)];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct code_record);
+} code_records SEC(".maps");
+
+static __always_inline struct lang_walk *this_walk(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&lang_walks, &zero);
+}
+
+/* The layout of the walk, the language's own structure. */
+static __always_inline const void *walk_layout(const struct lang_walk *w)
+{
+	const struct ebp_layout *o = bpf_map_lookup_elem(&layouts, &w->layout);
+
+	return o ? o->words : NULL;
+}
+
+/* --- Ids of code. -------------------------------------------------------------- */
+
+/* The id of the code that has @identity in its process; 0: it was not met before. */
+static __always_inline __u64 code_id(struct lang_walk *w, __u64 identity)
+{
+	__u64 hash = hash_step(w->process_id, identity);
+	__u32 at = hash & (EBP_CODES - 1);
+	const struct code_slot *slot = bpf_map_lookup_elem(&codes, &at);
+	__u64 id = slot ? slot->id : 0;
+
+	w->wanted = hash;
+	return slot && slot->check == (hash ^ id) ? id : 0;
+}
+
+#define CODES_OF_CPU 24		/* bits of an id */
+
+/* The record for the code that was asked for last, with an id, and nothing said yet. */
+static __always_inline struct ebp_code *code_begin(struct lang_walk *w, __u16 language)
+{
+	__u32 zero = 0;
+	struct ebp_code *r = bpf_map_lookup_elem(&code_records, &zero);
+
+	if (!r)
+		return NULL;
+	r->head.type = EBP_CODE;
+	r->head.n = 0;
+	r->process = w->process;
+	r->language = language;
+	r->version = 0;
+	r->id = ((__u64)bpf_get_smp_processor_id() << CODES_OF_CPU) + EBP_CODE_FIRST + w->made++;
+	r->id &= (1ull << EBP_CODE_BITS) - 1;
+	r->slot = w->wanted & (EBP_CODES - 1);
+	r->table = 0;
+	r->table_bytes = r->first_line = 0;
+	r->name = r->scope = r->file = (struct ebp_text){};
+	return r;
+}
+
+/*
+ * Sends the record, and returns the id. @whole: all could be read. What was not in memory may be
+ * there next time.
+ */
+static __always_inline __u64 code_send(struct lang_walk *w, struct ebp_code *r, int whole)
+{
+	__u32 at = w->wanted & (EBP_CODES - 1);
+	struct code_slot *slot = bpf_map_lookup_elem(&codes, &at);
+
+	if (!slot || send(r, sizeof(*r) + (r->head.n & (EBP_CODE_TABLE - 1)), 0))
+		return EBP_CODE_UNNAMED;
+	if (whole) {
+		slot->id = r->id;
+		slot->check = w->wanted ^ r->id;
+	}
+	return r->id;
+}
+
+/* --- Frames of listed languages. ----------------------------------------------- */
+
+/* A frame becomes a word of the stack when it is known what follows. */
+static __always_inline void walk_flush(struct lang_walk *w, struct unwind_state *u)
+{
+	if (!w->pending)
+		return;
+	u->hash = hash_step(u->hash, w->pending);
+	u->frames[u->n++ & EBP_WORDS_MAX] = w->pending;
+	w->pending = 0;
+}
+
+/* All frames of the list so far are not so. */
+static __always_inline void walk_again(struct lang_walk *w, struct unwind_state *u)
+{
+	u->n = w->native;
+	u->hash = w->hash;
+	w->pending = 0;
+}
+
+/* A call of the interpreter began what was last. */
+static __always_inline void walk_entry(struct lang_walk *w, struct unwind_state *u, __u32 language)
+{
+	if (!w->pending || w->pending & EBP_FRAME_ENTRY) {
+		walk_flush(w, u);
+		w->pending = EBP_FRAME_OF_CODE(language, EBP_CODE_NONE, EBP_PLACE_NONE);
+	}
+	w->pending |= EBP_FRAME_ENTRY;
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The user stack of the current task: machine frames, among them those of languages whose frames
+ * these are, and behind them those of a language that keeps a list.
+ *
+ * Each loop is a global function, which the verifier looks at once.
+ */
+#ifndef EBPROF_WALK_BPF_H
+#define EBPROF_WALK_BPF_H
+
+#include "bpf/lang.bpf.h"
+#include "bpf/python.bpf.h"
+#include "bpf/unwind.bpf.h"
+
+#define ROUNDS 32
+
+/* --- Machine frames. ----------------------------------------------------------- */
+
+/*
+ * The frame in code made at run time, by the process's language. As of unwind_frame(); where it is
+ * not the language's, nothing, and the next unwind_frame() takes it.
+ */
+static __always_inline int machine_frame(__u32 frame __attribute__((unused)))
+{
+	return 0;
+}
+
+/* At most so many frames. */
+__noinline int unwind_some(__u32 frame)
+{
+	for (__u32 i = 0; i < ROUNDS; i++) {
+		int done = unwind_frame(frame + i);
+
+		if (done == STEP_MACHINE)
+			done = machine_frame(frame + i);
+		if (done)
+			return done;
+	}
+	return 0;
+}
+
+/*
+ * All frames. Functions of their own, again for the verifier: whatever led here, each loop
+ * is looked at once, for all its rounds: they have to be few, and short.
+ */
+__noinline int unwind_frames(__u32 mask)
+{
+	for (__u32 i = 0; i <= EBP_FRAMES_MAX; i += ROUNDS) {
+		int done = unwind_some(i & mask);
+
+		if (done)
+			return done;
+	}
+	return STEP_DONE(EBP_DEPTH);
+}
+
+/* Unwinds from s->regs; returns how it ended. */
+static __always_inline __u32 unwind_user(struct unwind_state *s, __u64 start)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	const struct ebp_space *space = bpf_map_lookup_elem(&spaces, &tgid);
+
+	if (space && space->start && space->start != start)
+		space = NULL;
+	unwind_reset(s, space);
+	if (!space) {
+		take_frame(s, s->pc);
+		return EBP_NO_PROCESS;
+	}
+	return unwind_frames(EBP_FRAMES_MAX) - 1;
+}
+
+/* --- Frames of a list. --------------------------------------------------------- */
+
+/* Each language's row: a frame, what its code is, and where it begins. */
+static __always_inline int list_frame(__u32 language, __u32 frame)
+{
+	switch (language) {
+	case EBP_LANGUAGE_PYTHON:
+		return python_frame(frame);
+	default:
+		return LANG_END;
+	}
+}
+
+static __always_inline int list_announce(__u32 language, __u32 frame)
+{
+	switch (language) {
+	case EBP_LANGUAGE_PYTHON:
+		return python_announce(frame);
+	default:
+		return LANG_END;
+	}
+}
+
+static __always_inline int list_start(__u32 language, struct lang_walk *w,
+				      const struct unwind_state *u)
+{
+	switch (language) {
+	case EBP_LANGUAGE_PYTHON:
+		return python_start(w, u);
+	default:
+		return -1;
+	}
+}
+
+__noinline int list_some(__u32 frame, __u32 language)
+{
+	for (__u32 i = 0; i < ROUNDS; i++) {
+		int done = list_frame(language, frame + i);
+
+		if (done == LANG_NEW)
+			done = list_announce(language, frame + i);
+		if (done)
+			return done;
+	}
+	return LANG_ON;
+}
+
+__noinline int list_all(__u32 mask, __u32 language)
+{
+	for (__u32 i = 0; i <= EBP_WORDS_MAX; i += ROUNDS)
+		if (list_some(i & mask, language))
+			return LANG_END;
+	return LANG_ON;
+}
+
+/* Puts the frames of the current task's interpreter behind those of @u, if it runs one. */
+static __always_inline void list_frames(struct unwind_state *u)
+{
+	struct lang_walk *w = this_walk();
+	const struct ebp_layout *o;
+	__u32 language;
+
+	if (!w || !u->lang)
+		return;
+	w->layout = u->lang - 1;
+	o = bpf_map_lookup_elem(&layouts, &w->layout);
+	language = o ? o->language : EBP_LANGUAGE_NONE;
+	if (list_start(language, w, u))
+		return;
+	w->pending = w->done = 0;
+	w->native = u->n;
+	w->hash = u->hash;
+	list_all(EBP_WORDS_MAX, language);
+	walk_flush(w, u);
+	if (!w->done) {
+		w->pending = EBP_FRAME_OF_CODE(language, EBP_CODE_NONE, EBP_PLACE_NONE);
+		walk_flush(w, u);
+	}
+}
+
+/* Before the frames: whose they are. @process_id: hash_process() of @process. */
+static __always_inline void walk_process(const struct ebp_process *process, __u64 process_id)
+{
+	struct lang_walk *w = this_walk();
+
+	if (!w)
+		return;
+	w->process = *process;
+	w->process_id = process_id;
+}
+
+#endif
