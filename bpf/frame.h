@@ -61,6 +61,7 @@ enum ebp_language {
 	EBP_LANGUAGE_PYTHON,
 	/* From here on: frames are machine frames, and stand among those of machine code. */
 	EBP_LANGUAGE_MACHINE = 16,
+	EBP_LANGUAGE_V8,	/* JavaScript */
 	EBP_LANGUAGES = EBP_LANGUAGE_MASK + 1,
 };
 

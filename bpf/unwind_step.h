@@ -378,6 +378,16 @@ static __always_inline void begin(struct unwind_state *s)
 	s->exact = 1;
 }
 
+/* The frame's own word: @at in its mapping. */
+static __always_inline __u64 native_frame(const struct unwind_state *s, __u64 at)
+{
+	__u64 offset = at - s->row.bias;
+
+	return s->row.image >= EBP_IMAGE_NONE || offset >> EBP_OFFSET_BITS
+		       ? at
+		       : EBP_FRAME(s->row.image, offset);
+}
+
 /* One frame: taken, then left for its caller's. 0, or STEP_DONE(). */
 static __always_inline int unwind_one(struct unwind_env *env, struct unwind_state *s)
 {
@@ -402,25 +412,23 @@ static __always_inline int unwind_one(struct unwind_env *env, struct unwind_stat
 		take_frame(s, at);
 		return STEP_DONE(EBP_UPROBE);
 	}
-	if (s->row.object == EBP_OBJECT_NONE && s->machine && !s->asked) {
-		s->asked = 1;
-		return STEP_MACHINE;
-	}
-	s->asked = 0;
 	offset = at - s->row.bias;
 	if (s->row.object == EBP_OBJECT_NONE)
 		rule = EBP_RULE_SPECIAL | EBP_RULE_GAP;
 	else
 		rule = find_rule(env, s, offset);
+	/* Code made at run time, or a runtime's own that no compiler made. */
+	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_GAP) && s->machine && !s->asked) {
+		s->asked = 1;
+		return STEP_MACHINE;
+	}
+	s->asked = 0;
 	/*
 	 * Nobody called what a signal's handler returns to: its rule begins a byte early for our
 	 * look-up, but not its code.
 	 */
 	early = !s->exact & (rule == (EBP_RULE_SPECIAL | EBP_RULE_SIGNAL));
-	if (s->row.image >= EBP_IMAGE_NONE || offset >> EBP_OFFSET_BITS)
-		take_frame(s, at + early);
-	else
-		take_frame(s, EBP_FRAME(s->row.image, offset + early));
+	take_frame(s, native_frame(s, at + early));
 	if (rule < 0)
 		return STEP_DONE(EBP_NO_TABLE);
 	return apply_rule(env, s, (__u32)rule);

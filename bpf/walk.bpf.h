@@ -11,17 +11,60 @@
 #include "bpf/lang.bpf.h"
 #include "bpf/python.bpf.h"
 #include "bpf/unwind.bpf.h"
+#include "bpf/v8.bpf.h"
 
 #define ROUNDS 32
 
 /* --- Machine frames. ----------------------------------------------------------- */
 
+/* Each language's row: a frame, and what its code is, where that was not met before (1). */
+static __always_inline int machine_look(__u32 language, __u32 frame)
+{
+	switch (language) {
+	case EBP_LANGUAGE_V8:
+		return v8_frame(frame);
+	default:
+		return 0;
+	}
+}
+
+static __always_inline int machine_announce(__u32 language, __u32 frame)
+{
+	switch (language) {
+	case EBP_LANGUAGE_V8:
+		return v8_announce(frame);
+	default:
+		return 0;
+	}
+}
+
 /*
  * The frame in code made at run time, by the process's language. As of unwind_frame(); where it is
  * not the language's, nothing, and the next unwind_frame() takes it.
  */
-static __always_inline int machine_frame(__u32 frame __attribute__((unused)))
+__noinline int machine_frame(__u32 frame)
 {
+	__u32 zero = 0;
+	struct lang_walk *w = this_walk();
+	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &zero);
+	const struct ebp_layout *o;
+	__u64 native;
+
+	if (!w || !u || frame > EBP_FRAMES_MAX)
+		return STEP_DONE(EBP_DEPTH);
+	native = config.native ? native_frame(u, u->pc - !u->exact) : 0;
+	w->layout = u->machine - 1;
+	w->pending = 0;
+	o = bpf_map_lookup_elem(&layouts, &w->layout);
+	if (o && machine_look(o->language, frame))
+		machine_announce(o->language, frame);
+	if (!w->pending)
+		return 0;
+	take_frame(u, w->pending);
+	if (native)
+		take_frame(u, native);
+	w->pending = 0;
+	u->asked = 0;
 	return 0;
 }
 

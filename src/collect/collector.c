@@ -61,6 +61,7 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	config->frames = features_frames(o->max_frames);
 	config->user_frames = o->max_frames;
 	config->rescue = o->rescue;
+	config->native = !!o->native;
 	config->user = o->user;
 	config->kernel = o->kernel;
 	config->timeline = o->timeline;

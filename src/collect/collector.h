@@ -79,6 +79,7 @@ struct collector_options {
 	int idle;			/* the idle task too */
 	uint32_t max_frames;		/* at most EBP_FRAMES_MAX */
 	int rescue;			/* send user stacks that the kernel cannot finish */
+	int native;			/* keep the machine code of languages' frames, too */
 	/* used by the programs; must outlive the collector */
 	const struct unwind_maps *unwind_maps;
 	size_t ring_bytes;		/* 0: chosen by the number of CPUs */

@@ -102,6 +102,7 @@ static void fill_collect(struct recording *r)
 		.idle = o->target.include_idle,
 		.max_frames = (uint32_t)o->stack.max_frames,
 		.rescue = !o->stack.no_rescue,
+		.native = o->stack.native,
 		.ring_bytes = o->stack.buffer,
 	};
 	if (!o->target.include_self)

@@ -7,6 +7,7 @@
 
 const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_PYTHON] = &lang_python,
+	[EBP_LANGUAGE_V8] = &lang_v8,
 };
 
 void lang_image_free(struct lang_image *l)
@@ -88,6 +89,10 @@ static char *name_of(const struct ebp_code *record, const struct lang_ops *ops)
 {
 	char *name = text_of(&record->name, record->name_bytes, EBP_CODE_NAME), *scope, *joined;
 
+	if (record->name.width && !*name && ops->anonymous) {
+		free(name);
+		return xstrdup(ops->anonymous);
+	}
 	if (!record->scope.length || !record->scope.width)
 		return name;
 	scope = text_of(&record->scope, record->scope_bytes, EBP_CODE_SCOPE);

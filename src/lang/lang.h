@@ -48,6 +48,7 @@ struct lang_ops {
 	const char *name;	/* "Python" */
 	uint32_t language;	/* enum ebp_language */
 	const char *joint;	/* between a scope and a name: "::" */
+	const char *anonymous;	/* the name of code that has none; NULL: all has one */
 	/*
 	 * Whether @f, whose file's name is @name, is an interpreter of the language: fills @out, or
 	 * only its reason.
@@ -57,7 +58,7 @@ struct lang_ops {
 	uint32_t (*line)(const struct lang_code *code, uint32_t place);
 };
 
-extern const struct lang_ops lang_python;
+extern const struct lang_ops lang_python, lang_v8;
 
 /* All rows: by language, with gaps. */
 extern const struct lang_ops *const lang_rows[EBP_LANGUAGES];

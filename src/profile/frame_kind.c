@@ -16,6 +16,9 @@ const struct frame_kind_row frame_kinds[FRAME_KINDS] = {
 			.inlined = FRAME_INLINED, .saved = FRAME_USER },
 	[FRAME_INLINED] = { "user", "_[i]", "", "inlined", FRAME_PROGRAM, FAMILY_INLINED,
 			    .inlined = FRAME_INLINED, .saved = FRAME_USER },
+	[FRAME_JAVASCRIPT] = { "javascript", "_[s]", "", "JavaScript", FRAME_PROGRAM,
+			       FAMILY_SCRIPT, .inlined = FRAME_JAVASCRIPT,
+			       .saved = FRAME_JAVASCRIPT },
 };
 
 const char *const frame_families[FAMILIES] = {

@@ -22,6 +22,7 @@ enum frame_kind {
 	 */
 	FRAME_JIT,
 	FRAME_INLINED,	/* of no function: how one looks where it was inlined */
+	FRAME_JAVASCRIPT,	/* a JavaScript function */
 	FRAME_KINDS,
 };
 
