@@ -38,5 +38,6 @@
 } while (0)
 
 typedef VEC(const char *) string_vec;
+typedef VEC(int) int_vec;
 
 #endif

@@ -21,8 +21,6 @@
 #define CLI_RATE_MAX UINT64_MAX		/* of cli_rate(): "max" */
 #define CLI_BLANKS " \t\n"		/* as pidof(1) and pgrep(1) write between PIDs */
 
-typedef VEC(int) int_vec;
-
 /* Stores @text (NULL for a flag) at @field. 0, or a negative errno with @e filled. */
 typedef int cli_store(const char *option, const char *text, void *field, struct error *e);
 

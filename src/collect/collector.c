@@ -53,27 +53,30 @@ static uint32_t round_up_pow2(uint64_t x, uint32_t least, uint32_t most)
 static int configure(struct collector *c, const struct collector_options *o, struct error *e)
 {
 	struct ebp_config *config = &c->skel->rodata->config;
+	const struct target_options *target = o->target;
+	const struct stack_options *stack = o->stack;
 	int subsys = -1;
 
 	if (getrandom(&config->seed, sizeof(config->seed), 0) != sizeof(config->seed))
 		return error_set(e, STATUS_ERROR, -errno, "cannot draw random numbers: %s",
 				 strerror(errno));
-	config->frames = features_frames(o->max_frames);
-	config->user_frames = o->max_frames;
-	config->rescue = o->rescue;
-	config->native = !!o->native;
-	config->user = o->user;
-	config->kernel = o->kernel;
-	config->timeline = o->timeline;
-	config->filter.inherit = o->inherit;
-	config->filter.by_process = (o->ntargets && !o->by_thread) || o->command;
-	config->filter.by_thread = o->ntargets && o->by_thread;
+	config->frames = features_frames((uint32_t)stack->max_frames);
+	config->user_frames = (uint32_t)stack->max_frames;
+	config->rescue = !stack->no_rescue;
+	config->native = !!stack->native;
+	config->user = !stack->kernel_only;
+	config->kernel = !stack->user_only;
+	config->timeline = stack->timeline;
+	config->filter.inherit = !target->no_inherit;
+	config->filter.by_process = (o->ntargets && !target->tids.n) || o->command;
+	config->filter.by_thread = o->ntargets && target->tids.n;
 	for (size_t i = 0; i < EBP_SELF_MAX; i++)
 		config->filter.self[i] = (uint32_t)o->self[i];
-	config->filter.idle = o->idle;
-	config->filter.by_comm = o->comm != NULL;
-	if (o->comm)
-		memcpy(config->filter.comm, o->comm, strnlen(o->comm, EBP_COMM_LEN - 1));
+	config->filter.idle = target->include_idle;
+	config->filter.by_comm = target->comm != NULL;
+	if (target->comm)
+		memcpy(config->filter.comm, target->comm,
+		       strnlen(target->comm, EBP_COMM_LEN - 1));
 	config->filter.cgroup = o->cgroup;
 	if (o->cgroup && *o->cgroup_controller) {
 		subsys = features_cgroup_subsys(o->cgroup_controller);
@@ -84,10 +87,13 @@ static int configure(struct collector *c, const struct collector_options *o, str
 					 o->cgroup_controller);
 	}
 	config->filter.cgroup_subsys = subsys;
-	config->filter.by_cpu = o->cpus != NULL;
-	for (size_t i = 0; o->cpus && i < o->ncpus; i++)
-		if (o->cpus[i] < EBP_CPUS_MAX)
-			config->filter.cpus[o->cpus[i] / 64] |= 1ull << (o->cpus[i] & 63);
+	config->filter.by_cpu = target->cpus.n > 0;
+	for (size_t i = 0; i < target->cpus.n; i++) {
+		int cpu = target->cpus.v[i];
+
+		if (cpu < EBP_CPUS_MAX)
+			config->filter.cpus[cpu / 64] |= 1ull << (cpu & 63);
+	}
 	return 0;
 }
 
@@ -123,7 +129,9 @@ static int choose_programs(struct collector *c, const struct collector_options *
 	struct ebprof_bpf *s = c->skel;
 	int by_process = s->rodata->config.filter.by_process, err = 0;
 
-	bpf_program__set_autoload(s->progs.on_fork, o->user || (by_process && o->inherit));
+	bpf_program__set_autoload(s->progs.on_fork,
+				  !o->stack->kernel_only ||
+					  (by_process && !o->target->no_inherit));
 	bpf_program__set_autoload(s->progs.on_exec, o->command != 0);
 	bpf_program__set_autoload(s->progs.on_exit, by_process);
 	choose_maps(s);
@@ -146,7 +154,7 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 	uint32_t entries, ring;
 	uint64_t rate = 0, bytes;
 
-	perf_online_cpus(o->cpus, o->ncpus, &cpus, &ncpus);
+	perf_online_cpus(o->target->cpus.v, o->target->cpus.n, &cpus, &ncpus);
 	free(cpus);
 	c->ncpus = ncpus;
 	for (size_t i = 0; i < c->nparts; i++)
@@ -155,8 +163,8 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 	for (size_t i = 0; i < c->nparts; i++)
 		bytes = bytes > c->parts[i].ops->ring_bytes ? bytes : c->parts[i].ops->ring_bytes;
 	entries = round_up_pow2(rate / 2, 4096, 1u << 20);
-	ring = round_up_pow2(o->ring_bytes ? o->ring_bytes : bytes,
-			     o->ring_bytes ? 4096 : 1u << 20, 64u << 20);
+	ring = round_up_pow2(o->stack->buffer ? o->stack->buffer : bytes,
+			     o->stack->buffer ? 4096 : 1u << 20, 64u << 20);
 	config->seen_stacks = round_up_pow2(rate * 8, 1u << 13, 1u << 20);
 	config->seen_processes = round_up_pow2(rate, 1u << 12, 1u << 16);
 	bpf_map__set_max_entries(s->maps.seen_stacks, config->seen_stacks);

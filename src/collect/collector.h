@@ -17,6 +17,8 @@
 
 #include "base/error.h"
 #include "bpf/ebprof.h"
+#include "collect/stack_options.h"
+#include "collect/target_options.h"
 #include "collect/unwind_maps.h"
 
 struct collector_options;
@@ -63,26 +65,18 @@ struct collector_part {
 struct collector_options {
 	struct collector_part parts[COLLECTOR_PARTS_MAX];
 	size_t nparts;
-	const pid_t *targets;		/* processes, or threads where @by_thread */
+	/* As the user gave them; borrowed. */
+	const struct target_options *target;
+	const struct stack_options *stack;
+	/* What @target names, as far as that had to be looked up. */
+	const pid_t *targets;		/* processes, or the threads of @target */
 	size_t ntargets;		/* 0: all */
-	int by_thread;
-	int inherit;			/* sample what the targets fork, too */
 	pid_t command;			/* to be sampled from its exec on; 0: none */
-	const char *comm;		/* only processes of this name; NULL: all */
 	uint64_t cgroup;		/* only this cgroup and what is below; 0: all */
 	const char *cgroup_controller;	/* cgroup v1: whose hierarchy; "": v2 */
-	const int *cpus;		/* only these; NULL: all that are online */
-	size_t ncpus;
-	int user, kernel;		/* which stacks to take */
-	int timeline;			/* each sample with its time, instead of counts */
 	pid_t self[EBP_SELF_MAX];	/* left out; 0: nobody */
-	int idle;			/* the idle task too */
-	uint32_t max_frames;		/* at most EBP_FRAMES_MAX */
-	int rescue;			/* send user stacks that the kernel cannot finish */
-	int native;			/* keep the machine code of languages' frames, too */
 	/* used by the programs; must outlive the collector */
 	const struct unwind_maps *unwind_maps;
-	size_t ring_bytes;		/* 0: chosen by the number of CPUs */
 	int trial;			/* doctor asks whether all can be loaded */
 };
 

@@ -86,24 +86,13 @@ static void fill_collect(struct recording *r)
 	if (o->target.command && o->delay)
 		vec_push(&r->targets.ids, r->command.launch.pid);
 	*c = (struct collector_options){
+		.target = &o->target,
+		.stack = &o->stack,
 		.targets = r->targets.ids.v,
 		.ntargets = r->targets.ids.n,
-		.by_thread = o->target.tids.n > 0,
-		.inherit = !o->target.no_inherit,
 		.command = o->target.command && !o->delay ? r->command.launch.pid : 0,
-		.comm = o->target.comm,
 		.cgroup = r->targets.cgroup.id,
 		.cgroup_controller = r->targets.cgroup.controller,
-		.cpus = o->target.cpus.v,
-		.ncpus = o->target.cpus.n,
-		.user = !o->stack.kernel_only,
-		.kernel = !o->stack.user_only,
-		.timeline = o->stack.timeline,
-		.idle = o->target.include_idle,
-		.max_frames = (uint32_t)o->stack.max_frames,
-		.rescue = !o->stack.no_rescue,
-		.native = o->stack.native,
-		.ring_bytes = o->stack.buffer,
 	};
 	if (!o->target.include_self)
 		beside_pids(&r->beside, c->self);
@@ -144,13 +133,10 @@ static void fill_options(struct recording *r)
 	r->session_options = (struct session_options){
 		.sources = &r->sources,
 		.collect = r->collect,
-		.unwind_memory = r->o.stack.unwind_memory,
 		.symbols = naming_options(&r->o.names, &r->o.view, r->debuginfod, &r->beside),
 		.remote = r->beside.remote,
 		.sandbox = &r->sandbox,
-		.native = r->o.stack.native,
 		.why = r->o.names.why,
-		.per_thread = r->o.stack.per_thread,
 		.live = r->live,
 	};
 }

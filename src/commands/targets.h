@@ -8,18 +8,8 @@
 
 #include "base/error.h"
 #include "base/vec.h"
-#include "cli/cli.h"
+#include "collect/target_options.h"
 #include "proc/cgroup.h"
-
-struct target_options {
-	int_vec pids, tids, cpus;
-	int all;
-	const char *cgroup, *comm;
-	char **command;			/* argv of the command that is the target; NULL: none */
-	/* argv of a command beside another target, which lasts as long; NULL: none */
-	char **until;
-	int no_inherit, include_self, include_idle;
-};
 
 struct targets {
 	VEC(struct target) list;	/* processes or threads; empty: not chosen by number */

@@ -91,30 +91,37 @@ static void on_rescued(void *ctx, const struct ebp_rescue *sample,
 	assembler_rescued(((struct session *)ctx)->assembler, sample, result);
 }
 
+static int takes_user(const struct session *s)
+{
+	return !s->o->collect.stack->kernel_only;
+}
+
 /* Whatever starts on this machine is sampled. */
 static int samples_all(const struct collector_options *o)
 {
-	return !o->ntargets && !o->command && !o->comm && !o->cgroup;
+	return !o->ntargets && !o->command && !o->target->comm && !o->cgroup;
 }
 
 /* The maps, and who fills them. */
 static int prepare_unwinding(struct session *s, struct error *e)
 {
 	const struct collector_options *c = &s->o->collect;
+	const struct stack_options *stack = c->stack;
 	const struct unwinder_kernel kernel = { grow, publish_space, withdraw_space, s };
 	const struct unwinder_options options = {
-		.memory = s->o->unwind_memory, .read_memory = remote_place, .ctx = s->o->remote,
+		.memory = stack->unwind_memory, .read_memory = remote_place, .ctx = s->o->remote,
 	};
 
-	s->unwind_maps = unwind_maps_new(c->user ? s->o->unwind_memory : 0, SPACES, e);
+	s->unwind_maps = unwind_maps_new(takes_user(s) ? stack->unwind_memory : 0, SPACES, e);
 	if (!s->unwind_maps)
 		return -EIO;
 	s->unwinder = unwinder_new(s->images, &kernel, &options);
 	if (!s->unwinder)
 		return error_set(e, STATUS_ERROR, -errno, "cannot build unwind tables: %s",
 				 strerror(errno));
-	s->tracker = tracker_new(s->procs, s->unwinder, s->langs, c->user && samples_all(c));
-	s->rescue = rescue_new(s->procs, s->tracker, s->unwinder, c->max_frames, on_rescued, s);
+	s->tracker = tracker_new(s->procs, s->unwinder, s->langs, takes_user(s) && samples_all(c));
+	s->rescue = rescue_new(s->procs, s->tracker, s->unwinder, (uint32_t)stack->max_frames,
+			       on_rescued, s);
 	return 0;
 }
 
@@ -126,7 +133,7 @@ static void track_targets(struct session *s)
 {
 	const struct collector_options *c = &s->o->collect;
 
-	for (size_t i = 0; !c->by_thread && i < c->ntargets; i++)
+	for (size_t i = 0; !c->target->tids.n && i < c->ntargets; i++)
 		tracker_add(s->tracker, c->targets[i], 0);
 	if (c->command)
 		tracker_add(s->tracker, c->command, 0);
@@ -145,9 +152,10 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->profile = profile_new();
 	s->namer = namer_new(&(struct namer_options){ .symbols = &o->symbols, .live = o->live });
 	s->assembler = assembler_new(s->profile, s->images, s->procs, s->namer, s->sources, o->why);
-	assembler_languages(s->assembler, s->langs, o->native);
-	s->sources->host.timeline = o->collect.timeline;
-	s->sources->host.per_thread = profile_meta(s->profile)->per_thread = o->per_thread;
+	assembler_languages(s->assembler, s->langs, o->collect.stack->native);
+	s->sources->host.timeline = o->collect.stack->timeline;
+	s->sources->host.per_thread = profile_meta(s->profile)->per_thread =
+		o->collect.stack->per_thread;
 	sources_begin(s->sources);
 	if (s->sources->host.at_tracepoint)
 		assembler_leave_tracing_out(s->assembler);
@@ -169,7 +177,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 		 */
 		if (o->sandbox)
 			sandbox_enter(o->sandbox);
-		if (o->collect.user)
+		if (takes_user(s))
 			track_targets(s);
 		return s;
 	}
@@ -199,7 +207,7 @@ void session_free(struct session *s)
 
 int session_add_target(struct session *s, pid_t pid)
 {
-	if (s->o->collect.user)
+	if (takes_user(s))
 		tracker_add(s->tracker, pid, 0);
 	return collector_add_target(s->collector, pid);
 }
@@ -298,7 +306,7 @@ static void take_record(struct session *s, const struct ebp_head *head)
 		break;
 	case EBP_PROCESS:
 		assembler_process(s->assembler, &sighting->process, sighting->time);
-		if (s->o->collect.user)
+		if (takes_user(s))
 			tracker_add(s->tracker, (pid_t)sighting->process.tgid,
 				    sighting->process.start);
 		break;
@@ -466,7 +474,7 @@ int session_start(struct session *s, struct error *e)
 {
 	int err;
 
-	if (s->o->collect.user) {
+	if (takes_user(s)) {
 		pump(s);
 		unwinder_wait(s->unwinder, TABLES_FIRST);
 	}

@@ -39,13 +39,10 @@ struct session_options {
 	/* what is measured; must outlive the session, and is its alone */
 	struct sources *sources;
 	struct collector_options collect;	/* without the parts, which are the sources' */
-	size_t unwind_memory;		/* bytes of unwind tables, at most */
 	struct symbolizer_options symbols;
 	struct remote *remote;		/* who reads the memory of targets */
 	/* entered before the first foreign file is read; NULL: not at all */
 	const struct sandbox_options *sandbox;
-	int per_thread;			/* outputs tell threads apart by their ids */
-	int native;			/* an interpreter's own frames are shown, too */
 	int why;			/* what has no name tells why in its place */
 	/*
 	 * Somebody looks at the profile while it is made (session_update()), so names are wanted

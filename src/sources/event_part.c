@@ -26,7 +26,9 @@ void event_part_configure(struct event_part *p, struct bpf_program *program)
 
 int event_part_open(struct event_part *p, const struct collector_options *o, struct error *e)
 {
-	struct perf_event_attr attr = event_attr(p->event, p->frequency, p->period, o->idle);
+	const struct target_options *target = o->target;
+	struct perf_event_attr attr = event_attr(p->event, p->frequency, p->period,
+						 target->include_idle);
 	int first = 0, program = bpf_program__fd(p->program), err;
 
 	attr.sample_type |= p->sample_type;
@@ -37,7 +39,8 @@ int event_part_open(struct event_part *p, const struct collector_options *o, str
 	if (p->event->type == PERF_TYPE_TRACEPOINT)
 		p->events = perf_events_new(&attr, 0, &first, 1, program);
 	else
-		p->events = perf_events_new(&attr, p->event->also, o->cpus, o->ncpus, program);
+		p->events = perf_events_new(&attr, p->event->also, target->cpus.v, target->cpus.n,
+					    program);
 	err = perf_events_try(p->events);
 	return err ? features_explain(e, err, "cannot open the event") : 0;
 }

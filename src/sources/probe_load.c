@@ -14,10 +14,11 @@
 
 static void try_load(struct feature_result *r, const struct collector_part_ops *ops, void *ctx)
 {
+	const struct target_options target = { .no_inherit = 1 };
+	const struct stack_options stack = { .max_frames = EBP_FRAMES_MAX, .buffer = 4096 };
 	struct collector_options o = {
 		.parts = { { ops, ctx } }, .nparts = 1, .trial = 1,
-		.user = 1, .kernel = 1, .rescue = 1,
-		.max_frames = EBP_FRAMES_MAX, .ring_bytes = 4096,
+		.target = &target, .stack = &stack,
 	};
 	struct unwind_maps *maps;
 	struct collector *c;
