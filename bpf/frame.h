@@ -62,6 +62,7 @@ enum ebp_language {
 	/* From here on: frames are machine frames, and stand among those of machine code. */
 	EBP_LANGUAGE_MACHINE = 16,
 	EBP_LANGUAGE_V8,	/* JavaScript */
+	EBP_LANGUAGE_HOTSPOT,	/* Java */
 	EBP_LANGUAGES = EBP_LANGUAGE_MASK + 1,
 };
 

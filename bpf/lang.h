@@ -29,11 +29,23 @@ _Static_assert(sizeof(struct ebp_layout) == 512, "wire");
 #define EBP_CODE_FILE	512
 #define EBP_CODE_TABLE	4096		/* bytes of a line table that are sent */
 
+#define EBP_TEXT_UTF8	8		/* instead of a width: bytes of UTF-8 */
+
+#define EBP_TEXT_ENDS	255		/* as its length_at */
+
 /* A string as it lies in the process. */
 struct ebp_text {
 	__u32 length;		/* characters */
-	__u8 width;		/* bytes of a character: 1, 2, 4; 0: it could not be read */
-	__u8 reserved[3];
+	/* bytes of a character: 1, 2, 4; EBP_TEXT_UTF8; 0: it could not be read */
+	__u8 width;
+	/*
+	 * Of an @object that was not in memory: where it has its length, a __u16 of bytes, and
+	 * where its UTF-8; EBP_TEXT_ENDS: it ends with a zero. User space can have it brought
+	 * there.
+	 */
+	__u8 length_at, text_at;
+	__u8 reserved;
+	__u64 object;		/* address; 0: none */
 };
 
 /* EBP_CODE in the ring buffer: what an id of code means. Sent before it is used. */
@@ -54,6 +66,6 @@ struct ebp_code {
 	__u8 table_data[];
 };
 _Static_assert(sizeof(struct ebp_code) ==
-	       80 + EBP_CODE_NAME + EBP_CODE_SCOPE + EBP_CODE_FILE, "wire");
+	       104 + EBP_CODE_NAME + EBP_CODE_SCOPE + EBP_CODE_FILE, "wire");
 
 #endif

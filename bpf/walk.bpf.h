@@ -8,6 +8,7 @@
 #ifndef EBPROF_WALK_BPF_H
 #define EBPROF_WALK_BPF_H
 
+#include "bpf/hotspot.bpf.h"
 #include "bpf/lang.bpf.h"
 #include "bpf/python.bpf.h"
 #include "bpf/unwind.bpf.h"
@@ -23,6 +24,8 @@ static __always_inline int machine_look(__u32 language, __u32 frame)
 	switch (language) {
 	case EBP_LANGUAGE_V8:
 		return v8_frame(frame);
+	case EBP_LANGUAGE_HOTSPOT:
+		return hotspot_frame(frame);
 	default:
 		return 0;
 	}
@@ -33,9 +36,21 @@ static __always_inline int machine_announce(__u32 language, __u32 frame)
 	switch (language) {
 	case EBP_LANGUAGE_V8:
 		return v8_announce(frame);
+	case EBP_LANGUAGE_HOTSPOT:
+		return hotspot_resolve(frame);
 	default:
 		return 0;
 	}
+}
+
+/* What it is becomes frames: one, where the language has no more to say. */
+static __always_inline int machine_take(__u32 language, __u32 frame, const struct lang_walk *w,
+					struct unwind_state *u)
+{
+	if (language == EBP_LANGUAGE_HOTSPOT)
+		return hotspot_take(frame);
+	take_frame(u, w->pending);
+	return 0;
 }
 
 /*
@@ -49,6 +64,7 @@ __noinline int machine_frame(__u32 frame)
 	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &zero);
 	const struct ebp_layout *o;
 	__u64 native;
+	int done;
 
 	if (!w || !u || frame > EBP_FRAMES_MAX)
 		return STEP_DONE(EBP_DEPTH);
@@ -60,12 +76,12 @@ __noinline int machine_frame(__u32 frame)
 		machine_announce(o->language, frame);
 	if (!w->pending)
 		return 0;
-	take_frame(u, w->pending);
+	done = machine_take(o ? o->language : EBP_LANGUAGE_NONE, frame, w, u);
 	if (native)
 		take_frame(u, native);
 	w->pending = 0;
 	u->asked = 0;
-	return 0;
+	return done;
 }
 
 /* At most so many frames. */

@@ -8,6 +8,7 @@
 const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_PYTHON] = &lang_python,
 	[EBP_LANGUAGE_V8] = &lang_v8,
+	[EBP_LANGUAGE_HOTSPOT] = &lang_hotspot,
 };
 
 void lang_image_free(struct lang_image *l)
@@ -73,10 +74,13 @@ char *lang_utf8(const uint8_t *bytes, size_t length, unsigned width)
 /* The characters of @t that are in @bytes; those that did not fit are three dots. */
 static char *text_of(const struct ebp_text *t, const uint8_t *bytes, size_t size)
 {
-	unsigned width = t->width == 1 || t->width == 2 || t->width == 4 ? t->width : 0;
+	int is_utf8 = t->width == EBP_TEXT_UTF8;
+	unsigned width = t->width == 1 || t->width == 2 || t->width == 4 ? t->width : is_utf8;
 	size_t room = width ? (size - 1) / width : 0, n = t->length < room ? t->length : room;
-	char *text = lang_utf8(bytes, n, width), *cut;
+	char *text, *cut;
 
+	text = is_utf8 ? xasprintf("%.*s", (int)n, (const char *)bytes)
+		       : lang_utf8(bytes, n, width);
 	if (!width || n == t->length)
 		return text;
 	cut = xasprintf("%s...", text);
@@ -96,6 +100,8 @@ static char *name_of(const struct ebp_code *record, const struct lang_ops *ops)
 	if (!record->scope.length || !record->scope.width)
 		return name;
 	scope = text_of(&record->scope, record->scope_bytes, EBP_CODE_SCOPE);
+	if (ops->tidy)
+		ops->tidy(scope);
 	joined = xasprintf("%s%s%s", scope, ops->joint, name);
 	free(scope);
 	free(name);

@@ -49,6 +49,8 @@ struct lang_ops {
 	uint32_t language;	/* enum ebp_language */
 	const char *joint;	/* between a scope and a name: "::" */
 	const char *anonymous;	/* the name of code that has none; NULL: all has one */
+	/* Makes a scope what the language's own texts have; NULL: it is. */
+	void (*tidy)(char *scope);
 	/*
 	 * Whether @f, whose file's name is @name, is an interpreter of the language: fills @out, or
 	 * only its reason.
@@ -58,7 +60,7 @@ struct lang_ops {
 	uint32_t (*line)(const struct lang_code *code, uint32_t place);
 };
 
-extern const struct lang_ops lang_python, lang_v8;
+extern const struct lang_ops lang_hotspot, lang_python, lang_v8;
 
 /* All rows: by language, with gaps. */
 extern const struct lang_ops *const lang_rows[EBP_LANGUAGES];

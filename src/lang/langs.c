@@ -7,6 +7,7 @@
 #include "base/hashmap.h"
 #include "bpf/unwind.h"
 
+#define TEXT_CHUNK 32	/* bytes of a text that ends with a zero */
 #define KEPT 4		/* codes of one slot: those before the last may be in stacks under way */
 
 /* What was found in an image. */
@@ -26,6 +27,8 @@ struct langs {
 	const struct images *images;
 	langs_publish *publish;
 	void *ctx;
+	langs_read *read;	/* NULL: none */
+	void *memory;		/* its context */
 	VEC(struct looked) looked;		/* by image */
 	VEC(struct lang_image) layouts;		/* by number less 1 */
 	VEC(struct lang_code) codes;
@@ -42,6 +45,12 @@ struct langs *langs_new(const struct images *images, langs_publish *publish, voi
 	l->publish = publish;
 	l->ctx = ctx;
 	return l;
+}
+
+void langs_memory(struct langs *l, langs_read *read, void *ctx)
+{
+	l->read = read;
+	l->memory = ctx;
 }
 
 void langs_free(struct langs *l)
@@ -138,12 +147,57 @@ static uint32_t make_place(struct langs *l, uint32_t slot)
 	return *place - 1;
 }
 
+/* A text whose page was not there, nor need it be so now. */
+static void fetch_text(const struct langs *l, pid_t pid, struct ebp_text *t, uint8_t *bytes,
+		       size_t size)
+{
+	uint16_t length = TEXT_CHUNK;
+
+	if (t->width || !t->object ||
+	    (t->length_at != EBP_TEXT_ENDS &&
+	     l->read(l->memory, pid, t->object + t->length_at, &length, sizeof(length))))
+		return;
+	if (!l->read(l->memory, pid, t->object + t->text_at, bytes,
+		     length < size ? length : size - 1)) {
+		t->length = t->length_at == EBP_TEXT_ENDS
+				    ? (uint32_t)strnlen((const char *)bytes, TEXT_CHUNK)
+				    : length;
+		t->width = EBP_TEXT_UTF8;
+	}
+}
+
+static int is_away(const struct ebp_text *t)
+{
+	return !t->width && t->object;
+}
+
+/* The record with its texts, in a malloc'd block; NULL: it has them. */
+static struct ebp_code *fetched(const struct langs *l, const struct ebp_code *record, size_t size)
+{
+	pid_t pid = (pid_t)record->process.tgid;
+	struct ebp_code *r;
+
+	if (!l->read || size < sizeof(*record) ||
+	    !(is_away(&record->name) || is_away(&record->scope) || is_away(&record->file)))
+		return NULL;
+	r = xmalloc(size);
+	memcpy(r, record, size);
+	fetch_text(l, pid, &r->name, r->name_bytes, sizeof(r->name_bytes));
+	fetch_text(l, pid, &r->scope, r->scope_bytes, sizeof(r->scope_bytes));
+	fetch_text(l, pid, &r->file, r->file_bytes, sizeof(r->file_bytes));
+	return r;
+}
+
 void langs_code(struct langs *l, const struct ebp_code *record, size_t size)
 {
+	struct ebp_code *whole = fetched(l, record, size);
 	struct lang_code code;
 	uint32_t place;
 
-	if (lang_code_decode(record, size, &code))
+	int err = lang_code_decode(whole ? whole : record, size, &code);
+
+	free(whole);
+	if (err)
 		return;
 	place = make_place(l, record->slot % EBP_CODES);
 	l->codes.v[place] = code;

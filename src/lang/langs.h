@@ -18,9 +18,14 @@ struct langs;
 /* Makes a layout known to the kernel. 0 or a negative errno. */
 typedef int langs_publish(void *ctx, uint32_t number, const struct ebp_layout *layout);
 
+/* As remote_place() (proc/remote.h). */
+typedef int langs_read(void *ctx, pid_t pid, uint64_t address, void *to, size_t size);
+
 /* @images is borrowed. */
 struct langs *langs_new(const struct images *images, langs_publish *publish, void *ctx);
 void langs_free(struct langs *l);
+/* What reads texts that were not in memory when the kernel wanted them. */
+void langs_memory(struct langs *l, langs_read *read, void *ctx);
 
 /*
  * The number of the layout of @image, from 1 on; 0: no interpreter that is known. Numbers go to

@@ -19,6 +19,8 @@ const struct frame_kind_row frame_kinds[FRAME_KINDS] = {
 	[FRAME_JAVASCRIPT] = { "javascript", "_[s]", "", "JavaScript", FRAME_PROGRAM,
 			       FAMILY_SCRIPT, .inlined = FRAME_JAVASCRIPT,
 			       .saved = FRAME_JAVASCRIPT },
+	[FRAME_JAVA] = { "java", "_[v]", "", "Java", FRAME_PROGRAM, FAMILY_SCRIPT,
+			 .inlined = FRAME_JAVA, .saved = FRAME_JAVA },
 };
 
 const char *const frame_families[FAMILIES] = {

@@ -23,6 +23,7 @@ enum frame_kind {
 	FRAME_JIT,
 	FRAME_INLINED,	/* of no function: how one looks where it was inlined */
 	FRAME_JAVASCRIPT,	/* a JavaScript function */
+	FRAME_JAVA,	/* a Java method, however it was run */
 	FRAME_KINDS,
 };
 

@@ -5,6 +5,7 @@ static const enum frame_kind kinds[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_NONE] = FRAME_USER,
 	[EBP_LANGUAGE_PYTHON] = FRAME_PYTHON,
 	[EBP_LANGUAGE_V8] = FRAME_JAVASCRIPT,
+	[EBP_LANGUAGE_HOTSPOT] = FRAME_JAVA,
 };
 
 static void read_image(uint64_t word, struct frame_word *out)

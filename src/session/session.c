@@ -148,6 +148,8 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	deadline_set(&s->deadline, -1, UINT64_MAX);
 	s->images = images_new();
 	s->langs = langs_new(s->images, publish_layout, s);
+	if (o->remote)
+		langs_memory(s->langs, remote_place, o->remote);
 	s->procs = procs_new(s->images, o->remote);
 	s->profile = profile_new();
 	s->namer = namer_new(&(struct namer_options){ .symbols = &o->symbols, .live = o->live });

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One step over a frame of HotSpot's code, x86-64: from it to its caller's.
+ *
+ * The same code is compiled for BPF and natively, behind unwind_step.h, whose state and
+ * env_read() it works with. Nothing that is read is trusted: offsets are masked, and a return
+ * address of Java code counts only where it lies in the code cache, which it always does.
+ *
+ * Frames (src/hotspot/cpu/x86/frame_x86.hpp). Interpreted: from the frame pointer downward the
+ * caller's stack pointer, that of the last call, the method; somewhere below the address of the
+ * bytecode. Compiled: of the size that their CodeBlob has, with the return address and the
+ * caller's frame pointer in their two highest words. All else has a frame pointer, or no frame.
+ */
+#ifndef EBPROF_HOTSPOT_STEP_H
+#define EBPROF_HOTSPOT_STEP_H
+
+#include "bpf/hotspot.h"
+
+#define HOTSPOT_HEAPS	4
+#define HOTSPOT_HOPS	20	/* from a segment to its block's first: 254 segments each */
+#define HOTSPOT_WORDS	64	/* of a CodeBlob */
+#define HOTSPOT_SPAN	(1u << 20)	/* bytes of one frame, at most */
+
+#define HOTSPOT_OTHER	(-1)	/* of a step: it is no code of HotSpot's */
+
+struct hotspot_heap {
+	__u64 start, end, segmap, shift;
+};
+
+enum hotspot_kind {
+	HOTSPOT_STUB,		/* code that is no method's */
+	HOTSPOT_INTERPRETED,
+	HOTSPOT_COMPILED,
+};
+
+struct hotspot_state {
+	/* Of the process: where its code is. */
+	__u64 process;		/* which one; the caller's */
+	__u64 bias;
+	__u64 low, high;
+	__u64 interpreter, interpreter_end;
+	struct hotspot_heap heaps[HOTSPOT_HEAPS];
+	/* What the last step found: */
+	__u64 blob;		/* 0: the interpreter's code, which was not looked for */
+	__u64 method;		/* 0: none */
+	/* where the bytecode is, as a register has it and as the frame has it; 0: not known */
+	__u64 bcp, saved_bcp;
+	__u64 code;		/* where a blob's code begins */
+	__u64 pc;
+	__u32 kind;		/* enum hotspot_kind */
+	__u32 exact;		/* pc is no return address */
+	__u64 name;		/* the beginning of a stub's; 0: not in memory */
+	__u8 text[40];		/* a leaf's code, and what is before it */
+	__u64 words[HOTSPOT_WORDS];	/* of the blob */
+};
+
+static __always_inline __u64 hotspot_word(const struct hotspot_state *s, __u32 offset)
+{
+	return s->words[offset >> 3 & (HOTSPOT_WORDS - 1)];
+}
+
+static __always_inline __u32 hotspot_half(const struct hotspot_state *s, __u32 offset)
+{
+	return (__u32)(hotspot_word(s, offset) >> (offset & 4) * 8);
+}
+
+static __always_inline int hotspot_is_code(const struct hotspot_state *s, __u64 address)
+{
+	return address >= s->low && address < s->high;
+}
+
+static __always_inline __u64 hotspot_pointer(struct unwind_env *env, __u64 address)
+{
+	__u64 value = 0;
+
+	return env_read(env, &value, sizeof(value), address) ? 0 : value;
+}
+
+/* --- Where code is. --------------------------------------------------------- */
+
+static __always_inline void hotspot_load_heap(struct unwind_env *env, struct hotspot_heap *h,
+					      const struct ebp_hotspot *o, __u64 heap)
+{
+	h->start = heap ? hotspot_pointer(env, heap + o->heap_start) : 0;
+	h->end = heap ? hotspot_pointer(env, heap + o->heap_end) : 0;
+	h->segmap = heap ? hotspot_pointer(env, heap + o->heap_segmap) : 0;
+	h->shift = hotspot_pointer(env, heap + o->heap_shift) & 31;
+}
+
+/* What of a process does not change. 0, or negative: it has no code yet. */
+static __always_inline int hotspot_load(struct unwind_env *env, struct hotspot_state *s,
+					const struct ebp_hotspot *o, __u64 bias)
+{
+	__u64 heaps = hotspot_pointer(env, bias + o->heaps), data;
+	__u64 queue = hotspot_pointer(env, bias + o->interpreter);
+
+	s->bias = bias;
+	s->process = 0;
+	s->low = hotspot_pointer(env, bias + o->low);
+	s->high = hotspot_pointer(env, bias + o->high);
+	s->interpreter = queue ? hotspot_pointer(env, queue + o->queue_start) : 0;
+	s->interpreter_end =
+		s->interpreter + (__u32)hotspot_pointer(env, queue + o->queue_bytes);
+	data = heaps ? hotspot_pointer(env, heaps + o->array_data) : 0;
+	if (!data || !s->low || !s->interpreter)
+		return -1;
+	heaps = (__u32)hotspot_pointer(env, heaps);
+	for (__u32 i = 0; i < HOTSPOT_HEAPS; i++)
+		hotspot_load_heap(env, &s->heaps[i], o,
+				  i < heaps ? hotspot_pointer(env, data + i * 8) : 0);
+	return 0;
+}
+
+/* The CodeBlob that has @pc, by the map of segments; 0: none. */
+static __always_inline __u64 hotspot_find(struct unwind_env *env, const struct hotspot_state *s,
+					  const struct ebp_hotspot *o, __u64 pc)
+{
+	__u64 start = 0, segmap = 0, shift = 0, index;
+	__u8 back = 0;
+
+	for (__u32 i = 0; i < HOTSPOT_HEAPS; i++) {
+		if (pc >= s->heaps[i].start && pc < s->heaps[i].end) {
+			start = s->heaps[i].start;
+			segmap = s->heaps[i].segmap;
+			shift = s->heaps[i].shift;
+		}
+	}
+	if (!start)
+		return 0;
+	index = (pc - start) >> shift;
+	for (int i = 0; i < HOTSPOT_HOPS; i++) {
+		if (env_read(env, &back, sizeof(back), segmap + index) || back == 0xff ||
+		    back > index)
+			return 0;
+		if (!back)
+			return start + (index << shift) + o->block;
+		index -= back;
+	}
+	return 0;
+}
+
+#define HOTSPOT_ADAPTER 0x4932432f433249ull	/* "I2C/C2I", without its last byte */
+
+/* The blob of @pc into s->words. */
+static __always_inline int hotspot_read_blob(struct unwind_env *env, struct hotspot_state *s,
+					     const struct ebp_hotspot *o, __u64 pc)
+{
+	__u32 bytes = o->blob_bytes & 511;
+
+	s->blob = hotspot_find(env, s, o, pc);
+	if (!s->blob)
+		return -1;
+	/* The last one may end where nothing follows. */
+	if (env_read(env, s->words, bytes, s->blob) && env_read(env, s->words, 128, s->blob))
+		return -1;
+	s->name = 0;
+	s->code = o->flags & EBP_HOTSPOT_CODE_OFFSET ? s->blob + hotspot_half(s, o->blob_code)
+						      : hotspot_word(s, o->blob_code);
+	/* Names would tell, but nobody reads them, so they need not be in memory. */
+	if ((__u16)(hotspot_word(s, o->blob_header) >> (o->blob_header & 6) * 8) ==
+	    o->method_header) {
+		s->kind = HOTSPOT_COMPILED;
+		s->method = hotspot_word(s, o->method);
+		return 0;
+	}
+	s->kind = HOTSPOT_STUB;
+	s->name = hotspot_pointer(env, hotspot_word(s, o->blob_name));
+	return 0;
+}
+
+/* --- From a frame to its caller's. ------------------------------------------ */
+
+/* The caller, where @ra says that it is Java code. */
+static __always_inline int hotspot_leave(struct unwind_state *u, const struct hotspot_state *s,
+					 __u64 ra, __u64 sp, __u64 fp)
+{
+	if (!hotspot_is_code(s, ra) || sp & 7 || sp < u->sp + !u->exact ||
+	    sp - u->sp > HOTSPOT_SPAN)
+		return -1;
+	u->pc = ra;
+	u->sp = sp;
+	u->fp = fp;
+	u->by_fp = u->exact = 0;
+	return 0;
+}
+
+/*
+ * The entry of an interpreted method: the caller's stack pointer is in r13 until the frame is
+ * there, the method in rbx; the return address lies on the stack or is in rax.
+ */
+static __always_inline int hotspot_entering(struct unwind_env *env, struct unwind_state *u,
+					    struct hotspot_state *s)
+{
+	__u64 top[2] = {}, own[2] = {}, r13 = u->regs.r[13], ra;
+
+	s->method = u->regs.r[3];
+	if (env_read(env, top, sizeof(top), u->sp))
+		return -1;
+	if (u->fp >= u->sp && u->fp < r13) {
+		if (env_read(env, own, sizeof(own), u->fp))
+			return -1;
+		return hotspot_leave(u, s, own[1], r13, own[0]);
+	}
+	ra = hotspot_is_code(s, top[0])	       ? top[0]
+	     : hotspot_is_code(s, u->regs.r[0]) ? u->regs.r[0]
+						: top[1];
+	return hotspot_leave(u, s, ra, r13, u->fp);
+}
+
+#define HOTSPOT_POP_R13		0x5d41ull
+#define HOTSPOT_RSP_RBX		0xdc8948ull	/* mov %rbx, %rsp, in either of its forms */
+#define HOTSPOT_RSP_RBX_2	0xe38b48ull
+#define HOTSPOT_JUMP_R13	0xe5ff41ull
+
+/*
+ * The last instructions of an interpreted method, when its frame is gone: pop %r13; mov %rbx, %rsp;
+ * jmp *%r13. Positive: it is not at them.
+ */
+static __always_inline int hotspot_leaving(struct unwind_env *env, struct unwind_state *u,
+					   struct hotspot_state *s)
+{
+	__u64 code = hotspot_pointer(env, u->pc);
+
+	if ((code & 0xffff) == HOTSPOT_POP_R13)
+		return hotspot_leave(u, s, hotspot_pointer(env, u->sp), u->regs.r[3], u->fp);
+	code &= 0xffffff;
+	if (code == HOTSPOT_RSP_RBX || code == HOTSPOT_RSP_RBX_2)
+		return hotspot_leave(u, s, u->regs.r[13], u->regs.r[3], u->fp);
+	if (code == HOTSPOT_JUMP_R13)
+		return hotspot_leave(u, s, u->regs.r[13], u->sp, u->fp);
+	return 1;
+}
+
+#define HOTSPOT_FIXED	9	/* words below the frame pointer that each frame has */
+
+static __always_inline int hotspot_interpreted(struct unwind_env *env, struct unwind_state *u,
+					       struct hotspot_state *s,
+					       const struct ebp_hotspot *o)
+{
+	__u64 fp = u->fp, sp;
+	int err;
+
+	s->kind = HOTSPOT_INTERPRETED;
+	if (u->exact) {
+		if (u->regs.r[13] - u->sp < HOTSPOT_SPAN / 2 && !(u->regs.r[13] & 7))
+			return hotspot_entering(env, u, s);
+		err = hotspot_leaving(env, u, s);
+		if (err <= 0)
+			return err;
+		s->bcp = u->regs.r[13];
+	}
+	if (fp < u->sp || fp - u->sp > HOTSPOT_SPAN || fp & 7 ||
+	    fill_window(env, u, fp - HOTSPOT_FIXED * 8, fp + 16))
+		return -1;
+	/* The frame is being made: its method is still in rbx. */
+	s->method = fp - u->sp < HOTSPOT_FIXED * 8 && u->exact ? u->regs.r[3]
+								: window_word(u, fp - 24);
+	s->saved_bcp = window_word(u, fp - 8 * (o->bcp & 15));
+	sp = window_word(u, fp - 8);
+	if (sp < fp + 16 || sp - fp > HOTSPOT_SPAN)
+		sp = fp + 16;
+	return hotspot_leave(u, s, window_word(u, fp + 8), sp, window_word(u, fp));
+}
+
+#define HOTSPOT_BEFORE 24	/* bytes of code before a leaf's pc that are looked at */
+
+/*
+ * Whether a compiled method's frame is there in the midst of its making, by the bytes before its
+ * pc: sub $n, %rsp is over. With it goes where the caller's frame pointer is: 1 on the stack, -1
+ * still in its register, because mov %rbp, n(%rsp) comes next. 0: the frame is not there.
+ */
+static __always_inline int hotspot_is_made(const struct hotspot_state *s)
+{
+	const __u8 *c = s->text;
+	int made = 0;
+
+	for (int i = 0; i <= HOTSPOT_BEFORE - 4; i++)
+		if (c[i] == 0x48 && c[i + 2] == 0xec &&
+		    (c[i + 1] == 0x83 || (c[i + 1] == 0x81 && i <= HOTSPOT_BEFORE - 7)))
+			made = 1;
+	c += HOTSPOT_BEFORE;
+	return made && c[0] == 0x48 && c[1] == 0x89 && (c[2] == 0x6c || c[2] == 0xac) ? -1 : made;
+}
+
+/* Else, the words on the stack up to the caller's: push %rbp may be over, and mov %rsp, %rbp. */
+static __always_inline int hotspot_pushed(const struct hotspot_state *s)
+{
+	const __u8 *c = s->text + HOTSPOT_BEFORE;
+
+	return c[-1] == 0x55 || (c[-3] == 0x48 && ((c[-2] == 0x8b && c[-1] == 0xec) ||
+						    (c[-2] == 0x89 && c[-1] == 0xe5)))
+		       ? 2
+		       : 1;
+}
+
+/*
+ * Words on the stack up to the caller's of a leaf that is about to leave; 0: its frame is whole.
+ * Between pop %rbp and ret is a poll of the safepoint: cmp n(%r15), %rsp; ja; or mov n(%r15), %r10;
+ * test %eax, (%r10); or test %eax, n(%rip).
+ */
+static __always_inline int hotspot_left(const struct hotspot_state *s)
+{
+	const __u8 *c = s->text + HOTSPOT_BEFORE;
+
+	if (c[0] == 0x5d)
+		return 2;
+	return c[-1] == 0x5d || c[0] == 0xc3 ||
+	       (c[0] == 0x49 && c[1] == 0x3b && (c[2] & 0x3f) == 0x27) ||
+	       (c[0] == 0x41 && c[1] == 0x85 && c[2] == 0x02 && c[3] == 0xc3) ||
+	       (c[6] == 0xc3 && ((c[0] == 0x0f && c[1] == 0x87) || (c[0] == 0x85 && c[1] == 0x05)));
+}
+
+#define HOTSPOT_STUB_BYTES 16384	/* from where a stub begins to where it is, at most */
+
+/*
+ * Whether what returns to @ra called the blob's code a little before @pc: what a stub has on its
+ * stack may be an old return address.
+ */
+static __always_inline int hotspot_called(struct unwind_env *env, const struct hotspot_state *s,
+					  __u64 ra)
+{
+	__u64 code[2] = {}, target;
+
+	if (!hotspot_is_code(s, ra) || env_read(env, code, sizeof(code), ra - sizeof(code)))
+		return 0;
+	if (code[1] >> 40 == 0xd2ff41)		/* mov $target, %r10; call *%r10 */
+		target = code[0] >> 40 | code[1] << 24;
+	else if ((code[1] >> 24 & 0xff) == 0xe8)	/* call target */
+		target = ra + (__u64)(__s64)(__s32)(code[1] >> 32);
+	else
+		return 0;
+	return target >= s->code && s->pc - target < HOTSPOT_STUB_BYTES;
+}
+
+/* A leaf of a blob with frames of a size. */
+static __always_inline int hotspot_sized_leaf(struct unwind_env *env, struct unwind_state *u,
+					      struct hotspot_state *s, const struct ebp_hotspot *o,
+					      __u64 size)
+{
+	__s64 complete = o->flags & EBP_HOTSPOT_SHORT
+				 ? (__s16)(hotspot_word(s, o->blob_complete) >>
+					   (o->blob_complete & 7) * 8)
+				 : (__s32)hotspot_half(s, o->blob_complete);
+	__u64 top[2] = {}, cfa = u->sp + size;
+	int words = 0, made = 1;
+
+	if (env_read(env, s->text, sizeof(s->text), u->pc - HOTSPOT_BEFORE) ||
+	    env_read(env, top, sizeof(top), u->sp))
+		return -1;
+	/* Code that is no method's does not say where its frame is made. */
+	if (s->kind == HOTSPOT_STUB) {
+		words = hotspot_called(env, s, top[0]);
+	} else if ((__s64)(u->pc - s->code) >= complete) {
+		words = hotspot_left(s);
+	} else {
+		made = hotspot_is_made(s);
+		if (!made)
+			words = hotspot_pushed(s);
+	}
+	if (words == 1)
+		return hotspot_leave(u, s, top[0], u->sp + 8, u->fp);
+	if (words == 2)
+		return hotspot_leave(u, s, top[1], u->sp + 16, top[0]);
+	if (fill_window(env, u, cfa - 16, cfa))
+		return -1;
+	return hotspot_leave(u, s, window_word(u, cfa - 8), cfa,
+			     made < 0 ? u->fp : window_word(u, cfa - 16));
+}
+
+/* A blob whose frames have a size. */
+static __always_inline int hotspot_sized(struct unwind_env *env, struct unwind_state *u,
+					 struct hotspot_state *s, const struct ebp_hotspot *o,
+					 __u64 size)
+{
+	__u64 cfa = u->sp + size;
+
+	if (u->exact)
+		return hotspot_sized_leaf(env, u, s, o, size);
+	if (fill_window(env, u, cfa - 16, cfa))
+		return -1;
+	return hotspot_leave(u, s, window_word(u, cfa - 8), cfa, window_word(u, cfa - 16));
+}
+
+/* A leaf of code without frames: adapters, and stubs at their beginning. */
+static __always_inline int hotspot_unsized(struct unwind_env *env, struct unwind_state *u,
+					   struct hotspot_state *s)
+{
+	__u64 top = hotspot_pointer(env, u->sp), r13 = u->regs.r[13], sp = u->sp + 8, own;
+
+	if (!u->exact)
+		return -1;
+	if (hotspot_called(env, s, top))
+		return hotspot_leave(u, s, top, sp, u->fp);
+	own = hotspot_pointer(env, u->sp + 8);
+	if (hotspot_called(env, s, own))
+		return hotspot_leave(u, s, own, sp + 8, top);
+	/* Anything else that has a frame pointer is left by it. */
+	if (hotspot_called(env, s, hotspot_pointer(env, u->fp + 8)))
+		return -1;
+	if (s->name << 8 == HOTSPOT_ADAPTER << 8 || !s->name) {
+		/* What it makes of arguments lies below the caller's. */
+		if (r13 - u->sp < HOTSPOT_SPAN && !(r13 & 7))
+			sp = r13;
+		if (!hotspot_is_code(s, top))
+			top = u->regs.r[0];
+	}
+	return hotspot_leave(u, s, top, sp, u->fp);
+}
+
+/*
+ * From the frame of @u, whose code lies at an address of its own, to its caller's. 0, or
+ * STEP_DONE(); HOTSPOT_OTHER: it is not in the code cache, and nothing has changed.
+ */
+static __always_inline int hotspot_step(struct unwind_env *env, struct unwind_state *u,
+					struct hotspot_state *s, const struct ebp_hotspot *o)
+{
+	__u64 size;
+	int err;
+
+	s->blob = s->method = s->bcp = s->saved_bcp = 0;
+	s->pc = u->pc;
+	s->exact = u->exact;
+	if (!hotspot_is_code(s, u->pc))
+		return HOTSPOT_OTHER;
+	if (u->pc >= s->interpreter && u->pc < s->interpreter_end) {
+		err = hotspot_interpreted(env, u, s, o);
+	} else {
+		if (hotspot_read_blob(env, s, o, u->pc))
+			return HOTSPOT_OTHER;
+		size = (__u64)(hotspot_half(s, o->blob_frame) & 0xffff) * 8;
+		err = size >= 16 ? hotspot_sized(env, u, s, o, size) : hotspot_unsized(env, u, s);
+	}
+	if (err && s->method)
+		return STEP_DONE(EBP_NO_CFI);
+	return err ? apply_rule(env, u, EBP_RULE_SPECIAL | EBP_RULE_GAP) : 0;
+}
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/* The step over HotSpot's frames, and the scopes of its code, in memory that is laid out here. */
+#include <stdint.h>
+#include <string.h>
+
+#include "test.h"
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+#define TABLE16(p) (*(const __u16 *)(p))
+#define TABLE32(p) (*(const __u32 *)(p))
+#define TABLE64(p) (*(const __u64 *)(p))
+#define TABLE8X8(p) TABLE64(p)
+
+#include "bpf/unwind.h"
+
+#define BASE	0x10000u
+#define SIZE	0x10000u
+
+struct unwind_env {
+	uint8_t bytes[SIZE];
+};
+struct unwind_state;
+
+static const __u8 *env_shard(struct unwind_env *env, __u64 index)
+{
+	(void)env, (void)index;
+	return NULL;
+}
+
+static const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s, __u64 *offset)
+{
+	(void)env, (void)s, (void)offset;
+	return NULL;
+}
+
+static int env_read(struct unwind_env *env, void *dst, __u32 size, __u64 address)
+{
+	if (address < BASE || address - BASE > SIZE - size)
+		return -1;
+	memcpy(dst, env->bytes + (address - BASE), size);
+	return 0;
+}
+
+static __u64 env_uprobe(struct unwind_env *env, struct unwind_state *s, __u64 slot)
+{
+	(void)env, (void)s, (void)slot;
+	return 0;
+}
+
+static int env_code(struct unwind_env *env, struct unwind_state *s)
+{
+	(void)env, (void)s;
+	return 0;
+}
+
+#include "bpf/unwind_step.h"
+
+#include "bpf/hotspot_step.h"
+
+#include "bpf/hotspot_scopes.h"
+
+enum {
+	VARIABLES = BASE,		/* of libjvm.so */
+	ARRAY = BASE + 0x100,
+	HEAP = BASE + 0x200,
+	QUEUE = BASE + 0x300,
+	SEGMAP = BASE + 0x400,
+	CACHE = BASE + 0x1000,		/* segments of 128 bytes */
+	BLOB = CACHE + 0x400 + 16,
+	CODE = BLOB + 0x100,
+	INTERPRETER = CACHE + 0x2000,
+	CACHE_END = CACHE + 0x3000,
+	STACK = BASE + 0x8000,
+	METHOD = BASE + 0xc000,
+	METADATA = BASE + 0xc100,
+	SCOPES = BASE + 0xc200,
+	PCS = BLOB + 0x200,
+	RETURN = CACHE + 0x1800,	/* where the caller goes on */
+};
+
+static const struct ebp_hotspot layout = {
+	.heaps = 0, .low = 8, .high = 16, .interpreter = 24, .array_data = 8, .heap_start = 0,
+	.heap_end = 8, .heap_segmap = 16, .heap_shift = 24, .block = 16, .queue_start = 0,
+	.queue_bytes = 8, .blob_bytes = 128, .blob_header = 16, .method_header = 352,
+	.blob_name = 96, .blob_frame = 28, .blob_complete = 20, .blob_code = 32, .method = 112,
+	.compile_id = 100, .pcs = 104, .pcs_end = 108, .scopes = 40, .metadata = 48, .bcp = 8,
+};
+static struct unwind_env memory;
+static struct unwind_state u;
+static struct hotspot_state s;
+
+static void put64(uint32_t address, uint64_t value)
+{
+	memcpy(memory.bytes + (address - BASE), &value, sizeof(value));
+}
+
+static void put32(uint32_t address, uint32_t value)
+{
+	memcpy(memory.bytes + (address - BASE), &value, sizeof(value));
+}
+
+static void put(uint32_t address, const char *bytes, size_t n)
+{
+	memcpy(memory.bytes + (address - BASE), bytes, n);
+}
+
+/* A process with one heap, in which a compiled method with frames of 6 words is. */
+static void begin_test(void)
+{
+	memset(&memory, 0, sizeof(memory));
+	memset(&u, 0, sizeof(u));
+	memset(&s, 0, sizeof(s));
+	put64(VARIABLES, ARRAY);
+	put64(VARIABLES + 8, CACHE);
+	put64(VARIABLES + 16, CACHE_END);
+	put64(VARIABLES + 24, QUEUE);
+	put32(ARRAY, 1);
+	put64(ARRAY + 8, ARRAY + 16);
+	put64(ARRAY + 16, HEAP);
+	put64(HEAP, CACHE);
+	put64(HEAP + 8, CACHE_END);
+	put64(HEAP + 16, SEGMAP);
+	put32(HEAP + 24, 7);
+	put64(QUEUE, INTERPRETER);
+	put32(QUEUE + 8, 0x1000);
+	/* Eight segments before the blob's first are free, then it has eleven. */
+	memset(memory.bytes + (SEGMAP - BASE), 0xff, 0x60);
+	for (uint8_t i = 0; i < 11; i++)
+		memory.bytes[SEGMAP - BASE + 8 + i] = i;
+	put32(BLOB + 16, 352);
+	put32(BLOB + 20, 16);
+	put32(BLOB + 28, 6);
+	put64(BLOB + 32, CODE);
+	put64(BLOB + 112, METHOD);
+	CHECK_EQ(hotspot_load(&memory, &s, &layout, VARIABLES), 0);
+}
+
+/* A step from @pc, with the stack at STACK, that leads to RETURN. */
+static void check_step(uint64_t pc, int exact, uint64_t sp, uint64_t fp)
+{
+	u.pc = pc;
+	u.sp = STACK;
+	u.exact = (__u32)exact;
+	u.window = u.window_end = 0;
+	CHECK_EQ(hotspot_step(&memory, &u, &s, &layout), 0);
+	CHECK_EQ(u.pc, RETURN);
+	CHECK_EQ(u.sp, sp);
+	CHECK_EQ(u.fp, fp);
+	CHECK_EQ(u.exact, 0);
+}
+
+TEST(compiled_by_size)
+{
+	begin_test();
+	put64(STACK + 32, 0x1234);
+	put64(STACK + 40, RETURN);
+	u.fp = 5;
+	check_step(CODE + 64, 0, STACK + 48, 0x1234);
+	CHECK_EQ(s.kind, HOTSPOT_COMPILED);
+	CHECK_EQ(s.blob, BLOB);
+	CHECK_EQ(s.method, METHOD);
+	check_step(CODE + 64, 1, STACK + 48, 0x1234);
+}
+
+/* push %rbp; sub $32, %rsp; 16 bytes are the frame's making. */
+TEST(leaf_at_the_beginning)
+{
+	begin_test();
+	put(CODE, "\x89\x84\x24\x00\xc0\xfe\xff\x55\x48\x83\xec\x20\x90", 13);
+	put64(STACK, RETURN);
+	u.fp = 5;
+	check_step(CODE, 1, STACK + 8, 5);
+	check_step(CODE + 7, 1, STACK + 8, 5);
+	put64(STACK, 0x1234);
+	put64(STACK + 8, RETURN);
+	check_step(CODE + 8, 1, STACK + 16, 0x1234);
+	put64(STACK + 8, 0);
+	put64(STACK + 32, 0x99);
+	put64(STACK + 40, RETURN);
+	check_step(CODE + 12, 1, STACK + 48, 0x99);
+}
+
+/* push %rbp; mov %rsp, %rbp; sub $32, %rsp */
+TEST(leaf_with_a_frame_pointer)
+{
+	begin_test();
+	put(CODE, "\x55\x48\x8b\xec\x48\x83\xec\x20", 8);
+	put64(STACK, 0x1234);
+	put64(STACK + 8, RETURN);
+	u.fp = STACK;
+	check_step(CODE + 4, 1, STACK + 16, 0x1234);
+}
+
+/* sub $40, %rsp; mov %rbp, 32(%rsp) */
+TEST(leaf_that_keeps_the_frame_pointer_later)
+{
+	begin_test();
+	put(CODE, "\x48\x83\xec\x28\x48\x89\x6c\x24\x20", 9);
+	put64(STACK + 40, RETURN);
+	u.fp = 5;
+	check_step(CODE + 4, 1, STACK + 48, 5);
+}
+
+/* pop %rbp; cmp 0x338(%r15), %rsp; ja; ret */
+TEST(leaf_at_the_end)
+{
+	begin_test();
+	put(CODE + 0x40, "\x5d\x49\x3b\xa7\x38\x03\x00\x00\x0f\x87\x01\x00\x00\x00\xc3", 15);
+	put64(STACK, 0x1234);
+	put64(STACK + 8, RETURN);
+	check_step(CODE + 0x40, 1, STACK + 16, 0x1234);
+	put64(STACK, RETURN);
+	u.fp = 5;
+	check_step(CODE + 0x41, 1, STACK + 8, 5);
+	check_step(CODE + 0x48, 1, STACK + 8, 5);
+	check_step(CODE + 0x4e, 1, STACK + 8, 5);
+}
+
+TEST(interpreted)
+{
+	begin_test();
+	put64(STACK + 0x100, 0x1234);
+	put64(STACK + 0x108, RETURN);
+	put64(STACK + 0x100 - 8, STACK + 0x130);
+	put64(STACK + 0x100 - 24, METHOD);
+	put64(STACK + 0x100 - 64, METHOD + 0x50);
+	u.fp = STACK + 0x100;
+	check_step(INTERPRETER + 0x100, 0, STACK + 0x130, 0x1234);
+	CHECK_EQ(s.kind, HOTSPOT_INTERPRETED);
+	CHECK_EQ(s.method, METHOD);
+	CHECK_EQ(s.saved_bcp, METHOD + 0x50);
+}
+
+/* The frame is not made yet: the method is in rbx, the caller's stack pointer in r13. */
+TEST(interpreted_at_the_beginning)
+{
+	begin_test();
+	put64(STACK, RETURN);
+	u.fp = 5;
+	u.regs.r[3] = METHOD;
+	u.regs.r[13] = STACK + 8;
+	check_step(INTERPRETER, 1, STACK + 8, 5);
+	CHECK_EQ(s.method, METHOD);
+	/* The return address is taken, and there are locals where it was. */
+	put64(STACK, 0);
+	u.regs.r[0] = RETURN;
+	u.regs.r[13] = STACK + 16;
+	check_step(INTERPRETER + 20, 1, STACK + 16, 5);
+	/* A frame pointer, but not more. */
+	put64(STACK, 0x1234);
+	put64(STACK + 8, RETURN);
+	u.fp = STACK;
+	check_step(INTERPRETER + 30, 1, STACK + 16, 0x1234);
+}
+
+TEST(other_code_is_left_alone)
+{
+	begin_test();
+	u.pc = CACHE_END;
+	CHECK_EQ(hotspot_step(&memory, &u, &s, &layout), HOTSPOT_OTHER);
+	u.pc = CACHE + 0x80;		/* free */
+	CHECK_EQ(hotspot_step(&memory, &u, &s, &layout), HOTSPOT_OTHER);
+	CHECK_EQ(u.pc, CACHE + 0x80);
+}
+
+/* A method's frame whose return address is no Java code ends the stack: nothing is guessed. */
+TEST(compiled_without_a_caller)
+{
+	begin_test();
+	u.pc = CODE + 64;
+	u.sp = STACK;
+	u.fp = STACK + 16;
+	put64(STACK + 40, BASE);
+	CHECK_EQ(hotspot_step(&memory, &u, &s, &layout), STEP_DONE(EBP_NO_CFI));
+}
+
+/* At 0x20 the method itself at bytecode 5, at 0x30 another at 2, in the first, at 9. */
+static void check_scopes(const struct ebp_hotspot *o, const char *scopes, size_t size)
+{
+	struct hotspot_scope c = { 0 };
+	const struct hotspot_pc pcs[] = {
+		{ -1, 0, 0, 0 }, { 0x20, 1, 0, 0 }, { 0x30, 7, 0, 0 }, { 0x7fffffff, 0, 0, 0 },
+	};
+
+	begin_test();
+	put32(BLOB + 104, PCS - BLOB);
+	put32(BLOB + 108, PCS - BLOB + sizeof(pcs));
+	put64(BLOB + 40, SCOPES);
+	put32(BLOB + 48, METADATA - BLOB);
+	put(PCS, (const char *)pcs, sizeof(pcs));
+	put(SCOPES, scopes, size);
+	put64(METADATA, METHOD);
+	put64(METADATA + 8, METHOD + 0x40);
+	u.pc = CODE + 0x30;
+	u.sp = STACK;
+	put64(STACK + 40, RETURN);
+	hotspot_step(&memory, &u, &s, o);
+	CHECK_EQ(hotspot_first_scope(&memory, &s, o, &c), 0);
+	CHECK_EQ(c.at, 7);
+	CHECK_EQ(hotspot_next_scope(&memory, o, &c), 0);
+	CHECK_EQ(c.method, METHOD + 0x40);
+	CHECK_EQ(c.bci, 2);
+	CHECK_EQ(c.at, 4);
+	CHECK_EQ(hotspot_next_scope(&memory, o, &c), 0);
+	CHECK_EQ(c.method, METHOD);
+	CHECK_EQ(c.bci, 9);
+	CHECK_EQ(c.at, 0);
+	/* Between two of them it is the one behind. */
+	s.pc = CODE + 0x11;
+	CHECK_EQ(hotspot_first_scope(&memory, &s, o, &c), 0);
+	CHECK_EQ(c.at, 1);
+}
+
+TEST(inlined_methods)
+{
+	struct ebp_hotspot o = layout;
+
+	check_scopes(&o, "\x00\x00\x01\x06\x00\x01\x0a\x04\x02\x03", 10);
+	o.flags = EBP_HOTSPOT_NO_ZERO;
+	check_scopes(&o, "\x00\x01\x02\x07\x01\x02\x0b\x05\x03\x04", 10);
+}
+
+int main(void)
+{
+	RUN(compiled_by_size);
+	RUN(leaf_at_the_beginning);
+	RUN(leaf_with_a_frame_pointer);
+	RUN(leaf_that_keeps_the_frame_pointer_later);
+	RUN(leaf_at_the_end);
+	RUN(interpreted);
+	RUN(interpreted_at_the_beginning);
+	RUN(other_code_is_left_alone);
+	RUN(compiled_without_a_caller);
+	RUN(inlined_methods);
+	return TEST_END();
+}
