@@ -8,7 +8,7 @@
 #include "base/near.h"
 
 #define LETTERS_MAX 256
-#define LONG_BASE 1000		/* getopt_long's value of row i is LONG_BASE + i */
+#define LONG_BASE 1000		/* getopt_long's value of a row is LONG_BASE + its index */
 #define NAME_SIZE 64		/* of an option, as the user reads it */
 #define LIST_SIZE 128
 
@@ -23,6 +23,34 @@ static void name_of(const struct cli_option *r, char *buf, size_t size)
 		snprintf(buf, size, "-%c", r->letter);
 }
 
+static int reach(struct cli_walk *w, const struct cli_option *r, size_t offset)
+{
+	w->row = r;
+	w->offset = offset + r->offset;
+	w->index++;
+	return 1;
+}
+
+int cli_next(struct cli_walk *w)
+{
+	const struct cli_option *r;
+
+	while (w->inner) {
+		r = w->inner++;
+		if (r->store)
+			return reach(w, r, w->parts + w->part->offset);
+		w->inner = (++w->part)->rows;
+	}
+	r = w->next++;
+	if (!r->store)
+		return 0;
+	if (r->store != cli_parts)
+		return reach(w, r, 0);
+	w->parts = r->offset;
+	w->inner = w->part->rows;
+	return cli_next(w);
+}
+
 int cli_has(const struct cli_command *c, const struct cli_option *row)
 {
 	unsigned int commands = row->commands & ~CLI_BRIEF;
@@ -35,36 +63,44 @@ static int is_operand(const struct cli_option *r)
 	return !r->letter && !r->name && r->store != cli_heading;
 }
 
-/* The row that takes operands; NULL: none does. */
-static const struct cli_option *operand_row(const struct cli_command *c)
+/* The row that takes operands: 1 where there is one, and @w has it then. */
+static int find_operands(const struct cli_command *c, struct cli_walk *w)
 {
-	for (const struct cli_option *r = c->rows; r->store; r++)
-		if (is_operand(r) && cli_has(c, r))
-			return r;
-	return NULL;
+	*w = (struct cli_walk)CLI_WALK(c);
+	while (cli_next(w))
+		if (is_operand(w->row) && cli_has(c, w->row))
+			return 1;
+	return 0;
 }
 
-static const struct cli_option *row_of(const struct cli_command *c, int value)
+/* The row that getopt_long() means by @value, the same. */
+static int find_row(const struct cli_command *c, int value, struct cli_walk *w)
 {
-	if (value >= LONG_BASE)
-		return &c->rows[value - LONG_BASE];
-	for (const struct cli_option *r = c->rows; r->store; r++)
-		if (value && cli_has(c, r) && (r->letter == value || r->alias == value))
-			return r;
-	return NULL;
+	if (value == 1)
+		return find_operands(c, w);
+	*w = (struct cli_walk)CLI_WALK(c);
+	while (value && cli_next(w)) {
+		const struct cli_option *r = w->row;
+
+		if (value >= LONG_BASE ? value == LONG_BASE + w->index
+				       : cli_has(c, r) && (r->letter == value || r->alias == value))
+			return 1;
+	}
+	return 0;
 }
 
 /* getopt_long's two tables, from ours. */
 static void getopt_tables(const struct cli_command *c, char letters[LETTERS_MAX],
 			  struct option longs[LETTERS_MAX])
 {
+	struct cli_walk operands;
 	size_t n = 0;
 
 	/* "-": give operands as options of value 1; "+": stop at the first one. */
-	*letters++ = operand_row(c) ? '-' : '+';
+	*letters++ = find_operands(c, &operands) ? '-' : '+';
 	*letters++ = ':';	/* tell a missing argument from an unknown option */
-	for (int i = 0; c->rows[i].store; i++) {
-		const struct cli_option *r = &c->rows[i];
+	for (struct cli_walk w = CLI_WALK(c); cli_next(&w);) {
+		const struct cli_option *r = w.row;
 		const char own[] = { r->letter, r->alias };
 
 		for (int k = 0; k < 2 && cli_has(c, r); k++) {
@@ -75,7 +111,7 @@ static void getopt_tables(const struct cli_command *c, char letters[LETTERS_MAX]
 				*letters++ = ':';
 		}
 		if (r->name && cli_has(c, r))
-			longs[n++] = (struct option){ .name = r->name, .val = LONG_BASE + i,
+			longs[n++] = (struct option){ .name = r->name, .val = LONG_BASE + w.index,
 				.has_arg = r->arg ? required_argument : no_argument };
 	}
 	*letters = '\0';
@@ -99,10 +135,10 @@ static void name_owners(const struct cli_command *asked, char letter, const char
 	for (size_t i = 0; asked->family && asked->family[i]; i++) {
 		const struct cli_command *c = asked->family[i];
 
-		for (const struct cli_option *r = c->rows; r->store; r++) {
+		for (struct cli_walk w = CLI_WALK(c); cli_next(&w);) {
 			size_t n = strlen(list);
 
-			if (!cli_has(c, r) || !is_called(r, letter, name))
+			if (!cli_has(c, w.row) || !is_called(w.row, letter, name))
 				continue;
 			snprintf(list + n, LIST_SIZE - n, "%sebprof %s", separator, c->name);
 			separator = " and ";
@@ -127,9 +163,9 @@ static int unknown(const struct cli_command *c, const char *text, char letter, s
 				 "leave out %s: ebprof %s has no such option, "
 				 "it is for %s",
 				 option, c->name, owners);
-	for (const struct cli_option *r = c->rows; !letter && r->store; r++)
-		if (r->name && r->help && cli_has(c, r))
-			near_consider(&n, r->name);
+	for (struct cli_walk w = CLI_WALK(c); !letter && cli_next(&w);)
+		if (w.row->name && w.row->help && cli_has(c, w.row))
+			near_consider(&n, w.row->name);
 	if (!letter && *n.best)
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "unknown option '%s'; did you mean '--%s'?", option, n.best);
@@ -150,20 +186,36 @@ static int answer(const struct cli_command *c, const struct cli_option *r, int b
 static int take_rest(const struct cli_command *c, void *options, int argc, char **argv, int *rest,
 		     struct error *e)
 {
-	const struct cli_option *r = c->starts ? NULL : operand_row(c);
-	int err = 0;
+	struct cli_walk w;
+	int err = 0, operands = !c->starts && find_operands(c, &w);
 
-	for (; r && optind < argc && !err; optind++)
-		err = r->store(r->arg, argv[optind], (char *)options + r->offset, e);
+	for (; operands && optind < argc && !err; optind++)
+		err = w.row->store(w.row->arg, argv[optind], (char *)options + w.offset, e);
 	*rest = optind;
+	if (!err && c->starts && argc > 1 && optind >= argc && !strcmp(argv[argc - 1], "--"))
+		return error_set(e, STATUS_USAGE, -EINVAL, "no command after --");
 	if (err || optind >= argc || (c->starts && !strcmp(argv[optind - 1], "--")))
 		return err;
 	return error_set(e, STATUS_USAGE, -EINVAL, "unexpected argument '%s'; see ebprof %s --help",
 			 argv[optind], c->name);
 }
 
-int cli_parse(const struct cli_command *c, void *options, int argc, char **argv, int *rest,
-	      struct error *e)
+/* By its own name; or where it is another's older one, which has the same field, by that. */
+static void note(struct cli_given *given, const struct cli_command *c, const struct cli_walk *w)
+{
+	const char *name = w->row->name;
+
+	for (struct cli_walk same = CLI_WALK(c); !w->row->help && cli_next(&same);)
+		if (same.row->name && same.row->help && same.offset == w->offset &&
+		    same.row->store == w->row->store)
+			name = same.row->name;
+	if (name)
+		cli_given_add(given, name);
+}
+
+/* The options: up to where *@rest begins, what is no option, or to their end. */
+static int take_options(const struct cli_command *c, void *options, int argc, char **argv,
+			int *rest, struct cli_given *given, struct error *e)
 {
 	char letters[LETTERS_MAX], name[NAME_SIZE];
 	struct option longs[LETTERS_MAX];
@@ -173,26 +225,40 @@ int cli_parse(const struct cli_command *c, void *options, int argc, char **argv,
 	opterr = 0;
 	optind = 0;	/* glibc: scan anew */
 	while ((value = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		const struct cli_option *r = value == 1 ? operand_row(c) : row_of(c, value);
 		const char *last = argv[optind - 1];
+		struct cli_walk w;
 		int err;
 
 		if (value == ':')
 			return error_set(e, STATUS_USAGE, -EINVAL,
 					 "option '%s' needs an argument; see ebprof %s --help",
 					 last, c->name);
-		if (!r)
+		if (!find_row(c, value, &w))
 			return unknown(c, last, optopt < LONG_BASE ? (char)optopt : 0, e);
-		if (r->store == cli_answer)
-			return answer(c, r, value < LONG_BASE);
-		name_of(r, name, sizeof(name));
-		err = r->store(name, optarg, (char *)options + r->offset, e);
+		if (w.row->store == cli_answer)
+			return answer(c, w.row, value < LONG_BASE);
+		name_of(w.row, name, sizeof(name));
+		err = w.row->store(name, optarg, (char *)options + w.offset, e);
 		if (err == CLI_PROGRAM) {
 			*rest = optind - 1;
 			return 0;
 		}
 		if (err)
 			return err;
+		note(given, c, &w);
 	}
 	return take_rest(c, options, argc, argv, rest, e);
+}
+
+int cli_parse(const struct cli_command *c, void *options, int argc, char **argv, int *rest,
+	      struct error *e)
+{
+	struct cli_given given = { .names = { c->name }, .n = 1 };
+	int err = take_options(c, options, argc, argv, rest, &given, e);
+
+	if (err || !c->rules)
+		return err;
+	if (c->starts && *rest < argc)
+		cli_given_add(&given, CLI_GIVES_COMMAND);
+	return cli_rules_check(c->rules, &given, e);
 }

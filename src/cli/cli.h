@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "cli/cli_rules.h"
 
 #define CLI_RATE_MAX UINT64_MAX		/* of cli_rate(): "max" */
 #define CLI_BLANKS " \t\n"		/* as pidof(1) and pgrep(1) write between PIDs */
@@ -41,6 +42,7 @@ cli_store cli_memory;
 cli_store cli_share;		/* double: 0 to 100, with or without "%" */
 cli_store cli_ignore;		/* nothing: accepted from habit */
 cli_store cli_heading;		/* no option: a heading, @help, above the rows below it */
+cli_store cli_parts;		/* no option: the rows of the command's parts stand here */
 cli_store cli_answer;		/* what cli_parse() answers; @offset: an enum cli_answer_kind */
 
 enum cli_answer_kind { CLI_HELP, CLI_VERSION };
@@ -57,6 +59,8 @@ struct cli_option {
 
 #define CLI_BRIEF (1u << 31)	/* one of the few rows that -h shows */
 #define CLI_HEADING(text) { .store = cli_heading, .help = (text) }
+/* The rows of all parts, whose structs lie within the one @at there. */
+#define CLI_PARTS(at) { .store = cli_parts, .offset = (at) }
 /* The last rows of every table, and its end. */
 #define CLI_END \
 	CLI_HEADING("Help"), \
@@ -64,13 +68,21 @@ struct cli_option {
 	{ 'V', 0, "version", NULL, cli_answer, CLI_VERSION, "the version of ebprof", 0 }, \
 	{ 0 }
 
+/* A table that others have made for their own struct; the last one of several is {0}. */
+struct cli_part {
+	const struct cli_option *rows;	/* the last one is {0} */
+	size_t offset;			/* of the struct */
+};
+
 struct cli_command {
 	const char *name;
 	const char *summary;	/* in a few words, for the list of commands */
 	const char *usage;	/* its forms, without "ebprof" in front; a line each */
 	const char *about;	/* below them: what it does, examples; whole lines */
 	const struct cli_option *rows;	/* its last one is CLI_END */
+	const struct cli_part *parts;	/* NULL: no row is CLI_PARTS */
 	unsigned int bit;	/* which of @rows, where others have them, too */
+	const struct cli_rule *rules;	/* NULL: all options go together */
 	/*
 	 * The commands that have the same table, up to NULL: they are named to whoever gives one
 	 * an option of another. NULL: it has its table alone.
@@ -94,6 +106,19 @@ struct cli_command {
  */
 int cli_parse(const struct cli_command *c, void *options, int argc, char **argv, int *rest,
 	      struct error *e);
+
+/* A walk through all rows of a command, and those of its parts where they stand. */
+struct cli_walk {
+	const struct cli_option *row;	/* that it has reached */
+	size_t offset;			/* of its field, in the command's struct */
+	int index;			/* from 1 */
+	const struct cli_option *next, *inner;	/* rows; @inner is in @part, NULL: in none */
+	const struct cli_part *part;
+	size_t parts;			/* where their structs begin */
+};
+#define CLI_WALK(command) { .next = (command)->rows, .part = (command)->parts }
+/* 1 where there is one row more, which is in @w then. */
+int cli_next(struct cli_walk *w);
 /* 1 where @row is an option of @c, or its operands. */
 int cli_has(const struct cli_command *c, const struct cli_option *row);
 /* All of a command for --help, or at most 25 lines for -h. */

@@ -21,10 +21,12 @@ void cli_help_options(const struct cli_command *c, int brief, FILE *to)
 	const struct cli_option *heading = NULL;
 	unsigned int chosen = 0;
 
-	for (const struct cli_option *r = c->rows; brief && r->store; r++)
-		chosen |= cli_has(c, r) ? r->commands & CLI_BRIEF : 0;
+	for (struct cli_walk w = CLI_WALK(c); brief && cli_next(&w);)
+		chosen |= cli_has(c, w.row) ? w.row->commands & CLI_BRIEF : 0;
 	/* A short table has no choice, and is shown whole. */
-	for (const struct cli_option *r = c->rows; r->store; r++) {
+	for (struct cli_walk w = CLI_WALK(c); cli_next(&w);) {
+		const struct cli_option *r = w.row;
+
 		if (r->store == cli_heading)
 			heading = r;
 		else if (r->help && cli_has(c, r) && (r->commands & chosen) == chosen) {

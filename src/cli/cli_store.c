@@ -25,11 +25,17 @@ static int parse_u64(const char *text, uint64_t *value)
 	return errno || *end ? -EINVAL : 0;
 }
 
-/* Neither is ever called: they mark rows. */
+/* None of these is ever called: they mark rows. */
 int cli_heading(const char *option, const char *text, void *field, struct error *e)
 {
 	(void)field;
 	return bad(e, option, text, "this is a heading");
+}
+
+int cli_parts(const char *option, const char *text, void *field, struct error *e)
+{
+	(void)field;
+	return bad(e, option, text, "these are tables");
 }
 
 int cli_answer(const char *option, const char *text, void *field, struct error *e)

@@ -100,7 +100,7 @@ static int finish(struct recording *r, struct results *results, uint64_t origin,
 	char none[NO_SAMPLES_TEXT] = "";
 	int err, command;
 
-	if (!a->taken && !r->o.alloc)
+	if (!a->taken && !r->o.sources.allocations.on)
 		no_samples_why(r, none);
 	summary_fill(p, &r->sources, &r->result,
 		     &(struct summary_options){ none, r->o.verbose, origin });
@@ -147,11 +147,11 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	uint64_t origin = clock_ns();
 	int status = STATUS_OK, err;
 
-	r.o.alloc = c->bit == EBPROF_ALLOC;
+	r.o.sources.allocations.on = c->bit == EBPROF_ALLOC;
 	r.results = &results;
 	err = record_options_parse(&r.o, c, argc, argv, &e);
 	if (!err)
-		status = event_list_asked(r.o.event) ? event_list_print()
+		status = event_list_asked(r.o.sources.samples.name) ? event_list_print()
 						     : record(&r, &results, origin, &e);
 	else if (err < 0)
 		status = command_failed(&e);
@@ -181,6 +181,8 @@ const struct cli_command command_record = {
 		 "  sudo ebprof -p PID -- sleep 10                    as long as another command "
 		 "runs\n",
 	.rows = record_rows,
+	.parts = source_parts,
+	.rules = record_rules,
 	.family = record_family,
 	.bit = EBPROF_RECORD,
 	.starts = 1,
@@ -201,6 +203,8 @@ const struct cli_command command_alloc = {
 		 "  sudo ebprof alloc --page-faults -a -d 60          what makes memory grow, for "
 		 "next to nothing\n",
 	.rows = record_rows,
+	.parts = source_parts,
+	.rules = record_rules,
 	.family = record_family,
 	.bit = EBPROF_ALLOC,
 	.starts = 1,

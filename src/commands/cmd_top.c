@@ -138,7 +138,8 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	r.o.quiet = 1;
 	err = record_options_parse(&r.o, c, argc, argv, &e);
 	if (!err)
-		status = event_list_asked(r.o.event) ? event_list_print() : top(&r, &e);
+		status = event_list_asked(r.o.sources.samples.name) ? event_list_print()
+								    : top(&r, &e);
 	else if (err < 0)
 		status = command_failed(&e);
 	recording_cleanup(&r);
@@ -158,6 +159,8 @@ const struct cli_command command_top = {
 		 "  sudo ebprof top --alloc ./server                  what it allocates, and what "
 		 "is in use\n",
 	.rows = record_rows,
+	.parts = source_parts,
+	.rules = record_rules,
 	.family = record_family,
 	.bit = EBPROF_TOP,
 	.starts = 1,

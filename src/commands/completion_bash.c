@@ -63,7 +63,9 @@ static const char body[] =
 
 static void write_option_names(const struct cli_command *c, FILE *to)
 {
-	for (const struct cli_option *r = c->rows; r->store; r++) {
+	for (struct cli_walk w = CLI_WALK(c); cli_next(&w);) {
+		const struct cli_option *r = w.row;
+
 		if (!r->help || !cli_has(c, r))
 			continue;
 		if (r->letter)
@@ -110,8 +112,8 @@ void completion_bash(FILE *to)
 	}
 	fputs("\tesac\n}\n_ebprof_argument() {\n\tcase $1:$2 in\n", to);
 	for (size_t i = 0; commands[i]; i++)
-		for (const struct cli_option *r = commands[i]->rows; r->store; r++)
-			write_argument(commands[i], r, to);
+		for (struct cli_walk w = CLI_WALK(commands[i]); cli_next(&w);)
+			write_argument(commands[i], w.row, to);
 	fputs("\tesac\n}\n", to);
 	fputs(body, to);
 }

@@ -83,7 +83,9 @@ void completion_fish(FILE *to)
 		fputs("'\n", to);
 	}
 	for (size_t i = 0; commands[i]; i++)
-		for (const struct cli_option *r = commands[i]->rows; r->store; r++) {
+		for (struct cli_walk w = CLI_WALK(commands[i]); cli_next(&w);) {
+			const struct cli_option *r = w.row;
+
 			if (!cli_has(commands[i], r))
 				continue;
 			if (!r->letter && !r->name)

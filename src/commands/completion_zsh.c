@@ -83,9 +83,9 @@ static void write_spec(const struct cli_command *c, const struct cli_option *r, 
 static void write_command(const struct cli_command *c, FILE *to)
 {
 	fprintf(to, "_ebprof_%s() {\n\t_arguments -s -S \\\n", c->name);
-	for (const struct cli_option *r = c->rows; r->store; r++)
-		if (cli_has(c, r) && (r->help || !(r->letter || r->name)))
-			write_spec(c, r, to);
+	for (struct cli_walk w = CLI_WALK(c); cli_next(&w);)
+		if (cli_has(c, w.row) && (w.row->help || !(w.row->letter || w.row->name)))
+			write_spec(c, w.row, to);
 	fputs("\t\t&& return 0\n}\n", to);
 }
 

@@ -121,31 +121,35 @@ static int is_everything(const struct recording *r)
 static void explain_sampling(const struct recording *r, const char *who, char *text, size_t size)
 {
 	const struct record_options *o = &r->o;
+	const struct samples_options *samples = &o->sources.samples;
+	const struct event *event = sources_event(&r->sources);
 	const char *scope = o->target.cpus.n ? " on the CPUs of -C" : "";
 
-	if (r->no_event)
+	if (!event)
 		snprintf(text, size, "%s had no wait%s that --min-block and --state let through; "
 			 "without --off-cpu what runs is recorded", who, scope);
-	else if (!event_is_time(&r->event))
-		snprintf(text, size, "%s did not happen while %s ran%s", r->event.name, who, scope);
+	else if (!event_is_time(event))
+		snprintf(text, size, "%s did not happen while %s ran%s", event->name, who, scope);
 	else if (is_everything(r))
 		snprintf(text, size, "no CPU was busy when a sample was due; "
 			 "--include-idle samples idle CPUs, too");
-	else if (o->frequency)
+	else if (samples->frequency)
 		snprintf(text, size,
 			 "%s hardly ran%s: at %llu Hz a sample stands for %.3g ms of a "
 			 "CPU; try a larger -F, or --off-cpu, which shows where it waits",
-			 who, scope, (unsigned long long)o->frequency, 1e3 / (double)o->frequency);
+			 who, scope, (unsigned long long)samples->frequency,
+			 1e3 / (double)samples->frequency);
 	else
 		snprintf(text, size,
 			 "%s ran for fewer than %llu of %s%s; try a smaller -c, or "
 			 "--off-cpu, which shows where it waits",
-			 who, (unsigned long long)o->period, r->event.name, scope);
+			 who, (unsigned long long)samples->period, event->name, scope);
 }
 
 static void explain_targets(const struct recording *r, const struct look *l, const char *kind,
 			    char *text, size_t size)
 {
+	const struct event *event = sources_event(&r->sources);
 	char who[NAME_SIZE + 64];
 
 	name_targets(l, kind, who, sizeof(who));
@@ -156,7 +160,7 @@ static void explain_targets(const struct recording *r, const struct look *l, con
 			 l->n > 1 ? "that one" : "it");
 	else if (l->doing == TRACED)
 		snprintf(text, size, "%s is held by a debugger or another tracer", who);
-	else if (l->doing == SLEEPING && !r->no_event && event_is_time(&r->event))
+	else if (l->doing == SLEEPING && event && event_is_time(event))
 		snprintf(text, size, "%s slept nearly all of the time; try --off-cpu, which shows "
 			 "what it waits for, or --wall", who);
 	else

@@ -13,9 +13,7 @@
 #include "commands/targets.h"
 #include "commands/view_options.h"
 #include "sinks/results.h"
-
-#define ALLOC_ALL UINT64_MAX
-#define OVERHEAD_NONE (-1.0)	/* of max_overhead: no bound */
+#include "sources/options.h"
 
 /* What top shows, and how often. */
 struct live_options {
@@ -26,20 +24,7 @@ struct live_options {
 
 struct record_options {
 	struct target_options target;
-	/* what and how often */
-	const char *event;		/* NULL: cycles, else cpu-clock */
-	int off_cpu, wall, wakers, hide_idle;
-	uint64_t min_block;		/* ns */
-	unsigned int states;		/* a bit for each enum ebp_kind; 0: all */
-	double max_overhead;		/* %, or OVERHEAD_NONE; 0: the default */
-	/* allocations, instead of samples; 0 with @page_faults, which are samples of an event */
-	int alloc;
-	int page_faults;
-	string_vec allocators;		/* PATH:PREFIX, not looked at yet */
-	uint64_t alloc_interval;	/* bytes a sample; ALLOC_ALL: every block */
-	int leaks;
-	uint64_t min_age;		/* ns */
-	uint64_t frequency, period;	/* Hz; events a sample; exactly one is not 0 */
+	struct source_options sources;	/* what is measured, and how often */
 	uint64_t duration, delay;	/* ns; 0: until told to stop; none */
 	struct stack_options stack;
 	struct name_options names;
@@ -50,15 +35,14 @@ struct record_options {
 	int strict, quiet, verbose;
 };
 
-/*
- * The options of these commands, which are bits of struct cli_command; a row says which of them
- * take it.
- */
-enum { EBPROF_RECORD = 1, EBPROF_ALLOC = 2, EBPROF_TOP = 4 };
 extern const struct cli_option record_rows[];
+extern const struct cli_rule record_rules[];
 extern const struct cli_command *const record_family[];
 
-/* Parses and checks; @o is all zeros but for @alloc; argv stays borrowed. As cli_parse(). */
+/*
+ * Parses and checks; @o is all zeros but for sources.allocations.on; argv stays borrowed. As
+ * cli_parse().
+ */
 int record_options_parse(struct record_options *o, const struct cli_command *c, int argc,
 			 char **argv, struct error *e);
 void record_options_free(struct record_options *o);

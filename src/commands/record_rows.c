@@ -3,63 +3,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "bpf/ebprof.h"
 #include "commands/commands.h"
 #include "commands/record_options.h"
 #include "proc/launch.h"
 
 #define AT(field) offsetof(struct record_options, field)
-
-/* Words to bits of enum ebp_kind. */
-static int store_states(const char *option, const char *text, void *field, struct error *e)
-{
-	static const struct {
-		const char *word;
-		enum ebp_kind kind;
-	} states[] = {
-		{ "blocked", EBP_BLOCKED },
-		{ "disk", EBP_DISK_WAIT },
-		{ "uninterruptible", EBP_UNINTERRUPTIBLE },
-		{ "runnable", EBP_RUNNABLE },
-	};
-	unsigned int *bits = field;
-
-	while (*text) {
-		size_t n = strcspn(text, ","), i = 0;
-
-		while (i < sizeof(states) / sizeof(*states) &&
-		       (strlen(states[i].word) != n || strncmp(states[i].word, text, n)))
-			i++;
-		if (i == sizeof(states) / sizeof(*states))
-			return error_set(e, STATUS_USAGE, -EINVAL,
-					 "%s '%s': known states are blocked, disk, uninterruptible "
-					 "and runnable",
-					 option, text);
-		*bits |= 1u << states[i].kind;
-		text += n + (text[n] == ',');
-	}
-	return 0;
-}
-
-static int store_overhead(const char *option, const char *text, void *field, struct error *e)
-{
-	double *percent = field;
-
-	if (strcmp(text, "none"))
-		return cli_percent(option, text, field, e);
-	*percent = OVERHEAD_NONE;
-	return 0;
-}
-
-static int store_interval(const char *option, const char *text, void *field, struct error *e)
-{
-	uint64_t *interval = field;
-
-	if (strcmp(text, "all"))
-		return cli_count(option, text, field, e);
-	*interval = ALLOC_ALL;
-	return 0;
-}
 
 /* The word that begins neither an option nor a program. */
 static int misplaced(const char *word, struct error *e)
@@ -137,44 +85,7 @@ const struct cli_option record_rows[] = {
 	{ 0, 0, "since-start", NULL, cli_flag, AT(live.since_start),
 	  "show all samples since the start", T },
 
-	CLI_HEADING("Event and rate"),
-	{ 'F', 'r', "frequency", "HZ", cli_rate, AT(frequency),
-	  "samples a second and CPU: 99 (default), 1kHz, max", R | T | BRIEF },
-	{ 'c', 0, "period", "PERIOD", cli_count, AT(period),
-	  "one sample every PERIOD events, instead of a rate", 0 },
-	{ 'e', 0, "event", "EVENT", cli_string, AT(event),
-	  "an event by its perf name (default cycles, else cpu-clock); -e list", R | T | BRIEF },
-
-	CLI_HEADING("Waits"),
-	{ 0, 0, "off-cpu", NULL, cli_flag, AT(off_cpu),
-	  "where threads wait, in time, instead of what they run (or with -e)", R | T | BRIEF },
-	{ 0, 0, "wall", NULL, cli_flag, AT(wall),
-	  "what threads run and where they wait, in one profile of time", R | T | BRIEF },
-	{ 0, 0, "wakers", NULL, cli_flag, AT(wakers),
-	  "show above each wait the stack that ended it", R | T },
-	{ 0, 0, "min-block", "TIME", cli_duration, AT(min_block),
-	  "leave out shorter waits (default 1us; with --wall none)", R | T },
-	{ 0, 0, "state", "STATE[,STATE...]", store_states, AT(states),
-	  "only these waits: blocked, disk, uninterruptible, runnable", R | T },
-	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(max_overhead),
-	  "of each CPU, for the stacks of waits (default 1)", R | T },
-	{ 0, 0, "hide-idle", NULL, cli_flag, AT(hide_idle),
-	  "leave out the waits of threads that did nothing but wait", R },
-
-	CLI_HEADING("Allocations"),
-	{ 0, 0, "alloc", NULL, cli_flag, AT(alloc),
-	  "memory, as in ebprof alloc; v shows its other values", T | BRIEF },
-	{ 0, 0, "alloc-interval", "BYTES", store_interval, AT(alloc_interval),
-	  "a block every BYTES (default 524288), or all", A | T },
-	{ 0, 0, "allocator", "PATH:PREFIX", cli_strings, AT(allocators),
-	  "with -p: PREFIXmalloc() and its like in PATH, too; may be repeated", A | T },
-	{ 0, 0, "leaks", NULL, cli_flag, AT(leaks), "show what was never freed", A | T | BRIEF },
-	{ 0, 0, "min-age", "TIME", cli_duration, AT(min_age),
-	  "younger blocks do not count as in use at the end", A },
-	{ 0, 0, "max-overhead", "PERCENT", store_overhead, AT(max_overhead),
-	  "with -p: of its threads' time (default 10), or none", A | BRIEF },
-	{ 0, 0, "page-faults", NULL, cli_flag, AT(page_faults),
-	  "follow page faults instead: cheap, for any target", A | T | BRIEF },
+	CLI_PARTS(AT(sources)),
 
 	CLI_HEADING("Stacks"),
 	{ 'U', 0, "user", NULL, cli_flag, AT(stack.user_only), "user stacks only", 0 },
@@ -233,8 +144,6 @@ const struct cli_option record_rows[] = {
 	  T },
 	{ 0, 0, "rows", "N", cli_count, AT(view.rows), "at most N rows of each table", T },
 
-	/* An older name of --period; of top it is something else. */
-	{ 0, 0, "count", "PERIOD", cli_count, AT(period), NULL, R | A },
 	/* From habit: with perf stacks are asked for. Here they are always there. */
 	{ 'g', 0, NULL, NULL, cli_ignore, 0, NULL, 0 },
 	{ 0, 0, "call-graph", "HOW", cli_ignore, 0, NULL, 0 },

@@ -13,14 +13,8 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "collect/features.h"
-#include "commands/event_choice.h"
 #include "commands/naming.h"
-#include "commands/recording_alloc.h"
 #include "proc/procfs.h"
-#include "sources/allocations.h"
-#include "sources/page_faults.h"
-#include "sources/samples.h"
-#include "sources/waits.h"
 
 #define NICENESS -10		/* where we may; we use little of what it gives */
 #define TEXT_MAX 1024		/* bytes of a title and the like */
@@ -40,41 +34,6 @@ static void raise_file_limit(void)
 		r.rlim_cur = r.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &r);
 	}
-}
-
-/* What is measured. */
-static void choose_sources(struct recording *r)
-{
-	const struct record_options *o = &r->o;
-	struct sources *list = &r->sources;
-
-	if (o->page_faults)
-		sources_add(list, page_faults_new(o->period));
-	else if (!r->no_event)
-		sources_add(list, samples_new(&(struct samples_options){
-			.event = &r->event,
-			.frequency = o->frequency,
-			.period = o->period,
-			.chosen = !o->event,
-			.shares = o->wall,
-		}));
-	if (o->off_cpu || o->wall)
-		sources_add(list, waits_new(&(struct waits_options){
-			.wall = o->wall,
-			.wakers = o->wakers,
-			.min_block = o->min_block,
-			.states = o->states,
-			.overhead = o->max_overhead / 100,
-			.hide_idle = o->hide_idle,
-		}));
-	if (o->alloc)
-		sources_add(list, allocations_new(&(struct allocations_options){
-			.min_age = o->min_age,
-			.leaks = o->leaks,
-			.inherit = !o->target.no_inherit,
-			.probes = &r->probes,
-			.slices = r->probes.paused ? &r->slices : NULL,
-		}));
 }
 
 static void fill_collect(struct recording *r)
@@ -153,7 +112,6 @@ int recording_start(struct recording *r, struct error *e)
 	setpriority(PRIO_PROCESS, 0, NICENESS);
 	fill_collect(r);
 	fill_options(r);
-	choose_sources(r);
 	r->session = session_new(&r->session_options, e);
 	if (!r->session)
 		return -EIO;
@@ -206,7 +164,7 @@ void recording_describe(const struct recording *r, struct profile *p)
 	char text[TEXT_MAX] = "ebprof";
 	struct utsname u;
 
-	if (r->o.alloc)
+	if (r->o.sources.allocations.on)
 		strcat(text, " alloc");
 	for (char **arg = r->argv + 1; *arg; arg++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", *arg);
@@ -225,19 +183,15 @@ static void drop_capabilities(const struct recording *r)
 		   (command_of(r) ? CAPS_TO_SIGNAL : 0u));
 }
 
-/*
- * Starts the command, which waits; with our library before its allocator where that is to be
- * followed.
- */
+/* Starts the command, which waits, with what sources put into its environment. */
 static int prepare_command(struct recording *r, struct error *e)
 {
-	char **argv = r->o.target.command ? r->o.target.command : r->o.target.until, *env[3];
+	char *env[SOURCE_ENVIRONMENT_MAX] = { NULL };
 	int err;
 
-	if (!r->o.alloc || !r->o.target.command)
-		return started_prepare(&r->command, argv, NULL, e);
-	alloc_library_environment(&r->library, r->probes.interval, env);
-	err = started_prepare(&r->command, argv, env, e);
+	if (r->o.target.command)
+		sources_environment(&r->sources, env);
+	err = started_prepare(&r->command, command_of(r), *env ? env : NULL, e);
 	for (char **text = env; *text; text++)
 		free(*text);
 	return err;
@@ -257,9 +211,8 @@ int recording_find(struct recording *r, struct error *e)
 		err = error_set(e, STATUS_USAGE, -EINVAL,
 				"-U: a kernel thread has no user stack; leave -U out");
 	if (!err)
-		err = event_choose(&r->o, &r->event, e);
-	r->no_event = err <= 0;
-	return err < 0 ? err : 0;
+		err = sources_choose(&r->sources, &r->o.sources, e);
+	return err;
 }
 
 int recording_prepare(struct recording *r, struct error *e)
@@ -271,10 +224,17 @@ int recording_prepare(struct recording *r, struct error *e)
 		.store = !r->o.names.no_cache,
 		.demangle = !r->o.names.no_demangle,
 	};
+	const struct source_setup setup = {
+		.target = &r->o.target,
+		.ids = r->targets.ids.v,
+		.nids = r->targets.ids.n,
+		.forked = r->targets.list.n,
+		.notes = r->o.quiet ? NULL : stderr,
+	};
 	int err = beside_start(&r->beside, &beside, e);
 
 	if (!err)
-		err = recording_alloc(r, e);
+		err = sources_prepare(&r->sources, &setup, e);
 	if (err)
 		return err;
 	drop_capabilities(r);
@@ -291,7 +251,6 @@ void recording_cleanup(struct recording *r)
 	outfile_abandon(r->last);
 	session_free(r->session);
 	sources_free(&r->sources);
-	alloc_probes_free(&r->probes);
 	debuginfod_free(r->debuginfod);
 	beside_end(&r->beside);
 	targets_free(&r->targets);

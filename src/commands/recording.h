@@ -7,15 +7,10 @@
 #ifndef EBPROF_RECORDING_H
 #define EBPROF_RECORDING_H
 
-#include "alloc/alloc_library.h"
-#include "alloc/alloc_load.h"
-#include "alloc/alloc_probes.h"
-#include "alloc/slicer.h"
 #include "base/error.h"
 #include "base/keeper.h"
 #include "base/sandbox.h"
 #include "base/user.h"
-#include "collect/event.h"
 #include "commands/beside.h"
 #include "commands/record_options.h"
 #include "commands/started.h"
@@ -36,17 +31,10 @@ struct recording {
 	int live;			/* as in struct session_options */
 	int terminal;			/* the command has it for itself while it records */
 	struct targets targets;
-	struct event event;
-	int no_event;			/* only waits are recorded */
 	struct started command;
 	struct loop loop;
 	struct collector_options collect;
 	struct sources sources;		/* what is measured */
-	struct alloc_library library;	/* for the command of ebprof alloc */
-	struct alloc_probes probes;
-	struct alloc_price price;
-	struct alloc_load load;		/* of the processes, before it starts */
-	struct slicer_options slices;
 	struct debuginfod *debuginfod;	/* NULL: not asked for */
 	struct beside beside;
 	struct sandbox_options sandbox;
@@ -57,7 +45,9 @@ struct recording {
 
 #define RECORDING_NEW(args) { .argv = (args), .loop = LOOP_NEW, .command = STARTED_NEW }
 
-/* Looks up the target and the event. 0, or a negative errno with @e filled; so all below. */
+/*
+ * Looks up the target, and what is measured. 0, or a negative errno with @e filled; so all below.
+ */
 int recording_find(struct recording *r, struct error *e);
 /*
  * Gives privileges up, blocks signals and starts the command, which waits. What needs more

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc/alloc_library.h"
+#include "alloc/alloc_probes.h"
 #include "alloc/alloc_profile.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -19,7 +19,7 @@ struct source *allocations_new(const struct allocations_options *o)
 	struct allocations *a = xcalloc(1, sizeof(*a));
 
 	a->source.ops = &allocations_ops;
-	a->o = *o;
+	a->o = o;
 	return &a->source;
 }
 
@@ -34,27 +34,27 @@ static void begin(struct source *source, struct source_host *host)
 {
 	struct allocations *a = (struct allocations *)source;
 	struct profile_meta *m = profile_meta(host->profile);
-	uint64_t interval = a->o.probes->interval;
+	uint64_t interval = a->probes.interval;
 
 	if (!*m->event) {
 		snprintf(m->event, sizeof(m->event), "alloc");
 		m->period = interval + !interval;
 	}
 	a->alloc = alloc_new(&(struct alloc_options){ .interval = interval,
-						      .min_age = a->o.min_age,
+						      .min_age = a->o->min_age,
 						      .per_thread = host->per_thread,
 						      .site = site_of,
 						      .ctx = a });
 	host->types += ALLOC_TYPES;
-	alloc_profile_types(host->profile, a->o.leaks);
+	alloc_profile_types(host->profile, a->o->leaks);
 }
 
 static void started(struct source *source)
 {
 	struct allocations *a = (struct allocations *)source;
 
-	if (a->o.slices)
-		a->slicer = slicer_new(source->host->collector, a->links, a->o.slices);
+	if (a->probes.paused)
+		a->slicer = slicer_new(source->host->collector, a->links, &a->slices);
 }
 
 static int take_record(struct source *source, const struct ebp_head *head)
@@ -105,7 +105,7 @@ static void process_event(struct source *source, const struct sideband_event *ev
 {
 	struct allocations *a = (struct allocations *)source;
 
-	if (event->type == SIDEBAND_FORK && a->o.inherit)
+	if (event->type == SIDEBAND_FORK && a->inherit)
 		alloc_links_fork(a->links, event->pid, event->parent);
 	else if (event->type == SIDEBAND_EXIT)
 		alloc_links_exit(a->links, event->pid);
@@ -132,7 +132,8 @@ static void stopping(struct source *source)
  */
 static int hides(const struct source *source, const struct ebp_key *key, uint32_t location)
 {
-	const struct alloc_probes *probes = ((const struct allocations *)source)->o.probes;
+	const struct alloc_probes *probes =
+		&((const struct allocations *)source)->probes;
 	const struct profile *p = source->host->profile;
 	struct profile_view v = profile_view(p);
 	const struct location *l = &v.locations[location];
@@ -273,6 +274,7 @@ static void release(struct source *source)
 	slicer_free(a->slicer);
 	alloc_free(a->alloc);
 	alloc_queue_free(&a->queue);
+	alloc_probes_free(&a->probes);
 	free(a);
 }
 
@@ -281,6 +283,10 @@ const struct source_ops allocations_ops = {
 	.kernel = &allocations_kernel,
 	.whole = 1,
 	.keeps_samples = 1,
+	.check = allocations_check,
+	.choose = allocations_choose,
+	.prepare = allocations_prepare,
+	.environment = allocations_environment,
 	.begin = begin,
 	.started = started,
 	.record = take_record,

@@ -4,28 +4,53 @@
 #define EBPROF_ALLOCATIONS_H
 
 #include "alloc/alloc.h"
+#include "alloc/alloc_library.h"
 #include "alloc/alloc_links.h"
+#include "alloc/alloc_load.h"
 #include "alloc/alloc_queue.h"
 #include "alloc/slicer.h"
 #include "sources/source.h"
 
+#define ALLOC_ALL UINT64_MAX
+#define OVERHEAD_NONE (-1.0)
+
+struct source_options;
+
 struct allocations_options {
-	uint64_t min_age;		/* ns; what is younger at the end is not in use */
+	int on;				/* allocations are followed */
+	uint64_t interval;		/* bytes a sample; ALLOC_ALL: every block */
+	string_vec allocators;		/* PATH:PREFIX, not looked at yet */
 	int leaks;			/* what is still in use is shown */
-	int inherit;			/* what the targets fork is followed, too */
-	struct alloc_probes *probes;	/* borrowed */
-	/* the time in which they are followed is bounded; NULL: it is not; borrowed */
-	const struct slicer_options *slices;
+	uint64_t min_age;		/* ns; what is younger at the end is not in use */
+	/* % of the time of a process's threads, or OVERHEAD_NONE: no bound; 0: the default */
+	double max_overhead;
 };
 
+/* @o is borrowed. */
 struct source *allocations_new(const struct allocations_options *o);
+
+/* Of its ops. */
+int allocations_check(struct source_options *o, struct stack_options *stack, struct error *e);
+int allocations_choose(struct source_options *o, struct source **s, struct error *e);
+/*
+ * Finds the places of the probes; sets them, where that is not done later by links; says what they
+ * cost.
+ */
+int allocations_prepare(struct source *s, const struct source_setup *setup, struct error *e);
+void allocations_environment(const struct source *s, char *env[SOURCE_ENVIRONMENT_MAX]);
 
 extern const struct source_ops allocations_ops;
 
 /* Below: for the two halves of this source. */
 struct allocations {
 	struct source source;
-	struct allocations_options o;
+	const struct allocations_options *o;
+	int inherit;			/* what the targets fork is followed, too */
+	struct alloc_library library;	/* for a command */
+	struct alloc_probes probes;
+	struct alloc_price price;
+	struct alloc_load load;		/* of the processes, before it starts */
+	struct slicer_options slices;	/* where the probes are paused: their time is bounded */
 	struct alloc *alloc;
 	struct alloc_queue queue;
 	struct slicer *slicer;		/* NULL: they are followed all the time */

@@ -44,7 +44,7 @@ static struct bpf_program *probe_program(const struct ebprof_bpf *skel, enum all
 static int configure(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
 		     struct error *e)
 {
-	const struct alloc_probes *p = ((struct allocations *)ctx)->o.probes;
+	const struct alloc_probes *p = &((struct allocations *)ctx)->probes;
 	int err;
 
 	(void)o;
@@ -77,15 +77,15 @@ static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 	struct allocations *a = ctx;
 	int err;
 
-	for (size_t i = 0; i < a->o.probes->n; i++) {
-		const struct alloc_probe *p = &a->o.probes->v[i];
+	for (size_t i = 0; i < a->probes.n; i++) {
+		const struct alloc_probe *p = &a->probes.v[i];
 
 		err = uprobe_attach(p->fd, bpf_program__fd(probe_program(skel, p->kind)));
 		if (err)
 			return features_explain(e, err, "cannot attach to a uprobe");
 	}
-	if (a->o.probes->by_link) {
-		a->links = alloc_links_new(a->o.probes, bpf_program__fd(skel->progs.on_any_call),
+	if (a->probes.by_link) {
+		a->links = alloc_links_new(&a->probes, bpf_program__fd(skel->progs.on_any_call),
 					   bpf_program__fd(skel->progs.on_returned),
 					   bpf_program__fd(skel->progs.list_alloc_thread), &on);
 		err = a->links ? alloc_links_begin(a->links) : -errno;
@@ -104,7 +104,7 @@ static void stop(void *ctx, struct ebprof_bpf *skel, uint64_t now)
 	skel->bss->alloc_on = 0;
 	if (a->links)
 		alloc_links_end(a->links);
-	alloc_probes_close(a->o.probes);
+	alloc_probes_close(&a->probes);
 }
 
 static void close_links(void *ctx)

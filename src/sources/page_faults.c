@@ -81,6 +81,12 @@ static void add_summary(const struct source *source, struct summary *rows)
 			     "does not tell huge ones");
 }
 
+static const struct event *event_of(const struct source *source)
+{
+	(void)source;
+	return &page_faults_event;
+}
+
 static void release(struct source *source)
 {
 	free(source);
@@ -89,6 +95,9 @@ static void release(struct source *source)
 const struct source_ops page_faults_ops = {
 	.name = "page faults",
 	.kernel = &page_faults_kernel,
+	.check = page_faults_check,
+	.choose = page_faults_choose,
+	.event = event_of,
 	.begin = begin,
 	.count = count,
 	.summary = add_summary,

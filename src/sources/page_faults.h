@@ -9,6 +9,11 @@
 /* One of @period of them is a sample. */
 struct source *page_faults_new(uint64_t period);
 
+struct source_options;
+/* Of its ops. */
+int page_faults_check(struct source_options *o, struct stack_options *stack, struct error *e);
+int page_faults_choose(struct source_options *o, struct source **s, struct error *e);
+
 extern const struct source_ops page_faults_ops;
 
 /*

@@ -41,7 +41,9 @@ static void try_load(struct feature_result *r, const struct collector_part_ops *
 
 void probe_waits(struct feature_result *r)
 {
-	struct waits waits = { .o = { .wall = 1, .wakers = 1, .states = 0xff, .overhead = 0.01 } };
+	const struct waits_options all = { .wall = 1, .wakers = 1, .states = 0xff,
+					   .max_overhead = 1 };
+	struct waits waits = { .o = &all };
 
 	try_load(r, &waits_kernel, &waits);
 }
@@ -49,8 +51,7 @@ void probe_waits(struct feature_result *r)
 void probe_allocations(struct feature_result *r)
 {
 	struct alloc_probe probes[PROBE_KINDS];
-	struct alloc_probes alloc = { .v = probes, .n = PROBE_KINDS };
-	struct allocations allocations = { .o.probes = &alloc };
+	struct allocations allocations = { .probes = { .v = probes, .n = PROBE_KINDS } };
 
 	for (int i = 0; i < PROBE_KINDS; i++)
 		probes[i] = (struct alloc_probe){ .kind = (enum alloc_probe_kind)i, .fd = -1 };

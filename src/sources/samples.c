@@ -14,8 +14,8 @@ struct source *samples_new(const struct samples_options *o)
 	struct samples *s = xcalloc(1, sizeof(*s));
 
 	s->source.ops = &samples_ops;
-	s->o = *o;
-	s->part = (struct event_part){ .event = o->event,
+	s->o = o;
+	s->part = (struct event_part){ .event = &o->event,
 				       .frequency = o->frequency,
 				       .period = o->period };
 	return &s->source;
@@ -26,11 +26,11 @@ static void begin(struct source *source, struct source_host *host)
 	struct samples *s = (struct samples *)source;
 	struct profile_meta *m = profile_meta(host->profile);
 
-	snprintf(m->event, sizeof(m->event), "%s", s->o.event->name);
-	m->frequency = s->o.frequency;
-	m->period = s->o.period;
-	host->at_tracepoint = s->o.event->type == PERF_TYPE_TRACEPOINT;
-	s->type = s->o.shares ? PROFILE_NONE : source_type(source, "samples", "count");
+	snprintf(m->event, sizeof(m->event), "%s", s->o->event.name);
+	m->frequency = s->o->frequency;
+	m->period = s->o->period;
+	host->at_tracepoint = s->o->event.type == PERF_TYPE_TRACEPOINT;
+	s->type = s->o->shares ? PROFILE_NONE : source_type(source, "samples", "count");
 }
 
 static int count(struct source *source, const struct source_count *c)
@@ -57,9 +57,9 @@ static void complete(struct source *source)
 {
 	const struct samples *s = (struct samples *)source;
 
-	if (s->o.frequency && !s->o.shares && event_is_time(s->o.event))
+	if (s->o->frequency && !s->o->shares && event_is_time(&s->o->event))
 		profile_derive(source->host->profile, "cpu", "nanoseconds",
-			       SECOND / s->o.frequency);
+			       SECOND / s->o->frequency);
 }
 
 static void add_summary(const struct source *source, struct summary *rows)
@@ -68,7 +68,7 @@ static void add_summary(const struct source *source, struct summary *rows)
 	uint64_t skipped = collector_skipped(source->host->collector);
 
 	/* Not where it only divides the time that another source measures. */
-	if (s->o.chosen && !s->o.shares && !strcmp(s->o.event->name, "cpu-clock")) {
+	if (!s->o->name && !s->o->shares && !strcmp(s->o->event.name, "cpu-clock")) {
 		summary_line(rows, SUMMARY_EVENT);
 		summary_text(rows, "cpu-clock, because this CPU or virtual machine offers no "
 			     "cycles");
@@ -81,6 +81,11 @@ static void add_summary(const struct source *source, struct summary *rows)
 	}
 }
 
+static const struct event *event_of(const struct source *source)
+{
+	return &((const struct samples *)source)->o->event;
+}
+
 static void release(struct source *source)
 {
 	free(source);
@@ -89,6 +94,9 @@ static void release(struct source *source)
 const struct source_ops samples_ops = {
 	.name = "samples",
 	.kernel = &samples_kernel,
+	.check = samples_check,
+	.choose = samples_choose,
+	.event = event_of,
 	.begin = begin,
 	.count = count,
 	.complete = complete,

@@ -6,23 +6,30 @@
 #include "sources/event_part.h"
 #include "sources/source.h"
 
+struct source_options;
+
 struct samples_options {
-	const struct event *event;	/* borrowed */
+	const char *name;		/* of the event, as given; NULL: we choose */
 	uint64_t frequency;		/* Hz a CPU, or 0: then @period */
 	uint64_t period;		/* events a sample */
-	int chosen;			/* the event is not the user's choice, but ours */
+	struct event event;		/* that @name is, or that was chosen */
 	/* they are no values of their own: another source divides the time that it measures */
 	int shares;
 };
 
+/* @o, with its event, is borrowed. */
 struct source *samples_new(const struct samples_options *o);
+
+/* Of its ops. */
+int samples_check(struct source_options *o, struct stack_options *stack, struct error *e);
+int samples_choose(struct source_options *o, struct source **s, struct error *e);
 
 extern const struct source_ops samples_ops;
 
 /* Below: for the two halves of this source. */
 struct samples {
 	struct source source;
-	struct samples_options o;
+	const struct samples_options *o;
 	uint32_t type;			/* of the profile; PROFILE_NONE: none */
 	struct event_part part;
 	/* sees what the kernel skips; NULL: not of this event */

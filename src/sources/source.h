@@ -4,21 +4,25 @@
  * with a struct source. What it can do stands in its struct source_ops, one row of source_table
  * (sources.h); a function that it does not need is NULL.
  *
- * Life: begin(), then what struct collector_part_ops has for the kernel, with the source as its
- * context; started(); records and counts, process events and turns; stopping(); the last records;
- * finish(), complete(), summary(); free().
+ * Life: check(), choose(), prepare(); begin(), then what struct collector_part_ops has for the
+ * kernel, with the source as its context; started(); records and counts, process events and turns;
+ * stopping(); the last records; finish(), complete(), summary(); free().
  */
 #ifndef EBPROF_SOURCE_H
 #define EBPROF_SOURCE_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "bpf/ebprof.h"
 #include "collect/collector.h"
+#include "collect/event.h"
 #include "collect/sideband.h"
 #include "profile/profile.h"
 #include "profile/summary.h"
+
+#define SOURCE_ENVIRONMENT_MAX 3
 
 /* What a session offers to its sources. */
 struct source_host {
@@ -56,7 +60,17 @@ struct source_count {
 	uint32_t cpu;		/* on which it was */
 };
 
+/* What is known before anything is loaded, while we may still do what needs privileges. */
+struct source_setup {
+	const struct target_options *target;	/* borrowed, for as long as the source lives */
+	/* processes or threads: those of @target, and behind @forked what these have forked */
+	const pid_t *ids;
+	size_t nids, forked;
+	FILE *notes;	/* for what the user should know at once; NULL: nothing */
+};
+
 struct source;
+struct source_options;
 
 struct source_ops {
 	const char *name;
@@ -68,6 +82,22 @@ struct source_ops {
 	int whole;
 	/* It keeps numbers of the profile's samples, which must stay what they are. */
 	int keeps_samples;
+
+	/*
+	 * Of all options (options.h), of which no rule is broken: fills in what was not given.
+	 * Then the source itself in *@s, where they ask for it. Both return 0, or a negative errno
+	 * with @e filled; so does prepare().
+	 */
+	int (*check)(struct source_options *o, struct stack_options *stack, struct error *e);
+	int (*choose)(struct source_options *o, struct source **s, struct error *e);
+	int (*prepare)(struct source *s, const struct source_setup *setup, struct error *e);
+	/*
+	 * Malloc'd "NAME=VALUE" texts for the environment of the command that is the target, the
+	 * last one NULL. Of one source.
+	 */
+	void (*environment)(const struct source *s, char *env[SOURCE_ENVIRONMENT_MAX]);
+	/* Its samples are of this event; without the function, of none that has a name. */
+	const struct event *(*event)(const struct source *s);
 
 	/* Describes itself in the profile, which is new: types, event, rate. */
 	void (*begin)(struct source *s, struct source_host *host);

@@ -7,7 +7,7 @@
 #include "sources/waits.h"
 
 const struct source_ops *const source_table[] = {
-	&samples_ops, &waits_ops, &allocations_ops, &page_faults_ops, NULL,
+	&page_faults_ops, &samples_ops, &waits_ops, &allocations_ops, NULL,
 };
 
 /* Calls the function @member of all sources that have it; @it is one in turn. */
@@ -26,6 +26,51 @@ void sources_free(struct sources *list)
 	EACH(list, s, free)
 		s->ops->free(s);
 	list->n = 0;
+}
+
+int sources_check(struct source_options *o, struct stack_options *stack, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; source_table[i] && !err; i++)
+		err = source_table[i]->check(o, stack, e);
+	return err;
+}
+
+int sources_choose(struct sources *list, struct source_options *o, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; source_table[i] && !err; i++) {
+		struct source *s = NULL;
+
+		err = source_table[i]->choose(o, &s, e);
+		if (s)
+			sources_add(list, s);
+	}
+	return err;
+}
+
+int sources_prepare(struct sources *list, const struct source_setup *setup, struct error *e)
+{
+	int err = 0;
+
+	EACH(list, s, prepare)
+		err = err ? err : s->ops->prepare(s, setup, e);
+	return err;
+}
+
+void sources_environment(const struct sources *list, char *env[SOURCE_ENVIRONMENT_MAX])
+{
+	EACH(list, s, environment)
+		s->ops->environment(s, env);
+}
+
+const struct event *sources_event(const struct sources *list)
+{
+	EACH(list, s, event)
+		return s->ops->event(s);
+	return NULL;
 }
 
 size_t sources_parts(const struct sources *list, struct collector_part parts[COLLECTOR_PARTS_MAX])

@@ -17,6 +17,14 @@ struct sources {
 	struct source_host host;	/* filled by the session */
 };
 
+/* 0, or a negative errno with @e filled: what source.h says of each. */
+int sources_check(struct source_options *o, struct stack_options *stack, struct error *e);
+int sources_choose(struct sources *list, struct source_options *o, struct error *e);
+int sources_prepare(struct sources *list, const struct source_setup *setup, struct error *e);
+/* Leaves @env as it is where no source has any. */
+void sources_environment(const struct sources *list, char *env[SOURCE_ENVIRONMENT_MAX]);
+/* Of the first source that has one; NULL: none has. */
+const struct event *sources_event(const struct sources *list);
 /* @s belongs to the list; its ops are set. */
 void sources_add(struct sources *list, struct source *s);
 void sources_free(struct sources *list);

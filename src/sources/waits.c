@@ -29,7 +29,7 @@ struct source *waits_new(const struct waits_options *o)
 	struct waits *w = xcalloc(1, sizeof(*w));
 
 	w->source.ops = &waits_ops;
-	w->o = *o;
+	w->o = o;
 	w->shares = shares_new();
 	return &w->source;
 }
@@ -39,10 +39,10 @@ static void begin(struct source *source, struct source_host *host)
 	struct waits *w = (struct waits *)source;
 	struct profile_meta *m = profile_meta(host->profile);
 
-	if (w->o.wall || !*m->event)
-		snprintf(m->event, sizeof(m->event), "%s", w->o.wall ? "wall" : "off-cpu");
+	if (w->o->wall || !*m->event)
+		snprintf(m->event, sizeof(m->event), "%s", w->o->wall ? "wall" : "off-cpu");
 	w->number = PROFILE_NONE;
-	if (w->o.wall) {
+	if (w->o->wall) {
 		w->time = source_type(source, "wall", "nanoseconds");
 		return;
 	}
@@ -238,7 +238,7 @@ static void finish(struct source *source, uint64_t began, uint64_t stopped)
 	(void)stopped;
 	count_early(w, 1);
 	shares_divide(w->shares, add, w);
-	if (w->o.hide_idle)
+	if (w->o->hide_idle)
 		w->idle = idle_hide(source->host->profile, w->time, &w->idle_ns);
 }
 
@@ -287,6 +287,8 @@ static void release(struct source *source)
 const struct source_ops waits_ops = {
 	.name = "waits",
 	.kernel = &waits_kernel,
+	.check = waits_check,
+	.choose = waits_choose,
 	.begin = begin,
 	.record = take_waker,
 	.count = count,

@@ -11,16 +11,24 @@
 #include "sources/shares.h"
 #include "sources/source.h"
 
+struct source_options;
+
 struct waits_options {
-	int wall;		/* time on the CPU is measured, too */
+	int off_cpu;		/* waits are measured, and */
+	int wall;		/* with @wall time on the CPU, too; not both */
 	int wakers;		/* who ended a wait is told, too */
 	uint64_t min_block;	/* ns; shorter intervals are left out */
 	unsigned int states;	/* a bit for each enum ebp_kind that is wanted */
-	double overhead;	/* share of each CPU that taking stacks may cost */
+	double max_overhead;	/* % of each CPU that taking stacks may cost */
 	int hide_idle;		/* threads that only waited are left out */
 };
 
+/* @o is borrowed. */
 struct source *waits_new(const struct waits_options *o);
+
+/* Of its ops. */
+int waits_check(struct source_options *o, struct stack_options *stack, struct error *e);
+int waits_choose(struct source_options *o, struct source **s, struct error *e);
 
 extern const struct source_ops waits_ops;
 
@@ -42,7 +50,7 @@ struct waker {
 
 struct waits {
 	struct source source;
-	struct waits_options o;
+	const struct waits_options *o;
 	uint32_t number, time;	/* types of the profile: intervals (or PROFILE_NONE), their ns */
 	struct shares *shares;	/* among samples of a class */
 	VEC(struct early_count) early;

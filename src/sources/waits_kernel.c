@@ -25,7 +25,7 @@ static uint64_t rate(const void *ctx, size_t ncpus)
 static int configure(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
 		     struct error *e)
 {
-	const struct waits_options *w = &((struct waits *)ctx)->o;
+	const struct waits_options *w = ((struct waits *)ctx)->o;
 	struct ebp_waits_config *config = &skel->rodata->config.waits;
 	struct bpf_program *const programs[] = {
 		skel->progs.on_switch,  skel->progs.on_waking, skel->progs.on_new_task,
@@ -43,7 +43,7 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 	config->wakers = w->wakers;
 	config->min_block = w->min_block;
 	config->states = (uint8_t)w->states;
-	config->overhead = (uint64_t)(w->overhead * 4294967296.0);
+	config->overhead = (uint64_t)(w->max_overhead / 100 * 4294967296.0);
 	config->switch_state = features_func_args("btf_trace_sched_switch") > SWITCH_STATE;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		bpf_program__set_autoload(programs[i], true);

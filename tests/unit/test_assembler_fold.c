@@ -20,13 +20,14 @@ static struct assembler *assembler;
 
 static void begin(void)
 {
-	static const struct event event = { .name = "cpu-clock" };
+	static const struct samples_options samples = { .event = { .name = "cpu-clock" } };
+	static const struct waits_options waits = { .wall = 1 };
 
 	images = images_new();
 	procs = procs_new(images, NULL);
 	profile = profile_new();
-	sources_add(&sources, samples_new(&(struct samples_options){ .event = &event }));
-	sources_add(&sources, waits_new(&(struct waits_options){ .wall = 1 }));
+	sources_add(&sources, samples_new(&samples));
+	sources_add(&sources, waits_new(&waits));
 	assembler = assembler_new(profile, images, procs, NULL, &sources, 0);
 	sources_begin(&sources);
 }

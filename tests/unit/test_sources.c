@@ -10,7 +10,9 @@
 #include "sources/sources.h"
 #include "sources/waits.h"
 
-static const struct event event = { .name = "cpu-clock", .type = PERF_TYPE_SOFTWARE };
+static const struct samples_options options = {
+	.event = { .name = "cpu-clock", .type = PERF_TYPE_SOFTWARE }, .frequency = 100,
+};
 
 static struct images *images;
 static struct procs *procs;
@@ -68,7 +70,7 @@ TEST(every_row_is_complete)
 		CHECK((*o)->name && *(*o)->name);
 		CHECK((*o)->kernel && (*o)->kernel->rate && (*o)->kernel->configure &&
 		      (*o)->kernel->attach && (*o)->kernel->stop && (*o)->kernel->close);
-		CHECK((*o)->begin && (*o)->summary && (*o)->free);
+		CHECK((*o)->check && (*o)->choose && (*o)->begin && (*o)->summary && (*o)->free);
 		CHECK((*o)->count || (*o)->record);
 		for (size_t i = 0; i < n; i++)
 			CHECK(strcmp(source_table[i]->name, (*o)->name) != 0);
@@ -100,8 +102,7 @@ TEST(each_names_its_types)
 
 TEST(two_at_once_have_types_beside_each_other)
 {
-	sources_add(&sources, samples_new(&(struct samples_options){ .event = &event,
-								     .frequency = 100 }));
+	sources_add(&sources, samples_new(&options));
 	sources_add(&sources, waits_new(&(struct waits_options){ .min_block = 1 }));
 	begin();
 	CHECK_EQ(profile_view(profile).ntypes, 3);
@@ -128,7 +129,7 @@ TEST(parts_are_in_order)
 {
 	struct collector_part parts[COLLECTOR_PARTS_MAX];
 
-	sources_add(&sources, samples_new(&(struct samples_options){ .event = &event }));
+	sources_add(&sources, samples_new(&options));
 	sources_add(&sources, waits_new(&(struct waits_options){ .wall = 1 }));
 	CHECK_EQ(sources_parts(&sources, parts), 2);
 	CHECK(parts[0].ops == samples_ops.kernel && parts[0].ctx == sources.v[0]);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#include "sources/options.h"
+
+#include <stddef.h>
+
+#define AT(field) offsetof(struct source_options, field)
+
+const struct cli_part source_parts[] = {
+	{ samples_rows, AT(samples) },
+	{ waits_rows, AT(waits) },
+	{ allocations_rows, AT(allocations) },
+	{ page_faults_rows, AT(page_faults) },
+	{ 0 }
+};
+
+const struct cli_rule source_rules[] = {
+	{ .rules = waits_rules },
+	{ .rules = allocations_rules },
+	{ .rules = page_faults_rules },
+	{ .rules = samples_rules },
+	{ 0 }
+};
+
+void source_options_free(struct source_options *o)
+{
+	vec_free(&o->allocations.allocators);
+}

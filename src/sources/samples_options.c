@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "collect/perf_events.h"
+#include "collect/tracefs.h"
+#include "sources/options.h"
+
+#define AT(field) offsetof(struct samples_options, field)
+#define FREQUENCY_DEFAULT 99	/* not 100: a timer that runs in step with others sees only them */
+#define FREQUENCY_UNLIMITED 100000	/* -F max where the kernel names no limit: its default */
+
+const struct cli_option samples_rows[] = {
+	CLI_HEADING("Event and rate"),
+	{ 'F', 'r', "frequency", "HZ", cli_rate, AT(frequency),
+	  "samples a second and CPU: 99 (default), 1kHz, max",
+	  EBPROF_RECORD | EBPROF_TOP | CLI_BRIEF },
+	{ 'c', 0, "period", "PERIOD", cli_count, AT(period),
+	  "one sample every PERIOD events, instead of a rate", 0 },
+	{ 'e', 0, "event", "EVENT", cli_string, AT(name),
+	  "an event by its perf name (default cycles, else cpu-clock); -e list",
+	  EBPROF_RECORD | EBPROF_TOP | CLI_BRIEF },
+	/* An older name of --period; of top it is something else. */
+	{ 0, 0, "count", "PERIOD", cli_count, AT(period), NULL, EBPROF_RECORD | EBPROF_ALLOC },
+	{ 0 }
+};
+
+const struct cli_rule samples_rules[] = {
+	{ .one_of = "frequency period",
+	  .why = "-F and -c exclude each other: a rate, or a number of events" },
+	{ 0 }
+};
+
+int samples_check(struct source_options *all, struct stack_options *stack, struct error *e)
+{
+	static const char sysctl[] = "/proc/sys/kernel/perf_event_max_sample_rate";
+	struct samples_options *o = &all->samples;
+	long most = 0;
+
+	(void)stack;
+	if (!o->frequency && !o->period)
+		o->frequency = FREQUENCY_DEFAULT;
+	if (o->frequency && file_read_long(sysctl, &most))
+		most = 0;
+	if (o->frequency == CLI_RATE_MAX)
+		o->frequency = most > 0 ? (uint64_t)most : FREQUENCY_UNLIMITED;
+	if (o->frequency && most > 0 && o->frequency > (uint64_t)most)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "-F %llu is above this kernel's limit of %ld Hz; "
+				 "lower it, or raise the limit: sudo sysctl "
+				 "kernel.perf_event_max_sample_rate=%llu",
+				 (unsigned long long)o->frequency, most,
+				 (unsigned long long)o->frequency);
+	return 0;
+}
+
+/* The event that the user names. */
+static int parse_event(const char *name, struct event *event, struct error *e)
+{
+	struct tracefs t;
+	int err;
+
+	tracefs_open(&t);
+	err = event_parse(name, tracefs_events(&t), event, e);
+	tracefs_close(&t);
+	return err;
+}
+
+/* Hardware cycles where they can be had: they tick with the work, and their pc has no skid. */
+static const char *best_event(void)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.disabled = 1,
+		.exclude_kernel = 1,
+	};
+	int fd = perf_event_open(&attr, 0, -1);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 ? "cycles" : "cpu-clock";
+}
+
+int samples_choose(struct source_options *all, struct source **s, struct error *e)
+{
+	struct samples_options *o = &all->samples;
+	const struct waits_options *w = &all->waits;
+	struct event *event = &o->event;
+	int err;
+
+	if (all->page_faults || all->allocations.on || (!o->name && w->off_cpu))
+		return 0;
+	err = o->name ? parse_event(o->name, event, e)
+		      : event_parse(w->wall ? "cpu-clock" : best_event(), NULL, event, e);
+	if (err)
+		return err;
+	if ((w->off_cpu || w->wall) && !event_is_software(event))
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "-e %s would interrupt what follows context switches; "
+				 "with --off-cpu and --wall use a software event: -e cpu-clock",
+				 event->name);
+	/* A tracepoint has no rate of its own: every hit, as perf does, unless -c is given. */
+	if (event->type == PERF_TYPE_TRACEPOINT) {
+		o->frequency = 0;
+		o->period = o->period ? o->period : 1;
+	}
+	o->shares = w->wall;
+	*s = samples_new(o);
+	return 0;
+}
