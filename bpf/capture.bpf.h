@@ -168,7 +168,7 @@ static __always_inline int rescue(const void *ctx, enum capture_at at, struct un
 	leaf_registers(ctx, at, &r->regs);
 	r->lang_id = announce_lang(s, native);
 	/* The count of an interval comes when it ends; this record has its stack alone. */
-	if (key->kind != EBP_ON_CPU)
+	if (EBP_COUNTS_LATER(key->kind))
 		key->user_id = hash_step(hash_step(config.seed, key->tid), bpf_ktime_get_ns()) | 1;
 	return !send_for_rescue(r, key);
 }

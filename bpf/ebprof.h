@@ -61,12 +61,16 @@ enum ebp_loss {
  * end.
  */
 enum ebp_kind {
-	EBP_ON_CPU,		/* it ran: a sample */
-	EBP_BLOCKED,		/* it waited for an event */
-	EBP_DISK_WAIT,		/* it waited for I/O, and could not be interrupted */
-	EBP_UNINTERRUPTIBLE,	/* it waited for something else, and could not be interrupted */
-	EBP_RUNNABLE,		/* it waited for a CPU */
-	EBP_ALLOCATED,		/* no interval: it allocated a block of memory */
+	/* Counted at once. */
+	EBP_ON_CPU,		/* samples: it ran */
+	EBP_PAGE_FAULT,		/* page faults: it touched a page that was not there */
+	/* Counted when they end, or by a record of their own (EBP_COUNTS_LATER). */
+	EBP_BLOCKED,		/* waits: for an event */
+	EBP_DISK_WAIT,		/* for I/O, and could not be interrupted */
+	EBP_UNINTERRUPTIBLE,	/* for something else, and could not be interrupted */
+	EBP_RUNNABLE,		/* for a CPU */
+	EBP_RUNNING,		/* the time that it ran beside */
+	EBP_ALLOCATED,		/* allocations: it allocated a block of memory */
 	EBP_KINDS,
 };
 
@@ -76,6 +80,8 @@ enum ebp_share {
 	/* of all stacks of the key's class, in proportion; the key has no stacks */
 	EBP_OF_CLASS,
 };
+
+#define EBP_COUNTS_LATER(kind) ((kind) >= EBP_BLOCKED)
 
 /* Key of the count maps: samples that are equal in all of it are one entry. */
 struct ebp_key {

@@ -13,6 +13,7 @@ int on_page_fault(struct bpf_perf_event_data *ctx)
 
 	if (!sample_begin(&x, 1))
 		return 0;
+	x.key.kind = EBP_PAGE_FAULT;
 	x.key.class = page_size(ctx);
 	sample_stacks(ctx, hit_kernel(ctx) ? AT_KERNEL : AT_USER, &x);
 	return 0;

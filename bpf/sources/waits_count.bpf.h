@@ -277,7 +277,7 @@ static __noinline void flush_ran(struct off_task *t, __u64 now, __u64 least)
 	key = key_of_group(t, 0);
 	if (!key)
 		return;
-	key->kind = EBP_ON_CPU;
+	key->kind = EBP_RUNNING;
 	count(key, (struct ebp_count){ .ns = t->ran });
 	t->ran = 0;
 }

@@ -9,11 +9,12 @@
 #include "alloc/alloc.h"
 #include "profile/profile.h"
 
-/* A type of @p, which is new, for each of enum alloc_type, by the same numbers. */
-void alloc_profile_types(struct profile *p, int leaks);
-/* Sets the values of all sites of @a, whose numbers are samples of @p, to those of now. */
-void alloc_profile_update(struct profile *p, const struct alloc *a);
+/*
+ * Sets the values of all sites of @a, whose numbers are samples of @p, to those of now. @first: the
+ * first one of @p's types for enum alloc_type, which are one after another.
+ */
+void alloc_profile_update(struct profile *p, uint32_t first, const struct alloc *a);
 /* The same at the end (alloc_finish()). */
-void alloc_profile_finish(struct profile *p, struct alloc *a, uint64_t end);
+void alloc_profile_finish(struct profile *p, uint32_t first, struct alloc *a, uint64_t end);
 
 #endif

@@ -310,12 +310,17 @@ void profile_count(struct profile *p, uint32_t sample, uint32_t type, uint64_t v
 	p->columns.v[type].v[sample] += value;
 }
 
+void profile_set(struct profile *p, uint32_t sample, uint32_t type, uint64_t value)
+{
+	p->types.v[type].total -= p->columns.v[type].v[sample];
+	p->columns.v[type].v[sample] = 0;
+	profile_count(p, sample, type, value);
+}
+
 void profile_drop(struct profile *p, uint32_t sample)
 {
-	for (size_t i = 0; i < p->types.n; i++) {
-		p->types.v[i].total -= p->columns.v[i].v[sample];
-		p->columns.v[i].v[sample] = 0;
-	}
+	for (uint32_t i = 0; i < p->types.n; i++)
+		profile_set(p, sample, i, 0);
 }
 
 void profile_add(struct profile *p, uint32_t thread, uint32_t node, uint64_t count)
@@ -324,7 +329,8 @@ void profile_add(struct profile *p, uint32_t thread, uint32_t node, uint64_t cou
 		profile_count(p, profile_sample(p, thread, node, 0), 0, count);
 }
 
-uint32_t profile_derive(struct profile *p, const char *name, const char *unit, uint64_t factor)
+uint32_t profile_derive(struct profile *p, uint32_t from, const char *name, const char *unit,
+			uint64_t factor)
 {
 	uint32_t type = profile_add_type(p, name, unit);
 
@@ -333,7 +339,7 @@ uint32_t profile_derive(struct profile *p, const char *name, const char *unit, u
 		uint64_t value;
 
 		vec_push(&p->columns.v[type], 0);
-		if (__builtin_mul_overflow(p->columns.v[0].v[i], factor, &value))
+		if (__builtin_mul_overflow(p->columns.v[from].v[i], factor, &value))
 			value = UINT64_MAX;
 		profile_count(p, (uint32_t)i, type, value);
 	}

@@ -184,12 +184,15 @@ uint32_t profile_labels(struct profile *p, const struct label *labels, size_t n)
 uint32_t profile_sample(struct profile *p, uint32_t thread, uint32_t node, uint32_t labels);
 /* Adds @value of @type, up to a total of UINT64_MAX over all samples. */
 void profile_count(struct profile *p, uint32_t sample, uint32_t type, uint64_t value);
+/* Puts @value of @type in the place of what it has, up to the same total. */
+void profile_set(struct profile *p, uint32_t sample, uint32_t type, uint64_t value);
 /* Takes all values of @sample away. */
 void profile_drop(struct profile *p, uint32_t sample);
 /* Both, with the first type and no labels; nothing where @count is 0. */
 void profile_add(struct profile *p, uint32_t thread, uint32_t node, uint64_t count);
-/* A type whose values are those of the first, times @factor, as far as they fit. Returns it. */
-uint32_t profile_derive(struct profile *p, const char *name, const char *unit, uint64_t factor);
+/* A type whose values are those of @from, times @factor, as far as they fit. Returns it. */
+uint32_t profile_derive(struct profile *p, uint32_t from, const char *name, const char *unit,
+			uint64_t factor);
 /* In any order; profile_finish_ticks() sorts them by time. */
 void profile_tick(struct profile *p, const struct tick *t);
 void profile_finish_ticks(struct profile *p);

@@ -63,11 +63,11 @@ void rates_add(struct rates *r, struct profile *run)
 	}
 	r->differ |= r->frequency != m->frequency || r->period != m->period;
 	if (samples && !has_time && time_of_sample(m)) {
-		profile_derive(run, time_name, time_unit, time_of_sample(m));
+		profile_derive(run, 0, time_name, time_unit, time_of_sample(m));
 		has_time = 1;
 	}
 	if (samples && !has_events && m->period && *m->event) {
-		profile_derive(run, m->event, events_unit, m->period);
+		profile_derive(run, 0, m->event, events_unit, m->period);
 		has_events = 1;
 	}
 	r->no_time |= !has_time;

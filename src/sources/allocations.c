@@ -45,8 +45,11 @@ static void begin(struct source *source, struct source_host *host)
 						      .per_thread = host->per_thread,
 						      .site = site_of,
 						      .ctx = a });
-	host->types += ALLOC_TYPES;
-	alloc_profile_types(host->profile, a->o->leaks);
+	a->first = source_type(source, alloc_types[0].name, alloc_types[0].unit);
+	for (a->types = 1; a->types < ALLOC_TYPES; a->types++)
+		source_type(source, alloc_types[a->types].name, alloc_types[a->types].unit);
+	if (!a->first)
+		profile_show(host->profile, a->o->leaks ? INUSE_SPACE : ALLOC_SPACE);
 }
 
 static void started(struct source *source)
@@ -152,7 +155,9 @@ static int hides(const struct source *source, const struct ebp_key *key, uint32_
 
 static void update(struct source *source)
 {
-	alloc_profile_update(source->host->profile, ((struct allocations *)source)->alloc);
+	struct allocations *a = (struct allocations *)source;
+
+	alloc_profile_update(source->host->profile, a->first, a->alloc);
 }
 
 static void finish(struct source *source, uint64_t began, uint64_t stopped)
@@ -164,14 +169,17 @@ static void finish(struct source *source, uint64_t began, uint64_t stopped)
 	flush(source, 1);
 	alloc_scale_all(a->alloc, 1 + slicer_owed(a->slicer));
 	peak = alloc_peak(a->alloc);
-	alloc_profile_finish(p, a->alloc, stopped);
+	alloc_profile_finish(p, a->first, a->alloc, stopped);
 	profile_meta(p)->peak = peak > began ? peak - began : 0;
-	if (slicer_endless(a->slicer))
-		profile_keep_types(p, ALLOC_SPACE + 1);
+	if (!slicer_endless(a->slicer))
+		return;
+	/* They are the last ones: those of other sources were there before. */
+	a->types = ALLOC_SPACE + 1;
+	profile_keep_types(p, a->first + a->types);
 }
 
-/* Of the profile, whose types are enum alloc_type. */
-static void add_sums(const struct profile_view *v, struct summary *rows)
+static void add_sums(const struct allocations *a, const struct profile_view *v,
+		     struct summary *rows)
 {
 	static const struct {
 		uint32_t type;
@@ -181,18 +189,19 @@ static void add_sums(const struct profile_view *v, struct summary *rows)
 		{ INUSE_OBJECTS, "never freed", "never_freed_bytes", "never_freed_blocks" },
 		{ PEAK_OBJECTS, "at the peak", "peak_bytes", "peak_blocks" },
 	};
+	const struct profile_type *types = v->types + a->first;
 
 	summary_line(rows, SUMMARY_RESULT);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && parts[i].type < v->ntypes; i++) {
-		uint64_t n = v->types[parts[i].type].total;
-		uint64_t bytes = v->types[parts[i].type + 1].total;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts) && parts[i].type < a->types; i++) {
+		uint64_t n = types[parts[i].type].total;
+		uint64_t bytes = types[parts[i].type + 1].total;
 
 		summary_row(rows, parts[i].bytes, (double)bytes, "%s%.2f MiB", i ? ", " : "",
 			    (double)bytes / (1 << 20));
 		summary_row(rows, parts[i].blocks, (double)n, " in %llu block%s %s",
 			    (unsigned long long)n, text_s(n), parts[i].text);
 	}
-	if (v->ntypes > PEAK_OBJECTS)
+	if (a->types > PEAK_OBJECTS)
 		summary_row(rows, "peak_s", (double)v->meta->peak / SECOND, " (after %.2f s)",
 			    (double)v->meta->peak / SECOND);
 }
@@ -249,7 +258,7 @@ static void add_summary(const struct source *source, struct summary *rows)
 	uint64_t lost;
 
 	slicer_tell(a->slicer, &slices);
-	add_sums(&v, rows);
+	add_sums(a, &v, rows);
 	add_slices(&slices, v.account->taken, v.meta->duration, rows);
 	collector_counters(source->host->collector, &c);
 	lost = c.ends_lost + alloc_untracked(a->alloc);

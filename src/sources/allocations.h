@@ -52,6 +52,7 @@ struct allocations {
 	struct alloc_load load;		/* of the processes, before it starts */
 	struct slicer_options slices;	/* where the probes are paused: their time is bounded */
 	struct alloc *alloc;
+	uint32_t first, types;		/* of the profile: where enum alloc_type begins, how many */
 	struct alloc_queue queue;
 	struct slicer *slicer;		/* NULL: they are followed all the time */
 	struct alloc_links *links;	/* NULL: the probes are perf events, or not attached */

@@ -35,11 +35,13 @@ static void begin(struct source *source, struct source_host *host)
 	struct page_faults *f = (struct page_faults *)source;
 	struct profile_meta *m = profile_meta(host->profile);
 
-	snprintf(m->event, sizeof(m->event), "%s", page_faults_event.name);
-	m->period = f->period;
+	if (!*m->event) {
+		snprintf(m->event, sizeof(m->event), "%s", page_faults_event.name);
+		m->period = f->period;
+	}
 	f->faults = source_type(source, "page_faults", "count");
 	f->space = source_type(source, "fault_space", "bytes");
-	if (!host->timeline)
+	if (!f->faults && !host->timeline)
 		profile_show(host->profile, f->space);
 }
 
@@ -51,7 +53,7 @@ static int count(struct source *source, const struct source_count *c)
 	uint64_t faults = c->count.n * f->period;
 	uint32_t sample;
 
-	if (key->kind != EBP_ON_CPU || key->share != EBP_OWN)
+	if (key->kind != EBP_PAGE_FAULT)
 		return 0;
 	sample = host->sample(host->ctx, key, c->time);
 	source_add(source, sample, f->faults, faults);

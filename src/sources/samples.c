@@ -40,7 +40,7 @@ static int count(struct source *source, const struct source_count *c)
 	uint64_t n = c->count.n;
 	uint32_t sample;
 
-	if (c->key->kind != EBP_ON_CPU || c->key->share != EBP_OWN)
+	if (c->key->kind != EBP_ON_CPU)
 		return 0;
 	sample = host->sample(host->ctx, c->key, c->time);
 	source_add(source, sample, s->type, n);
@@ -58,7 +58,7 @@ static void complete(struct source *source)
 	const struct samples *s = (struct samples *)source;
 
 	if (s->o->frequency && !s->o->shares && event_is_time(&s->o->event))
-		profile_derive(source->host->profile, "cpu", "nanoseconds",
+		profile_derive(source->host->profile, s->type, "cpu", "nanoseconds",
 			       SECOND / s->o->frequency);
 }
 

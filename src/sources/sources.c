@@ -6,6 +6,7 @@
 #include "sources/samples.h"
 #include "sources/waits.h"
 
+/* Allocations may take types back at the end, so theirs are the last ones. */
 const struct source_ops *const source_table[] = {
 	&page_faults_ops, &samples_ops, &waits_ops, &allocations_ops, NULL,
 };

@@ -92,7 +92,7 @@ static uint32_t leaf(struct source *source, const struct ebp_key *key, uint32_t 
 	if (state) {
 		snprintf(mark, sizeof(mark), "[%s]", state);
 		node = host->mark(host->ctx, node, mark);
-	} else if (key->kind == EBP_ON_CPU && key->share == EBP_OF_CLASS) {
+	} else if (key->kind == EBP_RUNNING) {
 		node = host->mark(host->ctx, node, "[running]");
 	}
 	if (!waker)
@@ -117,8 +117,10 @@ static uint32_t labels(struct source *source, const struct ebp_key *key)
 /* What shares time: a thread's samples on the CPU, its waits of one class and state. */
 static uint64_t group_of(const struct ebp_key *key)
 {
+	uint8_t kind = key->kind == EBP_ON_CPU ? EBP_RUNNING : key->kind;
+
 	return hash_pair(hash_bytes(&key->process, sizeof(key->process)),
-			 hash_pair((uint64_t)key->tid << 8 | key->kind, key->class));
+			 hash_pair((uint64_t)key->tid << 8 | kind, key->class));
 }
 
 /* Whatever was measured for one sample. */
@@ -160,7 +162,7 @@ static int count(struct source *source, const struct source_count *c)
 {
 	struct waits *w = (struct waits *)source;
 
-	if (!state_of(c->key) && (c->key->kind != EBP_ON_CPU || c->key->share != EBP_OF_CLASS))
+	if (!state_of(c->key) && c->key->kind != EBP_RUNNING)
 		return 0;
 	if (is_early(w, c->key))
 		vec_push(&w->early, (struct early_count){ *c->key, c->count, c->time });

@@ -8,6 +8,14 @@
 #include "alloc/alloc_profile.h"
 #include "unit/stacks.h"
 
+#define FIRST 1		/* of our types: another source has those before */
+
+static void add_types(struct profile *p)
+{
+	for (int i = 0; i < ALLOC_TYPES; i++)
+		profile_add_type(p, alloc_types[i].name, alloc_types[i].unit);
+}
+
 static uint32_t site_of(void *ctx, const struct ebp_key *key, uint64_t time)
 {
 	struct profile *p = ctx;
@@ -39,12 +47,12 @@ static void release(struct alloc *a, uint64_t id, uint64_t time)
 /* Of both places, and of the profile. */
 static void check(const struct profile *p, enum alloc_type type, uint64_t first, uint64_t second)
 {
-	const uint64_t *values = profile_values(p, type);
+	const uint64_t *values = profile_values(p, FIRST + type);
 
 	CHECK_EQ(values[0], first);
 	if (second)
 		CHECK_EQ(values[1], second);
-	CHECK_EQ(profile_view(p).types[type].total, first + second);
+	CHECK_EQ(profile_view(p).types[FIRST + type].total, first + second);
 }
 
 TEST(again_and_again)
@@ -52,20 +60,21 @@ TEST(again_and_again)
 	struct profile *p = profile_new();
 	struct alloc *a;
 
-	alloc_profile_types(p, 0);
+	add_types(p);
 	a = alloc_new(&(struct alloc_options){ .site = site_of, .ctx = p });
-	alloc_profile_update(p, a);
+	alloc_profile_update(p, FIRST, a);
 	CHECK_EQ(profile_view(p).nsamples, 0);
 	allocate(a, 0, 1, 100, 10);
+	profile_count(p, site_of(p, &(struct ebp_key){ 0 }, 10), 0, 7);
 	for (int i = 0; i < 3; i++)
-		alloc_profile_update(p, a);
+		alloc_profile_update(p, FIRST, a);
 	check(p, ALLOC_SPACE, 100, 0);
 	check(p, INUSE_SPACE, 100, 0);
 	check(p, PEAK_SPACE, 100, 0);
 	check(p, LIFETIME, 0, 0);
 	allocate(a, 1, 2, 30, 20);
 	release(a, 1, 25);
-	alloc_profile_update(p, a);
+	alloc_profile_update(p, FIRST, a);
 	check(p, ALLOC_SPACE, 100, 30);
 	check(p, INUSE_OBJECTS, 0, 1);
 	check(p, INUSE_SPACE, 0, 30);
@@ -75,13 +84,15 @@ TEST(again_and_again)
 	/* A place that changed after the peak still has what it had then. */
 	release(a, 2, 30);
 	allocate(a, 0, 3, 7, 40);
-	alloc_profile_update(p, a);
+	alloc_profile_update(p, FIRST, a);
 	check(p, PEAK_SPACE, 100, 30);
 	check(p, INUSE_SPACE, 7, 0);
-	alloc_profile_finish(p, a, 50);
+	alloc_profile_finish(p, FIRST, a, 50);
 	check(p, ALLOC_SPACE, 107, 30);
 	check(p, INUSE_SPACE, 7, 0);
 	check(p, LIFETIME, 15 + 10, 10);
+	/* What another source counted there stays. */
+	CHECK_EQ(profile_values(p, 0)[0], 7);
 	alloc_free(a);
 	profile_free(p);
 }
@@ -93,14 +104,13 @@ TEST(a_process_that_ends)
 	const struct ebp_allocation_end gone = { .time = 20, .process = { .tgid = 1 } };
 	struct alloc *a;
 
-	alloc_profile_types(p, 1);
-	CHECK_EQ(profile_view(p).shown, INUSE_SPACE);
+	add_types(p);
 	a = alloc_new(&(struct alloc_options){ .site = site_of, .ctx = p });
 	allocate(a, 0, 1, 100, 10);
 	alloc_gone(a, &gone);
-	alloc_profile_update(p, a);
+	alloc_profile_update(p, FIRST, a);
 	check(p, INUSE_SPACE, 100, 0);
-	alloc_profile_finish(p, a, 50);
+	alloc_profile_finish(p, FIRST, a, 50);
 	check(p, INUSE_SPACE, 100, 0);
 	alloc_free(a);
 	profile_free(p);
@@ -114,10 +124,10 @@ TEST(levels)
 		[PEAK_SPACE] = 1,    [MAX_OBJECTS] = 1, [MAX_SPACE] = 1,
 	};
 
-	alloc_profile_types(p, 0);
-	CHECK_EQ(profile_view(p).ntypes, ALLOC_TYPES);
+	add_types(p);
+	CHECK_EQ(profile_view(p).ntypes, FIRST + ALLOC_TYPES);
 	for (int i = 0; i < ALLOC_TYPES; i++)
-		CHECK_EQ(profile_view(p).types[i].words->measure == PROFILE_LEVEL,
+		CHECK_EQ(profile_view(p).types[FIRST + i].words->measure == PROFILE_LEVEL,
 			 level[i]);
 	profile_free(p);
 }

@@ -50,6 +50,7 @@ static void count(pid_t pid, uint64_t time, enum ebp_result result, enum ebp_sha
 		.tid = (uint32_t)pid,
 		.comm = "x",
 		.result = (uint16_t)result,
+		.kind = share == EBP_OF_CLASS ? EBP_RUNNING : EBP_ON_CPU,
 		.share = (uint8_t)share,
 	};
 	const struct ebp_count c = { .n = n, .ns = ns };

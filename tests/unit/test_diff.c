@@ -133,8 +133,8 @@ TEST(rates_and_lengths_are_no_change)
 	/* The same, by what each sample took. */
 	runs[0] = simple(300, 900, 10, 0);
 	runs[1] = simple(300, 900, 20, 0);
-	profile_show(runs[0], profile_derive(runs[0], "cpu", "nanoseconds", 10000000));
-	profile_derive(runs[1], "cpu", "nanoseconds", 20000000);
+	profile_show(runs[0], profile_derive(runs[0], 0, "cpu", "nanoseconds", 10000000));
+	profile_derive(runs[1], 0, "cpu", "nanoseconds", 20000000);
 	d = compare_two(DIFF_SECONDS, runs[0], runs[1]);
 	CHECK(NEAR(find(d, diff_total(d), "main")->rate[0], 0.9, 1e-9));
 	CHECK(NEAR(find(d, diff_total(d), "main")->rate[1], 0.9, 1e-9));
@@ -191,17 +191,17 @@ TEST(values_are_counts_where_they_can_be)
 	struct profile *a = simple(300, 1000, 1, 100), *b = simple(310, 1000, 1, 100);
 	struct diff *d;
 
-	profile_show(a, profile_derive(a, "cpu", "nanoseconds", 10000000));
-	profile_show(b, profile_derive(b, "cpu", "nanoseconds", 10000000));
+	profile_show(a, profile_derive(a, 0, "cpu", "nanoseconds", 10000000));
+	profile_show(b, profile_derive(b, 0, "cpu", "nanoseconds", 10000000));
 	d = compare_two(DIFF_SAMPLES, a, b);
 	CHECK(diff_counted(d));
 	CHECK(NEAR(find(d, diff_self(d), "hot")->count[0], 300, 0));
 	diff_free(d);
 	a = simple(300, 1000, 1, 100);
 	b = simple(900, 1000, 1, 100);
-	profile_show(a, profile_derive(a, "space", "bytes", 1));
+	profile_show(a, profile_derive(a, 0, "space", "bytes", 1));
 	profile_count(a, 0, 1, 500);
-	profile_show(b, profile_derive(b, "space", "bytes", 1));
+	profile_show(b, profile_derive(b, 0, "space", "bytes", 1));
 	profile_count(b, 0, 1, 100);
 	d = compare_two(DIFF_SAMPLES, a, b);
 	CHECK(!diff_counted(d));

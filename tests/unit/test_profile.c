@@ -197,7 +197,7 @@ TEST(a_derived_type_is_the_first_times_a_factor)
 
 	profile_add(p, t, n, 3);
 	profile_add(p, t, 0, 1ull << 60);
-	cpu = profile_derive(p, "cpu", "nanoseconds", 100);
+	cpu = profile_derive(p, 0, "cpu", "nanoseconds", 100);
 	CHECK_EQ(profile_values(p, cpu)[0], 300);
 	CHECK(profile_values(p, cpu)[1] == UINT64_MAX - 300);
 	/* What is counted later has both. */

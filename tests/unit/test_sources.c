@@ -85,7 +85,8 @@ TEST(each_names_its_types)
 	CHECK_EQ(profile_view(profile).ntypes, 2);
 	CHECK_STR(type_name(0), "page_faults");
 	CHECK_EQ(profile_view(profile).shown, 1);
-	count(EBP_ON_CPU, 2, 0);
+	count(EBP_PAGE_FAULT, 2, 0);
+	count(EBP_ON_CPU, 1, 0);
 	CHECK_EQ(total(0), 6);
 	CHECK_EQ(total(1), 6 * (uint64_t)sysconf(_SC_PAGESIZE));
 	CHECK_STR(profile_meta(profile)->event, "page-faults");
@@ -125,6 +126,40 @@ TEST(two_at_once_have_types_beside_each_other)
 	end();
 }
 
+/* All of them: each counts its own kinds, in its own types. */
+TEST(any_may_run_together)
+{
+	static const struct waits_options waits = { .off_cpu = 1, .min_block = 1 };
+	static const struct allocations_options allocations = { .on = 1 };
+	const struct {
+		enum ebp_kind kind;
+		const char *type;
+		uint64_t n;
+	} counted[] = {
+		{ EBP_PAGE_FAULT, "page_faults", 3 },
+		{ EBP_ON_CPU, "samples", 5 },
+		{ EBP_BLOCKED, "waits", 7 },
+	};
+
+	sources_add(&sources, page_faults_new(1));
+	sources_add(&sources, samples_new(&options));
+	sources_add(&sources, waits_new(&waits));
+	sources_add(&sources, allocations_new(&allocations));
+	begin();
+	CHECK_EQ(profile_view(profile).ntypes, 2 + 1 + 2 + ALLOC_TYPES);
+	CHECK_STR(type_name(5), "alloc_objects");
+	for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++)
+		count(counted[i].kind, counted[i].n, 10);
+	sources_finish(&sources, 0, 1);
+	for (size_t i = 0; i < sizeof(counted) / sizeof(*counted); i++)
+		for (uint32_t t = 0; t < profile_view(profile).ntypes; t++)
+			if (!strcmp(type_name(t), counted[i].type))
+				CHECK_EQ(total(t), counted[i].n);
+	CHECK_STR(type_name(5 + ALLOC_TYPES), "cpu");
+	CHECK_EQ(total(5 + ALLOC_TYPES), 50000000);
+	end();
+}
+
 TEST(parts_are_in_order)
 {
 	struct collector_part parts[COLLECTOR_PARTS_MAX];
@@ -145,6 +180,7 @@ int main(void)
 	RUN(every_row_is_complete);
 	RUN(each_names_its_types);
 	RUN(two_at_once_have_types_beside_each_other);
+	RUN(any_may_run_together);
 	RUN(parts_are_in_order);
 	return TEST_END();
 }
