@@ -256,6 +256,16 @@ static int load(struct collector *c, const struct collector_options *o)
 	return err ? err : fill_maps(c, o);
 }
 
+static void explain_load(const struct collector *c, const struct load_log *log, struct error *e,
+			 int err, int trial)
+{
+	const struct load_use *uses[COLLECTOR_PARTS_MAX + 1] = { NULL };
+
+	for (size_t i = 0; i < c->nparts; i++)
+		uses[i] = c->parts[i].ops->uses;
+	load_log_explain(log, uses, e, err, trial);
+}
+
 struct collector *collector_new(const struct collector_options *o, struct error *e)
 {
 	struct collector *c = xcalloc(1, sizeof(*c));
@@ -281,7 +291,7 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	size_maps(c, o);
 	err = load(c, o);
 	if (err) {
-		load_log_explain(&log, e, err, o->trial);
+		explain_load(c, &log, e, err, o->trial);
 		goto fail;
 	}
 	load_log_into(NULL);

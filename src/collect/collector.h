@@ -22,6 +22,7 @@
 #include "collect/unwind_maps.h"
 
 struct collector_options;
+struct load_use;
 struct ebprof_bpf;	/* ebprof.skel.h */
 
 /*
@@ -31,6 +32,7 @@ struct ebprof_bpf;	/* ebprof.skel.h */
  */
 struct collector_part_ops {
 	size_t ring_bytes;	/* of the ring buffer, at least */
+	const struct load_use *uses;	/* of its programs (load_log.h) */
 	/* entries that its counts may need each second, with @ncpus CPUs: maps are sized by it */
 	uint64_t (*rate)(const void *ctx, size_t ncpus);
 	/* Before loading: fixes its rodata, and chooses the programs and maps that it needs. */

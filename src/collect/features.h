@@ -86,8 +86,7 @@ int features_has_struct(const char *name);
 
 /*
  * PREEMPT_RT must not take memory from the slab while it switches threads, or it may stand still.
- * Task storage did so before 6.4 gave it memory of BPF's own. A program on page faults made it
- * stand still, too, once; why is not known.
+ * Task storage did so before 6.4 gave it memory of BPF's own.
  */
 int features_old_rt(void);
 

@@ -16,27 +16,10 @@
 
 static _Thread_local struct load_log *listener;
 
-#define NO_WAITS \
-	"sampling works without (no --off-cpu, --wakers, --wall); try perf sched record"
-#define BY_PERF		", then perf script | ebprof convert -"
-
-/* What a program is for, by how its name begins; the first that fits. */
-static const struct use {
-	const char *begins, *what, *instead;
-} uses[] = {
-	{ "on_switch", "waits", NO_WAITS },
-	{ "on_waking", "waits", NO_WAITS },
-	{ "on_new_task", "waits", NO_WAITS },
-	{ "begin_task", "waits", NO_WAITS },
-	{ "end_task", "waits", NO_WAITS },
-	{ "on_page_fault", "page faults", "try perf record -g -e page-faults" BY_PERF },
-	{ "on_tracepoint", "tracepoints", "try perf record -g -e EVENT" BY_PERF },
-	{ "on_event", "sampling", "try perf record -g" BY_PERF },
-	{ "on_timer", "sampling by a clock", "try perf record -g" BY_PERF },
-	{ "on_fork", "following processes", "try perf record -g" BY_PERF },
-	{ "on_ex", "following processes", "try perf record -g" BY_PERF },
-	{ "on_", "allocations",
-	  "sampling works without; try ebprof alloc --page-faults, or heaptrack" },
+/* What all recordings have. */
+static const struct load_use common[] = {
+	{ "on_fork", "following processes", LOAD_BY_PERF("-g") },
+	{ "on_ex", "following processes", LOAD_BY_PERF("-g") },
 	{ 0 },
 };
 
@@ -108,19 +91,22 @@ void load_log_into(struct load_log *log)
 	libbpf_set_print(log ? listen : NULL);
 }
 
-static const struct use *use_of(const char *program)
+static const struct load_use *find_use(const struct load_use *u, const char *program)
 {
-	const struct use *u = uses;
-
 	while (u->begins && strncmp(program, u->begins, strlen(u->begins)))
 		u++;
 	return u;
 }
 
-int load_log_explain(const struct load_log *log, struct error *e, int err, int trial)
+int load_log_explain(const struct load_log *log, const struct load_use *const *uses,
+		     struct error *e, int err, int trial)
 {
 	/* Where there is no memory it is no fault of the program's. */
-	const struct use *u = use_of(err == -ENOMEM ? "" : log->program);
+	const char *program = err == -ENOMEM ? "" : log->program;
+	const struct load_use *u = find_use(common, program);
+
+	for (; !u->begins && *uses; uses++)
+		u = find_use(*uses, program);
 
 	if (!trial && !u->begins)
 		return features_explain(e, err, WHAT);

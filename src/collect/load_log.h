@@ -19,6 +19,15 @@ struct load_log {
 	size_t used;
 };
 
+/* What a program is for, by how its name begins; the last row of several is {0}. */
+struct load_use {
+	const char *begins, *what, *instead;
+};
+
+/* What else there is: what perf records with @options. */
+#define LOAD_BY_PERF(options) \
+	"try perf record " options ", then perf script | ebprof convert -"
+
 /* From now on @log is written, by this thread; NULL: libbpf is not listened to any more. */
 void load_log_into(struct load_log *log);
 
@@ -28,8 +37,10 @@ void load_log_add(struct load_log *log, const char *line);
 /*
  * Loading failed with @err, a negative errno: fills @e with the row of doctor that stands in the
  * way, else with the program, what it lacks, what works without it, and what else there is.
- * @trial: doctor asks, so none of its rows is looked at. Returns @err.
+ * @uses: those of the parts of this recording, up to NULL. @trial: doctor asks, so none of its rows
+ * is looked at. Returns @err.
  */
-int load_log_explain(const struct load_log *log, struct error *e, int err, int trial);
+int load_log_explain(const struct load_log *log, const struct load_use *const *uses,
+		     struct error *e, int err, int trial);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The probes behind the rows of features.c, and the few helpers they share.
- * Only features.c and probe_*.c include this.
+ * Only these, and the probes of sources, include this.
  */
 #ifndef EBPROF_PROBE_H
 #define EBPROF_PROBE_H
@@ -52,10 +52,6 @@ void probe_fork_tracepoint(struct feature_result *r);
 void probe_batch(struct feature_result *r);
 void probe_task_btf(struct feature_result *r);
 void probe_task_storage(struct feature_result *r);
-
-/* --- Whole recordings (probe_load.c). -------------------------------------- */
-void probe_waits(struct feature_result *r);
-void probe_allocations(struct feature_result *r);
 
 /* --- perf events and the rest of the kernel (probe_kernel.c). -------------- */
 void probe_paranoid(struct feature_result *r);

@@ -12,6 +12,13 @@
 #include "collect/features.h"
 #include "commands/commands.h"
 #include "sinks/sink.h"
+#include "sources/sources.h"
+
+/* A row and what became of it. */
+struct row {
+	const struct feature *feature;
+	struct feature_result result;
+};
 
 static int is_well(const struct feature_result *r)
 {
@@ -29,7 +36,7 @@ static void show(struct outfile *out, const struct feature *f, const struct feat
 }
 
 /* What is well first, then what is not, the worst last, where the reader's eyes are. */
-static void show_all(struct outfile *out, const struct feature_result *results, size_t n, int color)
+static void show_all(struct outfile *out, const struct row *rows, size_t n, int color)
 {
 	static const enum feature_state order[] = {
 		FEATURE_OK, FEATURE_SKIPPED, FEATURE_DEGRADED, FEATURE_MISSING
@@ -38,23 +45,24 @@ static void show_all(struct outfile *out, const struct feature_result *results, 
 
 	for (size_t k = 0; k < sizeof(order) / sizeof(*order); k++)
 		for (size_t i = 0; i < n; i++) {
+			const struct feature *f = rows[i].feature;
+			const struct feature_result *r = &rows[i].result;
 			size_t same = 0;
 
-			if (results[i].state != order[k])
+			if (r->state != order[k])
 				continue;
-			if (is_well(&results[i])) {
-				show(out, &features[i], &results[i], color);
+			if (is_well(r)) {
+				show(out, f, r, color);
 				continue;
 			}
 			/* One command often mends several things: it is said once. */
-			while (same < shown.n && strcmp(results[shown.v[same]].fix, results[i].fix))
+			while (same < shown.n && strcmp(rows[shown.v[same]].result.fix, r->fix))
 				same++;
 			outfile_printf(out, "\n");
-			show(out, &features[i], &results[i], color);
+			show(out, f, r, color);
 			outfile_printf(out, "          without it: %s\n          fix: %s%s\n",
-				       features[i].costs, same < shown.n ? "as for " : "",
-				       same < shown.n ? features[shown.v[same]].name
-						      : results[i].fix);
+				       f->costs, same < shown.n ? "as for " : "",
+				       same < shown.n ? rows[shown.v[same]].feature->name : r->fix);
 			vec_push(&shown, i);
 		}
 	vec_free(&shown);
@@ -62,15 +70,16 @@ static void show_all(struct outfile *out, const struct feature_result *results, 
 }
 
 /* The closing line. Returns the exit status. */
-static int conclude(struct outfile *out, const struct feature_result *results, size_t n)
+static int conclude(struct outfile *out, const struct row *rows, size_t n)
 {
 	size_t degraded = 0, missing = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		degraded += results[i].state == FEATURE_DEGRADED;
-		if (results[i].state == FEATURE_MISSING)
+		degraded += rows[i].result.state == FEATURE_DEGRADED;
+		if (rows[i].result.state == FEATURE_MISSING)
 			outfile_printf(out, "%s%s",
-				       missing++ ? ", " : "cannot profile: ", features[i].name);
+				       missing++ ? ", " : "cannot profile: ",
+				       rows[i].feature->name);
 	}
 	if (missing)
 		outfile_printf(out, "\n");
@@ -83,7 +92,7 @@ static int conclude(struct outfile *out, const struct feature_result *results, s
 
 static int doctor(struct error *e)
 {
-	VEC(struct feature_result) results = {0};
+	VEC(struct row) all = { 0 };
 	struct sink *s = sink_open_stdout(e);
 	int status, err;
 
@@ -91,15 +100,16 @@ static int doctor(struct error *e)
 		return command_failed(e);
 	/* what it would say of a failing probe, the probe's own line says */
 	libbpf_set_print(NULL);
-	for (size_t i = 0; features[i].name; i++) {
-		struct feature_result r;
-
-		feature_probe(&features[i], &r);
-		vec_push(&results, r);
-	}
-	show_all(sink_file(s), results.v, results.n, sink_wants_color());
-	status = conclude(sink_file(s), results.v, results.n);
-	vec_free(&results);
+	for (const struct feature *f = features; f->name; f++)
+		vec_push(&all, (struct row){ .feature = f });
+	for (size_t i = 0; source_table[i]; i++)
+		if (source_table[i]->feature)
+			vec_push(&all, (struct row){ .feature = source_table[i]->feature });
+	for (size_t i = 0; i < all.n; i++)
+		feature_probe(all.v[i].feature, &all.v[i].result);
+	show_all(sink_file(s), all.v, all.n, sink_wants_color());
+	status = conclude(sink_file(s), all.v, all.n);
+	vec_free(&all);
 	err = sink_commit(s, e);
 	return err && err != -EPIPE ? command_failed(e) : status;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The JSON of DHAT, version 2 (valgrind, dhat/dh_main.c, "File format"), for dh_view.html and what
- * else reads it: points, each a stack, the innermost frame first, with what was
- * allocated there, in bytes (..b) and blocks (..bk):
+ * else reads it: points, each a stack, the innermost frame first, with the memory that it took, in
+ * bytes (..b) and blocks (..bk):
  *
  *	tb tbk	in all; tl is the sum of the blocks' lifetimes
  *	mb mbk	when this point had the most
@@ -67,7 +67,7 @@ struct writer {
 	const struct profile *p;
 	struct profile_view v;
 	struct json json;
-	int heap;			/* the totals are of allocations */
+	int heap;			/* the totals are of blocks */
 	size_t ncolumns;
 	uint32_t types[COLUMNS];
 	VEC(struct frame) frames;	/* the first one stands for the root */
@@ -284,7 +284,7 @@ static pid_t only_pid(const struct profile_view *v)
 
 static const char *verb(const struct writer *w)
 {
-	return w->heap ? "Allocated" : w->v.types[w->v.shown].words->verb;
+	return w->v.types[w->heap ? w->types[0] : w->v.shown].words->verb;
 }
 
 static void write_header(struct writer *w)

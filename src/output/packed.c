@@ -44,7 +44,7 @@ static void pump(struct packed *w, int mode)
 	} while (mode == Z_FINISH ? err == Z_OK || err == Z_BUF_ERROR : w->z.avail_in != 0);
 }
 
-static void *allocate(void *ctx, unsigned int n, unsigned int size)
+static void *give(void *ctx, unsigned int n, unsigned int size)
 {
 	(void)ctx;
 	return xcalloc(n, size);
@@ -61,7 +61,7 @@ struct packed *packed_open(struct outfile *f)
 	struct packed *w = xcalloc(1, sizeof(*w));
 
 	w->f = f;
-	w->z.zalloc = allocate;		/* so that there is nothing it could fail for */
+	w->z.zalloc = give;		/* so that there is nothing it could fail for */
 	w->z.zfree = release;
 	deflateInit2(&w->z, LEVEL, Z_DEFLATED, WINDOW, 8, Z_DEFAULT_STRATEGY);
 	w->z.next_out = w->out;

@@ -9,7 +9,7 @@
  * and node 0 is the root, which has no location; a node comes after its parent.
  *
  * A profile measures one or more things, its *sample types* ("samples" in
- * "count", "alloc_space" in "bytes", ...); each sample has a value of each. One
+ * "count", "inuse_space" in "bytes", ...); each sample has a value of each. One
  * type is *shown*: views, tables and graphs, which know one value a sample, are of it.
  *
  * The profile owns all; callers get const views. Adding the same thing twice gives

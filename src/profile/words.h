@@ -34,7 +34,7 @@ enum profile_role {
 	PROFILE_SAMPLES,	/* each stands for a period of the event, or of time at a rate */
 	PROFILE_CPU_TIME,	/* what samples at a rate stand for */
 	/* Blocks of memory, their number or bytes: */
-	PROFILE_BLOCKS,		/* all that were allocated */
+	PROFILE_BLOCKS,		/* all that there ever were */
 	PROFILE_BLOCKS_NOW,	/* not freed */
 	PROFILE_BLOCKS_PEAK,	/* when all places together had most */
 	PROFILE_BLOCKS_MAX,	/* when this place had most */

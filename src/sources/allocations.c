@@ -290,6 +290,7 @@ static void release(struct source *source)
 const struct source_ops allocations_ops = {
 	.name = "allocations",
 	.kernel = &allocations_kernel,
+	.feature = &allocations_feature,
 	.whole = 1,
 	.keeps_samples = 1,
 	.check = allocations_check,

@@ -59,5 +59,6 @@ struct allocations {
 };
 
 extern const struct collector_part_ops allocations_kernel;
+extern const struct feature allocations_feature;
 
 #endif

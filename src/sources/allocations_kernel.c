@@ -3,10 +3,12 @@
 #include <errno.h>
 
 #include "collect/features.h"
+#include "collect/load_log.h"
 #include "collect/map_choice.h"
 #include "collect/uprobe.h"
 #include "ebprof.skel.h"
 #include "sources/allocations.h"
+#include "sources/probe_load.h"
 
 #define ALLOC_RING	(16u << 20)	/* bytes for blocks and their ends, which come in bursts */
 #define STACKS_RATE	100		/* stacks a second and CPU, with which caches are made */
@@ -115,11 +117,34 @@ static void close_links(void *ctx)
 	a->links = NULL;
 }
 
+/* Those of other sources have been looked at before. */
+static const struct load_use uses[] = {
+	{ "on_", "allocations",
+	  "sampling works without; try ebprof alloc --page-faults, or heaptrack" },
+	{ 0 }
+};
+
 const struct collector_part_ops allocations_kernel = {
+	.uses = uses,
 	.ring_bytes = ALLOC_RING,
 	.rate = rate,
 	.configure = configure,
 	.attach = attach,
 	.stop = stop,
 	.close = close_links,
+};
+
+static void try_programs(struct feature_result *r)
+{
+	struct alloc_probe probes[PROBE_KINDS];
+	struct allocations allocations = { .probes = { .v = probes, .n = PROBE_KINDS } };
+
+	for (int i = 0; i < PROBE_KINDS; i++)
+		probes[i] = (struct alloc_probe){ .kind = (enum alloc_probe_kind)i, .fd = -1 };
+	probe_load(r, &allocations_kernel, &allocations);
+}
+
+const struct feature allocations_feature = {
+	"programs of allocations", "no alloc, but for alloc --page-faults",
+	"heaptrack, or another kernel", "5.8", try_programs,
 };

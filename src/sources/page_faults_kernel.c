@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "collect/features.h"
+#include "collect/load_log.h"
 #include "ebprof.skel.h"
 #include "sources/page_faults.h"
 
@@ -61,7 +62,13 @@ static void close_event(void *ctx)
 	event_part_close(&((struct page_faults *)ctx)->part);
 }
 
+static const struct load_use uses[] = {
+	{ "on_page_fault", "page faults", LOAD_BY_PERF("-g -e page-faults") },
+	{ 0 }
+};
+
 const struct collector_part_ops page_faults_kernel = {
+	.uses = uses,
 	.rate = rate,
 	.configure = configure,
 	.open = open_event,

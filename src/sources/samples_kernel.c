@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "collect/features.h"
+#include "collect/load_log.h"
 #include "ebprof.skel.h"
 #include "sources/samples.h"
 
@@ -98,7 +99,15 @@ static void close_event(void *ctx)
 	s->clock_link = NULL;
 }
 
+static const struct load_use uses[] = {
+	{ "on_tracepoint", "tracepoints", LOAD_BY_PERF("-g -e EVENT") },
+	{ "on_event", "sampling", LOAD_BY_PERF("-g") },
+	{ "on_timer", "sampling by a clock", LOAD_BY_PERF("-g") },
+	{ 0 }
+};
+
 const struct collector_part_ops samples_kernel = {
+	.uses = uses,
 	.rate = rate,
 	.configure = configure,
 	.open = open_event,

@@ -18,6 +18,7 @@
 #include "bpf/ebprof.h"
 #include "collect/collector.h"
 #include "collect/event.h"
+#include "collect/features.h"
 #include "collect/sideband.h"
 #include "profile/profile.h"
 #include "profile/summary.h"
@@ -75,6 +76,8 @@ struct source_options;
 struct source_ops {
 	const char *name;
 	const struct collector_part_ops *kernel;
+	/* What doctor says of its programs; NULL: all kernels that can sample have them. */
+	const struct feature *feature;
 	/*
 	 * Nothing of it may be left out because it is late, as the end of a block, whose lack would
 	 * look like a leak.

@@ -289,6 +289,7 @@ static void release(struct source *source)
 const struct source_ops waits_ops = {
 	.name = "waits",
 	.kernel = &waits_kernel,
+	.feature = &waits_feature,
 	.check = waits_check,
 	.choose = waits_choose,
 	.begin = begin,

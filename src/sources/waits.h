@@ -61,5 +61,6 @@ struct waits {
 };
 
 extern const struct collector_part_ops waits_kernel;
+extern const struct feature waits_feature;
 
 #endif

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include "collect/features.h"
+#include "collect/load_log.h"
 #include "collect/map_choice.h"
 #include "ebprof.skel.h"
 #include "sources/kernel_text.h"
+#include "sources/probe_load.h"
 #include "sources/waits.h"
 
 /* arguments of sched_switch before the state, with what every tracepoint has first */
@@ -114,11 +116,38 @@ static void stop(void *ctx, struct ebprof_bpf *skel, uint64_t now)
 	for_each_task(skel->progs.end_task);
 }
 
+#define INSTEAD \
+	"sampling works without (no --off-cpu, --wakers, --wall); try perf sched record"
+
+static const struct load_use uses[] = {
+	{ "on_switch", "waits", INSTEAD },
+	{ "on_waking", "waits", INSTEAD },
+	{ "on_new_task", "waits", INSTEAD },
+	{ "begin_task", "waits", INSTEAD },
+	{ "end_task", "waits", INSTEAD },
+	{ 0 }
+};
+
 const struct collector_part_ops waits_kernel = {
+	.uses = uses,
 	.rate = rate,
 	.configure = configure,
 	.attach = attach,
 	.began = began,
 	.stop = stop,
 	.close = close_links,
+};
+
+static void try_programs(struct feature_result *r)
+{
+	const struct waits_options all = { .wall = 1, .wakers = 1, .states = 0xff,
+					   .max_overhead = 1 };
+	struct waits waits = { .o = &all };
+
+	probe_load(r, &waits_kernel, &waits);
+}
+
+const struct feature waits_feature = {
+	"programs of waits", "no --off-cpu, no --wakers, no --wall",
+	"sampling works; for waits perf sched record, or another kernel", "5.8", try_programs,
 };

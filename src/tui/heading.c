@@ -21,8 +21,7 @@ static void rate_text(char *buf, size_t size, const struct profile_meta *m)
 }
 
 /*
- * Which values, where they are not simply samples or what the event's name says: ", alloc_space
- * 12.5 MiB".
+ * Which values, where they are not simply samples or what the event's name says: ", wall 12.5 ms".
  */
 static void values_text(char *buf, size_t size, const struct profile *p)
 {

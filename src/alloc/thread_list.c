@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collect/thread_list.h"
+#include "alloc/thread_list.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
