@@ -20,6 +20,7 @@
 #define HOTSPOT_PLACES	4096	/* places in compiled code that are kept */
 /* of ns: what is kept is looked at again, for ids have an end (langs.h) */
 #define HOTSPOT_KEPT	33
+#define HOTSPOT_FRESH	24	/* the same of where a process has its code */
 
 /* A place that was met; written by several CPUs, as code_slot is. */
 struct hotspot_slot {
@@ -183,7 +184,8 @@ static __always_inline int hotspot_describe(struct hotspot_walk *h, const struct
 		hotspot_text(o, hotspot_constant(h, o, index), &r->file, r->file_bytes,
 			     EBP_CODE_FILE - 1);
 	r->head.n = hotspot_table(h, o, r);
-	return r->name.width && r->scope.width;
+	/* User space reads what was not in memory. */
+	return r->name.object && r->scope.object;
 }
 
 /* The same of code that is no method's: its blob has a name. */
@@ -202,7 +204,7 @@ static __always_inline int hotspot_describe_stub(const struct hotspot_walk *h,
 		n = bpf_probe_read_user_str(r->name_bytes, EBP_CODE_NAME, (void *)r->name.object);
 	}
 	if (n < 2)
-		return 0;
+		return 1;
 	r->name.length = n - 1;
 	r->name.width = EBP_TEXT_UTF8;
 	return 1;
@@ -358,13 +360,15 @@ __noinline int hotspot_frame(__u32 frame)
 	struct hotspot_walk *h = hotspot_this();
 	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &zero);
 	const struct ebp_hotspot *o = w ? walk_layout(w) : NULL;
+	__u64 process;
 
 	if (!w || !h || !u || !o || frame > EBP_WORDS_MAX)
 		return 0;
-	if (h->s.process != w->process_id) {
+	process = hash_step(w->process_id, bpf_ktime_get_ns() >> HOTSPOT_FRESH);
+	if (h->s.process != process) {
 		if (hotspot_load(NULL, &h->s, o, u->machine_bias))
 			return 0;
-		h->s.process = w->process_id;
+		h->s.process = process;
 	}
 	h->done = hotspot_step(NULL, u, &h->s, o);
 	if (h->done == HOTSPOT_OTHER)

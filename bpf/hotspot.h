@@ -44,7 +44,7 @@ struct ebp_hotspot {
 	__u16 mutable_data;
 	__u16 metadata;
 	/* Method, ConstMethod, ConstantPool, Klass, Symbol: */
-	__u16 method_const;
+	__u16 method_const, method_entry;	/* where the interpreter begins it */
 	__u16 const_bytes;		/* of a ConstMethod, before its bytecodes */
 	__u16 const_pool, const_size, const_flags, const_code, const_name;
 	__u16 pool_bytes;		/* of a ConstantPool, before its entries */

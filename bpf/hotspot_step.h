@@ -35,7 +35,7 @@ enum hotspot_kind {
 
 struct hotspot_state {
 	/* Of the process: where its code is. */
-	__u64 process;		/* which one; the caller's */
+	__u64 process;		/* which one, and when; the caller's */
 	__u64 bias;
 	__u64 low, high;
 	__u64 interpreter, interpreter_end;
@@ -87,7 +87,7 @@ static __always_inline void hotspot_load_heap(struct unwind_env *env, struct hot
 	h->shift = hotspot_pointer(env, heap + o->heap_shift) & 31;
 }
 
-/* What of a process does not change. 0, or negative: it has no code yet. */
+/* Where a process has its code. It still moves while a JVM starts. 0, or negative: it has none. */
 static __always_inline int hotspot_load(struct unwind_env *env, struct hotspot_state *s,
 					const struct ebp_hotspot *o, __u64 bias)
 {
@@ -184,10 +184,24 @@ static __always_inline int hotspot_leave(struct unwind_state *u, const struct ho
 	return 0;
 }
 
-/*
- * The entry of an interpreted method: the caller's stack pointer is in r13 until the frame is
- * there, the method in rbx; the return address lies on the stack or is in rax.
- */
+/* At most: bytes of the interpreter's code that begins a method; of arguments and locals. */
+#define HOTSPOT_ENTRY_BYTES 4096
+#define HOTSPOT_ARGUMENTS   (HOTSPOT_SPAN / 2)
+
+/* Whether a method is about to begin: it is in rbx, and the caller's stack pointer in r13. */
+static __always_inline int hotspot_is_entering(struct unwind_env *env,
+					       const struct unwind_state *u,
+					       const struct ebp_hotspot *o)
+{
+	__u64 begin;
+
+	if (u->regs.r[13] - u->sp >= HOTSPOT_ARGUMENTS || u->regs.r[13] & 7)
+		return 0;
+	begin = hotspot_pointer(env, u->regs.r[3] + o->method_entry);
+	return begin && u->pc - begin < HOTSPOT_ENTRY_BYTES;
+}
+
+/* The caller of such a frame: the return address lies on the stack or is in rax. */
 static __always_inline int hotspot_entering(struct unwind_env *env, struct unwind_state *u,
 					    struct hotspot_state *s)
 {
@@ -242,7 +256,7 @@ static __always_inline int hotspot_interpreted(struct unwind_env *env, struct un
 
 	s->kind = HOTSPOT_INTERPRETED;
 	if (u->exact) {
-		if (u->regs.r[13] - u->sp < HOTSPOT_SPAN / 2 && !(u->regs.r[13] & 7))
+		if (hotspot_is_entering(env, u, o))
 			return hotspot_entering(env, u, s);
 		err = hotspot_leaving(env, u, s);
 		if (err <= 0)
@@ -332,6 +346,8 @@ static __always_inline int hotspot_called(struct unwind_env *env, const struct h
 	return target >= s->code && s->pc - target < HOTSPOT_STUB_BYTES;
 }
 
+#define HOTSPOT_PUSHED 3	/* words that code has pushed in its midst, to pop them soon */
+
 /* A leaf of a blob with frames of a size. */
 static __always_inline int hotspot_sized_leaf(struct unwind_env *env, struct unwind_state *u,
 					      struct hotspot_state *s, const struct ebp_hotspot *o,
@@ -361,11 +377,18 @@ static __always_inline int hotspot_sized_leaf(struct unwind_env *env, struct unw
 		return hotspot_leave(u, s, top[0], u->sp + 8, u->fp);
 	if (words == 2)
 		return hotspot_leave(u, s, top[1], u->sp + 16, top[0]);
-	if (fill_window(env, u, cfa - 16, cfa))
+	if (fill_window(env, u, cfa - 16, cfa + 8 * HOTSPOT_PUSHED))
 		return -1;
+	/* Native methods have a longer end. */
+	if (!hotspot_is_code(s, window_word(u, cfa - 8)) && hotspot_is_code(s, top[0]))
+		return hotspot_leave(u, s, top[0], u->sp + 8, u->fp);
+	for (int i = 0; i < HOTSPOT_PUSHED && !hotspot_is_code(s, window_word(u, cfa - 8)); i++)
+		cfa += 8;
 	return hotspot_leave(u, s, window_word(u, cfa - 8), cfa,
 			     made < 0 ? u->fp : window_word(u, cfa - 16));
 }
+
+#define HOTSPOT_SAVED 100	/* words: 16 registers, and as many of 256 bits */
 
 /* A blob whose frames have a size. */
 static __always_inline int hotspot_sized(struct unwind_env *env, struct unwind_state *u,
@@ -378,8 +401,28 @@ static __always_inline int hotspot_sized(struct unwind_env *env, struct unwind_s
 		return hotspot_sized_leaf(env, u, s, o, size);
 	if (fill_window(env, u, cfa - 16, cfa))
 		return -1;
+	/* A slow path may have saved registers, as those of barriers do. */
+	for (int i = 0; i < HOTSPOT_SAVED && !hotspot_is_code(s, window_word(u, cfa - 8)); i++)
+		if (cfa + 8 <= u->window_end)
+			cfa += 8;
 	return hotspot_leave(u, s, window_word(u, cfa - 8), cfa, window_word(u, cfa - 16));
 }
+
+/*
+ * The stub that methods call when they begin, for the garbage collector, has -1 between its frame
+ * pointer and its return address.
+ */
+static __always_inline int hotspot_barrier(struct unwind_env *env, struct unwind_state *u,
+					   const struct hotspot_state *s)
+{
+	__u64 own[3] = {};
+
+	if (u->fp < u->sp || env_read(env, own, sizeof(own), u->fp) || own[1] != ~0ull)
+		return -1;
+	return hotspot_leave(u, s, own[2], u->fp + sizeof(own), own[0]);
+}
+
+#define HOTSPOT_ADAPTED 2048	/* bytes of arguments that an adapter moves, at most */
 
 /* A leaf of code without frames: adapters, and stubs at their beginning. */
 static __always_inline int hotspot_unsized(struct unwind_env *env, struct unwind_state *u,
@@ -387,6 +430,8 @@ static __always_inline int hotspot_unsized(struct unwind_env *env, struct unwind
 {
 	__u64 top = hotspot_pointer(env, u->sp), r13 = u->regs.r[13], sp = u->sp + 8, own;
 
+	if (!hotspot_barrier(env, u, s))
+		return 0;
 	if (!u->exact)
 		return -1;
 	if (hotspot_called(env, s, top))
@@ -399,10 +444,12 @@ static __always_inline int hotspot_unsized(struct unwind_env *env, struct unwind
 		return -1;
 	if (s->name << 8 == HOTSPOT_ADAPTER << 8 || !s->name) {
 		/* What it makes of arguments lies below the caller's. */
-		if (r13 - u->sp < HOTSPOT_SPAN && !(r13 & 7))
-			sp = r13;
-		if (!hotspot_is_code(s, top))
+		if (!hotspot_is_code(s, top)) {
 			top = u->regs.r[0];
+			sp = u->sp;
+		}
+		if (r13 - u->sp < HOTSPOT_ADAPTED && !(r13 & 7))
+			sp = r13;
 	}
 	return hotspot_leave(u, s, top, sp, u->fp);
 }

@@ -55,10 +55,12 @@ struct lang_walk {
 	__u64 process_id;	/* hash_process() of it */
 	__u64 pending;		/* the last frame: it may still become the outermost of its run */
 	__u64 wanted;		/* hash of its code, which was not met before */
+	__u32 slot;		/* ... and where it belongs */
 	__u32 layout;		/* number less 1 */
 	__u32 made;		/* ids of code by this CPU */
 	__u32 native;		/* frames of the stack that are before those of the list */
 	__u32 done;		/* the walk reached its end */
+	__u32 reserved;
 	__u64 hash;		/* of the frames before the list */
 	__u64 header[4];	/* of an object that is looked at */
 	__u64 state[WALK_WORDS];/* the language's own */
@@ -100,16 +102,39 @@ static __always_inline const void *walk_layout(const struct lang_walk *w)
 
 /* --- Ids of code. -------------------------------------------------------------- */
 
-/* The id of the code that has @identity in its process; 0: it was not met before. */
-static __always_inline __u64 code_id(struct lang_walk *w, __u64 identity)
+#define CODE_OTHER 1	/* of code_in(): the slot has another */
+
+/* The id of the code with @hash, in slot @at; 0: the slot is free, or CODE_OTHER. */
+static __always_inline __u64 code_in(__u64 hash, __u32 at)
 {
-	__u64 hash = hash_step(w->process_id, identity);
-	__u32 at = hash & (EBP_CODES - 1);
 	const struct code_slot *slot = bpf_map_lookup_elem(&codes, &at);
 	__u64 id = slot ? slot->id : 0;
 
+	if (!id)
+		return 0;
+	return slot->check == (hash ^ id) ? id : CODE_OTHER;
+}
+
+/*
+ * The id of the code that has @identity in its process; 0: it was not met before. Each has two
+ * slots to be in, for of a thousand some would have the same one, and drive each other out.
+ */
+static __always_inline __u64 code_id(struct lang_walk *w, __u64 identity)
+{
+	__u64 hash = hash_step(w->process_id, identity), first, second;
+	__u32 at = hash & (EBP_CODES - 1), to = hash >> 40 & (EBP_CODES - 1);
+
 	w->wanted = hash;
-	return slot && slot->check == (hash ^ id) ? id : 0;
+	w->slot = at;
+	first = code_in(hash, at);
+	if (first > CODE_OTHER)
+		return first;
+	second = code_in(hash, to);
+	if (second > CODE_OTHER)
+		return second;
+	if (first && !second)
+		w->slot = to;
+	return 0;
 }
 
 #define CODES_OF_CPU 24		/* bits of an id */
@@ -129,7 +154,7 @@ static __always_inline struct ebp_code *code_begin(struct lang_walk *w, __u16 la
 	r->version = 0;
 	r->id = ((__u64)bpf_get_smp_processor_id() << CODES_OF_CPU) + EBP_CODE_FIRST + w->made++;
 	r->id &= (1ull << EBP_CODE_BITS) - 1;
-	r->slot = w->wanted & (EBP_CODES - 1);
+	r->slot = w->slot;
 	r->table = 0;
 	r->table_bytes = r->first_line = 0;
 	r->name = r->scope = r->file = (struct ebp_text){};
@@ -142,7 +167,7 @@ static __always_inline struct ebp_code *code_begin(struct lang_walk *w, __u16 la
  */
 static __always_inline __u64 code_send(struct lang_walk *w, struct ebp_code *r, int whole)
 {
-	__u32 at = w->wanted & (EBP_CODES - 1);
+	__u32 at = w->slot;
 	struct code_slot *slot = bpf_map_lookup_elem(&codes, &at);
 
 	if (!slot || send(r, sizeof(*r) + (r->head.n & (EBP_CODE_TABLE - 1)), 0))

@@ -63,6 +63,7 @@ static const struct wanted wanted[] = {
 	{ "CodeBlob", "_mutable_data", TO(mutable_data), EBP_HOTSPOT_MUTABLE },
 	{ "CodeBlob", "_relocation_size", TO(metadata), 0 },
 	{ "Method", "_constMethod", TO(method_const), 0 },
+	{ "Method", "_i2i_entry", TO(method_entry), 0 },
 	{ "ConstMethod", "", TO(const_bytes), 0 },
 	{ "ConstMethod", "_constants", TO(const_pool), 0 },
 	{ "ConstMethod", "_constMethod_size", TO(const_size), 0 },

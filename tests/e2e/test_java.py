@@ -74,16 +74,20 @@ public class Main {
     static volatile long sink;
     interface Work { long run(); }
     static long spin(int n) { long s = 0; for (int i = 0; i < n; i++) s = s * 31 + (s >>> 7) + i; return s; }
-    static long one() { return spin(1000); }
-    static class Three implements Work { public long run() { return spin(3000); } }
-    long two() { return spin(2000); }
-    static long four() { Work w = () -> spin(4000); return w.run(); }
+    // Of no fixed length: the clock that samples would keep step with it.
+    static int length;
+    static long one() { return spin(length); }
+    static class Three implements Work { public long run() { return spin(3 * length); } }
+    long two() { return spin(2 * length); }
+    static long four() { Work w = () -> spin(4 * length); return w.run(); }
     public static void main(String[] args) {
         Work three = new Three();
         Main main = new Main();
         System.out.println("ready");
-        for (;;)
+        for (;;) {
+            length = 500 + (int) (sink >>> 20 & 2047);
             sink += one() + three.run() + main.two() + four();
+        }
     }
 }
 """

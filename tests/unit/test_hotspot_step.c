@@ -86,6 +86,7 @@ static const struct ebp_hotspot layout = {
 	.queue_bytes = 8, .blob_bytes = 128, .blob_header = 16, .method_header = 352,
 	.blob_name = 96, .blob_frame = 28, .blob_complete = 20, .blob_code = 32, .method = 112,
 	.compile_id = 100, .pcs = 104, .pcs_end = 108, .scopes = 40, .metadata = 48, .bcp = 8,
+	.method_entry = 56,
 };
 static struct unwind_env memory;
 static struct unwind_state u;
@@ -240,6 +241,7 @@ TEST(interpreted_at_the_beginning)
 	put64(STACK, RETURN);
 	u.fp = 5;
 	u.regs.r[3] = METHOD;
+	put64(METHOD + 56, INTERPRETER - 16);
 	u.regs.r[13] = STACK + 8;
 	check_step(INTERPRETER, 1, STACK + 8, 5);
 	CHECK_EQ(s.method, METHOD);
