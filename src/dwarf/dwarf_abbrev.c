@@ -12,13 +12,6 @@
 #define FREE_MAX	32
 #define KEPT_MAX	(64u << 20)	/* bytes of tables that are kept */
 
-static int by_code(const void *a, const void *b)
-{
-	const struct dwarf_abbrev *x = a, *y = b;
-
-	return x->code < y->code ? -1 : x->code > y->code;
-}
-
 /* Its attributes, up to the pair of zeros. */
 static int take_attributes(struct dwarf_abbrevs *t, struct cursor *c, struct dwarf_abbrev *a)
 {
@@ -87,7 +80,7 @@ static struct dwarf_abbrevs *parse(struct dwarf_file *f, uint64_t offset, uint64
 		vec_push(&t->list, a);
 	}
 	if (!sorted)
-		qsort(t->list.v, t->list.n, sizeof(*t->list.v), by_code);
+		dwarf_abbrevs_sort(t);
 	return t;
 }
 
@@ -121,35 +114,10 @@ const struct dwarf_abbrevs *dwarf_abbrevs_at(struct dwarf_file *f, uint64_t offs
 		return NULL;
 	/* They may overlap, so that a small file has any number of large ones. */
 	if (f->abbrev_bytes > KEPT_MAX)
-		dwarf_abbrevs_forget(f);
+		dwarf_file_forget(f);
 	f->abbrev_bytes += sizeof(*t) + t->list.cap * sizeof(*t->list.v) +
 			   t->attributes.cap * sizeof(*t->attributes.v);
 	hashmap_set(&f->abbrev_ids, offset, (uint32_t)f->abbrevs.n);
 	vec_push(&f->abbrevs, t);
 	return t;
-}
-
-void dwarf_abbrevs_forget(struct dwarf_file *f)
-{
-	for (size_t i = 0; i < f->abbrevs.n; i++)
-		dwarf_abbrevs_free(f->abbrevs.v[i]);
-	vec_free(&f->abbrevs);
-	hashmap_free(&f->abbrev_ids);
-	f->abbrev_bytes = 0;
-}
-
-void dwarf_abbrevs_free(struct dwarf_abbrevs *t)
-{
-	if (!t)
-		return;
-	vec_free(&t->list);
-	vec_free(&t->attributes);
-	free(t);
-}
-
-const struct dwarf_abbrev *dwarf_abbrev_find(const struct dwarf_abbrevs *t, uint64_t code)
-{
-	struct dwarf_abbrev key = { .code = code };
-
-	return t->list.n ? bsearch(&key, t->list.v, t->list.n, sizeof(key), by_code) : NULL;
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dwarf/dwarf_abbrev.h"
+#include "dwarf/dwarf_abbrevs.h"
 #include "elf/inflate.h"
 
 #define UNPACKED_MAX	(512u << 20)	/* bytes of one section */
@@ -75,13 +75,22 @@ int dwarf_file_open(struct dwarf_file *f, const struct elf_file *elf, int dwo)
 	return -ENODATA;
 }
 
+void dwarf_file_forget(struct dwarf_file *f)
+{
+	for (size_t i = 0; i < f->abbrevs.n; i++)
+		dwarf_abbrevs_free(f->abbrevs.v[i]);
+	vec_free(&f->abbrevs);
+	hashmap_free(&f->abbrev_ids);
+	f->abbrev_bytes = 0;
+}
+
 void dwarf_file_close(struct dwarf_file *f)
 {
 	for (int i = 0; i < DWARF_SECTIONS; i++)
 		if (!f->section[i].borrowed)
 			free(f->section[i].memory);
 	dwarf_abbrevs_free(f->root);
-	dwarf_abbrevs_forget(f);
+	dwarf_file_forget(f);
 	*f = (struct dwarf_file){ 0 };
 }
 

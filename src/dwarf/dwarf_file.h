@@ -56,6 +56,8 @@ struct dwarf_file {
  */
 int dwarf_file_open(struct dwarf_file *f, const struct elf_file *elf, int dwo);
 void dwarf_file_close(struct dwarf_file *f);
+/* Frees the tables of abbreviations that were kept. */
+void dwarf_file_forget(struct dwarf_file *f);
 /* Bytes that are kept of it. */
 uint64_t dwarf_file_bytes(const struct dwarf_file *f);
 /* Bytes of a section that may be there (elf_file_stored()). */

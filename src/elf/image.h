@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "elf/elf_file.h"
+#include "elf/image_key.h"
 
 #define IMAGE_NONE UINT32_MAX	/* memory with no file behind it: JIT code, [heap], //anon */
 
@@ -43,16 +44,6 @@ struct image {
 	 * -ENOENT not found, -EMFILE no descriptor left
 	 */
 	int why;
-};
-
-/* What a mapping says of its file. */
-struct image_key {
-	const char *path;	/* raw, from the kernel; " (deleted)" is cut off by images_get */
-	uint32_t dev_major, dev_minor;
-	uint64_t inode;		/* 0: not known (an MMAP2 event with a build id) */
-	const uint8_t *build_id;
-	uint8_t build_id_size;	/* 0: not known */
-	uint64_t start, end;	/* the mapping, for /proc/PID/map_files */
 };
 
 struct images;

@@ -11,7 +11,8 @@
 
 #include <sys/types.h>
 
-#include "elf/image.h"
+#include "elf/elf_file.h"
+#include "elf/image_key.h"
 
 struct image_file {
 	int fd;			/* O_RDONLY, an ELF file */

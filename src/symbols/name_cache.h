@@ -18,7 +18,8 @@
 #include <stdint.h>
 
 #include "base/strtab.h"
-#include "symbols/symbolizer.h"
+#include "symbols/symbol_frame.h"
+#include "symbols/symbol_source.h"
 
 /* of an image, at most: what this run did not ask for is left out first */
 #define NAME_CACHE_BYTES (16u << 20)

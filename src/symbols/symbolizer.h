@@ -17,6 +17,7 @@
 #include "symbols/demangler.h"
 #include "symbols/kernel_dwarf.h"
 #include "symbols/name_store.h"
+#include "symbols/symbol_frame.h"
 #include "symbols/symbol_source.h"
 
 struct symbolizer;
@@ -39,13 +40,6 @@ struct symbolizer_options {
 	int short_templates;
 	/* bytes of all files' symbols that are kept at once, about; 0: a gigabyte */
 	size_t memory;
-};
-
-/* A function on the stack. All texts are cleaned and live as long as the symbolizer. */
-struct symbol_frame {
-	const char *name;
-	const char *file;		/* of the source, "" where unknown */
-	uint32_t line;			/* 0: unknown */
 };
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *o);

@@ -34,7 +34,7 @@ static struct browser_layout lay_out(const struct browser *b, const struct page 
 	return l;
 }
 
-enum style paint_style(enum frame_kind kind)
+static enum style style_of(enum frame_kind kind)
 {
 	static const enum style styles[] = {
 		[FRAME_NO_CODE] = STYLE_DIM,
@@ -231,7 +231,7 @@ static void paint_row(struct painter *p)
 		page_put(p->page, p->y, 0, p->page->columns, STYLE_SELECTED, 1, "");
 	p->style = p->selected					    ? STYLE_SELECTED
 		   : browser_pattern_matches(&p->b->search, p->row) ? STYLE_MATCH
-								    : paint_style(p->row->kind);
+								    : style_of(p->row->kind);
 	if (p->row->heading)
 		page_put(p->page, p->y, 0, p->page->columns,
 			 p->selected ? STYLE_SELECTED : STYLE_TITLE, 0, p->row->name);

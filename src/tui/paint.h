@@ -11,6 +11,5 @@ void paint_page(struct browser *b, struct page *page);
 /* The view, or the column, whose title is there on the last page; -1: none. */
 int paint_tab_at(const struct browser *b, int column);
 int paint_column_at(const struct browser *b, int column);
-enum style paint_style(enum frame_kind kind);
 
 #endif

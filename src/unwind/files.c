@@ -51,7 +51,8 @@ static uint32_t add_file(struct unwinder *u, const struct image *image)
 	return i;
 }
 
-void unwind_file_queue(struct unwinder *u, uint32_t file)
+/* Queues it for building, where it has no table and may. */
+static void queue(struct unwinder *u, uint32_t file)
 {
 	struct unwind_file *f = &u->files.v[file];
 
@@ -84,7 +85,7 @@ uint32_t unwind_file_get(struct unwinder *u, uint32_t image)
 	if (*file == UNWIND_NO_FILE)
 		return UNWIND_NO_FILE;
 	u->files.v[*file].asked = ++u->tick;
-	unwind_file_queue(u, *file);
+	queue(u, *file);
 	return *file;
 }
 

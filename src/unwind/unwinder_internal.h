@@ -87,8 +87,6 @@ struct unwinder {
 uint32_t unwind_file_get(struct unwinder *u, uint32_t image);
 /* Its object in the store, made where there is none. 0 with errno. */
 uint32_t unwind_file_object(struct unwinder *u, uint32_t file);
-/* Queues it for building, where it has no table and may. */
-void unwind_file_queue(struct unwinder *u, uint32_t file);
 /* One that was built: publishes it, or parks it. 1: published. */
 int unwind_file_built(struct unwinder *u, struct unwind_built *built);
 /*

@@ -8,6 +8,7 @@
 
 #include "debug_fixture.h"
 #include "symbols/name_store.h"
+#include "symbols/symbolizer.h"
 #include "test.h"
 
 #define KEY	"key", 3
