@@ -16,87 +16,13 @@ static __always_inline int v8_read(struct v8_env *env __attribute__((unused)), v
 
 #define V8_OPAQUE(x) barrier_var(x)
 
-#include "bpf/v8_step.h"
-#include "bpf/v8_text.h"
+#include "bpf/v8_describe.h"
 
 _Static_assert(sizeof(struct v8_state) <= 8 * WALK_WORDS, "room");
 
 static __always_inline struct v8_state *v8_state_of(struct lang_walk *w)
 {
 	return (void *)w->state;
-}
-
-/* --- What a function says of itself. ------------------------------------------- */
-
-/* The script's name and what it is known by. 1 where all could be read. */
-static __always_inline int v8_script(struct v8_state *s, const struct ebp_v8 *o, struct ebp_code *r,
-				     struct ebp_v8_code *c)
-{
-	__u64 *words = s->code;
-
-	c->script = v8_word(s->shared, o->shared_script);
-	if (v8_object(NULL, words, c->script) || v8_type_of(NULL, s, words[0]) != o->script_type) {
-		c->script = 0;
-		return 1;
-	}
-	c->source = v8_word(words, o->script_source);
-	if (bpf_probe_read_user(&c->script_id, sizeof(c->script_id),
-				(void *)(c->script - 1 + o->script_id + 4)))
-		return 0;
-	/* What was compiled from a string has none. */
-	v8_text(NULL, s, o, v8_word(words, o->script_name), &r->file, r->file_bytes,
-		EBP_CODE_FILE - 1);
-	return 1;
-}
-
-#define V8_TABLE (EBP_CODE_TABLE / 2)	/* bytes of positions that are sent */
-
-/* The positions behind @c. Returns how many bytes there are. */
-static __always_inline __u32 v8_positions(struct v8_state *s, const struct ebp_v8 *o,
-					  struct ebp_code *r, __u8 *to)
-{
-	__u64 table = 0;
-	__u32 type, n;
-
-	if (!s->code_at ||
-	    bpf_probe_read_user(&table, sizeof(table),
-				(void *)(s->code_at - 1 + (s->kind == EBP_V8_INTERPRETED
-								   ? o->bytecode_table
-								   : o->code_table))) ||
-	    !(table & 1) || bpf_probe_read_user(s->object, 16, (void *)(table - 1)))
-		return 0;
-	type = v8_type_of(NULL, s, s->object[0]);
-	if (type != o->bytes_type && type != o->bytes_trusted_type)
-		return 0;
-	r->table = table - 1 + 16;
-	r->table_bytes = s->object[1] >> 32;
-	n = r->table_bytes < V8_TABLE ? r->table_bytes : V8_TABLE - 1;
-	barrier_var(n);
-	n &= V8_TABLE - 1;
-	return bpf_probe_read_user(to, n, (void *)r->table) ? 0 : n;
-}
-
-/* 1 where all could be read. */
-static __always_inline int v8_describe(struct v8_state *s, const struct ebp_v8 *o,
-				       struct ebp_code *r)
-{
-	struct ebp_v8_code *c = (void *)r->table_data;
-	__u64 name = v8_word(s->shared, o->shared_name);
-	int whole = 1;
-
-	__builtin_memset(c, 0, sizeof(*c));
-	r->version = o->version;
-	c->shared = s->shared_at;
-	c->kind = s->kind;
-	c->code = s->code_at;
-	if (name & 1 && v8_string(NULL, s, o, name) == V8_NO_TYPE)
-		name = v8_scope(NULL, s, o, name, c);
-	if (!(name & 1))
-		r->name.width = 1;
-	else
-		whole = !v8_text(NULL, s, o, name, &r->name, r->name_bytes, EBP_CODE_NAME - 1);
-	r->head.n = sizeof(*c) + v8_positions(s, o, r, r->table_data + sizeof(*c));
-	return v8_script(s, o, r, c) && whole;
 }
 
 /* Gives the last frame of this CPU's walk its id. @frame as in unwind_frame(). */
@@ -111,7 +37,7 @@ __noinline int v8_announce(__u32 frame)
 	r = code_begin(w, EBP_LANGUAGE_V8);
 	if (!r)
 		return 0;
-	w->pending |= code_send(w, r, v8_describe(v8_state_of(w), o, r)) << EBP_CODE_SHIFT;
+	w->pending |= code_send(w, r, v8_describe(NULL, v8_state_of(w), o, r)) << EBP_CODE_SHIFT;
 	return 0;
 }
 

@@ -45,27 +45,43 @@ struct ebp_v8 {
 	__u16 bytecode_table, bytecode_start;
 	/* of ScopeInfo: the number of locals, and the first of them */
 	__u16 scope_count, scope_locals;
-	__u16 reserved[3];
+	/* of Code: its kind is in the low four bits; data for what it is to be undone by */
+	__u16 code_flags, code_deopt;
+	/* words of that data, from its first element on: literals, where what was inlined */
+	__u16 deopt_literals, deopt_inlined;
+	__u16 baseline_kind;		/* of code that is a copy of bytecode; 0: none */
+	/* of what holds the instructions, where that is not Code: from its beginning to them */
+	__u16 stream_start;
+	__u16 reserved;
 };
-_Static_assert(sizeof(struct ebp_v8) == 72, "wire");
+_Static_assert(sizeof(struct ebp_v8) == 80, "wire");
 
 #define EBP_V8_SCOPE	16	/* words of a ScopeInfo that are sent */
 
 enum ebp_v8_kind {
 	EBP_V8_INTERPRETED,
 	EBP_V8_COMPILED,	/* a place is an offset in the code */
-	EBP_V8_UNPLACED,	/* compiled, but by no code that its function has now */
+	/*
+	 * compiled, but not the code that its function has now: a place is the low bits of the pc,
+	 * if that was there
+	 */
+	EBP_V8_UNPLACED,
 };
 
 /* The table of a struct ebp_code of V8 begins with this; then come positions, as V8 has them. */
 struct ebp_v8_code {
 	/* tagged pointers; 0: none */
 	__u64 shared, script, code, source;
+	__u64 pc;		/* of code that its function does not have; 0: none */
+	struct ebp_v8 layout;
 	__u32 script_id;
-	__u32 kind;		/* enum ebp_v8_kind */
+	__u16 kind;		/* enum ebp_v8_kind */
+	__u16 reserved;
+	__u32 code_flags;
+	__u32 reserved2;
 	/* of the ScopeInfo: two words before its locals, and those behind them */
 	__u64 scope_before[2], scope[EBP_V8_SCOPE];
 };
-_Static_assert(sizeof(struct ebp_v8_code) == 56 + 8 * EBP_V8_SCOPE, "wire");
+_Static_assert(sizeof(struct ebp_v8_code) == 152 + 8 * EBP_V8_SCOPE, "wire");
 
 #endif

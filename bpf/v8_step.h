@@ -32,6 +32,7 @@ struct v8_state {
 	__u64 object[4];		/* the beginning of an object that is looked at */
 	__u64 type;			/* of a map */
 	__u64 shared_at, code_at;	/* tagged; code_at 0: not known */
+	__u64 pc;			/* of an EBP_V8_UNPLACED; 0: in no code made at run time */
 	__u64 identity;			/* what tells this code from others */
 	__u32 place;
 	__u32 kind;			/* enum ebp_v8_kind */
@@ -101,7 +102,8 @@ static __always_inline __u64 v8_identity(const struct v8_state *s, const struct 
 	h = v8_mix(h, s->name[2]);
 	h = v8_mix(h, s->name[3]);
 	h = v8_mix(h, s->code_at);
-	return v8_mix(h, s->kind);
+	/* Which code it is is found out for each page. */
+	return v8_mix(h, s->kind ^ s->pc >> 12 << 12);
 }
 
 /* The Code that the function has now, into s->code_at. @isolate: the thread's, 0: not known. */
@@ -121,28 +123,27 @@ static __always_inline void v8_code_of(struct v8_env *env, struct v8_state *s,
 	s->code_at = entry >> 16 | 1;
 }
 
-/* The place of @pc in the code that s->function has. 0; negative: it is not in it. */
-static __always_inline int v8_compiled(struct v8_env *env, struct v8_state *s,
+/* The place of @pc in the code that s->function has, if it is in it. */
+static __always_inline void v8_compiled(struct v8_env *env, struct v8_state *s,
 				       const struct ebp_v8 *o, __u64 isolate, __u64 pc)
 {
 	__u64 start;
 
 	s->kind = EBP_V8_UNPLACED;
-	s->place = EBP_PLACE_NONE;
+	s->place = (__u32)pc & EBP_PLACE_NONE;
+	s->pc = pc;
 	v8_code_of(env, s, o, isolate);
-	if (v8_object(env, s->code, s->code_at)) {
-		s->code_at = 0;
-		return -1;
+	if (!v8_object(env, s->code, s->code_at)) {
+		start = o->flags & EBP_V8_CODE_INSIDE ? s->code_at - 1 + o->code_start
+						      : v8_word(s->code, o->code_start);
+		if (pc - start < v8_half(s->code, o->code_size) && pc - start < EBP_PLACE_NONE) {
+			s->kind = EBP_V8_COMPILED;
+			s->place = (__u32)(pc - start);
+			s->pc = 0;
+			return;
+		}
 	}
-	start = o->flags & EBP_V8_CODE_INSIDE ? s->code_at - 1 + o->code_start
-					      : v8_word(s->code, o->code_start);
-	if (pc - start >= v8_half(s->code, o->code_size) || pc - start >= EBP_PLACE_NONE) {
-		s->code_at = 0;
-		return -1;
-	}
-	s->kind = EBP_V8_COMPILED;
-	s->place = (__u32)(pc - start);
-	return 0;
+	s->code_at = 0;
 }
 
 /* Whether @at is the bytecode of s->shared, or what was that before. */
@@ -166,7 +167,7 @@ static __always_inline void v8_interpreted(struct v8_env *env, struct v8_state *
 	__u64 at = (offset >> 32) - (o->bytecode_start - 1);
 
 	s->kind = EBP_V8_UNPLACED;
-	s->code_at = 0;
+	s->code_at = s->pc = 0;
 	s->place = EBP_PLACE_NONE;
 	if ((__u32)offset || !v8_is_bytecode(env, s, o, v8_word(s->words, o->slot_bytecode)))
 		return;

@@ -38,28 +38,35 @@ static __always_inline __u32 v8_string(struct v8_env *env, struct v8_state *s,
 struct v8_text {
 	__u64 at;		/* the part of it that is read now, tagged */
 	__u64 skip;		/* characters of that part before those that are wanted */
-	__u32 end;		/* where it ends in the whole, in characters */
+	__u32 begin, end;	/* where it lies in the whole, in characters */
 	__u32 length;		/* of the whole */
-	__u32 type;		/* of the whole */
+	__u32 type;		/* of what has the characters; V8_NO_TYPE: not known yet */
 };
 
-/*
- * Characters of the string in s->object, whose type is @type, to @dst + @from characters. At most
- * @mask bytes, and from no more than @mask on. 0, or negative.
- */
-static __always_inline int v8_copy(struct v8_env *env, const struct v8_state *s,
-				   const struct v8_text *t, __u64 at, __u32 type, __u32 from,
-				   __u8 *dst, __u32 mask)
+/* Whether a string of that type has its characters, which are not in another. */
+static __always_inline int v8_has_characters(__u32 type)
 {
-	__u32 shape = type & V8_STRING_SHAPE, shift = type & V8_STRING_BYTES ? 0 : 1;
-	__u64 place = at - 1 + V8_CHARACTERS, n = t->end - from;
+	return (type & V8_STRING_SHAPE) == V8_STRING_IN_ITSELF ||
+	       (type & V8_STRING_SHAPE) == V8_STRING_EXTERNAL;
+}
 
-	if ((type ^ t->type) & V8_STRING_BYTES)
+/*
+ * The characters of the string at @at, in s->object, whose type is @type, to @from up to @to of
+ * those in @dst. At most @mask bytes, and from no more than @mask on. 0, or negative.
+ */
+static __always_inline int v8_copy(struct v8_env *env, const struct v8_state *s, struct v8_text *t,
+				   __u64 at, __u32 type, __u32 from, __u32 to, __u8 *dst,
+				   __u32 mask)
+{
+	__u32 shift = type & V8_STRING_BYTES ? 0 : 1, n = to - from;
+	__u64 place = at - 1 + V8_CHARACTERS;
+
+	if (t->type == V8_NO_TYPE)
+		t->type = type;
+	if ((type ^ t->type) & V8_STRING_BYTES || !v8_has_characters(type) || from > to)
 		return -1;
-	if (shape == V8_STRING_EXTERNAL)
+	if ((type & V8_STRING_SHAPE) == V8_STRING_EXTERNAL)
 		place = s->object[3];
-	else if (shape != V8_STRING_IN_ITSELF)
-		return -1;
 	if (from > mask >> shift)
 		return 0;
 	n = n > mask >> shift ? mask >> shift : n;
@@ -70,20 +77,47 @@ static __always_inline int v8_copy(struct v8_env *env, const struct v8_state *s,
 	return v8_read(env, dst + (from & mask), n & mask, place + (t->skip << shift));
 }
 
+/*
+ * Takes one of the two strings in s->object, which follow one another: names that V8 makes up grow
+ * at one end. 1: go on with the other; negative: it cannot be read.
+ */
+static __always_inline int v8_text_pair(struct v8_env *env, struct v8_state *s,
+					const struct ebp_v8 *o, struct v8_text *t, __u8 *dst,
+					__u32 mask)
+{
+	__u64 first = s->object[2], second = s->object[3];
+	__u32 type = v8_string(env, s, o, second), border;
+
+	if (t->skip)
+		return -1;
+	if (v8_has_characters(type)) {
+		border = t->end - (__u32)(s->object[1] >> 32);
+		if (border < t->begin || border > t->end ||
+		    v8_copy(env, s, t, second, type, border, t->end, dst, mask))
+			return -1;
+		t->end = border;
+		t->at = first;
+		return 1;
+	}
+	type = v8_string(env, s, o, first);
+	border = t->begin + (__u32)(s->object[1] >> 32);
+	if (border < t->begin || border > t->end ||
+	    v8_copy(env, s, t, first, type, t->begin, border, dst, mask))
+		return -1;
+	t->begin = border;
+	t->at = second;
+	return 1;
+}
+
 /* Takes one string of @t. 1: go on with t->at; 0: that was all; negative: it cannot be read. */
 static __always_inline int v8_text_step(struct v8_env *env, struct v8_state *s,
 					const struct ebp_v8 *o, struct v8_text *t, __u8 *dst,
 					__u32 mask)
 {
-	__u32 type = v8_string(env, s, o, t->at), from, second;
-	__u64 first;
+	__u32 type = v8_string(env, s, o, t->at);
 
 	if (type == V8_NO_TYPE)
 		return -1;
-	if (t->type == V8_NO_TYPE) {
-		t->type = type;
-		t->end = t->length = s->object[1] >> 32;
-	}
 	switch (type & V8_STRING_SHAPE) {
 	case V8_STRING_THIN:
 		t->at = s->object[2];
@@ -93,22 +127,10 @@ static __always_inline int v8_text_step(struct v8_env *env, struct v8_state *s,
 		t->skip += s->object[3] >> 32;
 		return 1;
 	case V8_STRING_CONS:
-		break;
+		return v8_text_pair(env, s, o, t, dst, mask);
 	default:
-		return v8_copy(env, s, t, t->at, type, 0, dst, mask);
+		return v8_copy(env, s, t, t->at, type, t->begin, t->end, dst, mask);
 	}
-	/* The names that V8 makes up grow at their end: the second is short, and no such string. */
-	first = s->object[2];
-	t->at = s->object[3];
-	second = v8_string(env, s, o, t->at);
-	from = t->end - (__u32)(s->object[1] >> 32);
-	if (second == V8_NO_TYPE || t->skip || from > t->end)
-		return -1;
-	if (from < t->end && v8_copy(env, s, t, t->at, second, from, dst, mask))
-		return -1;
-	t->end = from;
-	t->at = first;
-	return 1;
 }
 
 /* The string at @at into @dst, of which 2 * @mask bytes may be written. 0, or negative. */
@@ -118,6 +140,9 @@ static __always_inline int v8_text(struct v8_env *env, struct v8_state *s, const
 	struct v8_text t = { .at = at, .type = V8_NO_TYPE };
 	int more = 1;
 
+	if (v8_string(env, s, o, at) == V8_NO_TYPE)
+		return -1;
+	t.end = t.length = s->object[1] >> 32;
 	for (int i = 0; i < V8_HOPS && more > 0; i++)
 		more = v8_text_step(env, s, o, &t, dst, mask);
 	if (more)

@@ -129,6 +129,8 @@ int lang_code_decode(const struct ebp_code *record, size_t size, struct lang_cod
 
 void lang_code_free(struct lang_code *c)
 {
+	if (c->ops && c->ops->release)
+		c->ops->release(c);
 	free(c->name);
 	free(c->file);
 	free(c->table);

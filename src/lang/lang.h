@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/vec.h"
 #include "bpf/lang.h"
@@ -31,6 +32,21 @@ struct lang_image {
 	char why[96];
 };
 
+/* What reads memory of a process as it is by now. */
+struct lang_reader {
+	/* 0, or negative; NULL: there is no way to */
+	int (*read)(void *ctx, pid_t pid, uint64_t address, void *to, size_t size);
+	void *ctx;
+	void *state;		/* what the language keeps from code to code (lang_ops.open) */
+};
+
+/* A function at a line, of those that one frame stands for. */
+struct lang_frame {
+	const char *name, *file;	/* as in struct lang_code */
+	uint32_t first_line, line;	/* 0: not known */
+};
+#define LANG_FRAMES 64		/* of one place, at most */
+
 /* What an id of code means (struct ebp_code). */
 struct lang_code {
 	const struct lang_ops *ops;
@@ -42,6 +58,7 @@ struct lang_code {
 	uint32_t version;	/* of the runtime, as its language has it */
 	uint8_t *table;		/* the line table, or the beginning of it */
 	size_t table_bytes;
+	void *more;		/* the language's own */
 };
 
 struct lang_ops {
@@ -58,6 +75,19 @@ struct lang_ops {
 	void (*recognise)(const struct elf_file *f, const char *name, struct lang_image *out);
 	/* The line of @place in @code; 0: not known. */
 	uint32_t (*line)(const struct lang_code *code, uint32_t place);
+	/*
+	 * All of these may be NULL. Adds to @code what is not in its record, out of the memory of
+	 * its process; what that left in @code->more goes with release().
+	 */
+	void (*complete)(struct lang_code *code, const struct ebp_code *record,
+			 const struct lang_reader *r);
+	void (*release)(struct lang_code *code);
+	/* What is at @place, the innermost first: how many, at most @max. NULL: @code alone. */
+	size_t (*frames)(const struct lang_code *code, uint32_t place, struct lang_frame *out,
+			 size_t max);
+	/* What is kept from code to code. */
+	void *(*open)(void);
+	void (*close)(void *state);
 };
 
 extern const struct lang_ops lang_hotspot, lang_python, lang_v8;

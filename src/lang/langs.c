@@ -29,6 +29,7 @@ struct langs {
 	void *ctx;
 	langs_read *read;	/* NULL: none */
 	void *memory;		/* its context */
+	struct lang_reader readers[EBP_LANGUAGES];
 	VEC(struct looked) looked;		/* by image */
 	VEC(struct lang_image) layouts;		/* by number less 1 */
 	VEC(struct lang_code) codes;
@@ -44,6 +45,9 @@ struct langs *langs_new(const struct images *images, langs_publish *publish, voi
 	l->images = images;
 	l->publish = publish;
 	l->ctx = ctx;
+	for (int i = 0; i < EBP_LANGUAGES; i++)
+		if (lang_rows[i] && lang_rows[i]->open)
+			l->readers[i].state = lang_rows[i]->open();
 	return l;
 }
 
@@ -51,6 +55,10 @@ void langs_memory(struct langs *l, langs_read *read, void *ctx)
 {
 	l->read = read;
 	l->memory = ctx;
+	for (int i = 0; i < EBP_LANGUAGES; i++) {
+		l->readers[i].read = read;
+		l->readers[i].ctx = ctx;
+	}
 }
 
 void langs_free(struct langs *l)
@@ -61,6 +69,9 @@ void langs_free(struct langs *l)
 		lang_image_free(&l->layouts.v[i]);
 	for (size_t i = 0; i < l->codes.n; i++)
 		lang_code_free(&l->codes.v[i]);
+	for (int i = 0; i < EBP_LANGUAGES; i++)
+		if (lang_rows[i] && lang_rows[i]->close)
+			lang_rows[i]->close(l->readers[i].state);
 	vec_free(&l->looked);
 	vec_free(&l->layouts);
 	vec_free(&l->codes);
@@ -199,6 +210,8 @@ void langs_code(struct langs *l, const struct ebp_code *record, size_t size)
 	free(whole);
 	if (err)
 		return;
+	if (code.ops->complete)
+		code.ops->complete(&code, record, &l->readers[code.ops->language]);
 	place = make_place(l, record->slot % EBP_CODES);
 	l->codes.v[place] = code;
 	hashmap_set(&l->ids, code.id, place);

@@ -24,7 +24,7 @@ typedef int langs_read(void *ctx, pid_t pid, uint64_t address, void *to, size_t 
 /* @images is borrowed. */
 struct langs *langs_new(const struct images *images, langs_publish *publish, void *ctx);
 void langs_free(struct langs *l);
-/* What reads texts that were not in memory when the kernel wanted them. */
+/* What reads memory that the kernel did not send, or that was not there when it wanted it. */
 void langs_memory(struct langs *l, langs_read *read, void *ctx);
 
 /*

@@ -10,6 +10,7 @@
 #include "session/assembler_state.h"
 
 #define TEXT_MAX 2048	/* bytes of a name or a path, cleaned */
+#define LOCATION_MIX 0x9e3779b97f4a7c15ull
 
 void assembler_languages(struct assembler *a, struct langs *langs, int native)
 {
@@ -77,15 +78,15 @@ size_t assembler_merge(struct assembler *a, const __u64 *words, size_t n, int co
 }
 
 /* One for each name, file and first line. */
-static uint32_t function_of(struct assembler *a, const struct lang_code *code)
+static uint32_t function_of(struct assembler *a, const struct lang_frame *frame)
 {
 	char name[TEXT_MAX], file[TEXT_MAX];
-	struct lang_function f = { .first_line = code->first_line };
+	struct lang_function f = { .first_line = frame->first_line };
 	uint64_t hash;
 	uint32_t i;
 
-	text_clean(name, sizeof(name), *code->name ? code->name : "[unknown]");
-	text_clean(file, sizeof(file), code->file);
+	text_clean(name, sizeof(name), *frame->name ? frame->name : "[unknown]");
+	text_clean(file, sizeof(file), frame->file);
 	f.module = *file ? profile_module(a->profile, file, file, "") : 0;
 	while (f.module && a->module_images.n <= f.module)
 		vec_push(&a->module_images, IMAGE_NONE);
@@ -113,25 +114,46 @@ static uint32_t unnamed(struct assembler *a, enum frame_kind kind)
 	return location;
 }
 
+/* What is at @place of @code, the innermost first. Returns how many. */
+static size_t frames_at(const struct lang_code *code, uint32_t place, struct lang_frame *out)
+{
+	if (code->ops->frames)
+		return code->ops->frames(code, place, out, LANG_FRAMES);
+	out[0] = (struct lang_frame){
+		.name = code->name,
+		.file = code->file,
+		.first_line = code->first_line,
+		.line = code->ops->line(code, place),
+	};
+	return 1;
+}
+
 uint32_t assembler_lang_location(struct assembler *a, const struct frame_word *frame)
 {
 	const struct lang_code *code = langs_find(a->langs, frame->code);
-	const struct lang_function *f;
-	uint32_t number, location, at;
-	struct line line;
+	struct lang_frame frames[LANG_FRAMES];
+	struct line lines[LANG_FRAMES];
+	const struct lang_function *f = NULL;
+	uint64_t address = 0;
+	uint32_t location;
+	size_t n;
 
 	if (!code)
 		return unnamed(a, frame->kind);
-	at = code->ops->line(code, frame->place);
-	number = function_of(a, code);
-	f = &a->lang_functions.v[number];
-	location = profile_location(a->profile, f->module, frame->kind,
-				    (uint64_t)number << 32 | at);
-	if (profile_view(a->profile).locations[location].nlines)
-		return location;
-	line.file = f->module ? profile_view(a->profile).modules[f->module].path : 0;
-	line.function = profile_function(a->profile, f->name, line.file, frame->kind);
-	line.line = at;
-	profile_name_location(a->profile, location, &line, 1, "");
+	n = frames_at(code, frame->place, frames);
+	/* The last is the code's own: a location is of one such line and what was inlined there. */
+	for (size_t i = 0; i < n; i++) {
+		uint32_t number = function_of(a, &frames[i]);
+
+		f = &a->lang_functions.v[number];
+		address = (address * LOCATION_MIX) ^ ((uint64_t)number << 32 | frames[i].line);
+		lines[i].file = f->module ? profile_view(a->profile).modules[f->module].path : 0;
+		lines[i].function = profile_function(a->profile, f->name, lines[i].file,
+						     frame->kind);
+		lines[i].line = frames[i].line;
+	}
+	location = profile_location(a->profile, f->module, frame->kind, address);
+	if (!profile_view(a->profile).locations[location].nlines)
+		profile_name_location(a->profile, location, lines, n, "");
 	return location;
 }

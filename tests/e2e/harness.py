@@ -395,6 +395,25 @@ class Fixture:
         self.proc.stdin.close()
         self.proc.stdout.close()
 
+def calls_by_line(text, caller):
+    """Costs of the calls from @caller in a file of callgrind's, by the line of the call."""
+    names, out, function, called = {}, {}, "", False
+    for line in text.splitlines():
+        m = re.match(r"(c?fn)=\((\d+)\)(?: (.*))?$", line)
+        if m:
+            names.setdefault(m[2], m[3])
+            if m[1] == "fn":
+                function = names[m[2]]
+        elif line.startswith("calls="):
+            called = True
+        elif called:
+            at, cost = line.split()[:2]
+            if function == caller:
+                out[int(at)] = out.get(int(at), 0) + int(cost)
+            called = False
+    return out
+
+
 @contextlib.contextmanager
 def directory(mode=0o755):
     path = tempfile.mkdtemp(prefix="ebprof-e2e-")

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 
-from harness import NODE_MODULES, Fixture, check, directory, run, skip, wait_burned
+from harness import NODE_MODULES, Fixture, calls_by_line, check, directory, run, skip, wait_burned
 
 
 def interpreted(major):
@@ -26,6 +26,11 @@ def compiled(major):
 def version(path):
     out = subprocess.run([path, "-p", "process.versions.node"], capture_output=True, text=True, check=False)
     return int(out.stdout.split(".")[0]) if not out.returncode else 0
+
+
+def placed(major):
+    """... without the compiler whose code has no places."""
+    return ["--no-maglev"] * (major >= 22)
 
 
 def nodes():
@@ -92,3 +97,44 @@ def test_tree():
             check(profile.count(lambda s: "spin" in s.frames) > 0.95 * n, node, options, profile.head())
             for s in profile.where(lambda s: "each" in s.frames):
                 check(calls(s, "main", "method", "each"), node, options, s)
+
+
+def test_inlined():
+    """What an optimising compiler inlined, also into a loop that ran when it was compiled: each function by itself."""
+    program = ("function low(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i) * i % 7; return s; }\n"
+               "function middle(n) { let t = 0;\n"
+               "    for (let i = 0; i < 10; i++) t += low(n);\n"
+               "    return t; }\n"
+               "class Top { method(n) { return middle(n) + 1; } static call(top, n) { return top.method(n); } }\n"
+               "function outer() { return [3000].map((x) => Top.call(new Top(), x))[0]; }\n"
+               "setTimeout(function main() { for (ready();;) outer(); }, 1);\n")
+    for node, major in nodes():
+        profile = whole(sampled(node, program, with_node=placed(major)))
+        chain = ("main", "outer", "call", "method", "middle", "low")
+        for s in profile.where(lambda s: s.any("^(call|method|middle|low)$")):
+            last = max(i for i, name in enumerate(chain) if name in s.frames)
+            check(calls(s, *chain[:last + 1]), node, s)
+        # Later versions place the code of a loop by the last call before it.
+        least, name = (0.9, "low") if major <= 20 else (0.05, "middle")
+        check(profile.count(lambda s: name in s.frames) > least * profile.count(), node, profile.head())
+
+
+def test_lines():
+    """A caller's lines, in bytecode with which V8 keeps them: it does where an error needed them, or with this option."""
+    program = ("function spin(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 7 + i) % 1000003; return s; }\n"
+               "function work() {\n"
+               "    let s = spin(10000);\n"
+               "    s += spin(\n"
+               "        30000);\n"
+               "    return s;\n"
+               "}\n"
+               "function main() { for (ready();;) work(); }\n"
+               "main();\n")
+    for node, major in nodes():
+        result = sampled(node, program, "-f", "callgrind",
+                         with_node=["--no-enable-lazy-source-positions", *interpreted(major)])
+        lines = calls_by_line(result.out, "work")
+        total = sum(lines.values())
+        # 4 is where the function begins.
+        check(set(lines) <= {4, 5, 6}, node, lines)
+        check(abs(lines.get(6, 0) / total - 0.75) < 0.12, node, lines)

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 
-from harness import Fixture, Profile, check, directory, equal, run, skip, wait_burned
+from harness import Fixture, Profile, calls_by_line, check, directory, equal, run, skip, wait_burned
 
 PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")
 LEAST, NEWEST = 6, 13
@@ -297,25 +297,6 @@ def test_lines():
         check(set(lines) <= {first, second}, python, lines)
         total = sum(lines.values())
         check(abs(lines.get(second, 0) / total - 0.75) < 0.12, python, lines)
-
-
-def calls_by_line(text, caller):
-    """Costs of the calls from @caller in a file of callgrind's, by the line of the call."""
-    names, out, function, called = {}, {}, "", False
-    for line in text.splitlines():
-        m = re.match(r"(c?fn)=\((\d+)\)(?: (.*))?$", line)
-        if m:
-            names.setdefault(m[2], m[3])
-            if m[1] == "fn":
-                function = names[m[2]]
-        elif line.startswith("calls="):
-            called = True
-        elif called:
-            at, cost = line.split()[:2]
-            if function == caller:
-                out[int(at)] = out.get(int(at), 0) + int(cost)
-            called = False
-    return out
 
 
 def test_code_that_is_made_again_and_again():

@@ -138,7 +138,8 @@ TEST(compiled)
 	/* By code that the function has no more. */
 	CHECK_EQ(look(&of_11, 0x700100, 1), 0);
 	CHECK_EQ(s.kind, EBP_V8_UNPLACED);
-	CHECK_EQ(s.place, EBP_PLACE_NONE);
+	CHECK_EQ(s.pc, 0x700100);
+	CHECK_EQ(s.place, 0x700100 & EBP_PLACE_NONE);
 }
 
 TEST(code_inside_and_by_handle)
@@ -233,6 +234,13 @@ TEST(strings)
 	CHECK_EQ(read_text(TAG(STRING(4)), 255), 0);
 	CHECK_EQ(text.length, 7);
 	CHECK(!memcmp(out, "one.two#", 8));
+	/* The longer one may be either; what leads to a string has no width of its own. */
+	string_of(8, 41, 10, TAG(STRING(1)), TAG(STRING(4)));
+	string_of(9, 37, 10, TAG(STRING(8)), 0);
+	CHECK_EQ(read_text(TAG(STRING(9)), 255), 0);
+	CHECK_EQ(text.length, 10);
+	CHECK_EQ(text.width, 1);
+	CHECK(!memcmp(out, "oneone.two#", 11));
 	string_of(5, 45, 7, TAG(STRING(4)), 0);
 	CHECK_EQ(read_text(TAG(STRING(5)), 255), 0);
 	CHECK(!memcmp(out, "one.two#", 8));
