@@ -307,8 +307,7 @@ __noinline int hotspot_resolve(__u32 frame)
 		if (done)
 			break;
 		h->found.words[i] =
-			EBP_FRAME_OF_CODE(EBP_LANGUAGE_HOTSPOT, w->pending, h->bci) |
-			EBP_FRAME_ENTRY;
+			EBP_FRAME_OF_CODE(EBP_LANGUAGE_HOTSPOT, w->pending, h->bci);
 		h->found.n = i + 1;
 	}
 	hotspot_keep(h);

@@ -142,3 +142,31 @@ def test_names_are_those_that_java_says():
             frames = [f for f in s.frames[:s.frames.index("Main.spin") + 1] if "$$Lambda" not in f]
             frames = frames[frames.index("Main$1.run"):]
             equal(frames, said[said.index("Main$1.run"):], jdk_version)
+
+
+VIRTUAL = """
+public class Main {
+    static volatile long sink;
+    static void down(int n) {
+        if (n > 0)
+            down(n - 1);
+        for (int i = 0; i < 2000; i++)
+            sink = sink * 31 + i;
+    }
+    public static void main(String[] args) throws Exception {
+        Thread.ofVirtual().start(() -> { System.out.println("ready"); for (;;) { down(10); Thread.yield(); } }).join();
+    }
+}
+"""
+
+
+def test_virtual_threads():
+    """They lead to the threads that carry them, across where the one's stack begins on the other's."""
+    found = {v: p for v, p in jdks().items() if v >= 21}
+    if not found:
+        skip("no JDK with virtual threads is installed")
+    for jdk_version, jdk in found.items():
+        profile = whole(sampled(jdk, VIRTUAL)[0], "jdk.internal.vm.Continuation.run")
+        for s in profile.where(lambda s: "Main.down" in s.frames):
+            check(calls(s, "java.util.concurrent.ForkJoinWorkerThread.run", "jdk.internal.vm.Continuation.run", "Main.down"),
+                  jdk_version, s)
