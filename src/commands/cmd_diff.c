@@ -38,8 +38,7 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "all", NULL, cli_flag, AT(all), "list changes within chance, too", CLI_BRIEF },
 	{ 0, 0, "fail-above", "PERCENT", cli_percent, AT(fail_above),
 	  "exit with 7 if a function gains more, significantly", CLI_BRIEF },
-	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "which values, if a file has several",
-	  CLI_BRIEF },
+	SAVED_OPTIONS_TYPE(AT(type)),
 	CLI_HEADING("Output"),
 	RESULT_OPTIONS_FILES(AT(results), "write here; may be repeated; - is standard output",
 			     CLI_BRIEF),
@@ -51,7 +50,7 @@ static const struct cli_option rows[] = {
 	  "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
 	VIEW_OPTIONS_TABLE(AT(view), 0),
 	VIEW_OPTIONS_PROFILE(AT(view)),
-	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary", 0 },
+	SAVED_OPTIONS_QUIET(AT(quiet)),
 	CLI_END
 };
 

@@ -15,7 +15,7 @@
 #include "commands/saved.h"
 #include "commands/summary.h"
 #include "commands/view_options.h"
-#include "output/rollup.h"
+#include "output/callers.h"
 #include "output/views.h"
 #include "tui/tui.h"
 #include "tui/viewer.h"
@@ -49,8 +49,7 @@ static const struct cli_option rows[] = {
 	VIEW_OPTIONS_TABLE(AT(view), CLI_BRIEF),
 	{ 0, 0, "min", "PERCENT", cli_share, AT(percent),
 	  "leave out branches of the tree below this (default 0.5)", 0 },
-	{ 0, 0, "sample-type", "NAME", cli_string, AT(type), "which values, if a file has several",
-	  CLI_BRIEF },
+	SAVED_OPTIONS_TYPE(AT(type)),
 	VIEW_OPTIONS_PROFILE(AT(view)),
 	CLI_HEADING("Output"),
 	RESULT_OPTIONS_FILES(AT(results),
@@ -60,7 +59,7 @@ static const struct cli_option rows[] = {
 			      0),
 	RESULT_OPTIONS_FORCE(AT(results), 0),
 	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "print a table, even on a terminal", 0 },
-	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no summary", 0 },
+	SAVED_OPTIONS_QUIET(AT(quiet)),
 	CLI_END
 };
 
@@ -99,35 +98,34 @@ static int check(const struct options *o, struct error *e)
 	return results_check(&output_profiles, o->results.format, e);
 }
 
-/*
- * 1 for each function whose name matches, and one more for frames without a function. The caller
- * frees it; NULL with @e.
- */
+static int matches(void *regex, const char *name, const char *module)
+{
+	char text[NAME_MAX_MATCHED];
+
+	(void)module;
+	snprintf(text, sizeof(text), "%s", name);
+	return !regexec(regex, text, 0, NULL, 0);
+}
+
+/* The functions whose names match, for callers_new(). The caller frees it; NULL with @e. */
 static unsigned char *find_focus(const struct profile *p, const char *pattern, struct error *e)
 {
-	size_t n = profile_view(p).nfunctions + 1, found = 0;
-	unsigned char *focus = xcalloc(n, 1);
-	char text[NAME_MAX_MATCHED], why[128];
+	unsigned char *focus;
 	regex_t regex;
 	int err = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
+	char why[128];
 
 	if (err) {
 		regerror(err, &regex, why, sizeof(why));
 		error_set(e, STATUS_USAGE, -EINVAL, "--focus '%s': %s", pattern, why);
-		free(focus);
 		return NULL;
 	}
-	for (size_t i = 0; i < n; i++) {
-		snprintf(text, sizeof(text), "%s", rollup_name(p, i));
-		focus[i] = !regexec(&regex, text, 0, NULL, 0);
-		found += focus[i];
-	}
+	focus = callers_focus(p, matches, &regex);
 	regfree(&regex);
-	if (found)
-		return focus;
-	error_set(e, STATUS_ERROR, -ENOENT, "--focus '%s': no function has such a name", pattern);
-	free(focus);
-	return NULL;
+	if (!focus)
+		error_set(e, STATUS_ERROR, -ENOENT, "--focus '%s': no function has such a name",
+			  pattern);
+	return focus;
 }
 
 /* Writes the view that is asked for. */

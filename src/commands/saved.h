@@ -8,6 +8,12 @@
 #include "base/error.h"
 #include "profile/profile.h"
 
+/* Rows of the commands that show files; @at: the offset of a const char *, and of an int. */
+#define SAVED_OPTIONS_TYPE(at) \
+	{ 0, 0, "sample-type", "NAME", cli_string, at, "which values, if a file has several", \
+		CLI_BRIEF }
+#define SAVED_OPTIONS_QUIET(at) { 'q', 0, "quiet", NULL, cli_flag, at, "no summary", 0 }
+
 /*
  * The profile in @path, "-" for standard input. @type: the name of the type to show, NULL: the
  * file's own. NULL with @e filled.

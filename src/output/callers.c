@@ -52,6 +52,24 @@ static struct rollup_function *keep_used(const struct profile *p, const uint64_t
 	return rows;
 }
 
+unsigned char *callers_focus(const struct profile *p, callers_match *match, void *ctx)
+{
+	struct profile_view v = profile_view(p);
+	unsigned char *focus = xcalloc(v.nfunctions + 1, 1);
+	int found = 0;
+
+	for (size_t i = 0; i <= v.nfunctions; i++) {
+		const char *module = i < v.nfunctions ? profile_text(p, v.functions[i].module) : "";
+
+		focus[i] = !!match(ctx, rollup_name(p, i), module);
+		found |= focus[i];
+	}
+	if (found)
+		return focus;
+	free(focus);
+	return NULL;
+}
+
 struct callers *callers_new(const struct profile *p, const unsigned char *focus)
 {
 	struct callers *c = xcalloc(1, sizeof(*c));

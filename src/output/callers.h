@@ -24,6 +24,14 @@ struct callers {
 	size_t ncallers, ncallees;
 };
 
+/* Whether a function is in focus. */
+typedef int callers_match(void *ctx, const char *name, const char *module);
+
+/*
+ * What callers_new() takes: of all functions those that @match; malloc'd, NULL where there are
+ * none.
+ */
+unsigned char *callers_focus(const struct profile *p, callers_match *match, void *ctx);
 /*
  * @focus: 1 for each of the profile's functions in focus, and one more for frames without a
  * function.

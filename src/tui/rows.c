@@ -180,23 +180,11 @@ static row_vec rows_tree(const struct profile *p, const struct rows_choice *c)
 	return rows;
 }
 
-/* 1 for each function that is the one of the choice. NULL where there is none. */
-static unsigned char *focus_on(const struct profile *p, const struct rows_choice *c)
+static int is_chosen(void *choice, const char *name, const char *module)
 {
-	struct profile_view v = profile_view(p);
-	unsigned char *focus = xcalloc(v.nfunctions + 1, 1);
-	int found = 0;
+	const struct rows_choice *c = choice;
 
-	for (size_t i = 0; c->name && i <= v.nfunctions; i++) {
-		const char *module = i < v.nfunctions ? profile_text(p, v.functions[i].module) : "";
-
-		focus[i] = !strcmp(rollup_name(p, i), c->name) && !strcmp(module, c->module);
-		found |= focus[i];
-	}
-	if (found)
-		return focus;
-	free(focus);
-	return NULL;
+	return !strcmp(name, c->name) && !strcmp(module, c->module);
 }
 
 static void add_way(row_vec *rows, const char *title, const struct rollup_function *all, size_t n)
@@ -220,7 +208,7 @@ static void add_none(row_vec *rows, const struct rows_choice *c, const char *why
 
 static row_vec rows_callers(const struct profile *p, const struct rows_choice *c)
 {
-	unsigned char *focus = focus_on(p, c);
+	unsigned char *focus = c->name ? callers_focus(p, is_chosen, (void *)c) : NULL;
 	struct callers *found = focus ? callers_new(p, focus) : NULL;
 	row_vec rows = { 0 };
 
