@@ -63,6 +63,24 @@ static __always_inline struct hotspot_walk *hotspot_this(void)
 	return bpf_map_lookup_elem(&hotspot_walks, &zero);
 }
 
+/* By the state of this CPU: a global function takes numbers alone before 5.12. */
+__noinline int hotspot_search_here(__u64 cfa)
+{
+	__u32 zero = 0;
+	struct hotspot_walk *h = hotspot_this();
+	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &zero);
+
+	return h && u ? hotspot_search(u, &h->s, cfa) : HOTSPOT_ROUND;
+}
+
+static __always_inline int hotspot_search_round(const struct unwind_state *u,
+						const struct hotspot_state *s, __u64 cfa)
+{
+	(void)u;
+	(void)s;
+	return hotspot_search_here(cfa);
+}
+
 /* --- Which method. ------------------------------------------------------------- */
 
 static __always_inline __u64 hotspot_header(const struct hotspot_walk *h, __u32 offset)

@@ -3,7 +3,7 @@
  * One step over a frame of HotSpot's code, x86-64: from it to its caller's.
  *
  * The same code is compiled for BPF and natively, behind unwind_step.h, whose state and
- * env_read() it works with. Nothing that is read is trusted: offsets are masked, and a return
+ * env_read() it works with; the includer defines hotspot_search_round(). Nothing that is read is trusted: offsets are masked, and a return
  * address of Java code counts only where it lies in the code cache, which it always does.
  *
  * Frames (src/hotspot/cpu/x86/frame_x86.hpp). Interpreted: from the frame pointer downward the
@@ -288,10 +288,13 @@ static __always_inline int hotspot_is_made(const struct hotspot_state *s)
 	const __u8 *c = s->text;
 	int made = 0;
 
-	for (int i = 0; i <= HOTSPOT_BEFORE - 4; i++)
-		if (c[i] == 0x48 && c[i + 2] == 0xec &&
-		    (c[i + 1] == 0x83 || (c[i + 1] == 0x81 && i <= HOTSPOT_BEFORE - 7)))
-			made = 1;
+	for (int i = 0; i <= HOTSPOT_BEFORE - 4; i++) {
+		/* The number is of one byte (83) or of four (81). No branch: the verifier's paths. */
+		__u32 either = i <= HOTSPOT_BEFORE - 7 ? 0x83 ^ 0x81 : 0;
+		__u32 other = (c[i] ^ 0x48) | (c[i + 2] ^ 0xec) | ((c[i + 1] | either) ^ 0x83);
+
+		made |= (other - 1) >> 31;
+	}
 	c += HOTSPOT_BEFORE;
 	return made && c[0] == 0x48 && c[1] == 0x89 && (c[2] == 0x6c || c[2] == 0xac) ? -1 : made;
 }
@@ -389,6 +392,26 @@ static __always_inline int hotspot_sized_leaf(struct unwind_env *env, struct unw
 }
 
 #define HOTSPOT_SAVED 100	/* words: 16 registers, and as many of 256 bits */
+#define HOTSPOT_ROUND 20	/* of them at once */
+
+/*
+ * From @cfa upward in the window to the first word that is an address of code: how many words
+ * further that is, at most HOTSPOT_ROUND.
+ */
+static __always_inline int hotspot_search(const struct unwind_state *u,
+					  const struct hotspot_state *s, __u64 cfa)
+{
+	int i;
+
+	for (i = 0; i < HOTSPOT_ROUND; i++)
+		if (hotspot_is_code(s, window_word(u, cfa + i * 8 - 8)))
+			break;
+	return i;
+}
+
+/* The includer's, who may have it as a function that the verifier looks at once. */
+static int hotspot_search_round(const struct unwind_state *u, const struct hotspot_state *s,
+				__u64 cfa);
 
 /* A blob whose frames have a size. */
 static __always_inline int hotspot_sized(struct unwind_env *env, struct unwind_state *u,
@@ -402,9 +425,15 @@ static __always_inline int hotspot_sized(struct unwind_env *env, struct unwind_s
 	if (fill_window(env, u, cfa - 16, cfa))
 		return -1;
 	/* A slow path may have saved registers, as those of barriers do. */
-	for (int i = 0; i < HOTSPOT_SAVED && !hotspot_is_code(s, window_word(u, cfa - 8)); i++)
-		if (cfa + 8 <= u->window_end)
-			cfa += 8;
+	for (int i = 0; i < HOTSPOT_SAVED / HOTSPOT_ROUND; i++) {
+		int words = hotspot_search_round(u, s, cfa);
+
+		cfa += words * 8ll;
+		if (words < HOTSPOT_ROUND)
+			break;
+	}
+	if (cfa > u->window_end)
+		return -1;
 	return hotspot_leave(u, s, window_word(u, cfa - 8), cfa, window_word(u, cfa - 16));
 }
 

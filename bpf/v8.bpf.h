@@ -25,6 +25,31 @@ static __always_inline struct v8_state *v8_state_of(struct lang_walk *w)
 	return (void *)w->state;
 }
 
+/* A step in reading the name of this CPU's function, or (1) that of its file. */
+__noinline int v8_text_here(__u32 file)
+{
+	__u32 zero = 0;
+	struct lang_walk *w = this_walk();
+	struct ebp_code *r = bpf_map_lookup_elem(&code_records, &zero);
+	const struct ebp_v8 *o = w ? walk_layout(w) : NULL;
+	struct v8_state *s;
+
+	if (!o || !r)
+		return -1;
+	s = v8_state_of(w);
+	return file ? v8_text_step(NULL, s, o, &s->text, r->file_bytes, EBP_CODE_FILE - 1)
+		    : v8_text_step(NULL, s, o, &s->text, r->name_bytes, EBP_CODE_NAME - 1);
+}
+
+static __always_inline int v8_text_hop(struct v8_env *env __attribute__((unused)),
+				       struct v8_state *s __attribute__((unused)),
+				       const struct ebp_v8 *o __attribute__((unused)),
+				       struct v8_text *t __attribute__((unused)),
+				       __u8 *dst __attribute__((unused)), __u32 mask)
+{
+	return v8_text_here(mask == EBP_CODE_FILE - 1);
+}
+
 /* Gives the last frame of this CPU's walk its id. @frame as in unwind_frame(). */
 __noinline int v8_announce(__u32 frame)
 {

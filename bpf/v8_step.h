@@ -23,6 +23,18 @@
 #define V8_CALLER_FP	6
 #define V8_CALLER_PC	7
 
+/*
+ * A string that is being read. In the state, not on the stack: of numbers there the verifier knows
+ * which are possible, and looks at a loop for each combination.
+ */
+struct v8_text {
+	__u64 at;		/* the part of it that is read now, tagged */
+	__u64 skip;		/* characters of that part before those that are wanted */
+	__u32 begin, end;	/* where it lies in the whole, in characters */
+	__u32 length;		/* of the whole */
+	__u32 type;		/* of what has the characters; V8_NO_TYPE: not known yet */
+};
+
 struct v8_state {
 	__u64 words[EBP_V8_WORDS];	/* of the frame */
 	__u64 function[EBP_V8_WORDS];
@@ -31,6 +43,7 @@ struct v8_state {
 	__u64 name[4];			/* the beginning of the name, or of its ScopeInfo */
 	__u64 object[4];		/* the beginning of an object that is looked at */
 	__u64 type;			/* of a map */
+	struct v8_text text;
 	__u64 shared_at, code_at;	/* tagged; code_at 0: not known */
 	__u64 pc;			/* of an EBP_V8_UNPLACED; 0: in no code made at run time */
 	__u64 identity;			/* what tells this code from others */

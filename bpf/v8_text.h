@@ -34,15 +34,6 @@ static __always_inline __u32 v8_string(struct v8_env *env, struct v8_state *s,
 	return type < o->nonstring_type ? type : V8_NO_TYPE;
 }
 
-/* A string that is being read. */
-struct v8_text {
-	__u64 at;		/* the part of it that is read now, tagged */
-	__u64 skip;		/* characters of that part before those that are wanted */
-	__u32 begin, end;	/* where it lies in the whole, in characters */
-	__u32 length;		/* of the whole */
-	__u32 type;		/* of what has the characters; V8_NO_TYPE: not known yet */
-};
-
 /* Whether a string of that type has its characters, which are not in another. */
 static __always_inline int v8_has_characters(__u32 type)
 {
@@ -133,22 +124,29 @@ static __always_inline int v8_text_step(struct v8_env *env, struct v8_state *s,
 	}
 }
 
+/* The includer's v8_text_step(), which it may have as a function that the verifier looks at once. */
+static int v8_text_hop(struct v8_env *env, struct v8_state *s, const struct ebp_v8 *o,
+		       struct v8_text *t, __u8 *dst, __u32 mask);
+
 /* The string at @at into @dst, of which 2 * @mask bytes may be written. 0, or negative. */
 static __always_inline int v8_text(struct v8_env *env, struct v8_state *s, const struct ebp_v8 *o,
 				   __u64 at, struct ebp_text *text, __u8 *dst, __u32 mask)
 {
-	struct v8_text t = { .at = at, .type = V8_NO_TYPE };
+	struct v8_text *t = &s->text;
 	int more = 1;
 
 	if (v8_string(env, s, o, at) == V8_NO_TYPE)
 		return -1;
-	t.end = t.length = s->object[1] >> 32;
+	t->at = at;
+	t->skip = t->begin = 0;
+	t->end = t->length = s->object[1] >> 32;
+	t->type = V8_NO_TYPE;
 	for (int i = 0; i < V8_HOPS && more > 0; i++)
-		more = v8_text_step(env, s, o, &t, dst, mask);
+		more = v8_text_hop(env, s, o, t, dst, mask);
 	if (more)
 		return -1;
-	text->length = t.length < 1u << 30 ? t.length : 1u << 30;
-	text->width = t.type & V8_STRING_BYTES ? 1 : 2;
+	text->length = t->length < 1u << 30 ? t->length : 1u << 30;
+	text->width = t->type & V8_STRING_BYTES ? 1 : 2;
 	return 0;
 }
 

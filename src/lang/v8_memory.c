@@ -19,6 +19,12 @@ static int v8_read(struct v8_env *env, void *dst, uint32_t size, uint64_t addres
 
 #include "bpf/v8_describe.h"
 
+static int v8_text_hop(struct v8_env *env, struct v8_state *s, const struct ebp_v8 *o,
+		       struct v8_text *t, uint8_t *dst, uint32_t mask)
+{
+	return v8_text_step(env, s, o, t, dst, mask);
+}
+
 int v8_memory(struct v8_env *env, void *to, size_t size, uint64_t address)
 {
 	if (!env->reader->read || env->reads++ >= V8_READS_MAX)

@@ -68,6 +68,12 @@ static int env_code(struct unwind_env *env, struct unwind_state *s)
 
 #include "bpf/hotspot_step.h"
 
+static int hotspot_search_round(const struct unwind_state *u, const struct hotspot_state *s,
+				__u64 cfa)
+{
+	return hotspot_search(u, s, cfa);
+}
+
 #include "bpf/hotspot_scopes.h"
 
 static void walk(const uint8_t *data, size_t size)

@@ -29,6 +29,12 @@ static int v8_read(struct v8_env *env, void *dst, uint32_t size, uint64_t addres
 #include "bpf/v8_step.h"
 #include "bpf/v8_text.h"
 
+static int v8_text_hop(struct v8_env *env, struct v8_state *s, const struct ebp_v8 *o,
+		       struct v8_text *t, uint8_t *dst, uint32_t mask)
+{
+	return v8_text_step(env, s, o, t, dst, mask);
+}
+
 /* Addresses. */
 enum {
 	FP = BASE + 0x1000,
