@@ -444,7 +444,7 @@ def tmpfs(options):
 
 SHARES = {"a": 0.6, "b": 0.3, "c": 0.1}
 
-def tree_shares(profile, where=lambda s: True, least=300):
+def tree_shares(profile, where=lambda s: True, least=100):
     """The call tree's shares, each within three standard errors, and its stacks whole."""
     stacks = profile.where(where)
     counts = {f: sum(s.count for s in stacks if s.has("run", f, f + "1", f + "2")) for f in SHARES}
@@ -458,8 +458,22 @@ def tree_shares(profile, where=lambda s: True, least=300):
     check(n >= 0.97 * total, f"only {n} of {total} samples have whole stacks:", stacks.head())
     return n
 
-def whole_rate(summary, hz, cpus=1):
-    """About as many samples as the time allows: never more, and not less than half on a busy machine."""
-    most = hz * summary.duration * cpus
+class Share:
+    """What share of the time of its block a process was on a CPU, in .share."""
+
+    def __init__(self, pid):
+        self.pid, self.share = pid, 0
+
+    def __enter__(self):
+        self.began, self.used = time.monotonic(), cpu_seconds(self.pid)
+        return self
+
+    def __exit__(self, *exc):
+        self.share = (cpu_seconds(self.pid) - self.used) / (time.monotonic() - self.began)
+
+
+def whole_rate(summary, hz, share):
+    """As many samples as the time and the target's share of a CPU allow: never more than the time does, and not less than half of that."""
+    most = hz * summary.duration
     check(summary.taken <= most * 1.05 + 5, f"{summary.taken} samples, at most {most:.0f} were possible")
-    check(summary.taken >= most / 2, f"{summary.taken} samples of {most:.0f}")
+    check(summary.taken >= most * share / 2, f"{summary.taken} samples of {most * share:.0f}")

@@ -44,7 +44,7 @@ def test_pids_that_are_none():
 def test_process_exits_during_the_run():
     with Fixture("tree", "--seconds", "0.7") as f:
         r = run("-p", f.pid, "-d", 20, "-F", 999, timeout=15).ok()
-    tree_shares(r.profile, least=150)
+    tree_shares(r.profile, least=60)
 
 
 def test_process_killed_during_the_run():
@@ -55,7 +55,7 @@ def test_process_killed_during_the_run():
         f.proc.kill()
         f.proc.wait()
         r = finish(p, timeout=15).ok()
-    tree_shares(r.profile, least=150)
+    tree_shares(r.profile, least=60)
 
 
 def test_kernel_thread():
@@ -279,7 +279,7 @@ def test_interrupted_writes_the_output():
             r = finish(p, timeout=10).ok()
             with open(out) as text:
                 r.out = text.read()
-        tree_shares(r.profile, least=100)
+        tree_shares(r.profile, least=40)
 
 
 def test_second_signal_aborts():
@@ -372,7 +372,7 @@ def test_capabilities_are_enough():
         prefix = nobody("bpf", "perfmon", "sys_ptrace", "dac_read_search", "syslog")
         with Fixture("tree") as f:
             r = run("-p", f.pid, "-d", "0.5", "-F", 999, prefix=prefix, ebprof=path).ok()
-        tree_shares(r.profile, least=100)
+        tree_shares(r.profile, least=40)
     with_copy(test)
 
 

@@ -302,10 +302,9 @@ def inlined_in_root(*options, prepare):
         tool("gcc", "-O2", "-g", *options, "-c", "-o", os.path.join(root, "spin.o"), source)
         tool("gcc", "-static", "-Wl,--build-id", "-o", program, os.path.join(root, "spin.o"))
         prepare(root, program)
-        with subprocess.Popen([needs("chroot"), root, "/spin"]) as target:
+        with Fixture("spin", root, "/spin", path=needs("chroot"), until=None) as target:
             wait_for(lambda: os.readlink(f"/proc/{target.pid}/exe").endswith("/spin"), "the program in its root")
             out = run("-p", target.pid, "-U", "-F", 999, "-d", "0.5s").ok()
-            target.kill()
         hot = out.profile.count(lambda s: s.has("spin", "inlined_work"))
         check(hot > 0.5 * out.profile.count(), out.profile.head())
 

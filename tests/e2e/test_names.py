@@ -19,19 +19,19 @@ def sampled(name, *args, seconds="0.6", options=()):
 
 
 def test_non_pie():
-    tree_shares(sampled("tree_nopie"), least=150)
+    tree_shares(sampled("tree_nopie"), least=60)
 
 
 def test_static():
-    tree_shares(sampled("tree_static"), least=150)
+    tree_shares(sampled("tree_static"), least=60)
 
 
 def test_code_at_another_address_than_offset():
-    tree_shares(sampled("tree_shifted"), least=150)
+    tree_shares(sampled("tree_shifted"), least=60)
 
 
 def test_dynamic_symbols_only():
-    tree_shares(sampled("tree_dynsym"), least=150)
+    tree_shares(sampled("tree_dynsym"), least=60)
 
 
 def test_cpp():
@@ -69,7 +69,7 @@ def test_deleted_binary():
         path = shutil.copy(fixture_path("tree"), os.path.join(d, "gone"))
         with Fixture("tree", path=path) as f:
             os.unlink(path)
-            tree_shares(run("-p", f.pid, "-d", "0.6", *RATE).ok().profile, least=150)
+            tree_shares(run("-p", f.pid, "-d", "0.6", *RATE).ok().profile, least=60)
 
 
 def test_replaced_binary():
@@ -80,7 +80,7 @@ def test_replaced_binary():
             os.rename(shutil.copy(fixture_path("shapes_cpp"), path + ".new"), path)
             profile = run("-p", f.pid, "-d", "0.6", *RATE).ok().profile
             check(not any(s.any("shop::") for s in profile), "names of the other program:", profile.head())
-            tree_shares(profile, least=150)
+            tree_shares(profile, least=60)
 
 
 def test_deleted_library():

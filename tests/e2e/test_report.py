@@ -122,7 +122,7 @@ def test_focus():
     with directory() as d:
         folded, _ = recorded(d)
         with open(folded) as f:
-            n = tree_shares(Profile.read(f.read()), least=100)
+            n = tree_shares(Profile.read(f.read()), least=40)
         for name, share in SHARES.items():
             r = run("report", "--focus", f"^{name}[12]$", folded).ok()
             own, callers, callees = r.out.split("\n\n")
@@ -227,7 +227,7 @@ def test_perf_script():
     equal(r.err, "", "lines left out")
     equal(folded(r.out), collapse(text.decode()), "stacks")
     equal(folded(weighed), collapse(text.decode(), periods=True), "periods")
-    tree_shares(Profile.read(r.out), least=100)
+    tree_shares(Profile.read(r.out), least=40)
     samples = {row[4]: int(row[2]) for row in rows(table, FUNCTIONS) if row[2] != "0"}
     equal(samples, {m[2]: int(m[1]) for m in re.finditer(r"^\s*(\d+)\s+\[[.k]\] (.+?)\s*$", counted, re.M)}, "samples by perf report")
     samples = {row[3]: int(row[2]) for row in rows(by_module, FUNCTIONS[:4]) if row[2] != "0"}
