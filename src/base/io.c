@@ -43,21 +43,31 @@ ssize_t io_pread_full(int fd, void *to, size_t size, uint64_t offset)
 	return (ssize_t)have;
 }
 
+ssize_t io_write(int fd, const void *from, size_t size)
+{
+	ssize_t n;
+
+	do
+		n = write(fd, from, size);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
 int io_write_full(int fd, const void *from, size_t size)
 {
 	const char *p = from;
 
 	while (size) {
-		ssize_t n = write(fd, p, size);
+		ssize_t n = io_write(fd, p, size);
 
 		if (n >= 0) {
 			p += n;
 			size -= (size_t)n;
-		} else if (errno == EAGAIN) {
+		} else if (n == -EAGAIN) {
 			/* Somebody else who holds this pipe or terminal made it non-blocking. */
 			poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
-		} else if (errno != EINTR) {
-			return -errno;
+		} else {
+			return (int)n;
 		}
 	}
 	return 0;

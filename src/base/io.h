@@ -16,6 +16,8 @@ ssize_t io_read(int fd, void *to, size_t size);
 ssize_t io_read_full(int fd, void *to, size_t size);
 /* The same at @offset. */
 ssize_t io_pread_full(int fd, void *to, size_t size, uint64_t offset);
+/* What one call writes: its bytes. */
+ssize_t io_write(int fd, const void *from, size_t size);
 /* All bytes; waits where @fd is not blocking and cannot take them now. 0, or why not all were. */
 int io_write_full(int fd, const void *from, size_t size);
 

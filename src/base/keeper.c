@@ -13,11 +13,11 @@
 #include "base/xalloc.h"
 
 #define BYTES_MAX (128u << 20)	/* of one request */
-#define FAILURES_MAX 3		/* of read(), for one request or answer */
+#define FAILURES_MAX 3		/* of read() or write(), for one part of a request or its answer */
 
 struct keeper {
 	pid_t pid;
-	int fd;
+	int fd;			/* -1: it is gone */
 };
 
 struct request {
@@ -47,9 +47,23 @@ static int receive(int fd, void *to, size_t size)
 	return 0;
 }
 
+/* The same the other way: half a request would make the next one its other half. */
 static int transmit(int fd, const void *from, size_t size)
 {
-	return io_write_full(fd, from, size) ? -ECHILD : 0;
+	int failures = 0;
+	const char *p = from;
+
+	while (size) {
+		ssize_t n = io_write(fd, p, size);
+
+		if (n < 0 && failures++ < FAILURES_MAX)
+			continue;
+		if (n < 0)
+			return -ECHILD;
+		p += n;
+		size -= (size_t)n;
+	}
+	return 0;
 }
 
 /* One request; not 0 where there are no more. */
@@ -113,13 +127,18 @@ struct keeper *keeper_new(const struct keeper_job *jobs, size_t n)
 int keeper_do(struct keeper *k, size_t job, const void *bytes, size_t size)
 {
 	const struct request r = { .job = job, .size = size };
-	int32_t answer;
+	int32_t answer = 0;
 	int err = transmit(k->fd, &r, sizeof(r));
 
 	if (!err)
 		err = transmit(k->fd, bytes, size);
 	if (!err)
 		err = receive(k->fd, &answer, sizeof(answer));
+	/* It may wait for the rest of a request that never comes. */
+	if (err && k->fd >= 0) {
+		close(k->fd);
+		k->fd = -1;
+	}
 	return err ? err : answer;
 }
 
@@ -132,7 +151,8 @@ void keeper_free(struct keeper *k)
 {
 	if (!k)
 		return;
-	close(k->fd);
+	if (k->fd >= 0)
+		close(k->fd);
 	child_wait(k->pid);
 	free(k);
 }
