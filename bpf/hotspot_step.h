@@ -3,8 +3,9 @@
  * One step over a frame of HotSpot's code, x86-64: from it to its caller's.
  *
  * The same code is compiled for BPF and natively, behind unwind_step.h, whose state and
- * env_read() it works with; the includer defines hotspot_search_round(). Nothing that is read is trusted: offsets are masked, and a return
- * address of Java code counts only where it lies in the code cache, which it always does.
+ * env_read() it works with; the includer defines hotspot_search_round(). Nothing that is read is
+ * trusted: offsets are masked, and a return address of Java code counts only where it lies in the
+ * code cache, which it always does.
  *
  * Frames (src/hotspot/cpu/x86/frame_x86.hpp). Interpreted: from the frame pointer downward the
  * caller's stack pointer, that of the last call, the method; somewhere below the address of the
@@ -289,7 +290,7 @@ static __always_inline int hotspot_is_made(const struct hotspot_state *s)
 	int made = 0;
 
 	for (int i = 0; i <= HOTSPOT_BEFORE - 4; i++) {
-		/* The number is of one byte (83) or of four (81). No branch: the verifier's paths. */
+		/* Numbers of one byte (83) or four (81). No branch, for the verifier's sake. */
 		__u32 either = i <= HOTSPOT_BEFORE - 7 ? 0x83 ^ 0x81 : 0;
 		__u32 other = (c[i] ^ 0x48) | (c[i + 2] ^ 0xec) | ((c[i + 1] | either) ^ 0x83);
 

@@ -124,7 +124,7 @@ static __always_inline int v8_text_step(struct v8_env *env, struct v8_state *s,
 	}
 }
 
-/* The includer's v8_text_step(), which it may have as a function that the verifier looks at once. */
+/* The includer's v8_text_step(), which may be a function that the verifier looks at once. */
 static int v8_text_hop(struct v8_env *env, struct v8_state *s, const struct ebp_v8 *o,
 		       struct v8_text *t, __u8 *dst, __u32 mask);
 

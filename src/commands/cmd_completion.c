@@ -35,6 +35,7 @@ static const struct cli_option rows[] = {
 /* What arguments may be, by the names that the tables give them; first those of one command. */
 static const struct { const char *command, *arg, *words; } known[] = {
 	{ "diff", "FORMAT", "text json folded html" },
+	{ "stat", "FORMAT", "table json" },
 	{ NULL, "WHAT", "function module line process thread" },
 	{ NULL, "HOW", "self total" },
 	{ NULL, "BY", "samples seconds none" },

@@ -15,6 +15,7 @@ const struct cli_command *const commands[] = {
 	&command_report,
 	&command_convert,
 	&command_diff,
+	&command_stat,
 	&command_doctor,
 	&command_completion,
 	&command_help,

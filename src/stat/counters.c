@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "stat/counters.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/vec.h"
+#include "collect/perf_events.h"
+
+struct counter {
+	int_vec fds;
+	int absent;
+};
+
+struct counters {
+	const struct event *events;
+	size_t n;
+	int user_only;
+	struct counter *v;
+};
+
+struct counters *counters_new(const struct event *events, size_t n)
+{
+	struct counters *c = xcalloc(1, sizeof(*c));
+
+	*c = (struct counters){ .events = events, .n = n, .v = xcalloc(n, sizeof(*c->v)) };
+	return c;
+}
+
+void counters_free(struct counters *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->n; i++) {
+		for (size_t k = 0; k < c->v[i].fds.n; k++)
+			close(c->v[i].fds.v[k]);
+		vec_free(&c->v[i].fds);
+	}
+	free(c->v);
+	free(c);
+}
+
+/* This machine does not have it, or not for such a target. */
+static int is_absent(int err)
+{
+	return err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV || err == -EINVAL;
+}
+
+/* An event's attributes for counting: what sampling asks for is taken back. */
+static struct perf_event_attr attributes(const struct event *ev, int on_exec)
+{
+	struct perf_event_attr attr = event_attr(ev, 0, 0, 1);
+
+	attr.sample_period = 0;
+	attr.disabled = 1;
+	attr.enable_on_exec = on_exec & 1;
+	attr.inherit = 1;
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	return attr;
+}
+
+/* Event @i of @pid on @cpu. Who may not look into the kernel counts what is outside of it. */
+static int open_one(struct counters *c, size_t i, pid_t pid, int cpu, int on_exec)
+{
+	struct perf_event_attr attr = attributes(&c->events[i], on_exec);
+	int fd;
+
+	attr.exclude_kernel |= c->user_only & 1;
+	fd = perf_event_open(&attr, pid, cpu);
+	if ((fd == -EACCES || fd == -EPERM) && !attr.exclude_kernel) {
+		attr.exclude_kernel = 1;
+		fd = perf_event_open(&attr, pid, cpu);
+		c->user_only |= fd >= 0;
+	}
+	if (fd < 0)
+		return fd;
+	vec_push(&c->v[i].fds, fd);
+	return 0;
+}
+
+/* All events of @pid on @cpu; -ESRCH where it has just ended. */
+static int open_all(struct counters *c, pid_t pid, int cpu, int on_exec, struct error *e)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		int err = c->v[i].absent ? 0 : open_one(c, i, pid, cpu, on_exec);
+
+		if (is_absent(err))
+			c->v[i].absent = 1;
+		else if (err == -ESRCH)
+			return err;
+		else if (err == -EACCES || err == -EPERM)
+			return error_set(e, STATUS_DENIED, err,
+					 "may not count %s: %s; run it as root, or set "
+					 "kernel.perf_event_paranoid to 1",
+					 c->events[i].name, strerror(-err));
+		else if (err)
+			return error_set(e, STATUS_ERROR, err, "cannot count %s: %s",
+					 c->events[i].name, strerror(-err));
+	}
+	return 0;
+}
+
+int counters_of_command(struct counters *c, pid_t pid, struct error *e)
+{
+	int err = open_all(c, pid, -1, 1, e);
+
+	return err == -ESRCH ? error_set(e, STATUS_ERROR, err, "the command is gone") : err;
+}
+
+int counters_of_process(struct counters *c, pid_t pid, struct error *e)
+{
+	char path[64];
+	struct dirent *d;
+	size_t opened = 0;
+	int err = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && (!err || err == -ESRCH) && (d = readdir(dir))) {
+		if (d->d_name[0] == '.')
+			continue;
+		err = open_all(c, (pid_t)atoi(d->d_name), -1, 0, e);
+		opened += !err;
+	}
+	if (dir)
+		closedir(dir);
+	if (opened && err == -ESRCH)
+		err = 0;
+	return !opened && (!err || err == -ESRCH)
+		       ? error_set(e, STATUS_NO_TARGET, -ESRCH, "no process %d", pid)
+		       : err;
+}
+
+int counters_of_machine(struct counters *c, struct error *e)
+{
+	int *cpus, err;
+	size_t n;
+
+	err = perf_online_cpus(NULL, 0, &cpus, &n);
+	if (err)
+		return error_set(e, STATUS_ERROR, err, "cannot list the CPUs: %s", strerror(-err));
+	for (size_t i = 0; i < n && !err; i++)
+		err = open_all(c, -1, cpus[i], 0, e);
+	free(cpus);
+	return err;
+}
+
+static void tell_all(const struct counters *c, unsigned long request)
+{
+	for (size_t i = 0; i < c->n; i++)
+		for (size_t k = 0; k < c->v[i].fds.n; k++)
+			ioctl(c->v[i].fds.v[k], request, 0);
+}
+
+void counters_start(struct counters *c)
+{
+	tell_all(c, PERF_EVENT_IOC_ENABLE);
+}
+
+void counters_stop(struct counters *c)
+{
+	tell_all(c, PERF_EVENT_IOC_DISABLE);
+}
+
+int counters_absent(const struct counters *c, size_t i)
+{
+	return c->v[i].absent;
+}
+
+int counters_user_only(const struct counters *c)
+{
+	return c->user_only;
+}
+
+struct counted counters_read(const struct counters *c, size_t i)
+{
+	double value = 0, enabled = 0, running = 0;
+
+	for (size_t k = 0; k < c->v[i].fds.n; k++) {
+		uint64_t got[3];	/* value, time enabled, time running */
+
+		if (io_read_full(c->v[i].fds.v[k], got, sizeof(got)) != sizeof(got) || !got[2])
+			continue;
+		value += (double)got[0] * ((double)got[1] / (double)got[2]);
+		enabled += (double)got[1];
+		running += (double)got[2];
+	}
+	return (struct counted){ value, enabled > 0 ? running / enabled : 0 };
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events that are counted, not sampled (perf_event_open(2)): of a process and what it starts, of
+ * threads that run, or of CPUs.
+ */
+#ifndef EBPROF_COUNTERS_H
+#define EBPROF_COUNTERS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "collect/event.h"
+
+/*
+ * What was counted. Where there are more events than the CPU has counters, each has one for a share
+ * of the time, and @value is what the whole would have been.
+ */
+struct counted {
+	double value;
+	double share;	/* of the time that it was counted for, 0 to 1; 0: never */
+};
+
+struct counters;
+
+/* @events (@n) stay borrowed. None is opened yet. */
+struct counters *counters_new(const struct event *events, size_t n);
+/* Closes all. Takes NULL. */
+void counters_free(struct counters *c);
+
+/*
+ * Each opens all events, which count from counters_start() on; those of a command from its exec on,
+ * and what it starts is counted, too. An event that this machine lacks stays absent. 0, or a
+ * negative errno with @e filled.
+ */
+int counters_of_command(struct counters *c, pid_t pid, struct error *e);
+/* All threads that @pid has now, and those that these make. */
+int counters_of_process(struct counters *c, pid_t pid, struct error *e);
+/* All that the CPUs that are online do. */
+int counters_of_machine(struct counters *c, struct error *e);
+
+void counters_start(struct counters *c);
+void counters_stop(struct counters *c);
+/* 1 where event @i cannot be counted on this machine. */
+int counters_absent(const struct counters *c, size_t i);
+/* 1 where this user may count only what happens in user code. */
+int counters_user_only(const struct counters *c);
+/* What was counted of event @i since they were opened. */
+struct counted counters_read(const struct counters *c, size_t i);
+
+#endif
