@@ -130,6 +130,14 @@ uint32_t langs_layout(struct langs *l, uint32_t image)
 	return l->looked.v[image].found == LAYOUT ? l->looked.v[image].number : 0;
 }
 
+int langs_has_machine(const struct langs *l)
+{
+	for (size_t i = 0; i < l->layouts.n; i++)
+		if (l->layouts.v[i].ops->language >= EBP_LANGUAGE_MACHINE)
+			return 1;
+	return 0;
+}
+
 int langs_runs(struct langs *l, uint32_t image, uint64_t offset)
 {
 	uint32_t number = langs_layout(l, image);

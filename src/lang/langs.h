@@ -32,6 +32,8 @@ void langs_memory(struct langs *l, langs_read *read, void *ctx);
  * EBP_LAYOUTS_MAX, and have the flag EBP_LAYOUT_MACHINE where they are of such a language.
  */
 uint32_t langs_layout(struct langs *l, uint32_t image);
+/* Whether there is one whose frames are machine frames, which only the kernel can name. */
+int langs_has_machine(const struct langs *l);
 /* Whether @offset of @image is in an interpreter's own code. */
 int langs_runs(struct langs *l, uint32_t image, uint64_t offset);
 

@@ -29,6 +29,8 @@
 #define FORGET_AFTER	(3000 * MS)
 /* sampling waits for the targets' unwind tables, but not longer */
 #define TABLES_FIRST	(50 * MS)
+/* ... of those whose frames have no names, and are not whole, without tables in the kernel */
+#define TABLES_OF_JITS	(500 * MS)
 /* nor does the end wait longer for those that samples still need */
 #define TABLES_LAST	(5000 * MS)
 #define END_STACKS	(1000 * MS)	/* stacks are taken for so long after the end, */
@@ -478,7 +480,8 @@ int session_start(struct session *s, struct error *e)
 
 	if (takes_user(s)) {
 		pump(s);
-		unwinder_wait(s->unwinder, TABLES_FIRST);
+		unwinder_wait(s->unwinder,
+			      langs_has_machine(s->langs) ? TABLES_OF_JITS : TABLES_FIRST);
 	}
 	s->sources->host.origin = clock_ns();
 	err = collector_start(s->collector, e);
