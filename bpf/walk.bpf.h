@@ -11,6 +11,7 @@
 #include "bpf/hotspot.bpf.h"
 #include "bpf/lang.bpf.h"
 #include "bpf/python.bpf.h"
+#include "bpf/ruby.bpf.h"
 #include "bpf/unwind.bpf.h"
 #include "bpf/v8.bpf.h"
 
@@ -137,6 +138,8 @@ static __always_inline int list_frame(__u32 language, __u32 frame)
 	switch (language) {
 	case EBP_LANGUAGE_PYTHON:
 		return python_frame(frame);
+	case EBP_LANGUAGE_RUBY:
+		return ruby_frame(frame);
 	default:
 		return LANG_END;
 	}
@@ -147,6 +150,8 @@ static __always_inline int list_announce(__u32 language, __u32 frame)
 	switch (language) {
 	case EBP_LANGUAGE_PYTHON:
 		return python_announce(frame);
+	case EBP_LANGUAGE_RUBY:
+		return ruby_announce(frame);
 	default:
 		return LANG_END;
 	}
@@ -158,6 +163,8 @@ static __always_inline int list_start(__u32 language, struct lang_walk *w,
 	switch (language) {
 	case EBP_LANGUAGE_PYTHON:
 		return python_start(w, u);
+	case EBP_LANGUAGE_RUBY:
+		return ruby_start(w, u);
 	default:
 		return -1;
 	}

@@ -7,6 +7,7 @@
 
 const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_PYTHON] = &lang_python,
+	[EBP_LANGUAGE_RUBY] = &lang_ruby,
 	[EBP_LANGUAGE_V8] = &lang_v8,
 	[EBP_LANGUAGE_HOTSPOT] = &lang_hotspot,
 };
@@ -16,7 +17,7 @@ void lang_image_free(struct lang_image *l)
 	vec_free(&l->code);
 }
 
-int lang_image_runs(const struct lang_image *l, uint64_t offset)
+enum lang_runs lang_image_runs(const struct lang_image *l, uint64_t offset)
 {
 	size_t lo = 0, hi = l->code.n;
 
@@ -28,7 +29,9 @@ int lang_image_runs(const struct lang_image *l, uint64_t offset)
 		else
 			hi = mid;
 	}
-	return lo && offset < l->code.v[lo - 1].end;
+	if (!lo || offset >= l->code.v[lo - 1].end)
+		return LANG_RUNS_NOT;
+	return l->code.v[lo - 1].inner ? LANG_RUNS_INNER : LANG_RUNS_CALL;
 }
 
 static char *put_utf8(char *to, uint32_t c)

@@ -20,7 +20,11 @@
 /* Offsets in a file, @end exclusive. */
 struct lang_range {
 	uint64_t start, end;
+	/* a part of what the frame that called it is: it begins no run of its own */
+	int inner;
 };
+/* What lang_image_runs() says of code. */
+enum lang_runs { LANG_RUNS_NOT, LANG_RUNS_CALL, LANG_RUNS_INNER };
 
 /* An interpreter in a file. */
 struct lang_image {
@@ -90,14 +94,14 @@ struct lang_ops {
 	void (*close)(void *state);
 };
 
-extern const struct lang_ops lang_hotspot, lang_python, lang_v8;
+extern const struct lang_ops lang_hotspot, lang_python, lang_ruby, lang_v8;
 
 /* All rows: by language, with gaps. */
 extern const struct lang_ops *const lang_rows[EBP_LANGUAGES];
 
 void lang_image_free(struct lang_image *l);
 /* Whether @offset of the file is in the interpreter's own code. */
-int lang_image_runs(const struct lang_image *l, uint64_t offset);
+enum lang_runs lang_image_runs(const struct lang_image *l, uint64_t offset);
 
 /*
  * Makes @out of a record of @size bytes. 0, or -EBADMSG: it is not whole. A name that

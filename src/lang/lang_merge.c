@@ -38,7 +38,7 @@ static size_t count_calls(const struct lang_merge *m, const uint64_t *words, siz
 	size_t calls = 0;
 
 	for (size_t i = 0; i < n; i++)
-		calls += m->runs(m->ctx, words[i]) != 0;
+		calls += m->runs(m->ctx, words[i]) == LANG_RUNS_CALL;
 	return calls;
 }
 
@@ -69,18 +69,30 @@ static int is_trampoline(const struct merging *g, size_t i)
 	       !EBP_FRAME_IS_OF_CODE(g->words[i]) && i + 1 < g->natives;
 }
 
+/* The frame of a call that the frame at @i is, or is a part of; @natives where it is neither. */
+static size_t call_of(const struct merging *g, size_t i)
+{
+	enum lang_runs runs;
+
+	do
+		runs = g->m->runs(g->m->ctx, g->words[i]);
+	while (runs == LANG_RUNS_INNER && ++i < g->natives);
+	return runs == LANG_RUNS_CALL ? i : g->natives;
+}
+
 /*
- * The interpreter's frame at @i, and what it runs in its place. Returns how many frames that was.
+ * The interpreter's frames from @i to that of its call @to, and what it runs in their place.
+ * Returns how many frames that was.
  */
-static size_t put_call(struct merging *g, size_t i, int has_run)
+static size_t put_call(struct merging *g, size_t i, size_t to, int has_run)
 {
 	if (has_run)
 		put_run(g);
-	if (g->m->keep_native || !has_run)
-		g->out[g->made++] = g->words[i];
-	else if (is_trampoline(g, i + 1))
-		return 2;
-	return 1;
+	if (!g->m->keep_native && has_run)
+		return to + 1 - i + is_trampoline(g, to + 1);
+	for (size_t k = i; k <= to; k++)
+		g->out[g->made++] = g->words[k];
+	return to + 1 - i;
 }
 
 size_t lang_merge(const struct lang_merge *m, const uint64_t *words, size_t n, uint64_t *out)
@@ -103,13 +115,15 @@ size_t lang_merge(const struct lang_merge *m, const uint64_t *words, size_t n, u
 		more = calls && runs > calls ? runs - calls : 0;
 	}
 	for (size_t i = 0; i < g.natives;) {
-		if (!m->runs(m->ctx, words[i])) {
+		size_t call = call_of(&g, i);
+
+		if (call == g.natives) {
 			out[g.made++] = words[i++];
 			continue;
 		}
 		for (; more; more--)
 			put_run(&g);
-		i += put_call(&g, i, !early && g.next < n);
+		i += put_call(&g, i, call, !early && g.next < n);
 		early -= early > 0;
 	}
 	while (g.next < n)

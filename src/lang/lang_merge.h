@@ -13,9 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lang/lang.h"
+
 struct lang_merge {
-	/* whether a native frame is in the interpreter's own code */
-	int (*runs)(void *ctx, uint64_t frame);
+	/* whether a native frame is in the interpreter's own code; its parts stand before it */
+	enum lang_runs (*runs)(void *ctx, uint64_t frame);
 	void *ctx;
 	/*
 	 * The native frames reach the root: pairs are counted from there, else from the leaf. The

@@ -138,11 +138,13 @@ int langs_has_machine(const struct langs *l)
 	return 0;
 }
 
-int langs_runs(struct langs *l, uint32_t image, uint64_t offset)
+enum lang_runs langs_runs(struct langs *l, uint32_t image, uint64_t offset)
 {
 	uint32_t number = langs_layout(l, image);
 
-	return number && lang_image_runs(&l->layouts.v[(number & ~EBP_LAYOUT_MACHINE) - 1], offset);
+	if (!number)
+		return LANG_RUNS_NOT;
+	return lang_image_runs(&l->layouts.v[(number & ~EBP_LAYOUT_MACHINE) - 1], offset);
 }
 
 const char *langs_why(const struct langs *l)

@@ -35,7 +35,7 @@ uint32_t langs_layout(struct langs *l, uint32_t image);
 /* Whether there is one whose frames are machine frames, which only the kernel can name. */
 int langs_has_machine(const struct langs *l);
 /* Whether @offset of @image is in an interpreter's own code. */
-int langs_runs(struct langs *l, uint32_t image, uint64_t offset);
+enum lang_runs langs_runs(struct langs *l, uint32_t image, uint64_t offset);
 
 /* Why interpreters were met that are not known: the first reason, as a text; NULL: none were. */
 const char *langs_why(const struct langs *l);

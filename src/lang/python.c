@@ -141,7 +141,7 @@ static void take_code(struct reading *r, const Elf64_Sym *sym, const char *name)
 		r->skew = s->vaddr - s->offset;
 		r->found = 1;
 	}
-	vec_push(&r->out->code, (struct lang_range){ start, start + sym->st_size });
+	vec_push(&r->out->code, (struct lang_range){ start, start + sym->st_size, 0 });
 }
 
 static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)

@@ -21,6 +21,8 @@ const struct frame_kind_row frame_kinds[FRAME_KINDS] = {
 			       .saved = FRAME_JAVASCRIPT },
 	[FRAME_JAVA] = { "java", "_[v]", "", "Java", FRAME_PROGRAM, FAMILY_SCRIPT,
 			 .inlined = FRAME_JAVA, .saved = FRAME_JAVA },
+	[FRAME_RUBY] = { "ruby", "_[r]", "", "Ruby", FRAME_PROGRAM, FAMILY_SCRIPT,
+			 .inlined = FRAME_RUBY, .saved = FRAME_RUBY },
 };
 
 const char *const frame_families[FAMILIES] = {

@@ -24,6 +24,7 @@ enum frame_kind {
 	FRAME_INLINED,	/* of no function: how one looks where it was inlined */
 	FRAME_JAVASCRIPT,	/* a JavaScript function */
 	FRAME_JAVA,	/* a Java method, however it was run */
+	FRAME_RUBY,	/* a Ruby method, block or file, or a method in C */
 	FRAME_KINDS,
 };
 

@@ -56,14 +56,15 @@ size_t assembler_join_lang(struct assembler *a, const __u64 *words, size_t n, ui
 	return a->words.n;
 }
 
-static int runs(void *ctx, uint64_t frame)
+static enum lang_runs runs(void *ctx, uint64_t frame)
 {
 	const struct assembler *a = ctx;
 
 	struct frame_word f;
 
 	frame_word_read(frame, &f);
-	return f.where == FRAME_IN_FILE && langs_runs(a->langs, f.image, f.address);
+	return f.where == FRAME_IN_FILE ? langs_runs(a->langs, f.image, f.address)
+					: LANG_RUNS_NOT;
 }
 
 size_t assembler_merge(struct assembler *a, const __u64 *words, size_t n, int complete)

@@ -140,9 +140,10 @@ TEST(ranges_of_the_interpreter)
 	struct lang_image image = { 0 };
 
 	CHECK(!lang_image_runs(&image, 5));
-	vec_push(&image.code, (struct lang_range){ 10, 20 });
-	vec_push(&image.code, (struct lang_range){ 40, 50 });
-	CHECK(lang_image_runs(&image, 10) && lang_image_runs(&image, 49));
+	vec_push(&image.code, (struct lang_range){ 10, 20, 0 });
+	vec_push(&image.code, (struct lang_range){ 40, 50, 1 });
+	CHECK_EQ(lang_image_runs(&image, 10), LANG_RUNS_CALL);
+	CHECK_EQ(lang_image_runs(&image, 49), LANG_RUNS_INNER);
 	CHECK(!lang_image_runs(&image, 9) && !lang_image_runs(&image, 20) &&
 	      !lang_image_runs(&image, 50));
 	lang_image_free(&image);

@@ -4,6 +4,7 @@
 #include "test.h"
 
 #define EVAL	 EBP_FRAME(1, 0x500)	/* the interpreter's own code */
+#define PART	 EBP_FRAME(1, 0x600)	/* what that calls, for itself */
 #define NATIVE(n) EBP_FRAME(2, (n))
 #define JIT	 0x7f0000001000ull
 #define CODE(n)	 EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, (uint64_t)(n) + 10, 3)
@@ -15,10 +16,10 @@
 
 #define LIST(...) (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / 8
 
-static int runs(void *ctx, uint64_t frame)
+static enum lang_runs runs(void *ctx, uint64_t frame)
 {
 	(void)ctx;
-	return frame == EVAL;
+	return frame == EVAL ? LANG_RUNS_CALL : frame == PART ? LANG_RUNS_INNER : LANG_RUNS_NOT;
 }
 
 static void check(const struct lang_merge *m, const uint64_t *words, size_t n,
@@ -50,6 +51,21 @@ TEST(a_run_for_each_call)
 	check(&native,
 	      LIST(NATIVE(1), EVAL, NATIVE(2), EVAL, CODE(1), ENTRY(2), ENTRY(4)),
 	      LIST(NATIVE(1), CODE(1), ENTRY(2), EVAL, NATIVE(2), ENTRY(4), EVAL));
+}
+
+TEST(parts_of_a_call)
+{
+	check(&whole,
+	      LIST(NATIVE(1), PART, PART, EVAL, NATIVE(2), EVAL, CODE(1), ENTRY(2), ENTRY(3)),
+	      LIST(NATIVE(1), CODE(1), ENTRY(2), NATIVE(2), ENTRY(3)));
+	check(&native, LIST(PART, EVAL, NATIVE(2), PART, EVAL, ENTRY(2), ENTRY(4)),
+	      LIST(ENTRY(2), PART, EVAL, NATIVE(2), ENTRY(4), PART, EVAL));
+	/* The innermost call runs nothing yet. */
+	check(&whole, LIST(PART, EVAL, NATIVE(2), PART, EVAL, ENTRY(1)),
+	      LIST(PART, EVAL, NATIVE(2), ENTRY(1)));
+	/* Without its call a part is as any other code. */
+	check(&cut, LIST(PART, NATIVE(1), EVAL, PART, ENTRY(1)),
+	      LIST(PART, NATIVE(1), ENTRY(1), PART));
 }
 
 TEST(a_call_that_runs_nothing_yet)
@@ -100,6 +116,7 @@ int main(void)
 {
 	RUN(without_a_language_nothing_changes);
 	RUN(a_run_for_each_call);
+	RUN(parts_of_a_call);
 	RUN(a_call_that_runs_nothing_yet);
 	RUN(a_call_that_is_not_seen);
 	RUN(a_cut_native_stack);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* CRuby's frames of the current task: a listed language (lang.bpf.h). */
+#ifndef EBPROF_RUBY_BPF_H
+#define EBPROF_RUBY_BPF_H
+
+#include "bpf/lang.bpf.h"
+#include "bpf/ruby.h"
+
+struct ruby_env;
+
+static __always_inline int ruby_read(struct ruby_env *env __attribute__((unused)), void *dst,
+				     __u32 size, __u64 address)
+{
+	return bpf_probe_read_user(dst, size, (void *)address);
+}
+
+#include "bpf/ruby_describe.h"
+
+_Static_assert(sizeof(struct ruby_state) <= 8 * WALK_WORDS, "room");
+
+static __always_inline struct ruby_state *ruby_state_of(struct lang_walk *w)
+{
+	return (void *)w->state;
+}
+
+/* --- What code says of itself. ------------------------------------------------- */
+
+/* One part of the record of this CPU. A function of its own, as what is looked at in each. */
+__noinline int ruby_part(__u32 part)
+{
+	__u32 zero = 0;
+	struct lang_walk *w = this_walk();
+	const struct ebp_ruby *o = w ? walk_layout(w) : NULL;
+	struct code_record *r = bpf_map_lookup_elem(&code_records, &zero);
+
+	if (!o || !r || part >= RUBY_PARTS)
+		return 0;
+	ruby_describe(NULL, ruby_state_of(w), o, (void *)r, part);
+	return 0;
+}
+
+/* Gives the last frame of this CPU's walk its id. @frame as in unwind_frame(). */
+__noinline int ruby_announce(__u32 frame)
+{
+	struct lang_walk *w = this_walk();
+	struct ebp_code *r;
+
+	if (!w || frame > EBP_WORDS_MAX)
+		return LANG_END;
+	r = code_begin(w, EBP_LANGUAGE_RUBY);
+	if (!r)
+		return LANG_END;
+	for (__u32 part = 0; part < RUBY_PARTS; part++)
+		ruby_part(part);
+	w->pending |= code_send(w, r, ruby_is_whole(ruby_state_of(w), r)) << EBP_CODE_SHIFT;
+	return LANG_ON;
+}
+
+/* --- The walk. ----------------------------------------------------------------- */
+
+/* To the method that the last frame belongs to. */
+__noinline int ruby_hops(__u32 frame)
+{
+	struct lang_walk *w = this_walk();
+
+	if (!w || frame > EBP_WORDS_MAX)
+		return 0;
+	for (__u32 i = 0; i < RUBY_HOPS; i++)
+		if (!ruby_hop(NULL, ruby_state_of(w)))
+			break;
+	return 0;
+}
+
+/* The next frame of this CPU's walk, and its code. 0; negative: there is none. */
+__noinline int ruby_next(__u32 frame)
+{
+	struct lang_walk *w = this_walk();
+	const struct ebp_ruby *o = w ? walk_layout(w) : NULL;
+	struct ruby_state *s;
+
+	if (!o || frame > EBP_WORDS_MAX)
+		return -1;
+	s = ruby_state_of(w);
+	if (ruby_step(NULL, s, o))
+		return -1;
+	ruby_code(NULL, s);
+	return 0;
+}
+
+/* The last frame of the walk as one of the stack (LANG_*). */
+static __always_inline int ruby_take(struct lang_walk *w, struct unwind_state *u)
+{
+	struct ruby_state *s = ruby_state_of(w);
+	__u64 id = EBP_CODE_UNNAMED;
+
+	ruby_of_method(s);
+	if (!s->identity && !s->has_code)
+		return LANG_ON;
+	walk_flush(w, u);
+	if (s->identity)
+		id = code_id(w, s->identity);
+	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_RUBY, id, s->place);
+	if (s->entry)
+		w->pending |= EBP_FRAME_ENTRY;
+	return id ? LANG_ON : LANG_NEW;
+}
+
+/* One frame of this CPU's walk (LANG_*). @frame as in unwind_frame(). */
+__noinline int ruby_frame(__u32 frame)
+{
+	__u32 zero = 0;
+	struct lang_walk *w = this_walk();
+	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &zero);
+	struct ruby_state *s;
+
+	if (!w || !u || frame > EBP_WORDS_MAX || u->n >= EBP_WORDS_MAX - 1)
+		return LANG_END;
+	s = ruby_state_of(w);
+	w->done = s->frame >= s->end;
+	if (w->done || ruby_next(frame))
+		return LANG_END;
+	ruby_hops(frame);
+	return ruby_take(w, u);
+}
+
+/* 0; negative: the current task runs no Ruby. */
+static __always_inline int ruby_start(struct lang_walk *w, const struct unwind_state *u)
+{
+	const struct ebp_ruby *o = walk_layout(w);
+
+	return o ? ruby_begin(NULL, ruby_state_of(w), o, u->lang_bias, thread_pointer()) : -1;
+}
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What code of Ruby says of itself. As ruby_step.h, for BPF and user space alike. */
+#ifndef EBPROF_RUBY_DESCRIBE_H
+#define EBPROF_RUBY_DESCRIBE_H
+
+#include "bpf/ruby_step.h"
+
+/* So that the compiler keeps a bound that the verifier has to see. */
+#ifndef barrier_var
+#define barrier_var(x) ((void)(x))
+#endif
+
+#define RUBY_EMBEDDED	0x2000		/* flag of an array; of a string, that it is not */
+#define RUBY_SEGMENT	512		/* names of symbols in one array */
+#define RUBY_DEF_ID	32		/* of a method's definition: the symbol */
+#define RUBY_VARIABLES	4		/* of a class, that are looked at */
+#define RUBY_HASH_NONE	(~0ull)		/* of a variable that is gone */
+
+/* How positions are counted (succ_index_table): the first by themselves, the others in blocks. */
+#define RUBY_FIRST	54
+#define RUBY_FIRST_BYTES 48
+#define RUBY_BLOCK	512
+#define RUBY_BLOCK_BYTES 80
+
+/* --- Objects. ------------------------------------------------------------------ */
+
+/* Element @i of the array at @array; 0: there is none. */
+static __always_inline __u64 ruby_element(struct ruby_env *env, __u64 array, __u32 i)
+{
+	__u64 words[5] = { 0 };
+
+	if (!array || ruby_read(env, words, sizeof(words), array) ||
+	    RUBY_TYPE(words[0]) != RUBY_ARRAY)
+		return 0;
+	if (words[0] & RUBY_EMBEDDED)
+		return ruby_word(env, array + 16 + i * 8ull);
+	return i < words[2] ? ruby_word(env, words[4] + i * 8ull) : 0;
+}
+
+/* The name of symbol @id, a string object; 0: not known. */
+static __always_inline __u64 ruby_symbol(struct ruby_env *env, const struct ruby_state *s,
+					 const struct ebp_ruby *o, __u64 id)
+{
+	__u32 number = id > o->last_operator ? id >> 4 : id;
+	__u64 segment;
+
+	segment = ruby_element(env, ruby_word(env, s->bias + o->ids), number / RUBY_SEGMENT);
+	return ruby_element(env, segment, number % RUBY_SEGMENT * 2);
+}
+
+/* The string object s->object into @dst, of which @mask + 1 bytes may be written. */
+static __always_inline void ruby_text(struct ruby_env *env, struct ruby_state *s,
+				      const struct ebp_ruby *o, struct ebp_text *t, __u8 *dst,
+				      __u32 mask)
+{
+	__u64 *words = s->name_words, at;
+	__u32 bytes;
+
+	if (!s->object || s->object & 7 ||
+	    ruby_read(env, words, sizeof(s->name_words), s->object) ||
+	    RUBY_TYPE(words[0]) != RUBY_STRING)
+		return;
+	if (words[0] & RUBY_EMBEDDED) {
+		at = words[3];
+	} else if (o->flags & EBP_RUBY_SHORT) {
+		words[2] = words[0] >> 14 & 31;
+		at = s->object + 16;
+	} else {
+		at = s->object + 24;
+	}
+	bytes = words[2] < mask ? words[2] : mask;
+	barrier_var(bytes);
+	bytes &= mask;
+	if (ruby_read(env, dst, bytes, at))
+		return;
+	t->length = words[2] < 1u << 30 ? words[2] : 1u << 30;
+	t->width = EBP_TEXT_UTF8;
+}
+
+/* --- Classes. ------------------------------------------------------------------ */
+
+/* The first variables of class @at, {hash, key, value} each: into s->variables. How many. */
+static __always_inline __u32 ruby_variables(struct ruby_env *env, struct ruby_state *s, __u64 at)
+{
+	__u64 table = ruby_word(env, ruby_word(env, at + 24) + 8), bound;
+
+	if (!table)
+		return 0;
+	bound = ruby_word(env, table + 40);
+	if (ruby_read(env, s->variables, sizeof(s->variables), ruby_word(env, table + 48)))
+		return 0;
+	return bound < RUBY_VARIABLES ? bound : RUBY_VARIABLES;
+}
+
+/* What each class has its name as: the first variable of Object. */
+static __always_inline __u64 ruby_name_key(struct ruby_env *env, struct ruby_state *s,
+					   const struct ebp_ruby *o)
+{
+	__u64 object = ruby_word(env, s->bias + o->object);
+
+	return ruby_variables(env, s, object) ? s->variables[1] : 0;
+}
+
+/* The name of class s->object in its place; 0: it has none. */
+static __always_inline void ruby_class_name(struct ruby_env *env, struct ruby_state *s,
+					    const struct ebp_ruby *o)
+{
+	__u64 key, name = 0;
+	__u32 n;
+
+	if (!(o->flags & EBP_RUBY_VARIABLES)) {
+		s->object = ruby_word(env, s->object + o->class_name);
+		return;
+	}
+	key = ruby_name_key(env, s, o);
+	n = ruby_variables(env, s, s->object);
+#ifdef __clang__
+#pragma unroll
+#endif
+	for (__u32 i = 0; i < RUBY_VARIABLES; i++)
+		if (i < n && key && s->variables[3 * i] != RUBY_HASH_NONE &&
+		    s->variables[3 * i + 1] == key)
+			name = s->variables[3 * i + 2];
+	s->object = name;
+}
+
+/* Whose singleton class s->object is, in its place; 0: not known. */
+static __always_inline void ruby_attached(struct ruby_env *env, struct ruby_state *s,
+					  const struct ebp_ruby *o)
+{
+	__u64 object = s->object, attached = 0;
+	__u32 n;
+
+	if (!(o->flags & EBP_RUBY_VARIABLES)) {
+		s->object = ruby_word(env, object + o->class_attached);
+		return;
+	}
+	n = ruby_variables(env, s, object);
+#ifdef __clang__
+#pragma unroll
+#endif
+	for (__u32 i = 0; i < RUBY_VARIABLES; i++)
+		if (i < n && s->variables[3 * i] != RUBY_HASH_NONE &&
+		    !(s->variables[3 * i + 2] & 7) &&
+		    ruby_word(env, s->variables[3 * i + 2] + 8) == object)
+			attached = s->variables[3 * i + 2];
+	s->object = attached;
+}
+
+static __always_inline int ruby_is_class(__u64 flags)
+{
+	return RUBY_TYPE(flags) == RUBY_CLASS || RUBY_TYPE(flags) == RUBY_MODULE;
+}
+
+/*
+ * The class that the frame's method belongs to: the string object of its name into s->object, 0
+ * where it has none. Returns whether it is the method of the object with that name itself.
+ */
+static __always_inline int ruby_owner(struct ruby_env *env, struct ruby_state *s,
+				      const struct ebp_ruby *o)
+{
+	__u64 flags;
+	int single;
+
+	s->object = s->method ? s->method_words[RUBY_METHOD_OWNER] : 0;
+	flags = ruby_word(env, s->object);
+	if (RUBY_TYPE(flags) == RUBY_ICLASS) {
+		s->object = ruby_word(env, s->object + 8);
+		flags = ruby_word(env, s->object);
+	}
+	single = RUBY_TYPE(flags) == RUBY_CLASS && flags & RUBY_SINGLETON;
+	if (single) {
+		ruby_attached(env, s, o);
+		flags = s->object & 7 ? 0 : ruby_word(env, s->object);
+	}
+	if (ruby_is_class(flags))
+		ruby_class_name(env, s, o);
+	else
+		s->object = 0;
+	return single;
+}
+
+/* --- Lines. -------------------------------------------------------------------- */
+
+/* The index of positions, and the lines, behind @t. Their bytes; 0: not all could be read. */
+static __always_inline __u32 ruby_lines(struct ruby_env *env, struct ruby_state *s,
+					const struct ebp_ruby *o, struct ebp_ruby_table *t,
+					__u8 *to)
+{
+	const __u64 *insns = &s->body_words[o->insns >> 3 & 15];
+	__u32 size = s->body_words[RUBY_BODY_SIZE] >> 32, index = RUBY_FIRST_BYTES, lines;
+
+	if (size > RUBY_FIRST)
+		index += (size - RUBY_FIRST + RUBY_BLOCK - 1) / RUBY_BLOCK * RUBY_BLOCK_BYTES;
+	t->entries = insns[2];
+	t->entry_bytes = o->entry_bytes;
+	lines = t->entries < EBP_RUBY_LINES / 8 ? t->entries * o->entry_bytes : EBP_RUBY_LINES;
+	index = index < EBP_RUBY_INDEX ? index : EBP_RUBY_INDEX;
+	lines = lines < EBP_RUBY_LINES ? lines : EBP_RUBY_LINES;
+	barrier_var(index);
+	barrier_var(lines);
+	if (index > EBP_RUBY_INDEX || lines > EBP_RUBY_LINES || !lines)
+		return 0;
+	if (ruby_read(env, to, index, insns[3]) ||
+	    ruby_read(env, to + EBP_RUBY_INDEX, lines, insns[0]))
+		return 0;
+	t->index_bytes = index;
+	return EBP_RUBY_INDEX + lines;
+}
+
+/* Bytes of the string object s->object; 0: not known. */
+static __always_inline __u32 ruby_length(struct ruby_env *env, struct ruby_state *s,
+					 const struct ebp_ruby *o)
+{
+	__u64 *words = s->name_words;
+
+	if (ruby_read(env, words, sizeof(s->name_words), s->object) ||
+	    RUBY_TYPE(words[0]) != RUBY_STRING)
+		return 0;
+	return words[0] & RUBY_EMBEDDED || !(o->flags & EBP_RUBY_SHORT) ? words[2]
+								      : words[0] >> 14 & 31;
+}
+
+/* --- All of it, in parts. ------------------------------------------------------ */
+
+/* What is read of the code that the last step found. */
+enum { RUBY_PART_NAME, RUBY_PART_SCOPE, RUBY_PART_FILE, RUBY_PART_LINES, RUBY_PARTS };
+
+static __always_inline void ruby_name(struct ruby_env *env, struct ruby_state *s,
+				      const struct ebp_ruby *o, struct ebp_code *r)
+{
+	if (s->is_c)
+		s->object = ruby_symbol(env, s, o,
+					ruby_word(env, s->method_words[RUBY_METHOD_DEF] +
+							       RUBY_DEF_ID));
+	else
+		s->object = s->body_words[RUBY_BODY_LABEL];
+	ruby_text(env, s, o, &r->name, r->name_bytes, EBP_CODE_NAME - 1);
+}
+
+static __always_inline void ruby_file(struct ruby_env *env, struct ruby_state *s,
+				      const struct ebp_ruby *o, struct ebp_code *r)
+{
+	__u64 path;
+
+	s->object = s->body_words[RUBY_BODY_PATH];
+	/* Beside the absolute path. */
+	path = ruby_element(env, s->object, 0);
+	if (path)
+		s->object = path;
+	ruby_text(env, s, o, &r->file, r->file_bytes, EBP_CODE_FILE - 1);
+}
+
+static __always_inline void ruby_table(struct ruby_env *env, struct ruby_state *s,
+				       const struct ebp_ruby *o, struct ebp_code *r)
+{
+	struct ebp_ruby_table *t = (void *)r->table_data;
+	__u64 first = s->body_words[RUBY_BODY_FIRST_LINE];
+	__u32 n;
+
+	s->object = s->body_words[RUBY_BODY_BASE];
+	t->base = ruby_length(env, s, o);
+	/* A Fixnum, then an int. */
+	r->first_line = o->flags & EBP_RUBY_SHORT ? first >> 1 : first;
+	n = ruby_lines(env, s, o, t, r->table_data + sizeof(*t));
+	r->head.n = sizeof(*t) + n;
+}
+
+/* One of the parts into @r. */
+static __always_inline void ruby_describe(struct ruby_env *env, struct ruby_state *s,
+					  const struct ebp_ruby *o, struct ebp_code *r,
+					  __u32 part)
+{
+	struct ebp_ruby_table *t = (void *)r->table_data;
+
+	if (part == RUBY_PART_NAME) {
+		*t = (struct ebp_ruby_table){};
+		r->head.n = sizeof(*t);
+		r->version = o->version;
+		ruby_name(env, s, o, r);
+	} else if (part == RUBY_PART_SCOPE) {
+		t->singleton = ruby_owner(env, s, o);
+		ruby_text(env, s, o, &r->scope, r->scope_bytes, EBP_CODE_SCOPE - 1);
+	} else if (part == RUBY_PART_FILE && !s->is_c) {
+		ruby_file(env, s, o, r);
+	} else if (part == RUBY_PART_LINES && !s->is_c) {
+		ruby_table(env, s, o, r);
+	}
+}
+
+/* Whether nothing is missing that may be there the next time. */
+static __always_inline int ruby_is_whole(const struct ruby_state *s, const struct ebp_code *r)
+{
+	const struct ebp_ruby_table *t = (const void *)r->table_data;
+
+	return r->name.width && (s->is_c || (r->file.width && t->index_bytes));
+}
+
+#endif

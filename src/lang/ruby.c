@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CRuby: which file is an interpreter, and where it keeps its frames.
+ *
+ * Structures go by the version, which the library exports; what it does not export is found by the
+ * code of functions that it does (ruby_find). What has changed in either gives no layout.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/ruby.h"
+#include "elf/elf_lookup.h"
+#include "lang/lang.h"
+#include "lang/ruby_find.h"
+#include "lang/ruby_lines.h"
+
+/* What has to be found in the file. */
+enum symbol { VERSION, OBJECT, RECEIVER, THREAD_P, ID2STR, EXEC, SYMBOLS };
+
+static const struct {
+	const char *name;
+	unsigned char type;
+} symbol_rows[SYMBOLS] = {
+	[VERSION] = { "ruby_api_version", STT_OBJECT },
+	[OBJECT] = { "rb_cObject", STT_OBJECT },
+	[RECEIVER] = { "rb_current_receiver", STT_FUNC },
+	[THREAD_P] = { "ruby_native_thread_p", STT_FUNC },
+	[ID2STR] = { "rb_id2str", STT_FUNC },
+	[EXEC] = { "rb_vm_exec", STT_FUNC },
+};
+
+static const struct ebp_ruby releases[] = {
+	{ .version = 27, .flags = EBP_RUBY_KEY | EBP_RUBY_SHORT | EBP_RUBY_VARIABLES,
+	  .thread_id = 72, .thread_ec = 32, .frame_bytes = 56, .insns = 120, .entry_bytes = 8 },
+	{ .version = 31, .flags = EBP_RUBY_SHORT | EBP_RUBY_VARIABLES, .frame_bytes = 64,
+	  .insns = 120, .entry_bytes = 12 },
+	{ .version = 33, .frame_bytes = 56, .insns = 112, .entry_bytes = 12, .class_name = 152,
+	  .class_attached = 128 },
+};
+
+struct reading {
+	const struct elf_file *f;
+	uint64_t symbols[SYMBOLS];	/* addresses; 0: not found */
+};
+
+static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
+{
+	struct reading *r = ctx;
+
+	for (int i = 0; i < SYMBOLS; i++)
+		if (!r->symbols[i] && ELF64_ST_TYPE(sym->st_info) == symbol_rows[i].type &&
+		    !strcmp(symbol_rows[i].name, name))
+			r->symbols[i] = sym->st_value;
+}
+
+/* 10 * major + minor; 0: not known. */
+static uint32_t version_of(const struct reading *r)
+{
+	const struct elf_segment *s;
+	uint64_t at = r->symbols[VERSION];
+	size_t n = elf_file_segments(r->f, &s);
+	uint32_t numbers[2];
+
+	for (size_t i = 0; at && i < n; i++)
+		if (s[i].type == PT_LOAD && at >= s[i].vaddr && at - s[i].vaddr < s[i].filesz &&
+		    !elf_file_read(r->f, s[i].offset + (at - s[i].vaddr), numbers,
+				   sizeof(numbers)) &&
+		    numbers[0] < 100 && numbers[1] < 10)
+			return numbers[0] * 10 + numbers[1];
+	return 0;
+}
+
+static const struct ebp_ruby *release_of(uint32_t version)
+{
+	for (size_t i = 0; i < sizeof(releases) / sizeof(*releases); i++)
+		if (releases[i].version == version)
+			return &releases[i];
+	return NULL;
+}
+
+/* 0; else something is not there, or not as it is known. */
+static int fill(const struct reading *r, const struct ruby_text *t,
+		const struct ebp_ruby *release, struct lang_image *out)
+{
+	struct ebp_ruby layout = *release;
+	uint64_t skew = t->address - t->offset;
+	struct ruby_symbols symbols;
+	struct ruby_context context;
+
+	if (release->flags & EBP_RUBY_KEY ? ruby_find_key(t, r->symbols[THREAD_P], &context)
+					  : ruby_find_context(t, r->symbols[RECEIVER], &context))
+		return -1;
+	if (ruby_find_symbols(t, r->symbols[ID2STR], &symbols) || !r->symbols[OBJECT] ||
+	    ruby_find_interpreter(t, r->symbols[EXEC], out))
+		return -1;
+	layout.flags |= context.flags;
+	layout.slot = context.slot - skew;
+	layout.distance = context.distance;
+	layout.ids = symbols.ids - skew;
+	layout.last_operator = (uint16_t)symbols.last_operator;
+	layout.object = r->symbols[OBJECT] - skew;
+	out->ops = &lang_ruby;
+	memcpy(out->layout.words, &layout, sizeof(layout));
+	return 0;
+}
+
+static void recognise(const struct elf_file *f, const char *name, struct lang_image *out)
+{
+	struct reading r = { .f = f };
+	const struct ebp_ruby *release;
+	struct ruby_text text;
+	uint32_t version;
+
+	/* Nothing else is worth to be searched: it would be every file of the machine. */
+	if (!strstr(name, "ruby"))
+		return;
+	elf_lookup_each(f, take_symbol, &r);
+	if (!r.symbols[VERSION] || !r.symbols[RECEIVER])
+		return;
+	version = version_of(&r);
+	release = release_of(version);
+	if (!release) {
+		snprintf(out->why, sizeof(out->why), "Ruby %u.%u is not known", version / 10,
+			 version % 10);
+		return;
+	}
+	if (elf_file_machine(f) != EM_X86_64 || ruby_text_read(f, &text)) {
+		snprintf(out->why, sizeof(out->why), "this build of Ruby %u.%u is not known",
+			 version / 10, version % 10);
+		return;
+	}
+	if (fill(&r, &text, release, out))
+		snprintf(out->why, sizeof(out->why), "this build of Ruby %u.%u is not known",
+			 version / 10, version % 10);
+	ruby_text_free(&text);
+}
+
+static uint32_t line(const struct lang_code *code, uint32_t place)
+{
+	return place == EBP_PLACE_NONE ? 0 : ruby_line(code->table, code->table_bytes, place);
+}
+
+/*
+ * "Class#block in method" as "block in Class#method", as Ruby 3.4 does; a method of the class
+ * itself with a point. What is no method ("<main>", "<class:A>") has no scope.
+ */
+static void complete(struct lang_code *code, const struct ebp_code *record,
+		     const struct lang_reader *reader)
+{
+	size_t scope = record->scope.length, label = strlen(code->name);
+	struct ebp_ruby_table t;
+	const char *name, *base;
+	char *joined;
+
+	(void)reader;
+	if (!record->scope.width || !scope || record->head.n < sizeof(t) || label <= scope + 1)
+		return;
+	memcpy(&t, record->table_data, sizeof(t));
+	name = code->name + scope + 1;
+	label -= scope + 1;
+	/* What was cut, or has a zero, stays as it is. */
+	if (label != record->name.length || t.base > label || code->name[scope] != '#')
+		return;
+	base = name + label - (t.base ? t.base : label);
+	joined = *base == '<' ? xstrdup(name)
+			      : xasprintf("%.*s%.*s%s%s", (int)(base - name), name, (int)scope,
+					  code->name, t.singleton ? "." : "#", base);
+	free(code->name);
+	code->name = joined;
+}
+
+const struct lang_ops lang_ruby = {
+	.name = "Ruby",
+	.language = EBP_LANGUAGE_RUBY,
+	.joint = "#",
+	.recognise = recognise,
+	.line = line,
+	.complete = complete,
+};

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+#include "lang/ruby_find.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/ruby.h"
+
+#define TEXT_LIMIT	(32u << 20)
+#define HEADER_LIMIT	(16u << 20)
+#define PEEK		48		/* bytes of a short function */
+#define PEEK_LONG	176
+#define OPERATORS_MAX	1024
+/* jumps of the loop, from one instruction of Ruby to the next; 114 to 123 and 7 to 15 were seen */
+#define JUMPS_LEAST	60
+#define JUMPS_TIMES	3		/* as many as any other function's */
+#define CALLERS_MAX	4
+
+static uint32_t u32_at(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct lang_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* --- The text. ----------------------------------------------------------------- */
+
+/* Where functions start: the linker's table for unwinders (LSB, .eh_frame_hdr). */
+static int read_starts(const struct elf_file *f, struct ruby_text *t)
+{
+	const struct elf_section *s = elf_file_section(f, ".eh_frame_hdr");
+	size_t size, n;
+	uint8_t *p = s ? elf_file_section_data(f, s, HEADER_LIMIT, &size) : NULL;
+
+	/* version 1; 4 bytes of a number of rows; rows relative to the section, of 4 bytes each */
+	if (!p || size < 12 || p[0] != 1 || p[2] != 0x03 || p[3] != 0x3b) {
+		free(p);
+		return -EBADMSG;
+	}
+	n = u32_at(p + 8);
+	n = n < (size - 12) / 8 ? n : (size - 12) / 8;
+	t->starts = xmalloc((n + 1) * sizeof(*t->starts));
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = s->addr + (uint64_t)(int64_t)(int32_t)u32_at(p + 12 + 8 * i);
+
+		if (at - t->address < t->n)
+			t->starts[t->nstarts++] = at;
+	}
+	free(p);
+	qsort(t->starts, t->nstarts, sizeof(*t->starts), by_number);
+	t->starts[t->nstarts] = t->address + t->n;
+	return t->nstarts ? 0 : -EBADMSG;
+}
+
+int ruby_text_read(const struct elf_file *f, struct ruby_text *out)
+{
+	const struct elf_section *s = elf_file_section(f, ".text");
+	int err;
+
+	*out = (struct ruby_text){ 0 };
+	if (s)
+		out->bytes = elf_file_section_data(f, s, TEXT_LIMIT, &out->n);
+	if (!out->bytes)
+		return -EBADMSG;
+	out->address = s->addr;
+	out->offset = s->offset;
+	err = read_starts(f, out);
+	if (err)
+		ruby_text_free(out);
+	return err;
+}
+
+void ruby_text_free(struct ruby_text *t)
+{
+	free(t->bytes);
+	free(t->starts);
+	*t = (struct ruby_text){ 0 };
+}
+
+/* @n bytes at @address; NULL: they are not all there. */
+static const uint8_t *code_at(const struct ruby_text *t, uint64_t address, size_t n)
+{
+	uint64_t at = address - t->address;
+
+	return at < t->n && n <= t->n - at ? t->bytes + at : NULL;
+}
+
+/* What the 4 bytes at @p, the last ones of an instruction, are relative to it. */
+static uint64_t relative(const struct ruby_text *t, const uint8_t *p)
+{
+	return t->address + (uint64_t)(p + 4 - t->bytes) +
+	       (uint64_t)(int64_t)(int32_t)u32_at(p);
+}
+
+/* Behind what begins a function that calls another. */
+static const uint8_t *skip_begin(const uint8_t *p)
+{
+	p += memcmp(p, "\xf3\x0f\x1e\xfa", 4) ? 0 : 4;		/* endbr64 */
+	return p + (memcmp(p, "\x48\x83\xec\x08", 4) ? 0 : 4);	/* sub $8, %rsp */
+}
+
+/* --- The execution context. ---------------------------------------------------- */
+
+/* Behind a call of __tls_get_addr: mov DISTANCE(%rax), %rax. NULL: it is another one. */
+static const uint8_t *read_load(const uint8_t *p, int64_t *distance)
+{
+	if (p[0] != 0x48 || p[1] != 0x8b)
+		return NULL;
+	if (p[2] == 0x00) {
+		*distance = 0;
+		return p + 3;
+	}
+	if (p[2] == 0x40) {
+		*distance = (int8_t)p[3];
+		return p + 4;
+	}
+	*distance = (int32_t)u32_at(p + 3);
+	return p[2] == 0x80 ? p + 7 : NULL;
+}
+
+int ruby_find_context(const struct ruby_text *t, uint64_t current_receiver,
+		      struct ruby_context *out)
+{
+	const uint8_t *p = code_at(t, current_receiver, PEEK);
+
+	if (!p)
+		return -ENOENT;
+	p = skip_begin(p);
+	*out = (struct ruby_context){ 0 };
+	if (!memcmp(p, "\x64\x48\x8b\x04\x25", 5)) {	/* mov %fs:DISTANCE, %rax */
+		out->distance = (int32_t)u32_at(p + 5);
+		out->flags = EBP_RUBY_STATIC;
+		p += 9;
+	} else {
+		p += *p == 0x66;
+		if (memcmp(p, "\x48\x8d\x3d", 3))	/* lea SLOT(%rip), %rdi */
+			return -ENOENT;
+		out->slot = relative(t, p + 3);
+		for (p += 7; *p == 0x66 || *p == 0x48;)
+			p++;
+		/* call, directly or through the table of the linker */
+		p += *p == 0xe8 ? 5 : *p == 0xff && p[1] == 0x15 ? 6 : PEEK;
+		p = p < t->bytes + t->n - PEEK ? read_load(p, &out->distance) : NULL;
+	}
+	/* test %rax, %rax */
+	return p && !memcmp(p, "\x48\x85\xc0", 3) ? 0 : -ENOENT;
+}
+
+int ruby_find_key(const struct ruby_text *t, uint64_t native_thread_p, struct ruby_context *out)
+{
+	const uint8_t *p = code_at(t, native_thread_p, PEEK);
+
+	p = p ? skip_begin(p) : NULL;
+	/* mov KEY(%rip), %edi; call */
+	if (!p || p[0] != 0x8b || p[1] != 0x3d || p[6] != 0xe8)
+		return -ENOENT;
+	*out = (struct ruby_context){ .slot = relative(t, p + 2), .flags = EBP_RUBY_KEY };
+	return 0;
+}
+
+/* --- Symbols. ------------------------------------------------------------------ */
+
+/* In @p: mov IDS(%rip), %rdi near shr $9, %esi. The address; 0: it is not there. */
+static uint64_t find_ids(const struct ruby_text *t, const uint8_t *p)
+{
+	uint64_t ids = 0;
+	int shifts = 0;
+
+	for (int i = 0; p && i < PEEK_LONG - 8; i++) {
+		shifts |= !memcmp(p + i, "\xc1\xee\x09", 3);
+		if (!ids && !memcmp(p + i, "\x48\x8b\x3d", 3))
+			ids = relative(t, p + i + 3);
+	}
+	return shifts ? ids : 0;
+}
+
+static int is_start(const struct ruby_text *t, uint64_t address)
+{
+	return bsearch(&address, t->starts, t->nstarts, sizeof(*t->starts), by_number) != NULL;
+}
+
+int ruby_find_symbols(const struct ruby_text *t, uint64_t id2str, struct ruby_symbols *out)
+{
+	const uint8_t *p = code_at(t, id2str, PEEK_LONG);
+
+	*out = (struct ruby_symbols){ 0 };
+	for (int i = 0; p && i < PEEK - 8; i++) {
+		if (!out->last_operator && !memcmp(p + i, "\x48\x81\xff", 3))
+			out->last_operator = u32_at(p + i + 3);	/* cmp $LAST, %rdi */
+		if (!out->ids && p[i] == 0xe9 && is_start(t, relative(t, p + i + 1)))
+			out->ids = find_ids(t, code_at(t, relative(t, p + i + 1), PEEK_LONG));
+	}
+	return out->ids && out->last_operator && out->last_operator < OPERATORS_MAX ? 0 : -ENOENT;
+}
+
+/* --- The interpreter. ---------------------------------------------------------- */
+
+/*
+ * Whether the two bytes at @p, of which there is one before, look like a jump to where memory says:
+ * jmp *OFFSET(%register). Not behind 0xff, which ends a negative number, nor where 0x66 or 0x67
+ * begins another instruction behind one (with %r14 and %r15 it does not).
+ */
+static int is_jump(const uint8_t *p)
+{
+	return p[0] == 0xff && (p[1] & 0x38) == 0x20 && p[1] >> 6 < 2 && (p[1] & 0xc7) != 0x05 &&
+	       p[-1] != 0xff && (p[-1] == 0x41 || (p[1] != 0x66 && p[1] != 0x67));
+}
+
+static size_t count_jumps(const struct ruby_text *t, size_t i)
+{
+	size_t n = t->starts[i + 1] - t->starts[i], jumps = 0;
+	const uint8_t *p = code_at(t, t->starts[i], n);
+
+	for (size_t k = 1; p && k + 1 < n; k++)
+		jumps += is_jump(p + k);
+	return jumps;
+}
+
+/*
+ * The function with far more such jumps than any other: each instruction of Ruby ends with one.
+ * Switches jump to where a register says. Its place, or nstarts.
+ */
+static size_t find_loop(const struct ruby_text *t)
+{
+	size_t best = t->nstarts, most = 0, second = 0;
+
+	for (size_t i = 0; i < t->nstarts; i++) {
+		size_t jumps = count_jumps(t, i);
+
+		if (jumps > most) {
+			second = most;
+			most = jumps;
+			best = i;
+		} else if (jumps > second) {
+			second = jumps;
+		}
+	}
+	return most >= JUMPS_LEAST && most > JUMPS_TIMES * second ? best : t->nstarts;
+}
+
+/* The function that has @address; it is in the text. */
+static size_t function_of(const struct ruby_text *t, uint64_t address)
+{
+	size_t lo = 0, hi = t->nstarts;
+
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->starts[mid] <= address)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Whether code from @from to @to calls @target; @where: behind the first such place. */
+static int calls(const struct ruby_text *t, uint64_t from, uint64_t to, uint64_t target,
+		 uint64_t *where)
+{
+	for (uint64_t at = from; at + 5 <= to; at++) {
+		const uint8_t *p = code_at(t, at, 5);
+
+		if (p && *p == 0xe8 && relative(t, p + 1) == target) {
+			*where = at + 5;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Those that call function @loop, at most CALLERS_MAX + 1. */
+static size_t find_callers(const struct ruby_text *t, size_t loop, size_t *callers)
+{
+	uint64_t at = t->starts[0], end = t->address + t->n;
+	size_t n = 0;
+
+	while (n <= CALLERS_MAX && calls(t, at, end, t->starts[loop], &at)) {
+		callers[n] = function_of(t, at - 1);
+		at = t->starts[callers[n] + 1];
+		n++;
+	}
+	return n;
+}
+
+/* Whether another one of them calls caller @i: it is a part of what that is. */
+static int is_inner(const struct ruby_text *t, const size_t *callers, size_t n, size_t i)
+{
+	uint64_t where;
+
+	for (size_t k = 0; k < n; k++)
+		if (k != i && calls(t, t->starts[callers[k]], t->starts[callers[k] + 1],
+				    t->starts[callers[i]], &where))
+			return 1;
+	return 0;
+}
+
+static void put_range(const struct ruby_text *t, size_t i, int inner, struct lang_image *out)
+{
+	uint64_t to_offset = t->offset - t->address;
+
+	vec_push(&out->code, (struct lang_range){ .start = t->starts[i] + to_offset,
+						  .end = t->starts[i + 1] + to_offset,
+						  .inner = inner });
+}
+
+int ruby_find_interpreter(const struct ruby_text *t, uint64_t vm_exec, struct lang_image *out)
+{
+	size_t loop = find_loop(t), callers[CALLERS_MAX + 1], n, outer = 0;
+	int known = !vm_exec;
+
+	if (loop == t->nstarts)
+		return -ENOENT;
+	n = find_callers(t, loop, callers);
+	if (!n || n > CALLERS_MAX)
+		return -ENOENT;
+	put_range(t, loop, 1, out);
+	for (size_t i = 0; i < n; i++) {
+		int inner = is_inner(t, callers, n, i);
+
+		outer += !inner;
+		known |= t->starts[callers[i]] == vm_exec;
+		put_range(t, callers[i], inner, out);
+	}
+	if (!known || outer != 1) {
+		vec_free(&out->code);
+		return -ENOENT;
+	}
+	qsort(out->code.v, out->code.n, sizeof(out->code.v[0]), by_start);
+	return 0;
+}
