@@ -25,17 +25,68 @@ static __always_inline struct ruby_state *ruby_state_of(struct lang_walk *w)
 
 /* --- What code says of itself. ------------------------------------------------- */
 
-/* One part of the record of this CPU. A function of its own, as what is looked at in each. */
-__noinline int ruby_part(__u32 part)
+static __always_inline struct ebp_code *ruby_record(void)
 {
 	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&code_records, &zero);
+}
+
+/* The string object of text @i of the record of this CPU. Functions of their own, all of these. */
+__noinline int ruby_object(__u32 i)
+{
 	struct lang_walk *w = this_walk();
 	const struct ebp_ruby *o = w ? walk_layout(w) : NULL;
-	struct code_record *r = bpf_map_lookup_elem(&code_records, &zero);
 
-	if (!o || !r || part >= RUBY_PARTS)
+	if (!o)
 		return 0;
-	ruby_describe(NULL, ruby_state_of(w), o, (void *)r, part);
+	if (i == RUBY_NAME)
+		ruby_name_object(NULL, ruby_state_of(w), o);
+	else
+		ruby_file_object(NULL, ruby_state_of(w));
+	return 0;
+}
+
+__noinline int ruby_class(__u32 i)
+{
+	struct lang_walk *w = this_walk();
+	const struct ebp_ruby *o = w ? walk_layout(w) : NULL;
+
+	return o && i == RUBY_SCOPE ? ruby_owner(NULL, ruby_state_of(w), o) : 0;
+}
+
+__noinline int ruby_scope(__u32 i)
+{
+	struct lang_walk *w = this_walk();
+	const struct ebp_ruby *o = w ? walk_layout(w) : NULL;
+
+	if (o && i == RUBY_SCOPE)
+		ruby_class_name(NULL, ruby_state_of(w), o);
+	return 0;
+}
+
+/* That object as the text. */
+__noinline int ruby_put_text(__u32 i)
+{
+	struct lang_walk *w = this_walk();
+	const struct ebp_ruby *o = w ? walk_layout(w) : NULL;
+	struct code_record *r = (void *)ruby_record();
+
+	if (o && r && i < RUBY_TEXTS)
+		ruby_text(NULL, ruby_state_of(w), o, (void *)r, i);
+	return 0;
+}
+
+__noinline int ruby_put_table(__u32 frame)
+{
+	struct lang_walk *w = this_walk();
+	const struct ebp_ruby *o = w ? walk_layout(w) : NULL;
+	struct ebp_code *r = ruby_record();
+
+	if (!o || !r || frame > EBP_WORDS_MAX)
+		return 0;
+	ruby_begin_table(o, r);
+	ruby_table(NULL, ruby_state_of(w), o, r);
 	return 0;
 }
 
@@ -50,25 +101,26 @@ __noinline int ruby_announce(__u32 frame)
 	r = code_begin(w, EBP_LANGUAGE_RUBY);
 	if (!r)
 		return LANG_END;
-	for (__u32 part = 0; part < RUBY_PARTS; part++)
-		ruby_part(part);
+	ruby_put_table(frame);
+	ruby_object(RUBY_NAME);
+	ruby_put_text(RUBY_NAME);
+	ruby_table_of(r)->singleton = ruby_class(RUBY_SCOPE);
+	ruby_scope(RUBY_SCOPE);
+	ruby_put_text(RUBY_SCOPE);
+	ruby_object(RUBY_FILE);
+	ruby_put_text(RUBY_FILE);
 	w->pending |= code_send(w, r, ruby_is_whole(ruby_state_of(w), r)) << EBP_CODE_SHIFT;
 	return LANG_ON;
 }
 
 /* --- The walk. ----------------------------------------------------------------- */
 
-/* To the method that the last frame belongs to. */
-__noinline int ruby_hops(__u32 frame)
+/* Towards the method that the last frame belongs to. 1: it is not there yet. */
+__noinline int ruby_hop_here(__u32 frame)
 {
 	struct lang_walk *w = this_walk();
 
-	if (!w || frame > EBP_WORDS_MAX)
-		return 0;
-	for (__u32 i = 0; i < RUBY_HOPS; i++)
-		if (!ruby_hop(NULL, ruby_state_of(w)))
-			break;
-	return 0;
+	return w && frame <= EBP_WORDS_MAX ? ruby_hop(NULL, ruby_state_of(w)) : 0;
 }
 
 /* The next frame of this CPU's walk, and its code. 0; negative: there is none. */
@@ -119,16 +171,23 @@ __noinline int ruby_frame(__u32 frame)
 	w->done = s->frame >= s->end;
 	if (w->done || ruby_next(frame))
 		return LANG_END;
-	ruby_hops(frame);
+	for (__u32 i = 0; i < RUBY_HOPS; i++)
+		if (!ruby_hop_here(frame))
+			break;
 	return ruby_take(w, u);
 }
 
-/* 0; negative: the current task runs no Ruby. */
-static __always_inline int ruby_start(struct lang_walk *w, const struct unwind_state *u)
+/* 0; negative: the current task runs no Ruby. @frame as in unwind_frame(). */
+__noinline int ruby_start(__u32 frame)
 {
-	const struct ebp_ruby *o = walk_layout(w);
+	__u32 zero = 0;
+	struct lang_walk *w = this_walk();
+	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &zero);
+	const struct ebp_ruby *o = w ? walk_layout(w) : NULL;
 
-	return o ? ruby_begin(NULL, ruby_state_of(w), o, u->lang_bias, thread_pointer()) : -1;
+	if (!o || !u || frame > EBP_WORDS_MAX)
+		return -1;
+	return ruby_begin(NULL, ruby_state_of(w), o, u->lang_bias, thread_pointer());
 }
 
 #endif

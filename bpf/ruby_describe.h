@@ -48,29 +48,38 @@ static __always_inline __u64 ruby_symbol(struct ruby_env *env, const struct ruby
 	return ruby_element(env, segment, number % RUBY_SEGMENT * 2);
 }
 
-/* The string object s->object into @dst, of which @mask + 1 bytes may be written. */
+/* Bytes of the string object whose words are in s->name_words. */
+static __always_inline __u64 ruby_string_bytes(const struct ruby_state *s, const struct ebp_ruby *o)
+{
+	const __u64 *words = s->name_words;
+
+	return words[0] & RUBY_EMBEDDED || !(o->flags & EBP_RUBY_SHORT) ? words[2]
+								      : words[0] >> 14 & 31;
+}
+
+/*
+ * The string object s->object as text @i of the record, of which there are three in a row, as are
+ * their bytes: so the verifier has one way to look at.
+ */
 static __always_inline void ruby_text(struct ruby_env *env, struct ruby_state *s,
-				      const struct ebp_ruby *o, struct ebp_text *t, __u8 *dst,
-				      __u32 mask)
+				      const struct ebp_ruby *o, struct ebp_code *r, __u32 i)
 {
 	__u64 *words = s->name_words, at;
-	__u32 bytes;
+	struct ebp_text *t = &r->name + (i & 3);
+	__u8 *dst = r->name_bytes + (i & 3) * EBP_CODE_NAME;
+	__u32 mask = (EBP_CODE_NAME - 1) | (i & 2) * (EBP_CODE_NAME / 2), bytes;
 
 	if (!s->object || s->object & 7 ||
 	    ruby_read(env, words, sizeof(s->name_words), s->object) ||
 	    RUBY_TYPE(words[0]) != RUBY_STRING)
 		return;
-	if (words[0] & RUBY_EMBEDDED) {
+	at = s->object + (o->flags & EBP_RUBY_SHORT ? 16 : 24);
+	if (words[0] & RUBY_EMBEDDED)
 		at = words[3];
-	} else if (o->flags & EBP_RUBY_SHORT) {
-		words[2] = words[0] >> 14 & 31;
-		at = s->object + 16;
-	} else {
-		at = s->object + 24;
-	}
+	words[2] = ruby_string_bytes(s, o);
 	bytes = words[2] < mask ? words[2] : mask;
 	barrier_var(bytes);
-	bytes &= mask;
+	bytes &= 2 * EBP_CODE_NAME - 1;
 	if (ruby_read(env, dst, bytes, at))
 		return;
 	t->length = words[2] < 1u << 30 ? words[2] : 1u << 30;
@@ -101,66 +110,69 @@ static __always_inline __u64 ruby_name_key(struct ruby_env *env, struct ruby_sta
 	return ruby_variables(env, s, object) ? s->variables[1] : 0;
 }
 
-/* The name of class s->object in its place; 0: it has none. */
+/* Variable @i, one of @n, if it is there; else 0. */
+static __always_inline __u64 ruby_variable(const struct ruby_state *s, __u32 n, __u32 i)
+{
+	return i < n && s->variables[3 * i] != RUBY_HASH_NONE ? s->variables[3 * i + 2] : 0;
+}
+
+/* The name of class or module s->object in its place; 0: it has none. */
 static __always_inline void ruby_class_name(struct ruby_env *env, struct ruby_state *s,
 					    const struct ebp_ruby *o)
 {
-	__u64 key, name = 0;
+	__u64 key, at = s->object, flags = at & 7 ? 0 : ruby_word(env, at);
 	__u32 n;
 
+	s->object = 0;
+	if (RUBY_TYPE(flags) != RUBY_CLASS && RUBY_TYPE(flags) != RUBY_MODULE)
+		return;
 	if (!(o->flags & EBP_RUBY_VARIABLES)) {
-		s->object = ruby_word(env, s->object + o->class_name);
+		s->object = ruby_word(env, at + o->class_name);
 		return;
 	}
 	key = ruby_name_key(env, s, o);
-	n = ruby_variables(env, s, s->object);
+	n = ruby_variables(env, s, at);
+	if (!key)
+		return;
 #ifdef __clang__
 #pragma unroll
 #endif
 	for (__u32 i = 0; i < RUBY_VARIABLES; i++)
-		if (i < n && key && s->variables[3 * i] != RUBY_HASH_NONE &&
-		    s->variables[3 * i + 1] == key)
-			name = s->variables[3 * i + 2];
-	s->object = name;
+		if (s->variables[3 * i + 1] == key)
+			s->object = ruby_variable(s, n, i);
 }
 
 /* Whose singleton class s->object is, in its place; 0: not known. */
 static __always_inline void ruby_attached(struct ruby_env *env, struct ruby_state *s,
 					  const struct ebp_ruby *o)
 {
-	__u64 object = s->object, attached = 0;
+	__u64 single = s->object, value;
 	__u32 n;
 
 	if (!(o->flags & EBP_RUBY_VARIABLES)) {
-		s->object = ruby_word(env, object + o->class_attached);
+		s->object = ruby_word(env, single + o->class_attached);
 		return;
 	}
-	n = ruby_variables(env, s, object);
+	n = ruby_variables(env, s, single);
+	s->object = 0;
 #ifdef __clang__
 #pragma unroll
 #endif
-	for (__u32 i = 0; i < RUBY_VARIABLES; i++)
-		if (i < n && s->variables[3 * i] != RUBY_HASH_NONE &&
-		    !(s->variables[3 * i + 2] & 7) &&
-		    ruby_word(env, s->variables[3 * i + 2] + 8) == object)
-			attached = s->variables[3 * i + 2];
-	s->object = attached;
-}
-
-static __always_inline int ruby_is_class(__u64 flags)
-{
-	return RUBY_TYPE(flags) == RUBY_CLASS || RUBY_TYPE(flags) == RUBY_MODULE;
+	for (__u32 i = 0; i < RUBY_VARIABLES; i++) {
+		value = s->variables[3 * i + 2];
+		if (ruby_word(env, (value & ~7ull) + 8) == single)
+			s->object = ruby_variable(s, n, i);
+	}
 }
 
 /*
- * The class that the frame's method belongs to: the string object of its name into s->object, 0
- * where it has none. Returns whether it is the method of the object with that name itself.
+ * The class or module that the frame's method belongs to into s->object. Returns whether it is the
+ * method of that object itself.
  */
 static __always_inline int ruby_owner(struct ruby_env *env, struct ruby_state *s,
 				      const struct ebp_ruby *o)
 {
 	__u64 flags;
-	int single;
 
 	s->object = s->method ? s->method_words[RUBY_METHOD_OWNER] : 0;
 	flags = ruby_word(env, s->object);
@@ -168,16 +180,10 @@ static __always_inline int ruby_owner(struct ruby_env *env, struct ruby_state *s
 		s->object = ruby_word(env, s->object + 8);
 		flags = ruby_word(env, s->object);
 	}
-	single = RUBY_TYPE(flags) == RUBY_CLASS && flags & RUBY_SINGLETON;
-	if (single) {
-		ruby_attached(env, s, o);
-		flags = s->object & 7 ? 0 : ruby_word(env, s->object);
-	}
-	if (ruby_is_class(flags))
-		ruby_class_name(env, s, o);
-	else
-		s->object = 0;
-	return single;
+	if (RUBY_TYPE(flags) != RUBY_CLASS || !(flags & RUBY_SINGLETON))
+		return 0;
+	ruby_attached(env, s, o);
+	return 1;
 }
 
 /* --- Lines. -------------------------------------------------------------------- */
@@ -208,26 +214,28 @@ static __always_inline __u32 ruby_lines(struct ruby_env *env, struct ruby_state 
 	return EBP_RUBY_INDEX + lines;
 }
 
-/* Bytes of the string object s->object; 0: not known. */
-static __always_inline __u32 ruby_length(struct ruby_env *env, struct ruby_state *s,
-					 const struct ebp_ruby *o)
-{
-	__u64 *words = s->name_words;
-
-	if (ruby_read(env, words, sizeof(s->name_words), s->object) ||
-	    RUBY_TYPE(words[0]) != RUBY_STRING)
-		return 0;
-	return words[0] & RUBY_EMBEDDED || !(o->flags & EBP_RUBY_SHORT) ? words[2]
-								      : words[0] >> 14 & 31;
-}
-
 /* --- All of it, in parts. ------------------------------------------------------ */
 
-/* What is read of the code that the last step found. */
-enum { RUBY_PART_NAME, RUBY_PART_SCOPE, RUBY_PART_FILE, RUBY_PART_LINES, RUBY_PARTS };
+/* What is read of the code that the last step found: texts, in their order in the record. */
+enum { RUBY_NAME, RUBY_SCOPE, RUBY_FILE, RUBY_TEXTS };
 
-static __always_inline void ruby_name(struct ruby_env *env, struct ruby_state *s,
-				      const struct ebp_ruby *o, struct ebp_code *r)
+static __always_inline struct ebp_ruby_table *ruby_table_of(struct ebp_code *r)
+{
+	return (void *)r->table_data;
+}
+
+static __always_inline void ruby_begin_table(const struct ebp_ruby *o, struct ebp_code *r)
+{
+	struct ebp_ruby_table *t = ruby_table_of(r);
+
+	*t = (struct ebp_ruby_table){};
+	r->head.n = sizeof(*t);
+	r->version = o->version;
+}
+
+/* Each of the texts: its string object into s->object; 0: there is none. */
+static __always_inline void ruby_name_object(struct ruby_env *env, struct ruby_state *s,
+					     const struct ebp_ruby *o)
 {
 	if (s->is_c)
 		s->object = ruby_symbol(env, s, o,
@@ -235,57 +243,35 @@ static __always_inline void ruby_name(struct ruby_env *env, struct ruby_state *s
 							       RUBY_DEF_ID));
 	else
 		s->object = s->body_words[RUBY_BODY_LABEL];
-	ruby_text(env, s, o, &r->name, r->name_bytes, EBP_CODE_NAME - 1);
 }
 
-static __always_inline void ruby_file(struct ruby_env *env, struct ruby_state *s,
-				      const struct ebp_ruby *o, struct ebp_code *r)
+static __always_inline void ruby_file_object(struct ruby_env *env, struct ruby_state *s)
 {
 	__u64 path;
 
-	s->object = s->body_words[RUBY_BODY_PATH];
+	s->object = s->is_c ? 0 : s->body_words[RUBY_BODY_PATH];
 	/* Beside the absolute path. */
 	path = ruby_element(env, s->object, 0);
 	if (path)
 		s->object = path;
-	ruby_text(env, s, o, &r->file, r->file_bytes, EBP_CODE_FILE - 1);
 }
 
 static __always_inline void ruby_table(struct ruby_env *env, struct ruby_state *s,
 				       const struct ebp_ruby *o, struct ebp_code *r)
 {
-	struct ebp_ruby_table *t = (void *)r->table_data;
+	struct ebp_ruby_table *t = ruby_table_of(r);
 	__u64 first = s->body_words[RUBY_BODY_FIRST_LINE];
 	__u32 n;
 
-	s->object = s->body_words[RUBY_BODY_BASE];
-	t->base = ruby_length(env, s, o);
+	if (s->is_c)
+		return;
+	if (!ruby_read(env, s->name_words, sizeof(s->name_words), s->body_words[RUBY_BODY_BASE]) &&
+	    RUBY_TYPE(s->name_words[0]) == RUBY_STRING)
+		t->base = ruby_string_bytes(s, o);
 	/* A Fixnum, then an int. */
 	r->first_line = o->flags & EBP_RUBY_SHORT ? first >> 1 : first;
 	n = ruby_lines(env, s, o, t, r->table_data + sizeof(*t));
 	r->head.n = sizeof(*t) + n;
-}
-
-/* One of the parts into @r. */
-static __always_inline void ruby_describe(struct ruby_env *env, struct ruby_state *s,
-					  const struct ebp_ruby *o, struct ebp_code *r,
-					  __u32 part)
-{
-	struct ebp_ruby_table *t = (void *)r->table_data;
-
-	if (part == RUBY_PART_NAME) {
-		*t = (struct ebp_ruby_table){};
-		r->head.n = sizeof(*t);
-		r->version = o->version;
-		ruby_name(env, s, o, r);
-	} else if (part == RUBY_PART_SCOPE) {
-		t->singleton = ruby_owner(env, s, o);
-		ruby_text(env, s, o, &r->scope, r->scope_bytes, EBP_CODE_SCOPE - 1);
-	} else if (part == RUBY_PART_FILE && !s->is_c) {
-		ruby_file(env, s, o, r);
-	} else if (part == RUBY_PART_LINES && !s->is_c) {
-		ruby_table(env, s, o, r);
-	}
 }
 
 /* Whether nothing is missing that may be there the next time. */

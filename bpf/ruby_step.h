@@ -78,12 +78,13 @@ static __always_inline __u64 ruby_mix(__u64 h, __u64 x)
 	return h ^ h >> 32;
 }
 
-/* The word at @address; 0: it cannot be read. */
+/* The word at @address; 0: it cannot be read. No branch: the helper leaves zeroes. */
 static __always_inline __u64 ruby_word(struct ruby_env *env, __u64 address)
 {
 	__u64 word = 0;
 
-	return ruby_read(env, &word, sizeof(word), address) ? 0 : word;
+	ruby_read(env, &word, sizeof(word), address);
+	return word;
 }
 
 /* --- Where the frames are. ----------------------------------------------------- */

@@ -164,19 +164,24 @@ static __always_inline int list_start(__u32 language, struct lang_walk *w,
 	case EBP_LANGUAGE_PYTHON:
 		return python_start(w, u);
 	case EBP_LANGUAGE_RUBY:
-		return ruby_start(w, u);
+		return ruby_start(0);
 	default:
 		return -1;
 	}
 }
 
+__noinline int list_one(__u32 frame, __u32 language)
+{
+	int done = list_frame(language, frame);
+
+	return done == LANG_NEW ? list_announce(language, frame) : done;
+}
+
 __noinline int list_some(__u32 frame, __u32 language)
 {
 	for (__u32 i = 0; i < ROUNDS; i++) {
-		int done = list_frame(language, frame + i);
+		int done = list_one(frame + i, language);
 
-		if (done == LANG_NEW)
-			done = list_announce(language, frame + i);
 		if (done)
 			return done;
 	}
