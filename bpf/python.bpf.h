@@ -86,13 +86,18 @@ static __always_inline int python_describe(struct lang_walk *w, const struct ebp
 	return r->name.width && r->file.width && r->head.n;
 }
 
-/* Gives the last frame of this CPU's walk its id. @frame as in unwind_frame(). */
-__noinline int python_announce(__u32 frame)
+/*
+ * Gives the last frame of this CPU's walk its id, where that is LANG_NEW. What is so then, @done
+ * else. @frame as in unwind_frame().
+ */
+__noinline int python_announce(__u32 frame, __u32 done)
 {
 	struct lang_walk *w = this_walk();
 	const struct ebp_python *o = w ? walk_layout(w) : NULL;
 	struct ebp_code *r;
 
+	if (done != LANG_NEW)
+		return done;
 	if (!o || frame > EBP_WORDS_MAX)
 		return LANG_END;
 	r = code_begin(w, EBP_LANGUAGE_PYTHON);

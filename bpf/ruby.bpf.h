@@ -90,12 +90,17 @@ __noinline int ruby_put_table(__u32 frame)
 	return 0;
 }
 
-/* Gives the last frame of this CPU's walk its id. @frame as in unwind_frame(). */
-__noinline int ruby_announce(__u32 frame)
+/*
+ * Gives the last frame of this CPU's walk its id, where that is LANG_NEW. What is so then, @done
+ * else. @frame as in unwind_frame().
+ */
+__noinline int ruby_announce(__u32 frame, __u32 done)
 {
 	struct lang_walk *w = this_walk();
 	struct ebp_code *r;
 
+	if (done != LANG_NEW)
+		return done;
 	if (!w || frame > EBP_WORDS_MAX)
 		return LANG_END;
 	r = code_begin(w, EBP_LANGUAGE_RUBY);
