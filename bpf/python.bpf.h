@@ -134,7 +134,8 @@ __noinline int python_frame(__u32 frame)
 		return LANG_ON;
 	}
 	if (!s->code) {
-		walk_entry(w, u, EBP_LANGUAGE_PYTHON);
+		if (s->entry)
+			walk_entry(w, u, EBP_LANGUAGE_PYTHON);
 		return LANG_ON;
 	}
 	walk_flush(w, u);

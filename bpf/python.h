@@ -13,11 +13,19 @@
 #define EBP_PYTHON_ALWAYS_ENTRY	8u	/* each frame is a call of the interpreter (to 3.10) */
 #define EBP_PYTHON_OWNER	16u	/* a frame owned by the C stack marks the call (3.12) */
 #define EBP_PYTHON_BARE_KEY	32u	/* the key is an int by itself (3.6) */
+#define EBP_PYTHON_BASE		64u	/* the last frame is the thread's, not a call's (3.15) */
+/* How the thread's state is found where there is no key (3.15): */
+#define EBP_PYTHON_TLS		128u	/* in the program's own thread-local storage */
+#define EBP_PYTHON_MODULE	256u	/* in that of a library */
 
 /* Where CPython keeps what; offsets in bytes, all below the sizes beside them. */
 struct ebp_python {
 	/* offsets from the mapping's bias: */
-	/* of the key of the thread's state, a Py_tss_t: int is_initialized, pthread_key_t */
+	/*
+	 * of the key of the thread's state, a Py_tss_t: int is_initialized, pthread_key_t.
+	 * EBP_PYTHON_MODULE: of the library's number, and an offset in its storage; EBP_PYTHON_TLS:
+	 * from the thread pointer
+	 */
 	__u64 key;
 	__u64 code_type, unicode_type;
 	__u32 flags;		/* EBP_PYTHON_* */
@@ -36,6 +44,7 @@ struct ebp_python {
 	/* of strings, by their form: where the characters begin */
 	__u16 ascii, compact;
 	__u16 minor;		/* the version: 3.minor */
+	__u16 slot;		/* EBP_PYTHON_MODULE: from the offset there */
 	/* a bit for each word of a code object that never changes and tells it from others */
 	__u64 code_words;
 };

@@ -20,6 +20,9 @@
 #define PYTHON_KEYS		32	/* of a thread's first block of keys */
 /* glibc, x86-64: specific_1stblock of struct pthread, whose entries are {sequence, value} */
 #define PYTHON_PTHREAD_KEYS	0x310
+/* The same: the thread's vector of blocks, whose entries are {block, to free}. */
+#define PYTHON_DTV		8
+#define PYTHON_MODULES		4096
 
 struct python_state {
 	__u64 bias;		/* of the interpreter's mapping */
@@ -80,6 +83,38 @@ static __always_inline int python_cframe(struct python_env *env, struct python_s
 	return python_read(env, &s->below, sizeof(s->below), previous + o->cframe_current);
 }
 
+/* Where a thread-local variable of a library lies; 0: nowhere. */
+static __always_inline __u64 python_in_module(struct python_env *env, const struct ebp_python *o,
+					      __u64 bias, __u64 tp)
+{
+	__u64 index[2] = {}, blocks = 0, block = 0;
+
+	if (python_read(env, index, sizeof(index), bias + o->key) || index[0] >= PYTHON_MODULES ||
+	    python_read(env, &blocks, sizeof(blocks), tp + PYTHON_DTV) ||
+	    python_read(env, &block, sizeof(block), blocks + index[0] * 16))
+		return 0;
+	return block + index[1] + o->slot;
+}
+
+/* Where the thread names its state; 0: nowhere. */
+static __always_inline __u64 python_slot(struct python_env *env, const struct ebp_python *o,
+					 __u64 bias, __u64 tp)
+{
+	__u64 key = 0;
+
+	if (o->flags & EBP_PYTHON_TLS)
+		return tp + o->key;
+	if (o->flags & EBP_PYTHON_MODULE)
+		return python_in_module(env, o, bias, tp);
+	if (python_read(env, &key, sizeof(key), bias + o->key))
+		return 0;
+	if (o->flags & EBP_PYTHON_BARE_KEY)
+		key = key << 32 | 1;
+	if ((__u32)key != 1 || key >> 32 >= PYTHON_KEYS)
+		return 0;
+	return tp + PYTHON_PTHREAD_KEYS + (key >> 32) * 16 + 8;
+}
+
 /*
  * The frame that the thread with thread pointer @tp runs. 0; negative where it has none: it is not
  * Python's, or Python is not there yet.
@@ -87,19 +122,12 @@ static __always_inline int python_cframe(struct python_env *env, struct python_s
 static __always_inline int python_begin(struct python_env *env, struct python_state *s,
 					const struct ebp_python *o, __u64 bias, __u64 tp)
 {
-	__u64 key = 0, thread = 0, self = 0;
+	__u64 thread = 0, self = 0;
 
 	s->bias = bias;
 	s->frame = s->code = s->unchecked = 0;
-	if (python_read(env, &key, sizeof(key), bias + o->key))
-		return -1;
-	if (o->flags & EBP_PYTHON_BARE_KEY)
-		key = key << 32 | 1;
-	if ((__u32)key != 1 || key >> 32 >= PYTHON_KEYS)
-		return -1;
-	if (python_read(env, &thread, sizeof(thread),
-			tp + PYTHON_PTHREAD_KEYS + (key >> 32) * 16 + 8) ||
-	    !thread)
+	self = python_slot(env, o, bias, tp);
+	if (!self || python_read(env, &thread, sizeof(thread), self) || !thread)
 		return -1;
 	if (python_read(env, &self, sizeof(self), thread + o->thread_id) || self != tp)
 		return -1;
@@ -153,20 +181,21 @@ static __always_inline __u32 python_place(const struct python_state *s, const st
 static __always_inline int python_read_frame(struct python_env *env, struct python_state *s,
 					     const struct ebp_python *o)
 {
-	__u32 bytes = o->frame_bytes & 127;
+	__u32 bytes = o->frame_bytes & 127, mark;
 	__u64 code;
 
 	if (python_read(env, s->frame_words, bytes, s->frame))
 		return -1;
 	s->frame = FRAME_WORD(s, o->frame_back);
-	s->entry = !!(o->flags & EBP_PYTHON_ALWAYS_ENTRY) |
-		   ((FRAME_WORD(s, o->frame_entry) >> (o->frame_entry & 7) * 8 & 0xff) ==
-		    o->entry_value);
-	if (s->entry && o->flags & EBP_PYTHON_OWNER) {
+	mark = FRAME_WORD(s, o->frame_entry) >> (o->frame_entry & 7) * 8 & 0xff;
+	s->entry = !!(o->flags & EBP_PYTHON_ALWAYS_ENTRY) | (mark == o->entry_value);
+	if (o->flags & EBP_PYTHON_OWNER && mark >= o->entry_value) {
+		s->entry &= s->frame || !(o->flags & EBP_PYTHON_BASE);
 		s->code = 0;
 		return 0;
 	}
-	code = FRAME_WORD(s, o->frame_code);
+	/* Since 3.14 the lowest bits are a tag; objects are aligned. */
+	code = FRAME_WORD(s, o->frame_code) & ~7ull;
 	if (code != s->code || !code) {
 		s->code = code;
 		bytes = o->code_bytes & 255;

@@ -15,6 +15,7 @@
 #include "elf/elf_code.h"
 #include "elf/elf_lookup.h"
 #include "lang/lang.h"
+#include "lang/python_code.h"
 #include "lang/python_lines.h"
 
 #define TYPE_BASICSIZE	32	/* of PyTypeObject, as far back as it goes */
@@ -43,6 +44,7 @@ static const char *const symbol_names[SYMBOLS] = {
 
 #define INTERPRETER	 "_PyEval_EvalFrameDefault"
 #define INTERPRETER_TAIL "_TAIL_CALL_"	/* a function for each instruction (3.14) */
+#define STATE		 "PyGILState_GetThisThreadState"
 
 struct release {
 	/* tp_basicsize of these types */
@@ -56,8 +58,13 @@ struct release {
 #define TO_3_10 .current = 24, .frame_back = 24, .frame_code = 32, .ascii = 48, .compact = 72
 /* 3.11 and later: frames are in a stack of their own. */
 #define SINCE_3_11                                                                     \
-	.frame_place = 56, .frame_bytes = 72, .code_bytes = 144, .code_file = 112, \
-	.code_name = 128, .code_table = 136
+	.frame_place = 56, .code_bytes = 144, .code_file = 112, .code_name = 128, \
+	.code_table = 136
+/* 3.14 and later, but for the thread. */
+#define SINCE_3_14                                                                       \
+	SINCE_3_11, .current = 72, .frame_back = 8, .frame_entry = 74, .entry_value = 3, \
+	.frame_bytes = 80, .code_first_line = 68, .code_start = 208, .ascii = 40,        \
+	.compact = 56, .code_words = 0x3fffc
 
 /* By minor version. */
 static const struct release releases[] = {
@@ -88,22 +95,30 @@ static const struct release releases[] = {
 	/* Of the word at 48 one half counts how often the code ran. */
 	[11] = { 184, 120, 80, 592,
 		 { SINCE_3_11, .minor = 11, .thread_id = 152, .current = 56, .cframe_current = 8,
-		   .cframe_previous = 16, .frame_code = 32, .frame_back = 48, .frame_entry = 68,
-		   .entry_value = 1, .flags = EBP_PYTHON_CFRAME | EBP_PYTHON_POINTER,
+		   .cframe_previous = 16, .frame_bytes = 72, .frame_code = 32, .frame_back = 48,
+		   .frame_entry = 68, .entry_value = 1,
+		   .flags = EBP_PYTHON_CFRAME | EBP_PYTHON_POINTER,
 		   .code_first_line = 72, .code_start = 184, .ascii = 48, .compact = 72,
 		   .code_words = 0x3ffbc } },
 	[12] = { 192, 120, 64, 1544,
 		 { SINCE_3_11, .minor = 12, .thread_id = 136, .current = 56, .cframe_previous = 8,
-		   .frame_back = 8,
-		   .frame_entry = 70, .entry_value = 3,
+		   .frame_bytes = 72, .frame_back = 8, .frame_entry = 70, .entry_value = 3,
 		   .flags = EBP_PYTHON_CFRAME | EBP_PYTHON_POINTER | EBP_PYTHON_OWNER,
 		   .code_first_line = 68, .code_start = 192, .ascii = 40, .compact = 56,
 		   .code_words = 0x3fffc } },
 	[13] = { 200, 136, 64, 2160,
 		 { SINCE_3_11, .minor = 13, .thread_id = 152, .current = 72, .frame_back = 8,
-		   .frame_entry = 70, .entry_value = 3,
+		   .frame_bytes = 72, .frame_entry = 70, .entry_value = 3,
 		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER, .code_first_line = 68,
 		   .code_start = 200, .ascii = 40, .compact = 56, .code_words = 0x3fffc } },
+	[14] = { 208, 152, 64, 2336,
+		 { SINCE_3_14, .minor = 14, .thread_id = 152,
+		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER } },
+	/* There is no key any more. */
+	[15] = { 208, 152, 64, 0,
+		 { SINCE_3_14, .minor = 15, .thread_id = 176,
+		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER | EBP_PYTHON_BASE |
+			    EBP_PYTHON_TLS } },
 };
 
 struct reading {
@@ -111,7 +126,8 @@ struct reading {
 	struct elf_code code;
 	uint64_t symbols[SYMBOLS];	/* addresses; 0: not found */
 	uint64_t skew;			/* of the interpreter's code: address less offset */
-	int found;			/* ... whose main part is there */
+	struct python_function main;	/* of that code; size 0: it is not there */
+	struct python_function state;	/* a function that returns the thread's state */
 	struct lang_image *out;
 };
 
@@ -129,27 +145,30 @@ static int is_interpreter(const char *name)
 	       begins(name, INTERPRETER_TAIL);
 }
 
-static void take_code(struct reading *r, const Elf64_Sym *sym, const char *name)
+static void take_code(struct reading *r, const struct python_function *function, int is_main)
 {
-	const struct elf_segment *s = elf_code_at(&r->code, sym->st_value);
+	const struct elf_segment *s = elf_code_at(&r->code, function->address);
 	uint64_t start;
 
-	if (!s || !sym->st_size || sym->st_size > s->filesz || r->out->code.n >= RANGES_MAX)
+	if (!s || !function->size || function->size > s->filesz || r->out->code.n >= RANGES_MAX)
 		return;
-	start = s->offset + (sym->st_value - s->vaddr);
-	if (!strcmp(name, INTERPRETER)) {
+	start = s->offset + (function->address - s->vaddr);
+	if (is_main) {
 		r->skew = s->vaddr - s->offset;
-		r->found = 1;
+		r->main = *function;
 	}
-	vec_push(&r->out->code, (struct lang_range){ start, start + sym->st_size, 0 });
+	vec_push(&r->out->code, (struct lang_range){ start, start + function->size, 0 });
 }
 
 static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 {
+	struct python_function function = { sym->st_value, sym->st_size };
 	struct reading *r = ctx;
 
 	if (ELF64_ST_TYPE(sym->st_info) == STT_FUNC && is_interpreter(name))
-		take_code(r, sym, name);
+		take_code(r, &function, !strcmp(name, INTERPRETER));
+	if (ELF64_ST_TYPE(sym->st_info) == STT_FUNC && !strcmp(name, STATE))
+		r->state = function;
 	if (ELF64_ST_TYPE(sym->st_info) != STT_OBJECT)
 		return;
 	for (int i = 0; i < SYMBOLS; i++)
@@ -204,6 +223,70 @@ static int fits(const struct reading *r, const struct release *release)
 	       basicsize(r, UNICODE_TYPE) == release->unicode_size;
 }
 
+/* --- What 3.13 and later say of themselves (pycore_debug_offsets.h). ---------- */
+
+#define COOKIE "xdebugpy"
+
+/* The beginning of _PyRuntime. */
+struct debug_head {
+	char cookie[8];
+	uint64_t version, free_threaded;
+};
+
+/* Where parts of it begin, by minor version, and where the thread's id is in its part. */
+static const struct {
+	uint16_t thread, id, frame, code, strings;
+} debug_parts[] = {
+	[13] = { 152, 40, 224, 272, 560 },
+	[14] = { 176, 40, 248, 312, 640 },
+	[15] = { 176, 64, 312, 376, 736 },
+};
+
+/* A number at @at of the part; 0: it is not below @below. */
+static uint16_t told(const struct reading *r, uint32_t at, uint16_t below)
+{
+	uint64_t x = 0;
+
+	if (read_at(r->f, r->symbols[RUNTIME] + at, &x, sizeof(x)) || x >= below)
+		return 0;
+	return (uint16_t)x;
+}
+
+/* Takes offsets from there. 0; negative: it has none, or none that this version has. */
+static int take_told(const struct reading *r, struct ebp_python *o)
+{
+	uint32_t thread = debug_parts[o->minor].thread, frame = debug_parts[o->minor].frame;
+	uint32_t code = debug_parts[o->minor].code, strings = debug_parts[o->minor].strings;
+	uint16_t in_frame = o->frame_bytes - 7, in_code = o->code_bytes - 7;
+
+	o->current = told(r, thread + 32, UINT16_MAX);
+	o->thread_id = told(r, thread + debug_parts[o->minor].id, UINT16_MAX);
+	o->frame_back = told(r, frame + 8, in_frame);
+	o->frame_code = told(r, frame + 16, in_frame);
+	o->frame_place = told(r, frame + 24, in_frame);
+	o->frame_entry = told(r, frame + 40, o->frame_bytes);
+	o->code_file = told(r, code + 8, in_code);
+	o->code_name = told(r, code + 24, in_code);
+	o->code_table = told(r, code + 32, in_code);
+	o->code_first_line = told(r, code + 40, in_code);
+	o->code_start = told(r, code + 72, UINT16_MAX);
+	o->ascii = told(r, strings, UINT16_MAX);
+	/* The code is a frame's first. */
+	return o->current && o->thread_id && o->frame_back && o->frame_place && o->frame_entry &&
+	       o->code_file && o->code_name && o->code_table && o->code_first_line &&
+	       o->code_start && o->ascii ? 0 : -1;
+}
+
+static int is_free_threaded(const struct reading *r)
+{
+	struct debug_head head;
+
+	return r->symbols[RUNTIME] && !read_at(r->f, r->symbols[RUNTIME], &head, sizeof(head)) &&
+	       !memcmp(head.cookie, COOKIE, sizeof(head.cookie)) && head.free_threaded;
+}
+
+/* --- The layout. -------------------------------------------------------------- */
+
 static int by_start(const void *a, const void *b)
 {
 	const struct lang_range *x = a, *y = b;
@@ -211,48 +294,81 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static void fill(const struct reading *r, const struct release *release)
+/* Where a thread has its state. 0; negative: it is not known. */
+static int take_state(const struct reading *r, const struct release *release, struct ebp_python *o)
 {
 	uint64_t key = release->key ? r->symbols[RUNTIME] + release->key : r->symbols[KEY];
-	struct ebp_python layout = release->layout;
+	struct python_tls tls;
 
-	layout.key = key - r->skew;
-	layout.code_type = r->symbols[CODE_TYPE] - r->skew;
-	layout.unicode_type = r->symbols[UNICODE_TYPE] - r->skew;
+	if (!(o->flags & EBP_PYTHON_TLS)) {
+		o->key = key - r->skew;
+		return r->symbols[release->key ? RUNTIME : KEY] ? 0 : -1;
+	}
+	if (python_returned_tls(r->f, &r->code, &r->state, &tls) || tls.offset >= UINT16_MAX)
+		return -1;
+	o->key = tls.at;
+	if (tls.module) {
+		o->flags ^= EBP_PYTHON_TLS | EBP_PYTHON_MODULE;
+		o->key -= r->skew;
+		o->slot = (uint16_t)tls.offset;
+	}
+	return 0;
+}
+
+static void fill(struct reading *r, const struct ebp_python *layout)
+{
+	struct ebp_python o = *layout;
+	struct python_function part;
+
+	o.code_type = r->symbols[CODE_TYPE] - r->skew;
+	o.unicode_type = r->symbols[UNICODE_TYPE] - r->skew;
 	r->out->ops = &lang_python;
-	memcpy(r->out->layout.words, &layout, sizeof(layout));
+	memcpy(r->out->layout.words, &o, sizeof(o));
+	if (r->out->code.n == 1 && !python_moved_part(r->f, &r->code, &r->main, &part))
+		take_code(r, &part, 0);
 	qsort(r->out->code.v, r->out->code.n, sizeof(r->out->code.v[0]), by_start);
+}
+
+/* Fills what is found, or says why not. */
+static void take_release(struct reading *r, uint32_t minor)
+{
+	const struct release *release = minor < sizeof(releases) / sizeof(*releases) &&
+						releases[minor].code_size
+						? &releases[minor]
+						: NULL;
+	struct ebp_python layout = { 0 };
+	char *why = r->out->why;
+	size_t size = sizeof(r->out->why);
+
+	if (release)
+		layout = release->layout;
+	if (!minor)
+		snprintf(why, size, "its version is not known");
+	else if (!release)
+		snprintf(why, size, "Python 3.%u is not known", minor);
+	else if (is_free_threaded(r))
+		snprintf(why, size, "Python 3.%u without the GIL is not known", minor);
+	else if (!fits(r, release) || elf_file_machine(r->f) != EM_X86_64 ||
+		 (minor >= 13 && take_told(r, &layout)))
+		snprintf(why, size, "this build of Python 3.%u is not known", minor);
+	else if (take_state(r, release, &layout))
+		snprintf(why, size, "Python 3.%u without its symbols", minor);
+	else
+		fill(r, &layout);
 }
 
 static void recognise(const struct elf_file *f, const char *name, struct lang_image *out)
 {
 	struct reading r = { .f = f, .out = out };
-	const struct release *release;
-	uint32_t minor;
 
 	/* Nothing else is worth to be searched: it would be every file of the machine. */
 	if (!strstr(name, "python") && !elf_file_section(f, ".PyRuntime"))
 		return;
 	elf_code_collect(f, &r.code);
 	elf_lookup_each(f, take_symbol, &r);
+	if (r.main.size && r.symbols[CODE_TYPE])
+		take_release(&r, version_of(&r, name));
 	elf_code_free(&r.code);
-	if (!r.found || !r.symbols[CODE_TYPE])
-		return;
-	minor = version_of(&r, name);
-	release = minor < sizeof(releases) / sizeof(*releases) && releases[minor].code_size
-			  ? &releases[minor]
-			  : NULL;
-	if (!minor)
-		snprintf(out->why, sizeof(out->why), "its version is not known");
-	else if (!release)
-		snprintf(out->why, sizeof(out->why), "Python 3.%u is not known", minor);
-	else if (!fits(&r, release) || elf_file_machine(f) != EM_X86_64)
-		snprintf(out->why, sizeof(out->why), "this build of Python 3.%u is not known",
-			 minor);
-	else if (!(release->key ? r.symbols[RUNTIME] : r.symbols[KEY]))
-		snprintf(out->why, sizeof(out->why), "Python 3.%u without its symbols", minor);
-	else
-		fill(&r, release);
 }
 
 static uint32_t line(const struct lang_code *code, uint32_t place)

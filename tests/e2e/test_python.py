@@ -8,10 +8,14 @@ import os
 import re
 import subprocess
 
-from harness import Fixture, Profile, calls_by_line, check, directory, equal, run, skip, wait_burned
+from harness import FIXTURES, Fixture, Profile, calls_by_line, check, directory, equal, run, skip, wait_burned
 
 PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")
-LEAST, NEWEST = 6, 13
+LEAST, NEWEST = 6, 15
+SUITE = os.path.join(os.path.dirname(__file__), "..", "suite")
+# Debian's newest, with their own C library: what is unpacked here, and programs that start it.
+SID = os.path.realpath(os.path.join(os.path.dirname(FIXTURES), "sid-python"))
+SID_MINORS = (14, 15)
 ENTRY = r"^_PyEval_EvalFrameDefault$"
 
 
@@ -20,9 +24,39 @@ def version(path):
     return int(out.stdout) if not out.returncode and out.stdout.strip().isdigit() else 0
 
 
+def sid(minor):
+    """A command that runs Debian sid's Python; None: it is not here."""
+    root, command, program = SID, f"{SID}/python3.{minor}", f"{SID}/usr/bin/python3.{minor}"
+    if not os.path.exists(program):
+        return None
+    if not os.path.exists(command):
+        machine = os.uname().machine
+        loader = glob.glob(f"{root}/usr/lib*/ld-linux-*") + glob.glob(f"{root}/usr/lib/{machine}-linux-gnu/ld-linux-*")
+        with open(f"{command}.new", "w", encoding="utf-8") as f:
+            f.write(f"#!/bin/sh\nPYTHONHOME='{root}/usr' exec '{loader[0]}' --library-path '{root}/usr/lib/{machine}-linux-gnu' "
+                    f"'{program}' \"$@\"\n")
+        os.chmod(f"{command}.new", 0o755)
+        os.rename(f"{command}.new", command)
+    return command
+
+
+def test_newest_are_here():
+    """Others take Debian sid's where they are."""
+    if any(not sid(minor) for minor in SID_MINORS):
+        packages = [p for n in SID_MINORS for p in (f"python3.{n}-minimal", f"libpython3.{n}-minimal", f"libpython3.{n}-stdlib")]
+        got = subprocess.run([SUITE, "sid", SID, "libc6", "zlib1g", "libexpat1", *packages], capture_output=True, text=True,
+                             timeout=100, check=False)
+        if got.returncode:
+            skip(f"no Python of Debian sid: {got.stdout.strip()}")
+    equal([version(sid(minor)) for minor in SID_MINORS], list(SID_MINORS))
+
+
 def pythons(least=LEAST):
-    """Those of pyenv, shared and with symbols, and the distribution's, static and stripped: (path, minor version)."""
+    """
+    Those of pyenv, shared and with symbols, and the distribution's and those of sid, static and stripped: (path, minor version).
+    """
     paths = sorted({os.path.realpath(p) for p in glob.glob(PYENV) + glob.glob("/usr/bin/python3")})
+    paths += [p for p in map(sid, SID_MINORS) if p]
     found = [(p, version(p)) for p in paths]
     found = [(p, v) for p, v in found if least <= v <= NEWEST]
     if not found:
@@ -103,6 +137,8 @@ def test_tree():
             check(abs(got - expected) < 0.03 + 3 * (expected * (1 - expected) / n) ** 0.5, python, name, got, expected, n)
         for s in profile.where(lambda s: "spin" in s.frames):
             check(calls(s, "<module>", "main", "spin"), python, s)
+            # The interpreter of these has no name in most of its code.
+            check(SID not in python or s.frames[s.frames.index("<module>") - 1] == "PyEval_EvalCode", python, s)
 
 
 def test_native_between():
@@ -124,10 +160,11 @@ def test_native_between():
 def test_native_option():
     for python, minor in pythons(11):
         profile = sampled(python, TREE, "--native").profile
-        with_both = profile.where(lambda s: s.any(ENTRY) and "spin" in s.frames)
+        entry = r"^\[python3\.\d+\+0x" if SID in python else ENTRY
+        with_both = profile.where(lambda s, e=entry: s.any(e) and "spin" in s.frames)
         check(with_both.count() > 0.8 * profile.count(), python, minor, profile.head())
         for s in with_both:
-            check(s.frames.index("spin") > next(i for i, f in enumerate(s.frames) if re.search(ENTRY, f)), python, s)
+            check(re.search(entry, s.frames[s.frames.index("<module>") - 1]), python, s)
 
 
 def deep(n):

@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 2)
 		return 0;
 	for (uint32_t place = 0; place < 4; place++)
-		python_line(6 + data[0] % 8, data + 1, size - 1, data[1], place * place * 40);
+		python_line(6 + data[0] % 10, data + 1, size - 1, data[1], place * place * 40);
 	walk(data + 1, size - 1);
 	decode(data + 1, size - 1);
 	recognise(data, size);

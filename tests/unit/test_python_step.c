@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The step over CPython's frames, in memory that is laid out here as 3.8, 3.11 and 3.13 do. */
+/* The step over CPython's frames, in memory that is laid out here as 3.8, 3.11 and later do. */
 #include <stdint.h>
 #include <string.h>
 
@@ -65,6 +65,20 @@ static const struct ebp_python of_3_13 = {
 	.code_start = 200, .code_words = 0x3fffc,
 };
 
+static const struct ebp_python of_3_14 = {
+	.key = KEY - BIAS, .code_type = CODE_TYPE - BIAS, .thread_id = 152, .current = 72,
+	.frame_back = 8, .frame_place = 56, .frame_entry = 74, .entry_value = 3, .frame_bytes = 80,
+	.flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER, .code_bytes = 144, .code_name = 128,
+	.code_start = 208, .code_words = 0x3fffc,
+};
+/* In the program's own thread-local storage, which lies below the thread pointer. */
+static const struct ebp_python of_3_15 = {
+	.key = (uint64_t)-0x28, .code_type = CODE_TYPE - BIAS, .thread_id = 176, .current = 72,
+	.frame_back = 8, .frame_place = 56, .frame_entry = 74, .entry_value = 3, .frame_bytes = 80,
+	.flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER | EBP_PYTHON_BASE | EBP_PYTHON_TLS,
+	.code_bytes = 144, .code_name = 128, .code_start = 208, .code_words = 0x3fffc,
+};
+
 static struct python_env memory;
 static struct python_state s;
 
@@ -84,7 +98,7 @@ static void make(const struct ebp_python *o)
 	memset(&memory, 0, sizeof(memory));
 	memset(&s, 0, sizeof(s));
 	put64(KEY, 1 | 2ull << 32);
-	put64(TP + 0x310 + 2 * 16 + 8, THREAD);
+	put64(o->flags & EBP_PYTHON_TLS ? TP - 0x28 : TP + 0x310 + 2 * 16 + 8, THREAD);
 	put64(THREAD + o->thread_id, TP);
 	put64(THREAD + o->current, o->flags & EBP_PYTHON_CFRAME ? CFRAME : FRAME(0));
 	if (o->flags & EBP_PYTHON_CFRAME) {
@@ -185,6 +199,81 @@ TEST(a_call_of_3_11_that_has_just_begun)
 	CHECK(step(&of_3_11) < 0);
 }
 
+/* The lowest bits of a frame's code are a tag; what has no code may be no call, too. */
+TEST(frames_of_3_14)
+{
+	make(&of_3_14);
+	frame(&of_3_14, 0, FRAME(1), CODE(0) + 208 + 10);
+	put64(FRAME(0), CODE(0) | 1);
+	put64(FRAME(1), 1);
+	put64(FRAME(1) + 8, FRAME(2));
+	put8(FRAME(1) + 74, 4);
+	frame(&of_3_14, 2, FRAME(3), CODE(2) + 208);
+	put64(FRAME(3), NAMES | 1);
+	put8(FRAME(3) + 74, 3);
+	CHECK_EQ(begin(&of_3_14), 0);
+	CHECK_EQ(step(&of_3_14), 0);
+	CHECK_EQ(s.code, CODE(0));
+	CHECK_EQ(s.place, 5);
+	CHECK_EQ(step(&of_3_14), 0);
+	CHECK(!s.code && !s.entry);
+	CHECK_EQ(step(&of_3_14), 0);
+	CHECK_EQ(s.code, CODE(2));
+	/* The first call's. */
+	CHECK_EQ(step(&of_3_14), 0);
+	CHECK(!s.code && s.entry);
+	CHECK(step(&of_3_14) < 0);
+}
+
+/* The last frame is the thread's. */
+TEST(frames_of_3_15)
+{
+	make(&of_3_15);
+	frame(&of_3_15, 0, FRAME(1), CODE(0) + 208);
+	put64(FRAME(1) + 8, FRAME(2));
+	put8(FRAME(1) + 74, 3);
+	put8(FRAME(2) + 74, 3);
+	CHECK_EQ(begin(&of_3_15), 0);
+	CHECK_EQ(step(&of_3_15), 0);
+	CHECK_EQ(s.code, CODE(0));
+	CHECK_EQ(step(&of_3_15), 0);
+	CHECK(!s.code && s.entry);
+	CHECK_EQ(step(&of_3_15), 0);
+	CHECK(!s.code && !s.entry);
+	CHECK(step(&of_3_15) < 0);
+	/* Another thread's, as where this one is not there yet. */
+	put64(TP - 0x28, 0);
+	CHECK(begin(&of_3_15) < 0);
+}
+
+/* A library's variable: its module and offset there, the thread's vector of blocks. */
+TEST(a_state_in_a_librarys_storage)
+{
+	enum { INDEX = BASE + 0x300, VECTOR = BASE + 0x400, BLOCK = BASE + 0x500 };
+	struct ebp_python o = of_3_15;
+
+	o.flags ^= EBP_PYTHON_TLS | EBP_PYTHON_MODULE;
+	o.key = INDEX - BIAS;
+	o.slot = 0x28;
+	make(&o);
+	put64(TP + 0x310 + 2 * 16 + 8, 0);
+	put64(INDEX, 3);
+	put64(INDEX + 8, 0x10);
+	put64(TP + 8, VECTOR);
+	put64(VECTOR + 3 * 16, BLOCK);
+	put64(BLOCK + 0x38, THREAD);
+	frame(&o, 0, 0, CODE(0) + 208);
+	CHECK_EQ(begin(&o), 0);
+	CHECK_EQ(step(&o), 0);
+	CHECK_EQ(s.code, CODE(0));
+	put64(INDEX, 4096);
+	CHECK(begin(&o) < 0);
+	/* A block that is not there yet. */
+	put64(INDEX, 3);
+	put64(VECTOR + 3 * 16, (uint64_t)-1);
+	CHECK(begin(&o) < 0);
+}
+
 TEST(a_thread_that_is_not_pythons)
 {
 	make(&to_3_10);
@@ -242,6 +331,9 @@ int main(void)
 	RUN(frames_of_3_8);
 	RUN(frames_of_3_13);
 	RUN(a_call_of_3_11_that_has_just_begun);
+	RUN(frames_of_3_14);
+	RUN(frames_of_3_15);
+	RUN(a_state_in_a_librarys_storage);
 	RUN(a_thread_that_is_not_pythons);
 	RUN(what_is_no_code_ends_it);
 	RUN(another_code_at_the_same_address_has_another_identity);
