@@ -146,12 +146,16 @@ __noinline int python_frame(__u32 frame)
 	return id ? LANG_ON : LANG_NEW;
 }
 
-/* 0; negative: the current task runs no Python. */
-static __always_inline int python_start(struct lang_walk *w, const struct unwind_state *u)
+/* 0; negative: the current task runs no Python. For the verifier a function of its own. */
+__noinline int python_start(__u32 state)
 {
-	const struct ebp_python *o = walk_layout(w);
+	struct lang_walk *w = this_walk();
+	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &state);
+	const struct ebp_python *o = w ? walk_layout(w) : NULL;
 
-	return o ? python_begin(NULL, python_state_of(w), o, u->lang_bias, thread_pointer()) : -1;
+	if (!u || !o)
+		return -1;
+	return python_begin(NULL, python_state_of(w), o, u->lang_bias, thread_pointer());
 }
 
 #endif

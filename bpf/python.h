@@ -18,6 +18,9 @@
 #define EBP_PYTHON_TLS		128u	/* in the program's own thread-local storage */
 #define EBP_PYTHON_MODULE	256u	/* in that of a library */
 
+#define EBP_PYTHON_SELF	 16u
+#define EBP_PYTHON_SELVES 8u	/* with the first */
+
 /* Where CPython keeps what; offsets in bytes, all below the sizes beside them. */
 struct ebp_python {
 	/* offsets from the mapping's bias: */
@@ -45,10 +48,17 @@ struct ebp_python {
 	__u16 ascii, compact;
 	__u16 minor;		/* the version: 3.minor */
 	__u16 slot;		/* EBP_PYTHON_MODULE: from the offset there */
+	/*
+	 * struct pthread begins so far below the thread pointer, or up to @selves steps of
+	 * EBP_PYTHON_SELF more: on aarch64 it ends there, and its size goes by glibc's version
+	 */
+	__u16 self, selves;
+	__u16 keys;		/* its first block of keys, entries {sequence, value} */
+	__u16 reserved;
 	/* a bit for each word of a code object that never changes and tells it from others */
 	__u64 code_words;
 };
-_Static_assert(sizeof(struct ebp_python) == 80, "wire");
+_Static_assert(sizeof(struct ebp_python) == 88, "wire");
 
 _Static_assert(sizeof(struct ebp_python) <= 8 * EBP_LAYOUT_WORDS, "wire");
 

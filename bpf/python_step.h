@@ -18,9 +18,7 @@
 #define PYTHON_FRAME_WORDS	16
 #define PYTHON_CODE_WORDS	32
 #define PYTHON_KEYS		32	/* of a thread's first block of keys */
-/* glibc, x86-64: specific_1stblock of struct pthread, whose entries are {sequence, value} */
-#define PYTHON_PTHREAD_KEYS	0x310
-/* The same: the thread's vector of blocks, whose entries are {block, to free}. */
+/* glibc, x86-64: from the thread pointer, a vector of blocks, entries {block, to free} */
 #define PYTHON_DTV		8
 #define PYTHON_MODULES		4096
 
@@ -112,7 +110,28 @@ static __always_inline __u64 python_slot(struct python_env *env, const struct eb
 		key = key << 32 | 1;
 	if ((__u32)key != 1 || key >> 32 >= PYTHON_KEYS)
 		return 0;
-	return tp + PYTHON_PTHREAD_KEYS + (key >> 32) * 16 + 8;
+	return tp - o->self + o->keys + (key >> 32) * 16 + 8;
+}
+
+/*
+ * The state that the thread has at @slot; 0: none. It is only so if it names this thread, by where
+ * its struct pthread begins.
+ */
+static __always_inline __u64 python_thread(struct python_env *env, const struct ebp_python *o,
+					   __u64 slot, __u64 tp)
+{
+	__u32 step = o->flags & (EBP_PYTHON_TLS | EBP_PYTHON_MODULE) ? 0 : EBP_PYTHON_SELF;
+
+	for (__u32 i = 0; i < EBP_PYTHON_SELVES && i <= o->selves; i++) {
+		__u64 thread = 0, self = 0;
+
+		if (python_read(env, &thread, sizeof(thread), slot - i * step) || !thread ||
+		    python_read(env, &self, sizeof(self), thread + o->thread_id))
+			continue;
+		if (self == tp - o->self - i * EBP_PYTHON_SELF)
+			return thread;
+	}
+	return 0;
 }
 
 /*
@@ -122,20 +141,16 @@ static __always_inline __u64 python_slot(struct python_env *env, const struct eb
 static __always_inline int python_begin(struct python_env *env, struct python_state *s,
 					const struct ebp_python *o, __u64 bias, __u64 tp)
 {
-	__u64 thread = 0, self = 0;
+	__u64 slot = python_slot(env, o, bias, tp), thread, current = 0;
 
 	s->bias = bias;
 	s->frame = s->code = s->unchecked = 0;
-	self = python_slot(env, o, bias, tp);
-	if (!self || python_read(env, &thread, sizeof(thread), self) || !thread)
-		return -1;
-	if (python_read(env, &self, sizeof(self), thread + o->thread_id) || self != tp)
-		return -1;
-	if (python_read(env, &self, sizeof(self), thread + o->current))
+	thread = slot ? python_thread(env, o, slot, tp) : 0;
+	if (!thread || python_read(env, &current, sizeof(current), thread + o->current))
 		return -1;
 	if (o->flags & EBP_PYTHON_CFRAME)
-		return python_cframe(env, s, o, self);
-	s->frame = self;
+		return python_cframe(env, s, o, current);
+	s->frame = current;
 	return 0;
 }
 

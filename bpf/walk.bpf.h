@@ -159,12 +159,11 @@ __noinline int list_some(__u32 frame, __u32 language)
 	}
 }
 
-static __always_inline int list_start(__u32 language, struct lang_walk *w,
-				      const struct unwind_state *u)
+static __always_inline int list_start(__u32 language)
 {
 	switch (language) {
 	case EBP_LANGUAGE_PYTHON:
-		return python_start(w, u);
+		return python_start(0);
 	case EBP_LANGUAGE_RUBY:
 		return ruby_start(0);
 	default:
@@ -192,7 +191,7 @@ static __always_inline void list_frames(struct unwind_state *u)
 	w->layout = u->lang - 1;
 	o = bpf_map_lookup_elem(&layouts, &w->layout);
 	language = o ? o->language : EBP_LANGUAGE_NONE;
-	if (list_start(language, w, u))
+	if (list_start(language))
 		return;
 	w->pending = w->done = 0;
 	w->native = u->n;

@@ -52,6 +52,8 @@ struct release {
 	/* offset of the key in _PyRuntime; 3.6 has it as a variable of its own */
 	uint32_t key;
 	struct ebp_python layout;
+	/* that of aarch64, whose mutexes are bigger; 0: not known, or there is none */
+	uint32_t key_arm64;
 };
 
 /* What 3.6 to 3.10 share: a PyFrameObject each, each run by a call of the interpreter. */
@@ -87,7 +89,8 @@ static const struct release releases[] = {
 		{ TO_3_10, .thread_id = 176, .minor = 9, .frame_place = 104, .frame_bytes = 108,
 		  .flags = EBP_PYTHON_BYTES | EBP_PYTHON_ALWAYS_ENTRY, .code_bytes = 128,
 		  .code_first_line = 40, .code_file = 104, .code_name = 112, .code_table = 120,
-		  .code_words = 0xfffc } },
+		  .code_words = 0xfffc },
+		.key_arm64 = 600 },
 	[10] = { 176, 360, 80, 584,
 		 { TO_3_10, .thread_id = 176, .minor = 10, .frame_place = 96, .frame_bytes = 100,
 		   .flags = EBP_PYTHON_ALWAYS_ENTRY, .code_bytes = 128, .code_first_line = 40,
@@ -99,7 +102,8 @@ static const struct release releases[] = {
 		   .frame_entry = 68, .entry_value = 1,
 		   .flags = EBP_PYTHON_CFRAME | EBP_PYTHON_POINTER,
 		   .code_first_line = 72, .code_start = 184, .ascii = 48, .compact = 72,
-		   .code_words = 0x3ffbc } },
+		   .code_words = 0x3ffbc },
+		 .key_arm64 = 608 },
 	[12] = { 192, 120, 64, 1544,
 		 { SINCE_3_11, .minor = 12, .thread_id = 136, .current = 56, .cframe_previous = 8,
 		   .frame_bytes = 72, .frame_back = 8, .frame_entry = 70, .entry_value = 3,
@@ -110,10 +114,12 @@ static const struct release releases[] = {
 		 { SINCE_3_11, .minor = 13, .thread_id = 152, .current = 72, .frame_back = 8,
 		   .frame_bytes = 72, .frame_entry = 70, .entry_value = 3,
 		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER, .code_first_line = 68,
-		   .code_start = 200, .ascii = 40, .compact = 56, .code_words = 0x3fffc } },
+		   .code_start = 200, .ascii = 40, .compact = 56, .code_words = 0x3fffc },
+		 .key_arm64 = 2160 },
 	[14] = { 208, 152, 64, 2336,
 		 { SINCE_3_14, .minor = 14, .thread_id = 152,
-		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER } },
+		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER },
+		 .key_arm64 = 2336 },
 	/* There is no key any more. */
 	[15] = { 208, 152, 64, 0,
 		 { SINCE_3_14, .minor = 15, .thread_id = 176,
@@ -294,15 +300,24 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* glibc's struct pthread: specific_1stblock, and where it begins (EBP_PYTHON_SELF). */
+#define KEYS_X86_64	0x310
+#define KEYS_ARM64	0x110
+#define SELF_ARM64	0x6f0	/* bytes to 2.22; 0x700 in 2.31, 0x740 in 2.36, 0x720 in 2.41 */
+
 /* Where a thread has its state. 0; negative: it is not known. */
 static int take_state(const struct reading *r, const struct release *release, struct ebp_python *o)
 {
-	uint64_t key = release->key ? r->symbols[RUNTIME] + release->key : r->symbols[KEY];
+	int arm64 = elf_file_machine(r->f) == EM_AARCH64;
+	uint32_t key = arm64 ? release->key_arm64 : release->key;
 	struct python_tls tls;
 
+	o->keys = arm64 ? KEYS_ARM64 : KEYS_X86_64;
+	o->self = arm64 ? SELF_ARM64 : 0;
+	o->selves = arm64 ? EBP_PYTHON_SELVES - 1 : 0;
 	if (!(o->flags & EBP_PYTHON_TLS)) {
-		o->key = key - r->skew;
-		return r->symbols[release->key ? RUNTIME : KEY] ? 0 : -1;
+		o->key = (key ? r->symbols[RUNTIME] + key : r->symbols[KEY]) - r->skew;
+		return r->symbols[key ? RUNTIME : KEY] ? 0 : -1;
 	}
 	if (python_returned_tls(r->f, &r->code, &r->state, &tls) || tls.offset >= UINT16_MAX)
 		return -1;
@@ -329,6 +344,16 @@ static void fill(struct reading *r, const struct ebp_python *layout)
 	qsort(r->out->code.v, r->out->code.n, sizeof(r->out->code.v[0]), by_start);
 }
 
+/* Whether the file is of a machine that the release is known on. */
+static int is_known_machine(const struct reading *r, const struct release *release)
+{
+	uint16_t machine = elf_file_machine(r->f);
+
+	return machine == EM_X86_64 ||
+	       (machine == EM_AARCH64 &&
+		(release->key_arm64 || release->layout.flags & EBP_PYTHON_TLS));
+}
+
 /* Fills what is found, or says why not. */
 static void take_release(struct reading *r, uint32_t minor)
 {
@@ -348,7 +373,7 @@ static void take_release(struct reading *r, uint32_t minor)
 		snprintf(why, size, "Python 3.%u is not known", minor);
 	else if (is_free_threaded(r))
 		snprintf(why, size, "Python 3.%u without the GIL is not known", minor);
-	else if (!fits(r, release) || elf_file_machine(r->f) != EM_X86_64 ||
+	else if (!fits(r, release) || !is_known_machine(r, release) ||
 		 (minor >= 13 && take_told(r, &layout)))
 		snprintf(why, size, "this build of Python 3.%u is not known", minor);
 	else if (take_state(r, release, &layout))

@@ -45,28 +45,30 @@ enum {
 #define FRAME(n) (FRAMES + (n) * 0x100u)
 #define CODE(n)	 (CODES + (n) * 0x100u)
 
+#define KEYS .key = KEY - BIAS, .keys = 0x310	/* of glibc on x86-64 */
+
 static const struct ebp_python to_3_10 = {
-	.key = KEY - BIAS, .code_type = CODE_TYPE - BIAS, .thread_id = 176, .current = 24,
+	KEYS, .code_type = CODE_TYPE - BIAS, .thread_id = 176, .current = 24,
 	.frame_back = 24, .frame_code = 32, .frame_place = 104, .frame_bytes = 108,
 	.flags = EBP_PYTHON_BYTES | EBP_PYTHON_ALWAYS_ENTRY, .code_bytes = 128, .code_name = 112,
 	.code_words = 0xfffc,
 };
 static const struct ebp_python of_3_11 = {
-	.key = KEY - BIAS, .code_type = CODE_TYPE - BIAS, .thread_id = 152, .current = 56,
+	KEYS, .code_type = CODE_TYPE - BIAS, .thread_id = 152, .current = 56,
 	.cframe_current = 8, .cframe_previous = 16, .frame_code = 32, .frame_back = 48,
 	.frame_place = 56, .frame_entry = 68, .entry_value = 1, .frame_bytes = 72,
 	.flags = EBP_PYTHON_CFRAME | EBP_PYTHON_POINTER, .code_bytes = 144, .code_name = 128,
 	.code_start = 184, .code_words = 0x3ffbc,
 };
 static const struct ebp_python of_3_13 = {
-	.key = KEY - BIAS, .code_type = CODE_TYPE - BIAS, .thread_id = 152, .current = 72,
+	KEYS, .code_type = CODE_TYPE - BIAS, .thread_id = 152, .current = 72,
 	.frame_back = 8, .frame_place = 56, .frame_entry = 70, .entry_value = 3, .frame_bytes = 72,
 	.flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER, .code_bytes = 144, .code_name = 128,
 	.code_start = 200, .code_words = 0x3fffc,
 };
 
 static const struct ebp_python of_3_14 = {
-	.key = KEY - BIAS, .code_type = CODE_TYPE - BIAS, .thread_id = 152, .current = 72,
+	KEYS, .code_type = CODE_TYPE - BIAS, .thread_id = 152, .current = 72,
 	.frame_back = 8, .frame_place = 56, .frame_entry = 74, .entry_value = 3, .frame_bytes = 80,
 	.flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER, .code_bytes = 144, .code_name = 128,
 	.code_start = 208, .code_words = 0x3fffc,
@@ -246,6 +248,36 @@ TEST(frames_of_3_15)
 	CHECK(begin(&of_3_15) < 0);
 }
 
+/* aarch64: struct pthread lies below the thread pointer, and its size goes by glibc's version. */
+TEST(a_thread_of_aarch64)
+{
+	static const uint16_t sizes[] = { 0x6f0, 0x700, 0x720, 0x740, 0x760 };
+	struct ebp_python o = of_3_14;
+
+	o.self = 0x6f0;
+	o.selves = EBP_PYTHON_SELVES - 1;
+	o.keys = 0x110;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		uint64_t tp = TP + 0x800, self = tp - sizes[i];
+
+		make(&o);
+		put64(TP + 0x310 + 2 * 16 + 8, 0);
+		put64((uint32_t)self + 0x110 + 2 * 16 + 8, THREAD);
+		put64(THREAD + 152, self);
+		frame(&o, 0, 0, CODE(0) + 208);
+		CHECK_EQ(python_begin(&memory, &s, &o, BIAS, tp),
+			 sizes[i] < 0x6f0 + EBP_PYTHON_SELVES * 16 ? 0 : -1);
+		CHECK_EQ(s.frame, FRAME(0));
+		/* That of another thread, or what is none, is not taken. */
+		put64(THREAD + 152, self + 16);
+		CHECK(python_begin(&memory, &s, &o, BIAS, tp) < 0);
+		put64(THREAD + 152, tp);
+		CHECK(python_begin(&memory, &s, &o, BIAS, tp) < 0);
+		put64((uint32_t)self + 0x110 + 2 * 16 + 8, 16);
+		CHECK(python_begin(&memory, &s, &o, BIAS, tp) < 0);
+	}
+}
+
 /* A library's variable: its module and offset there, the thread's vector of blocks. */
 TEST(a_state_in_a_librarys_storage)
 {
@@ -333,6 +365,7 @@ int main(void)
 	RUN(a_call_of_3_11_that_has_just_begun);
 	RUN(frames_of_3_14);
 	RUN(frames_of_3_15);
+	RUN(a_thread_of_aarch64);
 	RUN(a_state_in_a_librarys_storage);
 	RUN(a_thread_that_is_not_pythons);
 	RUN(what_is_no_code_ends_it);
