@@ -17,6 +17,7 @@
 /* How the thread's state is found where there is no key (3.15): */
 #define EBP_PYTHON_TLS		128u	/* in the program's own thread-local storage */
 #define EBP_PYTHON_MODULE	256u	/* in that of a library */
+#define EBP_PYTHON_MUSL		512u	/* the keys' values are an array of its own */
 
 #define EBP_PYTHON_SELF	 16u
 #define EBP_PYTHON_SELVES 8u	/* with the first */
@@ -53,7 +54,8 @@ struct ebp_python {
 	 * EBP_PYTHON_SELF more: on aarch64 it ends there, and its size goes by glibc's version
 	 */
 	__u16 self, selves;
-	__u16 keys;		/* its first block of keys, entries {sequence, value} */
+	/* its first block of keys, entries {sequence, value}; EBP_PYTHON_MUSL: their array */
+	__u16 keys;
 	__u16 reserved;
 	/* a bit for each word of a code object that never changes and tells it from others */
 	__u64 code_words;

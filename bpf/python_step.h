@@ -18,6 +18,7 @@
 #define PYTHON_FRAME_WORDS	16
 #define PYTHON_CODE_WORDS	32
 #define PYTHON_KEYS		32	/* of a thread's first block of keys */
+#define PYTHON_MUSL_KEYS	128	/* PTHREAD_KEYS_MAX */
 /* glibc, x86-64: from the thread pointer, a vector of blocks, entries {block, to free} */
 #define PYTHON_DTV		8
 #define PYTHON_MODULES		4096
@@ -98,7 +99,7 @@ static __always_inline __u64 python_in_module(struct python_env *env, const stru
 static __always_inline __u64 python_slot(struct python_env *env, const struct ebp_python *o,
 					 __u64 bias, __u64 tp)
 {
-	__u64 key = 0;
+	__u64 key = 0, array = 0;
 
 	if (o->flags & EBP_PYTHON_TLS)
 		return tp + o->key;
@@ -108,7 +109,13 @@ static __always_inline __u64 python_slot(struct python_env *env, const struct eb
 		return 0;
 	if (o->flags & EBP_PYTHON_BARE_KEY)
 		key = key << 32 | 1;
-	if ((__u32)key != 1 || key >> 32 >= PYTHON_KEYS)
+	if ((__u32)key != 1 || key >> 32 >= PYTHON_MUSL_KEYS)
+		return 0;
+	if (o->flags & EBP_PYTHON_MUSL)
+		return python_read(env, &array, sizeof(array), tp - o->self + o->keys) ?
+			       0 :
+			       array + (key >> 32) * 8;
+	if (key >> 32 >= PYTHON_KEYS)
 		return 0;
 	return tp - o->self + o->keys + (key >> 32) * 16 + 8;
 }
@@ -120,7 +127,8 @@ static __always_inline __u64 python_slot(struct python_env *env, const struct eb
 static __always_inline __u64 python_thread(struct python_env *env, const struct ebp_python *o,
 					   __u64 slot, __u64 tp)
 {
-	__u32 step = o->flags & (EBP_PYTHON_TLS | EBP_PYTHON_MODULE) ? 0 : EBP_PYTHON_SELF;
+	const __u32 fixed = EBP_PYTHON_TLS | EBP_PYTHON_MODULE | EBP_PYTHON_MUSL;
+	__u32 step = o->flags & fixed ? 0 : EBP_PYTHON_SELF;
 
 	for (__u32 i = 0; i < EBP_PYTHON_SELVES && i <= o->selves; i++) {
 		__u64 thread = 0, self = 0;

@@ -304,6 +304,25 @@ static int by_start(const void *a, const void *b)
 #define KEYS_X86_64	0x310
 #define KEYS_ARM64	0x110
 #define SELF_ARM64	0x6f0	/* bytes to 2.22; 0x700 in 2.31, 0x740 in 2.36, 0x720 in 2.41 */
+/* musl's of 1.2: tsd, and where it begins. */
+#define MUSL_X86_64	128
+#define MUSL_ARM64	112
+#define MUSL_SELF_ARM64	200
+
+static void take_threads(const struct reading *r, struct ebp_python *o)
+{
+	int arm64 = elf_file_machine(r->f) == EM_AARCH64;
+
+	if (python_needs_musl(r->f)) {
+		o->flags |= EBP_PYTHON_MUSL;
+		o->keys = arm64 ? MUSL_ARM64 : MUSL_X86_64;
+		o->self = arm64 ? MUSL_SELF_ARM64 : 0;
+		return;
+	}
+	o->keys = arm64 ? KEYS_ARM64 : KEYS_X86_64;
+	o->self = arm64 ? SELF_ARM64 : 0;
+	o->selves = arm64 ? EBP_PYTHON_SELVES - 1 : 0;
+}
 
 /* Where a thread has its state. 0; negative: it is not known. */
 static int take_state(const struct reading *r, const struct release *release, struct ebp_python *o)
@@ -312,9 +331,7 @@ static int take_state(const struct reading *r, const struct release *release, st
 	uint32_t key = arm64 ? release->key_arm64 : release->key;
 	struct python_tls tls;
 
-	o->keys = arm64 ? KEYS_ARM64 : KEYS_X86_64;
-	o->self = arm64 ? SELF_ARM64 : 0;
-	o->selves = arm64 ? EBP_PYTHON_SELVES - 1 : 0;
+	take_threads(r, o);
 	if (!(o->flags & EBP_PYTHON_TLS)) {
 		o->key = (key ? r->symbols[RUNTIME] + key : r->symbols[KEY]) - r->skew;
 		return r->symbols[key ? RUNTIME : KEY] ? 0 : -1;
@@ -323,6 +340,9 @@ static int take_state(const struct reading *r, const struct release *release, st
 		return -1;
 	o->key = tls.at;
 	if (tls.module) {
+		/* musl's vector of blocks has another form. */
+		if (o->flags & EBP_PYTHON_MUSL)
+			return -1;
 		o->flags ^= EBP_PYTHON_TLS | EBP_PYTHON_MODULE;
 		o->key -= r->skew;
 		o->slot = (uint16_t)tls.offset;

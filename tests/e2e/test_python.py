@@ -366,6 +366,39 @@ def test_names_of_all_kinds():
         check(profile.count(lambda s: s.any("<lambda>$")) > 0.8 * profile.count(), python, profile.head())
 
 
+def test_builds_that_are_not_known():
+    """They are told in one line, and what they run stays native: copies that say another thing of themselves."""
+    program = sid(14) and f"{SID}/usr/bin/python3.14"
+    if not program:
+        skip("no Python of Debian sid is here")
+    with open(program, "rb") as f:
+        image = f.read()
+    with open(sid(14), encoding="utf-8") as f:
+        command = f.read()
+    # The beginning of _Py_DebugOffsets: cookie, version, free-threaded.
+    at = re.search(rb"xdebugpy....\0\0\0\0", image, re.DOTALL).start()
+    hexadecimal = image[at + 8:at + 16]
+    cases = {"3.14 without the GIL is not known": [(at + 16, b"\x01")],
+             "3.16 is not known": [(m.start(), b"\x00\x00\x10\x03") for m in re.finditer(re.escape(hexadecimal), image)],
+             "this build of Python 3.14 is not known": [(at + 272, bytes([200]))]}
+    for why, patches in cases.items():
+        with directory() as d:
+            changed, starter = os.path.join(d, "python3.14"), os.path.join(d, "start")
+            with open(changed, "wb") as f:
+                f.write(image)
+                for place, data in patches:
+                    f.seek(place)
+                    f.write(data)
+            with open(starter, "w", encoding="utf-8") as f:
+                f.write(command.replace(program, changed))
+            os.chmod(changed, 0o755)
+            os.chmod(starter, 0o755)
+            result = sampled(starter, TREE)
+        equal(len(re.findall("functions of Python are not shown", result.err)), 1, result.err)
+        check(f"python3.14: {why}" in result.err or f"Python {why}" in result.err, why, result.err)
+        equal(result.profile.count(lambda s: "main" in s.frames), 0, why)
+
+
 def test_trampolines():
     """With -X perf no function is there twice."""
     for python, _ in pythons(12):

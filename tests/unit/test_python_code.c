@@ -139,6 +139,21 @@ TEST(a_thread_local_variable)
 	}
 }
 
+TEST(a_c_library)
+{
+	struct fixture_file f;
+
+	CHECK_EQ(shell("cc -o glibc part.c"), 0);
+	f = fixture_open("glibc");
+	CHECK(f.elf && !python_needs_musl(f.elf));
+	fixture_close(&f);
+	if (!shell("musl-gcc -o musl part.c")) {
+		f = fixture_open("musl");
+		CHECK(f.elf && python_needs_musl(f.elf));
+		fixture_close(&f);
+	}
+}
+
 TEST(a_function_that_does_something_else)
 {
 	struct fixture_file f = fixture_open("full");
@@ -163,6 +178,7 @@ int main(void)
 		return 1;
 	RUN(a_part_without_its_name);
 	RUN(a_thread_local_variable);
+	RUN(a_c_library);
 	RUN(a_function_that_does_something_else);
 	fixture_end();
 	return TEST_END();

@@ -278,6 +278,34 @@ TEST(a_thread_of_aarch64)
 	}
 }
 
+/* musl: an array that the thread points to. */
+TEST(a_thread_of_musl)
+{
+	enum { SELF = BASE + 0x200, ARRAY = BASE + 0x600 };
+
+	for (uint32_t arm64 = 0; arm64 < 2; arm64++) {
+		struct ebp_python o = of_3_14;
+		uint64_t tp = SELF + (arm64 ? 200 : 0);
+
+		o.flags |= EBP_PYTHON_MUSL;
+		o.self = arm64 ? 200 : 0;
+		o.keys = arm64 ? 112 : 128;
+		make(&o);
+		put64(KEY, 1 | 100ull << 32);
+		put64(SELF + o.keys, ARRAY);
+		put64(ARRAY + 100 * 8, THREAD);
+		put64(THREAD + 152, SELF);
+		frame(&o, 0, 0, CODE(0) + 208);
+		CHECK_EQ(python_begin(&memory, &s, &o, BIAS, tp), 0);
+		CHECK_EQ(s.frame, FRAME(0));
+		put64(KEY, 1 | 128ull << 32);
+		CHECK(python_begin(&memory, &s, &o, BIAS, tp) < 0);
+		put64(KEY, 1 | 100ull << 32);
+		put64(SELF + o.keys, 16);
+		CHECK(python_begin(&memory, &s, &o, BIAS, tp) < 0);
+	}
+}
+
 /* A library's variable: its module and offset there, the thread's vector of blocks. */
 TEST(a_state_in_a_librarys_storage)
 {
@@ -366,6 +394,7 @@ int main(void)
 	RUN(frames_of_3_14);
 	RUN(frames_of_3_15);
 	RUN(a_thread_of_aarch64);
+	RUN(a_thread_of_musl);
 	RUN(a_state_in_a_librarys_storage);
 	RUN(a_thread_that_is_not_pythons);
 	RUN(what_is_no_code_ends_it);
