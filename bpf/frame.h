@@ -60,6 +60,7 @@ enum ebp_language {
 	/* Listed: the interpreter keeps its frames in a list of its own. */
 	EBP_LANGUAGE_PYTHON,
 	EBP_LANGUAGE_RUBY,
+	EBP_LANGUAGE_PHP,
 	/* From here on: frames are machine frames, and stand among those of machine code. */
 	EBP_LANGUAGE_MACHINE = 16,
 	EBP_LANGUAGE_V8,	/* JavaScript */

@@ -10,6 +10,7 @@
 
 #include "bpf/hotspot.bpf.h"
 #include "bpf/lang.bpf.h"
+#include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
 #include "bpf/ruby.bpf.h"
 #include "bpf/unwind.bpf.h"
@@ -154,6 +155,9 @@ __noinline int list_some(__u32 frame, __u32 language)
 	case EBP_LANGUAGE_RUBY:
 		LIST_SOME(ruby, frame);
 		return LANG_ON;
+	case EBP_LANGUAGE_PHP:
+		LIST_SOME(php, frame);
+		return LANG_ON;
 	default:
 		return LANG_END;
 	}
@@ -166,6 +170,8 @@ static __always_inline int list_start(__u32 language)
 		return python_start(0);
 	case EBP_LANGUAGE_RUBY:
 		return ruby_start(0);
+	case EBP_LANGUAGE_PHP:
+		return php_start(0);
 	default:
 		return -1;
 	}

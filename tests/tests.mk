@@ -14,7 +14,7 @@ DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:d
 	chromium:chromium valgrind:valgrind libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 \
 	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \
 	libxml2-utils:xmllint jq:jq tmux:tmux zsh:zsh fish:fish protobuf-compiler:protoc golang-github-google-pprof-dev \
-	qemu-system-x86:qemu-system-x86_64 zstd:zstd lz4:lz4 $(DEPS_CROSS)
+	qemu-system-x86:qemu-system-x86_64 zstd:zstd lz4:lz4 php-cli:php $(DEPS_CROSS)
 
 .PHONY: deps deps-test test test-build test-unit test-e2e test-vm cross-arm64 fuzz lint analyze coverage sanitize \
 	valgrind bench bench-page
@@ -83,7 +83,7 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
 	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names fail_nth.so fail_load.so demangle_names stl \
-	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_threads alloc_own alloc_fork page_faults unanswered sampler)
+	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_threads alloc_own alloc_fork page_faults unanswered sampler php_threads)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)

@@ -241,7 +241,7 @@ static void add_notes(struct summary *s, const struct session_result *r)
 	}
 	if (r->unknown_language) {
 		summary_line(s, SUMMARY_NOTES);
-		summary_text(s, "functions of Python are not shown: %s", r->unknown_language);
+		summary_text(s, "%s", r->unknown_language);
 	}
 	if (r->side_band_lost) {
 		summary_line(s, SUMMARY_NOTES);

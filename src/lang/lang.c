@@ -8,6 +8,7 @@
 const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_PYTHON] = &lang_python,
 	[EBP_LANGUAGE_RUBY] = &lang_ruby,
+	[EBP_LANGUAGE_PHP] = &lang_php,
 	[EBP_LANGUAGE_V8] = &lang_v8,
 	[EBP_LANGUAGE_HOTSPOT] = &lang_hotspot,
 };

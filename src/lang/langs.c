@@ -82,15 +82,20 @@ void langs_free(struct langs *l)
 static void recognise(struct langs *l, const struct image *image, struct lang_image *out)
 {
 	struct elf_file *f = image->fd >= 0 ? elf_file_open(image->fd) : NULL;
+	const char *language = "";
 
 	if (!f)
 		return;
-	for (int i = 0; i < EBP_LANGUAGES && !out->ops && !*out->why && elf_file_is64(f); i++)
-		if (lang_rows[i])
-			lang_rows[i]->recognise(f, image->name, out);
+	for (int i = 0; i < EBP_LANGUAGES && !out->ops && !*out->why && elf_file_is64(f); i++) {
+		if (!lang_rows[i])
+			continue;
+		lang_rows[i]->recognise(f, image->name, out);
+		language = lang_rows[i]->name;
+	}
 	elf_file_free(f);
 	if (!out->ops && *out->why && !*l->why)
-		snprintf(l->why, sizeof(l->why), "%.120s: %s", image->name, out->why);
+		snprintf(l->why, sizeof(l->why), "functions of %s are not shown: %.120s: %s",
+			 language, image->name, out->why);
 }
 
 static void look_at(struct langs *l, uint32_t id)

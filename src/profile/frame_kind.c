@@ -23,6 +23,8 @@ const struct frame_kind_row frame_kinds[FRAME_KINDS] = {
 			 .inlined = FRAME_JAVA, .saved = FRAME_JAVA },
 	[FRAME_RUBY] = { "ruby", "_[r]", "", "Ruby", FRAME_PROGRAM, FAMILY_SCRIPT,
 			 .inlined = FRAME_RUBY, .saved = FRAME_RUBY },
+	[FRAME_PHP] = { "php", "_[h]", "", "PHP", FRAME_PROGRAM, FAMILY_SCRIPT,
+			.inlined = FRAME_PHP, .saved = FRAME_PHP },
 };
 
 const char *const frame_families[FAMILIES] = {

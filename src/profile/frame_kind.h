@@ -25,6 +25,7 @@ enum frame_kind {
 	FRAME_JAVASCRIPT,	/* a JavaScript function */
 	FRAME_JAVA,	/* a Java method, however it was run */
 	FRAME_RUBY,	/* a Ruby method, block or file, or a method in C */
+	FRAME_PHP,	/* a PHP function, or a file's own code */
 	FRAME_KINDS,
 };
 

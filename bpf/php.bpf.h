@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* PHP's frames of the current task: a listed language (lang.bpf.h). */
+#ifndef EBPROF_PHP_BPF_H
+#define EBPROF_PHP_BPF_H
+
+#include "bpf/lang.bpf.h"
+#include "bpf/php.h"
+
+struct php_env;
+
+static __always_inline int php_read(struct php_env *env __attribute__((unused)), void *dst,
+				    __u32 size, __u64 address)
+{
+	return bpf_probe_read_user(dst, size, (void *)address);
+}
+
+#include "bpf/php_step.h"
+
+_Static_assert(sizeof(struct php_state) <= 8 * WALK_WORDS, "room");
+
+static __always_inline struct php_state *php_state_of(struct lang_walk *w)
+{
+	return (void *)w->state;
+}
+
+/* --- What a function says of itself. ------------------------------------------- */
+
+/* The string at @address into @dst, of which @mask + 1 bytes may be written. 1: it is there. */
+static __always_inline int php_text(struct php_state *s, __u64 address, struct ebp_text *t,
+				    __u8 *dst, __u32 mask)
+{
+	__u32 bytes;
+
+	t->length = t->width = 0;
+	t->object = address;
+	t->length_at = PHP_LENGTH;
+	t->text_at = PHP_TEXT;
+	if (bpf_probe_read_user(s->string, sizeof(s->string), (void *)address))
+		return 0;
+	bytes = s->string[2] < mask ? s->string[2] : mask;
+	barrier_var(bytes);
+	bytes &= mask;
+	if (bpf_probe_read_user(dst, bytes, (void *)(address + PHP_TEXT)))
+		return 0;
+	t->length = s->string[2] < 1u << 30 ? s->string[2] : 1u << 30;
+	t->width = EBP_TEXT_UTF8;
+	return 1;
+}
+
+/* 1 where all could be read. */
+static __always_inline int php_describe(struct php_state *s, const struct ebp_php *o,
+					struct ebp_code *r)
+{
+	int whole = 1;
+
+	r->version = o->version;
+	/* What is no function's has a name that is empty. */
+	r->name.width = EBP_TEXT_UTF8;
+	if (s->code_words[PHP_NAME])
+		whole &= php_text(s, s->code_words[PHP_NAME], &r->name, r->name_bytes,
+				  EBP_CODE_NAME - 1);
+	if (s->scope_name)
+		whole &= php_text(s, s->scope_name, &r->scope, r->scope_bytes,
+				  EBP_CODE_SCOPE - 1);
+	if (!php_is_user(s))
+		return whole;
+	r->first_line = PHP_WORD(s, o->lines);
+	return whole & php_text(s, PHP_WORD(s, o->file), &r->file, r->file_bytes,
+				EBP_CODE_FILE - 1);
+}
+
+/*
+ * Gives the last frame of this CPU's walk its id, where that is LANG_NEW. What is so then, @done
+ * else. @frame as in unwind_frame().
+ */
+__noinline int php_announce(__u32 frame, __u32 done)
+{
+	struct lang_walk *w = this_walk();
+	const struct ebp_php *o = w ? walk_layout(w) : NULL;
+	struct ebp_code *r;
+
+	if (done != LANG_NEW)
+		return done;
+	if (!o || frame > EBP_WORDS_MAX)
+		return LANG_END;
+	r = code_begin(w, EBP_LANGUAGE_PHP);
+	if (!r)
+		return LANG_END;
+	w->pending |= code_send(w, r, php_describe(php_state_of(w), o, r)) << EBP_CODE_SHIFT;
+	return LANG_ON;
+}
+
+/* --- The walk. ----------------------------------------------------------------- */
+
+/* One frame of this CPU's walk (LANG_*). @frame as in unwind_frame(). */
+__noinline int php_frame(__u32 frame)
+{
+	__u32 zero = 0;
+	struct lang_walk *w = this_walk();
+	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &zero);
+	const struct ebp_php *o = w ? walk_layout(w) : NULL;
+	struct php_state *s;
+	__u64 id;
+
+	if (!w || !u || !o || frame > EBP_WORDS_MAX || u->n >= EBP_WORDS_MAX - 1)
+		return LANG_END;
+	s = php_state_of(w);
+	w->done = !s->frame && !s->waiting;
+	if (w->done || php_step(NULL, s, o))
+		return LANG_END;
+	if (!s->code)
+		return LANG_ON;
+	walk_flush(w, u);
+	id = code_id(w, s->identity);
+	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_PHP, id, s->place);
+	if (s->entry)
+		w->pending |= EBP_FRAME_ENTRY;
+	return id ? LANG_ON : LANG_NEW;
+}
+
+/* The registers in which x86-64's interpreter has its frame and its instruction. */
+#define PHP_FP	14
+#define PHP_IP	15
+
+/*
+ * 0; negative: the current task runs no PHP. It is the first one's, without ZTS. For the verifier a
+ * function of its own.
+ */
+__noinline int php_start(__u32 state)
+{
+	struct lang_walk *w = this_walk();
+	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &state);
+	const struct ebp_php *o = w ? walk_layout(w) : NULL;
+	__u64 id = bpf_get_current_pid_tgid();
+
+	if (!u || !o || (__u32)id != id >> 32)
+		return -1;
+	return php_begin(NULL, php_state_of(w), o, u->lang_bias, u->regs.r[PHP_FP],
+			 u->regs.r[PHP_IP]);
+}
+
+#endif
