@@ -137,7 +137,6 @@ static __always_inline __u32 unwind_user(struct unwind_state *s, __u64 start)
 #define LIST_SOME(name, frame)                                                        \
 	for (__u32 i = 0; i < ROUNDS; i++) {                                          \
 		int done = name##_announce((frame) + i, name##_frame((frame) + i));   \
-                                                                                      \
 		if (done)                                                             \
 			return done;                                                  \
 	}

@@ -9,7 +9,7 @@ DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config lib
 	zlib1g-dev libzstd-dev liblzma-dev libiberty-dev libncurses-dev
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libc6-dev-arm64-cross \
 	qemu-user:qemu-aarch64 qemu-system-arm:qemu-system-aarch64
-DEPS_TEST  := python3:python3 openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git musl-tools:musl-gcc \
+DEPS_TEST  := python3:python3 ruby:ruby openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git musl-tools:musl-gcc \
 	libdw-dev shellcheck:shellcheck cppcheck:cppcheck strace:strace libcap2-bin:setcap mandoc:mandoc util-linux npm:npm \
 	chromium:chromium valgrind:valgrind libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 \
 	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \

@@ -141,6 +141,12 @@ static uint32_t line(const struct lang_code *code, uint32_t place)
 	return place == EBP_PLACE_NONE ? 0 : ruby_line(code->table, code->table_bytes, place);
 }
 
+/* "<main>", "<top (required)>", "<class:A>": not "<", "<=>", "<<". */
+static int is_no_method(const char *base)
+{
+	return base[0] == '<' && base[1] >= 'a' && base[1] <= 'z';
+}
+
 /*
  * "Class#block in method" as "block in Class#method", as Ruby 3.4 does; a method of the class
  * itself with a point. What is no method ("<main>", "<class:A>") has no scope.
@@ -163,7 +169,7 @@ static void complete(struct lang_code *code, const struct ebp_code *record,
 	if (label != record->name.length || t.base > label || code->name[scope] != '#')
 		return;
 	base = name + label - (t.base ? t.base : label);
-	joined = *base == '<' ? xstrdup(name)
+	joined = is_no_method(base) ? xstrdup(name)
 			      : xasprintf("%.*s%.*s%s%s", (int)(base - name), name, (int)scope,
 					  code->name, t.singleton ? "." : "#", base);
 	free(code->name);

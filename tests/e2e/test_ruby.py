@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""
+Frames of Ruby, by every CRuby that is here: whole stacks to <main>, shares, lines, native frames between them. Each program says
+what it is to be; its functions are told by names of the test's own. EBPROF_RUBIES: more of them, with ":" between.
+"""
+import functools
+import os
+import re
+import shutil
+import subprocess
+
+from harness import Fixture, Profile, calls_by_line, check, directory, equal, run, skip, wait_burned
+
+KNOWN = ("2.7", "3.1", "3.3")
+
+
+@functools.cache
+def version(path):
+    out = subprocess.run([path, "--disable-gems", "-e", "puts RUBY_VERSION"], capture_output=True, text=True, check=False)
+    return ".".join(out.stdout.split(".")[:2]) if not out.returncode else ""
+
+
+def rubies():
+    paths = [shutil.which("ruby"), *os.environ.get("EBPROF_RUBIES", "").split(":")]
+    found = [p for p in paths if p and os.path.exists(p) and version(p) in KNOWN]
+    if not found:
+        skip("no Ruby of " + ", ".join(KNOWN) + " is installed")
+    return found
+
+
+def sampled(ruby, program, *options, rate=999, seconds=1, burned=0.1):
+    """The profile of @program, which prints "ready" and runs until it is killed."""
+    with directory() as d:
+        script = os.path.join(d, "script.rb")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write("def ready() $stdout.puts 'ready'; $stdout.flush end\n" + program)
+        with Fixture("ruby", "--disable-gems", script, path=ruby) as f:
+            if burned:
+                wait_burned(f.pid, burned)
+            return run("-p", f.pid, "-F", rate, "-d", seconds, "-f", "folded", *options).ok()
+
+
+def ruby_stacks(result):
+    """Complete stacks, which all lead to <main>."""
+    profile = result.profile.where(lambda s: not s.cut and s.any("^ruby_run_node$"))
+    check(profile.count() > 20, result.err)
+    rootless = profile.where(lambda s: "<main>" not in s.frames)
+    check(rootless.count() <= max(1, 0.01 * profile.count()), "without <main>:", rootless.head())
+    return profile
+
+
+def calls(stack, *names):
+    """Each of these calls the next, whatever native code is between them."""
+    frames = iter(stack.frames)
+    return all(name in frames for name in names)
+
+
+def share(profile, name):
+    return profile.count(lambda s: name in s.frames) / profile.count()
+
+
+def near(got, expected, n, *what):
+    check(abs(got - expected) < 0.03 + 3 * (expected * (1 - expected) / n) ** 0.5, *what, got, expected, n)
+
+
+TREE = """
+def spin(n)
+  i = 0
+  while i < n do i += 1 end
+end
+module Some
+  class Thing
+    def one() spin(10000) end
+    def three() tap { |x| spin(30000) } end
+    def self.two() spin(20000) end
+  end
+end
+def main
+  ready
+  thing = Some::Thing.new
+  while true
+    thing.one
+    thing.three
+    Some::Thing.two
+  end
+end
+main
+"""
+
+
+def test_tree():
+    for ruby in rubies():
+        profile = ruby_stacks(sampled(ruby, TREE))
+        n = profile.count()
+        for name, expected in (("Some::Thing#one", 1 / 6), ("block in Some::Thing#three", 3 / 6), ("Some::Thing.two", 2 / 6)):
+            near(share(profile, name), expected, n, ruby, name)
+        for s in profile.where(lambda s: "Object#spin" in s.frames):
+            check(calls(s, "<main>", "Object#main", "Object#spin"), ruby, s)
+        for s in profile.where(lambda s: "block in Some::Thing#three" in s.frames):
+            check(calls(s, "Some::Thing#three", "Kernel#tap", "block in Some::Thing#three", "Object#spin"), ruby, s)
+
+
+def exec_frames(s):
+    """Of the interpreter's own frames, which stripped libraries have no names of: those that lead to the program's first."""
+    return s.frames[s.frames.index("ruby_run_node") + 1:s.frames.index("<main>")]
+
+
+def test_native_option():
+    """The interpreter's own frames are there as well, before what they run."""
+    for ruby in rubies():
+        without = ruby_stacks(sampled(ruby, TREE))
+        profile = ruby_stacks(sampled(ruby, TREE, "--native"))
+        inside = profile.where(lambda s: "Object#spin" in s.frames)
+        check(inside.count() > 0.8 * profile.count(), ruby, profile.head())
+        least = min(len(exec_frames(s)) for s in without)
+        check(all(len(exec_frames(s)) >= least + 2 for s in inside), ruby, without.head(1), inside.head(1))
+        check(all(calls(s, "<main>", "Object#main", "Object#spin") for s in inside), ruby, inside.head())
+
+
+def test_callbacks():
+    """Methods in C, which call back: between them and their blocks are native frames."""
+    program = ("def spin(n) while n > 0 do n -= 1 end end\n"
+               "def keyed() [3, 1, 2].sort_by { |x| spin(3000); x } end\n"
+               "ready\n"
+               "while true do keyed end\n")
+    for ruby in rubies():
+        profile = ruby_stacks(sampled(ruby, program))
+        inside = profile.where(lambda s: "Object#spin" in s.frames)
+        check(inside.count() > 0.7 * profile.count(), ruby, profile.head())
+        for s in inside:
+            check(calls(s, "<main>", "Object#keyed", "Enumerable#sort_by", "Array#each", "rb_yield", "block in Object#keyed",
+                        "Object#spin"), ruby, s)
+
+
+def test_as_ruby_says():
+    """The frames are those that the program itself says of a place that it stays at."""
+    program = ("def here() $told ||= (puts(caller(0).map { |c| 'at ' + c }); ready; true); n = 0; n += 1 while n < 300 end\n"
+               "class A\n"
+               "  def each\n"
+               "    begin\n"
+               "      raise 'x'\n"
+               "    rescue\n"
+               "      [1].each { |x| [2].map { |y| yield x } }\n"
+               "    end\n"
+               "  end\n"
+               "  define_method(:made) { |&b| each(&b) }\n"
+               "end\n"
+               "def run(a) eval('a.made { here }', binding, 'text', 77) end\n"
+               "A.new.instance_eval do\n"
+               "  while true do run(self) end\n"
+               "end\n")
+    bare = re.compile(r"at .*:\d+:in [`'](.*)'$")
+
+    def plain(name):
+        """A method's class is in ours, and in those of newer ones."""
+        return re.sub(r"[\w:]+[#.](?=\w+$)", "", name)
+    for ruby in rubies():
+        with directory() as d:
+            script = os.path.join(d, "script.rb")
+            with open(script, "w", encoding="utf-8") as f:
+                f.write("def ready() $stdout.puts 'ready'; $stdout.flush end\n" + program)
+            with Fixture("ruby", "--disable-gems", script, path=ruby) as f:
+                told = [bare.match(" ".join(words)) for words in f.lines if words[0] == "at"]
+                wait_burned(f.pid, 0.1)
+                result = run("-p", f.pid, "-F", 999, "-d", 1, "-f", "folded").ok()
+        told = [plain(m[1]) for m in told][::-1]
+        equal((told[0], told[-1]), ("<main>", "here"), ruby)
+        profile = ruby_stacks(result).where(lambda s: "Object#here" in s.frames)
+        check(profile.count() > 20, ruby, result.err)
+        same = profile.count(lambda s: [f for f in map(plain, s.frames) if f in told] == told)
+        check(same > 0.97 * profile.count(), ruby, same, profile.count(), told, profile.head(1))
+
+
+def test_lines():
+    """The lines of a method are those of its calls."""
+    program = ("def spin(n)\n"
+               "  while n > 0 do n -= 1 end\n"
+               "end\n"
+               "def work\n"
+               "  while true\n"
+               "    spin(\n"
+               "      1000)\n"
+               "\n"
+               "    spin(3000)\n"
+               "  end\n"
+               "end\n"
+               "ready\n"
+               "work\n")
+    for ruby in rubies():
+        lines = calls_by_line(sampled(ruby, program, "-f", "callgrind").out, "Object#work")
+        total = sum(lines.values())
+        check(total and lines.get(10, 0) + lines.get(7, 0) >= 0.98 * total, ruby, lines)
+        check(abs(lines.get(10, 0) / total - 0.75) < 0.12, ruby, lines)
+
+
+def test_long_method():
+    """Lines behind the first words of a long method."""
+    body = "  a = 1\n  b = a + 1\n" * 50
+    program = (f"def spin(n) while n > 0 do n -= 1 end end\ndef long\n{body}  spin(3000)\n{body}end\nready\nwhile true do long end\n")
+    for ruby in rubies():
+        lines = calls_by_line(sampled(ruby, program, "-f", "callgrind").out, "Object#long")
+        # ready's line, and those of spin and long
+        equal(list(lines), [1 + 2 + 100 + 1], ruby)
+
+
+def test_deep():
+    program = ("def spin() while true do 1 + 1 end end\n"
+               "def down(n)\n"
+               "  if n > 0 then [n].each { |m| down(m - 1) }\n"
+               "  else ready; spin end\n"
+               "end\n"
+               "down(100)\n")
+    for ruby in rubies():
+        profile = sampled(ruby, program).profile
+        whole = profile.count(lambda s: s.frames.count("Object#down") == 101 and s.frames.count("block in Object#down") == 100
+                              and "<main>" in s.frames and "Object#spin" in s.frames)
+        check(whole >= 0.98 * profile.count() - 1, ruby, whole, profile.head(1))
+
+
+def test_threads_and_fibers():
+    """Each thread has its own frames, and those of the fiber that it runs."""
+    program = ("def spin(n) while n > 0 do n -= 1 end end\n"
+               "def in_fiber() spin(30000) end\n"
+               "def in_thread() spin(30000) end\n"
+               "def fibers() f = Fiber.new { while true do in_fiber; Fiber.yield end }; while true do f.resume; Thread.pass end end\n"
+               "def threads() while true do in_thread; Thread.pass end end\n"
+               "Thread.new { fibers }\n"
+               "Thread.new { threads }\n"
+               "ready\n"
+               "sleep\n")
+    for ruby in rubies():
+        profile = sampled(ruby, program).profile.where(lambda s: not s.cut)
+        fiber, thread = (profile.where(lambda s, n=n: f"Object#{n}" in s.frames) for n in ("in_fiber", "in_thread"))
+        check(fiber.count() > 0.1 * profile.count() and thread.count() > 0.1 * profile.count(), ruby, profile.head(3))
+        for s in fiber:
+            check(calls(s, "block in Object#fibers", "Object#in_fiber") and "Object#threads" not in s.frames, ruby, s)
+        for s in thread:
+            check(calls(s, "block in <main>", "Object#threads", "Object#in_thread") and "Object#fibers" not in s.frames, ruby, s)
+
+
+def test_waits():
+    """Which method waits: without the lock of the interpreter it has its frames, too."""
+    program = ("def rest() sleep(0.01) end\n"
+               "Thread.new { n = 0; while true do n += 1; Thread.pass if n % 100000 == 0 end }\n"
+               "ready\n"
+               "while true do rest end\n")
+    for ruby in rubies():
+        profile = Profile.read(sampled(ruby, program, "--off-cpu", burned=0).out)
+        waiting = profile.where(lambda s: s.any(r"^\[blocked\]$") and "Object#rest" in s.frames)
+        check(waiting.count() > 0, ruby, profile.head())
+        check(all(calls(s, "<main>", "Object#rest", "Kernel#sleep") for s in waiting), ruby, waiting.head())
+
+
+def test_executed_children():
+    """Programs that begin and end while they are sampled have their names."""
+    program = ("def spin() e = Process.clock_gettime(2) + 0.03; while Process.clock_gettime(2) < e do 1 + 1 end end\n"
+               "def child() spin end\n"
+               "child\n")
+    for ruby in rubies():
+        with directory() as d:
+            script = os.path.join(d, "child.rb")
+            with open(script, "w", encoding="utf-8") as f:
+                f.write(program)
+            result = run("-F", 999, "-f", "folded", "--", "sh", "-c",
+                         f'for i in 1 2 3 4 5; do "{ruby}" --disable-gems "{script}"; done').ok()
+        profile = result.profile.where(lambda s: not s.cut)
+        inside = profile.where(lambda s: calls(s, "<main>", "Object#child", "Object#spin"))
+        check(inside.count() > 30, ruby, profile.head(3))
+        equal(profile.count(lambda s: s.any("unknown Ruby")), 0, ruby)
+
+
+def test_code_that_is_made_again_and_again():
+    """A method in the memory of one that is gone has its own name."""
+    program = ("def run(i)\n"
+               "  o = Object.new\n"
+               "  o.instance_eval(\"def made_#{i}(n) while n > 0 do n -= 1 end end; made_#{i}(20000)\")\n"
+               "end\n"
+               "ready\n"
+               "i = 0\n"
+               "while true do run(i % 7); i += 1; GC.start if i % 50 == 0 end\n")
+    for ruby in rubies():
+        profile = ruby_stacks(sampled(ruby, program))
+        made = {f"made_{i}": profile.count(lambda s, i=i: f"made_{i}" in s.frames) for i in range(7)}
+        total = sum(made.values())
+        check(total > 30, ruby, made, profile.head())
+        for name, n in made.items():
+            near(n / total, 1 / 7, total, ruby, name, made)
+
+
+def test_names_of_all_kinds():
+    program = ("class Grüße\n"
+               "  def 漢字?(n) n.times { |k| k + 1 } end\n"
+               "  def <=>(o) 200.times { |k| k + 1 } end\n"
+               "  def self.[]=(a, b) 200.times { |k| k + 1 } end\n"
+               "end\n"
+               "g = Grüße.new\n"
+               "ready\n"
+               "while true do g.漢字?(200); g <=> 1; Grüße[1] = 2 end\n")
+    for ruby in rubies():
+        profile = ruby_stacks(sampled(ruby, program))
+        n = profile.count()
+        for name in ("Grüße#漢字?", "Grüße#<=>", "Grüße.[]="):
+            near(share(profile, name), 1 / 3, n, ruby, name, profile.head(2))
+            check(share(profile, "block in " + name) > 0.02, ruby, name, profile.head(2))
+        near(share(profile, "Integer#times"), 1, n, ruby)
