@@ -43,9 +43,13 @@ struct ebp_ruby_table {
 	__u32 entry_bytes;
 	__u32 base;		/* bytes of the name without "block in"; 0: not known */
 	__u32 singleton;	/* the scope is the object itself, not its class */
+	__u32 index_room;	/* bytes from the index to the lines */
+	/* addresses, and all bytes of the index: what was not sent can be read later */
+	__u64 index_at, lines_at;
+	__u32 index_all;
 	__u32 reserved;
 };
-_Static_assert(sizeof(struct ebp_ruby_table) == 24, "wire");
+_Static_assert(sizeof(struct ebp_ruby_table) == 48, "wire");
 
 #define EBP_RUBY_INDEX	1024	/* bytes of the index that are sent */
 #define EBP_RUBY_LINES	3000	/* of lines */

@@ -200,6 +200,10 @@ static __always_inline __u32 ruby_lines(struct ruby_env *env, struct ruby_state 
 		index += (size - RUBY_FIRST + RUBY_BLOCK - 1) / RUBY_BLOCK * RUBY_BLOCK_BYTES;
 	t->entries = insns[2];
 	t->entry_bytes = o->entry_bytes;
+	t->index_room = EBP_RUBY_INDEX;
+	t->index_at = insns[3];
+	t->lines_at = insns[0];
+	t->index_all = index;
 	lines = t->entries < EBP_RUBY_LINES / 8 ? t->entries * o->entry_bytes : EBP_RUBY_LINES;
 	index = index < EBP_RUBY_INDEX ? index : EBP_RUBY_INDEX;
 	lines = lines < EBP_RUBY_LINES ? lines : EBP_RUBY_LINES;

@@ -39,6 +39,8 @@ static const struct ebp_ruby releases[] = {
 	  .class_attached = 128 },
 };
 
+#define TABLE_MAX (1u << 20)	/* bytes of an index, and of lines */
+
 struct reading {
 	const struct elf_file *f;
 	uint64_t symbols[SYMBOLS];	/* addresses; 0: not found */
@@ -141,6 +143,30 @@ static uint32_t line(const struct lang_code *code, uint32_t place)
 	return place == EBP_PLACE_NONE ? 0 : ruby_line(code->table, code->table_bytes, place);
 }
 
+/* The whole table of a long method, of which only a part was sent, while its process is there. */
+static void read_rest(struct lang_code *code, const struct ebp_code *record,
+		      struct ebp_ruby_table t, const struct lang_reader *reader)
+{
+	pid_t pid = (pid_t)record->process.tgid;
+	size_t lines = (size_t)t.entries * t.entry_bytes, room = t.index_all;
+	uint8_t *table;
+
+	if (!reader->read || !lines || room > TABLE_MAX || lines > TABLE_MAX ||
+	    sizeof(t) + t.index_room + lines <= code->table_bytes)
+		return;
+	table = xmalloc(sizeof(t) + room + lines);
+	t.index_bytes = t.index_room = t.index_all;
+	memcpy(table, &t, sizeof(t));
+	if (reader->read(reader->ctx, pid, t.index_at, table + sizeof(t), room) ||
+	    reader->read(reader->ctx, pid, t.lines_at, table + sizeof(t) + room, lines)) {
+		free(table);
+		return;
+	}
+	free(code->table);
+	code->table = table;
+	code->table_bytes = sizeof(t) + room + lines;
+}
+
 /* "<main>", "<top (required)>", "<class:A>": not "<", "<=>", "<<". */
 static int is_no_method(const char *base)
 {
@@ -151,29 +177,38 @@ static int is_no_method(const char *base)
  * "Class#block in method" as "block in Class#method", as Ruby 3.4 does; a method of the class
  * itself with a point. What is no method ("<main>", "<class:A>") has no scope.
  */
-static void complete(struct lang_code *code, const struct ebp_code *record,
-		     const struct lang_reader *reader)
+static void join(struct lang_code *code, const struct ebp_code *record,
+		 const struct ebp_ruby_table *t)
 {
 	size_t scope = record->scope.length, label = strlen(code->name);
-	struct ebp_ruby_table t;
 	const char *name, *base;
 	char *joined;
 
-	(void)reader;
-	if (!record->scope.width || !scope || record->head.n < sizeof(t) || label <= scope + 1)
+	if (!record->scope.width || !scope || label <= scope + 1)
 		return;
-	memcpy(&t, record->table_data, sizeof(t));
 	name = code->name + scope + 1;
 	label -= scope + 1;
 	/* What was cut, or has a zero, stays as it is. */
-	if (label != record->name.length || t.base > label || code->name[scope] != '#')
+	if (label != record->name.length || t->base > label || code->name[scope] != '#')
 		return;
-	base = name + label - (t.base ? t.base : label);
+	base = name + label - (t->base ? t->base : label);
 	joined = is_no_method(base) ? xstrdup(name)
 			      : xasprintf("%.*s%.*s%s%s", (int)(base - name), name, (int)scope,
-					  code->name, t.singleton ? "." : "#", base);
+					  code->name, t->singleton ? "." : "#", base);
 	free(code->name);
 	code->name = joined;
+}
+
+static void complete(struct lang_code *code, const struct ebp_code *record,
+		     const struct lang_reader *reader)
+{
+	struct ebp_ruby_table t;
+
+	if (record->head.n < sizeof(t))
+		return;
+	memcpy(&t, record->table_data, sizeof(t));
+	join(code, record, &t);
+	read_rest(code, record, t, reader);
 }
 
 const struct lang_ops lang_ruby = {

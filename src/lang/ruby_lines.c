@@ -49,13 +49,14 @@ static uint32_t rank(const uint8_t *index, size_t size, uint32_t place)
 uint32_t ruby_line(const uint8_t *table, size_t size, uint32_t place)
 {
 	struct ebp_ruby_table t;
-	size_t lines = sizeof(t) + EBP_RUBY_INDEX;
 	uint32_t at, line;
+	size_t lines;
 
-	if (size < lines)
+	if (size < sizeof(t))
 		return 0;
 	memcpy(&t, table, sizeof(t));
-	if (t.index_bytes > EBP_RUBY_INDEX || t.entry_bytes < sizeof(line))
+	lines = sizeof(t) + t.index_room;
+	if (size < lines || t.index_bytes > t.index_room || t.entry_bytes < sizeof(line))
 		return 0;
 	at = t.entries == 1 ? 1 : rank(table + sizeof(t), t.index_bytes, place);
 	if (!at || at > t.entries || at > (size - lines) / t.entry_bytes)

@@ -199,8 +199,8 @@ def test_long_method():
     program = (f"def spin(n) while n > 0 do n -= 1 end end\ndef long\n{body}  spin(3000)\n{body}end\nready\nwhile true do long end\n")
     for ruby in rubies():
         lines = calls_by_line(sampled(ruby, program, "-f", "callgrind").out, "Object#long")
-        # ready's line, and those of spin and long
-        equal(list(lines), [1 + 2 + 100 + 1], ruby)
+        # Behind ready's line, and those of spin and long.
+        check(lines.get(1 + 2 + 100 + 1, 0) > 0.9 * sum(lines.values()), ruby, lines)
 
 
 def test_deep():
