@@ -123,7 +123,8 @@ __noinline int python_frame(__u32 frame)
 	if (!w || !u || !o || frame > EBP_WORDS_MAX || u->n >= EBP_WORDS_MAX - 1)
 		return LANG_END;
 	s = python_state_of(w);
-	w->done = !s->frame && !s->unchecked;
+	/* A subinterpreter's are paired with calls from the leaf: its callers are not there. */
+	w->done = !s->frame && !s->unchecked && !s->partial;
 	if (w->done)
 		return LANG_END;
 	step = python_step(NULL, s, o);

@@ -56,7 +56,8 @@ struct ebp_python {
 	__u16 self, selves;
 	/* its first block of keys, entries {sequence, value}; EBP_PYTHON_MUSL: their array */
 	__u16 keys;
-	__u16 reserved;
+	/* of PyThreadState: its interpreter, and that one's number (since 3.12); 0: not known */
+	__u16 thread_interp, interp_id;
 	/* a bit for each word of a code object that never changes and tells it from others */
 	__u64 code_words;
 };

@@ -29,7 +29,8 @@ struct python_state {
 	/* EBP_PYTHON_CFRAME: what the frame is that called the interpreter last; checked once */
 	__u64 below;
 	__u32 unchecked;
-	__u32 reserved;
+	/* the thread runs a subinterpreter: who called that has frames in another list */
+	__u32 partial;
 	/* What the last step found: */
 	__u64 code;		/* address of the code object; 0: the frame has none */
 	__u64 identity;		/* of that code: differs where another one has its address */
@@ -142,6 +143,17 @@ static __always_inline __u64 python_thread(struct python_env *env, const struct 
 	return 0;
 }
 
+/* Whether @thread is a subinterpreter's: the main one is number 0. */
+static __always_inline int python_is_sub(struct python_env *env, const struct ebp_python *o,
+					 __u64 thread)
+{
+	__u64 interpreter = 0, id = 0;
+
+	return o->thread_interp &&
+	       !python_read(env, &interpreter, sizeof(interpreter), thread + o->thread_interp) &&
+	       !python_read(env, &id, sizeof(id), interpreter + o->interp_id) && id;
+}
+
 /*
  * The frame that the thread with thread pointer @tp runs. 0; negative where it has none: it is not
  * Python's, or Python is not there yet.
@@ -152,10 +164,11 @@ static __always_inline int python_begin(struct python_env *env, struct python_st
 	__u64 slot = python_slot(env, o, bias, tp), thread, current = 0;
 
 	s->bias = bias;
-	s->frame = s->code = s->unchecked = 0;
+	s->frame = s->code = s->unchecked = s->partial = 0;
 	thread = slot ? python_thread(env, o, slot, tp) : 0;
 	if (!thread || python_read(env, &current, sizeof(current), thread + o->current))
 		return -1;
+	s->partial = python_is_sub(env, o, thread);
 	if (o->flags & EBP_PYTHON_CFRAME)
 		return python_cframe(env, s, o, current);
 	s->frame = current;

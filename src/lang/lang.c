@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_PYTHON] = &lang_python,
 	[EBP_LANGUAGE_RUBY] = &lang_ruby,
@@ -16,23 +18,29 @@ const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 void lang_image_free(struct lang_image *l)
 {
 	vec_free(&l->code);
+	vec_free(&l->lock);
+}
+
+/* The one that has @offset; NULL: none. */
+static const struct lang_range *range_at(const struct lang_range *ranges, size_t n, uint64_t offset)
+{
+	size_t before = upper_bound(ranges, n, .start, offset);
+
+	return before && offset < ranges[before - 1].end ? &ranges[before - 1] : NULL;
 }
 
 enum lang_runs lang_image_runs(const struct lang_image *l, uint64_t offset)
 {
-	size_t lo = 0, hi = l->code.n;
+	const struct lang_range *r = range_at(l->code.v, l->code.n, offset);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (l->code.v[mid].start <= offset)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || offset >= l->code.v[lo - 1].end)
+	if (!r)
 		return LANG_RUNS_NOT;
-	return l->code.v[lo - 1].inner ? LANG_RUNS_INNER : LANG_RUNS_CALL;
+	return r->inner ? LANG_RUNS_INNER : LANG_RUNS_CALL;
+}
+
+const char *lang_image_lock(const struct lang_image *l, uint64_t offset)
+{
+	return l->ops && range_at(l->lock.v, l->lock.n, offset) ? l->ops->lock : NULL;
 }
 
 static char *put_utf8(char *to, uint32_t c)

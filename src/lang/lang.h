@@ -32,6 +32,8 @@ struct lang_image {
 	struct ebp_layout layout;
 	/* its own code, whose native frames the frames of the language stand for; by their start */
 	VEC(struct lang_range) code;
+	/* functions that wait for the lock of an interpreter (lang_ops.lock); the same */
+	VEC(struct lang_range) lock;
 	/* where @ops is NULL: what there is, and why its frames stay native; "" for neither */
 	char why[96];
 };
@@ -69,6 +71,7 @@ struct lang_ops {
 	const char *name;	/* "Python" */
 	uint32_t language;	/* enum ebp_language */
 	const char *joint;	/* between a scope and a name: "::" */
+	const char *lock;	/* of an interpreter, that its threads share; NULL: none */
 	const char *anonymous;	/* the name of code that has none; NULL: all has one */
 	/* Makes a scope what the language's own texts have; NULL: it is. */
 	void (*tidy)(char *scope);
@@ -102,6 +105,8 @@ extern const struct lang_ops *const lang_rows[EBP_LANGUAGES];
 void lang_image_free(struct lang_image *l);
 /* Whether @offset of the file is in the interpreter's own code. */
 enum lang_runs lang_image_runs(const struct lang_image *l, uint64_t offset);
+/* What code at @offset waits for, if it waits: its lock, or NULL. */
+const char *lang_image_lock(const struct lang_image *l, uint64_t offset);
 
 /*
  * Makes @out of a record of @size bytes. 0, or -EBADMSG: it is not whole. A name that

@@ -143,13 +143,26 @@ int langs_has_machine(const struct langs *l)
 	return 0;
 }
 
-enum lang_runs langs_runs(struct langs *l, uint32_t image, uint64_t offset)
+/* NULL: no interpreter that is known. */
+static const struct lang_image *image_of(struct langs *l, uint32_t image)
 {
 	uint32_t number = langs_layout(l, image);
 
-	if (!number)
-		return LANG_RUNS_NOT;
-	return lang_image_runs(&l->layouts.v[(number & ~EBP_LAYOUT_MACHINE) - 1], offset);
+	return number ? &l->layouts.v[(number & ~EBP_LAYOUT_MACHINE) - 1] : NULL;
+}
+
+enum lang_runs langs_runs(struct langs *l, uint32_t image, uint64_t offset)
+{
+	const struct lang_image *i = image_of(l, image);
+
+	return i ? lang_image_runs(i, offset) : LANG_RUNS_NOT;
+}
+
+const char *langs_lock(struct langs *l, uint32_t image, uint64_t offset)
+{
+	const struct lang_image *i = image_of(l, image);
+
+	return i ? lang_image_lock(i, offset) : NULL;
 }
 
 const char *langs_why(const struct langs *l)

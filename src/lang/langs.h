@@ -37,6 +37,9 @@ int langs_has_machine(const struct langs *l);
 /* Whether @offset of @image is in an interpreter's own code. */
 enum lang_runs langs_runs(struct langs *l, uint32_t image, uint64_t offset);
 
+/* The lock that code at @offset of @image waits for, if it waits (lang_ops.lock), or NULL. */
+const char *langs_lock(struct langs *l, uint32_t image, uint64_t offset);
+
 /* Why interpreters were met that are not known: the first reason, as a text; NULL: none were. */
 const char *langs_why(const struct langs *l);
 

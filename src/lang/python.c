@@ -45,6 +45,9 @@ static const char *const symbol_names[SYMBOLS] = {
 #define INTERPRETER	 "_PyEval_EvalFrameDefault"
 #define INTERPRETER_TAIL "_TAIL_CALL_"	/* a function for each instruction (3.14) */
 #define STATE		 "PyGILState_GetThisThreadState"
+/* What waits for the GIL; of these the first is exported. */
+#define RESTORE		 "PyEval_RestoreThread"
+#define TAKE_GIL	 "take_gil"
 
 struct release {
 	/* tp_basicsize of these types */
@@ -105,7 +108,8 @@ static const struct release releases[] = {
 		   .code_words = 0x3ffbc },
 		 .key_arm64 = 608 },
 	[12] = { 192, 120, 64, 1544,
-		 { SINCE_3_11, .minor = 12, .thread_id = 136, .current = 56, .cframe_previous = 8,
+		 { SINCE_3_11, .minor = 12, .thread_interp = 16, .interp_id = 8,
+		   .thread_id = 136, .current = 56, .cframe_previous = 8,
 		   .frame_bytes = 72, .frame_back = 8, .frame_entry = 70, .entry_value = 3,
 		   .flags = EBP_PYTHON_CFRAME | EBP_PYTHON_POINTER | EBP_PYTHON_OWNER,
 		   .code_first_line = 68, .code_start = 192, .ascii = 40, .compact = 56,
@@ -142,13 +146,18 @@ static int begins(const char *s, const char *with)
 	return !strncmp(s, with, strlen(with));
 }
 
+/* @name is @function's, or that of a part or a copy of it that a compiler made. */
+static int is_part_of(const char *name, const char *function)
+{
+	size_t n = strlen(function);
+
+	return begins(name, function) && (!name[n] || name[n] == '.');
+}
+
 /* The interpreter itself, and the parts of it that a compiler moved elsewhere. */
 static int is_interpreter(const char *name)
 {
-	size_t n = strlen(INTERPRETER);
-
-	return (begins(name, INTERPRETER) && (!name[n] || name[n] == '.')) ||
-	       begins(name, INTERPRETER_TAIL);
+	return is_part_of(name, INTERPRETER) || begins(name, INTERPRETER_TAIL);
 }
 
 static void take_code(struct reading *r, const struct python_function *function, int is_main)
@@ -166,6 +175,16 @@ static void take_code(struct reading *r, const struct python_function *function,
 	vec_push(&r->out->code, (struct lang_range){ start, start + function->size, 0 });
 }
 
+static void take_lock(struct reading *r, const struct python_function *function)
+{
+	const struct elf_segment *s = elf_code_at(&r->code, function->address);
+	uint64_t start = s ? s->offset + (function->address - s->vaddr) : 0;
+
+	if (s && function->size <= s->filesz && r->out->lock.n < RANGES_MAX)
+		vec_push(&r->out->lock, (struct lang_range){ .start = start,
+							     .end = start + function->size });
+}
+
 static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 {
 	struct python_function function = { sym->st_value, sym->st_size };
@@ -175,6 +194,9 @@ static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 		take_code(r, &function, !strcmp(name, INTERPRETER));
 	if (ELF64_ST_TYPE(sym->st_info) == STT_FUNC && !strcmp(name, STATE))
 		r->state = function;
+	if (ELF64_ST_TYPE(sym->st_info) == STT_FUNC &&
+	    (is_part_of(name, RESTORE) || is_part_of(name, TAKE_GIL)))
+		take_lock(r, &function);
 	if (ELF64_ST_TYPE(sym->st_info) != STT_OBJECT)
 		return;
 	for (int i = 0; i < SYMBOLS; i++)
@@ -238,6 +260,7 @@ struct debug_head {
 	char cookie[8];
 	uint64_t version, free_threaded;
 };
+#define INTERPRETER_ID 56	/* where it says where an interpreter has its number */
 
 /* Where parts of it begin, by minor version, and where the thread's id is in its part. */
 static const struct {
@@ -267,6 +290,8 @@ static int take_told(const struct reading *r, struct ebp_python *o)
 
 	o->current = told(r, thread + 32, UINT16_MAX);
 	o->thread_id = told(r, thread + debug_parts[o->minor].id, UINT16_MAX);
+	o->thread_interp = told(r, thread + 24, UINT16_MAX);
+	o->interp_id = told(r, INTERPRETER_ID, UINT16_MAX);
 	o->frame_back = told(r, frame + 8, in_frame);
 	o->frame_code = told(r, frame + 16, in_frame);
 	o->frame_place = told(r, frame + 24, in_frame);
@@ -278,9 +303,9 @@ static int take_told(const struct reading *r, struct ebp_python *o)
 	o->code_start = told(r, code + 72, UINT16_MAX);
 	o->ascii = told(r, strings, UINT16_MAX);
 	/* The code is a frame's first. */
-	return o->current && o->thread_id && o->frame_back && o->frame_place && o->frame_entry &&
-	       o->code_file && o->code_name && o->code_table && o->code_first_line &&
-	       o->code_start && o->ascii ? 0 : -1;
+	return o->current && o->thread_id && o->thread_interp && o->interp_id && o->frame_back &&
+	       o->frame_place && o->frame_entry && o->code_file && o->code_name && o->code_table &&
+	       o->code_first_line && o->code_start && o->ascii ? 0 : -1;
 }
 
 static int is_free_threaded(const struct reading *r)
@@ -362,6 +387,8 @@ static void fill(struct reading *r, const struct ebp_python *layout)
 	if (r->out->code.n == 1 && !python_moved_part(r->f, &r->code, &r->main, &part))
 		take_code(r, &part, 0);
 	qsort(r->out->code.v, r->out->code.n, sizeof(r->out->code.v[0]), by_start);
+	if (r->out->lock.n)
+		qsort(r->out->lock.v, r->out->lock.n, sizeof(r->out->lock.v[0]), by_start);
 }
 
 /* Whether the file is of a machine that the release is known on. */
@@ -427,6 +454,7 @@ const struct lang_ops lang_python = {
 	.name = "Python",
 	.language = EBP_LANGUAGE_PYTHON,
 	.joint = ".",
+	.lock = "GIL",
 	.recognise = recognise,
 	.line = line,
 };

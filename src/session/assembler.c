@@ -213,6 +213,7 @@ struct assembler *assembler_new(struct profile *profile, struct images *images, 
 	host->knows = knows;
 	host->mark = add_mark;
 	host->turned_stack = turned_stack;
+	host->lock = assembler_lock;
 	host->ran = ran;
 	host->is_over = assembler_is_over;
 	host->ctx = a;

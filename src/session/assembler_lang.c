@@ -9,6 +9,7 @@
 #include "session/assembler.h"
 #include "session/assembler_state.h"
 
+#define LOCK_FRAMES 8	/* of the leaf: the C library's, and who takes a lock by it */
 #define TEXT_MAX 2048	/* bytes of a name or a path, cleaned */
 #define LOCATION_MIX 0x9e3779b97f4a7c15ull
 
@@ -76,6 +77,26 @@ size_t assembler_merge(struct assembler *a, const __u64 *words, size_t n, int co
 	vec_reserve(&a->merged, n + 1);
 	a->merged.n = lang_merge(&m, (const uint64_t *)words, n, (uint64_t *)a->merged.v);
 	return a->merged.n;
+}
+
+const char *assembler_lock(void *ctx, uint64_t id)
+{
+	struct assembler *a = ctx;
+	const struct stack *s = a->langs ? stacks_find(&a->stacks, id) : NULL;
+	const char *lock = NULL;
+
+	for (uint32_t i = 0; s && !lock && i < s->n && i < LOCK_FRAMES; i++) {
+		const struct location *l = &profile_view(a->profile)
+						    .locations[stacks_location(&a->stacks, s, i)];
+		uint32_t image = l->module < a->module_images.n ? a->module_images.v[l->module]
+								 : IMAGE_NONE;
+
+		if (l->kind != FRAME_USER)
+			break;
+		if (image != IMAGE_NONE)
+			lock = langs_lock(a->langs, image, l->address);
+	}
+	return lock;
 }
 
 /* One for each name, file and first line. */

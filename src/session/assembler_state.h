@@ -88,6 +88,8 @@ size_t assembler_merge(struct assembler *a, const __u64 *words, size_t n, int co
 size_t assembler_join_lang(struct assembler *a, const __u64 *words, size_t n, uint64_t lang_id);
 /* The location of an interpreter's frame, which has its name. */
 uint32_t assembler_lang_location(struct assembler *a, const struct frame_word *frame);
+/* source_host.lock */
+const char *assembler_lock(void *ctx, uint64_t id);
 void assembler_lang_free(struct assembler *a);
 /* Looks for the names of code that @m's process makes, while it is there. */
 void assembler_find_names(struct assembler *a, struct made *m);

@@ -45,6 +45,8 @@ struct source_host {
 	/* Below @node: a frame that is only a text, a stack with its leaf first. */
 	uint32_t (*mark)(void *ctx, uint32_t node, const char *text);
 	uint32_t (*turned_stack)(void *ctx, uint32_t node, uint64_t id);
+	/* The lock of an interpreter that a thread waits for at stack @id, or NULL. */
+	const char *(*lock)(void *ctx, uint64_t id);
 	/* A thread ran, @n times in @sample: all sources are told by ran(). */
 	void (*ran)(void *ctx, const struct ebp_key *key, uint32_t sample, uint64_t n);
 	/* In fold(): 1 where the process is forgotten. */

@@ -86,11 +86,13 @@ static uint32_t leaf(struct source *source, const struct ebp_key *key, uint32_t 
 {
 	const struct source_host *host = source->host;
 	const struct waker *waker = waker_of((struct waits *)source, key);
-	const char *state = state_of(key);
+	const char *state = state_of(key), *lock = NULL;
 	char mark[32];
 
+	if (key->kind == EBP_BLOCKED && host->lock)
+		lock = host->lock(host->ctx, key->user_id);
 	if (state) {
-		snprintf(mark, sizeof(mark), "[%s]", state);
+		snprintf(mark, sizeof(mark), "[%s]", lock ? lock : state);
 		node = host->mark(host->ctx, node, mark);
 	} else if (key->kind == EBP_RUNNING) {
 		node = host->mark(host->ctx, node, "[running]");
