@@ -54,9 +54,9 @@ struct release {
 	uint16_t code_size, frame_size, unicode_size;
 	/* offset of the key in _PyRuntime; 3.6 has it as a variable of its own */
 	uint32_t key;
-	struct ebp_python layout;
 	/* that of aarch64, whose mutexes are bigger; 0: not known, or there is none */
 	uint32_t key_arm64;
+	struct ebp_python layout;
 };
 
 /* What 3.6 to 3.10 share: a PyFrameObject each, each run by a call of the interpreter. */
@@ -73,59 +73,55 @@ struct release {
 
 /* By minor version. */
 static const struct release releases[] = {
-	[6] = { 144, 384, 80, 0,
+	[6] = { 144, 384, 80, 0, 0,
 		{ TO_3_10, .thread_id = 152, .minor = 6, .frame_place = 120, .frame_bytes = 124,
 		  .flags = EBP_PYTHON_BYTES | EBP_PYTHON_ALWAYS_ENTRY | EBP_PYTHON_BARE_KEY,
 		  .code_bytes = 120, .code_first_line = 36, .code_file = 96, .code_name = 104,
 		  .code_table = 112, .code_words = 0x7ffc } },
-	[7] = { 144, 368, 80, 1504,
+	[7] = { 144, 368, 80, 1504, 0,
 		{ TO_3_10, .thread_id = 176, .minor = 7, .frame_place = 104, .frame_bytes = 108,
 		  .flags = EBP_PYTHON_BYTES | EBP_PYTHON_ALWAYS_ENTRY, .code_bytes = 120,
 		  .code_first_line = 36, .code_file = 96, .code_name = 104, .code_table = 112,
 		  .code_words = 0x7ffc } },
-	[8] = { 176, 368, 80, 1392,
+	[8] = { 176, 368, 80, 1392, 0,
 		{ TO_3_10, .thread_id = 176, .minor = 8, .frame_place = 104, .frame_bytes = 108,
 		  .flags = EBP_PYTHON_BYTES | EBP_PYTHON_ALWAYS_ENTRY, .code_bytes = 128,
 		  .code_first_line = 40, .code_file = 104, .code_name = 112, .code_table = 120,
 		  .code_words = 0xfffc } },
-	[9] = { 176, 368, 80, 584,
+	[9] = { 176, 368, 80, 584, 600,
 		{ TO_3_10, .thread_id = 176, .minor = 9, .frame_place = 104, .frame_bytes = 108,
 		  .flags = EBP_PYTHON_BYTES | EBP_PYTHON_ALWAYS_ENTRY, .code_bytes = 128,
 		  .code_first_line = 40, .code_file = 104, .code_name = 112, .code_table = 120,
-		  .code_words = 0xfffc },
-		.key_arm64 = 600 },
-	[10] = { 176, 360, 80, 584,
+		  .code_words = 0xfffc } },
+	[10] = { 176, 360, 80, 584, 0,
 		 { TO_3_10, .thread_id = 176, .minor = 10, .frame_place = 96, .frame_bytes = 100,
 		   .flags = EBP_PYTHON_ALWAYS_ENTRY, .code_bytes = 128, .code_first_line = 40,
 		   .code_file = 104, .code_name = 112, .code_table = 120, .code_words = 0xfffc } },
 	/* Of the word at 48 one half counts how often the code ran. */
-	[11] = { 184, 120, 80, 592,
+	[11] = { 184, 120, 80, 592, 608,
 		 { SINCE_3_11, .minor = 11, .thread_id = 152, .current = 56, .cframe_current = 8,
 		   .cframe_previous = 16, .frame_bytes = 72, .frame_code = 32, .frame_back = 48,
 		   .frame_entry = 68, .entry_value = 1,
 		   .flags = EBP_PYTHON_CFRAME | EBP_PYTHON_POINTER,
 		   .code_first_line = 72, .code_start = 184, .ascii = 48, .compact = 72,
-		   .code_words = 0x3ffbc },
-		 .key_arm64 = 608 },
-	[12] = { 192, 120, 64, 1544,
+		   .code_words = 0x3ffbc } },
+	[12] = { 192, 120, 64, 1544, 0,
 		 { SINCE_3_11, .minor = 12, .thread_interp = 16, .interp_id = 8,
 		   .thread_id = 136, .current = 56, .cframe_previous = 8,
 		   .frame_bytes = 72, .frame_back = 8, .frame_entry = 70, .entry_value = 3,
 		   .flags = EBP_PYTHON_CFRAME | EBP_PYTHON_POINTER | EBP_PYTHON_OWNER,
 		   .code_first_line = 68, .code_start = 192, .ascii = 40, .compact = 56,
 		   .code_words = 0x3fffc } },
-	[13] = { 200, 136, 64, 2160,
+	[13] = { 200, 136, 64, 2160, 2160,
 		 { SINCE_3_11, .minor = 13, .thread_id = 152, .current = 72, .frame_back = 8,
 		   .frame_bytes = 72, .frame_entry = 70, .entry_value = 3,
 		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER, .code_first_line = 68,
-		   .code_start = 200, .ascii = 40, .compact = 56, .code_words = 0x3fffc },
-		 .key_arm64 = 2160 },
-	[14] = { 208, 152, 64, 2336,
+		   .code_start = 200, .ascii = 40, .compact = 56, .code_words = 0x3fffc } },
+	[14] = { 208, 152, 64, 2336, 2336,
 		 { SINCE_3_14, .minor = 14, .thread_id = 152,
-		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER },
-		 .key_arm64 = 2336 },
+		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER } },
 	/* There is no key any more. */
-	[15] = { 208, 152, 64, 0,
+	[15] = { 208, 152, 64, 0, 0,
 		 { SINCE_3_14, .minor = 15, .thread_id = 176,
 		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER | EBP_PYTHON_BASE |
 			    EBP_PYTHON_TLS } },
