@@ -146,13 +146,14 @@ static void fill(const struct reading *r, const struct release *release)
 
 static void recognise(const struct elf_file *f, const char *name, struct lang_image *out)
 {
+	const char *slash = strrchr(name, '/');
 	struct reading r = { .out = out };
 	const struct release *release;
 	char api[API_ROOM];
 	const char *build;
 
 	/* Nothing else is worth to be searched: it would be every file of the machine. */
-	if (!strstr(name, "php"))
+	if (!strstr(slash ? slash : name, "php"))
 		return;
 	elf_code_collect(f, &r.code);
 	elf_lookup_each(f, take_symbol, &r);
