@@ -65,10 +65,12 @@ static __always_inline void ruby_text(struct ruby_env *env, struct ruby_state *s
 				      const struct ebp_ruby *o, struct ebp_code *r, __u32 i)
 {
 	__u64 *words = s->name_words, at;
-	struct ebp_text *t = &r->name + (i & 3);
-	__u8 *dst = r->name_bytes + (i & 3) * EBP_CODE_NAME;
+	__u8 *at_record = (__u8 *)r, *dst = at_record;
+	struct ebp_text *t = (void *)(at_record + __builtin_offsetof(struct ebp_code, name));
 	__u32 mask = (EBP_CODE_NAME - 1) | (i & 2) * (EBP_CODE_NAME / 2), bytes;
 
+	t += i & 3;
+	dst += __builtin_offsetof(struct ebp_code, name_bytes) + (i & 3) * EBP_CODE_NAME;
 	if (!s->object || s->object & 7 ||
 	    ruby_read(env, words, sizeof(s->name_words), s->object) ||
 	    RUBY_TYPE(words[0]) != RUBY_STRING)
