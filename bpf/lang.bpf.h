@@ -6,8 +6,10 @@
  * and sent, so that a process which ends a moment later has its names. "Met" is a direct-mapped
  * cache, as that of stacks is (count.bpf.h).
  *
- * A language has two global functions, which the verifier looks at by themselves:
+ * A language has global functions, which the verifier looks at by themselves, so that one language
+ * more costs its own instructions and no multiple of them:
  *
+ *	NAME_start()	of a listed one: where the current task's frames begin
  *	NAME_frame()	one frame of this CPU's walk
  *	NAME_announce()	what its code says of itself, where it was not met before. Called beside the
  *			other, not by it: before 6.8 a program and all that it calls have 512 bytes
