@@ -51,6 +51,7 @@ struct hotspot_state {
 	__u32 kind;		/* enum hotspot_kind */
 	__u32 exact;		/* pc is no return address */
 	__u64 name;		/* the beginning of a stub's; 0: not in memory */
+	__u64 own[3];		/* words of the stack that a step looks at, from the frame pointer on */
 	__u8 text[40];		/* a leaf's code, and what is before it */
 	__u64 words[HOTSPOT_WORDS];	/* of the blob */
 };
@@ -206,13 +207,13 @@ static __always_inline int hotspot_is_entering(struct unwind_env *env,
 static __always_inline int hotspot_entering(struct unwind_env *env, struct unwind_state *u,
 					    struct hotspot_state *s)
 {
-	__u64 top[2] = {}, own[2] = {}, r13 = u->regs.r[13], ra;
+	__u64 top[2] = {}, *own = s->own, r13 = u->regs.r[13], ra;
 
 	s->method = u->regs.r[3];
 	if (env_read(env, top, sizeof(top), u->sp))
 		return -1;
 	if (u->fp >= u->sp && u->fp < r13) {
-		if (env_read(env, own, sizeof(own), u->fp))
+		if (env_read(env, own, 16, u->fp))
 			return -1;
 		return hotspot_leave(u, s, own[1], r13, own[0]);
 	}
@@ -443,13 +444,11 @@ static __always_inline int hotspot_sized(struct unwind_env *env, struct unwind_s
  * pointer and its return address.
  */
 static __always_inline int hotspot_barrier(struct unwind_env *env, struct unwind_state *u,
-					   const struct hotspot_state *s)
+					   struct hotspot_state *s)
 {
-	__u64 own[3] = {};
-
-	if (u->fp < u->sp || env_read(env, own, sizeof(own), u->fp) || own[1] != ~0ull)
+	if (u->fp < u->sp || env_read(env, s->own, sizeof(s->own), u->fp) || s->own[1] != ~0ull)
 		return -1;
-	return hotspot_leave(u, s, own[2], u->fp + sizeof(own), own[0]);
+	return hotspot_leave(u, s, s->own[2], u->fp + sizeof(s->own), s->own[0]);
 }
 
 #define HOTSPOT_ADAPTED 2048	/* bytes of arguments that an adapter moves, at most */

@@ -79,8 +79,12 @@ static __always_inline int wanted_process(struct ebp_process *p, struct task_fac
 	return 1;
 }
 
-static __always_inline void send_block(struct ebp_counters *c, const struct ebp_key *key, __u64 id,
-				       __u64 size)
+/*
+ * Not inlined: its record would lie on the stack below the unwinder's functions, which have 512
+ * bytes together with it before 6.8.
+ */
+static __noinline int send_block(struct ebp_counters *c, const struct ebp_key *key, __u64 id,
+				 __u64 size)
 {
 	struct ebp_allocation b = {
 		.head.type = EBP_ALLOCATION,
@@ -93,11 +97,12 @@ static __always_inline void send_block(struct ebp_counters *c, const struct ebp_
 	__sync_fetch_and_add(&c->taken, 1);
 	if (send(&b, sizeof(b), 0)) {
 		__sync_fetch_and_add(&c->lost[EBP_LOST_RING], 1);
-		return;
+		return -1;
 	}
 	__sync_fetch_and_add(&c->kept, 1);
 	if (!first_sample)
 		first_sample = b.time;
+	return 0;
 }
 
 /* ebprof_block(id, size) */
