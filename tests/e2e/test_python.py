@@ -164,7 +164,9 @@ def test_native_option():
         with_both = profile.where(lambda s, e=entry: s.any(e) and "spin" in s.frames)
         check(with_both.count() > 0.8 * profile.count(), python, minor, profile.head())
         for s in with_both:
-            check(re.search(entry, s.frames[s.frames.index("<module>") - 1]), python, s)
+            # What was inlined into the interpreter is behind it, too.
+            at = s.frames.index("<module>")
+            check(any(re.search(entry, f) for f in s.frames[max(0, at - 3):at]), python, s)
 
 
 def deep(n):
@@ -249,7 +251,8 @@ def named(python, profile):
     check(inside.count() > 10, python, profile.head(3))
     # The script itself is run by this.
     running = profile.where(lambda s: s.any("^PyEval_EvalCode$") and not s.frames[-1].startswith("PyEval_EvalCode"))
-    bare = running.where(lambda s: not s.any("^<module>$"))
+    # While the kernel copies the page that has a frame, for it is written after a fork, it is nowhere to be read.
+    bare = running.where(lambda s: not s.any("^(<module>|do_wp_page)$"))
     check(bare.count() <= max(2, 0.01 * running.count()), python, f"{bare.count()} of {running.count()}:", bare.head(5))
     equal(profile.count(lambda s: s.any("unknown Python")), 0, python)
 
