@@ -51,7 +51,7 @@ struct hotspot_state {
 	__u32 kind;		/* enum hotspot_kind */
 	__u32 exact;		/* pc is no return address */
 	__u64 name;		/* the beginning of a stub's; 0: not in memory */
-	__u64 own[3];		/* words of the stack that a step looks at, from the frame pointer on */
+	__u64 own[3];		/* of the stack, from the frame pointer on, that a step looks at */
 	__u8 text[40];		/* a leaf's code, and what is before it */
 	__u64 words[HOTSPOT_WORDS];	/* of the blob */
 };
