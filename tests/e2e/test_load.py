@@ -197,7 +197,7 @@ def test_100000_mappings_that_come():
     check(r.summary.lost == 0 and r.summary.truncated <= 1, r.err)
     check(peak_memory(r) < 200, r.err)
     # To tell the kernel of all of them after each that came would take nearly all of the time. Loading is before it.
-    check(own_cpu(r) < 0.2 + 0.5 * r.summary.duration, r.err)
+    check(own_cpu(r) < 0.5 + 0.5 * r.summary.duration, r.err)
 
 
 def test_50000_mappings_of_files():
