@@ -331,7 +331,7 @@ static int count_beside(struct stat_command *s, struct error *e)
 /* A command's words, or which target it was. */
 static void title(const struct stat_command *s, int side, char *to, size_t size)
 {
-	char raw[TITLE_MAX];
+	char raw[TITLE_MAX] = "";
 	size_t n = 0;
 
 	if (s->o.all)
