@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/memory.h"
 #include "lang/lang.h"
 
 #ifndef __always_inline
@@ -20,16 +21,9 @@ struct php_env {
 	size_t n;
 };
 
-/* Memory holds the input over and over; some places cannot be read. */
 static int php_read(struct php_env *env, void *dst, uint32_t size, uint64_t address)
 {
-	uint8_t *to = dst;
-
-	if (!env->n || address >> 20 & 1)
-		return -1;
-	for (uint32_t i = 0; i < size; i++)
-		to[i] = env->p[(address + i) % env->n];
-	return 0;
+	return memory_read(env->p, env->n, dst, size, address);
 }
 
 #include "bpf/php_step.h"
