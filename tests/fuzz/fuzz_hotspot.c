@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/memory.h"
 #include "lang/hotspot_lines.h"
 #include "lang/lang.h"
 
@@ -40,16 +41,9 @@ static const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s, __u6
 	return NULL;
 }
 
-/* Memory holds the input over and over; some places cannot be read. */
 static int env_read(struct unwind_env *env, void *dst, __u32 size, __u64 address)
 {
-	uint8_t *to = dst;
-
-	if (!env->n || address >> 20 & 1)
-		return -1;
-	for (uint32_t i = 0; i < size; i++)
-		to[i] = env->p[(address + i) % env->n];
-	return 0;
+	return memory_read(env->p, env->n, dst, size, address);
 }
 
 static __u64 env_uprobe(struct unwind_env *env, struct unwind_state *s, __u64 slot)
