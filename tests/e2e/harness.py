@@ -458,6 +458,17 @@ def tree_shares(profile, where=lambda s: True, least=100):
     check(n >= 0.97 * total, f"only {n} of {total} samples have whole stacks:", stacks.head())
     return n
 
+def calls(stack, *names):
+    """Each of these calls the next, whatever else is between them: native code of an interpreter, say."""
+    frames = iter(stack.frames)
+    return all(name in frames for name in names)
+
+
+def share(profile, name):
+    """Of the samples those that have a frame of that name."""
+    return profile.count(lambda s: name in s.frames) / profile.count()
+
+
 class Share:
     """What share of the time of its block a process was on a CPU, in .share."""
 

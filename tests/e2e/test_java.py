@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 
-from harness import Fixture, check, directory, equal, run, skip, wait_burned
+from harness import Fixture, calls, check, directory, equal, run, skip, wait_burned
 
 JDKS = ("/usr/lib/jvm/*/bin/javac", "/opt/*/bin/javac")
 OLDEST = 11
@@ -61,12 +61,6 @@ def whole(result, root):
     unknown = profile.where(lambda s: s.any(r"^\[unknown"))
     check(unknown.count() <= 0.005 * profile.count() + 1, "without names:", unknown.head())
     return profile
-
-
-def calls(stack, *names):
-    """Each of these calls the next, whatever is between them."""
-    frames = iter(stack.frames)
-    return all(name in frames for name in names)
 
 
 TREE = """

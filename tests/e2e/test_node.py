@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 
-from harness import NODE_MODULES, Fixture, calls_by_line, check, directory, run, skip, wait_burned
+from harness import Fixture, NODE_MODULES, calls, calls_by_line, check, directory, run, skip, wait_burned
 
 
 def interpreted(major):
@@ -65,12 +65,6 @@ def whole(result):
     cut = profile.where(lambda s: s.cut)
     check(cut.count() <= 0.001 * profile.count() + 1, "cut:", cut.head())
     return profile
-
-
-def calls(stack, *names):
-    """Each of these calls the next, whatever code of V8 is between them."""
-    frames = iter(stack.frames)
-    return all(name in frames for name in names)
 
 
 TREE = """

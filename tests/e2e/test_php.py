@@ -12,7 +12,7 @@ import socket
 import struct
 import subprocess
 
-from harness import Fixture, Profile, calls_by_line, check, directory, equal, run, skip, wait_burned, wait_for
+from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, skip, wait_burned, wait_for
 
 PATTERNS = ("/usr/bin/php[78].*", "/usr/local/bin/php")
 ENTRY = r"^execute_ex(_\[.\])?$"
@@ -61,12 +61,6 @@ def whole(php, profile, allowed=0.01):
     left = profile.where(lambda s: s.any(ENTRY) and not re.search(ENTRY, s.frames[-1]))
     check(left.count() <= max(2, 0.02 * profile.count()), php, "the interpreter's own frames:", left.head())
     return profile
-
-
-def calls(stack, *names):
-    """Each of these calls the next, whatever native code is between them."""
-    frames = iter(stack.frames)
-    return all(name in frames for name in names)
 
 
 def near(got, expected, n):

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 
-from harness import FIXTURES, Fixture, Profile, calls_by_line, check, directory, equal, run, skip, wait_burned
+from harness import FIXTURES, Fixture, Profile, calls, calls_by_line, check, directory, equal, run, share, skip, wait_burned
 
 PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")
 LEAST, NEWEST = 6, 15
@@ -92,16 +92,6 @@ def python_stacks(result, allowed=0.01):
     left = profile.where(lambda s: s.any(ENTRY) and not re.search(ENTRY, s.frames[-1]))
     check(left.count() <= max(2, 0.02 * profile.count()), "the interpreter's own frames:", left.head())
     return profile
-
-
-def calls(stack, *names):
-    """Each of these calls the next, whatever native code is between them."""
-    frames = iter(stack.frames)
-    return all(name in frames for name in names)
-
-
-def share(profile, name):
-    return profile.count(lambda s: name in s.frames) / profile.count()
 
 
 TREE = """

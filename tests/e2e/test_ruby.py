@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 
-from harness import Fixture, Profile, calls_by_line, check, directory, equal, run, skip, wait_burned
+from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, share, skip, wait_burned
 
 KNOWN = ("2.7", "3.1", "3.3")
 
@@ -47,16 +47,6 @@ def ruby_stacks(result):
     rootless = profile.where(lambda s: "<main>" not in s.frames)
     check(rootless.count() <= max(1, 0.01 * profile.count()), "without <main>:", rootless.head())
     return profile
-
-
-def calls(stack, *names):
-    """Each of these calls the next, whatever native code is between them."""
-    frames = iter(stack.frames)
-    return all(name in frames for name in names)
-
-
-def share(profile, name):
-    return profile.count(lambda s: name in s.frames) / profile.count()
 
 
 def near(got, expected, n, *what):
