@@ -34,6 +34,11 @@ static int show_type(struct profile *p, const char *path, const char *type, stru
 /* What is missing from now on, whatever is made of the profile. */
 static void say(const char *path, const struct input_notes *notes)
 {
+	if (notes->copied)
+		fprintf(stderr,
+			"ebprof: %s: the user stacks of %" PRIu64
+			" samples were copied (--call-graph dwarf), and are not unwound\n",
+			path, notes->copied);
 	if (notes->cut)
 		fprintf(stderr, "ebprof: %s: the last line is cut off, and was left out\n", path);
 	else if (notes->lines)

@@ -16,6 +16,7 @@
 /* Tried in this order: a line of perf script may end in a number, as folded stacks do. */
 const struct input_format input_formats[] = {
 	{ "html, json", embedded_looks, embedded_read },
+	{ "perf.data", perf_data_looks, perf_data_read },
 	{ "pprof", pprof_looks, pprof_read },
 	{ "perf script", perf_script_looks, perf_script_read },
 	{ "folded", folded_looks, folded_read },
@@ -63,19 +64,13 @@ static const struct input_format *find_format(const char *bytes, size_t n)
 	return NULL;
 }
 
-static int unknown(struct error *e, const char *path, const char *bytes, size_t n)
+static int unknown(struct error *e, const char *path, size_t n)
 {
 	if (!n)
 		return refuse(e, path, -ENODATA, "it is empty");
-	/* tools/perf/util/header.c: the magic of its file. */
-	if (n >= 8 && !memcmp(bytes, "PERFILE2", 8))
-		return error_set(e, STATUS_ERROR, -EINVAL,
-				 "cannot read %.200s: it is perf's own file; "
-				 "make text of it: perf script -i %.200s > out.perf",
-				 path, path);
 	return refuse(e, path, -EINVAL,
-		      "its format is unknown; ebprof reads pprof, folded stacks, perf script's "
-		      "text, and the "
+		      "its format is unknown; ebprof reads pprof, perf.data, folded stacks, "
+		      "perf script's text, and the "
 		      "html and json files that it writes itself");
 }
 
@@ -87,7 +82,7 @@ static int read_profile(struct profile *p, const char *path, const char *bytes, 
 	int err;
 
 	if (!format)
-		return unknown(e, path, bytes, n);
+		return unknown(e, path, n);
 	err = format->read(p, bytes, n, notes, &inner);
 	return err ? refuse(e, path, err, inner.text) : 0;
 }

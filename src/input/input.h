@@ -19,6 +19,7 @@ struct input_notes {
 	uint64_t lines;		/* that were not understood */
 	uint64_t first;		/* number of the first of them, from 1 */
 	int cut;		/* it is the last line, and the file ends in the middle of it */
+	uint64_t copied;	/* samples whose user stacks were copied, and are not unwound */
 };
 
 struct input_format {

@@ -8,6 +8,9 @@
 int embedded_looks(const char *bytes, size_t n);
 int embedded_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
 		  struct error *e);
+int perf_data_looks(const char *bytes, size_t n);
+int perf_data_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
+		   struct error *e);
 int pprof_looks(const char *bytes, size_t n);
 int pprof_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
 	       struct error *e);

@@ -8,6 +8,7 @@
 #include "session/assembler.h"
 #include "session/assembler_state.h"
 #include "symbols/jit.h"
+#include "symbols/no_name.h"
 
 /* ns until names of code made at run time are looked for again */
 #define NAMES_AGAIN 500000000ull
@@ -72,31 +73,6 @@ static struct line plain_line(struct assembler *a, const char *name, const char 
 				      profile_string(a->profile, module), kind) };
 }
 
-/*
- * Why a frame has no name, in words. @err: of the symbolizer; @has_file: the image could be opened.
- */
-static const char *reason(int err, int has_file)
-{
-	static const struct {
-		int err;
-		const char *of_file, *of_symbol;
-	} reasons[] = {
-		{ -ENODATA, "stripped", "stripped" },
-		{ -ENOENT, "no such file", "no symbol there" },
-		{ -ESTALE, "file replaced", "file replaced" },
-		{ -ENOEXEC, "not an ELF file", "not an ELF file" },
-		{ -EBADMSG, "damaged file", "damaged file" },
-		{ -EACCES, "no permission", "no permission" },
-		{ -EMFILE, "too many open files", "too many open files" },
-		{ -EPERM, "no permission", "hidden" },
-	};
-
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
-		if (reasons[i].err == err)
-			return has_file ? reasons[i].of_symbol : reasons[i].of_file;
-	return "unreadable file";
-}
-
 /* What stands for a name: where it is and, if asked for, why there is none. */
 static struct line no_name(struct assembler *a, const char *where, const char *why,
 			   const char *module, enum frame_kind kind)
@@ -132,11 +108,11 @@ static struct line no_symbol(struct assembler *a, const struct namer_answer *ans
 	if (file) {
 		snprintf(where, sizeof(where), "%.400s+0x%llx", file->name,
 			 (unsigned long long)answer->start);
-		*why = reason(answer->n, file->fd >= 0 || file->kind != IMAGE_FILE);
+		*why = no_name_reason(answer->n, file->fd >= 0 || file->kind != IMAGE_FILE);
 		return no_name(a, where, *why, file->name, kind);
 	}
 	if (kind == FRAME_KERNEL) {
-		*why = reason(answer->n, 1);
+		*why = no_name_reason(answer->n, 1);
 		return no_name(a, "unknown", *why, frame_kinds[kind].module, kind);
 	}
 	*why = answer->n == -ENOENT ? "not in the perf map" : "made at run time";

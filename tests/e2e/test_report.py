@@ -272,11 +272,6 @@ def test_periods():
     equal(r.err, "ebprof: 2 samples of cpu-clock in 0.5 s\nebprof: cpu, in nanoseconds: 4000 in all; also there: samples\n", "standard error")
 
 
-def test_perf_data_itself():
-    with directory() as d:
-        run("report", perf_recording(d)).fails(1, "perf script -i ")
-
-
 # --- Where profiles come from. ---
 
 def test_standard_input_and_gzip():

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf/image.h"
+#include "input/perf_data.h"
+#include "input/perf_data_events.h"
+#include "input/perf_data_sample.h"
+#include "input/perf_script_events.h"
+#include "input/readers.h"
+
+struct reader {
+	struct perf_data *d;
+	struct profile *p;
+	struct perf_script_events events;
+	/* what was met, by the process's mappings: an address -> location, a chain -> node */
+	struct hashmap locations, nodes;
+	VEC(uint32_t) stack;		/* locations, from the leaf */
+	uint64_t begin, end, lost, lost_samples, damaged;
+	uint32_t kernel_module;
+};
+
+/* --- Places. -------------------------------------------------------------------- */
+static uint32_t location_at(struct reader *r, uint32_t module, enum frame_kind kind,
+			    uint64_t address, uint32_t place)
+{
+	uint32_t l = profile_location(r->p, module, kind, address);
+
+	while (r->d->places.n <= l) {
+		room_take(&r->d->room, 1);
+		vec_push(&r->d->places, place);
+	}
+	return l;
+}
+
+static uint32_t find_user(struct reader *r, const struct perf_data_process *process,
+			  uint64_t address, uint64_t time)
+{
+	const struct mapping *m = mappings_find(process->mappings, address, time);
+	uint32_t made;
+
+	if (!m)
+		return location_at(r, 0, FRAME_USER, address, PERF_DATA_NOWHERE);
+	if (m->image == IMAGE_NONE) {
+		made = profile_module(r->p, PROFILE_MADE, "", "");
+		return location_at(r, made, FRAME_USER, address, PERF_DATA_MADE);
+	}
+	return location_at(r, r->d->tasks.images.v[m->image].module, FRAME_USER,
+			   address - m->start + m->offset, m->image);
+}
+
+/* @address of a chain; @back: it is one to which a call returns, so its line is before it. */
+static void add_frame(struct reader *r, const struct perf_data_process *process, uint64_t address,
+		      int kernel, int back, uint64_t time)
+{
+	uint64_t key = hash_pair((uint64_t)process->generation << 1 | (unsigned int)kernel,
+				 address - (back && address));
+	uint32_t l = hashmap_get(&r->locations, key);
+
+	address -= back && address;
+	if (l == HASHMAP_NONE) {
+		room_take(&r->d->room, 1);
+		l = kernel ? location_at(r, r->kernel_module, FRAME_KERNEL, address,
+					 PERF_DATA_IN_KERNEL)
+			   : find_user(r, process, address, time);
+		hashmap_set(&r->locations, key, l);
+	}
+	vec_push(&r->stack, l);
+}
+
+/* --- Samples. ------------------------------------------------------------------- */
+static int is_kernel_mode(uint16_t misc)
+{
+	return (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+}
+
+static void add_chain(struct reader *r, const struct perf_data_process *process,
+		      const struct perf_data_sample *s, int kernel)
+{
+	int back = 0;
+
+	for (uint64_t i = 0; i < s->nchain; i++) {
+		uint64_t value = perf_data_u64(s->chain + 8 * i);
+
+		if (value < PERF_DATA_CONTEXT_FIRST) {
+			add_frame(r, process, value, kernel, back, s->time);
+			back = 1;
+			continue;
+		}
+		/* What follows is where the kernel was entered, or the leaf. */
+		back = 0;
+		if (value == PERF_DATA_CONTEXT_DEFERRED)
+			return;
+		kernel = value == PERF_CONTEXT_KERNEL;
+	}
+}
+
+/* The node of a sample's frames. */
+static uint32_t find_node(struct reader *r, const struct perf_data_process *process,
+			  const struct perf_data_sample *s, int kernel)
+{
+	uint64_t bytes = s->chain ? hash_bytes(s->chain, 8 * s->nchain) : s->ip;
+	uint64_t key = hash_pair(bytes, (uint64_t)process->generation << 1 | (unsigned int)kernel);
+	uint32_t node = s->nchain ? hashmap_get(&r->nodes, key) : HASHMAP_NONE;
+
+	if (node != HASHMAP_NONE)
+		return node;
+	r->stack.n = 0;
+	add_chain(r, process, s, kernel);
+	if (!r->stack.n && s->ip)
+		add_frame(r, process, s->ip, kernel, 0, s->time);
+	node = 0;
+	for (size_t i = r->stack.n; i-- > 0 && room_take(&r->d->room, 0);)
+		node = room_node(&r->d->room, node, r->stack.v[i]);
+	if (s->nchain && room_take(&r->d->room, 1))
+		hashmap_set(&r->nodes, key, node);
+	return node;
+}
+
+static struct perf_script_header header_of(const struct reader *r,
+					   const struct perf_data_sample *s)
+{
+	const struct perf_data_event *e = &r->d->file.events.v[s->event];
+	uint64_t fixed = e->attr.freq ? 0 : e->attr.sample_period;
+
+	return (struct perf_script_header){
+		.event = e->name,
+		.time = s->time,
+		.period = s->period ? s->period : fixed,
+		.has_pid = 1,
+		.has_time = (e->attr.sample_type & PERF_SAMPLE_TIME) != 0,
+		.has_period = s->period || fixed,
+	};
+}
+
+static void add_sample(struct reader *r, const struct perf_data_record *record)
+{
+	struct perf_data *d = r->d;
+	struct perf_data_sample s;
+	struct perf_script_header h;
+	uint32_t sample, event, thread;
+
+	if (perf_data_sample(&d->file, record->at, &s))
+		return;
+	h = header_of(r, &s);
+	thread = perf_data_thread(&d->tasks, s.pid, s.tid);
+	sample = room_sample(&d->room, thread,
+			     find_node(r, perf_data_process(&d->tasks, s.pid), &s,
+				       is_kernel_mode(perf_data_head(record->at).misc)),
+			     0);
+	event = perf_script_events_count(&r->events, r->p, sample, &h);
+	if (event == 0 && r->events.all_have_time && room_take(&d->room, 1))
+		profile_tick(r->p, &(struct tick){ .time = h.time - r->events.begin,
+						   .value = 1,
+						   .sample = sample,
+						   .cpu = s.cpu });
+	d->samples++;
+	d->copied += s.nstack != 0;
+}
+
+/* What was lost is said by the kernel's buffer, or by the event's own counter. */
+static void add_lost(struct reader *r, const uint8_t *at)
+{
+	const struct perf_event_header h = perf_data_head(at);
+	int by_event = h.type == PERF_RECORD_LOST_SAMPLES;
+	const uint8_t *n = perf_data_at((struct slice){ (const char *)at, h.size },
+					sizeof(h) + (by_event ? 0 : 8), 8);
+	uint64_t *to = by_event ? &r->lost_samples : &r->lost;
+
+	if (n && __builtin_add_overflow(*to, perf_data_u64(n), to))
+		*to = UINT64_MAX;
+}
+
+/* Takes note of the sample in @record, if it is one. */
+static void survey_sample(struct reader *r, const struct perf_data_record *record, int event)
+{
+	struct perf_data_sample s;
+	struct perf_script_header h;
+
+	if (perf_data_head(record->at).type != PERF_RECORD_SAMPLE)
+		return;
+	if (perf_data_sample(&r->d->file, record->at, &s)) {
+		r->damaged++;
+		return;
+	}
+	if (event >= 0 && s.event != (uint32_t)event)
+		return;
+	h = header_of(r, &s);
+	perf_script_events_survey(&r->events, &h);
+}
+
+/* Events get their numbers in the order in which they were asked for, not of their samples. */
+static void survey(struct reader *r)
+{
+	const struct perf_data_file *f = &r->d->file;
+	int several = f->events.n > 1 && f->events.n <= PERF_SCRIPT_EVENTS_MAX;
+
+	for (int event = 0; several && event < (int)f->events.n; event++)
+		for (size_t i = 0; i < f->records.n; i++)
+			survey_sample(r, &f->records.v[i], event);
+	for (size_t i = 0; i < f->records.n && !several; i++)
+		survey_sample(r, &f->records.v[i], -1);
+}
+
+static int add_records(struct reader *r, struct error *e)
+{
+	const struct perf_data_file *f = &r->d->file;
+
+	for (size_t i = 0; i < f->records.n && room_take(&r->d->room, 0); i++) {
+		const struct perf_data_record *record = &f->records.v[i];
+		uint32_t type = perf_data_head(record->at).type;
+
+		if (type == PERF_RECORD_SAMPLE)
+			add_sample(r, record);
+		else if (type == PERF_RECORD_LOST || type == PERF_RECORD_LOST_SAMPLES)
+			add_lost(r, record->at);
+		else
+			perf_data_tasks_take(&r->d->tasks, record);
+	}
+	if (!room_take(&r->d->room, 0))
+		return error_set(e, STATUS_ERROR, -E2BIG,
+				 "there are too many different frames, threads and samples");
+	return 0;
+}
+
+static void account(struct reader *r)
+{
+	struct profile_account *a = profile_account(r->p);
+	uint64_t lost = r->lost > r->lost_samples ? r->lost : r->lost_samples;
+
+	if (r->events.names.entries.n > 1)
+		return;
+	a->kept = r->d->samples;
+	if (__builtin_add_overflow(a->kept, lost, &a->taken))
+		a->taken = a->kept;
+	else if (lost)
+		a->lost[a->nlost++] = (struct profile_reason){ "perf's buffer was full", lost };
+}
+
+static int fill(struct reader *r, struct error *e)
+{
+	struct perf_data *d = r->d;
+	int err;
+
+	perf_data_name_events(&d->file);
+	survey(r);
+	if (!r->events.samples)
+		return error_set(e, STATUS_ERROR, r->damaged ? -EBADMSG : -ENODATA,
+				 r->damaged ? "damaged: its samples are too short"
+					    : "there are no samples in it");
+	perf_script_events_describe(&r->events, r->p);
+	perf_data_describe(&d->file, r->p, r->events.begin, r->events.end);
+	r->kernel_module = profile_module(r->p, frame_kinds[FRAME_KERNEL].module,
+					  "[kernel.kallsyms]", "");
+	err = add_records(r, e);
+	if (err)
+		return err;
+	profile_finish_ticks(r->p);
+	account(r);
+	return 0;
+}
+
+int perf_data_parse(struct perf_data *d, struct profile *p, const char *bytes, size_t n,
+		    struct error *e)
+{
+	struct reader r = { .d = d, .p = p };
+	int err;
+
+	*d = (struct perf_data){ .room = { .profile = p } };
+	err = perf_data_file_open(&d->file, bytes, n, e);
+	perf_data_tasks_init(&d->tasks, &d->file, &d->room);
+	if (!err)
+		err = fill(&r, e);
+	perf_script_events_free(&r.events);
+	hashmap_free(&r.locations);
+	hashmap_free(&r.nodes);
+	vec_free(&r.stack);
+	return err;
+}
+
+void perf_data_free(struct perf_data *d)
+{
+	perf_data_tasks_free(&d->tasks);
+	vec_free(&d->places);
+	perf_data_file_free(&d->file);
+}
+
+int perf_data_looks(const char *bytes, size_t n)
+{
+	return n >= 8 && (!memcmp(bytes, PERF_DATA_MAGIC, 8) ||
+			  !memcmp(bytes, PERF_DATA_MAGIC_SWAPPED, 8));
+}
+
+int perf_data_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
+		   struct error *e)
+{
+	struct perf_data d;
+	int err = perf_data_parse(&d, p, bytes, n, e);
+
+	notes->copied = d.copied;
+	if (!err)
+		err = perf_data_name(&d, e);
+	perf_data_free(&d);
+	return err;
+}
