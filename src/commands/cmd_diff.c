@@ -15,6 +15,8 @@
 #include "output/output.h"
 #include "output/rollup.h"
 #include "profile/diff.h"
+#include "tui/tui.h"
+#include "tui/viewer.h"
 
 #define TITLE_MAX 1024
 
@@ -23,7 +25,7 @@ struct options {
 	string_vec sides[2];		/* before, after */
 	struct result_options results;
 	const char *normalize, *type;
-	int all, annotate, quiet;
+	int all, annotate, quiet, plain;
 	struct view_options view;
 	double fail_above;		/* below 0: not given */
 };
@@ -50,6 +52,8 @@ static const struct cli_option rows[] = {
 	  "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
 	VIEW_OPTIONS_TABLE(AT(view), 0),
 	VIEW_OPTIONS_PROFILE(AT(view)),
+	{ 0, 0, "stdio", NULL, cli_flag, AT(plain), "print tables, even on a terminal", 0 },
+	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "the same", 0 },
 	SAVED_OPTIONS_QUIET(AT(quiet)),
 	CLI_END
 };
@@ -158,6 +162,23 @@ static int write_files(struct comparison *c, struct error *e)
 	return err;
 }
 
+/* 1 where a user sits at a terminal and has not said what to print. */
+static int interactive(const struct options *o)
+{
+	return !o->plain && !o->results.files.n && !o->results.format && !o->view.sort &&
+	       !o->view.rows && !o->all && o->fail_above < 0 && tui_possible();
+}
+
+static int show(struct comparison *c, const struct user *user, struct error *e)
+{
+	const struct profile *p = diff_profile(c->diff);
+
+	if (interactive(&c->o))
+		return viewer_browse_diff(c->diff, profile_text(p, profile_view(p).meta->title),
+					  user, e);
+	return write_files(c, e);
+}
+
 /* The row that gained most, of those that are significant; NULL: none gained. */
 static const struct diff_row *worst(const struct diff_list *l)
 {
@@ -214,7 +235,7 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	if (!err)
 		err = read_files(&x, &e);
 	if (!err)
-		err = write_files(&x, &e);
+		err = show(&x, &user, &e);
 	if (!err && !x.o.quiet)
 		summarize(&x);
 	if (err != CLI_ANSWERED)

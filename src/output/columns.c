@@ -2,6 +2,7 @@
 #include "output/columns.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -120,6 +121,80 @@ static const char *nested(const struct row *r, char *buf)
 	return buf;
 }
 
+/* --- Of a diff. ------------------------------------------------------------------ */
+static const char *percent(const struct diff_row *d, double share, const char *format, char *buf)
+{
+	if (!d)
+		return "";
+	snprintf(buf, TABLE_CELL_MAX, format, 100 * share);
+	return buf;
+}
+
+static const char *before(const struct row *r, char *buf)
+{
+	return percent(r->own, r->own ? r->own->rate[DIFF_BEFORE] : 0, "%7.2f", buf);
+}
+
+static const char *after(const struct row *r, char *buf)
+{
+	return percent(r->own, r->own ? r->own->rate[DIFF_AFTER] : 0, "%6.2f", buf);
+}
+
+static const char *change(const struct row *r, char *buf)
+{
+	return percent(r->own, r->own ? diff_change(r->own) : 0, "%+7.2f", buf);
+}
+
+static const char *change_total(const struct row *r, char *buf)
+{
+	return percent(r->all, r->all ? diff_change(r->all) : 0, "%+7.2f", buf);
+}
+
+static const char *interval(const struct row *r, char *buf)
+{
+	if (!r->own || !isfinite(r->own->low))
+		return "";
+	snprintf(buf, TABLE_CELL_MAX, "%+.2f .. %+.2f", 100 * r->own->low, 100 * r->own->high);
+	return buf;
+}
+
+static double rate(const struct diff_row *d, enum diff_side side)
+{
+	return d ? d->rate[side] : 0;
+}
+
+/* The greatest first. */
+static int falling(double a, double b)
+{
+	return (a < b) - (a > b);
+}
+
+static int by_before(const struct row *a, const struct row *b)
+{
+	return falling(rate(a->own, DIFF_BEFORE), rate(b->own, DIFF_BEFORE));
+}
+
+static int by_after(const struct row *a, const struct row *b)
+{
+	return falling(rate(a->own, DIFF_AFTER), rate(b->own, DIFF_AFTER));
+}
+
+/* What is significant before what may be chance; no share is as large as 2. */
+static double size_of(const struct diff_row *d)
+{
+	return d ? fabs(diff_change(d)) + (d->significant ? 2 : 0) : 0;
+}
+
+static int by_change(const struct row *a, const struct row *b)
+{
+	return falling(size_of(a->own), size_of(b->own));
+}
+
+static int by_change_total(const struct row *a, const struct row *b)
+{
+	return falling(size_of(a->all), size_of(b->all));
+}
+
 /* --- The columns. ---------------------------------------------------------------- */
 #define VALUE "SAMPLES", ROW_VALUE, 7, ROW_VALUE_WIDTH
 
@@ -147,6 +222,17 @@ const struct row_column row_columns[COLUMNS] = {
 	[COLUMN_TID] = { "tid", "TID", ROW_NUMBER, 7, 8, .number = tid },
 	[COLUMN_COMM] = { "comm", "COMM", ROW_TEXT, 4, 0, .text = name },
 	[COLUMN_NESTED] = { NULL, "COMM", ROW_TEXT, 4, 0, .text = nested },
+	[COLUMN_BEFORE] = { NULL, "BEFORE%", ROW_TEXT, 7, 7, .text = before,
+			    .compare = by_before },
+	[COLUMN_AFTER] = { NULL, "AFTER%", ROW_TEXT, 6, 6, .text = after, .compare = by_after },
+	[COLUMN_CHANGE] = { NULL, " CHANGE", ROW_TEXT, 7, 7, .text = change,
+			    .compare = by_change },
+	[COLUMN_INTERVAL] = { NULL, "95% INTERVAL", ROW_TEXT, 16, 16, 90, .text = interval,
+			      .compare = by_change },
+	[COLUMN_CHANGE_TOTAL] = { NULL, "  TOTAL", ROW_TEXT, 7, 7, 60, .text = change_total,
+				  .compare = by_change_total },
+	[COLUMN_SECOND] = { "second", "SECOND", ROW_NUMBER, 6, 7, .number = line },
+	[COLUMN_BUSIEST] = { "name", "MOST OF IT IN", ROW_TEXT, 8, 0, .text = name },
 };
 
 /* --- Formats. -------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "output/table.h"
 #include "output/tree.h"
 #include "output/units.h"
+#include "profile/diff.h"
 
 /* A function, module, line, process or thread, or one of them in a tree. */
 struct row {
@@ -31,6 +32,8 @@ struct row {
 	uint64_t self, total;
 	int parent;			/* 1: in a tree, the next row is below it */
 	int heading;			/* 1: only a text between rows */
+	/* of a function of a diff: what it has itself, and with what it calls; else NULL */
+	const struct diff_row *own, *all;
 };
 typedef VEC(struct row) row_vec;
 
@@ -62,6 +65,13 @@ enum row_column_id {
 	COLUMN_TID,
 	COLUMN_COMM,
 	COLUMN_NESTED,		/* a comm below that of its parent */
+	COLUMN_BEFORE,		/* of a diff, in % */
+	COLUMN_AFTER,
+	COLUMN_CHANGE,
+	COLUMN_INTERVAL,
+	COLUMN_CHANGE_TOTAL,
+	COLUMN_SECOND,		/* of the recording, from 0 */
+	COLUMN_BUSIEST,		/* a function in a second */
 	COLUMNS,		/* ends a list */
 };
 

@@ -132,7 +132,8 @@ static void go(struct browser *b, enum view view)
 static int take_focus(struct browser *b)
 {
 	static const char has_functions[VIEWS] = {
-		[VIEW_FUNCTIONS] = 1, [VIEW_TREE] = 1, [VIEW_CALLERS] = 1, [VIEW_FLAME] = 1
+		[VIEW_FUNCTIONS] = 1, [VIEW_TREE] = 1, [VIEW_CALLERS] = 1, [VIEW_FLAME] = 1,
+		[VIEW_CHANGES] = 1
 	};
 	const struct row *r = browser_selected(b);
 	char *name, *module;
@@ -156,7 +157,7 @@ static void find_focus(struct browser *b)
 {
 	if (b->focus_name || take_focus(b))
 		return;
-	go(b, VIEW_FUNCTIONS);
+	go(b, browser_home(b));
 	take_focus(b);
 }
 
@@ -188,8 +189,16 @@ static void callers(struct browser *b) { show_view(b, VIEW_CALLERS); }
 static void lines(struct browser *b) { show_view(b, VIEW_LINES); }
 static void flame(struct browser *b) { show_view(b, VIEW_FLAME); }
 static void modules(struct browser *b) { show_view(b, VIEW_MODULES); }
-static void next_view(struct browser *b) { show_view(b, (b->view + 1) % VIEWS); }
-static void last_view(struct browser *b) { show_view(b, (b->view + VIEWS - 1) % VIEWS); }
+static void next_view(struct browser *b) { show_view(b, (b->view + 1) % browser_views(b)); }
+static void last_view(struct browser *b)
+{
+	show_view(b, (b->view + browser_views(b) - 1) % browser_views(b));
+}
+static void changes(struct browser *b)
+{
+	if (b->diff)
+		show_view(b, VIEW_CHANGES);
+}
 
 static void enter(struct browser *b)
 {
@@ -222,8 +231,8 @@ static void back(struct browser *b)
 		browser_place(b)->zoom = 0;
 	else if (*b->filter.text)
 		browser_pattern_set(&b->filter, "");
-	else if (b->view != VIEW_FUNCTIONS)
-		b->view = VIEW_FUNCTIONS;
+	else
+		b->view = browser_home(b);
 	browser_make_rows(b);
 }
 
@@ -363,6 +372,7 @@ static const struct action {
 	{ { '5' }, lines, { "5", "source lines of the function" } },
 	{ { '6' }, flame, { "6", "flame graph" } },
 	{ { '7' }, modules, { "7", "images: programs, libraries, the kernel" } },
+	{ { '8' }, changes, { "8", "what changed; of a diff alone" } },
 	{ { '\t' }, next_view, { "Tab", "next view" } },
 	{ { PRESS_BACKTAB }, last_view, { "Shift-Tab", "previous view" } },
 	{ { 'H' }, hottest, { "H", "follow the hottest path" } },

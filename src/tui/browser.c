@@ -13,6 +13,7 @@ void browser_init(struct browser *b)
 	static const struct user as_we_are;
 
 	*b = (struct browser){ .target = "", .user = &as_we_are };
+	b->places[VIEW_CHANGES].column = 2;
 }
 
 static void free_pattern(struct browser_pattern *p)
@@ -67,7 +68,8 @@ void browser_make_rows(struct browser *b)
 	struct browser_place *p = browser_place(b);
 	const struct rows_choice c = { .tasks = b->tasks,
 				       .name = b->focus_name,
-				       .module = b->focus_module };
+				       .module = b->focus_module,
+				       .diff = b->diff };
 
 	if (!p->made) {
 		vec_free(&p->rows);

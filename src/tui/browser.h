@@ -50,6 +50,7 @@ struct browser {
 	const char *target;		/* for the heading */
 	const struct user *user;
 	int live;			/* 0: a saved profile; time does not pass */
+	const struct diff *diff;	/* what is shown is a comparison; else NULL */
 	struct window_show show;		/* its profile is the browser's */
 	struct window_step steps[BROWSER_STEPS];
 	size_t nsteps;
@@ -74,6 +75,15 @@ struct browser {
 };
 
 void browser_init(struct browser *b);
+/* How many views there are, and the one that is shown first. */
+static inline int browser_views(const struct browser *b)
+{
+	return b->diff ? VIEWS : VIEW_CHANGES;
+}
+static inline enum view browser_home(const struct browser *b)
+{
+	return b->diff ? VIEW_CHANGES : VIEW_FUNCTIONS;
+}
 void browser_free(struct browser *b);
 /* Takes @show's profile. */
 void browser_show(struct browser *b, const struct window_show *show);

@@ -34,6 +34,16 @@ static struct browser_layout lay_out(const struct browser *b, const struct page 
 	return l;
 }
 
+/* What became slower stands out, and what may be chance does not. */
+static enum style style_of_change(const struct row *r)
+{
+	const struct diff_row *d = r->own && r->own->significant ? r->own : r->all;
+
+	if (!d || !d->significant)
+		return STYLE_DIM;
+	return diff_change(d) > 0 ? STYLE_ALERT : STYLE_TITLE;
+}
+
 static enum style style_of(enum frame_kind kind)
 {
 	static const enum style styles[] = {
@@ -96,7 +106,7 @@ int paint_tab_at(const struct browser *b, int column)
 	char text[32];
 	int end = 0;
 
-	for (int i = 0; i < VIEWS; i++) {
+	for (int i = 0; i < browser_views(b); i++) {
 		end = tab_text(b, i, end, text, sizeof(text));
 		if (column < end)
 			return i;
@@ -109,7 +119,7 @@ static void paint_tabs(const struct browser *b, struct page *page)
 	char text[32];
 	int column = 0;
 
-	for (int i = 0; i < VIEWS; i++) {
+	for (int i = 0; i < browser_views(b); i++) {
 		int end = tab_text(b, i, column, text, sizeof(text));
 
 		page_put(page, b->layout.tabs, column, end - column,
@@ -231,6 +241,7 @@ static void paint_row(struct painter *p)
 		page_put(p->page, p->y, 0, p->page->columns, STYLE_SELECTED, 1, "");
 	p->style = p->selected					    ? STYLE_SELECTED
 		   : browser_pattern_matches(&p->b->search, p->row) ? STYLE_MATCH
+		   : p->row->own || p->row->all			    ? style_of_change(p->row)
 								    : style_of(p->row->kind);
 	if (p->row->heading)
 		page_put(p->page, p->y, 0, p->page->columns,

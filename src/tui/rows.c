@@ -180,6 +180,35 @@ static row_vec rows_tree(const struct profile *p, const struct rows_choice *c)
 	return rows;
 }
 
+/* Behind the functions: what has none, and what has no stack. */
+static size_t change_index(const struct profile_view *v, const struct diff_row *d)
+{
+	return d->function == PROFILE_NONE ? v->nfunctions + 1 : d->function;
+}
+
+static struct row change_row(const struct profile *p, const struct diff_row *own,
+			     const struct diff_row *all)
+{
+	uint32_t function = own ? own->function : all->function;
+	struct profile_view v = profile_view(p);
+	struct row row = { .name = function == PROFILE_NONE ? ROLLUP_NO_STACK
+							    : rollup_name(p, function),
+			   .module = "",
+			   .file = "",
+			   .owner = "",
+			   .asker = "",
+			   .kind = FRAME_MARK,
+			   .own = own,
+			   .all = all };
+
+	if (function < v.nfunctions) {
+		row.module = profile_text(p, v.functions[function].module);
+		row.kind = v.functions[function].kind;
+	}
+	row.key = hash_pair(text_key(row.name), text_key(row.module));
+	return row;
+}
+
 static int is_chosen(void *choice, const char *name, const char *module)
 {
 	const struct rows_choice *c = choice;
@@ -250,6 +279,34 @@ static row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
 	return rows;
 }
 
+/*
+ * What changed by itself, the most certain and largest first, then what did so by what it calls.
+ * Their texts are the diff's.
+ */
+static row_vec rows_changes(const struct profile *p, const struct rows_choice *c)
+{
+	const struct diff_list *own = diff_self(c->diff), *all = diff_total(c->diff);
+	const struct profile *merged = diff_profile(c->diff);
+	struct profile_view v = profile_view(merged);
+	const struct diff_row **totals = xcalloc(v.nfunctions + 2, sizeof(*totals));
+	row_vec rows = { 0 };
+
+	(void)p;
+	for (size_t i = 0; i < all->n; i++)
+		totals[change_index(&v, &all->rows[i])] = &all->rows[i];
+	for (size_t i = 0; i < own->n; i++) {
+		const struct diff_row **total = &totals[change_index(&v, &own->rows[i])];
+
+		vec_push(&rows, change_row(merged, &own->rows[i], *total));
+		*total = NULL;
+	}
+	for (size_t i = 0; i < all->n; i++)
+		if (totals[change_index(&v, &all->rows[i])])
+			vec_push(&rows, change_row(merged, NULL, &all->rows[i]));
+	free(totals);
+	return rows;
+}
+
 /* --- The views. ----------------------------------------------------------------- */
 #define SHARES COLUMN_SELF_SHARE, COLUMN_TOTAL_SHARE, COLUMN_SELF
 
@@ -275,6 +332,10 @@ static const enum row_column_id caller_columns[] = {
 	COLUMN_SELF_SHARE, COLUMN_TOTAL_SHARE, COLUMN_TOTAL, COLUMN_IMAGE, COLUMN_FUNCTION,
 	COLUMNS
 };
+static const enum row_column_id change_columns[] = {
+	COLUMN_BEFORE, COLUMN_AFTER, COLUMN_CHANGE, COLUMN_INTERVAL, COLUMN_CHANGE_TOTAL,
+	COLUMN_IMAGE, COLUMN_FUNCTION, COLUMNS
+};
 static const enum row_column_id line_columns[] = { SHARES, COLUMN_LINE, COLUMN_FILE, COLUMNS };
 
 const struct row_view row_views[VIEWS] = {
@@ -285,6 +346,7 @@ const struct row_view row_views[VIEWS] = {
 	[VIEW_LINES] = { "lines", line_columns, rows_lines, 0, 1 },
 	[VIEW_FLAME] = { "flame", NULL, rows_tree, 1, 0 },
 	[VIEW_MODULES] = { "modules", module_columns, rows_modules, 0, 1 },
+	[VIEW_CHANGES] = { "changes", change_columns, rows_changes, 0, 1 },
 };
 
 static const struct {

@@ -20,6 +20,7 @@ enum view {
 	VIEW_LINES,
 	VIEW_FLAME,
 	VIEW_MODULES,
+	VIEW_CHANGES,		/* of a diff alone */
 	VIEWS
 };
 
@@ -31,6 +32,7 @@ struct rows_choice {
 	enum row_tasks tasks;
 	/* the function of callers and lines; NULL: none was chosen */
 	const char *name, *module;
+	const struct diff *diff;	/* NULL: it is no diff */
 };
 
 struct row_view {

@@ -57,6 +57,12 @@ struct tui *tui_new(const char *target, const struct user *u, int live, int sinc
 	return NULL;
 }
 
+void tui_compare(struct tui *t, const struct diff *d)
+{
+	t->browser.diff = d;
+	t->browser.view = browser_home(&t->browser);
+}
+
 void tui_free(struct tui *t)
 {
 	if (!t)

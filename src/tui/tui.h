@@ -33,6 +33,8 @@ int tui_possible(void);
  */
 struct tui *tui_new(const char *target, const struct user *u, int live, int since_start,
 		    struct error *e);
+/* What is shown is the profile of this comparison; before tui_run(). Borrowed. */
+void tui_compare(struct tui *t, const struct diff *d);
 /* Until the user wants to end, or the source says so. By one thread. */
 void tui_run(struct tui *t, const struct tui_source *source);
 /* Gives the terminal back as it was. Takes NULL. */

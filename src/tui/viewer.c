@@ -195,7 +195,8 @@ static struct window_show show_saved(void *ctx, int since_start, const struct pa
 				     .ntypes = (uint32_t)profile_view(p).ntypes };
 }
 
-int viewer_browse(const struct profile *p, const char *name, const struct user *u, struct error *e)
+static int browse(const struct profile *p, const struct diff *d, const char *name,
+		  const struct user *u, struct error *e)
 {
 	const struct tui_source source = {
 		.show = show_saved, .fd = -1, .stop = -1, .ctx = (void *)p
@@ -204,7 +205,20 @@ int viewer_browse(const struct profile *p, const char *name, const struct user *
 
 	if (!t)
 		return -ENOTTY;
+	if (d)
+		tui_compare(t, d);
 	tui_run(t, &source);
 	tui_free(t);
 	return 0;
+}
+
+int viewer_browse(const struct profile *p, const char *name, const struct user *u, struct error *e)
+{
+	return browse(p, NULL, name, u, e);
+}
+
+int viewer_browse_diff(const struct diff *d, const char *name, const struct user *u,
+		       struct error *e)
+{
+	return browse(diff_profile(d), d, name, u, e);
 }

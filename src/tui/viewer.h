@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/user.h"
+#include "profile/diff.h"
 #include "profile/profile.h"
 
 struct viewer_options {
@@ -46,5 +47,8 @@ int viewer_wake(const struct viewer *v);
  */
 int viewer_browse(const struct profile *p, const char *name, const struct user *u,
 		  struct error *e);
+/* The same of a comparison: what changed, and both sides' profiles. */
+int viewer_browse_diff(const struct diff *d, const char *name, const struct user *u,
+		       struct error *e);
 
 #endif

@@ -286,3 +286,31 @@ def test_saved_profile():
         t.wait("samples")
         t.settled()
         t.run(f"clear; {EBPROF} report --plain {path}", r"SELF%  TOTAL%  SAMPLES  IMAGE +FUNCTION")
+        t.run(f"clear; {EBPROF} report --stdio {path}", r"SELF%  TOTAL%  SAMPLES  IMAGE +FUNCTION")
+
+
+def test_saved_difference():
+    with directory() as d, Terminal() as t:
+        before, after = os.path.join(d, "before.folded"), os.path.join(d, "after.folded")
+        for path, counts in ((before, (500, 100, 50)), (after, (100, 500, 51))):
+            with open(path, "w", encoding="ascii") as f:
+                for name, count in zip(("quick", "slow", "same"), counts):
+                    f.write(f"x;main;{name} {count}\n")
+        t.ebprof("diff", before, after, pattern=r"BEFORE% AFTER%  CHANGE 95% INTERVAL +TOTAL IMAGE +FUNCTION$")
+        t.wait(r"^ +15\.38  76\.80 +\+61\.4\d \+[\d.]+ \.\. \+[\d.]+ +\+61\.4\d - +slow$")
+        t.type("/^slow$")
+        t.keys("Enter", "Enter")
+        t.wait(r"callers:\n.*main\nthe function:\n.*slow$")
+        t.keys("1")
+        t.wait(r"SELF% TOTAL%")
+        t.resize(90, 20)
+        t.keys("Escape")
+        t.wait(r"8 changes")
+        t.keys("8", "f")
+        t.type("^quick$")
+        t.keys("Enter")
+        t.wait(r"quick$")
+        check("slow" not in t.screen(), t.screen())
+        t.keys("q")
+        t.settled()
+        t.run(f"clear; {EBPROF} diff --stdio {before} {after}", r"2 of \d functions changed")
