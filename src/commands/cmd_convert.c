@@ -86,12 +86,12 @@ const struct cli_command command_convert = {
 	.name = "convert",
 	.summary = "write a saved profile in another format",
 	.usage = "convert [OPTION]... FILE",
-	.about = "Writes a saved profile in another format: pprof, folded stacks, perf script's "
-		 "text, or an html,\n"
-		 "json, firefox or speedscope file of ebprof's own, gzipped or not; - is standard "
-		 "input.\n"
+	.about = "Writes a saved profile in another format: perf.data, pprof, folded stacks, perf "
+		 "script's text,\n"
+		 "or an html, json, firefox or speedscope file of ebprof's own, gzipped or not; - "
+		 "is standard input.\n"
 		 "  ebprof convert cpu.pb.gz -o cpu.folded\n"
-		 "  perf script | ebprof convert - -f table\n",
+		 "  ebprof convert perf.data -o cpu.pb.gz\n",
 	.rows = rows,
 	.more = more,
 	.run = run,

@@ -17,6 +17,7 @@
 #include "commands/view_options.h"
 #include "output/callers.h"
 #include "output/views.h"
+#include "profile/between.h"
 #include "tui/tui.h"
 #include "tui/viewer.h"
 
@@ -32,6 +33,7 @@ struct options {
 	const char *by, *focus, *type;
 	int tree, plain, quiet;
 	double percent;
+	uint64_t from, to;		/* ns; 0: not given */
 	struct view_options view;
 };
 
@@ -41,7 +43,7 @@ static const struct cli_option rows[] = {
 	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
 	CLI_HEADING("What to show (one of these; default: the functions)"),
 	{ 0, 0, "by", "WHAT", cli_string, AT(by),
-	  "rows of function (default), module, line, process or thread", CLI_BRIEF },
+	  "rows of function (default), module, line, process, thread or second", CLI_BRIEF },
 	{ 0, 0, "tree", NULL, cli_flag, AT(tree), "the call tree", CLI_BRIEF },
 	{ 0, 0, "focus", "REGEX", cli_string, AT(focus),
 	  "functions that match, who calls them and what they call", CLI_BRIEF },
@@ -49,6 +51,9 @@ static const struct cli_option rows[] = {
 	VIEW_OPTIONS_TABLE(AT(view), CLI_BRIEF),
 	{ 0, 0, "min", "PERCENT", cli_share, AT(percent),
 	  "leave out branches of the tree below this (default 0.5)", 0 },
+	{ 0, 0, "from", "TIME", cli_duration, AT(from),
+	  "only what was sampled from then on: 3s, 500ms (with a timeline)", 0 },
+	{ 0, 0, "to", "TIME", cli_duration, AT(to), "only what was sampled before then", 0 },
 	SAVED_OPTIONS_TYPE(AT(type)),
 	VIEW_OPTIONS_PROFILE(AT(view)),
 	CLI_HEADING("Output"),
@@ -58,7 +63,8 @@ static const struct cli_option rows[] = {
 	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",
 			      0),
 	RESULT_OPTIONS_FORCE(AT(results), 0),
-	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "print a table, even on a terminal", 0 },
+	{ 0, 0, "stdio", NULL, cli_flag, AT(plain), "print a table, even on a terminal", 0 },
+	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "the same", 0 },
 	SAVED_OPTIONS_QUIET(AT(quiet)),
 	CLI_END
 };
@@ -95,6 +101,8 @@ static int check(const struct options *o, struct error *e)
 	if (o->focus && strlen(o->focus) > PATTERN_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--focus: at most %d bytes",
 				 PATTERN_MAX);
+	if (o->to && o->from >= o->to)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--from has to be before --to");
 	return results_check(&output_profiles, o->results.format, e);
 }
 
@@ -205,6 +213,22 @@ static int show(const struct options *o, const struct profile *p, struct error *
 	return interactive(o) ? browse(o, p, e) : print(o, p, e);
 }
 
+/* Leaves the time that was asked for. */
+static int take_range(const struct options *o, struct profile *p, struct error *e)
+{
+	int by_time = o->from || o->to, by_second = o->by && !strcmp(o->by, "second");
+
+	if ((by_time || by_second) && !profile_view(p).nticks)
+		return error_set(e, STATUS_USAGE, -ENODATA,
+				 "%s needs a timeline, which this profile does not have; "
+				 "record --timeline makes one",
+				 by_time ? "a range of time" : "--by second");
+	/* The times are those of the first values. */
+	if (by_second)
+		profile_show(p, 0);
+	return by_time ? profile_between(p, o->from, o->to) : 0;
+}
+
 /* Returns the exit status. */
 static int report(const struct options *o, struct error *e)
 {
@@ -214,7 +238,8 @@ static int report(const struct options *o, struct error *e)
 
 	if (p) {
 		view_options_apply(&o->view, p);
-		err = show(o, p, e);
+		err = take_range(o, p, e);
+		err = err ? err : show(o, p, e);
 	}
 	if (p && !o->inputs.n && !o->quiet)
 		tell_last(p);
@@ -254,9 +279,10 @@ const struct cli_command command_report = {
 	.name = "report",
 	.summary = "look at a saved profile",
 	.usage = "report [OPTION]... [FILE]...",
-	.about = "Shows a saved profile: pprof, folded stacks, perf script's text, or an html, "
-		 "json, firefox or\n"
-		 "speedscope file of ebprof's own, gzipped or not; - is standard input; without a\n"
+	.about = "Shows a saved profile: perf.data, pprof, folded stacks, perf script's text, or "
+		 "an html, json,\n"
+		 "firefox or speedscope file of ebprof's own, gzipped or not; - is standard input; "
+		 "without a\n"
 		 "file it is the last recording. On a terminal, to look around in (? lists the "
 		 "keys).\n"
 		 "  ebprof report                                     the last recording\n"
@@ -264,7 +290,8 @@ const struct cli_command command_report = {
 		 "  ebprof report --tree --min 2 cpu.pb.gz            the call tree\n"
 		 "  ebprof report --focus '^malloc$' cpu.folded       its callers and what it "
 		 "calls\n"
-		 "  perf script | ebprof report --by module -\n",
+		 "  ebprof report --from 3s --to 5s cpu.pb.gz         two seconds of a timeline\n"
+		 "  ebprof report perf.data                           what perf recorded\n",
 	.rows = rows,
 	.more = more,
 	.run = run,

@@ -14,6 +14,7 @@ void firefox_write(const struct profile *p, const struct output_options *o, stru
 void folded_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void html_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void ndjson_write(const struct profile *p, const struct output_options *o, struct outfile *f);
+void perfetto_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void perf_script_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void speedscope_write(const struct profile *p, const struct output_options *o, struct outfile *f);
 void svg_write(const struct profile *p, const struct output_options *o, struct outfile *f);

@@ -26,6 +26,8 @@ static const struct output_format profile_formats[] = {
 	  "load it at https://profiler.firefox.com", 1, firefox_write },
 	{ "speedscope", ".speedscope.json", "for speedscope.app", 0,
 	  "drop it on https://www.speedscope.app", 0, speedscope_write },
+	{ "perfetto", ".pftrace", "for ui.perfetto.dev: samples by thread and time", 0,
+	  "load it at https://ui.perfetto.dev", 1, perfetto_write },
 	{ "perf-script", ".perf", "text as perf script prints it, for tools that read that", 0,
 	  "look at it with: ebprof report FILE", 1, perf_script_write },
 	{ "json", ".ndjson", "the summary and the table for scripts, a JSON object a line", 0, NULL,
@@ -35,6 +37,7 @@ static const struct output_format profile_formats[] = {
 
 static const struct output_ending profile_endings[] = {
 	{ ".pprof", "pprof", 1 }, { ".collapsed", "folded", 1 }, { ".jsonl", "json", 1 },
+	{ ".perfetto-trace", "perfetto", 1 },
 	{ ".json", "json", 0 }, { ".json", "speedscope", 0 }, { ".json", "dhat", 0 },
 	{ ".txt", "folded", 0 }, { ".txt", "perf-script", 0 }, { ".txt", "callgrind", 0 }, { 0 },
 };

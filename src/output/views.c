@@ -9,6 +9,7 @@
 #include "output/callers.h"
 #include "output/columns.h"
 #include "output/formats.h"
+#include "output/seconds.h"
 #include "output/tree.h"
 
 #define STEP 2			/* blanks a level */
@@ -16,7 +17,8 @@
 #define LEVELS_LEAST 4
 #define NUMBERS_WIDTH 30	/* columns of a terminal for what stands before the names */
 
-const char *const views_by_names[] = { "function", "module", "line", "process", "thread", NULL };
+const char *const views_by_names[] = { "function", "module", "line", "process", "thread", "second",
+					NULL };
 
 /* --- The tables. -------------------------------------------------------------- */
 #define SHARES COLUMN_SELF_SHARE, COLUMN_TOTAL_SHARE, COLUMN_SELF
@@ -37,6 +39,9 @@ static const enum row_column_id process_columns[] = {
 static const enum row_column_id thread_columns[] = {
 	COLUMN_PID, COLUMN_TID, COLUMN_COMM, COLUMN_TAKEN, COLUMN_SHARE, COLUMNS
 };
+static const enum row_column_id second_columns[] = {
+	COLUMN_SECOND, COLUMN_TAKEN, COLUMN_SHARE, COLUMN_IMAGE, COLUMN_BUSIEST, COLUMNS
+};
 static const enum row_column_id caller_columns[] = {
 	COLUMN_SHARE, COLUMN_PART, COLUMN_SELF, COLUMN_IMAGE, COLUMN_CALLER, COLUMNS
 };
@@ -44,17 +49,19 @@ static const enum row_column_id callee_columns[] = {
 	COLUMN_SHARE, COLUMN_PART, COLUMN_SELF, COLUMN_IMAGE, COLUMN_CALLEE, COLUMNS
 };
 
-/* A view by code, or else by tasks. */
+/* A view by code, by tasks, or else of its own rows. */
 static const struct view {
 	const enum row_column_id *columns;
 	struct rollup_function *(*code)(const struct profile *p, size_t *n);
 	struct rollup_process *(*tasks)(const struct profile *p, size_t *n);
+	row_vec (*rows)(const struct profile *p);
 } views[VIEWS_BY] = {
-	[VIEWS_FUNCTION] = { function_columns, rollup_functions, NULL },
-	[VIEWS_MODULE] = { module_columns, rollup_modules, NULL },
-	[VIEWS_LINE] = { line_columns, rollup_lines, NULL },
-	[VIEWS_PROCESS] = { process_columns, NULL, rollup_processes },
-	[VIEWS_THREAD] = { thread_columns, NULL, rollup_threads },
+	[VIEWS_FUNCTION] = { function_columns, rollup_functions },
+	[VIEWS_MODULE] = { module_columns, rollup_modules },
+	[VIEWS_LINE] = { line_columns, rollup_lines },
+	[VIEWS_PROCESS] = { process_columns, .tasks = rollup_processes },
+	[VIEWS_THREAD] = { thread_columns, .tasks = rollup_threads },
+	[VIEWS_SECOND] = { second_columns, .rows = seconds_rows },
 };
 
 static struct row_sums sums_of(const struct profile *p)
@@ -103,6 +110,8 @@ void views_top(const struct profile *p, enum views_by by, int by_total,
 			rollup_sort_by_total(code, n);
 		rows = rows_of_code(code, n, askers);
 		free(code);
+	} else if (views[by].rows) {
+		rows = views[by].rows(p);
 	} else {
 		struct rollup_process *tasks = views[by].tasks(p, &n);
 

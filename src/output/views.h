@@ -10,7 +10,8 @@
 #include "output/output.h"
 #include "profile/profile.h"
 
-enum views_by { VIEWS_FUNCTION, VIEWS_MODULE, VIEWS_LINE, VIEWS_PROCESS, VIEWS_THREAD, VIEWS_BY };
+enum views_by { VIEWS_FUNCTION, VIEWS_MODULE, VIEWS_LINE, VIEWS_PROCESS, VIEWS_THREAD, VIEWS_SECOND,
+		VIEWS_BY };
 
 /* "function", ... as the user names them; ends with NULL. */
 extern const char *const views_by_names[];

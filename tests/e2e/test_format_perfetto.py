@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Perfetto's traces, as its own messages read them (protoc --decode): each sample with its thread, its time and its stack."""
+import os
+import re
+import subprocess
+from collections import Counter
+
+from harness import TOP, check, directory, equal, fixture_path, needs, run
+
+MESSAGES = os.path.join(TOP, "tests", "readers")
+
+
+def decoded(path):
+    """The packets, as (field, value) and (field, [..]) pairs."""
+    with open(path, "rb") as f:
+        p = subprocess.run([needs("protoc"), f"-I{MESSAGES}", "--decode=Trace", "perfetto.proto"], stdin=f, capture_output=True,
+                           check=False, timeout=60)
+    check(not p.returncode, p.stderr.decode())
+    text = p.stdout.decode()
+    check(not re.search(r"^ *\d+[: ]", text, re.M), "fields that the messages do not have:", text[:2000])
+    top = []
+    stack = [top]
+    for line in text.splitlines():
+        line = line.strip()
+        if line == "}":
+            stack.pop()
+        elif line.endswith("{"):
+            inner = []
+            stack[-1].append((line[:-2], inner))
+            stack.append(inner)
+        else:
+            name, _, value = line.partition(": ")
+            stack[-1].append((name, value.strip('"')))
+    return [dict_of(packet) for _, packet in top]
+
+
+def dict_of(fields):
+    out = {}
+    for name, value in fields:
+        out.setdefault(name, []).append(dict_of(value) if isinstance(value, list) else value)
+    return out
+
+
+def one(message, name):
+    return message[name][0]
+
+
+class Trace:
+    """What trace_processor makes of it: samples as (pid, tid, time, stack), names by id."""
+
+    def __init__(self, path):
+        self.packets = decoded(path)
+        self.samples, self.threads, self.files = [], {}, set()
+        names, frames, stacks = {}, {}, {}
+        for packet in self.packets:
+            for tree in packet.get("process_tree", []):
+                for t in tree.get("threads", []):
+                    self.threads[int(one(t, "tid"))] = one(t, "name")
+            for data in packet.get("interned_data", []):
+                names.update((one(n, "iid"), one(n, "str")) for n in data.get("function_names", []))
+                self.files.update(one(n, "str") for n in data.get("mapping_paths", []))
+                for f in data.get("frames", []):
+                    check(one(f, "iid") not in frames, "a frame twice")
+                    frames[one(f, "iid")] = names[one(f, "function_name_id")]
+                for s in data.get("callstacks", []):
+                    stacks[one(s, "iid")] = [frames[f] for f in s["frame_ids"]]
+            for s in packet.get("perf_sample", []):
+                equal(packet["trusted_packet_sequence_id"], ["1"], "sequence")
+                self.samples.append((int(one(s, "pid")), int(one(s, "tid")), int(one(packet, "timestamp")),
+                                     tuple(stacks[one(s, "callstack_iid")]) if "callstack_iid" in s else ()))
+
+
+def test_hand_made():
+    with directory() as d:
+        for name in ("one", "timeline", "hostile", "empty", "deep", "full"):
+            path, folded = os.path.join(d, name), os.path.join(d, "x.folded")
+            for form, to in (("perfetto", path), ("folded", folded)):
+                subprocess.run([fixture_path("profiles"), name, form, to], check=True, timeout=30)
+            trace = Trace(path)
+            with open(folded, encoding="utf-8") as f:
+                total = sum(int(line.rpartition(" ")[2]) for line in f)
+            if name not in ("timeline",):
+                equal(len(trace.samples), total, f"{name}: samples")
+
+
+def test_recorded_with_times():
+    with directory() as d:
+        saved, path = os.path.join(d, "x.pb.gz"), os.path.join(d, "x.pftrace")
+        run("--timeline", "-F", 999, "-o", saved, "--", fixture_path("tree"), "--seconds", "1").ok()
+        check("ui.perfetto.dev" in run("convert", saved, "-o", path).ok().err, "how to open it")
+        trace = Trace(path)
+        times = [s[2] for s in trace.samples]
+        equal(times, sorted(times), "the order of time")
+        check(0.8e9 < times[-1] - times[0] < 5e9, "seconds", times[0], times[-1])
+        leaves = Counter(s[3][-1] for s in trace.samples if s[3])
+        equal([n for n, _ in leaves.most_common(3)], ["a2", "b2", "c2"], "the busiest functions")
+        check(all(trace.threads[tid] for _, tid, _, _ in trace.samples), trace.threads)
+        check(any(f.endswith("/tree") for f in trace.files), trace.files)
