@@ -56,9 +56,9 @@ static const struct view {
 	struct rollup_process *(*tasks)(const struct profile *p, size_t *n);
 	row_vec (*rows)(const struct profile *p);
 } views[VIEWS_BY] = {
-	[VIEWS_FUNCTION] = { function_columns, rollup_functions },
-	[VIEWS_MODULE] = { module_columns, rollup_modules },
-	[VIEWS_LINE] = { line_columns, rollup_lines },
+	[VIEWS_FUNCTION] = { function_columns, .code = rollup_functions },
+	[VIEWS_MODULE] = { module_columns, .code = rollup_modules },
+	[VIEWS_LINE] = { line_columns, .code = rollup_lines },
 	[VIEWS_PROCESS] = { process_columns, .tasks = rollup_processes },
 	[VIEWS_THREAD] = { thread_columns, .tasks = rollup_threads },
 	[VIEWS_SECOND] = { second_columns, .rows = seconds_rows },
