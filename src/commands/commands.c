@@ -13,6 +13,7 @@ const struct cli_command *const commands[] = {
 	&command_alloc,
 	&command_top,
 	&command_report,
+	&command_annotate,
 	&command_convert,
 	&command_diff,
 	&command_stat,

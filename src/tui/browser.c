@@ -37,6 +37,15 @@ void browser_free(struct browser *b)
 	profile_free(b->show.profile);
 }
 
+/* Letters beyond ASCII have their cases by the locale, which the regular expression knows. */
+static int is_plain(const char *text)
+{
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c >= 0x80 || strchr(".[]()*+?{}|^$\\", *c))
+			return 0;
+	return 1;
+}
+
 int browser_pattern_set(struct browser_pattern *p, const char *text)
 {
 	struct browser_pattern made = { 0 };
@@ -44,6 +53,7 @@ int browser_pattern_set(struct browser_pattern *p, const char *text)
 	if (*text && regcomp(&made.regex, text, REG_EXTENDED | REG_ICASE | REG_NOSUB))
 		return -EINVAL;
 	snprintf(made.text, sizeof(made.text), "%s", text);
+	made.plain = is_plain(text);
 	free_pattern(p);
 	*p = made;
 	return 0;
@@ -53,6 +63,8 @@ static int fits(const struct browser_pattern *p, const char *text)
 {
 	char start[MATCHED_MOST];
 
+	if (p->plain)
+		return strcasestr(text, p->text) != NULL;
 	snprintf(start, sizeof(start), "%s", text);
 	return *text && !regexec(&p->regex, start, 0, NULL, 0);
 }

@@ -30,6 +30,7 @@ struct browser_layout {
 /* A pattern that the user gave; @text "" is none. */
 struct browser_pattern {
 	char text[BROWSER_TEXT_MAX];
+	int plain;			/* it has no character that means another one */
 	regex_t regex;
 };
 
