@@ -173,7 +173,8 @@ static inline void image_file(struct perf_image *f, const struct perf_image *rec
 				      .attr_size = section,
 				      .attrs = { at, 2 * section },
 				      .data = { data, records->n },
-				      .features = { 1u << PERF_DATA_HOSTNAME } };
+				      .features = { 1u << PERF_DATA_HOSTNAME |
+						    1u << PERF_DATA_EVENT_DESC } };
 
 	memcpy(h.magic, PERF_DATA_MAGIC, 8);
 	image_put(f, &h, sizeof(h));
@@ -185,9 +186,13 @@ static inline void image_file(struct perf_image *f, const struct perf_image *rec
 		image_u64(f, 8);
 	}
 	image_put(f, records->v, records->n);
-	image_u64(f, data + records->n + 16);
+	image_u64(f, data + records->n + 32);
 	image_u64(f, 4 + 8);
+	image_u64(f, data + records->n + 32 + 12);
+	image_u64(f, 8);
 	image_put(f, "\10\0\0\0host\0\0\0\0", 12);
+	/* Four thousand million events of no bytes each. */
+	image_pair(f, UINT32_MAX, 0);
 }
 
 #endif
