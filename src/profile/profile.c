@@ -364,7 +364,12 @@ static int by_time(const void *a, const void *b)
 
 void profile_finish_ticks(struct profile *p)
 {
-	if (p->ticks.n)
+	size_t i = 1;
+
+	/* As they mostly come. */
+	while (i < p->ticks.n && by_time(&p->ticks.v[i - 1], &p->ticks.v[i]) <= 0)
+		i++;
+	if (i < p->ticks.n)
 		qsort(p->ticks.v, p->ticks.n, sizeof(*p->ticks.v), by_time);
 }
 

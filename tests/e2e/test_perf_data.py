@@ -8,6 +8,8 @@ from collections import Counter
 from harness import check, directory, equal, fixture_path, needs, run
 
 HEADER = re.compile(r"^(\S.*?) +(\d+)(?:/\d+)? +([\d.]+): +(\d+) +(\S+?): *$")
+# Newer ones take functions called a, b and c for the mangled names of these types.
+MISTAKEN = ("signed char", "bool", "char")
 FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 
 
@@ -44,7 +46,8 @@ def by_perf(path):
             name = frame[2].rpartition("+0x")[0] or frame[2]
             # A call at a function's very end returns to the next one, which perf names.
             ends = frames and frame[2].endswith("+0x0")
-            frames.append(None if frame[2] == "[unknown]" or ends or "libc" in frame[3] else name)
+            unknown = frame[2] == "[unknown]" or name in MISTAKEN or ends or "libc" in frame[3]
+            frames.append(None if unknown else name)
         elif not line and frames:
             stacks.append((comm, *reversed(frames)))
             frames = []
