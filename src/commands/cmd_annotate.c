@@ -180,9 +180,9 @@ static void write_instructions(const struct writer *w, const struct image *image
 	for (size_t i = 0; i < d->n; i++) {
 		uint64_t self = 0, next = i + 1 < d->n ? d->v[i + 1].offset : UINT64_MAX;
 
-		for (size_t k = first; k < end; k++)
-			if (w->a->code[k].address >= d->v[i].offset && w->a->code[k].address < next)
-				self += w->a->code[k].self;
+		/* Both are in the order of addresses. */
+		for (; first < end && w->a->code[first].address < next; first++)
+			self += w->a->code[first].self;
 		write_origin(w, image, d->v[i].offset, last);
 		write_share(w, self);
 		outfile_printf(w->f, "%16" PRIx64 "  %s\n", d->v[i].address, d->v[i].text);
