@@ -104,7 +104,7 @@ static int take_update(struct walk *w, struct slice r)
 	const uint8_t *p = perf_data_at(r, 0, fixed);
 	uint32_t event = p ? hashmap_get(&w->f->ids, perf_data_u64(p + fixed - 8)) : HASHMAP_NONE;
 
-	if (event < w->f->events.n && perf_data_u64(p + fixed - 16) == PERF_DATA_UPDATE_NAME)
+	if (p && event < w->f->events.n && perf_data_u64(p + fixed - 16) == PERF_DATA_UPDATE_NAME)
 		w->f->events.v[event].name = perf_data_text(p + fixed, r.n - fixed);
 	return 0;
 }

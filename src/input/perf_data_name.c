@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/xalloc.h"
 #include "elf/image.h"
 #include "input/perf_data.h"
 #include "symbols/no_name.h"
@@ -25,7 +26,8 @@ struct namer {
 	struct profile *p;
 	struct images *images;
 	struct symbolizer *symbolizer;
-	VEC(uint32_t) opened;		/* by image of the tasks: one of @images */
+	/* by image of the tasks: one of @images, plus 1; 0: not asked for */
+	uint32_t *opened;
 	/* The kernel that was sampled, and what is to be added to its addresses; NULL: another. */
 	const struct perf_data_kernel *kernel;
 	uint64_t slide;
@@ -106,23 +108,24 @@ static int name_kernel(struct namer *n, uint64_t address, const char **module,
 static const struct image *open_image(struct namer *n, uint32_t i)
 {
 	const struct perf_data_image *image = &n->d->tasks.images.v[i];
-	uint32_t *known = &n->opened.v[i];
+	uint32_t id;
 
-	if (*known == IMAGE_NONE) {
+	if (!n->opened[i]) {
 		char *path = xasprintf("%.*s", (int)image->path.n, image->path.s);
 
 		/* No process: it may be another one's number by now. */
-		*known = images_get(n->images, 0,
-				    &(struct image_key){ .path = path,
-							 .dev_major = image->dev_major,
-							 .dev_minor = image->dev_minor,
-							 .inode = image->inode,
-							 .build_id = image->build_id,
-							 .build_id_size = image->build_id_size,
-							 .end = UINT64_MAX });
+		id = images_get(n->images, 0,
+				&(struct image_key){ .path = path,
+						     .dev_major = image->dev_major,
+						     .dev_minor = image->dev_minor,
+						     .inode = image->inode,
+						     .build_id = image->build_id,
+						     .build_id_size = image->build_id_size,
+						     .end = UINT64_MAX });
+		n->opened[i] = id == IMAGE_NONE ? IMAGE_NONE : id + 1;
 		free(path);
 	}
-	return *known == IMAGE_NONE ? NULL : images_at(n->images, *known);
+	return n->opened[i] == IMAGE_NONE ? NULL : images_at(n->images, n->opened[i] - 1);
 }
 
 /* The kernel's code in processes is known where the kernel is. */
@@ -225,8 +228,7 @@ int perf_data_name(struct perf_data *d, struct error *e)
 	VEC(struct place) all = { 0 };
 
 	n.symbolizer = symbolizer_new(&(struct symbolizer_options){ 0 });
-	for (size_t i = 0; i < d->tasks.images.n; i++)
-		vec_push(&n.opened, IMAGE_NONE);
+	n.opened = xcalloc(d->tasks.images.n + 1, sizeof(*n.opened));
 	for (uint32_t i = 0; i < d->places.n; i++)
 		vec_push(&all, (struct place){ d->places.v[i], i,
 					       profile_view(n.p).locations[i].address });
@@ -237,7 +239,7 @@ int perf_data_name(struct perf_data *d, struct error *e)
 	for (size_t i = 0; i < all.n && room_take(&d->room, 0); i++)
 		name_place(&n, &all.v[i]);
 	vec_free(&all);
-	vec_free(&n.opened);
+	free(n.opened);
 	symbolizer_free(n.symbolizer);
 	images_free(n.images);
 	return room_take(&d->room, 0)

@@ -81,7 +81,7 @@ static void add_chain(struct reader *r, const struct perf_data_process *process,
 {
 	int back = 0;
 
-	for (uint64_t i = 0; i < s->nchain; i++) {
+	for (uint64_t i = 0; s->chain && i < s->nchain; i++) {
 		uint64_t value = perf_data_u64(s->chain + 8 * i);
 
 		if (value < PERF_DATA_CONTEXT_FIRST) {
