@@ -36,7 +36,7 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 	@touch $@
 
 # --- The library's sources, built once for each sanitizer. ---
-LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/input src/sinks \
+LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/push src/input src/sinks \
 	src/output src/tui src/unwind src/unwind/step src/unwind/table src/unwind/shards src/cli src/collect src/alloc src/sources src/loop src/stat)) \
 	$(addprefix src/session/,stacks.c known_processes.c namer.c naming.c priority.c deadline.c budget.c frame_word.c) $(wildcard src/session/assembler*.c) \
 	src/preload/block_table.c $(addprefix src/commands/,hints.c packages.c record_rules.c)

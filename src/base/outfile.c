@@ -15,7 +15,7 @@
 
 #include "base/base64.h"
 #include "base/io.h"
-#include "base/xalloc.h"
+#include "base/vec.h"
 
 #define BUFFER		65536	/* bytes */
 /* of 9: half the time of the usual 6, for files that are a tenth larger */
@@ -37,6 +37,7 @@ struct outfile {
 	uint64_t limit;		/* bytes that may still be written */
 	int err;		/* the first error, negative */
 	struct outfile *outer;	/* the text that it is a part of; NULL: it is a file */
+	struct outfile_bytes *bytes;	/* what is in memory; NULL: it is not */
 	unsigned char part[TEXT_PART];	/* for @outer, until it is full */
 	size_t parted;
 	z_stream *gzip;		/* NULL: as it is */
@@ -326,6 +327,14 @@ struct outfile *outfile_within(struct outfile *outer)
 	return f;
 }
 
+struct outfile *outfile_memory(struct outfile_bytes *bytes)
+{
+	struct outfile *f = outfile_within(NULL);
+
+	f->bytes = bytes;
+	return f;
+}
+
 void outfile_limit(struct outfile *f, uint64_t bytes)
 {
 	f->limit = bytes;
@@ -374,6 +383,13 @@ static void write_all(struct outfile *f, const char *p, size_t size)
 {
 	if (f->outer) {
 		write_within(f, p, size);
+		return;
+	}
+	if (f->bytes) {
+		vec_reserve(f->bytes, f->bytes->n + size);
+		if (size)
+			memcpy(f->bytes->v + f->bytes->n, p, size);
+		f->bytes->n += size;
 		return;
 	}
 	if (size > f->limit && !f->err)
@@ -545,8 +561,9 @@ int outfile_commit(struct outfile *f, struct error *e)
 	flush(f);
 	if (f->gzip)
 		deflate_all(f, NULL, 0, Z_FINISH);
-	if (f->outer) {
-		write_text(f);
+	if (f->outer || f->bytes) {
+		if (f->outer)
+			write_text(f);
 		discard(f);
 		return 0;
 	}

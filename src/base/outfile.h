@@ -20,6 +20,9 @@
 
 struct outfile;
 
+/* What is written, in memory; a vector of base/vec.h, the caller's. */
+struct outfile_bytes { char *v; size_t n, cap; };
+
 /*
  * Opens early, so that a bad name is an error before sampling, not after. A file that nobody may
  * write (mode 0444) is not replaced. NULL with @e filled.
@@ -32,6 +35,8 @@ struct outfile *outfile_open_force(const char *path, const struct user *u, struc
  * to @outer until outfile_commit() ends it, which cannot fail: errors are @outer's.
  */
 struct outfile *outfile_within(struct outfile *outer);
+/* What is written is appended to @bytes, which outlives it; no error is possible. */
+struct outfile *outfile_memory(struct outfile_bytes *bytes);
 /* All that is written becomes gzip (RFC 1952); before the first outfile_write(). */
 void outfile_compress(struct outfile *f);
 /* More than @bytes in the file are an error, -EFBIG. Before the first outfile_write(). */

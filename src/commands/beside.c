@@ -26,6 +26,7 @@ static int start_keeper(struct beside *b, const struct beside_options *o, struct
 {
 	size_t n = o->results ? o->results->v.n : 0;
 	job_vec jobs = { 0 };
+	size_t first;
 
 	for (size_t i = 0; i < n; i++)
 		add_file(&jobs, sink_file(o->results->v.v[i].sink));
@@ -33,6 +34,10 @@ static int start_keeper(struct beside *b, const struct beside_options *o, struct
 		add_file(&jobs, o->last);
 	if (b->store)
 		vec_push(&jobs, (struct keeper_job){ .work = name_store_keep, .ctx = b->store });
+	first = jobs.n;
+	for (size_t i = 0; o->push && i < push_folders(o->push)->n; i++)
+		vec_push(&jobs, (struct keeper_job){ .work = folder_keep,
+						     .ctx = push_folders(o->push)->v[i] });
 	b->refusals = refusals_new();
 	if (b->refusals)
 		vec_push(&jobs, (struct keeper_job){ .begin = refusals_watch, .ctx = b->refusals });
@@ -46,6 +51,8 @@ static int start_keeper(struct beside *b, const struct beside_options *o, struct
 		outfile_delegate(o->last, b->keeper, n++);
 	if (b->store)
 		name_store_delegate(b->store, b->keeper, n);
+	for (size_t i = 0; o->push && i < push_folders(o->push)->n; i++)
+		folder_delegate(push_folders(o->push)->v[i], b->keeper, first + i);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "base/user.h"
 #include "bpf/ebprof.h"
 #include "proc/remote.h"
+#include "push/push.h"
 #include "sinks/results.h"
 #include "symbols/demangler.h"
 #include "symbols/name_store.h"
@@ -33,6 +34,7 @@ struct beside_options {
 	const struct user *user;
 	const struct results *results;	/* to be written; NULL: none yet */
 	struct outfile *last;			/* and this one; NULL: none */
+	const struct push *push;	/* and what it writes to; NULL: nothing */
 	int store, demangle;			/* whether names are kept, and demangled */
 };
 

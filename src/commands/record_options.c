@@ -13,6 +13,11 @@
 #define REFRESH_LEAST 100000000ull
 #define WINDOW_DEFAULT (10 * REFRESH_DEFAULT)
 #define WINDOW_MOST (3600 * REFRESH_DEFAULT)
+#define PUSH_FREQUENCY 19	/* all the time */
+#define PUSH_EVERY (15 * REFRESH_DEFAULT)
+#define PUSH_LEAST REFRESH_DEFAULT
+#define PUSH_KEEP_FOR (7 * 24 * 3600 * REFRESH_DEFAULT)
+#define PUSH_KEEP_BYTES (256u << 20)
 
 
 /* A command goes with these, and is then not the target. */
@@ -63,6 +68,24 @@ static int check_live(struct live_options *o, struct error *e)
 	return 0;
 }
 
+static int check_push(struct push_options *o, struct error *e)
+{
+	if (!o->to.n)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "where to? --to dir:PATH, a folder for the profiles");
+	if (!o->every)
+		o->every = PUSH_EVERY;
+	if (!o->keep_for)
+		o->keep_for = PUSH_KEEP_FOR;
+	if (!o->keep_bytes)
+		o->keep_bytes = PUSH_KEEP_BYTES;
+	if (o->every < PUSH_LEAST || o->every > WINDOW_MOST)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--every: from 1s to 1h");
+	if (o->keep_for < o->every)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--keep-for: at least --every");
+	return 0;
+}
+
 int record_options_parse(struct record_options *o, const struct cli_command *c, int argc,
 			 char **argv, struct error *e)
 {
@@ -75,7 +98,11 @@ int record_options_parse(struct record_options *o, const struct cli_command *c, 
 	else if (rest < argc)
 		o->target.command = argv + rest;
 	o->sources.live = c->bit == EBPROF_TOP;
+	if (c->bit == EBPROF_PUSH && !o->sources.samples.period && !o->sources.samples.frequency)
+		o->sources.samples.frequency = PUSH_FREQUENCY;
 	err = check(o, e);
+	if (!err && c->bit == EBPROF_PUSH)
+		err = check_push(&o->push, e);
 	return err || !o->sources.live ? err : check_live(&o->live, e);
 }
 
@@ -86,5 +113,6 @@ void record_options_free(struct record_options *o)
 	vec_free(&o->target.cpus);
 	vec_free(&o->results.files);
 	vec_free(&o->names.debug_dirs);
+	vec_free(&o->push.to);
 	source_options_free(&o->sources);
 }

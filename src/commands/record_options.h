@@ -12,6 +12,7 @@
 #include "commands/naming.h"
 #include "commands/targets.h"
 #include "commands/view_options.h"
+#include "push/push.h"
 #include "sinks/results.h"
 #include "sources/options.h"
 
@@ -31,6 +32,7 @@ struct record_options {
 	struct view_options view;	/* top has the rows of its plain table there */
 	struct result_options results;
 	struct live_options live;	/* of top */
+	struct push_options push;
 	int annotate, no_keep;
 	int strict, quiet, verbose;
 };

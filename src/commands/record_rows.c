@@ -46,10 +46,11 @@ static int store_operand(const char *option, const char *text, void *field, stru
 #define R EBPROF_RECORD
 #define A EBPROF_ALLOC
 #define T EBPROF_TOP
+#define P EBPROF_PUSH
 #define BRIEF CLI_BRIEF
 
 const struct cli_command *const record_family[] = {
-	&command_record, &command_alloc, &command_top, NULL
+	&command_record, &command_alloc, &command_top, &command_push, NULL
 };
 
 const struct cli_option record_rows[] = {
@@ -57,25 +58,26 @@ const struct cli_option record_rows[] = {
 
 	CLI_HEADING("Target (one of these, or -- COMMAND; default: the whole system)"),
 	{ 'p', 0, "pid", "PID[,PID...]", cli_pids, AT(target.pids),
-	  "these processes and all their children", R | A | T | BRIEF },
+	  "these processes and all their children", R | A | T | P | BRIEF },
 	{ 't', 0, "tid", "TID[,TID...]", cli_pids, AT(target.tids), "these threads", 0 },
 	{ 'a', 0, "all", NULL, cli_flag, AT(target.all),
-	  "the whole system (default without a target)", R | A | T | BRIEF },
+	  "the whole system (default without a target)", R | A | T | P | BRIEF },
 	{ 'G', 0, "cgroup", "CGROUP", cli_string, AT(target.cgroup),
-	  "a cgroup's path, or a container's id or its beginning", R | A | T | BRIEF },
+	  "a cgroup's path, or a container's id or its beginning", R | A | T | P | BRIEF },
 	{ 'n', 0, "comm", "COMM", cli_string, AT(target.comm), "processes of this name",
-	  R | A | T | BRIEF },
+	  R | A | T | P | BRIEF },
 	{ 'C', 0, "cpus", "CPUS", cli_cpus, AT(target.cpus), "these CPUs only: 0-3,7", 0 },
 	{ 0, 0, "no-inherit", NULL, cli_flag, AT(target.no_inherit),
 	  "leave out the children of the targets", 0 },
 	{ 0, 0, "include-self", NULL, cli_flag, AT(target.include_self),
 	  "sample ebprof itself, too", 0 },
 	{ 0, 0, "include-idle", NULL, cli_flag, AT(target.include_idle), "sample idle CPUs, too",
-	  R | T },
+	  R | T | P },
 
 	CLI_HEADING("Time"),
 	{ 'd', 0, "duration", "TIME", cli_duration, AT(duration),
-	  "10, 10s, 500ms, 2m; else until Ctrl-C or the target ends", R | A | T | BRIEF },
+	  "10, 10s, 500ms, 2m; else until Ctrl-C or the target ends",
+	  R | A | T | P | BRIEF },
 	{ 0, 0, "delay", "TIME", cli_millis, AT(delay),
 	  "wait before the first sample: 1.5s; a plain number is ms", 0 },
 	{ 0, 0, "refresh", "TIME", cli_duration, AT(live.refresh),
@@ -122,6 +124,14 @@ const struct cli_option record_rows[] = {
 	  0 },
 
 	CLI_HEADING("Output"),
+	{ 0, 0, "to", "PLACE", cli_strings, AT(push.to),
+	  "dir:PATH: a folder of profiles; may be repeated", P | BRIEF },
+	{ 0, 0, "every", "TIME", cli_duration, AT(push.every),
+	  "time between two of them (default 15s)", P | BRIEF },
+	{ 0, 0, "keep-for", "TIME", cli_duration, AT(push.keep_for),
+	  "remove files that are older (default 168h)", P | BRIEF },
+	{ 0, 0, "keep-size", "SIZE", cli_memory, AT(push.keep_bytes),
+	  "remove the oldest where a folder has more (default 256M)", P | BRIEF },
 	RESULT_OPTIONS_FILES(AT(results), "write here; may be repeated; - is standard output",
 			     R | A | BRIEF),
 	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",
@@ -135,9 +145,9 @@ const struct cli_option record_rows[] = {
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
 	  "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", R | A },
 	{ 0, 0, "strict", NULL, cli_flag, AT(strict), "exit with 6 if a sample was lost", R | A },
-	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no progress and no summary", R | A },
+	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no progress and no summary", R | A | P },
 	{ 'v', 0, "verbose", NULL, cli_flag, AT(verbose), "more about the recording itself",
-	  R | A },
+	  R | A | P },
 	{ 0, 0, "plain", NULL, cli_flag, AT(live.plain),
 	  "print a table each refresh (default where there is no terminal)", T | BRIEF },
 	{ 0, 0, "count", "N", cli_count, AT(live.tables), "end after N tables; implies --plain",

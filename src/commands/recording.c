@@ -221,6 +221,7 @@ int recording_prepare(struct recording *r, struct error *e)
 		.user = &r->user,
 		.results = r->results,
 		.last = r->last,
+		.push = r->push,
 		.store = !r->o.names.no_cache,
 		.demangle = !r->o.names.no_demangle,
 	};

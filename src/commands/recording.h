@@ -27,6 +27,7 @@ struct recording {
 	struct user user;
 	/* all that is written; NULL: files are opened later, if any are */
 	struct results *results;
+	struct push *push;		/* what is written meanwhile; NULL: nothing */
 	struct outfile *last;		/* where it is kept (last_recording.h); NULL: it is not */
 	int live;			/* as in struct session_options */
 	int terminal;			/* the command has it for itself while it records */

@@ -15,13 +15,13 @@
 const struct cli_option samples_rows[] = {
 	CLI_HEADING("Event and rate"),
 	{ 'F', 'r', "frequency", "HZ", cli_rate, AT(frequency),
-	  "samples a second and CPU: 99 (default), 1kHz, max",
-	  EBPROF_RECORD | EBPROF_TOP | CLI_BRIEF },
+	  "samples a second and CPU: 99 (default; push 19), 1kHz, max",
+	  EBPROF_RECORD | EBPROF_TOP | EBPROF_PUSH | CLI_BRIEF },
 	{ 'c', 0, "period", "PERIOD", cli_count, AT(period),
 	  "one sample every PERIOD events, instead of a rate", 0 },
 	{ 'e', 0, "event", "EVENT", cli_string, AT(name),
 	  "an event by its perf name (default cycles, else cpu-clock); -e list",
-	  EBPROF_RECORD | EBPROF_TOP | CLI_BRIEF },
+	  EBPROF_RECORD | EBPROF_TOP | EBPROF_PUSH | CLI_BRIEF },
 	/* An older name of --period; of top it is something else. */
 	{ 0, 0, "count", "PERIOD", cli_count, AT(period), NULL, EBPROF_RECORD | EBPROF_ALLOC },
 	{ 0 }

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "commands/commands.h"
+#include "commands/event_list.h"
+#include "commands/recording.h"
+#include "push/push.h"
+
+/* What is given turns while we sample. */
+struct turns {
+	struct recording *r;
+	uint64_t fetched;		/* CLOCK_MONOTONIC ns: counts were */
+	uint64_t due;			/* the end of this window */
+};
+
+static size_t fds(void *ctx, struct pollfd p[LOOP_FDS])
+{
+	return recording_fds(((struct turns *)ctx)->r, p);
+}
+
+/* The window's samples are where they belong; whoever has ended since may be forgotten. */
+static void send_window(struct recording *r)
+{
+	struct profile *p = session_profile(r->session);
+
+	push_send(r->push, p);
+	session_fold(r->session, r->o.push.every);
+	push_fold(r->push, p);
+}
+
+static uint64_t turn(void *ctx, uint64_t now)
+{
+	struct turns *t = ctx;
+	struct session *s = t->r->session;
+	struct push *push = t->r->push;
+	/* Counts are fetched when the window ends, and else when there are many of them. */
+	uint64_t every = t->due > t->fetched ? t->due - t->fetched : 1;
+	const struct session_turn turn = session_turn(s, now, every);
+
+	push_look(push, session_profile(s));
+	if (turn.fetched)
+		t->fetched = now;
+	if (turn.fetched && now >= t->due && !push_is_taken(push)) {
+		session_update(s, now);
+		push_take(push, session_profile(s));
+		while (t->due <= now)
+			t->due += t->r->o.push.every;
+	}
+	if (push_is_ready(push, session_profile(s)))
+		send_window(t->r);
+	return recording_targets_ended(t->r) ? LOOP_DONE : turn.next;
+}
+
+static int sample(struct recording *r, struct error *e)
+{
+	struct turns t = { .r = r };
+	const struct loop_consumer consumer = { fds, turn, &t };
+	int err = recording_start(r, e);
+
+	if (err)
+		return err;
+	t.fetched = session_started(r->session);
+	t.due = t.fetched + r->o.push.every;
+	recording_loop(r, &consumer, 1);
+	session_finish(r->session, 1, &r->result);
+	/* All have names now: what waited for them, and what came since. */
+	if (push_is_taken(r->push))
+		push_send(r->push, session_profile(r->session));
+	push_take(r->push, session_profile(r->session));
+	push_send(r->push, session_profile(r->session));
+	return 0;
+}
+
+/* 0 where all that was taken is in a window, or lost and counted. */
+static int account(struct recording *r)
+{
+	const struct profile_account *a = profile_account(session_profile(r->session));
+	const struct push_counts c = push_counts(r->push);
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < a->nlost; i++)
+		lost += a->lost[i].count;
+	if (!r->o.quiet) {
+		fprintf(stderr, "ebprof: %" PRIu64 " sample%s: %" PRIu64 " in %" PRIu64
+			" window%s, %" PRIu64 " lost\n", a->taken, text_s(a->taken), c.samples,
+			c.windows, text_s(c.windows), lost);
+		fprintf(stderr, "ebprof: %" PRIu64 " file%s of %" PRIu64 " bytes in all, %" PRIu64
+			" could not be written (%" PRIu64 " sample%s)\n", c.files, text_s(c.files),
+			c.bytes, c.failed, c.failed_samples, text_s(c.failed_samples));
+	}
+	if (c.samples + lost == a->taken)
+		return 0;
+	fputs("ebprof: the windows do not add up to what was sampled; please report it\n", stderr);
+	return -1;
+}
+
+static int push(struct recording *r, struct error *e)
+{
+	struct push_setup setup = { .options = &r->o.push, .user = &r->user };
+	int wrong;
+
+	r->user = user_invoking();
+	r->live = 1;
+	if (recording_find(r, e))
+		return command_failed_because(e, r->o.verbose);
+	setup.is_time = r->o.sources.samples.frequency &&
+			event_is_time(&r->o.sources.samples.event);
+	r->push = push_new(&setup, e);
+	if (!r->push || recording_prepare(r, e) || sample(r, e))
+		return command_failed_because(e, r->o.verbose);
+	started_end(&r->command, &r->loop);
+	session_save_names(r->session);
+	wrong = account(r);
+	if (wrong || push_counts(r->push).failed)
+		return STATUS_ERROR;
+	return started_status(&r->command, &r->loop, r->o.quiet);
+}
+
+static int run(const struct cli_command *c, int argc, char **argv)
+{
+	struct recording r = RECORDING_NEW(argv);
+	struct error e = { .status = STATUS_ERROR };
+	int status = STATUS_OK, err;
+
+	err = record_options_parse(&r.o, c, argc, argv, &e);
+	if (!err)
+		status = event_list_asked(r.o.sources.samples.name) ? event_list_print()
+								    : push(&r, &e);
+	else if (err < 0)
+		status = command_failed(&e);
+	recording_cleanup(&r);
+	push_free(r.push);
+	return status;
+}
+
+const struct cli_command command_push = {
+	.name = "push",
+	.summary = "sample all the time, a profile for each service and window",
+	.usage = "push --to dir:PATH [TARGET] [OPTION]... [[--] COMMAND ARG...]",
+	.about = "Samples all the time, and writes a profile for each service and window.\n"
+		 "  sudo ebprof push --to dir:/var/lib/profiles       the whole machine\n"
+		 "  sudo ebprof push --to dir:. -G 3f2a91c07b --every 1m -d 2h\n",
+	.rows = record_rows,
+	.parts = source_parts,
+	.rules = record_rules,
+	.family = record_family,
+	.bit = EBPROF_PUSH,
+	.starts = 1,
+	.run = run,
+};

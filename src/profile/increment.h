@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a growing profile got since the last time: windows that are complete and disjoint. The sum
+ * of all that was taken is the profile's own total, of its first type, whatever is folded between
+ * (profile/profile_fold.h). Costs 16 bytes a sample of the profile; what a window became is the
+ * caller's. Not thread safe.
+ */
+#ifndef EBPROF_INCREMENT_H
+#define EBPROF_INCREMENT_H
+
+#include "profile/profile.h"
+
+struct increment;
+
+struct increment *increment_new(void);
+void increment_free(struct increment *i);
+
+/*
+ * Takes what came since the last time, by the values of now; @p may grow, but not be folded, until
+ * increment_clear().
+ */
+void increment_take(struct increment *i, const struct profile *p);
+/* Samples that were taken this time. */
+uint64_t increment_total(const struct increment *i);
+/* 1 where all locations that there were at increment_take() have names. */
+int increment_is_named(const struct increment *i, const struct profile *p);
+/*
+ * Those that are of processes whose @groups, by process, is @group; a profile of its own with their
+ * time and account, the caller's. NULL where there are none.
+ */
+struct profile *increment_part(const struct increment *i, const struct profile *p,
+			       const uint32_t *groups, uint32_t group);
+/* They were taken care of. @p may be folded, once, before the next increment_take(). */
+void increment_clear(struct increment *i);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a profile that grows to profiles that go away: each window's, one for each service, to each
+ * folder.
+ *
+ * push_look() often; when a window is over push_take(), then push_send() as soon as
+ * push_is_ready(). A folder that cannot be written to loses that window there: it is counted and
+ * said, and sampling goes on.
+ */
+#ifndef EBPROF_PUSH_H
+#define EBPROF_PUSH_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/user.h"
+#include "base/vec.h"
+#include "profile/profile.h"
+#include "push/folder.h"
+
+/* As the user wants it. */
+struct push_options {
+	string_vec to;			/* folders, "dir:" before them or not */
+	uint64_t every;			/* ns; how long a window is */
+	uint64_t keep_for;		/* ns */
+	uint64_t keep_bytes;
+};
+
+struct push_setup {
+	const struct push_options *options;	/* must outlive it */
+	const struct user *user;
+	int is_time;			/* samples of a rate are of CPU time */
+};
+
+struct push_counts {
+	uint64_t windows, samples;	/* taken over */
+	/* files written and their bytes; files that could not be, and their samples */
+	uint64_t files, bytes, failed, failed_samples;
+};
+
+typedef VEC(struct folder *) folder_vec;
+
+struct push;
+
+/* Opens the places. NULL with @e filled. */
+struct push *push_new(const struct push_setup *setup, struct error *e);
+void push_free(struct push *p);
+/* To be delegated. */
+const folder_vec *push_folders(const struct push *p);
+
+/* New processes of @profile: whose they are can be seen while they are there. */
+void push_look(struct push *p, const struct profile *profile);
+/* A window is over: @profile is complete as of now. */
+void push_take(struct push *p, const struct profile *profile);
+/* 1 after push_take(), until push_send(). */
+int push_is_taken(const struct push *p);
+/* 1 where what was taken has names. */
+int push_is_ready(const struct push *p, const struct profile *profile);
+/* One line on standard error where a place did not take it, and when it does again. */
+void push_send(struct push *p, const struct profile *profile);
+/* The profile was folded since push_send() (profile/profile_fold.h). */
+void push_fold(struct push *p, const struct profile *profile);
+struct push_counts push_counts(const struct push *p);
+
+#endif

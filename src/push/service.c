@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "push/service.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+
+#define CGROUP_TEXT 8192	/* bytes of /proc/PID/cgroup */
+#define PATH_TEXT 4096
+#define ID_DIGITS 64		/* hexadecimal, of a container's id */
+#define ID_SHOWN 12
+#define KTHREADD 2
+#define HEX "0123456789abcdef"
+#define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_@"
+#define DELETED " (deleted)"
+#define OTHER "other"
+#define KERNEL "kernel"
+#define UNKNOWN 0		/* of names: that of nobody */
+
+struct services {
+	struct strtab *names;		/* 0 is "" */
+	VEC(uint32_t) of;		/* by process of the profile */
+};
+
+void service_name(const char *text, char name[SERVICE_NAME])
+{
+	size_t n = 0;
+
+	for (; text[n] && n < SERVICE_NAME - 1; n++)
+		name[n] = strchr(PLAIN, text[n]) ? text[n] : '_';
+	name[n] = '\0';
+	if (!n)
+		memcpy(name, "_", 2);
+	if (*name == '.')
+		*name = '_';
+}
+
+/* "docker-0123...scope", "0123...", "cri-containerd-0123...scope": where the id begins. */
+static const char *container_id(const char *part, size_t n)
+{
+	const char *id = part, *end = part + n;
+
+	if (n > 6 && !strncmp(end - 6, ".scope", 6))
+		end -= 6;
+	for (const char *c = part; c < end; c++)
+		if (*c == '-' || *c == ':')
+			id = c + 1;
+	return end - id == ID_DIGITS && strspn(id, HEX) >= ID_DIGITS ? id : NULL;
+}
+
+/* A unit of the machine or of a user; the manager of a user's units is none. */
+static int is_unit(const char *part, size_t n)
+{
+	static const char end[] = ".service";
+	size_t size = sizeof(end) - 1;
+
+	return n > size && !memcmp(part + n - size, end, size) && strncmp(part, "user@", 5);
+}
+
+/* Of one path, its last parts first: what lies deeper is the nearer answer. */
+static int of_path(const char *path, size_t n, char name[SERVICE_NAME])
+{
+	char text[PATH_TEXT];
+
+	while (n) {
+		size_t from = n;
+		const char *part, *id;
+
+		while (from && path[from - 1] != '/')
+			from--;
+		part = path + from;
+		id = container_id(part, n - from);
+		if (id) {
+			snprintf(text, sizeof(text), "container-%.*s", ID_SHOWN, id);
+			service_name(text, name);
+			return 1;
+		}
+		if (is_unit(part, n - from)) {
+			snprintf(text, sizeof(text), "%.*s",
+				 (int)(n - from - strlen(".service")), part);
+			service_name(text, name);
+			return 1;
+		}
+		n = from ? from - 1 : 0;
+	}
+	return 0;
+}
+
+int service_of_cgroup(const char *cgroup, char name[SERVICE_NAME])
+{
+	/* Lines HIERARCHY:CONTROLLERS:PATH (cgroups(7)). */
+	while (*cgroup) {
+		size_t n = strcspn(cgroup, "\n");
+		const char *path = memchr(cgroup, ':', n);
+
+		path = path ? memchr(path + 1, ':', n - (size_t)(path + 1 - cgroup)) : NULL;
+		if (path && of_path(path + 1, n - (size_t)(path + 1 - cgroup), name))
+			return 1;
+		cgroup += n + (cgroup[n] == '\n');
+	}
+	return 0;
+}
+
+struct services *services_new(void)
+{
+	struct services *s = xcalloc(1, sizeof(*s));
+
+	s->names = strtab_new();
+	strtab_add(s->names, OTHER);
+	return s;
+}
+
+void services_free(struct services *s)
+{
+	if (!s)
+		return;
+	strtab_free(s->names);
+	vec_free(&s->of);
+	free(s);
+}
+
+static uint32_t service(struct services *s, const char *name)
+{
+	if (strtab_count(s->names) <= SERVICES_MAX)
+		return strtab_add(s->names, name);
+	for (uint32_t i = 1; i < strtab_count(s->names); i++)
+		if (!strcmp(strtab_get(s->names, i), name))
+			return i;
+	return strtab_add(s->names, OTHER);
+}
+
+static int by_cgroup(pid_t pid, char name[SERVICE_NAME])
+{
+	char path[64], text[CGROUP_TEXT];
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+	return file_read(path, text, sizeof(text)) > 0 && service_of_cgroup(text, name);
+}
+
+static int by_program(pid_t pid, char name[SERVICE_NAME])
+{
+	char path[64], text[PATH_TEXT];
+	const char *slash;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	n = readlink(path, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	if ((size_t)n > strlen(DELETED) && !strcmp(text + n - strlen(DELETED), DELETED))
+		text[n - (ssize_t)strlen(DELETED)] = '\0';
+	slash = strrchr(text, '/');
+	service_name(slash ? slash + 1 : text, name);
+	return 1;
+}
+
+/* As far as it can be seen. */
+static uint32_t find(struct services *s, const struct process *process)
+{
+	char name[SERVICE_NAME];
+
+	if (!process->pid || process->pid == KTHREADD || process->parent == KTHREADD)
+		return service(s, KERNEL);
+	return by_cgroup(process->pid, name) || by_program(process->pid, name) ||
+			       (process->parent && by_cgroup(process->parent, name))
+		       ? service(s, name)
+		       : UNKNOWN;
+}
+
+void services_look(struct services *s, const struct profile *p)
+{
+	const struct profile_view v = profile_view(p);
+
+	while (s->of.n < v.nprocesses)
+		vec_push(&s->of, find(s, &v.processes[s->of.n]));
+}
+
+void services_settle(struct services *s, const struct profile *p)
+{
+	const struct profile_view v = profile_view(p);
+	char name[SERVICE_NAME];
+
+	services_look(s, p);
+	for (size_t i = 0; i < s->of.n; i++)
+		if (s->of.v[i] == UNKNOWN) {
+			service_name(profile_text(p, v.processes[i].comm), name);
+			s->of.v[i] = service(s, name);
+		}
+}
+
+void services_fold(struct services *s, const struct profile *p)
+{
+	const struct profile_folded f = profile_folded(p);
+
+	/* An index never becomes higher. What became one of several has no more samples. */
+	for (size_t i = 0; i < s->of.n && i < f.nprocesses; i++)
+		s->of.v[f.processes[i]] = s->of.v[i];
+	s->of.n = profile_view(p).nprocesses;
+}
+
+const uint32_t *services_of(const struct services *s)
+{
+	return s->of.v;
+}
+
+size_t services_count(const struct services *s)
+{
+	return strtab_count(s->names);
+}
+
+const char *services_text(const struct services *s, uint32_t service)
+{
+	return strtab_get(s->names, service);
+}

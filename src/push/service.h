@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which service a process belongs to: its systemd unit or its container, as its cgroup says; else
+ * the file of its program. A process that was gone before anybody looked belongs to what its parent
+ * belongs to; where that is not known its name counts.
+ *
+ * There are SERVICES_MAX names at most, and one more, "other", for all the rest: servers keep a
+ * series for each.
+ */
+#ifndef EBPROF_SERVICE_H
+#define EBPROF_SERVICE_H
+
+#include <stddef.h>
+
+#include "profile/profile.h"
+#include "profile/profile_fold.h"
+
+#define SERVICES_MAX 256
+#define SERVICE_NAME 64		/* bytes, with its end */
+
+/*
+ * The service that @cgroup, the text of /proc/PID/cgroup, names. Letters, digits and ".-_@" alone
+ * are in @name; all else became "_". 1, or 0 where there is none.
+ */
+int service_of_cgroup(const char *cgroup, char name[SERVICE_NAME]);
+/* A name of any text, as above: never empty, never with a dot at its beginning. */
+void service_name(const char *text, char name[SERVICE_NAME]);
+
+struct services;
+
+struct services *services_new(void);
+void services_free(struct services *s);
+/* Looks at the processes of @p that are new, while they are there. */
+void services_look(struct services *s, const struct profile *p);
+/* The same; those of which nothing could be seen belong to their names, which @p has by now. */
+void services_settle(struct services *s, const struct profile *p);
+/* After profile_fold(): by the indexes of now. */
+void services_fold(struct services *s, const struct profile *p);
+/* By process of the profile that services_settle() saw: the index of its service. */
+const uint32_t *services_of(const struct services *s);
+size_t services_count(const struct services *s);
+const char *services_text(const struct services *s, uint32_t service);
+
+#endif

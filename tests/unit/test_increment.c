@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit/test.h"
+
+#include <string.h>
+
+#include "profile/increment.h"
+#include "profile/profile_fold.h"
+
+static uint32_t location(struct profile *p, uint64_t address)
+{
+	return profile_location(p, 0, FRAME_USER, address);
+}
+
+static void name(struct profile *p, uint32_t location, const char *text, enum frame_kind kind)
+{
+	const struct line l = { .function = profile_function(p, profile_string(p, text), 0, kind) };
+
+	profile_name_location(p, location, &l, 1, "");
+}
+
+/* @n samples at @address, by the thread of the process @pid alone. */
+static void add(struct profile *p, pid_t pid, uint64_t address, uint64_t n)
+{
+	uint32_t process = profile_process(p, pid, (uint32_t)pid, profile_string(p, "x"));
+	uint32_t thread = profile_thread(p, process, 0, profile_string(p, "x"));
+
+	profile_add(p, thread, profile_node(p, 0, location(p, address)), n);
+}
+
+static uint64_t taken(struct increment *i, struct profile *p)
+{
+	increment_take(i, p);
+	return increment_total(i);
+}
+
+TEST(windows_are_what_came_between)
+{
+	static const uint32_t groups[] = { 1, 2 };
+	struct increment *i = increment_new();
+	struct profile *p = profile_new(), *part;
+
+	profile_meta(p)->start = 1000;
+	profile_meta(p)->duration = 10;
+	add(p, 1, 0x10, 3);
+	add(p, 2, 0x20, 4);
+	CHECK_EQ(taken(i, p), 7);
+	increment_clear(i);
+	profile_meta(p)->duration = 25;
+	add(p, 1, 0x10, 5);
+	add(p, 1, 0x30, 1);
+	CHECK_EQ(taken(i, p), 6);
+	/* What comes while it waits for names is the next one's. */
+	add(p, 1, 0x10, 2);
+	part = increment_part(i, p, groups, 1);
+	CHECK_EQ(profile_view(part).total, 6);
+	CHECK_EQ(profile_view(part).nsamples, 2);
+	CHECK_EQ(profile_meta(part)->start, 1010);
+	CHECK_EQ(profile_meta(part)->duration, 15);
+	CHECK_EQ(profile_account(part)->taken, 6);
+	CHECK_EQ(profile_account(part)->kept, 6);
+	profile_free(part);
+	CHECK(!increment_part(i, p, groups, 2));
+	increment_clear(i);
+	CHECK_EQ(taken(i, p), 2);
+	increment_free(i);
+	profile_free(p);
+}
+
+TEST(a_fold_changes_no_window)
+{
+	static const unsigned char ended[] = { 1, 0, 1 };
+	struct increment *i = increment_new();
+	struct profile *p = profile_new();
+
+	add(p, 1, 0x10, 3);
+	add(p, 2, 0x20, 4);
+	add(p, 3, 0x10, 5);
+	CHECK_EQ(taken(i, p), 12);
+	increment_clear(i);
+	profile_fold(p, ended, " (ended)");
+	CHECK_EQ(taken(i, p), 0);
+	increment_clear(i);
+	add(p, 2, 0x20, 1);
+	add(p, 4, 0x10, 2);
+	CHECK_EQ(taken(i, p), 3);
+	increment_free(i);
+	profile_free(p);
+}
+
+TEST(names_are_waited_for)
+{
+	struct increment *i = increment_new();
+	struct profile *p = profile_new();
+
+	add(p, 1, 0x10, 3);
+	increment_take(i, p);
+	CHECK(!increment_is_named(i, p));
+	/* Of what came later nobody asks. */
+	add(p, 1, 0x20, 3);
+	name(p, location(p, 0x10), "f", FRAME_USER);
+	CHECK(increment_is_named(i, p));
+	increment_free(i);
+	profile_free(p);
+}
+
+TEST(truncated_stacks_keep_their_reason)
+{
+	static const uint32_t groups[] = { 1 };
+	struct increment *i = increment_new();
+	struct profile *p = profile_new(), *part;
+	uint32_t mark = profile_location(p, 0, FRAME_MARK, 1), outer, thread;
+
+	name(p, mark, "[truncated: no CFI]", FRAME_MARK);
+	add(p, 1, 0x10, 3);
+	name(p, location(p, 0x10), "f", FRAME_USER);
+	thread = profile_view(p).samples[0].thread;
+	outer = profile_node(p, 0, mark);
+	profile_add(p, thread, profile_node(p, outer, location(p, 0x10)), 4);
+	profile_add(p, thread, outer, 1);
+	increment_take(i, p);
+	part = increment_part(i, p, groups, 1);
+	CHECK_EQ(profile_account(part)->ntruncated, 1);
+	CHECK_STR(profile_account(part)->truncated[0].name, "no CFI");
+	CHECK_EQ(profile_account(part)->truncated[0].count, 5);
+	CHECK_EQ(profile_account(part)->kept, 8);
+	profile_free(part);
+	increment_free(i);
+	profile_free(p);
+}
+
+int main(void)
+{
+	RUN(windows_are_what_came_between);
+	RUN(a_fold_changes_no_window);
+	RUN(names_are_waited_for);
+	RUN(truncated_stacks_keep_their_reason);
+	return TEST_END();
+}
