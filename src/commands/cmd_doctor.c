@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "collect/features.h"
 #include "commands/commands.h"
+#include "lang/lang.h"
 #include "sinks/sink.h"
 #include "sources/sources.h"
 
@@ -69,6 +70,16 @@ static void show_all(struct outfile *out, const struct row *rows, size_t n, int 
 	outfile_printf(out, "\n");
 }
 
+/* Of which languages functions are frames of their own, for no kernel decides it. */
+static void show_languages(struct outfile *out)
+{
+	for (size_t i = 0; i < EBP_LANGUAGES; i++)
+		if (lang_rows[i])
+			outfile_printf(out, "%-8s  %-25s  %s\n", "reads", lang_rows[i]->name,
+				       lang_rows[i]->reads);
+	outfile_printf(out, "\n");
+}
+
 /* The closing line. Returns the exit status. */
 static int conclude(struct outfile *out, const struct row *rows, size_t n)
 {
@@ -107,6 +118,7 @@ static int doctor(struct error *e)
 			vec_push(&all, (struct row){ .feature = source_table[i]->feature });
 	for (size_t i = 0; i < all.n; i++)
 		feature_probe(all.v[i].feature, &all.v[i].result);
+	show_languages(sink_file(s));
 	show_all(sink_file(s), all.v, all.n, sink_wants_color());
 	status = conclude(sink_file(s), all.v, all.n);
 	vec_free(&all);

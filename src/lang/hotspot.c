@@ -239,6 +239,7 @@ static void tidy(char *scope)
 
 const struct lang_ops lang_hotspot = {
 	.name = "Java",
+	.reads = "HotSpot of JDK 11 and newer (x86-64)",
 	.language = EBP_LANGUAGE_HOTSPOT,
 	.joint = ".",
 	.tidy = tidy,

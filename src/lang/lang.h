@@ -69,6 +69,7 @@ struct lang_code {
 
 struct lang_ops {
 	const char *name;	/* "Python" */
+	const char *reads;	/* of which versions, on which machines: for `ebprof doctor` */
 	uint32_t language;	/* enum ebp_language */
 	const char *joint;	/* between a scope and a name: "::" */
 	const char *lock;	/* of an interpreter, that its threads share; NULL: none */

@@ -202,6 +202,7 @@ static uint32_t line(const struct lang_code *code, uint32_t place)
 
 const struct lang_ops lang_php = {
 	.name = "PHP",
+	.reads = "7.3 to 8.5 (x86-64), not thread-safe builds (ZTS)",
 	.language = EBP_LANGUAGE_PHP,
 	.joint = "::",
 	.recognise = recognise,

@@ -448,6 +448,7 @@ static uint32_t line(const struct lang_code *code, uint32_t place)
 
 const struct lang_ops lang_python = {
 	.name = "Python",
+	.reads = "CPython 3.6 to 3.15; before 3.7 with symbols",
 	.language = EBP_LANGUAGE_PYTHON,
 	.joint = ".",
 	.lock = "GIL",

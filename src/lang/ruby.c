@@ -213,6 +213,7 @@ static void complete(struct lang_code *code, const struct ebp_code *record,
 
 const struct lang_ops lang_ruby = {
 	.name = "Ruby",
+	.reads = "CRuby 2.7, 3.1, 3.3 (x86-64, glibc)",
 	.language = EBP_LANGUAGE_RUBY,
 	.joint = "#",
 	.recognise = recognise,

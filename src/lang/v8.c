@@ -295,6 +295,7 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 
 const struct lang_ops lang_v8 = {
 	.name = "JavaScript",
+	.reads = "node 12 to 26 (x86-64)",
 	.language = EBP_LANGUAGE_V8,
 	.anonymous = "(anonymous)",
 	.recognise = recognise,
