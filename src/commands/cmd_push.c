@@ -9,16 +9,28 @@
 #include "commands/recording.h"
 #include "push/push.h"
 
+#define NAMES_TIME 5000000000u	/* ns that a window waits for its names, at most */
+
 /* What is given turns while we sample. */
 struct turns {
 	struct recording *r;
 	uint64_t fetched;		/* CLOCK_MONOTONIC ns: counts were */
 	uint64_t due;			/* the end of this window */
+	uint64_t names_until;		/* for the names of the last one */
 };
 
 static size_t fds(void *ctx, struct pollfd p[LOOP_FDS])
 {
 	return recording_fds(((struct turns *)ctx)->r, p);
+}
+
+/*
+ * ns: names of code that a program makes may never come, and the next window is not to wait for
+ * them.
+ */
+static uint64_t names_time(const struct push_options *o)
+{
+	return o->every / 2 < NAMES_TIME ? o->every / 2 : NAMES_TIME;
 }
 
 /* The window's samples are where they belong; whoever has ended since may be forgotten. */
@@ -46,10 +58,12 @@ static uint64_t turn(void *ctx, uint64_t now)
 	if (turn.fetched && now >= t->due && !push_is_taken(push)) {
 		session_update(s, now);
 		push_take(push, session_profile(s));
+		t->names_until = now + names_time(&t->r->o.push);
 		while (t->due <= now)
 			t->due += t->r->o.push.every;
 	}
-	if (push_is_ready(push, session_profile(s)))
+	if (push_is_ready(push, session_profile(s)) ||
+	    (push_is_taken(push) && now >= t->names_until))
 		send_window(t->r);
 	return recording_targets_ended(t->r) ? LOOP_DONE : turn.next;
 }

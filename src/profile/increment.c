@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/increment.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "profile/profile_fold.h"
 
 #define TRUNCATED "[truncated: "
+#define LATE "name not found in time"	/* why there is none */
 
 struct increment {
 	VEC(uint64_t) before;		/* by sample: the value at the last increment_take() */
@@ -109,6 +111,33 @@ static void add_truncated(struct profile *part, const char *why, uint64_t n)
 	a->truncated[i].count += n;
 }
 
+/* What stands for the names that did not come in time. */
+static void name_rest(struct profile *part)
+{
+	size_t n = profile_view(part).nlocations;
+	char text[512];
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct profile_view v = profile_view(part);
+		const struct location l = v.locations[i];
+		const struct module *m = &v.modules[l.module];
+		int is_file = l.module && !m->made && l.kind != FRAME_KERNEL;
+		const char *module = m->made ? "" : profile_text(part, m->name);
+		struct line line = { 0 };
+
+		if (l.nlines)
+			continue;
+		if (is_file)
+			snprintf(text, sizeof(text), "[%.400s+0x%llx]", module,
+				 (unsigned long long)l.address);
+		else
+			snprintf(text, sizeof(text), "[unknown]");
+		line.function = profile_function(part, profile_string(part, text),
+						 profile_string(part, module), l.kind);
+		profile_name_location(part, i, &line, 1, LATE);
+	}
+}
+
 struct profile *increment_part(const struct increment *i, const struct profile *p,
 			       const uint32_t *groups, uint32_t group)
 {
@@ -135,6 +164,7 @@ struct profile *increment_part(const struct increment *i, const struct profile *
 	if (!part)
 		return NULL;
 	copy_free(c);
+	name_rest(part);
 	profile_meta(part)->start = v.meta->start + i->begin;
 	profile_meta(part)->duration = i->end - i->begin;
 	profile_account(part)->taken = profile_account(part)->kept = profile_view(part).total;

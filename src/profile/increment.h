@@ -26,7 +26,7 @@ uint64_t increment_total(const struct increment *i);
 int increment_is_named(const struct increment *i, const struct profile *p);
 /*
  * Those that are of processes whose @groups, by process, is @group; a profile of its own with their
- * time and account, the caller's. NULL where there are none.
+ * time and account, the caller's. What has no name yet gets its address. NULL where there are none.
  */
 struct profile *increment_part(const struct increment *i, const struct profile *p,
 			       const uint32_t *groups, uint32_t group);

@@ -103,6 +103,41 @@ TEST(names_are_waited_for)
 	profile_free(p);
 }
 
+TEST(what_has_no_name_in_time_gets_its_address)
+{
+	static const uint32_t groups[] = { 1 };
+	struct increment *i = increment_new();
+	struct profile *p = profile_new(), *part;
+	uint32_t file = profile_module(p, "libx.so", "/lib/libx.so", "");
+	uint32_t made = profile_module(p, PROFILE_MADE, "", "");
+	uint32_t thread, at[3];
+	struct profile_view v;
+
+	add(p, 1, 0x10, 1);
+	thread = profile_view(p).samples[0].thread;
+	at[0] = profile_location(p, file, FRAME_USER, 0x1234);
+	at[1] = profile_location(p, made, FRAME_JIT, 0x7f00);
+	at[2] = profile_location(p, file, FRAME_USER, 0x20);
+	name(p, at[2], "known", FRAME_USER);
+	for (size_t k = 0; k < 3; k++)
+		profile_add(p, thread, profile_node(p, 0, at[k]), 1);
+	increment_take(i, p);
+	part = increment_part(i, p, groups, 1);
+	v = profile_view(part);
+	CHECK_EQ(v.nlocations, 4);
+	for (size_t k = 0; k < v.nlocations; k++)
+		CHECK_EQ(v.locations[k].nlines, 1);
+	CHECK_STR(profile_text(part, v.functions[v.lines[v.locations[1].first_line].function].name),
+		  "[libx.so+0x1234]");
+	CHECK_STR(profile_text(part, v.functions[v.lines[v.locations[2].first_line].function].name),
+		  "[unknown]");
+	CHECK_STR(profile_text(part, v.functions[v.lines[v.locations[3].first_line].function].name),
+		  "known");
+	profile_free(part);
+	increment_free(i);
+	profile_free(p);
+}
+
 TEST(truncated_stacks_keep_their_reason)
 {
 	static const uint32_t groups[] = { 1 };
@@ -133,6 +168,7 @@ int main(void)
 	RUN(windows_are_what_came_between);
 	RUN(a_fold_changes_no_window);
 	RUN(names_are_waited_for);
+	RUN(what_has_no_name_in_time_gets_its_address);
 	RUN(truncated_stacks_keep_their_reason);
 	return TEST_END();
 }
