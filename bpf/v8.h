@@ -52,9 +52,11 @@ struct ebp_v8 {
 	__u16 baseline_kind;		/* of code that is a copy of bytecode; 0: none */
 	/* of what holds the instructions, where that is not Code: from its beginning to them */
 	__u16 stream_start;
-	__u16 reserved;
+	/* types of frames of code that is no function's; 0: not known */
+	__u16 regexp_frame, wasm_frame;
+	__u16 reserved[3];
 };
-_Static_assert(sizeof(struct ebp_v8) == 80, "wire");
+_Static_assert(sizeof(struct ebp_v8) == 88, "wire");
 
 #define EBP_V8_SCOPE	16	/* words of a ScopeInfo that are sent */
 
@@ -66,6 +68,9 @@ enum ebp_v8_kind {
 	 * if that was there
 	 */
 	EBP_V8_UNPLACED,
+	/* Code that is no function's, known by the type of its frame alone. */
+	EBP_V8_REGEXP,
+	EBP_V8_WASM,
 };
 
 /* The table of a struct ebp_code of V8 begins with this; then come positions, as V8 has them. */
@@ -82,6 +87,6 @@ struct ebp_v8_code {
 	/* of the ScopeInfo: two words before its locals, and those behind them */
 	__u64 scope_before[2], scope[EBP_V8_SCOPE];
 };
-_Static_assert(sizeof(struct ebp_v8_code) == 152 + 8 * EBP_V8_SCOPE, "wire");
+_Static_assert(sizeof(struct ebp_v8_code) == 160 + 8 * EBP_V8_SCOPE, "wire");
 
 #endif

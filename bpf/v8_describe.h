@@ -50,6 +50,23 @@ static __always_inline __u32 v8_positions(struct v8_env *env, struct v8_state *s
 	return v8_read(env, to, n, r->table) ? 0 : n;
 }
 
+#define V8_REGEXP	"[v8 regexp]"
+#define V8_WASM		"[v8 wasm]"
+
+/* Code that is no function's has no name of its own. */
+static __always_inline int v8_describe_typed(const struct v8_state *s, const struct ebp_v8 *o,
+					     struct ebp_code *r)
+{
+	r->version = o->version;
+	if (s->kind == EBP_V8_WASM)
+		__builtin_memcpy(r->name_bytes, V8_WASM, sizeof(V8_WASM));
+	else
+		__builtin_memcpy(r->name_bytes, V8_REGEXP, sizeof(V8_REGEXP));
+	r->name.length = (s->kind == EBP_V8_WASM ? sizeof(V8_WASM) : sizeof(V8_REGEXP)) - 1;
+	r->name.width = 1;
+	return 1;
+}
+
 /* The function of @s into @r, which has its room behind it. 1 where all could be read. */
 static __always_inline int v8_describe(struct v8_env *env, struct v8_state *s,
 				       const struct ebp_v8 *o, struct ebp_code *r)
@@ -58,6 +75,8 @@ static __always_inline int v8_describe(struct v8_env *env, struct v8_state *s,
 	__u64 name = v8_word(s->shared, o->shared_name);
 	int whole = 1;
 
+	if (s->kind >= EBP_V8_REGEXP)
+		return v8_describe_typed(s, o, r);
 	__builtin_memset(c, 0, sizeof(*c));
 	c->layout = *o;
 	r->version = o->version;

@@ -190,15 +190,33 @@ static __always_inline void v8_interpreted(struct v8_env *env, struct v8_state *
 		s->place = (__u32)at;
 }
 
+/* A frame with a type in place of its context. 0, or negative: it is none that is shown. */
+static __always_inline int v8_typed(struct v8_state *s, const struct ebp_v8 *o, int runtime)
+{
+	__u64 type = s->words[V8_CONTEXT] >> 1;
+
+	if (!runtime || !type || (type != o->regexp_frame && type != o->wasm_frame))
+		return -1;
+	s->kind = type == o->wasm_frame ? EBP_V8_WASM : EBP_V8_REGEXP;
+	s->place = EBP_PLACE_NONE;
+	s->code_at = s->pc = 0;
+	s->identity = v8_mix(s->kind, type);
+	return 0;
+}
+
 /*
  * What the frame at @fp is of, whose code is at @pc. @runtime: this is code that was made at run
- * time, else it is V8's own. 0, or negative: it is no frame of a function of a script.
+ * time, else it is V8's own. 0, or negative: it is no frame of a script, nor of a regular
+ * expression or WebAssembly.
  */
 static __always_inline int v8_look(struct v8_env *env, struct v8_state *s, const struct ebp_v8 *o,
 				   __u64 isolate, __u64 fp, __u64 pc, int runtime)
 {
-	if (v8_read(env, s->words, sizeof(s->words), fp - V8_FRAME) ||
-	    !(s->words[V8_CONTEXT] & 1) || v8_function(env, s, o, s->words[V8_FUNCTION]))
+	if (v8_read(env, s->words, sizeof(s->words), fp - V8_FRAME))
+		return -1;
+	if (!(s->words[V8_CONTEXT] & 1))
+		return v8_typed(s, o, runtime);
+	if (v8_function(env, s, o, s->words[V8_FUNCTION]))
 		return -1;
 	if (runtime)
 		v8_compiled(env, s, o, isolate, pc);

@@ -47,6 +47,9 @@ static const struct constant {
 	CONSTANT("class_InstructionStream__instruction_start__uintptr_t", stream_start),
 	CONSTANT("DeoptimizationDataLiteralArrayIndex", deopt_literals),
 	CONSTANT("DeoptimizationDataInliningPositionsIndex", deopt_inlined),
+	CONSTANT("frametype_IrregexpFrame", regexp_frame),
+	CONSTANT("frametype_WasmFrame", wasm_frame),
+	CONSTANT("frametype_WasmCompiledFrame", wasm_frame),
 #undef CONSTANT
 };
 

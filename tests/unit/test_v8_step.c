@@ -197,6 +197,30 @@ TEST(other_frames)
 	CHECK(look(&of_11, 0x400000, 0));
 }
 
+/* Code that is no function's is known by the type of its frame, where it was made at run time. */
+TEST(typed_frames)
+{
+	struct ebp_v8 o = of_11;
+	uint64_t regexp;
+
+	o.regexp_frame = 34;
+	o.wasm_frame = 5;
+	make(&o);
+	put64(FP - 8, 34 << 1);
+	CHECK_EQ(look(&o, 0x400000, 1), 0);
+	CHECK_EQ(s.kind, EBP_V8_REGEXP);
+	CHECK_EQ(s.place, EBP_PLACE_NONE);
+	regexp = s.identity;
+	CHECK(look(&o, 0x400000, 0));
+	put64(FP - 8, 5 << 1);
+	CHECK_EQ(look(&o, 0x400000, 1), 0);
+	CHECK_EQ(s.kind, EBP_V8_WASM);
+	CHECK(s.identity != regexp);
+	CHECK(look(&of_11, 0x400000, 1));
+	put64(FP - 8, 0);
+	CHECK(look(&of_11, 0x400000, 1));
+}
+
 /* What is said of a function tells it from another at the same place. */
 TEST(identity)
 {
@@ -326,6 +350,7 @@ int main(void)
 	RUN(code_inside_and_by_handle);
 	RUN(no_bytecode_in_the_frame);
 	RUN(other_frames);
+	RUN(typed_frames);
 	RUN(identity);
 	RUN(strings);
 	RUN(hostile_strings);
