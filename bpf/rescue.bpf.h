@@ -50,6 +50,9 @@ static __always_inline int can_be_rescued(const struct unwind_state *s, __u32 re
 {
 	if (CODE_TELLS && result == EBP_NO_CFI)
 		return !s->no_cfi && !s->no_rescue;
+	/* Nor does it know frames of a language. */
+	if (result == EBP_ZERO_RETURN && s->made)
+		return 0;
 	return result >= EBP_NO_PROCESS &&
 	       (result <= EBP_NO_TABLE || result == EBP_UNSUPPORTED ||
 		result == EBP_LOST_REGISTER || result == EBP_ZERO_RETURN) &&

@@ -69,7 +69,8 @@ struct unwind_state {
 	__u32 lang, machine;
 	__u64 lang_bias, machine_bias;
 	__u32 asked;			/* the language has looked: the frame is none of its own */
-	__u32 reserved;
+	/* some were: then zeros end no stack, for the threads of such runtimes begin in libc */
+	__u32 made;
 	/* What was found: */
 	__u32 n, max;
 	__u32 fp_frames;
@@ -358,7 +359,7 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 	if (!c.ra && guess && !GUESS_ENDS(s))
 		return STEP_DONE(EBP_NO_CFI);
 	if (!c.ra)
-		return STEP_DONE(c.fp ? EBP_ZERO_RETURN : EBP_COMPLETE);
+		return STEP_DONE(c.fp || s->made ? EBP_ZERO_RETURN : EBP_COMPLETE);
 	s->pc = c.ra;
 	s->sp = c.cfa;
 	s->fp = c.fp;

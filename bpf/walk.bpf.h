@@ -83,6 +83,7 @@ __noinline int machine_frame(__u32 frame)
 		take_frame(u, native);
 	w->pending = 0;
 	u->asked = 0;
+	u->made = 1;
 	return done;
 }
 

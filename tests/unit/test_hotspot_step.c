@@ -225,6 +225,20 @@ TEST(leaf_at_the_end)
 	check_step(CODE + 0x4e, 1, STACK + 8, 5);
 }
 
+/* Zeros are how a coroutine's stack ends, but no thread of a JVM. */
+TEST(zeros_end_no_stack_with_methods)
+{
+	begin_test();
+	u.pc = CODE;
+	u.sp = STACK;
+	u.fp = 5;
+	CHECK_EQ(apply_rule(&memory, &u, 2), STEP_DONE(EBP_ZERO_RETURN));
+	u.fp = 0;
+	CHECK_EQ(apply_rule(&memory, &u, 2), STEP_DONE(EBP_COMPLETE));
+	u.made = 1;
+	CHECK_EQ(apply_rule(&memory, &u, 2), STEP_DONE(EBP_ZERO_RETURN));
+}
+
 TEST(interpreted)
 {
 	begin_test();
@@ -337,6 +351,7 @@ int main(void)
 	RUN(leaf_with_a_frame_pointer);
 	RUN(leaf_that_keeps_the_frame_pointer_later);
 	RUN(leaf_at_the_end);
+	RUN(zeros_end_no_stack_with_methods);
 	RUN(interpreted);
 	RUN(interpreted_at_the_beginning);
 	RUN(other_code_is_left_alone);
