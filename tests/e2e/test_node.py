@@ -9,7 +9,8 @@ import re
 import shutil
 import subprocess
 
-from harness import Fixture, NODE_MODULES, calls, calls_by_line, check, directory, run, skip, wait_burned
+from harness import (UNNAMED, Fixture, NODE_MODULES, Profile, calls, calls_by_line, check, directory, equal, node_module, run,
+                     share, skip, wait_burned)
 
 
 def interpreted(major):
@@ -43,15 +44,20 @@ def nodes():
     return found
 
 
-def sampled(node, program, *options, with_node=(), rate=999, seconds=1):
+def written(folder, program):
+    """A script of @program in @folder; its path."""
+    script = os.path.join(folder, "script.js")
+    with open(script, "w", encoding="utf-8") as f:
+        f.write("'use strict';\nconst ready = () => require('fs').writeSync(1, 'ready\\n');\n" + program)
+    return script
+
+
+def sampled(node, program, *options, with_node=(), rate=999, seconds=1, command=(), form=("-f", "folded")):
     """The profile of @program, which prints "ready" and runs until it is killed."""
     with directory() as d:
-        script = os.path.join(d, "script.js")
-        with open(script, "w", encoding="utf-8") as f:
-            f.write("'use strict';\nconst ready = () => require('fs').writeSync(1, 'ready\\n');\n" + program)
-        with Fixture("node", *with_node, script, path=node) as f:
+        with Fixture("node", *with_node, written(d, program), path=node) as f:
             wait_burned(f.pid, 0.5)
-            return run("-p", f.pid, "-F", rate, "-d", seconds, "-f", "folded", *options).ok()
+            return run(*command, "-p", f.pid, *(("-F", rate) if rate else ()), "-d", seconds, *form, *options).ok()
 
 
 def whole(result):
@@ -132,3 +138,101 @@ def test_lines():
         # 4 is where the function begins.
         check(set(lines) <= {4, 5, 6}, node, lines)
         check(abs(lines.get(6, 0) / total - 0.75) < 0.12, node, lines)
+
+
+def test_workers():
+    """Threads with a V8 of their own, each with its functions."""
+    program = ("const { Worker, isMainThread } = require('worker_threads');\n"
+               "function spin() { let s = 0; for (let i = 0; i < 100000; i++) s = (s * 7 + i) % 1000003; return s; }\n"
+               "function inWorker() { for (;;) spin(); }\n"
+               "function inMain() { for (ready();;) spin(); }\n"
+               "if (isMainThread) { new Worker(__filename).once('online', inMain); } else inWorker();\n")
+    for node, _ in nodes():
+        profile = sampled(node, program).profile
+        main, worker = (profile.where(lambda s, name=name: name in s.frames) for name in ("inMain", "inWorker"))
+        check(min(main.count(), worker.count()) > 50, node, profile.head())
+        check(main.count() + worker.count() > 0.9 * profile.count(), node, profile.head())
+        check(all(calls(s, "inWorker", "spin") for s in worker.where(lambda s: "spin" in s.frames)), node, worker.head())
+        equal(profile.count(lambda s: "inMain" in s.frames and "inWorker" in s.frames), 0, node)
+        cut = profile.where(lambda s: s.cut)
+        check(cut.count() <= 0.001 * profile.count() + 1, "cut:", cut.head())
+
+
+# spin(n): a loop of n rounds.
+WASM = ("0061736d01000000" "01060160017f017f" "03020100" "070801047370696e0000"
+        "0a1e011c01017f" "0340" "2001411f6c20006a2101" "200041016b2200" "0d00" "0b" "2001" "0b")
+
+
+def test_code_that_is_no_function():
+    """Regular expressions and WebAssembly say that they are such, where they are called."""
+    program = ("const made = new WebAssembly.Module(Buffer.from('" + WASM + "', 'hex'));\n"
+               "const wasm = new WebAssembly.Instance(made).exports;\n"
+               "const slow = /(x+x+)+y/, text = 'x'.repeat(14);\n"
+               "function match() { for (let i = 0; i < 20; i++) slow.test(text); }\n"
+               "function count() { return wasm.spin(1000000); }\n"
+               "(function main() { for (ready();;) { match(); count(); } })();\n")
+    for node, major in nodes():
+        profile = whole(sampled(node, program))
+        for caller, name, since in (("match", "[v8 regexp]", 20), ("count", "[v8 wasm]", 12)):
+            inside = profile.where(lambda s, caller=caller: caller in s.frames)
+            check(inside.count() > 30, node, profile.head())
+            if major >= since:
+                check(share(inside, name) > 0.8, node, inside.head())
+                check(all(calls(s, "main", caller, name) for s in inside if name in s.frames), node, inside.head())
+            equal(profile.count(lambda s, caller=caller, name=name: name in s.frames and caller not in s.frames), 0, node)
+
+
+MEASURED = """
+const cell = new Int32Array(new SharedArrayBuffer(4)), kept = [];
+function rest() { Atomics.wait(cell, 0, 0, 5); }
+function work() { let s = 0; for (let i = 0; i < 1000000; i++) s = (s * 7 + i) % 1000003; return s; }
+function grow() { kept[kept.length & 63] = Buffer.allocUnsafeSlow(200000).fill(1); if (kept.length > 64) kept.length = 0; }
+function main() { for (ready();;) { rest(); work(); grow(); } }
+main();
+"""
+
+
+def test_every_way_of_measuring():
+    """Functions have their names in all of them: waiting, running and waiting, growing; live, too."""
+    for node, _ in nodes():
+        for option in ("--off-cpu", "--wall"):
+            profile = Profile.read(sampled(node, MEASURED, option).out)
+            waiting = profile.where(lambda s: s.any(r"^\[blocked\]$") and "main" in s.frames)
+            check(waiting.count() > 0, node, option, profile.head())
+            check(waiting.count(lambda s: calls(s, "main", "rest")) > 0.95 * waiting.count(), node, option, waiting.head())
+            check(option == "--off-cpu" or profile.count(lambda s: calls(s, "main", "work")) > 0, node, profile.head())
+        faults = sampled(node, MEASURED, "-e", "page-faults", "-c", 1, rate=None).profile
+        check(share(faults, "grow") > 0.9, node, faults.head())
+        check(all(calls(s, "main", "grow") for s in faults.where(lambda s: "grow" in s.frames)), node, faults.head())
+        with directory() as d:
+            out = os.path.join(d, "out.folded")
+            run("alloc", "-d", 2, "-o", out, "--", node, written(d, MEASURED)).ok()
+            with open(out, encoding="utf-8") as f:
+                grown = Profile.read(f.read()).where(lambda s: "main" in s.frames)
+        check(grown.count() > 1 << 20 and grown.count(lambda s: calls(s, "main", "grow")) > 0.9 * grown.count(), node, grown.head(3))
+        shown = sampled(node, MEASURED, command=("top", "--plain", "--since-start"), form=()).out
+        check(re.search(r"^ +[\d.]+ +[\d.]+ .* work\b", shown, re.M), node, shown)
+
+
+def test_packages():
+    """Programs that people run, from their first instruction on: a compiler, and what formats its text."""
+    text = node_module("typescript", "lib", "lib.es5.d.ts")
+    programs = (("createTypeChecker", node_module("typescript", "lib", "tsc.js"), "--noEmit", "--skipLibCheck", "false", text),
+                ("printAstToDoc", node_module("prettier", "bin", "prettier.cjs"), "--no-config", "--check", "text.ts"))
+    for node, _ in nodes():
+        for function, *program in programs:
+            with directory() as d:
+                out = os.path.join(d, "out.folded")
+                shutil.copy(text, os.path.join(d, "text.ts"))       # it leaves alone what is below node_modules
+                result = run("-F", 999, "-o", out, "--", "env", "-C", d, node, *program)
+                check(result.code in (0, 1), result.err)        # whether the text has the form is not asked
+                with open(out, encoding="utf-8") as f:
+                    profile = Profile.read(f.read())
+            check(profile.count() > 300 and profile.count(lambda s, name=function: name in s.frames) > 10, node, program, profile.head())
+            cut = profile.where(lambda s: s.cut)
+            check(cut.count() <= 0.001 * profile.count() + 3, node, program, "cut:", cut.head())
+            frames = sum(s.count * len(s.frames) for s in profile)
+            unnamed = sum(s.count * sum(bool(UNNAMED.match(f)) for f in s.frames) for s in profile)
+            # What is unwound in user space, before the tables of node are built, has no names of functions.
+            rescued = re.search(r"(\d+) of \d+ rescued", result.err)
+            check(unnamed <= 0.005 * frames + 20 * (int(rescued[1]) if rescued else 0), node, program, unnamed, frames, profile.where(lambda s: s.any(UNNAMED.pattern)).head())
