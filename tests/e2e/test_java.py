@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 
-from harness import Fixture, calls, check, directory, equal, run, skip, wait_burned
+from harness import Fixture, Profile, calls, check, directory, equal, run, share, skip, wait_burned
 
 JDKS = ("/usr/lib/jvm/*/bin/javac", "/opt/*/bin/javac")
 OLDEST = 11
@@ -34,16 +34,22 @@ def jdks():
     return found
 
 
-def sampled(jdk, program, *options, rate=999, seconds=1, burned=1):
+def compiled(jdk, program, folder):
+    """Main of @program, compiled into @folder; the command that runs it."""
+    source = os.path.join(folder, "Main.java")
+    with open(source, "w", encoding="utf-8") as f:
+        f.write(program)
+    subprocess.run([os.path.join(jdk, "javac"), "-d", folder, source], check=True)
+    return [os.path.join(jdk, "java"), "-Xshare:auto", "-cp", folder]
+
+
+def sampled(jdk, program, *options, measure=("-F", 999, "-f", "folded"), seconds=1, burned=1):
     """The profile of Main in @program, which prints "ready" and runs until it is killed, and what it said before."""
     with directory() as d:
-        source = os.path.join(d, "Main.java")
-        with open(source, "w", encoding="utf-8") as f:
-            f.write(program)
-        subprocess.run([os.path.join(jdk, "javac"), "-d", d, source], check=True)
-        with Fixture("java", "-Xshare:auto", *options, "-cp", d, "Main", path=os.path.join(jdk, "java"), until="ready") as f:
+        java, *args = compiled(jdk, program, d)
+        with Fixture("java", *args, *options, "Main", path=java, until="ready") as f:
             wait_burned(f.pid, burned)
-            return run("-p", f.pid, "-F", rate, "-d", seconds, "-f", "folded").ok(), f.lines
+            return run(*measure, "-p", f.pid, "-d", seconds).ok(), f.lines
 
 
 def whole(result, root):
@@ -164,3 +170,130 @@ def test_virtual_threads():
         for s in profile.where(lambda s: "Main.down" in s.frames):
             check(calls(s, "java.util.concurrent.ForkJoinWorkerThread.run", "jdk.internal.vm.Continuation.run", "Main.down"),
                   jdk_version, s)
+
+
+MEASURED = """
+import java.nio.ByteBuffer;
+public class Main {
+    static volatile long sink;
+    static ByteBuffer[] kept = new ByteBuffer[64];
+    static int at;
+    static void rest() throws Exception { Thread.sleep(5); }
+    static void work() { for (int i = 0; i < 1000000; i++) sink = sink * 31 + i; }
+    static void grow() { kept[at++ & 63] = ByteBuffer.allocateDirect(200000); }
+    public static void main(String[] args) throws Exception {
+        System.out.println("ready");
+        for (;;) { rest(); work(); grow(); }
+    }
+}
+"""
+
+
+def test_every_way_of_measuring():
+    """Methods have their names in all of them: waiting, running and waiting, growing; live, too."""
+    for jdk_version, jdk in jdks().items():
+        for option in ("--off-cpu", "--wall"):
+            profile = Profile.read(sampled(jdk, MEASURED, measure=(option, "-f", "folded"))[0].out)
+            waiting = profile.where(lambda s: s.any(r"^\[blocked\]$") and "Main.main" in s.frames)
+            check(waiting.count() > 0, jdk_version, option, profile.head())
+            check(waiting.count(lambda s: calls(s, "Main.main", "Main.rest")) > 0.9 * waiting.count(),
+                  jdk_version, option, waiting.head())
+            check(option == "--off-cpu" or profile.count(lambda s: calls(s, "Main.main", "Main.work")) > 0, jdk_version, profile.head())
+        faults = sampled(jdk, MEASURED, measure=("-e", "page-faults", "-c", 1, "-f", "folded"))[0].profile
+        faults = faults.where(lambda s: "Main.main" in s.frames)
+        check(faults.count() > 100 and share(faults, "Main.grow") > 0.9, jdk_version, faults.head())
+        with directory() as d:
+            out = os.path.join(d, "out.folded")
+            run("alloc", "-d", 3, "-o", out, "--", *compiled(jdk, MEASURED, d), "Main").ok()
+            with open(out, encoding="utf-8") as f:
+                grown = Profile.read(f.read()).where(lambda s: "Main.main" in s.frames)
+        check(grown.count() > 1 << 20 and share(grown, "Main.grow") > 0.9, jdk_version, grown.head())
+        shown = sampled(jdk, MEASURED, measure=("top", "--plain", "--since-start"))[0].out
+        check(re.search(r"^ +[\d.]+ +[\d.]+ .* Main\.work\b", shown, re.M), jdk_version, shown)
+
+
+STREAMS = """
+import java.util.*;
+import java.util.stream.*;
+public class Main {
+    static volatile long sink;
+    static long weigh(long x) { long s = x; for (int i = 0; i < 50; i++) s = s * 31 + (s >>> 7); return s; }
+    static long streams() {
+        return LongStream.range(0, 2000).filter(x -> x % 3 != 0).map(x -> weigh(x)).boxed()
+            .collect(Collectors.groupingBy(x -> x & 7, TreeMap::new, Collectors.summingLong(x -> x))).get(1L);
+    }
+    public static void main(String[] args) {
+        System.out.println("ready");
+        for (;;) sink += streams();
+    }
+}
+"""
+
+
+def test_streams_and_lambdas():
+    for jdk_version, jdk in jdks().items():
+        profile = whole(sampled(jdk, STREAMS, *APART)[0], "Main.main")
+        weighed = profile.where(lambda s: "Main.weigh" in s.frames)
+        check(weighed.count() > 0.2 * profile.count(), jdk_version, profile.head(3))
+        check(weighed.count(lambda s: calls(s, "Main.main", "Main.streams")) == weighed.count(), jdk_version, weighed.head())
+        check(weighed.count(lambda s: s.any(r"^Main\.lambda\$streams\$\d$")) > 0.95 * weighed.count(), jdk_version, weighed.head())
+
+
+# Classes that come and go: each has a method of its own name, that calls the one that spins. Each is compiled, for types that it has
+# not met it is undone, and then its class is unloaded.
+CHANGING = """
+import java.lang.reflect.Constructor;
+import java.util.*;
+public class Main {
+    public interface Work { long run(int n); }
+    public static volatile long sink;
+    public static long spin(int n) { long s = 0; for (int i = 0; i < n; i++) s = s * 31 + (s >>> 7) + i; return s; }
+    static byte[] template;
+    // The class file of "Made00000" with another number: names of one length.
+    static Work made(int number) throws Exception {
+        byte[] bytes = template.clone(), from = "00000".getBytes(), to = String.format("%05d", number).getBytes();
+        for (int i = 0; i + 5 <= bytes.length; i++)
+            if (Arrays.equals(Arrays.copyOfRange(bytes, i, i + 5), from))
+                System.arraycopy(to, 0, bytes, i, 5);
+        ClassLoader loader = new ClassLoader(Main.class.getClassLoader()) {
+            protected Class<?> findClass(String name) { return defineClass(null, bytes, 0, bytes.length); }
+        };
+        Constructor<?> made = loader.loadClass("Made" + new String(to)).getDeclaredConstructor();
+        made.setAccessible(true);
+        return (Work) made.newInstance();
+    }
+    static long use(Work work, int rounds) { long s = 0; for (int i = 0; i < rounds; i++) s += work.run(i & 63); return s; }
+    public static void main(String[] args) throws Exception {
+        template = java.nio.file.Files.readAllBytes(java.nio.file.Path.of(args[0], "Made00000.class"));
+        System.out.println("ready");
+        for (int i = 1;; i++) {
+            sink += use(made(i % 100000), 20000);
+            if (i % 20 == 0) System.gc();
+        }
+    }
+}
+class Made00000 implements Main.Work {
+    public long run(int n) { return run00000(n) + 1; }
+    long run00000(int n) { return Main.spin(n); }
+}
+"""
+
+
+def test_classes_that_come_and_go():
+    """The same memory is one class's and then another's, and code is undone: a method is always its own class's."""
+    for jdk_version, jdk in jdks().items():
+        with directory() as d:
+            java, *args = compiled(jdk, CHANGING, d)
+            with Fixture("java", *args, "-Xmx64m", "-XX:MaxMetaspaceSize=64m", "Main", d, path=java) as f:
+                wait_burned(f.pid, 1)
+                result = run("-p", f.pid, "-F", 1999, "-d", 2, "-f", "folded").ok()
+        profile = whole(result, "Main.main")
+        inside = profile.where(lambda s: s.any("^Made"))
+        classes = set()
+        for s in inside:
+            mine = [re.match(r"Made(\d+)\.(?:run(\d*)|<init>)$", f) for f in s.frames if f.startswith("Made")]
+            check(all(mine), jdk_version, s)
+            numbers = {m[1] for m in mine} | {m[2] for m in mine if m[2]}
+            equal(len(numbers), 1, f"{jdk_version}: {s}")
+            classes |= numbers
+        check(len(classes) > 5, jdk_version, profile.head())
