@@ -29,6 +29,7 @@ enum capture_at {
 	AT_USER,	/* a perf event hit user code: they are in its context */
 	AT_KERNEL,	/* somewhere in the kernel: it saved them when it was entered */
 	AT_ENTRY,	/* a uprobe at the first instruction of a function, which is left out */
+	AT_RETURN,	/* a function has just returned to what is the leaf */
 };
 
 /* What a capture works with: memory of this CPU. */
@@ -92,6 +93,12 @@ static __always_inline long leaf_registers(const void *ctx, enum capture_at at,
 	if (at == AT_ENTRY) {
 		saved_registers(to);
 		UNDO_CALL(to->r);
+		return -1;
+	}
+	if (at == AT_RETURN) {
+		saved_registers(to);
+		/* In the call, which may be the last that its function does. */
+		to->r[REG_PC]--;
 		return -1;
 	}
 	if (at == AT_KERNEL)

@@ -48,6 +48,16 @@ struct ebp_alloc_config {
 	__u8 on;		/* the end of processes is reported */
 };
 
+struct ebp_probes_config {
+	__u64 period;		/* every n-th hit of an event on a CPU */
+	__u64 only[EBP_PROBE_KINDS];	/* without cookies: the place of each kind */
+	__u64 slower;		/* ns; of calls that took less only the number is kept */
+	__u8 cookies;		/* a program can ask which place was hit (5.15) */
+	__u8 records;		/* some have a filter, or a value */
+	/* uprobes are among them, whose programs may be interrupted by those of other events */
+	__u8 user;
+};
+
 struct ebp_config {
 	__u64 seed;		/* of all hashes, so nobody can make two stacks collide */
 	__u32 frames;		/* at most EBP_FRAMES_MAX and kernel.perf_event_max_stack */
@@ -63,6 +73,7 @@ struct ebp_config {
 	struct ebp_samples_config samples;
 	struct ebp_waits_config waits;
 	struct ebp_alloc_config alloc;
+	struct ebp_probes_config probes;
 };
 
 #endif

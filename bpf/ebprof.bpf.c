@@ -7,7 +7,9 @@
 #include "bpf/processes.bpf.h"
 #include "bpf/sources/allocations.bpf.h"
 #include "bpf/sources/allocations_any.bpf.h"
+#include "bpf/sources/latency.bpf.h"
 #include "bpf/sources/page_faults.bpf.h"
+#include "bpf/sources/probes.bpf.h"
 #include "bpf/sources/samples.bpf.h"
 #include "bpf/sources/waits.bpf.h"
 

@@ -46,6 +46,8 @@ enum ebp_result {
 	EBP_UPROBE,
 	/* of a wait: the ring buffer was full, and its time counts without the stack */
 	EBP_UNSENT,
+	/* of a probe: its program was preempted, and what it works with was in use */
+	EBP_BUSY,
 	EBP_RESULTS,
 };
 
@@ -53,6 +55,7 @@ enum ebp_result {
 enum ebp_loss {
 	EBP_LOST_RING,		/* the ring buffer was full: its frames could not be sent */
 	EBP_LOST_MAP,		/* the count map was full, and so was the ring buffer */
+	EBP_LOST_PROBE,		/* it interrupted our own program on a uprobe */
 	EBP_LOSSES,
 };
 
@@ -71,6 +74,7 @@ enum ebp_kind {
 	EBP_RUNNABLE,		/* for a CPU */
 	EBP_RUNNING,		/* the time that it ran beside */
 	EBP_ALLOCATED,		/* allocations: it allocated a block of memory */
+	EBP_PROBED,		/* probes: an event of class @class was hit */
 	EBP_KINDS,
 };
 
@@ -79,6 +83,7 @@ enum ebp_share {
 	EBP_OWN,		/* of the stacks in the key */
 	/* of all stacks of the key's class, in proportion; the key has no stacks */
 	EBP_OF_CLASS,
+	EBP_WAITED,	/* of a call whose time is counted: what it waited of that */
 };
 
 #define EBP_COUNTS_LATER(kind) ((kind) >= EBP_BLOCKED)
@@ -88,7 +93,8 @@ struct ebp_key {
 	__u64 user_id;		/* hash of the user frames and their process; 0: none */
 	__u64 kernel_id;	/* hash of the kernel frames; 0: none */
 	__u64 class; /* of intervals: hash of the place at which the thread left the CPU; of page
-				   faults: bytes of the page, 0: not known */
+				   faults: bytes of the page, 0: not known; of probes: the place
+				   that was hit (EBP_PROBE_PLACE) */
 	/* of intervals: who ended it (struct ebp_waker); 0: not asked for, or not known */
 	__u64 waker;
 	struct ebp_process process;
@@ -223,7 +229,7 @@ struct ebp_counters {
 	/* traps at the entry of free(), of realloc(), of all others */
 	__u64 alloc_ends, alloc_resizes, alloc_calls;
 };
-_Static_assert(sizeof(struct ebp_counters) == 128, "wire");
+_Static_assert(sizeof(struct ebp_counters) == 136, "wire");
 
 /*
  * On what a uprobe is; by it goes where the arguments are. The cookie of a place of on_any_call().
@@ -234,6 +240,24 @@ enum alloc_probe_kind {
 	PROBE_RETURNED,			/* from any of these but the last */
 	PROBE_KINDS,
 };
+
+/* A place of a probe, and which of the events it belongs to: the cookie of what is set there. */
+#define EBP_PROBE_EVENTS 64
+#define EBP_PROBE_PLACE(event, place) ((__u64)(place) << 8 | (event))
+#define EBP_PROBE_EVENT(class) ((__u32)(class) & 0xff)
+
+/* What calls a probe's program; where there are no cookies, one event of each can be told. */
+enum ebp_probe_kind {
+	EBP_PROBE_USER, EBP_PROBE_USER_RETURN, EBP_PROBE_KERNEL, EBP_PROBE_TRACEPOINT,
+	EBP_PROBE_COUNTER,
+	/* a function whose calls are timed; its return is the event behind */
+	EBP_PROBE_LATENCY_ENTRY, EBP_PROBE_LATENCY_RETURN,
+	EBP_PROBE_KINDS,
+};
+
+/* Times of calls are counted by the powers of two of their ns, each in so many equal parts. */
+#define EBP_LATENCY_BITS 2
+#define EBP_LATENCY_PARTS (1 << EBP_LATENCY_BITS)
 
 /* Values of the `targets` map (key: a process or thread id). */
 enum ebp_target {

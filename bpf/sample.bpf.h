@@ -6,21 +6,41 @@
 #include "bpf/capture.bpf.h"
 #include "bpf/filter.bpf.h"
 
+/*
+ * Of each CPU: how many programs on uprobes work with its memory. They may be interrupted, and
+ * preempted by one another.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} probes_busy SEC(".maps");
+
+static __always_inline __u64 *probes_at_work(void)
+{
+	__u32 zero = 0;
+
+	return config.probes.user ? bpf_map_lookup_elem(&probes_busy, &zero) : NULL;
+}
+
 struct sample {
 	struct capture capture;
 	struct task_facts task;
 	struct ebp_key key;
 };
 
-/* 0 where the task is not wanted. @by_cgroup: a constant (task_wanted()). */
-static __always_inline int sample_begin(struct sample *x, int by_cgroup)
+/*
+ * What sample_begin() does, but that the sample is not counted as taken yet: the same where a
+ * program may be preempted, which counts in its own way.
+ */
+static __always_inline int sample_find(struct sample *x, int by_cgroup)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 
 	x->key = (struct ebp_key){};
 	if (!wanted(id >> 32, (__u32)id, by_cgroup) || !capture_begin(&x->capture))
 		return 0;
-	x->capture.counters->taken++;
 	read_task(&x->task);
 	x->key.process.tgid = id >> 32;
 	x->key.process.exec_id = x->task.exec_id;
@@ -31,31 +51,55 @@ static __always_inline int sample_begin(struct sample *x, int by_cgroup)
 	return 1;
 }
 
-/* @outcome: what capture_kernel() returned, or else capture_user(). */
-static __always_inline void sample_end(const struct sample *x, int outcome)
+/* 0 where the task is not wanted. @by_cgroup: a constant (task_wanted()). */
+static __always_inline int sample_begin(struct sample *x, int by_cgroup)
+{
+	if (!sample_find(x, by_cgroup))
+		return 0;
+	x->capture.counters->taken++;
+	return 1;
+}
+
+/*
+ * @outcome: what capture_kernel() returned, or else capture_user(); @worth: what is counted. A
+ * stack that user space makes is a sample of its own, or (EBP_COUNTS_LATER) has the id that is
+ * counted.
+ */
+static __always_inline void sample_end(const struct sample *x, int outcome, struct ebp_count worth)
 {
 	struct ebp_counters *c = x->capture.counters;
 
-	if (outcome == RESCUED) {
+	if (outcome == RESCUED)
 		c->sent++;
+	if (outcome == RESCUED && !EBP_COUNTS_LATER(x->key.kind))
 		keep(c);
-	} else if (outcome) {
+	else if (outcome && outcome != RESCUED)
 		c->lost[EBP_LOST_RING]++;
-	} else {
-		record(c, &x->key, (struct ebp_count){ .n = 1 });
-	}
+	else
+		record(c, &x->key, worth);
 }
 
 /* All between these two. */
-static __always_inline void sample_stacks(void *ctx, enum capture_at at, struct sample *x)
+static __always_inline void sample_stacks_worth(void *ctx, enum capture_at at, struct sample *x,
+						struct ebp_count worth)
 {
+	__u64 *busy = probes_at_work();
 	int err = 0;
 
+	if (busy && *busy) {
+		x->capture.counters->lost[EBP_LOST_PROBE]++;
+		return;
+	}
 	if (config.kernel && at == AT_KERNEL)
 		err = capture_kernel(ctx, &x->key, &x->capture);
 	if (config.user && !x->task.userless && !err)
 		err = capture_user(ctx, at, &x->key, &x->capture, &x->task);
-	sample_end(x, err);
+	sample_end(x, err, worth);
+}
+
+static __always_inline void sample_stacks(void *ctx, enum capture_at at, struct sample *x)
+{
+	sample_stacks_worth(ctx, at, x, (struct ebp_count){ .n = 1 });
 }
 
 #endif

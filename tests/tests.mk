@@ -37,7 +37,7 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/push src/input src/sinks \
-	src/output src/tui src/unwind src/unwind/step src/unwind/table src/unwind/shards src/cli src/collect src/alloc src/sources src/loop src/stat)) \
+	src/output src/tui src/unwind src/unwind/step src/unwind/table src/unwind/shards src/cli src/collect src/alloc src/probes src/sources src/loop src/stat)) \
 	$(addprefix src/session/,stacks.c known_processes.c namer.c naming.c priority.c deadline.c budget.c frame_word.c) $(wildcard src/session/assembler*.c) \
 	src/preload/block_table.c $(addprefix src/commands/,hints.c packages.c record_rules.c)
 TEST_LIBS := -lbpf -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -ldl -pthread
@@ -83,7 +83,7 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 FIX_BIN    := $(addprefix $(FIX)/,tree tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
 	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names fail_nth.so fail_load.so demangle_names stl \
-	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_threads alloc_own alloc_fork page_faults unanswered sampler php_threads)
+	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_threads alloc_own alloc_fork page_faults probed probed_cpp unanswered sampler php_threads)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
@@ -160,6 +160,9 @@ $(FIX)/alloc_sites_musl: tests/fixtures/alloc_sites.c tests/fixtures/fixture.h
 $(FIX)/alloc_new: tests/fixtures/alloc_new.cpp tests/fixtures/fixture.h
 	@mkdir -p $(@D)
 	$(CXX) $(FIX_FLAGS) -std=gnu++17 -o $@ $<
+$(FIX)/probed_cpp: tests/fixtures/probed_cpp.cpp tests/fixtures/fixture.h
+	@mkdir -p $(@D)
+	$(CXX) $(FIX_FLAGS) -std=gnu++17 -o $@ $<
 $(FIX)/unwind_cpp: tests/fixtures/unwind_cpp.cpp tests/fixtures/fixture.h
 	@mkdir -p $(@D)
 	$(CXX) $(FRAMELESS) -o $@ $<
@@ -218,7 +221,7 @@ comma := ,
 # What tests/vm takes along to other kernels.
 VM_FIX := $(addprefix $(FIX)/,tree tree_static tree_frameless brief brief_child syscalls storm exec exec_after dl dl_lib.so timed \
 	handler waits unwind_chain unwind_chain_wide unwind_chain_static unwind_chain_protected unwind_cpp alloc_sites \
-	page_faults)
+	page_faults probed)
 .PHONY: vm-build
 vm-build: $(BUILD)/static/ebprof $(PRELOAD) $(VM_FIX)
 # For this machine, whichever the object is for.

@@ -45,7 +45,7 @@ static __always_inline int sample_skipped(void *ctx, const void *timer, int by_c
 	}
 	if (config.user && !x.task.userless && !err)
 		err = capture_user_later(ctx, &x.key, &x.capture, &x.task);
-	sample_end(&x, err);
+	sample_end(&x, err, (struct ebp_count){ .n = 1 });
 	return 0;
 }
 

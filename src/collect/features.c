@@ -226,14 +226,21 @@ int features_has_struct(const char *name)
 	return has;
 }
 
-int features_old_rt(void)
+int features_linux(unsigned int major, unsigned int minor)
 {
-	unsigned int major = 0, minor = 0;
+	unsigned int own_major, own_minor;
 	struct utsname u;
 
-	return !uname(&u) && strstr(u.version, "PREEMPT_RT") &&
-	       sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
-	       (major < 6 || (major == 6 && minor < 4));
+	if (uname(&u) || sscanf(u.release, "%u.%u", &own_major, &own_minor) != 2)
+		return 0;
+	return own_major > major || (own_major == major && own_minor >= minor);
+}
+
+int features_old_rt(void)
+{
+	struct utsname u;
+
+	return !uname(&u) && strstr(u.version, "PREEMPT_RT") && !features_linux(6, 4);
 }
 
 uint32_t features_frames(uint32_t wanted)

@@ -84,6 +84,9 @@ int features_cgroup_subsys(const char *controller);
 /* Whether the running kernel has `struct @name`, by its BTF. */
 int features_has_struct(const char *name);
 
+/* Whether the running kernel is that version, or newer. */
+int features_linux(unsigned int major, unsigned int minor);
+
 /*
  * PREEMPT_RT must not take memory from the slab while it switches threads, or it may stand still.
  * Task storage did so before 6.4 gave it memory of BPF's own.

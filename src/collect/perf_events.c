@@ -10,9 +10,11 @@
 
 #include "base/file.h"
 #include "base/vec.h"
+#include "collect/uprobe.h"
 
 struct per_cpu {
-	int cpu, fd, also;	/* -1: there is no second one */
+	int cpu, fd;
+	int also;	/* the second event, or the link of the first; -1: there is none */
 };
 
 struct perf_events {
@@ -21,6 +23,8 @@ struct perf_events {
 	int *only;
 	size_t nonly;
 	int prog_fd;
+	int linked;		/* the program is on the event by a link, with this */
+	uint64_t cookie;
 	VEC(struct per_cpu) cpus;
 };
 
@@ -71,6 +75,12 @@ struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t
 		p->nonly = ncpus;
 	}
 	return p;
+}
+
+void perf_events_set_cookie(struct perf_events *p, uint64_t cookie)
+{
+	p->linked = 1;
+	p->cookie = cookie;
 }
 
 int perf_events_try(struct perf_events *p)
@@ -146,29 +156,39 @@ static int has_cpu(const struct perf_events *p, int cpu)
 	return 0;
 }
 
-/* The event of @config on @cpu, which counts. Its descriptor or a negative errno. */
-static int start_one(const struct perf_events *p, uint64_t config, int cpu)
+/*
+ * The event of @config on @cpu, which counts. Its descriptor or a negative errno; in *@link that of
+ * its link, where it has one.
+ */
+static int start_one(const struct perf_events *p, uint64_t config, int cpu, int *link)
 {
 	struct perf_event_attr attr = p->attr;
-	int fd, err;
+	int fd, err = 0;
 
 	attr.config = config;
 	fd = perf_event_open(&attr, -1, cpu);
-	if (fd < 0 || (!ioctl(fd, PERF_EVENT_IOC_SET_BPF, p->prog_fd) &&
-		       !ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)))
+	if (fd < 0)
 		return fd;
-	err = -errno;
+	if (p->linked)
+		err = *link = event_link(fd, p->prog_fd, p->cookie);
+	else if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, p->prog_fd))
+		err = -errno;
+	if (err >= 0 && !ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return fd;
+	err = err < 0 ? err : -errno;
 	close(fd);
 	return err;
 }
 
 static int start_on(struct perf_events *p, int cpu)
 {
-	struct per_cpu c = { cpu, start_one(p, p->attr.config, cpu), -1 };
-	int err = c.fd < 0 ? c.fd : 0;
+	struct per_cpu c = { .cpu = cpu, .also = -1 };
+	int err;
 
+	c.fd = start_one(p, p->attr.config, cpu, &c.also);
+	err = c.fd < 0 ? c.fd : 0;
 	if (!err && p->also)
-		err = c.also = start_one(p, p->also, cpu);
+		err = c.also = start_one(p, p->also, cpu, NULL);
 	if (err < 0) {
 		stop_one(c.fd);
 		return err == -ENODEV ? 0 : err;	/* it went offline since we looked */

@@ -31,6 +31,11 @@ struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t
 				    const int *cpus, size_t ncpus, int prog_fd);
 void perf_events_free(struct perf_events *p);
 /*
+ * Before the first event is opened: the program can ask which one called it (Linux 5.15). Not with
+ * a second event.
+ */
+void perf_events_set_cookie(struct perf_events *p, uint64_t cookie);
+/*
  * Whether the event can be had on a CPU that is online: 0 or a negative errno. What its sample_type
  * asks for is left out where the kernel is too old for it.
  */

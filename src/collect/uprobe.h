@@ -18,6 +18,21 @@
 int uprobe_open(const char *path, uint64_t offset, pid_t pid, int at_return);
 
 /*
+ * The same for a static probe whose counter of who looks, @semaphore, lies there in the file: it is
+ * counted up in each process while the probe is set. 0: it has none.
+ */
+int uprobe_open_counted(const char *path, uint64_t offset, uint64_t semaphore, pid_t pid,
+			int at_return);
+/* On an instruction of a kernel function, or where it returns. As uprobe_open(). */
+int kprobe_open(const char *function, uint64_t offset, int at_return);
+
+/*
+ * @program on @event, both descriptors, by a link, which keeps the event: @cookie is what
+ * bpf_get_attach_cookie() gives there. Linux 5.15. A descriptor, or a negative errno.
+ */
+int event_link(int event, int program, uint64_t cookie);
+
+/*
  * @program (a descriptor) on a uprobe. By its event and not by a link of it, for which libbpf would
  * load a program to learn whether there are such links, and the sandbox refuses that. 0 or a
  * negative errno.
@@ -30,9 +45,10 @@ int uprobe_attach(int uprobe, int program);
 /* Places in one file. */
 struct uprobe_places {
 	int file;			/* open; it may have no name any more */
-	pid_t pid;			/* of a process, all its threads */
+	pid_t pid;			/* of a process, all its threads; 0: all processes */
 	/* @n of each; what bpf_get_attach_cookie() gives there */
 	const uint64_t *offsets, *cookies;
+	const uint64_t *semaphores;	/* of static probes, 0: none; NULL: of none */
 	uint32_t n;
 };
 

@@ -63,6 +63,7 @@ enum completion_kind completion_of(const struct cli_command *c, const struct cli
 		{ "CGROUP", COMPLETE_FOLDERS },	  { "PID[,PID...]", COMPLETE_PIDS },
 		{ "COMM", COMPLETE_NAMES },	  { "EVENT", COMPLETE_EVENTS },
 		{ "COMMAND", COMPLETE_PROGRAMS }, { "PATH:PREFIX", COMPLETE_FILES },
+		{ "PATTERN", COMPLETE_EVENTS },
 	};
 
 	if (!r->arg)

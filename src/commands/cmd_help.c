@@ -30,10 +30,7 @@ static void overview(int brief)
 		printf("  %-11s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\nExamples:\n"
 	      "  sudo ebprof -p PID -d 10                   a process for 10 seconds: a table\n"
-	      "  sudo ebprof -a -d 10 -o out.html           the whole machine: a flame graph\n"
-	      "  sudo ebprof -o out.pb.gz ./prog ARG        a program from its first instruction "
-	      "on\n"
-	      "  sudo ebprof top                            live\n\n",
+	      "  sudo ebprof -a -d 10 -o out.html           the whole machine: a flame graph\n\n",
 	      stdout);
 	if (brief) {
 		fputs("Most used options: ebprof COMMAND -h; all: ebprof help COMMAND; see "

@@ -151,8 +151,9 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	r.results = &results;
 	err = record_options_parse(&r.o, c, argc, argv, &e);
 	if (!err)
-		status = event_list_asked(r.o.sources.samples.name) ? event_list_print()
-						     : record(&r, &results, origin, &e);
+		status = event_list_asked(&r.o.sources.samples.events)
+				 ? event_list_print(NULL, 0, &e)
+				 : record(&r, &results, origin, &e);
 	else if (err < 0)
 		status = command_failed(&e);
 	results_free(&results);

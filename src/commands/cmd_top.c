@@ -138,8 +138,9 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	r.o.quiet = 1;
 	err = record_options_parse(&r.o, c, argc, argv, &e);
 	if (!err)
-		status = event_list_asked(r.o.sources.samples.name) ? event_list_print()
-								    : top(&r, &e);
+		status = event_list_asked(&r.o.sources.samples.events)
+				 ? event_list_print(NULL, 0, &e)
+				 : top(&r, &e);
 	else if (err < 0)
 		status = command_failed(&e);
 	recording_cleanup(&r);

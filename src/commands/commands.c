@@ -18,6 +18,7 @@ const struct cli_command *const commands[] = {
 	&command_convert,
 	&command_diff,
 	&command_stat,
+	&command_list,
 	&command_doctor,
 	&command_completion,
 	&command_help,

@@ -2,6 +2,7 @@
 #include "commands/event_list.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,11 +10,20 @@
 #include "base/error.h"
 #include "collect/event.h"
 #include "collect/perf_events.h"
+#include "collect/trace_format.h"
 #include "collect/tracefs.h"
 
 struct listing {
-	size_t shown, absent;
+	const char *pattern;	/* NULL: all */
+	const char *tracefs;	/* NULL: fields are not wanted */
+	size_t matches, shown, absent;
+	char one[sizeof(((struct event *)0)->name)];	/* a tracepoint that matched */
 };
+
+static int matches(const struct listing *l, const struct event *ev)
+{
+	return !l->pattern || !fnmatch(l->pattern, ev->name, 0);
+}
 
 /* A hardware event that cannot be opened is not there; without the rights to ask, it may be. */
 static int is_absent(const struct event *ev)
@@ -30,6 +40,18 @@ static int is_absent(const struct event *ev)
 	return fd == -ENOENT || fd == -EOPNOTSUPP || fd == -EINVAL || fd == -ENODEV;
 }
 
+/* "    field:type name" for those that are its own. */
+static void show_fields(const char *tracefs, const char *tracepoint)
+{
+	trace_field_vec fields = { 0 };
+
+	trace_format_read(tracefs, tracepoint, &fields);
+	for (size_t i = 0; i < fields.n; i++)
+		if (!fields.v[i].common)
+			printf("    %-24s %s\n", fields.v[i].name, fields.v[i].type);
+	vec_free(&fields);
+}
+
 static void show(void *ctx, const struct event *ev)
 {
 	static const char *const kinds[] = {
@@ -38,35 +60,61 @@ static void show(void *ctx, const struct event *ev)
 	};
 	struct listing *l = ctx;
 
+	if (!matches(l, ev))
+		return;
+	l->matches++;
 	if (is_absent(ev)) {
 		l->absent++;
 		return;
 	}
 	printf("%-48s %s\n", ev->name, kinds[ev->type]);
 	l->shown++;
+	if (ev->type != PERF_TYPE_TRACEPOINT)
+		return;
+	snprintf(l->one, sizeof(l->one), "%s", ev->name);
+	if (l->tracefs)
+		show_fields(l->tracefs, ev->name);
 }
 
-int event_list_asked(const char *event)
+int event_list_asked(const string_vec *events)
 {
-	return event && !strcmp(event, "list");
+	return events->n == 1 && !strcmp(events->v[0], "list");
 }
 
-int event_list_print(void)
+/* What is not listed, and why. */
+static void say_what_lacks(const struct listing *l, const char *tracefs)
 {
-	struct listing l = { 0 };
-	struct tracefs t;
-
-	tracefs_open(&t);
-	event_list(tracefs_events(&t), show, &l);
-	printf("%-48s raw, of the CPU's manual\n", "rHEX");
-	fflush(stdout);
-	if (l.absent)
+	if (l->absent)
 		fprintf(stderr,
 			"ebprof: %zu hardware event%s left out, which this machine does not "
 			"offer\n",
-			l.absent, l.absent == 1 ? " is" : "s are");
-	if (!tracefs_events(&t) || access(tracefs_events(&t), R_OK | X_OK))
+			l->absent, l->absent == 1 ? " is" : "s are");
+	if (!tracefs || access(tracefs, R_OK | X_OK))
 		fputs("ebprof: tracepoints are left out; only root may list them\n", stderr);
+}
+
+int event_list_print(const char *pattern, int fields, struct error *e)
+{
+	struct listing l = { .pattern = pattern };
+	const char *tracefs;
+	struct tracefs t;
+	int err = 0;
+
+	tracefs_open(&t);
+	tracefs = tracefs_events(&t);
+	l.tracefs = fields ? tracefs : NULL;
+	event_list(tracefs, show, &l);
+	if (!pattern)
+		printf("%-48s raw, of the CPU's manual\n", "rHEX");
+	if (!l.tracefs && pattern && l.shown == 1 && *l.one)
+		show_fields(tracefs, l.one);
+	fflush(stdout);
+	if (pattern && !l.matches)
+		err = error_set(e, STATUS_ERROR, -ENOENT, "no event matches '%.200s'%s", pattern,
+				!tracefs || access(tracefs, R_OK | X_OK)
+					? "; only root may list tracepoints" : "");
+	else
+		say_what_lacks(&l, tracefs);
 	tracefs_close(&t);
-	return STATUS_OK;
+	return err;
 }

@@ -24,6 +24,7 @@ static const char *const result_names[EBP_RESULTS] = {
 	[EBP_ZERO_RETURN] = "zero return address",
 	[EBP_UPROBE] = "uprobe",
 	[EBP_UNSENT] = "ring buffer full",
+	[EBP_BUSY] = "preempted probe",
 };
 
 const char *assembler_result_name(enum ebp_result result)

@@ -24,4 +24,10 @@ const struct cli_rule source_rules[] = {
 void source_options_free(struct source_options *o)
 {
 	vec_free(&o->allocations.allocators);
+	vec_free(&o->samples.events);
+	vec_free(&o->samples.filters);
+	vec_free(&o->probes.filters);
+	vec_free(&o->samples.latency);
+	vec_free(&o->probes.latency);
+	vec_free(&o->probes.events);
 }

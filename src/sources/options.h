@@ -9,11 +9,13 @@
 #include "cli/cli.h"
 #include "collect/stack_options.h"
 #include "sources/allocations.h"
+#include "sources/probes.h"
 #include "sources/samples.h"
 #include "sources/waits.h"
 
 struct source_options {
 	struct samples_options samples;
+	struct probes_options probes;	/* of samples.events, what is theirs */
 	struct waits_options waits;
 	struct allocations_options allocations;
 	int page_faults;	/* they are followed; samples.period is theirs, too */

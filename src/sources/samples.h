@@ -8,8 +8,19 @@
 
 struct source_options;
 
+/* What hits of an event count. */
+struct event_filter {
+	size_t event;			/* of samples_options.events */
+	const char *text;
+};
+
 struct samples_options {
-	const char *name;		/* of the event, as given; NULL: we choose */
+	string_vec events;		/* all that were given, of which some are probes */
+	VEC(struct event_filter) filters;
+	string_vec latency;		/* functions whose calls are timed */
+	uint64_t slower;		/* ns: of such calls alone stacks are kept; 0: of all */
+	const char *weight;		/* FIELD[:UNIT] of which hits are worth; NULL: none */
+	const char *name;		/* of that which is sampled; NULL: we choose */
 	uint64_t frequency;		/* Hz a CPU, or 0: then @period */
 	uint64_t period;		/* events a sample */
 	struct event event;		/* that @name is, or that was chosen */

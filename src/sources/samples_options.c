@@ -12,6 +12,19 @@
 #define FREQUENCY_DEFAULT 99	/* not 100: a timer that runs in step with others sees only them */
 #define FREQUENCY_UNLIMITED 100000	/* -F max where the kernel names no limit: its default */
 
+/* Of the last event, as perf has it. */
+static int store_filter(const char *option, const char *text, void *field, struct error *e)
+{
+	struct samples_options *o = field;
+
+	(void)option;
+	if (!o->events.n)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--filter stands behind the -e that it belongs to");
+	vec_push(&o->filters, (struct event_filter){ o->events.n - 1, text });
+	return 0;
+}
+
 const struct cli_option samples_rows[] = {
 	CLI_HEADING("Event and rate"),
 	{ 'F', 'r', "frequency", "HZ", cli_rate, AT(frequency),
@@ -19,15 +32,32 @@ const struct cli_option samples_rows[] = {
 	  EBPROF_RECORD | EBPROF_TOP | EBPROF_PUSH | CLI_BRIEF },
 	{ 'c', 0, "period", "PERIOD", cli_count, AT(period),
 	  "one sample every PERIOD events, instead of a rate", 0 },
-	{ 'e', 0, "event", "EVENT", cli_string, AT(name),
-	  "an event by its perf name (default cycles, else cpu-clock); -e list",
+	{ 'e', 0, "event", "EVENT", cli_strings, AT(events),
+	  "an event of perf's (default cycles, else cpu-clock), or a probe",
 	  EBPROF_RECORD | EBPROF_TOP | EBPROF_PUSH | CLI_BRIEF },
+	{ 0, 0, "filter", "EXPR", store_filter, 0,
+	  "only such hits of the -e before it: 'count > 4096 && fd != 1'",
+	  EBPROF_RECORD | EBPROF_TOP },
+	{ 0, 0, "weight", "FIELD[:UNIT]", cli_string, AT(weight),
+	  "hits are worth a field of a tracepoint, argN or retval of a probe",
+	  EBPROF_RECORD | EBPROF_TOP },
+	{ 0, 0, "latency", "uprobe:FILE:FUNCTION", cli_strings, AT(latency),
+	  "how long its calls take, by stack: running and waiting; repeatable",
+	  EBPROF_RECORD },
+	{ 0, 0, "slower-than", "TIME", cli_duration, AT(slower),
+	  "with --latency: stacks of slower calls only: 10ms", EBPROF_RECORD },
 	/* An older name of --period; of top it is something else. */
 	{ 0, 0, "count", "PERIOD", cli_count, AT(period), NULL, EBPROF_RECORD | EBPROF_ALLOC },
 	{ 0 }
 };
 
 const struct cli_rule samples_rules[] = {
+	{ .any = "slower-than", .needs = "latency", .why = "--slower-than goes with --latency" },
+	{ .all = "latency", .any = "event filter weight frequency period timeline",
+	  .why = "--latency is a recording of its own; leave out -e, --filter, --weight, -F, -c "
+		 "and --timeline" },
+	{ .all = "latency", .any = "off-cpu wall",
+	  .why = "--latency tells running from waiting itself; leave out --off-cpu and --wall" },
 	{ .one_of = "frequency period",
 	  .why = "-F and -c exclude each other: a rate, or a number of events" },
 	{ 0 }
@@ -90,9 +120,9 @@ int samples_choose(struct source_options *all, struct source **s, struct error *
 	struct samples_options *o = &all->samples;
 	const struct waits_options *w = &all->waits;
 	struct event *event = &o->event;
-	int err;
+	int others = w->off_cpu || all->probes.events.n || all->probes.latency.n, err;
 
-	if (all->page_faults || all->allocations.on || (!o->name && w->off_cpu))
+	if (all->page_faults || all->allocations.on || (!o->name && others))
 		return 0;
 	err = o->name ? parse_event(o->name, event, e)
 		      : event_parse(w->wall ? "cpu-clock" : best_event(), NULL, event, e);

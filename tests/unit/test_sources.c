@@ -6,6 +6,7 @@
 #include "session/assembler.h"
 #include "sources/allocations.h"
 #include "sources/page_faults.h"
+#include "sources/probes.h"
 #include "sources/samples.h"
 #include "sources/sources.h"
 #include "sources/waits.h"
@@ -160,6 +161,73 @@ TEST(any_may_run_together)
 	end();
 }
 
+static void hit(uint32_t event, uint32_t place, uint64_t n, uint64_t worth)
+{
+	const struct ebp_key key = {
+		.process = { .tgid = 1 << 28, .start = 1 },
+		.tid = 1 << 28,
+		.comm = "x",
+		.kind = EBP_PROBED,
+		.class = EBP_PROBE_PLACE(event, place),
+	};
+
+	assembler_count(assembler, &key, &(struct ebp_count){ .n = n, .ns = worth }, 1);
+}
+
+TEST(probes_count_by_their_places)
+{
+	static const char *texts[] = { "uprobe:x:f", "group:name*" };
+	struct probes_options o = { .period = 2 };
+	struct probes *p;
+
+	o.events.v = texts;
+	o.events.n = 2;
+	sources_add(&sources, probes_new(&o));
+	p = (struct probes *)sources.v[0];
+	p->events.v[1].weighted = 1;
+	strcpy(p->field, "count");
+	strcpy(p->unit, "bytes");
+	for (uint32_t event = 0; event < 2; event++)
+		vec_push(&p->places, (struct probes_place){ .event = event, .fd = -1, .link = -1 });
+	begin();
+	CHECK_EQ(profile_view(profile).ntypes, 3);
+	CHECK_STR(type_name(0), "uprobe:x:f");
+	CHECK_STR(type_name(1), "group:name*");
+	CHECK_STR(type_name(2), "group:name*.count");
+	hit(0, 0, 5, 0);
+	hit(1, 1, 7, 100);
+	hit(1, 2, 9, 9);
+	CHECK_EQ(total(0), 10);
+	CHECK_EQ(total(1), 14);
+	CHECK_EQ(total(2), 200);
+	CHECK_STR(profile_meta(profile)->event, "uprobe:x:f");
+	end();
+}
+
+TEST(calls_run_and_wait)
+{
+	static const char *texts[] = { "uprobe:x:f" };
+	struct probes_options o = { .period = 1 };
+	struct probes *p;
+
+	o.latency.v = texts;
+	o.latency.n = 1;
+	sources_add(&sources, probes_new(&o));
+	p = (struct probes *)sources.v[0];
+	for (uint32_t event = 0; event < 2; event++)
+		vec_push(&p->places, (struct probes_place){ .event = event, .fd = -1, .link = -1 });
+	begin();
+	CHECK_EQ(profile_view(profile).ntypes, 4);
+	CHECK_STR(type_name(1), "uprobe:x:f.time");
+	CHECK_EQ(profile_view(profile).shown, 1);
+	hit(1, 1, 3, 50);
+	CHECK_EQ(total(0), 3);
+	CHECK_EQ(total(1), 50);
+	CHECK_EQ(total(2), 50);
+	CHECK_EQ(total(3), 0);
+	end();
+}
+
 TEST(parts_are_in_order)
 {
 	struct collector_part parts[COLLECTOR_PARTS_MAX];
@@ -181,6 +249,8 @@ int main(void)
 	RUN(each_names_its_types);
 	RUN(two_at_once_have_types_beside_each_other);
 	RUN(any_may_run_together);
+	RUN(probes_count_by_their_places);
+	RUN(calls_run_and_wait);
 	RUN(parts_are_in_order);
 	return TEST_END();
 }

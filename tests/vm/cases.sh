@@ -71,6 +71,31 @@ case_tracepoint() {
 	grep -q ';schedule' out || fail "no kernel frames"
 }
 
+# Each call of each caller; by two links or two perf events, as the kernel has them.
+case_probes() {
+	ebp -e uprobe:/fixtures/probed:probed_leaf -- /fixtures/probed calls 2000 2
+	[ "$taken" -eq 4000 ] || fail "$taken calls"
+	all_complete
+	[ "$(count "$(chain by_first probed_leaf)")" -eq 3000 ] || fail "calls by the first"
+	ebp -e uretprobe:/fixtures/probed:probed_leaf -- /fixtures/probed calls 2000 2
+	[ "$taken" -eq 4000 ] || fail "$taken returns"
+	ebp -e usdt:/fixtures/probed:ebprof:plain -- /fixtures/probed static 500
+	[ "$taken" -eq 500 ] || fail "$taken hits of a static probe"
+}
+
+case_kprobe() {
+	[ -e /sys/bus/event_source/devices/kprobe ] || skip "this kernel has no kprobes"
+	ebp -e kprobe:vfs_write -- /fixtures/probed write 300
+	[ "$(count 'probed_write;.*vfs_write')" -ge 300 ] || fail "writes"
+	ebp -e kretprobe:vfs_write -- /fixtures/probed write 300
+	[ "$(count 'probed_write;')" -ge 300 ] || fail "returns of writes"
+}
+
+case_tracepoint_filter() {
+	ebp -e syscalls:sys_enter_write --filter 'count > 500' -- /fixtures/probed write 1000
+	[ "$(count 'probed_write')" -eq 500 ] || fail "writes that pass"
+}
+
 case_static_program() {
 	fixture tree_static
 	ebp -p $pid $SHORT

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Probes: each hit of an event is a sample, of any number of events at once. Which of them it was
+ * says the cookie of the place (5.15); without cookies there is one place for each program.
+ *
+ * A program on a uprobe may be preempted, and interrupted by those of other events, while all of
+ * them work with the memory of one CPU: a hit that finds it in use is counted without its stack,
+ * and a sample of another event that does is lost, for its reason.
+ */
+#ifndef EBPROF_PROBES_BPF_H
+#define EBPROF_PROBES_BPF_H
+
+#include "bpf/probe_values.bpf.h"
+#include "bpf/sample.bpf.h"
+
+/*
+ * Written by user space: places are set and taken away one after the other; they count when all
+ * are there.
+ */
+__u32 probes_on;
+
+/* Hits of this CPU since the last sample, for each event. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EBP_PROBE_EVENTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} probe_hits SEC(".maps");
+
+static __always_inline int probe_is_wanted_cpu(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return !config.filter.by_cpu ||
+	       config.filter.cpus[cpu / 64 & (EBP_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1;
+}
+
+/* Of every n-th hit 1. */
+static __always_inline int is_due(__u64 place)
+{
+	__u32 event = EBP_PROBE_EVENT(place);
+	__u64 *n;
+
+	if (config.probes.period <= 1)
+		return 1;
+	n = bpf_map_lookup_elem(&probe_hits, &event);
+	if (!n || ++*n < config.probes.period)
+		return 0;
+	*n = 0;
+	return 1;
+}
+
+static __always_inline __u64 place_of(void *ctx, enum ebp_probe_kind kind)
+{
+	return config.probes.cookies ? bpf_get_attach_cookie(ctx) : config.probes.only[kind];
+}
+
+static __always_inline void probe_kept(struct ebp_counters *c)
+{
+	__sync_fetch_and_add(&c->kept, 1);
+	if (!first_sample)
+		first_sample = bpf_ktime_get_ns();
+}
+
+static __always_inline int probe_begin(struct sample *x, __u64 place)
+{
+	if (!probes_on || !probe_is_wanted_cpu() || !sample_find(x, 1))
+		return 0;
+	x->key.kind = EBP_PROBED;
+	x->key.class = place;
+	return 1;
+}
+
+/* --- User code: uprobes. ---------------------------------------------------- */
+
+/* The stack, and the count of a hit that has this CPU's memory for itself. */
+static __always_inline void hit_alone(void *ctx, enum capture_at at, struct sample *x)
+{
+	struct ebp_counters *c = x->capture.counters;
+	struct ebp_count one = { .n = 1 };
+	int err = 0;
+
+	if (config.probes.records) {
+		leaf_registers(ctx, AT_KERNEL, &x->capture.unwind->regs);
+		if (!probe_counts(x->key.class, NULL, &x->capture.unwind->regs, &one))
+			return;
+	}
+	if (!is_due(x->key.class))
+		return;
+	__sync_fetch_and_add(&c->taken, 1);
+	if (config.user)
+		err = capture_user(ctx, at, &x->key, &x->capture, &x->task);
+	/* The stack that user space makes is that of the key's id. */
+	if (err == RESCUED) {
+		__sync_fetch_and_add(&c->sent, 1);
+		err = 0;
+	}
+	if (err || (config.timeline && send_sample(&x->key, one, 0)))
+		__sync_fetch_and_add(&c->lost[EBP_LOST_RING], 1);
+	else if (!config.timeline && count(&x->key, one))
+		__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], 1);
+	else
+		probe_kept(c);
+}
+
+static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp_probe_kind kind)
+{
+	__u64 *busy = probes_at_work();
+	struct sample x;
+
+	if (!busy || !probe_begin(&x, place_of(ctx, kind)))
+		return 0;
+	/*
+	 * All of them are on this CPU, so who reads 1 is alone until it subtracts that again. Not
+	 * by what an addition returns: that came with 5.12, on arm64 with 5.18.
+	 */
+	__sync_fetch_and_add(busy, 1);
+	if (*(volatile __u64 *)busy == 1) {
+		hit_alone(ctx, at, &x);
+	} else {
+		__sync_fetch_and_add(&x.capture.counters->taken, 1);
+		x.key.result = EBP_BUSY;
+		if (count_in_map(&x.key, (struct ebp_count){ .n = 1 }))
+			__sync_fetch_and_add(&x.capture.counters->lost[EBP_LOST_MAP], 1);
+		else
+			probe_kept(x.capture.counters);
+	}
+	__sync_fetch_and_add(busy, -1);
+	return 0;
+}
+
+/* An instruction: of a function the first one, or any; or a USDT. */
+SEC("?uprobe")
+int on_user_probe(bpf_user_pt_regs_t *ctx)
+{
+	return hit_user_code(ctx, AT_KERNEL, EBP_PROBE_USER);
+}
+
+/* A function has returned: the stack is that of its caller. */
+SEC("?uprobe")
+int on_user_return(bpf_user_pt_regs_t *ctx)
+{
+	return hit_user_code(ctx, AT_RETURN, EBP_PROBE_USER_RETURN);
+}
+
+/* --- The kernel: programs that are not preempted. ---------------------------- */
+
+static __always_inline int hit_kernel_code(void *ctx, enum capture_at at, enum ebp_probe_kind kind)
+{
+	const void *record = kind == EBP_PROBE_TRACEPOINT ? ctx : NULL;
+	struct ebp_count one = { .n = 1 };
+	struct sample x;
+
+	if (!probe_begin(&x, place_of(ctx, kind)) ||
+	    (record && !probe_counts(x.key.class, record, NULL, &one)) || !is_due(x.key.class))
+		return 0;
+	x.capture.counters->taken++;
+	sample_stacks_worth(ctx, at, &x, one);
+	return 0;
+}
+
+/* A kprobe, or a kretprobe. */
+SEC("?kprobe")
+int on_kernel_probe(struct pt_regs *ctx)
+{
+	return hit_kernel_code(ctx, AT_KERNEL, EBP_PROBE_KERNEL);
+}
+
+SEC("?tracepoint")
+int on_tracepoint_hit(void *ctx)
+{
+	return hit_kernel_code(ctx, AT_KERNEL, EBP_PROBE_TRACEPOINT);
+}
+
+/* A counter or a clock that is not the first one. */
+SEC("?perf_event")
+int on_counter_hit(struct bpf_perf_event_data *ctx)
+{
+	return hit_kernel_code(ctx, hit_kernel(ctx) ? AT_KERNEL : AT_USER, EBP_PROBE_COUNTER);
+}
+
+#endif

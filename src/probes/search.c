@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "probes/search.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hashmap.h"
+#include "elf/debug_file.h"
+#include "elf/elf_code.h"
+#include "elf/elf_lookup.h"
+#include "elf/minidebug.h"
+#include "probes/names.h"
+#include "probes/usdt.h"
+
+#define UNPACKED_MAX (256u << 20)	/* bytes of .gnu_debugdata */
+
+struct search {
+	const struct probe_spec *spec;
+	struct elf_code code;		/* of the file itself */
+	search_take *take;
+	void *ctx;
+	struct search_result *result;
+	struct near near;
+	struct hashmap given;		/* offsets */
+	int demangled;			/* names are compared as people write them */
+};
+
+static void give(struct search *s, const struct search_place *p)
+{
+	if (hashmap_get(&s->given, p->offset) != HASHMAP_NONE)
+		return;
+	hashmap_set(&s->given, p->offset, 0);
+	s->take(s->ctx, p);
+}
+
+/* The offset of @vaddr in the file; 0: it is no code of it. */
+static uint64_t offset_of(const struct search *s, uint64_t vaddr)
+{
+	const struct elf_segment *in = elf_code_at(&s->code, vaddr);
+
+	return in ? in->offset + (vaddr - in->vaddr) : 0;
+}
+
+static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
+{
+	struct search *s = ctx;
+	unsigned int type = ELF64_ST_TYPE(sym->st_info);
+	uint64_t offset = offset_of(s, sym->st_value + s->spec->offset);
+	int matches;
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !*name || !offset)
+		return;
+	matches = s->demangled ? probe_name_matches_demangled(s->spec->name, name)
+			       : probe_name_matches(s->spec->name, name);
+	if (matches && type == STT_GNU_IFUNC)
+		s->result->ifunc = 1;
+	else if (matches && (!s->spec->offset || s->spec->offset < sym->st_size))
+		give(s, &(struct search_place){ .offset = offset, .name = name, .arguments = "" });
+	else if (!s->demangled)
+		near_consider(&s->near, name);
+}
+
+static void take_note(void *ctx, const struct usdt_note *note)
+{
+	struct search *s = ctx;
+	char name[2 * USDT_TEXT_MAX];
+
+	if (!probe_name_matches(s->spec->name, note->name)) {
+		near_consider(&s->near, note->name);
+		return;
+	}
+	if (*s->spec->provider && !probe_name_matches(s->spec->provider, note->provider))
+		return;
+	snprintf(name, sizeof(name), "%s:%s", note->provider, note->name);
+	give(s, &(struct search_place){ .offset = note->offset, .semaphore = note->semaphore,
+					.name = name, .arguments = note->arguments });
+}
+
+/* The files that have symbols of one: itself, its debug file, what is packed in it. */
+struct tables {
+	struct elf_file *v[3];
+	int debug_fd;
+	uint8_t *unpacked;
+};
+
+static void tables_open(struct tables *t, struct elf_file *own)
+{
+	const struct debug_places places = { 0 };
+	uint64_t left = UNPACKED_MAX;
+	size_t size;
+
+	*t = (struct tables){ .v = { own }, .debug_fd = -1 };
+	t->debug_fd = debug_file_open(&places, own, NULL, &t->v[1]);
+	if (t->debug_fd < 0)
+		t->v[1] = NULL;
+	t->unpacked = minidebug_unpack(own, &left, &size);
+	if (t->unpacked)
+		t->v[2] = elf_file_open_memory(t->unpacked, size);
+}
+
+static void tables_close(struct tables *t)
+{
+	for (int i = 1; i < 3; i++)
+		if (t->v[i])
+			elf_file_free(t->v[i]);
+	if (t->debug_fd >= 0)
+		close(t->debug_fd);
+	free(t->unpacked);
+}
+
+/* By names as the linker knows them, and where none matches as people write them. */
+static int search_functions(struct search *s, struct elf_file *f)
+{
+	struct tables t;
+	int err = -ENODATA;
+
+	tables_open(&t, f);
+	for (s->demangled = 0; s->demangled < 2; s->demangled++) {
+		for (int i = 0; i < 3; i++) {
+			int this = t.v[i] ? elf_lookup_each(t.v[i], take_symbol, s) : -ENODATA;
+
+			err = err && this ? err : 0;
+		}
+		if (s->given.n || s->result->ifunc)
+			break;
+	}
+	tables_close(&t);
+	return err;
+}
+
+static int search_address(struct search *s)
+{
+	uint64_t offset = offset_of(s, s->spec->offset);
+
+	if (offset)
+		give(s, &(struct search_place){ .offset = offset, .name = "", .arguments = "" });
+	return 0;
+}
+
+int search_file(int fd, const struct probe_spec *spec, search_take *take, void *ctx,
+		struct search_result *r)
+{
+	struct elf_file *f = elf_file_open(fd);
+	struct search s = { .spec = spec, .take = take, .ctx = ctx, .result = r,
+			    .near = NEAR(spec->name) };
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	if (!f)
+		return -errno;
+	r->go = elf_file_section(f, ".gopclntab") || elf_file_section(f, ".go.buildinfo");
+	r->throws = elf_file_section(f, ".gcc_except_table") != NULL;
+	elf_code_collect(f, &s.code);
+	err = spec->type == PROBE_USDT ? usdt_each(f, take_note, &s)
+	      : !*spec->name	       ? search_address(&s)
+				       : search_functions(&s, f);
+	memcpy(r->near, s.near.best, sizeof(r->near));
+	elf_code_free(&s.code);
+	hashmap_free(&s.given);
+	elf_file_free(f);
+	return err;
+}

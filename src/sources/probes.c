@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "sources/probes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "sources/probes_latency.h"
+
+/* What the kernel makes, and no clock or counter, unless that turns out. */
+static void name_event(struct probes_event *ev)
+{
+	text_clean(ev->name, sizeof(ev->name), ev->text);
+	ev->counter.type = PERF_TYPE_TRACEPOINT;
+	memcpy(ev->counter.name, ev->name, sizeof(ev->counter.name));
+}
+
+struct source *probes_new(const struct probes_options *o)
+{
+	struct probes *p = xcalloc(1, sizeof(*p));
+
+	p->source.ops = &probes_ops;
+	p->o = o;
+	for (size_t i = 0; i < o->events.n; i++) {
+		struct probes_event ev = { .text = o->events.v[i], .value = PROFILE_NONE };
+
+		if (i < o->filters.n)
+			ev.filter = o->filters.v[i];
+		name_event(&ev);
+
+		vec_push(&p->events, ev);
+	}
+	for (size_t i = 0; i < 2 * o->latency.n; i++) {
+		struct probes_event ev = { .text = o->latency.v[i / 2], .value = PROFILE_NONE };
+
+		ev.kind = i % 2 ? EBP_PROBE_LATENCY_RETURN : EBP_PROBE_LATENCY_ENTRY;
+		name_event(&ev);
+		vec_push(&p->events, ev);
+	}
+	return &p->source;
+}
+
+/* What hits are worth is looked at, where it is of the first event. */
+static uint32_t add_value_type(struct probes *p, const struct probes_event *ev, const char *what,
+			       const char *unit)
+{
+	char name[sizeof(ev->name) + sizeof(p->field) + 1];
+	uint32_t type;
+
+	snprintf(name, sizeof(name), "%s.%s", ev->name, what);
+	type = source_type(&p->source, name, unit);
+	if (type == 1 && !p->source.host->timeline)
+		profile_show(p->source.host->profile, type);
+	return type;
+}
+
+static void begin(struct source *source, struct source_host *host)
+{
+	struct probes *p = (struct probes *)source;
+	struct profile_meta *m = profile_meta(host->profile);
+
+	if (!*m->event && p->events.n) {
+		snprintf(m->event, sizeof(m->event), "%s", p->events.v[0].name);
+		m->period = p->o->period;
+	}
+	for (size_t i = 0; i < p->events.n; i++) {
+		struct probes_event *ev = &p->events.v[i];
+
+		ev->own = ev->waiting = PROFILE_NONE;
+		if (ev->kind == EBP_PROBE_LATENCY_ENTRY)
+			continue;
+		ev->type = source_type(source, ev->name, "count");
+		if (ev->weighted)
+			ev->value = add_value_type(p, ev, p->field, p->unit);
+		if (ev->kind != EBP_PROBE_LATENCY_RETURN)
+			continue;
+		ev->value = add_value_type(p, ev, "time", "nanoseconds");
+		ev->own = add_value_type(p, ev, "running", "nanoseconds");
+		ev->waiting = add_value_type(p, ev, "waiting", "nanoseconds");
+		host->at_tracepoint |= ev->kind == EBP_PROBE_TRACEPOINT;
+	}
+}
+
+/* The place that was hit, or NULL. */
+static const struct probes_place *place_of(const struct probes *p, const struct ebp_key *key)
+{
+	uint64_t place = key->class >> 8;
+
+	if (key->kind != EBP_PROBED || place >= p->places.n ||
+	    p->places.v[place].event >= p->events.n)
+		return NULL;
+	return &p->places.v[place];
+}
+
+static int count(struct source *source, const struct source_count *c)
+{
+	const struct probes *p = (const struct probes *)source;
+	const struct source_host *host = source->host;
+	const struct probes_place *place = place_of(p, c->key);
+	uint64_t n = c->count.n * p->o->period;
+	uint64_t worth = c->count.ns * p->o->period;
+	const struct probes_event *ev;
+	uint32_t sample, type;
+
+	if (c->key->kind != EBP_PROBED)
+		return 0;
+	if (!place)
+		return 1;
+	ev = &p->events.v[place->event];
+	type = ev->type;
+	sample = host->sample(host->ctx, c->key, c->time);
+	source_add(source, sample, type, n);
+	source_add(source, sample, ev->value, worth);
+	source_add(source, sample, c->key->share == EBP_WAITED ? ev->waiting : ev->own, worth);
+	host->kept(host->ctx, sample, c->count.n);
+	/* Ticks are of the first type. */
+	if (host->timeline && c->alone && !type)
+		profile_tick(host->profile, &(struct tick){
+			.time = c->time > host->origin ? c->time - host->origin : 0,
+			.value = n, .sample = sample, .cpu = c->cpu });
+	return 1;
+}
+
+/* Which of many it was. */
+static uint32_t leaf(struct source *source, const struct ebp_key *key, uint32_t node)
+{
+	const struct probes_place *place = place_of((const struct probes *)source, key);
+
+	return place && place->label ? source->host->mark(source->host->ctx, node, place->label)
+				     : node;
+}
+
+static void add_summary(const struct source *source, struct summary *rows)
+{
+	const struct probes *p = (const struct probes *)source;
+	struct profile_view v = profile_view(source->host->profile);
+
+	for (size_t i = 0; i < p->events.n; i++) {
+		const struct probes_event *ev = &p->events.v[i];
+		uint64_t hits;
+		size_t places = 0;
+
+		if (ev->latencies)
+			latency_summary(ev->name, ev->latencies, rows);
+		if (ev->kind == EBP_PROBE_LATENCY_ENTRY || ev->kind == EBP_PROBE_LATENCY_RETURN)
+			continue;
+		hits = v.types[ev->type].total;
+
+		for (size_t k = 0; k < p->places.n; k++)
+			places += p->places.v[k].event == i;
+		summary_line(rows, SUMMARY_RESULT);
+		summary_row(rows, "hits", (double)hits, "%llu hit%s of %s",
+			    (unsigned long long)hits, text_s(hits), ev->name);
+		if (places > 1)
+			summary_text(rows, ", in %zu places", places);
+		if (ev->value != PROFILE_NONE)
+			summary_row(rows, "weight", (double)v.types[ev->value].total,
+				    ", %s in all: %llu%s%s", p->field,
+				    (unsigned long long)v.types[ev->value].total,
+				    strcmp(p->unit, "count") ? " " : "",
+				    strcmp(p->unit, "count") ? p->unit : "");
+	}
+}
+
+static const struct event *event_of(const struct source *source)
+{
+	return &((const struct probes *)source)->events.v[0].counter;
+}
+
+static void release(struct source *source)
+{
+	struct probes *p = (struct probes *)source;
+
+	for (size_t i = 0; i < p->places.n; i++) {
+		struct probes_place *place = &p->places.v[i];
+
+		free(place->label);
+		perf_events_free(place->counter);
+		if (place->fd >= 0)
+			close(place->fd);
+	}
+	vec_free(&p->places);
+	for (size_t i = 0; i < p->events.n; i++)
+		free(p->events.v[i].latencies);
+	vec_free(&p->events);
+	vec_free(&p->links);
+	vec_free(&p->tests);
+	probe_files_close(&p->files);
+	free(p);
+}
+
+const struct source_ops probes_ops = {
+	.name = "probes",
+	.kernel = &probes_kernel,
+	.feature = &probes_feature,
+	.check = probes_check,
+	.choose = probes_choose,
+	.prepare = probes_prepare,
+	.event = event_of,
+	.begin = begin,
+	.count = count,
+	.leaf = leaf,
+	.summary = add_summary,
+	.free = release,
+};

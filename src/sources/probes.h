@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Probes: any number of events, each of whose hits is a sample, or one of n. Functions and static
+ * probes of programs, functions of the kernel, tracepoints; and counters and clocks beside the one
+ * that the source of samples takes.
+ *
+ * An event is what the user named; a place is where it is set: a pattern has many.
+ */
+#ifndef EBPROF_SOURCES_PROBES_H
+#define EBPROF_SOURCES_PROBES_H
+
+#include "collect/perf_events.h"
+#include "probes/files.h"
+#include "probes/filter.h"
+#include "probes/spec.h"
+#include "sources/source.h"
+
+struct source_options;
+struct bpf_link;
+
+struct probes_options {
+	string_vec events;	/* as the user wrote them; borrowed */
+	string_vec filters;	/* of each of them; NULL: none */
+	const char *weight;	/* FIELD[:UNIT]; NULL: none */
+	string_vec latency;	/* functions whose calls are timed; borrowed */
+	uint64_t slower;	/* ns: the stacks of such calls alone; 0: of all */
+	uint64_t period;	/* hits a sample */
+	uint64_t frequency;	/* Hz a CPU, of counters; 0: @period */
+};
+
+/* @o is borrowed. */
+struct source *probes_new(const struct probes_options *o);
+
+/* Of its ops. */
+int probes_check(struct source_options *o, struct stack_options *stack, struct error *e);
+int probes_choose(struct source_options *o, struct source **s, struct error *e);
+/* Finds the places, and opens what needs more rights than there are later. */
+int probes_prepare(struct source *s, const struct source_setup *setup, struct error *e);
+
+extern const struct source_ops probes_ops;
+
+/* Below: for the halves of this source. */
+struct probes_event {
+	const char *text;		/* as the user wrote it; borrowed */
+	char name[128];			/* the same, to be shown */
+	enum ebp_probe_kind kind;
+	int at_return;
+	int many;			/* a pattern of tracepoints: each is told apart */
+	const char *filter;		/* NULL: none */
+	int weighted;			/* hits of some of its places are worth something */
+	/* of the profile: hits, and what they are worth; of calls their time, of which */
+	uint32_t type, value;
+	uint32_t own, waiting;		/* was on the CPU, and not */
+	uint64_t *latencies;		/* calls by their time (probes_latency.h); NULL: none */
+	struct event counter;		/* where it is one */
+};
+
+struct probes_place {
+	uint32_t event;
+	int file;			/* of a program's code; borrowed */
+	uint64_t offset, semaphore;	/* in it */
+	char *label;			/* which of many it is; NULL: its event tells */
+	struct ebp_place values;	/* for the kernel: its filter, and what hits are worth */
+	int fd;				/* of its event; -1: it is set by a link later */
+	int link;			/* -1: none */
+	struct perf_events *counter;	/* on each CPU; NULL: it is no counter */
+};
+
+struct probes {
+	struct source source;
+	const struct probes_options *o;
+	VEC(struct probes_event) events;
+	VEC(struct probes_place) places;
+	probe_file_vec files;
+	pid_t only;			/* the one process that is probed; 0: all */
+	int multi;			/* one link for all places of a file (6.6) */
+	int cookies;			/* which place was hit is known (5.15) */
+	VEC(int) links;			/* of those */
+	struct bpf_link *switches;	/* what calls wait is measured; NULL: it is not */
+	filter_tests tests;
+	char field[64], unit[32];	/* of the weight; "": none */
+	struct target_options const *target;
+};
+
+extern const struct collector_part_ops probes_kernel;
+extern const struct feature probes_feature;
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "collect/features.h"
+#include "collect/load_log.h"
+#include "collect/map_choice.h"
+#include "collect/uprobe.h"
+#include "ebprof.skel.h"
+#include "sources/probe_load.h"
+#include "sources/probes_latency.h"
+#include "sources/probes_values.h"
+
+#define HITS_RATE 20000		/* stacks a second that differ, with which maps are made */
+
+static uint64_t rate(const void *ctx, size_t ncpus)
+{
+	(void)ctx;
+	(void)ncpus;
+	return HITS_RATE;
+}
+
+static struct bpf_program *program_of(const struct ebprof_bpf *skel, enum ebp_probe_kind kind)
+{
+	struct bpf_program *const programs[EBP_PROBE_KINDS] = {
+		[EBP_PROBE_USER] = skel->progs.on_user_probe,
+		[EBP_PROBE_USER_RETURN] = skel->progs.on_user_return,
+		[EBP_PROBE_KERNEL] = skel->progs.on_kernel_probe,
+		[EBP_PROBE_TRACEPOINT] = skel->progs.on_tracepoint_hit,
+		[EBP_PROBE_COUNTER] = skel->progs.on_counter_hit,
+		[EBP_PROBE_LATENCY_ENTRY] = skel->progs.on_latency_entry,
+		[EBP_PROBE_LATENCY_RETURN] = skel->progs.on_latency_return,
+	};
+
+	return programs[kind];
+}
+
+static int is_user(enum ebp_probe_kind kind)
+{
+	return kind == EBP_PROBE_USER || kind == EBP_PROBE_USER_RETURN ||
+	       kind == EBP_PROBE_LATENCY_ENTRY || kind == EBP_PROBE_LATENCY_RETURN;
+}
+
+static int configure_latency(const struct probes *p, struct ebprof_bpf *skel, struct error *e)
+{
+	int err;
+
+	skel->rodata->config.probes.slower = p->o->slower;
+	if (!p->o->latency.n)
+		return 0;
+	bpf_program__set_autoload(skel->progs.on_latency_switch, true);
+	bpf_map__set_autocreate(skel->maps.latencies, true);
+	bpf_map__set_max_entries(skel->maps.latencies, (uint32_t)p->events.n * LATENCY_BUCKETS);
+	err = map_choice_threads(skel->maps.latency_tasks, skel->maps.latency_threads,
+				 skel->maps.new_latency_thread);
+	return err ? features_explain(e, err, "cannot choose maps for calls") : 0;
+}
+
+static int configure_values(const struct probes *p, struct ebprof_bpf *skel)
+{
+	skel->rodata->config.probes.records = probes_have_values(p);
+	if (!probes_have_values(p))
+		return 0;
+	bpf_map__set_autocreate(skel->maps.probe_places, true);
+	bpf_map__set_autocreate(skel->maps.probe_tests, true);
+	bpf_map__set_autocreate(skel->maps.probe_records, true);
+	bpf_map__set_max_entries(skel->maps.probe_places, (uint32_t)p->places.n);
+	return bpf_map__set_max_entries(skel->maps.probe_tests,
+					(uint32_t)(p->tests.n + !p->tests.n));
+}
+
+static int configure(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
+		     struct error *e)
+{
+	struct ebp_probes_config *config = &skel->rodata->config.probes;
+	struct probes *p = ctx;
+
+	p->target = o->target;
+	config->period = p->o->period;
+	config->cookies = (uint8_t)p->cookies;
+	for (size_t i = 0; i < p->events.n; i++) {
+		enum ebp_probe_kind kind = p->events.v[i].kind;
+		struct bpf_program *program = program_of(skel, kind);
+
+		bpf_program__set_autoload(program, true);
+		config->only[kind] = EBP_PROBE_PLACE(i, 0);
+		config->user |= is_user(kind);
+		if (is_user(kind) && p->multi)
+			bpf_program__set_expected_attach_type(program, UPROBE_MULTI);
+	}
+	for (size_t i = p->places.n; i-- && !p->cookies;)
+		config->only[p->events.v[p->places.v[i].event].kind] =
+			EBP_PROBE_PLACE(p->places.v[i].event, i);
+	bpf_map__set_autocreate(skel->maps.probes_busy, config->user);
+	bpf_map__set_autocreate(skel->maps.probe_hits, p->o->period > 1);
+	configure_values(p, skel);
+	return configure_latency(p, skel, e);
+}
+
+/* What is known of the places is told to the programs. */
+static int open_maps(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
+		     struct error *e)
+{
+	const struct probes *p = ctx;
+	int places = bpf_map__fd(skel->maps.probe_places);
+	int tests = bpf_map__fd(skel->maps.probe_tests), err = 0;
+
+	(void)o;
+	if (!probes_have_values(p))
+		return 0;
+	for (uint32_t i = 0; i < p->places.n && !err; i++)
+		err = bpf_map_update_elem(places, &i, &p->places.v[i].values, BPF_ANY) ? -errno : 0;
+	for (uint32_t i = 0; i < p->tests.n && !err; i++)
+		err = bpf_map_update_elem(tests, &i, &p->tests.v[i], BPF_ANY) ? -errno : 0;
+	return err ? features_explain(e, err, "cannot fill the maps of probes") : 0;
+}
+
+/* One link for the places of one event in one file, from @first on. Returns how many. */
+static size_t link_places(struct probes *p, size_t first, int program, int *link)
+{
+	VEC(uint64_t) offsets = { 0 }, cookies = { 0 }, semaphores = { 0 };
+	const struct probes_place *at = &p->places.v[first];
+	struct uprobe_places places = { .file = at->file, .pid = p->only };
+	int counted = 0;
+
+	for (size_t i = first; i < p->places.n; i++) {
+		const struct probes_place *next = &p->places.v[i];
+
+		if (next->event != at->event || next->file != at->file)
+			break;
+		vec_push(&offsets, next->offset);
+		vec_push(&cookies, EBP_PROBE_PLACE(next->event, i));
+		vec_push(&semaphores, next->semaphore);
+		counted |= next->semaphore != 0;
+	}
+	places.offsets = offsets.v;
+	places.cookies = cookies.v;
+	places.semaphores = counted ? semaphores.v : NULL;
+	places.n = (uint32_t)offsets.n;
+	*link = uprobe_link(program, &places, p->events.v[at->event].at_return);
+	vec_free(&offsets);
+	vec_free(&cookies);
+	vec_free(&semaphores);
+	return places.n;
+}
+
+/* A counter of its own on each CPU. */
+static int start_counter(struct probes *p, struct probes_place *place, uint64_t cookie, int program)
+{
+	const struct event *ev = &p->events.v[place->event].counter;
+	struct perf_event_attr attr = event_attr(ev, p->o->frequency, p->o->period,
+						 p->target->include_idle);
+
+	place->counter = perf_events_new(&attr, ev->also, p->target->cpus.v, p->target->cpus.n,
+					 program);
+	if (p->cookies)
+		perf_events_set_cookie(place->counter, cookie);
+	return perf_events_refresh(place->counter, 0);
+}
+
+static int set_place(struct probes *p, size_t i, int program)
+{
+	struct probes_place *place = &p->places.v[i];
+	uint64_t cookie = EBP_PROBE_PLACE(place->event, i);
+
+	if (p->events.v[place->event].kind == EBP_PROBE_COUNTER)
+		return start_counter(p, place, cookie, program);
+	if (!p->cookies)
+		return uprobe_attach(place->fd, program);
+	place->link = event_link(place->fd, program, cookie);
+	return place->link < 0 ? place->link : 0;
+}
+
+static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
+{
+	struct probes *p = ctx;
+	int err = 0, link;
+
+	for (size_t i = 0; i < p->places.n && !err;) {
+		enum ebp_probe_kind kind = p->events.v[p->places.v[i].event].kind;
+		int program = bpf_program__fd(program_of(skel, kind));
+
+		if (is_user(kind) && p->multi) {
+			i += link_places(p, i, program, &link);
+			err = link < 0 ? link : 0;
+			if (!err)
+				vec_push(&p->links, link);
+		} else {
+			err = set_place(p, i++, program);
+		}
+	}
+	if (!err && p->o->latency.n) {
+		p->switches = bpf_program__attach(skel->progs.on_latency_switch);
+		err = p->switches ? 0 : -errno;
+	}
+	if (err)
+		return features_explain(e, err, "cannot set the probes");
+	__atomic_store_n(&skel->bss->probes_on, 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void refresh_cpus(void *ctx)
+{
+	struct probes *p = ctx;
+
+	for (size_t i = 0; i < p->places.n; i++)
+		if (p->places.v[i].counter)
+			perf_events_refresh(p->places.v[i].counter, 0);
+}
+
+static void close_all(void *ctx)
+{
+	struct probes *p = ctx;
+
+	while (p->links.n)
+		close(p->links.v[--p->links.n]);
+	for (size_t i = 0; i < p->places.n; i++) {
+		struct probes_place *place = &p->places.v[i];
+
+		if (place->link >= 0)
+			close(place->link);
+		if (place->fd >= 0)
+			close(place->fd);
+		if (place->counter)
+			perf_events_stop(place->counter);
+		place->link = place->fd = -1;
+	}
+}
+
+static void close_kernel(void *ctx)
+{
+	struct probes *p = ctx;
+
+	close_all(ctx);
+	bpf_link__destroy(p->switches);
+	p->switches = NULL;
+}
+
+/* How long calls took, summed up over all CPUs. */
+static void take_latencies(struct probes *p, const struct ebprof_bpf *skel)
+{
+	int cpus = libbpf_num_possible_cpus(), map = bpf_map__fd(skel->maps.latencies);
+	uint64_t *each = cpus > 0 ? xcalloc((size_t)cpus, sizeof(*each)) : NULL;
+
+	for (uint32_t i = 0; each && i < p->events.n; i++) {
+		struct probes_event *ev = &p->events.v[i];
+
+		if (ev->kind != EBP_PROBE_LATENCY_RETURN || ev->latencies)
+			continue;
+		ev->latencies = xcalloc(LATENCY_BUCKETS, sizeof(*ev->latencies));
+		for (uint32_t k = 0; k < LATENCY_BUCKETS; k++) {
+			uint32_t at = i * LATENCY_BUCKETS + k;
+
+			if (bpf_map_lookup_elem(map, &at, each))
+				continue;
+			for (int cpu = 0; cpu < cpus; cpu++)
+				ev->latencies[k] += each[cpu];
+		}
+	}
+	free(each);
+}
+
+static void stop(void *ctx, struct ebprof_bpf *skel, uint64_t now)
+{
+	struct probes *p = ctx;
+
+	(void)now;
+	skel->bss->probes_on = 0;
+	close_all(ctx);
+	bpf_link__destroy(p->switches);
+	p->switches = NULL;
+	take_latencies(p, skel);
+}
+
+#define INSTEAD "sampling works without; try bpftrace, or perf probe"
+
+static const struct load_use uses[] = {
+	{ "on_user_", "probes", INSTEAD },
+	{ "on_kernel_probe", "probes", INSTEAD },
+	{ "on_tracepoint_hit", "tracepoints", LOAD_BY_PERF("-g -e EVENT") },
+	{ "on_latency_", "times of calls", INSTEAD },
+	{ "on_counter_hit", "several events", LOAD_BY_PERF("-g") },
+	{ 0 }
+};
+
+const struct collector_part_ops probes_kernel = {
+	.uses = uses,
+	.rate = rate,
+	.configure = configure,
+	.open = open_maps,
+	.attach = attach,
+	.refresh_cpus = refresh_cpus,
+	.stop = stop,
+	.close = close_kernel,
+};
+
+static void try_programs(struct feature_result *r)
+{
+	static const struct probes_options options = { .period = 1 };
+	struct probes_event events[] = {
+		{ .kind = EBP_PROBE_USER }, { .kind = EBP_PROBE_USER_RETURN },
+		{ .kind = EBP_PROBE_TRACEPOINT },
+	};
+	struct probes p = { .o = &options, .cookies = features_linux(5, 15) };
+
+	p.events.v = events;
+	p.events.n = sizeof(events) / sizeof(*events);
+	probe_load(r, &probes_kernel, &p);
+}
+
+const struct feature probes_feature = {
+	"programs of probes", "no -e uprobe:, usdt:, kprobe: and patterns of tracepoints",
+	"bpftrace, or another kernel", "5.8", try_programs,
+};

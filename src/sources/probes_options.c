@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+
+#include "probes/spec.h"
+#include "sources/options.h"
+
+/* A tracepoint is GROUP:NAME; modifiers, as in "cycles:u", are of these letters. */
+static int is_tracepoint(const char *text)
+{
+	const char *colon = strchr(text, ':');
+
+	return colon && colon[1 + strspn(colon + 1, "ukp")];
+}
+
+/* What is a sample with each hit, and cannot be taken by a clock or a counter. */
+static int is_hit(const char *text)
+{
+	return probe_spec_is(text) || is_tracepoint(text);
+}
+
+/* Of the event at @i; where there are several the last one. */
+static const char *filter_of(const struct samples_options *s, size_t i)
+{
+	const char *text = NULL;
+
+	for (size_t k = 0; k < s->filters.n; k++)
+		if (s->filters.v[k].event == i)
+			text = s->filters.v[k].text;
+	return text;
+}
+
+/*
+ * One event, without a pattern, that perf knows is the business of samples. Of several they take
+ * the first that is a clock or a counter.
+ */
+int probes_check(struct source_options *all, struct stack_options *stack, struct error *e)
+{
+	struct samples_options *s = &all->samples;
+	struct probes_options *o = &all->probes;
+	const string_vec *events = &s->events;
+
+	(void)stack;
+	for (size_t i = 0; i < events->n; i++) {
+		const char *text = events->v[i], *filter = filter_of(s, i);
+		int alone = events->n == 1 && !probe_spec_is(text) && !probe_is_pattern(text) &&
+			    !filter && !s->weight;
+
+		if (filter && !is_hit(text))
+			return error_set(e, STATUS_USAGE, -EINVAL,
+					 "--filter is of tracepoints and probes: %.200s has no "
+					 "fields", text);
+		if (alone || (!s->name && !is_hit(text))) {
+			s->name = text;
+			continue;
+		}
+		vec_push(&o->events, text);
+		vec_push(&o->filters, filter);
+	}
+	o->weight = s->weight;
+	if (s->weight && !o->events.n)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--weight goes with -e of a tracepoint or a probe");
+	for (size_t i = 0; i < s->latency.n; i++) {
+		if (strncmp(s->latency.v[i], "uprobe:", 7))
+			return error_set(e, STATUS_USAGE, -EINVAL,
+					 "--latency '%.200s': expected uprobe:FILE:FUNCTION",
+					 s->latency.v[i]);
+		vec_push(&o->latency, s->latency.v[i]);
+	}
+	o->slower = s->slower;
+	o->period = s->period ? s->period : 1;
+	if (!o->events.n && !o->latency.n)
+		return 0;
+	if (o->events.n + 2 * o->latency.n > EBP_PROBE_EVENTS)
+		return error_set(e, STATUS_USAGE, -EINVAL, "-e: at most %d events at once",
+				 EBP_PROBE_EVENTS);
+	if (all->waits.off_cpu || all->waits.wall)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "-e %.200s interrupts what follows context switches; leave out "
+				 "--off-cpu and --wall", o->events.n ? o->events.v[0] : "");
+	o->frequency = s->frequency;
+	return 0;
+}
+
+int probes_choose(struct source_options *all, struct source **s, struct error *e)
+{
+	(void)e;
+	if (all->probes.events.n || all->probes.latency.n)
+		*s = probes_new(&all->probes);
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What hits of a place have to be like to count, and what they are worth. */
+#ifndef EBPROF_SOURCES_PROBES_VALUES_H
+#define EBPROF_SOURCES_PROBES_VALUES_H
+
+#include "sources/probes.h"
+
+/* Reads the weight that the user asked for. 0 or -EINVAL with @e filled; so all below. */
+int probes_weight_parse(struct probes *p, struct error *e);
+/* Of @place, a tracepoint called @name below @tracefs. */
+int probes_values_tracepoint(struct probes *p, struct probes_place *place, const char *tracefs,
+			     const char *name, struct error *e);
+/*
+ * Of @place in a program's code; @arguments: of a static probe (probes/usdt.h), NULL: it is a
+ * function.
+ */
+int probes_values_user(struct probes *p, struct probes_place *place, const char *arguments,
+		       struct error *e);
+/* All places are there: that what was asked for was found. */
+int probes_values_check(const struct probes *p, struct error *e);
+/* 1 where any place has a filter or a weight. */
+int probes_have_values(const struct probes *p);
+
+#endif

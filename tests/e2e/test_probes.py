@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: MIT
+"""Probes against programs that count their own calls: functions, returns, static probes, tracepoints, several at once."""
+import contextlib
+import os
+import re
+import signal
+import subprocess
+
+from harness import (Fixture, Profile, check, directory, equal, finish, fixture_path, in_tracefs, needs, run,
+                     skip, start, wait_for)
+
+
+def wait_probing(proc):
+    """Until its probes are set, by links or as perf events, and it waits for what they bring."""
+    def there():
+        check(proc.poll() is None, "ebprof ended too early:", proc.poll())
+        text = ""
+        with contextlib.suppress(OSError):
+            for fd in os.listdir(f"/proc/{proc.pid}/fdinfo"):
+                with contextlib.suppress(OSError), open(f"/proc/{proc.pid}/fdinfo/{fd}", encoding="ascii") as f:
+                    text += f.read()
+        with open(f"/proc/{proc.pid}/wchan", encoding="ascii") as f:
+            return re.search(r"link_type:\s*(uprobe_multi|perf)", text) and "poll" in f.read()
+    wait_for(there, "ebprof to probe")
+
+
+def probed(*options, program, fmt="folded", **kw):
+    """A program under ebprof: the result, with the folded text as its output, and what the program counted."""
+    with directory() as d:
+        out = os.path.join(d, "out." + fmt)
+        r = run(*options, "-o", out, "--", *program, **kw).ok()
+        truth = {w[1]: int(w[2]) for w in map(str.split, r.out.splitlines()) if w[0] == "count"}
+        with open(out, "rb") as f:
+            r.raw = f.read()
+        r.out = r.raw.decode() if fmt == "folded" else None
+    return r, truth
+
+
+def pprof_types(raw):
+    """{sample type: total} of a pprof file, by Go's pprof."""
+    with directory() as d:
+        path = os.path.join(d, "p.pb.gz")
+        with open(path, "wb") as f:
+            f.write(raw)
+        text = subprocess.run([needs("go"), "tool", "pprof", "-raw", path], check=True, capture_output=True, timeout=60).stdout.decode()
+    names = re.search(r"^Samples:\n(.*)$", text, re.M)[1].split()
+    sums = [0] * len(names)
+    for line in re.findall(r"^ +([\d ]+): ", text.partition("Samples:")[2].partition("Locations")[0], re.M):
+        for i, n in enumerate(line.split()[:len(names)]):
+            sums[i] += int(n)
+    return dict(zip((n.rpartition("/")[0] for n in names), sums))
+
+
+def whole(r):
+    equal(r.summary.lost, 0, f"lost: {r.err}")
+    equal(r.summary.truncated, 0, f"truncated: {r.err}")
+
+
+def exact(r, truth, callers, leaf):
+    """Each caller called @leaf as often as it counted, and each stack is whole."""
+    whole(r)
+    for name in callers:
+        equal(r.profile.count(lambda s, name=name: s.has(name, leaf)), truth[name], name)
+    equal(r.profile.count(), sum(truth[name] for name in callers), "in all")
+    for s in r.profile:
+        check(s.any("^main$") or s.any("clone"), "no root:", s)
+
+
+def test_a_million_calls():
+    """Of eight threads at once, by two callers: each stack as often as it was."""
+    path = fixture_path("probed")
+    r, truth = probed("-e", f"uprobe:{path}:probed_leaf", program=(path, "calls", "125000", "8"))
+    exact(r, truth, ("by_first", "by_second"), "probed_leaf")
+    equal(r.summary.taken, 1000000, "hits")
+
+
+def test_returns():
+    """The stack is the caller's, to which the function has just returned."""
+    path = fixture_path("probed")
+    r, truth = probed("-e", f"uretprobe:{path}:probed_leaf", program=(path, "calls", "20000", "2"))
+    whole(r)
+    for name in ("by_first", "by_second"):
+        equal(r.profile.count(lambda s, name=name: s.frames[-1] == name), truth[name], name)
+
+
+def test_recursion():
+    """Each depth has a stack of its own; with return probes on all frames each return is counted."""
+    path = fixture_path("probed")
+    r, truth = probed("-e", f"uprobe:{path}:probed_deep", program=(path, "deep", "500"))
+    whole(r)
+    equal(r.summary.taken, truth["probed_deep"], "calls")
+    depths = {}
+    for s in r.profile:
+        depth = s.frames.count("probed_deep")
+        depths[depth] = depths.get(depth, 0) + s.count
+    equal(depths, {depth: 500 for depth in range(1, 31)}, "by depth")
+    # Until the program's tables are in the kernel, replaced return addresses cannot be found again.
+    r, truth = probed("-e", f"uretprobe:{path}:probed_deep", program=(path, "deep", "500"))
+    equal((r.summary.taken, r.summary.lost), (truth["probed_deep"], 0), "returns")
+    equal(set(r.summary.truncated_by) - {"uprobe"}, set(), r.err)
+
+
+def test_longjmp():
+    """What is left by a jump is entered, and does not return."""
+    path = fixture_path("probed")
+    r, truth = probed("-e", f"uprobe:{path}:probed_jump", "-e", f"uretprobe:{path}:probed_jump", fmt="pb.gz",
+                      program=(path, "jump", "1001"))
+    whole(r)
+    equal(pprof_types(r.raw), {f"uprobe:{path}:probed_jump": truth["enters"], f"uretprobe:{path}:probed_jump": truth["returns"]}, "hits")
+
+
+def test_exceptions_and_names_of_cxx():
+    path = fixture_path("probed_cpp")
+    for name in ("probed::Thrower::step", "probed::Thrower::step(unsigned long)", "_ZN6probed7Thrower4stepEm", "probed::Thr*::st*"):
+        r, truth = probed("-e", f"uprobe:{path}:{name}", program=(path, "1000"))
+        whole(r)
+        equal(r.profile.count(lambda s: s.has("catches(probed::Thrower&, unsigned long)", "probed::Thrower::step(unsigned long)")),
+              truth["enters"], name)
+
+
+def test_offset_and_address():
+    path = fixture_path("probed")
+    nm = subprocess.run(["nm", path], check=True, capture_output=True).stdout.decode()
+    address = re.search(r"^0*([0-9a-f]+) T probed_leaf$", nm, re.M)[1]
+    r, truth = probed("-e", f"uprobe:{path}:0x{address}", program=(path, "calls", "1000"))
+    exact(r, truth, ("by_first", "by_second"), "probed_leaf")
+    code = subprocess.run(["objdump", "-d", "--disassemble=probed_leaf", path], check=True, capture_output=True).stdout.decode()
+    second = int(re.findall(r"^ +([0-9a-f]+):\t", code, re.M)[2], 16) - int(address, 16)
+    r, truth = probed("-e", f"uprobe:{path}:probed_leaf+{second}", program=(path, "calls", "1000"))
+    exact(r, truth, ("by_first", "by_second"), "probed_leaf")
+
+
+def test_running_process():
+    """By -p, with others of the same program that do not count; and set in that process alone."""
+    path = fixture_path("probed")
+    for options in ((), ("--no-inherit",)):
+        with Fixture("probed", "calls", "2000", "2", "wait") as f, Fixture("probed", "calls", "3000", "wait") as other:
+            p = start("-e", f"uprobe:{path}:probed_leaf", *options, "-p", f.pid)
+            wait_probing(p)
+            for each in (f, other):
+                each.go()
+                each.wait("done")
+            p.send_signal(signal.SIGINT)
+            r = finish(p).ok()
+            exact(r, {w[1]: int(w[2]) for w in f.lines if w[0] == "count"}, ("by_first", "by_second"), "probed_leaf")
+
+
+def test_library_by_its_name():
+    """In what the process maps, and where the loader looks."""
+    with Fixture("syscalls", "loop") as f:
+        r = run("-e", "uprobe:libc:getppid", "-p", f.pid, "-d", "300ms")
+        check(r.code in (0, 5), r.err)
+    r, _ = probed("-e", "uprobe:c:puts", "-e", "uprobe:libc.so.6:printf", fmt="pb.gz", program=(fixture_path("probed"), "calls", "10"))
+    hits = pprof_types(r.raw)
+    check(hits["uprobe:c:puts"] >= 1 and hits["uprobe:libc.so.6:printf"] == 3, hits)
+
+
+def test_patterns():
+    path = fixture_path("probed")
+    r, truth = probed("-e", f"uprobe:{path}:by_*", program=(path, "calls", "1000"))
+    whole(r)
+    for name in ("by_first", "by_second"):
+        equal(r.profile.count(lambda s, name=name: s.frames[-1] == name), truth[name], name)
+    check("in 2 places" in r.err, r.err)
+
+
+def test_static_probes():
+    """With a counter of who looks: it is up while we do, and down afterwards."""
+    path = fixture_path("probed")
+    r, truth = probed("-e", f"usdt:{path}:ebprof:step", program=(path, "static", "1000"))
+    whole(r)
+    equal(r.profile.count(lambda s: s.frames[-1] == "probed_static"), truth["static"], "hits")
+    equal(truth["seen"], 1, "who looks")
+    r, truth = probed("-e", f"usdt:{path}:pl*n", program=(path, "static", "1000"))
+    equal((r.summary.taken, truth["seen"]), (1000, 0), "of a probe without a counter")
+    with Fixture("probed", "static", "100", "wait") as f:
+        p = start("-e", f"usdt:{path}:step", "-p", f.pid)
+        wait_probing(p)
+        p.send_signal(signal.SIGKILL)
+        p.communicate()
+        f.go()
+        f.wait("done")
+        equal([w[2] for w in f.lines if w[:2] == ["count", "seen"]], ["0"], "who looks after we were killed")
+
+
+def test_static_probes_of_libc():
+    """Those that glibc has: setjmp() and longjmp()."""
+    if run("list", "usdt:libc:libc:longjmp").code:
+        skip("this libc has no static probes")
+    path = fixture_path("probed")
+    r, truth = probed("-e", "usdt:libc:libc:longjmp", program=(path, "jump", "1000"))
+    equal(r.profile.count(lambda s: s.any("^probed_jump$")), truth["enters"] - truth["returns"], "jumps")
+
+
+def test_several_events():
+    """Each has a type of its own in one profile: clocks, tracepoints and probes."""
+    in_tracefs("events/syscalls/sys_enter_write")
+    path = fixture_path("probed")
+    r, truth = probed("-e", "cpu-clock", "-F", "199", "-e", f"uprobe:{path}:probed_write", "-e", "syscalls:sys_enter_write",
+                      "-e", f"uretprobe:{path}:probed_write", "-e", "context-switches", fmt="pb.gz", program=(path, "write", "20000"))
+    types = pprof_types(r.raw)
+    equal(list(types), ["samples", f"uprobe:{path}:probed_write", "syscalls:sys_enter_write", f"uretprobe:{path}:probed_write",
+                        "context-switches", "cpu"], "types")
+    equal(types[f"uprobe:{path}:probed_write"], 20000, "enters")
+    equal(types[f"uretprobe:{path}:probed_write"], 20000, "returns")
+    check(20000 <= types["syscalls:sys_enter_write"] <= 20010, types)
+    equal(r.summary.taken, r.summary.complete + r.summary.truncated + r.summary.lost, "sums")
+    equal(set(r.summary.lost_by) - {"interrupted a probe"}, set(), r.err)
+    check(truth["bytes"] > 0, truth)
+
+
+def test_patterns_of_tracepoints():
+    in_tracefs("events/syscalls/sys_enter_write")
+    path = fixture_path("probed")
+    r, _ = probed("-e", "syscalls:sys_enter_w*", program=(path, "write", "1000"))
+    n = r.profile.count(lambda s: s.frames[-1] == "[syscalls:sys_enter_write]" and s.any("^probed_write$"))
+    equal(n, 1000, "writes")
+
+
+def test_one_of_some():
+    path = fixture_path("probed")
+    r, truth = probed("-e", f"uprobe:{path}:probed_leaf", "-c", "10", fmt="pb.gz", program=(path, "calls", "10000"))
+    n = pprof_types(r.raw)[f"uprobe:{path}:probed_leaf"]
+    calls = truth["by_first"] + truth["by_second"]
+    check(calls - 10 * os.cpu_count() <= n <= calls and n % 10 == 0, n, "of", calls)
+
+
+def test_nothing_is_left_behind():
+    """Killed, its probes are gone: the program runs as fast as before, and no name stays in tracefs."""
+    path = fixture_path("probed")
+    with Fixture("probed", "calls", "1", "wait") as f:
+        p = start("-e", f"uprobe:{path}:probed_leaf", "-e", f"uretprobe:{path}:by_*", "-p", f.pid)
+        wait_probing(p)
+        p.send_signal(signal.SIGKILL)
+        p.communicate()
+        with contextlib.suppress(OSError), open(in_tracefs("uprobe_events"), encoding="ascii") as events:
+            equal(events.read(), "", "left behind")
+
+        def untouched():
+            nm = subprocess.run(["nm", path], check=True, capture_output=True).stdout.decode()
+            offset = int(re.search(r"^0*([0-9a-f]+) T probed_leaf$", nm, re.M)[1], 16)
+            with open(f"/proc/{f.pid}/maps", encoding="ascii") as maps:
+                base = int(re.search(r"^([0-9a-f]+)-.* 00000000 .*probed$", maps.read(), re.M)[1], 16)
+            with open(f"/proc/{f.pid}/mem", "rb") as memory, open(path, "rb") as file:
+                memory.seek(base + offset)
+                file.seek(offset)
+                return memory.read(8) == file.read(8)
+        wait_for(untouched, "the instruction to be what it was")
+
+
+def test_refused():
+    path = fixture_path("probed")
+    for text, said in ((f"uprobe:{path}:probed_leef", "did you mean 'probed_leaf'"), (f"uprobe:{path}:probed_leaf+0xffff", "no function"),
+                       ("uprobe:/no/such:main", "cannot open /no/such"), ("uprobe:no-such-library:main", "no library or program"),
+                       (f"uprobe:{path}", "malformed"), (f"usdt:{path}:stop", "did you mean 'step'"),
+                       ("usdt:/bin/true:x", "no static probes"), (f"uretprobe:{path}:main+4", "no offset"),
+                       (f"uprobe:{path}:0x1", "no code at 0x1"), ("uprobe:/dev/null:x", "cannot"), ("nosuch:*", "no tracepoint matches")):
+        run("-e", text, "--", "/bin/true").fails((1, 2), said)
+    run("-e", f"uprobe:{path}:probed_leaf", "--off-cpu", "--", "/bin/true").fails(2, "--off-cpu")
+    if not os.path.exists("/sys/bus/event_source/devices/kprobe"):
+        run("-e", "kprobe:vfs_read", "--", "/bin/true").fails(3, "no kprobes")
+        run("-e", "kretprobe:vfs_read", "--", "/bin/true").fails(3, "no kprobes")
+
+
+def test_return_probes_of_go():
+    needs("go")
+    path = fixture_path("unwind_go")
+    run("-e", f"uretprobe:{path}:main.main", "--", path).fails(2, "Go")
+
+
+def test_filter_of_a_tracepoint():
+    """As perf takes it; what does not pass is not counted."""
+    in_tracefs("events/syscalls/sys_enter_write")
+    path = fixture_path("probed")
+    for text, n in (("count > 500", 1000), ("count <= 500 && count & 1", 500), ('!(count > 10) && COMM == "probed"', 20),
+                    ("count == 7 || count == 8", 4), ('COMM ~ "other*"', 0)):
+        with directory() as d:
+            out = os.path.join(d, "out.folded")
+            r = run("-e", "syscalls:sys_enter_write", "--filter", text, "-o", out, "--", path, "write", "2000")
+            check(r.code == (0 if n else 5) or not n, r.err)
+            with open(out, encoding="utf-8") as f:
+                r.out = f.read()
+        equal(r.profile.count(lambda s: s.has("probed_write")), n, text)
+    run("-e", "syscalls:sys_enter_write", "--filter", "nothing > 1", "--", "/bin/true").fails(2, "no field 'nothing'")
+    run("-e", "syscalls:sys_enter_write", "--filter", "count >", "--", "/bin/true").fails(2, "expected a number")
+    run("-e", "cpu-clock", "--filter", "count > 1", "--", "/bin/true").fails(2, "has no fields")
+
+
+def test_text_of_a_tracepoint():
+    in_tracefs("events/sched/sched_process_exec")
+    r = run("-e", "sched:sched_process_exec", "--filter", 'filename ~ "*/true"', "-f", "folded", "--", "/bin/sh", "-c",
+            "/bin/true; /bin/false; /bin/true; /bin/echo >/dev/null").ok()
+    equal(r.summary.taken, 2, "execs")
+
+
+def test_bytes():
+    """What is written, by the tracepoint, an argument and what is returned: as the program counts it, and strace."""
+    in_tracefs("events/syscalls/sys_enter_write")
+    path = fixture_path("probed")
+    for event, field in (("syscalls:sys_enter_write", "count"), (f"uprobe:{path}:probed_write", "arg0"),
+                         (f"uretprobe:{path}:probed_write", "retval")):
+        r, truth = probed("-e", event, "--weight", field, fmt="pb.gz", program=(path, "write", "3500"))
+        types = pprof_types(r.raw)
+        got = types[f"{event}.{field}"]
+        if field == "count":    # and what it prints at its end
+            check(truth["bytes"] <= got <= truth["bytes"] + 100, got, truth)
+        else:
+            equal(got, truth["bytes"], event)
+    with directory() as d:
+        log = os.path.join(d, "log")
+        subprocess.run([needs("strace"), "-o", log, "-e", "trace=write", path, "write", "3500"], check=True, capture_output=True, timeout=60)
+        with open(log, encoding="utf-8", errors="replace") as f:
+            traced = sum(int(n) for n in re.findall(r"^write\(.* = (\d+)$", f.read(), re.M))
+    check(truth["bytes"] <= traced <= truth["bytes"] + 100, traced, truth)
+    run("-e", "syscalls:sys_enter_write", "--weight", "nothing", "--", "/bin/true").fails(2, "no event has")
+
+
+def test_arguments_of_static_probes():
+    path = fixture_path("probed")
+    r, _ = probed("-e", f"usdt:{path}:step", "--filter", "arg0 >= 900 && arg1 == -5", "--weight", "arg0:steps", fmt="pb.gz",
+                  program=(path, "static", "1000"))
+    equal(pprof_types(r.raw), {f"usdt:{path}:step": 100, f"usdt:{path}:step.arg0": sum(range(900, 1000))}, "hits and steps")
+
+
+def test_times_of_calls():
+    """Each sleeps for 2 ms and computes for 1, which are told apart; all are in the histogram."""
+    path = fixture_path("probed")
+    event = f"uprobe:{path}:probed_work"
+    r, truth = probed("--latency", event, fmt="pb.gz", program=(path, "sleep", "100"))
+    types = pprof_types(r.raw)
+    equal(types[event], truth["sleep"], "calls")
+    equal(types[event + ".time"], types[event + ".running"] + types[event + ".waiting"], "sums")
+    check(200e6 <= types[event + ".waiting"], types)
+    check(50e6 <= types[event + ".running"] <= 300e6, types)
+    rows = re.findall(r"^ebprof: +[\d.]+ \S+ - +[\d.]+ \S+ +\|.*\| (\d+)$", r.err, re.M)
+    equal(sum(map(int, rows)), truth["sleep"], "calls in the histogram:\n" + r.err)
+    check("50% within" in r.err, r.err)
+
+
+def test_slow_calls():
+    path = fixture_path("probed")
+    r = run("--latency", f"uprobe:{path}:probed_work", "--slower-than", "10s", "-f", "folded", "--", path, "sleep", "20")
+    equal(r.ok().summary.taken, 0, r.err)
+    check("20 calls of" in r.err, r.err)
+    r, truth = probed("--latency", f"uprobe:{path}:probed_sleep", "--slower-than", "1ms", program=(path, "sleep", "20"))
+    equal(r.summary.taken, truth["sleep"], r.err)
+    check(all(s.has("probed_work", "probed_sleep") for s in Profile.read(r.out)), r.out)
+
+
+def test_times_of_recursion_and_jumps():
+    """Each depth has its own time; what is left by a jump has none."""
+    path = fixture_path("probed")
+    event = f"uprobe:{path}:probed_deep"
+    r, truth = probed("--latency", event, fmt="pb.gz", program=(path, "deep", "200", "4"))
+    equal(pprof_types(r.raw)[event], truth["probed_deep"], "calls")
+    event = f"uprobe:{path}:probed_jump"
+    r, truth = probed("--latency", event, fmt="pb.gz", program=(path, "jump", "2001", "2"))
+    equal(pprof_types(r.raw)[event], truth["returns"], "returns")
+
+
+def test_list():
+    """Functions, static probes, tracepoints with their fields; of a file, of a process."""
+    path = fixture_path("probed")
+    check(f"uprobe:{path}:probed_leaf\n" in run("list", f"uprobe:{path}:probed_*").ok().out, "functions")
+    cpp = run("list", f"uprobe:{fixture_path('probed_cpp')}:probed::*").ok().out
+    check("_ZN6probed7Thrower4stepEm  probed::Thrower::step(unsigned long)\n" in cpp, cpp)
+    static = run("list", f"usdt:{path}:*").ok().out
+    check(re.search(rf"^usdt:{path}:ebprof:plain  4@", static, re.M) and "ebprof:step" in static and "counts who looks" in static, static)
+    with Fixture("probed", "static", "1", "wait") as f:
+        mapped = run("list", "-p", f.pid, "usdt:*").ok().out
+        check("probed:ebprof:step" in mapped, mapped)
+    in_tracefs("events/syscalls/sys_enter_write")
+    fields = run("list", "syscalls:sys_enter_write").ok().out
+    check(re.search(r"^    count +size_t$", fields, re.M), fields)
+    equal(run("list", "cpu-*").ok().out.split(), ["cpu-clock", "software", "cpu-migrations", "software"], "events")
+    run("list", "nothing:*").fails(1, "no event matches")
+    run("list", "usdt:*").fails(2, "of which files")
+    run("list", f"uprobe:{path}:nothing").fails(1, "nothing like")
+    equal(run("list").ok().out, run("-e", "list").ok().out, "of all")

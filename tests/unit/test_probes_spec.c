@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit/test.h"
+
+#include <errno.h>
+
+#include "probes/files.h"
+#include "probes/names.h"
+#include "probes/spec.h"
+
+static struct probe_spec spec;
+static struct error why;
+
+static int parse(const char *text)
+{
+	return probe_spec_parse(&spec, text, &why);
+}
+
+TEST(each_kind)
+{
+	CHECK_EQ(parse("uprobe:/bin/x:main"), 0);
+	CHECK(spec.type == PROBE_UPROBE && !spec.offset);
+	CHECK_STR(spec.file, "/bin/x");
+	CHECK_STR(spec.name, "main");
+	CHECK_EQ(parse("uretprobe:libc:malloc"), 0);
+	CHECK_EQ(spec.type, PROBE_URETPROBE);
+	CHECK_EQ(parse("usdt:/bin/x:gc__start"), 0);
+	CHECK_STR(spec.provider, "");
+	CHECK_STR(spec.name, "gc__start");
+	CHECK_EQ(parse("usdt:libc:libc:memory_*"), 0);
+	CHECK_STR(spec.provider, "libc");
+	CHECK_STR(spec.name, "memory_*");
+	CHECK_EQ(parse("kprobe:vfs_read"), 0);
+	CHECK_STR(spec.file, "");
+	CHECK_EQ(parse("kretprobe:vfs_read"), 0);
+	CHECK_EQ(spec.type, PROBE_KRETPROBE);
+	CHECK_STR(probe_type_name(PROBE_KRETPROBE), "kretprobe");
+}
+
+TEST(names_of_cxx_have_colons)
+{
+	CHECK_EQ(parse("uprobe:/bin/x:std::vector<int>::push_back(int const&)"), 0);
+	CHECK_STR(spec.name, "std::vector<int>::push_back(int const&)");
+	CHECK_EQ(parse("uprobe:/bin/x:A::operator+"), 0);
+	CHECK_STR(spec.name, "A::operator+");
+	CHECK_EQ(parse("uprobe:/bin/x:A::operator++"), 0);
+	CHECK_STR(spec.name, "A::operator++");
+}
+
+TEST(offsets_and_addresses)
+{
+	CHECK_EQ(parse("uprobe:/bin/x:main+0x1c"), 0);
+	CHECK_STR(spec.name, "main");
+	CHECK_EQ(spec.offset, 0x1c);
+	CHECK_EQ(parse("uprobe:/bin/x:main+12"), 0);
+	CHECK_EQ(spec.offset, 12);
+	CHECK_EQ(parse("uprobe:/bin/x:0x401000"), 0);
+	CHECK_STR(spec.name, "");
+	CHECK_EQ(spec.offset, 0x401000);
+	CHECK_EQ(parse("kprobe:vfs_read+4"), 0);
+	CHECK_EQ(parse("uretprobe:/bin/x:main+4"), -EINVAL);
+	CHECK_EQ(parse("uprobe:/bin/x:ma*+4"), -EINVAL);
+	CHECK_EQ(parse("uprobe:/bin/x:main+4x"), -EINVAL);
+	CHECK_EQ(parse("uprobe:/bin/x:main+99999999999999999999"), -EINVAL);
+}
+
+TEST(what_is_none)
+{
+	char text[2 * PROBE_TEXT_MAX] = "uprobe:/bin/x:";
+
+	CHECK(!probe_spec_is("cycles") && !probe_spec_is("uprobe") && !probe_spec_is("") &&
+	      !probe_spec_is("uprobes:x:y") && !probe_spec_is("sched:sched_switch"));
+	CHECK(probe_spec_is("uprobe:") && probe_spec_is("usdt:x"));
+	CHECK_EQ(parse("uprobe:"), -EINVAL);
+	CHECK_EQ(parse("uprobe:/bin/x"), -EINVAL);
+	CHECK_EQ(parse("uprobe:/bin/x:"), -EINVAL);
+	CHECK_EQ(parse("uprobe::main"), -EINVAL);
+	CHECK_EQ(parse("usdt:x"), -EINVAL);
+	CHECK_EQ(parse("kprobe:"), -EINVAL);
+	memset(text + strlen(text), 'x', sizeof(text) - strlen(text) - 1);
+	CHECK_EQ(parse(text), -EINVAL);
+	CHECK(*why.text);
+}
+
+TEST(names_match)
+{
+	static const char mangled[] = "_ZN6probed7Thrower4stepEm";
+	static const char template[] = "_ZN6probed7Thrower5twiceIiEET_S2_";
+
+	CHECK(probe_name_matches("malloc", "malloc") && !probe_name_matches("mallo", "malloc"));
+	CHECK(probe_name_matches("memcpy", "memcpy@@GLIBC_2.14"));
+	CHECK(probe_name_matches("mal*", "malloc") && !probe_name_matches("mal?", "malloc"));
+	CHECK(probe_name_matches(mangled, mangled));
+	CHECK(!probe_name_matches("probed::*", mangled));
+	CHECK(probe_name_matches_demangled("probed::Thrower::step", mangled));
+	CHECK(probe_name_matches_demangled("probed::Thrower::step(unsigned long)", mangled));
+	CHECK(probe_name_matches_demangled("probed::*::st*", mangled));
+	CHECK(!probe_name_matches_demangled("step", mangled));
+	CHECK(probe_name_matches_demangled("probed::Thrower::twice<int>", template));
+	CHECK(!probe_name_matches_demangled("malloc", "malloc"));
+	/* (anonymous namespace)::f(), A::operator()(int) */
+	CHECK(probe_name_matches_demangled("(anonymous namespace)::f", "_ZN12_GLOBAL__N_11fEv"));
+	CHECK(probe_name_matches_demangled("A::operator()", "_ZN1AclEi"));
+}
+
+TEST(names_of_files)
+{
+	CHECK(probe_file_is("/usr/lib/libssl.so.3", "libssl"));
+	CHECK(probe_file_is("/usr/lib/libssl.so.3", "ssl"));
+	CHECK(probe_file_is("/usr/lib/libssl.so.3", "libssl.so.3"));
+	CHECK(probe_file_is("/usr/lib/libssl.so.3 (deleted)", "libssl.so.3"));
+	CHECK(probe_file_is("/usr/sbin/nginx", "nginx"));
+	CHECK(!probe_file_is("/usr/lib/libssl.so.3", "lib"));
+	CHECK(!probe_file_is("/usr/lib/libssl.so.3", "libss"));
+	CHECK(!probe_file_is("/usr/lib/libssl.so.3", "sl"));
+}
+
+int main(void)
+{
+	RUN(each_kind);
+	RUN(names_of_cxx_have_colons);
+	RUN(offsets_and_addresses);
+	RUN(what_is_none);
+	RUN(names_match);
+	RUN(names_of_files);
+	return TEST_END();
+}
