@@ -212,7 +212,7 @@ int usdt_argument(const char *arguments, unsigned int n, struct usdt_argument *o
 	length = operand_length(at);
 	if (memchr(at, '@', length)) {
 		size = strtol(at, &end, 10);
-		if (*end != '@')
+		if (*end != '@' || size < -8 || size > 8)
 			return -ENOTSUP;
 		length -= (size_t)(end + 1 - at);
 		at = end + 1;

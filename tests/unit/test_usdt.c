@@ -33,6 +33,7 @@ TEST(arguments_that_are_not_known)
 	static const char *const bad[] = {
 		"8@%rzz", "8@8(%rax,%rbx,4)", "3@%rax", "8@", "@%rax", "8@symbol(%rip)", "8@%xmm0",
 		"8@$5x", "8@5(", "8@(%rax", "8@-", "99999999999999@%rax",
+		"-9223372036854775808@%rax",
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
