@@ -23,6 +23,7 @@
 #define HOTSPOT_SPAN	(1u << 20)	/* bytes of one frame, at most */
 
 #define HOTSPOT_OTHER	(-1)	/* of a step: it is no code of HotSpot's */
+#define HOTSPOT_GUESS	(-2)	/* ... its frame is unknown: hotspot_finish() */
 
 struct hotspot_heap {
 	__u64 start, end, segmap, shift;
@@ -485,7 +486,8 @@ static __always_inline int hotspot_unsized(struct unwind_env *env, struct unwind
 
 /*
  * From the frame of @u, whose code lies at an address of its own, to its caller's. 0, or
- * STEP_DONE(); HOTSPOT_OTHER: it is not in the code cache, and nothing has changed.
+ * STEP_DONE(); HOTSPOT_OTHER: it is not in the code cache, and nothing has changed; HOTSPOT_GUESS:
+ * hotspot_finish() has to find the caller.
  */
 static __always_inline int hotspot_step(struct unwind_env *env, struct unwind_state *u,
 					struct hotspot_state *s, const struct ebp_hotspot *o)
@@ -508,7 +510,13 @@ static __always_inline int hotspot_step(struct unwind_env *env, struct unwind_st
 	}
 	if (err && s->method)
 		return STEP_DONE(EBP_NO_CFI);
-	return err ? apply_rule(env, u, EBP_RULE_SPECIAL | EBP_RULE_GAP) : 0;
+	return err ? HOTSPOT_GUESS : 0;
+}
+
+/* What hotspot_step() has left, apart from it for the sake of the stack that BPF programs have. */
+static __always_inline int hotspot_finish(struct unwind_env *env, struct unwind_state *u, int done)
+{
+	return done == HOTSPOT_GUESS ? apply_rule(env, u, EBP_RULE_SPECIAL | EBP_RULE_GAP) : done;
 }
 
 #endif

@@ -52,6 +52,7 @@ enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 enum bpf_func_id {
 	BPF_FUNC_task_storage_get = 156,
 	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_get_attach_cookie = 174,
 	BPF_FUNC_task_pt_regs = 175,
 };
 

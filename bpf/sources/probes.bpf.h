@@ -52,7 +52,10 @@ static __always_inline int is_due(__u64 place)
 
 static __always_inline __u64 place_of(void *ctx, enum ebp_probe_kind kind)
 {
-	return config.probes.cookies ? bpf_get_attach_cookie(ctx) : config.probes.only[kind];
+	if (config.probes.cookies &&
+	    bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_attach_cookie))
+		return bpf_get_attach_cookie(ctx);
+	return config.probes.only[kind];
 }
 
 static __always_inline void probe_kept(struct ebp_counters *c)
@@ -74,15 +77,15 @@ static __always_inline int probe_begin(struct sample *x, __u64 place)
 /* --- User code: uprobes. ---------------------------------------------------- */
 
 /* The stack, and the count of a hit that has this CPU's memory for itself. */
-static __always_inline void hit_alone(void *ctx, enum capture_at at, struct sample *x)
+static __always_inline void hit_alone(void *ctx, enum capture_at at, struct sample *x,
+				      struct ebp_count *one)
 {
 	struct ebp_counters *c = x->capture.counters;
-	struct ebp_count one = { .n = 1 };
 	int err = 0;
 
 	if (config.probes.records) {
 		leaf_registers(ctx, AT_KERNEL, &x->capture.unwind->regs);
-		if (!probe_counts(x->key.class, NULL, &x->capture.unwind->regs, &one))
+		if (!probe_counts(x->key.class, NULL, &x->capture.unwind->regs, one))
 			return;
 	}
 	if (!is_due(x->key.class))
@@ -95,9 +98,9 @@ static __always_inline void hit_alone(void *ctx, enum capture_at at, struct samp
 		__sync_fetch_and_add(&c->sent, 1);
 		err = 0;
 	}
-	if (err || (config.timeline && send_sample(&x->key, one, 0)))
+	if (err || (config.timeline && send_sample(&x->key, *one, 0)))
 		__sync_fetch_and_add(&c->lost[EBP_LOST_RING], 1);
-	else if (!config.timeline && count(&x->key, one))
+	else if (!config.timeline && count(&x->key, *one))
 		__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], 1);
 	else
 		probe_kept(c);
@@ -105,6 +108,7 @@ static __always_inline void hit_alone(void *ctx, enum capture_at at, struct samp
 
 static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp_probe_kind kind)
 {
+	struct ebp_count one = { .n = 1 };
 	__u64 *busy = probes_at_work();
 	struct sample x;
 
@@ -116,11 +120,11 @@ static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp
 	 */
 	__sync_fetch_and_add(busy, 1);
 	if (*(volatile __u64 *)busy == 1) {
-		hit_alone(ctx, at, &x);
+		hit_alone(ctx, at, &x, &one);
 	} else {
 		__sync_fetch_and_add(&x.capture.counters->taken, 1);
 		x.key.result = EBP_BUSY;
-		if (count_in_map(&x.key, (struct ebp_count){ .n = 1 }))
+		if (count_in_map(&x.key, one))
 			__sync_fetch_and_add(&x.capture.counters->lost[EBP_LOST_MAP], 1);
 		else
 			probe_kept(x.capture.counters);

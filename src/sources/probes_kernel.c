@@ -58,17 +58,17 @@ static int configure_latency(const struct probes *p, struct ebprof_bpf *skel, st
 	return err ? features_explain(e, err, "cannot choose maps for calls") : 0;
 }
 
-static int configure_values(const struct probes *p, struct ebprof_bpf *skel)
+static void configure_values(const struct probes *p, struct ebprof_bpf *skel)
 {
 	skel->rodata->config.probes.records = probes_have_values(p);
-	if (!probes_have_values(p))
-		return 0;
-	bpf_map__set_autocreate(skel->maps.probe_places, true);
+	/* Kernels before 6.8 verify functions that are never called, and want their maps. */
 	bpf_map__set_autocreate(skel->maps.probe_tests, true);
 	bpf_map__set_autocreate(skel->maps.probe_records, true);
+	bpf_map__set_max_entries(skel->maps.probe_tests, (uint32_t)(p->tests.n + !p->tests.n));
+	if (!probes_have_values(p))
+		return;
+	bpf_map__set_autocreate(skel->maps.probe_places, true);
 	bpf_map__set_max_entries(skel->maps.probe_places, (uint32_t)p->places.n);
-	return bpf_map__set_max_entries(skel->maps.probe_tests,
-					(uint32_t)(p->tests.n + !p->tests.n));
 }
 
 static int configure(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,

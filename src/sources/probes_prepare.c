@@ -119,7 +119,8 @@ static int add_found(struct probes *p, uint32_t event, const struct probe_spec *
 			name_function(place, f->places.v[i].name);
 		if (p->multi)
 			continue;
-		place->fd = uprobe_open_counted(path, place->offset, place->semaphore, p->only,
+		place->fd = uprobe_open_counted(path, place->offset, place->semaphore,
+						p->only ? p->only : -1,
 						spec->type == PROBE_URETPROBE);
 		if (place->fd < 0)
 			return explain(e, place->fd, "cannot set a uprobe");

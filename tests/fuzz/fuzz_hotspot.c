@@ -89,7 +89,9 @@ static void walk(const uint8_t *data, size_t size)
 	/* Most inputs have none. */
 	if (s.low >= s.high)
 		s.high = ~0ull;
-	for (int i = 0; i < STEPS && !hotspot_step(&env, &u, &s, &o); i++) {
+	for (int i = 0; i < STEPS; i++) {
+		if (hotspot_finish(&env, &u, hotspot_step(&env, &u, &s, &o)))
+			break;
 		if (hotspot_first_scope(&env, &s, &o, &c))
 			continue;
 		for (int k = 0; k < STEPS && c.at && !hotspot_next_scope(&env, &o, &c); k++)

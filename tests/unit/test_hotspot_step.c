@@ -145,13 +145,18 @@ static void begin_test(void)
 }
 
 /* A step from @pc, with the stack at STACK, that leads to RETURN. */
+static int step(struct unwind_state *u, struct hotspot_state *s, const struct ebp_hotspot *o)
+{
+	return hotspot_finish(&memory, u, hotspot_step(&memory, u, s, o));
+}
+
 static void check_step(uint64_t pc, int exact, uint64_t sp, uint64_t fp)
 {
 	u.pc = pc;
 	u.sp = STACK;
 	u.exact = (__u32)exact;
 	u.window = u.window_end = 0;
-	CHECK_EQ(hotspot_step(&memory, &u, &s, &layout), 0);
+	CHECK_EQ(step(&u, &s, &layout), 0);
 	CHECK_EQ(u.pc, RETURN);
 	CHECK_EQ(u.sp, sp);
 	CHECK_EQ(u.fp, fp);
@@ -281,9 +286,9 @@ TEST(other_code_is_left_alone)
 {
 	begin_test();
 	u.pc = CACHE_END;
-	CHECK_EQ(hotspot_step(&memory, &u, &s, &layout), HOTSPOT_OTHER);
+	CHECK_EQ(step(&u, &s, &layout), HOTSPOT_OTHER);
 	u.pc = CACHE + 0x80;		/* free */
-	CHECK_EQ(hotspot_step(&memory, &u, &s, &layout), HOTSPOT_OTHER);
+	CHECK_EQ(step(&u, &s, &layout), HOTSPOT_OTHER);
 	CHECK_EQ(u.pc, CACHE + 0x80);
 }
 
@@ -295,7 +300,7 @@ TEST(compiled_without_a_caller)
 	u.sp = STACK;
 	u.fp = STACK + 16;
 	put64(STACK + 40, BASE);
-	CHECK_EQ(hotspot_step(&memory, &u, &s, &layout), STEP_DONE(EBP_NO_CFI));
+	CHECK_EQ(step(&u, &s, &layout), STEP_DONE(EBP_NO_CFI));
 }
 
 /* At 0x20 the method itself at bytecode 5, at 0x30 another at 2, in the first, at 9. */
@@ -318,7 +323,7 @@ static void check_scopes(const struct ebp_hotspot *o, const char *scopes, size_t
 	u.pc = CODE + 0x30;
 	u.sp = STACK;
 	put64(STACK + 40, RETURN);
-	hotspot_step(&memory, &u, &s, o);
+	step(&u, &s, o);
 	CHECK_EQ(hotspot_first_scope(&memory, &s, o, &c), 0);
 	CHECK_EQ(c.at, 7);
 	CHECK_EQ(hotspot_next_scope(&memory, o, &c), 0);

@@ -363,7 +363,7 @@ static int check_program(const char *path, const char *btf_path, int number)
 int main(int argc, char **argv)
 {
 	static const char *const sections[] = { "perf_event", "raw_tp+", "tp_btf+",
-						"tracepoint", "uprobe+", "iter+" };
+						"tracepoint", "uprobe+", "kprobe", "iter+" };
 	LIBBPF_OPTS(libbpf_prog_handler_opts, handler, .prog_prepare_load_fn = look_at);
 	int n = 0;
 
