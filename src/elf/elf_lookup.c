@@ -84,6 +84,37 @@ int elf_lookup_each(const struct elf_file *f, elf_take_symbol *take_symbol, void
 	return err;
 }
 
+/* .gnu.hash begins with this; words of a Bloom filter follow. */
+struct gnu_hash {
+	uint32_t nbuckets, first, nwords, shift;
+};
+
+static uint32_t gnu_hash(const char *name)
+{
+	uint32_t h = 5381;
+
+	for (; *name; name++)
+		h = h * 33 + (uint8_t)*name;
+	return h;
+}
+
+int elf_may_export(const struct elf_file *f, const char *name)
+{
+	const struct elf_section *s = elf_file_section(f, ".gnu.hash");
+	uint32_t h = gnu_hash(name);
+	struct gnu_hash head;
+	uint64_t word, bits;
+
+	if (!s)
+		return elf_file_section(f, ".dynsym") != NULL;
+	if (!elf_file_is64(f) || elf_file_read(f, s->offset, &head, sizeof(head)) || !head.nwords ||
+	    elf_file_read(f, s->offset + sizeof(head) + h / 64 % head.nwords * sizeof(word), &word,
+			  sizeof(word)))
+		return 1;
+	bits = 1ull << h % 64 | 1ull << (h >> (head.shift & 31)) % 64;
+	return (word & bits) == bits;
+}
+
 int elf_lookup(const struct elf_file *f, struct elf_function *functions, size_t n)
 {
 	struct lookup l = { .functions = functions, .n = n };

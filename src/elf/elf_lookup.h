@@ -27,6 +27,11 @@ typedef void elf_take_symbol(void *ctx, const Elf64_Sym *sym, const char *name);
  */
 int elf_lookup_each(const struct elf_file *f, elf_take_symbol *take_symbol, void *ctx);
 /*
+ * Whether the file may export @name: 0 is sure, and takes two short reads (by the filter in
+ * .gnu.hash), so it can be asked of every file.
+ */
+int elf_may_export(const struct elf_file *f, const char *name);
+/*
  * Fills @functions: 0, or a negative errno where no table can be read. The first of several of one
  * name counts.
  */

@@ -214,10 +214,22 @@ static int read_at(const struct elf_file *f, uint64_t address, void *to, size_t 
 	return -EBADMSG;
 }
 
-/* The minor version; 0: not known. Py_Version is PY_VERSION_HEX, since 3.11. */
-static uint32_t version_of(const struct reading *r, const char *name)
+/*
+ * A file's name as CPython gives it, from behind "python" on, as "3.11" of libpython3.11.so.1.0;
+ * NULL: it has another.
+ */
+static const char *behind_python(const char *path)
 {
-	const char *number = strstr(name, "python3.");
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	name += begins(name, "lib") ? 3 : 0;
+	return begins(name, "python") ? name + 6 : NULL;
+}
+
+/* The minor version; 0: not known. Py_Version is PY_VERSION_HEX, since 3.11. */
+static uint32_t version_of(const struct reading *r, const char *path)
+{
+	const char *number = behind_python(path);
 	uint64_t hex = 0;
 	uint32_t minor = 0;
 
@@ -225,7 +237,7 @@ static uint32_t version_of(const struct reading *r, const char *name)
 		return !read_at(r->f, r->symbols[VERSION], &hex, sizeof(hex)) && hex >> 24 == 3
 			       ? hex >> 16 & 0xff
 			       : 0;
-	for (number = number ? number + 8 : ""; *number >= '0' && *number <= '9' && minor < 100;
+	for (number = number && begins(number, "3.") ? number + 2 : ""; *number >= '0' && *number <= '9' && minor < 100;
 	     number++)
 		minor = minor * 10 + (uint32_t)(*number - '0');
 	return minor;
@@ -429,8 +441,12 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 {
 	struct reading r = { .f = f, .out = out };
 
-	/* Nothing else is worth to be searched: it would be every file of the machine. */
-	if (!strstr(name, "python") && !elf_file_section(f, ".PyRuntime"))
+	/*
+	 * Nothing else is worth to be searched: it would be every file of the machine. A program
+	 * that has CPython in it exports it for extensions, or says so by a section (since 3.10).
+	 */
+	if (!behind_python(name) && !elf_file_section(f, ".PyRuntime") &&
+	    !elf_may_export(f, INTERPRETER))
 		return;
 	elf_code_collect(f, &r.code);
 	elf_lookup_each(f, take_symbol, &r);

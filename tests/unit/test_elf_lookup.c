@@ -45,6 +45,37 @@ TEST(in_ourselves)
 	close(fd);
 }
 
+static int may_export(const char *path, const char *name)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), may;
+	struct elf_file *f = elf_file_open(fd);
+
+	may = f ? elf_may_export(f, name) : -1;
+	elf_file_free(f);
+	close(fd);
+	return may;
+}
+
+/* All that it has, and little of what it has not. */
+TEST(by_the_filter)
+{
+	static const char *const has[] = { "malloc", "free", "strlen", "environ" };
+	void *libc = dlopen("libc.so.6", RTLD_NOW);
+	struct link_map *map = NULL;
+	int wrong = 0;
+	char name[32];
+
+	CHECK(libc && !dlinfo(libc, RTLD_DI_LINKMAP, &map));
+	for (size_t i = 0; i < sizeof(has) / sizeof(*has); i++)
+		CHECK_EQ(may_export(map->l_name, has[i]), 1);
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "no_such_function_%d", i);
+		wrong += may_export(map->l_name, name);
+	}
+	CHECK(wrong < 60);
+	dlclose(libc);
+}
+
 /* By .dynsym, of several versions; and a function that only chooses another one. */
 TEST(in_libc)
 {
@@ -96,6 +127,7 @@ TEST(by_a_child)
 int main(void)
 {
 	RUN(in_ourselves);
+	RUN(by_the_filter);
 	RUN(in_libc);
 	RUN(in_none);
 	RUN(by_a_child);
