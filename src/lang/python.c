@@ -237,8 +237,8 @@ static uint32_t version_of(const struct reading *r, const char *path)
 		return !read_at(r->f, r->symbols[VERSION], &hex, sizeof(hex)) && hex >> 24 == 3
 			       ? hex >> 16 & 0xff
 			       : 0;
-	for (number = number && begins(number, "3.") ? number + 2 : ""; *number >= '0' && *number <= '9' && minor < 100;
-	     number++)
+	number = number && begins(number, "3.") ? number + 2 : "";
+	for (; *number >= '0' && *number <= '9' && minor < 100; number++)
 		minor = minor * 10 + (uint32_t)(*number - '0');
 	return minor;
 }
