@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 ssize_t io_read(int fd, void *to, size_t size)
 {
 	ssize_t n;
@@ -23,6 +25,25 @@ ssize_t io_read_full(int fd, void *to, size_t size)
 	while (have < size && (n = io_read(fd, (char *)to + have, size - have)) > 0)
 		have += (size_t)n;
 	return n < 0 ? n : (ssize_t)have;
+}
+
+int io_read_until(int fd, void *to, size_t size, uint64_t end)
+{
+	size_t got = 0;
+
+	while (got < size) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		uint64_t now = clock_ns();
+		ssize_t n;
+
+		if (now >= end || !poll(&p, 1, (int)((end - now) / 1000000) + 1))
+			return -ETIMEDOUT;
+		n = io_read(fd, (char *)to + got, size - got);
+		if (n <= 0)
+			return n ? (int)n : -EBADMSG;
+		got += (size_t)n;
+	}
+	return 0;
 }
 
 ssize_t io_pread_full(int fd, void *to, size_t size, uint64_t offset)

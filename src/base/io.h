@@ -14,7 +14,12 @@
 ssize_t io_read(int fd, void *to, size_t size);
 /* Up to @size bytes, less only where the end comes before: how many. */
 ssize_t io_read_full(int fd, void *to, size_t size);
-/* The same at @offset. */
+/*
+ * All @size bytes, before it is @end (clock_ns()). 0, -ETIMEDOUT, -EBADMSG where the end comes
+ * before, or why they cannot be read.
+ */
+int io_read_until(int fd, void *to, size_t size, uint64_t end);
+/* io_read_full() at @offset. */
 ssize_t io_pread_full(int fd, void *to, size_t size, uint64_t offset);
 /* What one call writes: its bytes. */
 ssize_t io_write(int fd, const void *from, size_t size);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -39,27 +38,6 @@ static void look(int fd, struct elf_function *functions, size_t n, int to)
 	_exit(io_write_full(to, answers, size) != 0);
 }
 
-/* All @size bytes, before it is too late. */
-static int receive(int from, void *answers, size_t size)
-{
-	uint64_t end = clock_ns() + TIME_MAX * 1000000ull;
-	size_t got = 0;
-
-	while (got < size) {
-		struct pollfd p = { .fd = from, .events = POLLIN };
-		uint64_t now = clock_ns();
-		ssize_t n;
-
-		if (now >= end || !poll(&p, 1, (int)((end - now) / 1000000) + 1))
-			return -ETIMEDOUT;
-		n = io_read(from, (char *)answers + got, size - got);
-		if (n <= 0)
-			return n ? (int)n : -EBADMSG;	/* it died */
-		got += (size_t)n;
-	}
-	return 0;
-}
-
 int elf_lookup_apart(int fd, struct elf_function *functions, size_t n)
 {
 	struct answer *answers;
@@ -75,7 +53,8 @@ int elf_lookup_apart(int fd, struct elf_function *functions, size_t n)
 	close(ends[1]);
 	answers = xcalloc(n + 1, sizeof(*answers));
 	if (!err)
-		err = receive(ends[0], answers, (n + 1) * sizeof(*answers));
+		err = io_read_until(ends[0], answers, (n + 1) * sizeof(*answers),
+				    clock_ns() + TIME_MAX * 1000000ull);
 	close(ends[0]);
 	if (pid > 0) {
 		kill(pid, SIGKILL);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,32 +74,12 @@ static void look(int fd, const struct probe_spec *spec, size_t most, int to)
 
 /* --- Its owner. ---------------------------------------------------------------- */
 
-/* All @size bytes, before it is @end (clock_ns()). */
-static int receive(int from, void *to, size_t size, uint64_t end)
-{
-	size_t got = 0;
-
-	while (got < size) {
-		struct pollfd p = { .fd = from, .events = POLLIN };
-		uint64_t now = clock_ns();
-		ssize_t n;
-
-		if (now >= end || !poll(&p, 1, (int)((end - now) / 1000000) + 1))
-			return -ETIMEDOUT;
-		n = io_read(from, (char *)to + got, size - got);
-		if (n <= 0)
-			return n ? (int)n : -EBADMSG;	/* it died */
-		got += (size_t)n;
-	}
-	return 0;
-}
-
 static int receive_text(int from, uint32_t size, uint64_t end, char **text)
 {
 	if (size > TEXT_MAX)
 		return -EBADMSG;
 	*text = xcalloc(size + 1, 1);
-	return receive(from, *text, size, end);
+	return io_read_until(from, *text, size, end);
 }
 
 static int receive_place(int from, const struct header *h, uint64_t end, struct probe_found *out)
@@ -126,7 +105,7 @@ static int receive_all(int from, size_t most, struct probe_found *out)
 	char *near = NULL;
 	int err;
 
-	while (!(err = receive(from, &h, sizeof(h), end)) && h.offset && !err) {
+	while (!(err = io_read_until(from, &h, sizeof(h), end)) && h.offset && !err) {
 		if (out->places.n >= most)
 			return -EBADMSG;
 		err = receive_place(from, &h, end, out);
