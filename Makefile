@@ -46,7 +46,7 @@ $(PRELOAD): $(wildcard src/preload/*.[ch]) Makefile
 	$(CC) -D_GNU_SOURCE -Isrc -I. $(PRELOAD_FLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^)
 
 help: ## this list
-	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile tests/tests.mk | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile packaging/package.mk tests/tests.mk | expand -t 16
 
 $(PROGRAM): $(OBJ) | $(PRELOAD)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -127,4 +127,5 @@ clean: ## remove what was built
 	rm -rf $(BUILD) ebprof
 
 -include $(OBJ:.o=.d)
+include packaging/package.mk
 include tests/tests.mk

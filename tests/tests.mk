@@ -14,9 +14,10 @@ DEPS_TEST  := python3:python3 ruby:ruby openssl:openssl g++ rustc:rustc golang-g
 	chromium:chromium valgrind:valgrind libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 \
 	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \
 	libxml2-utils:xmllint jq:jq tmux:tmux zsh:zsh fish:fish protobuf-compiler:protoc golang-github-google-pprof-dev \
-	qemu-system-x86:qemu-system-x86_64 zstd:zstd lz4:lz4 php-cli:php php-fpm:php-fpm8.2 $(DEPS_CROSS)
+	qemu-system-x86:qemu-system-x86_64 zstd:zstd lz4:lz4 php-cli:php php-fpm:php-fpm8.2 mmdebstrap:mmdebstrap \
+	$(DEPS_CROSS) $(DEPS_DEB)
 
-.PHONY: deps deps-test test test-build test-unit test-e2e test-vm cross-arm64 fuzz lint analyze coverage sanitize \
+.PHONY: deps deps-test test test-build test-unit test-e2e test-vm test-deb cross-arm64 fuzz lint analyze coverage sanitize \
 	valgrind bench bench-page
 
 deps: ## install what building needs (apt), where anything is missing
@@ -237,6 +238,7 @@ TEST_ENV := BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME)
 test: ## install what is missing, build and run all tests (as root)
 	@$(MAKE) --no-print-directory deps-test
 	@$(MAKE) --no-print-directory -j$$(nproc) test-build
+	@$(MAKE) --no-print-directory deb
 	@$(TEST_ENV) tests/run
 
 test-unit: $(UNIT_BIN) ## unit tests alone, under ASan and UBSan
@@ -248,6 +250,10 @@ test-e2e: ebprof $(BUILD)/static/ebprof $(FIX_BIN) ## end-to-end tests alone (as
 test-vm: deps-test ## tests on other kernels, under QEMU; tests/run vm arm64 [CASE] for some of them
 	@$(MAKE) --no-print-directory vm-build $(TEST)/relocations
 	@$(TEST_ENV) tests/run vm
+
+test-deb: deps-test ## the package: installed, run and removed in a bare Debian (as root)
+	@$(MAKE) --no-print-directory deb
+	@$(TEST_ENV) tests/run deb
 
 cross-arm64: deps-test ## compile everything for aarch64, and run unit tests for it under QEMU
 	@$(TEST_ENV) tests/run cross
