@@ -14,6 +14,7 @@
 #define WAITING_MAX	(64u << 20)
 /* in a row: then a process's stacks are not sent any more */
 #define FAILURES_MAX	16
+#define NO_TIME		1	/* its process has had its share, or is to be tried later */
 
 #ifdef __aarch64__
 #define REG_PC 32
@@ -78,30 +79,33 @@ static void as_it_was(const struct ebp_rescue *s, struct unwind_result *out)
 	out->fp_frames = out->by_fp = 0;
 }
 
+/* -EAGAIN: not yet; else @out is filled: 0, or NO_TIME, where it was not tried. */
 static int try(struct rescue *r, const struct ebp_rescue *s, uint32_t incarnation,
 	       struct unwind_result *out)
 {
 	int many = procs_mappings(r->procs, incarnation) > MANY_MAPPINGS, err;
 	pid_t pid = (pid_t)s->key.process.tgid;
-	uint64_t begin = clock_ns(), end;
+	uint64_t now = clock_ns(), before, took;
 	struct unwind_mapping *list;
 	size_t n;
 
-	if ((many && begin < r->next_many) || !budget_has(&r->budget, pid, begin)) {
+	if ((many && now < r->next_many) || !budget_has(&r->budget, pid, now)) {
 		as_it_was(s, out);
-		return 0;
+		return NO_TIME;
 	}
+	/* CPU time: what a busy machine does meanwhile is no process's doing. */
+	before = clock_thread_ns();
 	list = tracker_mappings(r->tracker, incarnation, s->time, &n);
 	err = unwinder_rescue(r->unwinder, s, list, n, r->max, out);
 	free(list);
-	end = clock_ns();
+	took = clock_thread_ns() - before;
 	if (many)
-		r->next_many = end + MANY_SPARE * (end - begin);
-	budget_took(&r->budget, pid, begin, end);
+		r->next_many = now + (1 + MANY_SPARE) * took;
+	budget_took(&r->budget, pid, now, now + took);
 	return err;
 }
 
-/* -EAGAIN: not yet; else 0 with @out filled. */
+/* As try(). */
 static int unwind(struct rescue *r, const struct ebp_rescue *s, struct unwind_result *out)
 {
 	uint32_t incarnation = procs_at(r->procs, (pid_t)s->key.process.tgid, s->time);
@@ -122,12 +126,17 @@ static int unwind(struct rescue *r, const struct ebp_rescue *s, struct unwind_re
 	return try(r, s, incarnation, out);
 }
 
-static void give_out(struct rescue *r, const struct ebp_rescue *s,
+/* How it ended counts where it was tried: @err as of unwind(). */
+static void give_out(struct rescue *r, const struct ebp_rescue *s, int err,
 		     const struct unwind_result *result)
 {
 	uint64_t pid = s->key.process.tgid;
 	uint32_t failures = hashmap_get(&r->failures, pid);
 
+	if (err == NO_TIME) {
+		r->done(r->ctx, s, result);
+		return;
+	}
 	if (result->result == EBP_COMPLETE) {
 		r->saved++;
 		hashmap_del(&r->failures, pid);
@@ -144,17 +153,19 @@ void rescue_take(struct rescue *r, const struct ebp_rescue *sample)
 {
 	struct unwind_result result;
 	struct ebp_rescue *copy;
+	int err;
 
 	/* Without tables of it, or with those of the program that it was. */
 	if (sample->key.result == EBP_NO_PROCESS)
 		tracker_add(r->tracker, (pid_t)sample->key.process.tgid, sample->key.process.start);
-	if (!unwind(r, sample, &result)) {
-		give_out(r, sample, &result);
+	err = unwind(r, sample, &result);
+	if (err != -EAGAIN) {
+		give_out(r, sample, err, &result);
 		return;
 	}
 	if (r->bytes + size_of(sample) > WAITING_MAX) {
 		as_it_was(sample, &result);
-		give_out(r, sample, &result);
+		give_out(r, sample, err, &result);
 		return;
 	}
 	copy = xmalloc(size_of(sample));
@@ -173,13 +184,13 @@ static void retry(struct rescue *r, int wait)
 		struct ebp_rescue *s = r->waiting.v[i];
 		int err = unwind(r, s, &result);
 
-		if (err && wait) {
+		if (err == -EAGAIN && wait) {
 			r->waiting.v[kept++] = s;
 			continue;
 		}
-		if (err)
+		if (err == -EAGAIN)
 			as_it_was(s, &result);
-		give_out(r, s, &result);
+		give_out(r, s, err, &result);
 		r->bytes -= size_of(s);
 		free(s);
 	}
