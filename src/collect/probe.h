@@ -59,7 +59,6 @@ void probe_cpu_clock(struct feature_result *r);
 void probe_hardware(struct feature_result *r);
 void probe_sample_rate(struct feature_result *r);
 void probe_max_stack(struct feature_result *r);
-void probe_mmap_build_id(struct feature_result *r);
 void probe_procmap_query(struct feature_result *r);
 void probe_tracefs(struct feature_result *r);
 void probe_cgroups(struct feature_result *r);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -128,35 +127,6 @@ void probe_max_stack(struct feature_result *r)
 	else
 		probe_say(r, frames < PERF_MAX_STACK_DEPTH ? FEATURE_DEGRADED : FEATURE_OK,
 			  "%ld frames", frames);
-}
-
-void probe_mmap_build_id(struct feature_result *r)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_DUMMY,
-		.exclude_kernel = 1,
-		.mmap = 1,
-		.mmap2 = 1,
-		.build_id = 1,
-	};
-	int err;
-
-	/*
-	 * To an older kernel the bit is a reserved one: EINVAL. Who knows it goes
-	 * on to the group leader, which is no open file: EBADF, and no event was
-	 * made. (The machine's first event on a task costs 10 ms in the kernel.)
-	 */
-	err = syscall(SYS_perf_event_open, &attr, 0, -1, INT_MAX, PERF_FLAG_FD_CLOEXEC) < 0 ? errno
-											    : 0;
-	if (err == EBADF)
-		probe_say(r, FEATURE_OK, "works");
-	else if (err == EACCES || err == EPERM)
-		probe_say(r, FEATURE_SKIPPED, "not permitted to try");
-	else
-		probe_say(r, FEATURE_DEGRADED, "%s",
-			  err == EINVAL ? "not in this kernel" : strerror(err));
 }
 
 void probe_procmap_query(struct feature_result *r)

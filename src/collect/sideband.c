@@ -54,10 +54,6 @@ static int open_ring(struct sideband *s, int cpu)
 
 	if (fd == -ENODEV)
 		return 0;
-	if (fd == -EINVAL && s->attr.build_id) {	/* before 5.12 */
-		s->attr.build_id = 0;
-		return open_ring(s, cpu);
-	}
 	if (fd < 0)
 		return fd;
 	map = mmap(NULL, s->page_size + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -139,6 +135,11 @@ struct sideband *sideband_new(struct error *e)
 	}
 	s = xcalloc(1, sizeof(*s));
 	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
+	/*
+	 * Without build IDs of what is mapped: where one listener asks for them, the kernel marks
+	 * the records of others, who did not, as having them, too (perf_event_mmap_output() up to
+	 * Linux 6.18), and perf aborts.
+	 */
 	s->attr = (struct perf_event_attr){
 		.size = sizeof(s->attr),
 		.type = PERF_TYPE_SOFTWARE,
@@ -147,7 +148,6 @@ struct sideband *sideband_new(struct error *e)
 		.sample_id_all = 1,
 		.mmap = 1,
 		.mmap2 = 1,
-		.build_id = 1,
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
@@ -259,15 +259,13 @@ static int by_time(const void *a, const void *b)
 
 static void parse_mmap2(const struct perf_event_header *h, struct sideband_event *ev)
 {
-	/* linux/perf_event.h, PERF_RECORD_MMAP2 */
+	/* linux/perf_event.h, PERF_RECORD_MMAP2; misc may say it has a build ID, and is wrong */
 	const struct mmap2 {
 		struct perf_event_header h;
 		uint32_t pid, tid;
 		uint64_t addr, len, pgoff;
-		union {
-			struct { uint32_t maj, min; uint64_t ino, generation; } file;
-			struct { uint8_t size, reserved[3], id[20]; } build;
-		} u;
+		uint32_t maj, min;
+		uint64_t ino, generation;
 		uint32_t prot, flags;
 		char path[];
 	} *m = (const void *)h;
@@ -278,16 +276,9 @@ static void parse_mmap2(const struct perf_event_header *h, struct sideband_event
 	ev->end = m->addr + m->len;
 	ev->offset = m->pgoff;
 	ev->text = m->path;
-	if (h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-		ev->build_id = m->u.build.id;
-		ev->build_id_size = m->u.build.size <= sizeof(m->u.build.id)
-					    ? m->u.build.size
-					    : sizeof(m->u.build.id);
-	} else {
-		ev->dev_major = m->u.file.maj;
-		ev->dev_minor = m->u.file.min;
-		ev->inode = m->u.file.ino;
-	}
+	ev->dev_major = m->maj;
+	ev->dev_minor = m->min;
+	ev->inode = m->ino;
 }
 
 /* 1 where @h is an event for the caller. Threads' forks and exits are not. */

@@ -26,9 +26,7 @@ struct sideband_event {
 	/* MMAP: */
 	uint64_t start, end, offset;
 	uint32_t dev_major, dev_minor;
-	uint64_t inode;		/* 0 where the build id stands instead */
-	const uint8_t *build_id;
-	uint8_t build_id_size;	/* bytes; 0: none */
+	uint64_t inode;
 };
 
 struct sideband;

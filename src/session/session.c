@@ -234,8 +234,6 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 		.dev_major = ev->dev_major,
 		.dev_minor = ev->dev_minor,
 		.inode = ev->inode,
-		.build_id = ev->build_id,
-		.build_id_size = ev->build_id_size,
 		.start = ev->start,
 		.end = ev->end,
 	};
