@@ -64,7 +64,6 @@ struct lang_walk {
 	__u32 done;		/* the walk reached its end */
 	__u32 reserved;
 	__u64 hash;		/* of the frames before the list */
-	__u64 header[4];	/* of an object that is looked at */
 	__u64 state[WALK_WORDS];/* the language's own */
 };
 

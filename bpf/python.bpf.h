@@ -14,7 +14,7 @@ static __always_inline int python_read(struct python_env *env __attribute__((unu
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
-#include "bpf/python_step.h"
+#include "bpf/python_describe.h"
 
 _Static_assert(sizeof(struct python_state) <= 8 * WALK_WORDS, "room");
 
@@ -23,68 +23,7 @@ static __always_inline struct python_state *python_state_of(struct lang_walk *w)
 	return (void *)w->state;
 }
 
-/* --- What a code object says of itself. ------------------------------------ */
-
-#define UNICODE_KIND(state)	((state) >> 2 & 7)
-#define UNICODE_COMPACT		0x20u
-#define UNICODE_ASCII		0x40u
-
-/*
- * The string object at @address into @dst, of which @mask + 1 bytes may be written. Objects that
- * are not compact, which only old extensions make, have none.
- */
-static __always_inline void python_text(struct lang_walk *w, const struct ebp_python *o,
-					__u64 address, struct ebp_text *t, __u8 *dst, __u32 mask)
-{
-	__u32 state = 0, bytes;
-
-	t->length = t->width = 0;
-	if (bpf_probe_read_user(w->header, sizeof(w->header), (void *)address) ||
-	    w->header[1] != python_state_of(w)->bias + o->unicode_type ||
-	    bpf_probe_read_user(&state, sizeof(state), (void *)(address + 32)) ||
-	    !(state & UNICODE_COMPACT))
-		return;
-	address += state & UNICODE_ASCII ? o->ascii : o->compact;
-	bytes = w->header[2] < mask ? w->header[2] * UNICODE_KIND(state) : mask;
-	bytes = bytes < mask ? bytes : mask;
-	barrier_var(bytes);
-	bytes &= mask;
-	if (bpf_probe_read_user(dst, bytes, (void *)address))
-		return;
-	t->length = w->header[2] < 1u << 30 ? w->header[2] : 1u << 30;
-	t->width = UNICODE_KIND(state);
-}
-
-/* The line table, a bytes object. Returns how much of it was read. */
-static __always_inline __u32 python_table(struct lang_walk *w, struct ebp_code *r,
-					  __u64 address)
-{
-	__u32 n;
-
-	r->table = address + 32;
-	r->table_bytes = 0;
-	if (bpf_probe_read_user(w->header, sizeof(w->header), (void *)address))
-		return 0;
-	r->table_bytes = w->header[2] < 1u << 30 ? w->header[2] : 1u << 30;
-	n = r->table_bytes < EBP_CODE_TABLE ? r->table_bytes : EBP_CODE_TABLE - 1;
-	barrier_var(n);
-	n &= EBP_CODE_TABLE - 1;
-	return bpf_probe_read_user(r->table_data, n, (void *)(address + 32)) ? 0 : n;
-}
-
-/* 1 where all could be read. */
-static __always_inline int python_describe(struct lang_walk *w, const struct ebp_python *o,
-					   struct ebp_code *r)
-{
-	const struct python_state *s = python_state_of(w);
-
-	r->version = o->minor;
-	r->first_line = python_half(s->code_words, o->code_first_line, PYTHON_CODE_WORDS - 1);
-	python_text(w, o, CODE_WORD(s, o->code_name), &r->name, r->name_bytes, EBP_CODE_NAME - 1);
-	python_text(w, o, CODE_WORD(s, o->code_file), &r->file, r->file_bytes, EBP_CODE_FILE - 1);
-	r->head.n = python_table(w, r, CODE_WORD(s, o->code_table));
-	return r->name.width && r->file.width && r->head.n;
-}
+/* --- The walk. ------------------------------------------------------------- */
 
 /*
  * Gives the last frame of this CPU's walk its id, where that is LANG_NEW. What is so then, @done
@@ -103,11 +42,9 @@ __noinline int python_announce(__u32 frame, __u32 done)
 	r = code_begin(w, EBP_LANGUAGE_PYTHON);
 	if (!r)
 		return LANG_END;
-	w->pending |= code_send(w, r, python_describe(w, o, r)) << EBP_CODE_SHIFT;
+	w->pending |= code_send(w, r, python_describe(NULL, python_state_of(w), o, r)) << EBP_CODE_SHIFT;
 	return LANG_ON;
 }
-
-/* --- The walk. ------------------------------------------------------------- */
 
 /* One frame of this CPU's walk (LANG_*). @frame as in unwind_frame(). */
 __noinline int python_frame(__u32 frame)

@@ -39,7 +39,7 @@ struct python_state {
 	__u32 entry;
 	__u64 frame_words[PYTHON_FRAME_WORDS];
 	__u64 code_words[PYTHON_CODE_WORDS];
-	__u64 name_words[4];
+	__u64 name_words[4];	/* of its name, and of other objects that are looked at */
 };
 
 static __always_inline __u64 python_word(const __u64 *words, __u32 offset, __u32 mask)

@@ -122,6 +122,7 @@ static __always_inline int send_for_rescue(struct ebp_rescue *r, const struct eb
 	r->time = bpf_ktime_get_ns();
 	r->cpu = bpf_get_smp_processor_id();
 	r->key = *key;
+	r->thread_pointer = r->runtime = 0;
 	/*
 	 * A clever compiler knows the bound from the function; the verifier does not, and before
 	 * Linux 6.3 not from a copy of the register that was compared. So this is the last that

@@ -208,8 +208,13 @@ struct ebp_rescue {
 	__u32 cpu;
 	__u32 reserved;
 	__u64 sp;		/* address of the first byte of stack */
+	/*
+	 * Of a thread that sleeps, which is sent without its stack; else 0: where its thread-local
+	 * storage is, and ns of CPU time that it had had.
+	 */
+	__u64 thread_pointer, runtime;
 	__u64 stack[];
 };
-_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 72 + 8 * EBP_REGS + 8 + 8 + 8, "wire");
+_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 72 + 8 * EBP_REGS + 8 + 8 + 8 + 16, "wire");
 
 #endif

@@ -67,6 +67,20 @@ struct lang_code {
 	void *more;		/* the language's own */
 };
 
+/* A thread that does not run, and who takes what its frames are of. */
+struct lang_walk {
+	const struct ebp_layout *layout;
+	uint64_t bias;			/* of the interpreter's mapping */
+	uint64_t thread_pointer;
+	pid_t pid;
+	const struct lang_reader *reader;
+	/* the id of the code that has @identity in its process; 0: not met before */
+	uint64_t (*find)(void *ctx, uint64_t identity);
+	/* gives it one: @record is what the code says of itself */
+	uint64_t (*take)(void *ctx, uint64_t identity, struct ebp_code *record);
+	void *ctx;
+};
+
 struct lang_ops {
 	const char *name;	/* "Python" */
 	const char *reads;	/* of which versions, on which machines: for `ebprof doctor` */
@@ -93,6 +107,11 @@ struct lang_ops {
 	/* What is at @place, the innermost first: how many, at most @max. NULL: @code alone. */
 	size_t (*frames)(const struct lang_code *code, uint32_t place, struct lang_frame *out,
 			 size_t max);
+	/*
+	 * Of a listed language: the frames of a thread, as the BPF programs make them, to @words,
+	 * which has room for EBP_WORDS_MAX. Returns how many. NULL: only these can.
+	 */
+	size_t (*walk)(const struct lang_walk *w, uint64_t *words);
 	/* What is kept from code to code. */
 	void *(*open)(void);
 	void (*close)(void *state);

@@ -6,8 +6,12 @@
 
 #include "base/hashmap.h"
 #include "bpf/unwind.h"
+#include "lang/lang_pages.h"
 
 #define TEXT_CHUNK 32	/* bytes of a text that ends with a zero */
+#define WALKED_MAX 8192	/* codes that are kept of threads that slept */
+/* Their ids count down from the last one; the kernel's count up from each CPU's first. */
+#define WALKED_ID(i) ((1ull << EBP_CODE_BITS) - 1 - (i))
 #define KEPT 4		/* codes of one slot: those before the last may be in stacks under way */
 
 /* What was found in an image. */
@@ -23,6 +27,12 @@ struct slot {
 	uint32_t next;
 };
 
+/* Code of a thread that slept. */
+struct walked {
+	struct ebp_process process;
+	uint64_t identity;
+};
+
 struct langs {
 	const struct images *images;
 	langs_publish *publish;
@@ -35,6 +45,9 @@ struct langs {
 	VEC(struct lang_code) codes;
 	struct hashmap ids;			/* id -> place in codes */
 	struct slot slots[EBP_CODES];
+	VEC(struct walked) walked;
+	struct hashmap walked_ids;		/* hash of one -> index */
+	struct lang_pages *pages;		/* NULL: not needed yet */
 	char why[256];
 };
 
@@ -76,6 +89,9 @@ void langs_free(struct langs *l)
 	vec_free(&l->layouts);
 	vec_free(&l->codes);
 	hashmap_free(&l->ids);
+	vec_free(&l->walked);
+	hashmap_free(&l->walked_ids);
+	free(l->pages);
 	free(l);
 }
 
@@ -227,19 +243,26 @@ static struct ebp_code *fetched(const struct langs *l, const struct ebp_code *re
 	return r;
 }
 
-void langs_code(struct langs *l, const struct ebp_code *record, size_t size)
+/* 0, or negative where the record is not whole. */
+static int decode(const struct langs *l, const struct ebp_code *record, size_t size,
+		  struct lang_code *out)
 {
 	struct ebp_code *whole = fetched(l, record, size);
+	int err = lang_code_decode(whole ? whole : record, size, out);
+
+	free(whole);
+	if (!err && out->ops->complete)
+		out->ops->complete(out, record, &l->readers[out->ops->language]);
+	return err;
+}
+
+void langs_code(struct langs *l, const struct ebp_code *record, size_t size)
+{
 	struct lang_code code;
 	uint32_t place;
 
-	int err = lang_code_decode(whole ? whole : record, size, &code);
-
-	free(whole);
-	if (err)
+	if (decode(l, record, size, &code))
 		return;
-	if (code.ops->complete)
-		code.ops->complete(&code, record, &l->readers[code.ops->language]);
 	place = make_place(l, record->slot % EBP_CODES);
 	l->codes.v[place] = code;
 	hashmap_set(&l->ids, code.id, place);
@@ -250,4 +273,77 @@ const struct lang_code *langs_find(const struct langs *l, uint64_t id)
 	uint32_t place = hashmap_get(&l->ids, id);
 
 	return place == HASHMAP_NONE ? NULL : &l->codes.v[place];
+}
+
+/* --- Threads that sleep. --------------------------------------------------------- */
+
+struct walking {
+	struct langs *l;
+	struct ebp_process process;
+};
+
+/* The index of @w; HASHMAP_NONE: it is new, and *@hash is free for it. */
+static uint32_t find_walked(const struct langs *l, const struct walked *w, uint64_t *hash)
+{
+	uint32_t i;
+
+	*hash = hash_bytes(w, sizeof(*w));
+	for (; (i = hashmap_get(&l->walked_ids, *hash)) != HASHMAP_NONE; ++*hash)
+		if (!memcmp(&l->walked.v[i], w, sizeof(*w)))
+			break;
+	return i;
+}
+
+static uint64_t walked_id(void *ctx, uint64_t identity)
+{
+	const struct walking *g = ctx;
+	const struct walked w = { g->process, identity };
+	uint64_t hash;
+	uint32_t i = find_walked(g->l, &w, &hash);
+
+	return i == HASHMAP_NONE ? 0 : WALKED_ID(i);
+}
+
+static uint64_t take_walked(void *ctx, uint64_t identity, struct ebp_code *record)
+{
+	const struct walking *g = ctx;
+	const struct walked w = { g->process, identity };
+	struct langs *l = g->l;
+	struct lang_code code;
+	uint64_t hash;
+
+	record->process = g->process;
+	record->id = WALKED_ID(l->walked.n);
+	if (l->walked.n >= WALKED_MAX || find_walked(l, &w, &hash) != HASHMAP_NONE ||
+	    decode(l, record, sizeof(*record) + record->head.n, &code))
+		return EBP_CODE_UNNAMED;
+	hashmap_set(&l->ids, code.id, (uint32_t)l->codes.n);
+	vec_push(&l->codes, code);
+	hashmap_set(&l->walked_ids, hash, (uint32_t)l->walked.n);
+	vec_push(&l->walked, w);
+	return code.id;
+}
+
+size_t langs_walk(struct langs *l, uint32_t number, const struct langs_thread *t, uint64_t *words)
+{
+	const struct lang_image *image =
+		number && number <= l->layouts.n ? &l->layouts.v[number - 1] : NULL;
+	struct walking g = { l, t->process };
+	struct lang_reader reader;
+
+	if (!image || !image->ops->walk || !l->read)
+		return 0;
+	if (!l->pages)
+		l->pages = xcalloc(1, sizeof(*l->pages));
+	lang_pages_begin(l->pages, &l->readers[image->ops->language]);
+	reader = (struct lang_reader){ .read = lang_pages_read, .ctx = l->pages };
+	return image->ops->walk(&(const struct lang_walk){ .layout = &image->layout,
+							   .bias = t->bias,
+							   .thread_pointer = t->thread_pointer,
+							   .pid = (pid_t)t->process.tgid,
+							   .reader = &reader,
+							   .find = walked_id,
+							   .take = take_walked,
+							   .ctx = &g },
+				words);
 }

@@ -48,4 +48,18 @@ void langs_code(struct langs *l, const struct ebp_code *record, size_t size);
 /* What @id means; NULL: not known (any more). Valid until the next langs_code(). */
 const struct lang_code *langs_find(const struct langs *l, uint64_t id);
 
+/* A thread that sleeps. */
+struct langs_thread {
+	struct ebp_process process;
+	uint64_t thread_pointer;
+	uint64_t bias;		/* of the mapping of the interpreter */
+};
+
+/*
+ * The frames of @t, which runs the interpreter of layout @number, to @words, which has room for
+ * EBP_WORDS_MAX: as the BPF programs send them, read from outside while it sleeps. Returns how
+ * many; 0 where it has none, or its language is not read so.
+ */
+size_t langs_walk(struct langs *l, uint32_t number, const struct langs_thread *t, uint64_t *words);
+
 #endif

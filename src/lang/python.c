@@ -17,6 +17,7 @@
 #include "lang/lang.h"
 #include "lang/python_code.h"
 #include "lang/python_lines.h"
+#include "lang/python_walk.h"
 
 #define TYPE_BASICSIZE	32	/* of PyTypeObject, as far back as it goes */
 #define TYPE_SIZE	40	/* bytes of a type that are read */
@@ -470,4 +471,5 @@ const struct lang_ops lang_python = {
 	.lock = "GIL",
 	.recognise = recognise,
 	.line = line,
+	.walk = python_walk,
 };

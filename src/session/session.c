@@ -36,6 +36,8 @@
 #define END_STACKS	(1000 * MS)	/* stacks are taken for so long after the end, */
 /* and then counts, so that those that were taken are not in vain */
 #define END_COUNTS	(1500 * MS)
+/* for frames of interpreters in threads that sleep at the beginning: meanwhile they wake up */
+#define INTERPRETERS_MAX (500 * MS)
 #define RESCUES_AT_ONCE	16	/* some 2 ms of work */
 /* processes with tables at one time; others are unwound in user space */
 #define SPACES		32768
@@ -63,6 +65,7 @@ struct session {
 	uint64_t stopped, drained, next_tick;
 	uint64_t started_at;		/* CLOCK_REALTIME ns */
 	uint64_t side_band_lost;
+	uint64_t interpreters;		/* ns that frames of sleeping threads took */
 	uint64_t folded;		/* processes that were made one for each name */
 	uint32_t cpus;				/* that are sampled */
 };
@@ -279,6 +282,27 @@ static void on_count(void *ctx, const struct ebp_key *key, const struct ebp_coun
 	assembler_count(s->assembler, key, count, clock_ns());
 }
 
+/* What an interpreter runs in a thread that sleeps. */
+static void take_interpreter(struct session *s, struct ebp_rescue *sample)
+{
+	uint64_t bias = 0, begin = clock_ns();
+	uint32_t incarnation, number;
+	struct ebp_stack *frames = NULL;
+
+	if (s->interpreters >= INTERPRETERS_MAX)
+		return;
+	incarnation = procs_at(s->procs, (pid_t)sample->key.process.tgid, sample->time);
+	number = tracker_interpreter(s->tracker, incarnation, sample->time, &bias);
+	if (number)
+		frames = sleeper_frames(s->langs, sample, number, bias);
+	if (frames) {
+		assembler_stack(s->assembler, frames);
+		sample->lang_id = frames->id;
+	}
+	free(frames);
+	s->interpreters += clock_ns() - begin;
+}
+
 /*
  * A stack to be unwound here; that of a thread that sleeps, which has an id, is yet to be fetched.
  */
@@ -286,8 +310,11 @@ static void take_rescue(struct session *s, const struct ebp_rescue *sample)
 {
 	struct ebp_rescue *whole = NULL;
 
-	if (sample->key.user_id && !sample->head.n)
+	if (sample->key.user_id && !sample->head.n) {
 		sample = whole = sleeper_fetch(s->o->remote, sample);
+		if (whole->head.n && whole->thread_pointer)
+			take_interpreter(s, whole);
+	}
 	rescue_take(s->rescue, sample);
 	free(whole);
 }

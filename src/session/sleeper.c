@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,27 +12,35 @@
 
 #define PAGE 4096u
 
+/* What the kernel says of the thread in a file of /proc; 0, or negative where it is gone. */
+static int read_file(const struct ebp_key *key, const char *name, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/%s", key->process.tgid, key->tid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, text, size - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? 0 : -1;
+}
+
 /*
  * The stack pointer of a thread that is in a system call or blocked otherwise; 0: it runs, or is
  * gone.
  */
 static uint64_t stack_pointer(const struct ebp_key *key)
 {
-	char path[64], text[256], *last;
+	char text[256], *last;
 	uint64_t sp = 0;
-	ssize_t n;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/syscall", key->process.tgid, key->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
 	/* proc(5): "NUMBER ARGUMENTS... SP PC", "-1 SP PC", or "running". */
-	text[n] = '\0';
+	if (read_file(key, "syscall", text, sizeof(text)))
+		return 0;
 	last = strrchr(text, ' ');
 	if (!last)
 		return 0;
@@ -62,4 +71,36 @@ struct ebp_rescue *sleeper_fetch(struct remote *remote, const struct ebp_rescue 
 	/* It may have run meanwhile; then this is not the stack that it waited with. */
 	r->head.n = stack_pointer(&r->key) == r->sp ? (uint32_t)(done & ~7u) : 0;
 	return r;
+}
+
+/* The CPU time that the thread has had, ns (proc(5): schedstat); 0: not known. */
+static uint64_t runtime(const struct ebp_key *key)
+{
+	uint64_t ns = 0;
+	char text[128];
+
+	if (read_file(key, "schedstat", text, sizeof(text)) || sscanf(text, "%" SCNu64, &ns) != 1)
+		return 0;
+	return ns;
+}
+
+struct ebp_stack *sleeper_frames(struct langs *langs, const struct ebp_rescue *sample,
+				 uint32_t number, uint64_t bias)
+{
+	const struct langs_thread thread = { .process = sample->key.process,
+					     .thread_pointer = sample->thread_pointer,
+					     .bias = bias };
+	struct ebp_stack *s = xcalloc(1, sizeof(*s) + EBP_WORDS_MAX * sizeof(s->frames[0]));
+	size_t n = langs_walk(langs, number, &thread, (uint64_t *)s->frames);
+
+	/* Where its stack pointer is the same its frames need not be. */
+	if (!n || !sample->runtime || runtime(&sample->key) != sample->runtime) {
+		free(s);
+		return NULL;
+	}
+	s->head.type = EBP_LANG_STACK;
+	s->head.n = (uint32_t)n;
+	/* The stack's own id is one thread's, too. */
+	s->id = ~sample->key.user_id;
+	return s;
 }

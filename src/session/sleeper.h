@@ -7,6 +7,7 @@
 #define EBPROF_SLEEPER_H
 
 #include "bpf/unwind.h"
+#include "lang/langs.h"
 #include "proc/remote.h"
 
 /*
@@ -14,5 +15,11 @@
  * caller frees it.
  */
 struct ebp_rescue *sleeper_fetch(struct remote *remote, const struct ebp_rescue *sample);
+/*
+ * The frames of the interpreter that it runs, by layout @number and the @bias of its mapping, as a
+ * record EBP_LANG_STACK, which the caller frees; NULL: there are none, or it has run since.
+ */
+struct ebp_stack *sleeper_frames(struct langs *langs, const struct ebp_rescue *sample,
+				 uint32_t number, uint64_t bias);
 
 #endif

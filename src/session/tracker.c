@@ -225,3 +225,18 @@ struct unwind_mapping *tracker_mappings(struct tracker *t, uint32_t incarnation,
 	*n = list.n;
 	return list.v;
 }
+
+uint32_t tracker_interpreter(struct tracker *t, uint32_t incarnation, uint64_t time,
+			     uint64_t *bias)
+{
+	uint32_t number = 0;
+
+	t->list.n = 0;
+	procs_each_mapping(t->procs, incarnation, time, take_mapping, &t->list);
+	for (size_t i = 0; !number && i < t->list.n; i++) {
+		number = langs_layout(t->langs, t->list.v[i].image);
+		number = number & EBP_LAYOUT_MACHINE ? 0 : number;
+		*bias = t->list.v[i].start - t->list.v[i].offset;
+	}
+	return number;
+}

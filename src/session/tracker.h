@@ -48,4 +48,11 @@ void tracker_epoch(struct tracker *t);
 struct unwind_mapping *tracker_mappings(struct tracker *t, uint32_t incarnation, uint64_t time,
 					size_t *n);
 
+/*
+ * The layout of the interpreter with a list of frames that a process maps (langs_layout()), and the
+ * bias of that mapping; 0: it maps none that is known.
+ */
+uint32_t tracker_interpreter(struct tracker *t, uint32_t incarnation, uint64_t time,
+			     uint64_t *bias);
+
 #endif

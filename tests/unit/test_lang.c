@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
+#include "lang/lang_pages.h"
 #include "lang/langs.h"
 #include "test.h"
 
@@ -149,6 +150,61 @@ TEST(ranges_of_the_interpreter)
 	lang_image_free(&image);
 }
 
+/* --- Threads that sleep. ------------------------------------------------------------ */
+
+static unsigned questions;
+
+/* A page of the numbers of its bytes; the second one is not there. */
+static int pages(void *ctx, pid_t pid, uint64_t address, void *to, size_t size)
+{
+	(void)ctx;
+	(void)pid;
+	questions++;
+	for (size_t i = 0; i < size; i++)
+		((uint8_t *)to)[i] = (uint8_t)(address + i);
+	return address / LANG_PAGE == 2 ? -EFAULT : 0;
+}
+
+TEST(memory_by_pages)
+{
+	const struct lang_reader from = { .read = pages };
+	struct lang_pages *p = xcalloc(1, sizeof(*p));
+	uint8_t bytes[8];
+
+	questions = 0;
+	lang_pages_begin(p, &from);
+	CHECK_EQ(lang_pages_read(p, 1, 0x1005, bytes, 8), 0);
+	CHECK_EQ(bytes[0], 5);
+	CHECK_EQ(bytes[7], 12);
+	CHECK_EQ(lang_pages_read(p, 1, 0x1ff8, bytes, 8), 0);
+	CHECK_EQ(questions, 1);
+	CHECK(lang_pages_read(p, 1, 0x1ff9, bytes, 8) < 0);
+	CHECK(lang_pages_read(p, 1, 0x2100, bytes, 8) < 0);
+	CHECK_EQ(questions, 2);
+	/* Two that have one place, and one that lies in both of its pages. */
+	CHECK_EQ(lang_pages_read(p, 1, 0x1000 + LANG_PAGES * LANG_PAGE, bytes, 8), 0);
+	CHECK_EQ(lang_pages_read(p, 1, 0x1000, bytes, 8), 0);
+	CHECK_EQ(lang_pages_read(p, 1, 0xffe, bytes, 8), 0);
+	CHECK_EQ(bytes[1], 0xff);
+	CHECK_EQ(bytes[2], 0);
+	CHECK_EQ(questions, 5);
+	lang_pages_begin(p, &from);
+	CHECK_EQ(lang_pages_read(p, 1, 0x1005, bytes, 8), 0);
+	CHECK_EQ(questions, 6);
+	free(p);
+}
+
+TEST(no_layout_to_walk_by)
+{
+	struct langs *l = langs_new(NULL, publish, NULL);
+	const struct langs_thread t = { .thread_pointer = 8 };
+	uint64_t words[EBP_WORDS_MAX];
+
+	CHECK_EQ(langs_walk(l, 0, &t, words), 0);
+	CHECK_EQ(langs_walk(l, 1, &t, words), 0);
+	langs_free(l);
+}
+
 int main(void)
 {
 	RUN(a_code_by_its_id);
@@ -158,5 +214,7 @@ int main(void)
 	RUN(a_name_that_is_too_long_says_so);
 	RUN(a_name_in_its_scope);
 	RUN(ranges_of_the_interpreter);
+	RUN(memory_by_pages);
+	RUN(no_layout_to_walk_by);
 	return TEST_END();
 }

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "lang/lang.h"
 #include "test.h"
 
 #ifndef __always_inline
@@ -386,6 +387,86 @@ TEST(another_code_at_the_same_address_has_another_identity)
 	CHECK(identity() != first);
 }
 
+/* --- Of a thread that sleeps (lang_ops.walk). -------------------------------------- */
+
+static unsigned taken;
+
+static int read_memory(void *ctx, pid_t pid, uint64_t address, void *to, size_t size)
+{
+	CHECK_EQ(pid, 7);
+	return python_read(ctx, to, (uint32_t)size, address);
+}
+
+static uint64_t find(void *ctx, uint64_t identity)
+{
+	(void)ctx;
+	(void)identity;
+	return taken > 1 ? EBP_CODE_FIRST : 0;
+}
+
+static uint64_t take(void *ctx, uint64_t identity, struct ebp_code *record)
+{
+	(void)ctx;
+	CHECK(identity && record->language == EBP_LANGUAGE_PYTHON);
+	return EBP_CODE_FIRST + ++taken;
+}
+
+static size_t walk(const struct ebp_python *o, uint64_t *words)
+{
+	const struct lang_reader reader = { .read = read_memory, .ctx = &memory };
+	struct ebp_layout layout = { .language = EBP_LANGUAGE_PYTHON };
+	const struct lang_walk w = { .layout = &layout, .bias = BIAS, .thread_pointer = TP,
+				     .pid = 7, .reader = &reader, .find = find, .take = take };
+
+	taken = 0;
+	memcpy(layout.words, o, sizeof(*o));
+	return lang_python.walk(&w, words);
+}
+
+#define WORD(id, place) EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, (id), (place))
+
+TEST(a_thread_that_sleeps)
+{
+	uint64_t words[EBP_WORDS_MAX];
+
+	make(&of_3_13);
+	frame(&of_3_13, 0, FRAME(1), CODE(0) + 200 + 10);
+	put64(FRAME(1) + 8, FRAME(2));
+	put8(FRAME(1) + 70, 3);
+	frame(&of_3_13, 2, FRAME(3), CODE(2) + 200 + 4);
+	frame(&of_3_13, 3, 0, CODE(3) + 200 + 6);
+	CHECK_EQ(walk(&of_3_13, words), 3);
+	CHECK_EQ(words[0], WORD(EBP_CODE_FIRST + 1, 5) | EBP_FRAME_ENTRY);
+	CHECK_EQ(words[1], WORD(EBP_CODE_FIRST + 2, 2));
+	CHECK_EQ(words[2], WORD(EBP_CODE_FIRST, 3));
+	/* Not whole: it says so. */
+	put64(FRAME(2) + 8, 0xdead0);
+	CHECK_EQ(walk(&of_3_13, words), 3);
+	CHECK_EQ(words[2], WORD(EBP_CODE_NONE, EBP_PLACE_NONE));
+	/* A frame that calls itself ends somewhere, one of C, too. */
+	put64(FRAME(2) + 8, FRAME(2));
+	CHECK(walk(&of_3_13, words) <= EBP_WORDS_MAX);
+	put64(FRAME(1) + 8, FRAME(1));
+	CHECK(walk(&of_3_13, words) <= EBP_WORDS_MAX);
+	put64(THREAD + of_3_13.thread_id, TP + 8);
+	CHECK_EQ(walk(&of_3_13, words), 0);
+}
+
+/* What the thread's new C frame has is not its own yet. */
+TEST(a_thread_that_sleeps_and_begins_again)
+{
+	uint64_t words[EBP_WORDS_MAX];
+
+	make(&of_3_11);
+	frame(&of_3_11, 0, FRAME(1), CODE(0) + 184);
+	frame(&of_3_11, 1, 0, CODE(1) + 184);
+	put64(CFRAME2 + 8, FRAME(2));
+	frame(&of_3_11, 2, 0, CODE(2) + 184 + 8);
+	put8(FRAME(2) + 68, 1);
+	CHECK_EQ(walk(&of_3_11, words), 1);
+	CHECK_EQ(words[0], WORD(EBP_CODE_FIRST, 4) | EBP_FRAME_ENTRY);
+}
+
 int main(void)
 {
 	RUN(frames_of_3_8);
@@ -399,5 +480,7 @@ int main(void)
 	RUN(a_thread_that_is_not_pythons);
 	RUN(what_is_no_code_ends_it);
 	RUN(another_code_at_the_same_address_has_another_identity);
+	RUN(a_thread_that_sleeps);
+	RUN(a_thread_that_sleeps_and_begins_again);
 	return TEST_END();
 }
