@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All that is read of a Python: an interpreter's file, frames in memory that is made of the input,
- * the record of a code object, line tables of each version.
+ * in BPF's steps and of a thread that sleeps, the record of a code object, line tables of each
+ * version.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,6 +48,46 @@ static void walk(const uint8_t *data, size_t size)
 			abort();
 }
 
+static int read_memory(void *ctx, pid_t pid, uint64_t address, void *to, size_t size)
+{
+	return python_read(ctx, to, (uint32_t)size, address + (uint64_t)pid);
+}
+
+static uint64_t find(void *ctx, uint64_t identity)
+{
+	(void)ctx;
+	return identity % 3 ? 0 : EBP_CODE_FIRST;
+}
+
+static uint64_t take(void *ctx, uint64_t identity, struct ebp_code *record)
+{
+	struct lang_code code;
+
+	(void)ctx;
+	(void)identity;
+	if (lang_code_decode(record, sizeof(*record) + record->head.n, &code))
+		abort();
+	lang_code_free(&code);
+	return EBP_CODE_FIRST + 1;
+}
+
+static void sleep_at(const uint8_t *data, size_t size)
+{
+	struct python_env env = { data, size };
+	const struct lang_reader reader = { .read = read_memory, .ctx = &env };
+	struct ebp_layout layout = { .language = EBP_LANGUAGE_PYTHON };
+	struct lang_walk w = { .layout = &layout, .reader = &reader, .find = find, .take = take };
+	uint64_t words[EBP_WORDS_MAX];
+
+	if (size < sizeof(struct ebp_python) + sizeof(w.bias))
+		return;
+	memcpy(layout.words, data, sizeof(struct ebp_python));
+	memcpy(&w.bias, data + sizeof(struct ebp_python), sizeof(w.bias));
+	w.thread_pointer = w.bias;
+	if (lang_python.walk(&w, words) > EBP_WORDS_MAX)
+		abort();
+}
+
 static void decode(const uint8_t *data, size_t size)
 {
 	struct ebp_code *record = malloc(size + 8);
@@ -81,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint32_t place = 0; place < 4; place++)
 		python_line(6 + data[0] % 10, data + 1, size - 1, data[1], place * place * 40);
 	walk(data + 1, size - 1);
+	sleep_at(data + 1, size - 1);
 	decode(data + 1, size - 1);
 	recognise(data, size);
 	return 0;
