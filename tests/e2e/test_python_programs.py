@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: MIT
+"""
+Python at work: what a program says of its own stack at each sample, C extensions, threads, processes that serve, and threads
+that slept before the recording began.
+"""
+import glob
+import json
+import os
+import shutil
+import subprocess
+
+from harness import Profile, calls, check, directory, run, skip
+from test_python import TREE, pythons, python_stacks, qualified, sampled
+
+POINTS = 10000
+# Each call of getppid() is a sample, at which the program notes where it is: (name, file, line) from the root on.
+KNOWN_POINTS = """
+import collections, functools, json, os, sys, threading
+tally = collections.Counter()
+def here():
+    frame, found = sys._current_frames()[threading.get_ident()].f_back, []
+    while frame:
+        code = frame.f_code
+        found.append((getattr(code, "co_qualname", code.co_name), os.path.basename(code.co_filename), frame.f_lineno))
+        frame = frame.f_back
+    return tuple(found[::-1])
+def point(): tally[here()] += os.getppid() and 1
+def plain(n):
+    if n % 3 == 0: point()
+    elif n % 3 == 1:
+        for _ in range(1): point()
+    else:
+        try:
+            raise KeyError(n)
+        except KeyError:
+            point()
+def deep(n):
+    if n: return deep(n - 1)
+    point()
+class Thing:
+    @property
+    def value(self): return point()
+    @classmethod
+    def make(cls): return cls().value
+    def __getitem__(self, i): return [point() for _ in range(i)]
+def decorated(f):
+    @functools.wraps(f)
+    def inner(*a):
+        x = f(*a)
+        return x
+    return inner
+@decorated
+def wrapped():
+    point()
+def generate(n):
+    for i in range(n):
+        yield point()
+def chain(n):
+    yield from generate(n)
+async def last(n): point()
+async def first(n):
+    await last(n)
+def run(coroutine):
+    try: coroutine.send(None)
+    except StopIteration: pass
+def callbacks(n):
+    sorted(range(3), key=lambda x: point() or x)
+    list(map(lambda x: point(), range(n)))
+exec("def made(n):\\n    s = n\\n    point()\\n")
+def main(points):
+    n = 0
+    while sum(tally.values()) < points:
+        n += 1
+        plain(n)
+        deep(n % 40)
+        Thing.make()
+        Thing()[n % 3]
+        wrapped()
+        list(chain(n % 4))
+        run(first(n))
+        callbacks(n % 3)
+        made(n)
+main(int(sys.argv[2]))
+json.dump([[k, v] for k, v in tally.items()], open(sys.argv[1], "w"))
+"""
+
+
+def python_only(path, script):
+    """Samples by stack, of Python's frames alone, as the program counts them: of a profile for Firefox."""
+    with open(path, encoding="utf-8") as f:
+        profile = json.load(f)
+    strings, counts = profile["shared"]["stringArray"], {}
+    for thread in profile["threads"]:
+        frames, functions, stacks = thread["frameTable"], thread["funcTable"], thread["stackTable"]
+
+        def frame_of(i, frames=frames, functions=functions):
+            function = frames["func"][i]
+            file = functions["fileName"][function]
+            return strings[functions["name"][function]], os.path.basename(strings[file]) if file is not None else "", frames["line"][i]
+        for stack, weight in zip(thread["samples"]["stack"], thread["samples"]["weight"]):
+            found = []
+            while stack is not None:
+                found.append(frame_of(stacks["frame"][stack]))
+                stack = stacks["prefix"][stack]
+            key = tuple(f for f in found[::-1] if f[1] in (os.path.basename(script), "<string>"))
+            # What starts the program may call it, too.
+            if key:
+                counts[key] = counts.get(key, 0) + weight
+    return counts
+
+
+def test_what_it_says_itself():
+    """Names, files and lines of 10,000 samples at known points are those that the program reads of its own frames."""
+    for python, _ in pythons():
+        with directory() as d:
+            script, said, profile = (os.path.join(d, name) for name in ("points.py", "said", "profile.json"))
+            with open(script, "w", encoding="utf-8") as f:
+                f.write(KNOWN_POINTS)
+            run("-e", "syscalls:sys_enter_getppid", "-c", 1, "-o", profile, "--", python, script, said, POINTS).ok()
+            with open(said, encoding="utf-8") as f:
+                expected = {tuple(map(tuple, stack)): n for stack, n in json.load(f)}
+            got = python_only(profile, script)
+        check(sum(expected.values()) >= POINTS, python, sum(expected.values()))
+        wrong = {k: (n, expected.get(k)) for k, n in got.items() if expected.get(k) != n}
+        missing = {k: n for k, n in expected.items() if k not in got}
+        check(not wrong and not missing, python, len(wrong), "of", len(got), list(wrong.items())[:2], list(missing.items())[:2])
+
+
+C_CODE = """
+import hashlib, sqlite3, zlib
+try: import numpy
+except ImportError: numpy = None
+data = bytes(range(256)) * 800
+base = sqlite3.connect(":memory:")
+base.create_function("twice", 1, lambda x: 2 * x)
+base.execute("create table t (i integer)")
+base.executemany("insert into t values (?)", [(i,) for i in range(2000)])
+def key(x): return -x
+# What they make is freed in them.
+def sorts(): sorted(range(20000), key=key)
+def zips(): zlib.compress(data)
+def digests(): [hashlib.sha256(data).digest() for _ in range(6)]
+def asks(): base.execute("select sum(twice(i)) from t").fetchall()
+def multiplies(): numpy.linalg.inv(numpy.random.rand(120, 120))
+def main():
+    ready()
+    while True:
+        sorts(); zips(); digests(); asks()
+        if numpy: multiplies()
+main()
+"""
+
+
+def some_pythons():
+    """The oldest and the newest, and the distribution's: as all others have them."""
+    found = pythons()
+    few = {min(found, key=lambda p: p[1]), max(found, key=lambda p: p[1]), *(p for p in found if p[0].startswith("/usr/"))}
+    return sorted(few, key=lambda p: p[1])
+
+
+def can(python, code):
+    return not subprocess.run([python, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
+
+
+def whole(python, profile, allowed=0.001):
+    """Of the complete stacks of @profile all but one in a thousand lead to <module> or a thread's own function."""
+    lost = profile.where(lambda s: not s.any(r"^(<module>|(Thread\.)?_bootstrap)$"))
+    check(lost.count() <= max(1, allowed * profile.count()), python, f"{lost.count()} of {profile.count()}:", lost.head(4))
+
+
+def test_c_extensions():
+    """Sorting with a key, zlib, hashlib, sqlite3 that calls back, numpy where it is: each below its function."""
+    able = [p for p, _ in some_pythons() if can(p, "import hashlib, sqlite3, zlib")]
+    if not able:
+        skip("no Python here has zlib, hashlib and sqlite3")
+    for python in able:
+        profile = sampled(python, C_CODE, rate=1999).profile.where(lambda s: not s.cut)
+        whole(python, profile)
+        names = ["sorts", "zips", "digests", "asks"] + ["multiplies"] * can(python, "import numpy")
+        for name in names:
+            n = profile.count(lambda s, name=name: calls(s, "<module>", "main", name))
+            check(n > 0.02 * profile.count(), python, name, n, profile.head(3))
+        inside = profile.count(lambda s: any(name in s.frames for name in names))
+        check(inside > 0.97 * profile.count(), python, profile.head())
+        back = profile.count(lambda s: calls(s, "asks", "<lambda>"))
+        check(back > 0, python, "no call from sqlite3 back to Python")
+
+
+def test_eight_threads():
+    """Each thread has its own function's frames, whoever has the interpreter's lock."""
+    program = ("import threading\n"
+               + "".join(f"def work{i}():\n    while True: sorted(range(2000), key=lambda x: -x)\n" for i in range(8))
+               + "threads = [threading.Thread(target=globals()['work%d' % i]) for i in range(8)]\n"
+               "for t in threads: t.daemon = True\n"
+               "for t in threads: t.start()\n"
+               "ready()\n"
+               "threads[0].join()\n")
+    for python, minor in some_pythons():
+        profile = sampled(python, program, rate=1999).profile.where(lambda s: not s.cut)
+        whole(python, profile)
+        counts = [profile.count(lambda s, i=i: f"work{i}" in s.frames) for i in range(8)]
+        check(min(counts) > 0.01 * profile.count(), python, counts)
+        run_name = qualified(minor, "Thread.run")
+        mixed = profile.where(lambda s: sum(f.startswith("work") for f in s.frames if f[4:].isdigit()) != 1)
+        check(all(calls(s, run_name) for s in mixed) and mixed.count() <= 0.02 * profile.count(), python, mixed.head(3))
+
+
+# A process that listens and forks workers, which take their requests from one socket, and are replaced after some.
+PREFORK = """
+import os, socket, time
+def handle(request): return sum(range(20000 + request[0]))
+def serve(listener):
+    for _ in range(40):
+        connection, _ = listener.accept()
+        request = connection.recv(64)
+        connection.sendall(b"%d" % handle(request))
+        connection.close()
+def worker(listener):
+    serve(listener)
+    os._exit(0)
+def master():
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(64)
+    workers, asker = set(), 0
+    while True:
+        while len(workers) < 3:
+            pid = os.fork()
+            if not pid: worker(listener)
+            workers.add(pid)
+        asker = asker or os.fork()
+        if not asker: ask(listener.getsockname())
+        pid, _ = os.wait()
+        workers.discard(pid)
+        if pid == asker: asker = 0
+def ask(address):
+    try:
+        for _ in range(50):
+            client = socket.create_connection(address)
+            client.sendall(b"request")
+            client.recv(64)
+            client.close()
+    finally:
+        os._exit(0)
+ready()
+master()
+"""
+
+
+def test_workers_that_are_forked():
+    """Those of a server, there before or forked meanwhile: what they do, and where they wait for requests."""
+    for python, _ in some_pythons():
+        result = sampled(python, PREFORK, "--wall", burned=0.3)
+        profile = Profile.read(result.out).where(lambda s: not s.cut)
+        running = profile.where(lambda s: not s.any(r"^\[(blocked|runnable)\]$"))
+        handled = running.where(lambda s: "handle" in s.frames)
+        check(handled.count() > 0.2 * running.count(), python, running.head())
+        check(all(calls(s, "<module>", "master", "worker", "serve", "handle") for s in handled), python, handled.head(3))
+        waits = profile.where(lambda s: s.any(r"^\[blocked\]$") and "serve" in s.frames)
+        check(waits.count() > 0, python, profile.head())
+        whole(python, profile.where(lambda s: not s.any("^(do_wp_page|_start|ret_from_fork)$") or "<module>" in s.frames), 0.01)
+
+
+def test_waits_that_began_before():
+    """Threads that sleep since long before the recording have their frames: for a time, a lock, and what a generator waits for."""
+    program = ("import threading, time, queue\n"
+               "def rest(): time.sleep(1000)\n"
+               "def take(q): return q.get()\n"
+               "def generator():\n"
+               "    yield rest()\n"
+               "def consume(): return list(generator())\n"
+               "def deep(n): return deep(n - 1) if n else rest()\n"
+               "threads = [threading.Thread(target=f, args=a) for f, a in\n"
+               "           ((rest, ()), (take, (queue.Queue(),)), (consume, ()), (deep, (100,)))]\n"
+               "for t in threads: t.daemon = True\n"
+               "for t in threads: t.start()\n"
+               "time.sleep(0.2)\n"
+               "ready()\n"
+               "threads[0].join()\n")
+    for python, minor in pythons():
+        result = sampled(python, program, "--off-cpu", burned=0, seconds=0.2)
+        profile = Profile.read(result.out)
+        run_name = qualified(minor, "Thread.run")
+        for names in ((run_name, "rest"), (run_name, "take", qualified(minor, "Queue.get"), qualified(minor, "Condition.wait")),
+                      (run_name, "consume", "generator", "rest"), ("<module>", qualified(minor, "Thread.join"))):
+            found = profile.where(lambda s, names=names: calls(s, *names) and s.any(r"^\[blocked\]$"))
+            check(found, python, names, profile.head())
+        check(any(s.frames.count("deep") == 101 and "rest" in s.frames for s in profile), python, profile.head(3))
+
+
+AWAITED = """
+import asyncio
+def spin(): return sum(range(20000))
+async def leaf():
+    while True:
+        spin()
+        await asyncio.sleep(0)
+async def middle(): await leaf()
+async def grouped():
+    async with asyncio.TaskGroup() as group: group.create_task(middle())
+async def outer(): await asyncio.gather(grouped())
+async def several(task): await task
+async def main():
+    ready()
+    task = asyncio.create_task(leaf())
+    await asyncio.gather(asyncio.create_task(outer()), several(task), several(task))
+asyncio.run(main())
+"""
+
+
+def test_await():
+    """The tasks that await the running one stand between it and the event loop, where there is one of them."""
+    for python, _ in pythons(14):
+        for options in ((), ("--await",)):
+            profile = python_stacks(sampled(python, AWAITED, *options)).where(lambda s: "spin" in s.frames)
+            one = profile.where(lambda s: "middle" in s.frames)
+            other = profile.where(lambda s: "middle" not in s.frames)
+            check(one.count() > 0.3 * profile.count() and other.count() > 0.3 * profile.count(), python, profile.head())
+            check(all(calls(s, "<module>", "Handle._run", "middle", "leaf", "spin") for s in one), python, one.head(2))
+            check(all(calls(s, "<module>", "Handle._run", "leaf", "spin") for s in other), python, other.head(2))
+            awaited = profile.where(lambda s: s.any("^(main|outer|grouped|several)$"))
+            if not options:
+                check(not awaited, python, awaited.head(2))
+                continue
+            check(awaited.count() == one.count(), python, awaited.head(2))
+            chain = ("Handle._run", "main", "outer", "grouped", "TaskGroup.__aexit__", "middle", "leaf", "spin")
+            check(all(calls(s, *chain) for s in one), python, one.head(2))
+
+
+def test_files_of_other_names():
+    """An interpreter in a file of another name, as in a program that has it in it; where nothing there says its version, it is said."""
+    for python, minor in pythons():
+        libraries = glob.glob(os.path.join(os.path.dirname(python), "..", "lib", f"libpython3.{minor}*.so.1.0"))
+        if minor not in (9, 12) or not libraries:
+            continue
+        with directory() as d:
+            copy, starter = os.path.join(d, "engine.so"), os.path.join(d, "start")
+            shutil.copy(libraries[0], copy)
+            with open(starter, "w", encoding="utf-8") as f:
+                f.write(f"#!/bin/sh\nLD_PRELOAD='{copy}' exec '{python}' \"$@\"\n")
+            os.chmod(starter, 0o755)
+            result = sampled(starter, TREE)
+        shown = result.profile.count(lambda s: calls(s, "<module>", "main", "spin"))
+        if minor == 12:
+            check(shown > 0.9 * result.profile.count(), python, result.profile.head())
+        else:
+            check("engine.so: its version is not known" in result.err and not shown, python, result.err)
