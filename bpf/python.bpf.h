@@ -14,6 +14,8 @@ static __always_inline int python_read(struct python_env *env __attribute__((unu
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
+#define PYTHON_AWAIT(o) (config.await && (o)->running_task)
+
 #include "bpf/python_describe.h"
 
 _Static_assert(sizeof(struct python_state) <= 8 * WALK_WORDS, "room");
@@ -31,18 +33,35 @@ static __always_inline struct python_state *python_state_of(struct lang_walk *w)
  */
 __noinline int python_announce(__u32 frame, __u32 done)
 {
-	struct lang_walk *w = this_walk();
-	const struct ebp_python *o = w ? walk_layout(w) : NULL;
+	const struct ebp_python *o;
+	struct lang_walk *w;
 	struct ebp_code *r;
 
 	if (done != LANG_NEW)
 		return done;
+	w = this_walk();
+	o = w ? walk_layout(w) : NULL;
 	if (!o || frame > EBP_WORDS_MAX)
 		return LANG_END;
 	r = code_begin(w, EBP_LANGUAGE_PYTHON);
 	if (!r)
 		return LANG_END;
-	w->pending |= code_send(w, r, python_describe(NULL, python_state_of(w), o, r)) << EBP_CODE_SHIFT;
+	w->pending |= code_send(w, r, python_describe(NULL, python_state_of(w), o, r))
+		      << EBP_CODE_SHIFT;
+	return LANG_ON;
+}
+
+/* To the next frame of tasks that await the one that runs. @frame as in unwind_frame(). */
+__noinline int python_await(__u32 frame)
+{
+	struct lang_walk *w = this_walk();
+	const struct ebp_python *o = w ? walk_layout(w) : NULL;
+	struct python_state *s;
+
+	if (!o || frame > EBP_WORDS_MAX)
+		return LANG_END;
+	s = python_state_of(w);
+	s->frame = python_await_next(NULL, &s->await, o, s->bias);
 	return LANG_ON;
 }
 
@@ -67,6 +86,8 @@ __noinline int python_frame(__u32 frame)
 	step = python_step(NULL, s, o);
 	if (step < 0)
 		return LANG_END;
+	if (config.await && s->await.on)
+		python_await(frame);
 	if (step == PYTHON_AGAIN) {
 		walk_again(w, u);
 		return LANG_ON;

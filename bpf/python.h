@@ -60,8 +60,20 @@ struct ebp_python {
 	__u16 thread_interp, interp_id;
 	/* a bit for each word of a code object that never changes and tells it from others */
 	__u64 code_words;
+	/*
+	 * asyncio (since 3.14): of PyThreadState, the task that runs; 0: not known. Of a task: its
+	 * coroutine; who awaits it, and a byte that says that these are several. Of a coroutine its
+	 * frame, and the byte that has @awaits where it waits for what is on top of its stack; of
+	 * the frame where that ends.
+	 */
+	__u16 running_task;
+	__u16 task_coroutine, task_awaiter, task_awaiters;
+	__u16 coroutine_frame, frame_stack;
+	__u16 coroutine_state, awaits;
+	/* from the mapping's bias */
+	__u64 coroutine_type, generator_type;
 };
-_Static_assert(sizeof(struct ebp_python) == 88, "wire");
+_Static_assert(sizeof(struct ebp_python) == 120, "wire");
 
 _Static_assert(sizeof(struct ebp_python) <= 8 * EBP_LAYOUT_WORDS, "wire");
 

@@ -5,6 +5,9 @@
  * The same code is compiled for BPF and natively. The includer defines before:
  * `struct python_env` (opaque here) and
  *   int python_read(env, dst, size, address)	target memory: 0, or negative
+ *   PYTHON_AWAIT(o)	whether frames of tasks that await the one that runs are wanted: then
+ *			python_await_next() is to be called behind each step that leaves
+ *			s->await.on set
  *
  * Nothing that is read is trusted. A thread's state counts only where it names this
  * very thread, and a code object only where its type is CPython's own: so a
@@ -14,6 +17,7 @@
 #define EBPROF_PYTHON_STEP_H
 
 #include "bpf/python.h"
+#include "bpf/python_await.h"
 
 #define PYTHON_FRAME_WORDS	16
 #define PYTHON_CODE_WORDS	32
@@ -37,6 +41,7 @@ struct python_state {
 	__u32 place;
 	/* a call of the interpreter began this frame, or, where it has no code, the last one */
 	__u32 entry;
+	struct python_await await;
 	__u64 frame_words[PYTHON_FRAME_WORDS];
 	__u64 code_words[PYTHON_CODE_WORDS];
 	__u64 name_words[4];	/* of its name, and of other objects that are looked at */
@@ -169,31 +174,49 @@ static __always_inline int python_begin(struct python_env *env, struct python_st
 	if (!thread || python_read(env, &current, sizeof(current), thread + o->current))
 		return -1;
 	s->partial = python_is_sub(env, o, thread);
+	python_await_begin(env, &s->await, o, thread);
 	if (o->flags & EBP_PYTHON_CFRAME)
 		return python_cframe(env, s, o, current);
 	s->frame = current;
 	return 0;
 }
 
-/* What tells the code at s->code from others, of what was read of it; 0: it is no code. */
+/* Words of a code object that are looked at, from the first behind its head on. */
+#define PYTHON_CODE_FIRST 2
+#define PYTHON_CODE_END	  20
+
+static __always_inline __u64 python_identity_word(const struct python_state *s,
+						  const struct ebp_python *o, int i)
+{
+	return s->code_words[i] & (0 - (o->code_words >> i & 1));
+}
+
+/*
+ * What tells the code at s->code from others, of what was read of it; 0: it is no code. Three sums,
+ * none of which waits for another.
+ */
 static __always_inline __u64 python_identity(struct python_env *env, struct python_state *s,
 					     const struct ebp_python *o)
 {
-	__u64 h = s->code;
+	__u64 a = s->code, b, c;
 
 	if (s->code_words[1] != s->bias + o->code_type)
 		return 0;
 	/* Names are interned, so their hash is there: it differs where the texts do. */
 	if (python_read(env, s->name_words, sizeof(s->name_words), CODE_WORD(s, o->code_name)))
 		return 0;
-	h = python_mix(h, s->name_words[2]);
-	h = python_mix(h, s->name_words[3]);
+	b = s->name_words[2];
+	c = s->name_words[3];
 #ifdef __clang__
 #pragma unroll
 #endif
-	for (int i = 2; i < 20; i++)
-		h = python_mix(h, s->code_words[i] & (0 - (o->code_words >> i & 1)));
-	return h ? h : 1;
+	for (int i = PYTHON_CODE_FIRST; i < PYTHON_CODE_END; i += 3) {
+		a = python_mix(a, python_identity_word(s, o, i));
+		b = python_mix(b, python_identity_word(s, o, i + 1));
+		c = python_mix(c, python_identity_word(s, o, i + 2));
+	}
+	a = python_mix(python_mix(a, b), c);
+	return a ? a : 1;
 }
 
 /* The place in the code, in instructions of two bytes. */
@@ -218,11 +241,12 @@ static __always_inline int python_read_frame(struct python_env *env, struct pyth
 					     const struct ebp_python *o)
 {
 	__u32 bytes = o->frame_bytes & 127, mark;
-	__u64 code;
+	__u64 code, at = s->frame;
 
-	if (python_read(env, s->frame_words, bytes, s->frame))
+	if (python_read(env, s->frame_words, bytes, at))
 		return -1;
 	s->frame = FRAME_WORD(s, o->frame_back);
+	python_await_at(&s->await, at, s->frame);
 	mark = FRAME_WORD(s, o->frame_entry) >> (o->frame_entry & 7) * 8 & 0xff;
 	s->entry = !!(o->flags & EBP_PYTHON_ALWAYS_ENTRY) | (mark == o->entry_value);
 	if (o->flags & EBP_PYTHON_OWNER && mark >= o->entry_value) {

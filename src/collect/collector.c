@@ -64,6 +64,7 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	config->user_frames = (uint32_t)stack->max_frames;
 	config->rescue = !stack->no_rescue;
 	config->native = !!stack->native;
+	config->await = !!stack->await;
 	config->user = !stack->kernel_only;
 	config->kernel = !stack->user_only;
 	config->timeline = stack->timeline;

@@ -13,6 +13,7 @@ struct stack_options {
 	/* what the kernel cannot finish is not sent to user space */
 	int no_rescue;
 	int native;			/* frames of interpreters are shown, too */
+	int await;			/* tasks that await the one that runs are shown below it */
 	uint64_t unwind_memory;		/* bytes of unwind tables, at most */
 	uint64_t buffer;		/* bytes of the ring buffer; 0: chosen */
 };

@@ -99,6 +99,8 @@ const struct cli_option record_rows[] = {
 	  "do not unwind in user space what the kernel could not", 0 },
 	{ 0, 0, "native", NULL, cli_flag, AT(stack.native),
 	  "show an interpreter's own frames beside those that it runs", 0 },
+	{ 0, 0, "await", NULL, cli_flag, AT(stack.await),
+	  "show the asyncio tasks that await the running one below it (Python 3.14)", 0 },
 	{ 0, 0, "unwind-memory", "SIZE", cli_memory, AT(stack.unwind_memory),
 	  "for unwind tables, at most (default 256M)", 0 },
 	{ 0, 0, "buffer", "KIB", cli_kib, AT(stack.buffer),

@@ -73,6 +73,7 @@ struct lang_walk {
 	uint64_t bias;			/* of the interpreter's mapping */
 	uint64_t thread_pointer;
 	pid_t pid;
+	int await;			/* with what awaits it, where the language knows that */
 	const struct lang_reader *reader;
 	/* the id of the code that has @identity in its process; 0: not met before */
 	uint64_t (*find)(void *ctx, uint64_t identity);

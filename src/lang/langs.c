@@ -341,6 +341,7 @@ size_t langs_walk(struct langs *l, uint32_t number, const struct langs_thread *t
 							   .bias = t->bias,
 							   .thread_pointer = t->thread_pointer,
 							   .pid = (pid_t)t->process.tgid,
+							   .await = t->await,
 							   .reader = &reader,
 							   .find = walked_id,
 							   .take = take_walked,

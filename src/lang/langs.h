@@ -53,6 +53,7 @@ struct langs_thread {
 	struct ebp_process process;
 	uint64_t thread_pointer;
 	uint64_t bias;		/* of the mapping of the interpreter */
+	int await;		/* as in struct lang_walk */
 };
 
 /*

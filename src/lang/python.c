@@ -31,6 +31,8 @@ enum symbol {
 	UNICODE_TYPE,
 	VERSION,
 	KEY,			/* of 3.6, whose name is not exported */
+	COROUTINE_TYPE,
+	GENERATOR_TYPE,
 	SYMBOLS,
 };
 
@@ -41,6 +43,8 @@ static const char *const symbol_names[SYMBOLS] = {
 	[UNICODE_TYPE] = "PyUnicode_Type",
 	[VERSION] = "Py_Version",
 	[KEY] = "autoTLSkey",
+	[COROUTINE_TYPE] = "PyCoro_Type",
+	[GENERATOR_TYPE] = "PyGen_Type",
 };
 
 #define INTERPRETER	 "_PyEval_EvalFrameDefault"
@@ -70,7 +74,9 @@ struct release {
 #define SINCE_3_14                                                                       \
 	SINCE_3_11, .current = 72, .frame_back = 8, .frame_entry = 74, .entry_value = 3, \
 	.frame_bytes = 80, .code_first_line = 68, .code_start = 208, .ascii = 40,        \
-	.compact = 56, .code_words = 0x3fffc
+	.compact = 56, .code_words = 0x3fffc, .task_coroutine = 128, .task_awaiter = 96, \
+	.task_awaiters = 109, .coroutine_frame = 72, .frame_stack = 64, \
+	.coroutine_state = 67
 
 /* By minor version. */
 static const struct release releases[] = {
@@ -119,11 +125,13 @@ static const struct release releases[] = {
 		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER, .code_first_line = 68,
 		   .code_start = 200, .ascii = 40, .compact = 56, .code_words = 0x3fffc } },
 	[14] = { 208, 152, 64, 2336, 2336,
-		 { SINCE_3_14, .minor = 14, .thread_id = 152,
+		 { SINCE_3_14, .minor = 14, .thread_id = 152, .running_task = 872,
+		   .awaits = 255,
 		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER } },
 	/* There is no key any more. */
 	[15] = { 208, 152, 64, 0, 0,
-		 { SINCE_3_14, .minor = 15, .thread_id = 176,
+		 { SINCE_3_14, .minor = 15, .thread_id = 176, .running_task = 1032,
+		   .awaits = 2,
 		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER | EBP_PYTHON_BASE |
 			    EBP_PYTHON_TLS } },
 };
@@ -391,6 +399,8 @@ static void fill(struct reading *r, const struct ebp_python *layout)
 
 	o.code_type = r->symbols[CODE_TYPE] - r->skew;
 	o.unicode_type = r->symbols[UNICODE_TYPE] - r->skew;
+	o.coroutine_type = r->symbols[COROUTINE_TYPE] - r->skew;
+	o.generator_type = r->symbols[GENERATOR_TYPE] - r->skew;
 	r->out->ops = &lang_python;
 	memcpy(r->out->layout.words, &o, sizeof(o));
 	if (r->out->code.n == 1 && !python_moved_part(r->f, &r->code, &r->main, &part))

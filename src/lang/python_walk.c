@@ -16,6 +16,8 @@ static int python_read(struct python_env *env, void *dst, uint32_t size, uint64_
 	return w->reader->read(w->reader->ctx, w->pid, address, dst, size);
 }
 
+#define PYTHON_AWAIT(o) ((o)->running_task)
+
 #include "bpf/python_describe.h"
 
 #define WORD_OF_NONE EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, EBP_CODE_NONE, EBP_PLACE_NONE)
@@ -81,6 +83,8 @@ size_t python_walk(const struct lang_walk *w, uint64_t *words)
 	int step = 0, done = 0;
 
 	memcpy(&o, w->layout->words, sizeof(o));
+	if (!w->await)
+		o.running_task = 0;
 	if (python_begin(&env, &s, &o, w->bias, w->thread_pointer))
 		return 0;
 	/* Each frame makes one word at most, and there is one more for the end. */
@@ -89,6 +93,8 @@ size_t python_walk(const struct lang_walk *w, uint64_t *words)
 		if (done)
 			break;
 		step = python_step(&env, &s, &o);
+		if (step >= 0 && s.await.on)
+			s.frame = python_await_next(&env, &s.await, &o, s.bias);
 		if (step == PYTHON_AGAIN)
 			g.n = g.pending = 0;
 		else if (step >= 0)

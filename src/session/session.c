@@ -294,7 +294,8 @@ static void take_interpreter(struct session *s, struct ebp_rescue *sample)
 	incarnation = procs_at(s->procs, (pid_t)sample->key.process.tgid, sample->time);
 	number = tracker_interpreter(s->tracker, incarnation, sample->time, &bias);
 	if (number)
-		frames = sleeper_frames(s->langs, sample, number, bias);
+		frames = sleeper_frames(s->langs, sample, number, bias,
+					s->o->collect.stack->await);
 	if (frames) {
 		assembler_stack(s->assembler, frames);
 		sample->lang_id = frames->id;

@@ -85,11 +85,12 @@ static uint64_t runtime(const struct ebp_key *key)
 }
 
 struct ebp_stack *sleeper_frames(struct langs *langs, const struct ebp_rescue *sample,
-				 uint32_t number, uint64_t bias)
+				 uint32_t number, uint64_t bias, int await)
 {
 	const struct langs_thread thread = { .process = sample->key.process,
 					     .thread_pointer = sample->thread_pointer,
-					     .bias = bias };
+					     .bias = bias,
+					     .await = await };
 	struct ebp_stack *s = xcalloc(1, sizeof(*s) + EBP_WORDS_MAX * sizeof(s->frames[0]));
 	size_t n = langs_walk(langs, number, &thread, (uint64_t *)s->frames);
 

@@ -17,9 +17,10 @@
 struct ebp_rescue *sleeper_fetch(struct remote *remote, const struct ebp_rescue *sample);
 /*
  * The frames of the interpreter that it runs, by layout @number and the @bias of its mapping, as a
- * record EBP_LANG_STACK, which the caller frees; NULL: there are none, or it has run since.
+ * record EBP_LANG_STACK, which the caller frees; NULL: there are none, or it has run since. @await:
+ * as in struct lang_walk.
  */
 struct ebp_stack *sleeper_frames(struct langs *langs, const struct ebp_rescue *sample,
-				 uint32_t number, uint64_t bias);
+				 uint32_t number, uint64_t bias, int await);
 
 #endif

@@ -28,6 +28,8 @@ static int python_read(struct python_env *env, void *dst, uint32_t size, uint64_
 	return memory_read(env->p, env->n, dst, size, address);
 }
 
+#define PYTHON_AWAIT(o) ((o)->running_task)
+
 #include "bpf/python_step.h"
 
 static void walk(const uint8_t *data, size_t size)
