@@ -207,7 +207,7 @@ static __always_inline int user_stack(const void *ctx, enum capture_at at, struc
 {
 	struct unwind_state *s = c->unwind;
 	long syscall = leaf_registers(ctx, at, &s->regs);
-	__u32 native;
+	__u32 native, list;
 
 	if (is_between_programs(syscall))
 		return 0;
@@ -223,7 +223,9 @@ static __always_inline int user_stack(const void *ctx, enum capture_at at, struc
 	c->counters->fp_frames += s->fp_frames;
 	c->counters->untabled += key->result >= EBP_NO_PROCESS && key->result <= EBP_NO_TABLE;
 	native = s->n;
-	list_frames(s);
+	list = list_frames(s);
+	if (key->result == EBP_COMPLETE)
+		key->result = list;
 	if (rescue(ctx, at, s, key, native))
 		return RESCUED;
 	if (key->result == EBP_NO_MAPPING && s->by_fp)

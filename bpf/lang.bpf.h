@@ -192,6 +192,15 @@ static __always_inline void walk_flush(struct lang_walk *w, struct unwind_state 
 	w->pending = 0;
 }
 
+/*
+ * Whether one frame more has no room: the one before it may still be pending, and a word that says
+ * that the list is cut has to follow.
+ */
+static __always_inline int walk_is_full(const struct unwind_state *u)
+{
+	return u->n >= EBP_WORDS_MAX - 2;
+}
+
 /* All frames of the list so far are not so. */
 static __always_inline void walk_again(struct lang_walk *w, struct unwind_state *u)
 {

@@ -102,7 +102,7 @@ __noinline int php_frame(__u32 frame)
 	struct php_state *s;
 	__u64 id;
 
-	if (!w || !u || !o || frame > EBP_WORDS_MAX || u->n >= EBP_WORDS_MAX - 1)
+	if (!w || !u || !o || frame > EBP_WORDS_MAX || walk_is_full(u))
 		return LANG_END;
 	s = php_state_of(w);
 	w->done = !s->frame && !s->waiting;

@@ -76,7 +76,7 @@ __noinline int python_frame(__u32 frame)
 	__u64 id;
 	int step;
 
-	if (!w || !u || !o || frame > EBP_WORDS_MAX || u->n >= EBP_WORDS_MAX - 1)
+	if (!w || !u || !o || frame > EBP_WORDS_MAX || walk_is_full(u))
 		return LANG_END;
 	s = python_state_of(w);
 	/* A subinterpreter's are paired with calls from the leaf: its callers are not there. */

@@ -170,7 +170,7 @@ __noinline int ruby_frame(__u32 frame)
 	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &zero);
 	struct ruby_state *s;
 
-	if (!w || !u || frame > EBP_WORDS_MAX || u->n >= EBP_WORDS_MAX - 1)
+	if (!w || !u || frame > EBP_WORDS_MAX || walk_is_full(u))
 		return LANG_END;
 	s = ruby_state_of(w);
 	w->done = s->frame >= s->end;

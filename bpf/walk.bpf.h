@@ -185,29 +185,34 @@ __noinline int list_all(__u32 mask, __u32 language)
 	return LANG_ON;
 }
 
-/* Puts the frames of the current task's interpreter behind those of @u, if it runs one. */
-static __always_inline void list_frames(struct unwind_state *u)
+/*
+ * Puts the frames of the current task's interpreter behind those of @u, if it runs one. EBP_DEPTH
+ * where these are too many, else EBP_COMPLETE.
+ */
+static __always_inline __u32 list_frames(struct unwind_state *u)
 {
 	struct lang_walk *w = this_walk();
 	const struct ebp_layout *o;
-	__u32 language;
+	__u32 language, full;
 
 	if (!w || !u->lang)
-		return;
+		return EBP_COMPLETE;
 	w->layout = u->lang - 1;
 	o = bpf_map_lookup_elem(&layouts, &w->layout);
 	language = o ? o->language : EBP_LANGUAGE_NONE;
 	if (list_start(language))
-		return;
+		return EBP_COMPLETE;
 	w->pending = w->done = 0;
 	w->native = u->n;
 	w->hash = u->hash;
 	list_all(EBP_WORDS_MAX, language);
+	full = walk_is_full(u);
 	walk_flush(w, u);
-	if (!w->done) {
-		w->pending = EBP_FRAME_OF_CODE(language, EBP_CODE_NONE, EBP_PLACE_NONE);
-		walk_flush(w, u);
-	}
+	if (w->done)
+		return EBP_COMPLETE;
+	w->pending = EBP_FRAME_OF_CODE(language, EBP_CODE_NONE, EBP_PLACE_NONE);
+	walk_flush(w, u);
+	return full ? EBP_DEPTH : EBP_COMPLETE;
 }
 
 /* Before the frames: whose they are. @process_id: hash_process() of @process. */

@@ -42,10 +42,10 @@ static size_t count_calls(const struct lang_merge *m, const uint64_t *words, siz
 	return calls;
 }
 
-/* The walk over the language's frames did not reach their root. */
-static int is_cut(const uint64_t *words, size_t n)
+int lang_is_cut(const uint64_t *words, size_t n)
 {
-	return EBP_FRAME_CODE_OF(words[n - 1]) == EBP_CODE_NONE &&
+	return n && EBP_FRAME_IS_LISTED(words[n - 1]) &&
+	       EBP_FRAME_CODE_OF(words[n - 1]) == EBP_CODE_NONE &&
 	       !(words[n - 1] & EBP_FRAME_ENTRY);
 }
 
@@ -110,7 +110,7 @@ size_t lang_merge(const struct lang_merge *m, const uint64_t *words, size_t n, u
 	calls = count_calls(m, words, g.natives);
 	runs = count_runs(words + g.natives, n - g.natives);
 	/* Calls at the leaf that run nothing, or runs there whose calls were not seen. */
-	if (m->complete && !is_cut(words, n)) {
+	if (m->complete && !lang_is_cut(words, n)) {
 		early = calls > runs ? calls - runs : 0;
 		more = calls && runs > calls ? runs - calls : 0;
 	}

@@ -33,4 +33,7 @@ struct lang_merge {
  */
 size_t lang_merge(const struct lang_merge *m, const uint64_t *words, size_t n, uint64_t *out);
 
+/* Whether the language's frames in @words end before their root: there are more, not read. */
+int lang_is_cut(const uint64_t *words, size_t n);
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/intern.h"
 #include "base/text.h"
+#include "lang/lang_merge.h"
 #include "session/assembler_state.h"
 #include "session/frame_word.h"
 
@@ -258,27 +259,36 @@ static uint64_t rescued_id(const struct ebp_rescue *sample, const struct unwind_
 	return id;
 }
 
+/* How a stack of @n words ends whose machine frames end so: its list of frames may be cut. */
+static uint32_t joined_result(uint32_t result, const uint64_t *words, size_t n)
+{
+	if (result == EBP_COMPLETE && n >= EBP_WORDS_MAX - 1 && lang_is_cut(words, n))
+		return EBP_DEPTH;
+	return result;
+}
+
 void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample,
 		       const struct unwind_result *user)
 {
 	size_t n = assembler_join_lang(a, user->frames, user->n, sample->lang_id);
+	uint32_t result = joined_result(user->result, (const uint64_t *)a->words.v, n);
 	uint64_t id = rescued_id(sample, user, a->words.v, n);
 	struct ebp_key key = sample->key;
 
 	/* Where the stack has an id already, its count comes by itself. */
 	if (key.user_id) {
 		if (!stacks_know(&a->stacks, key.user_id)) {
-			add_user_stack(a, key.user_id, &key.process, a->words.v, n, user->result,
+			add_user_stack(a, key.user_id, &key.process, a->words.v, n, result,
 				       sample->time);
-			stacks_last_result(&a->stacks, user->result);
+			stacks_last_result(&a->stacks, result);
 		}
 		return;
 	}
-	key.result = user->result;
+	key.result = result;
 	if (user->n) {
 		key.user_id = id ? id : 1;
 		if (!stacks_know(&a->stacks, key.user_id))
-			add_user_stack(a, key.user_id, &key.process, a->words.v, n, user->result,
+			add_user_stack(a, key.user_id, &key.process, a->words.v, n, result,
 				       sample->time);
 	}
 	sources_count(a->sources, &(struct source_count){ .key = &key,

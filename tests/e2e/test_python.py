@@ -159,7 +159,7 @@ def test_native_option():
             check(any(re.search(entry, f) for f in s.frames[max(0, at - 3):at]), python, s)
 
 
-def deep(n):
+def deep(python, n):
     program = ("def spin():\n"
                "    while True: sum(range(1000))\n"
                "def down(n):\n"
@@ -168,18 +168,30 @@ def deep(n):
                "        ready()\n"
                "        spin()\n"
                f"down({n})\n")
+    return sampled(python, program).profile
+
+
+def whole_deep(n):
     for python, _ in pythons():
-        profile = sampled(python, program).profile
+        profile = deep(python, n)
         whole = profile.count(lambda s: s.frames.count("down") == n + 1 and "<module>" in s.frames and "spin" in s.frames)
         check(whole >= 0.99 * profile.count() - 1, python, whole, profile.head(2))
 
 
 def test_deep_300():
-    deep(300)
+    whole_deep(300)
 
 
 def test_deep_1000():
-    deep(1000)
+    whole_deep(1000)
+
+
+def test_deeper_than_there_is_room():
+    """The innermost frames, and a mark that says that there are more."""
+    for python in {pythons()[0][0], pythons()[-1][0]}:
+        profile = deep(python, 3000)
+        marked = profile.count(lambda s: s.cut and s.cut[1] == "depth" and s.frames.count("down") > 1000 and "spin" in s.frames)
+        check(marked >= 0.99 * profile.count() - 1, python, marked, profile.head(2))
 
 
 def test_generators():
