@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 from harness import Profile, calls, check, directory, run, skip
-from test_python import TREE, pythons, python_stacks, qualified, sampled
+from test_python import TREE, pythons, python_stacks, qualified, sampled, some_pythons
 
 POINTS = 10000
 # Each call of getppid() is a sample, at which the program notes where it is: (name, file, line) from the root on.
@@ -151,13 +151,6 @@ main()
 """
 
 
-def some_pythons():
-    """The oldest and the newest, and the distribution's: as all others have them."""
-    found = pythons()
-    few = {min(found, key=lambda p: p[1]), max(found, key=lambda p: p[1]), *(p for p in found if p[0].startswith("/usr/"))}
-    return sorted(few, key=lambda p: p[1])
-
-
 def can(python, code):
     return not subprocess.run([python, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
 
@@ -208,10 +201,11 @@ def test_eight_threads():
 # A process that listens and forks workers, which take their requests from one socket, and are replaced after some.
 PREFORK = """
 import os, socket, time
-def handle(request): return sum(range(20000 + request[0]))
+def handle(request): return sum(range(100000 + request[0]))
 def serve(listener):
     for _ in range(40):
-        connection, _ = listener.accept()
+        try: connection, _ = listener.accept()
+        except socket.timeout: break
         request = connection.recv(64)
         connection.sendall(b"%d" % handle(request))
         connection.close()
@@ -222,6 +216,7 @@ def master():
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(64)
+    listener.settimeout(2)
     workers, asker = set(), 0
     while True:
         while len(workers) < 3:
@@ -250,15 +245,16 @@ master()
 def test_workers_that_are_forked():
     """Those of a server, there before or forked meanwhile: what they do, and where they wait for requests."""
     for python, _ in some_pythons():
-        result = sampled(python, PREFORK, "--wall", burned=0.3)
+        result = sampled(python, PREFORK, "--wall", burned=0)
         profile = Profile.read(result.out).where(lambda s: not s.cut)
         running = profile.where(lambda s: not s.any(r"^\[(blocked|runnable)\]$"))
         handled = running.where(lambda s: "handle" in s.frames)
-        check(handled.count() > 0.2 * running.count(), python, running.head())
+        check(handled.count() > 0.1 * running.count(), python, running.head())
         check(all(calls(s, "<module>", "master", "worker", "serve", "handle") for s in handled), python, handled.head(3))
         waits = profile.where(lambda s: s.any(r"^\[blocked\]$") and "serve" in s.frames)
         check(waits.count() > 0, python, profile.head())
-        whole(python, profile.where(lambda s: not s.any("^(do_wp_page|_start|ret_from_fork)$") or "<module>" in s.frames), 0.01)
+        # While the kernel copies a page that is written for the first time after a fork, it cannot be read.
+        whole(python, running.where(lambda s: not s.any("^(do_wp_page|ret_from_fork)$")), 0.01)
 
 
 def test_waits_that_began_before():
