@@ -57,7 +57,7 @@ struct lang_walk {
 	__u64 process_id;	/* hash_process() of it */
 	__u64 pending;		/* the last frame: it may still become the outermost of its run */
 	__u64 wanted;		/* hash of its code, which was not met before */
-	__u32 slot;		/* ... and where it belongs */
+	__u32 slot;		/* of the code that was asked for last: where it is, or belongs */
 	__u32 layout;		/* number less 1 */
 	__u32 made;		/* ids of code by this CPU */
 	__u32 native;		/* frames of the stack that are before those of the list */
@@ -131,11 +131,17 @@ static __always_inline __u64 code_id(struct lang_walk *w, __u64 identity)
 	if (first > CODE_OTHER)
 		return first;
 	second = code_in(hash, to);
-	if (second > CODE_OTHER)
-		return second;
-	if (first && !second)
+	if (second > CODE_OTHER || (first && !second))
 		w->slot = to;
-	return 0;
+	return second > CODE_OTHER ? second : 0;
+}
+
+/* Whether what has @id is in slot @at still: user space knows of no others. */
+static __always_inline int code_is_in(__u64 id, __u32 at)
+{
+	const struct code_slot *slot = bpf_map_lookup_elem(&codes, &at);
+
+	return slot && slot->id == id;
 }
 
 #define CODES_OF_CPU 24		/* bits of an id */

@@ -16,6 +16,12 @@ static __always_inline int python_read(struct python_env *env __attribute__((unu
 
 #define PYTHON_AWAIT(o) (config.await && (o)->running_task)
 
+struct python_state;
+
+static __always_inline __u64 python_known(struct python_state *s, const struct ebp_python *o);
+
+#define PYTHON_KNOWN(env, s, o) python_known(s, o)
+
 #include "bpf/python_describe.h"
 
 _Static_assert(sizeof(struct python_state) <= 8 * WALK_WORDS, "room");
@@ -23,6 +29,101 @@ _Static_assert(sizeof(struct python_state) <= 8 * WALK_WORDS, "room");
 static __always_inline struct python_state *python_state_of(struct lang_walk *w)
 {
 	return (void *)w->state;
+}
+
+/*
+ * --- Code that this CPU has met. ---
+ *
+ * So a code object is read once in a stack, however often it is there, and of those that other
+ * stacks had four bytes.
+ */
+
+#define PYTHON_SETS	256	/* of two each, a power of two */
+
+struct python_met {
+	__u64 code;
+	__u64 process_id;
+	__u64 id;
+	__u64 walk;		/* the last one that found it to be the same */
+	__u32 version;		/* ebp_python.code_version; 0: it says nothing */
+	__u32 slot;		/* code_is_in() */
+};
+
+struct python_known {
+	__u64 walks;		/* this one is the last of */
+	struct python_met met[PYTHON_SETS][2];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct python_known);
+} python_knowns SEC(".maps");
+
+static __always_inline struct python_known *this_known(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&python_knowns, &zero);
+}
+
+/* Where the code at @address would be: this one or the next. */
+static __always_inline struct python_met *python_set(struct python_known *k, __u64 address)
+{
+	return k->met[hash_step(0, address) & (PYTHON_SETS - 1)];
+}
+
+/*
+ * The id of the code at s->code, if it is what was there last time: its frames hold it, so it is
+ * throughout a walk, and from one to another where it has the same number. Those of
+ * subinterpreters begin anew with each.
+ */
+static __always_inline __u64 python_known(struct python_state *s, const struct ebp_python *o)
+{
+	struct lang_walk *w = this_walk();
+	struct python_known *k = this_known();
+	struct python_met *m;
+	__u32 version = 0;
+
+	if (!w || !k)
+		return 0;
+	m = python_set(k, s->code);
+	m += m->code != s->code;
+	if (m->code != s->code || m->process_id != w->process_id)
+		return 0;
+	if (m->walk != k->walks) {
+		if (!m->version || s->partial ||
+		    bpf_probe_read_user(&version, sizeof(version),
+					(void *)(s->code + o->code_version)) ||
+		    version != m->version)
+			return 0;
+		m->walk = k->walks;
+	}
+	return code_is_in(m->id, m->slot) ? m->id : 0;
+}
+
+/* The code that was read last has @id. */
+static __always_inline void python_remember(struct lang_walk *w, struct python_state *s,
+					    const struct ebp_python *o, __u64 id)
+{
+	struct python_known *k = this_known();
+	struct python_met *m;
+
+	if (!k)
+		return;
+	s->known = id;
+	/* The first one stays where it is needed in this walk. */
+	m = python_set(k, s->code);
+	m += m->code != s->code && m->walk == k->walks;
+	m->code = s->code;
+	m->process_id = w->process_id;
+	m->id = id;
+	m->walk = k->walks;
+	m->version = 0;
+	if (o->code_version)
+		m->version = python_half(s->code_words, o->code_version, PYTHON_CODE_WORDS - 1);
+	m->slot = w->slot;
 }
 
 /* --- The walk. ------------------------------------------------------------- */
@@ -98,7 +199,12 @@ __noinline int python_frame(__u32 frame)
 		return LANG_ON;
 	}
 	walk_flush(w, u);
-	id = code_id(w, s->identity);
+	id = s->known;
+	if (!id) {
+		id = code_id(w, s->identity);
+		if (id)
+			python_remember(w, s, o, id);
+	}
 	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, id, s->place);
 	if (s->entry)
 		w->pending |= EBP_FRAME_ENTRY;
@@ -111,9 +217,11 @@ __noinline int python_start(__u32 state)
 	struct lang_walk *w = this_walk();
 	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &state);
 	const struct ebp_python *o = w ? walk_layout(w) : NULL;
+	struct python_known *k = this_known();
 
-	if (!u || !o)
+	if (!u || !o || !k)
 		return -1;
+	k->walks++;
 	return python_begin(NULL, python_state_of(w), o, u->lang_bias, thread_pointer());
 }
 

@@ -58,6 +58,8 @@ struct ebp_python {
 	__u16 keys;
 	/* of PyThreadState: its interpreter, and that one's number (since 3.12); 0: not known */
 	__u16 thread_interp, interp_id;
+	/* of a code object: a number that no other one of its interpreter has (3.12); 0: none */
+	__u16 code_version;
 	/* a bit for each word of a code object that never changes and tells it from others */
 	__u64 code_words;
 	/*

@@ -5,6 +5,8 @@
  * The same code is compiled for BPF and natively. The includer defines before:
  * `struct python_env` (opaque here) and
  *   int python_read(env, dst, size, address)	target memory: 0, or negative
+ *   __u64 PYTHON_KNOWN(env, s, o)	what the includer knows the code at s->code by, which it has
+ *			met before and which is the same still; 0: nothing
  *   PYTHON_AWAIT(o)	whether frames of tasks that await the one that runs are wanted: then
  *			python_await_next() is to be called behind each step that leaves
  *			s->await.on set
@@ -37,7 +39,8 @@ struct python_state {
 	__u32 partial;
 	/* What the last step found: */
 	__u64 code;		/* address of the code object; 0: the frame has none */
-	__u64 identity;		/* of that code: differs where another one has its address */
+	__u64 known;		/* PYTHON_KNOWN() of that code; where it is 0: */
+	__u64 identity;		/* differs where another one has its address */
 	__u32 place;
 	/* a call of the interpreter began this frame, or, where it has no code, the last one */
 	__u32 entry;
@@ -236,6 +239,22 @@ static __always_inline __u32 python_place(const struct python_state *s, const st
 	return at < EBP_PLACE_NONE ? at : EBP_PLACE_NONE;
 }
 
+/* What has to be known of the code at s->code. 0; negative where it is no code. */
+static __always_inline int python_read_code(struct python_env *env, struct python_state *s,
+					    const struct ebp_python *o)
+{
+	s->known = PYTHON_KNOWN(env, s, o);
+	if (s->known)
+		return 0;
+	s->identity = python_read(env, s->code_words, o->code_bytes & 255, s->code)
+			      ? 0
+			      : python_identity(env, s, o);
+	if (s->identity)
+		return 0;
+	s->code = 0;
+	return -1;
+}
+
 /* Reads s->frame, and goes on to its caller. 0; negative where it cannot be read. */
 static __always_inline int python_read_frame(struct python_env *env, struct python_state *s,
 					     const struct ebp_python *o)
@@ -258,14 +277,8 @@ static __always_inline int python_read_frame(struct python_env *env, struct pyth
 	code = FRAME_WORD(s, o->frame_code) & ~7ull;
 	if (code != s->code || !code) {
 		s->code = code;
-		bytes = o->code_bytes & 255;
-		if (python_read(env, s->code_words, bytes, code))
+		if (python_read_code(env, s, o))
 			return -1;
-		s->identity = python_identity(env, s, o);
-		if (!s->identity) {
-			s->code = 0;
-			return -1;
-		}
 	}
 	s->place = python_place(s, o);
 	return 0;

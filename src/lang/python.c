@@ -73,6 +73,7 @@ struct release {
 /* 3.14 and later, but for the thread. */
 #define SINCE_3_14                                                                       \
 	SINCE_3_11, .current = 72, .frame_back = 8, .frame_entry = 74, .entry_value = 3, \
+	.code_version = 92, \
 	.frame_bytes = 80, .code_first_line = 68, .code_start = 208, .ascii = 40,        \
 	.compact = 56, .code_words = 0x3fffc, .task_coroutine = 128, .task_awaiter = 96, \
 	.task_awaiters = 109, .coroutine_frame = 72, .frame_stack = 64, \
@@ -116,12 +117,13 @@ static const struct release releases[] = {
 		 { SINCE_3_11, .minor = 12, .thread_interp = 16, .interp_id = 8,
 		   .thread_id = 136, .current = 56, .cframe_previous = 8,
 		   .frame_bytes = 72, .frame_back = 8, .frame_entry = 70, .entry_value = 3,
+		   .code_version = 92,
 		   .flags = EBP_PYTHON_CFRAME | EBP_PYTHON_POINTER | EBP_PYTHON_OWNER,
 		   .code_first_line = 68, .code_start = 192, .ascii = 40, .compact = 56,
 		   .code_words = 0x3fffc } },
 	[13] = { 200, 136, 64, 2160, 2160,
 		 { SINCE_3_11, .minor = 13, .thread_id = 152, .current = 72, .frame_back = 8,
-		   .frame_bytes = 72, .frame_entry = 70, .entry_value = 3,
+		   .frame_bytes = 72, .frame_entry = 70, .entry_value = 3, .code_version = 92,
 		   .flags = EBP_PYTHON_POINTER | EBP_PYTHON_OWNER, .code_first_line = 68,
 		   .code_start = 200, .ascii = 40, .compact = 56, .code_words = 0x3fffc } },
 	[14] = { 208, 152, 64, 2336, 2336,

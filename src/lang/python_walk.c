@@ -17,6 +17,7 @@ static int python_read(struct python_env *env, void *dst, uint32_t size, uint64_
 }
 
 #define PYTHON_AWAIT(o) ((o)->running_task)
+#define PYTHON_KNOWN(env, s, o) 0
 
 #include "bpf/python_describe.h"
 

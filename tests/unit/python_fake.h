@@ -30,6 +30,7 @@ static inline int python_read(struct python_env *env, void *dst, uint32_t size, 
 }
 
 #define PYTHON_AWAIT(o) ((o)->running_task)
+#define PYTHON_KNOWN(env, s, o) 0
 
 #include "bpf/python_step.h"
 
