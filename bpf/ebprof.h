@@ -174,7 +174,7 @@ struct ebp_waker {
 };
 _Static_assert(sizeof(struct ebp_waker) == 88, "wire");
 
-/* A block of memory has an id, for its address is used again; ids are of their process. */
+/* A block of memory has an id, because its address is used again; ids are of their process. */
 struct ebp_allocation {
 	struct ebp_head head;
 	__u64 time;

@@ -69,7 +69,7 @@ struct unwind_state {
 	__u32 lang, machine;
 	__u64 lang_bias, machine_bias;
 	__u32 asked;			/* the language has looked: the frame is none of its own */
-	/* some were: then zeros end no stack, for the threads of such runtimes begin in libc */
+	/* some were: then zeros end no stack, because the threads of such runtimes begin in libc */
 	__u32 made;
 	/* What was found: */
 	__u32 n, max;

@@ -143,8 +143,8 @@ static __always_inline __u32 unwind_user(struct unwind_state *s, __u64 start)
 	}
 
 /*
- * Each language's row: a loop of its own, for in one over all the verifier would have to look at
- * the choice in each round; and where it begins.
+ * Each language's row: a loop of its own, because in one over all the verifier would have to look
+ * at the choice in each round; and where it begins.
  */
 __noinline int list_some(__u32 frame, __u32 language)
 {

@@ -5,7 +5,7 @@
  *
  * A program on a uprobe may be preempted, and interrupted by those of other events, while all of
  * them work with the memory of one CPU: a hit that finds it in use is counted without its stack,
- * and a sample of another event that does is lost, for its reason.
+ * and a sample of another event that does is lost, and counted as such.
  */
 #ifndef EBPROF_PROBES_BPF_H
 #define EBPROF_PROBES_BPF_H

@@ -28,7 +28,8 @@ struct site {
 	struct amount allocated, live, left, peak, max;
 	double lifetime;
 	/*
-	 * which of the peaks @peak is of; of a later one @live is, for that has not changed since
+	 * which of the peaks @peak is of; of a later one @live is, because that has not changed
+	 * since
 	 */
 	uint64_t peak_number;
 };

@@ -69,7 +69,7 @@ void alloc_values(const struct alloc *a, alloc_site *fn, void *ctx);
 void alloc_finish(struct alloc *a, uint64_t end, alloc_site *fn, void *ctx);
 /* The time of t-gmax; 0: nothing was ever allocated. */
 uint64_t alloc_peak(const struct alloc *a);
-/* Blocks whose end was not followed, for there were too many at one time. */
+/* Blocks whose end was not followed, because there were too many at one time. */
 uint64_t alloc_untracked(const struct alloc *a);
 
 #endif

@@ -27,7 +27,7 @@ size_t text_width(const char *s);
 
 /*
  * Copies clean text to @dst (@size bytes, always terminated), at most @columns
- * wide; what is longer loses its middle to "...", for the ends of a name tell
+ * wide; what is longer loses its middle to "...", because the ends of a name say
  * most. Where there is no room for that (fewer than 8 columns) its end is cut.
  */
 void text_fit(char *dst, size_t size, const char *src, size_t columns);

@@ -45,7 +45,7 @@ static int begin_at(struct walk *w, int fd)
 	return w->base < 0 ? -errno : 0;
 }
 
-/* "..": by what is open, for a directory may be moved while we are in it. */
+/* "..": by what is open, because a directory may be moved while we are in it. */
 static int go_up(struct walk *w)
 {
 	int fd;

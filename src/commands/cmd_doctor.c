@@ -70,7 +70,7 @@ static void show_all(struct outfile *out, const struct row *rows, size_t n, int 
 	outfile_printf(out, "\n");
 }
 
-/* Of which languages functions are frames of their own, for no kernel decides it. */
+/* Of which languages functions are frames of their own, because no kernel decides it. */
 static void show_languages(struct outfile *out)
 {
 	for (size_t i = 0; i < EBP_LANGUAGES; i++)

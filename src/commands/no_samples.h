@@ -11,7 +11,7 @@
 
 /*
  * One line without its end, clean: "process 12 (sleep) slept ...: try --off-cpu". Look soon after
- * the sampling has ended, for it asks what the targets do now; it needs no more than /proc and
+ * the sampling has ended, because it asks what the targets do now; it needs no more than /proc and
  * cgroups.
  */
 void no_samples_why(const struct recording *r, char text[NO_SAMPLES_TEXT]);

@@ -28,7 +28,7 @@ static const struct {
 
 /*
  * Whether a package's file may lie there. The path is the target's word, in its own root: what is
- * not ours is not even looked at, for that may wait for an automounter.
+ * not ours is not even looked at, because that may wait for an automounter.
  */
 static int is_of_system(const char *path)
 {

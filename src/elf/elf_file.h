@@ -46,7 +46,8 @@ const struct elf_section *elf_file_section(const struct elf_file *f, const char 
 
 /*
  * Bytes that may be there: the file's size, but far less where nearly all of it is a hole. Who
- * takes memory or time by what a file says of itself is bound by this, for a hole costs nothing.
+ * takes memory or time by what a file says of itself is bound by this, because a hole costs
+ * nothing.
  */
 uint64_t elf_file_stored(const struct elf_file *f);
 int elf_file_is64(const struct elf_file *f);

@@ -57,7 +57,7 @@ struct place {
 	uint32_t point;		/* that is here; 0: none */
 };
 
-/* What a frame's text is made of: kept as such, for there may be a text for each location. */
+/* What a frame's text is made of: kept as such, because there may be a text for each location. */
 struct frame {
 	uint32_t location;		/* PROFILE_NONE: the stack has no frames */
 	uint32_t line;			/* in the view's lines; PROFILE_NONE: it has none */

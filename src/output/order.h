@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorting by small numbers: a counting sort, for there may be millions. */
+/* Sorting by small numbers: a counting sort, because there may be millions. */
 #ifndef EBPROF_ORDER_H
 #define EBPROF_ORDER_H
 

@@ -2,8 +2,8 @@
 /*
  * Filters of events, as perf and ftrace take them (Documentation/trace/events.rst, "Event
  * filtering"): fields compared by == != < <= > >= & ~ with numbers and texts, joined by && || ! and
- * brackets. They become tests of a BPF program, for the kernel's own filters are not asked before
- * it is called. Each test says which one is next where it holds, and where it does not.
+ * brackets. They become tests of a BPF program, because the kernel's own filters are not asked
+ * before it is called. Each test says which one is next where it holds, and where it does not.
  */
 #ifndef EBPROF_PROBES_FILTER_H
 #define EBPROF_PROBES_FILTER_H

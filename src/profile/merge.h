@@ -16,7 +16,7 @@
  * Adds @src's samples to @dst, values of type t to those of type @types[t], or nowhere where that
  * is PROFILE_NONE. Accounts add up. Of the description what both agree in stays, durations add up;
  * with COPY_NAMES it is the caller's business. Comments are added but with COPY_NAMES; ticks
- * never are, for each run has a time of its own.
+ * never are, because each run has a time of its own.
  */
 void profile_merge(struct profile *dst, const struct profile *src, const uint32_t *types,
 		   enum copy_identity identity);

@@ -57,7 +57,7 @@ struct session_result {
 	uint64_t naming;		/* ns from the end of sampling until all had names */
 	uint64_t side_band_lost;	/* process events that the kernel dropped */
 	uint64_t skipped;		/* collector_skipped() */
-	/* processes that ended and were made one for each name, for there were many */
+	/* processes that ended and were made one for each name, because there were many */
 	uint64_t folded;
 	/* samples that user space unwound; those of them that became complete */
 	uint64_t sent, saved;

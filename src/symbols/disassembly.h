@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The machine code of one function in the file of an image, as instructions, of x86-64 and aarch64:
- * by capstone, which is loaded when it is wanted, for that takes longer than our own start.
+ * by capstone, which is loaded when it is wanted, because that takes longer than our own start.
  */
 #ifndef EBPROF_DISASSEMBLY_H
 #define EBPROF_DISASSEMBLY_H

@@ -29,7 +29,7 @@ void kallsyms_free(struct kallsyms *k);
 
 /*
  * What is built into the kernel, for another run of the same kernel (by its build id): wherever it
- * is moved to by then, for no address is in it. malloc'd.
+ * is moved to by then, because no address is in it. malloc'd.
  */
 void *kallsyms_write(const struct kallsyms *k, size_t *size);
 /*

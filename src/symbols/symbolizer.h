@@ -50,7 +50,7 @@ void symbolizer_free(struct symbolizer *s);
  * first, and last the function that it went into. A caller looks a return
  * address up at address - 1; ask in the order of offsets. How many (1 to
  * SOURCE_FRAMES_MAX), or a negative errno saying why there is no name: -ENOENT
- * no symbol covers it, -ENODATA nor could one, for the file is stripped, -ENOEXEC
+ * no symbol covers it, -ENODATA nor could one, because the file is stripped, -ENOEXEC
  * not an ELF file, -EBADMSG damaged, or image->why.
  */
 int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t offset,
