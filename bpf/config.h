@@ -50,6 +50,7 @@ struct ebp_alloc_config {
 
 struct ebp_probes_config {
 	__u64 period;		/* every n-th hit of an event on a CPU */
+	__u64 overhead;		/* share of a CPU that taking stacks may cost, of 2^32; 0: any */
 	__u64 only[EBP_PROBE_KINDS];	/* without cookies: the place of each kind */
 	__u64 slower;		/* ns; of calls that took less only the number is kept */
 	__u8 cookies;		/* a program can ask which place was hit (5.15) */

@@ -214,9 +214,9 @@ static __always_inline int count(const struct ebp_key *key, struct ebp_count add
 	return 0;
 }
 
-static __always_inline void keep(struct ebp_counters *c)
+static __always_inline void keep(struct ebp_counters *c, __u64 n)
 {
-	c->kept++;
+	c->kept += n;
 	if (!first_sample)
 		first_sample = bpf_ktime_get_ns();
 }
@@ -226,11 +226,11 @@ static __always_inline void record(struct ebp_counters *c, const struct ebp_key 
 				   struct ebp_count add)
 {
 	if (config.timeline && send_sample(key, add, 0))
-		c->lost[EBP_LOST_RING]++;
+		c->lost[EBP_LOST_RING] += add.n;
 	else if (!config.timeline && count(key, add))
-		c->lost[EBP_LOST_MAP]++;
+		c->lost[EBP_LOST_MAP] += add.n;
 	else
-		keep(c);
+		keep(c, add.n);
 }
 
 #endif

@@ -72,9 +72,9 @@ static __always_inline void sample_end(const struct sample *x, int outcome, stru
 	if (outcome == RESCUED)
 		c->sent++;
 	if (outcome == RESCUED && !EBP_COUNTS_LATER(x->key.kind))
-		keep(c);
+		keep(c, worth.n);
 	else if (outcome && outcome != RESCUED)
-		c->lost[EBP_LOST_RING]++;
+		c->lost[EBP_LOST_RING] += worth.n;
 	else
 		record(c, &x->key, worth);
 }
@@ -87,7 +87,7 @@ static __always_inline void sample_stacks_worth(void *ctx, enum capture_at at, s
 	int err = 0;
 
 	if (busy && *busy) {
-		x->capture.counters->lost[EBP_LOST_PROBE]++;
+		x->capture.counters->lost[EBP_LOST_PROBE] += worth.n;
 		return;
 	}
 	if (config.kernel && at == AT_KERNEL)

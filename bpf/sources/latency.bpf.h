@@ -155,7 +155,7 @@ static __always_inline void call_took(void *ctx, __u64 place, __u64 ns, __u64 wa
 	if (count_in_map(&x.key, (struct ebp_count){ .n = 1, .ns = ns - waited })) {
 		__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], 1);
 	} else {
-		probe_kept(c);
+		probe_kept(c, 1);
 		count_waited(&x, waited);
 	}
 	__sync_fetch_and_add(busy, -1);

@@ -12,6 +12,7 @@
 
 #include "bpf/probe_values.bpf.h"
 #include "bpf/sample.bpf.h"
+#include "bpf/sources/probe_pace.bpf.h"
 
 /*
  * Written by user space: places are set and taken away one after the other; they count when all
@@ -19,35 +20,12 @@
  */
 __u32 probes_on;
 
-/* Hits of this CPU since the last sample, for each event. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, EBP_PROBE_EVENTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} probe_hits SEC(".maps");
-
 static __always_inline int probe_is_wanted_cpu(void)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 
 	return !config.filter.by_cpu ||
 	       config.filter.cpus[cpu / 64 & (EBP_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1;
-}
-
-/* Of every n-th hit 1. */
-static __always_inline int is_due(__u64 place)
-{
-	__u32 event = EBP_PROBE_EVENT(place);
-	__u64 *n;
-
-	if (config.probes.period <= 1)
-		return 1;
-	n = bpf_map_lookup_elem(&probe_hits, &event);
-	if (!n || ++*n < config.probes.period)
-		return 0;
-	*n = 0;
-	return 1;
 }
 
 static __always_inline __u64 place_of(void *ctx, enum ebp_probe_kind kind)
@@ -58,9 +36,9 @@ static __always_inline __u64 place_of(void *ctx, enum ebp_probe_kind kind)
 	return config.probes.only[kind];
 }
 
-static __always_inline void probe_kept(struct ebp_counters *c)
+static __always_inline void probe_kept(struct ebp_counters *c, __u64 n)
 {
-	__sync_fetch_and_add(&c->kept, 1);
+	__sync_fetch_and_add(&c->kept, n);
 	if (!first_sample)
 		first_sample = bpf_ktime_get_ns();
 }
@@ -88,9 +66,12 @@ static __always_inline void hit_alone(void *ctx, enum capture_at at, struct samp
 		if (!probe_counts(x->key.class, NULL, &x->capture.unwind->regs, one))
 			return;
 	}
-	if (!is_due(x->key.class))
+	one->n = hits_due(x->key.class);
+	if (!one->n)
 		return;
-	__sync_fetch_and_add(&c->taken, 1);
+	one->ns *= one->n;
+	__sync_fetch_and_add(&c->taken, one->n);
+	__sync_fetch_and_add(&c->captured, 1);
 	if (config.user)
 		err = capture_user(ctx, at, &x->key, &x->capture, &x->task);
 	/* The stack that user space makes is that of the key's id. */
@@ -99,11 +80,12 @@ static __always_inline void hit_alone(void *ctx, enum capture_at at, struct samp
 		err = 0;
 	}
 	if (err || (config.timeline && send_sample(&x->key, *one, 0)))
-		__sync_fetch_and_add(&c->lost[EBP_LOST_RING], 1);
+		__sync_fetch_and_add(&c->lost[EBP_LOST_RING], one->n);
 	else if (!config.timeline && count(&x->key, *one))
-		__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], 1);
+		__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], one->n);
 	else
-		probe_kept(c);
+		probe_kept(c, one->n);
+	pace_spend(one->n);
 }
 
 static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp_probe_kind kind)
@@ -127,7 +109,7 @@ static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp
 		if (count_in_map(&x.key, one))
 			__sync_fetch_and_add(&x.capture.counters->lost[EBP_LOST_MAP], 1);
 		else
-			probe_kept(x.capture.counters);
+			probe_kept(x.capture.counters, 1);
 	}
 	__sync_fetch_and_add(busy, -1);
 	return 0;
@@ -156,10 +138,16 @@ static __always_inline int hit_kernel_code(void *ctx, enum capture_at at, enum e
 	struct sample x;
 
 	if (!probe_begin(&x, place_of(ctx, kind)) ||
-	    (record && !probe_counts(x.key.class, record, NULL, &one)) || !is_due(x.key.class))
+	    (record && !probe_counts(x.key.class, record, NULL, &one)))
 		return 0;
-	x.capture.counters->taken++;
+	one.n = hits_due(x.key.class);
+	if (!one.n)
+		return 0;
+	one.ns *= one.n;
+	x.capture.counters->taken += one.n;
+	x.capture.counters->captured++;
 	sample_stacks_worth(ctx, at, &x, one);
+	pace_spend(one.n);
 	return 0;
 }
 

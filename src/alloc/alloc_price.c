@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "alloc/alloc_counter.h"
@@ -129,4 +130,21 @@ int alloc_price_measure(struct alloc_price *p)
 	if (p->at_return < 0)
 		p->at_return = 0;
 	return err ? -ENOTSUP : 0;
+}
+
+int alloc_price_is_stepped(int file, uint64_t offset)
+{
+	unsigned char code[4] = { 0 };
+
+	if (pread(file, code, sizeof(code), (off_t)offset) != sizeof(code))
+		return 1;
+#if defined(__x86_64__)
+	if (code[0] == 0x41)	/* REX.B, of push */
+		return (code[1] & 0xf8) != 0x50;
+	return (code[0] & 0xf8) != 0x50 && code[0] != 0x90 && code[0] != 0xe8 && code[0] != 0xe9 &&
+	       code[0] != 0xeb;
+#else
+	/* nop */
+	return memcmp(code, (const unsigned char[]){ 0x1f, 0x20, 0x03, 0xd5 }, sizeof(code)) != 0;
+#endif
 }

@@ -16,5 +16,10 @@
  * Needs no other thread.
  */
 int alloc_price_measure(struct alloc_price *p);
+/*
+ * 1 where the kernel runs the instruction at @offset of the open @file out of line, and does not
+ * act for it (its uprobes.c).
+ */
+int alloc_price_is_stepped(int file, uint64_t offset);
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "alloc/alloc_price.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -76,27 +77,6 @@ struct search {
 	unsigned int missing;	/* of the usual functions of @named: a bit each */
 };
 
-/*
- * What the first instruction of a function is, as far as the kernel acts for it instead of running
- * it (its uprobes.c).
- */
-static int is_stepped(int file, uint64_t offset)
-{
-	unsigned char code[4] = { 0 };
-
-	if (pread(file, code, sizeof(code), (off_t)offset) != sizeof(code))
-		return 1;
-#if defined(__x86_64__)
-	if (code[0] == 0x41)	/* REX.B, of push */
-		return (code[1] & 0xf8) != 0x50;
-	return (code[0] & 0xf8) != 0x50 && code[0] != 0x90 && code[0] != 0xe8 && code[0] != 0xe9 &&
-	       code[0] != 0xeb;
-#else
-	/* nop */
-	return memcmp(code, (const unsigned char[]){ 0x1f, 0x20, 0x03, 0xd5 }, sizeof(code)) != 0;
-#endif
-}
-
 static int add(struct alloc_probes *p, enum alloc_probe_kind kind, const char *path,
 	       uint64_t offset, pid_t pid)
 {
@@ -151,7 +131,7 @@ static void add_places(struct search *s, int file, const struct elf_function *fu
 			.file = file,
 			.offset = functions[i].offset,
 			.pid = s->pid,
-			.stepped = is_stepped(file, functions[i].offset)
+			.stepped = alloc_price_is_stepped(file, functions[i].offset)
 		};
 	}
 }

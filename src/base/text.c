@@ -215,3 +215,21 @@ void text_cut(char *dst, size_t size, const char *src, size_t columns, int keep_
 	}
 	memcpy(dst + used, ellipsis, sizeof(ellipsis));
 }
+
+const char *text_about(double x, char text[TEXT_ABOUT])
+{
+	unsigned long long n = (unsigned long long)(x + 0.5), unit = 1;
+	char digits[TEXT_ABOUT];
+	size_t length, at = 0;
+
+	while (n / unit >= 1000)
+		unit *= 10;
+	length = (size_t)snprintf(digits, sizeof(digits), "%llu", (n + unit / 2) / unit * unit);
+	for (size_t i = 0; i < length && at < TEXT_ABOUT - 2; i++) {
+		text[at++] = digits[i];
+		if (i + 1 < length && (length - i - 1) % 3 == 0)
+			text[at++] = ',';
+	}
+	text[at] = '\0';
+	return text;
+}

@@ -44,4 +44,8 @@ static inline const char *text_s(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+/* "812,000" for 812345: three digits that count. Returns @text. */
+#define TEXT_ABOUT 40
+const char *text_about(double x, char text[TEXT_ABOUT]);
+
 #endif

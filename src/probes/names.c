@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "probes/names.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <string.h>
 
@@ -8,14 +9,37 @@
 #include "probes/spec.h"
 #include "symbols/demangle.h"
 
-static int matches(const char *pattern, const char *name)
+int probe_pattern_open(struct probe_pattern *p, const char *text)
 {
-	/* What is not a pattern may hold brackets all the same: "operator[]". */
-	return !strcmp(pattern, name) ||
-	       (probe_is_pattern(pattern) && !fnmatch(pattern, name, 0));
+	char inner[PROBE_NAME_MAX];
+	size_t n = strlen(text);
+
+	*p = (struct probe_pattern){ .text = text, .is_regex = probe_is_regex(text) };
+	if (!p->is_regex)
+		return 0;
+	if (n - 1 > sizeof(inner))
+		return -EINVAL;
+	memcpy(inner, text + 1, n - 2);
+	inner[n - 2] = '\0';
+	return regcomp(&p->regex, inner, REG_EXTENDED | REG_NOSUB) ? -EINVAL : 0;
 }
 
-int probe_name_matches(const char *pattern, const char *name)
+void probe_pattern_close(struct probe_pattern *p)
+{
+	if (p->is_regex)
+		regfree(&p->regex);
+}
+
+int probe_pattern_matches(const struct probe_pattern *p, const char *name)
+{
+	if (p->is_regex)
+		return !regexec(&p->regex, name, 0, NULL, 0);
+	/* What is not a pattern may hold brackets all the same: "operator[]". */
+	return !strcmp(p->text, name) ||
+	       (probe_is_pattern(p->text) && !fnmatch(p->text, name, 0));
+}
+
+int probe_name_matches(const struct probe_pattern *p, const char *name)
 {
 	size_t n = strcspn(name, "@");
 	char bare[PROBE_NAME_MAX];
@@ -24,7 +48,7 @@ int probe_name_matches(const char *pattern, const char *name)
 		return 0;
 	memcpy(bare, name, n);
 	bare[n] = '\0';
-	return matches(pattern, bare);
+	return probe_pattern_matches(p, bare);
 }
 
 /* 1 where the bracket at @at is no list of arguments, but part of a name. */
@@ -59,16 +83,16 @@ static char *cut(char *name)
 	return begin;
 }
 
-int probe_name_matches_demangled(const char *pattern, const char *name)
+int probe_name_matches_demangled(const struct probe_pattern *p, const char *name)
 {
 	char text[PROBE_NAME_MAX], *begin;
 
 	if (!demangle(NULL, name, text, sizeof(text)))
 		return 0;
-	if (matches(pattern, text))
+	if (probe_pattern_matches(p, text))
 		return 1;
 	begin = cut(text);
-	return matches(pattern, begin) || matches(pattern, text);
+	return probe_pattern_matches(p, begin) || probe_pattern_matches(p, text);
 }
 
 void probe_name_show(const char *name, char *shown, size_t size)

@@ -3,20 +3,29 @@
 #ifndef EBPROF_PROBES_NAMES_H
 #define EBPROF_PROBES_NAMES_H
 
+#include <regex.h>
 #include <stddef.h>
 
 #define PROBE_NAME_MAX 4096	/* bytes of a demangled name; what is longer has no match */
 
-/*
- * @pattern is a name or a pattern (fnmatch(3)), @name as the linker knows it; a version ("@GLIBC")
- * does not count.
- */
-int probe_name_matches(const char *pattern, const char *name);
+/* A name, a pattern (fnmatch(3)), or a regular expression between slashes. */
+struct probe_pattern {
+	const char *text;	/* borrowed */
+	int is_regex;
+	regex_t regex;
+};
+/* 0, or -EINVAL: it is no regular expression, and nothing is to be closed. */
+int probe_pattern_open(struct probe_pattern *p, const char *text);
+void probe_pattern_close(struct probe_pattern *p);
+int probe_pattern_matches(const struct probe_pattern *p, const char *name);
+
+/* The same of @name as the linker knows it; a version ("@GLIBC") does not count. */
+int probe_name_matches(const struct probe_pattern *p, const char *name);
 /*
  * The same of the demangled name: with its arguments, or without these and what it returns
  * ("ns::f", "std::vector<int>::push_back").
  */
-int probe_name_matches_demangled(const char *pattern, const char *name);
+int probe_name_matches_demangled(const struct probe_pattern *p, const char *name);
 
 /* @name as people read it, cleaned (base/text.h). */
 void probe_name_show(const char *name, char *shown, size_t size);

@@ -12,6 +12,7 @@
 #include "elf/elf_code.h"
 #include "elf/elf_lookup.h"
 #include "elf/minidebug.h"
+#include "probes/lines.h"
 #include "probes/names.h"
 #include "probes/usdt.h"
 
@@ -19,6 +20,7 @@
 
 struct search {
 	const struct probe_spec *spec;
+	struct probe_pattern name, provider;
 	struct elf_code code;		/* of the file itself */
 	search_take *take;
 	void *ctx;
@@ -53,8 +55,8 @@ static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !*name || !offset)
 		return;
-	matches = s->demangled ? probe_name_matches_demangled(s->spec->name, name)
-			       : probe_name_matches(s->spec->name, name);
+	matches = s->demangled ? probe_name_matches_demangled(&s->name, name)
+			       : probe_name_matches(&s->name, name);
 	if (matches && type == STT_GNU_IFUNC)
 		s->result->ifunc = 1;
 	else if (matches && (!s->spec->offset || s->spec->offset < sym->st_size))
@@ -68,11 +70,11 @@ static void take_note(void *ctx, const struct usdt_note *note)
 	struct search *s = ctx;
 	char name[2 * USDT_TEXT_MAX];
 
-	if (!probe_name_matches(s->spec->name, note->name)) {
+	if (!probe_name_matches(&s->name, note->name)) {
 		near_consider(&s->near, note->name);
 		return;
 	}
-	if (*s->spec->provider && !probe_name_matches(s->spec->provider, note->provider))
+	if (*s->spec->provider && !probe_name_matches(&s->provider, note->provider))
 		return;
 	snprintf(name, sizeof(name), "%s:%s", note->provider, note->name);
 	give(s, &(struct search_place){ .offset = note->offset, .semaphore = note->semaphore,
@@ -140,6 +142,44 @@ static int search_address(struct search *s)
 	return 0;
 }
 
+static void take_address(void *ctx, uint64_t address)
+{
+	struct search *s = ctx;
+	uint64_t offset = offset_of(s, address);
+	char name[PROBE_TEXT_MAX + 16];
+
+	snprintf(name, sizeof(name), "%s:%u", s->spec->name, s->spec->line);
+	if (offset)
+		give(s, &(struct search_place){ .offset = offset, .name = name, .arguments = "" });
+}
+
+static int search_line(struct search *s, struct elf_file *f)
+{
+	struct tables t;
+	uint32_t next = 0;
+	int err = -ENODATA;
+
+	tables_open(&t, f);
+	for (int i = 0; i < 2 && err == -ENODATA; i++)
+		if (t.v[i])
+			err = probe_lines_each(t.v[i], s->spec->name, s->spec->line, take_address,
+					       s, &next);
+	tables_close(&t);
+	if (next && !s->given.n)
+		snprintf(s->near.best, sizeof(s->near.best), "%u", next);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* 0 or a negative errno. */
+static int search_any(struct search *s, struct elf_file *f)
+{
+	if (s->spec->type == PROBE_USDT)
+		return usdt_each(f, take_note, s);
+	if (s->spec->line)
+		return search_line(s, f);
+	return *s->spec->name ? search_functions(s, f) : search_address(s);
+}
+
 int search_file(int fd, const struct probe_spec *spec, search_take *take, void *ctx,
 		struct search_result *r)
 {
@@ -154,9 +194,12 @@ int search_file(int fd, const struct probe_spec *spec, search_take *take, void *
 	r->go = elf_file_section(f, ".gopclntab") || elf_file_section(f, ".go.buildinfo");
 	r->throws = elf_file_section(f, ".gcc_except_table") != NULL;
 	elf_code_collect(f, &s.code);
-	err = spec->type == PROBE_USDT ? usdt_each(f, take_note, &s)
-	      : !*spec->name	       ? search_address(&s)
-				       : search_functions(&s, f);
+	err = probe_pattern_open(&s.name, spec->name);
+	if (!err) {
+		probe_pattern_open(&s.provider, spec->provider);
+		err = search_any(&s, f);
+		probe_pattern_close(&s.name);
+	}
 	memcpy(r->near, s.near.best, sizeof(r->near));
 	elf_code_free(&s.code);
 	hashmap_free(&s.given);

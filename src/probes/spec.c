@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/names.h"
 
 static const struct {
 	const char *name;
@@ -12,7 +13,7 @@ static const struct {
 	int of_file;
 	const char *form;
 } types[] = {
-	{ "uprobe", PROBE_UPROBE, 1, "uprobe:FILE:FUNCTION[+OFFSET]" },
+	{ "uprobe", PROBE_UPROBE, 1, "uprobe:FILE:FUNCTION[+OFFSET] or uprobe:FILE:SOURCE:LINE" },
 	{ "uretprobe", PROBE_URETPROBE, 1, "uretprobe:FILE:FUNCTION" },
 	{ "usdt", PROBE_USDT, 1, "usdt:FILE[:PROVIDER]:NAME" },
 	{ "kprobe", PROBE_KPROBE, 0, "kprobe:FUNCTION[+OFFSET]" },
@@ -36,9 +37,16 @@ int probe_spec_is(const char *text)
 	return row_of(text) < TYPES;
 }
 
+int probe_is_regex(const char *text)
+{
+	size_t n = strlen(text);
+
+	return n > 2 && *text == '/' && text[n - 1] == '/';
+}
+
 int probe_is_pattern(const char *text)
 {
-	return strpbrk(text, "*?[") != NULL;
+	return strpbrk(text, "*?[") || probe_is_regex(text);
 }
 
 const char *probe_type_name(enum probe_type type)
@@ -81,6 +89,19 @@ static int split_offset(struct probe_spec *spec)
 	return 0;
 }
 
+/* Takes ":LINE" off the end of the name. "ns::1" is no line of a file. */
+static void split_line(struct probe_spec *spec)
+{
+	char *colon = strrchr(spec->name, ':');
+	uint64_t line;
+
+	if (!colon || colon == spec->name || colon[-1] == ':' || parse_number(colon + 1, &line) ||
+	    !line || line > UINT32_MAX)
+		return;
+	*colon = '\0';
+	spec->line = (uint32_t)line;
+}
+
 /* Neither a provider nor a static probe has a colon in its name. */
 static void split_provider(struct probe_spec *spec)
 {
@@ -96,6 +117,7 @@ int probe_spec_parse(struct probe_spec *spec, const char *text, struct error *e)
 {
 	size_t row = row_of(text), n;
 	const char *rest = strchr(text, ':');
+	struct probe_pattern pattern;
 
 	memset(spec, 0, sizeof(*spec));
 	if (row == TYPES)
@@ -113,8 +135,11 @@ int probe_spec_parse(struct probe_spec *spec, const char *text, struct error *e)
 	memcpy(spec->name, rest, strlen(rest) + 1);
 	if (spec->type == PROBE_USDT)
 		split_provider(spec);
+	if (spec->type == PROBE_UPROBE)
+		split_line(spec);
 	if (!*spec->name || (types[row].of_file && !*spec->file) ||
-	    (spec->type != PROBE_USDT && split_offset(spec)))
+	    (spec->type != PROBE_USDT && !spec->line && !probe_is_regex(spec->name) &&
+	     split_offset(spec)))
 		return error_set(e, STATUS_USAGE, -EINVAL, "malformed probe '%.200s'; expected %s",
 				 text, types[row].form);
 	if (spec->offset && *spec->name && spec->type != PROBE_UPROBE &&
@@ -125,5 +150,12 @@ int probe_spec_parse(struct probe_spec *spec, const char *text, struct error *e)
 	if (spec->offset && *spec->name && probe_is_pattern(spec->name))
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "'%.200s': an offset is of one function, not of a pattern", text);
+	if (probe_is_regex(spec->name) && (spec->type == PROBE_USDT || spec->line))
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "'%.200s': a regular expression is of functions", text);
+	if (probe_pattern_open(&pattern, spec->name))
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "'%.200s': malformed regular expression", text);
+	probe_pattern_close(&pattern);
 	return 0;
 }

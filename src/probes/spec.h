@@ -5,11 +5,13 @@
  *	uprobe:FILE:FUNCTION[+OFFSET]	an instruction of a function, the first without OFFSET
  *	uprobe:FILE:0xADDRESS		... at an address as nm(1) and objdump(1) print it
  *	uretprobe:FILE:FUNCTION		its return
+ *	uprobe:FILE:SOURCE:LINE		the first instruction of a line of a source file
  *	usdt:FILE[:PROVIDER]:NAME	a static probe
  *	kprobe:FUNCTION[+OFFSET], kretprobe:FUNCTION
  *
  * FILE is a path, or the name of a library or program ("libssl", "libc.so.6"). FUNCTION, PROVIDER
- * and NAME may be patterns (fnmatch(3)); FUNCTION is a name as the linker knows it, or demangled.
+ * and NAME may be patterns (fnmatch(3)), FUNCTION a regular expression (regex(7), extended) between
+ * slashes, too; it is a name as the linker knows it, or demangled.
  */
 #ifndef EBPROF_PROBES_SPEC_H
 #define EBPROF_PROBES_SPEC_H
@@ -28,11 +30,14 @@ struct probe_spec {
 	char provider[PROBE_TEXT_MAX];	/* "": any */
 	char name[PROBE_TEXT_MAX];	/* "": @offset is an address */
 	uint64_t offset;		/* bytes from the beginning of the function */
+	uint32_t line;			/* of the source file @name; 0: that is a function */
 };
 
 /* 1 where @text begins as a probe does, so nothing else can be meant. */
 int probe_spec_is(const char *text);
-/* 1 where @text has a character of patterns. */
+/* 1 where @text is a regular expression between slashes. */
+int probe_is_regex(const char *text);
+/* 1 where @text is one, or has a character of patterns. */
 int probe_is_pattern(const char *text);
 /* 0, or -EINVAL with @e filled. */
 int probe_spec_parse(struct probe_spec *spec, const char *text, struct error *e);

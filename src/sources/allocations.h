@@ -9,10 +9,10 @@
 #include "alloc/alloc_load.h"
 #include "alloc/alloc_queue.h"
 #include "alloc/slicer.h"
+#include "sources/overhead.h"
 #include "sources/source.h"
 
 #define ALLOC_ALL UINT64_MAX
-#define OVERHEAD_NONE (-1.0)
 
 struct source_options;
 

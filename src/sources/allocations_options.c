@@ -9,16 +9,6 @@
 #define INTERVAL_DEFAULT (512u << 10)	/* bytes */
 #define INTERVAL_MAX (1ull << 36)
 
-static int store_overhead(const char *option, const char *text, void *field, struct error *e)
-{
-	double *percent = field;
-
-	if (strcmp(text, "none"))
-		return cli_percent(option, text, field, e);
-	*percent = OVERHEAD_NONE;
-	return 0;
-}
-
 static int store_interval(const char *option, const char *text, void *field, struct error *e)
 {
 	uint64_t *interval = field;
@@ -44,7 +34,7 @@ const struct cli_option allocations_rows[] = {
 	  A | T | CLI_BRIEF },
 	{ 0, 0, "min-age", "TIME", cli_duration, AT(min_age),
 	  "younger blocks do not count as in use at the end", A },
-	{ 0, 0, "max-overhead", "PERCENT", store_overhead, AT(max_overhead),
+	{ 0, 0, "max-overhead", "PERCENT", overhead_store, AT(max_overhead),
 	  "with -p: of its threads' time (default 10), or none", A | CLI_BRIEF },
 	{ 0 }
 };

@@ -4,28 +4,11 @@
 
 #include "alloc/alloc_price.h"
 #include "alloc/alloc_probes.h"
-#include "alloc/alloc_watch.h"
+#include "alloc/call_watch.h"
+#include "base/text.h"
 #include "sources/allocations.h"
 
-#define OVERHEAD_DEFAULT 10.0	/* % */
 #define WATCH_NS 50000000u	/* how long the calls are counted */
-
-/* 812345 -> "812,000": three digits that count. */
-static void show_number(double x, FILE *to)
-{
-	unsigned long long n = (unsigned long long)(x + 0.5), unit = 1;
-	char digits[32];
-	int length;
-
-	while (n / unit >= 1000)
-		unit *= 10;
-	length = snprintf(digits, sizeof(digits), "%llu", (n + unit / 2) / unit * unit);
-	for (int i = 0; i < length; i++) {
-		fputc(digits[i], to);
-		if (i + 1 < length && (length - i - 1) % 3 == 0)
-			fputc(',', to);
-	}
-}
 
 /* @bound: %; 0: none */
 static void show_price(const struct allocations *a, const struct source_setup *setup, double bound)
@@ -35,6 +18,7 @@ static void show_price(const struct allocations *a, const struct source_setup *s
 	FILE *to = setup->notes;
 	double calls = l->calls + l->ends, cost = alloc_load_cost(l, ALLOC_CALLS | ALLOC_ENDS);
 	const char *least = l->rough ? "at least " : "";
+	char number[TEXT_ABOUT];
 
 	if (pids->n == 1)
 		fprintf(to, "ebprof: process %d%s makes ", pids->v[0],
@@ -49,18 +33,17 @@ static void show_price(const struct allocations *a, const struct source_setup *s
 			(alloc_price_of(&a->price, 0, 1) + alloc_price_of(&a->price, 1, 0)) / 1e3);
 		return;
 	}
-	fputs(least, to);
-	show_number(calls, to);
 	fprintf(to,
-		" calls of the allocator per second of the calling threads' CPU time; each costs "
-		"about %.1f us more here: expect these threads to run %s%.*f times slower",
-		cost / calls * 1e6, least, cost > 9 ? 0 : 1, 1 + cost);
+		"%s%s calls of the allocator per second of the calling threads' CPU time; each "
+		"costs about %.1f us more here: expect these threads to run %s%.*f times slower",
+		least, text_about(calls, number), cost / calls * 1e6, least, cost > 9 ? 0 : 1,
+		1 + cost);
 	if (100 * cost > bound && bound > 0)
 		fprintf(to,
 			" if all calls were followed; --max-overhead %g%% follows them for a part "
 			"of the time (none: always)",
 			bound);
-	else if (100 * cost > OVERHEAD_DEFAULT)
+	else if (100 * cost > OVERHEAD_OF_PROBES)
 		fputs(" (--max-overhead 10% bounds that)", to);
 	fputc('\n', to);
 }
@@ -83,10 +66,10 @@ static int find_price(struct allocations *a, const struct source_setup *setup, s
 {
 	double given = a->o->max_overhead, bound = given > 0   ? given
 						   : given < 0 ? 0
-							       : OVERHEAD_DEFAULT;
+							       : OVERHEAD_OF_PROBES;
 
 	a->probes.by_link = !alloc_price_measure(&a->price) &&
-			    !alloc_watch(&a->price, &a->probes, WATCH_NS, &a->load);
+			    !call_watch_allocator(&a->price, &a->probes, WATCH_NS, &a->load);
 	if (a->probes.by_link && setup->notes)
 		show_price(a, setup, bound);
 	if (a->probes.by_link && bound > 0)

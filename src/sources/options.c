@@ -2,6 +2,7 @@
 #include "sources/options.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define AT(field) offsetof(struct source_options, field)
 
@@ -20,6 +21,16 @@ const struct cli_rule source_rules[] = {
 	{ .rules = samples_rules },
 	{ 0 }
 };
+
+int overhead_store(const char *option, const char *text, void *field, struct error *e)
+{
+	double *percent = field;
+
+	if (strcmp(text, "none"))
+		return cli_percent(option, text, field, e);
+	*percent = OVERHEAD_NONE;
+	return 0;
+}
 
 void source_options_free(struct source_options *o)
 {

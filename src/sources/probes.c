@@ -133,10 +133,27 @@ static uint32_t leaf(struct source *source, const struct ebp_key *key, uint32_t 
 				     : node;
 }
 
+/* What became of --max-overhead, where it was needed. */
+static void add_bound(const struct probes *p, uint64_t hits, struct summary *rows)
+{
+	struct ebp_counters c;
+
+	collector_counters(p->source.host->collector, &c);
+	if (!(p->bound > 0) || c.captured * p->o->period >= hits)
+		return;
+	summary_line(rows, SUMMARY_RESULT);
+	summary_row(rows, "stacks_taken", (double)c.captured,
+		    "all hits are counted, and the stacks of %llu of them stand for the others "
+		    "(--max-overhead %g%%)", (unsigned long long)c.captured, p->bound);
+	if (*p->field)
+		summary_text(rows, "; so %s is an estimate", p->field);
+}
+
 static void add_summary(const struct source *source, struct summary *rows)
 {
 	const struct probes *p = (const struct probes *)source;
 	struct profile_view v = profile_view(source->host->profile);
+	uint64_t all = 0;
 
 	for (size_t i = 0; i < p->events.n; i++) {
 		const struct probes_event *ev = &p->events.v[i];
@@ -147,7 +164,8 @@ static void add_summary(const struct source *source, struct summary *rows)
 			latency_summary(ev->name, ev->latencies, rows);
 		if (ev->kind == EBP_PROBE_LATENCY_ENTRY || ev->kind == EBP_PROBE_LATENCY_RETURN)
 			continue;
-		hits = v.types[ev->type].total;
+		hits = v.types[ev->type].total + ev->unsampled;
+		all += hits;
 
 		for (size_t k = 0; k < p->places.n; k++)
 			places += p->places.v[k].event == i;
@@ -163,6 +181,7 @@ static void add_summary(const struct source *source, struct summary *rows)
 				    strcmp(p->unit, "count") ? " " : "",
 				    strcmp(p->unit, "count") ? p->unit : "");
 	}
+	add_bound(p, all, rows);
 }
 
 static const struct event *event_of(const struct source *source)

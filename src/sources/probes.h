@@ -26,6 +26,8 @@ struct probes_options {
 	uint64_t slower;	/* ns: the stacks of such calls alone; 0: of all */
 	uint64_t period;	/* hits a sample */
 	uint64_t frequency;	/* Hz a CPU, of counters; 0: @period */
+	/* % of a CPU that stacks may take, or OVERHEAD_NONE; 0: the default */
+	double max_overhead;
 };
 
 /* @o is borrowed. */
@@ -53,11 +55,12 @@ struct probes_event {
 	uint32_t own, waiting;		/* was on the CPU, and not */
 	uint64_t *latencies;		/* calls by their time (probes_latency.h); NULL: none */
 	struct event counter;		/* where it is one */
+	uint64_t unsampled;		/* hits after the last sample that stands for them */
 };
 
 struct probes_place {
 	uint32_t event;
-	int file;			/* of a program's code; borrowed */
+	int file;			/* of a program's code; borrowed; -1: of none */
 	uint64_t offset, semaphore;	/* in it */
 	char *label;			/* which of many it is; NULL: its event tells */
 	struct ebp_place values;	/* for the kernel: its filter, and what hits are worth */
@@ -79,6 +82,7 @@ struct probes {
 	struct bpf_link *switches;	/* what calls wait is measured; NULL: it is not */
 	filter_tests tests;
 	char field[64], unit[32];	/* of the weight; "": none */
+	double bound;			/* % of a CPU for stacks; 0: none */
 	struct target_options const *target;
 };
 

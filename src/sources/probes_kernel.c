@@ -79,6 +79,7 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 
 	p->target = o->target;
 	config->period = p->o->period;
+	config->overhead = (uint64_t)(p->bound / 100 * 4294967296.0);
 	config->cookies = (uint8_t)p->cookies;
 	for (size_t i = 0; i < p->events.n; i++) {
 		enum ebp_probe_kind kind = p->events.v[i].kind;
@@ -94,7 +95,8 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 		config->only[p->events.v[p->places.v[i].event].kind] =
 			EBP_PROBE_PLACE(p->places.v[i].event, i);
 	bpf_map__set_autocreate(skel->maps.probes_busy, config->user);
-	bpf_map__set_autocreate(skel->maps.probe_hits, p->o->period > 1);
+	bpf_map__set_autocreate(skel->maps.probe_hits, p->o->period > 1 || p->bound > 0);
+	bpf_map__set_autocreate(skel->maps.probe_paces, p->bound > 0);
 	configure_values(p, skel);
 	return configure_latency(p, skel, e);
 }
@@ -238,26 +240,33 @@ static void close_kernel(void *ctx)
 	p->switches = NULL;
 }
 
-/* How long calls took, summed up over all CPUs. */
-static void take_latencies(struct probes *p, const struct ebprof_bpf *skel)
+/* Of an array with a number for each CPU: the sum at @at; @each has room for all CPUs. */
+static uint64_t sum_of(int map, uint32_t at, uint64_t *each, int cpus)
 {
-	int cpus = libbpf_num_possible_cpus(), map = bpf_map__fd(skel->maps.latencies);
+	uint64_t sum = 0;
+
+	if (map < 0 || bpf_map_lookup_elem(map, &at, each))
+		return 0;
+	for (int cpu = 0; cpu < cpus; cpu++)
+		sum += each[cpu];
+	return sum;
+}
+
+/* How long calls took, and the hits that no sample stands for. */
+static void take_sums(struct probes *p, const struct ebprof_bpf *skel)
+{
+	int cpus = libbpf_num_possible_cpus(), latencies = bpf_map__fd(skel->maps.latencies);
 	uint64_t *each = cpus > 0 ? xcalloc((size_t)cpus, sizeof(*each)) : NULL;
 
 	for (uint32_t i = 0; each && i < p->events.n; i++) {
 		struct probes_event *ev = &p->events.v[i];
 
+		ev->unsampled = sum_of(bpf_map__fd(skel->maps.probe_hits), i, each, cpus);
 		if (ev->kind != EBP_PROBE_LATENCY_RETURN || ev->latencies)
 			continue;
 		ev->latencies = xcalloc(LATENCY_BUCKETS, sizeof(*ev->latencies));
-		for (uint32_t k = 0; k < LATENCY_BUCKETS; k++) {
-			uint32_t at = i * LATENCY_BUCKETS + k;
-
-			if (bpf_map_lookup_elem(map, &at, each))
-				continue;
-			for (int cpu = 0; cpu < cpus; cpu++)
-				ev->latencies[k] += each[cpu];
-		}
+		for (uint32_t k = 0; k < LATENCY_BUCKETS; k++)
+			ev->latencies[k] = sum_of(latencies, i * LATENCY_BUCKETS + k, each, cpus);
 	}
 	free(each);
 }
@@ -271,7 +280,7 @@ static void stop(void *ctx, struct ebprof_bpf *skel, uint64_t now)
 	close_all(ctx);
 	bpf_link__destroy(p->switches);
 	p->switches = NULL;
-	take_latencies(p, skel);
+	take_sums(p, skel);
 }
 
 #define INSTEAD "sampling works without; try bpftrace, or perf probe"

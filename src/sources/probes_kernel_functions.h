@@ -5,7 +5,7 @@
 
 #include "base/vec.h"
 
-/* Adds each name in /proc/kallsyms that matches @pattern (fnmatch(3)), malloc'd, once. */
+/* Adds each name in /proc/kallsyms that matches @pattern (probes/names.h), malloc'd, once. */
 void kernel_functions(const char *pattern, string_vec *names);
 /* 1 where kprobes can be events here. */
 int kernel_has_kprobes(void);

@@ -70,6 +70,12 @@ int probes_check(struct source_options *all, struct stack_options *stack, struct
 	}
 	o->slower = s->slower;
 	o->period = s->period ? s->period : 1;
+	if (all->waits.max_overhead && !o->events.n && !all->waits.off_cpu && !all->waits.wall &&
+	    !all->allocations.on)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--max-overhead goes with -e of a probe or a tracepoint that is "
+				 "filtered, weighted or beside others, not with %.200s",
+				 s->name ? s->name : "--latency");
 	if (!o->events.n && !o->latency.n)
 		return 0;
 	if (o->events.n + 2 * o->latency.n > EBP_PROBE_EVENTS)
@@ -80,6 +86,7 @@ int probes_check(struct source_options *all, struct stack_options *stack, struct
 				 "-e %.200s interrupts what follows context switches; leave out "
 				 "--off-cpu and --wall", o->events.n ? o->events.v[0] : "");
 	o->frequency = s->frequency;
+	o->max_overhead = all->waits.max_overhead;
 	return 0;
 }
 

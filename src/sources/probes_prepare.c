@@ -15,12 +15,13 @@
 #include "probes/names.h"
 #include "sources/probes.h"
 #include "sources/probes_kernel_functions.h"
+#include "sources/probes_price.h"
 #include "sources/probes_values.h"
 
 static struct probes_place *add_place(struct probes *p, uint32_t event)
 {
-	vec_push(&p->places, (struct probes_place){ .event = event, .fd = -1, .link = -1,
-						    .values.test = EBP_TEST_PASS });
+	vec_push(&p->places, (struct probes_place){ .event = event, .file = -1, .fd = -1,
+						    .link = -1, .values.test = EBP_TEST_PASS });
 	return &p->places.v[p->places.n - 1];
 }
 
@@ -45,6 +46,14 @@ static int no_place(const struct probe_spec *spec, const struct probe_found *f, 
 	if (!*name)
 		return error_set(e, STATUS_USAGE, -ENOENT, "%s has no code at 0x%llx", file,
 				 (unsigned long long)spec->offset);
+	if (spec->line && err)
+		return error_set(e, STATUS_USAGE, -ENOENT,
+				 "%s has no debug information, which says where lines are", file);
+	if (spec->line)
+		return error_set(e, STATUS_USAGE, -ENOENT,
+				 *f->near ? "%s has no code of %s:%u; the next line that has is %s"
+					  : "%s has no code of %s:%u", file, name, spec->line,
+				 f->near);
 	if (f->ifunc)
 		return error_set(e, STATUS_USAGE, -ENOENT,
 				 "%s of %s only chooses a function when a program starts (ifunc); "
@@ -363,5 +372,9 @@ int probes_prepare(struct source *source, const struct source_setup *setup, stru
 	}
 	if (!err)
 		err = probes_values_check(p, e);
-	return err ? err : check_old(p, e);
+	if (!err)
+		err = check_old(p, e);
+	if (!err)
+		probes_price(p, setup);
+	return err;
 }

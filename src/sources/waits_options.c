@@ -55,8 +55,8 @@ const struct cli_option waits_rows[] = {
 	  "leave out shorter waits (default 1us; with --wall none)", R | T },
 	{ 0, 0, "state", "STATE[,STATE...]", store_states, AT(states),
 	  "only these waits: blocked, disk, uninterruptible, runnable", R | T },
-	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(max_overhead),
-	  "of each CPU, for the stacks of waits (default 1)", R | T },
+	{ 0, 0, "max-overhead", "PERCENT", overhead_store, AT(max_overhead),
+	  "of each CPU, for stacks of waits (default 1), of probes (10; or none)", R | T },
 	{ 0, 0, "hide-idle", NULL, cli_flag, AT(hide_idle),
 	  "leave out the waits of threads that did nothing but wait", R },
 	{ 0 }
@@ -73,8 +73,8 @@ const struct cli_rule waits_rules[] = {
 	  .needs = "off-cpu wall",
 	  .why = "--wakers, --hide-idle, --min-block and --state go with --off-cpu or --wall" },
 	{ .any = "max-overhead",
-	  .needs = "off-cpu wall alloc",
-	  .why = "--max-overhead goes with --off-cpu, --wall or ebprof alloc -p" },
+	  .needs = "off-cpu wall alloc event",
+	  .why = "--max-overhead goes with --off-cpu, --wall, -e of probes or ebprof alloc -p" },
 	{ 0 }
 };
 
@@ -84,12 +84,16 @@ int waits_check(struct source_options *all, struct stack_options *stack, struct 
 
 	(void)stack;
 	(void)e;
+	if (!o->off_cpu && !o->wall)
+		return 0;
 	if (!o->min_block)
 		o->min_block = o->wall ? 0 : MIN_BLOCK_DEFAULT;
 	if (!o->states)
 		o->states = ~0u;
-	if (o->max_overhead <= 0)
+	if (!o->max_overhead)
 		o->max_overhead = OVERHEAD_DEFAULT;
+	else if (o->max_overhead < 0)
+		o->max_overhead = 100;
 	return 0;
 }
 

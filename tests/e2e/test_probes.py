@@ -133,7 +133,7 @@ def test_offset_and_address():
 def test_running_process():
     """By -p, with others of the same program that do not count; and set in that process alone."""
     path = fixture_path("probed")
-    for options in ((), ("--no-inherit",)):
+    for options in (("--max-overhead", "none"), ("--max-overhead", "none", "--no-inherit")):
         with Fixture("probed", "calls", "2000", "2", "wait") as f, Fixture("probed", "calls", "3000", "wait") as other:
             p = start("-e", f"uprobe:{path}:probed_leaf", *options, "-p", f.pid)
             wait_probing(p)
@@ -162,6 +162,52 @@ def test_patterns():
     for name in ("by_first", "by_second"):
         equal(r.profile.count(lambda s, name=name: s.frames[-1] == name), truth[name], name)
     check("in 2 places" in r.err, r.err)
+
+
+def test_regular_expressions():
+    path = fixture_path("probed")
+    r, truth = probed("-e", f"uprobe:{path}:/^by_(first|last)$/", program=(path, "calls", "1000"))
+    equal(r.profile.count(), truth["by_first"], "calls")
+    cpp = fixture_path("probed_cpp")
+    r, truth = probed("-e", f"uprobe:{cpp}:/Thrower::st.p[(]/", program=(cpp, "1000"))
+    equal(r.profile.count(), truth["enters"], "calls of a demangled name")
+    run("-e", f"uprobe:{path}:/by_(/", "--", "/bin/true").fails(2, "malformed regular expression")
+
+
+def test_lines():
+    """A line of a source file: in its function, and in each copy of it that was inlined."""
+    source = """int sink;
+        static inline __attribute__((always_inline)) void inlined(int i)
+        {
+                sink += 3 * i;
+        }
+        __attribute__((noinline)) void once(int i) { inlined(i); __asm__ volatile("" ::: "memory"); }
+        __attribute__((noinline)) void twice(int i)
+        {
+                inlined(i);
+                __asm__ volatile("" ::: "memory");
+                inlined(i + 1);
+                __asm__ volatile("" ::: "memory");
+        }
+        int main(void)
+        {
+                for (int i = 0; i < 100; i++)
+                        i % 4 ? once(i) : twice(i);
+        }
+        """
+    with directory() as d:
+        path, program = os.path.join(d, "lines.c"), os.path.join(d, "lines")
+        with open(path, "w", encoding="ascii") as f:
+            f.write(source)
+        subprocess.run([needs("gcc"), "-g", "-O2", "-o", program, path], check=True)
+        for name in ("lines.c", path):
+            r, _ = probed("-e", f"uprobe:{program}:{name}:4", program=(program,))
+            whole(r)
+            equal((r.profile.count(lambda s: s.has("once")), r.profile.count(lambda s: s.has("twice"))), (75, 50), r.out)
+        run("-e", f"uprobe:{program}:lines.c:99", "--", program).fails(2, "no code of lines.c:99")
+        run("-e", f"uprobe:{program}:lines.c:2", "--", program).fails(2, "the next line that has is 4")
+        run("-e", f"uprobe:{program}:other.c:4", "--", program).fails(2, "no code of other.c:4")
+    run("-e", "uprobe:/bin/true:true.c:1", "--", "/bin/true").fails(2, "no debug information")
 
 
 def test_static_probes():
@@ -223,6 +269,33 @@ def test_one_of_some():
     n = pprof_types(r.raw)[f"uprobe:{path}:probed_leaf"]
     calls = truth["by_first"] + truth["by_second"]
     check(calls - 10 * os.cpu_count() <= n <= calls and n % 10 == 0, n, "of", calls)
+
+
+def test_bounded():
+    """All hits are counted, of some the stack is taken; callers keep their shares."""
+    path = fixture_path("probed")
+    r, truth = probed("-e", f"uprobe:{path}:probed_leaf", "--max-overhead", "1", program=(path, "calls", "200000"))
+    calls = truth["by_first"] + truth["by_second"]
+    check(f"{calls} hits of" in r.err, r.err)
+    equal((r.summary.taken, r.summary.lost), (r.profile.count(), 0), r.err)
+    stacks = int(re.search(r"stacks of (\d+) of them", r.err)[1])
+    check(stacks < calls / 2 and calls * 0.95 < r.profile.count() <= calls, stacks, r.profile.count())
+    share = r.profile.count(lambda s: s.has("by_second")) / calls
+    check(0.2 < share < 0.3, share, r.err)
+    run("-e", "cpu-clock", "--max-overhead", "5", "--", "/bin/true").fails(2, "--max-overhead goes with")
+
+
+def test_cost_is_said():
+    """Before: what hits of a running program will cost; of a command, each of them."""
+    path = fixture_path("probed")
+    event = f"uprobe:{path}:probed_leaf"
+    check(re.search(r"^ebprof: a hit will cost about [\d.]+ us", probed("-e", event, program=(path, "calls", "10"))[0].err, re.M), "price")
+    with Fixture("probed", "calls", "1000000000", "wait") as f:
+        f.go()
+        r = run("-e", event, "-p", f.pid, "-d", "200ms", "-f", "folded").ok()
+        f.proc.kill()
+    said = re.search(r"^ebprof: (?:at least )?([\d,]+) hits per second .* [\d.]+ us here.* (?:at least )?([\d.]+) times slower", r.err, re.M)
+    check(said and int(said[1].replace(",", "")) > 100000 and float(said[2]) > 1.1, r.err)
 
 
 def test_nothing_is_left_behind():

@@ -15,6 +15,27 @@ static int parse(const char *text)
 	return probe_spec_parse(&spec, text, &why);
 }
 
+static int matches(const char *text, const char *name, int demangled)
+{
+	struct probe_pattern p;
+	int is;
+
+	CHECK_EQ(probe_pattern_open(&p, text), 0);
+	is = demangled ? probe_name_matches_demangled(&p, name) : probe_name_matches(&p, name);
+	probe_pattern_close(&p);
+	return is;
+}
+
+static int is_name(const char *text, const char *name)
+{
+	return matches(text, name, 0);
+}
+
+static int is_demangled(const char *text, const char *name)
+{
+	return matches(text, name, 1);
+}
+
 TEST(each_kind)
 {
 	CHECK_EQ(parse("uprobe:/bin/x:main"), 0);
@@ -44,6 +65,35 @@ TEST(names_of_cxx_have_colons)
 	CHECK_STR(spec.name, "A::operator+");
 	CHECK_EQ(parse("uprobe:/bin/x:A::operator++"), 0);
 	CHECK_STR(spec.name, "A::operator++");
+}
+
+TEST(lines_of_files)
+{
+	CHECK_EQ(parse("uprobe:/bin/x:main.c:12"), 0);
+	CHECK_STR(spec.name, "main.c");
+	CHECK_EQ(spec.line, 12);
+	CHECK_EQ(parse("uprobe:/bin/x:/src/a b/main.c:1"), 0);
+	CHECK_STR(spec.name, "/src/a b/main.c");
+	CHECK_EQ(parse("uprobe:/bin/x:ns::12"), 0);
+	CHECK_EQ(spec.line, 0);
+	CHECK_EQ(parse("uprobe:/bin/x:main.c:0"), 0);
+	CHECK_EQ(spec.line, 0);
+	CHECK_EQ(parse("uprobe:/bin/x:main.c:99999999999"), 0);
+	CHECK_EQ(spec.line, 0);
+}
+
+TEST(regular_expressions)
+{
+	CHECK_EQ(parse("uprobe:/bin/x:/^(by|at)_[a-z]+$/"), 0);
+	CHECK_STR(spec.name, "/^(by|at)_[a-z]+$/");
+	CHECK_EQ(parse("uprobe:/bin/x:/a+1/"), 0);
+	CHECK_EQ(spec.offset, 0);
+	CHECK_EQ(parse("uprobe:/bin/x:/a(/"), -EINVAL);
+	CHECK_EQ(parse("usdt:/bin/x:/a/"), -EINVAL);
+	CHECK_EQ(parse("kretprobe:/^vfs_/"), 0);
+	CHECK(is_name("/^by_/", "by_first") && !is_name("/^by_$/", "by_first"));
+	CHECK(is_name("/^memcpy$/", "memcpy@@GLIBC_2.14"));
+	CHECK(is_demangled("/Thrower::(step|twice)/", "_ZN6probed7Thrower4stepEm"));
 }
 
 TEST(offsets_and_addresses)
@@ -86,20 +136,20 @@ TEST(names_match)
 	static const char mangled[] = "_ZN6probed7Thrower4stepEm";
 	static const char template[] = "_ZN6probed7Thrower5twiceIiEET_S2_";
 
-	CHECK(probe_name_matches("malloc", "malloc") && !probe_name_matches("mallo", "malloc"));
-	CHECK(probe_name_matches("memcpy", "memcpy@@GLIBC_2.14"));
-	CHECK(probe_name_matches("mal*", "malloc") && !probe_name_matches("mal?", "malloc"));
-	CHECK(probe_name_matches(mangled, mangled));
-	CHECK(!probe_name_matches("probed::*", mangled));
-	CHECK(probe_name_matches_demangled("probed::Thrower::step", mangled));
-	CHECK(probe_name_matches_demangled("probed::Thrower::step(unsigned long)", mangled));
-	CHECK(probe_name_matches_demangled("probed::*::st*", mangled));
-	CHECK(!probe_name_matches_demangled("step", mangled));
-	CHECK(probe_name_matches_demangled("probed::Thrower::twice<int>", template));
-	CHECK(!probe_name_matches_demangled("malloc", "malloc"));
+	CHECK(is_name("malloc", "malloc") && !is_name("mallo", "malloc"));
+	CHECK(is_name("memcpy", "memcpy@@GLIBC_2.14"));
+	CHECK(is_name("mal*", "malloc") && !is_name("mal?", "malloc"));
+	CHECK(is_name(mangled, mangled));
+	CHECK(!is_name("probed::*", mangled));
+	CHECK(is_demangled("probed::Thrower::step", mangled));
+	CHECK(is_demangled("probed::Thrower::step(unsigned long)", mangled));
+	CHECK(is_demangled("probed::*::st*", mangled));
+	CHECK(!is_demangled("step", mangled));
+	CHECK(is_demangled("probed::Thrower::twice<int>", template));
+	CHECK(!is_demangled("malloc", "malloc"));
 	/* (anonymous namespace)::f(), A::operator()(int) */
-	CHECK(probe_name_matches_demangled("(anonymous namespace)::f", "_ZN12_GLOBAL__N_11fEv"));
-	CHECK(probe_name_matches_demangled("A::operator()", "_ZN1AclEi"));
+	CHECK(is_demangled("(anonymous namespace)::f", "_ZN12_GLOBAL__N_11fEv"));
+	CHECK(is_demangled("A::operator()", "_ZN1AclEi"));
 }
 
 TEST(names_of_files)
@@ -118,6 +168,8 @@ int main(void)
 {
 	RUN(each_kind);
 	RUN(names_of_cxx_have_colons);
+	RUN(lines_of_files);
+	RUN(regular_expressions);
 	RUN(offsets_and_addresses);
 	RUN(what_is_none);
 	RUN(names_match);

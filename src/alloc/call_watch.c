@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "alloc/alloc_watch.h"
+#include "alloc/call_watch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "alloc/alloc_counter.h"
+#include "alloc/alloc_links.h"
 #include "alloc/thread_clocks.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
@@ -16,6 +17,7 @@
 
 #define THREADS_FIRST 256	/* whose CPU time is measured from the start: a descriptor each */
 #define THREADS_MAX 400		/* with those that turn out to allocate */
+#define PLACES_MAX 64		/* of one link */
 #define FIRST_PART 5		/* of the time, after which these are looked for */
 
 struct thread {
@@ -32,34 +34,36 @@ struct watch {
 };
 
 /* One link for the places that lie in one file of one process: from @first on. Returns how many. */
-static size_t link_places(const struct alloc_probes *p, size_t first, const struct alloc_counter *c,
-			  int *link)
+static size_t link_places(const struct call_place *all, size_t first, size_t n,
+			  const struct alloc_counter *c, int *link)
 {
-	uint64_t offsets[ALLOC_PLACES_MAX], cookies[ALLOC_PLACES_MAX];
-	size_t alike = alloc_places_alike(p, first);
-	const struct alloc_place *at = &p->places[first];
+	uint64_t offsets[PLACES_MAX], cookies[PLACES_MAX], semaphores[PLACES_MAX];
+	const struct call_place *at = &all[first];
 	struct uprobe_places places = {
 		.file = at->file, .pid = at->pid, .offsets = offsets, .cookies = cookies
 	};
 
-	for (; places.n < alike && places.n < ALLOC_PLACES_MAX; places.n++) {
-		const struct alloc_place *next = at + places.n;
+	for (; places.n < n - first && places.n < PLACES_MAX; places.n++) {
+		const struct call_place *next = at + places.n;
 
+		if (next->file != at->file || next->pid != at->pid)
+			break;
 		offsets[places.n] = next->offset;
-		cookies[places.n] = (next->stepped ? SLOT_STEPPED : 0) |
-				    (next->kind == PROBE_FREE ? SLOT_END : 0) |
-				    (next->kind == PROBE_REALLOC ? SLOT_RESIZE : 0);
+		cookies[places.n] = next->slot;
+		semaphores[places.n] = next->semaphore;
+		if (next->semaphore)
+			places.semaphores = semaphores;
 	}
 	*link = uprobe_link(c->program, &places, 0);
 	return places.n;
 }
 
-static int set_links(struct watch *w, const struct alloc_probes *probes)
+static int set_links(struct watch *w, const struct call_place *places, size_t n)
 {
-	for (size_t i = 0; i < probes->nplaces;) {
+	for (size_t i = 0; i < n;) {
 		int link;
 
-		i += link_places(probes, i, &w->counter, &link);
+		i += link_places(places, i, n, &w->counter, &link);
 		if (link >= 0)
 			vec_push(&w->links, link);
 		else if (link != -ESRCH)
@@ -132,20 +136,16 @@ static struct alloc_load sum_up(const struct watch *w, const struct alloc_price 
 	return load;
 }
 
-int alloc_watch(const struct alloc_price *p, const struct alloc_probes *probes, uint64_t ns,
-		struct alloc_load *load)
+int call_watch(const struct alloc_price *p, const struct call_place *places, size_t n,
+	       const pid_t *pids, size_t npids, uint64_t ns, struct alloc_load *load)
 {
 	struct watch w = { 0 };
 	int err = alloc_counter_open(&w.counter);
-	pid_t last = 0;
 
 	if (!err)
-		err = set_links(&w, probes);
-	for (size_t i = 0; !err && i < probes->nplaces; i++) {
-		if (probes->places[i].pid != last)
-			add_process(&w, probes->places[i].pid);
-		last = probes->places[i].pid;
-	}
+		err = set_links(&w, places, n);
+	for (size_t i = 0; !err && i < npids; i++)
+		add_process(&w, pids[i]);
 	if (!err) {
 		wait_for(ns / FIRST_PART);
 		add_callers(&w);
@@ -161,5 +161,31 @@ int alloc_watch(const struct alloc_price *p, const struct alloc_probes *probes, 
 	vec_free(&w.links);
 	hashmap_free(&w.known);
 	alloc_counter_close(&w.counter);
+	return err;
+}
+
+int call_watch_allocator(const struct alloc_price *p, const struct alloc_probes *probes,
+			 uint64_t ns, struct alloc_load *load)
+{
+	struct call_place *places = xcalloc(probes->nplaces + 1, sizeof(*places));
+	pid_t *pids = xcalloc(probes->nplaces + 1, sizeof(*pids));
+	size_t npids = 0;
+	int err;
+
+	for (size_t i = 0; i < probes->nplaces; i++) {
+		const struct alloc_place *from = &probes->places[i];
+
+		places[i] = (struct call_place){
+			.file = from->file, .pid = from->pid, .offset = from->offset,
+			.slot = (from->stepped ? SLOT_STEPPED : 0u) |
+				(from->kind == PROBE_FREE ? SLOT_END : 0u) |
+				(from->kind == PROBE_REALLOC ? SLOT_RESIZE : 0u),
+		};
+		if (!npids || pids[npids - 1] != from->pid)
+			pids[npids++] = from->pid;
+	}
+	err = call_watch(p, places, probes->nplaces, pids, npids, ns, load);
+	free(places);
+	free(pids);
 	return err;
 }
