@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/frame_word.h"
 
+#include "lang/lang.h"
+#include "profile/frame_kind.h"
 #include "unit/test.h"
 
 TEST(reads_code_in_files_and_in_processes)
@@ -49,6 +51,18 @@ TEST(reads_frames_of_interpreters)
 	CHECK(!EBP_FRAME_IS_OF_CODE(EBP_FRAME(1, 2)) && !EBP_FRAME_IS_OF_CODE(0x7fff12345678ull));
 }
 
+TEST(each_language_has_frames_of_its_own_kind)
+{
+	struct frame_word f;
+
+	for (__u64 i = 0; i < EBP_LANGUAGES; i++) {
+		if (!lang_rows[i])
+			continue;
+		frame_word_read(EBP_FRAME_OF_CODE(i, 9, EBP_PLACE_NONE), &f);
+		CHECK_STR(frame_kinds[f.kind].text, lang_rows[i]->name);
+	}
+}
+
 TEST(bears_an_unknown_language)
 {
 	struct frame_word f;
@@ -66,6 +80,7 @@ int main(void)
 	RUN(reads_code_in_files_and_in_processes);
 	RUN(keeps_wild_addresses_apart);
 	RUN(reads_frames_of_interpreters);
+	RUN(each_language_has_frames_of_its_own_kind);
 	RUN(bears_an_unknown_language);
 	return TEST_END();
 }
