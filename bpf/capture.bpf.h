@@ -145,20 +145,37 @@ static __always_inline int is_newborn(const struct unwind_state *s, __u32 result
 }
 
 /*
- * Sends the frames of the interpreter by themselves, behind @native ones that do not count. Returns
- * their id, or 0 where there are none.
+ * Sends the frames of the interpreter by themselves, behind @native ones, which count where there
+ * are some of a language among them. Returns their id, or 0 where there are none.
  */
 static __always_inline __u64 announce_lang(struct unwind_state *s, __u32 native)
 {
 	struct ebp_stack *stack = (void *)s->head;
 
-	if (s->n == native)
+	if (s->n == native && !s->made)
 		return 0;
 	stack->head.type = EBP_LANG_STACK;
 	stack->head.n = s->n;
 	stack->process = (struct ebp_process){};
 	stack->id = hash_step(s->hash, EBP_LANG_STACK) | 1;
 	return announce_stack(stack, EBP_WORDS_MAX) ? 0 : stack->id;
+}
+
+/*
+ * Where user space is to go on, if frames below have names that only we know; the last of the
+ * @native ones is the one that could not be left. Not in what a signal interrupted, which needs all
+ * registers.
+ */
+static __always_inline void mark_stop(struct ebp_rescue *r, const struct unwind_state *s,
+				      __u32 native)
+{
+	r->stop = (struct ebp_stop){};
+	if (!r->lang_id || !s->made || s->exact || !native)
+		return;
+	r->stop.pc = s->pc;
+	r->stop.sp = s->sp;
+	r->stop.fp = s->fp;
+	r->stop.n = native - 1;
 }
 
 /*
@@ -174,6 +191,7 @@ static __always_inline int rescue(const void *ctx, enum capture_at at, struct un
 		return 0;
 	leaf_registers(ctx, at, &r->regs);
 	r->lang_id = announce_lang(s, native);
+	mark_stop(r, s, native);
 	/* The count of an interval comes when it ends; this record has its stack alone. */
 	if (EBP_COUNTS_LATER(key->kind))
 		key->user_id = hash_step(hash_step(config.seed, key->tid), bpf_ktime_get_ns()) | 1;
@@ -275,8 +293,10 @@ static __always_inline int capture_user_later(void *ctx, struct ebp_key *key,
 	r = rescue_room();
 	space = bpf_map_lookup_elem(&spaces, &tgid);
 	syscall = r ? saved_registers(&r->regs) : NO_REGISTERS;
-	if (r)
+	if (r) {
 		r->lang_id = 0;
+		r->stop.n = 0;
+	}
 	if (is_between_programs(syscall))
 		return 0;
 	key->result = EBP_NO_PROCESS;

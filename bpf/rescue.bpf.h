@@ -116,7 +116,7 @@ static __always_inline int send_for_rescue(struct ebp_rescue *r, const struct eb
 	 */
 	if (waiting >= 7 * (__u64)config.ring_wake / 2)
 		return -1;
-	size = copy_stack(r->regs.r[REG_SP] - RED_ZONE);
+	size = copy_stack(r->stop.n ? r->stop.sp : r->regs.r[REG_SP] - RED_ZONE);
 	r->head.n = size;
 	r->head.type = EBP_RESCUE;
 	r->time = bpf_ktime_get_ns();

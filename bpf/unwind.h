@@ -192,10 +192,21 @@ struct ebp_registers {
 	__u64 r[EBP_REGS];	/* x86-64: 0-15, pc in 16. aarch64: x0-x30, sp in 31, pc in 32 */
 };
 
+/* Where the kernel stopped: at a frame that was called, of which these three are known. */
+struct ebp_stop {
+	__u64 pc, sp, fp;
+	__u32 n;		/* words of the EBP_LANG_STACK before it; 0: no such place */
+	__u32 reserved;
+};
+
 /*
  * EBP_RESCUE in the ring buffer. It is the whole sample, and counted by nobody
  * else, unless it is of an interval (ebprof.h). The registers are those of the leaf; the stack
- * bytes begin a little below its stack pointer, or at the first page above that is in memory.
+ * bytes begin a little below its stack pointer, or at the first page above that is in memory; with
+ * a @stop they begin there.
+ *
+ * Frames that only the kernel can name are in the EBP_LANG_STACK: those of a list, and, below
+ * @stop, machine frames of a language with all that are among them.
  */
 struct ebp_rescue {
 	struct ebp_head head;	/* n: bytes of stack that follow, a multiple of 8 */
@@ -207,6 +218,7 @@ struct ebp_rescue {
 	__u64 lang_id;
 	__u32 cpu;
 	__u32 reserved;
+	struct ebp_stop stop;
 	__u64 sp;		/* address of the first byte of stack */
 	/*
 	 * Of a thread that sleeps, which is sent without its stack; else 0: where its thread-local
@@ -215,6 +227,7 @@ struct ebp_rescue {
 	__u64 thread_pointer, runtime;
 	__u64 stack[];
 };
-_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 72 + 8 * EBP_REGS + 8 + 8 + 8 + 16, "wire");
+_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 72 + 8 * EBP_REGS + 8 + 8 + 32 + 8 + 16,
+	       "wire");
 
 #endif

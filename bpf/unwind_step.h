@@ -297,11 +297,11 @@ static __always_inline __u64 window_word(const struct unwind_state *s, __u64 add
 /*
  * Whether a frame pointer of 0, in code without CFI, ends the stack: in a file that has none at
  * all, and where frame pointers led there. Code made at run time may use that register for whatever
- * it likes.
+ * it likes; and that of a runtime does not end in such code.
  */
 static __always_inline int is_end_of_chain(const struct unwind_state *s)
 {
-	return s->no_cfi && (s->by_fp || s->row.object != EBP_OBJECT_NONE);
+	return s->no_cfi && ((s->by_fp && !s->made) || s->row.object != EBP_OBJECT_NONE);
 }
 
 #if defined(UNWIND_ARM64) || defined(__TARGET_ARCH_arm64) || \

@@ -247,13 +247,12 @@ int assembler_knows(const struct assembler *a, const struct ebp_key *key)
  * As the kernel makes ids: of one process where a frame is an address, so that what ended does not
  * leave its own behind.
  */
-static uint64_t rescued_id(const struct ebp_rescue *sample, const struct unwind_result *user,
-			   const __u64 *words, size_t n)
+static uint64_t rescued_id(const struct ebp_rescue *sample, const __u64 *words, size_t n)
 {
 	uint64_t id = hash_bytes(words, n * sizeof(*words));
 
-	for (uint32_t i = 0; i < user->n; i++)
-		if (EBP_FRAME_IS_OF_PROCESS(user->frames[i]))
+	for (size_t i = 0; i < n; i++)
+		if (EBP_FRAME_IS_OF_PROCESS(words[i]))
 			return hash_pair(
 				id, hash_bytes(&sample->key.process, sizeof(sample->key.process)));
 	return id;
@@ -270,9 +269,9 @@ static uint32_t joined_result(uint32_t result, const uint64_t *words, size_t n)
 void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample,
 		       const struct unwind_result *user)
 {
-	size_t n = assembler_join_lang(a, user->frames, user->n, sample->lang_id);
+	size_t n = assembler_join_lang(a, user->frames, user->n, sample->lang_id, sample->stop.n);
 	uint32_t result = joined_result(user->result, (const uint64_t *)a->words.v, n);
-	uint64_t id = rescued_id(sample, user, a->words.v, n);
+	uint64_t id = rescued_id(sample, a->words.v, n);
 	struct ebp_key key = sample->key;
 
 	/* Where the stack has an id already, its count comes by itself. */

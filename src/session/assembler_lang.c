@@ -33,27 +33,45 @@ void assembler_lang_free(struct assembler *a)
 void assembler_lang_stack(struct assembler *a, const struct ebp_stack *stack)
 {
 	struct lang_stack s = { .first = a->lang_words.n };
+	uint32_t n = stack->head.n;
+	int has_machine = 0;
 
 	if (hashmap_get(&a->lang_stack_ids, stack->id) != HASHMAP_NONE)
 		return;
-	for (uint32_t i = 0; i < stack->head.n; i++)
-		if (EBP_FRAME_IS_LISTED(stack->frames[i]))
+	for (uint32_t i = 0; i < n; i++)
+		has_machine |= EBP_FRAME_IS_OF_CODE(stack->frames[i]) &&
+			       !EBP_FRAME_IS_LISTED(stack->frames[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		int listed = EBP_FRAME_IS_LISTED(stack->frames[i]);
+
+		if (has_machine || listed)
 			vec_push(&a->lang_words, stack->frames[i]);
+		s.machine += has_machine && !listed;
+	}
 	s.n = a->lang_words.n - s.first;
 	hashmap_set(&a->lang_stack_ids, stack->id, (uint32_t)a->lang_stacks.n);
 	vec_push(&a->lang_stacks, s);
 }
 
-size_t assembler_join_lang(struct assembler *a, const __u64 *words, size_t n, uint64_t lang_id)
+static void push_words(struct assembler *a, const __u64 *words, size_t n)
 {
-	uint32_t i = lang_id ? hashmap_get(&a->lang_stack_ids, lang_id) : HASHMAP_NONE;
-
-	a->words.n = 0;
-	vec_reserve(&a->words, n + 1);
+	vec_reserve(&a->words, n);
 	for (size_t k = 0; k < n; k++)
 		vec_push(&a->words, words[k]);
-	for (size_t k = 0; i != HASHMAP_NONE && k < a->lang_stacks.v[i].n; k++)
-		vec_push(&a->words, a->lang_words.v[a->lang_stacks.v[i].first + k]);
+}
+
+size_t assembler_join_lang(struct assembler *a, const __u64 *words, size_t n, uint64_t lang_id,
+			   uint32_t stop)
+{
+	uint32_t i = lang_id ? hashmap_get(&a->lang_stack_ids, lang_id) : HASHMAP_NONE;
+	const struct lang_stack none = { 0 };
+	const struct lang_stack *s = i == HASHMAP_NONE ? &none : &a->lang_stacks.v[i];
+	const __u64 *known = a->lang_words.v ? a->lang_words.v + s->first : NULL;
+
+	a->words.n = 0;
+	push_words(a, known, stop < s->machine ? stop : s->machine);
+	push_words(a, words, n);
+	push_words(a, known ? known + s->machine : NULL, s->n - s->machine);
 	return a->words.n;
 }
 

@@ -33,7 +33,8 @@ struct lang_function {
 
 struct lang_stack {
 	size_t first;		/* in lang_words */
-	size_t n;
+	size_t machine;		/* words of the machine's stack, which go before */
+	size_t n;		/* all, with those of a list */
 };
 
 struct assembler {
@@ -84,8 +85,12 @@ void assembler_lang_stack(struct assembler *a, const struct ebp_stack *stack);
  * many there are in a->merged. @complete: the native ones reach the root.
  */
 size_t assembler_merge(struct assembler *a, const __u64 *words, size_t n, int complete);
-/* The words that a rescue found, and those of @lang_id behind them: in a->words, that many. */
-size_t assembler_join_lang(struct assembler *a, const __u64 *words, size_t n, uint64_t lang_id);
+/*
+ * The words that a rescue found, from @stop of the stack @lang_id on, what is below before them,
+ * and its words of a list behind them: in a->words, that many.
+ */
+size_t assembler_join_lang(struct assembler *a, const __u64 *words, size_t n, uint64_t lang_id,
+			   uint32_t stop);
 /* The location of an interpreter's frame, which has its name. */
 uint32_t assembler_lang_location(struct assembler *a, const struct frame_word *frame);
 /* source_host.lock */

@@ -70,11 +70,11 @@ static size_t size_of(const struct ebp_rescue *s)
 	return sizeof(*s) + s->head.n;
 }
 
-/* The kernel's own end, and the leaf alone. */
+/* The kernel's own end, and of the frames that are here only that at which it begins. */
 static void as_it_was(const struct ebp_rescue *s, struct unwind_result *out)
 {
 	out->result = s->key.result < EBP_RESULTS ? s->key.result : EBP_NO_PROCESS;
-	out->frames[0] = s->regs.r[REG_PC];
+	out->frames[0] = EBP_FRAME_WILD(s->stop.n ? s->stop.pc - 1 : s->regs.r[REG_PC]);
 	out->n = 1;
 	out->fp_frames = out->by_fp = 0;
 }

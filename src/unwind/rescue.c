@@ -12,10 +12,12 @@
 
 /* DWARF's numbers, and where a struct ebp_registers has the pc. */
 #ifdef __aarch64__
+#define REG_FP		29
 #define REG_SP		31
 #define REG_PC		32
 #define REGS		32	/* general ones, with sp */
 #else
+#define REG_FP		6
 #define REG_SP		7
 #define REG_PC		16
 #define REGS		16
@@ -52,6 +54,9 @@ struct target {
 	struct code codes[CODES];
 	/* the stack above what was sent: 0 not looked at, 1 as it was then, -1 not */
 	int above;
+	/* where to begin: the leaf, all of whose registers are known, or what the kernel came to */
+	struct ebp_registers regs;
+	int exact;
 	uint64_t page;			/* of it, the one that was read last; 0: none */
 	char bytes[PAGE];
 };
@@ -187,6 +192,20 @@ static int read_value(void *ctx, uint64_t address, int size, uint64_t *value)
 	return read_target(ctx, address, value, (size_t)size);
 }
 
+static void find_beginning(struct target *t)
+{
+	const struct ebp_stop *stop = &t->sample->stop;
+
+	t->exact = !stop->n;
+	if (t->exact) {
+		t->regs = t->sample->regs;
+		return;
+	}
+	t->regs.r[REG_PC] = stop->pc;
+	t->regs.r[REG_SP] = stop->sp;
+	t->regs.r[REG_FP] = stop->fp;
+}
+
 /* The table's step from @regs on, which are @exact, and @by_code, as for unwind_stack(). */
 static void step(struct target *t, const struct ebp_registers *regs, int exact, int by_code,
 		 uint32_t max, struct unwind_result *out)
@@ -195,6 +214,7 @@ static void step(struct target *t, const struct ebp_registers *regs, int exact, 
 				   .nrows = (uint32_t)t->n,
 				   .read = read_target,
 				   .by_code = by_code,
+				   .made = !t->exact,
 				   .ctx = t };
 
 	m.shards = unwind_store_shards(t->u->store, &m.nshards);
@@ -239,23 +259,30 @@ static int row_at(struct target *t, uint64_t at, struct cfi_row *row,
 				   section);
 }
 
+/* The registers at the beginning, as far as they are known. */
+static void known_registers(const struct target *t, struct cfi_registers *regs)
+{
+	memcpy(regs->r, t->regs.r, (REG_PC + 1) * sizeof(*regs->r));
+	regs->known = t->exact ? (1ull << (REG_PC + 1)) - 1
+			       : 1ull << REG_PC | 1ull << REG_SP | 1ull << REG_FP;
+}
+
 /*
  * The whole stack by CFI, with all registers. 1 with @out filled, or 0: it did not lead to the end.
  */
 static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *out)
 {
-	uint64_t at = t->sample->regs.r[REG_PC], sp, frame = 0;
+	uint64_t at = t->regs.r[REG_PC] - !t->exact, sp, frame = 0;
 	const struct cfi_section *section;
 	struct cfi_registers regs = { 0 };
 	struct cfi_row row;
 	uint64_t begin;
-	int exact = 1, err;
+	int exact = t->exact, err;
 
 	if (!t->u->sections)
 		t->u->sections = unwind_sections_new();
 	begin = unwind_sections_work(t->u->sections);
-	memcpy(regs.r, t->sample->regs.r, (REG_PC + 1) * sizeof(*regs.r));
-	regs.known = (1ull << (REG_PC + 1)) - 1;
+	known_registers(t, &regs);
 	out->n = out->fp_frames = out->by_fp = 0;
 	for (;;) {
 		if (row_at(t, at, &row, &section, &frame))
@@ -312,21 +339,23 @@ int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample,
 	long count = unwinder_rows(u, list, n, &rows);
 	int err = 0;
 
-	max = max < 1 ? 1 : max > EBP_FRAMES_MAX ? EBP_FRAMES_MAX : max;
+	max = max > sample->stop.n ? max - sample->stop.n : 1;
+	max = max > EBP_FRAMES_MAX ? EBP_FRAMES_MAX : max;
+	find_beginning(&t);
 	if (count < 0) {
 		*out = (struct unwind_result){ .result = EBP_NO_TABLE, .n = 1 };
-		out->frames[0] = EBP_FRAME_WILD(sample->regs.r[REG_PC]);
+		out->frames[0] = EBP_FRAME_WILD(t.regs.r[REG_PC] - !t.exact);
 		return 0;
 	}
 	t.rows = rows;
 	t.n = (size_t)count;
-	step(&t, &sample->regs, 1, 0, max, out);
+	step(&t, &t.regs, t.exact, 0, max, out);
 	/*
 	 * Frame pointers led nowhere. What the code says is a guess, too, unless it leads to the
 	 * root.
 	 */
 	if (out->result == EBP_NO_CFI || (out->result == EBP_NO_MAPPING && out->by_fp)) {
-		step(&t, &sample->regs, 1, 1, max, &whole);
+		step(&t, &t.regs, t.exact, 1, max, &whole);
 		if (whole.result == EBP_COMPLETE || whole.result == EBP_DEPTH)
 			*out = whole;
 	}

@@ -78,7 +78,8 @@ int unwinder_wait(struct unwinder *u, uint64_t ns);
 void unwinder_epoch(struct unwinder *u);
 
 /*
- * Finishes a sample. @list: the process's mappings when it was taken. Where a
+ * Finishes a sample, from its @stop on where it has one: then @out lacks the frames below, which
+ * count for @max. @list: the process's mappings when it was taken. Where a
  * rule is unsupported, or needs a register that only a leaf has, the whole CFI
  * is applied from the leaf on. -EAGAIN: an image's table is queued or being built: try again
  * after unwinder_collect(); else 0.

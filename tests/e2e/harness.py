@@ -169,7 +169,7 @@ class Stack:
         return any(re.search(pattern, f) for f in self.frames)
 
     def __repr__(self):
-        return ";".join([self.comm] + self.frames) + f" {self.count}"
+        return ";".join([self.comm] + ([self.cut[0]] if self.cut else []) + self.frames) + f" {self.count}"
 
 
 class Profile(list):

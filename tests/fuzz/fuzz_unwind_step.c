@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *shards[2] = { shard, NULL };
 	struct ebp_mapping rows[ROWS] = { 0 };
 	struct ebp_registers regs = { 0 };
-	struct unwind_memory m = { shards, 2, rows, 0, read_memory, 1, &rest };
+	struct unwind_memory m = { shards, 2, rows, 0, read_memory, 1, &rest, 0 };
 	static struct unwind_result result;
 	uint64_t at = CODE;
 

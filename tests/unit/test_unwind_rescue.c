@@ -5,6 +5,7 @@
 #include <execinfo.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <unwind.h>
 
 #include "elf/debug_file.h"
 #include "unit/table_image.h"
@@ -16,6 +17,20 @@ static _Alignas(struct ebp_rescue) char sent_bytes[sizeof(struct ebp_rescue) + E
 static struct ebp_rescue *const sent = (struct ebp_rescue *)sent_bytes;
 static void *expected[64];
 static int n_expected;
+
+#define STOP 3			/* a frame among them, and what is known in it */
+static struct ebp_stop stop;
+
+static _Unwind_Reason_Code take_stop(struct _Unwind_Context *context, void *frame)
+{
+	if ((*(int *)frame)++ != STOP)
+		return _URC_NO_REASON;
+	stop = (struct ebp_stop){ .pc = _Unwind_GetIP(context),
+				  .sp = _Unwind_GetCFA(context),
+				  .fp = _Unwind_GetGR(context, 6),
+				  .n = 5 };
+	return _URC_END_OF_STACK;
+}
 
 /* What the caller's registers are here, with its stack, and what libgcc's unwinder makes of it. */
 __attribute__((noinline)) static void capture(void)
@@ -39,6 +54,7 @@ __attribute__((noinline)) static void capture(void)
 	CHECK(n > 0);
 	sent->head.n = (uint32_t)n & ~7u;
 	n_expected = backtrace(expected, 64);
+	_Unwind_Backtrace(take_stop, &(int){ 0 });
 }
 
 /* A frame whose CFA is rsp + 1 + 3 * 5, which no rule can say. */
@@ -140,6 +156,32 @@ TEST(waits_for_tables_then_finishes)
 	CHECK_EQ(r.fp_frames, 0);
 	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, 2, &r), 0);
 	CHECK(r.result == EBP_DEPTH && r.n == 2);
+	fake_end(&f);
+}
+
+/* From where the kernel came to: nothing but that place and what is above it is looked at. */
+TEST(goes_on_where_the_kernel_stopped)
+{
+	static struct unwind_result r;
+	int skip = 0;
+	struct fake f;
+
+	fake_begin(&f, 64u << 20);
+	plain();
+	sent->regs = (struct ebp_registers){ 0 };
+	sent->stop = stop;
+	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
+	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(r.result, EBP_COMPLETE);
+	while (skip < n_expected && (uintptr_t)expected[skip] != stop.pc)
+		skip++;
+	CHECK_EQ((int)r.n, n_expected - skip);
+	for (int i = 0; i < (int)r.n; i++)
+		CHECK_EQ(r.frames[i], frame_at(&f, (uintptr_t)expected[skip + i] - 1));
+	/* Those below count. */
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, stop.n + 1, &r), 0);
+	CHECK(r.result == EBP_DEPTH && r.n == 1);
 	fake_end(&f);
 }
 
@@ -424,6 +466,7 @@ int main(void)
 {
 #ifdef __x86_64__
 	RUN(waits_for_tables_then_finishes);
+	RUN(goes_on_where_the_kernel_stopped);
 	RUN(applies_all_of_the_cfi);
 	RUN(goes_on_by_frame_pointer);
 	RUN(goes_on_by_code_made_at_run_time);

@@ -123,6 +123,7 @@ void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *reg
 	uint32_t nrows = m->nrows < EBP_ROWS_MAX ? m->nrows : EBP_ROWS_MAX - 1;
 	struct unwind_state s = { .regs = *regs,
 				  .nrows = nrows,
+				  .made = (uint32_t)m->made,
 				  .max = max < EBP_FRAMES_MAX ? max : EBP_FRAMES_MAX };
 	int done = 0;
 

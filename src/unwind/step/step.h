@@ -22,6 +22,7 @@ struct unwind_memory {
 	/* frames without CFI are left as code.h says, where that is known */
 	int by_code;
 	void *ctx;
+	int made;			/* as in struct unwind_state */
 };
 
 struct unwind_result {
