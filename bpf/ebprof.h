@@ -18,7 +18,7 @@
 #define EBP_FRAMES_MAX	511
 /* words of one user stack: its native frames, and those of an interpreter behind them */
 #define EBP_WORDS_MAX	2047
-#define EBP_SELF_MAX	4	/* processes of ebprof */
+#define EBP_SELF_MAX	8	/* processes of ebprof */
 #define EBP_CPUS_MAX	8192	/* NR_CPUS of the largest distribution kernels */
 
 /* A program in a process: tells reused PIDs and each exec apart. */

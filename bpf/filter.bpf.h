@@ -96,8 +96,9 @@ static __always_inline int task_wanted(struct task_struct *task, __u32 tgid, __u
 
 	if (!tid && !config.filter.idle)
 		return 0;
-	if (tgid && (tgid == self[0] || tgid == self[1] || tgid == self[2] || tgid == self[3]))
-		return 0;
+	for (int i = 0; tgid && i < EBP_SELF_MAX; i++)
+		if (tgid == self[i])
+			return 0;
 	if (config.filter.by_process && !in_targets(tgid))
 		return 0;
 	if (config.filter.by_thread && !in_targets(tid))

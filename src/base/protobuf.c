@@ -35,6 +35,16 @@ void protobuf_uint(struct protobuf *b, uint32_t field, uint64_t value)
 	protobuf_varint(b, value);
 }
 
+void protobuf_fixed64(struct protobuf *b, uint32_t field, uint64_t value)
+{
+	uint8_t bytes[8];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(value >> 8 * i);
+	put_key(b, field, PROTOBUF_FIXED64);
+	protobuf_raw(b, bytes, sizeof(bytes));
+}
+
 void protobuf_raw(struct protobuf *b, const void *bytes, size_t n)
 {
 	vec_reserve(b, b->n + n);

@@ -36,6 +36,7 @@ struct protobuf { uint8_t *v; size_t n, cap; };
 void protobuf_varint(struct protobuf *b, uint64_t value);
 /* Zero is written as well: a field that is absent is another thing to some. */
 void protobuf_uint(struct protobuf *b, uint32_t field, uint64_t value);
+void protobuf_fixed64(struct protobuf *b, uint32_t field, uint64_t value);
 void protobuf_bytes(struct protobuf *b, uint32_t field, const void *bytes, size_t n);
 /* Whole fields that were made before. */
 void protobuf_raw(struct protobuf *b, const void *bytes, size_t n);

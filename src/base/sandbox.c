@@ -43,7 +43,7 @@
 #endif
 #define NO_SUCH_CALL (SECCOMP_RET_ERRNO | ENOSYS)
 
-enum when { ALWAYS, AS_USER, NETWORK, TERMINAL, CLOCK, NEVER };
+enum when { ALWAYS, AS_USER, NETWORK, TERMINAL, CLOCK, SAMPLING, NEVER };
 
 /*
  * A call that is allowed, or (NEVER) refused uncounted, where who tries it can do without: where
@@ -81,9 +81,9 @@ static const struct rule rules[] = {
 	{ SYS_fcntl, ALWAYS, 1, ~7u, 0 },
 	{ SYS_fcntl, ALWAYS, 1, ALL, F_DUPFD_CLOEXEC },
 	/* Not TIOCSTI, which types into the terminal. */
-	{ SYS_ioctl, ALWAYS, 1, ALL, PERF_EVENT_IOC_ENABLE },
-	{ SYS_ioctl, ALWAYS, 1, ALL, PERF_EVENT_IOC_DISABLE },
-	{ SYS_ioctl, ALWAYS, 1, ALL, PERF_EVENT_IOC_SET_BPF },
+	{ SYS_ioctl, SAMPLING, 1, ALL, PERF_EVENT_IOC_ENABLE },
+	{ SYS_ioctl, SAMPLING, 1, ALL, PERF_EVENT_IOC_DISABLE },
+	{ SYS_ioctl, SAMPLING, 1, ALL, PERF_EVENT_IOC_SET_BPF },
 	{ SYS_ioctl, ALWAYS, 1, ALL, TIOCGWINSZ },
 	{ SYS_ioctl, ALWAYS, 1, ALL, TCGETS },
 	{ SYS_ioctl, ALWAYS, 1, ALL, TCGETS2_CALL },
@@ -157,21 +157,21 @@ static const struct rule rules[] = {
 	 * Sampling: maps, iterators, what was loaded attached to CPUs that come; stacks of who
 	 * sleeps.
 	 */
-	{ .call = SYS_perf_event_open },
-	{ .call = SYS_process_vm_readv },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_MAP_CREATE },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_MAP_LOOKUP_ELEM },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_MAP_UPDATE_ELEM },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_MAP_DELETE_ELEM },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_MAP_GET_NEXT_KEY },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_MAP_LOOKUP_BATCH },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_MAP_LOOKUP_AND_DELETE_BATCH },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_MAP_UPDATE_BATCH },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_MAP_DELETE_BATCH },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_OBJ_GET_INFO_BY_FD },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_RAW_TRACEPOINT_OPEN },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_LINK_CREATE },
-	{ SYS_bpf, ALWAYS, 0, ALL, BPF_ITER_CREATE },
+	{ .call = SYS_perf_event_open, SAMPLING },
+	{ .call = SYS_process_vm_readv, SAMPLING },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_MAP_CREATE },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_MAP_LOOKUP_ELEM },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_MAP_UPDATE_ELEM },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_MAP_DELETE_ELEM },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_MAP_GET_NEXT_KEY },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_MAP_LOOKUP_BATCH },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_MAP_LOOKUP_AND_DELETE_BATCH },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_MAP_UPDATE_BATCH },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_MAP_DELETE_BATCH },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_OBJ_GET_INFO_BY_FD },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_RAW_TRACEPOINT_OPEN },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_LINK_CREATE },
+	{ SYS_bpf, SAMPLING, 0, ALL, BPF_ITER_CREATE },
 	/* Whether a process is there. */
 	{ SYS_kill, ALWAYS, 1, ALL, 0 },
 	/* Keys; and files that are made and take the place of others. */
@@ -281,6 +281,7 @@ static int is_wanted(const struct rule *r, const struct sandbox_options *o)
 		[NETWORK] = o->network,
 		[TERMINAL] = o->terminal,
 		[CLOCK] = o->clock,
+		[SAMPLING] = !o->sends,
 	};
 
 	return wanted[r->when];

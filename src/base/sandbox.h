@@ -20,7 +20,8 @@ struct sandbox_options {
 	struct refusals *refusals;	/* told of each call that is refused; NULL: nobody is */
 	pid_t command;		/* may be sent signals; 0: none */
 	int becomes_user;	/* user_enter() goes on working */
-	int network;		/* files may be fetched and kept: debuginfod */
+	int network;		/* files may be fetched and kept: debuginfod; what is sent */
+	int sends;		/* it measures nothing: no BPF, no events, no memory of others */
 	int clock;		/* of our own CPU time may be set: for one that demangles */
 	/* who looks may give it keys, and have files made, or replaced, as himself */
 	int terminal;

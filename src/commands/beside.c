@@ -35,9 +35,9 @@ static int start_keeper(struct beside *b, const struct beside_options *o, struct
 	if (b->store)
 		vec_push(&jobs, (struct keeper_job){ .work = name_store_keep, .ctx = b->store });
 	first = jobs.n;
-	for (size_t i = 0; o->push && i < push_folders(o->push)->n; i++)
-		vec_push(&jobs, (struct keeper_job){ .work = folder_keep,
-						     .ctx = push_folders(o->push)->v[i] });
+	for (size_t i = 0; o->push && i < push_places(o->push)->n; i++)
+		vec_push(&jobs, (struct keeper_job){
+			.work = folder_keep, .ctx = place_folder(push_places(o->push)->v[i]) });
 	b->refusals = refusals_new();
 	if (b->refusals)
 		vec_push(&jobs, (struct keeper_job){ .begin = refusals_watch, .ctx = b->refusals });
@@ -51,8 +51,8 @@ static int start_keeper(struct beside *b, const struct beside_options *o, struct
 		outfile_delegate(o->last, b->keeper, n++);
 	if (b->store)
 		name_store_delegate(b->store, b->keeper, n);
-	for (size_t i = 0; o->push && i < push_folders(o->push)->n; i++)
-		folder_delegate(push_folders(o->push)->v[i], b->keeper, first + i);
+	for (size_t i = 0; o->push && i < push_places(o->push)->n; i++)
+		folder_delegate(place_folder(push_places(o->push)->v[i]), b->keeper, first + i);
 	return 0;
 }
 
@@ -61,7 +61,10 @@ int beside_start(struct beside *b, const struct beside_options *o, struct error 
 	int err;
 
 	b->store = o->store ? name_store_new(o->user) : NULL;
-	err = start_keeper(b, o, e);
+	b->push = o->push;
+	err = o->push ? push_start(o->push, e) : 0;
+	if (!err)
+		err = start_keeper(b, o, e);
 	if (err)
 		return err;
 	b->remote = remote_new(process_vm_readv);
@@ -72,10 +75,19 @@ int beside_start(struct beside *b, const struct beside_options *o, struct error 
 
 void beside_pids(const struct beside *b, pid_t pids[EBP_SELF_MAX])
 {
+	size_t n = 4;
+
+	memset(pids, 0, EBP_SELF_MAX * sizeof(*pids));
 	pids[0] = getpid();
 	pids[1] = keeper_pid(b->keeper);
 	pids[2] = remote_pid(b->remote);
 	pids[3] = b->demangler ? demangler_pid(b->demangler) : 0;
+	for (size_t i = 0; b->push && i < push_places(b->push)->n; i++) {
+		pid_t pid = place_pid(push_places(b->push)->v[i]);
+
+		if (pid && n < EBP_SELF_MAX)
+			pids[n++] = pid;
+	}
 }
 
 /* A call that the list lacks costs what it was for, and whoever sees that should know why. */

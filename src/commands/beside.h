@@ -2,7 +2,7 @@
 /*
  * The processes beside the one that records. Files are named, and names kept, by one that reads
  * nothing foreign; memory is read, and what may take for ever is demangled, by two that may be
- * lost.
+ * lost; each server has one that sends.
  */
 #ifndef EBPROF_BESIDE_H
 #define EBPROF_BESIDE_H
@@ -28,13 +28,14 @@ struct beside {
 	struct name_store *store;	/* NULL: names are not kept */
 	struct remote *remote;
 	struct demangler *demangler;	/* NULL: nothing is demangled */
+	const struct push *push;	/* that has couriers; NULL: none */
 };
 
 struct beside_options {
 	const struct user *user;
 	const struct results *results;	/* to be written; NULL: none yet */
 	struct outfile *last;			/* and this one; NULL: none */
-	const struct push *push;	/* and what it writes to; NULL: nothing */
+	struct push *push;	/* and what it writes to; NULL: nothing */
 	int store, demangle;			/* whether names are kept, and demangled */
 };
 

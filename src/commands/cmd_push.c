@@ -88,6 +88,40 @@ static int sample(struct recording *r, struct error *e)
 	return 0;
 }
 
+/* 0 where it took all that it was sent. */
+static int account_server(const struct place *p, int quiet)
+{
+	const struct spool_counts *c = place_sent(p);
+	char to[512];
+
+	text_clean(to, sizeof(to), place_text(p));
+	if (!quiet) {
+		fprintf(stderr, "ebprof: %s: %" PRIu64 " request%s of %" PRIu64 " bytes (%" PRIu64
+			" samples) sent\n", to, c->sent.bodies, text_s(c->sent.bodies),
+			c->sent.bytes, c->sent.samples);
+		fprintf(stderr,
+			"ebprof: %s: %" PRIu64 " refused (%" PRIu64 " samples), %" PRIu64
+			" dropped (%" PRIu64 " samples), %" PRIu64 " wait (%" PRIu64
+			" samples)\n", to, c->refused.bodies, c->refused.samples,
+			c->dropped.bodies, c->dropped.samples, c->waiting.bodies,
+			c->waiting.samples);
+	}
+	return c->refused.bodies || c->dropped.bodies || c->waiting.bodies ? -1 : 0;
+}
+
+/* 0 where all servers took all; what is in folders is there. */
+static int account_servers(struct push *push, int quiet)
+{
+	const place_vec *places = push_places(push);
+	int wrong = 0;
+
+	push_finish(push);
+	for (size_t i = 0; i < places->n; i++)
+		if (place_sent(places->v[i]))
+			wrong |= account_server(places->v[i], quiet);
+	return wrong;
+}
+
 /* 0 where all that was taken is in a window, or lost and counted. */
 static int account(struct recording *r)
 {
@@ -128,6 +162,7 @@ static int push(struct recording *r, struct error *e)
 	started_end(&r->command, &r->loop);
 	session_save_names(r->session);
 	wrong = account(r);
+	wrong |= account_servers(r->push, r->o.quiet);
 	if (wrong || push_counts(r->push).failed)
 		return STATUS_ERROR;
 	return started_status(&r->command, &r->loop, r->o.quiet);
@@ -154,9 +189,10 @@ static int run(const struct cli_command *c, int argc, char **argv)
 const struct cli_command command_push = {
 	.name = "push",
 	.summary = "sample all the time, a profile for each service and window",
-	.usage = "push --to dir:PATH [TARGET] [OPTION]... [[--] COMMAND ARG...]",
-	.about = "Samples all the time, and writes a profile for each service and window.\n"
-		 "  sudo ebprof push --to dir:/var/lib/profiles       the whole machine\n"
+	.usage = "push --to PLACE [TARGET] [OPTION]... [[--] COMMAND ARG...]",
+	.about = "Samples all the time, and sends a profile for each service and window.\n"
+		 "  sudo ebprof push --to dir:/var/lib/profiles       to files\n"
+		 "  sudo ebprof push --to otlp+http://collector:4318  to OpenTelemetry's collector\n"
 		 "  sudo ebprof push --to dir:. -G 3f2a91c07b --every 1m -d 2h\n",
 	.rows = record_rows,
 	.parts = source_parts,

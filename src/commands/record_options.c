@@ -18,7 +18,9 @@
 #define PUSH_LEAST REFRESH_DEFAULT
 #define PUSH_KEEP_FOR (7 * 24 * 3600 * REFRESH_DEFAULT)
 #define PUSH_KEEP_BYTES (256u << 20)
-
+#define PUSH_SPOOL_FOR (24 * 3600 * REFRESH_DEFAULT)
+#define PUSH_SPOOL_BYTES (64u << 20)
+#define PUSH_SEND_TIMEOUT (30 * REFRESH_DEFAULT)
 
 /* A command goes with these, and is then not the target. */
 static int has_target(const struct target_options *o)
@@ -68,22 +70,55 @@ static int check_live(struct live_options *o, struct error *e)
 	return 0;
 }
 
+static int check_servers(const struct push_options *o, struct error *e)
+{
+	const struct courier_options *c = &o->places.courier;
+	int bad = courier_bad_header(c);
+	size_t servers = 0;
+
+	for (size_t i = 0; i < o->to.n; i++)
+		servers += (size_t)place_is_server(o->to.v[i]);
+	if (servers > PLACE_SERVERS_MAX)
+		return error_set(e, STATUS_USAGE, -EINVAL, "--to: at most %d servers",
+				 PLACE_SERVERS_MAX);
+	if (c->token_file && servers != 1)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--token-file: with one server, which gets the token");
+	if (bad >= 0)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--header: 'NAME: VALUE'; secrets belong into --token-file");
+	return 0;
+}
+
+/* What was not given. */
+static void push_defaults(struct push_options *o)
+{
+	const struct { uint64_t *value, otherwise; } defaults[] = {
+		{ &o->every, PUSH_EVERY },
+		{ &o->places.keep_for, PUSH_KEEP_FOR },
+		{ &o->places.keep_bytes, PUSH_KEEP_BYTES },
+		{ &o->places.spool.keep_for, PUSH_SPOOL_FOR },
+		{ &o->places.spool.keep_bytes, PUSH_SPOOL_BYTES },
+		{ &o->places.courier.timeout, PUSH_SEND_TIMEOUT },
+	};
+
+	for (size_t i = 0; i < sizeof(defaults) / sizeof(*defaults); i++)
+		if (!*defaults[i].value)
+			*defaults[i].value = defaults[i].otherwise;
+}
+
 static int check_push(struct push_options *o, struct error *e)
 {
 	if (!o->to.n)
 		return error_set(e, STATUS_USAGE, -EINVAL,
-				 "where to? --to dir:PATH, a folder for the profiles");
-	if (!o->every)
-		o->every = PUSH_EVERY;
-	if (!o->keep_for)
-		o->keep_for = PUSH_KEEP_FOR;
-	if (!o->keep_bytes)
-		o->keep_bytes = PUSH_KEEP_BYTES;
+				 "where to? --to dir:PATH, a folder for the profiles; or a server: "
+				 "--to otlp+http://HOST:4318");
+	push_defaults(o);
 	if (o->every < PUSH_LEAST || o->every > WINDOW_MOST)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--every: from 1s to 1h");
-	if (o->keep_for < o->every)
+	if (o->places.keep_for < o->every)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--keep-for: at least --every");
-	return 0;
+	return check_servers(o, e);
 }
 
 int record_options_parse(struct record_options *o, const struct cli_command *c, int argc,
@@ -114,5 +149,6 @@ void record_options_free(struct record_options *o)
 	vec_free(&o->results.files);
 	vec_free(&o->names.debug_dirs);
 	vec_free(&o->push.to);
+	vec_free(&o->push.places.courier.headers);
 	source_options_free(&o->sources);
 }

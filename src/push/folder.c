@@ -16,7 +16,6 @@
 #include "base/vec.h"
 
 #define SECOND 1000000000ull
-#define SUFFIX ".pb.gz"
 #define STAMP "dddddddd.dddddd.dddZ"	/* d: a digit */
 #define FILES_MAX (1u << 20)
 #define LOOKS 32		/* at what is too old, in the time that files are kept */
@@ -37,20 +36,12 @@ struct folder {
 /* What the keeper is sent, before the bytes of the file. */
 struct order { char name[FOLDER_NAME]; };
 
-struct kept {
-	char *name;
-	uint64_t time;			/* ns of CLOCK_REALTIME */
-	uint64_t size;
-};
-
-typedef VEC(struct kept) kept_vec;
-
-int folder_has_name(const char *name)
+int folder_has_name(const char *name, const char *suffix)
 {
-	size_t n = strlen(name), size = strlen(SUFFIX), stamp = strlen(STAMP);
+	size_t n = strlen(name), size = strlen(suffix), stamp = strlen(STAMP);
 	const char *at;
 
-	if (n >= FOLDER_NAME || n < stamp + size + 2 || strcmp(name + n - size, SUFFIX))
+	if (n >= FOLDER_NAME || n < stamp + size + 2 || strcmp(name + n - size, suffix))
 		return 0;
 	at = name + n - size - stamp;
 	if (at[-1] != '.')
@@ -108,11 +99,24 @@ const char *folder_path(const struct folder *f)
 	return f->path;
 }
 
+int folder_dir(const struct folder *f)
+{
+	return f->dir;
+}
+
 /* --- What is there already. ---------------------------------------------------- */
 
-static void list(const struct folder *f, kept_vec *files)
+static int by_time(const void *a, const void *b)
 {
-	int fd = openat(f->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct folder_file *x = a, *y = b;
+
+	return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
+				  : strcmp(x->name, y->name);
+}
+
+void folder_list(int dir, const char *suffix, folder_file_vec *files)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 	struct stat st;
@@ -120,48 +124,51 @@ static void list(const struct folder *f, kept_vec *files)
 	if (!d && fd >= 0)
 		close(fd);
 	while (d && files->n < FILES_MAX && (entry = readdir(d)))
-		if (folder_has_name(entry->d_name) &&
-		    !fstatat(f->dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		if (folder_has_name(entry->d_name, suffix) &&
+		    !fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
 		    S_ISREG(st.st_mode))
-			vec_push(files, (struct kept){
+			vec_push(files, (struct folder_file){
 				xstrdup(entry->d_name),
 				(uint64_t)st.st_mtim.tv_sec * SECOND +
 					(uint64_t)st.st_mtim.tv_nsec,
 				(uint64_t)st.st_size });
 	if (d)
 		closedir(d);
+	if (files->n)
+		qsort(files->v, files->n, sizeof(*files->v), by_time);
 }
 
-static int by_time(const void *a, const void *b)
+void folder_list_free(folder_file_vec *files)
 {
-	const struct kept *x = a, *y = b;
-
-	return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
-				  : strcmp(x->name, y->name);
+	for (size_t i = 0; i < files->n; i++)
+		free(files->v[i].name);
+	vec_free(files);
 }
 
 /* Room for @size bytes more, and nothing that is too old. */
 static void make_room(struct folder *f, uint64_t size, uint64_t now)
 {
 	uint64_t oldest = now > f->o.keep_for ? now - f->o.keep_for : 0, most = f->o.keep_bytes;
-	kept_vec files = { 0 };
+	folder_file_vec files = { 0 };
 
-	list(f, &files);
+	folder_list(f->dir, f->o.suffix, &files);
 	f->total = 0;
 	f->looked = now;
 	for (size_t i = 0; i < files.n; i++)
 		f->total += files.v[i].size;
 	if (f->total + size > most)
 		most -= most / PART;
-	if (files.n)
-		qsort(files.v, files.n, sizeof(*files.v), by_time);
 	for (size_t i = 0; i < files.n; i++) {
-		if ((files.v[i].time < oldest || f->total + size > most) &&
-		    !unlinkat(f->dir, files.v[i].name, 0))
-			f->total -= files.v[i].size;
-		free(files.v[i].name);
+		const struct folder_file *file = &files.v[i];
+
+		if ((file->time >= oldest && f->total + size <= most) ||
+		    unlinkat(f->dir, file->name, 0))
+			continue;
+		f->total -= file->size;
+		if (f->o.removed)
+			f->o.removed(f->o.ctx, file->name, file->size);
 	}
-	vec_free(&files);
+	folder_list_free(&files);
 }
 
 /* --- Writing. ------------------------------------------------------------------ */
@@ -234,7 +241,7 @@ int folder_keep(void *folder, const void *bytes, size_t size)
 	memcpy(&o, bytes, sizeof(o));
 	/* A name in the folder, and nothing that could lead out of it. */
 	if (!memchr(o.name, '\0', sizeof(o.name)) || *o.name == '.' || strchr(o.name, '/') ||
-	    !folder_has_name(o.name))
+	    !folder_has_name(o.name, ((struct folder *)folder)->o.suffix))
 		return -EINVAL;
 	return add_file(folder, o.name, (const char *)bytes + sizeof(o), size - sizeof(o));
 }
@@ -251,8 +258,8 @@ int folder_write(struct folder *f, const char *service, uint64_t start, const vo
 	if (!gmtime_r(&seconds, &t) || !strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &t))
 		return -EINVAL;
 	o = xcalloc(1, sizeof(*o) + size);
-	snprintf(o->name, sizeof(o->name), "%s.%s.%03uZ" SUFFIX, service, stamp,
-		 (unsigned int)(start % SECOND / 1000000));
+	snprintf(o->name, sizeof(o->name), "%s.%s.%03uZ%s", service, stamp,
+		 (unsigned int)(start % SECOND / 1000000), f->o.suffix);
 	memcpy(o + 1, bytes, size);
 	err = f->keeper ? keeper_do(f->keeper, f->job, o, sizeof(*o) + size)
 			: folder_keep(f, o, sizeof(*o) + size);

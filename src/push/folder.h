@@ -2,7 +2,8 @@
 /*
  * A folder of profiles, one file for each service and window: SERVICE.20261124T100000.000Z.pb.gz,
  * by the time at which the window began (UTC). Files of such names that are older than wanted, or
- * make it larger than wanted, are removed, the oldest first; no others are.
+ * make it larger than wanted, are removed, the oldest first; no others are. What waits to be sent
+ * (spool.h) is such a folder with another suffix.
  *
  * Files are made as the invoking user, whole or not at all, readable by their owner alone.
  */
@@ -14,13 +15,19 @@
 #include "base/error.h"
 #include "base/keeper.h"
 #include "base/user.h"
+#include "base/vec.h"
 #include "push/service.h"
 
 #define FOLDER_NAME (SERVICE_NAME + 32)
+#define FOLDER_PROFILES ".pb.gz"
 
 struct folder_options {
 	uint64_t keep_for;	/* ns */
 	uint64_t keep_bytes;
+	const char *suffix;	/* of names, a literal */
+	/* A file was removed to make room, by whoever writes. NULL: nobody wants to know. */
+	void (*removed)(void *ctx, const char *name, uint64_t size);
+	void *ctx;
 };
 
 struct folder;
@@ -36,7 +43,20 @@ int folder_keep(void *folder, const void *bytes, size_t size);
 int folder_write(struct folder *f, const char *service, uint64_t start, const void *bytes,
 		 size_t size);
 const char *folder_path(const struct folder *f);
+/* A descriptor of it (O_PATH), the folder's. */
+int folder_dir(const struct folder *f);
 /* 1 where @name is that of such a file. */
-int folder_has_name(const char *name);
+int folder_has_name(const char *name, const char *suffix);
+
+struct folder_file {
+	char *name;		/* malloc'd */
+	uint64_t time;		/* ns of CLOCK_REALTIME: written */
+	uint64_t size;
+};
+typedef VEC(struct folder_file) folder_file_vec;
+
+/* The files in @dir, the oldest first; folder_list_free() frees them. */
+void folder_list(int dir, const char *suffix, folder_file_vec *files);
+void folder_list_free(folder_file_vec *files);
 
 #endif

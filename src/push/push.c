@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "base/outfile.h"
 #include "base/text.h"
@@ -14,48 +15,41 @@
 
 #define SECOND 1000000000ull
 #define FORMAT "pprof"
-#define DIR "dir:"
+#define HOST_NAME 256
 
 struct push {
 	struct push_setup setup;
-	folder_vec folders;
-	VEC(int) failing;		/* by folder: the error of the last file, which was said */
+	place_vec places;
+	char host[HOST_NAME];
 	struct services *services;
 	struct increment *increment;
 	uint64_t folded;		/* how often the profile was, when we were told */
 	int taken;
-	struct push_counts counts;
+	uint64_t windows, samples;	/* taken over */
 };
 
-static int open_folder(struct push *p, const char *to, struct error *e)
+static int open_place(struct push *p, const char *to, struct error *e)
 {
-	const struct push_options *o = p->setup.options;
-	const struct folder_options options = { o->keep_for, o->keep_bytes };
-	struct folder *f;
+	struct place *place = place_open(to, p->setup.user, &p->setup.options->places, e);
 
-	if (!strncmp(to, DIR, strlen(DIR)))
-		to += strlen(DIR);
-	else if (strstr(to, "://"))
-		return error_set(e, STATUS_USAGE, -EINVAL,
-				 "--to '%.200s': only folders are known: --to dir:PATH", to);
-	f = folder_open(to, p->setup.user, &options, e);
-	if (!f)
+	if (!place)
 		return -EIO;
-	vec_push(&p->folders, f);
-	vec_push(&p->failing, 0);
+	vec_push(&p->places, place);
 	return 0;
 }
 
 struct push *push_new(const struct push_setup *setup, struct error *e)
 {
 	struct push *p = xcalloc(1, sizeof(*p));
+	struct utsname u;
 	int err = 0;
 
 	p->setup = *setup;
+	text_clean(p->host, sizeof(p->host), uname(&u) ? "" : u.nodename);
 	p->services = services_new();
 	p->increment = increment_new();
 	for (size_t i = 0; i < setup->options->to.n && !err; i++)
-		err = open_folder(p, setup->options->to.v[i], e);
+		err = open_place(p, setup->options->to.v[i], e);
 	if (!err)
 		return p;
 	push_free(p);
@@ -66,18 +60,28 @@ void push_free(struct push *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->folders.n; i++)
-		folder_free(p->folders.v[i]);
-	vec_free(&p->folders);
-	vec_free(&p->failing);
+	for (size_t i = 0; i < p->places.n; i++)
+		place_free(p->places.v[i]);
+	vec_free(&p->places);
 	services_free(p->services);
 	increment_free(p->increment);
 	free(p);
 }
 
-const folder_vec *push_folders(const struct push *p)
+int push_start(struct push *p, struct error *e)
 {
-	return &p->folders;
+	int err = 0;
+
+	for (size_t i = 0; i < p->places.n && !err; i++)
+		err = place_start(p->places.v[i], e);
+	/* Whoever sends has it, and whoever reads foreign files need not. */
+	unsetenv(COURIER_TOKEN);
+	return err;
+}
+
+const place_vec *push_places(const struct push *p)
+{
+	return &p->places;
 }
 
 void push_look(struct push *p, const struct profile *profile)
@@ -89,8 +93,8 @@ void push_take(struct push *p, const struct profile *profile)
 {
 	services_settle(p->services, profile);
 	increment_take(p->increment, profile);
-	p->counts.windows++;
-	p->counts.samples += increment_total(p->increment);
+	p->windows++;
+	p->samples += increment_total(p->increment);
 	p->taken = 1;
 }
 
@@ -104,42 +108,30 @@ int push_is_ready(const struct push *p, const struct profile *profile)
 	return p->taken && increment_is_named(p->increment, profile);
 }
 
-/* Says what changed: a folder that is full would fill the journal, too. */
-static void tell(struct push *p, size_t folder, int err)
-{
-	char path[512];
-
-	if (err == p->failing.v[folder])
-		return;
-	p->failing.v[folder] = err;
-	text_clean(path, sizeof(path), folder_path(p->folders.v[folder]));
-	fprintf(stderr, err ? "ebprof: cannot write to %s: %s; samples are dropped there\n"
-			    : "ebprof: can write to %s again\n", path, strerror(-err));
-}
-
-static void write_part(struct push *p, const char *service, struct profile *part)
+static void send_part(struct push *p, const char *service, struct profile *profile)
 {
 	const struct output_options options = { 0 };
-	const struct profile_meta *m = profile_meta(part);
-	uint64_t n = profile_view(part).total;
-	struct outfile_bytes bytes = { 0 };
-	struct outfile *f = outfile_memory(&bytes);
+	const struct profile_meta *m = profile_meta(profile);
+	const struct push_label labels[] = { { PUSH_SERVICE, service }, { PUSH_HOST, p->host } };
+	struct outfile_bytes pprof = { 0 };
+	const struct push_part part = { .profile = profile, .labels = labels, .nlabels = 2,
+					.pprof = &pprof };
+	int wants = 0;
 
-	profile_meta(part)->title = profile_string(part, service);
+	profile_meta(profile)->title = profile_string(profile, service);
 	if (p->setup.is_time && m->frequency)
-		profile_derive(part, 0, "cpu", "nanoseconds", SECOND / m->frequency);
-	output_write(output_by_name(FORMAT), part, &options, f, NULL);
-	outfile_commit(f, NULL);
-	for (size_t i = 0; i < p->folders.n; i++) {
-		int err = folder_write(p->folders.v[i], service, m->start, bytes.v, bytes.n);
+		profile_derive(profile, 0, "cpu", "nanoseconds", SECOND / m->frequency);
+	for (size_t i = 0; i < p->places.n; i++)
+		wants |= place_wants_pprof(p->places.v[i]);
+	if (wants) {
+		struct outfile *f = outfile_memory(&pprof);
 
-		tell(p, i, err);
-		p->counts.files += !err;
-		p->counts.bytes += err ? 0 : bytes.n;
-		p->counts.failed += err != 0;
-		p->counts.failed_samples += err ? n : 0;
+		output_write(output_by_name(FORMAT), profile, &options, f, NULL);
+		outfile_commit(f, NULL);
 	}
-	vec_free(&bytes);
+	for (size_t i = 0; i < p->places.n; i++)
+		place_add(p->places.v[i], &part);
+	vec_free(&pprof);
 }
 
 void push_send(struct push *p, const struct profile *profile)
@@ -151,9 +143,11 @@ void push_send(struct push *p, const struct profile *profile)
 						      services_of(p->services), i);
 
 		if (part)
-			write_part(p, services_text(p->services, i), part);
+			send_part(p, services_text(p->services, i), part);
 		profile_free(part);
 	}
+	for (size_t i = 0; i < p->places.n; i++)
+		place_flush(p->places.v[i]);
 	increment_clear(p->increment);
 	p->taken = 0;
 }
@@ -167,7 +161,23 @@ void push_fold(struct push *p, const struct profile *profile)
 	p->folded = times;
 }
 
+void push_finish(struct push *p)
+{
+	for (size_t i = 0; i < p->places.n; i++)
+		place_finish(p->places.v[i]);
+}
+
 struct push_counts push_counts(const struct push *p)
 {
-	return p->counts;
+	struct push_counts c = { .windows = p->windows, .samples = p->samples };
+
+	for (size_t i = 0; i < p->places.n; i++) {
+		const struct place_counts one = place_counts(p->places.v[i]);
+
+		c.files += one.files;
+		c.bytes += one.bytes;
+		c.failed += one.failed;
+		c.failed_samples += one.failed_samples;
+	}
+	return c;
 }

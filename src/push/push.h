@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From a profile that grows to profiles that go away: each window's, one for each service, to each
- * folder.
+ * place.
  *
  * push_look() often; when a window is over push_take(), then push_send() as soon as
- * push_is_ready(). A folder that cannot be written to loses that window there: it is counted and
- * said, and sampling goes on.
+ * push_is_ready(). A place that cannot take a window loses it: it is counted and said, and sampling
+ * goes on.
  */
 #ifndef EBPROF_PUSH_H
 #define EBPROF_PUSH_H
@@ -16,14 +16,13 @@
 #include "base/user.h"
 #include "base/vec.h"
 #include "profile/profile.h"
-#include "push/folder.h"
+#include "push/place.h"
 
 /* As the user wants it. */
 struct push_options {
-	string_vec to;			/* folders, "dir:" before them or not */
+	string_vec to;			/* places */
 	uint64_t every;			/* ns; how long a window is */
-	uint64_t keep_for;		/* ns */
-	uint64_t keep_bytes;
+	struct place_options places;
 };
 
 struct push_setup {
@@ -38,15 +37,19 @@ struct push_counts {
 	uint64_t files, bytes, failed, failed_samples;
 };
 
-typedef VEC(struct folder *) folder_vec;
+typedef VEC(struct place *) place_vec;
 
 struct push;
 
 /* Opens the places. NULL with @e filled. */
 struct push *push_new(const struct push_setup *setup, struct error *e);
 void push_free(struct push *p);
-/* To be delegated. */
-const folder_vec *push_folders(const struct push *p);
+/*
+ * Starts whoever sends: before there are threads, and before anything foreign is read. 0 or a
+ * negative errno with @e filled.
+ */
+int push_start(struct push *p, struct error *e);
+const place_vec *push_places(const struct push *p);
 
 /* New processes of @profile: whose they are can be seen while they are there. */
 void push_look(struct push *p, const struct profile *profile);
@@ -60,6 +63,8 @@ int push_is_ready(const struct push *p, const struct profile *profile);
 void push_send(struct push *p, const struct profile *profile);
 /* The profile was folded since push_send() (profile/profile_fold.h). */
 void push_fold(struct push *p, const struct profile *profile);
+/* All was given to push_send(): waits some seconds for what is still to be sent. */
+void push_finish(struct push *p);
 struct push_counts push_counts(const struct push *p);
 
 #endif

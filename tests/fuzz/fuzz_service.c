@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		strcpy(file, name);
 		strcat(file, ".20261124T100000.000Z.pb.gz");
-		if (!folder_has_name(file))
+		if (!folder_has_name(file, FOLDER_PROFILES))
 			abort();
 	}
 	free(text);

@@ -100,7 +100,8 @@ static size_t count_files(const char *path)
 static struct folder *open_folder(const char *path, uint64_t bytes)
 {
 	const struct user as_we_are = { 0 };
-	const struct folder_options o = { .keep_for = 3600 * SECOND, .keep_bytes = bytes };
+	const struct folder_options o = { .keep_for = 3600 * SECOND, .keep_bytes = bytes,
+					  .suffix = FOLDER_PROFILES };
 	struct error e;
 
 	return folder_open(path, &as_we_are, &o, &e);
@@ -176,10 +177,10 @@ TEST(names_that_lead_elsewhere_are_refused)
 	memset(order, 'x', sizeof(order));
 	CHECK_EQ(folder_keep(f, order, sizeof(order)), -EINVAL);
 	CHECK_EQ(count_files(path), 0);
-	CHECK(folder_has_name("x.20231114T221320.000Z.pb.gz"));
-	CHECK(!folder_has_name(".20231114T221320.000Z.pb.gz"));
-	CHECK(!folder_has_name("x.20231114T22132a.000Z.pb.gz"));
-	CHECK(!folder_has_name("x.pb.gz"));
+	CHECK(folder_has_name("x.20231114T221320.000Z.pb.gz", FOLDER_PROFILES));
+	CHECK(!folder_has_name(".20231114T221320.000Z.pb.gz", FOLDER_PROFILES));
+	CHECK(!folder_has_name("x.20231114T22132a.000Z.pb.gz", FOLDER_PROFILES));
+	CHECK(!folder_has_name("x.pb.gz", FOLDER_PROFILES));
 	folder_free(f);
 	clear(path);
 }
