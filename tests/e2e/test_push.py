@@ -144,7 +144,7 @@ def test_a_folder_that_is_gone_for_a_while(where):
 
 def test_usage():
     run("push").fails(2, "--to dir:PATH")
-    run("push", "--to", "http://localhost:1").fails(2, "only folders")
+    run("push", "--to", "http://localhost:1").fails(2, r"otlp\+http://")
     run("push", "--to", "/nonexistent/x").fails(1, "make the folder first")
     run("push", "--to", "/tmp", "--every", "10ms").fails(2, "--every")
     run("record", "--every", "5s", "--", "true").fails(2, "--every", "ebprof push")

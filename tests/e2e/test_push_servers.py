@@ -12,7 +12,8 @@ import threading
 import harness
 from harness import Fixture, Profile, check, directory, equal, finish, node, run, start, wait_for, wait_sampling
 
-KINDS = ("otlp", "pyroscope", "parca")
+PATHS = {"otlp": "/v1development/profiles", "pyroscope": "/push.v1.PusherService/Push",
+         "parca": "/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw"}
 SENT = re.compile(r"ebprof: (\S+): (\d+) requests? of (\d+) bytes \((\d+) samples\) sent\n"
                   r"ebprof: \1: (\d+) refused \((\d+) samples\), (\d+) dropped \((\d+) samples\), (\d+) wait \((\d+) samples\)\n")
 TAKEN = re.compile(r"ebprof: (\d+) samples?: (\d+) in (\d+) windows?, (\d+) lost\n")
@@ -47,6 +48,7 @@ class Receiver:
         self.proc.kill()
         self.proc.wait()
         self.reader.join()
+        self.proc.stdout.close()
 
     def __enter__(self):
         return self
@@ -96,11 +98,11 @@ def add_up(series):
 def test_all_protocols_at_once(spool):
     """Each has all windows, which touch, with what is in the files beside them."""
     with Fixture("tree") as f, Receiver() as server, directory() as files:
-        r = push("--to", "dir:" + files, *sum((["--to", server.url(k)] for k in KINDS), []), "--spool", spool, "-p", f.pid, "-d", "2500ms").ok()
+        r = push("--to", "dir:" + files, *sum((["--to", server.url(k)] for k in PATHS), []), "--spool", spool, "-p", f.pid, "-d", "2500ms").ok()
         sent = Sent(r)
         equal((sent.taken, sent.lost), (sent.kept, 0), r.err)
         written = [Profile.read(run("report", "-f", "folded", os.path.join(files, n)).ok().out) for n in os.listdir(files)]
-        for kind in KINDS:
+        for kind in PATHS:
             account = sent.servers[server.url(kind)]
             requests = [s for s in server.said if s["path"] == PATHS[kind]]
             equal((account["requests"], account["samples"]), (len(requests), sent.kept), "requests of " + kind)
@@ -128,10 +130,6 @@ def test_all_protocols_at_once(spool):
         payload.flush()
         done = subprocess.run(["go", "tool", "pprof", "-raw", payload.name], capture_output=True, text=True, check=False)
         equal(done.returncode, 0, "go tool pprof: " + done.stderr)
-
-
-PATHS = {"otlp": "/v1development/profiles", "pyroscope": "/push.v1.PusherService/Push",
-         "parca": "/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw"}
 
 
 @with_spool
@@ -175,16 +173,21 @@ def test_a_server_that_hangs_blocks_nothing(spool):
 
 
 @with_spool
-def test_a_spool_is_bounded(spool):
+def test_what_waits_too_long_is_dropped(spool):
     with Fixture("tree") as f, Receiver("503") as server:
-        r = push("--to", server.url("otlp"), "--spool", spool, "--spool-size", "2K", "-p", f.pid, "-d", "4500ms")
+        r = push("--to", server.url("otlp"), "--spool", spool, "--spool-for", "2s", "-p", f.pid, "-d", "4500ms")
     equal(r.code, 1, r.err)
     sent, account = Sent(r), Sent(r).one()
     check(account["dropped"] >= 1 and account["wait"] >= 1, "dropped, and waiting:", r.err)
     equal(account["dropped_samples"] + account["wait_samples"], sent.kept, r.err)
     path = os.path.join(spool, os.listdir(spool)[0])
-    check(sum(os.path.getsize(os.path.join(path, n)) for n in os.listdir(path)) <= 2048, "bytes that wait:", os.listdir(path))
+    equal(len(os.listdir(path)), account["wait"], "files that wait")
     equal(os.stat(path).st_mode & 0o777, 0o700, "who may read them")
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
 
 
 def certificate(where, name, subject):
@@ -211,7 +214,7 @@ def test_certificates_and_secrets(spool):
             check("certificate" in r.err, "why:", r.err)
             proc = start("push", "--every", "1s", "-F", 199, *args, "--ca-file", cert, "--header", "X-Scope-OrgID: team")
             wait_sampling(proc)
-            told = [open(f"/proc/{proc.pid}/{name}", "rb").read() for name in ("cmdline", "environ")]
+            told = [read(f"/proc/{proc.pid}/{name}") for name in ("cmdline", "environ")]
             r = finish(proc).ok()
             check(server.series(), "nothing came")
             for said in server.said:
