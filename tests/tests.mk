@@ -36,6 +36,13 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 	@cd $(@D)/.. && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
+# A Collector of OpenTelemetry, for the test of `push`, which is skipped without it.
+OTEL := $(TEST)/otel
+.PHONY: deps-otel
+deps-otel: $(OTEL)/otelcol ## a Collector of OpenTelemetry from Debian's sources, for one test (330 MB, some minutes)
+$(OTEL)/otelcol: tests/readers/otel/get tests/readers/otel/main.go
+	@tests/readers/otel/get $(OTEL) > $(TEST)/otel.log 2>&1 || { tail -n 5 $(TEST)/otel.log; false; }
+
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/push src/input src/sinks \
 	src/output src/tui src/unwind src/unwind/step src/unwind/table src/unwind/shards src/cli src/collect src/alloc src/probes src/sources src/loop src/stat)) \

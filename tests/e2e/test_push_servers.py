@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Windows of a recording without end, sent to servers that refuse what the real ones refuse, and that fail."""
 import base64
+import gzip
 import json
 import os
 import re
@@ -8,6 +9,8 @@ import signal
 import subprocess
 import tempfile
 import threading
+import urllib.error
+import urllib.request
 
 import harness
 from harness import Fixture, Profile, check, directory, equal, finish, node, run, start, wait_for, wait_sampling
@@ -227,6 +230,56 @@ def test_the_token_of_the_environment(spool):
     with Fixture("tree") as f, Receiver() as server:
         push("--to", server.url("parca"), "--spool", spool, "-p", f.pid, "-d", "1100ms", env={"EBPROF_PUSH_TOKEN": "Basic dTpw"}).ok()
         equal({s["headers"].get("authorization") for s in server.said}, {"Basic dTpw"}, "headers")
+
+
+PROTO = os.path.join(harness.TOP, "tests", "readers", "push.proto")
+
+
+def protoc(how, data, proto=PROTO):
+    done = subprocess.run(["protoc", "-I", os.path.dirname(proto), f"--{how}=otlp.ExportProfilesServiceRequest", proto], input=data, capture_output=True, check=False)
+    equal(done.returncode, 0, done.stderr.decode())
+    return done.stdout
+
+
+def status(server, body, kind="otlp"):
+    request = urllib.request.Request(f"http://127.0.0.1:{server.port}{PATHS[kind]}", body, {"Content-Type": "application/x-protobuf"})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return answer.status
+    except urllib.error.HTTPError as e:
+        return e.code
+
+
+@with_spool
+def test_the_server_refuses_what_is_wrong(spool):
+    """Each mistake that readers are known to stumble over: so what the other tests take is free of them."""
+    with Fixture("tree") as f:
+        push("--to", "otlp+http://127.0.0.1:1", "--spool", spool, "-p", f.pid, "-d", "1100ms")
+    path = os.path.join(spool, os.listdir(spool)[0])
+    with open(os.path.join(path, os.listdir(path)[0]), "rb") as request:
+        good = gzip.decompress(request.read())
+    text = protoc("decode", good).decode()
+    wrong = {
+        "a period of 0": re.sub(r"period: \d+", "period: 0", text),
+        "no type of the period": re.sub(r"period_type \{[^}]*\}", "", text),
+        "no service": text.replace('"service.name"', '"service"'),
+        "no dictionary": text[:text.index("\ndictionary {") + 1],
+        "an index out of bounds": re.sub(r"stack_index: \d+", "stack_index: 9999", text),
+        "two values": re.sub(r"values: (\d+)", r"values: \1 values: 2", text),
+        "no zero value": text.replace('string_table: ""\n', "", 1),
+        "no time": re.sub(r"time_unix_nano: \d+", "", text),
+    }
+    with tempfile.NamedTemporaryFile("w", suffix=".proto") as old, Receiver() as server:
+        with open(PROTO, encoding="utf-8") as f:
+            # As versions before 1.10 numbered a sample's fields.
+            old.write(f.read().replace("values = 4;", "values = 2;").replace("attribute_indices = 2;\n  int32 link_index = 3;", "attribute_indices = 3;\n  int32 link_index = 4;"))
+        old.flush()
+        equal(status(server, good), 200, "what is sent")
+        equal(status(server, protoc("encode", text.encode())), 200, "the same, written by protoc")
+        equal(status(server, protoc("encode", text.encode(), old.name)), 400, "version 1.9")
+        for what, changed in wrong.items():
+            check(changed != text, "nothing was changed for " + what)
+            equal(status(server, protoc("encode", changed.encode())), 400, what)
 
 
 @with_spool
