@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,6 +42,8 @@ static void send_window(struct recording *r)
 	push_send(r->push, p);
 	session_fold(r->session, r->o.push.every);
 	push_fold(r->push, p);
+	/* What the window needed is not kept for the next one, which is long in coming. */
+	malloc_trim(0);
 }
 
 static uint64_t turn(void *ctx, uint64_t now)
@@ -192,7 +195,7 @@ const struct cli_command command_push = {
 	.usage = "push --to PLACE [TARGET] [OPTION]... [[--] COMMAND ARG...]",
 	.about = "Samples all the time, and sends a profile for each service and window.\n"
 		 "  sudo ebprof push --to dir:/var/lib/profiles       to files\n"
-		 "  sudo ebprof push --to otlp+http://collector:4318  to OpenTelemetry's collector\n"
+		 "  sudo ebprof push --to otlp+http://collector:4318  to a Collector\n"
 		 "  sudo ebprof push --to dir:. -G 3f2a91c07b --every 1m -d 2h\n",
 	.rows = record_rows,
 	.parts = source_parts,

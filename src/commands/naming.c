@@ -63,5 +63,6 @@ struct symbolizer_options naming_options(const struct name_options *o,
 		.no_inline = view->no_inline,
 		.no_demangle = o->no_demangle,
 		.short_templates = view->short_templates,
+		.memory = o->memory,
 	};
 }

@@ -14,6 +14,7 @@ struct name_options {
 	const char *vmlinux;		/* NULL: where it may be installed */
 	int debuginfod, no_cache, no_demangle;
 	int why;			/* what has no name says why in its place */
+	size_t memory;			/* bytes of symbols that are kept; 0: as many as usual */
 };
 
 /* 0, or a negative errno with @e filled where what the user asked for cannot be used. */

@@ -20,6 +20,8 @@
 #define PUSH_KEEP_BYTES (256u << 20)
 #define PUSH_SPOOL_FOR (24 * 3600 * REFRESH_DEFAULT)
 #define PUSH_SPOOL_BYTES (64u << 20)
+/* names are asked for now and then: files are opened again rather than kept in memory for days */
+#define PUSH_SYMBOLS (24u << 20)
 #define PUSH_SEND_TIMEOUT (30 * REFRESH_DEFAULT)
 
 /* A command goes with these, and is then not the target. */
@@ -136,8 +138,10 @@ int record_options_parse(struct record_options *o, const struct cli_command *c, 
 	if (c->bit == EBPROF_PUSH && !o->sources.samples.period && !o->sources.samples.frequency)
 		o->sources.samples.frequency = PUSH_FREQUENCY;
 	err = check(o, e);
-	if (!err && c->bit == EBPROF_PUSH)
+	if (!err && c->bit == EBPROF_PUSH) {
+		o->names.memory = PUSH_SYMBOLS;
 		err = check_push(&o->push, e);
+	}
 	return err || !o->sources.live ? err : check_live(&o->live, e);
 }
 

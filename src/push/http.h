@@ -34,7 +34,7 @@ struct http_request {
 struct http_answer {
 	int status;		/* of HTTP; 0: there was no whole answer, @why says why */
 	char why[HTTP_WHY];
-	uint64_t retry_after;		/* ns that the server wants us to wait; 0: it does not say */
+	uint64_t retry_after;	/* ns that the server wants us to wait; 0: it does not say */
 	/* of gRPC's header, -1 where it is absent: it need not come behind a body */
 	int grpc_status;
 	size_t size;			/* of @body, of which more may have come */

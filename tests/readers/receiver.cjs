@@ -75,8 +75,10 @@ function otlpFrames(d, index) {
 		for (const a of location.attribute_indices)
 			must(attribute(d, a)[0] === 'profile.frame.type', 'an unknown attribute of a location');
 		must(location.lines.length, 'a location without a name');
-		for (const line of location.lines)
-			frames.push(at(d.string_table, at(d.function_table, line.function_index, 'functions').name_strindex, 'names'));
+		for (const line of location.lines) {
+			const f = at(d.function_table, line.function_index, 'functions');
+			frames.push(at(d.string_table, f.name_strindex, 'names'));
+		}
 	}
 	must(frames.length, 'a sample without frames');
 	return frames;
