@@ -62,7 +62,7 @@ struct lang_walk {
 	__u32 made;		/* ids of code by this CPU */
 	__u32 native;		/* frames of the stack that are before those of the list */
 	__u32 done;		/* the walk reached its end */
-	__u32 reserved;
+	__u32 whole;		/* the list has all frames: one that ends before its root is cut */
 	__u64 hash;		/* of the frames before the list */
 	__u64 state[WALK_WORDS];/* the language's own */
 };

@@ -218,11 +218,14 @@ __noinline int python_start(__u32 state)
 	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &state);
 	const struct ebp_python *o = w ? walk_layout(w) : NULL;
 	struct python_known *k = this_known();
+	int err;
 
 	if (!u || !o || !k)
 		return -1;
 	k->walks++;
-	return python_begin(NULL, python_state_of(w), o, u->lang_bias, thread_pointer());
+	err = python_begin(NULL, python_state_of(w), o, u->lang_bias, thread_pointer());
+	w->whole = !python_state_of(w)->partial;
+	return err;
 }
 
 #endif

@@ -185,21 +185,33 @@ __noinline int list_all(__u32 mask, __u32 language)
 	return LANG_ON;
 }
 
+/* How the list of the walk ends, which was not done: @full, it had no more room. */
+static __always_inline __u32 list_result(const struct lang_walk *w, const struct unwind_state *u,
+					 int full)
+{
+	if (full)
+		return EBP_DEPTH;
+	/* Where none was read the layout may not fit. */
+	return w->whole && u->n > w->native ? EBP_UNREADABLE : EBP_COMPLETE;
+}
+
 /*
- * Puts the frames of the current task's interpreter behind those of @u, if it runs one. EBP_DEPTH
- * where these are too many, else EBP_COMPLETE.
+ * Puts the frames of the current task's interpreter behind those of @u, if it runs one. Returns how
+ * they end (enum ebp_result).
  */
 static __always_inline __u32 list_frames(struct unwind_state *u)
 {
 	struct lang_walk *w = this_walk();
 	const struct ebp_layout *o;
-	__u32 language, full;
+	__u32 language, result;
+	int full;
 
 	if (!w || !u->lang)
 		return EBP_COMPLETE;
 	w->layout = u->lang - 1;
 	o = bpf_map_lookup_elem(&layouts, &w->layout);
 	language = o ? o->language : EBP_LANGUAGE_NONE;
+	w->whole = 0;
 	if (list_start(language))
 		return EBP_COMPLETE;
 	w->pending = w->done = 0;
@@ -210,9 +222,10 @@ static __always_inline __u32 list_frames(struct unwind_state *u)
 	walk_flush(w, u);
 	if (w->done)
 		return EBP_COMPLETE;
+	result = list_result(w, u, full);
 	w->pending = EBP_FRAME_OF_CODE(language, EBP_CODE_NONE, EBP_PLACE_NONE);
 	walk_flush(w, u);
-	return full ? EBP_DEPTH : EBP_COMPLETE;
+	return result;
 }
 
 /* Before the frames: whose they are. @process_id: hash_process() of @process. */

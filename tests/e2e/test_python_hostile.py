@@ -69,6 +69,8 @@ def test_forged_structures():
         result = sampled(python, FORGED, rate=1999, seconds=1.5)
         # Which looks for escapes.
         profile = result.profile
+        lost = profile.where(lambda s: "wild_back" in s.frames and "<module>" not in s.frames)
+        check(all(s.cut and s.cut[1] == "unreadable" for s in lost), python, lost.head(2))
         check(profile.count(lambda s: s.any("^torn$")) > 5, python, profile.head())
         cycles = profile.where(lambda s: s.frames.count("cycle") > 1)
         check(cycles and all(s.cut and s.cut[1] == "depth" for s in cycles), python, cycles.head(2))
