@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/near.h"
+#include "cli/cli_config.h"
 
 #define LETTERS_MAX 256
 #define LONG_BASE 1000		/* getopt_long's value of a row is LONG_BASE + its index */
@@ -250,12 +251,25 @@ static int take_options(const struct cli_command *c, void *options, int argc, ch
 	return take_rest(c, options, argc, argv, rest, e);
 }
 
+/* What the file says that the command line names, if it names one. */
+static int take_file(const struct cli_command *c, void *options, struct cli_given *given,
+		     struct error *e)
+{
+	for (struct cli_walk w = CLI_WALK(c); cli_next(&w);)
+		if (w.row->store == cli_config && cli_has(c, w.row))
+			return cli_config_read(c, options,
+					       (void *)((char *)options + w.offset), given, e);
+	return 0;
+}
+
 int cli_parse(const struct cli_command *c, void *options, int argc, char **argv, int *rest,
 	      struct error *e)
 {
 	struct cli_given given = { .names = { c->name }, .n = 1 };
 	int err = take_options(c, options, argc, argv, rest, &given, e);
 
+	if (!err)
+		err = take_file(c, options, &given, e);
 	if (err || !c->rules)
 		return err;
 	if (c->starts && *rest < argc)

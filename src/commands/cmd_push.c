@@ -4,17 +4,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/notify.h"
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/event_list.h"
 #include "commands/recording.h"
+#include "commands/supervisor.h"
 #include "push/push.h"
 
+#define STATUS_LINE 128		/* bytes of what systemctl shows */
 #define NAMES_TIME 5000000000u	/* ns that a window waits for its names, at most */
 
 /* What is given turns while we sample. */
 struct turns {
 	struct recording *r;
+	struct notify *notify;		/* NULL: nobody wants to know */
 	uint64_t fetched;		/* CLOCK_MONOTONIC ns: counts were */
 	uint64_t due;			/* the end of this window */
 	uint64_t names_until;		/* for the names of the last one */
@@ -46,6 +50,16 @@ static void send_window(struct recording *r)
 	malloc_trim(0);
 }
 
+static void tell_status(struct notify *n, const struct push *p)
+{
+	const struct push_counts c = push_counts(p);
+	char text[STATUS_LINE];
+
+	snprintf(text, sizeof(text), "STATUS=%" PRIu64 " samples in %" PRIu64 " windows, %" PRIu64
+		 " profiles written, %" PRIu64 " not", c.samples, c.windows, c.files, c.failed);
+	notify_send(n, text);
+}
+
 static uint64_t turn(void *ctx, uint64_t now)
 {
 	struct turns *t = ctx;
@@ -66,22 +80,27 @@ static uint64_t turn(void *ctx, uint64_t now)
 			t->due += t->r->o.push.every;
 	}
 	if (push_is_ready(push, session_profile(s)) ||
-	    (push_is_taken(push) && now >= t->names_until))
+	    (push_is_taken(push) && now >= t->names_until)) {
 		send_window(t->r);
+		tell_status(t->notify, push);
+	}
 	return recording_targets_ended(t->r) ? LOOP_DONE : turn.next;
 }
 
-static int sample(struct recording *r, struct error *e)
+static int sample(struct recording *r, struct notify *notify, struct error *e)
 {
-	struct turns t = { .r = r };
-	const struct loop_consumer consumer = { fds, turn, &t };
+	struct turns t = { .r = r, .notify = notify };
+	const struct loop_consumer consumers[] = {
+		{ fds, turn, &t }, { NULL, notify_turn, notify },
+	};
 	int err = recording_start(r, e);
 
 	if (err)
 		return err;
 	t.fetched = session_started(r->session);
 	t.due = t.fetched + r->o.push.every;
-	recording_loop(r, &consumer, 1);
+	notify_send(notify, "READY=1\nSTATUS=sampling");
+	recording_loop(r, consumers, sizeof(consumers) / sizeof(*consumers));
 	session_finish(r->session, 1, &r->result);
 	/* All have names now: what waited for them, and what came since. */
 	if (push_is_taken(r->push))
@@ -148,7 +167,7 @@ static int account(struct recording *r)
 	return -1;
 }
 
-static int push(struct recording *r, struct error *e)
+static int push(struct recording *r, struct notify *notify, struct error *e)
 {
 	struct push_setup setup = { .options = &r->o.push, .user = &r->user };
 	int wrong;
@@ -160,7 +179,7 @@ static int push(struct recording *r, struct error *e)
 	setup.is_time = r->o.sources.samples.frequency &&
 			event_is_time(&r->o.sources.samples.event);
 	r->push = push_new(&setup, e);
-	if (!r->push || recording_prepare(r, e) || sample(r, e))
+	if (!r->push || recording_prepare(r, e) || sample(r, notify, e))
 		return command_failed_because(e, r->o.verbose);
 	started_end(&r->command, &r->loop);
 	session_save_names(r->session);
@@ -171,22 +190,71 @@ static int push(struct recording *r, struct error *e)
 	return started_status(&r->command, &r->loop, r->o.quiet);
 }
 
-static int run(const struct cli_command *c, int argc, char **argv)
-{
-	struct recording r = RECORDING_NEW(argv);
-	struct error e = { .status = STATUS_ERROR };
-	int status = STATUS_OK, err;
+struct invocation {
+	const struct cli_command *command;
+	int argc;
+	char **argv;
+};
 
-	err = record_options_parse(&r.o, c, argc, argv, &e);
+/* Parses the options, as they are now; @what does the rest. Returns the exit status. */
+static int with_options(struct invocation *i, int (*what)(struct recording *, struct invocation *))
+{
+	struct recording r = RECORDING_NEW(i->argv);
+	struct error e = { .status = STATUS_ERROR };
+	int err = record_options_parse(&r.o, i->command, i->argc, i->argv, &e), status = STATUS_OK;
+
 	if (!err)
-		status = event_list_asked(&r.o.sources.samples.events)
-				 ? event_list_print(NULL, 0, &e)
-				 : push(&r, &e);
+		status = what(&r, i);
 	else if (err < 0)
 		status = command_failed(&e);
 	recording_cleanup(&r);
 	push_free(r.push);
 	return status;
+}
+
+static int record(struct recording *r, struct invocation *i)
+{
+	struct notify *notify = notify_new();
+	struct error e = { .status = STATUS_ERROR };
+	int status = push(r, notify, &e);
+
+	(void)i;
+	notify_free(notify);
+	return status;
+}
+
+static int do_nothing(struct recording *r, struct invocation *i)
+{
+	(void)r;
+	(void)i;
+	return STATUS_OK;
+}
+
+static int run_once(void *invocation)
+{
+	return with_options(invocation, record);
+}
+
+static int check_options(void *invocation)
+{
+	return with_options(invocation, do_nothing);
+}
+
+static int begin(struct recording *r, struct invocation *i)
+{
+	const struct supervised supervised = { run_once, check_options, i };
+	struct error e = { .status = STATUS_ERROR };
+
+	if (event_list_asked(&r->o.sources.samples.events))
+		return event_list_print(NULL, 0, &e);
+	return r->o.config.path ? supervise(&supervised) : record(r, i);
+}
+
+static int run(const struct cli_command *c, int argc, char **argv)
+{
+	struct invocation i = { c, argc, argv };
+
+	return with_options(&i, begin);
 }
 
 const struct cli_command command_push = {

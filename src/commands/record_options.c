@@ -114,7 +114,7 @@ static int check_push(struct push_options *o, struct error *e)
 	if (!o->to.n)
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "where to? --to dir:PATH, a folder for the profiles; or a server: "
-				 "--to otlp+http://HOST:4318");
+				 "--to otlp+http://HOST:4318; or --config");
 	push_defaults(o);
 	if (o->every < PUSH_LEAST || o->every > WINDOW_MOST)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--every: from 1s to 1h");
@@ -126,8 +126,11 @@ static int check_push(struct push_options *o, struct error *e)
 int record_options_parse(struct record_options *o, const struct cli_command *c, int argc,
 			 char **argv, struct error *e)
 {
-	int rest, err = cli_parse(c, o, argc, argv, &rest, e);
+	int rest, err;
 
+	if (c->bit == EBPROF_PUSH)
+		o->config = (struct cli_config){ .fallback = PUSH_CONFIG, .unless = "to" };
+	err = cli_parse(c, o, argc, argv, &rest, e);
 	if (err)
 		return err;
 	if (rest < argc && has_target(&o->target))
@@ -154,5 +157,6 @@ void record_options_free(struct record_options *o)
 	vec_free(&o->names.debug_dirs);
 	vec_free(&o->push.to);
 	vec_free(&o->push.places.courier.headers);
+	cli_config_free(&o->config);
 	source_options_free(&o->sources);
 }

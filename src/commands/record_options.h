@@ -7,7 +7,7 @@
 #define EBPROF_RECORD_OPTIONS_H
 
 #include "base/error.h"
-#include "cli/cli.h"
+#include "cli/cli_config.h"
 #include "collect/stack_options.h"
 #include "commands/naming.h"
 #include "commands/targets.h"
@@ -15,6 +15,8 @@
 #include "push/push.h"
 #include "sinks/results.h"
 #include "sources/options.h"
+
+#define PUSH_CONFIG "/etc/ebprof/push.conf"
 
 /* What top shows, and how often. */
 struct live_options {
@@ -33,6 +35,7 @@ struct record_options {
 	struct result_options results;
 	struct live_options live;	/* of top */
 	struct push_options push;
+	struct cli_config config;	/* of push */
 	int annotate, no_keep;
 	int strict, quiet, verbose;
 };

@@ -149,6 +149,8 @@ const struct cli_option record_rows[] = {
 	  "drop what has waited longer (default 24h)", P },
 	{ 0, 0, "spool-size", "SIZE", cli_memory, AT(push.places.spool.keep_bytes),
 	  "drop the oldest where more waits for a server (default 64M)", P },
+	{ 0, 0, "config", "FILE", cli_config, AT(config),
+	  "options from a file, a line each (default, without --to: " PUSH_CONFIG ")", P | BRIEF },
 	RESULT_OPTIONS_FILES(AT(results), "write here; may be repeated; - is standard output",
 			     R | A | BRIEF),
 	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/supervisor.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/notify.h"
+
+#define STATUS_SIGNAL 128	/* and its number: an exit status, as shells have it */
+
+/* Before the loop of the child, which blocks its signals itself. */
+static pid_t start(const struct supervised *s, const sigset_t *blocked)
+{
+	pid_t parent = getpid(), child = fork();
+
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(STATUS_ERROR);
+	sigprocmask(SIG_UNBLOCK, blocked, NULL);
+	exit(s->run(s->ctx));
+}
+
+static int status_of(int how)
+{
+	return WIFSIGNALED(how) ? STATUS_SIGNAL + WTERMSIG(how) : WEXITSTATUS(how);
+}
+
+/* Says that the file is read again, when it is valid. 1 where it is. */
+static int reload(const struct supervised *s, struct notify *n)
+{
+	char text[64];
+
+	if (s->check(s->ctx)) {
+		fputs("ebprof: not reloaded; the options are those of before\n", stderr);
+		return 0;
+	}
+	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
+		 (unsigned long long)(clock_ns() / 1000));
+	notify_send(n, text);
+	fputs("ebprof: reloading\n", stderr);
+	return 1;
+}
+
+/* Until it has ended. 1 where the next one is to be started, else *@status is its exit status. */
+static int watch(const struct supervised *s, const sigset_t *set, struct notify *n, pid_t child,
+		 int *status)
+{
+	int again = 0, how, sig;
+
+	for (;;) {
+		if (sigwait(set, &sig))
+			continue;
+		if (sig == SIGCHLD) {
+			if (waitpid(child, &how, WNOHANG) != child)
+				continue;
+			*status = status_of(how);
+			/* What failed while it was ended said so: that is no reason to stay away. */
+			return again;
+		}
+		if (sig == SIGHUP) {
+			if (again || !reload(s, n))
+				continue;
+			again = 1;
+			kill(child, SIGTERM);
+			continue;
+		}
+		again = 0;
+		notify_send(n, "STOPPING=1");
+		kill(child, SIGTERM);
+	}
+}
+
+int supervise(const struct supervised *s)
+{
+	struct notify *n = notify_new();
+	int status = STATUS_ERROR;
+	sigset_t set;
+	pid_t child;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	do {
+		child = start(s, &set);
+		if (child < 0) {
+			fprintf(stderr, "ebprof: cannot start a process: %s\n", strerror(errno));
+			break;
+		}
+	} while (watch(s, &set, n, child, &status));
+	notify_free(n);
+	return status;
+}
