@@ -43,7 +43,7 @@
 #endif
 #define NO_SUCH_CALL (SECCOMP_RET_ERRNO | ENOSYS)
 
-enum when { ALWAYS, AS_USER, NETWORK, TERMINAL, CLOCK, SAMPLING, NEVER };
+enum when { ALWAYS, AS_USER, NETWORK, TERMINAL, CLOCK, SAMPLING, SERVER, NEVER };
 
 /*
  * A call that is allowed, or (NEVER) refused uncounted, where who tries it can do without: where
@@ -152,6 +152,8 @@ static const struct rule rules[] = {
 	{ .call = SYS_setfsuid, AS_USER },
 	{ .call = SYS_setfsgid, AS_USER },
 	{ .call = SYS_setgroups, AS_USER },
+	{ .call = SYS_accept4, SERVER },
+	{ .call = SYS_recvfrom, SERVER },
 	{ SYS_setitimer, CLOCK, 0, ALL, ITIMER_PROF },
 	/*
 	 * Sampling: maps, iterators, what was loaded attached to CPUs that come; stacks of who
@@ -282,6 +284,7 @@ static int is_wanted(const struct rule *r, const struct sandbox_options *o)
 		[TERMINAL] = o->terminal,
 		[CLOCK] = o->clock,
 		[SAMPLING] = !o->sends,
+		[SERVER] = o->server,
 	};
 
 	return wanted[r->when];

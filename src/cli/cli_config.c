@@ -11,7 +11,7 @@
 #include "base/near.h"
 #include "base/xalloc.h"
 
-#define WHERE_SIZE 256		/* of a file's name with a line and an option, as the user reads it */
+#define WHERE_SIZE 256		/* of a file's name with a line and an option */
 
 int cli_config(const char *option, const char *text, void *field, struct error *e)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options from a file: a line each, "NAME = VALUE" by the long name, or NAME alone for a flag. Empty
- * lines and those that begin with "#" are comments. What the command line says counts instead of
- * what the file says of the same option.
+ * Options from a file: a line each, "NAME = VALUE" by the long name, or NAME alone for a flag.
+ * Empty lines and those that begin with "#" are comments. What the command line says counts instead
+ * of what the file says of the same option.
  */
 #ifndef EBPROF_CLI_CONFIG_H
 #define EBPROF_CLI_CONFIG_H

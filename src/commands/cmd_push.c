@@ -10,15 +10,23 @@
 #include "commands/event_list.h"
 #include "commands/recording.h"
 #include "commands/supervisor.h"
+#include "push/metrics.h"
 #include "push/push.h"
 
 #define STATUS_LINE 128		/* bytes of what systemctl shows */
+#define METRICS_EVERY 1000000000u	/* ns */
 #define NAMES_TIME 5000000000u	/* ns that a window waits for its names, at most */
+
+/* Who wants to know what we do; NULL: nobody does. */
+struct audience {
+	struct notify *notify;
+	struct metrics *metrics;
+};
 
 /* What is given turns while we sample. */
 struct turns {
 	struct recording *r;
-	struct notify *notify;		/* NULL: nobody wants to know */
+	struct audience audience;
 	uint64_t fetched;		/* CLOCK_MONOTONIC ns: counts were */
 	uint64_t due;			/* the end of this window */
 	uint64_t names_until;		/* for the names of the last one */
@@ -82,16 +90,36 @@ static uint64_t turn(void *ctx, uint64_t now)
 	if (push_is_ready(push, session_profile(s)) ||
 	    (push_is_taken(push) && now >= t->names_until)) {
 		send_window(t->r);
-		tell_status(t->notify, push);
+		tell_status(t->audience.notify, push);
 	}
 	return recording_targets_ended(t->r) ? LOOP_DONE : turn.next;
 }
 
-static int sample(struct recording *r, struct notify *notify, struct error *e)
+static uint64_t show_metrics(void *ctx, uint64_t now)
 {
-	struct turns t = { .r = r, .notify = notify };
+	static const char *const names[] = { "sampler", "keeper", "reader", "demangler" };
+	const struct turns *t = ctx;
+	const struct push_counts c = push_counts(t->r->push);
+	struct metrics_member members[sizeof(names) / sizeof(*names)];
+	pid_t pids[EBP_SELF_MAX];
+
+	if (!t->audience.metrics)
+		return LOOP_LATER;
+	beside_pids(&t->r->beside, pids);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		members[i] = (struct metrics_member){ names[i], pids[i] };
+	metrics_update(t->audience.metrics, profile_account(session_profile(t->r->session)), &c,
+		       members, sizeof(names) / sizeof(*names));
+	return now + METRICS_EVERY;
+}
+
+static int sample(struct recording *r, const struct audience *audience, struct error *e)
+{
+	struct turns t = { .r = r, .audience = *audience };
 	const struct loop_consumer consumers[] = {
-		{ fds, turn, &t }, { NULL, notify_turn, notify },
+		{ fds, turn, &t },
+		{ NULL, notify_turn, audience->notify },
+		{ NULL, show_metrics, &t },
 	};
 	int err = recording_start(r, e);
 
@@ -99,7 +127,7 @@ static int sample(struct recording *r, struct notify *notify, struct error *e)
 		return err;
 	t.fetched = session_started(r->session);
 	t.due = t.fetched + r->o.push.every;
-	notify_send(notify, "READY=1\nSTATUS=sampling");
+	notify_send(audience->notify, "READY=1\nSTATUS=sampling");
 	recording_loop(r, consumers, sizeof(consumers) / sizeof(*consumers));
 	session_finish(r->session, 1, &r->result);
 	/* All have names now: what waited for them, and what came since. */
@@ -167,7 +195,7 @@ static int account(struct recording *r)
 	return -1;
 }
 
-static int push(struct recording *r, struct notify *notify, struct error *e)
+static int push(struct recording *r, struct audience *audience, struct error *e)
 {
 	struct push_setup setup = { .options = &r->o.push, .user = &r->user };
 	int wrong;
@@ -179,7 +207,9 @@ static int push(struct recording *r, struct notify *notify, struct error *e)
 	setup.is_time = r->o.sources.samples.frequency &&
 			event_is_time(&r->o.sources.samples.event);
 	r->push = push_new(&setup, e);
-	if (!r->push || recording_prepare(r, e) || sample(r, notify, e))
+	if (r->push && r->o.metrics && !(audience->metrics = metrics_new(r->o.metrics, e)))
+		return command_failed(e);
+	if (!r->push || recording_prepare(r, e) || sample(r, audience, e))
 		return command_failed_because(e, r->o.verbose);
 	started_end(&r->command, &r->loop);
 	session_save_names(r->session);
@@ -214,12 +244,13 @@ static int with_options(struct invocation *i, int (*what)(struct recording *, st
 
 static int record(struct recording *r, struct invocation *i)
 {
-	struct notify *notify = notify_new();
+	struct audience audience = { .notify = notify_new() };
 	struct error e = { .status = STATUS_ERROR };
-	int status = push(r, notify, &e);
+	int status = push(r, &audience, &e);
 
 	(void)i;
-	notify_free(notify);
+	notify_free(audience.notify);
+	metrics_free(audience.metrics);
 	return status;
 }
 

@@ -36,6 +36,7 @@ struct record_options {
 	struct live_options live;	/* of top */
 	struct push_options push;
 	struct cli_config config;	/* of push */
+	const char *metrics;		/* where they are shown; NULL: nowhere */
 	int annotate, no_keep;
 	int strict, quiet, verbose;
 };

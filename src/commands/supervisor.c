@@ -51,7 +51,7 @@ static int reload(const struct supervised *s, struct notify *n)
 	return 1;
 }
 
-/* Until it has ended. 1 where the next one is to be started, else *@status is its exit status. */
+/* Until it has ended. 1 where the next one is to be started; *@status is its exit status. */
 static int watch(const struct supervised *s, const sigset_t *set, struct notify *n, pid_t child,
 		 int *status)
 {
@@ -64,7 +64,7 @@ static int watch(const struct supervised *s, const sigset_t *set, struct notify 
 			if (waitpid(child, &how, WNOHANG) != child)
 				continue;
 			*status = status_of(how);
-			/* What failed while it was ended said so: that is no reason to stay away. */
+			/* What failed at its end was said; it is no reason to stay away. */
 			return again;
 		}
 		if (sig == SIGHUP) {

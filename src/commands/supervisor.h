@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * For a command that runs until it is told to end, and reads a file of options: SIGHUP has it read
- * the file again. What samples has given up the rights to begin anew, so a process that does nothing
- * else starts it, ends it, and starts the next one.
+ * the file again. What samples has given up the rights to begin anew, so a process that does
+ * nothing else starts it, ends it, and starts the next one.
  */
 #ifndef EBPROF_SUPERVISOR_H
 #define EBPROF_SUPERVISOR_H
@@ -10,7 +10,7 @@
 struct supervised {
 	/* In a process of its own; what it returns is the process's exit status. */
 	int (*run)(void *ctx);
-	/* In ours, before one is ended for the next: 0, or it has said on standard error why not. */
+	/* In ours, before one is ended for the next: 0, or it has said why not. */
 	int (*check)(void *ctx);
 	void *ctx;
 };
