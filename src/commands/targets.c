@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "collect/perf_events.h"
+#include "proc/container_find.h"
 #include "proc/procfs.h"
 
 /* Why nothing is known of @id. */
@@ -119,6 +120,21 @@ size_t targets_find_forked(struct targets *t, const struct target_options *o)
 	return before;
 }
 
+/* -G: a cgroup, a container's id, or what a runtime or Kubernetes calls a container or pod. */
+static int find_cgroup(const char *name, struct cgroup *out, struct error *e)
+{
+	struct error named = { 0 };
+	int err = cgroup_find(name, out, e);
+
+	if (err != -ENOENT || *name == '/')
+		return err;
+	err = container_cgroup("", name, out, &named);
+	/* Of pods it knows more, and of several containers. */
+	if (err && (err != -ENOENT || !strncmp(name, "pod/", 4)))
+		*e = named;
+	return err;
+}
+
 int targets_find(struct targets *t, const struct target_options *o, struct error *e)
 {
 	int err = check_cpus(&o->cpus, e);
@@ -128,7 +144,7 @@ int targets_find(struct targets *t, const struct target_options *o, struct error
 	for (size_t i = 0; i < o->tids.n && !err; i++)
 		err = add_thread(t, o->tids.v[i], e);
 	if (!err && o->cgroup)
-		err = cgroup_find(o->cgroup, &t->cgroup, e);
+		err = find_cgroup(o->cgroup, &t->cgroup, e);
 	for (size_t i = 0; i < t->list.n && !err; i++)
 		vec_push(&t->ids, t->list.v[i].id);
 	if (!err)

@@ -12,7 +12,7 @@
 
 #define CGROUP_TEXT 8192	/* bytes of /proc/PID/cgroup */
 #define PATH_TEXT 4096
-#define ID_DIGITS 64		/* hexadecimal, of a container's id */
+#define ID_DIGITS (CONTAINER_ID - 1)
 #define ID_SHOWN 12
 #define KTHREADD 2
 #define HEX "0123456789abcdef"
@@ -22,8 +22,13 @@
 #define KERNEL "kernel"
 #define UNKNOWN 0		/* of names: that of nobody */
 
+/* What a container was found to be called. */
+struct called { char id[CONTAINER_ID], name[SERVICE_NAME]; };
+
 struct services {
 	struct strtab *names;		/* 0 is "" */
+	VEC(struct called) containers;	/* the last SERVICES_MAX that were looked for */
+	size_t next;			/* of them, the one that is forgotten first */
 	VEC(uint32_t) of;		/* by process of the profile */
 };
 
@@ -63,7 +68,7 @@ static int is_unit(const char *part, size_t n)
 }
 
 /* Of one path, its last parts first: what lies deeper is the nearer answer. */
-static int of_path(const char *path, size_t n, char name[SERVICE_NAME])
+static int of_path(const char *path, size_t n, char name[SERVICE_NAME], char found[CONTAINER_ID])
 {
 	char text[PATH_TEXT];
 
@@ -78,6 +83,7 @@ static int of_path(const char *path, size_t n, char name[SERVICE_NAME])
 		if (id) {
 			snprintf(text, sizeof(text), "container-%.*s", ID_SHOWN, id);
 			service_name(text, name);
+			snprintf(found, CONTAINER_ID, "%.*s", ID_DIGITS, id);
 			return 1;
 		}
 		if (is_unit(part, n - from)) {
@@ -93,13 +99,21 @@ static int of_path(const char *path, size_t n, char name[SERVICE_NAME])
 
 int service_of_cgroup(const char *cgroup, char name[SERVICE_NAME])
 {
+	char id[CONTAINER_ID];
+
+	return service_and_container(cgroup, name, id);
+}
+
+int service_and_container(const char *cgroup, char name[SERVICE_NAME], char id[CONTAINER_ID])
+{
+	*id = '\0';
 	/* Lines HIERARCHY:CONTROLLERS:PATH (cgroups(7)). */
 	while (*cgroup) {
 		size_t n = strcspn(cgroup, "\n");
 		const char *path = memchr(cgroup, ':', n);
 
 		path = path ? memchr(path + 1, ':', n - (size_t)(path + 1 - cgroup)) : NULL;
-		if (path && of_path(path + 1, n - (size_t)(path + 1 - cgroup), name))
+		if (path && of_path(path + 1, n - (size_t)(path + 1 - cgroup), name, id))
 			return 1;
 		cgroup += n + (cgroup[n] == '\n');
 	}
@@ -121,6 +135,7 @@ void services_free(struct services *s)
 		return;
 	strtab_free(s->names);
 	vec_free(&s->of);
+	vec_free(&s->containers);
 	free(s);
 }
 
@@ -134,12 +149,53 @@ static uint32_t service(struct services *s, const char *name)
 	return strtab_add(s->names, OTHER);
 }
 
-static int by_cgroup(pid_t pid, char name[SERVICE_NAME])
+/* By its own name, where one is known; NAMESPACE.NAME in a pod. */
+static void call(const struct container *c, char name[SERVICE_NAME])
 {
-	char path[64], text[CGROUP_TEXT];
+	char text[sizeof(c->namespace) + sizeof(c->name) + sizeof(c->image)];
+	const char *slash = strrchr(c->image, '/');
+
+	if (*c->name)
+		snprintf(text, sizeof(text), "%s%s%s", c->namespace, *c->namespace ? "." : "",
+			 c->name);
+	else if (*c->image)
+		snprintf(text, sizeof(text), "%s", slash ? slash + 1 : c->image);
+	else
+		return;
+	service_name(text, name);
+}
+
+/* @name is what it is called where nothing else is known. */
+static void by_container(struct services *s, const char *id, char name[SERVICE_NAME])
+{
+	struct called known = { .id = "" };
+	struct container c;
+
+	for (size_t i = 0; i < s->containers.n; i++)
+		if (!strcmp(s->containers.v[i].id, id)) {
+			memcpy(name, s->containers.v[i].name, SERVICE_NAME);
+			return;
+		}
+	if (!container_look("", id, &c))
+		call(&c, name);
+	memcpy(known.id, id, CONTAINER_ID);
+	memcpy(known.name, name, SERVICE_NAME);
+	if (s->containers.n < SERVICES_MAX)
+		vec_push(&s->containers, known);
+	else
+		s->containers.v[s->next++ % SERVICES_MAX] = known;
+}
+
+static int by_cgroup(struct services *s, pid_t pid, char name[SERVICE_NAME])
+{
+	char path[64], text[CGROUP_TEXT], id[CONTAINER_ID];
 
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	return file_read(path, text, sizeof(text)) > 0 && service_of_cgroup(text, name);
+	if (file_read(path, text, sizeof(text)) <= 0 || !service_and_container(text, name, id))
+		return 0;
+	if (*id)
+		by_container(s, id, name);
+	return 1;
 }
 
 static int by_program(pid_t pid, char name[SERVICE_NAME])
@@ -167,8 +223,8 @@ static uint32_t find(struct services *s, const struct process *process)
 
 	if (!process->pid || process->pid == KTHREADD || process->parent == KTHREADD)
 		return service(s, KERNEL);
-	return by_cgroup(process->pid, name) || by_program(process->pid, name) ||
-			       (process->parent && by_cgroup(process->parent, name))
+	return by_cgroup(s, process->pid, name) || by_program(process->pid, name) ||
+			       (process->parent && by_cgroup(s, process->parent, name))
 		       ? service(s, name)
 		       : UNKNOWN;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which service a process belongs to: its systemd unit or its container, as its cgroup says; else
- * the file of its program. A process that was gone before anybody looked belongs to what its parent
- * belongs to; where that is not known its name counts.
+ * the file of its program. A container is called NAMESPACE.NAME as in Kubernetes, else by its name
+ * or its image, as the runtime's files say (proc/container.h), else by the beginning of its id. A
+ * process that was gone before anybody looked belongs to what its parent belongs to; where that is
+ * not known its name counts.
  *
  * There are SERVICES_MAX names at most, and one more, "other", for all the rest: servers keep a
  * series for each.
@@ -12,6 +14,7 @@
 
 #include <stddef.h>
 
+#include "proc/container.h"
 #include "profile/profile.h"
 #include "profile/profile_fold.h"
 
@@ -23,6 +26,8 @@
  * are in @name; all else became "_". 1, or 0 where there is none.
  */
 int service_of_cgroup(const char *cgroup, char name[SERVICE_NAME]);
+/* The same; @id is the whole id of a container, or "". */
+int service_and_container(const char *cgroup, char name[SERVICE_NAME], char id[CONTAINER_ID]);
 /* A name of any text, as above: never empty, never with a dot at its beginning. */
 void service_name(const char *text, char name[SERVICE_NAME]);
 
