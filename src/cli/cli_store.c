@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -113,11 +114,13 @@ int cli_pids(const char *option, const char *text, void *field, struct error *e)
 int cli_cpus(const char *option, const char *text, void *field, struct error *e)
 {
 	int_vec *list = field;
-	int *cpus;
-	size_t n;
+	int *cpus = NULL;
+	size_t n = 0;
 
-	if (list_parse(text, &cpus, &n) || !n)
+	if (list_parse(text, &cpus, &n) || !n) {
+		free(cpus);
 		return bad(e, option, text, "expected CPU numbers like 0-3,7");
+	}
 	vec_free(list);
 	list->v = cpus;
 	list->n = list->cap = n;

@@ -150,7 +150,7 @@ const struct cli_option record_rows[] = {
 	{ 0, 0, "spool-size", "SIZE", cli_memory, AT(push.places.spool.keep_bytes),
 	  "drop the oldest where more waits for a server (default 64M)", P },
 	{ 0, 0, "config", "FILE", cli_config, AT(config),
-	  "options from a file, a line each (default, without --to: " PUSH_CONFIG ")", P | BRIEF },
+	  "options from a file (default, without --to: " PUSH_CONFIG ")", P | BRIEF },
 	{ 0, 0, "metrics", "ADDRESS:PORT", cli_string, AT(metrics),
 	  "show Prometheus what was done; a port alone is one of 127.0.0.1", P },
 	RESULT_OPTIONS_FILES(AT(results), "write here; may be repeated; - is standard output",
