@@ -10,6 +10,7 @@
 
 #include "bpf/hotspot.bpf.h"
 #include "bpf/lang.bpf.h"
+#include "bpf/perl.bpf.h"
 #include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
 #include "bpf/ruby.bpf.h"
@@ -158,6 +159,9 @@ __noinline int list_some(__u32 frame, __u32 language)
 	case EBP_LANGUAGE_PHP:
 		LIST_SOME(php, frame);
 		return LANG_ON;
+	case EBP_LANGUAGE_PERL:
+		LIST_SOME(perl, frame);
+		return LANG_ON;
 	default:
 		return LANG_END;
 	}
@@ -172,6 +176,8 @@ static __always_inline int list_start(__u32 language)
 		return ruby_start(0);
 	case EBP_LANGUAGE_PHP:
 		return php_start(0);
+	case EBP_LANGUAGE_PERL:
+		return perl_start(0);
 	default:
 		return -1;
 	}

@@ -11,6 +11,7 @@ const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_PYTHON] = &lang_python,
 	[EBP_LANGUAGE_RUBY] = &lang_ruby,
 	[EBP_LANGUAGE_PHP] = &lang_php,
+	[EBP_LANGUAGE_PERL] = &lang_perl,
 	[EBP_LANGUAGE_V8] = &lang_v8,
 	[EBP_LANGUAGE_HOTSPOT] = &lang_hotspot,
 };
@@ -35,7 +36,7 @@ enum lang_runs lang_image_runs(const struct lang_image *l, uint64_t offset)
 
 	if (!r)
 		return LANG_RUNS_NOT;
-	return r->inner ? LANG_RUNS_INNER : LANG_RUNS_CALL;
+	return r->runs;
 }
 
 const char *lang_image_lock(const struct lang_image *l, uint64_t offset)

@@ -17,14 +17,20 @@
 #include "bpf/lang.h"
 #include "elf/elf_file.h"
 
+/* What code of an interpreter is to the runs of frames. */
+enum lang_runs {
+	LANG_RUNS_CALL,		/* each frame of it begins one */
+	/* a part of what the frame that called it is: it begins none */
+	LANG_RUNS_INNER,
+	/* called by what begins one it calls such code again, which goes on with that run */
+	LANG_RUNS_AGAIN,
+	LANG_RUNS_NOT,		/* it is none of it */
+};
 /* Offsets in a file, @end exclusive. */
 struct lang_range {
 	uint64_t start, end;
-	/* a part of what the frame that called it is: it begins no run of its own */
-	int inner;
+	enum lang_runs runs;
 };
-/* What lang_image_runs() says of code. */
-enum lang_runs { LANG_RUNS_NOT, LANG_RUNS_CALL, LANG_RUNS_INNER };
 
 /* An interpreter in a file. */
 struct lang_image {
@@ -88,6 +94,11 @@ struct lang_ops {
 	uint32_t language;	/* enum ebp_language */
 	const char *joint;	/* between a scope and a name: "::" */
 	const char *lock;	/* of an interpreter, that its threads share; NULL: none */
+	/*
+	 * Frames of runs whose calls are not there do not run: C prepared them, and calls them
+	 * again and again.
+	 */
+	int prepares;
 	const char *anonymous;	/* the name of code that has none; NULL: all has one */
 	/* Makes a scope what the language's own texts have; NULL: it is. */
 	void (*tidy)(char *scope);
@@ -118,7 +129,7 @@ struct lang_ops {
 	void (*close)(void *state);
 };
 
-extern const struct lang_ops lang_hotspot, lang_php, lang_python, lang_ruby, lang_v8;
+extern const struct lang_ops lang_hotspot, lang_perl, lang_php, lang_python, lang_ruby, lang_v8;
 
 /* All rows: by language, with gaps. */
 extern const struct lang_ops *const lang_rows[EBP_LANGUAGES];

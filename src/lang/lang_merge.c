@@ -33,12 +33,18 @@ static size_t count_runs(const uint64_t *words, size_t n)
 	return runs;
 }
 
+/* Whether a frame goes on with the run of what called it (LANG_RUNS_AGAIN). */
+static int goes_on(const struct lang_merge *m, const uint64_t *words, size_t n, size_t i)
+{
+	return i + 1 < n && m->runs(m->ctx, words[i + 1]) == LANG_RUNS_AGAIN;
+}
+
 static size_t count_calls(const struct lang_merge *m, const uint64_t *words, size_t n)
 {
 	size_t calls = 0;
 
 	for (size_t i = 0; i < n; i++)
-		calls += m->runs(m->ctx, words[i]) == LANG_RUNS_CALL;
+		calls += m->runs(m->ctx, words[i]) == LANG_RUNS_CALL && !goes_on(m, words, n, i);
 	return calls;
 }
 
@@ -49,13 +55,13 @@ int lang_is_cut(const uint64_t *words, size_t n)
 	       !(words[n - 1] & EBP_FRAME_ENTRY);
 }
 
-static void put_run(struct merging *g)
+static void put_run(struct merging *g, int is_shown)
 {
 	while (g->next < g->n) {
 		uint64_t word = g->words[g->next++];
 
 		/* A call of the interpreter that runs nothing has no frame of the language. */
-		if (EBP_FRAME_CODE_OF(word) != EBP_CODE_NONE)
+		if (EBP_FRAME_CODE_OF(word) != EBP_CODE_NONE && is_shown)
 			g->out[g->made++] = word;
 		if (word & EBP_FRAME_ENTRY)
 			return;
@@ -70,14 +76,17 @@ static int is_trampoline(const struct merging *g, size_t i)
 }
 
 /* The frame of a call that the frame at @i is, or is a part of; @natives where it is neither. */
-static size_t call_of(const struct merging *g, size_t i)
+static size_t call_of(const struct merging *g, size_t from)
 {
-	enum lang_runs runs;
+	for (size_t i = from; i < g->natives; i++) {
+		enum lang_runs runs = g->m->runs(g->m->ctx, g->words[i]);
 
-	do
-		runs = g->m->runs(g->m->ctx, g->words[i]);
-	while (runs == LANG_RUNS_INNER && ++i < g->natives);
-	return runs == LANG_RUNS_CALL ? i : g->natives;
+		if (runs == LANG_RUNS_NOT || (runs == LANG_RUNS_AGAIN && i == from))
+			break;
+		if (runs == LANG_RUNS_CALL && !goes_on(g->m, g->words, g->natives, i))
+			return i;
+	}
+	return g->natives;
 }
 
 /*
@@ -87,12 +96,20 @@ static size_t call_of(const struct merging *g, size_t i)
 static size_t put_call(struct merging *g, size_t i, size_t to, int has_run)
 {
 	if (has_run)
-		put_run(g);
+		put_run(g, 1);
 	if (!g->m->keep_native && has_run)
 		return to + 1 - i + is_trampoline(g, to + 1);
 	for (size_t k = i; k <= to; k++)
 		g->out[g->made++] = g->words[k];
 	return to + 1 - i;
+}
+
+/* Whether runs whose calls are not there do not run (lang_ops.prepares). */
+static int prepares(uint64_t word)
+{
+	const struct lang_ops *ops = lang_rows[EBP_FRAME_LANGUAGE_OF(word)];
+
+	return ops && ops->prepares;
 }
 
 size_t lang_merge(const struct lang_merge *m, const uint64_t *words, size_t n, uint64_t *out)
@@ -122,11 +139,11 @@ size_t lang_merge(const struct lang_merge *m, const uint64_t *words, size_t n, u
 			continue;
 		}
 		for (; more; more--)
-			put_run(&g);
+			put_run(&g, !prepares(words[n - 1]));
 		i += put_call(&g, i, call, !early && g.next < n);
 		early -= early > 0;
 	}
 	while (g.next < n)
-		put_run(&g);
+		put_run(&g, 1);
 	return g.made;
 }

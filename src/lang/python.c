@@ -179,7 +179,8 @@ static void take_code(struct reading *r, const struct python_function *function,
 		r->skew = s->vaddr - s->offset;
 		r->main = *function;
 	}
-	vec_push(&r->out->code, (struct lang_range){ start, start + function->size, 0 });
+	vec_push(&r->out->code, (struct lang_range){ .start = start,
+						      .end = start + function->size });
 }
 
 static void take_lock(struct reading *r, const struct python_function *function)

@@ -82,7 +82,7 @@ static const struct ebp_ruby *release_of(uint32_t version)
 }
 
 /* 0; else something is not there, or not as it is known. */
-static int fill(const struct reading *r, const struct ruby_text *t,
+static int fill(const struct reading *r, const struct code_text *t,
 		const struct ebp_ruby *release, struct lang_image *out)
 {
 	struct ebp_ruby layout = *release;
@@ -111,7 +111,7 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 {
 	struct reading r = { .f = f };
 	const struct ebp_ruby *release;
-	struct ruby_text text;
+	struct code_text text;
 	uint32_t version;
 
 	/* Nothing else is worth to be searched: it would be every file of the machine. */
@@ -127,7 +127,7 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 			 version % 10);
 		return;
 	}
-	if (elf_file_machine(f) != EM_X86_64 || ruby_text_read(f, &text)) {
+	if (elf_file_machine(f) != EM_X86_64 || code_text_read(f, &text)) {
 		snprintf(out->why, sizeof(out->why), "this build of Ruby %u.%u is not known",
 			 version / 10, version % 10);
 		return;
@@ -135,7 +135,7 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 	if (fill(&r, &text, release, out))
 		snprintf(out->why, sizeof(out->why), "this build of Ruby %u.%u is not known",
 			 version / 10, version % 10);
-	ruby_text_free(&text);
+	code_text_free(&text);
 }
 
 static uint32_t line(const struct lang_code *code, uint32_t place)

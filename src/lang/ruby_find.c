@@ -7,8 +7,6 @@
 
 #include "bpf/ruby.h"
 
-#define TEXT_LIMIT	(32u << 20)
-#define HEADER_LIMIT	(16u << 20)
 #define PEEK		48		/* bytes of a short function */
 #define PEEK_LONG	176
 #define OPERATORS_MAX	1024
@@ -17,95 +15,11 @@
 #define JUMPS_TIMES	3		/* as many as any other function's */
 #define CALLERS_MAX	4
 
-static uint32_t u32_at(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 static int by_start(const void *a, const void *b)
 {
 	const struct lang_range *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* --- The text. ----------------------------------------------------------------- */
-
-/* Where functions start: the linker's table for unwinders (LSB, .eh_frame_hdr). */
-static int read_starts(const struct elf_file *f, struct ruby_text *t)
-{
-	const struct elf_section *s = elf_file_section(f, ".eh_frame_hdr");
-	size_t size, n;
-	uint8_t *p = s ? elf_file_section_data(f, s, HEADER_LIMIT, &size) : NULL;
-
-	/* version 1; 4 bytes of a number of rows; rows relative to the section, of 4 bytes each */
-	if (!p || size < 12 || p[0] != 1 || p[2] != 0x03 || p[3] != 0x3b) {
-		free(p);
-		return -EBADMSG;
-	}
-	n = u32_at(p + 8);
-	n = n < (size - 12) / 8 ? n : (size - 12) / 8;
-	t->starts = xmalloc((n + 1) * sizeof(*t->starts));
-	for (size_t i = 0; i < n; i++) {
-		uint64_t at = s->addr + (uint64_t)(int64_t)(int32_t)u32_at(p + 12 + 8 * i);
-
-		if (at - t->address < t->n)
-			t->starts[t->nstarts++] = at;
-	}
-	free(p);
-	qsort(t->starts, t->nstarts, sizeof(*t->starts), by_number);
-	t->starts[t->nstarts] = t->address + t->n;
-	return t->nstarts ? 0 : -EBADMSG;
-}
-
-int ruby_text_read(const struct elf_file *f, struct ruby_text *out)
-{
-	const struct elf_section *s = elf_file_section(f, ".text");
-	int err;
-
-	*out = (struct ruby_text){ 0 };
-	if (s)
-		out->bytes = elf_file_section_data(f, s, TEXT_LIMIT, &out->n);
-	if (!out->bytes)
-		return -EBADMSG;
-	out->address = s->addr;
-	out->offset = s->offset;
-	err = read_starts(f, out);
-	if (err)
-		ruby_text_free(out);
-	return err;
-}
-
-void ruby_text_free(struct ruby_text *t)
-{
-	free(t->bytes);
-	free(t->starts);
-	*t = (struct ruby_text){ 0 };
-}
-
-/* @n bytes at @address; NULL: they are not all there. */
-static const uint8_t *code_at(const struct ruby_text *t, uint64_t address, size_t n)
-{
-	uint64_t at = address - t->address;
-
-	return at < t->n && n <= t->n - at ? t->bytes + at : NULL;
-}
-
-/* What the 4 bytes at @p, the last ones of an instruction, are relative to it. */
-static uint64_t relative(const struct ruby_text *t, const uint8_t *p)
-{
-	return t->address + (uint64_t)(p + 4 - t->bytes) +
-	       (uint64_t)(int64_t)(int32_t)u32_at(p);
 }
 
 /* Behind what begins a function that calls another. */
@@ -130,28 +44,28 @@ static const uint8_t *read_load(const uint8_t *p, int64_t *distance)
 		*distance = (int8_t)p[3];
 		return p + 4;
 	}
-	*distance = (int32_t)u32_at(p + 3);
+	*distance = (int32_t)code_text_u32(p + 3);
 	return p[2] == 0x80 ? p + 7 : NULL;
 }
 
-int ruby_find_context(const struct ruby_text *t, uint64_t current_receiver,
+int ruby_find_context(const struct code_text *t, uint64_t current_receiver,
 		      struct ruby_context *out)
 {
-	const uint8_t *p = code_at(t, current_receiver, PEEK);
+	const uint8_t *p = code_text_at(t, current_receiver, PEEK);
 
 	if (!p)
 		return -ENOENT;
 	p = skip_begin(p);
 	*out = (struct ruby_context){ 0 };
 	if (!memcmp(p, "\x64\x48\x8b\x04\x25", 5)) {	/* mov %fs:DISTANCE, %rax */
-		out->distance = (int32_t)u32_at(p + 5);
+		out->distance = (int32_t)code_text_u32(p + 5);
 		out->flags = EBP_RUBY_STATIC;
 		p += 9;
 	} else {
 		p += *p == 0x66;
 		if (memcmp(p, "\x48\x8d\x3d", 3))	/* lea SLOT(%rip), %rdi */
 			return -ENOENT;
-		out->slot = relative(t, p + 3);
+		out->slot = code_text_relative(t, p + 3);
 		for (p += 7; *p == 0x66 || *p == 0x48;)
 			p++;
 		/* call, directly or through the table of the linker */
@@ -162,22 +76,22 @@ int ruby_find_context(const struct ruby_text *t, uint64_t current_receiver,
 	return p && !memcmp(p, "\x48\x85\xc0", 3) ? 0 : -ENOENT;
 }
 
-int ruby_find_key(const struct ruby_text *t, uint64_t native_thread_p, struct ruby_context *out)
+int ruby_find_key(const struct code_text *t, uint64_t native_thread_p, struct ruby_context *out)
 {
-	const uint8_t *p = code_at(t, native_thread_p, PEEK);
+	const uint8_t *p = code_text_at(t, native_thread_p, PEEK);
 
 	p = p ? skip_begin(p) : NULL;
 	/* mov KEY(%rip), %edi; call */
 	if (!p || p[0] != 0x8b || p[1] != 0x3d || p[6] != 0xe8)
 		return -ENOENT;
-	*out = (struct ruby_context){ .slot = relative(t, p + 2), .flags = EBP_RUBY_KEY };
+	*out = (struct ruby_context){ .slot = code_text_relative(t, p + 2), .flags = EBP_RUBY_KEY };
 	return 0;
 }
 
 /* --- Symbols. ------------------------------------------------------------------ */
 
 /* In @p: mov IDS(%rip), %rdi near shr $9, %esi. The address; 0: it is not there. */
-static uint64_t find_ids(const struct ruby_text *t, const uint8_t *p)
+static uint64_t find_ids(const struct code_text *t, const uint8_t *p)
 {
 	uint64_t ids = 0;
 	int shifts = 0;
@@ -185,26 +99,27 @@ static uint64_t find_ids(const struct ruby_text *t, const uint8_t *p)
 	for (int i = 0; p && i < PEEK_LONG - 8; i++) {
 		shifts |= !memcmp(p + i, "\xc1\xee\x09", 3);
 		if (!ids && !memcmp(p + i, "\x48\x8b\x3d", 3))
-			ids = relative(t, p + i + 3);
+			ids = code_text_relative(t, p + i + 3);
 	}
 	return shifts ? ids : 0;
 }
 
-static int is_start(const struct ruby_text *t, uint64_t address)
+static int is_start(const struct code_text *t, uint64_t address)
 {
-	return bsearch(&address, t->starts, t->nstarts, sizeof(*t->starts), by_number) != NULL;
+	return address - t->address < t->n && t->starts[code_text_function(t, address)] == address;
 }
 
-int ruby_find_symbols(const struct ruby_text *t, uint64_t id2str, struct ruby_symbols *out)
+int ruby_find_symbols(const struct code_text *t, uint64_t id2str, struct ruby_symbols *out)
 {
-	const uint8_t *p = code_at(t, id2str, PEEK_LONG);
+	const uint8_t *p = code_text_at(t, id2str, PEEK_LONG);
 
 	*out = (struct ruby_symbols){ 0 };
 	for (int i = 0; p && i < PEEK - 8; i++) {
 		if (!out->last_operator && !memcmp(p + i, "\x48\x81\xff", 3))
-			out->last_operator = u32_at(p + i + 3);	/* cmp $LAST, %rdi */
-		if (!out->ids && p[i] == 0xe9 && is_start(t, relative(t, p + i + 1)))
-			out->ids = find_ids(t, code_at(t, relative(t, p + i + 1), PEEK_LONG));
+			out->last_operator = code_text_u32(p + i + 3);	/* cmp $LAST, %rdi */
+		if (!out->ids && p[i] == 0xe9 && is_start(t, code_text_relative(t, p + i + 1)))
+			out->ids = find_ids(t, code_text_at(t, code_text_relative(t, p + i + 1),
+							    PEEK_LONG));
 	}
 	return out->ids && out->last_operator && out->last_operator < OPERATORS_MAX ? 0 : -ENOENT;
 }
@@ -222,10 +137,10 @@ static int is_jump(const uint8_t *p)
 	       p[-1] != 0xff && (p[-1] == 0x41 || (p[1] != 0x66 && p[1] != 0x67));
 }
 
-static size_t count_jumps(const struct ruby_text *t, size_t i)
+static size_t count_jumps(const struct code_text *t, size_t i)
 {
 	size_t n = t->starts[i + 1] - t->starts[i], jumps = 0;
-	const uint8_t *p = code_at(t, t->starts[i], n);
+	const uint8_t *p = code_text_at(t, t->starts[i], n);
 
 	for (size_t k = 1; p && k + 1 < n; k++)
 		jumps += is_jump(p + k);
@@ -236,7 +151,7 @@ static size_t count_jumps(const struct ruby_text *t, size_t i)
  * The function with far more such jumps than any other: each instruction of Ruby ends with one.
  * Switches jump to where a register says. Its place, or nstarts.
  */
-static size_t find_loop(const struct ruby_text *t)
+static size_t find_loop(const struct code_text *t)
 {
 	size_t best = t->nstarts, most = 0, second = 0;
 
@@ -254,30 +169,14 @@ static size_t find_loop(const struct ruby_text *t)
 	return most >= JUMPS_LEAST && most > JUMPS_TIMES * second ? best : t->nstarts;
 }
 
-/* The function that has @address; it is in the text. */
-static size_t function_of(const struct ruby_text *t, uint64_t address)
-{
-	size_t lo = 0, hi = t->nstarts;
-
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->starts[mid] <= address)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /* Whether code from @from to @to calls @target; @where: behind the first such place. */
-static int calls(const struct ruby_text *t, uint64_t from, uint64_t to, uint64_t target,
+static int calls(const struct code_text *t, uint64_t from, uint64_t to, uint64_t target,
 		 uint64_t *where)
 {
 	for (uint64_t at = from; at + 5 <= to; at++) {
-		const uint8_t *p = code_at(t, at, 5);
+		const uint8_t *p = code_text_at(t, at, 5);
 
-		if (p && *p == 0xe8 && relative(t, p + 1) == target) {
+		if (p && *p == 0xe8 && code_text_relative(t, p + 1) == target) {
 			*where = at + 5;
 			return 1;
 		}
@@ -286,13 +185,13 @@ static int calls(const struct ruby_text *t, uint64_t from, uint64_t to, uint64_t
 }
 
 /* Those that call function @loop, at most CALLERS_MAX + 1. */
-static size_t find_callers(const struct ruby_text *t, size_t loop, size_t *callers)
+static size_t find_callers(const struct code_text *t, size_t loop, size_t *callers)
 {
 	uint64_t at = t->starts[0], end = t->address + t->n;
 	size_t n = 0;
 
 	while (n <= CALLERS_MAX && calls(t, at, end, t->starts[loop], &at)) {
-		callers[n] = function_of(t, at - 1);
+		callers[n] = code_text_function(t, at - 1);
 		at = t->starts[callers[n] + 1];
 		n++;
 	}
@@ -300,7 +199,7 @@ static size_t find_callers(const struct ruby_text *t, size_t loop, size_t *calle
 }
 
 /* Whether another one of them calls caller @i: it is a part of what that is. */
-static int is_inner(const struct ruby_text *t, const size_t *callers, size_t n, size_t i)
+static int is_inner(const struct code_text *t, const size_t *callers, size_t n, size_t i)
 {
 	uint64_t where;
 
@@ -311,16 +210,17 @@ static int is_inner(const struct ruby_text *t, const size_t *callers, size_t n, 
 	return 0;
 }
 
-static void put_range(const struct ruby_text *t, size_t i, int inner, struct lang_image *out)
+static void put_range(const struct code_text *t, size_t i, int inner, struct lang_image *out)
 {
 	uint64_t to_offset = t->offset - t->address;
 
 	vec_push(&out->code, (struct lang_range){ .start = t->starts[i] + to_offset,
 						  .end = t->starts[i + 1] + to_offset,
-						  .inner = inner });
+						  .runs = inner ? LANG_RUNS_INNER
+								: LANG_RUNS_CALL });
 }
 
-int ruby_find_interpreter(const struct ruby_text *t, uint64_t vm_exec, struct lang_image *out)
+int ruby_find_interpreter(const struct code_text *t, uint64_t vm_exec, struct lang_image *out)
 {
 	size_t loop = find_loop(t), callers[CALLERS_MAX + 1], n, outer = 0;
 	int known = !vm_exec;

@@ -7,6 +7,7 @@
 #ifndef EBPROF_RUBY_FIND_H
 #define EBPROF_RUBY_FIND_H
 
+#include "lang/code_text.h"
 #include "lang/lang.h"
 
 /* Functions that are exported; addresses, 0: it is not there. */
@@ -15,19 +16,6 @@ struct ruby_functions {
 	uint64_t vm_exec;	/* to 3.1 */
 };
 
-/* The code of a file. */
-struct ruby_text {
-	uint8_t *bytes;
-	size_t n;
-	uint64_t address, offset;	/* of the first */
-	uint64_t *starts;		/* of functions, sorted */
-	size_t nstarts;
-};
-
-/* 0, or -EBADMSG: it has none that can be read. */
-int ruby_text_read(const struct elf_file *f, struct ruby_text *out);
-void ruby_text_free(struct ruby_text *t);
-
 struct ruby_context {
 	uint64_t slot;		/* address; as in struct ebp_ruby */
 	int64_t distance;
@@ -35,20 +23,20 @@ struct ruby_context {
 };
 
 /* The execution context, as a thread-local variable, or as one that is specific to the thread. */
-int ruby_find_context(const struct ruby_text *t, uint64_t current_receiver,
+int ruby_find_context(const struct code_text *t, uint64_t current_receiver,
 		      struct ruby_context *out);
-int ruby_find_key(const struct ruby_text *t, uint64_t native_thread_p, struct ruby_context *out);
+int ruby_find_key(const struct code_text *t, uint64_t native_thread_p, struct ruby_context *out);
 
 struct ruby_symbols {
 	uint64_t ids;		/* address of the variable with the array of names */
 	uint32_t last_operator;
 };
-int ruby_find_symbols(const struct ruby_text *t, uint64_t id2str, struct ruby_symbols *out);
+int ruby_find_symbols(const struct code_text *t, uint64_t id2str, struct ruby_symbols *out);
 
 /*
  * The interpreter's loop, and the function that calls it: ranges in the file into @out, which are
  * sorted. 0, or -ENOENT. @vm_exec: 0, or one that has to be among those that call it.
  */
-int ruby_find_interpreter(const struct ruby_text *t, uint64_t vm_exec, struct lang_image *out);
+int ruby_find_interpreter(const struct code_text *t, uint64_t vm_exec, struct lang_image *out);
 
 #endif

@@ -25,6 +25,8 @@ const struct frame_kind_row frame_kinds[FRAME_KINDS] = {
 			 .inlined = FRAME_RUBY, .saved = FRAME_RUBY },
 	[FRAME_PHP] = { "php", "_[h]", "", "PHP", FRAME_PROGRAM, FAMILY_SCRIPT,
 			.inlined = FRAME_PHP, .saved = FRAME_PHP },
+	[FRAME_PERL] = { "perl", "_[l]", "", "Perl", FRAME_PROGRAM, FAMILY_SCRIPT,
+			 .inlined = FRAME_PERL, .saved = FRAME_PERL },
 };
 
 const char *const frame_families[FAMILIES] = {

@@ -104,7 +104,7 @@ static void recognise(const uint8_t *data, size_t size)
 static void find(const uint8_t *data, size_t size)
 {
 	uint64_t starts[] = { 0x1000, 0x1000 + data[0] % (size + 1), 0x1000 + size };
-	struct ruby_text t = { .bytes = (uint8_t *)data, .n = size, .address = 0x1000,
+	struct code_text t = { .bytes = (uint8_t *)data, .n = size, .address = 0x1000,
 			       .starts = starts, .nstarts = 2 };
 	struct lang_image image = { 0 };
 	struct ruby_context context;

@@ -140,13 +140,14 @@ TEST(ranges_of_the_interpreter)
 {
 	struct lang_image image = { 0 };
 
-	CHECK(!lang_image_runs(&image, 5));
-	vec_push(&image.code, (struct lang_range){ 10, 20, 0 });
-	vec_push(&image.code, (struct lang_range){ 40, 50, 1 });
+	CHECK_EQ(lang_image_runs(&image, 5), LANG_RUNS_NOT);
+	vec_push(&image.code, (struct lang_range){ 10, 20, LANG_RUNS_CALL });
+	vec_push(&image.code, (struct lang_range){ 40, 50, LANG_RUNS_INNER });
 	CHECK_EQ(lang_image_runs(&image, 10), LANG_RUNS_CALL);
 	CHECK_EQ(lang_image_runs(&image, 49), LANG_RUNS_INNER);
-	CHECK(!lang_image_runs(&image, 9) && !lang_image_runs(&image, 20) &&
-	      !lang_image_runs(&image, 50));
+	CHECK_EQ(lang_image_runs(&image, 9), LANG_RUNS_NOT);
+	CHECK_EQ(lang_image_runs(&image, 20), LANG_RUNS_NOT);
+	CHECK_EQ(lang_image_runs(&image, 50), LANG_RUNS_NOT);
 	lang_image_free(&image);
 }
 

@@ -5,6 +5,7 @@
 
 #define EVAL	 EBP_FRAME(1, 0x500)	/* the interpreter's own code */
 #define PART	 EBP_FRAME(1, 0x600)	/* what that calls, for itself */
+#define AGAIN	 EBP_FRAME(1, 0x700)	/* what calls it for the run that there is */
 #define NATIVE(n) EBP_FRAME(2, (n))
 #define JIT	 0x7f0000001000ull
 #define CODE(n)	 EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, (uint64_t)(n) + 10, 3)
@@ -19,7 +20,10 @@
 static enum lang_runs runs(void *ctx, uint64_t frame)
 {
 	(void)ctx;
-	return frame == EVAL ? LANG_RUNS_CALL : frame == PART ? LANG_RUNS_INNER : LANG_RUNS_NOT;
+	return frame == EVAL	? LANG_RUNS_CALL
+	       : frame == PART	? LANG_RUNS_INNER
+	       : frame == AGAIN ? LANG_RUNS_AGAIN
+				: LANG_RUNS_NOT;
 }
 
 static void check(const struct lang_merge *m, const uint64_t *words, size_t n,
@@ -66,6 +70,28 @@ TEST(parts_of_a_call)
 	/* Without its call a part is as any other code. */
 	check(&cut, LIST(PART, NATIVE(1), EVAL, PART, ENTRY(1)),
 	      LIST(PART, NATIVE(1), ENTRY(1), PART));
+}
+
+TEST(calls_for_one_run)
+{
+	check(&whole,
+	      LIST(NATIVE(1), EVAL, AGAIN, EVAL, NATIVE(2), EVAL, CODE(1), ENTRY(2), ENTRY(3)),
+	      LIST(NATIVE(1), CODE(1), ENTRY(2), NATIVE(2), ENTRY(3)));
+	check(&native, LIST(EVAL, AGAIN, EVAL, AGAIN, AGAIN, EVAL, ENTRY(2)),
+	      LIST(ENTRY(2), EVAL, AGAIN, EVAL, AGAIN, AGAIN, EVAL));
+	/* It is on its way to do so. */
+	check(&whole, LIST(NATIVE(1), AGAIN, EVAL, ENTRY(2)),
+	      LIST(NATIVE(1), AGAIN, ENTRY(2)));
+}
+
+TEST(runs_that_are_prepared)
+{
+	const uint64_t of_perl = EBP_FRAME_OF_CODE(EBP_LANGUAGE_PERL, 30, 3);
+
+	/* sort works between two calls of what compares. */
+	check(&whole,
+	      LIST(NATIVE(1), EVAL, of_perl | EBP_FRAME_ENTRY, of_perl | EBP_FRAME_ENTRY),
+	      LIST(NATIVE(1), of_perl | EBP_FRAME_ENTRY));
 }
 
 TEST(a_call_that_runs_nothing_yet)
@@ -117,6 +143,8 @@ int main(void)
 	RUN(without_a_language_nothing_changes);
 	RUN(a_run_for_each_call);
 	RUN(parts_of_a_call);
+	RUN(calls_for_one_run);
+	RUN(runs_that_are_prepared);
 	RUN(a_call_that_runs_nothing_yet);
 	RUN(a_call_that_is_not_seen);
 	RUN(a_cut_native_stack);

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All that is read of a Perl: an interpreter's file and its code, contexts in memory that is made
+ * of the input, the record of a sub.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz/memory.h"
+#include "lang/lang.h"
+#include "lang/perl_find.h"
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+
+#define STEPS 4096
+
+struct perl_env {
+	const uint8_t *p;
+	size_t n;
+};
+
+static int perl_read(struct perl_env *env, void *dst, uint32_t size, uint64_t address)
+{
+	return memory_read(env->p, env->n, dst, size, address);
+}
+
+static int perl_read_text(struct perl_env *env, void *dst, uint32_t size, uint64_t address)
+{
+	uint8_t *to = dst;
+	uint32_t n = 0;
+
+	while (n < size - 1 && !perl_read(env, to + n, 1, address + n) && to[n])
+		n++;
+	to[n] = 0;
+	return n ? (int)n + 1 : -1;
+}
+
+#include "bpf/perl_step.h"
+
+static void walk(const uint8_t *data, size_t size)
+{
+	struct perl_env env = { data, size };
+	struct ebp_perl o;
+	struct perl_state s = { 0 };
+
+	if (size < sizeof(o))
+		return;
+	memcpy(&o, data, sizeof(o));
+	if (perl_begin(&env, &s, &o, 0, size))
+		return;
+	for (int i = 0; i < STEPS && !s.ended && !perl_step(&env, &s, &o); i++)
+		if (s.place > EBP_PLACE_NONE)
+			abort();
+}
+
+static void decode(const uint8_t *data, size_t size)
+{
+	struct ebp_code *record = malloc(size + 8);
+	struct lang_code code;
+
+	memcpy(record, data, size);
+	if (size >= sizeof(*record))
+		record->language = EBP_LANGUAGE_PERL;
+	if (!lang_code_decode(record, size, &code)) {
+		code.ops->complete(&code, record, NULL);
+		for (uint32_t place = 0; place < 64; place++)
+			code.ops->line(&code, place);
+		lang_code_free(&code);
+	}
+	free(record);
+}
+
+static void recognise(const uint8_t *data, size_t size)
+{
+	struct elf_file *f = elf_file_open_memory(data, size);
+	struct lang_image image = { 0 };
+
+	if (!f)
+		return;
+	lang_perl.recognise(f, "libperl.so", &image);
+	lang_image_runs(&image, 5);
+	lang_image_free(&image);
+	elf_file_free(f);
+}
+
+/* The input as code: a byte of where functions start, then what they are. */
+static void find(const uint8_t *data, size_t size)
+{
+	uint64_t starts[] = { 0x1000, 0x1000 + data[0] % (size + 1), 0x1000 + size };
+	struct code_text t = { .bytes = (uint8_t *)data, .n = size, .address = 0x1000,
+			       .starts = starts, .nstarts = 2 };
+	struct lang_image image = { 0 };
+
+	perl_find_again(&t, &image);
+	lang_image_free(&image);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!size)
+		return 0;
+	walk(data, size);
+	decode(data, size);
+	recognise(data, size);
+	find(data, size);
+	return 0;
+}
