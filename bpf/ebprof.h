@@ -95,7 +95,10 @@ struct ebp_key {
 	__u64 class; /* of intervals: hash of the place at which the thread left the CPU; of page
 				   faults: bytes of the page, 0: not known; of probes: the place
 				   that was hit (EBP_PROBE_PLACE) */
-	/* of intervals: who ended it (struct ebp_waker); 0: not asked for, or not known */
+	/*
+	 * of intervals: who ended it (struct ebp_waker); 0: not asked for, or not known. Of probes:
+	 * the number by which hits are told apart; 0, too, where none is asked for
+	 */
 	__u64 waker;
 	struct ebp_process process;
 	__u32 tid;

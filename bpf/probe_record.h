@@ -68,9 +68,11 @@ struct ebp_place {
 	__u8 value_size;	/* bytes; 0: nothing */
 	__u8 value_signed;
 	__u8 slots;		/* of operands, which make the record */
-	__u8 reserved;
+	__u8 by_signed;
 	__u16 record;		/* bytes that are taken of a tracepoint's; below EBP_RECORD */
-	__u16 reserved2[3];
+	/* of the number by which hits are told apart; bytes 0: by none */
+	__u16 by_offset, by_size;
+	__u16 reserved;
 	struct ebp_slot slot[EBP_SLOTS];
 };
 _Static_assert(sizeof(struct ebp_place) == 144, "wire");
@@ -156,5 +158,19 @@ static inline __attribute__((always_inline)) __u32 probe_like_step(struct ebp_li
 	}
 	return EBP_LIKE_ON;
 }
+
+#ifndef __bpf__
+/* All steps, as the program makes them. */
+static inline int probe_like(const char *pattern, __u32 patterned, const char *text, __u32 length)
+{
+	__u32 result = EBP_LIKE_ON;
+	struct ebp_like at;
+
+	probe_like_begin(&at);
+	for (int i = 0; i < EBP_LIKE_STEPS && result == EBP_LIKE_ON; i++)
+		result = probe_like_step(&at, pattern, patterned, text, length);
+	return result == EBP_LIKE_YES;
+}
+#endif
 
 #endif

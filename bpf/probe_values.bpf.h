@@ -161,15 +161,15 @@ static __always_inline int passes(const struct ebp_place *p)
 }
 
 /*
- * Whether the hit of @place (EBP_PROBE_PLACE) counts, and what for: into *@worth, of which nothing
- * is left where that is negative. @record: the tracepoint's; NULL: @registers are those of user
- * code.
+ * Whether the hit of @key->class (EBP_PROBE_PLACE) counts, and what for: into *@worth, of which
+ * nothing is left where that is negative. What it is told apart by goes into the key. @record: the
+ * tracepoint's; NULL: @registers are those of user code.
  */
-static __always_inline int probe_counts(__u64 place, const void *record,
+static __always_inline int probe_counts(struct ebp_key *key, const void *record,
 					const struct ebp_registers *registers,
 					struct ebp_count *worth)
 {
-	__u32 zero = 0, number = place >> 8, size;
+	__u32 zero = 0, number = key->class >> 8, size;
 	struct ebp_place *p;
 	struct probe_record *r;
 	__s64 value;
@@ -188,6 +188,8 @@ static __always_inline int probe_counts(__u64 place, const void *record,
 		read_slots(p, r, registers);
 	if (!passes(p))
 		return 0;
+	if (p->by_size)
+		key->waker = probe_field(r->bytes, p->by_offset, p->by_size, p->by_signed);
 	if (!p->value_size)
 		return 1;
 	value = probe_field(r->bytes, p->value_offset, p->value_size, p->value_signed);

@@ -63,7 +63,7 @@ static __always_inline void hit_alone(void *ctx, enum capture_at at, struct samp
 
 	if (config.probes.records) {
 		leaf_registers(ctx, AT_KERNEL, &x->capture.unwind->regs);
-		if (!probe_counts(x->key.class, NULL, &x->capture.unwind->regs, one))
+		if (!probe_counts(&x->key, NULL, &x->capture.unwind->regs, one))
 			return;
 	}
 	one->n = hits_due(x->key.class);
@@ -138,7 +138,7 @@ static __always_inline int hit_kernel_code(void *ctx, enum capture_at at, enum e
 	struct sample x;
 
 	if (!probe_begin(&x, place_of(ctx, kind)) ||
-	    (record && !probe_counts(x.key.class, record, NULL, &one)))
+	    (record && !probe_counts(&x.key, record, NULL, &one)))
 		return 0;
 	one.n = hits_due(x.key.class);
 	if (!one.n)

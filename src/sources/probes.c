@@ -124,13 +124,46 @@ static int count(struct source *source, const struct source_count *c)
 	return 1;
 }
 
+/* A hit that came while another had the CPU's memory was counted without its values. */
+static int has_number(const struct probes_place *place, const struct ebp_key *key)
+{
+	return place && place->values.by_size && key->result != EBP_BUSY;
+}
+
+/* On top of the stack, for views that know no labels: "[count=512]". */
+static uint32_t mark_number(const struct probes *p, const struct ebp_key *key, uint32_t node)
+{
+	const struct probes_place *place = place_of(p, key);
+	const struct source_host *host = p->source.host;
+	char text[128];
+
+	snprintf(text, sizeof(text), place->values.by_signed ? "[%.64s=%lld]" : "[%.64s=%llu]",
+		 p->o->by, (long long)key->waker);
+	return host->mark(host->ctx, node, text);
+}
+
 /* Which of many it was. */
 static uint32_t leaf(struct source *source, const struct ebp_key *key, uint32_t node)
 {
 	const struct probes_place *place = place_of((const struct probes *)source, key);
 
-	return place && place->label ? source->host->mark(source->host->ctx, node, place->label)
-				     : node;
+	if (place && place->label)
+		node = source->host->mark(source->host->ctx, node, place->label);
+	if (has_number(place, key))
+		node = mark_number((const struct probes *)source, key, node);
+	return node;
+}
+
+/* The number that it is told apart by. */
+static uint32_t labels(struct source *source, const struct ebp_key *key)
+{
+	const struct probes *p = (const struct probes *)source;
+	struct profile *to = source->host->profile;
+
+	if (!has_number(place_of(p, key), key))
+		return 0;
+	return profile_labels(to, &(struct label){ .key = profile_string(to, p->o->by),
+						   .number = (int64_t)key->waker }, 1);
 }
 
 /* What became of --max-overhead, where it was needed. */
@@ -222,6 +255,7 @@ const struct source_ops probes_ops = {
 	.begin = begin,
 	.count = count,
 	.leaf = leaf,
+	.labels = labels,
 	.summary = add_summary,
 	.free = release,
 };

@@ -22,6 +22,7 @@ struct probes_options {
 	string_vec events;	/* as the user wrote them; borrowed */
 	string_vec filters;	/* of each of them; NULL: none */
 	const char *weight;	/* FIELD[:UNIT]; NULL: none */
+	const char *by;		/* FIELD; NULL: none */
 	string_vec latency;	/* functions whose calls are timed; borrowed */
 	uint64_t slower;	/* ns: the stacks of such calls alone; 0: of all */
 	uint64_t period;	/* hits a sample */

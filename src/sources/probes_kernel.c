@@ -22,25 +22,25 @@ static uint64_t rate(const void *ctx, size_t ncpus)
 	return HITS_RATE;
 }
 
-static struct bpf_program *program_of(const struct ebprof_bpf *skel, enum ebp_probe_kind kind)
+/* What serves the places of a kind. */
+struct server {
+	struct bpf_program *program;
+	int user;		/* on uprobes, which links set */
+};
+
+static struct server server_of(const struct ebprof_bpf *skel, enum ebp_probe_kind kind)
 {
-	struct bpf_program *const programs[EBP_PROBE_KINDS] = {
-		[EBP_PROBE_USER] = skel->progs.on_user_probe,
-		[EBP_PROBE_USER_RETURN] = skel->progs.on_user_return,
-		[EBP_PROBE_KERNEL] = skel->progs.on_kernel_probe,
-		[EBP_PROBE_TRACEPOINT] = skel->progs.on_tracepoint_hit,
-		[EBP_PROBE_COUNTER] = skel->progs.on_counter_hit,
-		[EBP_PROBE_LATENCY_ENTRY] = skel->progs.on_latency_entry,
-		[EBP_PROBE_LATENCY_RETURN] = skel->progs.on_latency_return,
+	const struct server servers[EBP_PROBE_KINDS] = {
+		[EBP_PROBE_USER] = { skel->progs.on_user_probe, 1 },
+		[EBP_PROBE_USER_RETURN] = { skel->progs.on_user_return, 1 },
+		[EBP_PROBE_KERNEL] = { skel->progs.on_kernel_probe, 0 },
+		[EBP_PROBE_TRACEPOINT] = { skel->progs.on_tracepoint_hit, 0 },
+		[EBP_PROBE_COUNTER] = { skel->progs.on_counter_hit, 0 },
+		[EBP_PROBE_LATENCY_ENTRY] = { skel->progs.on_latency_entry, 1 },
+		[EBP_PROBE_LATENCY_RETURN] = { skel->progs.on_latency_return, 1 },
 	};
 
-	return programs[kind];
-}
-
-static int is_user(enum ebp_probe_kind kind)
-{
-	return kind == EBP_PROBE_USER || kind == EBP_PROBE_USER_RETURN ||
-	       kind == EBP_PROBE_LATENCY_ENTRY || kind == EBP_PROBE_LATENCY_RETURN;
+	return servers[kind];
 }
 
 static int configure_latency(const struct probes *p, struct ebprof_bpf *skel, struct error *e)
@@ -83,13 +83,13 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 	config->cookies = (uint8_t)p->cookies;
 	for (size_t i = 0; i < p->events.n; i++) {
 		enum ebp_probe_kind kind = p->events.v[i].kind;
-		struct bpf_program *program = program_of(skel, kind);
+		struct server server = server_of(skel, kind);
 
-		bpf_program__set_autoload(program, true);
+		bpf_program__set_autoload(server.program, true);
 		config->only[kind] = EBP_PROBE_PLACE(i, 0);
-		config->user |= is_user(kind);
-		if (is_user(kind) && p->multi)
-			bpf_program__set_expected_attach_type(program, UPROBE_MULTI);
+		config->user |= server.user != 0;
+		if (server.user && p->multi)
+			bpf_program__set_expected_attach_type(server.program, UPROBE_MULTI);
 	}
 	for (size_t i = p->places.n; i-- && !p->cookies;)
 		config->only[p->events.v[p->places.v[i].event].kind] =
@@ -182,9 +182,10 @@ static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 
 	for (size_t i = 0; i < p->places.n && !err;) {
 		enum ebp_probe_kind kind = p->events.v[p->places.v[i].event].kind;
-		int program = bpf_program__fd(program_of(skel, kind));
+		struct server server = server_of(skel, kind);
+		int program = bpf_program__fd(server.program);
 
-		if (is_user(kind) && p->multi) {
+		if (server.user && p->multi) {
 			i += link_places(p, i, program, &link);
 			err = link < 0 ? link : 0;
 			if (!err)

@@ -44,7 +44,7 @@ int probes_check(struct source_options *all, struct stack_options *stack, struct
 	for (size_t i = 0; i < events->n; i++) {
 		const char *text = events->v[i], *filter = filter_of(s, i);
 		int alone = events->n == 1 && !probe_spec_is(text) && !probe_is_pattern(text) &&
-			    !filter && !s->weight;
+			    !filter && !s->weight && !s->by;
 
 		if (filter && !is_hit(text))
 			return error_set(e, STATUS_USAGE, -EINVAL,
@@ -58,9 +58,11 @@ int probes_check(struct source_options *all, struct stack_options *stack, struct
 		vec_push(&o->filters, filter);
 	}
 	o->weight = s->weight;
-	if (s->weight && !o->events.n)
+	o->by = s->by;
+	if ((s->weight || s->by) && !o->events.n)
 		return error_set(e, STATUS_USAGE, -EINVAL,
-				 "--weight goes with -e of a tracepoint or a probe");
+				 "%s goes with -e of a tracepoint or a probe",
+				 s->weight ? "--weight" : "--by");
 	for (size_t i = 0; i < s->latency.n; i++) {
 		if (strncmp(s->latency.v[i], "uprobe:", 7))
 			return error_set(e, STATUS_USAGE, -EINVAL,

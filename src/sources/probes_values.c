@@ -159,13 +159,18 @@ static int add_values(struct probes *p, struct probes_place *place, filter_find 
 		to->test = (uint16_t)p->tests.n;
 		err = filter_compile(ev->filter, find, ctx, &p->tests, e);
 	}
-	if (err || !*p->field || find(ctx, p->field, &f) || f.operand != EBP_NUMBER)
-		return err;
-	to->value_offset = f.offset;
-	to->value_size = (uint8_t)f.size;
-	to->value_signed = f.is_signed != 0;
-	ev->weighted = 1;
-	return 0;
+	if (!err && *p->field && !find(ctx, p->field, &f) && f.operand == EBP_NUMBER) {
+		to->value_offset = f.offset;
+		to->value_size = (uint8_t)f.size;
+		to->value_signed = f.is_signed != 0;
+		ev->weighted = 1;
+	}
+	if (!err && p->o->by && !find(ctx, p->o->by, &f) && f.operand == EBP_NUMBER) {
+		to->by_offset = f.offset;
+		to->by_size = f.size;
+		to->by_signed = f.is_signed != 0;
+	}
+	return err;
 }
 
 int probes_values_tracepoint(struct probes *p, struct probes_place *place, const char *tracefs,
@@ -175,7 +180,7 @@ int probes_values_tracepoint(struct probes *p, struct probes_place *place, const
 	int err = 0;
 
 	place->values.test = EBP_TEST_PASS;
-	if (!p->events.v[place->event].filter && !*p->field)
+	if (!p->events.v[place->event].filter && !*p->field && !p->o->by)
 		return 0;
 	err = trace_format_read(tracefs, name, &r.fields);
 	if (err)
@@ -200,7 +205,7 @@ int probes_values_user(struct probes *p, struct probes_place *place, const char 
 
 int probes_values_check(const struct probes *p, struct error *e)
 {
-	int weighted = 0;
+	int weighted = 0, told = 0;
 
 	for (size_t i = 0; i < p->events.n; i++) {
 		const struct probes_event *ev = &p->events.v[i];
@@ -215,10 +220,17 @@ int probes_values_check(const struct probes *p, struct error *e)
 				 "--weight %s: no event has such a number; ebprof list EVENT shows "
 				 "the fields of a tracepoint, probes have arg0 to arg5 or retval",
 				 p->field);
+	for (size_t i = 0; i < p->places.n; i++)
+		told |= p->places.v[i].values.by_size != 0;
+	if (p->o->by && !told)
+		return error_set(e, STATUS_USAGE, -ENOENT,
+				 "--by %.100s: no event has such a number; ebprof list EVENT shows "
+				 "the fields of a tracepoint, probes have arg0 to arg5 or retval",
+				 p->o->by);
 	return 0;
 }
 
 int probes_have_values(const struct probes *p)
 {
-	return p->tests.n || *p->field;
+	return p->tests.n || *p->field || p->o->by;
 }

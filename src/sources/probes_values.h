@@ -18,7 +18,7 @@ int probes_values_user(struct probes *p, struct probes_place *place, const char 
 		       struct error *e);
 /* All places are there: that what was asked for was found. */
 int probes_values_check(const struct probes *p, struct error *e);
-/* 1 where any place has a filter or a weight. */
+/* 1 where any place has a filter, a weight, or a number that tells its hits apart. */
 int probes_have_values(const struct probes *p);
 
 #endif

@@ -20,6 +20,7 @@ struct samples_options {
 	string_vec latency;		/* functions whose calls are timed */
 	uint64_t slower;		/* ns: of such calls alone stacks are kept; 0: of all */
 	const char *weight;		/* FIELD[:UNIT] of which hits are worth; NULL: none */
+	const char *by;			/* FIELD by which hits are told apart; NULL: none */
 	const char *name;		/* of that which is sampled; NULL: we choose */
 	uint64_t frequency;		/* Hz a CPU, or 0: then @period */
 	uint64_t period;		/* events a sample */

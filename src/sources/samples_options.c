@@ -41,6 +41,9 @@ const struct cli_option samples_rows[] = {
 	{ 0, 0, "weight", "FIELD[:UNIT]", cli_string, AT(weight),
 	  "hits are worth a field of a tracepoint, argN or retval of a probe",
 	  EBPROF_RECORD | EBPROF_TOP },
+	{ 0, 0, "by", "FIELD", cli_string, AT(by),
+	  "tell hits apart by the number in a field, argN or retval",
+	  EBPROF_RECORD | EBPROF_TOP },
 	{ 0, 0, "latency", "uprobe:FILE:FUNCTION", cli_strings, AT(latency),
 	  "how long its calls take, by stack: running and waiting; repeatable",
 	  EBPROF_RECORD },
@@ -53,9 +56,9 @@ const struct cli_option samples_rows[] = {
 
 const struct cli_rule samples_rules[] = {
 	{ .any = "slower-than", .needs = "latency", .why = "--slower-than goes with --latency" },
-	{ .all = "latency", .any = "event filter weight frequency period timeline",
-	  .why = "--latency is a recording of its own; leave out -e, --filter, --weight, -F, -c "
-		 "and --timeline" },
+	{ .all = "latency", .any = "event filter weight by frequency period timeline",
+	  .why = "--latency is a recording of its own; leave out -e, --filter, --weight, --by, -F, "
+		 "-c and --timeline" },
 	{ .all = "latency", .any = "off-cpu wall",
 	  .why = "--latency tells running from waiting itself; leave out --off-cpu and --wall" },
 	{ .one_of = "frequency period",

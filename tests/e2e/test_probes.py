@@ -388,6 +388,28 @@ def test_bytes():
     run("-e", "syscalls:sys_enter_write", "--weight", "nothing", "--", "/bin/true").fails(2, "no event has")
 
 
+def test_told_apart():
+    """By a field, an argument, a result: each number has a stack of its own, and a label in pprof."""
+    in_tracefs("events/syscalls/sys_enter_write")
+    path = fixture_path("probed")
+    for event, field in (("syscalls:sys_enter_write", "count"), (f"uprobe:{path}:probed_write", "arg0"),
+                         (f"uretprobe:{path}:probed_write", "retval")):
+        r, _ = probed("-e", event, "--by", field, program=(path, "write", "1500"))
+        for n, times in ((1, 2), (500, 2), (501, 1), (1000, 1)):
+            equal(r.profile.count(lambda s, n=n: s.frames[-1] == f"[{field}={n}]" and s.any("^(probed_write|once|run)$")), times, f"{field} {n}")
+    r, _ = probed("-e", f"usdt:{path}:step", "--by", "arg1", program=(path, "static", "100"))
+    equal(r.profile.count(lambda s: s.frames[-1] == "[arg1=-5]"), 100, r.out)
+    r, _ = probed("-e", f"uprobe:{path}:probed_write", "--by", "arg0", fmt="pb.gz", program=(path, "write", "10"))
+    with directory() as d:
+        out = os.path.join(d, "p.pb.gz")
+        with open(out, "wb") as f:
+            f.write(r.raw)
+        tags = subprocess.run([needs("go"), "tool", "pprof", "-tags", out], check=True, capture_output=True, timeout=60).stdout.decode()
+    check(re.search(r"arg0:.*Total", tags), tags)
+    run("-e", "syscalls:sys_enter_write", "--by", "nothing", "--", "/bin/true").fails(2, "no event has such a number")
+    run("-e", "cpu-clock", "--by", "count", "--", "/bin/true").fails(2, "--by goes with")
+
+
 def test_arguments_of_static_probes():
     path = fixture_path("probed")
     r, _ = probed("-e", f"usdt:{path}:step", "--filter", "arg0 >= 900 && arg1 == -5", "--weight", "arg0:steps", fmt="pb.gz",

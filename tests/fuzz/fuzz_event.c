@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collect/event.h"
+#include "fuzz/fuzz.h"
 
 /* A folder with one tracepoint; the file that says its id. */
 static char events[] = "/tmp/ebprof-fuzz-XXXXXX";
@@ -41,12 +42,6 @@ static void make_events(void)
 	if (fd < 0 || write(fd, "316\n", 4) != 4)
 		abort();
 	close(fd);
-}
-
-static void require(int condition)
-{
-	if (!condition)
-		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

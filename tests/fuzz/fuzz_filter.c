@@ -4,17 +4,10 @@
  * an error that can be shown. The first line is a filter, the rest a format.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collect/trace_format.h"
+#include "fuzz/fuzz.h"
 #include "probes/filter.h"
-
-static void require(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static int find(void *ctx, const char *name, struct filter_field *out)
 {
@@ -34,36 +27,18 @@ static int find(void *ctx, const char *name, struct filter_field *out)
 	return 0;
 }
 
-/* As the program does it. */
-static int like(const char *pattern, uint32_t patterned, const char *text, uint32_t length)
-{
-	uint32_t result = EBP_LIKE_ON;
-	struct ebp_like at;
-
-	probe_like_begin(&at);
-	for (int i = 0; i < EBP_LIKE_STEPS && result == EBP_LIKE_ON; i++)
-		result = probe_like_step(&at, pattern, patterned, text, length);
-	return result == EBP_LIKE_YES;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint8_t record[EBP_RECORD];
 	trace_field_vec fields = { 0 };
 	filter_tests tests = { 0 };
 	struct error e = { 0 };
-	char *text = malloc(size + 1);
-	size_t line;
+	char *rest, *text = fuzz_text(data, size, &rest);
 	int err;
 
 	if (!text)
 		return 0;
-	memcpy(text, data, size);
-	text[size] = '\0';
-	line = strcspn(text, "\n");
-	if (text[line])
-		text[line++] = '\0';
-	trace_format_parse(text + line, &fields);
+	trace_format_parse(rest, &fields);
 	for (size_t i = 0; i < fields.n; i++)
 		require(*fields.v[i].name && fields.v[i].offset <= 65536);
 	err = filter_compile(text, find, &fields, &tests, &e);
@@ -75,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require((t->yes > i && t->yes < tests.n) || t->yes >= EBP_TEST_FAIL);
 		require((t->no > i && t->no < tests.n) || t->no >= EBP_TEST_FAIL);
 		if (t->compare == EBP_LIKE)
-			like(t->text, t->pattern, (const char *)record, EBP_TEXT);
+			probe_like(t->text, t->pattern, (const char *)record, EBP_TEXT);
 		else
 			probe_compare(t, probe_field(record, t->offset, t->size, t->is_signed));
 	}

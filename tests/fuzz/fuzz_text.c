@@ -9,12 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
-
-static void require(int condition)
-{
-	if (!condition)
-		abort();
-}
+#include "fuzz/fuzz.h"
 
 /* Written from RFC 3629's grammar, and not like the decoder that is tested. */
 static void require_utf8(const unsigned char *s)

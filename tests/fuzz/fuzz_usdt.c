@@ -3,13 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/fuzz.h"
 #include "probes/usdt.h"
-
-static void require(int condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void take(void *ctx, const struct usdt_note *note)
 {

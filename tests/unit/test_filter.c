@@ -56,18 +56,6 @@ static int find(void *ctx, const char *name, struct filter_field *out)
 	return 0;
 }
 
-/* As the program does it. */
-static int like(const char *pattern, uint32_t patterned, const char *text, uint32_t length)
-{
-	uint32_t result = EBP_LIKE_ON;
-	struct ebp_like at;
-
-	probe_like_begin(&at);
-	for (int i = 0; i < EBP_LIKE_STEPS && result == EBP_LIKE_ON; i++)
-		result = probe_like_step(&at, pattern, patterned, text, length);
-	return result == EBP_LIKE_YES;
-}
-
 /* As the program does it (bpf/probe_values.bpf.h). */
 static int holds(const struct ebp_test *t)
 {
@@ -82,14 +70,14 @@ static int holds(const struct ebp_test *t)
 									      t->is_signed));
 	if (t->operand == EBP_COMM) {
 		strcpy(text, "worker");
-		return like(t->text, t->pattern, text, 16);
+		return probe_like(t->text, t->pattern, text, 16);
 	}
 	if (t->operand == EBP_TEXT_DYNAMIC) {
 		length = (uint32_t)probe_field(record, t->offset, 4, 0) >> 16;
 		offset = probe_field(record, t->offset, 4, 0) & 0xffff;
 	}
 	memcpy(text, record + offset, EBP_TEXT);
-	return like(t->text, t->pattern, text, length > EBP_TEXT ? EBP_TEXT : length);
+	return probe_like(t->text, t->pattern, text, length > EBP_TEXT ? EBP_TEXT : length);
 }
 
 /* 1 or 0; -1: no filter. */
