@@ -17,11 +17,13 @@
 /* the class has the source file's name, not its pool (11) */
 #define EBP_HOTSPOT_CLASS_FILE	16u
 #define EBP_HOTSPOT_MUTABLE	32u	/* metadata lie apart from the code (25) */
+/* one heap of code, whose bounds are those of all; scopes' data have an offset, too (8) */
+#define EBP_HOTSPOT_ONE_HEAP	64u
 
 /* Offsets in bytes, in what is named; all are masked where they are used. */
 struct ebp_hotspot {
 	/* static fields, as offsets from the mapping's bias */
-	__u64 heaps;			/* CodeCache::_heaps */
+	__u64 heaps;			/* CodeCache::_heaps, or its one _heap */
 	__u64 low, high;		/* CodeCache::_low_bound, _high_bound */
 	__u64 interpreter;		/* AbstractInterpreter::_code */
 	__u32 flags;			/* EBP_HOTSPOT_* */

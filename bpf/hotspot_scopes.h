@@ -70,8 +70,9 @@ static __always_inline int hotspot_first_scope(struct unwind_env *env,
 	struct hotspot_pc found = {};
 	__u64 lo = 0;
 
-	c->data = o->flags & EBP_HOTSPOT_IMMUTABLE ? base + hotspot_half(s, o->scopes)
-						    : hotspot_word(s, o->scopes);
+	c->data = o->flags & (EBP_HOTSPOT_IMMUTABLE | EBP_HOTSPOT_ONE_HEAP)
+			  ? base + hotspot_half(s, o->scopes)
+			  : hotspot_word(s, o->scopes);
 	if (o->flags & EBP_HOTSPOT_MUTABLE)
 		c->metadata = hotspot_word(s, o->mutable_data) + hotspot_half(s, o->metadata);
 	else

@@ -90,28 +90,38 @@ static __always_inline void hotspot_load_heap(struct unwind_env *env, struct hot
 	h->shift = hotspot_pointer(env, heap + o->heap_shift) & 31;
 }
 
+/* The heaps of code, and between which addresses they lie. */
+static __always_inline void hotspot_load_heaps(struct unwind_env *env, struct hotspot_state *s,
+					       const struct ebp_hotspot *o, __u64 bias)
+{
+	__u64 heaps = hotspot_pointer(env, bias + o->heaps), data, one = heaps;
+	__u32 n = 1, single = !!(o->flags & EBP_HOTSPOT_ONE_HEAP);
+
+	data = !single && heaps ? hotspot_pointer(env, heaps + o->array_data) : 0;
+	if (!single)
+		n = data ? (__u32)hotspot_pointer(env, heaps) : 0;
+	for (__u32 i = 0; i < HOTSPOT_HEAPS; i++) {
+		if (!single)
+			one = i < n ? hotspot_pointer(env, data + i * 8) : 0;
+		hotspot_load_heap(env, &s->heaps[i], o, i < n ? one : 0);
+	}
+	s->low = single ? s->heaps[0].start : hotspot_pointer(env, bias + o->low);
+	s->high = single ? s->heaps[0].end : hotspot_pointer(env, bias + o->high);
+}
+
 /* Where a process has its code. It still moves while a JVM starts. 0, or negative: it has none. */
 static __always_inline int hotspot_load(struct unwind_env *env, struct hotspot_state *s,
 					const struct ebp_hotspot *o, __u64 bias)
 {
-	__u64 heaps = hotspot_pointer(env, bias + o->heaps), data;
 	__u64 queue = hotspot_pointer(env, bias + o->interpreter);
 
 	s->bias = bias;
 	s->process = 0;
-	s->low = hotspot_pointer(env, bias + o->low);
-	s->high = hotspot_pointer(env, bias + o->high);
 	s->interpreter = queue ? hotspot_pointer(env, queue + o->queue_start) : 0;
 	s->interpreter_end =
 		s->interpreter + (__u32)hotspot_pointer(env, queue + o->queue_bytes);
-	data = heaps ? hotspot_pointer(env, heaps + o->array_data) : 0;
-	if (!data || !s->low || !s->interpreter)
-		return -1;
-	heaps = (__u32)hotspot_pointer(env, heaps);
-	for (__u32 i = 0; i < HOTSPOT_HEAPS; i++)
-		hotspot_load_heap(env, &s->heaps[i], o,
-				  i < heaps ? hotspot_pointer(env, data + i * 8) : 0);
-	return 0;
+	hotspot_load_heaps(env, s, o, bias);
+	return s->heaps[0].start && s->low && s->interpreter ? 0 : -1;
 }
 
 /* The CodeBlob that has @pc, by the map of segments; 0: none. */
@@ -248,7 +258,11 @@ static __always_inline int hotspot_leaving(struct unwind_env *env, struct unwind
 	return 1;
 }
 
-#define HOTSPOT_FIXED	9	/* words below the frame pointer that each frame has */
+/*
+ * Words below the frame pointer that each frame has, at most: behind that of the bytecode is one
+ * more.
+ */
+#define HOTSPOT_FIXED	9
 
 static __always_inline int hotspot_interpreted(struct unwind_env *env, struct unwind_state *u,
 					       struct hotspot_state *s,
@@ -270,8 +284,8 @@ static __always_inline int hotspot_interpreted(struct unwind_env *env, struct un
 	    fill_window(env, u, fp - HOTSPOT_FIXED * 8, fp + 16))
 		return -1;
 	/* The frame is being made: its method is still in rbx. */
-	s->method = fp - u->sp < HOTSPOT_FIXED * 8 && u->exact ? u->regs.r[3]
-								: window_word(u, fp - 24);
+	s->method = fp - u->sp < ((o->bcp & 15) + 1) * 8ull && u->exact ? u->regs.r[3]
+									 : window_word(u, fp - 24);
 	s->saved_bcp = window_word(u, fp - 8 * (o->bcp & 15));
 	sp = window_word(u, fp - 8);
 	if (sp < fp + 16 || sp - fp > HOTSPOT_SPAN)

@@ -12,10 +12,12 @@
 #include "lang/hotspot_tables.h"
 #include "lang/lang.h"
 
-#define OLDEST	 11
+#define OLDEST	 8		/* whose own number is that of HotSpot, 25 */
 #define NO_ZERO	 20		/* the first version of EBP_HOTSPOT_NO_ZERO */
 #define BLOB_MAX 504
-#define BCP	 8		/* words from an interpreted frame's pointer to its bcp, since 9 */
+/* words from an interpreted frame's pointer to its bcp, since 9 and before */
+#define BCP	 8
+#define BCP_TO_8 7
 
 /* What is wanted of the tables: it is added to a member of the layout, and sets flags. */
 struct wanted {
@@ -28,6 +30,7 @@ struct wanted {
 
 static const struct wanted wanted[] = {
 	{ "CodeCache", "_heaps", TO(heaps), 0 },
+	{ "CodeCache", "_heap", TO(heaps), EBP_HOTSPOT_ONE_HEAP },
 	{ "CodeCache", "_low_bound", TO(low), 0 },
 	{ "CodeCache", "_high_bound", TO(high), 0 },
 	{ "AbstractInterpreter", "_code", TO(interpreter), 0 },
@@ -61,7 +64,6 @@ static const struct wanted wanted[] = {
 	{ "nmethod", "_immutable_data", TO(data), EBP_HOTSPOT_IMMUTABLE },
 	{ "nmethod", "_metadata_offset", TO(metadata), 0 },
 	{ "CodeBlob", "_mutable_data", TO(mutable_data), EBP_HOTSPOT_MUTABLE },
-	{ "CodeBlob", "_relocation_size", TO(metadata), 0 },
 	{ "Method", "_constMethod", TO(method_const), 0 },
 	{ "Method", "_i2i_entry", TO(method_entry), 0 },
 	{ "ConstMethod", "", TO(const_bytes), 0 },
@@ -88,9 +90,16 @@ static const uint16_t not_in_all[] = {
 	offsetof(struct ebp_hotspot, class_file),
 };
 
+/* ... and those that one with a single heap of code does not need. */
+static const uint16_t not_of_one_heap[] = {
+	offsetof(struct ebp_hotspot, low), offsetof(struct ebp_hotspot, high),
+	offsetof(struct ebp_hotspot, array_data),
+};
+
 struct reading {
 	struct ebp_hotspot o;
 	uint64_t version;		/* address of the number */
+	uint64_t relocations;		/* where a blob has their size; 0: not found */
 	uint8_t found[sizeof(struct ebp_hotspot)];	/* members, by where they begin */
 };
 
@@ -112,6 +121,8 @@ static void take(void *ctx, const struct hotspot_entry *e)
 
 	if (e->is_static && !strcmp(e->field, "_vm_major_version"))
 		r->version = e->value;
+	if (!strcmp(e->type, "CodeBlob") && !strcmp(e->field, "_relocation_size"))
+		r->relocations = e->value;
 	for (size_t i = 0; i < WANTED; i++) {
 		const struct wanted *w = &wanted[i];
 
@@ -122,10 +133,15 @@ static void take(void *ctx, const struct hotspot_entry *e)
 	}
 }
 
-static int is_in_all(uint16_t at)
+static int is_needed(const struct reading *r, uint16_t at)
 {
 	for (size_t i = 0; i < sizeof(not_in_all) / sizeof(*not_in_all); i++)
 		if (not_in_all[i] == at)
+			return 0;
+	if (!(r->o.flags & EBP_HOTSPOT_ONE_HEAP))
+		return 1;
+	for (size_t i = 0; i < sizeof(not_of_one_heap) / sizeof(*not_of_one_heap); i++)
+		if (not_of_one_heap[i] == at)
 			return 0;
 	return 1;
 }
@@ -134,9 +150,18 @@ static int is_in_all(uint16_t at)
 static const struct wanted *missing(const struct reading *r)
 {
 	for (size_t i = 0; i < WANTED; i++)
-		if (!r->found[wanted[i].at] && is_in_all(wanted[i].at))
+		if (!r->found[wanted[i].at] && is_needed(r, wanted[i].at))
 			return &wanted[i];
 	return NULL;
+}
+
+/* Mutable data are relocations and then metadata; the size of the former tells where. */
+static void place_metadata(struct reading *r)
+{
+	if (!(r->o.flags & EBP_HOTSPOT_MUTABLE))
+		return;
+	r->o.metadata = (uint16_t)(r->relocations & 0x7fff);
+	r->found[offsetof(struct ebp_hotspot, metadata)] = !!r->relocations;
 }
 
 /* The segment of @f that has @address in the file; NULL: none. */
@@ -183,9 +208,9 @@ static void fill(struct reading *r, const struct elf_file *f, struct lang_image 
 	o->low -= skew;
 	o->high -= skew;
 	o->interpreter -= skew;
-	o->bcp = BCP;
+	o->bcp = o->version < 9 ? BCP_TO_8 : BCP;
 	o->blob_bytes = o->blob_bytes > BLOB_MAX ? BLOB_MAX : o->blob_bytes;
-	if (o->flags & EBP_HOTSPOT_CODE_OFFSET)
+	if (o->flags & EBP_HOTSPOT_CODE_OFFSET && o->version >= NO_ZERO)
 		o->flags |= EBP_HOTSPOT_SHORT;
 	if (o->version >= NO_ZERO)
 		o->flags |= EBP_HOTSPOT_NO_ZERO;
@@ -206,7 +231,8 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 		snprintf(out->why, sizeof(out->why), "it does not say where Java's frames are");
 		return;
 	}
-	r.o.version = version_of(f, r.version);
+	r.o.version = r.o.flags & EBP_HOTSPOT_ONE_HEAP ? OLDEST : version_of(f, r.version);
+	place_metadata(&r);
 	lacks = missing(&r);
 	if (elf_file_machine(f) != EM_X86_64 || r.o.version < OLDEST)
 		snprintf(out->why, sizeof(out->why), "Java %u is not known", r.o.version);
@@ -239,7 +265,7 @@ static void tidy(char *scope)
 
 const struct lang_ops lang_hotspot = {
 	.name = "Java",
-	.reads = "HotSpot of JDK 11 and newer (x86-64)",
+	.reads = "HotSpot of JDK 8 and newer (x86-64)",
 	.language = EBP_LANGUAGE_HOTSPOT,
 	.joint = ".",
 	.tidy = tidy,

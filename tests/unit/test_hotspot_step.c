@@ -244,6 +244,25 @@ TEST(zeros_end_no_stack_with_methods)
 	CHECK_EQ(apply_rule(&memory, &u, 2), STEP_DONE(EBP_ZERO_RETURN));
 }
 
+/* A JVM with one heap of code, whose bounds are nowhere else. */
+TEST(one_heap)
+{
+	struct ebp_hotspot o = layout;
+
+	begin_test();
+	o.flags = EBP_HOTSPOT_ONE_HEAP;
+	o.low = o.high = 0;
+	put64(VARIABLES, HEAP);
+	memset(&s, 0, sizeof(s));
+	CHECK_EQ(hotspot_load(&memory, &s, &o, VARIABLES), 0);
+	CHECK_EQ(s.low, CACHE);
+	CHECK_EQ(s.high, CACHE_END);
+	CHECK_EQ(s.heaps[1].start, 0);
+	CHECK_EQ(hotspot_find(&memory, &s, &o, CODE), BLOB);
+	put64(VARIABLES, 0);
+	CHECK(hotspot_load(&memory, &s, &o, VARIABLES));
+}
+
 TEST(interpreted)
 {
 	begin_test();
@@ -357,6 +376,7 @@ int main(void)
 	RUN(leaf_that_keeps_the_frame_pointer_later);
 	RUN(leaf_at_the_end);
 	RUN(zeros_end_no_stack_with_methods);
+	RUN(one_heap);
 	RUN(interpreted);
 	RUN(interpreted_at_the_beginning);
 	RUN(other_code_is_left_alone);
