@@ -99,7 +99,6 @@ static uint64_t show_metrics(void *ctx, uint64_t now)
 {
 	static const char *const names[] = { "sampler", "keeper", "reader", "demangler" };
 	const struct turns *t = ctx;
-	const struct push_counts c = push_counts(t->r->push);
 	struct metrics_member members[sizeof(names) / sizeof(*names)];
 	pid_t pids[EBP_SELF_MAX];
 
@@ -108,8 +107,8 @@ static uint64_t show_metrics(void *ctx, uint64_t now)
 	beside_pids(&t->r->beside, pids);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		members[i] = (struct metrics_member){ names[i], pids[i] };
-	metrics_update(t->audience.metrics, profile_account(session_profile(t->r->session)), &c,
-		       members, sizeof(names) / sizeof(*names));
+	metrics_update(t->audience.metrics, profile_account(session_profile(t->r->session)),
+		       t->r->push, members, sizeof(names) / sizeof(*names));
 	return now + METRICS_EVERY;
 }
 

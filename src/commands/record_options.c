@@ -157,6 +157,8 @@ void record_options_free(struct record_options *o)
 	vec_free(&o->names.debug_dirs);
 	vec_free(&o->push.to);
 	vec_free(&o->push.places.courier.headers);
+	vec_free(&o->push.labels);
+	vec_free(&o->push.labels_from);
 	cli_config_free(&o->config);
 	source_options_free(&o->sources);
 }

@@ -67,6 +67,30 @@ static void add_reasons(metrics_text *to, const char *name, const char *help,
 		add(to, "%s{reason=\"%s\"} %" PRIu64 "\n", name, r[i].name, r[i].count);
 }
 
+/* What became of requests; one that waits is none of these yet. */
+static const struct outcome {
+	const char *name;
+	size_t offset;		/* of a struct spool_count in struct spool_counts */
+} outcomes[] = {
+	{ "sent", offsetof(struct spool_counts, sent) },
+	{ "refused", offsetof(struct spool_counts, refused) },
+	{ "dropped", offsetof(struct spool_counts, dropped) },
+};
+
+static void add_servers(metrics_text *to, const char *name, const char *help, size_t offset,
+			const struct metrics_values *v)
+{
+	head(to, name, "counter", help);
+	for (size_t i = 0; i < v->nservers; i++)
+		for (size_t k = 0; k < sizeof(outcomes) / sizeof(*outcomes); k++) {
+			const char *at = (const char *)v->servers[i] + outcomes[k].offset + offset;
+
+			add(to, "%s{server=\"%zu\",outcome=\"%s\"} %" PRIu64 "\n", name,
+			    i + 1, outcomes[k].name,
+			    __atomic_load_n((const uint64_t *)at, __ATOMIC_RELAXED));
+		}
+}
+
 void metrics_format(metrics_text *to, const struct metrics_values *v)
 {
 	head(to, "ebprof_build_info", "gauge", "The version of ebprof.");
@@ -83,6 +107,12 @@ void metrics_format(metrics_text *to, const struct metrics_values *v)
 		head(to, n->name, "counter", n->help);
 		add(to, "%s %" PRIu64 "\n", n->name,
 		    *(const uint64_t *)((const char *)&v->counts + n->offset));
+	}
+	if (v->nservers) {
+		add_servers(to, "ebprof_requests_total", "What became of requests.",
+			    offsetof(struct spool_count, bodies), v);
+		add_servers(to, "ebprof_requests_bytes_total", "Bytes of these requests.",
+			    offsetof(struct spool_count, bytes), v);
 	}
 	head(to, "ebprof_cpu_seconds_total", "counter", "CPU time of a process of ebprof.");
 	for (size_t i = 0; i < v->nprocesses; i++)
@@ -120,15 +150,22 @@ static int look(const struct metrics_member *m, struct metrics_process *p)
 	return 0;
 }
 
-void metrics_update(struct metrics *m, const struct profile_account *a,
-		    const struct push_counts *c, const struct metrics_member *members, size_t n)
+void metrics_update(struct metrics *m, const struct profile_account *a, const struct push *push,
+		    const struct metrics_member *members, size_t n)
 {
 	const struct metrics_member server = { "metrics", metrics_pid(m) };
+	const place_vec *places = push_places(push);
+	const struct spool_counts *servers[PLACE_SERVERS_MAX];
 	struct metrics_process processes[PROCESSES_MOST];
-	struct metrics_values v = { a, *c, processes, 0 };
+	struct metrics_values v = { .account = a, .counts = push_counts(push), .servers = servers,
+				    .processes = processes };
 
 	for (size_t i = 0; i <= n && v.nprocesses < PROCESSES_MOST; i++)
 		v.nprocesses += !look(i < n ? &members[i] : &server, &processes[v.nprocesses]);
+	for (size_t i = 0; i < places->n && v.nservers < PLACE_SERVERS_MAX; i++) {
+		servers[v.nservers] = place_sent(places->v[i]);
+		v.nservers += servers[v.nservers] != NULL;
+	}
 	m->text.n = 0;
 	metrics_format(&m->text, &v);
 	metrics_page_write(m->page, m->text.v, m->text.n);

@@ -28,6 +28,9 @@ struct metrics_process {
 struct metrics_values {
 	const struct profile_account *account;
 	struct push_counts counts;
+	/* of each server, in the order of the command line */
+	const struct spool_counts *const *servers;
+	size_t nservers;
 	const struct metrics_process *processes;
 	size_t nprocesses;
 };
@@ -45,8 +48,8 @@ struct metrics;
 /* NULL with @e filled, as metrics_server_new(). */
 struct metrics *metrics_new(const char *address, struct error *e);
 /* Those of @members with pid 0 are left out; that of the server is added. */
-void metrics_update(struct metrics *m, const struct profile_account *a,
-		    const struct push_counts *c, const struct metrics_member *members, size_t n);
+void metrics_update(struct metrics *m, const struct profile_account *a, const struct push *push,
+		    const struct metrics_member *members, size_t n);
 pid_t metrics_pid(const struct metrics *m);
 void metrics_free(struct metrics *m);
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "output/output.h"
 #include "profile/increment.h"
+#include "push/labels.h"
 #include "push/service.h"
 
 #define SECOND 1000000000ull
@@ -21,6 +22,7 @@ struct push {
 	struct push_setup setup;
 	place_vec places;
 	char host[HOST_NAME];
+	label_vec labels;		/* the user's */
 	struct services *services;
 	struct increment *increment;
 	uint64_t folded;		/* how often the profile was, when we were told */
@@ -42,12 +44,13 @@ struct push *push_new(const struct push_setup *setup, struct error *e)
 {
 	struct push *p = xcalloc(1, sizeof(*p));
 	struct utsname u;
-	int err = 0;
+	int err;
 
 	p->setup = *setup;
 	text_clean(p->host, sizeof(p->host), uname(&u) ? "" : u.nodename);
 	p->services = services_new();
 	p->increment = increment_new();
+	err = labels_make(&p->labels, &setup->options->labels, &setup->options->labels_from, e);
 	for (size_t i = 0; i < setup->options->to.n && !err; i++)
 		err = open_place(p, setup->options->to.v[i], e);
 	if (!err)
@@ -63,6 +66,7 @@ void push_free(struct push *p)
 	for (size_t i = 0; i < p->places.n; i++)
 		place_free(p->places.v[i]);
 	vec_free(&p->places);
+	labels_free(&p->labels);
 	services_free(p->services);
 	increment_free(p->increment);
 	free(p);
@@ -108,14 +112,33 @@ int push_is_ready(const struct push *p, const struct profile *profile)
 	return p->taken && increment_is_named(p->increment, profile);
 }
 
+/* Returns how many there are. */
+static size_t label(const struct push *p, const char *service,
+		    struct push_label labels[PUSH_LABELS_MOST])
+{
+	const char *name, *namespace;
+	size_t n = 0;
+
+	labels[n++] = (struct push_label){ PUSH_SERVICE, service };
+	labels[n++] = (struct push_label){ PUSH_HOST, p->host };
+	services_container(p->services, service, &name, &namespace);
+	if (*name)
+		labels[n++] = (struct push_label){ PUSH_CONTAINER, name };
+	if (*namespace)
+		labels[n++] = (struct push_label){ PUSH_NAMESPACE, namespace };
+	for (size_t i = 0; i < p->labels.n && n < PUSH_LABELS_MOST; i++)
+		labels[n++] = p->labels.v[i];
+	return n;
+}
+
 static void send_part(struct push *p, const char *service, struct profile *profile)
 {
 	const struct output_options options = { 0 };
 	const struct profile_meta *m = profile_meta(profile);
-	const struct push_label labels[] = { { PUSH_SERVICE, service }, { PUSH_HOST, p->host } };
+	struct push_label labels[PUSH_LABELS_MOST];
 	struct outfile_bytes pprof = { 0 };
-	const struct push_part part = { .profile = profile, .labels = labels, .nlabels = 2,
-					.pprof = &pprof };
+	const struct push_part part = { .profile = profile, .labels = labels, .pprof = &pprof,
+					.nlabels = label(p, service, labels) };
 	int wants = 0;
 
 	profile_meta(profile)->title = profile_string(profile, service);

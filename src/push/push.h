@@ -23,6 +23,8 @@ struct push_options {
 	string_vec to;			/* places */
 	uint64_t every;			/* ns; how long a window is */
 	struct place_options places;
+	string_vec labels;		/* "KEY=VALUE" (labels.h) */
+	string_vec labels_from;		/* "KEY=VARIABLE", or "VARIABLE" for both */
 };
 
 struct push_setup {

@@ -23,7 +23,10 @@
 #define UNKNOWN 0		/* of names: that of nobody */
 
 /* What a container was found to be called. */
-struct called { char id[CONTAINER_ID], name[SERVICE_NAME]; };
+struct called {
+	char id[CONTAINER_ID], name[SERVICE_NAME];
+	struct container container;
+};
 
 struct services {
 	struct strtab *names;		/* 0 is "" */
@@ -169,15 +172,14 @@ static void call(const struct container *c, char name[SERVICE_NAME])
 static void by_container(struct services *s, const char *id, char name[SERVICE_NAME])
 {
 	struct called known = { .id = "" };
-	struct container c;
 
 	for (size_t i = 0; i < s->containers.n; i++)
 		if (!strcmp(s->containers.v[i].id, id)) {
 			memcpy(name, s->containers.v[i].name, SERVICE_NAME);
 			return;
 		}
-	if (!container_look("", id, &c))
-		call(&c, name);
+	if (!container_look("", id, &known.container))
+		call(&known.container, name);
 	memcpy(known.id, id, CONTAINER_ID);
 	memcpy(known.name, name, SERVICE_NAME);
 	if (s->containers.n < SERVICES_MAX)
@@ -227,6 +229,18 @@ static uint32_t find(struct services *s, const struct process *process)
 			       (process->parent && by_cgroup(s, process->parent, name))
 		       ? service(s, name)
 		       : UNKNOWN;
+}
+
+void services_container(const struct services *s, const char *service, const char **name,
+			const char **namespace)
+{
+	*name = *namespace = "";
+	for (size_t i = 0; i < s->containers.n; i++)
+		if (!strcmp(s->containers.v[i].name, service)) {
+			*name = s->containers.v[i].container.name;
+			*namespace = s->containers.v[i].container.namespace;
+			return;
+		}
 }
 
 void services_look(struct services *s, const struct profile *p)

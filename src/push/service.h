@@ -41,6 +41,12 @@ void services_look(struct services *s, const struct profile *p);
 void services_settle(struct services *s, const struct profile *p);
 /* After profile_fold(): by the indexes of now. */
 void services_fold(struct services *s, const struct profile *p);
+/*
+ * What its containers have in common: their name and namespace, "" where it has none or it is not
+ * known.
+ */
+void services_container(const struct services *s, const char *service, const char **name,
+			const char **namespace);
 /* By process of the profile that services_settle() saw: the index of its service. */
 const uint32_t *services_of(const struct services *s);
 size_t services_count(const struct services *s);

@@ -101,7 +101,8 @@ def add_up(series):
 def test_all_protocols_at_once(spool):
     """Each has all windows, which touch, with what is in the files beside them."""
     with Fixture("tree") as f, Receiver() as server, directory() as files:
-        r = push("--to", "dir:" + files, *sum((["--to", server.url(k)] for k in PATHS), []), "--spool", spool, "-p", f.pid, "-d", "2500ms").ok()
+        r = push("--to", "dir:" + files, *sum((["--to", server.url(k)] for k in PATHS), []), "--spool", spool, "-p", f.pid, "-d", "2500ms",
+                 "--label", "team=e2e", "--label-from", "e2e.zone=E2E_ZONE", env={"E2E_ZONE": "z1"}).ok()
         sent = Sent(r)
         equal((sent.taken, sent.lost), (sent.kept, 0), r.err)
         written = [Profile.read(run("report", "-f", "folded", os.path.join(files, n)).ok().out) for n in os.listdir(files)]
@@ -124,9 +125,10 @@ def test_all_protocols_at_once(spool):
                 equal(s["type"], "samples/count", "type")
     host = os.uname().nodename
     by_path = {s["path"]: s["series"][0]["labels"] for s in server.said}
-    equal(by_path[PATHS["otlp"]], {"service.name": "tree", "host.name": host}, "attributes")
-    equal(by_path[PATHS["pyroscope"]], {"__name__": "process_cpu", "service_name": "tree", "host_name": host}, "labels")
-    equal(by_path[PATHS["parca"]], {"__name__": "process_cpu", "service_name": "tree", "node": host}, "labels")
+    own = {"team": "e2e", "e2e_zone": "z1"}
+    equal(by_path[PATHS["otlp"]], {"service.name": "tree", "host.name": host, "team": "e2e", "e2e.zone": "z1"}, "attributes")
+    equal(by_path[PATHS["pyroscope"]], {"__name__": "process_cpu", "service_name": "tree", "host_name": host, **own}, "labels")
+    equal(by_path[PATHS["parca"]], {"__name__": "process_cpu", "service_name": "tree", "node": host, **own}, "labels")
     raw = next(s for s in server.said if s["path"] == PATHS["pyroscope"])["series"][0]["raw"]
     with tempfile.NamedTemporaryFile(suffix=".pb.gz") as payload:
         payload.write(base64.b64decode(raw))

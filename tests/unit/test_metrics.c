@@ -41,8 +41,11 @@ TEST(formats_all)
 		.taken = 12, .kept = 9, .nlost = 2, .lost = { { "ring buffer", 3 }, { "x", 0 } },
 	};
 	const struct metrics_process processes[] = { { "sampler", 1.5, 4096 } };
+	const struct spool_counts server = { .sent = { 7, 0, 0 }, .dropped = { 1, 0, 99 } };
+	const struct spool_counts *const servers[] = { &server };
 	const struct metrics_values v = {
-		&account, { .windows = 2, .failed = 1 }, processes, 1,
+		.account = &account, .counts = { .windows = 2, .failed = 1 },
+		.servers = servers, .nservers = 1, .processes = processes, .nprocesses = 1,
 	};
 	metrics_text to = { 0 };
 
@@ -53,6 +56,8 @@ TEST(formats_all)
 	CHECK(strstr(to.v, "\nebprof_samples_lost_total{reason=\"x\"} 0\n"));
 	CHECK(strstr(to.v, "\n# TYPE ebprof_windows_total counter\nebprof_windows_total 2\n"));
 	CHECK(strstr(to.v, "\nebprof_profiles_failed_total 1\n"));
+	CHECK(strstr(to.v, "\nebprof_requests_total{server=\"1\",outcome=\"sent\"} 7\n"));
+	CHECK(strstr(to.v, "\nebprof_requests_bytes_total{server=\"1\",outcome=\"dropped\"} 99\n"));
 	CHECK(strstr(to.v, "\nebprof_cpu_seconds_total{process=\"sampler\"} 1.50\n"));
 	CHECK(strstr(to.v, "\nebprof_resident_memory_bytes{process=\"sampler\"} 4096\n"));
 	vec_free(&to);
