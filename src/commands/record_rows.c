@@ -127,7 +127,7 @@ const struct cli_option record_rows[] = {
 
 	CLI_HEADING("Output"),
 	{ 0, 0, "to", "PLACE", cli_strings, AT(push.to),
-	  "dir:PATH, otlp+http://HOST:PORT, pyroscope+..., parca+...; may be repeated",
+	  "dir:PATH, otlp+http://HOST:PORT, pyroscope+..., parca+...; repeatable",
 	  P | BRIEF },
 	{ 0, 0, "every", "TIME", cli_duration, AT(push.every),
 	  "time between two of them (default 15s)", P | BRIEF },
