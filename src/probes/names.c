@@ -9,6 +9,21 @@
 #include "probes/spec.h"
 #include "symbols/demangle.h"
 
+#define COPIES_MAX 8		/* each may double what was before it */
+
+/*
+ * What regcomp(3) of libc copies for each of them: nested they take memory without bounds, so there
+ * are few of +, and none of {}.
+ */
+static int is_bounded(const char *regex)
+{
+	int copies = 0;
+
+	for (; *regex; regex++)
+		copies += *regex == '+';
+	return copies <= COPIES_MAX;
+}
+
 int probe_pattern_open(struct probe_pattern *p, const char *text)
 {
 	char inner[PROBE_NAME_MAX];
@@ -21,6 +36,8 @@ int probe_pattern_open(struct probe_pattern *p, const char *text)
 		return -EINVAL;
 	memcpy(inner, text + 1, n - 2);
 	inner[n - 2] = '\0';
+	if (strchr(inner, '{') || !is_bounded(inner))
+		return -EINVAL;
 	return regcomp(&p->regex, inner, REG_EXTENDED | REG_NOSUB) ? -EINVAL : 0;
 }
 

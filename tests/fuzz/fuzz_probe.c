@@ -17,8 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!text)
 		return 0;
 	/* The first line is a probe, what follows a name. */
-	/* What repeats repetitions takes as much memory as its user asks for. */
-	if (probe_spec_is(text) && !strchr(text, '{')) {
+	if (probe_spec_is(text)) {
 		err = probe_spec_parse(&spec, text, &e);
 		require(err == 0 || err == -EINVAL);
 		require(err ? *e.text && !strpbrk(e.text, "\n\033") : *spec.name || spec.offset ||

@@ -89,6 +89,8 @@ TEST(regular_expressions)
 	CHECK_EQ(parse("uprobe:/bin/x:/a+1/"), 0);
 	CHECK_EQ(spec.offset, 0);
 	CHECK_EQ(parse("uprobe:/bin/x:/a(/"), -EINVAL);
+	CHECK_EQ(parse("uprobe:/bin/x:/a++++++++++++++++++++++++++/"), -EINVAL);
+	CHECK_EQ(parse("uprobe:/bin/x:/a{1,9}/"), -EINVAL);
 	CHECK_EQ(parse("usdt:/bin/x:/a/"), -EINVAL);
 	CHECK_EQ(parse("kretprobe:/^vfs_/"), 0);
 	CHECK(is_name("/^by_/", "by_first") && !is_name("/^by_$/", "by_first"));
