@@ -370,8 +370,12 @@ class Fixture:
         argv = [*prefix, path or fixture_path(name), *args]
         self.proc = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
         self.pid, self.lines = self.proc.pid, []
-        if until:
-            self.wait(until)
+        try:
+            if until:
+                self.wait(until)
+        except BaseException:
+            self.__exit__()
+            raise
 
     def wait(self, word):
         while True:
