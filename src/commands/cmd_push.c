@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -55,7 +54,7 @@ static void send_window(struct recording *r)
 	session_fold(r->session, r->o.push.every);
 	push_fold(r->push, p);
 	/* What the window needed is not kept for the next one, which is long in coming. */
-	malloc_trim(0);
+	session_rest(r->session);
 }
 
 static void tell_status(struct notify *n, const struct push *p)
@@ -201,6 +200,7 @@ static int push(struct recording *r, struct audience *audience, struct error *e)
 
 	r->user = user_invoking();
 	r->live = 1;
+	r->names_pause = names_time(&r->o.push) / 2;
 	if (recording_find(r, e))
 		return command_failed_because(e, r->o.verbose);
 	setup.is_time = r->o.sources.samples.frequency &&

@@ -29,6 +29,7 @@ struct namer {
 	struct naming *naming;		/* the thread's while it is busy */
 	pthread_t thread;
 	int started, live;
+	uint64_t pause;			/* ns, at least */
 	/* The owner's. */
 	naming_places asked;		/* not handed over yet, and */
 	naming_places later;		/* not before something else has come */
@@ -55,6 +56,7 @@ struct namer *namer_new(const struct namer_options *o)
 
 	n->naming = naming_new(o);
 	n->live = o->live;
+	n->pause = o->pause;
 	/* The owner may run at a real-time priority. */
 	thread_lock_init(&n->lock);
 	pthread_cond_init(&n->work, NULL);
@@ -167,7 +169,7 @@ static void free_ended(struct namer *n, size_t all)
 static void name_batch(struct namer *n)
 {
 	struct naming_answers made = { 0 };
-	uint64_t begin = clock_thread_ns();
+	uint64_t begin = clock_thread_ns(), spent;
 	enum naming_phase phase = n->phase;
 	size_t ended = n->ended.n;
 
@@ -184,7 +186,8 @@ static void name_batch(struct namer *n)
 	n->busy = 0;
 	if (n->phase == NAMING_SAMPLES && !n->stop)
 		set_priority(n, PRIORITY_IDLE);
-	n->pause_ends = clock_ns() + PAUSE * (clock_thread_ns() - begin);
+	spent = clock_thread_ns() - begin;
+	n->pause_ends = clock_ns() + (PAUSE * spent > n->pause ? PAUSE * spent : n->pause);
 	pthread_cond_signal(&n->progress);
 }
 

@@ -2,6 +2,7 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,7 +158,8 @@ struct session *session_new(const struct session_options *o, struct error *e)
 		langs_memory(s->langs, remote_place, o->remote);
 	s->procs = procs_new(s->images, o->remote);
 	s->profile = profile_new();
-	s->namer = namer_new(&(struct namer_options){ .symbols = &o->symbols, .live = o->live });
+	s->namer = namer_new(&(struct namer_options){ .symbols = &o->symbols, .live = o->live,
+						   .pause = o->names_pause });
 	s->assembler = assembler_new(s->profile, s->images, s->procs, s->namer, s->sources, o->why);
 	assembler_languages(s->assembler, s->langs, o->collect.stack->native);
 	s->sources->host.timeline = o->collect.stack->timeline;
@@ -457,6 +459,14 @@ void session_fold(struct session *s, uint64_t window)
 {
 	if (!sources_keep_samples(s->sources))
 		assembler_fold(s->assembler, window, " (ended)");
+}
+
+void session_rest(struct session *s)
+{
+	if (takes_user(s))
+		unwinder_rest(s->unwinder);
+	/* What the C library keeps of what was freed, of all threads. */
+	malloc_trim(0);
 }
 
 void session_follow(struct session *s)

@@ -49,6 +49,7 @@ struct session_options {
 	 * at once.
 	 */
 	int live;
+	uint64_t names_pause;	/* ns between two looks for names, at least (namer.h) */
 };
 
 struct session_result {
@@ -110,6 +111,8 @@ void session_update(struct session *s, uint64_t now);
  * keeps numbers of samples.
  */
 void session_fold(struct session *s, uint64_t window);
+/* Now and then in one that goes on for days: gives back memory of what can be read again. */
+void session_rest(struct session *s);
 /* Ends sampling, and fetches the rest; also where it never began. */
 void session_stop(struct session *s);
 /* Completes the profile; waits for the names that are still to come where @names. */

@@ -56,6 +56,12 @@ void unwinder_free(struct unwinder *u)
 	free(u);
 }
 
+void unwinder_rest(struct unwinder *u)
+{
+	unwind_sections_free(u->sections);
+	u->sections = NULL;
+}
+
 /* --- Rows. ----------------------------------------------------------------- */
 
 static uint32_t special_object(const struct unwinder *u, uint32_t image)
