@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -55,6 +56,7 @@ static void send_window(struct recording *r)
 	push_fold(r->push, p);
 	/* What the window needed is not kept for the next one, which is long in coming. */
 	session_rest(r->session);
+	malloc_trim(0);
 }
 
 static void tell_status(struct notify *n, const struct push *p)

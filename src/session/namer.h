@@ -28,7 +28,7 @@ struct namer_runtime;
 struct namer_options {
 	const struct symbolizer_options *symbols;
 	int live;			/* somebody looks at the names while they are found */
-	uint64_t pause;			/* ns between two batches, at least: fewer open fewer files */
+	uint64_t pause;			/* ns between two batches, at least */
 };
 
 struct namer_place {

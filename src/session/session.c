@@ -2,7 +2,6 @@
 #include "session/session.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,8 +157,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 		langs_memory(s->langs, remote_place, o->remote);
 	s->procs = procs_new(s->images, o->remote);
 	s->profile = profile_new();
-	s->namer = namer_new(&(struct namer_options){ .symbols = &o->symbols, .live = o->live,
-						   .pause = o->names_pause });
+	s->namer = namer_new(&(struct namer_options){ &o->symbols, o->live, o->names_pause });
 	s->assembler = assembler_new(s->profile, s->images, s->procs, s->namer, s->sources, o->why);
 	assembler_languages(s->assembler, s->langs, o->collect.stack->native);
 	s->sources->host.timeline = o->collect.stack->timeline;
@@ -463,10 +461,7 @@ void session_fold(struct session *s, uint64_t window)
 
 void session_rest(struct session *s)
 {
-	if (takes_user(s))
-		unwinder_rest(s->unwinder);
-	/* What the C library keeps of what was freed, of all threads. */
-	malloc_trim(0);
+	unwinder_rest(s->unwinder);
 }
 
 void session_follow(struct session *s)
@@ -591,13 +586,11 @@ static struct session_result result_of(struct session *s)
 
 void session_finish(struct session *s, int names, struct session_result *r)
 {
-	uint64_t naming;
-
 	sources_finish(s->sources, s->started, s->stopped);
 	assembler_finish(s->assembler);
 	if (names)
 		assembler_name(s->assembler);
-	naming = clock_ns() - s->stopped;
+	uint64_t naming = clock_ns() - s->stopped;
 	describe(s, s->stopped);
 	account_complete(s->profile, s->collector);
 	profile_finish_ticks(s->profile);

@@ -58,6 +58,8 @@ void unwinder_free(struct unwinder *u)
 
 void unwinder_rest(struct unwinder *u)
 {
+	if (!u)
+		return;
 	unwind_sections_free(u->sections);
 	u->sections = NULL;
 }

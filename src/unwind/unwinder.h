@@ -67,7 +67,7 @@ void unwinder_no_rescue(struct unwinder *u, pid_t pid);
 void unwinder_want(struct unwinder *u, uint32_t image);
 /* Readable when a table has been built. */
 int unwinder_fd(const struct unwinder *u);
-/* Gives back what rescues have read of files, which the next ones read again. */
+/* Gives back what rescues have read of files, which the next ones read again. Takes NULL. */
 void unwinder_rest(struct unwinder *u);
 /* Publishes what has been built. Returns how many. */
 size_t unwinder_collect(struct unwinder *u);
