@@ -71,9 +71,10 @@ case_tracepoint() {
 	grep -q ';schedule' out || fail "no kernel frames"
 }
 
-# Each call of each caller; by two links or two perf events, as the kernel has them.
+# Each call of each caller; by two links or two perf events, as the kernel has them. The calls wait for their tables: an emulated
+# CPU takes seconds for those, and for as many stacks in user space.
 case_probes() {
-	ebp -e uprobe:/fixtures/probed:probed_leaf -- /fixtures/probed calls 2000 2
+	ebp -e uprobe:/fixtures/probed:probed_leaf -- sh -c '(sleep 3; echo) | /fixtures/probed calls 2000 2 wait'
 	[ "$taken" -eq 4000 ] || fail "$taken calls"
 	all_complete
 	[ "$(count "$(chain by_first probed_leaf)")" -eq 3000 ] || fail "calls by the first"
