@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/lang.h"
 #include "fuzz/memory.h"
 #include "lang/hotspot_lines.h"
-#include "lang/lang.h"
 
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
@@ -99,18 +99,6 @@ static void walk(const uint8_t *data, size_t size)
 	}
 }
 
-static void recognise(const uint8_t *data, size_t size)
-{
-	struct elf_file *f = elf_file_open_memory(data, size);
-	struct lang_image image = { 0 };
-
-	if (!f)
-		return;
-	lang_hotspot.recognise(f, "libjvm.so", &image);
-	lang_image_free(&image);
-	elf_file_free(f);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 2)
@@ -118,6 +106,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint32_t bci = 0; bci < 4; bci++)
 		hotspot_line(data + 1, size - 1, data[0] & 1, bci * bci * 40);
 	walk(data + 1, size - 1);
-	recognise(data, size);
+	fuzz_recognise(data, size, &lang_hotspot, "libjvm.so");
 	return 0;
 }

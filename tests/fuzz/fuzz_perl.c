@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/lang.h"
 #include "fuzz/memory.h"
-#include "lang/lang.h"
 #include "lang/perl_find.h"
 
 #ifndef __always_inline
@@ -56,36 +56,6 @@ static void walk(const uint8_t *data, size_t size)
 			abort();
 }
 
-static void decode(const uint8_t *data, size_t size)
-{
-	struct ebp_code *record = malloc(size + 8);
-	struct lang_code code;
-
-	memcpy(record, data, size);
-	if (size >= sizeof(*record))
-		record->language = EBP_LANGUAGE_PERL;
-	if (!lang_code_decode(record, size, &code)) {
-		code.ops->complete(&code, record, NULL);
-		for (uint32_t place = 0; place < 64; place++)
-			code.ops->line(&code, place);
-		lang_code_free(&code);
-	}
-	free(record);
-}
-
-static void recognise(const uint8_t *data, size_t size)
-{
-	struct elf_file *f = elf_file_open_memory(data, size);
-	struct lang_image image = { 0 };
-
-	if (!f)
-		return;
-	lang_perl.recognise(f, "libperl.so", &image);
-	lang_image_runs(&image, 5);
-	lang_image_free(&image);
-	elf_file_free(f);
-}
-
 /* The input as code: a byte of where functions start, then what they are. */
 static void find(const uint8_t *data, size_t size)
 {
@@ -103,8 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	walk(data, size);
-	decode(data, size);
-	recognise(data, size);
+	fuzz_decode(data, size, EBP_LANGUAGE_PERL);
+	fuzz_recognise(data, size, &lang_perl, "libperl.so");
 	find(data, size);
 	return 0;
 }

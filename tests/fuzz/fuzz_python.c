@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/lang.h"
 #include "fuzz/memory.h"
-#include "lang/lang.h"
 #include "lang/python_lines.h"
 
 #ifndef __always_inline
@@ -91,33 +91,6 @@ static void sleep_at(const uint8_t *data, size_t size)
 		abort();
 }
 
-static void decode(const uint8_t *data, size_t size)
-{
-	struct ebp_code *record = malloc(size + 8);
-	struct lang_code code;
-
-	memcpy(record, data, size);
-	if (!lang_code_decode(record, size, &code)) {
-		for (uint32_t place = 0; place < 64; place++)
-			code.ops->line(&code, place);
-		lang_code_free(&code);
-	}
-	free(record);
-}
-
-static void recognise(const uint8_t *data, size_t size)
-{
-	struct elf_file *f = elf_file_open_memory(data, size);
-	struct lang_image image = { 0 };
-
-	if (!f)
-		return;
-	lang_python.recognise(f, "python3.8", &image);
-	lang_image_runs(&image, 5);
-	lang_image_free(&image);
-	elf_file_free(f);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 2)
@@ -126,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		python_line(6 + data[0] % 10, data + 1, size - 1, data[1], place * place * 40);
 	walk(data + 1, size - 1);
 	sleep_at(data + 1, size - 1);
-	decode(data + 1, size - 1);
-	recognise(data, size);
+	fuzz_decode(data + 1, size - 1, EBP_LANGUAGE_PYTHON);
+	fuzz_recognise(data, size, &lang_python, "python3.8");
 	return 0;
 }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/lang.h"
 #include "fuzz/memory.h"
-#include "lang/lang.h"
 #include "lang/ruby_find.h"
 #include "lang/ruby_lines.h"
 
@@ -87,19 +87,6 @@ static void walk(const uint8_t *data, size_t size)
 	}
 }
 
-static void recognise(const uint8_t *data, size_t size)
-{
-	struct elf_file *f = elf_file_open_memory(data, size);
-	struct lang_image image = { 0 };
-
-	if (!f)
-		return;
-	lang_ruby.recognise(f, "libruby.so", &image);
-	lang_image_runs(&image, 5);
-	lang_image_free(&image);
-	elf_file_free(f);
-}
-
 /* The input as code: two bytes of where functions start, then what they are. */
 static void find(const uint8_t *data, size_t size)
 {
@@ -124,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint32_t place = 0; place < 4; place++)
 		ruby_line(data, size, place * place * 40);
 	walk(data, size);
-	recognise(data, size);
+	fuzz_recognise(data, size, &lang_ruby, "libruby.so");
 	find(data, size);
 	return 0;
 }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/lang.h"
 #include "fuzz/memory.h"
-#include "lang/lang.h"
 
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
@@ -104,25 +104,13 @@ static void decode(const uint8_t *data, size_t size, void *state)
 	complete(&env, &r, state);
 }
 
-static void recognise(const uint8_t *data, size_t size)
-{
-	struct elf_file *f = elf_file_open_memory(data, size);
-	struct lang_image image = { 0 };
-
-	if (!f)
-		return;
-	lang_v8.recognise(f, "node", &image);
-	lang_image_free(&image);
-	elf_file_free(f);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	void *state = lang_v8.open();
 
 	walk(data, size, state);
 	decode(data, size, state);
-	recognise(data, size);
+	fuzz_recognise(data, size, &lang_v8, "node");
 	lang_v8.close(state);
 	return 0;
 }
