@@ -108,7 +108,7 @@ def test_thread_that_moves_to_another_cpu():
     with directory() as d:
         os.sched_setaffinity(0, cpus[:1])
         try:
-            r = run("--off-cpu", "--max-overhead", "100", "-o", os.path.join(d, "out"), "--", fixture_path("waits"), "moves",
+            r = run("--off-cpu", "--max-overhead", "none", "-o", os.path.join(d, "out"), "--", fixture_path("waits"), "moves",
                     "5000", str(cpus[1]))
         finally:
             os.sched_setaffinity(0, cpus)
