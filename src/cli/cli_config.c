@@ -31,14 +31,6 @@ static char *trim(char *s)
 	return s;
 }
 
-static int has(const struct cli_given *g, const char *name)
-{
-	for (size_t i = 0; i < g->n; i++)
-		if (!strcmp(g->names[i], name))
-			return 1;
-	return 0;
-}
-
 /* Not those that are answered, or that name a file like this one. */
 static int may_stand(const struct cli_command *c, const struct cli_option *r)
 {
@@ -88,7 +80,7 @@ static int take_line(const struct cli_command *c, void *options, const char *whe
 				 value ? "%s: %s has no value; write its name alone"
 				       : "%s: %s needs a value: NAME = VALUE",
 				 where, line);
-	if (has(before, w.row->name))
+	if (cli_given_has(before, w.row->name))
 		return 0;
 	snprintf(option, sizeof(option), "%s: %s", where, w.row->name);
 	err = w.row->store(option, value ? trim(value) : NULL, (char *)options + w.offset, e);
@@ -143,7 +135,7 @@ int cli_config_parse(const struct cli_command *c, void *options, const char *nam
 int cli_config_read(const struct cli_command *c, void *options, struct cli_config *config,
 		    struct cli_given *given, struct error *e)
 {
-	if (!config->path && config->fallback && !has(given, config->unless) &&
+	if (!config->path && config->fallback && !cli_given_has(given, config->unless) &&
 	    !access(config->fallback, F_OK))
 		config->path = config->fallback;
 	if (!config->path)

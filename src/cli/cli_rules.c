@@ -37,9 +37,14 @@ static int is_broken(const struct cli_rule *r, const struct cli_given *g)
 	       !count_given(g, r->needs, &ignored);
 }
 
+int cli_given_has(const struct cli_given *g, const char *name)
+{
+	return is_given(g, name, strlen(name));
+}
+
 void cli_given_add(struct cli_given *g, const char *name)
 {
-	if (!is_given(g, name, strlen(name)) && g->n < CLI_GIVEN_MAX)
+	if (!cli_given_has(g, name) && g->n < CLI_GIVEN_MAX)
 		g->names[g->n++] = name;
 }
 

@@ -28,6 +28,8 @@ struct cli_rule {
 	const struct cli_rule *rules;
 };
 
+/* 1 where @name is there. */
+int cli_given_has(const struct cli_given *g, const char *name);
 /* Adds @name, where it is not there yet. */
 void cli_given_add(struct cli_given *g, const char *name);
 /* -EINVAL with @e filled by the first rule that is broken, or 0. */

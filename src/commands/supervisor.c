@@ -13,8 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/notify.h"
-
-#define STATUS_SIGNAL 128	/* and its number: an exit status, as shells have it */
+#include "proc/launch.h"
 
 /* Before the loop of the child, which blocks its signals itself. */
 static pid_t start(const struct supervised *s, const sigset_t *blocked)
@@ -28,11 +27,6 @@ static pid_t start(const struct supervised *s, const sigset_t *blocked)
 		_exit(STATUS_ERROR);
 	sigprocmask(SIG_UNBLOCK, blocked, NULL);
 	exit(s->run(s->ctx));
-}
-
-static int status_of(int how)
-{
-	return WIFSIGNALED(how) ? STATUS_SIGNAL + WTERMSIG(how) : WEXITSTATUS(how);
 }
 
 /* Says that the file is read again, when it is valid. 1 where it is. */
@@ -63,7 +57,7 @@ static int watch(const struct supervised *s, const sigset_t *set, struct notify 
 		if (sig == SIGCHLD) {
 			if (waitpid(child, &how, WNOHANG) != child)
 				continue;
-			*status = status_of(how);
+			*status = launch_status(how);
 			/* What failed at its end was said; it is no reason to stay away. */
 			return again;
 		}
