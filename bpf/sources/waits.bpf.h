@@ -27,12 +27,28 @@
 /* --- Its beginning. ------------------------------------------------------------ */
 
 /*
+ * Where the thread's memory has the class of the interval that begins. One that is not there will
+ * take any place: were it a certain one, two classes of that place would drive each other out at
+ * each interval, and the stacks of both be taken always.
+ */
+static __always_inline void place_class(struct off_task *t)
+{
+	__u32 place = CLASSES;
+
+#pragma unroll
+	for (__u32 i = 0; i < CLASSES; i++)
+		if (t->classes[i].class == t->key.class)
+			place = i;
+	t->place = place < CLASSES ? place : bpf_get_prandom_u32() & (CLASSES - 1);
+}
+
+/*
  * Whether the stacks are to be taken; most are. A CPU where none was taken yet has no window, and
  * its chance is 0, which only a stack that is taken there changes.
  */
 static __always_inline int worth_it(const struct off_task *t, struct off_budget *b)
 {
-	const struct off_class *k = &t->classes[t->key.class & (CLASSES - 1)];
+	const struct off_class *k = &t->classes[t->place & (CLASSES - 1)];
 
 	return k->class != t->key.class || k->mean > BRIEF || !b->window || b->chance >= ALWAYS ||
 	       bpf_get_prandom_u32() < b->chance;
@@ -196,6 +212,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	read_task(&facts);
 	t->key.kind = kind_of_state(task, state, preempted);
 	t->key.class = class_of(&t->key, &facts);
+	place_class(t);
 	t->woken = state & TASK_WAKING ? now : 0;
 	t->since = now;
 	t->runtime = task->se.sum_exec_runtime;

@@ -34,6 +34,7 @@ struct off_task {
 	__u64 woken;		/* somebody woke it then; 0: not yet */
 	__u64 on_since;		/* config.waits.wall: it got the CPU then */
 	__u64 ran;		/* config.waits.wall: ns on a CPU that are not counted yet */
+	__u64 place;		/* of the interval's class in @classes */
 	struct off_class {
 		__u64 class;
 		__u64 mean;	/* ns of its intervals, the last ones most */
@@ -226,6 +227,8 @@ static __always_inline void flush_classes(struct ebp_counters *c, struct off_tas
 static __always_inline void learn(struct ebp_counters *c, struct off_task *t, struct off_class *k,
 				  __u64 ns, __u64 now)
 {
+	if (!t->key.class)
+		return;
 	if (k->class == t->key.class) {
 		k->mean += ns / 8 - k->mean / 8;
 		if (now - k->flushed < FLUSH)
@@ -239,7 +242,7 @@ static __always_inline void learn(struct ebp_counters *c, struct off_task *t, st
 
 static __noinline void end_interval(struct ebp_counters *c, struct off_task *t, __u64 now)
 {
-	struct off_class *k = &t->classes[t->key.class & (CLASSES - 1)];
+	struct off_class *k = &t->classes[t->place & (CLASSES - 1)];
 	__u64 since = within_recording(t->since), woken = t->woken ? within_recording(t->woken) : 0;
 	__u8 kind = t->key.kind;
 

@@ -118,6 +118,16 @@ def test_thread_that_moves_to_another_cpu():
     check(int(m[1]) > 5000 and int(m[2]) >= 0.9 * int(m[1]), m[0])
 
 
+def test_budget_of_many_places():
+    """The places where a thread waits do not drive each other out of what is known of it."""
+    with directory() as d:
+        r = run("--off-cpu", "-o", os.path.join(d, "out"), "--", fixture_path("waits"), "places", "10000")
+    if r.code == 1:
+        skip("no real-time priority")
+    m = re.search(r"left the CPU (\d+) times, stacks were taken (\d+) times", r.ok().err)
+    check(int(m[1]) >= 36000 and 4 <= int(m[2]) <= 0.25 * int(m[1]), m[0])
+
+
 def test_full_ring():
     """Stacks that cannot be sent leave their time where it belongs: in their thread."""
     w = Waits("--off-cpu", "--max-overhead", "100", "--buffer", "4", program=(fixture_path("waits"), "distinct", 80000),
