@@ -15,6 +15,7 @@
 
 #define STATUS_LINE 128		/* bytes of what systemctl shows */
 #define METRICS_EVERY 1000000000u	/* ns */
+#define MAPPED_FROM (256 << 10)	/* bytes of what is not kept in a heap */
 #define NAMES_TIME 5000000000u	/* ns that a window waits for its names, at most */
 
 /* Who wants to know what we do; NULL: nobody does. */
@@ -44,6 +45,16 @@ static size_t fds(void *ctx, struct pollfd p[LOOP_FDS])
 static uint64_t names_time(const struct push_options *o)
 {
 	return o->every / 2 < NAMES_TIME ? o->every / 2 : NAMES_TIME;
+}
+
+/*
+ * Months are to pass in as much memory as is in use: what is large goes back when it is freed (by
+ * default glibc keeps ever more of it), and threads do not each have a heap of their own.
+ */
+static void keep_memory_small(void)
+{
+	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
+	mallopt(M_ARENA_MAX, 1);
 }
 
 /* The window's samples are where they belong; whoever has ended since may be forgotten. */
@@ -201,7 +212,8 @@ static int push(struct recording *r, struct audience *audience, struct error *e)
 	int wrong;
 
 	r->user = user_invoking();
-	r->live = 1;
+	keep_memory_small();
+	r->live = r->lean = 1;
 	r->names_pause = names_time(&r->o.push) / 2;
 	if (recording_find(r, e))
 		return command_failed_because(e, r->o.verbose);

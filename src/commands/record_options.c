@@ -21,7 +21,7 @@
 #define PUSH_SPOOL_FOR (24 * 3600 * REFRESH_DEFAULT)
 #define PUSH_SPOOL_BYTES (64u << 20)
 /* names are asked for now and then: files are opened again rather than kept in memory for days */
-#define PUSH_SYMBOLS (8u << 20)
+#define PUSH_SYMBOLS (12u << 20)
 #define PUSH_SEND_TIMEOUT (30 * REFRESH_DEFAULT)
 
 /* A command goes with these, and is then not the target. */

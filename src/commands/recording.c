@@ -97,6 +97,7 @@ static void fill_options(struct recording *r)
 		.sandbox = &r->sandbox,
 		.why = r->o.names.why,
 		.live = r->live,
+		.lean = r->lean,
 		.names_pause = r->names_pause,
 	};
 }

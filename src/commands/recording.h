@@ -30,6 +30,7 @@ struct recording {
 	struct push *push;		/* what is written meanwhile; NULL: nothing */
 	struct outfile *last;		/* where it is kept (last_recording.h); NULL: it is not */
 	int live;			/* as in struct session_options */
+	int lean;			/* the same */
 	uint64_t names_pause;		/* the same */
 	int terminal;			/* the command has it for itself while it records */
 	struct targets targets;

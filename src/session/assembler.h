@@ -51,8 +51,13 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample,
 /* The word for a result: "depth", "no CFI", ...; NULL for EBP_COMPLETE. */
 const char *assembler_result_name(enum ebp_result result);
 
-/* Asks for names of new locations, and takes those that were found: now and then. */
-void assembler_ask(struct assembler *a);
+/*
+ * Asks for names of new locations, and takes those that were found: now and then. 1 where they are
+ * being looked for (namer_go()).
+ */
+int assembler_ask(struct assembler *a);
+/* Takes alone. */
+void assembler_take(struct assembler *a);
 /* Names all locations that have no name yet; waits for them. */
 void assembler_name(struct assembler *a);
 /* Before the first stack: these are taken at a tracepoint, and begin where it was hit. */

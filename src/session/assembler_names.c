@@ -163,11 +163,19 @@ static void ask_new(struct assembler *a)
 	}
 }
 
-void assembler_ask(struct assembler *a)
+void assembler_take(struct assembler *a)
 {
-	ask_new(a);
-	namer_go(a->namer);
 	namer_take(a->namer, take_answer, a);
+}
+
+int assembler_ask(struct assembler *a)
+{
+	int goes;
+
+	ask_new(a);
+	goes = namer_go(a->namer);
+	assembler_take(a);
+	return goes;
 }
 
 void assembler_name(struct assembler *a)

@@ -308,17 +308,20 @@ static void hand_over(struct namer *n)
 	pthread_cond_signal(&n->work);
 }
 
-void namer_go(struct namer *n)
+int namer_go(struct namer *n)
 {
 	uint64_t now = clock_ns();
+	int goes;
 
 	pthread_mutex_lock(&n->lock);
-	if (is_urgent(n) || (!n->busy && !has_work(n) && now >= n->pause_ends))
+	goes = is_urgent(n) || (!n->busy && !has_work(n) && now >= n->pause_ends);
+	if (goes)
 		hand_over(n);
 	else if ((n->busy || has_work(n)) &&
 		 now - n->handed_over > (n->live ? PATIENCE_LIVE : PATIENCE))
 		set_priority(n, PRIORITY_USUAL);
 	pthread_mutex_unlock(&n->lock);
+	return goes;
 }
 
 void namer_take(struct namer *n, namer_take_answer *take, void *ctx)

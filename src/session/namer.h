@@ -78,9 +78,9 @@ void namer_runtime_end(struct namer *n, struct namer_runtime *r);
 
 /*
  * Hands over what was asked for, unless a batch is under way, or was until a moment ago and took
- * long.
+ * long. 1 where it did.
  */
-void namer_go(struct namer *n);
+int namer_go(struct namer *n);
 /* Gives what has been answered. Does not wait. */
 void namer_take(struct namer *n, namer_take_answer *take, void *ctx);
 /*

@@ -49,6 +49,11 @@ struct session_options {
 	 * at once.
 	 */
 	int live;
+	/*
+	 * It runs for days, so memory and CPU time count for more than when tables and names are
+	 * there: names are looked for after each session_update().
+	 */
+	int lean;
 	uint64_t names_pause;	/* ns between two looks for names, at least (namer.h) */
 };
 

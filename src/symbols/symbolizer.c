@@ -27,6 +27,7 @@
 #define KERNEL_BYTES (16u << 20)	/* that are kept of the kernel's functions */
 /* bytes of symbols that are kept; a target may map any number of files */
 #define MEMORY		(1u << 30)
+#define ASKED		64		/* a look-up counts for, at first */
 #define MAX_RAW		DEMANGLER_NAME	/* bytes of a name in its file; longer ones are cut */
 /* bytes of a demangled one; where it is longer the raw one is shown */
 #define MAX_READABLE	DEMANGLER_TEXT
@@ -46,7 +47,7 @@ struct image_symbols {
 	struct image_files files;
 	struct image_sources sources;
 	size_t bytes;			/* that these take */
-	uint64_t used;			/* when; the least goes first */
+	uint64_t asked;			/* how often, of late; the least goes first */
 	struct name_cache *cache;	/* what was found before, and now; NULL: not kept */
 	struct name_key key;		/* of it */
 	uint64_t spent;			/* ns of CPU time, for what is not in the store yet */
@@ -58,7 +59,6 @@ struct symbolizer {
 	VEC(struct image_symbols *) images;	/* by image->id; NULL: not asked for so far */
 	size_t stored;			/* bytes read from the store */
 	size_t bytes;			/* of symbols, of all images */
-	uint64_t clock;
 	struct kallsyms *kernel;
 	struct kernel_dwarf kernel_dwarf;
 	int kernel_opened, kernel_why;
@@ -275,27 +275,38 @@ static uint64_t start_of(struct image_symbols *is, uint64_t offset, uint64_t add
 	return behind <= offset ? offset - behind : offset;
 }
 
+/* What was asked long ago counts for less each time that something is closed. */
+static struct image_symbols *least_asked(const struct symbolizer *s, const struct image_symbols *is)
+{
+	struct image_symbols *least = NULL;
+
+	for (size_t i = 0; i < s->images.n; i++) {
+		struct image_symbols *other = s->images.v[i];
+
+		if (!other)
+			continue;
+		other->asked -= other->asked / 8;
+		if (other != is && other->bytes && (!least || other->asked < least->asked))
+			least = other;
+	}
+	return least;
+}
+
 /*
- * Counts what @is takes, which was just asked, and closes what was not for longest where all take
- * too much.
+ * Counts what @is takes, which was just asked, and closes what is asked least where all take too
+ * much: not the oldest, for files are asked in turns, and the next would always be the oldest.
  */
 static void keep_within_memory(struct symbolizer *s, struct image_symbols *is)
 {
+	struct image_symbols *least;
+
 	s->bytes -= is->bytes;
 	is->bytes = image_sources_bytes(&is->sources);
 	s->bytes += is->bytes;
-	is->used = ++s->clock;
-	while (s->bytes > s->o.memory) {
-		struct image_symbols *oldest = is;
-
-		for (size_t i = 0; i < s->images.n; i++)
-			if (s->images.v[i] && s->images.v[i]->bytes &&
-			    s->images.v[i]->used < oldest->used)
-				oldest = s->images.v[i];
-		if (oldest == is)
-			return;
-		s->bytes -= oldest->bytes;
-		close_sources(oldest);
+	is->asked += ASKED;
+	while (s->bytes > s->o.memory && (least = least_asked(s, is))) {
+		s->bytes -= least->bytes;
+		close_sources(least);
 	}
 }
 

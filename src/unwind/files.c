@@ -167,7 +167,8 @@ int unwind_files_evict(struct unwinder *u, size_t bytes, int mapped)
 	 * To look for victims costs time for each file, so somewhat more of the unmapped ones goes
 	 * at once.
 	 */
-	int64_t want = (int64_t)bytes, generous = want + (int64_t)RESERVE(u->limit), left = room(u);
+	size_t soft = u->options.memory_unmapped ? u->options.memory_unmapped : u->limit;
+	int64_t want = (int64_t)bytes, generous = want + (int64_t)RESERVE(soft), left = room(u);
 
 	if (left >= want)
 		return 1;
@@ -267,6 +268,8 @@ size_t unwind_files_epoch(struct unwinder *u)
 		published += (size_t)place(u, parked[i], &t);
 	}
 	free(parked);
+	if (u->options.memory_unmapped && u->options.memory_unmapped < u->limit)
+		unwind_files_evict(u, u->limit - u->options.memory_unmapped, 0);
 	unwind_files_evict(u, 2 * reserve, 0);
 	return published;
 }

@@ -30,6 +30,8 @@ struct unwinder_kernel {
 
 struct unwinder_options {
 	size_t memory;		/* bytes for tables, at most */
+	/* while there are more, those that no living process maps go; 0: as @memory */
+	size_t memory_unmapped;
 	unsigned threads;	/* that build; 0: as many as there are CPUs, at most 8 */
 	/*
 	 * Reads memory of @pid as it is by now, for rescues: 0 or a negative errno. NULL: there is

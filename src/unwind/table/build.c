@@ -41,7 +41,7 @@ enum { EH_FRAME, DEBUG_FRAME, SEPARATE, SECTIONS };
 struct range {
 	uint64_t start, end;
 	uint64_t delta;		/* virtual address - offset */
-	uint32_t fde;		/* of its section */
+	uint32_t fde;		/* its offset in the section */
 	uint16_t rule;
 	uint8_t section;
 	uint8_t made;		/* by us: @rule */
@@ -55,8 +55,7 @@ struct builder {
 	uint16_t machine;
 	int go;
 	struct cfi_section section[SECTIONS];	/* the data is ours */
-	struct cfi_fde *fdes[SECTIONS];
-	size_t nfdes[SECTIONS];
+	int has_fdes[SECTIONS];
 	VEC(struct range) ranges;
 	unwind_rows rows;
 	VEC(struct ebp_exotic) exotic;
@@ -200,9 +199,7 @@ static int load(struct builder *b, int which, const struct elf_file *debug)
 static void drop(struct builder *b, int which)
 {
 	free((void *)(uintptr_t)b->section[which].data);
-	free(b->fdes[which]);
 	b->section[which].data = NULL;
-	b->fdes[which] = NULL;
 }
 
 /*
@@ -211,24 +208,28 @@ static void drop(struct builder *b, int which)
  */
 static int add_fdes(struct builder *b, int which)
 {
-	size_t before = b->ranges.n;
+	size_t before = b->ranges.n, n;
 	int fill = which != EH_FRAME;
+	struct cfi_fde *fdes;
 	long err;
 
 	if (!b->section[which].data)
 		return 0;
-	err = cfi_fdes(&b->section[which], &b->fdes[which], &b->nfdes[which]);
+	err = cfi_fdes(&b->section[which], &fdes, &n);
 	if (err < 0)
 		return (int)err;
-	for (size_t i = 0; i < b->nfdes[which]; i++) {
-		const struct cfi_fde *f = &b->fdes[which][i];
+	for (size_t i = 0; i < n; i++) {
+		const struct cfi_fde *f = &fdes[i];
 
 		if (!fill || (f->start && !is_covered(b, before, f->start)))
 			add_range(b, (struct range){ .start = f->start,
 						     .end = f->end,
 						     .section = (uint8_t)which,
-						     .fde = (uint32_t)i });
+						     .fde = (uint32_t)f->offset });
 	}
+	/* They take as much as the rows will, and are in the ranges. */
+	free(fdes);
+	b->has_fdes[which] = n > 0;
 	/* Before the next is loaded: most of what both have is the same. */
 	if (b->ranges.n == before)
 		drop(b, which);
@@ -346,7 +347,7 @@ static void make_stripped_go(struct builder *b)
 {
 	struct go_ranges g = { b, b->ranges.n };
 
-	if (!b->nfdes[DEBUG_FRAME] && !b->nfdes[SEPARATE] &&
+	if (!b->has_fdes[DEBUG_FRAME] && !b->has_fdes[SEPARATE] &&
 	    elf_file_section(b->elf, ".note.go.buildid"))
 		unwind_go_table(b->elf, take_go_range, &g);
 	sort_ranges(b);
@@ -367,9 +368,10 @@ static void make_entry(struct builder *b, size_t covered)
 static void take_fde(struct builder *b)
 {
 	const struct range *r = b->range;
+	const struct cfi_fde fde = { r->start + r->delta, r->end + r->delta, r->fde };
 	uint64_t bad;
 
-	if (!cfi_rows(&b->section[r->section], &b->fdes[r->section][r->fde], take_row, b, &bad))
+	if (!cfi_rows(&b->section[r->section], &fde, take_row, b, &bad))
 		return;
 	bad -= r->delta;
 	if (bad >= r->start && bad < b->limit)

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* The part of a session that moves on what the kernel side has sent. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "session/session_state.h"
+#include "session/sleeper.h"
+
+#define MS		1000000ull
+#define END_STACKS	(1000 * MS)	/* stacks are taken for so long after the end, */
+/* and then counts, so that those that were taken are not in vain */
+#define END_COUNTS	(1500 * MS)
+/* for frames of interpreters in threads that sleep at the beginning: meanwhile they wake up */
+#define INTERPRETERS_MAX (500 * MS)
+#define RESCUES_AT_ONCE	16	/* some 2 ms of work */
+
+static void on_process_event(void *ctx, const struct sideband_event *ev)
+{
+	struct session *s = ctx;
+	struct image_key key = {
+		.path = ev->text,
+		.dev_major = ev->dev_major,
+		.dev_minor = ev->dev_minor,
+		.inode = ev->inode,
+		.start = ev->start,
+		.end = ev->end,
+	};
+
+	switch (ev->type) {
+	case SIDEBAND_FORK:
+		procs_fork(s->procs, ev->time, ev->pid, ev->parent);
+		tracker_fork(s->tracker, ev->pid, ev->parent);
+		break;
+	case SIDEBAND_EXEC:
+		procs_exec(s->procs, ev->time, ev->pid, ev->text);
+		tracker_exec(s->tracker, ev->pid);
+		break;
+	case SIDEBAND_COMM:
+		procs_comm(s->procs, ev->time, ev->pid, ev->text);
+		break;
+	case SIDEBAND_MMAP:
+		procs_mmap(s->procs, ev->time, ev->pid, &key, ev->offset);
+		break;
+	case SIDEBAND_EXIT:
+		if (!procs_exit(s->procs, ev->time, ev->pid))
+			return;
+		rescue_forget(s->rescue, ev->pid);
+		tracker_exit(s->tracker, ev->pid);
+		break;
+	}
+	sources_process_event(s->sources, ev);
+}
+
+/* What is left now is dropped, unless a source needs all of it. */
+static int too_late(struct session *s, uint64_t ns)
+{
+	return !sources_are_whole(s->sources) && deadline_passed(&s->deadline, ns);
+}
+
+static void on_count(void *ctx, const struct ebp_key *key, const struct ebp_count *count)
+{
+	struct session *s = ctx;
+
+	/* A sample without its stack is as good as lost. */
+	if (too_late(s, END_COUNTS) || (s->cut && !assembler_knows(s->assembler, key)))
+		return;
+	assembler_count(s->assembler, key, count, clock_ns());
+}
+
+/* What an interpreter runs in a thread that sleeps. */
+static void take_interpreter(struct session *s, struct ebp_rescue *sample)
+{
+	uint64_t bias = 0, begin = clock_ns();
+	uint32_t incarnation, number;
+	struct ebp_stack *frames = NULL;
+
+	if (s->interpreters >= INTERPRETERS_MAX)
+		return;
+	incarnation = procs_at(s->procs, (pid_t)sample->key.process.tgid, sample->time);
+	number = tracker_interpreter(s->tracker, incarnation, sample->time, &bias);
+	if (number)
+		frames = sleeper_frames(s->langs, sample, number, bias,
+					s->o->collect.stack->await);
+	if (frames) {
+		assembler_stack(s->assembler, frames);
+		sample->lang_id = frames->id;
+	}
+	free(frames);
+	s->interpreters += clock_ns() - begin;
+}
+
+/*
+ * A stack to be unwound here; that of a thread that sleeps, which has an id, is yet to be fetched.
+ */
+static void take_rescue(struct session *s, const struct ebp_rescue *sample)
+{
+	struct ebp_rescue *whole = NULL;
+
+	if (sample->key.user_id && !sample->head.n) {
+		sample = whole = sleeper_fetch(s->o->remote, sample);
+		if (whole->head.n && whole->thread_pointer)
+			take_interpreter(s, whole);
+	}
+	rescue_take(s->rescue, sample);
+	free(whole);
+}
+
+static void take_record(struct session *s, const struct ebp_head *head)
+{
+	const struct ebp_sighting *sighting = (const void *)head;
+
+	if (too_late(s, END_STACKS)) {
+		s->cut = 1;
+		return;
+	}
+	switch (head->type) {
+	case EBP_STACK:
+	case EBP_KERNEL_STACK:
+	case EBP_LANG_STACK:
+		assembler_stack(s->assembler, (const void *)head);
+		break;
+	case EBP_PROCESS:
+		assembler_process(s->assembler, &sighting->process, sighting->time);
+		if (session_takes_user(s))
+			tracker_add(s->tracker, (pid_t)sighting->process.tgid,
+				    sighting->process.start);
+		break;
+	case EBP_CODE:
+		langs_code(s->langs, (const void *)head, sizeof(struct ebp_code) + head->n);
+		break;
+	case EBP_SAMPLE:
+		assembler_sample(s->assembler, (const void *)head);
+		break;
+	case EBP_RESCUE:
+		take_rescue(s, (const void *)head);
+		break;
+	default:
+		sources_record(s->sources, head);
+	}
+}
+
+/* The kernel gets what is known of processes, and we the tables that were built. */
+static void exchange_tables(struct session *s)
+{
+	tracker_publish(s->tracker);
+	if (unwinder_collect(s->unwinder))
+		rescue_retry(s->rescue);
+}
+
+void session_pump(struct session *s)
+{
+	const struct ebp_head *head;
+	uint64_t lost;
+	size_t at = 0, rescues = 0;
+
+	collector_read(s->collector);
+	lost = sideband_read(s->sideband, on_process_event, s);
+	if (lost) {
+		s->side_band_lost += lost;
+		procs_events_lost(s->procs);
+	}
+	exchange_tables(s);
+	while ((head = collector_next(s->collector, &at))) {
+		take_record(s, head);
+		/* While many wait, their process sends more until the kernel has its tables. */
+		if (head->type == EBP_RESCUE && ++rescues % RESCUES_AT_ONCE == 0)
+			exchange_tables(s);
+	}
+	/* What the records made us look at. */
+	tracker_publish(s->tracker);
+	sources_flush(s->sources, 0);
+}
+
+int session_drain(struct session *s, int wait)
+{
+	int swapped = collector_swapped(s->collector, wait);
+
+	if (!swapped)
+		return 0;
+	session_pump(s);
+	if (swapped > 0) {
+		tracker_epoch(s->tracker);
+		collector_counts(s->collector, on_count, s);
+	}
+	s->drained = clock_ns();
+	return swapped > 0;
+}
