@@ -100,6 +100,8 @@ struct lang_ops {
 	 */
 	int prepares;
 	const char *anonymous;	/* the name of code that has none; NULL: all has one */
+	/* What of a file's path is shown as its image, a part of @file; NULL: all of it. */
+	const char *(*module)(const char *file);
 	/* Makes a scope what the language's own texts have; NULL: it is. */
 	void (*tidy)(char *scope);
 	/*

@@ -17,6 +17,7 @@
 #include "lang/lang.h"
 #include "lang/python_code.h"
 #include "lang/python_lines.h"
+#include "lang/python_path.h"
 #include "lang/python_walk.h"
 
 #define TYPE_BASICSIZE	32	/* of PyTypeObject, as far back as it goes */
@@ -482,6 +483,7 @@ const struct lang_ops lang_python = {
 	.language = EBP_LANGUAGE_PYTHON,
 	.joint = ".",
 	.lock = "GIL",
+	.module = python_module_path,
 	.recognise = recognise,
 	.line = line,
 	.walk = python_walk,

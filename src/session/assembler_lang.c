@@ -118,16 +118,19 @@ const char *assembler_lock(void *ctx, uint64_t id)
 }
 
 /* One for each name, file and first line. */
-static uint32_t function_of(struct assembler *a, const struct lang_frame *frame)
+static uint32_t function_of(struct assembler *a, const struct lang_ops *ops,
+			    const struct lang_frame *frame)
 {
 	char name[TEXT_MAX], file[TEXT_MAX];
 	struct lang_function f = { .first_line = frame->first_line };
+	const char *shown;
 	uint64_t hash;
 	uint32_t i;
 
 	text_clean(name, sizeof(name), *frame->name ? frame->name : "[unknown]");
 	text_clean(file, sizeof(file), frame->file);
-	f.module = *file ? profile_module(a->profile, file, file, "") : 0;
+	shown = ops->module ? ops->module(file) : file;
+	f.module = *file ? profile_module(a->profile, shown, file, "") : 0;
 	while (f.module && a->module_images.n <= f.module)
 		vec_push(&a->module_images, IMAGE_NONE);
 	f.name = profile_string(a->profile, name);
@@ -174,6 +177,7 @@ uint32_t assembler_lang_location(struct assembler *a, const struct frame_word *f
 	struct lang_frame frames[LANG_FRAMES];
 	struct line lines[LANG_FRAMES];
 	const struct lang_function *f = NULL;
+	struct module module;
 	uint64_t address = 0;
 	uint32_t location;
 	size_t n;
@@ -183,13 +187,13 @@ uint32_t assembler_lang_location(struct assembler *a, const struct frame_word *f
 	n = frames_at(code, frame->place, frames);
 	/* The last is the code's own: a location is of one such line and what was inlined there. */
 	for (size_t i = 0; i < n; i++) {
-		uint32_t number = function_of(a, &frames[i]);
+		uint32_t number = function_of(a, code->ops, &frames[i]);
 
 		f = &a->lang_functions.v[number];
 		address = (address * LOCATION_MIX) ^ ((uint64_t)number << 32 | frames[i].line);
-		lines[i].file = f->module ? profile_view(a->profile).modules[f->module].path : 0;
-		lines[i].function = profile_function(a->profile, f->name, lines[i].file,
-						     frame->kind);
+		module = profile_view(a->profile).modules[f->module];
+		lines[i].file = module.path;
+		lines[i].function = profile_function(a->profile, f->name, module.name, frame->kind);
 		lines[i].line = frames[i].line;
 	}
 	location = profile_location(a->profile, f->module, frame->kind, address);
