@@ -9,8 +9,8 @@ import os
 import shutil
 import subprocess
 
-from harness import Profile, calls, check, directory, run, skip
-from test_python import TREE, pythons, python_stacks, qualified, sampled, some_pythons
+from harness import Fixture, Profile, calls, check, directory, run, skip
+from test_python import HEAD, TREE, pythons, python_stacks, qualified, sampled, some_pythons
 
 POINTS = 10000
 # Each call of getppid() is a sample, at which the program notes where it is: (name, file, line) from the root on.
@@ -85,8 +85,8 @@ json.dump([[k, v] for k, v in tally.items()], open(sys.argv[1], "w"))
 """
 
 
-def python_only(path, script):
-    """Samples by stack, of Python's frames alone, as the program counts them: of a profile for Firefox."""
+def python_only(path, script, marks=()):
+    """Samples by stack, of Python's frames and marks alone, as the program counts them: of a profile for Firefox."""
     with open(path, encoding="utf-8") as f:
         profile = json.load(f)
     strings, counts = profile["shared"]["stringArray"], {}
@@ -102,28 +102,32 @@ def python_only(path, script):
             while stack is not None:
                 found.append(frame_of(stacks["frame"][stack]))
                 stack = stacks["prefix"][stack]
-            key = tuple(f for f in found[::-1] if f[1] in (os.path.basename(script), "<string>"))
+            key = tuple(f for f in found[::-1] if f[1] in (os.path.basename(script), "<string>") or f[0] in marks)
             # What starts the program may call it, too.
             if key:
                 counts[key] = counts.get(key, 0) + weight
     return counts
 
 
+def says_itself(python):
+    with directory() as d:
+        script, said, profile = (os.path.join(d, name) for name in ("points.py", "said", "profile.json"))
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(KNOWN_POINTS)
+        run("-e", "syscalls:sys_enter_getppid", "-c", 1, "-o", profile, "--", python, script, said, POINTS).ok()
+        with open(said, encoding="utf-8") as f:
+            expected = {tuple(map(tuple, stack)): n for stack, n in json.load(f)}
+        got = python_only(profile, script)
+    check(sum(expected.values()) >= POINTS, python, sum(expected.values()))
+    wrong = {k: (n, expected.get(k)) for k, n in got.items() if expected.get(k) != n}
+    missing = {k: n for k, n in expected.items() if k not in got}
+    check(not wrong and not missing, python, len(wrong), "of", len(got), list(wrong.items())[:2], list(missing.items())[:2])
+
+
 def test_what_it_says_itself():
     """Names, files and lines of 10,000 samples at known points are those that the program reads of its own frames."""
     for python, _ in pythons():
-        with directory() as d:
-            script, said, profile = (os.path.join(d, name) for name in ("points.py", "said", "profile.json"))
-            with open(script, "w", encoding="utf-8") as f:
-                f.write(KNOWN_POINTS)
-            run("-e", "syscalls:sys_enter_getppid", "-c", 1, "-o", profile, "--", python, script, said, POINTS).ok()
-            with open(said, encoding="utf-8") as f:
-                expected = {tuple(map(tuple, stack)): n for stack, n in json.load(f)}
-            got = python_only(profile, script)
-        check(sum(expected.values()) >= POINTS, python, sum(expected.values()))
-        wrong = {k: (n, expected.get(k)) for k, n in got.items() if expected.get(k) != n}
-        missing = {k: n for k, n in expected.items() if k not in got}
-        check(not wrong and not missing, python, len(wrong), "of", len(got), list(wrong.items())[:2], list(missing.items())[:2])
+        says_itself(python)
 
 
 C_CODE = """
@@ -283,6 +287,70 @@ def test_waits_that_began_before():
             found = profile.where(lambda s, names=names: calls(s, *names) and s.any(r"^\[blocked\]$"))
             check(found, python, names, profile.head())
         check(any(s.frames.count("deep") == 101 and "rest" in s.frames for s in profile), python, profile.head(3))
+
+
+WAITING = """
+import socket, threading, time
+one, other = socket.socketpair()
+asked = threading.Lock()
+asked.acquire()
+def receive():
+    while True:
+        other.recv(1)
+        if not asked.locked(): continue
+        asked.release()
+def take():
+    while True:
+        asked.acquire()
+def ask():
+    one.send(b"x")
+    time.sleep(0.002)
+def spin():
+    while True:
+        for _ in range(1000): pass
+def start(*functions):
+    for f in functions:
+        threading.Thread(target=f, daemon=True).start()
+start(receive, take)
+ready()
+if sys.argv[1:]: start(spin)
+while True:
+    ask()
+"""
+
+
+def waits_by_line(python, *args):
+    """Time by (what waits, mark, who ended it), each a function of WAITING with the text of its line."""
+    got = {}
+    with directory() as d:
+        script, path = os.path.join(d, "waiting.py"), os.path.join(d, "profile.json")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(HEAD + WAITING)
+        with Fixture("python", script, *args, path=python) as target:
+            run("-p", target.pid, "--off-cpu", "--wakers", "-d", 1, "-o", path).ok()
+        with open(script, encoding="utf-8") as f:
+            lines = [line.strip() for line in f]
+        for stack, ns in python_only(path, script, ("[blocked]", "[GIL]")).items():
+            names = [name if name.startswith("[") else (name, lines[line - 1] if line else "") for name, _, line in stack]
+            marks = [i for i, name in enumerate(names) if name in ("[blocked]", "[GIL]")]
+            if marks and 0 < marks[0] < len(names) - 1:
+                key = tuple(names[marks[0] - 1:marks[0] + 2])
+                got[key] = got.get(key, 0) + ns
+    return got
+
+
+def test_waits_and_wakers_by_line():
+    """The line at which a thread waits for a socket, a lock and the interpreter's, and the line that ends it."""
+    for python, _ in some_pythons():
+        got = waits_by_line(python)
+        for waiting, waker in ((("receive", "other.recv(1)"), ("ask", 'one.send(b"x")')),
+                               (("take", "asked.acquire()"), ("receive", "asked.release()"))):
+            all_ = sum(ns for key, ns in got.items() if key[0][0] == waiting[0] and key[1] == "[blocked]")
+            check(got.get((waiting, "[blocked]", waker), 0) > 0.8 * all_ > 0, python, waiting, got)
+        got = waits_by_line(python, "spin")
+        gil = {key: ns for key, ns in got.items() if key[1] == "[GIL]" and key[2][0] == "spin"}
+        check(gil and all(key[2][1].startswith(("for", "while")) for key in gil), python, got)
+        check(any(key[0] == ("ask", "time.sleep(0.002)") for key in gil), python, gil)
 
 
 AWAITED = """

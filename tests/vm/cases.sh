@@ -463,3 +463,16 @@ case_alloc_running() {
 	share ';main;throwing' 50
 	grep -q ';__cxa_allocate_exception' out || fail "no exception was allocated"
 }
+
+# Functions of Debian's Python, with native ones between them, whole to the program's own code.
+case_python() {
+	[ -x /bin/python3 ] || skip "Debian's Python could not be had"
+	fixture python.py
+	ebp -p $pid $SHORT
+	taken_at_least 50
+	all_complete 990
+	share ';<module>;main' 99
+	share ';main;(twice;|.*;Thing.method;)spin' 40
+	share ';main;sorts;.*;key' 10
+	[ "$(count ';sorts;(key|spin)')" -eq 0 ] || fail "sorted() is missing between sorts and key"
+}
