@@ -9,7 +9,8 @@ TEST(below_what_site_enters)
 		  "asyncio/events.py");
 	CHECK_STR(python_module_path("/usr/lib/python3/dist-packages/numpy/core/numeric.py"),
 		  "numpy/core/numeric.py");
-	CHECK_STR(python_module_path("/home/u/.venv/lib/python3.12/site-packages/a/b.py"), "a/b.py");
+	CHECK_STR(python_module_path("/home/u/.venv/lib/python3.12/site-packages/a/b.py"),
+		  "a/b.py");
 	CHECK_STR(python_module_path("/usr/lib/python311.zip/os.py"), "os.py");
 	CHECK_STR(python_module_path("/usr/lib/python3/dist-packages/a/lib/python3/b.py"), "b.py");
 }
