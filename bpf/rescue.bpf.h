@@ -76,31 +76,45 @@ static __always_inline __u32 stack_limit(__u64 sp)
 }
 
 /*
- * Copies the stack from @sp on into the scratch, as far as it can be read; returns
- * how many bytes. Pages of a frame that has just been made are not there yet: the
- * copy begins behind them.
+ * Copies a page more of the stack, at most @limit bytes in all, into the scratch of this CPU, which
+ * knows where that is; 1: there is no more. Pages of a frame that has just been made are not there
+ * yet: the copy begins behind them. The verifier looks at this once, and not at each page with all
+ * that those before may have led to.
  */
+__noinline int copy_page(__u32 limit)
+{
+	struct ebp_rescue *r = rescue_room();
+	__u32 done = r ? r->head.n : limit, size;
+	__u64 from;
+
+	if (!r || done >= limit)
+		return 1;
+	from = r->sp + done;
+	size = PAGE - (from & (PAGE - 1));
+	if (!bpf_probe_read_user((void *)r->stack + (done & (EBP_STACK_COPY - 1)), size,
+				 (void *)from))
+		r->head.n = done + size;
+	else if (!done)
+		r->sp += size;
+	else
+		return 1;
+	return 0;
+}
+
+/* Copies the stack from @sp on, as far as it can be read; returns how many bytes. */
 __noinline int copy_stack(__u64 sp)
 {
-	__u32 done = 0, limit = stack_limit(sp);
+	__u32 limit = stack_limit(sp);
 	struct ebp_rescue *r = rescue_room();
 
 	if (!r)
 		return 0;
-	for (__u32 i = 0; i <= EBP_STACK_COPY / PAGE + PAGES_MISSING && done < limit; i++) {
-		__u64 from = sp + done;
-		__u32 size = PAGE - (from & (PAGE - 1));
-
-		if (!bpf_probe_read_user((void *)r->stack + (done & (EBP_STACK_COPY - 1)), size,
-					 (void *)from))
-			done += size;
-		else if (!done)
-			sp += size;
-		else
-			break;
-	}
 	r->sp = sp;
-	return done < limit ? done & ~7u : limit;
+	r->head.n = 0;
+	for (__u32 i = 0; i <= EBP_STACK_COPY / PAGE + PAGES_MISSING; i++)
+		if (copy_page(limit))
+			break;
+	return r->head.n < limit ? r->head.n & ~7u : limit;
 }
 
 /* 0 where it was sent, and is no concern of ours any more. */
