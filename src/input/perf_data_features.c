@@ -20,7 +20,7 @@ static uint32_t take_u32(struct slice *s)
 {
 	const uint8_t *p = take(s, 4);
 
-	return p ? perf_data_u32(p) : 0;
+	return p ? load32(p) : 0;
 }
 
 /* Its length, with what it was filled up by, then the text. */
@@ -81,7 +81,7 @@ static void take_events(struct perf_data_file *f, struct slice body)
 		const uint8_t *id = ids <= body.n / 8 ? take(&body, 8ull * ids) : NULL;
 
 		if (ids && id)
-			event = hashmap_get(&f->ids, perf_data_u64(id));
+			event = hashmap_get(&f->ids, load64(id));
 		if (event < f->events.n && id)
 			f->events.v[event].name = name;
 	}
@@ -114,8 +114,8 @@ static void take_clock(struct perf_data_file *f, struct slice body)
 
 	if (!p)
 		return;
-	f->wall = perf_data_u64(p + 8);
-	f->clock = perf_data_u64(p + 16);
+	f->wall = load64(p + 8);
+	f->clock = load64(p + 16);
 }
 
 void perf_data_feature(struct perf_data_file *f, uint64_t id, struct slice body)

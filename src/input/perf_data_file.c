@@ -43,7 +43,7 @@ static int add_event(struct perf_data_file *f, const uint8_t *attr, size_t size,
 		return error_set(e, STATUS_ERROR, -E2BIG, "it has too many events");
 	memcpy(&event.attr, attr, size < sizeof(event.attr) ? size : sizeof(event.attr));
 	for (uint64_t i = 0; i < n; i++)
-		hashmap_set(&f->ids, perf_data_u64(ids + 8 * i), (uint32_t)f->events.n);
+		hashmap_set(&f->ids, load64(ids + 8 * i), (uint32_t)f->events.n);
 	vec_push(&f->events, event);
 	return 0;
 }
@@ -83,7 +83,7 @@ static int take_attr(struct walk *w, struct slice r)
 {
 	const size_t head = sizeof(struct perf_event_header);
 	const uint8_t *p = perf_data_at(r, head, PERF_ATTR_SIZE_VER0);
-	uint32_t size = p ? perf_data_u32(p + 4) : 0;
+	uint32_t size = p ? load32(p + 4) : 0;
 	const uint8_t *ids = perf_data_at(r, head + (uint64_t)size, 0);
 
 	if (size < PERF_ATTR_SIZE_VER0 || !ids)
@@ -102,9 +102,9 @@ static int take_update(struct walk *w, struct slice r)
 {
 	const size_t fixed = sizeof(struct perf_event_header) + 16;
 	const uint8_t *p = perf_data_at(r, 0, fixed);
-	uint32_t event = p ? hashmap_get(&w->f->ids, perf_data_u64(p + fixed - 8)) : HASHMAP_NONE;
+	uint32_t event = p ? hashmap_get(&w->f->ids, load64(p + fixed - 8)) : HASHMAP_NONE;
 
-	if (p && event < w->f->events.n && perf_data_u64(p + fixed - 16) == PERF_DATA_UPDATE_NAME)
+	if (p && event < w->f->events.n && load64(p + fixed - 16) == PERF_DATA_UPDATE_NAME)
 		w->f->events.v[event].name = perf_data_text(p + fixed, r.n - fixed);
 	return 0;
 }
@@ -115,7 +115,7 @@ static int take_feature(struct walk *w, struct slice r)
 	const uint8_t *p = perf_data_at(r, 0, fixed);
 
 	if (p)
-		perf_data_feature(w->f, perf_data_u64(p + fixed - 8),
+		perf_data_feature(w->f, load64(p + fixed - 8),
 				  (struct slice){ r.s + fixed, r.n - fixed });
 	return 0;
 }
@@ -144,7 +144,7 @@ static int take_compressed2(struct walk *w, struct slice r)
 {
 	const size_t fixed = sizeof(struct perf_event_header) + 8;
 	const uint8_t *p = perf_data_at(r, 0, fixed);
-	uint64_t size = p ? perf_data_u64(p + fixed - 8) : 0;
+	uint64_t size = p ? load64(p + fixed - 8) : 0;
 
 	if (!perf_data_at(r, fixed, size))
 		return damaged(w->e, "a compressed record", w->at);
@@ -176,14 +176,14 @@ static int take_tracing(struct walk *w, struct slice r)
 {
 	const uint8_t *p = perf_data_at(r, sizeof(struct perf_event_header), 4);
 
-	return skip(w, r, p ? (perf_data_u32(p) + 7ull) & ~7ull : 0);
+	return skip(w, r, p ? (load32(p) + 7ull) & ~7ull : 0);
 }
 
 static int take_auxtrace(struct walk *w, struct slice r)
 {
 	const uint8_t *p = perf_data_at(r, sizeof(struct perf_event_header), 8);
 
-	return skip(w, r, p ? perf_data_u64(p) : 0);
+	return skip(w, r, p ? load64(p) : 0);
 }
 
 /* Records of other types are passed over. */
@@ -332,7 +332,7 @@ int perf_data_file_open(struct perf_data_file *f, const char *bytes, size_t n, s
 	p = perf_data_at(f->bytes, 8, 8);
 	if (!p)
 		return damaged(e, "its header", 0);
-	size = perf_data_u64(p);
+	size = load64(p);
 	if (size == PERF_DATA_PIPE_HEADER)
 		return read_records(f, PERF_DATA_PIPE_HEADER, n, e);
 	if (size < PERF_DATA_FILE_HEADER)

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/load.h"
+
 #define PERF_DATA_MAGIC "PERFILE2"
 #define PERF_DATA_MAGIC_SWAPPED "2ELIFREP"
 #define PERF_DATA_PIPE_HEADER 16	/* bytes of the header of what came through a pipe */
@@ -56,23 +58,6 @@ enum perf_data_type {
 /* Values of a call chain from here on say of which side the ones behind them are. */
 #define PERF_DATA_CONTEXT_FIRST ((uint64_t)-4095)
 #define PERF_DATA_CONTEXT_DEFERRED ((uint64_t)-640)	/* the user's frames come later; 6.19 */
-
-/* A number that may lie anywhere. */
-static inline uint64_t perf_data_u64(const void *p)
-{
-	uint64_t n;
-
-	memcpy(&n, p, sizeof(n));
-	return n;
-}
-
-static inline uint32_t perf_data_u32(const void *p)
-{
-	uint32_t n;
-
-	memcpy(&n, p, sizeof(n));
-	return n;
-}
 
 static inline struct perf_event_header perf_data_head(const void *record)
 {

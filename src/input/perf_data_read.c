@@ -82,7 +82,7 @@ static void add_chain(struct reader *r, const struct perf_data_process *process,
 	int back = 0;
 
 	for (uint64_t i = 0; s->chain && i < s->nchain; i++) {
-		uint64_t value = perf_data_u64(s->chain + 8 * i);
+		uint64_t value = load64(s->chain + 8 * i);
 
 		if (value < PERF_DATA_CONTEXT_FIRST) {
 			add_frame(r, process, value, kernel, back, s->time);
@@ -169,7 +169,7 @@ static void add_lost(struct reader *r, const uint8_t *at)
 					sizeof(h) + (by_event ? 0 : 8), 8);
 	uint64_t *to = by_event ? &r->lost_samples : &r->lost;
 
-	if (n && __builtin_add_overflow(*to, perf_data_u64(n), to))
+	if (n && __builtin_add_overflow(*to, load64(n), to))
 		*to = UINT64_MAX;
 }
 

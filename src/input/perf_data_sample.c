@@ -28,7 +28,7 @@ static uint64_t take_u64(struct cursor *c)
 {
 	const uint8_t *p = take(c, 8);
 
-	return p ? perf_data_u64(p) : 0;
+	return p ? load64(p) : 0;
 }
 
 /* @n parts of @size bytes each. */
@@ -58,7 +58,7 @@ static uint32_t sample_event(const struct perf_data_file *f, const uint8_t *reco
 		at += types & before[i] ? 8 : 0;
 	if (at + 8 > perf_data_head(record).size)
 		return 0;
-	return event_of(f, perf_data_u64(record + at));
+	return event_of(f, load64(record + at));
 }
 
 static void skip_read(struct cursor *c, uint64_t format)
@@ -152,7 +152,7 @@ int perf_data_sample(const struct perf_data_file *f, const uint8_t *record,
 	}
 	if (attr->sample_type & PERF_SAMPLE_RAW) {
 		raw = take(&c, 4);
-		take(&c, raw ? perf_data_u32(raw) : 0);
+		take(&c, raw ? load32(raw) : 0);
 	}
 	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
 		skip_branches(&c, attr->branch_sample_type);
@@ -175,7 +175,7 @@ static uint64_t trailing_time(const struct perf_event_attr *attr, const uint8_t 
 		return 0;
 	for (size_t i = 0; i < 4; i++)
 		at -= attr->sample_type & behind[i] && at >= 8 ? 8 : 0;
-	return at >= sizeof(struct perf_event_header) + 8 ? perf_data_u64(record + at - 8) : 0;
+	return at >= sizeof(struct perf_event_header) + 8 ? load64(record + at - 8) : 0;
 }
 
 /* The id of an event is the last thing in a record, or comes before the CPU. */
@@ -186,7 +186,7 @@ static uint32_t other_event(const struct perf_data_file *f, const uint8_t *recor
 	if (f->events.n < 2 || !(types & PERF_SAMPLE_IDENTIFIER) ||
 	    size < sizeof(struct perf_event_header) + 8)
 		return 0;
-	return event_of(f, perf_data_u64(record + size - 8));
+	return event_of(f, load64(record + size - 8));
 }
 
 uint64_t perf_data_time(const struct perf_data_file *f, const uint8_t *record)

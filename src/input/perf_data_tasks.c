@@ -243,7 +243,7 @@ static void take_mmap(struct perf_data_tasks *t, const struct perf_data_record *
 		return;
 	memcpy(range, p + 8, sizeof(range));
 	image.path = perf_data_text(p + 32, body.n - 32);
-	take_mapping(t, r, perf_data_u32(p), range, &image);
+	take_mapping(t, r, load32(p), range, &image);
 }
 
 static void take_mmap2(struct perf_data_tasks *t, const struct perf_data_record *r,
@@ -260,12 +260,12 @@ static void take_mmap2(struct perf_data_tasks *t, const struct perf_data_record 
 		image.build_id_size = p[32] <= PERF_DATA_ID_BYTES ? p[32] : 0;
 		memcpy(image.build_id, p + 36, image.build_id_size);
 	} else {
-		image.dev_major = perf_data_u32(p + 32);
-		image.dev_minor = perf_data_u32(p + 36);
-		image.inode = perf_data_u64(p + 40);
+		image.dev_major = load32(p + 32);
+		image.dev_minor = load32(p + 36);
+		image.inode = load64(p + 40);
 	}
 	image.path = perf_data_text(p + 64, body.n - 64);
-	take_mapping(t, r, perf_data_u32(p), range, &image);
+	take_mapping(t, r, load32(p), range, &image);
 }
 
 /* --- Lives. --------------------------------------------------------------------- */
@@ -278,8 +278,8 @@ static void take_comm(struct perf_data_tasks *t, const struct perf_data_record *
 
 	if (!p)
 		return;
-	pid = perf_data_u32(p);
-	tid = perf_data_u32(p + 4);
+	pid = load32(p);
+	tid = load32(p + 4);
 	text = perf_data_text(p + 8, body.n - 8);
 	room_take(t->room, 1 + text.n / ROOM_TEXT);
 	comm = slice_string(t->room->profile, text);
@@ -301,16 +301,16 @@ static void take_fork(struct perf_data_tasks *t, const struct perf_data_record *
 	(void)r;
 	if (!p)
 		return;
-	pid = perf_data_u32(p);
-	ppid = perf_data_u32(p + 4);
-	by = *thread_of(t, ppid, perf_data_u32(p + 12));
+	pid = load32(p);
+	ppid = load32(p + 4);
+	by = *thread_of(t, ppid, load32(p + 12));
 	parent = *process_of(t, ppid);
 	if (pid != ppid) {
 		process_of(t, ppid)->shared = 1;
 		new_process(t, pid, mappings_ref(parent.mappings), parent.generation, by.comm)
 			->shared = 1;
 	}
-	set_thread(t, perf_data_u32(p + 8), (uint32_t)(process_of(t, pid) - t->processes.v),
+	set_thread(t, load32(p + 8), (uint32_t)(process_of(t, pid) - t->processes.v),
 		   by.comm);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/load.h"
 #include "base/xalloc.h"
 
 #define TEXT_LIMIT	(32u << 20)
@@ -29,11 +30,11 @@ static int read_starts(const struct elf_file *f, struct code_text *t)
 		free(p);
 		return -EBADMSG;
 	}
-	n = code_text_u32(p + 8);
+	n = load32(p + 8);
 	n = n < (size - 12) / 8 ? n : (size - 12) / 8;
 	t->starts = xmalloc((n + 1) * sizeof(*t->starts));
 	for (size_t i = 0; i < n; i++) {
-		uint64_t at = s->addr + (uint64_t)(int64_t)(int32_t)code_text_u32(p + 12 + 8 * i);
+		uint64_t at = s->addr + (uint64_t)(int64_t)(int32_t)load32(p + 12 + 8 * i);
 
 		if (at - t->address < t->n)
 			t->starts[t->nstarts++] = at;
@@ -79,7 +80,7 @@ const uint8_t *code_text_at(const struct code_text *t, uint64_t address, size_t 
 uint64_t code_text_relative(const struct code_text *t, const uint8_t *p)
 {
 	return t->address + (uint64_t)(p + 4 - t->bytes) +
-	       (uint64_t)(int64_t)(int32_t)code_text_u32(p);
+	       (uint64_t)(int64_t)(int32_t)load32(p);
 }
 
 size_t code_text_function(const struct code_text *t, uint64_t address)

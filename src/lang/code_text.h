@@ -7,7 +7,6 @@
 #define EBPROF_CODE_TEXT_H
 
 #include <stdint.h>
-#include <string.h>
 
 #include "elf/elf_file.h"
 
@@ -22,14 +21,6 @@ struct code_text {
 /* 0, or -EBADMSG: it has none that can be read. */
 int code_text_read(const struct elf_file *f, struct code_text *out);
 void code_text_free(struct code_text *t);
-
-static inline uint32_t code_text_u32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
 
 /* @n bytes at @address; NULL: they are not all there. */
 const uint8_t *code_text_at(const struct code_text *t, uint64_t address, size_t n);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/load.h"
 #include "base/xalloc.h"
 #include "elf/elf_lookup.h"
 
@@ -60,14 +61,6 @@ static uint64_t place_of(const struct elf_file *f, uint64_t address, uint64_t *b
 		}
 	}
 	return 0;
-}
-
-static uint64_t load64(const uint8_t *p)
-{
-	uint64_t x;
-
-	memcpy(&x, p, sizeof(x));
-	return x;
 }
 
 /* The bytes of @t with its pointers. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/load.h"
 #include "bpf/ruby.h"
 
 #define PEEK		48		/* bytes of a short function */
@@ -44,7 +45,7 @@ static const uint8_t *read_load(const uint8_t *p, int64_t *distance)
 		*distance = (int8_t)p[3];
 		return p + 4;
 	}
-	*distance = (int32_t)code_text_u32(p + 3);
+	*distance = (int32_t)load32(p + 3);
 	return p[2] == 0x80 ? p + 7 : NULL;
 }
 
@@ -58,7 +59,7 @@ int ruby_find_context(const struct code_text *t, uint64_t current_receiver,
 	p = skip_begin(p);
 	*out = (struct ruby_context){ 0 };
 	if (!memcmp(p, "\x64\x48\x8b\x04\x25", 5)) {	/* mov %fs:DISTANCE, %rax */
-		out->distance = (int32_t)code_text_u32(p + 5);
+		out->distance = (int32_t)load32(p + 5);
 		out->flags = EBP_RUBY_STATIC;
 		p += 9;
 	} else {
@@ -116,7 +117,7 @@ int ruby_find_symbols(const struct code_text *t, uint64_t id2str, struct ruby_sy
 	*out = (struct ruby_symbols){ 0 };
 	for (int i = 0; p && i < PEEK - 8; i++) {
 		if (!out->last_operator && !memcmp(p + i, "\x48\x81\xff", 3))
-			out->last_operator = code_text_u32(p + i + 3);	/* cmp $LAST, %rdi */
+			out->last_operator = load32(p + i + 3);	/* cmp $LAST, %rdi */
 		if (!out->ids && p[i] == 0xe9 && is_start(t, code_text_relative(t, p + i + 1)))
 			out->ids = find_ids(t, code_text_at(t, code_text_relative(t, p + i + 1),
 							    PEEK_LONG));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/account.h"
 
+#include "unwind/result.h"
+
 void account_fill(struct profile *p, const struct collector *c, const struct assembler *a)
 {
 	static const char *const losses[EBP_LOSSES] = {
@@ -18,7 +20,7 @@ void account_fill(struct profile *p, const struct collector *c, const struct ass
 		to->kept += n;
 		if (i != EBP_COMPLETE)
 			to->truncated[to->ntruncated++] = (struct profile_reason){
-				assembler_result_name(i), n
+				unwind_result_name(i), n
 			};
 	}
 	for (int i = 0; i < EBP_LOSSES; i++)

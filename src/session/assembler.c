@@ -8,30 +8,10 @@
 #include "base/intern.h"
 #include "base/text.h"
 #include "lang/lang_merge.h"
+#include "profile/mark.h"
 #include "session/assembler_state.h"
 #include "session/frame_word.h"
-
-/* Why a stack is not whole. */
-static const char *const result_names[EBP_RESULTS] = {
-	[EBP_DEPTH] = "depth",
-	[EBP_UNREADABLE] = "unreadable",
-	[EBP_NO_PROCESS] = "no process",
-	[EBP_NO_MAPPING] = "no mapping",
-	[EBP_NO_TABLE] = "no table",
-	[EBP_NO_CFI] = "no CFI",
-	[EBP_UNSUPPORTED] = "unsupported CFI",
-	[EBP_LOST_REGISTER] = "lost register",
-	[EBP_BAD_CFA] = "bad CFA",
-	[EBP_ZERO_RETURN] = "zero return address",
-	[EBP_UPROBE] = "uprobe",
-	[EBP_UNSENT] = "ring buffer full",
-	[EBP_BUSY] = "preempted probe",
-};
-
-const char *assembler_result_name(enum ebp_result result)
-{
-	return result_names[result];
-}
+#include "unwind/result.h"
 
 void assembler_free(struct assembler *a)
 {
@@ -93,20 +73,6 @@ void assembler_stack(struct assembler *a, const struct ebp_stack *stack)
 			       stack->result, stack->time);
 }
 
-static uint32_t mark_node(struct assembler *a, uint32_t parent, const char *name)
-{
-	uint32_t string = profile_string(a->profile, name);
-	uint32_t location = profile_location(a->profile, 0, FRAME_MARK, string);
-
-	if (!profile_view(a->profile).locations[location].nlines) {
-		const struct line line = { .function = profile_function(a->profile, string, 0,
-									FRAME_MARK) };
-
-		profile_name_location(a->profile, location, &line, 1, "");
-	}
-	return profile_node(a->profile, parent, location);
-}
-
 /* Appends stack @id of @key, root first, below @parent, without what a source hides. */
 static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id,
 			   const struct ebp_key *key)
@@ -144,6 +110,7 @@ static uint32_t sample_of(void *ctx, const struct ebp_key *key, uint64_t now)
 	struct assembler *a = ctx;
 	struct known_process *p = find_process(a, &key->process, now);
 	uint32_t result = result_of(a, key), sample;
+	const char *cut = unwind_result_name(result);
 	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1], mark[64];
 	uint32_t node = 0, thread;
 
@@ -151,9 +118,9 @@ static uint32_t sample_of(void *ctx, const struct ebp_key *key, uint64_t now)
 	text_clean(comm, sizeof(comm), raw);
 	thread = profile_thread(a->profile, p->process, (pid_t)key->tid,
 				profile_string(a->profile, comm));
-	if (result_names[result]) {
-		snprintf(mark, sizeof(mark), "[truncated: %s]", result_names[result]);
-		node = mark_node(a, node, mark);
+	if (cut) {
+		snprintf(mark, sizeof(mark), "[truncated: %s]", cut);
+		node = profile_mark(a->profile, node, mark);
 	}
 	node = stack_node(a, node, key->user_id, key);
 	node = stack_node(a, node, key->kernel_id, key);
@@ -187,7 +154,9 @@ static int knows(void *ctx, uint64_t id)
 
 static uint32_t add_mark(void *ctx, uint32_t node, const char *text)
 {
-	return mark_node(ctx, node, text);
+	struct assembler *a = ctx;
+
+	return profile_mark(a->profile, node, text);
 }
 
 static void ran(void *ctx, const struct ebp_key *key, uint32_t sample, uint64_t n)

@@ -48,9 +48,6 @@ int assembler_knows(const struct assembler *a, const struct ebp_key *key);
 void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample,
 		       const struct unwind_result *user);
 
-/* The word for a result: "depth", "no CFI", ...; NULL for EBP_COMPLETE. */
-const char *assembler_result_name(enum ebp_result result);
-
 /*
  * Asks for names of new locations, and takes those that were found: now and then. 1 where they are
  * being looked for (namer_go()).

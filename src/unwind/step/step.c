@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/load.h"
 #include "base/xalloc.h"
 #include "unwind/step/code.h"
 
@@ -21,30 +22,6 @@ struct unwind_state;
 /*
  * Tables are written in place, so what is aligned in a shard is aligned; hostile ones may not be.
  */
-static inline __u16 load16(const void *p)
-{
-	__u16 v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static inline __u32 load32(const void *p)
-{
-	__u32 v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static inline __u64 load64(const void *p)
-{
-	__u64 v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
 #define TABLE16(p) load16(p)
 #define TABLE32(p) load32(p)
 #define TABLE64(p) load64(p)
