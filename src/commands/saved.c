@@ -34,11 +34,17 @@ static int show_type(struct profile *p, const char *path, const char *type, stru
 /* What is missing from now on, whatever is made of the profile. */
 static void say(const char *path, const struct input_notes *notes)
 {
-	if (notes->copied)
+	if (notes->copies_left)
 		fprintf(stderr,
-			"ebprof: %s: the user stacks of %" PRIu64
-			" samples were copied (--call-graph dwarf), and are not unwound\n",
-			path, notes->copied);
+			"ebprof: %s: the user stacks of %" PRIu64 " of %" PRIu64
+			" samples were copied on another kind of machine, and are not unwound\n",
+			path, notes->copies_left, notes->copied);
+	if (notes->copies_cut)
+		fprintf(stderr,
+			"ebprof: %s: the user stacks of %" PRIu64 " of %" PRIu64
+			" samples do not lead to their ends; --call-graph dwarf,65528 copies more "
+			"of them\n",
+			path, notes->copies_cut, notes->copied);
 	if (notes->cut)
 		fprintf(stderr, "ebprof: %s: the last line is cut off, and was left out\n", path);
 	else if (notes->lines)

@@ -199,6 +199,7 @@ static const struct taker {
 	[PERF_RECORD_SAMPLE] = { take_record, 1 },
 	[PERF_RECORD_MMAP2] = { take_record, 1 },
 	[PERF_RECORD_LOST_SAMPLES] = { take_record, 1 },
+	[PERF_DATA_DEFERRED] = { take_record, 1 },
 	[PERF_DATA_HEADER_ATTR] = { take_attr, 0 },
 	[PERF_DATA_HEADER_TRACING] = { take_tracing, 0 },
 	[PERF_DATA_HEADER_BUILD_ID] = { take_build_id, 0 },

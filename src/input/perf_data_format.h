@@ -40,6 +40,11 @@ enum perf_data_feature {
 };
 #define PERF_DATA_FEATURES 256
 
+/* A record of the kernel's (6.19) with the user's frames of an earlier sample. */
+#define PERF_DATA_DEFERRED 22
+#define PERF_DATA_BRANCH_BYTES 24	/* of a branch: from, to, flags */
+#define PERF_DATA_BRANCH_COUNTERS (1ull << 19)	/* of branch_sample_type; 6.8 */
+
 /* Records of the tool's own, besides the kernel's. */
 enum perf_data_type {
 	PERF_DATA_HEADER_ATTR = 64,
@@ -57,7 +62,7 @@ enum perf_data_type {
 #define PERF_DATA_UPDATE_NAME 2		/* of PERF_DATA_EVENT_UPDATE */
 /* Values of a call chain from here on say of which side the ones behind them are. */
 #define PERF_DATA_CONTEXT_FIRST ((uint64_t)-4095)
-#define PERF_DATA_CONTEXT_DEFERRED ((uint64_t)-640)	/* the user's frames come later; 6.19 */
+#define PERF_DATA_CONTEXT_DEFERRED ((uint64_t)-640)	/* then a cookie; 6.19 */
 
 static inline struct perf_event_header perf_data_head(const void *record)
 {

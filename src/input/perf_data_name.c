@@ -5,15 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
+#include <unistd.h>
 
+#include "base/user.h"
 #include "base/xalloc.h"
-#include "elf/image.h"
 #include "input/perf_data.h"
+#include "symbols/jit_file.h"
 #include "symbols/no_name.h"
+#include "symbols/perf_map.h"
 #include "symbols/symbolizer.h"
 
-#define KALLSYMS "/proc/kallsyms"
 #define NAME_MAX_SHOWN 512	/* bytes of "[image+0xoffset]" */
 
 struct place {
@@ -24,120 +25,71 @@ struct place {
 struct namer {
 	struct perf_data *d;
 	struct profile *p;
-	struct images *images;
+	struct perf_data_images *images;
 	struct symbolizer *symbolizer;
-	/* by image of the tasks: one of @images, plus 1; 0: not asked for */
-	uint32_t *opened;
-	/* The kernel that was sampled, and what is to be added to its addresses; NULL: another. */
-	const struct perf_data_kernel *kernel;
-	uint64_t slide;
+	/* by what processes have made: the perf map that names it; NULL: none, or not looked at */
+	struct symbol_source **maps;
+	uint8_t *looked;		/* the same: 1 it was looked for */
 };
 
-/* --- The kernel. ---------------------------------------------------------------- */
-
-/* Where the running kernel has @symbol; 0: it does not say. */
-static uint64_t address_now(struct slice symbol)
+static int is_made(const struct place *p)
 {
-	FILE *f = fopen(KALLSYMS, "re");
-	uint64_t address = 0, at;
-	char line[1024], name[512];
-
-	while (f && !address && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%" SCNx64 " %*c %511s", &at, name) == 2 &&
-		    strlen(name) == symbol.n && !memcmp(name, symbol.s, symbol.n))
-			address = at;
-	if (f)
-		fclose(f);
-	return address;
+	return p->place >= PERF_DATA_MADE && p->place < PERF_DATA_MARK;
 }
 
-/* 1 where the running kernel is the one that @k is of. */
-static int is_running(const struct namer *n, const struct perf_data_kernel *k, uint64_t slide)
-{
-	static const char path[] = "[kernel.kallsyms]";
-	const struct perf_data_id *known =
-		perf_data_build_id(&n->d->tasks, (struct slice){ path, sizeof(path) - 1 });
-	const uint8_t *id = k->build_id_size ? k->build_id : known ? known->bytes : NULL;
-	size_t size = k->build_id_size ? k->build_id_size : known ? known->size : 0;
-	struct slice release = n->d->file.release;
-	uint8_t ours[ELF_BUILD_ID_MAX];
-	struct utsname system;
-	int now;
-
-	/* What came through a pipe has no build ids: then it has to lie in the same place. */
-	if (!id)
-		return !slide && !uname(&system) && release.n == strlen(system.release) &&
-		       !memcmp(release.s, system.release, release.n);
-	now = kernel_build_id(&(struct kernel_places){ 0 }, ours);
-	return now > 0 && (size_t)now == size && !memcmp(ours, id, size);
-}
-
-static void find_kernel(struct namer *n)
-{
-	const struct perf_data_tasks *t = &n->d->tasks;
-
-	for (size_t i = 0; i < t->kernel.n; i++) {
-		const struct perf_data_kernel *k = &t->kernel.v[i];
-		uint64_t now = k->symbol.n ? address_now(k->symbol) : 0;
-
-		if (!now)
-			continue;
-		if (is_running(n, k, now - k->reference)) {
-			n->kernel = k;
-			n->slide = now - k->reference;
-		}
-		return;
-	}
-}
-
+/* --- Places. -------------------------------------------------------------------- */
 static int name_kernel(struct namer *n, uint64_t address, const char **module,
 		       struct symbol_frame *frames)
 {
-	const struct perf_data_kernel *k = n->kernel;
+	const struct perf_data_images *k = n->images;
 
 	*module = frame_kinds[FRAME_KERNEL].module;
-	if (!k)
+	if (!perf_data_kernel_runs(n->images))
 		return -ESTALE;
 	/* After another start modules lie elsewhere. */
-	if (n->slide && (address < k->start || address >= k->end))
+	if (k->slide && (address < k->start || address >= k->end))
 		return -ESTALE;
-	return symbolizer_kernel(n->symbolizer, address + n->slide, frames, module);
+	return symbolizer_kernel(n->symbolizer, address + k->slide, frames, module);
 }
 
-/* --- Files. --------------------------------------------------------------------- */
-static const struct image *open_image(struct namer *n, uint32_t i)
-{
-	const struct perf_data_image *image = &n->d->tasks.images.v[i];
-	uint32_t id;
-
-	if (!n->opened[i]) {
-		char *path = xasprintf("%.*s", (int)image->path.n, image->path.s);
-
-		/* No process: it may be another one's number by now. */
-		id = images_get(n->images, 0,
-				&(struct image_key){ .path = path,
-						     .dev_major = image->dev_major,
-						     .dev_minor = image->dev_minor,
-						     .inode = image->inode,
-						     .build_id = image->build_id,
-						     .build_id_size = image->build_id_size,
-						     .end = UINT64_MAX });
-		n->opened[i] = id == IMAGE_NONE ? IMAGE_NONE : id + 1;
-		free(path);
-	}
-	return n->opened[i] == IMAGE_NONE ? NULL : images_at(n->images, n->opened[i] - 1);
-}
-
-/* The kernel's code in processes is known where the kernel is. */
 static int name_file(struct namer *n, const struct place *p, const struct image **image,
 		     struct symbol_frame *frames)
 {
-	*image = open_image(n, p->place);
-	if (!*image)
-		return -ENOENT;
-	if ((*image)->kind != IMAGE_FILE && !n->kernel)
-		return -ESTALE;
-	return symbolizer_user(n->symbolizer, *image, p->address, frames);
+	*image = perf_data_image(n->images, p->place);
+	return *image ? symbolizer_user(n->symbolizer, *image, p->address, frames) : -ENOENT;
+}
+
+/*
+ * The perf map of process @pid, which may have ended long ago. As perf has it, it counts where it
+ * is in our own /tmp, and belongs to root or to who calls us.
+ */
+static struct symbol_source *open_map(uint32_t pid)
+{
+	const struct user user = user_invoking();
+	char path[JIT_PERF_MAP_PATH_MAX];
+	struct jit_process self;
+	int fd;
+
+	if (jit_process_open(getpid(), &self))
+		return NULL;
+	if (user.switched)
+		self.uid = user.uid;
+	jit_perf_map_path((pid_t)pid, path);
+	fd = jit_file_open(&self, path);
+	jit_process_close(&self);
+	return fd < 0 ? NULL : perf_map_open(fd);
+}
+
+static int name_made(struct namer *n, const struct place *p, struct symbol_frame *frames)
+{
+	uint32_t i = p->place - PERF_DATA_MADE;
+
+	if (!n->looked[i]) {
+		n->looked[i] = 1;
+		n->maps[i] = open_map(n->d->made.v[i].pid);
+	}
+	return n->maps[i] ? symbolizer_jit(n->symbolizer, i, n->maps[i], p->address, frames)
+			  : -ENOENT;
 }
 
 /* --- Lines. --------------------------------------------------------------------- */
@@ -152,16 +104,16 @@ static struct line line_of(struct namer *n, const char *name, const char *module
 static void set_nameless(struct namer *n, const struct place *p, const struct image *image,
 			 const char *module, int err)
 {
-	const char *why = p->place == PERF_DATA_IN_KERNEL && !n->kernel
-				  ? "another kernel"
-			  : p->place == PERF_DATA_NOWHERE ? "nothing is mapped there"
-			  : p->place == PERF_DATA_MADE	  ? "made at run time"
+	int kernel = p->place == PERF_DATA_IN_KERNEL;
+	const char *why = kernel && !perf_data_kernel_runs(n->images) ? "another kernel"
+			  : p->place == PERF_DATA_NOWHERE	      ? "nothing is mapped there"
+			  : is_made(p)				      ? "made at run time"
 			  : no_name_reason(err, image && image->fd >= 0);
-	enum frame_kind kind = p->place == PERF_DATA_IN_KERNEL ? FRAME_KERNEL : FRAME_USER;
+	enum frame_kind kind = kernel ? FRAME_KERNEL : FRAME_USER;
 	char text[NAME_MAX_SHOWN] = "[unknown]";
 	struct line line;
 
-	if (p->place < PERF_DATA_IMAGES_END)
+	if (p->place < PERF_DATA_MADE)
 		snprintf(text, sizeof(text), "[%.400s+0x%" PRIx64 "]", module,
 			 image && image->fd >= 0
 				 ? symbolizer_start(n->symbolizer, image, p->address)
@@ -190,10 +142,9 @@ static const char *module_name(const struct namer *n, const struct place *p)
 {
 	struct profile_view v = profile_view(n->p);
 
-	return p->place == PERF_DATA_MADE ? frame_kinds[FRAME_JIT].module
-					  : profile_text(n->p, v.modules[v.locations[p->location]
-										 .module]
-								       .name);
+	return is_made(p) ? frame_kinds[FRAME_JIT].module
+			  : profile_text(n->p,
+					 v.modules[v.locations[p->location].module].name);
 }
 
 static void name_place(struct namer *n, const struct place *p)
@@ -205,8 +156,10 @@ static void name_place(struct namer *n, const struct place *p)
 
 	if (p->place == PERF_DATA_IN_KERNEL)
 		found = name_kernel(n, p->address, &module, frames);
-	else if (p->place < PERF_DATA_IMAGES_END)
+	else if (p->place < PERF_DATA_MADE)
 		found = name_file(n, p, &image, frames);
+	else if (is_made(p))
+		found = name_made(n, p, frames);
 	if (found > 0)
 		set_frames(n, p, frames, found, module);
 	else
@@ -224,24 +177,26 @@ static int by_place(const void *a, const void *b)
 
 int perf_data_name(struct perf_data *d, struct error *e)
 {
-	struct namer n = { .d = d, .p = d->room.profile, .images = images_new() };
+	struct namer n = { .d = d, .p = d->room.profile, .images = &d->images };
 	VEC(struct place) all = { 0 };
 
 	n.symbolizer = symbolizer_new(&(struct symbolizer_options){ 0 });
-	n.opened = xcalloc(d->tasks.images.n + 1, sizeof(*n.opened));
+	n.maps = xcalloc(d->made.n + 1, sizeof(*n.maps));
+	n.looked = xcalloc(d->made.n + 1, sizeof(*n.looked));
 	for (uint32_t i = 0; i < d->places.n; i++)
-		vec_push(&all, (struct place){ d->places.v[i], i,
-					       profile_view(n.p).locations[i].address });
+		if (d->places.v[i] != PERF_DATA_MARK)
+			vec_push(&all, (struct place){ d->places.v[i], i,
+						       profile_view(n.p).locations[i].address });
 	if (all.n)
 		qsort(all.v, all.n, sizeof(*all.v), by_place);
-	if (all.n && all.v[all.n - 1].place == PERF_DATA_IN_KERNEL)
-		find_kernel(&n);
 	for (size_t i = 0; i < all.n && room_take(&d->room, 0); i++)
 		name_place(&n, &all.v[i]);
 	vec_free(&all);
-	free(n.opened);
+	for (size_t i = 0; i < d->made.n; i++)
+		symbol_source_free(n.maps[i]);
+	free(n.maps);
+	free(n.looked);
 	symbolizer_free(n.symbolizer);
-	images_free(n.images);
 	return room_take(&d->room, 0)
 		       ? 0
 		       : error_set(e, STATUS_ERROR, -E2BIG, "it has too many different names");

@@ -7,118 +7,21 @@
 #include "elf/image.h"
 #include "input/perf_data.h"
 #include "input/perf_data_events.h"
+#include "input/perf_data_frames.h"
 #include "input/perf_data_sample.h"
 #include "input/perf_script_events.h"
 #include "input/readers.h"
+#include "unwind/result.h"
 
 struct reader {
 	struct perf_data *d;
 	struct profile *p;
 	struct perf_script_events events;
-	/* what was met, by the process's mappings: an address -> location, a chain -> node */
-	struct hashmap locations, nodes;
-	VEC(uint32_t) stack;		/* locations, from the leaf */
-	uint64_t begin, end, lost, lost_samples, damaged;
-	uint32_t kernel_module;
+	struct perf_data_frames frames;
+	uint64_t lost, lost_samples, damaged;
 };
 
-/* --- Places. -------------------------------------------------------------------- */
-static uint32_t location_at(struct reader *r, uint32_t module, enum frame_kind kind,
-			    uint64_t address, uint32_t place)
-{
-	uint32_t l = profile_location(r->p, module, kind, address);
-
-	while (r->d->places.n <= l) {
-		room_take(&r->d->room, 1);
-		vec_push(&r->d->places, place);
-	}
-	return l;
-}
-
-static uint32_t find_user(struct reader *r, const struct perf_data_process *process,
-			  uint64_t address, uint64_t time)
-{
-	const struct mapping *m = mappings_find(process->mappings, address, time);
-	uint32_t made;
-
-	if (!m)
-		return location_at(r, 0, FRAME_USER, address, PERF_DATA_NOWHERE);
-	if (m->image == IMAGE_NONE) {
-		made = profile_module(r->p, PROFILE_MADE, "", "");
-		return location_at(r, made, FRAME_USER, address, PERF_DATA_MADE);
-	}
-	return location_at(r, r->d->tasks.images.v[m->image].module, FRAME_USER,
-			   address - m->start + m->offset, m->image);
-}
-
-/* @address of a chain; @back: it is one to which a call returns, so its line is before it. */
-static void add_frame(struct reader *r, const struct perf_data_process *process, uint64_t address,
-		      int kernel, int back, uint64_t time)
-{
-	uint64_t key = hash_pair((uint64_t)process->generation << 1 | (unsigned int)kernel,
-				 address - (back && address));
-	uint32_t l = hashmap_get(&r->locations, key);
-
-	address -= back && address;
-	if (l == HASHMAP_NONE) {
-		room_take(&r->d->room, 1);
-		l = kernel ? location_at(r, r->kernel_module, FRAME_KERNEL, address,
-					 PERF_DATA_IN_KERNEL)
-			   : find_user(r, process, address, time);
-		hashmap_set(&r->locations, key, l);
-	}
-	vec_push(&r->stack, l);
-}
-
 /* --- Samples. ------------------------------------------------------------------- */
-static int is_kernel_mode(uint16_t misc)
-{
-	return (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-}
-
-static void add_chain(struct reader *r, const struct perf_data_process *process,
-		      const struct perf_data_sample *s, int kernel)
-{
-	int back = 0;
-
-	for (uint64_t i = 0; s->chain && i < s->nchain; i++) {
-		uint64_t value = load64(s->chain + 8 * i);
-
-		if (value < PERF_DATA_CONTEXT_FIRST) {
-			add_frame(r, process, value, kernel, back, s->time);
-			back = 1;
-			continue;
-		}
-		/* What follows is where the kernel was entered, or the leaf. */
-		back = 0;
-		if (value == PERF_DATA_CONTEXT_DEFERRED)
-			return;
-		kernel = value == PERF_CONTEXT_KERNEL;
-	}
-}
-
-/* The node of a sample's frames. */
-static uint32_t find_node(struct reader *r, const struct perf_data_process *process,
-			  const struct perf_data_sample *s, int kernel)
-{
-	uint64_t bytes = s->chain ? hash_bytes(s->chain, 8 * s->nchain) : s->ip;
-	uint64_t key = hash_pair(bytes, (uint64_t)process->generation << 1 | (unsigned int)kernel);
-	uint32_t node = s->nchain ? hashmap_get(&r->nodes, key) : HASHMAP_NONE;
-
-	if (node != HASHMAP_NONE)
-		return node;
-	r->stack.n = 0;
-	add_chain(r, process, s, kernel);
-	if (!r->stack.n && s->ip)
-		add_frame(r, process, s->ip, kernel, 0, s->time);
-	node = 0;
-	for (size_t i = r->stack.n; i-- > 0 && room_take(&r->d->room, 0);)
-		node = room_node(&r->d->room, node, r->stack.v[i]);
-	if (s->nchain && room_take(&r->d->room, 1))
-		hashmap_set(&r->nodes, key, node);
-	return node;
-}
-
 static struct perf_script_header header_of(const struct reader *r,
 					   const struct perf_data_sample *s)
 {
@@ -146,9 +49,7 @@ static void add_sample(struct reader *r, const struct perf_data_record *record)
 		return;
 	h = header_of(r, &s);
 	thread = perf_data_thread(&d->tasks, s.pid, s.tid);
-	sample = room_sample(&d->room, thread,
-			     find_node(r, perf_data_process(&d->tasks, s.pid), &s,
-				       is_kernel_mode(perf_data_head(record->at).misc)),
+	sample = room_sample(&d->room, thread, perf_data_frames_node(&r->frames, &s, record->at),
 			     0);
 	event = perf_script_events_count(&r->events, r->p, sample, &h);
 	if (event == 0 && r->events.all_have_time && room_take(&d->room, 1))
@@ -157,7 +58,7 @@ static void add_sample(struct reader *r, const struct perf_data_record *record)
 						   .sample = sample,
 						   .cpu = s.cpu });
 	d->samples++;
-	d->copied += s.nstack != 0;
+	d->copied += s.stack != NULL;
 }
 
 /* What was lost is said by the kernel's buffer, or by the event's own counter. */
@@ -208,6 +109,9 @@ static int add_records(struct reader *r, struct error *e)
 {
 	const struct perf_data_file *f = &r->d->file;
 
+	for (uint32_t i = 0; i < f->records.n; i++)
+		if (perf_data_head(f->records.v[i].at).type == PERF_DATA_DEFERRED)
+			perf_data_frames_defer(&r->frames, i);
 	for (size_t i = 0; i < f->records.n && room_take(&r->d->room, 0); i++) {
 		const struct perf_data_record *record = &f->records.v[i];
 		uint32_t type = perf_data_head(record->at).type;
@@ -230,8 +134,16 @@ static void account(struct reader *r)
 	struct profile_account *a = profile_account(r->p);
 	uint64_t lost = r->lost > r->lost_samples ? r->lost : r->lost_samples;
 
+	r->d->left = r->frames.left;
+	for (int i = 0; i < EBP_RESULTS; i++)
+		r->d->cut += i == EBP_COMPLETE ? 0 : r->frames.results[i];
 	if (r->events.names.entries.n > 1)
 		return;
+	for (int i = 0; i < EBP_RESULTS; i++)
+		if (i != EBP_COMPLETE && r->frames.results[i])
+			a->truncated[a->ntruncated++] = (struct profile_reason){
+				unwind_result_name(i), r->frames.results[i]
+			};
 	a->kept = r->d->samples;
 	if (__builtin_add_overflow(a->kept, lost, &a->taken))
 		a->taken = a->kept;
@@ -252,7 +164,7 @@ static int fill(struct reader *r, struct error *e)
 					    : "there are no samples in it");
 	perf_script_events_describe(&r->events, r->p);
 	perf_data_describe(&d->file, r->p, r->events.begin, r->events.end);
-	r->kernel_module = profile_module(r->p, frame_kinds[FRAME_KERNEL].module,
+	r->frames.kernel_module = profile_module(r->p, frame_kinds[FRAME_KERNEL].module,
 					  "[kernel.kallsyms]", "");
 	err = add_records(r, e);
 	if (err)
@@ -262,28 +174,30 @@ static int fill(struct reader *r, struct error *e)
 	return 0;
 }
 
-int perf_data_parse(struct perf_data *d, struct profile *p, const char *bytes, size_t n,
-		    struct error *e)
+int perf_data_parse(struct perf_data *d, struct profile *p, struct images *images,
+		    const char *bytes, size_t n, struct error *e)
 {
-	struct reader r = { .d = d, .p = p };
+	struct reader r = { .d = d, .p = p, .frames = { .d = d, .p = p } };
 	int err;
 
 	*d = (struct perf_data){ .room = { .profile = p } };
 	err = perf_data_file_open(&d->file, bytes, n, e);
 	perf_data_tasks_init(&d->tasks, &d->file, &d->room);
+	perf_data_images_init(&d->images, &d->tasks, images);
+	r.frames.images = images ? &d->images : NULL;
 	if (!err)
 		err = fill(&r, e);
 	perf_script_events_free(&r.events);
-	hashmap_free(&r.locations);
-	hashmap_free(&r.nodes);
-	vec_free(&r.stack);
+	perf_data_frames_free(&r.frames);
 	return err;
 }
 
 void perf_data_free(struct perf_data *d)
 {
+	perf_data_images_free(&d->images);
 	perf_data_tasks_free(&d->tasks);
 	vec_free(&d->places);
+	vec_free(&d->made);
 	perf_data_file_free(&d->file);
 }
 
@@ -296,12 +210,16 @@ int perf_data_looks(const char *bytes, size_t n)
 int perf_data_read(struct profile *p, const char *bytes, size_t n, struct input_notes *notes,
 		   struct error *e)
 {
+	struct images *images = images_new();
 	struct perf_data d;
-	int err = perf_data_parse(&d, p, bytes, n, e);
+	int err = perf_data_parse(&d, p, images, bytes, n, e);
 
 	notes->copied = d.copied;
+	notes->copies_cut = d.cut;
+	notes->copies_left = d.left;
 	if (!err)
 		err = perf_data_name(&d, e);
 	perf_data_free(&d);
+	images_free(images);
 	return err;
 }

@@ -72,16 +72,21 @@ static void skip_read(struct cursor *c, uint64_t format)
 	take_many(c, n, each);
 }
 
-static void skip_branches(struct cursor *c, uint64_t type)
+/* Of branches only a stack of calls is of use. */
+static void take_branches(struct cursor *c, uint64_t type, struct perf_data_sample *s)
 {
-	const uint64_t hw_index = 1ull << 17, counters = 1ull << 19;
 	uint64_t n = take_u64(c);
+	const uint8_t *entries;
 
-	if (type & hw_index)
+	if (type & PERF_SAMPLE_BRANCH_HW_INDEX)
 		take(c, 8);
-	take_many(c, n, 24);
-	if (type & counters)
+	entries = take_many(c, n, PERF_DATA_BRANCH_BYTES);
+	if (type & PERF_DATA_BRANCH_COUNTERS)
 		take_many(c, n, 8);
+	if (entries && type & PERF_SAMPLE_BRANCH_CALL_STACK) {
+		s->branches = entries;
+		s->nbranches = n;
+	}
 }
 
 /* What the event's sample type lists first. */
@@ -114,12 +119,11 @@ static void take_fixed(struct cursor *c, uint64_t type, struct perf_data_sample 
 
 static void take_registers(struct cursor *c, uint64_t mask, struct perf_data_sample *s)
 {
-	uint64_t abi = take_u64(c), n = (uint64_t)__builtin_popcountll(mask);
-
-	if (!abi)
+	s->abi = take_u64(c);
+	if (s->abi == PERF_SAMPLE_REGS_ABI_NONE)
 		return;
-	s->registers = take_many(c, n, 8);
-	s->nregisters = s->registers ? n : 0;
+	s->mask = mask;
+	s->registers = take_many(c, (uint64_t)__builtin_popcountll(mask), 8);
 }
 
 static void take_stack(struct cursor *c, struct perf_data_sample *s)
@@ -155,7 +159,7 @@ int perf_data_sample(const struct perf_data_file *f, const uint8_t *record,
 		take(&c, raw ? load32(raw) : 0);
 	}
 	if (attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
-		skip_branches(&c, attr->branch_sample_type);
+		take_branches(&c, attr->branch_sample_type, s);
 	if (attr->sample_type & PERF_SAMPLE_REGS_USER)
 		take_registers(&c, attr->sample_regs_user, s);
 	if (attr->sample_type & PERF_SAMPLE_STACK_USER)

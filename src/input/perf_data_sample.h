@@ -13,7 +13,12 @@ struct perf_data_sample {
 	uint64_t nchain;
 	/* The registers and the stack of the user; NULL: none were taken. */
 	const uint8_t *registers, *stack;
-	uint64_t nregisters, nstack;
+	uint64_t abi;			/* enum perf_sample_regs_abi */
+	uint64_t mask;			/* which registers, 8 bytes each */
+	uint64_t nstack;		/* bytes */
+	/* Calls that have not returned, as the CPU kept them, the last first; NULL: not taken. */
+	const uint8_t *branches;	/* struct perf_branch_entry each */
+	uint64_t nbranches;
 };
 
 /* Fills @s. 0, or -EBADMSG: the record is too short for what its event says. */
