@@ -34,6 +34,9 @@ static int show_type(struct profile *p, const char *path, const char *type, stru
 /* What is missing from now on, whatever is made of the profile. */
 static void say(const char *path, const struct input_notes *notes)
 {
+	if (*notes->damage.text)
+		fprintf(stderr, "ebprof: %s: %s; what can be read of it is shown\n", path,
+			notes->damage.text);
 	if (notes->copies_left)
 		fprintf(stderr,
 			"ebprof: %s: the user stacks of %" PRIu64 " of %" PRIu64

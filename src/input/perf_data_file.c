@@ -251,21 +251,35 @@ static void sort_records(struct perf_data_file *f)
 		qsort(f->records.v, f->records.n, sizeof(*f->records.v), by_time);
 }
 
+/* What comes before a damage counts; @err is that of a part of the file. */
+static int take_note(struct perf_data_file *f, int err, const struct error *e)
+{
+	if (err != -EBADMSG)
+		return err;
+	if (!*f->damage.text)
+		f->damage = *e;
+	return 0;
+}
+
 /* The records from @at to @end of the file, and what they unpack to. */
 static int read_records(struct perf_data_file *f, uint64_t at, uint64_t end, struct error *e)
 {
 	struct walk w = { .f = f, .bytes = { f->bytes.s, end }, .at = at, .e = e };
-	int err = walk_records(&w);
+	int err = take_note(f, walk_records(&w), e);
 
 	if (!err) {
 		w.bytes = (struct slice){ f->unpacked.v, f->unpacked.n };
 		w.order = UNPACKED;
 		w.at = 0;
-		err = walk_records(&w);
+		err = take_note(f, walk_records(&w), e);
 	}
 	perf_data_unpack_free(w.unpack);
+	if (!err && !f->events.n && *f->damage.text)
+		*e = f->damage;
+	else if (!err && !f->events.n)
+		error_set(e, STATUS_ERROR, -ENODATA, "it does not say what was measured");
 	if (!err && !f->events.n)
-		err = error_set(e, STATUS_ERROR, -ENODATA, "it does not say what was measured");
+		err = -ENODATA;
 	if (!err)
 		sort_records(f);
 	return err;
@@ -307,13 +321,15 @@ static int read_file(struct perf_data_file *f, struct error *e)
 		return damaged(e, "its header", 0);
 	memcpy(&h, p, sizeof(h));
 	f->open_ended = !h.data.size;
-	if (f->open_ended && h.data.offset <= f->bytes.n)
-		h.data.size = f->bytes.n - h.data.offset;
-	if (!perf_data_at(f->bytes, h.data.offset, h.data.size))
+	if (h.data.offset > f->bytes.n)
 		return damaged(e, "its records", h.data.offset);
+	if (!f->open_ended && h.data.size > f->bytes.n - h.data.offset)
+		take_note(f, damaged(e, "its records", h.data.offset), e);
+	if (f->open_ended || *f->damage.text)
+		h.data.size = f->bytes.n - h.data.offset;
 	err = read_events(f, &h, e);
-	if (!err && !f->open_ended)
-		err = read_features(f, &h, e);
+	if (!err && !f->open_ended && !*f->damage.text)
+		err = take_note(f, read_features(f, &h, e), e);
 	return err ? err
 		   : read_records(f, h.data.offset, h.data.offset + h.data.size, e);
 }

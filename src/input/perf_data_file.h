@@ -45,6 +45,8 @@ struct perf_data_file {
 	/* one moment by the clock of the wall, and by that of the records; 0: not known */
 	uint64_t wall, clock;
 	int open_ended;			/* perf was killed: nothing stands behind the records */
+	/* What was left out because it is damaged, and of all records what comes after that. */
+	struct error damage;		/* "": nothing */
 };
 
 /* 0, or a negative errno with @e filled; perf_data_file_free() in any case. */

@@ -50,10 +50,9 @@ static uint32_t find_made(const struct walk *w, uint64_t address)
 		snprintf(name, sizeof(name), "//anon of %" PRIu32 ".%" PRIu32, w->s->pid,
 			 w->process->incarnation);
 		room_take(&d->room, 2);
-		vec_push(&d->made, (struct perf_data_made){
-					   .pid = w->s->pid,
-					   .module = profile_module(w->f->p, PROFILE_MADE, name, ""),
-				   });
+		vec_push(&d->made,
+			 (struct perf_data_made){ w->s->pid, profile_module(w->f->p, PROFILE_MADE,
+									    name, "") });
 	}
 	return location_at(w->f, d->made.v[i].module, FRAME_USER, address, PERF_DATA_MADE + i);
 }

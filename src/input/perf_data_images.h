@@ -27,7 +27,7 @@ void perf_data_images_init(struct perf_data_images *all, struct perf_data_tasks 
 			   struct images *images);
 void perf_data_images_free(struct perf_data_images *all);
 
-/* Image @i of the tasks; NULL: there is no way to know one. Where @fd is negative it has no file. */
+/* Image @i of the tasks; NULL: none can be known. Where its @fd is negative it has no file. */
 const struct image *perf_data_image(struct perf_data_images *all, uint32_t i);
 /* 1 where the kernel that runs is the one that was sampled; then @slide and so on are known. */
 int perf_data_kernel_runs(struct perf_data_images *all);

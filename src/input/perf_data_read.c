@@ -158,6 +158,10 @@ static int fill(struct reader *r, struct error *e)
 
 	perf_data_name_events(&d->file);
 	survey(r);
+	if (!r->events.samples && *d->file.damage.text) {
+		*e = d->file.damage;
+		return -EBADMSG;
+	}
 	if (!r->events.samples)
 		return error_set(e, STATUS_ERROR, r->damaged ? -EBADMSG : -ENODATA,
 				 r->damaged ? "damaged: its samples are too short"
@@ -214,6 +218,8 @@ int perf_data_read(struct profile *p, const char *bytes, size_t n, struct input_
 	struct perf_data d;
 	int err = perf_data_parse(&d, p, images, bytes, n, e);
 
+	if (!err)
+		notes->damage = d.file.damage;
 	notes->copied = d.copied;
 	notes->copies_cut = d.cut;
 	notes->copies_left = d.left;

@@ -18,15 +18,23 @@
  */
 #ifdef __aarch64__
 #define ARCH "aarch64"
+#define REG_FP 29
 #define REG_SP 31
 #define REG_PC 32
+#define BELOW 0
 static const uint8_t numbers[] = { 0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
 				   11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
 				   22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32 };
 #else
 #define ARCH "x86_64"
+#define REG_FP 6
 #define REG_SP 7
 #define REG_PC 16
+/*
+ * Bytes below the copy, which begins at the stack pointer. Just before a `ret` compilers still say
+ * that the frame pointer is there. It was popped, so what was there is in its register.
+ */
+#define BELOW 128
 static const uint8_t numbers[] = { 0,  3,  2,  1,  4,  5,  6,  7, 16,
 				   17, 18, 19, 20, 21, 22, 23, 8 };
 #endif
@@ -40,7 +48,7 @@ struct perf_data_stacks {
 	VEC(struct unwind_mapping) mappings;
 	uint32_t generation;
 	VEC(uint32_t) places;		/* by image: which it is of the tasks */
-	struct ebp_rescue *stack;	/* with room for COPY_MAX */
+	struct ebp_rescue *stack;	/* with room for BELOW + COPY_MAX */
 };
 
 static uint8_t *grow(void *ctx, uint32_t index)
@@ -59,7 +67,7 @@ struct perf_data_stacks *perf_data_stacks_new(struct perf_data_images *images)
 
 	s->images = images;
 	s->generation = UINT32_MAX;
-	s->stack = xcalloc(1, sizeof(*s->stack) + COPY_MAX);
+	s->stack = xcalloc(1, sizeof(*s->stack) + BELOW + COPY_MAX);
 	/* No process is published: each sample brings its mappings along. */
 	s->unwinder = unwinder_new(images->images,
 				   &(struct unwinder_kernel){ .grow = grow, .ctx = s },
@@ -163,10 +171,12 @@ int perf_data_stacks_unwind(struct perf_data_stacks *s, const struct perf_data_p
 	if (!is_ours(s, sample) || !take_registers(sample, &r->regs))
 		return -ENOTSUP;
 	find_mappings(s, process, sample->time);
-	r->head.n = (uint32_t)n;
-	r->sp = r->regs.r[REG_SP];
+	r->head.n = (uint32_t)n + BELOW;
+	r->sp = r->regs.r[REG_SP] - BELOW;
+	for (size_t i = 0; i < BELOW / 8; i++)
+		r->stack[i] = r->regs.r[REG_FP];
 	if (n)
-		memcpy(r->stack, sample->stack, n);
+		memcpy((char *)r->stack + BELOW, sample->stack, n);
 	do
 		err = unwinder_rescue(s->unwinder, r, s->mappings.v, s->mappings.n,
 				      EBP_FRAMES_MAX, out);

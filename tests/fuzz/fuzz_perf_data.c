@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error e;
 	uint64_t ticks = 0;
 
-	if (!perf_data_parse(&d, p, (const char *)data, size, &e)) {
+	if (!perf_data_parse(&d, p, NULL, (const char *)data, size, &e)) {
 		struct profile_view v = profile_view(p);
 
 		for (size_t i = 0; i < v.nticks; i++)

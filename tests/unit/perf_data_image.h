@@ -10,14 +10,15 @@
 #include "input/perf_data_format.h"
 
 struct perf_image {
-	uint8_t v[16384];
+	uint8_t v[65536];
 	size_t n;
 	size_t record;			/* where the record that grows began */
 };
 
 static inline void image_put(struct perf_image *f, const void *bytes, size_t n)
 {
-	memcpy(f->v + f->n, bytes, n);
+	if (n)
+		memcpy(f->v + f->n, bytes, n);
 	f->n += n;
 }
 
@@ -122,6 +123,21 @@ static inline void image_sample(struct perf_image *f, uint64_t id, uint64_t time
 	image_end(f);
 }
 
+/* The same, from the kernel: all that stands behind the chain is the caller's, who ends it. */
+static inline void image_sample_begin(struct perf_image *f, uint64_t ip, uint64_t time,
+				      const uint64_t *chain, size_t n)
+{
+	image_begin(f, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
+	image_u64(f, 1);
+	image_u64(f, ip);
+	image_pair(f, 7, 7);
+	image_u64(f, time);
+	image_pair(f, 3, 0);
+	image_u64(f, 1);
+	image_u64(f, n);
+	image_put(f, chain, 8 * n);
+}
+
 /* Two processes' worth of records: a mapped file, the kernel, memory without a file. */
 static inline void image_records(struct perf_image *f)
 {
@@ -140,17 +156,22 @@ static inline void image_records(struct perf_image *f)
 	image_sample(f, 1, 4000, 12, made, 4);
 }
 
-/* As it comes through a pipe. */
+/* As it comes through a pipe, of that event. */
+static inline void image_pipe_of(struct perf_image *f, const struct perf_event_attr *attr)
+{
+	image_put(f, PERF_DATA_MAGIC, 8);
+	image_u64(f, PERF_DATA_PIPE_HEADER);
+	image_begin(f, PERF_DATA_HEADER_ATTR, 0);
+	image_put(f, attr, sizeof(*attr));
+	image_u64(f, 1);
+	image_end(f);
+}
+
 static inline void image_pipe(struct perf_image *f)
 {
 	const struct perf_event_attr attr = image_attr(PERF_TYPE_HARDWARE, 0);
 
-	image_put(f, PERF_DATA_MAGIC, 8);
-	image_u64(f, PERF_DATA_PIPE_HEADER);
-	image_begin(f, PERF_DATA_HEADER_ATTR, 0);
-	image_put(f, &attr, sizeof(attr));
-	image_u64(f, 1);
-	image_end(f);
+	image_pipe_of(f, &attr);
 }
 
 /* A record that holds @records, compressed. */

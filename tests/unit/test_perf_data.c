@@ -174,6 +174,19 @@ TEST(lost_is_counted)
 	profile_free(p);
 }
 
+/* What was read of @f, and in @notes what is wrong with it. */
+static struct profile *read_with(const struct perf_image *f, struct input_notes *notes)
+{
+	struct profile *p = profile_new();
+	struct error e;
+
+	*notes = (struct input_notes){ 0 };
+	if (!perf_data_read(p, (const char *)f->v, f->n, notes, &e))
+		return p;
+	profile_free(p);
+	return NULL;
+}
+
 TEST(cut_off_at_each_byte)
 {
 	struct perf_image files[2] = { 0 }, records = { 0 };
@@ -185,11 +198,40 @@ TEST(cut_off_at_each_byte)
 	for (int i = 0; i < 2; i++)
 		for (size_t n = files[i].n; n-- > 0;) {
 			struct perf_image cut = files[i];
+			struct input_notes notes;
+			struct profile *p;
 
 			cut.n = n;
+			p = read_with(&cut, &notes);
 			/* Through a pipe it may end after any record. */
-			CHECK(*why_not(&cut) || i == 1);
+			CHECK(p ? *notes.damage.text || i == 1 : *why_not(&cut));
+			profile_free(p);
 		}
+}
+
+TEST(what_comes_before_a_damage)
+{
+	struct perf_image f = { 0 };
+	struct input_notes notes;
+	struct profile *p;
+
+	image_pipe(&f);
+	image_records(&f);
+	/* The last sample, and then half of one. */
+	f.n -= 8;
+	p = read_with(&f, &notes);
+	CHECK(p);
+	if (!p)
+		return;
+	CHECK_EQ(profile_view(p).types[0].total, 2);
+	CHECK(strstr(notes.damage.text, "cut off: records at byte"));
+	profile_free(p);
+	/* A record of no size: nothing behind it can be found. */
+	f.n += 8;
+	memset(f.v + f.record + 6, 0, 2);
+	p = read_with(&f, &notes);
+	CHECK(p && *notes.damage.text);
+	profile_free(p);
 }
 
 TEST(each_byte_changed)
@@ -234,6 +276,7 @@ int main(void)
 	RUN(exec_and_fork);
 	RUN(lost_is_counted);
 	RUN(cut_off_at_each_byte);
+	RUN(what_comes_before_a_damage);
 	RUN(each_byte_changed);
 	RUN(what_is_no_file_of_perf);
 	return TEST_END();
