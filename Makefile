@@ -26,6 +26,8 @@ BPF_SRC  := $(wildcard bpf/*.bpf.c)
 BPF_HDR  := $(wildcard bpf/*.h bpf/*/*.h) vmlinux/vmlinux.h
 BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.bpf.o)
 SKEL     := $(BUILD)/ebprof.skel.h
+# An object of its own, of ebprof stat.
+TALLY    := $(BUILD)/tally.skel.h
 
 PAGE     := $(BUILD)/flamegraph.html
 # Preloaded into the command of `ebprof alloc`: no thread of it may need memory to find its own counters.
@@ -58,6 +60,7 @@ $(BUILD)/%.o: %.c Makefile
 
 # What includes the skeleton.
 $(BUILD)/src/collect/collector.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/sources/*_kernel.c)): $(SKEL)
+$(BUILD)/src/stat/tally.o: $(TALLY)
 
 # What the C compiler's headers call the system calls, for messages.
 CALL_NAMES := $(BUILD)/syscall_names.h
@@ -85,6 +88,9 @@ $(BUILD)/ebprof.bpf.o: $(BPF_OBJ)
 
 $(SKEL): $(BUILD)/ebprof.bpf.o
 	{ echo '#include "bpf/config.h"'; $(BPFTOOL) gen skeleton $< name ebprof_bpf; } > $@
+
+$(TALLY): $(BUILD)/bpf/tally/tally.bpf.o
+	{ echo '#include "bpf/tally/tally.h"'; $(BPFTOOL) gen skeleton $< name tally_bpf; } > $@
 
 static: $(BUILD)/static/ebprof ## build/static/ebprof: one file to copy to a server
 	@echo "$<: $$(file -b $< 2>/dev/null | cut -d, -f1-4), $$(stat -c %s $<) bytes"

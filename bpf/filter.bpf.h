@@ -6,10 +6,8 @@
 #ifndef EBPROF_FILTER_BPF_H
 #define EBPROF_FILTER_BPF_H
 
-#include "bpf/compat.bpf.h"
+#include "bpf/cgroup.bpf.h"
 #include "bpf/config.bpf.h"
-
-#define CGROUP_DEPTH_MAX 32
 
 /* Wanted processes (or threads) -> enum ebp_target. Sized by user space. */
 struct {
@@ -56,35 +54,6 @@ static __always_inline int comm_matches(struct task_struct *leader)
 }
 
 /*
- * Walks up by self.parent rather than by the array of ancestors, whose name
- * changed in 6.0. One code serves v1 and v2, unlike the kernel's own helper.
- */
-static __always_inline int cgroup_matches(struct task_struct *task)
-{
-	struct css_set *set = BPF_CORE_READ(task, cgroups);
-	struct cgroup_subsys_state *css;
-	/* Outside of what CO-RE relocates: this structure is none of the kernel's. */
-	__s32 subsys = config.filter.cgroup_subsys;
-	struct cgroup *cgroup;
-
-	if (subsys < 0) {
-		cgroup = BPF_CORE_READ(set, dfl_cgrp);
-		css = (void *)cgroup + bpf_core_field_offset(struct cgroup, self);
-	} else {
-		bpf_core_read(&css, sizeof(css), &set->subsys[subsys & 15]);
-		cgroup = BPF_CORE_READ(css, cgroup);
-		css = (void *)cgroup + bpf_core_field_offset(struct cgroup, self);
-	}
-	for (int i = 0; i < CGROUP_DEPTH_MAX && css; i++) {
-		cgroup = (void *)css - bpf_core_field_offset(struct cgroup, self);
-		if (BPF_CORE_READ(cgroup, kn, id) == config.filter.cgroup)
-			return 1;
-		css = BPF_CORE_READ(cgroup, self.parent);
-	}
-	return 0;
-}
-
-/*
  * The cheap tests first: most samples of a busy machine end here. @by_cgroup
  * is a constant: relocating the types of cgroups takes libbpf some ms, so
  * programs without that filter do not mention them.
@@ -105,7 +74,9 @@ static __always_inline int task_wanted(struct task_struct *task, __u32 tgid, __u
 		return 0;
 	if (config.filter.by_comm && !comm_matches(BPF_CORE_READ(task, group_leader)))
 		return 0;
-	return !by_cgroup || !config.filter.cgroup || cgroup_matches(task);
+	return !by_cgroup || !config.filter.cgroup ||
+	       cgroup_is_below(task_cgroup(task, config.filter.cgroup_subsys),
+			       config.filter.cgroup);
 }
 
 static __always_inline int wanted(__u32 tgid, __u32 tid, int by_cgroup)

@@ -64,6 +64,7 @@ $(TEST)/libfuzzer/%.o: %.c
 
 # What includes the skeleton.
 $(filter %/collector.o %_kernel.o,$(ASAN_OBJ) $(FUZZ_OBJ)): $(SKEL)
+$(filter %/stat/tally.o,$(ASAN_OBJ) $(FUZZ_OBJ)): $(TALLY)
 
 $(TEST)/asan/lib.a: $(ASAN_OBJ)
 $(TEST)/libfuzzer/lib.a: $(FUZZ_OBJ)
@@ -282,7 +283,7 @@ lint-build: $(OBJ) $(PRELOAD)
 
 # A stamp for each file, so that only what changed is looked at again; all of it takes some 100 s on two CPUs.
 ANALYZED := $(SRC:%.c=$(TEST)/analyzed/%)
-$(TEST)/analyzed/%: %.c $(SKEL) $(CALL_NAMES)
+$(TEST)/analyzed/%: %.c $(SKEL) $(TALLY) $(CALL_NAMES)
 	@mkdir -p $(@D)
 	@$(CLANG) --analyze --analyzer-output text -Xclang -analyzer-werror $(ANALYZER) $(CPPFLAGS) -std=gnu11 -MMD -MP -MF $@.d -MT $@ $<
 	@touch $@

@@ -9,10 +9,14 @@
 #include "cli/cli.h"
 #include "collect/tracefs.h"
 #include "commands/commands.h"
+#include "commands/targets.h"
+#include "proc/cgroup_names.h"
 #include "proc/launch.h"
 #include "sinks/sink.h"
+#include "stat/results.h"
 #include "stat/run.h"
 #include "stat/show.h"
+#include "stat/show_parts.h"
 
 #define SECOND 1000000000ull
 #define RUNS_COMPARED 10	/* of each command, unless -r says otherwise */
@@ -21,15 +25,13 @@
 #define EVENTS_MAX 64
 #define BETWEEN "---"		/* of two commands */
 
-/* What getrusage(2) and the clock tell, before the events. */
-enum { ELAPSED, USER, SYSTEM, PEAK, OF_COMMANDS };
-
 struct options {
 	string_vec events;
 	uint64_t runs, warmup, interval, duration;
 	int_vec pids;
 	int all, force, ignore_failure, show_output, hide_output;
-	const char *separator, *format, *file;
+	int per_thread, per_process, per_cpu, per_cgroup;
+	const char *cgroup, *separator, *format, *file;
 };
 
 struct stat_command {
@@ -37,14 +39,15 @@ struct stat_command {
 	char **argv[2];		/* of the commands; [1] NULL: nothing is compared */
 	struct event events[EVENTS_MAX];
 	size_t n_events;
-	VEC(struct measure) measures;
-	size_t own;		/* of them are before the events */
-	size_t done;		/* runs of each side */
+	struct stat_results results;
+	struct targets targets;	/* of -G */
+	/* Of its hierarchy, or of that in which cgroups are told apart. */
+	char controller[sizeof(((struct cgroup *)0)->controller)];
 	int status;		/* of the last run */
-	int user_only;
 	struct loop loop;
 	struct counters *counting;	/* what an interval shows */
-	double last[EVENTS_MAX];	/* its values at the last one's end */
+	double last[EVENTS_MAX];	/* its values at the last one's end, */
+	struct stat_parts last_parts;	/* and those of what is told apart */
 };
 
 /* --- Options. ------------------------------------------------------------------------ */
@@ -72,8 +75,17 @@ static const struct cli_option rows[] = {
 	{ 'p', 0, "pid", "PID", cli_pids, AT(pids), "a process, and what its threads start",
 	  CLI_BRIEF },
 	{ 'a', 0, "all", NULL, cli_flag, AT(all), "the whole machine", CLI_BRIEF },
+	{ 'G', 0, "cgroup", "CGROUP", cli_string, AT(cgroup),
+	  "a cgroup: path, or container id or name, pod/NAME", CLI_BRIEF },
 	{ 'd', 0, "duration", "SECS", cli_duration, AT(duration),
-	  "of -p and -a: so long; without it until Ctrl-C, or the process ends", CLI_BRIEF },
+	  "of -p, -a and -G: so long; else until Ctrl-C, or the process ends", CLI_BRIEF },
+	CLI_HEADING("Told apart (one of these)"),
+	{ 0, 0, "per-thread", NULL, cli_flag, AT(per_thread), "by thread, those that ended, too",
+	  CLI_BRIEF },
+	{ 0, 0, "per-process", NULL, cli_flag, AT(per_process), "by process", CLI_BRIEF },
+	{ 0, 0, "per-cpu", NULL, cli_flag, AT(per_cpu), "by CPU", CLI_BRIEF },
+	{ 0, 0, "per-cgroup", NULL, cli_flag, AT(per_cgroup), "by cgroup: containers, services",
+	  CLI_BRIEF },
 	CLI_HEADING("Runs of commands"),
 	{ 'r', 0, "repeat", "N", cli_count, AT(runs),
 	  "run it so often (1; 10 of each where two are compared)", CLI_BRIEF },
@@ -97,10 +109,14 @@ static const struct cli_option rows[] = {
 };
 
 static const struct cli_rule rules[] = {
-	{ .one_of = "pid all COMMAND", .why = "choose one target: -p, -a or -- COMMAND" },
+	{ .one_of = "pid all cgroup COMMAND",
+	  .why = "choose one target: -p, -a, -G or -- COMMAND" },
+	{ .one_of = "per-thread per-process per-cpu per-cgroup",
+	  .why = "counts are told apart by one thing: choose one --per-..." },
 	{ .all = "duration", .any = "COMMAND",
-	  .why = "-d is for -p and -a; a command is counted until it ends (timeout(1) ends it)" },
-	{ .all = "repeat", .any = "pid all",
+	  .why = "-d is for what runs already; a command is counted until it ends (timeout(1) "
+		 "ends it)" },
+	{ .all = "repeat", .any = "pid all cgroup",
 	  .why = "-r repeats a command, not a target that runs" },
 	{ .one_of = "show-output hide-output",
 	  .why = "--show-output and --hide-output exclude each other" },
@@ -125,17 +141,30 @@ static int take_commands(struct stat_command *s, char **argv, struct error *e)
 	return 0;
 }
 
+static enum tally_by told_apart(const struct options *o)
+{
+	return o->per_thread	? TALLY_BY_THREAD
+	       : o->per_process ? TALLY_BY_PROCESS
+	       : o->per_cpu	? TALLY_BY_CPU
+	       : o->per_cgroup	? TALLY_BY_CGROUP
+				: TALLY_BY_NOTHING;
+}
+
 static int check(struct stat_command *s, struct error *e)
 {
-	if (!s->argv[0] && !s->o.pids.n && !s->o.all)
+	s->results.by = told_apart(&s->o);
+	if (!s->argv[0] && !s->o.pids.n && !s->o.all && !s->o.cgroup)
 		return error_set(e, STATUS_USAGE, -EINVAL,
-				 "nothing to count: ebprof stat -- COMMAND, -p PID or -a");
+				 "nothing to count: ebprof stat -- COMMAND, -p PID, -G CGROUP "
+				 "or -a");
 	if (s->o.pids.n > 1)
 		return error_set(e, STATUS_USAGE, -EINVAL, "-p takes one process here");
 	if (s->o.runs > RUNS_MAX || s->o.warmup > RUNS_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "at most %d runs", RUNS_MAX);
 	if (s->o.interval && (s->argv[1] || s->o.runs > 1))
 		return error_set(e, STATUS_USAGE, -EINVAL, "-I is for what runs once");
+	if (s->results.by && (s->argv[1] || s->o.runs > 1))
+		return error_set(e, STATUS_USAGE, -EINVAL, "--per-... is for what runs once");
 	if (s->o.format && strcmp(s->o.format, "table") && strcmp(s->o.format, "json"))
 		return error_set(e, STATUS_USAGE, -EINVAL, "-f %s: there are table and json",
 				 s->o.format);
@@ -179,77 +208,67 @@ static int find_events(struct stat_command *s, struct error *e)
 	for (size_t i = 0; i < s->o.events.n && !err; i++)
 		err = add_events(s, s->o.events.v[i], tracefs_events(&t), e);
 	tracefs_close(&t);
-	return s->o.events.n || err ? err : add_events(s, defaults, NULL, e);
+	if (!err && !s->o.events.n)
+		err = add_events(s, defaults, NULL, e);
+	if (!err && (s->results.by || s->o.cgroup) && s->n_events > TALLY_EVENTS)
+		return error_set(e, STATUS_USAGE, -EINVAL, "at most %d events with -G and --per-...",
+				 TALLY_EVENTS);
+	return err;
 }
 
-static void make_measures(struct stat_command *s)
+/* The cgroup of -G; cgroups that are told apart are of its hierarchy. */
+static int find_cgroup(struct stat_command *s, struct error *e)
 {
-	static const struct measure own[OF_COMMANDS] = {
-		[ELAPSED] = { .name = "elapsed", .unit = SERIES_NS },
-		[USER] = { .name = "user", .unit = SERIES_NS },
-		[SYSTEM] = { .name = "system", .unit = SERIES_NS },
-		[PEAK] = { .name = "peak memory", .unit = SERIES_BYTES },
-	};
+	const struct target_options o = { .cgroup = s->o.cgroup };
+	int err = o.cgroup ? targets_find(&s->targets, &o, e) : 0;
 
-	s->own = s->argv[0] ? OF_COMMANDS : ELAPSED + 1;
-	for (size_t i = 0; i < s->own; i++)
-		vec_push(&s->measures, own[i]);
-	for (size_t i = 0; i < s->n_events; i++)
-		vec_push(&s->measures,
-			 (struct measure){ .name = s->events[i].name,
-					   .unit = event_is_clock(&s->events[i]) ? SERIES_NS
-										 : SERIES_COUNT });
-	for (size_t i = 0; i < s->measures.n; i++)
-		s->measures.v[i].sides[0].share = s->measures.v[i].sides[1].share = 1;
+	if (o.cgroup)
+		memcpy(s->controller, s->targets.cgroup.controller, sizeof(s->controller));
+	else
+		cgroup_hierarchy(s->controller, sizeof(s->controller));
+	s->results.controller = s->controller;
+	return err;
+}
+
+/* For one run. */
+static struct counters *new_counters(struct stat_command *s)
+{
+	struct counters *c = counters_new(s->events, s->n_events);
+
+	if (s->results.by || s->o.cgroup)
+		counters_tell_apart(c, s->results.by, s->targets.cgroup.id, s->controller);
+	return c;
 }
 
 /* --- Counting. ----------------------------------------------------------------------- */
 
-static void add(struct series *s, double value)
+static void show_parts_interval(struct stat_command *s, double seconds)
 {
-	vec_push(&s->v, value);
-}
+	struct stat_parts now = stat_parts_new(s->counting, s->results.by, s->n_events, s->controller);
 
-static void take_counts(struct stat_command *s, const struct counters *c, int side)
-{
-	for (size_t i = 0; i < s->n_events; i++) {
-		struct series *to = &s->measures.v[s->own + i].sides[side];
-		struct counted got = counters_read(c, i);
-
-		to->absent = counters_absent(c, i);
-		if (to->absent || got.share <= 0)
-			continue;
-		add(to, got.value);
-		to->share = got.share < to->share ? got.share : to->share;
-	}
-	s->user_only |= counters_user_only(c);
-}
-
-static void take_run(struct stat_command *s, const struct run *r, int side)
-{
-	const double own[OF_COMMANDS] = {
-		[ELAPSED] = (double)r->elapsed, [USER] = (double)r->user,
-		[SYSTEM] = (double)r->system, [PEAK] = (double)r->peak,
-	};
-
-	for (size_t i = 0; i < OF_COMMANDS; i++)
-		add(&s->measures.v[i].sides[side], own[i]);
+	stat_parts_interval(&now, &s->last_parts, s->results.measures.v,
+			    s->results.measures.n, seconds);
+	stat_parts_free(&s->last_parts);
+	s->last_parts = now;
 }
 
 /* What was counted since the last interval. */
 static void show_interval(void *ctx, uint64_t elapsed)
 {
 	struct stat_command *s = ctx;
+	double seconds = (double)elapsed / (double)SECOND;
 	char cell[64];
 
-	for (size_t i = 0; i < s->n_events; i++) {
+	counters_look(s->counting);
+	if (s->results.by)
+		show_parts_interval(s, seconds);
+	for (size_t i = 0; i < s->n_events && !s->results.by; i++) {
 		double value = counters_read(s->counting, i).value;
 
 		if (counters_absent(s->counting, i))
 			continue;
-		printf("%12.3f s  %-24s  %14s\n", (double)elapsed / (double)SECOND,
-		       s->events[i].name,
-		       stat_value(s->measures.v[s->own + i].unit, value - s->last[i], cell,
+		printf("%12.3f s  %-24s  %14s\n", seconds, s->events[i].name,
+		       stat_value(s->results.measures.v[s->results.own + i].unit, value - s->last[i], cell,
 				  sizeof(cell)));
 		s->last[i] = value;
 	}
@@ -261,7 +280,7 @@ static int run_once(struct stat_command *s, int side, int counts, struct error *
 	const struct run_ticks ticks = { s->o.interval, show_interval, s };
 	int once = s->o.runs == 1 && !s->argv[1] && !s->o.warmup;
 	int hidden = s->o.hide_output || (!s->o.show_output && !once);
-	struct counters *c = counters_new(s->events, s->n_events);
+	struct counters *c = new_counters(s);
 	struct run r = { 0 };
 	int err;
 
@@ -275,8 +294,8 @@ static int run_once(struct stat_command *s, int side, int counts, struct error *
 				"same, --show-output shows what it says",
 				s->argv[side][0], r.status);
 	if (!err && counts && (once || !s->loop.asked)) {
-		take_counts(s, c, side);
-		take_run(s, &r, side);
+		stat_results_add_counts(&s->results, c, side);
+		stat_results_add_run(&s->results, &r, side);
 	}
 	counters_free(c);
 	return err;
@@ -300,7 +319,7 @@ static int run_all(struct stat_command *s, struct error *e)
 		for (int k = 0; k < sides && !err && !s->loop.asked; k++)
 			err = run_once(s, sides == 2 ? (k + (int)(i & 1)) & 1 : 0,
 				       i >= s->o.warmup, e);
-		s->done += i >= s->o.warmup && !err && (!s->loop.asked || s->o.runs == 1);
+		s->results.done += i >= s->o.warmup && !err && (!s->loop.asked || s->o.runs == 1);
 	}
 	if (isatty(STDERR_FILENO) && all > 1)
 		fprintf(stderr, "\r\033[K");
@@ -310,7 +329,7 @@ static int run_all(struct stat_command *s, struct error *e)
 static int count_beside(struct stat_command *s, struct error *e)
 {
 	const struct run_ticks ticks = { s->o.interval, show_interval, s };
-	struct counters *c = counters_new(s->events, s->n_events);
+	struct counters *c = new_counters(s);
 	pid_t pid = s->o.pids.n ? s->o.pids.v[0] : 0;
 	int err = pid ? counters_of_process(c, pid, e) : counters_of_machine(c, e);
 	uint64_t took;
@@ -318,9 +337,9 @@ static int count_beside(struct stat_command *s, struct error *e)
 	if (!err) {
 		s->counting = c;
 		took = run_beside(c, pid, s->o.duration, &s->loop, &ticks);
-		add(&s->measures.v[ELAPSED].sides[0], (double)took);
-		take_counts(s, c, 0);
-		s->done = 1;
+		stat_results_add_time(&s->results, took);
+		stat_results_add_counts(&s->results, c, 0);
+		s->results.done = 1;
 	}
 	counters_free(c);
 	return err;
@@ -336,6 +355,8 @@ static void title(const struct stat_command *s, int side, char *to, size_t size)
 
 	if (s->o.all)
 		snprintf(raw, sizeof(raw), "the whole machine");
+	else if (s->o.cgroup)
+		snprintf(raw, sizeof(raw), "cgroup %.400s", s->targets.cgroup.path);
 	else if (s->o.pids.n)
 		snprintf(raw, sizeof(raw), "process %d", s->o.pids.v[0]);
 	for (size_t i = 0; s->argv[side] && s->argv[side][i] && n < sizeof(raw) - 1; i++)
@@ -344,57 +365,33 @@ static void title(const struct stat_command *s, int side, char *to, size_t size)
 	text_clean(to, size, raw);
 }
 
-/* Pairs of which one was not finished do not count. */
-static void drop_halves(struct stat_command *s)
+static void say_what_lacks(const struct stat_command *s, size_t absent)
 {
-	for (size_t i = 0; i < s->measures.n; i++)
-		for (int side = 0; side < 2; side++) {
-			struct series *x = &s->measures.v[i].sides[side];
-
-			x->v.n = x->v.n < s->done ? x->v.n : s->done;
-		}
-}
-
-static void say_what_lacks(const struct stat_command *s)
-{
-	size_t absent = 0;
-
-	for (size_t i = s->own; i < s->measures.n; i++)
-		absent += s->measures.v[i].sides[0].absent != 0;
 	if (absent && !s->o.events.n)
 		fputs("ebprof: no cycles, instructions and the like: this CPU or virtual machine "
 		      "does not count them\n",
 		      stderr);
-	if (s->user_only)
+	if (s->results.user_only)
 		fputs("ebprof: what happened in the kernel is not counted: that needs root, or "
 		      "kernel.perf_event_paranoid at 1\n",
 		      stderr);
-}
-
-/* Of the default events those that are missing are said once, not in rows. */
-static void drop_absent(struct stat_command *s)
-{
-	size_t kept = s->own;
-
-	for (size_t i = s->own; i < s->measures.n && !s->o.events.n; i++)
-		if (!s->measures.v[i].sides[0].absent)
-			s->measures.v[kept++] = s->measures.v[i];
-	if (!s->o.events.n)
-		s->measures.n = kept;
+	if (s->results.lost)
+		fputs("ebprof: there were too many to tell all apart: some counts are missing\n",
+		      stderr);
 }
 
 static int write_result(struct stat_command *s, struct sink *to, struct error *e)
 {
 	char titles[2][TITLE_MAX];
 	struct stat_result r = { .titles = { titles[0], s->argv[1] ? titles[1] : NULL },
-				 .runs = s->done };
+				 .runs = s->results.done,
+				 .parts = s->results.by ? &s->results.parts : NULL };
 	int err;
 
-	say_what_lacks(s);
-	drop_halves(s);
-	drop_absent(s);
-	r.measures = s->measures.v;
-	r.n = s->measures.n;
+	/* Of the default events those that are missing are said once, not in rows. */
+	say_what_lacks(s, stat_results_end(&s->results, !s->o.events.n));
+	r.measures = s->results.measures.v;
+	r.n = s->results.measures.n;
 	for (int i = 0; i < 2; i++)
 		title(s, i, titles[i], sizeof(titles[i]));
 	if (s->o.separator)
@@ -420,7 +417,7 @@ static int measure(struct stat_command *s, struct error *e)
 		error_set(e, STATUS_ERROR, err, "cannot watch signals: %s", strerror(-err));
 	else
 		err = s->argv[0] ? run_all(s, e) : count_beside(s, e);
-	if (s->done && (!err || err == -ECANCELED)) {
+	if (s->results.done && (!err || err == -ECANCELED)) {
 		struct error late;
 		int failed = write_result(s, to, err ? &late : e);
 
@@ -432,10 +429,9 @@ static int measure(struct stat_command *s, struct error *e)
 
 static void cleanup(struct stat_command *s)
 {
-	for (size_t i = 0; i < s->measures.n; i++)
-		for (int side = 0; side < 2; side++)
-			vec_free(&s->measures.v[i].sides[side].v);
-	vec_free(&s->measures);
+	stat_results_free(&s->results);
+	stat_parts_free(&s->last_parts);
+	targets_free(&s->targets);
 	vec_free(&s->o.events);
 	vec_free(&s->o.pids);
 	loop_close(&s->loop);
@@ -455,12 +451,14 @@ static int run(const struct cli_command *c, int argc, char **argv)
 		err = check(&s, &e);
 	if (!err)
 		err = find_events(&s, &e);
+	if (!err)
+		err = find_cgroup(&s, &e);
 	/*
 	 * Capabilities stay: nothing of others is read, and an exec that gives root's command more
 	 * of them than it had before would end its counters (begin_new_exec()).
 	 */
 	if (!err) {
-		make_measures(&s);
+		stat_results_begin(&s.results, s.events, s.n_events, s.argv[0] != NULL);
 		err = measure(&s, &e);
 	}
 	cleanup(&s);
@@ -472,7 +470,7 @@ const struct cli_command command_stat = {
 	.summary = "count events of a command or a process; compare two commands",
 	.usage = "stat [OPTION]... [--] COMMAND [ARG]...\n"
 		 "stat [OPTION]... -- OLD [ARG]... --- NEW [ARG]...\n"
-		 "stat [OPTION]... -p PID | -a",
+		 "stat [OPTION]... -p PID | -G CGROUP | -a",
 	.about = "Counts events, with next to no cost, and says how much runs differ. Two commands "
 		 "run in\n"
 		 "turn, and are compared in pairs: what changed, and how sure that is.\n"
@@ -481,7 +479,9 @@ const struct cli_command command_stat = {
 		 "  ebprof stat ./prog                    its time, memory, CPUs, faults, cycles\n"
 		 "  ebprof stat -r 20 -- ./old --- ./new  which is faster, and by how much\n"
 		 "  ebprof stat -p 1234 -d 10 -I 1000     what a process does, second by second\n"
-		 "  ebprof stat -a -e sched:sched_switch -d 5\n",
+		 "  ebprof stat -a -e sched:sched_switch -d 5\n"
+		 "  ebprof stat -p 1234 -d 10 --per-thread  which threads do it\n"
+		 "  ebprof stat -a -d 10 --per-cgroup       which containers and services\n",
 	.rows = rows,
 	.rules = rules,
 	.starts = 1,

@@ -13,7 +13,7 @@
 #include "collect/perf_events.h"
 
 struct counter {
-	int_vec fds;
+	int_vec fds, cpus;	/* a descriptor for each thread, or for each CPU */
 	int absent;
 };
 
@@ -22,6 +22,11 @@ struct counters {
 	size_t n;
 	int user_only;
 	struct counter *v;
+	int apart;			/* by @tallying, which has the events of each CPU */
+	struct tally_options tallying;
+	struct tally *tally;
+	struct tally_part *parts;	/* as of counters_look() */
+	size_t nparts;
 };
 
 struct counters *counters_new(const struct event *events, size_t n)
@@ -40,9 +45,20 @@ void counters_free(struct counters *c)
 		for (size_t k = 0; k < c->v[i].fds.n; k++)
 			close(c->v[i].fds.v[k]);
 		vec_free(&c->v[i].fds);
+		vec_free(&c->v[i].cpus);
 	}
+	tally_free(c->tally);
+	free(c->parts);
 	free(c->v);
 	free(c);
+}
+
+void counters_tell_apart(struct counters *c, enum tally_by by, uint64_t cgroup,
+			 const char *controller)
+{
+	c->apart = 1;
+	c->tallying = (struct tally_options){ .by = by, .cgroup = cgroup,
+					      .controller = controller, .events = c->n };
 }
 
 /* This machine does not have it, or not for such a target. */
@@ -52,14 +68,14 @@ static int is_absent(int err)
 }
 
 /* An event's attributes for counting: what sampling asks for is taken back. */
-static struct perf_event_attr attributes(const struct event *ev, int on_exec)
+static struct perf_event_attr attributes(const struct event *ev, int on_exec, int inherit)
 {
 	struct perf_event_attr attr = event_attr(ev, 0, 0, 1);
 
 	attr.sample_period = 0;
 	attr.disabled = 1;
 	attr.enable_on_exec = on_exec & 1;
-	attr.inherit = 1;
+	attr.inherit = inherit & 1;
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	return attr;
 }
@@ -67,7 +83,7 @@ static struct perf_event_attr attributes(const struct event *ev, int on_exec)
 /* Event @i of @pid on @cpu. Who may not look into the kernel counts what is outside of it. */
 static int open_one(struct counters *c, size_t i, pid_t pid, int cpu, int on_exec)
 {
-	struct perf_event_attr attr = attributes(&c->events[i], on_exec);
+	struct perf_event_attr attr = attributes(&c->events[i], on_exec, pid >= 0);
 	int fd;
 
 	attr.exclude_kernel |= c->user_only & 1;
@@ -80,6 +96,7 @@ static int open_one(struct counters *c, size_t i, pid_t pid, int cpu, int on_exe
 	if (fd < 0)
 		return fd;
 	vec_push(&c->v[i].fds, fd);
+	vec_push(&c->v[i].cpus, cpu);
 	return 0;
 }
 
@@ -105,14 +122,58 @@ static int open_all(struct counters *c, pid_t pid, int cpu, int on_exec, struct 
 	return 0;
 }
 
+/* All events on all CPUs that are online. */
+static int open_on_cpus(struct counters *c, struct error *e)
+{
+	int *cpus, err;
+	size_t n;
+
+	err = perf_online_cpus(NULL, 0, &cpus, &n);
+	if (err)
+		return error_set(e, STATUS_ERROR, err, "cannot list the CPUs: %s", strerror(-err));
+	for (size_t i = 0; i < n && !err; i++)
+		err = open_all(c, -1, cpus[i], 0, e);
+	free(cpus);
+	return err;
+}
+
+/* The same, with the program that tells apart what they count; @targets: of threads to be added. */
+static int open_apart(struct counters *c, int targets, struct error *e)
+{
+	int err = open_on_cpus(c, e);
+
+	if (err)
+		return err;
+	c->tallying.targets = targets;
+	c->tally = tally_new(&c->tallying, e);
+	if (!c->tally)
+		return -EOPNOTSUPP;
+	for (size_t i = 0; i < c->n; i++)
+		for (size_t k = 0; k < c->v[i].fds.n && !err; k++)
+			err = tally_set_event(c->tally, i, c->v[i].cpus.v[k], c->v[i].fds.v[k]);
+	return err ? error_set(e, STATUS_ERROR, err, "cannot hand events to the BPF program: %s",
+			       strerror(-err))
+		   : 0;
+}
+
+static int no_process(pid_t pid, struct error *e)
+{
+	return error_set(e, STATUS_NO_TARGET, -ESRCH, "no process %d", pid);
+}
+
 int counters_of_command(struct counters *c, pid_t pid, struct error *e)
 {
-	int err = open_all(c, pid, -1, 1, e);
+	int err = c->apart ? open_apart(c, 1, e) : open_all(c, pid, -1, 1, e);
 
+	if (!err && c->apart) {
+		err = tally_add_command(c->tally, pid);
+		counters_start(c);
+	}
 	return err == -ESRCH ? error_set(e, STATUS_ERROR, err, "the command is gone") : err;
 }
 
-int counters_of_process(struct counters *c, pid_t pid, struct error *e)
+/* A descriptor for each thread that @pid has; what these start is counted with them. */
+static int open_threads(struct counters *c, pid_t pid, struct error *e)
 {
 	char path[64];
 	struct dirent *d;
@@ -132,23 +193,28 @@ int counters_of_process(struct counters *c, pid_t pid, struct error *e)
 		closedir(dir);
 	if (opened && err == -ESRCH)
 		err = 0;
-	return !opened && (!err || err == -ESRCH)
-		       ? error_set(e, STATUS_NO_TARGET, -ESRCH, "no process %d", pid)
-		       : err;
+	return !opened && (!err || err == -ESRCH) ? no_process(pid, e) : err;
+}
+
+int counters_of_process(struct counters *c, pid_t pid, struct error *e)
+{
+	int err;
+
+	if (!c->apart)
+		return open_threads(c, pid, e);
+	err = open_apart(c, 1, e);
+	if (err)
+		return err;
+	err = tally_add_process(c->tally, pid);
+	return err == -ESRCH ? no_process(pid, e)
+	       : err	     ? error_set(e, STATUS_ERROR, err, "cannot follow the threads of %d: %s",
+					 pid, strerror(-err))
+			     : 0;
 }
 
 int counters_of_machine(struct counters *c, struct error *e)
 {
-	int *cpus, err;
-	size_t n;
-
-	err = perf_online_cpus(NULL, 0, &cpus, &n);
-	if (err)
-		return error_set(e, STATUS_ERROR, err, "cannot list the CPUs: %s", strerror(-err));
-	for (size_t i = 0; i < n && !err; i++)
-		err = open_all(c, -1, cpus[i], 0, e);
-	free(cpus);
-	return err;
+	return c->apart ? open_apart(c, 0, e) : open_on_cpus(c, e);
 }
 
 static void tell_all(const struct counters *c, unsigned long request)
@@ -161,6 +227,8 @@ static void tell_all(const struct counters *c, unsigned long request)
 void counters_start(struct counters *c)
 {
 	tell_all(c, PERF_EVENT_IOC_ENABLE);
+	if (c->tally)
+		tally_start(c->tally);
 }
 
 void counters_stop(struct counters *c)
@@ -178,18 +246,74 @@ int counters_user_only(const struct counters *c)
 	return c->user_only;
 }
 
+void counters_look(struct counters *c)
+{
+	if (!c->tally)
+		return;
+	free(c->parts);
+	c->nparts = tally_read(c->tally, &c->parts);
+}
+
+/* Sums of what counters say: what they counted, scaled to the time that they should have. */
+struct sums {
+	double value, enabled, running;
+};
+
+static void sum_up(struct sums *s, double value, double enabled, double running)
+{
+	if (running <= 0)
+		return;
+	s->value += value * (enabled / running);
+	s->enabled += enabled;
+	s->running += running;
+}
+
+static struct counted counted_of(const struct sums *s)
+{
+	return (struct counted){ s->value, s->enabled > 0 ? s->running / s->enabled : 0 };
+}
+
+static void sum_up_part(struct sums *s, const struct tally_part *part, size_t i)
+{
+	const struct tally_count *got = &part->entry.counts[i];
+
+	sum_up(s, (double)got->value, (double)got->enabled, (double)got->running);
+}
+
 struct counted counters_read(const struct counters *c, size_t i)
 {
-	double value = 0, enabled = 0, running = 0;
+	struct sums s = { 0 };
 
-	for (size_t k = 0; k < c->v[i].fds.n; k++) {
+	for (size_t k = 0; k < c->nparts; k++)
+		sum_up_part(&s, &c->parts[k], i);
+	for (size_t k = 0; k < c->v[i].fds.n && !c->tally; k++) {
 		uint64_t got[3];	/* value, time enabled, time running */
 
-		if (io_read_full(c->v[i].fds.v[k], got, sizeof(got)) != sizeof(got) || !got[2])
-			continue;
-		value += (double)got[0] * ((double)got[1] / (double)got[2]);
-		enabled += (double)got[1];
-		running += (double)got[2];
+		if (io_read_full(c->v[i].fds.v[k], got, sizeof(got)) == sizeof(got))
+			sum_up(&s, (double)got[0], (double)got[1], (double)got[2]);
 	}
-	return (struct counted){ value, enabled > 0 ? running / enabled : 0 };
+	return counted_of(&s);
+}
+
+size_t counters_parts(const struct counters *c)
+{
+	return c->nparts;
+}
+
+const struct tally_part *counters_part(const struct counters *c, size_t part)
+{
+	return &c->parts[part];
+}
+
+struct counted counters_part_read(const struct counters *c, size_t part, size_t i)
+{
+	struct sums s = { 0 };
+
+	sum_up_part(&s, &c->parts[part], i);
+	return counted_of(&s);
+}
+
+int counters_lost(const struct counters *c)
+{
+	return c->tally && tally_lost(c->tally);
 }

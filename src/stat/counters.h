@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "collect/event.h"
+#include "stat/tally.h"
 
 /*
  * What was counted. Where there are more events than the CPU has counters, each has one for a share
@@ -25,6 +26,12 @@ struct counters;
 
 /* @events (@n) stay borrowed. None is opened yet. */
 struct counters *counters_new(const struct event *events, size_t n);
+/*
+ * Before they are opened: counts are told apart as @by says, or are those of a cgroup (@cgroup not
+ * 0; @controller stays borrowed). At most TALLY_EVENTS events.
+ */
+void counters_tell_apart(struct counters *c, enum tally_by by, uint64_t cgroup,
+			 const char *controller);
 /* Closes all. Takes NULL. */
 void counters_free(struct counters *c);
 
@@ -45,7 +52,16 @@ void counters_stop(struct counters *c);
 int counters_absent(const struct counters *c, size_t i);
 /* 1 where this user may count only what happens in user code. */
 int counters_user_only(const struct counters *c);
+/* What follows is what was counted up to now, where counts are told apart; else up to its call. */
+void counters_look(struct counters *c);
 /* What was counted of event @i since they were opened. */
 struct counted counters_read(const struct counters *c, size_t i);
+
+/* What is told apart, as of the last counters_look(): how many, whose, and event @i of one. */
+size_t counters_parts(const struct counters *c);
+const struct tally_part *counters_part(const struct counters *c, size_t part);
+struct counted counters_part_read(const struct counters *c, size_t part, size_t i);
+/* 1 where there were more of them than can be told apart. */
+int counters_lost(const struct counters *c);
 
 #endif

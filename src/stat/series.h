@@ -19,6 +19,7 @@ struct series {
 struct measure {
 	const char *name;	/* "elapsed", an event's */
 	enum series_unit unit;
+	int event;		/* its place among those that are counted; -1: none */
 	struct series sides[2];	/* the second one where two commands are compared */
 };
 

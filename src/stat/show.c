@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "stat/show_parts.h"
 
 #define CELL 48		/* bytes of a value */
 
@@ -193,6 +194,8 @@ void stat_show_table(struct outfile *f, const struct stat_result *r)
 		else
 			show_row(f, r, &r->measures[i]);
 	}
+	if (r->parts)
+		stat_parts_table(f, r);
 }
 
 /* --- For programs. ------------------------------------------------------------------- */
@@ -200,6 +203,11 @@ void stat_show_table(struct outfile *f, const struct stat_result *r)
 static const char *const unit_names[] = {
 	[SERIES_NS] = "ns", [SERIES_BYTES] = "bytes", [SERIES_COUNT] = ""
 };
+
+const char *stat_unit(enum series_unit unit)
+{
+	return unit_names[unit];
+}
 
 static void show_side(struct json *j, const char *key, const struct series *s)
 {
@@ -256,6 +264,8 @@ void stat_show_json(struct outfile *f, const struct stat_result *r)
 	for (size_t i = 0; i < r->n; i++)
 		show_measure(&j, &r->measures[i], r->titles[1] != NULL);
 	json_end(&j);
+	if (r->parts)
+		stat_parts_json(&j, r);
 	json_end(&j);
 	json_newline(&j);
 }
@@ -284,4 +294,6 @@ void stat_show_values(struct outfile *f, const struct stat_result *r, const char
 				       v.mean > 0 ? 100 * v.deviation / v.mean : 0, x,
 				       elapsed * s->share, x, 100 * s->share, x, x);
 		}
+	if (r->parts)
+		stat_parts_values(f, r, elapsed, separator);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/outfile.h"
+#include "stat/parts.h"
 #include "stat/series.h"
 
 struct stat_result {
@@ -14,6 +15,7 @@ struct stat_result {
 	size_t n;
 	const char *titles[2];		/* what was measured, clean; [1] NULL: one alone */
 	size_t runs;			/* of each side */
+	const struct stat_parts *parts;	/* NULL: counts are not told apart */
 };
 
 void stat_show_table(struct outfile *f, const struct stat_result *r);
@@ -24,6 +26,8 @@ void stat_show_json(struct outfile *f, const struct stat_result *r);
  */
 void stat_show_values(struct outfile *f, const struct stat_result *r, const char *separator);
 
+/* As programs read it: "ns", "bytes", "". */
+const char *stat_unit(enum series_unit unit);
 /* @value with its unit: "12.3 ms", "4.5 MiB", "1,234". Returns @buf of @size bytes. */
 const char *stat_value(enum series_unit unit, double value, char *buf, size_t size);
 

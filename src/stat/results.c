@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "stat/results.h"
+
+/* What getrusage(2) and the clock tell, before the events. */
+enum { ELAPSED, USER, SYSTEM, PEAK, OF_COMMANDS };
+
+void stat_results_begin(struct stat_results *r, const struct event *events, size_t n,
+			int of_command)
+{
+	static const struct measure own[OF_COMMANDS] = {
+		[ELAPSED] = { .name = "elapsed", .unit = SERIES_NS, .event = -1 },
+		[USER] = { .name = "user", .unit = SERIES_NS, .event = -1 },
+		[SYSTEM] = { .name = "system", .unit = SERIES_NS, .event = -1 },
+		[PEAK] = { .name = "peak memory", .unit = SERIES_BYTES, .event = -1 },
+	};
+
+	r->own = of_command ? OF_COMMANDS : ELAPSED + 1;
+	for (size_t i = 0; i < r->own; i++)
+		vec_push(&r->measures, own[i]);
+	for (size_t i = 0; i < n; i++)
+		vec_push(&r->measures,
+			 (struct measure){ .name = events[i].name, .event = (int)i,
+					   .unit = event_is_clock(&events[i]) ? SERIES_NS
+									      : SERIES_COUNT });
+	for (size_t i = 0; i < r->measures.n; i++)
+		r->measures.v[i].sides[0].share = r->measures.v[i].sides[1].share = 1;
+}
+
+static void add(struct series *s, double value)
+{
+	vec_push(&s->v, value);
+}
+
+void stat_results_add_time(struct stat_results *r, uint64_t elapsed)
+{
+	add(&r->measures.v[ELAPSED].sides[0], (double)elapsed);
+}
+
+void stat_results_add_run(struct stat_results *r, const struct run *run, int side)
+{
+	const double own[OF_COMMANDS] = {
+		[ELAPSED] = (double)run->elapsed, [USER] = (double)run->user,
+		[SYSTEM] = (double)run->system, [PEAK] = (double)run->peak,
+	};
+
+	for (size_t i = 0; i < OF_COMMANDS; i++)
+		add(&r->measures.v[i].sides[side], own[i]);
+}
+
+void stat_results_add_counts(struct stat_results *r, struct counters *c, int side)
+{
+	size_t n = r->measures.n - r->own;
+
+	counters_look(c);
+	for (size_t i = 0; i < n; i++) {
+		struct series *to = &r->measures.v[r->own + i].sides[side];
+		struct counted got = counters_read(c, i);
+
+		to->absent = counters_absent(c, i);
+		if (to->absent || got.share <= 0)
+			continue;
+		add(to, got.value);
+		to->share = got.share < to->share ? got.share : to->share;
+	}
+	r->user_only |= counters_user_only(c);
+	r->lost |= counters_lost(c);
+	if (r->by)
+		r->parts = stat_parts_new(c, r->by, n, r->controller);
+}
+
+size_t stat_results_end(struct stat_results *r, int drop_absent)
+{
+	size_t kept = 0, absent = 0;
+
+	for (size_t i = 0; i < r->measures.n; i++) {
+		struct measure *m = &r->measures.v[i];
+
+		for (int side = 0; side < 2; side++)
+			if (m->sides[side].v.n > r->done)
+				m->sides[side].v.n = r->done;
+		absent += m->sides[0].absent != 0;
+		if (!m->sides[0].absent || !drop_absent)
+			r->measures.v[kept++] = *m;
+	}
+	r->measures.n = kept;
+	return absent;
+}
+
+void stat_results_free(struct stat_results *r)
+{
+	for (size_t i = 0; i < r->measures.n; i++)
+		for (int side = 0; side < 2; side++)
+			vec_free(&r->measures.v[i].sides[side].v);
+	vec_free(&r->measures);
+	stat_parts_free(&r->parts);
+}
