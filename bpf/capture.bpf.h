@@ -192,9 +192,6 @@ static __always_inline int rescue(const void *ctx, enum capture_at at, struct un
 	leaf_registers(ctx, at, &r->regs);
 	r->lang_id = announce_lang(s, native);
 	mark_stop(r, s, native);
-	/* The count of an interval comes when it ends; this record has its stack alone. */
-	if (EBP_COUNTS_LATER(key->kind))
-		key->user_id = hash_step(hash_step(config.seed, key->tid), bpf_ktime_get_ns()) | 1;
 	return !send_for_rescue(r, key);
 }
 
@@ -305,6 +302,7 @@ static __always_inline int capture_user_later(void *ctx, struct ebp_key *key,
 		return 0;
 	if (!send_for_rescue(r, key))
 		return RESCUED;
+	key->user_id = 0;
 	key->result = EBP_UNSENT;
 	return 0;
 }

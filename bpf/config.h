@@ -59,6 +59,11 @@ struct ebp_probes_config {
 	__u8 user;
 };
 
+struct ebp_meters_config {
+	__u32 n;		/* at most EBP_METERS_MAX */
+	__u32 cpus;		/* possible ones: meter i of a CPU is at i * cpus + CPU */
+};
+
 struct ebp_config {
 	__u64 seed;		/* of all hashes, so nobody can make two stacks collide */
 	__u32 frames;		/* at most EBP_FRAMES_MAX and kernel.perf_event_max_stack */
@@ -76,6 +81,7 @@ struct ebp_config {
 	struct ebp_waits_config waits;
 	struct ebp_alloc_config alloc;
 	struct ebp_probes_config probes;
+	struct ebp_meters_config meters;
 };
 
 #endif

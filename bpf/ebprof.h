@@ -19,6 +19,7 @@
 /* words of one user stack: its native frames, and those of an interpreter behind them */
 #define EBP_WORDS_MAX	2047
 #define EBP_SELF_MAX	8	/* processes of ebprof */
+#define EBP_METERS_MAX	8	/* events that are counted beside one that is sampled */
 #define EBP_CPUS_MAX	8192	/* NR_CPUS of the largest distribution kernels */
 
 /* A program in a process: tells reused PIDs and each exec apart. */
@@ -75,6 +76,11 @@ enum ebp_kind {
 	EBP_RUNNING,		/* the time that it ran beside */
 	EBP_ALLOCATED,		/* allocations: it allocated a block of memory */
 	EBP_PROBED,		/* probes: an event of class @class was hit */
+	/*
+	 * samples whose CPU has meters; of class 0 the sample itself, of a higher one what meter
+	 * @class - 1 counted for it
+	 */
+	EBP_METERED,
 	EBP_KINDS,
 };
 
@@ -112,7 +118,7 @@ _Static_assert(sizeof(struct ebp_key) == 72, "wire");
 /* Value of the count maps. */
 struct ebp_count {
 	__u64 n;		/* samples, or intervals */
-	__u64 ns;		/* of intervals: how long they were together */
+	__u64 ns;		/* how long intervals were together; the value of a meter */
 };
 _Static_assert(sizeof(struct ebp_count) == 16, "wire");
 

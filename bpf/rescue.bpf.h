@@ -118,7 +118,7 @@ __noinline int copy_stack(__u64 sp)
 }
 
 /* 0 where it was sent, and is no concern of ours any more. */
-static __always_inline int send_for_rescue(struct ebp_rescue *r, const struct ebp_key *key)
+static __always_inline int send_for_rescue(struct ebp_rescue *r, struct ebp_key *key)
 {
 	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	int urgent = key->result == EBP_NO_MAPPING || waiting >= config.ring_wake;
@@ -130,6 +130,9 @@ static __always_inline int send_for_rescue(struct ebp_rescue *r, const struct eb
 	 */
 	if (waiting >= 7 * (__u64)config.ring_wake / 2)
 		return -1;
+	/* What is counted later has an id by which its count finds the stack of this record. */
+	if (EBP_COUNTS_LATER(key->kind))
+		key->user_id = hash_step(hash_step(config.seed, key->tid), bpf_ktime_get_ns()) | 1;
 	size = copy_stack(r->stop.n ? r->stop.sp : r->regs.r[REG_SP] - RED_ZONE);
 	r->head.n = size;
 	r->head.type = EBP_RESCUE;

@@ -5,6 +5,7 @@
 
 #include "bpf/capture.bpf.h"
 #include "bpf/filter.bpf.h"
+#include "bpf/meters.bpf.h"
 
 /*
  * Of each CPU: how many programs on uprobes work with its memory. They may be interrupted, and
@@ -47,6 +48,8 @@ static __always_inline int sample_find(struct sample *x, int by_cgroup)
 	x->key.process.start = x->task.start;
 	x->key.tid = id;
 	bpf_get_current_comm(x->key.comm, sizeof(x->key.comm));
+	if (config.meters.n)
+		x->key.kind = EBP_METERED;
 	capture_process(&x->capture, &x->key);
 	return 1;
 }
@@ -65,18 +68,20 @@ static __always_inline int sample_begin(struct sample *x, int by_cgroup)
  * stack that user space makes is a sample of its own, or (EBP_COUNTS_LATER) has the id that is
  * counted.
  */
-static __always_inline void sample_end(const struct sample *x, int outcome, struct ebp_count worth)
+static __always_inline void sample_end(struct sample *x, int outcome, struct ebp_count worth)
 {
 	struct ebp_counters *c = x->capture.counters;
 
 	if (outcome == RESCUED)
 		c->sent++;
-	if (outcome == RESCUED && !EBP_COUNTS_LATER(x->key.kind))
+	if (outcome == RESCUED && !EBP_COUNTS_LATER(x->key.kind)) {
 		keep(c, worth.n);
-	else if (outcome && outcome != RESCUED)
+	} else if (outcome && outcome != RESCUED) {
 		c->lost[EBP_LOST_RING] += worth.n;
-	else
+	} else {
 		record(c, &x->key, worth);
+		count_meters(&x->key);
+	}
 }
 
 /* All between these two. */

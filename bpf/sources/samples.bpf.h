@@ -11,6 +11,7 @@ static __always_inline int on_clock_or_counter(struct bpf_perf_event_data *ctx, 
 	struct sample x;
 
 	note_hit(REGS_PC(&ctx->regs));
+	read_meters();
 	if (sample_begin(&x, by_cgroup))
 		sample_stacks(ctx, hit_kernel(ctx) ? AT_KERNEL : AT_USER, &x);
 	return 0;
@@ -35,7 +36,10 @@ static __always_inline int sample_skipped(void *ctx, const void *timer, int by_c
 	__u32 n, first;
 	int err = 0;
 
-	if (!was_skipped(ctx, timer) || !sample_begin(&x, by_cgroup))
+	if (!was_skipped(ctx, timer))
+		return 0;
+	read_meters();
+	if (!sample_begin(&x, by_cgroup))
 		return 0;
 	if (config.kernel) {
 		n = kernel_frames(ctx, x.capture.stack->frames);

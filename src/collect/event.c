@@ -363,6 +363,20 @@ int event_parse(const char *name, const char *tracefs, struct event *out, struct
 	return err;
 }
 
+int event_next(const char **list, char *name, size_t size)
+{
+	size_t n = 0;
+
+	if (!**list)
+		return 0;
+	/* The terms of PMU/TERM,TERM/ have commas, too. */
+	for (int inside = 0; (*list)[n] && ((*list)[n] != ',' || inside); n++)
+		inside ^= (*list)[n] == '/';
+	snprintf(name, size, "%.*s", (int)(n < size ? n : 0), *list);
+	*list += n + ((*list)[n] == ',');
+	return 1;
+}
+
 /* --- All of them. ------------------------------------------------------------ */
 /* Names of the folders in @path, sorted; free() each and all. 0 where there is none. */
 static size_t folders(const char *path, struct dirent ***entries)

@@ -12,6 +12,7 @@
 #define EBPROF_EVENT_H
 
 #include <linux/perf_event.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -32,6 +33,12 @@ struct event {
  * missing or unreadable (@e says how to mount it). All fill @e.
  */
 int event_parse(const char *name, const char *tracefs, struct event *out, struct error *e);
+
+/*
+ * The next name of *@list, whose names have commas between them, to @name (@size bytes); an empty
+ * one where it does not fit. 0 where there is no more.
+ */
+int event_next(const char **list, char *name, size_t size);
 
 typedef void event_show(void *ctx, const struct event *ev);
 /*

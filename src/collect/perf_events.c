@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/perf_events.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -25,6 +26,8 @@ struct perf_events {
 	int prog_fd;
 	int linked;		/* the program is on the event by a link, with this */
 	uint64_t cookie;
+	int map;		/* has the events from @first on; -1: none has */
+	uint32_t first;
 	VEC(struct per_cpu) cpus;
 };
 
@@ -69,6 +72,7 @@ struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t
 	p->attr.disabled = 1;
 	p->also = also;
 	p->prog_fd = prog_fd;
+	p->map = -1;
 	if (cpus) {
 		p->only = xcalloc(ncpus, sizeof(*cpus));
 		memcpy(p->only, cpus, ncpus * sizeof(*cpus));
@@ -81,6 +85,12 @@ void perf_events_set_cookie(struct perf_events *p, uint64_t cookie)
 {
 	p->linked = 1;
 	p->cookie = cookie;
+}
+
+void perf_events_set_map(struct perf_events *p, int map, uint32_t first)
+{
+	p->map = map;
+	p->first = first;
 }
 
 int perf_events_try(struct perf_events *p)
@@ -156,6 +166,13 @@ static int has_cpu(const struct perf_events *p, int cpu)
 	return 0;
 }
 
+static int put_into_map(const struct perf_events *p, int cpu, int fd)
+{
+	uint32_t at = p->first + (uint32_t)cpu;
+
+	return bpf_map_update_elem(p->map, &at, &fd, BPF_ANY) ? -errno : 0;
+}
+
 /*
  * The event of @config on @cpu, which counts. Its descriptor or a negative errno; in *@link that of
  * its link, where it has one.
@@ -171,8 +188,10 @@ static int start_one(const struct perf_events *p, uint64_t config, int cpu, int 
 		return fd;
 	if (p->linked)
 		err = *link = event_link(fd, p->prog_fd, p->cookie);
-	else if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, p->prog_fd))
+	else if (p->prog_fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, p->prog_fd))
 		err = -errno;
+	if (err >= 0 && p->map >= 0)
+		err = put_into_map(p, cpu, fd);
 	if (err >= 0 && !ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return fd;
 	err = err < 0 ? err : -errno;

@@ -25,7 +25,7 @@ struct perf_events;
 
 /*
  * @attr is copied; @also: the config of the second event, 0: none; @cpus as for perf_online_cpus;
- * @prog_fd is borrowed.
+ * @prog_fd is borrowed; -1: none.
  */
 struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t also,
 				    const int *cpus, size_t ncpus, int prog_fd);
@@ -35,6 +35,11 @@ void perf_events_free(struct perf_events *p);
  * a second event.
  */
 void perf_events_set_cookie(struct perf_events *p, uint64_t cookie);
+/*
+ * Before the first event is opened: each is put into @map (a BPF_MAP_TYPE_PERF_EVENT_ARRAY) at
+ * @first + its CPU. @map is borrowed.
+ */
+void perf_events_set_map(struct perf_events *p, int map, uint32_t first);
 /*
  * Whether the event can be had on a CPU that is online: 0 or a negative errno. What its sample_type
  * asks for is left out where the kernel is too old for it.

@@ -182,19 +182,17 @@ static const char defaults[] = "task-clock,context-switches,cpu-migrations,page-
 static int add_events(struct stat_command *s, const char *list, const char *tracefs,
 		      struct error *e)
 {
-	while (*list) {
-		char name[sizeof(((struct event *)0)->name)];
-		size_t n = strcspn(list, ",");
+	char name[sizeof(((struct event *)0)->name)];
+
+	while (event_next(&list, name, sizeof(name))) {
 		int err;
 
 		if (s->n_events == EVENTS_MAX)
 			return error_set(e, STATUS_USAGE, -EINVAL, "at most %d events", EVENTS_MAX);
-		snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : 0), list);
 		err = event_parse(name, tracefs, &s->events[s->n_events], e);
 		if (err)
 			return err;
 		s->n_events++;
-		list += n + (list[n] == ',');
 	}
 	return 0;
 }
@@ -211,8 +209,8 @@ static int find_events(struct stat_command *s, struct error *e)
 	if (!err && !s->o.events.n)
 		err = add_events(s, defaults, NULL, e);
 	if (!err && (s->results.by || s->o.cgroup) && s->n_events > TALLY_EVENTS)
-		return error_set(e, STATUS_USAGE, -EINVAL, "at most %d events with -G and --per-...",
-				 TALLY_EVENTS);
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "at most %d events with -G and --per-...", TALLY_EVENTS);
 	return err;
 }
 
@@ -244,7 +242,8 @@ static struct counters *new_counters(struct stat_command *s)
 
 static void show_parts_interval(struct stat_command *s, double seconds)
 {
-	struct stat_parts now = stat_parts_new(s->counting, s->results.by, s->n_events, s->controller);
+	struct stat_parts now = stat_parts_new(s->counting, s->results.by, s->n_events,
+					       s->controller);
 
 	stat_parts_interval(&now, &s->last_parts, s->results.measures.v,
 			    s->results.measures.n, seconds);
@@ -257,6 +256,7 @@ static void show_interval(void *ctx, uint64_t elapsed)
 {
 	struct stat_command *s = ctx;
 	double seconds = (double)elapsed / (double)SECOND;
+	const struct measure *m = s->results.measures.v + s->results.own;
 	char cell[64];
 
 	counters_look(s->counting);
@@ -268,8 +268,7 @@ static void show_interval(void *ctx, uint64_t elapsed)
 		if (counters_absent(s->counting, i))
 			continue;
 		printf("%12.3f s  %-24s  %14s\n", seconds, s->events[i].name,
-		       stat_value(s->results.measures.v[s->results.own + i].unit, value - s->last[i], cell,
-				  sizeof(cell)));
+		       stat_value(m[i].unit, value - s->last[i], cell, sizeof(cell)));
 		s->last[i] = value;
 	}
 	fflush(stdout);

@@ -37,6 +37,7 @@ void source_options_free(struct source_options *o)
 	vec_free(&o->allocations.allocators);
 	vec_free(&o->samples.events);
 	vec_free(&o->samples.filters);
+	vec_free(&o->samples.counters);
 	vec_free(&o->probes.filters);
 	vec_free(&o->samples.latency);
 	vec_free(&o->probes.latency);

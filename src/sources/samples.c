@@ -40,7 +40,7 @@ static int count(struct source *source, const struct source_count *c)
 	uint64_t n = c->count.n;
 	uint32_t sample;
 
-	if (c->key->kind != EBP_ON_CPU)
+	if (c->key->kind != EBP_ON_CPU && (c->key->kind != EBP_METERED || c->key->class))
 		return 0;
 	sample = host->sample(host->ctx, c->key, c->time);
 	source_add(source, sample, s->type, n);

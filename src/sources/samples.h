@@ -19,6 +19,7 @@ struct samples_options {
 	VEC(struct event_filter) filters;
 	string_vec latency;		/* functions whose calls are timed */
 	uint64_t slower;		/* ns: of such calls alone stacks are kept; 0: of all */
+	string_vec counters;		/* lists of events that are counted beside it */
 	const char *weight;		/* FIELD[:UNIT] of which hits are worth; NULL: none */
 	const char *by;			/* FIELD by which hits are told apart; NULL: none */
 	const char *name;		/* of that which is sampled; NULL: we choose */

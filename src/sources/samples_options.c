@@ -44,6 +44,9 @@ const struct cli_option samples_rows[] = {
 	{ 0, 0, "by", "FIELD", cli_string, AT(by),
 	  "tell hits apart by the number in a field, argN or retval",
 	  EBPROF_RECORD | EBPROF_TOP },
+	{ 0, 0, "counters", "EVENT[,EVENT...]", cli_strings, AT(counters),
+	  "each sample has what these counted since the last: cycles,instructions",
+	  EBPROF_RECORD },
 	{ 0, 0, "latency", "uprobe:FILE:FUNCTION", cli_strings, AT(latency),
 	  "how long its calls take, by stack: running and waiting; repeatable",
 	  EBPROF_RECORD },
@@ -59,6 +62,9 @@ const struct cli_rule samples_rules[] = {
 	{ .all = "latency", .any = "event filter weight by frequency period timeline",
 	  .why = "--latency is a recording of its own; leave out -e, --filter, --weight, --by, -F, "
 		 "-c and --timeline" },
+	{ .all = "counters", .any = "latency off-cpu wall wakers page-faults",
+	  .why = "--counters is for samples of a clock or another event; leave out what measures "
+		 "otherwise" },
 	{ .all = "latency", .any = "off-cpu wall",
 	  .why = "--latency tells running from waiting itself; leave out --off-cpu and --wall" },
 	{ .one_of = "frequency period",

@@ -2,6 +2,7 @@
 #include "sources/sources.h"
 
 #include "sources/allocations.h"
+#include "sources/meters.h"
 #include "sources/page_faults.h"
 #include "sources/probes.h"
 #include "sources/samples.h"
@@ -9,7 +10,8 @@
 
 /* Allocations may take types back at the end, so theirs are the last ones. */
 const struct source_ops *const source_table[] = {
-	&page_faults_ops, &samples_ops, &waits_ops, &probes_ops, &allocations_ops, NULL,
+	&page_faults_ops, &samples_ops, &meters_ops, &waits_ops, &probes_ops, &allocations_ops,
+	NULL,
 };
 
 /* Calls the function @member of all sources that have it; @it is one in turn. */

@@ -206,10 +206,11 @@ int counters_of_process(struct counters *c, pid_t pid, struct error *e)
 	if (err)
 		return err;
 	err = tally_add_process(c->tally, pid);
-	return err == -ESRCH ? no_process(pid, e)
-	       : err	     ? error_set(e, STATUS_ERROR, err, "cannot follow the threads of %d: %s",
-					 pid, strerror(-err))
-			     : 0;
+	if (err == -ESRCH)
+		return no_process(pid, e);
+	return err ? error_set(e, STATUS_ERROR, err, "cannot follow the threads of %d: %s", pid,
+			       strerror(-err))
+		   : 0;
 }
 
 int counters_of_machine(struct counters *c, struct error *e)

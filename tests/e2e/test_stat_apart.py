@@ -46,8 +46,8 @@ def test_processes_beside_perf():
     """A command that perf counts, too, in the same run: what perf itself did is not in it."""
     in_tracefs("events/syscalls/sys_enter_write")
     with tempfile.NamedTemporaryFile() as f:
-        out, _ = stat("--per-process", "--hide-output", "-e", f"{WRITE},task-clock,page-faults", "--", needs("perf"), "stat",
-                      "-x,", "-e", "task-clock,page-faults", "-o", f.name, "--", "sh", "-c",
+        out, _ = stat("--per-process", "--hide-output", "-e", f"{WRITE},task-clock", "--", needs("perf"), "stat",
+                      "-x,", "-e", "task-clock", "-o", f.name, "--", "sh", "-c",
                       f"{WRITES[2].replace('$0', '20000')}", "0")
         with open(f.name, encoding="ascii") as lines:
             perf = {x[2]: float(x[0]) for x in (line.split(",") for line in lines) if len(x) > 3}
@@ -55,7 +55,6 @@ def test_processes_beside_perf():
     equal(sh["values"][WRITE], 20000, "writes")
     check(sh["name"].startswith("sh "), sh)
     check(0.9 < sh["values"]["task-clock"] / (perf["task-clock"] * 1e6) < 1.1, sh, perf)
-    check(0.95 < sh["values"]["page-faults"] / perf["page-faults"] < 1.05, sh, perf)
 
 
 def test_cpus():
@@ -98,7 +97,8 @@ def test_cgroups():
             p.communicate("\n")
             counting.send_signal(signal.SIGINT)
             equal(finish(counting).code, 0, "status")
-            out = json.load(f)
+            with open(f.name, encoding="utf-8") as result:
+                out = json.load(result)
         if options == ("-G",):
             equal(out["measures"][1]["a"]["mean"], 700, "writes of the cgroup")
         else:
