@@ -13,6 +13,11 @@
 #define AGED 0.6
 #define PRICE_ERROR 0.12	/* of what a trap takes, in a program and where it was measured */
 #define ERROR_MOST 1.0
+/*
+ * By how much of it one slice's rate differs from another's where few are known: as if one more
+ * had been seen that differs so much. Of one slice nothing is known, and two may be alike by chance.
+ */
+#define USUAL_SPREAD 0.15
 
 struct thread {
 	struct ebp_alloc_thread now, was;
@@ -147,10 +152,10 @@ static void owe(struct alloc_threads *t, size_t i)
  */
 static double chance_of(const struct thread *at)
 {
-	double r = at->n / at->w, square = at->nn - 2 * r * at->nw + r * r * at->ww;
+	double r = at->n / at->w, square = at->nn - 2 * r * at->nw + r * r * at->ww,
+	       usual = USUAL_SPREAD * at->n / at->slices;
 
-	return at->slices > 1 && square > 0 ? sqrt(square * at->slices / (at->slices - 1)) / at->n
-					    : 0;
+	return sqrt((square > 0 ? square : 0) + usual * usual) / at->n;
 }
 
 /* Those that have exited go; what is there now is what the next look follows. */

@@ -82,6 +82,29 @@ TEST(each_its_own)
 	alloc_threads_free(t);
 }
 
+/* Of slices that are all alike many tell the rate; one does not, though nothing differs from it. */
+TEST(few_slices)
+{
+	struct ebp_alloc_thread v[] = { { .tid = 1, .start = 1 } };
+	struct alloc_threads *t = alloc_threads_new();
+	struct alloc_scales s;
+
+	look(t, v, 1, 0, 0);
+	for (int slices = 1; slices <= 8; slices++) {
+		v[0].cpu += 20 * MS;
+		v[0].calls += 40;
+		look(t, v, 1, 40, 1);
+		v[0].cpu += 80 * MS;
+		look(t, v, 1, 0, 0);
+		s = alloc_threads_settle(t, slices == 8);
+		free(s.v);
+		if (slices < 3)
+			CHECK(alloc_threads_error(t) > 0.08);
+	}
+	CHECK(alloc_threads_error(t) < 0.05);
+	alloc_threads_free(t);
+}
+
 /*
  * What a thread has left when it exits is owed; and what one did that was met in no slice is
  * guessed, which is an error.
@@ -187,6 +210,7 @@ int main(void)
 {
 	RUN(one_computes);
 	RUN(each_its_own);
+	RUN(few_slices);
 	RUN(exited);
 	RUN(begin_anew);
 	RUN(load);
