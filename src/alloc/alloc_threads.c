@@ -15,7 +15,8 @@
 #define ERROR_MOST 1.0
 /*
  * By how much of it one slice's rate differs from another's where few are known: as if one more
- * had been seen that differs so much. Of one slice nothing is known, and two may be alike by chance.
+ * had been seen that differs so much. Of one slice nothing is known, and two may be alike by
+ * chance.
  */
 #define USUAL_SPREAD 0.15
 

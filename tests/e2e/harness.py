@@ -350,16 +350,27 @@ def stopped(pid):
         os.kill(pid, signal.SIGCONT)
 
 
-def cpu_seconds(pid):
-    """CPU time a process has used, its threads included."""
+def cpu_seconds(pid, children=False):
+    """CPU time a process has used, its threads included; and the children for which it has waited."""
     with open(f"/proc/{pid}/stat") as f:
         fields = f.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11:15 if children else 13])) / os.sysconf("SC_CLK_TCK")
+
 
 def wait_burned(pid, seconds, bound=30):
-    """Until the process has used so much more CPU time: what was asked to be sampled has happened."""
-    goal = cpu_seconds(pid) + seconds
-    wait_for(lambda: cpu_seconds(pid) >= goal, f"{pid} to use {seconds} s of CPU", bound)
+    """Until the process and its children have used so much more CPU time: what was asked to be sampled has happened."""
+    goal = cpu_seconds(pid, True) + seconds
+    wait_for(lambda: cpu_seconds(pid, True) >= goal, f"{pid} to use {seconds} s of CPU", bound)
+
+
+def run_burned(pid, seconds, *args):
+    """Samples a process until it has used so much CPU time, however busy the machine is."""
+    e = start("-p", pid, *args)
+    wait_sampling(e)
+    wait_burned(pid, seconds, 60)
+    e.send_signal(signal.SIGINT)
+    return finish(e)
+
 
 # --- Fixtures. -----------------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ import re
 import signal
 import time
 
-from harness import (Fixture, Profile, check, cpu_seconds, equal, finish, needs, run, start, state, stopped, tree_shares,
-                     wait_burned, wait_for, wait_sampling)
+from harness import (Fixture, Profile, check, cpu_seconds, equal, finish, needs, run, run_burned, start, state, stopped,
+                     tree_shares, wait_burned, wait_for, wait_sampling)
 from unwinding import ROOT, leads_to, rooted, sampled
 
 RATE = ("-F", 999)
@@ -251,7 +251,7 @@ def without_root(frames):
 def too_deep(fixture, *args, names, limit=None, prefix=()):
     """Each stack is the last so many frames of endless recursion, and says so; what is whole was taken on the way down."""
     with Fixture(fixture, *args, prefix=prefix) as f:
-        r = run("-p", f.pid, "-U", "-d", "0.5", *RATE, *(("--max-frames", limit) if limit else ()), timeout=15).ok()
+        r = run_burned(f.pid, 0.5, "-U", *RATE, *(("--max-frames", limit) if limit else ())).ok()
     check(r.summary.taken > 100 and r.summary.lost == 0, r.err)
     equal(set(r.summary.truncated_by), {"depth"}, r.err)
     for s in r.profile:

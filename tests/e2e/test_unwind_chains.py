@@ -266,4 +266,4 @@ def test_tables_of_a_command_stay():
         r = run("-F", 499, "-d", 3, "-U", "--no-rescue", "-o", out, "--", fixture_path("unwind_chain_stripped"), 26)
         with open(out, encoding="utf-8") as f:
             r.out = f.read()
-    whole(r, 0.05, least=500)
+    whole(r, 0.05)

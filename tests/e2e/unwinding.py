@@ -5,7 +5,7 @@ import functools
 import re
 import subprocess
 
-from harness import Fixture, check, equal, fixture_path, needs, run
+from harness import Fixture, check, equal, fixture_path, needs, run_burned
 
 RATE = ("-F", 999, "-d", "0.5s")
 # libc's own functions have names only where there is a debug file of it.
@@ -15,8 +15,10 @@ THREAD_ROOT = [r"(__)?clone3?|\[libc.*\]", r"start_thread|\[libc.*\]"]
 
 
 def sampled(name, *args, options=(), rate=RATE):
+    """What @rate says, but until the fixture has had that duration as CPU time."""
+    *rate, _, duration = rate
     with Fixture(name, *map(str, args)) as f:
-        return run("-p", f.pid, "-U", *rate, *options).ok()
+        return run_burned(f.pid, float(duration.rstrip("s")), "-U", *rate, *options).ok()
 
 
 def whole(result, allowed=0.001, least=100):
