@@ -23,6 +23,8 @@ struct alloc_library {
  * whom that belongs, and nobody else may write it. 0, or a negative errno with @e filled.
  */
 int alloc_library_find(struct alloc_library *l, struct error *e);
+/* The probes go on the second nop of its functions (preload/nops.h). */
+void alloc_library_use_nop10(struct alloc_library *l);
 /*
  * Malloc'd "NAME=VALUE" texts for the command's environment, the last NULL; free() each. @interval:
  * bytes, 0: all.

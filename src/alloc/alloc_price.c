@@ -12,21 +12,29 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "collect/uprobe.h"
+#include "preload/nops.h"
 #include "proc/maps.h"
 
 #define BATCHES 9		/* of calls; the median counts */
 #define BATCH_NS 200000		/* of each, about */
 
+/* From arch/x86/entry/syscalls/syscall_64.tbl: what probes without a trap call. */
+#define SYSCALL_UPROBE 336
+
 /*
- * Two functions of which only the first instruction counts: the kernel acts for one, and runs the
- * other out of line.
+ * Functions of which only the first instruction counts: the kernel acts for one, and runs the
+ * other out of line; and the nops that src/preload/alloc.c has.
  */
 void alloc_price_acted(void);
 void alloc_price_stepped(void);
 #if defined(__x86_64__)
+void alloc_price_nop5(void);
+void alloc_price_nop10(void);
 __asm__(".pushsection .text\n"
 	"alloc_price_acted: .type alloc_price_acted, @function\n push %rbp\n pop %rbp\n ret\n"
 	"alloc_price_stepped: .type alloc_price_stepped, @function\n test %rdi, %rdi\n ret\n"
+	"alloc_price_nop5: .type alloc_price_nop5, @function\n " NOP5 "\n ret\n"
+	"alloc_price_nop10: .type alloc_price_nop10, @function\n " NOP10 "\n ret\n"
 	".popsection\n");
 #else
 __asm__(".pushsection .text\n.balign 4\n"
@@ -86,51 +94,109 @@ struct trial {
 	int file, err;
 };
 
+/* A probe on the entry of each of two functions, and what calls of them take: a link, or -errno. */
+static int try_entries(struct trial *t, void (*first)(void), void (*second)(void))
+{
+	uint64_t offsets[] = { own_offset(first), own_offset(second) };
+	uint64_t cookies[] = { 0, SLOT_STEPPED };
+	struct uprobe_places places = {
+		.file = t->file, .pid = getpid(), .offsets = offsets, .cookies = cookies, .n = 2 };
+	int entry = uprobe_link(t->counter.program, &places, 0);
+
+	if (entry < 0)
+		return entry;
+	t->price->trap[0] = time_of(first);
+	t->price->trap[1] = time_of(second);
+	return entry;
+}
+
+/* 0 where both were seen. */
+static int saw_both(const struct trial *t)
+{
+	uint64_t calls[ALLOC_SLOTS];
+
+	alloc_counter_get(&t->counter, gettid(), calls);
+	return calls[0] && calls[SLOT_STEPPED] ? 0 : -ENOTSUP;
+}
+
 /* Not in the first thread: there are kernels that see no other. */
 static void *try_traps(void *ctx)
 {
-	uint64_t offsets[] = { own_offset(alloc_price_acted), own_offset(alloc_price_stepped) };
-	uint64_t cookies[] = { 0, SLOT_STEPPED }, calls[ALLOC_SLOTS];
 	struct trial *t = ctx;
+	uint64_t offset = own_offset(alloc_price_acted), cookie = 0;
 	struct uprobe_places places = {
-		.file = t->file, .pid = getpid(), .offsets = offsets, .cookies = cookies, .n = 2 };
-	int entry = uprobe_link(t->counter.program, &places, 0), at_return;
+		.file = t->file, .pid = getpid(), .offsets = &offset, .cookies = &cookie, .n = 1 };
+	int entry = try_entries(t, alloc_price_acted, alloc_price_stepped), at_return;
 
 	t->err = entry < 0 ? entry : 0;
 	if (entry < 0)
 		return NULL;
-	t->price->trap[0] = time_of(alloc_price_acted);
-	t->price->trap[1] = time_of(alloc_price_stepped);
 	at_return = uprobe_link(t->counter.program, &places, 1);
 	if (at_return >= 0) {
 		t->price->at_return = time_of(alloc_price_acted) - t->price->trap[0];
 		close(at_return);
 	}
-	alloc_counter_get(&t->counter, gettid(), calls);
-	t->err = at_return < 0 ? at_return : calls[0] && calls[SLOT_STEPPED] ? 0 : -ENOTSUP;
+	t->err = at_return < 0 ? at_return : saw_both(t);
 	close(entry);
 	return NULL;
 }
 
-int alloc_price_measure(struct alloc_price *p)
+/* In a thread of its own. 0 or a negative errno. */
+static int run_trial(void *(*function)(void *), struct trial *t)
 {
-	struct trial t = { .price = p, .file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC) };
 	pthread_t thread;
-	int err = alloc_counter_open(&t.counter);
+	int err = alloc_counter_open(&t->counter);
 
+	t->file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (!err)
-		err = t.file < 0 ? -ENOTSUP : thread_start(&thread, try_traps, &t);
+		err = t->file < 0 ? -errno : thread_start(&thread, function, t);
 	if (!err) {
 		pthread_join(thread, NULL);
-		err = t.err;
+		err = t->err;
 	}
-	if (t.file >= 0)
-		close(t.file);
-	alloc_counter_close(&t.counter);
+	if (t->file >= 0)
+		close(t->file);
+	alloc_counter_close(&t->counter);
+	return err;
+}
+
+int alloc_price_measure(struct alloc_price *p)
+{
+	struct trial t = { .price = p };
+	int err = run_trial(try_traps, &t);
+
 	if (p->at_return < 0)
 		p->at_return = 0;
 	return err ? -ENOTSUP : 0;
 }
+
+#if defined(__x86_64__)
+static void *try_nops(void *ctx)
+{
+	struct trial *t = ctx;
+	int entry = try_entries(t, alloc_price_nop5, alloc_price_nop10);
+
+	t->err = entry < 0 ? entry : saw_both(t);
+	if (entry >= 0)
+		close(entry);
+	return NULL;
+}
+
+int alloc_price_prefers_nop10(void)
+{
+	struct alloc_price p = { 0 };
+	struct trial t = { .price = &p };
+
+	if (syscall(SYSCALL_UPROBE) < 0 && errno == ENOSYS)
+		return 0;
+	return !run_trial(try_nops, &t) && p.trap[1] < p.trap[0];
+}
+#else
+int alloc_price_prefers_nop10(void)
+{
+	return 0;
+}
+#endif
 
 int alloc_price_is_stepped(int file, uint64_t offset)
 {

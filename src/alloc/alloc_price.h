@@ -17,6 +17,11 @@
  */
 int alloc_price_measure(struct alloc_price *p);
 /*
+ * 1 where a probe on a nop of ten bytes is cheaper than on one of five; 0 where it is not, or
+ * cannot be set, or the kernel has but traps. Needs no other thread.
+ */
+int alloc_price_prefers_nop10(void);
+/*
  * 1 where the kernel runs the instruction at @offset of the open @file out of line, and does not
  * act for it (its uprobes.c).
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What `ebprof alloc -- COMMAND` preloads: stands before the allocator, counts bytes in each
- * thread, and calls a function of one instruction for a block that is sampled and for the end of
+ * thread, and calls a function of nops for a block that is sampled and for the end of
  * one. Uprobes are on those two (bpf/sources/allocations.bpf.h), so only samples trap. No file, no
  * socket, no stack is looked at here.
  *
@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "preload/block_table.h"
+#include "preload/nops.h"
 
 #define API __attribute__((visibility("default")))
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -69,11 +70,11 @@ static __thread struct {
 } here __attribute__((tls_model("initial-exec")));
 
 /*
- * --- The two that are probed. A nop of five bytes is what newer kernels probe without a trap. ---
+ * --- The two that are probed, on one of their nops: newer kernels have no trap for these. ---
  */
 
 #ifdef __x86_64__
-#define PROBED ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00"
+#define PROBED NOP5 "\n" NOP10
 #else
 #define PROBED "nop"
 #endif
