@@ -165,6 +165,7 @@ int perf_data_stacks_unwind(struct perf_data_stacks *s, const struct perf_data_p
 			    const struct perf_data_sample *sample, struct unwind_result *out)
 {
 	struct ebp_rescue *r = s->stack;
+	size_t below = BELOW / 8;	/* none on arm64 */
 	uint64_t n = sample->nstack < COPY_MAX ? sample->nstack & ~7ull : COPY_MAX;
 	int err;
 
@@ -173,7 +174,7 @@ int perf_data_stacks_unwind(struct perf_data_stacks *s, const struct perf_data_p
 	find_mappings(s, process, sample->time);
 	r->head.n = (uint32_t)n + BELOW;
 	r->sp = r->regs.r[REG_SP] - BELOW;
-	for (size_t i = 0; i < BELOW / 8; i++)
+	for (size_t i = 0; i < below; i++)
 		r->stack[i] = r->regs.r[REG_FP];
 	if (n)
 		memcpy((char *)r->stack + BELOW, sample->stack, n);
