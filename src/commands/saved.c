@@ -37,6 +37,14 @@ static void say(const char *path, const struct input_notes *notes)
 	if (*notes->damage.text)
 		fprintf(stderr, "ebprof: %s: %s; what can be read of it is shown\n", path,
 			notes->damage.text);
+	if (notes->missing)
+		fprintf(stderr,
+			"ebprof: %s: %" PRIu32 " file%s not here as %s sampled, so %s frames "
+			"have no names: %s%s\n",
+			path, notes->missing, notes->missing > 1 ? "s are" : " is",
+			notes->missing > 1 ? "they were" : "it was",
+			notes->missing > 1 ? "their" : "its", notes->first_missing,
+			notes->missing > 1 ? ", ..." : "");
 	if (notes->copies_left)
 		fprintf(stderr,
 			"ebprof: %s: the user stacks of %" PRIu64 " of %" PRIu64

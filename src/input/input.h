@@ -20,6 +20,8 @@ struct input_notes {
 	uint64_t first;		/* number of the first of them, from 1 */
 	int cut;		/* it is the last line, and the file ends in the middle of it */
 	struct error damage;	/* of a file of which a part was read; its text is "": none */
+	uint32_t missing;	/* files with code that was sampled, that are not here */
+	char first_missing[256];/* the path of one of them, clean */
 	/* samples whose user stacks were copied; of them, not unwound to the end, and not at all */
 	uint64_t copied, copies_cut, copies_left;
 };

@@ -25,6 +25,8 @@ struct perf_data {
 	uint64_t copied;		/* of them, whose stacks perf has copied, */
 	uint64_t cut;			/* that do not lead to their ends, */
 	uint64_t left;			/* or could not be unwound at all */
+	/* Images that have frames, but no file here; the first of them. */
+	uint32_t missing, first_missing;
 };
 
 struct perf_data_made {

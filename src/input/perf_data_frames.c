@@ -8,7 +8,8 @@
 #include "profile/mark.h"
 #include "unwind/result.h"
 
-enum side { SIDE_USER, SIDE_KERNEL, SIDE_GUEST };
+/* Whose code a frame is; of the last the address is a word as the unwinder has it. */
+enum side { SIDE_USER, SIDE_KERNEL, SIDE_GUEST, SIDE_UNWOUND };
 
 /* A sample that is being read. */
 struct walk {
@@ -69,23 +70,53 @@ static uint32_t find_user(const struct walk *w, uint64_t address)
 	return find_in_file(f, m->image, address - m->start + m->offset);
 }
 
+/* Where a word of the unwinder is that has an image (bpf/frame.h). */
+static uint32_t find_unwound(const struct walk *w, uint64_t word)
+{
+	struct perf_data_frames *f = w->f;
+	uint32_t image = EBP_FRAME_IMAGE_OF(word), place = IMAGE_NONE;
+
+	if (image != EBP_IMAGE_NONE)
+		place = perf_data_stacks_image(f->stacks, image);
+	return place == IMAGE_NONE ? location_at(f, 0, FRAME_USER, word, PERF_DATA_NOWHERE)
+				   : find_in_file(f, place,
+						  word & ((1ull << EBP_OFFSET_BITS) - 1));
+}
+
+static uint32_t find_kernel(const struct walk *w, uint64_t address)
+{
+	return location_at(w->f, w->f->kernel_module, FRAME_KERNEL, address, PERF_DATA_IN_KERNEL);
+}
+
+static uint32_t find_guest(const struct walk *w, uint64_t address)
+{
+	return location_at(w->f, 0, FRAME_USER, address, PERF_DATA_NOWHERE);
+}
+
+static uint32_t find_location(const struct walk *w, const struct perf_data_frame *frame)
+{
+	static uint32_t (*const find[])(const struct walk *w, uint64_t address) = {
+		[SIDE_USER] = find_user,
+		[SIDE_KERNEL] = find_kernel,
+		[SIDE_GUEST] = find_guest,
+		[SIDE_UNWOUND] = find_unwound,
+	};
+	uint64_t generation = frame->side == SIDE_USER ? w->process->generation : 0;
+	uint64_t key = hash_pair(generation * 4 + frame->side, frame->address);
+	uint32_t l = hashmap_get(&w->f->locations, key);
+
+	if (l == HASHMAP_NONE) {
+		room_take(&w->f->d->room, 1);
+		l = find[frame->side](w, frame->address);
+		hashmap_set(&w->f->locations, key, l);
+	}
+	return l;
+}
+
 /* Adds the frame at @address. */
 static void add_frame(const struct walk *w, uint64_t address)
 {
-	struct perf_data_frames *f = w->f;
-	uint64_t key = hash_pair((uint64_t)w->process->generation * 4 + w->side, address);
-	uint32_t l = hashmap_get(&f->locations, key);
-
-	if (l == HASHMAP_NONE) {
-		room_take(&f->d->room, 1);
-		l = w->side == SIDE_USER    ? find_user(w, address)
-		    : w->side == SIDE_GUEST ? location_at(f, 0, FRAME_USER, address,
-							  PERF_DATA_NOWHERE)
-					    : location_at(f, f->kernel_module, FRAME_KERNEL,
-							  address, PERF_DATA_IN_KERNEL);
-		hashmap_set(&f->locations, key, l);
-	}
-	vec_push(&f->stack, l);
+	vec_push(&w->f->stack, (struct perf_data_frame){ address, w->side, 0 });
 }
 
 /* The same of an address to which a call returns, whose line is before it. */
@@ -187,26 +218,16 @@ static void add_chain(struct walk *w)
 	}
 }
 
-/* A frame as the unwinder has it (bpf/frame.h). */
-static void add_word(const struct walk *w, uint64_t word)
+static void add_word(struct walk *w, uint64_t word)
 {
-	uint32_t image = EBP_FRAME_IMAGE_OF(word);
-	struct perf_data_frames *f = w->f;
-	uint64_t offset = word & ((1ull << EBP_OFFSET_BITS) - 1);
-	uint32_t place;
+	int of_process = EBP_FRAME_IS_OF_PROCESS(word);
 
-	if (EBP_FRAME_IS_OF_PROCESS(word)) {
-		add_frame(w, word & EBP_ADDRESS_MASK);
-		return;
-	}
-	place = image == EBP_IMAGE_NONE ? IMAGE_NONE : perf_data_stacks_image(f->stacks, image);
-	vec_push(&f->stack, place == IMAGE_NONE
-				    ? location_at(f, 0, FRAME_USER, word, PERF_DATA_NOWHERE)
-				    : find_in_file(f, place, offset));
+	w->side = of_process ? SIDE_USER : SIDE_UNWOUND;
+	add_frame(w, of_process ? word & EBP_ADDRESS_MASK : word);
 }
 
 /* 1 where the sample has a copy of the user's stack, and its frames were added. */
-static int add_copy(const struct walk *w)
+static int add_copy(struct walk *w)
 {
 	struct perf_data_frames *f = w->f;
 
@@ -235,20 +256,59 @@ static enum side side_of(uint16_t misc)
 					       : SIDE_GUEST;
 }
 
-/* The node of the frames in @stack; @cut: the stack goes on, and why that is not known. */
-static uint32_t add_nodes(struct perf_data_frames *f, const char *cut)
+/* The node of the mark that says why a stack is not known to its end. */
+static uint32_t mark_cut(struct perf_data_frames *f, const char *cut)
+{
+	char text[64];
+	uint32_t node;
+
+	snprintf(text, sizeof(text), "[truncated: %s]", cut);
+	node = profile_mark(f->p, 0, text);
+	while (f->d->places.n < profile_view(f->p).nlocations)
+		vec_push(&f->d->places, PERF_DATA_MARK);
+	return node;
+}
+
+/* The node of the frames at the root that @last has, too; *@left: of @now, those without one. */
+static uint32_t common_node(perf_data_stack *now, const perf_data_stack *last, size_t *left)
 {
 	uint32_t node = 0;
-	char mark[64];
+	size_t n = 0;
 
-	if (cut) {
-		snprintf(mark, sizeof(mark), "[truncated: %s]", cut);
-		node = profile_mark(f->p, node, mark);
-		while (f->d->places.n < profile_view(f->p).nlocations)
-			vec_push(&f->d->places, PERF_DATA_MARK);
+	while (n < now->n && n < last->n) {
+		struct perf_data_frame *frame = &now->v[now->n - 1 - n];
+		const struct perf_data_frame *known = &last->v[last->n - 1 - n];
+
+		if (frame->address != known->address || frame->side != known->side)
+			break;
+		node = frame->node = known->node;
+		n++;
 	}
-	for (size_t i = f->stack.n; i-- > 0 && room_take(&f->d->room, 0);)
-		node = room_node(&f->d->room, node, f->stack.v[i]);
+	*left = now->n - n;
+	return node;
+}
+
+/* The node of the frames in @stack; @cut: the stack goes on, and why that is not known. */
+static uint32_t add_nodes(const struct walk *w, const char *cut)
+{
+	struct perf_data_frames *f = w->f;
+	struct perf_data_recent *last = &f->recent[w->s->pid & (PERF_DATA_RECENT - 1)];
+	uint32_t node = cut ? mark_cut(f, cut) : 0;
+	perf_data_stack swap;
+	size_t left = f->stack.n;
+
+	if (!cut && last->generation == w->process->generation)
+		node = common_node(&f->stack, &last->stack, &left);
+	while (left-- > 0 && room_take(&f->d->room, 0)) {
+		node = room_node(&f->d->room, node, find_location(w, &f->stack.v[left]));
+		f->stack.v[left].node = node;
+	}
+	if (cut)
+		return node;
+	swap = last->stack;
+	last->stack = f->stack;
+	last->generation = w->process->generation;
+	f->stack = swap;
 	return node;
 }
 
@@ -287,7 +347,7 @@ uint32_t perf_data_frames_node(struct perf_data_frames *f, const struct perf_dat
 	w.side = leaf;
 	if (!f->stack.n && s->ip)
 		add_frame(&w, s->ip);
-	node = add_nodes(f, cut);
+	node = add_nodes(&w, cut);
 	if (is_plain(s) && room_take(&f->d->room, 1))
 		hashmap_set(&f->nodes, key, node);
 	return node;
@@ -312,4 +372,6 @@ void perf_data_frames_free(struct perf_data_frames *f)
 	hashmap_free(&f->deferred);
 	hashmap_free(&f->made);
 	vec_free(&f->stack);
+	for (size_t i = 0; i < PERF_DATA_RECENT; i++)
+		vec_free(&f->recent[i].stack);
 }

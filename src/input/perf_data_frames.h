@@ -12,6 +12,16 @@
 #include "input/perf_data_sample.h"
 #include "input/perf_data_stacks.h"
 
+struct perf_data_frame {
+	uint64_t address;
+	uint32_t side;				/* whose it is; of perf_data_frames.c */
+	uint32_t node;				/* that of it and all behind it, once known */
+};
+
+typedef VEC(struct perf_data_frame) perf_data_stack;
+
+#define PERF_DATA_RECENT 16			/* stacks that are kept; a power of two */
+
 /* All zeros but @d, @p and @images: nothing was met. */
 struct perf_data_frames {
 	struct perf_data *d;
@@ -23,7 +33,12 @@ struct perf_data_frames {
 	struct hashmap made;			/* incarnation -> what it made, of @d */
 	/* cookie -> record with the frames that came later, an index of the file's */
 	struct hashmap deferred;
-	VEC(uint32_t) stack;			/* locations, from the leaf */
+	perf_data_stack stack;			/* of the sample that is read, from the leaf */
+	/* The last ones of some processes: the next one is often the same but for its leaves. */
+	struct perf_data_recent {
+		perf_data_stack stack;
+		uint32_t generation;		/* of the process's mappings */
+	} recent[PERF_DATA_RECENT];
 	struct unwind_result unwound;
 	uint64_t results[EBP_RESULTS];		/* samples whose copies were unwound, by the end */
 	uint64_t left;				/* samples whose copies could not be */

@@ -30,6 +30,7 @@ struct namer {
 	/* by what processes have made: the perf map that names it; NULL: none, or not looked at */
 	struct symbol_source **maps;
 	uint8_t *looked;		/* the same: 1 it was looked for */
+	uint32_t last;			/* image that was asked for; they come in order */
 };
 
 static int is_made(const struct place *p)
@@ -56,6 +57,12 @@ static int name_file(struct namer *n, const struct place *p, const struct image 
 		     struct symbol_frame *frames)
 {
 	*image = perf_data_image(n->images, p->place);
+	if (p->place != n->last) {
+		n->last = p->place;
+		if (*image && (*image)->kind == IMAGE_FILE && (*image)->fd < 0 &&
+		    !n->d->missing++)
+			n->d->first_missing = p->place;
+	}
 	return *image ? symbolizer_user(n->symbolizer, *image, p->address, frames) : -ENOENT;
 }
 
@@ -177,7 +184,9 @@ static int by_place(const void *a, const void *b)
 
 int perf_data_name(struct perf_data *d, struct error *e)
 {
-	struct namer n = { .d = d, .p = d->room.profile, .images = &d->images };
+	struct namer n = {
+		.d = d, .p = d->room.profile, .images = &d->images, .last = PERF_DATA_NOWHERE
+	};
 	VEC(struct place) all = { 0 };
 
 	n.symbolizer = symbolizer_new(&(struct symbolizer_options){ 0 });

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "elf/image.h"
 #include "input/perf_data.h"
 #include "input/perf_data_events.h"
@@ -225,6 +226,12 @@ int perf_data_read(struct profile *p, const char *bytes, size_t n, struct input_
 	notes->copies_left = d.left;
 	if (!err)
 		err = perf_data_name(&d, e);
+	notes->missing = d.missing;
+	if (d.missing)
+		text_clean(notes->first_missing, sizeof(notes->first_missing),
+			   profile_text(p, profile_view(p).modules[d.tasks.images.v[d.first_missing]
+									   .module]
+						   .path));
 	perf_data_free(&d);
 	images_free(images);
 	return err;

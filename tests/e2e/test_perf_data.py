@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections import Counter
@@ -15,11 +16,11 @@ MISTAKEN = ("signed char", "bool", "char")
 FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 
 
-def recorded(path, *options, command=None):
+def recorded(path, *options, command=None, env=None):
     """A recording of the call tree by perf."""
     p = subprocess.run([needs("perf"), "record", "-q", "-F", "999", *options, "-o", path, "--",
                         *(command or [fixture_path("tree"), "--seconds", "1"])],
-                       check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60)
+                       check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, env=env)
     check(p.returncode >= 0 and os.path.getsize(path) > 1000, "a recording", p.returncode, p.stderr.decode())
     return path
 
@@ -152,6 +153,23 @@ def test_code_made_at_run_time():
             for name in set(glob.glob("/tmp/perf-*.map")) - before:
                 os.remove(name)
     check(min(leaves["made_a"], leaves["made_b"]) > 0.3 * sum(leaves.values()), leaves)
+
+
+def test_files_that_are_gone():
+    """perf keeps a copy of each, which has the names; without it one line says what is missing."""
+    with directory() as d:
+        program, path = os.path.join(d, "program"), os.path.join(d, "x")
+        home = {**os.environ, "HOME": d}
+        shutil.copy(fixture_path("tree"), program)
+        recorded(path, "-g", command=[program, "--seconds", "1"], env=home)
+        os.remove(program)
+        r = run("report", "--by", "function", path, env=home).ok()
+        equal([line.split()[4] for line in r.out.splitlines()[1:4]], ["a2", "b2", "c2"], "by perf's copy")
+        check("not here" not in r.err, r.err)
+        shutil.rmtree(os.path.join(d, ".debug"))
+        r = run("report", "--by", "function", path, env=home).ok()
+        check(f"1 file is not here as it was sampled, so its frames have no names: {program}" in r.err, r.err)
+        check(re.search(r" program +\[program\+0x[0-9a-f]+\]\n", r.out), r.out)
 
 
 def test_perf_records_as_usual_beside_us():

@@ -126,6 +126,36 @@ TEST(frames_that_come_later)
 	check_folded(&f, "demo;[unknown] 1\n");
 }
 
+/* Counts and sizes of all kinds of stacks, forged one byte at a time, and cut off at each. */
+TEST(each_byte_changed)
+{
+	static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, KERNEL, PERF_CONTEXT_USER,
+					  0x401018, PERF_DATA_CONTEXT_DEFERRED, 77 };
+	static const uint8_t values[] = { 0, 1, 0x7f, 0x80, 0xff };
+	static struct perf_image f, changed;
+	struct input_notes notes;
+	size_t from;
+
+	begin(&f, PERF_SAMPLE_BRANCH_STACK,
+	      PERF_SAMPLE_BRANCH_CALL_STACK | PERF_SAMPLE_BRANCH_HW_INDEX);
+	from = f.n;
+	image_sample_begin(&f, KERNEL, 2000, chain, 6);
+	put_branches(&f, 1);
+	put_deferred(&f, 77, 3);
+	for (size_t i = from; i < f.n; i++) {
+		for (size_t k = 0; k < sizeof(values); k++) {
+			changed = f;
+			changed.v[i] = values[k];
+			free(folded(&changed, &notes));
+		}
+		changed = f;
+		changed.n = i;
+		free(folded(&changed, &notes));
+	}
+	check_folded(&f, "demo;[demo+0x1777];[demo+0x1018];[demo+0x1200];[demo+0x1100];"
+			 "[demo+0x1018];[unknown] 1\n");
+}
+
 TEST(guests_are_not_looked_up_here)
 {
 	static const uint64_t chain[] = { PERF_CONTEXT_GUEST, PERF_CONTEXT_GUEST_USER, 0x401018 };
@@ -311,6 +341,7 @@ int main(void)
 	RUN(calls_of_the_cpu);
 	RUN(other_branches_are_no_stack);
 	RUN(frames_that_come_later);
+	RUN(each_byte_changed);
 	RUN(guests_are_not_looked_up_here);
 	RUN(a_copy);
 	RUN(a_copy_that_is_too_short);
