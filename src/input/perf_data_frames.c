@@ -8,6 +8,12 @@
 #include "profile/mark.h"
 #include "unwind/result.h"
 
+/*
+ * Frames that may come later; the kernel takes 640 at most (perf_event_max_stack). Any number of
+ * samples may name the same ones.
+ */
+#define DEFERRED_MAX 1024
+
 /* Whose code a frame is; of the last the address is a word as the unwinder has it. */
 enum side { SIDE_USER, SIDE_KERNEL, SIDE_GUEST, SIDE_UNWOUND };
 
@@ -360,7 +366,7 @@ void perf_data_frames_defer(struct perf_data_frames *f, uint32_t i)
 	uint64_t size = perf_data_head(record).size;
 
 	if (size >= fixed && load64(record + fixed - 8) <= (size - fixed) / 8 &&
-	    room_take(&f->d->room, 1))
+	    load64(record + fixed - 8) <= DEFERRED_MAX && room_take(&f->d->room, 1))
 		hashmap_set(&f->deferred, load64(record + fixed - 16), i);
 }
 

@@ -68,16 +68,17 @@ int perf_data_kernel_runs(struct perf_data_images *all)
 {
 	const struct perf_data_tasks *t = all->tasks;
 
-	for (size_t i = 0; !all->kernel && i < t->kernel.n; i++) {
-		const struct perf_data_kernel *k = &t->kernel.v[i];
+	/* The first that has a symbol is the kernel; the others are modules. */
+	for (; !all->kernel && all->looked < t->kernel.n; all->looked++) {
+		const struct perf_data_kernel *k = &t->kernel.v[all->looked];
 		uint64_t now = k->symbol.n ? address_now(k->symbol) : 0;
 
-		if (!now)
+		if (!k->symbol.n)
 			continue;
 		all->slide = now - k->reference;
 		all->start = k->start;
 		all->end = k->end;
-		all->kernel = is_running(t, k, all->slide) ? 1 : -1;
+		all->kernel = now && is_running(t, k, all->slide) ? 1 : -1;
 	}
 	return all->kernel == 1;
 }

@@ -19,6 +19,7 @@ struct perf_data_images {
 	VEC(uint32_t) opened;
 	/* 1: the kernel that was sampled runs here, -1: it does not, 0: not looked at yet */
 	int kernel;
+	size_t looked;			/* how many of the tasks' kernels were */
 	uint64_t slide;			/* what is to be added to its addresses */
 	uint64_t start, end;		/* of its own code, as it was */
 };
