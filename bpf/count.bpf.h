@@ -73,6 +73,7 @@ struct seen_map {
 };
 
 struct seen_map seen_stacks SEC(".maps"), seen_processes SEC(".maps");
+__u64 resent;			/* mixed into the ids of stacks; where it changes all are sent again */
 
 /* What user space reads and resets while we run; exactness is not needed. */
 __u64 first_sample;		/* time of the first sample that was kept */
@@ -139,15 +140,15 @@ static __always_inline void announce_process(const struct ebp_process *p, __u64 
 static __always_inline int announce_stack(struct ebp_stack *s, __u32 most)
 {
 	__u32 at = s->id & (config.seen_stacks - 1);
-	__u64 *slot = bpf_map_lookup_elem(&seen_stacks, &at);
+	__u64 *slot = bpf_map_lookup_elem(&seen_stacks, &at), mark = s->id ^ resent;
 	int err;
 
-	if (!slot || *slot == s->id)
+	if (!slot || *slot == mark)
 		return 0;
 	s->time = bpf_ktime_get_ns();
 	err = send(s, sizeof(*s) + (s->head.n & most) * sizeof(__u64), 0);
 	if (!err)
-		*slot = s->id;
+		*slot = mark;
 	return err;
 }
 

@@ -31,6 +31,11 @@ uint32_t hashmap_put(struct hashmap *m, uint64_t key, uint32_t value);
 /* Removes @key where it is there. */
 void hashmap_del(struct hashmap *m, uint64_t key);
 void hashmap_free(struct hashmap *m);
+/* Bytes of memory that it takes. */
+static inline size_t hashmap_bytes(const struct hashmap *m)
+{
+	return m->cap * sizeof(*m->slots);
+}
 
 /* A seeded 64-bit hash of @n bytes; @p may be NULL where @n is 0. */
 uint64_t hash_bytes(const void *p, size_t n);

@@ -68,6 +68,12 @@ uint32_t strtab_count(const struct strtab *t)
 	return (uint32_t)t->strings.n;
 }
 
+size_t strtab_bytes(const struct strtab *t)
+{
+	return t->blocks.n * BLOCK + t->strings.cap * sizeof(*t->strings.v) +
+	       hashmap_bytes(&t->ids);
+}
+
 void strtab_free(struct strtab *t)
 {
 	if (!t)

@@ -7,6 +7,7 @@
 #ifndef EBPROF_STRTAB_H
 #define EBPROF_STRTAB_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct strtab;
@@ -17,5 +18,7 @@ void strtab_free(struct strtab *t);
 uint32_t strtab_add(struct strtab *t, const char *s);
 const char *strtab_get(const struct strtab *t, uint32_t id);
 uint32_t strtab_count(const struct strtab *t);
+/* Bytes of memory that it takes, about. */
+size_t strtab_bytes(const struct strtab *t);
 
 #endif

@@ -434,6 +434,13 @@ void collector_swap(struct collector *c)
 	grace_begin(c->grace);
 }
 
+void collector_resend_stacks(struct collector *c)
+{
+	struct ebprof_bpf__bss *bss = c->skel->bss;
+
+	__atomic_store_n(&bss->resent, bss->resent + 1, __ATOMIC_SEQ_CST);
+}
+
 int collector_swap_fd(const struct collector *c)
 {
 	return grace_fd(c->grace);

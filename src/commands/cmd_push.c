@@ -60,11 +60,16 @@ static void keep_memory_small(void)
 /* The window's samples are where they belong; whoever has ended since may be forgotten. */
 static void send_window(struct recording *r)
 {
-	struct profile *p = session_profile(r->session);
+	struct profile *p = session_profile(r->session), *old = NULL;
 
 	push_send(r->push, p);
+	if (push_has_all(r->push, p))
+		old = session_renew(r->session, r->o.push.every);
+	if (old)
+		push_renew(r->push, old, session_profile(r->session));
+	profile_free(old);
 	session_fold(r->session, r->o.push.every);
-	push_fold(r->push, p);
+	push_fold(r->push, session_profile(r->session));
 	/* What the window needed is not kept for the next one, which is long in coming. */
 	session_rest(r->session);
 	malloc_trim(0);
@@ -199,6 +204,9 @@ static int account(struct recording *r)
 		fprintf(stderr, "ebprof: %" PRIu64 " file%s of %" PRIu64 " bytes in all, %" PRIu64
 			" could not be written (%" PRIu64 " sample%s)\n", c.files, text_s(c.files),
 			c.bytes, c.failed, c.failed_samples, text_s(c.failed_samples));
+		if (r->result.renewed)
+			fprintf(stderr, "ebprof: stacks forgotten %" PRIu64 " time%s, to bound "
+				"memory\n", r->result.renewed, text_s(r->result.renewed));
 	}
 	if (c.samples + lost == a->taken)
 		return 0;

@@ -15,7 +15,7 @@
 #define WINDOW_MOST (3600 * REFRESH_DEFAULT)
 #define PUSH_FREQUENCY 19	/* all the time */
 #define PUSH_EVERY (15 * REFRESH_DEFAULT)
-#define PUSH_LEAST REFRESH_DEFAULT
+#define PUSH_LEAST (REFRESH_DEFAULT / 10)
 #define PUSH_KEEP_FOR (7 * 24 * 3600 * REFRESH_DEFAULT)
 #define PUSH_KEEP_BYTES (256u << 20)
 #define PUSH_SPOOL_FOR (24 * 3600 * REFRESH_DEFAULT)
@@ -117,7 +117,7 @@ static int check_push(struct push_options *o, struct error *e)
 				 "--to otlp+http://HOST:4318; or --config");
 	push_defaults(o);
 	if (o->every < PUSH_LEAST || o->every > WINDOW_MOST)
-		return error_set(e, STATUS_USAGE, -EINVAL, "--every: from 1s to 1h");
+		return error_set(e, STATUS_USAGE, -EINVAL, "--every: from 100ms to 1h");
 	if (o->places.keep_for < o->every)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--keep-for: at least --every");
 	return check_servers(o, e);

@@ -17,7 +17,8 @@ struct increment {
 	VEC(uint64_t) more;		/* by sample: what came since the one before that */
 	uint64_t folded;		/* how often the profile was, then */
 	uint64_t begin, end;		/* ns of sampling */
-	uint64_t total;
+	uint64_t total;			/* of what came */
+	uint64_t whole;			/* of all of the profile, then */
 	size_t locations;		/* that there were */
 };
 
@@ -47,6 +48,7 @@ void increment_take(struct increment *i, const struct profile *p)
 	i->begin = i->end;
 	i->end = v.meta->duration;
 	i->total = 0;
+	i->whole = v.types[0].total;
 	i->locations = v.nlocations;
 	i->more.n = 0;
 	for (size_t s = 0; s < v.nsamples; s++) {
@@ -56,6 +58,17 @@ void increment_take(struct increment *i, const struct profile *p)
 		i->before.v[s] = values[s];
 		i->total += i->more.v[s];
 	}
+}
+
+int increment_has_all(const struct increment *i, const struct profile *p)
+{
+	return profile_view(p).types[0].total == i->whole;
+}
+
+void increment_renew(struct increment *i)
+{
+	i->before.n = 0;
+	i->whole = i->folded = 0;
 }
 
 uint64_t increment_total(const struct increment *i)

@@ -22,6 +22,10 @@ void increment_free(struct increment *i);
 void increment_take(struct increment *i, const struct profile *p);
 /* Samples that were taken this time. */
 uint64_t increment_total(const struct increment *i);
+/* 1 where @p has nothing yet that was not taken. */
+int increment_has_all(const struct increment *i, const struct profile *p);
+/* After increment_clear(): the next profile is another one, which has nothing from before. */
+void increment_renew(struct increment *i);
 /* 1 where all locations that there were at increment_take() have names. */
 int increment_is_named(const struct increment *i, const struct profile *p);
 /*

@@ -378,6 +378,27 @@ void profile_comment(struct profile *p, const char *text)
 	vec_push(&p->comments, profile_string(p, text));
 }
 
+#define VEC_BYTES(vec) ((vec).cap * sizeof(*(vec).v))
+
+size_t profile_bytes(const struct profile *p)
+{
+	const struct hashmap *maps[] = {
+		&p->function_ids, &p->module_ids, &p->location_ids, &p->node_ids, &p->process_ids,
+		&p->thread_ids, &p->sample_ids, &p->label_set_ids,
+	};
+	size_t bytes = strtab_bytes(p->strings) + VEC_BYTES(p->functions) + VEC_BYTES(p->modules) +
+		       VEC_BYTES(p->locations) + VEC_BYTES(p->lines) + VEC_BYTES(p->nodes) +
+		       VEC_BYTES(p->processes) + VEC_BYTES(p->threads) + VEC_BYTES(p->samples) +
+		       VEC_BYTES(p->labels) + VEC_BYTES(p->label_sets) + VEC_BYTES(p->ticks) +
+		       VEC_BYTES(p->folded.processes) + VEC_BYTES(p->folded.samples);
+
+	for (size_t i = 0; i < p->columns.n; i++)
+		bytes += VEC_BYTES(p->columns.v[i]);
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		bytes += hashmap_bytes(maps[i]);
+	return bytes;
+}
+
 struct profile_meta *profile_meta(struct profile *p)
 {
 	return &p->meta;

@@ -199,6 +199,8 @@ void profile_finish_ticks(struct profile *p);
 /* A remark that travels with the profile (pprof's comments). */
 void profile_comment(struct profile *p, const char *text);
 
+/* Bytes of memory that it takes, about. */
+size_t profile_bytes(const struct profile *p);
 struct profile_meta *profile_meta(struct profile *p);
 struct profile_account *profile_account(struct profile *p);
 /* How the recording went; empty in a profile that was read. Not kept in files. */

@@ -175,6 +175,18 @@ void push_send(struct push *p, const struct profile *profile)
 	p->taken = 0;
 }
 
+int push_has_all(const struct push *p, const struct profile *profile)
+{
+	return !p->taken && increment_has_all(p->increment, profile);
+}
+
+void push_renew(struct push *p, const struct profile *old, const struct profile *profile)
+{
+	increment_renew(p->increment);
+	services_renew(p->services, old, profile);
+	p->folded = 0;
+}
+
 void push_fold(struct push *p, const struct profile *profile)
 {
 	uint64_t times = profile_folded(profile).times;

@@ -63,6 +63,10 @@ int push_is_taken(const struct push *p);
 int push_is_ready(const struct push *p, const struct profile *profile);
 /* One line on standard error where a place did not take it, and when it does again. */
 void push_send(struct push *p, const struct profile *profile);
+/* 1 where @profile has nothing that was not sent. */
+int push_has_all(const struct push *p, const struct profile *profile);
+/* Then: @profile is to take the place of @old. */
+void push_renew(struct push *p, const struct profile *old, const struct profile *profile);
 /* The profile was folded since push_send() (profile/profile_fold.h). */
 void push_fold(struct push *p, const struct profile *profile);
 /* All was given to push_send(): waits some seconds for what is still to be sent. */

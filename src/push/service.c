@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hashmap.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 
@@ -272,6 +273,31 @@ void services_fold(struct services *s, const struct profile *p)
 	for (size_t i = 0; i < s->of.n && i < f.nprocesses; i++)
 		s->of.v[f.processes[i]] = s->of.v[i];
 	s->of.n = profile_view(p).nprocesses;
+}
+
+static uint64_t identity(const struct process *p)
+{
+	return (uint64_t)(uint32_t)p->pid << 32 | p->incarnation;
+}
+
+void services_renew(struct services *s, const struct profile *old, const struct profile *p)
+{
+	const struct profile_view v = profile_view(p), w = profile_view(old);
+	struct hashmap known = { 0 };
+	uint32_t *of = xcalloc(v.nprocesses + 1, sizeof(*of));
+
+	for (size_t i = 0; i < s->of.n; i++)
+		hashmap_set(&known, identity(&w.processes[i]), s->of.v[i]);
+	for (size_t i = 0; i < v.nprocesses; i++) {
+		uint32_t service = hashmap_get(&known, identity(&v.processes[i]));
+
+		of[i] = service == HASHMAP_NONE ? find(s, &v.processes[i]) : service;
+	}
+	s->of.n = 0;
+	for (size_t i = 0; i < v.nprocesses; i++)
+		vec_push(&s->of, of[i]);
+	free(of);
+	hashmap_free(&known);
 }
 
 const uint32_t *services_of(const struct services *s)

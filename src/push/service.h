@@ -39,6 +39,8 @@ void services_free(struct services *s);
 void services_look(struct services *s, const struct profile *p);
 /* The same; those of which nothing could be seen belong to their names, which @p has by now. */
 void services_settle(struct services *s, const struct profile *p);
+/* @p is to take the place of @old, whose processes it has some of. */
+void services_renew(struct services *s, const struct profile *old, const struct profile *p);
 /* After profile_fold(): by the indexes of now. */
 void services_fold(struct services *s, const struct profile *p);
 /*

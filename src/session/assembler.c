@@ -168,7 +168,6 @@ struct assembler *assembler_new(struct profile *profile, struct images *images, 
 				struct namer *namer, struct sources *sources, int why)
 {
 	struct assembler *a = xcalloc(1, sizeof(*a));
-	struct source_host *host = &sources->host;
 
 	a->profile = profile;
 	a->images = images;
@@ -177,7 +176,14 @@ struct assembler *assembler_new(struct profile *profile, struct images *images, 
 	a->sources = sources;
 	a->why = why;
 	assembler_places_init(a);
-	host->profile = profile;
+	return a;
+}
+
+void assembler_serve(struct assembler *a)
+{
+	struct source_host *host = &a->sources->host;
+
+	host->profile = a->profile;
 	host->sample = sample_of;
 	host->kept = kept;
 	host->kept_key = kept_key;
@@ -188,7 +194,11 @@ struct assembler *assembler_new(struct profile *profile, struct images *images, 
 	host->ran = ran;
 	host->is_over = assembler_is_over;
 	host->ctx = a;
-	return a;
+}
+
+size_t assembler_bytes(const struct assembler *a)
+{
+	return profile_bytes(a->profile) + stacks_bytes(&a->stacks);
 }
 
 void assembler_count(struct assembler *a, const struct ebp_key *key, const struct ebp_count *count,

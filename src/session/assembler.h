@@ -23,12 +23,16 @@ struct langs;
 struct assembler;
 
 /*
- * Sets what @sources ask of their host about stacks and samples. @namer: asked for names, by nobody
- * else. @why: what has no name tells why in the place of its name.
+ * @namer: asked for names, by nobody else. @why: what has no name tells why in the place of its
+ * name.
  */
 struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs,
 				struct namer *namer, struct sources *sources, int why);
 void assembler_free(struct assembler *a);
+/* From here on it is who the sources ask about stacks and samples. */
+void assembler_serve(struct assembler *a);
+/* Bytes of memory that it and its profile take, about. */
+size_t assembler_bytes(const struct assembler *a);
 
 /* A process was sampled for the first time: its mappings are read while it lives. */
 void assembler_process(struct assembler *a, const struct ebp_process *process, uint64_t time);
@@ -73,6 +77,11 @@ size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark);
  * bytes.
  */
 size_t assembler_make_room(struct assembler *a);
+/*
+ * Takes over from @old, of the same procs and sources: what became of samples, and the processes,
+ * but those that ended more than @age ns ago.
+ */
+void assembler_inherit(struct assembler *a, const struct assembler *old, uint64_t age);
 /* At the end: processes get the names that they have now. */
 void assembler_finish(struct assembler *a);
 /* Samples that were kept, by enum ebp_result. */

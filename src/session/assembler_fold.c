@@ -146,3 +146,22 @@ size_t assembler_make_room(struct assembler *a)
 	assembler_update(a);
 	return assembler_fold(a, 0, "");
 }
+
+void assembler_inherit(struct assembler *a, const struct assembler *old, uint64_t age)
+{
+	const struct process *processes = profile_view(old->profile).processes;
+	uint64_t now = clock_ns(), before = now > age ? now - age : 0;
+
+	memcpy(a->results, old->results, sizeof(a->results));
+	for (size_t i = 0; i < old->processes.n; i++) {
+		struct known_process p = old->processes.v[i];
+		const struct process *was = &processes[p.process];
+
+		if (is_over(&p, before) || known_processes_find(&a->processes, &p.key))
+			continue;
+		p.process = profile_process(a->profile, was->pid, p.incarnation, 0);
+		p.samples = 0;
+		profile_set_parent(a->profile, p.process, was->parent);
+		known_processes_add(&a->processes, &p);
+	}
+}

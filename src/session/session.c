@@ -113,14 +113,8 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	if (o->remote)
 		langs_memory(s->langs, remote_place, o->remote);
 	s->procs = procs_new(s->images, o->remote);
-	s->profile = profile_new();
-	s->namer = namer_new(&(struct namer_options){ &o->symbols, o->live, o->names_pause });
-	s->assembler = assembler_new(s->profile, s->images, s->procs, s->namer, s->sources, o->why);
-	assembler_languages(s->assembler, s->langs, o->collect.stack->native);
-	s->sources->host.timeline = o->collect.stack->timeline;
-	s->sources->host.per_thread = profile_meta(s->profile)->per_thread =
-		o->collect.stack->per_thread;
-	sources_begin(s->sources);
+	session_begin_profile(s, &s->next);
+	session_serve_profile(s);
 	if (s->sources->host.at_tracepoint)
 		assembler_leave_tracing_out(s->assembler);
 	if (prepare_unwinding(s, e))
@@ -160,6 +154,7 @@ void session_free(struct session *s)
 	tracker_free(s->tracker);
 	unwinder_free(s->unwinder);
 	unwind_maps_free(s->unwind_maps);
+	session_renew_free(&s->next);
 	assembler_free(s->assembler);
 	namer_free(s->namer);
 	procs_free(s->procs);
@@ -234,7 +229,8 @@ void session_update(struct session *s, uint64_t now)
 
 void session_fold(struct session *s, uint64_t window)
 {
-	if (!sources_keep_samples(s->sources))
+	/* The next one knows processes by numbers that would be used again. */
+	if (!sources_keep_samples(s->sources) && !s->next.assembler)
 		assembler_fold(s->assembler, window, " (ended)");
 }
 
@@ -349,6 +345,7 @@ static struct session_result result_of(struct session *s)
 		.first_sample = collector_first_sample(s->collector),
 		.side_band_lost = s->side_band_lost,
 		.folded = s->folded,
+		.renewed = s->renewed,
 		.skipped = collector_skipped(s->collector),
 		.sent = c.sent,
 		.saved = rescue_saved(s->rescue),

@@ -65,6 +65,7 @@ struct session_result {
 	uint64_t skipped;		/* collector_skipped() */
 	/* processes that ended and were made one for each name, because there were many */
 	uint64_t folded;
+	uint64_t renewed;	/* how often the profile was replaced by a new one */
 	/* samples that user space unwound; those of them that became complete */
 	uint64_t sent, saved;
 	uint64_t untabled;		/* samples that met no table at first */
@@ -116,6 +117,13 @@ void session_update(struct session *s, uint64_t now);
  * keeps numbers of samples.
  */
 void session_fold(struct session *s, uint64_t window);
+/*
+ * In a lean one, after session_update(), where all that the profile has was taken out of it: a
+ * profile that has become large is replaced by a new one, which has what is still sampled, some
+ * updates after it was found to be so. Returns the old one, which is the caller's, or NULL: it
+ * stays. @window as above.
+ */
+struct profile *session_renew(struct session *s, uint64_t window);
 /* Now and then in one that goes on for days: gives back memory of what can be read again. */
 void session_rest(struct session *s);
 /* Ends sampling, and fetches the rest; also where it never began. */

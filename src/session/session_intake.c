@@ -118,6 +118,8 @@ static void take_record(struct session *s, const struct ebp_head *head)
 	case EBP_KERNEL_STACK:
 	case EBP_LANG_STACK:
 		assembler_stack(s->assembler, (const void *)head);
+		if (s->next.assembler)
+			assembler_stack(s->next.assembler, (const void *)head);
 		break;
 	case EBP_PROCESS:
 		assembler_process(s->assembler, &sighting->process, sighting->time);
@@ -181,6 +183,7 @@ int session_drain(struct session *s, int wait)
 	if (swapped > 0) {
 		tracker_epoch(s->tracker);
 		collector_counts(s->collector, on_count, s);
+		session_renew_drained(s);
 	}
 	s->drained = clock_ns();
 	return swapped > 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the parts of a session share: session.c begins and ends it, session_intake.c moves on what
- * the kernel side has sent.
+ * the kernel side has sent, session_renew.c begins anew while sampling goes on.
  */
 #ifndef EBPROF_SESSION_STATE_H
 #define EBPROF_SESSION_STATE_H
@@ -15,6 +15,17 @@
 #include "session/rescue.h"
 #include "session/session.h"
 #include "session/tracker.h"
+
+/*
+ * A profile that is to take the place of one that has become large, with its stacks, which the
+ * kernel sends again meanwhile.
+ */
+struct renewal {
+	struct profile *profile;
+	struct namer *namer;
+	struct assembler *assembler;	/* NULL: none is under way */
+	unsigned drains;		/* since it began, or since the last one ended */
+};
 
 struct session {
 	const struct session_options *o;
@@ -35,6 +46,8 @@ struct session {
 	struct deadline deadline;
 	/* stacks were left out, because it was too late for them */
 	int cut;
+	struct renewal next;
+	uint64_t renewed;		/* how often it took its place */
 	int named;			/* names of what the last update has are being looked for */
 	uint64_t started;		/* 0: not yet */
 	uint64_t stopped, drained, next_tick;
@@ -44,6 +57,14 @@ struct session {
 	uint64_t folded;		/* processes that were made one for each name */
 	uint32_t cpus;				/* that are sampled */
 };
+
+/* A session without a profile of its own: what makes one, in @r. */
+void session_begin_profile(struct session *s, struct renewal *r);
+/* What @s->next is takes its place in @s, and the sources begin. */
+void session_serve_profile(struct session *s);
+/* Counts were fetched. */
+void session_renew_drained(struct session *s);
+void session_renew_free(struct renewal *r);
 
 /* 1 where user stacks are taken. */
 static inline int session_takes_user(const struct session *s)

@@ -8,6 +8,12 @@ void stacks_free(struct stacks *s)
 	hashmap_free(&s->ids);
 }
 
+size_t stacks_bytes(const struct stacks *s)
+{
+	return s->all.cap * sizeof(*s->all.v) + s->locations.cap * sizeof(*s->locations.v) +
+	       hashmap_bytes(&s->ids);
+}
+
 const struct stack *stacks_find(const struct stacks *s, uint64_t id)
 {
 	uint32_t i = id ? hashmap_get(&s->ids, id) : HASHMAP_NONE;

@@ -26,6 +26,8 @@ struct stacks {
 };
 
 void stacks_free(struct stacks *s);
+/* Bytes of memory that they take. */
+size_t stacks_bytes(const struct stacks *s);
 
 /* 1 where it came; no stack at all is known, too. */
 int stacks_know(const struct stacks *s, uint64_t id);

@@ -93,6 +93,7 @@ static void release(struct source *source)
 
 const struct source_ops samples_ops = {
 	.name = "samples",
+	.renews = 1,
 	.kernel = &samples_kernel,
 	.check = samples_check,
 	.choose = samples_choose,

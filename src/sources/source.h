@@ -87,6 +87,8 @@ struct source_ops {
 	int whole;
 	/* It keeps numbers of the profile's samples, which must stay what they are. */
 	int keeps_samples;
+	/* It keeps nothing of the profile, so begin() may be called again, with a new one. */
+	int renews;
 
 	/*
 	 * Of all options (options.h), of which no rule is broken: fills in what was not given.

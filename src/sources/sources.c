@@ -86,6 +86,7 @@ size_t sources_parts(const struct sources *list, struct collector_part parts[COL
 
 void sources_begin(struct sources *list)
 {
+	list->host.types = 0;
 	for (size_t i = 0; i < list->n; i++) {
 		list->v[i]->host = &list->host;
 		list->v[i]->ops->begin(list->v[i], &list->host);
@@ -217,6 +218,15 @@ int sources_keep_samples(const struct sources *list)
 	EACH(list, s, keeps_samples)
 		return 1;
 	return 0;
+}
+
+int sources_renew(const struct sources *list)
+{
+	size_t n = 0;
+
+	EACH(list, s, renews)
+		n++;
+	return n == list->n;
 }
 
 uint32_t source_type(struct source *s, const char *name, const char *unit)

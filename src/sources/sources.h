@@ -53,5 +53,7 @@ void sources_summary(const struct sources *list, struct summary *rows);
 /* 1 where one of them is so (struct source_ops). */
 int sources_are_whole(const struct sources *list);
 int sources_keep_samples(const struct sources *list);
+/* 1 where all are so (the same): then sources_begin() may be called again. */
+int sources_renew(const struct sources *list);
 
 #endif

@@ -121,6 +121,31 @@ def test_churn_and_a_signal(where):
 
 
 @in_folder
+def test_stacks_that_were_sent_are_forgotten(where):
+    """Memory is bounded, no sample is lost by it, and no stack is another's."""
+    with Fixture("paths") as a, Fixture("tree") as b:
+        proc = start("push", "--to", where, "-F", 1999, "--every", "100ms", "--keep-size", "64M", "-p", f"{a.pid},{b.pid}")
+        wait_sampling(proc)
+        wait_burned(a.pid, 2)
+        wait_for(lambda: len(files(where).get("tree", [])) >= 60, "windows", 20)
+        proc.send_signal(signal.SIGTERM)
+        r = finish(proc).ok()
+    taken, kept, windows, lost, *_, failed = said(r)
+    check(re.search(r"stacks forgotten \d+ times?, to bound memory", r.err), "never began anew:", r.err)
+    equal((taken, failed), (kept + lost, 0), r.err)
+    got = files(where)
+    equal(sorted(got), ["paths", "tree"], "services")
+    p = {service: Profile.read(run("report", "-f", "folded", *(path for _, path in found)).ok().out) for service, found in got.items()}
+    equal(sum(x.count() for x in p.values()), kept, "samples of all files")
+    # Windows are too short for all names to be there in time, but not for frames.
+    for service, deep in (("paths", 60), ("tree", 5)):
+        whole = p[service].count(lambda s: not s.cut and len(s.frames) > deep)
+        check(whole > 0.95 * p[service].count(), f"{whole} of {p[service].count()} are whole in {windows} windows:", p[service].head(3))
+    check(not p["paths"].where(lambda s: any(s.has(f) for f in ("a2", "b2", "c2"))), "tree's frames in", p["paths"].head(3))
+    check(not p["tree"].where(lambda s: any(s.has(f) for f in ("left", "right", "leaf"))), "paths' frames in", p["tree"].head(3))
+
+
+@in_folder
 def test_a_folder_that_is_gone_for_a_while(where):
     """What is not written is counted and said, sampling goes on, and so does the rest when the folder is back."""
     with Fixture("tree") as f:
