@@ -151,6 +151,15 @@ static void name_rest(struct profile *part)
 	}
 }
 
+void increment_processes(const struct increment *i, const struct profile *p, unsigned char *ran)
+{
+	const struct profile_view v = profile_view(p);
+
+	for (size_t s = 0; s < i->more.n; s++)
+		if (i->more.v[s])
+			ran[v.threads[v.samples[s].thread].process] = 1;
+}
+
 struct profile *increment_part(const struct increment *i, const struct profile *p,
 			       const uint32_t *groups, uint32_t group)
 {

@@ -28,6 +28,8 @@ int increment_has_all(const struct increment *i, const struct profile *p);
 void increment_renew(struct increment *i);
 /* 1 where all locations that there were at increment_take() have names. */
 int increment_is_named(const struct increment *i, const struct profile *p);
+/* Sets @ran, by process, to 1 where a process has some of them; the rest stays. */
+void increment_processes(const struct increment *i, const struct profile *p, unsigned char *ran);
 /*
  * Those that are of processes whose @groups, by process, is @group; a profile of its own with their
  * time and account, the caller's. What has no name yet gets its address. NULL where there are none.

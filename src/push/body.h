@@ -17,8 +17,11 @@ struct push_label { const char *key, *value; };
 #define PUSH_SERVICE "service.name"
 #define PUSH_HOST "host.name"
 #define PUSH_CONTAINER "container.name"
+#define PUSH_CONTAINER_ID "container.id"
+#define PUSH_IMAGE "container.image.name"
+#define PUSH_POD "k8s.pod.name"
 #define PUSH_NAMESPACE "k8s.namespace.name"
-#define PUSH_LABELS_MOST 36	/* of a series */
+#define PUSH_LABELS_MOST 39	/* of a series */
 
 struct push_part {
 	const struct profile *profile;

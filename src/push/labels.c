@@ -11,7 +11,8 @@
 #define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/"
 
 /* Keys that come from what was sampled. */
-static const char *const own[] = { PUSH_SERVICE, PUSH_HOST, PUSH_CONTAINER, PUSH_NAMESPACE };
+static const char *const own[] = { PUSH_SERVICE, PUSH_HOST, PUSH_CONTAINER, PUSH_CONTAINER_ID,
+				   PUSH_IMAGE, PUSH_POD, PUSH_NAMESPACE };
 
 static int is_taken(const label_vec *labels, const char *key)
 {

@@ -112,33 +112,36 @@ int push_is_ready(const struct push *p, const struct profile *profile)
 	return p->taken && increment_is_named(p->increment, profile);
 }
 
-/* Returns how many there are. */
-static size_t label(const struct push *p, const char *service,
+/* Returns how many there are; they live as long as @in. */
+static size_t label(const struct push *p, const char *service, const struct container *in,
 		    struct push_label labels[PUSH_LABELS_MOST])
 {
-	const char *name, *namespace;
+	const struct push_label known[] = {
+		{ PUSH_CONTAINER, in->name }, { PUSH_CONTAINER_ID, in->id },
+		{ PUSH_IMAGE, in->image },    { PUSH_POD, in->pod },
+		{ PUSH_NAMESPACE, in->namespace },
+	};
 	size_t n = 0;
 
 	labels[n++] = (struct push_label){ PUSH_SERVICE, service };
 	labels[n++] = (struct push_label){ PUSH_HOST, p->host };
-	services_container(p->services, service, &name, &namespace);
-	if (*name)
-		labels[n++] = (struct push_label){ PUSH_CONTAINER, name };
-	if (*namespace)
-		labels[n++] = (struct push_label){ PUSH_NAMESPACE, namespace };
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (*known[i].value)
+			labels[n++] = known[i];
 	for (size_t i = 0; i < p->labels.n && n < PUSH_LABELS_MOST; i++)
 		labels[n++] = p->labels.v[i];
 	return n;
 }
 
-static void send_part(struct push *p, const char *service, struct profile *profile)
+static void send_part(struct push *p, const char *service, const struct container *in,
+		      struct profile *profile)
 {
 	const struct output_options options = { 0 };
 	const struct profile_meta *m = profile_meta(profile);
 	struct push_label labels[PUSH_LABELS_MOST];
 	struct outfile_bytes pprof = { 0 };
 	const struct push_part part = { .profile = profile, .labels = labels, .pprof = &pprof,
-					.nlabels = label(p, service, labels) };
+					.nlabels = label(p, service, in, labels) };
 	int wants = 0;
 
 	profile_meta(profile)->title = profile_string(profile, service);
@@ -160,15 +163,19 @@ static void send_part(struct push *p, const char *service, struct profile *profi
 void push_send(struct push *p, const struct profile *profile)
 {
 	size_t n = increment_total(p->increment) ? services_count(p->services) : 0;
+	unsigned char *ran = xcalloc(profile_view(profile).nprocesses + 1, 1);
 
+	increment_processes(p->increment, profile, ran);
 	for (uint32_t i = 1; i < n; i++) {
 		struct profile *part = increment_part(p->increment, profile,
 						      services_of(p->services), i);
+		const struct container in = services_container(p->services, i, ran);
 
 		if (part)
-			send_part(p, services_text(p->services, i), part);
+			send_part(p, services_text(p->services, i), &in, part);
 		profile_free(part);
 	}
+	free(ran);
 	for (size_t i = 0; i < p->places.n; i++)
 		place_flush(p->places.v[i]);
 	increment_clear(p->increment);

@@ -25,6 +25,7 @@
 
 /* What a container was found to be called. */
 struct called {
+	uint32_t number;		/* from 1 on; SERVICES_MAX more: it took its place */
 	char id[CONTAINER_ID], name[SERVICE_NAME];
 	struct container container;
 };
@@ -32,8 +33,9 @@ struct called {
 struct services {
 	struct strtab *names;		/* 0 is "" */
 	VEC(struct called) containers;	/* the last SERVICES_MAX that were looked for */
-	size_t next;			/* of them, the one that is forgotten first */
+	uint32_t last;			/* number of a container */
 	VEC(uint32_t) of;		/* by process of the profile */
+	VEC(uint32_t) in;		/* by process: the number of its container; 0: none */
 };
 
 void service_name(const char *text, char name[SERVICE_NAME])
@@ -139,6 +141,7 @@ void services_free(struct services *s)
 		return;
 	strtab_free(s->names);
 	vec_free(&s->of);
+	vec_free(&s->in);
 	vec_free(&s->containers);
 	free(s);
 }
@@ -169,15 +172,15 @@ static void call(const struct container *c, char name[SERVICE_NAME])
 	service_name(text, name);
 }
 
-/* @name is what it is called where nothing else is known. */
-static void by_container(struct services *s, const char *id, char name[SERVICE_NAME])
+/* Its number. @name is what it is called where nothing else is known. */
+static uint32_t by_container(struct services *s, const char *id, char name[SERVICE_NAME])
 {
-	struct called known = { .id = "" };
+	struct called known = { .number = s->last + 1 };
 
 	for (size_t i = 0; i < s->containers.n; i++)
 		if (!strcmp(s->containers.v[i].id, id)) {
 			memcpy(name, s->containers.v[i].name, SERVICE_NAME);
-			return;
+			return s->containers.v[i].number;
 		}
 	if (!container_look("", id, &known.container))
 		call(&known.container, name);
@@ -186,18 +189,18 @@ static void by_container(struct services *s, const char *id, char name[SERVICE_N
 	if (s->containers.n < SERVICES_MAX)
 		vec_push(&s->containers, known);
 	else
-		s->containers.v[s->next++ % SERVICES_MAX] = known;
+		s->containers.v[s->last % SERVICES_MAX] = known;
+	return ++s->last;
 }
 
-static int by_cgroup(struct services *s, pid_t pid, char name[SERVICE_NAME])
+static int by_cgroup(struct services *s, pid_t pid, char name[SERVICE_NAME], uint32_t *in)
 {
 	char path[64], text[CGROUP_TEXT], id[CONTAINER_ID];
 
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
 	if (file_read(path, text, sizeof(text)) <= 0 || !service_and_container(text, name, id))
 		return 0;
-	if (*id)
-		by_container(s, id, name);
+	*in = *id ? by_container(s, id, name) : 0;
 	return 1;
 }
 
@@ -219,37 +222,78 @@ static int by_program(pid_t pid, char name[SERVICE_NAME])
 	return 1;
 }
 
-/* As far as it can be seen. */
-static uint32_t find(struct services *s, const struct process *process)
+/* As far as it can be seen; *@in: its container. */
+static uint32_t find(struct services *s, const struct process *process, uint32_t *in)
 {
 	char name[SERVICE_NAME];
 
+	*in = 0;
 	if (!process->pid || process->pid == KTHREADD || process->parent == KTHREADD)
 		return service(s, KERNEL);
-	return by_cgroup(s, process->pid, name) || by_program(process->pid, name) ||
-			       (process->parent && by_cgroup(s, process->parent, name))
+	return by_cgroup(s, process->pid, name, in) || by_program(process->pid, name) ||
+			       (process->parent && by_cgroup(s, process->parent, name, in))
 		       ? service(s, name)
 		       : UNKNOWN;
 }
 
-void services_container(const struct services *s, const char *service, const char **name,
-			const char **namespace)
+/* NULL where it is not known any more. */
+static const struct called *container_at(const struct services *s, uint32_t number)
 {
-	*name = *namespace = "";
-	for (size_t i = 0; i < s->containers.n; i++)
-		if (!strcmp(s->containers.v[i].name, service)) {
-			*name = s->containers.v[i].container.name;
-			*namespace = s->containers.v[i].container.namespace;
-			return;
+	const struct called *c;
+
+	if (!number)
+		return NULL;
+	c = &s->containers.v[(number - 1) % SERVICES_MAX];
+	return c->number == number ? c : NULL;
+}
+
+struct container services_container(const struct services *s, uint32_t service,
+				    const unsigned char *ran)
+{
+	struct container all = { .id = "" };
+	uint32_t first = 0;
+
+	for (size_t i = 0; i < s->of.n; i++) {
+		const struct called *c;
+
+		if (!ran[i] || s->of.v[i] != service || (first && s->in.v[i] == first))
+			continue;
+		c = container_at(s, s->in.v[i]);
+		if (!c)
+			return (struct container){ .id = "" };
+		if (!first) {
+			first = s->in.v[i];
+			all = c->container;
+			memcpy(all.id, c->id, sizeof(all.id));
+			continue;
 		}
+		*all.id = *all.pod = '\0';
+		if (strcmp(all.name, c->container.name))
+			*all.name = '\0';
+		if (strcmp(all.image, c->container.image))
+			*all.image = '\0';
+		if (strcmp(all.namespace, c->container.namespace))
+			*all.namespace = '\0';
+	}
+	return all;
+}
+
+static void add_process(struct services *s, uint32_t service, uint32_t in)
+{
+	vec_push(&s->of, service);
+	vec_push(&s->in, in);
 }
 
 void services_look(struct services *s, const struct profile *p)
 {
 	const struct profile_view v = profile_view(p);
+	uint32_t in;
 
-	while (s->of.n < v.nprocesses)
-		vec_push(&s->of, find(s, &v.processes[s->of.n]));
+	while (s->of.n < v.nprocesses) {
+		uint32_t service = find(s, &v.processes[s->of.n], &in);
+
+		add_process(s, service, in);
+	}
 }
 
 void services_settle(struct services *s, const struct profile *p)
@@ -270,9 +314,11 @@ void services_fold(struct services *s, const struct profile *p)
 	const struct profile_folded f = profile_folded(p);
 
 	/* An index never becomes higher. What became one of several has no more samples. */
-	for (size_t i = 0; i < s->of.n && i < f.nprocesses; i++)
+	for (size_t i = 0; i < s->of.n && i < f.nprocesses; i++) {
 		s->of.v[f.processes[i]] = s->of.v[i];
-	s->of.n = profile_view(p).nprocesses;
+		s->in.v[f.processes[i]] = s->in.v[i];
+	}
+	s->of.n = s->in.n = profile_view(p).nprocesses;
 }
 
 static uint64_t identity(const struct process *p)
@@ -283,20 +329,21 @@ static uint64_t identity(const struct process *p)
 void services_renew(struct services *s, const struct profile *old, const struct profile *p)
 {
 	const struct profile_view v = profile_view(p), w = profile_view(old);
+	struct services before = *s;
 	struct hashmap known = { 0 };
-	uint32_t *of = xcalloc(v.nprocesses + 1, sizeof(*of));
 
-	for (size_t i = 0; i < s->of.n; i++)
-		hashmap_set(&known, identity(&w.processes[i]), s->of.v[i]);
+	memset(&s->of, 0, sizeof(s->of));
+	memset(&s->in, 0, sizeof(s->in));
+	for (size_t i = 0; i < before.of.n; i++)
+		hashmap_set(&known, identity(&w.processes[i]), (uint32_t)i);
 	for (size_t i = 0; i < v.nprocesses; i++) {
-		uint32_t service = hashmap_get(&known, identity(&v.processes[i]));
+		uint32_t was = hashmap_get(&known, identity(&v.processes[i])), service, in;
 
-		of[i] = service == HASHMAP_NONE ? find(s, &v.processes[i]) : service;
+		service = was == HASHMAP_NONE ? find(s, &v.processes[i], &in) : before.of.v[was];
+		add_process(s, service, was == HASHMAP_NONE ? in : before.in.v[was]);
 	}
-	s->of.n = 0;
-	for (size_t i = 0; i < v.nprocesses; i++)
-		vec_push(&s->of, of[i]);
-	free(of);
+	vec_free(&before.of);
+	vec_free(&before.in);
 	hashmap_free(&known);
 }
 

@@ -44,11 +44,12 @@ void services_renew(struct services *s, const struct profile *old, const struct 
 /* After profile_fold(): by the indexes of now. */
 void services_fold(struct services *s, const struct profile *p);
 /*
- * What its containers have in common: their name and namespace, "" where it has none or it is not
- * known.
+ * What the containers have in common that the processes of a service are in, by process those alone
+ * that @ran: of one all that is known, of several the name and the namespace, "" where these
+ * differ; "" all of it where one is in none.
  */
-void services_container(const struct services *s, const char *service, const char **name,
-			const char **namespace);
+struct container services_container(const struct services *s, uint32_t service,
+				    const unsigned char *ran);
 /* By process of the profile that services_settle() saw: the index of its service. */
 const uint32_t *services_of(const struct services *s);
 size_t services_count(const struct services *s);

@@ -7,6 +7,7 @@ import os
 import re
 
 from harness import Fixture, Profile, check, directory, equal, run, skip, wait_for
+from test_push_servers import Receiver
 
 LOGS = "/var/log/containers"
 DOCKER = "/var/lib/docker/containers"
@@ -84,12 +85,15 @@ def test_pods_and_containers_by_their_names():
         check("tree" in both and len(both) > 1, "a pod:", both)
         equal(profile("pod/e2e-shop/e2e-web").comms(), both, "a pod of a namespace")
         run("-G", "pod/other/e2e-web", "-d", "0.1").fails(4, "no pod that runs, is called")
-        with directory() as where:
-            run("push", "--to", where, "-G", "pod/e2e-web", "-F", 199, "--every", "1s", "-d", "1s").ok()
+        with directory() as where, directory() as spool, Receiver() as server:
+            run("push", "--to", where, "--to", server.url("otlp"), "--spool", spool, "-G", "pod/e2e-web", "-F", 199, "--every", "1s", "-d", "1s").ok()
             services = {re.sub(r"\.\d{8}T.*", "", name): os.path.join(where, name) for name in os.listdir(where)}
             equal(set(services), {"e2e-shop.e2e-app", "e2e-shop.e2e-side"}, "services")
             comms = Profile.read(run("report", "-f", "folded", services["e2e-shop.e2e-app"]).ok().out).comms()
             equal(comms, {"tree"}, "whose samples they are")
+            labels = next(s["labels"] for s in server.series() if s["labels"]["service.name"] == "e2e-shop.e2e-app")
+            known = {"container.name": "e2e-app", "container.id": container_id(1), "k8s.pod.name": "e2e-web", "k8s.namespace.name": "e2e-shop"}
+            equal({k: v for k, v in labels.items() if k not in ("service.name", "host.name")}, known, "labels")
 
 
 def test_a_container_of_docker():

@@ -29,6 +29,7 @@ static void begin(void)
 	sources_add(&sources, samples_new(&samples));
 	sources_add(&sources, waits_new(&waits));
 	assembler = assembler_new(profile, images, procs, NULL, &sources, 0);
+	assembler_serve(assembler);
 	sources_begin(&sources);
 }
 
@@ -100,6 +101,36 @@ static uint64_t of_pid(pid_t pid, uint32_t type)
 		if (v.processes[v.threads[v.samples[i].thread].process].pid == pid)
 			sum += profile_values(profile, type)[i];
 	return sum;
+}
+
+/* What runs is known, and what ended is not; what became of samples stays. */
+TEST(a_new_one_takes_over)
+{
+	struct profile *next = profile_new();
+	struct assembler *a;
+
+	begin();
+	storm(MANY, 100);
+	start(LIVE, 200);
+	count(LIVE, 200, EBP_LOST_REGISTER, EBP_OWN, 4, 0);
+	assembler_update(assembler);
+	a = assembler_new(next, images, procs, NULL, &sources, 0);
+	CHECK(assembler_bytes(a) < assembler_bytes(assembler));
+	assembler_inherit(a, assembler, 0);
+	CHECK_EQ(profile_view(next).nprocesses, 1);
+	CHECK_EQ(profile_view(next).processes[0].pid, LIVE);
+	CHECK_EQ(assembler_results(a)[EBP_LOST_REGISTER], 4);
+	assembler_free(assembler);
+	profile_free(profile);
+	assembler = a;
+	profile = next;
+	assembler_serve(assembler);
+	sources_begin(&sources);
+	count(LIVE, 200, EBP_LOST_REGISTER, EBP_OWN, 3, 0);
+	CHECK_EQ(profile_view(next).nprocesses, 1);
+	CHECK_EQ(of_pid(LIVE, 0), 3);
+	CHECK_EQ(assembler_results(a)[EBP_LOST_REGISTER], 7);
+	end();
 }
 
 TEST(what_ended_long_ago_becomes_one)
@@ -250,6 +281,7 @@ TEST(shares_go_on)
 
 int main(void)
 {
+	RUN(a_new_one_takes_over);
 	RUN(what_ended_long_ago_becomes_one);
 	RUN(again_and_again_nothing_grows);
 	RUN(room_is_made_where_there_are_very_many);

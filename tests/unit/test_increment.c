@@ -33,6 +33,30 @@ static uint64_t taken(struct increment *i, struct profile *p)
 	return increment_total(i);
 }
 
+/* A profile that takes the place of another begins with nothing. */
+TEST(another_profile_takes_its_place)
+{
+	struct increment *i = increment_new();
+	struct profile *p = profile_new(), *next = profile_new();
+	unsigned char ran[2] = { 0 };
+
+	add(p, 1, 0x10, 3);
+	CHECK_EQ(taken(i, p), 3);
+	increment_clear(i);
+	CHECK(increment_has_all(i, p));
+	add(p, 1, 0x10, 1);
+	CHECK(!increment_has_all(i, p));
+	increment_renew(i);
+	add(next, 1, 0x10, 2);
+	add(next, 2, 0x20, 0);
+	CHECK_EQ(taken(i, next), 2);
+	increment_processes(i, next, ran);
+	CHECK(ran[0] && !ran[1]);
+	increment_free(i);
+	profile_free(p);
+	profile_free(next);
+}
+
 TEST(windows_are_what_came_between)
 {
 	static const uint32_t groups[] = { 1, 2 };
@@ -165,6 +189,7 @@ TEST(truncated_stacks_keep_their_reason)
 
 int main(void)
 {
+	RUN(another_profile_takes_its_place);
 	RUN(windows_are_what_came_between);
 	RUN(a_fold_changes_no_window);
 	RUN(names_are_waited_for);

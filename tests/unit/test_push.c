@@ -85,6 +85,28 @@ TEST(services_are_bounded)
 	profile_free(p);
 }
 
+/* By who they are, not by their numbers in a profile. */
+TEST(services_stay_where_the_profile_is_another)
+{
+	struct services *s = services_new();
+	struct profile *old = profile_new(), *p = profile_new();
+	const unsigned char ran[] = { 1, 1 };
+
+	profile_process(old, 0x7fff0001, 1, profile_string(old, "gone"));
+	profile_process(old, 0x7fff0002, 2, profile_string(old, "stays"));
+	services_settle(s, old);
+	profile_process(p, 0x7fff0002, 2, profile_string(p, "renamed"));
+	profile_process(p, 0x7fff0002, 3, profile_string(p, "new"));
+	services_renew(s, old, p);
+	services_settle(s, p);
+	CHECK_STR(services_text(s, services_of(s)[0]), "stays");
+	CHECK_STR(services_text(s, services_of(s)[1]), "new");
+	CHECK_STR(services_container(s, services_of(s)[0], ran).id, "");
+	services_free(s);
+	profile_free(old);
+	profile_free(p);
+}
+
 static size_t count_files(const char *path)
 {
 	DIR *d = opendir(path);
@@ -196,6 +218,7 @@ int main(void)
 	RUN(services_by_cgroup);
 	RUN(service_names_are_file_names);
 	RUN(services_are_bounded);
+	RUN(services_stay_where_the_profile_is_another);
 	RUN(a_folder_stays_within_its_size);
 	RUN(old_files_go);
 	RUN(names_that_lead_elsewhere_are_refused);
