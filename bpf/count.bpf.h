@@ -73,7 +73,7 @@ struct seen_map {
 };
 
 struct seen_map seen_stacks SEC(".maps"), seen_processes SEC(".maps");
-__u64 resent;			/* mixed into the ids of stacks; where it changes all are sent again */
+__u64 resent;			/* mixed into their ids; where it changes, all are sent again */
 
 /* What user space reads and resets while we run; exactness is not needed. */
 __u64 first_sample;		/* time of the first sample that was kept */

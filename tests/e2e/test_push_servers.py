@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 
 import harness
-from harness import Fixture, Profile, check, directory, equal, finish, node, run, start, wait_for, wait_sampling
+from harness import Fixture, Profile, check, directory, equal, finish, node, run, start, wait_burned, wait_for, wait_sampling
 
 PATHS = {"otlp": "/v1development/profiles", "pyroscope": "/push.v1.PusherService/Push",
          "parca": "/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw"}
@@ -176,6 +176,33 @@ def test_a_server_that_hangs_blocks_nothing(spool):
     starts = [int(s["start"]) for s in series]
     equal(len(starts), len(set(starts)), "windows, and different ones")
     check(max(starts[:first.windows]) < min(starts[first.windows:]), "not the oldest first:", starts)
+
+
+def restarted(times, spool, pid):
+    """push is ended so many times, each other time while the server is away: (samples that were kept, series that came)."""
+    kept, got, port = 0, [], 0
+    for i in range(times + 1):
+        with Receiver("503" if i % 2 else "ok", port) as server:
+            port = server.port
+            proc = start("push", "--every", "200ms", "-F", 199, "--to", server.url("otlp"), "--spool", spool, "-p", pid)
+            wait_sampling(proc)
+            wait_burned(pid, 0.1)
+            proc.send_signal(signal.SIGTERM)
+            sent = Sent(finish(proc))
+            equal((sent.taken, sent.one()["dropped"], sent.one()["refused"]), (sent.kept + sent.lost, 0, 0), "samples")
+            kept += sent.kept
+            got += server.series()
+    equal(sent.one()["wait"], 0, "what waits at the end")
+    starts = [s["start"] for s in got]
+    equal(len(starts), len(set(starts)), "windows, and different ones")
+    return kept, got
+
+
+@with_spool
+def test_restarts_lose_nothing(spool):
+    with Fixture("tree") as f:
+        kept, got = restarted(4, spool, f.pid)
+    equal(add_up(got)[0], kept, "samples that came")
 
 
 @with_spool
