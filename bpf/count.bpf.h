@@ -140,15 +140,15 @@ static __always_inline void announce_process(const struct ebp_process *p, __u64 
 static __always_inline int announce_stack(struct ebp_stack *s, __u32 most)
 {
 	__u32 at = s->id & (config.seen_stacks - 1);
-	__u64 *slot = bpf_map_lookup_elem(&seen_stacks, &at), mark = s->id ^ resent;
+	__u64 *slot = bpf_map_lookup_elem(&seen_stacks, &at);
 	int err;
 
-	if (!slot || *slot == mark)
+	if (!slot || (*slot ^ resent) == s->id)
 		return 0;
 	s->time = bpf_ktime_get_ns();
 	err = send(s, sizeof(*s) + (s->head.n & most) * sizeof(__u64), 0);
 	if (!err)
-		*slot = mark;
+		*slot = s->id ^ resent;
 	return err;
 }
 
