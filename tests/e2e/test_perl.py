@@ -10,6 +10,7 @@ import re
 import subprocess
 
 from harness import Fixture, Profile, calls, calls_by_line, check, directory, run, skip, wait_burned
+from interpreters import executed, made_in_turn, near
 
 LOOP = r"^Perl_runops_standard(_\[.\])?$"
 MAIN = "<script.pl>"
@@ -58,10 +59,6 @@ def whole(perl, profile):
     return profile
 
 
-def near(got, expected, n):
-    return abs(got - expected) < 0.03 + 3 * (expected * (1 - expected) / n) ** 0.5
-
-
 TREE = """
 package App::Sub;
 sub spin { my $n = shift; my $s = 0; for (my $i = 0; $i < $n; $i++) { $s += $i } $s }
@@ -82,7 +79,7 @@ def test_tree():
         n = profile.count()
         for name, expected in (("App::Sub::one", 0.1), ("App::Thing::method", 0.2), ("App::Sub::__ANON__", 0.3), ("(eval)", 0.4)):
             got = profile.count(lambda s, name=name: name in s.frames) / n
-            check(near(got, expected, n), perl, name, got, expected, n)
+            near(got, expected, n, perl, name)
         for s in profile.where(lambda s: "App::Sub::spin" in s.frames):
             check(calls(s, MAIN, "App::Sub::main", "App::Sub::spin"), perl, s)
 
@@ -204,13 +201,7 @@ def named(perl, profile):
 def test_executed_children():
     """Programs that begin and end while they are sampled."""
     for perl in perls():
-        with directory() as d:
-            script = os.path.join(d, "script.pl")
-            with open(script, "w", encoding="utf-8") as f:
-                f.write(CHILD + "child();")
-            result = run("-F", 999, "-f", "folded", "--", "sh", "-c",
-                         f'for i in 1 2 3 4 5 6 7 8 9 10; do "{perl}" "{script}"; done').ok()
-        named(perl, result.profile.where(lambda s: not s.cut))
+        named(perl, executed(perl, ".pl", CHILD + "child();"))
 
 
 def test_fork_pool():
@@ -278,7 +269,7 @@ def test_lines():
         total = sum(lines.values())
         # The first line of the file is the test's.
         check(sum(lines.get(i, 0) for i in (5, 7, 8)) > 0.98 * total - 1, perl, lines)
-        check(near(1 - lines.get(5, 0) / total, 0.75, total), perl, lines)
+        near(1 - lines.get(5, 0) / total, 0.75, total, perl, lines)
 
 
 def test_code_that_is_made_again_and_again():
@@ -293,12 +284,7 @@ for (my $k = 0; ; $k = ($k + 1) % 7) {
 }
 """
     for perl in perls():
-        profile = whole(perl, sampled(perl, program).profile)
-        made = {i: profile.count(lambda s, i=i: s.any(f"::made_{i}$")) for i in range(7)}
-        total = sum(made.values())
-        check(total > 0.5 * profile.count(), perl, made, profile.head())
-        for i, n in made.items():
-            check(near(n / total, 1 / 7, total), perl, i, made)
+        made_in_turn(whole(perl, sampled(perl, program).profile), 0.5, perl)
 
 
 def test_unknown_versions():

@@ -13,6 +13,7 @@ import struct
 import subprocess
 
 from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, skip, wait_burned, wait_for
+from interpreters import executed, made_in_turn, near
 
 PATTERNS = ("/usr/bin/php[78].*", "/usr/local/bin/php")
 ENTRY = r"^execute_ex(_\[.\])?$"
@@ -63,10 +64,6 @@ def whole(php, profile, allowed=0.01):
     return profile
 
 
-def near(got, expected, n):
-    return abs(got - expected) < 0.03 + 3 * (expected * (1 - expected) / n) ** 0.5
-
-
 TREE = """namespace App\\Sub;
 function spin($n) { $s = 0; for ($i = 0; $i < $n; $i++) { $s += $i; } return $s; }
 class Thing {
@@ -90,7 +87,7 @@ def tree(php, number, profile):
     closure = "{closure:App\\Sub\\main():9}" if number >= 804 else "App\\Sub\\{closure}"
     for name, expected in (("App\\Sub\\one", 0.1), ("App\\Sub\\Thing::method", 0.2), ("App\\Sub\\Thing::still", 0.3), (closure, 0.4)):
         got = profile.count(lambda s, name=name: name in s.frames) / n
-        check(near(got, expected, n), php, name, got, expected, n)
+        near(got, expected, n, php, name)
     for s in profile.where(lambda s: "App\\Sub\\spin" in s.frames):
         check(calls(s, MAIN, "App\\Sub\\main", "App\\Sub\\spin"), php, s)
 
@@ -261,13 +258,7 @@ def named(php, profile):
 def test_executed_children():
     """Programs that begin and end while they are sampled."""
     for php, _ in phps():
-        with directory() as d:
-            script = os.path.join(d, "script.php")
-            with open(script, "w", encoding="utf-8") as f:
-                f.write("<?php" + CHILD + "child();")
-            result = run("-F", 999, "-f", "folded", "--", "sh", "-c",
-                         f'for i in 1 2 3 4 5 6 7 8 9 10; do "{php}" -n "{script}"; done').ok()
-        named(php, result.profile.where(lambda s: not s.cut))
+        named(php, executed(f"{php} -n", ".php", "<?php" + CHILD + "child();"))
 
 
 def test_fork_pool():
@@ -337,11 +328,11 @@ def test_lines():
         lines = calls_by_line(out, "work")
         total = sum(lines.values())
         check(sum(lines.get(i, 0) for i in (10, 12, 13)) > 0.98 * total - 1, php, lines)
-        check(near(1 - lines.get(10, 0) / total, 0.75, total), php, lines)
+        near(1 - lines.get(10, 0) / total, 0.75, total, php, lines)
         lines = lines_of(out, "spin")
         total = sum(lines.values())
         check(total > 100 and lines.get(4, 0) + lines.get(6, 0) > 0.98 * total - 1, php, lines)
-        check(near(lines.get(6, 0) / total, 0.5, total), php, lines)
+        near(lines.get(6, 0) / total, 0.5, total, php, lines)
 
 
 def test_code_that_is_made_again_and_again():
@@ -355,12 +346,7 @@ for ($k = 0; ; $k = ($k + 1) % 7) {
 }
 """
     for php, _ in phps():
-        profile = whole(php, sampled(php, program).profile)
-        made = {i: profile.count(lambda s, i=i: s.any(f"::made_{i}$")) for i in range(7)}
-        total = sum(made.values())
-        check(total > 0.5 * profile.count(), php, made, profile.head())
-        for i, n in made.items():
-            check(near(n / total, 1 / 7, total), php, i, made)
+        made_in_turn(whole(php, sampled(php, program).profile), 0.5, php)
 
 
 def test_thread_safe_builds():

@@ -9,6 +9,7 @@ import re
 import subprocess
 
 from harness import FIXTURES, Fixture, Profile, calls, calls_by_line, check, directory, equal, run, share, skip, wait_burned
+from interpreters import executed, made_in_turn, near
 
 PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")
 LEAST, NEWEST = 6, 15
@@ -136,8 +137,7 @@ def known_shares(python, minor, profile):
     """That of TREE."""
     n = profile.count()
     for name, expected in (("one", 1 / 6), ("three.<locals>.inner", 3 / 6), ("Thing.method", 2 / 6)):
-        got = share(profile, qualified(minor, name))
-        check(abs(got - expected) < 0.03 + 3 * (expected * (1 - expected) / n) ** 0.5, python, name, got, expected, n)
+        near(share(profile, qualified(minor, name)), expected, n, python, name)
     inside = profile.where(lambda s: "spin" in s.frames)
     check(all(calls(s, "<module>", "main", "spin") for s in inside), python, inside.head(2))
 
@@ -308,14 +308,7 @@ def test_executed_children():
                "def child(): spin()\n"
                "child()\n")
     for python, _ in pythons():
-        with directory() as d:
-            script = os.path.join(d, "child.py")
-            with open(script, "w", encoding="utf-8") as f:
-                f.write(program)
-            result = run("-F", 999, "-f", "folded", "--", "sh", "-c",
-                         f'for i in 1 2 3 4 5 6 7 8 9 10; do "{python}" -S "{script}"; done').ok()
-        profile = result.profile.where(lambda s: not s.cut)
-        named(python, profile)
+        named(python, executed(f"{python} -S", ".py", program))
 
 
 def test_waits():
@@ -423,12 +416,7 @@ def test_code_that_is_made_again_and_again():
                "    run(i % 7)\n"
                "    i += 1\n")
     for python, _ in pythons():
-        profile = python_stacks(sampled(python, program))
-        made = {f"made_{i}": profile.count(lambda s, i=i: f"made_{i}" in s.frames) for i in range(7)}
-        total = sum(made.values())
-        check(total > 0.8 * profile.count(), python, made)
-        for name, n in made.items():
-            check(abs(n / total - 1 / 7) < 0.03 + 3 * (6 / 49 / total) ** 0.5, python, name, made)
+        made_in_turn(python_stacks(sampled(python, program)), 0.5, python)
 
 
 def test_names_of_all_kinds():

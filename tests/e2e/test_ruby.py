@@ -10,6 +10,7 @@ import shutil
 import subprocess
 
 from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, share, skip, wait_burned
+from interpreters import executed, made_in_turn, near
 
 KNOWN = ("2.7", "3.1", "3.3")
 
@@ -47,10 +48,6 @@ def ruby_stacks(result):
     rootless = profile.where(lambda s: "<main>" not in s.frames)
     check(rootless.count() <= max(1, 0.01 * profile.count()), "without <main>:", rootless.head())
     return profile
-
-
-def near(got, expected, n, *what):
-    check(abs(got - expected) < 0.03 + 3 * (expected * (1 - expected) / n) ** 0.5, *what, got, expected, n)
 
 
 TREE = """
@@ -247,13 +244,7 @@ def test_executed_children():
                "def child() spin end\n"
                "child\n")
     for ruby in rubies():
-        with directory() as d:
-            script = os.path.join(d, "child.rb")
-            with open(script, "w", encoding="utf-8") as f:
-                f.write(program)
-            result = run("-F", 999, "-f", "folded", "--", "sh", "-c",
-                         f'for i in 1 2 3 4 5; do "{ruby}" --disable-gems "{script}"; done').ok()
-        profile = result.profile.where(lambda s: not s.cut)
+        profile = executed(f"{ruby} --disable-gems", ".rb", program)
         inside = profile.where(lambda s: calls(s, "<main>", "Object#child", "Object#spin"))
         check(inside.count() > 30, ruby, profile.head(3))
         equal(profile.count(lambda s: s.any("unknown Ruby")), 0, ruby)
@@ -269,12 +260,7 @@ def test_code_that_is_made_again_and_again():
                "i = 0\n"
                "while true do run(i % 7); i += 1; GC.start if i % 50 == 0 end\n")
     for ruby in rubies():
-        profile = ruby_stacks(sampled(ruby, program))
-        made = {f"made_{i}": profile.count(lambda s, i=i: f"made_{i}" in s.frames) for i in range(7)}
-        total = sum(made.values())
-        check(total > 30, ruby, made, profile.head())
-        for name, n in made.items():
-            near(n / total, 1 / 7, total, ruby, name, made)
+        made_in_turn(ruby_stacks(sampled(ruby, program)), 0.1, ruby)
 
 
 def test_names_of_all_kinds():
