@@ -327,7 +327,7 @@ def waits_by_line(python, *args):
         with open(script, "w", encoding="utf-8") as f:
             f.write(HEAD + WAITING)
         with Fixture("python", script, *args, path=python) as target:
-            run("-p", target.pid, "--off-cpu", "--wakers", "-d", 1, "-o", path).ok()
+            run("-p", target.pid, "--off-cpu", "--wakers", "-d", 0.6, "-o", path).ok()
         with open(script, encoding="utf-8") as f:
             lines = [line.strip() for line in f]
         for stack, ns in python_only(path, script, ("[blocked]", "[GIL]")).items():
