@@ -28,6 +28,7 @@ static void begin(void)
 	procs = procs_new(images, NULL);
 	profile = profile_new();
 	assembler = assembler_new(profile, images, procs, NULL, &sources, 0);
+	assembler_serve(assembler);
 	sources_begin(&sources);
 }
 
