@@ -101,9 +101,9 @@ static __always_inline void read_task(struct task_facts *f)
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) {
 		struct task_struct *task = bpf_get_current_task_btf();
 
-		f->start = BPF_CORE_READ(task, group_leader, start_boottime);
+		f->start = task->group_leader->start_boottime;
 		f->exec_id = task->self_exec_id;
-		f->userless = task->flags & PF_KTHREAD || !BPF_CORE_READ(task, mm);
+		f->userless = task->flags & PF_KTHREAD || !task->mm;
 		f->is32 = !!(task->thread_info.flags & TIF_32BIT);
 	} else {
 		struct task_struct *task = (void *)bpf_get_current_task();
