@@ -8,7 +8,8 @@
 struct builder {
 	struct profile_view view;
 	struct calltree_labels labels;
-	const uint64_t *values, *before;	/* by sample; @before may be NULL */
+	const uint64_t *values;			/* by sample */
+	unsigned char *counts;			/* by sample: whether it is there */
 	VEC(struct calltree_node) nodes;
 	struct hashmap children;		/* (parent, label) -> node */
 	/* Where a node of the profile went; good only for stacks below the same top node. */
@@ -66,11 +67,6 @@ static uint32_t place(struct builder *b, uint32_t top, uint32_t node)
 	return at;
 }
 
-static int counts(const struct builder *b, size_t sample)
-{
-	return b->values[sample] || (b->before && b->before[sample]);
-}
-
 /*
  * Every sample to its node, which is left in @at; all of one top node in a row, so that places[]
  * serves.
@@ -82,13 +78,13 @@ static void place_samples(struct builder *b, uint32_t *at)
 	uint32_t *order;
 
 	for (size_t i = 0; threads && i < v->nsamples; i++)
-		if (counts(b, i))
+		if (b->counts[i])
 			at[i] = child(b, 0, threads[v->samples[i].thread]);
 	order = order_by(at, v->nsamples, b->nodes.n);
 	for (size_t i = 0; i < v->nsamples; i++) {
 		uint32_t s = order[i];
 
-		if (!counts(b, s))
+		if (!b->counts[s])
 			continue;
 		at[s] = place(b, at[s], v->samples[s].node);
 		b->nodes.v[at[s]].self += b->values[s];
@@ -124,45 +120,68 @@ static void link_nodes(struct calltree_node *nodes, size_t n)
 	free(labels);
 }
 
+/* @types: by type, values by sample; who has one of any of them is there. */
 static struct calltree *build(const struct profile *p, const struct calltree_labels *labels,
-			      const uint64_t *values, const uint64_t *before)
+			      const uint64_t *const *types, size_t n)
 {
 	struct calltree *t = xcalloc(1, sizeof(*t));
-	struct builder b = { .view = profile_view(p), .values = values, .before = before };
-	uint32_t *at = xcalloc(b.view.nsamples, sizeof(*at));
+	struct builder b = { .view = profile_view(p) };
 
 	if (labels)
 		b.labels = *labels;
 	if (!b.labels.inlined)
 		b.labels.inlined = b.labels.functions;
+	b.values = b.labels.values ? b.labels.values : b.view.values;
+	b.counts = xcalloc(b.view.nsamples, sizeof(*b.counts));
+	for (size_t type = 0; type < n; type++)
+		for (size_t i = 0; i < b.view.nsamples; i++)
+			b.counts[i] |= types[type][i] != 0;
 	b.places = xcalloc(b.view.nnodes, sizeof(*b.places));
 	for (size_t i = 0; i < b.view.nnodes; i++)
 		b.places[i].top = CALLTREE_NONE;
 	vec_push(&b.nodes, (struct calltree_node){ .label = CALLTREE_NONE });
-	place_samples(&b, at);
+	t->at = xcalloc(b.view.nsamples, sizeof(*t->at));
+	place_samples(&b, t->at);
 	link_nodes(b.nodes.v, b.nodes.n);
 	t->nodes = b.nodes.v;
 	t->n = b.nodes.n;
-	if (before)
-		t->before = xcalloc(t->n, sizeof(*t->before));
-	for (size_t i = 0; before && i < b.view.nsamples; i++)
-		t->before[at[i]] += before[i];
-	free(at);
 	hashmap_free(&b.children);
 	vec_free(&b.path);
 	free(b.places);
+	free(b.counts);
 	return t;
 }
 
 struct calltree *calltree_new(const struct profile *p, const struct calltree_labels *labels)
 {
-	return build(p, labels, labels && labels->values ? labels->values : profile_view(p).values,
-		     NULL);
+	const uint64_t *values = labels ? labels->values : NULL;
+
+	if (!values)
+		values = profile_view(p).values;
+	return build(p, labels, &values, 1);
 }
 
-struct calltree *calltree_difference(const struct profile *p, const struct calltree_labels *labels)
+struct calltree *calltree_of_all(const struct profile *p, const struct calltree_labels *labels)
 {
-	return build(p, labels, profile_values(p, 1), profile_values(p, 0));
+	size_t n = profile_view(p).ntypes;
+	const uint64_t **types = xcalloc(n, sizeof(*types));
+	struct calltree *t;
+
+	for (size_t i = 0; i < n; i++)
+		types[i] = profile_values(p, (uint32_t)i);
+	t = build(p, labels, types, n);
+	free(types);
+	return t;
+}
+
+uint64_t *calltree_self(const struct calltree *t, const struct profile *p, uint32_t type)
+{
+	const uint64_t *values = profile_values(p, type);
+	uint64_t *self = xcalloc(t->n, sizeof(*self));
+
+	for (size_t i = 0, n = profile_view(p).nsamples; i < n; i++)
+		self[t->at[i]] += values[i];
+	return self;
 }
 
 void calltree_free(struct calltree *t)
@@ -170,7 +189,7 @@ void calltree_free(struct calltree *t)
 	if (!t)
 		return;
 	free(t->nodes);
-	free(t->before);
+	free(t->at);
 	free(t);
 }
 

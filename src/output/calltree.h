@@ -29,8 +29,7 @@ struct calltree_node {
 struct calltree {
 	struct calltree_node *nodes;
 	size_t n;
-	/* by node: what ends here of a second type; NULL where none was asked for */
-	uint64_t *before;
+	uint32_t *at;		/* by sample: its node; 0 where it is not there */
 };
 
 /*
@@ -49,11 +48,10 @@ struct calltree_labels {
 
 /* Samples whose value is 0 are not there. @labels may be NULL: all of it NULL. */
 struct calltree *calltree_new(const struct profile *p, const struct calltree_labels *labels);
-/*
- * Of a profile's first two types, before and after of one thing; self and total are after's. What
- * vanished is there.
- */
-struct calltree *calltree_difference(const struct profile *p, const struct calltree_labels *labels);
+/* The same with all samples that have a value of any type. */
+struct calltree *calltree_of_all(const struct profile *p, const struct calltree_labels *labels);
+/* By node of @t, a tree of @p: what ends there of @type. The caller frees it. */
+uint64_t *calltree_self(const struct calltree *t, const struct profile *p, uint32_t type);
 void calltree_free(struct calltree *t);
 
 /* Calls @enter before a node's children and @leave after them, for all but the root. */

@@ -23,6 +23,7 @@
 #include "output/calltree.h"
 #include "output/formats.h"
 #include "output/rollup.h"
+#include "profile/diff.h"
 
 /* what does not fit is left out of a line, and counts for what called it */
 #define LINE_BYTES_MAX (1u << 26)
@@ -166,6 +167,7 @@ static void labels_free(struct labels *l)
 struct writer {
 	struct outfile *f;
 	const struct calltree *tree;
+	uint64_t *before;	/* by node, of a difference; else NULL */
 	double weight;		/* of what was before */
 	const char **texts;
 	struct text_vec line;	/* the frames from the root to here, each with a ';' after it */
@@ -175,9 +177,7 @@ struct writer {
 static void enter(void *ctx, const struct calltree_node *n)
 {
 	struct writer *w = ctx;
-	double before = w->tree->before
-				? round((double)w->tree->before[n - w->tree->nodes] * w->weight)
-				: 0;
+	double before = w->before ? round((double)w->before[n - w->tree->nodes] * w->weight) : 0;
 	char count[512] = "";	/* a double may have 309 digits */
 	size_t size = strlen(w->texts[n->label]), end;
 	int len = 0;
@@ -189,7 +189,7 @@ static void enter(void *ctx, const struct calltree_node *n)
 		text_vec_add_bytes(&w->line, w->texts[n->label], size);
 	end = w->line.n;
 	if (n->self || before > 0) {
-		if (w->tree->before)
+		if (w->before)
 			len = snprintf(count, sizeof(count), " %.0f", before);
 		len += snprintf(count + len, sizeof(count) - (size_t)len, " %" PRIu64 "\n",
 				n->self);
@@ -213,14 +213,20 @@ static void leave(void *ctx, const struct calltree_node *n)
 void folded_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
 	struct labels labels = labels_new(p, o->annotate);
-	struct calltree *tree = (o->difference ? calltree_difference : calltree_new)(
+	struct calltree *tree = (o->difference ? calltree_of_all : calltree_new)(
 		p, &(struct calltree_labels){ .functions = labels.functions,
 					      .inlined = labels.inlined,
-					      .threads = labels.threads });
+					      .threads = labels.threads,
+					      .values = o->difference
+								? profile_values(p, DIFF_AFTER)
+								: NULL });
 	struct writer w = { .f = f, .tree = tree, .weight = o->weight, .texts = labels.sorted };
 
+	if (o->difference)
+		w.before = calltree_self(tree, p, DIFF_BEFORE);
 	calltree_walk(tree, &(struct calltree_walker){ .enter = enter, .leave = leave, .ctx = &w });
 	vec_free(&w.line);
+	free(w.before);
 	calltree_free(tree);
 	labels_free(&labels);
 }

@@ -6,13 +6,15 @@
  *	<script type="application/json" id="profile">	what was measured, and the tables of frames
  *	<script type="text/plain" id="up">		how far each node is above the last
  *	<script type="text/plain" id="label">		the frame of each node
- *	<script type="text/plain" id="self">		what ended in each node
- *	<script type="text/plain" id="before">		the same before, of a difference
+ *	<script type="text/plain" id="self0">		what ended in each node, of the first type
+ *	<script type="text/plain" id="self1">		the same of the next type, and so on
  *	<script type="application/json" id="whole">	the profile, for ebprof (output/embedded.h)
  *
- * Those four are columns of the tree in pre-order, root left out, as output/packed writes them.
+ * All but the first and the last are columns of the tree in pre-order, root left out, as
+ * output/packed writes them.
  * base/json leaves no "<" in a text, base64 has none: nothing of a profile can end its element.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +26,11 @@
 #include "output/html_labels.h"
 #include "output/html_page.h"
 #include "output/packed.h"
+#include "profile/diff.h"
 
 #define NS_PER_MS_DIGITS 6
+
+typedef VEC(uint32_t) uint32_vec;
 
 /* --- What was measured. ------------------------------------------------------- */
 
@@ -78,34 +83,68 @@ static void write_meta(struct json *j, const struct profile *p)
 }
 
 /*
- * Nanoseconds that one of @type stands for, where another type says how much CPU time all are; 0:
- * not known.
+ * Nanoseconds that one of @type, samples, stands for, where another type says how much CPU time all
+ * are; 0: not known.
  */
 static uint64_t time_of_each(const struct profile *p, const struct profile_type *type)
 {
 	struct profile_view v = profile_view(p);
 
-	for (size_t i = 0; i < v.ntypes && type->total && type->measured_in == PROFILE_COUNT; i++)
+	for (size_t i = 0; i < v.ntypes && type->total && type->words->role == PROFILE_SAMPLES; i++)
 		if (v.types[i].words->role == PROFILE_CPU_TIME)
 			return v.types[i].total / type->total;
 	return 0;
 }
 
-static void write_values(struct json *j, const struct profile *p, const struct output_options *o,
-			 size_t nodes)
+/* Whether @type is the time that samples stand for, which the page tells beside them. */
+static int told_by_samples(const struct profile *p, uint32_t type)
 {
 	struct profile_view v = profile_view(p);
-	const struct profile_type *type = &v.types[o->difference ? 1 : v.shown];
+	const uint64_t *times = profile_values(p, type), *samples = profile_values(p, 0);
+	uint64_t each = time_of_each(p, &v.types[0]);
+	size_t i = 0;
 
-	json_string(j, "type", profile_text(p, type->name));
-	json_string(j, "unit", profile_text(p, type->unit));
-	json_uint(j, "total", type->total);
-	if (o->difference) {
-		json_uint(j, "before", v.types[0].total);
-		json_double(j, "weight", o->weight);
+	if (v.types[type].words->role != PROFILE_CPU_TIME || type == v.shown || !each)
+		return 0;
+	while (i < v.nsamples && times[i] == samples[i] * each)
+		i++;
+	return i == v.nsamples;
+}
+
+/* The types of the profile that the page shows. */
+static uint32_vec choose_types(const struct profile *p)
+{
+	uint32_vec types = { 0 };
+
+	for (uint32_t i = 0; i < profile_view(p).ntypes; i++)
+		if (!told_by_samples(p, i))
+			vec_push(&types, i);
+	return types;
+}
+
+static void write_values(struct json *j, const struct profile *p, const struct output_options *o,
+			 const uint32_vec *types, size_t nodes)
+{
+	struct profile_view v = profile_view(p);
+	uint32_t shown = o->difference ? DIFF_AFTER : v.shown, place = 0;
+
+	json_array(j, "types");
+	for (size_t i = 0; i < types->n; i++) {
+		const struct profile_type *type = &v.types[types->v[i]];
+
+		place += types->v[i] < shown;
+		json_object(j, NULL);
+		json_string(j, "name", profile_text(p, type->name));
+		json_string(j, "unit", profile_text(p, type->unit));
+		json_uint(j, "total", type->total);
+		json_uint(j, "each", time_of_each(p, type));
+		json_end(j);
 	}
+	json_end(j);
+	json_uint(j, "shown", place);
+	if (o->difference)
+		json_double(j, "weight", o->weight);
 	json_uint(j, "nodes", nodes);
-	json_uint(j, "each", o->difference ? 0 : time_of_each(p, type));
 }
 
 /* --- The tables of frames, each column an array. ----------------------------------- */
@@ -200,7 +239,8 @@ static void write_threads(struct json *j, const struct html_labels *l)
 }
 
 static void write_profile(struct outfile *f, const struct profile *p,
-			  const struct output_options *o, const struct html_labels *l, size_t nodes)
+			  const struct output_options *o, const struct html_labels *l,
+			  const uint32_vec *types, size_t nodes)
 {
 	struct profile_view v = profile_view(p);
 	struct json j = { .f = f };
@@ -209,7 +249,7 @@ static void write_profile(struct outfile *f, const struct profile *p,
 	text_id(&texts, 0);
 	json_object(&j, NULL);
 	write_meta(&j, p);
-	write_values(&j, p, o, nodes);
+	write_values(&j, p, o, types, nodes);
 	write_kinds(&j);
 	write_functions(&j, l, &v, &texts);
 	write_threads(&j, l);
@@ -226,6 +266,7 @@ static void write_profile(struct outfile *f, const struct profile *p,
 
 struct column {
 	const struct calltree *tree;
+	const uint64_t *self;	/* by node */
 	struct packed *packed;
 	uint32_t left;		/* nodes, since the last one was entered */
 };
@@ -254,39 +295,33 @@ static void put_label(void *ctx, const struct calltree_node *n)
 
 static void put_self(void *ctx, const struct calltree_node *n)
 {
-	packed_put(((struct column *)ctx)->packed, n->self);
-}
-
-static void put_before(void *ctx, const struct calltree_node *n)
-{
 	struct column *c = ctx;
 
-	packed_put(c->packed, c->tree->before[n - c->tree->nodes]);
+	packed_put(c->packed, c->self[n - c->tree->nodes]);
 }
 
-static void write_tree(struct outfile *f, const struct calltree *tree)
+static void write_column(struct outfile *f, const char *id, struct column *c,
+			 void (*put)(void *ctx, const struct calltree_node *n))
 {
-	static const struct {
-		const char *id;
-		void (*put)(void *ctx, const struct calltree_node *n);
-	} columns[] = {
-		{ "up", put_up },
-		{ "label", put_label },
-		{ "self", put_self },
-		{ "before", put_before },
-	};
+	outfile_printf(f, "<script type=\"text/plain\" id=\"%s\">", id);
+	c->packed = packed_open(f);
+	calltree_walk(c->tree, &(struct calltree_walker){ .enter = put, .leave = leave, .ctx = c });
+	packed_close(c->packed);
+	outfile_printf(f, "</script>\n");
+}
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
-		struct column c = { .tree = tree };
+static void write_tree(struct outfile *f, const struct profile *p, const struct calltree *tree,
+		       const uint32_vec *types)
+{
+	write_column(f, "up", &(struct column){ .tree = tree }, put_up);
+	write_column(f, "label", &(struct column){ .tree = tree }, put_label);
+	for (size_t i = 0; i < types->n; i++) {
+		uint64_t *self = calltree_self(tree, p, types->v[i]);
+		char id[32];
 
-		if (columns[i].put == put_before && !tree->before)
-			continue;
-		outfile_printf(f, "<script type=\"text/plain\" id=\"%s\">", columns[i].id);
-		c.packed = packed_open(f);
-		calltree_walk(tree, &(struct calltree_walker){
-					    .enter = columns[i].put, .leave = leave, .ctx = &c });
-		packed_close(c.packed);
-		outfile_printf(f, "</script>\n");
+		snprintf(id, sizeof(id), "self%zu", i);
+		write_column(f, id, &(struct column){ .tree = tree, .self = self }, put_self);
+		free(self);
 	}
 }
 
@@ -305,18 +340,19 @@ static void write_whole(struct outfile *f, const struct profile *p)
 void html_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
 	struct html_labels *labels = html_labels_new(p);
-	struct calltree *tree = o->difference ? calltree_difference(p, &labels->tree)
-					      : calltree_new(p, &labels->tree);
+	struct calltree *tree = calltree_of_all(p, &labels->tree);
+	uint32_vec types = choose_types(p);
 	const char *data = strstr(html_page, HTML_PAGE_DATA);
 
 	outfile_write(f, html_page, (size_t)(data - html_page));
 	outfile_printf(f, "<script type=\"application/json\" id=\"profile\">");
-	write_profile(f, p, o, labels, tree->n);
+	write_profile(f, p, o, labels, &types, tree->n);
 	outfile_printf(f, "</script>\n");
-	write_tree(f, tree);
+	write_tree(f, p, tree, &types);
 	write_whole(f, p);
 	data += strlen(HTML_PAGE_DATA);
 	outfile_write(f, data, strlen(data));
+	vec_free(&types);
 	calltree_free(tree);
 	html_labels_free(labels);
 }

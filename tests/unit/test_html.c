@@ -151,16 +151,16 @@ TEST(the_tree_is_in_preorder)
 	/* leaf, main, walk, work; then the threads x and y. */
 	CHECK_COLUMN(page, "up", 0, 0, 0, 1, 0, 4, 0);
 	CHECK_COLUMN(page, "label", 4, 1, 2, 3, 0, 5, 1);
-	CHECK_COLUMN(page, "self", 0, 0, 301, 0, 5, 0, UINT32_MAX);
+	CHECK_COLUMN(page, "self0", 0, 0, 301, 0, 5, 0, UINT32_MAX);
 	CHECK(page && strstr(page, "\"name\":[\"leaf\",\"main\",\"walk\",\"work\"]"));
 	CHECK(page && strstr(page, "\"total\":4294967601,"));
-	CHECK(page && !strstr(page, "id=\"before\""));
+	CHECK(page && !strstr(page, "id=\"self1\""));
 	free(page);
 	profile_free(p);
 }
 
 /* What vanished is there, and what is new. */
-TEST(a_difference_has_two_values)
+TEST(a_difference_has_two_types)
 {
 	struct profile *p = profile_new();
 	uint32_t t = stacks_thread(p, 1, 1, "x"), after = profile_add_type(p, "after", "count");
@@ -172,11 +172,44 @@ TEST(a_difference_has_two_values)
 	stacks_add(p, t, "main|new", 0);
 	profile_count(p, profile_sample(p, t, (uint32_t)profile_view(p).nnodes - 1, 0), after, 4);
 	page = stacks_output(p, "html", &(struct output_options){ .difference = 1, .weight = 0.5 });
-	CHECK(page && strstr(page, "\"total\":7,\"before\":9,\"weight\":0.5,"));
+	CHECK(page && strstr(page, "\"total\":9,\"each\":0},{\"name\":\"after\""));
+	CHECK(page && strstr(page, "\"total\":7,\"each\":0}],\"shown\":1,\"weight\":0.5,"));
 	CHECK(page && strstr(page, "\"name\":[\"both\",\"gone\",\"main\",\"new\"]"));
 	CHECK_COLUMN(page, "label", 4, 2, 0, 1, 3);
-	CHECK_COLUMN(page, "self", 0, 0, 3, 0, 4);
-	CHECK_COLUMN(page, "before", 0, 0, 2, 7, 0);
+	CHECK_COLUMN(page, "self1", 0, 0, 3, 0, 4);
+	CHECK_COLUMN(page, "self0", 0, 0, 2, 7, 0);
+	free(page);
+	profile_free(p);
+}
+
+/* Also stacks that have nothing of the type that is shown at first. */
+TEST(all_types_are_there)
+{
+	struct profile *p = profile_new();
+	uint32_t t = stacks_thread(p, 1, 1, "x"), cpu = profile_add_type(p, "cpu", "nanoseconds"),
+		 misses = profile_add_type(p, "cache-misses", "count");
+	char *page;
+
+	stacks_add(p, t, "main|a", 2);
+	profile_count(p, 0, cpu, 20000000);
+	stacks_add(p, t, "main|b", 0);
+	profile_count(p, profile_sample(p, t, (uint32_t)profile_view(p).nnodes - 1, 0), misses, 70);
+	/* Time that samples stand for is no choice of its own. */
+	page = stacks_output(p, "html", NULL);
+	CHECK(page && !strstr(page, "{\"name\":\"cpu\""));
+	CHECK(page && strstr(page, "{\"name\":\"cache-misses\""));
+	CHECK_COLUMN(page, "self1", 0, 0, 0, 70);
+	free(page);
+	profile_count(p, 1, cpu, 1);
+	page = stacks_output(p, "html", NULL);
+	CHECK(page && strstr(page, "\"types\":[{\"name\":\"samples\",\"unit\":\"count\","
+				   "\"total\":2,\"each\":10000000},"));
+	/* Of others nobody knows how much time one is. */
+	CHECK(page && strstr(page, "\"total\":70,\"each\":0}],\"shown\":0,"));
+	CHECK_COLUMN(page, "label", 3, 2, 0, 1);
+	CHECK_COLUMN(page, "self0", 0, 0, 2, 0);
+	CHECK_COLUMN(page, "self1", 0, 0, 20000000, 1);
+	CHECK_COLUMN(page, "self2", 0, 0, 0, 70);
 	free(page);
 	profile_free(p);
 }
@@ -195,13 +228,13 @@ TEST(threads_are_merged_by_name)
 	      strstr(page, "\"threads\":[{\"name\":\"a\",\"process\":\"a\",\"group\":0,\"pid\":12,"
 			   "\"tid\":12},"
 			   "{\"name\":\"x\",\"process\":\"x\",\"group\":1,\"pid\":0,\"tid\":0}]"));
-	CHECK_COLUMN(page, "self", 0, 4, 0, 3);
+	CHECK_COLUMN(page, "self0", 0, 4, 0, 3);
 	free(page);
 	profile_meta(p)->per_thread = 1;
 	page = stacks_output(p, "html", NULL);
 	CHECK(page &&
 	      strstr(page, "{\"name\":\"x\",\"process\":\"x\",\"group\":2,\"pid\":11,\"tid\":11}"));
-	CHECK_COLUMN(page, "self", 0, 4, 0, 1, 0, 2);
+	CHECK_COLUMN(page, "self0", 0, 4, 0, 1, 0, 2);
 	free(page);
 	profile_free(p);
 }
@@ -263,7 +296,8 @@ int main(void)
 	RUN(packed_numbers_come_back);
 	RUN(nothing_is_a_page);
 	RUN(the_tree_is_in_preorder);
-	RUN(a_difference_has_two_values);
+	RUN(a_difference_has_two_types);
+	RUN(all_types_are_there);
 	RUN(threads_are_merged_by_name);
 	RUN(the_hottest_line_is_told);
 	RUN(names_cannot_leave_their_element);

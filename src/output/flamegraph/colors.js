@@ -15,8 +15,8 @@ const HUES = {
 	[MARK]: [330, 0.02, 0, 0], [SCRIPT]: [300, 0.1, 12, 0],
 };
 const LIGHTNESS = { light: 0.82, dark: 0.52 };
-const STEPS = 24;	/* of a difference's scale, on either side */
-/* Of a difference: hues of less and of more. The second pair differs for eyes that do not tell red from green. */
+const STEPS = 24;	/* of the scale of differences and ratios, on either side */
+/* Of these: hues of less and of more. The second pair differs for eyes that do not tell red from green. */
 const PALETTES = { "red-green": [150, 27], "orange-blue": [250, 60] };
 
 function hashText(text) {
@@ -86,14 +86,19 @@ class Colors {
 			     strength < 0.02 ? 80 : change < 0 ? less : more);
 	}
 
+	/* @place: -1 ... 1; NaN: nowhere. */
+	onScale(place) {
+		return this.scale[Math.round((place + 1) * STEPS)] || this.ofKind(MARK);
+	}
+
 	root() {
 		return this.ofKind(PROCESS);
 	}
 
-	/* Of the box of a frame; @change only where the state shows differences. */
-	of(frame, change) {
-		if (this.mode === "change")
-			return this.scale[Math.round((change + 1) * STEPS)];
+	/* Of the box of a frame, whose values are those of the columns at @at. */
+	of(frame, columns, at) {
+		if (this.mode === "change" || this.mode === "ratio")
+			return this.onScale(this.profile.colorOf(columns.map((column) => column[at])));
 		if (frame === NONE)
 			return this.root();
 		const { kind, name } = this.profile.frames;

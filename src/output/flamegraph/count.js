@@ -2,10 +2,10 @@
 /* Sums over a tree: what each function has, and what a search finds. */
 
 /*
- * Self and total of each function, as `ebprof -f table` counts them: recursion once a stack. Of a difference each is
- * [before, after].
+ * Self and total of each function, as `ebprof -f table` counts them: recursion once a stack. Each has the values of a
+ * node; @counts: whether such values are worth a row.
  */
-function countFunctions(tree, frames) {
+function countFunctions(tree, frames, counts) {
 	const rows = [], depth = new Uint32Array(frames.nfunctions), path = [];
 	const row = (fn, frame) => rows[fn] || (rows[fn] = {
 		fn, frame, name: frames.name[frame], module: frames.module[frame], kind: KINDS[frames.kind[frame]],
@@ -35,10 +35,10 @@ function countFunctions(tree, frames) {
 				r.total[k] += tree.total[k][i];
 		}
 	}
-	const list = rows.filter((r) => r.total.some((v) => v > 0));
+	const list = rows.filter((r) => counts(r.total));
 
 	list.forEach((r) => { r.kind = KINDS[frames.kind[r.frame]]; });
-	if (bare.some((v) => v > 0))
+	if (counts(bare))
 		list.push({ fn: -1, frame: NONE, name: "[no stack]", module: "", kind: "mark", self: bare, total: [...bare] });
 	return list;
 }

@@ -102,13 +102,13 @@ function readFrames(json) {
 	};
 }
 
-async function readTree(json) {
-	const columns = ["up", "label", "self", ...("before" in json ? ["before"] : [])];
-	const [up, label, ...values] = await Promise.all(columns.map(unpack));
-	const n = json.nodes, tree = new Tree(n, values.length, NONE);
-	const { depth, parent, frame } = tree;
+/* The tree without its values. */
+async function readShape(n) {
+	const [up, label] = await Promise.all(["up", "label"].map(unpack));
+	const column = () => new Uint32Array(n), [frame, parent, depth] = [column(), column(), column()];
 	const path = [0];	/* the last node of each depth */
 
+	frame[0] = NONE;
 	eachVarint(up, n - 1, (i, levels) => {
 		const d = depth[i] + 1 - levels;
 
@@ -117,13 +117,7 @@ async function readTree(json) {
 		path[d] = i + 1;
 	});
 	eachVarint(label, n - 1, (i, value) => { frame[i + 1] = value; });
-	/* Of a difference, before comes first in all that follows. */
-	values.reverse().forEach((bytes, k) => {
-		const self = tree.self[k];
-
-		eachVarint(bytes, n - 1, (i, value) => { self[i + 1] = value; });
-	});
-	return tree.finish();
+	return { n, frame, parent, depth };
 }
 
 async function readProfile() {
@@ -131,14 +125,7 @@ async function readProfile() {
 	const json = JSON.parse(element.textContent);
 
 	element.remove();
-	const frames = readFrames(json), base = await readTree(json);
-	const difference = "before" in json;
+	const shape = await readShape(json.nodes), packed = await Promise.all(json.types.map((_, i) => unpack(`self${i}`)));
 
-	return {
-		meta: json.meta, account: json.account, type: json.type, unit: json.unit, each: json.each || 0,
-		difference, weight: difference ? json.weight || 1 : 1,
-		/* Of each value a node has: [total], or [before, after]. */
-		totals: difference ? [json.before, json.total] : [json.total],
-		frames, base,
-	};
+	return new Profile(json, readFrames(json), shape, packed);
 }

@@ -289,7 +289,7 @@ class Graph {
 		const isFound = found && frame !== NONE && found[frame];
 
 		c.globalAlpha = found && !isFound ? 0.38 : isAncestor ? 0.55 : 1;
-		c.fillStyle = isFound ? theme.found : this.colors.of(frame, this.changeOf(tree, node));
+		c.fillStyle = isFound ? theme.found : this.colors.of(frame, tree.total, node);
 		if (w >= ROUND_LEAST) {
 			c.beginPath();
 			c.roundRect(x, y, w, ROW - GAP, 2.5);
@@ -309,17 +309,13 @@ class Graph {
 	}
 
 	rootName({ tree, k }) {
-		const name = this.view.nameOf(tree.frame[0]), half = tree.values > 1 ? [" before", " after"][k] : "";
+		const name = this.view.nameOf(tree.frame[0]), half = this.view.profile.difference ? [" before", " after"][k] : "";
 
 		return tree.frame[0] === NONE ? `${name}${half}: ${quantity(this.view.profile, tree.total[k][0])}` : name;
 	}
 
 	snap(x) {
 		return Math.round(x * this.ratio) / this.ratio;
-	}
-
-	changeOf(tree, node) {
-		return tree.values > 1 ? this.view.change(tree.total[0][node], tree.total[1][node]) : 0;
 	}
 
 	addToStrip(strips, depth, x, width, y, frame) {

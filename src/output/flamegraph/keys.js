@@ -22,7 +22,8 @@ const KEYS = [
 		 (page) => page.sandwichOf(page.current)],
 		[["4"], "4", "table of functions", (page) => page.go("top")],
 		[["i"], "i", "roots at the top, or at the bottom", (page) => page.turn()],
-		[["m"], "m", "colours by kind, by module (or by change)", (page) => page.nextColor()],
+		[["m"], "m", "colours by kind, by module, by change or a ratio", (page) => page.nextColor()],
+		[["v"], "v", "the next type of values, where there are several", (page) => page.nextType()],
 		[["b"], "b", "widths before or after, of a difference", (page) => page.otherWidths()],
 	]],
 	["Levels", [

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The page: brings state, view, picture and table together, and answers the user.
- *
- * window.ebprof is for scripts (and the tests), see docs/results.md; all but its `ready` is there once that resolves.
  */
 
 /* Where the arrow keys lead, in a tree that grows down, and up. */
@@ -25,6 +23,7 @@ class Page {
 		this.still = matchMedia("(prefers-reduced-motion: reduce)");
 		this.match = -1;
 		showHeader(profile);
+		makeTypes(profile);
 		makeHelp();
 		makeSwitches(profile, (name) => this.toggle(name));
 		document.body.classList.toggle("difference", profile.difference);
@@ -44,18 +43,22 @@ class Page {
 
 	update(before) {
 		const { now, view, profile } = this, isTable = now.view === "top";
-		const treeOf = (s) => [s.view, s.fn, ...[...s.hide || []].sort(), ...s.edits || []].join("\n");
+		const treeOf = (s) => [s.view, s.fn, s.type, ...[...s.hide || []].sort(), ...s.edits || []].join("\n");
 		const treeChanged = treeOf(before) !== treeOf(now);
 
+		view.use(now);
 		if (now.view === "sandwich" && now.fn < 0)
 			now.fn = this.hottest();
-		view.use(now);
 		this.findZoom();
 		this.colors.use(now.color, now.palette, this.dark.matches);
 		this.showControls();
-		$("graph").hidden = isTable || !profile.totals.some(Boolean);
-		$("top").hidden = !isTable || !profile.totals.some(Boolean);
-		$("message").hidden = profile.totals.some(Boolean);
+		const isEmpty = !profile.shown(profile.totals).some(Boolean);
+
+		$("graph").hidden = isTable || isEmpty;
+		$("top").hidden = !isTable || isEmpty;
+		$("message").hidden = !isEmpty;
+		if (before.type !== now.type)
+			showTotals(profile);
 		if (before.search !== now.search || treeChanged)
 			this.match = -1;
 		this.showCaption();
@@ -114,7 +117,10 @@ class Page {
 		$("color").value = now.color;
 		$("palette").value = now.palette;
 		$("widths").value = now.widths;
-		$("palette").hidden = !profile.difference || now.color !== "change";
+		for (const id of ["type", "of", "per"])
+			$(id).value = String(now[id]);
+		$("of").hidden = $("per").hidden = !profile.ratio;
+		$("palette").hidden = now.color !== "change" && !profile.ratio;
 		$("layout").ariaPressed = String(now.layout === "flame");
 		$("layout").hidden = $("reset").hidden = now.view === "top";
 		$("reset").disabled = !now.zoom && !now.edits.length;
@@ -170,7 +176,9 @@ class Page {
 		status.replaceChildren(element("b", "", profile.difference ? `${shares[0]} → ${shares[1]}` : shares[k]));
 		if (this.match >= 0)
 			status.append(` ${this.match + 1}/${NUMBER.format(view.matches.length)}`);
-		status.title = `${matched.sums.map((s) => quantity(profile, s)).join(" → ")} with a match on the stack`;
+		const found = profile.shown(matched.sums).map((s) => quantity(profile, s)).join(" → ");
+
+		status.title = `${found} with a match on the stack`;
 	}
 
 	/* What is below the pointer or marked, for those who do not see the tooltip. */
@@ -210,8 +218,13 @@ class Page {
 		});
 		$("next").onclick = () => this.nextMatch(1);
 		$("previous").onclick = () => this.nextMatch(-1);
-		for (const id of ["color", "palette", "widths"])
+		for (const id of ["palette", "widths"])
 			$(id).addEventListener("change", (e) => { this.set({ [id]: e.target.value }); e.target.blur(); });
+		for (const [id, valueOf] of Object.entries({ color: String, type: Number, of: Number, per: Number }))
+			$(id).addEventListener("change", (e) => {
+				this.measure({ [id]: valueOf(e.target.value) });
+				e.target.blur();
+			});
 		$("layout").onclick = () => this.turn();
 		$("reset").onclick = () => this.reset();
 		$("about-open").onclick = $("account").onclick = () => openDialog("about");
@@ -462,10 +475,19 @@ class Page {
 		this.set({ sort, reverse: sort === this.now.sort ? !this.now.reverse : false });
 	}
 
-	nextColor() {
-		const modes = COLOR_MODES.slice(0, this.profile.difference ? 3 : 2);
+	/* Other values or colours, at the same place. */
+	measure(changes) {
+		this.setKeepingZoom(changes, () => true);
+	}
 
-		this.set({ color: modes[(modes.indexOf(this.now.color) + 1) % modes.length] });
+	nextColor() {
+		const modes = colorModes(this.profile);
+
+		this.measure({ color: modes[(modes.indexOf(this.now.color) + 1) % modes.length] });
+	}
+
+	nextType() {
+		this.measure({ type: (this.now.type + 1) % this.profile.types.length });
 	}
 
 	otherWidths() {
@@ -523,49 +545,7 @@ class Page {
 	}
 }
 
-/* For scripts. */
-function publish(page, loadTime) {
-	const { profile, view } = page, one = (values) => profile.difference ? values : values[0];
-
-	Object.defineProperties(window.ebprof, Object.getOwnPropertyDescriptors({
-		meta: profile.meta, account: profile.account, type: profile.type, unit: profile.unit,
-		total: one(profile.totals), each: profile.each,
-		shorterNames: (name) => [...shorterNames(name)],
-		get state() { return { ...page.now, hide: [...page.now.hide] }; },
-		set(changes, push = false) {
-			page.set("hide" in changes ? { ...changes, hide: new Set(changes.hide) } : changes, push);
-		},
-		get functions() {
-			return view.functions.map(({ fn, name, module, kind, self, total }) => (
-				{ fn, name, module, kind, self: one(self), total: one(total) }));
-		},
-		get matched() { return view.matched && one(view.matched.sums); },
-		/* Every node of what is drawn, with its path from the root on, "\n" between names; of a sandwich the callees. */
-		nodes(tree = "main") {
-			const t = view.trees[tree], path = [];
-
-			return Array.from({ length: t.n }, (_, i) => {
-				path.length = t.depth[i];
-				path.push(view.nameOf(t.frame[i]));
-				const kind = t.frame[i] === NONE ? "root" : KINDS[profile.frames.kind[t.frame[i]]];
-
-				return { path: path.join("\n"), kind, self: one(t.self.map((c) => c[i])),
-					 total: one(t.total.map((c) => c[i])) };
-			});
-		},
-		/* The boxes in the window, in CSS pixels of the page. */
-		get boxes() {
-			const area = page.graph.canvas.getBoundingClientRect();
-
-			return Array.from(page.graph.boxes(), (b) => ({
-				node: b.node, tree: b.pane.name, name: view.nameOf(b.pane.tree.frame[b.node]),
-				x: b.x + area.left, y: b.y + area.top, width: b.width, height: b.height }));
-		},
-		/* Milliseconds. */
-		get times() { return { load: loadTime, draw: page.graph.drawTime }; },
-	}));
-}
-
+/* The rest of it is there once its `ready` resolves: publish.js. */
 window.ebprof = {
 	ready: readProfile().then((profile) => {
 		const page = new Page(profile);

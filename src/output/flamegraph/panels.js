@@ -28,10 +28,10 @@ function accountChips(profile) {
 
 		chips.push(element("span", "chip", "before ", element("b", "", amount(profile, before))),
 			   element("span", "chip", "after ", element("b", "", amount(profile, after))));
-	} else if (unit !== "count" || account.kept !== profile.totals[0]) {
-		chips.push(element("span", "chip", element("b", "", quantity(profile, profile.totals[0]))));
+	} else if (unit !== "count" || account.kept !== profile.totals.at(-1)) {
+		chips.push(element("span", "chip", element("b", "", quantity(profile, profile.totals.at(-1)))));
 	}
-	if (account.taken || !profile.totals.some(Boolean)) {
+	if (account.taken || !profile.totals.at(-1)) {
 		chip("", account.kept, account.kept === 1 ? "sample" : "samples", []);
 		chip(truncated ? "warn" : "quiet", truncated, "truncated", account.truncated);
 		chip(lost ? "bad" : "quiet", lost, "lost", account.lost);
@@ -52,7 +52,7 @@ function facts(profile) {
 		...profile.difference ? [
 			["Before", `${quantity(profile, profile.totals[0])}, compared as ${weight} times that`],
 			["After", quantity(profile, profile.totals[1])],
-		] : [["Shown", `${profile.type} (${profile.unit}), ${amount(profile, profile.totals[0])} in all`]],
+		] : [["Shown", `${profile.type} (${profile.unit}), ${amount(profile, profile.totals.at(-1))} in all`]],
 		["Taken", account.taken ? count(account.taken) : ""], ["Kept", account.taken ? count(account.kept) : ""],
 		["Truncated", account.taken ? truncated ? `${count(truncated)}: ${reasons(account.truncated)}` : "none" : ""],
 		["Lost", account.taken ? lost ? `${count(lost)}: ${reasons(account.lost)}` : "none" : ""],
@@ -73,9 +73,28 @@ function showHeader(profile) {
 	if (meta.command)
 		small.unshift(meta.command);
 	$("facts").append(...small.map((text) => element("span", "fact", text)));
-	$("account").append(...accountChips(profile));
-	for (const [name, text] of facts(profile))
-		$("about-list").append(element("dt", "", name), element("dd", "", text));
+}
+
+/* What of it depends on the type that is shown. */
+function showTotals(profile) {
+	$("account").replaceChildren(...accountChips(profile));
+	$("about-list").replaceChildren(...facts(profile).flatMap(
+		([name, text]) => [element("dt", "", name), element("dd", "", text)]));
+}
+
+/* The menus of types, where there is a choice. */
+function makeTypes({ types, difference }) {
+	const menu = (id, before) => $(id).append(...types.map(({ name, unit }, i) => {
+		const option = element("option", "", `${before}: ${name}${unit === "count" ? "" : ` (${unit})`}`);
+
+		option.value = String(i);
+		return option;
+	}));
+
+	document.body.classList.toggle("types", types.length > 1 && !difference);
+	menu("type", "Widths");
+	menu("of", "Of");
+	menu("per", "Per");
 }
 
 /* --- Tooltip. --- */
@@ -112,19 +131,21 @@ class Tooltip {
 		};
 
 		if (!profile.difference) {
-			const totals = tree.total[0], total = totals[node], all = profile.totals[0];
+			const totals = tree.total.at(-1), total = totals[node], all = profile.totals.at(-1);
 			const cells = (value) => [amount(profile, value), ...profile.each ? [timeOf(profile, value)] : [],
 						  percent(value, all)];
 			const part = (text, of) => row(text, ...profile.each ? [""] : [], "", percent(total, totals[of]));
 
 			/* Turned round, a box has no self: it is what its stacks begin with. */
 			if (!tree.reversed)
-				row("Self", ...cells(tree.self[0][node]));
+				row("Self", ...cells(tree.self.at(-1)[node]));
 			row(tree.reversed ? "Stacks" : "Total", ...cells(total));
 			if (node && tree.parent[node])
 				part("Of its parent", tree.parent[node]);
 			if (zoomed && zoomed !== tree.parent[node])
 				part("Of the zoomed box", zoomed);
+			if (profile.ratio)
+				this.ratios(tree, node, row);
 			return table;
 		}
 		row("", "before", "after", "change");
@@ -137,6 +158,14 @@ class Tooltip {
 		}
 		row("Share", ...tree.total.map((c, k) => percent(c[node], profile.totals[k])), "");
 		return table;
+	}
+
+	ratios(tree, node, row) {
+		const { profile } = this, values = (columns) => columns.map((column) => column[node]);
+
+		if (!tree.reversed)
+			row(`Self ${profile.ratio.name}`, profile.ratioText(values(tree.self)));
+		row(profile.ratio.name, profile.ratioText(values(tree.total)));
 	}
 }
 
@@ -284,6 +313,15 @@ function showLegend(view, colors) {
 		item(colors.scale[STEPS], "same share");
 		item(colors.scale[STEPS * 1.5], "twice");
 		item(colors.scale[2 * STEPS], "new");
+	} else if (profile.ratio && profile.totals[1]) {
+		const [of, per] = profile.totals;
+
+		items.push(element("span", "item", profile.ratio.name));
+		for (const factor of [1 / 4, 1 / 2, 1, 2, 4]) {
+			const values = [of * factor, per], text = profile.ratioText(values);
+
+			item(colors.onScale(profile.colorOf(values)), factor === 1 ? `${text} of all` : text);
+		}
 	}
 	legend.replaceChildren(...items);
 }

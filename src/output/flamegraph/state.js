@@ -8,7 +8,12 @@
 
 const VIEWS = ["graph", "bottom-up", "sandwich", "top"];
 const SWITCHES = ["process", "thread", "user", "inlined", "kernel", "mark"];
-const COLOR_MODES = ["kind", "module", "change"];
+
+/* Those that this profile has use for. */
+function colorModes({ difference, types }) {
+	return ["kind", "module", ...difference ? ["change"] : types.length > 1 ? ["ratio"] : []];
+}
+
 const URL_DELAY_MS = 250;
 
 /* Short, as a path has many. */
@@ -22,7 +27,10 @@ class State {
 		this.profile = profile;
 		this.changed = changed;
 		this.pathOf = pathOf;
+		const [of, per] = profile.firstRatio;
+
 		this.first = {
+			type: profile.first, of, per,
 			view: "graph", fn: -1, zoom: 0, pane: "main", search: "", layout: "icicle", widths: "after",
 			color: profile.difference ? "change" : "kind", palette: Object.keys(PALETTES)[0],
 			sort: profile.difference ? "change" : "self", reverse: false, hide: new Set(this.needless()), edits: [],
@@ -52,12 +60,15 @@ class State {
 	parse(hash) {
 		const query = new URLSearchParams(hash.slice(1)), state = {};
 		const word = (name, words) => { if (words.includes(query.get(name))) state[name] = query.get(name); };
-		const { frames } = this.profile;
+		const { frames, types, difference } = this.profile;
 
+		for (const name of difference ? [] : ["type", "of", "per"])
+			if (types.some((t) => t.name === query.get(name)))
+				state[name] = types.findIndex((t) => t.name === query.get(name));
 		word("view", VIEWS);
 		word("layout", ["icicle", "flame"]);
 		word("widths", ["after", "before"]);
-		word("color", this.profile.difference ? COLOR_MODES : COLOR_MODES.slice(0, 2));
+		word("color", colorModes(this.profile));
 		word("palette", Object.keys(PALETTES));
 		word("pane", ["main", "callers"]);
 		word("sort", Object.keys(SORTS));
@@ -81,7 +92,9 @@ class State {
 	text() {
 		const query = new URLSearchParams(), { frames } = this.profile;
 		const plain = (v) => v instanceof Set ? [...v].sort().join(".") : Array.isArray(v) ? v.join("\n") : String(v);
+		const typeName = (type) => this.profile.types[type].name;
 		const byName = {
+			type: typeName, of: typeName, per: typeName,
 			fn: (fn) => frames.keyOf(frames.functionOf.indexOf(fn)),
 			zoom: () => this.pathOf().map((f) => nameHash(frames, f)).join("."),
 		};

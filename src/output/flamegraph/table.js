@@ -5,6 +5,8 @@ const TABLE_ROW = 26;	/* CSS pixels; page.css says the same */
 
 /* What a table can be ordered by; each gives what is greater first. */
 const SORTS = {
+	/* What has none comes last. */
+	ratio: (a, b) => (ratioRank(b) - ratioRank(a)) || 0,
 	self: (a, b, k) => b.self[k] - a.self[k] || b.total[k] - a.total[k],
 	total: (a, b, k) => b.total[k] - a.total[k] || b.self[k] - a.self[k],
 	before: (a, b) => b.self[0] - a.self[0],
@@ -14,16 +16,21 @@ const SORTS = {
 	module: (a, b) => byText(a.module, b.module),
 };
 
+function ratioRank({ self: [of, per] }) {
+	return per ? of / per : -1;
+}
+
 function byText(a, b) {
 	return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /* title, order, class, text of a cell */
 const COLUMNS = [
-	["Self %", "self", "number bar", (f, p) => percent(f.self[0], p.totals[0]).replace(" %", "")],
-	["Self", "self", "number", (f, p) => amount(p, f.self[0])],
-	["Total %", "total", "number", (f, p) => percent(f.total[0], p.totals[0]).replace(" %", "")],
-	["Total", "total", "number", (f, p) => amount(p, f.total[0])],
+	["Self %", "self", "number bar", (f, p) => percent(f.self.at(-1), p.totals.at(-1)).replace(" %", "")],
+	["Self", "self", "number", (f, p) => amount(p, f.self.at(-1))],
+	["Total %", "total", "number", (f, p) => percent(f.total.at(-1), p.totals.at(-1)).replace(" %", "")],
+	["Total", "total", "number", (f, p) => amount(p, f.total.at(-1))],
+	["Ratio", "ratio", "number ratio", (f, p) => p.ratio ? p.ratioText(f.self) : ""],
 	["Function", "name", "text mono", (f) => f.name],
 	["Module", "module", "text dim", (f) => f.module],
 ];
@@ -85,6 +92,7 @@ class Table {
 		if (state.reverse)
 			this.rows.reverse();
 		this.at = Math.min(this.at, Math.max(0, this.rows.length - 1));
+		$("top").classList.toggle("with-ratio", Boolean(this.profile.ratio));
 		for (const button of $("top-head").children) {
 			const sorted = button.dataset.by === state.sort;
 			const rising = state.reverse !== ["name", "module"].includes(state.sort);
@@ -119,9 +127,9 @@ class Table {
 				cell.title = cell.textContent;
 			return cell;
 		}));
-		const dot = element("i", "dot"), change = this.view.change(f.self[0], f.self.at(-1));
+		const dot = element("i", "dot");
 
-		dot.style.backgroundColor = f.frame === NONE ? "" : this.colors.of(f.frame, change);
+		dot.style.backgroundColor = f.frame === NONE ? "" : this.colors.of(f.frame, f.self.map((value) => [value]), 0);
 		row.querySelector(".mono").prepend(dot);
 		row.dataset.index = index;
 		row.role = "row";

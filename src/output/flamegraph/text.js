@@ -13,7 +13,7 @@ function scaled(value, units, base) {
 
 	for (; i < units.length - 1 && Math.abs(value) >= base; i++)
 		value /= base;
-	return `${i ? Number(value.toPrecision(3)) : NUMBER.format(value)} ${units[i]}`;
+	return `${i || !Number.isInteger(value) ? Number(value.toPrecision(3)) : NUMBER.format(value)} ${units[i]}`;
 }
 
 function seconds(ns) {
@@ -27,21 +27,30 @@ function timeOf(profile, value, separator = "") {
 	return profile.each ? separator + seconds(value * profile.each) : "";
 }
 
-/* A value of the profile with its unit. */
-function quantity(profile, value) {
-	switch (profile.unit) {
+/* "misses" -> "miss" */
+function singular(name) {
+	return name.replace(/(?<=ss)es$|s$/u, "");
+}
+
+/* A value with its unit. */
+function quantityOf(unit, value) {
+	switch (unit) {
 	case "nanoseconds":
 		return seconds(value);
 	case "bytes":
 		return scaled(value, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024);
-	case "count":
-		if (profile.difference)
-			return NUMBER.format(value);
-		return `${NUMBER.format(value)} ${value === 1 ? profile.type.replace(/s$/, "") : profile.type}` +
-			timeOf(profile, value, ", ");
 	default:
-		return `${NUMBER.format(value)} ${profile.unit}`;
+		return `${NUMBER.format(value)} ${unit}`;
 	}
+}
+
+/* A value of the type that is shown. */
+function quantity(profile, value) {
+	if (profile.unit !== "count")
+		return quantityOf(profile.unit, value);
+	if (profile.difference)
+		return NUMBER.format(value);
+	return `${NUMBER.format(value)} ${value === 1 ? singular(profile.type) : profile.type}` + timeOf(profile, value, ", ");
 }
 
 /* Without its unit where that is a count. */

@@ -24,22 +24,28 @@ class View {
 
 	use(state) {
 		this.state = state;
+		this.profile.choose(state);
 	}
 
-	/* Which value gives the widths: [total], or [before, after]. */
+	/* Which of a node's values gives the widths. */
 	get value() {
-		return this.profile.difference && this.state.widths === "after" ? 1 : 0;
+		return this.profile.difference && this.state.widths === "before" ? 0 : this.profile.columns.length - 1;
 	}
 
 	get shownKey() {
-		return `${[...this.state.hide].sort().join()}\n${this.state.edits.join("\n")}`;
+		return `${[...this.state.hide].sort().join()}\n${this.baseKey}`;
+	}
+
+	get baseKey() {
+		return `${this.profile.columns}\n${this.state.edits.join("\n")}`;
 	}
 
 	/* All stacks, as the edits leave them. */
 	get base() {
-		const { edits } = this.state, { base, frames } = this.profile;
+		const { edits } = this.state, { profile } = this;
+		const all = this.keep("all", String(profile.columns), () => profile.tree());
 
-		return this.keep("base", edits.join("\n"), () => edits.length ? edited(base, edits, frames) : base);
+		return this.keep("base", this.baseKey, () => edits.length ? edited(all, edits, profile.frames) : all);
 	}
 
 	/* All stacks, without the frames that are switched off. */
@@ -67,7 +73,9 @@ class View {
 
 	/* The functions of what is shown, in no order. */
 	get functions() {
-		return this.keep("functions", this.shownKey, () => countFunctions(this.forward, this.profile.frames));
+		const { profile } = this, counts = (values) => profile.shown(values).some((value) => value > 0);
+
+		return this.keep("functions", this.shownKey, () => countFunctions(this.forward, profile.frames, counts));
 	}
 
 	functionOf(fn) {
@@ -112,13 +120,6 @@ class View {
 
 	nameOf(frame) {
 		return frame === NONE ? "all" : this.profile.frames.name[frame];
-	}
-
-	/* -1 ... 1: how much less or more of all it is than before; of a difference. */
-	change(before, after) {
-		const scaled = before * this.profile.weight, most = Math.max(scaled, after);
-
-		return most > 0 ? (after - scaled) / most : 0;
 	}
 }
 
