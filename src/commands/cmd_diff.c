@@ -15,6 +15,7 @@
 #include "output/output.h"
 #include "output/rollup.h"
 #include "profile/diff.h"
+#include "profile/latency.h"
 #include "tui/tui.h"
 #include "tui/viewer.h"
 
@@ -63,6 +64,7 @@ struct comparison {
 	enum diff_normalize normalize;
 	struct results results;
 	struct diff *diff;
+	struct profile *calls[2];	/* the times of calls, by side */
 };
 
 static void more(FILE *to)
@@ -122,6 +124,7 @@ static int read_file(struct comparison *c, enum diff_side side, const char *path
 		return err;
 	view_options_apply(&c->o.view, p);
 	err = diff_add(c->diff, side, p, &why);
+	profile_add_latencies(c->calls[side], p);
 	profile_free(p);
 	return err ? error_set(e, why.status, err, "%s %s", path, why.text) : 0;
 }
@@ -210,6 +213,7 @@ static int judge(const struct comparison *c)
 static void summarize(const struct comparison *c)
 {
 	struct profile_view v = profile_view(diff_profile(c->diff));
+	struct summary calls = { 0 };
 	const size_t before = c->o.sides[DIFF_BEFORE].n, after = c->o.sides[DIFF_AFTER].n;
 
 	fprintf(stderr, "ebprof: %" PRIu64 " %s of %zu file%s before, %" PRIu64 " of %zu after\n",
@@ -218,11 +222,16 @@ static void summarize(const struct comparison *c)
 	if (before == 1 && after == 1)
 		fputs("ebprof: one file of each does not show how much runs vary; give several\n",
 		      stderr);
+	latency_summaries(c->calls[DIFF_BEFORE], " before", &calls);
+	latency_summaries(c->calls[DIFF_AFTER], " after", &calls);
+	summary_print(&calls, "ebprof: ", stderr);
+	summary_free(&calls);
 }
 
 static int run(const struct cli_command *c, int argc, char **argv)
 {
-	struct comparison x = { .o = { .fail_above = -1 } };
+	struct comparison x = { .o = { .fail_above = -1 },
+				.calls = { profile_new(), profile_new() } };
 	const struct user user = user_invoking();
 	struct error e = { .status = STATUS_ERROR };
 	int status = STATUS_OK, err = parse(c, &x.o, argc, argv, &e);
@@ -241,6 +250,8 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	if (err != CLI_ANSWERED)
 		status = err ? command_failed(&e) : judge(&x);
 	results_free(&x.results);
+	profile_free(x.calls[DIFF_BEFORE]);
+	profile_free(x.calls[DIFF_AFTER]);
 	diff_free(x.diff);
 	vec_free(&x.o.inputs);
 	vec_free(&x.o.sides[0]);

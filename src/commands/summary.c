@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "profile/latency.h"
 
 #define SECOND 1e9
 #define PREFIX "ebprof: "
@@ -114,6 +115,7 @@ void summary_show_saved(struct profile *p)
 					     i == (v.shown == 0) ? "; also there: " : ", ",
 					     profile_text(p, v.types[i].name));
 	}
+	latency_summaries(p, "", &s);
 	summary_print(&s, PREFIX, stderr);
 	summary_free(&s);
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/text_vec.h"
 #include "base/vec.h"
 #include "output/caption.h"
 #include "output/embedded.h"
@@ -27,6 +28,7 @@
 #include "output/html_page.h"
 #include "output/packed.h"
 #include "profile/diff.h"
+#include "profile/latency.h"
 
 #define NS_PER_MS_DIGITS 6
 
@@ -45,6 +47,29 @@ static void write_reasons(struct json *j, const char *key, const struct profile_
 		json_string(j, "reason", reasons[i].name);
 		json_uint(j, "count", reasons[i].count);
 		json_end(j);
+	}
+	json_end(j);
+}
+
+/* The times of calls, as text: a histogram each. */
+static void write_latencies(struct json *j, const struct profile *p)
+{
+	size_t n;
+	const struct latency *all = profile_latencies(p, &n);
+
+	json_array(j, "latencies");
+	for (size_t i = 0; i < n; i++) {
+		struct summary rows = { 0 };
+		struct text_vec text = { 0 };
+
+		latency_summary(profile_text(p, all[i].name), all[i].calls, &rows);
+		for (size_t k = 0; k < rows.rows.n; k++) {
+			text_vec_add(&text, k && rows.rows.v[k].begins ? "\n" : "");
+			text_vec_add(&text, rows.rows.v[k].text);
+		}
+		json_string(j, NULL, text.v);
+		vec_free(&text);
+		summary_free(&rows);
 	}
 	json_end(j);
 }
@@ -249,6 +274,7 @@ static void write_profile(struct outfile *f, const struct profile *p,
 	text_id(&texts, 0);
 	json_object(&j, NULL);
 	write_meta(&j, p);
+	write_latencies(&j, p);
 	write_values(&j, p, o, types, nodes);
 	write_kinds(&j);
 	write_functions(&j, l, &v, &texts);

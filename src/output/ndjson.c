@@ -11,6 +11,7 @@
 #include "output/columns.h"
 #include "output/embedded.h"
 #include "output/formats.h"
+#include "profile/latency.h"
 
 #define EXACT 9007199254740992.0	/* 2^53: whole numbers up to here are exact */
 #define NS_DIGITS 9		/* ns as seconds with so many decimals */
@@ -82,6 +83,39 @@ static void write_rows(struct json *j, const struct summary *s)
 	json_end(j);
 }
 
+/* Nothing where no calls were timed. */
+static void write_latencies(struct json *j, const struct profile *p)
+{
+	size_t n;
+	const struct latency *all = profile_latencies(p, &n);
+
+	if (!n)
+		return;
+	json_array(j, "latencies");
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t *calls = all[i].calls;
+
+		json_object(j, NULL);
+		json_string(j, "name", profile_text(p, all[i].name));
+		json_uint(j, "calls", latency_calls(calls));
+		for (size_t k = 0; k < LATENCY_SHARES; k++)
+			json_uint(j, latency_shares[k].key,
+				  latency_within(calls, latency_shares[k].part));
+		json_array(j, "histogram");
+		for (unsigned int k = 0; k < LATENCY_BUCKETS; k++) {
+			if (!calls[k])
+				continue;
+			json_object(j, NULL);
+			json_uint(j, "from_ns", latency_least(k));
+			json_uint(j, "calls", calls[k]);
+			json_end(j);
+		}
+		json_end(j);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 static void write_summary(struct json *j, const struct profile *p)
 {
 	struct profile_view v = profile_view(p);
@@ -104,6 +138,7 @@ static void write_summary(struct json *j, const struct profile *p)
 	write_reasons(j, "lost", "lost_by", a->lost, a->nlost);
 	write_types(j, p);
 	json_uint(j, "total", v.total);
+	write_latencies(j, p);
 	write_rows(j, v.summary);
 	json_end(j);
 	json_newline(j);

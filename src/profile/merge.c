@@ -6,6 +6,7 @@
 
 #include "base/xalloc.h"
 #include "profile/copy.h"
+#include "profile/latency.h"
 
 /* All of @src, whether it was sampled or not, in the order of @src. */
 static void merge_frames(struct copy *c, const struct profile_view *v)
@@ -116,6 +117,7 @@ void profile_merge(struct profile *dst, const struct profile *src, const uint32_
 		merge_meta(profile_meta(dst), copy_meta(c));
 		for (size_t i = 0; i < v.ncomments; i++)
 			profile_comment(dst, profile_text(src, v.comments[i]));
+		profile_add_latencies(dst, src);
 	}
 	copy_free(c);
 }

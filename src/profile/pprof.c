@@ -8,11 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_vec.h"
 #include "base/xalloc.h"
+#include "profile/latency.h"
 
 #define PREFIX "ebprof: "
 /* the reason of no sample, which makes a list of reasons that is known */
 #define NOTHING "none"
+#define LATENCY "latency"
 #define OWN "comment"		/* a remark of the user's that looks like one of ours */
 
 enum what { NUMBER, NUMBER32, SWITCH, STRING };
@@ -82,6 +85,34 @@ static void tell_fact(const struct teller *t, const struct fact *f, const struct
 		tell_number(t, f->key, n);
 }
 
+/* For each function: how many buckets have calls, BUCKET:CALLS of these, and its name. */
+static void tell_latencies(const struct teller *t)
+{
+	size_t n;
+	const struct latency *all = profile_latencies(t->p, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct text_vec text = { 0 };
+		unsigned int used = 0;
+		char *value;
+
+		text_vec_add(&text, "");
+		for (unsigned int k = 0; k < LATENCY_BUCKETS; k++) {
+			char pair[40];
+
+			if (!all[i].calls[k])
+				continue;
+			snprintf(pair, sizeof(pair), "%u:%" PRIu64 " ", k, all[i].calls[k]);
+			text_vec_add(&text, pair);
+			used++;
+		}
+		value = xasprintf("%u %s%s", used, text.v, profile_text(t->p, all[i].name));
+		tell(t, LATENCY, value);
+		free(value);
+		vec_free(&text);
+	}
+}
+
 /* The type that the name of the one that is shown leads to. */
 static uint32_t shown_by_name(const struct profile_view *v)
 {
@@ -113,6 +144,7 @@ void pprof_describe(const struct profile *p, void (*add)(void *ctx, const char *
 	/* That it is known, where neither is named, too. */
 	if (a->ntruncated + a->nlost)
 		tell_number(&t, "complete", a->kept > truncated ? a->kept - truncated : 0);
+	tell_latencies(&t);
 	for (size_t i = 0; i < v.ncomments; i++) {
 		const char *text = profile_text(p, v.comments[i]);
 
@@ -189,6 +221,30 @@ static int take_complete(struct profile_account *a, const char *value)
 	return 1;
 }
 
+/* A number and @end behind it; where that ends, NULL where there is none. */
+static const char *number_before(const char *text, char end, uint64_t *n)
+{
+	const char *behind = text ? number(text, n) : NULL;
+
+	return behind && *behind == end ? behind + 1 : NULL;
+}
+
+static int take_latency(struct profile *p, const char *value)
+{
+	uint64_t calls[LATENCY_BUCKETS] = { 0 }, n, bucket, count;
+	const char *at = number_before(value, ' ', &n);
+
+	for (uint64_t i = 0; at && i < n; i++) {
+		at = number_before(at, ':', &bucket);
+		at = number_before(at, ' ', &count);
+		if (at && bucket >= LATENCY_BUCKETS)
+			return 0;
+		if (at)
+			calls[bucket] = count;
+	}
+	return at && !profile_add_latency(p, at, calls);
+}
+
 /* What stands behind @key in KEY=VALUE, NULL where that is another key. */
 static const char *behind(const char *text, const char *key)
 {
@@ -227,6 +283,8 @@ int pprof_take_comment(struct profile *p, const char *text)
 		return take_reason(p, value, a->lost, &a->nlost);
 	if ((value = behind(text, "complete")))
 		return take_complete(a, value);
+	if ((value = behind(text, LATENCY)))
+		return take_latency(p, value);
 	if ((value = behind(text, "event")) && strlen(value) < sizeof(profile_meta(p)->event)) {
 		strcpy(profile_meta(p)->event, value);
 		return 1;

@@ -45,6 +45,7 @@ void profile_free(struct profile *p)
 	vec_free(&p->label_sets);
 	vec_free(&p->ticks);
 	vec_free(&p->comments);
+	vec_free(&p->latencies);
 	hashmap_free(&p->function_ids);
 	hashmap_free(&p->module_ids);
 	hashmap_free(&p->location_ids);

@@ -9,6 +9,7 @@
 #include "base/hashmap.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "profile/latency.h"
 #include "profile/profile.h"
 
 /* A sample type, and its column of the table of values. */
@@ -31,6 +32,7 @@ struct profile {
 	VEC(struct label_set) label_sets;
 	VEC(struct tick) ticks;
 	VEC(uint32_t) comments;
+	VEC(struct latency) latencies;
 	/*
 	 * Indexes by what makes each thing itself; of a key wider than 64 bits they hold the hash.
 	 */

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "sources/probes_latency.h"
+#include "profile/latency.h"
 
 /* What the kernel makes, and no clock or counter, unless that turns out. */
 static void name_event(struct probes_event *ev)
@@ -188,13 +188,12 @@ static void add_summary(const struct source *source, struct summary *rows)
 	struct profile_view v = profile_view(source->host->profile);
 	uint64_t all = 0;
 
+	latency_summaries(source->host->profile, "", rows);
 	for (size_t i = 0; i < p->events.n; i++) {
 		const struct probes_event *ev = &p->events.v[i];
 		uint64_t hits;
 		size_t places = 0;
 
-		if (ev->latencies)
-			latency_summary(ev->name, ev->latencies, rows);
 		if (ev->kind == EBP_PROBE_LATENCY_ENTRY || ev->kind == EBP_PROBE_LATENCY_RETURN)
 			continue;
 		hits = v.types[ev->type].total + ev->unsampled;
@@ -235,8 +234,6 @@ static void release(struct source *source)
 			close(place->fd);
 	}
 	vec_free(&p->places);
-	for (size_t i = 0; i < p->events.n; i++)
-		free(p->events.v[i].latencies);
 	vec_free(&p->events);
 	vec_free(&p->links);
 	vec_free(&p->tests);

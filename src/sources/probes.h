@@ -54,7 +54,7 @@ struct probes_event {
 	/* of the profile: hits, and what they are worth; of calls their time, of which */
 	uint32_t type, value;
 	uint32_t own, waiting;		/* was on the CPU, and not */
-	uint64_t *latencies;		/* calls by their time (probes_latency.h); NULL: none */
+	int timed;			/* the times of its calls are in the profile */
 	struct event counter;		/* where it is one */
 	uint64_t unsampled;		/* hits after the last sample that stands for them */
 };

@@ -9,8 +9,8 @@
 #include "collect/map_choice.h"
 #include "collect/uprobe.h"
 #include "ebprof.skel.h"
+#include "profile/latency.h"
 #include "sources/probe_load.h"
-#include "sources/probes_latency.h"
 #include "sources/probes_values.h"
 
 #define HITS_RATE 20000		/* stacks a second that differ, with which maps are made */
@@ -258,16 +258,19 @@ static void take_sums(struct probes *p, const struct ebprof_bpf *skel)
 {
 	int cpus = libbpf_num_possible_cpus(), latencies = bpf_map__fd(skel->maps.latencies);
 	uint64_t *each = cpus > 0 ? xcalloc((size_t)cpus, sizeof(*each)) : NULL;
+	uint64_t calls[LATENCY_BUCKETS];
 
+	_Static_assert(LATENCY_PARTS == EBP_LATENCY_PARTS, "the kernel's side has these buckets");
 	for (uint32_t i = 0; each && i < p->events.n; i++) {
 		struct probes_event *ev = &p->events.v[i];
 
 		ev->unsampled = sum_of(bpf_map__fd(skel->maps.probe_hits), i, each, cpus);
-		if (ev->kind != EBP_PROBE_LATENCY_RETURN || ev->latencies)
+		if (ev->kind != EBP_PROBE_LATENCY_RETURN || ev->timed)
 			continue;
-		ev->latencies = xcalloc(LATENCY_BUCKETS, sizeof(*ev->latencies));
 		for (uint32_t k = 0; k < LATENCY_BUCKETS; k++)
-			ev->latencies[k] = sum_of(latencies, i * LATENCY_BUCKETS + k, each, cpus);
+			calls[k] = sum_of(latencies, i * LATENCY_BUCKETS + k, each, cpus);
+		profile_add_latency(p->source.host->profile, ev->name, calls);
+		ev->timed = 1;
 	}
 	free(each);
 }

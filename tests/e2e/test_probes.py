@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Probes against programs that count their own calls: functions, returns, static probes, tracepoints, several at once."""
 import contextlib
+import json
 import os
 import re
 import signal
 import subprocess
 
+import browser
 from harness import (Fixture, Profile, check, directory, equal, finish, fixture_path, in_tracefs, needs, run,
                      skip, start, wait_for)
+from test_html import READY
 
 
 def wait_probing(proc):
@@ -430,6 +433,30 @@ def test_times_of_calls():
     rows = re.findall(r"^ebprof: +[\d.]+ \S+ - +[\d.]+ \S+ +\|.*\| (\d+)$", r.err, re.M)
     equal(sum(map(int, rows)), truth["sleep"], "calls in the histogram:\n" + r.err)
     check("50% within" in r.err, r.err)
+
+
+def test_times_in_saved_profiles():
+    """The histogram is in every format that is read back; files are added up, a diff shows both sides."""
+    path = fixture_path("probed")
+    event = f"uprobe:{path}:probed_sleep"
+    histogram = lambda text: [line for line in text.splitlines() if " calls of " in line or re.search(r"\| \d+$", line)]  # noqa: E731
+    with directory() as d:
+        files = [os.path.join(d, name) for name in ("a.pb.gz", "a.html", "a.ndjson", "a.json.gz", "a.speedscope.json")]
+        r = run("--latency", event, *[a for f in files for a in ("-o", f)], "--", path, "sleep", "100").ok()
+        told = histogram(r.err)
+        check(len(told) > 1 and f"100 calls of {event}" in told[0], r.err)
+        for f in files:
+            equal(histogram(run("report", f, "-f", "folded").ok().err), told, f)
+        with open(files[2], encoding="utf-8") as f:
+            [calls] = json.loads(f.readline())["latencies"]
+        equal((calls["name"], calls["calls"], sum(b["calls"] for b in calls["histogram"])), (event, 100, 100), "JSON")
+        check(calls["histogram"][0]["from_ns"] <= calls["latency_p50_ns"] <= calls["latency_max_ns"], calls)
+        check(f"200 calls of {event}" in run("report", files[0], files[1], "-f", "folded").ok().err, "two files")
+        both = run("diff", files[0], files[1], "-f", "table").err
+        check(f"100 calls of {event} before:" in both and f"100 calls of {event} after:" in both, both)
+        browser.command("open", file=files[1], wait=READY)
+        shown = browser.run("document.querySelector('#latencies').textContent")
+        equal([line for line in shown.splitlines() if line], [line.removeprefix("ebprof: ") for line in told], "the page")
 
 
 def test_slow_calls():

@@ -5,6 +5,8 @@
 #include "base/protobuf.h"
 #include "base/vec.h"
 #include "input/readers.h"
+#include "profile/latency.h"
+#include "profile/merge.h"
 #include "profile/pprof.h"
 #include "unit/stacks.h"
 
@@ -78,6 +80,7 @@ TEST(comes_back_as_it_was)
 		      0, 6);
 	profile_sample(p, t, profile_node(p, 0, l), 0);
 	profile_comment(p, "ebprof: cpus=3");
+	profile_comment(p, "ebprof: latency=1 256:1 no such bucket");
 	profile_account(p)->truncated[profile_account(p)->ntruncated++] = (struct profile_reason){
 		"no CFI", 4
 	};
@@ -133,10 +136,54 @@ TEST(values_beyond_63_bits_are_cut)
 	profile_free(p);
 }
 
+/* Times of calls are added up by name; of what is none nothing is taken. */
+TEST(times_of_calls_come_back)
+{
+	static const char *const bad[] = {
+		"", "1", "1 ", "1 5:3 ", "1 5:3", "1 x f", "2 5:3 f", "1 256:3 f", "1 5:-3 f",
+		"1 5:99999999999999999999 f", "-1 f",
+	};
+	uint64_t calls[LATENCY_BUCKETS] = { [0] = 1, [LATENCY_BUCKETS - 1] = UINT64_MAX, [40] = 7 };
+	struct profile *p = profile_new(), *q, *sum = profile_new();
+	const struct latency *l;
+	char text[128];
+	size_t n;
+
+	CHECK_EQ(profile_add_latency(p, "uprobe:./a b:f 2:3", calls), 0);
+	CHECK_EQ(profile_add_latency(p, "g", calls), 0);
+	q = again(p);
+	l = profile_latencies(q, &n);
+	CHECK_EQ(n, 2);
+	CHECK_STR(profile_text(q, l[0].name), "uprobe:./a b:f 2:3");
+	CHECK(!memcmp(l[0].calls, calls, sizeof(calls)));
+	profile_merge_run(sum, p);
+	profile_merge_run(sum, q);
+	l = profile_latencies(sum, &n);
+	CHECK_EQ(n, 2);
+	CHECK_EQ(l[1].calls[40], 14);
+	CHECK_EQ(l[1].calls[LATENCY_BUCKETS - 1], UINT64_MAX);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		snprintf(text, sizeof(text), "ebprof: latency=%s", bad[i]);
+		CHECK_EQ(pprof_take_comment(sum, text), 0);
+	}
+	profile_latencies(sum, &n);
+	CHECK_EQ(n, 2);
+	for (int i = 0; i < 2 * LATENCIES_MAX; i++) {
+		snprintf(text, sizeof(text), "ebprof: latency=1 5:3 f%d", i);
+		pprof_take_comment(sum, text);
+	}
+	profile_latencies(sum, &n);
+	CHECK_EQ(n, LATENCIES_MAX);
+	profile_free(p);
+	profile_free(q);
+	profile_free(sum);
+}
+
 int main(void)
 {
 	RUN(comes_back_as_it_was);
 	RUN(types_of_one_name);
 	RUN(values_beyond_63_bits_are_cut);
+	RUN(times_of_calls_come_back);
 	return TEST_END();
 }

@@ -38,6 +38,7 @@ class Profile {
 	/* @shape: the tree without its values; @packed: these, by type. */
 	constructor(json, frames, shape, packed) {
 		Object.assign(this, { meta: json.meta, account: json.account, types: json.types, frames, shape, packed });
+		this.latencies = json.latencies;
 		this.difference = "weight" in json;
 		this.weight = json.weight || 1;
 		this.first = json.shown;

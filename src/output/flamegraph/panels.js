@@ -80,6 +80,7 @@ function showTotals(profile) {
 	$("account").replaceChildren(...accountChips(profile));
 	$("about-list").replaceChildren(...facts(profile).flatMap(
 		([name, text]) => [element("dt", "", name), element("dd", "", text)]));
+	$("latencies").replaceChildren(...profile.latencies.map((text) => element("pre", "", text)));
 }
 
 /* The menus of types, where there is a choice. */

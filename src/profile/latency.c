@@ -1,23 +1,66 @@
 /* SPDX-License-Identifier: MIT */
-#include "sources/probes_latency.h"
+#include "profile/latency.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "profile/profile_state.h"
 
 #define BAR 40			/* columns of the longest bar */
 #define POWERS 64
 
+const struct latency_share latency_shares[LATENCY_SHARES] = {
+	{ "latency_p50_ns", 0.5 },
+	{ "latency_p90_ns", 0.9 },
+	{ "latency_p99_ns", 0.99 },
+	{ "latency_max_ns", 1 },
+};
+
+int profile_add_latency(struct profile *p, const char *name, const uint64_t calls[LATENCY_BUCKETS])
+{
+	uint32_t id;
+	size_t i = 0;
+
+	if (!*name || strlen(name) >= LATENCY_NAME_MAX)
+		return -EINVAL;
+	id = profile_string(p, name);
+	while (i < p->latencies.n && p->latencies.v[i].name != id)
+		i++;
+	if (i == LATENCIES_MAX)
+		return -EINVAL;
+	if (i == p->latencies.n)
+		vec_push(&p->latencies, (struct latency){ .name = id });
+	for (size_t k = 0; k < LATENCY_BUCKETS; k++)
+		if (__builtin_add_overflow(p->latencies.v[i].calls[k], calls[k],
+					   &p->latencies.v[i].calls[k]))
+			p->latencies.v[i].calls[k] = UINT64_MAX;
+	return 0;
+}
+
+void profile_add_latencies(struct profile *dst, const struct profile *src)
+{
+	for (size_t i = 0; i < src->latencies.n; i++)
+		profile_add_latency(dst, profile_text(src, src->latencies.v[i].name),
+				    src->latencies.v[i].calls);
+}
+
+const struct latency *profile_latencies(const struct profile *p, size_t *n)
+{
+	*n = p->latencies.n;
+	return p->latencies.v;
+}
+
 uint64_t latency_least(unsigned int i)
 {
-	unsigned int power = i / EBP_LATENCY_PARTS, part = i % EBP_LATENCY_PARTS;
+	unsigned int power = i / LATENCY_PARTS, part = i % LATENCY_PARTS;
 
 	if (power >= POWERS)
 		return UINT64_MAX;
-	if (power < EBP_LATENCY_BITS)
+	if (power < LATENCY_BITS)
 		return part ? 1ull << (power + 1) : power ? 1ull << power : 0;
-	return (1ull << power) + ((uint64_t)part << (power - EBP_LATENCY_BITS));
+	return (1ull << power) + ((uint64_t)part << (power - LATENCY_BITS));
 }
 
 static uint64_t sum(const uint64_t *calls, size_t n)
@@ -29,9 +72,14 @@ static uint64_t sum(const uint64_t *calls, size_t n)
 	return all;
 }
 
+uint64_t latency_calls(const uint64_t calls[LATENCY_BUCKETS])
+{
+	return sum(calls, LATENCY_BUCKETS);
+}
+
 uint64_t latency_within(const uint64_t calls[LATENCY_BUCKETS], double part)
 {
-	double wanted = part * (double)sum(calls, LATENCY_BUCKETS), so_far = 0;
+	double wanted = part * (double)latency_calls(calls), so_far = 0;
 
 	for (unsigned int i = 0; i < LATENCY_BUCKETS; i++) {
 		so_far += (double)calls[i];
@@ -94,25 +142,33 @@ static void add_bars(const uint64_t powers[POWERS], struct summary *rows)
 
 void latency_summary(const char *name, const uint64_t calls[LATENCY_BUCKETS], struct summary *rows)
 {
-	static const struct { const char *key; double part; } parts[] = {
-		{ "latency_p50_ns", 0.5 }, { "latency_p90_ns", 0.9 }, { "latency_p99_ns", 0.99 },
-		{ "latency_max_ns", 1 },
-	};
-	uint64_t powers[POWERS], n = sum(calls, LATENCY_BUCKETS);
+	uint64_t powers[POWERS], n = latency_calls(calls);
 	char text[32];
 
 	for (unsigned int i = 0; i < POWERS; i++)
-		powers[i] = sum(calls + i * EBP_LATENCY_PARTS, EBP_LATENCY_PARTS);
+		powers[i] = sum(calls + i * LATENCY_PARTS, LATENCY_PARTS);
 	summary_line(rows, SUMMARY_RESULT);
 	summary_row(rows, "calls", (double)n, "%llu call%s of %s", (unsigned long long)n,
 		    text_s(n), name);
 	if (!n)
 		return;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		double ns = (double)latency_within(calls, parts[i].part);
+	for (size_t i = 0; i < LATENCY_SHARES; i++) {
+		const struct latency_share *share = &latency_shares[i];
+		double ns = (double)latency_within(calls, share->part);
 
-		summary_row(rows, parts[i].key, ns, "%s%.0f%% within %s", i ? ", " : ": ",
-			    100 * parts[i].part, show_time(ns, text));
+		summary_row(rows, share->key, ns, "%s%.0f%% within %s", i ? ", " : ": ",
+			    100 * share->part, show_time(ns, text));
 	}
 	add_bars(powers, rows);
+}
+
+void latency_summaries(const struct profile *p, const char *suffix, struct summary *rows)
+{
+	for (size_t i = 0; i < p->latencies.n; i++) {
+		const struct latency *l = &p->latencies.v[i];
+		char name[LATENCY_NAME_MAX + 32];
+
+		snprintf(name, sizeof(name), "%s%s", profile_text(p, l->name), suffix);
+		latency_summary(name, l->calls, rows);
+	}
 }

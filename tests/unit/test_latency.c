@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit/test.h"
 
-#include "sources/probes_latency.h"
+#include "profile/latency.h"
 
 static uint64_t calls[LATENCY_BUCKETS];
 
@@ -10,20 +10,20 @@ TEST(buckets_ascend)
 	for (unsigned int i = 1; i <= LATENCY_BUCKETS; i++)
 		CHECK(latency_least(i) >= latency_least(i - 1));
 	CHECK_EQ(latency_least(0), 0);
-	CHECK_EQ(latency_least(10 * EBP_LATENCY_PARTS), 1024);
-	CHECK_EQ(latency_least(10 * EBP_LATENCY_PARTS + 1), 1280);
-	CHECK_EQ(latency_least(11 * EBP_LATENCY_PARTS), 2048);
+	CHECK_EQ(latency_least(10 * LATENCY_PARTS), 1024);
+	CHECK_EQ(latency_least(10 * LATENCY_PARTS + 1), 1280);
+	CHECK_EQ(latency_least(11 * LATENCY_PARTS), 2048);
 }
 
 TEST(shares)
 {
 	memset(calls, 0, sizeof(calls));
 	CHECK_EQ(latency_within(calls, 0.5), 0);
-	calls[10 * EBP_LATENCY_PARTS] = 99;
-	calls[20 * EBP_LATENCY_PARTS] = 1;
+	calls[10 * LATENCY_PARTS] = 99;
+	calls[20 * LATENCY_PARTS] = 1;
 	CHECK_EQ(latency_within(calls, 0.5), 1280);
 	CHECK_EQ(latency_within(calls, 0.99), 1280);
-	CHECK_EQ(latency_within(calls, 1), latency_least(20 * EBP_LATENCY_PARTS + 1));
+	CHECK_EQ(latency_within(calls, 1), latency_least(20 * LATENCY_PARTS + 1));
 }
 
 TEST(lines)
