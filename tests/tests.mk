@@ -45,7 +45,7 @@ $(OTEL)/otelcol: tests/readers/otel/get tests/readers/otel/main.go
 
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/push src/input src/sinks \
-	src/output src/tui src/unwind src/unwind/step src/unwind/table src/unwind/shards src/cli src/collect src/alloc src/probes src/sources src/loop src/stat)) \
+	src/output src/tui src/unwind src/unwind/code src/unwind/step src/unwind/table src/unwind/shards src/cli src/collect src/alloc src/probes src/sources src/loop src/stat)) \
 	$(addprefix src/session/,stacks.c known_processes.c namer.c naming.c priority.c deadline.c budget.c frame_word.c) $(wildcard src/session/assembler*.c) \
 	src/preload/block_table.c $(addprefix src/commands/,hints.c packages.c record_rules.c)
 TEST_LIBS := -lbpf -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -ldl -pthread
@@ -99,7 +99,8 @@ FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/load_rust)
 FIX_BIN    += $(if $(shell command -v go),$(FIX)/go_profiles)
 UNWIND_BIN += $(if $(shell command -v rustc),$(FIX)/unwind_rust) $(if $(shell command -v go),$(FIX)/unwind_go)
-FIX_BIN    += $(if $(shell command -v musl-gcc),$(FIX)/tree_musl $(FIX)/tree_musl_static $(FIX)/alloc_sites_musl)
+FIX_BIN    += $(if $(shell command -v musl-gcc),$(FIX)/tree_musl $(FIX)/tree_musl_static $(FIX)/alloc_sites_musl \
+	$(FIX)/unwind_chain_musl $(FIX)/unwind_chain_musl_stripped)
 FIX_BIN    += $(FIX)/unwind_chain_protected $(UNWIND_BIN) $(UNWIND_BIN:=_stripped) $(FIX)/unwind_chain_static $(FIX)/unwind_chain_static_stripped \
 	$(FIX)/unwind_plugin_a.so $(FIX)/unwind_plugin_b.so
 
@@ -132,6 +133,10 @@ FRAMELESS := $(filter-out -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer,$
 fix_frameless = @mkdir -p $(@D); $(CC) $(FRAMELESS) $(1) -o $@ $<
 $(FIX)/unwind_shapes $(FIX)/unwind_shapes_bare: tests/fixtures/unwind_shapes.c tests/fixtures/fixture.h
 	$(call fix_frameless,$(if $(findstring bare,$@),-s))
+# Nothing in it has call frame information, neither the libc nor the program.
+$(FIX)/unwind_chain_musl: tests/fixtures/unwind_chain.c tests/fixtures/fixture.h
+	@mkdir -p $(@D)
+	musl-gcc $(FRAMELESS) -fno-asynchronous-unwind-tables -static -o $@ $<
 # Not a target of profiles, but the symbolizer in a program of its own.
 NAMES_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% elf/% dwarf/% go/% symbols/%),$(OBJ))
 $(FIX)/addresses $(FIX)/demangle_names: $(FIX)/%: tests/fixtures/%.c $(NAMES_OBJ)

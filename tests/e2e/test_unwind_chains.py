@@ -43,6 +43,14 @@ def test_chain_in_a_static_program():
         leads_to(profile, *links(26), root=["_start", "__libc_start_main.*", "__libc_start_call_main", "main"])
 
 
+def test_chain_without_call_frame_information():
+    """Neither the program nor its libc (musl) has any: the instructions alone tell how big a frame is."""
+    for profile in both("unwind_chain_musl", 26, rate=FAST):
+        static = profile.where(lambda s: s.frames)
+        check(all(s.frames[0] == "_start" for s in static), static.head())
+        leads_to(profile, *links(26), root=["_start", "libc_start_main.*", "main"])
+
+
 def test_limit_of_the_depth():
     """511 frames are a whole stack; one more is not, and that is said."""
     profile = whole(sampled("unwind_chain", "recurse", 3))

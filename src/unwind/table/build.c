@@ -12,6 +12,8 @@
 #include "dwarf/cfi.h"
 #include "dwarf/cfi_load.h"
 #include "elf/elf_code.h"
+#include "unwind/code/heights.h"
+#include "unwind/table/code.h"
 #include "unwind/table/go.h"
 #include "unwind/table/pack.h"
 #include "unwind/table/rule.h"
@@ -37,6 +39,9 @@
 
 enum { EH_FRAME, DEBUG_FRAME, SEPARATE, SECTIONS };
 
+/* Whose a range is: an FDE's; ours, with one rule; ours, by its code. */
+enum made { MADE_NOT, MADE_RULE, MADE_BY_CODE };
+
 /* Code that one FDE, or a rule made by us, is about; by offset in the file. */
 struct range {
 	uint64_t start, end;
@@ -44,7 +49,7 @@ struct range {
 	uint32_t fde;		/* its offset in the section */
 	uint16_t rule;
 	uint8_t section;
-	uint8_t made;		/* by us: @rule */
+	uint8_t made;		/* enum made */
 };
 _Static_assert(sizeof(struct range) <= 32,
 	       "glibc sorts what is larger by pointers to it, which takes twice as long");
@@ -57,6 +62,8 @@ struct builder {
 	struct cfi_section section[SECTIONS];	/* the data is ours */
 	int has_fdes[SECTIONS];
 	VEC(struct range) ranges;
+	uint64_t *starts;		/* of functions without CFI, by virtual address */
+	size_t nstarts;
 	unwind_rows rows;
 	VEC(struct ebp_exotic) exotic;
 	struct hashmap exotics;
@@ -105,6 +112,13 @@ static uint16_t exotic_rule(struct builder *b, const struct ebp_exotic *x)
 	return (uint16_t)(EBP_RULE_SPECIAL | (EBP_RULE_EXOTIC + i));
 }
 
+static void push_rule(struct builder *b, uint64_t offset, uint16_t rule,
+		      const struct ebp_exotic *x)
+{
+	push_row(b, offset,
+		 rule == (EBP_RULE_SPECIAL | EBP_RULE_EXOTIC) ? exotic_rule(b, x) : rule);
+}
+
 static void take_row(void *ctx, const struct cfi_row *row)
 {
 	struct builder *b = ctx;
@@ -119,10 +133,9 @@ static void take_row(void *ctx, const struct cfi_row *row)
 	if (offset < b->range->start || offset >= b->limit || b->rows.n > ROWS_MAX)
 		return;
 	rule = unwind_rule(b->machine, row, &x);
-	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_EXOTIC))
-		rule = exotic_rule(b, &x);
-	push_row(b, offset,
-		 b->go && b->range->section != EH_FRAME ? unwind_go_rule(b->machine, rule) : rule);
+	if (b->go && b->range->section != EH_FRAME)
+		rule = unwind_go_rule(b->machine, rule);
+	push_rule(b, offset, rule, &x);
 }
 
 /* --- Ranges. ---------------------------------------------------------------- */
@@ -241,7 +254,7 @@ static int add_fdes(struct builder *b, int which)
 
 static void make_range(struct builder *b, uint64_t start, uint64_t end, uint16_t rule)
 {
-	add_range(b, (struct range){ .start = start, .end = end, .made = 1, .rule = rule });
+	add_range(b, (struct range){ .start = start, .end = end, .made = MADE_RULE, .rule = rule });
 }
 
 /*
@@ -362,6 +375,75 @@ static void make_entry(struct builder *b, size_t covered)
 		make_range(b, entry, entry + ENTRY_SIZE, STOP);
 }
 
+/* --- What has none at all. ------------------------------------------------------ */
+
+typedef VEC(struct unwind_stretch) stretches;
+
+/* What is left of the code in @size bytes at @start between the ranges, which are sorted. */
+static void find_gaps(const struct builder *b, uint64_t offset, uint64_t start, uint64_t size,
+		      stretches *out)
+{
+	uint64_t end = offset + size, at = offset;
+	size_t i = upper_bound(b->ranges.v, b->ranges.n, .start, offset);
+
+	for (i -= i > 0; at < end; i++) {
+		const struct range *r = i < b->ranges.n ? &b->ranges.v[i] : NULL;
+		uint64_t next = r && r->start < end ? r->start : end;
+
+		if (next > at && next - at > PADDING)
+			vec_push(out, (struct unwind_stretch){ start + (at - offset),
+							       start + (next - offset), at });
+		if (next == end)
+			return;
+		at = r->end > at ? r->end : at;
+	}
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct unwind_stretch *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Sections may overlap in a file that is damaged. */
+static void part_stretches(stretches *s)
+{
+	size_t left = 0;
+
+	if (s->n)
+		qsort(s->v, s->n, sizeof(*s->v), by_address);
+	for (size_t i = 0; i < s->n; i++)
+		if (!left || s->v[i].start >= s->v[left - 1].end)
+			s->v[left++] = s->v[i];
+	s->n = left;
+}
+
+/* Functions without CFI have the rules that their code tells. */
+static void make_code(struct builder *b, const struct elf_file *debug)
+{
+	const struct elf_section *sections;
+	size_t n = elf_file_sections(b->elf, &sections);
+	stretches gaps = { 0 };
+
+	if (b->machine != EM_X86_64 || b->go)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (sections[i].flags & SHF_EXECINSTR && sections[i].type == SHT_PROGBITS)
+			find_gaps(b, sections[i].offset, sections[i].addr, sections[i].size, &gaps);
+	for (size_t i = 0; i < b->segments.n && !n; i++)
+		find_gaps(b, b->segments.v[i].offset, b->segments.v[i].vaddr,
+			  b->segments.v[i].filesz, &gaps);
+	part_stretches(&gaps);
+	b->nstarts = unwind_code_starts(b->elf, debug, gaps.v, gaps.n, &b->starts);
+	for (size_t i = 0; i < gaps.n && b->nstarts; i++)
+		add_range(b, (struct range){ .start = gaps.v[i].start,
+					     .end = gaps.v[i].end,
+					     .made = MADE_BY_CODE });
+	vec_free(&gaps);
+	sort_ranges(b);
+}
+
 /* --- All together. ------------------------------------------------------------ */
 
 /* The rows of b->range. From where its program is damaged there are none. */
@@ -378,6 +460,28 @@ static void take_fde(struct builder *b)
 		push_row(b, bad, GAP);
 }
 
+static void take_code_row(void *ctx, size_t at, uint16_t rule, const struct ebp_exotic *x)
+{
+	struct builder *b = ctx;
+
+	push_rule(b, b->range->start + at, rule, x);
+}
+
+static void take_code(struct builder *b)
+{
+	const struct range *r = b->range;
+	struct unwind_code c = { .n = (size_t)(b->limit - r->start), .base = r->start + r->delta };
+	size_t from = c.base ? upper_bound(b->starts, b->nstarts, , c.base - 1) : 0;
+	uint8_t *code = xmalloc(c.n);
+
+	c.entries = b->starts + from;
+	c.nentries = upper_bound(b->starts, b->nstarts, , c.base + c.n - 1) - from;
+	c.code = code;
+	if (!elf_file_read(b->elf, r->start, code, c.n))
+		unwind_heights(&c, take_code_row, b);
+	free(code);
+}
+
 static int take_ranges(struct builder *b)
 {
 	for (size_t i = 0; i < b->ranges.n; i++) {
@@ -389,9 +493,11 @@ static int take_ranges(struct builder *b)
 		b->range = r;
 		b->limit = r->end < next ? r->end : next;
 		/* What precedes a function's first row is not described. */
-		push_row(b, r->start, r->made ? r->rule : GAP);
-		if (!r->made)
+		push_row(b, r->start, r->made == MADE_RULE ? r->rule : GAP);
+		if (r->made == MADE_NOT)
 			take_fde(b);
+		else if (r->made == MADE_BY_CODE)
+			take_code(b);
 		b->code += b->limit - r->start;
 		if (next - b->limit > (b->machine == EM_AARCH64 ? PADDING_ARM64 : PADDING))
 			push_row(b, b->limit, GAP);
@@ -407,6 +513,8 @@ static void free_parts(struct builder *b)
 	for (int i = 0; i < SECTIONS; i++)
 		drop(b, i);
 	vec_free(&b->ranges);
+	free(b->starts);
+	b->starts = NULL;
 }
 
 static int build(struct builder *b, const struct elf_file *debug, struct unwind_table *out)
@@ -432,6 +540,7 @@ static int build(struct builder *b, const struct elf_file *debug, struct unwind_
 	make_init(b, ".init", covered);
 	make_init(b, ".fini", covered);
 	sort_ranges(b);
+	make_code(b, debug);
 	err = take_ranges(b);
 	free_parts(b);
 	if (err)
