@@ -6,7 +6,7 @@ TEST := $(BUILD)/tests
 # --- What must be installed: package, or package:command where any such command serves. ---
 CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
 DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
-	zlib1g-dev libzstd-dev liblzma-dev libcapstone-dev libiberty-dev libncurses-dev
+	zlib1g-dev libzstd-dev liblzma-dev libcapstone-dev libmicrohttpd-dev libiberty-dev libncurses-dev
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libc6-dev-arm64-cross \
 	qemu-user:qemu-aarch64 qemu-system-arm:qemu-system-aarch64
 DEPS_TEST  := python3:python3 ruby:ruby openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git musl-tools:musl-gcc \
@@ -44,7 +44,7 @@ $(OTEL)/otelcol: tests/readers/otel/get tests/readers/otel/main.go
 	@tests/readers/otel/get $(OTEL) > $(TEST)/otel.log 2>&1 || { tail -n 5 $(TEST)/otel.log; false; }
 
 # --- The library's sources, built once for each sanitizer. ---
-LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/push src/input src/sinks \
+LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/push src/serve src/input src/sinks \
 	src/output src/tui src/unwind src/unwind/code src/unwind/step src/unwind/table src/unwind/shards src/cli src/collect src/alloc src/probes src/sources src/loop src/stat)) \
 	$(addprefix src/session/,stacks.c known_processes.c namer.c naming.c priority.c deadline.c budget.c frame_word.c) $(wildcard src/session/assembler*.c) \
 	src/preload/block_table.c $(addprefix src/commands/,hints.c packages.c record_rules.c)

@@ -154,6 +154,9 @@ static const struct rule rules[] = {
 	{ .call = SYS_setgroups, AS_USER },
 	{ .call = SYS_accept4, SERVER },
 	{ .call = SYS_recvfrom, SERVER },
+	{ .call = SYS_sendmsg, SERVER },
+	{ .call = SYS_setsockopt, SERVER },
+	{ .call = SYS_shutdown, SERVER },
 	{ SYS_setitimer, CLOCK, 0, ALL, ITIMER_PROF },
 	/*
 	 * Sampling: maps, iterators, what was loaded attached to CPUs that come; stacks of who

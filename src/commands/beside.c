@@ -62,6 +62,7 @@ int beside_start(struct beside *b, const struct beside_options *o, struct error 
 
 	b->store = o->store ? name_store_new(o->user) : NULL;
 	b->push = o->push;
+	b->server = o->server;
 	err = o->push ? push_start(o->push, e) : 0;
 	if (!err)
 		err = start_keeper(b, o, e);
@@ -82,6 +83,8 @@ void beside_pids(const struct beside *b, pid_t pids[EBP_SELF_MAX])
 	pids[1] = keeper_pid(b->keeper);
 	pids[2] = remote_pid(b->remote);
 	pids[3] = b->demangler ? demangler_pid(b->demangler) : 0;
+	if (b->server)
+		pids[n++] = b->server;
 	for (size_t i = 0; b->push && i < push_places(b->push)->n; i++) {
 		pid_t pid = place_pid(push_places(b->push)->v[i]);
 

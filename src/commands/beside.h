@@ -29,6 +29,7 @@ struct beside {
 	struct remote *remote;
 	struct demangler *demangler;	/* NULL: nothing is demangled */
 	const struct push *push;	/* that has couriers; NULL: none */
+	pid_t server;			/* 0: none */
 };
 
 struct beside_options {
@@ -36,6 +37,7 @@ struct beside_options {
 	const struct results *results;	/* to be written; NULL: none yet */
 	struct outfile *last;			/* and this one; NULL: none */
 	struct push *push;	/* and what it writes to; NULL: nothing */
+	pid_t server;		/* that was started before; 0: none */
 	int store, demangle;			/* whether names are kept, and demangled */
 };
 

@@ -30,7 +30,7 @@ static void overview(int brief)
 		printf("  %-11s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\nExamples:\n"
 	      "  sudo ebprof -p PID -d 10                   a process for 10 seconds: a table\n"
-	      "  sudo ebprof -a -d 10 -o out.html           the whole machine: a flame graph\n\n",
+	      "  sudo ebprof -a -d 10 -o out.html           the whole machine: a flame graph\n",
 	      stdout);
 	if (brief) {
 		fputs("Most used options: ebprof COMMAND -h; all: ebprof help COMMAND; see "
@@ -38,7 +38,7 @@ static void overview(int brief)
 		      stdout);
 		return;
 	}
-	fputs("Options of record:\n", stdout);
+	fputs("\nOptions of record:\n", stdout);
 	cli_help_options(commands[0], 0, stdout);
 	if (commands[0]->more)
 		commands[0]->more(stdout);

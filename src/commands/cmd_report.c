@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "commands/commands.h"
 #include "commands/saved.h"
+#include "commands/serving.h"
 #include "commands/summary.h"
 #include "commands/view_options.h"
 #include "output/callers.h"
@@ -31,7 +32,8 @@ struct options {
 	string_vec inputs;		/* none: the last recording */
 	struct result_options results;	/* no files: a view, printed or to look around in */
 	const char *by, *focus, *type;
-	int tree, plain, quiet;
+	int tree, plain, quiet, serve;
+	struct server_options server;
 	double percent;
 	uint64_t from, to;		/* ns; 0: not given */
 	struct view_options view;
@@ -63,6 +65,9 @@ static const struct cli_option rows[] = {
 	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",
 			      0),
 	RESULT_OPTIONS_FORCE(AT(results), 0),
+	{ 0, 0, "serve", NULL, cli_flag, AT(serve),
+	  "show it as a flame graph page in browsers of this machine, until Ctrl-C", CLI_BRIEF },
+	SERVING_OPTIONS(AT(server), 0),
 	{ 0, 0, "stdio", NULL, cli_flag, AT(plain), "print a table, even on a terminal", 0 },
 	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "the same", 0 },
 	SAVED_OPTIONS_QUIET(AT(quiet)),
@@ -98,6 +103,12 @@ static int check(const struct options *o, struct error *e)
 	if ((o->by || o->view.sort) + o->tree + (o->focus != NULL) > 1)
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "choose one view: --by and --sort, --tree, or --focus");
+	if (o->serve && (has_view(o) || o->results.files.n || o->results.format))
+		return error_set(e, STATUS_USAGE, -EINVAL, "--serve shows all of the profile, and "
+				 "writes nothing; leave out -o, -f, --by, --tree and --focus");
+	if (!o->serve && (o->server.listen || o->server.port || o->server.open))
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--listen, --port and --open go with --serve");
 	if (o->focus && strlen(o->focus) > PATTERN_MAX)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--focus: at most %d bytes",
 				 PATTERN_MAX);
@@ -208,6 +219,8 @@ static int show(const struct options *o, const struct profile *p, struct error *
 	struct output_options output = { 0 };
 
 	view_options_output(&o->view, &output);
+	if (o->serve)
+		return serving_show(p, &o->server, &output, e);
 	if (o->results.files.n || o->results.format)
 		return results_save(p, &o->results, o->quiet, &output, e);
 	return interactive(o) ? browse(o, p, e) : print(o, p, e);
@@ -290,6 +303,8 @@ const struct cli_command command_report = {
 		 "  ebprof report --tree --min 2 cpu.pb.gz            the call tree\n"
 		 "  ebprof report --focus '^malloc$' cpu.folded       its callers and what it "
 		 "calls\n"
+		 "  ebprof report --serve --open cpu.pb.gz            the same as a page in a "
+		 "browser\n"
 		 "  ebprof report --from 3s --to 5s cpu.pb.gz         two seconds of a timeline\n"
 		 "  ebprof report perf.data                           what perf recorded\n",
 	.rows = rows,

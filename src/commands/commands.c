@@ -12,6 +12,7 @@ const struct cli_command *const commands[] = {
 	&command_record,
 	&command_alloc,
 	&command_top,
+	&command_serve,
 	&command_push,
 	&command_report,
 	&command_annotate,

@@ -137,7 +137,7 @@ int record_options_parse(struct record_options *o, const struct cli_command *c, 
 		o->target.until = argv + rest;
 	else if (rest < argc)
 		o->target.command = argv + rest;
-	o->sources.live = c->bit == EBPROF_TOP;
+	o->sources.live = c->bit == EBPROF_TOP || c->bit == EBPROF_SERVE;
 	if (c->bit == EBPROF_PUSH && !o->sources.samples.period && !o->sources.samples.frequency)
 		o->sources.samples.frequency = PUSH_FREQUENCY;
 	err = check(o, e);
@@ -145,7 +145,7 @@ int record_options_parse(struct record_options *o, const struct cli_command *c, 
 		o->names.memory = PUSH_SYMBOLS;
 		err = check_push(&o->push, e);
 	}
-	return err || !o->sources.live ? err : check_live(&o->live, e);
+	return err || c->bit != EBPROF_TOP ? err : check_live(&o->live, e);
 }
 
 void record_options_free(struct record_options *o)

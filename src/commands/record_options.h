@@ -13,6 +13,7 @@
 #include "commands/targets.h"
 #include "commands/view_options.h"
 #include "push/push.h"
+#include "serve/server.h"
 #include "sinks/results.h"
 #include "sources/options.h"
 
@@ -35,6 +36,7 @@ struct record_options {
 	struct result_options results;
 	struct live_options live;	/* of top */
 	struct push_options push;
+	struct server_options server;	/* of serve */
 	struct cli_config config;	/* of push */
 	const char *metrics;		/* where they are shown; NULL: nowhere */
 	int annotate, no_keep;

@@ -5,6 +5,7 @@
 
 #include "commands/commands.h"
 #include "commands/record_options.h"
+#include "commands/serving.h"
 #include "proc/launch.h"
 
 #define AT(field) offsetof(struct record_options, field)
@@ -47,10 +48,11 @@ static int store_operand(const char *option, const char *text, void *field, stru
 #define A EBPROF_ALLOC
 #define T EBPROF_TOP
 #define P EBPROF_PUSH
+#define S EBPROF_SERVE
 #define BRIEF CLI_BRIEF
 
 const struct cli_command *const record_family[] = {
-	&command_record, &command_alloc, &command_top, &command_push, NULL
+	&command_record, &command_alloc, &command_top, &command_push, &command_serve, NULL
 };
 
 const struct cli_option record_rows[] = {
@@ -58,26 +60,26 @@ const struct cli_option record_rows[] = {
 
 	CLI_HEADING("Target (one of these, or -- COMMAND; default: the whole system)"),
 	{ 'p', 0, "pid", "PID[,PID...]", cli_pids, AT(target.pids),
-	  "these processes and all their children", R | A | T | P | BRIEF },
+	  "these processes and all their children", R | A | T | P | S | BRIEF },
 	{ 't', 0, "tid", "TID[,TID...]", cli_pids, AT(target.tids), "these threads", 0 },
 	{ 'a', 0, "all", NULL, cli_flag, AT(target.all),
-	  "the whole system (default without a target)", R | A | T | P | BRIEF },
+	  "the whole system (default without a target)", R | A | T | P | S | BRIEF },
 	{ 'G', 0, "cgroup", "CGROUP", cli_string, AT(target.cgroup),
-	  "a cgroup's path, a container's name or id, or pod/NAME", R | A | T | P | BRIEF },
+	  "a cgroup's path, a container's name or id, or pod/NAME", R | A | T | P | S | BRIEF },
 	{ 'n', 0, "comm", "COMM", cli_string, AT(target.comm), "processes of this name",
-	  R | A | T | P | BRIEF },
+	  R | A | T | P | S | BRIEF },
 	{ 'C', 0, "cpus", "CPUS", cli_cpus, AT(target.cpus), "these CPUs only: 0-3,7", 0 },
 	{ 0, 0, "no-inherit", NULL, cli_flag, AT(target.no_inherit),
 	  "leave out the children of the targets", 0 },
 	{ 0, 0, "include-self", NULL, cli_flag, AT(target.include_self),
 	  "sample ebprof itself, too", 0 },
 	{ 0, 0, "include-idle", NULL, cli_flag, AT(target.include_idle), "sample idle CPUs, too",
-	  R | T | P },
+	  R | T | P | S },
 
 	CLI_HEADING("Time"),
 	{ 'd', 0, "duration", "TIME", cli_duration, AT(duration),
 	  "10, 10s, 500ms, 2m; else until Ctrl-C or the target ends",
-	  R | A | T | P | BRIEF },
+	  R | A | T | P | S | BRIEF },
 	{ 0, 0, "delay", "TIME", cli_millis, AT(delay),
 	  "wait before the first sample: 1.5s; a plain number is ms", 0 },
 	{ 0, 0, "refresh", "TIME", cli_duration, AT(live.refresh),
@@ -157,22 +159,24 @@ const struct cli_option record_rows[] = {
 	  "options from a file (default, without --to: " PUSH_CONFIG ")", P | BRIEF },
 	{ 0, 0, "metrics", "ADDRESS:PORT", cli_string, AT(metrics),
 	  "show Prometheus what was done; a port alone is one of 127.0.0.1", P },
+	SERVING_OPTIONS(AT(server), S),
 	RESULT_OPTIONS_FILES(AT(results), "write here; may be repeated; - is standard output",
-			     R | A | BRIEF),
+			     R | A | S | BRIEF),
 	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",
-			      R | A | BRIEF),
-	RESULT_OPTIONS_FORCE(AT(results), R | A),
+			      R | A | S | BRIEF),
+	RESULT_OPTIONS_FORCE(AT(results), R | A | S),
 	{ 0, 0, "no-keep", NULL, cli_flag, AT(no_keep),
 	  "do not keep the recording for ebprof report", R | A },
 	{ 0, 0, "title", "TEXT", cli_string, AT(view.title), "a title for formats that show one",
-	  R | A },
+	  R | A | S },
 	VIEW_OPTIONS_TABLE(AT(view), R | A),
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
 	  "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", R | A },
 	{ 0, 0, "strict", NULL, cli_flag, AT(strict), "exit with 6 if a sample was lost", R | A },
-	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no progress and no summary", R | A | P },
+	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no progress and no summary",
+	  R | A | P | S },
 	{ 'v', 0, "verbose", NULL, cli_flag, AT(verbose), "more about the recording itself",
-	  R | A | P },
+	  R | A | P | S },
 	{ 0, 0, "plain", NULL, cli_flag, AT(live.plain),
 	  "print a table each refresh (default where there is no terminal)", T | BRIEF },
 	{ 0, 0, "count", "N", cli_count, AT(live.tables), "end after N tables; implies --plain",

@@ -168,6 +168,8 @@ void recording_describe(const struct recording *r, struct profile *p)
 
 	if (r->o.sources.allocations.on)
 		strcat(text, " alloc");
+	else if (r->server)
+		strcat(text, " serve");
 	for (char **arg = r->argv + 1; *arg; arg++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s", *arg);
 	m->command = clean_string(p, text);
@@ -224,6 +226,7 @@ int recording_prepare(struct recording *r, struct error *e)
 		.results = r->results,
 		.last = r->last,
 		.push = r->push,
+		.server = r->server,
 		.store = !r->o.names.no_cache,
 		.demangle = !r->o.names.no_demangle,
 	};

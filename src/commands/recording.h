@@ -28,6 +28,7 @@ struct recording {
 	/* all that is written; NULL: files are opened later, if any are */
 	struct results *results;
 	struct push *push;		/* what is written meanwhile; NULL: nothing */
+	pid_t server;			/* of ours, not to be sampled; 0: none */
 	struct outfile *last;		/* where it is kept (last_recording.h); NULL: it is not */
 	int live;			/* as in struct session_options */
 	int lean;			/* the same */

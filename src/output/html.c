@@ -14,6 +14,7 @@
  * output/packed writes them.
  * base/json leaves no "<" in a text, base64 has none: nothing of a profile can end its element.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #include "output/embedded.h"
 #include "output/formats.h"
 #include "output/html_labels.h"
+#include "output/html_live.h"
 #include "output/html_page.h"
 #include "output/packed.h"
 #include "profile/diff.h"
@@ -326,27 +328,38 @@ static void put_self(void *ctx, const struct calltree_node *n)
 	packed_put(c->packed, c->self[n - c->tree->nodes]);
 }
 
-static void write_column(struct outfile *f, const char *id, struct column *c,
+/* What stands before a column's name, between that and its text, and behind the text. */
+struct column_frame { const char *begin, *middle, *end; };
+
+static const struct column_frame in_page = {
+	"<script type=\"text/plain\" id=\"", "\">", "</script>\n",
+};
+static const struct column_frame in_object = { ",\"", "\":\"", "\"" };
+
+static void write_column(struct outfile *f, const struct column_frame *frame, const char *id,
+			 struct column *c,
 			 void (*put)(void *ctx, const struct calltree_node *n))
 {
-	outfile_printf(f, "<script type=\"text/plain\" id=\"%s\">", id);
+	outfile_printf(f, "%s%s%s", frame->begin, id, frame->middle);
 	c->packed = packed_open(f);
 	calltree_walk(c->tree, &(struct calltree_walker){ .enter = put, .leave = leave, .ctx = c });
 	packed_close(c->packed);
-	outfile_printf(f, "</script>\n");
+	outfile_printf(f, "%s", frame->end);
 }
 
-static void write_tree(struct outfile *f, const struct profile *p, const struct calltree *tree,
+static void write_tree(struct outfile *f, const struct column_frame *frame,
+		       const struct profile *p, const struct calltree *tree,
 		       const uint32_vec *types)
 {
-	write_column(f, "up", &(struct column){ .tree = tree }, put_up);
-	write_column(f, "label", &(struct column){ .tree = tree }, put_label);
+	write_column(f, frame, "up", &(struct column){ .tree = tree }, put_up);
+	write_column(f, frame, "label", &(struct column){ .tree = tree }, put_label);
 	for (size_t i = 0; i < types->n; i++) {
 		uint64_t *self = calltree_self(tree, p, types->v[i]);
 		char id[32];
 
 		snprintf(id, sizeof(id), "self%zu", i);
-		write_column(f, id, &(struct column){ .tree = tree, .self = self }, put_self);
+		write_column(f, frame, id, &(struct column){ .tree = tree, .self = self },
+			     put_self);
 		free(self);
 	}
 }
@@ -374,10 +387,41 @@ void html_write(const struct profile *p, const struct output_options *o, struct 
 	outfile_printf(f, "<script type=\"application/json\" id=\"profile\">");
 	write_profile(f, p, o, labels, &types, tree->n);
 	outfile_printf(f, "</script>\n");
-	write_tree(f, p, tree, &types);
+	write_tree(f, &in_page, p, tree, &types);
 	write_whole(f, p);
 	data += strlen(HTML_PAGE_DATA);
 	outfile_write(f, data, strlen(data));
+	vec_free(&types);
+	calltree_free(tree);
+	html_labels_free(labels);
+}
+
+void html_write_live(struct outfile *f)
+{
+	const char *connect = strstr(html_page, HTML_PAGE_CONNECT);
+	const char *rest = connect + strlen(HTML_PAGE_CONNECT);
+	const char *data = strstr(rest, HTML_PAGE_DATA);
+
+	outfile_write(f, html_page, (size_t)(connect - html_page));
+	outfile_printf(f, "%s", HTML_PAGE_CONNECT_LIVE);
+	outfile_write(f, rest, (size_t)(data - rest));
+	outfile_printf(f, "%s", HTML_PAGE_LIVE);
+	data += strlen(HTML_PAGE_DATA);
+	outfile_write(f, data, strlen(data));
+}
+
+void html_write_update(const struct profile *p, uint64_t sequence, int whole, struct outfile *f)
+{
+	const struct output_options none = { 0 };
+	struct html_labels *labels = html_labels_new(p);
+	struct calltree *tree = calltree_of_all(p, &labels->tree);
+	uint32_vec types = choose_types(p);
+
+	outfile_printf(f, "{\"sequence\":%" PRIu64 ",\"whole\":%s,\"profile\":", sequence,
+		       whole ? "true" : "false");
+	write_profile(f, p, &none, labels, &types, tree->n);
+	write_tree(f, &in_object, p, tree, &types);
+	outfile_printf(f, "}\n");
 	vec_free(&types);
 	calltree_free(tree);
 	html_labels_free(labels);

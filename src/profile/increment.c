@@ -40,7 +40,6 @@ void increment_take(struct increment *i, const struct profile *p)
 {
 	const struct profile_folded f = profile_folded(p);
 	const struct profile_view v = profile_view(p);
-	const uint64_t *values = profile_values(p, 0);
 
 	if (f.times != i->folded)
 		i->before.n = profile_fold_sums(&f, i->before.v, i->before.n);
@@ -48,21 +47,21 @@ void increment_take(struct increment *i, const struct profile *p)
 	i->begin = i->end;
 	i->end = v.meta->duration;
 	i->total = 0;
-	i->whole = v.types[0].total;
+	i->whole = v.total;
 	i->locations = v.nlocations;
 	i->more.n = 0;
 	for (size_t s = 0; s < v.nsamples; s++) {
 		if (s == i->before.n)
 			vec_push(&i->before, 0);
-		vec_push(&i->more, values[s] - i->before.v[s]);
-		i->before.v[s] = values[s];
+		vec_push(&i->more, v.values[s] - i->before.v[s]);
+		i->before.v[s] = v.values[s];
 		i->total += i->more.v[s];
 	}
 }
 
 int increment_has_all(const struct increment *i, const struct profile *p)
 {
-	return profile_view(p).types[0].total == i->whole;
+	return profile_view(p).total == i->whole;
 }
 
 void increment_renew(struct increment *i)
@@ -160,37 +159,58 @@ void increment_processes(const struct increment *i, const struct profile *p, uns
 			ran[v.threads[v.samples[s].thread].process] = 1;
 }
 
-struct profile *increment_part(const struct increment *i, const struct profile *p,
+/* @values are by sample; NULL @groups: of all processes. */
+static struct profile *part_of(const uint64_t *values, size_t n, const struct profile *p,
 			       const uint32_t *groups, uint32_t group)
 {
 	const struct profile_view v = profile_view(p);
 	struct profile *part = NULL;
 	struct copy *c = NULL;
 
-	for (uint32_t s = 0; s < i->more.n; s++) {
+	for (uint32_t s = 0; s < n; s++) {
 		const char *why;
 
-		if (!i->more.v[s] || groups[v.threads[v.samples[s].thread].process] != group)
+		if (!values[s] ||
+		    (groups && groups[v.threads[v.samples[s].thread].process] != group))
 			continue;
 		if (!part) {
 			part = profile_new();
 			c = copy_new(part, p, COPY_PLACES);
-			copy_type(c, 0, 0);
+			copy_type(c, v.shown, 0);
 			*profile_meta(part) = copy_meta(c);
 		}
-		profile_count(part, copy_sample(c, s), 0, i->more.v[s]);
+		profile_count(part, copy_sample(c, s), 0, values[s]);
 		why = why_truncated(p, &v, v.samples[s].node);
 		if (why)
-			add_truncated(part, why, i->more.v[s]);
+			add_truncated(part, why, values[s]);
 	}
 	if (!part)
 		return NULL;
 	copy_free(c);
 	name_rest(part);
-	profile_meta(part)->start = v.meta->start + i->begin;
-	profile_meta(part)->duration = i->end - i->begin;
 	profile_account(part)->taken = profile_account(part)->kept = profile_view(part).total;
 	return part;
+}
+
+struct profile *increment_part(const struct increment *i, const struct profile *p,
+			       const uint32_t *groups, uint32_t group)
+{
+	struct profile *part = part_of(i->more.v, i->more.n, p, groups, group);
+
+	if (!part)
+		return NULL;
+	profile_meta(part)->start = profile_view(p).meta->start + i->begin;
+	profile_meta(part)->duration = i->end - i->begin;
+	return part;
+}
+
+struct profile *increment_so_far(const struct increment *i, const struct profile *p)
+{
+	struct profile *all = part_of(i->before.v, i->before.n, p, NULL, 0);
+
+	if (all)
+		profile_meta(all)->duration = i->end;
+	return all;
 }
 
 void increment_clear(struct increment *i)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a growing profile got since the last time: windows that are complete and disjoint. The sum
- * of all that was taken is the profile's own total, of its first type, whatever is folded between
- * (profile/profile_fold.h). Costs 16 bytes a sample of the profile; what a window became is the
- * caller's. Not thread safe.
+ * of all that was taken is the profile's own total, of the type that it shows, whatever is folded
+ * between (profile/profile_fold.h). Costs 16 bytes a sample of the profile; what a window became is
+ * the caller's. Not thread safe.
  */
 #ifndef EBPROF_INCREMENT_H
 #define EBPROF_INCREMENT_H
@@ -31,11 +31,14 @@ int increment_is_named(const struct increment *i, const struct profile *p);
 /* Sets @ran, by process, to 1 where a process has some of them; the rest stays. */
 void increment_processes(const struct increment *i, const struct profile *p, unsigned char *ran);
 /*
- * Those that are of processes whose @groups, by process, is @group; a profile of its own with their
- * time and account, the caller's. What has no name yet gets its address. NULL where there are none.
+ * Those that are of processes whose @groups, by process, is @group (NULL: all of them); a profile
+ * of its own with their time and account, the caller's. What has no name yet gets its address. NULL
+ * where there are none.
  */
 struct profile *increment_part(const struct increment *i, const struct profile *p,
 			       const uint32_t *groups, uint32_t group);
+/* The sum of all that was taken, this time included, in the same way. */
+struct profile *increment_so_far(const struct increment *i, const struct profile *p);
 /* They were taken care of. @p may be folded, once, before the next increment_take(). */
 void increment_clear(struct increment *i);
 

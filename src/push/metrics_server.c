@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "push/metrics_server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -18,6 +16,7 @@
 #include "base/caps.h"
 #include "base/child.h"
 #include "base/clock.h"
+#include "base/listen.h"
 #include "base/sandbox.h"
 #include "base/xalloc.h"
 
@@ -179,54 +178,6 @@ static __attribute__((noreturn)) void run(struct server *s)
 
 /* --- Its start and end. -------------------------------------------------------- */
 
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-/* 0, or -EINVAL where @text is no address. */
-static int parse_address(const char *text, union address *to)
-{
-	const char *colon = strrchr(text, ':'), *digits = colon ? colon + 1 : text;
-	size_t n = colon ? (size_t)(colon - text) : 0;
-	char host[INET6_ADDRSTRLEN] = "127.0.0.1", *end;
-	unsigned long port = strtoul(digits, &end, 10);
-	int v6 = n > 2 && *text == '[' && text[n - 1] == ']';
-
-	if (*end || !*digits || digits[strspn(digits, "0123456789")] || port > UINT16_MAX ||
-	    n >= sizeof(host))
-		return -EINVAL;
-	if (n)
-		snprintf(host, sizeof(host), "%.*s", (int)(v6 ? n - 2 : n), text + v6);
-	*to = (union address){ 0 };
-	if (v6) {
-		to->v6.sin6_family = AF_INET6;
-		to->v6.sin6_port = htons((uint16_t)port);
-		return inet_pton(AF_INET6, host, &to->v6.sin6_addr) == 1 ? 0 : -EINVAL;
-	}
-	to->v4.sin_family = AF_INET;
-	to->v4.sin_port = htons((uint16_t)port);
-	return inet_pton(AF_INET, host, &to->v4.sin_addr) == 1 ? 0 : -EINVAL;
-}
-
-/* A descriptor or a negative errno. */
-static int listen_at(const union address *a)
-{
-	int fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
-	int err;
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (!bind(fd, &a->any, a->any.sa_family == AF_INET ? sizeof(a->v4) : sizeof(a->v6)) &&
-	    !listen(fd, BACKLOG))
-		return fd;
-	err = -errno;
-	close(fd);
-	return err;
-}
-
 static pid_t start(int listening, int ends[2], const struct metrics_page *page)
 {
 	struct server *s;
@@ -248,17 +199,17 @@ struct metrics_server *metrics_server_new(const char *address, const struct metr
 					  struct error *e)
 {
 	struct metrics_server *s;
-	union address a;
+	union listen_address a;
 	int listening, ends[2], err;
 	pid_t pid;
 
-	if (parse_address(address, &a)) {
+	if (listen_parse(address, &a)) {
 		error_set(e, STATUS_USAGE, -EINVAL,
 			  "--metrics '%.100s': expected ADDRESS:PORT, like 127.0.0.1:9464, or a "
 			  "port", address);
 		return NULL;
 	}
-	listening = listen_at(&a);
+	listening = listen_open(&a, BACKLOG);
 	if (listening < 0) {
 		error_set(e, STATUS_ERROR, listening, "--metrics '%.100s': %s", address,
 			  strerror(-listening));

@@ -23,7 +23,8 @@ struct source_options {
 };
 
 /* The commands that measure, as bits of struct cli_command; rows say which of them take them. */
-enum { EBPROF_RECORD = 1, EBPROF_ALLOC = 2, EBPROF_TOP = 4, EBPROF_PUSH = 8 };
+enum { EBPROF_RECORD = 1, EBPROF_ALLOC = 2, EBPROF_TOP = 4, EBPROF_PUSH = 8,
+       EBPROF_SERVE = 16 };
 
 /* All rows and rules; the rows are for struct source_options. */
 extern const struct cli_part source_parts[];

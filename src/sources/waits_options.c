@@ -41,7 +41,7 @@ static int store_states(const char *option, const char *text, void *field, struc
 }
 
 #define R EBPROF_RECORD
-#define T EBPROF_TOP
+#define T (EBPROF_TOP | EBPROF_SERVE)
 
 const struct cli_option waits_rows[] = {
 	CLI_HEADING("Waits"),

@@ -5,16 +5,19 @@
 const readline = require("node:readline");
 const puppeteer = require(`${process.argv[3]}/puppeteer-core`);
 
-let page, problems = [];
+let page, problems = [], origin = "";
 
 const commands = {
-	async open({ file, hash = "", width = 1280, height = 800, scale = 1, touch = false, dark = false, wait = "true" }) {
+	// A file, or what a server of this machine has.
+	async open({ file, url = `file://${file}`, hash = "", width = 1280, height = 800, scale = 1, touch = false, dark = false,
+		     wait = "true" }) {
 		await page.setViewport({ width, height, deviceScaleFactor: scale, hasTouch: touch });
 		await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: dark ? "dark" : "light" },
 						 { name: "prefers-reduced-motion", value: "reduce" }]);
 		problems = [];
 		await page.goto("about:blank");
-		await page.goto(`file://${file}${hash}`);
+		origin = url.startsWith("http:") ? new URL(url).origin + "/" : "file:";
+		await page.goto(`${url}${hash}`);
 		return page.evaluate(wait);
 	},
 	resize: ({ width, height, scale = 1 }) => page.setViewport({ width, height, deviceScaleFactor: scale }),
@@ -59,7 +62,8 @@ const commands = {
 	page.on("console", (m) => ["error", "warn"].includes(m.type()) && problems.push(`console: ${m.text()}`));
 	page.on("pageerror", (e) => problems.push(`error: ${e.message}`));
 	page.on("dialog", (d) => { problems.push(`dialog: ${d.message()}`); d.dismiss(); });
-	page.on("request", (r) => /^(file|data|about|blob):/.test(r.url()) || problems.push(`request: ${r.url()}`));
+	page.on("request", (r) => /^(data|about|blob):/.test(r.url()) || r.url().startsWith(origin) ||
+		problems.push(`request: ${r.url()}`));
 	for await (const line of readline.createInterface({ input: process.stdin })) {
 		const { command, ...rest } = JSON.parse(line);
 		let answer;

@@ -187,6 +187,57 @@ TEST(truncated_stacks_keep_their_reason)
 	profile_free(p);
 }
 
+/* At any time those so far add up to what there is; what comes meanwhile is the next one's. */
+TEST(so_far_is_the_sum_of_the_parts)
+{
+	struct increment *i = increment_new();
+	struct profile *p = profile_new(), *part, *all;
+	uint64_t sum = 0;
+
+	for (uint64_t k = 1; k <= 3; k++) {
+		profile_meta(p)->duration = 10 * k;
+		add(p, 1, 0x10, k);
+		add(p, 2, 0x10 * k, 1);
+		increment_take(i, p);
+		add(p, 1, 0x10, 5);
+		part = increment_part(i, p, NULL, 0);
+		all = increment_so_far(i, p);
+		sum += profile_view(part).total;
+		CHECK_EQ(profile_view(all).total, sum);
+		CHECK_EQ(profile_view(all).total + 5, profile_view(p).total);
+		CHECK_EQ(profile_meta(all)->duration, 10 * k);
+		profile_free(part);
+		profile_free(all);
+		increment_clear(i);
+	}
+	increment_take(i, p);
+	increment_clear(i);
+	increment_take(i, p);
+	CHECK(!increment_part(i, p, NULL, 0));
+	profile_free(p);
+	increment_free(i);
+}
+
+/* Of the type that is shown, as where waits are counted and timed. */
+TEST(follows_the_type_that_is_shown)
+{
+	struct increment *i = increment_new();
+	struct profile *p = profile_new(), *part;
+	uint32_t sample, type = profile_add_type(p, "off-cpu", "nanoseconds");
+
+	profile_show(p, type);
+	add(p, 1, 0x10, 1);
+	sample = (uint32_t)profile_view(p).nsamples - 1;
+	profile_count(p, sample, type, 500);
+	CHECK_EQ(taken(i, p), 500);
+	part = increment_part(i, p, NULL, 0);
+	CHECK_EQ(profile_view(part).total, 500);
+	CHECK_STR(profile_text(part, profile_view(part).types[0].name), "off-cpu");
+	profile_free(part);
+	profile_free(p);
+	increment_free(i);
+}
+
 int main(void)
 {
 	RUN(another_profile_takes_its_place);
@@ -195,5 +246,7 @@ int main(void)
 	RUN(names_are_waited_for);
 	RUN(what_has_no_name_in_time_gets_its_address);
 	RUN(truncated_stacks_keep_their_reason);
+	RUN(so_far_is_the_sum_of_the_parts);
+	RUN(follows_the_type_that_is_shown);
 	return TEST_END();
 }

@@ -14,13 +14,19 @@ const NONE = 0xffffffff;
 const KINDS = ["process", "thread", "user", "inlined", "jit", "kernel", "mark", "script"];
 const [PROCESS, THREAD, USER, INLINED, JIT, KERNEL, MARK, SCRIPT] = KINDS.keys();
 
-/* The numbers of one element: base64 of raw deflate of varints. */
-async function unpack(id) {
+/* The text of an element, which is not needed any more. */
+function takeElement(id) {
 	const element = document.getElementById(id);
-	const text = atob(element.textContent);
-	const packed = new Uint8Array(text.length);
 
 	element.remove();
+	return element.textContent;
+}
+
+/* The numbers of one column: base64 of raw deflate of varints. */
+async function unpack(base64) {
+	const text = atob(base64);
+	const packed = new Uint8Array(text.length);
+
 	for (let i = 0; i < text.length; i++)
 		packed[i] = text.charCodeAt(i);
 	const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
@@ -102,9 +108,9 @@ function readFrames(json) {
 	};
 }
 
-/* The tree without its values. */
-async function readShape(n) {
-	const [up, label] = await Promise.all(["up", "label"].map(unpack));
+/* The tree without its values; @textOf gives the text of a column by its name. */
+async function readShape(n, textOf) {
+	const [up, label] = await Promise.all(["up", "label"].map(textOf).map(unpack));
 	const column = () => new Uint32Array(n), [frame, parent, depth] = [column(), column(), column()];
 	const path = [0];	/* the last node of each depth */
 
@@ -121,11 +127,8 @@ async function readShape(n) {
 }
 
 async function readProfile() {
-	const element = document.getElementById("profile");
-	const json = JSON.parse(element.textContent);
-
-	element.remove();
-	const shape = await readShape(json.nodes), packed = await Promise.all(json.types.map((_, i) => unpack(`self${i}`)));
+	const json = JSON.parse(takeElement("profile")), shape = await readShape(json.nodes, takeElement);
+	const packed = await Promise.all(json.types.map((_, i) => unpack(takeElement(`self${i}`))));
 
 	return new Profile(json, readFrames(json), shape, packed);
 }

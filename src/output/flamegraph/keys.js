@@ -32,6 +32,10 @@ const KEYS = [
 		[["l"], "l", "inlined functions", (page) => page.toggle("inlined")],
 		[["k"], "k", "kernel functions", (page) => page.toggle("kernel")],
 	]],
+	["A live page", [
+		[[" "], "Space", "let the picture stand still, and go on", (page) => page.live?.pause()],
+		[["r"], "r", "only what comes from now on, or all since the start", (page) => page.live?.fromNow()],
+	]],
 	["Other", [
 		[["c"], "c", "copy the name of the marked function", (page) => page.copyName()],
 		[["?"], "?", "this help", () => openDialog("help")],
@@ -70,6 +74,9 @@ function listenToKeys(page) {
 		if (field && e.key !== "Escape")
 			return;
 		if (inButton && (e.key === "Enter" || e.key === "Escape" && hideMenu()))
+			return;
+		/* It is a button's own, and scrolls. */
+		if (e.key === " " && (inButton || !page.live))
 			return;
 		e.preventDefault();
 		run(page, e.key);

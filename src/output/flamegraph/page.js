@@ -11,8 +11,10 @@ const WHEEL_STEP = 240;		/* of a wheel's way, to twice the width */
 const DRAG_LEAST = 4;		/* CSS pixels; less is a click */
 
 class Page {
-	constructor(profile) {
+	/* @live: what brings it up to date, or NULL. */
+	constructor(profile, live) {
 		this.profile = profile;
+		this.live = live;
 		this.view = new View(profile);
 		this.state = new State(profile, (before) => this.update(before), () => this.zoomedPath());
 		this.colors = new Colors(profile);
@@ -41,7 +43,8 @@ class Page {
 
 	/* --- From the state to the screen. --- */
 
-	update(before) {
+	/* @grown: the profile has, and all else is as it was. */
+	update(before, grown = false) {
 		const { now, view, profile } = this, isTable = now.view === "top";
 		const treeOf = (s) => [s.view, s.fn, s.type, ...[...s.hide || []].sort(), ...s.edits || []].join("\n");
 		const treeChanged = treeOf(before) !== treeOf(now);
@@ -63,9 +66,9 @@ class Page {
 			this.match = -1;
 		this.showCaption();
 		if (isTable)
-			this.table.show(view);
+			this.table.show(view, grown);
 		else
-			this.showGraph(before, treeChanged);
+			this.showGraph(before, treeChanged, grown);
 		this.showStatus();
 		showLegend(view, this.colors);
 	}
@@ -87,7 +90,7 @@ class Page {
 		now.zoom = now.view === "top" ? 0 : tree.find(path, (frame, hash) => nameHash(frames, frame) === hash);
 	}
 
-	showGraph(before, treeChanged) {
+	showGraph(before, treeChanged, grown) {
 		const { now, view, graph } = this, trees = view.trees, tree = trees[now.pane] || trees.main;
 
 		/* A URL may ask for what is not there. */
@@ -100,6 +103,8 @@ class Page {
 			now.zoom = trees[now.pane].parent[now.zoom];
 		graph.show(view, trees, { tree: now.pane, node: now.zoom }, now.layout === "flame",
 			   !treeChanged && !this.still.matches);
+		if (grown)
+			return;
 		if (treeChanged || before.layout !== now.layout)
 			graph.scrollToRoot();
 		else if (before.zoom !== now.zoom)
@@ -294,6 +299,7 @@ class Page {
 	point(at, e) {
 		const { graph } = this, old = graph.hover;
 
+		this.pointer = at && e;
 		if (at && e)
 			this.tooltip.show(at, this.view.nameOf(at.pane.tree.frame[at.node]), e.clientX, e.clientY);
 		else
@@ -536,6 +542,7 @@ class Page {
 			$("status").textContent = "Copied: a link to this view";
 		}]];
 
+		items.unshift(...this.live ? this.live.saveItems(name) : []);
 		if (this.now.view !== "top")
 			items.unshift(["Save as SVG", () => saveSvg(graph, `${name}.svg`, document.title)],
 				      ["Save as PNG", () => savePng(graph, `${name}.png`)]);
@@ -545,13 +552,16 @@ class Page {
 	}
 }
 
+const live = $("live") && new Live();
+
 /* The rest of it is there once its `ready` resolves: publish.js. */
 window.ebprof = {
-	ready: readProfile().then((profile) => {
-		const page = new Page(profile);
+	ready: (live ? live.first() : readProfile()).then((profile) => {
+		const page = new Page(profile, live);
 
 		publish(page, performance.now());
 		document.body.classList.add("ready");
+		live?.run(page);
 	}).catch((error) => {
 		$("message").hidden = false;
 		$("message").textContent = typeof DecompressionStream === "undefined" ?

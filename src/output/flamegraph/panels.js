@@ -72,7 +72,7 @@ function showHeader(profile) {
 	$("title").title = title;
 	if (meta.command)
 		small.unshift(meta.command);
-	$("facts").append(...small.map((text) => element("span", "fact", text)));
+	$("facts").replaceChildren(...small.map((text) => element("span", "fact", text)));
 }
 
 /* What of it depends on the type that is shown. */
@@ -266,7 +266,7 @@ function usefulSwitches(profile) {
 }
 
 function makeSwitches(profile, toggle) {
-	$("switches").append(...usefulSwitches(profile).map((name) => {
+	$("switches").replaceChildren(...usefulSwitches(profile).map((name) => {
 		const [text, , title] = SWITCH_TEXTS[name];
 		const button = element("button", "switch", element("i", "dot"), text);
 

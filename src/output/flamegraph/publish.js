@@ -2,16 +2,19 @@
 /* window.ebprof, for scripts and the tests: see docs/results.md. */
 
 function publish(page, loadTime) {
-	const { profile, view } = page, one = (values) => profile.difference ? values : values.at(-1);
+	const { view } = page, one = (values) => page.profile.difference ? values : values.at(-1);
 
 	Object.defineProperties(window.ebprof, Object.getOwnPropertyDescriptors({
-		meta: profile.meta, account: profile.account, types: profile.types,
-		get type() { return profile.type; },
-		get unit() { return profile.unit; },
-		get total() { return one(profile.totals); },
-		get each() { return profile.each; },
+		live: page.live,
+		get meta() { return page.profile.meta; },
+		get account() { return page.profile.account; },
+		get types() { return page.profile.types; },
+		get type() { return page.profile.type; },
+		get unit() { return page.profile.unit; },
+		get total() { return one(page.profile.totals); },
+		get each() { return page.profile.each; },
 		/* By type's name, what colours and the table show. */
-		get ratio() { return profile.ratio && profile.ratio.name; },
+		get ratio() { return page.profile.ratio && page.profile.ratio.name; },
 		shorterNames: (name) => [...shorterNames(name)],
 		get state() { return { ...page.now, hide: [...page.now.hide] }; },
 		set(changes, push = false) {
@@ -20,7 +23,7 @@ function publish(page, loadTime) {
 		get functions() {
 			return view.functions.map(({ fn, name, module, kind, self, total }) => (
 				{ fn, name, module, kind, self: one(self), total: one(total),
-				  ...profile.ratio && { ratio: profile.ratioOf(self) } }));
+				  ...page.profile.ratio && { ratio: page.profile.ratioOf(self) } }));
 		},
 		get matched() { return view.matched && one(view.matched.sums); },
 		/* Every node of what is drawn, with its path from the root on, "\n" between names; of a sandwich the callees. */
@@ -30,11 +33,11 @@ function publish(page, loadTime) {
 			return Array.from({ length: t.n }, (_, i) => {
 				path.length = t.depth[i];
 				path.push(view.nameOf(t.frame[i]));
-				const kind = t.frame[i] === NONE ? "root" : KINDS[profile.frames.kind[t.frame[i]]];
+				const kind = t.frame[i] === NONE ? "root" : KINDS[page.profile.frames.kind[t.frame[i]]];
 
 				return { path: path.join("\n"), kind, self: one(t.self.map((c) => c[i])),
 					 total: one(t.total.map((c) => c[i])) };
-			}).filter((node, i) => !i || profile.difference || node.total);
+			}).filter((node, i) => !i || page.profile.difference || node.total);
 		},
 		/* The boxes in the window, in CSS pixels of the page. */
 		get boxes() {

@@ -49,6 +49,15 @@ class State {
 		});
 	}
 
+	/* What is chosen stays chosen, by its name, in a profile that has grown. */
+	follow(profile) {
+		const text = this.text();
+
+		this.profile = profile;
+		this.first.hide = new Set(this.needless());
+		this.now = { ...this.first, ...this.parse(`#${text}`) };
+	}
+
 	/* Levels that would tell nothing at first. */
 	needless() {
 		const { processes, threadsDiffer } = this.profile.frames;

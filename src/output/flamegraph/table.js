@@ -82,7 +82,7 @@ class Table {
 	}
 
 	/* The functions of a view that its search finds, in its order. */
-	show(view) {
+	show(view, stay = false) {
 		const { state, found } = view, k = view.value, { weight } = this.profile, compare = SORTS[state.sort];
 
 		this.view = view;
@@ -102,7 +102,8 @@ class Table {
 			button.classList.toggle("reverse", sorted && state.reverse);
 		}
 		this.space.style.height = `${this.rows.length * TABLE_ROW}px`;
-		this.area.scrollTop = 0;
+		if (!stay)
+			this.area.scrollTop = 0;
 		this.draw();
 	}
 
@@ -134,6 +135,16 @@ class Table {
 		row.dataset.index = index;
 		row.role = "row";
 		return row;
+	}
+
+	/* The row of a function, if it is there. */
+	mark(isIt) {
+		const at = this.rows.findIndex(isIt);
+
+		if (at >= 0 && at !== this.at) {
+			this.at = at;
+			this.draw();
+		}
 	}
 
 	/* Moves the marked row. */
