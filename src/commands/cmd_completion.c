@@ -36,7 +36,8 @@ static const struct cli_option rows[] = {
 static const struct { const char *command, *arg, *words; } known[] = {
 	{ "diff", "FORMAT", "text json folded html" },
 	{ "stat", "FORMAT", "table json" },
-	{ NULL, "WHAT", "function module line process thread" },
+	{ "report", "WHAT", "function module line process thread second container pod unit" },
+	{ NULL, "WHAT", "container pod unit" },
 	{ NULL, "HOW", "self total" },
 	{ NULL, "BY", "samples seconds none" },
 	{ NULL, "STATE[,STATE...]", "blocked disk uninterruptible runnable" },

@@ -17,6 +17,7 @@
 #include "commands/summary.h"
 #include "commands/view_options.h"
 #include "output/callers.h"
+#include "output/labelled.h"
 #include "output/views.h"
 #include "profile/between.h"
 #include "tui/tui.h"
@@ -45,7 +46,8 @@ static const struct cli_option rows[] = {
 	{ 0, 0, NULL, "FILE", cli_strings, AT(inputs), NULL, 0 },
 	CLI_HEADING("What to show (one of these; default: the functions)"),
 	{ 0, 0, "by", "WHAT", cli_string, AT(by),
-	  "rows of function (default), module, line, process, thread or second", CLI_BRIEF },
+	  "function (default), module, line, process, thread, second, a label",
+	  CLI_BRIEF },
 	{ 0, 0, "tree", NULL, cli_flag, AT(tree), "the call tree", CLI_BRIEF },
 	{ 0, 0, "focus", "REGEX", cli_string, AT(focus),
 	  "functions that match, who calls them and what they call", CLI_BRIEF },
@@ -74,19 +76,23 @@ static const struct cli_option rows[] = {
 	CLI_END
 };
 
-/* The index of @word in @known (ends with NULL), 0 where it is NULL. -EINVAL with @e filled. */
-static int choose(const char *option, const char *word, const char *const *known, struct error *e)
+#define BY_LABEL VIEWS_BY
+
+/* What --by asks for, BY_LABEL for a label's key. -EINVAL with @e filled. */
+static int choose_by(const struct profile *p, const char *word, struct error *e)
 {
 	char list[128] = "";
 
-	for (int i = 0; known[i]; i++) {
-		if (!word || !strcmp(word, known[i]))
+	for (int i = 0; views_by_names[i]; i++) {
+		if (!word || !strcmp(word, views_by_names[i]))
 			return i;
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
-			 known[i]);
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s, ",
+			 views_by_names[i]);
 	}
-	return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': expected one of %s", option, word,
-			 list);
+	if (labelled_has(p, word))
+		return BY_LABEL;
+	return error_set(e, STATUS_USAGE, -EINVAL, "--by '%.200s': expected one of %sor a label "
+			 "that the samples have, as record --by container gives them", word, list);
 }
 
 /* 1 where the user says which part to print. */
@@ -153,7 +159,7 @@ static int write_view(const struct options *o, const struct profile *p, const st
 {
 	struct output_options output = { 0 };
 	struct outfile *f = sink_file(s);
-	int by = choose("--by", o->by, views_by_names, e);
+	int by = choose_by(p, o->by, e);
 	unsigned char *focus = NULL;
 
 	if (by < 0)
@@ -168,6 +174,8 @@ static int write_view(const struct options *o, const struct profile *p, const st
 		views_focus(p, focus, &output, f);
 	else if (o->tree)
 		views_tree(p, o->percent, &output, f);
+	else if (by == BY_LABEL)
+		views_label(p, o->by, &output, f);
 	else
 		views_top(p, (enum views_by)by, o->view.sort == OUTPUT_SORT_TOTAL, &output, f);
 	free(focus);

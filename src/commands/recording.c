@@ -96,6 +96,7 @@ static void fill_options(struct recording *r)
 		.remote = r->beside.remote,
 		.sandbox = &r->sandbox,
 		.why = r->o.names.why,
+		.by = r->o.sources.samples.owners,
 		.live = r->live,
 		.lean = r->lean,
 		.names_pause = r->names_pause,

@@ -233,6 +233,7 @@ const struct row_column row_columns[COLUMNS] = {
 				  .compare = by_change_total },
 	[COLUMN_SECOND] = { "second", "SECOND", ROW_NUMBER, 6, 7, .number = line },
 	[COLUMN_BUSIEST] = { "name", "MOST OF IT IN", ROW_TEXT, 8, 0, .text = name },
+	[COLUMN_LABEL] = { "label", "LABEL", ROW_TEXT, 5, 0, .text = name },
 };
 
 /* --- Formats. -------------------------------------------------------------------- */

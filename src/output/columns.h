@@ -72,6 +72,7 @@ enum row_column_id {
 	COLUMN_CHANGE_TOTAL,
 	COLUMN_SECOND,		/* of the recording, from 0 */
 	COLUMN_BUSIEST,		/* a function in a second */
+	COLUMN_LABEL,		/* the value of a label */
 	COLUMNS,		/* ends a list */
 };
 

@@ -9,6 +9,7 @@
 #include "output/callers.h"
 #include "output/columns.h"
 #include "output/formats.h"
+#include "output/labelled.h"
 #include "output/seconds.h"
 #include "output/tree.h"
 
@@ -122,6 +123,20 @@ void views_top(const struct profile *p, enum views_by by, int by_total,
 	rows_write(askers ? function_columns_asked : views[by].columns, &rows, &sums, o, f);
 	vec_free(&rows);
 	askers_free(askers);
+}
+
+void views_label(const struct profile *p, const char *key, const struct output_options *o,
+		 struct outfile *f)
+{
+	static const enum row_column_id columns[] = { COLUMN_TAKEN, COLUMN_SHARE, COLUMN_LABEL,
+						      COLUMNS };
+	const struct row_sums sums = sums_of(p);
+	struct strtab *texts = strtab_new();
+	row_vec rows = labelled_rows(p, key, texts);
+
+	rows_write(columns, &rows, &sums, o, f);
+	vec_free(&rows);
+	strtab_free(texts);
 }
 
 /* The functions in focus; the rows of @all are moved up. */

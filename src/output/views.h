@@ -19,6 +19,9 @@ extern const char *const views_by_names[];
 /* A row each; the most self samples first, or with @by_total the most in all. */
 void views_top(const struct profile *p, enum views_by by, int by_total,
 	       const struct output_options *o, struct outfile *f);
+/* A row for each value of the label @key. */
+void views_label(const struct profile *p, const char *key, const struct output_options *o,
+		 struct outfile *f);
 /* The call tree down to @percent of all samples. */
 void views_tree(const struct profile *p, double percent, const struct output_options *o,
 		struct outfile *f);

@@ -278,6 +278,20 @@ uint32_t profile_labels(struct profile *p, const struct label *labels, size_t n)
 	return id;
 }
 
+uint32_t profile_labels_and(struct profile *p, uint32_t labels, const struct label *more)
+{
+	const struct label_set set = p->label_sets.v[labels];
+	struct label *all = xcalloc(set.n + 1, sizeof(*all));
+	uint32_t id;
+
+	for (uint32_t i = 0; i < set.n; i++)
+		all[i] = p->labels.v[set.first + i];
+	all[set.n] = *more;
+	id = profile_labels(p, all, set.n + 1);
+	free(all);
+	return id;
+}
+
 static int same_sample(const void *profile, uint32_t id, const void *sample)
 {
 	const struct sample *a = &((const struct profile *)profile)->samples.v[id], *b = sample;

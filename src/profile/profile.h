@@ -179,6 +179,8 @@ void profile_keep_types(struct profile *p, uint32_t n);
 void profile_show(struct profile *p, uint32_t type);
 /* @labels in any order; equal sets are one. */
 uint32_t profile_labels(struct profile *p, const struct label *labels, size_t n);
+/* The set @labels, and @more. */
+uint32_t profile_labels_and(struct profile *p, uint32_t labels, const struct label *more);
 
 /* The sample of (thread, node, label set); its values begin with 0. */
 uint32_t profile_sample(struct profile *p, uint32_t thread, uint32_t node, uint32_t labels);

@@ -6,34 +6,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/hashmap.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "proc/cgroup_owner.h"
+#include "proc/containers.h"
 
-#define CGROUP_TEXT 8192	/* bytes of /proc/PID/cgroup */
 #define PATH_TEXT 4096
-#define ID_DIGITS (CONTAINER_ID - 1)
 #define ID_SHOWN 12
 #define KTHREADD 2
-#define HEX "0123456789abcdef"
+#define OWNERS (CGROUP_CONTAINER | CGROUP_SERVICE)
+#define UNIT ".service"
 #define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_@"
 #define DELETED " (deleted)"
 #define OTHER "other"
 #define KERNEL "kernel"
 #define UNKNOWN 0		/* of names: that of nobody */
 
-/* What a container was found to be called. */
-struct called {
-	uint32_t number;		/* from 1 on; SERVICES_MAX more: it took its place */
-	char id[CONTAINER_ID], name[SERVICE_NAME];
-	struct container container;
-};
-
 struct services {
 	struct strtab *names;		/* 0 is "" */
-	VEC(struct called) containers;	/* the last SERVICES_MAX that were looked for */
-	uint32_t last;			/* number of a container */
+	struct containers *containers;
 	VEC(uint32_t) of;		/* by process of the profile */
 	VEC(uint32_t) in;		/* by process: the number of its container; 0: none */
 };
@@ -51,85 +43,34 @@ void service_name(const char *text, char name[SERVICE_NAME])
 		*name = '_';
 }
 
-/* "docker-0123...scope", "0123...", "cri-containerd-0123...scope": where the id begins. */
-static const char *container_id(const char *part, size_t n)
+/* What a container is called of which nothing but the id is known; what a unit is called. */
+static void name_owner(const struct cgroup_owner *owner, char name[SERVICE_NAME])
 {
-	const char *id = part, *end = part + n;
+	char text[CGROUP_OWNER];
+	size_t n = strlen(owner->name);
 
-	if (n > 6 && !strncmp(end - 6, ".scope", 6))
-		end -= 6;
-	for (const char *c = part; c < end; c++)
-		if (*c == '-' || *c == ':')
-			id = c + 1;
-	return end - id == ID_DIGITS && strspn(id, HEX) >= ID_DIGITS ? id : NULL;
-}
-
-/* A unit of the machine or of a user; the manager of a user's units is none. */
-static int is_unit(const char *part, size_t n)
-{
-	static const char end[] = ".service";
-	size_t size = sizeof(end) - 1;
-
-	return n > size && !memcmp(part + n - size, end, size) && strncmp(part, "user@", 5);
-}
-
-/* Of one path, its last parts first: what lies deeper is the nearer answer. */
-static int of_path(const char *path, size_t n, char name[SERVICE_NAME], char found[CONTAINER_ID])
-{
-	char text[PATH_TEXT];
-
-	while (n) {
-		size_t from = n;
-		const char *part, *id;
-
-		while (from && path[from - 1] != '/')
-			from--;
-		part = path + from;
-		id = container_id(part, n - from);
-		if (id) {
-			snprintf(text, sizeof(text), "container-%.*s", ID_SHOWN, id);
-			service_name(text, name);
-			snprintf(found, CONTAINER_ID, "%.*s", ID_DIGITS, id);
-			return 1;
-		}
-		if (is_unit(part, n - from)) {
-			snprintf(text, sizeof(text), "%.*s",
-				 (int)(n - from - strlen(".service")), part);
-			service_name(text, name);
-			return 1;
-		}
-		n = from ? from - 1 : 0;
-	}
-	return 0;
+	if (owner->kind == CGROUP_CONTAINER)
+		snprintf(text, sizeof(text), "container-%.*s", ID_SHOWN, owner->name);
+	else
+		snprintf(text, sizeof(text), "%.*s", (int)(n - strlen(UNIT)), owner->name);
+	service_name(text, name);
 }
 
 int service_of_cgroup(const char *cgroup, char name[SERVICE_NAME])
 {
-	char id[CONTAINER_ID];
+	struct cgroup_owner owner;
 
-	return service_and_container(cgroup, name, id);
-}
-
-int service_and_container(const char *cgroup, char name[SERVICE_NAME], char id[CONTAINER_ID])
-{
-	*id = '\0';
-	/* Lines HIERARCHY:CONTROLLERS:PATH (cgroups(7)). */
-	while (*cgroup) {
-		size_t n = strcspn(cgroup, "\n");
-		const char *path = memchr(cgroup, ':', n);
-
-		path = path ? memchr(path + 1, ':', n - (size_t)(path + 1 - cgroup)) : NULL;
-		if (path && of_path(path + 1, n - (size_t)(path + 1 - cgroup), name, id))
-			return 1;
-		cgroup += n + (cgroup[n] == '\n');
-	}
-	return 0;
+	if (!cgroup_owner(cgroup, OWNERS, &owner))
+		return 0;
+	name_owner(&owner, name);
+	return 1;
 }
 
 struct services *services_new(void)
 {
 	struct services *s = xcalloc(1, sizeof(*s));
 
+	s->containers = containers_new();
 	s->names = strtab_new();
 	strtab_add(s->names, OTHER);
 	return s;
@@ -142,7 +83,7 @@ void services_free(struct services *s)
 	strtab_free(s->names);
 	vec_free(&s->of);
 	vec_free(&s->in);
-	vec_free(&s->containers);
+	containers_free(s->containers);
 	free(s);
 }
 
@@ -172,35 +113,18 @@ static void call(const struct container *c, char name[SERVICE_NAME])
 	service_name(text, name);
 }
 
-/* Its number. @name is what it is called where nothing else is known. */
-static uint32_t by_container(struct services *s, const char *id, char name[SERVICE_NAME])
-{
-	struct called known = { .number = s->last + 1 };
-
-	for (size_t i = 0; i < s->containers.n; i++)
-		if (!strcmp(s->containers.v[i].id, id)) {
-			memcpy(name, s->containers.v[i].name, SERVICE_NAME);
-			return s->containers.v[i].number;
-		}
-	if (!container_look("", id, &known.container))
-		call(&known.container, name);
-	memcpy(known.id, id, CONTAINER_ID);
-	memcpy(known.name, name, SERVICE_NAME);
-	if (s->containers.n < SERVICES_MAX)
-		vec_push(&s->containers, known);
-	else
-		s->containers.v[s->last % SERVICES_MAX] = known;
-	return ++s->last;
-}
-
 static int by_cgroup(struct services *s, pid_t pid, char name[SERVICE_NAME], uint32_t *in)
 {
-	char path[64], text[CGROUP_TEXT], id[CONTAINER_ID];
+	struct cgroup_owner owner;
 
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	if (file_read(path, text, sizeof(text)) <= 0 || !service_and_container(text, name, id))
+	if (cgroup_owner_of(pid, OWNERS, &owner) <= 0)
 		return 0;
-	*in = *id ? by_container(s, id, name) : 0;
+	name_owner(&owner, name);
+	*in = 0;
+	if (owner.kind == CGROUP_CONTAINER) {
+		*in = containers_number(s->containers, owner.name);
+		call(containers_at(s->containers, *in), name);
+	}
 	return 1;
 }
 
@@ -236,17 +160,6 @@ static uint32_t find(struct services *s, const struct process *process, uint32_t
 		       : UNKNOWN;
 }
 
-/* NULL where it is not known any more. */
-static const struct called *container_at(const struct services *s, uint32_t number)
-{
-	const struct called *c;
-
-	if (!number)
-		return NULL;
-	c = &s->containers.v[(number - 1) % SERVICES_MAX];
-	return c->number == number ? c : NULL;
-}
-
 struct container services_container(const struct services *s, uint32_t service,
 				    const unsigned char *ran)
 {
@@ -254,25 +167,24 @@ struct container services_container(const struct services *s, uint32_t service,
 	uint32_t first = 0;
 
 	for (size_t i = 0; i < s->of.n; i++) {
-		const struct called *c;
+		const struct container *c;
 
 		if (!ran[i] || s->of.v[i] != service || (first && s->in.v[i] == first))
 			continue;
-		c = container_at(s, s->in.v[i]);
+		c = containers_at(s->containers, s->in.v[i]);
 		if (!c)
 			return (struct container){ .id = "" };
 		if (!first) {
 			first = s->in.v[i];
-			all = c->container;
-			memcpy(all.id, c->id, sizeof(all.id));
+			all = *c;
 			continue;
 		}
 		*all.id = *all.pod = '\0';
-		if (strcmp(all.name, c->container.name))
+		if (strcmp(all.name, c->name))
 			*all.name = '\0';
-		if (strcmp(all.image, c->container.image))
+		if (strcmp(all.image, c->image))
 			*all.image = '\0';
-		if (strcmp(all.namespace, c->container.namespace))
+		if (strcmp(all.namespace, c->namespace))
 			*all.namespace = '\0';
 	}
 	return all;

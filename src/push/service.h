@@ -26,8 +26,6 @@
  * are in @name; all else became "_". 1, or 0 where there is none.
  */
 int service_of_cgroup(const char *cgroup, char name[SERVICE_NAME]);
-/* The same; @id is the whole id of a container, or "". */
-int service_and_container(const char *cgroup, char name[SERVICE_NAME], char id[CONTAINER_ID]);
 /* A name of any text, as above: never empty, never with a dot at its beginning. */
 void service_name(const char *text, char name[SERVICE_NAME]);
 

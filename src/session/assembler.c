@@ -13,6 +13,8 @@
 #include "session/frame_word.h"
 #include "unwind/result.h"
 
+#define OWNER_MARK 600
+
 void assembler_free(struct assembler *a)
 {
 	if (!a)
@@ -29,7 +31,18 @@ void assembler_free(struct assembler *a)
 static struct known_process *find_process(struct assembler *a, const struct ebp_process *key,
 					  uint64_t time)
 {
-	return known_processes_at(&a->processes, a->profile, a->procs, key, time);
+	struct known_process *p = known_processes_at(&a->processes, a->profile, a->procs, key,
+						     time);
+
+	if (a->owners && !p->owner)
+		p->owner = 1 + owners_of(a->owners, (pid_t)key->tgid,
+					 procs_info(a->procs, p->incarnation).parent);
+	return p;
+}
+
+void assembler_owners(struct assembler *a, struct owners *owners)
+{
+	a->owners = owners;
 }
 
 void assembler_process(struct assembler *a, const struct ebp_process *process, uint64_t time)
@@ -104,6 +117,35 @@ static uint32_t turned_stack(void *ctx, uint32_t node, uint64_t id)
 	return stacks_append_turned(&a->stacks, a->profile, node, id);
 }
 
+/* Whose the process is, "" for nobody's and where it is not to be told. */
+static const char *owner_of(const struct assembler *a, const struct known_process *p)
+{
+	return a->owners ? owners_text(a->owners, p->owner - 1) : "";
+}
+
+/* At the root, for views that know no labels: "[unit=nginx.service]". */
+static uint32_t mark_owner(struct assembler *a, const char *owner, uint32_t node)
+{
+	char text[OWNER_MARK];
+
+	if (!*owner)
+		return node;
+	snprintf(text, sizeof(text), "[%s=%s]", owner_kind_name(owners_kind(a->owners)), owner);
+	return profile_mark(a->profile, node, text);
+}
+
+static uint32_t labels_of(struct assembler *a, const char *owner, const struct ebp_key *key)
+{
+	uint32_t labels = sources_labels(a->sources, key);
+	struct label more = { .key = 0 };
+
+	if (!*owner)
+		return labels;
+	more.key = profile_string(a->profile, owner_kind_name(owners_kind(a->owners)));
+	more.text = profile_string(a->profile, owner);
+	return profile_labels_and(a->profile, labels, &more);
+}
+
 /* The profile's sample for @key; @now as for assembler_count(). */
 static uint32_t sample_of(void *ctx, const struct ebp_key *key, uint64_t now)
 {
@@ -112,7 +154,8 @@ static uint32_t sample_of(void *ctx, const struct ebp_key *key, uint64_t now)
 	uint32_t result = result_of(a, key), sample;
 	const char *cut = unwind_result_name(result);
 	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1], mark[64];
-	uint32_t node = 0, thread;
+	const char *owner = owner_of(a, p);
+	uint32_t node = mark_owner(a, owner, 0), thread;
 
 	memcpy(raw, key->comm, EBP_COMM_LEN);
 	text_clean(comm, sizeof(comm), raw);
@@ -125,7 +168,7 @@ static uint32_t sample_of(void *ctx, const struct ebp_key *key, uint64_t now)
 	node = stack_node(a, node, key->user_id, key);
 	node = stack_node(a, node, key->kernel_id, key);
 	node = sources_leaf(a->sources, key, node);
-	sample = profile_sample(a->profile, thread, node, sources_labels(a->sources, key));
+	sample = profile_sample(a->profile, thread, node, labels_of(a, owner, key));
 	if (sample == a->sample_results.n) {
 		vec_push(&a->sample_results, (uint8_t)result);
 		p->samples++;

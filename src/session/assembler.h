@@ -19,6 +19,7 @@
 #include "unwind/step/step.h"
 
 struct langs;
+struct owners;
 
 struct assembler;
 
@@ -46,6 +47,8 @@ void assembler_sample(struct assembler *a, const struct ebp_sample *sample);
  * interpreters' own stay beside them.
  */
 void assembler_languages(struct assembler *a, struct langs *langs, int native);
+/* Before the first process: samples are told apart by whose processes they are. Borrowed. */
+void assembler_owners(struct assembler *a, struct owners *owners);
 /* 0 where a stack of @key is not known: it is being unwound here, or was left out. */
 int assembler_knows(const struct assembler *a, const struct ebp_key *key);
 /* A sample whose user stack was unwound outside of the kernel. */

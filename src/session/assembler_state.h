@@ -10,6 +10,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "collect/tracing_text.h"
+#include "proc/owners.h"
 #include "session/assembler.h"
 #include "session/frame_word.h"
 #include "session/known_processes.h"
@@ -43,6 +44,7 @@ struct assembler {
 	struct procs *procs;
 	struct namer *namer;
 	struct known_processes processes;
+	struct owners *owners;		/* NULL: it is not told whose they are */
 	struct stacks stacks;		/* results: enum ebp_result */
 	/* image id -> module of the profile, PROFILE_NONE: not yet */
 	VEC(uint32_t) image_modules;

@@ -16,6 +16,7 @@ struct known_process {
 	uint32_t incarnation;	/* of procs */
 	uint32_t process;	/* of the profile */
 	uint32_t samples;	/* of the profile, that it has */
+	uint32_t owner;		/* 1 + that of owners; 0: not looked for */
 	/* ns; when procs was first seen to have forgotten it; 0: it has not */
 	uint64_t gone;
 };

@@ -113,6 +113,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	if (o->remote)
 		langs_memory(s->langs, remote_place, o->remote);
 	s->procs = procs_new(s->images, o->remote);
+	s->owners = o->by ? owners_new(o->by) : NULL;
 	session_begin_profile(s, &s->next);
 	session_serve_profile(s);
 	if (s->sources->host.at_tracepoint)
@@ -158,6 +159,7 @@ void session_free(struct session *s)
 	assembler_free(s->assembler);
 	namer_free(s->namer);
 	procs_free(s->procs);
+	owners_free(s->owners);
 	langs_free(s->langs);
 	images_free(s->images);
 	profile_free(s->profile);

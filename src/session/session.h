@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/sandbox.h"
 #include "collect/collector.h"
+#include "proc/owners.h"
 #include "proc/remote.h"
 #include "profile/profile.h"
 #include "sources/sources.h"
@@ -44,6 +45,7 @@ struct session_options {
 	/* entered before the first foreign file is read; NULL: not at all */
 	const struct sandbox_options *sandbox;
 	int why;			/* what has no name tells why in its place */
+	enum owner_kind by;		/* whose processes are, which tells samples apart */
 	/*
 	 * Somebody looks at the profile while it is made (session_update()), so names are wanted
 	 * at once.

@@ -28,6 +28,7 @@ void session_begin_profile(struct session *s, struct renewal *r)
 	r->namer = namer_new(&(struct namer_options){ &o->symbols, o->live, o->names_pause });
 	r->assembler = assembler_new(r->profile, s->images, s->procs, r->namer, s->sources, o->why);
 	r->drains = 0;
+	assembler_owners(r->assembler, s->owners);
 	assembler_languages(r->assembler, s->langs, o->collect.stack->native);
 	profile_meta(r->profile)->per_thread = o->collect.stack->per_thread;
 	if (s->sources->host.at_tracepoint)

@@ -36,6 +36,7 @@ struct session {
 	struct images *images;
 	struct langs *langs;
 	struct procs *procs;
+	struct owners *owners;		/* NULL: nobody asks for them */
 	struct profile *profile;
 	struct unwinder *unwinder;
 	struct tracker *tracker;

@@ -3,6 +3,7 @@
 #ifndef EBPROF_SAMPLES_H
 #define EBPROF_SAMPLES_H
 
+#include "proc/owners.h"
 #include "sources/event_part.h"
 #include "sources/source.h"
 
@@ -22,6 +23,7 @@ struct samples_options {
 	string_vec counters;		/* lists of events that are counted beside it */
 	const char *weight;		/* FIELD[:UNIT] of which hits are worth; NULL: none */
 	const char *by;			/* FIELD by which hits are told apart; NULL: none */
+	enum owner_kind owners;		/* whose processes are tells samples apart */
 	const char *name;		/* of that which is sampled; NULL: we choose */
 	uint64_t frequency;		/* Hz a CPU, or 0: then @period */
 	uint64_t period;		/* events a sample */

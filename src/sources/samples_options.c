@@ -25,6 +25,18 @@ static int store_filter(const char *option, const char *text, void *field, struc
 	return 0;
 }
 
+/* Whose a process is, or else a field. */
+static int store_by(const char *option, const char *text, void *field, struct error *e)
+{
+	struct samples_options *o = field;
+
+	(void)option;
+	(void)e;
+	o->owners = owner_kind(text);
+	o->by = o->owners ? NULL : text;
+	return 0;
+}
+
 const struct cli_option samples_rows[] = {
 	CLI_HEADING("Event and rate"),
 	{ 'F', 'r', "frequency", "HZ", cli_rate, AT(frequency),
@@ -41,9 +53,9 @@ const struct cli_option samples_rows[] = {
 	{ 0, 0, "weight", "FIELD[:UNIT]", cli_string, AT(weight),
 	  "hits are worth a field of a tracepoint, argN or retval of a probe",
 	  EBPROF_RECORD | EBPROF_TOP | EBPROF_SERVE },
-	{ 0, 0, "by", "FIELD", cli_string, AT(by),
-	  "tell hits apart by the number in a field, argN or retval",
-	  EBPROF_RECORD | EBPROF_TOP | EBPROF_SERVE },
+	{ 0, 0, "by", "WHAT", store_by, 0,
+	  "tell apart container, pod, unit, or hits by a field, argN or retval",
+	  EBPROF_RECORD | EBPROF_ALLOC | EBPROF_TOP | EBPROF_SERVE },
 	{ 0, 0, "counters", "EVENT[,EVENT...]", cli_strings, AT(counters),
 	  "each sample has what these counted since the last: cycles,instructions",
 	  EBPROF_RECORD },

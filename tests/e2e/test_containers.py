@@ -5,8 +5,9 @@ import functools
 import json
 import os
 import re
+import signal
 
-from harness import Fixture, Profile, check, directory, equal, run, skip, wait_for
+from harness import Fixture, Profile, check, directory, equal, finish, run, skip, start, wait_for, wait_sampling
 from test_push_servers import Receiver
 
 LOGS = "/var/log/containers"
@@ -94,6 +95,53 @@ def test_pods_and_containers_by_their_names():
             labels = next(s["labels"] for s in server.series() if s["labels"]["service.name"] == "e2e-shop.e2e-app")
             known = {"container.name": "e2e-app", "container.id": container_id(1), "k8s.pod.name": "e2e-web", "k8s.namespace.name": "e2e-shop"}
             equal({k: v for k, v in labels.items() if k not in ("service.name", "host.name")}, known, "labels")
+
+
+def by(what, *options):
+    """What --by tells apart: its frames at the root, and the rows of report, with what follows in each."""
+    with directory() as d:
+        path = os.path.join(d, "p.pb.gz")
+        run(*options, "--by", what, "-F", 499, "-o", path).ok()
+        folded = Profile.read(run("report", "-f", "folded", path).ok().out)
+        rows = {line.split()[2]: float(line.split()[0]) for line in run("report", "--by", what, path).ok().out.splitlines()[1:]}
+        run("report", "--by", "colour", path).fails(2, "--by 'colour'", "a label")
+    roots = {(s.comm, s.frames[0]) for s in folded if s.frames and s.frames[0].startswith(f"[{what}=")}
+    return roots, rows
+
+
+def test_containers_pods_and_units_are_told_apart():
+    top = unified()
+    pod = os.path.join(top, f"kubepods-pod{os.getpid()}.slice")
+    app, unit = os.path.join(pod, f"cri-containerd-{container_id(1)}.scope"), os.path.join(top, f"e2e-{os.getpid()}.service")
+    with contextlib.ExitStack() as stack:
+        for group in (app, unit):
+            stack.enter_context(folders(group))
+        stack.enter_context(file(f"{LOGS}/e2e-web_e2e-shop_e2e-app-{container_id(1)}.log"))
+        tree, names = stack.enter_context(Fixture("tree")), stack.enter_context(Fixture("names", "outside"))
+        join(app, tree.pid)
+        join(unit, names.pid)
+        both = ("-p", f"{tree.pid},{names.pid}", "-d", "0.4")
+        for what, name in (("container", "e2e-shop/e2e-web/e2e-app"), ("pod", "e2e-shop/e2e-web")):
+            roots, rows = by(what, *both)
+            equal(roots, {("tree", f"[{what}={name}]")}, what)
+            equal(set(rows), {name, "[none]"}, f"rows of {what}")
+        name = os.path.basename(unit)
+        roots, rows = by("unit", *both)
+        check(("tree", f"[unit={os.path.basename(app)}]") in roots, roots)
+        equal({root for comm, root in roots if comm != "tree"}, {f"[unit={name}]"}, "units of the others")
+        equal(set(rows), {name, os.path.basename(app)}, "rows of unit")
+        out = run("top", "--by", "pod", "--count", "1", "-p", tree.pid, "--refresh", "300ms").ok().out
+        check("[pod=e2e-shop/e2e-web]" in out, out)
+        faults = stack.enter_context(Fixture("page_faults"))
+        join(app, faults.pid)
+        e = start("alloc", "--page-faults", "--by", "container", "-p", faults.pid, "-f", "folded")
+        wait_sampling(e)
+        faults.go()
+        faults.wait("done")
+        e.send_signal(signal.SIGINT)
+        alloc = Profile.read(finish(e).ok().out)
+        check(alloc and all(s.frames[0] == "[container=e2e-shop/e2e-web/e2e-app]" for s in alloc), alloc.head())
+    run("alloc", "--by", "bytes", "--page-faults", "-a").fails(2, "--by goes with -e")
 
 
 def test_a_container_of_docker():

@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include "base/json_read.h"
-#include "proc/container.h"
+#include "proc/cgroup_owner.h"
+#include "proc/containers.h"
 
 #define ID "3f2a91c07b5d3f2a91c07b5d3f2a91c07b5d3f2a91c07b5d3f2a91c07b5d3f2a"
 #define OTHER "00000000000000000000000000000000000000000000000000000000000000ab"
@@ -128,8 +129,63 @@ TEST(looks_where_runtimes_keep_it)
 	nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* The nearest one of the kinds that are asked for. */
+TEST(finds_owners_by_cgroup)
+{
+	static const struct { unsigned int kinds; const char *cgroup, *name; } cases[] = {
+		{ CGROUP_SERVICE | CGROUP_SCOPE, "0::/user.slice/user-1.slice/session-3.scope\n",
+		  "session-3.scope" },
+		{ CGROUP_SERVICE | CGROUP_SCOPE, "0::/system.slice/nginx.service/worker\n",
+		  "nginx.service" },
+		{ CGROUP_SERVICE | CGROUP_SCOPE, "0::/system.slice/docker-" ID ".scope\n",
+		  "docker-" ID ".scope" },
+		{ CGROUP_SERVICE | CGROUP_SCOPE, "0::/docker/" ID "/system.slice/ssh.service\n",
+		  "ssh.service" },
+		{ CGROUP_SERVICE | CGROUP_SCOPE,
+		  "0::/user.slice/user-1000.slice/user@1000.service/app.slice\n", NULL },
+		{ CGROUP_CONTAINER, "0::/docker/" ID "/system.slice/ssh.service\n", ID },
+		{ CGROUP_CONTAINER, "0::/system.slice/nginx.service\n", NULL },
+		{ CGROUP_CONTAINER, "0::/x/" ID "0\n", NULL },
+		{ CGROUP_CONTAINER, "4:pids:/\n3:cpu:/kubepods/pod1:cri-containerd:" ID "\n", ID },
+		{ CGROUP_CONTAINER, "", NULL },
+	};
+	struct cgroup_owner owner;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		int found = cgroup_owner(cases[i].cgroup, cases[i].kinds, &owner);
+
+		CHECK_EQ(found, cases[i].name != NULL);
+		if (found && cases[i].name)
+			CHECK_STR(owner.name, cases[i].name);
+	}
+	CHECK(cgroup_owner_of(0x7fff0001, CGROUP_CONTAINER, &owner) < 0);
+}
+
+/* Each is looked for once, and the oldest gives its place up. */
+TEST(keeps_what_is_known_of_containers)
+{
+	struct containers *c = containers_new();
+	char id[CONTAINER_ID];
+
+	CHECK_EQ(containers_number(c, ID), 1);
+	CHECK_EQ(containers_number(c, OTHER), 2);
+	CHECK_EQ(containers_number(c, ID), 1);
+	CHECK_STR(containers_at(c, 1)->id, ID);
+	CHECK(!containers_at(c, 0));
+	/* One of them is OTHER. */
+	for (unsigned int i = 1; i <= CONTAINERS_KEPT; i++) {
+		snprintf(id, sizeof(id), "%064x", i);
+		containers_number(c, id);
+	}
+	CHECK(!containers_at(c, 1));
+	CHECK_STR(containers_at(c, 2)->id, OTHER);
+	containers_free(c);
+}
+
 int main(void)
 {
+	RUN(finds_owners_by_cgroup);
+	RUN(keeps_what_is_known_of_containers);
 	RUN(reads_names_of_logs);
 	RUN(reads_what_runtimes_keep);
 	RUN(looks_where_runtimes_keep_it);

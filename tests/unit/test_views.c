@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "output/callers.h"
+#include "output/labelled.h"
 #include "output/rollup.h"
 #include "output/tree.h"
 #include "output/views.h"
@@ -12,11 +13,11 @@
 
 /* A view as text; the caller frees it. */
 struct view {
-	enum { TOP, TREE, FOCUS } what;
+	enum { TOP, TREE, FOCUS, LABEL } what;
 	enum views_by by;
 	int by_total;
 	double percent;
-	const char *focus;		/* names, "|" around each */
+	const char *focus;		/* names, "|" around each; the key of a label */
 };
 
 /* 1 for each function that is in @names. */
@@ -52,6 +53,8 @@ static char *view_text(const struct profile *p, const struct view *v,
 		views_top(p, v->by, v->by_total, o, f);
 	else if (v->what == TREE)
 		views_tree(p, v->percent, o, f);
+	else if (v->what == LABEL)
+		views_label(p, v->focus, o, f);
 	else
 		views_focus(p, focus, o, f);
 	outfile_commit(f, &e);
@@ -412,8 +415,34 @@ TEST(nothing_is_shown_as_nothing)
 	profile_free(p);
 }
 
+/* A number has its unit; what has no such label stands in a row of its own. */
+TEST(by_labels)
+{
+	struct profile *p = profile_new();
+	uint32_t thread = profile_thread(p, profile_process(p, 1, 1, 0), 1, 0), sets[4];
+	const struct label pod = { .key = profile_string(p, "pod"),
+				   .text = profile_string(p, "shop/web") };
+	const struct label size = { .key = profile_string(p, "size"), .number = -3,
+				    .unit = profile_string(p, "bytes") };
+
+	sets[0] = 0;
+	sets[1] = profile_labels(p, &pod, 1);
+	sets[2] = profile_labels_and(p, sets[1], &size);
+	sets[3] = profile_labels_and(p, 0, &size);
+	CHECK(sets[2] != sets[1] && sets[2] == profile_labels_and(p, sets[3], &pod));
+	for (uint32_t i = 0; i < 4; i++)
+		profile_count(p, profile_sample(p, thread, 0, sets[i]), 0, 1 + i);
+	CHECK_VIEW(p, NULL, " SAMPLES       %  LABEL\n       5   50.00  [none]\n"
+		   "       5   50.00  shop/web\n", .what = LABEL, .focus = "pod");
+	CHECK_VIEW(p, NULL, " SAMPLES       %  LABEL\n       7   70.00  -3 bytes\n"
+		   "       3   30.00  [none]\n", .what = LABEL, .focus = "size");
+	CHECK(labelled_has(p, "pod") && !labelled_has(p, "po"));
+	profile_free(p);
+}
+
 int main(void)
 {
+	RUN(by_labels);
 	RUN(rows_by_module);
 	RUN(rows_by_function_and_total);
 	RUN(rows_of_events_say_who_asked);
