@@ -238,6 +238,13 @@ int perf_events_refresh(struct perf_events *p, unsigned long spread_ns)
 	return err;
 }
 
+int perf_events_set_frequency(struct perf_events *p, uint64_t frequency, unsigned long spread_ns)
+{
+	perf_events_stop(p);
+	p->attr.sample_freq = frequency;
+	return perf_events_refresh(p, spread_ns);
+}
+
 size_t perf_events_count(const struct perf_events *p)
 {
 	return p->cpus.n;

@@ -53,6 +53,11 @@ int perf_events_try(struct perf_events *p);
  * first CPU that failed.
  */
 int perf_events_refresh(struct perf_events *p, unsigned long spread_ns);
+/*
+ * Another sample_freq from now on: events are opened anew, which takes half the time between two
+ * samples from each CPU. As perf_events_refresh(), which may make up for what failed.
+ */
+int perf_events_set_frequency(struct perf_events *p, uint64_t frequency, unsigned long spread_ns);
 /* Closes all events; programs that run at this moment may still end later. */
 void perf_events_stop(struct perf_events *p);
 /* CPUs that have their events. */

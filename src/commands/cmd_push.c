@@ -11,7 +11,9 @@
 #include "commands/recording.h"
 #include "commands/supervisor.h"
 #include "push/metrics.h"
+#include "push/pace.h"
 #include "push/push.h"
+#include "push/usage.h"
 
 #define STATUS_LINE 128		/* bytes of what systemctl shows */
 #define METRICS_EVERY 1000000000u	/* ns */
@@ -31,6 +33,7 @@ struct turns {
 	uint64_t fetched;		/* CLOCK_MONOTONIC ns: counts were */
 	uint64_t due;			/* the end of this window */
 	uint64_t names_until;		/* for the names of the last one */
+	struct pace pace;
 };
 
 static size_t fds(void *ctx, struct pollfd p[LOOP_FDS])
@@ -85,6 +88,29 @@ static void tell_status(struct notify *n, const struct push *p)
 	notify_send(n, text);
 }
 
+/* Seconds of CPU time that we have taken, with those who work for us. */
+static double cpu_time(const struct recording *r)
+{
+	pid_t pids[EBP_SELF_MAX];
+	struct usage u;
+	double sum = 0;
+
+	beside_pids(&r->beside, pids);
+	for (size_t i = 0; i < EBP_SELF_MAX; i++)
+		sum += pids[i] && !usage_of(pids[i], &u) ? u.cpu : 0;
+	return sum;
+}
+
+/* Between two windows, so that each has one rate. */
+static void keep_pace(struct turns *t, uint64_t now)
+{
+	struct session *s = t->r->session;
+
+	if (t->pace.most > 0 && pace_turn(&t->pace, now, cpu_time(t->r),
+					  profile_meta(session_profile(s))->cpus))
+		session_set_frequency(s, t->pace.now);
+}
+
 static uint64_t turn(void *ctx, uint64_t now)
 {
 	struct turns *t = ctx;
@@ -100,6 +126,7 @@ static uint64_t turn(void *ctx, uint64_t now)
 	if (turn.fetched && now >= t->due && !push_is_taken(push)) {
 		session_update(s, now);
 		push_take(push, session_profile(s));
+		keep_pace(t, now);
 		t->names_until = now + names_time(&t->r->o.push);
 		while (t->due <= now)
 			t->due += t->r->o.push.every;
@@ -124,8 +151,8 @@ static uint64_t show_metrics(void *ctx, uint64_t now)
 	beside_pids(&t->r->beside, pids);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		members[i] = (struct metrics_member){ names[i], pids[i] };
-	metrics_update(t->audience.metrics, profile_account(session_profile(t->r->session)),
-		       t->r->push, members, sizeof(names) / sizeof(*names));
+	metrics_update(t->audience.metrics, session_profile(t->r->session), t->r->push, members,
+		       sizeof(names) / sizeof(*names));
 	return now + METRICS_EVERY;
 }
 
@@ -137,12 +164,15 @@ static int sample(struct recording *r, const struct audience *audience, struct e
 		{ NULL, notify_turn, audience->notify },
 		{ NULL, show_metrics, &t },
 	};
+	uint64_t frequency = r->o.sources.samples.frequency;
 	int err = recording_start(r, e);
 
 	if (err)
 		return err;
 	t.fetched = session_started(r->session);
 	t.due = t.fetched + r->o.push.every;
+	t.pace = (struct pace){ .most = r->o.push.max_overhead, .asked = frequency,
+				.now = frequency, .at = t.fetched, .taken = cpu_time(r) };
 	notify_send(audience->notify, "READY=1\nSTATUS=sampling");
 	recording_loop(r, consumers, sizeof(consumers) / sizeof(*consumers));
 	session_finish(r->session, 1, &r->result);
@@ -225,6 +255,7 @@ static int push(struct recording *r, struct audience *audience, struct error *e)
 	r->names_pause = names_time(&r->o.push) / 2;
 	if (recording_find(r, e))
 		return command_failed_because(e, r->o.verbose);
+	setup.frequency = r->o.sources.samples.frequency;
 	setup.is_time = r->o.sources.samples.frequency &&
 			event_is_time(&r->o.sources.samples.event);
 	r->push = push_new(&setup, e);

@@ -133,6 +133,8 @@ const struct cli_option record_rows[] = {
 	  P | BRIEF },
 	{ 0, 0, "every", "TIME", cli_duration, AT(push.every),
 	  "time between two of them (default 15s)", P | BRIEF },
+	{ 0, 0, "max-overhead", "PERCENT", cli_percent, AT(push.max_overhead),
+	  "lower the rate where it costs more of the machine's CPU time: 1", P },
 	{ 0, 0, "keep-for", "TIME", cli_duration, AT(push.places.keep_for),
 	  "remove files that are older (default 168h)", P | BRIEF },
 	{ 0, 0, "keep-size", "SIZE", cli_memory, AT(push.places.keep_bytes),

@@ -17,6 +17,7 @@ struct increment {
 	VEC(uint64_t) more;		/* by sample: what came since the one before that */
 	uint64_t folded;		/* how often the profile was, then */
 	uint64_t begin, end;		/* ns of sampling */
+	uint64_t frequency;		/* Hz a CPU, then */
 	uint64_t total;			/* of what came */
 	uint64_t whole;			/* of all of the profile, then */
 	size_t locations;		/* that there were */
@@ -46,6 +47,7 @@ void increment_take(struct increment *i, const struct profile *p)
 	i->folded = f.times;
 	i->begin = i->end;
 	i->end = v.meta->duration;
+	i->frequency = v.meta->frequency;
 	i->total = 0;
 	i->whole = v.total;
 	i->locations = v.nlocations;
@@ -201,6 +203,7 @@ struct profile *increment_part(const struct increment *i, const struct profile *
 		return NULL;
 	profile_meta(part)->start = profile_view(p).meta->start + i->begin;
 	profile_meta(part)->duration = i->end - i->begin;
+	profile_meta(part)->frequency = i->frequency;
 	return part;
 }
 

@@ -17,7 +17,7 @@ void increment_free(struct increment *i);
 
 /*
  * Takes what came since the last time, by the values of now; @p may grow, but not be folded, until
- * increment_clear().
+ * increment_clear(). Its frequency may become another one: what was taken has that of now.
  */
 void increment_take(struct increment *i, const struct profile *p);
 /* Samples that were taken this time. */

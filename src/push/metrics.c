@@ -7,14 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "push/metrics_server.h"
+#include "push/usage.h"
 
 #define LINE_MOST 256
 #define PROCESSES_MOST 8
-#define STAT_MOST 1024		/* bytes of /proc/PID/stat */
 
 struct metrics {
 	struct metrics_page *page;
@@ -97,6 +95,11 @@ void metrics_format(metrics_text *to, const struct metrics_values *v)
 	add(to, "ebprof_build_info{version=\"%s\"} 1\n", EBPROF_VERSION);
 	head(to, "ebprof_samples_total", "counter", "Samples taken, as of the last window.");
 	add(to, "ebprof_samples_total %" PRIu64 "\n", v->account->taken);
+	if (v->frequency) {
+		head(to, "ebprof_frequency_hertz", "gauge",
+		     "Samples a second and CPU, which --max-overhead lowers.");
+		add(to, "ebprof_frequency_hertz %" PRIu64 "\n", v->frequency);
+	}
 	add_reasons(to, "ebprof_samples_lost_total", "Of these, lost.", v->account->lost,
 		    v->account->nlost);
 	add_reasons(to, "ebprof_samples_truncated_total", "Of these, with a stack that is cut.",
@@ -127,37 +130,27 @@ void metrics_format(metrics_text *to, const struct metrics_values *v)
 
 /* --- Our processes. ------------------------------------------------------------ */
 
-/* proc(5), fields 14, 15 and 24 of /proc/PID/stat. 0, or -1 where it is not there. */
+/* 0, or -1 where it is not there. */
 static int look(const struct metrics_member *m, struct metrics_process *p)
 {
-	char path[64], text[STAT_MOST];
-	unsigned long long user, system, pages;
-	const char *rest;
+	struct usage u;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", m->pid);
-	if (m->pid <= 0 || file_read(path, text, sizeof(text)) <= 0)
+	if (usage_of(m->pid, &u))
 		return -1;
-	rest = strrchr(text, ')');
-	if (!rest || sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu "
-				  "%*d %*d %*d %*d %*d %*d %*u %*u %llu",
-			    &user, &system, &pages) != 3)
-		return -1;
-	*p = (struct metrics_process){
-		.name = m->name,
-		.cpu = (double)(user + system) / (double)sysconf(_SC_CLK_TCK),
-		.resident = pages * (uint64_t)sysconf(_SC_PAGESIZE),
-	};
+	*p = (struct metrics_process){ .name = m->name, .cpu = u.cpu, .resident = u.resident };
 	return 0;
 }
 
-void metrics_update(struct metrics *m, const struct profile_account *a, const struct push *push,
+void metrics_update(struct metrics *m, struct profile *profile, const struct push *push,
 		    const struct metrics_member *members, size_t n)
 {
 	const struct metrics_member server = { "metrics", metrics_pid(m) };
 	const place_vec *places = push_places(push);
 	const struct spool_counts *servers[PLACE_SERVERS_MAX];
 	struct metrics_process processes[PROCESSES_MOST];
-	struct metrics_values v = { .account = a, .counts = push_counts(push), .servers = servers,
+	struct metrics_values v = { .account = profile_account(profile),
+				    .frequency = profile_meta(profile)->frequency,
+				    .counts = push_counts(push), .servers = servers,
 				    .processes = processes };
 
 	for (size_t i = 0; i <= n && v.nprocesses < PROCESSES_MOST; i++)

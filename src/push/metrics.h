@@ -27,6 +27,7 @@ struct metrics_process {
 
 struct metrics_values {
 	const struct profile_account *account;
+	uint64_t frequency;	/* Hz a CPU, now; 0: none */
 	struct push_counts counts;
 	/* of each server, in the order of the command line */
 	const struct spool_counts *const *servers;
@@ -48,7 +49,7 @@ struct metrics;
 /* NULL with @e filled, as metrics_server_new(). */
 struct metrics *metrics_new(const char *address, struct error *e);
 /* Those of @members with pid 0 are left out; that of the server is added. */
-void metrics_update(struct metrics *m, const struct profile_account *a, const struct push *push,
+void metrics_update(struct metrics *m, struct profile *profile, const struct push *push,
 		    const struct metrics_member *members, size_t n);
 pid_t metrics_pid(const struct metrics *m);
 void metrics_free(struct metrics *m);

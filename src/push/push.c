@@ -17,6 +17,7 @@
 #define SECOND 1000000000ull
 #define FORMAT "pprof"
 #define HOST_NAME 256
+#define COMMENT 128
 
 struct push {
 	struct push_setup setup;
@@ -51,6 +52,9 @@ struct push *push_new(const struct push_setup *setup, struct error *e)
 	p->services = services_new();
 	p->increment = increment_new();
 	err = labels_make(&p->labels, &setup->options->labels, &setup->options->labels_from, e);
+	if (!err && setup->options->max_overhead > 0 && !setup->frequency)
+		err = error_set(e, STATUS_USAGE, -EINVAL, "--max-overhead lowers a rate: leave out "
+				"-c, and events that have none");
 	for (size_t i = 0; i < setup->options->to.n && !err; i++)
 		err = open_place(p, setup->options->to.v[i], e);
 	if (!err)
@@ -133,6 +137,20 @@ static size_t label(const struct push *p, const char *service, const struct cont
 	return n;
 }
 
+/* A window of a lower rate says so; what a sample stands for is by its own rate anyhow. */
+static void tell_frequency(const struct push *p, struct profile *part)
+{
+	uint64_t frequency = profile_meta(part)->frequency;
+	char text[COMMENT];
+
+	if (frequency == p->setup.frequency)
+		return;
+	snprintf(text, sizeof(text), "sampled at %llu Hz instead of %llu, to keep "
+		 "--max-overhead %g%%", (unsigned long long)frequency,
+		 (unsigned long long)p->setup.frequency, p->setup.options->max_overhead);
+	profile_comment(part, text);
+}
+
 static void send_part(struct push *p, const char *service, const struct container *in,
 		      struct profile *profile)
 {
@@ -145,6 +163,7 @@ static void send_part(struct push *p, const char *service, const struct containe
 	int wants = 0;
 
 	profile_meta(profile)->title = profile_string(profile, service);
+	tell_frequency(p, profile);
 	if (p->setup.is_time && m->frequency)
 		profile_derive(profile, 0, "cpu", "nanoseconds", SECOND / m->frequency);
 	for (size_t i = 0; i < p->places.n; i++)

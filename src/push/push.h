@@ -22,6 +22,7 @@
 struct push_options {
 	string_vec to;			/* places */
 	uint64_t every;			/* ns; how long a window is */
+	double max_overhead;		/* % of all CPUs that we may take; 0: whatever it is */
 	struct place_options places;
 	string_vec labels;		/* "KEY=VALUE" (labels.h) */
 	string_vec labels_from;		/* "KEY=VARIABLE", or "VARIABLE" for both */
@@ -31,6 +32,7 @@ struct push_setup {
 	const struct push_options *options;	/* must outlive it */
 	const struct user *user;
 	int is_time;			/* samples of a rate are of CPU time */
+	uint64_t frequency;		/* Hz, that was asked for; 0: no rate was */
 };
 
 struct push_counts {

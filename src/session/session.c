@@ -270,6 +270,11 @@ struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every
 	return t;
 }
 
+void session_set_frequency(struct session *s, uint64_t frequency)
+{
+	sources_set_frequency(s->sources, frequency);
+}
+
 void session_progress(const struct session *s, uint64_t now, struct session_progress *p)
 {
 	struct ebp_counters c;

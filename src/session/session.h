@@ -110,6 +110,11 @@ struct session_turn {
 
 /* @every: ns after which counts are fetched, at the latest; 0: as usual. */
 struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every);
+/*
+ * After session_update(): another rate of samples from now on, Hz a CPU, where there is one. What
+ * was taken meanwhile, some ms, counts as of the new one.
+ */
+void session_set_frequency(struct session *s, uint64_t frequency);
 void session_progress(const struct session *s, uint64_t now, struct session_progress *p);
 /* Completes the profile as of @now, in a session that is live. */
 void session_update(struct session *s, uint64_t now);

@@ -14,14 +14,17 @@ uint64_t event_part_rate(const struct event_part *p, size_t ncpus)
 	return (p->frequency ? p->frequency : PERIOD_RATE) * ncpus;
 }
 
+static unsigned long spread_of(uint64_t frequency)
+{
+	return 1000000000ul / frequency < SPREAD_MAX_NS ? 1000000000ul / frequency : SPREAD_MAX_NS;
+}
+
 void event_part_configure(struct event_part *p, struct bpf_program *program)
 {
 	p->program = program;
 	bpf_program__set_autoload(program, true);
 	if (p->event->type != PERF_TYPE_TRACEPOINT && p->frequency)
-		p->spread_ns = 1000000000ul / p->frequency < SPREAD_MAX_NS
-				       ? 1000000000ul / p->frequency
-				       : SPREAD_MAX_NS;
+		p->spread_ns = spread_of(p->frequency);
 }
 
 int event_part_open(struct event_part *p, const struct collector_options *o, struct error *e)
@@ -50,6 +53,14 @@ int event_part_attach(struct event_part *p, struct error *e)
 	int err = perf_events_refresh(p->events, p->spread_ns);
 
 	return err ? features_explain(e, err, "cannot open the event") : 0;
+}
+
+void event_part_set_frequency(struct event_part *p, uint64_t frequency)
+{
+	p->frequency = frequency;
+	p->spread_ns = spread_of(frequency);
+	/* What failed is tried again with the next refresh. */
+	perf_events_set_frequency(p->events, frequency, p->spread_ns);
 }
 
 void event_part_refresh_cpus(struct event_part *p)

@@ -29,6 +29,8 @@ void event_part_configure(struct event_part *p, struct bpf_program *program);
 /* Makes sure that the event can be had, while the reason of a failure can be found out. */
 int event_part_open(struct event_part *p, const struct collector_options *o, struct error *e);
 int event_part_attach(struct event_part *p, struct error *e);
+/* Another rate, where there is one: Hz a CPU. */
+void event_part_set_frequency(struct event_part *p, uint64_t frequency);
 void event_part_refresh_cpus(struct event_part *p);
 size_t event_part_cpus(const struct event_part *p);
 /* Hits that the kernel did not give to the program (collector_part_ops.skipped). */

@@ -27,10 +27,20 @@ static void begin(struct source *source, struct source_host *host)
 	struct profile_meta *m = profile_meta(host->profile);
 
 	snprintf(m->event, sizeof(m->event), "%s", s->o->event.name);
-	m->frequency = s->o->frequency;
+	m->frequency = s->part.frequency;
 	m->period = s->o->period;
 	host->at_tracepoint = s->o->event.type == PERF_TYPE_TRACEPOINT;
 	s->type = s->o->shares ? PROFILE_NONE : source_type(source, "samples", "count");
+}
+
+static void set_frequency(struct source *source, uint64_t frequency)
+{
+	struct samples *s = (struct samples *)source;
+
+	if (!s->part.frequency)
+		return;
+	event_part_set_frequency(&s->part, frequency);
+	profile_meta(source->host->profile)->frequency = frequency;
 }
 
 static int count(struct source *source, const struct source_count *c)
@@ -99,6 +109,7 @@ const struct source_ops samples_ops = {
 	.choose = samples_choose,
 	.event = event_of,
 	.begin = begin,
+	.set_frequency = set_frequency,
 	.count = count,
 	.complete = complete,
 	.summary = add_summary,

@@ -122,6 +122,8 @@ struct source_ops {
 	/* When it wants its next turn (CLOCK_MONOTONIC ns), and that turn. */
 	uint64_t (*next_turn)(const struct source *s);
 	void (*turn)(struct source *s, uint64_t now);
+	/* Takes samples at another rate, Hz a CPU, where it has one; the profile says so. */
+	void (*set_frequency)(struct source *s, uint64_t frequency);
 	/* The programs are about to be stopped. */
 	void (*stopping)(struct source *s);
 

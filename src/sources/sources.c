@@ -186,6 +186,12 @@ void sources_update(struct sources *list)
 		s->ops->update(s);
 }
 
+void sources_set_frequency(struct sources *list, uint64_t frequency)
+{
+	EACH(list, s, set_frequency)
+		s->ops->set_frequency(s, frequency);
+}
+
 void sources_fold(struct sources *list, const uint32_t *samples)
 {
 	EACH(list, s, fold)

@@ -42,6 +42,7 @@ void sources_process_event(struct sources *list, const struct sideband_event *ev
 /* The time of the next turn, or @until where that comes first. */
 uint64_t sources_until(const struct sources *list, uint64_t until);
 void sources_turn(struct sources *list, uint64_t now);
+void sources_set_frequency(struct sources *list, uint64_t frequency);
 void sources_stopping(struct sources *list);
 int sources_hide(const struct sources *list, const struct ebp_key *key, uint32_t location);
 uint32_t sources_leaf(struct sources *list, const struct ebp_key *key, uint32_t node);

@@ -73,7 +73,7 @@ const struct cli_rule waits_rules[] = {
 	  .needs = "off-cpu wall",
 	  .why = "--wakers, --hide-idle, --min-block and --state go with --off-cpu or --wall" },
 	{ .any = "max-overhead",
-	  .needs = "off-cpu wall alloc event",
+	  .needs = "off-cpu wall alloc event push",
 	  .why = "--max-overhead goes with --off-cpu, --wall, -e of probes or ebprof alloc -p" },
 	{ 0 }
 };

@@ -58,6 +58,7 @@ def test_prometheus_scrapes_it():
         done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
         equal((done.returncode, done.stdout + done.stderr), (0, ""), "promtool check metrics")
         got = values(text)
+        equal(got["ebprof_frequency_hertz"], 199, "the rate")
         check(got["ebprof_samples_total"] >= got["ebprof_window_samples_total"] > 0, text)
         check(any(name.startswith("ebprof_samples_lost_total{reason=") for name in got), text)
         check(got["ebprof_profiles_written_bytes_total"] > 0 and not got["ebprof_profiles_failed_total"], text)

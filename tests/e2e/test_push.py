@@ -101,6 +101,41 @@ def test_a_profile_for_each_service(where):
     equal(sum(folded(p).count() for w in got.values() for _, p in w), said(r)[0], "samples of all files")
 
 
+def rate_of(path):
+    """Hz by the period of a window's samples, what its remark says, its samples, and the CPU time that these stand for."""
+    text = raw(path)
+    period = int(re.search(r"^Period: (\d+)$", text, re.M)[1])
+    remark = re.search(r"sampled at (\d+) Hz instead of (\d+), to keep --max-overhead", text)
+    rows = [(int(n), int(ns)) for n, ns in re.findall(r"^ +(\d+) +(\d+): ", text, re.M)]
+    return round(10**9 / period), remark and tuple(map(int, remark.groups())), sum(n for n, _ in rows), sum(ns for _, ns in rows), period
+
+
+@in_folder
+def test_a_rate_that_the_machine_bears(where):
+    """What is too much is lowered, and each window says its own rate: by it samples are weighed."""
+    def lowered():
+        rates = [rate_of(path) for _, path in files(where).get("tree", [])]
+        return any(a[0] <= 5 and b[0] <= 5 for a, b in zip(rates, rates[1:]))
+
+    with Fixture("tree") as f:
+        proc = start("push", "--to", where, "-F", 499, "--every", "1s", "--max-overhead", "0.01", "-p", f.pid)
+        wait_for(lowered, "a low rate, twice", 90)
+        proc.send_signal(signal.SIGTERM)
+        taken, kept, _, lost, *_ = said(finish(proc).ok())
+    equal(taken, kept + lost, "samples")
+    windows = [path for _, path in files(where)["tree"]]
+    rates = [rate_of(path) for path in windows]
+    equal((rates[0][0], rates[0][1]), (499, None), "the first window")
+    equal(sum(n for _, _, n, _, _ in rates), kept, "samples of all files")
+    for path, before, (hz, remark, n, ns, period) in zip(windows[1:], rates, rates[1:]):
+        equal(ns, n * period, "the time of samples")
+        equal(remark, (hz, 499) if hz != 499 else None, "the remark")
+        # One thread, where no sample can be of the rate before.
+        if before[0] <= 5 and hz <= 5:
+            check(n <= 5 * when(path)[1] / 10**9 + 5, "samples of a low rate:", n, hz)
+    run("push", "--to", where, "-c", 1000000, "--max-overhead", 1, "-d", "1s").fails(2, "leave out -c")
+
+
 @in_folder
 def test_churn_and_a_signal(where):
     """Of thousands of processes that came and went every sample is in a window."""

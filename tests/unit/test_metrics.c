@@ -44,7 +44,7 @@ TEST(formats_all)
 	const struct spool_counts server = { .sent = { 7, 0, 0 }, .dropped = { 1, 0, 99 } };
 	const struct spool_counts *const servers[] = { &server };
 	const struct metrics_values v = {
-		.account = &account, .counts = { .windows = 2, .failed = 1 },
+		.account = &account, .frequency = 7, .counts = { .windows = 2, .failed = 1 },
 		.servers = servers, .nservers = 1, .processes = processes, .nprocesses = 1,
 	};
 	metrics_text to = { 0 };
@@ -52,6 +52,7 @@ TEST(formats_all)
 	metrics_format(&to, &v);
 	vec_push(&to, '\0');
 	CHECK(strstr(to.v, "\nebprof_samples_total 12\n"));
+	CHECK(strstr(to.v, "\nebprof_frequency_hertz 7\n"));
 	CHECK(strstr(to.v, "\nebprof_samples_lost_total{reason=\"ring buffer\"} 3\n"));
 	CHECK(strstr(to.v, "\nebprof_samples_lost_total{reason=\"x\"} 0\n"));
 	CHECK(strstr(to.v, "\n# TYPE ebprof_windows_total counter\nebprof_windows_total 2\n"));

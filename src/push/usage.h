@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What a process of ours took so far. */
+#ifndef EBPROF_USAGE_H
+#define EBPROF_USAGE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct usage {
+	double cpu;		/* seconds, by ticks of 10 ms */
+	uint64_t resident;	/* bytes */
+};
+
+/* 0, or -1 where there is no such process. */
+int usage_of(pid_t pid, struct usage *out);
+
+#endif
