@@ -18,6 +18,7 @@
 
 /* a power of two; some 1,000 events a CPU between two reads */
 #define RING_BYTES	(128 * 1024)
+#define MUCH		(RING_BYTES / 4)
 
 /* What sample_id_all appends to each record, for PERF_SAMPLE_TID | PERF_SAMPLE_TIME. */
 struct trailer {
@@ -122,7 +123,7 @@ static int in_time_namespace(void)
 	return shift[0] || shift[1] || shift[2] || shift[3];
 }
 
-struct sideband *sideband_new(struct error *e)
+struct sideband *sideband_new(int patient, struct error *e)
 {
 	struct sideband *s;
 	int err;
@@ -154,7 +155,7 @@ struct sideband *sideband_new(struct error *e)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = 1,
+		.wakeup_watermark = patient ? MUCH : 1,
 	};
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	err = s->epoll < 0 ? -errno : match_cpus(s);

@@ -31,8 +31,11 @@ struct sideband_event {
 
 struct sideband;
 
-/* Opens on all online CPUs. NULL with @e filled. */
-struct sideband *sideband_new(struct error *e);
+/*
+ * Opens on all online CPUs. @patient: it is read now and then without being asked to, several times
+ * a second, so its descriptor is readable only where much waits. NULL with @e filled.
+ */
+struct sideband *sideband_new(int patient, struct error *e);
 void sideband_free(struct sideband *s);
 /* Follows CPUs that came online. */
 void sideband_refresh_cpus(struct sideband *s);

@@ -121,7 +121,8 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	if (prepare_unwinding(s, e))
 		goto fail;
 	/* Before the programs: what happens to the targets meanwhile is not missed. */
-	s->sideband = sideband_new(e);
+	/* Each tick reads it, and each process that is sampled: new ones need not wake us, too. */
+	s->sideband = sideband_new(o->lean, e);
 	if (!s->sideband)
 		goto fail;
 	s->collect = o->collect;
