@@ -21,6 +21,8 @@ CFLAGS   += -std=gnu11 $(OPT) $(WARN) -fno-strict-aliasing -fstack-protector-str
 LIBS     := -lbpf -lelf -lz -lzstd -llzma -lncursesw -ltinfo -lm -ldl -pthread
 # Only a static libiberty exists in Debian.
 LIBS     += -liberty
+# Names that the functions of `ebprof selftest` keep when symbols are stripped.
+KEPT     := 'selftest_*'
 
 BPF_SRC  := $(wildcard bpf/*.bpf.c)
 BPF_HDR  := $(wildcard bpf/*.h bpf/*/*.h) vmlinux/vmlinux.h
@@ -51,7 +53,7 @@ help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile packaging/package.mk tests/tests.mk | expand -t 16
 
 $(PROGRAM): $(OBJ) | $(PRELOAD)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -Wl,--export-dynamic-symbol=$(KEPT) -o $@ $^ $(LIBS)
 
 # The flags are part of what an object depends on: a change rebuilds it.
 $(BUILD)/%.o: %.c Makefile
@@ -98,7 +100,7 @@ static: $(BUILD)/static/ebprof ## build/static/ebprof: one file to copy to a ser
 $(BUILD)/static/ebprof: $(OBJ) | $(PRELOAD)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LIBS)
-	$(STRIP) $@
+	$(STRIP) -w -K $(KEPT) $@
 
 # Where the shells look for what `ebprof completion` prints.
 COMPLETION_bash = $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ebprof

@@ -92,12 +92,11 @@ static int conclude(struct outfile *out, const struct row *rows, size_t n)
 				       missing++ ? ", " : "cannot profile: ",
 				       rows[i].feature->name);
 	}
-	if (missing)
-		outfile_printf(out, "\n");
-	else if (degraded)
-		outfile_printf(out, "ready, degraded: %zu\n", degraded);
-	else
-		outfile_printf(out, "ready\n");
+	if (degraded && !missing)
+		outfile_printf(out, "ready, degraded: %zu", degraded);
+	else if (!missing)
+		outfile_printf(out, "ready");
+	outfile_printf(out, missing ? "\n" : "; to see how right it is: ebprof selftest\n");
 	return missing ? STATUS_DENIED : STATUS_OK;
 }
 

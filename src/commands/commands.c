@@ -21,6 +21,7 @@ const struct cli_command *const commands[] = {
 	&command_stat,
 	&command_list,
 	&command_doctor,
+	&command_selftest,
 	&command_completion,
 	&command_help,
 	&command_version,

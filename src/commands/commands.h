@@ -12,8 +12,8 @@
 
 extern const struct cli_command command_record, command_alloc, command_top, command_report,
 	command_annotate, command_convert, command_diff, command_stat, command_list,
-	command_push, command_serve, command_doctor, command_completion, command_help,
-	command_version;
+	command_push, command_serve, command_doctor, command_selftest, command_completion,
+	command_help, command_version;
 
 /* All of them, in the order of the list; the first is the default; ends with NULL. */
 extern const struct cli_command *const commands[];
