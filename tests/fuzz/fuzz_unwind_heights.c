@@ -14,7 +14,9 @@ static void take_row(void *ctx, size_t at, uint16_t rule, const struct ebp_exoti
 {
 	size_t *next = ctx;
 
-	if (at < *next || (rule == (EBP_RULE_SPECIAL | EBP_RULE_EXOTIC) && (!x || x->cfa_offset < 8)))
+	int exotic = rule == (EBP_RULE_SPECIAL | EBP_RULE_EXOTIC);
+
+	if (at < *next || (exotic && (!x || x->cfa_offset < 8)))
 		abort();
 	*next = at;
 }
