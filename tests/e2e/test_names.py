@@ -157,7 +157,7 @@ def test_short_lived_children_of_a_command():
 # --- The kernel's side. ---
 
 def test_kernel_frames():
-    profile = sampled("syscalls", "loop")
+    profile = sampled("syscalls", "loop", seconds="2")
     for caller, inside in (("call_read", "vfs_read"), ("call_write", "vfs_write")):
         n = profile.count(lambda s, c=caller, i=inside: s.any(f"^{c}$") and s.any(f"^{i}"))
         check(n > 10, caller, "without", inside, profile.head())

@@ -59,10 +59,11 @@ def test_leaf_without_cfi():
     chain(whole(sampled("unwind_shapes", "gap"), 0.02), "caller", "asm_gap")
 
 
-def test_frame_pointer_where_there_is_no_cfi():
+def test_code_without_cfi():
+    """It has a frame pointer; its instructions tell that, and nothing is guessed."""
     result = sampled("unwind_shapes", "pointer")
     chain(whole(result), "caller", "asm_pointer", "leaf")
-    check(re.search(r"1[0-9]\.\d% of the frames by frame pointer", result.err), result.err)
+    check(" 0.0% of the frames by frame pointer" in result.err, result.err)
 
 
 def test_hand_written_code():
@@ -143,10 +144,9 @@ def test_code_moved_to_anonymous_memory():
     chain(moved, "caller", "leaf")
 
 
-def test_stack_that_leads_to_itself():
-    result = sampled("unwind_shapes", "loop")
-    equal(set(result.summary.truncated_by), {"no CFI"}, result.err)
-    check(all(len(s.frames) < 32 for s in result.profile), result.profile.head(2))
+def test_frame_pointer_that_leads_to_itself():
+    """Nor is there CFI; but the instructions lead to the caller."""
+    chain(whole(sampled("unwind_shapes", "loop")), "caller", "asm_loop")
 
 
 def test_stripped():

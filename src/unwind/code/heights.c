@@ -417,6 +417,14 @@ void unwind_heights(const struct unwind_code *c, unwind_heights_row *fn, void *c
 	for (size_t i = 0; i < c->nentries; i++)
 		go(&a, &a.sure, (int64_t)(c->entries[i] - c->base), AT_ENTRY);
 	look_at_all(&a);
+	for (size_t i = 0; i < c->nmaybe; i++) {
+		uint64_t at = c->maybe[i] - c->base;
+
+		if (at < c->n && !a.seen[at]) {
+			go(&a, &a.sure, (int64_t)at, AT_ENTRY);
+			look_at_all(&a);
+		}
+	}
 	look_at_rest(&a);
 	give_rows(&a, fn, ctx);
 	free(a.seen);

@@ -24,6 +24,9 @@ struct unwind_code {
 	/* where functions begin, ascending: entries[i] - base is the place in @code */
 	const uint64_t *entries;
 	size_t nentries;
+	/* the same of those that begin there if nothing else leads there */
+	const uint64_t *maybe;
+	size_t nmaybe;
 	uint64_t base;
 };
 

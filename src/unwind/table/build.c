@@ -62,8 +62,7 @@ struct builder {
 	struct cfi_section section[SECTIONS];	/* the data is ours */
 	int has_fdes[SECTIONS];
 	VEC(struct range) ranges;
-	uint64_t *starts;		/* of functions without CFI, by virtual address */
-	size_t nstarts;
+	struct unwind_starts starts;	/* of functions without CFI */
 	unwind_rows rows;
 	VEC(struct ebp_exotic) exotic;
 	struct hashmap exotics;
@@ -435,8 +434,8 @@ static void make_code(struct builder *b, const struct elf_file *debug)
 		find_gaps(b, b->segments.v[i].offset, b->segments.v[i].vaddr,
 			  b->segments.v[i].filesz, &gaps);
 	part_stretches(&gaps);
-	b->nstarts = unwind_code_starts(b->elf, debug, gaps.v, gaps.n, &b->starts);
-	for (size_t i = 0; i < gaps.n && b->nstarts; i++)
+	b->starts = unwind_code_starts(b->elf, debug, gaps.v, gaps.n);
+	for (size_t i = 0; i < gaps.n && b->starts.n; i++)
 		add_range(b, (struct range){ .start = gaps.v[i].start,
 					     .end = gaps.v[i].end,
 					     .made = MADE_BY_CODE });
@@ -467,15 +466,24 @@ static void take_code_row(void *ctx, size_t at, uint16_t rule, const struct ebp_
 	push_rule(b, b->range->start + at, rule, x);
 }
 
+/* Those of @n addresses at @v that are in the code: *@left. */
+static const uint64_t *part_of(const uint64_t *v, size_t n, const struct unwind_code *c,
+			       size_t *left)
+{
+	size_t from = c->base ? upper_bound(v, n, , c->base - 1) : 0;
+
+	*left = upper_bound(v, n, , c->base + c->n - 1) - from;
+	return v ? v + from : NULL;
+}
+
 static void take_code(struct builder *b)
 {
 	const struct range *r = b->range;
 	struct unwind_code c = { .n = (size_t)(b->limit - r->start), .base = r->start + r->delta };
-	size_t from = c.base ? upper_bound(b->starts, b->nstarts, , c.base - 1) : 0;
 	uint8_t *code = xmalloc(c.n);
 
-	c.entries = b->starts + from;
-	c.nentries = upper_bound(b->starts, b->nstarts, , c.base + c.n - 1) - from;
+	c.entries = part_of(b->starts.v, b->starts.n, &c, &c.nentries);
+	c.maybe = part_of(b->starts.taken, b->starts.ntaken, &c, &c.nmaybe);
 	c.code = code;
 	if (!elf_file_read(b->elf, r->start, code, c.n))
 		unwind_heights(&c, take_code_row, b);
@@ -513,8 +521,7 @@ static void free_parts(struct builder *b)
 	for (int i = 0; i < SECTIONS; i++)
 		drop(b, i);
 	vec_free(&b->ranges);
-	free(b->starts);
-	b->starts = NULL;
+	unwind_starts_free(&b->starts);
 }
 
 static int build(struct builder *b, const struct elf_file *debug, struct unwind_table *out)

@@ -10,12 +10,15 @@
 #include "unwind/code/x86.h"
 
 #define CODE_MAX	(16u << 20)	/* bytes */
-#define SYMBOLS_LEAST	4096		/* bytes of code for which symbols are read */
+#define SYMBOLS_LEAST	512		/* bytes of code for which symbols are read */
+
+typedef VEC(uint64_t) numbers;
 
 struct search {
 	const struct unwind_stretch *stretches;
 	size_t n;
-	VEC(uint64_t) starts;
+	numbers starts;
+	numbers taken;
 	int v8;
 };
 
@@ -26,13 +29,13 @@ static int by_number(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* A function begins at @address, if that is in one of the stretches. */
-static void add(struct search *s, uint64_t address)
+/* Adds @address, if that is in one of the stretches. */
+static void add(const struct search *s, numbers *to, uint64_t address)
 {
 	size_t i = upper_bound(s->stretches, s->n, .start, address);
 
 	if (i && address < s->stretches[i - 1].end)
-		vec_push(&s->starts, address);
+		vec_push(to, address);
 }
 
 static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
@@ -44,7 +47,7 @@ static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 		s->v8 = 1;
 	/* What was moved out of a function (GCC's .cold) begins in the midst of it. */
 	if (ELF64_ST_TYPE(sym->st_info) == STT_FUNC && !strstr(name, ".cold"))
-		add(s, sym->st_value);
+		add(s, &s->starts, sym->st_value);
 }
 
 /* What is called, or has its address taken, in the code at @code, of the stretch @at. */
@@ -59,16 +62,16 @@ static void take_targets(struct search *s, const struct unwind_stretch *at, cons
 			continue;
 		}
 		if (!i.map && i.op == 0xe8)
-			add(s, at->start + k + i.size + (uint64_t)i.imm);
+			add(s, &s->starts, at->start + k + i.size + (uint64_t)i.imm);
 		else if (!i.map && i.op == 0x8d && i.rm == X86_RIP)
-			add(s, at->start + k + i.size + (uint64_t)i.disp);
+			add(s, &s->taken, at->start + k + i.size + (uint64_t)i.disp);
 	}
 }
 
 static void find_starts(struct search *s, const struct elf_file *elf, const struct elf_file *debug,
 		       uint64_t size)
 {
-	add(s, elf_file_entry(elf));
+	add(s, &s->starts, elf_file_entry(elf));
 	if (size >= SYMBOLS_LEAST) {
 		elf_lookup_each(elf, take_symbol, s);
 		if (debug)
@@ -98,20 +101,37 @@ static uint64_t bytes_of(const struct unwind_stretch *stretches, size_t n)
 	return size;
 }
 
-size_t unwind_code_starts(const struct elf_file *elf, const struct elf_file *debug,
-			  const struct unwind_stretch *stretches, size_t n, uint64_t **starts)
+/* Ascending, each once. */
+static void sort(numbers *n)
+{
+	size_t left = 0;
+
+	if (n->n)
+		qsort(n->v, n->n, sizeof(*n->v), by_number);
+	for (size_t i = 0; i < n->n; i++)
+		if (!left || n->v[i] != n->v[left - 1])
+			n->v[left++] = n->v[i];
+	n->n = left;
+}
+
+struct unwind_starts unwind_code_starts(const struct elf_file *elf, const struct elf_file *debug,
+					const struct unwind_stretch *stretches, size_t n)
 {
 	struct search s = { .stretches = stretches, .n = n };
 	uint64_t size = bytes_of(stretches, n);
-	size_t left = 0;
 
 	if (size && size <= CODE_MAX)
 		find_starts(&s, elf, debug, size);
-	if (s.starts.n)
-		qsort(s.starts.v, s.starts.n, sizeof(*s.starts.v), by_number);
-	for (size_t i = 0; i < s.starts.n; i++)
-		if (!left || s.starts.v[i] != s.starts.v[left - 1])
-			s.starts.v[left++] = s.starts.v[i];
-	*starts = s.starts.v;
-	return s.v8 ? 0 : left;
+	if (s.v8)
+		s.starts.n = s.taken.n = 0;
+	sort(&s.starts);
+	sort(&s.taken);
+	return (struct unwind_starts){ s.starts.v, s.starts.n, s.taken.v, s.taken.n };
+}
+
+void unwind_starts_free(struct unwind_starts *s)
+{
+	free(s->v);
+	free(s->taken);
+	*s = (struct unwind_starts){ 0 };
 }

@@ -17,13 +17,23 @@ struct unwind_stretch {
 	uint64_t offset;	/* of the start, in the file */
 };
 
+/* Ascending virtual addresses. */
+struct unwind_starts {
+	uint64_t *v;
+	size_t n;
+	/* what has its address taken: functions, but for labels in the midst of one */
+	uint64_t *taken;
+	size_t ntaken;
+};
+
 /*
  * Where functions begin in @n stretches of @elf, sorted by address and apart from each other: as
- * symbols, of its debug file @debug (NULL: none), too, and the code that calls them say. Returns
- * how many, ascending virtual addresses in a malloc'd *@starts. None where there is too much of it
- * (16 MiB), or where it is V8's, whose frames are the language's (bpf/v8_step.h).
+ * symbols, of its debug file @debug (NULL: none), too, and the code that calls them say. None where
+ * there is too much of it (16 MiB), or where it is V8's, whose frames are the language's
+ * (bpf/v8_step.h).
  */
-size_t unwind_code_starts(const struct elf_file *elf, const struct elf_file *debug,
-			  const struct unwind_stretch *stretches, size_t n, uint64_t **starts);
+struct unwind_starts unwind_code_starts(const struct elf_file *elf, const struct elf_file *debug,
+					const struct unwind_stretch *stretches, size_t n);
+void unwind_starts_free(struct unwind_starts *s);
 
 #endif
