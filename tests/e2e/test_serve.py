@@ -100,9 +100,9 @@ class Watcher:
         self.sequence = update["sequence"]
         self.updates += 1
         profile = update["profile"]
-        names, own = profile["functions"]["name"], varints(update["self"])
+        names, own = profile["functions"]["name"], varints(update["self0"])
         labels = varints(update["label"])
-        equal(sum(own), profile["total"], "an update's own sum")
+        equal(sum(own), profile["types"][0]["total"], "an update's own sum")
         self.total += sum(own)
         self.taken += profile["account"]["taken"]
         self.lost += sum(r["count"] for r in profile["account"]["lost"])

@@ -13,7 +13,7 @@ function emptyRaw({ meta, types, kinds }) {
 		json: {
 			meta: { ...meta, duration: 0 }, account: { taken: 0, kept: 0, truncated: [], lost: [] },
 			types: types.map((type) => ({ ...type, total: 0 })), shown: 0, nodes: 1, kinds, functions: columns,
-			threads: [], texts: [""],
+			threads: [], texts: [""], latencies: [],
 		},
 		tree: new Tree(1, 1, NONE).finish(),
 	};
