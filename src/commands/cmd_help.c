@@ -21,7 +21,7 @@ static const struct cli_option version_rows[] = { CLI_END };
 /* @brief: fits on a terminal of 25 lines. */
 static void overview(int brief)
 {
-	fputs("ebprof shows which code runs, waits and allocates, with complete call stacks.\n\n"
+	fputs("ebprof shows which code runs, waits and allocates, with complete call stacks.\n"
 	      "Usage: sudo ebprof COMMAND [OPTION]...      recording needs root or capabilities: "
 	      "ebprof doctor\n"
 	      "       sudo ebprof [TARGET] [OPTION]...     without a command: record\n\n",

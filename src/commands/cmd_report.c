@@ -68,7 +68,7 @@ static const struct cli_option rows[] = {
 			      0),
 	RESULT_OPTIONS_FORCE(AT(results), 0),
 	{ 0, 0, "serve", NULL, cli_flag, AT(serve),
-	  "show it as a flame graph page in browsers of this machine, until Ctrl-C", CLI_BRIEF },
+	  "show it in browsers of this machine, until Ctrl-C", CLI_BRIEF },
 	SERVING_OPTIONS(AT(server), 0),
 	{ 0, 0, "stdio", NULL, cli_flag, AT(plain), "print a table, even on a terminal", 0 },
 	{ 0, 0, "plain", NULL, cli_flag, AT(plain), "the same", 0 },

@@ -72,9 +72,12 @@ def by_us(path, values="samples"):
 
 
 def matches(theirs, ours):
-    """The same frames; of a stack that was copied also those up to where perf has given up, and we have not."""
+    """
+    The same frames; of a stack that was copied also those up to where perf has given up, and we have not. What nothing is
+    mapped at (as execve leaves it) perf leaves out.
+    """
     n = len(theirs) - 1
-    whole = len(ours) == len(theirs) or (ours[1] == "_start" and len(ours) > len(theirs))
+    whole = len(ours) == len(theirs) or (ours[1] in ("_start", "[unknown]") and len(ours) > len(theirs))
     return whole and theirs[0] == ours[0] and all(t is None or t == o for t, o in zip(theirs[1:], ours[len(ours) - n:]))
 
 
