@@ -230,7 +230,7 @@ import java.util.*;
 import java.util.stream.*;
 public class Main {
     static volatile long sink;
-    static long weigh(long x) { long s = x; for (int i = 0; i < 50; i++) s = s * 31 + (s >>> 7); return s; }
+    static long weigh(long x) { long s = x; for (int i = 0; i < 500; i++) s = s * 31 + (s >>> 7); return s; }
     static long streams() {
         return LongStream.range(0, 2000).filter(x -> x % 3 != 0).map(x -> weigh(x)).boxed()
             .collect(Collectors.groupingBy(x -> x & 7, TreeMap::new, Collectors.summingLong(x -> x))).get(1L);

@@ -206,7 +206,7 @@ def test_eight_threads():
 # A process that listens and forks workers, which take their requests from one socket, and are replaced after some.
 PREFORK = """
 import os, socket, time
-def handle(request): return sum(range(100000 + request[0]))
+def handle(request): return sum(range(400000 + request[0]))
 def serve(listener):
     for _ in range(40):
         try: connection, _ = listener.accept()

@@ -125,7 +125,8 @@ def test_budget_of_many_places():
     if r.code == 1:
         skip("no real-time priority")
     m = re.search(r"left the CPU (\d+) times, stacks were taken (\d+) times", r.ok().err)
-    check(int(m[1]) >= 36000 and 4 <= int(m[2]) <= 0.25 * int(m[1]), m[0])
+    # Where timers are set slowly, many of the 40,000 short sleeps are over before the thread left the CPU.
+    check(int(m[1]) >= 20000 and 4 <= int(m[2]) <= 0.25 * int(m[1]), m[0])
 
 
 def test_full_ring():
