@@ -62,6 +62,7 @@ enum ebp_language {
 	EBP_LANGUAGE_RUBY,
 	EBP_LANGUAGE_PHP,
 	EBP_LANGUAGE_PERL,
+	EBP_LANGUAGE_LUA,
 	/* From here on: frames are machine frames, and stand among those of machine code. */
 	EBP_LANGUAGE_MACHINE = 16,
 	EBP_LANGUAGE_V8,	/* JavaScript */

@@ -13,11 +13,13 @@
 #include "bpf/frame.h"
 
 #define EBP_LAYOUTS_MAX	  64	/* builds of runtimes at one time */
-#define EBP_LAYOUT_WORDS  63
+#define EBP_LAYOUT_WORDS  62
 
 struct ebp_layout {
 	__u32 language;			/* enum ebp_language */
-	__u32 reserved;
+	/* of a language whose frames are found from that of its loop: where its code is, else 0 */
+	__u32 loop_bytes;
+	__u64 loop;
 	__u64 words[EBP_LAYOUT_WORDS];	/* the language's own structure, as struct ebp_python */
 };
 _Static_assert(sizeof(struct ebp_layout) == 512, "wire");

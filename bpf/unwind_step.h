@@ -69,6 +69,12 @@ struct unwind_state {
 	__u32 lang, machine;
 	__u64 lang_bias, machine_bias;
 	__u32 asked;			/* the language has looked: the frame is none of its own */
+	/*
+	 * Code of a language [@loop, @loop + @loop_bytes), and the stack pointer of its innermost
+	 * frame; 0: none was met.
+	 */
+	__u64 loop, loop_sp;
+	__u32 loop_bytes;
 	/* some were: then zeros end no stack, because the threads of such runtimes begin in libc */
 	__u32 made;
 	/* What was found: */
@@ -429,6 +435,8 @@ static __always_inline int unwind_one(struct unwind_env *env, struct unwind_stat
 	 * look-up, but not its code.
 	 */
 	early = !s->exact & (rule == (EBP_RULE_SPECIAL | EBP_RULE_SIGNAL));
+	if (at - s->loop < s->loop_bytes && !s->loop_sp)
+		s->loop_sp = s->sp;
 	take_frame(s, native_frame(s, at + early));
 	if (rule < 0)
 		return STEP_DONE(EBP_NO_TABLE);

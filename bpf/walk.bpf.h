@@ -10,6 +10,7 @@
 
 #include "bpf/hotspot.bpf.h"
 #include "bpf/lang.bpf.h"
+#include "bpf/lua.bpf.h"
 #include "bpf/perl.bpf.h"
 #include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
@@ -117,20 +118,37 @@ __noinline int unwind_frames(__u32 mask)
 	return STEP_DONE(EBP_DEPTH);
 }
 
+/* Where the code is whose frame leads to the language's: unwinding takes down where it is. */
+static __always_inline void find_loop(struct unwind_state *s)
+{
+	__u32 at = s->lang - 1;
+	const struct ebp_layout *o = s->lang ? bpf_map_lookup_elem(&layouts, &at) : NULL;
+
+	s->loop = o ? s->lang_bias + o->loop : 0;
+	s->loop_bytes = o ? o->loop_bytes : 0;
+	s->loop_sp = 0;
+}
+
 /* Unwinds from s->regs; returns how it ended. */
 static __always_inline __u32 unwind_user(struct unwind_state *s, __u64 start)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	const struct ebp_space *space = bpf_map_lookup_elem(&spaces, &tgid);
+	__u32 result;
 
 	if (space && space->start && space->start != start)
 		space = NULL;
 	unwind_reset(s, space);
+	find_loop(s);
 	if (!space) {
 		take_frame(s, s->pc);
 		return EBP_NO_PROCESS;
 	}
-	return unwind_frames(EBP_FRAMES_MAX) - 1;
+	result = unwind_frames(EBP_FRAMES_MAX) - 1;
+	/* What was not unwound may have it near the leaf. */
+	if (s->loop_bytes && !s->loop_sp && result != EBP_COMPLETE)
+		s->loop_sp = s->regs.r[REG_SP];
+	return result;
 }
 
 /* --- Frames of a list. --------------------------------------------------------- */
@@ -162,6 +180,9 @@ __noinline int list_some(__u32 frame, __u32 language)
 	case EBP_LANGUAGE_PERL:
 		LIST_SOME(perl, frame);
 		return LANG_ON;
+	case EBP_LANGUAGE_LUA:
+		LIST_SOME(lua, frame);
+		return LANG_ON;
 	default:
 		return LANG_END;
 	}
@@ -178,6 +199,8 @@ static __always_inline int list_start(__u32 language)
 		return php_start(0);
 	case EBP_LANGUAGE_PERL:
 		return perl_start(0);
+	case EBP_LANGUAGE_LUA:
+		return lua_start(0);
 	default:
 		return -1;
 	}

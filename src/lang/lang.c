@@ -12,6 +12,7 @@ const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_RUBY] = &lang_ruby,
 	[EBP_LANGUAGE_PHP] = &lang_php,
 	[EBP_LANGUAGE_PERL] = &lang_perl,
+	[EBP_LANGUAGE_LUA] = &lang_lua,
 	[EBP_LANGUAGE_V8] = &lang_v8,
 	[EBP_LANGUAGE_HOTSPOT] = &lang_hotspot,
 };

@@ -27,6 +27,8 @@ const struct frame_kind_row frame_kinds[FRAME_KINDS] = {
 			.inlined = FRAME_PHP, .saved = FRAME_PHP },
 	[FRAME_PERL] = { "perl", "_[l]", "", "Perl", FRAME_PROGRAM, FAMILY_SCRIPT,
 			 .inlined = FRAME_PERL, .saved = FRAME_PERL },
+	[FRAME_LUA] = { "lua", "_[u]", "", "Lua", FRAME_PROGRAM, FAMILY_SCRIPT,
+			.inlined = FRAME_LUA, .saved = FRAME_LUA },
 };
 
 const char *const frame_families[FAMILIES] = {

@@ -27,6 +27,7 @@ enum frame_kind {
 	FRAME_RUBY,	/* a Ruby method, block or file, or a method in C */
 	FRAME_PHP,	/* a PHP function, or a file's own code */
 	FRAME_PERL,	/* a sub or an eval of Perl, or a file's own code */
+	FRAME_LUA,	/* a function of Lua, or one in C that it called */
 	FRAME_KINDS,
 };
 

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: MIT
+"""
+Frames of Lua, by every lua5.x that is here, and those that EBPROF_LUAS lists (paths, by ":"): whole stacks to the program,
+shares, lines, and native frames between them. Each program says what it is to be: by names of the test's own, and by Lua's own
+debug.getinfo() at the place where it stays.
+"""
+import os
+import re
+import subprocess
+
+from harness import Fixture, Profile, calls, calls_by_line, check, directory, needs, run, skip, wait_burned, wait_for
+
+MAIN = "<script.lua>"
+SPIN = """
+function spin(n) local s = 0 for i = 1, n do s = s + i end return s end
+"""
+
+
+def luas(few=False):
+    """Paths; @few: one whose calls are an array, and one whose are a list."""
+    paths = [f"/usr/bin/lua5.{minor}" for minor in range(1, 5)] + [p for p in os.environ.get("EBPROF_LUAS", "").split(":") if p]
+    found = [p for p in paths if os.path.exists(p)]
+    if not found:
+        skip("no lua5.1 to lua5.4 is installed")
+    return [found[0], found[-1]] if few else found
+
+
+def sampled(lua, program, *options, rate=999, seconds=1, burned=0.1):
+    """The profile of @program, which prints "ready" and runs until it is killed, and what it said before."""
+    with directory() as d:
+        script = os.path.join(d, "script.lua")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write('io.stdout:setvbuf("no") ' + program)
+        with Fixture("lua", script, path=lua, until="ready") as f:
+            if burned:
+                wait_burned(f.pid, burned)
+            result = run("-p", f.pid, "-F", rate, "-d", seconds, "-f", "folded", *options).ok()
+            result.said = f.lines
+    return result
+
+
+def whole(lua, profile):
+    """Complete stacks, which all lead to the program."""
+    profile = profile.where(lambda s: not s.cut)
+    check(profile.count() > 20, lua, profile.head())
+    rootless = profile.where(lambda s: MAIN not in s.frames)
+    check(rootless.count() <= max(1, 0.001 * profile.count()), lua, "without the program:", rootless.head())
+    return profile
+
+
+def near(got, expected, n):
+    return abs(got - expected) < 0.03 + 3 * (expected * (1 - expected) / n) ** 0.5
+
+
+# Its calls take a small part of the time between two samples: a round of about as long would be sampled at one place.
+TREE = SPIN + """
+local Thing = {}
+function one() return (spin(2000)) end
+function Thing:method() local x = spin(4000) return x end
+function Thing.field() local x = spin(6000) return x end
+local resume = coroutine.wrap(function() while true do spin(8000) coroutine.yield() end end)
+function main()
+    print("ready")
+    while true do one() Thing:method() Thing.field() resume() end
+end
+main()
+"""
+
+
+def test_tree():
+    for lua in luas():
+        profile = whole(lua, sampled(lua, TREE).profile)
+        n = profile.count()
+        for name, expected in (("one", 0.1), ("method", 0.2), ("field", 0.3), ("resume", 0.4)):
+            got = profile.count(lambda s, name=name: name in s.frames) / n
+            check(near(got, expected, n), lua, name, got, expected, n)
+        for s in profile.where(lambda s: "spin" in s.frames):
+            check(calls(s, MAIN, "main", "spin"), lua, s)
+        coroutine = profile.where(lambda s: "resume" in s.frames and "spin" in s.frames)
+        check(all(re.search(r"\|main\|resume\|.*\|lua_resume\|.*\|function <.*script\.lua:\d+>\|spin\|?", "|".join(s.frames) + "|")
+                  for s in coroutine), lua, coroutine.head(3))
+
+
+# What Lua says of its stack at the place where it stays, the innermost first; no name and C: it was called by C.
+TRACE = """
+function say(level)
+    local told = {}
+    while true do
+        local i = debug.getinfo(level, "nSl")
+        if not i then break end
+        level = level + 1
+        local name = i.name ~= "" and i.name or nil
+        if i.what == "main" then name = "<script.lua>" elseif not name and i.what ~= "C" and i.what ~= "tail" then
+            name = "function <" .. i.short_src .. ":" .. i.linedefined .. ">"
+        end
+        if name then told[#told + 1] = name end
+    end
+    print(table.concat(told, "|"))
+    print("ready")
+end
+function stay() while true do for i = 1, 1000 do end end end
+"""
+
+
+def trace(program, between=None):
+    """Where the program stays, the frames are those that Lua itself says; @between: some of them, and C's there."""
+    for lua in luas():
+        result = sampled(lua, TRACE + program, "--annotate", seconds=0.5)
+        told = " ".join(result.said[-2]).split("|")[::-1] + ["stay"]
+        profile = result.profile.where(lambda s: not s.cut)
+        check(profile.count() > 20, lua, result.err)
+        own = [[re.sub(r"_\[u\]$", "", f) for f in s.frames if f.endswith("_[u]")] for s in profile]
+        wrong = [frames for frames in own if frames != told]
+        check(len(wrong) <= 1, lua, "told:", told, "seen:", wrong[:2])
+        if between:
+            bare = ["|".join(s.frames).replace("_[u]", "") for s in profile]
+            check(all(re.search(between, frames) for frames in bare), lua, between, bare[:2])
+
+
+def test_trace_calls():
+    """Each way to call a function, by what it was fetched from."""
+    trace("""
+local Class = { inner = {} }
+local up = {}
+local function recursive(n) if n > 0 then local x = recursive(n - 1) return x end local y = Class.entry() return y end
+function Class:method() local x = recursive(20) return x end
+function Class.entry() say(2) stay() return 1 end
+function Class.inner.deep() local o = setmetatable({}, { __index = Class }) local x = o:method() return x end
+local key = "some"
+up[key] = function() local x = Class.inner.deep() return x end
+up[3] = function() local x = up[key]() return x end
+local function chosen() local x = up[3]() return x end
+function global() local f = chosen local x = (key and f or global)() return x end
+local function many() local a, b = 1, (function() local x = global() return x end)() return b end
+local function tail() return many() end
+local x = tail()
+""")
+
+
+def test_trace_callbacks():
+    """C that calls back: there are several runs of the interpreter."""
+    trace("""
+local function compared() local x = ("x"):gsub("x", function() say(2) stay() return "y" end) return x end
+local function sorted() table.sort({ 3, 2, 1 }, function(a, b) compared() return false end) end
+function guarded() local ok = pcall(sorted) return ok end
+local M = {}
+M.__index = function(t, k) local x = guarded() return x end
+M.__add = function(a, b) local x = a.missing return x end
+local function added() local x = setmetatable({}, M) + 1 return x end
+local function iterate() for k in function() local x = added() return x end do end end
+xpcall(function() iterate() end, print)
+""", between=r"\|sort\|.*\|function <.*>\|.*\|gsub\|")
+
+
+def test_trace_coroutines():
+    """Within one another; how each was resumed is a frame of C's."""
+    program = """
+function stay() print("ready") while true do for i = 1, 1000 do end end end
+local function innermost() stay() end
+local function middle()
+    local co = coroutine.create(function() coroutine.yield() innermost() end)
+    coroutine.resume(co)
+    coroutine.resume(co)
+end
+local outer = coroutine.wrap(function() middle() end)
+function start() outer() end
+start()
+"""
+    for lua in luas(few=True):
+        profile = whole(lua, sampled(lua, program).profile)
+        order = r"<script.lua>\|start\|outer\|.*lua_resume\|.*\|function <.*:9>\|middle\|resume\|.*lua_resume\|.*\|function <.*:5>\|innermost\|stay"
+        wrong = profile.where(lambda s, order=order: not re.search(order, "|".join(s.frames)))
+        check(wrong.count() <= 1, lua, order, wrong.head(2))
+
+
+CHILD = SPIN + """
+function child() local till = os.clock() + 0.02 while os.clock() < till do spin(500) end end
+"""
+
+
+def test_executed_children():
+    """Programs that begin and end while they are sampled."""
+    for lua in luas(few=True):
+        with directory() as d:
+            script = os.path.join(d, "script.lua")
+            with open(script, "w", encoding="utf-8") as f:
+                f.write(CHILD + "child()")
+            result = run("-F", 999, "-f", "folded", "--", "sh", "-c", f'for i in 1 2 3 4 5 6 7 8 9 10; do "{lua}" "{script}"; done').ok()
+        profile = result.profile.where(lambda s: not s.cut)
+        inside = profile.where(lambda s: calls(s, MAIN, "child", "spin"))
+        check(inside.count() > 10, lua, profile.head(3))
+        spinning = profile.where(lambda s: "spin" in s.frames)
+        check(spinning.count(lambda s: not calls(s, MAIN, "child", "spin")) == 0, lua, spinning.head(3))
+
+
+def test_waits():
+    """Which function waits, and which has the time on the CPU."""
+    program = """
+function rest() local f = io.popen("sleep 0.01") f:read("*a") f:close() end
+function work() for i = 1, 300000 do end end
+print("ready")
+while true do rest() work() end
+"""
+    for lua, option in zip(luas(few=True), ("--off-cpu", "--wall")):
+        profile = Profile.read(sampled(lua, program, option, burned=0).out)
+        waiting = profile.where(lambda s: s.any(r"^\[blocked\]$") and MAIN in s.frames)
+        check(waiting.count() > 0, lua, option, profile.head())
+        check(waiting.count(lambda s: "rest" in s.frames) > 0.95 * waiting.count(), lua, option, waiting.head())
+        if option == "--wall":
+            check(profile.count(lambda s: "work" in s.frames) > 0, lua, profile.head())
+
+
+def test_lines():
+    """Of calls; the fourth line is far from the one before, as 5.4 writes it apart."""
+    program = (SPIN.strip() + "\n"
+               "function work()\n"
+               "    while true do\n"
+               "        spin(1000)\n" + "\n" * 300 +
+               "        spin(\n"
+               "            3000)\n"
+               "    end\n"
+               "end\n"
+               'print("ready")\n'
+               "work()\n")
+    for lua in luas(few=True):
+        lines = calls_by_line(sampled(lua, program, "-f", "callgrind").out, "work")
+        total = sum(lines.values())
+        check(sum(lines.get(i, 0) for i in (4, 305, 306)) > 0.98 * total - 1, lua, lines)
+        check(near(1 - lines.get(4, 0) / total, 0.75, total), lua, lines)
+
+
+def test_code_that_is_made_again_and_again():
+    """A function in the memory of one that is gone has its own name."""
+    program = SPIN + """
+print("ready")
+local load = loadstring or load
+local k = 0
+while true do
+    load("function made_" .. k .. "() local x = spin(3000) return x end made_" .. k .. "()")()
+    _G["made_" .. k] = nil
+    collectgarbage()
+    k = (k + 1) % 7
+end
+"""
+    for lua in luas(few=True):
+        profile = whole(lua, sampled(lua, program).profile)
+        made = {i: profile.count(lambda s, i=i: f"made_{i}" in s.frames) for i in range(7)}
+        total = sum(made.values())
+        check(total > 0.5 * profile.count(), lua, made, profile.head())
+        for i, n in made.items():
+            check(near(n / total, 1 / 7, total), lua, i, made)
+
+
+def test_luajit_is_said():
+    """Its frames stay its own, and there is a line of it."""
+    with Fixture("luajit", "-e", 'io.stdout:setvbuf("no") print("ready") while true do for i = 1, 1000 do end end',
+                 path=needs("luajit"), until="ready") as f:
+        result = run("-p", f.pid, "-F", 499, "-d", 0.5, "-f", "folded").ok()
+    check(re.search(r"functions of Lua are not shown: .*: LuaJIT", result.err), result.err)
+
+
+def test_redis():
+    """EVAL: a script within a server that has a Lua of its own."""
+    server, client = needs("redis-server"), needs("redis-cli")
+    script = "local function spin(n) local s = 0 for i = 1, n do s = s + i end return s end " \
+        "local function twice() local x = spin(1000000) return x end " \
+        "for i = 1, 100000 do twice() redis.call('SET', KEYS[1], i) end"
+    with directory() as d:
+        socket = os.path.join(d, "socket")
+        with Fixture("redis", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", d, path=server, until="") as f:
+            wait_for(lambda: os.path.exists(socket), "redis's socket")
+            ask = subprocess.Popen([client, "-s", socket, "EVAL", script, "1", "key"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                wait_burned(f.pid, 0.2)
+                result = run("-p", f.pid, "-F", 999, "-d", 1, "-f", "folded").ok()
+            finally:
+                ask.kill()
+                ask.wait()
+    profile = result.profile.where(lambda s: s.any("^evalGenericCommand$") and not s.cut)
+    check(profile.count() > 50, result.profile.head(), result.err)
+    inside = profile.where(lambda s: re.search(r"<user_script>\|twice\|spin", "|".join(s.frames)))
+    check(inside.count() > 0.9 * profile.count(), profile.head(3))
