@@ -15,10 +15,6 @@
 #define LUA_LOCALS	200	/* of a function, that are looked through */
 #define LUA_IS_STRING	4u	/* a type */
 
-#ifndef barrier_var
-#define barrier_var(x)	((void)(x))
-#endif
-
 struct lua_naming {
 	__u64 name;		/* address of a string's object; 0: none */
 	__u32 kind;		/* enum ebp_lua_name */

@@ -20,6 +20,10 @@
 
 #include "bpf/lua.h"
 
+#ifndef barrier_var
+#define barrier_var(x) ((void)(x))
+#endif
+
 #define LUA_THREADS	8	/* coroutines that run within one another */
 #define LUA_SEARCHED	4	/* chunks of the stack that are looked through */
 #define LUA_CHUNK	32	/* words of one */
@@ -193,16 +197,19 @@ static __always_inline int lua_has_thread(const struct lua_state *s, __u64 threa
 static __always_inline int lua_add_resumed(struct lua_env *env, struct lua_state *s,
 					   const struct ebp_lua *o)
 {
-	__u64 next = lua_resumed(env, s, o, s->threads[(s->left - 1) & (LUA_THREADS - 1)]);
+	__u32 left = s->left;
+	__u64 next = lua_resumed(env, s, o, s->threads[(left - 1) & (LUA_THREADS - 1)]);
 
 	if (!next || lua_has_thread(s, next))
 		return 0;
-	if (s->left >= LUA_THREADS) {
+	if (left >= LUA_THREADS) {
 		s->whole = 0;
 		return 0;
 	}
-	s->threads[s->left & (LUA_THREADS - 1)] = next;
-	s->left++;
+	/* The mask has to stay: not every verifier knows by the comparison what a copy of it is. */
+	barrier_var(left);
+	s->threads[left & (LUA_THREADS - 1)] = next;
+	s->left = left + 1;
 	return 1;
 }
 
