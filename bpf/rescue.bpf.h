@@ -14,7 +14,7 @@
 /* psABI x86-64, 3.2.2; also where a register still is that an epilogue has just popped */
 #define RED_ZONE 128
 #define STACK_SHORT 16384	/* bytes that are sent where the ring buffer is half full */
-#define PAGES_MISSING 4		/* at the stack's end, that are not there yet */
+#define PAGES_MISSING 4		/* in a row, that are not there yet */
 /* bytes above what the kernel pushed first: more than code at the root looks at */
 #define ROOT_ROOM 256
 
@@ -76,44 +76,54 @@ static __always_inline __u32 stack_limit(__u64 sp)
 }
 
 /*
- * Copies a page more of the stack, at most @limit bytes in all, into the scratch of this CPU, which
- * knows where that is; 1: there is no more. Pages of a frame that has just been made are not there
- * yet: the copy begins behind them. The verifier looks at this once, and not at each page with all
- * that those before may have led to.
+ * Copies the page of the stack that is @done bytes from its beginning, of at most @limit in all,
+ * into the scratch of this CPU, which knows where it begins and ends; returns what is done then,
+ * @limit where there is no more. Pages of a frame that has just been made are not there yet: the
+ * copy begins behind them, and passes over those in it. The verifier looks at this once, and not at
+ * each page with all that those before may have led to.
  */
-__noinline int copy_page(__u32 limit)
+__noinline int copy_page(__u32 done, __u32 limit)
 {
 	struct ebp_rescue *r = rescue_room();
-	__u32 done = r ? r->head.n : limit, size;
+	__u32 size;
 	__u64 from;
 
 	if (!r || done >= limit)
-		return 1;
+		return limit;
 	from = r->sp + done;
 	size = PAGE - (from & (PAGE - 1));
+	/* Where it fails it writes zeros. */
 	if (!bpf_probe_read_user((void *)r->stack + (done & (EBP_STACK_COPY - 1)), size,
-				 (void *)from))
+				 (void *)from)) {
 		r->head.n = done + size;
-	else if (!done)
+		return done + size;
+	}
+	if (!r->head.n) {
 		r->sp += size;
-	else
-		return 1;
-	return 0;
+		return 0;
+	}
+	if (done + size - r->head.n > PAGES_MISSING * PAGE)
+		return limit;
+	r->holes |= 1u << (((r->sp & (PAGE - 1)) + done) / PAGE & 31);
+	return done + size;
 }
 
 /* Copies the stack from @sp on, as far as it can be read; returns how many bytes. */
 __noinline int copy_stack(__u64 sp)
 {
-	__u32 limit = stack_limit(sp);
+	__u32 limit = stack_limit(sp), done = 0;
 	struct ebp_rescue *r = rescue_room();
 
 	if (!r)
 		return 0;
 	r->sp = sp;
 	r->head.n = 0;
-	for (__u32 i = 0; i <= EBP_STACK_COPY / PAGE + PAGES_MISSING; i++)
-		if (copy_page(limit))
+	r->holes = 0;
+	for (__u32 i = 0; i <= EBP_STACK_COPY / PAGE + PAGES_MISSING; i++) {
+		done = copy_page(done, limit);
+		if (done >= limit)
 			break;
+	}
 	return r->head.n < limit ? r->head.n & ~7u : limit;
 }
 

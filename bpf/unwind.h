@@ -217,7 +217,11 @@ struct ebp_rescue {
 	/* id of an EBP_LANG_STACK; 0: no interpreter ran */
 	__u64 lang_id;
 	__u32 cpu;
-	__u32 reserved;
+	/*
+	 * Bit N: the Nth page from that of @sp on was not in memory, as those in a large frame that
+	 * nothing has touched yet; its bytes here say nothing.
+	 */
+	__u32 holes;
 	struct ebp_stop stop;
 	__u64 sp;		/* address of the first byte of stack */
 	/*

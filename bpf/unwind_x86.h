@@ -96,6 +96,15 @@ static __always_inline __u64 words_of_trampoline(__u64 head, __u64 tail, __u32 e
 }
 
 /*
+ * `test %rax, %rax; jl ...; je ...; ret`: what glibc's clone() and clone3() return from the system
+ * call to, where they have no CFI, because a thread that was just born has no caller.
+ */
+static __always_inline int is_after_clone(__u64 head)
+{
+	return (head & 0xff00ff00ffffffffull) == 0xc30074007cc08548ull;
+}
+
+/*
  * Code without CFI. A leaf's bytes tell whether its frame exists yet, those that a call returns to
  * whether it is about to go; else the frame pointer. Gives the rule to go on with, or negative:
  * STEP_DONE's, negated.
@@ -107,6 +116,8 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 
 	if (!env_read(env, code, sizeof(code), s->pc) && is_sigreturn(code[0], code[1]))
 		return EBP_RULE_SPECIAL | EBP_RULE_SIGNAL;
+	if (s->exact && is_after_clone(code[0]))
+		return s->regs.r[0] ? 1 : -STEP_DONE(EBP_COMPLETE);
 	words = words_of_trampoline(code[0], code[1], s->exact);
 	if (words)
 		return words;

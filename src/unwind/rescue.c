@@ -168,6 +168,14 @@ static int read_above(struct target *t, uint64_t address, char *dst, size_t size
 	return 0;
 }
 
+/* Whether the page of @address, which lies in what was sent, was not there. */
+static int is_hole(const struct ebp_rescue *sample, uint64_t address)
+{
+	uint64_t page = address / PAGE - sample->sp / PAGE;
+
+	return page < 32 && sample->holes >> page & 1;
+}
+
 static int read_target(void *ctx, uint64_t address, void *dst, size_t size)
 {
 	struct target *t = ctx;
@@ -176,6 +184,8 @@ static int read_target(void *ctx, uint64_t address, void *dst, size_t size)
 	if (from >= n)
 		return find_row(t, address) ? read_code(t, address, dst, size)
 					    : read_above(t, address, dst, size);
+	if (is_hole(t->sample, address) || is_hole(t->sample, address + size - 1))
+		return -EFAULT;
 	if (size > n - from) {
 		if (read_above(t, t->sample->sp + n, (char *)dst + (n - from), size - (n - from)))
 			return -EFAULT;

@@ -112,6 +112,11 @@ def test_rescue_of_a_stack_that_has_just_grown():
     shape("fresh", "caller", "asm_fresh", "asm_grows")
 
 
+def test_rescue_of_a_frame_that_is_not_touched_yet():
+    """Pages within a large frame are not there; the callers above them are."""
+    shape("hollow", "caller", "asm_hollow", "asm_writes")
+
+
 def test_rescue_in_an_epilogue():
     """Until the leaf returns, its CFI says that registers are below the stack pointer, though they are back already."""
     shape("popped", "caller", "asm_ends", "asm_pops")

@@ -113,6 +113,13 @@ def test_python():
     check(all(s.cut or s.any("^Py_(BytesMain|RunMain)$") for s in loop), loop.head())
 
 
+def test_threads_just_born():
+    """Where the system call that made them returns to there is no CFI; whose first moment that is has no caller."""
+    profile = command(sys.executable, "-c", "import threading\nwhile True:\n t = threading.Thread(target=int); t.start(); t.join()")
+    born = profile.where(lambda s: len(s.frames) == 1 and s.frames[0] in ("clone", "__clone", "clone3", "__clone3"))
+    check(born.count() > 0, profile.where(lambda s: s.any("clone")).head())
+
+
 def pythons(least):
     """Paths of the interpreters 3.@least and later that are in PATH, or where pyenv puts them."""
     found = []

@@ -159,6 +159,25 @@ TEST(waits_for_tables_then_finishes)
 	fake_end(&f);
 }
 
+/* What a page that was not in memory has here is no stack. */
+TEST(reads_nothing_from_holes)
+{
+	static struct unwind_result r;
+	struct fake f;
+
+	fake_begin(&f, 64u << 20);
+	plain();
+	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
+	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	sent->holes = ~1u << 16;
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	check_frames(&f, &r);
+	sent->holes = ~0u;
+	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK(r.result == EBP_UNREADABLE && r.n == 1);
+	fake_end(&f);
+}
+
 /* From where the kernel came to: nothing but that place and what is above it is looked at. */
 TEST(goes_on_where_the_kernel_stopped)
 {
@@ -466,6 +485,7 @@ int main(void)
 {
 #ifdef __x86_64__
 	RUN(waits_for_tables_then_finishes);
+	RUN(reads_nothing_from_holes);
 	RUN(goes_on_where_the_kernel_stopped);
 	RUN(applies_all_of_the_cfi);
 	RUN(goes_on_by_frame_pointer);
