@@ -234,7 +234,7 @@ def test_cpp():
 
 # --- Storms. ---
 
-def storm(mode, *leaf, cut=0.01):
+def storm(mode, *leaf, cut=0.01, least=200):
     path = fixture_path("unwind_events")
     with directory() as d:
         out = os.path.join(d, "out.folded")
@@ -243,7 +243,7 @@ def storm(mode, *leaf, cut=0.01):
             r.out = f.read()
     profile = whole(r, cut, least=500)
     rooted(profile)
-    leads_to(profile, *leaf, least=200)
+    leads_to(profile, *leaf, least=least)
 
 
 def test_storm_of_forks():
@@ -252,7 +252,8 @@ def test_storm_of_forks():
 
 
 def test_storm_of_execs():
-    storm("execs", "brief_outer", "brief_inner")
+    """Where the kernel is slow the most of the time goes to execve() and the dynamic linker."""
+    storm("execs", "brief_outer", "brief_inner", least=50)
 
 
 def test_from_the_first_instruction():
