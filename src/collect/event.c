@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/near.h"
 #include "base/xalloc.h"
+#include "collect/pmu.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -330,6 +331,17 @@ static int apply_modifiers(const char *mods, struct event *out, struct error *e)
 	return 0;
 }
 
+/* PMU/TERM,TERM/, with modifiers behind it, or behind a colon there. */
+static int parse_pmu(const char *name, struct event *out, struct error *e)
+{
+	const char *rest;
+	int err = pmu_parse(name, PMU_DEVICES, out, &rest, e);
+
+	if (err || !*rest)
+		return err;
+	return apply_modifiers(rest + (*rest == ':'), out, e);
+}
+
 int event_parse(const char *name, const char *tracefs, struct event *out, struct error *e)
 {
 	char words[sizeof(out->name)], *part[3] = { words }, *mods;
@@ -341,6 +353,8 @@ int event_parse(const char *name, const char *tracefs, struct event *out, struct
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "an event's name has 1 to %zu characters, not %zu",
 				 sizeof(words) - 1, len);
+	if (strchr(name, '/'))
+		return parse_pmu(name, out, e);
 	memcpy(words, name, len + 1);
 	while (n < COUNT(part) && (part[n] = strchr(part[n - 1], ':')))
 		*part[n++]++ = '\0';
@@ -465,6 +479,8 @@ struct perf_event_attr event_attr(const struct event *ev, uint64_t frequency, ui
 		.size = sizeof(attr),
 		.type = ev->type,
 		.config = ev->config,
+		.config1 = ev->config1,
+		.config2 = ev->config2,
 		.exclude_user = ev->exclude_user,
 		.exclude_kernel = ev->exclude_kernel,
 		.precise_ip = ev->precise & 3,
@@ -475,6 +491,8 @@ struct perf_event_attr event_attr(const struct event *ev, uint64_t frequency, ui
 	/* A tracepoint has no rate of its own: the program on it counts its hits. */
 	if (ev->type == PERF_TYPE_TRACEPOINT) {
 		attr.sample_period = 1;
+	} else if (ev->period) {
+		attr.sample_period = ev->period;
 	} else if (frequency) {
 		attr.freq = 1;
 		attr.sample_freq = frequency;

@@ -4,9 +4,9 @@
  *
  * Known: hardware, software and cache events with perf's aliases
  * ("branches" for branch-instructions, "faults" for page-faults, "cs" for context-switches,
- * "L1-dcache-load-misses", ...), raw "rHEX", and tracepoints "group:name";
- * modifiers after a colon: u k (only that side), p pp ppp (precise), as in
- * "cycles:u" or "sched:sched_switch:k".
+ * "L1-dcache-load-misses", ...), raw "rHEX", those of a PMU "PMU/TERM=VALUE,.../" (pmu.h), and
+ * tracepoints "group:name"; modifiers after a colon: u k (only that side), p pp ppp (precise), as
+ * in "cycles:u" or "sched:sched_switch:k".
  */
 #ifndef EBPROF_EVENT_H
 #define EBPROF_EVENT_H
@@ -24,6 +24,13 @@ struct event {
 	int exclude_user, exclude_kernel, precise;
 	/* the config of a second event that is counted as this one; 0: none */
 	uint64_t also;
+	/* Of a PMU's events: whose, what else the user said, and what is read beside them. */
+	char pmu[64];			/* "": it is not one of them */
+	uint64_t config1, config2;
+	uint64_t period;		/* 0: as for all events */
+	double scale;			/* a count is so many of @unit; 0: 1 */
+	char unit[16];
+	int uncore;			/* counts for all CPUs of a socket, on one of them */
 };
 
 /*

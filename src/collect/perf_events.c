@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/vec.h"
+#include "collect/pmu.h"
 #include "collect/uprobe.h"
 
 struct per_cpu {
@@ -36,6 +37,27 @@ int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+int perf_event_absent(const struct event *ev)
+{
+	struct perf_event_attr attr = event_attr(ev, 0, *ev->pmu ? 0 : 1000000, 1);
+	int *cpus, fd;
+	size_t n;
+
+	if (event_is_software(ev))
+		return 0;
+	attr.disabled = 1;
+	/* A PMU that counts user and kernel together refuses to leave one of them out. */
+	attr.exclude_kernel |= !*ev->pmu;
+	if (*ev->pmu)
+		attr.sample_period = 0;
+	pmu_cpus(ev, PMU_DEVICES, &cpus, &n);
+	fd = perf_event_open(&attr, ev->uncore && n ? -1 : 0, ev->uncore && n ? cpus[0] : -1);
+	free(cpus);
+	if (fd >= 0)
+		close(fd);
+	return fd == -ENOENT || fd == -EOPNOTSUPP || fd == -EINVAL || fd == -ENODEV;
 }
 
 /* @list ascending. */
@@ -79,6 +101,26 @@ struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t
 		p->nonly = ncpus;
 	}
 	return p;
+}
+
+void perf_events_set_pmu(struct perf_events *p, const struct event *ev)
+{
+	size_t n, kept = 0;
+	int *cpus;
+
+	pmu_cpus(ev, PMU_DEVICES, &cpus, &n);
+	if (!cpus)
+		return;
+	if (!p->only) {
+		p->only = cpus;
+		p->nonly = n;
+		return;
+	}
+	for (size_t i = 0; i < p->nonly; i++)
+		if (contains(cpus, n, p->only[i]))
+			p->only[kept++] = p->only[i];
+	p->nonly = kept;
+	free(cpus);
 }
 
 void perf_events_set_cookie(struct perf_events *p, uint64_t cookie)

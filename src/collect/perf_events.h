@@ -11,9 +11,16 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "collect/event.h"
 
 /* perf_event_open(2), close on exec. The fd or a negative errno. */
 int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu);
+
+/*
+ * 1 where this machine does not offer @ev. Without the rights to ask it may have it: 0. Events of
+ * PMUs are tried as they are counted; many cannot be sampled.
+ */
+int perf_event_absent(const struct event *ev);
 
 /*
  * CPUs that are online now, ascending, in a malloc'd array. Those of @only, ascending too,
@@ -30,6 +37,8 @@ struct perf_events;
 struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t also,
 				    const int *cpus, size_t ncpus, int prog_fd);
 void perf_events_free(struct perf_events *p);
+/* Before the first event is opened: only on CPUs on which the PMU of @ev counts. */
+void perf_events_set_pmu(struct perf_events *p, const struct event *ev);
 /*
  * Before the first event is opened: the program can ask which one called it (Linux 5.15). Not with
  * a second event.

@@ -77,6 +77,7 @@ const struct cli_command command_list = {
 		 "Examples:\n"
 		 "  ebprof list                           events and tracepoints\n"
 		 "  ebprof list 'sched:*wak*'             some tracepoints\n"
+		 "  ebprof list 'cpu/*'                   events and terms of a PMU\n"
 		 "  ebprof list syscalls:sys_enter_write  one, with its fields\n"
 		 "  ebprof list 'uprobe:libc:*alloc'      functions of a library\n"
 		 "  ebprof list -p 1234 'usdt:*'          static probes of a process\n",

@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "collect/perf_events.h"
+#include "collect/pmu.h"
 #include "collect/tracefs.h"
 #include "commands/commands.h"
 #include "commands/targets.h"
@@ -196,6 +198,30 @@ static int add_events(struct stat_command *s, const char *list, const char *trac
 	return 0;
 }
 
+/* Of the defaults those that few CPUs have: they take no row and no counter where they are not. */
+static int add_rare(struct stat_command *s, struct error *e)
+{
+	static const char *const rare[] = { "stalled-cycles-frontend", "stalled-cycles-backend" };
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(rare) / sizeof(*rare) && !err; i++) {
+		err = event_parse(rare[i], NULL, &s->events[s->n_events], e);
+		s->n_events += !err && !perf_event_absent(&s->events[s->n_events]);
+	}
+	return err;
+}
+
+/* What counts for a socket cannot be told apart. */
+static int check_uncore(const struct stat_command *s, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->n_events && !err; i++)
+		if (!s->o.all || s->results.by)
+			err = pmu_refuse_uncore(&s->events[i], "-e ", e);
+	return err;
+}
+
 static int find_events(struct stat_command *s, struct error *e)
 {
 	struct tracefs t;
@@ -207,6 +233,10 @@ static int find_events(struct stat_command *s, struct error *e)
 	tracefs_close(&t);
 	if (!err && !s->o.events.n)
 		err = add_events(s, defaults, NULL, e);
+	if (!err && !s->o.events.n)
+		err = add_rare(s, e);
+	if (!err)
+		err = check_uncore(s, e);
 	if (!err && (s->results.by || s->o.cgroup) && s->n_events > TALLY_EVENTS)
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "at most %d events with -G and --per-...", TALLY_EVENTS);
@@ -267,7 +297,7 @@ static void show_interval(void *ctx, uint64_t elapsed)
 		if (counters_absent(s->counting, i))
 			continue;
 		printf("%12.3f s  %-24s  %14s\n", seconds, s->events[i].name,
-		       stat_value(m[i].unit, value - s->last[i], cell, sizeof(cell)));
+		       stat_value(&m[i], value - s->last[i], cell, sizeof(cell)));
 		s->last[i] = value;
 	}
 	fflush(stdout);
@@ -477,7 +507,7 @@ const struct cli_command command_stat = {
 		 "  ebprof stat ./prog                    its time, memory, CPUs, faults, cycles\n"
 		 "  ebprof stat -r 20 -- ./old --- ./new  which is faster, and by how much\n"
 		 "  ebprof stat -p 1234 -d 10 -I 1000     what a process does, second by second\n"
-		 "  ebprof stat -a -e sched:sched_switch -d 5\n"
+		 "  ebprof stat -a -e sched:sched_switch,msr/tsc/ -d 5\n"
 		 "  ebprof stat -p 1234 -d 10 --per-thread  which threads do it\n"
 		 "  ebprof stat -a -d 10 --per-cgroup       which containers and services\n",
 	.rows = rows,

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "collect/event.h"
 #include "collect/perf_events.h"
+#include "collect/pmu.h"
 #include "collect/trace_format.h"
 #include "collect/tracefs.h"
 
@@ -20,24 +21,9 @@ struct listing {
 	char one[sizeof(((struct event *)0)->name)];	/* a tracepoint that matched */
 };
 
-static int matches(const struct listing *l, const struct event *ev)
+static int matches(const struct listing *l, const char *name)
 {
-	return !l->pattern || !fnmatch(l->pattern, ev->name, 0);
-}
-
-/* A hardware event that cannot be opened is not there; without the rights to ask, it may be. */
-static int is_absent(const struct event *ev)
-{
-	struct perf_event_attr attr = event_attr(ev, 0, 1000000, 1);
-	int fd;
-
-	if (event_is_software(ev))
-		return 0;
-	attr.disabled = attr.exclude_kernel = 1;
-	fd = perf_event_open(&attr, 0, -1);
-	if (fd >= 0)
-		close(fd);
-	return fd == -ENOENT || fd == -EOPNOTSUPP || fd == -EINVAL || fd == -ENODEV;
+	return !l->pattern || !fnmatch(l->pattern, name, 0);
 }
 
 /* "    field:type name" for those that are its own. */
@@ -52,6 +38,26 @@ static void show_fields(const char *tracefs, const char *tracepoint)
 	vec_free(&fields);
 }
 
+/* 1 where it is shown. */
+static int show_line(struct listing *l, const char *name, const char *kind, const struct event *ev)
+{
+	if (!matches(l, name))
+		return 0;
+	l->matches++;
+	if (ev && perf_event_absent(ev)) {
+		l->absent++;
+		return 0;
+	}
+	printf("%-48s %s\n", name, kind);
+	l->shown++;
+	return 1;
+}
+
+static void show_pmu(void *ctx, const char *name, const char *what, const struct event *ev)
+{
+	show_line(ctx, name, what, ev);
+}
+
 static void show(void *ctx, const struct event *ev)
 {
 	static const char *const kinds[] = {
@@ -60,16 +66,7 @@ static void show(void *ctx, const struct event *ev)
 	};
 	struct listing *l = ctx;
 
-	if (!matches(l, ev))
-		return;
-	l->matches++;
-	if (is_absent(ev)) {
-		l->absent++;
-		return;
-	}
-	printf("%-48s %s\n", ev->name, kinds[ev->type]);
-	l->shown++;
-	if (ev->type != PERF_TYPE_TRACEPOINT)
+	if (!show_line(l, ev->name, kinds[ev->type], ev) || ev->type != PERF_TYPE_TRACEPOINT)
 		return;
 	snprintf(l->one, sizeof(l->one), "%s", ev->name);
 	if (l->tracefs)
@@ -104,6 +101,7 @@ int event_list_print(const char *pattern, int fields, struct error *e)
 	tracefs = tracefs_events(&t);
 	l.tracefs = fields ? tracefs : NULL;
 	event_list(tracefs, show, &l);
+	pmu_list(PMU_DEVICES, show_pmu, &l);
 	if (!pattern)
 		printf("%-48s raw, of the CPU's manual\n", "rHEX");
 	if (!l.tracefs && pattern && l.shown == 1 && *l.one)

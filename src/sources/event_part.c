@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 
 #include "collect/features.h"
 
@@ -44,7 +45,13 @@ int event_part_open(struct event_part *p, const struct collector_options *o, str
 	else
 		p->events = perf_events_new(&attr, p->event->also, target->cpus.v, target->cpus.n,
 					    program);
+	perf_events_set_pmu(p->events, p->event);
 	err = perf_events_try(p->events);
+	if (*p->event->pmu && (err == -EINVAL || err == -ENOENT || err == -EOPNOTSUPP))
+		return error_set(e, STATUS_DENIED, err,
+				 "cannot sample by %s: PMU %s does not interrupt, or lacks that "
+				 "event; ebprof stat -e %s counts it",
+				 p->event->name, p->event->pmu, p->event->name);
 	return err ? features_explain(e, err, "cannot open the event") : 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/xalloc.h"
+#include "collect/pmu.h"
 #include "collect/tracefs.h"
 #include "sources/options.h"
 
@@ -28,6 +29,8 @@ static int add(struct meters *m, const char *list, const char *tracefs, struct e
 			return error_set(e, STATUS_USAGE, -EINVAL, "--counters: at most %d events",
 					 EBP_METERS_MAX);
 		err = event_parse(name, tracefs, &m->v[m->n].event, e);
+		if (!err)
+			err = pmu_refuse_uncore(&m->v[m->n].event, "--counters ", e);
 		if (err)
 			return err;
 		m->n++;

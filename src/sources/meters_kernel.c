@@ -47,9 +47,11 @@ static int open_meter(struct meter *m, const struct target_options *target, int 
 	attr.sample_period = 0;
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	m->events = perf_events_new(&attr, m->event.also, target->cpus.v, target->cpus.n, -1);
+	perf_events_set_pmu(m->events, &m->event);
 	perf_events_set_map(m->events, map, first);
 	err = perf_events_try(m->events);
-	if (err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV)
+	if (err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV ||
+	    (err == -EINVAL && *m->event.pmu))
 		return error_set(e, STATUS_DENIED, err,
 				 "--counters %s: this CPU or virtual machine does not count that; "
 				 "page-faults, context-switches and task-clock are counted "

@@ -157,6 +157,7 @@ static int start_counter(struct probes *p, struct probes_place *place, uint64_t 
 
 	place->counter = perf_events_new(&attr, ev->also, p->target->cpus.v, p->target->cpus.n,
 					 program);
+	perf_events_set_pmu(place->counter, ev);
 	if (p->cookies)
 		perf_events_set_cookie(place->counter, cookie);
 	return perf_events_refresh(place->counter, 0);

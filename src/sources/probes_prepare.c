@@ -8,6 +8,7 @@
 
 #include "base/xalloc.h"
 #include "collect/features.h"
+#include "collect/pmu.h"
 #include "collect/probe.h"
 #include "collect/tracefs.h"
 #include "collect/uprobe.h"
@@ -293,6 +294,8 @@ static int open_event(struct probes *p, uint32_t event, struct error *e)
 		err = open_tracepoints(p, event, to->text, tracefs_events(&t), e);
 	} else {
 		err = event_parse(to->text, tracefs_events(&t), &to->counter, e);
+		if (!err)
+			err = pmu_refuse_uncore(&to->counter, "-e ", e);
 		if (!err && to->counter.type == PERF_TYPE_TRACEPOINT)
 			err = open_tracepoint(p, event, &to->counter, tracefs_events(&t), e);
 		else if (!err)

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "collect/perf_events.h"
+#include "collect/pmu.h"
 #include "collect/tracefs.h"
 #include "sources/options.h"
 
@@ -147,6 +148,8 @@ int samples_choose(struct source_options *all, struct source **s, struct error *
 		return 0;
 	err = o->name ? parse_event(o->name, event, e)
 		      : event_parse(w->wall ? "cpu-clock" : best_event(), NULL, event, e);
+	if (!err)
+		err = pmu_refuse_uncore(event, "-e ", e);
 	if (err)
 		return err;
 	if ((w->off_cpu || w->wall) && !event_is_software(event))
@@ -158,6 +161,11 @@ int samples_choose(struct source_options *all, struct source **s, struct error *
 	if (event->type == PERF_TYPE_TRACEPOINT) {
 		o->frequency = 0;
 		o->period = o->period ? o->period : 1;
+	}
+	/* As perf has it, what the event says of itself goes before the options. */
+	if (event->period) {
+		o->frequency = 0;
+		o->period = event->period;
 	}
 	o->shares = w->wall;
 	*s = samples_new(o);

@@ -8,13 +8,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/io.h"
 #include "base/vec.h"
 #include "collect/perf_events.h"
+#include "collect/pmu.h"
 
 struct counter {
 	int_vec fds, cpus;	/* a descriptor for each thread, or for each CPU */
 	int absent;
+	int *on;		/* CPUs on which its PMU counts; NULL: all */
+	size_t n_on;
 };
 
 struct counters {
@@ -34,6 +38,8 @@ struct counters *counters_new(const struct event *events, size_t n)
 	struct counters *c = xcalloc(1, sizeof(*c));
 
 	*c = (struct counters){ .events = events, .n = n, .v = xcalloc(n, sizeof(*c->v)) };
+	for (size_t i = 0; i < n; i++)
+		pmu_cpus(&events[i], PMU_DEVICES, &c->v[i].on, &c->v[i].n_on);
 	return c;
 }
 
@@ -46,6 +52,7 @@ void counters_free(struct counters *c)
 			close(c->v[i].fds.v[k]);
 		vec_free(&c->v[i].fds);
 		vec_free(&c->v[i].cpus);
+		free(c->v[i].on);
 	}
 	tally_free(c->tally);
 	free(c->parts);
@@ -100,11 +107,18 @@ static int open_one(struct counters *c, size_t i, pid_t pid, int cpu, int on_exe
 	return 0;
 }
 
+/* Where @cpu is not one, but all that a thread runs on, the kernel knows. */
+static int counts_on(const struct counter *v, int cpu)
+{
+	return cpu < 0 || !v->on || bsearch(&cpu, v->on, v->n_on, sizeof(cpu), list_compare);
+}
+
 /* All events of @pid on @cpu; -ESRCH where it has just ended. */
 static int open_all(struct counters *c, pid_t pid, int cpu, int on_exec, struct error *e)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		int err = c->v[i].absent ? 0 : open_one(c, i, pid, cpu, on_exec);
+		int skip = c->v[i].absent || !counts_on(&c->v[i], cpu);
+		int err = skip ? 0 : open_one(c, i, pid, cpu, on_exec);
 
 		if (is_absent(err))
 			c->v[i].absent = 1;
@@ -269,9 +283,11 @@ static void sum_up(struct sums *s, double value, double enabled, double running)
 	s->running += running;
 }
 
-static struct counted counted_of(const struct sums *s)
+static struct counted counted_of(const struct sums *s, const struct event *ev)
 {
-	return (struct counted){ s->value, s->enabled > 0 ? s->running / s->enabled : 0 };
+	double scale = ev->scale > 0 ? ev->scale : 1;
+
+	return (struct counted){ s->value * scale, s->enabled > 0 ? s->running / s->enabled : 0 };
 }
 
 static void sum_up_part(struct sums *s, const struct tally_part *part, size_t i)
@@ -293,7 +309,7 @@ struct counted counters_read(const struct counters *c, size_t i)
 		if (io_read_full(c->v[i].fds.v[k], got, sizeof(got)) == sizeof(got))
 			sum_up(&s, (double)got[0], (double)got[1], (double)got[2]);
 	}
-	return counted_of(&s);
+	return counted_of(&s, &c->events[i]);
 }
 
 size_t counters_parts(const struct counters *c)
@@ -311,7 +327,7 @@ struct counted counters_part_read(const struct counters *c, size_t part, size_t 
 	struct sums s = { 0 };
 
 	sum_up_part(&s, &c->parts[part], i);
-	return counted_of(&s);
+	return counted_of(&s, &c->events[i]);
 }
 
 int counters_lost(const struct counters *c)

@@ -4,6 +4,11 @@
 /* What getrusage(2) and the clock tell, before the events. */
 enum { ELAPSED, USER, SYSTEM, PEAK, OF_COMMANDS };
 
+static enum series_unit unit_of(const struct event *ev)
+{
+	return event_is_clock(ev) ? SERIES_NS : ev->scale > 0 ? SERIES_SCALED : SERIES_COUNT;
+}
+
 void stat_results_begin(struct stat_results *r, const struct event *events, size_t n,
 			int of_command)
 {
@@ -20,8 +25,8 @@ void stat_results_begin(struct stat_results *r, const struct event *events, size
 	for (size_t i = 0; i < n; i++)
 		vec_push(&r->measures,
 			 (struct measure){ .name = events[i].name, .event = (int)i,
-					   .unit = event_is_clock(&events[i]) ? SERIES_NS
-									      : SERIES_COUNT });
+					   .unit = unit_of(&events[i]),
+					   .unit_name = events[i].unit });
 	for (size_t i = 0; i < r->measures.n; i++)
 		r->measures.v[i].sides[0].share = r->measures.v[i].sides[1].share = 1;
 }

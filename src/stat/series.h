@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 
-enum series_unit { SERIES_NS, SERIES_BYTES, SERIES_COUNT };
+enum series_unit { SERIES_NS, SERIES_BYTES, SERIES_COUNT, SERIES_SCALED };
 
 struct series {
 	VEC(double) v;		/* a value for each run */
@@ -19,6 +19,7 @@ struct series {
 struct measure {
 	const char *name;	/* "elapsed", an event's */
 	enum series_unit unit;
+	const char *unit_name;	/* of SERIES_SCALED: "Joules" */
 	int event;		/* its place among those that are counted; -1: none */
 	struct series sides[2];	/* the second one where two commands are compared */
 };

@@ -43,7 +43,7 @@ static const char *grouped(double value, char *buf, size_t size)
 	return buf;
 }
 
-const char *stat_value(enum series_unit unit, double value, char *buf, size_t size)
+const char *stat_value(const struct measure *m, double value, char *buf, size_t size)
 {
 	static const struct scale times[] = {
 		{ 1e9, 1e9, "s" }, { 1e6, 1e6, "ms" }, { 1e3, 1e3, "us" }, { 0, 1, "ns" }
@@ -52,9 +52,13 @@ const char *stat_value(enum series_unit unit, double value, char *buf, size_t si
 		{ 1 << 30, 1 << 30, "GiB" }, { 1 << 20, 1 << 20, "MiB" }, { 0, 1 << 10, "KiB" }
 	};
 
-	if (unit == SERIES_COUNT)
+	if (m->unit == SERIES_SCALED) {
+		snprintf(buf, size, "%.2f%s%s", value, *m->unit_name ? " " : "", m->unit_name);
+		return buf;
+	}
+	if (m->unit == SERIES_COUNT)
 		return grouped(value, buf, size);
-	return scaled(unit == SERIES_NS ? times : sizes, value, buf, size);
+	return scaled(m->unit == SERIES_NS ? times : sizes, value, buf, size);
 }
 
 /* --- What a value means beside another. ---------------------------------------------- */
@@ -130,14 +134,14 @@ static void show_row(struct outfile *f, const struct stat_result *r, const struc
 		return;
 	}
 	x = series_spread(s);
-	stat_value(m->unit, x.mean, mean, sizeof(mean));
+	stat_value(m, x.mean, mean, sizeof(mean));
 	note(r, m, more, sizeof(more));
 	outfile_printf(f, "%-24s  %14s", m->name, mean);
 	if (r->runs > 1)
 		outfile_printf(f, "  +- %12s  %12s to %-12s",
-			       stat_value(m->unit, x.deviation, deviation, sizeof(deviation)),
-			       stat_value(m->unit, x.low, low, sizeof(low)),
-			       stat_value(m->unit, x.high, high, sizeof(high)));
+			       stat_value(m, x.deviation, deviation, sizeof(deviation)),
+			       stat_value(m, x.low, low, sizeof(low)),
+			       stat_value(m, x.high, high, sizeof(high)));
 	outfile_printf(f, "%s%s", *more ? "  " : "", more);
 	show_share(f, s);
 	outfile_printf(f, "\n");
@@ -166,7 +170,7 @@ static void show_compared(struct outfile *f, const struct measure *m)
 
 		outfile_printf(f, "  %14s",
 			       why ? why
-				   : stat_value(m->unit, series_spread(&m->sides[i]).mean, cell,
+				   : stat_value(m, series_spread(&m->sides[i]).mean, cell,
 						sizeof(cell)));
 	}
 	outfile_printf(f, "  ");
@@ -204,9 +208,14 @@ static const char *const unit_names[] = {
 	[SERIES_NS] = "ns", [SERIES_BYTES] = "bytes", [SERIES_COUNT] = ""
 };
 
-const char *stat_unit(enum series_unit unit)
+const char *stat_unit(const struct measure *m)
 {
-	return unit_names[unit];
+	return m->unit == SERIES_SCALED ? m->unit_name : unit_names[m->unit];
+}
+
+int stat_decimals(const struct measure *m)
+{
+	return m->unit == SERIES_COUNT ? 0 : 2;
 }
 
 static void show_side(struct json *j, const char *key, const struct series *s)
@@ -237,7 +246,7 @@ static void show_measure(struct json *j, const struct measure *m, int compared)
 
 	json_object(j, NULL);
 	json_string(j, "name", m->name);
-	json_string(j, "unit", unit_names[m->unit]);
+	json_string(j, "unit", stat_unit(m));
 	show_side(j, "a", &m->sides[0]);
 	if (compared)
 		show_side(j, "b", &m->sides[1]);
@@ -288,9 +297,9 @@ void stat_show_values(struct outfile *f, const struct stat_result *r, const char
 			if (missing(s))
 				outfile_printf(f, "<%s>", missing(s));
 			else
-				outfile_printf(f, "%.*f", m->unit == SERIES_COUNT ? 0 : 2, v.mean);
+				outfile_printf(f, "%.*f", stat_decimals(m), v.mean);
 			outfile_printf(f, "%s%s%s%s%s%.2f%%%s%.0f%s%.2f%s%s\n", x,
-				       unit_names[m->unit], x, m->name, x,
+				       stat_unit(m), x, m->name, x,
 				       v.mean > 0 ? 100 * v.deviation / v.mean : 0, x,
 				       elapsed * s->share, x, 100 * s->share, x, x);
 		}

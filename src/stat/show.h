@@ -26,9 +26,11 @@ void stat_show_json(struct outfile *f, const struct stat_result *r);
  */
 void stat_show_values(struct outfile *f, const struct stat_result *r, const char *separator);
 
-/* As programs read it: "ns", "bytes", "". */
-const char *stat_unit(enum series_unit unit);
-/* @value with its unit: "12.3 ms", "4.5 MiB", "1,234". Returns @buf of @size bytes. */
-const char *stat_value(enum series_unit unit, double value, char *buf, size_t size);
+/* As programs read it: "ns", "bytes", "", or what the PMU says. */
+const char *stat_unit(const struct measure *m);
+/* Of a value as programs read it: counts are whole. */
+int stat_decimals(const struct measure *m);
+/* @value of @m with its unit: "12.3 ms", "4.5 MiB", "1,234". Returns @buf of @size bytes. */
+const char *stat_value(const struct measure *m, double value, char *buf, size_t size);
 
 #endif

@@ -47,7 +47,7 @@ void stat_parts_table(struct outfile *f, const struct stat_result *r)
 
 			if (is_event(m))
 				outfile_printf(f, "  %*s", width_of(m),
-					       stat_value(m->unit, p->counts[m->event].value, cell,
+					       stat_value(m, p->counts[m->event].value, cell,
 							  sizeof(cell)));
 		}
 		outfile_printf(f, "\n");
@@ -92,9 +92,9 @@ void stat_parts_values(struct outfile *f, const struct stat_result *r, double el
 			if (!is_event(m))
 				continue;
 			got = p->counts[m->event];
-			outfile_printf(f, "%s%s%.0f%s%s%s%s%s0.00%%%s%.0f%s%.2f%s%s\n", p->name, x,
-				       got.value, x, stat_unit(m->unit), x, m->name, x, x,
-				       elapsed * got.share, x, 100 * got.share, x, x);
+			outfile_printf(f, "%s%s%.*f%s%s%s%s%s0.00%%%s%.0f%s%.2f%s%s\n", p->name, x,
+				       stat_decimals(m), got.value, x, stat_unit(m), x, m->name, x,
+				       x, elapsed * got.share, x, 100 * got.share, x, x);
 		}
 }
 
@@ -115,7 +115,7 @@ void stat_parts_interval(const struct stat_parts *now, const struct stat_parts *
 			if (value > 0)
 				printf("%12.3f s  %-*s  %-24s  %14s\n", seconds, NAME, p->name,
 				       measures[i].name,
-				       stat_value(measures[i].unit, value, cell, sizeof(cell)));
+				       stat_value(&measures[i], value, cell, sizeof(cell)));
 		}
 	}
 }

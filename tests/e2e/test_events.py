@@ -67,6 +67,23 @@ def test_list_of_events():
     equal(run("top", "-e", "list").ok().out, r.out, "of top")
 
 
+def test_pmu_syntax():
+    """An event by its PMU and number is the one that has a name; its period goes before the rate."""
+    program = (fixture_path("tree"), "--seconds", 1)
+    profile = command("-e", "software/config=0,period=5000000/:u", "-F", 7, program=program).ok().profile
+    n = profile.count(lambda s: s.has("run"))
+    check(n > 40, n, "samples of a clock every 5 ms in 1 s:", profile.head())
+    r = run("list", "software/*")
+    equal(r.code, 1, "a PMU without events and terms")
+    run("record", "-e", "software/nothing=1/", "--", "true").fails(2, "PMU software has no 'nothing'")
+    run("top", "-e", "sofware/config=0/", "--", "true").fails(2, "did you mean 'software'")
+    r = run("record", "--counters", "software/config=2,name=faults/,task-clock", "-f", "json", "-o", "-", "--", *program)
+    check(r.code == 0 and '"faults"' in r.out, r.err, r.out[:500])
+    if os.path.exists("/sys/bus/event_source/devices/msr/events/tsc"):
+        check(re.search(r"^msr/tsc/ +PMU event$", run("list", "msr/*").ok().out, re.M), "msr/tsc/ is not listed")
+        run("record", "-e", "msr/tsc/", "--", "true").fails(3, "ebprof stat -e msr/tsc/ counts it")
+
+
 CARRIERS = r"^(__traceiter_|perf_trace_|perf_syscall_|perf_tp_event|trace_event_raw_|syscall_trace_|trace_sys_|__bpf_trace)"
 
 

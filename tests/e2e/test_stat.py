@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 
-from harness import Fixture, check, cpu_seconds, directory, equal, finish, fixture_path, in_tracefs, needs, run, start, wait_for
+from harness import Fixture, check, cpu_seconds, directory, equal, finish, fixture_path, in_tracefs, needs, run, skip, start, wait_for
 
 SPIN = ("sh", "-c", "i=0; while [ $i -lt $0 ]; do i=$((i+1)); done")
 WRITES = ("sh", "-c", "i=0; while [ $i -lt $0 ]; do i=$((i+1)); echo; done")
@@ -49,6 +49,29 @@ def test_tracepoint_is_exact():
     in_tracefs("events/syscalls/sys_enter_write")
     _, m = stat("--hide-output", "-e", "syscalls:sys_enter_write", "--", *WRITES, "500")
     equal(mean(m, "syscalls:sys_enter_write"), 500, "writes")
+
+
+def test_pmu_event():
+    """The ticks of the CPU's clock by a PMU's own names are as many as perf counts beside the same clock."""
+    if not os.path.exists("/sys/bus/event_source/devices/msr/events/tsc"):
+        skip("no PMU msr here")
+    text = subprocess.run([needs("perf"), "stat", "-a", "-x,", "-e", "msr/tsc/,cpu-clock", "sleep", "0.5"],
+                          capture_output=True, text=True, check=True).stderr
+    perf = {line.split(",")[2]: float(line.split(",")[0]) for line in text.splitlines() if "," in line}
+    _, mine = stat("-a", "-d", "0.5", "-e", "msr/tsc/,cpu-clock,msr/event=0x0,name=again/")
+    rate = mean(mine, "msr/tsc/") / mean(mine, "cpu-clock")
+    check(0.95 < rate / (perf["msr/tsc/"] / perf["cpu-clock"] / 1e6) < 1.05, rate, text)
+    check(0.95 < mean(mine, "again") / mean(mine, "msr/tsc/") < 1.05, mine)
+
+
+def test_pmu_of_software():
+    """Terms have commas, and so have lists of events."""
+    _, m = stat("-e", "software/config=2,name=by-number/,page-faults,software/config=2/u", "--", *SPIN, "2000")
+    equal(mean(m, "by-number"), mean(m, "page-faults"), "the same faults")
+    check(0 < mean(m, "software/config=2/:u") <= mean(m, "page-faults"), m)
+    run("stat", "-e", "sotfware/config=2/", "--", "true").fails(2, "did you mean 'software'")
+    run("stat", "-e", "software/page-faults/", "--", "true").fails(2, "PMU software has no 'page-faults'; there are config=")
+    run("stat", "-e", "software/config=2", "--", "true").fails(2, "has no end")
 
 
 def test_two_commands():

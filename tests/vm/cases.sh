@@ -392,6 +392,34 @@ case_page_faults() {
 	[ "$(count ";touch_file[; ]")" -gt 0 ] || fail "touch_file: nothing"
 }
 
+# The PMU of the CPU by the syntax of PMUs: its events by name and by number are those that the kernel calls cycles.
+case_pmu() {
+	local path pmu
+	for path in /sys/bus/event_source/devices/armv8*; do
+		pmu=${path##*/}
+	done
+	[ -d "$path/events" ] || skip "the CPU has no PMU with events of its own"
+	ebprof list "$pmu/*" >listed || fail "list: exit status $?"
+	grep -q "^$pmu/cpu_cycles/ *PMU event" listed || fail "not listed: $(head -n 3 listed)"
+	grep -q "^$pmu/event=N/ *PMU term, at most 0xffff" listed || fail "no term is listed"
+	ebprof stat -x, -e "$pmu/cpu_cycles/,$pmu/event=0x11,name=raw/,cycles,$pmu/config=0x11/u" -- \
+		/fixtures/tree --seconds 1 >out || fail "stat: exit status $?"
+	awk -F, '$3 ~ /^(cycles|raw|armv8.*cycles.)$/ { n++; least = !least || $1 < least ? $1 : least; most = $1 > most ? $1 : most }
+		END { exit n != 3 || least < 1e6 || least < 0.9 * most }' out || fail "cycles differ: $(cat out)"
+	for path in frontend backend; do
+		[ "$(ebprof list "stalled-cycles-$path" 2>err | grep -c stalled)" -eq \
+			"$(ebprof stat -- sh -c true 2>err | grep -c "^stalled-cycles-$path")" ] ||
+			fail "stat does not show stalled cycles where they can be had, or where not"
+	done
+	ebprof stat -e "$pmu/cpu_cylces/" -- sh -c true 2>err && fail "a misspelt event is taken"
+	grep -q "did you mean 'cpu_cycles'" err || fail "$(cat err)"
+	fixture tree
+	ebp -e "$pmu/event=0x11,period=10000000/" -p $pid -d 2
+	taken_at_least 50
+	all_complete
+	tree_chains
+}
+
 case_timeline() {
 	fixture tree
 	account --timeline -f perf-script -o out -p $pid $SHORT
