@@ -52,8 +52,11 @@ struct target {
 	const struct ebp_mapping *rows;
 	size_t n;
 	struct code codes[CODES];
-	/* the stack above what was sent: 0 not looked at, 1 as it was then, -1 not */
-	int above;
+	/*
+	 * the stack above what was sent, and what was not in memory of that: 0 not looked at, 1 as
+	 * it was then, -1 not
+	 */
+	int above, between;
 	/* where to begin: the leaf, all of whose registers are known, or what the kernel came to */
 	struct ebp_registers regs;
 	int exact;
@@ -122,32 +125,34 @@ static int read_code(struct target *t, uint64_t address, void *dst, size_t size)
 		       : -EFAULT;
 }
 
-/* Whether what was sent last is what is there now. */
+/* Whether what was sent last, below @end bytes, is what is there now. */
 static int is_unchanged(const struct target *t, uint64_t end)
 {
 	const struct unwinder_options *o = &t->u->options;
 	const struct ebp_rescue *sample = t->sample;
 	char now[BORDER];
 
-	return o->read_memory && sample->head.n >= BORDER &&
-	       !o->read_memory(o->ctx, (pid_t)sample->key.process.tgid, end - BORDER, now,
-			       BORDER) &&
-	       !memcmp(now, (const char *)sample->stack + sample->head.n - BORDER, BORDER);
+	return o->read_memory && end >= BORDER && end <= sample->head.n &&
+	       !o->read_memory(o->ctx, (pid_t)sample->key.process.tgid, sample->sp + end - BORDER,
+			       now, BORDER) &&
+	       !memcmp(now, (const char *)sample->stack + end - BORDER, BORDER);
 }
 
 /*
  * What lies above the stack that was sent are frames that were there long before, and are for long
- * after; tables may have been built meanwhile. They are believed where the end of what was sent has
- * not changed. Each question takes some us, so it is for a page.
+ * after; tables may have been built meanwhile. They are believed where the end of what was sent,
+ * @end bytes above its beginning, has not changed, which @holds remembers. So is a page between
+ * that could not be read then, if frames are in it. Each question takes some us, so it is for a
+ * page.
  */
-static int read_above(struct target *t, uint64_t address, char *dst, size_t size)
+static int read_later(struct target *t, uint64_t end, int *holds, uint64_t address, char *dst,
+		      size_t size)
 {
 	const struct unwinder_options *o = &t->u->options;
-	uint64_t end = t->sample->sp + t->sample->head.n;
 
-	if (!t->above)
-		t->above = is_unchanged(t, end) ? 1 : -1;
-	if (t->above < 0 || address - end >= STACK_MAX)
+	if (!*holds)
+		*holds = is_unchanged(t, end) ? 1 : -1;
+	if (*holds < 0 || address - t->sample->sp - end >= STACK_MAX)
 		return -EFAULT;
 	while (size) {
 		uint64_t in_page = address & (PAGE - 1), page = address - in_page;
@@ -168,12 +173,25 @@ static int read_above(struct target *t, uint64_t address, char *dst, size_t size
 	return 0;
 }
 
+static int read_above(struct target *t, uint64_t address, void *dst, size_t size)
+{
+	return read_later(t, t->sample->head.n, &t->above, address, dst, size);
+}
+
 /* Whether the page of @address, which lies in what was sent, was not there. */
 static int is_hole(const struct ebp_rescue *sample, uint64_t address)
 {
 	uint64_t page = address / PAGE - sample->sp / PAGE;
 
 	return page < 32 && sample->holes >> page & 1;
+}
+
+static int read_hole(struct target *t, uint64_t address, void *dst, size_t size)
+{
+	const struct ebp_rescue *sample = t->sample;
+	uint64_t first = (uint64_t)__builtin_ctz(sample->holes) * PAGE - (sample->sp & (PAGE - 1));
+
+	return read_later(t, first, &t->between, address, dst, size);
 }
 
 static int read_target(void *ctx, uint64_t address, void *dst, size_t size)
@@ -184,13 +202,13 @@ static int read_target(void *ctx, uint64_t address, void *dst, size_t size)
 	if (from >= n)
 		return find_row(t, address) ? read_code(t, address, dst, size)
 					    : read_above(t, address, dst, size);
-	if (is_hole(t->sample, address) || is_hole(t->sample, address + size - 1))
-		return -EFAULT;
 	if (size > n - from) {
 		if (read_above(t, t->sample->sp + n, (char *)dst + (n - from), size - (n - from)))
 			return -EFAULT;
 		size = n - from;
 	}
+	if (is_hole(t->sample, address) || is_hole(t->sample, address + size - 1))
+		return read_hole(t, address, dst, size);
 	memcpy(dst, (const char *)t->sample->stack + from, size);
 	return 0;
 }
