@@ -22,6 +22,13 @@
 #define COUNTERS	(sizeof(struct ebp_counters) / sizeof(__u64))
 #define COUNTERS_TRIES	10
 #define BATCH		4096		/* entries of a count map fetched by one system call */
+/*
+ * Bytes in the ring buffer for each sample of half a second: of stacks that are new; and of stacks
+ * for a rescue, up to 64 KiB each for some 50 ms, as of a program that has just started.
+ */
+#define STACK_BYTES	512
+#define RESCUE_BYTES	4096
+#define RESCUES_MOST	(4u << 20)	/* however many CPUs there are */
 
 struct collector {
 	struct ebprof_bpf *skel;
@@ -161,7 +168,9 @@ static void size_maps(struct collector *c, const struct collector_options *o)
 	c->ncpus = ncpus;
 	for (size_t i = 0; i < c->nparts; i++)
 		rate += c->parts[i].ops->rate(c->parts[i].ctx, ncpus);
-	bytes = rate / 2 * 512;
+	bytes = rate / 2 * RESCUE_BYTES;
+	bytes = bytes < RESCUES_MOST ? bytes : RESCUES_MOST;
+	bytes = bytes > rate / 2 * STACK_BYTES ? bytes : rate / 2 * STACK_BYTES;
 	for (size_t i = 0; i < c->nparts; i++)
 		bytes = bytes > c->parts[i].ops->ring_bytes ? bytes : c->parts[i].ops->ring_bytes;
 	entries = round_up_pow2(rate / 2, 4096, 1u << 20);

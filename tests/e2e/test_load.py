@@ -84,7 +84,9 @@ def test_processes_that_came_and_went_while_it_was_stopped():
     # At a child's first instructions a stack may not be there yet; and one that is taken beside our own programs is sent or not there.
     rare = {"unreadable", "no CFI", "ring buffer full"}
     check(set(r.summary.truncated_by) <= {"no mapping", "lost register"} | rare, r.err)
-    check(sum(r.summary.truncated_by.get(why, 0) for why in rare) <= 0.002 * r.summary.taken, r.err)
+    # A page that is being copied after a fork is nowhere to be read, for as long as that takes.
+    copied = r.profile.count(lambda s: s.cut and s.has("do_wp_page"))
+    check(sum(r.summary.truncated_by.get(why, 0) for why in rare) - copied <= 0.002 * r.summary.taken, r.err)
     hot = children.where(lambda s: not s.cut and "brief_child_hot" in s.frames)
     check(hot.count() > 10 and all(s.frames[0] == "_start" and s.has("main", "brief_child_hot") for s in hot), children.head())
 
