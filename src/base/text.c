@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -232,4 +234,15 @@ const char *text_about(double x, char text[TEXT_ABOUT])
 	}
 	text[at] = '\0';
 	return text;
+}
+
+int text_u64(const char *text, int base, uint64_t *number)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	*number = strtoull(text, &end, base);
+	return errno || *end ? -EINVAL : 0;
 }

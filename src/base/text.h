@@ -38,6 +38,12 @@ void text_fit(char *dst, size_t size, const char *src, size_t columns);
  */
 void text_cut(char *dst, size_t size, const char *src, size_t columns, int keep_end);
 
+/*
+ * A number without a sign in @base (as strtoull(): 0 takes 0x and octal ones, too), the whole of
+ * @text, which begins with a digit. 0, or -EINVAL.
+ */
+int text_u64(const char *text, int base, uint64_t *number);
+
 /* What a noun ends in that stands behind the number @n: "1 sample", "2 samples". */
 static inline const char *text_s(uint64_t n)
 {

@@ -8,22 +8,11 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/text.h"
 
 static int bad(struct error *e, const char *option, const char *text, const char *expected)
 {
 	return error_set(e, STATUS_USAGE, -EINVAL, "%s '%s': %s", option, text, expected);
-}
-
-/* A plain decimal number, the whole of @text. */
-static int parse_u64(const char *text, uint64_t *value)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)*text))
-		return -EINVAL;
-	errno = 0;
-	*value = strtoull(text, &end, 10);
-	return errno || *end ? -EINVAL : 0;
 }
 
 /* None of these is ever called: they mark rows. */
@@ -188,7 +177,7 @@ int cli_rate(const char *option, const char *text, void *field, struct error *e)
 	}
 	memcpy(number, text, digits < sizeof(number) ? digits : 0);
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (!strcasecmp(text + digits, units[i].unit) && !parse_u64(number, &x) && x) {
+		if (!strcasecmp(text + digits, units[i].unit) && !text_u64(number, 10, &x) && x) {
 			*(uint64_t *)field = x * units[i].factor;
 			return 0;
 		}
@@ -199,7 +188,7 @@ int cli_count(const char *option, const char *text, void *field, struct error *e
 {
 	uint64_t x;
 
-	if (parse_u64(text, &x) || !x)
+	if (text_u64(text, 10, &x) || !x)
 		return bad(e, option, text, "expected a whole number above 0");
 	*(uint64_t *)field = x;
 	return 0;
@@ -209,7 +198,7 @@ int cli_kib(const char *option, const char *text, void *field, struct error *e)
 {
 	uint64_t x;
 
-	if (parse_u64(text, &x) || x < 4 || x > 1 << 20 || (x & (x - 1)))
+	if (text_u64(text, 10, &x) || x < 4 || x > 1 << 20 || (x & (x - 1)))
 		return bad(e, option, text, "expected a power of two from 4 to 1048576 (KiB)");
 	*(uint64_t *)field = x << 10;
 	return 0;
@@ -225,7 +214,7 @@ int cli_memory(const char *option, const char *text, void *field, struct error *
 	char number[8] = "";
 
 	memcpy(number, text, digits < sizeof(number) ? digits : 0);
-	if (!unit || parse_u64(number, &x) || !x || x * unit > 4096)
+	if (!unit || text_u64(number, 10, &x) || !x || x * unit > 4096)
 		return bad(e, option, text, "expected 1M to 4G");
 	*(uint64_t *)field = x * unit << 20;
 	return 0;

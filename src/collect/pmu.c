@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/near.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "collect/pmu_files.h"
 
@@ -98,18 +99,6 @@ static int no_term(const struct parser *p, const char *key)
 
 /* --- Terms. Each returns 0, or a negative errno with the error filled. --------------- */
 
-/* A decimal, 0x or octal number, and nothing else. */
-static int is_number(const char *text, uint64_t *value)
-{
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return 0;
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	return !errno && !*end;
-}
-
 static int no_number(const struct parser *p, const char *key, const char *value)
 {
 	return error_set(p->e, STATUS_USAGE, -EINVAL,
@@ -126,12 +115,12 @@ static int set_config(struct parser *p, const char *key, const char *value)
 {
 	int i = key[6] ? key[6] - '0' : 0;
 
-	return value && is_number(value, config_of(p->out, i)) ? 0 : no_number(p, key, value);
+	return value && !text_u64(value, 0, config_of(p->out, i)) ? 0 : no_number(p, key, value);
 }
 
 static int set_period(struct parser *p, const char *key, const char *value)
 {
-	return value && is_number(value, &p->out->period) && p->out->period &&
+	return value && !text_u64(value, 0, &p->out->period) && p->out->period &&
 		       p->out->period <= INT64_MAX
 		       ? 0 : no_number(p, key, value);
 }
@@ -180,7 +169,7 @@ static int set_format(struct parser *p, const char *key, const char *value, cons
 			       ? 0 : error_set(p->e, STATUS_USAGE, -EINVAL,
 					       "%s/%s/ needs %s=VALUE, too", p->out->pmu, p->terms,
 					       key);
-	if (value && !is_number(value, &number))
+	if (value && text_u64(value, 0, &number))
 		return no_number(p, key, value);
 	if (number > pmu_format_max(&f))
 		return error_set(p->e, STATUS_USAGE, -EINVAL,
@@ -236,7 +225,7 @@ static int apply_one(struct parser *p, const char *key, const char *value)
 		if (!strcmp(key, fixed[i].key))
 			return fixed[i].set(p, key, value);
 	/* As perf takes it: "event=NAME", too. */
-	if (value && !strcmp(key, "event") && !is_number(value, &number) &&
+	if (value && !strcmp(key, "event") && text_u64(value, 0, &number) &&
 	    pmu_is_word(value, strlen(value))) {
 		done = set_event(p, value);
 		if (done)
@@ -292,7 +281,7 @@ static int find_pmu(const char *devices, const char *text, size_t len, struct ev
 				 instead_of(out->pmu));
 	if (!pmu_exists(devices, out->pmu))
 		return no_pmu(devices, out->pmu, e);
-	if (pmu_read(devices, out->pmu, "type", number) || !is_number(number, &type) ||
+	if (pmu_read(devices, out->pmu, "type", number) || text_u64(number, 0, &type) ||
 	    type > UINT32_MAX)
 		return error_set(e, STATUS_ERROR, -EINVAL, "PMU %s: cannot read its type in %s",
 				 out->pmu, devices);

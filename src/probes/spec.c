@@ -2,9 +2,9 @@
 #include "probes/spec.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "probes/names.h"
 
 static const struct {
@@ -58,24 +58,12 @@ const char *probe_type_name(enum probe_type type)
 	return types[i].name;
 }
 
-/* A number to the end of @text: 0, or -EINVAL. */
-static int parse_number(const char *text, uint64_t *number)
-{
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return -EINVAL;
-	errno = 0;
-	*number = strtoull(text, &end, 0);
-	return *end || errno ? -EINVAL : 0;
-}
-
 /* Takes "+OFFSET" off the end of the name; or all of it is an address. */
 static int split_offset(struct probe_spec *spec)
 {
 	char *plus = strrchr(spec->name, '+');
 
-	if (!parse_number(spec->name, &spec->offset)) {
+	if (!text_u64(spec->name, 0, &spec->offset)) {
 		*spec->name = '\0';
 		return 0;
 	}
@@ -83,7 +71,7 @@ static int split_offset(struct probe_spec *spec)
 	/* "operator+" has no number behind it. */
 	if (!plus || plus == spec->name || plus[1] < '0' || plus[1] > '9')
 		return 0;
-	if (parse_number(plus + 1, &spec->offset))
+	if (text_u64(plus + 1, 0, &spec->offset))
 		return -EINVAL;
 	*plus = '\0';
 	return 0;
@@ -95,7 +83,7 @@ static void split_line(struct probe_spec *spec)
 	char *colon = strrchr(spec->name, ':');
 	uint64_t line;
 
-	if (!colon || colon == spec->name || colon[-1] == ':' || parse_number(colon + 1, &line) ||
+	if (!colon || colon == spec->name || colon[-1] == ':' || text_u64(colon + 1, 0, &line) ||
 	    !line || line > UINT32_MAX)
 		return;
 	*colon = '\0';

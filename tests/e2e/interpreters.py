@@ -2,7 +2,25 @@
 """What the tests of several languages' interpreters share."""
 import os
 
-from harness import check, directory, run
+from harness import Fixture, check, directory, run, wait_burned
+
+
+def sampled_script(interpreter, flags, files, *options, rate=999, seconds=1, burned=0.1):
+    """
+    The profile of a program that prints "ready" and runs until it is killed, and in .said what it printed before. @files are
+    (name, text) in a folder of their own ("{}" in @flags), the first one is the program.
+    """
+    with directory() as d:
+        for name, text in files:
+            with open(os.path.join(d, name), "w", encoding="utf-8") as f:
+                f.write(text)
+        script = os.path.join(d, files[0][0])
+        with Fixture("interpreter", *(flag.replace("{}", d) for flag in flags), script, path=interpreter, until="ready") as f:
+            if burned:
+                wait_burned(f.pid, burned)
+            result = run("-p", f.pid, "-F", rate, "-d", seconds, "-f", "folded", *options).ok()
+            result.said = f.lines
+    return result
 
 
 def near(got, expected, n, *what):
@@ -10,9 +28,9 @@ def near(got, expected, n, *what):
     check(abs(got - expected) < 0.03 + 3 * (expected * (1 - expected) / n) ** 0.5, *what, got, expected, n)
 
 
-def made_in_turn(profile, least, *what):
+def made_in_turn(profile, least, *what, frame=r"\bmade_{}$"):
     """Of functions made_0 to made_6, each made where the last one was, each has its share; all together at least @least."""
-    made = {i: profile.count(lambda s, i=i: s.any(rf"\bmade_{i}$")) for i in range(7)}
+    made = {i: profile.count(lambda s, i=i: s.any(frame.format(i))) for i in range(7)}
     total = sum(made.values())
     check(total > least * profile.count(), *what, made, profile.head())
     for i, n in made.items():

@@ -9,6 +9,7 @@ import re
 import subprocess
 
 from harness import Fixture, Profile, calls, calls_by_line, check, directory, needs, run, skip, wait_burned, wait_for
+from interpreters import executed, made_in_turn, near, sampled_script
 
 MAIN = "<script.lua>"
 SPIN = """
@@ -25,18 +26,9 @@ def luas(few=False):
     return [found[0], found[-1]] if few else found
 
 
-def sampled(lua, program, *options, rate=999, seconds=1, burned=0.1):
+def sampled(lua, program, *options, **how):
     """The profile of @program, which prints "ready" and runs until it is killed, and what it said before."""
-    with directory() as d:
-        script = os.path.join(d, "script.lua")
-        with open(script, "w", encoding="utf-8") as f:
-            f.write('io.stdout:setvbuf("no") ' + program)
-        with Fixture("lua", script, path=lua, until="ready") as f:
-            if burned:
-                wait_burned(f.pid, burned)
-            result = run("-p", f.pid, "-F", rate, "-d", seconds, "-f", "folded", *options).ok()
-            result.said = f.lines
-    return result
+    return sampled_script(lua, (), [("script.lua", 'io.stdout:setvbuf("no") ' + program)], *options, **how)
 
 
 def whole(lua, profile):
@@ -46,10 +38,6 @@ def whole(lua, profile):
     rootless = profile.where(lambda s: MAIN not in s.frames)
     check(rootless.count() <= max(1, 0.001 * profile.count()), lua, "without the program:", rootless.head())
     return profile
-
-
-def near(got, expected, n):
-    return abs(got - expected) < 0.03 + 3 * (expected * (1 - expected) / n) ** 0.5
 
 
 # Its calls take a small part of the time between two samples: a round of about as long would be sampled at one place.
@@ -73,7 +61,7 @@ def test_tree():
         n = profile.count()
         for name, expected in (("one", 0.1), ("method", 0.2), ("field", 0.3), ("resume", 0.4)):
             got = profile.count(lambda s, name=name: name in s.frames) / n
-            check(near(got, expected, n), lua, name, got, expected, n)
+            near(got, expected, n, lua, name)
         for s in profile.where(lambda s: "spin" in s.frames):
             check(calls(s, MAIN, "main", "spin"), lua, s)
         coroutine = profile.where(lambda s: "resume" in s.frames and "spin" in s.frames)
@@ -181,12 +169,7 @@ function child() local till = os.clock() + 0.02 while os.clock() < till do spin(
 def test_executed_children():
     """Programs that begin and end while they are sampled."""
     for lua in luas(few=True):
-        with directory() as d:
-            script = os.path.join(d, "script.lua")
-            with open(script, "w", encoding="utf-8") as f:
-                f.write(CHILD + "child()")
-            result = run("-F", 999, "-f", "folded", "--", "sh", "-c", f'for i in 1 2 3 4 5 6 7 8 9 10; do "{lua}" "{script}"; done').ok()
-        profile = result.profile.where(lambda s: not s.cut)
+        profile = executed(f'"{lua}"', ".lua", CHILD + "child()")
         inside = profile.where(lambda s: calls(s, MAIN, "child", "spin"))
         check(inside.count() > 10, lua, profile.head(3))
         spinning = profile.where(lambda s: "spin" in s.frames)
@@ -226,7 +209,7 @@ def test_lines():
         lines = calls_by_line(sampled(lua, program, "-f", "callgrind").out, "work")
         total = sum(lines.values())
         check(sum(lines.get(i, 0) for i in (4, 305, 306)) > 0.98 * total - 1, lua, lines)
-        check(near(1 - lines.get(4, 0) / total, 0.75, total), lua, lines)
+        near(1 - lines.get(4, 0) / total, 0.75, total, lua, lines)
 
 
 def test_code_that_is_made_again_and_again():
@@ -243,12 +226,7 @@ while true do
 end
 """
     for lua in luas(few=True):
-        profile = whole(lua, sampled(lua, program).profile)
-        made = {i: profile.count(lambda s, i=i: f"made_{i}" in s.frames) for i in range(7)}
-        total = sum(made.values())
-        check(total > 0.5 * profile.count(), lua, made, profile.head())
-        for i, n in made.items():
-            check(near(n / total, 1 / 7, total), lua, i, made)
+        made_in_turn(whole(lua, sampled(lua, program).profile), 0.5, lua, frame="^made_{}$")
 
 
 def test_luajit_is_said():

@@ -10,7 +10,7 @@ import re
 import subprocess
 
 from harness import Fixture, Profile, calls, calls_by_line, check, directory, run, skip, wait_burned
-from interpreters import executed, made_in_turn, near
+from interpreters import executed, made_in_turn, near, sampled_script
 
 LOOP = r"^Perl_runops_standard(_\[.\])?$"
 MAIN = "<script.pl>"
@@ -34,18 +34,9 @@ def perls():
     return found
 
 
-def sampled(perl, program, *options, rate=999, seconds=1, burned=0.1, files=()):
+def sampled(perl, program, *options, files=(), **how):
     """The profile of @program, which prints "ready" and runs until it is killed, and what it said before."""
-    with directory() as d:
-        for name, text in (("script.pl", "$| = 1;\n" + program), *files):
-            with open(os.path.join(d, name), "w", encoding="utf-8") as f:
-                f.write(text)
-        with Fixture("perl", f"-I{d}", os.path.join(d, "script.pl"), path=perl, until="ready") as f:
-            if burned:
-                wait_burned(f.pid, burned)
-            result = run("-p", f.pid, "-F", rate, "-d", seconds, "-f", "folded", *options).ok()
-            result.said = f.lines
-    return result
+    return sampled_script(perl, ("-I{}",), [("script.pl", "$| = 1;\n" + program), *files], *options, **how)
 
 
 def whole(perl, profile):

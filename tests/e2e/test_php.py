@@ -13,7 +13,7 @@ import struct
 import subprocess
 
 from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, skip, wait_burned, wait_for
-from interpreters import executed, made_in_turn, near
+from interpreters import executed, made_in_turn, near, sampled_script
 
 PATTERNS = ("/usr/bin/php[78].*", "/usr/local/bin/php")
 ENTRY = r"^execute_ex(_\[.\])?$"
@@ -39,18 +39,10 @@ def phps():
     return found
 
 
-def sampled(php, program, *options, rate=999, seconds=1, burned=0.1, flags=("-n",), files=()):
+def sampled(php, program, *options, flags=("-n",), files=(), **how):
     """The profile of @program, which prints "ready" and runs until it is killed, and what it said before."""
-    with directory() as d:
-        for name, text in (("script.php", program), *files):
-            with open(os.path.join(d, name), "w", encoding="utf-8") as f:
-                f.write("<?php " + text)
-        with Fixture("php", *flags, os.path.join(d, "script.php"), path=php, until="ready") as f:
-            if burned:
-                wait_burned(f.pid, burned)
-            result = run("-p", f.pid, "-F", rate, "-d", seconds, "-f", "folded", *options).ok()
-            result.said = f.lines
-    return result
+    texts = [(name, "<?php " + text) for name, text in (("script.php", program), *files)]
+    return sampled_script(php, flags, texts, *options, **how)
 
 
 def whole(php, profile, allowed=0.01):

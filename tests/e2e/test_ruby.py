@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, share, skip, wait_burned
-from interpreters import executed, made_in_turn, near
+from interpreters import executed, made_in_turn, near, sampled_script
 
 KNOWN = ("2.7", "3.1", "3.3")
 
@@ -29,16 +29,10 @@ def rubies():
     return found
 
 
-def sampled(ruby, program, *options, rate=999, seconds=1, burned=0.1):
+def sampled(ruby, program, *options, **how):
     """The profile of @program, which prints "ready" and runs until it is killed."""
-    with directory() as d:
-        script = os.path.join(d, "script.rb")
-        with open(script, "w", encoding="utf-8") as f:
-            f.write("def ready() $stdout.puts 'ready'; $stdout.flush end\n" + program)
-        with Fixture("ruby", "--disable-gems", script, path=ruby) as f:
-            if burned:
-                wait_burned(f.pid, burned)
-            return run("-p", f.pid, "-F", rate, "-d", seconds, "-f", "folded", *options).ok()
+    text = "def ready() $stdout.puts 'ready'; $stdout.flush end\n" + program
+    return sampled_script(ruby, ("--disable-gems",), [("script.rb", text)], *options, **how)
 
 
 def ruby_stacks(result):

@@ -114,6 +114,15 @@ __attribute__((noinline)) static void odd_over_bare(void)
 	asm volatile("");
 }
 
+/* A stack of @fn, and all tables that it needs. */
+static void begin_with_tables(struct fake *f, void (*fn)(void))
+{
+	fake_begin(f, 64u << 20);
+	fn();
+	unwinder_process(f->u, 1, 0, f->own.v, f->own.n);
+	CHECK_EQ(unwinder_wait(f->u, FOREVER), 1);
+}
+
 /* The place of a return address as frames have it. */
 static uint64_t frame_at(const struct fake *f, uint64_t at)
 {
@@ -165,10 +174,7 @@ TEST(reads_nothing_from_holes)
 	static struct unwind_result r;
 	struct fake f;
 
-	fake_begin(&f, 64u << 20);
-	plain();
-	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
-	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	begin_with_tables(&f, plain);
 	sent->holes = ~1u << 16;
 	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	check_frames(&f, &r);
@@ -209,10 +215,7 @@ TEST(applies_all_of_the_cfi)
 	static struct unwind_result r;
 	struct fake f;
 
-	fake_begin(&f, 64u << 20);
-	odd();
-	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
-	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	begin_with_tables(&f, odd);
 	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	check_frames(&f, &r);
 	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, 3, &r), 0);
