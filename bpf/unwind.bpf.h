@@ -45,6 +45,7 @@ struct {
 #define TABLE64(p) (*(const __u64 *)(p))
 /* both architectures allow it, and so does their verifier */
 #define TABLE8X8(p) TABLE64(p)
+#define ROWS_STEPS(env) EBP_ROWS_SHIFT
 
 struct unwind_env;
 struct unwind_state;

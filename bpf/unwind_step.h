@@ -13,6 +13,7 @@
  *					more; 0: none
  *   TABLE16(p), TABLE32(p), TABLE64(p)	loads, aligned to their size
  *   TABLE8X8(p)			eight bytes, anywhere
+ *   ROWS_STEPS(env)			of the search for a row: there is room for 2^that - 1
  *
  * Searches are branch-free and every offset is masked: the verifier then sees
  * one path and a constant bound, whatever the tables hold. Comparisons are
@@ -23,7 +24,7 @@
 
 #include "bpf/unwind.h"
 
-#ifdef __clang__
+#ifdef __BPF__
 #define UNROLL _Pragma("unroll")
 #else
 #define UNROLL
@@ -148,7 +149,7 @@ static __always_inline int find_row(struct unwind_env *env, struct unwind_state 
 	if (!p)
 		return 0;
 	UNROLL
-	for (int bit = EBP_ROWS_SHIFT - 1; bit >= 0; bit--) {
+	for (int bit = ROWS_STEPS(env) - 1; bit >= 0; bit--) {
 		__u64 i = lo + (1u << bit) - 1;
 		__u64 start = table64(p, begin + i * sizeof(struct ebp_mapping));
 

@@ -18,6 +18,7 @@
 #define TABLE32(p) (*(const __u32 *)(p))
 #define TABLE64(p) (*(const __u64 *)(p))
 #define TABLE8X8(p) TABLE64(p)
+#define ROWS_STEPS(env) EBP_ROWS_SHIFT
 
 #include "bpf/unwind.h"
 

@@ -14,7 +14,8 @@
 
 struct unwind_env {
 	const struct unwind_memory *memory;
-	uint8_t *rows;		/* room for EBP_ROWS_MAX */
+	int rows_steps;
+	uint8_t *rows;		/* room for 2^rows_steps */
 };
 
 struct unwind_state;
@@ -26,6 +27,7 @@ struct unwind_state;
 #define TABLE32(p) load32(p)
 #define TABLE64(p) load64(p)
 #define TABLE8X8(p) load64(p)
+#define ROWS_STEPS(env) ((env)->rows_steps)
 
 static const __u8 *env_shard(struct unwind_env *env, __u64 index);
 static const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s, __u64 *offset);
@@ -40,7 +42,7 @@ static const __u8 *env_shard(struct unwind_env *env, __u64 index)
 	return index < env->memory->nshards ? env->memory->shards[index] : NULL;
 }
 
-/* The search may look at any of EBP_ROWS_MAX rows, though it then minds only those that are. */
+/* The search may look at any that there is room for, though it then minds only those that are. */
 static const __u8 *env_rows(struct unwind_env *env, struct unwind_state *s, __u64 *offset)
 {
 	*offset = 0;
@@ -96,7 +98,7 @@ static int env_code(struct unwind_env *env, struct unwind_state *s)
 void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *regs, int exact,
 		  uint32_t max, struct unwind_result *out)
 {
-	struct unwind_env env = { m, xcalloc(EBP_ROWS_MAX, sizeof(struct ebp_mapping)) };
+	struct unwind_env env = { .memory = m };
 	uint32_t nrows = m->nrows < EBP_ROWS_MAX ? m->nrows : EBP_ROWS_MAX - 1;
 	struct unwind_state s = { .regs = *regs,
 				  .nrows = nrows,
@@ -104,6 +106,9 @@ void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *reg
 				  .max = max < EBP_FRAMES_MAX ? max : EBP_FRAMES_MAX };
 	int done = 0;
 
+	while (nrows >> env.rows_steps)
+		env.rows_steps++;
+	env.rows = xcalloc((size_t)1 << env.rows_steps, sizeof(struct ebp_mapping));
 	if (nrows)
 		memcpy(env.rows, m->rows, nrows * sizeof(*m->rows));
 	begin(&s);
