@@ -13,7 +13,6 @@
 #define PAGE 4096u
 /* psABI x86-64, 3.2.2; also where a register still is that an epilogue has just popped */
 #define RED_ZONE 128
-#define STACK_SHORT 16384	/* bytes that are sent where the ring buffer is half full */
 #define PAGES_MISSING 4		/* in a row, that are not there yet */
 /* bytes above what the kernel pushed first: more than code at the root looks at */
 #define ROOT_ROOM 256
@@ -62,16 +61,19 @@ static __always_inline int can_be_rescued(const struct unwind_state *s, __u32 re
 /*
  * How many bytes from @sp on may hold frames, and are sent. A process's first stack ends where
  * execve() put argc; above lie arguments and environment, mostly more than all frames of a program
- * that has just begun. Where user space is late most stacks are sent, rather than whole ones.
+ * that has just begun. A thread's ends where its thread-local storage begins (glibc, musl). Where
+ * user space is late most stacks are sent, rather than whole ones.
  */
 static __always_inline __u32 stack_limit(__u64 sp)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	__u64 left = BPF_CORE_READ(task, mm, start_stack) + ROOT_ROOM - sp;
+	__u64 left = BPF_CORE_READ(task, mm, start_stack) + ROOT_ROOM - sp, tls;
 	__u64 most = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < 2 * (__u64)config.ring_wake
 			     ? EBP_STACK_COPY
-			     : STACK_SHORT;
+			     : EBP_STACK_SHORT;
 
+	tls = thread_pointer() - sp;
+	left = tls < left ? tls : left;
 	return left < most ? left & ~7u : most;
 }
 
@@ -131,7 +133,7 @@ __noinline int copy_stack(__u64 sp)
 static __always_inline int send_for_rescue(struct ebp_rescue *r, struct ebp_key *key)
 {
 	__u64 waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-	int urgent = key->result == EBP_NO_MAPPING || waiting >= config.ring_wake;
+	int urgent;
 	__u32 size;
 
 	/*
@@ -144,6 +146,9 @@ static __always_inline int send_for_rescue(struct ebp_rescue *r, struct ebp_key 
 	if (EBP_COUNTS_LATER(key->kind))
 		key->user_id = hash_step(hash_step(config.seed, key->tid), bpf_ktime_get_ns()) | 1;
 	size = copy_stack(r->stop.n ? r->stop.sp : r->regs.r[REG_SP] - RED_ZONE);
+	/* What lies above has to be read while it is there. */
+	urgent = key->result == EBP_NO_MAPPING || waiting >= config.ring_wake ||
+		 EBP_STACK_WAS_CUT(size);
 	r->head.n = size;
 	r->head.type = EBP_RESCUE;
 	r->time = bpf_ktime_get_ns();

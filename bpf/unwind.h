@@ -185,6 +185,9 @@ _Static_assert(sizeof(struct ebp_space) == 48, "wire");
 
 /* bytes of stack sent at most; compilers recurse through some 40 KiB */
 #define EBP_STACK_COPY	65536
+#define EBP_STACK_SHORT	16384	/* ... where the ring buffer is half full */
+/* Whether a copy of @n bytes may have ended before the stack did. */
+#define EBP_STACK_WAS_CUT(n) ((n) == EBP_STACK_COPY || (n) == EBP_STACK_SHORT)
 /* room for either architecture, by DWARF number; 16 (x86-64) and 32 (aarch64): pc */
 #define EBP_REGS	34
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/huge.h"
 #include "base/vec.h"
 #include "bpf/config.h"
 #include "collect/features.h"
@@ -277,6 +278,23 @@ static void explain_load(const struct collector *c, const struct load_log *log, 
 	load_log_explain(log, uses, e, err, trial);
 }
 
+/*
+ * Room for all that the ring buffer may have, which is touched as it is used: to make it when a
+ * program has just started is to wait for the threads that build its tables.
+ */
+static void reserve_records(struct collector *c)
+{
+	size_t bytes = bpf_map__max_entries(c->skel->maps.ring);
+
+	c->records.v = aligned_alloc(HUGE_BYTES, bytes);
+	if (!c->records.v)
+		return;
+	c->records.cap = bytes / sizeof(*c->records.v);
+	/* What comes a few times in 50 ms does not need it. */
+	if (bytes >= RESCUES_MOST)
+		huge_wanted(c->records.v, bytes);
+}
+
 struct collector *collector_new(const struct collector_options *o, struct error *e)
 {
 	struct collector *c = xcalloc(1, sizeof(*c));
@@ -312,6 +330,7 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 			  strerror(errno));
 		goto fail;
 	}
+	reserve_records(c);
 	c->grace = grace_new(bpf_map__fd(c->skel->maps.barrier_map), c->barrier);
 	if (!c->grace) {
 		error_set(e, STATUS_ERROR, -errno, "cannot start a thread: %s", strerror(errno));

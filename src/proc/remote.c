@@ -17,6 +17,7 @@
 
 #define MS		1000000u
 #define SECOND		(1000 * MS)
+#define PAGE		4096u	/* the smallest there is */
 /* ns that one answer may take; a page comes from a disk in 10 ms */
 #define ANSWER_MAX	(100 * MS)
 /* ns of an answer that nothing held up; what takes longer is summed up, */
@@ -82,6 +83,12 @@ static void serve(void *shared)
 		pthread_create(&thread, NULL, answer, r);
 }
 
+static void start_reader(struct remote *r)
+{
+	sem_post(&r->shared->wanted);
+	r->started = 1;
+}
+
 struct remote *remote_new(remote_fn *fn)
 {
 	struct shared *s = child_memory(sizeof(*s));
@@ -102,6 +109,8 @@ struct remote *remote_new(remote_fn *fn)
 	r = xcalloc(1, sizeof(*r));
 	r->shared = s;
 	r->pid = pid;
+	/* Now: while a program starts beside us, a thread of usual priority is long in coming. */
+	start_reader(r);
 	return r;
 }
 
@@ -154,8 +163,7 @@ size_t remote_read(struct remote *r, pid_t pid, const struct iovec *places, size
 		return 0;
 	reader = &r->shared->readers[r->lost];
 	if (!r->started)
-		sem_post(&r->shared->wanted);
-	r->started = 1;
+		start_reader(r);
 	reader->pid = pid;
 	reader->n = n;
 	memcpy(reader->places, places, n * sizeof(*places));
@@ -174,4 +182,20 @@ int remote_place(void *ctx, pid_t pid, uint64_t address, void *to, size_t size)
 	const struct iovec place = { (void *)(uintptr_t)address, size };
 
 	return remote_read(ctx, pid, &place, 1, to) == size ? 0 : -EFAULT;
+}
+
+_Static_assert(REMOTE_BYTES / PAGE + 1 <= REMOTE_PLACES, "pages of one question");
+
+size_t remote_pages(void *ctx, pid_t pid, uint64_t address, void *to, size_t size)
+{
+	struct iovec pages[REMOTE_PLACES];
+	size_t n = 0, some;
+
+	size = size < REMOTE_BYTES ? size : REMOTE_BYTES;
+	for (; size; n++, address += some, size -= some) {
+		some = PAGE - (address & (PAGE - 1));
+		some = some < size ? some : size;
+		pages[n] = (struct iovec){ (void *)(uintptr_t)address, some };
+	}
+	return remote_read(ctx, pid, pages, n, to);
 }

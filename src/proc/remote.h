@@ -40,5 +40,10 @@ pid_t remote_pid(const struct remote *r);
 size_t remote_read(struct remote *r, pid_t pid, const struct iovec *places, size_t n, void *to);
 /* The same of one place, with the struct remote as @ctx: 0, or -EFAULT. */
 int remote_place(void *ctx, pid_t pid, uint64_t address, void *to, size_t size);
+/*
+ * From @address on, up to the first page that cannot be read, @size and REMOTE_BYTES at most; ctx
+ * as above. Returns how many bytes.
+ */
+size_t remote_pages(void *ctx, pid_t pid, uint64_t address, void *to, size_t size);
 
 #endif

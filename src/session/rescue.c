@@ -7,8 +7,11 @@
 
 #include "base/clock.h"
 #include "base/hashmap.h"
+#include "base/huge.h"
 #include "base/vec.h"
+#include "session/aboves.h"
 #include "session/budget.h"
+#include "session/stash.h"
 
 /* bytes of samples that wait; more are given out as they are */
 #define WAITING_MAX	(64u << 20)
@@ -22,6 +25,11 @@
 #define REG_PC 16
 #endif
 
+struct waiting {
+	struct ebp_rescue *sample;
+	struct unwind_above *above;
+};
+
 struct rescue {
 	struct procs *procs;
 	struct tracker *tracker;
@@ -29,7 +37,9 @@ struct rescue {
 	uint32_t max;
 	rescue_done *done;
 	void *ctx;
-	VEC(struct ebp_rescue *) waiting;
+	VEC(struct waiting) waiting;
+	struct stash stash;		/* for what of them is large */
+	struct aboves *aboves;		/* what lies above their stacks */
 	size_t bytes;			/* of all that wait */
 	struct hashmap failures;	/* pid -> how often in a row it was in vain */
 	/* ns; none of a process with many mappings is tried before */
@@ -40,7 +50,7 @@ struct rescue {
 };
 
 struct rescue *rescue_new(struct procs *procs, struct tracker *tracker, struct unwinder *unwinder,
-			  uint32_t max, rescue_done *done, void *ctx)
+			  struct remote *remote, uint32_t max, rescue_done *done, void *ctx)
 {
 	struct rescue *r = xcalloc(1, sizeof(*r));
 
@@ -50,7 +60,41 @@ struct rescue *rescue_new(struct procs *procs, struct tracker *tracker, struct u
 	r->max = max;
 	r->done = done;
 	r->ctx = ctx;
+	stash_new(&r->stash);
+	r->aboves = aboves_new(remote, &r->stash, WAITING_MAX / HUGE_BYTES);
 	return r;
+}
+
+static size_t size_of(const struct ebp_rescue *s)
+{
+	return sizeof(*s) + s->head.n;
+}
+
+static int is_large(size_t size)
+{
+	return size >= EBP_STACK_SHORT;
+}
+
+/* Room for one that waits; NULL: so many do already. */
+static struct ebp_rescue *room(struct rescue *r, size_t size)
+{
+	if (r->bytes + size > WAITING_MAX)
+		return NULL;
+	return is_large(size) ? stash_take(&r->stash, size, WAITING_MAX / HUGE_BYTES)
+			      : xmalloc(size);
+}
+
+/* Waits no more. */
+static void drop(struct rescue *r, struct waiting *w)
+{
+	size_t size = size_of(w->sample);
+
+	r->bytes -= size;
+	aboves_give(r->aboves, w->above);
+	if (is_large(size))
+		stash_give(&r->stash, w->sample);
+	else
+		free(w->sample);
 }
 
 void rescue_free(struct rescue *r)
@@ -58,16 +102,13 @@ void rescue_free(struct rescue *r)
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->waiting.n; i++)
-		free(r->waiting.v[i]);
+		drop(r, &r->waiting.v[i]);
 	vec_free(&r->waiting);
+	aboves_free(r->aboves);
+	stash_free(&r->stash);
 	hashmap_free(&r->failures);
 	budget_free(&r->budget);
 	free(r);
-}
-
-static size_t size_of(const struct ebp_rescue *s)
-{
-	return sizeof(*s) + s->head.n;
 }
 
 /* The kernel's own end, and of the frames that are here only that at which it begins. */
@@ -80,8 +121,8 @@ static void as_it_was(const struct ebp_rescue *s, struct unwind_result *out)
 }
 
 /* -EAGAIN: not yet; else @out is filled: 0, or NO_TIME, where it was not tried. */
-static int try(struct rescue *r, const struct ebp_rescue *s, uint32_t incarnation,
-	       struct unwind_result *out)
+static int try(struct rescue *r, const struct ebp_rescue *s, const struct unwind_above *above,
+	       uint32_t incarnation, struct unwind_result *out)
 {
 	int many = procs_mappings(r->procs, incarnation) > MANY_MAPPINGS, err;
 	pid_t pid = (pid_t)s->key.process.tgid;
@@ -96,7 +137,7 @@ static int try(struct rescue *r, const struct ebp_rescue *s, uint32_t incarnatio
 	/* CPU time: what a busy machine does meanwhile is no process's doing. */
 	before = clock_thread_ns();
 	list = tracker_mappings(r->tracker, incarnation, s->time, &n);
-	err = unwinder_rescue(r->unwinder, s, list, n, r->max, out);
+	err = unwinder_rescue(r->unwinder, s, above, list, n, r->max, out);
 	free(list);
 	took = clock_thread_ns() - before;
 	if (many)
@@ -106,10 +147,11 @@ static int try(struct rescue *r, const struct ebp_rescue *s, uint32_t incarnatio
 }
 
 /* As try(). */
-static int unwind(struct rescue *r, const struct ebp_rescue *s, struct unwind_result *out)
+static int unwind(struct rescue *r, const struct ebp_rescue *s, const struct unwind_above *above,
+		  struct unwind_result *out)
 {
 	uint32_t incarnation = procs_at(r->procs, (pid_t)s->key.process.tgid, s->time);
-	int err = try(r, s, incarnation, out);
+	int err = try(r, s, above, incarnation, out);
 	uint64_t last;
 
 	/* In no mapping that we know: to ask for the place makes procs look again. */
@@ -123,22 +165,31 @@ static int unwind(struct rescue *r, const struct ebp_rescue *s, struct unwind_re
 		return 0;
 	}
 	tracker_publish(r->tracker);
-	return try(r, s, incarnation, out);
+	return try(r, s, above, incarnation, out);
 }
 
-/* How it ended counts where it was tried: @err as of unwind(). */
+/* Whether its process has begun another program since. */
+static int is_of_the_past(const struct rescue *r, const struct ebp_rescue *s)
+{
+	pid_t pid = (pid_t)s->key.process.tgid;
+
+	return procs_at(r->procs, pid, s->time) != procs_at(r->procs, pid, UINT64_MAX);
+}
+
+/* How it ended counts where it was tried, @err as of unwind(), of a program that still runs. */
 static void give_out(struct rescue *r, const struct ebp_rescue *s, int err,
 		     const struct unwind_result *result)
 {
 	uint64_t pid = s->key.process.tgid;
 	uint32_t failures = hashmap_get(&r->failures, pid);
 
-	if (err == NO_TIME) {
+	if (result->result == EBP_COMPLETE && err != NO_TIME)
+		r->saved++;
+	if (err == NO_TIME || is_of_the_past(r, s)) {
 		r->done(r->ctx, s, result);
 		return;
 	}
 	if (result->result == EBP_COMPLETE) {
-		r->saved++;
 		hashmap_del(&r->failures, pid);
 	} else {
 		failures = failures == HASHMAP_NONE ? 1 : failures + 1;
@@ -149,29 +200,38 @@ static void give_out(struct rescue *r, const struct ebp_rescue *s, int err,
 	r->done(r->ctx, s, result);
 }
 
+/* 0 where there is no room for one more that waits. */
+static int keep(struct rescue *r, const struct ebp_rescue *sample)
+{
+	size_t size = size_of(sample);
+	struct waiting w = { .sample = room(r, size) };
+
+	if (!w.sample)
+		return 0;
+	memcpy(w.sample, sample, size);
+	w.above = aboves_take(r->aboves, sample);
+	vec_push(&r->waiting, w);
+	r->bytes += size;
+	return 1;
+}
+
 void rescue_take(struct rescue *r, const struct ebp_rescue *sample)
 {
 	struct unwind_result result;
-	struct ebp_rescue *copy;
 	int err;
 
 	/* Without tables of it, or with those of the program that it was. */
 	if (sample->key.result == EBP_NO_PROCESS)
 		tracker_add(r->tracker, (pid_t)sample->key.process.tgid, sample->key.process.start);
-	err = unwind(r, sample, &result);
+	err = unwind(r, sample, NULL, &result);
 	if (err != -EAGAIN) {
 		give_out(r, sample, err, &result);
 		return;
 	}
-	if (r->bytes + size_of(sample) > WAITING_MAX) {
-		as_it_was(sample, &result);
-		give_out(r, sample, err, &result);
+	if (keep(r, sample))
 		return;
-	}
-	copy = xmalloc(size_of(sample));
-	memcpy(copy, sample, size_of(sample));
-	vec_push(&r->waiting, copy);
-	r->bytes += size_of(sample);
+	as_it_was(sample, &result);
+	give_out(r, sample, err, &result);
 }
 
 /* Those that may not @wait come out whatever their end. */
@@ -181,20 +241,23 @@ static void retry(struct rescue *r, int wait)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->waiting.n; i++) {
-		struct ebp_rescue *s = r->waiting.v[i];
-		int err = unwind(r, s, &result);
+		struct waiting *w = &r->waiting.v[i];
+		int err = unwind(r, w->sample, w->above, &result);
 
 		if (err == -EAGAIN && wait) {
-			r->waiting.v[kept++] = s;
+			r->waiting.v[kept++] = *w;
 			continue;
 		}
 		if (err == -EAGAIN)
-			as_it_was(s, &result);
-		give_out(r, s, err, &result);
-		r->bytes -= size_of(s);
-		free(s);
+			as_it_was(w->sample, &result);
+		give_out(r, w->sample, err, &result);
+		drop(r, w);
 	}
 	r->waiting.n = kept;
+	if (kept)
+		return;
+	aboves_forget(r->aboves);
+	stash_shrink(&r->stash);
 }
 
 void rescue_retry(struct rescue *r)
@@ -207,8 +270,8 @@ uint64_t rescue_oldest(const struct rescue *r)
 	uint64_t oldest = UINT64_MAX;
 
 	for (size_t i = 0; i < r->waiting.n; i++)
-		if (r->waiting.v[i]->time < oldest)
-			oldest = r->waiting.v[i]->time;
+		if (r->waiting.v[i].sample->time < oldest)
+			oldest = r->waiting.v[i].sample->time;
 	return oldest;
 }
 

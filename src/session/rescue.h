@@ -22,9 +22,9 @@ struct rescue;
 typedef void rescue_done(void *ctx, const struct ebp_rescue *sample,
 			 const struct unwind_result *result);
 
-/* All but @ctx are borrowed for its life. @max: frames of a stack. */
+/* All but @ctx are borrowed for its life; @remote may be NULL. @max: frames of a stack. */
 struct rescue *rescue_new(struct procs *procs, struct tracker *tracker, struct unwinder *unwinder,
-			  uint32_t max, rescue_done *done, void *ctx);
+			  struct remote *remote, uint32_t max, rescue_done *done, void *ctx);
 void rescue_free(struct rescue *r);
 
 /* @sample is copied where it has to wait. */

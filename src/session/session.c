@@ -68,7 +68,7 @@ static int prepare_unwinding(struct session *s, struct error *e)
 	const struct stack_options *stack = c->stack;
 	const struct unwinder_kernel kernel = { grow, publish_space, withdraw_space, s };
 	const struct unwinder_options options = {
-		.memory = stack->unwind_memory, .read_memory = remote_place, .ctx = s->o->remote,
+		.memory = stack->unwind_memory, .read_memory = remote_pages, .ctx = s->o->remote,
 		.memory_unmapped = s->o->lean ? LEAN_TABLES : 0, .threads = s->o->lean,
 	};
 
@@ -82,8 +82,8 @@ static int prepare_unwinding(struct session *s, struct error *e)
 				 strerror(errno));
 	s->tracker = tracker_new(s->procs, s->unwinder, s->langs,
 				 session_takes_user(s) && samples_all(c));
-	s->rescue = rescue_new(s->procs, s->tracker, s->unwinder, (uint32_t)stack->max_frames,
-			       on_rescued, s);
+	s->rescue = rescue_new(s->procs, s->tracker, s->unwinder, s->o->remote,
+			       (uint32_t)stack->max_frames, on_rescued, s);
 	return 0;
 }
 

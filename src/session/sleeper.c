@@ -10,8 +10,6 @@
 
 #include "base/xalloc.h"
 
-#define PAGE 4096u
-
 /* What the kernel says of the thread in a file of /proc; 0, or negative where it is gone. */
 static int read_file(const struct ebp_key *key, const char *name, char *text, size_t size)
 {
@@ -49,27 +47,18 @@ static uint64_t stack_pointer(const struct ebp_key *key)
 	return last && sscanf(last, "%" SCNx64, &sp) == 1 ? sp : 0;
 }
 
-_Static_assert(EBP_STACK_COPY <= REMOTE_BYTES && EBP_STACK_COPY / PAGE + 1 <= REMOTE_PLACES,
-	       "a stack is one question");
+_Static_assert(EBP_STACK_COPY <= REMOTE_BYTES, "a stack is one question");
 
 struct ebp_rescue *sleeper_fetch(struct remote *remote, const struct ebp_rescue *sample)
 {
 	struct ebp_rescue *r = xcalloc(1, sizeof(*r) + EBP_STACK_COPY);
-	struct iovec pages[REMOTE_PLACES];
-	size_t n = 0, done;
+	size_t n;
 
 	*r = *sample;
-	/* A page at a time: the stack may end within the copy. */
-	for (uint64_t at = r->sp, end = at + EBP_STACK_COPY; at < end; n++) {
-		size_t size = PAGE - (at & (PAGE - 1));
-
-		pages[n] = (struct iovec){ (void *)(uintptr_t)at,
-					   size < end - at ? size : end - at };
-		at += pages[n].iov_len;
-	}
-	done = remote_read(remote, (pid_t)r->key.process.tgid, pages, n, r->stack);
+	/* The stack may end within. */
+	n = remote_pages(remote, (pid_t)r->key.process.tgid, r->sp, r->stack, EBP_STACK_COPY);
 	/* It may have run meanwhile; then this is not the stack that it waited with. */
-	r->head.n = stack_pointer(&r->key) == r->sp ? (uint32_t)(done & ~7u) : 0;
+	r->head.n = stack_pointer(&r->key) == r->sp ? (uint32_t)n & ~7u : 0;
 	return r;
 }
 

@@ -29,6 +29,7 @@
 /* bytes above what was sent in which a frame may be: rustc's have 600 KiB */
 #define STACK_MAX	(8u << 20)
 #define PAGE		4096u	/* the smallest there is */
+#define WINDOW		(8 * PAGE)
 /* bytes at the end of what was sent, by which it is known whether it still holds */
 #define BORDER		512u
 /* places of code without a file that are kept for a stack; a power of two */
@@ -49,6 +50,7 @@ struct code {
 struct target {
 	struct unwinder *u;
 	const struct ebp_rescue *sample;
+	const struct unwind_above *kept;	/* what lies above; NULL: to be read now */
 	const struct ebp_mapping *rows;
 	size_t n;
 	struct code codes[CODES];
@@ -60,8 +62,10 @@ struct target {
 	/* where to begin: the leaf, all of whose registers are known, or what the kernel came to */
 	struct ebp_registers regs;
 	int exact;
-	uint64_t page;			/* of it, the one that was read last; 0: none */
-	char bytes[PAGE];
+	/* of it, what was read last: each question takes some us, or 100 times that */
+	uint64_t window;
+	size_t in_window;		/* bytes */
+	char bytes[WINDOW];
 };
 
 static const struct ebp_mapping *find_row(const struct target *t, uint64_t address)
@@ -96,7 +100,9 @@ static int read_made(struct target *t, uint64_t address, void *dst, size_t size)
 		c->address = address;
 		c->size = size;
 		c->err = o->read_memory(o->ctx, (pid_t)t->sample->key.process.tgid, address,
-					c->bytes, size);
+					c->bytes, size) == size
+				 ? 0
+				 : -EFAULT;
 	}
 	if (!c->err)
 		memcpy(dst, c->bytes, size);
@@ -133,8 +139,8 @@ static int is_unchanged(const struct target *t, uint64_t end)
 	char now[BORDER];
 
 	return o->read_memory && end >= BORDER && end <= sample->head.n &&
-	       !o->read_memory(o->ctx, (pid_t)sample->key.process.tgid, sample->sp + end - BORDER,
-			       now, BORDER) &&
+	       o->read_memory(o->ctx, (pid_t)sample->key.process.tgid, sample->sp + end - BORDER,
+			      now, BORDER) == BORDER &&
 	       !memcmp(now, (const char *)sample->stack + end - BORDER, BORDER);
 }
 
@@ -142,8 +148,7 @@ static int is_unchanged(const struct target *t, uint64_t end)
  * What lies above the stack that was sent are frames that were there long before, and are for long
  * after; tables may have been built meanwhile. They are believed where the end of what was sent,
  * @end bytes above its beginning, has not changed, which @holds remembers. So is a page between
- * that could not be read then, if frames are in it. Each question takes some us, so it is for a
- * page.
+ * that could not be read then, if frames are in it.
  */
 static int read_later(struct target *t, uint64_t end, int *holds, uint64_t address, char *dst,
 		      size_t size)
@@ -155,17 +160,39 @@ static int read_later(struct target *t, uint64_t end, int *holds, uint64_t addre
 	if (*holds < 0 || address - t->sample->sp - end >= STACK_MAX)
 		return -EFAULT;
 	while (size) {
-		uint64_t in_page = address & (PAGE - 1), page = address - in_page;
-		size_t some = size < PAGE - in_page ? size : PAGE - in_page;
+		size_t some;
 
-		if (page != t->page) {
-			t->page = 0;
-			if (o->read_memory(o->ctx, (pid_t)t->sample->key.process.tgid, page,
-					   t->bytes, PAGE))
+		if (address - t->window >= t->in_window) {
+			t->window = address & ~(uint64_t)(PAGE - 1);
+			t->in_window = o->read_memory(o->ctx,
+						      (pid_t)t->sample->key.process.tgid, t->window,
+						      t->bytes, WINDOW);
+			if (address - t->window >= t->in_window)
 				return -EFAULT;
-			t->page = page;
 		}
-		memcpy(dst, t->bytes + in_page, some);
+		some = t->in_window - (size_t)(address - t->window);
+		some = some < size ? some : size;
+		memcpy(dst, t->bytes + (address - t->window), some);
+		dst += some;
+		address += some;
+		size -= some;
+	}
+	return 0;
+}
+
+/* From what was kept of it. */
+static int read_kept(const struct unwind_above *piece, uint64_t address, char *dst, size_t size)
+{
+	while (size) {
+		size_t some;
+
+		while (piece && address - piece->start >= piece->n)
+			piece = piece->next;
+		if (!piece)
+			return -EFAULT;
+		some = piece->n - (size_t)(address - piece->start);
+		some = some < size ? some : size;
+		memcpy(dst, piece->bytes + (address - piece->start), some);
 		dst += some;
 		address += some;
 		size -= some;
@@ -175,6 +202,8 @@ static int read_later(struct target *t, uint64_t end, int *holds, uint64_t addre
 
 static int read_above(struct target *t, uint64_t address, void *dst, size_t size)
 {
+	if (t->kept)
+		return read_kept(t->kept, address, dst, size);
 	return read_later(t, t->sample->head.n, &t->above, address, dst, size);
 }
 
@@ -358,10 +387,10 @@ static int is_pending(struct unwinder *u, const struct unwind_result *r)
 }
 
 int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample,
-		    const struct unwind_mapping *list, size_t n, uint32_t max,
-		    struct unwind_result *out)
+		    const struct unwind_above *above, const struct unwind_mapping *list, size_t n,
+		    uint32_t max, struct unwind_result *out)
 {
-	struct target t = { .u = u, .sample = sample };
+	struct target t = { .u = u, .sample = sample, .kept = above };
 	struct unwind_result whole;
 	struct ebp_mapping *rows;
 	long count = unwinder_rows(u, list, n, &rows);

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "elf/image.h"
+#include "unwind/above.h"
 #include "unwind/rows.h"
 #include "unwind/step/step.h"
 
@@ -34,10 +35,10 @@ struct unwinder_options {
 	size_t memory_unmapped;
 	unsigned threads;	/* that build; 0: as many as there are CPUs, at most 8 */
 	/*
-	 * Reads memory of @pid as it is by now, for rescues: 0 or a negative errno. NULL: there is
-	 * no way to.
+	 * Reads memory of @pid as it is by now, for rescues; how many bytes, from the first on.
+	 * NULL: there is no way to.
 	 */
-	int (*read_memory)(void *ctx, pid_t pid, uint64_t address, void *dst, size_t size);
+	size_t (*read_memory)(void *ctx, pid_t pid, uint64_t address, void *dst, size_t size);
 	void *ctx;
 };
 
@@ -83,14 +84,14 @@ void unwinder_epoch(struct unwinder *u);
 
 /*
  * Finishes a sample, from its @stop on where it has one: then @out lacks the frames below, which
- * count for @max. @list: the process's mappings when it was taken. Where a
- * rule is unsupported, or needs a register that only a leaf has, the whole CFI
- * is applied from the leaf on. -EAGAIN: an image's table is queued or being built: try again
- * after unwinder_collect(); else 0.
+ * count for @max. @list: the process's mappings when it was taken. @above: what lies above the
+ * stack; NULL: that is read from the process, as it is now. Where a rule is unsupported, or needs a
+ * register that only a leaf has, the whole CFI is applied from the leaf on. -EAGAIN: an image's
+ * table is queued or being built: try again after unwinder_collect(); else 0.
  */
 int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample,
-		    const struct unwind_mapping *list, size_t n, uint32_t max,
-		    struct unwind_result *out);
+		    const struct unwind_above *above, const struct unwind_mapping *list, size_t n,
+		    uint32_t max, struct unwind_result *out);
 
 struct unwinder_stats {
 	size_t memory;		/* bytes of all shards */

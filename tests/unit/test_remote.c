@@ -32,6 +32,32 @@ static ssize_t answers(pid_t pid, const struct iovec *local, unsigned long nloca
 	return 6;
 }
 
+TEST(pages_until_one_cannot_be_read)
+{
+	size_t size = 3 * 4096;
+	char *memory = mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	struct remote *r = remote_new(process_vm_readv);
+	static char bytes[2 * REMOTE_BYTES];
+	uint64_t at = (uintptr_t)memory + 100;
+
+	CHECK(memory != MAP_FAILED);
+	for (size_t i = 0; i < size; i++)
+		memory[i] = (char)(i * 7 / 5);
+	CHECK_EQ(mprotect(memory + size, 4096, PROT_NONE), 0);
+	CHECK_EQ(remote_pages(r, getpid(), at, bytes, 5000), 5000);
+	CHECK_EQ(memcmp(bytes, memory + 100, 5000), 0);
+	CHECK_EQ(remote_pages(r, getpid(), at, bytes, sizeof(bytes)), size - 100);
+	CHECK_EQ(memcmp(bytes, memory + 100, size - 100), 0);
+	CHECK_EQ(remote_pages(r, getpid(), (uintptr_t)memory + size, bytes, 8), 0);
+	/* All that one answer has room for. */
+	CHECK_EQ(remote_pages(r, getpid(), (uintptr_t)bytes + 1, bytes, REMOTE_BYTES + 1),
+		 REMOTE_BYTES);
+	CHECK_EQ(remote_pages(NULL, getpid(), at, bytes, 8), 0);
+	remote_free(r);
+	munmap(memory, size + 4096);
+}
+
 static size_t ask(struct remote *r, pid_t pid)
 {
 	const struct iovec place = { NULL, 6 };
@@ -112,6 +138,7 @@ int main(void)
 	calls = mmap(NULL, sizeof(*calls), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	RUN(places_until_one_cannot_be_read);
+	RUN(pages_until_one_cannot_be_read);
 	RUN(who_does_not_answer_is_asked_once);
 	RUN(nobody_is_asked_after_many_that_did_not_answer);
 	RUN(nobody_is_asked_after_many_that_were_late);

@@ -156,14 +156,14 @@ TEST(waits_for_tables_then_finishes)
 
 	fake_begin(&f, 64u << 20);
 	plain();
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), -EAGAIN);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), -EAGAIN);
 	/* Built, perhaps, but not collected. */
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), -EAGAIN);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), -EAGAIN);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	check_frames(&f, &r);
 	CHECK_EQ(r.fp_frames, 0);
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, 2, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, 2, &r), 0);
 	CHECK(r.result == EBP_DEPTH && r.n == 2);
 	fake_end(&f);
 }
@@ -176,10 +176,10 @@ TEST(reads_nothing_from_holes)
 
 	begin_with_tables(&f, plain);
 	sent->holes = ~1u << 16;
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	check_frames(&f, &r);
 	sent->holes = ~0u;
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	CHECK(r.result == EBP_UNREADABLE && r.n == 1);
 	fake_end(&f);
 }
@@ -197,7 +197,7 @@ TEST(goes_on_where_the_kernel_stopped)
 	sent->stop = stop;
 	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	CHECK_EQ(r.result, EBP_COMPLETE);
 	while (skip < n_expected && (uintptr_t)expected[skip] != stop.pc)
 		skip++;
@@ -205,7 +205,7 @@ TEST(goes_on_where_the_kernel_stopped)
 	for (int i = 0; i < (int)r.n; i++)
 		CHECK_EQ(r.frames[i], frame_at(&f, (uintptr_t)expected[skip + i] - 1));
 	/* Those below count. */
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, stop.n + 1, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, stop.n + 1, &r), 0);
 	CHECK(r.result == EBP_DEPTH && r.n == 1);
 	fake_end(&f);
 }
@@ -216,9 +216,9 @@ TEST(applies_all_of_the_cfi)
 	struct fake f;
 
 	begin_with_tables(&f, odd);
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	check_frames(&f, &r);
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, 3, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, 3, &r), 0);
 	CHECK(r.result == EBP_DEPTH && r.n == 3);
 	fake_end(&f);
 }
@@ -234,7 +234,7 @@ TEST(goes_on_by_frame_pointer)
 	odd_over_bare();
 	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	CHECK_EQ(r.result, EBP_COMPLETE);
 	CHECK_EQ(r.fp_frames, 1);
 	CHECK(r.n > 6);
@@ -291,11 +291,11 @@ TEST(goes_on_by_code_made_at_run_time)
 	plain_over_trampoline();
 	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	check_trampoline(&f, &r, 2, plain_over_trampoline);
 	/* Where all of the CFI is applied first, too. */
 	odd_over_trampoline();
-	CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 	check_trampoline(&f, &r, 3, odd_over_trampoline);
 	fake_end(&f);
 	munmap(page, 4096);
@@ -310,7 +310,7 @@ __attribute__((noinline)) static void rescue_part(uint32_t bytes, int changed)
 	capture();
 	sent->head.n = bytes;
 	sent->stack[bytes / 8 - 1] += (uint64_t)changed;
-	CHECK_EQ(unwinder_rescue(deep->u, sent, deep->own.v, deep->own.n, EBP_FRAMES_MAX,
+	CHECK_EQ(unwinder_rescue(deep->u, sent, NULL, deep->own.v, deep->own.n, EBP_FRAMES_MAX,
 				 deep_result),
 		 0);
 	asm volatile("");
@@ -352,6 +352,60 @@ TEST(goes_on_above_what_was_sent)
 	fake_end(&f);
 }
 
+/* The @bytes below, the @first ones above, and the rest, if it is there. */
+__attribute__((noinline)) static void rescue_pieces(uint32_t bytes, uint32_t first, int rest)
+{
+	struct unwind_above high, low;
+
+	capture();
+	CHECK(bytes + first < sent->head.n);
+	high = (struct unwind_above){ .start = sent->sp + bytes + first - 100,
+				      .n = 100 + sent->head.n - bytes - first,
+				      .bytes = (char *)sent->stack + bytes + first - 100 };
+	low = (struct unwind_above){ .start = sent->sp + bytes - 200,
+				     .n = 200 + first,
+				     .next = rest ? &high : NULL,
+				     .bytes = (char *)sent->stack + bytes - 200 };
+	sent->head.n = bytes;
+	CHECK_EQ(unwinder_rescue(deep->u, sent, &low, deep->own.v, deep->own.n, EBP_FRAMES_MAX,
+				 deep_result),
+		 0);
+	asm volatile("");
+}
+
+__attribute__((noinline)) static void pieces_below(int n, uint32_t bytes, uint32_t first,
+						   int rest)
+{
+	volatile char room[400];
+
+	room[n] = (char)n;
+	if (n)
+		pieces_below(n - 1, bytes, first, rest);
+	else
+		rescue_pieces(bytes, first, rest);
+	room[n]++;
+}
+
+/* What was kept of what lies above, and nothing else: the process has gone on. */
+TEST(goes_on_in_pieces_that_were_kept)
+{
+	static struct unwind_result r;
+	struct fake f;
+
+	fake_begin(&f, 64u << 20);
+	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
+	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	deep = &f;
+	deep_result = &r;
+	for (uint32_t bytes = 4096; bytes < 4096 + 512; bytes += 8) {
+		pieces_below(40, bytes, 3000, 1);
+		check_frames(&f, &r);
+	}
+	pieces_below(40, 4096, 3000, 0);
+	CHECK(r.result == EBP_UNREADABLE && r.n < (uint32_t)n_expected);
+	fake_end(&f);
+}
+
 /*
  * A stack that ends before its root, a wild one, none at all: an end with a reason, and no frame
  * that is not there.
@@ -383,7 +437,7 @@ TEST(survives_bad_stacks)
 			copy->regs.r[rand() % 17] = (uint64_t)rand() << 33;
 		if (round % 11 == 0)
 			copy->sp = UINT64_MAX - 100;
-		CHECK_EQ(unwinder_rescue(f.u, copy, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+		CHECK_EQ(unwinder_rescue(f.u, copy, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 		CHECK(r.result != EBP_COMPLETE && r.result < EBP_RESULTS && r.n <= EBP_FRAMES_MAX);
 		free(copy);
 	}
@@ -443,7 +497,7 @@ TEST(work_for_one_stack_is_limited)
 			sent->stack[i] = (uintptr_t)code + 0x11;
 		unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
 		CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-		CHECK_EQ(unwinder_rescue(f.u, sent, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+		CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
 		CHECK_EQ(r.result, slow ? EBP_UNSUPPORTED : EBP_DEPTH);
 		CHECK_EQ(r.n, slow ? 1 : EBP_FRAMES_MAX);
 		fake_end(&f);
@@ -494,6 +548,7 @@ int main(void)
 	RUN(goes_on_by_frame_pointer);
 	RUN(goes_on_by_code_made_at_run_time);
 	RUN(goes_on_above_what_was_sent);
+	RUN(goes_on_in_pieces_that_were_kept);
 	RUN(survives_bad_stacks);
 	RUN(work_for_one_stack_is_limited);
 #endif

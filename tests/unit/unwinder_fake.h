@@ -74,14 +74,22 @@ static inline void fake_take(const struct maps_line *line, void *arg)
 }
 
 /* Of this process; @pid is whatever the sample has. */
-static inline int fake_memory(void *ctx, pid_t pid, uint64_t address, void *dst, size_t size)
+static inline size_t fake_memory(void *ctx, pid_t pid, uint64_t address, void *dst, size_t size)
 {
-	struct iovec to = { dst, size }, from = { (void *)(uintptr_t)address, size };
+	size_t n = 0;
 
 	(void)pid;
-	if (((const struct fake *)ctx)->silent)
-		return -EFAULT;
-	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size ? 0 : -EFAULT;
+	while (n < size && !((const struct fake *)ctx)->silent) {
+		size_t page = 4096 - ((address + n) & 4095);
+		size_t some = page < size - n ? page : size - n;
+		struct iovec to = { (char *)dst + n, some };
+		struct iovec from = { (void *)(uintptr_t)(address + n), some };
+
+		if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)some)
+			break;
+		n += some;
+	}
+	return n;
 }
 
 static inline void fake_begin(struct fake *f, size_t memory)
