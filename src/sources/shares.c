@@ -8,13 +8,14 @@
 
 struct weight {
 	uint32_t sample, next;		/* of the same group; NONE: the last */
-	uint64_t weight;
+	uint64_t weight, recent;	/* in all; since the group was divided */
 };
 
 struct group {
 	uint32_t first;			/* weight, or NONE */
 	uint32_t fallback;
-	uint64_t sum, n, ns;
+	uint64_t sum, recent;		/* of its weights */
+	uint64_t n, ns;
 };
 
 #define NONE UINT32_MAX
@@ -56,7 +57,8 @@ static uint32_t group_of(struct shares *s, uint64_t key)
 	return id;
 }
 
-void shares_weigh(struct shares *s, uint64_t group, uint32_t sample, uint64_t weight)
+static void weigh(struct shares *s, uint64_t group, uint32_t sample, uint64_t weight,
+		  uint64_t recent)
 {
 	uint32_t g = group_of(s, group);
 	/* Exact: both are indexes of less than 32 bits. */
@@ -69,7 +71,14 @@ void shares_weigh(struct shares *s, uint64_t group, uint32_t sample, uint64_t we
 		s->groups.v[g].first = id;
 	}
 	s->weights.v[id].weight += weight;
+	s->weights.v[id].recent += recent;
 	s->groups.v[g].sum += weight;
+	s->groups.v[g].recent += recent;
+}
+
+void shares_weigh(struct shares *s, uint64_t group, uint32_t sample, uint64_t weight)
+{
+	weigh(s, group, sample, weight, weight);
 }
 
 void shares_add(struct shares *s, uint64_t group, uint32_t fallback, uint64_t n, uint64_t ns)
@@ -90,7 +99,7 @@ static void keep_group(struct shares *s, const struct shares *old, uint64_t key,
 		const struct weight *x = &old->weights.v[w];
 
 		if (now[x->sample] != SHARES_GONE)
-			shares_weigh(s, key, now[x->sample], x->weight);
+			weigh(s, key, now[x->sample], x->weight, x->recent);
 	}
 }
 
@@ -112,27 +121,37 @@ static uint64_t part(uint64_t total, uint64_t upto, uint64_t sum)
 	return (uint64_t)((unsigned __int128)total * upto / sum);
 }
 
+/* Divides what @g had among its samples: by what came since the last time, or else by all. */
+static void divide(struct shares *s, const struct group *g,
+		   void (*give)(void *ctx, uint32_t sample, uint64_t n, uint64_t ns), void *ctx)
+{
+	uint64_t sum = g->recent ? g->recent : g->sum, done = 0;
+
+	for (uint32_t w = g->first; w != NONE; w = s->weights.v[w].next) {
+		struct weight *x = &s->weights.v[w];
+		uint64_t upto = done + (g->recent ? x->recent : x->weight);
+
+		x->recent = 0;
+		if (upto > done)
+			give(ctx, x->sample, part(g->n, upto, sum) - part(g->n, done, sum),
+			     part(g->ns, upto, sum) - part(g->ns, done, sum));
+		done = upto;
+	}
+}
+
 void shares_divide(struct shares *s,
 		   void (*give)(void *ctx, uint32_t sample, uint64_t n, uint64_t ns), void *ctx)
 {
 	for (size_t i = 0; i < s->groups.n; i++) {
-		struct group g = s->groups.v[i];
-		uint64_t done = 0;
+		struct group *at = &s->groups.v[i];
+		const struct group g = *at;
 
 		if (!g.n && !g.ns)
 			continue;
-		s->groups.v[i].n = s->groups.v[i].ns = 0;
-		if (!g.sum) {
+		at->n = at->ns = at->recent = 0;
+		if (g.sum)
+			divide(s, &g, give, ctx);
+		else
 			give(ctx, g.fallback, g.n, g.ns);
-			continue;
-		}
-		for (uint32_t w = g.first; w != NONE; w = s->weights.v[w].next) {
-			uint64_t upto = done + s->weights.v[w].weight;
-
-			give(ctx, s->weights.v[w].sample,
-			     part(g.n, upto, g.sum) - part(g.n, done, g.sum),
-			     part(g.ns, upto, g.sum) - part(g.ns, done, g.sum));
-			done = upto;
-		}
 	}
 }

@@ -4,7 +4,9 @@
  *
  * Of a group (a class of waits, or a thread's time on the CPU) a total is known
  * exactly, and of some of its samples a weight. When all is there, each sample gets
- * its part of the total, in whole numbers that add up to it.
+ * its part of the total, in whole numbers that add up to it. Where it is divided now and
+ * then, it is so by the weights that came since the last time, so that each time shows
+ * what was then; by all of them where none did.
  */
 #ifndef EBPROF_SHARES_H
 #define EBPROF_SHARES_H

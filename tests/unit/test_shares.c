@@ -48,6 +48,37 @@ TEST(divides_by_weight)
 	shares_free(NULL);
 }
 
+/* What came before is not what it was this time. */
+TEST(each_time_shows_what_was_then)
+{
+	struct shares *s = shares_new();
+	static const uint32_t now[] = { 0, 1, 2, 3 };
+
+	shares_weigh(s, 7, 1, 1000);
+	shares_add(s, 7, 0, 10, 100);
+	divide(s);
+	shares_weigh(s, 7, 2, 3);
+	shares_weigh(s, 7, 3, 1);
+	shares_renumber(s, now);
+	shares_add(s, 7, 0, 4, 100);
+	CHECK_EQ(divide(s), 2);
+	CHECK_EQ(got_ns[1], 0);
+	CHECK_EQ(got_ns[2], 75);
+	CHECK_EQ(got_ns[3], 25);
+	CHECK_EQ(got_n[2] + got_n[3], 4);
+	/* Nothing came: what is known from before. */
+	shares_add(s, 7, 0, 0, 1004);
+	CHECK_EQ(divide(s), 3);
+	CHECK_EQ(got_ns[1], 1000);
+	/* A sample may come before its time does. */
+	shares_weigh(s, 7, 2, 1);
+	CHECK_EQ(divide(s), 0);
+	shares_add(s, 7, 0, 0, 8);
+	divide(s);
+	CHECK_EQ(got_ns[2], 8);
+	shares_free(s);
+}
+
 TEST(what_nobody_weighs_falls_back)
 {
 	struct shares *s = shares_new();
@@ -114,6 +145,7 @@ TEST(renumbers)
 int main(void)
 {
 	RUN(divides_by_weight);
+	RUN(each_time_shows_what_was_then);
 	RUN(what_nobody_weighs_falls_back);
 	RUN(parts_add_up_to_the_total);
 	RUN(renumbers);
