@@ -101,12 +101,20 @@ static double cpu_time(const struct recording *r)
 	return sum;
 }
 
+/* Hz a CPU at which samples are asked for; 0: there are none, or they are not of a rate. */
+static uint64_t rate(const struct recording *r)
+{
+	const struct samples_options *o = &r->o.sources.samples;
+
+	return sources_event(&r->sources) == &o->event ? o->frequency : 0;
+}
+
 /* Between two windows, so that each has one rate. */
 static void keep_pace(struct turns *t, uint64_t now)
 {
 	struct session *s = t->r->session;
 
-	if (t->pace.most > 0 && pace_turn(&t->pace, now, cpu_time(t->r),
+	if (t->pace.most > 0 && t->pace.asked && pace_turn(&t->pace, now, cpu_time(t->r),
 					  profile_meta(session_profile(s))->cpus))
 		session_set_frequency(s, t->pace.now);
 }
@@ -164,7 +172,7 @@ static int sample(struct recording *r, const struct audience *audience, struct e
 		{ NULL, notify_turn, audience->notify },
 		{ NULL, show_metrics, &t },
 	};
-	uint64_t frequency = r->o.sources.samples.frequency;
+	uint64_t frequency = rate(r);
 	int err = recording_start(r, e);
 
 	if (err)
@@ -218,10 +226,23 @@ static int account_servers(struct push *push, int quiet)
 	return wrong;
 }
 
+/* What was measured that is no number of samples. */
+static void account_types(const struct profile *p)
+{
+	const struct profile_view v = profile_view(p);
+
+	for (size_t t = 0; t < v.ntypes; t++)
+		if (v.types[t].words->event)
+			fprintf(stderr, "ebprof: %s: %" PRIu64 " %s in all windows\n",
+				profile_text(p, v.types[t].name), v.types[t].total,
+				profile_text(p, v.types[t].unit));
+}
+
 /* 0 where all that was taken is in a window, or lost and counted. */
 static int account(struct recording *r)
 {
-	const struct profile_account *a = profile_account(session_profile(r->session));
+	const struct profile *profile = session_profile(r->session);
+	const struct profile_account *a = profile_view(profile).account;
 	const struct push_counts c = push_counts(r->push);
 	uint64_t lost = 0;
 
@@ -234,11 +255,12 @@ static int account(struct recording *r)
 		fprintf(stderr, "ebprof: %" PRIu64 " file%s of %" PRIu64 " bytes in all, %" PRIu64
 			" could not be written (%" PRIu64 " sample%s)\n", c.files, text_s(c.files),
 			c.bytes, c.failed, c.failed_samples, text_s(c.failed_samples));
+		account_types(profile);
 		if (r->result.renewed)
 			fprintf(stderr, "ebprof: stacks forgotten %" PRIu64 " time%s, to bound "
 				"memory\n", r->result.renewed, text_s(r->result.renewed));
 	}
-	if (c.samples + lost == a->taken)
+	if (c.samples + lost == a->taken && push_adds_up(r->push, profile))
 		return 0;
 	fputs("ebprof: the windows do not add up to what was sampled; please report it\n", stderr);
 	return -1;
@@ -255,9 +277,9 @@ static int push(struct recording *r, struct audience *audience, struct error *e)
 	r->names_pause = names_time(&r->o.push) / 2;
 	if (recording_find(r, e))
 		return command_failed_because(e, r->o.verbose);
-	setup.frequency = r->o.sources.samples.frequency;
-	setup.is_time = r->o.sources.samples.frequency &&
-			event_is_time(&r->o.sources.samples.event);
+	setup.frequency = rate(r);
+	setup.is_time = setup.frequency && event_is_time(&r->o.sources.samples.event);
+	setup.waits_bounded = r->o.sources.waits.off_cpu || r->o.sources.waits.wall;
 	r->push = push_new(&setup, e);
 	if (r->push && r->o.metrics && !(audience->metrics = metrics_new(r->o.metrics, e)))
 		return command_failed(e);

@@ -14,6 +14,7 @@
 #define WINDOW_DEFAULT (10 * REFRESH_DEFAULT)
 #define WINDOW_MOST (3600 * REFRESH_DEFAULT)
 #define PUSH_FREQUENCY 19	/* all the time */
+#define PUSH_FAULTS 100		/* of which one is taken */
 #define PUSH_EVERY (15 * REFRESH_DEFAULT)
 #define PUSH_LEAST (REFRESH_DEFAULT / 10)
 #define PUSH_KEEP_FOR (7 * 24 * 3600 * REFRESH_DEFAULT)
@@ -123,6 +124,17 @@ static int check_push(struct push_options *o, struct error *e)
 	return check_servers(o, e);
 }
 
+/* What goes on for ever takes less, unless the user asks for more. */
+static void bound_sources(struct source_options *o, const struct push_options *push)
+{
+	if (o->page_faults && !o->samples.period)
+		o->samples.period = PUSH_FAULTS;
+	if (!o->samples.period && !o->samples.frequency)
+		o->samples.frequency = PUSH_FREQUENCY;
+	if (o->waits.off_cpu || o->waits.wall)
+		o->waits.max_overhead = push->max_overhead;
+}
+
 int record_options_parse(struct record_options *o, const struct cli_command *c, int argc,
 			 char **argv, struct error *e)
 {
@@ -138,8 +150,8 @@ int record_options_parse(struct record_options *o, const struct cli_command *c, 
 	else if (rest < argc)
 		o->target.command = argv + rest;
 	o->sources.live = c->bit == EBPROF_TOP || c->bit == EBPROF_SERVE;
-	if (c->bit == EBPROF_PUSH && !o->sources.samples.period && !o->sources.samples.frequency)
-		o->sources.samples.frequency = PUSH_FREQUENCY;
+	if (c->bit == EBPROF_PUSH)
+		bound_sources(&o->sources, &o->push);
 	err = check(o, e);
 	if (!err && c->bit == EBPROF_PUSH) {
 		o->names.memory = PUSH_SYMBOLS;

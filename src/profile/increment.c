@@ -12,14 +12,19 @@
 #define TRUNCATED "[truncated: "
 #define LATE "name not found in time"	/* why there is none */
 
+/* Values of one type, by sample. */
+struct column {
+	VEC(uint64_t) before;		/* at the last increment_take() */
+	VEC(uint64_t) more;		/* that came since the one before that */
+	uint64_t whole;			/* the type's total, then */
+};
+
 struct increment {
-	VEC(uint64_t) before;		/* by sample: the value at the last increment_take() */
-	VEC(uint64_t) more;		/* by sample: what came since the one before that */
+	VEC(struct column) columns;	/* by type */
 	uint64_t folded;		/* how often the profile was, then */
 	uint64_t begin, end;		/* ns of sampling */
 	uint64_t frequency;		/* Hz a CPU, then */
 	uint64_t total;			/* of what came */
-	uint64_t whole;			/* of all of the profile, then */
 	size_t locations;		/* that there were */
 };
 
@@ -32,9 +37,28 @@ void increment_free(struct increment *i)
 {
 	if (!i)
 		return;
-	vec_free(&i->before);
-	vec_free(&i->more);
+	for (size_t t = 0; t < i->columns.n; t++) {
+		vec_free(&i->columns.v[t].before);
+		vec_free(&i->columns.v[t].more);
+	}
+	vec_free(&i->columns);
 	free(i);
+}
+
+/* Returns the sum of what came. */
+static uint64_t take_column(struct column *c, const uint64_t *values, size_t n)
+{
+	uint64_t sum = 0;
+
+	c->more.n = 0;
+	for (size_t s = 0; s < n; s++) {
+		if (s == c->before.n)
+			vec_push(&c->before, 0);
+		vec_push(&c->more, values[s] - c->before.v[s]);
+		c->before.v[s] = values[s];
+		sum += c->more.v[s];
+	}
+	return sum;
 }
 
 void increment_take(struct increment *i, const struct profile *p)
@@ -42,34 +66,41 @@ void increment_take(struct increment *i, const struct profile *p)
 	const struct profile_folded f = profile_folded(p);
 	const struct profile_view v = profile_view(p);
 
-	if (f.times != i->folded)
-		i->before.n = profile_fold_sums(&f, i->before.v, i->before.n);
+	while (i->columns.n < v.ntypes)
+		vec_push(&i->columns, (struct column){ 0 });
+	i->total = 0;
+	for (uint32_t t = 0; t < v.ntypes; t++) {
+		struct column *c = &i->columns.v[t];
+
+		if (f.times != i->folded)
+			c->before.n = profile_fold_sums(&f, c->before.v, c->before.n);
+		i->total += take_column(c, profile_values(p, t), v.nsamples);
+		c->whole = v.types[t].total;
+	}
 	i->folded = f.times;
 	i->begin = i->end;
 	i->end = v.meta->duration;
 	i->frequency = v.meta->frequency;
-	i->total = 0;
-	i->whole = v.total;
 	i->locations = v.nlocations;
-	i->more.n = 0;
-	for (size_t s = 0; s < v.nsamples; s++) {
-		if (s == i->before.n)
-			vec_push(&i->before, 0);
-		vec_push(&i->more, v.values[s] - i->before.v[s]);
-		i->before.v[s] = v.values[s];
-		i->total += i->more.v[s];
-	}
 }
 
 int increment_has_all(const struct increment *i, const struct profile *p)
 {
-	return profile_view(p).total == i->whole;
+	const struct profile_view v = profile_view(p);
+	size_t t = 0;
+
+	while (t < i->columns.n && t < v.ntypes && v.types[t].total == i->columns.v[t].whole)
+		t++;
+	return t == v.ntypes;
 }
 
 void increment_renew(struct increment *i)
 {
-	i->before.n = 0;
-	i->whole = i->folded = 0;
+	for (size_t t = 0; t < i->columns.n; t++) {
+		i->columns.v[t].before.n = 0;
+		i->columns.v[t].whole = 0;
+	}
+	i->folded = 0;
 }
 
 uint64_t increment_total(const struct increment *i)
@@ -156,61 +187,149 @@ void increment_processes(const struct increment *i, const struct profile *p, uns
 {
 	const struct profile_view v = profile_view(p);
 
-	for (size_t s = 0; s < i->more.n; s++)
-		if (i->more.v[s])
-			ran[v.threads[v.samples[s].thread].process] = 1;
+	for (size_t t = 0; t < i->columns.n; t++)
+		for (size_t s = 0; s < i->columns.v[t].more.n; s++)
+			if (i->columns.v[t].more.v[s])
+				ran[v.threads[v.samples[s].thread].process] = 1;
 }
 
-/* @values are by sample; NULL @groups: of all processes. */
-static struct profile *part_of(const uint64_t *values, size_t n, const struct profile *p,
-			       const uint32_t *groups, uint32_t group)
+/* What a part is made of: of each column what came, or all. */
+struct making {
+	const struct increment *i;
+	const struct profile *p;
+	struct increment_choice choice;
+	int all;
+};
+
+static uint64_t value_of(const struct making *m, uint32_t type, size_t s)
 {
-	const struct profile_view v = profile_view(p);
+	const struct column *c = &m->i->columns.v[type];
+
+	return m->all ? c->before.v[s] : c->more.v[s];
+}
+
+/* 1 where sample @s is wanted, and has anything. */
+static int takes(const struct making *m, const struct profile_view *v, size_t s)
+{
+	const struct increment_choice *c = &m->choice;
+	uint32_t t = c->type;
+
+	if (c->groups && c->groups[v->threads[v->samples[s].thread].process] != c->group)
+		return 0;
+	while (t < c->type + c->ntypes && !value_of(m, t, s))
+		t++;
+	return t < c->type + c->ntypes;
+}
+
+/*
+ * An empty one, with the types that are wanted. Where they are not of the event that the profile
+ * is of, as waits beside samples, it has neither rate nor period.
+ */
+static struct profile *begin_part(const struct making *m, struct copy **c)
+{
+	const struct increment_choice *choice = &m->choice;
+	struct profile *part = profile_new();
+	struct profile_meta *meta = profile_meta(part);
+	const char *event;
+	uint32_t shown;
+
+	*c = copy_new(part, m->p, COPY_PLACES);
+	for (uint32_t t = 0; t < choice->ntypes; t++)
+		copy_type(*c, choice->type + t, t);
+	shown = profile_view(m->p).shown;
+	if (shown < choice->type || shown >= choice->type + choice->ntypes)
+		shown = choice->type + choice->ntypes - 1;
+	profile_show(part, shown - choice->type);
+	*meta = copy_meta(*c);
+	event = profile_view(part).types[0].words->event;
+	if (event && strcmp(event, meta->event)) {
+		snprintf(meta->event, sizeof(meta->event), "%s", event);
+		meta->frequency = meta->period = 0;
+	}
+	return part;
+}
+
+/*
+ * How many samples (in the profile's words) @value of the first type is. Time alone does not tell:
+ * each stack is one then.
+ */
+static uint64_t samples_of(const struct profile *part, uint64_t value)
+{
+	const struct profile_view v = profile_view(part);
+
+	if (v.types[0].measured_in != PROFILE_COUNT)
+		return value != 0;
+	return v.types[0].words->role == PROFILE_SAMPLES || !v.meta->period
+		       ? value
+		       : value / v.meta->period;
+}
+
+static struct profile *part_of(const struct making *m)
+{
+	const struct profile_view v = profile_view(m->p);
 	struct profile *part = NULL;
 	struct copy *c = NULL;
+	uint64_t kept = 0;
 
-	for (uint32_t s = 0; s < n; s++) {
+	for (uint32_t s = 0; s < m->i->columns.v[m->choice.type].more.n; s++) {
+		uint32_t sample;
 		const char *why;
+		uint64_t n;
 
-		if (!values[s] ||
-		    (groups && groups[v.threads[v.samples[s].thread].process] != group))
+		if (!takes(m, &v, s))
 			continue;
-		if (!part) {
-			part = profile_new();
-			c = copy_new(part, p, COPY_PLACES);
-			copy_type(c, v.shown, 0);
-			*profile_meta(part) = copy_meta(c);
-		}
-		profile_count(part, copy_sample(c, s), 0, values[s]);
-		why = why_truncated(p, &v, v.samples[s].node);
+		part = part ? part : begin_part(m, &c);
+		sample = copy_sample(c, s);
+		for (uint32_t t = 0; t < m->choice.ntypes; t++)
+			profile_count(part, sample, t, value_of(m, m->choice.type + t, s));
+		n = samples_of(part, value_of(m, m->choice.type, s));
+		kept += n;
+		why = why_truncated(m->p, &v, v.samples[s].node);
 		if (why)
-			add_truncated(part, why, values[s]);
+			add_truncated(part, why, n);
 	}
 	if (!part)
 		return NULL;
 	copy_free(c);
 	name_rest(part);
-	profile_account(part)->taken = profile_account(part)->kept = profile_view(part).total;
+	profile_account(part)->taken = profile_account(part)->kept = kept;
 	return part;
 }
 
-struct profile *increment_part(const struct increment *i, const struct profile *p,
-			       const uint32_t *groups, uint32_t group)
+static struct making making_of(const struct increment *i, const struct profile *p,
+			       const struct increment_choice *choice)
 {
-	struct profile *part = part_of(i->more.v, i->more.n, p, groups, group);
+	struct making m = { i, p, *choice, 0 };
+
+	if (!m.choice.ntypes) {
+		m.choice.type = profile_view(p).shown;
+		m.choice.ntypes = 1;
+	}
+	return m;
+}
+
+struct profile *increment_part(const struct increment *i, const struct profile *p,
+			       const struct increment_choice *choice)
+{
+	const struct making m = making_of(i, p, choice);
+	struct profile *part = part_of(&m);
 
 	if (!part)
 		return NULL;
 	profile_meta(part)->start = profile_view(p).meta->start + i->begin;
 	profile_meta(part)->duration = i->end - i->begin;
-	profile_meta(part)->frequency = i->frequency;
+	if (profile_meta(part)->frequency)
+		profile_meta(part)->frequency = i->frequency;
 	return part;
 }
 
 struct profile *increment_so_far(const struct increment *i, const struct profile *p)
 {
-	struct profile *all = part_of(i->before.v, i->before.n, p, NULL, 0);
+	struct making m = making_of(i, p, &(struct increment_choice){ 0 });
+	struct profile *all;
 
+	m.all = 1;
+	all = part_of(&m);
 	if (all)
 		profile_meta(all)->duration = i->end;
 	return all;
@@ -218,7 +337,8 @@ struct profile *increment_so_far(const struct increment *i, const struct profile
 
 void increment_clear(struct increment *i)
 {
-	i->more.n = 0;
+	for (size_t t = 0; t < i->columns.n; t++)
+		i->columns.v[t].more.n = 0;
 	i->total = 0;
 	i->locations = 0;
 }

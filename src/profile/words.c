@@ -16,17 +16,21 @@ static const char *const units[PROFILE_UNITS] = {
 	[PROFILE_BYTES] = "bytes",
 };
 
+#define OFF_CPU "off-cpu"
+#define FAULTS "page-faults"
 #define SAMPLED .verb = "Sampled"
 
 /* The last row is what all other types are. */
 static const struct profile_type_words types[] = {
 	{ "samples", PROFILE_SAMPLES, SAMPLED },
 	{ "cpu", PROFILE_CPU_TIME, PROFILE_TIME, SAMPLED },
-	{ "wall", .measure = PROFILE_TIME, .asked = 1, SAMPLED },
-	{ "waits", .asked = 1, SAMPLED },
-	{ "off-cpu", .measure = PROFILE_TIME, .asked = 1, .verb = "Waited" },
-	{ "page_faults", .asked = 1, SAMPLED },
-	{ "fault_space", .asked = 1, SAMPLED },
+	{ "wall", .measure = PROFILE_TIME, .asked = 1, SAMPLED, .event = "wall" },
+	{ "waits", .asked = 1, SAMPLED, .event = OFF_CPU },
+	{ OFF_CPU, .measure = PROFILE_TIME, .asked = 1, .verb = "Waited", .event = OFF_CPU },
+	/* The same, for servers that refuse a type with a dash. */
+	{ "off_cpu", .measure = PROFILE_TIME, .asked = 1, .verb = "Waited", .event = OFF_CPU },
+	{ "page_faults", .asked = 1, SAMPLED, .event = FAULTS },
+	{ "fault_space", .asked = 1, SAMPLED, .event = FAULTS },
 	{ "alloc_objects", PROFILE_BLOCKS, .verb = "Allocated" },
 	{ "alloc_space", PROFILE_BLOCKS, .verb = "Allocated" },
 	{ "inuse_objects", PROFILE_BLOCKS_NOW, PROFILE_LEVEL, SAMPLED },
@@ -45,13 +49,13 @@ static const struct profile_type_words types[] = {
 static const struct profile_event_words events[] = {
 	{ "cpu-clock", .clock = 1, SAMPLES },
 	{ "task-clock", .clock = 1, SAMPLES },
-	{ "off-cpu", .asked = 1, .one = "interval", .many = "intervals" },
+	{ OFF_CPU, .asked = 1, .one = "interval", .many = "intervals" },
 	{ "wall", .asked = 1, SAMPLES },
 	{ "context-switches", .asked = 1, SAMPLES },
 	{ "cs", .asked = 1, SAMPLES },
 	{ "cpu-migrations", .asked = 1, SAMPLES },
 	{ "migrations", .asked = 1, SAMPLES },
-	{ "page-faults", .asked = 1, SAMPLES },
+	{ FAULTS, .asked = 1, SAMPLES },
 	{ "faults", .asked = 1, SAMPLES },
 	{ "minor-faults", .asked = 1, SAMPLES },
 	{ "major-faults", .asked = 1, SAMPLES },

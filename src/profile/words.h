@@ -48,6 +48,8 @@ struct profile_type_words {
 	/* The kernel did what a program asked it for: the asking function is worth a column. */
 	int asked;
 	const char *verb;	/* what happened to those it counts: "Waited" */
+	/* The event of the way of measuring that has this type; NULL: samples of whatever event. */
+	const char *event;
 };
 
 struct profile_event_words {

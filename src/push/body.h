@@ -22,8 +22,10 @@ struct push_label { const char *key, *value; };
 #define PUSH_POD "k8s.pod.name"
 #define PUSH_NAMESPACE "k8s.namespace.name"
 #define PUSH_LABELS_MOST 39	/* of a series */
+#define PUSH_NAME 128		/* bytes of the name of a file, without its time */
 
 struct push_part {
+	const char *name;			/* of the service, and of what was measured */
 	const struct profile *profile;
 	const struct push_label *labels;	/* the first is PUSH_SERVICE */
 	size_t nlabels;

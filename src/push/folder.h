@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A folder of profiles, one file for each service and window: SERVICE.20261124T100000.000Z.pb.gz,
- * by the time at which the window began (UTC). Files of such names that are older than wanted, or
- * make it larger than wanted, are removed, the oldest first; no others are. What waits to be sent
- * (spool.h) is such a folder with another suffix.
+ * by the time at which the window began (UTC). SERVICE.off-cpu, SERVICE.wall and
+ * SERVICE.page-faults have what is not samples of an event. Files of such names that are older than
+ * wanted, or make it larger than wanted, are removed, the oldest first; no others are. What waits
+ * to be sent (spool.h) is such a folder with another suffix.
  *
  * Files are made as the invoking user, whole or not at all, readable by their owner alone.
  */
@@ -18,7 +19,7 @@
 #include "base/vec.h"
 #include "push/service.h"
 
-#define FOLDER_NAME (SERVICE_NAME + 32)
+#define FOLDER_NAME (SERVICE_NAME + 64)
 #define FOLDER_PROFILES ".pb.gz"
 
 struct folder_options {

@@ -300,15 +300,20 @@ static int is_period(const struct part *part, uint32_t type)
 	return part->v.meta->frequency && part->v.types[type].words->role == PROFILE_CPU_TIME;
 }
 
-/* Neither is ever absent: readers take a period of 0 for none, and its type for the name. */
-static void add_period(struct part *part, struct protobuf *b)
+/*
+ * Readers take a period of 0 for none, and its type for the name. So it is there, but for time off
+ * the CPU, which they know by that it has none.
+ */
+static void add_period(struct part *part, struct protobuf *b, uint32_t type)
 {
 	const struct profile_meta *m = part->v.meta;
 	uint32_t i = 0;
 
-	while (i < part->v.ntypes && !is_period(part, i))
+	if (!strcmp(profile_text(part->p, part->v.types[type].name), "off_cpu"))
+		return;
+	while (i < part->v.ntypes && part->v.types[i].measured_in != PROFILE_NANOSECONDS)
 		i++;
-	if (i < part->v.ntypes) {
+	if (m->frequency && i < part->v.ntypes) {
 		const struct profile_type *t = &part->v.types[i];
 
 		add_type(part->o, b, PROFILE_PERIOD_TYPE, profile_text(part->p, t->name),
@@ -332,7 +337,7 @@ static void add_profile(struct part *part, struct protobuf *b, uint32_t type)
 	add_samples(part, b, type);
 	protobuf_fixed64(b, PROFILE_START, m->start);
 	protobuf_uint(b, PROFILE_DURATION, m->duration);
-	add_period(part, b);
+	add_period(part, b, type);
 	if (getrandom(id, sizeof(id), 0) == sizeof(id))
 		protobuf_bytes(b, PROFILE_BYTES_ID, id, sizeof(id));
 	protobuf_close(b, profile);

@@ -227,9 +227,9 @@ void place_add(struct place *p, const struct push_part *part)
 	const struct profile_view v = profile_view(part->profile);
 
 	if (!p->spool) {
-		count(p, folder_write(p->folder, part->labels[0].value, v.meta->start,
+		count(p, folder_write(p->folder, part->name, v.meta->start,
 				      part->pprof->v, part->pprof->n),
-		      part->pprof->n, v.total);
+		      part->pprof->n, v.account->kept);
 		return;
 	}
 	if (!p->body) {
@@ -238,7 +238,7 @@ void place_add(struct place *p, const struct push_part *part)
 		p->samples = 0;
 	}
 	p->ops->body->add(p->body, part);
-	p->samples += v.total;
+	p->samples += v.account->kept;
 	if (p->ops->body->size(p->body) > BODY_MOST)
 		place_flush(p);
 }

@@ -18,6 +18,7 @@
 #define FORMAT "pprof"
 #define HOST_NAME 256
 #define COMMENT 128
+#define TYPE_NAME 128
 
 struct push {
 	struct push_setup setup;
@@ -29,6 +30,7 @@ struct push {
 	uint64_t folded;		/* how often the profile was, when we were told */
 	int taken;
 	uint64_t windows, samples;	/* taken over */
+	VEC(uint64_t) sent;		/* by type: of this profile */
 };
 
 static int open_place(struct push *p, const char *to, struct error *e)
@@ -52,9 +54,11 @@ struct push *push_new(const struct push_setup *setup, struct error *e)
 	p->services = services_new();
 	p->increment = increment_new();
 	err = labels_make(&p->labels, &setup->options->labels, &setup->options->labels_from, e);
-	if (!err && setup->options->max_overhead > 0 && !setup->frequency)
-		err = error_set(e, STATUS_USAGE, -EINVAL, "--max-overhead lowers a rate: leave out "
-				"-c, and events that have none");
+	if (!err && setup->options->max_overhead > 0 && !setup->frequency &&
+	    !setup->waits_bounded)
+		err = error_set(e, STATUS_USAGE, -EINVAL,
+				"--max-overhead lowers a rate, and bounds --off-cpu and --wall: "
+				"leave out -c, and events that have no rate");
 	for (size_t i = 0; i < setup->options->to.n && !err; i++)
 		err = open_place(p, setup->options->to.v[i], e);
 	if (!err)
@@ -73,6 +77,7 @@ void push_free(struct push *p)
 	labels_free(&p->labels);
 	services_free(p->services);
 	increment_free(p->increment);
+	vec_free(&p->sent);
 	free(p);
 }
 
@@ -102,7 +107,7 @@ void push_take(struct push *p, const struct profile *profile)
 	services_settle(p->services, profile);
 	increment_take(p->increment, profile);
 	p->windows++;
-	p->samples += increment_total(p->increment);
+	p->samples = profile_view(profile).account->kept;
 	p->taken = 1;
 }
 
@@ -143,7 +148,7 @@ static void tell_frequency(const struct push *p, struct profile *part)
 	uint64_t frequency = profile_meta(part)->frequency;
 	char text[COMMENT];
 
-	if (frequency == p->setup.frequency)
+	if (!frequency || frequency == p->setup.frequency)
 		return;
 	snprintf(text, sizeof(text), "sampled at %llu Hz instead of %llu, to keep "
 		 "--max-overhead %g%%", (unsigned long long)frequency,
@@ -151,20 +156,51 @@ static void tell_frequency(const struct push *p, struct profile *part)
 	profile_comment(part, text);
 }
 
+/* Servers refuse types with a dash. */
+static void name_types(struct profile *part)
+{
+	const struct profile_view v = profile_view(part);
+
+	for (uint32_t t = 0; t < v.ntypes; t++) {
+		char name[TYPE_NAME], *dash = name;
+
+		snprintf(name, sizeof(name), "%s", profile_text(part, v.types[t].name));
+		while ((dash = strchr(dash, '-')))
+			*dash = '_';
+		profile_set_type(part, t, name, profile_text(part, v.types[t].unit));
+	}
+}
+
+/* What a file is called by: samples of an event by the service alone. */
+static void name_file(const char *service, const struct profile *part, char name[PUSH_NAME])
+{
+	const char *event = profile_view(part).types[0].words->event;
+
+	snprintf(name, PUSH_NAME, event ? "%s.%s" : "%s", service, event);
+}
+
 static void send_part(struct push *p, const char *service, const struct container *in,
 		      struct profile *profile)
 {
 	const struct output_options options = { 0 };
 	const struct profile_meta *m = profile_meta(profile);
+	char name[PUSH_NAME];
 	struct push_label labels[PUSH_LABELS_MOST];
 	struct outfile_bytes pprof = { 0 };
-	const struct push_part part = { .profile = profile, .labels = labels, .pprof = &pprof,
+	const struct push_part part = { .name = name, .profile = profile, .labels = labels,
+					.pprof = &pprof,
 					.nlabels = label(p, service, in, labels) };
 	int wants = 0;
 
+	name_file(service, profile, name);
+	name_types(profile);
 	profile_meta(profile)->title = profile_string(profile, service);
 	tell_frequency(p, profile);
-	if (p->setup.is_time && m->frequency)
+	/* Each of them is taken; servers refuse a period of 0. */
+	if (!m->frequency && !m->period)
+		profile_meta(profile)->period = 1;
+	if (p->setup.is_time && m->frequency &&
+	    profile_view(profile).types[0].words->role == PROFILE_SAMPLES)
 		profile_derive(profile, 0, "cpu", "nanoseconds", SECOND / m->frequency);
 	for (size_t i = 0; i < p->places.n; i++)
 		wants |= place_wants_pprof(p->places.v[i]);
@@ -179,20 +215,55 @@ static void send_part(struct push *p, const char *service, const struct containe
 	vec_free(&pprof);
 }
 
+/* The types from @type on that are of one way of measuring; 0: what is derived from others. */
+static uint32_t types_of_source(const struct profile_view *v, uint32_t type)
+{
+	const char *event = v->types[type].words->event;
+	uint32_t n = 0;
+
+	for (; type + n < v->ntypes; n++) {
+		const struct profile_type_words *w = v->types[type + n].words;
+
+		if (w->role == PROFILE_CPU_TIME || !w->event != !event ||
+		    (event && strcmp(w->event, event)))
+			break;
+	}
+	return n;
+}
+
+/* The window of one service. */
+static void send_service(struct push *p, const struct profile *profile, uint32_t service,
+			 const struct container *in)
+{
+	const struct profile_view v = profile_view(profile);
+	struct increment_choice choice = { services_of(p->services), service, 0, 0 };
+
+	for (; choice.type < v.ntypes; choice.type += choice.ntypes ? choice.ntypes : 1) {
+		struct profile *part = NULL;
+
+		choice.ntypes = types_of_source(&v, choice.type);
+		if (choice.ntypes)
+			part = increment_part(p->increment, profile, &choice);
+		for (uint32_t t = 0; part && t < choice.ntypes; t++)
+			p->sent.v[choice.type + t] += profile_view(part).types[t].total;
+		if (part)
+			send_part(p, services_text(p->services, service), in, part);
+		profile_free(part);
+	}
+}
+
 void push_send(struct push *p, const struct profile *profile)
 {
 	size_t n = increment_total(p->increment) ? services_count(p->services) : 0;
 	unsigned char *ran = xcalloc(profile_view(profile).nprocesses + 1, 1);
 
+	while (p->sent.n < profile_view(profile).ntypes)
+		vec_push(&p->sent, 0);
 	increment_processes(p->increment, profile, ran);
 	for (uint32_t i = 1; i < n; i++) {
-		struct profile *part = increment_part(p->increment, profile,
-						      services_of(p->services), i);
 		const struct container in = services_container(p->services, i, ran);
 
-		if (part)
-			send_part(p, services_text(p->services, i), &in, part);
-		profile_free(part);
+		send_service(p, profile, i, &in);
 	}
 	free(ran);
 	for (size_t i = 0; i < p->places.n; i++)
@@ -208,6 +279,11 @@ int push_has_all(const struct push *p, const struct profile *profile)
 
 void push_renew(struct push *p, const struct profile *old, const struct profile *profile)
 {
+	const struct profile_view v = profile_view(old);
+
+	/* Nothing is left of it. */
+	for (size_t t = 0; t < p->sent.n && t < v.ntypes; t++)
+		p->sent.v[t] -= v.types[t].total;
 	increment_renew(p->increment);
 	services_renew(p->services, old, profile);
 	p->folded = 0;
@@ -220,6 +296,17 @@ void push_fold(struct push *p, const struct profile *profile)
 	if (times != p->folded)
 		services_fold(p->services, profile);
 	p->folded = times;
+}
+
+int push_adds_up(const struct push *p, const struct profile *profile)
+{
+	const struct profile_view v = profile_view(profile);
+	size_t wrong = 0;
+
+	for (size_t t = 0; t < v.ntypes; t++)
+		if (v.types[t].words->role != PROFILE_CPU_TIME)
+			wrong += p->sent.v[t] != v.types[t].total;
+	return !wrong;
 }
 
 void push_finish(struct push *p)

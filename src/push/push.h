@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a profile that grows to profiles that go away: each window's, one for each service, to each
- * place.
+ * From a profile that grows to profiles that go away: each window's, one for each service and way
+ * of measuring, to each place.
  *
  * push_look() often; when a window is over push_take(), then push_send() as soon as
  * push_is_ready(). A place that cannot take a window loses it: it is counted and said, and sampling
@@ -33,6 +33,7 @@ struct push_setup {
 	const struct user *user;
 	int is_time;			/* samples of a rate are of CPU time */
 	uint64_t frequency;		/* Hz, that was asked for; 0: no rate was */
+	int waits_bounded;		/* so are stacks of waits, by max_overhead */
 };
 
 struct push_counts {
@@ -74,5 +75,7 @@ void push_fold(struct push *p, const struct profile *profile);
 /* All was given to push_send(): waits some seconds for what is still to be sent. */
 void push_finish(struct push *p);
 struct push_counts push_counts(const struct push *p);
+/* At the end: 1 where what was sent of each type is all that @profile and those before it had. */
+int push_adds_up(const struct push *p, const struct profile *profile);
 
 #endif

@@ -67,7 +67,7 @@ static void add_label(struct protobuf *b, uint32_t field, const char *name, cons
 	protobuf_close(b, label);
 }
 
-/* The event of samples that are not of CPU time; such a name cannot have all letters either. */
+/* The event of what is not CPU time: "off_cpu"; such a name cannot have all letters either. */
 static void profile_name(const struct profile *p, char name[LABEL_NAME])
 {
 	const struct profile_view v = profile_view(p);

@@ -114,7 +114,7 @@ static size_t put(struct live *l, struct profile *p, const struct profile_accoun
 
 void live_send(struct live *l, const struct profile *p)
 {
-	struct profile *part = increment_part(l->increment, p, NULL, 0);
+	struct profile *part = increment_part(l->increment, p, &(struct increment_choice){ 0 });
 
 	if (part) {
 		const struct profile_account a = more(&l->now, &l->before);

@@ -39,6 +39,10 @@ const struct cli_option allocations_rows[] = {
 	{ 0 }
 };
 
+static const char needs_alloc[] =
+	"--alloc-interval, --allocator, --leaks, --min-age and --page-faults go with ebprof alloc, "
+	"or top --alloc";
+
 static const char needs_target[] =
 	"ebprof alloc follows a command that it starts, or some processes: ebprof alloc "
 	"-- COMMAND, or -p PID; probes in all of them would slow all of them down, but "
@@ -46,10 +50,8 @@ static const char needs_target[] =
 
 /* "alloc" is the command, or the option of top; with page faults no block is followed. */
 const struct cli_rule allocations_rules[] = {
-	{ .any = "alloc-interval allocator leaks min-age page-faults",
-	  .needs = "alloc",
-	  .why = "--alloc-interval, --allocator, --leaks, --min-age and --page-faults go with "
-		 "ebprof alloc, or top --alloc" },
+	{ .any = "alloc-interval allocator leaks min-age", .needs = "alloc", .why = needs_alloc },
+	{ .any = "page-faults", .needs = "alloc push", .why = needs_alloc },
 	{ .all = "page-faults",
 	  .any = "alloc-interval allocator leaks min-age max-overhead",
 	  .why = "page faults show where memory comes from, whichever allocator asks for it, not "

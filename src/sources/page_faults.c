@@ -96,6 +96,7 @@ static void release(struct source *source)
 
 const struct source_ops page_faults_ops = {
 	.name = "page faults",
+	.renews = 1,
 	.kernel = &page_faults_kernel,
 	.check = page_faults_check,
 	.choose = page_faults_choose,

@@ -6,7 +6,7 @@
 const struct cli_option page_faults_rows[] = {
 	{ 0, 0, "page-faults", NULL, cli_flag, 0,
 	  "follow page faults instead: cheap, for any target",
-	  EBPROF_ALLOC | EBPROF_TOP | CLI_BRIEF },
+	  EBPROF_ALLOC | EBPROF_TOP | EBPROF_PUSH | CLI_BRIEF },
 	{ 0 }
 };
 

@@ -42,19 +42,21 @@ static int store_states(const char *option, const char *text, void *field, struc
 
 #define R EBPROF_RECORD
 #define T (EBPROF_TOP | EBPROF_SERVE)
+#define P EBPROF_PUSH
 
 const struct cli_option waits_rows[] = {
 	CLI_HEADING("Waits"),
 	{ 0, 0, "off-cpu", NULL, cli_flag, AT(off_cpu),
-	  "where threads wait, in time, instead of what they run (or with -e)", R | T | CLI_BRIEF },
+	  "where threads wait, in time, instead of what they run (or with -e)",
+	  R | T | P | CLI_BRIEF },
 	{ 0, 0, "wall", NULL, cli_flag, AT(wall),
-	  "what threads run and where they wait, in one profile of time", R | T | CLI_BRIEF },
+	  "what threads run and where they wait, in one profile of time", R | T | P | CLI_BRIEF },
 	{ 0, 0, "wakers", NULL, cli_flag, AT(wakers),
-	  "show above each wait the stack that ended it", R | T },
+	  "show above each wait the stack that ended it", R | T | P },
 	{ 0, 0, "min-block", "TIME", cli_duration, AT(min_block),
-	  "leave out shorter waits (default 1us; with --wall none)", R | T },
+	  "leave out shorter waits (default 1us; with --wall none)", R | T | P },
 	{ 0, 0, "state", "STATE[,STATE...]", store_states, AT(states),
-	  "only these waits: blocked, disk, uninterruptible, runnable", R | T },
+	  "only these waits: blocked, disk, uninterruptible, runnable", R | T | P },
 	{ 0, 0, "max-overhead", "PERCENT", overhead_store, AT(max_overhead),
 	  "of each CPU, for stacks of waits (default 1), of probes (10; or none)", R | T },
 	{ 0, 0, "hide-idle", NULL, cli_flag, AT(hide_idle),

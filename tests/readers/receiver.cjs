@@ -87,7 +87,11 @@ function otlpFrames(d, index) {
 function otlpProfile(d, p) {
 	const type = t => [at(d.string_table, t.type_strindex, 'strings'), at(d.string_table, t.unit_strindex, 'strings')];
 	must(p.sample_type, 'sample type is missing');
-	must(p.period_type && type(p.period_type).every(Boolean) && Number(p.period), 'no period');
+	// By that it has none Pyroscope knows time off the CPU.
+	if (type(p.sample_type).join('/') === 'off_cpu/nanoseconds')
+		must(!p.period_type && !Number(p.period), 'a period of off_cpu');
+	else
+		must(p.period_type && type(p.period_type).every(Boolean) && Number(p.period), 'no period');
 	must(Number(p.time_unix_nano) && Number(p.duration_nano), 'no time');
 	must(p.profile_id.length === 16, 'no id');
 	const stacks = {}, threads = {};
@@ -100,7 +104,8 @@ function otlpProfile(d, p) {
 		add(stacks, otlpFrames(d, s.stack_index), s.values[0]);
 		total += Number(s.values[0]);
 	}
-	return { type: type(p.sample_type).join('/'), period: [...type(p.period_type), Number(p.period)], total, stacks,
+	const period = p.period_type ? [...type(p.period_type), Number(p.period)] : null;
+	return { type: type(p.sample_type).join('/'), period, total, stacks,
 		threads: Object.keys(threads), start: p.time_unix_nano, duration: p.duration_nano };
 }
 
@@ -149,7 +154,7 @@ function pprof(raw) {
 	for (const t of p.sample_type)
 		must(!text(t.type).includes('-'), 'sample type contains -');
 	must(p.period_type && Number(p.period) && Number(p.time_nanos) && Number(p.duration_nanos), 'no period or time');
-	const stacks = {};
+	const stacks = {}, types = p.sample_type.map(t => `${text(t.type)}/${text(t.unit)}`), totals = types.map(() => 0);
 	let total = 0;
 	for (const s of p.sample) {
 		must(s.value.length === p.sample_type.length, 'values and types');
@@ -161,9 +166,10 @@ function pprof(raw) {
 			for (const line of at(p.location, Number(id) - 1, 'locations').line)
 				frames.push(text(at(p.function, Number(line.function_id) - 1, 'functions').name));
 		add(stacks, frames, s.value[0]);
+		s.value.forEach((v, i) => totals[i] += Number(v));
 		total += Number(s.value[0]);
 	}
-	return { type: `${text(p.sample_type[0].type)}/${text(p.sample_type[0].unit)}`, total, stacks, start: p.time_nanos,
+	return { type: types[0], types, totals, total, stacks, start: p.time_nanos,
 		duration: p.duration_nanos, period: [text(p.period_type.type), text(p.period_type.unit), Number(p.period)] };
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit/test.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "profile/increment.h"
@@ -75,7 +76,7 @@ TEST(windows_are_what_came_between)
 	CHECK_EQ(taken(i, p), 6);
 	/* What comes while it waits for names is the next one's. */
 	add(p, 1, 0x10, 2);
-	part = increment_part(i, p, groups, 1);
+	part = increment_part(i, p, &(struct increment_choice){ groups, 1, 0, 0 });
 	CHECK_EQ(profile_view(part).total, 6);
 	CHECK_EQ(profile_view(part).nsamples, 2);
 	CHECK_EQ(profile_meta(part)->start, 1010);
@@ -83,7 +84,7 @@ TEST(windows_are_what_came_between)
 	CHECK_EQ(profile_account(part)->taken, 6);
 	CHECK_EQ(profile_account(part)->kept, 6);
 	profile_free(part);
-	CHECK(!increment_part(i, p, groups, 2));
+	CHECK(!increment_part(i, p, &(struct increment_choice){ groups, 2, 0, 0 }));
 	increment_clear(i);
 	CHECK_EQ(taken(i, p), 2);
 	increment_free(i);
@@ -146,7 +147,7 @@ TEST(what_has_no_name_in_time_gets_its_address)
 	for (size_t k = 0; k < 3; k++)
 		profile_add(p, thread, profile_node(p, 0, at[k]), 1);
 	increment_take(i, p);
-	part = increment_part(i, p, groups, 1);
+	part = increment_part(i, p, &(struct increment_choice){ groups, 1, 0, 0 });
 	v = profile_view(part);
 	CHECK_EQ(v.nlocations, 4);
 	for (size_t k = 0; k < v.nlocations; k++)
@@ -177,7 +178,7 @@ TEST(truncated_stacks_keep_their_reason)
 	profile_add(p, thread, profile_node(p, outer, location(p, 0x10)), 4);
 	profile_add(p, thread, outer, 1);
 	increment_take(i, p);
-	part = increment_part(i, p, groups, 1);
+	part = increment_part(i, p, &(struct increment_choice){ groups, 1, 0, 0 });
 	CHECK_EQ(profile_account(part)->ntruncated, 1);
 	CHECK_STR(profile_account(part)->truncated[0].name, "no CFI");
 	CHECK_EQ(profile_account(part)->truncated[0].count, 5);
@@ -200,7 +201,7 @@ TEST(so_far_is_the_sum_of_the_parts)
 		add(p, 2, 0x10 * k, 1);
 		increment_take(i, p);
 		add(p, 1, 0x10, 5);
-		part = increment_part(i, p, NULL, 0);
+		part = increment_part(i, p, &(struct increment_choice){ 0 });
 		all = increment_so_far(i, p);
 		sum += profile_view(part).total;
 		CHECK_EQ(profile_view(all).total, sum);
@@ -213,27 +214,49 @@ TEST(so_far_is_the_sum_of_the_parts)
 	increment_take(i, p);
 	increment_clear(i);
 	increment_take(i, p);
-	CHECK(!increment_part(i, p, NULL, 0));
+	CHECK(!increment_part(i, p, &(struct increment_choice){ 0 }));
 	profile_free(p);
 	increment_free(i);
 }
 
-/* Of the type that is shown, as where waits are counted and timed. */
-TEST(follows_the_type_that_is_shown)
+/* As where waits are counted and timed, beside samples. */
+TEST(each_type_has_its_own)
 {
 	struct increment *i = increment_new();
 	struct profile *p = profile_new(), *part;
-	uint32_t sample, type = profile_add_type(p, "off-cpu", "nanoseconds");
+	uint32_t waits = profile_add_type(p, "waits", "count");
+	uint32_t time = profile_add_type(p, "off-cpu", "nanoseconds");
 
-	profile_show(p, type);
-	add(p, 1, 0x10, 1);
-	sample = (uint32_t)profile_view(p).nsamples - 1;
-	profile_count(p, sample, type, 500);
-	CHECK_EQ(taken(i, p), 500);
-	part = increment_part(i, p, NULL, 0);
-	CHECK_EQ(profile_view(part).total, 500);
-	CHECK_STR(profile_text(part, profile_view(part).types[0].name), "off-cpu");
+	snprintf(profile_meta(p)->event, sizeof(profile_meta(p)->event), "cpu-clock");
+	profile_meta(p)->frequency = 19;
+	add(p, 1, 0x10, 3);
+	add(p, 1, 0x20, 0);
+	profile_count(p, profile_sample(p, 0, profile_node(p, 0, location(p, 0x20)), 0), waits, 2);
+	profile_count(p, 1, time, 500);
+	CHECK_EQ(taken(i, p), 505);
+	/* Without a choice the type that is shown, */
+	part = increment_part(i, p, &(struct increment_choice){ 0 });
+	CHECK_EQ(profile_view(part).total, 3);
+	CHECK_EQ(profile_view(part).ntypes, 1);
+	CHECK_EQ(profile_meta(part)->frequency, 19);
 	profile_free(part);
+	/* else both of the waits, which have no rate; how many there were is their number. */
+	part = increment_part(i, p, &(struct increment_choice){ .type = waits, .ntypes = 2 });
+	CHECK_EQ(profile_view(part).total, 500);
+	CHECK_EQ(profile_view(part).types[0].total, 2);
+	CHECK_EQ(profile_view(part).nsamples, 1);
+	CHECK_EQ(profile_account(part)->kept, 2);
+	CHECK_STR(profile_text(part, profile_view(part).types[1].name), "off-cpu");
+	CHECK_STR(profile_meta(part)->event, "off-cpu");
+	CHECK_EQ(profile_meta(part)->frequency, 0);
+	profile_free(part);
+	increment_clear(i);
+	/* What has more of one type alone is new, too. */
+	CHECK(increment_has_all(i, p));
+	profile_count(p, 1, time, 7);
+	CHECK(!increment_has_all(i, p));
+	CHECK_EQ(taken(i, p), 7);
+	CHECK(!increment_part(i, p, &(struct increment_choice){ 0 }));
 	profile_free(p);
 	increment_free(i);
 }
@@ -247,6 +270,6 @@ int main(void)
 	RUN(what_has_no_name_in_time_gets_its_address);
 	RUN(truncated_stacks_keep_their_reason);
 	RUN(so_far_is_the_sum_of_the_parts);
-	RUN(follows_the_type_that_is_shown);
+	RUN(each_type_has_its_own);
 	return TEST_END();
 }
