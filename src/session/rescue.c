@@ -205,11 +205,14 @@ static int keep(struct rescue *r, const struct ebp_rescue *sample)
 {
 	size_t size = size_of(sample);
 	struct waiting w = { .sample = room(r, size) };
+	uint64_t now = clock_ns(), before = clock_thread_ns();
 
 	if (!w.sample)
 		return 0;
 	memcpy(w.sample, sample, size);
 	w.above = aboves_take(r->aboves, sample);
+	budget_took(&r->budget, (pid_t)sample->key.process.tgid, now,
+		    now + (clock_thread_ns() - before));
 	vec_push(&r->waiting, w);
 	r->bytes += size;
 	return 1;

@@ -29,7 +29,6 @@
 /* bytes above what was sent in which a frame may be: rustc's have 600 KiB */
 #define STACK_MAX	(8u << 20)
 #define PAGE		4096u	/* the smallest there is */
-#define WINDOW		(8 * PAGE)
 /* bytes at the end of what was sent, by which it is known whether it still holds */
 #define BORDER		512u
 /* places of code without a file that are kept for a stack; a power of two */
@@ -64,8 +63,7 @@ struct target {
 	int exact;
 	/* of it, what was read last: each question takes some us, or 100 times that */
 	uint64_t window;
-	size_t in_window;		/* bytes */
-	char bytes[WINDOW];
+	size_t in_window;		/* bytes, in u->later */
 };
 
 static const struct ebp_mapping *find_row(const struct target *t, uint64_t address)
@@ -166,13 +164,13 @@ static int read_later(struct target *t, uint64_t end, int *holds, uint64_t addre
 			t->window = address & ~(uint64_t)(PAGE - 1);
 			t->in_window = o->read_memory(o->ctx,
 						      (pid_t)t->sample->key.process.tgid, t->window,
-						      t->bytes, WINDOW);
+						      t->u->later, sizeof(t->u->later));
 			if (address - t->window >= t->in_window)
 				return -EFAULT;
 		}
 		some = t->in_window - (size_t)(address - t->window);
 		some = some < size ? some : size;
-		memcpy(dst, t->bytes + (address - t->window), some);
+		memcpy(dst, t->u->later + (address - t->window), some);
 		dst += some;
 		address += some;
 		size -= some;

@@ -51,6 +51,9 @@ struct unwind_process {
 	uint64_t lang_bias, machine_bias;
 };
 
+/* bytes: a question for them costs less than two for a page each */
+#define UNWIND_LATER	32768u
+
 struct unwinder {
 	struct images *images;
 	struct unwinder_kernel kernel;
@@ -74,6 +77,7 @@ struct unwinder {
 	struct unwind_sections *sections;
 	void *vdso;				/* a copy, the same */
 	size_t vdso_size;
+	char later[UNWIND_LATER];		/* what a rescue reads of its process */
 	/* what only grows, and the sums of what is published */
 	struct unwinder_stats stats;
 };
