@@ -11,6 +11,7 @@ from test_push_servers import PATHS, Receiver, Sent
 from test_waits import FUNCTION, near
 
 ALL = re.compile(r"^ebprof: (\S+): (\d+) (\S+) in all windows$", re.M)
+STATES = ("[blocked]", "[disk wait]", "[uninterruptible]", "[runnable]")  # code without a name begins with "[", too
 TYPES = re.compile(r"^Samples:\n(.*)$", re.M)
 
 
@@ -93,20 +94,21 @@ def test_all_time(where):
         near(seconds(p, lambda s, name=name: s.comm == name), expected, name, seconds=0.015)
     for name in ("starved1", "starved2"):
         ran = w.truth("thread")[name] - w.truth("wait")[name]
-        got = seconds(p, lambda s, name=name: s.comm == name and not s.frames[-1].startswith("["))
+        got = seconds(p, lambda s, name=name: s.comm == name and s.frames[-1] not in STATES)
         near(got, ran, name + " on the CPU", 0.02, 0.02 + w.stolen)
     check("wall nanoseconds" in raw(w.files["waits.wall"][0][1]), "the period's type")
 
 
 BURN = """
 import time
-def until(seconds):
-    while time.thread_time() < seconds:
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
         pass
 def first():
-    until(1.5)
+    burn(1.6)
 def second():
-    until(3.2)
+    burn(1.7)
 first()
 second()
 """
