@@ -6,8 +6,6 @@
 
 #include "base/xalloc.h"
 
-/* bytes at the end of a stack by which it is known whether what lies above still holds */
-#define BORDER		512u
 #define PIECE		REMOTE_BYTES
 #define PIECES_MAX	16u	/* of a stack: frames of rustc's main thread are in some 10 */
 #define THREADS		16u	/* whose last stack is remembered */
@@ -20,19 +18,17 @@ struct thread {
 struct aboves {
 	struct remote *remote;
 	struct stash *stash;
-	size_t most;
 	struct thread threads[THREADS];
 	unsigned next;			/* whose place is taken next */
 	char fetched[PIECE];
 };
 
-struct aboves *aboves_new(struct remote *remote, struct stash *stash, size_t most)
+struct aboves *aboves_new(struct remote *remote, struct stash *stash)
 {
 	struct aboves *a = xcalloc(1, sizeof(*a));
 
 	a->remote = remote;
 	a->stash = stash;
-	a->most = most;
 	return a;
 }
 
@@ -90,8 +86,8 @@ static struct unwind_above *find(struct unwind_above *last, uint64_t at, const c
 	for (; last; last = last->next) {
 		uint64_t from = at - last->start;
 
-		if (from < last->n && BORDER <= last->n - from &&
-		    !memcmp(last->bytes + from, border, BORDER))
+		if (from < last->n && UNWIND_BORDER <= last->n - from &&
+		    !memcmp(last->bytes + from, border, UNWIND_BORDER))
 			return last;
 	}
 	return NULL;
@@ -114,9 +110,9 @@ static struct unwind_above *fetch(struct aboves *a, pid_t pid, uint64_t at, cons
 	size_t n = remote_pages(a->remote, pid, at, a->fetched, sizeof(a->fetched));
 	char *bytes;
 
-	if (n <= BORDER || memcmp(a->fetched, border, BORDER))
+	if (n <= UNWIND_BORDER || memcmp(a->fetched, border, UNWIND_BORDER))
 		return NULL;
-	bytes = stash_take(a->stash, n, a->most);
+	bytes = stash_take(a->stash, n);
 	if (!bytes)
 		return NULL;
 	memcpy(bytes, a->fetched, n);
@@ -142,8 +138,8 @@ static struct unwind_above *fetch_all(struct aboves *a, const struct ebp_rescue 
 		end = &piece->next;
 		if (piece->n < PIECE)
 			break;
-		at += piece->n - BORDER;
-		border = piece->bytes + (piece->n - BORDER);
+		at += piece->n - UNWIND_BORDER;
+		border = piece->bytes + (piece->n - UNWIND_BORDER);
 	}
 	return first;
 }
@@ -157,8 +153,8 @@ struct unwind_above *aboves_take(struct aboves *a, const struct ebp_rescue *samp
 	if (!EBP_STACK_WAS_CUT(n))
 		return NULL;
 	t = thread_of(a, sample->key.tid);
-	above = fetch_all(a, sample, t->last, sample->sp + n - BORDER,
-			  (const char *)sample->stack + n - BORDER);
+	above = fetch_all(a, sample, t->last, sample->sp + n - UNWIND_BORDER,
+			  (const char *)sample->stack + n - UNWIND_BORDER);
 	if (!above)
 		return new_piece(sample->sp + n, NULL, 0);
 	aboves_give(a, t->last);

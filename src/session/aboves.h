@@ -17,8 +17,8 @@
 
 struct aboves;
 
-/* Both are borrowed for its life; @remote may be NULL. At most @most blocks of @stash are used. */
-struct aboves *aboves_new(struct remote *remote, struct stash *stash, size_t most);
+/* Both are borrowed for its life; @remote may be NULL. */
+struct aboves *aboves_new(struct remote *remote, struct stash *stash);
 void aboves_free(struct aboves *a);
 /*
  * What lies above @sample's stack, of which the caller is a user; a piece without bytes: it has

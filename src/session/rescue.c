@@ -60,8 +60,8 @@ struct rescue *rescue_new(struct procs *procs, struct tracker *tracker, struct u
 	r->max = max;
 	r->done = done;
 	r->ctx = ctx;
-	stash_new(&r->stash);
-	r->aboves = aboves_new(remote, &r->stash, WAITING_MAX / HUGE_BYTES);
+	stash_new(&r->stash, WAITING_MAX / HUGE_BYTES);
+	r->aboves = aboves_new(remote, &r->stash);
 	return r;
 }
 
@@ -80,8 +80,7 @@ static struct ebp_rescue *room(struct rescue *r, size_t size)
 {
 	if (r->bytes + size > WAITING_MAX)
 		return NULL;
-	return is_large(size) ? stash_take(&r->stash, size, WAITING_MAX / HUGE_BYTES)
-			      : xmalloc(size);
+	return is_large(size) ? stash_take(&r->stash, size) : xmalloc(size);
 }
 
 /* Waits no more. */

@@ -21,13 +21,13 @@ static int has_room(const struct stash_block *b, size_t size)
 	return size <= HUGE_BYTES - b->used;
 }
 
-void stash_new(struct stash *s)
+void stash_new(struct stash *s, size_t most)
 {
-	*s = (struct stash){ 0 };
+	*s = (struct stash){ .most = most };
 	add_block(s);
 }
 
-void *stash_take(struct stash *s, size_t size, size_t most)
+void *stash_take(struct stash *s, size_t size)
 {
 	struct stash_block *b;
 	size_t i = s->filled;
@@ -38,7 +38,7 @@ void *stash_take(struct stash *s, size_t size, size_t most)
 	if (!s->blocks.n || !has_room(&s->blocks.v[i], size)) {
 		for (i = 0; i < s->blocks.n && s->blocks.v[i].pieces; i++)
 			;
-		if (i == s->blocks.n && (i >= most || !add_block(s)))
+		if (i == s->blocks.n && (i >= s->most || !add_block(s)))
 			return NULL;
 		s->filled = i;
 		s->blocks.v[i].used = 0;

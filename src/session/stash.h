@@ -18,13 +18,14 @@ struct stash_block {
 
 struct stash {
 	VEC(struct stash_block) blocks;
+	size_t most;		/* blocks */
 	size_t filled;		/* the one that is being filled, if there are any */
 };
 
-/* Has a block, so that none needs to be made while others wait for their memory. */
-void stash_new(struct stash *s);
-/* @size bytes, 8-aligned; NULL: @most blocks are in use, or it is more than one holds. */
-void *stash_take(struct stash *s, size_t size, size_t most);
+/* Has a block, so that none needs to be made while others wait for their memory; @most of them. */
+void stash_new(struct stash *s, size_t most);
+/* @size bytes, 8-aligned; NULL: all blocks are in use, or it is more than one holds. */
+void *stash_take(struct stash *s, size_t size);
 /* Back. */
 void stash_give(struct stash *s, void *piece);
 /* All is back: to one block again. */

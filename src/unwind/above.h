@@ -5,6 +5,9 @@
 
 #include <stdint.h>
 
+/* bytes at the end of a stack by which it is known whether what lies above still holds */
+#define UNWIND_BORDER 512u
+
 struct unwind_above {
 	uint64_t start;			/* address of the first byte */
 	uint32_t n;			/* bytes */

@@ -29,8 +29,6 @@
 /* bytes above what was sent in which a frame may be: rustc's have 600 KiB */
 #define STACK_MAX	(8u << 20)
 #define PAGE		4096u	/* the smallest there is */
-/* bytes at the end of what was sent, by which it is known whether it still holds */
-#define BORDER		512u
 /* places of code without a file that are kept for a stack; a power of two */
 #define CODES		16
 #define CODE_BYTES	16	/* that the step looks at, at most */
@@ -134,12 +132,13 @@ static int is_unchanged(const struct target *t, uint64_t end)
 {
 	const struct unwinder_options *o = &t->u->options;
 	const struct ebp_rescue *sample = t->sample;
-	char now[BORDER];
+	uint64_t from = end - UNWIND_BORDER;
+	char now[UNWIND_BORDER];
 
-	return o->read_memory && end >= BORDER && end <= sample->head.n &&
-	       o->read_memory(o->ctx, (pid_t)sample->key.process.tgid, sample->sp + end - BORDER,
-			      now, BORDER) == BORDER &&
-	       !memcmp(now, (const char *)sample->stack + end - BORDER, BORDER);
+	return o->read_memory && end >= UNWIND_BORDER && end <= sample->head.n &&
+	       o->read_memory(o->ctx, (pid_t)sample->key.process.tgid, sample->sp + from, now,
+			      sizeof(now)) == sizeof(now) &&
+	       !memcmp(now, (const char *)sample->stack + from, sizeof(now));
 }
 
 /*

@@ -12,7 +12,6 @@
 #define BASE	0x7f0000000000ull	/* where the target's stack is, as it says */
 #define SIZE	(6u * EBP_STACK_COPY)
 #define MOST	4			/* blocks */
-#define BORDER	512
 
 /* Shared with the process that reads. */
 static struct memory {
@@ -54,9 +53,9 @@ static struct aboves *begin(void)
 	for (size_t i = 0; i < SIZE / 8; i++)
 		memory->words[i] = i;
 	reader = remote_new(read_stack);
-	stash_new(&stash);
+	stash_new(&stash, MOST);
 	sample = xcalloc(1, sizeof(*sample) + EBP_STACK_COPY);
-	return aboves_new(reader, &stash, MOST);
+	return aboves_new(reader, &stash);
 }
 
 static void end(struct aboves *a)
@@ -191,22 +190,22 @@ TEST(stash_uses_blocks_again)
 {
 	char *pieces[6];
 
-	stash_new(&stash);
-	CHECK(!stash_take(&stash, HUGE_BYTES + 1, 2));
+	stash_new(&stash, 2);
+	CHECK(!stash_take(&stash, HUGE_BYTES + 1));
 	for (int i = 0; i < 6; i++) {
-		pieces[i] = stash_take(&stash, HUGE_BYTES / 3 - 8, 2);
+		pieces[i] = stash_take(&stash, HUGE_BYTES / 3 - 8);
 		CHECK(pieces[i]);
 		memset(pieces[i], i, HUGE_BYTES / 3 - 8);
 	}
 	CHECK_EQ(stash.blocks.n, 2);
-	CHECK(!stash_take(&stash, HUGE_BYTES / 3, 2));
+	CHECK(!stash_take(&stash, HUGE_BYTES / 3));
 	/* A block is free when all of it is. */
 	stash_give(&stash, pieces[0]);
 	stash_give(&stash, pieces[2]);
-	CHECK(!stash_take(&stash, HUGE_BYTES / 3, 2));
+	CHECK(!stash_take(&stash, HUGE_BYTES / 3));
 	CHECK(pieces[1][0] == 1 && pieces[1][HUGE_BYTES / 3 - 9] == 1);
 	stash_give(&stash, pieces[1]);
-	pieces[0] = stash_take(&stash, HUGE_BYTES, 2);
+	pieces[0] = stash_take(&stash, HUGE_BYTES);
 	CHECK(pieces[0]);
 	memset(pieces[0], 7, HUGE_BYTES);
 	CHECK(pieces[3][0] == 3 && pieces[5][HUGE_BYTES / 3 - 9] == 5);

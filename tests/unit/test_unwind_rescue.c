@@ -304,29 +304,56 @@ TEST(goes_on_by_code_made_at_run_time)
 static struct fake *deep;
 static struct unwind_result *deep_result;
 
-/* While its frames are there. @changed: but what was sent last is not what is there now. */
-__attribute__((noinline)) static void rescue_part(uint32_t bytes, int changed)
+/* What of a deep stack is sent, and what is known of the rest. */
+struct part {
+	uint32_t bytes;		/* that are sent */
+	int changed;		/* what was sent last is not what is there now */
+	/* so many bytes above them were kept as a piece, and the rest as another; 0: none */
+	uint32_t first;
+	int rest;
+};
+
+/* While its frames are there. */
+__attribute__((noinline)) static void rescue_part(const struct part *p)
 {
+	struct unwind_above high, low;
+	uint32_t split = p->bytes + p->first;
+
 	capture();
-	sent->head.n = bytes;
-	sent->stack[bytes / 8 - 1] += (uint64_t)changed;
-	CHECK_EQ(unwinder_rescue(deep->u, sent, NULL, deep->own.v, deep->own.n, EBP_FRAMES_MAX,
-				 deep_result),
+	CHECK(split < sent->head.n);
+	high = (struct unwind_above){ .start = sent->sp + split - 100,
+				      .n = 100 + sent->head.n - split,
+				      .bytes = (char *)sent->stack + split - 100 };
+	low = (struct unwind_above){ .start = sent->sp + p->bytes - 200,
+				     .n = 200 + p->first,
+				     .next = p->rest ? &high : NULL,
+				     .bytes = (char *)sent->stack + p->bytes - 200 };
+	sent->head.n = p->bytes;
+	sent->stack[p->bytes / 8 - 1] += (uint64_t)p->changed;
+	CHECK_EQ(unwinder_rescue(deep->u, sent, p->first ? &low : NULL, deep->own.v, deep->own.n,
+				 EBP_FRAMES_MAX, deep_result),
 		 0);
 	asm volatile("");
 }
 
 /* Frames of which the sent bytes are a part; what is above those changes no more. */
-__attribute__((noinline)) static void rescue_below(int n, uint32_t bytes, int changed)
+__attribute__((noinline)) static void rescue_below(int n, const struct part *p)
 {
 	volatile char room[400];
 
 	room[n] = (char)n;
 	if (n)
-		rescue_below(n - 1, bytes, changed);
+		rescue_below(n - 1, p);
 	else
-		rescue_part(bytes, changed);
+		rescue_part(p);
 	room[n]++;
+}
+
+static void begin_deep(struct fake *f, struct unwind_result *r)
+{
+	begin_with_tables(f, plain);
+	deep = f;
+	deep_result = r;
 }
 
 /* What was not sent is read as it is by now, if the last of what was is still the same. */
@@ -335,55 +362,17 @@ TEST(goes_on_above_what_was_sent)
 	static struct unwind_result r;
 	struct fake f;
 
-	fake_begin(&f, 64u << 20);
-	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
-	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	deep = &f;
-	deep_result = &r;
+	begin_deep(&f, &r);
 	for (uint32_t bytes = 4096; bytes < 4096 + 512; bytes += 8) {
-		rescue_below(40, bytes, 0);
+		rescue_below(40, &(struct part){ .bytes = bytes });
 		check_frames(&f, &r);
 	}
-	rescue_below(40, 4096, 1);
+	rescue_below(40, &(struct part){ .bytes = 4096, .changed = 1 });
 	CHECK(r.result == EBP_UNREADABLE && r.n < (uint32_t)n_expected);
 	f.silent = 1;
-	rescue_below(40, 4096, 0);
+	rescue_below(40, &(struct part){ .bytes = 4096 });
 	CHECK(r.result == EBP_UNREADABLE && r.n < (uint32_t)n_expected);
 	fake_end(&f);
-}
-
-/* The @bytes below, the @first ones above, and the rest, if it is there. */
-__attribute__((noinline)) static void rescue_pieces(uint32_t bytes, uint32_t first, int rest)
-{
-	struct unwind_above high, low;
-
-	capture();
-	CHECK(bytes + first < sent->head.n);
-	high = (struct unwind_above){ .start = sent->sp + bytes + first - 100,
-				      .n = 100 + sent->head.n - bytes - first,
-				      .bytes = (char *)sent->stack + bytes + first - 100 };
-	low = (struct unwind_above){ .start = sent->sp + bytes - 200,
-				     .n = 200 + first,
-				     .next = rest ? &high : NULL,
-				     .bytes = (char *)sent->stack + bytes - 200 };
-	sent->head.n = bytes;
-	CHECK_EQ(unwinder_rescue(deep->u, sent, &low, deep->own.v, deep->own.n, EBP_FRAMES_MAX,
-				 deep_result),
-		 0);
-	asm volatile("");
-}
-
-__attribute__((noinline)) static void pieces_below(int n, uint32_t bytes, uint32_t first,
-						   int rest)
-{
-	volatile char room[400];
-
-	room[n] = (char)n;
-	if (n)
-		pieces_below(n - 1, bytes, first, rest);
-	else
-		rescue_pieces(bytes, first, rest);
-	room[n]++;
 }
 
 /* What was kept of what lies above, and nothing else: the process has gone on. */
@@ -392,16 +381,12 @@ TEST(goes_on_in_pieces_that_were_kept)
 	static struct unwind_result r;
 	struct fake f;
 
-	fake_begin(&f, 64u << 20);
-	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
-	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	deep = &f;
-	deep_result = &r;
+	begin_deep(&f, &r);
 	for (uint32_t bytes = 4096; bytes < 4096 + 512; bytes += 8) {
-		pieces_below(40, bytes, 3000, 1);
+		rescue_below(40, &(struct part){ .bytes = bytes, .first = 3000, .rest = 1 });
 		check_frames(&f, &r);
 	}
-	pieces_below(40, 4096, 3000, 0);
+	rescue_below(40, &(struct part){ .bytes = 4096, .first = 3000 });
 	CHECK(r.result == EBP_UNREADABLE && r.n < (uint32_t)n_expected);
 	fake_end(&f);
 }
