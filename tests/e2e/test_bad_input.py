@@ -42,8 +42,13 @@ def test_pids_that_are_none():
 
 
 def test_process_exits_during_the_run():
-    with Fixture("tree", "--seconds", "0.7") as f:
-        r = run("-p", f.pid, "-d", 20, "-F", 999, timeout=15).ok()
+    with Fixture("tree") as f:
+        p = start("-p", f.pid, "-F", 999)
+        wait_sampling(p)
+        wait_burned(f.pid, 0.5)
+        f.proc.send_signal(signal.SIGUSR1)
+        r = finish(p, timeout=15).ok()
+        equal(f.proc.wait(), 0, "the program's own end")
     tree_shares(r.profile, least=60)
 
 

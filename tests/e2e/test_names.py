@@ -114,8 +114,11 @@ def test_exec_is_two_programs():
 
 
 def test_exec_of_a_followed_process():
-    with Fixture("exec", "500", "500") as f:
-        r = run("-p", f.pid, *RATE).ok()
+    with Fixture("exec", "500", "500", "held") as f:
+        p = start("-p", f.pid, *RATE)
+        wait_sampling(p)
+        f.go()
+        r = finish(p).ok()
     check(r.profile.count(lambda s: s.comm == "exec" and s.has("before_exec")) > 100, r.profile.head())
     check(r.profile.count(lambda s: s.comm == "exec_after" and s.has("after_exec")) > 100, r.profile.head())
     equal(r.profile.count(lambda s: s.comm == "exec_after" and s.has("before_exec")), 0, "mixed up")

@@ -13,7 +13,7 @@ import time
 import zlib
 
 from browser import command, run as js, wait_until
-from harness import Fixture, Profile, check, directory, equal, finish, run, start, wait_for, wait_sampling
+from harness import Fixture, Profile, check, directory, equal, finish, run, start, wait_burned, wait_for, wait_sampling
 
 URL = re.compile(r"^ebprof: http://127\.0\.0\.1:(\d+)/([0-9a-f]{32})/$", re.M)
 READY = "ebprof.ready.then(() => true)"
@@ -253,8 +253,12 @@ def test_a_hundred_watchers_see_the_same():
 
 
 def test_ends_with_its_target_and_by_signal():
-    with Fixture("tree", "--seconds", "2") as f:
+    with Fixture("tree") as f:
         w = Watcher(Served(start("serve", "-p", f.pid)))
+        wait_sampling(w.served.proc)
+        w.ask()
+        wait_burned(f.pid, 0.3)
+        f.proc.send_signal(signal.SIGUSR1)
         w.watch()
     finish(w.served.proc).ok()
     check(w.total > 0, "samples")
