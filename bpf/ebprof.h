@@ -57,6 +57,7 @@ enum ebp_loss {
 	EBP_LOST_RING,		/* the ring buffer was full: its frames could not be sent */
 	EBP_LOST_MAP,		/* the count map was full, and so was the ring buffer */
 	EBP_LOST_PROBE,		/* it interrupted our own program on a uprobe */
+	EBP_LOST_PACE,		/* hits for which no stack stood any more when it all ended */
 	EBP_LOSSES,
 };
 
@@ -238,7 +239,7 @@ struct ebp_counters {
 	/* traps at the entry of free(), of realloc(), of all others */
 	__u64 alloc_ends, alloc_resizes, alloc_calls;
 };
-_Static_assert(sizeof(struct ebp_counters) == 136, "wire");
+_Static_assert(sizeof(struct ebp_counters) == 144, "wire");
 
 /*
  * On what a uprobe is; by it goes where the arguments are. The cookie of a place of on_any_call().
@@ -261,12 +262,21 @@ enum ebp_probe_kind {
 	EBP_PROBE_COUNTER,
 	/* a function whose calls are timed; its return is the event behind */
 	EBP_PROBE_LATENCY_ENTRY, EBP_PROBE_LATENCY_RETURN,
+	/* two probes between which the time is measured; the second is the event behind */
+	EBP_PROBE_START_USER, EBP_PROBE_START_KERNEL, EBP_PROBE_START_TRACEPOINT,
+	EBP_PROBE_END_USER, EBP_PROBE_END_RETURN, EBP_PROBE_END_KERNEL, EBP_PROBE_END_TRACEPOINT,
 	EBP_PROBE_KINDS,
 };
 
 /* Times of calls are counted by the powers of two of their ns, each in so many equal parts. */
 #define EBP_LATENCY_BITS 2
 #define EBP_LATENCY_PARTS (1 << EBP_LATENCY_BITS)
+
+/* Of an event on a CPU: the times that no sample stands for yet. */
+struct ebp_latency_sum {
+	__u64 n;
+	__u64 running, waiting;	/* ns */
+};
 
 /* Values of the `targets` map (key: a process or thread id). */
 enum ebp_target {

@@ -111,6 +111,8 @@ $(FIX)/%: tests/fixtures/%.c tests/fixtures/fixture.h
 	$(call fix_cc,)
 $(FIX)/brief_child: tests/fixtures/brief_child.c tests/fixtures/fixture.h
 	$(call fix_cc,-static)
+$(FIX)/probed: tests/fixtures/probed.c tests/fixtures/fixture.h
+	$(call fix_cc,-g)
 $(FIX)/mapper $(FIX)/jit_names: tests/fixtures/burn.h
 $(FIX)/tree_nopie: tests/fixtures/tree.c tests/fixtures/fixture.h
 	$(call fix_cc,-fno-pie -no-pie)

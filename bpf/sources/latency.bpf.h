@@ -2,8 +2,10 @@
 /*
  * How long calls of a function take: probes at its entry and its return, which find each other by
  * the stack pointer, so that recursion is told apart, and calls that a jump or an exception left
- * have no return. The stack is taken at the return, of the calls that are slow enough; what a
- * thread waited meanwhile is measured where it leaves a CPU and comes to one.
+ * have no return. Or the time from one probe to another in the same thread: each start begins
+ * anew, and an end without a start counts for nothing. The stack is taken at the end, where that
+ * took long enough; what a thread waited meanwhile is measured where it leaves a CPU and comes to
+ * one.
  */
 #ifndef EBPROF_LATENCY_BPF_H
 #define EBPROF_LATENCY_BPF_H
@@ -18,6 +20,7 @@
 #endif
 
 #define CALLS 32		/* of a thread under way at one time, a power of two */
+#define PAIRS (EBP_PROBE_EVENTS / 2)	/* of probes: a start is followed by its end */
 #define BUCKETS (64 * EBP_LATENCY_PARTS)
 
 struct latency_call {
@@ -27,12 +30,20 @@ struct latency_call {
 	__u64 event;
 };
 
+struct latency_start {
+	__u64 since;
+	__u64 waited;		/* latency_task.waited then */
+};
+
 struct latency_task {
 	__u64 left;		/* when it left the CPU; 0: it is on one */
-	__u64 waited;		/* ns, since its first call */
+	__u64 waited;		/* ns, since its first call or start */
 	__u32 depth;
+	__u32 started;		/* a bit for each of @starts that has no end yet */
 	struct latency_call calls[CALLS];
+	struct latency_start starts[PAIRS];
 };
+_Static_assert(PAIRS <= 32, "bits");
 
 THREAD_MAPS(latency, BPF_MAP_TYPE_LRU_HASH, struct latency_task);
 
@@ -44,19 +55,14 @@ struct {
 	__type(value, __u64);
 } latencies SEC(".maps");
 
-/* Calls that lie below @sp, or at it, have ended unseen. */
-static __always_inline void drop_ended(struct latency_task *t, __u64 sp)
-{
-	for (int i = 0; i < CALLS; i++) {
-		__u32 top = t->depth - 1;
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EBP_PROBE_EVENTS);
+	__type(key, __u32);
+	__type(value, struct ebp_latency_sum);
+} latency_sums SEC(".maps");
 
-		/* As it is compared, so it is used: else the verifier cannot tell. */
-		barrier_var(top);
-		if (top >= CALLS || t->calls[top].sp > sp)
-			return;
-		t->depth = top;
-	}
-}
+/* --- What has been measured. -------------------------------------------------- */
 
 static __always_inline __u32 log2_of(__u64 x)
 {
@@ -83,6 +89,106 @@ static __always_inline void count_latency(__u64 event, __u64 ns)
 	n = bpf_map_lookup_elem(&latencies, &at);
 	if (n)
 		__sync_fetch_and_add(n, 1);
+}
+
+static __always_inline void forget_stack(struct ebp_key *key)
+{
+	key->user_id = 0;
+	key->result = EBP_UNSENT;
+}
+
+/* The stack at the end: the user's, and where that is in the kernel the kernel's, too. */
+static __always_inline void take_latency_stack(void *ctx, enum capture_at at, struct sample *x,
+					       int in_kernel)
+{
+	struct ebp_counters *c = x->capture.counters;
+	int err = 0;
+
+	__sync_fetch_and_add(&c->captured, 1);
+	if (in_kernel && config.kernel)
+		err = capture_kernel(ctx, &x->key, &x->capture);
+	if (!err && config.user && !x->task.userless)
+		err = capture_user(ctx, at, &x->key, &x->capture, &x->task);
+	if (err == RESCUED)
+		__sync_fetch_and_add(&c->sent, 1);
+	else if (err)
+		forget_stack(&x->key);
+}
+
+/* What was waited is counted beside what was run: the same stack, of another share. */
+static __always_inline void count_times(struct sample *x, __u64 n, __u64 running, __u64 waiting)
+{
+	struct ebp_counters *c = x->capture.counters;
+
+	__sync_fetch_and_add(&c->taken, n);
+	if (count_in_map(&x->key, (struct ebp_count){ .n = n, .ns = running })) {
+		__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], n);
+		return;
+	}
+	probe_kept(c, n);
+	x->key.share = EBP_WAITED;
+	if (waiting)
+		count_in_map(&x->key, (struct ebp_count){ .ns = waiting });
+}
+
+/* One that has this CPU's memory for itself: with those that came before it, if a stack is due. */
+static __always_inline void latency_alone(void *ctx, enum capture_at at, struct sample *x,
+					  int in_kernel, __u64 ns, __u64 waited)
+{
+	__u32 event = EBP_PROBE_EVENT(x->key.class);
+	struct ebp_latency_sum *sum = bpf_map_lookup_elem(&latency_sums, &event);
+
+	if (!sum)
+		return;
+	sum->n++;
+	sum->running += ns - waited;
+	sum->waiting += waited;
+	if (!pace_allows())
+		return;
+	take_latency_stack(ctx, at, x, in_kernel);
+	count_times(x, sum->n, sum->running, sum->waiting);
+	pace_spend(sum->n);
+	*sum = (struct ebp_latency_sum){};
+}
+
+/* From the start to the end at @place it took @ns, of which the thread @waited. */
+static __always_inline void latency_took(void *ctx, enum capture_at at, __u64 place, __u64 ns,
+					 __u64 waited, int in_kernel)
+{
+	__u64 *busy = probes_at_work();
+	struct sample x;
+
+	waited = waited < ns ? waited : ns;
+	count_latency(EBP_PROBE_EVENT(place), ns);
+	if (ns < config.probes.slower || (!busy && !in_kernel) || !probe_begin(&x, place))
+		return;
+	/* Not by what an addition returns: see hit_user_code(). */
+	if (busy)
+		__sync_fetch_and_add(busy, 1);
+	if (!busy || *(volatile __u64 *)busy == 1) {
+		latency_alone(ctx, at, &x, in_kernel, ns, waited);
+	} else {
+		x.key.result = EBP_BUSY;
+		count_times(&x, 1, ns - waited, waited);
+	}
+	if (busy)
+		__sync_fetch_and_add(busy, -1);
+}
+
+/* --- Calls of a function. ------------------------------------------------------- */
+
+/* Calls that lie below @sp, or at it, have ended unseen. */
+static __always_inline void drop_ended(struct latency_task *t, __u64 sp)
+{
+	for (int i = 0; i < CALLS; i++) {
+		__u32 top = t->depth - 1;
+
+		/* As it is compared, so it is used: else the verifier cannot tell. */
+		barrier_var(top);
+		if (top >= CALLS || t->calls[top].sp > sp)
+			return;
+		t->depth = top;
+	}
 }
 
 SEC("?uprobe")
@@ -113,54 +219,6 @@ int on_latency_entry(bpf_user_pt_regs_t *ctx)
 	return 0;
 }
 
-/* What a call waited is counted beside what it took: the same stack, of another share. */
-static __always_inline void count_waited(struct sample *x, __u64 ns)
-{
-	x->key.share = EBP_WAITED;
-	if (ns)
-		count_in_map(&x->key, (struct ebp_count){ .ns = ns });
-}
-
-static __always_inline void forget_stack(struct ebp_key *key)
-{
-	key->user_id = 0;
-	key->result = EBP_UNSENT;
-}
-
-/* The call has taken @ns, of which it @waited. */
-static __always_inline void call_took(void *ctx, __u64 place, __u64 ns, __u64 waited)
-{
-	__u64 *busy = probes_at_work();
-	struct ebp_counters *c;
-	struct sample x;
-
-	waited = waited < ns ? waited : ns;
-	count_latency(EBP_PROBE_EVENT(place), ns);
-	if (ns < config.probes.slower || !busy || !probe_begin(&x, place))
-		return;
-	c = x.capture.counters;
-	__sync_fetch_and_add(&c->taken, 1);
-	__sync_fetch_and_add(busy, 1);
-	if (*(volatile __u64 *)busy == 1) {
-		int err = config.user ? capture_user(ctx, AT_RETURN, &x.key, &x.capture, &x.task)
-				      : 0;
-
-		if (err == RESCUED)
-			__sync_fetch_and_add(&c->sent, 1);
-		else if (err)
-			forget_stack(&x.key);
-	} else {
-		x.key.result = EBP_BUSY;
-	}
-	if (count_in_map(&x.key, (struct ebp_count){ .n = 1, .ns = ns - waited })) {
-		__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], 1);
-	} else {
-		probe_kept(c, 1);
-		count_waited(&x, waited);
-	}
-	__sync_fetch_and_add(busy, -1);
-}
-
 SEC("?uprobe")
 int on_latency_return(bpf_user_pt_regs_t *ctx)
 {
@@ -183,9 +241,93 @@ int on_latency_return(bpf_user_pt_regs_t *ctx)
 	if (call->sp != sp || call->event + 1 != EBP_PROBE_EVENT(place))
 		return 0;
 	t->depth = top;
-	call_took(ctx, place, now - call->since, t->waited - call->waited);
+	latency_took(ctx, AT_RETURN, place, now - call->since, t->waited - call->waited, 0);
 	return 0;
 }
+
+/* --- From one probe to another. --------------------------------------------------- */
+
+/* A start is followed by its end: half of the number of either, or of the one before the end. */
+static __always_inline __u32 pair_of(__u32 start)
+{
+	return start / 2 & (PAIRS - 1);
+}
+
+static __always_inline int latency_starts(void *ctx, enum ebp_probe_kind kind)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 pair = pair_of(EBP_PROBE_EVENT(place_of(ctx, kind)));
+	struct latency_task *t;
+
+	if (!probes_on || !wanted(id >> 32, (__u32)id, 1))
+		return 0;
+	t = THREAD_VALUE(latency, NULL, 1);
+	if (!t)
+		return 0;
+	t->starts[pair].waited = t->waited;
+	t->starts[pair].since = bpf_ktime_get_ns();
+	t->started |= 1u << pair;
+	return 0;
+}
+
+static __always_inline int latency_ends(void *ctx, enum capture_at at, enum ebp_probe_kind kind,
+					int is_kernel)
+{
+	__u64 now = bpf_ktime_get_ns(), place = place_of(ctx, kind);
+	__u32 pair = pair_of(EBP_PROBE_EVENT(place) - 1);
+	struct latency_task *t = THREAD_VALUE(latency, NULL, 0);
+
+	if (!t || !(t->started >> pair & 1))
+		return 0;
+	t->started &= ~(1u << pair);
+	latency_took(ctx, at, place, now - t->starts[pair].since,
+		     t->waited - t->starts[pair].waited, is_kernel);
+	return 0;
+}
+
+SEC("?uprobe")
+int on_start_user(bpf_user_pt_regs_t *ctx)
+{
+	return latency_starts(ctx, EBP_PROBE_START_USER);
+}
+
+SEC("?kprobe")
+int on_start_kernel(struct pt_regs *ctx)
+{
+	return latency_starts(ctx, EBP_PROBE_START_KERNEL);
+}
+
+SEC("?tracepoint")
+int on_start_tracepoint(void *ctx)
+{
+	return latency_starts(ctx, EBP_PROBE_START_TRACEPOINT);
+}
+
+SEC("?uprobe")
+int on_end_user(bpf_user_pt_regs_t *ctx)
+{
+	return latency_ends(ctx, AT_KERNEL, EBP_PROBE_END_USER, 0);
+}
+
+SEC("?uprobe")
+int on_end_return(bpf_user_pt_regs_t *ctx)
+{
+	return latency_ends(ctx, AT_RETURN, EBP_PROBE_END_RETURN, 0);
+}
+
+SEC("?kprobe")
+int on_end_kernel(struct pt_regs *ctx)
+{
+	return latency_ends(ctx, AT_KERNEL, EBP_PROBE_END_KERNEL, 1);
+}
+
+SEC("?tracepoint")
+int on_end_tracepoint(void *ctx)
+{
+	return latency_ends(ctx, AT_KERNEL, EBP_PROBE_END_TRACEPOINT, 1);
+}
+
+/* --- Waiting. ---------------------------------------------------------------------- */
 
 /* Arguments: preempted, prev, next. */
 SEC("?tp_btf/sched_switch")
@@ -197,7 +339,7 @@ int on_latency_switch(__u64 *ctx)
 
 	if (maybe_target(prev->tgid, prev->pid)) {
 		t = THREAD_VALUE(latency, prev, 0);
-		if (t && t->depth)
+		if (t && (t->depth || t->started))
 			t->left = now = bpf_ktime_get_ns();
 	}
 	if (maybe_target(next->tgid, next->pid)) {

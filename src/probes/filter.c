@@ -94,13 +94,13 @@ static const struct operator *take_operator(struct parser *p)
 	return NULL;
 }
 
-/* A name of a field: 0 or -EINVAL. */
+/* A name of a field, with its type where there is one ("arg0:s32"): 0 or -EINVAL. */
 static int take_name(struct parser *p, char name[WORD_MAX])
 {
 	size_t n = 0;
 
 	skip_blanks(p);
-	while (isalnum((unsigned char)p->at[n]) || p->at[n] == '_')
+	while (isalnum((unsigned char)p->at[n]) || p->at[n] == '_' || (n && p->at[n] == ':'))
 		n++;
 	if (!n || n >= WORD_MAX)
 		return bad(p, "expected a field");

@@ -20,7 +20,7 @@ struct probe_place {
 	uint64_t offset;	/* of the instruction in the file */
 	uint64_t semaphore;	/* of a static probe, in the file; 0: none */
 	char *name;		/* of the function, or PROVIDER:NAME; as the file has it */
-	char *arguments;	/* of a static probe (usdt.h); "" without any */
+	char *arguments;	/* of a static probe (usdt.h), or a function (signatures.h) */
 };
 
 struct probe_found {

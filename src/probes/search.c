@@ -14,6 +14,7 @@
 #include "elf/minidebug.h"
 #include "probes/lines.h"
 #include "probes/names.h"
+#include "probes/signatures.h"
 #include "probes/usdt.h"
 
 #define UNPACKED_MAX (256u << 20)	/* bytes of .gnu_debugdata */
@@ -28,6 +29,8 @@ struct search {
 	struct near near;
 	struct hashmap given;		/* offsets */
 	int demangled;			/* names are compared as people write them */
+	/* of the file itself, and of its debug file; NULL: not asked for, or it has none */
+	struct signatures *signatures[2];
 };
 
 static void give(struct search *s, const struct search_place *p)
@@ -46,23 +49,35 @@ static uint64_t offset_of(const struct search *s, uint64_t vaddr)
 	return in ? in->offset + (vaddr - in->vaddr) : 0;
 }
 
+static void find_signature(struct search *s, uint64_t address, char text[SIGNATURE_TEXT])
+{
+	*text = '\0';
+	for (int i = 0; i < 2 && !*text; i++)
+		if (s->signatures[i])
+			signatures_find(s->signatures[i], address, text);
+}
+
 static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 {
 	struct search *s = ctx;
 	unsigned int type = ELF64_ST_TYPE(sym->st_info);
 	uint64_t offset = offset_of(s, sym->st_value + s->spec->offset);
+	char signature[SIGNATURE_TEXT];
 	int matches;
 
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !*name || !offset)
 		return;
 	matches = s->demangled ? probe_name_matches_demangled(&s->name, name)
 			       : probe_name_matches(&s->name, name);
-	if (matches && type == STT_GNU_IFUNC)
+	if (matches && type == STT_GNU_IFUNC) {
 		s->result->ifunc = 1;
-	else if (matches && (!s->spec->offset || s->spec->offset < sym->st_size))
-		give(s, &(struct search_place){ .offset = offset, .name = name, .arguments = "" });
-	else if (!s->demangled)
+	} else if (matches && (!s->spec->offset || s->spec->offset < sym->st_size)) {
+		find_signature(s, sym->st_value, signature);
+		give(s, &(struct search_place){ .offset = offset, .name = name,
+						.arguments = signature });
+	} else if (!s->demangled) {
 		near_consider(&s->near, name);
+	}
 }
 
 static void take_note(void *ctx, const struct usdt_note *note)
@@ -120,6 +135,8 @@ static int search_functions(struct search *s, struct elf_file *f)
 	int err = -ENODATA;
 
 	tables_open(&t, f);
+	for (int i = 0; i < 2 && s->spec->signatures; i++)
+		s->signatures[i] = t.v[i] ? signatures_open(t.v[i]) : NULL;
 	for (s->demangled = 0; s->demangled < 2; s->demangled++) {
 		for (int i = 0; i < 3; i++) {
 			int this = t.v[i] ? elf_lookup_each(t.v[i], take_symbol, s) : -ENODATA;
@@ -129,6 +146,8 @@ static int search_functions(struct search *s, struct elf_file *f)
 		if (s->given.n || s->result->ifunc)
 			break;
 	}
+	for (int i = 0; i < 2; i++)
+		signatures_close(s->signatures[i]);
 	tables_close(&t);
 	return err;
 }

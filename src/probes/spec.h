@@ -31,6 +31,8 @@ struct probe_spec {
 	char name[PROBE_TEXT_MAX];	/* "": @offset is an address */
 	uint64_t offset;		/* bytes from the beginning of the function */
 	uint32_t line;			/* of the source file @name; 0: that is a function */
+	/* set by who has a use for them: what functions take and return is looked for, too */
+	int signatures;
 };
 
 /* 1 where @text begins as a probe does, so nothing else can be meant. */

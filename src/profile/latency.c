@@ -140,6 +140,14 @@ static void add_bars(const uint64_t powers[POWERS], struct summary *rows)
 	}
 }
 
+/* "START->END"; C++'s operators of that name are functions. */
+static int is_between(const char *name)
+{
+	const char *to = strstr(name, LATENCY_TO);
+
+	return to && to[2] && !strchr("(*", to[2]);
+}
+
 void latency_summary(const char *name, const uint64_t calls[LATENCY_BUCKETS], struct summary *rows)
 {
 	uint64_t powers[POWERS], n = latency_calls(calls);
@@ -148,8 +156,9 @@ void latency_summary(const char *name, const uint64_t calls[LATENCY_BUCKETS], st
 	for (unsigned int i = 0; i < POWERS; i++)
 		powers[i] = sum(calls + i * LATENCY_PARTS, LATENCY_PARTS);
 	summary_line(rows, SUMMARY_RESULT);
-	summary_row(rows, "calls", (double)n, "%llu call%s of %s", (unsigned long long)n,
-		    text_s(n), name);
+	summary_row(rows, "calls", (double)n,
+		    is_between(name) ? "%llu time%s of %s" : "%llu call%s of %s",
+		    (unsigned long long)n, text_s(n), name);
 	if (!n)
 		return;
 	for (size_t i = 0; i < LATENCY_SHARES; i++) {

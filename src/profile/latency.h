@@ -14,6 +14,7 @@
 #define LATENCY_BUCKETS (64 * LATENCY_PARTS)
 
 #define LATENCY_NAME_MAX 256	/* bytes of a name, with its end */
+#define LATENCY_TO "->"		/* in the name of times between two places; others are of calls */
 #define LATENCIES_MAX 64	/* of one profile */
 
 struct latency {

@@ -8,6 +8,7 @@ void account_fill(struct profile *p, const struct collector *c, const struct ass
 	static const char *const losses[EBP_LOSSES] = {
 		[EBP_LOST_RING] = "ring buffer full", [EBP_LOST_MAP] = "count map full",
 		[EBP_LOST_PROBE] = "interrupted a probe",
+		[EBP_LOST_PACE] = "after the last stack of --max-overhead",
 	};
 	struct profile_account *to = profile_account(p);
 	struct ebp_counters counters;

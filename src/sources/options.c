@@ -40,6 +40,8 @@ void source_options_free(struct source_options *o)
 	vec_free(&o->samples.counters);
 	vec_free(&o->probes.filters);
 	vec_free(&o->samples.latency);
+	vec_free(&o->samples.ends);
+	vec_free(&o->probes.ends);
 	vec_free(&o->probes.latency);
 	vec_free(&o->probes.events);
 }

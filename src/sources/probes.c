@@ -11,11 +11,28 @@
 #include "profile/latency.h"
 
 /* What the kernel makes, and no clock or counter, unless that turns out. */
-static void name_event(struct probes_event *ev)
+static void add_event(struct probes *p, enum probes_role role, const char *text, const char *name)
 {
-	text_clean(ev->name, sizeof(ev->name), ev->text);
-	ev->counter.type = PERF_TYPE_TRACEPOINT;
-	memcpy(ev->counter.name, ev->name, sizeof(ev->counter.name));
+	struct probes_event ev = { .role = role, .text = text, .value = PROFILE_NONE };
+
+	text_clean(ev.name, sizeof(ev.name), name);
+	ev.counter.type = PERF_TYPE_TRACEPOINT;
+	text_clean(ev.counter.name, sizeof(ev.counter.name), name);
+	vec_push(&p->events, ev);
+}
+
+/* "A->B", of which B does without the kind and the file, or the group, that are A's as well. */
+static void add_time(struct probes *p, const char *start, const char *end)
+{
+	const char *first = strchr(start, ':'), *second = first ? strchr(first + 1, ':') : NULL;
+	const char *last = second ? second : first;
+	size_t same = last ? (size_t)(last + 1 - start) : 0;
+	char *text = xasprintf("%s" LATENCY_TO "%s", start,
+			       end + (strncmp(start, end, same) ? 0 : same));
+
+	add_event(p, PROBES_START, start, text);
+	add_event(p, PROBES_END, end, text);
+	free(text);
 }
 
 struct source *probes_new(const struct probes_options *o)
@@ -25,20 +42,19 @@ struct source *probes_new(const struct probes_options *o)
 	p->source.ops = &probes_ops;
 	p->o = o;
 	for (size_t i = 0; i < o->events.n; i++) {
-		struct probes_event ev = { .text = o->events.v[i], .value = PROFILE_NONE };
-
+		add_event(p, PROBES_HIT, o->events.v[i], o->events.v[i]);
 		if (i < o->filters.n)
-			ev.filter = o->filters.v[i];
-		name_event(&ev);
-
-		vec_push(&p->events, ev);
+			p->events.v[i].filter = o->filters.v[i];
 	}
-	for (size_t i = 0; i < 2 * o->latency.n; i++) {
-		struct probes_event ev = { .text = o->latency.v[i / 2], .value = PROFILE_NONE };
+	for (size_t i = 0; i < o->latency.n; i++) {
+		const char *text = o->latency.v[i];
 
-		ev.kind = i % 2 ? EBP_PROBE_LATENCY_RETURN : EBP_PROBE_LATENCY_ENTRY;
-		name_event(&ev);
-		vec_push(&p->events, ev);
+		if (o->ends.v[i]) {
+			add_time(p, text, o->ends.v[i]);
+			continue;
+		}
+		add_event(p, PROBES_CALL, text, text);
+		add_event(p, PROBES_END, text, text);
 	}
 	return &p->source;
 }
@@ -63,24 +79,27 @@ static void begin(struct source *source, struct source_host *host)
 	struct profile_meta *m = profile_meta(host->profile);
 
 	if (!*m->event && p->events.n) {
-		snprintf(m->event, sizeof(m->event), "%s", p->events.v[0].name);
+		/* Where times are measured, what is hit is their end. */
+		text_clean(m->event, sizeof(m->event),
+			   p->events.v[p->events.v[0].role == PROBES_START].text);
 		m->period = p->o->period;
 	}
 	for (size_t i = 0; i < p->events.n; i++) {
 		struct probes_event *ev = &p->events.v[i];
 
 		ev->own = ev->waiting = PROFILE_NONE;
-		if (ev->kind == EBP_PROBE_LATENCY_ENTRY)
+		if (probes_starts(ev))
 			continue;
+		host->at_tracepoint |= ev->kind == EBP_PROBE_TRACEPOINT ||
+				       ev->kind == EBP_PROBE_END_TRACEPOINT;
 		ev->type = source_type(source, ev->name, "count");
 		if (ev->weighted)
 			ev->value = add_value_type(p, ev, p->field, p->unit);
-		if (ev->kind != EBP_PROBE_LATENCY_RETURN)
+		if (ev->role != PROBES_END)
 			continue;
 		ev->value = add_value_type(p, ev, "time", "nanoseconds");
 		ev->own = add_value_type(p, ev, "running", "nanoseconds");
 		ev->waiting = add_value_type(p, ev, "waiting", "nanoseconds");
-		host->at_tracepoint |= ev->kind == EBP_PROBE_TRACEPOINT;
 	}
 }
 
@@ -194,11 +213,12 @@ static void add_summary(const struct source *source, struct summary *rows)
 		uint64_t hits;
 		size_t places = 0;
 
-		if (ev->kind == EBP_PROBE_LATENCY_ENTRY || ev->kind == EBP_PROBE_LATENCY_RETURN)
+		if (probes_starts(ev))
 			continue;
 		hits = v.types[ev->type].total + ev->unsampled;
 		all += hits;
-
+		if (ev->role == PROBES_END)
+			continue;
 		for (size_t k = 0; k < p->places.n; k++)
 			places += p->places.v[k].event == i;
 		summary_line(rows, SUMMARY_RESULT);

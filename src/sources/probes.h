@@ -23,7 +23,9 @@ struct probes_options {
 	string_vec filters;	/* of each of them; NULL: none */
 	const char *weight;	/* FIELD[:UNIT]; NULL: none */
 	const char *by;		/* FIELD; NULL: none */
-	string_vec latency;	/* functions whose calls are timed; borrowed */
+	/* functions whose calls are timed, or where a time starts, and where that ends; borrowed */
+	string_vec latency;
+	string_vec ends;	/* of each of them; NULL: it is a function's */
 	uint64_t slower;	/* ns: the stacks of such calls alone; 0: of all */
 	uint64_t period;	/* hits a sample */
 	uint64_t frequency;	/* Hz a CPU, of counters; 0: @period */
@@ -43,9 +45,17 @@ int probes_prepare(struct source *s, const struct source_setup *setup, struct er
 extern const struct source_ops probes_ops;
 
 /* Below: for the halves of this source. */
+enum probes_role {
+	PROBES_HIT,		/* each is a sample */
+	PROBES_CALL,		/* times start: at calls of a function whose return is the next */
+	PROBES_START,		/* ... until the next one is hit */
+	PROBES_END,
+};
+
 struct probes_event {
 	const char *text;		/* as the user wrote it; borrowed */
-	char name[128];			/* the same, to be shown */
+	char name[256];			/* the same, to be shown */
+	enum probes_role role;
 	enum ebp_probe_kind kind;
 	int at_return;
 	int many;			/* a pattern of tracepoints: each is told apart */
@@ -86,6 +96,12 @@ struct probes {
 	double bound;			/* % of a CPU for stacks; 0: none */
 	struct target_options const *target;
 };
+
+/* 1 where only the time is taken, from which the next event's is measured. */
+static inline int probes_starts(const struct probes_event *ev)
+{
+	return ev->role == PROBES_CALL || ev->role == PROBES_START;
+}
 
 extern const struct collector_part_ops probes_kernel;
 extern const struct feature probes_feature;

@@ -38,6 +38,13 @@ static struct server server_of(const struct ebprof_bpf *skel, enum ebp_probe_kin
 		[EBP_PROBE_COUNTER] = { skel->progs.on_counter_hit, 0 },
 		[EBP_PROBE_LATENCY_ENTRY] = { skel->progs.on_latency_entry, 1 },
 		[EBP_PROBE_LATENCY_RETURN] = { skel->progs.on_latency_return, 1 },
+		[EBP_PROBE_START_USER] = { skel->progs.on_start_user, 1 },
+		[EBP_PROBE_START_KERNEL] = { skel->progs.on_start_kernel, 0 },
+		[EBP_PROBE_START_TRACEPOINT] = { skel->progs.on_start_tracepoint, 0 },
+		[EBP_PROBE_END_USER] = { skel->progs.on_end_user, 1 },
+		[EBP_PROBE_END_RETURN] = { skel->progs.on_end_return, 1 },
+		[EBP_PROBE_END_KERNEL] = { skel->progs.on_end_kernel, 0 },
+		[EBP_PROBE_END_TRACEPOINT] = { skel->progs.on_end_tracepoint, 0 },
 	};
 
 	return servers[kind];
@@ -52,6 +59,7 @@ static int configure_latency(const struct probes *p, struct ebprof_bpf *skel, st
 		return 0;
 	bpf_program__set_autoload(skel->progs.on_latency_switch, true);
 	bpf_map__set_autocreate(skel->maps.latencies, true);
+	bpf_map__set_autocreate(skel->maps.latency_sums, true);
 	bpf_map__set_max_entries(skel->maps.latencies, (uint32_t)p->events.n * LATENCY_BUCKETS);
 	err = map_choice_threads(skel->maps.latency_tasks, skel->maps.latency_threads,
 				 skel->maps.new_latency_thread);
@@ -242,34 +250,58 @@ static void close_kernel(void *ctx)
 	p->switches = NULL;
 }
 
-/* Of an array with a number for each CPU: the sum at @at; @each has room for all CPUs. */
-static uint64_t sum_of(int map, uint32_t at, uint64_t *each, int cpus)
+/*
+ * Of an array with @words of each CPU: the sum of the first ones at @at; @each has room for those of
+ * all CPUs.
+ */
+static uint64_t sum_of(int map, uint32_t at, size_t words, uint64_t *each, int cpus)
 {
 	uint64_t sum = 0;
 
 	if (map < 0 || bpf_map_lookup_elem(map, &at, each))
 		return 0;
 	for (int cpu = 0; cpu < cpus; cpu++)
-		sum += each[cpu];
+		sum += each[(size_t)cpu * words];
 	return sum;
 }
 
-/* How long calls took, and the hits that no sample stands for. */
-static void take_sums(struct probes *p, const struct ebprof_bpf *skel)
+/* What no stack stands for any more is lost, and has been taken. */
+static void count_unsampled(const struct probes *p, const struct ebprof_bpf *skel, int cpus)
 {
-	int cpus = libbpf_num_possible_cpus(), latencies = bpf_map__fd(skel->maps.latencies);
-	uint64_t *each = cpus > 0 ? xcalloc((size_t)cpus, sizeof(*each)) : NULL;
+	struct ebp_counters *each = xcalloc((size_t)cpus, sizeof(*each));
+	int counters = bpf_map__fd(skel->maps.counters);
+	uint32_t zero = 0;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < p->events.n; i++)
+		n += p->events.v[i].unsampled / p->o->period;
+	if (n && !bpf_map_lookup_elem(counters, &zero, each)) {
+		each->taken += n;
+		each->lost[EBP_LOST_PACE] += n;
+		bpf_map_update_elem(counters, &zero, each, BPF_EXIST);
+	}
+	free(each);
+}
+
+/* How long calls took, and the hits that no sample stands for. */
+static void take_sums(struct probes *p, const struct ebprof_bpf *skel, int cpus)
+{
+	enum { WORDS = sizeof(struct ebp_latency_sum) / sizeof(uint64_t) };
+	uint64_t *each = xcalloc((size_t)cpus * WORDS, sizeof(*each));
 	uint64_t calls[LATENCY_BUCKETS];
 
 	_Static_assert(LATENCY_PARTS == EBP_LATENCY_PARTS, "the kernel's side has these buckets");
-	for (uint32_t i = 0; each && i < p->events.n; i++) {
+	for (uint32_t i = 0; i < p->events.n; i++) {
 		struct probes_event *ev = &p->events.v[i];
 
-		ev->unsampled = sum_of(bpf_map__fd(skel->maps.probe_hits), i, each, cpus);
-		if (ev->kind != EBP_PROBE_LATENCY_RETURN || ev->timed)
+		if (ev->role == PROBES_HIT)
+			ev->unsampled = sum_of(bpf_map__fd(skel->maps.probe_hits), i, 1, each, cpus);
+		if (ev->role != PROBES_END || ev->timed)
 			continue;
+		ev->unsampled = sum_of(bpf_map__fd(skel->maps.latency_sums), i, WORDS, each, cpus);
 		for (uint32_t k = 0; k < LATENCY_BUCKETS; k++)
-			calls[k] = sum_of(latencies, i * LATENCY_BUCKETS + k, each, cpus);
+			calls[k] = sum_of(bpf_map__fd(skel->maps.latencies),
+					  i * LATENCY_BUCKETS + k, 1, each, cpus);
 		profile_add_latency(p->source.host->profile, ev->name, calls);
 		ev->timed = 1;
 	}
@@ -279,13 +311,18 @@ static void take_sums(struct probes *p, const struct ebprof_bpf *skel)
 static void stop(void *ctx, struct ebprof_bpf *skel, uint64_t now)
 {
 	struct probes *p = ctx;
+	int cpus = libbpf_num_possible_cpus();
 
 	(void)now;
 	skel->bss->probes_on = 0;
 	close_all(ctx);
 	bpf_link__destroy(p->switches);
 	p->switches = NULL;
-	take_sums(p, skel);
+	if (cpus <= 0)
+		return;
+	take_sums(p, skel, cpus);
+	if (p->bound > 0)
+		count_unsampled(p, skel, cpus);
 }
 
 #define INSTEAD "sampling works without; try bpftrace, or perf probe"
@@ -295,6 +332,8 @@ static const struct load_use uses[] = {
 	{ "on_kernel_probe", "probes", INSTEAD },
 	{ "on_tracepoint_hit", "tracepoints", LOAD_BY_PERF("-g -e EVENT") },
 	{ "on_latency_", "times of calls", INSTEAD },
+	{ "on_start_", "times between probes", INSTEAD },
+	{ "on_end_", "times between probes", INSTEAD },
 	{ "on_counter_hit", "several events", LOAD_BY_PERF("-g") },
 	{ 0 }
 };

@@ -30,6 +30,36 @@ static const char *filter_of(const struct samples_options *s, size_t i)
 	return text;
 }
 
+/* Of the time that starts with @i; NULL: with the return of the function. */
+static const char *end_of(const struct samples_options *s, size_t i)
+{
+	for (size_t k = 0; k < s->ends.n; k++)
+		if (s->ends.v[k].start == i)
+			return s->ends.v[k].text;
+	return NULL;
+}
+
+/* Of what times are measured. */
+static int check_times(const struct samples_options *s, struct probes_options *o, struct error *e)
+{
+	for (size_t i = 0; i < s->latency.n; i++) {
+		const char *start = s->latency.v[i], *end = end_of(s, i);
+
+		if (!end && strncmp(start, "uprobe:", 7))
+			return error_set(e, STATUS_USAGE, -EINVAL,
+					 "--latency '%.200s': expected uprobe:FILE:FUNCTION, or a "
+					 "probe or tracepoint with --until", start);
+		if (end && (!is_hit(start) || !is_hit(end)))
+			return error_set(e, STATUS_USAGE, -EINVAL,
+					 "%s '%.200s': expected a probe or a tracepoint",
+					 is_hit(start) ? "--until" : "--latency",
+					 is_hit(start) ? end : start);
+		vec_push(&o->latency, start);
+		vec_push(&o->ends, end);
+	}
+	return 0;
+}
+
 /*
  * One event, without a pattern, that perf knows is the business of samples. Of several they take
  * the first that is a clock or a counter.
@@ -63,21 +93,15 @@ int probes_check(struct source_options *all, struct stack_options *stack, struct
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "%s goes with -e of a tracepoint or a probe",
 				 s->weight ? "--weight" : "--by");
-	for (size_t i = 0; i < s->latency.n; i++) {
-		if (strncmp(s->latency.v[i], "uprobe:", 7))
-			return error_set(e, STATUS_USAGE, -EINVAL,
-					 "--latency '%.200s': expected uprobe:FILE:FUNCTION",
-					 s->latency.v[i]);
-		vec_push(&o->latency, s->latency.v[i]);
-	}
+	if (check_times(s, o, e))
+		return -EINVAL;
 	o->slower = s->slower;
 	o->period = s->period ? s->period : 1;
-	if (all->waits.max_overhead && !o->events.n && !all->waits.off_cpu && !all->waits.wall &&
-	    !all->allocations.on)
+	if (all->waits.max_overhead && !o->events.n && !o->latency.n && !all->waits.off_cpu &&
+	    !all->waits.wall && !all->allocations.on)
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "--max-overhead goes with -e of a probe or a tracepoint that is "
-				 "filtered, weighted or beside others, not with %.200s",
-				 s->name ? s->name : "--latency");
+				 "filtered, weighted or beside others, not with %.200s", s->name);
 	if (!o->events.n && !o->latency.n)
 		return 0;
 	if (o->events.n + 2 * o->latency.n > EBP_PROBE_EVENTS)

@@ -19,6 +19,20 @@
 #include "sources/probes_price.h"
 #include "sources/probes_values.h"
 
+/* The programs that serve what an event is there for. */
+static const struct {
+	enum ebp_probe_kind user, user_return, kernel, tracepoint;
+} kinds[] = {
+	[PROBES_HIT] = { EBP_PROBE_USER, EBP_PROBE_USER_RETURN, EBP_PROBE_KERNEL,
+			 EBP_PROBE_TRACEPOINT },
+	/* Of a function's calls it is the entry. */
+	[PROBES_CALL] = { .user = EBP_PROBE_LATENCY_ENTRY },
+	[PROBES_START] = { EBP_PROBE_START_USER, EBP_PROBE_START_USER, EBP_PROBE_START_KERNEL,
+			   EBP_PROBE_START_TRACEPOINT },
+	[PROBES_END] = { EBP_PROBE_END_USER, EBP_PROBE_END_RETURN, EBP_PROBE_END_KERNEL,
+			 EBP_PROBE_END_TRACEPOINT },
+};
+
 static struct probes_place *add_place(struct probes *p, uint32_t event)
 {
 	vec_push(&p->places, (struct probes_place){ .event = event, .file = -1, .fd = -1,
@@ -121,8 +135,8 @@ static int add_found(struct probes *p, uint32_t event, const struct probe_spec *
 		place->file = file;
 		place->offset = f->places.v[i].offset;
 		place->semaphore = f->places.v[i].semaphore;
-		err = probes_values_user(p, place, spec->type == PROBE_USDT
-							   ? f->places.v[i].arguments : NULL, e);
+		err = probes_values_user(p, place, spec->type == PROBE_USDT,
+					 f->places.v[i].arguments, e);
 		if (err)
 			return err;
 		if (p->events.v[event].kind == EBP_PROBE_LATENCY_RETURN)
@@ -237,7 +251,7 @@ static int open_tracepoint(struct probes *p, uint32_t event, const struct event 
 		return explain(e, fd, "cannot open a tracepoint");
 	place = add_place(p, event);
 	place->fd = fd;
-	p->events.v[event].kind = EBP_PROBE_TRACEPOINT;
+	p->events.v[event].kind = kinds[p->events.v[event].role].tracepoint;
 	if (p->events.v[event].many)
 		place->label = xasprintf("[%s]", ev->name);
 	return probes_values_tracepoint(p, place, events, ev->name, e);
@@ -309,33 +323,30 @@ static int open_event(struct probes *p, uint32_t event, struct error *e)
 
 /* --- All. -------------------------------------------------------------------------------- */
 
-static int is_latency(const struct probes_event *ev)
-{
-	return ev->kind == EBP_PROBE_LATENCY_ENTRY || ev->kind == EBP_PROBE_LATENCY_RETURN;
-}
-
 static int find_event(struct probes *p, uint32_t event, const struct source_setup *setup,
 		      struct error *e)
 {
 	struct probes_event *to = &p->events.v[event];
 	struct probe_spec spec;
-	int err;
+	int err, is_call;
 
 	if (!probe_spec_is(to->text))
 		return open_event(p, event, e);
 	err = probe_spec_parse(&spec, to->text, e);
 	if (err)
 		return err;
-	if (to->kind == EBP_PROBE_LATENCY_RETURN)
+	spec.signatures = to->filter || p->o->weight || p->o->by;
+	is_call = event && p->events.v[event - 1].role == PROBES_CALL;
+	if (is_call)
 		spec.type = PROBE_URETPROBE;
 	to->at_return = spec.type == PROBE_URETPROBE || spec.type == PROBE_KRETPROBE;
-	if (is_latency(to))
-		return find_in_files(p, event, &spec, setup, e);
 	if (spec.type == PROBE_KPROBE || spec.type == PROBE_KRETPROBE) {
-		to->kind = EBP_PROBE_KERNEL;
+		to->kind = kinds[to->role].kernel;
 		return find_in_kernel(p, event, &spec, e);
 	}
-	to->kind = to->at_return ? EBP_PROBE_USER_RETURN : EBP_PROBE_USER;
+	to->kind = is_call	    ? EBP_PROBE_LATENCY_RETURN
+		   : to->at_return ? kinds[to->role].user_return
+				   : kinds[to->role].user;
 	return find_in_files(p, event, &spec, setup, e);
 }
 
@@ -369,7 +380,7 @@ int probes_prepare(struct source *source, const struct source_setup *setup, stru
 
 		err = find_event(p, i, setup, e);
 		if (!err && setup->notes && p->places.n - before > 1 &&
-		    p->events.v[i].kind != EBP_PROBE_LATENCY_ENTRY)
+		    p->events.v[i].role != PROBES_CALL)
 			fprintf(setup->notes, "ebprof: %s stands for %zu places\n",
 				p->events.v[i].name, p->places.n - before);
 	}

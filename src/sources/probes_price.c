@@ -108,7 +108,7 @@ void probes_price(struct probes *p, const struct source_setup *setup)
 	/* A command is what one measures by itself: all is taken, unless it is asked for. */
 	if (!given && !setup->target->command)
 		p->bound = OVERHEAD_OF_PROBES;
-	if (p->o->latency.n)
+	if (p->o->latency.n && !given)
 		p->bound = 0;
 	for (size_t i = 0; i < p->places.n; i++)
 		n += is_user(p, i) != 0;

@@ -19,19 +19,49 @@ static const uint8_t argument_registers[] = { 0, 1, 2, 3, 4, 5 };
 
 #define ARGUMENTS (sizeof(argument_registers) / sizeof(*argument_registers))
 
+/* How a number that a probe finds in a register is read, as perf-probe(1) names it. */
+static const struct number_type {
+	const char *name;
+	uint8_t size, is_signed;
+} number_types[] = {
+	{ ":s8", 1, 1 },  { ":s16", 2, 1 }, { ":s32", 4, 1 }, { ":s64", 8, 1 },
+	{ ":u8", 1, 0 },  { ":u16", 2, 0 }, { ":u32", 4, 0 }, { ":u64", 8, 0 },
+	{ ":x8", 1, 0 },  { ":x16", 2, 0 }, { ":x32", 4, 0 }, { ":x64", 8, 0 },
+};
+
+/* The type that @text begins with, and bytes of it; NULL, 0: none. */
+static const struct number_type *type_at(const char *text, size_t *n)
+{
+	*n = *text == ':' ? 1 + strcspn(text + 1, ":") : 0;
+	for (size_t i = 0; i < sizeof(number_types) / sizeof(*number_types); i++)
+		if (strlen(number_types[i].name) == *n && !strncmp(number_types[i].name, text, *n))
+			return &number_types[i];
+	*n = 0;
+	return NULL;
+}
+
+static size_t type_length(const char *text)
+{
+	size_t n;
+
+	type_at(text, &n);
+	return n;
+}
+
 int probes_weight_parse(struct probes *p, struct error *e)
 {
 	static const char *const bytes[] = {
-		"count", "size", "bytes", "len", "length", "retval", "ret", "nr_bytes", "bytes_req",
-		"bytes_alloc", "skbaddr_len",
+		"count", "size", "bytes", "len", "length", "nr_bytes", "bytes_req", "bytes_alloc",
+		"skbaddr_len",
 	};
 	const char *text = p->o->weight;
 	size_t n = text ? strcspn(text, ":") : 0;
 
 	if (!text)
 		return 0;
+	n += type_length(text + n);
 	if (!n || n >= sizeof(p->field) || strlen(text + n) > sizeof(p->unit) ||
-	    (text[n] && !text[n + 1]))
+	    (text[n] && (text[n] != ':' || !text[n + 1])))
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "--weight '%.100s': expected FIELD or FIELD:UNIT, as count:bytes",
 				 text);
@@ -76,49 +106,91 @@ static int find_field(void *ctx, const char *name, struct filter_field *out)
 /* --- Operands of probes. --------------------------------------------------------------- */
 
 struct operands {
-	const char *arguments;	/* of a static probe; NULL: of a function */
+	int is_static;
+	const char *arguments;	/* of a static probe, or as signatures.h has them */
 	int at_return;
 	struct ebp_place *place;
 	char names[EBP_SLOTS][16];	/* that have slots */
 };
 
-/* The number in "arg3"; -1: it is none. */
-static int argument_number(const char *name)
+/* The number in "arg3", of which @n bytes are the name; -1: it is none. */
+static int argument_number(const char *name, size_t n)
 {
 	char *end;
-	long n = -1;
+	long number;
 
 	if (strncmp(name, "arg", 3) || name[3] < '0' || name[3] > '9')
 		return -1;
-	n = strtol(name + 3, &end, 10);
-	return *end || n >= USDT_ARGUMENTS_MAX ? -1 : (int)n;
+	number = strtol(name + 3, &end, 10);
+	return end != name + n || number >= USDT_ARGUMENTS_MAX ? -1 : (int)number;
 }
 
-static int find_slot(const struct operands *o, const char *name, struct ebp_slot *s)
+/* As the function was compiled; else it is a long, which is true of what has been extended. */
+static void take_signature(const char *signature, int n, struct ebp_slot *s)
+{
+	long size = 0;
+	char *end = (char *)signature;
+
+	for (int i = 0; i <= n && *end; i++)
+		size = strtol(end, &end, 10);
+	if (!size)
+		return;
+	s->size = (uint8_t)labs(size);
+	s->is_signed = size < 0;
+}
+
+/* What stands behind the name. 0 or -ENOENT. */
+static int take_type(const char *text, struct ebp_slot *s)
+{
+	size_t n;
+	const struct number_type *type = type_at(text, &n);
+
+	if (type) {
+		s->size = type->size;
+		s->is_signed = type->is_signed;
+	}
+	return text[n] ? -ENOENT : 0;
+}
+
+/* Of a static probe. */
+static int find_static(const struct operands *o, int n, struct ebp_slot *s)
 {
 	static const uint8_t kinds[] = {
 		[USDT_CONSTANT] = EBP_SLOT_CONSTANT, [USDT_REGISTER] = EBP_SLOT_REGISTER,
 		[USDT_MEMORY] = EBP_SLOT_MEMORY,
 	};
-	int n = argument_number(name), err;
 	struct usdt_argument a;
+	int err = n < 0 ? -ENOENT : usdt_argument(o->arguments, (unsigned int)n, &a);
 
-	*s = (struct ebp_slot){ .kind = EBP_SLOT_REGISTER, .size = 8, .is_signed = 1 };
-	if (o->arguments && n >= 0) {
-		err = usdt_argument(o->arguments, (unsigned int)n, &a);
+	if (!err)
 		*s = (struct ebp_slot){ .kind = kinds[a.place], .size = (uint8_t)a.size,
 					.is_signed = (uint8_t)a.is_signed, .reg = (uint8_t)a.reg,
 					.offset = a.offset };
-		return err;
+	return err;
+}
+
+static int find_slot(const struct operands *o, const char *name, struct ebp_slot *s)
+{
+	size_t length = strcspn(name, ":");
+	int n = argument_number(name, length), err;
+
+	*s = (struct ebp_slot){ .kind = EBP_SLOT_REGISTER, .size = 8, .is_signed = 1 };
+	if (o->is_static) {
+		err = find_static(o, n, s);
+		return err ? err : take_type(name + length, s);
 	}
-	if (o->at_return && !strcmp(name, "retval")) {
+	if (o->at_return) {
+		if (length != strlen("retval") || strncmp(name, "retval", length))
+			return -ENOENT;
 		s->reg = RESULT_REGISTER;
-		return 0;
+		n = -1;
+	} else {
+		if (n < 0 || n >= (int)ARGUMENTS)
+			return -ENOENT;
+		s->reg = argument_registers[n];
 	}
-	if (o->at_return || o->arguments || n < 0 || n >= (int)ARGUMENTS)
-		return -ENOENT;
-	s->reg = argument_registers[n];
-	return 0;
+	take_signature(o->arguments, n + 1, s);
+	return take_type(name + length, s);
 }
 
 static int find_operand(void *ctx, const char *name, struct filter_field *out)
@@ -193,10 +265,11 @@ int probes_values_tracepoint(struct probes *p, struct probes_place *place, const
 	return err;
 }
 
-int probes_values_user(struct probes *p, struct probes_place *place, const char *arguments,
-		       struct error *e)
+int probes_values_user(struct probes *p, struct probes_place *place, int is_static,
+		       const char *arguments, struct error *e)
 {
-	struct operands o = { .arguments = arguments,
+	struct operands o = { .is_static = is_static,
+			      .arguments = arguments,
 			      .at_return = p->events.v[place->event].at_return,
 			      .place = &place->values };
 

@@ -15,10 +15,17 @@ struct event_filter {
 	const char *text;
 };
 
+/* Where the time ends that a probe starts. */
+struct latency_end {
+	size_t start;			/* of samples_options.latency */
+	const char *text;
+};
+
 struct samples_options {
 	string_vec events;		/* all that were given, of which some are probes */
 	VEC(struct event_filter) filters;
-	string_vec latency;		/* functions whose calls are timed */
+	string_vec latency;		/* functions whose calls are timed, or where a time starts */
+	VEC(struct latency_end) ends;	/* ... and ends */
 	uint64_t slower;		/* ns: of such calls alone stacks are kept; 0: of all */
 	string_vec counters;		/* lists of events that are counted beside it */
 	const char *weight;		/* FIELD[:UNIT] of which hits are worth; NULL: none */

@@ -26,6 +26,20 @@ static int store_filter(const char *option, const char *text, void *field, struc
 	return 0;
 }
 
+/* Of the last --latency. */
+static int store_end(const char *option, const char *text, void *field, struct error *e)
+{
+	struct samples_options *o = field;
+	size_t n = o->latency.n;
+
+	(void)option;
+	if (!n || (o->ends.n && o->ends.v[o->ends.n - 1].start == n - 1))
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--until stands behind the --latency that it belongs to, once");
+	vec_push(&o->ends, (struct latency_end){ n - 1, text });
+	return 0;
+}
+
 /* Whose a process is, or else a field. */
 static int store_by(const char *option, const char *text, void *field, struct error *e)
 {
@@ -60,8 +74,11 @@ const struct cli_option samples_rows[] = {
 	{ 0, 0, "counters", "EVENT[,EVENT...]", cli_strings, AT(counters),
 	  "each sample has what these counted since the last: cycles,instructions",
 	  EBPROF_RECORD },
-	{ 0, 0, "latency", "uprobe:FILE:FUNCTION", cli_strings, AT(latency),
-	  "how long its calls take, by stack: running and waiting; repeatable",
+	{ 0, 0, "latency", "PROBE", cli_strings, AT(latency),
+	  "how long calls of uprobe:FILE:FUNCTION take, running and waiting; repeatable",
+	  EBPROF_RECORD },
+	{ 0, 0, "until", "PROBE", store_end, 0,
+	  "the --latency before it goes on to this probe or tracepoint",
 	  EBPROF_RECORD },
 	{ 0, 0, "slower-than", "TIME", cli_duration, AT(slower),
 	  "with --latency: stacks of slower calls only: 10ms", EBPROF_RECORD },
@@ -72,6 +89,7 @@ const struct cli_option samples_rows[] = {
 
 const struct cli_rule samples_rules[] = {
 	{ .any = "slower-than", .needs = "latency", .why = "--slower-than goes with --latency" },
+	{ .any = "until", .needs = "latency", .why = "--until goes with --latency" },
 	{ .all = "latency", .any = "event filter weight by frequency period timeline",
 	  .why = "--latency is a recording of its own; leave out -e, --filter, --weight, --by, -F, "
 		 "-c and --timeline" },

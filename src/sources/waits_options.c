@@ -75,8 +75,9 @@ const struct cli_rule waits_rules[] = {
 	  .needs = "off-cpu wall",
 	  .why = "--wakers, --hide-idle, --min-block and --state go with --off-cpu or --wall" },
 	{ .any = "max-overhead",
-	  .needs = "off-cpu wall alloc event push",
-	  .why = "--max-overhead goes with --off-cpu, --wall, -e of probes or ebprof alloc -p" },
+	  .needs = "off-cpu wall alloc event latency push",
+	  .why = "--max-overhead goes with --off-cpu, --wall, -e of probes, --latency or ebprof "
+		 "alloc -p" },
 	{ 0 }
 };
 

@@ -274,13 +274,19 @@ def test_one_of_some():
     check(calls - 10 * os.cpu_count() <= n <= calls and n % 10 == 0, n, "of", calls)
 
 
+def all_are_accounted_for(r, calls):
+    """Those after the last stack of a CPU have none that stands for them: they are lost, and said to be."""
+    equal((r.summary.taken, r.profile.count() + r.summary.lost), (calls, calls), r.err)
+    equal(set(r.summary.lost_by) - {"after the last stack of --max-overhead"}, set(), r.err)
+
+
 def test_bounded():
     """All hits are counted, of some the stack is taken; callers keep their shares."""
     path = fixture_path("probed")
     r, truth = probed("-e", f"uprobe:{path}:probed_leaf", "--max-overhead", "1", program=(path, "calls", "200000"))
     calls = truth["by_first"] + truth["by_second"]
     check(f"{calls} hits of" in r.err, r.err)
-    equal((r.summary.taken, r.summary.lost), (r.profile.count(), 0), r.err)
+    all_are_accounted_for(r, calls)
     stacks = int(re.search(r"stacks of (\d+) of them", r.err)[1])
     check(stacks < calls / 2 and calls * 0.95 < r.profile.count() <= calls, stacks, r.profile.count())
     share = r.profile.count(lambda s: s.has("by_second")) / calls
@@ -457,6 +463,90 @@ def test_times_in_saved_profiles():
         browser.command("open", file=files[1], wait=READY)
         shown = browser.run("document.querySelector('#latencies').textContent")
         equal([line for line in shown.splitlines() if line], [line.removeprefix("ebprof: ") for line in told], "the page")
+
+
+def test_bounded_times():
+    """All calls are in the histogram, of some the stack is taken; the times of the others are with these."""
+    path = fixture_path("probed")
+    event = f"uprobe:{path}:probed_leaf"
+    r, truth = probed("--latency", event, "--max-overhead", "1", fmt="pb.gz", program=(path, "calls", "200000"))
+    calls = truth["by_first"] + truth["by_second"]
+    check(f"{calls} calls of {event}" in r.err, r.err)
+    types = pprof_types(r.raw)
+    equal((r.summary.taken, types[event] + r.summary.lost), (calls, calls), r.err)
+    check(int(re.search(r"stacks of (\d+) of them", r.err)[1]) < calls / 2, r.err)
+    equal(types[event + ".time"], types[event + ".running"] + types[event + ".waiting"], "sums")
+
+
+def test_times_between_probes():
+    """In a thread, of any kinds: each start begins anew, what has no end or no start is not counted."""
+    path = fixture_path("probed")
+    event = f"uprobe:{path}:probed_work->probed_sleep"
+    r, truth = probed("--latency", f"uprobe:{path}:probed_work", "--until", f"uprobe:{path}:probed_sleep", fmt="pb.gz",
+                      program=(path, "sleep", "100"))
+    types = pprof_types(r.raw)
+    equal(types[event], truth["sleep"], r.err)
+    # The work alone, which is 1 ms: the sleep comes behind it.
+    check(50e6 <= types[event + ".running"] <= 300e6, types)
+    check(f"100 times of {event}: " in r.err, r.err)
+    # The end is inside of the function, or at its return.
+    r, _ = probed("--latency", f"uprobe:{path}:probed_work", "--until", f"uretprobe:{path}:probed_sleep", program=(path, "sleep", "20"))
+    equal((r.summary.taken, r.summary.complete), (20, 20), r.err)
+    check(all(s.has("once", "probed_work") for s in Profile.read(r.out)), r.out)
+    # Each start begins anew: of a recursion it is the last one's time, and there is one.
+    r, _ = probed("--latency", f"uprobe:{path}:probed_deep", "--until", f"uretprobe:{path}:probed_deep", program=(path, "deep", "50"))
+    check("50 times of" in r.err, r.err)
+    r, _ = probed("--latency", f"uprobe:{path}:by_first", "--until", f"uprobe:{path}:probed_sleep", program=(path, "calls", "50"))
+    check("0 times of" in r.err and r.summary.taken == 0, r.err)
+
+
+def test_times_between_static_probes():
+    path = fixture_path("probed")
+    r, _ = probed("--latency", f"usdt:{path}:step", "--until", f"usdt:{path}:plain", program=(path, "static", "1000", "4"))
+    check(f"4000 times of usdt:{path}:step->plain: " in r.err, r.err)
+    equal((r.summary.taken, r.summary.complete), (4000, 4000), r.err)
+
+
+def test_times_between_tracepoints():
+    """Of calls of the system: the kernel's frames are there, those of tracing are not."""
+    in_tracefs("events/syscalls/sys_enter_write")
+    path = fixture_path("probed")
+    r, truth = probed("--latency", "syscalls:sys_enter_clock_nanosleep", "--until", "syscalls:sys_exit_clock_nanosleep",
+                      program=(path, "sleep", "50"))
+    calls = Profile.read(r.out).where(lambda s: s.any("^probed_sleep$"))
+    check(f"{truth['sleep']} times of syscalls:sys_enter_clock_nanosleep->sys_exit_clock_nanosleep" in r.err, r.err)
+    check(calls.count() >= 100e6 and all(s.any("do_syscall_64|el0_svc") and not s.any("^perf_") for s in calls), r.out)
+    r, _ = probed("--latency", f"uprobe:{path}:probed_write", "--until", "syscalls:sys_exit_write", program=(path, "write", "100"))
+    check("100 times of" in r.err, r.err)
+
+
+def test_times_that_cannot_be():
+    path = fixture_path("probed")
+    for options, said in ((("--until", f"uprobe:{path}:run"), "--until"), (("--latency", "cpu-clock", "--until", "cpu-clock"), "'cpu-clock'"),
+                          (("--latency", f"usdt:{path}:step"), "--until"),
+                          (("--latency", f"uprobe:{path}:run", "--until", "a:b", "--until", "a:b"), "once")):
+        run(*options, "--", "/bin/true").fails(2, said)
+
+
+def test_short_numbers():
+    """Arguments and results have the types of the debug information; or those that are asked for."""
+    path = fixture_path("probed")
+    at_return, entry = f"uretprobe:{path}:probed_sign", f"uprobe:{path}:probed_sign"
+    for event, words, n in ((at_return, "retval < 0", 50), (at_return, "retval >= 200", 28), (entry, "arg0 == -7", 50), (entry, "arg1 < 10", 10),
+                            (entry, "arg2 > 0", 100), (entry, "arg0:u16 == 65529", 50), (entry, "arg0:s8 == -7", 50)):
+        r, _ = probed("-e", event, "--filter", words, program=(path, "sign", "100"))
+        check(f"{n} hits of" in r.err, words, r.err)
+    r, _ = probed("-e", at_return, "--by", "retval", program=(path, "sign", "100"))
+    equal(r.profile.count(lambda s: s.frames[-1] == "[retval=-1]"), 50, r.out)
+    with directory() as d:
+        bare = os.path.join(d, "bare")
+        subprocess.run([needs("strip"), "-g", "-o", bare, path], check=True, timeout=60)
+        for words, n in (("retval:s32 < 0", 50), ("retval < 0", 0)):
+            r, _ = probed("-e", f"uretprobe:{bare}:probed_sign", "--filter", words, program=(bare, "sign", "100"))
+            check(f"{n} hits of" in r.err, words, r.err)
+        r, _ = probed("-e", f"uretprobe:{bare}:probed_sign", "--weight", "retval:s32:things", fmt="pb.gz", program=(bare, "sign", "10"))
+        equal(pprof_types(r.raw)[f"uretprobe:{bare}:probed_sign.retval:s32"], 200 + 202 + 204 + 206 + 208, r.err)
+    run("-e", at_return, "--filter", "retval:s31 < 0", "--", "/bin/true").fails(2, "no field 'retval:s31'")
 
 
 def test_slow_calls():
