@@ -236,6 +236,8 @@ int recording_prepare(struct recording *r, struct error *e)
 		.ids = r->targets.ids.v,
 		.nids = r->targets.ids.n,
 		.forked = r->targets.list.n,
+		.members = r->targets.ids.n ? r->targets.ids.v : r->targets.members.v,
+		.nmembers = r->targets.ids.n ? r->targets.ids.n : r->targets.members.n,
 		.notes = r->o.quiet ? NULL : stderr,
 	};
 	int err = beside_start(&r->beside, &beside, e);

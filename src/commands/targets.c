@@ -145,6 +145,8 @@ int targets_find(struct targets *t, const struct target_options *o, struct error
 		err = add_thread(t, o->tids.v[i], e);
 	if (!err && o->cgroup)
 		err = find_cgroup(o->cgroup, &t->cgroup, e);
+	if (!err && o->cgroup)
+		cgroup_processes(&t->cgroup, &t->members);
 	for (size_t i = 0; i < t->list.n && !err; i++)
 		vec_push(&t->ids, t->list.v[i].id);
 	if (!err)
@@ -178,4 +180,5 @@ void targets_free(struct targets *t)
 			close(t->list.v[i].pidfd);
 	vec_free(&t->list);
 	vec_free(&t->ids);
+	vec_free(&t->members);
 }

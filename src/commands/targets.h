@@ -19,6 +19,7 @@ struct targets {
 	 */
 	VEC(pid_t) ids;
 	struct cgroup cgroup;		/* id 0: not chosen by cgroup */
+	cgroup_pids members;		/* of the cgroup, as it was looked up */
 	int kthreads;			/* that many are kernel threads */
 };
 

@@ -7,7 +7,10 @@
 
 #include <stdint.h>
 
+#include <sys/types.h>
+
 #include "base/error.h"
+#include "base/vec.h"
 
 struct cgroup {
 	/* of its kernfs node: the directory's inode (cgroup_id in the kernel) */
@@ -26,5 +29,12 @@ struct cgroup {
  * ambiguous prefix, or one id in two places (with two of the candidates). 0 or a negative errno.
  */
 int cgroup_find(const char *name, struct cgroup *out, struct error *e);
+
+#define CGROUP_PIDS_MAX 4096
+
+typedef VEC(pid_t) cgroup_pids;
+
+/* Adds the processes that are in it, and in those below it, as far as they can be seen from here. */
+void cgroup_processes(const struct cgroup *c, cgroup_pids *pids);
 
 #endif

@@ -176,7 +176,7 @@ static int find_in_files(struct probes *p, uint32_t event, const struct probe_sp
 {
 	size_t first = p->files.n, before = p->places.n;
 	probe_file_vec files = { 0 };
-	int err = probe_files_open(&files, spec->file, setup->ids, setup->nids, e);
+	int err = probe_files_open(&files, spec->file, setup->members, setup->nmembers, e);
 
 	for (size_t i = 0; i < files.n; i++)
 		vec_push(&p->files, files.v[i]);

@@ -8,8 +8,9 @@ import signal
 import subprocess
 
 import browser
-from harness import (Fixture, Profile, check, directory, equal, finish, fixture_path, in_tracefs, needs, run,
+from harness import (Fixture, Profile, check, directory, equal, finish, fixture_path, in_tracefs, needs, own_name, run,
                      skip, start, wait_for)
+from test_containers import folders, join, unified
 from test_html import READY
 
 
@@ -547,6 +548,23 @@ def test_short_numbers():
         r, _ = probed("-e", f"uretprobe:{bare}:probed_sign", "--weight", "retval:s32:things", fmt="pb.gz", program=(bare, "sign", "10"))
         equal(pprof_types(r.raw)[f"uretprobe:{bare}:probed_sign.retval:s32"], 200 + 202 + 204 + 206 + 208, r.err)
     run("-e", at_return, "--filter", "retval:s31 < 0", "--", "/bin/true").fails(2, "no field 'retval:s31'")
+
+
+def test_files_of_a_container():
+    """By its cgroup: a path is one in its mounts, and a name is that of what its processes have mapped."""
+    with own_name(fixture_path("probed")) as (path, name), folders(group := os.path.join(unified(), f"ebprof-e2e-{os.getpid()}")):
+        inside = f"/mnt/{name}"
+        mounted = ("unshare", "-m", "sh", "-c", 'mount --bind "$1" /mnt && shift && exec "$@"', "sh", os.path.dirname(path))
+        for file in (inside, name):
+            with Fixture("probed", "calls", "2000", "wait", prefix=mounted, path=inside) as f:
+                join(group, f.pid)
+                p = start("-e", f"uprobe:{file}:probed_leaf", "-G", group, "-f", "folded")
+                wait_probing(p)
+                f.go()
+                f.wait("done")
+                p.send_signal(signal.SIGINT)
+                equal(finish(p).ok().summary.taken, 2000, file)
+    check(not os.path.exists(inside), "it is there outside, too")
 
 
 def test_slow_calls():

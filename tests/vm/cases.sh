@@ -82,12 +82,20 @@ case_probes() {
 	[ "$taken" -eq 4000 ] || fail "$taken returns"
 	ebp -e usdt:/fixtures/probed:ebprof:plain -- /fixtures/probed static 500
 	[ "$taken" -eq 500 ] || fail "$taken hits of a static probe"
+	ebp_time --latency uprobe:/fixtures/probed:probed_work --until uretprobe:/fixtures/probed:probed_sleep -- \
+		/fixtures/probed sleep 20
+	[ "$taken" -eq 20 ] || fail "$taken times between probes"
+	ebp_time --latency uprobe:/fixtures/probed:probed_work --max-overhead 50 -- /fixtures/probed sleep 20
+	[ "$taken" -eq 20 ] || fail "$taken times of calls"
 }
 
 case_kprobe() {
 	[ -e /sys/bus/event_source/devices/kprobe ] || skip "this kernel has no kprobes"
 	ebp -e kprobe:vfs_write -- /fixtures/probed write 300
 	[ "$(count 'probed_write;.*vfs_write')" -ge 300 ] || fail "writes"
+	ebp_time --latency kprobe:vfs_write --until kretprobe:vfs_write -- /fixtures/probed write 300
+	[ "$taken" -ge 300 ] || fail "$taken times of writes"
+	grep -q 'probed_write;.*do_syscall_64' out || fail "no stacks of writes"
 	ebp -e kretprobe:vfs_write -- /fixtures/probed write 300
 	[ "$(count 'probed_write;')" -ge 300 ] || fail "returns of writes"
 }
