@@ -60,13 +60,15 @@ static void take_attribute(struct entry *e, uint16_t name, struct dwarf_value v)
 
 static struct entry read_entry(struct reader *r, const struct dwarf_abbrev *a)
 {
-	const struct dwarf_attribute *attr = r->abbrevs->attributes.v + a->first;
 	struct entry e = { 0 };
 
-	for (uint32_t i = 0; i < a->n; i++)
-		take_attribute(&e, attr[i].name,
-			       dwarf_form_read(&r->c, attr[i].form, attr[i].implicit,
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct dwarf_attribute *attr = &r->abbrevs->attributes.v[a->first + i];
+
+		take_attribute(&e, attr->name,
+			       dwarf_form_read(&r->c, attr->form, attr->implicit,
 					       r->u->encoding, r->bytes));
+	}
 	return e;
 }
 
