@@ -22,7 +22,8 @@ def command(*options, program, **kw):
 def test_context_switches():
     r = command("-e", "context-switches", "-c", 1, program=(fixture_path("syscalls"), "sleep", 200)).ok()
     n = r.profile.count(lambda s: s.has("call_sleep"))
-    check(200 <= n <= 210, n, "switches in 200 sleeps:", r.profile.head())
+    # One that is over before the thread has left the CPU, which was taken from it meanwhile, is none.
+    check(190 <= n <= 210, n, "switches in 200 sleeps:", r.profile.head())
     equal(r.summary.event, "context-switches", "event")
 
 
@@ -42,7 +43,8 @@ def test_tracepoint():
     in_tracefs("events/sched/sched_switch")
     r = command("-e", "sched:sched_switch", "-c", 1, program=(fixture_path("syscalls"), "sleep", 200)).ok()
     n = r.profile.count(lambda s: s.has("call_sleep"))
-    check(200 <= n <= 210, n, "switches in 200 sleeps:", r.profile.head())
+    # One that is over before the thread has left the CPU, which was taken from it meanwhile, is none.
+    check(190 <= n <= 210, n, "switches in 200 sleeps:", r.profile.head())
 
 
 def test_tracepoint_without_tracefs():
@@ -54,7 +56,8 @@ def test_tracepoint_without_tracefs():
         skip("tracefs cannot be hidden")
     r = command("-e", "sched:sched_switch", "-c", 1, program=(fixture_path("syscalls"), "sleep", 200), prefix=hidden).ok()
     n = r.profile.count(lambda s: s.has("call_sleep"))
-    check(200 <= n <= 210, n, "switches in 200 sleeps:", r.profile.head())
+    # One that is over before the thread has left the CPU, which was taken from it meanwhile, is none.
+    check(190 <= n <= 210, n, "switches in 200 sleeps:", r.profile.head())
     check("sched:sched_switch" in run("-e", "list", prefix=hidden).ok().out, "not in the list")
     check("mounts it for itself" in run("doctor", prefix=hidden).out, "doctor")
 

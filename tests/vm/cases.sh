@@ -383,10 +383,11 @@ case_other_bpf() {
 # --- The forms of output, as far as they depend on what this kernel tells. ---
 
 # To the byte; of huge pages as far as this kernel tells them from small ones.
-case_page_faults() {
+# faults: each place's bytes are what the program touched there.
+faults() {
 	local word name _ bytes got
 	account alloc --page-faults -f folded -o out -- /fixtures/page_faults end
-	all_complete 995
+	[ "$lost" -eq 0 ] || fail "$lost faults lost"
 	while read -r word name _ bytes; do
 		if [ "$word" != place ] || [ "$name" = touch_file ]; then
 			continue
@@ -398,6 +399,17 @@ case_page_faults() {
 	done <said
 	grep -q 'place touch_more 3000 ' said || fail "the fixture told nothing"
 	[ "$(count ";touch_file[; ]")" -gt 0 ] || fail "touch_file: nothing"
+}
+
+case_page_faults() {
+	faults
+	all_complete 995
+}
+
+# They may come faster than a busy emulator builds tables, and unwinds in user space: of an old kernel what counts is that
+# none is lost.
+case_fault_sums() {
+	faults
 }
 
 # The PMU of the CPU by the syntax of PMUs: its events by name and by number are those that the kernel calls cycles.
