@@ -228,6 +228,8 @@ static int add_file(struct folder *f, const char *name, const void *bytes, size_
 	}
 	if (!err)
 		f->total += size;
+	if (!err && f->o.written)
+		f->o.written(f->o.ctx, name, size);
 	user_leave(&f->user);
 	return err;
 }

@@ -26,7 +26,8 @@ struct folder_options {
 	uint64_t keep_for;	/* ns */
 	uint64_t keep_bytes;
 	const char *suffix;	/* of names, a literal */
-	/* A file was removed to make room, by whoever writes. NULL: nobody wants to know. */
+	/* A file was written, or removed to make room, by whoever writes. NULL: nobody wants to know. */
+	void (*written)(void *ctx, const char *name, uint64_t size);
 	void (*removed)(void *ctx, const char *name, uint64_t size);
 	void *ctx;
 };

@@ -65,7 +65,7 @@ static void add_reasons(metrics_text *to, const char *name, const char *help,
 		add(to, "%s{reason=\"%s\"} %" PRIu64 "\n", name, r[i].name, r[i].count);
 }
 
-/* What became of requests; one that waits is none of these yet. */
+/* What became of requests. */
 static const struct outcome {
 	const char *name;
 	size_t offset;		/* of a struct spool_count in struct spool_counts */
@@ -74,6 +74,11 @@ static const struct outcome {
 	{ "refused", offsetof(struct spool_counts, refused) },
 	{ "dropped", offsetof(struct spool_counts, dropped) },
 };
+
+static uint64_t now(const uint64_t *count)
+{
+	return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
 
 static void add_servers(metrics_text *to, const char *name, const char *help, size_t offset,
 			const struct metrics_values *v)
@@ -84,9 +89,25 @@ static void add_servers(metrics_text *to, const char *name, const char *help, si
 			const char *at = (const char *)v->servers[i] + outcomes[k].offset + offset;
 
 			add(to, "%s{server=\"%zu\",outcome=\"%s\"} %" PRIu64 "\n", name,
-			    i + 1, outcomes[k].name,
-			    __atomic_load_n((const uint64_t *)at, __ATOMIC_RELAXED));
+			    i + 1, outcomes[k].name, now((const uint64_t *)at));
 		}
+}
+
+/* What is in a spool: all that came to it, without what became of that. */
+static void add_spools(metrics_text *to, const char *name, const char *help, size_t offset,
+		       const struct metrics_values *v)
+{
+	head(to, name, "gauge", help);
+	for (size_t i = 0; i < v->nservers; i++) {
+		const char *counts = (const char *)v->servers[i] + offset;
+		uint64_t gone = 0, all;
+
+		for (size_t k = 0; k < sizeof(outcomes) / sizeof(*outcomes); k++)
+			gone += now((const uint64_t *)(counts + outcomes[k].offset));
+		all = now((const uint64_t *)(counts + offsetof(struct spool_counts, spooled)));
+		add(to, "%s{server=\"%zu\"} %" PRIu64 "\n", name, i + 1,
+		    all > gone ? all - gone : 0);
+	}
 }
 
 void metrics_format(metrics_text *to, const struct metrics_values *v)
@@ -116,6 +137,10 @@ void metrics_format(metrics_text *to, const struct metrics_values *v)
 			    offsetof(struct spool_count, bodies), v);
 		add_servers(to, "ebprof_requests_bytes_total", "Bytes of these requests.",
 			    offsetof(struct spool_count, bytes), v);
+		add_spools(to, "ebprof_spool_requests", "Requests that wait to be sent.",
+			   offsetof(struct spool_count, bodies), v);
+		add_spools(to, "ebprof_spool_bytes", "Bytes of these requests.",
+			   offsetof(struct spool_count, bytes), v);
 	}
 	head(to, "ebprof_cpu_seconds_total", "counter", "CPU time of a process of ebprof.");
 	for (size_t i = 0; i < v->nprocesses; i++)

@@ -43,6 +43,22 @@ static void count_removed(void *counts, const char *name, uint64_t size)
 	spool_count(&((struct spool_counts *)counts)->dropped, spool_samples(name), size);
 }
 
+static void count_written(void *counts, const char *name, uint64_t size)
+{
+	spool_count(&((struct spool_counts *)counts)->spooled, spool_samples(name), size);
+}
+
+/* What was there before. */
+static void count_found(struct spool *s)
+{
+	folder_file_vec files = { 0 };
+
+	folder_list(folder_dir(s->folder), SPOOL_SUFFIX, &files);
+	for (size_t i = 0; i < files.n; i++)
+		count_written(s->counts, files.v[i].name, files.v[i].size);
+	folder_list_free(&files);
+}
+
 /* The same for one server in each run, and another one for another server (FNV-1a). */
 static uint64_t hash(const char *text)
 {
@@ -127,7 +143,7 @@ static int open_folder(struct spool *s, const char *path, const struct user *u,
 {
 	const struct folder_options options = {
 		.keep_for = o->keep_for, .keep_bytes = o->keep_bytes, .suffix = SPOOL_SUFFIX,
-		.removed = count_removed, .ctx = s->counts,
+		.written = count_written, .removed = count_removed, .ctx = s->counts,
 	};
 	int err = lock(s, path);
 
@@ -136,7 +152,10 @@ static int open_folder(struct spool *s, const char *path, const struct user *u,
 				 err == -EBUSY ? "another ebprof push sends what is there"
 					       : strerror(-err));
 	s->folder = folder_open(path, u, &options, e);
-	return s->folder ? 0 : -EIO;
+	if (!s->folder)
+		return -EIO;
+	count_found(s);
+	return 0;
 }
 
 struct spool *spool_open(const char *url, const struct user *u, const struct spool_options *o,

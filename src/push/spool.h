@@ -24,6 +24,7 @@
  */
 struct spool_count { uint64_t bodies, samples, bytes; };
 struct spool_counts {
+	struct spool_count spooled;	/* written, or there from the start */
 	struct spool_count sent;
 	struct spool_count refused;	/* the server will not have them */
 	struct spool_count dropped;	/* too old, or too much */

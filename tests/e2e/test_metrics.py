@@ -11,6 +11,7 @@ import subprocess
 import urllib.request
 
 from harness import Fixture, check, directory, equal, finish, needs, run, start, wait_for
+from test_push_servers import Receiver
 
 SAID = re.compile(r"^ebprof: (\d+) samples?: (\d+) in (\d+) windows?", re.M)
 
@@ -85,6 +86,27 @@ def test_prometheus_scrapes_it():
         finally:
             server.kill()
             server.wait()
+
+
+def test_what_waits_in_the_spool():
+    """As many bytes as there are in its folder, while there is no server; none once that has taken all."""
+    port, server_port = free_port(), free_port()
+    with directory() as spool, Fixture("tree") as f:
+        proc = start("push", "--to", f"otlp+http://127.0.0.1:{server_port}", "--spool", spool, "-p", f.pid, "-F", 199, "--every", "1s",
+                     "--metrics", f"127.0.0.1:{port}")
+
+        def waiting():
+            got = values((get(port) or ("", ""))[1])
+            return got.get('ebprof_spool_bytes{server="1"}', 0), got.get('ebprof_spool_requests{server="1"}', 0)
+
+        def as_it_is():
+            files = [entry.stat().st_size for top in os.scandir(spool) for entry in os.scandir(top.path) if entry.name.endswith(".req")]
+            return len(files) >= 2 and waiting() == (sum(files), len(files))
+        wait_for(as_it_is, "two requests that wait, and to be told so", 30)
+        with Receiver(port=server_port) as server:
+            wait_for(lambda: len(server.said) >= 3 and waiting() == (0, 0), "all to be sent", 60)
+            proc.send_signal(signal.SIGTERM)
+            finish(proc).ok()
 
 
 def test_who_asks_and_hangs_does_not_hold_up_sampling():

@@ -41,7 +41,8 @@ TEST(formats_all)
 		.taken = 12, .kept = 9, .nlost = 2, .lost = { { "ring buffer", 3 }, { "x", 0 } },
 	};
 	const struct metrics_process processes[] = { { "sampler", 1.5, 4096 } };
-	const struct spool_counts server = { .sent = { 7, 0, 0 }, .dropped = { 1, 0, 99 } };
+	const struct spool_counts server = { .spooled = { 10, 0, 500 }, .sent = { 7, 0, 0 },
+					     .dropped = { 1, 0, 99 } };
 	const struct spool_counts *const servers[] = { &server };
 	const struct metrics_values v = {
 		.account = &account, .frequency = 7, .counts = { .windows = 2, .failed = 1 },
@@ -59,6 +60,8 @@ TEST(formats_all)
 	CHECK(strstr(to.v, "\nebprof_profiles_failed_total 1\n"));
 	CHECK(strstr(to.v, "\nebprof_requests_total{server=\"1\",outcome=\"sent\"} 7\n"));
 	CHECK(strstr(to.v, "\nebprof_requests_bytes_total{server=\"1\",outcome=\"dropped\"} 99\n"));
+	CHECK(strstr(to.v, "\n# TYPE ebprof_spool_bytes gauge\nebprof_spool_bytes{server=\"1\"} 401\n"));
+	CHECK(strstr(to.v, "\nebprof_spool_requests{server=\"1\"} 2\n"));
 	CHECK(strstr(to.v, "\nebprof_cpu_seconds_total{process=\"sampler\"} 1.50\n"));
 	CHECK(strstr(to.v, "\nebprof_resident_memory_bytes{process=\"sampler\"} 4096\n"));
 	vec_free(&to);
