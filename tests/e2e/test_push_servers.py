@@ -252,7 +252,32 @@ def test_certificates_and_secrets(spool):
             check(server.series(), "nothing came")
             for said in server.said:
                 equal((said["headers"].get("authorization"), said["headers"].get("x-scope-orgid")), ("Bearer s3cret-token", "team"), "headers")
+                equal(said["version"], "2.0", "HTTP over TLS")
             check(not any(b"s3cret" in text for text in told) and "s3cret" not in r.err, "the token is seen")
+
+
+@with_spool
+def test_a_server_that_takes_its_time(spool):
+    """Longer for an answer than a window lasts: the windows are as long as ever, and all get there."""
+    with Fixture("tree") as f, Receiver("drip") as server:
+        r = push("--to", server.url("otlp"), "--spool", spool, "-p", f.pid, "-d", "3s").ok()
+    sent = Sent(r)
+    equal((sent.windows, sent.one()["samples"], sent.one()["wait"]), (3, sent.kept, 0), r.err)
+    equal(add_up(server.series("drip"))[0], sent.kept, "samples that it took")
+
+
+@with_spool
+def test_statuses_of_grpc(spool):
+    """14, the server is not there: later again. 3, the request is wrong: never."""
+    with Fixture("tree") as f, Receiver("grpc/14,grpc/3,ok") as server:
+        proc = start("push", "--every", "1s", "-F", 199, "--to", server.url("parca"), "--spool", spool, "-p", f.pid)
+        wait_for(lambda: sum(s["how"] == "ok" for s in server.said) >= 2, "requests that are taken", 40)
+        proc.send_signal(signal.SIGTERM)
+        r = finish(proc)
+    sent, account = Sent(r), Sent(r).one()
+    equal((r.code, account["refused"], account["dropped"], account["wait"]), (1, 1, 0, 0), r.err)
+    equal(account["samples"] + account["refused_samples"], sent.kept, r.err)
+    equal(add_up(server.series())[0], account["samples"], "samples that it took")
 
 
 @with_spool

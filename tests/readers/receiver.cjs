@@ -5,12 +5,12 @@
 //	receiver.cjs BEHAVIOUR,... [PORT [CERTIFICATE KEY]]
 //
 // One behaviour a request, the last for all that follow: ok; a status; STATUS/N with Retry-After N; hang; close (at once);
-// half (of an answer); redirect; reject (OpenTelemetry's partial success); grpc/N. Prints a JSON object a line: first the
-// port, then what each request was.
+// half (of an answer); drip (an answer, a byte each 300 ms); redirect; reject (OpenTelemetry's partial success); grpc/N.
+// With a certificate it has HTTP/2, for who wants it. Prints a JSON object a line: first the port, then what each request was.
 'use strict';
 const fs = require('fs');
 const http = require('http');
-const https = require('https');
+const http2 = require('http2');
 const path = require('path');
 const zlib = require('zlib');
 const protobuf = require(path.join(process.env.NODE_MODULES, 'protobufjs'));
@@ -234,6 +234,12 @@ function behave(how, place, said, response) {
 		response.write('half');
 		return setTimeout(() => response.socket.destroy(), 20);
 	}
+	if (word === 'drip') {
+		response.writeHead(200, { 'content-length': 5 });
+		for (let i = 0; i < 5; i++)
+			setTimeout(() => i < 4 ? response.write(Buffer.alloc(1)) : response.end(Buffer.alloc(1)), 300 * i);
+		return undefined;
+	}
 	if (word === 'redirect')
 		return response.writeHead(302, { location: '/elsewhere' }).end();
 	if (word === 'reject') {
@@ -272,6 +278,6 @@ function serve(request, response) {
 }
 
 const [, , , port, certificate, key] = process.argv;
-const server = certificate ? https.createServer({ cert: fs.readFileSync(certificate), key: fs.readFileSync(key) }, serve)
-	: http.createServer(serve);
+const secrets = certificate && { cert: fs.readFileSync(certificate), key: fs.readFileSync(key), allowHTTP1: true };
+const server = certificate ? http2.createSecureServer(secrets, serve) : http.createServer(serve);
 server.listen(Number(port || 0), '127.0.0.1', () => console.log(JSON.stringify({ port: server.address().port })));
