@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -11,6 +12,7 @@
 #include "cli/cli.h"
 #include "commands/commands.h"
 #include "commands/saved.h"
+#include "commands/since.h"
 #include "commands/view_options.h"
 #include "output/output.h"
 #include "output/rollup.h"
@@ -29,6 +31,8 @@ struct options {
 	int all, annotate, quiet, plain;
 	struct view_options view;
 	double fail_above;		/* below 0: not given */
+	uint64_t since;			/* ns; 0: files are named */
+	string_vec found;		/* by that; malloc'd */
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -41,6 +45,8 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "all", NULL, cli_flag, AT(all), "list changes within chance, too", CLI_BRIEF },
 	{ 0, 0, "fail-above", "PERCENT", cli_percent, AT(fail_above),
 	  "exit with 7 if a function gains more, significantly", CLI_BRIEF },
+	{ 0, 0, "since", "TIME", cli_duration, AT(since),
+	  "of a folder of ebprof push: the last 1h against the hour before", CLI_BRIEF },
 	SAVED_OPTIONS_TYPE(AT(type)),
 	CLI_HEADING("Output"),
 	RESULT_OPTIONS_FILES(AT(results), "write here; may be repeated; - is standard output",
@@ -72,6 +78,28 @@ static void more(FILE *to)
 	results_help(&output_differences, to);
 }
 
+/* The windows that --since means, instead of the folder that was named. */
+static int find_windows(struct options *o, struct error *e)
+{
+	string_vec found[2] = { 0 };
+	int err;
+
+	if (o->sides[DIFF_BEFORE].n != 1 || o->sides[DIFF_AFTER].n)
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "diff --since takes one folder of ebprof push, or FOLDER/SERVICE");
+	err = since_find(o->sides[DIFF_BEFORE].v[0], o->since, &found[DIFF_BEFORE],
+			 &found[DIFF_AFTER], e);
+	o->sides[DIFF_BEFORE].n = 0;
+	for (int side = 0; side < 2; side++) {
+		for (size_t i = 0; i < found[side].n; i++) {
+			vec_push(&o->sides[side], found[side].v[i]);
+			vec_push(&o->found, found[side].v[i]);
+		}
+		vec_free(&found[side]);
+	}
+	return err;
+}
+
 /* Operands, and options on both sides of "--". */
 static int parse(const struct cli_command *c, struct options *o, int argc, char **argv,
 		 struct error *e)
@@ -92,6 +120,8 @@ static int parse(const struct cli_command *c, struct options *o, int argc, char 
 	} else if (o->sides[DIFF_BEFORE].n == 2) {
 		vec_push(&o->sides[DIFF_AFTER], o->sides[DIFF_BEFORE].v[--o->sides[DIFF_BEFORE].n]);
 	}
+	if (!err && o->since)
+		return find_windows(o, e);
 	if (!err && (!o->sides[DIFF_BEFORE].n || !o->sides[DIFF_AFTER].n))
 		err = error_set(e, STATUS_USAGE, -EINVAL,
 				"diff takes two files, or BEFORE... -- AFTER...; "
@@ -253,6 +283,9 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	profile_free(x.calls[DIFF_BEFORE]);
 	profile_free(x.calls[DIFF_AFTER]);
 	diff_free(x.diff);
+	for (size_t i = 0; i < x.o.found.n; i++)
+		free((void *)x.o.found.v[i]);
+	vec_free(&x.o.found);
 	vec_free(&x.o.inputs);
 	vec_free(&x.o.sides[0]);
 	vec_free(&x.o.sides[1]);
@@ -264,7 +297,8 @@ const struct cli_command command_diff = {
 	.name = "diff",
 	.summary = "what became slower between two profiles, and how sure that is",
 	.usage = "diff [OPTION]... BEFORE AFTER\n"
-		 "diff [OPTION]... BEFORE... -- AFTER...",
+		 "diff [OPTION]... BEFORE... -- AFTER...\n"
+		 "diff [OPTION]... --since TIME FOLDER[/SERVICE]",
 	.about = "Shows which functions became slower or faster between two saved profiles, and "
 		 "how sure that is.\n"
 		 "With several files of each (best five or more) it takes into account how much "
@@ -272,6 +306,7 @@ const struct cli_command command_diff = {
 		 "  ebprof diff old.pb.gz new.pb.gz                   what changed, as a table\n"
 		 "  ebprof diff old*.folded -- new*.folded            runs of two builds\n"
 		 "  ebprof diff old.pb.gz new.pb.gz -o diff.html      as a flame graph\n"
+		 "  ebprof diff --since 1h /var/lib/profiles/nginx    the last hour and that before\n"
 		 "  ebprof diff --normalize none --fail-above 5% old.pb.gz new.pb.gz\n",
 	.rows = rows,
 	.more = more,

@@ -55,6 +55,20 @@ int folder_has_name(const char *name, const char *suffix)
 	return 1;
 }
 
+size_t folder_name_service(const char *name, const char *suffix, uint64_t *start)
+{
+	size_t service = strlen(name) - strlen(suffix) - strlen(STAMP) - 1;
+	struct tm t = { 0 };
+	unsigned int ms = 0;
+
+	sscanf(name + service, ".%4d%2d%2dT%2d%2d%2d.%3uZ", &t.tm_year, &t.tm_mon, &t.tm_mday,
+	       &t.tm_hour, &t.tm_min, &t.tm_sec, &ms);
+	t.tm_year -= 1900;
+	t.tm_mon--;
+	*start = (uint64_t)timegm(&t) * SECOND + ms * 1000000ull;
+	return service;
+}
+
 struct folder *folder_open(const char *path, const struct user *u, const struct folder_options *o,
 			   struct error *e)
 {

@@ -49,6 +49,8 @@ const char *folder_path(const struct folder *f);
 int folder_dir(const struct folder *f);
 /* 1 where @name is that of such a file. */
 int folder_has_name(const char *name, const char *suffix);
+/* How many bytes of such a name are the service, and when the window began, ns of CLOCK_REALTIME. */
+size_t folder_name_service(const char *name, const char *suffix, uint64_t *start);
 
 struct folder_file {
 	char *name;		/* malloc'd */

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import signal
+import time
 
 from harness import Fixture, Profile, check, directory, equal, finish, run, start, wait_burned, wait_sampling
 
@@ -135,6 +136,36 @@ def test_diff_writes_what_is_named():
         check(0.5 < hot["low"] < 0.6667 < hot["high"] < 0.8 and hot["p"] < 1e-20, hot)
         equal([len(out[k]) for k in ("self", "total")], [2, 3], "rows that are significant")
         equal(run("diff", a, b, "-f", "folded", "--normalize", "none").out, "x;main;cold 600 900\nx;main;hot 300 900\n")
+
+
+def window(folder, service, ago, **counts):
+    """As ebprof push writes it: a window that began so many seconds ago."""
+    with directory() as d:
+        stamp = time.strftime("%Y%m%dT%H%M%S.123Z", time.gmtime(time.time() - ago))
+        path = os.path.join(folder, f"{service}.{stamp}.pb.gz")
+        run("convert", write(os.path.join(d, "x.folded"), **counts), "-o", path).ok()
+
+
+def test_diff_since_a_time():
+    """The windows of as long before are compared with those since; older ones, and other services, are left alone."""
+    with directory() as d:
+        run("diff", "--since", "1h", d).fails(1, "no windows of ebprof push that are so new")
+        for i in range(6):
+            window(d, "db.x", 6600 - 60 * i, busy=70 + i, idle=30)
+        run("diff", "--since", "1h", d).fails(1, "no windows since")
+        for i in range(6):
+            window(d, "db.x", 3000 - 60 * i, busy=20 + i, idle=80)
+            window(d, "db.x", 9000 - 60 * i, other=100)
+        own, _ = rows(run("diff", "--since", "1h", "--stdio", d).ok().out)
+        check(own["busy"].before > 65 and own["busy"].after < 30 and "other" not in own, own)
+        run("diff", "--since", "2s", d).fails(1, "no windows")
+        window(d, "web", 100, busy=1)
+        run("diff", "--since", "1h", d).fails(2, "several services", f"{d}/db.x")
+        r = run("diff", "--since", "1h", "--stdio", f"{d}/db.x").ok()
+        equal(rows(r.out)[0]["busy"].change, own["busy"].change, "by its name")
+        check("6 files before" in r.err and "of 6 after" in r.err, r.err)
+        run("diff", "--since", "1h", d, d).fails(2, "takes one folder")
+        run("diff", "--since", "1h", os.path.join(d, "no", "such")).fails(1, "No such file")
 
 
 def test_diff_tells_what_is_wrong():
