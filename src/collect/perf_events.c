@@ -32,11 +32,16 @@ struct perf_events {
 	VEC(struct per_cpu) cpus;
 };
 
-int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+int perf_event_open_in(struct perf_event_attr *attr, pid_t pid, int cpu, int lead)
 {
-	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, lead, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	return perf_event_open_in(attr, pid, cpu, -1);
 }
 
 int perf_event_absent(const struct event *ev)

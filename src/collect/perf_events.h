@@ -15,6 +15,8 @@
 
 /* perf_event_open(2), close on exec. The fd or a negative errno. */
 int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu);
+/* The same, into the group that the event @lead leads; -1: into none. */
+int perf_event_open_in(struct perf_event_attr *attr, pid_t pid, int cpu, int lead);
 
 /*
  * 1 where this machine does not offer @ev. Without the rights to ask it may have it: 0. Events of

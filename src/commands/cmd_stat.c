@@ -39,8 +39,8 @@ struct options {
 struct stat_command {
 	struct options o;
 	char **argv[2];		/* of the commands; [1] NULL: nothing is compared */
-	struct event events[EVENTS_MAX];
-	size_t n_events;
+	struct event events[EVENTS_MAX + TOPDOWN_EVENTS];
+	size_t n_events;	/* without those that top-down needs, which follow */
 	struct stat_results results;
 	struct targets targets;	/* of -G */
 	/* Of its hierarchy, or of that in which cgroups are told apart. */
@@ -48,7 +48,7 @@ struct stat_command {
 	int status;		/* of the last run */
 	struct loop loop;
 	struct counters *counting;	/* what an interval shows */
-	double last[EVENTS_MAX];	/* its values at the last one's end, */
+	double last[EVENTS_MAX + TOPDOWN_EVENTS];	/* its values at the last one's end, */
 	struct stat_parts last_parts;	/* and those of what is told apart */
 };
 
@@ -211,6 +211,20 @@ static int add_rare(struct stat_command *s, struct error *e)
 	return err;
 }
 
+/*
+ * What top-down needs, behind the events. Members of a group can be tried only with their leader:
+ * where they cannot be had they have no shares later.
+ */
+static void add_topdown(struct stat_command *s)
+{
+	struct topdown t = topdown_find(PMU_DEVICES, s->events + s->n_events);
+
+	for (size_t i = 0; i < (t.group ? 1 : t.n); i++)
+		if (perf_event_absent(&s->events[s->n_events + i]))
+			return;
+	s->results.topdown = t;
+}
+
 /* What counts for a socket cannot be told apart. */
 static int check_uncore(const struct stat_command *s, struct error *e)
 {
@@ -235,6 +249,8 @@ static int find_events(struct stat_command *s, struct error *e)
 		err = add_events(s, defaults, NULL, e);
 	if (!err && !s->o.events.n)
 		err = add_rare(s, e);
+	if (!err && !s->o.events.n && !s->results.by)
+		add_topdown(s);
 	if (!err)
 		err = check_uncore(s, e);
 	if (!err && (s->results.by || s->o.cgroup) && s->n_events > TALLY_EVENTS)
@@ -260,8 +276,11 @@ static int find_cgroup(struct stat_command *s, struct error *e)
 /* For one run. */
 static struct counters *new_counters(struct stat_command *s)
 {
-	struct counters *c = counters_new(s->events, s->n_events);
+	const struct topdown *t = &s->results.topdown;
+	struct counters *c = counters_new(s->events, s->n_events + t->n);
 
+	if (t->group)
+		counters_group(c, s->n_events, t->n);
 	if (s->results.by || s->o.cgroup)
 		counters_tell_apart(c, s->results.by, s->targets.cgroup.id, s->controller);
 	return c;
@@ -280,26 +299,37 @@ static void show_parts_interval(struct stat_command *s, double seconds)
 	s->last_parts = now;
 }
 
+static void show_value(const struct measure *m, double seconds, double value)
+{
+	char cell[64];
+
+	printf("%12.3f s  %-24s  %14s\n", seconds, m->name,
+	       stat_value(m, value, cell, sizeof(cell)));
+}
+
 /* What was counted since the last interval. */
 static void show_interval(void *ctx, uint64_t elapsed)
 {
 	struct stat_command *s = ctx;
-	double seconds = (double)elapsed / (double)SECOND;
+	const struct topdown *t = &s->results.topdown;
+	double seconds = (double)elapsed / (double)SECOND, since[EVENTS_MAX + TOPDOWN_EVENTS];
+	double shares[TOPDOWN_SHARES];
 	const struct measure *m = s->results.measures.v + s->results.own;
-	char cell[64];
 
 	counters_look(s->counting);
 	if (s->results.by)
 		show_parts_interval(s, seconds);
-	for (size_t i = 0; i < s->n_events && !s->results.by; i++) {
+	for (size_t i = 0; i < s->n_events + t->n && !s->results.by; i++) {
 		double value = counters_read(s->counting, i).value;
 
-		if (counters_absent(s->counting, i))
-			continue;
-		printf("%12.3f s  %-24s  %14s\n", seconds, s->events[i].name,
-		       stat_value(&m[i], value - s->last[i], cell, sizeof(cell)));
+		since[i] = value - s->last[i];
 		s->last[i] = value;
+		if (i < s->n_events && !counters_absent(s->counting, i))
+			show_value(&m[i], seconds, since[i]);
 	}
+	if (t->n && !topdown_shares(t, since + s->n_events, shares))
+		for (size_t i = 0; i < TOPDOWN_SHARES; i++)
+			show_value(&m[s->n_events + i], seconds, 100 * shares[i]);
 	fflush(stdout);
 }
 

@@ -19,6 +19,7 @@ struct counter {
 	int absent;
 	int *on;		/* CPUs on which its PMU counts; NULL: all */
 	size_t n_on;
+	struct counted seen;	/* as of counters_look() */
 };
 
 struct counters {
@@ -26,6 +27,7 @@ struct counters {
 	size_t n;
 	int user_only;
 	struct counter *v;
+	size_t lead, members;		/* events of the group, whose first one leads; 0: none */
 	int apart;			/* by @tallying, which has the events of each CPU */
 	struct tally_options tallying;
 	struct tally *tally;
@@ -68,36 +70,54 @@ void counters_tell_apart(struct counters *c, enum tally_by by, uint64_t cgroup,
 					      .controller = controller, .events = c->n };
 }
 
+void counters_group(struct counters *c, size_t first, size_t n)
+{
+	c->lead = first;
+	c->members = n;
+}
+
+/* Event @i is in the group; @led: and another one leads it. */
+static int in_group(const struct counters *c, size_t i, int led)
+{
+	return i >= c->lead + (led != 0) && i < c->lead + c->members;
+}
+
 /* This machine does not have it, or not for such a target. */
 static int is_absent(int err)
 {
 	return err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV || err == -EINVAL;
 }
 
-/* An event's attributes for counting: what sampling asks for is taken back. */
-static struct perf_event_attr attributes(const struct event *ev, int on_exec, int inherit)
+/* Event @i's attributes for counting: what sampling asks for is taken back. */
+static struct perf_event_attr attributes(const struct counters *c, size_t i, int on_exec,
+					 int inherit)
 {
-	struct perf_event_attr attr = event_attr(ev, 0, 0, 1);
+	struct perf_event_attr attr = event_attr(&c->events[i], 0, 0, 1);
+	int led = in_group(c, i, 1);
 
 	attr.sample_period = 0;
-	attr.disabled = 1;
-	attr.enable_on_exec = on_exec & 1;
+	/* One that is led counts whenever its leader does. */
+	attr.disabled = !led;
+	attr.enable_on_exec = on_exec && !led;
 	attr.inherit = inherit & 1;
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (in_group(c, i, 0))
+		attr.read_format |= PERF_FORMAT_GROUP;
 	return attr;
 }
 
 /* Event @i of @pid on @cpu. Who may not look into the kernel counts what is outside of it. */
 static int open_one(struct counters *c, size_t i, pid_t pid, int cpu, int on_exec)
 {
-	struct perf_event_attr attr = attributes(&c->events[i], on_exec, pid >= 0);
-	int fd;
+	struct perf_event_attr attr = attributes(c, i, on_exec, pid >= 0);
+	const struct counter *lead = &c->v[c->lead];
+	int group = in_group(c, i, 1) ? lead->fds.v[lead->fds.n - 1] : -1, fd;
 
 	attr.exclude_kernel |= c->user_only & 1;
-	fd = perf_event_open(&attr, pid, cpu);
+	fd = perf_event_open_in(&attr, pid, cpu, group);
 	if ((fd == -EACCES || fd == -EPERM) && !attr.exclude_kernel) {
 		attr.exclude_kernel = 1;
-		fd = perf_event_open(&attr, pid, cpu);
+		fd = perf_event_open_in(&attr, pid, cpu, group);
 		c->user_only |= fd >= 0;
 	}
 	if (fd < 0)
@@ -117,8 +137,11 @@ static int counts_on(const struct counter *v, int cpu)
 static int open_all(struct counters *c, pid_t pid, int cpu, int on_exec, struct error *e)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		int skip = c->v[i].absent || !counts_on(&c->v[i], cpu);
-		int err = skip ? 0 : open_one(c, i, pid, cpu, on_exec);
+		int skip, err;
+
+		c->v[i].absent |= in_group(c, i, 1) && c->v[c->lead].absent;
+		skip = c->v[i].absent || !counts_on(&c->v[i], cpu);
+		err = skip ? 0 : open_one(c, i, pid, cpu, on_exec);
 
 		if (is_absent(err))
 			c->v[i].absent = 1;
@@ -261,55 +284,83 @@ int counters_user_only(const struct counters *c)
 	return c->user_only;
 }
 
-void counters_look(struct counters *c)
-{
-	if (!c->tally)
-		return;
-	free(c->parts);
-	c->nparts = tally_read(c->tally, &c->parts);
-}
+/* --- Values. ------------------------------------------------------------------------- */
 
-/* Sums of what counters say: what they counted, scaled to the time that they should have. */
-struct sums {
-	double value, enabled, running;
-};
-
-static void sum_up(struct sums *s, double value, double enabled, double running)
+static void add_part(struct sums *s, const struct tally_part *part, size_t i)
 {
-	if (running <= 0)
-		return;
-	s->value += value * (enabled / running);
-	s->enabled += enabled;
-	s->running += running;
+	const struct tally_count *got = &part->entry.counts[i];
+
+	sums_add(s, (double)got->value, (double)got->enabled, (double)got->running);
 }
 
 static struct counted counted_of(const struct sums *s, const struct event *ev)
 {
-	double scale = ev->scale > 0 ? ev->scale : 1;
-
-	return (struct counted){ s->value * scale, s->enabled > 0 ? s->running / s->enabled : 0 };
+	return sums_end(s, ev->scale > 0 ? ev->scale : 1);
 }
 
-static void sum_up_part(struct sums *s, const struct tally_part *part, size_t i)
+static void look_at_parts(struct counters *c)
 {
-	const struct tally_count *got = &part->entry.counts[i];
+	free(c->parts);
+	c->nparts = tally_read(c->tally, &c->parts);
+	for (size_t i = 0; i < c->n; i++) {
+		struct sums s = { 0 };
 
-	sum_up(s, (double)got->value, (double)got->enabled, (double)got->running);
+		for (size_t k = 0; k < c->nparts; k++)
+			add_part(&s, &c->parts[k], i);
+		c->v[i].seen = counted_of(&s, &c->events[i]);
+	}
+}
+
+static void look_at_one(struct counters *c, size_t i)
+{
+	struct sums s = { 0 };
+
+	for (size_t k = 0; k < c->v[i].fds.n; k++) {
+		uint64_t got[3];	/* value, time enabled, time running */
+
+		if (io_read_full(c->v[i].fds.v[k], got, sizeof(got)) == sizeof(got))
+			sums_add(&s, (double)got[0], (double)got[1], (double)got[2]);
+	}
+	c->v[i].seen = counted_of(&s, &c->events[i]);
+}
+
+/* All values of a group are of one moment. */
+static void look_at_group(struct counters *c)
+{
+	const struct counter *lead = &c->v[c->lead];
+	struct sums *sums = xcalloc(c->members, sizeof(*sums));
+	size_t size = (3 + c->members) * sizeof(uint64_t);
+	uint64_t *got = xcalloc(1, size);	/* how many, times enabled and running, values */
+
+	for (size_t k = 0; k < lead->fds.n; k++) {
+		if (io_read_full(lead->fds.v[k], got, size) != (ssize_t)size ||
+		    got[0] != c->members)
+			continue;
+		for (size_t i = 0; i < c->members; i++)
+			sums_add(&sums[i], (double)got[3 + i], (double)got[1], (double)got[2]);
+	}
+	for (size_t i = 0; i < c->members; i++)
+		c->v[c->lead + i].seen = counted_of(&sums[i], &c->events[c->lead + i]);
+	free(got);
+	free(sums);
+}
+
+void counters_look(struct counters *c)
+{
+	if (c->tally) {
+		look_at_parts(c);
+		return;
+	}
+	for (size_t i = 0; i < c->n; i++)
+		if (!in_group(c, i, 0))
+			look_at_one(c, i);
+	if (c->members)
+		look_at_group(c);
 }
 
 struct counted counters_read(const struct counters *c, size_t i)
 {
-	struct sums s = { 0 };
-
-	for (size_t k = 0; k < c->nparts; k++)
-		sum_up_part(&s, &c->parts[k], i);
-	for (size_t k = 0; k < c->v[i].fds.n && !c->tally; k++) {
-		uint64_t got[3];	/* value, time enabled, time running */
-
-		if (io_read_full(c->v[i].fds.v[k], got, sizeof(got)) == sizeof(got))
-			sum_up(&s, (double)got[0], (double)got[1], (double)got[2]);
-	}
-	return counted_of(&s, &c->events[i]);
+	return c->v[i].seen;
 }
 
 size_t counters_parts(const struct counters *c)
@@ -326,7 +377,7 @@ struct counted counters_part_read(const struct counters *c, size_t part, size_t 
 {
 	struct sums s = { 0 };
 
-	sum_up_part(&s, &c->parts[part], i);
+	add_part(&s, &c->parts[part], i);
 	return counted_of(&s, &c->events[i]);
 }
 

@@ -11,16 +11,8 @@
 
 #include "base/error.h"
 #include "collect/event.h"
+#include "stat/sums.h"
 #include "stat/tally.h"
-
-/*
- * What was counted. Where there are more events than the CPU has counters, each has one for a share
- * of the time, and @value is what the whole would have been.
- */
-struct counted {
-	double value;
-	double share;	/* of the time that it was counted for, 0 to 1; 0: never */
-};
 
 struct counters;
 
@@ -32,6 +24,11 @@ struct counters *counters_new(const struct event *events, size_t n);
  */
 void counters_tell_apart(struct counters *c, enum tally_by by, uint64_t cgroup,
 			 const char *controller);
+/*
+ * Before they are opened: the @n events from @first on count only together, and are read together;
+ * @first leads them (perf_event_open(2): group_fd). One group at most.
+ */
+void counters_group(struct counters *c, size_t first, size_t n);
 /* Closes all. Takes NULL. */
 void counters_free(struct counters *c);
 
@@ -52,9 +49,9 @@ void counters_stop(struct counters *c);
 int counters_absent(const struct counters *c, size_t i);
 /* 1 where this user may count only what happens in user code. */
 int counters_user_only(const struct counters *c);
-/* What follows is what was counted up to now, where counts are told apart; else up to its call. */
+/* What follows is what was counted up to now. */
 void counters_look(struct counters *c);
-/* What was counted of event @i since they were opened. */
+/* What was counted of event @i from its start to the last counters_look(). */
 struct counted counters_read(const struct counters *c, size_t i);
 
 /* What is told apart, as of the last counters_look(): how many, whose, and event @i of one. */

@@ -27,6 +27,10 @@ void stat_results_begin(struct stat_results *r, const struct event *events, size
 			 (struct measure){ .name = events[i].name, .event = (int)i,
 					   .unit = unit_of(&events[i]),
 					   .unit_name = events[i].unit });
+	for (size_t i = 0; i < TOPDOWN_SHARES && r->topdown.n; i++)
+		vec_push(&r->measures, (struct measure){ .name = topdown_names[i], .event = -1,
+							 .unit = SERIES_PERCENT });
+	r->events = n;
 	for (size_t i = 0; i < r->measures.n; i++)
 		r->measures.v[i].sides[0].share = r->measures.v[i].sides[1].share = 1;
 }
@@ -52,25 +56,46 @@ void stat_results_add_run(struct stat_results *r, const struct run *run, int sid
 		add(&r->measures.v[i].sides[side], own[i]);
 }
 
+static void add_counted(struct series *s, double value, double share)
+{
+	add(s, value);
+	s->share = share < s->share ? share : s->share;
+}
+
+static void add_shares(struct stat_results *r, const struct counters *c, int side)
+{
+	struct measure *m = r->measures.v + r->own + r->events;
+	double counts[TOPDOWN_EVENTS], shares[TOPDOWN_SHARES], share = 1;
+
+	for (size_t i = 0; i < r->topdown.n; i++) {
+		struct counted got = counters_read(c, r->events + i);
+
+		counts[i] = got.value;
+		share = got.share < share ? got.share : share;
+	}
+	if (share <= 0 || topdown_shares(&r->topdown, counts, shares))
+		return;
+	for (size_t i = 0; i < TOPDOWN_SHARES; i++)
+		add_counted(&m[i].sides[side], 100 * shares[i], share);
+}
+
 void stat_results_add_counts(struct stat_results *r, struct counters *c, int side)
 {
-	size_t n = r->measures.n - r->own;
-
 	counters_look(c);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < r->events; i++) {
 		struct series *to = &r->measures.v[r->own + i].sides[side];
 		struct counted got = counters_read(c, i);
 
 		to->absent = counters_absent(c, i);
-		if (to->absent || got.share <= 0)
-			continue;
-		add(to, got.value);
-		to->share = got.share < to->share ? got.share : to->share;
+		if (!to->absent && got.share > 0)
+			add_counted(to, got.value, got.share);
 	}
+	if (r->topdown.n)
+		add_shares(r, c, side);
 	r->user_only |= counters_user_only(c);
 	r->lost |= counters_lost(c);
 	if (r->by)
-		r->parts = stat_parts_new(c, r->by, n, r->controller);
+		r->parts = stat_parts_new(c, r->by, r->events, r->controller);
 }
 
 size_t stat_results_end(struct stat_results *r, int drop_absent)
@@ -79,12 +104,13 @@ size_t stat_results_end(struct stat_results *r, int drop_absent)
 
 	for (size_t i = 0; i < r->measures.n; i++) {
 		struct measure *m = &r->measures.v[i];
+		int share = i >= r->own + r->events;
 
 		for (int side = 0; side < 2; side++)
 			if (m->sides[side].v.n > r->done)
 				m->sides[side].v.n = r->done;
 		absent += m->sides[0].absent != 0;
-		if (!m->sides[0].absent || !drop_absent)
+		if (share ? m->sides[0].v.n > 0 : !m->sides[0].absent || !drop_absent)
 			r->measures.v[kept++] = *m;
 	}
 	r->measures.n = kept;

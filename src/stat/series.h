@@ -7,7 +7,8 @@
 
 #include "base/vec.h"
 
-enum series_unit { SERIES_NS, SERIES_BYTES, SERIES_COUNT, SERIES_SCALED };
+enum series_unit { SERIES_NS, SERIES_BYTES, SERIES_COUNT, SERIES_SCALED,
+		   SERIES_PERCENT };
 
 struct series {
 	VEC(double) v;		/* a value for each run */

@@ -56,6 +56,10 @@ const char *stat_value(const struct measure *m, double value, char *buf, size_t 
 		snprintf(buf, size, "%.2f%s%s", value, *m->unit_name ? " " : "", m->unit_name);
 		return buf;
 	}
+	if (m->unit == SERIES_PERCENT) {
+		snprintf(buf, size, "%.1f %%", value);
+		return buf;
+	}
 	if (m->unit == SERIES_COUNT)
 		return grouped(value, buf, size);
 	return scaled(m->unit == SERIES_NS ? times : sizes, value, buf, size);
@@ -205,7 +209,8 @@ void stat_show_table(struct outfile *f, const struct stat_result *r)
 /* --- For programs. ------------------------------------------------------------------- */
 
 static const char *const unit_names[] = {
-	[SERIES_NS] = "ns", [SERIES_BYTES] = "bytes", [SERIES_COUNT] = ""
+	[SERIES_NS] = "ns", [SERIES_BYTES] = "bytes", [SERIES_COUNT] = "",
+	[SERIES_PERCENT] = "%",
 };
 
 const char *stat_unit(const struct measure *m)

@@ -2,11 +2,10 @@
 #include "unit/test.h"
 
 #include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "collect/pmu.h"
 #include "collect/pmu_files.h"
+#include "unit/made_files.h"
 
 static char devices[] = "/tmp/ebprof-test-XXXXXX";
 static struct event ev;
@@ -22,7 +21,7 @@ static int parse(const char *text)
 
 /* --- PMUs in a folder made for it, as the kernel describes them. ---------------------- */
 
-static const struct { const char *path, *text; } files[] = {
+static const struct made_file files[] = {
 	{ "cpu/type", "4\n" }, { "cpu/cpus", "0-1,3\n" },
 	{ "cpu/format/event", "config:0-7,32-35\n" }, { "cpu/format/umask", "config:8-15\n" },
 	{ "cpu/format/inv", "config:23\n" }, { "cpu/format/ldlat", "config1:0-15\n" },
@@ -37,46 +36,7 @@ static const struct { const char *path, *text; } files[] = {
 	{ "power/events/energy-pkg.unit", "Joules\n" },
 	{ "broken/type", "four\n" }, { "tracepoint/type", "2\n" },
 };
-static const char *const folders[] = {
-	"cpu", "cpu/format", "cpu/events", "power", "power/format", "power/events", "broken",
-	"tracepoint",
-};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static void make(void)
-{
-	char path[256];
-
-	for (size_t i = 0; i < COUNT(folders); i++) {
-		snprintf(path, sizeof(path), "%s/%s", devices, folders[i]);
-		mkdir(path, 0755);
-	}
-	for (size_t i = 0; i < COUNT(files); i++) {
-		FILE *f;
-
-		snprintf(path, sizeof(path), "%s/%s", devices, files[i].path);
-		f = fopen(path, "we");
-		if (!f)
-			abort();
-		fputs(files[i].text, f);
-		fclose(f);
-	}
-}
-
-static void take_away(void)
-{
-	char path[256];
-
-	for (size_t i = 0; i < COUNT(files); i++) {
-		snprintf(path, sizeof(path), "%s/%s", devices, files[i].path);
-		unlink(path);
-	}
-	for (size_t i = COUNT(folders); i--;) {
-		snprintf(path, sizeof(path), "%s/%s", devices, folders[i]);
-		rmdir(path);
-	}
-	rmdir(devices);
-}
 
 /* --- Tests. --------------------------------------------------------------------------- */
 
@@ -226,13 +186,13 @@ int main(void)
 {
 	if (!mkdtemp(devices))
 		return 1;
-	make();
+	make_files(devices, files, COUNT(files));
 	RUN(terms_go_where_the_format_says);
 	RUN(what_else_is_said);
 	RUN(refusals_say_what_there_is);
 	RUN(formats);
 	RUN(cpus);
 	RUN(all);
-	take_away();
+	remove_files(devices);
 	return TEST_END();
 }
