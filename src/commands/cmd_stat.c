@@ -423,12 +423,18 @@ static void title(const struct stat_command *s, int side, char *to, size_t size)
 	text_clean(to, size, raw);
 }
 
-static void say_what_lacks(const struct stat_command *s, size_t absent)
+/* Of the default events those that are missing are said once, not in rows. */
+static void say_what_lacks(const struct stat_command *s)
 {
-	if (absent && !s->o.events.n)
-		fputs("ebprof: no cycles, instructions and the like: this CPU or virtual machine "
-		      "does not count them\n",
-		      stderr);
+	const char *between = "ebprof: this CPU or virtual machine does not count ";
+
+	for (size_t i = 0; i < s->results.measures.n && !s->o.events.n; i++)
+		if (s->results.measures.v[i].sides[0].absent) {
+			fprintf(stderr, "%s%s", between, s->results.measures.v[i].name);
+			between = ", ";
+		}
+	if (*between == ',')
+		fputs("\n", stderr);
 	if (s->results.user_only)
 		fputs("ebprof: what happened in the kernel is not counted: that needs root, or "
 		      "kernel.perf_event_paranoid at 1\n",
@@ -446,8 +452,8 @@ static int write_result(struct stat_command *s, struct sink *to, struct error *e
 				 .parts = s->results.by ? &s->results.parts : NULL };
 	int err;
 
-	/* Of the default events those that are missing are said once, not in rows. */
-	say_what_lacks(s, stat_results_end(&s->results, !s->o.events.n));
+	say_what_lacks(s);
+	stat_results_end(&s->results, !s->o.events.n);
 	r.measures = s->results.measures.v;
 	r.n = s->results.measures.n;
 	for (int i = 0; i < 2; i++)

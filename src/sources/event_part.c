@@ -52,6 +52,11 @@ int event_part_open(struct event_part *p, const struct collector_options *o, str
 				 "cannot sample by %s: PMU %s does not interrupt, or lacks that "
 				 "event; ebprof stat -e %s counts it",
 				 p->event->name, p->event->pmu, p->event->name);
+	if ((err == -ENOENT || err == -EOPNOTSUPP) && !event_is_software(p->event) &&
+	    !features_blame(e, err, "cannot open the event"))
+		return error_set(e, STATUS_DENIED, err,
+				 "cannot sample by %s: this CPU or virtual machine does not count "
+				 "that; ebprof list names what it does", p->event->name);
 	return err ? features_explain(e, err, "cannot open the event") : 0;
 }
 

@@ -98,9 +98,9 @@ void stat_results_add_counts(struct stat_results *r, struct counters *c, int sid
 		r->parts = stat_parts_new(c, r->by, r->events, r->controller);
 }
 
-size_t stat_results_end(struct stat_results *r, int drop_absent)
+void stat_results_end(struct stat_results *r, int drop_absent)
 {
-	size_t kept = 0, absent = 0;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < r->measures.n; i++) {
 		struct measure *m = &r->measures.v[i];
@@ -109,12 +109,10 @@ size_t stat_results_end(struct stat_results *r, int drop_absent)
 		for (int side = 0; side < 2; side++)
 			if (m->sides[side].v.n > r->done)
 				m->sides[side].v.n = r->done;
-		absent += m->sides[0].absent != 0;
 		if (share ? m->sides[0].v.n > 0 : !m->sides[0].absent || !drop_absent)
 			r->measures.v[kept++] = *m;
 	}
 	r->measures.n = kept;
-	return absent;
 }
 
 void stat_results_free(struct stat_results *r)

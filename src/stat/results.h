@@ -35,10 +35,9 @@ void stat_results_add_run(struct stat_results *r, const struct run *run, int sid
 void stat_results_add_counts(struct stat_results *r, struct counters *c, int side);
 /*
  * No more comes: pairs of runs of which one was not finished do not count. Where @drop_absent,
- * events that cannot be counted have no rows; returns how many there are. Shares that cannot be had
- * never have rows.
+ * events that cannot be counted have no rows. Shares that cannot be had never have rows.
  */
-size_t stat_results_end(struct stat_results *r, int drop_absent);
+void stat_results_end(struct stat_results *r, int drop_absent);
 void stat_results_free(struct stat_results *r);
 
 #endif
