@@ -45,7 +45,7 @@ struct stat_command {
 	struct targets targets;	/* of -G */
 	/* Of its hierarchy, or of that in which cgroups are told apart. */
 	char controller[sizeof(((struct cgroup *)0)->controller)];
-	int status;		/* of the last run */
+	int status;		/* ours, where nothing failed */
 	struct loop loop;
 	struct counters *counting;	/* what an interval shows */
 	double last[EVENTS_MAX + TOPDOWN_EVENTS];	/* its values at the last one's end, */
@@ -345,7 +345,7 @@ static int run_once(struct stat_command *s, int side, int counts, struct error *
 	s->counting = c;
 	err = run_command(&r, s->argv[side], hidden, c, &s->loop, &ticks, e);
 	s->counting = NULL;
-	s->status = err ? (int)e->status : r.status;
+	s->status = once || s->loop.asked ? r.status : STATUS_OK;
 	if (!err && r.status && !once && !s->o.ignore_failure && !s->loop.asked)
 		err = error_set(e, STATUS_ERROR, -ECANCELED,
 				"'%s' ended with status %d; --ignore-failure counts it all the "
