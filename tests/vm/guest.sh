@@ -1,7 +1,7 @@
 #!/bin/sh
 # shellcheck shell=dash disable=SC2034,SC3045
 # SPDX-License-Identifier: MIT
-# guest.sh NAME: runs case_NAME of cases.sh, and is what the cases are written with. For busybox's sh.
+# guest.sh NAME: runs case_NAME of cases*.sh, and is what the cases are written with. For busybox's sh.
 set -u
 cd /tmp || exit 1
 
@@ -151,6 +151,8 @@ tree_timeline() {
 		}' out || fail "the timeline is not right"
 }
 
-# shellcheck disable=SC1091 # it lies beside this file in the guest only
-. /vm/cases.sh
+for file in /vm/cases*.sh; do
+	# shellcheck disable=SC1090 # they lie beside this file in the guest only
+	. "$file"
+done
 "case_$1"
