@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/outfile.h"
+#include "stat/results.h"
 #include "stat/show.h"
 #include "stat/topdown.h"
 #include "unit/made_files.h"
@@ -180,6 +181,87 @@ TEST(no_slots_no_shares)
 		CHECK_EQ(topdown_shares(&all[i], none, shares), -ENODATA);
 }
 
+/* --- Counted. ------------------------------------------------------------------------- */
+
+/* A PMU whose slots are page faults, which every machine counts: half of them are of each share. */
+static const struct made_file faults[] = {
+	{ "software/type", "1\n" }, { "software/events/slots", "config=2\n" },
+	{ "software/events/topdown-retiring", "config=2\n" },
+	{ "software/events/topdown-bad-spec", "config=8\n" },
+	{ "software/events/topdown-fe-bound", "config=7\n" },
+	{ "software/events/topdown-be-bound", "config=2\n" },
+};
+/* The same with a member that there is not. */
+static const struct made_file broken[] = {
+	{ "software/type", "1\n" }, { "software/events/slots", "config=2\n" },
+	{ "software/events/topdown-retiring", "config=2\n" },
+	{ "software/events/topdown-bad-spec", "config=8\n" },
+	{ "software/events/topdown-fe-bound", "config=999\n" },
+	{ "software/events/topdown-be-bound", "config=2\n" },
+};
+
+/* Runs a command twice, and counts page faults and what top-down needs; 0, or a negative errno. */
+static int count(struct stat_results *r)
+{
+	char *argv[] = { "true", NULL };
+	struct event all[1 + TOPDOWN_EVENTS] = { 0 };
+	const struct run_ticks ticks = { 0 };
+	struct loop loop = LOOP_NEW;
+	struct error e = { 0 };
+	int err = event_parse("page-faults", NULL, &all[0], NULL);
+
+	memcpy(all + 1, events, sizeof(events));
+	stat_results_begin(r, all, 1, 1);
+	for (int i = 0; i < 2 && !err; i++) {
+		struct counters *c = counters_new(all, 1 + r->topdown.n);
+		struct run one = { 0 };
+
+		counters_group(c, 1, r->topdown.n);
+		err = run_command(&one, argv, 1, c, &loop, &ticks, &e);
+		if (!err) {
+			stat_results_add_counts(r, c, 0);
+			stat_results_add_run(r, &one, 0);
+			r->done++;
+		}
+		counters_free(c);
+	}
+	if (err)
+		printf("skipped: %s\n", e.text);
+	stat_results_end(r, 1);
+	return err;
+}
+
+TEST(shares_of_each_run)
+{
+	static const double expected[TOPDOWN_SHARES] = { 50, 0, 0, 50 };
+	struct stat_results r = { .topdown = FIND(faults) };
+
+	if (!count(&r)) {
+		CHECK_EQ(r.measures.n, r.own + 1 + TOPDOWN_SHARES);
+		CHECK_STR(r.measures.v[r.own].name, "page-faults");
+		for (size_t i = 0; i < TOPDOWN_SHARES; i++) {
+			const struct measure *m = &r.measures.v[r.own + 1 + i];
+
+			CHECK_STR(m->name, topdown_names[i]);
+			CHECK_EQ(m->sides[0].v.n, 2);
+			CHECK(NEAR(m->sides[0].v.v[1], expected[i]));
+			CHECK(NEAR(m->sides[0].share, 1));
+		}
+	}
+	stat_results_free(&r);
+}
+
+TEST(no_shares_without_all_events)
+{
+	struct stat_results r = { .topdown = FIND(broken) };
+
+	if (!count(&r)) {
+		CHECK_EQ(r.measures.n, r.own + 1);
+		CHECK_EQ(r.measures.v[r.own].sides[0].v.n, 2);
+	}
+	stat_results_free(&r);
+}
+
 /* --- As shown. ------------------------------------------------------------------------ */
 
 static double backend[] = { 32.5, 37.5 };
@@ -239,6 +321,8 @@ int main(void)
 	RUN(shares_are_those_of_the_formulas);
 	RUN(shares_of_counts_that_do_not_fit);
 	RUN(no_slots_no_shares);
+	RUN(shares_of_each_run);
+	RUN(no_shares_without_all_events);
 	RUN(shares_in_every_format);
 	return TEST_END();
 }
