@@ -306,7 +306,7 @@ const struct cli_command command_diff = {
 		 "  ebprof diff old.pb.gz new.pb.gz                   what changed, as a table\n"
 		 "  ebprof diff old*.folded -- new*.folded            runs of two builds\n"
 		 "  ebprof diff old.pb.gz new.pb.gz -o diff.html      as a flame graph\n"
-		 "  ebprof diff --since 1h /var/lib/profiles/nginx    the last hour and that before\n"
+		 "  ebprof diff --since 1h /var/lib/profiles/nginx    this hour, and that before\n"
 		 "  ebprof diff --normalize none --fail-above 5% old.pb.gz new.pb.gz\n",
 	.rows = rows,
 	.more = more,

@@ -14,45 +14,37 @@
 
 struct finder {
 	const char *folder;	/* that of @where, or what precedes its last slash */
-	const char *service;	/* NULL: the only one that there is */
+	const char *service;	/* NULL: none was named */
+	char first[SERVICE_NAME + 1];	/* then: that of the first file */
 	folder_file_vec files;
 	uint64_t from, since;	/* ns of CLOCK_REALTIME */
 };
 
-/* Whether the file is one of the service. Where none was named the first one names it. */
-static int is_of(const struct finder *f, const char *name, size_t service)
-{
-	return strlen(f->service) == service && !strncmp(name, f->service, service);
-}
-
 static int several(const struct finder *f, const char *name, size_t service, struct error *e)
 {
 	return error_set(e, STATUS_USAGE, -EINVAL,
-			 "%.200s has profiles of several services; name one: %.200s/%s, or .../%.*s",
-			 f->folder, f->folder, f->service, (int)service, name);
+			 "%.200s has profiles of several services; name one: %.200s/%s, or "
+			 ".../%.*s",
+			 f->folder, f->folder, f->first, (int)service, name);
 }
 
-static int divide(struct finder *f, int any, string_vec *before, string_vec *after,
-		  struct error *e)
+static int divide(struct finder *f, string_vec *before, string_vec *after, struct error *e)
 {
-	char first[SERVICE_NAME + 1];
-
 	for (size_t i = 0; i < f->files.n; i++) {
 		const char *name = f->files.v[i].name;
 		uint64_t began;
-		size_t service = folder_name_service(name, FOLDER_PROFILES, &began);
+		size_t n = folder_name_service(name, FOLDER_PROFILES, &began);
+		const char *service = f->service ? f->service : f->first;
 
-		if (began < f->from || service > SERVICE_NAME)
+		if (began < f->from || n > SERVICE_NAME)
 			continue;
-		if (any && !f->service) {
-			snprintf(first, sizeof(first), "%.*s", (int)service, name);
-			f->service = first;
-		}
-		if (is_of(f, name, service))
+		if (!*service)
+			snprintf(f->first, sizeof(f->first), "%.*s", (int)n, name);
+		if (strlen(service) == n && !strncmp(name, service, n))
 			vec_push(began < f->since ? before : after,
 				 xasprintf("%s/%s", f->folder, name));
-		else if (any)
-			return several(f, name, service, e);
+		else if (!f->service)
+			return several(f, name, n, e);
 	}
 	return 0;
 }
@@ -83,16 +75,14 @@ int since_find(const char *where, uint64_t ns, string_vec *before, string_vec *a
 	if (!err) {
 		folder_list(dir, FOLDER_PROFILES, &f.files);
 		close(dir);
-		err = divide(&f, any, before, after, e);
+		err = divide(&f, before, after, e);
 	}
 	if (!err && (!before->n || !after->n))
 		err = error_set(e, STATUS_ERROR, -ENOENT,
-				after->n    ? "%.200s has no windows before the time of --since; "
-					      "give a shorter one"
-				: before->n ? "%.200s has no windows since the time of --since; "
-					      "give a longer one"
-					    : "%.200s has no windows of ebprof push that are so new",
-				where);
+				"%.200s has no windows %s", where,
+				after->n    ? "before the time of --since; give a shorter one"
+				: before->n ? "since the time of --since; give a longer one"
+					    : "of ebprof push that are so new");
 	folder_list_free(&f.files);
 	free(folder);
 	return err;

@@ -34,7 +34,7 @@ int cgroup_find(const char *name, struct cgroup *out, struct error *e);
 
 typedef VEC(pid_t) cgroup_pids;
 
-/* Adds the processes that are in it, and in those below it, as far as they can be seen from here. */
+/* Adds the processes in it and in those below it, as far as they can be seen from here. */
 void cgroup_processes(const struct cgroup *c, cgroup_pids *pids);
 
 #endif

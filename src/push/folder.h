@@ -26,7 +26,10 @@ struct folder_options {
 	uint64_t keep_for;	/* ns */
 	uint64_t keep_bytes;
 	const char *suffix;	/* of names, a literal */
-	/* A file was written, or removed to make room, by whoever writes. NULL: nobody wants to know. */
+	/*
+	 * A file was written, or removed to make room, by whoever writes. NULL: nobody wants to
+	 * know.
+	 */
 	void (*written)(void *ctx, const char *name, uint64_t size);
 	void (*removed)(void *ctx, const char *name, uint64_t size);
 	void *ctx;
@@ -49,7 +52,7 @@ const char *folder_path(const struct folder *f);
 int folder_dir(const struct folder *f);
 /* 1 where @name is that of such a file. */
 int folder_has_name(const char *name, const char *suffix);
-/* How many bytes of such a name are the service, and when the window began, ns of CLOCK_REALTIME. */
+/* Bytes of such a name that are the service; when the window began, ns of CLOCK_REALTIME. */
 size_t folder_name_service(const char *name, const char *suffix, uint64_t *start);
 
 struct folder_file {

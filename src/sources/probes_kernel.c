@@ -251,8 +251,8 @@ static void close_kernel(void *ctx)
 }
 
 /*
- * Of an array with @words of each CPU: the sum of the first ones at @at; @each has room for those of
- * all CPUs.
+ * Of an array with @words of each CPU: the sum of the first ones at @at; @each has room for those
+ * of all CPUs.
  */
 static uint64_t sum_of(int map, uint32_t at, size_t words, uint64_t *each, int cpus)
 {
@@ -289,13 +289,14 @@ static void take_sums(struct probes *p, const struct ebprof_bpf *skel, int cpus)
 	enum { WORDS = sizeof(struct ebp_latency_sum) / sizeof(uint64_t) };
 	uint64_t *each = xcalloc((size_t)cpus * WORDS, sizeof(*each));
 	uint64_t calls[LATENCY_BUCKETS];
+	int hits = bpf_map__fd(skel->maps.probe_hits);
 
 	_Static_assert(LATENCY_PARTS == EBP_LATENCY_PARTS, "the kernel's side has these buckets");
 	for (uint32_t i = 0; i < p->events.n; i++) {
 		struct probes_event *ev = &p->events.v[i];
 
 		if (ev->role == PROBES_HIT)
-			ev->unsampled = sum_of(bpf_map__fd(skel->maps.probe_hits), i, 1, each, cpus);
+			ev->unsampled = sum_of(hits, i, 1, each, cpus);
 		if (ev->role != PROBES_END || ev->timed)
 			continue;
 		ev->unsampled = sum_of(bpf_map__fd(skel->maps.latency_sums), i, WORDS, each, cpus);

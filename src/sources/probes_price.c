@@ -90,7 +90,8 @@ static void say_cost(const struct probes *p, const struct source_setup *setup, s
 	} else {
 		list_places(p, places);
 		counted = !setup->target->command &&
-			  !call_watch(&price, places, n, setup->members, setup->nmembers, WATCH_NS, &load);
+			  !call_watch(&price, places, n, setup->members, setup->nmembers,
+				      WATCH_NS, &load);
 		if (counted && load.calls + load.ends >= 1)
 			say_load(p, &load, setup->notes);
 		else

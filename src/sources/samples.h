@@ -24,7 +24,7 @@ struct latency_end {
 struct samples_options {
 	string_vec events;		/* all that were given, of which some are probes */
 	VEC(struct event_filter) filters;
-	string_vec latency;		/* functions whose calls are timed, or where a time starts */
+	string_vec latency;		/* functions whose calls are timed, or a time's start */
 	VEC(struct latency_end) ends;	/* ... and ends */
 	uint64_t slower;		/* ns: of such calls alone stacks are kept; 0: of all */
 	string_vec counters;		/* lists of events that are counted beside it */

@@ -69,7 +69,7 @@ struct source_setup {
 	/* processes or threads: those of @target, and behind @forked what these have forked */
 	const pid_t *ids;
 	size_t nids, forked;
-	/* whose files are meant by their names: those, or where there are none those of the cgroup */
+	/* whose files are meant by their names: those, or else those of the cgroup */
 	const pid_t *members;
 	size_t nmembers;
 	FILE *notes;	/* for what the user should know at once; NULL: nothing */
