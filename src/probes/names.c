@@ -100,6 +100,57 @@ static char *cut(char *name)
 	return begin;
 }
 
+/* Behind the '>' that ends the '<' at @at; NULL: there is none. */
+static char *behind_brackets(char *at)
+{
+	int depth = 0;
+
+	for (char *from = at; *at; at++) {
+		if (*at == '<')
+			depth++;
+		else if (*at == '>' && (at == from || at[-1] != '-') && !--depth)
+			return at + 1;
+	}
+	return NULL;
+}
+
+/* " as Trait" of the type between @at and @end, or @end. */
+static char *find_trait(char *at, char *end)
+{
+	int depth = 0;
+
+	for (; at < end; at++) {
+		if (*at == '<')
+			depth++;
+		else if (*at == '>' && at[-1] != '-')
+			depth--;
+		else if (!depth && !strncmp(at, " as ", 4))
+			break;
+	}
+	return at;
+}
+
+/*
+ * A name of Rust as its source has it: of "<shop::Apple as Priced>::price" and
+ * "<shop::Apple>::price" "shop::Apple::price", of "total::<Apple>" "total". Returns 0 where it is
+ * so already.
+ */
+static int plain_rust(char *name)
+{
+	int changed = 0;
+	char *end, *at;
+
+	if (*name == '<' && (end = behind_brackets(name))) {
+		at = find_trait(name + 1, end - 1);
+		memmove(name, name + 1, (size_t)(at - name - 1));
+		memmove(at - 1, end, strlen(end) + 1);
+		changed = 1;
+	}
+	for (at = name; (at = strstr(at, "::<")) && (end = behind_brackets(at + 2)); changed = 1)
+		memmove(at, end, strlen(end) + 1);
+	return changed;
+}
+
 int probe_name_matches_demangled(const struct probe_pattern *p, const char *name)
 {
 	char text[PROBE_NAME_MAX], *begin;
@@ -108,6 +159,8 @@ int probe_name_matches_demangled(const struct probe_pattern *p, const char *name
 		return 0;
 	if (probe_pattern_matches(p, text))
 		return 1;
+	if (plain_rust(text))
+		return probe_pattern_matches(p, text);
 	begin = cut(text);
 	return probe_pattern_matches(p, begin) || probe_pattern_matches(p, text);
 }

@@ -154,6 +154,34 @@ TEST(names_match)
 	CHECK(is_demangled("A::operator()", "_ZN1AclEi"));
 }
 
+TEST(names_of_rust)
+{
+	static const char v0_own[] = "_RNvMNtCs6mEINUzFH5k_6shapes4shopNtB2_5Apple5weigh";
+	static const char v0_trait[] =
+		"_RNvXs_NtCs6mEINUzFH5k_6shapes4shopNtB4_5AppleNtB4_6Priced5price";
+	static const char v0_generic[] =
+		"_RINvNtCs6mEINUzFH5k_6shapes4shop5totalNtB2_5AppleEB4_";
+	static const char trait[] = "_ZN60_$LT$shapes..shop..Apple$u20$as$u20$shapes..shop..Priced"
+				    "$GT$5price17hfd270ca9cee6bfc2E";
+	static const char generic[] = "_ZN6shapes4shop5total17h77f5705313f6f2feE";
+
+	CHECK(is_demangled("<shapes::shop::Apple as shapes::shop::Priced>::price", trait));
+	CHECK(is_demangled("<shapes::shop::Apple as shapes::shop::Priced>::price", v0_trait));
+	CHECK(is_demangled("shapes::shop::Apple::price", trait));
+	CHECK(is_demangled("shapes::shop::Apple::price", v0_trait));
+	CHECK(is_demangled("shapes::shop::Apple::weigh", v0_own));
+	CHECK(is_demangled("<shapes::shop::Apple>::weigh", v0_own));
+	CHECK(is_demangled("shapes::shop::total", generic));
+	CHECK(is_demangled("shapes::shop::total", v0_generic));
+	CHECK(is_demangled("shapes::shop::total::<shapes::shop::Apple>", v0_generic));
+	CHECK(is_demangled("shapes::*::price", trait) && is_demangled("shapes::*::price", v0_trait));
+	CHECK(is_demangled("/^shapes::shop::Apple::(price|weigh)$/", v0_own));
+	CHECK(!is_demangled("shapes::shop::Priced::price", v0_trait));
+	CHECK(!is_demangled("total", v0_generic));
+	/* <a::W<fn(u8) -> u8> as a::T>::f */
+	CHECK(is_demangled("a::W<fn(u8) -> u8>::f", "_RNvXCs1_1aINtB2_1WFhEhENtB2_1T1f"));
+}
+
 TEST(names_of_files)
 {
 	CHECK(probe_file_is("/usr/lib/libssl.so.3", "libssl"));
@@ -175,6 +203,7 @@ int main(void)
 	RUN(offsets_and_addresses);
 	RUN(what_is_none);
 	RUN(names_match);
+	RUN(names_of_rust);
 	RUN(names_of_files);
 	return TEST_END();
 }
