@@ -10,64 +10,9 @@ import subprocess
 import browser
 from harness import (Fixture, Profile, check, directory, equal, finish, fixture_path, in_tracefs, needs, own_name, run,
                      skip, start, wait_for)
+from probing import exact, pprof_types, probed, wait_probing, whole
 from test_containers import folders, join, unified
 from test_html import READY
-
-
-def wait_probing(proc):
-    """Until its probes are set, by links or as perf events, and it waits for what they bring."""
-    def there():
-        check(proc.poll() is None, "ebprof ended too early:", proc.poll())
-        text = ""
-        with contextlib.suppress(OSError):
-            for fd in os.listdir(f"/proc/{proc.pid}/fdinfo"):
-                with contextlib.suppress(OSError), open(f"/proc/{proc.pid}/fdinfo/{fd}", encoding="ascii") as f:
-                    text += f.read()
-        with open(f"/proc/{proc.pid}/wchan", encoding="ascii") as f:
-            return re.search(r"link_type:\s*(uprobe_multi|perf)", text) and "poll" in f.read()
-    wait_for(there, "ebprof to probe")
-
-
-def probed(*options, program, fmt="folded", **kw):
-    """A program under ebprof: the result, with the folded text as its output, and what the program counted."""
-    with directory() as d:
-        out = os.path.join(d, "out." + fmt)
-        r = run(*options, "-o", out, "--", *program, **kw).ok()
-        truth = {w[1]: int(w[2]) for w in map(str.split, r.out.splitlines()) if w[0] == "count"}
-        with open(out, "rb") as f:
-            r.raw = f.read()
-        r.out = r.raw.decode() if fmt == "folded" else None
-    return r, truth
-
-
-def pprof_types(raw):
-    """{sample type: total} of a pprof file, by Go's pprof."""
-    with directory() as d:
-        path = os.path.join(d, "p.pb.gz")
-        with open(path, "wb") as f:
-            f.write(raw)
-        text = subprocess.run([needs("go"), "tool", "pprof", "-raw", path], check=True, capture_output=True, timeout=60).stdout.decode()
-    names = re.search(r"^Samples:\n(.*)$", text, re.M)[1].split()
-    sums = [0] * len(names)
-    for line in re.findall(r"^ +([\d ]+): ", text.partition("Samples:")[2].partition("Locations")[0], re.M):
-        for i, n in enumerate(line.split()[:len(names)]):
-            sums[i] += int(n)
-    return dict(zip((n.rpartition("/")[0] for n in names), sums))
-
-
-def whole(r):
-    equal(r.summary.lost, 0, f"lost: {r.err}")
-    equal(r.summary.truncated, 0, f"truncated: {r.err}")
-
-
-def exact(r, truth, callers, leaf):
-    """Each caller called @leaf as often as it counted, and each stack is whole."""
-    whole(r)
-    for name in callers:
-        equal(r.profile.count(lambda s, name=name: s.has(name, leaf)), truth[name], name)
-    equal(r.profile.count(), sum(truth[name] for name in callers), "in all")
-    for s in r.profile:
-        check(s.any("^main$") or s.any("clone"), "no root:", s)
 
 
 def test_a_million_calls():
@@ -120,36 +65,6 @@ def test_exceptions_and_names_of_cxx():
         whole(r)
         equal(r.profile.count(lambda s: s.has("catches(probed::Thrower&, unsigned long)", "probed::Thrower::step(unsigned long)")),
               truth["enters"], name)
-
-
-RUST = {"total": ("total", "shapes::shop::total"), "weigh": ("weigh", "shapes::shop::Apple::weigh"),
-        "price": ("price", "shapes::shop::Apple::price", "<shapes::shop::Apple as shapes::shop::Priced>::price")}
-
-
-def test_names_of_rust():
-    """As people write them, whatever the mangling: generic functions, methods of a type and of a trait."""
-    needs("rustc")
-    for fixture in ("shapes_rust_legacy", "shapes_rust_v0"):
-        path = fixture_path(fixture)
-        for function, (counts, *names) in RUST.items():
-            for name in names:
-                r, truth = probed("-e", f"uprobe:{path}:{name}", program=(path, "400"))
-                whole(r)
-                equal((r.summary.taken, r.profile.count(lambda s, f=function: re.search(rf"::{f}\b", s.frames[-1]))),
-                      (truth[counts], truth[counts]), f"{fixture} {name}")
-        for pattern, functions in (("shapes::shop::*", RUST), ("shapes::*Apple::*", ("weigh", "price")),
-                                   ("/^shapes::shop::Apple::(price|weigh)$/", ("weigh", "price"))):
-            r, truth = probed("-e", f"uprobe:{path}:{pattern}", program=(path, "400"))
-            whole(r)
-            check(f"in {len(functions)} places" in r.err, r.err)
-            for f in functions:
-                equal(r.profile.count(lambda s, f=f: re.search(rf"::{f}\b", s.frames[-1])), truth[f], f"{fixture} {pattern} {f}")
-    path = fixture_path("unwind_rust")
-    r, truth = probed("-e", f"uprobe:{path}:unwind_rust::*", program=(path, "500"))
-    for f in ("outer", "middle", "leaf"):
-        equal(r.profile.count(lambda s, f=f: s.frames[-1] == f"unwind_rust::{f}"), truth[f], f)
-    r, truth = probed("-e", f"uprobe:{path}:unwind_rust::outer::*closure*", program=(path, "500"))
-    equal(r.profile.count(lambda s: s.has("unwind_rust::middle", s.frames[-1])), truth["leaf"], "closures")
 
 
 def test_offset_and_address():
@@ -616,24 +531,3 @@ def test_times_of_recursion_and_jumps():
     event = f"uprobe:{path}:probed_jump"
     r, truth = probed("--latency", event, fmt="pb.gz", program=(path, "jump", "2001", "2"))
     equal(pprof_types(r.raw)[event], truth["returns"], "returns")
-
-
-def test_list():
-    """Functions, static probes, tracepoints with their fields; of a file, of a process."""
-    path = fixture_path("probed")
-    check(f"uprobe:{path}:probed_leaf\n" in run("list", f"uprobe:{path}:probed_*").ok().out, "functions")
-    cpp = run("list", f"uprobe:{fixture_path('probed_cpp')}:probed::*").ok().out
-    check("_ZN6probed7Thrower4stepEm  probed::Thrower::step(unsigned long)\n" in cpp, cpp)
-    static = run("list", f"usdt:{path}:*").ok().out
-    check(re.search(rf"^usdt:{path}:ebprof:plain  4@", static, re.M) and "ebprof:step" in static and "counts who looks" in static, static)
-    with Fixture("probed", "static", "1", "wait") as f:
-        mapped = run("list", "-p", f.pid, "usdt:*").ok().out
-        check("probed:ebprof:step" in mapped, mapped)
-    in_tracefs("events/syscalls/sys_enter_write")
-    fields = run("list", "syscalls:sys_enter_write").ok().out
-    check(re.search(r"^    count +size_t$", fields, re.M), fields)
-    equal(run("list", "cpu-*").ok().out.split(), ["cpu-clock", "software", "cpu-migrations", "software"], "events")
-    run("list", "nothing:*").fails(1, "no event matches")
-    run("list", "usdt:*").fails(2, "of which files")
-    run("list", f"uprobe:{path}:nothing").fails(1, "nothing like")
-    equal(run("list").ok().out, run("-e", "list").ok().out, "of all")
