@@ -27,6 +27,7 @@ def probed(*options, program, fmt="folded", **kw):
     with directory() as d:
         out = os.path.join(d, "out." + fmt)
         r = run(*options, "-o", out, "--", *program, **kw).ok()
+        r.told = r.out
         truth = {w[1]: int(w[2]) for w in map(str.split, r.out.splitlines()) if w[0] == "count"}
         with open(out, "rb") as f:
             r.raw = f.read()
@@ -62,3 +63,19 @@ def exact(r, truth, callers, leaf):
     equal(r.profile.count(), sum(truth[name] for name in callers), "in all")
     for s in r.profile:
         check(s.any("^main$") or s.any("clone"), "no root:", s)
+
+
+def in_buckets(histogram, told, function):
+    """
+    The calls of each bucket of a histogram in JSON against what the program measured inside of each call and outside of
+    it, between which lies the time that ebprof takes: fewer than by the outer times are below no edge of a bucket, and
+    more than by the inner ones neither. Gives the inner times.
+    """
+    spans = [(int(w[2]), int(w[3])) for w in map(str.split, told.splitlines()) if w[:2] == ["took", function]]
+    equal(sum(b["calls"] for b in histogram), len(spans), "calls")
+    begins = [b["from_ns"] for b in histogram]
+    for edge in begins + [n + (1 << n.bit_length() - 3) for n in begins]:
+        below = sum(b["calls"] for b in histogram if b["from_ns"] < edge)
+        least, most = (sum(s[i] < edge for s in spans) for i in (1, 0))
+        check(least <= below <= most, f"{below} calls of {function} took less than {edge} ns, not {least} to {most}:", histogram)
+    return [inside for inside, _ in spans]

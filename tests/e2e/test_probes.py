@@ -10,7 +10,7 @@ import subprocess
 import browser
 from harness import (Fixture, Profile, check, directory, equal, finish, fixture_path, in_tracefs, needs, own_name, run,
                      skip, start, wait_for)
-from probing import exact, pprof_types, probed, wait_probing, whole
+from probing import exact, in_buckets, pprof_types, probed, wait_probing, whole
 from test_containers import folders, join, unified
 from test_html import READY
 
@@ -373,7 +373,7 @@ def test_arguments_of_static_probes():
 
 
 def test_times_of_calls():
-    """Each sleeps for 2 ms and computes for 1, which are told apart; all are in the histogram."""
+    """Each sleeps for 2 ms and computes for 1, which are told apart; each is in its bucket of the histogram."""
     path = fixture_path("probed")
     event = f"uprobe:{path}:probed_work"
     r, truth = probed("--latency", event, fmt="pb.gz", program=(path, "sleep", "100"))
@@ -385,6 +385,11 @@ def test_times_of_calls():
     rows = re.findall(r"^ebprof: +[\d.]+ \S+ - +[\d.]+ \S+ +\|.*\| (\d+)$", r.err, re.M)
     equal(sum(map(int, rows)), truth["sleep"], "calls in the histogram:\n" + r.err)
     check("50% within" in r.err, r.err)
+    for function in ("probed_work", "probed_sleep"):
+        r, truth = probed("--latency", f"uprobe:{path}:{function}", fmt="ndjson", program=(path, "sleep", "100"))
+        [calls] = json.loads(r.raw.partition(b"\n")[0])["latencies"]
+        check(min(in_buckets(calls["histogram"], r.told, function)) >= 2e6, r.told)
+        check(calls["histogram"][0]["from_ns"] * 1.25 > 2e6 and calls["latency_p50_ns"] > 2e6, calls)
 
 
 def test_times_in_saved_profiles():
@@ -395,6 +400,7 @@ def test_times_in_saved_profiles():
     with directory() as d:
         files = [os.path.join(d, name) for name in ("a.pb.gz", "a.html", "a.ndjson", "a.json.gz", "a.speedscope.json")]
         r = run("--latency", event, *[a for f in files for a in ("-o", f)], "--", path, "sleep", "100").ok()
+        measured = r.out
         told = histogram(r.err)
         check(len(told) > 1 and f"100 calls of {event}" in told[0], r.err)
         for f in files:
@@ -403,6 +409,7 @@ def test_times_in_saved_profiles():
             [calls] = json.loads(f.readline())["latencies"]
         equal((calls["name"], calls["calls"], sum(b["calls"] for b in calls["histogram"])), (event, 100, 100), "JSON")
         check(calls["histogram"][0]["from_ns"] <= calls["latency_p50_ns"] <= calls["latency_max_ns"], calls)
+        in_buckets(calls["histogram"], measured, "probed_sleep")
         check(f"200 calls of {event}" in run("report", files[0], files[1], "-f", "folded").ok().err, "two files")
         both = run("diff", files[0], files[1], "-f", "table").err
         check(f"100 calls of {event} before:" in both and f"100 calls of {event} after:" in both, both)
