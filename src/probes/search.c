@@ -18,6 +18,7 @@
 #include "probes/usdt.h"
 
 #define UNPACKED_MAX (256u << 20)	/* bytes of .gnu_debugdata */
+#define DYNSTR_MAX (64u << 20)		/* bytes of .dynstr */
 
 struct search {
 	const struct probe_spec *spec;
@@ -57,6 +58,22 @@ static void find_signature(struct search *s, uint64_t address, char text[SIGNATU
 			signatures_find(s->signatures[i], address, text);
 }
 
+/* The part of a function that a compiler put elsewhere: code that is jumped to. */
+static int is_cold_part(const char *name)
+{
+	static const char suffix[] = ".cold";
+	const char *at = strstr(name, suffix);
+
+	return at && (!at[sizeof(suffix) - 1] || at[sizeof(suffix) - 1] == '.');
+}
+
+/* It has no return address where a return probe would replace one; its entry is no call. */
+static int is_no_function(const struct search *s, const char *name)
+{
+	return is_cold_part(name) &&
+	       (s->spec->type == PROBE_URETPROBE || strcmp(name, s->spec->name));
+}
+
 static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 {
 	struct search *s = ctx;
@@ -65,7 +82,8 @@ static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 	char signature[SIGNATURE_TEXT];
 	int matches;
 
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !*name || !offset)
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !*name || !offset ||
+	    is_no_function(s, name))
 		return;
 	matches = s->demangled ? probe_name_matches_demangled(&s->name, name)
 			       : probe_name_matches(&s->name, name);
@@ -199,6 +217,22 @@ static int search_any(struct search *s, struct elf_file *f)
 	return *s->spec->name ? search_functions(s, f) : search_address(s);
 }
 
+/* Exceptions may pass through: it has places where they stop, throws them, or is C++ at least. */
+static int may_throw(const struct elf_file *f)
+{
+	static const char *const names[] = { "__cxa_throw", "libstdc++.so", "libc++.so" };
+	const struct elf_section *section = elf_file_section(f, ".dynstr");
+	size_t size = 0;
+	char *text;
+	int found = elf_file_section(f, ".gcc_except_table") != NULL;
+
+	text = section ? elf_file_section_data(f, section, DYNSTR_MAX, &size) : NULL;
+	for (size_t i = 0; text && i < sizeof(names) / sizeof(*names); i++)
+		found |= memmem(text, size, names[i], strlen(names[i])) != NULL;
+	free(text);
+	return found;
+}
+
 int search_file(int fd, const struct probe_spec *spec, search_take *take, void *ctx,
 		struct search_result *r)
 {
@@ -211,7 +245,7 @@ int search_file(int fd, const struct probe_spec *spec, search_take *take, void *
 	if (!f)
 		return -errno;
 	r->go = elf_file_section(f, ".gopclntab") || elf_file_section(f, ".go.buildinfo");
-	r->throws = elf_file_section(f, ".gcc_except_table") != NULL;
+	r->throws = may_throw(f);
 	elf_code_collect(f, &s.code);
 	err = probe_pattern_open(&s.name, spec->name);
 	if (!err) {

@@ -97,8 +97,9 @@ static int too_many(const char *text, size_t n, struct error *e)
 }
 
 /* What a return probe does to the programs that it is set in. */
-static int check_return(const struct probe_spec *spec, const struct probe_found *f,
-			const struct source_setup *setup, struct error *e)
+static int check_return(const struct probes *p, uint32_t event, const struct probe_spec *spec,
+			const struct probe_found *f, const struct source_setup *setup,
+			struct error *e)
 {
 	if (spec->type != PROBE_URETPROBE)
 		return 0;
@@ -107,9 +108,10 @@ static int check_return(const struct probe_spec *spec, const struct probe_found 
 				 "%s is a program of Go, which crashes where return addresses are "
 				 "replaced, as uretprobe does; use uprobe", spec->file);
 	if (f->throws && setup->notes)
-		fprintf(setup->notes, "ebprof: a C++ exception that leaves a function with a "
-				      "uretprobe ends the program: its runtime cannot look through "
-				      "the replaced return address\n");
+		fprintf(setup->notes, "ebprof: %s: a C++ exception or a panic of Rust that leaves "
+				      "a function with a return probe ends the program: its runtime "
+				      "cannot look through the replaced return address\n",
+			p->events.v[event].name);
 	return 0;
 }
 
@@ -163,7 +165,7 @@ static int find_in_file(struct probes *p, uint32_t event, const struct probe_spe
 	else if (f.matches > PROBE_PLACES_MAX)
 		err = too_many(p->events.v[event].name, f.matches, e);
 	else
-		err = check_return(spec, &f, setup, e);
+		err = check_return(p, event, spec, &f, setup, e);
 	if (!err)
 		err = add_found(p, event, spec, &f, file, e);
 	probe_found_free(&f);
