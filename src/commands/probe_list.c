@@ -25,7 +25,9 @@
 struct listing {
 	struct probe_spec spec;
 	size_t shown;
-	int err;		/* why a file had nothing */
+	int err;		/* why a file could not be read */
+	int read;		/* one could */
+	int has_names;		/* it has functions, or static probes */
 };
 
 static int by_name(const void *a, const void *b)
@@ -69,6 +71,9 @@ static void list_file(struct listing *l, int fd, const char *file)
 
 	if (err && err != -ENODATA)
 		l->err = err;
+	else
+		l->read = 1;
+	l->has_names |= !err;
 	if (f.places.n)
 		qsort(f.places.v, f.places.n, sizeof(*f.places.v), by_name);
 	for (size_t i = 0; i < f.places.n; i++) {
@@ -184,6 +189,18 @@ static int parse(struct listing *l, const char *text, size_t npids, struct error
 	return err;
 }
 
+/* Of several files of one name some may be no programs: a text for the linker (libc.so). */
+static int say_nothing(const struct listing *l, const char *text, struct error *e)
+{
+	if (l->err && !l->read)
+		return error_set(e, STATUS_ERROR, l->err, "nothing like '%.200s': %s", text,
+				 strerror(-l->err));
+	if (l->spec.type == PROBE_USDT && l->read && !l->has_names)
+		return error_set(e, STATUS_ERROR, -ENOENT,
+				 "nothing like '%.200s': no static probes (USDT)", text);
+	return error_set(e, STATUS_ERROR, -ENOENT, "nothing like '%.200s'", text);
+}
+
 int probe_list_print(const char *text, const int *pids, size_t n, struct error *e)
 {
 	struct listing l = { 0 };
@@ -200,9 +217,7 @@ int probe_list_print(const char *text, const int *pids, size_t n, struct error *
 	if (err)
 		return err;
 	if (!l.shown)
-		return error_set(e, STATUS_ERROR, l.err ? l.err : -ENOENT,
-				 "nothing like '%.200s'%s%s", text, l.err ? ": " : "",
-				 l.err ? strerror(-l.err) : "");
+		return say_nothing(&l, text, e);
 	say_what_lacks(&l);
 	return 0;
 }

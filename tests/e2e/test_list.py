@@ -30,6 +30,9 @@ def test_list():
     run("list", "nothing:*").fails(1, "no event matches")
     run("list", "usdt:*").fails(2, "of which files")
     run("list", f"uprobe:{path}:nothing").fails(1, "nothing like")
+    run("list", f"usdt:{path}:nothing").fails(1, "nothing like '[^']*'$")
+    run("list", "usdt:/bin/true:*").fails(1, "no static probes")
+    run("list", "usdt:/etc/passwd:*").fails(1, "nothing like .*: ")
     equal(run("list").ok().out, run("-e", "list").ok().out, "of all")
 
 

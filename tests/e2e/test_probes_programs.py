@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Probes in programs of other languages, and the static probes of programs as Debian has them."""
+import contextlib
+import glob
 import os
+import pwd
 import re
 import signal
 import subprocess
 
-from harness import check, directory, equal, fixture_path, needs, run
-from probing import probed, whole
+from harness import Missing, check, directory, equal, finish, fixture_path, needs, run, skip, start, wait_for
+from probing import pprof_types, probed, wait_probing, whole
 
 RUST = {"total": ("total", "shapes::shop::total"), "weigh": ("weigh", "shapes::shop::Apple::weigh"),
         "price": ("price", "shapes::shop::Apple::price", "<shapes::shop::Apple as shapes::shop::Priced>::price")}
@@ -121,3 +124,113 @@ def test_parts_of_functions():
         r, _ = probed("-e", f"uprobe:{program}:{parts[0]}", program=(program,))
         equal(r.summary.taken, 500, "an entry of a part that was asked for by its name")
         run("-e", f"uretprobe:{program}:{parts[0]}", "--", program).fails(2, "no function")
+
+
+def static_probe(file, name):
+    """The event, where the file has such a probe."""
+    if run("list", f"usdt:{file}:{name}").code:
+        skip(f"{file} has no static probe {name}")
+    return f"usdt:{file}:{name}"
+
+
+# It leaves without the collections of an orderly end, of which no callback is told.
+COLLECTIONS = """import gc, os, sys
+before = [s["collections"] for s in gc.get_stats()]
+seen = [0, 0, 0]
+def saw(phase, info):
+    seen[info["generation"]] += phase == "start"
+gc.callbacks.append(saw)
+for i in range(300):
+    gc.collect(i % 7 % 3)
+    keep = [[] for _ in range(1000)]
+for i in range(3):
+    print("count", i, before[i] + seen[i])
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+def test_collections_of_python():
+    """By the generation, an argument on the stack; as its callbacks of gc count them."""
+    event = static_probe("/usr/bin/python3", "python:gc__start")
+    r, truth = probed("-e", event, "--by", "arg0", program=("/usr/bin/python3", "-c", COLLECTIONS))
+    whole(r)
+    equal(r.summary.taken, sum(truth.values()), "all")
+    check(min(truth.values()) > 50, truth)
+    for generation in ("0", "1", "2"):
+        equal(r.profile.count(lambda s, g=generation: s.frames[-1] == f"[arg0={g}]"), truth[generation], f"generation {generation}")
+    check(all(s.has("_start") for s in r.profile), r.profile.head())
+    r, truth = probed("-e", event, "--filter", "arg0 == 2", "--weight", "arg0:generations", fmt="pb.gz",
+                      program=("/usr/bin/python3", "-c", COLLECTIONS))
+    equal(pprof_types(r.raw), {event: truth["2"], event + ".arg0": 2 * truth["2"]}, "full ones")
+
+
+def test_calls_of_python():
+    """By the line of the function, the third argument. Python 3.11 looks at this probe's counter where lines are traced, too."""
+    events = [static_probe("/usr/bin/python3", f"python:{name}") for name in ("function__entry", "function__return", "line")]
+    program = "\n" * 4000 + "def called(i):\n    return i\nfor i in range(3000):\n    called(i)\nprint('count called 3000')\n"
+    options = [a for event, line in zip(events, (4001, 4002, 4002)) for a in ("-e", event, "--filter", f"arg2 == {line}")]
+    r, truth = probed(*options, fmt="pb.gz", program=("/usr/bin/python3", "-c", program))
+    whole(r)
+    equal(pprof_types(r.raw), {event: truth["called"] for event in events}, "calls, returns and lines")
+
+
+def test_exceptions_of_cxx():
+    """Those of libstdc++, whichever way a library is named."""
+    path = fixture_path("probed_cpp")
+    for file in ("libstdc++", "stdc++", "libstdc++.so.6"):
+        r, truth = probed("-e", static_probe(file, "libstdcxx:throw"), "-e", static_probe(file, "libstdcxx:catch"), fmt="pb.gz",
+                          program=(path, "1000"))
+        whole(r)
+        equal(pprof_types(r.raw), {f"usdt:{file}:libstdcxx:{what}": truth["enters"] // 2 for what in ("throw", "catch")}, file)
+
+
+@contextlib.contextmanager
+def postgres():
+    """A server of an empty database that only we can reach: its process, its program, and a function that asks it."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))
+    if not found:
+        raise Missing("postgresql")
+    user = pwd.getpwnam("nobody")
+    as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    with directory() as d:
+        os.chown(d, user.pw_uid, user.pw_gid)
+        data = os.path.join(d, "data")
+        subprocess.run([f"{found[-1]}/initdb", "-D", data, "-U", "tester", "-A", "trust", "-N", "--no-locale"], check=True, timeout=100,
+                       capture_output=True, cwd=d, **as_user)
+        program = f"{found[-1]}/postgres"
+        server = subprocess.Popen([program, "-D", data, "-k", d, "-h", "", "-F", "-c", "autovacuum=off", "-c", "jit=off"], cwd=d,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_user)
+
+        def ask(text):
+            psql = subprocess.run([f"{found[-1]}/psql", "-X", "-q", "-A", "-t", "-h", d, "-U", "tester", "postgres"], input=text.encode(), cwd=d,
+                                  capture_output=True, check=False, timeout=100)
+            return psql.stdout.decode() if not psql.returncode else None
+        try:
+            wait_for(lambda: ask("SELECT 1;"), "PostgreSQL to answer", 60)
+            yield server, program, ask
+        finally:
+            server.send_signal(signal.SIGQUIT)
+            server.wait(60)
+
+
+def test_postgresql():
+    """Queries and transactions of a session that is started meanwhile: its server's children look at counters of who looks."""
+    with postgres() as (server, program, ask):
+        events = [static_probe(program, f"postgresql:{name}") for name in
+                  ("query__start", "query__done", "transaction__start", "transaction__commit", "transaction__abort")]
+
+        def asked(text, event):
+            p = start("-e", event, "-f", "folded", "-p", server.pid)
+            wait_probing(p)
+            check(ask(text) is not None, "psql failed")
+            p.send_signal(signal.SIGINT)
+            r = finish(p).ok()
+            whole(r)
+            check(all(s.has("main", "PostmasterMain") for s in r.profile), r.profile.head())
+            # Each session has one of its own, before it takes queries.
+            return r.profile.count(lambda s: s.any("^PostgresMain$") and not s.any("^InitPostgres$"))
+        queries = "".join(f"SELECT {i};\n" for i in range(200))
+        block = "BEGIN;\nSELECT 1;\nSELECT 2;\nCOMMIT;\n" * 30 + "BEGIN;\nSELECT 3;\nROLLBACK;\n" * 20
+        counts = [asked(queries + block, e) for e in events]
+        equal(counts, [200 + 4 * 30 + 3 * 20] * 2 + [200 + 30 + 20, 200 + 30, 20], "hits")
