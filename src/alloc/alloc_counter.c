@@ -28,11 +28,13 @@
 #define FIND(fd) LOAD_MAP(1, fd), MOVE(2, 10), ADD(2, TID_AT), CALL(BPF_FUNC_map_lookup_elem)
 
 /* map[tid][cookie]++ */
-static int load_program(int map)
+static int load_program(int map, enum alloc_counter_kind kind)
 {
 	struct bpf_insn code[] = {
 		MOVE(6, 1),
 		CALL(BPF_FUNC_get_current_pid_tgid),
+		/* An idle CPU. */
+		{ .code = BPF_JMP32 | BPF_JEQ | BPF_K, .dst_reg = 0, .off = 38 },
 		{ .code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = 10, .src_reg = 0, .off = TID_AT },
 		FIND(map),
 		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = 0, .off = 22 },
@@ -67,13 +69,16 @@ static int load_program(int map)
 		SET(0, 0),
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = UPROBE_MULTI);
+	LIBBPF_OPTS(bpf_prog_load_opts, opts,
+		    .expected_attach_type = kind == COUNTER_FUNCTION ? UPROBE_MULTI : 0);
 
-	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "ebprof_price", "Dual MIT/GPL", code,
-			     sizeof(code) / sizeof(*code), &opts);
+	return bpf_prog_load(kind == COUNTER_TRACEPOINT ? BPF_PROG_TYPE_TRACEPOINT
+							: BPF_PROG_TYPE_KPROBE,
+			     "ebprof_price", "Dual MIT/GPL", code, sizeof(code) / sizeof(*code),
+			     &opts);
 }
 
-int alloc_counter_open(struct alloc_counter *c)
+int alloc_counter_open(struct alloc_counter *c, enum alloc_counter_kind kind)
 {
 	/*
 	 * Where BPF has no allocator of its own, taking memory in a probe takes locks, and the
@@ -87,7 +92,7 @@ int alloc_counter_open(struct alloc_counter *c)
 				ALLOC_SLOTS * sizeof(uint64_t), THREADS_MAX, &opts);
 	if (c->map < 0)
 		return c->map;
-	c->program = load_program(c->map);
+	c->program = load_program(c->map, kind);
 	return c->program < 0 ? c->program : 0;
 }
 

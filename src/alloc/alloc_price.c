@@ -145,7 +145,7 @@ static void *try_traps(void *ctx)
 static int run_trial(void *(*function)(void *), struct trial *t)
 {
 	pthread_t thread;
-	int err = alloc_counter_open(&t->counter);
+	int err = alloc_counter_open(&t->counter, COUNTER_FUNCTION);
 
 	t->file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (!err)

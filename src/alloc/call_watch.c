@@ -72,6 +72,18 @@ static int set_links(struct watch *w, const struct call_place *places, size_t n)
 	return 0;
 }
 
+static int set_events(struct watch *w, const int *events, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int link = event_link(events[i], w->counter.program, SLOT_END);
+
+		if (link < 0)
+			return link;
+		vec_push(&w->links, link);
+	}
+	return 0;
+}
+
 static void add_thread(struct watch *w, pid_t tid, size_t most)
 {
 	struct thread t = { .tid = tid };
@@ -99,13 +111,26 @@ static void add_process(struct watch *w, pid_t pid)
 		closedir(dir);
 }
 
-/* Those that have made calls, and are new or too many. */
-static void add_callers(struct watch *w)
+static int is_of(const pid_t *pids, size_t n, pid_t tid)
+{
+	char path[48];
+
+	for (size_t i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)pids[i], (int)tid);
+		if (!access(path, F_OK))
+			return 1;
+	}
+	return 0;
+}
+
+/* Those that have made calls, and are new or too many; of @pids alone, where there are any. */
+static void add_callers(struct watch *w, const pid_t *pids, size_t npids)
 {
 	pid_t tid = 0;
 
 	while (w->threads.n < THREADS_MAX && alloc_counter_next(&w->counter, &tid))
-		add_thread(w, tid, THREADS_MAX);
+		if (!npids || is_of(pids, npids, tid))
+			add_thread(w, tid, THREADS_MAX);
 }
 
 static void wait_for(uint64_t ns)
@@ -136,31 +161,58 @@ static struct alloc_load sum_up(const struct watch *w, const struct alloc_price 
 	return load;
 }
 
+static void look(struct watch *w, const struct alloc_price *p, const pid_t *only, size_t nonly,
+		 uint64_t ns, struct alloc_load *load)
+{
+	wait_for(ns / FIRST_PART);
+	add_callers(w, only, nonly);
+	wait_for(ns - ns / FIRST_PART);
+	*load = sum_up(w, p);
+}
+
+static void end(struct watch *w)
+{
+	while (w->threads.n)
+		if (w->threads.v[--w->threads.n].clock >= 0)
+			close(w->threads.v[w->threads.n].clock);
+	while (w->links.n)
+		close(w->links.v[--w->links.n]);
+	vec_free(&w->threads);
+	vec_free(&w->links);
+	hashmap_free(&w->known);
+	alloc_counter_close(&w->counter);
+}
+
 int call_watch(const struct alloc_price *p, const struct call_place *places, size_t n,
 	       const pid_t *pids, size_t npids, uint64_t ns, struct alloc_load *load)
 {
 	struct watch w = { 0 };
-	int err = alloc_counter_open(&w.counter);
+	int err = alloc_counter_open(&w.counter, COUNTER_FUNCTION);
 
 	if (!err)
 		err = set_links(&w, places, n);
 	for (size_t i = 0; !err && i < npids; i++)
 		add_process(&w, pids[i]);
-	if (!err) {
-		wait_for(ns / FIRST_PART);
-		add_callers(&w);
-		wait_for(ns - ns / FIRST_PART);
-		*load = sum_up(&w, p);
-	}
-	while (w.threads.n)
-		if (w.threads.v[--w.threads.n].clock >= 0)
-			close(w.threads.v[w.threads.n].clock);
-	while (w.links.n)
-		close(w.links.v[--w.links.n]);
-	vec_free(&w.threads);
-	vec_free(&w.links);
-	hashmap_free(&w.known);
-	alloc_counter_close(&w.counter);
+	if (!err)
+		look(&w, p, NULL, 0, ns, load);
+	end(&w);
+	return err;
+}
+
+int call_watch_events(const struct alloc_price *p, enum alloc_counter_kind kind, const int *events,
+		      size_t n, const pid_t *pids, size_t npids, uint64_t ns,
+		      struct alloc_load *load)
+{
+	struct watch w = { 0 };
+	int err = alloc_counter_open(&w.counter, kind);
+
+	if (!err)
+		err = set_events(&w, events, n);
+	for (size_t i = 0; !err && i < npids; i++)
+		add_process(&w, pids[i]);
+	if (!err)
+		look(&w, p, pids, npids, ns, load);
+	end(&w);
 	return err;
 }
 

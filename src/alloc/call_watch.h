@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often threads call functions that will have probes: counted for a moment, by the cheapest
- * program there is, beside the CPU time of each thread.
+ * How often threads call functions that will have probes, or come to events of the kernel: counted
+ * for a moment, by the cheapest program there is, beside the CPU time of each thread.
  */
 #ifndef EBPROF_CALL_WATCH_H
 #define EBPROF_CALL_WATCH_H
@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "alloc/alloc_counter.h"
 #include "alloc/alloc_load.h"
 #include "alloc/alloc_probes.h"
 
@@ -27,6 +28,13 @@ struct call_place {
  */
 int call_watch(const struct alloc_price *p, const struct call_place *places, size_t n,
 	       const pid_t *pids, size_t npids, uint64_t ns, struct alloc_load *load);
+/*
+ * The same of hits of @events, descriptors of kprobes or of tracepoints, as @kind says; of @pids
+ * alone, where there are any: others are not sampled.
+ */
+int call_watch_events(const struct alloc_price *p, enum alloc_counter_kind kind, const int *events,
+		      size_t n, const pid_t *pids, size_t npids, uint64_t ns,
+		      struct alloc_load *load);
 /* The same of all places of @probes. */
 int call_watch_allocator(const struct alloc_price *p, const struct alloc_probes *probes,
 			 uint64_t ns, struct alloc_load *load);

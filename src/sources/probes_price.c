@@ -2,16 +2,31 @@
 #include "sources/probes_price.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "alloc/alloc_price.h"
 #include "alloc/call_watch.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "collect/perf_events.h"
 #include "sources/overhead.h"
 
 #define WATCH_NS 100000000u	/* how long hits are counted */
-#define STACK_NS 2000.0		/* that a stack of 30 frames takes, about (docs/benchmarks.md) */
 #define SECOND 1e9
+
+/* What is said of hits; ns of a stack of 30 frames, about (docs/benchmarks.md). */
+struct hits {
+	const char *name, *here;
+	double stack;
+	uint64_t period;	/* of so many one has a stack */
+	double bound;		/* probes.bound */
+	int some;		/* a filter lets but some of them count */
+};
+
+#define HITS_OF_PROGRAMS { .name = "hits", .here = " here", .stack = 2000 }
+/* Of a kernel's stack there are frames, too. */
+#define HITS_OF_KERNEL { .name = "hits in the kernel", .here = "", .stack = 3500 }
+#define KERNEL_HIT_NS 200	/* of one without a stack: the event, and a small program on it */
 
 static int is_user(const struct probes *p, size_t place)
 {
@@ -39,7 +54,8 @@ static size_t list_places(const struct probes *p, struct call_place *to)
 }
 
 /* Before anything is known of how often: a hit at its entry, and at its return. */
-static void say_price(const struct probes *p, const struct alloc_price *price, FILE *to)
+static void say_price(const struct probes *p, const struct alloc_price *price,
+		      const struct hits *h, FILE *to)
 {
 	int at_return = 0, stepped = 0;
 
@@ -52,32 +68,36 @@ static void say_price(const struct probes *p, const struct alloc_price *price, F
 		stepped |= alloc_price_is_stepped(at->file, at->offset);
 	}
 	fprintf(to, "ebprof: a hit will cost about %.1f us here\n",
-		(alloc_price_of(price, stepped, at_return) + STACK_NS) / 1e3);
+		(alloc_price_of(price, stepped, at_return) + h->stack) / 1e3);
 }
 
-static void say_load(const struct probes *p, const struct alloc_load *l, FILE *to)
+static void say_load(const struct hits *h, const struct alloc_load *l, FILE *to)
 {
-	double hits = l->calls + l->ends, stacks = hits * STACK_NS / SECOND;
+	double hits = l->calls + l->ends, stacks = hits / (double)h->period * h->stack / SECOND;
 	double traps = (l->calls * l->call_ns + l->ends * l->end_ns) / SECOND;
-	double bound = p->bound / 100, slower;
-	const char *least = l->rough ? "at least " : "";
-	char number[TEXT_ABOUT];
+	double bound = h->bound / 100, slower;
+	const char *about = l->rough ? "at least " : h->some ? "at most " : "";
+	char number[TEXT_ABOUT], of[64] = "its stack";
 
 	slower = 1 + traps + (bound > 0 && stacks > bound * (1 + traps) ? bound * (1 + traps)
 									: stacks);
+	if (h->period > 1)
+		snprintf(of, sizeof(of), "the stack of one of %llu",
+			 (unsigned long long)h->period);
 	fprintf(to,
-		"ebprof: %s%s hits per second of the CPU time of the threads that are hit; each "
-		"costs about %.1f us here, its stack another %.1f: expect these threads to run "
-		"%s%.*f times slower", least, text_about(hits, number), 1e6 * traps / hits,
-		STACK_NS / 1e3, least, slower > 9 ? 0 : 1, slower);
+		"ebprof: %s%s %s per second of the CPU time of the threads that are hit; each "
+		"costs about %.1f us%s, %s another %.1f: expect these threads to run "
+		"%s%.*f times slower", about, text_about(hits, number), h->name,
+		1e6 * traps / hits, h->here, of, h->stack / 1e3, about, slower > 9 ? 0 : 1, slower);
 	if (bound > 0 && stacks > bound)
 		fprintf(to, "; --max-overhead %g%% takes the stacks of some, and counts all: the "
-			    "traps remain", p->bound);
+			    "traps remain", h->bound);
 	fputc('\n', to);
 }
 
-/* As far as one can tell here. */
-static void say_cost(const struct probes *p, const struct source_setup *setup, size_t n)
+/* Of functions of programs, as far as one can tell here. */
+static void say_cost(const struct probes *p, const struct hits *h,
+		     const struct source_setup *setup, size_t n)
 {
 	struct call_place *places = xcalloc(n, sizeof(*places));
 	struct alloc_price price = { .at_return = 0 };
@@ -93,16 +113,56 @@ static void say_cost(const struct probes *p, const struct source_setup *setup, s
 			  !call_watch(&price, places, n, setup->members, setup->nmembers,
 				      WATCH_NS, &load);
 		if (counted && load.calls + load.ends >= 1)
-			say_load(p, &load, setup->notes);
+			say_load(h, &load, setup->notes);
 		else
-			say_price(p, &price, setup->notes);
+			say_price(p, &price, h, setup->notes);
 	}
 	free(places);
+}
+
+/* Of events of the kernel, all of one kind. */
+static void say_kernel_cost(const struct hits *h, enum alloc_counter_kind kind, const int *events,
+			    size_t n, const struct source_setup *setup)
+{
+	const struct alloc_price price = { .trap = { KERNEL_HIT_NS, KERNEL_HIT_NS } };
+	struct alloc_load load = { 0 };
+
+	if (!setup->target->command &&
+	    !call_watch_events(&price, kind, events, n, setup->ids, setup->nids, WATCH_NS, &load) &&
+	    load.ends >= 1)
+		say_load(h, &load, setup->notes);
+	else
+		fprintf(setup->notes, "ebprof: a hit in the kernel will cost about %.1f us\n",
+			(KERNEL_HIT_NS + h->stack) / 1e3);
+}
+
+static struct hits hits_of(const struct probes *p, struct hits h)
+{
+	h.period = p->o->period;
+	h.bound = p->bound;
+	for (size_t i = 0; i < p->events.n; i++)
+		h.some |= p->events.v[i].filter != NULL;
+	return h;
+}
+
+static void say_cost_of_kind(const struct probes *p, enum ebp_probe_kind kind,
+			     enum alloc_counter_kind counter, const struct source_setup *setup)
+{
+	const struct hits h = hits_of(p, (struct hits)HITS_OF_KERNEL);
+	VEC(int) events = { 0 };
+
+	for (size_t i = 0; i < p->places.n; i++)
+		if (p->events.v[p->places.v[i].event].kind == kind)
+			vec_push(&events, p->places.v[i].fd);
+	if (events.n)
+		say_kernel_cost(&h, counter, events.v, events.n, setup);
+	vec_free(&events);
 }
 
 void probes_price(struct probes *p, const struct source_setup *setup)
 {
 	double given = p->o->max_overhead;
+	struct hits h;
 	size_t n = 0;
 
 	p->bound = given > 0 ? given : 0;
@@ -113,6 +173,28 @@ void probes_price(struct probes *p, const struct source_setup *setup)
 		p->bound = 0;
 	for (size_t i = 0; i < p->places.n; i++)
 		n += is_user(p, i) != 0;
-	if (n && setup->notes)
-		say_cost(p, setup, n);
+	if (!setup->notes)
+		return;
+	h = hits_of(p, (struct hits)HITS_OF_PROGRAMS);
+	if (n)
+		say_cost(p, &h, setup, n);
+	say_cost_of_kind(p, EBP_PROBE_KERNEL, COUNTER_KPROBE, setup);
+	say_cost_of_kind(p, EBP_PROBE_TRACEPOINT, COUNTER_TRACEPOINT, setup);
+}
+
+void probes_price_tracepoint(const struct event *ev, uint64_t period,
+			     const struct source_setup *setup)
+{
+	struct perf_event_attr attr = event_attr(ev, 0, 1, 1);
+	struct hits h = HITS_OF_KERNEL;
+	int fd;
+
+	if (!setup->notes)
+		return;
+	h.period = period;
+	fd = perf_event_open(&attr, -1, 0);
+	if (fd < 0)
+		return;
+	say_kernel_cost(&h, COUNTER_TRACEPOINT, &fd, 1, setup);
+	close(fd);
 }

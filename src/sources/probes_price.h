@@ -10,5 +10,8 @@
  * that will cost. Sets the bound of it (probes.bound).
  */
 void probes_price(struct probes *p, const struct source_setup *setup);
+/* The same of a tracepoint, where of @period hits one has a stack, and nothing bounds them. */
+void probes_price_tracepoint(const struct event *ev, uint64_t period,
+			     const struct source_setup *setup);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "sources/probes_price.h"
 
 #define SECOND 1000000000ull
 
@@ -19,6 +20,17 @@ struct source *samples_new(const struct samples_options *o)
 				       .frequency = o->frequency,
 				       .period = o->period };
 	return &s->source;
+}
+
+/* Who asks for each hit of a tracepoint should know before what that costs. */
+static int prepare(struct source *source, const struct source_setup *setup, struct error *e)
+{
+	const struct samples *s = (struct samples *)source;
+
+	(void)e;
+	if (s->o->event.type == PERF_TYPE_TRACEPOINT)
+		probes_price_tracepoint(&s->o->event, s->o->period, setup);
+	return 0;
 }
 
 static void begin(struct source *source, struct source_host *host)
@@ -107,6 +119,7 @@ const struct source_ops samples_ops = {
 	.kernel = &samples_kernel,
 	.check = samples_check,
 	.choose = samples_choose,
+	.prepare = prepare,
 	.event = event_of,
 	.begin = begin,
 	.set_frequency = set_frequency,

@@ -253,6 +253,32 @@ def test_cost_is_said():
     check(said and int(said[1].replace(",", "")) > 100000 and float(said[2]) > 1.1, r.err)
 
 
+SAID = r"^ebprof: (?:at (?:least|most) )?([\d,]+) hits in the kernel per second .* its stack another [\d.]+: .* ([\d.]+) times slower"
+
+
+def test_cost_of_tracepoints_is_said():
+    """Of one that is sampled and of several, of a program that does next to nothing else; and of a command, each."""
+    in_tracefs("events/syscalls/sys_enter_getppid")
+    with Fixture("syscalls", "loop") as f:
+        for options in (("-e", "syscalls:sys_enter_getppid"), ("-e", "syscalls:sys_enter_get?pid", "--max-overhead", "none")):
+            r = run(*options, "-p", f.pid, "-d", "200ms", "-f", "folded").ok()
+            said = re.search(SAID, r.err, re.M)
+            check(said and int(said[1].replace(",", "")) > 100000 and float(said[2]) > 1.2, r.err)
+        r = run("-e", "syscalls:sys_enter_get?pid", "-p", f.pid, "-d", "200ms", "-f", "folded").ok()
+        check("; --max-overhead 10% takes the stacks of some" in r.err, r.err)
+        r = run("-e", "syscalls:sys_enter_getppid", "-c", 1000, "-p", f.pid, "-d", "200ms", "-f", "folded").ok()
+        check(re.search(r" hits in the kernel .*, the stack of one of 1000 another ", r.err), r.err)
+        r = run("-e", "syscalls:sys_enter_getppid", "--filter", "COMM == 'other'", "-p", f.pid, "-d", "200ms", "-f", "folded")
+        check(re.search(r"^ebprof: at (most|least) [\d,]+ hits in the kernel per second", r.err, re.M), r.err)
+    with Fixture("syscalls", "clock") as f:
+        r = run("-e", "syscalls:sys_enter_getppid", "-p", f.pid, "-d", "200ms", "-f", "folded")
+        check(re.search(r"^ebprof: a hit in the kernel will cost about [\d.]+ us$", r.err, re.M), r.err)
+    for options in (("-e", "sched:sched_process_exec"), ("-e", "sched:sched_process_exe*")):
+        r = run(*options, "-f", "folded", "--", "/bin/true")
+        check(re.search(r"^ebprof: a hit in the kernel will cost about [\d.]+ us$", r.err, re.M), r.err)
+        check("hit in the kernel" not in run(*options, "-q", "-f", "folded", "--", "/bin/true").err, "quiet")
+
+
 def test_nothing_is_left_behind():
     """Killed, its probes are gone: the program runs as fast as before, and no name stays in tracefs."""
     path = fixture_path("probed")
