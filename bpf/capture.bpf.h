@@ -29,7 +29,8 @@ enum capture_at {
 	AT_USER,	/* a perf event hit user code: they are in its context */
 	AT_KERNEL,	/* somewhere in the kernel: it saved them when it was entered */
 	AT_ENTRY,	/* a uprobe at the first instruction of a function, which is left out */
-	AT_RETURN,	/* a function has just returned to what is the leaf */
+	AT_CODE,	/* a uprobe: its context is the registers */
+	AT_RETURN,	/* the same: a function has just returned to what is the leaf */
 };
 
 /* What a capture works with: memory of this CPU. */
@@ -89,16 +90,18 @@ static __always_inline long leaf_registers(const void *ctx, enum capture_at at,
 					   struct ebp_registers *to)
 {
 	const struct bpf_perf_event_data *event = ctx;
+	const bpf_user_pt_regs_t *registers = ctx;
 
 	if (at == AT_ENTRY) {
 		saved_registers(to);
 		UNDO_CALL(to->r);
 		return -1;
 	}
-	if (at == AT_RETURN) {
-		saved_registers(to);
+	if (at == AT_CODE || at == AT_RETURN) {
+		REGS_TO_DWARF(registers, to->r);
 		/* In the call, which may be the last that its function does. */
-		to->r[REG_PC]--;
+		to->r[REG_PC] -= at == AT_RETURN;
+		barrier();
 		return -1;
 	}
 	if (at == AT_KERNEL)

@@ -231,7 +231,8 @@ struct ebp_counters {
 	__u64 fp_frames;	/* of these: left by the frame pointer, for lack of CFI */
 	/* Of intervals: */
 	__u64 switches;		/* times that a wanted thread left the CPU */
-	__u64 captured;		/* of these: with stacks taken */
+	/* of these: with stacks taken; of probes where that is bounded */
+	__u64 captured;
 	__u64 brief;		/* intervals below the least that counts, */
 	__u64 brief_ns;		/* and how long they were together */
 	__u64 ends_lost;	/* ends of blocks that could not be sent */

@@ -62,7 +62,7 @@ static __always_inline void hit_alone(void *ctx, enum capture_at at, struct samp
 	int err = 0;
 
 	if (config.probes.records) {
-		leaf_registers(ctx, AT_KERNEL, &x->capture.unwind->regs);
+		leaf_registers(ctx, AT_CODE, &x->capture.unwind->regs);
 		if (!probe_counts(&x->key, NULL, &x->capture.unwind->regs, one))
 			return;
 	}
@@ -71,7 +71,8 @@ static __always_inline void hit_alone(void *ctx, enum capture_at at, struct samp
 		return;
 	one->ns *= one->n;
 	__sync_fetch_and_add(&c->taken, one->n);
-	__sync_fetch_and_add(&c->captured, 1);
+	if (config.probes.overhead)
+		__sync_fetch_and_add(&c->captured, 1);
 	if (config.user)
 		err = capture_user(ctx, at, &x->key, &x->capture, &x->task);
 	/* The stack that user space makes is that of the key's id. */
@@ -119,7 +120,7 @@ static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp
 SEC("?uprobe")
 int on_user_probe(bpf_user_pt_regs_t *ctx)
 {
-	return hit_user_code(ctx, AT_KERNEL, EBP_PROBE_USER);
+	return hit_user_code(ctx, AT_CODE, EBP_PROBE_USER);
 }
 
 /* A function has returned: the stack is that of its caller. */
