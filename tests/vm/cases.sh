@@ -98,6 +98,13 @@ case_kprobe() {
 	grep -q 'probed_write;.*do_syscall_64' out || fail "no stacks of writes"
 	ebp -e kretprobe:vfs_write -- /fixtures/probed write 300
 	[ "$(count 'probed_write;')" -ge 300 ] || fail "returns of writes"
+	fixture syscalls loop
+	ebp -e kprobe:vfs_write -p $pid -d 1
+	case $(uname -r) in
+	5.[0-9].* | 5.1[0-4].*) said='^ebprof: a hit in the kernel will cost' ;;
+	*) said='^ebprof: .* hits in the kernel per second of' ;;
+	esac
+	grep -q "$said" err || fail "it does not say before what that costs"
 }
 
 case_tracepoint_filter() {
