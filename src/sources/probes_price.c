@@ -128,7 +128,8 @@ static void say_kernel_cost(const struct hits *h, enum alloc_counter_kind kind, 
 	struct alloc_load load = { 0 };
 
 	if (!setup->target->command &&
-	    !call_watch_events(&price, kind, events, n, setup->ids, setup->nids, WATCH_NS, &load) &&
+	    !call_watch_events(&price, kind, events, n, setup->members, setup->nmembers, WATCH_NS,
+			       &load) &&
 	    load.ends >= 1)
 		say_load(h, &load, setup->notes);
 	else
@@ -145,17 +146,25 @@ static struct hits hits_of(const struct probes *p, struct hits h)
 	return h;
 }
 
-static void say_cost_of_kind(const struct probes *p, enum ebp_probe_kind kind,
-			     enum alloc_counter_kind counter, const struct source_setup *setup)
+static void say_cost_of_kind(const struct probes *p, enum alloc_counter_kind kind,
+			     const struct source_setup *setup)
 {
+	static const enum alloc_counter_kind kinds[EBP_PROBE_KINDS] = {
+		[EBP_PROBE_KERNEL] = COUNTER_KPROBE,
+		[EBP_PROBE_START_KERNEL] = COUNTER_KPROBE,
+		[EBP_PROBE_END_KERNEL] = COUNTER_KPROBE,
+		[EBP_PROBE_TRACEPOINT] = COUNTER_TRACEPOINT,
+		[EBP_PROBE_START_TRACEPOINT] = COUNTER_TRACEPOINT,
+		[EBP_PROBE_END_TRACEPOINT] = COUNTER_TRACEPOINT,
+	};
 	const struct hits h = hits_of(p, (struct hits)HITS_OF_KERNEL);
 	VEC(int) events = { 0 };
 
 	for (size_t i = 0; i < p->places.n; i++)
-		if (p->events.v[p->places.v[i].event].kind == kind)
+		if (kinds[p->events.v[p->places.v[i].event].kind] == kind)
 			vec_push(&events, p->places.v[i].fd);
 	if (events.n)
-		say_kernel_cost(&h, counter, events.v, events.n, setup);
+		say_kernel_cost(&h, kind, events.v, events.n, setup);
 	vec_free(&events);
 }
 
@@ -178,8 +187,8 @@ void probes_price(struct probes *p, const struct source_setup *setup)
 	h = hits_of(p, (struct hits)HITS_OF_PROGRAMS);
 	if (n)
 		say_cost(p, &h, setup, n);
-	say_cost_of_kind(p, EBP_PROBE_KERNEL, COUNTER_KPROBE, setup);
-	say_cost_of_kind(p, EBP_PROBE_TRACEPOINT, COUNTER_TRACEPOINT, setup);
+	say_cost_of_kind(p, COUNTER_KPROBE, setup);
+	say_cost_of_kind(p, COUNTER_TRACEPOINT, setup);
 }
 
 void probes_price_tracepoint(const struct event *ev, uint64_t period,
