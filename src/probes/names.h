@@ -26,8 +26,8 @@ int probe_pattern_matches(const struct probe_pattern *p, const char *name);
 int probe_name_matches(const struct probe_pattern *p, const char *name);
 /*
  * The same of the demangled name: with its arguments, or without these and what it returns
- * ("ns::f", "std::vector<int>::push_back"); one of Rust also without the trait and the types that it
- * was made for ("Apple::price" of "<Apple as Priced>::price", "total" of "total::<Apple>").
+ * ("ns::f", "std::vector<int>::push_back"); one of Rust also without the trait and the types that
+ * it was made for ("Apple::price" of "<Apple as Priced>::price", "total" of "total::<Apple>").
  */
 int probe_name_matches_demangled(const struct probe_pattern *p, const char *name);
 
