@@ -108,10 +108,10 @@ static int check_return(const struct probes *p, uint32_t event, const struct pro
 				 "%s is a program of Go, which crashes where return addresses are "
 				 "replaced, as uretprobe does; use uprobe", spec->file);
 	if (f->throws && setup->notes)
-		fprintf(setup->notes, "ebprof: %s: a C++ exception or a panic of Rust that leaves "
-				      "a function with a return probe ends the program: its runtime "
-				      "cannot look through the replaced return address\n",
-			p->events.v[event].name);
+		fprintf(setup->notes,
+			"ebprof: %s: a C++ exception or a panic of Rust that leaves a function "
+			"with a return probe ends the program: its runtime cannot look through "
+			"the replaced return address\n", p->events.v[event].name);
 	return 0;
 }
 
