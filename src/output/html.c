@@ -215,7 +215,7 @@ static void write_kinds(struct json *j)
 	json_end(j);
 }
 
-/* By the names of KINDS in data.js: [hue, chroma, spread, apart]; and of the themes the lightness. */
+/* By the names of KINDS in data.js: [hue, chroma, spread, apart]; of the themes the lightness. */
 static void write_palette(struct json *j)
 {
 	json_object(j, "palette");

@@ -24,7 +24,7 @@ enum palette_theme { PALETTE_LIGHT, PALETTE_DARK, PALETTE_THEMES };
 struct palette_row {
 	int hue;	/* degrees */
 	int chroma;	/* thousandths */
-	int spread;	/* degrees: how far a function's name moves the hue at most, to either side */
+	int spread;	/* degrees: how far a name moves the hue at most, to either side */
 	int apart;	/* thousandths: how much farther from the text its lightness is */
 };
 extern const struct palette_row palette_rows[PALETTE_GROUPS];

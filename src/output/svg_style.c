@@ -62,7 +62,8 @@ static void write_tints(struct outfile *f, const int *used, enum palette_theme t
 			continue;
 		for (int s = 0; s < SHADES; s++)
 			outfile_printf(f, ".%c%d{fill:#%06" PRIx32 "}", svg_classes[g].letter, s,
-				       palette_rgb(group, theme, spread(s), spread(s * 3 % SHADES)));
+				       palette_rgb(group, theme, spread(s),
+						   spread(s * 3 % SHADES)));
 		outfile_write(f, "\n", 1);
 	}
 }

@@ -524,7 +524,8 @@ class Page {
 			return;
 		if (!graph.selected)
 			this.walk();
-		const { selected } = graph, box = [...graph.boxes()].find((b) => b.pane === selected?.pane && b.node === selected.node);
+		const { selected } = graph;
+		const box = [...graph.boxes()].find((b) => b.pane === selected?.pane && b.node === selected.node);
 
 		if (box)
 			this.showMenuOf(selected, area.left + Math.max(0, box.x), area.top + box.y + box.height);

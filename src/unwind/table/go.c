@@ -88,8 +88,9 @@ static size_t read_code(const struct elf_file *elf, uint64_t at, unsigned char *
 /*
  * The thread that it makes comes out of the system call on a stack of its own, and has no caller:
  * `syscall; cmp $0, %rax; je child; mov %eax, n(%rsp); ret; child:` (runtime/sys_linux_amd64.s).
- * At the first two of these both may be, which rax tells: there no rule is good for both. Fills @out with
- * all of the function, ascending, and returns in how many parts: 0 where it looks otherwise.
+ * At the first two of these both may be, which rax tells: there no rule is good for both. Fills
+ * @out with all of the function, ascending, and returns in how many parts: 0 where it looks
+ * otherwise.
  */
 static size_t parts_of_clone(const struct elf_file *elf, uint64_t start, uint64_t end,
 			     struct unwind_go_function out[CLONE_PARTS])
@@ -127,8 +128,8 @@ static int is_clone(const char *name)
 
 /* --- By symbols. ------------------------------------------------------------------- */
 
-static size_t take(const struct elf_file *elf, const Elf64_Sym *symbols, size_t n, const char *names, size_t size,
-		   struct unwind_go_function *out)
+static size_t take(const struct elf_file *elf, const Elf64_Sym *symbols, size_t n,
+		   const char *names, size_t size, struct unwind_go_function *out)
 {
 	size_t found = 0;
 
@@ -153,7 +154,9 @@ static size_t take(const struct elf_file *elf, const Elf64_Sym *symbols, size_t 
 	return found;
 }
 
-static size_t from_file(const struct elf_file *elf, const struct elf_file *f, struct unwind_go_function *out)
+/* The code is in @elf, the symbols are in @f. */
+static size_t from_file(const struct elf_file *elf, const struct elf_file *f,
+			struct unwind_go_function *out)
 {
 	const struct elf_section *all, *table = elf_file_section(f, ".symtab");
 	size_t n = elf_file_sections(f, &all), size, names_size, found = 0;
