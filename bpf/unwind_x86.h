@@ -97,11 +97,14 @@ static __always_inline __u64 words_of_trampoline(__u64 head, __u64 tail, __u32 e
 
 /*
  * `test %rax, %rax; jl ...; je ...; ret`: what glibc's clone() and clone3() return from the system
- * call to, where they have no CFI, because a thread that was just born has no caller.
+ * call to, where they have no CFI, because a thread that was just born has no caller. And that of
+ * Go's runtime, from either of its first two: `cmp $0, %rax; je ...; mov %eax, n(%rsp); ret`.
  */
 static __always_inline int is_after_clone(__u64 head)
 {
-	return (head & 0xff00ff00ffffffffull) == 0xc30074007cc08548ull;
+	return (head & 0xff00ff00ffffffffull) == 0xc30074007cc08548ull ||
+	       (head & 0xffff00ffffffffffull) == 0x4489007400f88348ull ||
+	       (head & 0x00ff00ffffff00ffull) == 0x00c3002444890074ull;
 }
 
 /*

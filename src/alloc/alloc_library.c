@@ -71,8 +71,10 @@ int alloc_library_find(struct alloc_library *l, struct error *e)
 	return err;
 }
 
-void alloc_library_use_nop10(struct alloc_library *l)
+void alloc_library_choose_nop(struct alloc_library *l, const struct alloc_price *nops)
 {
+	if (nops->trap[1] >= nops->trap[0])
+		return;
 	l->block += NOP5_SIZE;
 	l->end += NOP5_SIZE;
 }

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdint.h>
 
+#include "alloc/alloc_load.h"
 #include "base/error.h"
 
 #define ALLOC_LIBRARY_NAME "ebprof-alloc.so"
@@ -23,8 +24,11 @@ struct alloc_library {
  * whom that belongs, and nobody else may write it. 0, or a negative errno with @e filled.
  */
 int alloc_library_find(struct alloc_library *l, struct error *e);
-/* The probes go on the second nop of its functions (preload/nops.h). */
-void alloc_library_use_nop10(struct alloc_library *l);
+/*
+ * The probes go on the nop of its functions that is cheaper (alloc_price_of_nops()); on the first
+ * where both cost the same. Once.
+ */
+void alloc_library_choose_nop(struct alloc_library *l, const struct alloc_price *nops);
 /*
  * Malloc'd "NAME=VALUE" texts for the command's environment, the last NULL; free() each. @interval:
  * bytes, 0: all.

@@ -9,7 +9,6 @@
 #define SATURATED 0.8
 /* by so much a trap may be cheaper in a program than where it was measured */
 #define PRICE_ERROR 0.15
-#define WORK_LEAST 0.005	/* of the CPU time, as far as it can be distinguished from traps */
 
 double alloc_price_of(const struct alloc_price *p, int stepped, int returns)
 {
@@ -33,17 +32,30 @@ static double all_calls(const struct alloc_watched *t)
 }
 
 /*
- * CPU time without the traps. Where they took nearly all of it that is the most it can have been.
+ * What the traps were cheaper here than where they were measured: they cannot have taken more than
+ * all of a thread's time.
  */
-static double own_work(const struct alloc_price *p, const struct alloc_watched *t, int *saturated)
+static double price_scale(const struct alloc_watched *t, double traps)
 {
-	double traps = 0, work;
+	return traps > t->cpu ? t->cpu / traps : 1;
+}
+
+static double trap_time(const struct alloc_price *p, const struct alloc_watched *t)
+{
+	double traps = 0;
 
 	for (int i = 0; i < ALLOC_SLOTS; i++)
 		traps += (double)t->calls[i] * p->trap[i & SLOT_STEPPED];
+	return traps;
+}
+
+/*
+ * CPU time without the traps. Where they took nearly all of it that is the most it can have been.
+ */
+static double own_work(const struct alloc_watched *t, double traps, int *saturated)
+{
 	*saturated = traps > SATURATED * t->cpu;
-	work = t->cpu - (*saturated ? (1 - PRICE_ERROR) * traps : traps);
-	return work > WORK_LEAST * t->cpu ? work : WORK_LEAST * t->cpu;
+	return t->cpu - (*saturated ? (1 - PRICE_ERROR) * traps : traps);
 }
 
 struct alloc_load alloc_load_of(const struct alloc_price *p, const struct alloc_watched *threads,
@@ -57,19 +69,20 @@ struct alloc_load alloc_load_of(const struct alloc_price *p, const struct alloc_
 			most = all_calls(&threads[i]);
 	for (size_t i = 0; i < n && most > 0; i++) {
 		const struct alloc_watched *t = &threads[i];
-		double weight = alloc_load_weight(all_calls(t), most);
+		double weight = alloc_load_weight(all_calls(t), most), traps = trap_time(p, t);
+		double scale = price_scale(t, traps);
 		int saturated;
 
 		if (t->cpu <= 0 || weight <= 0)
 			continue;
-		work += weight * own_work(p, t, &saturated) / SECOND;
+		work += weight * own_work(t, scale * traps, &saturated) / SECOND;
 		rough |= saturated;
 		for (int k = 0; k < ALLOC_SLOTS; k++) {
 			double times = weight * (double)t->calls[k];
 			int end = (k & SLOT_END) != 0;
 
 			calls[end] += times;
-			full[end] += times * alloc_price_of(p, k & SLOT_STEPPED, !end);
+			full[end] += times * scale * alloc_price_of(p, k & SLOT_STEPPED, !end);
 			resizes += k & SLOT_RESIZE ? times : 0;
 		}
 	}

@@ -182,19 +182,19 @@ static void *try_nops(void *ctx)
 	return NULL;
 }
 
-int alloc_price_prefers_nop10(void)
+int alloc_price_of_nops(struct alloc_price *p)
 {
-	struct alloc_price p = { 0 };
-	struct trial t = { .price = &p };
+	struct trial t = { .price = p };
 
 	if (syscall(SYSCALL_UPROBE) < 0 && errno == ENOSYS)
-		return 0;
-	return !run_trial(try_nops, &t) && p.trap[1] < p.trap[0];
+		return -ENOTSUP;
+	return run_trial(try_nops, &t) ? -ENOTSUP : 0;
 }
 #else
-int alloc_price_prefers_nop10(void)
+int alloc_price_of_nops(struct alloc_price *p)
 {
-	return 0;
+	(void)p;
+	return -ENOTSUP;
 }
 #endif
 

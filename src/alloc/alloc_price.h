@@ -17,10 +17,10 @@
  */
 int alloc_price_measure(struct alloc_price *p);
 /*
- * 1 where a probe on a nop of ten bytes is cheaper than on one of five; 0 where it is not, or
- * cannot be set, or the kernel has but traps. Needs no other thread.
+ * Of probes on a nop of five bytes, trap[0], and on one of ten, trap[1] (preload/nops.h). 0; or
+ * -ENOTSUP where they cannot be set, or the kernel has but traps. Needs no other thread.
  */
-int alloc_price_prefers_nop10(void);
+int alloc_price_of_nops(struct alloc_price *p);
 /*
  * 1 where the kernel runs the instruction at @offset of the open @file out of line, and does not
  * act for it (its uprobes.c).

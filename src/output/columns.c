@@ -23,6 +23,7 @@ struct row row_of_code(const struct rollup_function *f)
 			     .asker = "",
 			     .kind = f->kind,
 			     .line = f->line,
+			     .address = f->address,
 			     .self = f->self,
 			     .total = f->total };
 }
@@ -77,10 +78,13 @@ static const char *module(const struct row *r, char *buf)
 	return r->module;
 }
 
+/* Of code without a name, where in its module it is. */
 static const char *file(const struct row *r, char *buf)
 {
-	(void)buf;
-	return r->file;
+	if (*r->file || !r->address)
+		return r->file;
+	snprintf(buf, TABLE_CELL_MAX, "%.40s+0x%" PRIx64, r->module, r->address);
+	return buf;
 }
 
 static const char *asker(const struct row *r, char *buf)

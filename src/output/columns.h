@@ -26,6 +26,7 @@ struct row {
 	const char *name;		/* texts of the profile, or for ever */
 	const char *module, *file, *owner, *asker;	/* "" where there is none */
 	enum frame_kind kind;
+	uint64_t address;		/* of a line of code without a name: in the module's file */
 	uint32_t line, depth;
 	uint32_t others;		/* processes besides @owner */
 	pid_t pid, tid;

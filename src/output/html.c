@@ -29,6 +29,7 @@
 #include "output/html_live.h"
 #include "output/html_page.h"
 #include "output/packed.h"
+#include "output/palette.h"
 #include "profile/diff.h"
 #include "profile/latency.h"
 
@@ -214,6 +215,28 @@ static void write_kinds(struct json *j)
 	json_end(j);
 }
 
+/* By the names of KINDS in data.js: [hue, chroma, spread, apart]; of the themes the lightness. */
+static void write_palette(struct json *j)
+{
+	json_object(j, "palette");
+	json_array(j, "lightness");
+	for (size_t i = 0; i < PALETTE_THEMES; i++)
+		json_int(j, NULL, palette_lightness[i]);
+	json_end(j);
+	json_int(j, "lighter", PALETTE_LIGHTER);
+	for (enum palette_group i = 0; i < PALETTE_GROUPS; i++) {
+		const struct palette_row *r = &palette_rows[i];
+
+		json_array(j, palette_name(i));
+		json_int(j, NULL, r->hue);
+		json_int(j, NULL, r->chroma);
+		json_int(j, NULL, r->spread);
+		json_int(j, NULL, r->apart);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 static uint32_t module_string(const struct profile_view *v, const struct html_function *f)
 {
 	return f->function < v->nfunctions ? v->functions[f->function].module : 0;
@@ -279,6 +302,7 @@ static void write_profile(struct outfile *f, const struct profile *p,
 	write_latencies(&j, p);
 	write_values(&j, p, o, types, nodes);
 	write_kinds(&j);
+	write_palette(&j);
 	write_functions(&j, l, &v, &texts);
 	write_threads(&j, l);
 	json_array(&j, "texts");

@@ -95,6 +95,8 @@ static int by_name(const struct rollup_function *x, const struct rollup_function
 		c = strcmp(x->file, y->file);
 	if (!c)
 		c = (x->line > y->line) - (x->line < y->line);
+	if (!c)
+		c = (x->address > y->address) - (x->address < y->address);
 	return c ? c : (int)x->kind - (int)y->kind;
 }
 
@@ -204,12 +206,31 @@ struct rollup_function *rollup_modules(const struct profile *p, size_t *n)
 	return rows;
 }
 
-/* Of the row of each line that is not like one before it. */
-static int same_line(const void *rows, uint32_t id, const void *line)
-{
-	const struct line *a = ((const struct line *const *)rows)[id], *b = line;
+/* A line, and of one that only stands for a name where in its module it is; 0 elsewhere. */
+struct place {
+	const struct line *line;
+	uint64_t address;
+};
 
-	return a->function == b->function && a->file == b->file && a->line == b->line;
+/* Of the row of each place that is not like one before it. */
+static int same_place(const void *rows, uint32_t id, const void *place)
+{
+	const struct place *a = &((const struct place *)rows)[id], *b = place;
+
+	return a->line->function == b->line->function && a->line->file == b->line->file &&
+	       a->line->line == b->line->line && a->address == b->address;
+}
+
+/* By line; the caller frees it. */
+static uint64_t *addresses_without_names(const struct profile *p)
+{
+	struct profile_view v = profile_view(p);
+	uint64_t *addresses = xcalloc(v.nlines + 1, sizeof(*addresses));
+
+	for (size_t i = 0; i < v.nlocations; i++)
+		if (v.locations[i].nlines && *profile_text(p, v.locations[i].why))
+			addresses[v.locations[i].first_line] = v.locations[i].address;
+	return addresses;
 }
 
 struct rollup_function *rollup_lines(const struct profile *p, size_t *n)
@@ -218,19 +239,23 @@ struct rollup_function *rollup_lines(const struct profile *p, size_t *n)
 	struct rollup_function *all = xcalloc(v.nlines + 2, sizeof(*all)), *rows;
 	uint32_t *labels = xcalloc(v.nlines + 1, sizeof(*labels)),
 		 used = 0;
-	const struct line **lines = xcalloc(v.nlines + 1, sizeof(*lines));
+	struct place *places = xcalloc(v.nlines + 1, sizeof(*places));
+	uint64_t *addresses = addresses_without_names(p);
 	struct hashmap ids = { 0 };
 
 	for (size_t i = 0; i < v.nlines; i++) {
 		const struct line *l = &v.lines[i];
-		uint64_t hash = hash_pair((uint64_t)l->function << 32 | l->file, l->line);
+		const struct place place = { l, addresses[i] };
+		uint64_t hash = hash_pair((uint64_t)l->function << 32 | l->file,
+					  l->line + addresses[i]);
 
-		labels[i] = intern(&ids, hash, used, same_line, lines, l);
+		labels[i] = intern(&ids, hash, used, same_place, places, &place);
 		if (labels[i] != used)
 			continue;
-		lines[used] = l;
+		places[used] = place;
 		all[used] = function_row(p, l->function);
 		all[used].file = profile_text(p, l->file);
+		all[used].address = addresses[i];
 		all[used++].line = l->line;
 	}
 	labels[v.nlines] = used;
@@ -238,7 +263,8 @@ struct rollup_function *rollup_lines(const struct profile *p, size_t *n)
 	rows = sum_up(p, &(struct calltree_labels){ .lines = labels }, all, used, n);
 	hashmap_free(&ids);
 	free(labels);
-	free(lines);
+	free(places);
+	free(addresses);
 	return rows;
 }
 

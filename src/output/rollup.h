@@ -39,6 +39,8 @@ struct rollup_function {
 	enum frame_kind kind;
 	const char *file;	/* of a line's row; "" where unknown */
 	uint32_t line;		/* the same; 0 where unknown */
+	/* the same, of code without a name: where in the module's file; else 0 */
+	uint64_t address;
 	/*
 	 * samples whose innermost frame it is, but for marks of a wait: they add up to all samples
 	 */

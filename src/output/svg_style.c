@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "output/svg_style.h"
 
+#include <inttypes.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "output/palette.h"
 
 #define SHADES 8
 
@@ -14,22 +17,6 @@ const struct svg_class svg_classes[SVG_GROUPS] = {
 	[SVG_FAMILY + FAMILY_KERNEL] = { 'k', "kernel" },
 	[SVG_FAMILY + FAMILY_MARK] = { 'm', "not known" },
 	[SVG_FAMILY + FAMILY_SCRIPT] = { 's', "interpreted" },
-};
-
-/*
- * Hues go from @first to @last over a group's shades; saturation and lightness in percent, for
- * light and dark.
- */
-static const struct tint {
-	int first, last, saturation, light, dark_saturation, dark;
-} tints[SVG_GROUPS] = {
-	[SVG_THREAD] = { 215, 215, 18, 86, 12, 30 },
-	[SVG_FAMILY + FAMILY_USER] = { 8, 36, 92, 71, 58, 34 },
-	[SVG_FAMILY + FAMILY_INLINED] = { 52, 60, 85, 80, 50, 22 },
-	[SVG_FAMILY + FAMILY_JIT] = { 135, 160, 48, 70, 40, 27 },
-	[SVG_FAMILY + FAMILY_KERNEL] = { 205, 232, 68, 74, 46, 36 },
-	[SVG_FAMILY + FAMILY_MARK] = { 220, 220, 5, 82, 4, 36 },
-	[SVG_FAMILY + FAMILY_SCRIPT] = { 275, 300, 52, 80, 34, 36 },
 };
 
 static const char base[] =
@@ -60,18 +47,23 @@ unsigned int svg_shade(const char *name, const char *module)
 	return (hash ^ hash >> 13) % SHADES;
 }
 
-static void write_tints(struct outfile *f, const int *used, int dark)
+/* Where of the range of names a shade is, from -1 to 1. */
+static double spread(int shade)
+{
+	return 2.0 * shade / (SHADES - 1) - 1;
+}
+
+static void write_tints(struct outfile *f, const int *used, enum palette_theme theme)
 {
 	for (size_t g = 0; g < SVG_GROUPS; g++) {
-		const struct tint *t = &tints[g];
+		const enum palette_group group = (enum palette_group)(PALETTE_THREAD + g);
 
 		if (g == SVG_FAMILY + FAMILY_SCRIPT && !used[g])
 			continue;
 		for (int s = 0; s < SHADES; s++)
-			outfile_printf(f, ".%c%d{fill:hsl(%d,%d%%,%d%%)}", svg_classes[g].letter, s,
-				       t->first + (t->last - t->first) * s / (SHADES - 1),
-				       dark ? t->dark_saturation : t->saturation,
-				       dark ? t->dark : t->light);
+			outfile_printf(f, ".%c%d{fill:#%06" PRIx32 "}", svg_classes[g].letter, s,
+				       palette_rgb(group, theme, spread(s),
+						   spread(s * 3 % SHADES)));
 		outfile_write(f, "\n", 1);
 	}
 }
@@ -79,8 +71,8 @@ static void write_tints(struct outfile *f, const int *used, int dark)
 void svg_style_write(struct outfile *f, const int used[SVG_GROUPS])
 {
 	outfile_printf(f, "<style>\n%s", base);
-	write_tints(f, used, 0);
+	write_tints(f, used, PALETTE_LIGHT);
 	outfile_printf(f, "@media (prefers-color-scheme:dark){\n%s", base_dark);
-	write_tints(f, used, 1);
+	write_tints(f, used, PALETTE_DARK);
 	outfile_printf(f, "}\n</style>\n");
 }

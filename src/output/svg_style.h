@@ -12,6 +12,7 @@
 #include "base/outfile.h"
 #include "profile/frame_kind.h"
 
+/* Those of the palette (palette.h) from threads on. */
 enum svg_group { SVG_THREAD, SVG_FAMILY, SVG_GROUPS = SVG_FAMILY + FAMILIES };
 
 static inline enum svg_group svg_group(enum frame_family family)

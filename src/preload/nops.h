@@ -3,7 +3,7 @@
  * Nops of x86-64 on which a kernel may put a probe that is a call in place of a trap
  * (arch/x86/kernel/uprobes.c): first of five bytes (Linux 6.18), later of ten, which has room for
  * what keeps the call off the red zone below the stack pointer. Functions that are to be probed
- * begin with both; the running kernel's is found by measuring (alloc_price_prefers_nop10()).
+ * begin with both; the running kernel's is found by measuring (alloc_price_of_nops()).
  */
 #ifndef EBPROF_PRELOAD_NOPS_H
 #define EBPROF_PRELOAD_NOPS_H

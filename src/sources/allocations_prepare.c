@@ -110,6 +110,7 @@ int allocations_prepare(struct source *source, const struct source_setup *setup,
 	struct allocations *a = (struct allocations *)source;
 	const string_vec *named = &a->o->allocators;
 	const int_vec *pids = &setup->target->pids;
+	struct alloc_price nops;
 	struct error ignored;
 	int err = 0;
 
@@ -117,8 +118,8 @@ int allocations_prepare(struct source *source, const struct source_setup *setup,
 	a->probes.interval = a->o->interval == ALLOC_ALL ? 0 : a->o->interval;
 	if (setup->target->command) {
 		err = alloc_library_find(&a->library, e);
-		if (!err && alloc_price_prefers_nop10())
-			alloc_library_use_nop10(&a->library);
+		if (!err && !alloc_price_of_nops(&nops))
+			alloc_library_choose_nop(&a->library, &nops);
 		return err ? err : alloc_probes_library(&a->probes, &a->library, e);
 	}
 	for (size_t i = 0; i < named->n && !err; i++)

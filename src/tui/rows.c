@@ -20,7 +20,7 @@ static uint64_t text_key(const char *text)
 static uint64_t code_key(const struct rollup_function *f)
 {
 	return hash_pair(hash_pair(text_key(f->name), text_key(f->module)),
-			 hash_pair(text_key(f->file), f->line));
+			 hash_pair(text_key(f->file), f->line + f->address));
 }
 
 static struct row code_row(const struct rollup_function *f)
@@ -268,7 +268,7 @@ static row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
 	row_vec rows = { 0 };
 
 	for (size_t i = 0; c->name && i < n; i++)
-		if (all[i].line && !strcmp(all[i].name, c->name) &&
+		if ((all[i].line || all[i].address) && !strcmp(all[i].name, c->name) &&
 		    !strcmp(all[i].module, c->module))
 			vec_push(&rows, code_row(&all[i]));
 	if (!rows.n)

@@ -5,6 +5,7 @@ import re
 
 from harness import (EBPROF, Fixture, check, directory, equal, finish, fixture_path, own_name, run, start, wait_for,
                      wait_sampling)
+from test_targets import in_cgroup
 
 RATE = ("-F", 999)
 HEADING = re.compile(r"^([A-Z][\w ]+)(?: \(.*\))?:$", re.M)
@@ -134,6 +135,19 @@ def test_as_long_as_a_command():
     check(0.6 < r.summary.duration < 10, "sampled for", r.summary.duration)
     equal(r.profile.comms(), {"tree"}, "comms")
     equal(named.profile.comms(), {"tree"}, "comms")
+
+
+def test_cgroup_as_long_as_a_command():
+    """The command is not of the cgroup, and not seen; its end ends the recording."""
+    with own_name(fixture_path("tree")) as (path, comm), in_cgroup() as (group, tree), directory() as d:
+        out = os.path.join(d, "out.folded")
+        r = run("-G", group, *RATE, "-o", out, "--", path, "--seconds", "0.7").ok()
+        with open(out, encoding="utf-8") as f:
+            r.out = f.read()
+        equal(tree.proc.poll(), None, "what runs in the cgroup has ended")
+        run("-q", "-o", "/dev/null", "-G", group, "--", "sh", "-c", "exit 7").ok(7)
+    check(0.6 < r.summary.duration < 10, "sampled for", r.summary.duration)
+    equal(r.profile.comms(), {"tree"}, f"comms, of which {comm} is the command's")
 
 
 def test_whole_system_as_long_as_a_command():

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from harness import check, directory, equal, fixture_path, run
+from harness import Fixture, check, directory, equal, fixture_path, run
 
 PROFILES = ("full", "hostile", "one", "deep", "huge", "types", "timeline")
 
@@ -20,6 +20,28 @@ def formats():
     """Names of the formats that can be written."""
     text = run("convert", "--help").ok().out.partition("Formats:\n")[2]
     return [line.split()[0] for line in text.splitlines() if line.startswith("  ")]
+
+
+def test_names_of_other_tools():
+    """.collapsed is FlameGraph's name of folded stacks, .pprof one that pprof's files have: written and read as these."""
+    with directory() as d:
+        source = os.path.join(d, "x.folded")
+        expected = made("full", "folded", source)
+        for name, magic in (("y.collapsed", expected[:20]), ("y.pprof", b"\x1f\x8b"), ("y.collapsed.gz", b"\x1f\x8b")):
+            path = os.path.join(d, name)
+            for command in ("convert", "report"):
+                run(command, source, "-o", path).ok()
+                with open(path, "rb") as f:
+                    check(f.read().startswith(magic), command, "wrote another format to", name)
+                equal(run("convert", path).ok().raw, expected, f"{name}, read again")
+                run("diff", path, source).ok()
+            run("convert", source, "-f", "svg", "-o", path).fails(2, "svg")
+        with Fixture("tree") as tree:
+            paths = [os.path.join(d, "z.collapsed"), os.path.join(d, "z.pprof")]
+            run("-p", tree.pid, "-d", "0.3", "-F", 499, "-o", paths[0], "-o", paths[1]).ok()
+        folded = [run("convert", path).ok().out for path in paths]
+        check("main;" in folded[0], folded[0])
+        equal(folded[1], folded[0], "a recording's two files")
 
 
 def test_round_trips():
@@ -144,9 +166,11 @@ def test_what_is_shown():
             equal(set(table(*command, "--short-templates")), {"in<...>", "low", "run<...>()", "big<...>"}, "templates")
             run(*command, "--sort", "name").fails(2, "--sort 'name': expected one of self, total")
         equal(run("convert", path, "--short-templates", "--no-inline").ok().out, "x;run<...>();big<...> 3\nx;run<...>();low 2\n")
-        run("convert", path, "--title", "what I <b>did</b>", "-o", page).ok()
-        with open(page) as f:
-            check('"title":"what I \\u003cb\\u003edid' in f.read(), "the title of the page")
+        for command in (("report", path), ("convert", path), ("diff", path, path),
+                        ("-F", 499, fixture_path("tree"), "--seconds", "0.2")):
+            run(*command[:2], "--title", "what I <b>did</b>", "-o", page, *command[2:]).ok()
+            with open(page) as f:
+                check('"title":"what I \\u003cb\\u003edid' in f.read(), f"the title of {command[0]}'s page")
         r = run("diff", "--all", "--short-templates", "--no-inline", path, path).ok().out
         check("run<...>()" in r and "in<" not in r and "int" not in r, r)
         check("Total:" in r and "Total:" not in run("diff", "--sort", "self", path, path).ok().out, "the first table")

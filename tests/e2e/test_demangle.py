@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Names of C++ are those that c++filt gives, all of them, and in a recording as elsewhere."""
+import concurrent.futures
 import glob
 import os
+import re
 import shutil
 import subprocess
 
-from harness import Fixture, check, directory, equal, fixture_path, needs, run, skip
+from harness import TOP, Fixture, check, directory, equal, fixture_path, needs, run, skip
 
 HARD = 12       # S and T in a name above which it is demangled apart
 
@@ -88,3 +90,129 @@ def test_recording():
     mangled = [n for n in seen if n.startswith("_Z")]
     check(not mangled, len(mangled), "mangled names of", len(seen), mangled[:2])
     check(len(seen & set(theirs)) > 10, "of the hard names, as c++filt has them:", len(seen & set(theirs)), len(theirs))
+
+
+# --- Large programs, recorded. ---
+
+COPIES, TAGS = 42, 10       # of a file with so many instantiations
+PART = r"""
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+template <int N> struct Tag {
+	std::string name = std::to_string(N);
+	double weight = N;
+	bool operator<(const Tag &t) const { return name < t.name; }
+};
+template <int N> struct Work {
+	using Row = std::tuple<std::string, Tag<N>, std::shared_ptr<std::vector<std::string>>>;
+	using Table = std::map<std::pair<std::string, Tag<N>>, std::vector<Row>>;
+	using Index = std::unordered_map<std::string, std::function<bool(const Row &, const Row &)>>;
+	static double run(int n)
+	{
+		Table table;
+		Index index;
+		double sum = 0;
+
+		index["by"] = [](const Row &a, const Row &b) { return std::get<1>(a) < std::get<1>(b); };
+		for (int i = 0; i < n; i++) {
+			auto words = std::make_shared<std::vector<std::string>>(3, std::to_string(i));
+			table[{ words->front(), Tag<N>() }].emplace_back(words->back(), Tag<N>(), words);
+		}
+		for (auto &[key, rows] : table) {
+			std::stable_sort(rows.begin(), rows.end(), index["by"]);
+			for (auto &row : rows)
+				sum += std::get<1>(row).weight;
+		}
+		return sum;
+	}
+};
+"""
+
+
+def stl_program(d):
+    """
+    20 MB of code: g++ compiles a tenth of a part of it, and what it made is assembled again and again with other numbers in
+    the names, which are those that g++ gives such instantiations.
+    """
+    source, made, program = (os.path.join(d, name) for name in ("part.cpp", "part.s", "stl_20mb"))
+    with open(source, "w", encoding="ascii") as f:
+        f.write(PART + "".join(f"template struct Work<{1000 + i}>;\n" for i in range(TAGS)))
+    subprocess.run([needs("g++"), "-std=gnu++17", "-O0", "-g0", "-S", "-o", made, source], check=True)
+    with open(made, "rb") as f:
+        text = f.read()
+
+    def assemble(copy):
+        out = os.path.join(d, f"part{copy}.o")
+        part = re.sub(rb"Li10(\d\d)E", rb"Li%02d\1E" % (10 + copy), text)
+        subprocess.run([needs("as"), "-o", out, "-"], input=part, check=True)
+        return out
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        parts = list(pool.map(assemble, range(COPIES)))
+    tags = [1000 + 100 * copy + i for copy in range(COPIES) for i in range(TAGS)]
+    with open(source, "w", encoding="ascii") as f:
+        f.write("template <int N> struct Work { static double run(int n); };\n"
+                "double (*const all[])(int) = { " + ", ".join(f"Work<{t}>::run" for t in tags) + " };\n"
+                "int main(int argc, char **) { for (;;) for (auto f : all) if (f(argc + 5) < 0) return 1; }\n")
+    subprocess.run([needs("g++"), "-O1", "-o", program, source, *parts], check=True)
+    return program
+
+
+def frames_of(path, image):
+    """The functions of a table that are in a file of that name."""
+    with open(path, encoding="utf-8") as f:
+        text = f.read().split("\n\n")[0]
+    return {m[2] for m in re.finditer(r"^ *[\d.]+ +[\d.]+ +\d+  (\S+) +(\S.*)$", text, re.M) if image in m[1]}
+
+
+def test_recording_of_twenty_megabytes():
+    with directory() as d:
+        program, table = stl_program(d), os.path.join(d, "x.txt")
+        size = int(subprocess.run([needs("size"), program], capture_output=True, text=True, check=True).stdout.split()[6])
+        check(size >= 20e6, "bytes of code:", size)
+        run("-q", "-F", 9973, "-d", 4, "--rows", 1000000, "-o", table, "--", program, timeout=120).ok()
+        names = names_of(program)
+        theirs = set(through([needs("c++filt"), "--no-recurse-limit", "--no-verbose"], names))
+        seen = frames_of(table, "stl_20mb")
+    check(sum(map(is_hard, names)) > 100000 and len(seen) > 5000, len(names), "names,", len(seen), "seen")
+    equal([n for n in seen if "_Z" in n], [], "mangled")
+    # Beside C++ there is what the C library links in, and calls by the PLT.
+    others = {n for n in seen - theirs if re.search(r"[(<:]", n) and not n.endswith("@plt")}
+    equal(sorted(others)[:3], [], f"{len(others)} of {len(seen)} not as c++filt has them")
+
+
+def recorded(d, command, *images):
+    """No name is mangled; of the @images there are some."""
+    table = os.path.join(d, "x.txt")
+    run("-q", "-F", 1999, "--rows", 100000, "-o", table, "--", *command, timeout=120).ok()
+    check(any(len(frames_of(table, image)) > 20 for image in images), "functions of", images)
+    equal([n for n in frames_of(table, "") if n.startswith("_Z")], [], f"mangled in a recording of {command[0]}")
+
+
+def test_recording_of_llvm():
+    with directory() as d:
+        recorded(d, [needs("clang++"), "-std=gnu++17", "-O1", "-c", "-o", os.path.join(d, "x.o"),
+                     os.path.join(TOP, "tests", "fixtures", "stl.cpp")], "libLLVM", "libclang", "clang")
+
+
+def test_recording_of_a_jvm():
+    with directory() as d:
+        source = os.path.join(d, "Spin.java")
+        with open(source, "w", encoding="ascii") as f:
+            f.write("import java.util.*;\npublic class Spin { public static void main(String[] a) { long s = 0;"
+                    " for (int i = 0; i < 200; i++) { List<String> l = new ArrayList<>();"
+                    " for (int k = 0; k < 3000; k++) l.add(Integer.toString(k * 7919 % 3001)); Collections.sort(l);"
+                    " s += l.get(5).hashCode(); } System.out.println(s); } }\n")
+        recorded(d, [needs("java"), source], "libjvm")
+
+
+def test_recording_of_node():
+    with directory() as d:
+        recorded(d, [needs("node"), "-e", "for (let i = 0; i < 300; i++) JSON.parse(JSON.stringify("
+                                          "Array.from({ length: 3000 }, (_, k) => ({ k, s: String(k) }))))"], "node")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the flame graph page lets its reader do: leave things out, link, save, wheel, drag, tap."""
+"""What the flame graph page lets its reader do: leave things out, link, save, print, wheel, drag, tap, by keys and on small screens."""
+import math
 import os
 import re
 import xml.dom.minidom
@@ -206,3 +207,229 @@ def test_kinds_look_different():
             for x, y in (("main", "hash"), ("main", "ksys_write"), ("hash", "ksys_write")):
                 far = sum(abs(a - b) for a, b in zip(colors[x], colors[y]))
                 check(far >= 70, f"{x} and {y} look alike:", colors)
+
+
+# --- The menu. ---
+
+def items():
+    return run("[...document.querySelectorAll('#menu:not([hidden]) button')].map((b) => b.innerText)")
+
+
+def focused():
+    return run("document.activeElement.innerText || document.activeElement.id")
+
+
+def test_menu_by_keys():
+    with shown("full", hash="#hide=process"):
+        click("main", button="right")
+        by_mouse = items()
+        command("press", key="Escape")
+        equal(items(), [], "closed")
+        run("document.querySelector('#graph').focus()")
+        for _ in range(4):      # all, its thread, _start, main
+            command("press", key="ArrowDown")
+        name = "main"
+        check(run("document.querySelector('#status').textContent").startswith(f"{name} "), "marked:", name)
+        command("press", key="x")
+        equal(items(), by_mouse, "the same as by a right click")
+        equal(focused(), "Zoom to this box", "the first one")
+        for key, entry in (("ArrowDown", items()[1]), ("ArrowUp", items()[0]), ("ArrowUp", items()[-1]), ("ArrowDown", items()[0]),
+                           ("End", items()[-1]), ("Home", items()[0])):
+            command("press", key=key)
+            equal(focused(), entry, f"{key} goes to")
+        at = run("(() => { const r = document.querySelector('#menu').getBoundingClientRect(); return [r.left, r.top]; })()")
+        marked = box(name)
+        check(abs(at[1] - marked["y"] - marked["height"]) < 4 or at[1] > 0, "it stands at the box:", at, marked)
+        command("press", key="Escape")
+        equal((items(), focused()), ([], "graph"), "closed, and the picture has the keys again")
+        equal(run("ebprof.state.zoom"), 0, "nothing was chosen")
+        command("press", key="x")
+        command("press", key="Enter")
+        wait_until("ebprof.state.zoom > 0")
+        run(READY)
+        near(box(name)["width"], box("all")["width"], "Enter takes the first: it zooms", 2)
+        equal(items(), [], "closed by it")
+        command("press", key="x")
+        while not focused().startswith("Leave out"):
+            command("press", key="ArrowDown")
+        command("press", key="Enter")
+        wait_until("ebprof.state.edits.length === 1")
+        check(run("ebprof.state.edits[0]").endswith(name), "of the marked box:", run("ebprof.state.edits"))
+
+
+def test_menu_by_keys_where_nothing_is_marked():
+    with shown("full", hash="#hide=process"):
+        command("press", key="x")
+        check("Zoom to this box" in items(), "the menu of the root:", items())
+        command("press", key="Escape")
+        command("press", key="4")
+        command("press", key="x")
+        equal(items(), [], "the table has none")
+
+
+def test_copy_the_stack():
+    with shown("full", hash="#hide=process"):
+        run("window.copied = []; Object.defineProperty(navigator, 'clipboard', "
+            "{ value: { writeText: async (text) => { copied.push(text); } } })")
+        choose("hash", "Copy the stack")
+        deepest = next(f for f, _ in stacks("full") if "hash" in f)
+        expected_ = ["all"] + [f.replace("_", " ") if i == 0 else f for i, f in enumerate(deepest[:deepest.index("hash") + 1])]
+        copied = run("copied[0]").split("\n")
+        check(copied in (expected_, expected_[1:]), copied, expected_)
+        equal(run("document.querySelector('#status').textContent"), f"Copied: a stack of {len(copied)} frames", "said")
+        set_state(layout="flame")
+        choose("hash", "Copy the stack")
+        check(sorted(run("copied[1]").split("\n")) == sorted(copied), "with the roots below:", run("copied[1]"))
+
+
+def test_share_of_the_zoomed_box():
+    with shown("full", hash="#hide=process"):
+        click("main")
+        whole, parent = (run(f"ebprof.nodes().find((n) => n.path.endsWith({name!r})).total") for name in ("main", "work"))
+        b = box("hash")
+        command("move", x=b["x"] + 20, y=b["y"] + 5)
+        tip = dict(re.findall(r"^(Of [a-z ]+?)\s+([\d.]+) %$", run("document.querySelector('#tooltip').innerText"), re.M))
+        near(float(tip["Of the zoomed box"]), 100 * 25 / whole, "hash of main", 0.01)
+        near(float(tip["Of its parent"]), 100 * 25 / parent, "hash of work", 0.01)
+
+
+# --- The header, and paper. ---
+
+LAID = """(() => { const at = (e) => e.getBoundingClientRect(), all = [...document.querySelectorAll('header > *, .titles > *, .chip')];
+    const seen = all.filter((e) => at(e).width && at(e).height && e.className !== 'titles');
+    return { height: at(document.querySelector('header')).height, title: at(document.querySelector('#title')).width,
+             right: Math.max(...seen.map((e) => at(e).right)), scroll: document.documentElement.scrollWidth,
+             chips: [...new Set([...document.querySelectorAll('.chip')].map((e) => Math.round(at(e).top)))].length }; })()"""
+
+
+def test_header_is_two_lines():
+    """However narrow: the title can be read, nothing is beyond the edge, and the picture has the room."""
+    for name in ("full", "hostile", "types"):
+        with shown(name):
+            for width in (390, 640, 700, 860, 1200):
+                command("resize", width=width, height=700)
+                run(READY)
+                laid = run(LAID)
+                check(laid["height"] <= 76, f"{name}: {width} px: the header is {laid['height']} high")
+                check(laid["title"] >= min(120, width / 4), f"{name}: {width} px: the title is {laid['title']} wide")
+                check(laid["right"] <= width and laid["scroll"] <= width, f"{name}: {width} px: beyond the edge:", laid)
+                check(laid["chips"] <= 1, f"{name}: {width} px: numbers in {laid['chips']} lines")
+
+
+def test_header_begins_with_the_target():
+    with shown("full"):
+        command_line = run("ebprof.meta.command")
+        check(command_line, "no command")
+        for what in ("#title", "#facts"):
+            text = run(f"document.querySelector({what!r}).innerText")
+            check(text and not text.startswith(command_line), what, "begins with the command line:", text)
+        check(run("document.querySelector('#facts').innerText").endswith(command_line), "it stands last")
+
+
+def test_print():
+    """All of the picture, and no buttons."""
+    with shown("deep", width=700, height=500):
+        run("dispatchEvent(new Event('beforeprint'))")
+        command("media", type="print")
+        try:
+            hidden = run("['#toolbar', '#graph', '.icon', '#status'].filter((s) => "
+                         "document.querySelector(s).getBoundingClientRect().height)")
+            equal(hidden, [], "on paper")
+            size = run("(() => { const c = document.querySelector('#printed'); return [c.clientWidth, c.clientHeight, "
+                       "document.documentElement.scrollHeight]; })()")
+            # 500 levels of 20 pixels each.
+            check(size[1] > 5000 and size[2] > size[1], "the whole picture:", size)
+            check(run("document.querySelector('#title').getBoundingClientRect().height") > 0, "the title")
+        finally:
+            command("media", type="screen")
+        run("dispatchEvent(new Event('afterprint'))")
+        equal(run("document.querySelector('#printed')"), None, "gone afterwards")
+
+
+# --- Colours. ---
+
+def luminance(rgb):
+    """WCAG 2.1, relative luminance."""
+    r, g, b = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (c / 255 for c in rgb))
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(a, b):
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def oklab(rgb):
+    """By which a step of 0.02 can just be seen, in any direction (bottosson.github.io/posts/oklab)."""
+    r, g, b = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (c / 255 for c in rgb))
+    x = (0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b) ** (1 / 3)
+    y = (0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b) ** (1 / 3)
+    z = (0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b) ** (1 / 3)
+    return (0.2104542553 * x + 0.7936177850 * y - 0.0040720468 * z, 1.9779984951 * x - 2.4285922050 * y + 0.4505937099 * z,
+            0.0259040371 * x + 0.7827717662 * y - 0.8086757660 * z)
+
+
+def parsed(color):
+    m = re.fullmatch(r"rgb\((\d+),(\d+),(\d+)\)|#(..)(..)(..)", color.strip())
+    return tuple(int(x) for x in m.groups()[:3]) if m[1] else tuple(int(x, 16) for x in m.groups()[3:])
+
+
+# All colours that boxes have: of each kind by a thousand names, of as many modules, of the scales; and those of matches.
+COLORS = """(() => {
+    const { colors } = ebprof, names = Array.from({ length: 1000 }, (_, i) => `name${i}`), all = {};
+    const kinds = Object.keys(colors.palette).filter((k) => !["lightness", "lighter"].includes(k));
+    kinds.forEach((kind, i) => { all[kind] = ["", ...names].map((name) => colors.ofKind(i, name)); });
+    const frames = { module: names, kind: names.map(() => kinds.indexOf("user")) };
+    const of = Object.assign(Object.create(colors), { profile: { frames } });
+    all.module = names.map((_, i) => of.ofModule(i));
+    for (const palette of ["red-green", "orange-blue"]) {
+        const other = Object.assign(Object.create(colors), { key: "" });
+        other.use("change", palette, colors.dark);
+        all[palette] = other.scale;
+    }
+    return all; })()"""
+
+
+def test_names_can_be_read_on_all_colours():
+    """WCAG AA: 4.5:1, in both themes, in the page and in the svg."""
+    for dark in (False, True):
+        with shown("full", dark=dark):
+            style = {name: parsed(run(f"getComputedStyle(document.body).getPropertyValue('--{name}')"))
+                     for name in ("box-text", "found", "found-text")}
+            colors = run(COLORS)
+        check(len(colors) == 11, sorted(colors))
+        for kind, all_ in colors.items():
+            worst = min(contrast(parsed(c), style["box-text"]) for c in all_)
+            check(worst >= 4.5, f"{'dark' if dark else 'light'}: text on {kind}: {worst:.2f}:1")
+        check(contrast(style["found"], style["found-text"]) >= 4.5, "text on a match")
+
+
+def svg_themes():
+    """(text colour, {letter of a kind: its colours}) of the light and of the dark theme of an svg."""
+    with directory() as d:
+        path = os.path.join(d, "x.svg")
+        write("full", "svg", path)
+        with open(path, encoding="utf-8") as f:
+            style = re.search(r"<style>(.*?)</style>", f.read(), re.S)[1]
+    for part in style.split("@media (prefers-color-scheme:dark)"):
+        kinds = {}
+        for letter, color in re.findall(r"\.([a-z])\d\{fill:(#\w{6})\}", part):
+            kinds.setdefault(letter, []).append(parsed(color))
+        yield parsed(re.search(r"text\{[^}]*fill:(#\w{6})", part)[1]), kinds
+
+
+def test_svg_has_the_colours_of_the_page():
+    """Each shade is one that a name gives in the page, but for what rounding does; and text can be read on it."""
+    for (text, kinds), dark in zip(svg_themes(), (False, True)):
+        with shown("full", dark=dark):
+            page = run(COLORS)
+        equal(sorted(kinds), sorted("tuijkm"), "kinds")
+        for letter, kind in zip("tuijkm", ("thread", "user", "inlined", "jit", "kernel", "mark")):
+            ours = [parsed(c) for c in page[kind]]
+            for shade in kinds[letter]:
+                nearest = min(max(abs(a - b) for a, b in zip(shade, c)) for c in ours)
+                check(nearest <= 4, f"{kind}: {shade} is {nearest} from the page's nearest")
+                check(contrast(shade, text) >= 4.5, f"text on {kind}: {contrast(shade, text):.2f}:1")
+        for x, y in (("u", "i"), ("u", "k"), ("i", "k")):
+            far = min(math.dist(oklab(p), oklab(q)) for p in kinds[x] for q in kinds[y])
+            check(far >= 0.09, f"{x} and {y} look alike: {far:.3f}")

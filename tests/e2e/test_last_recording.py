@@ -3,9 +3,12 @@
 import contextlib
 import os
 import re
+import signal
 import stat
+import subprocess
+import sys
 
-from harness import Fixture, Profile, check, directory, equal, run
+from harness import Fixture, Profile, check, directory, equal, finish, in_tracefs, run, start, wait_sampling
 from terminal import on_terminal
 
 USER = {"SUDO_UID": "65534", "SUDO_GID": "65534"}
@@ -60,6 +63,57 @@ def test_what_is_not_kept():
         # No samples say nothing that is worth the older ones.
         run("-n", f"none-{os.getpid()}", "-d", "0.1", env=env).ok(5)
         equal(run("report", "-f", "folded", env=env).ok().out, r.out, "stacks of the one before")
+
+
+# Names that do not pack, each of a function that is called once.
+TOO_LARGE = r"""
+import ctypes, mmap, os, random, string, sys
+CODE = {"x86_64": bytes.fromhex("b86e0000000f05c3"), "aarch64": bytes.fromhex("a81580d2010000d4c0035fd6")}[os.uname().machine]
+N, ROOM = 24000, 16
+code = mmap.mmap(-1, N * ROOM, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+at = ctypes.addressof(ctypes.c_char.from_buffer(code))
+letters = ("_$" + string.ascii_letters + string.digits).encode() * 4
+with open(f"/tmp/perf-{os.getpid()}.map", "wb") as f:
+    for i in range(N):
+        code[i * ROOM:i * ROOM + len(CODE)] = CODE      # getppid()
+        f.write(b"%x %x f%s\n" % (at + i * ROOM, ROOM, random.randbytes(4000).translate(letters)))
+try:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for i in range(N):
+        ctypes.CFUNCTYPE(ctypes.c_int)(at + i * ROOM)()
+    print("done", flush=True)
+    sys.stdin.readline()
+finally:
+    os.unlink(f.name)
+"""
+
+
+def test_too_large_to_be_kept():
+    """The one before stays."""
+    event = "syscalls:sys_enter_getppid"
+    in_tracefs("events/syscalls/sys_enter_getppid")
+    with cache() as (env, path), directory() as d:
+        first = record(env, "-f", "folded").out
+        out = os.path.join(d, "x.pb.gz")
+        p = subprocess.Popen([sys.executable, "-c", TOO_LARGE], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            equal(p.stdout.readline(), b"ready\n", "its functions")
+            e = start("-p", p.pid, "-e", event, "-c", 1, "-U", "-o", out, env=env)
+            wait_sampling(e)
+            p.stdin.write(b"\n")
+            p.stdin.flush()
+            equal(p.stdout.readline(), b"done\n", "its calls")
+            e.send_signal(signal.SIGINT)
+            r = finish(e, 240)
+        finally:
+            p.communicate()
+        check(r.ok().summary.taken >= 24000, r.err)
+        check(os.path.getsize(out) > 64 << 20, f"it has only {os.path.getsize(out)} bytes")
+        equal(re.findall("^.*too large.*$", r.err, re.M),
+              ["ebprof: too large to be kept for ebprof report (64 MiB at most); save it with -o out.pb.gz"], r.err)
+        equal(os.listdir(os.path.dirname(path)), ["recording.pb.gz"], "files")
+        equal(run("report", "-f", "folded", env=env).ok().out, first, "stacks of the one before")
 
 
 def test_it_belongs_to_the_invoking_user():

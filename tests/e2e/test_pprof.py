@@ -109,8 +109,7 @@ def test_what_did_not_happen_is_no_comment():
         with gzip.open(path) as f:
             comments = re.findall(rb"ebprof: (\w+)=(\d*)", f.read())
         report = run("report", "--plain", path).ok().summary
-    counted = [(k, n) for k, n in comments if k in (b"truncated", b"lost")]
-    equal([k for k, n in counted if n == b"0"], [], "reasons of nothing")
+    equal([k for k, n in comments if re.fullmatch(b"0+", n)], [], "counts of nothing")
     check((b"complete", str(recorded.complete).encode()) in comments, comments)
     equal((report.taken, report.complete, report.lost), (recorded.taken, recorded.complete, recorded.lost), "account")
 

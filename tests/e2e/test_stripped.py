@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Stripped programs: a row for each function, named by where it begins, not for each address."""
 import collections
+import json
 import os
 import re
 import shutil
 import subprocess
 
-from harness import Fixture, check, directory, equal, fixture_path, needs, run, skip
+import browser
+from test_html import READY
+from harness import TOP, Fixture, check, directory, equal, fixture_path, needs, run, skip
 
 NAMELESS = re.compile(r"\[(.+)\+0x([0-9a-f]+)\]")
 
@@ -74,26 +77,65 @@ def test_a_row_for_each_function():
     check(all(abs(x - y) < 0.2 for x, y in zip(shares, (0.6, 0.3, 0.1))), shares, profile.head())
 
 
-def test_every_format_has_those_rows_and_lines_have_the_addresses():
+TREE = re.compile(r"\[tree_bare\+0x[0-9a-f]+\]")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def test_every_format_has_those_rows():
+    """One recording, each format by a reader of its own: the names of folded stacks."""
     with Fixture("tree_bare") as f, directory() as d:
-        saved = os.path.join(d, "p.pb.gz")
-        run("-p", f.pid, "-d", "0.8", "-U", "-F", 999, "-o", saved).ok()
-        for form in ("folded", "svg", "html", "json", "speedscope"):
-            out = os.path.join(d, form)
-            run("convert", saved, "-f", form, "-o", out).ok()
-            if form == "html":
-                continue
-            with open(out, encoding="utf-8") as file:
-                found = set(re.findall(r"\[tree_bare\+0x[0-9a-f]+\]", file.read()))
-            equal(len(found), 10, f"rows in {form}")
-        out = os.path.join(d, "script")
-        run("convert", saved, "-f", "perf-script", "-o", out).ok()
-        with open(out, encoding="utf-8") as file:
-            lines = re.findall(r"\s+([0-9a-f]+) (\[tree_bare\+0x[0-9a-f]+\])", file.read())
-        equal(len({name for _, name in lines}), 10, "rows in perf-script")
-        check(len(set(lines)) > 10, "one address for each function:", lines[:5])
-        for address, name in lines:
-            check(int(address, 16) >= int(NAMELESS.fullmatch(name)[2], 16), address, "before", name)
+        paths = {form: os.path.join(d, "x." + form) for form in
+                 ("folded", "svg", "json", "ndjson", "speedscope.json", "callgrind", "txt", "perf", "html", "pb.gz")}
+        run("-p", f.pid, "-d", "0.8", "-U", "-F", 999, *(x for path in paths.values() for x in ("-o", path))).ok()
+        live = run("top", "--plain", "-U", "-F", 999, "-p", f.pid, "-d", "1", "--refresh", "1s", "--rows", 100).ok().out
+        names = set(TREE.findall(read(paths["folded"])))
+        equal(len(names), 10, "rows in folded")
+        for form in ("svg", "json", "ndjson", "speedscope.json", "callgrind", "txt", "perf"):
+            equal(set(TREE.findall(read(paths[form]))), names, form)
+        firefox = json.loads(read(paths["json"]))
+        check(names <= set(firefox["shared"]["stringArray"]), "Firefox's names")
+        functions = set(re.findall(r"^c?fn=\(\d+\) (\[tree_bare.*)$", read(paths["callgrind"]), re.M))
+        equal(functions, names, "functions of callgrind")
+        # Which of them were hit in one second is chance.
+        check(set(TREE.findall(live)) and set(TREE.findall(live)) <= names, "top:", live)
+        go = subprocess.run([needs("go"), "tool", "pprof", "-top", "-nodefraction=0", paths["pb.gz"]], capture_output=True,
+                            text=True, check=True, timeout=60, env={**os.environ, "HOME": "/nonexistent"}).stdout
+        equal(set(TREE.findall(go)), names, "go tool pprof")
+        browser.command("open", file=paths["html"], wait=READY)
+        equal({x["name"] for x in browser.run("ebprof.functions") if TREE.match(x["name"])}, names, "the page")
+
+
+def addresses_of(pairs, least):
+    """[(address, name)] are of functions that begin at or before them, and more than the functions are."""
+    check(len(set(pairs)) > least, "one address for each function:", pairs[:5])
+    for address, name in pairs:
+        check(int(address, 16) >= int(NAMELESS.fullmatch(name)[2], 16), address, "before", name)
+
+
+def test_lines_have_the_addresses():
+    with Fixture("tree_bare") as f, directory() as d:
+        saved, script = os.path.join(d, "p.pb.gz"), os.path.join(d, "p.perf")
+        run("-p", f.pid, "-d", "1", "-U", "-F", 1999, "-o", saved, "-o", script).ok()
+        addresses_of(re.findall(r"\s+([0-9a-f]+) (\[tree_bare\+0x[0-9a-f]+\])", read(script)), 10)
+        lines = run("report", "--by", "line", "--rows", 1000, saved).ok().out
+        found = re.findall(r"(\[tree_bare\+0x[0-9a-f]+\]) +- +tree_bare\+0x([0-9a-f]+)$", lines, re.M)
+        addresses_of([(address, name) for name, address in found], 10)
+        equal(len({name for name, _ in found}), 10, "functions in the lines")
+        hot, share = re.search(r"^ *([\d.]+) .* (\[tree_bare.*\])$", run("report", saved).ok().out, re.M).group(2, 1)
+        annotated = run("annotate", hot, saved).ok().out
+        hit = {address: float(n) for n, address in re.findall(r"^ +([\d.]+) +([0-9a-f]+)  \S", annotated, re.M)}
+        check(abs(sum(hit.values()) - float(share)) < 0.1, "instructions of", hot, share, annotated)
+        # The program's own table of segments tells offsets from addresses.
+        loads = [[int(x, 16) for x in m] for m in re.findall(
+            r"LOAD\s+(0x\w+) (0x\w+) 0x\w+ (0x\w+)",
+            subprocess.run([needs("readelf"), "-lW", fixture_path("tree_bare")], capture_output=True, text=True, check=True).stdout)]
+        offsets = {f"{int(a, 16) - address + offset:x}" for a in hit for offset, address, size in loads
+                   if address <= int(a, 16) < address + size}
+        equal({a for name, a in found if name == hot} - offsets, set(), "lines of the hot function that are no instructions of it")
 
 
 def installed(program, *libraries):
@@ -164,3 +206,18 @@ def test_compiler():
             f.writelines(f"int f{i}(int *p, int n) {{ int s = {i};"
                          " for (int k = 0; k < n; k++) s += p[k] ^ s; return s; }\n" for i in range(30))
         check_installed([os.path.realpath(path)], recorded(path, "-quiet", "-O2", source, "-o", "/dev/null"))
+
+
+def test_compiler_of_cpp():
+    """Of an STL file: of thousands of functions, and none twice."""
+    path = subprocess.run([needs("g++"), "-print-prog-name=cc1plus"], capture_output=True, text=True, check=True).stdout.strip()
+    if not os.path.exists(path):
+        skip("this g++ has no cc1plus")
+    with directory() as d:
+        source = os.path.join(d, "stl.ii")
+        subprocess.run([needs("g++"), "-std=gnu++17", "-E", "-o", source, os.path.join(TOP, "tests", "fixtures", "stl.cpp")],
+                       check=True)
+        profile = recorded(path, "-quiet", "-std=gnu++17", "-O1", "-fpreprocessed", source, "-o", "/dev/null")
+    check_installed([os.path.realpath(path)], profile)
+    mine = rows(profile)["cc1plus"]
+    check(len(mine) > 500, "functions of cc1plus:", len(mine))

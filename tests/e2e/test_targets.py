@@ -175,11 +175,21 @@ def _cgroup(parent):
         wait_for(gone, f"{path} to be empty")
 
 
+@contextlib.contextmanager
+def in_cgroup(parent=None):
+    """(path of a cgroup, the call tree that runs in it)"""
+    if not parent:
+        mounts = [*_mounts("cgroup2"), *(m for m in _mounts("cgroup") if {"cpu", "memory"} & set(m[1]))]
+        parent = mounts[0][0] if mounts else skip("no cgroups")
+    with _cgroup(parent) as path, Fixture("tree") as tree:
+        with open(os.path.join(path, "cgroup.procs"), "w") as f:
+            f.write(str(tree.pid))
+        yield path, tree
+
+
 def _profile_cgroup(parent):
-    with _cgroup(parent) as path:
-        with Fixture("tree") as tree, Fixture("names", "outside"):
-            with open(os.path.join(path, "cgroup.procs"), "w") as f:
-                f.write(str(tree.pid))
+    with in_cgroup(parent) as (path, _):
+        with Fixture("names", "outside"):
             r = run("-G", path, "-d", "1", *RATE).ok()
             relative = run("-G", os.path.basename(path), "-d", "0.5", *RATE).ok()
     tree_shares(r.profile, least=60)

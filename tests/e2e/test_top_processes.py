@@ -4,7 +4,8 @@ import os
 import re
 import shlex
 
-from harness import check, directory, equal, fixture_path, in_tracefs, run, wait_for
+from harness import (Fixture, check, cpu_seconds, directory, equal, fixture_path, in_tracefs, run, stolen, stopped, wait_burned,
+                     wait_for)
 from terminal import Terminal
 
 # Each exec is one sample, so what is to be counted is known exactly.
@@ -57,6 +58,49 @@ def test_processes_that_ended_are_one():
             t.keys("w", "t")
             with open(fifo, "w", encoding="ascii") as f:
                 f.write("\n")
+
+
+def shown_seconds(t, comm):
+    """(samples, CPU seconds, seconds since the start) of a process, by its share and the time on the screen; None: not there."""
+    screen = t.screen()
+    since = re.search(r"since start, ([\d.]+) s: ", screen)
+    row = re.search(rf"^ *[\d.]+ +([\d.]+) +(\d+) +\d+ {comm}$", screen, re.M)
+    return since and row and (int(row[2]), float(row[1]) / 100 * float(since[1]), float(since[1]))
+
+
+def settled_seconds(t, comm):
+    """Once a second has brought no more samples."""
+    last = []
+
+    def settled():
+        now = shown_seconds(t, comm)
+        if now and (not last or last[-1][0] != now[0]):
+            last.append(now)
+        return now and now[2] >= last[-1][2] + 1 and now
+    return wait_for(settled, f"the last samples of {comm}", 30)[1]
+
+
+def test_cpu_share_is_the_kernels():
+    """
+    Of two live processes, one with two threads, against /proc/PID/stat: both are stopped before the window begins, and before
+    it is looked at, so it is the same time, however busy the machine is.
+    """
+    with Fixture("names", "one") as one, Fixture("tree", "--threads", "2") as two, Terminal(120, 30) as t:
+        pids, before, taken = {"one": one.pid, "tree": two.pid}, {}, stolen()
+        with stopped(one.pid), stopped(two.pid):
+            before = {comm: cpu_seconds(pid) for comm, pid in pids.items()}
+            t.ebprof("top", "-F", 997, "--since-start", "--refresh", "200ms", "-p", f"{one.pid},{two.pid}",
+                     pattern=r"since start, [\d.]+ s: 0 samples")
+            t.keys("2")
+        for pid in pids.values():
+            wait_burned(pid, 1.5, 120)
+        with stopped(one.pid), stopped(two.pid):
+            truth = {comm: cpu_seconds(pid) - before[comm] for comm, pid in pids.items()}
+            got = {comm: settled_seconds(t, comm) for comm in pids}
+        taken = stolen() - taken
+    for comm, seconds in truth.items():
+        # Samples are of a clock: where a CPU goes from one to the other every few of its periods they are a draw.
+        check(abs(got[comm] - seconds) <= 0.1 * seconds + taken + 0.02, comm, "has", got[comm], "s of", seconds, "on the screen")
 
 
 def test_process_tree():

@@ -48,6 +48,7 @@ const commands = {
 	},
 	tap: ({ x, y }) => page.touchscreen.tap(x, y),
 	type: ({ text }) => page.keyboard.type(text),
+	media: ({ type }) => page.emulateMediaType(type),
 	back: () => page.evaluate("history.back()"),
 	// What stands on a part of the screen, as PNG in base64.
 	shot: ({ x, y, width, height }) => page.screenshot({ encoding: "base64", clip: { x, y, width, height } }),

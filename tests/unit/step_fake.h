@@ -98,7 +98,7 @@ static void set_up(uint16_t rule)
 }
 
 /* The object's only exotic rule. */
-static void set_exotic(struct ebp_exotic x)
+static inline void set_exotic(struct ebp_exotic x)
 {
 	struct ebp_object o = { .dir = DIR, .npages = 1, .exotic = EXOTIC, .nexotic = 1 };
 
@@ -115,7 +115,7 @@ static enum ebp_result unwind(void)
 #define ROOT (CODE + 0x8001)	/* a return address into it */
 
 /* Leaf, @n frames of the image by return address, and the root. */
-static int is_chain(unsigned callers)
+static inline int is_chain(unsigned callers)
 {
 	if (result.n != callers + 2 || result.frames[0] != EBP_FRAME(IMAGE, regs.r[REG_PC] - CODE))
 		return 0;

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/alloc.h"
 
+#include <fcntl.h>
 #include <math.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "alloc/alloc_library.h"
+#include "elf/elf_lookup.h"
 #include "unit/test.h"
 
 /* Stacks 0 and 2 are one site, 1 is another one. */
@@ -230,8 +235,60 @@ TEST(nonsense)
 	alloc_free(a);
 }
 
+#if defined(__x86_64__)
+/* The library that is preloaded, as it was built with this test. */
+static int open_library(void)
+{
+	char path[4096 + 32];
+	ssize_t n = readlink("/proc/self/exe", path, 4096);
+
+	path[n > 0 ? n : 0] = '\0';
+	if (strrchr(path, '/'))
+		strcpy(strrchr(path, '/'), "/../../" ALLOC_LIBRARY_NAME);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* What it has at a place. */
+static void code_at(int fd, uint64_t offset, unsigned char code[10])
+{
+	CHECK_EQ(pread(fd, code, 10, (off_t)offset), 10);
+}
+
+/* The probes go where a call costs least, and on the very nops that kernels look for. */
+TEST(the_cheaper_nop)
+{
+	static const unsigned char nop5[] = { 0x0f, 0x1f, 0x44, 0, 0 },
+				   nop10[] = { 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 };
+	struct elf_function f[] = { { .name = "ebprof_block" }, { .name = "ebprof_free" } };
+	static const struct alloc_price traps = { .trap = { 2000, 2000 } },
+					five = { .trap = { 500, 2000 } },
+					ten = { .trap = { 2000, 500 } };
+	const struct alloc_price *const prices[] = { &traps, &five, &ten };
+	int fd = open_library();
+	struct elf_file *elf = elf_file_open(fd);
+
+	CHECK_EQ(elf_lookup(elf, f, 2), 0);
+	elf_file_free(elf);
+	for (size_t i = 0; i < 3; i++) {
+		struct alloc_library l = { .block = f[0].offset, .end = f[1].offset };
+		const unsigned char *nop = i == 2 ? nop10 : nop5;
+		unsigned char code[2][10];
+
+		alloc_library_choose_nop(&l, prices[i]);
+		code_at(fd, l.block, code[0]);
+		code_at(fd, l.end, code[1]);
+		for (int k = 0; k < 2; k++)
+			CHECK_EQ(memcmp(code[k], nop, i == 2 ? sizeof(nop10) : sizeof(nop5)), 0);
+	}
+	close(fd);
+}
+#endif
+
 int main(void)
 {
+#if defined(__x86_64__)
+	RUN(the_cheaper_nop);
+#endif
 	RUN(all_values);
 	RUN(a_site_that_changes_before_and_after_the_peak);
 	RUN(processes);

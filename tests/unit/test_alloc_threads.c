@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "alloc/alloc_links.h"
 #include "alloc/alloc_load.h"
 #include "unit/test.h"
 
@@ -206,6 +207,20 @@ TEST(saturated)
 	CHECK(l.calls > 5e6 && l.calls < 2e7);
 }
 
+/* Measured at a bad moment, a trap costs more than a thread had: then it is what the thread had. */
+TEST(price_too_high)
+{
+	const struct alloc_price price = { .trap = { 1500, 3000 }, .at_return = 0 };
+	const struct alloc_watched thread = { .calls = { [0] = 100000 }, .cpu = 60 * MS };
+	struct alloc_load l = alloc_load_of(&price, &thread, 1);
+
+	CHECK(l.rough);
+	CHECK(near(l.call_ns, 600));
+	/* By what is left if that was 15 % less: 9 ms. */
+	CHECK(l.calls > 1e7 && l.calls < 1.2e7);
+	CHECK(alloc_load_cost(&l, ALLOC_CALLS) < 12);
+}
+
 int main(void)
 {
 	RUN(one_computes);
@@ -215,5 +230,6 @@ int main(void)
 	RUN(begin_anew);
 	RUN(load);
 	RUN(saturated);
+	RUN(price_too_high);
 	return TEST_END();
 }

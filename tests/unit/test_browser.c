@@ -229,6 +229,45 @@ TEST(callers_of_the_first)
 	profile_free(p);
 }
 
+/* The same of its lines: the first of the page, by its column and filter. */
+TEST(lines_of_the_first)
+{
+	struct profile *p = profile_new();
+	uint32_t thread = stacks_thread(p, 10, 10, "one"), module = profile_string(p, "app");
+	const struct {
+		const char *name;
+		uint32_t line;
+		uint64_t n;
+	} all[] = { { "a", 7, 20 }, { "a", 9, 40 }, { "b", 3, 30 } };
+	struct browser b;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		uint32_t location = profile_location(p, profile_module(p, "app", "", ""),
+						     FRAME_USER, i);
+		const struct line at = { profile_function(p, profile_string(p, all[i].name),
+							  module, FRAME_USER),
+					 profile_string(p, "app.c"), all[i].line };
+
+		profile_name_location(p, location, &at, 1, "");
+		profile_add(p, thread, profile_node(p, 0, location), all[i].n);
+	}
+	open_browser(&b, p);
+	press(&b, "5");
+	CHECK_STR(b.focus_name, "a");
+	CHECK_EQ(b.listed.n, 2);
+	CHECK_EQ(b.rows.v[b.listed.v[0]].line, 9);
+	CHECK_EQ(b.rows.v[b.listed.v[1]].line, 7);
+	/* From a view of other things, too. */
+	browser_free(&b);
+	open_browser(&b, p);
+	press(&b, "\\^b$\r25");
+	CHECK_STR(b.focus_name, "b");
+	CHECK_EQ(b.listed.n, 1);
+	CHECK_EQ(b.rows.v[b.listed.v[0]].line, 3);
+	browser_free(&b);
+	profile_free(p);
+}
+
 /*
  * Each process below the one that started it, with what its children took; rings and lost parents
  * stay at the left.
@@ -513,6 +552,7 @@ int main(void)
 	RUN(tree_opens_and_closes);
 	RUN(callers_of_the_selected);
 	RUN(callers_of_the_first);
+	RUN(lines_of_the_first);
 	RUN(cpu_share_of_processes);
 	RUN(process_tree);
 	RUN(threads_and_processes);

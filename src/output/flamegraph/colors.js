@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Colours, the same for the same name in every profile. They are chosen in OKLCH, whose lightness is what
- * eyes see, so that one colour of text is readable on all of them; a hash of the name moves
- * each a little, so that neighbours can be told apart.
+ * Colours, the same for the same name in every profile. Those of kinds are in a table that comes with the
+ * profile (output/palette.h), in OKLCH; a hash of the name moves each a little, so that neighbours can be told apart.
  */
 
-/*
- * By kind: hue, chroma, how far the name moves the hue, and how much lighter it is. No two kinds meet: hues
- * that all eyes see apart, orange, yellow, blue; user and inlined code differ in lightness, too.
- */
-const HUES = {
-	[PROCESS]: [75, 0.012, 0, 0.06], [THREAD]: [75, 0.022, 0, 0.03], [USER]: [50, 0.115, 14, -0.01],
-	[INLINED]: [104, 0.1, 6, 0.08], [JIT]: [165, 0.1, 12, 0], [KERNEL]: [255, 0.085, 16, -0.01],
-	[MARK]: [330, 0.02, 0, 0], [SCRIPT]: [300, 0.1, 12, 0],
-};
-const LIGHTNESS = { light: 0.82, dark: 0.52 };
 const STEPS = 24;	/* of the scale of differences and ratios, on either side */
 /* Of these: hues of less and of more. The second pair differs for eyes that do not tell red from green. */
 const PALETTES = { "red-green": [150, 27], "orange-blue": [250, 60] };
@@ -44,6 +33,7 @@ function oklch(l, c, h) {
 class Colors {
 	constructor(profile) {
 		this.profile = profile;
+		this.palette = profile.frames.palette;
 		this.key = "";
 	}
 
@@ -55,17 +45,17 @@ class Colors {
 		this.key = key;
 		this.mode = mode;
 		this.dark = dark;
-		this.lightness = dark ? LIGHTNESS.dark : LIGHTNESS.light;
+		this.lightness = this.palette.lightness[Number(dark)] / 1000;
 		this.byFrame = new Array(this.profile.frames.n);
 		this.scale = Array.from({ length: 2 * STEPS + 1 }, (_, i) => this.ofChange(i / STEPS - 1, PALETTES[palette]));
 	}
 
 	ofKind(kind, name = "") {
-		const [hue, chroma, spread, paler] = HUES[kind], h = hashText(name);
+		const [hue, chroma, spread, apart] = this.palette[KINDS[kind]], h = hashText(name);
 		const moved = name ? (h % 1000 / 999 - 0.5) * 2 * spread : 0;
-		const lighter = name ? ((h >>> 12) % 1000 / 999 - 0.5) * 0.05 : 0;
+		const lighter = name ? ((h >>> 12) % 1000 / 999 - 0.5) * 2 * this.palette.lighter : 0;
 
-		return oklch(this.lightness + (this.dark ? -paler : paler) + lighter, chroma, hue + moved);
+		return oklch(this.lightness + ((this.dark ? -apart : apart) + lighter) / 1000, chroma / 1000, hue + moved);
 	}
 
 	/* Threads and the like keep the colour of their kind. */
@@ -74,9 +64,9 @@ class Colors {
 
 		if (!name || kind[frame] === MARK)
 			return this.ofKind(kind[frame]);
-		const h = hashText(name), hue = kind[frame] === KERNEL ? HUES[KERNEL][0] : h % 360;
+		const h = hashText(name), hue = kind[frame] === KERNEL ? this.palette[KINDS[KERNEL]][0] : h % 360;
 
-		return oklch(this.lightness + ((h >>> 10) % 3 - 1) * 0.05, 0.06 + (h >>> 14) % 3 * 0.025, hue);
+		return oklch(this.lightness + ((h >>> 10) % 3 - 1) * 0.03, 0.06 + (h >>> 14) % 3 * 0.025, hue);
 	}
 
 	ofChange(change, [less, more]) {

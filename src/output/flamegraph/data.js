@@ -93,6 +93,7 @@ function readFrames(json) {
 		      ...processes.map((p) => withId(p.name, p.pid))];
 
 	return {
+		palette: json.palette,
 		n, nfunctions, kind, functionOf, module, name, inlined: f.inlined, line: f.line,
 		kindText: (i) => kindText(json.kinds, f.kind[i], f.inlined[i]),
 		file: f.file.map((i) => json.texts[i]),

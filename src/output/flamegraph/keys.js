@@ -8,6 +8,8 @@ const KEYS = [
 		[["Enter"], "Enter", "zoom to the marked box; in the table, open it", (page) => page.enter()],
 		[["Backspace", "u"], "u", "zoom out by one caller", (page) => page.zoomOut()],
 		[["0", "Home"], "0", "reset the zoom", (page) => page.reset()],
+		[["x", "ContextMenu"], "x, Menu", "the menu of the marked box, for which a right click is quicker",
+		 (page) => page.openMarkedMenu()],
 		[["Escape"], "Esc", "close what is open; then end the search, then the zoom", (page) => page.escape()],
 	]],
 	["Find", [
@@ -67,6 +69,10 @@ function listenToKeys(page) {
 			/* A second time it is the browser's own. */
 			e.preventDefault();
 			$("search").select();
+			return;
+		}
+		if (e.target.closest?.("#menu") && moveInMenu(e.key)) {
+			e.preventDefault();
 			return;
 		}
 		if (!run || e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]"))

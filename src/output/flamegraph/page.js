@@ -245,6 +245,7 @@ class Page {
 		this.dark.addEventListener("change", () => this.update(this.now));
 		new ResizeObserver(() => this.resize()).observe($("main"));
 		addEventListener("resize", () => this.resize());
+		printWhole(this.graph);
 		listenToKeys(this);
 	}
 
@@ -512,6 +513,25 @@ class Page {
 		if (!at || e.shiftKey)
 			return;
 		e.preventDefault();
+		this.showMenuOf(at, e.clientX, e.clientY);
+	}
+
+	/* By a key, below the marked box; where none is marked, the one that fills the width. */
+	openMarkedMenu() {
+		const { graph } = this, area = graph.canvas.getBoundingClientRect();
+
+		if (this.now.view === "top")
+			return;
+		if (!graph.selected)
+			this.walk();
+		const { selected } = graph;
+		const box = [...graph.boxes()].find((b) => b.pane === selected?.pane && b.node === selected.node);
+
+		if (box)
+			this.showMenuOf(selected, area.left + Math.max(0, box.x), area.top + box.y + box.height);
+	}
+
+	showMenuOf(at, x, y) {
 		this.tooltip.hide();
 		const frame = at.pane.tree.frame[at.node], fn = frame === NONE ? -1 : this.profile.frames.functionOf[frame];
 		const name = this.view.nameOf(frame), items = [["Zoom to this box", () => this.zoomTo(at)]];
@@ -523,7 +543,7 @@ class Page {
 				   ...editItems(this, at, frame),
 				   ["Copy the name", () => this.copyName(frame)],
 				   ["Copy the stack", () => this.copyStack(at)]);
-		showMenu(items, e.clientX, e.clientY);
+		showMenu(items, x, y);
 	}
 
 	/* From the root on, a line for each frame. */

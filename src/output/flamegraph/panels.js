@@ -70,8 +70,9 @@ function showHeader(profile) {
 	document.title = `${title} - ebprof`;
 	$("title").textContent = title;
 	$("title").title = title;
+	/* Last, for it may be long. */
 	if (meta.command)
-		small.unshift(meta.command);
+		small.push(meta.command);
 	$("facts").replaceChildren(...small.map((text) => element("span", "fact", text)));
 }
 
@@ -194,6 +195,7 @@ function showMenu(items, x, y) {
 		button.onclick = () => { hideMenu(); run(); };
 		return button;
 	}));
+	menu.opener = document.activeElement;
 	menu.hidden = false;
 	menu.style.left = `${Math.min(x, innerWidth - menu.offsetWidth - 4)}px`;
 	menu.style.top = `${Math.min(y, innerHeight - menu.offsetHeight - 4)}px`;
@@ -204,7 +206,20 @@ function hideMenu() {
 	const was = !$("menu").hidden;
 
 	$("menu").hidden = true;
+	if (was)
+		$("menu").opener.focus();
 	return was;
+}
+
+/* The arrow keys lead through it in a ring. Whether @key is one of them. */
+function moveInMenu(key) {
+	const items = [...$("menu").children], at = items.indexOf(document.activeElement);
+	const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: -1 }[key];
+
+	if (to === undefined)
+		return false;
+	items.at(to % items.length).focus();
+	return true;
 }
 
 /* --- Saving. --- */
@@ -227,8 +242,8 @@ function saveSvg(graph, name, title) {
 	save(new Blob([text], { type: "image/svg+xml" }), name);
 }
 
-/* Sharp where that is possible: browsers bound how large a canvas may be. */
-function savePng(graph, name) {
+/* The picture as a whole. Sharp where that is possible: browsers bound how large a canvas may be. */
+function wholeCanvas(graph) {
 	const canvas = element("canvas"), context = canvas.getContext("2d");
 	const ratio = Math.min(2, CANVAS_MOST / graph.contentHeight);
 
@@ -240,7 +255,24 @@ function savePng(graph, name) {
 	context.fillStyle = graph.theme.back;
 	context.setTransform(1, 0, 0, 1, 0, 0);
 	context.fillRect(0, 0, canvas.width, canvas.height);
-	canvas.toBlob((blob) => save(blob, name));
+	return canvas;
+}
+
+function savePng(graph, name) {
+	wholeCanvas(graph).toBlob((blob) => save(blob, name));
+}
+
+/* On paper nothing can be scrolled. */
+function printWhole(graph) {
+	addEventListener("beforeprint", () => {
+		if ($("graph").hidden)
+			return;
+		const canvas = wholeCanvas(graph);
+
+		canvas.id = "printed";
+		$("main").append(canvas);
+	});
+	addEventListener("afterprint", () => $("printed")?.remove());
 }
 
 /* --- Legend and switches. --- */

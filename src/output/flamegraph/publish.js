@@ -15,6 +15,7 @@ function publish(page, loadTime) {
 		get each() { return page.profile.each; },
 		/* By type's name, what colours and the table show. */
 		get ratio() { return page.profile.ratio && page.profile.ratio.name; },
+		get colors() { return page.colors; },
 		shorterNames: (name) => [...shorterNames(name)],
 		get state() { return { ...page.now, hide: [...page.now.hide] }; },
 		set(changes, push = false) {

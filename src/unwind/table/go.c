@@ -15,6 +15,8 @@
 /* of all functions; the largest programs have some 3 million */
 #define STRETCHES_MAX	(4u << 20)
 #define SPECIAL(x)	(EBP_RULE_SPECIAL | (x))
+#define CLONE_MAX	256		/* bytes of clone() */
+#define CLONE_PARTS	4
 
 static const struct function {
 	const char *name;	/* without the prefix, and ".abi0" may follow */
@@ -41,8 +43,16 @@ static const struct function {
 	{ "sigreturn__sigaction", SPECIAL(EBP_RULE_SIGNAL) },
 };
 
+/*
+ * Where programs begin, _rt0_amd64_linux and what that jumps to; those of libraries, "..._lib", are
+ * called.
+ */
+static const struct function entry = { "_rt0_", SPECIAL(EBP_RULE_STOP) };
+
 static const struct function *find(const char *name)
 {
+	if (!strncmp(name, entry.name, strlen(entry.name)))
+		return strstr(name, "_lib") ? NULL : &entry;
 	if (strncmp(name, PREFIX, strlen(PREFIX)))
 		return NULL;
 	name += strlen(PREFIX);
@@ -56,18 +66,84 @@ static const struct function *find(const char *name)
 	return NULL;
 }
 
-static size_t take(const Elf64_Sym *symbols, size_t n, const char *names, size_t size,
-		   struct unwind_go_function *out)
+/* --- clone(). ---------------------------------------------------------------------- */
+
+/* Reads code at a virtual address: how much of @size bytes there was. */
+static size_t read_code(const struct elf_file *elf, uint64_t at, unsigned char *code, size_t size)
+{
+	const struct elf_segment *s;
+	size_t n = elf_file_segments(elf, &s);
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t from = at - s[i].vaddr;
+
+		if (s[i].type != PT_LOAD || at < s[i].vaddr || from >= s[i].filesz)
+			continue;
+		size = size < s[i].filesz - from ? size : s[i].filesz - from;
+		return elf_file_read(elf, s[i].offset + from, code, size) ? 0 : size;
+	}
+	return 0;
+}
+
+/*
+ * The thread that it makes comes out of the system call on a stack of its own, and has no caller:
+ * `syscall; cmp $0, %rax; je child; mov %eax, n(%rsp); ret; child:` (runtime/sys_linux_amd64.s).
+ * At the first two of these both may be, which rax tells: there no rule is good for both. Fills
+ * @out with all of the function, ascending, and returns in how many parts: 0 where it looks
+ * otherwise.
+ */
+static size_t parts_of_clone(const struct elf_file *elf, uint64_t start, uint64_t end,
+			     struct unwind_go_function out[CLONE_PARTS])
+{
+	static const unsigned char called[] = { 0x0f, 0x05, 0x48, 0x83, 0xf8, 0, 0x74, 5 },
+				   returned[] = { 0x89, 0x44, 0x24 };
+	unsigned char code[CLONE_MAX];
+	size_t n = end - start < CLONE_MAX ? end - start : CLONE_MAX, i = 0;
+	const uint16_t caller = 1;
+
+	if (elf_file_machine(elf) != EM_X86_64)
+		return 0;
+	n = read_code(elf, start, code, n);
+	while (i + 13 < n && (memcmp(code + i, called, sizeof(called)) ||
+			      memcmp(code + i + 8, returned, sizeof(returned)) ||
+			      code[i + 12] != 0xc3))
+		i++;
+	if (i + 13 >= n)
+		return 0;
+	start += i;
+	out[0] = (struct unwind_go_function){ start - i, start + 2, caller };
+	out[1] = (struct unwind_go_function){ start + 2, start + 8, SPECIAL(EBP_RULE_GAP) };
+	out[2] = (struct unwind_go_function){ start + 8, start + 13, caller };
+	out[3] = (struct unwind_go_function){ start + 13, end, SPECIAL(EBP_RULE_STOP) };
+	return CLONE_PARTS;
+}
+
+/* "runtime.clone", and ".abi0" may follow. */
+static int is_clone(const char *name)
+{
+	const size_t n = strlen(PREFIX "clone");
+
+	return !strncmp(name, PREFIX "clone", n) && (!name[n] || !strcmp(name + n, ".abi0"));
+}
+
+/* --- By symbols. ------------------------------------------------------------------- */
+
+static size_t take(const struct elf_file *elf, const Elf64_Sym *symbols, size_t n,
+		   const char *names, size_t size, struct unwind_go_function *out)
 {
 	size_t found = 0;
 
-	for (size_t i = 0; i < n && found < UNWIND_GO_MAX; i++) {
+	for (size_t i = 0; i < n && found + CLONE_PARTS <= UNWIND_GO_MAX; i++) {
 		const Elf64_Sym *s = &symbols[i];
 		const struct function *f = NULL;
 
-		if (ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_name < size && s->st_value &&
-		    s->st_size)
-			f = find(names + s->st_name);
+		if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_name >= size || !s->st_value ||
+		    !s->st_size)
+			continue;
+		f = find(names + s->st_name);
+		if (is_clone(names + s->st_name))
+			found += parts_of_clone(elf, s->st_value, s->st_value + s->st_size,
+						out + found);
 		/* Nobody called the trampoline: where it is returned to may be its first byte. */
 		if (f)
 			out[found++] = (struct unwind_go_function){
@@ -78,7 +154,9 @@ static size_t take(const Elf64_Sym *symbols, size_t n, const char *names, size_t
 	return found;
 }
 
-static size_t from_file(const struct elf_file *f, struct unwind_go_function *out)
+/* The code is in @elf, the symbols are in @f. */
+static size_t from_file(const struct elf_file *elf, const struct elf_file *f,
+			struct unwind_go_function *out)
 {
 	const struct elf_section *all, *table = elf_file_section(f, ".symtab");
 	size_t n = elf_file_sections(f, &all), size, names_size, found = 0;
@@ -90,7 +168,7 @@ static size_t from_file(const struct elf_file *f, struct unwind_go_function *out
 	if (symbols)
 		names = elf_file_section_data(f, &all[table->link], TABLE_MAX, &names_size);
 	if (names)
-		found = take(symbols, size / sizeof(Elf64_Sym), names, names_size, out);
+		found = take(elf, symbols, size / sizeof(Elf64_Sym), names, names_size, out);
 	free(symbols);
 	free(names);
 	return found;
@@ -103,8 +181,8 @@ size_t unwind_go(const struct elf_file *elf, const struct elf_file *debug,
 
 	if (!elf_file_section(elf, ".note.go.buildid"))
 		return 0;
-	n = from_file(elf, out);
-	return n || !debug ? n : from_file(debug, out);
+	n = from_file(elf, elf, out);
+	return n || !debug ? n : from_file(elf, debug, out);
 }
 
 uint16_t unwind_go_rule(uint16_t machine, uint16_t rule)
@@ -127,7 +205,10 @@ static uint16_t rule_of_delta(int32_t delta)
 	return unwind_go_rule(EM_X86_64, (uint16_t)(delta / 8 + 1));
 }
 
+/* --- By the runtime's table. ------------------------------------------------------- */
+
 struct visitor {
+	const struct elf_file *elf;
 	void (*fn)(void *ctx, uint64_t start, uint64_t end, uint16_t rule);
 	void *ctx;
 	uint32_t left;		/* stretches that may still be given */
@@ -136,8 +217,10 @@ struct visitor {
 static void visit_function(const struct gopclntab *t, const struct go_function *f,
 			   struct visitor *to)
 {
-	const struct function *known;
+	const struct function *known = NULL;
+	struct unwind_go_function parts[CLONE_PARTS];
 	char name[NAME_MAX_KNOWN];
+	size_t nparts = 0;
 	struct go_values v;
 	uint64_t at = 0;
 
@@ -145,7 +228,15 @@ static void visit_function(const struct gopclntab *t, const struct go_function *
 	 * The flag of those that have no caller is of no use: the signal handler's has it, and a
 	 * trampoline behind it.
 	 */
-	known = gopclntab_string(t, &t->names, f->name, name, sizeof(name)) ? NULL : find(name);
+	if (!gopclntab_string(t, &t->names, f->name, name, sizeof(name))) {
+		known = find(name);
+		if (is_clone(name))
+			nparts = parts_of_clone(to->elf, f->start, f->start + f->size, parts);
+	}
+	for (size_t i = 0; i < nparts; i++)
+		to->fn(to->ctx, parts[i].start, parts[i].end, parts[i].rule);
+	if (nparts)
+		return;
 	if (known || f->flags & GO_SPWRITE) {
 		uint16_t rule = known ? known->rule : SPECIAL(EBP_RULE_GAP);
 
@@ -166,7 +257,7 @@ static void visit_function(const struct gopclntab *t, const struct go_function *
 int unwind_go_table(const struct elf_file *elf,
 		    void (*fn)(void *ctx, uint64_t start, uint64_t end, uint16_t rule), void *ctx)
 {
-	struct visitor to = { fn, ctx, STRETCHES_MAX };
+	struct visitor to = { elf, fn, ctx, STRETCHES_MAX };
 	struct gopclntab *t;
 
 	if (elf_file_machine(elf) != EM_X86_64)

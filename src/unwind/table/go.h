@@ -13,7 +13,7 @@
 struct unwind_go_function {
 	/* virtual addresses; @start as a return address less one may have it */
 	uint64_t start, end;
-	uint16_t rule;		/* special: EBP_RULE_STOP, _GAP or _SIGNAL */
+	uint16_t rule;		/* special: EBP_RULE_STOP, _GAP or _SIGNAL; else of a part of one */
 };
 
 #define UNWIND_GO_MAX 32
