@@ -14,6 +14,7 @@
 
 #include "bpf/capture.bpf.h"
 #include "bpf/filter.bpf.h"
+#include "bpf/uprobe.bpf.h"
 
 #if defined(__TARGET_ARCH_x86)
 #define ARGUMENT_0(ctx) ((ctx)->di)
@@ -106,8 +107,7 @@ static __noinline int send_block(struct ebp_counters *c, const struct ebp_key *k
 }
 
 /* ebprof_block(id, size) */
-SEC("?uprobe")
-int on_block(bpf_user_pt_regs_t *ctx)
+UPROBE(on_block)
 {
 	struct ebp_key key = { .kind = EBP_ALLOCATED };
 	struct ebp_counters *c;
@@ -125,8 +125,7 @@ int on_block(bpf_user_pt_regs_t *ctx)
 }
 
 /* ebprof_free(id) */
-SEC("?uprobe")
-int on_block_end(bpf_user_pt_regs_t *ctx)
+UPROBE(on_block_end)
 {
 	struct ebp_allocation_end end = { .head.type = EBP_FREED };
 	struct ebp_counters *c;

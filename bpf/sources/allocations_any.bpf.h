@@ -202,32 +202,27 @@ static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old,
 	return 0;
 }
 
-SEC("?uprobe")
-int on_malloc(bpf_user_pt_regs_t *ctx)
+UPROBE(on_malloc)
 {
 	return enter(ctx, ARGUMENT_0(ctx), 0, 0, 0);
 }
 
-SEC("?uprobe")
-int on_calloc(bpf_user_pt_regs_t *ctx)
+UPROBE(on_calloc)
 {
 	return enter(ctx, ARGUMENT_0(ctx) * ARGUMENT_1(ctx), 0, 0, 0);
 }
 
-SEC("?uprobe")
-int on_realloc(bpf_user_pt_regs_t *ctx)
+UPROBE(on_realloc)
 {
 	return enter(ctx, ARGUMENT_1(ctx), ARGUMENT_0(ctx), 0, 0);
 }
 
-SEC("?uprobe")
-int on_memalign(bpf_user_pt_regs_t *ctx)
+UPROBE(on_memalign)
 {
 	return enter(ctx, ARGUMENT_1(ctx), 0, 0, 0);
 }
 
-SEC("?uprobe")
-int on_posix_memalign(bpf_user_pt_regs_t *ctx)
+UPROBE(on_posix_memalign)
 {
 	return enter(ctx, ARGUMENT_2(ctx), 0, ARGUMENT_0(ctx), 0);
 }
@@ -287,8 +282,7 @@ static __always_inline void end_call(struct alloc_task *t, __u64 at)
 		begin_sampled(c, t, at);
 }
 
-SEC("?uprobe")
-int on_returned(bpf_user_pt_regs_t *ctx)
+UPROBE(on_returned)
 {
 	__u64 since = bpf_ktime_get_ns(), switches = times_preempted();
 	struct alloc_task *t = alloc_task(0);
@@ -318,15 +312,13 @@ static __always_inline int freed(bpf_user_pt_regs_t *ctx)
 	return 0;
 }
 
-SEC("?uprobe")
-int on_free(bpf_user_pt_regs_t *ctx)
+UPROBE(on_free)
 {
 	return freed(ctx);
 }
 
 /* All of them, where one link has them all: its cookies tell which function it is. */
-SEC("?uprobe")
-int on_any_call(bpf_user_pt_regs_t *ctx)
+UPROBE(on_any_call)
 {
 	__u64 kind = bpf_get_attach_cookie(ctx), size = ARGUMENT_0(ctx), old = 0, out = 0;
 	struct ebp_counters *c;

@@ -191,8 +191,7 @@ static __always_inline void drop_ended(struct latency_task *t, __u64 sp)
 	}
 }
 
-SEC("?uprobe")
-int on_latency_entry(bpf_user_pt_regs_t *ctx)
+UPROBE(on_latency_entry)
 {
 	__u64 id = bpf_get_current_pid_tgid(), sp = REGS_SP(ctx);
 	__u64 place = place_of(ctx, EBP_PROBE_LATENCY_ENTRY);
@@ -219,8 +218,7 @@ int on_latency_entry(bpf_user_pt_regs_t *ctx)
 	return 0;
 }
 
-SEC("?uprobe")
-int on_latency_return(bpf_user_pt_regs_t *ctx)
+UPROBE(on_latency_return)
 {
 	__u64 place = place_of(ctx, EBP_PROBE_LATENCY_RETURN), now = bpf_ktime_get_ns();
 	__u64 sp = REGS_SP(ctx) - RETURN_ADDRESS;
@@ -285,8 +283,7 @@ static __always_inline int latency_ends(void *ctx, enum capture_at at, enum ebp_
 	return 0;
 }
 
-SEC("?uprobe")
-int on_start_user(bpf_user_pt_regs_t *ctx)
+UPROBE(on_start_user)
 {
 	return latency_starts(ctx, EBP_PROBE_START_USER);
 }
@@ -303,14 +300,12 @@ int on_start_tracepoint(void *ctx)
 	return latency_starts(ctx, EBP_PROBE_START_TRACEPOINT);
 }
 
-SEC("?uprobe")
-int on_end_user(bpf_user_pt_regs_t *ctx)
+UPROBE(on_end_user)
 {
 	return latency_ends(ctx, AT_KERNEL, EBP_PROBE_END_USER, 0);
 }
 
-SEC("?uprobe")
-int on_end_return(bpf_user_pt_regs_t *ctx)
+UPROBE(on_end_return)
 {
 	return latency_ends(ctx, AT_RETURN, EBP_PROBE_END_RETURN, 0);
 }

@@ -13,6 +13,7 @@
 #include "bpf/probe_values.bpf.h"
 #include "bpf/sample.bpf.h"
 #include "bpf/sources/probe_pace.bpf.h"
+#include "bpf/uprobe.bpf.h"
 
 /*
  * Written by user space: places are set and taken away one after the other; they count when all
@@ -117,15 +118,13 @@ static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp
 }
 
 /* An instruction: of a function the first one, or any; or a USDT. */
-SEC("?uprobe")
-int on_user_probe(bpf_user_pt_regs_t *ctx)
+UPROBE(on_user_probe)
 {
 	return hit_user_code(ctx, AT_CODE, EBP_PROBE_USER);
 }
 
 /* A function has returned: the stack is that of its caller. */
-SEC("?uprobe")
-int on_user_return(bpf_user_pt_regs_t *ctx)
+UPROBE(on_user_return)
 {
 	return hit_user_code(ctx, AT_RETURN, EBP_PROBE_USER_RETURN);
 }

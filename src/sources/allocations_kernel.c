@@ -53,6 +53,7 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 	skel->rodata->config.alloc.on = 1;
 	skel->rodata->config.alloc.interval = p->interval;
 	bpf_map__set_autocreate(skel->maps.alloc_busy, true);
+	bpf_map__set_autocreate(skel->maps.no_programs, true);
 	for (size_t i = 0; i < p->n; i++)
 		bpf_program__set_autoload(probe_program(skel, p->v[i].kind), true);
 	if (p->by_link) {

@@ -49,7 +49,7 @@ struct source *probes_new(const struct probes_options *o)
 	for (size_t i = 0; i < o->latency.n; i++) {
 		const char *text = o->latency.v[i];
 
-		if (o->ends.v[i]) {
+		if (i < o->ends.n && o->ends.v[i]) {
 			add_time(p, text, o->ends.v[i]);
 			continue;
 		}

@@ -103,6 +103,7 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 		config->only[p->events.v[p->places.v[i].event].kind] =
 			EBP_PROBE_PLACE(p->places.v[i].event, i);
 	bpf_map__set_autocreate(skel->maps.probes_busy, config->user);
+	bpf_map__set_autocreate(skel->maps.no_programs, config->user);
 	bpf_map__set_autocreate(skel->maps.probe_hits, p->o->period > 1 || p->bound > 0);
 	bpf_map__set_autocreate(skel->maps.probe_paces, p->bound > 0);
 	configure_values(p, skel);

@@ -89,6 +89,15 @@ case_probes() {
 	[ "$taken" -eq 20 ] || fail "$taken times of calls"
 }
 
+# Kernels that are preempted within a program on a uprobe, where another thread hits the same on that CPU: its hit is counted
+# without a stack, and nothing of the first one's is written over, as it was where programs had stacks of the CPU (6.13).
+case_preempted() {
+	ebp -e uprobe:/fixtures/probed:probed_leaf -- sh -c '(sleep 3; echo) | /fixtures/probed calls 8000 2 wait'
+	[ "$taken" -eq 16000 ] && [ "$lost" -eq 0 ] || fail "$taken calls, $lost lost"
+	truncated_all '[[]truncated: preempted probe]'
+	[ "$(count "$(chain by_first probed_leaf)")" -gt 100 ] || fail "calls by the first"
+}
+
 case_kprobe() {
 	[ -e /sys/bus/event_source/devices/kprobe ] || skip "this kernel has no kprobes"
 	ebp -e kprobe:vfs_write -- /fixtures/probed write 300
