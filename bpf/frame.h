@@ -67,10 +67,12 @@ enum ebp_language {
 	EBP_LANGUAGE_MACHINE = 16,
 	EBP_LANGUAGE_V8,	/* JavaScript */
 	EBP_LANGUAGE_HOTSPOT,	/* Java */
+	EBP_LANGUAGE_LUAJIT,
 	EBP_LANGUAGES = EBP_LANGUAGE_MASK + 1,
 };
 
 #define EBP_FRAME_ENTRY		(1ull << 57)
+#define EBP_FRAME_TRACE		EBP_FRAME_ENTRY	/* of LuaJIT: it was run by code of a trace */
 #define EBP_CODE_SHIFT		20
 #define EBP_CODE_BITS		37
 #define EBP_PLACE_NONE		((1u << EBP_CODE_SHIFT) - 1)

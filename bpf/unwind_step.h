@@ -70,6 +70,10 @@ struct unwind_state {
 	__u32 lang, machine;
 	__u64 lang_bias, machine_bias;
 	__u32 asked;			/* the language has looked: the frame is none of its own */
+	__u32 begun;			/* ... and at this stack before */
+	/* code of a machine language whose frames are its own in spite of CFI; 0 bytes: none is */
+	__u32 own_bytes;
+	__u64 own;
 	/*
 	 * Code of a language [@loop, @loop + @loop_bytes), and the stack pointer of its innermost
 	 * frame; 0: none was met.
@@ -408,6 +412,13 @@ static __always_inline int unwind_one(struct unwind_env *env, struct unwind_stat
 		s->row.start = s->row.end = 0;
 		if (!find_row(env, s, at)) {
 			s->row.start = s->row.end = 0;
+			s->row.object = EBP_OBJECT_NONE;
+			/* Code that was just made, of which user space is to read yet. */
+			if (s->own_bytes && !s->asked) {
+				s->asked = 1;
+				return STEP_MACHINE;
+			}
+			s->asked = 0;
 			take_frame(s, EBP_FRAME_WILD(at));
 			return STEP_DONE(EBP_NO_MAPPING);
 		}
@@ -426,7 +437,8 @@ static __always_inline int unwind_one(struct unwind_env *env, struct unwind_stat
 	else
 		rule = find_rule(env, s, offset);
 	/* Code made at run time, or a runtime's own that no compiler made. */
-	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_GAP) && s->machine && !s->asked) {
+	if ((rule == (EBP_RULE_SPECIAL | EBP_RULE_GAP) || at - s->own < s->own_bytes) &&
+	    s->machine && !s->asked) {
 		s->asked = 1;
 		return STEP_MACHINE;
 	}

@@ -11,6 +11,7 @@
 #include "bpf/hotspot.bpf.h"
 #include "bpf/lang.bpf.h"
 #include "bpf/lua.bpf.h"
+#include "bpf/luajit.bpf.h"
 #include "bpf/perl.bpf.h"
 #include "bpf/php.bpf.h"
 #include "bpf/python.bpf.h"
@@ -30,6 +31,8 @@ static __always_inline int machine_look(__u32 language, __u32 frame)
 		return v8_frame(frame);
 	case EBP_LANGUAGE_HOTSPOT:
 		return hotspot_frame(frame);
+	case EBP_LANGUAGE_LUAJIT:
+		return luajit_frame(frame);
 	default:
 		return 0;
 	}
@@ -42,19 +45,21 @@ static __always_inline int machine_announce(__u32 language, __u32 frame)
 		return v8_announce(frame);
 	case EBP_LANGUAGE_HOTSPOT:
 		return hotspot_resolve(frame);
+	case EBP_LANGUAGE_LUAJIT:
+		return luajit_announce(frame);
 	default:
 		return 0;
 	}
 }
 
 /* What it is becomes frames: one, where the language has no more to say. */
-static __always_inline int machine_take(__u32 language, __u32 frame, const struct lang_walk *w,
+static __always_inline int machine_take(__u32 language, __u32 frame, struct lang_walk *w,
 					struct unwind_state *u)
 {
 	if (language == EBP_LANGUAGE_HOTSPOT)
 		return hotspot_take(frame);
 	take_frame(u, w->pending);
-	return 0;
+	return language == EBP_LANGUAGE_LUAJIT ? luajit_result(w) : 0;
 }
 
 /*
@@ -67,11 +72,12 @@ __noinline int machine_frame(__u32 frame)
 	struct lang_walk *w = this_walk();
 	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &zero);
 	const struct ebp_layout *o;
-	__u64 native;
+	__u64 native, sp;
 	int done;
 
 	if (!w || !u || frame > EBP_FRAMES_MAX)
 		return STEP_DONE(EBP_DEPTH);
+	sp = u->sp;
 	native = config.native ? native_frame(u, u->pc - !u->exact) : 0;
 	w->layout = u->machine - 1;
 	w->pending = 0;
@@ -81,7 +87,8 @@ __noinline int machine_frame(__u32 frame)
 	if (!w->pending)
 		return 0;
 	done = machine_take(o ? o->language : EBP_LANGUAGE_NONE, frame, w, u);
-	if (native)
+	/* One machine frame may be of several functions of LuaJIT. */
+	if (native && u->sp != sp)
 		take_frame(u, native);
 	w->pending = 0;
 	u->asked = 0;
@@ -118,15 +125,21 @@ __noinline int unwind_frames(__u32 mask)
 	return STEP_DONE(EBP_DEPTH);
 }
 
-/* Where the code is whose frame leads to the language's: unwinding takes down where it is. */
+/*
+ * Where the code is whose frame leads to the language's: unwinding takes down where it is. Or that
+ * whose frames are a machine language's.
+ */
 static __always_inline void find_loop(struct unwind_state *s)
 {
-	__u32 at = s->lang - 1;
+	__u32 at = s->lang - 1, machine = s->machine - 1;
 	const struct ebp_layout *o = s->lang ? bpf_map_lookup_elem(&layouts, &at) : NULL;
 
 	s->loop = o ? s->lang_bias + o->loop : 0;
 	s->loop_bytes = o ? o->loop_bytes : 0;
 	s->loop_sp = 0;
+	o = s->machine ? bpf_map_lookup_elem(&layouts, &machine) : NULL;
+	s->own = o ? s->machine_bias + o->loop : 0;
+	s->own_bytes = o ? o->loop_bytes : 0;
 }
 
 /* Unwinds from s->regs; returns how it ended. */

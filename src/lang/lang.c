@@ -15,6 +15,7 @@ const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_LUA] = &lang_lua,
 	[EBP_LANGUAGE_V8] = &lang_v8,
 	[EBP_LANGUAGE_HOTSPOT] = &lang_hotspot,
+	[EBP_LANGUAGE_LUAJIT] = &lang_luajit,
 };
 
 void lang_image_free(struct lang_image *l)

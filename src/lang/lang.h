@@ -131,8 +131,8 @@ struct lang_ops {
 	void (*close)(void *state);
 };
 
-extern const struct lang_ops lang_hotspot, lang_lua, lang_perl, lang_php, lang_python, lang_ruby,
-	lang_v8;
+extern const struct lang_ops lang_hotspot, lang_lua, lang_luajit, lang_perl, lang_php, lang_python,
+	lang_ruby, lang_v8;
 
 /* All rows: by language, with gaps. */
 extern const struct lang_ops *const lang_rows[EBP_LANGUAGES];

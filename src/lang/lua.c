@@ -18,10 +18,10 @@
 #define IDENT_ROOM	48	/* of "$LuaVersion: Lua 5.4.4 ..." */
 #define LINES_MAX	(4u << 20)
 
-enum symbol { IDENT, CALL, CALL_K, LOOP, JIT, SYMBOLS };
+enum symbol { IDENT, CALL, CALL_K, LOOP, SYMBOLS };
 static const char *const symbol_names[SYMBOLS] = {
 	[IDENT] = "lua_ident",	   [CALL] = "lua_call",	     [CALL_K] = "lua_callk",
-	[LOOP] = "luaV_execute",   [JIT] = "luaJIT_setmode",
+	[LOOP] = "luaV_execute",
 };
 
 /* --- Layouts. ------------------------------------------------------------------- */
@@ -154,11 +154,6 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 	if (!elf_may_export(f, "lua_newstate"))
 		return;
 	elf_lookup_each(f, take_symbol, &r);
-	if (r.symbols[JIT].st_value) {
-		snprintf(out->why, sizeof(out->why),
-			 "LuaJIT, whose frames are not found yet");
-		return;
-	}
 	if ((!r.symbols[CALL].st_value && !r.symbols[CALL_K].st_value) ||
 	    read_version(&r, &minor, &number))
 		return;

@@ -29,6 +29,8 @@ const struct frame_kind_row frame_kinds[FRAME_KINDS] = {
 			 .inlined = FRAME_PERL, .saved = FRAME_PERL },
 	[FRAME_LUA] = { "lua", "_[u]", "", "Lua", FRAME_PROGRAM, FAMILY_SCRIPT,
 			.inlined = FRAME_LUA, .saved = FRAME_LUA },
+	[FRAME_LUA_TRACE] = { "lua", "_[t]", "", "trace of LuaJIT", FRAME_PROGRAM, FAMILY_JIT,
+			      .inlined = FRAME_LUA_TRACE, .saved = FRAME_LUA_TRACE },
 };
 
 const char *const frame_families[FAMILIES] = {

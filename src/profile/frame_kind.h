@@ -28,6 +28,7 @@ enum frame_kind {
 	FRAME_PHP,	/* a PHP function, or a file's own code */
 	FRAME_PERL,	/* a sub or an eval of Perl, or a file's own code */
 	FRAME_LUA,	/* a function of Lua, or one in C that it called */
+	FRAME_LUA_TRACE,	/* the first function of a trace of LuaJIT's */
 	FRAME_KINDS,
 };
 

@@ -10,6 +10,7 @@ static const enum frame_kind kinds[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_LUA] = FRAME_LUA,
 	[EBP_LANGUAGE_V8] = FRAME_JAVASCRIPT,
 	[EBP_LANGUAGE_HOTSPOT] = FRAME_JAVA,
+	[EBP_LANGUAGE_LUAJIT] = FRAME_LUA,
 };
 
 static void read_image(uint64_t word, struct frame_word *out)
@@ -27,7 +28,8 @@ static void read_code(uint64_t word, struct frame_word *out)
 	out->code = EBP_FRAME_CODE_OF(word);
 	out->place = (uint32_t)word & EBP_PLACE_NONE;
 	out->language = (enum ebp_language)language;
-	out->kind = kinds[language];
+	out->kind = language == EBP_LANGUAGE_LUAJIT && word & EBP_FRAME_TRACE ? FRAME_LUA_TRACE
+									      : kinds[language];
 }
 
 void frame_word_read(uint64_t word, struct frame_word *out)

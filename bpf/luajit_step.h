@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One step over the functions of LuaJIT that one frame of the C stack runs.
+ *
+ * The same code is compiled for BPF and natively. The includer defines before:
+ * `struct luajit_env` (opaque here) and
+ *   int luajit_read(env, dst, size, address)	target memory: 0, or negative
+ *   int luajit_look_round(env, s, o, i)	luajit_look_at(), luajit_search() and luajit_try(),
+ *   int luajit_search_round(...)		by functions of their own, as the verifier
+ *   int luajit_try_round(...)			wants it of what loops do
+ *
+ * The interpreter (src/vm_x64.dasc, vm_x86.dasc) has a frame of fixed size on the C stack, with the
+ * thread of Lua that it runs (lua_State), which leads back to that very frame where it is the last
+ * one of the thread. Code of traces has made room below it: so the frame is looked for from the
+ * stack pointer on. Frames on the thread's own stack (src/lj_frame.h) belong to it up to one that C
+ * called; what is below is of the thread's next frame on the C stack.
+ *
+ * What runs in a trace is not on that stack: only how it was when the trace began, and where that
+ * is. So a trace's frame stands for its first function, and for those that were inlined.
+ *
+ * Nothing that is read is trusted, and every offset is masked: a layout that does not fit gives no
+ * frames, not wrong ones. A frame's place is the number of its instruction.
+ */
+#ifndef EBPROF_LUAJIT_STEP_H
+#define EBPROF_LUAJIT_STEP_H
+
+#include "bpf/frame.h"
+#include "bpf/luajit.h"
+
+#ifndef barrier_var
+#define barrier_var(x) ((void)(x))
+#endif
+
+#define LUAJIT_CHUNKS	8	/* of the C stack that are looked through */
+#define LUAJIT_CHUNK	32	/* words of one */
+#define LUAJIT_STEP	16	/* bytes from a place where the frame may be to the next */
+#define LUAJIT_PLACES	(LUAJIT_CHUNK * 8 / LUAJIT_STEP)
+#define LUAJIT_SPAN	(LUAJIT_CHUNKS * LUAJIT_CHUNK * 8)
+
+/* Types of objects. */
+#define LUAJIT_THREAD	6u
+#define LUAJIT_PROTO	7u
+#define LUAJIT_FUNCTION	8u
+
+/* How a frame links to the one below, in the low bits of its second word. */
+#define LUAJIT_LINK	7u
+#define LUAJIT_LINK_LUA	3u	/* none of these: the rest is an address of an instruction */
+#define LUAJIT_LINK_C	1u	/* ... of these two bits */
+#define LUAJIT_LINK_CONT 2u
+#define LUAJIT_LINK_VARG 3u
+#define LUAJIT_CALLBACK	1u	/* what goes on: C, that an FFI callback returns to */
+
+#define LUAJIT_ADDRESS	((1ull << 47) - 1)	/* of a value that has a type above it */
+/* The beginnings of what makes a frame of the interpreter, and of what takes it away. */
+#define LUAJIT_ENTERS	0x8348564157415355ull
+#define LUAJIT_LEAVES	0x5f415e4128c48348ull
+/*
+ * For each instruction in the first, then in the second, a digit, from the low one on: the bytes of
+ * it that are behind; the words that are on the stack.
+ */
+#define LUAJIT_PUSHED	5
+#define LUAJIT_BEHIND	0xa986464210ull
+#define LUAJIT_THERE	0x1234554321ull
+#define LUAJIT_TRIES	3	/* places where the innermost frame may be */
+
+#define LUAJIT_THREAD_WORDS	12
+#define LUAJIT_FUNCTION_WORDS	6
+#define LUAJIT_PROTO_WORDS	13
+#define LUAJIT_TRACE_WORDS	6
+#define LUAJIT_BEFORE_MCODE	24	/* bytes of a trace that are read */
+
+/* Of the C stack: where it is. */
+struct luajit_place {
+	__u64 pc, sp, fp;
+	__u64 rdx, rbx;		/* of a leaf */
+	__u64 row, row_end;	/* the mapping that has pc */
+	__u32 exact;
+	__u32 is_interpreter;	/* pc is in the interpreter; else in code that was made */
+};
+
+struct luajit_call {
+	__u64 function;		/* 0: there is none */
+	__u64 proto;		/* 0: it is C */
+	__u64 code;		/* address of its instructions, or of the C function */
+	__u64 source;
+	__u32 first_line;
+	__u32 pc;		/* number of its instruction; EBP_PLACE_NONE */
+	__u32 is_trace;
+	__u32 is_apart;		/* who called it is not known */
+};
+
+struct luajit_state {
+	__u64 c_frame;		/* whose functions are walked; 0: none is under way */
+	__u64 thread;		/* that ran last; 0: none was met */
+	__u64 next;		/* the thread's next frame on the C stack */
+	__u64 base;		/* where on its own stack the next function is; 0: not known */
+	__u64 pc;		/* address behind its instruction; 0: not known */
+	__u64 floor, top;	/* of its own stack */
+	__u32 over;		/* no more functions belong to this frame */
+	__u32 bad;		/* ... because they could not be read */
+	struct luajit_place at;
+	/* Of the frame on the C stack: */
+	__u64 return_to, caller_fp, saved_pc;
+	__s64 results;
+	struct luajit_call inlined;	/* where a trace is, if no frame is its function's */
+	struct luajit_call caller, frame;
+	/* What the last step found: */
+	__u64 code;		/* 0: no function that is shown */
+	__u64 identity;		/* of that code and what it is called */
+	__u64 chunk;		/* where what is looked through begins */
+	__u64 tries[LUAJIT_TRIES];
+	__u64 slot[4];		/* the two words of a frame, and two below */
+	__u64 state_words[LUAJIT_THREAD_WORDS];
+	__u64 function_words[LUAJIT_FUNCTION_WORDS];
+	__u64 proto_words[LUAJIT_PROTO_WORDS];
+	__u64 trace_words[LUAJIT_TRACE_WORDS];
+	__u64 words[LUAJIT_CHUNK];
+};
+
+static __always_inline __u64 luajit_mix(__u64 h, __u64 x)
+{
+	h = (h ^ x) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 32;
+}
+
+static __always_inline __u64 luajit_in(const __u64 *words, __u32 n, __u32 offset)
+{
+	__u32 i = offset >> 3 & 31;
+
+	return words[i < n ? i : 0];
+}
+
+static __always_inline __u32 luajit_half(const __u64 *words, __u32 n, __u32 offset)
+{
+	return (__u32)(luajit_in(words, n, offset) >> (offset & 4) * 8);
+}
+
+/* A reference in some words. */
+static __always_inline __u64 luajit_ref(const struct ebp_luajit *o, const __u64 *words, __u32 n,
+					__u32 offset)
+{
+	return o->wide ? luajit_in(words, n, offset) : luajit_half(words, n, offset);
+}
+
+#define LUAJIT_REF(s, o, kind, field) \
+	luajit_ref(o, (s)->kind##_words, sizeof((s)->kind##_words) / 8, (o)->field)
+#define LUAJIT_NUMBER(s, o, field) \
+	luajit_half((s)->proto_words, LUAJIT_PROTO_WORDS, (o)->field)
+
+static __always_inline __u32 luajit_type(const struct ebp_luajit *o, const __u64 *words, __u32 n)
+{
+	return luajit_in(words, n, o->type) >> (o->type & 7) * 8 & 255;
+}
+
+static __always_inline int luajit_may_be(__u64 address)
+{
+	return !(address & 3) && address >= 0x10000 && !(address >> 47);
+}
+
+/* --- The frame on the C stack. ------------------------------------------------ */
+
+/* The thread at @thread into state_words. 0; negative: it is none. */
+static __always_inline int luajit_read_thread(struct luajit_env *env, struct luajit_state *s,
+					      const struct ebp_luajit *o, __u64 thread)
+{
+	if (!luajit_may_be(thread) ||
+	    luajit_read(env, s->state_words, sizeof(s->state_words), thread) ||
+	    luajit_type(o, s->state_words, LUAJIT_THREAD_WORDS) != LUAJIT_THREAD)
+		return -1;
+	s->floor = LUAJIT_REF(s, o, state, stack);
+	s->top = LUAJIT_REF(s, o, state, stack_end) + 0x200;
+	return 0;
+}
+
+/* Whether the frame is at place @i of the chunk: s->c_frame then, whose thread is s->thread. */
+static __always_inline int luajit_look_at(struct luajit_env *env, struct luajit_state *s,
+					  const struct ebp_luajit *o, __u32 i)
+{
+	__u64 word = s->words[i * 2 & (LUAJIT_CHUNK - 1)];
+	__u64 at = s->chunk + i * LUAJIT_STEP;
+
+	if (!o->wide)
+		word = (__u32)(word >> (o->c_thread & 4) * 8);
+	if (luajit_read_thread(env, s, o, word) ||
+	    (luajit_in(s->state_words, LUAJIT_THREAD_WORDS, o->c_frame) & ~3ull) != at)
+		return 0;
+	s->c_frame = at;
+	s->thread = word;
+	return 1;
+}
+
+/* The words of chunk @i of those from the stack pointer on. 0, or negative. */
+static __always_inline int luajit_read_chunk(struct luajit_env *env, struct luajit_state *s,
+					     const struct ebp_luajit *o, __u32 i)
+{
+	s->chunk = ((s->at.sp + LUAJIT_STEP - 1) & ~(LUAJIT_STEP - 1ull)) +
+		   i * (LUAJIT_CHUNK * 8);
+	return luajit_read(env, s->words, sizeof(s->words), s->chunk + (o->c_thread & ~7u));
+}
+
+/* Whether the frame is in chunk @i. */
+static __always_inline int luajit_search(struct luajit_env *env, struct luajit_state *s,
+					 const struct ebp_luajit *o, __u32 i)
+{
+	if (luajit_read_chunk(env, s, o, i))
+		return 0;
+	for (__u32 k = 0; k < LUAJIT_PLACES; k++)
+		if (luajit_look_round(env, s, o, k))
+			return 1;
+	return 0;
+}
+
+/* What that frame says. 0, or negative. */
+static __always_inline int luajit_read_frame(struct luajit_env *env, struct luajit_state *s,
+					     const struct ebp_luajit *o)
+{
+	__u64 *w = s->words;
+
+	if (luajit_read(env, w, 16 * sizeof(*w), s->c_frame) ||
+	    luajit_ref(o, w, LUAJIT_CHUNK, o->c_thread) != s->thread)
+		return -1;
+	s->saved_pc = luajit_ref(o, w, LUAJIT_CHUNK, o->c_pc);
+	s->results = (__s32)luajit_half(w, LUAJIT_CHUNK, o->c_results);
+	s->next = luajit_in(w, LUAJIT_CHUNK, o->c_previous) & ~3ull;
+	s->return_to = luajit_in(w, LUAJIT_CHUNK, o->c_bytes - 8);
+	s->caller_fp = luajit_in(w, LUAJIT_CHUNK, o->c_bytes - 16);
+	return 0;
+}
+
+/* --- Functions on the thread's stack. ------------------------------------------ */
+
+static __always_inline int luajit_is_on_stack(const struct luajit_state *s,
+					      const struct ebp_luajit *o, __u64 base)
+{
+	return !(base & 7) && base > s->floor + 8 * (1 + o->wide) && base < s->top;
+}
+
+/* The frame at @base into s->slot, how it links to the one below into *@link. 0, or negative. */
+static __always_inline int luajit_read_slot(struct luajit_env *env, struct luajit_state *s,
+					    const struct ebp_luajit *o, __u64 base, __u64 *link)
+{
+	if (!luajit_is_on_stack(s, o, base) ||
+	    luajit_read(env, s->slot, sizeof(s->slot), base - sizeof(s->slot)))
+		return -1;
+	*link = o->wide ? s->slot[3] : s->slot[3] >> 32;
+	return 0;
+}
+
+/* The function in s->slot, into function_words, and where it is. 0: it is none. */
+static __always_inline __u64 luajit_function(struct luajit_env *env, struct luajit_state *s,
+					     const struct ebp_luajit *o)
+{
+	__u64 at = o->wide ? s->slot[2] & LUAJIT_ADDRESS : (__u32)s->slot[3];
+
+	if (!luajit_may_be(at) ||
+	    luajit_read(env, s->function_words, sizeof(s->function_words), at) ||
+	    luajit_type(o, s->function_words, LUAJIT_FUNCTION_WORDS) != LUAJIT_FUNCTION)
+		return 0;
+	return at;
+}
+
+/* Of the function in function_words: 0 Lua's, 1 C, else one that is the interpreter's own. */
+static __always_inline __u32 luajit_kind(const struct luajit_state *s, const struct ebp_luajit *o)
+{
+	__u32 at = o->type + 1;
+
+	return luajit_in(s->function_words, LUAJIT_FUNCTION_WORDS, at) >> (at & 7) * 8 & 255;
+}
+
+/* The number of the instruction before @pc; EBP_PLACE_NONE where it is none of the function's. */
+static __always_inline __u32 luajit_number(__u64 pc, __u64 code, __u32 n)
+{
+	__u64 from = pc - code - 4;
+
+	return from & 3 || from >> 2 >= n || from >> 2 >= EBP_PLACE_NONE ? EBP_PLACE_NONE
+									   : (__u32)(from >> 2);
+}
+
+/* What is at @proto into @c. 0; negative: it is no function of Lua's. */
+static __always_inline int luajit_take_proto(struct luajit_env *env, struct luajit_state *s,
+					     const struct ebp_luajit *o, __u64 proto,
+					     struct luajit_call *c)
+{
+	if (!luajit_may_be(proto) ||
+	    luajit_read(env, s->proto_words, sizeof(s->proto_words), proto) ||
+	    luajit_type(o, s->proto_words, LUAJIT_PROTO_WORDS) != LUAJIT_PROTO)
+		return -1;
+	c->proto = proto;
+	c->is_trace = c->is_apart = 0;
+	c->code = proto + o->proto_bytes;
+	c->source = LUAJIT_REF(s, o, proto, source);
+	c->first_line = LUAJIT_NUMBER(s, o, first_line);
+	return 0;
+}
+
+/* The function in function_words, at @function, where it is behind @pc, into s->caller. */
+static __always_inline int luajit_take_function(struct luajit_env *env, struct luajit_state *s,
+						const struct ebp_luajit *o, __u64 function,
+						__u64 pc)
+{
+	struct luajit_call *c = &s->caller;
+	__u64 code = LUAJIT_REF(s, o, function, code);
+
+	c->proto = c->source = 0;
+	c->first_line = c->is_trace = c->is_apart = 0;
+	c->pc = EBP_PLACE_NONE;
+	if (luajit_kind(s, o) == 1)
+		code = luajit_in(s->function_words, LUAJIT_FUNCTION_WORDS, o->c_function);
+	c->code = code;
+	if (!luajit_kind(s, o)) {
+		if (luajit_take_proto(env, s, o, code - o->proto_bytes, c))
+			return -1;
+		c->pc = luajit_number(pc, c->code, LUAJIT_NUMBER(s, o, ncode));
+	}
+	c->function = function;
+	return 0;
+}
+
+/* From a frame with that @link to the one below. 0; negative: it leads nowhere. */
+static __always_inline int luajit_leave(struct luajit_env *env, struct luajit_state *s,
+					const struct ebp_luajit *o, __u64 link)
+{
+	__u32 instruction = 0;
+	__u64 below = s->base;
+
+	s->pc = 0;
+	if (!(link & LUAJIT_LINK_LUA)) {
+		if (luajit_read(env, &instruction, sizeof(instruction), link - 4))
+			return -1;
+		below -= 8 * (1 + o->wide + EBP_LUAJIT_A(instruction));
+		s->pc = link;
+	} else {
+		below -= link & ~(__u64)LUAJIT_LINK;
+		s->over = (link & LUAJIT_LINK_LUA) == LUAJIT_LINK_C;
+	}
+	if ((link & LUAJIT_LINK) == LUAJIT_LINK_CONT) {
+		s->pc = o->wide ? s->slot[1] : s->slot[2] >> 32;
+		s->over = (o->wide ? s->slot[0] : (__u32)s->slot[2]) == LUAJIT_CALLBACK;
+	}
+	if (below >= s->base)
+		return -1;
+	s->base = below;
+	s->over |= !luajit_is_on_stack(s, o, below);
+	return 0;
+}
+
+/* The next function into s->caller. 0; negative: it cannot be read. */
+static __always_inline int luajit_read_next(struct luajit_env *env, struct luajit_state *s,
+					    const struct ebp_luajit *o)
+{
+	__u64 link = 0, function;
+
+	if (luajit_read_slot(env, s, o, s->base, &link))
+		return -1;
+	function = luajit_function(env, s, o);
+	if (!function || luajit_take_function(env, s, o, function, s->pc))
+		return -1;
+	/* With a variable number of arguments it has two, one above the other. */
+	if ((link & LUAJIT_LINK) == LUAJIT_LINK_VARG) {
+		s->base -= link & ~(__u64)LUAJIT_LINK;
+		if (luajit_read_slot(env, s, o, s->base, &link))
+			return -1;
+	}
+	return luajit_leave(env, s, o, link);
+}
+
+/* The same, or none: there are no more, or it cannot be read. */
+static __always_inline void luajit_next(struct luajit_env *env, struct luajit_state *s,
+					const struct ebp_luajit *o)
+{
+	s->caller.function = s->caller.proto = 0;
+	if (s->over || !luajit_read_next(env, s, o))
+		return;
+	s->bad = 1;
+	s->caller.function = s->caller.proto = 0;
+}
+
+/* --- Where the innermost one is. ----------------------------------------------- */
+
+/*
+ * Whether the innermost frame is at place @i of those that are tried, for a leaf in the
+ * interpreter: the function has its instruction, or is being called or left. It is s->base then.
+ */
+static __always_inline int luajit_try(struct luajit_env *env, struct luajit_state *s,
+				      const struct ebp_luajit *o, __u32 i)
+{
+	__u64 base = s->tries[i < LUAJIT_TRIES ? i : 0], pc = s->at.rbx, link = 0, code;
+	__u32 n = 0;
+
+	if (!o->wide)
+		pc = (__u32)pc;
+	if (luajit_read_slot(env, s, o, base, &link) || !luajit_function(env, s, o))
+		return 0;
+	code = LUAJIT_REF(s, o, function, code);
+	s->base = base;
+	s->pc = pc;
+	if (link == pc)
+		return 1;
+	if (luajit_kind(s, o))
+		return pc == code + 4;
+	return !luajit_read(env, &n, sizeof(n), code - o->proto_bytes + o->ncode) &&
+	       luajit_number(pc, code, n) != EBP_PLACE_NONE;
+}
+
+/* Where the thread's trace is, if it runs one: it is in trace_words. */
+static __always_inline int luajit_read_trace(struct luajit_env *env, struct luajit_state *s,
+					     const struct ebp_luajit *o, __u64 *base)
+{
+	__u64 global = LUAJIT_REF(s, o, state, global), traces[2] = {}, trace = 0;
+	__u64 whole = o->wide ? ~0ull : 0xffffffff;
+	__u32 number = 0;
+
+	*base = 0;
+	if (luajit_read(env, &number, sizeof(number), global + o->vmstate) ||
+	    luajit_read(env, base, sizeof(*base), global + o->jit_base) ||
+	    luajit_read(env, traces, sizeof(traces), global + o->traces))
+		return 0;
+	*base &= whole;
+	if (!*base || number - 1 >= 0xffff || number >= traces[1] >> 32 ||
+	    luajit_read(env, &trace, sizeof(trace), traces[0] + number * (o->wide ? 8 : 4)))
+		return 0;
+	trace &= whole;
+	return !luajit_read(env, s->trace_words, sizeof(s->trace_words),
+			    trace + o->mcode - LUAJIT_BEFORE_MCODE) &&
+	       (__u16)s->trace_words[5] == number;
+}
+
+/* Whether code that was made is of the trace in trace_words, or of what leads out of it. */
+static __always_inline int luajit_is_of_trace(const struct luajit_state *s)
+{
+	__u64 mcode = s->trace_words[3], bytes = s->trace_words[2] >> 32;
+
+	if (s->at.pc - !s->at.exact - mcode < bytes)
+		return 1;
+	return s->at.exact && mcode >= s->at.row && mcode < s->at.row_end;
+}
+
+/* The innermost frame is the one with which the trace in trace_words began. */
+static __always_inline void luajit_begin_trace(struct luajit_env *env, struct luajit_state *s,
+					       const struct ebp_luajit *o)
+{
+	struct luajit_call *c = &s->inlined;
+	__u64 first = o->wide ? s->trace_words[0] : s->trace_words[1] & 0xffffffff;
+	__u64 pc = o->wide ? s->trace_words[1] : s->trace_words[1] >> 32;
+
+	s->pc = 0;
+	if (luajit_take_proto(env, s, o, first, c)) {
+		s->bad = 1;
+		return;
+	}
+	c->pc = luajit_number(pc + 4, c->code, LUAJIT_NUMBER(s, o, ncode));
+	c->is_trace = c->is_apart = 1;
+	luajit_next(env, s, o);
+	if (s->caller.proto != c->proto) {
+		c->function = first;
+		return;
+	}
+	s->caller.pc = c->pc;
+	s->caller.is_trace = 1;
+}
+
+/* The same of a leaf in the interpreter. */
+static __always_inline void luajit_begin_leaf(struct luajit_env *env, struct luajit_state *s,
+					      const struct ebp_luajit *o, __u64 jit_base)
+{
+	__u32 found = 0;
+
+	s->tries[0] = o->wide ? s->at.rdx : s->at.rdx & 0xffffffff;
+	s->tries[1] = luajit_in(s->state_words, LUAJIT_THREAD_WORDS, o->base);
+	s->tries[2] = jit_base;
+	for (__u32 i = 0; i < LUAJIT_TRIES && !found; i++)
+		found = luajit_try_round(env, s, o, i);
+	if (!found) {
+		/* On its way out of a trace. */
+		s->base = jit_base;
+		s->pc = 0;
+	}
+	luajit_next(env, s, o);
+}
+
+/* Whether C was called here without a function of its own (lj_vm_cpcall). */
+static __always_inline int luajit_is_bare(const struct luajit_state *s)
+{
+	return s->results < 0 && s->base - 8 < s->floor - s->results;
+}
+
+/*
+ * The same where the interpreter has called C: it has its place in rbp, or has it written down, with
+ * the thread in rbp.
+ */
+static __always_inline void luajit_begin_called(struct luajit_env *env, struct luajit_state *s,
+						const struct ebp_luajit *o)
+{
+	__u64 link = 0;
+
+	s->base = s->at.fp;
+	s->pc = 0;
+	if (s->at.fp == s->thread || luajit_read_slot(env, s, o, s->base, &link) ||
+	    !luajit_function(env, s, o)) {
+		s->base = luajit_in(s->state_words, LUAJIT_THREAD_WORDS, o->base);
+		s->pc = s->saved_pc;
+	}
+	s->over = luajit_is_bare(s);
+	luajit_next(env, s, o);
+}
+
+/*
+ * Where s->at is when the interpreter's frame is being made, or is about to go, or no thread's yet:
+ * bytes from rsp to the caller's. By the code there: push %rbp; push %rbx; push %r15; push %r14;
+ * sub $40, %rsp; and all of that back.
+ */
+static __always_inline __u32 luajit_height(struct luajit_env *env, const struct luajit_state *s,
+					   const struct ebp_luajit *o)
+{
+	for (__u32 i = 0; i < 2 * LUAJIT_PUSHED; i++) {
+		__u64 code = 0;
+
+		if (!luajit_read(env, &code, sizeof(code),
+				 s->at.pc - (LUAJIT_BEHIND >> 4 * i & 15)) &&
+		    code == (i < LUAJIT_PUSHED ? LUAJIT_ENTERS : LUAJIT_LEAVES))
+			return (LUAJIT_THERE >> 4 * i & 15) * 8;
+	}
+	return o->c_bytes;
+}
+
+/* Of such a one: it has no functions. 0; negative: it cannot be left. */
+static __always_inline int luajit_begin_edge(struct luajit_env *env, struct luajit_state *s,
+					     const struct ebp_luajit *o)
+{
+	__u32 height = luajit_height(env, s, o);
+
+	s->thread = 0;
+	s->over = 1;
+	s->c_frame = s->at.sp + height - o->c_bytes;
+	s->caller_fp = s->at.fp;
+	if (height > 8 && luajit_read(env, &s->caller_fp, 8, s->at.sp + height - 16))
+		return -1;
+	return luajit_read(env, &s->return_to, 8, s->at.sp + height - 8);
+}
+
+/* Where the frame was looked for and @found. 0; negative: this is none of LuaJIT's code. */
+static __always_inline int luajit_begin_first(struct luajit_env *env, struct luajit_state *s,
+					      const struct ebp_luajit *o, int found)
+{
+	__u64 jit_base = 0;
+	int traced = found && luajit_read_trace(env, s, o, &jit_base);
+	int leaf = s->at.is_interpreter && s->at.exact;
+
+	if (leaf && (!found || (s->c_frame - s->at.sp >= LUAJIT_STEP && !jit_base)))
+		return luajit_begin_edge(env, s, o);
+	if (!found || luajit_read_frame(env, s, o))
+		return -1;
+	traced = traced && (s->at.is_interpreter ? leaf : luajit_is_of_trace(s));
+	if (!traced && !s->at.is_interpreter)
+		return -1;
+	s->base = jit_base;
+	if (traced)
+		luajit_begin_trace(env, s, o);
+	else if (leaf)
+		luajit_begin_leaf(env, s, o, jit_base);
+	else
+		luajit_begin_called(env, s, o);
+	return 0;
+}
+
+/* Whether the thread's next frame is the one that s->at is in: s->c_frame then. */
+static __always_inline int luajit_is_next(struct luajit_env *env, struct luajit_state *s,
+					  const struct ebp_luajit *o)
+{
+	s->c_frame = s->next;
+	return s->thread && s->base && s->next - s->at.sp < LUAJIT_SPAN &&
+	       !luajit_read_frame(env, s, o);
+}
+
+/*
+ * The frame on the C stack that s->at is in, or code of a trace is that it has called. 0; negative:
+ * this is none of LuaJIT's code.
+ */
+static __always_inline int luajit_begin(struct luajit_env *env, struct luajit_state *s,
+					const struct ebp_luajit *o)
+{
+	__u32 found = 0;
+	int err;
+
+	s->over = s->bad = 0;
+	s->caller.function = s->caller.proto = s->inlined.function = 0;
+	if (luajit_is_next(env, s, o)) {
+		/* Its functions are below those that were walked. */
+		s->pc = s->saved_pc;
+		s->over = luajit_is_bare(s) || !luajit_is_on_stack(s, o, s->base);
+		luajit_next(env, s, o);
+		return 0;
+	}
+	for (__u32 i = 0; i < LUAJIT_CHUNKS && !found; i++)
+		found = luajit_search_round(env, s, o, i);
+	err = luajit_begin_first(env, s, o, found);
+	if (err)
+		s->c_frame = 0;
+	return err;
+}
+
+/* --- The step. ------------------------------------------------------------------ */
+
+/* What tells the frame's code, by the name that its caller has for it, from others. */
+static __always_inline __u64 luajit_identity(struct luajit_env *env, struct luajit_state *s)
+{
+	const struct luajit_call *f = &s->frame, *by = &s->caller;
+	__u64 h = luajit_mix(f->proto ? f->proto : f->code, f->code ^ f->first_line);
+
+	/* Before that is what changes while a string lives. */
+	if (f->source && !luajit_read(env, s->words, 4 * sizeof(__u64), f->source + 16))
+		for (__u32 i = 0; i < 4; i++)
+			h = luajit_mix(h, s->words[i]);
+	if (by->proto && !f->is_apart)
+		h = luajit_mix(luajit_mix(h, by->proto), by->pc);
+	return h | 1;
+}
+
+/* One function of the frame under way; s->code 0: none that is shown. */
+static __always_inline void luajit_step(struct luajit_env *env, struct luajit_state *s,
+					const struct ebp_luajit *o)
+{
+	s->code = 0;
+	if (s->inlined.function) {
+		s->frame = s->inlined;
+		s->inlined.function = 0;
+	} else {
+		s->frame = s->caller;
+		luajit_next(env, s, o);
+	}
+	/* C that C called has no name. */
+	if (!s->frame.function || (!s->frame.proto && !s->caller.proto))
+		return;
+	s->code = s->frame.code;
+	s->identity = luajit_identity(env, s);
+}
+
+/* Whether the frame has no more functions. */
+static __always_inline int luajit_is_over(const struct luajit_state *s)
+{
+	return s->bad || (!s->caller.function && !s->inlined.function);
+}
+
+#endif
