@@ -19,8 +19,8 @@ static int luajit_look_round(struct luajit_env *env, struct luajit_state *s,
 			     const struct ebp_luajit *o, __u32 i);
 static int luajit_search_round(struct luajit_env *env, struct luajit_state *s,
 			       const struct ebp_luajit *o, __u32 i);
-static int luajit_try_round(struct luajit_env *env, struct luajit_state *s,
-			    const struct ebp_luajit *o, __u32 i);
+static int luajit_holds_round(struct luajit_env *env, struct luajit_state *s,
+			      const struct ebp_luajit *o, __u64 base, __u64 pc);
 
 #include "bpf/luajit_describe.h"
 
@@ -72,20 +72,20 @@ static __always_inline int luajit_search_round(struct luajit_env *env __attribut
 	return luajit_search_here(i);
 }
 
-__noinline int luajit_try_here(__u32 i)
+__noinline int luajit_holds_here(__u64 base, __u64 pc)
 {
 	struct lang_walk *w = this_walk();
 	const struct ebp_luajit *o = w ? walk_layout(w) : NULL;
 
-	return o ? luajit_try(NULL, luajit_state_of(w), o, i) : 0;
+	return o ? luajit_holds(NULL, luajit_state_of(w), o, base, pc) : LUAJIT_NOTHING;
 }
 
-static __always_inline int luajit_try_round(struct luajit_env *env __attribute__((unused)),
-					    struct luajit_state *s __attribute__((unused)),
-					    const struct ebp_luajit *o __attribute__((unused)),
-					    __u32 i)
+static __always_inline int luajit_holds_round(struct luajit_env *env __attribute__((unused)),
+					      struct luajit_state *s __attribute__((unused)),
+					      const struct ebp_luajit *o __attribute__((unused)),
+					      __u64 base, __u64 pc)
 {
-	return luajit_try_here(i);
+	return luajit_holds_here(base, pc);
 }
 
 /* 0; negative: what this CPU's unwinder is at is none of LuaJIT's. @frame as in unwind_frame(). */
@@ -241,8 +241,7 @@ __noinline int luajit_frame(__u32 frame)
 			w->pending |= EBP_FRAME_TRACE;
 	}
 	if (s->bad && !s->code)
-		w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_LUAJIT, EBP_CODE_UNNAMED,
-					       EBP_PLACE_NONE);
+		w->pending = native_frame(u, u->pc - !u->exact);
 	if (luajit_is_over(s)) {
 		u->pc = s->return_to;
 		u->sp = s->c_frame + o->c_bytes;

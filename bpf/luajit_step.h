@@ -5,9 +5,9 @@
  * The same code is compiled for BPF and natively. The includer defines before:
  * `struct luajit_env` (opaque here) and
  *   int luajit_read(env, dst, size, address)	target memory: 0, or negative
- *   int luajit_look_round(env, s, o, i)	luajit_look_at(), luajit_search() and luajit_try(),
+ *   int luajit_look_round(env, s, o, i)	luajit_look_at(), luajit_search() and luajit_holds(),
  *   int luajit_search_round(...)		by functions of their own, as the verifier
- *   int luajit_try_round(...)			wants it of what loops do
+ *   int luajit_holds_round(...)		wants it
  *
  * The interpreter (src/vm_x64.dasc, vm_x86.dasc) has a frame of fixed size on the C stack, with the
  * thread of Lua that it runs (lua_State), which leads back to that very frame where it is the last
@@ -51,9 +51,9 @@
 #define LUAJIT_CALLBACK	1u	/* what goes on: C, that an FFI callback returns to */
 
 #define LUAJIT_ADDRESS	((1ull << 47) - 1)	/* of a value that has a type above it */
-/* The beginnings of what makes a frame of the interpreter, and of what takes it away. */
-#define LUAJIT_ENTERS	0x8348564157415355ull
-#define LUAJIT_LEAVES	0x5f415e4128c48348ull
+/* What makes a frame of the interpreter, and takes it away, but for the first byte. */
+#define LUAJIT_ENTERS	0xec83485641574153ull
+#define LUAJIT_LEAVES	0x5b5f415e4128c483ull
 /*
  * For each instruction in the first, then in the second, a digit, from the low one on: the bytes of
  * it that are behind; the words that are on the stack.
@@ -61,7 +61,6 @@
 #define LUAJIT_PUSHED	5
 #define LUAJIT_BEHIND	0xa986464210ull
 #define LUAJIT_THERE	0x1234554321ull
-#define LUAJIT_TRIES	3	/* places where the innermost frame may be */
 
 #define LUAJIT_THREAD_WORDS	12
 #define LUAJIT_FUNCTION_WORDS	6
@@ -108,7 +107,6 @@ struct luajit_state {
 	__u64 code;		/* 0: no function that is shown */
 	__u64 identity;		/* of that code and what it is called */
 	__u64 chunk;		/* where what is looked through begins */
-	__u64 tries[LUAJIT_TRIES];
 	__u64 slot[4];		/* the two words of a frame, and two below */
 	__u64 state_words[LUAJIT_THREAD_WORDS];
 	__u64 function_words[LUAJIT_FUNCTION_WORDS];
@@ -377,32 +375,35 @@ static __always_inline void luajit_next(struct luajit_env *env, struct luajit_st
 
 /* --- Where the innermost one is. ----------------------------------------------- */
 
+enum luajit_holding { LUAJIT_NOTHING, LUAJIT_OTHER, LUAJIT_HOLDS };
+
 /*
- * Whether the innermost frame is at place @i of those that are tried, for a leaf in the
- * interpreter: the function has its instruction, or is being called or left. It is s->base then.
+ * Whether the frame at @base is a function's that is at @pc, or one that is being called or left: the
+ * interpreter has how it links in its place then, or what is left of that.
  */
-static __always_inline int luajit_try(struct luajit_env *env, struct luajit_state *s,
-				      const struct ebp_luajit *o, __u32 i)
+static __always_inline int luajit_holds(struct luajit_env *env, struct luajit_state *s,
+					const struct ebp_luajit *o, __u64 base, __u64 pc)
 {
-	__u64 base = s->tries[i < LUAJIT_TRIES ? i : 0], pc = s->at.rbx, link = 0, code;
+	__u64 link = 0, code;
 	__u32 n = 0;
 
-	if (!o->wide)
-		pc = (__u32)pc;
 	if (luajit_read_slot(env, s, o, base, &link) || !luajit_function(env, s, o))
-		return 0;
+		return LUAJIT_NOTHING;
 	code = LUAJIT_REF(s, o, function, code);
-	s->base = base;
-	s->pc = pc;
-	if (link == pc)
-		return 1;
-	if (luajit_kind(s, o))
-		return pc == code + 4;
-	return !luajit_read(env, &n, sizeof(n), code - o->proto_bytes + o->ncode) &&
-	       luajit_number(pc, code, n) != EBP_PLACE_NONE;
+	if (link == pc || pc == code || pc == code + 4 ||
+	    (link & LUAJIT_LINK_LUA && (link | LUAJIT_LINK) == (pc | LUAJIT_LINK)))
+		return LUAJIT_HOLDS;
+	if (luajit_kind(s, o) || luajit_read(env, &n, sizeof(n), code - o->proto_bytes + o->ncode))
+		return LUAJIT_OTHER;
+	return luajit_number(pc, code, n) != EBP_PLACE_NONE ? LUAJIT_HOLDS : LUAJIT_OTHER;
 }
 
-/* Where the thread's trace is, if it runs one: it is in trace_words. */
+#define LUAJIT_COLLECTS 0xfffffffdu	/* a state: garbage is collected */
+
+/*
+ * Where the thread's trace is, if it runs one: it is in trace_words, all zeros where it is not said
+ * which one it is.
+ */
 static __always_inline int luajit_read_trace(struct luajit_env *env, struct luajit_state *s,
 					     const struct ebp_luajit *o, __u64 *base)
 {
@@ -416,6 +417,10 @@ static __always_inline int luajit_read_trace(struct luajit_env *env, struct luaj
 	    luajit_read(env, traces, sizeof(traces), global + o->traces))
 		return 0;
 	*base &= whole;
+	if (*base && number == LUAJIT_COLLECTS) {
+		__builtin_memset(s->trace_words, 0, sizeof(s->trace_words));
+		return luajit_in(s->state_words, LUAJIT_THREAD_WORDS, o->base) == *base;
+	}
 	if (!*base || number - 1 >= 0xffff || number >= traces[1] >> 32 ||
 	    luajit_read(env, &trace, sizeof(trace), traces[0] + number * (o->wide ? 8 : 4)))
 		return 0;
@@ -430,6 +435,8 @@ static __always_inline int luajit_is_of_trace(const struct luajit_state *s)
 {
 	__u64 mcode = s->trace_words[3], bytes = s->trace_words[2] >> 32;
 
+	if (!mcode)
+		return !s->at.exact;
 	if (s->at.pc - !s->at.exact - mcode < bytes)
 		return 1;
 	return s->at.exact && mcode >= s->at.row && mcode < s->at.row_end;
@@ -444,6 +451,11 @@ static __always_inline void luajit_begin_trace(struct luajit_env *env, struct lu
 	__u64 pc = o->wide ? s->trace_words[1] : s->trace_words[1] >> 32;
 
 	s->pc = 0;
+	if (!s->trace_words[3]) {
+		luajit_next(env, s, o);
+		s->caller.is_trace = 1;
+		return;
+	}
 	if (luajit_take_proto(env, s, o, first, c)) {
 		s->bad = 1;
 		return;
@@ -459,23 +471,71 @@ static __always_inline void luajit_begin_trace(struct luajit_env *env, struct lu
 	s->caller.is_trace = 1;
 }
 
+/* The frame at @base, at @pc; 0: that is not known. */
+static __always_inline void luajit_begin_at(struct luajit_env *env, struct luajit_state *s,
+					    const struct ebp_luajit *o, __u64 base, __u64 pc)
+{
+	s->base = base;
+	s->pc = pc;
+	luajit_next(env, s, o);
+}
+
+/* C calls, or what it has called is over: no function is to be seen. The one below is at @base. */
+static __always_inline void luajit_begin_empty(struct luajit_state *s, __u64 base)
+{
+	s->base = base;
+	s->over = 1;
+}
+
+/*
+ * A call of a metamethod, or by pcall(), whose link @pc is not written yet: s->at.rdx is where the
+ * caller is, or already where the function is to be.
+ */
+static __always_inline void luajit_begin_calling(struct luajit_env *env, struct luajit_state *s,
+						 const struct ebp_luajit *o, __u64 base, __u64 pc)
+{
+	__u64 caller = base - (pc & ~(__u64)LUAJIT_LINK), from = 0;
+
+	if ((pc & LUAJIT_LINK) == LUAJIT_LINK_CONT &&
+	    luajit_holds_round(env, s, o, base, pc) != LUAJIT_NOTHING)
+		from = o->wide ? s->slot[1] : s->slot[2] >> 32;
+	if (from ? luajit_holds_round(env, s, o, caller, from) == LUAJIT_HOLDS
+		 : luajit_holds_round(env, s, o, caller, pc) != LUAJIT_NOTHING &&
+			   luajit_kind(s, o) > 1)
+		luajit_begin_at(env, s, o, caller, from);
+	else
+		luajit_begin_at(env, s, o, base, 0);
+}
+
 /* The same of a leaf in the interpreter. */
 static __always_inline void luajit_begin_leaf(struct luajit_env *env, struct luajit_state *s,
 					      const struct ebp_luajit *o, __u64 jit_base)
 {
-	__u32 found = 0;
+	__u64 whole = o->wide ? ~0ull : 0xffffffff, base = s->at.rdx & whole, calls;
+	__u64 saved = luajit_in(s->state_words, LUAJIT_THREAD_WORDS, o->base);
+	__u64 pc = s->at.rbx & whole;
+	__u32 x = 0;
 
-	s->tries[0] = o->wide ? s->at.rdx : s->at.rdx & 0xffffffff;
-	s->tries[1] = luajit_in(s->state_words, LUAJIT_THREAD_WORDS, o->base);
-	s->tries[2] = jit_base;
-	for (__u32 i = 0; i < LUAJIT_TRIES && !found; i++)
-		found = luajit_try_round(env, s, o, i);
-	if (!found) {
-		/* On its way out of a trace. */
-		s->base = jit_base;
-		s->pc = 0;
+	if (luajit_holds_round(env, s, o, base, pc) == LUAJIT_HOLDS)
+		return luajit_begin_at(env, s, o, base, pc);
+	if (luajit_is_on_stack(s, o, pc) || luajit_is_on_stack(s, o, -pc & whole))
+		return luajit_begin_empty(s, luajit_is_on_stack(s, o, pc) ? pc : -pc & whole);
+	if ((pc & LUAJIT_LINK_LUA) == LUAJIT_LINK_C)
+		return luajit_begin_empty(s, saved);
+	if (pc & LUAJIT_LINK_LUA)
+		return luajit_begin_calling(env, s, o, base, pc);
+	/* Being called, or left: what was there may be gone. */
+	if (!luajit_read(env, &x, sizeof(x), pc - 4)) {
+		calls = base - 8 * (1 + o->wide + EBP_LUAJIT_A(x));
+		if (luajit_holds_round(env, s, o, calls, pc) == LUAJIT_HOLDS)
+			return luajit_begin_at(env, s, o, calls, pc);
 	}
-	luajit_next(env, s, o);
+	if (luajit_holds_round(env, s, o, saved, pc) == LUAJIT_HOLDS)
+		return luajit_begin_at(env, s, o, saved, pc);
+	/* On its way out of a trace, or called back. */
+	if (!jit_base && base != saved)
+		s->bad = 1;
+	luajit_begin_at(env, s, o, jit_base ? jit_base : saved, 0);
 }
 
 /* Whether C was called here without a function of its own (lj_vm_cpcall). */
@@ -516,7 +576,7 @@ static __always_inline __u32 luajit_height(struct luajit_env *env, const struct 
 		__u64 code = 0;
 
 		if (!luajit_read(env, &code, sizeof(code),
-				 s->at.pc - (LUAJIT_BEHIND >> 4 * i & 15)) &&
+				 s->at.pc + 1 - (LUAJIT_BEHIND >> 4 * i & 15)) &&
 		    code == (i < LUAJIT_PUSHED ? LUAJIT_ENTERS : LUAJIT_LEAVES))
 			return (LUAJIT_THERE >> 4 * i & 15) * 8;
 	}
