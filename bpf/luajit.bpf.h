@@ -105,6 +105,8 @@ __noinline int luajit_start(__u32 frame)
 	s->at.fp = u->fp;
 	s->at.rdx = u->regs.r[1];
 	s->at.rbx = u->regs.r[3];
+	s->at.r14 = u->regs.r[14];
+	s->at.r15 = u->regs.r[15];
 	s->at.row = u->row.start;
 	s->at.row_end = u->row.end;
 	s->at.exact = u->exact;

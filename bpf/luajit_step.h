@@ -50,6 +50,7 @@
 #define LUAJIT_LINK_VARG 3u
 #define LUAJIT_CALLBACK	1u	/* what goes on: C, that an FFI callback returns to */
 
+#define LUAJIT_NEAR	0x4000		/* bytes from the global state to the table of instructions */
 #define LUAJIT_ADDRESS	((1ull << 47) - 1)	/* of a value that has a type above it */
 /* What makes a frame of the interpreter, and takes it away, but for the first byte. */
 #define LUAJIT_ENTERS	0xec83485641574153ull
@@ -71,7 +72,7 @@
 /* Of the C stack: where it is. */
 struct luajit_place {
 	__u64 pc, sp, fp;
-	__u64 rdx, rbx;		/* of a leaf */
+	__u64 rdx, rbx, r14, r15;	/* of a leaf */
 	__u64 row, row_end;	/* the mapping that has pc */
 	__u32 exact;
 	__u32 is_interpreter;	/* pc is in the interpreter; else in code that was made */
@@ -398,7 +399,9 @@ static __always_inline int luajit_holds(struct luajit_env *env, struct luajit_st
 	return luajit_number(pc, code, n) != EBP_PLACE_NONE ? LUAJIT_HOLDS : LUAJIT_OTHER;
 }
 
-#define LUAJIT_COLLECTS 0xfffffffdu	/* a state: garbage is collected */
+/* States: the interpreter runs, garbage is collected; numbers of traces are others. */
+#define LUAJIT_INTERPRETS	0xffffffffu
+#define LUAJIT_COLLECTS		0xfffffffdu
 
 /*
  * Where the thread's trace is, if it runs one: it is in trace_words, all zeros where it is not said
@@ -417,10 +420,13 @@ static __always_inline int luajit_read_trace(struct luajit_env *env, struct luaj
 	    luajit_read(env, traces, sizeof(traces), global + o->traces))
 		return 0;
 	*base &= whole;
-	if (*base && number == LUAJIT_COLLECTS) {
-		__builtin_memset(s->trace_words, 0, sizeof(s->trace_words));
-		return luajit_in(s->state_words, LUAJIT_THREAD_WORDS, o->base) == *base;
-	}
+	__builtin_memset(s->trace_words, 0, sizeof(s->trace_words));
+	/* Its first instruction says which one it is. */
+	if (*base && number == LUAJIT_INTERPRETS)
+		return s->at.exact && !s->at.is_interpreter;
+	if (*base && number == LUAJIT_COLLECTS)
+		return !s->at.exact &&
+		       luajit_in(s->state_words, LUAJIT_THREAD_WORDS, o->base) == *base;
 	if (!*base || number - 1 >= 0xffff || number >= traces[1] >> 32 ||
 	    luajit_read(env, &trace, sizeof(trace), traces[0] + number * (o->wide ? 8 : 4)))
 		return 0;
@@ -436,7 +442,7 @@ static __always_inline int luajit_is_of_trace(const struct luajit_state *s)
 	__u64 mcode = s->trace_words[3], bytes = s->trace_words[2] >> 32;
 
 	if (!mcode)
-		return !s->at.exact;
+		return 1;
 	if (s->at.pc - !s->at.exact - mcode < bytes)
 		return 1;
 	return s->at.exact && mcode >= s->at.row && mcode < s->at.row_end;
@@ -565,13 +571,17 @@ static __always_inline void luajit_begin_called(struct luajit_env *env, struct l
 }
 
 /*
- * Where s->at is when the interpreter's frame is being made, or is about to go, or no thread's yet:
- * bytes from rsp to the caller's. By the code there: push %rbp; push %rbx; push %r15; push %r14;
- * sub $40, %rsp; and all of that back.
+ * Bytes from rsp to the caller's when the interpreter's frame is being made, or is about to go, by
+ * the code there: push %rbp; push %rbx; push %r15; push %r14; sub $40, %rsp; and all of that back.
+ * Just behind that registers are what was saved of them (or, where C calls back, what is near the
+ * global state in rbp), and then the thread is in its place; all else are small functions without a
+ * frame, that C calls.
  */
-static __always_inline __u32 luajit_height(struct luajit_env *env, const struct luajit_state *s,
-					   const struct ebp_luajit *o)
+static __always_inline __u32 luajit_edge(struct luajit_env *env, struct luajit_state *s,
+					 const struct ebp_luajit *o)
 {
+	__u64 *w = s->words;
+
 	for (__u32 i = 0; i < 2 * LUAJIT_PUSHED; i++) {
 		__u64 code = 0;
 
@@ -580,15 +590,45 @@ static __always_inline __u32 luajit_height(struct luajit_env *env, const struct 
 		    code == (i < LUAJIT_PUSHED ? LUAJIT_ENTERS : LUAJIT_LEAVES))
 			return (LUAJIT_THERE >> 4 * i & 15) * 8;
 	}
-	return o->c_bytes;
+	if (luajit_read(env, w, 16 * sizeof(*w), s->at.sp))
+		return 8;
+	return (w[6] == s->at.r15 && (w[5] == s->at.r14 || s->at.r14 - s->at.fp < LUAJIT_NEAR)) ||
+			       !luajit_read_thread(env, s, o,
+						   luajit_ref(o, w, LUAJIT_CHUNK, o->c_thread))
+		       ? o->c_bytes
+		       : 8;
 }
 
-/* Of such a one: it has no functions. 0; negative: it cannot be left. */
-static __always_inline int luajit_begin_edge(struct luajit_env *env, struct luajit_state *s,
-					     const struct ebp_luajit *o)
+/*
+ * The same where C calls back by FFI, 0 elsewhere. For each function it may call there is mov $n, %al;
+ * jmp to what is the same for many: push %rbp; mov $n, %ah; mov $global, %rbp; jmp *n(%rip).
+ */
+static __always_inline __u32 luajit_callback(struct luajit_env *env, const struct luajit_state *s)
 {
-	__u32 height = luajit_height(env, s, o);
+	__u64 code = 0;
+	__u32 before, first, third;
 
+	if (luajit_read(env, &code, sizeof(code), s->at.pc - 2))
+		return 0;
+	before = code & 0xff;
+	first = code >> 16 & 0xff;
+	third = code >> 32 & 0xff;
+	if ((first == 0xb0 && (third == 0xeb || third == 0x55)) ||
+	    (first == 0xeb && before == 0xb0))
+		return 8;
+	return (first == 0xb4 && (third == 0x48 || third == 0xbd)) ||
+			       (before == 0xb4 && (first == 0x48 || first == 0xbd)) ||
+			       (code >> 16 & 0xffff) == 0x25ff
+		       ? 16
+		       : 0;
+}
+
+/* A frame of @height bytes that has no functions. 0; negative: it is none. */
+static __always_inline int luajit_begin_edge(struct luajit_env *env, struct luajit_state *s,
+					     const struct ebp_luajit *o, __u32 height)
+{
+	if (!height)
+		return -1;
 	s->thread = 0;
 	s->over = 1;
 	s->c_frame = s->at.sp + height - o->c_bytes;
@@ -606,12 +646,17 @@ static __always_inline int luajit_begin_first(struct luajit_env *env, struct lua
 	int traced = found && luajit_read_trace(env, s, o, &jit_base);
 	int leaf = s->at.is_interpreter && s->at.exact;
 
-	if (leaf && (!found || (s->c_frame - s->at.sp >= LUAJIT_STEP && !jit_base)))
-		return luajit_begin_edge(env, s, o);
-	if (!found || luajit_read_frame(env, s, o))
-		return -1;
+	int apart = !found || s->c_frame - s->at.sp >= LUAJIT_STEP;
+
+	if (leaf && apart && !jit_base)
+		return luajit_begin_edge(env, s, o, luajit_edge(env, s, o));
+	/* What leaves a trace has made room, and calls; and so does what begins a call back. */
+	if (s->at.is_interpreter && !leaf && apart && s->at.fp != s->thread)
+		return luajit_begin_edge(env, s, o, o->c_bytes);
 	traced = traced && (s->at.is_interpreter ? leaf : luajit_is_of_trace(s));
 	if (!traced && !s->at.is_interpreter)
+		return s->at.exact ? luajit_begin_edge(env, s, o, luajit_callback(env, s)) : -1;
+	if (!found || luajit_read_frame(env, s, o))
 		return -1;
 	s->base = jit_base;
 	if (traced)
@@ -639,6 +684,7 @@ static __always_inline int luajit_is_next(struct luajit_env *env, struct luajit_
 static __always_inline int luajit_begin(struct luajit_env *env, struct luajit_state *s,
 					const struct ebp_luajit *o)
 {
+	__u64 thread = s->thread;
 	__u32 found = 0;
 	int err;
 
@@ -654,8 +700,10 @@ static __always_inline int luajit_begin(struct luajit_env *env, struct luajit_st
 	for (__u32 i = 0; i < LUAJIT_CHUNKS && !found; i++)
 		found = luajit_search_round(env, s, o, i);
 	err = luajit_begin_first(env, s, o, found);
-	if (err)
+	if (err) {
 		s->c_frame = 0;
+		s->thread = thread;
+	}
 	return err;
 }
 

@@ -229,14 +229,6 @@ end
         made_in_turn(whole(lua, sampled(lua, program).profile), 0.5, lua, frame="^made_{}$")
 
 
-def test_luajit_is_said():
-    """Its frames stay its own, and there is a line of it."""
-    with Fixture("luajit", "-e", 'io.stdout:setvbuf("no") print("ready") while true do for i = 1, 1000 do end end',
-                 path=needs("luajit"), until="ready") as f:
-        result = run("-p", f.pid, "-F", 499, "-d", 0.5, "-f", "folded").ok()
-    check(re.search(r"functions of Lua are not shown: .*: LuaJIT", result.err), result.err)
-
-
 def test_redis():
     """EVAL: a script within a server that has a Lua of its own."""
     server, client = needs("redis-server"), needs("redis-cli")
