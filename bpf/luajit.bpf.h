@@ -88,8 +88,11 @@ static __always_inline int luajit_holds_round(struct luajit_env *env __attribute
 	return luajit_holds_here(base, pc);
 }
 
-/* 0; negative: what this CPU's unwinder is at is none of LuaJIT's. @frame as in unwind_frame(). */
-__noinline int luajit_start(__u32 frame)
+/*
+ * Before luajit_start(), beside it for the sake of BPF's stack: 0; negative: what this CPU's unwinder
+ * is at is none of LuaJIT's. @frame as in unwind_frame().
+ */
+__noinline int luajit_prepare(__u32 frame)
 {
 	__u32 zero = 0;
 	struct lang_walk *w = this_walk();
@@ -100,6 +103,11 @@ __noinline int luajit_start(__u32 frame)
 	if (!w || !u || !o || frame > EBP_FRAMES_MAX)
 		return -1;
 	s = luajit_state_of(w);
+	if (!u->begun)
+		s->under_way = s->thread = 0;
+	u->begun = 1;
+	if (s->under_way)
+		return 0;
 	s->at.pc = u->pc;
 	s->at.sp = u->sp;
 	s->at.fp = u->fp;
@@ -113,7 +121,21 @@ __noinline int luajit_start(__u32 frame)
 	s->at.is_interpreter = u->pc - !u->exact - u->own < u->own_bytes;
 	if (!s->at.is_interpreter && u->row.object != EBP_OBJECT_NONE)
 		return -1;
-	return luajit_begin(NULL, s, o);
+	luajit_find(NULL, s, o);
+	return 0;
+}
+
+/* Before luajit_frame(); the same. */
+__noinline int luajit_start(__u32 frame)
+{
+	struct lang_walk *w = this_walk();
+	const struct ebp_luajit *o = w ? walk_layout(w) : NULL;
+	struct luajit_state *s;
+
+	if (!o || frame > EBP_FRAMES_MAX)
+		return -1;
+	s = luajit_state_of(w);
+	return s->under_way ? 0 : luajit_begin(NULL, s, o);
 }
 
 /* --- What a function says of itself. ------------------------------------------- */
@@ -229,11 +251,6 @@ __noinline int luajit_frame(__u32 frame)
 	if (!w || !u || !o || frame > EBP_FRAMES_MAX)
 		return 0;
 	s = luajit_state_of(w);
-	if (!u->begun)
-		s->c_frame = s->thread = 0;
-	u->begun = 1;
-	if (!s->c_frame && luajit_start(frame))
-		return 0;
 	u->asked = 0;
 	luajit_step(NULL, s, o);
 	if (s->code) {
@@ -249,7 +266,7 @@ __noinline int luajit_frame(__u32 frame)
 		u->sp = s->c_frame + o->c_bytes;
 		u->fp = s->caller_fp;
 		u->exact = u->by_fp = 0;
-		s->c_frame = 0;
+		s->under_way = 0;
 	}
 	return s->code && !id;
 }

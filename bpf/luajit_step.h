@@ -89,8 +89,14 @@ struct luajit_call {
 	__u32 is_apart;		/* who called it is not known */
 };
 
+enum luajit_found {
+	LUAJIT_IS_NOWHERE,
+	LUAJIT_IS_FIRST,	/* the last frame of its thread */
+	LUAJIT_IS_NEXT,		/* the next one, of the thread whose frames are walked */
+};
+
 struct luajit_state {
-	__u64 c_frame;		/* whose functions are walked; 0: none is under way */
+	__u64 c_frame;		/* on the C stack, whose functions are walked */
 	__u64 thread;		/* that ran last; 0: none was met */
 	__u64 next;		/* the thread's next frame on the C stack */
 	__u64 base;		/* where on its own stack the next function is; 0: not known */
@@ -98,6 +104,9 @@ struct luajit_state {
 	__u64 floor, top;	/* of its own stack */
 	__u32 over;		/* no more functions belong to this frame */
 	__u32 bad;		/* ... because they could not be read */
+	__u32 found;		/* enum luajit_found */
+	__u32 under_way;	/* there is such a frame */
+	__u64 before;		/* the thread that ran last before this */
 	struct luajit_place at;
 	/* Of the frame on the C stack: */
 	__u64 return_to, caller_fp, saved_pc;
@@ -677,33 +686,38 @@ static __always_inline int luajit_is_next(struct luajit_env *env, struct luajit_
 	       !luajit_read_frame(env, s, o);
 }
 
-/*
- * The frame on the C stack that s->at is in, or code of a trace is that it has called. 0; negative:
- * this is none of LuaJIT's code.
- */
+/* First: looks for the frame on the C stack that s->at is in, or code that it has called. */
+static __always_inline void luajit_find(struct luajit_env *env, struct luajit_state *s,
+					const struct ebp_luajit *o)
+{
+	s->found = LUAJIT_IS_NEXT;
+	s->before = s->thread;
+	if (luajit_is_next(env, s, o))
+		return;
+	s->found = LUAJIT_IS_NOWHERE;
+	for (__u32 i = 0; i < LUAJIT_CHUNKS && !s->found; i++)
+		s->found = luajit_search_round(env, s, o, i) ? LUAJIT_IS_FIRST : LUAJIT_IS_NOWHERE;
+}
+
+/* Then: what is its innermost function. 0; negative: this is none of LuaJIT's code. */
 static __always_inline int luajit_begin(struct luajit_env *env, struct luajit_state *s,
 					const struct ebp_luajit *o)
 {
-	__u64 thread = s->thread;
-	__u32 found = 0;
-	int err;
+	int err = 0;
 
 	s->over = s->bad = 0;
 	s->caller.function = s->caller.proto = s->inlined.function = 0;
-	if (luajit_is_next(env, s, o)) {
+	if (s->found == LUAJIT_IS_NEXT) {
 		/* Its functions are below those that were walked. */
 		s->pc = s->saved_pc;
 		s->over = luajit_is_bare(s) || !luajit_is_on_stack(s, o, s->base);
 		luajit_next(env, s, o);
-		return 0;
+	} else {
+		err = luajit_begin_first(env, s, o, s->found);
 	}
-	for (__u32 i = 0; i < LUAJIT_CHUNKS && !found; i++)
-		found = luajit_search_round(env, s, o, i);
-	err = luajit_begin_first(env, s, o, found);
-	if (err) {
-		s->c_frame = 0;
-		s->thread = thread;
-	}
+	s->under_way = !err;
+	if (err)
+		s->thread = s->before;
 	return err;
 }
 

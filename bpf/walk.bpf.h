@@ -32,7 +32,7 @@ static __always_inline int machine_look(__u32 language, __u32 frame)
 	case EBP_LANGUAGE_HOTSPOT:
 		return hotspot_frame(frame);
 	case EBP_LANGUAGE_LUAJIT:
-		return luajit_frame(frame);
+		return luajit_prepare(frame) || luajit_start(frame) ? 0 : luajit_frame(frame);
 	default:
 		return 0;
 	}

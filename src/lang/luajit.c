@@ -260,8 +260,8 @@ static void complete(struct lang_code *code, const struct ebp_code *record,
 }
 
 const struct lang_ops lang_luajit = {
-	.name = "LuaJIT",
-	.reads = "2.1 (x86-64), in any program that exports its functions",
+	.name = "Lua",
+	.reads = "LuaJIT 2.1 (x86-64), in any program that exports its functions",
 	.language = EBP_LANGUAGE_LUAJIT,
 	.joint = ".",
 	.recognise = recognise,

@@ -15,7 +15,7 @@ from harness import calls, calls_by_line
 from test_lua import CHILD, MAIN, SPIN, TRACE, TREE
 
 MODES = ("-joff", "-jon")
-NOT_READ = r"functions of LuaJIT are not shown: .*: "
+NOT_READ = r"functions of Lua are not shown: .*: "
 
 
 def luajits():
