@@ -14,14 +14,6 @@ static __always_inline int luajit_read(struct luajit_env *env __attribute__((unu
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
-struct luajit_state;
-static int luajit_look_round(struct luajit_env *env, struct luajit_state *s,
-			     const struct ebp_luajit *o, __u32 i);
-static int luajit_search_round(struct luajit_env *env, struct luajit_state *s,
-			       const struct ebp_luajit *o, __u32 i);
-static int luajit_holds_round(struct luajit_env *env, struct luajit_state *s,
-			      const struct ebp_luajit *o, __u64 base, __u64 pc);
-
 #include "bpf/luajit_describe.h"
 
 _Static_assert(sizeof(struct luajit_state) + sizeof(struct luajit_naming) <= 8 * WALK_WORDS,

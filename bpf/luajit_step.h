@@ -5,9 +5,8 @@
  * The same code is compiled for BPF and natively. The includer defines before:
  * `struct luajit_env` (opaque here) and
  *   int luajit_read(env, dst, size, address)	target memory: 0, or negative
- *   int luajit_look_round(env, s, o, i)	luajit_look_at(), luajit_search() and luajit_holds(),
- *   int luajit_search_round(...)		by functions of their own, as the verifier
- *   int luajit_holds_round(...)		wants it
+ * and behind luajit_look_round(), luajit_search_round() and luajit_holds_round(): luajit_look_at(),
+ * luajit_search() and luajit_holds(), by functions of their own where the verifier wants it.
  *
  * The interpreter (src/vm_x64.dasc, vm_x86.dasc) has a frame of fixed size on the C stack, with the
  * thread of Lua that it runs (lua_State), which leads back to that very frame where it is the last
@@ -124,6 +123,13 @@ struct luajit_state {
 	__u64 trace_words[LUAJIT_TRACE_WORDS];
 	__u64 words[LUAJIT_CHUNK];
 };
+
+static int luajit_look_round(struct luajit_env *env, struct luajit_state *s,
+			     const struct ebp_luajit *o, __u32 i);
+static int luajit_search_round(struct luajit_env *env, struct luajit_state *s,
+			       const struct ebp_luajit *o, __u32 i);
+static int luajit_holds_round(struct luajit_env *env, struct luajit_state *s,
+			      const struct ebp_luajit *o, __u64 base, __u64 pc);
 
 static __always_inline __u64 luajit_mix(__u64 h, __u64 x)
 {
@@ -660,7 +666,7 @@ static __always_inline int luajit_begin_first(struct luajit_env *env, struct lua
 	if (leaf && apart && !jit_base)
 		return luajit_begin_edge(env, s, o, luajit_edge(env, s, o));
 	/* What leaves a trace has made room, and calls; and so does what begins a call back. */
-	if (s->at.is_interpreter && !leaf && apart && s->at.fp != s->thread)
+	if (s->at.is_interpreter && !leaf && apart && (!found || s->at.fp != s->thread))
 		return luajit_begin_edge(env, s, o, o->c_bytes);
 	traced = traced && (s->at.is_interpreter ? leaf : luajit_is_of_trace(s));
 	if (!traced && !s->at.is_interpreter)
