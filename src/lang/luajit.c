@@ -56,7 +56,7 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 		snprintf(out->why, sizeof(out->why), "this build of LuaJIT is not known");
 		return;
 	}
-	if (luajit_find(&text, &layout, &loop)) {
+	if (luajit_find_layout(&text, &layout, &loop)) {
 		snprintf(out->why, sizeof(out->why), "LuaJIT, whose interpreter is not found");
 	} else {
 		out->ops = &lang_luajit;

@@ -98,7 +98,8 @@ static int read_layout(const uint8_t *p, size_t n, struct ebp_luajit *out)
 		       : -1;
 }
 
-int luajit_find(const struct code_text *t, struct ebp_luajit *layout, struct lang_range *loop)
+int luajit_find_layout(const struct code_text *t, struct ebp_luajit *layout,
+		       struct lang_range *loop)
 {
 	const uint8_t *enters = find(t->bytes, t->n, &wide_enters);
 	uint64_t start, end;

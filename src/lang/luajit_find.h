@@ -17,6 +17,7 @@
  * The interpreter, a range of the file, which is the function that enters traces; what it says goes
  * to @layout. 0, or -ENOENT: there is none, or another one than we know.
  */
-int luajit_find(const struct code_text *t, struct ebp_luajit *layout, struct lang_range *loop);
+int luajit_find_layout(const struct code_text *t, struct ebp_luajit *layout,
+		       struct lang_range *loop);
 
 #endif

@@ -105,6 +105,7 @@ TEST(annotations_are_read_back)
 	char *text = stacks_output(p, "folded", &annotate);
 
 	CHECK_STR(text, "x;of_kind_0 1\nx;of_kind_10_[l] 1\nx;of_kind_11_[u] 1\n"
+			"x;of_kind_12_[t] 1\n"
 			"x;of_kind_1_[k] 1\nx;of_kind_2 1\n"
 			"x;of_kind_3_[p] 1\nx;of_kind_4_[j] 1\nx;of_kind_6_[s] 1\n"
 			"x;of_kind_7_[v] 1\nx;of_kind_8_[r] 1\nx;of_kind_9_[h] 1\n");

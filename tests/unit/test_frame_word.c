@@ -63,6 +63,19 @@ TEST(each_language_has_frames_of_its_own_kind)
 	}
 }
 
+TEST(traces_are_marked)
+{
+	uint64_t word = EBP_FRAME_OF_CODE(EBP_LANGUAGE_LUAJIT, 9, 7);
+	struct frame_word f;
+
+	frame_word_read(word, &f);
+	CHECK_EQ(f.kind, FRAME_LUA);
+	frame_word_read(word | EBP_FRAME_TRACE, &f);
+	CHECK_EQ(f.kind, FRAME_LUA_TRACE);
+	CHECK_EQ(f.code, 9);
+	CHECK_EQ(f.place, 7);
+}
+
 TEST(bears_an_unknown_language)
 {
 	struct frame_word f;
@@ -81,6 +94,7 @@ int main(void)
 	RUN(keeps_wild_addresses_apart);
 	RUN(reads_frames_of_interpreters);
 	RUN(each_language_has_frames_of_its_own_kind);
+	RUN(traces_are_marked);
 	RUN(bears_an_unknown_language);
 	return TEST_END();
 }
