@@ -81,7 +81,7 @@ static __always_inline int luajit_holds_round(struct luajit_env *env __attribute
 }
 
 /*
- * Before luajit_start(), beside it for the sake of BPF's stack: 0; negative: what this CPU's unwinder
+ * Before luajit_start() and luajit_leaf(), beside them for the sake of BPF's stack: 0; negative: what this CPU's unwinder
  * is at is none of LuaJIT's. @frame as in unwind_frame().
  */
 __noinline int luajit_prepare(__u32 frame)
@@ -96,10 +96,8 @@ __noinline int luajit_prepare(__u32 frame)
 		return -1;
 	s = luajit_state_of(w);
 	if (!u->begun)
-		s->under_way = s->thread = 0;
+		s->thread = s->cached = s->source = 0;
 	u->begun = 1;
-	if (s->under_way)
-		return 0;
 	s->at.pc = u->pc;
 	s->at.sp = u->sp;
 	s->at.fp = u->fp;
@@ -122,12 +120,21 @@ __noinline int luajit_start(__u32 frame)
 {
 	struct lang_walk *w = this_walk();
 	const struct ebp_luajit *o = w ? walk_layout(w) : NULL;
-	struct luajit_state *s;
+
+	return o && frame <= EBP_FRAMES_MAX ? luajit_begin(NULL, luajit_state_of(w), o) : -1;
+}
+
+/* The same, behind that. */
+__noinline int luajit_leaf(__u32 frame)
+{
+	struct lang_walk *w = this_walk();
+	const struct ebp_luajit *o = w ? walk_layout(w) : NULL;
 
 	if (!o || frame > EBP_FRAMES_MAX)
 		return -1;
-	s = luajit_state_of(w);
-	return s->under_way ? 0 : luajit_begin(NULL, s, o);
+	if (luajit_state_of(w)->is_leaf)
+		luajit_begin_leaf(NULL, luajit_state_of(w), o);
+	return 0;
 }
 
 /* --- What a function says of itself. ------------------------------------------- */
@@ -253,12 +260,12 @@ __noinline int luajit_frame(__u32 frame)
 	}
 	if (s->bad && !s->code)
 		w->pending = native_frame(u, u->pc - !u->exact);
-	if (luajit_is_over(s)) {
+	u->inside = !luajit_is_over(s);
+	if (!u->inside) {
 		u->pc = s->return_to;
 		u->sp = s->c_frame + o->c_bytes;
 		u->fp = s->caller_fp;
 		u->exact = u->by_fp = 0;
-		s->under_way = 0;
 	}
 	return s->code && !id;
 }

@@ -59,6 +59,7 @@ static __always_inline int luajit_setter(struct luajit_env *env, struct luajit_s
 		n->reg = EBP_LUAJIT_D(x);
 		return 0;
 	}
+	s->cached = 0;
 	key = op == EBP_LUAJIT_GGET ? EBP_LUAJIT_D(x) : EBP_LUAJIT_C(x);
 	if ((op == EBP_LUAJIT_GGET || op == EBP_LUAJIT_TGETS) &&
 	    !luajit_read(env, s->proto_words, sizeof(s->proto_words), s->caller.proto) &&
@@ -87,6 +88,7 @@ static __always_inline void luajit_names(struct luajit_env *env, struct luajit_s
 	__u32 ref = o->wide ? 8 : 4;
 	__u64 upvalues, variables, end;
 
+	s->cached = 0;
 	if (luajit_read(env, s->proto_words, sizeof(s->proto_words), s->caller.proto))
 		return;
 	upvalues = luajit_ref(o, s->proto_words, LUAJIT_PROTO_WORDS, o->lines + ref);
@@ -107,6 +109,7 @@ static __always_inline void luajit_lines(struct luajit_env *env, struct luajit_s
 {
 	__u32 bytes;
 
+	s->cached = 0;
 	if (luajit_read(env, s->proto_words, sizeof(s->proto_words), s->frame.proto))
 		return;
 	t->ncode = LUAJIT_NUMBER(s, o, ncode);

@@ -104,7 +104,8 @@ struct luajit_state {
 	__u32 over;		/* no more functions belong to this frame */
 	__u32 bad;		/* ... because they could not be read */
 	__u32 found;		/* enum luajit_found */
-	__u32 under_way;	/* there is such a frame */
+	__u32 is_leaf;		/* ... for luajit_begin_leaf() */
+	__u64 jit_base;		/* where the innermost function of a trace is, as that began; 0: none */
 	__u64 before;		/* the thread that ran last before this */
 	struct luajit_place at;
 	/* Of the frame on the C stack: */
@@ -115,6 +116,8 @@ struct luajit_state {
 	/* What the last step found: */
 	__u64 code;		/* 0: no function that is shown */
 	__u64 identity;		/* of that code and what it is called */
+	__u64 cached;		/* the function whose words are there, and its GCproto's; 0: none */
+	__u64 source, source_hash;
 	__u64 chunk;		/* where what is looked through begins */
 	__u64 slot[4];		/* the two words of a frame, and two below */
 	__u64 state_words[LUAJIT_THREAD_WORDS];
@@ -266,6 +269,9 @@ static __always_inline __u64 luajit_function(struct luajit_env *env, struct luaj
 {
 	__u64 at = o->wide ? s->slot[2] & LUAJIT_ADDRESS : (__u32)s->slot[3];
 
+	if (at && at == s->cached)
+		return at;
+	s->cached = 0;
 	if (!luajit_may_be(at) ||
 	    luajit_read(env, s->function_words, sizeof(s->function_words), at) ||
 	    luajit_type(o, s->function_words, LUAJIT_FUNCTION_WORDS) != LUAJIT_FUNCTION)
@@ -295,9 +301,10 @@ static __always_inline int luajit_take_proto(struct luajit_env *env, struct luaj
 					     const struct ebp_luajit *o, __u64 proto,
 					     struct luajit_call *c)
 {
-	if (!luajit_may_be(proto) ||
-	    luajit_read(env, s->proto_words, sizeof(s->proto_words), proto) ||
-	    luajit_type(o, s->proto_words, LUAJIT_PROTO_WORDS) != LUAJIT_PROTO)
+	if (!s->cached &&
+	    (!luajit_may_be(proto) ||
+	     luajit_read(env, s->proto_words, sizeof(s->proto_words), proto) ||
+	     luajit_type(o, s->proto_words, LUAJIT_PROTO_WORDS) != LUAJIT_PROTO))
 		return -1;
 	c->proto = proto;
 	c->is_trace = c->is_apart = 0;
@@ -324,6 +331,7 @@ static __always_inline int luajit_take_function(struct luajit_env *env, struct l
 	if (!luajit_kind(s, o)) {
 		if (luajit_take_proto(env, s, o, code - o->proto_bytes, c))
 			return -1;
+		s->cached = function;
 		c->pc = luajit_number(pc, c->code, LUAJIT_NUMBER(s, o, ncode));
 	}
 	c->function = function;
@@ -471,7 +479,7 @@ static __always_inline void luajit_begin_trace(struct luajit_env *env, struct lu
 	__u64 first = o->wide ? s->trace_words[0] : s->trace_words[1] & 0xffffffff;
 	__u64 pc = o->wide ? s->trace_words[1] : s->trace_words[1] >> 32;
 
-	s->pc = 0;
+	s->pc = s->cached = 0;
 	if (!s->trace_words[3]) {
 		luajit_next(env, s, o);
 		s->caller.is_trace = 1;
@@ -528,9 +536,9 @@ static __always_inline void luajit_begin_calling(struct luajit_env *env, struct 
 		luajit_begin_at(env, s, o, base, 0);
 }
 
-/* The same of a leaf in the interpreter. */
+/* What luajit_begin() has left for a leaf in the interpreter. */
 static __always_inline void luajit_begin_leaf(struct luajit_env *env, struct luajit_state *s,
-					      const struct ebp_luajit *o, __u64 jit_base)
+					      const struct ebp_luajit *o)
 {
 	__u64 whole = o->wide ? ~0ull : 0xffffffff, base = s->at.rdx & whole, calls;
 	__u64 saved = luajit_in(s->state_words, LUAJIT_THREAD_WORDS, o->base);
@@ -554,9 +562,9 @@ static __always_inline void luajit_begin_leaf(struct luajit_env *env, struct lua
 	if (luajit_holds_round(env, s, o, saved, pc) == LUAJIT_HOLDS)
 		return luajit_begin_at(env, s, o, saved, pc);
 	/* On its way out of a trace, or called back. */
-	if (!jit_base && base != saved)
+	if (!s->jit_base && base != saved)
 		s->bad = 1;
-	luajit_begin_at(env, s, o, jit_base ? jit_base : saved, 0);
+	luajit_begin_at(env, s, o, s->jit_base ? s->jit_base : saved, 0);
 }
 
 /* Whether C was called here without a function of its own (lj_vm_cpcall). */
@@ -657,13 +665,12 @@ static __always_inline int luajit_begin_edge(struct luajit_env *env, struct luaj
 static __always_inline int luajit_begin_first(struct luajit_env *env, struct luajit_state *s,
 					      const struct ebp_luajit *o, int found)
 {
-	__u64 jit_base = 0;
-	int traced = found && luajit_read_trace(env, s, o, &jit_base);
+	int traced = found && luajit_read_trace(env, s, o, &s->jit_base);
 	int leaf = s->at.is_interpreter && s->at.exact;
 
 	int apart = !found || s->c_frame - s->at.sp >= LUAJIT_STEP;
 
-	if (leaf && apart && !jit_base)
+	if (leaf && apart && (!found || !s->jit_base))
 		return luajit_begin_edge(env, s, o, luajit_edge(env, s, o));
 	/* What leaves a trace has made room, and calls; and so does what begins a call back. */
 	if (s->at.is_interpreter && !leaf && apart && (!found || s->at.fp != s->thread))
@@ -673,12 +680,11 @@ static __always_inline int luajit_begin_first(struct luajit_env *env, struct lua
 		return s->at.exact ? luajit_begin_edge(env, s, o, luajit_callback(env, s)) : -1;
 	if (!found || luajit_read_frame(env, s, o))
 		return -1;
-	s->base = jit_base;
+	s->base = s->jit_base;
+	s->is_leaf = leaf && !traced;
 	if (traced)
 		luajit_begin_trace(env, s, o);
-	else if (leaf)
-		luajit_begin_leaf(env, s, o, jit_base);
-	else
+	else if (!leaf)
 		luajit_begin_called(env, s, o);
 	return 0;
 }
@@ -705,13 +711,16 @@ static __always_inline void luajit_find(struct luajit_env *env, struct luajit_st
 		s->found = luajit_search_round(env, s, o, i) ? LUAJIT_IS_FIRST : LUAJIT_IS_NOWHERE;
 }
 
-/* Then: what is its innermost function. 0; negative: this is none of LuaJIT's code. */
+/*
+ * Then: what is its innermost function. 0, and where s->is_leaf is set luajit_begin_leaf() is to
+ * follow; negative: this is none of LuaJIT's code.
+ */
 static __always_inline int luajit_begin(struct luajit_env *env, struct luajit_state *s,
 					const struct ebp_luajit *o)
 {
 	int err = 0;
 
-	s->over = s->bad = 0;
+	s->over = s->bad = s->is_leaf = 0;
 	s->caller.function = s->caller.proto = s->inlined.function = 0;
 	if (s->found == LUAJIT_IS_NEXT) {
 		/* Its functions are below those that were walked. */
@@ -721,7 +730,6 @@ static __always_inline int luajit_begin(struct luajit_env *env, struct luajit_st
 	} else {
 		err = luajit_begin_first(env, s, o, s->found);
 	}
-	s->under_way = !err;
 	if (err)
 		s->thread = s->before;
 	return err;
@@ -736,9 +744,16 @@ static __always_inline __u64 luajit_identity(struct luajit_env *env, struct luaj
 	__u64 h = luajit_mix(f->proto ? f->proto : f->code, f->code ^ f->first_line);
 
 	/* Before that is what changes while a string lives. */
-	if (f->source && !luajit_read(env, s->words, 4 * sizeof(__u64), f->source + 16))
-		for (__u32 i = 0; i < 4; i++)
-			h = luajit_mix(h, s->words[i]);
+	if (f->source && f->source != s->source) {
+		s->source = s->source_hash = 0;
+		if (!luajit_read(env, s->words, 4 * sizeof(__u64), f->source + 16)) {
+			s->source = f->source;
+			for (__u32 i = 0; i < 4; i++)
+				s->source_hash = luajit_mix(s->source_hash, s->words[i]);
+		}
+	}
+	if (f->source)
+		h = luajit_mix(h, s->source_hash);
 	if (by->proto && !f->is_apart)
 		h = luajit_mix(luajit_mix(h, by->proto), by->pc);
 	return h | 1;

@@ -71,6 +71,7 @@ struct unwind_state {
 	__u64 lang_bias, machine_bias;
 	__u32 asked;			/* the language has looked: the frame is none of its own */
 	__u32 begun;			/* ... and at this stack before */
+	__u32 inside;			/* there are more functions in its frame */
 	/* code of a machine language whose frames are its own in spite of CFI; 0 bytes: none is */
 	__u32 own_bytes;
 	__u64 own;
@@ -408,6 +409,8 @@ static __always_inline int unwind_one(struct unwind_env *env, struct unwind_stat
 
 	if (s->n >= s->max)
 		return STEP_DONE(EBP_DEPTH);
+	if (s->inside)
+		return STEP_MACHINE;
 	if (at - s->row.start >= s->row.end - s->row.start) {
 		s->row.start = s->row.end = 0;
 		if (!find_row(env, s, at)) {

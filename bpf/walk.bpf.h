@@ -24,7 +24,7 @@
 /* --- Machine frames. ----------------------------------------------------------- */
 
 /* Each language's row: a frame, and what its code is, where that was not met before (1). */
-static __always_inline int machine_look(__u32 language, __u32 frame)
+static __always_inline int machine_look(const struct unwind_state *u, __u32 language, __u32 frame)
 {
 	switch (language) {
 	case EBP_LANGUAGE_V8:
@@ -32,7 +32,10 @@ static __always_inline int machine_look(__u32 language, __u32 frame)
 	case EBP_LANGUAGE_HOTSPOT:
 		return hotspot_frame(frame);
 	case EBP_LANGUAGE_LUAJIT:
-		return luajit_prepare(frame) || luajit_start(frame) ? 0 : luajit_frame(frame);
+		if (!u->inside &&
+		    (luajit_prepare(frame) || luajit_start(frame) || luajit_leaf(frame)))
+			return 0;
+		return luajit_frame(frame);
 	default:
 		return 0;
 	}
@@ -82,7 +85,7 @@ __noinline int machine_frame(__u32 frame)
 	w->layout = u->machine - 1;
 	w->pending = 0;
 	o = bpf_map_lookup_elem(&layouts, &w->layout);
-	if (o && machine_look(o->language, frame))
+	if (o && machine_look(u, o->language, frame))
 		machine_announce(o->language, frame);
 	if (!w->pending)
 		return 0;

@@ -198,7 +198,11 @@ static int begin(struct luajit_place place)
 {
 	s.at = place;
 	luajit_find(&memory, &s, o);
-	return luajit_begin(&memory, &s, o);
+	if (luajit_begin(&memory, &s, o))
+		return -1;
+	if (s.is_leaf)
+		luajit_begin_leaf(&memory, &s, o);
+	return 0;
 }
 
 static void is_frame(uint32_t n, uint32_t pc)
@@ -220,14 +224,12 @@ static void is_end(void)
 		CHECK_EQ(s.code, 0);
 	}
 	CHECK(!s.bad);
-	s.under_way = 0;
 }
 
 /* There are more, which are not looked at. */
 static void stop(void)
 {
 	CHECK(!s.bad);
-	s.under_way = 0;
 }
 
 static struct luajit_place interpreter(uint64_t sp)
@@ -474,7 +476,6 @@ static uint64_t left(uint64_t pc, uint64_t sp)
 	CHECK_EQ(begin(place), 0);
 	luajit_step(&memory, &s, o);
 	CHECK(!s.code && luajit_is_over(&s));
-	s.under_way = 0;
 	return s.c_frame + o->c_bytes - sp;
 }
 
