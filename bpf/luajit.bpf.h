@@ -14,6 +14,7 @@ static __always_inline int luajit_read(struct luajit_env *env __attribute__((unu
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
+#include "bpf/luajit_begin.h"
 #include "bpf/luajit_describe.h"
 
 _Static_assert(sizeof(struct luajit_state) + sizeof(struct luajit_naming) <= 8 * WALK_WORDS,
@@ -81,8 +82,8 @@ static __always_inline int luajit_holds_round(struct luajit_env *env __attribute
 }
 
 /*
- * Before luajit_start() and luajit_leaf(), beside them for the sake of BPF's stack: 0; negative: what this CPU's unwinder
- * is at is none of LuaJIT's. @frame as in unwind_frame().
+ * Before luajit_start() and luajit_leaf(), beside them for the sake of BPF's stack: 0; negative:
+ * what this CPU's unwinder is at is none of LuaJIT's. @frame as in unwind_frame().
  */
 __noinline int luajit_prepare(__u32 frame)
 {

@@ -5,7 +5,7 @@
 
 #include "bpf/lang.h"
 
-/* Where a LuaJIT keeps what; offsets in bytes. References are of 8 bytes where it is wide, else 4. */
+/* Where a LuaJIT keeps what; offsets in bytes. References are of 8 bytes where it is wide, or 4. */
 struct ebp_luajit {
 	__u32 wide;
 	/* of the global state; of the array of traces, which is near that: it and its size */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All that is read of a LuaJIT: a file that has one and its code, frames and what they are called in
- * memory that is made of the input, the record of a function.
+ * All that is read of a LuaJIT: a file that has one and its code, frames and what they are called
+ * in memory that is made of the input, the record of a function.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -29,6 +29,7 @@ static int luajit_read(struct luajit_env *env, void *dst, uint32_t size, uint64_
 	return memory_read(env->p, env->n, dst, size, address);
 }
 
+#include "bpf/luajit_begin.h"
 #include "bpf/luajit_describe.h"
 
 static int luajit_look_round(struct luajit_env *env, struct luajit_state *s,

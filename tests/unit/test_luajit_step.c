@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The step over LuaJIT's functions, in memory that is laid out here as it does, with references of 8
- * bytes and of 4.
+ * The step over LuaJIT's functions, in memory that is laid out here as it does, with references of
+ * 8 bytes and of 4.
  */
 #include <stdint.h>
 #include <string.h>
@@ -27,6 +27,7 @@ static int luajit_read(struct luajit_env *env, void *dst, uint32_t size, uint64_
 	return 0;
 }
 
+#include "bpf/luajit_begin.h"
 #include "bpf/luajit_describe.h"
 
 static int luajit_look_round(struct luajit_env *env, struct luajit_state *s,
