@@ -49,15 +49,15 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 	if (!r.is_jit)
 		return;
 	if (r.major && (r.major != 2 || r.minor != 1)) {
-		snprintf(out->why, sizeof(out->why), "LuaJIT %u.%u is not known", r.major, r.minor);
+		snprintf(out->why, sizeof(out->why), "%u.%u is not known", r.major, r.minor);
 		return;
 	}
 	if (elf_file_machine(f) != EM_X86_64 || code_text_read(f, &text)) {
-		snprintf(out->why, sizeof(out->why), "this build of LuaJIT is not known");
+		snprintf(out->why, sizeof(out->why), "this build is not known");
 		return;
 	}
 	if (luajit_find_layout(&text, &layout, &loop)) {
-		snprintf(out->why, sizeof(out->why), "LuaJIT, whose interpreter is not found");
+		snprintf(out->why, sizeof(out->why), "its interpreter is not found");
 	} else {
 		out->ops = &lang_luajit;
 		out->layout.loop = loop.start;
@@ -147,8 +147,8 @@ static void complete(struct lang_code *code, const struct ebp_code *record,
 }
 
 const struct lang_ops lang_luajit = {
-	.name = "Lua",
-	.reads = "LuaJIT 2.1 (x86-64), in any program that exports its functions",
+	.name = "LuaJIT",
+	.reads = "2.1 (x86-64), in any program that exports its functions",
 	.language = EBP_LANGUAGE_LUAJIT,
 	.joint = ".",
 	.recognise = recognise,

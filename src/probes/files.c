@@ -2,6 +2,7 @@
 #include "probes/files.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
@@ -102,20 +103,31 @@ static void look_in_listed(probe_file_vec *files, const char *list, const char *
 		fclose(f);
 }
 
+/* Not a script that starts the program, as version managers have them. */
+static int open_program(const char *path)
+{
+	int fd = access(path, X_OK) ? -1 : file_open_regular(path);
+	char magic[SELFMAG];
+
+	if (fd < 0)
+		return -1;
+	if (pread(fd, magic, sizeof(magic), 0) == SELFMAG && !memcmp(magic, ELFMAG, SELFMAG))
+		return fd;
+	close(fd);
+	return -1;
+}
+
 static void look_in_path(probe_file_vec *files, const char *name)
 {
 	const char *dir = getenv("PATH");
 	char path[2 * PATH_MAX];
 
-	for (size_t n; dir && *dir; dir += n + (dir[n] == ':')) {
+	for (size_t n; dir && *dir && !files->n; dir += n + (dir[n] == ':')) {
 		n = strcspn(dir, ":");
 		if (!n || n >= PATH_MAX || strlen(name) >= PATH_MAX)
 			continue;
 		snprintf(path, sizeof(path), "%.*s/%s", (int)n, dir, name);
-		if (!access(path, X_OK)) {
-			keep(files, file_open_regular(path));
-			return;
-		}
+		keep(files, open_program(path));
 	}
 }
 

@@ -102,7 +102,7 @@ def test_doctor():
     for word in ("BTF", "perf_event_paranoid", "kptr_restrict", "lockdown"):
         check(word.lower() in r.out.lower(), word, "is not in:", r.out)
     reads = re.findall(r"^reads +(\S+) .*\d", r.out, re.M)
-    equal(sorted(reads), ["Java", "JavaScript", "Lua", "PHP", "Perl", "Python", "Ruby"], r.out)
+    equal(sorted(reads), ["Java", "JavaScript", "Lua", "LuaJIT", "PHP", "Perl", "Python", "Ruby"], r.out)
 
 
 # The kernel refuses a program: what for, and what else there is; and what its verifier said.
