@@ -9,10 +9,10 @@ import os
 import re
 import sys
 
-from harness import Fixture, Profile, check, directory, needs, run, skip
+from harness import Fixture, calls, check, directory, needs, run, skip
 from interpreters import executed, made_in_turn, near, sampled_script
-from harness import calls, calls_by_line
-from test_lua import CHILD, MAIN, SPIN, TRACE, TREE
+from test_lua import (CHILD, FAR_LINES, MAIN, SPIN, TRACE, TREE, calls_are_where_they_are, rests_and_works,
+                      waits_in_rest)
 
 MODES = ("-joff", "-jon")
 NOT_READ = r"functions of LuaJIT are not shown: .*: "
@@ -242,39 +242,15 @@ def test_executed_children():
 
 def test_waits():
     """Which function waits, and which has the time on the CPU."""
-    program = """
-function rest() local f = io.popen("sleep 0.01") f:read("*a") f:close() end
-function work() for i = 1, 3000000 do end end
-print("ready")
-while true do rest() work() end
-"""
     luajit = luajits()[0]
     for mode, option in zip(MODES, ("--off-cpu", "--wall")):
-        profile = Profile.read(sampled(luajit, mode, program, option, burned=0).out)
-        waiting = profile.where(lambda s: s.any(r"^\[blocked\]$") and MAIN in s.frames)
-        check(waiting.count() > 0, luajit, option, profile.head())
-        check(waiting.count(lambda s: "rest" in s.frames) > 0.95 * waiting.count(), luajit, option, waiting.head())
-        if option == "--wall":
-            check(profile.count(lambda s: "work" in s.frames) > 0, luajit, profile.head())
+        waits_in_rest(sampled(luajit, mode, rests_and_works(3000000), option, burned=0), option, luajit)
 
 
 def test_lines():
     """Of calls, in a function of so many lines that each takes two bytes."""
-    program = (SPIN.strip() + "\n"
-               "function work()\n"
-               "    while true do\n"
-               "        spin(1000)\n" + "\n" * 300 +
-               "        spin(\n"
-               "            3000)\n"
-               "    end\n"
-               "end\n"
-               'print("ready")\n'
-               "work()\n")
     for luajit, mode in each("-joff"):
-        lines = calls_by_line(sampled(luajit, mode, program, "-f", "callgrind").out, "work")
-        total = sum(lines.values())
-        check(sum(lines.get(i, 0) for i in (4, 305, 306)) > 0.98 * total - 1, luajit, lines)
-        near(1 - lines.get(4, 0) / total, 0.75, total, luajit, lines)
+        calls_are_where_they_are(sampled(luajit, mode, FAR_LINES, "-f", "callgrind"), luajit)
 
 
 def test_code_that_is_made_again_and_again():

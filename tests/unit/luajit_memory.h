@@ -30,26 +30,7 @@ static int luajit_read(struct luajit_env *env, void *dst, uint32_t size, uint64_
 	return 0;
 }
 
-#include "bpf/luajit_begin.h"
-#include "bpf/luajit_describe.h"
-
-static int luajit_look_round(struct luajit_env *env, struct luajit_state *s,
-			     const struct ebp_luajit *o, __u32 i)
-{
-	return luajit_look_at(env, s, o, i);
-}
-
-static int luajit_search_round(struct luajit_env *env, struct luajit_state *s,
-			       const struct ebp_luajit *o, __u32 i)
-{
-	return luajit_search(env, s, o, i);
-}
-
-static int luajit_holds_round(struct luajit_env *env, struct luajit_state *s,
-			      const struct ebp_luajit *o, __u64 base, __u64 pc)
-{
-	return luajit_holds(env, s, o, base, pc);
-}
+#include "unit/luajit_rounds.h"
 
 /* Addresses. */
 enum {
