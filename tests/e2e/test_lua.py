@@ -43,13 +43,18 @@ def whole(lua, profile):
 # Its calls take a small part of the time between two samples: a round of about as long would be sampled at one place.
 TREE = SPIN + """
 local Thing = {}
-function one() return (spin(2000)) end
-function Thing:method() local x = spin(4000) return x end
-function Thing.field() local x = spin(6000) return x end
-local resume = coroutine.wrap(function() while true do spin(8000) coroutine.yield() end end)
+-- Of no fixed length: the clock that samples would keep step with it.
+local length = 2000
+function one() return (spin(length)) end
+function Thing:method() local x = spin(2 * length) return x end
+function Thing.field() local x = spin(3 * length) return x end
+local resume = coroutine.wrap(function() while true do spin(4 * length) coroutine.yield() end end)
 function main()
     print("ready")
-    while true do one() Thing:method() Thing.field() resume() end
+    while true do
+        length = 1000 + length * 7919 % 2003
+        one() Thing:method() Thing.field() resume()
+    end
 end
 main()
 """

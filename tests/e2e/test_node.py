@@ -75,11 +75,18 @@ def whole(result):
 
 TREE = """
 function spin(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 7 + i) % 1000003; return s; }
-function one() { return spin(10000); }
-const three = () => { const inner = (n) => spin(n); return inner(30000); };
-class Thing { method() { return [20000].map(function each(n) { return spin(n); })[0]; } }
-const made = { up: { name: function () { return spin(40000); } } };
-function main() { for (ready();;) { one(); three(); new Thing().method(); made.up.name(); } }
+// Of no fixed length: the clock that samples would keep step with it.
+let length = 10000;
+function one() { return spin(length); }
+const three = () => { const inner = (n) => spin(n); return inner(3 * length); };
+class Thing { method() { return [2 * length].map(function each(n) { return spin(n); })[0]; } }
+const made = { up: { name: function () { return spin(4 * length); } } };
+function main() {
+    for (ready();;) {
+        length = 5000 + length * 7919 % 10007;
+        one(); three(); new Thing().method(); made.up.name();
+    }
+}
 main();
 """
 SHARES = {"one": 1, "inner": 3, "each": 2, "name": 4}

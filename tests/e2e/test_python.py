@@ -116,16 +116,20 @@ def spin(n):
     for i in range(n):
         s += i
     return s
-def one(): return spin(10000)
+# Of no fixed length: the clock that samples would keep step with it.
+length = 10000
+def one(): return spin(length)
 def three():
-    def inner(): return spin(30000)
+    def inner(): return spin(3 * length)
     return inner()
 class Thing:
-    def method(self): return spin(20000)
+    def method(self): return spin(2 * length)
 def main():
+    global length
     ready()
     thing = Thing()
     while True:
+        length = 5000 + length * 7919 % 10007
         one()
         three()
         thing.method()

@@ -49,17 +49,20 @@ def spin(n)
   i = 0
   while i < n do i += 1 end
 end
+# Of no fixed length: the clock that samples would keep step with it.
+$length = 10000
 module Some
   class Thing
-    def one() spin(10000) end
-    def three() tap { |x| spin(30000) } end
-    def self.two() spin(20000) end
+    def one() spin($length) end
+    def three() tap { |x| spin(3 * $length) } end
+    def self.two() spin(2 * $length) end
   end
 end
 def main
   ready
   thing = Some::Thing.new
   while true
+    $length = 5000 + $length * 7919 % 10007
     thing.one
     thing.three
     Some::Thing.two
