@@ -269,7 +269,7 @@ static __always_inline int latency_starts(void *ctx, enum ebp_probe_kind kind)
 }
 
 static __always_inline int latency_ends(void *ctx, enum capture_at at, enum ebp_probe_kind kind,
-					int is_kernel)
+					int in_kernel)
 {
 	__u64 now = bpf_ktime_get_ns(), place = place_of(ctx, kind);
 	__u32 pair = pair_of(EBP_PROBE_EVENT(place) - 1);
@@ -279,7 +279,7 @@ static __always_inline int latency_ends(void *ctx, enum capture_at at, enum ebp_
 		return 0;
 	t->started &= ~(1u << pair);
 	latency_took(ctx, at, place, now - t->starts[pair].since,
-		     t->waited - t->starts[pair].waited, is_kernel);
+		     t->waited - t->starts[pair].waited, in_kernel);
 	return 0;
 }
 
@@ -302,7 +302,7 @@ int on_start_tracepoint(void *ctx)
 
 UPROBE(on_end_user)
 {
-	return latency_ends(ctx, AT_KERNEL, EBP_PROBE_END_USER, 0);
+	return latency_ends(ctx, AT_CODE, EBP_PROBE_END_USER, 0);
 }
 
 UPROBE(on_end_return)
