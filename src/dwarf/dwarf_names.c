@@ -4,18 +4,19 @@
 #include <dwarf.h>
 #include <errno.h>
 
+#include "dwarf/dwarf_entry.h"
 #include "dwarf/dwarf_functions.h"
 
-#define PEEK		256		/* bytes of an entry: more than most have */
-#define PEEK_MAX	8192
 #define REFERENCES	16		/* followed at most */
 
 struct names {
 	struct dwarf_value linkage, name, next;
 };
 
-static void take_attribute(struct names *n, uint16_t name, struct dwarf_value v)
+static void take_attribute(void *names, uint16_t name, struct dwarf_value v)
 {
+	struct names *n = names;
+
 	switch (name) {
 	case DW_AT_linkage_name:
 	case DW_AT_MIPS_linkage_name:	n->linkage = v; break;
@@ -26,31 +27,14 @@ static void take_attribute(struct names *n, uint16_t name, struct dwarf_value v)
 	}
 }
 
-static int read_names(const struct dwarf_unit *u, uint64_t entry, size_t size, struct names *out)
+static int read_names(const struct dwarf_unit *u, uint64_t at, struct names *out)
 {
-	const struct dwarf_abbrevs *t = dwarf_abbrevs_at(u->file, u->abbrev);
-	const struct dwarf_abbrev *a;
-	uint8_t room[PEEK_MAX];
-	long n = dwarf_peek(u->file, DWARF_INFO, entry, room, size);
-	struct cursor c = { room, room + (n > 0 ? n : 0), 0 };
-	uint64_t code = cursor_uleb(&c);
+	struct dwarf_entry entry;
+	int err;
 
 	*out = (struct names){ 0 };
-	a = t && code ? dwarf_abbrev_of(t, code) : NULL;
-	if (!a || n <= 0)
-		return -EBADMSG;
-	for (uint32_t i = 0; i < a->n; i++) {
-		const struct dwarf_attribute *attr = &t->attributes.v[a->first + i];
-		struct dwarf_value v = dwarf_form_read(&c, attr->form, attr->implicit, u->encoding,
-						       room);
-
-		if (v.kind == DWARF_STRING_HERE)
-			v.u += entry;
-		take_attribute(out, attr->name, v);
-	}
-	if (c.bad && size < PEEK_MAX)
-		return read_names(u, entry, PEEK_MAX, out);
-	return c.bad ? -EBADMSG : 0;
+	err = dwarf_entry_read(u, at, take_attribute, out, &entry);
+	return err || entry.code ? err : -EBADMSG;
 }
 
 int dwarf_debug_text(const struct dwarf_debug *d, const struct dwarf_unit *u, struct dwarf_value v,
@@ -77,7 +61,7 @@ int dwarf_name(struct dwarf_debug *d, uint64_t entry, char *dst, size_t size, ui
 		if (entry & DWARF_ALT)
 			d = d->alt;
 		u = d ? dwarf_unit_at(&d->units, entry & ~DWARF_ALT) : NULL;
-		if (!u || read_names(u, entry & ~DWARF_ALT, PEEK, &n))
+		if (!u || read_names(u, entry & ~DWARF_ALT, &n))
 			break;
 		if (n.linkage.kind) {
 			*scoped = 0;

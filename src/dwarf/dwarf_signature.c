@@ -4,23 +4,22 @@
 #include <dwarf.h>
 #include <errno.h>
 
+#include "dwarf/dwarf_entry.h"
 #include "dwarf/dwarf_functions.h"
 
-#define ENTRY_MAX	2048		/* bytes of an entry */
 #define REFERENCES	16		/* followed at most */
 #define CHILDREN	64		/* looked at, at most */
 
 /* What is read of an entry. */
 struct entry {
-	uint64_t code;			/* 0: a list of children ends here */
-	uint16_t tag;
-	int has_children;
+	struct dwarf_entry is;
 	struct dwarf_value type, size, encoding, next;
-	uint64_t end;			/* offset of what follows */
 };
 
-static void take_attribute(struct entry *e, uint16_t name, struct dwarf_value v)
+static void take_attribute(void *entry, uint16_t name, struct dwarf_value v)
 {
+	struct entry *e = entry;
+
 	switch (name) {
 	case DW_AT_type:		e->type = v; break;
 	case DW_AT_byte_size:		e->size = v; break;
@@ -33,28 +32,8 @@ static void take_attribute(struct entry *e, uint16_t name, struct dwarf_value v)
 
 static int read_entry(const struct dwarf_unit *u, uint64_t at, struct entry *out)
 {
-	const struct dwarf_abbrevs *t = dwarf_abbrevs_at(u->file, u->abbrev);
-	const struct dwarf_abbrev *a;
-	uint8_t room[ENTRY_MAX];
-	long n = dwarf_peek(u->file, DWARF_INFO, at, room, sizeof(room));
-	struct cursor c = { room, room + (n > 0 ? n : 0), 0 };
-
-	*out = (struct entry){ .code = cursor_uleb(&c) };
-	a = t && out->code ? dwarf_abbrev_of(t, out->code) : NULL;
-	if (c.bad || !t || (out->code && !a))
-		return -EBADMSG;
-	for (uint32_t i = 0; a && i < a->n; i++) {
-		const struct dwarf_attribute *attr = &t->attributes.v[a->first + i];
-
-		take_attribute(out, attr->name,
-			       dwarf_form_read(&c, attr->form, attr->implicit, u->encoding, room));
-	}
-	if (a) {
-		out->tag = a->tag;
-		out->has_children = a->children;
-	}
-	out->end = at + (uint64_t)(c.p - room);
-	return c.bad ? -EBADMSG : 0;
+	*out = (struct entry){ .is = { 0 } };
+	return dwarf_entry_read(u, at, take_attribute, out, &out->is);
 }
 
 /* The entry that @v of one of @u refers to; 0: none that is in this file. */
@@ -99,13 +78,13 @@ static int number_of(const struct dwarf_debug *d, const struct dwarf_unit *u, st
 		u = at ? dwarf_unit_at(&d->units, at) : NULL;
 		if (!u || read_entry(u, at, &e))
 			return 0;
-		if (is_address(e.tag))
+		if (is_address(e.is.tag))
 			return u->encoding.address_size;
-		if (!is_same_number(e.tag) || e.encoding.kind != DWARF_NOTHING)
+		if (!is_same_number(e.is.tag) || e.encoding.kind != DWARF_NOTHING)
 			return number(&e);
 		/* C's enumerations have no type that they are made of, but a size. */
 		if (e.type.kind == DWARF_NOTHING)
-			return e.tag == DW_TAG_enumeration_type && e.size.u <= 8 ? (int)e.size.u
+			return e.is.tag == DW_TAG_enumeration_type && e.size.u <= 8 ? (int)e.size.u
 										 : 0;
 		v = e.type;
 	}
@@ -119,10 +98,10 @@ static void take_arguments(const struct dwarf_debug *d, const struct dwarf_unit 
 	unsigned int n = 0;
 	struct entry e;
 
-	for (int i = 0; i < CHILDREN && n < DWARF_ARGUMENTS_MAX; i++, at = e.end) {
-		if (read_entry(u, at, &e) || !e.code || e.has_children)
+	for (int i = 0; i < CHILDREN && n < DWARF_ARGUMENTS_MAX; i++, at = e.is.end) {
+		if (read_entry(u, at, &e) || !e.is.code || e.is.has_children)
 			return;
-		if (e.tag == DW_TAG_formal_parameter)
+		if (e.is.tag == DW_TAG_formal_parameter)
 			out->argument[n++] = number_of(d, u, e.type);
 	}
 }
@@ -137,8 +116,8 @@ int dwarf_signature(struct dwarf_debug *d, uint64_t entry, struct dwarf_signatur
 
 		if (!u || read_entry(u, entry, &e))
 			return -EBADMSG;
-		if (!i && e.has_children)
-			take_arguments(d, u, e.end, out);
+		if (!i && e.is.has_children)
+			take_arguments(d, u, e.is.end, out);
 		/* The result of a member is told where that was declared. */
 		if (e.type.kind != DWARF_NOTHING)
 			out->result = number_of(d, u, e.type);
