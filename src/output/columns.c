@@ -110,13 +110,6 @@ static const char *owner(const struct row *r, char *buf)
 	return buf;
 }
 
-static int by_owner(const struct row *a, const struct row *b)
-{
-	int c = strcmp(a->owner, b->owner);
-
-	return c ? c : (a->pid > b->pid) - (a->pid < b->pid);
-}
-
 static const char *nested(const struct row *r, char *buf)
 {
 	uint32_t depth = r->depth < NESTED_MOST ? r->depth : NESTED_MOST;
@@ -167,21 +160,24 @@ static double rate(const struct diff_row *d, enum diff_side side)
 	return d ? d->rate[side] : 0;
 }
 
-/* The greatest first. */
-static int falling(double a, double b)
+/* --- What rows are sorted by. ------------------------------------------------------ */
+static const char *own_name(const struct row *r) { return r->name; }
+static const char *own_module(const struct row *r) { return r->module; }
+static const char *own_file(const struct row *r) { return r->file; }
+static const char *own_owner(const struct row *r) { return r->owner; }
+static uint64_t address(const struct row *r) { return r->address; }
+
+/* The greatest first: the bits of what is not negative are in its order. */
+static uint64_t falling(double x)
 {
-	return (a < b) - (a > b);
+	uint64_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return ~bits;
 }
 
-static int by_before(const struct row *a, const struct row *b)
-{
-	return falling(rate(a->own, DIFF_BEFORE), rate(b->own, DIFF_BEFORE));
-}
-
-static int by_after(const struct row *a, const struct row *b)
-{
-	return falling(rate(a->own, DIFF_AFTER), rate(b->own, DIFF_AFTER));
-}
+static uint64_t by_before(const struct row *r) { return falling(rate(r->own, DIFF_BEFORE)); }
+static uint64_t by_after(const struct row *r) { return falling(rate(r->own, DIFF_AFTER)); }
 
 /* What is significant before what may be chance; no share is as large as 2. */
 static double size_of(const struct diff_row *d)
@@ -189,15 +185,8 @@ static double size_of(const struct diff_row *d)
 	return d ? fabs(diff_change(d)) + (d->significant ? 2 : 0) : 0;
 }
 
-static int by_change(const struct row *a, const struct row *b)
-{
-	return falling(size_of(a->own), size_of(b->own));
-}
-
-static int by_change_total(const struct row *a, const struct row *b)
-{
-	return falling(size_of(a->all), size_of(b->all));
-}
+static uint64_t by_change(const struct row *r) { return falling(size_of(r->own)); }
+static uint64_t by_change_total(const struct row *r) { return falling(size_of(r->all)); }
 
 /* --- The columns. ---------------------------------------------------------------- */
 #define VALUE "SAMPLES", ROW_VALUE, 7, ROW_VALUE_WIDTH
@@ -211,30 +200,33 @@ const struct row_column row_columns[COLUMNS] = {
 	[COLUMN_SELF] = { "self", VALUE, 60, .number = self },
 	[COLUMN_TOTAL] = { "total", VALUE, 60, .number = total },
 	[COLUMN_TAKEN] = { "total", VALUE, 0, .number = self },
-	[COLUMN_IMAGE] = { "module", "IMAGE", ROW_TEXT, 5, 14, 50, .text = module, .none = "-" },
+	[COLUMN_IMAGE] = { "module", "IMAGE", ROW_TEXT, 5, 14, 50, .text = module, .none = "-",
+			   .order = own_module },
 	[COLUMN_OWNER] = { NULL, "PROCESS", ROW_TEXT, 7, 18, 90, .text = owner, .none = "-",
-			   .compare = by_owner },
+			   .order = own_owner, .rank = pid },
 	[COLUMN_KIND] = { "kind", "KIND", ROW_TEXT, 6, 6, .text = kind },
-	[COLUMN_FUNCTION] = { "name", "FUNCTION", ROW_TEXT, 8, 0, .text = name },
-	[COLUMN_MODULE] = { "name", "IMAGE", ROW_TEXT, 5, 0, .text = name },
+	[COLUMN_FUNCTION] = { "name", "FUNCTION", ROW_TEXT, 8, 0, .text = name,
+			     .order = own_name },
+	[COLUMN_MODULE] = { "name", "IMAGE", ROW_TEXT, 5, 0, .text = name, .order = own_name },
 	[COLUMN_CALLER] = { "name", "CALLER", ROW_TEXT, 8, 0, .text = name },
 	[COLUMN_CALLEE] = { "name", "CALLEE", ROW_TEXT, 8, 0, .text = name },
 	[COLUMN_ASKER] = { NULL, "CALLED FROM", ROW_TEXT, 11, 0, .text = asker },
 	[COLUMN_LINE] = { "line", "LINE", ROW_NUMBER, 5, 6, .number = line, .none = "-" },
-	[COLUMN_FILE] = { "file", "FILE", ROW_TEXT, 4, 0, .text = file, .none = "-" },
+	[COLUMN_FILE] = { "file", "FILE", ROW_TEXT, 4, 0, .text = file, .none = "-",
+			  .order = own_file, .rank = address },
 	[COLUMN_PID] = { "pid", "PID", ROW_NUMBER, 7, 8, .number = pid },
 	[COLUMN_TID] = { "tid", "TID", ROW_NUMBER, 7, 8, .number = tid },
-	[COLUMN_COMM] = { "comm", "COMM", ROW_TEXT, 4, 0, .text = name },
+	[COLUMN_COMM] = { "comm", "COMM", ROW_TEXT, 4, 0, .text = name, .order = own_name },
 	[COLUMN_NESTED] = { NULL, "COMM", ROW_TEXT, 4, 0, .text = nested },
 	[COLUMN_BEFORE] = { NULL, "BEFORE%", ROW_TEXT, 7, 7, .text = before,
-			    .compare = by_before },
-	[COLUMN_AFTER] = { NULL, "AFTER%", ROW_TEXT, 6, 6, .text = after, .compare = by_after },
+			    .rank = by_before },
+	[COLUMN_AFTER] = { NULL, "AFTER%", ROW_TEXT, 6, 6, .text = after, .rank = by_after },
 	[COLUMN_CHANGE] = { NULL, " CHANGE", ROW_TEXT, 7, 7, .text = change,
-			    .compare = by_change },
+			    .rank = by_change },
 	[COLUMN_INTERVAL] = { NULL, "95% INTERVAL", ROW_TEXT, 16, 16, 90, .text = interval,
-			      .compare = by_change },
+			      .rank = by_change },
 	[COLUMN_CHANGE_TOTAL] = { NULL, "  TOTAL", ROW_TEXT, 7, 7, 60, .text = change_total,
-				  .compare = by_change_total },
+				  .rank = by_change_total },
 	[COLUMN_SECOND] = { "second", "SECOND", ROW_NUMBER, 6, 7, .number = line },
 	[COLUMN_BUSIEST] = { "name", "MOST OF IT IN", ROW_TEXT, 8, 0, .text = name },
 	[COLUMN_LABEL] = { "label", "LABEL", ROW_TEXT, 5, 0, .text = name },
@@ -300,20 +292,13 @@ const char *row_cell(const struct row_column *c, const struct row *r, const stru
 	return buf;
 }
 
-int row_compare(const struct row_column *c, const struct row *a, const struct row *b)
+uint64_t row_rank(const struct row_column *c, const struct row *r)
 {
-	char x[TABLE_CELL_MAX], y[TABLE_CELL_MAX];
-	uint64_t m, n;
-	int order;
-
-	if (c->compare)
-		return c->compare(a, b);
+	if (c->rank)
+		return c->rank(r);
 	if (c->text)
-		return strcmp(c->text(a, x), c->text(b, y));
-	m = c->number(a);
-	n = c->number(b);
-	order = (m > n) - (m < n);
-	return formats[c->format].falling ? -order : order;
+		return 0;
+	return formats[c->format].falling ? ~c->number(r) : c->number(r);
 }
 
 void row_write_json(const enum row_column_id *columns, const struct row *r, struct json *j)

@@ -99,8 +99,12 @@ struct row_column {
 	uint64_t (*number)(const struct row *r);
 	const char *(*text)(const struct row *r, char *buf);
 	const char *none;		/* in place of 0 or ""; NULL: these are shown */
-	/* The first before the second: < 0. NULL: by the value, numbers by size. */
-	int (*compare)(const struct row *a, const struct row *b);
+	/*
+	 * What rows are sorted by where it is not the number: by a text of their own, and what has
+	 * the same by rank, the least first.
+	 */
+	const char *(*order)(const struct row *r);
+	uint64_t (*rank)(const struct row *r);
 };
 extern const struct row_column row_columns[COLUMNS];
 
@@ -119,8 +123,8 @@ const char *row_heading(const struct row_column *c, const struct row_sums *s);
 /* The text of a cell: @buf, filled, or one that lives as long as the row's. */
 const char *row_cell(const struct row_column *c, const struct row *r, const struct row_sums *s,
 		     char buf[TABLE_CELL_MAX]);
-/* The order in which rows stand: the most of what is counted first, all else from low to high. */
-int row_compare(const struct row_column *c, const struct row *a, const struct row *b);
+/* What stands first in a column has the least: the most of what is counted. Of texts 0. */
+uint64_t row_rank(const struct row_column *c, const struct row *r);
 
 /* @columns of @rows as a text table. */
 void rows_write(const enum row_column_id *columns, const row_vec *rows, const struct row_sums *s,

@@ -233,7 +233,8 @@ static uint64_t *addresses_without_names(const struct profile *p)
 	return addresses;
 }
 
-struct rollup_function *rollup_lines(const struct profile *p, size_t *n)
+struct rollup_function *rollup_lines_of(const struct profile *p, const unsigned char *functions,
+					size_t *n)
 {
 	struct profile_view v = profile_view(p);
 	struct rollup_function *all = xcalloc(v.nlines + 2, sizeof(*all)), *rows;
@@ -249,7 +250,9 @@ struct rollup_function *rollup_lines(const struct profile *p, size_t *n)
 		uint64_t hash = hash_pair((uint64_t)l->function << 32 | l->file,
 					  l->line + addresses[i]);
 
-		labels[i] = intern(&ids, hash, used, same_place, places, &place);
+		labels[i] = !functions || functions[l->function]
+				    ? intern(&ids, hash, used, same_place, places, &place)
+				    : PROFILE_NONE;
 		if (labels[i] != used)
 			continue;
 		places[used] = place;
@@ -259,6 +262,8 @@ struct rollup_function *rollup_lines(const struct profile *p, size_t *n)
 		all[used++].line = l->line;
 	}
 	labels[v.nlines] = used;
+	for (size_t i = 0; functions && i < v.nlines; i++)
+		labels[i] = labels[i] == PROFILE_NONE ? used : labels[i];
 	all[used++] = function_row(p, v.nfunctions);
 	rows = sum_up(p, &(struct calltree_labels){ .lines = labels }, all, used, n);
 	hashmap_free(&ids);
@@ -266,6 +271,11 @@ struct rollup_function *rollup_lines(const struct profile *p, size_t *n)
 	free(places);
 	free(addresses);
 	return rows;
+}
+
+struct rollup_function *rollup_lines(const struct profile *p, size_t *n)
+{
+	return rollup_lines_of(p, NULL, n);
 }
 
 static int by_samples(const void *a, const void *b)

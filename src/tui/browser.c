@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/row_order.h"
+
+#define AHEAD 16		/* rows, of which names are fetched into the cache */
 #define MATCHED_MOST 2048	/* bytes of a text that are looked at */
 
 void browser_init(struct browser *b)
@@ -28,6 +31,7 @@ void browser_free(struct browser *b)
 	for (int i = 0; i < VIEWS; i++) {
 		hashmap_free(&b->places[i].open);
 		vec_free(&b->places[i].rows);
+		free(b->places[i].order);
 	}
 	vec_free(&b->listed);
 	free_pattern(&b->search);
@@ -37,7 +41,13 @@ void browser_free(struct browser *b)
 	profile_free(b->show.profile);
 }
 
-/* Letters beyond ASCII have their cases by the locale, which the regular expression knows. */
+/* ASCII alone has cases here. */
+static int lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
+}
+
+/* What is to be found as it is. Letters beyond ASCII have their cases by the locale, which the regular expression knows. */
 static int is_plain(const char *text)
 {
 	for (const char *c = text; *c; c++)
@@ -54,8 +64,26 @@ int browser_pattern_set(struct browser_pattern *p, const char *text)
 		return -EINVAL;
 	snprintf(made.text, sizeof(made.text), "%s", text);
 	made.plain = is_plain(text);
+	for (size_t i = 0; made.text[i]; i++)
+		made.lower[i] = (char)lower(made.text[i]);
 	free_pattern(p);
 	*p = made;
+	return 0;
+}
+
+/* @part is in lower case. */
+static int contains(const char *text, const char *part)
+{
+	for (; *text; text++) {
+		size_t n = 0;
+
+		if (((*text ^ *part) & ~0x20) != 0)
+			continue;
+		while (part[n] && lower(text[n]) == part[n])
+			n++;
+		if (!part[n])
+			return 1;
+	}
 	return 0;
 }
 
@@ -64,7 +92,7 @@ static int fits(const struct browser_pattern *p, const char *text)
 	char start[MATCHED_MOST];
 
 	if (p->plain)
-		return strcasestr(text, p->text) != NULL;
+		return contains(text, p->lower);
 	snprintf(start, sizeof(start), "%s", text);
 	return *text && !regexec(&p->regex, start, 0, NULL, 0);
 }
@@ -85,6 +113,8 @@ void browser_make_rows(struct browser *b)
 
 	if (!p->made) {
 		vec_free(&p->rows);
+		free(p->order);
+		p->order = NULL;
 		p->rows = row_views[b->view].make(b->show.profile, &c);
 		p->made = 1;
 	}
@@ -104,34 +134,30 @@ void browser_show(struct browser *b, const struct window_show *show)
 	browser_make_rows(b);
 }
 
-static int by_column(const void *x, const void *y, void *ctx)
+/* 1 for each row that fits the filter; in their order in memory, each name fetched some rows before. */
+static unsigned char *keep_fitting(const struct browser *b)
 {
-	const struct browser *b = ctx;
-	const struct browser_place *p = &b->places[b->view];
-	const struct row_column *column =
-		&row_columns[rows_columns(b->view, b->tasks)[p->column]];
-	uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;
-	int c = row_compare(column, &b->rows.v[i], &b->rows.v[k]);
+	unsigned char *keep = xcalloc(b->rows.n + 1, 1);
 
-	if (p->reverse)
-		c = -c;
-	/* Rows are made in an order that is good where the column says nothing. */
-	return c ? c : (i > k) - (i < k);
+	for (size_t i = 0; i < b->rows.n; i++) {
+		if (i + AHEAD < b->rows.n)
+			__builtin_prefetch(b->rows.v[i + AHEAD].name);
+		keep[i] = browser_pattern_matches(&b->filter, &b->rows.v[i]);
+	}
+	return keep;
 }
 
-/* 1 for each row of a tree that fits the filter, or has one that does below it. */
+/* ... and for each row of a tree that has one below it. */
 static unsigned char *keep_ways(const struct browser *b)
 {
-	unsigned char *keep = xcalloc(b->rows.n, 1);
+	unsigned char *keep = keep_fitting(b);
 	uint32_t wanted = 0;			/* the depth at which a row is above a kept one */
 
 	for (size_t i = b->rows.n; i-- > 0;) {
 		const struct row *r = &b->rows.v[i];
 
-		keep[i] = (wanted && r->depth < wanted) || browser_pattern_matches(&b->filter, r);
-		if (keep[i])
-			wanted = r->depth;
-		else if (r->depth < wanted)
+		keep[i] |= wanted && r->depth < wanted;
+		if (keep[i] || r->depth < wanted)
 			wanted = r->depth;
 	}
 	return keep;
@@ -161,6 +187,50 @@ int browser_is_sorted(const struct browser *b)
 	return row_views[b->view].sorted && (b->view != VIEW_TASKS || b->tasks != TASKS_TREE);
 }
 
+/* The rows in the order of the view's column; NULL: as they were made. */
+static const uint32_t *find_order(const struct browser *b, struct browser_place *p)
+{
+	if (!browser_is_sorted(b) || b->rows.n < 2 || b->rows.v[0].heading)
+		return NULL;
+	if (!p->order || p->ordered != p->column) {
+		free(p->order);
+		p->order = row_order(&b->rows,
+				     &row_columns[rows_columns(b->view, b->tasks)[p->column]]);
+		p->ordered = p->column;
+	}
+	return p->order;
+}
+
+static void list_rows(struct browser *b)
+{
+	const struct browser_place *p = browser_place(b);
+	const uint32_t *order = find_order(b, browser_place(b));
+	size_t n = b->rows.n;
+	unsigned char *keep = b->view != VIEW_FLAME && *b->filter.text ? keep_fitting(b) : NULL;
+
+	vec_reserve(&b->listed, n);
+	for (size_t i = 0; i < n; i++) {
+		size_t k = p->reverse && order ? n - 1 - i : i;
+		uint32_t row = order ? order[k] : (uint32_t)k;
+
+		if (!keep || keep[row] || b->rows.v[row].heading)
+			vec_push(&b->listed, row);
+	}
+	free(keep);
+}
+
+/* Which of those that are listed has @key; SIZE_MAX: none. */
+static size_t find_listed(const struct browser *b, uint64_t key)
+{
+	size_t row = 0, at = 0;
+
+	while (row < b->rows.n && b->rows.v[row].key != key)
+		row++;
+	while (at < b->listed.n && b->listed.v[at] != row)
+		at++;
+	return at < b->listed.n ? at : SIZE_MAX;
+}
+
 void browser_list(struct browser *b)
 {
 	struct browser_place *p = browser_place(b);
@@ -170,15 +240,10 @@ void browser_list(struct browser *b)
 	if (b->view == VIEW_TREE)
 		list_tree(b);
 	else
-		for (size_t i = 0; i < b->rows.n; i++)
-			if (b->view == VIEW_FLAME || !*b->filter.text || b->rows.v[i].heading ||
-			    browser_pattern_matches(&b->filter, &b->rows.v[i]))
-				vec_push(&b->listed, (uint32_t)i);
-	if (browser_is_sorted(b) && b->listed.n > 1 && !b->rows.v[0].heading)
-		qsort_r(b->listed.v, b->listed.n, sizeof(*b->listed.v), by_column, b);
+		list_rows(b);
 	/* The top stays the top: who selected nothing sees the busiest. */
-	while (p->at && p->key && at < b->listed.n && b->rows.v[b->listed.v[at]].key != p->key)
-		at++;
+	if (p->at && p->key)
+		at = find_listed(b, p->key);
 	browser_select(b, (long)(at < b->listed.n ? at : p->at));
 }
 

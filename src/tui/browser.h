@@ -30,7 +30,9 @@ struct browser_layout {
 /* A pattern that the user gave; @text "" is none. */
 struct browser_pattern {
 	char text[BROWSER_TEXT_MAX];
-	int plain;			/* it has no character that means another one */
+	/* 1: it has no character that means another one, and is found by its letters in lower case */
+	int plain;
+	char lower[BROWSER_TEXT_MAX];
 	regex_t regex;
 };
 
@@ -43,6 +45,9 @@ struct browser_place {
 	struct hashmap open;		/* keys of tree rows that were opened */
 	uint64_t zoom;			/* key of the flame graph's root; 0: all */
 	row_vec rows;
+	/* indexes of @rows by @ordered, that column; NULL: not sorted yet */
+	uint32_t *order;
+	int ordered;
 	int made;			/* they are of the profile, and of what is chosen now */
 	int seen;			/* the tree has been opened for the user */
 };

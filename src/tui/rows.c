@@ -263,19 +263,20 @@ static row_vec rows_callers(const struct profile *p, const struct rows_choice *c
 
 static row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
 {
-	size_t n;
-	struct rollup_function *all = rollup_lines(p, &n);
+	unsigned char *focus = c->name ? callers_focus(p, is_chosen, (void *)c) : NULL;
+	size_t n = 0;
+	struct rollup_function *all = focus ? rollup_lines_of(p, focus, &n) : NULL;
 	row_vec rows = { 0 };
 
-	for (size_t i = 0; c->name && i < n; i++)
-		if ((all[i].line || all[i].address) && !strcmp(all[i].name, c->name) &&
-		    !strcmp(all[i].module, c->module))
+	for (size_t i = 0; i < n; i++)
+		if ((all[i].line || all[i].address) && is_chosen((void *)c, all[i].name, all[i].module))
 			vec_push(&rows, code_row(&all[i]));
 	if (!rows.n)
 		add_none(
 			&rows, c,
 			"no lines are known: the function has no debug information, or no samples");
 	free(all);
+	free(focus);
 	return rows;
 }
 
