@@ -218,6 +218,8 @@ const struct row_column row_columns[COLUMNS] = {
 	[COLUMN_TID] = { "tid", "TID", ROW_NUMBER, 7, 8, .number = tid },
 	[COLUMN_COMM] = { "comm", "COMM", ROW_TEXT, 4, 0, .text = name, .order = own_name },
 	[COLUMN_NESTED] = { NULL, "COMM", ROW_TEXT, 4, 0, .text = nested },
+	[COLUMN_FIRST_OF_TWO] = { NULL, "A%", ROW_SHARE, 6, 6, .number = self },
+	[COLUMN_SECOND_OF_TWO] = { NULL, "B%", ROW_SHARE, 6, 6, .number = total },
 	[COLUMN_BEFORE] = { NULL, "BEFORE%", ROW_TEXT, 7, 7, .text = before,
 			    .rank = by_before },
 	[COLUMN_AFTER] = { NULL, "AFTER%", ROW_TEXT, 6, 6, .text = after, .rank = by_after },

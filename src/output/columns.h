@@ -66,6 +66,8 @@ enum row_column_id {
 	COLUMN_TID,
 	COLUMN_COMM,
 	COLUMN_NESTED,		/* a comm below that of its parent */
+	COLUMN_FIRST_OF_TWO,	/* of a row whose self is of one thing, and total of another */
+	COLUMN_SECOND_OF_TWO,
 	COLUMN_BEFORE,		/* of a diff, in % */
 	COLUMN_AFTER,
 	COLUMN_CHANGE,

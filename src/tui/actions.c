@@ -7,6 +7,7 @@
 
 #include "tui/flame.h"
 #include "tui/paint.h"
+#include "tui/pair.h"
 #include "tui/save.h"
 
 #define WHEEL 3			/* rows */
@@ -128,17 +129,25 @@ static void go(struct browser *b, enum view view)
 	browser_make_rows(b);
 }
 
-/* The selected function is what callers and lines are of. */
-static int take_focus(struct browser *b)
+/* NULL: it is no function. */
+static const struct row *selected_function(const struct browser *b)
 {
 	static const char has_functions[VIEWS] = {
 		[VIEW_FUNCTIONS] = 1, [VIEW_TREE] = 1, [VIEW_CALLERS] = 1, [VIEW_FLAME] = 1,
 		[VIEW_CHANGES] = 1
 	};
-	const struct row *r = browser_selected(b);
+	const struct row *r = has_functions[b->view] ? browser_selected(b) : NULL;
+
+	return !r || r->heading || (row_views[b->view].tree && !r->depth) ? NULL : r;
+}
+
+/* The selected function is what callers and lines are of. */
+static int take_focus(struct browser *b)
+{
+	const struct row *r = selected_function(b);
 	char *name, *module;
 
-	if (!has_functions[b->view] || !r || r->heading || (row_views[b->view].tree && !r->depth))
+	if (!r)
 		return 0;
 	/* The row may be of the old one; the caller makes new rows. */
 	name = xstrdup(r->name);
@@ -222,6 +231,28 @@ static void which_lines(struct browser *b)
 {
 	if (take_focus(b) || b->focus_name)
 		go(b, VIEW_LINES);
+}
+
+/* Two are compared; the third takes the place of the second. */
+static void mark(struct browser *b)
+{
+	const struct row *r = selected_function(b);
+	int marked = r && pair_toggle(b->marks, r->name, r->module);
+
+	b->places[VIEW_PAIR].made = 0;
+	if (!r)
+		tell(b, "select a function to mark it");
+	else if (marked)
+		tell(b, b->marks[0].name && b->marks[1].name ? "= compares A and B"
+			: "mark another function with m, then = compares both");
+}
+
+static void compare(struct browser *b)
+{
+	if (b->marks[0].name && b->marks[1].name)
+		go(b, VIEW_PAIR);
+	else
+		tell(b, "mark two functions with m first");
 }
 
 /* Out of what was gone into. */
@@ -322,7 +353,10 @@ static void search(struct browser *b) { prompt(b, PROMPT_SEARCH, ""); }
 static void filter(struct browser *b) { prompt(b, PROMPT_FILTER, b->filter.text); }
 static void save(struct browser *b) { prompt(b, PROMPT_SAVE, ""); }
 static void help(struct browser *b) { b->help = 1; }
-static void detail(struct browser *b) { b->detail = browser_selected(b) != NULL; }
+static void detail(struct browser *b)
+{
+	b->detail = browser_selected(b) != NULL && b->view != VIEW_PAIR;
+}
 static void quit(struct browser *b) { b->quit = 1; }
 static void suspend(struct browser *b) { b->suspend = 1; }
 static void redraw(struct browser *b) { b->redraw = 1; }
@@ -379,6 +413,8 @@ static const struct action {
 	{ { '*' }, open_all, { "*", "open all below" } },
 	{ { 'c' }, who_calls, { "c", "callers and callees of what is selected" } },
 	{ { 'L' }, which_lines, { "L", "source lines of what is selected" } },
+	{ { 'm' }, mark, { "m", "mark a function, A and B, or take its mark away" } },
+	{ { '=' }, compare, { "=", "compare the functions that are marked" } },
 	{ { '/' }, search, { "/", "search: a regular expression" } },
 	{ { 'n' }, find_next, { "n", "next match" } },
 	{ { 'N' }, find_last, { "N", "previous match" } },

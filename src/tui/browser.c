@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "output/row_order.h"
+#include "tui/pair.h"
 
 #define AHEAD 16		/* rows, of which names are fetched into the cache */
 #define MATCHED_MOST 2048	/* bytes of a text that are looked at */
@@ -38,6 +39,7 @@ void browser_free(struct browser *b)
 	free_pattern(&b->filter);
 	free(b->focus_name);
 	free(b->focus_module);
+	pair_free(b->marks);
 	profile_free(b->show.profile);
 }
 
@@ -109,7 +111,8 @@ void browser_make_rows(struct browser *b)
 	const struct rows_choice c = { .tasks = b->tasks,
 				       .name = b->focus_name,
 				       .module = b->focus_module,
-				       .diff = b->diff };
+				       .diff = b->diff,
+				       .marks = b->marks };
 
 	if (!p->made) {
 		vec_free(&p->rows);

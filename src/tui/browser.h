@@ -69,6 +69,7 @@ struct browser {
 	enum row_tasks tasks;
 	int since_start, paused;
 	char *focus_name, *focus_module;	/* NULL: none was chosen */
+	struct rows_mark marks[2];	/* A and B, to be compared */
 	struct browser_pattern search, filter;
 	enum browser_prompt prompt;
 	char typed[BROWSER_TEXT_MAX];
@@ -81,10 +82,10 @@ struct browser {
 };
 
 void browser_init(struct browser *b);
-/* How many views there are, and the one that is shown first. */
+/* How many views have tabs, and the one that is shown first. */
 static inline int browser_views(const struct browser *b)
 {
-	return b->diff ? VIEWS : VIEW_CHANGES;
+	return b->diff ? VIEW_PAIR : VIEW_CHANGES;
 }
 static inline enum view browser_home(const struct browser *b)
 {

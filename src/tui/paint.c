@@ -10,6 +10,7 @@
 #include "tui/actions.h"
 #include "tui/flame.h"
 #include "tui/heading.h"
+#include "tui/pair.h"
 
 #define GAP 1			/* blanks between columns */
 #define BARS_FROM 15		/* rows of a page that has the line of bars */
@@ -215,6 +216,15 @@ static void indent(const struct browser *b, const struct row *r, int width, char
 		  width > used ? (size_t)(width - used) : 0);
 }
 
+/* In the gap before its name. */
+static void paint_mark(const struct painter *p, const struct row_column *c, int x)
+{
+	int mark = c->page ? -1 : pair_find(p->b->marks, p->row->name, p->row->module);
+
+	if (mark >= 0)
+		page_put(p->page, p->y, x - GAP, GAP, STYLE_TITLE, 0, mark ? "B" : "A");
+}
+
 static void paint_cell(void *ctx, int i, const struct row_column *c, int x, int width)
 {
 	const struct painter *p = ctx;
@@ -233,6 +243,7 @@ static void paint_cell(void *ctx, int i, const struct row_column *c, int x, int 
 		label_fit(text, sizeof(text), cell, (size_t)width);
 	}
 	page_put(p->page, p->y, x, width, p->style, p->selected, text);
+	paint_mark(p, c, x);
 }
 
 static void paint_row(struct painter *p)

@@ -9,6 +9,7 @@
 #include "output/rollup.h"
 #include "output/tree.h"
 #include "tui/nest.h"
+#include "tui/pair.h"
 
 #define TREE_LEAST 0.05		/* %: what is less is not in the tree */
 
@@ -337,6 +338,9 @@ static const enum row_column_id change_columns[] = {
 	COLUMN_BEFORE, COLUMN_AFTER, COLUMN_CHANGE, COLUMN_INTERVAL, COLUMN_CHANGE_TOTAL,
 	COLUMN_IMAGE, COLUMN_FUNCTION, COLUMNS
 };
+static const enum row_column_id pair_columns[] = {
+	COLUMN_FIRST_OF_TWO, COLUMN_SECOND_OF_TWO, COLUMN_IMAGE, COLUMN_FUNCTION, COLUMNS
+};
 static const enum row_column_id line_columns[] = { SHARES, COLUMN_LINE, COLUMN_FILE, COLUMNS };
 
 const struct row_view row_views[VIEWS] = {
@@ -348,6 +352,7 @@ const struct row_view row_views[VIEWS] = {
 	[VIEW_FLAME] = { "flame", NULL, rows_tree, 1, 0 },
 	[VIEW_MODULES] = { "modules", module_columns, rows_modules, 0, 1 },
 	[VIEW_CHANGES] = { "changes", change_columns, rows_changes, 0, 1 },
+	[VIEW_PAIR] = { "compare", pair_columns, pair_rows, 0, 0 },
 };
 
 static const struct {

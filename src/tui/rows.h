@@ -21,11 +21,15 @@ enum view {
 	VIEW_FLAME,
 	VIEW_MODULES,
 	VIEW_CHANGES,		/* of a diff alone */
+	VIEW_PAIR,		/* of two functions that were marked; has no tab */
 	VIEWS
 };
 
 /* What the tasks are: processes by what they took, or below their parents, or threads. */
 enum row_tasks { TASKS_PROCESSES, TASKS_TREE, TASKS_THREADS, TASKS };
+
+/* A function that was marked, by texts of the owner's; @name NULL: none. */
+struct rows_mark { char *name, *module; };
 
 /* What a view is of, besides the profile. */
 struct rows_choice {
@@ -33,6 +37,7 @@ struct rows_choice {
 	/* the function of callers and lines; NULL: none was chosen */
 	const char *name, *module;
 	const struct diff *diff;	/* NULL: it is no diff */
+	const struct rows_mark *marks;	/* two */
 };
 
 struct row_view {

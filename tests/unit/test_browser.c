@@ -109,6 +109,42 @@ TEST(sorts_by_columns)
 	profile_free(p);
 }
 
+TEST(two_functions_compared)
+{
+	struct profile *p = tree();
+	struct browser b;
+
+	open_browser(&b, p);
+	press(&b, "=");
+	CHECK_STR(line(&b, 100, 12, 11), "mark two functions with m first");
+	press(&b, "m");
+	CHECK_STR(line(&b, 100, 12, 3),
+		  " 60.00  60.00       60 app            one/10            Aa");
+	press(&b, "jjm");
+	CHECK_STR(line(&b, 100, 12, 5),
+		  " 10.00  40.00       10 app            two/20            Bb");
+	press(&b, "=");
+	CHECK_STR(line(&b, 100, 20, 2), "    A%     B% IMAGE          FUNCTION");
+	CHECK_STR(line(&b, 100, 20, 3), " 60.00   0.00 app           Aa");
+	CHECK_STR(line(&b, 100, 20, 4), "  0.00  40.00 app           Bb");
+	CHECK_STR(line(&b, 100, 20, 5), "what they have:");
+	CHECK_STR(line(&b, 100, 20, 6), " 60.00  10.00 -              by itself");
+	CHECK_STR(line(&b, 100, 20, 7), " 60.00  40.00 -              with what it calls");
+	CHECK_STR(line(&b, 100, 20, 8), "  0.00   0.00 -              with both on the stack");
+	CHECK_STR(line(&b, 100, 20, 9), "callers:");
+	CHECK_STR(line(&b, 100, 20, 10), " 60.00  40.00 app            main");
+	CHECK_STR(line(&b, 100, 20, 11), "callees:");
+	CHECK_STR(line(&b, 100, 20, 12), "  0.00  30.00 [kernel]       read");
+	/* A third one takes B's place; what is marked again is not any more. */
+	press(&b, "1Gm=");
+	CHECK_STR(line(&b, 100, 20, 8), " 60.00  60.00 -              with both on the stack");
+	press(&b, "1gm=");
+	CHECK(!b.marks[0].name && b.marks[1].name);
+	CHECK(b.view == VIEW_FUNCTIONS);
+	browser_free(&b);
+	profile_free(p);
+}
+
 TEST(moves_and_stays)
 {
 	struct profile *p = tree();
@@ -547,6 +583,7 @@ int main(void)
 	RUN(functions_as_cells);
 	RUN(what_ended_has_no_pid);
 	RUN(sorts_by_columns);
+	RUN(two_functions_compared);
 	RUN(moves_and_stays);
 	RUN(searches_and_filters);
 	RUN(tree_opens_and_closes);
