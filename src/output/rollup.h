@@ -52,7 +52,7 @@ struct rollup_function {
 struct rollup_function *rollup_functions(const struct profile *p, size_t *n);
 struct rollup_function *rollup_modules(const struct profile *p, size_t *n);
 struct rollup_function *rollup_lines(const struct profile *p, size_t *n);
-/* The lines of the functions that have 1 in @functions, by index up to nfunctions; the rest is one. */
+/* Of the functions that have 1 in @functions, by index up to nfunctions; the rest is one row. */
 struct rollup_function *rollup_lines_of(const struct profile *p, const unsigned char *functions,
 					size_t *n);
 /* The most total samples first, then self, then by name. */

@@ -49,7 +49,10 @@ static int lower(char c)
 	return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
 }
 
-/* What is to be found as it is. Letters beyond ASCII have their cases by the locale, which the regular expression knows. */
+/*
+ * What is to be found as it is. Letters beyond ASCII have their cases by the locale, which the
+ * regular expression knows.
+ */
 static int is_plain(const char *text)
 {
 	for (const char *c = text; *c; c++)
@@ -137,7 +140,7 @@ void browser_show(struct browser *b, const struct window_show *show)
 	browser_make_rows(b);
 }
 
-/* 1 for each row that fits the filter; in their order in memory, each name fetched some rows before. */
+/* 1 for each row that fits the filter; in their order in memory, names fetched some rows before. */
 static unsigned char *keep_fitting(const struct browser *b)
 {
 	unsigned char *keep = xcalloc(b->rows.n + 1, 1);

@@ -30,7 +30,7 @@ struct browser_layout {
 /* A pattern that the user gave; @text "" is none. */
 struct browser_pattern {
 	char text[BROWSER_TEXT_MAX];
-	/* 1: it has no character that means another one, and is found by its letters in lower case */
+	/* it has no character that means another one, and is found by its lower-case letters */
 	int plain;
 	char lower[BROWSER_TEXT_MAX];
 	regex_t regex;

@@ -270,7 +270,8 @@ static row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
 	row_vec rows = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		if ((all[i].line || all[i].address) && is_chosen((void *)c, all[i].name, all[i].module))
+		if ((all[i].line || all[i].address) &&
+		    is_chosen((void *)c, all[i].name, all[i].module))
 			vec_push(&rows, code_row(&all[i]));
 	if (!rows.n)
 		add_none(
