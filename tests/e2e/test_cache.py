@@ -33,7 +33,7 @@ def names(command, cache, *options):
     """The functions that were sampled in a run on behalf of the user."""
     profile = run(*options, "--no-keep", "-F", "999", "-d", "0.5", "-U", "-f", "folded", "--", *command.split(),
                   env={**USER, "XDG_CACHE_HOME": cache}).ok().profile
-    check(profile.count() > 50, "too few samples:", profile.head())
+    check(profile.count() > 0, "no samples")
     return {f for s in profile for f in s.frames[-1:]}
 
 
