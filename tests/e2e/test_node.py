@@ -11,6 +11,7 @@ import subprocess
 
 from harness import (UNNAMED, Fixture, NODE_MODULES, Profile, calls, calls_by_line, check, directory, equal, node_module, run,
                      share, skip, wait_burned)
+from interpreters import executed
 
 
 def interpreted(major):
@@ -230,6 +231,73 @@ def test_every_way_of_measuring():
         check(grown.count() > 1 << 20 and grown.count(lambda s: calls(s, "main", "grow")) > 0.9 * grown.count(), node, grown.head(3))
         shown = sampled(node, MEASURED, command=("top", "--plain", "--since-start"), form=()).out
         check(re.search(r"^ +[\d.]+ +[\d.]+ .* work\b", shown, re.M), node, shown)
+
+
+SAYS = """
+function told() {
+    Error.prepareStackTrace = (error, sites) => sites;
+    Error.stackTraceLimit = 200;
+    const sites = new Error().stack.slice(1).filter((s) => !s.isNative() && (s.getFileName() || s.getEvalOrigin()));
+    return sites.map((s) => s.getFunctionName() || '(anonymous)').join('|');
+}
+function stay() { console.log(told()); let s = 0; for (ready();;) for (let i = 0; i < 1000; i++) s = (s * 7 + i) % 1000003; }
+class Base { constructor(f) { this.made = f(); } }
+class Derived extends Base {
+    constructor() { super(() => inDerived()); }
+    get value() { return stay(); }
+    static build() { return new this(); }
+}
+function inDerived() { return Object.create(Derived.prototype).value; }
+function recursive(n) { return n ? recursive(n - 1) : Derived.build(); }
+const arrow = () => recursive(5);
+const holder = { method() { return arrow(); }, long: { path: () => holder.method() } };
+function* generator() { yield holder.long.path(); }
+function iterate() { for (const x of generator()) return x; }
+function sorted() { return [2, 1].sort((a, b) => iterate()); }
+function reviver() { return JSON.parse('[1]', function revive(k, v) { return sorted(); }); }
+function replaced() { return 'x'.replace(/x/, () => reviver()); }
+const bound = function boundName() { return replaced(); }.bind({});
+function applied() { return Reflect.apply(bound, null, []); }
+const proxied = new Proxy({}, { get(t, k) { return applied(); } });
+function evaluated() { return eval('(function inEval() { return proxied.x; })()'); }
+async function asynchronous() { return evaluated(); }
+function promised() { return new Promise((resolve) => resolve(asynchronous())); }
+const made = new Function('f', 'return f();');
+function defaulted(x = made(promised)) { return x; }
+function tagged(strings) { return defaulted(); }
+(function main() { tagged`x`; })();
+"""
+
+
+def test_names_are_those_that_node_says():
+    """Where the program stays, its functions are those of its Error's stack; between some are V8's builtins and C++."""
+    for node, _ in nodes():
+        with directory() as d, Fixture("node", written(d, SAYS), path=node, until="ready") as f:
+            wait_burned(f.pid, 0.2)
+            result = run("-p", f.pid, "-F", 999, "-d", 0.5, "-f", "folded", "--annotate").ok()
+            said = " ".join(f.lines[-2]).split("|")[::-1]
+        # Code of eval() and new Function() has no name of its own.
+        said = [re.sub("^(eval|anonymous)$", "(anonymous)", name) for name in said[said.index("main"):]]
+        check(len(said) > 30, node, said)
+        profile = result.profile.where(lambda s: not s.cut and s.any("main_\\[s\\]"))
+        check(profile.count() > 20, node, result.err)
+        for s in profile:
+            own = [f[:-len("_[s]")] for f in s.frames if f.endswith("_[s]")]
+            equal(own[own.index("main"):], said, node)
+            check(s.any("Builtins_ArrayTimSort") and s.any("JsonParse"), node, s)
+
+
+def test_executed_children():
+    """Programs that begin and end while they are sampled have their names."""
+    program = ("function spin() { const end = process.cpuUsage().user + 50000; while (process.cpuUsage().user < end); }\n"
+               "function child() { spin(); }\n"
+               "child();\n")
+    for node, _ in nodes():
+        profile = executed(node, ".js", program)
+        inside = profile.where(lambda s: calls(s, "child", "spin"))
+        check(inside.count() > 100, node, profile.head(3))
+        nameless = profile.where(lambda s: s.any(UNNAMED))
+        check(nameless.count() <= 0.01 * profile.count(), node, nameless.head())
 
 
 def test_packages():
