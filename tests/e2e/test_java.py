@@ -292,6 +292,28 @@ class Made00000 implements Main.Work {
 """
 
 
+CHILD = """
+public class Main {
+    static volatile long sink;
+    static void spin(long end) { while (System.nanoTime() < end) for (int i = 0; i < 100; i++) sink = sink * 31 + i; }
+    static void child() { spin(System.nanoTime() + 100000000); }
+    public static void main(String[] args) { child(); }
+}
+"""
+
+
+def test_executed_children():
+    """JVMs that begin and end while they are sampled have their methods' names."""
+    for jdk_version, jdk in jdks().items():
+        with directory() as d:
+            java = " ".join(compiled(jdk, CHILD, d))
+            profile = run("-F", 999, "-f", "folded", "--", "sh", "-c", f"for i in 1 2 3 4 5 6; do {java} Main; done").ok().profile
+        inside = profile.where(lambda s: calls(s, "JavaMain", "Main.main", "Main.child", "Main.spin"))
+        check(inside.count() > 50, jdk_version, profile.head(3))
+        nameless = profile.where(lambda s: "JavaMain" in s.frames and s.any(r"^\[unknown"))
+        check(nameless.count() <= 0.05 * profile.count(), jdk_version, nameless.head())
+
+
 def test_classes_that_come_and_go():
     """The same memory is one class's and then another's, and code is undone: a method is always its own class's."""
     for jdk_version, jdk in jdks().items():
