@@ -17,6 +17,8 @@ struct debuginfod {
 	void *lib, *client;
 	void *(*begin)(void);
 	int (*find)(void *client, const unsigned char *id, int size, char **path);
+	int (*source)(void *client, const unsigned char *id, int size, const char *name,
+		      char **path);
 	void (*end)(void *client);
 };
 
@@ -39,8 +41,9 @@ static int load(struct debuginfod *d)
 		return -ELIBACC;
 	*(void **)&d->begin = dlsym(d->lib, "debuginfod_begin");
 	*(void **)&d->find = dlsym(d->lib, "debuginfod_find_debuginfo");
+	*(void **)&d->source = dlsym(d->lib, "debuginfod_find_source");
 	*(void **)&d->end = dlsym(d->lib, "debuginfod_end");
-	if (!d->begin || !d->find || !d->end)
+	if (!d->begin || !d->find || !d->source || !d->end)
 		return -ELIBACC;
 	d->client = d->begin();
 	return d->client ? 0 : -ENOMEM;
@@ -103,4 +106,9 @@ int debuginfod_fetch(struct debuginfod *d, const struct elf_file *elf, struct el
 	*out = NULL;
 	close(fd);
 	return -ESTALE;
+}
+
+int debuginfod_fetch_source(struct debuginfod *d, const uint8_t *id, size_t n, const char *path)
+{
+	return d->source(d->client, id, (int)n, path, NULL);
 }

@@ -27,4 +27,10 @@ void debuginfod_free(struct debuginfod *d);
  */
 int debuginfod_fetch(struct debuginfod *d, const struct elf_file *elf, struct elf_file **out);
 
+/*
+ * The source file @path of the program with that build id, in the same way: its descriptor, which
+ * the caller closes; -ENOENT or another negative errno.
+ */
+int debuginfod_fetch_source(struct debuginfod *d, const uint8_t *id, size_t n, const char *path);
+
 #endif

@@ -23,15 +23,19 @@ struct disassembler {
 	/* capstone's functions of these names */
 	__typeof__(cs_open) *open;
 	__typeof__(cs_close) *close;
+	__typeof__(cs_option) *option;
 	__typeof__(cs_malloc) *malloc;
 	__typeof__(cs_free) *free;
 	__typeof__(cs_disasm_iter) *next;
 };
 
+/* The code of one function, and who knows where functions begin. */
 struct reader {
 	const struct disassembler *by;
-	struct image_files files;
-	struct image_sources sources;
+	uint16_t machine;
+	/* where the function begins that has the code at @address; 0: nothing tells */
+	uint64_t (*start_of)(void *ctx, uint64_t address);
+	void *ctx;
 	csh capstone;
 	VEC(struct instruction) all;
 };
@@ -41,6 +45,7 @@ struct disassembler *disassembler_new(void)
 	struct disassembler *by = xcalloc(1, sizeof(*by));
 	const struct { const char *name; void *to; } functions[] = {
 		{ "cs_open", &by->open },   { "cs_close", &by->close },
+		{ "cs_option", &by->option },
 		{ "cs_malloc", &by->malloc }, { "cs_free", &by->free },
 		{ "cs_disasm_iter", &by->next },
 	};
@@ -76,28 +81,85 @@ static int open_capstone(struct reader *r)
 		{ EM_X86_64, CS_ARCH_X86, CS_MODE_64 },
 		{ EM_AARCH64, CS_ARCH_ARM64, CS_MODE_ARM },
 	};
-	uint16_t machine = elf_file_machine(r->files.elf[IMAGE_OWN]);
 
-	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
-		if (machines[i].machine == machine &&
-		    r->by->open(machines[i].arch, machines[i].mode, &r->capstone) == CS_ERR_OK)
-			return 0;
+	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
+		if (machines[i].machine != r->machine ||
+		    r->by->open(machines[i].arch, machines[i].mode, &r->capstone) != CS_ERR_OK)
+			continue;
+		r->by->option(r->capstone, CS_OPT_DETAIL, CS_OPT_ON);
+		return 0;
+	}
 	return -ENOTSUP;
 }
 
-/* Where the function begins that has the code at @address; 0: nothing tells. */
-static uint64_t start_of(struct reader *r, uint64_t address)
-{
-	struct source_function f;
-	uint64_t start;
+/* --- Instructions. -------------------------------------------------------------- */
 
-	if (image_sources_find(&r->sources, address, 0, &f) >= 0)
-		return f.start;
-	start = image_sources_start(&r->sources, address);
-	return start == address ? 0 : start;
+static int is_in_group(const cs_insn *insn, uint8_t group)
+{
+	const cs_detail *d = insn->detail;
+
+	return d && memchr(d->groups, group, d->groups_count) != NULL;
 }
 
-/* The segment of code at @address. */
+/* Its last operand, where that is a number. */
+static uint64_t immediate(const struct reader *r, const cs_insn *insn)
+{
+	const cs_x86 *x86 = &insn->detail->x86;
+	const cs_arm64 *arm = &insn->detail->arm64;
+
+	if (r->machine == EM_X86_64)
+		return x86->op_count == 1 && x86->operands[0].type == X86_OP_IMM
+			       ? (uint64_t)x86->operands[0].imm
+			       : 0;
+	return arm->op_count && arm->operands[arm->op_count - 1].type == ARM64_OP_IMM
+		       ? (uint64_t)arm->operands[arm->op_count - 1].imm
+		       : 0;
+}
+
+static enum instruction_kind kind_of(const cs_insn *insn)
+{
+	/* bl is a jump to capstone's tables of aarch64 */
+	if (is_in_group(insn, CS_GRP_CALL) || !strcmp(insn->mnemonic, "bl") ||
+	    !strcmp(insn->mnemonic, "blr"))
+		return INSTRUCTION_CALL;
+	return is_in_group(insn, CS_GRP_JUMP) ? INSTRUCTION_JUMP : INSTRUCTION_PLAIN;
+}
+
+static void add(struct reader *r, const cs_insn *insn, uint64_t to_offset)
+{
+	char raw[DISASSEMBLY_TEXT];
+	struct instruction i = { .address = insn->address,
+				 .offset = insn->address + to_offset,
+				 .kind = kind_of(insn) };
+
+	if (i.kind != INSTRUCTION_PLAIN && insn->detail)
+		i.target = immediate(r, insn);
+	snprintf(raw, sizeof(raw), "%-7s %s", insn->mnemonic, insn->op_str);
+	text_clean(i.text, sizeof(i.text), raw);
+	vec_push(&r->all, i);
+}
+
+/* As far as it is the same function, and is code. */
+static int read_code(struct reader *r, const uint8_t *code, size_t n, uint64_t start,
+		     uint64_t to_offset)
+{
+	int err = open_capstone(r);
+	cs_insn *insn = err ? NULL : r->by->malloc(r->capstone);
+	uint64_t address = start;
+
+	while (insn && n && r->by->next(r->capstone, &code, &n, &address, insn) &&
+	       (insn->address == start || r->start_of(r->ctx, insn->address) == start))
+		add(r, insn, to_offset);
+	if (insn)
+		r->by->free(insn, 1);
+	if (!err)
+		r->by->close(&r->capstone);
+	return err;
+}
+
+/* --- Where the code is. --------------------------------------------------------- */
+
+/* The segment that has the code at @address. */
 static const struct elf_segment *segment_at(const struct elf_file *elf, uint64_t address)
 {
 	const struct elf_segment *all;
@@ -110,73 +172,89 @@ static const struct elf_segment *segment_at(const struct elf_file *elf, uint64_t
 	return NULL;
 }
 
-static void add(struct reader *r, const cs_insn *insn, const struct elf_segment *s)
+/* The function that begins at @start; @to_offset is added to addresses. */
+static int read_function(struct reader *r, const struct elf_file *elf, uint64_t start,
+			 const struct elf_segment *s, uint64_t to_offset)
 {
-	char raw[DISASSEMBLY_TEXT];
-	struct instruction i = { .address = insn->address,
-				 .offset = insn->address - s->vaddr + s->offset };
-
-	snprintf(raw, sizeof(raw), "%-7s %s", insn->mnemonic, insn->op_str);
-	text_clean(i.text, sizeof(i.text), raw);
-	vec_push(&r->all, i);
-}
-
-/* As far as it is the same function, and is code. */
-static void read_code(struct reader *r, const uint8_t *code, size_t n, uint64_t start,
-		      const struct elf_segment *s)
-{
-	cs_insn *insn = r->by->malloc(r->capstone);
-	uint64_t address = start;
-
-	while (insn && n && r->by->next(r->capstone, &code, &n, &address, insn) &&
-	       (insn->address == start || start_of(r, insn->address) == start))
-		add(r, insn, s);
-	if (insn)
-		r->by->free(insn, 1);
-}
-
-static int read_function(struct reader *r, uint64_t offset)
-{
-	const struct elf_file *elf = r->files.elf[IMAGE_OWN];
-	const struct elf_segment *s;
-	uint64_t address, start, size;
+	uint64_t size = s->filesz - (start - s->vaddr);
 	uint8_t *code;
-	int err = elf_file_vaddr(elf, offset, &address);
+	int err;
 
-	if (err)
-		return err;
-	start = start_of(r, address);
-	s = start ? segment_at(elf, start) : NULL;
-	if (!s)
-		return -ENOENT;
-	size = s->filesz - (start - s->vaddr);
 	size = size < CODE_MAX ? size : CODE_MAX;
 	code = xmalloc(size);
 	err = elf_file_read(elf, start - s->vaddr + s->offset, code, size);
 	if (!err)
-		read_code(r, code, size, start, s);
+		err = read_code(r, code, size, start, to_offset);
 	free(code);
 	return err;
+}
+
+/* --- Of an image. ----------------------------------------------------------------- */
+
+static uint64_t start_in_image(void *ctx, uint64_t address)
+{
+	struct image_sources *sources = ctx;
+	struct source_function f;
+	uint64_t start;
+
+	if (image_sources_find(sources, address, 0, &f) >= 0)
+		return f.start;
+	start = image_sources_start(sources, address);
+	return start == address ? 0 : start;
+}
+
+static int read_image(struct reader *r, const struct elf_file *elf, uint64_t offset)
+{
+	const struct elf_segment *s;
+	uint64_t address, start;
+	int err = elf_file_vaddr(elf, offset, &address);
+
+	if (err)
+		return err;
+	start = r->start_of(r->ctx, address);
+	s = start ? segment_at(elf, start) : NULL;
+	return s ? read_function(r, elf, start, s, s->offset - s->vaddr) : -ENOENT;
 }
 
 int disassembly_of(struct disassembly *d, const struct disassembler *by,
 		   const struct image *image, uint64_t offset)
 {
 	struct image_budget budget = { .crc = CRC_BYTES, .unpacked = MINI_BYTES };
-	struct reader r = { .by = by };
-	int err = image_files_open(&r.files, image, &(struct debug_places){ 0 }, NULL, &budget);
+	struct image_files files;
+	struct image_sources sources = { .files = &files };
+	struct reader r = { .by = by, .start_of = start_in_image, .ctx = &sources };
+	int err = image_files_open(&files, image, &(struct debug_places){ 0 }, NULL, &budget);
 
 	*d = (struct disassembly){ 0 };
 	if (err)
 		return err;
-	r.sources.files = &r.files;
-	err = open_capstone(&r);
-	if (!err) {
-		err = read_function(&r, offset);
-		by->close(&r.capstone);
-	}
-	image_sources_close(&r.sources);
-	image_files_close(&r.files);
+	r.machine = elf_file_machine(files.elf[IMAGE_OWN]);
+	err = read_image(&r, files.elf[IMAGE_OWN], offset);
+	image_sources_close(&sources);
+	image_files_close(&files);
+	*d = (struct disassembly){ r.all.v, r.all.n };
+	return err;
+}
+
+/* --- Of the kernel. --------------------------------------------------------------- */
+
+static uint64_t start_in_kernel(void *ctx, uint64_t address)
+{
+	struct kallsyms_symbol symbol;
+
+	return kallsyms_find(ctx, address, &symbol) ? 0 : symbol.start;
+}
+
+int disassembly_of_kernel(struct disassembly *d, const struct disassembler *by,
+			  const struct elf_file *core, const struct kallsyms *symbols,
+			  uint64_t address)
+{
+	struct reader r = { .by = by, .machine = elf_file_machine(core),
+			    .start_of = start_in_kernel, .ctx = (void *)symbols };
+	uint64_t start = start_in_kernel(r.ctx, address);
+	const struct elf_segment *s = start ? segment_at(core, start) : NULL;
+	int err = s ? read_function(&r, core, start, s, 0) : -ENOENT;
+
 	*d = (struct disassembly){ r.all.v, r.all.n };
 	return err;
 }

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "annotate/internal.h"
+#include "base/text_vec.h"
+
+#define ORIGIN_MAX 1024		/* bytes */
+
+/* The code of one function, whose samples are places @first to @end - 1. */
+struct code {
+	struct disassembly d;
+	const struct image *image;	/* NULL: the kernel */
+	size_t first, end;
+};
+
+static int frames_at(const struct annotating *a, const struct code *c, uint64_t offset,
+		     struct symbol_frame frames[SOURCE_FRAMES_MAX])
+{
+	const char *module;
+
+	return c->image ? symbolizer_user(a->by->symbolizer, c->image, offset, frames)
+			: symbolizer_kernel(a->by->symbolizer, offset, frames, &module);
+}
+
+/* Where an instruction comes from, where that is another place than the one before. */
+static void add_origin(const struct annotating *a, const struct code *c, uint64_t offset,
+		       char last[ORIGIN_MAX])
+{
+	struct symbol_frame frames[SOURCE_FRAMES_MAX];
+	int n = frames_at(a, c, offset, frames);
+	char text[ORIGIN_MAX] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < n && used < sizeof(text) - 1; i++) {
+		const char *slash = strrchr(frames[i].file, '/');
+
+		if (!frames[i].line)
+			break;
+		snprintf(text + used, sizeof(text) - used, "%s%.200s:%" PRIu32,
+			 i ? " < " : "", slash ? slash + 1 : frames[i].file, frames[i].line);
+		used = strlen(text);
+		if (i + 1 < n && used < sizeof(text) - 1)
+			snprintf(text + used, sizeof(text) - used, " [%.200s]", frames[i].name);
+		used = strlen(text);
+	}
+	if (!strcmp(text, last))
+		return;
+	annotation_add(a->out, ANNOTATION_ORIGIN, text);
+	strcpy(last, text);
+}
+
+/* The instruction at @address; SIZE_MAX: none begins there. */
+static size_t find(const struct disassembly *d, uint64_t address)
+{
+	size_t low = 0, high = d->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d->v[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < d->n && d->v[low].address == address ? low : SIZE_MAX;
+}
+
+/* What is called, or jumped to, elsewhere: behind the instruction's text. */
+static void name_target(const struct annotating *a, const struct code *c,
+			const struct instruction *i, struct text_vec *text)
+{
+	struct symbol_frame frames[SOURCE_FRAMES_MAX];
+	int n;
+
+	if (!i->target || find(&c->d, i->target) != SIZE_MAX)
+		return;
+	n = frames_at(a, c, i->target - i->address + i->offset, frames);
+	if (n <= 0)
+		return;
+	text_vec_add(text, " <");
+	text_vec_add(text, frames[n - 1].name);
+	text_vec_add(text, ">");
+}
+
+static void add_instruction(const struct annotating *a, const struct code *c,
+			    const struct instruction *i, uint64_t self)
+{
+	struct text_vec text = { 0 };
+	struct annotation_row *r;
+
+	text_vec_add(&text, i->text);
+	name_target(a, c, i, &text);
+	r = annotation_add(a->out, ANNOTATION_INSTRUCTION, text.v);
+	r->number = i->address;
+	r->self = self;
+	vec_free(&text);
+}
+
+/* @rows: of the instructions. */
+static void link_jumps(const struct annotating *a, const struct code *c, const uint32_t *rows)
+{
+	for (size_t i = 0; i < c->d.n; i++) {
+		const struct instruction *jump = &c->d.v[i];
+		size_t to = jump->kind == INSTRUCTION_JUMP && jump->target
+				    ? find(&c->d, jump->target)
+				    : SIZE_MAX;
+
+		if (to != SIZE_MAX)
+			a->out->rows.v[rows[i]].target = rows[to];
+	}
+}
+
+/* The function that it is part of, and its file. */
+static void add_heading(const struct annotating *a, const struct code *c)
+{
+	struct symbol_frame frames[SOURCE_FRAMES_MAX];
+	int n = frames_at(a, c, c->d.v[0].offset, frames);
+	struct text_vec text = { 0 };
+	char from[64] = "";
+
+	if (n > 0)
+		text_vec_add(&text, frames[n - 1].name);
+	text_vec_add(&text, n > 0 ? " in " : "");
+	text_vec_add(&text, c->image ? c->image->path : "the running kernel (/proc/kcore)");
+	if (c->image && c->image->pid)
+		snprintf(from, sizeof(from), ", of process %d", (int)c->image->pid);
+	text_vec_add(&text, from);
+	annotation_add(a->out, ANNOTATION_CODE, text.v);
+	vec_free(&text);
+}
+
+static void add_code(const struct annotating *a, const struct code *c)
+{
+	const struct annotated_code *code = a->f->code;
+	uint32_t *rows = xcalloc(c->d.n, sizeof(*rows));
+	size_t at = c->first, heading = a->out->rows.n;
+	char last[ORIGIN_MAX] = "";
+
+	add_heading(a, c);
+	for (size_t i = 0; i < c->d.n; i++) {
+		uint64_t self = 0, next = i + 1 < c->d.n ? c->d.v[i + 1].offset : UINT64_MAX;
+
+		/* Both are in the order of addresses. */
+		for (; at < c->end && code[at].address < next; at++)
+			self += code[at].self;
+		add_origin(a, c, c->d.v[i].offset, last);
+		rows[i] = (uint32_t)a->out->rows.n;
+		add_instruction(a, c, &c->d.v[i], self);
+	}
+	link_jumps(a, c, rows);
+	annotate_arrows(a->out, heading);
+	free(rows);
+}
+
+/* How many of the places from @first on are of the function that @d is, which has the first. */
+static size_t covered(const struct annotating *a, const struct disassembly *d, size_t first)
+{
+	const struct annotated_code *code = a->f->code;
+	size_t end = first + 1;
+
+	while (end < a->f->ncode && code[end].module == code[first].module && d->n &&
+	       code[end].address <= d->v[d->n - 1].offset)
+		end++;
+	return end;
+}
+
+static const char *why_no_code(const struct annotating *a, const struct annotated_code *c,
+			       const struct image *image, int err)
+{
+	if (!*profile_text(a->p, a->v.modules[c->module].build_id))
+		return "instructions are not shown: the profile has no build id of the file";
+	if (!image)
+		return "instructions are not shown: the file that was sampled is not here";
+	return err == -ENOTSUP ? "instructions of this machine are not known"
+			       : "instructions are not shown: nothing tells where the function "
+				 "begins";
+}
+
+/* The function that has place @c->first. NULL, or why it cannot be shown. */
+static const char *disassemble(struct annotating *a, struct code *c)
+{
+	const struct annotated_code *at = &a->f->code[c->first];
+	const struct location *l = &a->v.locations[at->location];
+	const char *why = NULL;
+	int err = -ENOENT;
+
+	if (!a->by->disassembler)
+		return "instructions are not shown: there is no libcapstone.so.4 "
+		       "(package libcapstone4)";
+	if (frame_is_kernel(at->kind)) {
+		uint32_t outermost = a->v.lines[l->first_line + l->nlines - 1].function;
+
+		return annotate_kernel(a, &c->d, at->address, rollup_name(a->p, outermost), &why)
+			       ? why
+			       : NULL;
+	}
+	c->image = annotate_image(a, at->module);
+	if (c->image)
+		err = disassembly_of(&c->d, a->by->disassembler, c->image, at->address);
+	return err || !c->d.n ? why_no_code(a, at, c->image, err) : NULL;
+}
+
+void annotate_code(struct annotating *a)
+{
+	const char *skid = annotate_skid(a->p);
+	int said = 0;
+
+	for (size_t i = 0, end; i < a->f->ncode; i = end) {
+		struct code c = { .first = i };
+		const char *why = disassemble(a, &c);
+
+		end = covered(a, &c.d, i);
+		if (!why) {
+			if (!said++ && *skid)
+				annotation_add(a->out, ANNOTATION_NOTE, skid);
+			c.end = end;
+			add_code(a, &c);
+		} else {
+			while (end < a->f->ncode &&
+			       a->f->code[end].module == a->f->code[i].module)
+				end++;
+			annotation_add(a->out, ANNOTATION_NOTE, why);
+		}
+		disassembly_free(&c.d);
+	}
+}
