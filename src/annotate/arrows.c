@@ -7,6 +7,8 @@
  *	| />  mov ...
  *	| \-- jne ...
  *	\--> ret
+ *
+ * One that leads too far, or for which there is no column left, says only in which way: ^ or v.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -101,10 +103,8 @@ static int choose_lanes(arrow_vec *all, size_t rows)
 static void draw_end(char *text, size_t x, size_t width, int is_target)
 {
 	for (size_t i = x + 1; i + 1 < width; i++)
-		if (text[i] == ' ')
-			text[i] = '-';
-	if (is_target)
-		text[width - 2] = '>';
+		if (text[i] == ' ' || i == width - 2)
+			text[i] = is_target && i == width - 2 ? '>' : '-';
 }
 
 static void draw(struct annotation *out, const struct arrow *arrow, size_t width)
@@ -123,12 +123,20 @@ static void draw(struct annotation *out, const struct arrow *arrow, size_t width
 	}
 }
 
+static int has_jumps(const struct annotation *out, size_t first)
+{
+	while (first < out->rows.n && !out->rows.v[first].target)
+		first++;
+	return first < out->rows.n;
+}
+
 void annotate_arrows(struct annotation *out, size_t first)
 {
 	arrow_vec all = collect(out, first);
-	size_t lanes = (size_t)choose_lanes(&all, out->rows.n), width = lanes + 3;
+	size_t width = (size_t)choose_lanes(&all, out->rows.n) + 3;
+	int any = has_jumps(out, first);
 
-	for (size_t i = first; lanes && i < out->rows.n; i++) {
+	for (size_t i = first; any && i < out->rows.n; i++) {
 		struct annotation_row *r = &out->rows.v[i];
 
 		if (r->kind != ANNOTATION_INSTRUCTION && r->kind != ANNOTATION_ORIGIN)
@@ -136,6 +144,8 @@ void annotate_arrows(struct annotation *out, size_t first)
 		r->arrows = xmalloc(width + 1);
 		memset(r->arrows, ' ', width);
 		r->arrows[width] = '\0';
+		if (r->target)
+			r->arrows[width - 2] = r->target < i ? '^' : 'v';
 	}
 	for (size_t i = 0; i < all.n; i++)
 		if (all.v[i].lane >= 0)
