@@ -52,7 +52,7 @@ struct annotation *annotator_make(struct annotator *by, const struct profile *p,
 	if (!f)
 		return NULL;
 	begin(by);
-	a.targets = annotate_targets_of(p, f->processes);
+	a.targets = annotate_targets_of(p, f->processes, by->o.live);
 	a.out = xcalloc(1, sizeof(*a.out));
 	*a.out = (struct annotation){ .name = xstrdup(f->name),
 				      .module = xstrdup(f->module),

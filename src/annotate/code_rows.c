@@ -206,8 +206,7 @@ static const char *disassemble(struct annotating *a, struct code *c)
 
 void annotate_code(struct annotating *a)
 {
-	const char *skid = annotate_skid(a->p);
-	int said = 0;
+	const char *const *skid = annotate_skid(a->p);
 
 	for (size_t i = 0, end; i < a->f->ncode; i = end) {
 		struct code c = { .first = i };
@@ -215,8 +214,8 @@ void annotate_code(struct annotating *a)
 
 		end = covered(a, &c.d, i);
 		if (!why) {
-			if (!said++ && *skid)
-				annotation_add(a->out, ANNOTATION_NOTE, skid);
+			for (; *skid; skid++)
+				annotation_add(a->out, ANNOTATION_NOTE, *skid);
 			c.end = end;
 			add_code(a, &c);
 		} else {

@@ -47,7 +47,7 @@ int annotate_kernel(struct annotating *a, struct disassembly *d, uint64_t addres
 		    const char **why);
 /* Draws arrows beside the rows from @first on for the jumps among them. */
 void annotate_arrows(struct annotation *out, size_t first);
-/* Which addresses the samples of @p can have; "": nothing need be said. */
-const char *annotate_skid(const struct profile *p);
+/* Which addresses the samples of @p can have: lines, and a NULL. */
+const char *const *annotate_skid(const struct profile *p);
 
 #endif

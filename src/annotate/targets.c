@@ -64,20 +64,21 @@ static void consider(uint32_t best[TARGETS_MAX], size_t *n, const uint64_t *valu
 		best[at] = process;
 }
 
-struct annotate_targets annotate_targets_of(const struct profile *p, const uint64_t *values)
+struct annotate_targets annotate_targets_of(const struct profile *p, const uint64_t *values,
+					    int live)
 {
 	struct profile_view v = profile_view(p);
 	struct annotate_targets t = { 0 };
 	uint32_t best[TARGETS_MAX];
 	size_t n = 0;
 
-	if (!annotate_since_boot(p))
+	if (!live && !annotate_since_boot(p))
 		return t;
 	for (uint32_t i = 0; i < v.nprocesses; i++)
 		if (values[i])
 			consider(best, &n, values, i);
 	for (size_t i = 0; i < n; i++)
-		if (ran_then(v.processes[best[i]].pid, v.meta))
+		if (live ? v.processes[best[i]].pid > 0 : ran_then(v.processes[best[i]].pid, v.meta))
 			t.v[t.n++] = v.processes[best[i]].pid;
 	return t;
 }

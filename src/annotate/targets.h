@@ -19,9 +19,10 @@ struct annotate_targets {
 /*
  * Of the processes whose values in @values (by process of the profile) are not 0. Who got a number
  * after the recording is another one. None where the profile does not say when it was recorded, or
- * that it was here.
+ * that it was here; @live: it was, and is going on.
  */
-struct annotate_targets annotate_targets_of(const struct profile *p, const uint64_t *values);
+struct annotate_targets annotate_targets_of(const struct profile *p, const uint64_t *values,
+					    int live);
 /* 1 where the profile was recorded on this machine, since it was booted. */
 int annotate_since_boot(const struct profile *p);
 

@@ -38,6 +38,7 @@ struct options {
 	double percent;
 	uint64_t from, to;		/* ns; 0: not given */
 	struct view_options view;
+	string_vec source_dirs;
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -58,6 +59,8 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "from", "TIME", cli_duration, AT(from),
 	  "only what was sampled from then on: 3s, 500ms (with a timeline)", 0 },
 	{ 0, 0, "to", "TIME", cli_duration, AT(to), "only what was sampled before then", 0 },
+	{ 0, 0, "source-dir", "DIR", cli_strings, AT(source_dirs),
+	  "look for source files here first; may be repeated", 0 },
 	SAVED_OPTIONS_TYPE(AT(type)),
 	VIEW_OPTIONS_PROFILE(AT(view)),
 	CLI_HEADING("Output"),
@@ -192,10 +195,16 @@ static int interactive(const struct options *o)
 static int browse(const struct options *o, const struct profile *p, struct error *e)
 {
 	const struct user user = user_invoking();
+	const struct annotator_options options = { .source_dirs = o->source_dirs.v,
+						   .n_source_dirs = o->source_dirs.n };
+	struct annotator *annotator = annotator_new(&options);
 	char name[NAME_SHOWN];
+	int err;
 
 	text_clean(name, sizeof(name), o->inputs.n ? o->inputs.v[0] : "the last recording");
-	return viewer_browse(p, name, &user, e);
+	err = viewer_browse(p, name, &user, annotator, e);
+	annotator_free(annotator);
+	return err;
 }
 
 static int print(const struct options *o, const struct profile *p, struct error *e)
@@ -287,6 +296,7 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	else if (err < 0)
 		status = command_failed(&e);
 	vec_free(&o.inputs);
+	vec_free(&o.source_dirs);
 	vec_free(&o.results.files);
 	return status;
 }

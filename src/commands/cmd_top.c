@@ -109,11 +109,15 @@ static int top(struct recording *r, struct error *e)
 				    .target = target,
 				    .user = &r->user };
 	struct viewer *v = NULL;
+	struct annotator *annotator;
 	int err;
 
 	r->user = user_invoking();
 	name_target(target, &r->o.target);
 	fit_terminal(&o, &r->o);
+	/* It loads a library, which the sandbox would not let it do. */
+	annotator = o.plain ? NULL : annotator_new(&(struct annotator_options){ .live = 1 });
+	o.annotator = annotator;
 	err = recording_find(r, e) || recording_prepare(r, e);
 	v = err ? NULL : viewer_new(&o, e);
 	if (v) {
@@ -122,6 +126,7 @@ static int top(struct recording *r, struct error *e)
 		err = show(r, v, e);
 	}
 	viewer_free(v);
+	annotator_free(annotator);
 	if (err || !v)
 		return command_failed_because(e, r->o.verbose);
 	started_end(&r->command, &r->loop);

@@ -8,6 +8,7 @@
 #include "tui/flame.h"
 #include "tui/paint.h"
 #include "tui/pair.h"
+#include "tui/reading.h"
 #include "tui/save.h"
 
 #define WHEEL 3			/* rows */
@@ -209,6 +210,17 @@ static void changes(struct browser *b)
 		show_view(b, VIEW_CHANGES);
 }
 
+/* The lines and instructions of the function that was chosen, or of the selected line's. */
+static void read_it(struct browser *b)
+{
+	const struct row *r = b->view == VIEW_LINES ? browser_selected(b) : NULL;
+
+	if (!take_focus(b) && !(r && b->focus_name))
+		return;
+	if (reading_open(b, b->focus_name, b->focus_module, r ? r->file : "", r ? r->line : 0))
+		tell(b, b->annotator ? "nothing is known of its code" : "not of a comparison");
+}
+
 static void enter(struct browser *b)
 {
 	const struct row *r = browser_selected(b);
@@ -217,6 +229,8 @@ static void enter(struct browser *b)
 		browser_place(b)->zoom = r ? r->key : 0;
 	else if (b->view == VIEW_TREE)
 		set_open(b, r && !is_open(b, r));
+	else if (b->annotator && (b->view == VIEW_FUNCTIONS || b->view == VIEW_LINES))
+		read_it(b);
 	else if (take_focus(b))
 		go(b, VIEW_CALLERS);
 }
@@ -397,7 +411,7 @@ static const struct action {
 	  left,
 	  { "left, h, -", "close a branch of the tree, or go to its parent" } },
 	{ { PRESS_RIGHT, 'l', '+' }, right, { "right, l, +", "open a branch" } },
-	{ { '\r', '\n' }, enter, { "Enter", "callers and callees; open a branch; zoom" } },
+	{ { '\r', '\n' }, enter, { "Enter", "source and instructions; callers; open a branch; zoom" } },
 	{ { ESCAPE, PRESS_BACKSPACE }, back, { "Esc", "back: out of zoom, filter, view" } },
 	{ { '1' }, functions, { "1", "functions" } },
 	{ { '2' }, tasks, { "2", "processes, or threads" } },
@@ -411,6 +425,7 @@ static const struct action {
 	{ { PRESS_BACKTAB }, last_view, { "Shift-Tab", "previous view" } },
 	{ { 'H' }, hottest, { "H", "follow the hottest path" } },
 	{ { '*' }, open_all, { "*", "open all below" } },
+	{ { 'a' }, read_it, { "a", "source and instructions of what is selected" } },
 	{ { 'c' }, who_calls, { "c", "callers and callees of what is selected" } },
 	{ { 'L' }, which_lines, { "L", "source lines of what is selected" } },
 	{ { 'm' }, mark, { "m", "mark a function, A and B, or take its mark away" } },
@@ -535,6 +550,10 @@ void actions_press(struct browser *b, const struct press_event *press)
 		b->help = b->help && press->key != 'q' && press->key != ESCAPE ? b->help_next : 0;
 		b->detail = 0;
 		b->quit = press->key == PRESS_CONTROL('c');
+		return;
+	}
+	if (b->reading) {
+		reading_press(b, press);
 		return;
 	}
 	if (press->key == PRESS_WHEEL_UP || press->key == PRESS_WHEEL_DOWN)

@@ -40,6 +40,7 @@ void browser_free(struct browser *b)
 	free(b->focus_name);
 	free(b->focus_module);
 	pair_free(b->marks);
+	annotation_free(b->reading);
 	profile_free(b->show.profile);
 }
 

@@ -9,6 +9,7 @@
 #include <regex.h>
 #include <stdint.h>
 
+#include "annotate/annotator.h"
 #include "base/hashmap.h"
 #include "base/user.h"
 #include "profile/window.h"
@@ -77,6 +78,9 @@ struct browser {
 	/* the first line of help that is shown, and of its next page, from 1; 0: none */
 	int help, help_next;
 	int detail;			/* all of the selected row lies over the rows */
+	struct annotator *annotator;	/* borrowed; NULL: functions cannot be read */
+	struct annotation *reading;	/* lies over the rows, too (reading.h); NULL: none */
+	size_t read_at, read_top;	/* its row that is selected, and the first on the page */
 	/* What the caller is to do, which clears it. */
 	int quit, reload, suspend, redraw;
 };

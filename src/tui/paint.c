@@ -11,6 +11,7 @@
 #include "tui/flame.h"
 #include "tui/heading.h"
 #include "tui/pair.h"
+#include "tui/reading.h"
 
 #define GAP 1			/* blanks between columns */
 #define BARS_FROM 15		/* rows of a page that has the line of bars */
@@ -412,7 +413,7 @@ static void paint_status(const struct browser *b, struct page *page)
 	page_put(page, row, (int)text_width(text), page->columns, STYLE_DIM, 0,
 		 page->columns < TITLES_FROM
 			 ? "? keys  q end"
-			 : "? keys  1-7 views  Enter callers  / search  f filter  s save  q end");
+			 : "? keys  1-7 views  Enter source  / search  f filter  s save  q end");
 }
 
 void paint_page(struct browser *b, struct page *page)
@@ -426,6 +427,10 @@ void paint_page(struct browser *b, struct page *page)
 	}
 	if (b->detail) {
 		paint_detail(b, page);
+		return;
+	}
+	if (b->reading) {
+		reading_paint(b, page);
 		return;
 	}
 	heading_text(text, sizeof(text), &b->show, page->columns < TITLES_FROM ? NULL : b->target,

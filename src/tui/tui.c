@@ -63,6 +63,11 @@ void tui_compare(struct tui *t, const struct diff *d)
 	t->browser.view = browser_home(&t->browser);
 }
 
+void tui_annotate(struct tui *t, struct annotator *a)
+{
+	t->browser.annotator = a;
+}
+
 void tui_free(struct tui *t)
 {
 	if (!t)

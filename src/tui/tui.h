@@ -35,6 +35,8 @@ struct tui *tui_new(const char *target, const struct user *u, int live, int sinc
 		    struct error *e);
 /* What is shown is the profile of this comparison; before tui_run(). Borrowed. */
 void tui_compare(struct tui *t, const struct diff *d);
+/* Makes what is read of functions; borrowed, NULL: they are not read. Before tui_run(). */
+void tui_annotate(struct tui *t, struct annotator *a);
 /* Until the user wants to end, or the source says so. By one thread. */
 void tui_run(struct tui *t, const struct tui_source *source);
 /* Gives the terminal back as it was. Takes NULL. */

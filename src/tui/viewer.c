@@ -143,7 +143,9 @@ struct viewer *viewer_new(const struct viewer_options *o, struct error *e)
 		err = -EIO;
 	else if (v->wake < 0 || v->stop < 0 || !v->window)
 		err = error_set(e, STATUS_ERROR, -EMFILE, "cannot show: too many open files");
-	else
+	if (!err && v->tui)
+		tui_annotate(v->tui, o->annotator);
+	if (!err)
 		err = thread_start(&v->thread, o->plain ? show_plain : show_terminal, v);
 	if (!err)
 		return v;
@@ -196,7 +198,7 @@ static struct window_show show_saved(void *ctx, int since_start, const struct pa
 }
 
 static int browse(const struct profile *p, const struct diff *d, const char *name,
-		  const struct user *u, struct error *e)
+		  const struct user *u, struct annotator *a, struct error *e)
 {
 	const struct tui_source source = {
 		.show = show_saved, .fd = -1, .stop = -1, .ctx = (void *)p
@@ -207,18 +209,20 @@ static int browse(const struct profile *p, const struct diff *d, const char *nam
 		return -ENOTTY;
 	if (d)
 		tui_compare(t, d);
+	tui_annotate(t, a);
 	tui_run(t, &source);
 	tui_free(t);
 	return 0;
 }
 
-int viewer_browse(const struct profile *p, const char *name, const struct user *u, struct error *e)
+int viewer_browse(const struct profile *p, const char *name, const struct user *u,
+		  struct annotator *a, struct error *e)
 {
-	return browse(p, NULL, name, u, e);
+	return browse(p, NULL, name, u, a, e);
 }
 
 int viewer_browse_diff(const struct diff *d, const char *name, const struct user *u,
 		       struct error *e)
 {
-	return browse(diff_profile(d), d, name, u, e);
+	return browse(diff_profile(d), d, name, u, NULL, e);
 }

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "annotate/annotator.h"
 #include "base/error.h"
 #include "base/user.h"
 #include "profile/diff.h"
@@ -23,6 +24,7 @@ struct viewer_options {
 	int rows, columns;	/* of a table; 0: all, as wide as they are */
 	const char *target;	/* what is sampled, for the header; clean text */
 	const struct user *user;	/* who gets the files that are saved */
+	struct annotator *annotator;	/* of the terminal; NULL: functions cannot be read */
 };
 
 struct viewer;
@@ -43,10 +45,11 @@ int viewer_wake(const struct viewer *v);
 
 /*
  * A saved profile on the terminal, until the user has seen enough. @name: of the file, clean text;
- * @u gets files that are saved. 0, or a negative errno with @e filled.
+ * @u gets files that are saved, and @a, which may be NULL, reads functions. 0, or a negative errno
+ * with @e filled.
  */
 int viewer_browse(const struct profile *p, const char *name, const struct user *u,
-		  struct error *e);
+		  struct annotator *a, struct error *e);
 /* The same of a comparison: what changed, and both sides' profiles. */
 int viewer_browse_diff(const struct diff *d, const char *name, const struct user *u,
 		       struct error *e);
