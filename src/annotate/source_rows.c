@@ -77,6 +77,13 @@ static size_t add_chains(struct annotating *a, size_t chain, const struct rollup
 	return chain;
 }
 
+static const char *why_no_source(int err)
+{
+	return err == -EFBIG	? ": too large to be shown"
+	       : err == -EACCES ? ": not everybody may read the source, so it is not in here"
+				: ": the source is not here; see --source-dir";
+}
+
 static void add_heading(struct annotating *a, const char *file, const struct source_text *s,
 			int err)
 {
@@ -87,8 +94,7 @@ static void add_heading(struct annotating *a, const char *file, const struct sou
 	text_clean(from, sizeof(from), s->from);
 	text_vec_add(&text, *file ? file : "(unknown file)");
 	if (err)
-		text_vec_add(&text, err == -EFBIG ? ": too large to be shown"
-						  : ": the source is not here; see --source-dir");
+		text_vec_add(&text, why_no_source(err));
 	else if (strcmp(from, file) != 0) {
 		text_vec_add(&text, ", here ");
 		text_vec_add(&text, from);
@@ -152,7 +158,8 @@ void annotate_sources(struct annotating *a)
 	struct source_places places = { .dirs = o->source_dirs,
 					.n_dirs = o->n_source_dirs,
 					.targets = &a->targets,
-					.debuginfod = o->debuginfod };
+					.debuginfod = o->debuginfod,
+					.everybodys = o->shared };
 	size_t chain = 0;
 
 	identify(a, &places, id);

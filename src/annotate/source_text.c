@@ -129,7 +129,7 @@ static void decode(char out[SOURCE_PATH_MAX], const char *path)
 /* --- What is in it. ---------------------------------------------------------------- */
 
 /* 0 where reading it reads what is stored, and does nothing else. */
-static int check(int fd, struct source_text *s)
+static int check(int fd, struct source_text *s, int everybodys)
 {
 	static const long made_up[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,
 					SECURITYFS_MAGIC };
@@ -141,6 +141,8 @@ static int check(int fd, struct source_text *s)
 	for (size_t i = 0; i < sizeof(made_up) / sizeof(*made_up); i++)
 		if ((long)fs.f_type == made_up[i])
 			return -ENOENT;
+	if (everybodys && !(st.st_mode & S_IROTH))
+		return -EACCES;
 	s->changed = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
 	return st.st_size > (off_t)BYTES_MAX ? -EFBIG : 0;
 }
@@ -187,7 +189,7 @@ int source_text_read(struct source_text *s, const char *path, const struct sourc
 	fd = open_source(s, decoded, places);
 	if (fd < 0)
 		return fd;
-	err = check(fd, s);
+	err = check(fd, s, places->everybodys);
 	if (!err)
 		err = read_all(s, fd);
 	close(fd);

@@ -31,6 +31,7 @@ struct source_places {
 	size_t n_dirs;
 	const struct annotate_targets *targets;	/* processes whose roots are looked in; NULL: none */
 	struct debuginfod *debuginfod;	/* NULL: is not asked */
+	int everybodys;			/* only files that all users may read */
 	/* of the file that was made of it, for debuginfod */
 	const uint8_t *build_id;
 	size_t build_id_size;
@@ -40,7 +41,7 @@ struct source_places {
  * The file that debug information, or an interpreter, calls @path: below one of the folders by as
  * much of the end of its path as is there; in the root of a target that still runs, a relative one
  * from where that is; there, in our own root; from a server. A file:// before it is left out. At
- * most 16 MiB. 0, or a negative errno: -ENOENT, -EFBIG, ...
+ * most 16 MiB. 0, or a negative errno: -ENOENT, -EFBIG, -EACCES not everybody may read it, ...
  */
 int source_text_read(struct source_text *s, const char *path, const struct source_places *places);
 void source_text_free(struct source_text *s);

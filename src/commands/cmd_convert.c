@@ -8,6 +8,7 @@
 #include "commands/commands.h"
 #include "commands/saved.h"
 #include "commands/view_options.h"
+#include "commands/with_source.h"
 
 struct options {
 	string_vec inputs;
@@ -15,6 +16,7 @@ struct options {
 	const char *type;
 	int annotate, quiet;
 	struct view_options view;
+	struct source_options source;
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -26,6 +28,8 @@ static const struct cli_option rows[] = {
 			     0),
 	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",
 			      0),
+	SOURCE_OPTIONS_ON(AT(source), 0),
+	SOURCE_OPTIONS_DIR(AT(source), 0),
 	RESULT_OPTIONS_FORCE(AT(results), 0),
 	{ 0, 0, "sample-type", "NAME", cli_string, AT(type),
 	  "which values, if the file has several", 0 },
@@ -50,6 +54,7 @@ static int check(const struct options *o, struct error *e)
 static int convert(const struct options *o, struct error *e)
 {
 	struct output_options output = { .annotate = o->annotate };
+	struct with_source source = { 0 };
 	struct profile *p = saved_read(o->inputs.v[0], o->type, e);
 	int err;
 
@@ -57,7 +62,10 @@ static int convert(const struct options *o, struct error *e)
 		return -EINVAL;
 	view_options_apply(&o->view, p);
 	view_options_output(&o->view, &output);
+	with_source_begin(&source, &o->source);
+	with_source_add(&source, p, &output);
 	err = results_save(p, &o->results, o->quiet, &output, e);
+	with_source_end(&source);
 	profile_free(p);
 	return err;
 }
@@ -73,6 +81,7 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	if (!err)
 		err = convert(&o, &e);
 	vec_free(&o.inputs);
+	vec_free(&o.source.dirs);
 	vec_free(&o.results.files);
 	return err < 0 ? command_failed(&e) : STATUS_OK;
 }

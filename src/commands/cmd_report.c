@@ -16,6 +16,7 @@
 #include "commands/serving.h"
 #include "commands/summary.h"
 #include "commands/view_options.h"
+#include "commands/with_source.h"
 #include "output/callers.h"
 #include "output/labelled.h"
 #include "output/views.h"
@@ -38,7 +39,7 @@ struct options {
 	double percent;
 	uint64_t from, to;		/* ns; 0: not given */
 	struct view_options view;
-	string_vec source_dirs;
+	struct source_options source;
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -59,8 +60,7 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "from", "TIME", cli_duration, AT(from),
 	  "only what was sampled from then on: 3s, 500ms (with a timeline)", 0 },
 	{ 0, 0, "to", "TIME", cli_duration, AT(to), "only what was sampled before then", 0 },
-	{ 0, 0, "source-dir", "DIR", cli_strings, AT(source_dirs),
-	  "look for source files here first; may be repeated", 0 },
+	SOURCE_OPTIONS_DIR(AT(source), 0),
 	SAVED_OPTIONS_TYPE(AT(type)),
 	VIEW_OPTIONS_PROFILE(AT(view)),
 	CLI_HEADING("Output"),
@@ -69,6 +69,7 @@ static const struct cli_option rows[] = {
 			     CLI_BRIEF),
 	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",
 			      0),
+	SOURCE_OPTIONS_ON(AT(source), 0),
 	RESULT_OPTIONS_FORCE(AT(results), 0),
 	{ 0, 0, "serve", NULL, cli_flag, AT(serve),
 	  "show it in browsers of this machine, until Ctrl-C", CLI_BRIEF },
@@ -195,8 +196,8 @@ static int interactive(const struct options *o)
 static int browse(const struct options *o, const struct profile *p, struct error *e)
 {
 	const struct user user = user_invoking();
-	const struct annotator_options options = { .source_dirs = o->source_dirs.v,
-						   .n_source_dirs = o->source_dirs.n };
+	const struct annotator_options options = { .source_dirs = o->source.dirs.v,
+						   .n_source_dirs = o->source.dirs.n };
 	struct annotator *annotator = annotator_new(&options);
 	char name[NAME_SHOWN];
 	int err;
@@ -231,6 +232,19 @@ static void tell_last(struct profile *p)
 	fprintf(stderr, "ebprof: the last recording%s: %s\n", when, profile_text(p, m->command));
 }
 
+static int save(const struct options *o, const struct profile *p, struct output_options *output,
+		struct error *e)
+{
+	struct with_source source = { 0 };
+	int err;
+
+	with_source_begin(&source, &o->source);
+	with_source_add(&source, p, output);
+	err = results_save(p, &o->results, o->quiet, output, e);
+	with_source_end(&source);
+	return err;
+}
+
 static int show(const struct options *o, const struct profile *p, struct error *e)
 {
 	struct output_options output = { 0 };
@@ -239,7 +253,7 @@ static int show(const struct options *o, const struct profile *p, struct error *
 	if (o->serve)
 		return serving_show(p, &o->server, &output, e);
 	if (o->results.files.n || o->results.format)
-		return results_save(p, &o->results, o->quiet, &output, e);
+		return save(o, p, &output, e);
 	return interactive(o) ? browse(o, p, e) : print(o, p, e);
 }
 
@@ -296,7 +310,7 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	else if (err < 0)
 		status = command_failed(&e);
 	vec_free(&o.inputs);
-	vec_free(&o.source_dirs);
+	vec_free(&o.source.dirs);
 	vec_free(&o.results.files);
 	return status;
 }

@@ -8,6 +8,7 @@
  *	<script type="text/plain" id="label">		the frame of each node
  *	<script type="text/plain" id="self0">		what ended in each node, of the first type
  *	<script type="text/plain" id="self1">		the same of the next type, and so on
+ *	<script type="application/json" id="source-data">	output/html_source.h; where it was asked for
  *	<script type="application/json" id="whole">	the profile, for ebprof (output/embedded.h)
  *
  * All but the first and the last are columns of the tree in pre-order, root left out, as
@@ -28,6 +29,7 @@
 #include "output/html_labels.h"
 #include "output/html_live.h"
 #include "output/html_page.h"
+#include "output/html_source.h"
 #include "output/packed.h"
 #include "output/palette.h"
 #include "profile/diff.h"
@@ -412,6 +414,7 @@ void html_write(const struct profile *p, const struct output_options *o, struct 
 	write_profile(f, p, o, labels, &types, tree->n);
 	outfile_printf(f, "</script>\n");
 	write_tree(f, &in_page, p, tree, &types);
+	html_source_write(f, o->annotations, o->nannotations);
 	write_whole(f, p);
 	data += strlen(HTML_PAGE_DATA);
 	outfile_write(f, data, strlen(data));

@@ -13,6 +13,7 @@
 #include "base/outfile.h"
 #include "profile/profile.h"
 
+struct annotation;
 struct diff;
 
 struct output_options {
@@ -33,6 +34,9 @@ struct output_options {
 	 * listed, too */
 	const struct diff *diff;
 	int all;
+	/* of html: functions that the page shows with their source */
+	struct annotation *const *annotations;
+	size_t nannotations;
 };
 
 struct output_format {

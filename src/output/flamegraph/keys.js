@@ -39,6 +39,8 @@ const KEYS = [
 		[["r"], "r", "only what comes from now on, or all since the start", (page) => page.live?.fromNow()],
 	]],
 	["Other", [
+		[["e"], "e", "source and instructions of the marked function, where the page has them (--source)",
+		 (page) => showSource(page.profile.frames, page.currentFrame)],
 		[["c"], "c", "copy the name of the marked function", (page) => page.copyName()],
 		[["?"], "?", "this help", () => openDialog("help")],
 	]],

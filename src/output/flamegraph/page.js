@@ -540,7 +540,7 @@ class Page {
 			items.push(["Callers and callees (merge all of it)", () => this.sandwichOf(fn)]);
 		if (frame !== NONE)
 			items.push(["Find all of this name", () => this.set({ search: `^${literal(name)}$` })],
-				   ...editItems(this, at, frame),
+				   ...sourceItems(this.profile.frames, frame), ...editItems(this, at, frame),
 				   ["Copy the name", () => this.copyName(frame)],
 				   ["Copy the stack", () => this.copyStack(at)]);
 		showMenu(items, x, y);

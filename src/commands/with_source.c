@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/with_source.h"
+
+void with_source_begin(struct with_source *w, const struct source_options *o)
+{
+	const struct annotator_options options = { .source_dirs = o->dirs.v,
+						   .n_source_dirs = o->dirs.n,
+						   .shared = 1 };
+
+	if (o->on)
+		w->by = annotator_new(&options);
+}
+
+void with_source_add(struct with_source *w, const struct profile *p, struct output_options *output)
+{
+	if (!w->by)
+		return;
+	w->made = annotate_hot(w->by, p);
+	output->annotations = w->made.v;
+	output->nannotations = w->made.n;
+}
+
+void with_source_end(struct with_source *w)
+{
+	annotate_hot_free(&w->made);
+	annotator_free(w->by);
+	w->by = NULL;
+}
