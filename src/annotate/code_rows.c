@@ -120,15 +120,11 @@ static void add_heading(const struct annotating *a, const struct code *c)
 	struct symbol_frame frames[SOURCE_FRAMES_MAX];
 	int n = frames_at(a, c, c->d.v[0].offset, frames);
 	struct text_vec text = { 0 };
-	char from[64] = "";
 
 	if (n > 0)
 		text_vec_add(&text, frames[n - 1].name);
 	text_vec_add(&text, n > 0 ? " in " : "");
 	text_vec_add(&text, c->image ? c->image->path : "the running kernel (/proc/kcore)");
-	if (c->image && c->image->pid)
-		snprintf(from, sizeof(from), ", of process %d", (int)c->image->pid);
-	text_vec_add(&text, from);
 	annotation_add(a->out, ANNOTATION_CODE, text.v);
 	vec_free(&text);
 }

@@ -45,6 +45,14 @@ static int open_below(struct source_text *s, const char *dir, const char *path)
 	return fd;
 }
 
+/* Of one that has our root, only what is below its own folder is looked for. */
+static int is_our_root(int root)
+{
+	struct stat a, b;
+
+	return !fstat(root, &a) && !stat("/", &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 /* Nothing that the target put there leads out of its root. */
 static int open_in_target(struct source_text *s, pid_t pid, const char *path)
 {
@@ -53,7 +61,9 @@ static int open_in_target(struct source_text *s, pid_t pid, const char *path)
 
 	if (root < 0)
 		return root;
-	if (*path != '/') {
+	if (*path == '/' && is_our_root(root)) {
+		start = -1;
+	} else if (*path != '/') {
 		snprintf(text, sizeof(text), "/proc/%d/cwd", (int)pid);
 		start = open(text, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
@@ -66,7 +76,8 @@ static int open_in_target(struct source_text *s, pid_t pid, const char *path)
 	if (start >= 0 && start != root)
 		close(start);
 	close(root);
-	snprintf(text, sizeof(text), ", in the root of process %d", (int)pid);
+	snprintf(text, sizeof(text), *path == '/' ? ", in the root of process %d"
+						  : ", in the folder of process %d", (int)pid);
 	if (fd >= 0)
 		found(s, text, path);
 	return fd;

@@ -16,7 +16,7 @@ struct options {
 	const char *type;
 	int annotate, quiet;
 	struct view_options view;
-	struct source_options source;
+	struct with_source_options source;
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -28,8 +28,8 @@ static const struct cli_option rows[] = {
 			     0),
 	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",
 			      0),
-	SOURCE_OPTIONS_ON(AT(source), 0),
-	SOURCE_OPTIONS_DIR(AT(source), 0),
+	WITH_SOURCE_ON(AT(source), 0),
+	WITH_SOURCE_DIR(AT(source), 0),
 	RESULT_OPTIONS_FORCE(AT(results), 0),
 	{ 0, 0, "sample-type", "NAME", cli_string, AT(type),
 	  "which values, if the file has several", 0 },

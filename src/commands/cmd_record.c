@@ -88,7 +88,8 @@ static int sample(struct recording *r, struct error *e)
 }
 
 /* From what was sampled to the exit status. */
-static int finish(struct recording *r, struct results *results, uint64_t origin, struct error *e)
+static int finish(struct recording *r, struct results *results, struct with_source *source,
+		  uint64_t origin, struct error *e)
 {
 	struct profile *p = session_profile(r->session);
 	const struct profile_account *a = profile_account(p);
@@ -107,6 +108,7 @@ static int finish(struct recording *r, struct results *results, uint64_t origin,
 	view_options_output(&r->o.view, &options);
 	started_end(&r->command, &r->loop);
 	recording_describe(r, p);
+	with_source_add(source, p, &options);
 	err = results_write(results, p, &options, e);
 	session_save_names(r->session);
 	if (!r->o.quiet) {
@@ -129,14 +131,22 @@ static int finish(struct recording *r, struct results *results, uint64_t origin,
 
 static int record(struct recording *r, struct results *results, uint64_t origin, struct error *e)
 {
+	struct with_source source = { 0 };
+	int status;
+
 	r->user = user_invoking();
 	if (recording_find(r, e) ||
 	    results_open(results, &output_profiles, &r->o.results, &r->user, e))
 		return command_failed_because(e, r->o.verbose);
 	r->last = r->o.no_keep ? NULL : last_recording_open(&r->user);
-	if (recording_prepare(r, e) || sample(r, e))
+	with_source_begin(&source, &r->o.source);
+	if (recording_prepare(r, e) || sample(r, e)) {
+		with_source_end(&source);
 		return command_failed_because(e, r->o.verbose);
-	return finish(r, results, origin, e);
+	}
+	status = finish(r, results, &source, origin, e);
+	with_source_end(&source);
+	return status;
 }
 
 static int run(const struct cli_command *c, int argc, char **argv)

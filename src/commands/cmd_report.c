@@ -39,7 +39,7 @@ struct options {
 	double percent;
 	uint64_t from, to;		/* ns; 0: not given */
 	struct view_options view;
-	struct source_options source;
+	struct with_source_options source;
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -60,7 +60,7 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "from", "TIME", cli_duration, AT(from),
 	  "only what was sampled from then on: 3s, 500ms (with a timeline)", 0 },
 	{ 0, 0, "to", "TIME", cli_duration, AT(to), "only what was sampled before then", 0 },
-	SOURCE_OPTIONS_DIR(AT(source), 0),
+	WITH_SOURCE_DIR(AT(source), 0),
 	SAVED_OPTIONS_TYPE(AT(type)),
 	VIEW_OPTIONS_PROFILE(AT(view)),
 	CLI_HEADING("Output"),
@@ -69,7 +69,7 @@ static const struct cli_option rows[] = {
 			     CLI_BRIEF),
 	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",
 			      0),
-	SOURCE_OPTIONS_ON(AT(source), 0),
+	WITH_SOURCE_ON(AT(source), 0),
 	RESULT_OPTIONS_FORCE(AT(results), 0),
 	{ 0, 0, "serve", NULL, cli_flag, AT(serve),
 	  "show it in browsers of this machine, until Ctrl-C", CLI_BRIEF },

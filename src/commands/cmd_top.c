@@ -108,6 +108,9 @@ static int top(struct recording *r, struct error *e)
 				    .tables = r->o.live.tables,
 				    .target = target,
 				    .user = &r->user };
+	const struct annotator_options options = { .source_dirs = r->o.source.dirs.v,
+						   .n_source_dirs = r->o.source.dirs.n,
+						   .live = 1 };
 	struct viewer *v = NULL;
 	struct annotator *annotator;
 	int err;
@@ -116,7 +119,7 @@ static int top(struct recording *r, struct error *e)
 	name_target(target, &r->o.target);
 	fit_terminal(&o, &r->o);
 	/* It loads a library, which the sandbox would not let it do. */
-	annotator = o.plain ? NULL : annotator_new(&(struct annotator_options){ .live = 1 });
+	annotator = o.plain ? NULL : annotator_new(&options);
 	o.annotator = annotator;
 	err = recording_find(r, e) || recording_prepare(r, e);
 	v = err ? NULL : viewer_new(&o, e);

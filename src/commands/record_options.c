@@ -166,6 +166,7 @@ void record_options_free(struct record_options *o)
 	vec_free(&o->target.tids);
 	vec_free(&o->target.cpus);
 	vec_free(&o->results.files);
+	vec_free(&o->source.dirs);
 	vec_free(&o->names.debug_dirs);
 	vec_free(&o->push.to);
 	vec_free(&o->push.places.courier.headers);

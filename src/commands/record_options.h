@@ -12,6 +12,7 @@
 #include "commands/naming.h"
 #include "commands/targets.h"
 #include "commands/view_options.h"
+#include "commands/with_source.h"
 #include "push/push.h"
 #include "serve/server.h"
 #include "sinks/results.h"
@@ -34,6 +35,7 @@ struct record_options {
 	struct name_options names;
 	struct view_options view;	/* top has the rows of its plain table there */
 	struct result_options results;
+	struct with_source_options source;	/* of html pages, and of what top shows */
 	struct live_options live;	/* of top */
 	struct push_options push;
 	struct server_options server;	/* of serve */

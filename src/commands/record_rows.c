@@ -167,6 +167,8 @@ const struct cli_option record_rows[] = {
 	RESULT_OPTIONS_FORMAT(AT(results), "folded, html, pprof, ... (default: by the file's name)",
 			      R | A | S | BRIEF),
 	RESULT_OPTIONS_FORCE(AT(results), R | A | S),
+	WITH_SOURCE_ON(AT(source), R | A),
+	WITH_SOURCE_DIR(AT(source), R | A | T),
 	{ 0, 0, "no-keep", NULL, cli_flag, AT(no_keep),
 	  "do not keep the recording for ebprof report", R | A },
 	{ 0, 0, "title", "TEXT", cli_string, AT(view.title), "a title for formats that show one",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/with_source.h"
 
-void with_source_begin(struct with_source *w, const struct source_options *o)
+void with_source_begin(struct with_source *w, const struct with_source_options *o)
 {
 	const struct annotator_options options = { .source_dirs = o->dirs.v,
 						   .n_source_dirs = o->dirs.n,

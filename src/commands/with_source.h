@@ -7,17 +7,17 @@
 #include "cli/cli.h"
 #include "output/output.h"
 
-struct source_options {
+struct with_source_options {
 	int on;
 	string_vec dirs;
 };
 
-/* The rows; @at: the offset of a struct source_options. */
-#define SOURCE_OPTIONS_ON(at, commands) \
-	{ 0, 0, "source", NULL, cli_flag, (at) + offsetof(struct source_options, on), \
+/* The rows; @at: the offset of a struct with_source_options. */
+#define WITH_SOURCE_ON(at, commands) \
+	{ 0, 0, "source", NULL, cli_flag, (at) + offsetof(struct with_source_options, on), \
 		"html: with the source and instructions of hot functions", commands }
-#define SOURCE_OPTIONS_DIR(at, commands) \
-	{ 0, 0, "source-dir", "DIR", cli_strings, (at) + offsetof(struct source_options, dirs), \
+#define WITH_SOURCE_DIR(at, commands) \
+	{ 0, 0, "source-dir", "DIR", cli_strings, (at) + offsetof(struct with_source_options, dirs), \
 		"look for source files here first; may be repeated", commands }
 
 /* All zeros: nothing was asked for. */
@@ -27,7 +27,7 @@ struct with_source {
 };
 
 /* What is needed later, where @o asks for it: before a sandbox. */
-void with_source_begin(struct with_source *w, const struct source_options *o);
+void with_source_begin(struct with_source *w, const struct with_source_options *o);
 /* Annotates @p for the page that is written next by @output; until with_source_end(). */
 void with_source_add(struct with_source *w, const struct profile *p,
 		     struct output_options *output);

@@ -24,7 +24,7 @@ function sourceShare(value) {
 
 /* A row; @go shows the row that a jump leads to. */
 function sourceRow([kind, number, self, total, target, text, arrows = ""], of, go) {
-	const row = element("div", `row ${ROW_CLASSES[kind]}`), weight = kind === ROW_LINE ? total : self;
+	const row = element("div", ROW_CLASSES[kind]), weight = kind === ROW_LINE ? total : self;
 	const place = kind === ROW_LINE || kind === ROW_INSTRUCTION ? String(number) : "";
 
 	if (kind === ROW_SOURCE || kind === ROW_CODE || kind === ROW_NOTE || kind === ROW_GAP) {
@@ -54,7 +54,7 @@ function showSource(frames, frame) {
 	};
 
 	rows.push(...of.rows.map((row) => sourceRow(row, of, go)));
-	$("source-title").replaceChildren(element("b", "mono", of.name), ` ${of.module}`, element("span", "dim",
+	$("source-title").replaceChildren(element("b", "mono", of.name), " ", element("span", "dim", of.module), element("span", "dim",
 		` self ${percent(of.self, sources.all)}, total ${percent(of.total, sources.all)}`));
 	$("source-rows").replaceChildren(...rows);
 	openDialog("source");
