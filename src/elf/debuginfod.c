@@ -110,5 +110,10 @@ int debuginfod_fetch(struct debuginfod *d, const struct elf_file *elf, struct el
 
 int debuginfod_fetch_source(struct debuginfod *d, const uint8_t *id, size_t n, const char *path)
 {
-	return d->source(d->client, id, (int)n, path, NULL);
+	int fd = d->source(d->client, id, (int)n, path, NULL);
+
+	/* One that was just fetched stands at its end. */
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET);
+	return fd;
 }
