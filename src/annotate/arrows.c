@@ -133,7 +133,7 @@ static int has_jumps(const struct annotation *out, size_t first)
 void annotate_arrows(struct annotation *out, size_t first)
 {
 	arrow_vec all = collect(out, first);
-	size_t width = (size_t)choose_lanes(&all, out->rows.n) + 3;
+	size_t width = (size_t)choose_lanes(&all, out->rows.n) + 2;
 	int any = has_jumps(out, first);
 
 	for (size_t i = first; any && i < out->rows.n; i++) {

@@ -22,19 +22,18 @@ static const char *const precise[] = {
 };
 static const char *const exact[] = { NULL };
 
-/* Modifiers of perf's: a p asks the CPU for the address. */
-static int is_precise(const char *event)
+/* perf's modifiers at the end of an event's name, with their colon; "" where it has none. */
+static const char *modifiers_of(const char *event)
 {
-	const char *modifiers = strrchr(event, ':');
+	const char *colon = strrchr(event, ':');
 
-	return modifiers && strchr(modifiers, 'p') &&
-	       strspn(modifiers + 1, "ukhGHIDpPSWeb") == strlen(modifiers + 1);
+	return colon && strspn(colon + 1, "ukhGHIDpPSWeb") == strlen(colon + 1) ? colon : "";
 }
 
 const char *const *annotate_skid(const struct profile *p)
 {
 	struct profile_view v = profile_view(p);
-	const char *event = v.meta->event;
+	const char *event = v.meta->event, *modifiers = modifiers_of(event);
 
 	if (v.types[v.shown].words->role != PROFILE_SAMPLES &&
 	    v.types[v.shown].words->role != PROFILE_CPU_TIME)
@@ -42,7 +41,8 @@ const char *const *annotate_skid(const struct profile *p)
 	if (profile_event_words(event)->clock)
 		return clock_skid;
 	/* "group:name" is a tracepoint or a probe, whose place is exact; nothing is known of "" */
-	if (!*event || (strchr(event, ':') && !is_precise(event)))
+	if (!*event || (strchr(event, ':') && !*modifiers))
 		return exact;
-	return is_precise(event) ? precise : counter_skid;
+	/* a p asks the CPU for the address */
+	return strpbrk(modifiers, "pP") ? precise : counter_skid;
 }
