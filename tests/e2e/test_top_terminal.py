@@ -130,7 +130,7 @@ def test_call_tree():
 def test_callers_and_callees():
     with shown() as t:
         t.type("/^b1$")
-        t.keys("Enter", "Enter")
+        t.keys("Enter", "c")
         t.wait(r"callers:\n *([\d.]+) .*tree +b\nthe function:\n.*tree +b1\ncallees:\n.*tree +b2$")
         t.keys("Escape")
         t.wait("PROCESS")
@@ -145,6 +145,55 @@ def test_lines():
                 t.wait(r"^ *[\d.]+ +[\d.]+ +\d+ +\d+ \S*inlined_spin\.c$")
         finally:
             spin.kill()
+
+
+HOT = r"^ +([\d.]+) +([\d.]+) +7 +return x \* 6364136223846793005ull"
+
+
+def read_and_back(t):
+    """The function that is selected: its hot line, its instructions, a jump, and out of it."""
+    t.keys("Enter")
+    t.wait(r"^inlined_(step|work) of inlined_spin: self [\d.]+%, total [\d.]+%$")
+    t.wait(r"^spin in \S*inlined_spin$")
+    t.keys("G")
+    t.wait(r"^ +[\d.]* +[0-9a-f]+ +\\- j\w+ +0x[0-9a-f]+")
+    for _ in range(40):
+        t.keys("k")
+        t.keys("Enter")
+        if not re.search("^this jumps to no row", t.screen(), re.M):
+            break
+    else:
+        raise AssertionError("no jump is followed:\n" + t.screen())
+    t.keys("n")
+    t.keys("Escape")
+    t.wait(r"IMAGE +.*FUNCTION$")
+
+
+def test_reading():
+    """In top, under its filter of system calls, and in report."""
+    with directory() as d, subprocess.Popen([fixture_path("inlined_spin")]) as spin:
+        try:
+            with Terminal() as t:
+                t.ebprof("top", "-F", 499, "-p", spin.pid, pattern=r"inlined_step")
+                read_and_back(t)
+                t.type("/^inlined_step$")
+                t.keys("Enter", "L")
+                t.wait(r"\d+ \S*inlined_spin\.c$")
+                t.keys("Enter")
+                t.wait(HOT)
+                t.keys("q")
+                t.wait(r"\d+ \S*inlined_spin\.c$")
+                t.keys("q")
+                t.settled()
+            path = os.path.join(d, "x.pb.gz")
+            run("-p", spin.pid, "-F", 999, "-d", "1", "-o", path).ok()
+        finally:
+            spin.kill()
+        with Terminal() as t:
+            t.ebprof("report", path)
+            read_and_back(t)
+            t.keys("q")
+            t.settled()
 
 
 def test_flame_graph():
