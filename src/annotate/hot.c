@@ -5,8 +5,8 @@
 
 #define FUNCTIONS_MAX 40
 #define LEAST 0.5		/* % of all samples: what has less is not read */
-#define AROUND 4		/* rows of code before and after one that was sampled */
-#define ROWS_MAX 500		/* of a function */
+#define AROUND 5		/* rows before and after one that was sampled */
+#define ROWS_MAX 300		/* of a function's source, and of its code */
 #define BYTES_MAX (512u << 10)	/* of text, in all */
 
 static size_t bytes_of(const struct annotation *a)

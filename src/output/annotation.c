@@ -35,32 +35,68 @@ void annotation_free(struct annotation *a)
 
 /* --- Less of it. ------------------------------------------------------------------ */
 
-static int is_code(const struct annotation_row *r)
+/* Rows are thinned out apart: those of source, and those of code; what heads them stays. */
+enum part { PART_NONE, PART_SOURCE, PART_CODE, PARTS };
+
+static enum part part_of(const struct annotation_row *r)
 {
-	return r->kind == ANNOTATION_INSTRUCTION || r->kind == ANNOTATION_ORIGIN;
+	static const enum part parts[] = {
+		[ANNOTATION_LINE] = PART_SOURCE,  [ANNOTATION_CHAIN] = PART_SOURCE,
+		[ANNOTATION_GAP] = PART_SOURCE,	  [ANNOTATION_ORIGIN] = PART_CODE,
+		[ANNOTATION_INSTRUCTION] = PART_CODE,
+	};
+
+	return parts[r->kind];
+}
+
+static uint64_t weight(const struct annotation_row *r)
+{
+	return r->kind == ANNOTATION_LINE	   ? r->total
+	       : r->kind == ANNOTATION_INSTRUCTION ? r->self
+						   : 0;
+}
+
+/* The most first. */
+static int by_weight(const void *x, const void *y, void *ctx)
+{
+	const struct annotation *a = ctx;
+	uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;
+	uint64_t m = weight(&a->rows.v[i]), n = weight(&a->rows.v[k]);
+
+	return m != n ? (m < n) - (m > n) : (i > k) - (i < k);
+}
+
+/* Sets @keep for the rows of @part that are near sampled ones: at most @most of them. */
+static void keep_part(const struct annotation *a, enum part part, size_t around, size_t most,
+		      unsigned char *keep)
+{
+	VEC(uint32_t) hot = { 0 };
+
+	for (uint32_t i = 0; i < a->rows.n; i++)
+		if (part_of(&a->rows.v[i]) == part && weight(&a->rows.v[i]))
+			vec_push(&hot, i);
+	if (hot.n)
+		qsort_r(hot.v, hot.n, sizeof(*hot.v), by_weight, (void *)a);
+	for (size_t i = 0; i < hot.n && most; i++) {
+		size_t from = hot.v[i] > around ? hot.v[i] - around : 0;
+
+		for (size_t k = from; k <= hot.v[i] + around && k < a->rows.n && most; k++) {
+			most -= part_of(&a->rows.v[k]) == part && !keep[k];
+			keep[k] |= part_of(&a->rows.v[k]) == part;
+		}
+	}
+	vec_free(&hot);
 }
 
 /* 1 for each row that stays. */
 static unsigned char *choose(const struct annotation *a, size_t around, size_t most)
 {
 	unsigned char *keep = xcalloc(a->rows.n + 1, 1);
-	size_t left = most;
 
-	for (size_t i = 0; i < a->rows.n; i++) {
-		const struct annotation_row *r = &a->rows.v[i];
-		size_t from = i > around ? i - around : 0, to = i + around;
-
-		if (!is_code(r))
-			from = to = i;
-		else if (!r->self)
-			continue;
-		for (size_t k = from; k <= to && k < a->rows.n && left; k++) {
-			if (k != i && !is_code(&a->rows.v[k]))
-				continue;
-			left -= !keep[k];
-			keep[k] = 1;
-		}
-	}
+	for (size_t i = 0; i < a->rows.n; i++)
+		keep[i] = part_of(&a->rows.v[i]) == PART_NONE;
+	for (enum part part = PART_SOURCE; part < PARTS; part++)
+		keep_part(a, part, around, most, keep);
 	return keep;
 }
 

@@ -48,8 +48,8 @@ struct annotation_row *annotation_add(struct annotation *a, enum annotation_kind
 void annotation_free(struct annotation *a);
 
 /*
- * Leaves only instructions, and what is said of them, that are at most @around rows from one that
- * was sampled, and at most @most rows in all; gaps stand for the rest.
+ * Leaves only lines and instructions that are at most @around rows from one that was sampled, and
+ * of each at most @most rows, those with the most samples; gaps stand for the rest.
  */
 void annotation_thin(struct annotation *a, size_t around, size_t most);
 

@@ -113,7 +113,7 @@ TEST(thin_keeps_what_is_near)
 	CHECK_EQ(a->rows.v[5].target, 0);
 	CHECK_EQ(a->rows.v[7].kind, ANNOTATION_GAP);
 	annotation_thin(a, 2, 3);
-	CHECK_EQ(a->rows.n, 4);
+	CHECK_EQ(a->rows.n, 6);
 	annotation_free(a);
 }
 
