@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/with_source.h"
 
+#include "base/sandbox.h"
+#include "base/user.h"
+
 void with_source_begin(struct with_source *w, const struct with_source_options *o)
 {
 	const struct annotator_options options = { .source_dirs = o->dirs.v,
@@ -13,8 +16,14 @@ void with_source_begin(struct with_source *w, const struct with_source_options *
 
 void with_source_add(struct with_source *w, const struct profile *p, struct output_options *output)
 {
+	const struct user user = user_invoking();
+
 	if (!w->by)
 		return;
+	/* A recording is in one already. The page is still to be written, as a terminal's views are. */
+	if (!sandbox_is_entered())
+		sandbox_enter(&(struct sandbox_options){ .becomes_user = user.switched,
+							 .terminal = 1 });
 	w->made = annotate_hot(w->by, p);
 	output->annotations = w->made.v;
 	output->nannotations = w->made.n;

@@ -28,7 +28,10 @@ struct with_source {
 
 /* What is needed later, where @o asks for it: before a sandbox. */
 void with_source_begin(struct with_source *w, const struct with_source_options *o);
-/* Annotates @p for the page that is written next by @output; until with_source_end(). */
+/*
+ * Annotates @p for the page that is written next by @output; until with_source_end(). From then on
+ * the process is in a sandbox that lets results be opened and written.
+ */
 void with_source_add(struct with_source *w, const struct profile *p,
 		     struct output_options *output);
 void with_source_end(struct with_source *w);

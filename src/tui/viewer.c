@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/sandbox.h"
 #include "base/thread.h"
 #include "base/xalloc.h"
 #include "output/views.h"
@@ -210,6 +211,10 @@ static int browse(const struct profile *p, const struct diff *d, const char *nam
 	if (d)
 		tui_compare(t, d);
 	tui_annotate(t, a);
+	/* What is read of functions from here on is whoever's programs these were. */
+	if (a)
+		sandbox_enter(&(struct sandbox_options){ .becomes_user = u->switched,
+							 .terminal = 1 });
 	tui_run(t, &source);
 	tui_free(t);
 	return 0;

@@ -46,7 +46,7 @@ int viewer_wake(const struct viewer *v);
 /*
  * A saved profile on the terminal, until the user has seen enough. @name: of the file, clean text;
  * @u gets files that are saved, and @a, which may be NULL, reads functions. 0, or a negative errno
- * with @e filled.
+ * with @e filled. With @a the process is in a sandbox from then on, as top is.
  */
 int viewer_browse(const struct profile *p, const char *name, const struct user *u,
 		  struct annotator *a, struct error *e);
