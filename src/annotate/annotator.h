@@ -14,7 +14,7 @@ struct annotator_options {
 	const char *const *source_dirs;		/* looked in first; borrowed */
 	size_t n_source_dirs;
 	struct debuginfod *debuginfod;		/* NULL: not asked; borrowed */
-	int shared;		/* others get it: sources count only where all users may read them */
+	int shared;		/* others get it: only sources that all users may read */
 	int live;		/* profiles are of this machine, and of now */
 	const char *kcore;			/* NULL: /proc/kcore */
 };

@@ -43,8 +43,9 @@ annotation_vec annotate_hot(struct annotator *a, const struct profile *p)
 
 	if (n)
 		qsort(all, n, sizeof(*all), compare);
-	for (size_t i = 0; i < n && made.n < FUNCTIONS_MAX && (double)weight(&all[i]) >= least; i++) {
+	for (size_t i = 0; i < n && made.n < FUNCTIONS_MAX; i++) {
 		struct annotation *one =
+			(double)weight(&all[i]) >= least &&
 			frame_is_code(all[i].kind)
 				? annotator_make(a, p, sums, all[i].name, all[i].module)
 				: NULL;

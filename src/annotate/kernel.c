@@ -55,8 +55,9 @@ int annotate_kernel(struct annotating *a, struct disassembly *d, uint64_t addres
 		return -ENOENT;
 	*why = moved;
 	/* Where it is moved to at boot is another place each time. */
-	if ((!by->o.live && !annotate_since_boot(a->p)) || kallsyms_find(by->kallsyms, address, &symbol) ||
-	    strcmp(symbol.name, name) != 0)
+	if (!by->o.live && !annotate_since_boot(a->p))
+		return -ENOENT;
+	if (kallsyms_find(by->kallsyms, address, &symbol) || strcmp(symbol.name, name) != 0)
 		return -ENOENT;
 	err = disassembly_of_kernel(d, by->disassembler, by->core, by->kallsyms, address);
 	*why = why_no_core(err);

@@ -6,8 +6,8 @@
 /* In pieces that fit a terminal. */
 static const char *const clock_skid[] = {
 	"a clock's interrupt has the address of the instruction that was next:",
-	"the time of a slow one is at the one behind it, and code with interrupts off is seen where",
-	"they come on",
+	"the time of a slow one is at the one behind it, and code that runs with interrupts off is",
+	"seen where they come on",
 	NULL,
 };
 static const char *const counter_skid[] = {

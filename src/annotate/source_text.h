@@ -29,7 +29,8 @@ struct source_text {
 struct source_places {
 	const char *const *dirs;
 	size_t n_dirs;
-	const struct annotate_targets *targets;	/* processes whose roots are looked in; NULL: none */
+	/* processes whose roots are looked in; NULL: none */
+	const struct annotate_targets *targets;
 	struct debuginfod *debuginfod;	/* NULL: is not asked */
 	int everybodys;			/* only files that all users may read */
 	/* of the file that was made of it, for debuginfod */

@@ -77,8 +77,11 @@ struct annotate_targets annotate_targets_of(const struct profile *p, const uint6
 	for (uint32_t i = 0; i < v.nprocesses; i++)
 		if (values[i])
 			consider(best, &n, values, i);
-	for (size_t i = 0; i < n; i++)
-		if (live ? v.processes[best[i]].pid > 0 : ran_then(v.processes[best[i]].pid, v.meta))
-			t.v[t.n++] = v.processes[best[i]].pid;
+	for (size_t i = 0; i < n; i++) {
+		pid_t pid = v.processes[best[i]].pid;
+
+		if (live ? pid > 0 : ran_then(pid, v.meta))
+			t.v[t.n++] = pid;
+	}
 	return t;
 }

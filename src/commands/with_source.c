@@ -20,7 +20,7 @@ void with_source_add(struct with_source *w, const struct profile *p, struct outp
 
 	if (!w->by)
 		return;
-	/* A recording is in one already. The page is still to be written, as a terminal's views are. */
+	/* A recording is in one already. The page is still to be written, as by who looks. */
 	if (!sandbox_is_entered())
 		sandbox_enter(&(struct sandbox_options){ .becomes_user = user.switched,
 							 .terminal = 1 });

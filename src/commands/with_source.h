@@ -17,7 +17,8 @@ struct with_source_options {
 	{ 0, 0, "source", NULL, cli_flag, (at) + offsetof(struct with_source_options, on), \
 		"html: with the source and instructions of hot functions", commands }
 #define WITH_SOURCE_DIR(at, commands) \
-	{ 0, 0, "source-dir", "DIR", cli_strings, (at) + offsetof(struct with_source_options, dirs), \
+	{ 0, 0, "source-dir", "DIR", cli_strings, \
+		(at) + offsetof(struct with_source_options, dirs), \
 		"look for source files here first; may be repeated", commands }
 
 /* All zeros: nothing was asked for. */

@@ -189,7 +189,8 @@ static char *plain_text(const struct annotation *a, const struct annotation_row 
 
 char *annotation_text(const struct annotation *a, const struct annotation_row *r)
 {
-	static char *(*const texts[])(const struct annotation *a, const struct annotation_row *r) = {
+	static char *(*const texts[])(const struct annotation *a,
+				      const struct annotation_row *r) = {
 		[ANNOTATION_SOURCE] = plain_text,	[ANNOTATION_CODE] = plain_text,
 		[ANNOTATION_NOTE] = plain_text,		[ANNOTATION_GAP] = gap_text,
 		[ANNOTATION_LINE] = line_text,		[ANNOTATION_CHAIN] = chain_text,

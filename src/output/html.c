@@ -8,7 +8,7 @@
  *	<script type="text/plain" id="label">		the frame of each node
  *	<script type="text/plain" id="self0">		what ended in each node, of the first type
  *	<script type="text/plain" id="self1">		the same of the next type, and so on
- *	<script type="application/json" id="source-data">	output/html_source.h; where it was asked for
+ *	<script type="application/json" id="source-data">	output/html_source.h, if any
  *	<script type="application/json" id="whole">	the profile, for ebprof (output/embedded.h)
  *
  * All but the first and the last are columns of the tree in pre-order, root left out, as

@@ -411,7 +411,7 @@ static const struct action {
 	  left,
 	  { "left, h, -", "close a branch of the tree, or go to its parent" } },
 	{ { PRESS_RIGHT, 'l', '+' }, right, { "right, l, +", "open a branch" } },
-	{ { '\r', '\n' }, enter, { "Enter", "source and instructions; callers; open a branch; zoom" } },
+	{ { '\r', '\n' }, enter, { "Enter", "source and instructions; open a branch; zoom" } },
 	{ { ESCAPE, PRESS_BACKSPACE }, back, { "Esc", "back: out of zoom, filter, view" } },
 	{ { '1' }, functions, { "1", "functions" } },
 	{ { '2' }, tasks, { "2", "processes, or threads" } },

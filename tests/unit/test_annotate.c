@@ -417,6 +417,8 @@ TEST(processes_of_another_machine)
 
 int main(void)
 {
+	static const char *const files[] = { "a b.c", "fifo", "secret", "huge" };
+
 	if (!mkdtemp(folder))
 		return 1;
 	RUN(one_jump_back);
@@ -433,9 +435,8 @@ int main(void)
 	RUN(what_is_no_source);
 	RUN(chains_of_a_line);
 	RUN(processes_of_another_machine);
-	for (const char *const *name = (const char *const[]){ "a b.c", "fifo", "secret", "huge", NULL };
-	     *name; name++)
-		unlink(in_folder(*name));
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		unlink(in_folder(files[i]));
 	rmdir(folder);
 	return TEST_END();
 }

@@ -8,7 +8,6 @@
 #include "tui/actions.h"
 #include "tui/flame.h"
 #include "tui/paint.h"
-#include "tui/reading.h"
 #include "unit/stacks.h"
 
 static struct profile *tree(void)
@@ -244,39 +243,6 @@ TEST(callers_of_the_selected)
 	press(&b, "L");
 	CHECK_EQ(b.rows.v[0].heading, 1);
 	browser_free(&b);
-	profile_free(p);
-}
-
-/* Enter and a read it, Escape is back where it was; callers are at c. */
-TEST(function_is_read)
-{
-	struct profile *p = tree();
-	struct annotator *annotator = annotator_new(&(struct annotator_options){ 0 });
-	struct browser b;
-
-	open_browser(&b, p);
-	b.annotator = annotator;
-	press(&b, "/^b$\r\r");
-	CHECK_STR(line(&b, 100, 14, 0), "b of app: self 10.00%, total 40.00%");
-	CHECK_STR(line(&b, 100, 14, 1), "no lines are known: there is no debug information");
-	CHECK_STR(line(&b, 100, 14, 2),
-		  "instructions are not shown: the profile has no build id of the file");
-	press(&b, "n");
-	CHECK_STR(line(&b, 100, 14, 13), "no other row was sampled");
-	press(&b, "\r");
-	CHECK_STR(line(&b, 100, 14, 13), "this jumps to no row that is shown");
-	press(&b, "\033");
-	CHECK_STR(line(&b, 100, 10, 3),
-		  " 60.00  60.00       60 app            one/10             a");
-	CHECK_STR(browser_selected(&b)->name, "b");
-	press(&b, "2");
-	press(&b, "1a");
-	CHECK(b.reading != NULL);
-	press(&b, "q1c");
-	CHECK(!b.reading && !b.quit);
-	CHECK_STR(line(&b, 100, 14, 3), "callers:");
-	browser_free(&b);
-	annotator_free(annotator);
 	profile_free(p);
 }
 
@@ -578,12 +544,10 @@ TEST(any_key_anywhere)
 {
 	struct profile *p = tree(), *none = profile_new();
 	static const int sizes[][2] = { { 1, 1 }, { 2, 10 }, { 10, 40 }, { 100, 300 } };
-	struct annotator *annotator = annotator_new(&(struct annotator_options){ 0 });
 	struct browser b;
 
-	for (int i = 0; i < 3; i++) {
-		open_browser(&b, i == 1 ? none : p);
-		b.annotator = i == 2 ? annotator : NULL;
+	for (int i = 0; i < 2; i++) {
+		open_browser(&b, i ? none : p);
 		for (int view = '1'; view <= '7'; view++)
 			for (uint32_t key = 1; key < 128; key++) {
 				const struct press_event click = { .key = PRESS_CLICK,
@@ -593,8 +557,6 @@ TEST(any_key_anywhere)
 
 				b.prompt = PROMPT_NONE;
 				b.help = b.detail = 0;
-				if (key % 7 == 0)
-					reading_close(&b);
 				actions_press(&b, &(struct press_event){ .key = (uint32_t)view });
 				if (key != 's')
 					actions_press(&b, &(struct press_event){ .key = key });
@@ -608,7 +570,6 @@ TEST(any_key_anywhere)
 			}
 		browser_free(&b);
 	}
-	annotator_free(annotator);
 	profile_free(p);
 	profile_free(none);
 }
@@ -623,7 +584,6 @@ int main(void)
 	RUN(searches_and_filters);
 	RUN(tree_opens_and_closes);
 	RUN(callers_of_the_selected);
-	RUN(function_is_read);
 	RUN(callers_of_the_first);
 	RUN(lines_of_the_first);
 	RUN(cpu_share_of_processes);

@@ -54,8 +54,10 @@ function showSource(frames, frame) {
 	};
 
 	rows.push(...of.rows.map((row) => sourceRow(row, of, go)));
-	$("source-title").replaceChildren(element("b", "mono", of.name), " ", element("span", "dim", of.module), element("span", "dim",
-		` self ${percent(of.self, sources.all)}, total ${percent(of.total, sources.all)}`));
+	const shares = `self ${percent(of.self, sources.all)}, total ${percent(of.total, sources.all)}`;
+
+	$("source-title").replaceChildren(element("b", "mono", of.name), element("span", "dim", of.module),
+					  element("span", "dim", shares));
 	$("source-rows").replaceChildren(...rows);
 	openDialog("source");
 	(rows.find((row) => row.classList.contains("hot")) || rows[0])?.scrollIntoView({ block: "center" });
