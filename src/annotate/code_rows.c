@@ -186,7 +186,7 @@ static const char *disassemble(struct annotating *a, struct code *c)
 
 	if (!a->by->disassembler)
 		return "instructions are not shown: there is no libcapstone.so.4 "
-		       "(package libcapstone4)";
+		       "(package libcapstone4), or this is the static ebprof";
 	if (frame_is_kernel(at->kind)) {
 		uint32_t outermost = a->v.lines[l->first_line + l->nlines - 1].function;
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/text.h"
 #include "base/vec.h"
@@ -50,7 +51,8 @@ struct disassembler *disassembler_new(void)
 		{ "cs_disasm_iter", &by->next },
 	};
 
-	by->library = dlopen("libcapstone.so.4", RTLD_NOW | RTLD_LOCAL);
+	/* 0 in a static program, whose dlopen() would load it with whatever glibc is here. */
+	by->library = getauxval(AT_BASE) ? dlopen("libcapstone.so.4", RTLD_NOW | RTLD_LOCAL) : NULL;
 	for (size_t i = 0; by->library && i < sizeof(functions) / sizeof(*functions); i++) {
 		void *function = dlsym(by->library, functions[i].name);
 

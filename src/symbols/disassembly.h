@@ -32,7 +32,10 @@ struct disassembly {
 
 struct disassembler;
 
-/* Before a sandbox, in which no code is loaded any more. NULL: there is no libcapstone.so.4. */
+/*
+ * Before a sandbox, in which no code is loaded any more. NULL: there is no libcapstone.so.4, or
+ * this is a static program.
+ */
 struct disassembler *disassembler_new(void);
 /* Takes NULL. */
 void disassembler_free(struct disassembler *by);

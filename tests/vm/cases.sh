@@ -502,6 +502,23 @@ case_alloc_running() {
 }
 
 # Functions of Debian's Python, with native ones between them, whole to the program's own code.
+# The code of the running kernel, by /proc/kcore; under its filter, a recording has no right to read that.
+case_kernel_instructions() {
+	local name
+	[ -x /bin/ebprof-dynamic ] || skip "instructions need libcapstone, which is this machine's alone"
+	[ -e /proc/kcore ] || skip "this kernel has no /proc/kcore"
+	fixture syscalls
+	ebprof-dynamic -q -F 499 -d 2 -o x.pb.gz -p $pid 2>err || fail "no recording"
+	name=$(ebprof-dynamic report -q --stdio x.pb.gz 2>err | awk '$4 == "[kernel]" { print $5; exit }')
+	[ -n "$name" ] || fail "nothing of the kernel was sampled"
+	ebprof-dynamic annotate "$name" x.pb.gz >out 2>err || fail "annotate $name"
+	grep -q "^$name in the running kernel (/proc/kcore)$" out || fail "no code of $name: $(tail -n 3 out)"
+	grep -qE '^ +[0-9.]+ +ffff[0-9a-f]+ ' out || fail "no instruction of $name has samples"
+	[ "$(grep -cE '^ +[0-9.]* *ffff[0-9a-f]+ .*[a-z]' out)" -gt 3 ] || fail "few instructions"
+	grep -qE '(call|jmp) .*<[a-zA-Z_]' out || echo "$name calls nothing"
+	return 0
+}
+
 case_python() {
 	[ -x /bin/python3 ] || skip "Debian's Python could not be had"
 	fixture python.py
