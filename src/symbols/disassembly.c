@@ -247,6 +247,14 @@ static uint64_t start_in_kernel(void *ctx, uint64_t address)
 	return kallsyms_find(ctx, address, &symbol) ? 0 : symbol.start;
 }
 
+/* Symbols say where functions begin; what fills the room before the next one is nobody's. */
+static void leave_padding(struct reader *r)
+{
+	while (r->all.n > 1 && (!strncmp(r->all.v[r->all.n - 1].text, "int3", 4) ||
+				!strncmp(r->all.v[r->all.n - 1].text, "nop", 3)))
+		r->all.n--;
+}
+
 int disassembly_of_kernel(struct disassembly *d, const struct disassembler *by,
 			  const struct elf_file *core, const struct kallsyms *symbols,
 			  uint64_t address)
@@ -257,6 +265,7 @@ int disassembly_of_kernel(struct disassembly *d, const struct disassembler *by,
 	const struct elf_segment *s = start ? segment_at(core, start) : NULL;
 	int err = s ? read_function(&r, core, start, s, 0) : -ENOENT;
 
+	leave_padding(&r);
 	*d = (struct disassembly){ r.all.v, r.all.n };
 	return err;
 }

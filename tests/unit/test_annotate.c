@@ -228,8 +228,8 @@ TEST(kernel_code_of_x86)
 	struct disassembly d = { 0 };
 
 	CHECK_EQ(disassemble(&d, EM_X86_64, bytes, sizeof(bytes)), 0);
-	CHECK_EQ(d.n, 10);
-	if (d.n == 10) {
+	CHECK_EQ(d.n, 5);
+	if (d.n == 5) {
 		CHECK(d.v[0].address == TEXT + 0x10 && d.v[0].offset == TEXT + 0x10);
 		CHECK_EQ(d.v[0].kind, INSTRUCTION_PLAIN);
 		CHECK_EQ(d.v[1].kind, INSTRUCTION_CALL);

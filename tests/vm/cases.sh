@@ -515,7 +515,6 @@ case_kernel_instructions() {
 	grep -q "^$name in the running kernel (/proc/kcore)$" out || fail "no code of $name: $(tail -n 3 out)"
 	grep -qE '^ +[0-9.]+ +ffff[0-9a-f]+ ' out || fail "no instruction of $name has samples"
 	[ "$(grep -cE '^ +[0-9.]* *ffff[0-9a-f]+ .*[a-z]' out)" -gt 3 ] || fail "few instructions"
-	grep -qE '(call|jmp) .*<[a-zA-Z_]' out || echo "$name calls nothing"
 	return 0
 }
 
