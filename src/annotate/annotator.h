@@ -6,6 +6,7 @@
 #ifndef EBPROF_ANNOTATOR_H
 #define EBPROF_ANNOTATOR_H
 
+#include "base/user.h"
 #include "elf/debuginfod.h"
 #include "output/annotated.h"
 #include "output/annotation.h"
@@ -14,7 +15,11 @@ struct annotator_options {
 	const char *const *source_dirs;		/* looked in first; borrowed */
 	size_t n_source_dirs;
 	struct debuginfod *debuginfod;		/* NULL: not asked; borrowed */
-	int shared;		/* others get it: only sources that all users may read */
+	/*
+	 * Others get it: only sources that all users may read, and that this one can reach; of
+	 * what is in a target's root only the first holds. NULL: whatever we may read; borrowed.
+	 */
+	const struct user *shared;
 	int live;		/* profiles are of this machine, and of now */
 	const char *kcore;			/* NULL: /proc/kcore */
 };

@@ -83,12 +83,37 @@ static int open_in_target(struct source_text *s, pid_t pid, const char *path)
 	return fd;
 }
 
-static int open_ours(struct source_text *s, const char *path)
+static int open_in_dirs(struct source_text *s, const char *path, const struct source_places *p)
 {
-	int fd = file_open_regular(path);
+	int fd = -ENOENT;
 
+	for (size_t i = 0; i < p->n_dirs && fd < 0; i++)
+		fd = open_below(s, p->dirs[i], path);
+	return fd;
+}
+
+static int open_ours(struct source_text *s, const char *path, const struct source_places *p)
+{
+	int fd = *path ? file_open_regular(path) : -ENOENT;
+
+	(void)p;
 	if (fd >= 0)
 		found(s, "", path);
+	return fd;
+}
+
+/* A file that all may read counts for nothing in a folder that is its owner's alone. */
+static int open_as_user(struct source_text *s, const char *path, const struct source_places *p,
+			int (*open_it)(struct source_text *s, const char *path,
+				       const struct source_places *p))
+{
+	int fd = p->everybodys ? user_enter(p->everybodys) : 0;
+
+	if (fd < 0)
+		return fd;
+	fd = open_it(s, path, p);
+	if (p->everybodys)
+		user_leave(p->everybodys);
 	return fd;
 }
 
@@ -106,14 +131,12 @@ static int open_from_server(struct source_text *s, const struct source_places *p
 
 static int open_source(struct source_text *s, const char *path, const struct source_places *p)
 {
-	int fd = -ENOENT;
+	int fd = open_as_user(s, path, p, open_in_dirs);
 
-	for (size_t i = 0; i < p->n_dirs && fd < 0; i++)
-		fd = open_below(s, p->dirs[i], path);
 	for (size_t i = 0; p->targets && i < p->targets->n && fd < 0; i++)
 		fd = open_in_target(s, p->targets->v[i], path);
-	if (fd < 0 && *path)
-		fd = open_ours(s, path);
+	if (fd < 0)
+		fd = open_as_user(s, path, p, open_ours);
 	return fd < 0 ? open_from_server(s, p, path) : fd;
 }
 
@@ -140,7 +163,7 @@ static void decode(char out[SOURCE_PATH_MAX], const char *path)
 /* --- What is in it. ---------------------------------------------------------------- */
 
 /* 0 where reading it reads what is stored, and does nothing else. */
-static int check(int fd, struct source_text *s, int everybodys)
+static int check(int fd, struct source_text *s, const struct user *everybodys)
 {
 	static const long made_up[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,
 					SECURITYFS_MAGIC };

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "annotate/targets.h"
+#include "base/user.h"
 #include "base/vec.h"
 #include "elf/debuginfod.h"
 
@@ -32,7 +33,8 @@ struct source_places {
 	/* processes whose roots are looked in; NULL: none */
 	const struct annotate_targets *targets;
 	struct debuginfod *debuginfod;	/* NULL: is not asked */
-	int everybodys;			/* only files that all users may read */
+	/* NULL, or: only files that all users may read, and here those that this one can reach */
+	const struct user *everybodys;
 	/* of the file that was made of it, for debuginfod */
 	const uint8_t *build_id;
 	size_t build_id_size;

@@ -2,27 +2,25 @@
 #include "commands/with_source.h"
 
 #include "base/sandbox.h"
-#include "base/user.h"
 
 void with_source_begin(struct with_source *w, const struct with_source_options *o)
 {
 	const struct annotator_options options = { .source_dirs = o->dirs.v,
 						   .n_source_dirs = o->dirs.n,
-						   .shared = 1 };
+						   .shared = &w->user };
 
+	w->user = user_invoking();
 	if (o->on)
 		w->by = annotator_new(&options);
 }
 
 void with_source_add(struct with_source *w, const struct profile *p, struct output_options *output)
 {
-	const struct user user = user_invoking();
-
 	if (!w->by)
 		return;
 	/* A recording is in one already. The page is still to be written, as by who looks. */
 	if (!sandbox_is_entered())
-		sandbox_enter(&(struct sandbox_options){ .becomes_user = user.switched,
+		sandbox_enter(&(struct sandbox_options){ .becomes_user = w->user.switched,
 							 .terminal = 1 });
 	w->made = annotate_hot(w->by, p);
 	output->annotations = w->made.v;

@@ -4,6 +4,7 @@
 #define EBPROF_WITH_SOURCE_H
 
 #include "annotate/hot.h"
+#include "base/user.h"
 #include "cli/cli.h"
 #include "output/output.h"
 
@@ -24,6 +25,7 @@ struct with_source_options {
 /* All zeros: nothing was asked for. */
 struct with_source {
 	struct annotator *by;
+	struct user user;
 	annotation_vec made;
 };
 
@@ -31,7 +33,7 @@ struct with_source {
 void with_source_begin(struct with_source *w, const struct with_source_options *o);
 /*
  * Annotates @p for the page that is written next by @output; until with_source_end(). From then on
- * the process is in a sandbox that lets results be opened and written.
+ * the process is in a sandbox that lets results be opened and written, as the invoking user.
  */
 void with_source_add(struct with_source *w, const struct profile *p,
 		     struct output_options *output);

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 from browser import command, run as script, wait_until
@@ -107,15 +108,30 @@ def test_hostile_source():
         equal(script("document.querySelectorAll('#source img, #source script').length"), 0, "elements of the source")
 
 
+SECRET = "volatile unsigned sink;\nint main(void)\n{\n\tfor (;;)\n\t\tsink = sink * 7 + 1; /* secret */\n}\n"
+
+
 def test_what_is_not_everybodys():
     """Debug information may name any file: what its owner alone may read stays out of a page."""
     with directory() as d:
-        made = program(d, "volatile unsigned sink;\nint main(void)\n{\n\tfor (;;)\n\t\tsink = sink * 7 + 1; /* secret */\n}\n")
-        path = recorded(d, made)
+        path = recorded(d, program(d, SECRET))
         check("secret" in json.dumps(data(page(d, path))), "of a file of mode 644")
         os.chmod(os.path.join(d, "prog.c"), 0o640)
         shown = json.dumps(data(page(d, path)))
         check("secret" not in shown and "not everybody may read the source" in shown, shown)
+
+
+def test_what_the_invoking_user_cannot_reach():
+    """Under sudo: a file of mode 644 in a folder that is root's alone."""
+    with directory(0o700) as private, directory(0o777) as d:
+        path = recorded(private, program(private, SECRET))
+        for user, there in (({}, True), ({"SUDO_UID": "65534", "SUDO_GID": "65534"}, False)):
+            shutil.copy(path, os.path.join(d, "x.pb.gz"))
+            out = os.path.join(d, f"{there}.html")
+            run("convert", "-q", "--source", os.path.join(d, "x.pb.gz"), "-o", out, env=user).ok()
+            shown = json.dumps(data(out))
+            check(("secret" in shown) == there, user, shown)
+            os.unlink(out)
 
 
 def test_a_large_function_is_cut():

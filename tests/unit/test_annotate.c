@@ -332,7 +332,8 @@ TEST(sources_by_name)
 
 TEST(what_is_no_source)
 {
-	const struct source_places none = { 0 }, everybodys = { .everybodys = 1 };
+	const struct user as_we_are = { 0 };
+	const struct source_places none = { 0 }, everybodys = { .everybodys = &as_we_are };
 	int fd;
 
 	CHECK_EQ(read_source("/proc/kallsyms", &none), -ENOENT);
