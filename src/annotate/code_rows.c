@@ -6,9 +6,13 @@
 #include <string.h>
 
 #include "annotate/internal.h"
+#include "base/text.h"
 #include "base/text_vec.h"
 
 #define ORIGIN_MAX 1024		/* bytes */
+/* What was inlined into many functions is shown in those that have most of it. */
+#define FUNCTIONS_MAX 50
+#define ROWS_MAX 200000
 
 /* The code of one function, whose samples are places @first to @end - 1. */
 struct code {
@@ -152,18 +156,6 @@ static void add_code(const struct annotating *a, const struct code *c)
 	free(rows);
 }
 
-/* How many of the places from @first on are of the function that @d is, which has the first. */
-static size_t covered(const struct annotating *a, const struct disassembly *d, size_t first)
-{
-	const struct annotated_code *code = a->f->code;
-	size_t end = first + 1;
-
-	while (end < a->f->ncode && code[end].module == code[first].module && d->n &&
-	       code[end].address <= d->v[d->n - 1].offset)
-		end++;
-	return end;
-}
-
 static const char *why_no_code(const struct annotating *a, const struct annotated_code *c,
 			       const struct image *image, int err)
 {
@@ -200,26 +192,92 @@ static const char *disassemble(struct annotating *a, struct code *c)
 	return err || !c->d.n ? why_no_code(a, at, c->image, err) : NULL;
 }
 
+/* --- All of it. --------------------------------------------------------------------- */
+
+static int by_self(const void *x, const void *y, void *ctx)
+{
+	const struct annotated_code *code = ctx;
+	uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;
+
+	return code[i].self != code[k].self ? (code[i].self < code[k].self ? 1 : -1)
+					    : (i > k) - (i < k);
+}
+
+/* The places that @c->d has, around @at: they stand one behind the other. */
+static void find_places(const struct annotating *a, struct code *c, size_t at)
+{
+	const struct annotated_code *code = a->f->code;
+	uint64_t from = c->d.n ? c->d.v[0].offset : code[at].address,
+		 to = c->d.n ? c->d.v[c->d.n - 1].offset : code[at].address;
+
+	for (c->first = at; c->first && code[c->first - 1].module == code[at].module &&
+			    code[c->first - 1].address >= from;)
+		c->first--;
+	for (c->end = at + 1; c->end < a->f->ncode && code[c->end].module == code[at].module &&
+			      code[c->end].address <= to;)
+		c->end++;
+}
+
+static void say_once(struct annotation *out, const char *text)
+{
+	const struct annotation_row *last = out->rows.n ? &out->rows.v[out->rows.n - 1] : NULL;
+
+	if (!last || last->kind != ANNOTATION_NOTE || strcmp(last->text, text) != 0)
+		annotation_add(out, ANNOTATION_NOTE, text);
+}
+
+/* Adds the function that has place @at, or why it is not there, and sets @done for what it has. */
+static void add_function(struct annotating *a, size_t at, unsigned char *done,
+			 const char *const **skid)
+{
+	const struct annotated_code *code = a->f->code;
+	struct code c = { .first = at };
+	const char *why = disassemble(a, &c);
+
+	find_places(a, &c, at);
+	if (!why) {
+		for (; **skid; (*skid)++)
+			annotation_add(a->out, ANNOTATION_NOTE, **skid);
+		add_code(a, &c);
+	} else {
+		say_once(a->out, why);
+		/* Without the file it is the same for all others in it. */
+		while (!c.image && c.first && code[c.first - 1].module == code[at].module)
+			c.first--;
+		while (!c.image && c.end < a->f->ncode && code[c.end].module == code[at].module)
+			c.end++;
+	}
+	memset(done + c.first, 1, c.end - c.first);
+	disassembly_free(&c.d);
+}
+
 void annotate_code(struct annotating *a)
 {
 	const char *const *skid = annotate_skid(a->p);
+	size_t n = a->f->ncode, functions = 0, left = 0;
+	unsigned char *done = xcalloc(n + 1, 1);
+	uint32_t *order = xcalloc(n + 1, sizeof(*order));
 
-	for (size_t i = 0, end; i < a->f->ncode; i = end) {
-		struct code c = { .first = i };
-		const char *why = disassemble(a, &c);
-
-		end = covered(a, &c.d, i);
-		if (!why) {
-			for (; *skid; skid++)
-				annotation_add(a->out, ANNOTATION_NOTE, *skid);
-			c.end = end;
-			add_code(a, &c);
-		} else {
-			while (end < a->f->ncode &&
-			       a->f->code[end].module == a->f->code[i].module)
-				end++;
-			annotation_add(a->out, ANNOTATION_NOTE, why);
+	for (size_t i = 0; i < n; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, n, sizeof(*order), by_self, a->f->code);
+	for (size_t i = 0; i < n; i++) {
+		if (done[order[i]])
+			continue;
+		if (functions >= FUNCTIONS_MAX || a->out->rows.n >= ROWS_MAX) {
+			left++;
+			continue;
 		}
-		disassembly_free(&c.d);
+		functions++;
+		add_function(a, order[i], done, &skid);
 	}
+	if (left) {
+		char text[80];
+
+		snprintf(text, sizeof(text), "%zu more place%s in other functions are left out",
+			 left, text_s(left));
+		annotation_add(a->out, ANNOTATION_NOTE, text);
+	}
+	free(done);
+	free(order);
 }

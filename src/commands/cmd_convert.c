@@ -62,7 +62,7 @@ static int convert(const struct options *o, struct error *e)
 		return -EINVAL;
 	view_options_apply(&o->view, p);
 	view_options_output(&o->view, &output);
-	with_source_begin(&source, &o->source);
+	with_source_begin(&source, &o->source, NULL);
 	with_source_add(&source, p, &output);
 	err = results_save(p, &o->results, o->quiet, &output, e);
 	with_source_end(&source);

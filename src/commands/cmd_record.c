@@ -139,7 +139,7 @@ static int record(struct recording *r, struct results *results, uint64_t origin,
 	    results_open(results, &output_profiles, &r->o.results, &r->user, e))
 		return command_failed_because(e, r->o.verbose);
 	r->last = r->o.no_keep ? NULL : last_recording_open(&r->user);
-	with_source_begin(&source, &r->o.source);
+	with_source_begin(&source, &r->o.source, r->debuginfod);
 	if (recording_prepare(r, e) || sample(r, e)) {
 		with_source_end(&source);
 		return command_failed_because(e, r->o.verbose);

@@ -238,7 +238,7 @@ static int save(const struct options *o, const struct profile *p, struct output_
 	struct with_source source = { 0 };
 	int err;
 
-	with_source_begin(&source, &o->source);
+	with_source_begin(&source, &o->source, NULL);
 	with_source_add(&source, p, output);
 	err = results_save(p, &o->results, o->quiet, output, e);
 	with_source_end(&source);

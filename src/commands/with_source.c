@@ -3,10 +3,12 @@
 
 #include "base/sandbox.h"
 
-void with_source_begin(struct with_source *w, const struct with_source_options *o)
+void with_source_begin(struct with_source *w, const struct with_source_options *o,
+		       struct debuginfod *servers)
 {
 	const struct annotator_options options = { .source_dirs = o->dirs.v,
 						   .n_source_dirs = o->dirs.n,
+						   .debuginfod = servers,
 						   .shared = &w->user };
 
 	w->user = user_invoking();

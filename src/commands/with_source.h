@@ -29,8 +29,9 @@ struct with_source {
 	annotation_vec made;
 };
 
-/* What is needed later, where @o asks for it: before a sandbox. */
-void with_source_begin(struct with_source *w, const struct with_source_options *o);
+/* What is needed later, where @o asks for it: before a sandbox. @servers: asked, too; or NULL. */
+void with_source_begin(struct with_source *w, const struct with_source_options *o,
+		       struct debuginfod *servers);
 /*
  * Annotates @p for the page that is written next by @output; until with_source_end(). From then on
  * the process is in a sandbox that lets results be opened and written, as the invoking user.

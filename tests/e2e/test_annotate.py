@@ -110,6 +110,20 @@ def test_calls_have_names():
         check(re.search(r"  call +0x[0-9a-f]+ <step>$", out, re.M), out)
 
 
+def test_callers_of_what_was_inlined():
+    """The function that has most of it is the first one whose code is shown."""
+    text = ("#include <stdint.h>\nvolatile uint64_t sink;\n"
+            "static inline __attribute__((always_inline)) uint64_t step(uint64_t x) { return sink = x * 7 + 1; }\n"
+            + "".join(f"__attribute__((noinline)) void {name}(void) {{ for (int i = 0; i < {n}; i++) step(sink); }}\n"
+                      for name, n in (("few", 100000), ("most", 600000), ("some", 300000)))
+            + "int main(void) { for (;;) { few(); most(); some(); } }\n")
+    with directory() as d:
+        out = run("annotate", "step", recorded(d, compiled(d, text))).ok().out
+        equal(re.findall(r"^(\w+) in \S+$", out, re.M), ["most", "some", "few"], "functions")
+        shares = [float(share) for share in re.findall(r"^ +[\d.]+ +([\d.]+) +\| prog.c:3 \[step\] < prog.c:\d \[", out, re.M)]
+        check(len(shares) == 3 and abs(shares[0] - 2 * shares[1]) < 20 and shares[0] > shares[1] > shares[2], "ways", out)
+
+
 def test_source_in_the_root_of_a_container():
     """Of a process that runs: what it calls /src/prog.c is in its root, and nothing leads out of that."""
     with directory() as d, directory() as root:
