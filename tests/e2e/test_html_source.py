@@ -69,6 +69,9 @@ def test_panel():
         check(target in marked, rows[at], marked)
         command("press", key="Escape")
         wait_until("!document.getElementById('source').open")
+        command("press", key="3")
+        script("[...document.querySelectorAll('#caption button')].find((b) => b.textContent === 'Source and instructions').click()")
+        wait_until("document.getElementById('source').open")
 
 
 def test_only_where_asked_for():
@@ -122,16 +125,20 @@ def test_what_is_not_everybodys():
 
 
 def test_what_the_invoking_user_cannot_reach():
-    """Under sudo: a file of mode 644 in a folder that is root's alone."""
-    with directory(0o700) as private, directory(0o777) as d:
-        path = recorded(private, program(private, SECRET))
-        for user, there in (({}, True), ({"SUDO_UID": "65534", "SUDO_GID": "65534"}, False)):
-            shutil.copy(path, os.path.join(d, "x.pb.gz"))
-            out = os.path.join(d, f"{there}.html")
-            run("convert", "-q", "--source", os.path.join(d, "x.pb.gz"), "-o", out, env=user).ok()
+    """Under sudo: a file of mode 644 in a folder that is root's alone, until it is everybody's."""
+    nobody = {"SUDO_UID": "65534", "SUDO_GID": "65534"}
+    with directory() as private, directory(0o777) as d:
+        path = shutil.copy(recorded(private, program(private, SECRET)), d)
+        for user, mode, there in (({}, 0o700, True), (nobody, 0o700, False), (nobody, 0o755, True)):
+            os.chmod(private, mode)
+            out = os.path.join(d, f"{mode}{there}.html")
+            run("convert", "-q", "--source", path, "-o", out, env=user).ok()
             shown = json.dumps(data(out))
-            check(("secret" in shown) == there, user, shown)
-            os.unlink(out)
+            check(("secret" in shown) == there, user, mode, shown)
+            equal(os.stat(out).st_uid, 65534 if user else 0, "whose the page is")
+        out = os.path.join(d, "recorded.html")
+        run("-q", "-F", 999, "-d", "1", "--source", "-o", out, "--", os.path.join(private, "prog"), env=nobody).ok()
+        check("secret" in json.dumps(data(out)), "in a recording")
 
 
 def test_a_large_function_is_cut():

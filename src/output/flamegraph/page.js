@@ -141,7 +141,8 @@ class Page {
 			parts.push(element("span", "arrow", down ? "↑ callers" : "↑ callees"), element("b", "mono", f.name),
 				   element("span", "dim", f.module),
 				   element("span", "", `self ${percent(f.self[k], all)}, total ${percent(f.total[k], all)}`),
-				   element("span", "arrow", down ? "↓ callees" : "↓ callers"));
+				   element("span", "arrow", down ? "↓ callees" : "↓ callers"),
+				   ...sourceChip(profile.frames, now.fn));
 		else if (now.view === "bottom-up")
 			parts.push(element("span", "dim",
 					   `Each function where stacks end, with its callers ${down ? "below" : "above"}`));

@@ -67,3 +67,14 @@ function showSource(frames, frame) {
 function sourceItems(frames, frame) {
 	return sourceOf(frames, frame) ? [["Source and instructions", () => showSource(frames, frame)]] : [];
 }
+
+/* The same beside the name of a function that is shown by itself. */
+function sourceChip(frames, fn) {
+	return sourceItems(frames, frames.functionOf.indexOf(fn)).map(([text, run]) => {
+		const chip = element("button", "chip edit", text);
+
+		chip.type = "button";
+		chip.onclick = run;
+		return chip;
+	});
+}
