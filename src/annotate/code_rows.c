@@ -177,8 +177,8 @@ static const char *disassemble(struct annotating *a, struct code *c)
 	int err = -ENOENT;
 
 	if (!a->by->disassembler)
-		return "instructions are not shown: there is no libcapstone.so.4 "
-		       "(package libcapstone4), or this is the static ebprof";
+		return "instructions are not shown: libcapstone is not installed (on Debian: apt "
+		       "install libcapstone4), or this is the static ebprof";
 	if (frame_is_kernel(at->kind)) {
 		uint32_t outermost = a->v.lines[l->first_line + l->nlines - 1].function;
 

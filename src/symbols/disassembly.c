@@ -15,6 +15,10 @@
 #include "base/xalloc.h"
 #include "symbols/image_sources.h"
 
+#define TEXT_OF(x) #x
+#define LIBRARY_OF(major) "libcapstone.so." TEXT_OF(major)
+/* Its structures are those of the headers' version. */
+#define LIBRARY LIBRARY_OF(CS_API_MAJOR)
 #define CODE_MAX (256u << 10)		/* bytes of a function */
 #define MINI_BYTES (64u << 20)		/* of .gnu_debugdata */
 #define CRC_BYTES (1u << 30)		/* of a debug file without a build id */
@@ -52,7 +56,7 @@ struct disassembler *disassembler_new(void)
 	};
 
 	/* 0 in a static program, whose dlopen() would load it with whatever glibc is here. */
-	by->library = getauxval(AT_BASE) ? dlopen("libcapstone.so.4", RTLD_NOW | RTLD_LOCAL) : NULL;
+	by->library = getauxval(AT_BASE) ? dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL) : NULL;
 	for (size_t i = 0; by->library && i < sizeof(functions) / sizeof(*functions); i++) {
 		void *function = dlsym(by->library, functions[i].name);
 

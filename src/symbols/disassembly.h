@@ -33,7 +33,7 @@ struct disassembly {
 struct disassembler;
 
 /*
- * Before a sandbox, in which no code is loaded any more. NULL: there is no libcapstone.so.4, or
+ * Before a sandbox, in which no code is loaded any more. NULL: there is no such library, or
  * this is a static program.
  */
 struct disassembler *disassembler_new(void);

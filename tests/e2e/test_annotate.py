@@ -6,7 +6,7 @@ import resource
 import shutil
 import subprocess
 
-from harness import EBPROF, TOP, Missing, check, directory, equal, fixture_path, needs, node, run, wait_burned
+from harness import EBPROF, STATIC, TOP, Missing, check, directory, equal, fixture_path, needs, node, run, wait_burned
 
 # Share, address, arrows, text.
 INSTRUCTION = re.compile(r"^( *[\d.]*) +([0-9a-f]{3,})  ((?:[-/\\|+>^v ]* )?)([a-z]\w.*)$", re.M)
@@ -61,6 +61,7 @@ def test_another_file():
         path = recorded(d, program)
         shutil.copy(fixture_path("tree_static"), program)
         check("the file that was sampled is not here" in run("annotate", "a2", path).ok().out, "another build id")
+        check("or this is the static ebprof" in run("annotate", "a2", path, ebprof=STATIC).ok().out, "the static program")
         run("annotate", "a22", path).fails(1, "did you mean 'a2'?")
         run("annotate").fails(2, "takes a function's name")
 
