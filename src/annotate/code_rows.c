@@ -36,7 +36,7 @@ static void add_origin(const struct annotating *a, const struct code *c, uint64_
 {
 	struct symbol_frame frames[SOURCE_FRAMES_MAX];
 	int n = frames_at(a, c, offset, frames);
-	char text[ORIGIN_MAX] = "";
+	char text[ORIGIN_MAX] = "", clean[ORIGIN_MAX];
 	size_t used = 0;
 
 	for (int i = 0; i < n && used < sizeof(text) - 1; i++) {
@@ -53,7 +53,9 @@ static void add_origin(const struct annotating *a, const struct code *c, uint64_
 	}
 	if (!strcmp(text, last))
 		return;
-	annotation_add(a->out, ANNOTATION_ORIGIN, text);
+	/* A character may have been cut. */
+	text_clean(clean, sizeof(clean), text);
+	annotation_add(a->out, ANNOTATION_ORIGIN, clean);
 	strcpy(last, text);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/xalloc.h"
 
 #define HOT 10			/* % of the function: what stands out */
 #define ABOVE 1			/* rows of a page that are none of it: the heading */
@@ -227,12 +228,12 @@ static void paint_row(const struct browser *b, struct page *page, size_t i)
 void reading_paint(struct browser *b, struct page *page)
 {
 	const struct annotation *a = b->reading;
-	char heading[512];
+	char *heading = xasprintf("%s%s%s: self %.2f%%, total %.2f%%", a->name,
+				  *a->module ? " of " : "", a->module,
+				  annotation_percent(a, a->self), annotation_percent(a, a->total));
 
-	snprintf(heading, sizeof(heading), "%.300s%s%.100s: self %.2f%%, total %.2f%%", a->name,
-		 *a->module ? " of " : "", a->module, annotation_percent(a, a->self),
-		 annotation_percent(a, a->total));
 	page_put(page, 0, 0, page->columns, STYLE_TITLE, 0, heading);
+	free(heading);
 	scroll(b);
 	for (size_t i = b->read_top; i < a->rows.n && i < b->read_top + rows_of(b); i++)
 		paint_row(b, page, i);

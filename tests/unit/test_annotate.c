@@ -10,6 +10,7 @@
 #include "annotate/internal.h"
 #include "annotate/source_text.h"
 #include "elf_image.h"
+#include "proc/maps.h"
 #include "test.h"
 #include "unit/stacks.h"
 
@@ -416,6 +417,113 @@ TEST(processes_of_another_machine)
 	profile_free(p);
 }
 
+/* --- A function of this program. -------------------------------------------------------- */
+
+static __attribute__((noinline)) unsigned int looped(unsigned int n)
+{
+	volatile unsigned int sum = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		sum = sum + i;
+	return sum;
+}
+
+/* Where in the file it is. */
+static void find_mapping(const struct maps_line *line, void *arg)
+{
+	uint64_t *place = arg;
+
+	if (*place >= line->start && *place < line->end)
+		*place = *place - line->start + line->offset;
+}
+
+/* A profile of one sample at its beginning, with the build id that @hex is. */
+static struct profile *of_this_program(const char *hex)
+{
+	struct profile *p = profile_new();
+	uint32_t thread = stacks_thread(p, 1, 1, "x"), location;
+	uint64_t place = (uint64_t)(uintptr_t)looped;
+	struct line line = { .file = profile_string(p, __FILE__), .line = 440 };
+	char path[4096] = "";
+
+	CHECK(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	maps_for_each_executable(getpid(), find_mapping, &place);
+	snprintf(profile_meta(p)->event, sizeof(profile_meta(p)->event), "cpu-clock");
+	line.function = profile_function(p, profile_string(p, "looped"), profile_string(p, "x"),
+					 FRAME_USER);
+	location = profile_location(p, profile_module(p, "x", path, hex), FRAME_USER, place);
+	profile_name_location(p, location, &line, 1, "");
+	profile_add(p, thread, profile_node(p, 0, location), 3);
+	return p;
+}
+
+static void own_build_id(char hex[2 * ELF_BUILD_ID_MAX + 1])
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct elf_file *elf = elf_file_open(fd);
+	uint8_t id[ELF_BUILD_ID_MAX];
+	size_t n = elf_file_build_id(elf, id);
+
+	for (size_t i = 0; i < n; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	elf_file_free(elf);
+	close(fd);
+}
+
+static size_t count(const struct annotation *a, enum annotation_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->rows.n; i++)
+		n += a->rows.v[i].kind == kind;
+	return n;
+}
+
+static struct annotation *annotate(struct profile *p)
+{
+	struct annotator *by = annotator_new(&(struct annotator_options){ 0 });
+	struct annotated_sums *sums = annotated_sums_new(p);
+	struct annotation *a = annotator_make(by, p, sums, "looped", "x");
+
+	CHECK(!annotator_make(by, p, sums, "nothing", NULL));
+	annotated_sums_free(sums);
+	annotator_free(by);
+	return a;
+}
+
+TEST(code_of_this_program)
+{
+	char hex[2 * ELF_BUILD_ID_MAX + 1] = "";
+	struct annotation *a;
+	struct profile *p;
+
+	own_build_id(hex);
+	p = of_this_program(hex);
+	CHECK(looped(3) == 3);
+	a = annotate(p);
+	CHECK_EQ(count(a, ANNOTATION_CODE), 1);
+	CHECK(count(a, ANNOTATION_INSTRUCTION) > 5);
+	CHECK(count(a, ANNOTATION_ORIGIN) > 1);
+	for (size_t i = 0, first = 1; i < a->rows.n; i++) {
+		const struct annotation_row *r = &a->rows.v[i];
+
+		if (r->kind != ANNOTATION_INSTRUCTION)
+			continue;
+		CHECK_EQ(r->self, first ? 3 : 0);
+		first = 0;
+		CHECK(!r->target || a->rows.v[r->target].kind == ANNOTATION_INSTRUCTION);
+	}
+	annotation_free(a);
+	profile_free(p);
+	/* Another program under that name. */
+	p = of_this_program("0123456789abcdef");
+	a = annotate(p);
+	CHECK_EQ(count(a, ANNOTATION_INSTRUCTION), 0);
+	CHECK(strstr(a->rows.v[a->rows.n - 1].text, "the file that was sampled is not here"));
+	annotation_free(a);
+	profile_free(p);
+}
+
 int main(void)
 {
 	static const char *const files[] = { "a b.c", "fifo", "secret", "huge" };
@@ -436,6 +544,7 @@ int main(void)
 	RUN(what_is_no_source);
 	RUN(chains_of_a_line);
 	RUN(processes_of_another_machine);
+	RUN(code_of_this_program);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 		unlink(in_folder(files[i]));
 	rmdir(folder);
