@@ -13,8 +13,8 @@ static const char *why_no_core(int err)
 	if (err == -ENOENT)
 		return "instructions of the kernel are not shown: there is no /proc/kcore";
 	if (err == -EACCES || err == -EPERM)
-		return "instructions of the kernel are not shown: that takes root, and a kernel "
-		       "that is not locked down, to read /proc/kcore";
+		return "instructions of the kernel are not shown: /proc/kcore takes CAP_SYS_RAWIO, "
+		       "which ebprof annotate has as root";
 	return "instructions of the kernel are not shown: /proc/kcore cannot be read";
 }
 

@@ -48,7 +48,9 @@ static int check(const struct options *o, struct error *e)
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "convert takes one file%s; see ebprof convert --help",
 				 o->inputs.n ? "" : ", or - for standard input");
-	return results_check(&output_profiles, o->results.format, e);
+	if (results_check(&output_profiles, o->results.format, e))
+		return -EINVAL;
+	return with_source_check(&o->source, &o->results, e);
 }
 
 static int convert(const struct options *o, struct error *e)

@@ -124,7 +124,9 @@ static int check(const struct options *o, struct error *e)
 				 PATTERN_MAX);
 	if (o->to && o->from >= o->to)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--from has to be before --to");
-	return results_check(&output_profiles, o->results.format, e);
+	if (results_check(&output_profiles, o->results.format, e))
+		return -EINVAL;
+	return with_source_check(&o->source, &o->results, e);
 }
 
 static int matches(void *regex, const char *name, const char *module)

@@ -53,6 +53,8 @@ static int check(struct record_options *o, struct error *e)
 				 (unsigned long long)o->stack.max_frames, EBP_FRAMES_MAX);
 	err = results_check(&output_profiles, o->results.format, e);
 	if (!err)
+		err = with_source_check(&o->source, &o->results, e);
+	if (!err)
 		err = sources_check(&o->sources, &o->stack, e);
 	if (!err)
 		set_defaults(o);

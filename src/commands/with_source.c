@@ -1,7 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/with_source.h"
 
+#include <errno.h>
+
 #include "base/sandbox.h"
+
+int with_source_check(const struct with_source_options *o, const struct result_options *results,
+		      struct error *e)
+{
+	const struct output_format *html = output_by_name("html");
+	int found = results->format && output_by_name(results->format) == html;
+
+	for (size_t i = 0; i < results->files.n && !results->format; i++)
+		found |= output_by_path(results->files.v[i]) == html;
+	if (!o->on || found)
+		return 0;
+	return error_set(e, STATUS_USAGE, -EINVAL,
+			 "--source goes with a flame graph page: -o FILE.html");
+}
 
 void with_source_begin(struct with_source *w, const struct with_source_options *o,
 		       struct debuginfod *servers)

@@ -7,6 +7,7 @@
 #include "base/user.h"
 #include "cli/cli.h"
 #include "output/output.h"
+#include "sinks/results.h"
 
 struct with_source_options {
 	int on;
@@ -29,6 +30,9 @@ struct with_source {
 	annotation_vec made;
 };
 
+/* -EINVAL with @e filled where no page would have what is asked for. */
+int with_source_check(const struct with_source_options *o, const struct result_options *results,
+		      struct error *e);
 /* What is needed later, where @o asks for it: before a sandbox. @servers: asked, too; or NULL. */
 void with_source_begin(struct with_source *w, const struct with_source_options *o,
 		       struct debuginfod *servers);

@@ -84,6 +84,9 @@ def test_only_where_asked_for():
         command("move", x=box["x"] + box["width"] / 2, y=box["y"] + box["height"] / 2)
         command("press", key="e")
         check(not script("document.getElementById('source').open"), "a panel of nothing")
+        for argv in (("report", "--source"), ("convert", "--source", "-f", "folded"), ("convert", "--source", "-o", out + ".svg")):
+            run(*argv, path).fails(2, "--source goes with a flame graph page")
+        run("-d", "1", "--source", "--", "true").fails(2, "--source goes with a flame graph page")
         run("report", "-q", "--source", "-o", out, path).ok()
         check(data(out), "report")
         run("-q", "-F", 999, "-d", "1", "--source", "-o", out, "--", fixture_path("inlined_spin")).ok()
