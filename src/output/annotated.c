@@ -206,6 +206,14 @@ static size_t join(struct annotated_code *v, size_t n)
 	return kept;
 }
 
+static int has_function(const struct wanted *w, const struct location *l)
+{
+	for (uint32_t i = 0; i < l->nlines; i++)
+		if (w->functions[w->v.lines[l->first_line + i].function])
+			return 1;
+	return 0;
+}
+
 static void find_code(struct annotated *a, const struct wanted *w)
 {
 	VEC(struct annotated_code) code = { 0 };
@@ -213,21 +221,12 @@ static void find_code(struct annotated *a, const struct wanted *w)
 	for (uint32_t i = 0; i < w->v.nlocations; i++) {
 		const struct location *l = &w->v.locations[i];
 
-		if (w->s->self[i] && frame_kinds[l->kind].native && l->nlines &&
-		    w->functions[w->v.lines[l->first_line].function])
+		if (w->s->self[i] && frame_kinds[l->kind].native && has_function(w, l))
 			vec_push(&code, (struct annotated_code){ l->module, l->address, l->kind, i,
 								 w->s->self[i] });
 	}
 	a->code = code.v;
 	a->ncode = code.n ? join(code.v, code.n) : 0;
-}
-
-static int has_function(const struct wanted *w, const struct location *l)
-{
-	for (uint32_t i = 0; i < l->nlines; i++)
-		if (w->functions[w->v.lines[l->first_line + i].function])
-			return 1;
-	return 0;
 }
 
 /* A node comes after its parent. */

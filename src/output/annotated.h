@@ -10,13 +10,13 @@
 
 #include "output/rollup.h"
 
-/* Where it was compiled into: its own code, or what it was inlined into. */
+/* Its own code, with what was inlined there, and what it was inlined into. */
 struct annotated_code {
 	uint32_t module;		/* of the profile */
 	uint64_t address;		/* as the location's */
 	enum frame_kind kind;
 	uint32_t location;		/* one that is there */
-	uint64_t self;			/* samples whose innermost function it is there */
+	uint64_t self;			/* samples there */
 };
 
 /* Code of a line that was inlined, or into which others were: all that is at one location. */

@@ -392,11 +392,11 @@ TEST(chains_of_a_line)
 	CHECK_EQ(a->ncode, 3);
 	CHECK_EQ(a->processes[0], 33);
 	annotated_free(a);
-	/* What was inlined into it: the samples are not its own. */
+	/* What was inlined into it has the samples, in its code. */
 	a = annotated_new(sums, "c", "x");
 	CHECK_EQ(a->chains[0].self, 0);
 	CHECK_EQ(a->chains[0].total, 21);
-	CHECK_EQ(a->ncode, 0);
+	CHECK_EQ(a->ncode, 3);
 	annotated_free(a);
 	CHECK(!annotated_new(sums, "a", "y"));
 	CHECK(!annotated_new(sums, "d", NULL));
