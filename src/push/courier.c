@@ -21,6 +21,7 @@
 #include "base/io.h"
 #include "base/sandbox.h"
 #include "base/text.h"
+#include "push/ingest.h"
 
 #define SECOND 1000000000ull
 #define MILLISECOND 1000000u
@@ -30,6 +31,9 @@
 #define WAIT_MOST (60 * SECOND)
 #define TRIES_MOST 20		/* of one body that the server's own errors answer */
 #define SERVER_ERROR 500
+#define NOT_FOUND 404
+#define NOT_ALLOWED 405			/* that path takes no POST */
+#define PART_TYPE "Content-Type: application/octet-stream"
 #define FLUSH_TIME (5 * SECOND)
 #define SHOWN 512
 
@@ -45,12 +49,15 @@ enum order { WAKE = 'w', END = 'e' };
 struct sender {
 	struct courier_setup setup;
 	struct http *http;
-	VEC(const char *) headers;
+	string_vec headers, part_headers;
 	int fd;
 	uint64_t ends;			/* clock_ns(); 0: nobody has asked */
 	uint64_t next, wait;		/* when to try again; and how long it was */
 	int tries;			/* of the body that is next */
 	int failing;			/* that was said */
+	int in_parts;			/* bodies are sent so */
+	size_t parts;			/* of the body that is next: done with */
+	int refused;			/* one of them was */
 	struct { folder_file_vec all; size_t at; } files;
 	struct http_answer answer;
 };
@@ -93,7 +100,7 @@ static int add_token(struct sender *s, int fd)
 	}
 	token[strcspn(token, "\r\n")] = '\0';
 	if (*token)
-		vec_push(&s->headers, authorization(token));
+		vec_push(&s->part_headers, authorization(token));
 	explicit_bzero(token, sizeof(token));
 	return 0;
 }
@@ -103,11 +110,15 @@ static int add_headers(struct sender *s, int token_fd)
 	const struct courier_options *o = s->setup.options;
 	int err = add_token(s, token_fd);
 
+	for (size_t i = 0; i < o->headers.n; i++)
+		vec_push(&s->part_headers, o->headers.v[i]);
+	for (size_t i = 0; i < s->part_headers.n; i++)
+		vec_push(&s->headers, s->part_headers.v[i]);
 	for (size_t i = 0; s->setup.headers[i]; i++)
 		vec_push(&s->headers, s->setup.headers[i]);
-	for (size_t i = 0; i < o->headers.n; i++)
-		vec_push(&s->headers, o->headers.v[i]);
 	vec_push(&s->headers, NULL);
+	vec_push(&s->part_headers, PART_TYPE);
+	vec_push(&s->part_headers, NULL);
 	return err;
 }
 
@@ -196,35 +207,38 @@ static void done(struct sender *s, const struct folder_file *file, struct spool_
 		__atomic_fetch_sub(&dropped->bytes, file->size, __ATOMIC_RELAXED);
 	}
 	s->files.at++;
+	s->parts = 0;
+	s->refused = 0;
 	s->wait = 0;
 	s->tries = 0;
 }
 
-static void judge(struct sender *s, const struct folder_file *file)
+/* What the answer means; what has to be said or waited for is. */
+static enum answer_verdict judge(struct sender *s, const struct folder_file *file)
 {
-	struct spool_counts *counts = spool_counts(s->setup.spool);
 	char why[HTTP_WHY + SHOWN] = "", to[SHOWN];
-	enum answer_verdict v = answer_judge(s->setup.protocol, &s->answer, why, sizeof(why));
+	enum answer_verdict v = answer_judge(s->in_parts ? ANSWER_PLAIN : s->setup.protocol,
+					     &s->answer, why, sizeof(why));
 
 	/* What a server fails at each time would keep all that is behind it. */
 	if (v == ANSWER_LATER && s->answer.status == SERVER_ERROR && ++s->tries >= TRIES_MOST)
 		v = ANSWER_NEVER;
 	switch (v) {
 	case ANSWER_TAKEN:
-		done(s, file, &counts->sent);
 		tell(s, NULL);
 		break;
 	case ANSWER_NEVER:
 		text_clean(to, sizeof(to), s->setup.to);
-		fprintf(stderr, "ebprof: %s refused %llu samples: %s\n", to,
+		fprintf(stderr, "ebprof: %s refused %s%llu samples: %s\n", to,
+			s->in_parts ? "a part of " : "",
 			(unsigned long long)spool_samples(file->name), why);
-		done(s, file, &counts->refused);
 		break;
 	case ANSWER_LATER:
 		tell(s, why);
 		put_off(s);
 		break;
 	}
+	return v;
 }
 
 /* What is in the file, malloc'd; NULL: it is gone, or is none that we send. */
@@ -248,26 +262,94 @@ static void *read_body(struct sender *s, const char *name, size_t *size)
 	return bytes;
 }
 
-static void send_file(struct sender *s, const struct folder_file *file)
+static void post(struct sender *s, struct http_request *r)
 {
 	uint64_t now = clock_ns();
-	struct http_request r = {
-		.url = s->setup.url, .headers = s->headers.v,
-		.ca_file = s->setup.options->ca_file, .timeout = s->setup.options->timeout,
-		.give_up = give_up, .ctx = s,
-	};
+
+	r->ca_file = s->setup.options->ca_file;
+	r->timeout = s->setup.options->timeout;
+	r->give_up = give_up;
+	r->ctx = s;
+	if (s->ends && s->ends < now + r->timeout)
+		r->timeout = s->ends > now ? s->ends - now : 1;
+	http_post(s->http, r, &s->answer);
+}
+
+/* 1 where the server has no such path, and the other one is to be tried. */
+static int is_elsewhere(struct sender *s)
+{
+	char to[SHOWN];
+
+	if (!s->setup.url || !s->setup.parts_url ||
+	    (s->answer.status != NOT_FOUND && s->answer.status != NOT_ALLOWED))
+		return 0;
+	s->in_parts = !s->in_parts;
+	if (!s->in_parts)
+		return 0;
+	text_clean(to, sizeof(to), s->setup.to);
+	fprintf(stderr, "ebprof: %s: status %d; each profile goes to %s\n", to, s->answer.status,
+		s->setup.parts_url);
+	return 1;
+}
+
+/* Those that are not done with, up to the first that is not taken now. */
+static void send_parts(struct sender *s, const struct folder_file *file, struct cursor body)
+{
+	struct spool_counts *counts = spool_counts(s->setup.spool);
+	enum answer_verdict v = ANSWER_TAKEN;
+	struct ingest_request part = { .body = NULL };
+	size_t at = 0;
+	int more;
+
+	while ((more = ingest_next(&body, s->setup.parts_url, &part)) > 0) {
+		struct http_request r = { .url = part.url.v, .headers = s->part_headers.v,
+					  .body = part.body, .size = part.size };
+
+		if (at++ < s->parts)
+			continue;
+		post(s, &r);
+		v = judge(s, file);
+		if (v == ANSWER_LATER)
+			break;
+		s->refused |= v == ANSWER_NEVER;
+		s->parts++;
+	}
+	vec_free(&part.url);
+	if (v != ANSWER_LATER)
+		done(s, file, more < 0 || s->refused ? &counts->refused : &counts->sent);
+	else
+		is_elsewhere(s);
+}
+
+static void send_whole(struct sender *s, const struct folder_file *file, struct http_request *r)
+{
+	struct spool_counts *counts = spool_counts(s->setup.spool);
+	enum answer_verdict v;
+
+	post(s, r);
+	if (is_elsewhere(s))
+		return;
+	v = judge(s, file);
+	if (v != ANSWER_LATER)
+		done(s, file, v == ANSWER_TAKEN ? &counts->sent : &counts->refused);
+}
+
+static void send_file(struct sender *s, const struct folder_file *file)
+{
+	struct http_request r = { .url = s->setup.url, .headers = s->headers.v };
 	void *body = read_body(s, file->name, &r.size);
 
+	r.body = body;
 	if (!body) {
 		s->files.at++;
-		return;
+		s->parts = 0;
+		s->refused = 0;
+	} else if (s->in_parts) {
+		send_parts(s, file, (struct cursor){ .p = body, .end = (uint8_t *)body + r.size });
+	} else {
+		send_whole(s, file, &r);
 	}
-	r.body = body;
-	if (s->ends && s->ends < now + r.timeout)
-		r.timeout = s->ends > now ? s->ends - now : 1;
-	http_post(s->http, &r, &s->answer);
 	free(body);
-	judge(s, file);
 }
 
 /* The oldest file; NULL where there is none. */
@@ -335,6 +417,7 @@ static __attribute__((noreturn)) void run(const struct courier_setup *setup, int
 
 	signal(SIGPIPE, SIG_IGN);
 	s->setup = *setup;
+	s->in_parts = !setup->url;
 	s->fd = fd;
 	err = add_headers(s, token_fd);
 	if (!err)

@@ -9,6 +9,10 @@
  * the server says; what the server will never take is removed and counted.
  *
  * A body whose answer got lost is sent again: a server may get it twice.
+ *
+ * A server may take profiles one by one: a body is then sent in parts (ingest.h), of which none is
+ * sent again that was taken, other than by a process that begins anew. A body counts as refused
+ * where one of them is.
  */
 #ifndef EBPROF_COURIER_H
 #define EBPROF_COURIER_H
@@ -37,7 +41,9 @@ struct courier_setup {
 	const struct user *user;
 	struct spool *spool;
 	const char *to;			/* as the user wrote it, for messages */
-	const char *url;
+	const char *url;		/* NULL: @parts_url alone */
+	/* For servers that answer @url with 404 or 405; NULL: none. */
+	const char *parts_url;
 	const char *const *headers;	/* of the protocol; ends with NULL */
 	enum answer_protocol protocol;
 };

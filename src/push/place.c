@@ -15,6 +15,7 @@ struct place_ops {
 	const char *prefix;		/* of what the user writes */
 	const struct body_ops *body;	/* NULL: a file a service */
 	const char *path;		/* below the server's URL */
+	const char *parts_path;		/* that older servers have; NULL: none */
 	enum answer_protocol protocol;
 	int packed;			/* the body is compressed */
 	int pprof;			/* it has pprof's profiles in it */
@@ -23,13 +24,14 @@ struct place_ops {
 
 static const struct place_ops rows[] = {
 	{ .prefix = "dir:", .pprof = 1 },
-	{ "otlp+", &body_otlp, "/v1development/profiles", ANSWER_OTLP, .packed = 1,
+	{ "otlp+", &body_otlp, "/v1development/profiles", NULL, ANSWER_OTLP, .packed = 1,
 	  .headers = { "Content-Type: application/x-protobuf", "Content-Encoding: gzip" } },
-	{ "pyroscope+", &body_pyroscope, "/push.v1.PusherService/Push", ANSWER_PLAIN, .pprof = 1,
+	{ "pyroscope+", &body_pyroscope, "/push.v1.PusherService/Push", "/ingest", ANSWER_PLAIN,
+	  .pprof = 1,
 	  .headers = { "Content-Type: application/proto", "Connect-Protocol-Version: 1" } },
 	{ "parca+", &body_parca,
-	  "/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw", ANSWER_GRPC_WEB,
-	  .pprof = 1,
+	  "/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw", NULL,
+	  ANSWER_GRPC_WEB, .pprof = 1,
 	  .headers = { "Content-Type: application/grpc-web+proto",
 		       "Accept: application/grpc-web+proto", "X-Grpc-Web: 1" } },
 };
@@ -40,7 +42,7 @@ struct place {
 	const struct place_options *options;
 	const char *to;
 	struct user user;
-	char url[URL_TEXT];
+	char url[URL_TEXT], parts_url[URL_TEXT];	/* "": not used */
 	struct folder *folder;		/* of files, or the spool's */
 	struct spool *spool;		/* NULL: files */
 	struct courier *courier;
@@ -65,11 +67,29 @@ int place_is_server(const char *to)
 	return ops && ops->body;
 }
 
+/* 1 where the @n bytes of @text end so, and not there any more. */
+static int cut(const char *text, size_t *n, const char *tail)
+{
+	size_t length = tail ? strlen(tail) : 0;
+
+	if (!length || *n < length || strncmp(text + *n - length, tail, length))
+		return 0;
+	*n -= length;
+	return 1;
+}
+
+/* Room is checked for. */
+static void join(char url[URL_TEXT], const char *text, size_t n, const char *tail)
+{
+	memcpy(url, text, n);
+	memcpy(url + n, tail, strlen(tail) + 1);
+}
+
 /* @text is the server's URL. 0 or a negative errno with @e filled. */
 static int make_url(struct place *p, const char *text, struct error *e)
 {
-	const char *host = strstr(text, "://"), *path = p->ops->path;
-	size_t n = strlen(text), tail = strlen(path);
+	const char *host = strstr(text, "://"), *path = p->ops->path, *parts = p->ops->parts_path;
+	size_t n = strlen(text);
 
 	if ((strncmp(text, "http://", 7) && strncmp(text, "https://", 8)) || !host[3])
 		return error_set(e, STATUS_USAGE, -EINVAL, "--to '%.200s': %shttp://HOST:PORT or "
@@ -78,15 +98,17 @@ static int make_url(struct place *p, const char *text, struct error *e)
 		return error_set(e, STATUS_USAGE, -EINVAL, "--to: all users can see a password on "
 				 "the command line: --token-file FILE, or " COURIER_TOKEN
 				 " in the environment");
-	if (strpbrk(text, " \t\r\n?#") || n + tail >= sizeof(p->url))
+	if (strpbrk(text, " \t\r\n?#") || n + strlen(path) >= sizeof(p->url))
 		return error_set(e, STATUS_USAGE, -EINVAL, "--to '%.200s': a URL without blanks "
 				 "and without ? and #", p->to);
 	while (n && text[n - 1] == '/')
 		n--;
-	if (n >= tail && !strncmp(text + n - tail, path, tail))
-		n -= tail;
-	memcpy(p->url, text, n);
-	memcpy(p->url + n, path, tail + 1);
+	if (!cut(text, &n, parts)) {
+		cut(text, &n, path);
+		join(p->url, text, n, path);
+	}
+	if (parts)
+		join(p->parts_url, text, n, parts);
 	return 0;
 }
 
@@ -153,7 +175,8 @@ int place_start(struct place *p, struct error *e)
 {
 	const struct courier_setup setup = {
 		.options = &p->options->courier, .user = &p->user, .spool = p->spool, .to = p->to,
-		.url = p->url, .headers = p->ops->headers, .protocol = p->ops->protocol,
+		.url = *p->url ? p->url : NULL, .headers = p->ops->headers,
+		.parts_url = *p->parts_url ? p->parts_url : NULL, .protocol = p->ops->protocol,
 	};
 
 	if (!p->spool)

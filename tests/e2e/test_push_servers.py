@@ -138,6 +138,37 @@ def test_all_protocols_at_once(spool):
 
 
 @with_spool
+def test_an_older_pyroscope(spool):
+    """One that has no push API gets each profile by itself, and so does whoever says so; none twice, whatever it answers."""
+    with Fixture("tree") as f, Fixture("timed", "20") as g, Receiver("old") as server, directory() as files:
+        r = push("--to", server.url("pyroscope"), "--to", "dir:" + files, "--spool", spool, "-p", f"{f.pid},{g.pid}", "-d", "2500ms",
+                 "--label", "team=a,b {c}").ok()
+        sent, account = Sent(r), Sent(r).one()
+        equal((account["samples"], account["wait"], account["refused"]), (sent.kept, 0, 0), r.err)
+        equal([s["path"] for s in server.said][:2], [PATHS["pyroscope"], "/ingest"], "paths")
+        check(all("refused" not in s for s in server.said[1:]), "refused:", [s for s in server.said if "refused" in s])
+        series = [s for said in server.said[1:] for s in said["series"]]
+        equal((len(series), add_up(series)[0]), (len(os.listdir(files)), sent.kept), "profiles, and their samples")
+        equal({s["labels"]["name"] for s in series}, {"tree", "timed"}, "services")
+        for s in series:
+            del s["labels"]["name"]
+            equal((s["labels"], s["rate"]), ({"host_name": os.uname().nodename, "team": "a_b _c_"}, 199), "labels and rate")
+        equal(r.err.count("each profile goes to"), 1, r.err)
+    with Fixture("tree") as f, Fixture("timed", "20") as g, Receiver("ok,503,ok,400,ok") as server:
+        proc = start("push", "--every", "1s", "-F", 199, "--to", server.url("pyroscope") + "/ingest", "--spool", spool, "-p", f"{f.pid},{g.pid}")
+        wait_for(lambda: len(server.said) >= 8, "requests", 40)
+        proc.send_signal(signal.SIGTERM)
+        r = finish(proc)
+    equal({s["path"] for s in server.said}, {"/ingest"}, "paths")
+    sent, account = Sent(r), Sent(r).one()
+    equal((account["samples"] + account["refused_samples"], account["refused"], account["wait"]), (sent.kept, 1, 0), r.err)
+    taken = [s for s in server.said if s["how"] == "ok"]
+    equal(len({(s["series"][0]["start"], s["series"][0]["labels"]["name"]) for s in taken}), len(taken), "profiles, each once")
+    lost = sum(s["series"][0]["total"] for s in server.said if s["how"] == "400")
+    equal(add_up(server.series())[0] + lost, sent.kept, "samples that it got or refused")
+
+
+@with_spool
 def test_a_server_that_fails_in_many_ways(spool):
     """What it does not take now it gets later, once; what it will never take is counted."""
     how = "503,close,half,429/1,redirect,400,reject,ok"

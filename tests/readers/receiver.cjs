@@ -5,7 +5,7 @@
 //	receiver.cjs BEHAVIOUR,... [PORT [CERTIFICATE KEY]]
 //
 // One behaviour a request, the last for all that follow: ok; a status; STATUS/N with Retry-After N; hang; close (at once);
-// half (of an answer); drip (an answer, a byte each 300 ms); redirect; reject (OpenTelemetry's partial success); grpc/N.
+// half (of an answer); old (as a Pyroscope that has /ingest alone); drip (an answer, a byte each 300 ms); redirect; reject (OpenTelemetry's partial success); grpc/N.
 // With a certificate it has HTTP/2, for who wants it. Prints a JSON object a line: first the port, then what each request was.
 'use strict';
 const fs = require('fs');
@@ -183,6 +183,33 @@ function pyroscope(body) {
 	});
 }
 
+// As the older API reads the name: SERVICE{LABEL=VALUE,...}.
+function ingestName(text) {
+	const m = /^([^{]*)\{(.*)\}$/s.exec(text), labels = {};
+	must(m, 'no name');
+	must(/^[a-zA-Z0-9_.\/-]+$/.test(m[1]), 'invalid service name: ' + m[1]);
+	for (const pair of m[2] ? m[2].split(',') : []) {
+		const [key, value, more] = pair.split('=');
+		must(/^[a-zA-Z0-9_.]+$/.test(key) && key !== '__name__', 'invalid label name: ' + key);
+		must(value && more === undefined && !/[{}]/.test(value), 'what ends a value: ' + pair);
+		must(!(key in labels), 'duplicate label name: ' + key);
+		labels[key] = value;
+	}
+	return { name: m[1], ...labels };
+}
+
+// Times of 19 digits are nanoseconds; other formats than pprof, or none, are other parsers'.
+function ingest(body, query) {
+	must(query.get('format') === 'pprof', 'not pprof');
+	must(body.length, 'no profile');
+	const labels = ingestName(query.get('name') || ''), profile = pprof(body), rate = query.get('sampleRate');
+	const from = query.get('from') || '', until = query.get('until') || '';
+	must(/^\d{19}$/.test(from) && /^\d{19}$/.test(until), 'times');
+	must(from === profile.start && BigInt(until) - BigInt(from) === BigInt(profile.duration), 'times of another profile');
+	must(rate === null || /^[1-9]\d*$/.test(rate), 'sample rate');
+	return [{ labels, rate: Number(rate), ...profile }];
+}
+
 function parca(body) {
 	must(body.length >= 5 && body[0] === 0 && body.readUInt32BE(1) === body.length - 5, 'no frame of gRPC');
 	return decode('WriteRawRequest', body.subarray(5)).series.map(s => {
@@ -199,6 +226,7 @@ const places = {
 	'/push.v1.PusherService/Push': { read: pyroscope, type: 'application/proto',
 		ok: () => [{}, Buffer.alloc(0)],
 		refuse: why => [400, {}, JSON.stringify({ code: 'invalid_argument', message: why })] },
+	'/ingest': { read: ingest, type: 'application/octet-stream', ok: () => [{}, Buffer.alloc(0)], refuse: why => [422, {}, why] },
 	'/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw': { read: parca, type: 'application/grpc-web+proto',
 		ok: () => [{}, Buffer.concat([Buffer.alloc(5), trailers('grpc-status: 0\r\n')])],
 		refuse: why => [200, {}, trailers(`grpc-status: 3\r\ngrpc-message: ${why}\r\n`)] },
@@ -215,7 +243,7 @@ function answer(place, request, body) {
 		must(request.headers['content-type'] === place.type, 'content type ' + request.headers['content-type']);
 		if (request.headers['content-encoding'] === 'gzip')
 			body = zlib.gunzipSync(body);
-		return { series: place.read(body) };
+		return { series: place.read(body, new URL(request.url, 'http://host').searchParams) };
 	} catch (e) {
 		if (!(e instanceof Refused))
 			throw e;
@@ -249,7 +277,7 @@ function behave(how, place, said, response) {
 	}
 	if (word === 'grpc')
 		return response.end(trailers(`grpc-status: ${n}\r\ngrpc-message: as told\r\n`));
-	if (word !== 'ok')
+	if (word !== 'ok' && word !== 'old')
 		return response.writeHead(Number(word), n ? { 'retry-after': n } : {}).end('as told');
 	if (said.refused) {
 		const [status, headers, text] = place.refuse(said.refused);
@@ -265,10 +293,11 @@ function serve(request, response) {
 	const parts = [];
 	request.on('data', part => parts.push(part));
 	request.on('end', () => {
-		const how = behaviours.length > 1 ? behaviours.shift() : behaviours[0], place = places[request.url];
+		const how = behaviours.length > 1 ? behaviours.shift() : behaviours[0];
+		const path = request.url.split('?')[0], place = how === 'old' && path !== '/ingest' ? undefined : places[path];
 		const body = Buffer.concat(parts);
-		const said = place ? answer(place, request, body) : { refused: 'no such path ' + request.url };
-		console.log(JSON.stringify({ path: request.url, how, bytes: body.length, headers: request.headers,
+		const said = place ? answer(place, request, body) : { refused: 'no such path ' + path };
+		console.log(JSON.stringify({ path, how, bytes: body.length, headers: request.headers,
 			version: request.httpVersion, ...said }));
 		if (place)
 			behave(how, place, said, response);
