@@ -177,6 +177,7 @@ static int sample(struct recording *r, const struct audience *audience, struct e
 
 	if (err)
 		return err;
+	push_memory(r->push, r->beside.remote);
 	t.fetched = session_started(r->session);
 	t.due = t.fetched + r->o.push.every;
 	t.pace = (struct pace){ .most = r->o.push.max_overhead, .asked = frequency,

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "proc/container_files.h"
 
-#define CGROUP_TEXT 8192	/* bytes of /proc/PID/cgroup */
 #define ID_DIGITS 64
 #define SERVICE ".service"
 #define SCOPE ".scope"
@@ -88,25 +87,57 @@ static int of_path(const char *path, size_t n, unsigned int kinds, struct cgroup
 	return 0;
 }
 
+/* Lines HIERARCHY:CONTROLLERS:PATH (cgroups(7)). That of @line, of @n bytes; NULL: it is none. */
+static const char *path_of(const char *line, size_t n)
+{
+	const char *path = memchr(line, ':', n);
+
+	path = path ? memchr(path + 1, ':', n - (size_t)(path + 1 - line)) : NULL;
+	return path ? path + 1 : NULL;
+}
+
 int cgroup_owner(const char *text, unsigned int kinds, struct cgroup_owner *out)
 {
-	/* Lines HIERARCHY:CONTROLLERS:PATH (cgroups(7)). */
 	while (*text) {
 		size_t n = strcspn(text, "\n");
-		const char *path = memchr(text, ':', n);
+		const char *path = path_of(text, n);
 
-		path = path ? memchr(path + 1, ':', n - (size_t)(path + 1 - text)) : NULL;
-		if (path && of_path(path + 1, n - (size_t)(path + 1 - text), kinds, out))
+		if (path && of_path(path, n - (size_t)(path - text), kinds, out))
 			return 1;
 		text += n + (text[n] == '\n');
 	}
 	return 0;
 }
 
-int cgroup_owner_of(pid_t pid, unsigned int kinds, struct cgroup_owner *out)
+void cgroup_path(const char *text, char *out, size_t size)
 {
-	char path[64], text[CGROUP_TEXT];
+	*out = '\0';
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		const char *path = path_of(text, n);
+		int unified = !strncmp(text, "0::", 3);
+
+		if (path && n - (size_t)(path - text) > 1 && (unified || !*out))
+			snprintf(out, size, "%.*s", (int)(n - (size_t)(path - text)), path);
+		if (unified && *out)
+			break;
+		text += n + (text[n] == '\n');
+	}
+}
+
+int cgroup_text(pid_t pid, char text[CGROUP_TEXT])
+{
+	char path[64];
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	return file_read(path, text, sizeof(text)) > 0 ? cgroup_owner(text, kinds, out) : -ESRCH;
+	n = file_read(path, text, CGROUP_TEXT);
+	return n > 0 ? 0 : n < 0 ? (int)n : -ESRCH;
+}
+
+int cgroup_owner_of(pid_t pid, unsigned int kinds, struct cgroup_owner *out)
+{
+	char text[CGROUP_TEXT];
+
+	return cgroup_text(pid, text) ? -ESRCH : cgroup_owner(text, kinds, out);
 }

@@ -21,7 +21,8 @@ struct push_label { const char *key, *value; };
 #define PUSH_IMAGE "container.image.name"
 #define PUSH_POD "k8s.pod.name"
 #define PUSH_NAMESPACE "k8s.namespace.name"
-#define PUSH_LABELS_MOST 39	/* of a series */
+#define PUSH_CGROUP "cgroup"
+#define PUSH_LABELS_MOST 40	/* of a series */
 #define PUSH_NAME 128		/* bytes of the name of a file, without its time */
 
 struct push_part {

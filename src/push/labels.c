@@ -12,7 +12,7 @@
 
 /* Keys that come from what was sampled. */
 static const char *const own[] = { PUSH_SERVICE, PUSH_HOST, PUSH_CONTAINER, PUSH_CONTAINER_ID,
-				   PUSH_IMAGE, PUSH_POD, PUSH_NAMESPACE };
+				   PUSH_IMAGE, PUSH_POD, PUSH_NAMESPACE, PUSH_CGROUP };
 
 static int is_taken(const label_vec *labels, const char *key)
 {

@@ -97,6 +97,11 @@ const place_vec *push_places(const struct push *p)
 	return &p->places;
 }
 
+void push_memory(struct push *p, struct remote *remote)
+{
+	services_memory(p->services, remote);
+}
+
 void push_look(struct push *p, const struct profile *profile)
 {
 	services_look(p->services, profile);
@@ -122,13 +127,13 @@ int push_is_ready(const struct push *p, const struct profile *profile)
 }
 
 /* Returns how many there are; they live as long as @in. */
-static size_t label(const struct push *p, const char *service, const struct container *in,
+static size_t label(const struct push *p, const char *service, const struct service_place *in,
 		    struct push_label labels[PUSH_LABELS_MOST])
 {
 	const struct push_label known[] = {
-		{ PUSH_CONTAINER, in->name }, { PUSH_CONTAINER_ID, in->id },
-		{ PUSH_IMAGE, in->image },    { PUSH_POD, in->pod },
-		{ PUSH_NAMESPACE, in->namespace },
+		{ PUSH_CONTAINER, in->container.name }, { PUSH_CONTAINER_ID, in->container.id },
+		{ PUSH_IMAGE, in->container.image },    { PUSH_POD, in->container.pod },
+		{ PUSH_NAMESPACE, in->container.namespace }, { PUSH_CGROUP, in->cgroup },
 	};
 	size_t n = 0;
 
@@ -179,7 +184,7 @@ static void name_file(const char *service, const struct profile *part, char name
 	snprintf(name, PUSH_NAME, event ? "%s.%s" : "%s", service, event);
 }
 
-static void send_part(struct push *p, const char *service, const struct container *in,
+static void send_part(struct push *p, const char *service, const struct service_place *in,
 		      struct profile *profile)
 {
 	const struct output_options options = { 0 };
@@ -233,7 +238,7 @@ static uint32_t types_of_source(const struct profile_view *v, uint32_t type)
 
 /* The window of one service. */
 static void send_service(struct push *p, const struct profile *profile, uint32_t service,
-			 const struct container *in)
+			 const struct service_place *in)
 {
 	const struct profile_view v = profile_view(profile);
 	struct increment_choice choice = { services_of(p->services), service, 0, 0 };
@@ -261,7 +266,7 @@ void push_send(struct push *p, const struct profile *profile)
 		vec_push(&p->sent, 0);
 	increment_processes(p->increment, profile, ran);
 	for (uint32_t i = 1; i < n; i++) {
-		const struct container in = services_container(p->services, i, ran);
+		const struct service_place in = services_place(p->services, i, ran);
 
 		send_service(p, profile, i, &in);
 	}

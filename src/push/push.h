@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/user.h"
 #include "base/vec.h"
+#include "proc/remote.h"
 #include "profile/profile.h"
 #include "push/place.h"
 
@@ -55,6 +56,9 @@ void push_free(struct push *p);
  */
 int push_start(struct push *p, struct error *e);
 const place_vec *push_places(const struct push *p);
+
+/* By which what processes publish of themselves is read; without it none of that is. */
+void push_memory(struct push *p, struct remote *remote);
 
 /* New processes of @profile: whose they are can be seen while they are there. */
 void push_look(struct push *p, const struct profile *profile);

@@ -8,9 +8,11 @@
 
 #include "base/hashmap.h"
 #include "base/strtab.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "proc/cgroup_owner.h"
 #include "proc/containers.h"
+#include "proc/otel_context.h"
 
 #define PATH_TEXT 4096
 #define ID_SHOWN 12
@@ -22,12 +24,21 @@
 #define OTHER "other"
 #define KERNEL "kernel"
 #define UNKNOWN 0		/* of names: that of nobody */
+#define LOOKS 3			/* more, for what a process publishes after it was seen first */
+
+/* Where a process is. */
+struct seen {
+	uint32_t in;		/* the number of its container; 0: none */
+	uint32_t cgroup;	/* 0: the root, or not known */
+	unsigned int looks;	/* that are left */
+};
 
 struct services {
-	struct strtab *names;		/* 0 is "" */
+	struct strtab *names, *cgroups;	/* 0 is "" */
 	struct containers *containers;
+	struct remote *remote;
 	VEC(uint32_t) of;		/* by process of the profile */
-	VEC(uint32_t) in;		/* by process: the number of its container; 0: none */
+	VEC(struct seen) seen;		/* the same */
 };
 
 void service_name(const char *text, char name[SERVICE_NAME])
@@ -72,6 +83,7 @@ struct services *services_new(void)
 
 	s->containers = containers_new();
 	s->names = strtab_new();
+	s->cgroups = strtab_new();
 	strtab_add(s->names, OTHER);
 	return s;
 }
@@ -81,20 +93,32 @@ void services_free(struct services *s)
 	if (!s)
 		return;
 	strtab_free(s->names);
+	strtab_free(s->cgroups);
 	vec_free(&s->of);
-	vec_free(&s->in);
+	vec_free(&s->seen);
 	containers_free(s->containers);
 	free(s);
 }
 
+void services_memory(struct services *s, struct remote *remote)
+{
+	s->remote = remote;
+}
+
+/* One of @max at most; @other takes the place of more. */
+static uint32_t bounded(struct strtab *t, const char *text, uint32_t max, const char *other)
+{
+	if (strtab_count(t) <= max)
+		return strtab_add(t, text);
+	for (uint32_t i = 1; i < strtab_count(t); i++)
+		if (!strcmp(strtab_get(t, i), text))
+			return i;
+	return strtab_add(t, other);
+}
+
 static uint32_t service(struct services *s, const char *name)
 {
-	if (strtab_count(s->names) <= SERVICES_MAX)
-		return strtab_add(s->names, name);
-	for (uint32_t i = 1; i < strtab_count(s->names); i++)
-		if (!strcmp(strtab_get(s->names, i), name))
-			return i;
-	return strtab_add(s->names, OTHER);
+	return bounded(s->names, name, SERVICES_MAX, OTHER);
 }
 
 /* By its own name, where one is known; NAMESPACE.NAME in a pod. */
@@ -113,18 +137,33 @@ static void call(const struct container *c, char name[SERVICE_NAME])
 	service_name(text, name);
 }
 
-static int by_cgroup(struct services *s, pid_t pid, char name[SERVICE_NAME], uint32_t *in)
+static int by_cgroup(struct services *s, pid_t pid, char name[SERVICE_NAME], struct seen *seen)
 {
+	char text[CGROUP_TEXT], path[CGROUP_TEXT], clean[SERVICE_CGROUP];
 	struct cgroup_owner owner;
 
-	if (cgroup_owner_of(pid, OWNERS, &owner) <= 0)
+	if (cgroup_text(pid, text))
+		return 0;
+	cgroup_path(text, path, sizeof(path));
+	text_clean(clean, sizeof(clean), path);
+	seen->cgroup = bounded(s->cgroups, clean, SERVICE_CGROUPS, "");
+	if (!cgroup_owner(text, OWNERS, &owner))
 		return 0;
 	name_owner(&owner, name);
-	*in = 0;
 	if (owner.kind == CGROUP_CONTAINER) {
-		*in = containers_number(s->containers, owner.name);
-		call(containers_at(s->containers, *in), name);
+		seen->in = containers_number(s->containers, owner.name);
+		call(containers_at(s->containers, seen->in), name);
 	}
+	return 1;
+}
+
+static int by_context(struct services *s, pid_t pid, char name[SERVICE_NAME])
+{
+	char text[OTEL_SERVICE];
+
+	if (!otel_context_of(s->remote, pid, text))
+		return 0;
+	service_name(text, name);
 	return 1;
 }
 
@@ -146,66 +185,133 @@ static int by_program(pid_t pid, char name[SERVICE_NAME])
 	return 1;
 }
 
-/* As far as it can be seen; *@in: its container. */
-static uint32_t find(struct services *s, const struct process *process, uint32_t *in)
+/* As far as it can be seen. */
+static uint32_t find(struct services *s, const struct process *process, struct seen *seen)
 {
 	char name[SERVICE_NAME];
 
-	*in = 0;
+	*seen = (struct seen){ 0 };
 	if (!process->pid || process->pid == KTHREADD || process->parent == KTHREADD)
 		return service(s, KERNEL);
-	return by_cgroup(s, process->pid, name, in) || by_program(process->pid, name) ||
-			       (process->parent && by_cgroup(s, process->parent, name, in))
-		       ? service(s, name)
-		       : UNKNOWN;
+	if (by_cgroup(s, process->pid, name, seen) || by_context(s, process->pid, name))
+		return service(s, name);
+	if (by_program(process->pid, name)) {
+		seen->looks = LOOKS;
+		return service(s, name);
+	}
+	return process->parent && by_cgroup(s, process->parent, name, seen) ? service(s, name)
+									    : UNKNOWN;
 }
 
-struct container services_container(const struct services *s, uint32_t service,
-				    const unsigned char *ran)
+/* --- What those of a service have in common. ------------------------------------------ */
+
+static void common_container(struct container *all, const struct container *c)
+{
+	*all->id = *all->pod = '\0';
+	if (strcmp(all->name, c->name))
+		*all->name = '\0';
+	if (strcmp(all->image, c->image))
+		*all->image = '\0';
+	if (strcmp(all->namespace, c->namespace))
+		*all->namespace = '\0';
+}
+
+static struct container container_of(const struct services *s, uint32_t service,
+				     const unsigned char *ran)
 {
 	struct container all = { .id = "" };
 	uint32_t first = 0;
 
 	for (size_t i = 0; i < s->of.n; i++) {
+		uint32_t in = s->seen.v[i].in;
 		const struct container *c;
 
-		if (!ran[i] || s->of.v[i] != service || (first && s->in.v[i] == first))
+		if (!ran[i] || s->of.v[i] != service || (first && in == first))
 			continue;
-		c = containers_at(s->containers, s->in.v[i]);
+		c = containers_at(s->containers, in);
 		if (!c)
 			return (struct container){ .id = "" };
-		if (!first) {
-			first = s->in.v[i];
+		if (first) {
+			common_container(&all, c);
+		} else {
+			first = in;
 			all = *c;
-			continue;
 		}
-		*all.id = *all.pod = '\0';
-		if (strcmp(all.name, c->name))
-			*all.name = '\0';
-		if (strcmp(all.image, c->image))
-			*all.image = '\0';
-		if (strcmp(all.namespace, c->namespace))
-			*all.namespace = '\0';
 	}
 	return all;
 }
 
-static void add_process(struct services *s, uint32_t service, uint32_t in)
+/* Cuts @path to what is above both. */
+static void common_path(char *path, const char *other)
+{
+	size_t n = 0, parent = 0;
+
+	for (; path[n] && path[n] == other[n]; n++)
+		if (path[n] == '/')
+			parent = n;
+	if ((path[n] && path[n] != '/') || (other[n] && other[n] != '/'))
+		n = parent;
+	path[n] = '\0';
+}
+
+static void cgroup_of(const struct services *s, uint32_t service, const unsigned char *ran,
+		      char path[SERVICE_CGROUP])
+{
+	int any = 0;
+
+	*path = '\0';
+	for (size_t i = 0; i < s->of.n; i++) {
+		const char *own = strtab_get(s->cgroups, s->seen.v[i].cgroup);
+
+		if (!ran[i] || s->of.v[i] != service)
+			continue;
+		if (any++)
+			common_path(path, own);
+		else
+			snprintf(path, SERVICE_CGROUP, "%s", own);
+	}
+}
+
+struct service_place services_place(const struct services *s, uint32_t service,
+				    const unsigned char *ran)
+{
+	struct service_place p = { .container = container_of(s, service, ran) };
+
+	cgroup_of(s, service, ran, p.cgroup);
+	return p;
+}
+
+/* --- The processes of a profile. ------------------------------------------------------- */
+
+static void add_process(struct services *s, uint32_t service, const struct seen *seen)
 {
 	vec_push(&s->of, service);
-	vec_push(&s->in, in);
+	vec_push(&s->seen, *seen);
 }
 
 void services_look(struct services *s, const struct profile *p)
 {
 	const struct profile_view v = profile_view(p);
-	uint32_t in;
+	struct seen seen;
 
 	while (s->of.n < v.nprocesses) {
-		uint32_t service = find(s, &v.processes[s->of.n], &in);
+		uint32_t service = find(s, &v.processes[s->of.n], &seen);
 
-		add_process(s, service, in);
+		add_process(s, service, &seen);
 	}
+}
+
+/* One that goes by its program still, as far as it is the same one that has its PID. */
+static void look_again(struct services *s, const struct process *process, size_t i)
+{
+	char name[SERVICE_NAME];
+
+	s->seen.v[i].looks--;
+	if (!by_program(process->pid, name) || service(s, name) != s->of.v[i] ||
+	    !by_context(s, process->pid, name))
+		return;
+	s->of.v[i] = service(s, name);
+	s->seen.v[i].looks = 0;
 }
 
 void services_settle(struct services *s, const struct profile *p)
@@ -215,7 +321,9 @@ void services_settle(struct services *s, const struct profile *p)
 
 	services_look(s, p);
 	for (size_t i = 0; i < s->of.n; i++)
-		if (s->of.v[i] == UNKNOWN) {
+		if (s->seen.v[i].looks) {
+			look_again(s, &v.processes[i], i);
+		} else if (s->of.v[i] == UNKNOWN) {
 			service_name(profile_text(p, v.processes[i].comm), name);
 			s->of.v[i] = service(s, name);
 		}
@@ -228,9 +336,9 @@ void services_fold(struct services *s, const struct profile *p)
 	/* An index never becomes higher. What became one of several has no more samples. */
 	for (size_t i = 0; i < s->of.n && i < f.nprocesses; i++) {
 		s->of.v[f.processes[i]] = s->of.v[i];
-		s->in.v[f.processes[i]] = s->in.v[i];
+		s->seen.v[f.processes[i]] = s->seen.v[i];
 	}
-	s->of.n = s->in.n = profile_view(p).nprocesses;
+	s->of.n = s->seen.n = profile_view(p).nprocesses;
 }
 
 static uint64_t identity(const struct process *p)
@@ -245,17 +353,18 @@ void services_renew(struct services *s, const struct profile *old, const struct 
 	struct hashmap known = { 0 };
 
 	memset(&s->of, 0, sizeof(s->of));
-	memset(&s->in, 0, sizeof(s->in));
+	memset(&s->seen, 0, sizeof(s->seen));
 	for (size_t i = 0; i < before.of.n; i++)
 		hashmap_set(&known, identity(&w.processes[i]), (uint32_t)i);
 	for (size_t i = 0; i < v.nprocesses; i++) {
-		uint32_t was = hashmap_get(&known, identity(&v.processes[i])), service, in;
+		uint32_t was = hashmap_get(&known, identity(&v.processes[i])), service;
+		struct seen seen;
 
-		service = was == HASHMAP_NONE ? find(s, &v.processes[i], &in) : before.of.v[was];
-		add_process(s, service, was == HASHMAP_NONE ? in : before.in.v[was]);
+		service = was == HASHMAP_NONE ? find(s, &v.processes[i], &seen) : before.of.v[was];
+		add_process(s, service, was == HASHMAP_NONE ? &seen : &before.seen.v[was]);
 	}
 	vec_free(&before.of);
-	vec_free(&before.in);
+	vec_free(&before.seen);
 	hashmap_free(&known);
 }
 
