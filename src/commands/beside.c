@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/say.h"
+
 #define TEXT_MAX 1024	/* bytes of what was refused */
 
 static int failed(struct error *e)
@@ -100,10 +102,8 @@ static void show_refused(const struct refusals *r)
 
 	refusals_text(r, text, sizeof(text));
 	if (*text)
-		fprintf(stderr,
-			"ebprof: the sandbox refused system calls: %s; what needed them is "
-			"missing, please report it\n",
-			text);
+		say(SAY_WARNING, "the sandbox refused system calls: %s; what needed them is "
+		    "missing, please report it", text);
 }
 
 void beside_end(struct beside *b)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/notify.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/event_list.h"
@@ -197,21 +198,21 @@ static int sample(struct recording *r, const struct audience *audience, struct e
 static int account_server(const struct place *p, int quiet)
 {
 	const struct spool_counts *c = place_sent(p);
+	int wrong = c->refused.bodies || c->dropped.bodies || c->waiting.bodies;
 	char to[512];
 
 	text_clean(to, sizeof(to), place_text(p));
 	if (!quiet) {
-		fprintf(stderr, "ebprof: %s: %" PRIu64 " request%s of %" PRIu64 " bytes (%" PRIu64
-			" samples) sent\n", to, c->sent.bodies, text_s(c->sent.bodies),
-			c->sent.bytes, c->sent.samples);
-		fprintf(stderr,
-			"ebprof: %s: %" PRIu64 " refused (%" PRIu64 " samples), %" PRIu64
-			" dropped (%" PRIu64 " samples), %" PRIu64 " wait (%" PRIu64
-			" samples)\n", to, c->refused.bodies, c->refused.samples,
-			c->dropped.bodies, c->dropped.samples, c->waiting.bodies,
-			c->waiting.samples);
+		say(SAY_INFO, "%s: %" PRIu64 " request%s of %" PRIu64 " bytes (%" PRIu64
+		    " samples) sent", to, c->sent.bodies, text_s(c->sent.bodies),
+		    c->sent.bytes, c->sent.samples);
+		say(wrong ? SAY_WARNING : SAY_INFO, "%s: %" PRIu64 " refused (%" PRIu64
+		    " samples), %" PRIu64 " dropped (%" PRIu64 " samples), %" PRIu64
+		    " wait (%" PRIu64 " samples)", to, c->refused.bodies, c->refused.samples,
+		    c->dropped.bodies, c->dropped.samples, c->waiting.bodies,
+		    c->waiting.samples);
 	}
-	return c->refused.bodies || c->dropped.bodies || c->waiting.bodies ? -1 : 0;
+	return wrong ? -1 : 0;
 }
 
 /* 0 where all servers took all; what is in folders is there. */
@@ -234,9 +235,9 @@ static void account_types(const struct profile *p)
 
 	for (size_t t = 0; t < v.ntypes; t++)
 		if (v.types[t].words->event)
-			fprintf(stderr, "ebprof: %s: %" PRIu64 " %s in all windows\n",
-				profile_text(p, v.types[t].name), v.types[t].total,
-				profile_text(p, v.types[t].unit));
+			say(SAY_INFO, "%s: %" PRIu64 " %s in all windows",
+			    profile_text(p, v.types[t].name), v.types[t].total,
+			    profile_text(p, v.types[t].unit));
 }
 
 /* 0 where all that was taken is in a window, or lost and counted. */
@@ -250,20 +251,21 @@ static int account(struct recording *r)
 	for (size_t i = 0; i < a->nlost; i++)
 		lost += a->lost[i].count;
 	if (!r->o.quiet) {
-		fprintf(stderr, "ebprof: %" PRIu64 " sample%s: %" PRIu64 " in %" PRIu64
-			" window%s, %" PRIu64 " lost\n", a->taken, text_s(a->taken), c.samples,
-			c.windows, text_s(c.windows), lost);
-		fprintf(stderr, "ebprof: %" PRIu64 " file%s of %" PRIu64 " bytes in all, %" PRIu64
-			" could not be written (%" PRIu64 " sample%s)\n", c.files, text_s(c.files),
-			c.bytes, c.failed, c.failed_samples, text_s(c.failed_samples));
+		say(lost ? SAY_WARNING : SAY_INFO, "%" PRIu64 " sample%s: %" PRIu64 " in %" PRIu64
+		    " window%s, %" PRIu64 " lost", a->taken, text_s(a->taken), c.samples,
+		    c.windows, text_s(c.windows), lost);
+		say(c.failed ? SAY_WARNING : SAY_INFO, "%" PRIu64 " file%s of %" PRIu64
+		    " bytes in all, %" PRIu64 " could not be written (%" PRIu64 " sample%s)",
+		    c.files, text_s(c.files), c.bytes, c.failed, c.failed_samples,
+		    text_s(c.failed_samples));
 		account_types(profile);
 		if (r->result.renewed)
-			fprintf(stderr, "ebprof: stacks forgotten %" PRIu64 " time%s, to bound "
-				"memory\n", r->result.renewed, text_s(r->result.renewed));
+			say(SAY_INFO, "stacks forgotten %" PRIu64 " time%s, to bound memory",
+			    r->result.renewed, text_s(r->result.renewed));
 	}
 	if (c.samples + lost == a->taken && push_adds_up(r->push, profile))
 		return 0;
-	fputs("ebprof: the windows do not add up to what was sampled; please report it\n", stderr);
+	say(SAY_ERROR, "the windows do not add up to what was sampled; please report it");
 	return -1;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "base/text.h"
 
 const struct cli_command *const commands[] = {
@@ -44,7 +45,7 @@ void command_near(struct near *n)
 
 int command_failed(const struct error *e)
 {
-	fprintf(stderr, "ebprof: %s\n", e->text);
+	say(SAY_ERROR, "%s", e->text);
 	return (int)e->status;
 }
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/notify.h"
+#include "base/say.h"
 #include "proc/launch.h"
 
 /* Before the loop of the child, which blocks its signals itself. */
@@ -35,13 +36,13 @@ static int reload(const struct supervised *s, struct notify *n)
 	char text[64];
 
 	if (s->check(s->ctx)) {
-		fputs("ebprof: not reloaded; the options are those of before\n", stderr);
+		say(SAY_WARNING, "not reloaded; the options are those of before");
 		return 0;
 	}
 	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
 		 (unsigned long long)(clock_ns() / 1000));
 	notify_send(n, text);
-	fputs("ebprof: reloading\n", stderr);
+	say(SAY_NOTICE, "reloading");
 	return 1;
 }
 
@@ -90,7 +91,7 @@ int supervise(const struct supervised *s)
 	do {
 		child = start(s, &set);
 		if (child < 0) {
-			fprintf(stderr, "ebprof: cannot start a process: %s\n", strerror(errno));
+			say(SAY_ERROR, "cannot start a process: %s", strerror(errno));
 			break;
 		}
 	} while (watch(s, &set, n, child, &status));

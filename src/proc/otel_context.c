@@ -80,8 +80,8 @@ int otel_context_service(const void *context, size_t size, char service[OTEL_SER
 
 static int is_context(const char *path)
 {
-	static const char *const names[] = { "[anon_shmem:" MARK "]", "[anon:" MARK "]",
-					     "/memfd:" MARK };
+	static const char *const names[] = { "[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]",
+					     "/memfd:OTEL_CTX" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strncmp(path, names[i], strlen(names[i])))

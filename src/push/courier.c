@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/sandbox.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "push/ingest.h"
 
@@ -167,10 +168,10 @@ static void tell(struct sender *s, const char *why)
 	s->failing = !!why;
 	text_clean(to, sizeof(to), s->setup.to);
 	if (why)
-		fprintf(stderr, "ebprof: %s: %s; what is not sent waits in %s\n", to, why,
-			folder_path(spool_folder(s->setup.spool)));
+		say(SAY_WARNING, "%s: %s; what is not sent waits in %s", to, why,
+		    folder_path(spool_folder(s->setup.spool)));
 	else
-		fprintf(stderr, "ebprof: %s takes profiles again\n", to);
+		say(SAY_NOTICE, "%s takes profiles again", to);
 }
 
 /* Half of it is drawn: servers that come back are not to be asked by all at one time. */
@@ -229,9 +230,9 @@ static enum answer_verdict judge(struct sender *s, const struct folder_file *fil
 		break;
 	case ANSWER_NEVER:
 		text_clean(to, sizeof(to), s->setup.to);
-		fprintf(stderr, "ebprof: %s refused %s%llu samples: %s\n", to,
-			s->in_parts ? "a part of " : "",
-			(unsigned long long)spool_samples(file->name), why);
+		say(SAY_WARNING, "%s refused %s%llu samples: %s", to,
+		    s->in_parts ? "a part of " : "",
+		    (unsigned long long)spool_samples(file->name), why);
 		break;
 	case ANSWER_LATER:
 		tell(s, why);
@@ -287,8 +288,8 @@ static int is_elsewhere(struct sender *s)
 	if (!s->in_parts)
 		return 0;
 	text_clean(to, sizeof(to), s->setup.to);
-	fprintf(stderr, "ebprof: %s: status %d; each profile goes to %s\n", to, s->answer.status,
-		s->setup.parts_url);
+	say(SAY_NOTICE, "%s: status %d; each profile goes to %s", to, s->answer.status,
+	    s->setup.parts_url);
 	return 1;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "base/text.h"
 
 #define BODY_MOST (3u << 20)	/* bytes after which a window is split: servers take 4 MiB */
@@ -211,8 +212,11 @@ static void tell(struct place *p, int err)
 		return;
 	p->failing = err;
 	text_clean(path, sizeof(path), folder_path(p->folder));
-	fprintf(stderr, err ? "ebprof: cannot write to %s: %s; samples are dropped there\n"
-			    : "ebprof: can write to %s again\n", path, strerror(-err));
+	if (err)
+		say(SAY_WARNING, "cannot write to %s: %s; samples are dropped there", path,
+		    strerror(-err));
+	else
+		say(SAY_NOTICE, "can write to %s again", path);
 }
 
 static void count(struct place *p, int err, uint64_t bytes, uint64_t samples)

@@ -78,6 +78,27 @@ def test_without_a_file_one_process_does_it():
         check(notified.count("READY=1") == 1 and notified.count("WATCHDOG=1") > 1, notified.got, r.err)
 
 
+def test_lines_of_the_journal():
+    """Each begins with how much it matters where standard error is what JOURNAL_STREAM says, and only there."""
+    def lines(where, of, *args):
+        path = os.path.join(where, "journal")
+        with open(path, "wb") as f:
+            st = of or os.fstat(f.fileno())
+            env = {**os.environ, "JOURNAL_STREAM": f"{st.st_dev}:{st.st_ino}"}
+            subprocess.run([EBPROF, "push", *args], stderr=f, env=env, check=False, timeout=60)
+        with open(path, encoding="utf-8") as f:
+            return f.read().splitlines()
+
+    with directory() as where, Fixture("tree") as f:
+        args = ("--to", "otlp+http://127.0.0.1:1", "--spool", where, "-p", str(f.pid), "-d", "1100ms", "-F", "199")
+        got = lines(where, None, *args)
+        check(all(line[:1] == "<" and line[2:].startswith(">ebprof: ") for line in got), "lines:", got)
+        equal({line[:3] for line in got if "waits in" in line or " wait " in line}, {"<4>"}, "what is wrong")
+        equal({line[:3] for line in got if " 0 lost" in line}, {"<6>"}, "what is not")
+        equal(lines(where, None, "--to", "/nonexistent/x")[0][:11], "<3>ebprof: ", "a failure")
+        check(all(line.startswith("ebprof: ") for line in lines(where, os.stat("/"), *args)), "no journal")
+
+
 def test_wrong_files():
     with directory() as where:
         config = os.path.join(where, "push.conf")

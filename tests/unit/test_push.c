@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proc/cgroup_owner.h"
 #include "push/folder.h"
 #include "push/service.h"
 
@@ -48,6 +49,25 @@ TEST(services_by_cgroup)
 		CHECK_EQ(found, cases[i].name != NULL);
 		if (found && cases[i].name)
 			CHECK_STR(name, cases[i].name);
+	}
+}
+
+TEST(paths_of_cgroups)
+{
+	static const struct { const char *text, *path; } cases[] = {
+		{ "0::/system.slice/nginx.service\n", "/system.slice/nginx.service" },
+		{ "9:pids:/a\n1:name=systemd:/b\n0::/c:d\n", "/c:d" },
+		{ "9:pids:/\n1:name=systemd:/b\n0::/\n", "/b" },
+		{ "9:pids:/a\n1:name=systemd:/b\n", "/a" },
+		{ "0::/\n", "" }, { "0::\n", "" }, { "", "" }, { "0:\n::/x", "/x" },
+		{ "0::/0123456789012345678901234567890123456789\n",
+		  "/012345678901234567890123456789" },
+	};
+	char path[32];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		cgroup_path(cases[i].text, path, sizeof(path));
+		CHECK_STR(path, cases[i].path);
 	}
 }
 
@@ -101,7 +121,7 @@ TEST(services_stay_where_the_profile_is_another)
 	services_settle(s, p);
 	CHECK_STR(services_text(s, services_of(s)[0]), "stays");
 	CHECK_STR(services_text(s, services_of(s)[1]), "new");
-	CHECK_STR(services_container(s, services_of(s)[0], ran).id, "");
+	CHECK_STR(services_place(s, services_of(s)[0], ran).container.id, "");
 	services_free(s);
 	profile_free(old);
 	profile_free(p);
@@ -216,6 +236,7 @@ TEST(a_folder_must_be_there)
 int main(void)
 {
 	RUN(services_by_cgroup);
+	RUN(paths_of_cgroups);
 	RUN(service_names_are_file_names);
 	RUN(services_are_bounded);
 	RUN(services_stay_where_the_profile_is_another);
