@@ -107,9 +107,13 @@ COMPLETION_bash = $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ebprof
 COMPLETION_zsh  = $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ebprof
 COMPLETION_fish = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ebprof.fish
 
+# What is installed may be another machine's; completions are printed by this one's.
+INSTALLED ?= ebprof
+INSTALLED_PRELOAD ?= $(PRELOAD)
+
 install: ebprof ## install to $(DESTDIR)$(PREFIX)
-	install -D -m 755 ebprof $(DESTDIR)$(PREFIX)/bin/ebprof
-	install -D -m 644 $(PRELOAD) $(DESTDIR)$(PREFIX)/lib/ebprof/ebprof-alloc.so
+	install -D -m 755 $(INSTALLED) $(DESTDIR)$(PREFIX)/bin/ebprof
+	install -D -m 644 $(INSTALLED_PRELOAD) $(DESTDIR)$(PREFIX)/lib/ebprof/ebprof-alloc.so
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/*.1
 	$(foreach shell,bash zsh fish,./ebprof completion $(shell) | install -D -m 644 /dev/stdin $(COMPLETION_$(shell)) &&) :
 

@@ -2,7 +2,6 @@
 #include "commands/beside.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
