@@ -28,8 +28,9 @@ int cgroup_owner(const char *text, unsigned int kinds, struct cgroup_owner *out)
 /* The same of a process; negative where it is gone. */
 int cgroup_owner_of(pid_t pid, unsigned int kinds, struct cgroup_owner *out);
 /*
- * The path of @text, without a newline: that of the unified hierarchy, or where that is the root the
- * first of another one that is not. "" where there is none; what does not fit in @size is left out.
+ * The path of @text, without a newline: that of the unified hierarchy, or where that is the root
+ * the first of another one that is not. "" where there is none; what does not fit in @size is left
+ * out.
  */
 void cgroup_path(const char *text, char *path, size_t size);
 #define CGROUP_TEXT 8192	/* bytes of /proc/PID/cgroup that are looked at, with the end */

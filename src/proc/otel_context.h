@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a program publishes of itself in its memory, for whoever looks at it from outside:
- * OpenTelemetry's process context (opentelemetry-specification, oteps/profiles/4719-process-ctx.md),
- * version 2. A mapping that has a name of its own begins with a header, which points at a
- * ProcessContext of theirs. All of it is hostile.
+ * OpenTelemetry's process context, version 2 (oteps/profiles/4719-process-ctx.md of
+ * github.com/open-telemetry/opentelemetry-specification). A mapping that has a name of its own
+ * begins with a header, which points at a ProcessContext of theirs. All of it is hostile.
  */
 #ifndef EBPROF_OTEL_CONTEXT_H
 #define EBPROF_OTEL_CONTEXT_H

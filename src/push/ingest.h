@@ -2,8 +2,8 @@
 /*
  * A PushRequest (series.c) as requests to Pyroscope's older API, one for each profile: POST
  * /ingest?name=SERVICE{LABEL=VALUE,...}&from=NS&until=NS&format=pprof, with the profile as the body
- * (pkg/ingester/pyroscope/ingest_handler.go and api/model/labelset of github.com/grafana/pyroscope).
- * That a name and its values cannot have there becomes "_".
+ * (pkg/ingester/pyroscope/ingest_handler.go and api/model/labelset of
+ * github.com/grafana/pyroscope). What a name and its values cannot have there becomes "_".
  *
  * The request comes from a file and is not trusted.
  */

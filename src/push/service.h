@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which service a process belongs to: its systemd unit or its container, as its cgroup says; else
- * what it publishes itself (proc/otel_context.h); else the file of its program. A container is called NAMESPACE.NAME as in Kubernetes, else by its name
- * or its image, as the runtime's files say (proc/container.h), else by the beginning of its id. A
- * process that was gone before anybody looked belongs to what its parent belongs to; where that is
- * not known its name counts.
+ * what it publishes itself (proc/otel_context.h); else the file of its program. A container is
+ * called NAMESPACE.NAME as in Kubernetes, else by its name or its image, as the runtime's files say
+ * (proc/container.h), else by the beginning of its id. A process that was gone before anybody
+ * looked belongs to what its parent belongs to; where that is not known its name counts.
  *
  * There are SERVICES_MAX names at most, and one more, "other", for all the rest: servers keep a
  * series for each.
@@ -56,7 +56,8 @@ struct service_place {
 	 * where these differ; "" all of it where one is in none.
 	 */
 	struct container container;
-	char cgroup[SERVICE_CGROUP];	/* the path of all, or the nearest above them; "": the root */
+	/* The path of all, or the nearest above them; "": the root. */
+	char cgroup[SERVICE_CGROUP];
 };
 
 /* Of those alone, by process, that @ran. */

@@ -5,7 +5,8 @@
 //	receiver.cjs BEHAVIOUR,... [PORT [CERTIFICATE KEY]]
 //
 // One behaviour a request, the last for all that follow: ok; a status; STATUS/N with Retry-After N; hang; close (at once);
-// half (of an answer); old (as a Pyroscope that has /ingest alone); drip (an answer, a byte each 300 ms); redirect; reject (OpenTelemetry's partial success); grpc/N.
+// half (of an answer); old (as a Pyroscope that has /ingest alone); drip (an answer, a byte each 300 ms); redirect; reject
+// (OpenTelemetry's partial success); grpc/N.
 // With a certificate it has HTTP/2, for who wants it. Prints a JSON object a line: first the port, then what each request was.
 'use strict';
 const fs = require('fs');
@@ -226,7 +227,8 @@ const places = {
 	'/push.v1.PusherService/Push': { read: pyroscope, type: 'application/proto',
 		ok: () => [{}, Buffer.alloc(0)],
 		refuse: why => [400, {}, JSON.stringify({ code: 'invalid_argument', message: why })] },
-	'/ingest': { read: ingest, type: 'application/octet-stream', ok: () => [{}, Buffer.alloc(0)], refuse: why => [422, {}, why] },
+	'/ingest': { read: ingest, type: 'application/octet-stream',
+		ok: () => [{}, Buffer.alloc(0)], refuse: why => [422, {}, why] },
 	'/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw': { read: parca, type: 'application/grpc-web+proto',
 		ok: () => [{}, Buffer.concat([Buffer.alloc(5), trailers('grpc-status: 0\r\n')])],
 		refuse: why => [200, {}, trailers(`grpc-status: 3\r\ngrpc-message: ${why}\r\n`)] },
