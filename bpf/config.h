@@ -73,7 +73,7 @@ struct ebp_config {
 	__u32 seen_stacks, seen_processes;	/* slots of those caches, powers of two */
 	__u8 user, kernel;	/* stacks that are taken */
 	__u8 rescue;		/* what cannot be unwound in the kernel is sent to user space */
-	__u8 timeline;		/* each sample by itself, with its time */
+	__u8 timeline;		/* each sample by itself, with its time, as long as there is room */
 	__u8 await;		/* tasks that await the one that runs have their frames below it */
 	__u8 native;		/* the machine code of a language's machine frames is kept, too */
 	struct ebp_filter_config filter;

@@ -79,6 +79,7 @@ __u64 resent;			/* mixed into their ids; where it changes, all are sent again */
 __u64 first_sample;		/* time of the first sample that was kept */
 __u32 count_entries;		/* entries inserted since the last swap */
 __u32 drain_asked;
+__u32 timeline_over;		/* no more times are wanted */
 
 static __always_inline __u64 hash_process(const struct ebp_process *p)
 {
@@ -187,8 +188,9 @@ struct {
 	__type(value, struct ebp_sample);
 } sample_scratch SEC(".maps");
 
-/* The sample by itself. 0, or negative where it could not be sent. */
-static __always_inline int send_sample(const struct ebp_key *key, struct ebp_count add, int urgent)
+/* By itself: a sample of that @time, or (0) a count. 0, or negative where it could not be sent. */
+static __always_inline int send_sample(const struct ebp_key *key, struct ebp_count add, __u64 time,
+				       int urgent)
 {
 	__u32 zero = 0;
 	struct ebp_sample *s = bpf_map_lookup_elem(&sample_scratch, &zero);
@@ -196,17 +198,18 @@ static __always_inline int send_sample(const struct ebp_key *key, struct ebp_cou
 	if (!s)
 		return -1;
 	s->head.type = EBP_SAMPLE;
-	s->time = bpf_ktime_get_ns();
+	s->time = time ? time : bpf_ktime_get_ns();
 	s->key = *key;
 	s->count = add;
 	s->cpu = bpf_get_smp_processor_id();
+	s->timed = time != 0;
 	return send(s, sizeof(*s), urgent);
 }
 
 static __always_inline int count(const struct ebp_key *key, struct ebp_count add)
 {
 	if (count_in_map(key, add))
-		return send_sample(key, add, 1);
+		return send_sample(key, add, 0, 1);
 	if (count_entries >= config.map_wake && !drain_asked) {
 		struct ebp_head h = { .type = EBP_DRAIN };
 
@@ -222,13 +225,22 @@ static __always_inline void keep(struct ebp_counters *c, __u64 n)
 		first_sample = bpf_ktime_get_ns();
 }
 
-/* Counts it, and what becomes of it. */
-static __always_inline void record(struct ebp_counters *c, const struct ebp_key *key,
-				   struct ebp_count add)
+/*
+ * With its time, where that is wanted; where the ring buffer is full it counts without. 0, or
+ * negative where there is no room for it at all.
+ */
+static __always_inline int count_at(const struct ebp_key *key, struct ebp_count add, __u64 time)
 {
-	if (config.timeline && send_sample(key, add, 0))
-		c->lost[EBP_LOST_RING] += add.n;
-	else if (!config.timeline && count(key, add))
+	if (config.timeline && !timeline_over && !send_sample(key, add, time, 0))
+		return 0;
+	return count(key, add);
+}
+
+/* Counts it, and what becomes of it. @time: when it was, or began. */
+static __always_inline void record(struct ebp_counters *c, const struct ebp_key *key,
+				   struct ebp_count add, __u64 time)
+{
+	if (count_at(key, add, time))
 		c->lost[EBP_LOST_MAP] += add.n;
 	else
 		keep(c, add.n);

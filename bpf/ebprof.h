@@ -173,7 +173,8 @@ struct ebp_sample {
 	struct ebp_key key;
 	struct ebp_count count;
 	__u32 cpu;
-	__u32 reserved;
+	/* 1: it was then, or an interval began then; 0: counts that had no room in a map */
+	__u32 timed;
 };
 _Static_assert(sizeof(struct ebp_sample) == 112, "wire");
 

@@ -87,7 +87,7 @@ static __always_inline void count_meters(struct ebp_key *key)
 		if (!worth.ns)
 			continue;
 		key->class = i + 1;
-		if (config.timeline ? send_sample(key, worth, 0) : count(key, worth))
+		if (count(key, worth))
 			__sync_fetch_and_add(&meters_lost, 1);
 	}
 	key->class = 0;

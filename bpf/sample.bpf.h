@@ -79,7 +79,7 @@ static __always_inline void sample_end(struct sample *x, int outcome, struct ebp
 	} else if (outcome && outcome != RESCUED) {
 		c->lost[EBP_LOST_RING] += worth.n;
 	} else {
-		record(c, &x->key, worth);
+		record(c, &x->key, worth, bpf_ktime_get_ns());
 		count_meters(&x->key);
 	}
 }

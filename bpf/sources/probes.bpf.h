@@ -81,9 +81,9 @@ static __always_inline void hit_alone(void *ctx, enum capture_at at, struct samp
 		__sync_fetch_and_add(&c->sent, 1);
 		err = 0;
 	}
-	if (err || (config.timeline && send_sample(&x->key, *one, 0)))
+	if (err)
 		__sync_fetch_and_add(&c->lost[EBP_LOST_RING], one->n);
-	else if (!config.timeline && count(&x->key, *one))
+	else if (count_at(&x->key, *one, bpf_ktime_get_ns()))
 		__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], one->n);
 	else
 		probe_kept(c, one->n);

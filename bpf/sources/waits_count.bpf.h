@@ -145,28 +145,26 @@ static __always_inline int is_wanted(struct ebp_counters *c, __u8 kind, __u64 ns
 	return 1;
 }
 
-static __always_inline void count_part(struct ebp_counters *c, struct ebp_key *key, __u8 kind,
-				       __u64 ns)
-{
-	if (!is_wanted(c, kind, ns))
-		return;
-	c->taken++;
-	key->kind = kind;
-	record(c, key, (struct ebp_count){ .n = 1, .ns = ns });
-}
-
 /*
- * The same for one without stacks: most are short and many, so they are added up here for a while.
+ * What @t did between these two. Those without stacks are short and many, mostly, so they are added
+ * up for a while; one that is long is worth its time.
  */
-static __always_inline void add_part(struct ebp_counters *c, struct off_class *k, __u8 kind,
-				     __u64 ns)
+static __always_inline void count_part(struct ebp_counters *c, struct off_task *t,
+				       struct off_class *k, __u8 kind, __u64 from, __u64 to)
 {
 	struct ebp_count *n = &k->counts[(kind - EBP_BLOCKED) & (WAIT_KINDS - 1)];
+	__u64 ns = to - from;
 
 	if (!is_wanted(c, kind, ns))
 		return;
-	n->n++;
-	n->ns += ns;
+	if (t->key.share == EBP_OF_CLASS && (!config.timeline || ns <= BRIEF)) {
+		n->n++;
+		n->ns += ns;
+		return;
+	}
+	c->taken++;
+	t->key.kind = kind;
+	record(c, &t->key, (struct ebp_count){ .n = 1, .ns = ns }, from);
 }
 
 struct {
@@ -252,18 +250,11 @@ static __noinline void end_interval(struct ebp_counters *c, struct off_task *t, 
 		return;
 	if (kind == EBP_RUNNABLE || woken < since || woken > now)
 		woken = kind == EBP_RUNNABLE ? since : now;
-	if (t->key.share == EBP_OF_CLASS) {
-		if (kind != EBP_RUNNABLE)
-			add_part(c, k, kind, woken - since);
-		if (woken < now)
-			add_part(c, k, EBP_RUNNABLE, now - woken);
-	} else {
-		if (kind != EBP_RUNNABLE)
-			count_part(c, &t->key, kind, woken - since);
-		t->key.waker = 0;
-		if (woken < now)
-			count_part(c, &t->key, EBP_RUNNABLE, now - woken);
-	}
+	if (kind != EBP_RUNNABLE)
+		count_part(c, t, k, kind, since, woken);
+	t->key.waker = 0;
+	if (woken < now)
+		count_part(c, t, k, EBP_RUNNABLE, woken, now);
 	learn(c, t, k, now - since, now);
 }
 

@@ -32,16 +32,15 @@ static inline uint64_t clock_thread_ns(void)
 }
 
 /*
- * How far CLOCK_BOOTTIME is ahead of clock_ns(): what the machine slept, in ns. The clocks are read
- * one after the other, so a thread that loses its CPU in between sees too much; the least of some
- * readings is the closest.
+ * How far @clock is ahead of clock_ns(), in ns. The clocks are read one after the other, so a thread
+ * that loses its CPU in between sees too much; the least of some readings is the closest.
  */
-static inline uint64_t clock_slept_ns(void)
+static inline uint64_t clock_ahead_ns(clockid_t clock)
 {
 	uint64_t least = UINT64_MAX;
 
 	for (int tries = 0; tries < 8; tries++) {
-		uint64_t before = clock_ns(), ahead = clock_of(CLOCK_BOOTTIME) - before;
+		uint64_t before = clock_ns(), ahead = clock_of(clock) - before;
 
 		if (ahead < least)
 			least = ahead;
@@ -49,6 +48,12 @@ static inline uint64_t clock_slept_ns(void)
 			break;
 	}
 	return least;
+}
+
+/* What the machine slept. */
+static inline uint64_t clock_slept_ns(void)
+{
+	return clock_ahead_ns(CLOCK_BOOTTIME);
 }
 
 #endif

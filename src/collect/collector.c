@@ -469,6 +469,11 @@ void collector_resend_stacks(struct collector *c)
 	__atomic_store_n(&bss->resent, bss->resent + 1, __ATOMIC_SEQ_CST);
 }
 
+void collector_end_timeline(struct collector *c)
+{
+	__atomic_store_n(&c->skel->bss->timeline_over, 1, __ATOMIC_RELAXED);
+}
+
 int collector_swap_fd(const struct collector *c)
 {
 	return grace_fd(c->grace);

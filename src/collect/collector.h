@@ -124,6 +124,9 @@ int collector_swapped(struct collector *c, int wait);
 typedef void collector_count(void *ctx, const struct ebp_key *key, const struct ebp_count *count);
 int collector_counts(struct collector *c, collector_count *fn, void *ctx);
 
+/* From now on samples are counted, and their times not sent. */
+void collector_end_timeline(struct collector *c);
+
 /* Each stack's frames come anew with its next sample, but for those of programs that run now. */
 void collector_resend_stacks(struct collector *c);
 

@@ -21,6 +21,7 @@
 #include "output/labelled.h"
 #include "output/views.h"
 #include "profile/between.h"
+#include "profile/worth.h"
 #include "tui/tui.h"
 #include "tui/viewer.h"
 
@@ -269,8 +270,7 @@ static int take_range(const struct options *o, struct profile *p, struct error *
 				 "%s needs a timeline, which this profile does not have; "
 				 "record --timeline makes one",
 				 by_time ? "a range of time" : "--by second");
-	/* The times are those of the first values. */
-	if (by_second)
+	if (by_second && !worth_any(p, profile_view(p).shown))
 		profile_show(p, 0);
 	return by_time ? profile_between(p, o->from, o->to) : 0;
 }

@@ -233,6 +233,22 @@ static void add_unwinding(struct summary *s, const struct profile_account *a,
 	}
 }
 
+/* Whose times are not known. */
+static void add_untimed(struct summary *s, const struct session_result *r)
+{
+	if (!r->untimed)
+		return;
+	summary_line(s, SUMMARY_MISSED);
+	summary_row(s, "untimed", (double)r->untimed, "the timeline lacks %llu sample%s, which count all "
+		    "the same: ", (unsigned long long)r->untimed, text_s(r->untimed));
+	if (r->timeline_end)
+		summary_row(s, "timeline_end_s", (double)r->timeline_end / 1e9,
+			    "it was full with %llu after %.1f s", (unsigned long long)r->timeline,
+			    (double)r->timeline_end / 1e9);
+	else
+		summary_text(s, "the ring buffer was full; --buffer makes it larger");
+}
+
 /* What may be missing, and why. */
 static void add_notes(struct summary *s, const struct session_result *r)
 {
@@ -258,6 +274,7 @@ static void add_notes(struct summary *s, const struct session_result *r)
 			    "%llu processes that ended were made one for each name, for they "
 			    "were many", (unsigned long long)r->folded);
 	}
+	add_untimed(s, r);
 }
 
 /*
@@ -284,6 +301,10 @@ static void add_details(struct summary *s, const struct session_result *r, uint6
 		    " in %.1f ms of CPU time", (double)r->unwind.build_ns / 1e6);
 	summary_row(s, "before_tables", (double)r->untabled, ", %llu samples before their tables",
 		    (unsigned long long)r->untabled);
+	if (r->timeline)
+		summary_row(s, "timeline_bytes", (double)r->timeline_bytes,
+			    ", times of %llu samples in %.1f KiB", (unsigned long long)r->timeline,
+			    (double)r->timeline_bytes / 1024);
 	summary_row(s, "naming_ms", (double)r->naming / 1e6,
 		    ", names %.1f ms after the end of sampling", (double)r->naming / 1e6);
 	if (r->first_sample)

@@ -12,10 +12,10 @@
 #include "input/pprof_tables.h"
 #include "input/readers.h"
 #include "profile/pprof.h"
+#include "profile/timeline.h"
 
 #define TYPES_MAX 64
 #define DEPTH_MAX (1u << 20)
-#define CPUS_MAX 65536
 #define LOOKED_AT 8		/* fields */
 #define SECOND 1000000000u
 
@@ -30,7 +30,8 @@ struct reader {
 	/* Scratch, used again. */
 	VEC(uint64_t) locations;
 	VEC(struct label) labels;
-	VEC(struct tick) ticks;
+	VEC(uint32_t) samples;		/* of the profile, in the file's order */
+	struct cursor timeline;		/* packed */
 	uint64_t values[TYPES_MAX];
 };
 
@@ -240,23 +241,6 @@ static uint32_t node_of(struct reader *r)
 	return node;
 }
 
-static void take_ticks(struct reader *r, struct cursor packed)
-{
-	struct protobuf_field f = { .wire = PROTOBUF_BYTES, .bytes = packed };
-	uint64_t time = r->ticks.n ? r->ticks.v[r->ticks.n - 1].time : 0, v[3];
-
-	while (f.bytes.p < f.bytes.end && pprof_room(&r->t, 1)) {
-		for (int i = 0; i < 3; i++)
-			packed.bad |= !protobuf_each(&packed, &f, &v[i]);
-		if (packed.bad || __builtin_add_overflow(time, v[0], &time) || v[2] >= CPUS_MAX) {
-			pprof_wrong(&r->t, -EBADMSG, "its timeline is damaged");
-			return;
-		}
-		vec_push(&r->ticks,
-			 (struct tick){ .time = time, .value = v[1], .cpu = (uint32_t)v[2] });
-	}
-}
-
 static void add_sample(struct reader *r, const struct owner *o)
 {
 	struct pprof_tables *t = &r->t;
@@ -268,10 +252,7 @@ static void add_sample(struct reader *r, const struct owner *o)
 				profile_labels(t->p, r->labels.v, r->labels.n));
 	for (uint32_t i = 0; i < r->ntypes; i++)
 		profile_count(t->p, sample, i, r->values[i]);
-	for (size_t i = 0; i < r->ticks.n; i++) {
-		r->ticks.v[i].sample = sample;
-		profile_tick(t->p, &r->ticks.v[i]);
-	}
+	vec_push(&r->samples, sample);
 }
 
 static void add_frame(struct reader *r, uint64_t location)
@@ -290,12 +271,12 @@ static void take_sample(struct pprof_tables *t, struct cursor message)
 	uint64_t value;
 	uint32_t n = 0;
 
-	r->locations.n = r->labels.n = r->ticks.n = 0;
+	r->locations.n = r->labels.n = 0;
 	while (!t->wrong && protobuf_next(&message, &f)) {
 		if (f.number == PPROF_SAMPLE_LABEL && f.wire == PROTOBUF_BYTES)
 			take_label(r, &owner, f.bytes);
-		if (f.number == PPROF_SAMPLE_TICKS && f.wire == PROTOBUF_BYTES && t->ours)
-			take_ticks(r, f.bytes);
+		if (f.number == PPROF_SAMPLE_TIMELINE && f.wire == PROTOBUF_BYTES && t->ours)
+			r->timeline = f.bytes;
 		while (f.number == PPROF_SAMPLE_LOCATION && !t->wrong &&
 		       protobuf_each(&message, &f, &value))
 			add_frame(r, value);
@@ -334,31 +315,32 @@ static void take_samples(struct reader *r)
 
 /* --- Ticks. ---------------------------------------------------------------------------- */
 
-/*
- * A sample's ticks add up to its value, else what shows the one would not fit what shows the other.
- */
-static void check_ticks(struct pprof_tables *t)
+static int take_tick(void *ctx, const struct tick *tick)
 {
-	struct profile_view v = profile_view(t->p);
-	uint64_t *left = xcalloc(v.nsamples, sizeof(*left));
+	struct reader *r = ctx;
+	struct tick t = *tick;
 
-	memcpy(left, profile_values(t->p, 0), v.nsamples * sizeof(*left));
-	for (size_t i = 0; i < v.nticks; i++)
-		if (__builtin_sub_overflow(left[v.ticks[i].sample], v.ticks[i].value,
-					   &left[v.ticks[i].sample]))
-			pprof_wrong(t, -EBADMSG, "its timeline has more than its samples");
-	for (size_t i = 0; i < v.nsamples; i++)
-		if (left[i])
-			pprof_wrong(t, -EBADMSG, "its timeline has less than its samples");
-	free(left);
+	if (t.sample >= r->samples.n) {
+		pprof_wrong(&r->t, -EBADMSG, "its timeline is damaged");
+		return 0;
+	}
+	t.sample = r->samples.v[t.sample];
+	if (pprof_room(&r->t, 1))
+		profile_tick(r->t.p, &t);
+	return !r->t.wrong;
 }
 
-static void finish_ticks(struct pprof_tables *t)
+/* When all samples are there. */
+static void take_timeline(struct reader *r)
 {
-	if (!t->wrong && profile_view(t->p).nticks)
-		check_ticks(t);
-	if (!t->wrong)
-		profile_finish_ticks(t->p);
+	struct cursor packed = r->timeline;
+
+	if (r->t.wrong || !packed.p)
+		return;
+	timeline_read(&packed, take_tick, r);
+	if (packed.bad)
+		pprof_wrong(&r->t, -EBADMSG, "its timeline is damaged");
+	profile_finish_ticks(r->t.p);
 }
 
 /* Other profiles tell of no losses, and not all of them count samples. */
@@ -382,13 +364,13 @@ int pprof_read(struct profile *p, const char *bytes, size_t n, struct input_note
 	take_description(&r.t);
 	pprof_tables_read(&r.t);
 	take_samples(&r);
-	finish_ticks(&r.t);
+	take_timeline(&r);
 	if (!r.t.ours)
 		account_of_foreign(p);
 	err = r.t.wrong ? error_set(e, STATUS_ERROR, r.t.err, "pprof profile: %s", r.t.wrong) : 0;
 	pprof_tables_free(&r.t);
 	vec_free(&r.locations);
 	vec_free(&r.labels);
-	vec_free(&r.ticks);
+	vec_free(&r.samples);
 	return err;
 }

@@ -223,9 +223,40 @@ static void write_texts(struct firefox *x)
 /* A sample at the end's own time would not be shown. */
 static uint64_t end_time(const struct firefox *x)
 {
-	uint64_t last = x->v.nticks ? x->v.ticks[x->v.nticks - 1].time : 0;
+	uint64_t last = 0;
 
+	for (size_t i = 0; i < x->v.nticks; i++)
+		if (x->v.ticks[i].time + x->v.ticks[i].span > last)
+			last = x->v.ticks[i].time + x->v.ticks[i].span;
 	return last < x->v.meta->duration ? x->v.meta->duration : last + 1;
+}
+
+/* How waits look: a row of each state in a thread's chart, with what waits in it. */
+static void write_marker_schema(struct json *j)
+{
+	static const char *const places[] = {
+		"marker-chart", "marker-table", "timeline-overview"
+	};
+
+	json_array(j, "markerSchema");
+	json_object(j, NULL);
+	json_string(j, "name", FIREFOX_WAIT);
+	json_string(j, "chartLabel", "{marker.data.place}");
+	json_string(j, "tooltipLabel", "{marker.name}: {marker.data.place}");
+	json_string(j, "tableLabel", "{marker.name}: {marker.data.place}");
+	json_array(j, "display");
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		json_string(j, NULL, places[i]);
+	json_end(j);
+	json_array(j, "fields");
+	json_object(j, NULL);
+	json_string(j, "key", "place");
+	json_string(j, "label", "Waits in");
+	json_string(j, "format", "unique-string");
+	json_end(j);
+	json_end(j);
+	json_end(j);
+	json_end(j);
 }
 
 static void write_meta(struct firefox *x)
@@ -257,25 +288,18 @@ static void write_meta(struct firefox *x)
 	json_string(j, "eventDelay", "ms");
 	json_string(j, "threadCPUDelta", "ns");
 	json_end(j);
-	json_array(j, "markerSchema");
-	json_end(j);
+	write_marker_schema(j);
 	write_categories(j, &x->v);
 	write_account(x);
 	json_end(j);
 }
 
 /* --- Threads. -------------------------------------------------------------- */
-/*
- * The ticks of each thread in a row, by time; @first: where they begin. NULL: there is no timeline
- * of what is shown.
- */
+/* The ticks of each thread in a row, by time; @first: where they begin. */
 static uint32_t *order_ticks(const struct firefox *x, size_t *first)
 {
-	uint32_t *keys, *order;
+	uint32_t *keys = xcalloc(x->v.nticks + 1, sizeof(*keys)), *order;
 
-	if (!x->v.nticks || x->v.shown)
-		return NULL;
-	keys = xcalloc(x->v.nticks, sizeof(*keys));
 	for (size_t i = 0; i < x->v.nticks; i++) {
 		keys[i] = x->v.samples[x->v.ticks[i].sample].thread;
 		first[keys[i] + 1]++;
@@ -289,7 +313,7 @@ static uint32_t *order_ticks(const struct firefox *x, size_t *first)
 
 static void write_threads(struct firefox *x)
 {
-	struct threads *threads = threads_new(x->p);
+	struct threads *threads = threads_with_spans(x->p);
 	size_t *first = xcalloc(x->v.nthreads + 1, sizeof(*first));
 	uint32_t *ticks = order_ticks(x, first);
 
@@ -299,8 +323,7 @@ static void write_threads(struct firefox *x)
 		const struct thread_row *row = &threads->v[i];
 		size_t from = first[row->thread];
 
-		firefox_tables_fill(x, row, ticks ? ticks + from : NULL,
-				    first[row->thread + 1] - from);
+		firefox_tables_fill(x, row, ticks + from, first[row->thread + 1] - from);
 		firefox_thread_write(x, row);
 	}
 	/* The reader wants one thread at least. */
@@ -321,6 +344,7 @@ void firefox_write(const struct profile *p, const struct output_options *o, stru
 	struct json *j = &x.json;
 
 	(void)o;
+	x.worth = worth_of(p, x.v.shown);
 	x.sources = stack_sources(&x.v);
 	number_libraries(&x);
 	find_symbols(&x);
@@ -344,6 +368,7 @@ void firefox_write(const struct profile *p, const struct output_options *o, stru
 	json_end(j);
 	json_newline(j);
 	strtab_free(x.strings);
+	worth_free(&x.worth);
 	free(x.sources);
 	free(x.symbols);
 	free(x.symbol_of);

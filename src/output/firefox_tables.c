@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "output/wait_place.h"
 
 #define SECOND 1000000000u
 
@@ -64,6 +65,7 @@ void firefox_tables_free(struct firefox_tables *t)
 	vec_free(&t->stacks);
 	vec_free(&t->frames);
 	vec_free(&t->moments);
+	vec_free(&t->markers);
 	vec_free(&t->path);
 	vec_free(&t->resources);
 	free(t);
@@ -76,7 +78,7 @@ static void clear(struct firefox_tables *t)
 	rows_clear(&t->functions);
 	rows_clear(&t->modules);
 	rows_clear(&t->symbols);
-	t->stacks.n = t->frames.n = t->moments.n = t->resources.n = 0;
+	t->stacks.n = t->frames.n = t->moments.n = t->markers.n = t->resources.n = 0;
 }
 
 /* --- From the profile's stacks to rows. ------------------------------------ */
@@ -185,14 +187,29 @@ static uint32_t stack_of(struct firefox *x, uint32_t node)
 }
 
 /* --- When. ----------------------------------------------------------------- */
+static void add_marker(struct firefox *x, const struct tick *tick)
+{
+	struct wait_words words;
+
+	wait_words(x->p, tick->sample, &words);
+	vec_push(&x->tables->markers, (struct firefox_marker){
+		.name = strtab_add(x->strings, words.state),
+		.place = strtab_add(x->strings, words.place),
+		.stack = stack_of(x, x->v.samples[tick->sample].node),
+		.begin = tick->time, .end = tick->time + tick->span });
+}
+
 static void add_ticks(struct firefox *x, const uint32_t *ticks, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct tick *tick = &x->v.ticks[ticks[i]];
-		uint32_t stack = stack_of(x, x->v.samples[tick->sample].node);
+		uint64_t worth = worth_tick(&x->worth, tick);
 
-		vec_push(&x->tables->moments,
-			 (struct firefox_moment){ stack, tick->time, tick->value });
+		if (worth)
+			vec_push(&x->tables->moments, (struct firefox_moment){
+				stack_of(x, x->v.samples[tick->sample].node), tick->time, worth });
+		if (tick->span)
+			add_marker(x, tick);
 	}
 }
 
@@ -207,21 +224,36 @@ static void make_up_times(struct firefox *x, const struct thread_row *row)
 
 	for (size_t i = 0; i < row->nsamples; i++) {
 		uint64_t value = x->v.values[row->samples[i]];
-		uint32_t stack = stack_of(x, x->v.samples[row->samples[i]].node);
+		uint32_t stack;
 		double middle = (double)passed + (double)value / 2;
 
 		passed += value;
+		if (!worth_untimed(&x->worth, row->samples[i]))
+			continue;
+		stack = stack_of(x, x->v.samples[row->samples[i]].node);
 		vec_push(&x->tables->moments, (struct firefox_moment){
 			stack, (uint64_t)(duration * (middle / (double)row->total)), value });
 	}
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct firefox_moment *x = a, *y = b;
+
+	return x->time != y->time ? (x->time < y->time ? -1 : 1)
+				  : (x->stack > y->stack) - (x->stack < y->stack);
+}
+
 void firefox_tables_fill(struct firefox *x, const struct thread_row *row, const uint32_t *ticks,
 			 size_t nticks)
 {
-	clear(x->tables);
-	if (nticks)
-		add_ticks(x, ticks, nticks);
-	else
-		make_up_times(x, row);
+	struct firefox_tables *t = x->tables;
+	size_t timed;
+
+	clear(t);
+	add_ticks(x, ticks, nticks);
+	timed = t->moments.n;
+	make_up_times(x, row);
+	if (timed && t->moments.n > timed)
+		qsort(t->moments.v, t->moments.n, sizeof(*t->moments.v), by_time);
 }

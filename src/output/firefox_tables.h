@@ -13,6 +13,7 @@
 #include "output/stack.h"
 #include "output/threads.h"
 #include "profile/profile.h"
+#include "profile/worth.h"
 
 /* Indexes of the categories in meta.categories; the first one is the default. */
 enum firefox_category {
@@ -44,6 +45,7 @@ struct firefox {
 	size_t nsymbols;
 	uint32_t *symbol_of;			/* location -> symbol; PROFILE_NONE: no library */
 	uint32_t *library_of;			/* module -> library; PROFILE_NONE */
+	struct worth worth;			/* of ticks, in what is shown */
 	struct firefox_tables *tables;
 };
 
@@ -68,10 +70,19 @@ struct firefox_frame {
 	uint32_t line;		/* 0: unknown */
 };
 
-/* A sample with its time; without a timeline it has one of the thread's. */
+/* A sample with its time, which may be made up. */
 struct firefox_moment {
 	uint32_t stack;		/* row */
 	uint64_t time, value;
+};
+
+#define FIREFOX_WAIT "Wait"	/* the type of markers (meta.markerSchema) */
+
+/* A wait. */
+struct firefox_marker {
+	uint32_t name, place;	/* strings of the file */
+	uint32_t stack;		/* row */
+	uint64_t begin, end;	/* ns */
 };
 
 struct firefox_tables {
@@ -83,6 +94,7 @@ struct firefox_tables {
 	VEC(struct firefox_stack) stacks;
 	VEC(struct firefox_frame) frames;
 	VEC(struct firefox_moment) moments;
+	VEC(struct firefox_marker) markers;
 	VEC(uint32_t) path;		/* nodes still to be added */
 	VEC(uint32_t) resources;	/* function row -> module row, PROFILE_NONE */
 };
@@ -96,7 +108,7 @@ int64_t firefox_address(const struct firefox *x, const struct location *location
 /* Room for the tables of any thread of @x, one after the other. */
 struct firefox_tables *firefox_tables_new(const struct firefox *x);
 void firefox_tables_free(struct firefox_tables *t);
-/* x->tables for the thread of @row. @ticks: its own, by time; none: its times are made up. */
+/* x->tables for the thread of @row. @ticks: its own, by time; what has none has made-up times. */
 void firefox_tables_fill(struct firefox *x, const struct thread_row *row, const uint32_t *ticks,
 			 size_t nticks);
 

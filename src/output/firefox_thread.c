@@ -5,6 +5,7 @@
 #define MS_DIGITS 6		/* ns as ms with so many decimals */
 #define SECOND 1000000000u
 #define RESOURCE_LIBRARY 1	/* the format's number for this type */
+#define PHASE_INTERVAL 1	/* and for markers with a beginning and an end */
 
 /* An array with an element for each i below @n, which @write adds. */
 #define COLUMN(j, key, n, write) do { \
@@ -82,7 +83,7 @@ static void write_samples(struct firefox *x)
 	COLUMN(j, "time", n, json_decimal(j, NULL, m[i].time, MS_DIGITS));
 	COLUMN(j, "weight", n, json_decimal(j, NULL, m[i].value, weight->digits));
 	json_string(j, "weightType", weight->type ? weight->type : "samples");
-	if (x->v.meta->frequency && !x->v.shown)
+	if (x->v.meta->frequency && !x->v.shown && weight->digits == 0)
 		COLUMN(j, "threadCPUDelta", n, json_uint(j, NULL, cpu_time(x, &m[i], i > 0)));
 	end_table(j, n);
 }
@@ -153,17 +154,32 @@ static void write_libraries(struct firefox *x)
 	end_table(j, nsymbols);
 }
 
-static void write_markers(struct json *j)
+static void write_marker_data(struct json *j, const struct firefox_marker *m)
 {
-	static const char *const columns[] = { "data",	  "name",  "startTime",
-					       "endTime", "phase", "category" };
+	json_object(j, NULL);
+	json_string(j, "type", FIREFOX_WAIT);
+	json_uint(j, "place", m->place);
+	json_object(j, "cause");
+	json_uint(j, "stack", m->stack);
+	json_end(j);
+	json_end(j);
+}
+
+/* Intervals: how long the thread waited. */
+static void write_markers(struct firefox *x)
+{
+	const struct firefox_marker *m = x->tables->markers.v;
+	size_t n = x->tables->markers.n;
+	struct json *j = &x->json;
 
 	json_object(j, "markers");
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
-		json_array(j, columns[i]);
-		json_end(j);
-	}
-	end_table(j, 0);
+	COLUMN(j, "data", n, write_marker_data(j, &m[i]));
+	COLUMN(j, "name", n, json_uint(j, NULL, m[i].name));
+	COLUMN(j, "startTime", n, json_decimal(j, NULL, m[i].begin, MS_DIGITS));
+	COLUMN(j, "endTime", n, json_decimal(j, NULL, m[i].end, MS_DIGITS));
+	COLUMN(j, "phase", n, json_uint(j, NULL, PHASE_INTERVAL));
+	COLUMN(j, "category", n, json_uint(j, NULL, FIREFOX_OTHER));
+	end_table(j, n);
 }
 
 /* Who it is; threads of one pid are one process. */
@@ -193,7 +209,7 @@ void firefox_thread_write(struct firefox *x, const struct thread_row *row)
 	json_object(&x->json, NULL);
 	write_identity(x, row);
 	write_samples(x);
-	write_markers(&x->json);
+	write_markers(x);
 	write_stacks(x);
 	write_functions(x);
 	write_libraries(x);

@@ -10,7 +10,7 @@
  * thread for the weight of a stack. To be right for all of them, a count of n is n
  * records of period 1 in regular steps of time. Where that would be too much for them, or where
  * the values are no counts, it is one record of period n. With a timeline the
- * records are at their true times.
+ * records are at their true times, and waits at their beginnings.
  *
  * A sample has no offset in its function here, so none is printed. Readers find fields by
  * patterns (stackcollapse-perf.pl's, which others took over), and what a program calls itself and
@@ -28,6 +28,7 @@
 #include "output/rollup.h"
 #include "output/stack.h"
 #include "output/threads.h"
+#include "profile/worth.h"
 
 #define RECORDS_MAX 1000000	/* that counts are written as */
 /* bytes of these; what reads larger files does not need them repeated */
@@ -44,6 +45,7 @@ struct writer {
 	struct text_vec line;
 	char *event;
 	int repeat;		/* a count of n is n records */
+	struct worth worth;
 };
 
 /*
@@ -199,19 +201,22 @@ static void write_value(struct writer *w, uint32_t sample, struct moment *m, uin
 	}
 }
 
+/* Each at its time; a wait at its beginning. */
 static void write_timeline(struct writer *w)
 {
 	for (size_t i = 0; i < w->v.nticks; i++) {
 		const struct tick *tick = &w->v.ticks[i];
+		uint64_t worth = worth_tick(&w->worth, tick);
 
-		write_value(w, tick->sample, &(struct moment){ tick->time, tick->cpu }, 0,
-			    tick->value);
+		if (worth)
+			write_value(w, tick->sample, &(struct moment){ tick->time, tick->cpu }, 0,
+				    worth);
 	}
 }
 
 /*
  * Thread by thread, one sampling interval from each record to the next: as if one CPU had run all
- * of it.
+ * of it. Of what has no time.
  */
 static void write_in_steps(struct writer *w)
 {
@@ -223,7 +228,8 @@ static void write_in_steps(struct writer *w)
 		for (size_t k = 0; k < threads->v[i].nsamples; k++) {
 			uint32_t sample = threads->v[i].samples[k];
 
-			write_value(w, sample, &m, step, w->v.values[sample]);
+			if (worth_untimed(&w->worth, sample))
+				write_value(w, sample, &m, step, w->v.values[sample]);
 		}
 	threads_free(threads);
 }
@@ -284,11 +290,10 @@ void perf_script_write(const struct profile *p, const struct output_options *o, 
 	w.repeat = can_repeat(&w);
 	set_event(&w);
 	write_header(&w);
-	/* A timeline is of the first type. */
-	if (w.v.nticks && !w.v.shown)
-		write_timeline(&w);
-	else
-		write_in_steps(&w);
+	w.worth = worth_of(p, w.v.shown);
+	write_timeline(&w);
+	write_in_steps(&w);
+	worth_free(&w.worth);
 	free(w.event);
 	vec_free(&w.line);
 	vec_free(&w.stack);

@@ -2,21 +2,25 @@
 /*
  * A trace for ui.perfetto.dev and trace_processor: Perfetto's protos/perfetto/trace, a row of
  * packets. The first ones name the processes and threads, then what stacks consist of, each by a
- * number of its own ("interned"), then one packet is one sample of a thread at its time.
+ * number of its own ("interned"), then one packet is one sample of a thread at its time, and two
+ * are a wait: a slice of the thread's own track, called after what waits.
  *
- * Where there is no timeline (record --timeline) samples are laid over the recording's duration
- * evenly, by thread: their number is right, and their order means nothing.
+ * Samples whose time is not known are laid over the recording's duration evenly, by thread: their
+ * number is right, and their order means nothing.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hashmap.h"
 #include "base/protobuf.h"
+#include "base/strtab.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "output/formats.h"
 #include "output/rollup.h"
 #include "output/stack.h"
+#include "output/wait_place.h"
+#include "profile/worth.h"
 
 #define SEQUENCE 1			/* packets that know each other's numbers */
 #define LAID_MOST 1000000u		/* samples; of more each stands for several */
@@ -30,9 +34,11 @@ enum {
 	PACKET_CLOCKS = 6,
 	PACKET_TIMESTAMP = 8,
 	PACKET_SEQUENCE = 10,
+	PACKET_EVENT = 11,
 	PACKET_INTERNED = 12,
 	PACKET_FLAGS = 13,
 	PACKET_DEFAULTS = 59,
+	PACKET_TRACK = 60,
 	PACKET_SAMPLE = 66,
 };
 enum { FLAGS_CLEARED = 1, FLAGS_NEEDED = 2 };
@@ -42,7 +48,14 @@ enum { THREAD_TID = 1, THREAD_NAME = 2, THREAD_PID = 3 };
 enum { CLOCKS_CLOCK = 1, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2 };
 enum { DEFAULTS_SAMPLE = 12, SAMPLE_TIMEBASE = 1 };
 enum { TIMEBASE_PERIOD = 1, TIMEBASE_FREQUENCY = 2, TIMEBASE_NAME = 10 };
+enum { TRACK_UUID = 1, TRACK_THREAD = 4 };
+enum { TRACK_THREAD_PID = 1, TRACK_THREAD_TID = 2, TRACK_THREAD_NAME = 5 };
 enum {
+	EVENT_TYPE = 9, EVENT_NAME = 10, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_STACK = 56
+};
+enum { SLICE_BEGIN = 1, SLICE_END = 2 };
+enum {
+	INTERNED_EVENT = 2,
 	INTERNED_FUNCTION = 5,
 	INTERNED_FRAME = 6,
 	INTERNED_STACK = 7,
@@ -73,6 +86,7 @@ struct writer {
 	unsigned char *modules;				/* the same */
 	unsigned char *lines, *bare;		/* frames: by line, by location without one */
 	unsigned char *stacks;			/* by node */
+	struct strtab *events;			/* names of slices; 0 is none */
 };
 
 static void put_text(struct protobuf *b, uint32_t field, const char *text)
@@ -265,21 +279,42 @@ static int is_kernel(const struct writer *w, uint32_t node)
 	return node && frame_is_kernel(w->v.locations[w->v.nodes[node].location].kind);
 }
 
-static void write_sample(struct writer *w, uint32_t sample, uint64_t time, uint32_t cpu)
+static size_t open_packet(struct writer *w, uint64_t time)
 {
-	const struct sample *s = &w->v.samples[sample];
-	const struct thread *t = &w->v.threads[s->thread];
-	size_t packet = protobuf_open(&w->b, TRACE_PACKET), at;
+	size_t packet = protobuf_open(&w->b, TRACE_PACKET);
 
 	protobuf_uint(&w->b, PACKET_TIMESTAMP, time);
 	protobuf_uint(&w->b, PACKET_SEQUENCE, SEQUENCE);
 	protobuf_uint(&w->b, PACKET_FLAGS, FLAGS_NEEDED);
-	if (s->node && !w->stacks[s->node]) {
-		w->stacks[s->node] = 1;
-		at = protobuf_open(&w->b, PACKET_INTERNED);
-		put_stack(w, s->node);
-		protobuf_close(&w->b, at);
+	return packet;
+}
+
+/* What the packet refers to and none before did: a stack, the name of a slice (or 0). */
+static void intern(struct writer *w, uint32_t node, uint32_t event)
+{
+	size_t at = protobuf_open(&w->b, PACKET_INTERNED), name;
+
+	if (node && !w->stacks[node]) {
+		w->stacks[node] = 1;
+		put_stack(w, node);
 	}
+	if (event) {
+		name = protobuf_open(&w->b, INTERNED_EVENT);
+		protobuf_uint(&w->b, STRING_ID, event);
+		put_text(&w->b, STRING_TEXT, strtab_get(w->events, event));
+		protobuf_close(&w->b, name);
+	}
+	protobuf_close(&w->b, at);
+}
+
+static void write_sample(struct writer *w, uint32_t sample, uint64_t time, uint32_t cpu)
+{
+	const struct sample *s = &w->v.samples[sample];
+	const struct thread *t = &w->v.threads[s->thread];
+	size_t packet = open_packet(w, time), at;
+
+	if (s->node && !w->stacks[s->node])
+		intern(w, s->node, 0);
 	at = protobuf_open(&w->b, PACKET_SAMPLE);
 	protobuf_uint(&w->b, SAMPLE_CPU, cpu);
 	protobuf_uint(&w->b, SAMPLE_PID, (uint32_t)w->v.processes[t->process].pid);
@@ -292,11 +327,107 @@ static void write_sample(struct writer *w, uint32_t sample, uint64_t time, uint3
 	protobuf_flush(&w->b, w->f);
 }
 
+/* --- Waits. --------------------------------------------------------------------- */
+
+/* The track of each thread that has some; a thread's number is one less than its track's. */
+static void write_tracks(struct writer *w)
+{
+	unsigned char *done = xcalloc(w->v.nthreads + 1, sizeof(*done));
+
+	for (size_t i = 0; i < w->v.nticks; i++) {
+		uint32_t thread = w->v.samples[w->v.ticks[i].sample].thread;
+		const struct thread *t = &w->v.threads[thread];
+		size_t packet, track, of;
+
+		if (!w->v.ticks[i].span || done[thread])
+			continue;
+		done[thread] = 1;
+		packet = protobuf_open(&w->b, TRACE_PACKET);
+		protobuf_uint(&w->b, PACKET_SEQUENCE, SEQUENCE);
+		track = protobuf_open(&w->b, PACKET_TRACK);
+		protobuf_uint(&w->b, TRACK_UUID, thread + 1ull);
+		of = protobuf_open(&w->b, TRACK_THREAD);
+		protobuf_uint(&w->b, TRACK_THREAD_PID, (uint32_t)w->v.processes[t->process].pid);
+		protobuf_uint(&w->b, TRACK_THREAD_TID, (uint32_t)tid_of(w, thread));
+		put_text(&w->b, TRACK_THREAD_NAME, rollup_comm(w->p, t->comm));
+		protobuf_close(&w->b, of);
+		protobuf_close(&w->b, track);
+		protobuf_close(&w->b, packet);
+		protobuf_flush(&w->b, w->f);
+	}
+	free(done);
+}
+
+/* "blocked: futex_wait" */
+static uint32_t name_of_wait(struct writer *w, uint32_t sample)
+{
+	struct wait_words words;
+	char *name;
+	uint32_t id;
+
+	wait_words(w->p, sample, &words);
+	name = xasprintf("%s: %s", words.state, words.place);
+	id = strtab_add(w->events, name);
+	free(name);
+	return id;
+}
+
+static void write_wait(struct writer *w, const struct tick *tick)
+{
+	const struct sample *s = &w->v.samples[tick->sample];
+	uint32_t known = strtab_count(w->events), name = name_of_wait(w, tick->sample);
+	size_t packet = open_packet(w, tick->time), event;
+
+	if (name >= known || (s->node && !w->stacks[s->node]))
+		intern(w, s->node, name >= known ? name : 0);
+	event = protobuf_open(&w->b, PACKET_EVENT);
+	protobuf_uint(&w->b, EVENT_TYPE, SLICE_BEGIN);
+	protobuf_uint(&w->b, EVENT_NAME, name);
+	protobuf_uint(&w->b, EVENT_TRACK, s->thread + 1ull);
+	put_text(&w->b, EVENT_CATEGORY, "wait");
+	if (s->node)
+		protobuf_uint(&w->b, EVENT_STACK, s->node);
+	protobuf_close(&w->b, event);
+	protobuf_close(&w->b, packet);
+	packet = open_packet(w, tick->time + tick->span);
+	event = protobuf_open(&w->b, PACKET_EVENT);
+	protobuf_uint(&w->b, EVENT_TYPE, SLICE_END);
+	protobuf_uint(&w->b, EVENT_TRACK, s->thread + 1ull);
+	protobuf_close(&w->b, event);
+	protobuf_close(&w->b, packet);
+	protobuf_flush(&w->b, w->f);
+}
+
+/* --- When. ---------------------------------------------------------------------- */
+static void write_ticks(struct writer *w)
+{
+	for (size_t i = 0; i < w->v.nticks; i++) {
+		const struct tick *tick = &w->v.ticks[i];
+
+		if (tick->span)
+			write_wait(w, tick);
+		else
+			write_sample(w, tick->sample, tick->time, tick->cpu);
+	}
+}
+
+/* What has no tick; the caller frees it. */
+static uint64_t *untimed(const struct writer *w)
+{
+	struct worth worth = worth_of(w->p, 0);
+	uint64_t *counts = xcalloc(w->v.nsamples + 1, sizeof(*counts));
+
+	for (uint32_t i = 0; i < w->v.nsamples; i++)
+		counts[i] = worth_untimed(&worth, i) ? worth.values[i] : 0;
+	worth_free(&worth);
+	return counts;
+}
+
 /* As many as there were, as far as that is possible, each thread's over all of the time. */
 static void lay_out(struct writer *w)
 {
-	const uint64_t *counts = profile_values(w->p, 0);
 	uint64_t total = w->v.types[0].total, each = total / LAID_MOST + 1;
+	uint64_t *counts = untimed(w);
 	uint64_t *of_thread = xcalloc(w->v.nthreads + 1, sizeof(*of_thread)),
 		 *done = xcalloc(w->v.nthreads + 1, sizeof(*done));
 	double span = w->v.meta->duration ? (double)w->v.meta->duration : 1e9;
@@ -312,13 +443,14 @@ static void lay_out(struct writer *w)
 			write_sample(w, i, (uint64_t)(part * span), 0);
 		}
 	}
+	free(counts);
 	free(of_thread);
 	free(done);
 }
 
 void perfetto_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
-	struct writer w = { .p = p, .v = profile_view(p), .f = f };
+	struct writer w = { .p = p, .v = profile_view(p), .f = f, .events = strtab_new() };
 
 	(void)o;
 	w.modules = xcalloc(w.v.nmodules, 1);
@@ -328,10 +460,10 @@ void perfetto_write(const struct profile *p, const struct output_options *o, str
 	write_tasks(&w);
 	write_clock(&w);
 	write_defaults(&w);
-	for (size_t i = 0; i < w.v.nticks; i++)
-		write_sample(&w, w.v.ticks[i].sample, w.v.ticks[i].time, w.v.ticks[i].cpu);
-	if (!w.v.nticks)
-		lay_out(&w);
+	write_tracks(&w);
+	write_ticks(&w);
+	lay_out(&w);
+	strtab_free(w.events);
 	hashmap_free(&w.texts);
 	free(w.modules);
 	free(w.lines);

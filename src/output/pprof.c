@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "output/formats.h"
 #include "profile/pprof.h"
+#include "profile/timeline.h"
 
 #define PAGE 4096u
 #define SECOND 1000000000u
@@ -208,49 +209,34 @@ static void add_values(struct writer *w, const uint64_t *const *values, uint64_t
 	protobuf_close(&w->b, packed);
 }
 
-/* The ticks in the order of their samples, by time in each: where a sample's end is in @ends. */
-struct ticks { uint32_t *order, *ends; };
-
-static struct ticks ticks_by_sample(const struct profile_view *v)
+/* ns that all times are multiples of, as far as that makes them shorter. */
+static uint64_t unit_of_ticks(const struct profile_view *v)
 {
-	struct ticks t = { .order = xcalloc(v->nticks, sizeof(*t.order)),
-			   .ends = xcalloc(v->nsamples + 1, sizeof(*t.ends)) };
-
-	if (!v->nticks)
-		return t;
 	for (size_t i = 0; i < v->nticks; i++)
-		t.ends[v->ticks[i].sample + 1]++;
-	for (size_t i = 0; i < v->nsamples; i++)
-		t.ends[i + 1] += t.ends[i];
-	/* What begins as a sample's beginning, one element on, grows to its end. */
-	for (uint32_t i = 0; i < v->nticks; i++)
-		t.order[t.ends[v->ticks[i].sample]++] = i;
-	return t;
+		if (v->ticks[i].time % TIMELINE_UNIT || v->ticks[i].span % TIMELINE_UNIT)
+			return 1;
+	return TIMELINE_UNIT;
 }
 
-static void add_ticks(struct writer *w, const struct ticks *t, size_t sample)
+static void add_timeline(struct writer *w)
 {
-	uint32_t i = sample ? t->ends[sample - 1] : 0;
-	uint64_t time = 0;
-	size_t packed;
+	struct timeline *t;
+	size_t field;
 
-	if (i == t->ends[sample])
+	if (!w->v.nticks)
 		return;
-	packed = protobuf_open(&w->b, PPROF_SAMPLE_TICKS);
-	for (; i < t->ends[sample]; i++) {
-		const struct tick *tick = &w->v.ticks[t->order[i]];
-
-		protobuf_varint(&w->b, tick->time - time);
-		protobuf_varint(&w->b, tick->value);
-		protobuf_varint(&w->b, tick->cpu);
-		time = tick->time;
-	}
-	protobuf_close(&w->b, packed);
+	t = timeline_new(unit_of_ticks(&w->v), w->v.nticks);
+	timeline_expect(t, w->v.meta->frequency);
+	for (size_t i = 0; i < w->v.nticks; i++)
+		timeline_add(t, &w->v.ticks[i]);
+	field = protobuf_open(&w->b, PPROF_SAMPLE_TIMELINE);
+	timeline_write(t, &w->b);
+	protobuf_close(&w->b, field);
+	timeline_free(t);
 }
 
 static void write_samples(struct writer *w)
 {
-	struct ticks ticks = ticks_by_sample(&w->v);
 	const uint64_t **values = xcalloc(w->v.ntypes, sizeof(*values));
 	uint64_t *left = xcalloc(w->v.ntypes, sizeof(*left));
 	struct pieces threads = { .v = xcalloc(w->v.nthreads, sizeof(*threads.v)) };
@@ -269,7 +255,8 @@ static void write_samples(struct writer *w)
 		add_values(w, values, left, i);
 		add_piece(w, &threads, s->thread, thread_labels);
 		add_piece(w, &own, s->labels, own_labels);
-		add_ticks(w, &ticks, i);
+		if (!i)
+			add_timeline(w);
 		protobuf_close(&w->b, sample);
 		protobuf_flush(&w->b, w->f);
 	}
@@ -278,8 +265,6 @@ static void write_samples(struct writer *w)
 	free(w->ambiguous);
 	free(values);
 	free(left);
-	free(ticks.order);
-	free(ticks.ends);
 }
 
 /* --- Mappings. -------------------------------------------------------------------- */

@@ -93,7 +93,8 @@ static uint32_t again(struct hashmap *seen, pid_t id)
 	return n;
 }
 
-struct threads *threads_new(const struct profile *p)
+/* @also: by thread, 1 where it is listed without samples; or NULL. */
+static struct threads *list_threads(const struct profile *p, const unsigned char *also)
 {
 	struct profile_view v = profile_view(p);
 	struct threads *t = xcalloc(1, sizeof(*t));
@@ -107,7 +108,7 @@ struct threads *threads_new(const struct profile *p)
 	for (size_t i = 0; i < v.nthreads; i++) {
 		struct thread_row *row = &t->v[t->n];
 
-		if (!places[i].row.nsamples)
+		if (!places[i].row.nsamples && !(also && also[places[i].row.thread]))
 			continue;
 		*row = places[i].row;
 		row->leads = !t->n || v.threads[row[-1].thread].process != places[i].process;
@@ -118,6 +119,25 @@ struct threads *threads_new(const struct profile *p)
 	hashmap_free(&pids);
 	hashmap_free(&tids);
 	free(places);
+	return t;
+}
+
+struct threads *threads_new(const struct profile *p)
+{
+	return list_threads(p, NULL);
+}
+
+struct threads *threads_with_spans(const struct profile *p)
+{
+	struct profile_view v = profile_view(p);
+	unsigned char *also = xcalloc(v.nthreads + 1, sizeof(*also));
+	struct threads *t;
+
+	for (size_t i = 0; i < v.nticks; i++)
+		if (v.ticks[i].span)
+			also[v.samples[v.ticks[i].sample].thread] = 1;
+	t = list_threads(p, also);
+	free(also);
 	return t;
 }
 

@@ -35,6 +35,8 @@ struct threads {
 
 /* threads_free() takes NULL. */
 struct threads *threads_new(const struct profile *p);
+/* Those as well that have spans of time (struct tick) alone; they have no samples. */
+struct threads *threads_with_spans(const struct profile *p);
 void threads_free(struct threads *t);
 
 /* "100", or "100.1" where it is there @again; returns @buf. */

@@ -6,28 +6,55 @@
 
 #include "profile/profile_state.h"
 
-/* Keeps the ticks in the range; returns the sum of each sample's. The caller frees it. */
-static uint64_t *take_ticks(struct profile *p, uint64_t from, uint64_t to)
+/* Of a sample's ticks: how many, and their weights. */
+struct sums {
+	uint64_t number, weight;
+};
+
+static void add(struct sums *s, const struct tick *t)
 {
-	uint64_t *sums = xcalloc(p->samples.n, sizeof(*sums));
+	s->number += t->span ? 1 : t->value;
+	s->weight += t->value;
+}
+
+/* Cuts off what of a span lies outside of the range; 0 where nothing is left of the tick. */
+static int clip(struct tick *t, uint64_t from, uint64_t to)
+{
+	uint64_t end = t->time + t->span;
+
+	if (!t->span)
+		return t->time >= from && t->time < to;
+	if (end <= from || t->time >= to)
+		return 0;
+	t->time = t->time < from ? from : t->time;
+	t->span = t->value = (end < to ? end : to) - t->time;
+	return 1;
+}
+
+/* Leaves the ticks in the range, or what is of them; by sample: those, and what there was. */
+static void take_ticks(struct profile *p, uint64_t from, uint64_t to, struct sums *in,
+		       struct sums *all)
+{
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->ticks.n; i++) {
-		const struct tick t = p->ticks.v[i];
+		struct tick t = p->ticks.v[i];
 
-		if (t.time < from || (to && t.time >= to))
+		add(&all[t.sample], &t);
+		if (!clip(&t, from, to))
 			continue;
-		sums[t.sample] += t.value;
+		add(&in[t.sample], &t);
 		p->ticks.v[kept++] = t;
 	}
 	p->ticks.n = kept;
-	return sums;
+	profile_finish_ticks(p);
 }
 
 static uint64_t in_proportion(uint64_t value, uint64_t part, uint64_t all)
 {
-	return part >= all ? value
-			   : (uint64_t)((unsigned __int128)value * part / (all ? all : 1));
+	if (!part || !all)
+		return 0;
+	return part >= all ? value : (uint64_t)((unsigned __int128)value * part / all);
 }
 
 /* What was lost or cut is not known of a part. */
@@ -42,19 +69,25 @@ static void forget_account(struct profile *p)
 int profile_between(struct profile *p, uint64_t from, uint64_t to)
 {
 	struct profile_meta *m = profile_meta(p);
-	uint64_t end = to && (!m->duration || to < m->duration) ? to : m->duration, *sums;
+	uint64_t end = to && (!m->duration || to < m->duration) ? to : m->duration;
+	struct sums *in, *all;
 
 	if (!p->ticks.n)
 		return -ENODATA;
-	sums = take_ticks(p, from, to);
-	for (uint32_t i = 0; i < p->samples.n; i++) {
-		uint64_t all = profile_values(p, 0)[i];
+	in = xcalloc(p->samples.n, sizeof(*in));
+	all = xcalloc(p->samples.n, sizeof(*all));
+	take_ticks(p, from, to ? to : UINT64_MAX, in, all);
+	for (uint32_t type = 0; type < p->types.n; type++) {
+		int number = p->types.v[type].measured_in == PROFILE_COUNT;
 
-		for (uint32_t type = (uint32_t)p->types.n; type-- > 0;)
+		for (uint32_t i = 0; i < p->samples.n; i++)
 			profile_set(p, i, type,
-				    in_proportion(profile_values(p, type)[i], sums[i], all));
+				    in_proportion(profile_values(p, type)[i],
+						  number ? in[i].number : in[i].weight,
+						  number ? all[i].number : all[i].weight));
 	}
-	free(sums);
+	free(in);
+	free(all);
 	if (m->duration)
 		m->duration = end > from ? end - from : 0;
 	forget_account(p);

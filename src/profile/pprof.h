@@ -37,11 +37,8 @@ enum pprof_type_field { PPROF_TYPE_NAME = 1, PPROF_TYPE_UNIT = 2 };
 
 enum pprof_sample_field {
 	PPROF_SAMPLE_LOCATION = 1, PPROF_SAMPLE_VALUE = 2, PPROF_SAMPLE_LABEL = 3,
-	/*
-	 * Ours, packed, three numbers a tick: ns since the sample's tick before (the first: since
-	 * the beginning), value, CPU.
-	 */
-	PPROF_SAMPLE_TICKS = 15,
+	/* Ours, of the file's first sample: the ticks of all (timeline.h), by their order in it. */
+	PPROF_SAMPLE_TIMELINE = 14,
 };
 
 enum pprof_label_field {

@@ -374,7 +374,9 @@ static int by_time(const void *a, const void *b)
 		return x->time < y->time ? -1 : 1;
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
-	return x->sample < y->sample ? -1 : x->sample > y->sample;
+	if (x->sample != y->sample)
+		return x->sample < y->sample ? -1 : 1;
+	return x->span < y->span ? -1 : x->span > y->span;
 }
 
 void profile_finish_ticks(struct profile *p)

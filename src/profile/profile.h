@@ -110,10 +110,14 @@ struct sample {
 	uint32_t labels;	/* label set */
 };
 
-/* One time at which a sample was taken; there only where a timeline was asked for. */
+/*
+ * One time at which a sample was taken, or a span of time that it lasted, as a wait; there only
+ * where a timeline was kept. What of a sample's values belongs to which of its ticks: worth.h.
+ */
 struct tick {
-	uint64_t time;		/* ns since the recording began */
-	uint64_t value;		/* of the first sample type; a sample's ticks add up to its value */
+	uint64_t time;		/* ns since the recording began: it was then, or began then */
+	uint64_t span;		/* ns that it lasted; 0: a moment */
+	uint64_t value;		/* its weight among the sample's ticks: samples; of spans their ns */
 	uint32_t sample, cpu;
 };
 

@@ -256,7 +256,7 @@ void assembler_sample(struct assembler *a, const struct ebp_sample *sample)
 	sources_count(a->sources, &(struct source_count){ .key = &sample->key,
 							  .count = sample->count,
 							  .time = sample->time,
-							  .alone = 1,
+							  .timed = (int)sample->timed,
 							  .cpu = sample->cpu });
 }
 
@@ -315,7 +315,7 @@ void assembler_rescued(struct assembler *a, const struct ebp_rescue *sample,
 	sources_count(a->sources, &(struct source_count){ .key = &key,
 							  .count = { .n = 1 },
 							  .time = sample->time,
-							  .alone = 1,
+							  .timed = 1,
 							  .cpu = sample->cpu });
 }
 

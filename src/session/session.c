@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
+#include "profile/profile_fold.h"
 #include "session/account.h"
 #include "session/priority.h"
 #include "session/session_state.h"
@@ -27,6 +28,7 @@
 #define TABLES_LAST	(5000 * MS)
 /* processes with tables at one time; others are unwound in user space */
 #define SPACES		32768
+#define TIMELINE_MOST	1000000		/* times of samples that are kept */
 #define LEAN_TABLES	(12u << 20)	/* bytes; while there are fewer, none is thrown away */
 
 static uint8_t *grow(void *ctx, uint32_t index)
@@ -114,8 +116,12 @@ struct session *session_new(const struct session_options *o, struct error *e)
 		langs_memory(s->langs, remote_place, o->remote);
 	s->procs = procs_new(s->images, o->remote);
 	s->owners = o->by ? owners_new(o->by) : NULL;
+	if (o->collect.stack->timeline)
+		s->timeline = timeline_new(TIMELINE_UNIT, TIMELINE_MOST);
 	session_begin_profile(s, &s->next);
 	session_serve_profile(s);
+	if (s->timeline)
+		timeline_expect(s->timeline, profile_meta(s->profile)->frequency);
 	if (s->sources->host.at_tracepoint)
 		assembler_leave_tracing_out(s->assembler);
 	if (prepare_unwinding(s, e))
@@ -157,6 +163,7 @@ void session_free(struct session *s)
 	unwinder_free(s->unwinder);
 	unwind_maps_free(s->unwind_maps);
 	session_renew_free(&s->next);
+	timeline_free(s->timeline);
 	assembler_free(s->assembler);
 	namer_free(s->namer);
 	procs_free(s->procs);
@@ -247,6 +254,16 @@ void session_follow(struct session *s)
 	session_pump(s);
 }
 
+/* Where there were many processes, those that ended are one for each name. */
+static void make_room(struct session *s)
+{
+	size_t folded = assembler_make_room(s->assembler);
+
+	s->folded += folded;
+	if (folded && s->timeline)
+		timeline_renumber(s->timeline, profile_folded(s->profile).samples);
+}
+
 struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every)
 {
 	struct session_turn t = { 0 };
@@ -257,7 +274,7 @@ struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every
 	session_pump(s);
 	t.fetched = session_drain(s, 0);
 	if (t.fetched && !s->o->live && !sources_keep_samples(s->sources))
-		s->folded += assembler_make_room(s->assembler);
+		make_room(s);
 	due = s->drained + every;
 	/* What was fetched just now was so after @now. */
 	if (collector_drain_wanted(s->collector) || now >= due)
@@ -302,7 +319,8 @@ int session_start(struct session *s, struct error *e)
 	if (err)
 		return err;
 	s->started = s->drained = clock_ns();
-	s->started_at = clock_wall_ns();
+	/* Of the time from which samples' times are counted. */
+	s->started_at = s->sources->host.origin + clock_ahead_ns(CLOCK_REALTIME);
 	s->next_tick = s->started + TICK;
 	sources_started(s->sources);
 	priority_first(1);
@@ -353,6 +371,10 @@ static struct session_result result_of(struct session *s)
 		.first_sample = collector_first_sample(s->collector),
 		.side_band_lost = s->side_band_lost,
 		.folded = s->folded,
+		.timeline_end = s->timeline_end ? s->timeline_end - s->started : 0,
+		.untimed = s->untimed + (s->timeline ? timeline_refused(s->timeline) : 0),
+		.timeline = s->timeline ? timeline_ticks(s->timeline) : 0,
+		.timeline_bytes = s->timeline ? timeline_bytes(s->timeline) : 0,
 		.renewed = s->renewed,
 		.skipped = collector_skipped(s->collector),
 		.sent = c.sent,
@@ -368,6 +390,19 @@ static struct session_result result_of(struct session *s)
 	return r;
 }
 
+/* What counts nothing, as of threads that are hidden, has no times. */
+static int take_tick(void *ctx, const struct tick *tick)
+{
+	struct profile *p = ctx;
+	uint32_t type = 0, types = (uint32_t)profile_view(p).ntypes;
+
+	while (type < types && !profile_values(p, type)[tick->sample])
+		type++;
+	if (type < types)
+		profile_tick(p, tick);
+	return 1;
+}
+
 void session_finish(struct session *s, int names, struct session_result *r)
 {
 	sources_finish(s->sources, s->started, s->stopped);
@@ -377,6 +412,8 @@ void session_finish(struct session *s, int names, struct session_result *r)
 	uint64_t naming = clock_ns() - s->stopped;
 	describe(s, s->stopped);
 	account_complete(s->profile, s->collector);
+	if (s->timeline)
+		timeline_each(s->timeline, take_tick, s->profile);
 	profile_finish_ticks(s->profile);
 	*r = result_of(s);
 	r->naming = naming;

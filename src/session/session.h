@@ -67,6 +67,12 @@ struct session_result {
 	uint64_t skipped;		/* collector_skipped() */
 	/* processes that ended and were made one for each name, because there were many */
 	uint64_t folded;
+	/*
+	 * samples whose times were not kept; ns of sampling after which there was no more room for
+	 * them, 0: there was
+	 */
+	uint64_t untimed, timeline_end;
+	uint64_t timeline, timeline_bytes;	/* times that were kept, and the memory of that */
 	uint64_t renewed;	/* how often the profile was replaced by a new one */
 	/* samples that user space unwound; those of them that became complete */
 	uint64_t sent, saved;

@@ -65,6 +65,9 @@ static void on_count(void *ctx, const struct ebp_key *key, const struct ebp_coun
 	if (too_late(s, END_COUNTS) || (s->cut && !assembler_knows(s->assembler, key)))
 		return;
 	assembler_count(s->assembler, key, count, clock_ns());
+	/* What is summed up for a class, or counted beside a sample, never has a time. */
+	if (s->timeline && key->share == EBP_OWN && (key->kind != EBP_METERED || !key->class))
+		s->untimed += count->n;
 }
 
 /* What an interpreter runs in a thread that sleeps. */
@@ -167,6 +170,10 @@ void session_pump(struct session *s)
 		/* While many wait, their process sends more until the kernel has its tables. */
 		if (head->type == EBP_RESCUE && ++rescues % RESCUES_AT_ONCE == 0)
 			exchange_tables(s);
+	}
+	if (s->timeline && !s->timeline_end && timeline_full(s->timeline)) {
+		s->timeline_end = clock_ns();
+		collector_end_timeline(s->collector);
 	}
 	/* What the records made us look at. */
 	tracker_publish(s->tracker);

@@ -41,7 +41,7 @@ void session_serve_profile(struct session *s)
 	s->namer = s->next.namer;
 	s->assembler = s->next.assembler;
 	s->next = (struct renewal){ 0 };
-	s->sources->host.timeline = s->o->collect.stack->timeline;
+	s->sources->host.timeline = s->timeline;
 	s->sources->host.per_thread = s->o->collect.stack->per_thread;
 	assembler_serve(s->assembler);
 	sources_begin(s->sources);

@@ -9,6 +9,7 @@
 #include "collect/sideband.h"
 #include "lang/langs.h"
 #include "proc/procs.h"
+#include "profile/timeline.h"
 #include "session/assembler.h"
 #include "session/deadline.h"
 #include "session/namer.h"
@@ -47,6 +48,9 @@ struct session {
 	struct deadline deadline;
 	/* stacks were left out, because it was too late for them */
 	int cut;
+	struct timeline *timeline;	/* NULL: none is wanted */
+	uint64_t timeline_end;		/* it is full since then; 0: it is not */
+	uint64_t untimed;		/* samples that were counted without their times */
 	struct renewal next;
 	uint64_t renewed;		/* how often it took its place */
 	int named;			/* names of what the last update has are being looked for */

@@ -60,10 +60,7 @@ static int count(struct source *source, const struct source_count *c)
 	source_add(source, sample, f->space, faults * (key->class ? key->class : f->page));
 	f->sized += key->class ? c->count.n : 0;
 	host->kept(host->ctx, sample, c->count.n);
-	if (host->timeline && c->alone)
-		profile_tick(host->profile, &(struct tick){
-			.time = c->time > host->origin ? c->time - host->origin : 0,
-			.value = f->period, .sample = sample, .cpu = c->cpu });
+	source_tick(source, c, sample, f->period, 0);
 	return 1;
 }
 

@@ -136,10 +136,8 @@ static int count(struct source *source, const struct source_count *c)
 	source_add(source, sample, c->key->share == EBP_WAITED ? ev->waiting : ev->own, worth);
 	host->kept(host->ctx, sample, c->count.n);
 	/* Ticks are of the first type. */
-	if (host->timeline && c->alone && !type)
-		profile_tick(host->profile, &(struct tick){
-			.time = c->time > host->origin ? c->time - host->origin : 0,
-			.value = n, .sample = sample, .cpu = c->cpu });
+	if (!type)
+		source_tick(source, c, sample, n, 0);
 	return 1;
 }
 

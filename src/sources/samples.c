@@ -68,10 +68,7 @@ static int count(struct source *source, const struct source_count *c)
 	source_add(source, sample, s->type, n);
 	host->kept(host->ctx, sample, n);
 	host->ran(host->ctx, c->key, sample, n);
-	if (host->timeline && c->alone)
-		profile_tick(host->profile, &(struct tick){
-			.time = c->time > host->origin ? c->time - host->origin : 0,
-			.value = 1, .sample = sample, .cpu = c->cpu });
+	source_tick(source, c, sample, 1, 0);
 	return 1;
 }
 

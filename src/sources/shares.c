@@ -12,7 +12,7 @@ struct weight {
 };
 
 struct group {
-	uint32_t first;			/* weight, or NONE */
+	uint32_t first, heaviest;	/* weights, or NONE */
 	uint32_t fallback;
 	uint64_t sum, recent;		/* of its weights */
 	uint64_t n, ns;
@@ -53,7 +53,8 @@ static uint32_t group_of(struct shares *s, uint64_t key)
 	uint32_t id = hashmap_put(&s->group_ids, key, (uint32_t)s->groups.n);
 
 	if (id == s->groups.n)
-		vec_push(&s->groups, (struct group){ .first = NONE, .fallback = NONE });
+		vec_push(&s->groups, (struct group){ .first = NONE, .heaviest = NONE,
+						      .fallback = NONE });
 	return id;
 }
 
@@ -72,6 +73,9 @@ static void weigh(struct shares *s, uint64_t group, uint32_t sample, uint64_t we
 	}
 	s->weights.v[id].weight += weight;
 	s->weights.v[id].recent += recent;
+	if (s->groups.v[g].heaviest == NONE ||
+	    s->weights.v[id].weight > s->weights.v[s->groups.v[g].heaviest].weight)
+		s->groups.v[g].heaviest = id;
 	s->groups.v[g].sum += weight;
 	s->groups.v[g].recent += recent;
 }
@@ -89,6 +93,14 @@ void shares_add(struct shares *s, uint64_t group, uint32_t fallback, uint64_t n,
 	g->fallback = fallback;
 	g->n += n;
 	g->ns += ns;
+}
+
+uint32_t shares_heaviest(const struct shares *s, uint64_t group)
+{
+	uint32_t g = hashmap_get(&s->group_ids, group),
+		 heaviest = g == HASHMAP_NONE ? NONE : s->groups.v[g].heaviest;
+
+	return heaviest == NONE ? SHARES_GONE : s->weights.v[heaviest].sample;
 }
 
 /* Adds the weights of a group of @old that is still there. */

@@ -15,6 +15,8 @@
 
 struct shares;
 
+#define SHARES_GONE UINT32_MAX	/* no sample */
+
 struct shares *shares_new(void);
 void shares_free(struct shares *s);
 
@@ -22,12 +24,13 @@ void shares_free(struct shares *s);
 void shares_weigh(struct shares *s, uint64_t group, uint32_t sample, uint64_t weight);
 /* @n and @ns more belong to the samples of @group; to @fallback, where it has none. */
 void shares_add(struct shares *s, uint64_t group, uint32_t fallback, uint64_t n, uint64_t ns);
+/* The sample that weighs most in @group; SHARES_GONE: it has none. */
+uint32_t shares_heaviest(const struct shares *s, uint64_t group);
 /*
  * Samples have other numbers: @now by the old one, SHARES_GONE for those that will not be weighed
  * again and get nothing more, like all others of their group, which is forgotten. After
  * shares_divide(), before anything else is added.
  */
-#define SHARES_GONE UINT32_MAX
 void shares_renumber(struct shares *s, const uint32_t *now);
 /* Divides all that was added, and forgets it; the weights stay. */
 void shares_divide(struct shares *s,

@@ -22,6 +22,7 @@
 #include "collect/sideband.h"
 #include "profile/profile.h"
 #include "profile/summary.h"
+#include "profile/timeline.h"
 
 #define SOURCE_ENVIRONMENT_MAX 3
 
@@ -29,8 +30,8 @@
 struct source_host {
 	struct profile *profile;
 	struct collector *collector;	/* from started() on */
-	int timeline;			/* times of samples are kept, */
-	uint64_t origin;		/* counted from here (CLOCK_MONOTONIC ns) */
+	struct timeline *timeline;	/* times of samples are kept here; NULL: they are not; */
+	uint64_t origin;		/* they are counted from here (CLOCK_MONOTONIC ns) */
 	int per_thread;
 	uint32_t types;			/* that the profile has, source_type() counts */
 	/* set by a source: stacks are taken at a tracepoint, and begin where it was hit */
@@ -59,7 +60,7 @@ struct source_count {
 	const struct ebp_key *key;
 	struct ebp_count count;
 	uint64_t time;		/* its process was there then */
-	int alone;		/* a sample by itself, taken at @time */
+	int timed;		/* one sample, taken at @time; an interval, which began then */
 	uint32_t cpu;		/* on which it was */
 };
 
@@ -166,5 +167,11 @@ struct source {
 uint32_t source_type(struct source *s, const char *name, const char *unit);
 /* Adds @value of @type to @sample; nothing where @type is PROFILE_NONE. */
 void source_add(struct source *s, uint32_t sample, uint32_t type, uint64_t value);
+/*
+ * Keeps when @sample was, where that is wanted and known: a span of @span ns from @c->time on, or a
+ * moment of that @value.
+ */
+void source_tick(struct source *s, const struct source_count *c, uint32_t sample, uint64_t value,
+		 uint64_t span);
 
 #endif

@@ -248,3 +248,15 @@ void source_add(struct source *s, uint32_t sample, uint32_t type, uint64_t value
 	if (type != PROFILE_NONE && value)
 		profile_count(s->host->profile, sample, type, value);
 }
+
+void source_tick(struct source *s, const struct source_count *c, uint32_t sample, uint64_t value,
+		 uint64_t span)
+{
+	const struct source_host *host = s->host;
+
+	if (host->timeline && c->timed)
+		timeline_add(host->timeline, &(struct tick){
+			.time = c->time > host->origin ? c->time - host->origin : 0,
+			.span = span, .value = span ? span : value, .sample = sample,
+			.cpu = c->cpu });
+}

@@ -136,18 +136,22 @@ static void add(void *ctx, uint32_t sample, uint64_t n, uint64_t ns)
 	host->kept(host->ctx, sample, n);
 }
 
-static void count_known(struct waits *w, const struct ebp_key *key, const struct ebp_count *count,
-			uint64_t time)
+static void count_known(struct waits *w, const struct source_count *c)
 {
 	const struct source_host *host = w->source.host;
-	uint32_t sample = host->sample(host->ctx, key, time);
+	const struct ebp_key *key = c->key;
+	uint32_t sample = host->sample(host->ctx, key, c->time);
 
 	if (key->share == EBP_OF_CLASS) {
-		shares_add(w->shares, group_of(key), sample, count->n, count->ns);
-		return;
+		shares_add(w->shares, group_of(key), sample, c->count.n, c->count.ns);
+		/* Where it was is known, and most likely it was there. */
+		sample = shares_heaviest(w->shares, group_of(key));
+	} else {
+		add(w, sample, c->count.n, c->count.ns);
+		shares_weigh(w->shares, group_of(key), sample, c->count.ns);
 	}
-	add(w, sample, count->n, count->ns);
-	shares_weigh(w->shares, group_of(key), sample, count->ns);
+	if (key->kind != EBP_RUNNING && sample != SHARES_GONE)
+		source_tick(&w->source, c, sample, 0, c->count.ns);
 }
 
 /* A stack that was sent to be unwound by us may be known later only. */
@@ -167,9 +171,9 @@ static int count(struct source *source, const struct source_count *c)
 	if (!state_of(c->key) && c->key->kind != EBP_RUNNING)
 		return 0;
 	if (is_early(w, c->key))
-		vec_push(&w->early, (struct early_count){ *c->key, c->count, c->time });
+		vec_push(&w->early, (struct early_count){ *c->key, *c });
 	else
-		count_known(w, c->key, &c->count, c->time);
+		count_known(w, c);
 	return 1;
 }
 
@@ -186,8 +190,9 @@ static void count_early(struct waits *w, int all)
 	for (size_t i = 0; i < w->early.n; i++) {
 		struct early_count early = w->early.v[i];
 
+		early.count.key = &early.key;
 		if (all || !is_early(w, &early.key))
-			count_known(w, &early.key, &early.count, early.time);
+			count_known(w, &early.count);
 		else
 			w->early.v[kept++] = early;
 	}

@@ -37,8 +37,7 @@ extern const struct source_ops waits_ops;
 /* A count whose stack is not known yet. */
 struct early_count {
 	struct ebp_key key;
-	struct ebp_count count;
-	uint64_t time;
+	struct source_count count;	/* but for its key */
 };
 
 /* Who ends waits. */

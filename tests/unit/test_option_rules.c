@@ -48,8 +48,6 @@ static void needs(void)
 
 static void excludes(void)
 {
-	CHECK(says("record timeline wall", "with --wall"));
-	CHECK(says("record timeline off-cpu", "with --off-cpu"));
 	CHECK(says("alloc pid delay", "leave out -e"));
 	CHECK(says("alloc COMMAND max-overhead", "a command"));
 	CHECK(says("alloc pid COMMAND max-overhead", ""));

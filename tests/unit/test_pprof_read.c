@@ -381,39 +381,50 @@ TEST(what_makes_no_sense_is_an_error)
 			NUMBERS(&b, PPROF_SAMPLE_TYPE, { 1, SPACE }));
 }
 
-/* A profile of ours, with a sample of three that has these ticks. */
-static void add_ticks(struct protobuf *b, const char *bytes, size_t n)
+/* A profile of ours, with a sample of three and this timeline (profile/timeline.h). */
+static void add_timeline(struct protobuf *b, const char *bytes, size_t n)
 {
 	size_t sample = protobuf_open(b, PPROF_SAMPLE);
 
 	protobuf_uint(b, 1, 1);
 	protobuf_uint(b, 2, 3);
-	protobuf_bytes(b, PPROF_SAMPLE_TICKS, bytes, n);
+	protobuf_bytes(b, PPROF_SAMPLE_TIMELINE, bytes, n);
 	protobuf_close(b, sample);
 	protobuf_bytes(b, PPROF_STRING, "ebprof: kept=3", 14);
 	protobuf_uint(b, PPROF_COMMENT, NAMES);
 }
-#define TICKS(bytes) add_ticks(&b, bytes, sizeof(bytes) - 1)
+#define TIMELINE(bytes) add_timeline(&b, bytes, sizeof(bytes) - 1)
 
-TEST(a_timeline_fits_the_samples)
+TEST(a_timeline_is_read)
 {
 	struct protobuf b = { 0 };
 	struct profile *p;
 
 	base(&b);
-	TICKS("\x05\x01\x02" "\x05\x02\x01");
+	/* Units of 5 ns; of CPU 2 a moment, of CPU 1 two at once, of CPU 0 a span. */
+	TIMELINE("\x05\x00" "\x06\x01\x02" "\x02\x40" "\x04\x01\x03" "\x04\x40\x02"
+		 "\x02\x01\x03" "\x12\x40\x06");
 	p = profile_of(&b);
-	CHECK_EQ(profile_view(p).nticks, 2);
+	CHECK_EQ(profile_view(p).nticks, 3);
+	CHECK_EQ(profile_view(p).ticks[0].time, 5);
+	CHECK_EQ(profile_view(p).ticks[0].cpu, 2);
 	CHECK_EQ(profile_view(p).ticks[1].time, 10);
-	CHECK_EQ(profile_view(p).ticks[1].cpu, 1);
+	CHECK_EQ(profile_view(p).ticks[1].value, 2);
+	CHECK_EQ(profile_view(p).ticks[2].time, 15);
+	CHECK_EQ(profile_view(p).ticks[2].span, 30);
 	profile_free(p);
-	REFUSED("its timeline has less than its samples", TICKS("\x05\x02\x02"));
-	REFUSED("its timeline has more than its samples", TICKS("\x05\x04\x02"));
-	REFUSED("its timeline is damaged", TICKS("\x05\x03"));
-	REFUSED("its timeline is damaged", TICKS("\x05\x03\xff\xff\x7f"));
+	REFUSED("its timeline is damaged", TIMELINE(""));
+	REFUSED("its timeline is damaged", TIMELINE("\x05\x00" "\x06\x01\x03" "\x02\x40"));
+	REFUSED("its timeline is damaged", TIMELINE("\x05\x00" "\x06\x02\x02" "\x02\x40"));
+	/* No such sample: one not among the last ones, the second of one, one that is negative. */
+	REFUSED("its timeline is damaged", TIMELINE("\x05\x00" "\x06\x01\x02" "\x02\x00"));
+	REFUSED("its timeline is damaged", TIMELINE("\x05\x00" "\x06\x01\x02" "\x02\x42"));
+	REFUSED("its timeline is damaged", TIMELINE("\x05\x00" "\x06\x01\x02" "\x02\x41"));
+	/* Before the beginning; a span that began before it; a CPU that there is not. */
+	REFUSED("its timeline is damaged", TIMELINE("\x05\x00" "\x06\x01\x02" "\x03\x40"));
+	REFUSED("its timeline is damaged", TIMELINE("\x05\x00" "\x02\x01\x03" "\x02\x40\x02"));
 	REFUSED("its timeline is damaged",
-		TICKS("\x05\x01\x00"
-		      "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x02\x00"));
+		TIMELINE("\x05\x00" "\xff\xff\x7f\x01\x02" "\x02\x40"));
 }
 
 /* What has the number of one of our fields in another's profile means something else. */
@@ -425,7 +436,7 @@ TEST(fields_of_ours_are_not_heeded_in_others)
 	NUMBERS(&b, PPROF_FUNCTION, { 1, 3 }, { 2, MAIN }, { PPROF_FUNCTION_KIND, FRAME_KERNEL },
 		{ PPROF_FUNCTION_MODULE, 99 });
 	location(&b, 3, 1, 0x400030, 3);
-	NUMBERS(&b, PPROF_SAMPLE, { 1, 3 }, { 2, 3 }, { PPROF_SAMPLE_TICKS, 5 });
+	NUMBERS(&b, PPROF_SAMPLE, { 1, 3 }, { 2, 3 }, { PPROF_SAMPLE_TIMELINE, 5 });
 	CHECK_FOLDED(&b, "app;main 3\n");
 }
 
@@ -504,7 +515,7 @@ int main(void)
 	RUN(texts_are_cleaned);
 	RUN(comments_are_ours_or_the_users);
 	RUN(what_makes_no_sense_is_an_error);
-	RUN(a_timeline_fits_the_samples);
+	RUN(a_timeline_is_read);
 	RUN(fields_of_ours_are_not_heeded_in_others);
 	RUN(deep_stacks);
 	RUN(cut_anywhere);
