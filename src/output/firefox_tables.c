@@ -223,16 +223,17 @@ static void make_up_times(struct firefox *x, const struct thread_row *row)
 	uint64_t passed = 0;
 
 	for (size_t i = 0; i < row->nsamples; i++) {
-		uint64_t value = x->v.values[row->samples[i]];
+		uint64_t value = x->v.values[row->samples[i]],
+			 untimed = worth_untimed(&x->worth, row->samples[i]);
 		uint32_t stack;
 		double middle = (double)passed + (double)value / 2;
 
 		passed += value;
-		if (!worth_untimed(&x->worth, row->samples[i]))
+		if (!untimed)
 			continue;
 		stack = stack_of(x, x->v.samples[row->samples[i]].node);
 		vec_push(&x->tables->moments, (struct firefox_moment){
-			stack, (uint64_t)(duration * (middle / (double)row->total)), value });
+			stack, (uint64_t)(duration * (middle / (double)row->total)), untimed });
 	}
 }
 

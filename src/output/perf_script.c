@@ -227,9 +227,10 @@ static void write_in_steps(struct writer *w)
 	for (size_t i = 0; i < threads->n; i++)
 		for (size_t k = 0; k < threads->v[i].nsamples; k++) {
 			uint32_t sample = threads->v[i].samples[k];
+			uint64_t value = worth_untimed(&w->worth, sample);
 
-			if (worth_untimed(&w->worth, sample))
-				write_value(w, sample, &m, step, w->v.values[sample]);
+			if (value)
+				write_value(w, sample, &m, step, value);
 		}
 	threads_free(threads);
 }

@@ -418,7 +418,7 @@ static uint64_t *untimed(const struct writer *w)
 	uint64_t *counts = xcalloc(w->v.nsamples + 1, sizeof(*counts));
 
 	for (uint32_t i = 0; i < w->v.nsamples; i++)
-		counts[i] = worth_untimed(&worth, i) ? worth.values[i] : 0;
+		counts[i] = worth_untimed(&worth, i);
 	worth_free(&worth);
 	return counts;
 }

@@ -6,15 +6,28 @@
 
 #include "profile/profile_state.h"
 
-/* Of a sample's ticks: how many, and their weights. */
+/* Of a sample's ticks: how many, and their weights; and whether they are moments. */
 struct sums {
 	uint64_t number, weight;
+	int moments;
 };
 
 static void add(struct sums *s, const struct tick *t)
 {
 	s->number += t->span ? 1 : t->value;
 	s->weight += t->value;
+	s->moments |= !t->span;
+}
+
+/* Samples without a time are somewhere else, as worth.h has it. */
+static void add_untimed(const struct profile *p, struct sums *all)
+{
+	const uint64_t *taken = profile_values(p, 0);
+
+	for (size_t i = 0; i < p->samples.n; i++)
+		if (p->types.v[0].measured_in == PROFILE_COUNT && all[i].moments &&
+		    all[i].number < taken[i])
+			all[i].number = all[i].weight = taken[i];
 }
 
 /* Cuts off what of a span lies outside of the range; 0 where nothing is left of the tick. */
@@ -47,6 +60,7 @@ static void take_ticks(struct profile *p, uint64_t from, uint64_t to, struct sum
 		p->ticks.v[kept++] = t;
 	}
 	p->ticks.n = kept;
+	add_untimed(p, all);
 	profile_finish_ticks(p);
 }
 

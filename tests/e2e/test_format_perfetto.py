@@ -51,12 +51,20 @@ class Trace:
     def __init__(self, path):
         self.packets = decoded(path)
         self.samples, self.threads, self.files = [], {}, set()
-        names, frames, stacks = {}, {}, {}
+        self.waits = []         # (begin, end, name, stack), by the order of their ends
+        self.began = 0          # CLOCK_REALTIME ns of time 0
+        names, frames, stacks, events, tracks, slices = {}, {}, {}, {}, {}, {}
         for packet in self.packets:
             for tree in packet.get("process_tree", []):
                 for t in tree.get("threads", []):
                     self.threads[int(one(t, "tid"))] = one(t, "name")
+            for clocks in packet.get("clock_snapshot", []):
+                self.began = next(int(one(c, "timestamp")) for c in clocks["clocks"] if one(c, "clock_id") == "1")
+            for track in packet.get("track_descriptor", []):
+                check(one(track, "uuid") not in tracks, "a track twice")
+                tracks[one(track, "uuid")] = int(one(one(track, "thread"), "tid"))
             for data in packet.get("interned_data", []):
+                events.update((one(n, "iid"), one(n, "name")) for n in data.get("event_names", []))
                 names.update((one(n, "iid"), one(n, "str")) for n in data.get("function_names", []))
                 self.files.update(one(n, "str") for n in data.get("mapping_paths", []))
                 for f in data.get("frames", []):
@@ -64,10 +72,23 @@ class Trace:
                     frames[one(f, "iid")] = names[one(f, "function_name_id")]
                 for s in data.get("callstacks", []):
                     stacks[one(s, "iid")] = [frames[f] for f in s["frame_ids"]]
+            for e in packet.get("track_event", []):
+                check(tracks[one(e, "track_uuid")] in self.threads, "a track of no thread")
+                open_ = slices.setdefault(one(e, "track_uuid"), [])
+                time = int(one(packet, "timestamp"))
+                if one(e, "type") == "TYPE_SLICE_BEGIN":
+                    check(not open_, "a wait in a wait")
+                    open_.append((time, events[one(e, "name_iid")],
+                                  tuple(stacks[one(e, "callstack_iid")]) if "callstack_iid" in e else ()))
+                else:
+                    begin, name, stack = open_.pop()
+                    check(begin <= time, "an end before its beginning")
+                    self.waits.append((begin, time, name, stack))
             for s in packet.get("perf_sample", []):
                 equal(packet["trusted_packet_sequence_id"], ["1"], "sequence")
                 self.samples.append((int(one(s, "pid")), int(one(s, "tid")), int(one(packet, "timestamp")),
                                      tuple(stacks[one(s, "callstack_iid")]) if "callstack_iid" in s else ()))
+        check(not any(slices.values()), "waits without an end")
 
 
 def test_hand_made():

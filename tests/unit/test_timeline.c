@@ -176,10 +176,32 @@ TEST(values_are_divided_among_ticks)
 	CHECK_EQ(worth_between(&time, &v.ticks[0], 3 * SECOND, 4 * SECOND), 0);
 	CHECK_EQ(worth_between(&number, &v.ticks[0], 0, SECOND), 1);
 	CHECK_EQ(worth_between(&number, &v.ticks[0], SECOND, 2 * SECOND), 0);
-	CHECK(!worth_untimed(&time, 0) && worth_untimed(&time, 2));
+	CHECK_EQ(worth_untimed(&time, 0), 0);
+	CHECK_EQ(worth_untimed(&time, 2), 3 * SECOND);
 	CHECK(worth_any(p, 0) && worth_any(p, 1));
 	worth_free(&time);
 	worth_free(&number);
+	profile_free(p);
+}
+
+/* Ten samples, of which four have times. */
+TEST(what_has_no_time_is_left_over)
+{
+	struct profile *p = profile_new();
+	uint32_t thread = profile_thread(p, profile_process(p, 1, 0, 0), 1, 0), cpu;
+	struct worth w;
+
+	profile_add(p, thread, 0, 10);
+	cpu = profile_derive(p, 0, "cpu", "nanoseconds", 1000);
+	for (uint64_t i = 0; i < 4; i++)
+		profile_tick(p, &(struct tick){ .time = i * SECOND, .value = 1 });
+	w = worth_of(p, cpu);
+	CHECK_EQ(worth_tick(&w, &profile_view(p).ticks[0]), 1000);
+	CHECK_EQ(worth_untimed(&w, 0), 6000);
+	worth_free(&w);
+	CHECK_EQ(profile_between(p, SECOND, 3 * SECOND), 0);
+	CHECK_EQ(profile_values(p, 0)[0], 2);
+	CHECK_EQ(profile_values(p, cpu)[0], 2000);
 	profile_free(p);
 }
 
@@ -216,6 +238,7 @@ int main(void)
 	RUN(samples_get_other_numbers);
 	RUN(a_sample_takes_four_bytes_at_most);
 	RUN(values_are_divided_among_ticks);
+	RUN(what_has_no_time_is_left_over);
 	RUN(a_part_of_a_wait_counts_by_its_part);
 	return TEST_END();
 }
