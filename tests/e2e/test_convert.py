@@ -7,7 +7,7 @@ import subprocess
 
 from harness import Fixture, check, directory, equal, fixture_path, run
 
-PROFILES = ("full", "hostile", "one", "deep", "huge", "types", "timeline")
+PROFILES = ("full", "hostile", "one", "deep", "huge", "types", "timeline", "waits")
 
 
 def made(name, form, path, *options):

@@ -92,6 +92,33 @@ def test_times():
         equal(helper["samples"]["weight"], [1, 1, 1])
 
 
+def test_waits():
+    """Markers of each thread, which have a beginning, an end, and the stack that waits; and what is waited in the tree."""
+    with directory() as d, FirefoxProfiler(d) as firefox:
+        path = hand_made(d, "waits", "firefox", ".json")
+        profile = sound(read(path))
+        firefox.load(path)
+        threads = {t["name"]: h for h, t in firefox.threads().items()}
+        # Shorter sleeps, 50 ms of them, are with those that have times.
+        equal(firefox.stacks(threads["locker"]), ({("main", "take", "futex_wait", "[blocked]"): 2500}, 2500), "the lock, ms")
+        total = firefox.stacks(threads["server"])[1]
+        check(abs(total - 806) < 0.01, total)
+        markers = firefox.ask("thread", "markers", "--thread", threads["server"])
+        stats = {m["markerName"]: m for m in markers["byType"]}
+        equal({name: (m["count"], m["durationStats"]["min"], m["durationStats"]["max"]) for name, m in stats.items()},
+              {"blocked": (3, 250, 250), "runnable": (3, 2, 2)}, "markers of the server")
+        strings = profile["shared"]["stringArray"]
+        for thread in profile["threads"]:
+            for data in thread["markers"]["data"]:
+                equal(strings[data["place"]], "futex_wait" if thread["name"] == "locker" else "hrtimer_nanosleep", "place")
+                frame = thread["stackTable"]["frame"][data["cause"]["stack"]]
+                function = thread["funcTable"]["name"][thread["frameTable"]["func"][frame]]
+                check(strings[function] in ("[blocked]", "[runnable]"), strings[function])
+        server = next(t for t in profile["threads"] if t["name"] == "server")
+        equal(server["markers"]["startTime"], [100, 350, 1100, 1350, 2100, 2350], "beginnings")
+        equal(server["markers"]["endTime"], [350, 352, 1350, 1352, 2350, 2352], "ends")
+
+
 def test_extremes():
     with directory() as d, FirefoxProfiler(d) as firefox:
         def load(name, suffix=".json"):

@@ -104,6 +104,19 @@ def test_hand_made():
                 equal(len(trace.samples), total, f"{name}: samples")
 
 
+def test_waits():
+    """Slices of each thread's track, called after what waits, with their stacks."""
+    with directory() as d:
+        path = os.path.join(d, "x")
+        subprocess.run([fixture_path("profiles"), "waits", "perfetto", path], check=True, timeout=30)
+        trace = Trace(path)
+        naps = [(s * 10**9 + b, s * 10**9 + e, state + ": hrtimer_nanosleep", ("main", "hrtimer_nanosleep", f"[{state}]"))
+                for s in range(3) for b, e, state in ((100_000_000, 350_000_000, "blocked"), (350_000_000, 352_000_000, "runnable"))]
+        lock = (0, 2_500_000_000, "blocked: futex_wait", ("main", "take", "futex_wait", "[blocked]"))
+        equal(sorted(trace.waits), sorted([lock, *naps]), "waits")
+        equal(trace.samples, [], "samples")
+
+
 def test_recorded_with_times():
     with directory() as d:
         saved, path = os.path.join(d, "x.pb.gz"), os.path.join(d, "x.pftrace")

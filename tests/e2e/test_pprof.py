@@ -13,7 +13,7 @@ import subprocess
 
 from harness import EBPROF, Fixture, check, directory, equal, fixture_path, needs, node, node_module, run, Missing
 
-PROFILES = ("full", "hostile", "one", "empty", "deep", "huge", "timeline", "types")
+PROFILES = ("full", "hostile", "one", "empty", "deep", "huge", "timeline", "waits", "types")
 PROTO = "/usr/share/gocode/src/github.com/google/pprof/proto"
 
 
