@@ -8,7 +8,8 @@
 struct stack_options {
 	int user_only, kernel_only;	/* not both */
 	int per_thread;			/* outputs tell threads apart by their ids */
-	int timeline;			/* each sample with its time, instead of counts */
+	/* each sample with its time, as long as there is room; not, even if it costs little */
+	int timeline, no_timeline;
 	uint64_t max_frames;		/* at most EBP_FRAMES_MAX */
 	/* what the kernel cannot finish is not sent to user space */
 	int no_rescue;

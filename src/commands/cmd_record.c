@@ -159,6 +159,7 @@ static int run(const struct cli_command *c, int argc, char **argv)
 
 	r.o.sources.allocations.on = c->bit == EBPROF_ALLOC;
 	r.results = &results;
+	r.times = 1;
 	err = record_options_parse(&r.o, c, argc, argv, &e);
 	if (!err)
 		status = event_list_asked(&r.o.sources.samples.events)

@@ -30,6 +30,7 @@ struct recording {
 	struct push *push;		/* what is written meanwhile; NULL: nothing */
 	pid_t server;			/* of ours, not to be sampled; 0: none */
 	struct outfile *last;		/* where it is kept (last_recording.h); NULL: it is not */
+	int times;			/* are kept where that costs little, unless told not to */
 	int live;			/* as in struct session_options */
 	int lean;			/* the same */
 	uint64_t names_pause;		/* the same */

@@ -95,6 +95,11 @@ static void add_summary(const struct source *source, struct summary *rows)
 		    "%llu values of --counters found no room", (unsigned long long)m->lost);
 }
 
+static uint64_t rate_of(const struct source *source)
+{
+	return ((const struct meters *)source)->frequency;
+}
+
 static void release(struct source *source)
 {
 	free(source);
@@ -105,6 +110,7 @@ const struct source_ops meters_ops = {
 	.kernel = &meters_kernel,
 	.check = meters_check,
 	.choose = meters_choose,
+	.rate = rate_of,
 	.begin = begin,
 	.count = count,
 	.summary = add_summary,

@@ -105,6 +105,11 @@ static const struct event *event_of(const struct source *source)
 	return &((const struct samples *)source)->o->event;
 }
 
+static uint64_t rate_of(const struct source *source)
+{
+	return ((const struct samples *)source)->part.frequency;
+}
+
 static void release(struct source *source)
 {
 	free(source);
@@ -117,6 +122,7 @@ const struct source_ops samples_ops = {
 	.check = samples_check,
 	.choose = samples_choose,
 	.prepare = prepare,
+	.rate = rate_of,
 	.event = event_of,
 	.begin = begin,
 	.set_frequency = set_frequency,

@@ -77,6 +77,19 @@ const struct event *sources_event(const struct sources *list)
 	return NULL;
 }
 
+uint64_t sources_rate(const struct sources *list)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct source *s = list->v[i];
+		uint64_t rate = s->ops->rate ? s->ops->rate(s) : 0;
+
+		least = rate < least ? rate : least;
+	}
+	return list->n ? least : 0;
+}
+
 size_t sources_parts(const struct sources *list, struct collector_part parts[COLLECTOR_PARTS_MAX])
 {
 	for (size_t i = 0; i < list->n; i++)

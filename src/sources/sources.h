@@ -25,6 +25,8 @@ int sources_prepare(struct sources *list, const struct source_setup *setup, stru
 void sources_environment(const struct sources *list, char *env[SOURCE_ENVIRONMENT_MAX]);
 /* Of the first source that has one; NULL: none has. */
 const struct event *sources_event(const struct sources *list);
+/* Hz a CPU, where all of them are at a rate; else 0. */
+uint64_t sources_rate(const struct sources *list);
 /* @s belongs to the list; its ops are set. */
 void sources_add(struct sources *list, struct source *s);
 void sources_free(struct sources *list);

@@ -258,7 +258,6 @@ def test_beside_samples():
 
 def test_bad_options():
     run("--off-cpu", "--wall", "-d", 1).fails(2, "exclude each other")
-    run("--off-cpu", "--timeline", "-d", 1).fails(2, "--timeline")
     run("--wakers", "-d", 1).fails(2, "go with --off-cpu or --wall")
     run("--off-cpu", "--state", "sleeping", "-d", 1).fails(2, "known states are blocked, disk, uninterruptible and runnable")
     run("--off-cpu", "--max-overhead", "0", "-d", 1).fails(2, "percentage")
