@@ -32,8 +32,8 @@ static inline uint64_t clock_thread_ns(void)
 }
 
 /*
- * How far @clock is ahead of clock_ns(), in ns. The clocks are read one after the other, so a thread
- * that loses its CPU in between sees too much; the least of some readings is the closest.
+ * How far @clock is ahead of clock_ns(), in ns. The clocks are read one after the other, so a
+ * thread that loses its CPU in between sees too much; the least of some readings is the closest.
  */
 static inline uint64_t clock_ahead_ns(clockid_t clock)
 {

@@ -239,8 +239,9 @@ static void add_untimed(struct summary *s, const struct session_result *r)
 	if (!r->untimed)
 		return;
 	summary_line(s, SUMMARY_MISSED);
-	summary_row(s, "untimed", (double)r->untimed, "the timeline lacks %llu sample%s, which count all "
-		    "the same: ", (unsigned long long)r->untimed, text_s(r->untimed));
+	summary_row(s, "untimed", (double)r->untimed,
+		    "the timeline lacks %llu sample%s, which count all the same: ",
+		    (unsigned long long)r->untimed, text_s(r->untimed));
 	if (r->timeline_end)
 		summary_row(s, "timeline_end_s", (double)r->timeline_end / 1e9,
 			    "it was full with %llu after %.1f s", (unsigned long long)r->timeline,

@@ -7,8 +7,8 @@
 
 /*
  * Each with what was sampled in it (values of the type that is shown), and the function that took
- * most of that by itself, with its image. Of what lasted longer each second has its part. In the order of time, up to the last second with a sample; none
- * without a timeline.
+ * most of that by itself, with its image. Of what lasted longer each second has its part. In the
+ * order of time, up to the last second with a sample; none without a timeline.
  */
 row_vec seconds_rows(const struct profile *p);
 

@@ -11,7 +11,10 @@ static int is_mark(const struct profile_view *v, uint32_t node)
 	return v->locations[v->nodes[node].location].kind == FRAME_MARK;
 }
 
-/* A mark that has code below it, the outermost one: those at the root tell of the stack as a whole. */
+/*
+ * A mark that has code below it, the outermost one: those at the root tell of the stack as a
+ * whole.
+ */
 uint32_t wait_place(const struct profile_view *v, uint32_t node, uint32_t *mark)
 {
 	uint32_t place = node, on = 0, above = 0;

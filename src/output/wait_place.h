@@ -6,8 +6,9 @@
 #include "profile/profile.h"
 
 /*
- * The node of the innermost frame of the stack @node that waits, and in @mark (not NULL) that of the
- * frame above, "[blocked]". Of a stack that does not wait, or has no frames, @node itself and 0.
+ * The node of the innermost frame of the stack @node that waits, and in @mark (not NULL) that of
+ * the frame above, "[blocked]". Of a stack that does not wait, or has no frames, @node itself and
+ * 0.
  */
 uint32_t wait_place(const struct profile_view *v, uint32_t node, uint32_t *mark);
 

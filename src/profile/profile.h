@@ -117,7 +117,7 @@ struct sample {
 struct tick {
 	uint64_t time;		/* ns since the recording began: it was then, or began then */
 	uint64_t span;		/* ns that it lasted; 0: a moment */
-	uint64_t value;		/* its weight among the sample's ticks: samples; of spans their ns */
+	uint64_t value;		/* its weight among its sample's: samples; of spans their ns */
 	uint32_t sample, cpu;
 };
 

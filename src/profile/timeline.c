@@ -154,7 +154,8 @@ int timeline_add(struct timeline *t, const struct tick *tick)
 	struct stream *s;
 
 	t->refused += timeline_full(t);
-	if (timeline_full(t) || tick->cpu >= TIMELINE_CPUS || (tick->span && begin == end))
+	if (timeline_full(t) || tick->cpu >= TIMELINE_CPUS || (tick->span && begin == end) ||
+	    tick->time > INT64_MAX || tick->span > INT64_MAX - tick->time)
 		return 0;
 	s = stream_at(t, tick->cpu, sort);
 	put(s, zigzag(end - s->at.time - (sort == SPANS ? 0 : t->period)));

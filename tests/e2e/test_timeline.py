@@ -7,6 +7,7 @@ import signal
 import statistics
 
 from harness import check, child_of, directory, equal, finish, fixture_path, run, start, stopped, wait_burned
+from readers import FirefoxProfiler
 from test_format_perfetto import Trace
 
 MS = 1e6
@@ -153,6 +154,34 @@ def test_wakers_with_times():
         check(any(name.startswith("blocked: ") for name in names), names)
         check(not any("wake" in name for name in names), "the waker for what waits:", names)
         check(any("[woken by wake_others]" in stack for _, _, _, stack in trace.waits), "no waker")
+
+
+def test_kept_unasked():
+    """Samples at a moderate rate have times, unless told not to; what comes faster or is counted otherwise has not."""
+    with directory() as d:
+        path = os.path.join(d, "x.pb.gz")
+        for options, kept in (((), True), (("-F", 1000), True), (("--no-timeline",), False), (("-F", 1001), False),
+                              (("-e", "page-faults", "-c", 1), False), (("--off-cpu",), False), (("--wall",), False)):
+            run("-U", *options, "-o", path, "--", fixture_path("tree"), "--seconds", "0.3").ok()
+            r = run("report", "--by", "second", path)
+            if kept:
+                check("MOST OF IT IN" in r.ok().out, options, r.out)
+            else:
+                r.fails(2, "needs a timeline")
+        run("--timeline", "--no-timeline", "-d", 1).fails(2, "exclude each other")
+
+
+def test_threads_that_only_wait_are_in_firefox():
+    with directory() as d, FirefoxProfiler(d) as firefox:
+        path = os.path.join(d, "x.firefox.json")
+        run("-e", "cpu-clock", "-F", 499, "--off-cpu", "--timeline", "-o", path, "--", fixture_path("waits"), 1).ok()
+        firefox.load(path)
+        threads = {t["name"]: h for h, t in firefox.threads().items()}
+        check({"sleep", "mutex", "holder", "pipe", "cond", "starved1"} <= set(threads), threads)
+        markers = firefox.ask("thread", "markers", "--thread", threads["sleep"])["byType"]
+        blocked = next(m for m in markers if m["markerName"] == "blocked")
+        # Naps of 20 ms.
+        check(blocked["count"] > 5 and 19 < blocked["durationStats"]["max"], blocked)
 
 
 def test_full_ring_loses_times_alone():

@@ -48,6 +48,22 @@ TEST(divides_by_weight)
 	shares_free(NULL);
 }
 
+TEST(the_heaviest)
+{
+	struct shares *s = shares_new();
+
+	CHECK_EQ(shares_heaviest(s, 7), SHARES_GONE);
+	shares_add(s, 7, 0, 5, 1000);
+	CHECK_EQ(shares_heaviest(s, 7), SHARES_GONE);
+	shares_weigh(s, 7, 1, 10);
+	shares_weigh(s, 7, 2, 20);
+	shares_weigh(s, 8, 3, 100);
+	CHECK_EQ(shares_heaviest(s, 7), 2);
+	shares_weigh(s, 7, 1, 11);
+	CHECK_EQ(shares_heaviest(s, 7), 1);
+	shares_free(s);
+}
+
 /* What came before is not what it was this time. */
 TEST(each_time_shows_what_was_then)
 {
@@ -145,6 +161,7 @@ TEST(renumbers)
 int main(void)
 {
 	RUN(divides_by_weight);
+	RUN(the_heaviest);
 	RUN(each_time_shows_what_was_then);
 	RUN(what_nobody_weighs_falls_back);
 	RUN(parts_add_up_to_the_total);

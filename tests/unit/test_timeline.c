@@ -71,7 +71,7 @@ TEST(what_was_packed_comes_back)
 	timeline_free(t);
 }
 
-TEST(what_is_below_a_unit_is_cut)
+TEST(what_is_below_a_unit_or_above_all_is_cut)
 {
 	struct timeline *t = timeline_new(1000, 10);
 	static struct list got;
@@ -79,6 +79,9 @@ TEST(what_is_below_a_unit_is_cut)
 	CHECK(timeline_add(t, &(struct tick){ .time = 5999, .value = 1 }));
 	CHECK(timeline_add(t, &(struct tick){ .time = 5999, .span = 1002, .value = 1002 }));
 	CHECK(!timeline_add(t, &(struct tick){ .time = 5100, .span = 800, .value = 800 }));
+	CHECK(!timeline_add(t, &(struct tick){ .time = 1ull << 63, .value = 1 }));
+	CHECK(!timeline_add(t, &(struct tick){ .time = 1, .span = INT64_MAX, .value = INT64_MAX }));
+	CHECK(!timeline_add(t, &(struct tick){ .value = 1, .cpu = TIMELINE_CPUS }));
 	timeline_each(t, take, &got);
 	CHECK_EQ(got.n, 2);
 	CHECK_EQ(got.v[0].time, 5000);
@@ -123,6 +126,7 @@ TEST(samples_get_other_numbers)
 TEST(a_sample_takes_four_bytes_at_most)
 {
 	struct timeline *t = timeline_new(1000, 1000000);
+	struct protobuf b = { 0 };
 	uint64_t random = 1;
 
 	timeline_expect(t, 99);
@@ -132,6 +136,9 @@ TEST(a_sample_takes_four_bytes_at_most)
 			.value = 1,
 			.sample = (uint32_t)(next(&random) % 30 * (next(&random) % 100)) }));
 	CHECK(timeline_bytes(t) <= 4 * 100000);
+	timeline_write(t, &b);
+	CHECK(b.n <= 3 * 100000);
+	protobuf_free(&b);
 	timeline_free(t);
 }
 
@@ -233,7 +240,7 @@ TEST(a_part_of_a_wait_counts_by_its_part)
 int main(void)
 {
 	RUN(what_was_packed_comes_back);
-	RUN(what_is_below_a_unit_is_cut);
+	RUN(what_is_below_a_unit_or_above_all_is_cut);
 	RUN(there_is_an_end_of_it);
 	RUN(samples_get_other_numbers);
 	RUN(a_sample_takes_four_bytes_at_most);
