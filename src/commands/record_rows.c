@@ -110,7 +110,7 @@ const struct cli_option record_rows[] = {
 	{ 0, 0, "timeline", NULL, cli_flag, AT(stack.timeline),
 	  "keep the time of each sample, and how long each wait took", R | A },
 	{ 0, 0, "no-timeline", NULL, cli_flag, AT(stack.no_timeline),
-	  "do not, as is done of samples at up to 1000 Hz", R },
+	  "do not: it is done of waits, and of samples at up to 1000 Hz", R },
 
 	CLI_HEADING("Names"),
 	{ 0, 0, "debug-dir", "DIR", cli_strings, AT(names.debug_dirs),

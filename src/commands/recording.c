@@ -17,7 +17,6 @@
 #include "proc/procfs.h"
 
 #define NICENESS -10		/* where we may; we use little of what it gives */
-#define TIMELINE_RATE 1000	/* Hz, at most, at which times of samples are kept unasked */
 #define TEXT_MAX 1024		/* bytes of a title and the like */
 
 /* What we start: the target, or what says how long. NULL: nothing. */
@@ -203,15 +202,6 @@ static int prepare_command(struct recording *r, struct error *e)
 	return err;
 }
 
-/* A sample with its time costs a microsecond more than one that is summed up. */
-static void choose_timeline(struct recording *r)
-{
-	uint64_t rate = sources_rate(&r->sources);
-
-	if (!r->o.stack.no_timeline && rate && rate <= TIMELINE_RATE)
-		r->o.stack.timeline = 1;
-}
-
 int recording_find(struct recording *r, struct error *e)
 {
 	int err;
@@ -227,8 +217,8 @@ int recording_find(struct recording *r, struct error *e)
 				"-U: a kernel thread has no user stack; leave -U out");
 	if (!err)
 		err = sources_choose(&r->sources, &r->o.sources, e);
-	if (!err && r->times)
-		choose_timeline(r);
+	if (!err && r->times && !r->o.stack.no_timeline && sources_keep_times(&r->sources))
+		r->o.stack.timeline = 1;
 	return err;
 }
 

@@ -46,6 +46,7 @@ struct writer {
 	char *event;
 	int repeat;		/* a count of n is n records */
 	struct worth worth;
+	int timed;		/* each tick is a record */
 };
 
 /*
@@ -227,7 +228,8 @@ static void write_in_steps(struct writer *w)
 	for (size_t i = 0; i < threads->n; i++)
 		for (size_t k = 0; k < threads->v[i].nsamples; k++) {
 			uint32_t sample = threads->v[i].samples[k];
-			uint64_t value = worth_untimed(&w->worth, sample);
+			uint64_t value = w->timed ? worth_untimed(&w->worth, sample)
+						  : w->v.values[sample];
 
 			if (value)
 				write_value(w, sample, &m, step, value);
@@ -283,6 +285,21 @@ static int can_repeat(struct writer *w)
 	return 1;
 }
 
+/* 1 where a record for each tick is not too much. */
+static int can_tell_each(struct writer *w)
+{
+	uint64_t left = REPEATED_MAX;
+
+	for (size_t i = 0; i < w->v.nticks; i++) {
+		uint64_t bytes = record_bytes(w, w->v.samples[w->v.ticks[i].sample].node);
+
+		if (bytes > left)
+			return 0;
+		left -= bytes;
+	}
+	return 1;
+}
+
 void perf_script_write(const struct profile *p, const struct output_options *o, struct outfile *f)
 {
 	struct writer w = { .p = p, .v = profile_view(p), .f = f };
@@ -292,7 +309,9 @@ void perf_script_write(const struct profile *p, const struct output_options *o, 
 	set_event(&w);
 	write_header(&w);
 	w.worth = worth_of(p, w.v.shown);
-	write_timeline(&w);
+	w.timed = can_tell_each(&w);
+	if (w.timed)
+		write_timeline(&w);
 	write_in_steps(&w);
 	worth_free(&w.worth);
 	free(w.event);

@@ -95,9 +95,11 @@ static void add_summary(const struct source *source, struct summary *rows)
 		    "%llu values of --counters found no room", (unsigned long long)m->lost);
 }
 
-static uint64_t rate_of(const struct source *source)
+/* They have none: it is for the samples to say. */
+static int keeps_times(const struct source *source)
 {
-	return ((const struct meters *)source)->frequency;
+	(void)source;
+	return 1;
 }
 
 static void release(struct source *source)
@@ -110,7 +112,7 @@ const struct source_ops meters_ops = {
 	.kernel = &meters_kernel,
 	.check = meters_check,
 	.choose = meters_choose,
-	.rate = rate_of,
+	.keeps_times = keeps_times,
 	.begin = begin,
 	.count = count,
 	.summary = add_summary,

@@ -9,6 +9,7 @@
 #include "sources/probes_price.h"
 
 #define SECOND 1000000000ull
+#define TIMES_RATE 1000		/* Hz, at most, at which times are kept unasked */
 
 struct source *samples_new(const struct samples_options *o)
 {
@@ -105,9 +106,12 @@ static const struct event *event_of(const struct source *source)
 	return &((const struct samples *)source)->o->event;
 }
 
-static uint64_t rate_of(const struct source *source)
+/* A sample with its time costs a microsecond more than one that is summed up. */
+static int keeps_times(const struct source *source)
 {
-	return ((const struct samples *)source)->part.frequency;
+	uint64_t rate = ((const struct samples *)source)->part.frequency;
+
+	return rate && rate <= TIMES_RATE;
 }
 
 static void release(struct source *source)
@@ -122,7 +126,7 @@ const struct source_ops samples_ops = {
 	.check = samples_check,
 	.choose = samples_choose,
 	.prepare = prepare,
-	.rate = rate_of,
+	.keeps_times = keeps_times,
 	.event = event_of,
 	.begin = begin,
 	.set_frequency = set_frequency,

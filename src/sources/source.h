@@ -107,8 +107,8 @@ struct source_ops {
 	 * last one NULL. Of one source.
 	 */
 	void (*environment)(const struct source *s, char *env[SOURCE_ENVIRONMENT_MAX]);
-	/* Hz at which it takes samples of a CPU; without the function, or 0: at no rate. */
-	uint64_t (*rate)(const struct source *s);
+	/* 1 where to keep times costs little, so that it is done unasked; without the function 0. */
+	int (*keeps_times)(const struct source *s);
 	/* Its samples are of this event; without the function, of none that has a name. */
 	const struct event *(*event)(const struct source *s);
 

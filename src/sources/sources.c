@@ -77,19 +77,6 @@ const struct event *sources_event(const struct sources *list)
 	return NULL;
 }
 
-uint64_t sources_rate(const struct sources *list)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (size_t i = 0; i < list->n; i++) {
-		const struct source *s = list->v[i];
-		uint64_t rate = s->ops->rate ? s->ops->rate(s) : 0;
-
-		least = rate < least ? rate : least;
-	}
-	return list->n ? least : 0;
-}
-
 size_t sources_parts(const struct sources *list, struct collector_part parts[COLLECTOR_PARTS_MAX])
 {
 	for (size_t i = 0; i < list->n; i++)
@@ -237,6 +224,15 @@ int sources_keep_samples(const struct sources *list)
 	EACH(list, s, keeps_samples)
 		return 1;
 	return 0;
+}
+
+int sources_keep_times(const struct sources *list)
+{
+	size_t n = 0;
+
+	EACH(list, s, keeps_times)
+		n += s->ops->keeps_times(s) != 0;
+	return n == list->n;
 }
 
 int sources_renew(const struct sources *list)

@@ -25,8 +25,6 @@ int sources_prepare(struct sources *list, const struct source_setup *setup, stru
 void sources_environment(const struct sources *list, char *env[SOURCE_ENVIRONMENT_MAX]);
 /* Of the first source that has one; NULL: none has. */
 const struct event *sources_event(const struct sources *list);
-/* Hz a CPU, where all of them are at a rate; else 0. */
-uint64_t sources_rate(const struct sources *list);
 /* @s belongs to the list; its ops are set. */
 void sources_add(struct sources *list, struct source *s);
 void sources_free(struct sources *list);
@@ -56,6 +54,8 @@ void sources_summary(const struct sources *list, struct summary *rows);
 /* 1 where one of them is so (struct source_ops). */
 int sources_are_whole(const struct sources *list);
 int sources_keep_samples(const struct sources *list);
+/* 1 where times are kept unasked (the same), of all. */
+int sources_keep_times(const struct sources *list);
 /* 1 where all are so (the same): then sources_begin() may be called again. */
 int sources_renew(const struct sources *list);
 

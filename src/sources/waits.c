@@ -282,6 +282,13 @@ static void add_summary(const struct source *source, struct summary *rows)
 	}
 }
 
+/* Those without stacks are summed up all the same, and stacks have a budget. */
+static int keeps_times(const struct source *source)
+{
+	(void)source;
+	return 1;
+}
+
 static void release(struct source *source)
 {
 	struct waits *w = (struct waits *)source;
@@ -299,6 +306,7 @@ const struct source_ops waits_ops = {
 	.feature = &waits_feature,
 	.check = waits_check,
 	.choose = waits_choose,
+	.keeps_times = keeps_times,
 	.begin = begin,
 	.record = take_waker,
 	.count = count,

@@ -157,11 +157,12 @@ def test_wakers_with_times():
 
 
 def test_kept_unasked():
-    """Samples at a moderate rate have times, unless told not to; what comes faster or is counted otherwise has not."""
+    """Waits and samples at a moderate rate have times, unless told not to; what comes faster, or by number, has not."""
     with directory() as d:
         path = os.path.join(d, "x.pb.gz")
         for options, kept in (((), True), (("-F", 1000), True), (("--no-timeline",), False), (("-F", 1001), False),
-                              (("-e", "page-faults", "-c", 1), False), (("--off-cpu",), False), (("--wall",), False)):
+                              (("-e", "page-faults", "-c", 1), False), (("--off-cpu",), True), (("--wall",), True),
+                              (("--off-cpu", "--no-timeline"), False), (("--off-cpu", "-e", "page-faults", "-c", 1), False)):
             run("-U", *options, "-o", path, "--", fixture_path("tree"), "--seconds", "0.3").ok()
             r = run("report", "--by", "second", path)
             if kept:
