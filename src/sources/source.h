@@ -107,7 +107,7 @@ struct source_ops {
 	 * last one NULL. Of one source.
 	 */
 	void (*environment)(const struct source *s, char *env[SOURCE_ENVIRONMENT_MAX]);
-	/* 1 where to keep times costs little, so that it is done unasked; without the function 0. */
+	/* 1 where it costs little to keep times, so it is done unasked; without the function 0. */
 	int (*keeps_times)(const struct source *s);
 	/* Its samples are of this event; without the function, of none that has a name. */
 	const struct event *(*event)(const struct source *s);

@@ -93,12 +93,12 @@ TEST(time_as_a_value)
 	stacks_add(p, stacks_thread(p, 5, 5, "demo"), "f", 1);
 	profile_count(p, 0, type, 1234567);
 	profile_show(p, type);
-	/* Of the samples, not of what is shown. */
+	/* All values of a sample are where its ticks are, whatever is shown. */
 	profile_tick(p, &(struct tick){ .time = 5000000, .value = 1 });
 	profile_finish_ticks(p);
 	text = stacks_output(p, "firefox", NULL);
 	CHECK(strstr(text,
-		     "\"time\":[500.000000],\"weight\":[1.234567],\"weightType\":\"tracing-ms\","));
+		     "\"time\":[5.000000],\"weight\":[1.234567],\"weightType\":\"tracing-ms\","));
 	free(text);
 	text = stacks_output(p, "speedscope", NULL);
 	CHECK(strstr(text, "\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":1234567,"));
