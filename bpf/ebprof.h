@@ -203,7 +203,7 @@ struct ebp_allocation_end {
 _Static_assert(sizeof(struct ebp_allocation_end) == 40, "wire");
 
 /* What a thread that may allocate has done so far; listed by list_alloc_thread(). */
-struct ebp_alloc_thread {
+struct ebp_sliced_thread {
 	__u32 tid;
 	__u32 reserved;
 	__u64 start;		/* of the thread: CLOCK_BOOTTIME ns */
@@ -217,7 +217,7 @@ struct ebp_alloc_thread {
 	__u64 calls;
 	__u64 spent;		/* ns that our programs on these took, stacks included */
 };
-_Static_assert(sizeof(struct ebp_alloc_thread) == 48, "wire");
+_Static_assert(sizeof(struct ebp_sliced_thread) == 48, "wire");
 
 /* One a CPU; what a sample was counted as. taken = kept + the sum of lost. */
 struct ebp_counters {

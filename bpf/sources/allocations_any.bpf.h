@@ -39,7 +39,7 @@ __u32 alloc_paused, alloc_endless, alloc_window;
 
 /* What is known of a thread. */
 struct alloc_task {
-	__u64 calls, spent;	/* struct ebp_alloc_thread */
+	__u64 calls, spent;	/* struct ebp_sliced_thread */
 	struct ebp_key key;	/* of a sampled block under way */
 	__u64 sp;		/* at the entry of the call that is under way; 0: none */
 	__u64 size;
@@ -179,7 +179,7 @@ static __always_inline void begin_call(bpf_user_pt_regs_t *ctx, struct alloc_tas
 	take_block_stack(ctx, &t->key, task);
 }
 
-/* @counts: the trap is one of struct ebp_alloc_thread. */
+/* @counts: the trap is one of struct ebp_sliced_thread. */
 static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old, __u64 out,
 				 int counts)
 {
@@ -350,7 +350,7 @@ SEC("?iter/task")
 int list_alloc_thread(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct ebp_alloc_thread out = {};
+	struct ebp_sliced_thread out = {};
 	struct alloc_task *t;
 
 	if (!task || !in_targets(task->tgid))

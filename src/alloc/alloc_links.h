@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "alloc/thread_list.h"
+#include "slices/thread_list.h"
 #include "bpf/ebprof.h"
 
 /* A function of an allocator that a process has mapped. */

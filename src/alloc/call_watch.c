@@ -10,7 +10,7 @@
 
 #include "alloc/alloc_counter.h"
 #include "alloc/alloc_links.h"
-#include "alloc/thread_clocks.h"
+#include "slices/thread_clocks.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "collect/uprobe.h"
