@@ -332,6 +332,37 @@ void profile_set(struct profile *p, uint32_t sample, uint32_t type, uint64_t val
 	profile_count(p, sample, type, value);
 }
 
+/* @value times @factor, with what was @carried, and what is now. */
+static uint64_t scaled(uint64_t value, double factor, double *carried)
+{
+	double exact = factor * (double)value + *carried;
+	uint64_t whole = exact < 0x1p64 ? (uint64_t)exact : UINT64_MAX;
+
+	*carried = exact - (double)whole;
+	return whole;
+}
+
+void profile_scale(struct profile *p, uint32_t type, double factor)
+{
+	const uint64_t *values = p->columns.v[type].v;
+	uint64_t *ticked = xcalloc(p->samples.n + 1, sizeof(*ticked));
+	double *carried = xcalloc(p->samples.n + 1, sizeof(*carried)), rest = 0;
+
+	for (size_t i = 0; i < p->ticks.n && !type; i++) {
+		struct tick *t = &p->ticks.v[i];
+		uint64_t was = t->value;
+
+		t->value = scaled(was, factor, &carried[t->sample]);
+		ticked[t->sample] += t->value;
+		/* What has no tick stays here for what follows. */
+		profile_set(p, t->sample, type, values[t->sample] - was);
+	}
+	for (uint32_t i = 0; i < p->samples.n; i++)
+		profile_set(p, i, type, ticked[i] + scaled(values[i], factor, &rest));
+	free(ticked);
+	free(carried);
+}
+
 void profile_drop(struct profile *p, uint32_t sample)
 {
 	for (uint32_t i = 0; i < p->types.n; i++)
