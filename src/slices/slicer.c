@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "slices/threads.h"
-#include "slices/thread_clocks.h"
 #include "base/clock.h"
 #include "base/vec.h"
+#include "slices/thread_clocks.h"
+#include "slices/threads.h"
 
 #define KEPT 100	/* windows whose scales are kept */
 

@@ -13,7 +13,8 @@
 #define CREDIT		2.0		/* budgets that a cycle may spend after cheaper ones, */
 #define DEBT		0.25		/* and what it may spend whatever was before */
 #define CALLS_LEAST	0.05		/* of a cycle's budget, for calls */
-#define NEW		0.5		/* weight of what was just seen */
+#define NEW		0.5		/* weight of what was just seen, */
+#define FAR		0.1		/* unless it is so many times what was before */
 #define WORK_LEAST	0.005		/* of the CPU time, as far as it is told apart from traps */
 
 static double at_least(double x, double least)
@@ -54,7 +55,8 @@ struct slices_cycle slices_plan(const struct slices *s, double where, double jit
 	share = s->calls > 0 ? share / s->calls : 1;
 	if (share >= NEARLY_ALL || usual <= 0) {
 		length = s->whole > 0 ? s->whole : length;
-		return (struct slices_cycle){ .length = (uint64_t)length, .open = (uint64_t)length };
+		return (struct slices_cycle){ .length = (uint64_t)length,
+					      .open = (uint64_t)length };
 	}
 	/* Long cycles have few slices, from which little is known. */
 	length = at_least(at_most(SLICE_LEAST / share, SLICE_COST / s->budget), cycle) *
@@ -86,9 +88,11 @@ static void take(struct slices *s, const struct slices_seen *seen)
 
 void slices_open(struct slices *s, const struct slices_seen *seen)
 {
+	double calls = seen->wall > 0 ? seen->calls / seen->wall : s->calls;
+
 	take(s, seen);
-	if (seen->wall > 0)
-		s->calls += NEW * (seen->calls / seen->wall - s->calls);
+	/* Of what has just begun there is no mean. */
+	s->calls += (s->calls < FAR * calls ? 1 : NEW) * (calls - s->calls);
 }
 
 void slices_closed(struct slices *s, const struct slices_seen *seen)

@@ -95,7 +95,8 @@ static struct slice_ran ran_of(struct slice_threads *t, size_t i, const struct s
 		ran.cpu = since(at->now.cpu, at->was.cpu);
 		ran.calls = since(at->now.calls, at->was.calls);
 		ran.cost = ran.calls * passed->call_ns + since(at->now.spent, at->was.spent);
-		rest->cpu += at->known ? since(at->now.exited, at->was.exited) : 0;
+		if (!passed->knows_exited)
+			rest->cpu += at->known ? since(at->now.exited, at->was.exited) : 0;
 	} else {
 		rest->cpu -= (double)at->was.cpu;	/* it is in what exited */
 	}
@@ -137,6 +138,14 @@ static double rate_of(const struct slice_threads *t, size_t i)
 	return t->w > 0 ? t->n / t->w : 0;
 }
 
+/* By how much of it a rate may be wrong that is by the price of traps. */
+static double price_error(const struct slice_pace *p)
+{
+	double traps = slice_pace_traps(p), error = PRICE_ERROR * traps / (1 - traps);
+
+	return error < ERROR_MOST ? error : ERROR_MOST;
+}
+
 /* No slice will stand for what thread @i did lately. */
 static void owe(struct slice_threads *t, size_t i)
 {
@@ -144,6 +153,7 @@ static void owe(struct slice_threads *t, size_t i)
 	double calls = rate_of(t, i) * (p->before + p->gap);
 
 	t->owed += calls;
+	t->error += calls * price_error(p);
 	t->guessed += t->v.v[i].w > 0 ? 0 : calls;
 }
 
@@ -172,6 +182,7 @@ static void turn(struct slice_threads *t)
 			continue;
 		}
 		owe(t, i);
+		t->estimated += at->pace.last;
 		if (at->pace.last > 0)
 			vec_push(&t->gone, (struct slice_scale){ at->now.tid, 1 });
 		hashmap_del(&t->index, at->now.tid);
@@ -211,24 +222,31 @@ static struct slices_seen weigh(struct slice_threads *t, const struct slice_ran 
 }
 
 /*
- * Calls for each ns of work of those that have exited, as far as they are known: each by the time
- * that it ran.
+ * What those did that have exited and are known, in @work ns of their own since they were listed:
+ * each has a part of it by the time that it ran. 0 where nothing is known of any.
  */
-static double rate_of_exited(const struct slice_threads *t)
+static int owe_of_exited(struct slice_threads *t, double work)
 {
-	double calls = 0, work = 0;
+	double calls = 0, cpu = 0, error = 0;
 
 	for (size_t i = 1; i < t->v.n; i++)
 		if (!t->v.v[i].listed) {
-			calls += rate_of(t, i) * (double)t->v.v[i].was.cpu;
-			work += (double)t->v.v[i].was.cpu;
+			double each = rate_of(t, i) * (double)t->v.v[i].was.cpu;
+
+			calls += each;
+			error += each * price_error(&t->v.v[i].pace);
+			cpu += (double)t->v.v[i].was.cpu;
 		}
-	return work > 0 ? calls / work : 0;
+	if (cpu <= 0 || calls <= 0)
+		return 0;
+	t->owed += calls / cpu * work;
+	t->error += error / cpu * work;
+	return 1;
 }
 
 struct slices_seen slice_threads_look(struct slice_threads *t, const struct slice_passed *passed)
 {
-	struct slice_ran rest = { .calls = passed->calls }, *all;
+	struct slice_ran rest = { .calls = passed->calls, .cpu = passed->exited }, *all;
 	struct slices_seen seen = { .wall = passed->wall };
 
 	if (t->looked) {
@@ -239,10 +257,8 @@ struct slices_seen slice_threads_look(struct slice_threads *t, const struct slic
 		all[0].cpu = rest.cpu > 0 ? rest.cpu : 0;
 		all[0].calls = rest.calls > 0 ? rest.calls : 0;
 		all[0].cost = all[0].calls * passed->each_ns;
-		if (!passed->open && rate_of_exited(t) > 0) {
-			t->owed += rate_of_exited(t) * all[0].cpu;
+		if (!passed->open && owe_of_exited(t, slice_work_of(&all[0])))
 			all[0].cpu = 0;
-		}
 		for (size_t i = 0; i < t->v.n; i++)
 			pass(t, i, &all[i], passed->open);
 		seen = weigh(t, all, passed);
@@ -270,12 +286,11 @@ void slice_threads_forget(struct slice_threads *t)
 /* For how many calls the slice of a thread stands, and how sure that is. */
 static void account(struct slice_threads *t, const struct thread *at, double calls)
 {
-	double traps = slice_pace_traps(&at->pace), error = PRICE_ERROR * traps / (1 - traps);
 	double chance = at->n > 0 ? calls * chance_of(at) : 0;
 
 	t->estimated += calls;
-	t->traps += calls * traps;
-	t->error += calls * (error < ERROR_MOST ? error : ERROR_MOST);
+	t->traps += calls * slice_pace_traps(&at->pace);
+	t->error += calls * price_error(&at->pace);
 	t->variance += chance * chance * at->slices;
 }
 
@@ -336,7 +351,7 @@ double slice_threads_error(const struct slice_threads *t)
 	double all = t->estimated + t->owed;
 
 	return t->estimated > 0
-		       ? sqrt(t->error * t->error + t->variance) / t->estimated + t->guessed / all
+		       ? (sqrt(t->error * t->error + t->variance) + t->guessed) / all
 		       : 0;
 }
 

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/ebprof.h"
 #include "slices/pace.h"
 #include "slices/slices.h"
-#include "bpf/ebprof.h"
 
 struct slice_threads;
 
@@ -36,6 +36,9 @@ struct slice_passed {
 	double cost;		/* ns that all of them took */
 	double each_ns;		/* what one took of a thread that has exited, with our programs */
 	double ends;		/* ns that the probes of frees took */
+	/* @exited is known: ns of CPU time of all threads that have exited, since they began */
+	int knows_exited;
+	double exited;
 	int open;		/* it was a slice */
 };
 

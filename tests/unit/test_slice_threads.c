@@ -146,6 +146,37 @@ TEST(exited)
 	slice_threads_free(t);
 }
 
+/*
+ * Where the kernel tells what all did that have exited, nothing is lost of a process that is gone
+ * as a whole: its calls since the slice are owed, by its rate.
+ */
+TEST(process_exited)
+{
+	struct ebp_sliced_thread v[] = { { .tid = 1, .start = 1 } };
+	struct slice_passed passed = { .wall = 100 * MS, .call_ns = TRAP, .each_ns = TRAP,
+				       .knows_exited = 1 };
+	struct slice_threads *t = slice_threads_new();
+
+	slice_threads_list(t, v);
+	slice_threads_look(t, &passed);
+	v[0].cpu = 50 * MS;
+	v[0].calls = 2000;
+	passed.open = 1;
+	passed.calls = 2000;
+	passed.cost = 2000 * TRAP;
+	slice_threads_list(t, v);
+	slice_threads_look(t, &passed);
+	/* 50 ms with 10 of traps; and 80 ms more, without. */
+	passed = (struct slice_passed){ .wall = 100 * MS, .knows_exited = 1,
+					.exited = 130 * MS };
+	slice_threads_look(t, &passed);
+	slice_threads_settle_whole(t);
+	slice_threads_forget(t);
+	CHECK(near(slice_threads_owed(t), 2));
+	CHECK(slice_threads_error(t) > 0);
+	slice_threads_free(t);
+}
+
 /* An id that is used again is another thread; and where a look failed nothing is made up. */
 TEST(begin_anew)
 {
@@ -228,6 +259,7 @@ int main(void)
 	RUN(each_its_own);
 	RUN(few_slices);
 	RUN(exited);
+	RUN(process_exited);
 	RUN(begin_anew);
 	RUN(load);
 	RUN(saturated);
