@@ -57,6 +57,7 @@ struct ebp_probes_config {
 	__u8 records;		/* some have a filter, or a value */
 	/* uprobes are among them, whose programs may be interrupted by those of other events */
 	__u8 user;
+	__u8 sliced;		/* uprobes are there for slices of the time */
 };
 
 struct ebp_meters_config {

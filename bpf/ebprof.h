@@ -203,8 +203,11 @@ struct ebp_allocation_end {
 };
 _Static_assert(sizeof(struct ebp_allocation_end) == 40, "wire");
 
-/* What a thread that may allocate has done so far; listed by list_alloc_thread(). */
-struct ebp_alloc_thread {
+/*
+ * What a thread that may call functions with probes has done so far; listed by list_alloc_thread()
+ * or list_probe_thread().
+ */
+struct ebp_sliced_thread {
 	__u32 tid;
 	__u32 reserved;
 	__u64 start;		/* of the thread: CLOCK_BOOTTIME ns */
@@ -212,13 +215,14 @@ struct ebp_alloc_thread {
 	/* of a leader: ns of CPU time of the threads of its process that have exited */
 	__u64 exited;
 	/*
-	 * that were trapped: of what gives blocks, of realloc() where the ends of blocks are not
-	 * seen
+	 * that were trapped; of an allocator: of what gives blocks, of realloc() where the ends of
+	 * blocks are not seen
 	 */
 	__u64 calls;
-	__u64 spent;		/* ns that our programs on these took, stacks included */
+	/* ns that our programs on these took, stacks included; of probes with the traps */
+	__u64 spent;
 };
-_Static_assert(sizeof(struct ebp_alloc_thread) == 48, "wire");
+_Static_assert(sizeof(struct ebp_sliced_thread) == 48, "wire");
 
 /* One a CPU; what a sample was counted as. taken = kept + the sum of lost. */
 struct ebp_counters {
@@ -240,8 +244,13 @@ struct ebp_counters {
 	/* Of on_any_call(): */
 	/* traps at the entry of free(), of realloc(), of all others */
 	__u64 alloc_ends, alloc_resizes, alloc_calls;
+	/*
+	 * of probes in slices: their traps, and ns that these took with our programs; ns of CPU
+	 * time of threads that have exited
+	 */
+	__u64 traps, traps_ns, exited_ns;
 };
-_Static_assert(sizeof(struct ebp_counters) == 144, "wire");
+_Static_assert(sizeof(struct ebp_counters) == 168, "wire");
 
 /*
  * On what a uprobe is; by it goes where the arguments are. The cookie of a place of on_any_call().
@@ -257,6 +266,18 @@ enum alloc_probe_kind {
 #define EBP_PROBE_EVENTS 64
 #define EBP_PROBE_PLACE(event, place) ((__u64)(place) << 8 | (event))
 #define EBP_PROBE_EVENT(class) ((__u32)(class) & 0xff)
+#define EBP_PROBE_INDEX(class) ((__u32)((class) >> 8))
+/*
+ * Where probes are set in slices of the time the upper bits have, in a cookie, what a trap there
+ * takes, ns; in a key, the window in which it counted, of which the lower bits are kept.
+ */
+#define EBP_PROBE_PRICE_SHIFT 48
+#define EBP_PROBE_PRICE_MAX 0xffffu
+#define EBP_PROBE_SLICED (1ull << 63)
+#define EBP_PROBE_WINDOWS 0x7fffu
+#define EBP_PROBE_WINDOW(n) (EBP_PROBE_SLICED | (__u64)((n) & EBP_PROBE_WINDOWS) << 48)
+#define EBP_PROBE_WINDOW_OF(class) ((__u32)((class) >> 48) & EBP_PROBE_WINDOWS)
+#define EBP_PROBE_CLASS(x) ((x) & ((1ull << 48) - 1))
 
 /* What calls a probe's program; where there are no cookies, one event of each can be told. */
 enum ebp_probe_kind {

@@ -169,7 +169,7 @@ static __always_inline int probe_counts(struct ebp_key *key, const void *record,
 					const struct ebp_registers *registers,
 					struct ebp_count *worth)
 {
-	__u32 zero = 0, number = key->class >> 8, size;
+	__u32 zero = 0, number = EBP_PROBE_INDEX(key->class), size;
 	struct ebp_place *p;
 	struct probe_record *r;
 	__s64 value;

@@ -11,6 +11,7 @@
 #ifndef EBPROF_ALLOCATIONS_ANY_BPF_H
 #define EBPROF_ALLOCATIONS_ANY_BPF_H
 
+#include "bpf/slices.bpf.h"
 #include "bpf/sources/allocations.bpf.h"
 #include "bpf/threads.bpf.h"
 
@@ -39,7 +40,7 @@ __u32 alloc_paused, alloc_endless, alloc_window;
 
 /* What is known of a thread. */
 struct alloc_task {
-	__u64 calls, spent;	/* struct ebp_alloc_thread */
+	__u64 calls, spent;	/* struct ebp_sliced_thread */
 	struct ebp_key key;	/* of a sampled block under way */
 	__u64 sp;		/* at the entry of the call that is under way; 0: none */
 	__u64 size;
@@ -142,13 +143,6 @@ static __always_inline int put_live(const struct ebp_process *p, __u64 at, __u64
 	return bpf_map_update_elem(&live_blocks, &key, &id, BPF_ANY);
 }
 
-static __always_inline __u64 times_preempted(void)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-
-	return BPF_CORE_READ(task, nivcsw);
-}
-
 /* The CPU time since @since, unless another thread ran meanwhile, is our programs'. */
 static __always_inline void add_spent(struct alloc_task *t, __u64 since, __u64 switches)
 {
@@ -179,7 +173,7 @@ static __always_inline void begin_call(bpf_user_pt_regs_t *ctx, struct alloc_tas
 	take_block_stack(ctx, &t->key, task);
 }
 
-/* @counts: the trap is one of struct ebp_alloc_thread. */
+/* @counts: the trap is one of struct ebp_sliced_thread. */
 static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old, __u64 out,
 				 int counts)
 {
@@ -350,19 +344,12 @@ SEC("?iter/task")
 int list_alloc_thread(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct ebp_alloc_thread out = {};
 	struct alloc_task *t;
 
 	if (!task || !in_targets(task->tgid))
 		return 0;
 	t = bpf_task_storage_get(&alloc_tasks, task, 0, 0);
-	out.tid = task->pid;
-	out.start = task->start_boottime;
-	out.cpu = task->se.sum_exec_runtime;
-	out.exited = task->pid == task->tgid ? BPF_CORE_READ(task, signal, sum_sched_runtime) : 0;
-	out.calls = t ? t->calls : 0;
-	out.spent = t ? t->spent : 0;
-	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
+	write_thread(ctx->meta, task, t ? t->calls : 0, t ? t->spent : 0);
 	return 0;
 }
 

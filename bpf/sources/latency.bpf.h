@@ -33,6 +33,8 @@ struct latency_call {
 struct latency_start {
 	__u64 since;
 	__u64 waited;		/* latency_task.waited then */
+	__u32 resumed;		/* probes_resumed then */
+	__u32 user;		/* it was a uprobe */
 };
 
 struct latency_task {
@@ -40,6 +42,9 @@ struct latency_task {
 	__u64 waited;		/* ns, since its first call or start */
 	__u32 depth;
 	__u32 started;		/* a bit for each of @starts that has no end yet */
+	/* probes_resumed of @calls: of those before, returns may have gone unseen */
+	__u32 resumed;
+	__u32 reserved;
 	struct latency_call calls[CALLS];
 	struct latency_start starts[PAIRS];
 };
@@ -193,17 +198,23 @@ static __always_inline void drop_ended(struct latency_task *t, __u64 sp)
 
 UPROBE(on_latency_entry)
 {
-	__u64 id = bpf_get_current_pid_tgid(), sp = REGS_SP(ctx);
-	__u64 place = place_of(ctx, EBP_PROBE_LATENCY_ENTRY);
+	__u64 sp = REGS_SP(ctx), id, place;
 	struct latency_call *call;
 	struct latency_task *t;
 	__u32 depth;
 
-	if (!probes_on || !wanted(id >> 32, (__u32)id, 1))
+	trap_began(ctx);
+	id = bpf_get_current_pid_tgid();
+	place = place_of(ctx, EBP_PROBE_LATENCY_ENTRY);
+	if (!probes_on || traps_are_paused() || !wanted(id >> 32, (__u32)id, 1))
 		return 0;
 	t = THREAD_VALUE(latency, NULL, 1);
 	if (!t)
 		return 0;
+	if (config.probes.sliced && t->resumed != probes_resumed) {
+		t->resumed = probes_resumed;
+		t->depth = 0;
+	}
 	drop_ended(t, sp);
 	depth = t->depth;
 	barrier_var(depth);
@@ -213,20 +224,22 @@ UPROBE(on_latency_entry)
 	call->sp = sp;
 	call->waited = t->waited;
 	call->event = EBP_PROBE_EVENT(place);
-	call->since = bpf_ktime_get_ns();
 	t->depth = depth + 1;
+	trap_took();
+	call->since = bpf_ktime_get_ns();
 	return 0;
 }
 
 UPROBE(on_latency_return)
 {
-	__u64 place = place_of(ctx, EBP_PROBE_LATENCY_RETURN), now = bpf_ktime_get_ns();
-	__u64 sp = REGS_SP(ctx) - RETURN_ADDRESS;
-	struct latency_task *t = THREAD_VALUE(latency, NULL, 0);
+	__u64 now = bpf_ktime_get_ns(), sp = REGS_SP(ctx) - RETURN_ADDRESS, place;
 	struct latency_call *call;
+	struct latency_task *t;
 	__u32 top;
 
-	if (!t)
+	trap_began_at(ctx, now);
+	t = THREAD_VALUE(latency, NULL, 0);
+	if (!t || traps_are_paused() || (config.probes.sliced && t->resumed != probes_resumed))
 		return 0;
 	/* What lies below has ended; at @sp is the one that returns. */
 	if (sp)
@@ -236,10 +249,13 @@ UPROBE(on_latency_return)
 	if (top >= CALLS)
 		return 0;
 	call = &t->calls[top];
+	place = place_of(ctx, EBP_PROBE_LATENCY_RETURN);
 	if (call->sp != sp || call->event + 1 != EBP_PROBE_EVENT(place))
 		return 0;
 	t->depth = top;
-	latency_took(ctx, AT_RETURN, place, now - call->since, t->waited - call->waited, 0);
+	latency_took(ctx, AT_RETURN, class_in_window(place), now - call->since,
+		     t->waited - call->waited, 0);
+	trap_took();
 	return 0;
 }
 
@@ -253,19 +269,39 @@ static __always_inline __u32 pair_of(__u32 start)
 
 static __always_inline int latency_starts(void *ctx, enum ebp_probe_kind kind)
 {
-	__u64 id = bpf_get_current_pid_tgid();
-	__u32 pair = pair_of(EBP_PROBE_EVENT(place_of(ctx, kind)));
+	int user = kind == EBP_PROBE_START_USER;
 	struct latency_task *t;
+	__u32 pair;
+	__u64 id;
 
-	if (!probes_on || !wanted(id >> 32, (__u32)id, 1))
+	if (user)
+		trap_began(ctx);
+	id = bpf_get_current_pid_tgid();
+	pair = pair_of(EBP_PROBE_EVENT(place_of(ctx, kind)));
+	if (!probes_on || (user && traps_are_paused()) || !wanted(id >> 32, (__u32)id, 1))
 		return 0;
 	t = THREAD_VALUE(latency, NULL, 1);
 	if (!t)
 		return 0;
 	t->starts[pair].waited = t->waited;
+	if (config.probes.sliced) {
+		t->starts[pair].resumed = probes_resumed;
+		t->starts[pair].user = user;
+	}
+	if (user)
+		trap_took();
 	t->starts[pair].since = bpf_ktime_get_ns();
 	t->started |= 1u << pair;
 	return 0;
+}
+
+/* What begins or ends at a uprobe is seen in one slice, or not at all. */
+static __always_inline __u64 class_of_pair(const struct latency_start *s, __u64 place,
+					   int in_kernel)
+{
+	if (!config.probes.sliced || (in_kernel && !s->user))
+		return place;
+	return s->resumed == probes_resumed ? class_in_window(place) : 0;
 }
 
 static __always_inline int latency_ends(void *ctx, enum capture_at at, enum ebp_probe_kind kind,
@@ -273,13 +309,20 @@ static __always_inline int latency_ends(void *ctx, enum capture_at at, enum ebp_
 {
 	__u64 now = bpf_ktime_get_ns(), place = place_of(ctx, kind);
 	__u32 pair = pair_of(EBP_PROBE_EVENT(place) - 1);
-	struct latency_task *t = THREAD_VALUE(latency, NULL, 0);
+	struct latency_task *t;
 
-	if (!t || !(t->started >> pair & 1))
+	if (!in_kernel)
+		trap_began_at(ctx, now);
+	t = THREAD_VALUE(latency, NULL, 0);
+	if (!t || (!in_kernel && traps_are_paused()))
 		return 0;
+	place = t->started >> pair & 1 ? class_of_pair(&t->starts[pair], place, in_kernel) : 0;
 	t->started &= ~(1u << pair);
-	latency_took(ctx, at, place, now - t->starts[pair].since,
-		     t->waited - t->starts[pair].waited, in_kernel);
+	if (place)
+		latency_took(ctx, at, place, now - t->starts[pair].since,
+			     t->waited - t->starts[pair].waited, in_kernel);
+	if (!in_kernel)
+		trap_took();
 	return 0;
 }
 

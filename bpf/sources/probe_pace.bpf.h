@@ -12,7 +12,8 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/config.bpf.h"
 
-#define CREDIT_MAX 10000000ll	/* ns, and at the beginning */
+/* ns, and at the beginning; where traps are bounded, too, it is of the same budget */
+#define CREDIT_MAX (config.probes.sliced ? 2000000ll : 10000000ll)
 #define PASSED_MAX 1000000000ull	/* ns for which credit is given at once */
 /*
  * ns of one stack: the time beyond that others had, who preempted or interrupted it. Would it

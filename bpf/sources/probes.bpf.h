@@ -13,6 +13,7 @@
 #include "bpf/probe_values.bpf.h"
 #include "bpf/sample.bpf.h"
 #include "bpf/sources/probe_pace.bpf.h"
+#include "bpf/sources/probe_slices.bpf.h"
 #include "bpf/uprobe.bpf.h"
 
 /*
@@ -33,7 +34,7 @@ static __always_inline __u64 place_of(void *ctx, enum ebp_probe_kind kind)
 {
 	if (config.probes.cookies &&
 	    bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_attach_cookie))
-		return bpf_get_attach_cookie(ctx);
+		return EBP_PROBE_CLASS(bpf_get_attach_cookie(ctx));
 	return config.probes.only[kind];
 }
 
@@ -93,11 +94,14 @@ static __always_inline void hit_alone(void *ctx, enum capture_at at, struct samp
 static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp_probe_kind kind)
 {
 	struct ebp_count one = { .n = 1 };
-	__u64 *busy = probes_at_work();
 	struct sample x;
+	__u64 *busy;
 
-	if (!busy || !probe_begin(&x, place_of(ctx, kind)))
+	trap_began(ctx);
+	busy = probes_at_work();
+	if (!busy || traps_are_paused() || !probe_begin(&x, place_of(ctx, kind)))
 		return 0;
+	x.key.class = class_in_window(x.key.class);
 	/*
 	 * All of them are on this CPU, so who reads 1 is alone until it subtracts that again. Not
 	 * by what an addition returns: that came with 5.12, on arm64 with 5.18.
@@ -114,6 +118,7 @@ static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp
 			probe_kept(x.capture.counters, 1);
 	}
 	__sync_fetch_and_add(busy, -1);
+	trap_took();
 	return 0;
 }
 

@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "alloc/thread_list.h"
 #include "bpf/ebprof.h"
+#include "slices/thread_list.h"
 
 /* A function of an allocator that a process has mapped. */
 struct alloc_place {

@@ -2,9 +2,9 @@
 #include "alloc/alloc_load.h"
 
 #include "alloc/alloc_links.h"
+#include "slices/threads.h"
 
 #define SECOND 1e9
-#define FULL_SHARE 0.1		/* of the calls of the busiest thread */
 /* share of a thread's CPU time from which on the traps' price decides what is left */
 #define SATURATED 0.8
 /* by so much a trap may be cheaper in a program than where it was measured */
@@ -13,13 +13,6 @@
 double alloc_price_of(const struct alloc_price *p, int stepped, int returns)
 {
 	return p->trap[stepped] + (returns ? p->at_return : 0);
-}
-
-double alloc_load_weight(double calls, double most)
-{
-	double share = most > 0 ? calls / (FULL_SHARE * most) : 1;
-
-	return share < 1 ? share : 1;
 }
 
 static double all_calls(const struct alloc_watched *t)
@@ -69,7 +62,7 @@ struct alloc_load alloc_load_of(const struct alloc_price *p, const struct alloc_
 			most = all_calls(&threads[i]);
 	for (size_t i = 0; i < n && most > 0; i++) {
 		const struct alloc_watched *t = &threads[i];
-		double weight = alloc_load_weight(all_calls(t), most), traps = trap_time(p, t);
+		double weight = slice_threads_weight(all_calls(t), most), traps = trap_time(p, t);
 		double scale = price_scale(t, traps);
 		int saturated;
 

@@ -3,8 +3,7 @@
  * How much threads call an allocator, and what probes on it would add to that.
  *
  * Everything is a share of the CPU time of the threads that allocate: a thread that only computes
- * is neither slowed nor part of the figures. A thread counts in full where it makes at least a
- * tenth of the calls of the one that makes most, and in proportion below. Plain arithmetic, without
+ * is neither slowed nor part of the figures (slice_threads_weight()). Plain arithmetic, without
  * clock or system call.
  */
 #ifndef EBPROF_ALLOC_LOAD_H
@@ -47,11 +46,6 @@ struct alloc_load {
 
 /* ns of the traps of a call, without the programs on them. */
 double alloc_price_of(const struct alloc_price *p, int stepped, int returns);
-/*
- * How much of the work of a thread that made @calls counts, where the busiest one made @most: 0 to
- * 1.
- */
-double alloc_load_weight(double calls, double most);
 struct alloc_load alloc_load_of(const struct alloc_price *p, const struct alloc_watched *threads,
 				size_t n);
 /*

@@ -10,10 +10,10 @@
 
 #include "alloc/alloc_counter.h"
 #include "alloc/alloc_links.h"
-#include "alloc/thread_clocks.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "collect/uprobe.h"
+#include "slices/thread_clocks.h"
 
 #define THREADS_FIRST 256	/* whose CPU time is measured from the start: a descriptor each */
 #define THREADS_MAX 400		/* with those that turn out to allocate */

@@ -26,7 +26,10 @@ struct event {
 	uint64_t also;
 	/* Of a PMU's events: whose, what else the user said, and what is read beside them. */
 	char pmu[64];			/* "": it is not one of them */
-	uint64_t config1, config2;
+	uint64_t config1, config2, config3;
+	/* "", or what several PMUs are named by, of which @pmu is the first (pmu_events()) */
+	char family[64];
+	char terms[128];		/* what stands between the slashes */
 	uint64_t period;		/* 0: as for all events */
 	double scale;			/* a count is so many of @unit; 0: 1 */
 	char unit[16];

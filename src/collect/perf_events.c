@@ -14,6 +14,10 @@
 #include "collect/pmu.h"
 #include "collect/uprobe.h"
 
+/* struct perf_event_attr of Linux 6.3 (PERF_ATTR_SIZE_VER8): bytes before config3 */
+#define CONFIG3_AT 128
+#define ATTR_BYTES_MAX 256
+
 struct per_cpu {
 	int cpu, fd;
 	int also;	/* the second event, or the link of the first; -1: there is none */
@@ -21,6 +25,7 @@ struct per_cpu {
 
 struct perf_events {
 	struct perf_event_attr attr;
+	uint64_t config3;
 	uint64_t also;
 	int *only;
 	size_t nonly;
@@ -37,6 +42,25 @@ int perf_event_open_in(struct perf_event_attr *attr, pid_t pid, int cpu, int lea
 	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, lead, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+int perf_event_open_wide(struct perf_event_attr *attr, uint64_t config3, pid_t pid, int cpu,
+			 int lead)
+{
+	union {
+		struct perf_event_attr attr;
+		uint64_t words[ATTR_BYTES_MAX / sizeof(uint64_t)];
+	} wide = { .words = { 0 } };
+	int fd;
+
+	if (!config3)
+		return perf_event_open_in(attr, pid, cpu, lead);
+	wide.attr = *attr;
+	wide.words[CONFIG3_AT / sizeof(uint64_t)] = config3;
+	if (wide.attr.size < CONFIG3_AT + sizeof(config3))
+		wide.attr.size = CONFIG3_AT + sizeof(config3);
+	fd = perf_event_open_in(&wide.attr, pid, cpu, lead);
+	return fd == -E2BIG ? -EOPNOTSUPP : fd;
 }
 
 int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
@@ -58,7 +82,8 @@ int perf_event_absent(const struct event *ev)
 	if (*ev->pmu)
 		attr.sample_period = 0;
 	pmu_cpus(ev, PMU_DEVICES, &cpus, &n);
-	fd = perf_event_open(&attr, ev->uncore && n ? -1 : 0, ev->uncore && n ? cpus[0] : -1);
+	fd = perf_event_open_wide(&attr, ev->config3, ev->uncore && n ? -1 : 0,
+				  ev->uncore && n ? cpus[0] : -1, -1);
 	free(cpus);
 	if (fd >= 0)
 		close(fd);
@@ -113,6 +138,7 @@ void perf_events_set_pmu(struct perf_events *p, const struct event *ev)
 	size_t n, kept = 0;
 	int *cpus;
 
+	p->config3 = ev->config3;
 	pmu_cpus(ev, PMU_DEVICES, &cpus, &n);
 	if (!cpus)
 		return;
@@ -149,7 +175,7 @@ int perf_events_try(struct perf_events *p)
 	if (err)
 		return err;
 	for (size_t i = 0; i < n && fd == -ENODEV; i++)
-		fd = perf_event_open(&p->attr, -1, online[i]);
+		fd = perf_event_open_wide(&p->attr, p->config3, -1, online[i], -1);
 	free(online);
 	if (fd == -EINVAL && p->attr.sample_type) {
 		p->attr.sample_type = 0;
@@ -230,7 +256,7 @@ static int start_one(const struct perf_events *p, uint64_t config, int cpu, int 
 	int fd, err = 0;
 
 	attr.config = config;
-	fd = perf_event_open(&attr, -1, cpu);
+	fd = perf_event_open_wide(&attr, p->config3, -1, cpu, -1);
 	if (fd < 0)
 		return fd;
 	if (p->linked)

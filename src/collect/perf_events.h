@@ -17,6 +17,12 @@
 int perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu);
 /* The same, into the group that the event @lead leads; -1: into none. */
 int perf_event_open_in(struct perf_event_attr *attr, pid_t pid, int cpu, int lead);
+/*
+ * The same with a config3 (Linux 6.3), which the structure may not have here; -EOPNOTSUPP where the
+ * kernel does not know it.
+ */
+int perf_event_open_wide(struct perf_event_attr *attr, uint64_t config3, pid_t pid, int cpu,
+			 int lead);
 
 /*
  * 1 where this machine does not offer @ev. Without the rights to ask it may have it: 0. Events of
@@ -39,7 +45,7 @@ struct perf_events;
 struct perf_events *perf_events_new(const struct perf_event_attr *attr, uint64_t also,
 				    const int *cpus, size_t ncpus, int prog_fd);
 void perf_events_free(struct perf_events *p);
-/* Before the first event is opened: only on CPUs on which the PMU of @ev counts. */
+/* Before the first event is opened: it is @ev, on the CPUs on which its PMU counts. */
 void perf_events_set_pmu(struct perf_events *p, const struct event *ev);
 /*
  * Before the first event is opened: the program can ask which one called it (Linux 5.15). Not with

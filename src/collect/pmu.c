@@ -15,6 +15,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define WORD 128		/* bytes of a term's name or value */
+#define FAMILY_MAX 256		/* PMUs that one name stands for */
 #define NAMES 200		/* bytes of names that an error lists */
 
 struct parser {
@@ -108,7 +109,10 @@ static int no_number(const struct parser *p, const char *key, const char *value)
 
 static uint64_t *config_of(struct event *ev, int i)
 {
-	return i == 0 ? &ev->config : i == 1 ? &ev->config1 : &ev->config2;
+	uint64_t *const configs[PMU_CONFIGS] = { &ev->config, &ev->config1, &ev->config2,
+						 &ev->config3 };
+
+	return configs[i];
 }
 
 static int set_config(struct parser *p, const char *key, const char *value)
@@ -141,7 +145,7 @@ static const struct fixed {
 	int (*set)(struct parser *p, const char *key, const char *value);
 } fixed[] = {
 	{ "config", set_config }, { "config1", set_config }, { "config2", set_config },
-	{ "period", set_period }, { "name", set_name },
+	{ "config3", set_config }, { "period", set_period }, { "name", set_name },
 };
 
 /* "TERM=?" of an event, which the user has to say; 1 where it stands in what he wrote. */
@@ -265,6 +269,54 @@ static int apply(struct parser *p, const char *terms, size_t len)
 
 /* --- PMUs. --------------------------------------------------------------------------- */
 
+struct family {
+	const char *name;
+	char members[FAMILY_MAX][sizeof(((struct event *)0)->pmu)];
+	size_t n;
+};
+
+static void take_member(void *ctx, const char *pmu)
+{
+	struct family *f = ctx;
+	size_t len = pmu_family(pmu);
+
+	if (len && len == strlen(f->name) && !strncmp(pmu, f->name, len) && f->n < FAMILY_MAX &&
+	    strlen(pmu) < sizeof(f->members[0]))
+		strcpy(f->members[f->n++], pmu);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	size_t x = strlen(a), y = strlen(b);
+
+	return x != y ? (x > y) - (x < y) : strcmp(a, b);
+}
+
+/* The PMUs that are named as @name with a number behind it, by that. To be freed. */
+static struct family *family_of(const char *devices, const char *name)
+{
+	struct family *f = xcalloc(1, sizeof(*f));
+
+	f->name = name;
+	pmu_each(devices, NULL, NULL, take_member, f);
+	qsort(f->members, f->n, sizeof(f->members[0]), by_number);
+	return f;
+}
+
+/* @out->pmu is none: those that it stands for, by the first of them. 0 where there is none. */
+static int find_family(const char *devices, struct event *out)
+{
+	struct family *f = family_of(devices, out->pmu);
+	int found = f->n > 0;
+
+	if (found) {
+		memcpy(out->family, out->pmu, sizeof(out->family));
+		memcpy(out->pmu, f->members[0], sizeof(out->pmu));
+	}
+	free(f);
+	return found;
+}
+
 static int find_pmu(const char *devices, const char *text, size_t len, struct event *out,
 		    struct error *e)
 {
@@ -279,7 +331,7 @@ static int find_pmu(const char *devices, const char *text, size_t len, struct ev
 	if (instead_of(out->pmu))
 		return error_set(e, STATUS_USAGE, -EINVAL, "%s/.../: write %s", out->pmu,
 				 instead_of(out->pmu));
-	if (!pmu_exists(devices, out->pmu))
+	if (!pmu_exists(devices, out->pmu) && !find_family(devices, out))
 		return no_pmu(devices, out->pmu, e);
 	if (pmu_read(devices, out->pmu, "type", number) || text_u64(number, 0, &type) ||
 	    type > UINT32_MAX)
@@ -295,20 +347,46 @@ int pmu_parse(const char *text, const char *devices, struct event *out, const ch
 {
 	struct parser p = { .devices = devices, .out = out, .e = e };
 	size_t len = strcspn(text, "/"), n = text[len] ? strcspn(text + len + 1, "/") : 0;
-	char terms[sizeof(out->name)];
 	int err = find_pmu(devices, text, len, out, e);
 
 	if (err)
 		return err;
-	if (!text[len] || !text[len + 1 + n] || n >= sizeof(terms))
+	if (!text[len] || !text[len + 1 + n] || n >= sizeof(out->terms))
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "'%s' has no end: an event of a PMU is PMU/TERM=VALUE,.../", text);
-	memcpy(terms, text + len + 1, n);
-	terms[n] = '\0';
-	p.terms = terms;
+	memcpy(out->terms, text + len + 1, n);
+	out->terms[n] = '\0';
+	p.terms = out->terms;
 	*rest = text + len + n + 2;
 	snprintf(out->name, sizeof(out->name), "%.*s", (int)(len + n + 2), text);
-	return apply(&p, terms, n);
+	return apply(&p, out->terms, n);
+}
+
+size_t pmu_events(const struct event *ev, const char *devices, struct event **each)
+{
+	struct family *f = *ev->family ? family_of(devices, ev->family) : NULL;
+	size_t n = 0;
+
+	*each = xcalloc(f && f->n ? f->n : 1, sizeof(**each));
+	for (size_t i = 0; f && i < f->n; i++) {
+		char *text = xasprintf("%s/%s/", f->members[i], ev->terms);
+		struct event *to = &(*each)[n], one = { 0 };
+		const char *rest;
+
+		if (!pmu_parse(text, devices, &one, &rest, NULL)) {
+			*to = one;
+			memcpy(to->name, ev->name, sizeof(to->name));
+			to->exclude_user = ev->exclude_user;
+			to->exclude_kernel = ev->exclude_kernel;
+			to->precise = ev->precise;
+			n++;
+		}
+		free(text);
+	}
+	free(f);
+	if (!n)
+		(*each)[n++] = *ev;
+	return n;
 }
 
 int pmu_refuse_uncore(const struct event *ev, const char *what, struct error *e)
@@ -317,7 +395,17 @@ int pmu_refuse_uncore(const struct event *ev, const char *what, struct error *e)
 		return 0;
 	return error_set(e, STATUS_USAGE, -EINVAL,
 			 "%s%s: PMU %s counts for all CPUs of a socket, and not for who runs "
-			 "there: ebprof stat -a -e %s", what, ev->name, ev->pmu, ev->name);
+			 "there: ebprof stat -a -e %s", what, ev->name,
+			 *ev->family ? ev->family : ev->pmu, ev->name);
+}
+
+int pmu_refuse_samples(const struct event *ev, const char *what, struct error *e)
+{
+	if (!*ev->family || ev->uncore)
+		return pmu_refuse_uncore(ev, what, e);
+	return error_set(e, STATUS_USAGE, -EINVAL,
+			 "%s%s: samples are of one PMU, as %s; ebprof stat -e counts on all that "
+			 "are named %s", what, ev->name, ev->pmu, ev->family);
 }
 
 void pmu_cpus(const struct event *ev, const char *devices, int **cpus, size_t *n)
@@ -374,12 +462,31 @@ static void show_term(void *ctx, const char *name)
 	l->show(l->ctx, shown, what, NULL);
 }
 
+/* The events of a family, of which @first is the first one that has them. */
+static void show_family(struct lister *l, const char *first)
+{
+	char name[sizeof(((struct event *)0)->pmu)];
+	size_t len = pmu_family(first);
+	struct family *f;
+
+	if (!len || len >= sizeof(name))
+		return;
+	memcpy(name, first, len);
+	name[len] = '\0';
+	f = family_of(l->devices, name);
+	l->pmu = name;
+	if (f->n > 1 && !strcmp(f->members[0], first) && !pmu_exists(l->devices, name))
+		pmu_each(l->devices, first, "events", show_event, l);
+	free(f);
+}
+
 static void show_pmu(void *ctx, const char *name)
 {
 	struct lister *l = ctx;
 
 	if (instead_of(name))
 		return;
+	show_family(l, name);
 	l->pmu = name;
 	pmu_each(l->devices, name, "events", show_event, l);
 	pmu_each(l->devices, name, "format", show_term, l);

@@ -27,6 +27,17 @@ int pmu_exists(const char *devices, const char *pmu)
 	return there;
 }
 
+size_t pmu_family(const char *pmu)
+{
+	size_t len = strlen(pmu), n = len;
+
+	while (n && pmu[n - 1] >= '0' && pmu[n - 1] <= '9')
+		n--;
+	if (n == len)
+		return 0;
+	return n && pmu[n - 1] == '_' ? n - 1 : n;
+}
+
 int pmu_read(const char *devices, const char *pmu, const char *file, char buf[PMU_TEXT])
 {
 	char *path = xasprintf("%s/%s/%s", devices, pmu, file);
@@ -53,7 +64,8 @@ static int bit_number(const char **s)
 
 int pmu_format_parse(const char *text, struct pmu_format *f)
 {
-	static const char *const configs[PMU_CONFIGS] = { "config:", "config1:", "config2:" };
+	static const char *const configs[PMU_CONFIGS] = { "config:", "config1:", "config2:",
+							  "config3:" };
 
 	*f = (struct pmu_format){ .config = -1 };
 	for (int i = 0; i < PMU_CONFIGS; i++)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define PMU_TEXT 512		/* bytes of a file that is read; longer ones are refused */
-#define PMU_CONFIGS 3		/* perf_event_attr: config, config1, config2 */
+#define PMU_CONFIGS 4		/* perf_event_attr: config, config1, config2, config3 */
 
 struct pmu_format {
 	int config;		/* which of them */
@@ -35,6 +35,11 @@ uint64_t pmu_format_max(const struct pmu_format *f);
 uint64_t pmu_format_place(const struct pmu_format *f, uint64_t value);
 
 typedef void pmu_name(void *ctx, const char *name);
+/*
+ * How many bytes of @pmu are the name of a family that it may be one of: "uncore_imc" of
+ * "uncore_imc_2" and of "uncore_imc2"; 0: it has no number.
+ */
+size_t pmu_family(const char *pmu);
 /* The PMUs; the names in @folder ("format", "events") of @pmu where it is not NULL. Sorted. */
 void pmu_each(const char *devices, const char *pmu, const char *folder, pmu_name *each, void *ctx);
 

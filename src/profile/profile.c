@@ -332,6 +332,25 @@ void profile_set(struct profile *p, uint32_t sample, uint32_t type, uint64_t val
 	profile_count(p, sample, type, value);
 }
 
+/* @value times @factor, with what was @carried, and what is now. */
+static uint64_t scaled(uint64_t value, double factor, double *carried)
+{
+	double exact = factor * (double)value + *carried;
+	uint64_t whole = exact < 0x1p64 ? (uint64_t)exact : UINT64_MAX;
+
+	*carried = exact - (double)whole;
+	return whole;
+}
+
+void profile_scale(struct profile *p, uint32_t type, double factor)
+{
+	const uint64_t *values = p->columns.v[type].v;
+	double rest = 0;
+
+	for (uint32_t i = 0; i < p->samples.n; i++)
+		profile_set(p, i, type, scaled(values[i], factor, &rest));
+}
+
 void profile_drop(struct profile *p, uint32_t sample)
 {
 	for (uint32_t i = 0; i < p->types.n; i++)

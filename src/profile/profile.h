@@ -192,6 +192,8 @@ uint32_t profile_sample(struct profile *p, uint32_t thread, uint32_t node, uint3
 void profile_count(struct profile *p, uint32_t sample, uint32_t type, uint64_t value);
 /* Puts @value of @type in the place of what it has, up to the same total. */
 void profile_set(struct profile *p, uint32_t sample, uint32_t type, uint64_t value);
+/* All values of @type, times @factor; what is rounded off of one is with the next. */
+void profile_scale(struct profile *p, uint32_t type, double factor);
 /* Takes all values of @sample away. */
 void profile_drop(struct profile *p, uint32_t sample);
 /* Both, with the first type and no labels; nothing where @count is 0. */

@@ -57,7 +57,7 @@ static void started(struct source *source)
 	struct allocations *a = (struct allocations *)source;
 
 	if (a->probes.paused)
-		a->slicer = slicer_new(source->host->collector, a->links, &a->slices);
+		a->slicer = slicer_new(&allocations_slices, a, &a->slices, 0);
 }
 
 static int take_record(struct source *source, const struct ebp_head *head)
@@ -73,7 +73,7 @@ static int is_early(const struct allocations *a, const struct ebp_allocation *bl
 {
 	const struct source_host *host = a->source.host;
 
-	if (slicer_holds(a->slicer, block->time))
+	if (slicer_holds(a->slicer, slicer_window(a->slicer, block->time)))
 		return 1;
 	return !(host->knows(host->ctx, block->key.user_id) &&
 		 host->knows(host->ctx, block->key.kernel_id)) && !alloc_queue_is_long(&a->queue);
@@ -85,6 +85,7 @@ static void flush(struct source *source, int last)
 	struct allocations *a = (struct allocations *)source;
 	const struct source_host *host = source->host;
 	const union alloc_record *r;
+	uint32_t window;
 
 	if (slicer_endless(a->slicer))
 		alloc_endless(a->alloc);
@@ -96,8 +97,8 @@ static void flush(struct source *source, int last)
 		} else {
 			if (!last && is_early(a, &r->begin))
 				return;
-			alloc_scale(a->alloc,
-				    slicer_scale(a->slicer, r->begin.time, r->begin.key.tid));
+			window = slicer_window(a->slicer, r->begin.time);
+			alloc_scale(a->alloc, slicer_scale(a->slicer, window, r->begin.key.tid));
 			host->kept_key(host->ctx, &r->begin.key);
 			alloc_block(a->alloc, &r->begin);
 		}

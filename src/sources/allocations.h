@@ -8,7 +8,7 @@
 #include "alloc/alloc_links.h"
 #include "alloc/alloc_load.h"
 #include "alloc/alloc_queue.h"
-#include "alloc/slicer.h"
+#include "slices/slicer.h"
 #include "sources/overhead.h"
 #include "sources/source.h"
 
@@ -50,7 +50,13 @@ struct allocations {
 	struct alloc_probes probes;
 	struct alloc_price price;
 	struct alloc_load load;		/* of the processes, before it starts */
-	struct slicer_options slices;	/* where the probes are paused: their time is bounded */
+	struct slices slices;		/* where the probes are paused: their time is bounded */
+	/*
+	 * what traps add to a call that gives a block, and to one that only takes one back, without
+	 * the programs on them
+	 */
+	double call_ns, end_ns;
+	struct ebp_counters counters;	/* when the slicer last asked */
 	struct alloc *alloc;
 	uint32_t first, types;		/* of the profile: where enum alloc_type begins, how many */
 	struct alloc_queue queue;
@@ -59,6 +65,7 @@ struct allocations {
 };
 
 extern const struct collector_part_ops allocations_kernel;
+extern const struct slicer_ops allocations_slices;
 extern const struct feature allocations_feature;
 
 #endif

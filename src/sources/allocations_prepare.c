@@ -51,14 +51,18 @@ static void show_price(const struct allocations *a, const struct source_setup *s
 static void bound_price(struct allocations *a, double bound)
 {
 	const struct alloc_load *l = &a->load;
-
-	a->slices = (struct slicer_options){
-		.call_ns = l->call_ns > 0 ? l->call_ns : alloc_price_of(&a->price, 0, 1),
-		.end_ns = l->end_ns > 0 ? l->end_ns : alloc_price_of(&a->price, 1, 0),
+	const struct slices_costs costs = {
+		.calls = alloc_load_cost(l, ALLOC_CALLS),
+		.ends = alloc_load_cost(l, ALLOC_ENDS),
+		.all_calls = alloc_load_cost(l, ALLOC_ALL_CALLS),
+		.unknown = !(l->calls > 0),
 	};
-	alloc_slices_begin(&a->slices.slices, bound / 100, l);
+
+	a->call_ns = l->call_ns > 0 ? l->call_ns : alloc_price_of(&a->price, 0, 1);
+	a->end_ns = l->end_ns > 0 ? l->end_ns : alloc_price_of(&a->price, 1, 0);
+	slices_begin(&a->slices, bound / 100, &costs);
 	a->probes.paused = 1;
-	a->probes.endless = a->slices.slices.endless;
+	a->probes.endless = a->slices.endless;
 }
 
 /* Where links can be had, they are measured first; elsewhere we know only that it is not little. */

@@ -30,7 +30,7 @@ static int add(struct meters *m, const char *list, const char *tracefs, struct e
 					 EBP_METERS_MAX);
 		err = event_parse(name, tracefs, &m->v[m->n].event, e);
 		if (!err)
-			err = pmu_refuse_uncore(&m->v[m->n].event, "--counters ", e);
+			err = pmu_refuse_samples(&m->v[m->n].event, "--counters ", e);
 		if (err)
 			return err;
 		m->n++;

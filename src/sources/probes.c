@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sources/probes.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "profile/latency.h"
+#include "slices/slicer.h"
+#include "sources/probes_slices.h"
 
 /* What the kernel makes, and no clock or counter, unless that turns out. */
 static void add_event(struct probes *p, enum probes_role role, const char *text, const char *name)
@@ -41,6 +44,7 @@ struct source *probes_new(const struct probes_options *o)
 
 	p->source.ops = &probes_ops;
 	p->o = o;
+	p->slices.list = p->slices.exits = p->slices.times = -1;
 	for (size_t i = 0; i < o->events.n; i++) {
 		add_event(p, PROBES_HIT, o->events.v[i], o->events.v[i]);
 		if (i < o->filters.n)
@@ -106,7 +110,7 @@ static void begin(struct source *source, struct source_host *host)
 /* The place that was hit, or NULL. */
 static const struct probes_place *place_of(const struct probes *p, const struct ebp_key *key)
 {
-	uint64_t place = key->class >> 8;
+	uint32_t place = EBP_PROBE_INDEX(EBP_PROBE_CLASS(key->class));
 
 	if (key->kind != EBP_PROBED || place >= p->places.n ||
 	    p->places.v[place].event >= p->events.n)
@@ -114,21 +118,27 @@ static const struct probes_place *place_of(const struct probes *p, const struct 
 	return &p->places.v[place];
 }
 
-static int count(struct source *source, const struct source_count *c)
+/* @n periods, of which each counts @times; what is rounded off is carried to the next. */
+static uint64_t scaled(struct probes *p, uint64_t n, double times)
 {
-	const struct probes *p = (const struct probes *)source;
-	const struct source_host *host = source->host;
+	double exact = (double)(n * p->o->period) * times + p->slices.carried;
+
+	if (times == 1)
+		return n * p->o->period;
+	p->slices.carried = exact - floor(exact);
+	return (uint64_t)exact;
+}
+
+static void take(struct probes *p, const struct source_count *c, double times)
+{
+	const struct source_host *host = p->source.host;
+	struct source *source = &p->source;
 	const struct probes_place *place = place_of(p, c->key);
-	uint64_t n = c->count.n * p->o->period;
-	uint64_t worth = c->count.ns * p->o->period;
-	const struct probes_event *ev;
+	uint64_t n = scaled(p, c->count.n, times);
+	uint64_t worth = (uint64_t)(times * (double)(c->count.ns * p->o->period) + 0.5);
+	const struct probes_event *ev = &p->events.v[place->event];
 	uint32_t sample, type;
 
-	if (c->key->kind != EBP_PROBED)
-		return 0;
-	if (!place)
-		return 1;
-	ev = &p->events.v[place->event];
 	type = ev->type;
 	sample = host->sample(host->ctx, c->key, c->time);
 	source_add(source, sample, type, n);
@@ -138,7 +148,65 @@ static int count(struct source *source, const struct source_count *c)
 	/* Ticks are of the first type. */
 	if (!type)
 		source_tick(source, c, sample, n, 0);
+}
+
+static int count(struct source *source, const struct source_count *c)
+{
+	struct probes *p = (struct probes *)source;
+	double times;
+
+	if (c->key->kind != EBP_PROBED)
+		return 0;
+	if (!place_of(p, c->key))
+		return 1;
+	times = probes_slices_scale(p, c->key);
+	if (times > 0)
+		take(p, c, times);
+	else
+		probes_slices_hold(p, c);
 	return 1;
+}
+
+static void flush(struct source *source, int last)
+{
+	struct probes *p = (struct probes *)source;
+
+	if (p->slices.slicer)
+		probes_slices_flush(p, last, take);
+}
+
+static void started(struct source *source)
+{
+	struct probes *p = (struct probes *)source;
+
+	if (p->slices.on)
+		probes_slices_begin(p);
+}
+
+static uint64_t next_turn(const struct source *source)
+{
+	return slicer_until(((const struct probes *)source)->slices.slicer, UINT64_MAX);
+}
+
+static void turn(struct source *source, uint64_t now)
+{
+	slicer_turn(((struct probes *)source)->slices.slicer, now);
+}
+
+static void stopping(struct source *source)
+{
+	slicer_stop(((struct probes *)source)->slices.slicer);
+}
+
+static void finish(struct source *source, uint64_t began, uint64_t stopped)
+{
+	struct probes *p = (struct probes *)source;
+
+	(void)began;
+	(void)stopped;
+	flush(source, 1);
+	if (p->slices.slicer)
+		probes_slices_finish(p);
 }
 
 /* A hit that came while another had the CPU's memory was counted without its values. */
@@ -193,8 +261,11 @@ static void add_bound(const struct probes *p, uint64_t hits, struct summary *row
 		return;
 	summary_line(rows, SUMMARY_RESULT);
 	summary_row(rows, "stacks_taken", (double)c.captured,
-		    "all hits are counted, and the stacks of %llu of them stand for the others "
-		    "(--max-overhead %g%%)", (unsigned long long)c.captured, p->bound);
+		    probes_slices_are(p) ? "the stacks of %llu hits stand for the others "
+					   "(--max-overhead %g%%)"
+					 : "all hits are counted, and the stacks of %llu of them "
+					   "stand for the others (--max-overhead %g%%)",
+		    (unsigned long long)c.captured, p->bound);
 	if (*p->field)
 		summary_text(rows, "; so %s is an estimate", p->field);
 }
@@ -232,6 +303,7 @@ static void add_summary(const struct source *source, struct summary *rows)
 				    strcmp(p->unit, "count") ? p->unit : "");
 	}
 	add_bound(p, all, rows);
+	probes_slices_summary(p, rows);
 }
 
 static const struct event *event_of(const struct source *source)
@@ -254,6 +326,11 @@ static void release(struct source *source)
 	vec_free(&p->places);
 	vec_free(&p->events);
 	vec_free(&p->links);
+	slicer_free(p->slices.slicer);
+	vec_free(&p->slices.held);
+	free(p->slices.before);
+	free(p->slices.seen);
+	free(p->slices.more);
 	vec_free(&p->tests);
 	probe_files_close(&p->files);
 	free(p);
@@ -268,9 +345,15 @@ const struct source_ops probes_ops = {
 	.prepare = probes_prepare,
 	.event = event_of,
 	.begin = begin,
+	.started = started,
 	.count = count,
+	.flush = flush,
+	.next_turn = next_turn,
+	.turn = turn,
+	.stopping = stopping,
 	.leaf = leaf,
 	.labels = labels,
+	.finish = finish,
 	.summary = add_summary,
 	.free = release,
 };

@@ -13,6 +13,7 @@
 #include "probes/files.h"
 #include "probes/filter.h"
 #include "probes/spec.h"
+#include "slices/slices.h"
 #include "sources/source.h"
 
 struct source_options;
@@ -29,7 +30,10 @@ struct probes_options {
 	uint64_t slower;	/* ns: the stacks of such calls alone; 0: of all */
 	uint64_t period;	/* hits a sample */
 	uint64_t frequency;	/* Hz a CPU, of counters; 0: @period */
-	/* % of a CPU that stacks may take, or OVERHEAD_NONE; 0: the default */
+	/*
+	 * % of a CPU that stacks may take, and of the time of threads that the traps of uprobes
+	 * may, or OVERHEAD_NONE; 0: the default, which is of stacks alone
+	 */
 	double max_overhead;
 };
 
@@ -65,6 +69,7 @@ struct probes_event {
 	uint32_t type, value;
 	uint32_t own, waiting;		/* was on the CPU, and not */
 	int timed;			/* the times of its calls are in the profile */
+	int sliced;			/* it is seen in slices of the time */
 	struct event counter;		/* where it is one */
 	uint64_t unsampled;		/* hits after the last sample that stands for them */
 };
@@ -74,10 +79,46 @@ struct probes_place {
 	int file;			/* of a program's code; borrowed; -1: of none */
 	uint64_t offset, semaphore;	/* in it */
 	char *label;			/* which of many it is; NULL: its event tells */
+	uint16_t price;			/* ns of a trap, where slices bound them */
 	struct ebp_place values;	/* for the kernel: its filter, and what hits are worth */
 	int fd;				/* of its event; -1: it is set by a link later */
 	int link;			/* -1: none */
 	struct perf_events *counter;	/* on each CPU; NULL: it is no counter */
+};
+
+/* A link for @n places of an event in one file. */
+struct probes_link {
+	size_t first, n;
+	int program;			/* a descriptor */
+	int fd;				/* -1: it is not set */
+};
+
+/* A count that waits until it is known how often it counts. */
+struct probes_held {
+	struct ebp_key key;
+	struct source_count count;	/* but for its key */
+};
+
+/* Probes of programs that are set for a part of the time (probes_slices.h). */
+struct probes_slices {
+	int on;
+	struct slices plan;
+	struct slicer *slicer;		/* from started() on */
+	struct crew *crew;
+	/* what the programs look at (bpf/sources/probe_slices.bpf.h) */
+	struct probes_switches { uint32_t *paused, *window, *resumed; } on_kernel;
+	int list, exits, times;		/* links of programs; the map of times of calls; or -1 */
+	struct ebp_counters counters;	/* when the slicer last asked */
+	VEC(struct probes_held) held;
+	double carried;			/* what was rounded off of counts */
+	/*
+	 * Calls by their times, of each event: when the window began, in the one that was @closed
+	 * last (0: none that is not scaled yet), and what those of all windows stand for beside
+	 * themselves.
+	 */
+	uint64_t *before, *seen;
+	double *more;
+	uint32_t closed;
 };
 
 struct probes {
@@ -89,7 +130,8 @@ struct probes {
 	pid_t only;			/* the one process that is probed; 0: all */
 	int multi;			/* one link for all places of a file (6.6) */
 	int cookies;			/* which place was hit is known (5.15) */
-	VEC(int) links;			/* of those */
+	VEC(struct probes_link) links;	/* of those */
+	struct probes_slices slices;
 	struct bpf_link *switches;	/* what calls wait is measured; NULL: it is not */
 	filter_tests tests;
 	char field[64], unit[32];	/* of the weight; "": none */

@@ -11,8 +11,12 @@
 #include "ebprof.skel.h"
 #include "profile/latency.h"
 #include "sources/probe_load.h"
+#include "sources/probes_links.h"
+#include "sources/probes_slices.h"
 #include "sources/probes_values.h"
 
+/* of the bound: what is left of it is for traps, where it is of both */
+#define STACKS_OF_BOUND 0.5
 #define HITS_RATE 20000		/* stacks a second that differ, with which maps are made */
 
 static uint64_t rate(const void *ctx, size_t ncpus)
@@ -87,7 +91,9 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 
 	p->target = o->target;
 	config->period = p->o->period;
-	config->overhead = (uint64_t)(p->bound / 100 * 4294967296.0);
+	config->sliced = p->slices.on != 0;
+	config->overhead = (uint64_t)(p->bound / 100 * (p->slices.on ? STACKS_OF_BOUND : 1) *
+				      4294967296.0);
 	config->cookies = (uint8_t)p->cookies;
 	for (size_t i = 0; i < p->events.n; i++) {
 		enum ebp_probe_kind kind = p->events.v[i].kind;
@@ -106,6 +112,9 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 	bpf_map__set_autocreate(skel->maps.no_programs, config->user);
 	bpf_map__set_autocreate(skel->maps.probe_hits, p->o->period > 1 || p->bound > 0);
 	bpf_map__set_autocreate(skel->maps.probe_paces, p->bound > 0);
+	bpf_map__set_autocreate(skel->maps.probe_tasks, p->slices.on);
+	bpf_program__set_autoload(skel->progs.list_probe_thread, p->slices.on);
+	bpf_program__set_autoload(skel->progs.on_probed_exit, p->slices.on);
 	configure_values(p, skel);
 	return configure_latency(p, skel, e);
 }
@@ -126,35 +135,6 @@ static int open_maps(void *ctx, const struct collector_options *o, struct ebprof
 	for (uint32_t i = 0; i < p->tests.n && !err; i++)
 		err = bpf_map_update_elem(tests, &i, &p->tests.v[i], BPF_ANY) ? -errno : 0;
 	return err ? features_explain(e, err, "cannot fill the maps of probes") : 0;
-}
-
-/* One link for the places of one event in one file, from @first on. Returns how many. */
-static size_t link_places(struct probes *p, size_t first, int program, int *link)
-{
-	VEC(uint64_t) offsets = { 0 }, cookies = { 0 }, semaphores = { 0 };
-	const struct probes_place *at = &p->places.v[first];
-	struct uprobe_places places = { .file = at->file, .pid = p->only };
-	int counted = 0;
-
-	for (size_t i = first; i < p->places.n; i++) {
-		const struct probes_place *next = &p->places.v[i];
-
-		if (next->event != at->event || next->file != at->file)
-			break;
-		vec_push(&offsets, next->offset);
-		vec_push(&cookies, EBP_PROBE_PLACE(next->event, i));
-		vec_push(&semaphores, next->semaphore);
-		counted |= next->semaphore != 0;
-	}
-	places.offsets = offsets.v;
-	places.cookies = cookies.v;
-	places.semaphores = counted ? semaphores.v : NULL;
-	places.n = (uint32_t)offsets.n;
-	*link = uprobe_link(program, &places, p->events.v[at->event].at_return);
-	vec_free(&offsets);
-	vec_free(&cookies);
-	vec_free(&semaphores);
-	return places.n;
 }
 
 /* A counter of its own on each CPU. */
@@ -185,25 +165,33 @@ static int set_place(struct probes *p, size_t i, int program)
 	return place->link < 0 ? place->link : 0;
 }
 
+static int open_slices(struct probes *p, struct ebprof_bpf *skel)
+{
+	const struct probes_switches on = { &skel->bss->probes_paused, &skel->bss->probes_window,
+					    &skel->bss->probes_resumed };
+
+	return probes_slices_open(p, bpf_program__fd(skel->progs.list_probe_thread),
+				  bpf_program__fd(skel->progs.on_probed_exit),
+				  p->o->latency.n ? bpf_map__fd(skel->maps.latencies) : -1, &on);
+}
+
 static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 {
 	struct probes *p = ctx;
-	int err = 0, link;
+	int err = p->slices.on ? open_slices(p, skel) : 0;
 
 	for (size_t i = 0; i < p->places.n && !err;) {
 		enum ebp_probe_kind kind = p->events.v[p->places.v[i].event].kind;
 		struct server server = server_of(skel, kind);
 		int program = bpf_program__fd(server.program);
 
-		if (server.user && p->multi) {
-			i += link_places(p, i, program, &link);
-			err = link < 0 ? link : 0;
-			if (!err)
-				vec_push(&p->links, link);
-		} else {
+		if (server.user && p->multi)
+			i += probes_links_add(p, i, program);
+		else
 			err = set_place(p, i++, program);
-		}
 	}
+	if (!err)
+		err = probes_links_set(p);
 	if (!err && p->o->latency.n) {
 		p->switches = bpf_program__attach(skel->progs.on_latency_switch);
 		err = p->switches ? 0 : -errno;
@@ -227,8 +215,7 @@ static void close_all(void *ctx)
 {
 	struct probes *p = ctx;
 
-	while (p->links.n)
-		close(p->links.v[--p->links.n]);
+	probes_links_close(p);
 	for (size_t i = 0; i < p->places.n; i++) {
 		struct probes_place *place = &p->places.v[i];
 
@@ -247,6 +234,7 @@ static void close_kernel(void *ctx)
 	struct probes *p = ctx;
 
 	close_all(ctx);
+	probes_slices_close(p);
 	bpf_link__destroy(p->switches);
 	p->switches = NULL;
 }

@@ -311,7 +311,7 @@ static int open_event(struct probes *p, uint32_t event, struct error *e)
 	} else {
 		err = event_parse(to->text, tracefs_events(&t), &to->counter, e);
 		if (!err)
-			err = pmu_refuse_uncore(&to->counter, "-e ", e);
+			err = pmu_refuse_samples(&to->counter, "-e ", e);
 		if (!err && to->counter.type == PERF_TYPE_TRACEPOINT)
 			err = open_tracepoint(p, event, &to->counter, tracefs_events(&t), e);
 		else if (!err)

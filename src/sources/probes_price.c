@@ -12,6 +12,7 @@
 #include "sources/overhead.h"
 
 #define WATCH_NS 100000000u	/* how long hits are counted */
+#define WHOLE_NS 100e6		/* after so long it is looked again how dear they are */
 #define SECOND 1e9
 
 /* What is said of hits; ns of a stack of 30 frames, about (docs/benchmarks.md). */
@@ -21,11 +22,14 @@ struct hits {
 	uint64_t period;	/* of so many one has a stack */
 	double bound;		/* probes.bound */
 	int some;		/* a filter lets but some of them count */
+	int sliced;		/* that bound is of traps, too */
+	int unasked;		/* it would be, were it not but the default */
 };
 
 #define HITS_OF_PROGRAMS { .name = "hits", .here = " here", .stack = 2000 }
 /* Of a kernel's stack there are frames, too. */
 #define HITS_OF_KERNEL { .name = "hits in the kernel", .here = "", .stack = 3500 }
+#define HIT_NS 300	/* of our program at one without a stack, where traps are bounded */
 #define KERNEL_HIT_NS 200	/* of one without a stack: the event, and a small program on it */
 
 static int is_user(const struct probes *p, size_t place)
@@ -79,8 +83,9 @@ static void say_load(const struct hits *h, const struct alloc_load *l, FILE *to)
 	const char *about = l->rough ? "at least " : h->some ? "at most " : "";
 	char number[TEXT_ABOUT], of[64] = "its stack";
 
-	slower = 1 + traps + (bound > 0 && stacks > bound * (1 + traps) ? bound * (1 + traps)
-									: stacks);
+	slower = 1 + traps +
+		 (bound > 0 && stacks > bound * (1 + traps) && !h->sliced ? bound * (1 + traps)
+									  : stacks);
 	if (h->period > 1)
 		snprintf(of, sizeof(of), "the stack of one of %llu",
 			 (unsigned long long)h->period);
@@ -89,34 +94,78 @@ static void say_load(const struct hits *h, const struct alloc_load *l, FILE *to)
 		"costs about %.1f us%s, %s another %.1f: expect these threads to run "
 		"%s%.*f times slower", about, text_about(hits, number), h->name,
 		1e6 * traps / hits, h->here, of, h->stack / 1e3, about, slower > 9 ? 0 : 1, slower);
-	if (bound > 0 && stacks > bound)
+	if (h->sliced && traps + stacks > bound)
+		fprintf(to, " if all were probed; --max-overhead %g%% probes for a part of the "
+			    "time, if that is not enough for the traps (none: always)", h->bound);
+	else if (bound > 0 && stacks > bound)
 		fprintf(to, "; --max-overhead %g%% takes the stacks of some, and counts all: the "
-			    "traps remain", h->bound);
+			    "traps remain%s", h->bound,
+			h->unasked ? ", which it bounds, too, where it is given" : "");
 	fputc('\n', to);
 }
 
+/* What traps at a place take: a return has one of its own, whose entry may be another event's. */
+static void set_price(struct probes *p, struct probes_place *at, const struct alloc_price *price)
+{
+	const struct probes_event *ev = &p->events.v[at->event];
+	double ns = alloc_price_of(price, alloc_price_is_stepped(at->file, at->offset),
+				   ev->at_return);
+
+	if (at->event && p->events.v[at->event - 1].role == PROBES_CALL)
+		ns = price->at_return;
+	at->price = (uint16_t)(ns < EBP_PROBE_PRICE_MAX ? ns : EBP_PROBE_PRICE_MAX);
+}
+
+/* The traps of functions are bounded; how often they are called may not be known yet. */
+static void bound_traps(struct probes *p, const struct alloc_price *price,
+			const struct alloc_load *l)
+{
+	const struct slices_costs costs = {
+		.calls = (l->calls * (l->call_ns + HIT_NS) + l->ends * (l->end_ns + HIT_NS)) /
+			 SECOND,
+	};
+
+	p->slices.on = 1;
+	slices_begin(&p->slices.plan, p->bound / 100, &costs);
+	p->slices.plan.whole = WHOLE_NS;
+	for (uint32_t i = 0; i < p->places.n; i++)
+		if (is_user(p, i)) {
+			uint32_t event = p->places.v[i].event;
+
+			set_price(p, &p->places.v[i], price);
+			p->events.v[event].sliced = 1;
+			/* A time has two events. */
+			if (probes_starts(&p->events.v[event]))
+				p->events.v[event + 1].sliced = 1;
+		}
+}
+
 /* Of functions of programs, as far as one can tell here. */
-static void say_cost(const struct probes *p, const struct hits *h,
-		     const struct source_setup *setup, size_t n)
+static void price_functions(struct probes *p, struct hits *h, const struct source_setup *setup,
+			    size_t n)
 {
 	struct call_place *places = xcalloc(n, sizeof(*places));
 	struct alloc_price price = { .at_return = 0 };
 	struct alloc_load load = { 0 };
-	int counted = 0;
+	int measured = !alloc_price_measure(&price), counted = 0;
 
-	if (alloc_price_measure(&price)) {
-		fputs("ebprof: a hit costs the program a trap and a stack, of one to several "
-		      "microseconds each\n", setup->notes);
-	} else {
-		list_places(p, places);
+	list_places(p, places);
+	if (measured)
 		counted = !setup->target->command &&
 			  !call_watch(&price, places, n, setup->members, setup->nmembers,
-				      WATCH_NS, &load);
-		if (counted && load.calls + load.ends >= 1)
-			say_load(h, &load, setup->notes);
-		else
-			say_price(p, &price, h, setup->notes);
-	}
+				      WATCH_NS, &load) &&
+			  load.calls + load.ends >= 1;
+	if (measured && p->o->max_overhead > 0)
+		bound_traps(p, &price, &load);
+	h->sliced = p->slices.on;
+	h->unasked = measured && !p->o->max_overhead;
+	if (setup->notes && !measured)
+		fputs("ebprof: a hit costs the program a trap and a stack, of one to several "
+		      "microseconds each\n", setup->notes);
+	else if (setup->notes && counted)
+		say_load(h, &load, setup->notes);
+	else if (setup->notes)
+		say_price(p, &price, h, setup->notes);
 	free(places);
 }
 
@@ -182,11 +231,11 @@ void probes_price(struct probes *p, const struct source_setup *setup)
 		p->bound = 0;
 	for (size_t i = 0; i < p->places.n; i++)
 		n += is_user(p, i) != 0;
+	h = hits_of(p, (struct hits)HITS_OF_PROGRAMS);
+	if (n && (setup->notes || p->o->max_overhead > 0))
+		price_functions(p, &h, setup, n);
 	if (!setup->notes)
 		return;
-	h = hits_of(p, (struct hits)HITS_OF_PROGRAMS);
-	if (n)
-		say_cost(p, &h, setup, n);
 	say_cost_of_kind(p, COUNTER_KPROBE, setup);
 	say_cost_of_kind(p, COUNTER_TRACEPOINT, setup);
 }

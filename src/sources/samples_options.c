@@ -167,7 +167,7 @@ int samples_choose(struct source_options *all, struct source **s, struct error *
 	err = o->name ? parse_event(o->name, event, e)
 		      : event_parse(w->wall ? "cpu-clock" : best_event(), NULL, event, e);
 	if (!err)
-		err = pmu_refuse_uncore(event, "-e ", e);
+		err = pmu_refuse_samples(event, "-e ", e);
 	if (err)
 		return err;
 	if ((w->off_cpu || w->wall) && !event_is_software(event))

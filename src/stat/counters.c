@@ -14,11 +14,18 @@
 #include "collect/perf_events.h"
 #include "collect/pmu.h"
 
+/* An event on one PMU. */
+struct part {
+	struct event event;
+	int *on;		/* CPUs on which that counts; NULL: all */
+	size_t n_on;
+};
+
 struct counter {
 	int_vec fds, cpus;	/* a descriptor for each thread, or for each CPU */
 	int absent;
-	int *on;		/* CPUs on which its PMU counts; NULL: all */
-	size_t n_on;
+	struct part *parts;	/* one, but for those of several PMUs, which are summed up */
+	size_t n;
 	struct counted seen;	/* as of counters_look() */
 };
 
@@ -35,13 +42,26 @@ struct counters {
 	size_t nparts;
 };
 
+static void find_parts(struct counter *v, const struct event *ev)
+{
+	struct event *each;
+
+	v->n = pmu_events(ev, PMU_DEVICES, &each);
+	v->parts = xcalloc(v->n, sizeof(*v->parts));
+	for (size_t i = 0; i < v->n; i++) {
+		v->parts[i].event = each[i];
+		pmu_cpus(&each[i], PMU_DEVICES, &v->parts[i].on, &v->parts[i].n_on);
+	}
+	free(each);
+}
+
 struct counters *counters_new(const struct event *events, size_t n)
 {
 	struct counters *c = xcalloc(1, sizeof(*c));
 
 	*c = (struct counters){ .events = events, .n = n, .v = xcalloc(n, sizeof(*c->v)) };
 	for (size_t i = 0; i < n; i++)
-		pmu_cpus(&events[i], PMU_DEVICES, &c->v[i].on, &c->v[i].n_on);
+		find_parts(&c->v[i], &events[i]);
 	return c;
 }
 
@@ -54,7 +74,9 @@ void counters_free(struct counters *c)
 			close(c->v[i].fds.v[k]);
 		vec_free(&c->v[i].fds);
 		vec_free(&c->v[i].cpus);
-		free(c->v[i].on);
+		for (size_t k = 0; k < c->v[i].n; k++)
+			free(c->v[i].parts[k].on);
+		free(c->v[i].parts);
 	}
 	tally_free(c->tally);
 	free(c->parts);
@@ -88,11 +110,11 @@ static int is_absent(int err)
 	return err == -ENOENT || err == -EOPNOTSUPP || err == -ENODEV || err == -EINVAL;
 }
 
-/* Event @i's attributes for counting: what sampling asks for is taken back. */
-static struct perf_event_attr attributes(const struct counters *c, size_t i, int on_exec,
-					 int inherit)
+/* Attributes of @ev, which is event @i, for counting: what sampling asks for is taken back. */
+static struct perf_event_attr attributes(const struct counters *c, size_t i, const struct event *ev,
+					 int on_exec, int inherit)
 {
-	struct perf_event_attr attr = event_attr(&c->events[i], 0, 0, 1);
+	struct perf_event_attr attr = event_attr(ev, 0, 0, 1);
 	int led = in_group(c, i, 1);
 
 	attr.sample_period = 0;
@@ -106,18 +128,22 @@ static struct perf_event_attr attributes(const struct counters *c, size_t i, int
 	return attr;
 }
 
-/* Event @i of @pid on @cpu. Who may not look into the kernel counts what is outside of it. */
-static int open_one(struct counters *c, size_t i, pid_t pid, int cpu, int on_exec)
+/*
+ * Event @i, on one PMU as @ev, of @pid on @cpu. Who may not look into the kernel counts what is
+ * outside of it.
+ */
+static int open_one(struct counters *c, size_t i, const struct event *ev, pid_t pid, int cpu,
+		    int on_exec)
 {
-	struct perf_event_attr attr = attributes(c, i, on_exec, pid >= 0);
+	struct perf_event_attr attr = attributes(c, i, ev, on_exec, pid >= 0);
 	const struct counter *lead = &c->v[c->lead];
 	int group = in_group(c, i, 1) ? lead->fds.v[lead->fds.n - 1] : -1, fd;
 
 	attr.exclude_kernel |= c->user_only & 1;
-	fd = perf_event_open_in(&attr, pid, cpu, group);
+	fd = perf_event_open_wide(&attr, ev->config3, pid, cpu, group);
 	if ((fd == -EACCES || fd == -EPERM) && !attr.exclude_kernel) {
 		attr.exclude_kernel = 1;
-		fd = perf_event_open_in(&attr, pid, cpu, group);
+		fd = perf_event_open_wide(&attr, ev->config3, pid, cpu, group);
 		c->user_only |= fd >= 0;
 	}
 	if (fd < 0)
@@ -128,21 +154,39 @@ static int open_one(struct counters *c, size_t i, pid_t pid, int cpu, int on_exe
 }
 
 /* Where @cpu is not one, but all that a thread runs on, the kernel knows. */
-static int counts_on(const struct counter *v, int cpu)
+static int counts_on(const struct part *p, int cpu)
 {
-	return cpu < 0 || !v->on || bsearch(&cpu, v->on, v->n_on, sizeof(cpu), list_compare);
+	return cpu < 0 || !p->on || bsearch(&cpu, p->on, p->n_on, sizeof(cpu), list_compare);
+}
+
+/* On all its PMUs that count on @cpu; it is absent where none has it. */
+static int open_parts(struct counters *c, size_t i, pid_t pid, int cpu, int on_exec)
+{
+	const struct counter *v = &c->v[i];
+	size_t opened = 0;
+	int absent = 0;
+
+	for (size_t k = 0; k < v->n; k++) {
+		int err = counts_on(&v->parts[k], cpu)
+				  ? open_one(c, i, &v->parts[k].event, pid, cpu, on_exec)
+				  : 0;
+
+		if (err && !is_absent(err))
+			return err;
+		opened += !err;
+		absent = err ? err : absent;
+	}
+	return opened ? 0 : absent;
 }
 
 /* All events of @pid on @cpu; -ESRCH where it has just ended. */
 static int open_all(struct counters *c, pid_t pid, int cpu, int on_exec, struct error *e)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		int skip, err;
+		int err;
 
 		c->v[i].absent |= in_group(c, i, 1) && c->v[c->lead].absent;
-		skip = c->v[i].absent || !counts_on(&c->v[i], cpu);
-		err = skip ? 0 : open_one(c, i, pid, cpu, on_exec);
-
+		err = c->v[i].absent ? 0 : open_parts(c, i, pid, cpu, on_exec);
 		if (is_absent(err))
 			c->v[i].absent = 1;
 		else if (err == -ESRCH)

@@ -9,7 +9,7 @@ from harness import check, directory, equal, needs, run, wait_for
 
 
 def wait_probing(proc):
-    """Until its probes are set, by links or as perf events, and it waits for what they bring."""
+    """Until its probes are set, by links or as perf events, or will be for slices, and it waits for what they bring."""
     def there():
         check(proc.poll() is None, "ebprof ended too early:", proc.poll())
         text = ""
@@ -18,7 +18,7 @@ def wait_probing(proc):
                 with contextlib.suppress(OSError), open(f"/proc/{proc.pid}/fdinfo/{fd}", encoding="ascii") as f:
                     text += f.read()
         with open(f"/proc/{proc.pid}/wchan", encoding="ascii") as f:
-            return re.search(r"link_type:\s*(uprobe_multi|perf)", text) and "poll" in f.read()
+            return re.search(r"link_type:\s*(uprobe_multi|perf|iter)", text) and "poll" in f.read()
     wait_for(there, "ebprof to probe")
 
 

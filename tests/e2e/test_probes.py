@@ -226,15 +226,30 @@ def all_are_accounted_for(r, calls):
     equal(set(r.summary.lost_by) - {"after the last stack of --max-overhead"}, set(), r.err)
 
 
+def running(*options, program):
+    """The same of one that waits, and for which nothing but stacks is bounded: the default."""
+    with directory() as d, Fixture(*program, "wait") as f:
+        out = os.path.join(d, "out.folded")
+        e = start(*options, "-p", f.pid, "-o", out)
+        wait_probing(e)
+        f.go()
+        f.wait("done")
+        e.send_signal(signal.SIGINT)
+        r = finish(e).ok()
+        with open(out, encoding="utf-8") as text:
+            r.out = text.read()
+    return r, {w[1]: int(w[2]) for w in f.lines if w[0] == "count"}
+
+
 def test_bounded():
     """All hits are counted, of some the stack is taken; callers keep their shares."""
     path = fixture_path("probed")
-    r, truth = probed("-e", f"uprobe:{path}:probed_leaf", "--max-overhead", "1", program=(path, "calls", "200000"))
+    r, truth = running("-e", f"uprobe:{path}:probed_leaf", program=("probed", "calls", "200000"))
     calls = truth["by_first"] + truth["by_second"]
-    check(f"{calls} hits of" in r.err, r.err)
+    check(f"{calls} hits of" in r.err and "all hits are counted" in r.err, r.err)
     all_are_accounted_for(r, calls)
     stacks = int(re.search(r"stacks of (\d+) of them", r.err)[1])
-    check(stacks < calls / 2 and calls * 0.95 < r.profile.count() <= calls, stacks, r.profile.count())
+    check(stacks < calls and calls * 0.95 < r.profile.count() <= calls, stacks, r.profile.count())
     share = r.profile.count(lambda s: s.has("by_second")) / calls
     check(0.2 < share < 0.3, share, r.err)
     run("-e", "cpu-clock", "--max-overhead", "5", "--", "/bin/true").fails(2, "--max-overhead goes with")
@@ -281,9 +296,13 @@ def test_cost_of_tracepoints_is_said():
 
 def test_nothing_is_left_behind():
     """Killed, its probes are gone: the program runs as fast as before, and no name stays in tracefs."""
-    path = fixture_path("probed")
+    for options in ((), ("--max-overhead", "10")):
+        left_behind(fixture_path("probed"), *options)
+
+
+def left_behind(path, *options):
     with Fixture("probed", "calls", "1", "wait") as f:
-        p = start("-e", f"uprobe:{path}:probed_leaf", "-e", f"uretprobe:{path}:by_*", "-p", f.pid)
+        p = start("-e", f"uprobe:{path}:probed_leaf", "-e", f"uretprobe:{path}:by_*", *options, "-p", f.pid)
         wait_probing(p)
         p.send_signal(signal.SIGKILL)
         p.communicate()
@@ -446,15 +465,20 @@ def test_times_in_saved_profiles():
 
 def test_bounded_times():
     """All calls are in the histogram, of some the stack is taken; the times of the others are with these."""
-    path = fixture_path("probed")
-    event = f"uprobe:{path}:probed_leaf"
-    r, truth = probed("--latency", event, "--max-overhead", "1", fmt="pb.gz", program=(path, "calls", "200000"))
-    calls = truth["by_first"] + truth["by_second"]
-    check(f"{calls} calls of {event}" in r.err, r.err)
-    types = pprof_types(r.raw)
-    equal((r.summary.taken, types[event] + r.summary.lost), (calls, calls), r.err)
+    event = "syscalls:sys_enter_getppid"
+    in_tracefs("events/syscalls/sys_enter_getppid")
+    program = (fixture_path("syscalls"), "loop")
+    with directory() as d:
+        path = os.path.join(d, "out.pb.gz")
+        r = run("--latency", event, "--until", "syscalls:sys_exit_getppid", "--max-overhead", "1", "-d", "300ms", "-o", path,
+                "--", *program).ok()
+        with open(path, "rb") as f:
+            types = pprof_types(f.read())
+    name = next(t for t in types if "->" in t and "." not in t)
+    calls = int(re.search(r"^ebprof: (\d+) (?:calls|times) of ", r.err, re.M)[1])
+    equal((r.summary.taken, types[name] + r.summary.lost), (calls, calls), r.err)
     check(int(re.search(r"stacks of (\d+) of them", r.err)[1]) < calls / 2, r.err)
-    equal(types[event + ".time"], types[event + ".running"] + types[event + ".waiting"], "sums")
+    equal(types[name + ".time"], types[name + ".running"] + types[name + ".waiting"], "sums")
 
 
 def test_times_between_probes():

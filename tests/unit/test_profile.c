@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit/test.h"
 
+#include "profile/mark.h"
 #include "profile/profile.h"
 
 TEST(a_new_one_has_a_root)
@@ -254,6 +255,27 @@ TEST(ticks_are_sorted_by_time)
 	profile_free(p);
 }
 
+/* What is rounded off is not lost, and ticks add up to the value of their sample. */
+TEST(scaled_values)
+{
+	struct profile *p = profile_new();
+	uint32_t type = profile_add_type(p, "other", "count");
+	uint32_t process = profile_process(p, 1, 1, 0), t = profile_thread(p, process, 1, 0);
+
+	for (uint32_t i = 0; i < 100; i++) {
+		uint32_t sample = profile_sample(p, t, profile_mark(p, 0, i % 2 ? "a" : "b"), 0);
+
+		profile_count(p, sample, 0, 1);
+		profile_count(p, sample, type, 3);
+	}
+	profile_scale(p, type, 1.25);
+	CHECK_EQ(profile_view(p).types[type].total, 375);
+	CHECK_EQ(profile_view(p).types[0].total, 100);
+	profile_scale(p, 0, 1.1);
+	CHECK(profile_view(p).types[0].total >= 109 && profile_view(p).types[0].total <= 110);
+	profile_free(p);
+}
+
 int main(void)
 {
 	RUN(a_new_one_has_a_root);
@@ -268,5 +290,6 @@ int main(void)
 	RUN(a_derived_type_is_the_first_times_a_factor);
 	RUN(labels_are_sets);
 	RUN(ticks_are_sorted_by_time);
+	RUN(scaled_values);
 	return TEST_END();
 }

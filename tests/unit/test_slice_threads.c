@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "alloc/alloc_threads.h"
+#include "slices/threads.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,16 +12,17 @@
 #define TRAP 5000.0	/* ns */
 
 /* One look in which the threads are @v. */
-static struct alloc_seen look(struct alloc_threads *t, const struct ebp_alloc_thread *v, size_t n,
+static struct slices_seen look(struct slice_threads *t, const struct ebp_sliced_thread *v, size_t n,
 			      double calls, int open)
 {
-	const struct alloc_passed passed = {
-		.wall = 100 * MS, .calls = calls, .call_ns = TRAP, .open = open
+	const struct slice_passed passed = {
+		.wall = 100 * MS, .calls = calls, .call_ns = TRAP, .each_ns = TRAP,
+		.cost = calls * TRAP, .open = open
 	};
 
 	for (size_t i = 0; i < n; i++)
-		alloc_threads_list(t, &v[i]);
-	return alloc_threads_look(t, &passed);
+		slice_threads_list(t, &v[i]);
+	return slice_threads_look(t, &passed);
 }
 
 static int near(double x, double y)
@@ -35,10 +36,10 @@ static int near(double x, double y)
  */
 TEST(one_computes)
 {
-	struct ebp_alloc_thread v[] = { { .tid = 7, .start = 1 }, { .tid = 5, .start = 1 } };
-	struct alloc_threads *t = alloc_threads_new();
-	struct alloc_scales s;
-	struct alloc_seen seen;
+	struct ebp_sliced_thread v[] = { { .tid = 7, .start = 1 }, { .tid = 5, .start = 1 } };
+	struct slice_threads *t = slice_threads_new();
+	struct slice_scales s;
+	struct slices_seen seen;
 
 	look(t, v, 2, 0, 0);
 	v[0].cpu = v[1].cpu = 100 * MS;
@@ -50,45 +51,45 @@ TEST(one_computes)
 	v[0].cpu = v[1].cpu = 300 * MS;
 	look(t, v, 2, 0, 0);
 	/* 10,000 calls in 50 ms of its own, and 200 ms more. */
-	s = alloc_threads_settle(t, 1);
+	s = slice_threads_settle(t, 1);
 	CHECK_EQ(s.n, 1);
-	CHECK(near(alloc_scales_of(&s, 7), 5));
-	CHECK(near(alloc_threads_traps(t), 0.5));
-	CHECK(alloc_threads_error(t) > 0.05);
+	CHECK(near(slice_scales_of(&s, 7), 5));
+	CHECK(near(slice_threads_traps(t), 0.5));
+	CHECK(slice_threads_error(t) > 0.05);
 	free(s.v);
-	alloc_threads_forget(t);
-	CHECK(near(1 + alloc_threads_owed(t), 1));
-	alloc_threads_free(t);
+	slice_threads_forget(t);
+	CHECK(near(1 + slice_threads_owed(t), 1));
+	slice_threads_free(t);
 }
 
 /* Each thread has its own: one is slowed much, and one hardly. */
 TEST(each_its_own)
 {
-	struct ebp_alloc_thread v[] = { { .tid = 1, .start = 1 }, { .tid = 2, .start = 1 } };
-	struct alloc_threads *t = alloc_threads_new();
-	struct alloc_scales s;
+	struct ebp_sliced_thread v[] = { { .tid = 1, .start = 1 }, { .tid = 2, .start = 1 } };
+	struct slice_threads *t = slice_threads_new();
+	struct slice_scales s;
 
 	look(t, v, 2, 0, 0);
-	v[0] = (struct ebp_alloc_thread){ .tid = 1, .start = 1, .cpu = 100 * MS, .calls = 18000 };
-	v[1] = (struct ebp_alloc_thread){
+	v[0] = (struct ebp_sliced_thread){ .tid = 1, .start = 1, .cpu = 100 * MS, .calls = 18000 };
+	v[1] = (struct ebp_sliced_thread){
 		.tid = 2, .start = 1, .cpu = 100 * MS, .calls = 200, .spent = MS
 	};
 	look(t, v, 2, 18200, 1);
 	v[0].cpu = v[1].cpu = 200 * MS;
 	look(t, v, 2, 0, 0);
-	s = alloc_threads_settle(t, 1);
-	CHECK(near(alloc_scales_of(&s, 1), 1 + 100.0 / 10));
-	CHECK(near(alloc_scales_of(&s, 2), 1 + 100.0 / 98));
+	s = slice_threads_settle(t, 1);
+	CHECK(near(slice_scales_of(&s, 1), 1 + 100.0 / 10));
+	CHECK(near(slice_scales_of(&s, 2), 1 + 100.0 / 98));
 	free(s.v);
-	alloc_threads_free(t);
+	slice_threads_free(t);
 }
 
 /* Of slices that are all alike many tell the rate; one does not, though nothing differs from it. */
 TEST(few_slices)
 {
-	struct ebp_alloc_thread v[] = { { .tid = 1, .start = 1 } };
-	struct alloc_threads *t = alloc_threads_new();
-	struct alloc_scales s;
+	struct ebp_sliced_thread v[] = { { .tid = 1, .start = 1 } };
+	struct slice_threads *t = slice_threads_new();
+	struct slice_scales s;
 
 	look(t, v, 1, 0, 0);
 	for (int slices = 1; slices <= 8; slices++) {
@@ -97,13 +98,13 @@ TEST(few_slices)
 		look(t, v, 1, 40, 1);
 		v[0].cpu += 80 * MS;
 		look(t, v, 1, 0, 0);
-		s = alloc_threads_settle(t, slices == 8);
+		s = slice_threads_settle(t, slices == 8);
 		free(s.v);
 		if (slices < 3)
-			CHECK(alloc_threads_error(t) > 0.08);
+			CHECK(slice_threads_error(t) > 0.08);
 	}
-	CHECK(alloc_threads_error(t) < 0.05);
-	alloc_threads_free(t);
+	CHECK(slice_threads_error(t) < 0.05);
+	slice_threads_free(t);
 }
 
 /*
@@ -112,11 +113,11 @@ TEST(few_slices)
  */
 TEST(exited)
 {
-	struct ebp_alloc_thread v[] = { { .tid = 1, .start = 1 },
+	struct ebp_sliced_thread v[] = { { .tid = 1, .start = 1 },
 					{ .tid = 2, .start = 1 },
 					{ .tid = 3, .start = 1 } };
-	struct alloc_threads *t = alloc_threads_new();
-	struct alloc_scales s;
+	struct slice_threads *t = slice_threads_new();
+	struct slice_scales s;
 	double error;
 
 	look(t, v, 3, 0, 0);
@@ -125,48 +126,79 @@ TEST(exited)
 	look(t, v, 3, 1000, 1);
 	v[1].cpu += 90 * MS;
 	look(t, v, 3, 0, 0);
-	s = alloc_threads_settle(t, 0);
-	CHECK(near(alloc_scales_of(&s, 2), 2));
+	s = slice_threads_settle(t, 0);
+	CHECK(near(slice_scales_of(&s, 2), 2));
 	free(s.v);
 	look(t, v, 3, 0, 1);
 	/* Thread 2 exits after 30 ms more; 1 is its leader. */
 	v[0].exited = v[1].cpu + 30 * MS;
 	v[1] = v[2];
 	look(t, v, 2, 0, 0);
-	s = alloc_threads_settle(t, 1);
+	s = slice_threads_settle(t, 1);
 	free(s.v);
-	error = alloc_threads_error(t);
-	CHECK(near(alloc_threads_owed(t), (45.0 + 30) / 45 * 1000 / 2000));
+	error = slice_threads_error(t);
+	CHECK(near(slice_threads_owed(t), (45.0 + 30) / 45 * 1000 / 2000));
 	v[1].cpu = 45 * MS;
 	look(t, v, 2, 0, 0);
-	alloc_threads_forget(t);
-	CHECK(near(alloc_threads_owed(t), (45.0 + 30 + 45) / 45 * 1000 / 2000));
-	CHECK(alloc_threads_error(t) > error + 0.1);
-	alloc_threads_free(t);
+	slice_threads_forget(t);
+	CHECK(near(slice_threads_owed(t), (45.0 + 30 + 45) / 45 * 1000 / 2000));
+	CHECK(slice_threads_error(t) > error + 0.1);
+	slice_threads_free(t);
+}
+
+/*
+ * Where the kernel tells what all did that have exited, nothing is lost of a process that is gone
+ * as a whole: its calls since the slice are owed, by its rate.
+ */
+TEST(process_exited)
+{
+	struct ebp_sliced_thread v[] = { { .tid = 1, .start = 1 } };
+	struct slice_passed passed = { .wall = 100 * MS, .call_ns = TRAP, .each_ns = TRAP,
+				       .knows_exited = 1 };
+	struct slice_threads *t = slice_threads_new();
+
+	slice_threads_list(t, v);
+	slice_threads_look(t, &passed);
+	v[0].cpu = 50 * MS;
+	v[0].calls = 2000;
+	passed.open = 1;
+	passed.calls = 2000;
+	passed.cost = 2000 * TRAP;
+	slice_threads_list(t, v);
+	slice_threads_look(t, &passed);
+	/* 50 ms with 10 of traps; and 80 ms more, without. */
+	passed = (struct slice_passed){ .wall = 100 * MS, .knows_exited = 1,
+					.exited = 130 * MS };
+	slice_threads_look(t, &passed);
+	slice_threads_settle_whole(t);
+	slice_threads_forget(t);
+	CHECK(near(slice_threads_owed(t), 2));
+	CHECK(slice_threads_error(t) > 0);
+	slice_threads_free(t);
 }
 
 /* An id that is used again is another thread; and where a look failed nothing is made up. */
 TEST(begin_anew)
 {
-	struct ebp_alloc_thread v[] = {
+	struct ebp_sliced_thread v[] = {
 		{ .tid = 1, .start = 1, .cpu = 500 * MS, .calls = 1000000 }
 	};
-	struct alloc_threads *t = alloc_threads_new();
-	struct alloc_seen seen;
+	struct slice_threads *t = slice_threads_new();
+	struct slices_seen seen;
 
 	look(t, v, 1, 0, 0);
-	v[0] = (struct ebp_alloc_thread){ .tid = 1, .start = 2, .cpu = 10 * MS, .calls = 100 };
+	v[0] = (struct ebp_sliced_thread){ .tid = 1, .start = 2, .cpu = 10 * MS, .calls = 100 };
 	seen = look(t, v, 1, 100, 1);
 	CHECK(near(seen.cpu, 10 * MS));
-	alloc_threads_list(t, v);
-	alloc_threads_miss(t);
+	slice_threads_list(t, v);
+	slice_threads_miss(t);
 	v[0].cpu = 900 * MS;
 	seen = look(t, v, 1, 0, 0);
 	CHECK(!(seen.cpu > 0));
 	v[0].cpu = 901 * MS;
 	seen = look(t, v, 1, 0, 0);
 	CHECK(near(seen.cpu, MS));
-	alloc_threads_free(t);
+	slice_threads_free(t);
 }
 
 /* What is foretold is of the thread that allocates: 1 us of its own for each call. */
@@ -227,6 +259,7 @@ int main(void)
 	RUN(each_its_own);
 	RUN(few_slices);
 	RUN(exited);
+	RUN(process_exited);
 	RUN(begin_anew);
 	RUN(load);
 	RUN(saturated);

@@ -6,8 +6,8 @@
  * old while the thread runs; and /proc shows it on some kernels only. An event costs the thread
  * some 0.3 us each time it is switched.
  */
-#ifndef EBPROF_THREAD_CLOCKS_H
-#define EBPROF_THREAD_CLOCKS_H
+#ifndef EBPROF_SLICES_THREAD_CLOCKS_H
+#define EBPROF_SLICES_THREAD_CLOCKS_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "alloc/thread_clocks.h"
+#include "slices/thread_clocks.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-#include "alloc/alloc_pace.h"
+#include "slices/pace.h"
 
 #define AGED 0.6		/* weight of what was before the last slice */
 #define WORK_LEAST 0.005	/* of the CPU time */
 
-double alloc_work_of(const struct alloc_ran *ran)
+double slice_work_of(const struct slice_ran *ran)
 {
 	double work = ran->cpu - ran->cost, least = WORK_LEAST * ran->cpu;
 
 	return work > least ? work : least;
 }
 
-void alloc_pace_open(struct alloc_pace *p, const struct alloc_ran *ran)
+void slice_pace_open(struct slice_pace *p, const struct slice_ran *ran)
 {
 	p->calls = AGED * p->calls + ran->calls;
-	p->work = AGED * p->work + alloc_work_of(ran);
+	p->work = AGED * p->work + slice_work_of(ran);
 	p->last = ran->calls;
 	p->slices_cpu += ran->cpu;
-	p->slices_work += alloc_work_of(ran);
+	p->slices_work += slice_work_of(ran);
 }
 
-void alloc_pace_closed(struct alloc_pace *p, const struct alloc_ran *ran)
+void slice_pace_closed(struct slice_pace *p, const struct slice_ran *ran)
 {
-	p->gap += alloc_work_of(ran);
+	p->gap += slice_work_of(ran);
 }
 
-void alloc_pace_settle_whole(struct alloc_pace *p)
+void slice_pace_settle_whole(struct slice_pace *p)
 {
 	p->before += p->gap;
 	p->gap = p->last = 0;
 }
 
-double alloc_pace_settle(struct alloc_pace *p, int last)
+double slice_pace_settle(struct slice_pace *p, int last)
 {
 	double gap = last ? p->gap : p->gap / 2, scale;
 
 	if (p->last <= 0 || p->work <= 0) {
-		alloc_pace_settle_whole(p);
+		slice_pace_settle_whole(p);
 		return 1;
 	}
 	scale = 1 + p->calls / p->work * (p->before + gap) / p->last;
@@ -45,7 +45,7 @@ double alloc_pace_settle(struct alloc_pace *p, int last)
 	return scale;
 }
 
-double alloc_pace_traps(const struct alloc_pace *p)
+double slice_pace_traps(const struct slice_pace *p)
 {
 	return p->slices_cpu > 0 ? 1 - p->slices_work / p->slices_cpu : 0;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "alloc/alloc_slices.h"
-
-#include "alloc/alloc_links.h"
+#include "slices/slices.h"
 
 #define MS		1e6
 #define CYCLE		(1000 * MS)
@@ -15,7 +13,8 @@
 #define CREDIT		2.0		/* budgets that a cycle may spend after cheaper ones, */
 #define DEBT		0.25		/* and what it may spend whatever was before */
 #define CALLS_LEAST	0.05		/* of a cycle's budget, for calls */
-#define NEW		0.5		/* weight of what was just seen */
+#define NEW		0.5		/* weight of what was just seen, */
+#define FAR		0.1		/* unless it is so many times what was before */
 #define WORK_LEAST	0.005		/* of the CPU time, as far as it is told apart from traps */
 
 static double at_least(double x, double least)
@@ -31,22 +30,21 @@ static double at_most(double x, double most)
 /*
  * All is as for processes that use a whole CPU: rates and budget are both shares of what they use.
  */
-void alloc_slices_begin(struct alloc_slices *s, double budget, const struct alloc_load *load)
+void slices_begin(struct slices *s, double budget, const struct slices_costs *costs)
 {
-	double calls = alloc_load_cost(load, ALLOC_CALLS), ends = alloc_load_cost(load, ALLOC_ENDS);
+	double calls = costs->calls, ends = costs->ends;
 
-	*s = (struct alloc_slices){ .budget = budget, .endless = ends > ENDS_FIRST * budget };
+	*s = (struct slices){ .budget = budget, .endless = ends > ENDS_FIRST * budget };
 	if (s->endless) {
-		calls = alloc_load_cost(load, ALLOC_ALL_CALLS);
+		calls = costs->all_calls;
 		ends = 0;
 	}
-	/* Where nothing is known yet, a slice may cost all of its time. */
-	s->calls = load->calls > 0 ? calls / (1 + calls + ends) : 1;
+	s->calls = costs->unknown ? 1 : calls / (1 + calls + ends);
 	s->ends = ends / (1 + ends);
 	s->work = 1;
 }
 
-struct alloc_cycle alloc_slices_plan(const struct alloc_slices *s, double where, double jitter)
+struct slices_cycle slices_plan(const struct slices *s, double where, double jitter)
 {
 	double cycle = s->worked > 0 ? CYCLE : CYCLE_FIRST, usual = s->budget * s->work * cycle,
 	       length = cycle, may, share, open;
@@ -55,24 +53,27 @@ struct alloc_cycle alloc_slices_plan(const struct alloc_slices *s, double where,
 	may = at_least(at_most(may, CREDIT * usual), DEBT * usual);
 	share = at_least(may - s->ends * length, CALLS_LEAST * may) / length;
 	share = s->calls > 0 ? share / s->calls : 1;
-	if (share >= NEARLY_ALL || usual <= 0)
-		return (struct alloc_cycle){ .length = (uint64_t)length, .open = (uint64_t)length };
+	if (share >= NEARLY_ALL || usual <= 0) {
+		length = s->whole > 0 ? s->whole : length;
+		return (struct slices_cycle){ .length = (uint64_t)length,
+					      .open = (uint64_t)length };
+	}
 	/* Long cycles have few slices, from which little is known. */
 	length = at_least(at_most(SLICE_LEAST / share, SLICE_COST / s->budget), cycle) *
 		 (0.75 + jitter / 2);
 	open = at_least(share * length, SLICE_LEAST);
-	return (struct alloc_cycle){ (uint64_t)length, (uint64_t)(where * (length - open)),
+	return (struct slices_cycle){ (uint64_t)length, (uint64_t)(where * (length - open)),
 				     (uint64_t)open };
 }
 
 /* The CPU time without that of @traps. */
-static double without(const struct alloc_seen *seen, double traps)
+static double without(const struct slices_seen *seen, double traps)
 {
 	return at_least(seen->cpu - traps, WORK_LEAST * seen->cpu);
 }
 
 /* What is true of open and closed time. */
-static void take(struct alloc_slices *s, const struct alloc_seen *seen)
+static void take(struct slices *s, const struct slices_seen *seen)
 {
 	double weight = NEW * at_most(seen->wall / CYCLE, 1),
 	       work = without(seen, seen->calls + seen->ends);
@@ -85,24 +86,26 @@ static void take(struct alloc_slices *s, const struct alloc_seen *seen)
 	s->work += weight * (work / seen->wall - s->work);
 }
 
-void alloc_slices_open(struct alloc_slices *s, const struct alloc_seen *seen)
+void slices_open(struct slices *s, const struct slices_seen *seen)
 {
+	double calls = seen->wall > 0 ? seen->calls / seen->wall : s->calls;
+
 	take(s, seen);
-	if (seen->wall > 0)
-		s->calls += NEW * (seen->calls / seen->wall - s->calls);
+	/* Of what has just begun there is no mean. */
+	s->calls += (s->calls < FAR * calls ? 1 : NEW) * (calls - s->calls);
 }
 
-void alloc_slices_closed(struct alloc_slices *s, const struct alloc_seen *seen)
+void slices_closed(struct slices *s, const struct slices_seen *seen)
 {
 	take(s, seen);
 }
 
-int alloc_slices_ends_are_dear(const struct alloc_slices *s)
+int slices_ends_are_dear(const struct slices *s)
 {
 	return !s->endless && s->ends > ENDS_MOST * s->budget * s->work;
 }
 
-void alloc_slices_give_up(struct alloc_slices *s)
+void slices_give_up(struct slices *s)
 {
 	s->endless = 1;
 	s->ends = 0;

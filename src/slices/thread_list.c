@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "alloc/thread_list.h"
+#include "slices/thread_list.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 int thread_list_read(int link, thread_list_entry *fn, void *ctx)
 {
-	struct ebp_alloc_thread list[ENTRIES];
+	struct ebp_sliced_thread list[ENTRIES];
 	int fd = bpf_iter_create(link);
 	size_t have = 0;
 	ssize_t n;

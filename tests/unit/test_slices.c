@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "alloc/alloc_slices.h"
-#include "alloc/alloc_threads.h"
+#include "slices/slices.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "slices/threads.h"
 #include "unit/test.h"
 
 #define MS 1e6
@@ -16,11 +16,10 @@
  */
 static double calls_cost, ends_cost;
 
-static struct alloc_load load_of(double calls, double ends)
+static struct slices_costs costs_of(double calls, double ends)
 {
-	return (struct alloc_load){
-		.calls = calls > 0 ? 1e6 : 0, .call_ns = 1e3 * calls - 2 * ALLOC_PROGRAM_NS,
-		.ends = ends > 0 ? 1e6 : 0, .end_ns = 1e3 * ends - ALLOC_PROGRAM_NS };
+	return (struct slices_costs){ .calls = calls, .ends = ends, .all_calls = calls,
+				      .unknown = !(calls > 0) };
 }
 
 /* A program on one CPU: it has something to do for a while, and then for a while not. */
@@ -43,10 +42,10 @@ struct program {
  * Runs for @wall ns with probes of calls, of ends, or not; what the kernel then says of its thread
  * is in @now.
  */
-static struct alloc_passed go_on(struct program *p, double wall, int calls, int ends,
-				 struct ebp_alloc_thread *now)
+static struct slice_passed go_on(struct program *p, double wall, int calls, int ends,
+				 struct ebp_sliced_thread *now)
 {
-	struct alloc_passed passed = { .wall = wall, .call_ns = p->trap, .open = calls };
+	struct slice_passed passed = { .wall = wall, .call_ns = p->trap, .open = calls };
 	double price = 1 + p->unknown * (2 * drand48() - 1), cpu = 0;
 	double each = p->every + (calls ? p->trap : 0) + (ends ? p->end : 0), part,
 	       before = p->calls;
@@ -79,6 +78,8 @@ static struct alloc_passed go_on(struct program *p, double wall, int calls, int 
 	now->calls = (uint64_t)(FINE * p->trapped);
 	passed.calls *= FINE;
 	passed.call_ns /= FINE;
+	passed.cost = passed.calls * passed.call_ns;
+	passed.each_ns = passed.call_ns;
 	return passed;
 }
 
@@ -88,29 +89,29 @@ struct outcome {
 	int endless;
 };
 
-static struct alloc_seen look(struct alloc_threads *t, struct program *p, double wall, int calls,
+static struct slices_seen look(struct slice_threads *t, struct program *p, double wall, int calls,
 			      int ends)
 {
-	struct ebp_alloc_thread now = { .tid = 1, .start = 1 };
-	struct alloc_passed passed = go_on(p, wall, calls, ends, &now);
+	struct ebp_sliced_thread now = { .tid = 1, .start = 1 };
+	struct slice_passed passed = go_on(p, wall, calls, ends, &now);
 
-	alloc_threads_list(t, &now);
-	return alloc_threads_look(t, &passed);
+	slice_threads_list(t, &now);
+	return slice_threads_look(t, &passed);
 }
 
 /* For what calls the last slice of @cycle stands, which had @seen. */
-static double stands_for(struct alloc_threads *t, const struct alloc_cycle *cycle, double seen,
+static double stands_for(struct slice_threads *t, const struct slices_cycle *cycle, double seen,
 			 int last)
 {
-	struct alloc_scales scales = { 0 };
+	struct slice_scales scales = { 0 };
 	double times;
 
 	if (cycle->open >= cycle->length) {
-		alloc_threads_settle_whole(t);
+		slice_threads_settle_whole(t);
 		return seen;
 	}
-	scales = alloc_threads_settle(t, last);
-	times = alloc_scales_of(&scales, 1);
+	scales = slice_threads_settle(t, last);
+	times = slice_scales_of(&scales, 1);
 	free(scales.v);
 	return seen * times;
 }
@@ -118,44 +119,44 @@ static double stands_for(struct alloc_threads *t, const struct alloc_cycle *cycl
 /* A recording of some cycles, as the slicer makes it. */
 static struct outcome record(struct program p, double budget, int cycles)
 {
-	const struct alloc_load load = load_of(calls_cost, ends_cost);
-	struct alloc_threads *t = alloc_threads_new();
-	struct alloc_slices s;
+	const struct slices_costs costs = costs_of(calls_cost, ends_cost);
+	struct slice_threads *t = slice_threads_new();
+	struct slices s;
 	double estimate = 0, seen_calls = 0, before;
-	struct alloc_cycle cycle = { 0 }, last = { 0 };
-	struct alloc_seen seen;
+	struct slices_cycle cycle = { 0 }, last = { 0 };
+	struct slices_seen seen;
 
-	alloc_slices_begin(&s, budget, &load);
+	slices_begin(&s, budget, &costs);
 	look(t, &p, 0, 0, 0);
 	for (int i = 0; i <= cycles; i++) {
 		/* in this order with every compiler */
 		double where = drand48(), jitter = drand48();
 
-		cycle = alloc_slices_plan(&s, where, jitter);
+		cycle = slices_plan(&s, where, jitter);
 		seen = look(t, &p, (double)cycle.begin, 0, !s.endless);
-		alloc_slices_closed(&s, &seen);
+		slices_closed(&s, &seen);
 		if (last.open)
 			estimate += stands_for(t, &last, seen_calls, cycle.open >= cycle.length);
 		before = p.calls;
 		seen = look(t, &p, (double)cycle.open, 1, !s.endless);
 		seen_calls = p.calls - before;
-		alloc_slices_open(&s, &seen);
+		slices_open(&s, &seen);
 		seen = look(t, &p, (double)(cycle.length - cycle.begin - cycle.open), 0,
 			    !s.endless);
-		alloc_slices_closed(&s, &seen);
+		slices_closed(&s, &seen);
 		last = cycle;
-		if (!alloc_slices_ends_are_dear(&s))
+		if (!slices_ends_are_dear(&s))
 			continue;
 		estimate += stands_for(t, &last, seen_calls, 1);
-		alloc_slices_give_up(&s);
-		alloc_threads_forget(t);
-		last = (struct alloc_cycle){ 0 };
+		slices_give_up(&s);
+		slice_threads_forget(t);
+		last = (struct slices_cycle){ 0 };
 	}
 	if (last.open)
 		estimate += stands_for(t, &last, seen_calls, 1);
-	alloc_threads_forget(t);
-	estimate *= 1 + alloc_threads_owed(t);
-	alloc_threads_free(t);
+	slice_threads_forget(t);
+	estimate *= 1 + slice_threads_owed(t);
+	slice_threads_free(t);
 	return (struct outcome){ estimate / p.calls, s.spent / s.worked / budget, s.endless };
 }
 
@@ -263,17 +264,17 @@ TEST(ends)
 TEST(dear_ends)
 {
 	const struct program p = { .busy = 1000 * SECOND, .trap = 300, .end = 200, .every = 1000 };
-	struct alloc_load load;
-	struct alloc_slices s;
+	struct slices_costs costs;
+	struct slices s;
 
 	calls_cost = 0.3;
 	ends_cost = 0.2;
-	load = load_of(calls_cost, ends_cost);
-	alloc_slices_begin(&s, 0.05, &load);
+	costs = costs_of(calls_cost, ends_cost);
+	slices_begin(&s, 0.05, &costs);
 	CHECK(s.endless);
 	calls_cost = ends_cost = 0;
-	load = load_of(0, 0);
-	alloc_slices_begin(&s, 0.05, &load);
+	costs = costs_of(0, 0);
+	slices_begin(&s, 0.05, &costs);
 	CHECK(!s.endless);
 	CHECK(many(p, 0.05, 60, 0.02).endless);
 }
@@ -296,15 +297,15 @@ TEST(very_dear_ends)
 TEST(always)
 {
 	const struct program p = { .busy = 1000 * SECOND, .trap = 10, .end = 10, .every = 1000 };
-	struct alloc_load load;
-	struct alloc_slices s;
-	struct alloc_cycle cycle;
+	struct slices_costs costs;
+	struct slices s;
+	struct slices_cycle cycle;
 	struct outcome o;
 
 	calls_cost = ends_cost = 0.01;
-	load = load_of(calls_cost, ends_cost);
-	alloc_slices_begin(&s, 0.05, &load);
-	cycle = alloc_slices_plan(&s, 0.5, 0.5);
+	costs = costs_of(calls_cost, ends_cost);
+	slices_begin(&s, 0.05, &costs);
+	cycle = slices_plan(&s, 0.5, 0.5);
 	CHECK_EQ(cycle.open, cycle.length);
 	o = record(p, 0.05, 20);
 	CHECK(fabs(o.ratio - 1) < 1e-9);
