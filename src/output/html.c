@@ -8,6 +8,7 @@
  *	<script type="text/plain" id="label">		the frame of each node
  *	<script type="text/plain" id="self0">		what ended in each node, of the first type
  *	<script type="text/plain" id="self1">		the same of the next type, and so on
+ *	<script type="text/plain" id="tick-time">	when samples were taken (html_times.h)
  *	<script type="application/json" id="source-data">	output/html_source.h, if any
  *	<script type="application/json" id="whole">	the profile, for ebprof (output/embedded.h)
  *
@@ -30,6 +31,7 @@
 #include "output/html_live.h"
 #include "output/html_page.h"
 #include "output/html_source.h"
+#include "output/html_times.h"
 #include "output/packed.h"
 #include "output/palette.h"
 #include "profile/diff.h"
@@ -292,7 +294,7 @@ static void write_threads(struct json *j, const struct html_labels *l)
 
 static void write_profile(struct outfile *f, const struct profile *p,
 			  const struct output_options *o, const struct html_labels *l,
-			  const uint32_vec *types, size_t nodes)
+			  const uint32_vec *types, const struct html_times *times, size_t nodes)
 {
 	struct profile_view v = profile_view(p);
 	struct json j = { .f = f };
@@ -303,6 +305,8 @@ static void write_profile(struct outfile *f, const struct profile *p,
 	write_meta(&j, p);
 	write_latencies(&j, p);
 	write_values(&j, p, o, types, nodes);
+	if (times)
+		html_times_describe(&j, times);
 	write_kinds(&j);
 	write_palette(&j);
 	write_functions(&j, l, &v, &texts);
@@ -406,19 +410,23 @@ void html_write(const struct profile *p, const struct output_options *o, struct 
 {
 	struct html_labels *labels = html_labels_new(p);
 	struct calltree *tree = calltree_of_all(p, &labels->tree);
+	struct html_times *times = o->difference ? NULL : html_times_new(p, labels, tree);
 	uint32_vec types = choose_types(p);
 	const char *data = strstr(html_page, HTML_PAGE_DATA);
 
 	outfile_write(f, html_page, (size_t)(data - html_page));
 	outfile_printf(f, "<script type=\"application/json\" id=\"profile\">");
-	write_profile(f, p, o, labels, &types, tree->n);
+	write_profile(f, p, o, labels, &types, times, tree->n);
 	outfile_printf(f, "</script>\n");
 	write_tree(f, &in_page, p, tree, &types);
+	if (times)
+		html_times_write(f, times);
 	html_source_write(f, o->annotations, o->nannotations);
 	write_whole(f, p);
 	data += strlen(HTML_PAGE_DATA);
 	outfile_write(f, data, strlen(data));
 	vec_free(&types);
+	html_times_free(times);
 	calltree_free(tree);
 	html_labels_free(labels);
 }
@@ -446,7 +454,7 @@ void html_write_update(const struct profile *p, uint64_t sequence, int whole, st
 
 	outfile_printf(f, "{\"sequence\":%" PRIu64 ",\"whole\":%s,\"profile\":", sequence,
 		       whole ? "true" : "false");
-	write_profile(f, p, &none, labels, &types, tree->n);
+	write_profile(f, p, &none, labels, &types, NULL, tree->n);
 	write_tree(f, &in_object, p, tree, &types);
 	outfile_printf(f, "}\n");
 	vec_free(&types);

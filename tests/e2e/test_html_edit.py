@@ -53,6 +53,7 @@ def test_hide_function_and_module():
         choose("main", "Hide this function")
         equal(paths(), expected(change=lambda f: [x for x in f if x != "main"]), "main's callers have its time")
         run("document.querySelector('#reset').click()")
+        run(READY)
         choose("write", "Hide all of libc.so.6")
         equal(paths(), expected(change=lambda f: [x for x in f if x not in ("write", "malloc")]), "without libc")
         equal(run("ebprof.nodes()[0].total"), 114, "no sample is lost")

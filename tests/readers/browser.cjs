@@ -39,12 +39,16 @@ const commands = {
 		for (const k of hold)
 			await page.keyboard.up(k);
 	},
-	async drag({ x, y, dx, dy }) {
+	async drag({ x, y, dx, dy, hold = [] }) {
 		await page.mouse.move(x, y);
+		for (const k of hold)
+			await page.keyboard.down(k);
 		await page.mouse.down();
 		await page.mouse.move(x + dx / 2, y + dy / 2);
 		await page.mouse.move(x + dx, y + dy);
 		await page.mouse.up();
+		for (const k of hold)
+			await page.keyboard.up(k);
 	},
 	tap: ({ x, y }) => page.touchscreen.tap(x, y),
 	type: ({ text }) => page.keyboard.type(text),

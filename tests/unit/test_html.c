@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "output/calltree.h"
+#include "output/html_times.h"
 #include "output/packed.h"
 #include "unit/stacks.h"
 
@@ -269,6 +270,75 @@ TEST(the_hottest_line_is_told)
 	profile_free(p);
 }
 
+static void tick(struct profile *p, uint32_t sample, uint64_t time, uint64_t value)
+{
+	profile_tick(p, &(struct tick){ .time = time, .value = value, .sample = sample });
+}
+
+/* By thread, in tenths of milliseconds, with nodes counted from the thread's own. */
+TEST(times_are_by_thread)
+{
+	struct profile *p = profile_new();
+	uint32_t one = stacks_thread(p, 1, 1, "a"), two = stacks_thread(p, 2, 2, "b");
+	char *page;
+
+	stacks_add(p, two, "f|g", 2);
+	stacks_add(p, one, "f", 1);
+	stacks_add(p, two, "f|h", 1);
+	page = stacks_output(p, "html", NULL);
+	CHECK(page && !strstr(page, "\"times\""));
+	free(page);
+	tick(p, 0, 5099999, 1);
+	tick(p, 2, 100000, 1);
+	tick(p, 1, 7000000000, 1);
+	tick(p, 0, 900000, 1);
+	profile_finish_ticks(p);
+	page = stacks_output(p, "html", NULL);
+	CHECK(page && strstr(page, "\"times\":{\"unit\":100000,\"each\":1,\"threads\":[1,3]}"));
+	CHECK_COLUMN(page, "tick-time", 70000, 1, 8, 41);
+	CHECK_COLUMN(page, "tick-node", 1, 3, 2, 2);
+	CHECK(page && !strstr(page, "id=\"tick-value\""));
+	free(page);
+	page = stacks_output(p, "html", &(struct output_options){ .difference = 1, .weight = 1 });
+	CHECK(page && !strstr(page, "\"times\""));
+	free(page);
+	profile_free(p);
+}
+
+TEST(times_have_values)
+{
+	struct profile *p = profile_new();
+	char *page;
+
+	stacks_add(p, stacks_thread(p, 1, 1, "a"), "f", 5000);
+	tick(p, 0, 200000, 4000);
+	tick(p, 0, UINT64_MAX, 1000);
+	profile_finish_ticks(p);
+	page = stacks_output(p, "html", NULL);
+	CHECK_COLUMN(page, "tick-time", 2, UINT32_MAX - 2);
+	CHECK_COLUMN(page, "tick-value", 4000, 1000);
+	free(page);
+	profile_free(p);
+}
+
+/* Of more than a page holds every second one, of each thread the first. */
+TEST(too_many_times_are_thinned)
+{
+	struct profile *p = profile_new();
+	uint32_t one = stacks_thread(p, 1, 1, "a"), two = stacks_thread(p, 2, 2, "b");
+	char *page;
+
+	stacks_add(p, one, "f", 3);
+	stacks_add(p, two, "f", HTML_TIMES_MOST - 2);
+	for (uint64_t i = 0; i < HTML_TIMES_MOST + 1; i++)
+		tick(p, i < 3 ? 0 : 1, i, 1);
+	profile_finish_ticks(p);
+	page = stacks_output(p, "html", NULL);
+	CHECK(page && strstr(page, "\"each\":2,\"threads\":[2,2097151]}"));
+	free(page);
+	profile_free(p);
+}
+
 /* No text of a profile ends an element, or begins one. */
 TEST(names_cannot_leave_their_element)
 {
@@ -300,6 +370,9 @@ int main(void)
 	RUN(all_types_are_there);
 	RUN(threads_are_merged_by_name);
 	RUN(the_hottest_line_is_told);
+	RUN(times_are_by_thread);
+	RUN(times_have_values);
+	RUN(too_many_times_are_thinned);
 	RUN(names_cannot_leave_their_element);
 	return TEST_END();
 }

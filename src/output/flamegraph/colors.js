@@ -89,8 +89,11 @@ class Colors {
 	of(frame, columns, at) {
 		if (this.mode === "change" || this.mode === "ratio")
 			return this.onScale(this.profile.colorOf(columns.map((column) => column[at])));
-		if (frame === NONE)
-			return this.root();
+		return frame === NONE ? this.root() : this.plain(frame);
+	}
+
+	/* Of a frame whatever its values are. */
+	plain(frame) {
 		const { kind, name } = this.profile.frames;
 
 		if (!this.byFrame[frame])

@@ -131,5 +131,5 @@ async function readProfile() {
 	const json = JSON.parse(takeElement("profile")), shape = await readShape(json.nodes, takeElement);
 	const packed = await Promise.all(json.types.map((_, i) => unpack(takeElement(`self${i}`))));
 
-	return new Profile(json, readFrames(json), shape, packed);
+	return new Profile(json, readFrames(json), shape, packed, await readTimes(json, shape));
 }

@@ -309,9 +309,10 @@ class Graph {
 	}
 
 	rootName({ tree, k }) {
-		const name = this.view.nameOf(tree.frame[0]), half = this.view.profile.difference ? [" before", " after"][k] : "";
+		const name = this.view.nameOf(tree.frame[0]), { profile } = this.view;
+		const half = profile.difference ? ` ${profile.sides[k]}` : "";
 
-		return tree.frame[0] === NONE ? `${name}${half}: ${quantity(this.view.profile, tree.total[k][0])}` : name;
+		return tree.frame[0] === NONE ? `${name}${half}: ${quantity(profile, tree.total[k][0])}` : name;
 	}
 
 	snap(x) {

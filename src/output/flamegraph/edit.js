@@ -64,12 +64,12 @@ function liveNodes(tree, kept) {
 	return live;
 }
 
-/* The tree that the edits leave. */
+/* The tree that the edits leave, and its @place: where each node of @tree went; NONE: its samples are left out. */
 function edited(tree, texts, frames) {
 	const edits = texts.map(parseEdit), kept = keptSelf(tree, edits, frames), live = liveNodes(tree, kept);
 	const of = (...ops) => edits.filter((e) => ops.includes(e.op)).map((e) => framesOf(e, frames));
 	const hidden = of("hide", "module"), collapsed = of("collapse"), outermost = collapsed.map(() => []);
-	const trie = new Trie(tree.values, NONE, tree.n + 1), at = [0];
+	const trie = new Trie(tree.values, NONE, tree.n + 1), at = [0], place = new Uint32Array(tree.n).fill(NONE);
 
 	for (let i = 0; i < tree.n;) {
 		const d = tree.depth[i], frame = tree.frame[i];
@@ -82,9 +82,11 @@ function edited(tree, texts, frames) {
 			at[d] = hidden.some((h) => h[frame]) ? at[d - 1] : placeOfFrame(i, d, frame);
 		for (let k = 0; k < tree.values; k++)
 			trie.self[k][at[d]] += kept[k][i];
+		if (kept.every((column, k) => column[i] === tree.self[k][i]))
+			place[i] = at[d];
 		i++;
 	}
-	return trie.tree(false);
+	return Object.assign(trie.tree(false), { place: place.map((node) => node === NONE ? NONE : trie.place[node]) });
 
 	/* Its node: a function that stands on the path already goes back to where it began. */
 	function placeOfFrame(i, d, frame) {

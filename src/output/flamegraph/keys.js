@@ -28,6 +28,11 @@ const KEYS = [
 		[["v"], "v", "the next type of values, where there are several", (page) => page.nextType()],
 		[["b"], "b", "widths before or after, of a difference", (page) => page.otherWidths()],
 	]],
+	["Time, of a recording with a timeline", [
+		[["h"], "h", "heat map, threads, or neither", (page) => page.time.next()],
+		[[], "Enter", "in these: begin a range, and end it; with Shift a second one, to compare with"],
+		[[], "Esc", "the whole recording again"],
+	]],
 	["Levels", [
 		[["t"], "t", "threads", (page) => page.toggle("thread")],
 		[["o"], "o", "processes", (page) => page.toggle("process")],

@@ -35,12 +35,12 @@ function firstRatio(types) {
 }
 
 class Profile {
-	/* @shape: the tree without its values; @packed: these, by type. */
-	constructor(json, frames, shape, packed) {
-		Object.assign(this, { meta: json.meta, account: json.account, types: json.types, frames, shape, packed });
+	/* @shape: the tree without its values; @packed: these, by type. @times: of samples, or NULL. */
+	constructor(json, frames, shape, packed, times = null) {
+		Object.assign(this, { meta: json.meta, account: json.account, types: json.types, frames, shape, packed, times });
 		this.latencies = json.latencies;
-		this.difference = "weight" in json;
-		this.weight = json.weight || 1;
+		this.merged = "weight" in json;
+		this.mergedWeight = json.weight || 1;
 		this.first = json.shown;
 		this.firstRatio = firstRatio(json.types);
 		this.columns = [];
@@ -49,23 +49,38 @@ class Profile {
 
 	/*
 	 * Which types the nodes of trees have a value of, the last one for the widths: [shown], [of, per, shown] with a
-	 * ratio, [before, after] of a difference.
+	 * ratio, [before, after] of a difference. Of two ranges these are one type's, and all stacks have that one.
 	 */
-	choose({ type, color, of, per }) {
-		this.ratio = color === "ratio" ? ratioWords(this.types[of], this.types[per]) : null;
-		this.columns = this.difference ? [0, 1] : this.ratio ? [of, per, type] : [type];
+	choose({ type, color, of, per, range, against }) {
+		this.ranges = this.times ? [range, range && against].map((text) => this.times.parse(text)).filter(Boolean) : [];
+		const [one, two] = this.ranges;
+
+		this.difference = this.merged || Boolean(two);
+		this.weight = two ? (two.to - two.from) / (one.to - one.from) : this.mergedWeight;
+		this.sides = two ? ["range 1", "range 2"] : ["before", "after"];
+		this.ratio = color === "ratio" && !two ? ratioWords(this.types[of], this.types[per]) : null;
+		this.wholeColumns = this.merged ? [0, 1] : this.ratio ? [of, per, type] : [type];
+		this.columns = two ? [type, type] : this.wholeColumns;
+		this.confidence = two ? Confidence.of(this) : null;
 		({ name: this.type, unit: this.unit, each: this.each } = this.types[this.columns.at(-1)]);
 		this.totals = this.columns.map((column) => this.types[column].total);
 	}
 
+	/* What the values of times are, for texts: the first type's. */
+	get ofTimes() {
+		const { name, unit } = this.types[0];
+
+		return { type: name, unit };
+	}
+
 	/* All stacks, with the values that were chosen. */
 	tree() {
-		const { n, frame, parent, depth } = this.shape, tree = new Tree(n, this.columns.length, NONE);
+		const { n, frame, parent, depth } = this.shape, tree = new Tree(n, this.wholeColumns.length, NONE);
 
 		tree.frame.set(frame);
 		tree.parent.set(parent);
 		tree.depth.set(depth);
-		this.columns.forEach((column, k) => {
+		this.wholeColumns.forEach((column, k) => {
 			const self = tree.self[k];
 
 			eachVarint(this.packed[column], n - 1, (i, value) => { self[i + 1] = value; });
@@ -97,6 +112,8 @@ class Profile {
 
 			return Math.max(-1, Math.min(1, this.ratio.rising ? -place : place));
 		}
+		if (this.confidence && !this.confidence.differs("node", values))
+			return NaN;
 		/* Of a difference: how much less or more of all it is than before. */
 		const scaled = values[0] * this.weight, after = values.at(-1), most = Math.max(scaled, after);
 

@@ -28,7 +28,7 @@ class Page {
 		makeTypes(profile);
 		makeHelp();
 		makeSwitches(profile, (name) => this.toggle(name));
-		document.body.classList.toggle("difference", profile.difference);
+		this.time = new TimePanel(this);
 		this.listen();
 		this.update({});
 	}
@@ -46,7 +46,8 @@ class Page {
 	/* @grown: the profile has, and all else is as it was. */
 	update(before, grown = false) {
 		const { now, view, profile } = this, isTable = now.view === "top";
-		const treeOf = (s) => [s.view, s.fn, s.type, ...[...s.hide || []].sort(), ...s.edits || []].join("\n");
+		const treeOf = (s) => [s.view, s.fn, s.type, s.range, s.against, ...[...s.hide || []].sort(), ...s.edits || []]
+			.join("\n");
 		const treeChanged = treeOf(before) !== treeOf(now);
 
 		view.use(now);
@@ -60,8 +61,9 @@ class Page {
 		$("graph").hidden = isTable || isEmpty;
 		$("top").hidden = !isTable || isEmpty;
 		$("message").hidden = !isEmpty;
-		if (before.type !== now.type)
+		if (["type", "range", "against"].some((name) => before[name] !== now[name]))
 			showTotals(profile);
+		this.time.show();
 		if (before.search !== now.search || treeChanged)
 			this.match = -1;
 		this.showCaption();
@@ -124,6 +126,7 @@ class Page {
 		$("widths").value = now.widths;
 		for (const id of ["type", "of", "per"])
 			$(id).value = String(now[id]);
+		document.body.classList.toggle("difference", profile.difference);
 		$("of").hidden = $("per").hidden = !profile.ratio;
 		$("palette").hidden = now.color !== "change" && !profile.ratio;
 		$("layout").ariaPressed = String(now.layout === "flame");
@@ -354,7 +357,7 @@ class Page {
 		$("search").blur();
 		if (this.now.search)
 			this.set({ search: "" });
-		else
+		else if (!$("reset").disabled || !this.time.escape())
 			this.reset();
 	}
 

@@ -14,7 +14,7 @@ function rateText({ frequency, period }) {
 
 /* How many samples there are, and what became of the others. */
 function accountChips(profile) {
-	const { account, unit } = profile, truncated = sum(account.truncated), lost = sum(account.lost), chips = [];
+	const { account, unit, ranges } = profile, truncated = sum(account.truncated), lost = sum(account.lost), chips = [];
 	const chip = (className, number, word, list) => {
 		const e = element("span", `chip ${className}`, element("b", "", NUMBER.format(number)), ` ${word}`);
 
@@ -24,17 +24,23 @@ function accountChips(profile) {
 	};
 
 	if (profile.difference) {
-		const [before, after] = profile.totals;
+		profile.totals.forEach((value, i) => chips.push(
+			element("span", "chip", `${profile.sides[i]} `, element("b", "", amount(profile, value)))));
+	} else if (ranges.length) {
+		const all = quantity(profile, profile.types[profile.columns.at(-1)].total);
 
-		chips.push(element("span", "chip", "before ", element("b", "", amount(profile, before))),
-			   element("span", "chip", "after ", element("b", "", amount(profile, after))));
+		chips.push(element("span", "chip", element("b", "", amount(profile, profile.totals.at(-1))), ` of ${all}`));
 	} else if (unit !== "count" || account.kept !== profile.totals.at(-1)) {
 		chips.push(element("span", "chip", element("b", "", quantity(profile, profile.totals.at(-1)))));
 	}
 	if (account.taken || !profile.totals.at(-1)) {
-		chip("", account.kept, account.kept === 1 ? "sample" : "samples", []);
-		chip(truncated ? "warn" : "quiet", truncated, "truncated", account.truncated);
-		chip(lost ? "bad" : "quiet", lost, "lost", account.lost);
+		/* Which of them were in a range is not known. */
+		const inAll = ranges.length ? " in all" : "";
+
+		if (!inAll)
+			chip("", account.kept, account.kept === 1 ? "sample" : "samples", []);
+		chip(truncated ? "warn" : "quiet", truncated, `truncated${inAll}`, account.truncated);
+		chip(lost ? "bad" : "quiet", lost, `lost${inAll}`, account.lost);
 	}
 	return chips;
 }
@@ -50,8 +56,8 @@ function facts(profile) {
 		["Event", [meta.event, rateText(meta)].filter(Boolean).join(", ")],
 		["Duration", meta.duration ? seconds(meta.duration * 1e6) : ""], ["CPUs", meta.cpus ? count(meta.cpus) : ""],
 		...profile.difference ? [
-			["Before", `${quantity(profile, profile.totals[0])}, compared as ${weight} times that`],
-			["After", quantity(profile, profile.totals[1])],
+			[capital(profile.sides[0]), `${quantity(profile, profile.totals[0])}, compared as ${weight} times that`],
+			[capital(profile.sides[1]), quantity(profile, profile.totals[1])],
 		] : [["Shown", `${profile.type} (${profile.unit}), ${amount(profile, profile.totals.at(-1))} in all`]],
 		["Taken", account.taken ? count(account.taken) : ""], ["Kept", account.taken ? count(account.kept) : ""],
 		["Truncated", account.taken ? truncated ? `${count(truncated)}: ${reasons(account.truncated)}` : "none" : ""],
@@ -119,6 +125,16 @@ class Tooltip {
 
 		this.box.replaceChildren(element("div", "name", name), ...where.map((text) => element("div", "where", text)),
 					 this.numbers(tree, node, zoomed));
+		this.place(x, y);
+	}
+
+	/* Lines of text. */
+	say(lines, x, y) {
+		this.box.replaceChildren(...lines.map((text, i) => element("div", i ? "where" : "name", text)));
+		this.place(x, y);
+	}
+
+	place(x, y) {
 		this.box.hidden = false;
 		const { offsetWidth: w, offsetHeight: h } = this.box;
 		const beside = x + 16 + w > innerWidth ? Math.max(4, x - w - 12) : x + 16;
@@ -150,7 +166,7 @@ class Tooltip {
 				this.ratios(tree, node, row);
 			return table;
 		}
-		row("", "before", "after", "change");
+		row("", ...profile.sides, "change");
 		const rows = tree.reversed ? [["Stacks", tree.total]] : [["Self", tree.self], ["Total", tree.total]];
 
 		for (const [title, column] of rows) {
@@ -159,6 +175,11 @@ class Tooltip {
 			row(title, ...values.map((v) => amount(profile, v)), changeText(profile, ...values));
 		}
 		row("Share", ...tree.total.map((c, k) => percent(c[node], profile.totals[k])), "");
+		if (profile.confidence) {
+			const values = tree.total.map((c) => c[node]), is = profile.confidence.differs("node", values);
+
+			row("Confidence", "", sureness(profile.confidence.p(values)), is ? "" : "no difference seen");
+		}
 		return table;
 	}
 
@@ -346,6 +367,8 @@ function showLegend(view, colors) {
 		item(colors.scale[STEPS], "same share");
 		item(colors.scale[STEPS * 1.5], "twice");
 		item(colors.scale[2 * STEPS], "new");
+		if (profile.confidence)
+			item(colors.onScale(NaN), "no difference seen");
 	} else if (profile.ratio && profile.totals[1]) {
 		const [of, per] = profile.totals;
 

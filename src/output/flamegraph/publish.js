@@ -40,6 +40,25 @@ function publish(page, loadTime) {
 					 total: one(t.total.map((c) => c[i])) };
 			}).filter((node, i) => !i || page.profile.difference || node.total);
 		},
+		/*
+		 * Of a recording with a timeline: samples by cell of the heat map, threads with the times of their samples in ms,
+		 * and of two ranges what chance there is that it makes such a difference.
+		 */
+		get timeline() {
+			const { times, frames, confidence } = page.profile, ms = (at) => at * times.unit / 1e6;
+
+			const thread = (_, t) => ({
+				name: frames.name[frames.nfunctions + t],
+				process: frames.name[frames.processOf(frames.nfunctions + t)],
+				times: Array.from(times.at.subarray(...times.first.subarray(t, t + 2)), ms),
+			});
+
+			return times && {
+				seconds: times.end * times.unit / 1e9, cells: [...times.cells], cellMs: CELL_NS / 1e6,
+				threads: Array.from({ length: times.first.length - 1 }, thread),
+				chance: (a, b) => confidence && confidence.p([a, b]),
+			};
+		},
 		/* The boxes in the window, in CSS pixels of the page. */
 		get boxes() {
 			const area = page.graph.canvas.getBoundingClientRect();

@@ -9,7 +9,7 @@
 const VIEWS = ["graph", "bottom-up", "sandwich", "top"];
 const SWITCHES = ["process", "thread", "user", "inlined", "kernel", "mark"];
 
-/* Those that this profile has use for. */
+/* Those that this profile has use for, as it is shown. */
 function colorModes({ difference, types }) {
 	return ["kind", "module", ...difference ? ["change"] : types.length > 1 ? ["ratio"] : []];
 }
@@ -34,6 +34,8 @@ class State {
 			view: "graph", fn: -1, zoom: 0, pane: "main", search: "", layout: "icicle", widths: "after",
 			color: profile.difference ? "change" : "kind", palette: Object.keys(PALETTES)[0],
 			sort: profile.difference ? "change" : "self", reverse: false, hide: new Set(this.needless()), edits: [],
+			/* Of time: times.js. */
+			range: "", against: "", time: "heat",
 		};
 		this.now = { ...this.first, ...this.parse(location.hash) };
 		this.written = location.hash;
@@ -69,15 +71,20 @@ class State {
 	parse(hash) {
 		const query = new URLSearchParams(hash.slice(1)), state = {};
 		const word = (name, words) => { if (words.includes(query.get(name))) state[name] = query.get(name); };
-		const { frames, types, difference } = this.profile;
+		const { frames, types, merged, times } = this.profile;
 
-		for (const name of difference ? [] : ["type", "of", "per"])
+		for (const name of merged ? [] : ["type", "of", "per"])
 			if (types.some((t) => t.name === query.get(name)))
 				state[name] = types.findIndex((t) => t.name === query.get(name));
 		word("view", VIEWS);
 		word("layout", ["icicle", "flame"]);
 		word("widths", ["after", "before"]);
-		word("color", colorModes(this.profile));
+		for (const name of times ? ["range", "against"] : [])
+			state[name] = times.format(times.parse(query.get(name)));
+		if (!state.range)
+			state.against = "";
+		word("time", TIME_VIEWS);
+		word("color", colorModes({ difference: merged || Boolean(state.against), types }));
 		word("palette", Object.keys(PALETTES));
 		word("pane", ["main", "callers"]);
 		word("sort", Object.keys(SORTS));

@@ -44,6 +44,25 @@ const DIFFERENCE_COLUMNS = [
 	["Module", "module", "text dim", (f) => f.module],
 ];
 
+/* The same of two ranges of time. */
+const RANGE_COLUMNS = [
+	["1st %", ...DIFFERENCE_COLUMNS[0].slice(1)],
+	["2nd %", ...DIFFERENCE_COLUMNS[1].slice(1)],
+	["Change", "change", "number", (f, p) => differs(p, "self", f) ? points(p, f.self) : "="],
+	["", "change", "number dim", (f, p) => differs(p, "self", f) ? changeText(p, f.self[0], f.self[1]) : "in noise"],
+	["Total", "totalChange", "number", (f, p) => differs(p, "total", f) ? points(p, f.total) : "="],
+	...DIFFERENCE_COLUMNS.slice(5),
+];
+
+/* Where nothing is known of the noise, all do. */
+function differs({ confidence }, kind, f) {
+	return !confidence || confidence.differs(kind, f[kind]);
+}
+
+function columnsOf({ difference, merged }) {
+	return !difference ? COLUMNS : merged ? DIFFERENCE_COLUMNS : RANGE_COLUMNS;
+}
+
 /* How many percentage points more of the whole it is than before. */
 function points(profile, [before, after]) {
 	const p = 100 * (after - before * profile.weight) / (profile.totals[1] || profile.totals[0] * profile.weight);
@@ -57,21 +76,12 @@ class Table {
 		this.profile = profile;
 		this.colors = colors;
 		this.open = open;
-		this.columns = profile.difference ? DIFFERENCE_COLUMNS : COLUMNS;
+		this.order = order;
 		this.area = $("top-rows");
 		this.space = this.area.querySelector(".space");
 		this.list = this.area.querySelector(".rows");
 		this.rows = [];
 		this.at = 0;
-		$("top").classList.toggle("difference", profile.difference);
-		$("top-head").append(...this.columns.map(([title, by, className]) => {
-			const button = element("button", className.replace(/ ?mono| ?dim| ?bar/g, ""), title);
-
-			button.type = "button";
-			button.dataset.by = by;
-			button.onclick = () => order(by);
-			return button;
-		}));
 		this.area.addEventListener("scroll", () => this.draw(), { passive: true });
 		this.list.addEventListener("click", (e) => {
 			const row = e.target.closest(".row");
@@ -81,11 +91,27 @@ class Table {
 		});
 	}
 
+	useColumns(columns) {
+		if (columns === this.columns)
+			return;
+		this.columns = columns;
+		$("top").classList.toggle("difference", columns !== COLUMNS);
+		$("top-head").replaceChildren(...columns.map(([title, by, className]) => {
+			const button = element("button", className.replace(/ ?mono| ?dim| ?bar/g, ""), title);
+
+			button.type = "button";
+			button.dataset.by = by;
+			button.onclick = () => this.order(by);
+			return button;
+		}));
+	}
+
 	/* The functions of a view that its search finds, in its order. */
 	show(view, stay = false) {
 		const { state, found } = view, k = view.value, { weight } = this.profile, compare = SORTS[state.sort];
 
 		this.view = view;
+		this.useColumns(columnsOf(this.profile));
 		this.most = view.functions.reduce((most, f) => Math.max(most, f.self[k]), 1e-9);
 		this.rows = view.functions.filter((f) => !found || (f.frame !== NONE && found[f.frame]))
 			.sort((a, b) => compare(a, b, k, weight) || byText(a.name, b.name) || byText(a.module, b.module));

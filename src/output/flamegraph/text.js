@@ -58,6 +58,10 @@ function amount(profile, value) {
 	return profile.unit === "count" ? NUMBER.format(value) : quantity(profile, value);
 }
 
+function capital(text) {
+	return text[0].toUpperCase() + text.slice(1);
+}
+
 function signed(text, value) {
 	return value > 0 ? `+${text}` : value < 0 ? text.replace("-", "\u2212") : text;
 }

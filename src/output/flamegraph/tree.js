@@ -205,7 +205,7 @@ class Trie {
 		const { n, columns: { frame, parent, first, next } } = this, out = new Tree(n, this.self.length, frame[0]);
 
 		this.sort(bySize);
-		const place = new Uint32Array(n);	/* of the trie's nodes in @out */
+		const place = this.place = new Uint32Array(n);	/* of the trie's nodes in @out */
 
 		for (let i = 0, node = 0; i < n; i++) {
 			place[node] = i;
@@ -230,10 +230,12 @@ class Trie {
 
 /*
  * What lies below @roots, as one tree below @rootFrame. @shown: frames to keep, by frame; what ended in others ends
- * in their callers. @processOf: gives the process that a thread goes below, or NULL.
+ * in their callers. @processOf: gives the process that a thread goes below, or NULL. Its @place: where each node
+ * of @tree went.
  */
 function fold(tree, roots, rootFrame, frames, shown, processOf) {
 	const trie = new Trie(tree.values, rootFrame, roots.length === 1 ? tree.end[roots[0]] - roots[0] + 1024 : 1024), at = [];
+	const place = new Uint32Array(tree.n);
 
 	for (const root of roots) {
 		at[tree.depth[root]] = 0;
@@ -249,7 +251,8 @@ function fold(tree, roots, rootFrame, frames, shown, processOf) {
 			}
 			for (let k = 0; k < tree.values; k++)
 				trie.self[k][at[d]] += tree.self[k][i];
+			place[i] = at[d];
 		}
 	}
-	return trie.tree(false);
+	return Object.assign(trie.tree(false), { place: place.map((node) => trie.place[node]) });
 }

@@ -25,6 +25,10 @@ class View {
 	use(state) {
 		this.state = state;
 		this.profile.choose(state);
+		if (this.profile.ranges.length)
+			this.profile.totals = this.ranges.totals;
+		if (this.profile.confidence)
+			this.learn();
 	}
 
 	/* Which of a node's values gives the widths. */
@@ -33,32 +37,82 @@ class View {
 	}
 
 	get shownKey() {
+		return `${this.rangeKey}\n${this.wholeKey}`;
+	}
+
+	get wholeKey() {
 		return `${[...this.state.hide].sort().join()}\n${this.baseKey}`;
 	}
 
 	get baseKey() {
-		return `${this.profile.columns}\n${this.state.edits.join("\n")}`;
+		return `${this.profile.wholeColumns}\n${this.state.edits.join("\n")}`;
+	}
+
+	get rangeKey() {
+		const { times, ranges, wholeColumns } = this.profile;
+
+		return `${ranges.map((range) => times.format(range))}\n${wholeColumns}`;
+	}
+
+	/* What ranges of time have. */
+	get ranges() {
+		return this.keep("ranges", this.rangeKey, () => rangeSums(this.all, this.profile));
+	}
+
+	get all() {
+		return this.keep("all", String(this.profile.wholeColumns), () => this.profile.tree());
 	}
 
 	/* All stacks, as the edits leave them. */
 	get base() {
-		const { edits } = this.state, { profile } = this;
-		const all = this.keep("all", String(profile.columns), () => profile.tree());
+		const { edits } = this.state, { profile, all } = this;
 
 		return this.keep("base", this.baseKey, () => edits.length ? edited(all, edits, profile.frames) : all);
 	}
 
-	/* All stacks, without the frames that are switched off. */
+	/* All stacks, without the frames that are switched off, of the ranges that were chosen. */
 	get forward() {
+		const { whole, profile: { ranges } } = this;
+
+		return ranges.length ? this.keep("forward", this.shownKey, () => rangeTree(whole, this.place, this.ranges.sums)) :
+			whole;
+	}
+
+	/* Where in the whole each node of all stacks is; NULL: where it was. */
+	get place() {
+		const { base, whole } = this;
+
+		return this.keep("place", this.wholeKey, () => {
+			if (!base.place || !whole.place || base === whole)
+				return base.place || whole.place || null;
+			return base.place.map((node) => node === NONE ? NONE : whole.place[node]);
+		});
+	}
+
+	/* How much two ranges must differ, by what is counted. */
+	learn() {
+		const { confidence } = this.profile;
+
+		confidence.most.node = this.keep("node", this.shownKey, () => confidence.limit(this.forward.total));
+		for (const kind of this.state.view === "top" ? ["self", "total"] : [])
+			confidence.most[kind] = this.keep(kind, this.shownKey, () => confidence.limit(
+				[0, 1].map((k) => this.functions.map((f) => f[kind][k]))));
+	}
+
+	/* Of the whole recording. */
+	get whole() {
 		const { base } = this, { frames } = this.profile, { hide } = this.state;
 
-		return this.keep("forward", this.shownKey, () => {
+		return this.keep("whole", this.wholeKey, () => {
 			const shown = new Uint8Array(frames.n);
 			const processOf = hide.has("process") || frames.processes < 2 ? null : frames.processOf;
 
 			for (let i = 0; i < frames.n; i++)
 				shown[i] = !hide.has(SWITCH_OF[frames.kind[i]]) && !(frames.inlined[i] && hide.has("inlined"));
-			return processOf || shown.indexOf(0) >= 0 ? fold(base, [0], NONE, frames, shown, processOf) : base;
+			/* Processes are frames of no stack. */
+			const hidden = shown.subarray(0, frames.n - frames.processes).includes(0);
+
+			return processOf || hidden ? fold(base, [0], NONE, frames, shown, processOf) : base;
 		});
 	}
 

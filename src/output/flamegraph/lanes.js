@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A lane for each thread, below its process: what it was sampled in, when. From left to right is time; the colour
+ * of a stroke is that of the function that most samples were in, its height how many there were. Threads with few
+ * samples share the last lane.
+ */
+
+const LANES_MOST = 30;
+const LANE = 16;			/* CSS pixels */
+const LANES_BELOW = 16;
+const WINDOW_LEAST = 50;		/* units that are as wide as the window, at least */
+const STEPS_WIDE = 200;			/* of the arrow keys, from left to right */
+
+class Lanes {
+	constructor(panel, area) {
+		this.panel = panel;
+		this.area = area;
+		this.canvas = element("canvas", "");
+		this.image = document.createElement("canvas");
+		this.rows = this.makeRows();
+		this.seen = { from: 0, to: this.times.end };
+		this.at = 0;			/* the cursor, in units, */
+		this.row = this.rows.findIndex((r) => r.threads);	/* and its lane */
+		area.append(this.canvas);
+		area.addEventListener("wheel", (e) => {
+			if (!e.ctrlKey)
+				return;
+			e.preventDefault();
+			this.zoomAround(e.clientX, 2 ** (-e.deltaY / WHEEL_STEP));
+		}, { passive: false });
+	}
+
+	get times() {
+		return this.panel.times;
+	}
+
+	/* { name, threads, below }: no threads: the title of a process, which those below it follow. */
+	makeRows() {
+		const { frames } = this.panel.page.profile, { first } = this.times, rows = [];
+		const all = Array.from({ length: first.length - 1 }, (_, t) => ({ t, count: first[t + 1] - first[t] }))
+			.filter(({ count }) => count).sort((a, b) => b.count - a.count || a.t - b.t);
+		const shown = all.slice(0, all.length > LANES_MOST + 1 ? LANES_MOST : all.length), rest = all.slice(shown.length);
+		const processes = new Map();
+
+		/* Both in the order of their busiest thread. */
+		for (const { t } of shown) {
+			const process = frames.processOf(frames.nfunctions + t);
+
+			processes.set(process, [...processes.get(process) || [], t]);
+		}
+		for (const [process, threads] of processes) {
+			const names = threads.map((t) => frames.name[frames.nfunctions + t]), title = frames.name[process];
+
+			if (threads.length > 1)
+				rows.push({ name: title });
+			else if (names[0] !== title)
+				names[0] = `${title} / ${names[0]}`;
+			threads.forEach((t, i) => rows.push({ name: names[i], threads: [t], below: threads.length > 1 }));
+		}
+		if (rest.length)
+			rows.push({ name: `${NUMBER.format(rest.length)} others`, threads: rest.map(({ t }) => t) });
+		return rows;
+	}
+
+	layout() {
+		this.width = this.area.clientWidth;
+		this.left = this.width < 560 ? 90 : 160;
+		this.height = this.rows.length * LANE + LANES_BELOW;
+		sizeCanvas(this.canvas, this.width, this.height);
+		this.key = "";
+	}
+
+	xOf(units) {
+		return this.left + (units - this.seen.from) * this.scale;
+	}
+
+	get scale() {
+		return (this.width - this.left) / (this.seen.to - this.seen.from);
+	}
+
+	see(from, to) {
+		const { end } = this.times, size = Math.min(end, Math.max(WINDOW_LEAST, to - from));
+
+		this.seen.from = Math.max(0, Math.min(end - size, from));
+		this.seen.to = this.seen.from + size;
+		this.key = "";
+		this.draw();
+	}
+
+	zoomAround(clientX, factor) {
+		const at = this.timeAt(clientX);
+
+		this.see(at - (at - this.seen.from) / factor, at + (this.seen.to - at) / factor);
+	}
+
+	/* For each pixel of a row: samples, and the frame of most of them, if it has more than half. */
+	count({ threads }, width) {
+		const { times } = this, { frame } = this.panel.page.profile.shape, { from, to } = this.seen;
+		const counts = new Float64Array(width), most = new Uint32Array(width), votes = new Float64Array(width);
+
+		for (const t of threads)
+			for (let i = times.search(t, from), end = times.search(t, to); i < end; i++) {
+				const x = Math.floor((times.at[i] - from) * width / (to - from)), leaf = frame[times.node[i]];
+
+				counts[x] += times.valueOf(i);
+				/* Boyer and Moore's vote. */
+				if (!votes[x])
+					most[x] = leaf;
+				votes[x] += most[x] === leaf ? 1 : -1;
+			}
+		return { counts, most };
+	}
+
+	/* All strokes, without what is marked: it stays until the window changes. */
+	paint() {
+		const { page, theme } = this.panel, ratio = window.devicePixelRatio || 1, width = this.width - this.left;
+		const rows = this.rows.map((row) => row.threads ? this.count(row, width) : null);
+		const most = rows.reduce((all, row) => row ? row.counts.reduce((a, b) => Math.max(a, b), all) : all, 1);
+
+		this.image.width = this.canvas.width;
+		this.image.height = this.canvas.height;
+		const c = startDrawing(this.image, theme);
+
+		c.font = FONT.replace("12px", "11px");
+		this.rows.forEach(({ name, below }, i) => {
+			const y = i * LANE, row = rows[i];
+
+			c.fillStyle = row ? theme.text : theme.dim;
+			c.fillText(this.fit(c, name, this.left - (below ? 16 : 8)), below ? 12 : 4, y + LANE / 2);
+			for (let x = 0; row && x < width; x++) {
+				const height = row.counts[x] && Math.max(3, (LANE - 3) * row.counts[x] / most);
+
+				if (!height)
+					continue;
+				c.fillStyle = page.colors.plain(row.most[x]);
+				c.fillRect(this.left + x, y + LANE - 1 - height, Math.max(1, 1 / ratio), height);
+			}
+			c.fillStyle = theme.tiny;
+			c.fillRect(row ? this.left : 0, y + LANE - 1, this.width, 1);
+		});
+		this.drawAxis(c);
+	}
+
+	fit(c, name, room) {
+		let text = name.slice(0, NAME_MAX);
+
+		while (text.length > 2 && c.measureText(text).width > room)
+			text = `${text.slice(0, -2)}…`;
+		return text;
+	}
+
+	drawAxis(c) {
+		const { from, to } = this.seen, second = 1e9 / this.times.unit, least = 80 / this.scale;
+		const step = niceStep(least / second * 1e4) * second / 1e4, y = this.rows.length * LANE + LANES_BELOW / 2;
+
+		c.font = AXIS_FONT;
+		c.fillStyle = this.panel.theme.dim;
+		for (let t = Math.ceil(from / step) * step; t < to; t += step)
+			c.fillText(this.times.textOf(t), this.xOf(t), y);
+	}
+
+	draw() {
+		const { page, theme, marks } = this.panel, { colors } = page, key = `${colors.dark} ${colors.mode === "module"}`;
+		const height = this.rows.length * LANE, c = startDrawing(this.canvas, theme);
+
+		if (key !== this.key)
+			this.paint();
+		this.key = key;
+		c.drawImage(this.image, 0, 0, this.width, this.height);
+		c.beginPath();
+		c.rect(this.left, 0, this.width, height);
+		c.save();
+		c.clip();
+		for (const { range, color } of marks) {
+			const x = this.xOf(range.from), wide = Math.max(1, this.xOf(range.to) - x);
+
+			c.globalAlpha = 0.15;
+			c.fillStyle = color;
+			c.fillRect(x, 0, wide, height);
+			c.globalAlpha = 1;
+			c.strokeStyle = color;
+			c.lineWidth = 2;
+			c.strokeRect(x, 1, wide, height - 2);
+		}
+		if (document.activeElement === this.area || this.panel.anchor) {
+			c.strokeStyle = theme.text;
+			c.lineWidth = 1.5;
+			c.strokeRect(this.xOf(this.at) - 2, this.row * LANE, 4, LANE - 1);
+		}
+		c.restore();
+	}
+
+	timeAt(clientX) {
+		const x = clientX - this.canvas.getBoundingClientRect().left - this.left;
+
+		return Math.round(Math.max(this.seen.from, Math.min(this.seen.to, this.seen.from + x / this.scale)));
+	}
+
+	rowAt(clientY) {
+		return Math.floor((clientY - this.canvas.getBoundingClientRect().top) / LANE);
+	}
+
+	spanAt(clientX, clientY) {
+		const from = this.timeAt(clientX);
+
+		this.hovered = this.rowAt(clientY);
+		return { from, to: Math.min(this.times.end, Math.max(from + 1, this.timeAt(clientX + 1))) };
+	}
+
+	point({ from }) {
+		this.at = from;
+		if (this.rows[this.hovered]?.threads)
+			this.row = this.hovered;
+	}
+
+	move(key) {
+		const { rows, seen } = this, step = Math.max(1, Math.round((seen.to - seen.from) / STEPS_WIDE));
+		let row = this.row + ({ ArrowUp: -1, ArrowDown: 1 }[key] || 0);
+
+		while (rows[row] && !rows[row].threads)
+			row += key === "ArrowUp" ? -1 : 1;
+		this.row = this.hovered = rows[row] ? row : this.row;
+		this.at += ({ ArrowLeft: -step, ArrowRight: step }[key] || 0);
+		this.at = Math.max(0, Math.min(this.times.end - 1, this.at));
+		if (this.at < seen.from || this.at >= seen.to)
+			this.see(this.at - (seen.to - seen.from) / 2, this.at + (seen.to - seen.from) / 2);
+		return this.marked;
+	}
+
+	get marked() {
+		return { from: this.at, to: this.at + 1 };
+	}
+
+	/* The sample of a lane that is nearest, within 4 pixels. */
+	nearest({ from }, { threads }) {
+		const { times } = this;
+		let best = null;
+
+		for (const t of threads)
+			for (const i of [times.search(t, from) - 1, times.search(t, from)]) {
+				const far = Math.abs(times.at[i] - from), isThere = i >= times.first[t] && i < times.first[t + 1];
+
+				if (isThere && far * this.scale <= 4 && (!best || far < best.far))
+					best = { i, far };
+			}
+		return best && best.i;
+	}
+
+	describe(span) {
+		const row = this.rows[this.hovered], { times } = this, { frames, shape } = this.panel.page.profile;
+
+		if (!row?.threads)
+			return null;
+		const i = this.nearest(span, row);
+
+		return i === null ? [row.name, `${times.textOf(span.from)}: not sampled`] :
+			[frames.name[shape.frame[times.node[i]]], `${row.name}, ${times.textOf(times.at[i])}`];
+	}
+}
