@@ -153,9 +153,9 @@ $(FIX)/sampler: tests/fixtures/sampler.c $(filter-out $(BUILD)/src/main.o,$(OBJ)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
 # Hand-made profiles, written in every format.
 PROFILES_OBJ := $(filter $(addprefix $(BUILD)/src/,base/% profile/% output/%),$(OBJ))
-$(FIX)/profiles: tests/fixtures/profiles.c $(PROFILES_OBJ)
+$(FIX)/profiles: tests/fixtures/profiles.c tests/fixtures/profiles.h $(PROFILES_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter-out %.h,$^) $(LIBS)
 $(FIX)/inlined_spin: tests/fixtures/inlined_spin.c
 	$(call fix_cc,-g)
 $(FIX)/timed_frameless: tests/fixtures/timed.c tests/fixtures/fixture.h
