@@ -41,6 +41,8 @@ static __always_inline int traps_are_paused(void)
 
 static __always_inline struct probe_task *probe_task(int make)
 {
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+		return NULL;
 	return bpf_task_storage_get(&probe_tasks, bpf_get_current_task_btf(), 0,
 				    make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 }

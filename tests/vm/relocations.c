@@ -37,6 +37,7 @@ static const struct {
 	{ "on_any_call", "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI" },
 	/* probes that pause are links */
 	{ "list_alloc_thread", "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI" },
+	{ "list_probe_thread", "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI" },
 };
 
 /* What is known before an instruction runs. */
