@@ -74,8 +74,8 @@ static void take_events(struct perf_data_file *f, struct slice body)
 {
 	uint32_t n = take_u32(&body), size = take_u32(&body);
 
-	/* As many as there are bytes for, whatever it says. */
-	for (uint32_t i = 0; i < n && body.n && take(&body, size); i++) {
+	/* As many as there are bytes for, whatever it says: each takes four or more. */
+	for (uint32_t i = 0; i < n && body.n >= 4 && take(&body, size); i++) {
 		uint32_t ids = take_u32(&body), event = i;
 		struct slice name = take_text(&body);
 		const uint8_t *id = ids <= body.n / 8 ? take(&body, 8ull * ids) : NULL;
