@@ -2,7 +2,7 @@
 #include "push/pace.h"
 
 #define SECOND 1e9
-#define LEAST 1000000000u	/* ns: in less the ticks of CPU time (10 ms) say nothing */
+#define LEAST 1000000000u	/* ns: what is taken in less comes in bursts */
 /*
  * Much of what we take does not depend on the rate, such as names of new programs: so a burst of
  * that halves it at most, each time, and it is raised in smaller steps, where some is left.

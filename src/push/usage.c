@@ -3,11 +3,23 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 
 #define STAT_MOST 1024		/* bytes of /proc/PID/stat */
+
+/* By its clock, to the nanosecond; else @ticks of /proc, which are of 10 ms. */
+static double cpu_time(pid_t pid, unsigned long long ticks)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (!clock_getcpuclockid(pid, &clock) && !clock_gettime(clock, &t))
+		return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
 
 /* proc(5), fields 14, 15 and 24 of /proc/PID/stat. */
 int usage_of(pid_t pid, struct usage *out)
@@ -24,7 +36,7 @@ int usage_of(pid_t pid, struct usage *out)
 				  "%*d %*d %*d %*d %*d %*d %*u %*u %llu",
 			    &user, &system, &pages) != 3)
 		return -1;
-	*out = (struct usage){ .cpu = (double)(user + system) / (double)sysconf(_SC_CLK_TCK),
+	*out = (struct usage){ .cpu = cpu_time(pid, user + system),
 			       .resident = pages * (uint64_t)sysconf(_SC_PAGESIZE) };
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 struct usage {
-	double cpu;		/* seconds, by ticks of 10 ms */
+	double cpu;		/* seconds */
 	uint64_t resident;	/* bytes */
 };
 
