@@ -41,7 +41,8 @@ class Touched:
             self.faults, self.space = folded(out, "page_faults"), folded(out, "fault_space")
             self.truth = {w[1]: (int(w[2]), int(w[3])) for w in f.lines if w[0] == "place"}
         equal(self.result.summary.lost, 0, "lost: " + self.result.err)
-        equal(self.result.summary.truncated if beside else 0, 0, "truncated")
+        # Of a program that has just begun one may be read while its stack is not there yet; none of a place that it tells is.
+        check(not beside or self.result.summary.truncated <= 0.001 * self.result.summary.taken, "truncated:", self.result.err)
 
     def exact(self):
         for name in PLACES:
