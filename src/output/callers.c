@@ -2,6 +2,7 @@
 #include "output/callers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/xalloc.h"
 #include "output/calltree.h"
@@ -68,6 +69,20 @@ unsigned char *callers_focus(const struct profile *p, callers_match *match, void
 		return focus;
 	free(focus);
 	return NULL;
+}
+
+struct named { const char *name, *module; };
+
+static int is_named(void *ctx, const char *name, const char *module)
+{
+	const struct named *n = ctx;
+
+	return !strcmp(name, n->name) && !strcmp(module, n->module);
+}
+
+unsigned char *callers_focus_on(const struct profile *p, const char *name, const char *module)
+{
+	return callers_focus(p, is_named, &(struct named){ name, module });
 }
 
 struct callers *callers_new(const struct profile *p, const unsigned char *focus)

@@ -32,6 +32,8 @@ typedef int callers_match(void *ctx, const char *name, const char *module);
  * none.
  */
 unsigned char *callers_focus(const struct profile *p, callers_match *match, void *ctx);
+/* The same of those that are called @name, in @module. */
+unsigned char *callers_focus_on(const struct profile *p, const char *name, const char *module);
 /*
  * @focus: 1 for each of the profile's functions in focus, and one more for frames without a
  * function.

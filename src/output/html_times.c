@@ -68,11 +68,11 @@ static void take(struct html_times *t, const struct profile *p, const uint32_t *
 		 const uint32_t *threads, const uint32_t *at, const uint32_t *places)
 {
 	uint32_t *seen = xcalloc(t->nthreads, sizeof(*seen));
-	struct profile_view view = profile_view(p), *v = &view;
+	struct profile_view v = profile_view(p);
 	struct worth worth = worth_of(p, 0);
 
-	for (size_t i = 0; i < v->nticks; i++) {
-		const struct tick *tick = &v->ticks[order[i]];
+	for (size_t i = 0; i < v.nticks; i++) {
+		const struct tick *tick = &v.ticks[order[i]];
 		uint32_t thread = threads[order[i]];
 
 		if (!at[tick->sample] || seen[thread]++ % t->each)

@@ -18,6 +18,13 @@ const char *rollup_name(const struct profile *p, size_t function)
 	return *name ? name : ROLLUP_UNKNOWN;
 }
 
+size_t rollup_leaf(const struct profile_view *v, uint32_t node)
+{
+	const struct location *l = node ? &v->locations[v->nodes[node].location] : NULL;
+
+	return l && l->nlines ? v->lines[l->first_line].function : v->nfunctions;
+}
+
 const char *rollup_comm(const struct profile *p, uint32_t comm)
 {
 	const char *name = profile_text(p, comm);

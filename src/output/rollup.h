@@ -20,6 +20,8 @@
 
 /* How a function of the profile is shown, @function up to and with nfunctions; never "". */
 const char *rollup_name(const struct profile *p, size_t function);
+/* The innermost function of a stack @node of the view; nfunctions: it has none, nor has node 0. */
+size_t rollup_leaf(const struct profile_view *v, uint32_t node);
 /* How a comm (a string of the profile) is shown; never "". */
 const char *rollup_comm(const struct profile *p, uint32_t comm);
 /*

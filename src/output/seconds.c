@@ -17,10 +17,7 @@
 /* The innermost function of a sample, of a wait that which waits; nfunctions: it has none. */
 static uint32_t leaf_of(const struct profile_view *v, const struct sample *s)
 {
-	uint32_t node = wait_place(v, s->node, NULL);
-	const struct location *l = node ? &v->locations[v->nodes[node].location] : NULL;
-
-	return l && l->nlines ? v->lines[l->first_line].function : (uint32_t)v->nfunctions;
+	return (uint32_t)rollup_leaf(v, wait_place(v, s->node, NULL));
 }
 
 static uint64_t second_of(const struct tick *t)

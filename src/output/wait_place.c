@@ -33,13 +33,6 @@ uint32_t wait_place(const struct profile_view *v, uint32_t node, uint32_t *mark)
 	return place;
 }
 
-static size_t function_of(const struct profile_view *v, uint32_t node)
-{
-	const struct location *l = node ? &v->locations[v->nodes[node].location] : NULL;
-
-	return l && l->nlines ? v->lines[l->first_line].function : v->nfunctions;
-}
-
 /* The state as a label has it, where no frame does. */
 static const char *labelled_state(const struct profile *p, const struct profile_view *v,
 				  uint32_t sample)
@@ -56,11 +49,11 @@ void wait_words(const struct profile *p, uint32_t sample, struct wait_words *wor
 {
 	struct profile_view v = profile_view(p);
 	uint32_t mark, place = wait_place(&v, v.samples[sample].node, &mark);
-	const char *state = mark ? rollup_name(p, function_of(&v, mark))
+	const char *state = mark ? rollup_name(p, rollup_leaf(&v, mark))
 				 : labelled_state(p, &v, sample);
 	size_t brackets = *state == '[';
 
 	snprintf(words->state, sizeof(words->state), "%.*s",
 		 (int)(strlen(state) - 2 * brackets), state + brackets);
-	words->place = place ? rollup_name(p, function_of(&v, place)) : ROLLUP_NO_STACK;
+	words->place = place ? rollup_name(p, rollup_leaf(&v, place)) : ROLLUP_NO_STACK;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "collect/crew.h"
 #include "profile/latency.h"
@@ -275,7 +276,7 @@ static void add_error(const struct slicer_result *r, uint64_t hits, struct summa
 	if (r->slices)
 		summary_text(rows, "they are of %llu slice%s, in which the probes took %.0f%% of "
 			     "the CPU time of these threads", (unsigned long long)r->slices,
-			     r->slices == 1 ? "" : "s", 100 * r->traps);
+			     text_s(r->slices), 100 * r->traps);
 	else
 		summary_text(rows, "they are of the first %.2f s alone", (double)r->open / 1e9);
 }
@@ -296,7 +297,7 @@ void probes_slices_summary(const struct probes *p, struct summary *rows)
 		    "probed %.*f%% of the time", share < 10 ? 1 : 0, share < 100 ? share : 100);
 	if (r.slices)
 		summary_row(rows, "slices", (double)r.slices, ", in %llu slice%s",
-			    (unsigned long long)r.slices, r.slices == 1 ? "" : "s");
+			    (unsigned long long)r.slices, text_s(r.slices));
 	summary_text(rows, "; counts are scaled");
 	summary_row(rows, "probes_cost_percent", 100 * r.overhead,
 		    "; the probes took about %.1f%% of the CPU time of the threads that are hit "

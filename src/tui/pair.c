@@ -51,11 +51,6 @@ void pair_free(struct rows_mark marks[2])
 }
 
 /* --- Rows. ----------------------------------------------------------------------- */
-static int is_chosen(void *mark, const char *name, const char *module)
-{
-	return is_marked(mark, name, module);
-}
-
 static struct row plain_row(uint64_t key, const char *name, int heading)
 {
 	return (struct row){ .key = key,
@@ -145,7 +140,7 @@ row_vec pair_rows(const struct profile *p, const struct rows_choice *c)
 	row_vec rows = { 0 };
 
 	for (int i = 0; i < 2; i++) {
-		focus[i] = callers_focus(p, is_chosen, (void *)&c->marks[i]);
+		focus[i] = callers_focus_on(p, c->marks[i].name, c->marks[i].module);
 		made[i] = focus[i] ? callers_new(p, focus[i]) : NULL;
 		found[i] = made[i] ? made[i] : &none;
 	}

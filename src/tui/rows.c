@@ -48,12 +48,7 @@ static void add_heading(row_vec *rows, const char *text)
  */
 static uint32_t leaf_of(const struct profile_view *v, const struct sample *s)
 {
-	const struct location *l;
-
-	if (!s->node)
-		return PROFILE_NONE;
-	l = &v->locations[v->nodes[s->node].location];
-	return l->nlines ? v->lines[l->first_line].function : (uint32_t)v->nfunctions;
+	return s->node ? (uint32_t)rollup_leaf(v, s->node) : PROFILE_NONE;
 }
 
 /*
@@ -210,13 +205,6 @@ static struct row change_row(const struct profile *p, const struct diff_row *own
 	return row;
 }
 
-static int is_chosen(void *choice, const char *name, const char *module)
-{
-	const struct rows_choice *c = choice;
-
-	return !strcmp(name, c->name) && !strcmp(module, c->module);
-}
-
 static void add_way(row_vec *rows, const char *title, const struct rollup_function *all, size_t n)
 {
 	uint64_t side = text_key(title);
@@ -238,7 +226,7 @@ static void add_none(row_vec *rows, const struct rows_choice *c, const char *why
 
 static row_vec rows_callers(const struct profile *p, const struct rows_choice *c)
 {
-	unsigned char *focus = c->name ? callers_focus(p, is_chosen, (void *)c) : NULL;
+	unsigned char *focus = c->name ? callers_focus_on(p, c->name, c->module) : NULL;
 	struct callers *found = focus ? callers_new(p, focus) : NULL;
 	row_vec rows = { 0 };
 
@@ -264,14 +252,13 @@ static row_vec rows_callers(const struct profile *p, const struct rows_choice *c
 
 static row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
 {
-	unsigned char *focus = c->name ? callers_focus(p, is_chosen, (void *)c) : NULL;
+	unsigned char *focus = c->name ? callers_focus_on(p, c->name, c->module) : NULL;
 	size_t n = 0;
 	struct rollup_function *all = focus ? rollup_lines_of(p, focus, &n) : NULL;
 	row_vec rows = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		if ((all[i].line || all[i].address) &&
-		    is_chosen((void *)c, all[i].name, all[i].module))
+		if (all[i].line || all[i].address)
 			vec_push(&rows, code_row(&all[i]));
 	if (!rows.n)
 		add_none(
