@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 
-from harness import FIXTURES, Fixture, Profile, calls, calls_by_line, check, directory, equal, run, share, skip, wait_burned
+from harness import FIXTURES, Fixture, Profile, calls, calls_by_line, check, directory, equal, run, run_burned, share, skip, wait_burned
 from interpreters import executed, made_in_turn, near
 
 PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")
@@ -86,8 +86,11 @@ def qualified(minor, name):
 HEAD = "import sys\nsys.setrecursionlimit(10000)\ndef ready():\n    print('ready')\n    sys.stdout.flush()\n"
 
 
-def sampled(python, program, *options, rate=999, seconds=1, burned=0.1, until="ready"):
-    """The profile of @program, which prints "ready" and runs until it is killed."""
+def sampled(python, program, *options, rate=999, seconds=None, burned=0.1, until="ready"):
+    """
+    The profile of @program, which prints "ready" and runs until it is killed: of @seconds; else, where it does not wait (@burned),
+    until it has used 0.4 s of CPU time.
+    """
     with directory() as d:
         script = os.path.join(d, "script.py")
         with open(script, "w", encoding="utf-8") as f:
@@ -95,8 +98,10 @@ def sampled(python, program, *options, rate=999, seconds=1, burned=0.1, until="r
         with Fixture("python", script, path=python, until=until) as f:
             if burned:
                 wait_burned(f.pid, burned)
-            result = run("-p", f.pid, "-F", rate, "-d", seconds, "-f", "folded", *options).ok()
-    return result
+            options = ("-F", rate, "-f", "folded", *options)
+            if burned and seconds is None:
+                return run_burned(f.pid, 0.4, *options).ok()
+            return run("-p", f.pid, "-d", seconds or 1, *options).ok()
 
 
 def python_stacks(result, allowed=0.01):
