@@ -45,6 +45,10 @@ class Terminal:
         except AssertionError as e:
             raise AssertionError(f"{e}; on the screen:\n{last[0]}") from None
 
+    def gone(self, text):
+        """Until the screen does not hold @text: what a key hides may be there for a moment."""
+        self.wait(rf"\A(?![\s\S]*{re.escape(text)})", f"{text} to go")
+
     def keys(self, *keys):
         self.call("send-keys", *keys)
 

@@ -54,7 +54,7 @@ def test_processes_that_ended_are_one():
             # And nothing of it is in the window.
             t.keys("w", "Space")
             t.wait(r"last [\d.]+ s of [\d.]+: 0 samples")
-            check("true" not in t.screen(), t.screen())
+            t.gone("true")
             t.keys("w", "t")
             with open(fifo, "w", encoding="ascii") as f:
                 f.write("\n")
