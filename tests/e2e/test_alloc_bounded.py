@@ -8,6 +8,8 @@ import signal
 from harness import Fixture, check, directory, equal, finish, run, start, wait_burned
 from test_alloc import TYPES, Allocations, Running, needs_links
 
+SECONDS = 95
+
 
 def foretold(result):
     """Calls a second, us of each, and how many times slower it will be."""

@@ -9,6 +9,8 @@ import subprocess
 
 from harness import TOP, Fixture, check, directory, equal, fixture_path, needs, run, skip
 
+SECONDS = 40
+
 HARD = 12       # S and T in a name above which it is demangled apart
 
 

@@ -6,6 +6,8 @@ import os
 
 from harness import Fixture, Profile, check, counts_lines, directory, equal, fixture_path, run, unsanitized
 
+SECONDS = 90
+
 # The calls of tests/fixtures/fail_nth.c, and up to which one fails, by powers of two.
 CALLS = {"malloc": 1 << 16, "calloc": 1 << 12, "realloc": 1 << 12, "open": 256, "openat": 64, "read": 64, "pread": 64,
          "write": 8, "fstat": 32, "mmap": 16, "fork": 2, "socketpair": 2, "pthread_create": 8,

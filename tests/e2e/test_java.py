@@ -11,6 +11,8 @@ import subprocess
 
 from harness import Fixture, Profile, calls, check, directory, equal, fixture_path, run, share, skip, unsanitized, wait_burned
 
+SECONDS = 100
+
 JDKS = ("/usr/lib/jvm/*/bin/javac", "/opt/*/bin/javac")
 OLDEST = 11
 INTERPRETED, FIRST, SECOND = ["-Xint"], ["-XX:TieredStopAtLevel=1"], ["-XX:-TieredCompilation"]

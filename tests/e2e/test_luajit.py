@@ -14,6 +14,8 @@ from interpreters import executed, made_in_turn, near, sampled_script
 from test_lua import (CHILD, FAR_LINES, MAIN, SPIN, TRACE, TREE, calls_are_where_they_are, rests_and_works,
                       waits_in_rest)
 
+SECONDS = 32
+
 MODES = ("-joff", "-jon")
 NOT_READ = r"functions of LuaJIT are not shown: .*: "
 

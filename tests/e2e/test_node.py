@@ -13,6 +13,8 @@ from harness import (UNNAMED, Fixture, NODE_MODULES, Profile, calls, calls_by_li
                      share, skip, wait_burned)
 from interpreters import executed
 
+SECONDS = 55
+
 
 def interpreted(major):
     """Options with which the interpreter alone runs what it can."""

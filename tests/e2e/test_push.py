@@ -12,6 +12,8 @@ import time
 
 from harness import Fixture, Profile, check, cpu_seconds, directory, equal, finish, run, start, wait_burned, wait_for, wait_sampling
 
+SECONDS = 80
+
 NAME = re.compile(r"^(.+)\.(\d{8}T\d{6})\.(\d{3})Z\.pb\.gz$")
 SAID = re.compile(r"ebprof: (\d+) samples?: (\d+) in (\d+) windows?, (\d+) lost\n"
                   r"ebprof: (\d+) files? of (\d+) bytes in all, (\d+) could not be written \((\d+) samples?\)\n")

@@ -15,6 +15,8 @@ import urllib.request
 import harness
 from harness import Fixture, Profile, check, directory, equal, finish, node, run, start, wait_burned, wait_for, wait_sampling
 
+SECONDS = 40
+
 PATHS = {"otlp": "/v1development/profiles", "pyroscope": "/push.v1.PusherService/Push",
          "parca": "/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw"}
 SENT = re.compile(r"ebprof: (\S+): (\d+) requests? of (\d+) bytes \((\d+) samples\) sent\n"

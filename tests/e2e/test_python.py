@@ -11,6 +11,8 @@ import subprocess
 from harness import FIXTURES, Fixture, Profile, calls, calls_by_line, check, directory, equal, run, run_burned, share, skip, wait_burned
 from interpreters import executed, made_in_turn, near
 
+SECONDS = 150
+
 PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")
 LEAST, NEWEST = 6, 15
 SUITE = os.path.join(os.path.dirname(__file__), "..", "suite")

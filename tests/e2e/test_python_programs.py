@@ -12,6 +12,8 @@ import subprocess
 from harness import Fixture, Profile, calls, check, directory, run, skip
 from test_python import HEAD, TREE, pythons, python_stacks, qualified, sampled, some_pythons
 
+SECONDS = 50
+
 POINTS = 10000
 # Each call of getppid() is a sample, at which the program notes where it is: (name, file, line) from the root on.
 KNOWN_POINTS = """

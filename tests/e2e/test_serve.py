@@ -15,6 +15,8 @@ import zlib
 from browser import command, run as js, wait_until
 from harness import Fixture, Profile, check, directory, equal, finish, run, start, wait_burned, wait_for, wait_sampling
 
+SECONDS = 75
+
 URL = re.compile(r"^ebprof: http://127\.0\.0\.1:(\d+)/([0-9a-f]{32})/$", re.M)
 READY = "ebprof.ready.then(() => true)"
 
