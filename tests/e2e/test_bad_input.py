@@ -212,7 +212,7 @@ def test_file_is_replaced_whole():
         equal(r.out, "", "standard output")
         with open(out) as f:
             r.out = f.read()
-        check(r.profile.count() > 50, r.profile.head())
+        check("old" not in r.out and r.profile.count() > 0, r.out[:1000])
         equal(os.listdir(d), ["out.folded"], "files left")
 
 
