@@ -13,7 +13,7 @@ CALLS = {"malloc": 1 << 16, "calloc": 1 << 12, "realloc": 1 << 12, "open": 256, 
          "write": 8, "fstat": 32, "mmap": 16, "fork": 2, "socketpair": 2, "pthread_create": 8,
          "epoll_create1": 2, "epoll_ctl": 4, "eventfd": 4, "signalfd": 1, "renameat": 1, "linkat": 1,
          "bpf": 128, "perf_event_open": 8, "seccomp": 1}
-SLOW = 20       # seconds; what hangs is longer
+SLOW = 120      # seconds; what hangs is longer. A program that is refused is looked at again and again, for a log
 
 
 def fault(call, n, target, d):

@@ -64,8 +64,10 @@ def whole(result, root):
     check(without.count() <= (int(rescued[1]) if rescued else 0) + 1, f"without {root}:", without.head())
     rooted = profile.count(lambda s: not s.cut and "start_thread" in s.frames[:3])
     check(profile.count() - rooted <= 0.001 * profile.count() + 1, "without a root:", profile.head())
-    cut = result.profile.count(lambda s: s.cut)
-    check(cut <= 0.001 * result.profile.count() + 2, "cut:", result.profile.where(lambda s: s.cut).head())
+    cut = result.profile.where(lambda s: s.cut)
+    # A heap of code that grows is told late where ebprof has to wait for a CPU.
+    late = cut.count(lambda s: s.cut[1] == "no mapping")
+    check(cut.count() - late <= 0.001 * result.profile.count() + 2 and late <= 0.02 * result.profile.count(), "cut:", cut.head())
     unknown = profile.where(lambda s: s.any(r"^\[unknown"))
     check(unknown.count() <= 0.005 * profile.count() + 1, "without names:", unknown.head())
     return profile

@@ -80,7 +80,8 @@ def test_processes_that_came_and_went_while_it_was_stopped():
     children = r.profile.where(lambda s: s.comm == "brief_child")
     check(children.count() > 0.8 * 999 * 180 * 0.020, "samples of 3.6 s of CPU time:", r.profile.head(), r.err)
     saved, sent = map(int, re.search(r"(\d+) of (\d+) rescued", r.err).groups())
-    check(saved > 0.8 * sent > 20, r.err)
+    # Where others start so many processes that the kernel drops their events, it drops those of the children, too.
+    check(saved > (0.2 if "dropped by the kernel" in r.err else 0.8) * sent > 4, r.err)
     # At a child's first instructions a stack may not be there yet; and one that is taken beside our own programs is sent or not there.
     rare = {"unreadable", "no CFI", "ring buffer full"}
     check(set(r.summary.truncated_by) <= {"no mapping", "lost register"} | rare, r.err)

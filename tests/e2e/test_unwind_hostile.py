@@ -88,7 +88,7 @@ def test_memory_whose_owner_does_not_answer():
     """It is as if it could not be read: the recording ends in time, and has all else."""
     with Fixture("unanswered", "code") as f:
         s = run("-p", f.pid, "-d", "1s", "-F", 999, "-U", timeout=20).ok().profile
-    check(s.count(lambda x: x.has("busy") and not x.cut) > 0.5 * s.count() > 100, s.head())
+    check(s.count(lambda x: x.has("busy") and not x.cut) > 0.5 * s.count() > 5, s.head())
     with Fixture("unanswered", "stack") as f:
         s = Profile.read(run("-p", f.pid, "-d", "1s", "--off-cpu", timeout=20).ok().out)
     equal([x.cut[1] for x in s if x.cut], ["unreadable"], "the stack of who sleeps")
