@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/huge.h"
 #include "base/xalloc.h"
 
 /* Drawn once, at first use: the same keys collide in no two runs. */
@@ -76,10 +77,13 @@ uint32_t hashmap_get(const struct hashmap *m, uint64_t key)
 
 static void grow(struct hashmap *m)
 {
-	struct hashmap old = *m;
+	const struct hashmap old = *m;
 
 	m->cap = old.cap ? old.cap * 2 : 16;
 	m->slots = xcalloc(m->cap, sizeof(*m->slots));
+	/* Nearly each look-up is in another page. */
+	if (hashmap_bytes(m) >= 2 * HUGE_BYTES)
+		huge_wanted(m->slots, hashmap_bytes(m));
 	for (size_t i = 0; i < old.cap; i++)
 		if (old.slots[i].used)
 			*probe(m, old.slots[i].key) = old.slots[i];

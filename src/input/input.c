@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "input/mapped.h"
 #include "input/readers.h"
 #include "input/slurp.h"
 
@@ -90,12 +91,11 @@ static int read_profile(struct profile *p, const char *path, const char *bytes, 
 struct profile *input_read_fd(int fd, const char *name, struct input_notes *notes, struct error *e)
 {
 	struct profile *p;
-	char *bytes;
 	size_t n;
-	int err;
+	char *mapped = mapped_open(fd, SIZE_LIMIT, &n);
+	char *bytes = mapped ? mapped : slurp(fd, SIZE_LIMIT, &n);
+	int err = -errno;
 
-	bytes = slurp(fd, SIZE_LIMIT, &n);
-	err = -errno;
 	close(fd);
 	if (!bytes) {
 		refuse(e, name, err, reason(err));
@@ -105,7 +105,10 @@ struct profile *input_read_fd(int fd, const char *name, struct input_notes *note
 	*notes = (struct input_notes){ 0 };
 	p = profile_new();
 	err = read_profile(p, name, bytes, n, notes, e);
-	free(bytes);
+	if (mapped)
+		mapped_close(mapped, n);
+	else
+		free(bytes);
 	if (!err)
 		return p;
 	profile_free(p);

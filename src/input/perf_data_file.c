@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/sort.h"
 #include "base/xalloc.h"
 #include "input/perf_data_features.h"
 #include "input/perf_data_sample.h"
@@ -12,7 +13,6 @@
 #include "input/room.h"
 
 #define IDS_MAX (1u << 22)		/* the kernel's ids of all events */
-#define UNPACKED (1ull << 63)		/* of perf_data_record.order */
 
 const uint8_t *perf_data_at(struct slice s, uint64_t at, uint64_t n)
 {
@@ -74,7 +74,7 @@ struct walk {
 	struct perf_data_file *f;
 	struct slice bytes;
 	uint64_t at;			/* of the record that is looked at */
-	uint64_t order;
+	int unpacked;			/* they were compressed */
 	struct perf_data_unpack *unpack;
 	struct error *e;
 };
@@ -158,8 +158,7 @@ static int take_record(struct walk *w, struct slice r)
 
 	if (f->records.n >= ROOM_MAX)
 		return error_set(w->e, STATUS_ERROR, -E2BIG, "it has too many records");
-	vec_push(&f->records, (struct perf_data_record){ perf_data_time(f, at),
-							 w->order | w->at, at });
+	vec_push(&f->records, (struct perf_data_record){ perf_data_time(f, at), at });
 	return 0;
 }
 
@@ -224,31 +223,36 @@ static int walk_records(struct walk *w)
 						: &(struct taker){ 0 };
 
 		if (h.size < head || !perf_data_at(w->bytes, w->at, h.size))
-			return damaged(w->e, w->order ? "unpacked records" : "records", w->at);
-		if (t->take && (t->packed || !w->order))
+			return damaged(w->e, w->unpacked ? "unpacked records" : "records", w->at);
+		if (t->take && (t->packed || !w->unpacked))
 			err = t->take(w, (struct slice){ (const char *)p, h.size });
 		w->at += h.size;
 	}
 	return err;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct perf_data_record *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (x->order > y->order) - (x->order < y->order);
-}
-
+/* They come in the order of the file, what was unpacked behind the rest; so do equals. */
 static void sort_records(struct perf_data_file *f)
 {
-	size_t i = 1;
+	struct perf_data_record *from = f->records.v, *to;
+	struct sort_key *keys;
+	size_t sorted = 1;
 
-	while (i < f->records.n && by_time(&f->records.v[i - 1], &f->records.v[i]) < 0)
-		i++;
-	if (i < f->records.n)
-		qsort(f->records.v, f->records.n, sizeof(*f->records.v), by_time);
+	while (sorted < f->records.n && from[sorted - 1].time <= from[sorted].time)
+		sorted++;
+	if (sorted >= f->records.n)
+		return;
+	keys = xreallocarray(NULL, f->records.n, sizeof(*keys));
+	for (uint32_t i = 0; i < f->records.n; i++)
+		keys[i] = (struct sort_key){ from[i].time, i };
+	keys = sort_keys(keys, f->records.n);
+	to = xreallocarray(NULL, f->records.n, sizeof(*to));
+	for (size_t i = 0; i < f->records.n; i++)
+		to[i] = from[keys[i].place];
+	free(keys);
+	free(from);
+	f->records.v = to;
+	f->records.cap = f->records.n;
 }
 
 /* What comes before a damage counts; @err is that of a part of the file. */
@@ -269,7 +273,7 @@ static int read_records(struct perf_data_file *f, uint64_t at, uint64_t end, str
 
 	if (!err) {
 		w.bytes = (struct slice){ f->unpacked.v, f->unpacked.n };
-		w.order = UNPACKED;
+		w.unpacked = 1;
 		w.at = 0;
 		err = take_note(f, walk_records(&w), e);
 	}

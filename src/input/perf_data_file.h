@@ -27,8 +27,6 @@ struct perf_data_id {
 
 struct perf_data_record {
 	uint64_t time;			/* ns of the recording's clock; 0: not known */
-	/* in the order of the file, what was unpacked behind the rest */
-	uint64_t order;
 	const uint8_t *at;		/* its perf_event_header; all of the record is there */
 };
 

@@ -31,9 +31,19 @@ static int too_many(const struct perf_script_events *s)
 	return count_of(s) > PERF_SCRIPT_EVENTS_MAX;
 }
 
+/* Where the number of @event is, PROFILE_NONE the first time. Mostly it is the last one's again. */
+static uint32_t *index_of(struct perf_script_events *s, struct slice event)
+{
+	if (s->last && event.s == s->last_event.s && event.n == s->last_event.n)
+		return s->last;
+	s->last = slice_memo_get(&s->names, event);
+	s->last_event = event;
+	return s->last;
+}
+
 void perf_script_events_survey(struct perf_script_events *s, const struct perf_script_header *h)
 {
-	uint32_t *index = too_many(s) ? NULL : slice_memo_get(&s->names, h->event);
+	uint32_t *index = too_many(s) ? NULL : index_of(s, h->event);
 	uint64_t weight = weight_of(h);
 
 	if (index && *index == PROFILE_NONE) {
@@ -93,7 +103,7 @@ void perf_script_events_describe(struct perf_script_events *s, struct profile *p
 uint32_t perf_script_events_count(struct perf_script_events *s, struct profile *p, uint32_t sample,
 				  const struct perf_script_header *h)
 {
-	uint32_t index = too_many(s) || !count_of(s) ? 0 : *slice_memo_get(&s->names, h->event);
+	uint32_t index = too_many(s) || !count_of(s) ? 0 : *index_of(s, h->event);
 
 	/* A stack below a line that is no sample by itself. */
 	if (index == PROFILE_NONE)

@@ -19,6 +19,8 @@
 /* All zeros: nothing was seen. */
 struct perf_script_events {
 	struct slice_memo names;	/* name -> index in list */
+	struct slice last_event;	/* that was asked for, and where @names has it */
+	uint32_t *last;
 	struct perf_script_event {
 		uint64_t first_period;
 		int weighted;		/* has a period that is not 1 */

@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
+#include "base/huge.h"
 #include "base/io.h"
 #include "base/vec.h"
 
 #define CHUNK 65536			/* bytes read at once */
+#define READ_MAX ((size_t)1 << 24)	/* the same into the block itself */
 #define GZIP_WINDOW (15 + 16)		/* zlib.h: the largest window, and a gzip header */
 
 struct bytes { char *v; size_t n, cap; };
@@ -75,6 +78,40 @@ static int slurp_gzip(int fd, unsigned char *in, ssize_t n, struct bytes *out, s
 	return err ? err : ended ? 0 : -EBADMSG;
 }
 
+/* Room for all of a large file. What it has less of is never touched. */
+static void expect(int fd, struct bytes *out, size_t limit)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < 2 * HUGE_BYTES ||
+	    (uint64_t)st.st_size > limit)
+		return;
+	vec_reserve(out, (size_t)st.st_size + 1);
+	huge_wanted(out->v, out->cap);
+}
+
+/* @in holds the first @n bytes. */
+static int slurp_plain(int fd, const unsigned char *in, ssize_t n, struct bytes *out, size_t limit)
+{
+	int err = n < 0 ? (int)n : 0;
+
+	if (n > 0)
+		expect(fd, out, limit);
+	if (n > 0)
+		err = append(out, in, (size_t)n, limit);
+	while (!err && n > 0) {
+		size_t room;
+
+		vec_reserve(out, out->n + 1);
+		room = out->cap - out->n;
+		n = io_read(fd, out->v + out->n, room < READ_MAX ? room : READ_MAX);
+		if (n > 0)
+			out->n += (size_t)n;
+		err = n < 0 ? (int)n : out->n > limit ? -EFBIG : 0;
+	}
+	return err;
+}
+
 char *slurp_unpack(const unsigned char *packed, size_t n, size_t limit, size_t *size)
 {
 	struct bytes out = { 0 };
@@ -121,10 +158,7 @@ char *slurp(int fd, size_t limit, size_t *size)
 	if (n >= 2 && in[0] == 0x1f && in[1] == 0x8b)
 		err = slurp_gzip(fd, in, n, &out, limit);
 	else
-		for (; n > 0 && !err; n = err ? n : io_read(fd, in, sizeof(in)))
-			err = append(&out, in, (size_t)n, limit);
-	if (!err && n < 0)
-		err = (int)n;
+		err = slurp_plain(fd, in, n, &out, limit);
 	*size = out.n;
 	if (!err)
 		return out.v;

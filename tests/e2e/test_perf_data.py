@@ -16,9 +16,9 @@ MISTAKEN = ("signed char", "bool", "char")
 FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 
 
-def recorded(path, *options, command=None, env=None):
-    """A recording of the call tree by perf."""
-    p = subprocess.run([needs("perf"), "record", "-q", "-F", "999", *options, "-o", path, "--",
+def recorded(path, *options, command=None, env=None, perf=None):
+    """A recording of the call tree by perf, or another one: a command."""
+    p = subprocess.run([*(perf or [needs("perf")]), "record", "-q", "-F", "999", *options, "-o", path, "--",
                         *(command or [fixture_path("tree"), "--seconds", "1"])],
                        check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, env=env)
     check(p.returncode >= 0 and os.path.getsize(path) > 1000, "a recording", p.returncode, p.stderr.decode())
@@ -36,9 +36,9 @@ def aliases():
     return first
 
 
-def by_perf(path, event=None):
+def by_perf(path, event=None, perf=None):
     """Stacks as perf names them, from the root: names, None where it has none; those of one event."""
-    text = subprocess.run([needs("perf"), "script", "--no-inline", "-F", "comm,pid,time,period,event,ip,sym,symoff,dso", "-i", path],
+    text = subprocess.run([*(perf or [needs("perf")]), "script", "--no-inline", "-F", "comm,pid,time,period,event,ip,sym,symoff,dso", "-i", path],
                           check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=120).stdout.decode()
     stacks, frames, address = [], [], ""
     for line in [*text.splitlines(), ""]:
@@ -81,11 +81,11 @@ def matches(theirs, ours):
     return whole and theirs[0] == ours[0] and all(t is None or t == o for t, o in zip(theirs[1:], ours[len(ours) - n:]))
 
 
-def same(path, event=None, values="samples"):
+def same(path, event=None, values="samples", perf=None):
     """Each stack of perf's is one of ours, as often; where perf has a name ours is the same."""
     one = aliases()
     theirs, ours = Counter(), Counter()
-    for stack in by_perf(path, event):
+    for stack in by_perf(path, event, perf):
         theirs[tuple(one.get(name, name) for name in stack)] += 1
     for stack, count in by_us(path, values).items():
         ours[tuple(one.get(name, name) for name in stack)] += count

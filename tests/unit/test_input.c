@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "input/input.h"
+#include "input/mapped.h"
 #include "input/slurp.h"
 
 static int file_of(const void *data, size_t size)
@@ -88,6 +90,63 @@ TEST(sizes_are_bounded)
 	CHECK_STR(slurped("hello", 5, 5, buf, sizeof(buf)), "hello");
 	CHECK_STR(slurped("hello", 5, 4, buf, sizeof(buf)), "EFBIG");
 	free(packed);
+	free(zeros);
+}
+
+/* What becomes of a file of @size zeros of mode @mode, the last one an x. */
+static int is_mapped(size_t size, mode_t mode, const char *begins)
+{
+	char *zeros = calloc(1, size);
+	size_t n = 0;
+	char *bytes;
+	int fd, right;
+
+	memcpy(zeros, begins, strlen(begins));
+	zeros[size - 1] = 'x';
+	fd = file_of(zeros, size);
+	CHECK_EQ(fchmod(fd, mode), 0);
+	bytes = mapped_open(fd, 3 << 20, &n);
+	close(fd);
+	right = bytes && n == size && !memcmp(bytes, zeros, size);
+	CHECK(right || !bytes);
+	if (bytes)
+		mapped_close(bytes, n);
+	free(zeros);
+	return right;
+}
+
+TEST(only_what_nobody_else_changes_is_mapped)
+{
+	CHECK(is_mapped(2 << 20, 0600, "PERFILE2"));
+	CHECK(is_mapped(3 << 20, 0644, "PERFILE2"));
+	CHECK(!is_mapped(2 << 20, 0620, "PERFILE2"));
+	CHECK(!is_mapped(2 << 20, 0602, "PERFILE2"));
+	CHECK(!is_mapped(2 << 20, 0600, "\x1f\x8b"));
+	CHECK(!is_mapped((1 << 20) - 1, 0600, "PERFILE2"));
+	CHECK(!is_mapped((3 << 20) + 1, 0600, "PERFILE2"));
+}
+
+TEST(a_mapped_file_that_becomes_shorter)
+{
+	char *zeros = calloc(1, 2 << 20), said[128] = "";
+	int fd = file_of(zeros, 2 << 20), ends[2], status;
+	size_t n;
+
+	CHECK_EQ(fchmod(fd, 0600), 0);
+	CHECK_EQ(pipe2(ends, O_CLOEXEC), 0);
+	if (!fork()) {
+		const volatile char *bytes = mapped_open(fd, 2 << 20, &n);
+
+		dup2(ends[1], STDERR_FILENO);
+		_exit(ftruncate(fd, 4096) || bytes[n - 1] ? 2 : 3);
+	}
+	close(ends[1]);
+	CHECK(wait(&status) > 0 && WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 1);
+	CHECK(read(ends[0], said, sizeof(said) - 1) > 0);
+	CHECK_STR(said, "ebprof: the file became shorter while it was read\n");
+	close(ends[0]);
+	close(fd);
 	free(zeros);
 }
 
@@ -185,6 +244,8 @@ int main(void)
 {
 	RUN(plain_and_packed);
 	RUN(sizes_are_bounded);
+	RUN(only_what_nobody_else_changes_is_mapped);
+	RUN(a_mapped_file_that_becomes_shorter);
 	RUN(pipes_may_trickle);
 	RUN(formats_are_found);
 	RUN(errors_are_clear);
