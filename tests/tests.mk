@@ -94,7 +94,7 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 	-fno-optimize-sibling-calls -pthread
 FIX_BIN    := $(addprefix $(FIX)/,tree paths tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm moments timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
-	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names fail_nth.so fail_load.so late_threads.so demangle_names stl \
+	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names fail_nth.so fail_load.so late_threads.so clock_jump.so demangle_names stl \
 	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_threads alloc_own alloc_fork page_faults probed probed_cpp unanswered sampler php_threads)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
@@ -215,7 +215,7 @@ $(FIX)/handler: tests/fixtures/handler.c tests/fixtures/fixture.h
 	$(call fix_cc,-fomit-frame-pointer)
 $(FIX)/exec_after: tests/fixtures/exec.c tests/fixtures/fixture.h
 	$(call fix_cc,-DAFTER)
-$(FIX)/fail_nth.so $(FIX)/fail_load.so $(FIX)/late_threads.so: $(FIX)/%.so: tests/fixtures/%.c
+$(FIX)/fail_nth.so $(FIX)/fail_load.so $(FIX)/late_threads.so $(FIX)/clock_jump.so: $(FIX)/%.so: tests/fixtures/%.c
 	$(call fix_cc,-shared -fPIC)
 $(FIX)/dl_lib.so: tests/fixtures/dl_lib.c tests/fixtures/fixture.h
 	$(call fix_cc,-shared -fPIC)

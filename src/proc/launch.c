@@ -163,9 +163,14 @@ int launch_go(struct launch *l, const char *name, struct error *e)
 {
 	struct failure f;
 	int unsent = io_write_full(l->go, "", 1);
-	ssize_t n = io_read(l->failed, &f, sizeof(f));
+	ssize_t n;
 
-	close_both(l);
+	/* One that got no word may still wait for it: this ends it. */
+	close(l->go);
+	l->go = -1;
+	n = io_read(l->failed, &f, sizeof(f));
+	close(l->failed);
+	l->failed = -1;
 	if (n == sizeof(f)) {
 		child_wait(l->pid);
 		l->pid = 0;

@@ -333,8 +333,8 @@ void respond(const struct responder_setup *setup)
 			       .store = store_new() };
 	int32_t err = begin(&r, setup);
 
-	io_write_full(r.owner, &err, sizeof(err));
-	if (!err)
+	/* Who does not hear that it has begun waits for its end. */
+	if (!io_write_full(r.owner, &err, sizeof(err)) && !err)
 		serve(&r);
 	_exit(0);
 }

@@ -18,6 +18,8 @@
 #define TICK		(250 * MS)
 /* counts are fetched this often, or when half of their map is used */
 #define DRAIN		(1000 * MS)
+/* the date was set, or the machine slept, where it is off by more */
+#define DATE_SET	SECOND
 /* a process that ended so long ago has no samples under way */
 #define FORGET_AFTER	(3000 * MS)
 /* sampling waits for the targets' unwind tables, but not longer */
@@ -229,8 +231,20 @@ static void describe(struct session *s, uint64_t now)
 	m->cpus = s->cpus;
 }
 
+/* Somebody may have set the date since, or the machine has slept, when our clock stood still. */
+static void follow_date(struct session *s)
+{
+	uint64_t date = s->sources->host.origin + clock_ahead_ns(CLOCK_REALTIME);
+	uint64_t off = date > s->started_at ? date - s->started_at : s->started_at - date;
+
+	/* What a clock is steered by is less: windows touch each other. */
+	if (off > DATE_SET)
+		s->started_at = date;
+}
+
 void session_update(struct session *s, uint64_t now)
 {
+	follow_date(s);
 	s->named = assembler_ask(s->assembler);
 	s->cpus = (uint32_t)collector_cpus(s->collector);
 	assembler_update(s->assembler);
