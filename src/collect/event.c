@@ -439,7 +439,7 @@ static void list_tracepoints(const char *tracefs, event_show *show, void *ctx)
 void event_list(const char *tracefs, event_show *show, void *ctx)
 {
 	char name[NEAR_MAX];
-	struct event ev;
+	struct event ev = { .name = "" };
 
 	for (size_t i = 0; i < COUNT(named); i++)
 		if (find_named(named[i].name, &ev))

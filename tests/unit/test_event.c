@@ -318,6 +318,33 @@ TEST(tracefs_is_a_folder_of_events)
 	CHECK(!tracefs_events(&t));
 }
 
+/* Of those that are listed nothing is said of a PMU. */
+static void check_plain(void *ctx, const struct event *ev)
+{
+	CHECK(!*ev->pmu);
+	CHECK(!(ev->config1 | ev->config2 | ev->config3 | ev->also));
+	CHECK(!ev->exclude_user && !ev->exclude_kernel && !ev->precise && !ev->uncore);
+	CHECK(!ev->period && !*ev->unit && !*ev->family && !*ev->terms);
+	++*(int *)ctx;
+}
+
+static __attribute__((noinline)) void dirty_the_stack(void)
+{
+	char dirt[16384];
+
+	memset(dirt, 0x5a, sizeof(dirt));
+	__asm__ volatile("" : : "r"(dirt) : "memory");
+}
+
+TEST(listed_events_are_whole)
+{
+	int n = 0;
+
+	dirty_the_stack();
+	event_list(NULL, check_plain, &n);
+	CHECK(n > 20);
+}
+
 int main(void)
 {
 	static const struct { const char *group, *name, *id; } files[] = {
@@ -340,6 +367,7 @@ int main(void)
 	RUN(attributes);
 	RUN(all_events);
 	RUN(tracefs_is_a_folder_of_events);
+	RUN(listed_events_are_whole);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		take(files[i].group, files[i].name);
 	rmdir(events);
