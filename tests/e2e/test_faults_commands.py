@@ -3,11 +3,12 @@
 The same of the commands that do not record a file, each call failing in some places: a result as it is without, or a line that
 says why there is none; and clocks that jump.
 """
+import contextlib
 import os
 import re
 import time
 
-from harness import Fixture, Profile, check, directory, equal, fixture_path, run, unsanitized
+from harness import Fixture, Profile, check, directory, equal, fixture_path, run, tmpfs, unsanitized
 from test_faults import failing
 from test_perf_data import recorded
 from test_push import files, folded, said
@@ -74,6 +75,19 @@ def test_serving():
 def test_selftest():
     """Its trials are runs of their own, without the fault."""
     each(("read", "fork"), lambda r: check(" native " in r.out, r.out), "selftest", "native", step=100, most=1)
+
+
+def test_full_disk_in_a_push():
+    """Each window that finds no room is counted, it is said once, and no part of a file is left."""
+    with tmpfs("size=64k") as d, Fixture("tree") as f:
+        with contextlib.suppress(OSError), open(os.path.join(d, ".fill"), "wb", buffering=0) as full:
+            while full.write(b"x" * 4096):
+                pass
+        r = run("push", "--to", "dir:" + d, "-p", f.pid, "-F", 199, "--every", "1s", "-d", "1500ms").ok(1)
+        taken, kept, windows, lost, written, size, failed, dropped = said(r)
+        equal((kept, windows, lost, written, size, failed, dropped), (taken, 2, 0, 0, 0, 2, taken), r.err)
+        equal(r.err.count(f"cannot write to {d}: No space left on device"), 1, r.err)
+        equal(os.listdir(d), [".fill"], "files")
 
 
 # --- Clocks. -------------------------------------------------------------------------------------------------
