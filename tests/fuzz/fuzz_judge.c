@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What asks the server of `ebprof serve`: five lines are the path, the host, the origin, the method,
- * and how often the two headers came. "@" stands for the token, which nobody else knows.
+ * What asks the server of `ebprof serve`: five lines are the path, the host, the origin, the
+ * method, and how often the two headers came. "@" stands for the token, which nobody else knows.
  */
 #include <stdio.h>
 #include <strings.h>

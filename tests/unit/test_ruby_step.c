@@ -67,7 +67,10 @@ static const struct ebp_ruby of_3_3 = {
 
 static struct ruby_env memory;
 static struct ruby_state s;
-static union { struct ebp_code code; uint8_t room[sizeof(struct ebp_code) + EBP_CODE_TABLE]; } record;
+static union {
+	struct ebp_code code;
+	uint8_t room[sizeof(struct ebp_code) + EBP_CODE_TABLE];
+} record;
 
 static void put64(uint32_t address, uint64_t value)
 {

@@ -185,6 +185,28 @@ TEST(full_pages)
 	}
 }
 
+/* A rule for a part of what others are for: these hold before and after it. */
+TEST(put_between)
+{
+	unwind_rows rows = { 0 };
+
+	unwind_push_row(&rows, 100, 1);
+	unwind_push_row(&rows, 120, 2);
+	unwind_push_row(&rows, 140, 3);
+	unwind_put_row(&rows, 104, 4, 9);
+	unwind_put_row(&rows, 120, 4, 8);
+	unwind_put_row(&rows, 136, 4, 7);
+	CHECK_EQ(rows.n, 7);
+	for (size_t i = 0; i < rows.n; i++) {
+		static const uint32_t offsets[] = { 100, 104, 108, 120, 124, 136, 140 };
+		static const uint16_t rules[] = { 1, 9, 1, 8, 2, 7, 3 };
+
+		CHECK_EQ(rows.v[i].offset, offsets[i]);
+		CHECK_EQ(rows.v[i].rule, rules[i]);
+	}
+	vec_free(&rows);
+}
+
 int main(void)
 {
 	RUN(no_rows_no_pages);
@@ -193,5 +215,6 @@ int main(void)
 	RUN(pages_without_rows);
 	RUN(many_rules);
 	RUN(full_pages);
+	RUN(put_between);
 	return TEST_END();
 }

@@ -243,18 +243,9 @@ case_cpp() {
 	fixture unwind_cpp
 	ebp -F 999 -d 2 -p $pid
 	taken_at_least 50
-	# On aarch64 libgcc overwrites a return address on its own stack some hundred instructions before it goes to a handler.
-	case $(uname -m) in
-	aarch64)
-		all_complete 980
-		truncated_all '[[]truncated: no mapping];.*;_Unwind_(RaiseException|Resume)[; ]'
-		share ';main;' 98
-		;;
-	*)
-		all_complete 990
-		share ';main;' 99
-		;;
-	esac
+	# libgcc overwrites its own frame before it goes to a handler.
+	all_complete 990
+	share ';main;' 99
 }
 
 case_signal_handler() {

@@ -17,8 +17,8 @@
 #include "unwind/table/go.h"
 #include "unwind/table/pack.h"
 #include "unwind/table/rule.h"
+#include "unwind/table/throw.h"
 
-#define GAP		(EBP_RULE_SPECIAL | EBP_RULE_GAP)
 #define STOP		(EBP_RULE_SPECIAL | EBP_RULE_STOP)
 #define ROWS_MAX	(16u << 20)
 #define CODE_MAX	(UINT32_MAX + 0ull)	/* the last offset that a row can have */
@@ -63,6 +63,8 @@ struct builder {
 	int has_fdes[SECTIONS];
 	VEC(struct range) ranges;
 	struct unwind_starts starts;	/* of functions without CFI */
+	struct unwind_throw throws[UNWIND_THROWS];	/* calls that no CFI is true in */
+	size_t nthrows;
 	unwind_rows rows;
 	VEC(struct ebp_exotic) exotic;
 	struct hashmap exotics;
@@ -73,21 +75,6 @@ struct builder {
 };
 
 /* --- Rows. ------------------------------------------------------------------ */
-
-static void push_row(struct builder *b, uint64_t offset, uint16_t rule)
-{
-	struct unwind_row *last = b->rows.n ? &b->rows.v[b->rows.n - 1] : NULL;
-
-	if (last && last->offset == offset) {
-		last->rule = rule;
-		if (b->rows.n > 1 && last[-1].rule == rule)
-			b->rows.n--;
-		return;
-	}
-	if (last ? last->rule == rule : rule == GAP)
-		return;
-	vec_push(&b->rows, (struct unwind_row){ (uint32_t)offset, rule });
-}
 
 static int same_exotic(const void *builder, uint32_t i, const void *x)
 {
@@ -114,7 +101,7 @@ static uint16_t exotic_rule(struct builder *b, const struct ebp_exotic *x)
 static void push_rule(struct builder *b, uint64_t offset, uint16_t rule,
 		      const struct ebp_exotic *x)
 {
-	push_row(b, offset,
+	unwind_push_row(&b->rows, offset,
 		 rule == (EBP_RULE_SPECIAL | EBP_RULE_EXOTIC) ? exotic_rule(b, x) : rule);
 }
 
@@ -445,6 +432,19 @@ static void make_code(struct builder *b, const struct elf_file *debug)
 
 /* --- All together. ------------------------------------------------------------ */
 
+/* Calls in the code that was described last, in which that is not true. */
+static void take_throws(struct builder *b)
+{
+	for (size_t i = 0; i < b->nthrows; i++) {
+		const struct unwind_throw *t = &b->throws[i];
+		struct ebp_exotic x = unwind_throw_rule(t);
+
+		if (t->offset >= b->range->start && t->offset < b->limit)
+			unwind_put_row(&b->rows, t->offset, UNWIND_THROW_BYTES,
+				       exotic_rule(b, &x));
+	}
+}
+
 /* The rows of b->range. From where its program is damaged there are none. */
 static void take_fde(struct builder *b)
 {
@@ -452,11 +452,13 @@ static void take_fde(struct builder *b)
 	const struct cfi_fde fde = { r->start + r->delta, r->end + r->delta, r->fde };
 	uint64_t bad;
 
-	if (!cfi_rows(&b->section[r->section], &fde, take_row, b, &bad))
+	if (!cfi_rows(&b->section[r->section], &fde, take_row, b, &bad)) {
+		take_throws(b);
 		return;
+	}
 	bad -= r->delta;
 	if (bad >= r->start && bad < b->limit)
-		push_row(b, bad, GAP);
+		unwind_push_row(&b->rows, bad, UNWIND_GAP);
 }
 
 static void take_code_row(void *ctx, size_t at, uint16_t rule, const struct ebp_exotic *x)
@@ -501,14 +503,14 @@ static int take_ranges(struct builder *b)
 		b->range = r;
 		b->limit = r->end < next ? r->end : next;
 		/* What precedes a function's first row is not described. */
-		push_row(b, r->start, r->made == MADE_RULE ? r->rule : GAP);
+		unwind_push_row(&b->rows, r->start, r->made == MADE_RULE ? r->rule : UNWIND_GAP);
 		if (r->made == MADE_NOT)
 			take_fde(b);
 		else if (r->made == MADE_BY_CODE)
 			take_code(b);
 		b->code += b->limit - r->start;
 		if (next - b->limit > (b->machine == EM_AARCH64 ? PADDING_ARM64 : PADDING))
-			push_row(b, b->limit, GAP);
+			unwind_push_row(&b->rows, b->limit, UNWIND_GAP);
 		if (b->rows.n > ROWS_MAX)
 			return -EFBIG;
 	}
@@ -548,6 +550,8 @@ static int build(struct builder *b, const struct elf_file *debug, struct unwind_
 	make_init(b, ".fini", covered);
 	sort_ranges(b);
 	make_code(b, debug);
+	if (b->machine == EM_AARCH64)
+		b->nthrows = unwind_throws(b->elf, b->throws);
 	err = take_ranges(b);
 	free_parts(b);
 	if (err)

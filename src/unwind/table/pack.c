@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#define GAP (EBP_RULE_SPECIAL | EBP_RULE_GAP)
 #define NO_ID UINT16_MAX
 
 /* Every rule of a page once, in the order of appearance. */
@@ -87,7 +86,7 @@ static void write_block(struct packer *p, const struct unwind_row *rows, uint32_
 static uint32_t pack_page(struct packer *p, const struct unwind_row *rows, uint32_t n,
 			  uint16_t before)
 {
-	if ((!n && before == GAP) || n > UINT16_MAX)
+	if ((!n && before == UNWIND_GAP) || n > UINT16_MAX)
 		return UNWIND_PAGE_NONE;
 	if (!n && p->uniform != UNWIND_PAGE_NONE && p->uniform_rule == before)
 		return p->uniform;
@@ -99,10 +98,44 @@ static uint32_t pack_page(struct packer *p, const struct unwind_row *rows, uint3
 	return (uint32_t)p->blocks.n - 1;
 }
 
+void unwind_push_row(unwind_rows *rows, uint64_t offset, uint16_t rule)
+{
+	struct unwind_row *last = rows->n ? &rows->v[rows->n - 1] : NULL;
+
+	if (last && last->offset == offset) {
+		last->rule = rule;
+		if (rows->n > 1 && last[-1].rule == rule)
+			rows->n--;
+		return;
+	}
+	if (last ? last->rule == rule : rule == UNWIND_GAP)
+		return;
+	vec_push(rows, (struct unwind_row){ (uint32_t)offset, rule });
+}
+
+void unwind_put_row(unwind_rows *rows, uint64_t offset, uint64_t bytes, uint16_t rule)
+{
+	size_t from = rows->n, n = rows->n;
+	uint16_t before;
+	unwind_rows behind = { 0 };
+
+	while (from && rows->v[from - 1].offset > offset)
+		from--;
+	for (size_t i = from; i < n; i++)
+		vec_push(&behind, rows->v[i]);
+	rows->n = from;
+	before = from ? rows->v[from - 1].rule : UNWIND_GAP;
+	unwind_push_row(rows, offset, rule);
+	unwind_push_row(rows, offset + bytes, before);
+	for (size_t i = 0; i < behind.n; i++)
+		unwind_push_row(rows, behind.v[i].offset, behind.v[i].rule);
+	vec_free(&behind);
+}
+
 void unwind_pack(const unwind_rows *rows, struct unwind_table *out)
 {
 	struct packer *p = xcalloc(1, sizeof(*p));
-	uint16_t before = GAP;
+	uint16_t before = UNWIND_GAP;
 	size_t i = 0;
 
 	memset(p->dict.id, 0xff, sizeof(p->dict.id));
