@@ -51,7 +51,7 @@ void perf_script_events_survey(struct perf_script_events *s, const struct perf_s
 		if (!too_many(s))
 			s->list[*index].first_period = weight;
 	}
-	if (!too_many(s)) {
+	if (index && !too_many(s)) {
 		struct perf_script_event *e = &s->list[*index];
 
 		e->weighted |= weight != 1;
