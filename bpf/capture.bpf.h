@@ -33,6 +33,19 @@ enum capture_at {
 	AT_RETURN,	/* the same: a function has just returned to what is the leaf */
 };
 
+/*
+ * Programs without frames of languages are loaded in a third of the time. Where a language is met
+ * later others succeed them (src/collect/successor.h). For a moment both are attached, and this
+ * says which of them act.
+ */
+__u8 with_languages;	/* written by user space */
+
+/* @languages: a constant, whether the program that asks takes their frames. */
+static __always_inline int is_anothers_turn(int languages)
+{
+	return config.succeeded && with_languages != languages;
+}
+
 /* What a capture works with: memory of this CPU. */
 struct capture {
 	struct ebp_counters *counters;
@@ -221,16 +234,17 @@ static __always_inline int finish_user_stack(struct ebp_key *key, struct unwind_
 }
 
 static __always_inline int user_stack(const void *ctx, enum capture_at at, struct ebp_key *key,
-				      const struct capture *c)
+				      const struct capture *c, int languages)
 {
 	struct unwind_state *s = c->unwind;
 	long syscall = leaf_registers(ctx, at, &s->regs);
-	__u32 native, list;
+	__u32 native, list = EBP_COMPLETE;
 
 	if (is_between_programs(syscall))
 		return 0;
-	walk_process(&key->process, c->process_id);
-	key->result = unwind_user(s, key->process.start);
+	if (languages)
+		walk_process(&key->process, c->process_id);
+	key->result = unwind_user(s, key->process.start, languages);
 	if (is_stale(syscall, key->result)) {
 		key->result = EBP_COMPLETE;
 		return 0;
@@ -241,7 +255,8 @@ static __always_inline int user_stack(const void *ctx, enum capture_at at, struc
 	c->counters->fp_frames += s->fp_frames;
 	c->counters->untabled += key->result >= EBP_NO_PROCESS && key->result <= EBP_NO_TABLE;
 	native = s->n;
-	list = list_frames(s);
+	if (languages)
+		list = list_frames(s);
 	if (key->result == EBP_COMPLETE)
 		key->result = list;
 	if (rescue(ctx, at, s, key, native))
@@ -268,11 +283,21 @@ static __always_inline int user_stack32(void *ctx, struct ebp_key *key, const st
 	return announce_stack(s, EBP_FRAMES_MAX);
 }
 
-/* The user stack of @task, the current one, into @key. 0, RESCUED, or negative: it was not sent. */
+/*
+ * The user stack of @task, the current one, into @key. 0, RESCUED, or negative: it was not sent.
+ * @languages as of is_anothers_turn().
+ */
+static __always_inline int capture_user_as(void *ctx, enum capture_at at, struct ebp_key *key,
+					   const struct capture *c, const struct task_facts *task,
+					   int languages)
+{
+	return task->is32 ? user_stack32(ctx, key, c) : user_stack(ctx, at, key, c, languages);
+}
+
 static __always_inline int capture_user(void *ctx, enum capture_at at, struct ebp_key *key,
 					const struct capture *c, const struct task_facts *task)
 {
-	return task->is32 ? user_stack32(ctx, key, c) : user_stack(ctx, at, key, c);
+	return capture_user_as(ctx, at, key, c, task, 1);
 }
 
 /*

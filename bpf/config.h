@@ -77,6 +77,7 @@ struct ebp_config {
 	__u8 timeline;		/* each sample by itself, with its time, as long as there is room */
 	__u8 await;		/* tasks that await the one that runs have their frames below it */
 	__u8 native;		/* the machine code of a language's machine frames is kept, too */
+	__u8 succeeded;		/* programs may be succeeded by others (capture.bpf.h) */
 	struct ebp_filter_config filter;
 	struct ebp_samples_config samples;
 	struct ebp_waits_config waits;

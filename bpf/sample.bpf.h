@@ -84,9 +84,9 @@ static __always_inline void sample_end(struct sample *x, int outcome, struct ebp
 	}
 }
 
-/* All between these two. */
-static __always_inline void sample_stacks_worth(void *ctx, enum capture_at at, struct sample *x,
-						struct ebp_count worth)
+/* All between these two. @languages as of is_anothers_turn(). */
+static __always_inline void sample_stacks_as(void *ctx, enum capture_at at, struct sample *x,
+					     struct ebp_count worth, int languages)
 {
 	__u64 *busy = probes_at_work();
 	int err = 0;
@@ -98,8 +98,14 @@ static __always_inline void sample_stacks_worth(void *ctx, enum capture_at at, s
 	if (config.kernel && at == AT_KERNEL)
 		err = capture_kernel(ctx, &x->key, &x->capture);
 	if (config.user && !x->task.userless && !err)
-		err = capture_user(ctx, at, &x->key, &x->capture, &x->task);
+		err = capture_user_as(ctx, at, &x->key, &x->capture, &x->task, languages);
 	sample_end(x, err, worth);
+}
+
+static __always_inline void sample_stacks_worth(void *ctx, enum capture_at at, struct sample *x,
+						struct ebp_count worth)
+{
+	sample_stacks_as(ctx, at, x, worth, 1);
 }
 
 static __always_inline void sample_stacks(void *ctx, enum capture_at at, struct sample *x)

@@ -178,16 +178,18 @@ static __always_inline long registers_of(struct task_struct *task, struct ebp_re
 			    to);
 }
 
-static __always_inline void unwind_reset(struct unwind_state *s, const struct ebp_space *space)
+/* @languages: a constant, 0 where their frames are native ones. */
+static __always_inline void unwind_reset(struct unwind_state *s, const struct ebp_space *space,
+					 int languages)
 {
 	s->row.start = s->row.end = 0;
 	s->window = s->window_end = 0;
 	s->rows = space ? space->rows : 0;
 	s->nrows = space ? space->nrows : 0;
 	s->no_rescue = space ? space->flags & EBP_SPACE_NO_RESCUE : 0;
-	s->lang = space ? space->lang : 0;
+	s->lang = space && languages ? space->lang : 0;
 	s->lang_bias = space ? space->lang_bias : 0;
-	s->machine = space ? space->machine : 0;
+	s->machine = space && languages ? space->machine : 0;
 	s->machine_bias = space ? space->machine_bias : 0;
 	s->asked = s->made = s->begun = s->inside = 0;
 	s->uprobe = 0;

@@ -128,6 +128,29 @@ __noinline int unwind_frames(__u32 mask)
 	return STEP_DONE(EBP_DEPTH);
 }
 
+/* The same where no frame is a language's: what is not called is not loaded. */
+__noinline int unwind_some_native(__u32 frame)
+{
+	for (__u32 i = 0; i < ROUNDS; i++) {
+		int done = unwind_frame(frame + i);
+
+		if (done)
+			return done;
+	}
+	return 0;
+}
+
+__noinline int unwind_frames_native(__u32 mask)
+{
+	for (__u32 i = 0; i <= EBP_FRAMES_MAX; i += ROUNDS) {
+		int done = unwind_some_native(i & mask);
+
+		if (done)
+			return done;
+	}
+	return STEP_DONE(EBP_DEPTH);
+}
+
 /*
  * Where the code is whose frame leads to the language's: unwinding takes down where it is. Or that
  * whose frames are a machine language's.
@@ -145,8 +168,8 @@ static __always_inline void find_loop(struct unwind_state *s)
 	s->own_bytes = o ? o->loop_bytes : 0;
 }
 
-/* Unwinds from s->regs; returns how it ended. */
-static __always_inline __u32 unwind_user(struct unwind_state *s, __u64 start)
+/* Unwinds from s->regs; returns how it ended. @languages as of unwind_reset(). */
+static __always_inline __u32 unwind_user(struct unwind_state *s, __u64 start, int languages)
 {
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	const struct ebp_space *space = bpf_map_lookup_elem(&spaces, &tgid);
@@ -154,13 +177,14 @@ static __always_inline __u32 unwind_user(struct unwind_state *s, __u64 start)
 
 	if (space && space->start && space->start != start)
 		space = NULL;
-	unwind_reset(s, space);
+	unwind_reset(s, space, languages);
 	find_loop(s);
 	if (!space) {
 		take_frame(s, s->pc);
 		return EBP_NO_PROCESS;
 	}
-	result = unwind_frames(EBP_FRAMES_MAX) - 1;
+	result = (languages ? unwind_frames(EBP_FRAMES_MAX)
+			    : unwind_frames_native(EBP_FRAMES_MAX)) - 1;
 	/* What was not unwound may have it near the leaf. */
 	if (s->loop_bytes && !s->loop_sp && result != EBP_COMPLETE)
 		s->loop_sp = s->regs.r[REG_SP];

@@ -6,27 +6,43 @@
 #include "bpf/sample.bpf.h"
 #include "bpf/sources/skipped.bpf.h"
 
-static __always_inline int on_clock_or_counter(struct bpf_perf_event_data *ctx, int by_cgroup)
+static __always_inline int on_clock_or_counter(struct bpf_perf_event_data *ctx, int by_cgroup,
+					       int languages)
 {
+	const struct ebp_count one = { .n = 1 };
 	struct sample x;
 
 	note_hit(REGS_PC(&ctx->regs));
+	if (is_anothers_turn(languages))
+		return 0;
 	read_meters();
 	if (sample_begin(&x, by_cgroup))
-		sample_stacks(ctx, hit_kernel(ctx) ? AT_KERNEL : AT_USER, &x);
+		sample_stacks_as(ctx, hit_kernel(ctx) ? AT_KERNEL : AT_USER, &x, one, languages);
 	return 0;
 }
 
 SEC("?perf_event")
 int on_event(struct bpf_perf_event_data *ctx)
 {
-	return on_clock_or_counter(ctx, 0);
+	return on_clock_or_counter(ctx, 0, 1);
 }
 
 SEC("?perf_event")
 int on_event_in_cgroup(struct bpf_perf_event_data *ctx)
 {
-	return on_clock_or_counter(ctx, 1);
+	return on_clock_or_counter(ctx, 1, 1);
+}
+
+SEC("?perf_event")
+int on_event_native(struct bpf_perf_event_data *ctx)
+{
+	return on_clock_or_counter(ctx, 0, 0);
+}
+
+SEC("?perf_event")
+int on_event_native_in_cgroup(struct bpf_perf_event_data *ctx)
+{
+	return on_clock_or_counter(ctx, 1, 0);
 }
 
 /* In an interrupt, whose frames are left out. */

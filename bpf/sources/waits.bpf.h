@@ -110,10 +110,11 @@ static __always_inline int stack_behind(void *ctx, struct ebp_key *key, struct e
 
 /*
  * The stacks of the current task into @key, without what lies in @text; their ids are 0 where they
- * could not be sent.
+ * could not be sent. @languages as of is_anothers_turn(); so below.
  */
 static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct capture *c,
-					const struct task_facts *facts, const volatile __u64 *text)
+					const struct task_facts *facts, const volatile __u64 *text,
+					int languages)
 {
 	int err = 0;
 
@@ -125,7 +126,7 @@ static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct c
 	if (!config.user || facts->userless)
 		return;
 	key->kind = key->kind == EBP_ON_CPU ? EBP_BLOCKED : key->kind;
-	err = capture_user(ctx, AT_KERNEL, key, c, facts);
+	err = capture_user_as(ctx, AT_KERNEL, key, c, facts, languages);
 	if (err == RESCUED) {
 		c->counters->sent++;
 	} else if (err) {
@@ -172,7 +173,7 @@ static __always_inline void renew_key(struct ebp_counters *c, struct off_task *t
 }
 
 static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32 state,
-				      int preempted, __u64 now)
+				      int preempted, __u64 now, int languages)
 {
 	struct off_budget *budget;
 	struct capture capture;
@@ -223,7 +224,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	c->captured++;
 	bpf_get_current_comm(t->key.comm, sizeof(t->key.comm));
 	budget->busy = 1;
-	take_stacks(ctx, &t->key, &capture, &facts, config.waits.sched_text);
+	take_stacks(ctx, &t->key, &capture, &facts, config.waits.sched_text, languages);
 	budget->busy = 0;
 	spend(budget, now, bpf_ktime_get_ns());
 }
@@ -245,9 +246,7 @@ static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
 		end_interval(c, t, now);
 }
 
-/* Arguments: preempted, prev, next, and since 5.18 prev's state (fa2c3254d7cf). */
-SEC("?tp_btf/sched_switch")
-int on_switch(__u64 *ctx)
+static __always_inline int switched(__u64 *ctx, int languages)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	int leaves = (prev->pid || config.filter.idle) && maybe_target(prev->tgid, prev->pid);
@@ -255,15 +254,28 @@ int on_switch(__u64 *ctx)
 	__u64 now;
 
 	/* Of most switches nothing is wanted. */
-	if (!leaves && !comes)
+	if ((!leaves && !comes) || is_anothers_turn(languages))
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (leaves)
 		leave_cpu(ctx, prev, config.waits.switch_state ? (__u32)ctx[3] : state_of(prev),
-			  ctx[0] & 1, now);
+			  ctx[0] & 1, now, languages);
 	if (comes)
 		enter_cpu(next, now);
 	return 0;
+}
+
+/* Arguments: preempted, prev, next, and since 5.18 prev's state (fa2c3254d7cf). */
+SEC("?tp_btf/sched_switch")
+int on_switch(__u64 *ctx)
+{
+	return switched(ctx, 1);
+}
+
+SEC("?tp_btf/sched_switch")
+int on_switch_native(__u64 *ctx)
+{
+	return switched(ctx, 0);
 }
 
 #define INTERRUPT_FRAMES 32	/* from a wake-up to where its interrupt came in, at most */
@@ -284,7 +296,7 @@ static __always_inline int in_interrupt(void *ctx, __u64 *frames)
 }
 
 /* Who wakes the thread of @t: the current task, with its stacks. */
-static __always_inline void take_waker(void *ctx, struct off_task *t)
+static __always_inline void take_waker(void *ctx, struct off_task *t, int languages)
 {
 	struct ebp_waker w = { .head.type = EBP_WAKER };
 	struct off_budget *budget;
@@ -307,7 +319,7 @@ static __always_inline void take_waker(void *ctx, struct off_task *t)
 		w.key.tid = id;
 		bpf_get_current_comm(w.key.comm, sizeof(w.key.comm));
 		budget->busy = 1;
-		take_stacks(ctx, &w.key, &capture, &facts, config.waits.wake_text);
+		take_stacks(ctx, &w.key, &capture, &facts, config.waits.wake_text, languages);
 		budget->busy = 0;
 		spend(budget, from, bpf_ktime_get_ns());
 	}
@@ -323,20 +335,31 @@ static __always_inline void take_waker(void *ctx, struct off_task *t)
 	t->key.waker = w.id;
 }
 
-/* Argument: who is to wake up. */
-SEC("?tp_btf/sched_waking")
-int on_waking(__u64 *ctx)
+static __always_inline int waking(__u64 *ctx, int languages)
 {
 	struct task_struct *task = (struct task_struct *)ctx[0];
 	struct off_task *t;
 
 	t = maybe_target(task->tgid, task->pid) ? off_task(task, 0) : NULL;
-	if (!t || !t->since || t->woken)
+	if (!t || !t->since || t->woken || is_anothers_turn(languages))
 		return 0;
 	t->woken = bpf_ktime_get_ns();
 	if (config.waits.wakers && t->key.share == EBP_OWN)
-		take_waker(ctx, t);
+		take_waker(ctx, t, languages);
 	return 0;
+}
+
+/* Argument: who is to wake up. */
+SEC("?tp_btf/sched_waking")
+int on_waking(__u64 *ctx)
+{
+	return waking(ctx, 1);
+}
+
+SEC("?tp_btf/sched_waking")
+int on_waking_native(__u64 *ctx)
+{
+	return waking(ctx, 0);
 }
 
 /* Argument: a new thread. It waits for its first time on a CPU. */

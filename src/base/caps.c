@@ -72,14 +72,14 @@ static const struct {
 	int cap;
 	unsigned int uses;
 } kept[] = {
-	{ CAP_BPF, CAPS_TO_SAMPLE },
-	{ CAP_PERFMON, CAPS_TO_SAMPLE },
+	{ CAP_BPF, CAPS_TO_SAMPLE | CAPS_TO_LOAD },
+	{ CAP_PERFMON, CAPS_TO_SAMPLE | CAPS_TO_LOAD },
 	{ CAP_SYS_PTRACE, CAPS_TO_SAMPLE | CAPS_TO_READ_MEMORY },
 	{ CAP_DAC_READ_SEARCH, CAPS_TO_SAMPLE },
 	{ CAP_SYSLOG, CAPS_TO_SAMPLE },
 	{ CAP_CHECKPOINT_RESTORE, CAPS_TO_SAMPLE },
 	{ CAP_IPC_LOCK, CAPS_TO_SAMPLE },
-	{ CAP_SYS_RESOURCE, CAPS_TO_SAMPLE },
+	{ CAP_SYS_RESOURCE, CAPS_TO_SAMPLE | CAPS_TO_LOAD },
 	{ CAP_SYS_NICE, CAPS_TO_SAMPLE | CAPS_TO_READ_MEMORY },
 	{ CAP_SETUID, CAPS_TO_BECOME_USER },
 	{ CAP_SETGID, CAPS_TO_BECOME_USER },
@@ -149,7 +149,7 @@ int caps_limit(unsigned int uses)
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		keep |= kept[i].uses & uses ? 1ULL << kept[i].cap : 0;
-	if (uses & CAPS_TO_SAMPLE && needs_admin())
+	if (uses & (CAPS_TO_SAMPLE | CAPS_TO_LOAD) && needs_admin())
 		keep |= 1ULL << CAP_SYS_ADMIN;
 	err = sets_get(&s);
 	if (err)

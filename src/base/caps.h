@@ -23,6 +23,10 @@
  *	KILL			signals to the command, which may run as another user
  *	TO_WRITE
  *	DAC_OVERRIDE, FOWNER	root writes its output where root may
+ *	TO_LOAD
+ *	BPF, PERFMON		load sampling programs
+ *	SYS_ADMIN		as above
+ *	SYS_RESOURCE		the same
  *	TO_READ_MEMORY
  *	SYS_PTRACE		of other users' processes
  *	SYS_NICE		its own priority
@@ -39,7 +43,7 @@ const char *caps_name(int cap);
 
 enum caps_use {
 	CAPS_TO_SAMPLE = 1, CAPS_TO_BECOME_USER = 2, CAPS_TO_SIGNAL = 4, CAPS_TO_WRITE = 8,
-	CAPS_TO_READ_MEMORY = 16,
+	CAPS_TO_READ_MEMORY = 16, CAPS_TO_LOAD = 32,
 };
 
 /*

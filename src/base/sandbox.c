@@ -318,6 +318,8 @@ static void compile(program_vec *p, const struct sandbox_options *o, uint32_t ot
 	if (o->refusals)
 		allow(p, &(struct rule){ SYS_sendmsg, ALWAYS, 0, ALL,
 					 (uint32_t)refusals_socket(o->refusals) });
+	if (o->answers)
+		allow(p, &(struct rule){ SYS_recvmsg, ALWAYS, 0, ALL, (uint32_t)o->answers });
 	add(p, BPF_RET | BPF_K, 0, 0, otherwise);
 }
 

@@ -23,6 +23,7 @@ struct sandbox_options {
 	int network;		/* files may be fetched and kept: debuginfod; what is sent */
 	int sends;		/* it measures nothing: no BPF, no events, no memory of others */
 	int server;		/* whoever connects may be answered */
+	int answers;		/* a socket that may be read from, with descriptors; 0: none */
 	int clock;		/* of our own CPU time may be set: for one that demangles */
 	/* who looks may give it keys, and have files made, or replaced, as himself */
 	int terminal;

@@ -18,6 +18,7 @@
 #include "collect/grace.h"
 #include "collect/load_log.h"
 #include "collect/perf_events.h"
+#include "collect/successor.h"
 #include "ebprof.skel.h"
 
 #define COUNTERS	(sizeof(struct ebp_counters) / sizeof(__u64))
@@ -43,6 +44,7 @@ struct collector {
 	int swapping;			/* a swap was begun, and not ended */
 	VEC(uint64_t) records;		/* what collector_read() took from the ring */
 	int drain_wanted;
+	struct successor *successor;	/* NULL: all programs were loaded at once */
 	int ncpus_possible;
 	size_t ncpus;			/* online, of those that were asked for */
 	struct ebp_key *keys;		/* BATCH of them, and their values */
@@ -76,6 +78,7 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	config->user = !stack->kernel_only;
 	config->kernel = !stack->user_only;
 	config->timeline = stack->timeline;
+	config->succeeded = !!o->languages_later;
 	config->filter.inherit = !target->no_inherit;
 	config->filter.by_process = (o->ntargets && !target->tids.n) || o->command;
 	config->filter.by_thread = o->ntargets && target->tids.n;
@@ -295,9 +298,25 @@ static void reserve_records(struct collector *c)
 		huge_wanted(c->records.v, bytes);
 }
 
-struct collector *collector_new(const struct collector_options *o, struct error *e)
+static int open_parts(struct collector *c, const struct collector_options *o, struct error *e)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < c->nparts && !err; i++)
+		if (c->parts[i].ops->open)
+			err = c->parts[i].ops->open(c->parts[i].ctx, o, c->skel, e);
+	if (err || !c->skel->rodata->config.succeeded)
+		return err;
+	c->successor = successor_new(o, c->skel);
+	return c->successor ? 0 : error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s",
+					    strerror(errno));
+}
+
+struct collector *collector_new(const struct collector_options *options, struct error *e)
 {
 	struct collector *c = xcalloc(1, sizeof(*c));
+	struct collector_options own = *options;
+	const struct collector_options *o = &own;
 	struct load_log log = { 0 };
 	int err;
 
@@ -312,6 +331,7 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 			  strerror(errno));
 		goto fail;
 	}
+	own.languages_later = own.languages_later && successor_is_possible(o, c->skel);
 	err = configure(c, o, e);
 	if (!err)
 		err = choose_programs(c, o, e);
@@ -338,11 +358,7 @@ struct collector *collector_new(const struct collector_options *o, struct error 
 	}
 	c->keys = xcalloc(BATCH, sizeof(*c->keys));
 	c->values = xcalloc(BATCH, sizeof(*c->values));
-	err = 0;
-	for (size_t i = 0; i < c->nparts && !err; i++)
-		if (c->parts[i].ops->open)
-			err = c->parts[i].ops->open(c->parts[i].ctx, o, c->skel, e);
-	if (!err)
+	if (!open_parts(c, o, e))
 		return c;
 fail:
 	load_log_into(NULL);
@@ -364,6 +380,7 @@ void collector_free(struct collector *c)
 	grace_free(c->grace);
 	if (c->barrier >= 0)
 		close(c->barrier);
+	successor_free(c->successor);
 	ebprof_bpf__destroy(c->skel);
 	vec_free(&c->records);
 	free(c->keys);
@@ -422,6 +439,11 @@ void collector_stop(struct collector *c)
 		c->parts[i].ops->stop(c->parts[i].ctx, c->skel, now);
 	while (c->links.n)
 		bpf_link__destroy(c->links.v[--c->links.n]);
+}
+
+struct successor *collector_successor(const struct collector *c)
+{
+	return c->successor;
 }
 
 int collector_fd(const struct collector *c)

@@ -17,12 +17,15 @@
 
 #include "base/error.h"
 #include "bpf/ebprof.h"
+#include "collect/loader.h"
 #include "collect/stack_options.h"
 #include "collect/target_options.h"
 #include "collect/unwind_maps.h"
 
+struct bpf_program;
 struct collector_options;
 struct load_use;
+struct successor;
 struct ebprof_bpf;	/* ebprof.skel.h */
 
 /*
@@ -49,6 +52,17 @@ struct collector_part_ops {
 	void (*refresh_cpus)(void *ctx);
 	/* CPUs that it counts on; without it those that were online at the start */
 	size_t (*cpus)(const void *ctx);
+	/*
+	 * All three or none. Which programs with frames of languages can succeed such without them
+	 * while it counts (successor.h): how many are in @programs, or 0.
+	 */
+	size_t (*successors)(const void *ctx, const struct collector_options *o,
+			     struct ebprof_bpf *skel,
+			     struct bpf_program *programs[LOADER_PROGRAMS]);
+	/* Attaches them, loaded as @fds, beside those that they succeed. Where it fails none is. */
+	int (*succeed)(void *ctx, const int *fds);
+	/* Ends those that were there before where @succeeded, else the others. */
+	void (*settle)(void *ctx, struct ebprof_bpf *skel, int succeeded);
 	/* collector_skipped() */
 	uint64_t (*skipped)(const void *ctx);
 	/* Nothing after @now counts. */
@@ -80,6 +94,11 @@ struct collector_options {
 	/* used by the programs; must outlive the collector */
 	const struct unwind_maps *unwind_maps;
 	int trial;			/* doctor asks whether all can be loaded */
+	/*
+	 * Nothing that is sampled at first has a language (successor.h). Of a part: it is to load
+	 * programs that can be succeeded.
+	 */
+	int languages_later;
 };
 
 struct collector;
@@ -97,6 +116,12 @@ void collector_stop(struct collector *c);
 
 /* Readable when records wait that should not wait for the next tick. */
 int collector_fd(const struct collector *c);
+
+/*
+ * What loads the programs with frames of languages later (successor.h); NULL: they are there, or
+ * none are wanted.
+ */
+struct successor *collector_successor(const struct collector *c);
 
 /*
  * Moves what is in the ring buffer to records of ours, oldest first. They stay

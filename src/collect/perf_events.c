@@ -23,6 +23,8 @@ struct per_cpu {
 	int also;	/* the second event, or the link of the first; -1: there is none */
 };
 
+typedef VEC(struct per_cpu) per_cpu_vec;
+
 struct perf_events {
 	struct perf_event_attr attr;
 	uint64_t config3;
@@ -34,7 +36,10 @@ struct perf_events {
 	uint64_t cookie;
 	int map;		/* has the events from @first on; -1: none has */
 	uint32_t first;
-	VEC(struct per_cpu) cpus;
+	per_cpu_vec cpus;
+	/* those that are succeeded by @cpus, and their program */
+	per_cpu_vec before;
+	int prog_before;
 };
 
 int perf_event_open_in(struct perf_event_attr *attr, pid_t pid, int cpu, int lead)
@@ -196,13 +201,18 @@ static void stop_one(int fd)
 	close(fd);
 }
 
+static void stop_all(per_cpu_vec *cpus)
+{
+	for (size_t i = 0; i < cpus->n; i++) {
+		stop_one(cpus->v[i].fd);
+		stop_one(cpus->v[i].also);
+	}
+	cpus->n = 0;
+}
+
 void perf_events_stop(struct perf_events *p)
 {
-	for (size_t i = 0; i < p->cpus.n; i++) {
-		stop_one(p->cpus.v[i].fd);
-		stop_one(p->cpus.v[i].also);
-	}
-	p->cpus.n = 0;
+	stop_all(&p->cpus);
 }
 
 void perf_events_free(struct perf_events *p)
@@ -211,6 +221,7 @@ void perf_events_free(struct perf_events *p)
 		return;
 	perf_events_stop(p);
 	vec_free(&p->cpus);
+	vec_free(&p->before);
 	free(p->only);
 	free(p);
 }
@@ -316,6 +327,37 @@ int perf_events_set_frequency(struct perf_events *p, uint64_t frequency, unsigne
 	perf_events_stop(p);
 	p->attr.sample_freq = frequency;
 	return perf_events_refresh(p, spread_ns);
+}
+
+/* @cpus and their program change places with those before. */
+static void exchange(struct perf_events *p)
+{
+	per_cpu_vec cpus = p->cpus;
+	int prog_fd = p->prog_fd;
+
+	p->cpus = p->before;
+	p->prog_fd = p->prog_before;
+	p->before = cpus;
+	p->prog_before = prog_fd;
+}
+
+int perf_events_succeed(struct perf_events *p, int prog_fd, unsigned long spread_ns)
+{
+	int err;
+
+	p->prog_before = prog_fd;
+	exchange(p);
+	err = perf_events_refresh(p, spread_ns);
+	if (err)
+		perf_events_settle(p, 0);
+	return err;
+}
+
+void perf_events_settle(struct perf_events *p, int succeeded)
+{
+	if (!succeeded)
+		exchange(p);
+	stop_all(&p->before);
 }
 
 size_t perf_events_count(const struct perf_events *p)

@@ -75,6 +75,13 @@ int perf_events_refresh(struct perf_events *p, unsigned long spread_ns);
  * samples from each CPU. As perf_events_refresh(), which may make up for what failed.
  */
 int perf_events_set_frequency(struct perf_events *p, uint64_t frequency, unsigned long spread_ns);
+/*
+ * Opens events with @prog_fd beside those that are there, as perf_events_refresh(); where that
+ * fails, nothing has changed. perf_events_settle() is to follow: it closes the old ones where
+ * @succeeded, else the new ones.
+ */
+int perf_events_succeed(struct perf_events *p, int prog_fd, unsigned long spread_ns);
+void perf_events_settle(struct perf_events *p, int succeeded);
 /* Closes all events; programs that run at this moment may still end later. */
 void perf_events_stop(struct perf_events *p);
 /* CPUs that have their events. */

@@ -262,6 +262,11 @@ static void add_notes(struct summary *s, const struct session_result *r)
 		summary_line(s, SUMMARY_NOTES);
 		summary_text(s, "%s", r->unknown_language);
 	}
+	if (r->languages_failed) {
+		summary_line(s, SUMMARY_NOTES);
+		summary_text(s, "functions of languages are not shown: their programs could not "
+			     "be loaded: %s", strerror(r->languages_failed));
+	}
 	if (r->side_band_lost) {
 		summary_line(s, SUMMARY_NOTES);
 		summary_row(s, "process_events_lost", (double)r->side_band_lost,
@@ -296,6 +301,11 @@ static void add_details(struct summary *s, const struct session_result *r, uint6
 	summary_line(s, SUMMARY_DETAILS);
 	summary_row(s, "cpus", (double)r->cpus, "%zu CPU%s", r->cpus, text_s(r->cpus));
 	summary_row(s, "peak_memory_bytes", peak, ", peak memory %.1f MiB", peak / (1 << 20));
+	if (r->languages_from == LANGUAGES_NEVER)
+		summary_text(s, ", without frames of languages");
+	else if (r->languages_from)
+		summary_row(s, "languages_from_s", (double)r->languages_from / 1e9,
+			    ", frames of languages after %.2f s", (double)r->languages_from / 1e9);
 	summary_row(s, "unwind_rows", (double)r->unwind.rows, ", %llu unwind rows built",
 		    (unsigned long long)r->unwind.rows);
 	summary_row(s, "unwind_build_ms", (double)r->unwind.build_ns / 1e6,

@@ -18,6 +18,19 @@ const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_LUAJIT] = &lang_luajit,
 };
 
+int lang_may_be(const char *path)
+{
+	static const char *const names[] = {
+		"python", "ruby", "php", "perl", "lua", "node", "nsolid", "jvm",
+	};
+	const char *name = strrchr(path, '/');
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strstr(name ? name + 1 : path, names[i]))
+			return 1;
+	return 0;
+}
+
 void lang_image_free(struct lang_image *l)
 {
 	vec_free(&l->code);

@@ -137,6 +137,9 @@ extern const struct lang_ops lang_hotspot, lang_lua, lang_luajit, lang_perl, lan
 /* All rows: by language, with gaps. */
 extern const struct lang_ops *const lang_rows[EBP_LANGUAGES];
 
+/* Whether the file at @path is, by its name, a part of what runs one of the languages. */
+int lang_may_be(const char *path);
+
 void lang_image_free(struct lang_image *l);
 /* Whether @offset of the file is in the interpreter's own code. */
 enum lang_runs lang_image_runs(const struct lang_image *l, uint64_t offset);

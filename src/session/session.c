@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/xalloc.h"
+#include "collect/successor.h"
+#include "proc/maps.h"
 #include "profile/profile_fold.h"
 #include "session/account.h"
 #include "session/priority.h"
@@ -26,6 +28,7 @@
 #define TABLES_FIRST	(50 * MS)
 /* ... of those whose frames have no names, and are not whole, without tables in the kernel */
 #define TABLES_OF_JITS	(500 * MS)
+#define LANGUAGES_FIRST	500	/* ms: the same for programs that take the targets' languages */
 /* nor does the end wait longer for those that samples still need */
 #define TABLES_LAST	(5000 * MS)
 /* processes with tables at one time; others are unwound in user space */
@@ -50,7 +53,10 @@ static void withdraw_space(void *ctx, pid_t pid)
 
 static int publish_layout(void *ctx, uint32_t number, const struct ebp_layout *layout)
 {
-	return unwind_maps_layout(((struct session *)ctx)->unwind_maps, number, layout);
+	struct session *s = ctx;
+
+	successor_want(collector_successor(s->collector));
+	return unwind_maps_layout(s->unwind_maps, number, layout);
 }
 
 static void on_rescued(void *ctx, const struct ebp_rescue *sample,
@@ -105,6 +111,36 @@ static void track_targets(struct session *s)
 		tracker_add(s->tracker, c->command, 0);
 }
 
+static void look_for_language(const struct maps_line *line, void *arg)
+{
+	*(int *)arg |= lang_may_be(line->path);
+}
+
+/*
+ * Before the sandbox, so by names alone. Where these hint at nothing a language is met later, if
+ * there is one.
+ */
+static int may_run_languages(const struct collector_options *c)
+{
+	int may = !c->ntargets || c->target->command || c->trial;
+
+	for (size_t i = 0; i < c->ntargets && !may; i++)
+		maps_for_each_executable(c->targets[i], look_for_language, &may);
+	return may;
+}
+
+/* Where the kernel has no such filter `doctor` says so. */
+static void enter_sandbox(const struct session *s)
+{
+	struct sandbox_options o;
+
+	if (!s->o->sandbox)
+		return;
+	o = *s->o->sandbox;
+	o.answers = successor_socket(collector_successor(s->collector));
+	sandbox_enter(&o);
+}
+
 struct session *session_new(const struct session_options *o, struct error *e)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
@@ -136,15 +172,12 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->collect = o->collect;
 	s->collect.unwind_maps = s->unwind_maps;
 	s->collect.nparts = sources_parts(s->sources, s->collect.parts);
+	s->collect.languages_later = !may_run_languages(&s->collect);
 	s->collector = collector_new(&s->collect, e);
 	s->sources->host.collector = s->collector;
 	if (s->collector) {
-		/*
-		 * All is loaded, and the targets' files are read next. Where the kernel has no such
-		 * filter `doctor` says so.
-		 */
-		if (o->sandbox)
-			sandbox_enter(o->sandbox);
+		/* All is loaded, and the targets' files are read next. */
+		enter_sandbox(s);
 		if (session_takes_user(s))
 			track_targets(s);
 		return s;
@@ -178,6 +211,9 @@ void session_free(struct session *s)
 
 int session_add_target(struct session *s, pid_t pid)
 {
+	/* Where we are a target's descendant. */
+	if (pid == successor_pid(collector_successor(s->collector)))
+		return 0;
 	if (session_takes_user(s))
 		tracker_add(s->tracker, pid, 0);
 	return collector_add_target(s->collector, pid);
@@ -200,6 +236,7 @@ size_t session_fds(const struct session *s, struct pollfd fds[SESSION_FDS])
 		sideband_fd(s->sideband),
 		unwinder_fd(s->unwinder),
 		collector_swap_fd(s->collector),
+		successor_fd(collector_successor(s->collector)),
 	};
 
 	for (size_t i = 0; i < SESSION_FDS; i++)
@@ -278,6 +315,18 @@ static void make_room(struct session *s)
 		timeline_renumber(s->timeline, profile_folded(s->profile).samples);
 }
 
+/* Frames of languages, where they were met after the programs were loaded. */
+static void follow_successor(struct session *s)
+{
+	struct successor *successor = collector_successor(s->collector);
+	int followed = successor_follow(successor);
+
+	if (followed < 0)
+		s->languages_failed = -followed;
+	else if (followed)
+		s->languages_from = clock_ns();
+}
+
 struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every)
 {
 	struct session_turn t = { 0 };
@@ -286,6 +335,7 @@ struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every
 	every = every ? every : DRAIN;
 	sources_turn(s->sources, now);
 	session_pump(s);
+	follow_successor(s);
 	t.fetched = session_drain(s, 0);
 	if (t.fetched && !s->o->live && !sources_keep_samples(s->sources))
 		make_room(s);
@@ -327,6 +377,7 @@ int session_start(struct session *s, struct error *e)
 		session_pump(s);
 		unwinder_wait(s->unwinder,
 			      langs_has_machine(s->langs) ? TABLES_OF_JITS : TABLES_FIRST);
+		successor_wait(collector_successor(s->collector), LANGUAGES_FIRST);
 	}
 	s->sources->host.origin = clock_ns();
 	err = collector_start(s->collector, e);
@@ -336,6 +387,7 @@ int session_start(struct session *s, struct error *e)
 	/* Of the time from which samples' times are counted. */
 	s->started_at = s->sources->host.origin + clock_ahead_ns(CLOCK_REALTIME);
 	s->next_tick = s->started + TICK;
+	follow_successor(s);
 	sources_started(s->sources);
 	priority_first(1);
 	return 0;
@@ -398,6 +450,10 @@ static struct session_result result_of(struct session *s)
 		.fp_frames = c.fp_frames,
 		.cpus = s->cpus,
 		.unknown_language = langs_why(s->langs),
+		.languages_from = !collector_successor(s->collector) ? 0
+				  : s->languages_from ? s->languages_from - s->started
+						      : LANGUAGES_NEVER,
+		.languages_failed = s->languages_failed,
 		.kernel_hidden = namer_kernel_hidden(s->namer),
 	};
 	unwinder_stats(s->unwinder, &r.unwind);

@@ -59,6 +59,8 @@ struct session_options {
 	uint64_t names_pause;	/* ns between two looks for names, at least (namer.h) */
 };
 
+#define LANGUAGES_NEVER UINT64_MAX
+
 struct session_result {
 	uint64_t duration;		/* ns of sampling */
 	uint64_t first_sample;		/* CLOCK_MONOTONIC ns; 0: none */
@@ -81,6 +83,12 @@ struct session_result {
 	uint64_t frames, fp_frames;
 	struct unwinder_stats unwind;
 	size_t cpus;
+	/*
+	 * ns of sampling after which frames of languages were taken; 0: always were, or there was
+	 * nobody to ask for them; LANGUAGES_NEVER: none was met
+	 */
+	uint64_t languages_from;
+	int languages_failed;	/* an errno: why they could not be taken; 0: they could */
 	/* which interpreter is not known, and why; NULL: none; lives as long as the session */
 	const char *unknown_language;
 	int kernel_hidden;		/* kernel.kptr_restrict hides the names */
@@ -91,7 +99,7 @@ struct session *session_new(const struct session_options *o, struct error *e);
 /* One process more; before or after session_start(). 0 or a negative errno. */
 int session_add_target(struct session *s, pid_t pid);
 
-#define SESSION_FDS 4
+#define SESSION_FDS 5
 /* What session_turn() and session_follow() wait for: that many descriptors. */
 size_t session_fds(const struct session *s, struct pollfd fds[SESSION_FDS]);
 /* Follows what processes do while nothing is sampled yet. */

@@ -59,6 +59,9 @@ struct session {
 	uint64_t started_at;		/* CLOCK_REALTIME ns */
 	uint64_t side_band_lost;
 	uint64_t interpreters;		/* ns that frames of sleeping threads took */
+	/* as in struct session_result, the former in CLOCK_MONOTONIC ns */
+	uint64_t languages_from;
+	int languages_failed;
 	uint64_t folded;		/* processes that were made one for each name */
 	uint32_t cpus;				/* that are sampled */
 };

@@ -75,6 +75,16 @@ void event_part_set_frequency(struct event_part *p, uint64_t frequency)
 	perf_events_set_frequency(p->events, frequency, p->spread_ns);
 }
 
+int event_part_succeed(struct event_part *p, const int *fds)
+{
+	return perf_events_succeed(p->events, fds[0], p->spread_ns);
+}
+
+void event_part_settle(struct event_part *p, int succeeded)
+{
+	perf_events_settle(p->events, succeeded);
+}
+
 void event_part_refresh_cpus(struct event_part *p)
 {
 	/* A CPU that cannot be sampled now is tried again the next time. */

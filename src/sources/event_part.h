@@ -31,6 +31,8 @@ int event_part_open(struct event_part *p, const struct collector_options *o, str
 int event_part_attach(struct event_part *p, struct error *e);
 /* Another rate, where there is one: Hz a CPU. */
 void event_part_set_frequency(struct event_part *p, uint64_t frequency);
+int event_part_succeed(struct event_part *p, const int *fds);
+void event_part_settle(struct event_part *p, int succeeded);
 void event_part_refresh_cpus(struct event_part *p);
 size_t event_part_cpus(const struct event_part *p);
 /* Hits that the kernel did not give to the program (collector_part_ops.skipped). */

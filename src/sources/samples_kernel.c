@@ -12,6 +12,17 @@ static uint64_t rate(const void *ctx, size_t ncpus)
 	return event_part_rate(&((const struct samples *)ctx)->part, ncpus);
 }
 
+static struct bpf_program *on_event(const struct collector_options *o, struct ebprof_bpf *skel,
+				    int languages)
+{
+	struct bpf_program *const programs[2][2] = {
+		{ skel->progs.on_event_native, skel->progs.on_event_native_in_cgroup },
+		{ skel->progs.on_event, skel->progs.on_event_in_cgroup },
+	};
+
+	return programs[languages][o->cgroup != 0];
+}
+
 static int configure(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
 		     struct error *e)
 {
@@ -22,8 +33,7 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 	skel->rodata->config.samples.period = s->part.period ? s->part.period : 1;
 	event_part_configure(&s->part, event->type == PERF_TYPE_TRACEPOINT
 					       ? skel->progs.on_tracepoint
-				       : o->cgroup ? skel->progs.on_event_in_cgroup
-						   : skel->progs.on_event);
+					       : on_event(o, skel, !o->languages_later));
 	bpf_map__set_autocreate(skel->maps.hits, true);
 	/* Where not all of it is wanted, what is skipped looks like what is left out. */
 	skel->rodata->config.samples.clock =
@@ -62,6 +72,27 @@ static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 
 	return err ? features_explain(e, err, "cannot watch the clock")
 		   : event_part_attach(&s->part, e);
+}
+
+/* What the kernel lets pass of a tracepoint is known of one program. */
+static size_t successors(const void *ctx, const struct collector_options *o,
+			 struct ebprof_bpf *skel, struct bpf_program *programs[LOADER_PROGRAMS])
+{
+	programs[0] = on_event(o, skel, 1);
+	return ((const struct samples *)ctx)->part.event->type != PERF_TYPE_TRACEPOINT;
+}
+
+static int succeed(void *ctx, const int *fds)
+{
+	return event_part_succeed(&((struct samples *)ctx)->part, fds);
+}
+
+static void settle(void *ctx, struct ebprof_bpf *skel, int succeeded)
+{
+	event_part_settle(&((struct samples *)ctx)->part, succeeded);
+	/* It is learned anew, from the next hit. */
+	if (succeeded)
+		__atomic_store_n(&skel->bss->clock_program, 0, __ATOMIC_RELAXED);
 }
 
 static void refresh_cpus(void *ctx)
@@ -112,6 +143,9 @@ const struct collector_part_ops samples_kernel = {
 	.configure = configure,
 	.open = open_event,
 	.attach = attach,
+	.successors = successors,
+	.succeed = succeed,
+	.settle = settle,
 	.refresh_cpus = refresh_cpus,
 	.cpus = cpus,
 	.skipped = skipped,

@@ -47,6 +47,8 @@ struct waker {
 	struct ebp_process process;	/* zero for an interrupt */
 };
 
+#define WAITS_SUCCEEDED 2	/* programs with frames of languages */
+
 struct waits {
 	struct source source;
 	const struct waits_options *o;
@@ -57,6 +59,9 @@ struct waits {
 	struct hashmap waker_ids;	/* waker id -> index */
 	uint64_t idle, idle_ns;	/* threads that were left out, and how long they waited */
 	VEC(struct bpf_link *) links;
+	/* of the programs that take the place of those whose links come first, or are about to */
+	int successors[WAITS_SUCCEEDED];
+	size_t nsuccessors;
 };
 
 extern const struct collector_part_ops waits_kernel;

@@ -24,18 +24,27 @@ static uint64_t rate(const void *ctx, size_t ncpus)
 	return WAITS_RATE;
 }
 
+static struct bpf_program *on_switch(struct ebprof_bpf *skel, int languages)
+{
+	return languages ? skel->progs.on_switch : skel->progs.on_switch_native;
+}
+
+static struct bpf_program *on_waking(struct ebprof_bpf *skel, int languages)
+{
+	return languages ? skel->progs.on_waking : skel->progs.on_waking_native;
+}
+
 static int configure(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
 		     struct error *e)
 {
 	const struct waits_options *w = ((struct waits *)ctx)->o;
 	struct ebp_waits_config *config = &skel->rodata->config.waits;
 	struct bpf_program *const programs[] = {
-		skel->progs.on_switch,  skel->progs.on_waking, skel->progs.on_new_task,
-		skel->progs.begin_task, skel->progs.end_task,
+		on_waking(skel, !o->languages_later), on_switch(skel, !o->languages_later),
+		skel->progs.on_new_task, skel->progs.begin_task, skel->progs.end_task,
 	};
 	int err;
 
-	(void)o;
 	if (features_old_rt())
 		return error_set(e, STATUS_DENIED, -EOPNOTSUPP,
 				 "no waits can be measured on PREEMPT_RT before Linux 6.4: "
@@ -76,8 +85,9 @@ static int for_each_task(const struct bpf_program *program)
 
 static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 {
+	int languages = !skel->rodata->config.succeeded;
 	struct bpf_program *const watchers[] = {
-		skel->progs.on_waking, skel->progs.on_switch, skel->progs.on_new_task,
+		on_waking(skel, languages), on_switch(skel, languages), skel->progs.on_new_task,
 	};
 	struct waits *w = ctx;
 	int err = for_each_task(skel->progs.begin_task);
@@ -100,13 +110,63 @@ static void began(void *ctx, struct ebprof_bpf *skel, uint64_t now)
 	skel->bss->off_began = now;
 }
 
+static void close_successors(struct waits *w)
+{
+	while (w->nsuccessors)
+		close(w->successors[--w->nsuccessors]);
+}
+
 static void close_links(void *ctx)
 {
 	struct waits *w = ctx;
 
+	close_successors(w);
 	for (size_t i = 0; i < w->links.n; i++)
 		bpf_link__destroy(w->links.v[i]);
 	vec_free(&w->links);
+}
+
+/* In the order in which they are attached. */
+static size_t successors(const void *ctx, const struct collector_options *o,
+			 struct ebprof_bpf *skel, struct bpf_program *programs[LOADER_PROGRAMS])
+{
+	(void)ctx;
+	(void)o;
+	programs[0] = on_waking(skel, 1);
+	programs[1] = on_switch(skel, 1);
+	return WAITS_SUCCEEDED;
+}
+
+static int succeed(void *ctx, const int *fds)
+{
+	struct waits *w = ctx;
+
+	for (size_t i = 0; i < WAITS_SUCCEEDED; i++) {
+		int fd = bpf_raw_tracepoint_open(NULL, fds[i]);
+
+		if (fd < 0) {
+			fd = -errno;
+			close_successors(w);
+			return fd;
+		}
+		w->successors[w->nsuccessors++] = fd;
+	}
+	return 0;
+}
+
+static void settle(void *ctx, struct ebprof_bpf *skel, int succeeded)
+{
+	struct waits *w = ctx;
+
+	(void)skel;
+	if (!succeeded) {
+		close_successors(w);
+		return;
+	}
+	for (size_t i = 0; i < WAITS_SUCCEEDED; i++) {
+		bpf_link__destroy(w->links.v[i]);
+		w->links.v[i] = NULL;
+	}
 }
 
 static void stop(void *ctx, struct ebprof_bpf *skel, uint64_t now)
@@ -133,6 +193,9 @@ const struct collector_part_ops waits_kernel = {
 	.rate = rate,
 	.configure = configure,
 	.attach = attach,
+	.successors = successors,
+	.succeed = succeed,
+	.settle = settle,
 	.began = began,
 	.stop = stop,
 	.close = close_links,

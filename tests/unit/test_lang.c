@@ -206,6 +206,23 @@ TEST(no_layout_to_walk_by)
 	langs_free(l);
 }
 
+TEST(names_that_hint_at_a_language)
+{
+	static const char *const may[] = {
+		"/usr/bin/python3.11", "/opt/libpython3.12.so.1.0", "/usr/lib/libruby-3.1.so.3.1",
+		"/usr/sbin/php-fpm8.2", "/usr/bin/perl", "/usr/lib/libluajit-5.1.so.2", "lua5.4",
+		"/usr/bin/node", "/opt/jdk/lib/server/libjvm.so",
+	};
+	static const char *const others[] = {
+		"", "/", "[vdso]", "/usr/bin/sleep", "/usr/lib/libc.so.6", "/home/python/worker",
+	};
+
+	for (size_t i = 0; i < sizeof(may) / sizeof(*may); i++)
+		CHECK(lang_may_be(may[i]));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		CHECK(!lang_may_be(others[i]));
+}
+
 int main(void)
 {
 	RUN(a_code_by_its_id);
@@ -217,5 +234,6 @@ int main(void)
 	RUN(ranges_of_the_interpreter);
 	RUN(memory_by_pages);
 	RUN(no_layout_to_walk_by);
+	RUN(names_that_hint_at_a_language);
 	return TEST_END();
 }

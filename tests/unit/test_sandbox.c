@@ -62,6 +62,7 @@ static void try_programs(void)
 	REFUSED(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	REFUSED(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
 	REFUSED(SYS_unshare, CLONE_NEWNS);
+	REFUSED(SYS_recvmsg, 0, 0, 0);
 	REFUSED(SYS_ptrace, PTRACE_ATTACH, getppid(), 0, 0);
 	REFUSED(SYS_process_vm_writev, getppid(), &v, 1, &v, 1, 0);
 	REFUSED(SYS_kill, getppid(), SIGURG);
@@ -215,6 +216,26 @@ TEST(what_was_asked_for_is_given)
 	inside(&o, try_given);
 }
 
+#define ANSWERS 1000	/* no descriptor of ours */
+
+static void try_answers(void)
+{
+	char control[64], byte;
+	struct iovec v = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1,
+			    .msg_control = control, .msg_controllen = sizeof(control) };
+
+	CHECK_EQ(CALL(SYS_recvmsg, ANSWERS, &m, 0), EBADF);
+	REFUSED(SYS_recvmsg, ANSWERS + 1, &m, 0);
+	REFUSED(SYS_sendmsg, ANSWERS, &m, 0);
+	REFUSED(SYS_bpf, BPF_PROG_LOAD, 0, 0);
+}
+
+TEST(one_socket_answers)
+{
+	inside(&(struct sandbox_options){ .answers = ANSWERS }, try_answers);
+}
+
 static void try_clock(void)
 {
 	const struct itimerval never = { 0 };
@@ -299,6 +320,7 @@ int main(void)
 	RUN(nobody_else_and_no_network);
 	RUN(what_we_do_goes_on);
 	RUN(what_was_asked_for_is_given);
+	RUN(one_socket_answers);
 	RUN(who_demangles_has_a_clock);
 	RUN(a_terminal_may_save);
 	RUN(threads_are_in_it);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "collect/successor.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "collect/collector.h"
+#include "collect/loader.h"
+#include "ebprof.skel.h"
+
+/* What the loader is to load. */
+struct order {
+	const struct ebprof_bpf *skel;
+	const char *names[LOADER_PROGRAMS];
+	size_t n;
+};
+
+struct successor {
+	struct collector_options o;
+	struct ebprof_bpf *skel;
+	struct loader *loader;
+	int fds[LOADER_PROGRAMS];	/* those of @nfds programs; 0: not loaded yet */
+	size_t nfds;
+};
+
+/* Those of a part; 0: it has none. */
+static size_t of_part(const struct collector_options *o, size_t part, struct ebprof_bpf *skel,
+		      struct bpf_program *programs[LOADER_PROGRAMS])
+{
+	const struct collector_part *p = &o->parts[part];
+
+	return p->ops->successors ? p->ops->successors(p->ctx, o, skel, programs) : 0;
+}
+
+int successor_is_possible(const struct collector_options *o, struct ebprof_bpf *skel)
+{
+	struct bpf_program *programs[LOADER_PROGRAMS];
+
+	for (size_t i = 0; i < o->nparts; i++)
+		if (!of_part(o, i, skel, programs))
+			return 0;
+	return 1;
+}
+
+/* --- In the loader. -------------------------------------------------------------- */
+
+static int is_ordered(const struct order *o, const char *name)
+{
+	for (size_t i = 0; i < o->n; i++)
+		if (!strcmp(o->names[i], name))
+			return 1;
+	return 0;
+}
+
+/* 0 or a negative errno. */
+static int reuse_maps(struct ebprof_bpf *s, const struct ebprof_bpf *old)
+{
+	struct bpf_map *map;
+	int err = 0;
+
+	bpf_object__for_each_map(map, s->obj) {
+		const struct bpf_map *other;
+
+		if (err)
+			break;
+		other = bpf_object__find_map_by_name(old->obj, bpf_map__name(map));
+		if (other && bpf_map__fd(other) >= 0)
+			err = bpf_map__reuse_fd(map, bpf_map__fd(other));
+		else
+			err = bpf_map__set_autocreate(map, false);
+	}
+	return err;
+}
+
+static int load(void *ctx, int fds[LOADER_PROGRAMS])
+{
+	const struct order *o = ctx;
+	struct ebprof_bpf *s = ebprof_bpf__open();
+	struct bpf_program *program;
+	int err;
+
+	if (!s)
+		return -errno;
+	bpf_object__for_each_program(program, s->obj)
+		bpf_program__set_autoload(program, is_ordered(o, bpf_program__name(program)));
+	err = reuse_maps(s, o->skel);
+	if (!err)
+		err = ebprof_bpf__load(s);
+	if (err)
+		return err;
+	for (size_t i = 0; i < o->n; i++)
+		fds[i] = bpf_program__fd(bpf_object__find_program_by_name(s->obj, o->names[i]));
+	return (int)o->n;
+}
+
+/* --- In the process that records. ------------------------------------------------ */
+
+struct successor *successor_new(const struct collector_options *o, struct ebprof_bpf *skel)
+{
+	struct order order = { .skel = skel };
+	struct loader *loader;
+	VEC(int) keep = { 0 };
+	struct successor *s;
+	struct bpf_map *map;
+	int err;
+
+	for (size_t i = 0; i < o->nparts; i++) {
+		struct bpf_program *programs[LOADER_PROGRAMS];
+		size_t n = of_part(o, i, skel, programs);
+
+		for (size_t j = 0; j < n && order.n < LOADER_PROGRAMS; j++)
+			order.names[order.n++] = bpf_program__name(programs[j]);
+	}
+	bpf_object__for_each_map(map, skel->obj)
+		if (bpf_map__fd(map) >= 0)
+			vec_push(&keep, bpf_map__fd(map));
+	loader = loader_new(load, &order, keep.v, keep.n);
+	err = errno;
+	vec_free(&keep);
+	errno = err;
+	if (!loader)
+		return NULL;
+	s = xcalloc(1, sizeof(*s));
+	*s = (struct successor){ .o = *o, .skel = skel, .loader = loader };
+	return s;
+}
+
+void successor_free(struct successor *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->nfds; i++)
+		close(s->fds[i]);
+	loader_free(s->loader);
+	free(s);
+}
+
+void successor_want(struct successor *s)
+{
+	if (s)
+		loader_ask(s->loader);
+}
+
+int successor_fd(const struct successor *s)
+{
+	return s && loader_is_under_way(s->loader) ? loader_fd(s->loader) : -1;
+}
+
+int successor_socket(const struct successor *s)
+{
+	return s ? loader_fd(s->loader) : 0;
+}
+
+pid_t successor_pid(const struct successor *s)
+{
+	return s ? loader_pid(s->loader) : 0;
+}
+
+/* For a moment both are attached, so that no event is missed. */
+static int succeed(struct successor *s)
+{
+	const struct collector_part *parts = s->o.parts;
+	struct bpf_program *programs[LOADER_PROGRAMS];
+	const int *fds = s->fds;
+	size_t done = 0;
+	int err = 0;
+
+	for (; done < s->o.nparts && !err; done += !err) {
+		err = parts[done].ops->succeed(parts[done].ctx, fds);
+		fds += of_part(&s->o, done, s->skel, programs);
+	}
+	if (!err)
+		__atomic_store_n(&s->skel->bss->with_languages, 1, __ATOMIC_SEQ_CST);
+	for (size_t i = 0; i < done; i++)
+		parts[i].ops->settle(parts[i].ctx, s->skel, !err);
+	return err;
+}
+
+void successor_wait(struct successor *s, int ms)
+{
+	struct pollfd p = { .fd = successor_fd(s), .events = POLLIN };
+
+	if (p.fd >= 0)
+		poll(&p, 1, ms);
+}
+
+int successor_follow(struct successor *s)
+{
+	int n = successor_fd(s) < 0 ? 0 : loader_take(s->loader, s->fds);
+
+	if (n <= 0)
+		return n;
+	s->nfds = (size_t)n;
+	n = succeed(s);
+	return n ? n : 1;
+}

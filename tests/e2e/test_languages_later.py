@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""
+With -p, where nothing hints at a language, programs without its frames are loaded, and such with them when a language is met.
+"""
+import os
+import re
+import shutil
+import signal
+import sys
+
+from harness import (Fixture, Profile, check, directory, equal, finish, fixture_path, run, start, wait_burned, wait_for,
+                     wait_sampling)
+from test_events import tracer
+
+LOADED = re.compile(r"frames of languages after ([0-9.]+) s")
+NONE = "without frames of languages"
+PROGRAM = """
+import time
+
+def inner(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+print("ready", flush=True)
+while True:
+    inner(20000)
+"""
+PYTHON = os.path.realpath("/usr/bin/python3")     # static, so that only its file's name hints at it
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return f.read().split()
+
+
+def wait_loaded(proc, before):
+    """Until the process that loads them has ended, and its programs had a moment to be attached."""
+    wait_for(lambda: len(children(proc.pid)) < len(before), "the programs with languages", 60)
+    wait_sampling(proc)
+
+
+def test_none_is_met():
+    """What waits for a language is there, is never asked, and ends with ebprof."""
+    with Fixture("tree", until=None) as f:
+        e = start("-p", f.pid, "-F", 499, "-v", "-f", "folded")
+        wait_sampling(e)
+        before = children(e.pid)
+        wait_burned(f.pid, 0.1)
+        equal(children(e.pid), before, "processes beside it")
+        e.send_signal(signal.SIGINT)
+        result = finish(e).ok()
+        check(NONE in result.err, result.err)
+        check(result.profile.count(), "no samples")
+        e = start("-p", f.pid)
+        wait_sampling(e)
+        before = children(e.pid)
+        e.send_signal(signal.SIGKILL)
+        e.communicate()
+        wait_for(lambda: not any(os.path.exists(f"/proc/{p}") for p in before), f"{before} to end with it")
+
+
+def sampled_late(f, *options):
+    """@f executes the program at go(); the profile of half a second of it with its frames."""
+    e = start("-p", f.pid, "-F", 499, "-v", "-f", "folded", *options)
+    wait_sampling(e)
+    before = children(e.pid)
+    f.go()
+    wait_loaded(e, before)
+    wait_burned(f.pid, 0.5, 60)
+    e.send_signal(signal.SIGINT)
+    result = finish(e).ok()
+    check(LOADED.search(result.err), result.err)
+    equal(result.summary.lost, 0, "lost samples")
+    return result
+
+
+def shell(script):
+    return Fixture("sh", "-c", f'echo ready; read x; exec "{PYTHON}" "{script}"', path="/bin/sh")
+
+
+def test_executed_while_sampling():
+    with directory() as d:
+        script = os.path.join(d, "program.py")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(PROGRAM)
+        with shell(script) as f:
+            profile = sampled_late(f).profile
+            check(profile.count(lambda s: "inner" in s.frames) > 100, profile.head())
+        # One thread: what it ran and waited for is the time that was measured, across the change of programs, too.
+        with shell(script) as f:
+            result = sampled_late(f, "--wall")
+            profile = Profile.read(result.out)
+            total, named = profile.count(), profile.count(lambda s: "inner" in s.frames)
+            check(named > 0.2e9, named, profile.head())
+            measured = result.summary.duration * 1e9
+            check(0.95 * measured < total < 1.05 * measured, total, "of", measured)
+
+
+def test_time_in_other_bpf_programs():
+    """What the kernel skips of a clock is sampled by the programs that come later, too (test_events)."""
+    script = f'echo ready; read x; "{PYTHON}" -c "import time; time.sleep(0.2)"; exec "{fixture_path("syscalls")}" loop'
+    with Fixture("sh", "-c", script, path="/bin/sh") as f, tracer("raw_syscalls", "sys_enter", "-p", f.pid):
+        e = start("-p", f.pid, "-F", 999, "-e", "cpu-clock", "-v", "-f", "folded")
+        wait_sampling(e)
+        before = children(e.pid)
+        f.go()
+        wait_loaded(e, before)
+        wait_burned(f.pid, 1, 60)
+        e.send_signal(signal.SIGINT)
+        result = finish(e).ok()
+    check(LOADED.search(result.err), result.err)
+    calls = result.profile.where(lambda s: s.any("^call_(getppid|read|write)$"))
+    inside = calls.count(lambda s: s.any("^bpf_prog_.*on_tracepoint"))
+    check(calls.count() > 0.6 * 999 and inside > 0.3 * calls.count(), inside, "of", calls.count(), calls.head())
+
+
+def test_known_by_its_file_alone():
+    """No name hints at it: it is recognised when its tables are made, and sampling waits for that a while."""
+    with directory() as d:
+        script, program = os.path.join(d, "program"), os.path.join(d, "worker")
+        shutil.copy(PYTHON, program)
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(PROGRAM)
+        with Fixture("worker", script, path=program) as f:
+            e = start("-p", f.pid, "-F", 499, "-v", "-f", "folded")
+            wait_sampling(e)
+            wait_burned(f.pid, 0.3)
+            e.send_signal(signal.SIGINT)
+            result = finish(e).ok()
+        check(LOADED.search(result.err), result.err)
+        check(result.profile.count(lambda s: "inner" in s.frames), result.profile.head())
+
+
+def test_known_by_its_name():
+    """Then all is loaded at once, as where the whole machine is sampled."""
+    with directory() as d:
+        script = os.path.join(d, "program")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(PROGRAM)
+        with Fixture("python", script, path=PYTHON) as f:
+            result = run("-p", f.pid, "-d", 0.2, "-F", 499, "-v", "-f", "folded").ok()
+        check(NONE not in result.err and not LOADED.search(result.err), result.err)
+        check(result.profile.count(lambda s: "inner" in s.frames), result.profile.head())
+    result = run("-d", 0.05, "-v", "-f", "folded", "--", sys.executable, "-c", "pass")
+    check(NONE not in result.err and not LOADED.search(result.err), result.err)

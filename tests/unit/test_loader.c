@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* The process that loads programs for one that may not; pipes stand for programs. */
+#include "collect/loader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/caps.h"
+#include "base/child.h"
+#include "unit/test.h"
+
+#define CAP_SYS_PTRACE 19
+
+/* What the loader did, as it says. */
+struct shared {
+	int loads, others, ptrace;
+	int kept, other;	/* descriptors that it is to have, and not to have */
+};
+
+static int load(void *ctx, int fds[LOADER_PROGRAMS])
+{
+	struct shared *s = ctx;
+	int ends[2];
+
+	s->loads++;
+	s->others = fcntl(s->kept, F_GETFD) < 0 || fcntl(s->other, F_GETFD) >= 0 ||
+		    fcntl(STDIN_FILENO, F_GETFD) >= 0;
+	s->ptrace = caps_has(CAP_SYS_PTRACE);
+	if (pipe(ends))
+		return -errno;
+	fds[0] = ends[0];
+	fds[1] = ends[1];
+	return 2;
+}
+
+static int fail(void *ctx, int fds[LOADER_PROGRAMS])
+{
+	(void)fds;
+	((struct shared *)ctx)->loads++;
+	return -E2BIG;
+}
+
+static struct shared *begin(loader_fn *fn, struct loader **l)
+{
+	struct shared *s = child_memory(sizeof(*s));
+
+	CHECK(s != NULL);
+	s->kept = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	s->other = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	*l = loader_new(fn, s, &s->kept, 1);
+	CHECK(*l != NULL);
+	return s;
+}
+
+static void end(struct shared *s, struct loader *l)
+{
+	loader_free(l);
+	close(s->kept);
+	close(s->other);
+	munmap(s, sizeof(*s));
+}
+
+static int answer(struct loader *l, int fds[LOADER_PROGRAMS])
+{
+	struct pollfd p = { .fd = loader_fd(l), .events = POLLIN };
+
+	CHECK_EQ(poll(&p, 1, 60000), 1);
+	return loader_take(l, fds);
+}
+
+TEST(loads_when_it_is_asked)
+{
+	int fds[LOADER_PROGRAMS];
+	struct loader *l;
+	struct shared *s = begin(load, &l);
+	char byte = 0;
+
+	CHECK(!loader_is_under_way(l));
+	CHECK_EQ(loader_take(l, fds), 0);
+	CHECK_EQ(s->loads, 0);
+	/* Signals are not for it. */
+	CHECK_EQ(kill(loader_pid(l), SIGTERM), 0);
+	loader_ask(l);
+	loader_ask(l);
+	CHECK(loader_is_under_way(l));
+	CHECK_EQ(answer(l, fds), 2);
+	CHECK(!loader_is_under_way(l));
+	CHECK_EQ(write(fds[1], "x", 1), 1);
+	CHECK_EQ(read(fds[0], &byte, 1), 1);
+	CHECK_EQ(byte, 'x');
+	CHECK(fcntl(fds[0], F_GETFD) & FD_CLOEXEC);
+	CHECK_EQ(loader_take(l, fds), 0);
+	CHECK_EQ(s->loads, 1);
+	CHECK_EQ(s->others, 0);
+	CHECK_EQ(s->ptrace, 0);
+	close(fds[0]);
+	close(fds[1]);
+	end(s, l);
+}
+
+/* Whatever comes is one question, and the last one. */
+TEST(nothing_else_can_be_asked)
+{
+	char much[65536];
+	int fds[LOADER_PROGRAMS];
+	struct loader *l;
+	struct shared *s = begin(load, &l);
+
+	memset(much, 0xff, sizeof(much));
+	CHECK_EQ(send(loader_fd(l), much, sizeof(much), 0), (ssize_t)sizeof(much));
+	send(loader_fd(l), much, 100, MSG_NOSIGNAL);
+	signal(SIGPIPE, SIG_IGN);
+	loader_ask(l);
+	CHECK_EQ(answer(l, fds), 2);
+	CHECK_EQ(s->loads, 1);
+	CHECK(kill(loader_pid(l), 0) && errno == ESRCH);
+	CHECK(send(loader_fd(l), much, 1, MSG_NOSIGNAL) < 0);
+	close(fds[0]);
+	close(fds[1]);
+	end(s, l);
+}
+
+TEST(what_cannot_be_loaded)
+{
+	int fds[LOADER_PROGRAMS];
+	struct loader *l;
+	struct shared *s = begin(fail, &l);
+
+	loader_ask(l);
+	CHECK_EQ(answer(l, fds), -E2BIG);
+	CHECK_EQ(loader_take(l, fds), 0);
+	CHECK_EQ(s->loads, 1);
+	end(s, l);
+}
+
+TEST(one_that_is_killed)
+{
+	int fds[LOADER_PROGRAMS];
+	struct loader *l;
+	struct shared *s = begin(load, &l);
+
+	signal(SIGPIPE, SIG_IGN);
+	kill(loader_pid(l), SIGKILL);
+	child_wait(loader_pid(l));
+	loader_ask(l);
+	CHECK(answer(l, fds) < 0);
+	CHECK(!loader_is_under_way(l));
+	end(s, l);
+}
+
+TEST(one_that_is_never_asked)
+{
+	struct loader *l;
+	struct shared *s = begin(load, &l);
+	pid_t pid = loader_pid(l);
+
+	end(s, l);
+	CHECK(kill(pid, 0) && errno == ESRCH);
+}
+
+int main(void)
+{
+	RUN(loads_when_it_is_asked);
+	RUN(nothing_else_can_be_asked);
+	RUN(what_cannot_be_loaded);
+	RUN(one_that_is_killed);
+	RUN(one_that_is_never_asked);
+	return TEST_END();
+}
