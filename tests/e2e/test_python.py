@@ -8,16 +8,15 @@ import os
 import re
 import subprocess
 
-from harness import FIXTURES, Fixture, Profile, calls, calls_by_line, check, directory, equal, run, run_burned, share, skip, wait_burned
-from interpreters import executed, made_in_turn, near
+from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, run_burned, share, skip, wait_burned
+from interpreters import executed, made_in_turn, near, suite_root, unpacked
 
 SECONDS = 150
 
 PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")
 LEAST, NEWEST = 6, 15
-SUITE = os.path.join(os.path.dirname(__file__), "..", "suite")
 # Debian's newest, with their own C library: what is unpacked here, and programs that start it.
-SID = os.path.realpath(os.path.join(os.path.dirname(FIXTURES), "sid-python"))
+SID = suite_root("sid", "python")
 SID_MINORS = (14, 15)
 ENTRY = r"^_PyEval_EvalFrameDefault$"
 
@@ -43,19 +42,15 @@ def sid(minor):
     return command
 
 
-def unpacked(suite, root, minors):
+def fetched(suite, root, minors):
     """Below @root is what Debian's @suite has of these versions."""
-    if any(not os.path.exists(f"{root}/usr/bin/python3.{minor}") for minor in minors):
-        packages = [p for n in minors for p in (f"python3.{n}-minimal", f"libpython3.{n}-minimal", f"libpython3.{n}-stdlib")]
-        got = subprocess.run([SUITE, suite, root, "libc6", "zlib1g", "libexpat1", *packages], capture_output=True, text=True,
-                             timeout=100, check=False)
-        if got.returncode:
-            skip(f"no Python of Debian {suite}: {got.stdout.strip()}")
+    packages = [p for n in minors for p in (f"python3.{n}-minimal", f"libpython3.{n}-minimal", f"libpython3.{n}-stdlib")]
+    unpacked(suite, root, [f"usr/bin/python3.{n}" for n in minors], ["libc6", "zlib1g", "libexpat1", *packages], "Python")
 
 
 def test_newest_are_here():
     """Others take Debian sid's where they are."""
-    unpacked("sid", SID, SID_MINORS)
+    fetched("sid", SID, SID_MINORS)
     equal([version(sid(minor)) for minor in SID_MINORS], list(SID_MINORS))
 
 
