@@ -7,6 +7,7 @@ import functools
 import glob
 import os
 import re
+import shutil
 import subprocess
 
 from harness import Fixture, Profile, calls, check, child_of, directory, equal, fixture_path, run, share, skip, unsanitized, wait_burned
@@ -328,6 +329,34 @@ def test_executed_children():
         check(inside.count() > 50, jdk_version, profile.head(3))
         nameless = profile.where(lambda s: "JavaMain" in s.frames and s.any(r"^\[unknown"))
         check(nameless.count() <= 0.05 * profile.count(), jdk_version, nameless.head())
+
+
+def with_library(jdk, folder):
+    """A java below @folder like that of @jdk, and where the libjvm.so is that it loads."""
+    for at in ("bin", "lib", "lib/server"):
+        os.mkdir(os.path.join(folder, at))
+    for path in glob.glob(os.path.join(jdk, "..", "lib", "*")) + [os.path.join(jdk, "..", "conf")]:
+        if os.path.basename(path) != "server":
+            os.symlink(os.path.realpath(path), os.path.join(folder, os.path.relpath(path, os.path.join(jdk, ".."))))
+    return shutil.copy(os.path.join(jdk, "java"), os.path.join(folder, "bin")), os.path.join(folder, "lib", "server", "libjvm.so")
+
+
+def test_builds_that_are_not_known():
+    """They are told in one line, and what they run stays native: copies of libjvm without its tables, or a field of them."""
+    _, jdk = min(jdks().items())
+    with open(os.path.join(jdk, "..", "lib", "server", "libjvm.so"), "rb") as f:
+        image = f.read()
+    with directory() as d:
+        _, *arguments = compiled(jdk, TREE, d)
+        java, library = with_library(jdk, d)
+        for why, text in (("it does not say where Java's frames are", b"\0gHotSpotVMStructs\0"),
+                          (r"this build of Java \d+ lacks CodeBlob::_frame_size", b"\0_frame_size\0")):
+            with open(library, "wb") as f:
+                f.write(image.replace(text, text[:-2] + b"X\0"))
+            result = recorded([java, *arguments], *INTERPRETED, burned=0.2, seconds=0.5)[0]
+            lines = re.findall("^ebprof: functions of Java are not shown: .*$", result.err, re.M)
+            check(len(lines) == 1 and re.search(f"libjvm.so: {why}$", lines[0]), why, result.err)
+            equal(result.profile.count(lambda s: s.any("^Main")), 0, why)
 
 
 def test_classes_that_come_and_go():

@@ -9,8 +9,8 @@ import re
 import shutil
 import subprocess
 
-from harness import (UNNAMED, Fixture, NODE_MODULES, Profile, calls, calls_by_line, check, directory, equal, node_module, run,
-                     share, skip, wait_burned)
+from harness import (UNNAMED, Fixture, NODE_MODULES, Profile, calls, calls_by_line, check, directory, equal, needs, node_module, run,
+                     run_burned, share, skip, wait_burned)
 from interpreters import executed
 
 SECONDS = 55
@@ -287,6 +287,39 @@ def test_names_are_those_that_node_says():
             own = [f[:-len("_[s]")] for f in s.frames if f.endswith("_[s]")]
             equal(own[own.index("main"):], said, node)
             check(s.any("Builtins_ArrayTimSort") and s.any("JsonParse"), node, s)
+
+
+def not_shown(result, *why):
+    """It is told in one line, and what runs stays native."""
+    lines = re.findall("^ebprof: functions of JavaScript are not shown: .*$", result.err, re.M)
+    check(len(lines) == 1 and all(w in lines[0] for w in why), why, result.err)
+    equal(result.profile.count(lambda s: "spin" in s.frames), 0, why)
+
+
+def test_builds_that_are_not_known():
+    """A copy in which V8's symbols for debuggers have other names."""
+    node, _ = nodes()[0]
+    with directory() as d:
+        copy = os.path.join(d, "node")
+        with open(node, "rb") as f, open(copy, "wb") as to:
+            to.write(f.read().replace(b"v8dbg_", b"v8xxx_"))
+        os.chmod(copy, 0o755)
+        not_shown(sampled(copy, TREE), "node: its V8 does not say where its frames are")
+
+
+def test_other_programs_of_v8():
+    """Electron, Deno, Bun: programs that take the same add-ons."""
+    with directory() as d:
+        for name in ("electron", "deno", "bun", "some-editor"):
+            path = os.path.join(d, name)
+            subprocess.run([needs("gcc"), "-O1", "-rdynamic", "-x", "c", "-", "-o", path], text=True, check=True, input="""
+                #include <stdio.h>
+                void napi_module_register(void *module) { puts(module); }
+                int main(void) { napi_module_register("ready"); fflush(stdout); for (;;); }
+            """)
+            with Fixture(name, path=path) as f:
+                result = run_burned(f.pid, 0.1, "-F", 999, "-f", "folded").ok()
+            not_shown(result, f"{name}: functions of JavaScript are read of node only")
 
 
 def test_executed_children():
