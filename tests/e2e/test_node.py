@@ -11,7 +11,7 @@ import subprocess
 
 from harness import (UNNAMED, Fixture, NODE_MODULES, Profile, calls, calls_by_line, check, directory, equal, needs, node_module, run,
                      run_burned, share, skip, wait_burned)
-from interpreters import executed
+from interpreters import executed, made_in_turn
 
 SECONDS = 55
 
@@ -179,6 +179,23 @@ def test_workers():
         check(cut.count() <= 0.001 * profile.count() + 1, "cut:", cut.head())
 
 
+def test_cluster():
+    """Processes that a first one starts and hands its connections to: each request's function, in each of them."""
+    program = ("const cluster = require('cluster'), http = require('http');\n"
+               "function spin() { let s = 0; for (let i = 0; i < 300000; i++) s = (s * 7 + i) % 1000003; return s; }\n"
+               "async function answer(request, response) { await null; response.end(String(spin())); }\n"
+               "function ask(port) { http.get({ port, agent: false }, (r) => r.resume().on('end', () => ask(port))); }\n"
+               "let left = 2;\n"
+               "const listening = (at) => { if (!--left) { ready(); ask(at.port); ask(at.port); } };\n"
+               "if (cluster.isMaster) for (let i = left; i--;) cluster.fork().on('listening', listening);\n"
+               "else http.createServer(answer).listen(0, '127.0.0.1');\n")
+    for node, _ in nodes():
+        profile = sampled(node, program, seconds=1.5).profile
+        asked = profile.where(lambda s: "spin" in s.frames)
+        check(asked.count() > 0.3 * profile.count(), node, profile.head(4))
+        check(all(calls(s, "answer", "spin") for s in asked), node, asked.head(4))
+
+
 # spin(n): a loop of n rounds.
 WASM = ("0061736d01000000" "01060160017f017f" "03020100" "070801047370696e0000"
         "0a1e011c01017f" "0340" "2001411f6c20006a2101" "200041016b2200" "0d00" "0b" "2001" "0b")
@@ -269,6 +286,20 @@ function defaulted(x = made(promised)) { return x; }
 function tagged(strings) { return defaulted(); }
 (function main() { tagged`x`; })();
 """
+
+
+def test_code_that_is_made_again_and_again():
+    """A function in the memory of one that is gone has its own name."""
+    program = ("let made = 0;\n"
+               "function run(i) {\n"
+               "    const body = `return function made_${i}(n) { let s = ${made}; while (n--) s = (s * 7 + n) % 1000003; return s; }`;\n"
+               "    new Function(body)()(300000);\n"
+               "}\n"
+               "function main() { for (ready();; made++) { run(made % 7); if (made % 50 == 0) gc(); } }\n"
+               "main();\n")
+    for node, _ in nodes():
+        profile = sampled(node, program, with_node=["--expose-gc"], seconds=1.5).profile
+        made_in_turn(profile.where(lambda s: "main" in s.frames), 0.3, node)
 
 
 def test_names_are_those_that_node_says():
