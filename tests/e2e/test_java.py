@@ -46,10 +46,10 @@ def compiled(jdk, program, folder, release=()):
     return [os.path.join(jdk, "java"), "-Xshare:auto", "-cp", folder]
 
 
-def recorded(command, *options, measure=("-F", 999, "-f", "folded"), seconds=1, burned=1, **kw):
+def recorded(command, *options, arguments=(), measure=("-F", 999, "-f", "folded"), seconds=1, burned=1, **kw):
     """The profile of Main, compiled by @command, which prints "ready" and runs until it is killed, and what it said before."""
     java, *args = command
-    with Fixture("java", *args, *options, "Main", path=java, until="ready") as f:
+    with Fixture("java", *args, *options, "Main", *arguments, path=java, until="ready") as f:
         wait_burned(child_of(f.pid, "java"), burned)
         return run(*measure, "-p", f.pid, "-d", seconds, **kw).ok(), f.lines
 
