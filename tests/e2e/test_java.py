@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 
-from harness import Fixture, Profile, calls, check, child_of, directory, equal, fixture_path, run, share, skip, unsanitized, wait_burned
+from harness import UNNAMED, Fixture, Profile, calls, check, child_of, directory, equal, fixture_path, run, share, skip, unsanitized, wait_burned
 
 SECONDS = 100
 
@@ -267,6 +267,89 @@ def test_streams_and_lambdas():
         check(weighed.count() > 0.2 * profile.count(), jdk_version, profile.head(3))
         check(weighed.count(lambda s: calls(s, "Main.main", "Main.streams")) == weighed.count(), jdk_version, weighed.head())
         check(weighed.count(lambda s: s.any(r"^Main\.lambda\$streams\$\d$")) > 0.95 * weighed.count(), jdk_version, weighed.head())
+
+
+# Threads that answer requests over loopback, and as many that ask.
+SERVER = """
+import java.io.*;
+import java.net.*;
+import java.util.*;
+import java.util.concurrent.*;
+public class Main {
+    static String answer(String line) {
+        StringBuilder text = new StringBuilder();
+        for (String word : line.split(" ")) text.insert(0, word.toUpperCase());
+        long s = 1;
+        for (int i = 0; i < 20000; i++) s = s * 31 + (s >>> 7);
+        return text.append(s).toString();
+    }
+    static void serve(Socket socket) {
+        try (BufferedReader in = new BufferedReader(new InputStreamReader(socket.getInputStream()));
+             PrintWriter out = new PrintWriter(socket.getOutputStream(), true)) {
+            for (String line; (line = in.readLine()) != null;) out.println(answer(line));
+        } catch (IOException e) { throw new UncheckedIOException(e); }
+    }
+    static void ask(int port) {
+        try (Socket socket = new Socket("127.0.0.1", port);
+             BufferedReader in = new BufferedReader(new InputStreamReader(socket.getInputStream()));
+             PrintWriter out = new PrintWriter(socket.getOutputStream(), true)) {
+            for (;;) { out.println("these are some words to turn around"); in.readLine(); }
+        } catch (IOException e) { throw new UncheckedIOException(e); }
+    }
+    public static void main(String[] args) throws Exception {
+        ServerSocket server = new ServerSocket(0);
+        ExecutorService pool = Executors.newCachedThreadPool();
+        for (int i = 0; i < 4; i++) pool.submit(() -> ask(server.getLocalPort()));
+        System.out.println("ready");
+        for (;;) { Socket socket = server.accept(); pool.submit(() -> serve(socket)); }
+    }
+}
+"""
+
+
+def well_named(result, where, *what):
+    """Stacks of Java's threads lead to the thread's start, and less than one frame in 200 has no name."""
+    profile = result.profile.where(where)
+    check(profile.count() > 100, *what, result.err)
+    cut = profile.where(lambda s: s.cut)
+    check(cut.count() <= 0.001 * profile.count() + 2, *what, "cut:", cut.head(3))
+    frames = sum(s.count * len(s.frames) for s in profile)
+    unnamed = sum(s.count * sum(bool(UNNAMED.match(f)) for f in s.frames) for s in profile)
+    # What is unwound in user space, before the tables of the JVM are built, has no names of methods.
+    rescued = re.search(r"(\d+) of \d+ rescued", result.err)
+    check(unnamed <= 0.005 * frames + 20 * (int(rescued[1]) if rescued else 0), *what, unnamed, frames,
+          profile.where(lambda s: s.any(UNNAMED.pattern)).head(3))
+    return profile
+
+
+def test_server():
+    """Eight threads, half of the time in the kernel: each below its pool's thread."""
+    for jdk_version, jdk in jdks().items():
+        result = sampled(jdk, SERVER)[0]
+        profile = well_named(result, lambda s: s.any("^java.lang.Thread.run$"), jdk_version)
+        for name in ("Main.serve", "Main.ask"):
+            inside = profile.where(lambda s, name=name: name in s.frames)
+            check(inside.count() > 0.1 * profile.count(), jdk_version, name, profile.head(3))
+            check(all(calls(s, "java.util.concurrent.ThreadPoolExecutor$Worker.run", name) for s in inside), jdk_version, inside.head(3))
+        check(profile.count(lambda s: "Main.answer" in s.frames) > 0.1 * profile.count(), jdk_version, profile.head(3))
+
+
+def test_compiler():
+    """javac, from its first instruction on: interpreted, compiled by both compilers, and replaced meanwhile."""
+    for jdk_version, jdk in jdks().items():
+        with directory() as d:
+            sources = []
+            for i in range(12):
+                sources.append(os.path.join(d, f"Made{i}.java"))
+                with open(sources[-1], "w", encoding="utf-8") as f:
+                    f.write(SERVER.replace("Main", f"Made{i}"))
+            out = os.path.join(d, "out.folded")
+            result = run("-F", 999, "-o", out, "--", os.path.join(jdk, "javac"), "-d", d, *sources).ok()
+            with open(out, "rb") as f:
+                result.out = f.read().decode()
+        profile = well_named(result, lambda s: "JavaMain" in s.frames, jdk_version)
+        inside = profile.where(lambda s: s.any(r"^com\.sun\.tools\.javac\.main\.JavaCompiler\.compile$"))
+        check(inside.count() > 0.3 * profile.count(), jdk_version, profile.head(3))
 
 
 # Classes that come and go: each has a method of its own name, that calls the one that spins. Each is compiled, for types that it has
