@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 
-from harness import UNNAMED, Fixture, Profile, calls, check, child_of, directory, equal, fixture_path, run, share, skip, unsanitized, wait_burned
+from harness import UNNAMED, Fixture, Profile, calls, check, child_of, directory, equal, fixture_path, needs, run, share, skip, unsanitized, wait_burned
 
 SECONDS = 100
 
@@ -33,7 +33,7 @@ def jdks():
     found = {version(p): os.path.dirname(p) for pattern in JDKS for p in sorted({os.path.realpath(q) for q in glob.glob(pattern)})}
     found = {v: p for v, p in found.items() if v >= OLDEST}
     if not found:
-        skip(f"no JDK since {OLDEST} is installed")
+        needs(f"javac of {OLDEST} or newer")
     return found
 
 
@@ -46,7 +46,7 @@ def compiled(jdk, program, folder, release=()):
     return [os.path.join(jdk, "java"), "-Xshare:auto", "-cp", folder]
 
 
-def recorded(command, *options, arguments=(), measure=("-F", 999, "-f", "folded"), seconds=1, burned=1, **kw):
+def recorded(command, *options, arguments=(), measure=("-F", 999, "-f", "folded"), seconds=1, burned=0.5, **kw):
     """The profile of Main, compiled by @command, which prints "ready" and runs until it is killed, and what it said before."""
     java, *args = command
     with Fixture("java", *args, *options, "Main", *arguments, path=java, until="ready") as f:

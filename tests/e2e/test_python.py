@@ -469,6 +469,26 @@ def test_builds_that_are_not_known():
         equal(result.profile.count(lambda s: "main" in s.frames), 0, why)
 
 
+def test_jit():
+    """Code that the interpreter's own compiler makes: all frames are there; native ones may be cut, for it has no CFI."""
+    found = [(minor, python) for minor in SID_MINORS for python in [sid(minor)] if python]
+    if not found:
+        skip("no Python of Debian sid is here")
+    for minor, python in found:
+        with directory() as d:
+            script = os.path.join(d, "script.py")
+            with open(script, "w", encoding="utf-8") as f:
+                f.write(f"{HEAD}{TREE}".replace("    ready()", "    print('jit', sys._jit.is_enabled())\n    ready()"))
+            with Fixture("python", script, path=python, prefix=("env", "PYTHON_JIT=1")) as f:
+                if ["jit", "True"] not in f.lines:
+                    skip(f"Debian sid's 3.{minor} is built without it")
+                wait_burned(f.pid, 0.5)
+                profile = run("-p", f.pid, "-F", 999, "-d", 1, "-f", "folded").ok().profile
+        known_shares(python, minor, profile)
+        compiled = profile.where(lambda s: s.any(r"^\[unknown\]$"))
+        check(compiled.count() > 0.3 * profile.count(), python, profile.head(3))
+
+
 def test_trampolines():
     """With -X perf no function is there twice."""
     for python, _ in pythons(12):
