@@ -153,7 +153,8 @@ def perf_command(out):
 
 def alone(work, d, prefix=()):
     """CPU seconds that the program itself says it took."""
-    subprocess.run([*prefix, *work, f"{d}/cpu"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    # node writes a log to where it is.
+    subprocess.run([*prefix, *work, f"{d}/cpu"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, cwd=d)
     with open(f"{d}/cpu", encoding="ascii") as f:
         return float(f.read())
 
