@@ -12,7 +12,7 @@ import subprocess
 
 from harness import UNNAMED, Fixture, Profile, calls, check, child_of, directory, equal, fixture_path, needs, run, share, skip, unsanitized, wait_burned
 
-SECONDS = 100
+SECONDS = 115
 
 JDKS = ("/usr/lib/jvm/*/bin/javac", "/opt/*/bin/javac")
 OLDEST = 11
@@ -220,15 +220,18 @@ public class Main {
 
 
 def test_every_way_of_measuring():
-    """Methods have their names in all of them: waiting, running and waiting, growing; live, too."""
+    """Methods have their names in all of them: waiting; of the newest running and waiting, growing, live, too."""
     for jdk_version, jdk in jdks().items():
-        for option in ("--off-cpu", "--wall"):
+        newest = jdk_version == max(jdks())
+        for option in ("--off-cpu", "--wall") if newest else ("--off-cpu",):
             profile = Profile.read(sampled(jdk, MEASURED, measure=(option, "-f", "folded"))[0].out)
             waiting = profile.where(lambda s: s.any(r"^\[blocked\]$") and "Main.main" in s.frames)
             check(waiting.count() > 0, jdk_version, option, profile.head())
             check(waiting.count(lambda s: calls(s, "Main.main", "Main.rest")) > 0.9 * waiting.count(),
                   jdk_version, option, waiting.head())
             check(option == "--off-cpu" or profile.count(lambda s: calls(s, "Main.main", "Main.work")) > 0, jdk_version, profile.head())
+        if not newest:
+            continue
         faults = sampled(jdk, MEASURED, measure=("-e", "page-faults", "-c", 1, "-f", "folded"))[0].profile
         faults = faults.where(lambda s: "Main.main" in s.frames)
         check(faults.count() > 100 and share(faults, "Main.grow") > 0.9, jdk_version, faults.head())

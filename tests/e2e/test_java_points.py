@@ -10,6 +10,7 @@ from harness import check, directory, equal, needs, run, skip
 from interpreters import contained, firefox_stacks, suite_root, unpacked
 from test_java import APART, FIRST, TREE, compiled, jdks, known_shares
 
+SECONDS = 55
 ROUNDS = 1000
 
 # Its arguments: where it writes what it has read, how many rounds, and the library that calls back.
