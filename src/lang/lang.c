@@ -125,7 +125,7 @@ static char *name_of(const struct ebp_code *record, const struct lang_ops *ops)
 		free(name);
 		return xstrdup(ops->anonymous);
 	}
-	if (!record->scope.length || !record->scope.width)
+	if (!*name || !record->scope.length || !record->scope.width)
 		return name;
 	scope = text_of(&record->scope, record->scope_bytes, EBP_CODE_SCOPE);
 	if (ops->tidy)

@@ -123,6 +123,8 @@ static const struct ebp_v8 releases[] = {
 #define PREFIX	"v8dbg_"
 #define MAJOR	"_ZN2v88internal7Version6major_E"
 #define ISOLATE "_ZN2v88internal18g_current_isolate_E"
+/* What programs that take node's add-ons export. */
+#define ADD_ONS "napi_module_register"
 /* A builtin that looks up where a function's code begins. */
 #define CALL	"Builtins_CallFunction_ReceiverIsAny"
 /* The first version whose functions have a handle for their code. */
@@ -132,6 +134,7 @@ struct reading {
 	const struct elf_file *f;
 	uint32_t major;		/* 0: not known */
 	uint32_t found;		/* constants */
+	int add_ons;		/* it defines ADD_ONS */
 	uint64_t isolate;	/* where the thread's is,
 	in the thread's own variables; 0: not known */
 	uint64_t call;		/* address of CALL; 0: not known */
@@ -181,6 +184,7 @@ static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 		r->isolate = sym->st_value;
 	if (!r->call && !strcmp(name, CALL))
 		r->call = sym->st_value;
+	r->add_ons |= !strcmp(name, ADD_ONS);
 	if (ELF64_ST_TYPE(sym->st_info) != STT_OBJECT)
 		return;
 	if (!strncmp(name, PREFIX, strlen(PREFIX)))
@@ -250,8 +254,8 @@ static struct ebp_v8 layout_of(const struct reading *r)
 	return o;
 }
 
-/* Files that are not searched have none; all else would be every file of the machine. */
-static int may_have(const char *path)
+/* Whether a file of that name may be node. */
+static int may_be_node(const char *path)
 {
 	const char *name = strrchr(path, '/');
 
@@ -260,16 +264,21 @@ static int may_have(const char *path)
 	       !strncmp(name, "nsolid", 6);
 }
 
-/* Programs that have another, or their own build of it. */
-static const char *other(const char *path)
+/* What is of no use in a file that exports node's interface for add-ons. */
+static void say_why(const struct reading *r, const char *name, struct lang_image *out)
 {
-	static const char *const names[] = { "electron", "deno", "bun" };
-	const char *name = strrchr(path, '/');
+	const char *why = NULL;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name ? name + 1 : path, names[i]))
-			return names[i];
-	return NULL;
+	if (!may_be_node(name))
+		why = "functions of JavaScript are read of node only";
+	else if (!r->found)
+		why = "its V8 does not say where its frames are";
+	else if (!r->major || elf_file_machine(r->f) != EM_X86_64)
+		why = "its version of V8 is not known";
+	if (why)
+		snprintf(out->why, sizeof(out->why), "%s", why);
+	else if (r->major >= RELEASES || !releases[r->major].version)
+		snprintf(out->why, sizeof(out->why), "V8 %u is not known", r->major);
 }
 
 static void recognise(const struct elf_file *f, const char *name, struct lang_image *out)
@@ -277,18 +286,13 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 	struct reading r = { .f = f };
 	struct ebp_v8 layout;
 
-	if (other(name))
-		snprintf(out->why, sizeof(out->why),
-			 "functions of JavaScript are read of node only");
-	if (!may_have(name))
+	/* Those that are to be as node (Electron, Deno, Bun) export it, too. */
+	if (!elf_may_export(f, ADD_ONS))
 		return;
 	elf_lookup_each(f, take_symbol, &r);
-	if (!r.found)
+	if (!r.add_ons)
 		return;
-	if (!r.major || elf_file_machine(f) != EM_X86_64)
-		snprintf(out->why, sizeof(out->why), "its version of V8 is not known");
-	else if (r.major >= RELEASES || !releases[r.major].version)
-		snprintf(out->why, sizeof(out->why), "V8 %u is not known", r.major);
+	say_why(&r, name, out);
 	if (*out->why)
 		return;
 	layout = layout_of(&r);

@@ -8,16 +8,15 @@ import os
 import re
 import subprocess
 
-from harness import FIXTURES, Fixture, Profile, calls, calls_by_line, check, directory, equal, run, run_burned, share, skip, wait_burned
-from interpreters import executed, made_in_turn, near
+from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, run_burned, share, skip, wait_burned
+from interpreters import executed, made_in_turn, near, suite_root, unpacked
 
 SECONDS = 150
 
 PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")
 LEAST, NEWEST = 6, 15
-SUITE = os.path.join(os.path.dirname(__file__), "..", "suite")
 # Debian's newest, with their own C library: what is unpacked here, and programs that start it.
-SID = os.path.realpath(os.path.join(os.path.dirname(FIXTURES), "sid-python"))
+SID = suite_root("sid", "python")
 SID_MINORS = (14, 15)
 ENTRY = r"^_PyEval_EvalFrameDefault$"
 
@@ -43,19 +42,15 @@ def sid(minor):
     return command
 
 
-def unpacked(suite, root, minors):
+def fetched(suite, root, minors):
     """Below @root is what Debian's @suite has of these versions."""
-    if any(not os.path.exists(f"{root}/usr/bin/python3.{minor}") for minor in minors):
-        packages = [p for n in minors for p in (f"python3.{n}-minimal", f"libpython3.{n}-minimal", f"libpython3.{n}-stdlib")]
-        got = subprocess.run([SUITE, suite, root, "libc6", "zlib1g", "libexpat1", *packages], capture_output=True, text=True,
-                             timeout=100, check=False)
-        if got.returncode:
-            skip(f"no Python of Debian {suite}: {got.stdout.strip()}")
+    packages = [p for n in minors for p in (f"python3.{n}-minimal", f"libpython3.{n}-minimal", f"libpython3.{n}-stdlib")]
+    unpacked(suite, root, [f"usr/bin/python3.{n}" for n in minors], ["libc6", "zlib1g", "libexpat1", *packages], "Python")
 
 
 def test_newest_are_here():
     """Others take Debian sid's where they are."""
-    unpacked("sid", SID, SID_MINORS)
+    fetched("sid", SID, SID_MINORS)
     equal([version(sid(minor)) for minor in SID_MINORS], list(SID_MINORS))
 
 
@@ -472,6 +467,26 @@ def test_builds_that_are_not_known():
         equal(len(re.findall("functions of Python are not shown", result.err)), 1, result.err)
         check(f"python3.14: {why}" in result.err or f"Python {why}" in result.err, why, result.err)
         equal(result.profile.count(lambda s: "main" in s.frames), 0, why)
+
+
+def test_jit():
+    """Code that the interpreter's own compiler makes: all frames are there; native ones may be cut, for it has no CFI."""
+    found = [(minor, python) for minor in SID_MINORS for python in [sid(minor)] if python]
+    if not found:
+        skip("no Python of Debian sid is here")
+    for minor, python in found:
+        with directory() as d:
+            script = os.path.join(d, "script.py")
+            with open(script, "w", encoding="utf-8") as f:
+                f.write(f"{HEAD}{TREE}".replace("    ready()", "    print('jit', sys._jit.is_enabled())\n    ready()"))
+            with Fixture("python", script, path=python, prefix=("env", "PYTHON_JIT=1")) as f:
+                if ["jit", "True"] not in f.lines:
+                    skip(f"Debian sid's 3.{minor} is built without it")
+                wait_burned(f.pid, 0.5)
+                profile = run("-p", f.pid, "-F", 999, "-d", 1, "-f", "folded").ok().profile
+        known_shares(python, minor, profile)
+        compiled = profile.where(lambda s: s.any(r"^\[unknown\]$"))
+        check(compiled.count() > 0.3 * profile.count(), python, profile.head(3))
 
 
 def test_trampolines():

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 
 from harness import Fixture, Profile, calls, check, directory, run, skip
+from interpreters import firefox_stacks
 from test_python import HEAD, TREE, pythons, python_stacks, qualified, sampled, some_pythons
 
 SECONDS = 50
@@ -89,25 +90,13 @@ json.dump([[k, v] for k, v in tally.items()], open(sys.argv[1], "w"))
 
 def python_only(path, script, marks=()):
     """Samples by stack, of Python's frames and marks alone, as the program counts them: of a profile for Firefox."""
-    with open(path, encoding="utf-8") as f:
-        profile = json.load(f)
-    strings, counts = profile["shared"]["stringArray"], {}
-    for thread in profile["threads"]:
-        frames, functions, stacks = thread["frameTable"], thread["funcTable"], thread["stackTable"]
-
-        def frame_of(i, frames=frames, functions=functions):
-            function = frames["func"][i]
-            file = functions["fileName"][function]
-            return strings[functions["name"][function]], os.path.basename(strings[file]) if file is not None else "", frames["line"][i]
-        for stack, weight in zip(thread["samples"]["stack"], thread["samples"]["weight"]):
-            found = []
-            while stack is not None:
-                found.append(frame_of(stacks["frame"][stack]))
-                stack = stacks["prefix"][stack]
-            key = tuple(f for f in found[::-1] if f[1] in (os.path.basename(script), "<string>") or f[0] in marks)
-            # What starts the program may call it, too.
-            if key:
-                counts[key] = counts.get(key, 0) + weight
+    counts, own = {}, (os.path.basename(script), "<string>")
+    for stack, weight in firefox_stacks(path):
+        named = ((name, os.path.basename(file), line) for name, file, line in stack)
+        key = tuple(f for f in named if f[1] in own or f[0] in marks)
+        # What starts the program may call it, too.
+        if key:
+            counts[key] = counts.get(key, 0) + weight
     return counts
 
 
