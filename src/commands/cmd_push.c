@@ -235,9 +235,10 @@ static void account_types(const struct profile *p)
 
 	for (size_t t = 0; t < v.ntypes; t++)
 		if (v.types[t].words->event)
-			say(SAY_INFO, "%s: %" PRIu64 " %s in all windows",
-			    profile_text(p, v.types[t].name), v.types[t].total,
-			    profile_text(p, v.types[t].unit));
+			say(SAY_INFO, "%s: %" PRIu64 " %s %s", profile_text(p, v.types[t].name),
+			    v.types[t].total, profile_text(p, v.types[t].unit),
+			    v.types[t].words->measure == PROFILE_LEVEL ? "in the last window"
+								      : "in all windows");
 }
 
 /* 0 where all that was taken is in a window, or lost and counted. */
@@ -282,7 +283,8 @@ static int push(struct recording *r, struct audience *audience, struct error *e)
 		return command_failed_because(e, r->o.verbose);
 	setup.frequency = rate(r);
 	setup.is_time = setup.frequency && event_is_time(&r->o.sources.samples.event);
-	setup.waits_bounded = r->o.sources.waits.off_cpu || r->o.sources.waits.wall;
+	setup.sources_bounded = r->o.sources.waits.off_cpu || r->o.sources.waits.wall ||
+				r->o.sources.allocations.on;
 	r->push = push_new(&setup, e);
 	if (r->push && r->o.metrics && !(audience->metrics = metrics_new(r->o.metrics, e)))
 		return command_failed(e);

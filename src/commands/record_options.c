@@ -135,6 +135,8 @@ static void bound_sources(struct source_options *o, const struct push_options *p
 		o->samples.frequency = PUSH_FREQUENCY;
 	if (o->waits.off_cpu || o->waits.wall)
 		o->waits.max_overhead = push->max_overhead;
+	o->allocations.max_overhead = push->max_overhead;
+	o->allocations.windows = 1;
 }
 
 int record_options_parse(struct record_options *o, const struct cli_command *c, int argc,

@@ -55,10 +55,10 @@ struct push *push_new(const struct push_setup *setup, struct error *e)
 	p->increment = increment_new();
 	err = labels_make(&p->labels, &setup->options->labels, &setup->options->labels_from, e);
 	if (!err && setup->options->max_overhead > 0 && !setup->frequency &&
-	    !setup->waits_bounded)
+	    !setup->sources_bounded)
 		err = error_set(e, STATUS_USAGE, -EINVAL,
-				"--max-overhead lowers a rate, and bounds --off-cpu and --wall: "
-				"leave out -c, and events that have no rate");
+				"--max-overhead lowers a rate, and bounds --off-cpu, --wall and "
+				"--alloc: leave out -c, and events that have no rate");
 	for (size_t i = 0; i < setup->options->to.n && !err; i++)
 		err = open_place(p, setup->options->to.v[i], e);
 	if (!err)
@@ -308,9 +308,12 @@ int push_adds_up(const struct push *p, const struct profile *profile)
 	const struct profile_view v = profile_view(profile);
 	size_t wrong = 0;
 
-	for (size_t t = 0; t < v.ntypes; t++)
-		if (v.types[t].words->role != PROFILE_CPU_TIME)
+	for (size_t t = 0; t < v.ntypes; t++) {
+		const struct profile_type_words *w = v.types[t].words;
+
+		if (w->role != PROFILE_CPU_TIME && w->measure != PROFILE_LEVEL)
 			wrong += p->sent.v[t] != v.types[t].total;
+	}
 	return !wrong;
 }
 

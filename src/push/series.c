@@ -71,13 +71,13 @@ static void add_label(struct protobuf *b, uint32_t field, const char *name, cons
 static void profile_name(const struct profile *p, char name[LABEL_NAME])
 {
 	const struct profile_view v = profile_view(p);
+	const char *series = profile_event_words(v.meta->event)->series;
+	const char *event = *v.meta->event ? v.meta->event : "samples";
 
 	for (size_t i = 0; i < v.ntypes; i++)
-		if (v.types[i].words->role == PROFILE_CPU_TIME) {
-			snprintf(name, LABEL_NAME, CPU);
-			return;
-		}
-	label_name(*v.meta->event ? v.meta->event : "samples", name);
+		if (v.types[i].words->role == PROFILE_CPU_TIME)
+			series = CPU;
+	label_name(series ? series : event, name);
 }
 
 static void add_series(struct protobuf *b, const struct series_fields *f,
