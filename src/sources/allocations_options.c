@@ -56,7 +56,8 @@ const struct cli_rule allocations_rules[] = {
 	{ .any = "alloc-interval allocator leaks min-age", .needs = "alloc", .why = needs_alloc },
 	{ .any = "page-faults", .needs = "alloc push", .why = needs_alloc },
 	{ .all = "push alloc page-faults",
-	  .why = "--alloc and --page-faults exclude each other: blocks, or what is touched of them" },
+	  .why = "--alloc and --page-faults exclude each other: blocks, or what of them is "
+		 "touched" },
 	{ .all = "page-faults",
 	  .any = "alloc-interval allocator leaks min-age max-overhead",
 	  .why = "page faults show where memory comes from, whichever allocator asks for it, not "
