@@ -184,18 +184,48 @@ static void name_file(const char *service, const struct profile *part, char name
 	snprintf(name, PUSH_NAME, event ? "%s.%s" : "%s", service, event);
 }
 
+static void pack(const struct outfile_bytes *bytes, struct outfile_bytes *packed)
+{
+	struct outfile *f = outfile_memory(packed);
+
+	outfile_compress_well(f);
+	outfile_write(f, bytes->v, bytes->n);
+	outfile_commit(f, NULL);
+}
+
+/* To all places, as each of them wants it. */
+static void add_part(struct push *p, struct push_part *part)
+{
+	const struct output_options options = { 0 };
+	struct outfile_bytes pprof = { 0 }, packed = { 0 };
+	unsigned int wants = 0;
+
+	for (size_t i = 0; i < p->places.n; i++)
+		wants |= place_wants(p->places.v[i]);
+	if (wants) {
+		struct outfile *f = outfile_memory(&pprof);
+
+		output_by_name(FORMAT)->write(part->profile, &options, f);
+		outfile_commit(f, NULL);
+	}
+	if (wants & PLACE_PACKED)
+		pack(&pprof, &packed);
+	part->pprof = &pprof;
+	part->packed = &packed;
+	for (size_t i = 0; i < p->places.n; i++)
+		place_add(p->places.v[i], part);
+	vec_free(&pprof);
+	vec_free(&packed);
+}
+
 static void send_part(struct push *p, const char *service, const struct service_place *in,
 		      struct profile *profile)
 {
-	const struct output_options options = { 0 };
 	const struct profile_meta *m = profile_meta(profile);
 	char name[PUSH_NAME];
 	struct push_label labels[PUSH_LABELS_MOST];
-	struct outfile_bytes pprof = { 0 };
-	const struct push_part part = { .name = name, .profile = profile, .labels = labels,
-					.pprof = &pprof,
-					.nlabels = label(p, service, in, labels) };
-	int wants = 0;
+	struct push_part part = { .name = name, .profile = profile, .labels = labels,
+				  .nlabels = label(p, service, in, labels) };
 
 	name_file(service, profile, name);
 	name_types(profile);
@@ -207,17 +237,7 @@ static void send_part(struct push *p, const char *service, const struct service_
 	if (p->setup.is_time && m->frequency &&
 	    profile_view(profile).types[0].words->role == PROFILE_SAMPLES)
 		profile_derive(profile, 0, "cpu", "nanoseconds", SECOND / m->frequency);
-	for (size_t i = 0; i < p->places.n; i++)
-		wants |= place_wants_pprof(p->places.v[i]);
-	if (wants) {
-		struct outfile *f = outfile_memory(&pprof);
-
-		output_write(output_by_name(FORMAT), profile, &options, f, NULL);
-		outfile_commit(f, NULL);
-	}
-	for (size_t i = 0; i < p->places.n; i++)
-		place_add(p->places.v[i], &part);
-	vec_free(&pprof);
+	add_part(p, &part);
 }
 
 /* The types from @type on that are of one way of measuring; 0: what is derived from others. */

@@ -81,7 +81,7 @@ static void profile_name(const struct profile *p, char name[LABEL_NAME])
 }
 
 static void add_series(struct protobuf *b, const struct series_fields *f,
-		       const struct push_part *part)
+		       const struct push_part *part, const struct outfile_bytes *raw)
 {
 	size_t series = protobuf_open(b, f->series), set = 0, sample;
 	uint32_t field = f->label_set ? f->label_set : f->labels;
@@ -103,7 +103,7 @@ static void add_series(struct protobuf *b, const struct series_fields *f,
 	if (f->label_set)
 		protobuf_close(b, set);
 	sample = protobuf_open(b, f->samples);
-	protobuf_bytes(b, RAW_PROFILE, part->pprof->v, part->pprof->n);
+	protobuf_bytes(b, RAW_PROFILE, raw->v, raw->n);
 	protobuf_close(b, sample);
 	protobuf_close(b, series);
 }
@@ -120,7 +120,8 @@ static void end(struct protobuf *b, struct outfile *f)
 
 static void pyroscope_add(void *body, const struct push_part *part)
 {
-	add_series(body, &pyroscope, part);
+	/* All of the request is compressed, which is less than each by itself. */
+	add_series(body, &pyroscope, part, part->pprof);
 }
 
 static void pyroscope_end(void *body, struct outfile *f)
@@ -136,7 +137,7 @@ const struct body_ops body_pyroscope = {
 
 static void parca_add(void *body, const struct push_part *part)
 {
-	add_series(body, &parca, part);
+	add_series(body, &parca, part, part->packed);
 }
 
 static void parca_end(void *body, struct outfile *f)
