@@ -44,7 +44,7 @@ const struct cli_option allocations_rows[] = {
 
 static const char needs_alloc[] =
 	"--alloc-interval, --allocator, --leaks, --min-age and --page-faults go with ebprof alloc, "
-	"or --alloc";
+	"top --alloc or push --alloc";
 
 static const char needs_target[] =
 	"ebprof alloc follows a command that it starts, or some processes: ebprof alloc "

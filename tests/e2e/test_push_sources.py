@@ -312,6 +312,6 @@ def test_usage():
     run("push", "--to", "/tmp", "--alloc").fails(2, "probes in all of them would slow all of them down")
     run("push", "--to", "/tmp", "--alloc", "-G", "x").fails(2, "a command that it starts, or some processes")
     run("push", "--to", "/tmp", "--alloc", "--page-faults", "-p", 1).fails(2, "exclude each other")
-    run("push", "--to", "/tmp", "--alloc-interval", 9).fails(2, "go with ebprof alloc, or --alloc")
+    run("push", "--to", "/tmp", "--alloc-interval", 9).fails(2, "go with ebprof alloc, top --alloc or push")
     run("push", "--to", "/tmp", "--page-faults", "--max-overhead", 1).fails(2, "--max-overhead")
     run("push", "--to", "/tmp", "-e", "page-faults", "-c", 9, "--max-overhead", 1).fails(2, "leave out -c")
