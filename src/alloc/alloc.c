@@ -174,7 +174,7 @@ static void end_process(struct alloc *a, uint32_t process, uint64_t time)
 	while ((i = a->processes.v[process].first) != NONE) {
 		const struct block *b = &a->blocks.v[i];
 
-		if (time - b->time >= a->o.min_age || time < b->time)
+		if (!a->o.alive && (time - b->time >= a->o.min_age || time < b->time))
 			add(&a->sites.v[b->site].left, b->weight, b->size);
 		end_block(a, i, time);
 	}

@@ -5,10 +5,9 @@
  *
  * Fed with records in the order in which they happened. A block was sampled with the probability
  * p = 1 - exp(-size / interval), so it stands for 1 / p blocks of its size: every sum is unbiased.
- * A
- * *site* is what the caller says is one place: records whose keys differ may be of the same. Memory
- * ends with its process;
- * what was not freed by then counts as in use at the end. Times are CLOCK_MONOTONIC ns.
+ * A *site* is what the caller says is one place: records whose keys differ may be of the same.
+ * Memory ends with its process; what was not freed by then counts as in use at the end, unless only
+ * what is alive is asked for. Times are CLOCK_MONOTONIC ns.
  */
 #ifndef EBPROF_ALLOC_H
 #define EBPROF_ALLOC_H
@@ -34,6 +33,7 @@ struct alloc_options {
 	uint64_t interval;	/* bytes a sample; 0: every block was taken */
 	uint64_t min_age;	/* ns; what is younger at the end is not in use */
 	int per_thread;		/* threads of one name are told apart */
+	int alive;		/* what a process has when it ends is not in use any more */
 	/* The caller's number of the site of @key; called once for each key that differs. */
 	uint32_t (*site)(void *ctx, const struct ebp_key *key, uint64_t time);
 	void *ctx;

@@ -11,9 +11,10 @@
 
 /*
  * Sets the values of all sites of @a, whose numbers are samples of @p, to those of now. @first: the
- * first one of @p's types for enum alloc_type, which are one after another.
+ * first one of @p's types for enum alloc_type, of which it has @types, one after another.
  */
-void alloc_profile_update(struct profile *p, uint32_t first, const struct alloc *a);
+void alloc_profile_update(struct profile *p, uint32_t first, uint32_t types,
+			  const struct alloc *a);
 /* The same at the end (alloc_finish()). */
 void alloc_profile_finish(struct profile *p, uint32_t first, struct alloc *a, uint64_t end);
 

@@ -20,6 +20,7 @@
 #define BUFFER		65536	/* bytes */
 /* of 9: half the time of the usual 6, for files that are a tenth larger */
 #define GZIP_LEVEL	3
+#define GZIP_LEVEL_WELL	6	/* that of gzip(1) */
 #define GZIP_WINDOW	(15 + 16)	/* zlib.h: the largest window, and a gzip header */
 #define TEXT_PART	3072	/* bytes that become text at once; whole groups of 3 */
 #define NAME_TRIES	100	/* temporary names, of 64 random bits each */
@@ -439,6 +440,13 @@ void outfile_compress(struct outfile *f)
 		free(f->gzip);
 		f->gzip = NULL;
 	}
+}
+
+void outfile_compress_well(struct outfile *f)
+{
+	outfile_compress(f);
+	if (f->gzip)
+		deflateParams(f->gzip, GZIP_LEVEL_WELL, Z_DEFAULT_STRATEGY);
 }
 
 void outfile_write(struct outfile *f, const void *p, size_t size)

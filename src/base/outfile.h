@@ -39,6 +39,8 @@ struct outfile *outfile_within(struct outfile *outer);
 struct outfile *outfile_memory(struct outfile_bytes *bytes);
 /* All that is written becomes gzip (RFC 1952); before the first outfile_write(). */
 void outfile_compress(struct outfile *f);
+/* The same in some 3 % less, for two thirds more time: what goes over networks. */
+void outfile_compress_well(struct outfile *f);
 /* More than @bytes in the file are an error, -EFBIG. Before the first outfile_write(). */
 void outfile_limit(struct outfile *f, uint64_t bytes);
 /* Buffered; an error is kept and told by outfile_commit(). */

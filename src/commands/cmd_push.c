@@ -61,17 +61,30 @@ static void keep_memory_small(void)
 	mallopt(M_ARENA_MAX, 1);
 }
 
-/* The window's samples are where they belong; whoever has ended since may be forgotten. */
-static void send_window(struct recording *r)
+/*
+ * What came while the last window waited for its names is a window, too, where the profile is to
+ * go: on a busy machine there always is some.
+ */
+static void renew(struct recording *r, uint64_t now)
 {
-	struct profile *p = session_profile(r->session), *old = NULL;
+	struct profile *old = session_profile(r->session);
 
-	push_send(r->push, p);
-	if (push_has_all(r->push, p))
-		old = session_renew(r->session, r->o.push.every);
-	if (old)
-		push_renew(r->push, old, session_profile(r->session));
+	if (!push_has_all(r->push, old)) {
+		session_update(r->session, now);
+		push_take(r->push, old);
+		push_send(r->push, old);
+	}
+	session_renew(r->session, r->o.push.every);
+	push_renew(r->push, old, session_profile(r->session));
 	profile_free(old);
+}
+
+/* The window's samples are where they belong; whoever has ended since may be forgotten. */
+static void send_window(struct recording *r, uint64_t now)
+{
+	push_send(r->push, session_profile(r->session));
+	if (session_renews(r->session))
+		renew(r, now);
 	session_fold(r->session, r->o.push.every);
 	push_fold(r->push, session_profile(r->session));
 	/* What the window needed is not kept for the next one, which is long in coming. */
@@ -142,7 +155,7 @@ static uint64_t turn(void *ctx, uint64_t now)
 	}
 	if (push_is_ready(push, session_profile(s)) ||
 	    (push_is_taken(push) && now >= t->names_until)) {
-		send_window(t->r);
+		send_window(t->r, now);
 		tell_status(t->audience.notify, push);
 	}
 	return recording_targets_ended(t->r) ? LOOP_DONE : turn.next;
@@ -235,9 +248,10 @@ static void account_types(const struct profile *p)
 
 	for (size_t t = 0; t < v.ntypes; t++)
 		if (v.types[t].words->event)
-			say(SAY_INFO, "%s: %" PRIu64 " %s in all windows",
-			    profile_text(p, v.types[t].name), v.types[t].total,
-			    profile_text(p, v.types[t].unit));
+			say(SAY_INFO, "%s: %" PRIu64 " %s %s", profile_text(p, v.types[t].name),
+			    v.types[t].total, profile_text(p, v.types[t].unit),
+			    v.types[t].words->measure == PROFILE_LEVEL ? "in the last window"
+								      : "in all windows");
 }
 
 /* 0 where all that was taken is in a window, or lost and counted. */
@@ -282,7 +296,8 @@ static int push(struct recording *r, struct audience *audience, struct error *e)
 		return command_failed_because(e, r->o.verbose);
 	setup.frequency = rate(r);
 	setup.is_time = setup.frequency && event_is_time(&r->o.sources.samples.event);
-	setup.waits_bounded = r->o.sources.waits.off_cpu || r->o.sources.waits.wall;
+	setup.sources_bounded = r->o.sources.waits.off_cpu || r->o.sources.waits.wall ||
+				r->o.sources.allocations.on;
 	r->push = push_new(&setup, e);
 	if (r->push && r->o.metrics && !(audience->metrics = metrics_new(r->o.metrics, e)))
 		return command_failed(e);

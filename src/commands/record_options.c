@@ -22,7 +22,8 @@
 #define PUSH_SPOOL_FOR (24 * 3600 * REFRESH_DEFAULT)
 #define PUSH_SPOOL_BYTES (64u << 20)
 /* names are asked for now and then: files are opened again rather than kept in memory for days */
-#define PUSH_SYMBOLS (12u << 20)
+#define PUSH_SYMBOLS (18u << 20)
+#define PUSH_TABLES (16u << 20)	/* what has none is unwound in user space: few stacks are */
 #define PUSH_SEND_TIMEOUT (30 * REFRESH_DEFAULT)
 
 /* A command goes with these, and is then not the target. */
@@ -135,6 +136,8 @@ static void bound_sources(struct source_options *o, const struct push_options *p
 		o->samples.frequency = PUSH_FREQUENCY;
 	if (o->waits.off_cpu || o->waits.wall)
 		o->waits.max_overhead = push->max_overhead;
+	o->allocations.max_overhead = push->max_overhead;
+	o->allocations.windows = 1;
 }
 
 int record_options_parse(struct record_options *o, const struct cli_command *c, int argc,
@@ -151,6 +154,8 @@ int record_options_parse(struct record_options *o, const struct cli_command *c, 
 		o->target.until = argv + rest;
 	else if (rest < argc)
 		o->target.command = argv + rest;
+	if (c->bit == EBPROF_PUSH && !o->stack.unwind_memory)
+		o->stack.unwind_memory = PUSH_TABLES;
 	o->sources.live = c->bit == EBPROF_TOP || c->bit == EBPROF_SERVE;
 	if (c->bit == EBPROF_PUSH)
 		bound_sources(&o->sources, &o->push);

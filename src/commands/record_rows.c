@@ -104,7 +104,7 @@ const struct cli_option record_rows[] = {
 	{ 0, 0, "await", NULL, cli_flag, AT(stack.await),
 	  "show the asyncio tasks that await the running one below it (Python 3.14)", 0 },
 	{ 0, 0, "unwind-memory", "SIZE", cli_memory, AT(stack.unwind_memory),
-	  "for unwind tables, at most (default 256M)", 0 },
+	  "for unwind tables, at most (default 256M; push 16M)", 0 },
 	{ 0, 0, "buffer", "KIB", cli_kib, AT(stack.buffer),
 	  "ring buffer for new stacks (default: by CPUs and rate)", 0 },
 	{ 0, 0, "timeline", NULL, cli_flag, AT(stack.timeline),

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hashmap.h"
 #include "bpf/unwind.h"
@@ -27,6 +28,12 @@ struct slot {
 	uint32_t next;
 };
 
+struct kept {
+	struct lang_code code;	/* without ops: nothing is kept here */
+	pid_t pid;		/* whose it is */
+	int gone;		/* that process was gone when we last looked */
+};
+
 /* Code of a thread that slept. */
 struct walked {
 	struct ebp_process process;
@@ -42,7 +49,7 @@ struct langs {
 	struct lang_reader readers[EBP_LANGUAGES];
 	VEC(struct looked) looked;		/* by image */
 	VEC(struct lang_image) layouts;		/* by number less 1 */
-	VEC(struct lang_code) codes;
+	VEC(struct kept) codes;
 	struct hashmap ids;			/* id -> place in codes */
 	struct slot slots[EBP_CODES];
 	VEC(struct walked) walked;
@@ -81,7 +88,7 @@ void langs_free(struct langs *l)
 	for (size_t i = 0; i < l->layouts.n; i++)
 		lang_image_free(&l->layouts.v[i]);
 	for (size_t i = 0; i < l->codes.n; i++)
-		lang_code_free(&l->codes.v[i]);
+		lang_code_free(&l->codes.v[i].code);
 	for (int i = 0; i < EBP_LANGUAGES; i++)
 		if (lang_rows[i] && lang_rows[i]->close)
 			lang_rows[i]->close(l->readers[i].state);
@@ -186,6 +193,16 @@ const char *langs_why(const struct langs *l)
 	return *l->why ? l->why : NULL;
 }
 
+/* The place stays its slot's. */
+static void drop(struct langs *l, uint32_t place)
+{
+	struct kept *k = &l->codes.v[place];
+
+	if (k->code.ops)
+		hashmap_del(&l->ids, k->code.id);
+	lang_code_free(&k->code);
+}
+
 /* The place for a code of @slot: of one that was there long ago, or a new one. */
 static uint32_t make_place(struct langs *l, uint32_t slot)
 {
@@ -193,10 +210,9 @@ static uint32_t make_place(struct langs *l, uint32_t slot)
 	uint32_t *place = &s->code[s->next++ % KEPT];
 
 	if (*place) {
-		hashmap_del(&l->ids, l->codes.v[*place - 1].id);
-		lang_code_free(&l->codes.v[*place - 1]);
+		drop(l, *place - 1);
 	} else {
-		vec_push(&l->codes, (struct lang_code){ 0 });
+		vec_push(&l->codes, (struct kept){ .pid = 0 });
 		*place = (uint32_t)l->codes.n;
 	}
 	return *place - 1;
@@ -264,7 +280,7 @@ void langs_code(struct langs *l, const struct ebp_code *record, size_t size)
 	if (decode(l, record, size, &code))
 		return;
 	place = make_place(l, record->slot % EBP_CODES);
-	l->codes.v[place] = code;
+	l->codes.v[place] = (struct kept){ code, (pid_t)record->process.tgid, 0 };
 	hashmap_set(&l->ids, code.id, place);
 }
 
@@ -272,7 +288,38 @@ const struct lang_code *langs_find(const struct langs *l, uint64_t id)
 {
 	uint32_t place = hashmap_get(&l->ids, id);
 
-	return place == HASHMAP_NONE ? NULL : &l->codes.v[place];
+	return place == HASHMAP_NONE ? NULL : &l->codes.v[place].code;
+}
+
+static int is_there(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return !access(path, F_OK);
+}
+
+void langs_rest(struct langs *l)
+{
+	struct hashmap there = { 0 };	/* pid -> 1 where it is */
+
+	for (uint32_t i = 0; i < l->codes.n; i++) {
+		struct kept *k = &l->codes.v[i];
+		uint32_t is;
+
+		if (!k->code.ops)
+			continue;
+		is = hashmap_get(&there, (uint64_t)k->pid);
+		if (is == HASHMAP_NONE) {
+			is = (uint32_t)is_there(k->pid);
+			hashmap_set(&there, (uint64_t)k->pid, is);
+		}
+		if (!is && k->gone)
+			drop(l, i);
+		else
+			k->gone = !is;
+	}
+	hashmap_free(&there);
 }
 
 /* --- Threads that sleep. --------------------------------------------------------- */
@@ -318,7 +365,7 @@ static uint64_t take_walked(void *ctx, uint64_t identity, struct ebp_code *recor
 	    decode(l, record, sizeof(*record) + record->head.n, &code))
 		return EBP_CODE_UNNAMED;
 	hashmap_set(&l->ids, code.id, (uint32_t)l->codes.n);
-	vec_push(&l->codes, code);
+	vec_push(&l->codes, (struct kept){ code, (pid_t)g->process.tgid, 0 });
 	hashmap_set(&l->walked_ids, hash, (uint32_t)l->walked.n);
 	vec_push(&l->walked, w);
 	return code.id;

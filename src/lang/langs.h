@@ -47,6 +47,11 @@ const char *langs_why(const struct langs *l);
 void langs_code(struct langs *l, const struct ebp_code *record, size_t size);
 /* What @id means; NULL: not known (any more). Valid until the next langs_code(). */
 const struct lang_code *langs_find(const struct langs *l, uint64_t id);
+/*
+ * Now and then, in what goes on for long: code of processes that were gone the last time, too, is
+ * forgotten, for nothing of theirs is under way any more.
+ */
+void langs_rest(struct langs *l);
 
 /* A thread that sleeps. */
 struct langs_thread {

@@ -457,6 +457,7 @@ static void write_strings(struct writer *w)
 static void write_period(struct writer *w)
 {
 	const struct profile_meta *m = w->v.meta;
+	const struct profile_event_words *words = profile_event_words(m->event);
 
 	for (size_t i = 0; m->frequency && i < w->v.ntypes; i++) {
 		const struct profile_type *t = &w->v.types[i];
@@ -469,7 +470,8 @@ static void write_period(struct writer *w)
 		return;
 	}
 	if (*m->event)
-		write_type(w, PPROF_PERIOD_TYPE, m->event, "count");
+		write_type(w, PPROF_PERIOD_TYPE, words->period ? words->period : m->event,
+			   words->period_unit ? words->period_unit : "count");
 	if (m->period)
 		protobuf_uint(&w->b, PPROF_PERIOD, m->period);
 }

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "base/protobuf.h"
 #include "base/xalloc.h"
 #include "proc/maps.h"
 
-#define MAPS_MOST (1u << 20)	/* bytes of /proc/PID/maps that are looked at */
+#define MAPS_MOST (1u << 20)	/* bytes of /proc/PID/maps that are looked at, */
+#define MAPS_PIECE 16384	/* and at one time; the longest line has some 4,200 */
 #define CONTEXT_MOST 16384u	/* bytes; some hundreds are usual */
 #define VERSION 2
 #define MARK "OTEL_CTX"
@@ -108,25 +108,47 @@ static uint64_t find(char *text)
 	return 0;
 }
 
-static uint64_t mapping_of(pid_t pid)
+/*
+ * In pieces, of which each begins with the line that the one before it has cut: of most processes a
+ * little is there, and nothing is found.
+ */
+static uint64_t find_in(int fd)
 {
-	char path[64], *text;
+	char text[MAPS_PIECE + 1];
+	size_t kept = 0, all = 0;
 	uint64_t address = 0;
 	ssize_t n;
+
+	while (!address && all < MAPS_MOST && (n = read(fd, text + kept, MAPS_PIECE - kept)) > 0) {
+		char *line, *end;
+
+		all += (size_t)n;
+		kept += (size_t)n;
+		text[kept] = '\0';
+		end = memrchr(text, '\n', kept);
+		/* A line that is longer than all of it is none of ours. */
+		line = end ? end + 1 : text + kept;
+		kept -= (size_t)(line - text);
+		if (end)
+			*end = '\0';
+		address = end ? find(text) : 0;
+		memmove(text, line, kept);
+	}
+	return address;
+}
+
+static uint64_t mapping_of(pid_t pid)
+{
+	char path[64];
+	uint64_t address;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	text = xmalloc(MAPS_MOST);
-	n = io_read_full(fd, text, MAPS_MOST - 1);
+	address = find_in(fd);
 	close(fd);
-	if (n > 0) {
-		text[n] = '\0';
-		address = find(text);
-	}
-	free(text);
 	return address;
 }
 

@@ -45,8 +45,8 @@ void increment_free(struct increment *i)
 	free(i);
 }
 
-/* Returns the sum of what came. */
-static uint64_t take_column(struct column *c, const uint64_t *values, size_t n)
+/* Returns the sum of what came; of a @level, of what there is. */
+static uint64_t take_column(struct column *c, const uint64_t *values, size_t n, int level)
 {
 	uint64_t sum = 0;
 
@@ -54,7 +54,7 @@ static uint64_t take_column(struct column *c, const uint64_t *values, size_t n)
 	for (size_t s = 0; s < n; s++) {
 		if (s == c->before.n)
 			vec_push(&c->before, 0);
-		vec_push(&c->more, values[s] - c->before.v[s]);
+		vec_push(&c->more, level ? values[s] : values[s] - c->before.v[s]);
 		c->before.v[s] = values[s];
 		sum += c->more.v[s];
 	}
@@ -68,13 +68,17 @@ void increment_take(struct increment *i, const struct profile *p)
 
 	while (i->columns.n < v.ntypes)
 		vec_push(&i->columns, (struct column){ 0 });
+	/* Types that the profile has no more. */
+	for (size_t t = v.ntypes; t < i->columns.n; t++)
+		i->columns.v[t].more.n = 0;
 	i->total = 0;
 	for (uint32_t t = 0; t < v.ntypes; t++) {
 		struct column *c = &i->columns.v[t];
 
 		if (f.times != i->folded)
 			c->before.n = profile_fold_sums(&f, c->before.v, c->before.n);
-		i->total += take_column(c, profile_values(p, t), v.nsamples);
+		i->total += take_column(c, profile_values(p, t), v.nsamples,
+					v.types[t].words->measure == PROFILE_LEVEL);
 		c->whole = v.types[t].total;
 	}
 	i->folded = f.times;
@@ -250,14 +254,14 @@ static struct profile *begin_part(const struct making *m, struct copy **c)
 }
 
 /*
- * How many samples (in the profile's words) @value of the first type is. Time alone does not tell:
- * each stack is one then.
+ * How many samples (in the profile's words) @value of the first type is. Time alone does not tell,
+ * nor do blocks of memory, which count by their size: each stack is one then.
  */
 static uint64_t samples_of(const struct profile *part, uint64_t value)
 {
 	const struct profile_view v = profile_view(part);
 
-	if (v.types[0].measured_in != PROFILE_COUNT)
+	if (v.types[0].measured_in != PROFILE_COUNT || v.types[0].words->role == PROFILE_BLOCKS)
 		return value != 0;
 	return v.types[0].words->role == PROFILE_SAMPLES || !v.meta->period
 		       ? value

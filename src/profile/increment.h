@@ -2,7 +2,8 @@
 /*
  * What a growing profile got since the last time: windows that are complete and disjoint. The sum
  * of all that was taken is the profile's own total, of each of its types, whatever is folded
- * between (profile/profile_fold.h). Costs 16 bytes a sample and type of the profile; what a window
+ * between (profile/profile_fold.h). Of a level (PROFILE_LEVEL), which has no such sum, a window has
+ * what there is when it ends. Costs 16 bytes a sample and type of the profile; what a window
  * became is the caller's. Not thread safe.
  */
 #ifndef EBPROF_INCREMENT_H

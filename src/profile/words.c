@@ -18,6 +18,7 @@ static const char *const units[PROFILE_UNITS] = {
 
 #define OFF_CPU "off-cpu"
 #define FAULTS "page-faults"
+#define ALLOC "alloc"
 #define SAMPLED .verb = "Sampled"
 
 /* The last row is what all other types are. */
@@ -31,10 +32,10 @@ static const struct profile_type_words types[] = {
 	{ "off_cpu", .measure = PROFILE_TIME, .asked = 1, .verb = "Waited", .event = OFF_CPU },
 	{ "page_faults", .asked = 1, SAMPLED, .event = FAULTS },
 	{ "fault_space", .asked = 1, SAMPLED, .event = FAULTS },
-	{ "alloc_objects", PROFILE_BLOCKS, .verb = "Allocated" },
-	{ "alloc_space", PROFILE_BLOCKS, .verb = "Allocated" },
-	{ "inuse_objects", PROFILE_BLOCKS_NOW, PROFILE_LEVEL, SAMPLED },
-	{ "inuse_space", PROFILE_BLOCKS_NOW, PROFILE_LEVEL, SAMPLED },
+	{ "alloc_objects", PROFILE_BLOCKS, .verb = "Allocated", .event = ALLOC },
+	{ "alloc_space", PROFILE_BLOCKS, .verb = "Allocated", .event = ALLOC },
+	{ "inuse_objects", PROFILE_BLOCKS_NOW, PROFILE_LEVEL, SAMPLED, .event = ALLOC },
+	{ "inuse_space", PROFILE_BLOCKS_NOW, PROFILE_LEVEL, SAMPLED, .event = ALLOC },
 	{ "peak_objects", PROFILE_BLOCKS_PEAK, PROFILE_LEVEL, SAMPLED },
 	{ "peak_space", PROFILE_BLOCKS_PEAK, PROFILE_LEVEL, SAMPLED },
 	{ "max_objects", PROFILE_BLOCKS_MAX, PROFILE_LEVEL, SAMPLED },
@@ -62,6 +63,8 @@ static const struct profile_event_words events[] = {
 	{ "alignment-faults", .asked = 1, SAMPLES },
 	{ "emulation-faults", .asked = 1, SAMPLES },
 	{ "cgroup-switches", .asked = 1, SAMPLES },
+	/* As Go has it, and who reads heap profiles expects. */
+	{ ALLOC, .period = "space", .period_unit = "bytes", .series = "memory", SAMPLES },
 	{ "", SAMPLES },
 };
 static const struct profile_event_words tracepoint = { "", .asked = 1, SAMPLES };

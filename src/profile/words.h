@@ -58,6 +58,9 @@ struct profile_event_words {
 	int asked;		/* as above, of samples of it */
 	/* what is taken: one, and several */
 	const char *one, *many;
+	/* What a period is of, and its unit; NULL: the event, "count". */
+	const char *period, *period_unit;
+	const char *series;	/* how servers call its profiles; NULL: by the event */
 };
 
 /* Never NULL; the values live forever. */

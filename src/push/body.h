@@ -30,7 +30,7 @@ struct push_part {
 	const struct profile *profile;
 	const struct push_label *labels;	/* the first is PUSH_SERVICE */
 	size_t nlabels;
-	const struct outfile_bytes *pprof;	/* the same profile, compressed */
+	const struct outfile_bytes *pprof, *packed;	/* the same profile, and compressed */
 };
 
 struct body_ops {

@@ -23,6 +23,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "push/ingest.h"
+#include "push/unpack.h"
 
 #define SECOND 1000000000ull
 #define MILLISECOND 1000000u
@@ -298,13 +299,16 @@ static void send_parts(struct sender *s, const struct folder_file *file, struct 
 {
 	struct spool_counts *counts = spool_counts(s->setup.spool);
 	enum answer_verdict v = ANSWER_TAKEN;
-	struct ingest_request part = { .body = NULL };
+	struct ingest_request part = { .body = { 0 } };
+	struct protobuf bytes = { 0 };
+	struct cursor all = { 0 };
 	size_t at = 0;
-	int more;
+	int err = unpack(&body, &bytes), more = err;
 
-	while ((more = ingest_next(&body, s->setup.parts_url, &part)) > 0) {
+	all = (struct cursor){ .p = bytes.v, .end = bytes.v + bytes.n };
+	while (!err && (more = ingest_next(&all, s->setup.parts_url, &part)) > 0) {
 		struct http_request r = { .url = part.url.v, .headers = s->part_headers.v,
-					  .body = part.body, .size = part.size };
+					  .body = part.body.v, .size = part.body.n };
 
 		if (at++ < s->parts)
 			continue;
@@ -315,7 +319,8 @@ static void send_parts(struct sender *s, const struct folder_file *file, struct 
 		s->refused |= v == ANSWER_NEVER;
 		s->parts++;
 	}
-	vec_free(&part.url);
+	ingest_free(&part);
+	protobuf_free(&bytes);
 	if (v != ANSWER_LATER)
 		done(s, file, more < 0 || s->refused ? &counts->refused : &counts->sent);
 	else

@@ -5,14 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/protobuf.h"
 #include "base/xalloc.h"
+#include "push/unpack.h"
 
-#define GZIP_WINDOW (15 + 16)	/* zlib.h: the largest window, and a gzip header */
-#define PPROF_MOST (64u << 20)	/* bytes of a profile without compression */
-#define STEP 65536
 #define SECOND 1000000000ull
 #define NAME "__name__"
 #define SERVICE "service_name"
@@ -37,29 +34,6 @@ struct label { struct cursor key, value; };
 
 /* --- Of the profile. ---------------------------------------------------------------- */
 
-/* NULL where it is not compressed, or too large. */
-static uint8_t *unpack(const struct cursor *packed, size_t *size)
-{
-	z_stream z = { .next_in = (uint8_t *)packed->p,
-		       .avail_in = (unsigned int)(packed->end - packed->p) };
-	struct protobuf out = { 0 };
-	int err = inflateInit2(&z, GZIP_WINDOW);
-
-	while (!err && out.n < PPROF_MOST) {
-		vec_reserve(&out, out.n + STEP);
-		z.next_out = out.v + out.n;
-		z.avail_out = STEP;
-		err = inflate(&z, Z_NO_FLUSH);
-		out.n += STEP - z.avail_out;
-	}
-	inflateEnd(&z);
-	*size = out.n;
-	if (err == Z_STREAM_END)
-		return out.v;
-	protobuf_free(&out);
-	return NULL;
-}
-
 static int is_word(const struct cursor *word, const char *text)
 {
 	size_t n = (size_t)(word->end - word->p);
@@ -77,18 +51,14 @@ static int is_string(struct cursor profile, uint64_t index, const char *text)
 	return 0;
 }
 
-static int read_times(const struct cursor *packed, struct times *t)
+static int read_times(const struct cursor *profile, struct times *t)
 {
 	struct protobuf_field f, inner;
-	uint64_t unit = 0;
-	size_t size;
-	uint8_t *bytes = unpack(packed, &size);
-	const struct cursor all = { .p = bytes, .end = bytes + size };
+	const struct cursor all = *profile;
 	struct cursor c = all;
+	uint64_t unit = 0;
 
 	*t = (struct times){ 0 };
-	if (!bytes)
-		return -EINVAL;
 	while (protobuf_next(&c, &f)) {
 		if (f.number == PPROF_TIME)
 			t->start = f.value;
@@ -102,7 +72,6 @@ static int read_times(const struct cursor *packed, struct times *t)
 	}
 	if (!is_string(all, unit, "nanoseconds"))
 		t->period = 0;
-	free(bytes);
 	return c.bad ? -EINVAL : 0;
 }
 
@@ -198,6 +167,7 @@ static int make(const struct cursor *series, const char *base, struct ingest_req
 {
 	struct cursor service = { 0 }, profile = { 0 };
 	struct times t;
+	struct outfile *f;
 	char text[160];
 	int err = read_series(series, &service, &profile);
 
@@ -219,8 +189,11 @@ static int make(const struct cursor *series, const char *base, struct ingest_req
 		put_text(r, text);
 	}
 	vec_push(&r->url, '\0');
-	r->body = profile.p;
-	r->size = (size_t)(profile.end - profile.p);
+	r->body.n = 0;
+	f = outfile_memory(&r->body);
+	outfile_compress_well(f);
+	outfile_write(f, profile.p, (size_t)(profile.end - profile.p));
+	outfile_commit(f, NULL);
 	return 1;
 }
 
@@ -232,4 +205,10 @@ int ingest_next(struct cursor *c, const char *base, struct ingest_request *r)
 		if (f.number == SERIES)
 			return f.wire == PROTOBUF_BYTES ? make(&f.bytes, base, r) : -EINVAL;
 	return c->bad ? -EINVAL : 0;
+}
+
+void ingest_free(struct ingest_request *r)
+{
+	vec_free(&r->url);
+	vec_free(&r->body);
 }

@@ -13,18 +13,19 @@
 #include <stddef.h>
 
 #include "base/cursor.h"
+#include "base/outfile.h"
 #include "base/vec.h"
 
 struct ingest_request {
 	VEC(char) url;		/* a string */
-	const void *body;	/* in the PushRequest */
-	size_t size;
+	struct outfile_bytes body;	/* compressed */
 };
 
 /*
- * The next profile that @c has: 1 with @r filled, whose url begins with @base and is the caller's,
- * to be used for the next one or freed; 0: there are no more; -EINVAL: it is no PushRequest.
+ * The next profile that @c has: 1 with @r filled, whose url begins with @base, to be used for the
+ * next one, and freed at the end; 0: there are no more; -EINVAL: it is no PushRequest.
  */
 int ingest_next(struct cursor *c, const char *base, struct ingest_request *r);
+void ingest_free(struct ingest_request *r);
 
 #endif

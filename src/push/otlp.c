@@ -307,6 +307,8 @@ static int is_period(const struct part *part, uint32_t type)
 static void add_period(struct part *part, struct protobuf *b, uint32_t type)
 {
 	const struct profile_meta *m = part->v.meta;
+	const struct profile_event_words *words = profile_event_words(m->event);
+	const char *event = *m->event ? m->event : "samples";
 	uint32_t i = 0;
 
 	if (!strcmp(profile_text(part->p, part->v.types[type].name), "off_cpu"))
@@ -321,7 +323,8 @@ static void add_period(struct part *part, struct protobuf *b, uint32_t type)
 		protobuf_uint(b, PROFILE_PERIOD, SECOND / m->frequency);
 		return;
 	}
-	add_type(part->o, b, PROFILE_PERIOD_TYPE, *m->event ? m->event : "samples", "count");
+	add_type(part->o, b, PROFILE_PERIOD_TYPE, words->series ? words->series : event,
+		 words->period_unit ? words->period_unit : "count");
 	protobuf_uint(b, PROFILE_PERIOD, m->period ? m->period : 1);
 }
 

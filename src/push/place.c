@@ -19,20 +19,21 @@ struct place_ops {
 	const char *parts_path;		/* that older servers have; NULL: none */
 	enum answer_protocol protocol;
 	int packed;			/* the body is compressed */
-	int pprof;			/* it has pprof's profiles in it */
+	unsigned int wants;		/* of pprof's profiles: enum place_wants */
 	const char *headers[4];
 };
 
 static const struct place_ops rows[] = {
-	{ .prefix = "dir:", .pprof = 1 },
+	{ .prefix = "dir:", .wants = PLACE_PACKED },
 	{ "otlp+", &body_otlp, "/v1development/profiles", NULL, ANSWER_OTLP, .packed = 1,
 	  .headers = { "Content-Type: application/x-protobuf", "Content-Encoding: gzip" } },
 	{ "pyroscope+", &body_pyroscope, "/push.v1.PusherService/Push", "/ingest", ANSWER_PLAIN,
-	  .pprof = 1,
-	  .headers = { "Content-Type: application/proto", "Connect-Protocol-Version: 1" } },
+	  .packed = 1, .wants = PLACE_PPROF,
+	  .headers = { "Content-Type: application/proto", "Content-Encoding: gzip",
+		       "Connect-Protocol-Version: 1" } },
 	{ "parca+", &body_parca,
 	  "/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw", NULL,
-	  ANSWER_GRPC_WEB, .pprof = 1,
+	  ANSWER_GRPC_WEB, .wants = PLACE_PACKED,
 	  .headers = { "Content-Type: application/grpc-web+proto",
 		       "Accept: application/grpc-web+proto", "X-Grpc-Web: 1" } },
 };
@@ -196,9 +197,9 @@ struct folder *place_folder(const struct place *p)
 	return p->folder;
 }
 
-int place_wants_pprof(const struct place *p)
+unsigned int place_wants(const struct place *p)
 {
-	return p->ops->pprof;
+	return p->ops->wants;
 }
 
 /* --- Writing. -------------------------------------------------------------------- */
@@ -238,7 +239,7 @@ void place_flush(struct place *p)
 		return;
 	f = outfile_memory(&bytes);
 	if (p->ops->packed)
-		outfile_compress(f);
+		outfile_compress_well(f);
 	p->ops->body->end(p->body, f);
 	p->body = NULL;
 	outfile_commit(f, NULL);
@@ -255,8 +256,8 @@ void place_add(struct place *p, const struct push_part *part)
 
 	if (!p->spool) {
 		count(p, folder_write(p->folder, part->name, v.meta->start,
-				      part->pprof->v, part->pprof->n),
-		      part->pprof->n, v.account->kept);
+				      part->packed->v, part->packed->n),
+		      part->packed->n, v.account->kept);
 		return;
 	}
 	if (!p->body) {

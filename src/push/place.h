@@ -45,8 +45,9 @@ int place_start(struct place *p, struct error *e);
 pid_t place_pid(const struct place *p);
 /* To be delegated. */
 struct folder *place_folder(const struct place *p);
-/* 1 where struct push_part needs its pprof. */
-int place_wants_pprof(const struct place *p);
+/* What of struct push_part it needs, in bits: these two. */
+enum place_wants { PLACE_PPROF = 1, PLACE_PACKED = 2 };
+unsigned int place_wants(const struct place *p);
 
 void place_add(struct place *p, const struct push_part *part);
 /* The window is over: what was added goes. */

@@ -55,10 +55,10 @@ struct push *push_new(const struct push_setup *setup, struct error *e)
 	p->increment = increment_new();
 	err = labels_make(&p->labels, &setup->options->labels, &setup->options->labels_from, e);
 	if (!err && setup->options->max_overhead > 0 && !setup->frequency &&
-	    !setup->waits_bounded)
+	    !setup->sources_bounded)
 		err = error_set(e, STATUS_USAGE, -EINVAL,
-				"--max-overhead lowers a rate, and bounds --off-cpu and --wall: "
-				"leave out -c, and events that have no rate");
+				"--max-overhead lowers a rate, and bounds --off-cpu, --wall and "
+				"--alloc: leave out -c, and events that have no rate");
 	for (size_t i = 0; i < setup->options->to.n && !err; i++)
 		err = open_place(p, setup->options->to.v[i], e);
 	if (!err)
@@ -184,18 +184,48 @@ static void name_file(const char *service, const struct profile *part, char name
 	snprintf(name, PUSH_NAME, event ? "%s.%s" : "%s", service, event);
 }
 
+static void pack(const struct outfile_bytes *bytes, struct outfile_bytes *packed)
+{
+	struct outfile *f = outfile_memory(packed);
+
+	outfile_compress_well(f);
+	outfile_write(f, bytes->v, bytes->n);
+	outfile_commit(f, NULL);
+}
+
+/* To all places, as each of them wants it. */
+static void add_part(struct push *p, struct push_part *part)
+{
+	const struct output_options options = { 0 };
+	struct outfile_bytes pprof = { 0 }, packed = { 0 };
+	unsigned int wants = 0;
+
+	for (size_t i = 0; i < p->places.n; i++)
+		wants |= place_wants(p->places.v[i]);
+	if (wants) {
+		struct outfile *f = outfile_memory(&pprof);
+
+		output_by_name(FORMAT)->write(part->profile, &options, f);
+		outfile_commit(f, NULL);
+	}
+	if (wants & PLACE_PACKED)
+		pack(&pprof, &packed);
+	part->pprof = &pprof;
+	part->packed = &packed;
+	for (size_t i = 0; i < p->places.n; i++)
+		place_add(p->places.v[i], part);
+	vec_free(&pprof);
+	vec_free(&packed);
+}
+
 static void send_part(struct push *p, const char *service, const struct service_place *in,
 		      struct profile *profile)
 {
-	const struct output_options options = { 0 };
 	const struct profile_meta *m = profile_meta(profile);
 	char name[PUSH_NAME];
 	struct push_label labels[PUSH_LABELS_MOST];
-	struct outfile_bytes pprof = { 0 };
-	const struct push_part part = { .name = name, .profile = profile, .labels = labels,
-					.pprof = &pprof,
-					.nlabels = label(p, service, in, labels) };
-	int wants = 0;
+	struct push_part part = { .name = name, .profile = profile, .labels = labels,
+				  .nlabels = label(p, service, in, labels) };
 
 	name_file(service, profile, name);
 	name_types(profile);
@@ -207,17 +237,7 @@ static void send_part(struct push *p, const char *service, const struct service_
 	if (p->setup.is_time && m->frequency &&
 	    profile_view(profile).types[0].words->role == PROFILE_SAMPLES)
 		profile_derive(profile, 0, "cpu", "nanoseconds", SECOND / m->frequency);
-	for (size_t i = 0; i < p->places.n; i++)
-		wants |= place_wants_pprof(p->places.v[i]);
-	if (wants) {
-		struct outfile *f = outfile_memory(&pprof);
-
-		output_write(output_by_name(FORMAT), profile, &options, f, NULL);
-		outfile_commit(f, NULL);
-	}
-	for (size_t i = 0; i < p->places.n; i++)
-		place_add(p->places.v[i], &part);
-	vec_free(&pprof);
+	add_part(p, &part);
 }
 
 /* The types from @type on that are of one way of measuring; 0: what is derived from others. */
@@ -308,9 +328,12 @@ int push_adds_up(const struct push *p, const struct profile *profile)
 	const struct profile_view v = profile_view(profile);
 	size_t wrong = 0;
 
-	for (size_t t = 0; t < v.ntypes; t++)
-		if (v.types[t].words->role != PROFILE_CPU_TIME)
+	for (size_t t = 0; t < v.ntypes; t++) {
+		const struct profile_type_words *w = v.types[t].words;
+
+		if (w->role != PROFILE_CPU_TIME && w->measure != PROFILE_LEVEL)
 			wrong += p->sent.v[t] != v.types[t].total;
+	}
 	return !wrong;
 }
 

@@ -34,7 +34,7 @@ struct push_setup {
 	const struct user *user;
 	int is_time;			/* samples of a rate are of CPU time */
 	uint64_t frequency;		/* Hz, that was asked for; 0: no rate was */
-	int waits_bounded;		/* so are stacks of waits, by max_overhead */
+	int sources_bounded;		/* so are waits or allocations, by max_overhead */
 };
 
 struct push_counts {

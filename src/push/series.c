@@ -71,17 +71,17 @@ static void add_label(struct protobuf *b, uint32_t field, const char *name, cons
 static void profile_name(const struct profile *p, char name[LABEL_NAME])
 {
 	const struct profile_view v = profile_view(p);
+	const char *series = profile_event_words(v.meta->event)->series;
+	const char *event = *v.meta->event ? v.meta->event : "samples";
 
 	for (size_t i = 0; i < v.ntypes; i++)
-		if (v.types[i].words->role == PROFILE_CPU_TIME) {
-			snprintf(name, LABEL_NAME, CPU);
-			return;
-		}
-	label_name(*v.meta->event ? v.meta->event : "samples", name);
+		if (v.types[i].words->role == PROFILE_CPU_TIME)
+			series = CPU;
+	label_name(series ? series : event, name);
 }
 
 static void add_series(struct protobuf *b, const struct series_fields *f,
-		       const struct push_part *part)
+		       const struct push_part *part, const struct outfile_bytes *raw)
 {
 	size_t series = protobuf_open(b, f->series), set = 0, sample;
 	uint32_t field = f->label_set ? f->label_set : f->labels;
@@ -103,7 +103,7 @@ static void add_series(struct protobuf *b, const struct series_fields *f,
 	if (f->label_set)
 		protobuf_close(b, set);
 	sample = protobuf_open(b, f->samples);
-	protobuf_bytes(b, RAW_PROFILE, part->pprof->v, part->pprof->n);
+	protobuf_bytes(b, RAW_PROFILE, raw->v, raw->n);
 	protobuf_close(b, sample);
 	protobuf_close(b, series);
 }
@@ -120,7 +120,8 @@ static void end(struct protobuf *b, struct outfile *f)
 
 static void pyroscope_add(void *body, const struct push_part *part)
 {
-	add_series(body, &pyroscope, part);
+	/* All of the request is compressed, which is less than each by itself. */
+	add_series(body, &pyroscope, part, part->pprof);
 }
 
 static void pyroscope_end(void *body, struct outfile *f)
@@ -136,7 +137,7 @@ const struct body_ops body_pyroscope = {
 
 static void parca_add(void *body, const struct push_part *part)
 {
-	add_series(body, &parca, part);
+	add_series(body, &parca, part, part->packed);
 }
 
 static void parca_end(void *body, struct outfile *f)

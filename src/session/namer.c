@@ -179,6 +179,7 @@ static void name_batch(struct namer *n)
 	naming_begin(n->naming, &n->todo, phase);
 	for (size_t i = 0; name_slice(n, i, &made); i += SLICE)
 		continue;
+	naming_end(n->naming);
 	pthread_mutex_lock(&n->lock);
 	free_ended(n, ended);
 	naming_answers_free(&made);

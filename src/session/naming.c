@@ -126,6 +126,11 @@ void naming_name(struct naming *n, const struct naming_place *p,
 	vec_push(&to->all, given);
 }
 
+void naming_end(struct naming *n)
+{
+	symbolizer_rest(n->symbolizer);
+}
+
 void naming_answers_free(struct naming_answers *a)
 {
 	vec_free(&a->all);

@@ -46,6 +46,9 @@ void naming_begin(struct naming *n, naming_places *places, enum naming_phase pha
 void naming_name(struct naming *n, const struct naming_place *p,
 		 const struct namer_runtime *runtime, struct naming_answers *to);
 
+/* All of them have been named. */
+void naming_end(struct naming *n);
+
 void naming_answers_free(struct naming_answers *a);
 /* Moves all of @from behind what is in @to, and keeps its memory. */
 void naming_answers_move(struct naming_answers *to, struct naming_answers *from);

@@ -298,6 +298,7 @@ void session_fold(struct session *s, uint64_t window)
 void session_rest(struct session *s)
 {
 	unwinder_rest(s->unwinder);
+	langs_rest(s->langs);
 }
 
 void session_follow(struct session *s)

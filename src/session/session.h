@@ -139,10 +139,13 @@ void session_update(struct session *s, uint64_t now);
  */
 void session_fold(struct session *s, uint64_t window);
 /*
- * In a lean one, after session_update(), where all that the profile has was taken out of it: a
- * profile that has become large is replaced by a new one, which has what is still sampled, some
- * updates after it was found to be so. Returns the old one, which is the caller's, or NULL: it
- * stays. @window as above.
+ * In a lean one, after each session_update(): 1 where a profile that has become large is to be
+ * replaced by a new one, which has what is still sampled, some updates after it was found to be so.
+ */
+int session_renews(struct session *s);
+/*
+ * Then, where all that the profile has was taken out of it. Returns the old one, which is the
+ * caller's. @window as above.
  */
 struct profile *session_renew(struct session *s, uint64_t window);
 /* Now and then in one that goes on for days: gives back memory of what can be read again. */

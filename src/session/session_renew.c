@@ -9,10 +9,14 @@
  */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "session/session_state.h"
 
 #define WORTH_IT	(4u << 20)	/* bytes */
-#define APART		32		/* fetches between two, at least */
+/* fetches between two, at least; fewer where they are far apart */
+#define APART		32
+#define APART_LEAST	8
+#define APART_NS	120000000000u
 /*
  * Fetches until what sent a stack before has ended: the first map may have been given up before it
  * began.
@@ -28,6 +32,7 @@ void session_begin_profile(struct session *s, struct renewal *r)
 	r->namer = namer_new(&(struct namer_options){ &o->symbols, o->live, o->names_pause });
 	r->assembler = assembler_new(r->profile, s->images, s->procs, r->namer, s->sources, o->why);
 	r->drains = 0;
+	r->begun = clock_ns();
 	assembler_owners(r->assembler, s->owners);
 	assembler_languages(r->assembler, s->langs, o->collect.stack->native);
 	profile_meta(r->profile)->per_thread = o->collect.stack->per_thread;
@@ -40,7 +45,7 @@ void session_serve_profile(struct session *s)
 	s->profile = s->next.profile;
 	s->namer = s->next.namer;
 	s->assembler = s->next.assembler;
-	s->next = (struct renewal){ 0 };
+	s->next = (struct renewal){ .begun = s->next.begun };
 	s->sources->host.timeline = s->timeline;
 	s->sources->host.per_thread = s->o->collect.stack->per_thread;
 	assembler_serve(s->assembler);
@@ -62,15 +67,26 @@ void session_renew_free(struct renewal *r)
 	profile_free(r->profile);
 }
 
+static int is_due(const struct session *s)
+{
+	uint32_t drains = s->next.drains;
+
+	return drains >= APART ||
+	       (drains >= APART_LEAST && clock_ns() - s->next.begun > APART_NS);
+}
+
+int session_renews(struct session *s)
+{
+	if (!s->next.assembler && s->o->lean && is_due(s) && sources_renew(s->sources) &&
+	    assembler_bytes(s->assembler) > WORTH_IT)
+		session_begin_profile(s, &s->next);
+	return s->next.assembler && s->next.drains >= READY;
+}
+
 struct profile *session_renew(struct session *s, uint64_t window)
 {
 	struct profile *old = s->profile;
 
-	if (!s->next.assembler && s->o->lean && s->next.drains >= APART &&
-	    sources_renew(s->sources) && assembler_bytes(s->assembler) > WORTH_IT)
-		session_begin_profile(s, &s->next);
-	if (!s->next.assembler || s->next.drains < READY)
-		return NULL;
 	/* What took long to name is not to be named again. */
 	namer_save(s->namer);
 	assembler_inherit(s->next.assembler, s->assembler, window);

@@ -26,6 +26,7 @@ struct renewal {
 	struct namer *namer;
 	struct assembler *assembler;	/* NULL: none is under way */
 	unsigned drains;		/* since it began, or since the last one ended */
+	uint64_t begun;			/* CLOCK_MONOTONIC ns: it, or the last one */
 };
 
 struct session {

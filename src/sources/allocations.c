@@ -8,11 +8,14 @@
 
 #include "alloc/alloc_probes.h"
 #include "alloc/alloc_profile.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
 #define SECOND 1e9
 #define ROUGH 0.05	/* error of sums */
+#define ENDLESS "to see each free() would cost more than --max-overhead: what was in use " \
+		"is not known"
 
 struct source *allocations_new(const struct allocations_options *o)
 {
@@ -43,10 +46,11 @@ static void begin(struct source *source, struct source_host *host)
 	a->alloc = alloc_new(&(struct alloc_options){ .interval = interval,
 						      .min_age = a->o->min_age,
 						      .per_thread = host->per_thread,
+						      .alive = a->o->windows,
 						      .site = site_of,
 						      .ctx = a });
 	a->first = source_type(source, alloc_types[0].name, alloc_types[0].unit);
-	for (a->types = 1; a->types < ALLOC_TYPES; a->types++)
+	for (a->types = 1; a->types < (a->o->windows ? PEAK_OBJECTS : ALLOC_TYPES); a->types++)
 		source_type(source, alloc_types[a->types].name, alloc_types[a->types].unit);
 	if (!a->first)
 		profile_show(host->profile, a->o->leaks ? INUSE_SPACE : ALLOC_SPACE);
@@ -154,11 +158,23 @@ static int hides(const struct source *source, const struct ebp_key *key, uint32_
 	return !strcmp(profile_text(p, m->name), ALLOC_LIBRARY_NAME);
 }
 
+/* Their types are the last ones: those of other sources were there before. */
+static void keep_what_is_known(struct allocations *a)
+{
+	if (!slicer_endless(a->slicer) || a->types == ALLOC_SPACE + 1)
+		return;
+	if (a->o->windows)
+		say(SAY_WARNING, ENDLESS);
+	a->types = ALLOC_SPACE + 1;
+	profile_keep_types(a->source.host->profile, a->first + a->types);
+}
+
 static void update(struct source *source)
 {
 	struct allocations *a = (struct allocations *)source;
 
-	alloc_profile_update(source->host->profile, a->first, a->alloc);
+	keep_what_is_known(a);
+	alloc_profile_update(source->host->profile, a->first, a->types, a->alloc);
 }
 
 static void finish(struct source *source, uint64_t began, uint64_t stopped)
@@ -168,15 +184,16 @@ static void finish(struct source *source, uint64_t began, uint64_t stopped)
 	uint64_t peak;
 
 	flush(source, 1);
+	/* What was told of earlier windows stays. */
+	if (a->o->windows) {
+		update(source);
+		return;
+	}
 	alloc_scale_all(a->alloc, 1 + slicer_owed(a->slicer));
 	peak = alloc_peak(a->alloc);
 	alloc_profile_finish(p, a->first, a->alloc, stopped);
 	profile_meta(p)->peak = peak > began ? peak - began : 0;
-	if (!slicer_endless(a->slicer))
-		return;
-	/* They are the last ones: those of other sources were there before. */
-	a->types = ALLOC_SPACE + 1;
-	profile_keep_types(p, a->first + a->types);
+	keep_what_is_known(a);
 }
 
 static void add_sums(const struct allocations *a, const struct profile_view *v,
@@ -245,8 +262,7 @@ static void add_slices(const struct slicer_result *s, uint64_t samples, uint64_t
 	}
 	if (s->endless) {
 		summary_line(rows, SUMMARY_RESULT);
-		summary_text(rows, "to see each free() would cost more than --max-overhead: what "
-			     "was in use is not known");
+		summary_text(rows, ENDLESS);
 	}
 }
 

@@ -21,6 +21,8 @@ struct allocations_options {
 	uint64_t interval;		/* bytes a sample; ALLOC_ALL: every block */
 	string_vec allocators;		/* PATH:PREFIX, not looked at yet */
 	int leaks;			/* what is still in use is shown */
+	/* It goes on: what is in use at a time is asked for, and no end or peak of all. */
+	int windows;
 	uint64_t min_age;		/* ns; what is younger at the end is not in use */
 	/* % of the time of a process's threads, or OVERHEAD_NONE: no bound; 0: the default */
 	double max_overhead;

@@ -21,15 +21,18 @@ static int store_interval(const char *option, const char *text, void *field, str
 
 #define A EBPROF_ALLOC
 #define T EBPROF_TOP
+#define P EBPROF_PUSH
 
 const struct cli_option allocations_rows[] = {
 	CLI_HEADING("Allocations"),
 	{ 0, 0, "alloc", NULL, cli_flag, AT(on),
 	  "memory, as in ebprof alloc; v shows its other values", T | CLI_BRIEF },
+	{ 0, 0, "alloc", NULL, cli_flag, AT(on),
+	  "what -p or COMMAND allocates, and what of it is in use", P | CLI_BRIEF },
 	{ 0, 0, "alloc-interval", "BYTES", store_interval, AT(interval),
-	  "a block every BYTES (default 524288), or all", A | T },
+	  "a block every BYTES (default 524288), or all", A | T | P },
 	{ 0, 0, "allocator", "PATH:PREFIX", cli_strings, AT(allocators),
-	  "with -p: PREFIXmalloc() and its like in PATH, too; may be repeated", A | T },
+	  "with -p: PREFIXmalloc() and its like in PATH, too; may be repeated", A | T | P },
 	{ 0, 0, "leaks", NULL, cli_flag, AT(leaks), "show what was never freed",
 	  A | T | CLI_BRIEF },
 	{ 0, 0, "min-age", "TIME", cli_duration, AT(min_age),
@@ -41,7 +44,7 @@ const struct cli_option allocations_rows[] = {
 
 static const char needs_alloc[] =
 	"--alloc-interval, --allocator, --leaks, --min-age and --page-faults go with ebprof alloc, "
-	"or top --alloc";
+	"top --alloc or push --alloc";
 
 static const char needs_target[] =
 	"ebprof alloc follows a command that it starts, or some processes: ebprof alloc "
@@ -52,6 +55,9 @@ static const char needs_target[] =
 const struct cli_rule allocations_rules[] = {
 	{ .any = "alloc-interval allocator leaks min-age", .needs = "alloc", .why = needs_alloc },
 	{ .any = "page-faults", .needs = "alloc push", .why = needs_alloc },
+	{ .all = "push alloc page-faults",
+	  .why = "--alloc and --page-faults exclude each other: blocks, or what of them is "
+		 "touched" },
 	{ .all = "page-faults",
 	  .any = "alloc-interval allocator leaks min-age max-overhead",
 	  .why = "page faults show where memory comes from, whichever allocator asks for it, not "

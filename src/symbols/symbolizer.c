@@ -310,6 +310,16 @@ static void keep_within_memory(struct symbolizer *s, struct image_symbols *is)
 	}
 }
 
+void symbolizer_rest(struct symbolizer *s)
+{
+	struct image_symbols *least;
+
+	while (s->bytes > s->o.memory && (least = least_asked(s, NULL))) {
+		s->bytes -= least->bytes;
+		close_sources(least);
+	}
+}
+
 size_t symbolizer_memory(const struct symbolizer *s)
 {
 	return s->bytes;

@@ -65,6 +65,8 @@ uint64_t symbolizer_start(struct symbolizer *s, const struct image *image, uint6
 
 /* Bytes of files' symbols that it has now: at most what the options say, or what one file takes. */
 size_t symbolizer_memory(const struct symbolizer *s);
+/* Nothing is asked for a while: not even one file takes more. */
+void symbolizer_rest(struct symbolizer *s);
 
 /*
  * The same at @address of code that a process made at run time, by what @source (symbols/jit.h)

@@ -2,16 +2,20 @@
 """Windows of waits, of all time and of page faults: what a program knows of itself, in files and at servers."""
 import os
 import re
+import shutil
 import signal
 
-from harness import Fixture, Profile, check, directory, equal, finish, fixture_path, run, start, stolen, wait_sampling
+from harness import (Fixture, Profile, check, directory, equal, finish, fixture_path, run, start, stolen, wait_burned, wait_for,
+                     wait_sampling)
+from test_alloc import TYPES as HEAP_TYPES, needs_links
 from test_page_faults import PLACES
 from test_push import files, in_folder, raw, said, when
 from test_push_servers import PATHS, Receiver, Sent
 from test_waits import FUNCTION, near
 
-ALL = re.compile(r"^ebprof: (\S+): (\d+) (\S+) in all windows$", re.M)
+ALL = re.compile(r"^ebprof: (\S+): (\d+) (\S+) in (?:all windows|the last window)$", re.M)
 STATES = ("[blocked]", "[disk wait]", "[uninterruptible]", "[runnable]")  # code without a name begins with "[", too
+HEAP = HEAP_TYPES[:4]
 TYPES = re.compile(r"^Samples:\n(.*)$", re.M)
 
 
@@ -41,7 +45,8 @@ class Windows:
                 sums[name.split("/")[0]] = sums.get(name.split("/")[0], 0) + n
         self.sums = sums
         for name, total in self.totals.items():
-            equal(sums.get(name.replace("-", "_")), total, f"{name} of all files, and in all")
+            # What there is at a time adds up to nothing.
+            check(name.startswith("inuse_") or sums.get(name.replace("-", "_")) == total, f"{name} of all files, and in all:", sums, total)
         for found in self.files.values():
             times = [when(path) for _, path in found]
             check(all(a + d <= b for (a, d), (b, _) in zip(times, times[1:])), "windows that overlap:", times)
@@ -171,6 +176,74 @@ def test_page_faults(where):
         check(text and all("Period: 100\n" in t for t in text), "the period:", text[:1])
 
 
+@in_folder
+def test_allocations(where):
+    """Each window has what was allocated in it, and what is in use at its end, of a command and of what runs already."""
+    with Fixture("alloc_sites", "3", "wait") as f, Receiver() as server:
+        proc = start("push", "--alloc", "--alloc-interval", "all", "--max-overhead", 100, "--every", "300ms", "-p", f.pid, "--to", where,
+                     "--spool", where + "/spool", *sum((["--to", server.url(k)] for k in PATHS), []))
+        wait_sampling(proc)
+        f.go()
+        f.wait("done")
+        truth = {w[1]: dict(zip(HEAP, map(int, w[2:]))) for w in f.lines if w[0] == "site"}
+        begun = len(os.listdir(where))
+        wait_for(lambda: len(os.listdir(where)) > begun + 1, "a window after all of it")
+        proc.send_signal(signal.SIGTERM)
+        r = finish(proc).ok()
+        said_ = list(server.said)
+    shutil.rmtree(where + "/spool")
+    equal((said(r)[3], list(files(where))), (0, ["alloc_sites.alloc"]), "lost, and files")
+    paths = [path for _, path in files(where)["alloc_sites.alloc"]]
+    windows = [by_windows(path) for path in paths]
+    totals = {m[1]: int(m[2]) for m in ALL.finditer(r.err)}
+    for name in HEAP:
+        got = [w[f"{name}/{'bytes' if 'space' in name else 'count'}"] for w in windows]
+        # All that it allocates; what is in use does not add up, and is there in windows in which nothing was allocated.
+        expected = sum(t[name] for t in truth.values())
+        equal(totals[name], sum(got) if "alloc" in name else got[-1], name)
+        check(expected <= totals[name] <= 1.02 * expected + 1e5, name, totals[name], expected)
+    equal([windows[-1]["alloc_space/bytes"], len(windows[-1])], [0, 4], "the last window")
+    text = raw(paths[-1])
+    check("PeriodType: space bytes" in text, text[:300])
+    for site in truth:
+        check(site in text or not truth[site]["inuse_space"], site, "in use")
+    for kind, path in PATHS.items():
+        series = [s for request in said_ if request["path"] == path for s in request["series"]]
+        check(not any("refused" in request for request in said_), kind, said_)
+        if kind == "otlp":
+            got = {n: [s["total"] for s in series if s["type"] == n + "/" + u] for n, u in (("alloc_space", "bytes"), ("inuse_space", "bytes"))}
+            equal((sum(got["alloc_space"]), got["inuse_space"][-1]), (totals["alloc_space"], totals["inuse_space"]), kind)
+            equal({tuple(s["period"]) for s in series}, {("memory", "bytes", 1)}, kind)
+        else:
+            equal(sum(s["totals"][s["types"].index("alloc_space/bytes")] for s in series), totals["alloc_space"], kind)
+            equal({s["labels"]["__name__"] for s in series}, {"memory"}, kind)
+
+
+@in_folder
+def test_allocations_of_what_it_starts(where):
+    w = Windows(where, "--alloc", "--alloc-interval", 16384, program=(fixture_path("alloc_sites"), 9), every="100ms")
+    truth = sum(int(line[3]) for line in w.lines if line[0] == "site")
+    check(abs(w.totals["alloc_space"] / truth - 1) < 0.25, w.totals, truth)
+    equal((w.sums["alloc_space"], w.totals["inuse_space"]), (w.totals["alloc_space"], 0), "sums, and what is in use of what ended")
+
+
+@in_folder
+def test_allocations_at_a_price(where):
+    """10 % unless more is asked for: then the probes are there for a part of the time."""
+    needs_links()
+    with Fixture("alloc_rate", "1000", "1") as f:
+        f.go()
+        wait_burned(f.pid, 0.1)
+        proc = start("push", "--alloc", "--every", "500ms", "-p", f.pid, "--to", where)
+        wait_for(lambda: len(os.listdir(where)) > 2, "windows")
+        proc.send_signal(signal.SIGTERM)
+        r = finish(proc).ok()
+    totals = {m[1]: int(m[2]) for m in ALL.finditer(r.err)}
+    sums = [by_windows(path)["alloc_space/bytes"] for _, path in files(where)["alloc_rate.alloc"]]
+    equal((sum(sums), sum(s > 0 for s in sums) > 1), (totals["alloc_space"], True), sums)
+    check("--max-overhead 10% bounds that" in r.err or "follows them for a part of the time" in r.err, r.err)
+
+
 def test_servers_get_types_that_they_know():
     with directory() as spool, Receiver() as server:
         r = run("push", "--every", "1s", "-F", 199, "-e", "cpu-clock", "--off-cpu", *sum((["--to", server.url(k)] for k in PATHS), []),
@@ -236,5 +309,9 @@ def test_usage():
     run("push", "--to", "/tmp", "--off-cpu", "--wall").fails(2, "exclude each other")
     run("push", "--to", "/tmp", "--wakers").fails(2, "go with --off-cpu or --wall")
     run("push", "--to", "/tmp", "--page-faults", "-F", 9).fails(2, "leave out -e, -F")
+    run("push", "--to", "/tmp", "--alloc").fails(2, "probes in all of them would slow all of them down")
+    run("push", "--to", "/tmp", "--alloc", "-G", "x").fails(2, "a command that it starts, or some processes")
+    run("push", "--to", "/tmp", "--alloc", "--page-faults", "-p", 1).fails(2, "exclude each other")
+    run("push", "--to", "/tmp", "--alloc-interval", 9).fails(2, "go with ebprof alloc, top --alloc or push")
     run("push", "--to", "/tmp", "--page-faults", "--max-overhead", 1).fails(2, "--max-overhead")
     run("push", "--to", "/tmp", "-e", "page-faults", "-c", 9, "--max-overhead", 1).fails(2, "leave out -c")

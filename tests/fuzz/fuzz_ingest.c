@@ -10,13 +10,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct ingest_request r = { .body = NULL };
+	struct ingest_request r = { .body = { 0 } };
 	struct cursor c = { .p = data, .end = data + size };
 
 	while (ingest_next(&c, "http://h/ingest", &r) > 0)
 		for (const char *p = r.url.v; p < r.url.v + r.url.n - 1; p++)
 			if (*p <= ' ' || *p > '~')
 				abort();
-	vec_free(&r.url);
+	ingest_free(&r);
 	return 0;
 }

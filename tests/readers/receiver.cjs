@@ -144,9 +144,13 @@ function checkIds(list, what) {
 	list.forEach((e, i) => must(Number(e.id) === i + 1, `${what} id is not sequential`));
 }
 
+function isPacked(raw) {
+	return raw[0] === 0x1f && raw[1] === 0x8b;
+}
+
 function pprof(raw) {
-	must(raw[0] === 0x1f && raw[1] === 0x8b, 'not compressed');
-	const p = decode('Pprof', zlib.gunzipSync(raw)), text = i => at(p.string_table, Number(i), 'strings');
+	const p = decode('Pprof', isPacked(raw) ? zlib.gunzipSync(raw) : raw);
+	const text = i => at(p.string_table, Number(i), 'strings');
 	must(p.string_table[0] === '', 'the first string is not empty');
 	checkIds(p.mapping, 'mapping');
 	checkIds(p.location, 'location');
@@ -203,6 +207,7 @@ function ingestName(text) {
 function ingest(body, query) {
 	must(query.get('format') === 'pprof', 'not pprof');
 	must(body.length, 'no profile');
+	must(isPacked(body), 'not compressed');
 	const labels = ingestName(query.get('name') || ''), profile = pprof(body), rate = query.get('sampleRate');
 	const from = query.get('from') || '', until = query.get('until') || '';
 	must(/^\d{19}$/.test(from) && /^\d{19}$/.test(until), 'times');
@@ -215,6 +220,7 @@ function parca(body) {
 	must(body.length >= 5 && body[0] === 0 && body.readUInt32BE(1) === body.length - 5, 'no frame of gRPC');
 	return decode('WriteRawRequest', body.subarray(5)).series.map(s => {
 		must(s.samples.length === 1, 'samples');
+		must(isPacked(s.samples[0].raw_profile), 'not compressed');
 		return { labels: checkLabels(s.labels.labels), ...pprof(s.samples[0].raw_profile) };
 	});
 }

@@ -62,19 +62,19 @@ TEST(again_and_again)
 
 	add_types(p);
 	a = alloc_new(&(struct alloc_options){ .site = site_of, .ctx = p });
-	alloc_profile_update(p, FIRST, a);
+	alloc_profile_update(p, FIRST, ALLOC_TYPES, a);
 	CHECK_EQ(profile_view(p).nsamples, 0);
 	allocate(a, 0, 1, 100, 10);
 	profile_count(p, site_of(p, &(struct ebp_key){ 0 }, 10), 0, 7);
 	for (int i = 0; i < 3; i++)
-		alloc_profile_update(p, FIRST, a);
+		alloc_profile_update(p, FIRST, ALLOC_TYPES, a);
 	check(p, ALLOC_SPACE, 100, 0);
 	check(p, INUSE_SPACE, 100, 0);
 	check(p, PEAK_SPACE, 100, 0);
 	check(p, LIFETIME, 0, 0);
 	allocate(a, 1, 2, 30, 20);
 	release(a, 1, 25);
-	alloc_profile_update(p, FIRST, a);
+	alloc_profile_update(p, FIRST, ALLOC_TYPES, a);
 	check(p, ALLOC_SPACE, 100, 30);
 	check(p, INUSE_OBJECTS, 0, 1);
 	check(p, INUSE_SPACE, 0, 30);
@@ -84,7 +84,7 @@ TEST(again_and_again)
 	/* A place that changed after the peak still has what it had then. */
 	release(a, 2, 30);
 	allocate(a, 0, 3, 7, 40);
-	alloc_profile_update(p, FIRST, a);
+	alloc_profile_update(p, FIRST, ALLOC_TYPES, a);
 	check(p, PEAK_SPACE, 100, 30);
 	check(p, INUSE_SPACE, 7, 0);
 	alloc_profile_finish(p, FIRST, a, 50);
@@ -108,10 +108,31 @@ TEST(a_process_that_ends)
 	a = alloc_new(&(struct alloc_options){ .site = site_of, .ctx = p });
 	allocate(a, 0, 1, 100, 10);
 	alloc_gone(a, &gone);
-	alloc_profile_update(p, FIRST, a);
+	alloc_profile_update(p, FIRST, ALLOC_TYPES, a);
 	check(p, INUSE_SPACE, 100, 0);
 	alloc_profile_finish(p, FIRST, a, 50);
 	check(p, INUSE_SPACE, 100, 0);
+	alloc_free(a);
+	profile_free(p);
+}
+
+/* Where windows are asked for, it is not in use any more. */
+TEST(alive_alone)
+{
+	struct profile *p = profile_new();
+	const struct ebp_allocation_end gone = { .time = 20, .process = { .tgid = 1 } };
+	struct alloc *a;
+
+	add_types(p);
+	a = alloc_new(&(struct alloc_options){ .site = site_of, .ctx = p, .alive = 1 });
+	allocate(a, 0, 1, 100, 10);
+	alloc_profile_update(p, FIRST, PEAK_OBJECTS, a);
+	check(p, INUSE_SPACE, 100, 0);
+	check(p, PEAK_SPACE, 0, 0);
+	alloc_gone(a, &gone);
+	alloc_profile_update(p, FIRST, PEAK_OBJECTS, a);
+	check(p, ALLOC_SPACE, 100, 0);
+	check(p, INUSE_SPACE, 0, 0);
 	alloc_free(a);
 	profile_free(p);
 }
@@ -136,6 +157,7 @@ int main(void)
 {
 	RUN(again_and_again);
 	RUN(a_process_that_ends);
+	RUN(alive_alone);
 	RUN(levels);
 	return TEST_END();
 }

@@ -261,6 +261,38 @@ TEST(each_type_has_its_own)
 	increment_free(i);
 }
 
+/* What there is becomes less, and is there where nothing came; a type may end. */
+TEST(levels_are_what_there_is)
+{
+	const struct increment_choice all = { NULL, 0, 0, 2 };
+	struct increment *i = increment_new();
+	struct profile *p = profile_new(), *part;
+
+	profile_set_type(p, 0, "alloc_space", "bytes");
+	profile_add_type(p, "inuse_space", "bytes");
+	add(p, 1, 0x10, 300);
+	add(p, 1, 0x20, 50);
+	profile_set(p, 0, 1, 200);
+	CHECK_EQ(taken(i, p), 350 + 200);
+	increment_clear(i);
+	add(p, 1, 0x20, 7);
+	profile_set(p, 0, 1, 120);
+	CHECK_EQ(taken(i, p), 7 + 120);
+	part = increment_part(i, p, &all);
+	CHECK_EQ(profile_view(part).nsamples, 2);
+	CHECK_EQ(profile_view(part).types[0].total, 7);
+	CHECK_EQ(profile_view(part).types[1].total, 120);
+	/* Bytes are no number of samples. */
+	CHECK_EQ(profile_account(part)->kept, 1);
+	profile_free(part);
+	increment_clear(i);
+	profile_keep_types(p, 1);
+	add(p, 1, 0x20, 9);
+	CHECK_EQ(taken(i, p), 9);
+	increment_free(i);
+	profile_free(p);
+}
+
 int main(void)
 {
 	RUN(another_profile_takes_its_place);
@@ -271,5 +303,6 @@ int main(void)
 	RUN(truncated_stacks_keep_their_reason);
 	RUN(so_far_is_the_sum_of_the_parts);
 	RUN(each_type_has_its_own);
+	RUN(levels_are_what_there_is);
 	return TEST_END();
 }

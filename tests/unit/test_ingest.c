@@ -11,7 +11,7 @@
 #define BASE "http://h/ingest"
 #define HEAD BASE "?format=pprof&spyName=ebprof&name="
 
-/* A profile of pprof, compressed: of 2 s, with a period of 10 ms, or of 10 of whatever. */
+/* A profile of pprof: of 2 s, with a period of 10 ms, or of 10 of whatever. */
 static struct outfile_bytes profile(const char *unit)
 {
 	struct outfile_bytes bytes = { 0 };
@@ -19,7 +19,6 @@ static struct outfile_bytes profile(const char *unit)
 	struct protobuf b = { 0 };
 	size_t type = protobuf_open(&b, 11);
 
-	outfile_compress(f);
 	protobuf_uint(&b, 2, 1);
 	protobuf_close(&b, type);
 	protobuf_bytes(&b, 6, "", 0);
@@ -60,7 +59,7 @@ static void add_series(struct protobuf *b, const char *service, const char *valu
 
 TEST(a_request_for_each_profile)
 {
-	struct ingest_request r = { .body = NULL };
+	struct ingest_request r = { .body = { 0 } };
 	struct protobuf b = { 0 };
 	struct cursor c;
 
@@ -70,19 +69,19 @@ TEST(a_request_for_each_profile)
 	CHECK_EQ(ingest_next(&c, BASE, &r), 1);
 	CHECK_STR(r.url.v, HEAD "shop.cart%7Bhost_name%3Dh1%2Czone%3Dz1%7D"
 			   "&from=1700000000000000000&until=1700000002000000000&sampleRate=100");
-	CHECK(r.size > 20 && !memcmp(r.body, "\x1f\x8b", 2));
+	CHECK(r.body.n > 20 && !memcmp(r.body.v, "\x1f\x8b", 2));
 	CHECK_EQ(ingest_next(&c, BASE, &r), 1);
 	CHECK_STR(r.url.v, HEAD "getty_tty1%7Bhost_name%3Da_b___%20%C3%A9%26%2Czone%3Dz1%7D"
 			   "&from=1700000000000000000&until=1700000002000000000");
 	CHECK_EQ(ingest_next(&c, BASE, &r), 0);
-	vec_free(&r.url);
+	ingest_free(&r);
 	protobuf_free(&b);
 }
 
 /* Each beginning of a request is none, but that of no bytes. */
 TEST(broken_requests)
 {
-	struct ingest_request r = { .body = NULL };
+	struct ingest_request r = { .body = { 0 } };
 	struct protobuf b = { 0 };
 	struct cursor c;
 
@@ -98,20 +97,20 @@ TEST(broken_requests)
 			CHECK(strlen(r.url.v) == r.url.n - 1);
 		b.v[i] ^= 0x55;
 	}
-	vec_free(&r.url);
+	ingest_free(&r);
 	protobuf_free(&b);
 }
 
 TEST(requests_without_what_they_need)
 {
-	struct ingest_request r = { .body = NULL };
+	struct ingest_request r = { .body = { 0 } };
 	struct protobuf b = { 0 };
 	struct cursor c;
 
 	add_series(&b, "", "h1", "nanoseconds");
 	c = (struct cursor){ .p = b.v, .end = b.v + b.n };
 	CHECK_EQ(ingest_next(&c, BASE, &r), -EINVAL);
-	vec_free(&r.url);
+	ingest_free(&r);
 	protobuf_free(&b);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <unistd.h>
 
 #include "lang/lang_pages.h"
 #include "lang/langs.h"
@@ -34,12 +35,39 @@ static struct ebp_code *record(uint64_t id, uint32_t slot)
 	return r;
 }
 
-static void put(struct langs *l, uint64_t id, uint32_t slot)
+static void put_of(struct langs *l, uint64_t id, uint32_t slot, pid_t pid)
 {
 	struct ebp_code *r = record(id, slot);
 
+	r->process.tgid = (uint32_t)pid;
 	langs_code(l, r, sizeof(*r) + 2);
 	free(r);
+}
+
+static void put(struct langs *l, uint64_t id, uint32_t slot)
+{
+	put_of(l, id, slot, 0);
+}
+
+/* It may be in stacks that are under way when its process ends. */
+TEST(code_of_what_ended_is_forgotten)
+{
+	struct langs *l = langs_new(NULL, publish, NULL);
+
+	put_of(l, 5, 0, getpid());
+	put_of(l, 6, 0, 0x7fff0001);
+	put_of(l, 7, 1, 0x7fff0001);
+	langs_rest(l);
+	CHECK(langs_find(l, 5) && langs_find(l, 6) && langs_find(l, 7));
+	put_of(l, 8, 1, 0x7fff0002);
+	langs_rest(l);
+	CHECK(langs_find(l, 5) && !langs_find(l, 6) && !langs_find(l, 7) && langs_find(l, 8));
+	/* Its place is used again. */
+	for (uint64_t id = 10; id < 50; id++)
+		put_of(l, id, 0, getpid());
+	langs_rest(l);
+	CHECK(!langs_find(l, 5) && langs_find(l, 49) && !langs_find(l, 8));
+	langs_free(l);
 }
 
 TEST(a_code_by_its_id)
@@ -225,6 +253,7 @@ TEST(names_that_hint_at_a_language)
 
 int main(void)
 {
+	RUN(code_of_what_ended_is_forgotten);
 	RUN(a_code_by_its_id);
 	RUN(what_a_slot_had_long_ago_is_forgotten);
 	RUN(characters_of_each_width);
