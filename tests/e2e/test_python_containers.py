@@ -8,36 +8,14 @@ import json
 import os
 import subprocess
 
-from harness import FIXTURES, Fixture, check, directory, equal, run, skip, wait_burned
-from test_python import TREE, known_shares, python_stacks, sampled, unpacked, whole_deep
+from containers import contained
+from harness import Fixture, check, directory, equal, run, skip, wait_burned
+from test_python import TREE, known_shares, python_stacks, sampled, whole_deep
 from test_python_programs import says_itself
-
-# The folders of merged trees that packages expect to be there.
-MERGED = ("bin", "lib", "lib64", "sbin")
-# Below its first process, a shell; what it writes below /tmp is the machine's.
-START = """#!/bin/sh
-exec unshare --mount --pid --fork --kill-child sh -c 'mount --bind /tmp {root}/tmp && chroot {root} "$@"; exit' sh /usr/bin/{name} "$@"
-"""
-
-
-def contained(suite, minor):
-    """A command that runs Debian @suite's Python in a container."""
-    root, name = os.path.realpath(os.path.join(os.path.dirname(FIXTURES), f"{suite}-python")), f"python3.{minor}"
-    unpacked(suite, root, (minor,))
-    os.makedirs(f"{root}/tmp", exist_ok=True)
-    for folder in MERGED:
-        if not os.path.lexists(f"{root}/{folder}"):
-            os.symlink(f"usr/{folder}", f"{root}/{folder}")
-    check(not os.path.exists(f"/usr/bin/{name}"), "it is the machine's, too")
-    with open(f"{root}/start", "w", encoding="utf-8") as f:
-        f.write(START.format(root=root, name=name))
-    os.chmod(f"{root}/start", 0o755)
-    return f"{root}/start"
-
 
 def known(suite, minor):
     """Known shares, 1,000 deep, and names, files and lines as the program says them."""
-    python = contained(suite, minor)
+    python = contained(suite, f"python3.{minor}")
     profile = python_stacks(sampled(python, TREE, burned=0))
     known_shares(python, minor, profile)
     check(profile.comms() == {f"python3.{minor}"}, profile.comms())
