@@ -123,8 +123,8 @@ __noinline int php_frame(__u32 frame)
 #define PHP_IP	15
 
 /*
- * 0; negative: the current task runs no PHP. It is the first one's, without ZTS. For the verifier a
- * function of its own.
+ * 0; negative: the current task runs no PHP. Without ZTS it is that of the thread in which the
+ * interpreter was met, or the first one's. For the verifier a function of its own.
  */
 __noinline int php_start(__u32 state)
 {
@@ -133,7 +133,7 @@ __noinline int php_start(__u32 state)
 	const struct ebp_php *o = w ? walk_layout(w) : NULL;
 	__u64 id = bpf_get_current_pid_tgid();
 
-	if (!u || !o || (__u32)id != id >> 32)
+	if (!u || !o || (!u->loop_sp && (__u32)id != id >> 32))
 		return -1;
 	return php_begin(NULL, php_state_of(w), o, u->lang_bias, u->regs.r[PHP_FP],
 			 u->regs.r[PHP_IP]);

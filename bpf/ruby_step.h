@@ -28,7 +28,6 @@
 #define RUBY_ARRAY		7
 #define RUBY_IMEMO		0x1a
 #define RUBY_ICLASS		0x1c
-#define RUBY_SINGLETON		0x1000
 #define RUBY_IMEMO_KIND(flags)	(((flags) >> 12 & 15) | (RUBY_TYPE(flags) ^ RUBY_IMEMO) << 4)
 #define RUBY_SVAR		2
 #define RUBY_METHOD		6
@@ -63,6 +62,7 @@ struct ruby_state {
 	__u32 entry;		/* a call of the interpreter began this frame */
 	__u32 is_c;		/* a method in C */
 	__u32 has_code;		/* ... or instructions */
+	__u32 collects;		/* the collector runs, in whatever thread */
 	__u64 frame_words[RUBY_FRAME_WORDS];
 	__u64 env_words[RUBY_ENV_WORDS];
 	__u64 iseq_words[RUBY_ISEQ_WORDS];
@@ -118,6 +118,24 @@ static __always_inline __u64 ruby_context_by_slot(struct ruby_env *env, const st
 	return ruby_word(env, block + ruby_word(env, address + 8) + o->distance);
 }
 
+#define RUBY_COLLECTOR	2	/* its identity: that of code is odd */
+
+/* Whether the collector runs, in whatever thread. */
+static __always_inline __u32 ruby_collects(struct ruby_env *env, const struct ebp_ruby *o,
+					   __u64 bias)
+{
+	__u64 vm;
+	__u8 flags = 0;
+
+	if (!o->collects)
+		return 0;
+	vm = ruby_word(env, bias + o->vm);
+	if (o->flags & EBP_RUBY_VM_SLOT)
+		vm = ruby_word(env, vm);
+	ruby_read(env, &flags, sizeof(flags), ruby_word(env, vm + o->space) + o->collects_at);
+	return flags & o->collects;
+}
+
 /*
  * The frame that the thread with thread pointer @tp runs. 0; negative where it has none: it is not
  * Ruby's, or Ruby is not there yet.
@@ -142,6 +160,7 @@ static __always_inline int ruby_begin(struct ruby_env *env, struct ruby_state *s
 		return -1;
 	s->end = words[0] + words[1] * 8;
 	s->frame = words[2];
+	s->collects = ruby_collects(env, o, bias);
 	return s->frame <= words[0] || s->frame > s->end ? -1 : 0;
 }
 
