@@ -14,7 +14,7 @@ DEPS_TEST  := python3:python3 ruby:ruby openssl:openssl g++ rustc:rustc golang-g
 	chromium:chromium valgrind:valgrind libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 \
 	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \
 	libxml2-utils:xmllint jq:jq tmux:tmux zsh:zsh fish:fish protobuf-compiler:protoc golang-github-google-pprof-dev \
-	qemu-system-x86:qemu-system-x86_64 zstd:zstd lz4:lz4 php-cli:php php-fpm:php-fpm8.2 libphp-embed lua5.1:lua5.1 lua5.2:lua5.2 lua5.3:lua5.3 lua5.4:lua5.4 luajit:luajit \
+	qemu-system-x86:qemu-system-x86_64 zstd:zstd lz4:lz4 php-cli:php php-fpm:php-fpm8.2 libphp-embed libapache2-mod-php rake:rake lua5.1:lua5.1 lua5.2:lua5.2 lua5.3:lua5.3 lua5.4:lua5.4 luajit:luajit \
 	redis-server:redis-server redis-tools:redis-cli postgresql mmdebstrap:mmdebstrap prometheus:prometheus yamllint:yamllint buildah:buildah \
 	$(DEPS_CROSS) $(DEPS_DEB)
 
