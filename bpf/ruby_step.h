@@ -57,6 +57,9 @@ struct ruby_state {
 	/* What the last step found: */
 	__u64 identity;		/* of its code; 0: the frame is none of a program's */
 	__u64 method;		/* address of its method entry; 0: none */
+	/* the sequence whose identity this is, with its words; 0: none. A stack's code is alive. */
+	__u64 cached, cached_identity;
+	__u64 cached_method;	/* what is in method_words */
 	__u64 object;		/* that is looked at */
 	__u32 place;
 	__u32 entry;		/* a call of the interpreter began this frame */
@@ -146,7 +149,7 @@ static __always_inline int ruby_begin(struct ruby_env *env, struct ruby_state *s
 	__u64 context, words[3] = { 0 };
 
 	s->bias = bias;
-	s->frame = s->end = 0;
+	s->frame = s->end = s->cached = s->cached_method = 0;
 	if (o->flags & EBP_RUBY_KEY)
 		context = ruby_context_by_key(env, o, bias + o->slot, tp);
 	else if (o->flags & EBP_RUBY_STATIC)
@@ -173,10 +176,12 @@ static __always_inline int ruby_hop(struct ruby_env *env, struct ruby_state *s)
 	__u32 kind;
 
 	s->method = 0;
-	s->method_words[RUBY_METHOD_FLAGS] = 0;
-	if (object &&
-	    ruby_read(env, s->method_words, sizeof(s->method_words), object))
-		return 0;
+	if (!object || object != s->cached_method) {
+		s->cached_method = s->method_words[RUBY_METHOD_FLAGS] = 0;
+		if (object && ruby_read(env, s->method_words, sizeof(s->method_words), object))
+			return 0;
+		s->cached_method = object;
+	}
 	kind = RUBY_IMEMO_KIND(s->method_words[RUBY_METHOD_FLAGS]);
 	/* Special variables stand before it. */
 	if (object && kind == RUBY_SVAR) {
@@ -255,7 +260,11 @@ static __always_inline void ruby_code(struct ruby_env *env, struct ruby_state *s
 {
 	if (!s->has_code)
 		return;
-	s->identity = ruby_identity(env, s);
+	if (s->frame_words[RUBY_FRAME_ISEQ] != s->cached) {
+		s->cached_identity = ruby_identity(env, s);
+		s->cached = s->cached_identity ? s->frame_words[RUBY_FRAME_ISEQ] : 0;
+	}
+	s->identity = s->cached_identity;
 	s->place = ruby_place(s);
 }
 
