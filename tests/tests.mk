@@ -95,7 +95,7 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 FIX_BIN    := $(addprefix $(FIX)/,tree paths tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm moments timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
 	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names fail_nth.so fail_load.so late_threads.so demangle_names stl \
-	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_threads alloc_own alloc_fork page_faults probed probed_cpp unanswered sampler php_threads php_embed)
+	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_threads alloc_own alloc_fork page_faults probed probed_cpp unanswered sampler php_threads php_embed perl_unthreaded)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)
