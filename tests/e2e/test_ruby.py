@@ -203,8 +203,8 @@ def test_deep():
         check(whole >= 0.98 * profile.count() - 1, ruby, whole, profile.head(1))
 
 
-def test_threads_and_fibers():
-    """Each thread has its own frames, and those of the fiber that it runs."""
+def test_threads_fibers_and_ractors():
+    """Each thread has its own frames, and those of the fiber that it runs; so has a Ractor (since 3.0)."""
     program = ("def spin(n) while n > 0 do n -= 1 end end\n"
                "def in_fiber() spin(30000) end\n"
                "def in_thread() spin(30000) end\n"
@@ -212,11 +212,17 @@ def test_threads_and_fibers():
                "def threads() while true do in_thread; Thread.pass end end\n"
                "Thread.new { fibers }\n"
                "Thread.new { threads }\n"
+               "def in_ractor() while true do spin(30000) end end\n"
+               "$VERBOSE = nil\n"
+               "Ractor.new { in_ractor } if defined? Ractor\n"
                "ready\n"
                "sleep\n")
     for ruby in rubies():
         profile = sampled(ruby, program).profile.where(lambda s: not s.cut)
-        fiber, thread = (profile.where(lambda s, n=n: f"Object#{n}" in s.frames) for n in ("in_fiber", "in_thread"))
+        fiber, thread, ractor = (profile.where(lambda s, n=n: f"Object#{n}" in s.frames) for n in ("in_fiber", "in_thread", "in_ractor"))
+        check(version(ruby) < "3" or ractor.count() > 0.1 * profile.count(), ruby, profile.head(3))
+        for s in ractor:
+            check(calls(s, "block in <main>", "Object#in_ractor") and "Object#threads" not in s.frames, ruby, s)
         check(fiber.count() > 0.1 * profile.count() and thread.count() > 0.1 * profile.count(), ruby, profile.head(3))
         for s in fiber:
             check(calls(s, "block in Object#fibers", "Object#in_fiber") and "Object#threads" not in s.frames, ruby, s)
