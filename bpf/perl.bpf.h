@@ -46,7 +46,8 @@ __noinline int perl_announce(__u32 frame, __u32 done)
 	r = code_begin(w, EBP_LANGUAGE_PERL);
 	if (!r)
 		return LANG_END;
-	w->pending |= code_send(w, r, perl_describe(NULL, perl_state_of(w), o, r)) << EBP_CODE_SHIFT;
+	w->pending |= code_send(w, r, perl_describe(NULL, perl_state_of(w), o, r))
+		      << EBP_CODE_SHIFT;
 	return LANG_ON;
 }
 

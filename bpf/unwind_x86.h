@@ -108,8 +108,8 @@ static __always_inline int is_after_clone(__u64 head)
 }
 
 /*
- * Where the function that a context of Boost's (fibers of PHP) runs returns to: `xor %rdi, %rdi; call
- * _exit; hlt`, behind an endbr64 or not. Who resumed it is on another stack.
+ * Where the function that a context of Boost's (fibers of PHP) runs returns to: `xor %rdi, %rdi;
+ * call _exit; hlt`, behind an endbr64 or not. Who resumed it is on another stack.
  */
 static __always_inline int is_end_of_context(__u64 head, __u64 tail)
 {

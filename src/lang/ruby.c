@@ -174,7 +174,7 @@ static int fill(const struct reading *r, const struct code_text *t,
 	layout.ids = symbols.ids - skew;
 	layout.last_operator = (uint16_t)symbols.last_operator;
 	layout.object = r->symbols[OBJECT] - skew;
-	/* What YJIT compiles is called from what the interpreter consists of, which lies together. */
+	/* What YJIT compiles is called from its parts, which lie together. */
 	out->layout.loop = out->code.v[0].start;
 	out->layout.loop_bytes = (uint32_t)(out->code.v[out->code.n - 1].end - out->layout.loop);
 	fill_collector(r, t, &layout, out);

@@ -35,7 +35,8 @@ int ruby_find_symbols(const struct code_text *t, uint64_t id2str, struct ruby_sy
 
 /* Where it says whether the collector runs; as in struct ebp_ruby. */
 struct ruby_collector {
-	uint64_t vm;		/* address of its variable, or of a slot with that (EBP_RUBY_VM_SLOT) */
+	/* address of its variable, or of a slot with that (EBP_RUBY_VM_SLOT) */
+	uint64_t vm;
 	uint32_t space, flags;
 	uint8_t mask, at;
 };

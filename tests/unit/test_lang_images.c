@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps over frames of Ruby, PHP and Perl in images of processes (tests/unit/images): of versions
- * that are not on this machine, and on a machine of another kind.
+ * The steps over frames of Ruby, PHP and Perl in images of processes (tests/unit/images): of
+ * versions that are not on this machine, and on a machine of another kind.
  */
 #include <glob.h>
 

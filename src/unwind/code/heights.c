@@ -386,8 +386,8 @@ static int is_sigreturn(const struct unwind_code *c, size_t at)
 }
 
 /*
- * `jmp *%rbx` into the function of a context, before what that returns to: xor %rdi, %rdi; call; hlt.
- * No caller lies above it, which the step knows by the same bytes (bpf/unwind_x86.h).
+ * `jmp *%rbx` into the function of a context, before what that returns to: xor %rdi, %rdi; call;
+ * hlt. No caller lies above it, which the step knows by the same bytes (bpf/unwind_x86.h).
  */
 static int is_context(const struct unwind_code *c, size_t at)
 {
