@@ -25,6 +25,7 @@ enum lang_runs {
 	/* called by what begins one it calls such code again, which goes on with that run */
 	LANG_RUNS_AGAIN,
 	LANG_RUNS_COLLECTS,	/* none of it, but its collector and what calls that */
+	LANG_RUNS_BESIDE,	/* other code of its file */
 	LANG_RUNS_NOT,		/* it is none of it */
 };
 /* Offsets in a file, @end exclusive. */

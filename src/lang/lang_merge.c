@@ -133,6 +133,15 @@ static int is_of_process(uint64_t word)
 	return ops && ops->of_process;
 }
 
+/* Whether no frame is in the interpreter's file: a stripped one hides a part of its loop. */
+static int is_elsewhere(const struct lang_merge *m, const uint64_t *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (m->runs(m->ctx, words[i]) != LANG_RUNS_NOT)
+			return 0;
+	return 1;
+}
+
 static int is_collector(uint64_t word)
 {
 	return EBP_FRAME_LANGUAGE_OF(word) == EBP_LANGUAGE_RUBY &&
@@ -145,7 +154,7 @@ static int collects(const struct lang_merge *m, const uint64_t *words, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		enum lang_runs runs = m->runs(m->ctx, words[i]);
 
-		if (runs != LANG_RUNS_NOT)
+		if (runs < LANG_RUNS_BESIDE)
 			return runs == LANG_RUNS_COLLECTS;
 	}
 	return 0;
@@ -164,7 +173,7 @@ size_t lang_merge(const struct lang_merge *m, const uint64_t *words, size_t n, u
 	}
 	g.next = g.natives + (is_collector(words[g.natives]) && !collects(m, words, g.natives));
 	calls = count_calls(m, words, g.natives);
-	if (m->complete && !calls && is_of_process(words[n - 1])) {
+	if (m->complete && is_of_process(words[n - 1]) && is_elsewhere(m, words, g.natives)) {
 		memcpy(out, words, g.natives * sizeof(*out));
 		return g.natives;
 	}

@@ -8,6 +8,7 @@
 #define AGAIN	 EBP_FRAME(1, 0x700)	/* what calls it for the run that there is */
 #define NATIVE(n) EBP_FRAME(2, (n))
 #define COLLECTS EBP_FRAME(1, 0x800)	/* the collector's own code */
+#define BESIDE	 EBP_FRAME(1, 0x900)	/* other code of the interpreter's file */
 #define JIT	 0x7f0000001000ull
 #define CODE(n)	 EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, (uint64_t)(n) + 10, 3)
 #define ENTRY(n) (CODE(n) | EBP_FRAME_ENTRY)
@@ -25,6 +26,7 @@ static enum lang_runs runs(void *ctx, uint64_t frame)
 	       : frame == PART	? LANG_RUNS_INNER
 	       : frame == AGAIN ? LANG_RUNS_AGAIN
 	       : frame == COLLECTS ? LANG_RUNS_COLLECTS
+	       : frame == BESIDE ? LANG_RUNS_BESIDE
 				: LANG_RUNS_NOT;
 }
 
@@ -85,6 +87,9 @@ TEST(a_list_of_another_thread)
 {
 	check(&whole, LIST(NATIVE(1), NATIVE(2), OF(PHP, 1, 0), OF(PHP, 2, 1)),
 	      LIST(NATIVE(1), NATIVE(2)));
+	/* What a stripped file does not say of its loop is beside it. */
+	check(&whole, LIST(NATIVE(1), BESIDE, OF(PHP, 1, 1)),
+	      LIST(NATIVE(1), BESIDE, OF(PHP, 1, 1)));
 	/* Where the stack is cut its calls may be missing. */
 	check(&cut, LIST(NATIVE(1), OF(PHP, 1, 1)), LIST(NATIVE(1), OF(PHP, 1, 1)));
 }
