@@ -76,6 +76,8 @@ enum ebp_language {
 #define EBP_CODE_SHIFT		20
 #define EBP_CODE_BITS		37
 #define EBP_PLACE_NONE		((1u << EBP_CODE_SHIFT) - 1)
+/* Of Ruby: the frame says that the collector runs, which may be in another thread. */
+#define EBP_PLACE_COLLECTS	(EBP_PLACE_NONE - 1)
 /*
  * No code: the interpreter was called, and runs none yet; without EBP_FRAME_ENTRY, as the last
  * frame: there are more, which were not read.

@@ -14,59 +14,13 @@ static __always_inline int php_read(struct php_env *env __attribute__((unused)),
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
-#include "bpf/php_step.h"
+#include "bpf/php_describe.h"
 
 _Static_assert(sizeof(struct php_state) <= 8 * WALK_WORDS, "room");
 
 static __always_inline struct php_state *php_state_of(struct lang_walk *w)
 {
 	return (void *)w->state;
-}
-
-/* --- What a function says of itself. ------------------------------------------- */
-
-/* The string at @address into @dst, of which @mask + 1 bytes may be written. 1: it is there. */
-static __always_inline int php_text(struct php_state *s, __u64 address, struct ebp_text *t,
-				    __u8 *dst, __u32 mask)
-{
-	__u32 bytes;
-
-	t->length = t->width = 0;
-	t->object = address;
-	t->length_at = PHP_LENGTH;
-	t->text_at = PHP_TEXT;
-	if (bpf_probe_read_user(s->string, sizeof(s->string), (void *)address))
-		return 0;
-	bytes = s->string[2] < mask ? s->string[2] : mask;
-	barrier_var(bytes);
-	bytes &= mask;
-	if (bpf_probe_read_user(dst, bytes, (void *)(address + PHP_TEXT)))
-		return 0;
-	t->length = s->string[2] < 1u << 30 ? s->string[2] : 1u << 30;
-	t->width = EBP_TEXT_UTF8;
-	return 1;
-}
-
-/* 1 where all could be read. */
-static __always_inline int php_describe(struct php_state *s, const struct ebp_php *o,
-					struct ebp_code *r)
-{
-	int whole = 1;
-
-	r->version = o->version;
-	/* What is no function's has a name that is empty. */
-	r->name.width = EBP_TEXT_UTF8;
-	if (s->code_words[PHP_NAME])
-		whole &= php_text(s, s->code_words[PHP_NAME], &r->name, r->name_bytes,
-				  EBP_CODE_NAME - 1);
-	if (s->scope_name)
-		whole &= php_text(s, s->scope_name, &r->scope, r->scope_bytes,
-				  EBP_CODE_SCOPE - 1);
-	if (!php_is_user(s))
-		return whole;
-	r->first_line = PHP_WORD(s, o->lines);
-	return whole & php_text(s, PHP_WORD(s, o->file), &r->file, r->file_bytes,
-				EBP_CODE_FILE - 1);
 }
 
 /*
@@ -86,7 +40,7 @@ __noinline int php_announce(__u32 frame, __u32 done)
 	r = code_begin(w, EBP_LANGUAGE_PHP);
 	if (!r)
 		return LANG_END;
-	w->pending |= code_send(w, r, php_describe(php_state_of(w), o, r)) << EBP_CODE_SHIFT;
+	w->pending |= code_send(w, r, php_describe(NULL, php_state_of(w), o, r)) << EBP_CODE_SHIFT;
 	return LANG_ON;
 }
 
@@ -123,8 +77,8 @@ __noinline int php_frame(__u32 frame)
 #define PHP_IP	15
 
 /*
- * 0; negative: the current task runs no PHP. It is the first one's, without ZTS. For the verifier a
- * function of its own.
+ * 0; negative: the current task runs no PHP. Without ZTS it is that of the thread in which the
+ * interpreter was met, or the first one's. For the verifier a function of its own.
  */
 __noinline int php_start(__u32 state)
 {
@@ -133,7 +87,7 @@ __noinline int php_start(__u32 state)
 	const struct ebp_php *o = w ? walk_layout(w) : NULL;
 	__u64 id = bpf_get_current_pid_tgid();
 
-	if (!u || !o || (__u32)id != id >> 32)
+	if (!u || !o || (!u->loop_sp && (__u32)id != id >> 32))
 		return -1;
 	return php_begin(NULL, php_state_of(w), o, u->lang_bias, u->regs.r[PHP_FP],
 			 u->regs.r[PHP_IP]);

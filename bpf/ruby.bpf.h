@@ -106,6 +106,11 @@ __noinline int ruby_announce(__u32 frame, __u32 done)
 	r = code_begin(w, EBP_LANGUAGE_RUBY);
 	if (!r)
 		return LANG_END;
+	if (ruby_state_of(w)->identity == RUBY_COLLECTOR) {
+		ruby_describe_collector(r);
+		w->pending |= code_send(w, r, 1) << EBP_CODE_SHIFT;
+		return LANG_ON;
+	}
 	ruby_put_table(frame);
 	ruby_object(RUBY_NAME);
 	ruby_put_text(RUBY_NAME);
@@ -159,6 +164,24 @@ static __always_inline int ruby_take(struct lang_walk *w, struct unwind_state *u
 	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_RUBY, id, s->place);
 	if (s->entry)
 		w->pending |= EBP_FRAME_ENTRY;
+	return id ? LANG_ON : LANG_NEW;
+}
+
+/* Before the first frame: that the collector runs, if it does (LANG_*). */
+__noinline int ruby_collector(__u32 frame)
+{
+	struct lang_walk *w = this_walk();
+	struct ruby_state *s;
+	__u64 id;
+
+	if (!w || frame > EBP_WORDS_MAX)
+		return LANG_ON;
+	s = ruby_state_of(w);
+	if (!s->collects)
+		return LANG_ON;
+	s->identity = RUBY_COLLECTOR;
+	id = code_id(w, s->identity);
+	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_RUBY, id, EBP_PLACE_COLLECTS);
 	return id ? LANG_ON : LANG_NEW;
 }
 

@@ -13,6 +13,7 @@
 #define EBP_RUBY_SHORT		4u	/* the flags of a string have its length (to 3.1) */
 /* a class has its name among its instance variables (to 3.1) */
 #define EBP_RUBY_VARIABLES	8u
+#define EBP_RUBY_VM_SLOT	16u	/* the address of the VM's variable is in a slot */
 
 /* Where CRuby keeps what; offsets in bytes. */
 struct ebp_ruby {
@@ -28,12 +29,16 @@ struct ebp_ruby {
 	__u16 insns;		/* of an iseq's body: its table of lines */
 	__u16 entry_bytes;	/* of such a line */
 	__u16 last_operator;	/* of symbols: the last whose number is itself */
-	/* of a class: its extension, if that is not EBP_RUBY_VARIABLES; its name, its object */
+	/* of a class, if that is not EBP_RUBY_VARIABLES: its name, its object; 0: not known */
 	__u16 class_name, class_attached;
 	__u16 version;		/* 10 * major + minor */
-	__u16 reserved;
+	/* whether the collector runs: a bit of what the VM has; a mask of 0: not known */
+	__u8 collects, collects_at;
+	__u32 singleton;	/* flag of a class: it is one object's */
+	__u32 space;		/* of the VM: the object space, with @collects at @collects_at */
+	__u64 vm;		/* offset from the bias, too */
 };
-_Static_assert(sizeof(struct ebp_ruby) == 56, "wire");
+_Static_assert(sizeof(struct ebp_ruby) == 72, "wire");
 _Static_assert(sizeof(struct ebp_ruby) <= 8 * EBP_LAYOUT_WORDS, "wire");
 
 /* The table in struct ebp_code: this, the index of positions, and lines behind it. */

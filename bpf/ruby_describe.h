@@ -129,7 +129,7 @@ static __always_inline void ruby_class_name(struct ruby_env *env, struct ruby_st
 	if (RUBY_TYPE(flags) != RUBY_CLASS && RUBY_TYPE(flags) != RUBY_MODULE)
 		return;
 	if (!(o->flags & EBP_RUBY_VARIABLES)) {
-		s->object = ruby_word(env, at + o->class_name);
+		s->object = o->class_name ? ruby_word(env, at + o->class_name) : 0;
 		return;
 	}
 	key = ruby_name_key(env, s, o);
@@ -152,7 +152,7 @@ static __always_inline void ruby_attached(struct ruby_env *env, struct ruby_stat
 	__u32 n;
 
 	if (!(o->flags & EBP_RUBY_VARIABLES)) {
-		s->object = ruby_word(env, single + o->class_attached);
+		s->object = o->class_attached ? ruby_word(env, single + o->class_attached) : 0;
 		return;
 	}
 	n = ruby_variables(env, s, single);
@@ -182,7 +182,7 @@ static __always_inline int ruby_owner(struct ruby_env *env, struct ruby_state *s
 		s->object = ruby_word(env, s->object + 8);
 		flags = ruby_word(env, s->object);
 	}
-	if (RUBY_TYPE(flags) != RUBY_CLASS || !(flags & RUBY_SINGLETON))
+	if (RUBY_TYPE(flags) != RUBY_CLASS || !(flags & o->singleton))
 		return 0;
 	ruby_attached(env, s, o);
 	return 1;
@@ -278,6 +278,17 @@ static __always_inline void ruby_table(struct ruby_env *env, struct ruby_state *
 	r->first_line = o->flags & EBP_RUBY_SHORT ? first >> 1 : first;
 	n = ruby_lines(env, s, o, t, r->table_data + sizeof(*t));
 	r->head.n = sizeof(*t) + n;
+}
+
+/* Of the collector, which is no code of Ruby. */
+static __always_inline void ruby_describe_collector(struct ebp_code *r)
+{
+	r->name.length = 4;
+	r->name.width = EBP_TEXT_UTF8;
+	r->name_bytes[0] = '[';
+	r->name_bytes[1] = 'G';
+	r->name_bytes[2] = 'C';
+	r->name_bytes[3] = ']';
 }
 
 /* Whether nothing is missing that may be there the next time. */

@@ -28,7 +28,6 @@
 #define RUBY_ARRAY		7
 #define RUBY_IMEMO		0x1a
 #define RUBY_ICLASS		0x1c
-#define RUBY_SINGLETON		0x1000
 #define RUBY_IMEMO_KIND(flags)	(((flags) >> 12 & 15) | (RUBY_TYPE(flags) ^ RUBY_IMEMO) << 4)
 #define RUBY_SVAR		2
 #define RUBY_METHOD		6
@@ -58,11 +57,15 @@ struct ruby_state {
 	/* What the last step found: */
 	__u64 identity;		/* of its code; 0: the frame is none of a program's */
 	__u64 method;		/* address of its method entry; 0: none */
+	/* the sequence whose identity this is, with its words; 0: none. A stack's code is alive. */
+	__u64 cached, cached_identity;
+	__u64 cached_method;	/* what is in method_words */
 	__u64 object;		/* that is looked at */
 	__u32 place;
 	__u32 entry;		/* a call of the interpreter began this frame */
 	__u32 is_c;		/* a method in C */
 	__u32 has_code;		/* ... or instructions */
+	__u32 collects;		/* the collector runs, in whatever thread */
 	__u64 frame_words[RUBY_FRAME_WORDS];
 	__u64 env_words[RUBY_ENV_WORDS];
 	__u64 iseq_words[RUBY_ISEQ_WORDS];
@@ -118,6 +121,24 @@ static __always_inline __u64 ruby_context_by_slot(struct ruby_env *env, const st
 	return ruby_word(env, block + ruby_word(env, address + 8) + o->distance);
 }
 
+#define RUBY_COLLECTOR	2	/* its identity: that of code is odd */
+
+/* Whether the collector runs, in whatever thread. */
+static __always_inline __u32 ruby_collects(struct ruby_env *env, const struct ebp_ruby *o,
+					   __u64 bias)
+{
+	__u64 vm;
+	__u8 flags = 0;
+
+	if (!o->collects)
+		return 0;
+	vm = ruby_word(env, bias + o->vm);
+	if (o->flags & EBP_RUBY_VM_SLOT)
+		vm = ruby_word(env, vm);
+	ruby_read(env, &flags, sizeof(flags), ruby_word(env, vm + o->space) + o->collects_at);
+	return flags & o->collects;
+}
+
 /*
  * The frame that the thread with thread pointer @tp runs. 0; negative where it has none: it is not
  * Ruby's, or Ruby is not there yet.
@@ -128,7 +149,7 @@ static __always_inline int ruby_begin(struct ruby_env *env, struct ruby_state *s
 	__u64 context, words[3] = { 0 };
 
 	s->bias = bias;
-	s->frame = s->end = 0;
+	s->frame = s->end = s->cached = s->cached_method = 0;
 	if (o->flags & EBP_RUBY_KEY)
 		context = ruby_context_by_key(env, o, bias + o->slot, tp);
 	else if (o->flags & EBP_RUBY_STATIC)
@@ -142,6 +163,7 @@ static __always_inline int ruby_begin(struct ruby_env *env, struct ruby_state *s
 		return -1;
 	s->end = words[0] + words[1] * 8;
 	s->frame = words[2];
+	s->collects = ruby_collects(env, o, bias);
 	return s->frame <= words[0] || s->frame > s->end ? -1 : 0;
 }
 
@@ -154,10 +176,12 @@ static __always_inline int ruby_hop(struct ruby_env *env, struct ruby_state *s)
 	__u32 kind;
 
 	s->method = 0;
-	s->method_words[RUBY_METHOD_FLAGS] = 0;
-	if (object &&
-	    ruby_read(env, s->method_words, sizeof(s->method_words), object))
-		return 0;
+	if (!object || object != s->cached_method) {
+		s->cached_method = s->method_words[RUBY_METHOD_FLAGS] = 0;
+		if (object && ruby_read(env, s->method_words, sizeof(s->method_words), object))
+			return 0;
+		s->cached_method = object;
+	}
 	kind = RUBY_IMEMO_KIND(s->method_words[RUBY_METHOD_FLAGS]);
 	/* Special variables stand before it. */
 	if (object && kind == RUBY_SVAR) {
@@ -236,7 +260,11 @@ static __always_inline void ruby_code(struct ruby_env *env, struct ruby_state *s
 {
 	if (!s->has_code)
 		return;
-	s->identity = ruby_identity(env, s);
+	if (s->frame_words[RUBY_FRAME_ISEQ] != s->cached) {
+		s->cached_identity = ruby_identity(env, s);
+		s->cached = s->cached_identity ? s->frame_words[RUBY_FRAME_ISEQ] : 0;
+	}
+	s->identity = s->cached_identity;
 	s->place = ruby_place(s);
 }
 

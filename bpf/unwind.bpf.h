@@ -191,7 +191,7 @@ static __always_inline void unwind_reset(struct unwind_state *s, const struct eb
 	s->lang_bias = space ? space->lang_bias : 0;
 	s->machine = space && languages ? space->machine : 0;
 	s->machine_bias = space ? space->machine_bias : 0;
-	s->asked = s->made = s->begun = s->inside = 0;
+	s->asked = s->made = s->begun = s->inside = s->apart = 0;
 	s->uprobe = 0;
 	s->jumps = s->n = s->fp_frames = s->raw = 0;
 	s->max = config.user_frames;

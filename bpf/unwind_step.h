@@ -81,6 +81,8 @@ struct unwind_state {
 	 */
 	__u64 loop, loop_sp;
 	__u32 loop_bytes;
+	__u32 language;			/* enum ebp_language; 0: no such code is known */
+	__u32 apart;			/* the stack is a context's, which others have called */
 	/* some were: then zeros end no stack, because the threads of such runtimes begin in libc */
 	__u32 made;
 	/* What was found: */

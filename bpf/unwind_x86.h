@@ -108,6 +108,50 @@ static __always_inline int is_after_clone(__u64 head)
 }
 
 /*
+ * Where the function that a context of Boost's (fibers of PHP) runs returns to: `xor %rdi, %rdi;
+ * call _exit; hlt`, behind an endbr64 or not. Who resumed it is on another stack.
+ */
+static __always_inline int is_end_of_context(__u64 head, __u64 tail)
+{
+	if ((__u32)head == 0xfa1e0ff3)
+		return head >> 32 == 0xe8ff3148 && (tail >> 32 & 0xff) == 0xf4;
+	return (__u32)head == 0xe8ff3148 && (tail & 0xff) == 0xf4;
+}
+
+#define JIT_WORDS 15	/* of the stack that code of a JIT has at most, with its return address */
+
+/* Whether @tail, the bytes before an address, ends with a call by a register. */
+static __always_inline int is_register_call(__u64 tail)
+{
+	return (tail >> 48 & 0xf8ff) == 0xd0ff;
+}
+
+/*
+ * Code that the runtime of a listed language compiled, and calls by a register. It has no frame
+ * pointer, or begins with one, and pushes little (YJIT: three registers, and what it keeps over a
+ * call): the first return address into the runtime is its own. 0: there is none.
+ */
+static __always_inline int jit_rule(struct unwind_env *env, struct unwind_state *s)
+{
+	__u64 tail;
+
+	if (s->language != EBP_LANGUAGE_RUBY || s->row.object != EBP_OBJECT_NONE || s->sp & 7 ||
+	    fill_window(env, s, s->sp, s->sp + JIT_WORDS * 8))
+		return 0;
+	UNROLL
+	for (int i = 0; i < JIT_WORDS; i++) {
+		__u64 at = window_word(s, s->sp + i * 8);
+
+		tail = 0;
+		if (at - s->loop >= s->loop_bytes || env_read(env, &tail, sizeof(tail), at - 8) ||
+		    !is_register_call(tail))
+			continue;
+		return (i + 1) | (s->fp == s->sp + i * 8 - 8) << EBP_RULE_SAVED_SHIFT;
+	}
+	return 0;
+}
+
+/*
  * Code without CFI. A leaf's bytes tell whether its frame exists yet, those that a call returns to
  * whether it is about to go; else the frame pointer. Gives the rule to go on with, or negative:
  * STEP_DONE's, negated.
@@ -119,6 +163,9 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 
 	if (!env_read(env, code, sizeof(code), s->pc) && is_sigreturn(code[0], code[1]))
 		return EBP_RULE_SPECIAL | EBP_RULE_SIGNAL;
+	s->apart = !s->exact && is_end_of_context(code[0], code[1]);
+	if (s->apart)
+		return -STEP_DONE(EBP_COMPLETE);
 	if (s->exact && is_after_clone(code[0]))
 		return s->regs.r[0] ? 1 : -STEP_DONE(EBP_COMPLETE);
 	words = words_of_trampoline(code[0], code[1], s->exact);
@@ -130,6 +177,8 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 	if (words == 2)
 		return 2 | 1 << EBP_RULE_SAVED_SHIFT;
 	rule = env_code(env, s);
+	if (!rule)
+		rule = jit_rule(env, s);
 	if (rule)
 		return rule;
 	s->fp_frames++;

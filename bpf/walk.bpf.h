@@ -163,6 +163,7 @@ static __always_inline void find_loop(struct unwind_state *s)
 	s->loop = o ? s->lang_bias + o->loop : 0;
 	s->loop_bytes = o ? o->loop_bytes : 0;
 	s->loop_sp = 0;
+	s->language = o ? o->language : EBP_LANGUAGE_NONE;
 	o = s->machine ? bpf_map_lookup_elem(&layouts, &machine) : NULL;
 	s->own = o ? s->machine_bias + o->loop : 0;
 	s->own_bytes = o ? o->loop_bytes : 0;
@@ -186,7 +187,7 @@ static __always_inline __u32 unwind_user(struct unwind_state *s, __u64 start, in
 	result = (languages ? unwind_frames(EBP_FRAMES_MAX)
 			    : unwind_frames_native(EBP_FRAMES_MAX)) - 1;
 	/* What was not unwound may have it near the leaf. */
-	if (s->loop_bytes && !s->loop_sp && result != EBP_COMPLETE)
+	if (s->language == EBP_LANGUAGE_LUA && !s->loop_sp && result != EBP_COMPLETE)
 		s->loop_sp = s->regs.r[REG_SP];
 	return result;
 }
@@ -286,12 +287,15 @@ static __always_inline __u32 list_frames(struct unwind_state *u)
 	w->pending = w->done = 0;
 	w->native = u->n;
 	w->hash = u->hash;
+	if (language == EBP_LANGUAGE_RUBY)
+		ruby_announce(0, ruby_collector(0));
 	list_all(EBP_WORDS_MAX, language);
 	full = walk_is_full(u);
 	walk_flush(w, u);
-	if (w->done)
+	if (w->done && !u->apart)
 		return EBP_COMPLETE;
-	result = list_result(w, u, full);
+	/* The calls of a context's callers are not there: so its list counts as one that is cut. */
+	result = w->done ? EBP_COMPLETE : list_result(w, u, full);
 	w->pending = EBP_FRAME_OF_CODE(language, EBP_CODE_NONE, EBP_PLACE_NONE);
 	walk_flush(w, u);
 	return result;

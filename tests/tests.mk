@@ -14,7 +14,7 @@ DEPS_TEST  := python3:python3 ruby:ruby openssl:openssl g++ rustc:rustc golang-g
 	chromium:chromium valgrind:valgrind libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 \
 	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \
 	libxml2-utils:xmllint jq:jq tmux:tmux zsh:zsh fish:fish protobuf-compiler:protoc golang-github-google-pprof-dev \
-	qemu-system-x86:qemu-system-x86_64 zstd:zstd lz4:lz4 php-cli:php php-fpm:php-fpm8.2 lua5.1:lua5.1 lua5.2:lua5.2 lua5.3:lua5.3 lua5.4:lua5.4 luajit:luajit openjdk-17-jdk-headless:javac \
+	qemu-system-x86:qemu-system-x86_64 zstd:zstd lz4:lz4 php-cli:php php-fpm:php-fpm8.2 libphp-embed libapache2-mod-php rake:rake lua5.1:lua5.1 lua5.2:lua5.2 lua5.3:lua5.3 lua5.4:lua5.4 luajit:luajit openjdk-17-jdk-headless:javac \
 	redis-server:redis-server redis-tools:redis-cli postgresql mmdebstrap:mmdebstrap prometheus:prometheus yamllint:yamllint buildah:buildah \
 	$(DEPS_CROSS) $(DEPS_DEB)
 
@@ -95,7 +95,7 @@ FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-
 FIX_BIN    := $(addprefix $(FIX)/,tree paths tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
 	syscalls storm moments timed names exec exec_after dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
 	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names fail_nth.so fail_load.so late_threads.so clock_jump.so demangle_names stl \
-	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_threads alloc_own alloc_fork page_faults probed probed_cpp unanswered sampler php_threads)
+	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_threads alloc_own alloc_fork page_faults probed probed_cpp unanswered sampler php_threads php_embed perl_unthreaded)
 UNWIND_BIN := $(addprefix $(FIX)/unwind_,chain chain_wide events hostile cpp)
 # A Rust or Go compiler may be missing where the tests are only built; the tests that need it say so.
 FIX_BIN    += $(if $(shell command -v rustc),$(FIX)/shapes_rust_v0 $(FIX)/shapes_rust_legacy)

@@ -24,6 +24,8 @@ enum lang_runs {
 	LANG_RUNS_INNER,
 	/* called by what begins one it calls such code again, which goes on with that run */
 	LANG_RUNS_AGAIN,
+	LANG_RUNS_COLLECTS,	/* none of it, but its collector and what calls that */
+	LANG_RUNS_BESIDE,	/* other code of its file */
 	LANG_RUNS_NOT,		/* it is none of it */
 };
 /* Offsets in a file, @end exclusive. */
@@ -99,6 +101,8 @@ struct lang_ops {
 	 * again and again.
 	 */
 	int prepares;
+	int of_process;		/* one list for all threads: whose it is say the native frames */
+	int compiles;		/* its code calls what it compiles (unwind_x86.h, jit_rule) */
 	const char *anonymous;	/* the name of code that has none; NULL: all has one */
 	/* What of a file's path is shown as its image, a part of @file; NULL: all of it. */
 	const char *(*module)(const char *file);

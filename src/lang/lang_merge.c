@@ -75,13 +75,26 @@ static int is_trampoline(const struct merging *g, size_t i)
 	       !EBP_FRAME_IS_OF_CODE(g->words[i]) && i + 1 < g->natives;
 }
 
+/* Code of no file that the interpreter called: its language compiled it. */
+static int is_compiled(const struct merging *g, size_t i)
+{
+	const struct lang_ops *ops = lang_rows[EBP_FRAME_LANGUAGE_OF(g->words[g->n - 1])];
+	uint64_t word = g->words[i];
+
+	return ops && ops->compiles && EBP_FRAME_IS_OF_PROCESS(word) &&
+	       !EBP_FRAME_IS_OF_CODE(word) && i + 1 < g->natives &&
+	       g->m->runs(g->m->ctx, g->words[i + 1]) < LANG_RUNS_COLLECTS;
+}
+
 /* The frame of a call that the frame at @i is, or is a part of; @natives where it is neither. */
 static size_t call_of(const struct merging *g, size_t from)
 {
 	for (size_t i = from; i < g->natives; i++) {
 		enum lang_runs runs = g->m->runs(g->m->ctx, g->words[i]);
 
-		if (runs == LANG_RUNS_NOT || (runs == LANG_RUNS_AGAIN && i == from))
+		if (i == from && is_compiled(g, i))
+			continue;
+		if (runs >= LANG_RUNS_COLLECTS || (runs == LANG_RUNS_AGAIN && i == from))
 			break;
 		if (runs == LANG_RUNS_CALL && !goes_on(g->m, g->words, g->natives, i))
 			return i;
@@ -112,6 +125,41 @@ static int prepares(uint64_t word)
 	return ops && ops->prepares;
 }
 
+/* Whether what a list has is not known to be of the thread that has it (lang_ops.of_process). */
+static int is_of_process(uint64_t word)
+{
+	const struct lang_ops *ops = lang_rows[EBP_FRAME_LANGUAGE_OF(word)];
+
+	return ops && ops->of_process;
+}
+
+/* Whether no frame is in the interpreter's file: a stripped one hides a part of its loop. */
+static int is_elsewhere(const struct lang_merge *m, const uint64_t *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (m->runs(m->ctx, words[i]) != LANG_RUNS_NOT)
+			return 0;
+	return 1;
+}
+
+static int is_collector(uint64_t word)
+{
+	return EBP_FRAME_LANGUAGE_OF(word) == EBP_LANGUAGE_RUBY &&
+	       (word & EBP_PLACE_NONE) == EBP_PLACE_COLLECTS;
+}
+
+/* Whether the collector's own frames are nearer to the leaf than all of the interpreter's. */
+static int collects(const struct lang_merge *m, const uint64_t *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		enum lang_runs runs = m->runs(m->ctx, words[i]);
+
+		if (runs < LANG_RUNS_BESIDE)
+			return runs == LANG_RUNS_COLLECTS;
+	}
+	return 0;
+}
+
 size_t lang_merge(const struct lang_merge *m, const uint64_t *words, size_t n, uint64_t *out)
 {
 	struct merging g = {
@@ -123,8 +171,12 @@ size_t lang_merge(const struct lang_merge *m, const uint64_t *words, size_t n, u
 		memcpy(out, words, n * sizeof(*out));
 		return n;
 	}
-	g.next = g.natives;
+	g.next = g.natives + (is_collector(words[g.natives]) && !collects(m, words, g.natives));
 	calls = count_calls(m, words, g.natives);
+	if (m->complete && is_of_process(words[n - 1]) && is_elsewhere(m, words, g.natives)) {
+		memcpy(out, words, g.natives * sizeof(*out));
+		return g.natives;
+	}
 	runs = count_runs(words + g.natives, n - g.natives);
 	/* Calls at the leaf that run nothing, or runs there whose calls were not seen. */
 	if (m->complete && !lang_is_cut(words, n)) {

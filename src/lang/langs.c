@@ -178,7 +178,9 @@ enum lang_runs langs_runs(struct langs *l, uint32_t image, uint64_t offset)
 {
 	const struct lang_image *i = image_of(l, image);
 
-	return i ? lang_image_runs(i, offset) : LANG_RUNS_NOT;
+	enum lang_runs runs = i ? lang_image_runs(i, offset) : LANG_RUNS_NOT;
+
+	return i && runs == LANG_RUNS_NOT ? LANG_RUNS_BESIDE : runs;
 }
 
 const char *langs_lock(struct langs *l, uint32_t image, uint64_t offset)

@@ -76,6 +76,8 @@ static void take_code(struct reading *r, const Elf64_Sym *sym, const char *rest)
 	start = s->offset + (sym->st_value - s->vaddr);
 	if (!*rest) {
 		r->skew = s->vaddr - s->offset;
+		r->out->layout.loop = start;
+		r->out->layout.loop_bytes = (uint32_t)sym->st_size;
 		r->found = 1;
 	}
 	vec_push(&r->out->code,
@@ -205,6 +207,7 @@ const struct lang_ops lang_php = {
 	.reads = "7.3 to 8.5 (x86-64), not thread-safe builds (ZTS)",
 	.language = EBP_LANGUAGE_PHP,
 	.joint = "::",
+	.of_process = 1,
 	.recognise = recognise,
 	.line = line,
 	.complete = complete,

@@ -16,7 +16,10 @@
 #include "lang/ruby_lines.h"
 
 /* What has to be found in the file. */
-enum symbol { VERSION, OBJECT, RECEIVER, THREAD_P, ID2STR, EXEC, SYMBOLS };
+enum symbol {
+	VERSION, OBJECT, RECEIVER, THREAD_P, ID2STR, EXEC, DURING_GC, COLLECTORS,
+	SYMBOLS = COLLECTORS + 9,
+};
 
 static const struct {
 	const char *name;
@@ -28,23 +31,61 @@ static const struct {
 	[THREAD_P] = { "ruby_native_thread_p", STT_FUNC },
 	[ID2STR] = { "rb_id2str", STT_FUNC },
 	[EXEC] = { "rb_vm_exec", STT_FUNC },
+	[DURING_GC] = { "rb_during_gc", STT_FUNC },
+	/* what else is compiled with that: from the first to the last is the collector */
+	[COLLECTORS] = { "rb_objspace_data_type_memsize", STT_FUNC },
+	{ "rb_wb_protected_newobj_of", STT_FUNC },
+	{ "rb_define_finalizer", STT_FUNC },
+	{ "rb_gc_mark", STT_FUNC },
+	{ "rb_gc_writebarrier", STT_FUNC },
+	{ "rb_gc_register_address", STT_FUNC },
+	{ "rb_gc_start", STT_FUNC },
+	{ "rb_gc_latest_gc_info", STT_FUNC },
+	{ "rb_gc_adjust_memory_usage", STT_FUNC },
 };
 
+#define SINGLETON_FIRST	0x1000
+#define SINGLETON_SECOND 0x2000		/* since 3.4 */
+
+/*
+ * By the headers of each (vm_core.h, iseq.h, internal/class.h). Since 3.2 a class has no table of
+ * variables, and until 3.3 no place for its name: its methods are shown without.
+ */
 static const struct ebp_ruby releases[] = {
+	{ .version = 26, .flags = EBP_RUBY_KEY | EBP_RUBY_SHORT | EBP_RUBY_VARIABLES,
+	  .thread_id = 72, .thread_ec = 32, .frame_bytes = 56, .insns = 120, .entry_bytes = 8,
+	  .singleton = SINGLETON_FIRST },
 	{ .version = 27, .flags = EBP_RUBY_KEY | EBP_RUBY_SHORT | EBP_RUBY_VARIABLES,
-	  .thread_id = 72, .thread_ec = 32, .frame_bytes = 56, .insns = 120, .entry_bytes = 8 },
+	  .thread_id = 72, .thread_ec = 32, .frame_bytes = 56, .insns = 120, .entry_bytes = 8,
+	  .singleton = SINGLETON_FIRST },
+	{ .version = 30, .flags = EBP_RUBY_SHORT | EBP_RUBY_VARIABLES, .frame_bytes = 56,
+	  .insns = 120, .entry_bytes = 8, .singleton = SINGLETON_FIRST },
 	{ .version = 31, .flags = EBP_RUBY_SHORT | EBP_RUBY_VARIABLES, .frame_bytes = 64,
-	  .insns = 120, .entry_bytes = 12 },
+	  .insns = 120, .entry_bytes = 12, .singleton = SINGLETON_FIRST },
+	{ .version = 32, .frame_bytes = 64, .insns = 112, .entry_bytes = 12,
+	  .singleton = SINGLETON_FIRST },
 	{ .version = 33, .frame_bytes = 56, .insns = 112, .entry_bytes = 12, .class_name = 152,
-	  .class_attached = 128 },
+	  .class_attached = 128, .singleton = SINGLETON_FIRST },
+	{ .version = 34, .frame_bytes = 56, .insns = 112, .entry_bytes = 12, .class_name = 152,
+	  .class_attached = 128, .singleton = SINGLETON_SECOND },
+	{ .version = 40, .frame_bytes = 56, .insns = 112, .entry_bytes = 12, .class_name = 152,
+	  .class_attached = 136, .singleton = SINGLETON_SECOND },
 };
 
+#define COLLECTOR_MAX (512u << 10)	/* bytes of code: 90 to 130 KiB were seen */
 #define TABLE_MAX (1u << 20)	/* bytes of an index, and of lines */
 
 struct reading {
 	const struct elf_file *f;
 	uint64_t symbols[SYMBOLS];	/* addresses; 0: not found */
 };
+
+static int by_start(const void *a, const void *b)
+{
+	const struct lang_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
 
 static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 {
@@ -81,6 +122,37 @@ static const struct ebp_ruby *release_of(uint32_t version)
 	return NULL;
 }
 
+/* That the collector runs, and which code is its own. Without it that is not shown. */
+static void fill_collector(const struct reading *r, const struct code_text *t,
+			   struct ebp_ruby *layout, struct lang_image *out)
+{
+	struct lang_range own = { .start = UINT64_MAX, .runs = LANG_RUNS_COLLECTS };
+	struct ruby_collector c;
+
+	if (ruby_find_collector(t, r->symbols[DURING_GC], &c))
+		return;
+	for (int i = DURING_GC; i < SYMBOLS; i++) {
+		uint64_t at = r->symbols[i] - t->address, end;
+
+		if (at >= t->n)
+			return;
+		end = t->starts[code_text_function(t, r->symbols[i]) + 1] - t->address;
+		own.start = at < own.start ? at : own.start;
+		own.end = end > own.end ? end : own.end;
+	}
+	if (own.end - own.start > COLLECTOR_MAX)
+		return;
+	own.start += t->offset;
+	own.end += t->offset;
+	vec_push(&out->code, own);
+	qsort(out->code.v, out->code.n, sizeof(out->code.v[0]), by_start);
+	layout->vm = c.vm - (t->address - t->offset);
+	layout->flags |= c.flags;
+	layout->space = c.space;
+	layout->collects = c.mask;
+	layout->collects_at = c.at;
+}
+
 /* 0; else something is not there, or not as it is known. */
 static int fill(const struct reading *r, const struct code_text *t,
 		const struct ebp_ruby *release, struct lang_image *out)
@@ -102,6 +174,10 @@ static int fill(const struct reading *r, const struct code_text *t,
 	layout.ids = symbols.ids - skew;
 	layout.last_operator = (uint16_t)symbols.last_operator;
 	layout.object = r->symbols[OBJECT] - skew;
+	/* What YJIT compiles is called from its parts, which lie together. */
+	out->layout.loop = out->code.v[0].start;
+	out->layout.loop_bytes = (uint32_t)(out->code.v[out->code.n - 1].end - out->layout.loop);
+	fill_collector(r, t, &layout, out);
 	out->ops = &lang_ruby;
 	memcpy(out->layout.words, &layout, sizeof(layout));
 	return 0;
@@ -213,9 +289,10 @@ static void complete(struct lang_code *code, const struct ebp_code *record,
 
 const struct lang_ops lang_ruby = {
 	.name = "Ruby",
-	.reads = "CRuby 2.7, 3.1, 3.3 (x86-64, glibc)",
+	.reads = "CRuby 2.6 to 4.0 (x86-64, glibc)",
 	.language = EBP_LANGUAGE_RUBY,
 	.joint = "#",
+	.compiles = 1,
 	.recognise = recognise,
 	.line = line,
 	.complete = complete,

@@ -15,6 +15,8 @@
 #define JUMPS_LEAST	60
 #define JUMPS_TIMES	3		/* as many as any other function's */
 #define CALLERS_MAX	4
+#define COMPILED_BYTES	12		/* what a call of compiled code gets its arguments by */
+#define CONTEXT_CFP	16		/* of an execution context: its control frame */
 
 static int by_start(const void *a, const void *b)
 {
@@ -116,13 +118,44 @@ int ruby_find_symbols(const struct code_text *t, uint64_t id2str, struct ruby_sy
 
 	*out = (struct ruby_symbols){ 0 };
 	for (int i = 0; p && i < PEEK - 8; i++) {
+		/* cmp $LAST, %rdi, or, by newer compilers, %rax */
 		if (!out->last_operator && !memcmp(p + i, "\x48\x81\xff", 3))
-			out->last_operator = load32(p + i + 3);	/* cmp $LAST, %rdi */
+			out->last_operator = load32(p + i + 3);
+		if (!out->last_operator && !memcmp(p + i, "\x48\x3d", 2))
+			out->last_operator = load32(p + i + 2);
 		if (!out->ids && p[i] == 0xe9 && is_start(t, code_text_relative(t, p + i + 1)))
 			out->ids = find_ids(t, code_text_at(t, code_text_relative(t, p + i + 1),
 							    PEEK_LONG));
 	}
 	return out->ids && out->last_operator && out->last_operator < OPERATORS_MAX ? 0 : -ENOENT;
+}
+
+/* --- The collector. ------------------------------------------------------------ */
+
+/*
+ * mov SLOT(%rip), %rax or lea VM(%rip), %rax; mov (%rax), %rax; perhaps test %rax, %rax and a jump;
+ * mov SPACE(%rax), %rax; movzbl AT(%rax), %eax; shr $BIT, %al; and $1, %eax.
+ */
+int ruby_find_collector(const struct code_text *t, uint64_t during_gc, struct ruby_collector *out)
+{
+	const uint8_t *p = code_text_at(t, during_gc, PEEK);
+
+	p = p ? skip_begin(p) : NULL;
+	*out = (struct ruby_collector){ 0 };
+	if (!p || p[0] != 0x48 || (p[1] != 0x8b && p[1] != 0x8d) || p[2] != 0x05 ||
+	    memcmp(p + 7, "\x48\x8b\x00", 3))
+		return -ENOENT;
+	out->flags = p[1] == 0x8b ? EBP_RUBY_VM_SLOT : 0;
+	out->vm = code_text_relative(t, p + 3);
+	p += 10;
+	p += memcmp(p, "\x48\x85\xc0\x74", 4) ? 0 : 5;
+	if (memcmp(p, "\x48\x8b\x80", 3) || memcmp(p + 7, "\x0f\xb6\x40", 3) ||
+	    memcmp(p + 11, "\xc0\xe8", 2) || p[13] > 7 || memcmp(p + 14, "\x83\xe0\x01", 3))
+		return -ENOENT;
+	out->space = load32(p + 3);
+	out->at = p[10];
+	out->mask = (uint8_t)(1u << p[13]);
+	return 0;
 }
 
 /* --- The interpreter. ---------------------------------------------------------- */
@@ -221,6 +254,47 @@ static void put_range(const struct code_text *t, size_t i, int inner, struct lan
 								: LANG_RUNS_CALL });
 }
 
+/*
+ * Whether function @i calls code of YJIT: mov CFP(CONTEXT), %rsi; mov CONTEXT, %rdi; call by a
+ * register.
+ */
+static int calls_compiled(const struct code_text *t, size_t i)
+{
+	size_t n = t->starts[i + 1] - t->starts[i];
+	const uint8_t *p = code_text_at(t, t->starts[i], n);
+
+	for (size_t k = COMPILED_BYTES; p && k + 2 <= n; k++) {
+		const uint8_t *q = p + k - COMPILED_BYTES;
+
+		if (p[k] != 0xff || (p[k + 1] & 0xf8) != 0xd0)
+			continue;
+		for (; q + 4 < p + k; q++)
+			if (!memcmp(q, "\x8b\x74\x24\x10", 4) ||
+			    (q[0] == 0x8b && (q[1] & 0xf8) == 0x70 && q[2] == CONTEXT_CFP))
+				return 1;
+	}
+	return 0;
+}
+
+/* The functions that the loop has for calls, from which compiled code is called, too (3.1). */
+static void put_helpers(const struct code_text *t, size_t loop, struct lang_image *out)
+{
+	for (uint64_t at = t->starts[loop]; at + 5 <= t->starts[loop + 1]; at++) {
+		const uint8_t *p = code_text_at(t, at, 5);
+		uint64_t to = p && *p == 0xe8 ? code_text_relative(t, p + 1) : 0;
+		size_t i, k = 0;
+
+		if (!to || !is_start(t, to))
+			continue;
+		i = code_text_function(t, to);
+		to = to - t->address + t->offset;
+		while (k < out->code.n && out->code.v[k].start != to)
+			k++;
+		if (k == out->code.n && calls_compiled(t, i))
+			put_range(t, i, 1, out);
+	}
+}
+
 int ruby_find_interpreter(const struct code_text *t, uint64_t vm_exec, struct lang_image *out)
 {
 	size_t loop = find_loop(t), callers[CALLERS_MAX + 1], n, outer = 0;
@@ -243,6 +317,7 @@ int ruby_find_interpreter(const struct code_text *t, uint64_t vm_exec, struct la
 		vec_free(&out->code);
 		return -ENOENT;
 	}
+	put_helpers(t, loop, out);
 	qsort(out->code.v, out->code.n, sizeof(out->code.v[0]), by_start);
 	return 0;
 }

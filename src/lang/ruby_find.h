@@ -33,6 +33,15 @@ struct ruby_symbols {
 };
 int ruby_find_symbols(const struct code_text *t, uint64_t id2str, struct ruby_symbols *out);
 
+/* Where it says whether the collector runs; as in struct ebp_ruby. */
+struct ruby_collector {
+	/* address of its variable, or of a slot with that (EBP_RUBY_VM_SLOT) */
+	uint64_t vm;
+	uint32_t space, flags;
+	uint8_t mask, at;
+};
+int ruby_find_collector(const struct code_text *t, uint64_t during_gc, struct ruby_collector *out);
+
 /*
  * The interpreter's loop, and the function that calls it: ranges in the file into @out, which are
  * sorted. 0, or -ENOENT. @vm_exec: 0, or one that has to be among those that call it.

@@ -2,46 +2,8 @@
 """What the tests of several languages' interpreters share."""
 import json
 import os
-import subprocess
 
-from harness import FIXTURES, Fixture, check, directory, run, skip, wait_burned
-
-SUITE = os.path.join(os.path.dirname(__file__), "..", "suite")
-# The folders of merged trees that packages expect to be there.
-MERGED = ("bin", "lib", "lib64", "sbin")
-# Below its first process, a shell; what it writes below /tmp is the machine's.
-START = """#!/bin/sh
-exec unshare --mount --pid --fork --kill-child sh -c \
-    'mount --bind /tmp {root}/tmp && mount -t proc proc {root}/proc && chroot {root} "$@"; exit' sh {program} "$@"
-"""
-
-
-def suite_root(suite, what):
-    """Where what is fetched of another suite of Debian is kept."""
-    return os.path.realpath(os.path.join(os.path.dirname(FIXTURES), f"{suite}-{what}"))
-
-
-def unpacked(suite, root, programs, packages, what):
-    """Below @root are @programs, of these packages of Debian's @suite."""
-    if any(not os.path.lexists(f"{root}/{program}") for program in programs):
-        got = subprocess.run([SUITE, suite, root, *packages], capture_output=True, text=True, timeout=200, check=False)
-        if got.returncode:
-            skip(f"no {what} of Debian {suite}: {got.stdout.strip()}")
-
-
-def contained(root, program):
-    """A command that runs @program of what is unpacked below @root in a container."""
-    for folder in ("tmp", "proc"):
-        os.makedirs(f"{root}/{folder}", exist_ok=True)
-    for folder in MERGED:
-        if not os.path.lexists(f"{root}/{folder}"):
-            os.symlink(f"usr/{folder}", f"{root}/{folder}")
-    command = f"{root}/start{program.replace('/', '-')}"
-    with open(f"{command}.new", "w", encoding="utf-8") as f:
-        f.write(START.format(root=root, program=program))
-    os.chmod(f"{command}.new", 0o755)
-    os.rename(f"{command}.new", command)
-    return command
+from harness import Fixture, check, directory, run, wait_burned
 
 
 def firefox_stacks(path):

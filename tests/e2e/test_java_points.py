@@ -6,8 +6,9 @@ points at which it makes a system call, in code of the interpreter and of both c
 import os
 import subprocess
 
+from containers import JVMS, contained
 from harness import check, directory, equal, needs, run, skip
-from interpreters import contained, firefox_stacks, suite_root, unpacked
+from interpreters import firefox_stacks
 from test_java import APART, FIRST, TREE, compiled, jdks, known_shares
 
 SECONDS = 55
@@ -211,27 +212,24 @@ def test_points():
             says_itself(compiled(jdk, POINTS, d), d)
 
 
-def known(suite, *versions):
+def known(suite):
     """Debian's own in containers, which have nothing else: the points, and known shares."""
-    root, jdk = suite_root(suite, "java"), min(jdks().items())[1]
-    programs = [f"usr/lib/jvm/java-{v}-openjdk-amd64/bin/java" for v in versions]
-    unpacked(suite, root, programs, ["libc6", "zlib1g", "libstdc++6", "libgcc-s1", *(f"openjdk-{v}-jre-headless" for v in versions)],
-             "Java")
+    jdk = min(jdks().items())[1]
     with directory() as d:
         _, *arguments = compiled(jdk, POINTS + TREE, d, RELEASE)
-        for program in programs:
-            command = [contained(root, f"/{program}"), *arguments]
+        for version in JVMS[suite]:
+            command = [contained(f"{suite}-java", f"/usr/lib/jvm/java-{version}-openjdk-amd64/bin/java"), *arguments]
             says_itself(command, d)
             known_shares(command, *FIRST, *APART, burned=0.3)
 
 
 def test_bullseye():
-    known("bullseye", 11)
+    known("bullseye")
 
 
 def test_trixie():
-    known("trixie", 21, 25)
+    known("trixie")
 
 
 def test_sid():
-    known("sid", 8, 28)
+    known("sid")

@@ -298,6 +298,14 @@ def test_unknown_versions():
     check(result.profile.count(lambda s: s.any(LOOP)) > 10, result.profile.head())
 
 
+def test_builds_without_threads():
+    """Their frames are not found yet: those of the interpreter stay as they are, and it is said."""
+    with Fixture("perl_unthreaded") as f:
+        result = run("-p", f.pid, "-F", 499, "-d", 0.5, "-f", "folded").ok()
+    check(re.search(r"functions of Perl are not shown: .*perl_unthreaded: built without threads", result.err), result.err)
+    check(result.profile.count(lambda s: s.any(LOOP)) > 10, result.profile.head())
+
+
 def test_program_that_is_real():
     """pod2man, with Debian's modules, on the biggest page of them, from its first moment to its last."""
     pods = subprocess.run(["find", "/usr/share/perl", "-name", "*.pod", "-o", "-name", "CPAN.pm", "-o", "-name", "CGI.pm"],

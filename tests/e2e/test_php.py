@@ -14,6 +14,7 @@ import subprocess
 
 from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, skip, wait_burned, wait_for
 from interpreters import executed, made_in_turn, near, sampled_script
+from told import PHP, as_told
 
 PATTERNS = ("/usr/bin/php[78].*", "/usr/local/bin/php")
 ENTRY = r"^execute_ex(_\[.\])?$"
@@ -349,6 +350,32 @@ def test_thread_safe_builds():
     check(result.profile.count(lambda s: "execute_ex" in s.frames) > 10, result.profile.head())
 
 
+EMBEDDED = """
+function spin() { for ($i = 0; $i < 10000; $i++); }
+function page() { echo "ready\n"; while (true) spin(); }
+page();
+"""
+
+
+def test_thread_that_is_not_the_first():
+    """Where PHP runs in one, what the first does has no frames of PHP."""
+    libraries = sorted(glob.glob("/usr/lib/libphp[78].*[0-9].so"))
+    if not libraries:
+        skip("no libphp is installed (libphp-embed)")
+    for library in libraries:
+        with Fixture("php_embed", library, EMBEDDED) as f:
+            wait_burned(f.pid, 0.1)
+            result = run("-p", f.pid, "-F", 999, "-d", 1, "-f", "folded").ok()
+        profile = result.profile.where(lambda s: not s.cut)
+        for mine, other, calling in (("page", "native", "run_php"), ("native", "page", "main")):
+            own = profile.where(lambda s, mine=mine: mine in s.frames)
+            check(own.count() > 0.2 * profile.count(), library, mine, profile.head())
+            check(own.count(lambda s, other=other: other in s.frames) == 0, library, own.head())
+            check(all(calls(s, calling, mine) for s in own), library, own.head())
+        spinning = profile.where(lambda s: "page" in s.frames)
+        check(spinning.count(lambda s: calls(s, "page", "spin")) > 0.9 * spinning.count(), library, spinning.head())
+
+
 def fcgi(kind, body=b""):
     return struct.pack(">BBHHBB", 1, kind, 1, len(body), 0, 0) + body
 
@@ -380,3 +407,9 @@ def test_fpm():
                 result = run("-p", f.pid, "-F", 999, "-d", 1, "-f", "folded").ok()
         profile = whole(fpm, result.profile)
         check(profile.count(lambda s: calls(s, MAIN, "page")) >= 0.98 * profile.count() - 1, fpm, profile.head())
+
+
+def test_as_told():
+    """Names, shares and whole stacks of one recording: also of a fiber."""
+    for php, _ in phps():
+        as_told(php, sampled(php, PHP, "--annotate"), "_[h]")

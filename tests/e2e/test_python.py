@@ -8,16 +8,16 @@ import os
 import re
 import subprocess
 
+from containers import SID_PYTHONS, root_of, unpacked
 from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, run_burned, share, skip, wait_burned
-from interpreters import executed, made_in_turn, near, suite_root, unpacked
+from interpreters import executed, made_in_turn, near
 
 SECONDS = 150
 
 PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")
 LEAST, NEWEST = 6, 15
 # Debian's newest, with their own C library: what is unpacked here, and programs that start it.
-SID = suite_root("sid", "python")
-SID_MINORS = (14, 15)
+SID = root_of("sid")
 ENTRY = r"^_PyEval_EvalFrameDefault$"
 
 
@@ -42,16 +42,10 @@ def sid(minor):
     return command
 
 
-def fetched(suite, root, minors):
-    """Below @root is what Debian's @suite has of these versions."""
-    packages = [p for n in minors for p in (f"python3.{n}-minimal", f"libpython3.{n}-minimal", f"libpython3.{n}-stdlib")]
-    unpacked(suite, root, [f"usr/bin/python3.{n}" for n in minors], ["libc6", "zlib1g", "libexpat1", *packages], "Python")
-
-
 def test_newest_are_here():
     """Others take Debian sid's where they are."""
-    fetched("sid", SID, SID_MINORS)
-    equal([version(sid(minor)) for minor in SID_MINORS], list(SID_MINORS))
+    unpacked("sid")
+    equal([version(sid(minor)) for minor in SID_PYTHONS], list(SID_PYTHONS))
 
 
 def pythons(least=LEAST):
@@ -59,7 +53,7 @@ def pythons(least=LEAST):
     Those of pyenv, shared and with symbols, and the distribution's and those of sid, static and stripped: (path, minor version).
     """
     paths = sorted({os.path.realpath(p) for p in glob.glob(PYENV) + glob.glob("/usr/bin/python3")})
-    paths += [p for p in map(sid, SID_MINORS) if p]
+    paths += [p for p in map(sid, SID_PYTHONS) if p]
     found = [(p, version(p)) for p in paths]
     found = [(p, v) for p, v in found if least <= v <= NEWEST]
     if not found:

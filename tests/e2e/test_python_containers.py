@@ -8,18 +8,14 @@ import json
 import os
 import subprocess
 
+from containers import contained
 from harness import Fixture, check, directory, equal, run, skip, wait_burned
-from interpreters import contained, suite_root
-from test_python import TREE, fetched, known_shares, python_stacks, sampled, whole_deep
+from test_python import TREE, known_shares, python_stacks, sampled, whole_deep
 from test_python_programs import says_itself
 
 def known(suite, minor):
     """Known shares, 1,000 deep, and names, files and lines as the program says them."""
-    root = suite_root(suite, "python")
-    fetched(suite, root, (minor,))
-    program = f"/usr/bin/python3.{minor}"
-    check(not os.path.exists(program), "it is the machine's, too")
-    python = contained(root, program)
+    python = contained(suite, f"python3.{minor}")
     profile = python_stacks(sampled(python, TREE, burned=0))
     known_shares(python, minor, profile)
     check(profile.comms() == {f"python3.{minor}"}, profile.comms())

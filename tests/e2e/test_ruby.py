@@ -11,6 +11,7 @@ import subprocess
 
 from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, share, skip, wait_burned
 from interpreters import executed, made_in_turn, near, sampled_script
+from told import RUBY, as_told, ruby_plain
 
 KNOWN = ("2.7", "3.1", "3.3")
 
@@ -29,10 +30,15 @@ def rubies():
     return found
 
 
-def sampled(ruby, program, *options, **how):
+def has_yjit(path):
+    out = subprocess.run([path, "--disable-gems", "--yjit", "-e", "p RubyVM::YJIT.enabled?"], capture_output=True, text=True, check=False)
+    return out.stdout == "true\n"
+
+
+def sampled(ruby, program, *options, flags=("--disable-gems",), **how):
     """The profile of @program, which prints "ready" and runs until it is killed."""
     text = "def ready() $stdout.puts 'ready'; $stdout.flush end\n" + program
-    return sampled_script(ruby, ("--disable-gems",), [("script.rb", text)], *options, **how)
+    return sampled_script(ruby, flags, [("script.rb", text)], *options, **how)
 
 
 def ruby_stacks(result):
@@ -134,10 +140,6 @@ def test_as_ruby_says():
                "  while true do run(self) end\n"
                "end\n")
     bare = re.compile(r"at .*:\d+:in [`'](.*)'$")
-
-    def plain(name):
-        """A method's class is in ours, and in those of newer ones."""
-        return re.sub(r"[\w:]+[#.](?=\w+$)", "", name)
     for ruby in rubies():
         with directory() as d:
             script = os.path.join(d, "script.rb")
@@ -147,11 +149,11 @@ def test_as_ruby_says():
                 told = [bare.match(" ".join(words)) for words in f.lines if words[0] == "at"]
                 wait_burned(f.pid, 0.1)
                 result = run("-p", f.pid, "-F", 999, "-d", 1, "-f", "folded").ok()
-        told = [plain(m[1]) for m in told][::-1]
+        told = [ruby_plain(m[1]) for m in told][::-1]
         equal((told[0], told[-1]), ("<main>", "here"), ruby)
         profile = ruby_stacks(result).where(lambda s: "Object#here" in s.frames)
         check(profile.count() > 20, ruby, result.err)
-        same = profile.count(lambda s: [f for f in map(plain, s.frames) if f in told] == told)
+        same = profile.count(lambda s: [f for f in map(ruby_plain, s.frames) if f in told] == told)
         check(same > 0.97 * profile.count(), ruby, same, profile.count(), told, profile.head(1))
 
 
@@ -201,8 +203,8 @@ def test_deep():
         check(whole >= 0.98 * profile.count() - 1, ruby, whole, profile.head(1))
 
 
-def test_threads_and_fibers():
-    """Each thread has its own frames, and those of the fiber that it runs."""
+def test_threads_fibers_and_ractors():
+    """Each thread has its own frames, and those of the fiber that it runs; so has a Ractor (since 3.0)."""
     program = ("def spin(n) while n > 0 do n -= 1 end end\n"
                "def in_fiber() spin(30000) end\n"
                "def in_thread() spin(30000) end\n"
@@ -210,11 +212,17 @@ def test_threads_and_fibers():
                "def threads() while true do in_thread; Thread.pass end end\n"
                "Thread.new { fibers }\n"
                "Thread.new { threads }\n"
+               "def in_ractor() while true do spin(30000) end end\n"
+               "$VERBOSE = nil\n"
+               "Ractor.new { in_ractor } if defined? Ractor\n"
                "ready\n"
                "sleep\n")
     for ruby in rubies():
         profile = sampled(ruby, program).profile.where(lambda s: not s.cut)
-        fiber, thread = (profile.where(lambda s, n=n: f"Object#{n}" in s.frames) for n in ("in_fiber", "in_thread"))
+        fiber, thread, ractor = (profile.where(lambda s, n=n: f"Object#{n}" in s.frames) for n in ("in_fiber", "in_thread", "in_ractor"))
+        check(version(ruby) < "3" or ractor.count() > 0.1 * profile.count(), ruby, profile.head(3))
+        for s in ractor:
+            check(calls(s, "block in <main>", "Object#in_ractor") and "Object#threads" not in s.frames, ruby, s)
         check(fiber.count() > 0.1 * profile.count() and thread.count() > 0.1 * profile.count(), ruby, profile.head(3))
         for s in fiber:
             check(calls(s, "block in Object#fibers", "Object#in_fiber") and "Object#threads" not in s.frames, ruby, s)
@@ -276,3 +284,50 @@ def test_names_of_all_kinds():
             near(share(profile, name), 1 / 3, n, ruby, name, profile.head(2))
             check(share(profile, "block in " + name) > 0.02, ruby, name, profile.head(2))
         near(share(profile, "Integer#times"), 1, n, ruby)
+
+
+def test_yjit():
+    """Code that YJIT has made: names, shares and whole stacks, and none of its own frames but by --native."""
+    found = [ruby for ruby in rubies() if has_yjit(ruby)]
+    if not found:
+        skip("no Ruby with YJIT is installed")
+    for ruby in found:
+        result = sampled(ruby, RUBY, "--annotate", flags=("--yjit", "--disable-gems"))
+        as_told(ruby, result, "_[r]", ruby_plain)
+        inner = result.profile.where(lambda s: s.frames[-1] == "Object#spin_[r]")
+        check(inner.count() > 0.8 * result.profile.count(), ruby, result.profile.head())
+        profile = ruby_stacks(sampled(ruby, RUBY, "--native", flags=("--yjit", "--disable-gems")))
+        made = profile.where(lambda s: calls(s, "<main>", "Object#main", "Object#spin") and "[unknown]" in s.frames)
+        check(made.count() > 0.7 * profile.count(), ruby, profile.head(3))
+
+
+COLLECTED = """
+def churn(n) a = []; n.times { |i| a << [i, i.to_s, {i => i}] }; a end
+def spin(n) while n > 0 do n -= 1 end end
+def collect() GC.start end
+def cpu() Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) end
+keep = churn(100000)
+now, spent = cpu, GC.stat[:time]
+while cpu < now + 1 do 8.times { churn(5000); spin(100000) }; collect end
+puts "collected #{spent ? (GC.stat[:time] - spent) / 1000.0 / (cpu - now) : 0}"
+"""
+
+
+def test_collector():
+    """The time that the collector has is that which Ruby says (since 3.1), and nothing else has its mark."""
+    for ruby in rubies():
+        with directory() as d:
+            script, to = os.path.join(d, "script.rb"), os.path.join(d, "profile")
+            with open(script, "w", encoding="utf-8") as f:
+                f.write(COLLECTED)
+            result = run("-F", 999, "-f", "folded", "-o", to, "--", ruby, "--disable-gems", script).ok()
+            with open(to, encoding="utf-8") as f:
+                profile = Profile.read(f.read()).where(lambda s: "<main>" in s.frames)
+        told = float(re.search(r"collected ([\d.]+)", result.out)[1])
+        marked = profile.where(lambda s: "[GC]" in s.frames)
+        check(marked.count() > 0.05 * profile.count(), ruby, profile.head())
+        if told:
+            near(share(profile, "[GC]"), told, profile.count(), ruby)
+        equal(marked.count(lambda s: "Object#spin" in s.frames), 0, ruby)
+        collecting = profile.where(lambda s: "Object#collect" in s.frames)
+        check(marked.count(lambda s: calls(s, "Object#collect", "GC.start", "[GC]")) > 0.9 * collecting.count(), ruby, collecting.head())

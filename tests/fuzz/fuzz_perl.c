@@ -38,7 +38,17 @@ static int perl_read_text(struct perl_env *env, void *dst, uint32_t size, uint64
 	return n ? (int)n + 1 : -1;
 }
 
-#include "bpf/perl_step.h"
+#include "bpf/perl_describe.h"
+
+/* The record of the last frame's code. */
+static void describe(struct perl_env *env, struct perl_state *s, const struct ebp_perl *o)
+{
+	struct ebp_code *r = calloc(1, sizeof(*r));
+
+	perl_describe(env, s, o, r);
+	fuzz_decode((const uint8_t *)r, sizeof(*r), EBP_LANGUAGE_PERL);
+	free(r);
+}
 
 static void walk(const uint8_t *data, size_t size)
 {
@@ -51,9 +61,12 @@ static void walk(const uint8_t *data, size_t size)
 	memcpy(&o, data, sizeof(o));
 	if (perl_begin(&env, &s, &o, 0, size))
 		return;
-	for (int i = 0; i < STEPS && !s.ended && !perl_step(&env, &s, &o); i++)
+	for (int i = 0; i < STEPS && !s.ended && !perl_step(&env, &s, &o); i++) {
 		if (s.place > EBP_PLACE_NONE)
 			abort();
+		if (i < 4)
+			describe(&env, &s, &o);
+	}
 }
 
 /* The input as code: a byte of where functions start, then what they are. */

@@ -26,7 +26,17 @@ static int php_read(struct php_env *env, void *dst, uint32_t size, uint64_t addr
 	return memory_read(env->p, env->n, dst, size, address);
 }
 
-#include "bpf/php_step.h"
+#include "bpf/php_describe.h"
+
+/* The record of the last frame's code. */
+static void describe(struct php_env *env, struct php_state *s, const struct ebp_php *o)
+{
+	struct ebp_code *r = calloc(1, sizeof(*r));
+
+	php_describe(env, s, o, r);
+	fuzz_decode((const uint8_t *)r, sizeof(*r), EBP_LANGUAGE_PHP);
+	free(r);
+}
 
 static void walk(const uint8_t *data, size_t size)
 {
@@ -41,9 +51,12 @@ static void walk(const uint8_t *data, size_t size)
 	memcpy(registers, data + sizeof(o), sizeof(registers));
 	if (php_begin(&env, &s, &o, 0, registers[0], registers[1]))
 		return;
-	for (int i = 0; i < STEPS && !php_step(&env, &s, &o); i++)
+	for (int i = 0; i < STEPS && !php_step(&env, &s, &o); i++) {
 		if (s.place > EBP_PLACE_NONE || s.waiting > PHP_CHAIN)
 			abort();
+		if (i < 4)
+			describe(&env, &s, &o);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -96,7 +96,9 @@ static void find(const uint8_t *data, size_t size)
 	struct lang_image image = { 0 };
 	struct ruby_context context;
 	struct ruby_symbols symbols;
+	struct ruby_collector collector;
 
+	ruby_find_collector(&t, 0x1000 + data[1], &collector);
 	ruby_find_context(&t, 0x1000 + data[1], &context);
 	ruby_find_key(&t, 0x1000 + data[1], &context);
 	ruby_find_symbols(&t, 0x1000 + data[1], &symbols);

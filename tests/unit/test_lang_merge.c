@@ -7,6 +7,8 @@
 #define PART	 EBP_FRAME(1, 0x600)	/* what that calls, for itself */
 #define AGAIN	 EBP_FRAME(1, 0x700)	/* what calls it for the run that there is */
 #define NATIVE(n) EBP_FRAME(2, (n))
+#define COLLECTS EBP_FRAME(1, 0x800)	/* the collector's own code */
+#define BESIDE	 EBP_FRAME(1, 0x900)	/* other code of the interpreter's file */
 #define JIT	 0x7f0000001000ull
 #define CODE(n)	 EBP_FRAME_OF_CODE(EBP_LANGUAGE_PYTHON, (uint64_t)(n) + 10, 3)
 #define ENTRY(n) (CODE(n) | EBP_FRAME_ENTRY)
@@ -23,6 +25,8 @@ static enum lang_runs runs(void *ctx, uint64_t frame)
 	return frame == EVAL	? LANG_RUNS_CALL
 	       : frame == PART	? LANG_RUNS_INNER
 	       : frame == AGAIN ? LANG_RUNS_AGAIN
+	       : frame == COLLECTS ? LANG_RUNS_COLLECTS
+	       : frame == BESIDE ? LANG_RUNS_BESIDE
 				: LANG_RUNS_NOT;
 }
 
@@ -44,6 +48,50 @@ static const struct lang_merge native = { .runs = runs, .complete = 1, .keep_nat
 TEST(without_a_language_nothing_changes)
 {
 	check(&whole, LIST(NATIVE(1), EVAL, NATIVE(2)), LIST(NATIVE(1), EVAL, NATIVE(2)));
+}
+
+#define OF(language, n, entry)                                                 \
+	(EBP_FRAME_OF_CODE(EBP_LANGUAGE_##language, (uint64_t)(n) + 10, 3) | \
+	 ((entry) ? EBP_FRAME_ENTRY : 0))
+#define MARK EBP_FRAME_OF_CODE(EBP_LANGUAGE_RUBY, 9, EBP_PLACE_COLLECTS)
+
+/* What a language compiled is a part of its call, which may be without another part. */
+TEST(compiled_code)
+{
+	check(&whole, LIST(NATIVE(1), JIT, PART, EVAL, NATIVE(2), JIT, EVAL, OF(RUBY, 1, 0),
+			   OF(RUBY, 2, 1), OF(RUBY, 3, 1)),
+	      LIST(NATIVE(1), OF(RUBY, 1, 0), OF(RUBY, 2, 1), NATIVE(2), OF(RUBY, 3, 1)));
+	check(&native, LIST(JIT, EVAL, OF(RUBY, 1, 1)), LIST(OF(RUBY, 1, 1), JIT, EVAL));
+	/* It is nobody's that nothing of the language has called. */
+	check(&whole, LIST(JIT, NATIVE(1), EVAL, OF(RUBY, 1, 1)),
+	      LIST(JIT, NATIVE(1), OF(RUBY, 1, 1)));
+}
+
+TEST(the_collector_runs_here)
+{
+	check(&whole, LIST(NATIVE(1), COLLECTS, NATIVE(2), EVAL, MARK, OF(RUBY, 1, 1)),
+	      LIST(NATIVE(1), COLLECTS, NATIVE(2), MARK, OF(RUBY, 1, 1)));
+}
+
+TEST(the_collector_runs_elsewhere)
+{
+	check(&whole, LIST(NATIVE(1), EVAL, MARK, OF(RUBY, 1, 1)),
+	      LIST(NATIVE(1), OF(RUBY, 1, 1)));
+	/* A finalizer that waits: its frames are nearer to the leaf. */
+	check(&whole,
+	      LIST(NATIVE(1), EVAL, COLLECTS, EVAL, MARK, OF(RUBY, 1, 1), OF(RUBY, 2, 1)),
+	      LIST(NATIVE(1), OF(RUBY, 1, 1), COLLECTS, OF(RUBY, 2, 1)));
+}
+
+TEST(a_list_of_another_thread)
+{
+	check(&whole, LIST(NATIVE(1), NATIVE(2), OF(PHP, 1, 0), OF(PHP, 2, 1)),
+	      LIST(NATIVE(1), NATIVE(2)));
+	/* What a stripped file does not say of its loop is beside it. */
+	check(&whole, LIST(NATIVE(1), BESIDE, OF(PHP, 1, 1)),
+	      LIST(NATIVE(1), BESIDE, OF(PHP, 1, 1)));
+	/* Where the stack is cut its calls may be missing. */
+	check(&cut, LIST(NATIVE(1), OF(PHP, 1, 1)), LIST(NATIVE(1), OF(PHP, 1, 1)));
 }
 
 TEST(a_run_for_each_call)
@@ -141,6 +189,10 @@ TEST(a_perf_trampoline_is_no_frame_of_its_own)
 int main(void)
 {
 	RUN(without_a_language_nothing_changes);
+	RUN(compiled_code);
+	RUN(the_collector_runs_here);
+	RUN(the_collector_runs_elsewhere);
+	RUN(a_list_of_another_thread);
 	RUN(a_run_for_each_call);
 	RUN(parts_of_a_call);
 	RUN(calls_for_one_run);

@@ -57,12 +57,12 @@ enum {
 static const struct ebp_ruby of_2_7 = {
 	.slot = SLOT - BIAS, .object = OBJECT - BIAS, .ids = IDS - BIAS, .thread_id = 72,
 	.thread_ec = 32, .frame_bytes = 56, .insns = 120, .entry_bytes = 8, .last_operator = 168,
-	.flags = EBP_RUBY_KEY | EBP_RUBY_SHORT | EBP_RUBY_VARIABLES,
+	.flags = EBP_RUBY_KEY | EBP_RUBY_SHORT | EBP_RUBY_VARIABLES, .singleton = 0x1000,
 };
 static const struct ebp_ruby of_3_3 = {
 	.slot = SLOT - BIAS, .object = OBJECT - BIAS, .ids = IDS - BIAS, .distance = 0x10,
 	.frame_bytes = 56, .insns = 112, .entry_bytes = 12, .last_operator = 169,
-	.class_name = 152, .class_attached = 128,
+	.class_name = 152, .class_attached = 128, .singleton = 0x1000,
 };
 
 static struct ruby_env memory;
@@ -277,7 +277,7 @@ TEST(names_of_classes_of_3_3)
 	CHECK(scope_is(&of_3_3, "Some::Thing", 0));
 	put64(AT(CLASSES, 2), RUBY_MODULE);
 	put64(AT(CLASSES, 2) + 152, AT(NAMES, 7));
-	put64(AT(CLASSES, 1), RUBY_CLASS | RUBY_SINGLETON);
+	put64(AT(CLASSES, 1), RUBY_CLASS | 0x1000);
 	put64(AT(CLASSES, 1) + 128, AT(CLASSES, 2));
 	CHECK(scope_is(&of_3_3, "Some::Thing", 1));
 	/* Of an object that is no class. */
@@ -318,7 +318,7 @@ TEST(names_of_classes_of_2_7)
 	put64(AT(TABLES, 1), RUBY_HASH_NONE);
 	CHECK(scope_is(&of_2_7, "", 0));
 	put_variable(1, 79, AT(CLASSES, 2));
-	put64(AT(CLASSES, 1), RUBY_CLASS | RUBY_SINGLETON);
+	put64(AT(CLASSES, 1), RUBY_CLASS | 0x1000);
 	put_variable(2, 77, AT(NAMES, 7));
 	put64(AT(CLASSES, 2) + 8, AT(CLASSES, 1));
 	CHECK(scope_is(&of_2_7, "Thing", 1));

@@ -72,6 +72,28 @@ static rows rows_of(const uint8_t *code, size_t n)
 #define SAVED(words, at) ((words) | (at) << EBP_RULE_SAVED_SHIFT)
 #define FP(words)	 (EBP_RULE_FP_BASE | (words))
 
+/* push %rbp; jmp *%rbx; [endbr64;] xor %rdi, %rdi; call; hlt: nothing lies above that jump. */
+static void test_contexts(void)
+{
+	static const uint8_t plain[] = { 0x55, 0xff, 0xe3, 0x48, 0x31, 0xff, 0xe8, 0, 0, 0, 0,
+					 0xf4, 0, 0, 0, 0, 0, 0, 0, 0 };
+	static const uint8_t protected[] = { 0x55, 0xff, 0xe3, 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x31,
+					     0xff, 0xe8, 0, 0, 0, 0, 0xf4, 0, 0, 0, 0 };
+	static const uint8_t other[] = { 0x55, 0xff, 0xe3, 0x48, 0x31, 0xf6, 0xe8, 0, 0, 0, 0,
+					 0xf4, 0, 0, 0, 0, 0, 0, 0, 0 };
+	rows r = rows_of(plain, sizeof(plain));
+
+	CHECK_EQ(rule_at(&r, 0), 1);
+	CHECK_EQ(rule_at(&r, 2), GAP);
+	vec_free(&r);
+	r = rows_of(protected, sizeof(protected));
+	CHECK_EQ(rule_at(&r, 2), GAP);
+	vec_free(&r);
+	r = rows_of(other, sizeof(other));
+	CHECK_EQ(rule_at(&r, 2), SAVED(2, 1));
+	vec_free(&r);
+}
+
 static void test_pushes(void)
 {
 	/* push %rbp; push %rbx; sub $24, %rsp; call; add $24, %rsp; pop %rbx; pop %rbp; ret */
@@ -333,6 +355,7 @@ static void test_compilers(void)
 
 int main(void)
 {
+	RUN(test_contexts);
 	RUN(test_pushes);
 	RUN(test_frame_pointer);
 	RUN(test_branches);

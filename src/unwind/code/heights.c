@@ -11,6 +11,7 @@
 #include "unwind/code/height.h"
 
 #define GAP		(EBP_RULE_SPECIAL | EBP_RULE_GAP)
+#define CONTEXT_BYTES	15	/* of is_context() */
 #define RT_SIGRETURN	15
 #define PADDING		15	/* bytes between two functions, at most */
 #define ALIGNED		16
@@ -384,6 +385,23 @@ static int is_sigreturn(const struct unwind_code *c, size_t at)
 	       call.op == 0x05;
 }
 
+/*
+ * `jmp *%rbx` into the function of a context, before what that returns to: xor %rdi, %rdi; call;
+ * hlt. No caller lies above it, which the step knows by the same bytes (bpf/unwind_x86.h).
+ */
+static int is_context(const struct unwind_code *c, size_t at)
+{
+	static const uint8_t jump[] = { 0xff, 0xe3 }, endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa },
+			     clear_and_call[] = { 0x48, 0x31, 0xff, 0xe8 };
+	const uint8_t *p = c->code + at;
+
+	if (c->n - at < CONTEXT_BYTES || memcmp(p, jump, sizeof(jump)))
+		return 0;
+	p += sizeof(jump);
+	p += memcmp(p, endbr, sizeof(endbr)) ? 0 : sizeof(endbr);
+	return !memcmp(p, clear_and_call, sizeof(clear_and_call)) && p[8] == 0xf4;
+}
+
 static void give_rows(const struct analysis *a, unwind_heights_row *fn, void *ctx)
 {
 	struct ebp_exotic x;
@@ -393,7 +411,7 @@ static void give_rows(const struct analysis *a, unwind_heights_row *fn, void *ct
 	for (size_t at = 0; at < a->c->n; at++) {
 		unseen = a->seen[at] ? 0 : unseen + 1;
 		if (a->seen[at] >= HEIGHTS_FIRST)
-			fn(ctx, at, is_sigreturn(a->c, at)
+			fn(ctx, at, is_sigreturn(a->c, at) || is_context(a->c, at)
 					    ? GAP
 					    : height_rule(&a->heights.v[a->seen[at]], &x), &x);
 		else if (unseen > PADDING)
