@@ -66,7 +66,7 @@ $(TEST)/libfuzzer/%.o: %.c
 	$(CLANG) $(CPPFLAGS) $(CFLAGS) $(FUZZ) -MMD -MP -c -o $@ $<
 
 # What includes the skeleton.
-$(filter %/collector.o %_kernel.o,$(ASAN_OBJ) $(FUZZ_OBJ)): $(SKEL)
+$(filter %/collector.o %/successor.o %_kernel.o,$(ASAN_OBJ) $(FUZZ_OBJ)): $(SKEL)
 $(filter %/stat/tally.o,$(ASAN_OBJ) $(FUZZ_OBJ)): $(TALLY)
 
 $(TEST)/asan/lib.a: $(ASAN_OBJ)
