@@ -340,6 +340,18 @@ function showSwitches(state, colors) {
 	}
 }
 
+/* An entry of a legend that shows a kind, and hides it. */
+function legendButton(color, text, on, run, title = "") {
+	const dot = element("i", "dot"), button = element("button", "switch", dot, text);
+
+	button.type = "button";
+	button.ariaPressed = String(on);
+	button.title = `${on ? "Hide" : "Show"} ${text}${title && `: ${title}`}`;
+	button.onclick = run;
+	dot.style.backgroundColor = on ? color : "";
+	return button;
+}
+
 /* What the colours mean, where the switches do not tell. */
 function showLegend(view, colors) {
 	const { state, profile } = view, items = [], legend = $("legend");
