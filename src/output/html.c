@@ -442,19 +442,34 @@ void html_write_live(struct outfile *f)
 	outfile_write(f, data, strlen(data));
 }
 
+/*
+ * What a tick has of an update, whose values may be of other ticks: those are counted apart. Of
+ * samples each time is one, and a wait none; of time a wait is as long as it lasted.
+ */
+static uint64_t worth_of_update(const struct worth *w, const struct tick *tick)
+{
+	if (w->number)
+		return tick->span ? 0 : tick->value;
+	return tick->span ? tick->span : worth_tick(w, tick);
+}
+
 void html_write_update(const struct profile *p, uint64_t sequence, int whole, struct outfile *f)
 {
 	const struct output_options none = { 0 };
 	struct html_labels *labels = html_labels_new(p);
 	struct calltree *tree = calltree_of_all(p, &labels->tree);
+	struct html_times *times = html_times_new(p, labels, tree, worth_of_update);
 	uint32_vec types = choose_types(p);
 
 	outfile_printf(f, "{\"sequence\":%" PRIu64 ",\"whole\":%s,\"profile\":", sequence,
 		       whole ? "true" : "false");
-	write_profile(f, p, &none, labels, &types, NULL, tree->n);
+	write_profile(f, p, &none, labels, &types, times, tree->n);
 	write_tree(f, &in_object, p, tree, &types);
+	if (times)
+		html_times_write(f, times, &in_object);
 	outfile_printf(f, "}\n");
 	vec_free(&types);
+	html_times_free(times);
 	calltree_free(tree);
 	html_labels_free(labels);
 }

@@ -22,7 +22,8 @@ class Lanes {
 		this.image = document.createElement("canvas");
 		this.rows = this.makeRows();
 		this.waits = new Waits(panel.page.profile);
-		this.seen = { from: 0, to: this.times.end };
+		this.end = this.times.end;
+		this.seen = { from: 0, to: this.end };
 		this.at = 0;			/* the cursor, in units, */
 		this.row = this.rows.findIndex((r) => r.lanes);	/* and its lane */
 		area.append(this.canvas);
@@ -36,6 +37,19 @@ class Lanes {
 
 	get times() {
 		return this.panel.times;
+	}
+
+	/* Of a profile that has grown; what was seen as a whole still is, and the marked thread stays marked. */
+	follow() {
+		const { name } = this.rows[this.row] || {}, whole = this.seen.from === 0 && this.seen.to === this.end;
+
+		this.rows = this.makeRows();
+		this.waits = new Waits(this.panel.page.profile);
+		this.row = Math.max(this.rows.findIndex((r) => r.lanes && r.name === name), this.rows.findIndex((r) => r.lanes));
+		this.end = this.times.end;
+		if (whole)
+			this.seen.to = this.end;
+		this.key = "";
 	}
 
 	/* { name, lanes, below }: no lanes: the title of a process, which those below it follow. */
@@ -127,7 +141,8 @@ class Lanes {
 
 	/* By reason, for each pixel of a row, how many threads waited on the average; those that are switched off not. */
 	cover({ lanes }, width) {
-		const { times, waits } = this, { from, to } = this.seen, scale = width / (to - from), off = this.panel.page.now.quiet;
+		const { times, waits } = this, { from, to } = this.seen, scale = width / (to - from);
+		const { quiet: off } = this.panel.page.now;
 		const covers = waits.names.map((name) => off.includes(name) ? null : new Float64Array(width + 2));
 
 		for (const t of lanes)
@@ -152,7 +167,7 @@ class Lanes {
 
 	/* Bars of waits in the row at @y, one reason on the other. */
 	paintWaits(c, row, y, width) {
-		const covers = this.cover(row, width), { dark } = this.panel.page.colors, least = 1 / (window.devicePixelRatio || 1);
+		const covers = this.cover(row, width), { dark } = this.panel.page.colors;
 		const colors = covers.map((_, reason) => this.waits.color(reason, dark));
 		let most = 1;
 
@@ -169,7 +184,7 @@ class Lanes {
 				const height = Math.max(WAIT_LEAST, (LANE - 3) * Math.min(1, part / most));
 
 				c.fillStyle = colors[reason];
-				c.fillRect(this.left + x, bottom - height, Math.max(1, least), height);
+				c.fillRect(this.left + x, bottom - height, 1, height);
 				bottom -= height;
 			});
 		}
@@ -230,6 +245,9 @@ class Lanes {
 		const key = `${colors.dark} ${colors.mode === "module"} ${page.now.quiet}`;
 		const height = this.rows.length * LANE, c = startDrawing(this.canvas, theme);
 
+		/* There is no window yet. */
+		if (this.width <= this.left)
+			return;
 		if (key !== this.key)
 			this.paint();
 		this.key = key;
@@ -325,7 +343,9 @@ class Lanes {
 
 		for (const { name, lanes } of this.rows)
 			for (const t of lanes || [])
-				times.eachSpan(t, 0, times.end, (i) => list.push({ row: name, text: waits.describe(i, name).join("\n") }));
+				times.eachSpan(t, 0, times.end, (i) => {
+					list.push({ row: name, text: waits.describe(i, name).join("\n") });
+				});
 		return list;
 	}
 

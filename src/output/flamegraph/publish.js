@@ -42,9 +42,9 @@ function publish(page, loadTime) {
 			}).filter((node, i) => !i || page.profile.difference || node.total);
 		},
 		/*
-		 * Of a recording with a timeline: samples by cell of the heat map, threads with the times of their samples, and how
-		 * long each lasted, in ms, rows of the lanes, what is told of each wait, and of two ranges what chance there is that
-		 * it makes such a difference.
+		 * Of a recording with a timeline: samples by cell of the heat map, threads with the times of their samples,
+		 * and how long each lasted, in ms, rows of the lanes and the seconds that they show, what is told of each
+		 * wait, and of two ranges what chance there is that it makes such a difference.
 		 */
 		get timeline() {
 			const { times, frames, confidence } = page.profile, ms = (at) => at * times.unit / 1e6;
@@ -63,8 +63,10 @@ function publish(page, loadTime) {
 			return times && {
 				seconds: times.end * times.unit / 1e9, cells: [...times.cells], cellMs: CELL_NS / 1e6,
 				threads: times.lanes.map(thread),
+				window: ["from", "to"].map((end) => page.time.views.lanes.seen[end] * times.unit / 1e9),
 				rows: page.time.views.lanes.rows.map(({ name }) => name),
-				reasons: Object.fromEntries(Object.keys(REASONS).map((name) => [name, reasonColor(name, page.colors.dark)])),
+				reasons: Object.fromEntries(Object.keys(REASONS).map((name) => (
+					[name, reasonColor(name, page.colors.dark)]))),
 				waits: () => page.time.views.lanes.told(),
 				chance: (a, b) => confidence && confidence.p([a, b]),
 			};

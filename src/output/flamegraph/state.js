@@ -100,7 +100,8 @@ class State {
 		if (query.has("edits"))
 			state.edits = usefulEdits(query.get("edits").split("\n"), frames);
 		if (times && query.has("quiet"))
-			state.quiet = query.get("quiet").split("\n").filter((name) => /^\[.*\]$/su.test(name)).slice(0, QUIET_MOST);
+			state.quiet = query.get("quiet").split("\n").filter((name) => /^\[.*\]$/su.test(name))
+				.slice(0, QUIET_MOST);
 		if (query.has("search"))
 			state.search = query.get("search");
 		if (query.has("reverse"))

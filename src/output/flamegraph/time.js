@@ -19,8 +19,19 @@ class TimePanel {
 		this.anchor = this.down = this.preview = null;
 		this.marking = false;		/* the second range is next */
 		this.marks = [];
+		this.views = null;
+		this.follow();
+	}
+
+	/* The page's profile, which may be another one that has grown, and may be the first with times. */
+	follow() {
 		if (!this.times)
 			return;
+		if (this.views) {
+			Object.values(this.views).forEach((view) => view.follow());
+			this.sized = "";
+			return;
+		}
 		this.build();
 		this.listen();
 	}
@@ -30,7 +41,7 @@ class TimePanel {
 	}
 
 	get view() {
-		return this.views[this.page.now.time];
+		return this.views?.[this.page.now.time];
 	}
 
 	build() {
@@ -136,7 +147,8 @@ class TimePanel {
 		if (box.hidden)
 			return;
 		box.replaceChildren(...[...waits.names.keys()].sort((a, b) => waits.sums[b] - waits.sums[a]).map((reason) => {
-			const name = waits.names[reason], on = !quiet.includes(name), lasted = waits.sums[reason] * this.times.unit;
+			const name = waits.names[reason], on = !quiet.includes(name);
+			const lasted = waits.sums[reason] * this.times.unit;
 
 			return legendButton(waits.color(reason, dark), name.slice(1, -1), on, () => this.page.set(
 				{ quiet: on ? [...quiet, name] : quiet.filter((q) => q !== name) }), `${seconds(lasted)} in all`);

@@ -87,7 +87,8 @@ class Waits {
 		if (wait.asker !== NONE && wait.asker !== wait.place)
 			lines.push(`in ${name[wait.asker]}`);
 		if (wait.wakerMark !== NONE)
-			lines.push(`${name[wait.wakerMark].slice(1, -1)}${wait.waker === NONE ? "" : `, in ${name[wait.waker]}`}`);
+			lines.push(name[wait.wakerMark].slice(1, -1) +
+				   (wait.waker === NONE ? "" : `, in ${name[wait.waker]}`));
 		return lines;
 	}
 }
