@@ -58,12 +58,13 @@ def test_rows_have_a_menu():
 
 def test_zoom_and_move_by_keys():
     with shown("full"):
-        widths = lambda: {b["node"]: (b["x"], b["width"]) for b in run("ebprof.boxes")}
+        frame = "new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(true))))"
+        widths = lambda: run(frame) and {b["node"]: (b["x"], b["width"]) for b in run("ebprof.boxes")}
         before = widths()
         command("press", key="+")
         wide = widths()
         node = next((n for n in wide if n in before and abs(wide[n][1] / before[n][1] - 1.5) < 0.05), None)
-        check(node is not None, "wider by a half:", before, wide)
+        check(node is not None, "wider by a half:", {n: round(wide[n][1] / before[n][1], 2) for n in wide if n in before})
         command("press", key=">")
         moved = widths()
         check(node not in moved or moved[node] != wide[node], "moved:", wide[node], moved.get(node))
