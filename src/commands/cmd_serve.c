@@ -21,6 +21,7 @@ struct turns {
 	struct recording *r;
 	struct server *server;
 	struct live *live;
+	struct timeline *rest;	/* times of what came at the end; NULL: none */
 	int gone;		/* the server is: a negative errno */
 };
 
@@ -43,7 +44,7 @@ static uint64_t turn(void *ctx, uint64_t now)
 
 	if (turn.fetched && live_is_free(t->live)) {
 		session_update(s, now);
-		live_take(t->live, session_profile(s), now);
+		live_take(t->live, session_profile(s), session_take_timeline(s), now);
 	}
 	if (live_is_due(t->live, session_profile(s), now))
 		live_send(t->live, session_profile(s));
@@ -70,8 +71,10 @@ static void send_rest(struct turns *t)
 	if (server_flush_all(t->server))
 		return;
 	for (int i = 0; i < 2; i++) {
-		if (live_is_free(t->live))
-			live_take(t->live, p, clock_ns());
+		if (live_is_free(t->live)) {
+			live_take(t->live, p, t->rest, clock_ns());
+			t->rest = NULL;
+		}
 		live_send(t->live, p);
 		server_flush_all(t->server);
 	}
@@ -99,8 +102,10 @@ static int show(struct recording *r, struct server *server, struct error *e)
 	t.live = live_new(&(struct live_sink){ put, is_busy, server }, time_of_each(r));
 	recording_describe(r, session_profile(r->session));
 	recording_loop(r, &consumer, 1);
+	t.rest = session_take_timeline(r->session);
 	session_finish(r->session, 1, &r->result);
 	send_rest(&t);
+	timeline_free(t.rest);
 	live_free(t.live);
 	if (t.gone)
 		fprintf(stderr, "ebprof: the server ended: %s\n", strerror(-t.gone));
@@ -138,6 +143,7 @@ static int serve(struct recording *r, struct results *results, struct server **s
 	html_write_live(f);
 	outfile_commit(f, NULL);
 	r->user = user_invoking();
+	r->times = 1;
 	r->live = 1;
 	*server = recording_find(r, e) ? NULL : serving_begin(&r->o.server, &page, &r->user, e);
 	vec_free(&page);

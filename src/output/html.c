@@ -358,15 +358,12 @@ static void put_self(void *ctx, const struct calltree_node *n)
 	packed_put(c->packed, c->self[n - c->tree->nodes]);
 }
 
-/* What stands before a column's name, between that and its text, and behind the text. */
-struct column_frame { const char *begin, *middle, *end; };
-
-static const struct column_frame in_page = {
+static const struct html_frame in_page = {
 	"<script type=\"text/plain\" id=\"", "\">", "</script>\n",
 };
-static const struct column_frame in_object = { ",\"", "\":\"", "\"" };
+static const struct html_frame in_object = { ",\"", "\":\"", "\"" };
 
-static void write_column(struct outfile *f, const struct column_frame *frame, const char *id,
+static void write_column(struct outfile *f, const struct html_frame *frame, const char *id,
 			 struct column *c,
 			 void (*put)(void *ctx, const struct calltree_node *n))
 {
@@ -377,7 +374,7 @@ static void write_column(struct outfile *f, const struct column_frame *frame, co
 	outfile_printf(f, "%s", frame->end);
 }
 
-static void write_tree(struct outfile *f, const struct column_frame *frame,
+static void write_tree(struct outfile *f, const struct html_frame *frame,
 		       const struct profile *p, const struct calltree *tree,
 		       const uint32_vec *types)
 {
@@ -410,7 +407,7 @@ void html_write(const struct profile *p, const struct output_options *o, struct 
 {
 	struct html_labels *labels = html_labels_new(p);
 	struct calltree *tree = calltree_of_all(p, &labels->tree);
-	struct html_times *times = o->difference ? NULL : html_times_new(p, labels, tree);
+	struct html_times *times = o->difference ? NULL : html_times_new(p, labels, tree, NULL);
 	uint32_vec types = choose_types(p);
 	const char *data = strstr(html_page, HTML_PAGE_DATA);
 
@@ -420,7 +417,7 @@ void html_write(const struct profile *p, const struct output_options *o, struct 
 	outfile_printf(f, "</script>\n");
 	write_tree(f, &in_page, p, tree, &types);
 	if (times)
-		html_times_write(f, times);
+		html_times_write(f, times, &in_page);
 	html_source_write(f, o->annotations, o->nannotations);
 	write_whole(f, p);
 	data += strlen(HTML_PAGE_DATA);
@@ -445,19 +442,34 @@ void html_write_live(struct outfile *f)
 	outfile_write(f, data, strlen(data));
 }
 
+/*
+ * What a tick has of an update, whose values may be of other ticks: those are counted apart. Of
+ * samples each time is one, and a wait none; of time a wait is as long as it lasted.
+ */
+static uint64_t worth_of_update(const struct worth *w, const struct tick *tick)
+{
+	if (w->number)
+		return tick->span ? 0 : tick->value;
+	return tick->span ? tick->span : worth_tick(w, tick);
+}
+
 void html_write_update(const struct profile *p, uint64_t sequence, int whole, struct outfile *f)
 {
 	const struct output_options none = { 0 };
 	struct html_labels *labels = html_labels_new(p);
 	struct calltree *tree = calltree_of_all(p, &labels->tree);
+	struct html_times *times = html_times_new(p, labels, tree, worth_of_update);
 	uint32_vec types = choose_types(p);
 
 	outfile_printf(f, "{\"sequence\":%" PRIu64 ",\"whole\":%s,\"profile\":", sequence,
 		       whole ? "true" : "false");
-	write_profile(f, p, &none, labels, &types, NULL, tree->n);
+	write_profile(f, p, &none, labels, &types, times, tree->n);
 	write_tree(f, &in_object, p, tree, &types);
+	if (times)
+		html_times_write(f, times, &in_object);
 	outfile_printf(f, "}\n");
 	vec_free(&types);
+	html_times_free(times);
 	calltree_free(tree);
 	html_labels_free(labels);
 }

@@ -3,7 +3,8 @@
  * The flame graph page of a profile that grows: the page without a profile, and updates, which it
  * asks its server for (flamegraph/live.js). Each is a line of JSON:
  *
- *	{"sequence":N,"whole":false,"profile":{...},"up":"...","label":"...","self0":"..."}
+ *	{"sequence":N,"whole":false,"profile":{...},"up":"...","label":"...","self0":"...",
+ *	 "tick-time":"...","tick-node":"..."}
  *
  * The members are those of the page's elements (html.c). An update has what came since the one
  * before; a whole one all up to there, and takes the place of what came before.

@@ -268,6 +268,35 @@ static uint64_t samples_of(const struct profile *part, uint64_t value)
 		       : value / v.meta->period;
 }
 
+/* Where ticks go. */
+struct ticking {
+	struct profile *part;
+	struct copy *c;
+	size_t nsamples;	/* of the profile */
+};
+
+static int add_tick(void *ctx, const struct tick *tick)
+{
+	struct ticking *t = ctx;
+	struct tick copied = *tick;
+
+	if (tick->sample < t->nsamples) {
+		copied.sample = copy_sample(t->c, tick->sample);
+		profile_tick(t->part, &copied);
+	}
+	return 1;
+}
+
+static void add_ticks(const struct making *m, struct profile *part, struct copy *c)
+{
+	struct ticking t = { part, c, profile_view(m->p).nsamples };
+
+	for (size_t i = 0; i < 2; i++)
+		if (m->choice.ticks[i])
+			timeline_each(m->choice.ticks[i], add_tick, &t);
+	profile_finish_ticks(part);
+}
+
 static struct profile *part_of(const struct making *m)
 {
 	const struct profile_view v = profile_view(m->p);
@@ -294,6 +323,7 @@ static struct profile *part_of(const struct making *m)
 	}
 	if (!part)
 		return NULL;
+	add_ticks(m, part, c);
 	copy_free(c);
 	name_rest(part);
 	profile_account(part)->taken = profile_account(part)->kept = kept;
@@ -327,9 +357,10 @@ struct profile *increment_part(const struct increment *i, const struct profile *
 	return part;
 }
 
-struct profile *increment_so_far(const struct increment *i, const struct profile *p)
+struct profile *increment_so_far(const struct increment *i, const struct profile *p,
+				 const struct increment_choice *choice)
 {
-	struct making m = making_of(i, p, &(struct increment_choice){ 0 });
+	struct making m = making_of(i, p, choice);
 	struct profile *all;
 
 	m.all = 1;

@@ -10,6 +10,7 @@
 #define EBPROF_INCREMENT_H
 
 #include "profile/profile.h"
+#include "profile/timeline.h"
 
 struct increment;
 
@@ -41,6 +42,11 @@ struct increment_choice {
 	 * shown.
 	 */
 	uint32_t type, ntypes;
+	/*
+	 * Ticks that the part gets, of samples of the profile, whether these have a value or not;
+	 * NULL: none.
+	 */
+	const struct timeline *ticks[2];
 };
 
 /*
@@ -49,8 +55,12 @@ struct increment_choice {
  */
 struct profile *increment_part(const struct increment *i, const struct profile *p,
 			       const struct increment_choice *choice);
-/* The sum of all that was taken of the type that is shown, this time included, the same way. */
-struct profile *increment_so_far(const struct increment *i, const struct profile *p);
+/*
+ * The sum of all that was taken of the type that is shown, this time included, the same way; of
+ * @choice the ticks count.
+ */
+struct profile *increment_so_far(const struct increment *i, const struct profile *p,
+				 const struct increment_choice *choice);
 /* They were taken care of. @p may be folded, once, before the next increment_take(). */
 void increment_clear(struct increment *i);
 

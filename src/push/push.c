@@ -261,7 +261,7 @@ static void send_service(struct push *p, const struct profile *profile, uint32_t
 			 const struct service_place *in)
 {
 	const struct profile_view v = profile_view(profile);
-	struct increment_choice choice = { services_of(p->services), service, 0, 0 };
+	struct increment_choice choice = { .groups = services_of(p->services), .group = service };
 
 	for (; choice.type < v.ntypes; choice.type += choice.ntypes ? choice.ntypes : 1) {
 		struct profile *part = NULL;

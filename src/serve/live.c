@@ -7,6 +7,7 @@
 #include "base/xalloc.h"
 #include "output/html_live.h"
 #include "profile/increment.h"
+#include "profile/profile_fold.h"
 
 #define NAMES_TIME 3000000000ull	/* ns that an update waits for its names, at most */
 /*
@@ -14,11 +15,15 @@
  * large, so that it costs no more than they did.
  */
 #define WHOLE_LEAST (1u << 20)		/* bytes */
+#define TICKS_HALF 500000u		/* of those that a whole update has, the last ones */
 
 struct live {
 	struct live_sink sink;
 	struct increment *increment;
 	uint64_t each;
+	struct timeline *fresh;		/* times of what is to be sent; NULL: none */
+	struct timeline *older, *newer;	/* of what was sent, the last ones */
+	uint64_t folded;		/* how often the profile was, then */
 	int taken;
 	uint64_t until;			/* it waits for names */
 	uint64_t sequence;
@@ -42,6 +47,9 @@ void live_free(struct live *l)
 	if (!l)
 		return;
 	increment_free(l->increment);
+	timeline_free(l->fresh);
+	timeline_free(l->older);
+	timeline_free(l->newer);
 	free(l);
 }
 
@@ -50,8 +58,51 @@ int live_is_free(const struct live *l)
 	return !l->taken && !l->sink.is_busy(l->sink.ctx);
 }
 
-void live_take(struct live *l, const struct profile *p, uint64_t now)
+static int keep_tick(void *ctx, const struct tick *tick)
 {
+	timeline_add(ctx, tick);
+	return 1;
+}
+
+/* They were sent; of the oldest ones half are forgotten when there are too many. */
+static void keep_ticks(struct live *l)
+{
+	if (!l->fresh)
+		return;
+	if (l->newer && timeline_ticks(l->newer) >= TICKS_HALF) {
+		timeline_free(l->older);
+		l->older = l->newer;
+		l->newer = NULL;
+	}
+	if (!l->newer)
+		l->newer = timeline_new(TIMELINE_UNIT, 2 * TICKS_HALF);
+	timeline_each(l->fresh, keep_tick, l->newer);
+	timeline_free(l->fresh);
+	l->fresh = NULL;
+}
+
+/* Samples may have other numbers than the last time. */
+static void follow_folding(struct live *l, const struct profile *p)
+{
+	const struct profile_folded f = profile_folded(p);
+
+	struct timeline *all[] = { l->fresh, l->older, l->newer };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all) && f.times != l->folded; i++)
+		if (all[i])
+			timeline_renumber(all[i], f.samples);
+	l->folded = f.times;
+}
+
+void live_take(struct live *l, const struct profile *p, struct timeline *ticks, uint64_t now)
+{
+	follow_folding(l, p);
+	if (l->fresh && ticks)
+		timeline_each(ticks, keep_tick, l->fresh);
+	if (l->fresh)
+		timeline_free(ticks);
+	else
+		l->fresh = ticks;
 	increment_take(l->increment, p);
 	l->now = *profile_view(p).account;
 	l->until = now + NAMES_TIME;
@@ -114,7 +165,8 @@ static size_t put(struct live *l, struct profile *p, const struct profile_accoun
 
 void live_send(struct live *l, const struct profile *p)
 {
-	struct profile *part = increment_part(l->increment, p, &(struct increment_choice){ 0 });
+	struct profile *part = increment_part(
+		l->increment, p, &(struct increment_choice){ .ticks = { l->fresh } });
 
 	if (part) {
 		const struct profile_account a = more(&l->now, &l->before);
@@ -122,9 +174,14 @@ void live_send(struct live *l, const struct profile *p)
 		l->sequence++;
 		l->since += put(l, part, &a, 0);
 		l->before = l->now;
+		keep_ticks(l);
 	}
 	if (part && l->since >= WHOLE_LEAST && l->since >= l->whole) {
-		l->whole = put(l, increment_so_far(l->increment, p), &l->now, 1);
+		l->whole = put(l,
+			       increment_so_far(l->increment, p,
+						&(struct increment_choice){
+							.ticks = { l->older, l->newer } }),
+			       &l->now, 1);
 		l->since = 0;
 	}
 	increment_clear(l->increment);

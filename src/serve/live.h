@@ -11,6 +11,7 @@
 
 #include "base/outfile.h"
 #include "profile/profile.h"
+#include "profile/timeline.h"
 #include "serve/store.h"
 
 struct live;
@@ -30,8 +31,11 @@ void live_free(struct live *l);
 
 /* 1 where the one before has gone. */
 int live_is_free(const struct live *l);
-/* Takes what came; @p is complete as of @now (clock_ns()), and may grow, but not be folded. */
-void live_take(struct live *l, const struct profile *p, uint64_t now);
+/*
+ * Takes what came; @p is complete as of @now (clock_ns()), and may grow, but not be folded. Takes
+ * @ticks as well: the times of that; NULL: there are none.
+ */
+void live_take(struct live *l, const struct profile *p, struct timeline *ticks, uint64_t now);
 /* 1 where it is to be sent: it has its names, or has waited for them long enough. */
 int live_is_due(const struct live *l, const struct profile *p, uint64_t now);
 void live_send(struct live *l, const struct profile *p);

@@ -474,6 +474,23 @@ static int take_tick(void *ctx, const struct tick *tick)
 	return 1;
 }
 
+static struct timeline *new_timeline(const struct session *s)
+{
+	struct timeline *t = timeline_new(TIMELINE_UNIT, TIMELINE_MOST);
+
+	timeline_expect(t, profile_meta(s->profile)->frequency);
+	return t;
+}
+
+struct timeline *session_take_timeline(struct session *s)
+{
+	struct timeline *t = s->timeline;
+
+	if (t)
+		s->timeline = s->sources->host.timeline = new_timeline(s);
+	return t;
+}
+
 void session_finish(struct session *s, int names, struct session_result *r)
 {
 	sources_finish(s->sources, s->started, s->stopped);

@@ -23,6 +23,7 @@
 #include "proc/owners.h"
 #include "proc/remote.h"
 #include "profile/profile.h"
+#include "profile/timeline.h"
 #include "sources/sources.h"
 #include "symbols/symbolizer.h"
 #include "unwind/unwinder.h"
@@ -156,6 +157,11 @@ void session_stop(struct session *s);
 void session_finish(struct session *s, int names, struct session_result *r);
 /* Keeps for later runs what took long to name (symbols/name_store.h), after session_finish(). */
 void session_save_names(struct session *s);
+/*
+ * The times of samples that came since the last call, the caller's; NULL where none are kept. The
+ * profile does not get them any more. Their samples are those of the profile as of now.
+ */
+struct timeline *session_take_timeline(struct session *s);
 /* Valid until session_free(). */
 struct profile *session_profile(struct session *s);
 void session_free(struct session *s);

@@ -8,7 +8,7 @@ import sys
 
 import harness
 from browser import command, picture, run, wait_until
-from harness import check, directory, equal
+from harness import check, directory, equal, fixture_path
 from test_html import READY, near, set_state, shown
 from test_html_edit import contrast, parsed
 
@@ -231,6 +231,76 @@ def test_choose_in_lanes():
         near(float(state("range")[0].split("s-")[0]), 2.3, "zoomed", 0.01)
         command("move", x=box[0] + 300, y=box[1] + 8)
         check("steady" in run("document.querySelector('#tooltip').textContent"), run("document.querySelector('#tooltip').textContent"))
+
+
+# --- Waits. ---
+
+def lane_picture(width=1280):
+    """(ms, lane) -> the colour there, of 2.5 s in lanes."""
+    box = run("(({ x, y, width }) => [x, y, width])(document.querySelector('#lanes canvas').getBoundingClientRect())")
+    at = lambda ms: box[0] + 160 + (box[2] - 160) * ms / 2500
+    return (lambda ms, lane: picture(at(ms), box[1] + lane * 16 + 9, 1, 1)(0, 0)), (lambda ms, lane: (at(ms), box[1] + lane * 16 + 9))
+
+
+def test_waits_are_bars():
+    """In the profile "waits" a thread sleeps and waits for a CPU three times, and another one waits for a lock all the time."""
+    with shown("waits", hash="#time=lanes"):
+        threads = {t["name"]: list(zip(t["times"], t["lasted"])) for t in run("ebprof.timeline.threads")}
+        sleeps = [span for second in (0, 1000, 2000) for span in ((second + 100, 250), (second + 350, 2))]
+        equal({name.split()[0]: [tuple(map(round, span)) for span in spans] for name, spans in threads.items()},
+              {"server": sleeps, "locker": [(0, 2500)]}, "begins and lengths, ms")
+        color, place_ = lane_picture()
+        server, locker = (1, 2) if "server" in run("ebprof.timeline.rows[1]") else (2, 1)
+        blocked, runnable, nothing = color(200, server), color(351, server), color(700, server)
+        equal(len({blocked, runnable, nothing}), 3, "colours of reasons, and of no wait")
+        equal([color(ms, server) for ms in (110, 340, 1200, 2300, 50, 400, 1090, 2400)], [blocked] * 4 + [nothing] * 4, "sleeps")
+        equal([color(ms, locker) for ms in (5, 700, 1700, 2490)], [blocked] * 4, "a wait from end to end")
+        x, y = place_(1200, server)
+        command("move", x=x, y=y)
+        text = run("document.querySelector('#tooltip').innerText")
+        check(re.search(r"blocked: hrtimer_nanosleep\n.*server.*250 ms: 1.1s – 1.35s\nin main", text), "what, how long, where:", text)
+        run("[...document.querySelectorAll('.reasons button')].find((b) => b.textContent === 'blocked').click()")
+        equal(run("ebprof.state.quiet"), ["[blocked]"], "the legend")
+        equal([color(200, server), color(351, server)], [nothing, runnable], "leaves a reason out")
+        check("quiet=%5Bblocked%5D" in run("ebprof.link"), "the link:", run("ebprof.link"))
+
+
+def test_bars_can_be_seen():
+    for dark in (False, True):
+        with shown("waits", dark=dark):
+            back = parsed(run("getComputedStyle(document.body).getPropertyValue('--back')"))
+            colors = run("ebprof.timeline.reasons")
+            check(len(colors) == 5 and len(set(colors.values())) == 5, "reasons:", colors)
+            for name, color in colors.items():
+                check(contrast(parsed(color), back) >= 3, name, color, "dark" if dark else "light")
+
+
+def test_range_has_parts_of_waits():
+    """Of a wait that goes on beyond the range what is within, as `report --from --to` has it; the heat map has where each began."""
+    with shown("waits") as path:
+        equal([i for i, n in enumerate(run("ebprof.timeline.cells")) if n], [0, 5, 17, 55, 67, 105, 117], "the heat map")
+        for begin, end in ((0.2, 0.3), (0.34, 0.3515), (1, 2), (0, 2.5), (0.5, 0.9)):
+            folded = harness.run("report", *(["--from", f"{begin}s"] if begin else []), "--to", f"{end}s", "-f", "folded", path).ok().out
+            want = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())
+            set_state(range=f"{begin}s-{end}s")
+            near(run("ebprof.total"), want, f"waited from {begin} to {end}", want * 1e-6 + 1)
+        set_state(type=0, range="0.2s-1.2s")
+        near(run("ebprof.total"), 1 + 103 / 3, "a number counts where each wait begins", 1)
+
+
+def test_who_ended_a_wait():
+    with directory() as d:
+        path = os.path.join(d, "out.html")
+        harness.run("-e", "cpu-clock", "-F", 499, "--off-cpu", "--wakers", "--no-keep", "-o", path, "--",
+                    fixture_path("waits"), 1).ok()
+        command("open", file=path, wait=READY, hash="#time=lanes")
+        waits = run("ebprof.timeline.waits()")
+        found = [w for w in waits if re.search(r"woken by wake_others, in \w+", w["text"])]
+        check(found and any(w["text"].startswith("blocked: ") for w in found), "waits:", [w for w in waits if "woken by" in w["text"]][:9])
+        total = sum(n["self"] for n in run("ebprof.set({ type: ebprof.types.findIndex((t) => t.name === 'off-cpu') }), ebprof.nodes()"))
+        set_state(range="0s-1000s")
+        near(run("ebprof.total"), total, "a range with all, of waits beside samples", total * 1e-6)
+        equal(command("problems"), [], "problems")
 
 
 # --- Two ranges. ---

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import threading
 import time
 import zlib
@@ -411,3 +412,62 @@ def test_page_is_saved():
         check(js("document.getElementById('live-controls').hidden"), "it is not live")
         equal(command("problems"), [], "problems in the saved page")
         equal(Profile.read(run("report", "-f", "folded", folded).ok().out).count(), total, "the saved stacks")
+
+
+def test_page_has_times():
+    """Heat map, lanes and ranges of a page that lives; what is saved of it has them, too."""
+    with directory() as d, Fixture("tree") as f, serving("-p", f.pid, "-F", 499) as s:
+        command("open", url=s.url, wait=READY)
+        wait_until("ebprof.timeline && ebprof.timeline.seconds > 3", 30)
+        set_state(time="lanes")
+        js("ebprof.live.pause()")
+        timeline, total = js("[ebprof.timeline, ebprof.total]")
+        times = [t for lane in timeline["threads"] for t in lane["times"]]
+        equal({(lane["pid"], lane["tid"]) for lane in timeline["threads"]}, {(f.pid, f.pid)}, "its thread")
+        check(abs(len(times) - total) <= 500, "each sample has its time:", len(times), total)
+        equal(len(times), sum(timeline["cells"]), "the heat map has them all")
+        check(times == sorted(times) and times[-1] > 1000 * (timeline["seconds"] - 2), "to the end")
+        set_state(range="1s-2s")
+        equal(js("ebprof.total"), sum(1000 <= t < 2000 for t in times), "a range")
+        check(abs(js("ebprof.functions.find((f) => f.name === 'a2').self") / js("ebprof.total") - 0.6) < 0.25, "its functions")
+        js("ebprof.live.pause()")
+        wait_until(f"ebprof.timeline.seconds > {timeline['seconds']} + 1", 30)
+        equal((js("ebprof.state.range"), js("ebprof.total")), ("1s-2s", sum(1000 <= t < 2000 for t in times)), "stays")
+        equal(js("ebprof.timeline.window"), [0, js("ebprof.timeline.seconds")], "lanes show all of it")
+        js("ebprof.live.pause()")
+        saved, cells = os.path.join(d, "saved.html"), js("ebprof.timeline.cells")
+        with open(saved, "w", encoding="utf-8") as to:
+            to.write(js("ebprof.live.html()"))
+        equal(command("problems"), [], "problems in the page")
+        command("open", file=saved, wait=READY, hash="#range=1s-2s")
+        equal((js("ebprof.timeline.cells"), js("ebprof.total")), (cells, sum(1000 <= t < 2000 for t in times)), "the saved page")
+        command("open", url=s.url, wait=READY)
+        check(js("ebprof.timeline.cells").index(max(cells)) >= 0 and js("ebprof.timeline.seconds") > timeline["seconds"],
+              "who comes late has them, too")
+
+
+def test_page_has_waits():
+    with subprocess.Popen(["sh", "-c", "while sleep 0.05; do :; done"]) as proc, \
+            serving("--off-cpu", "-p", proc.pid, until="") as s:
+        command("open", url=s.url, hash="#time=lanes")
+        wait_until("Boolean(ebprof.state)", 30)
+        wait_until("ebprof.timeline && ebprof.timeline.waits().length > 2", 30)
+        check(any(w["text"].startswith("blocked: ") for w in js("ebprof.timeline.waits()")), "in lanes")
+        equal(command("problems"), [], "problems in the page")
+        proc.kill()
+
+
+# A page keeps so many times and no more: two sets of ticks, of which the oldest go.
+TICKS = """(() => {
+    const set = (from) => ({ unit: 1, each: 1, lanes: [{ label: 0, pid: 1, tid: 1 }], first: Uint32Array.of(0, 700000),
+        at: Uint32Array.from({ length: 700000 }, (_, i) => from + i), node: new Uint32Array(700000), value: null, span: null });
+    const { at, first } = ebprof.live.addTicks([set(0), set(700000)]);
+    return [at.length, at[0], at.at(-1), first[1]];
+})()"""
+
+
+def test_page_is_bounded():
+    with Fixture("tree") as f, serving("-p", f.pid) as s:
+        command("open", url=s.url, wait=READY)
+        n, begin, end, of_lane = js(TICKS)
+        check(700000 < n <= 800000 and begin == 1400000 - n and end == 1399999 and of_lane == n, "what is kept:", n, begin, end)

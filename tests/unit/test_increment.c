@@ -76,7 +76,7 @@ TEST(windows_are_what_came_between)
 	CHECK_EQ(taken(i, p), 6);
 	/* What comes while it waits for names is the next one's. */
 	add(p, 1, 0x10, 2);
-	part = increment_part(i, p, &(struct increment_choice){ groups, 1, 0, 0 });
+	part = increment_part(i, p, &(struct increment_choice){ .groups = groups, .group = 1 });
 	CHECK_EQ(profile_view(part).total, 6);
 	CHECK_EQ(profile_view(part).nsamples, 2);
 	CHECK_EQ(profile_meta(part)->start, 1010);
@@ -84,7 +84,7 @@ TEST(windows_are_what_came_between)
 	CHECK_EQ(profile_account(part)->taken, 6);
 	CHECK_EQ(profile_account(part)->kept, 6);
 	profile_free(part);
-	CHECK(!increment_part(i, p, &(struct increment_choice){ groups, 2, 0, 0 }));
+	CHECK(!increment_part(i, p, &(struct increment_choice){ .groups = groups, .group = 2 }));
 	increment_clear(i);
 	CHECK_EQ(taken(i, p), 2);
 	increment_free(i);
@@ -147,7 +147,7 @@ TEST(what_has_no_name_in_time_gets_its_address)
 	for (size_t k = 0; k < 3; k++)
 		profile_add(p, thread, profile_node(p, 0, at[k]), 1);
 	increment_take(i, p);
-	part = increment_part(i, p, &(struct increment_choice){ groups, 1, 0, 0 });
+	part = increment_part(i, p, &(struct increment_choice){ .groups = groups, .group = 1 });
 	v = profile_view(part);
 	CHECK_EQ(v.nlocations, 4);
 	for (size_t k = 0; k < v.nlocations; k++)
@@ -178,7 +178,7 @@ TEST(truncated_stacks_keep_their_reason)
 	profile_add(p, thread, profile_node(p, outer, location(p, 0x10)), 4);
 	profile_add(p, thread, outer, 1);
 	increment_take(i, p);
-	part = increment_part(i, p, &(struct increment_choice){ groups, 1, 0, 0 });
+	part = increment_part(i, p, &(struct increment_choice){ .groups = groups, .group = 1 });
 	CHECK_EQ(profile_account(part)->ntruncated, 1);
 	CHECK_STR(profile_account(part)->truncated[0].name, "no CFI");
 	CHECK_EQ(profile_account(part)->truncated[0].count, 5);
@@ -202,7 +202,7 @@ TEST(so_far_is_the_sum_of_the_parts)
 		increment_take(i, p);
 		add(p, 1, 0x10, 5);
 		part = increment_part(i, p, &(struct increment_choice){ 0 });
-		all = increment_so_far(i, p);
+		all = increment_so_far(i, p, &(struct increment_choice){ 0 });
 		sum += profile_view(part).total;
 		CHECK_EQ(profile_view(all).total, sum);
 		CHECK_EQ(profile_view(all).total + 5, profile_view(p).total);

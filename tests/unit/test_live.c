@@ -79,17 +79,17 @@ TEST(updates_are_what_came_between)
 	t.busy = 0;
 	add(p, 1, "a", 3);
 	count(p, 5, 2);
-	live_take(l, p, 0);
+	live_take(l, p, NULL, 0);
 	CHECK(!live_is_free(l));
 	CHECK(live_is_due(l, p, 0));
 	live_send(l, p);
 	CHECK(live_is_free(l));
 	add(p, 2, "b", 4);
 	count(p, 9, 2);
-	live_take(l, p, 1);
+	live_take(l, p, NULL, 1);
 	live_send(l, p);
 	/* Nothing came: nothing goes. */
-	live_take(l, p, 2);
+	live_take(l, p, NULL, 2);
 	live_send(l, p);
 	CHECK_EQ(t.n, 2);
 	CHECK_EQ(t.wholes, 0);
@@ -106,7 +106,7 @@ TEST(names_are_waited_for_but_not_for_ever)
 	struct profile *p = profile_new();
 
 	add(p, 1, NULL, 1);
-	live_take(l, p, 0);
+	live_take(l, p, NULL, 0);
 	CHECK(!live_is_due(l, p, 1000000000u));
 	CHECK(live_is_due(l, p, 60000000000u));
 	live_free(l);
@@ -130,7 +130,7 @@ TEST(a_whole_one_takes_the_place_of_many)
 			add(p, 64 * i + k, name, 1);
 		}
 		count(p, 64 * i, 0);
-		live_take(l, p, i);
+		live_take(l, p, NULL, i);
 		live_send(l, p);
 	}
 	CHECK_EQ(t.n, 12);

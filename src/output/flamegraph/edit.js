@@ -104,12 +104,13 @@ function edited(tree, texts, frames) {
 	}
 }
 
-/* What a box's menu offers to leave out. */
-function editItems(page, { pane: { tree }, node }, frame) {
+/* What the menu of a box, or of a function in the table, offers to leave out. @at: the box, or NULL. */
+function editItems(page, at, frame) {
 	const { frames } = page.profile, key = frames.keyOf(frame), items = [], add = (text, op, of) => {
 		items.push([text, () => page.edit(op, of)]);
 	};
-	let thread = node;
+	const tree = at?.pane.tree;
+	let thread = at ? at.node : 0;
 
 	if (frame < frames.nfunctions) {
 		add("Focus: only stacks with this function", "focus", key);

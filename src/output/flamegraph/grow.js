@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profiles that grow. A *raw* one is what ebprof writes (html.c): { json, tree } with what was measured,
- * the tables of frames, and the tree, whose frames are numbers of these. Two of them become one: so updates
- * become a profile (live.js), and a profile a page that can be saved.
+ * Profiles that grow. A *raw* one is what ebprof writes (html.c): { json, tree, ticks } with what was
+ * measured, the tables of frames, the tree, whose frames are numbers of these, and times (times.js),
+ * if any. Two of them become one: so updates become a profile (live.js), and a profile a page that can
+ * be saved.
  */
 
 /* What a raw profile without samples has. */
@@ -15,7 +16,7 @@ function emptyRaw({ meta, types, kinds }) {
 			types: types.map((type) => ({ ...type, total: 0 })), shown: 0, nodes: 1, kinds, functions: columns,
 			threads: [], texts: [""], latencies: [],
 		},
-		tree: new Tree(1, 1, NONE).finish(),
+		tree: new Tree(1, 1, NONE).finish(), ticks: null,
 	};
 }
 
@@ -108,12 +109,12 @@ function threadTable(rows) {
 	});
 }
 
-/* @maps: of each tree, from its frames to those of the sum. */
+/* @maps: of each tree, from its frames to those of the sum. Gives this, and where the nodes of each went. */
 function addTrees(trees, maps) {
 	const trie = new Trie(1, NONE, trees[0].n + 1024);
 	let owners = 0;
 
-	trees.forEach((tree, k) => {
+	const places = trees.map((tree, k) => {
 		const place = new Uint32Array(tree.n);
 
 		trie.self[0][0] += tree.self[0][0];
@@ -124,8 +125,11 @@ function addTrees(trees, maps) {
 			trie.self[0][place[i]] += tree.self[0][i];
 		}
 		owners += tree.n;
+		return place;
 	});
-	return trie.tree(false);
+	const tree = trie.tree(false);
+
+	return { tree, places: places.map((place) => place.map((node) => trie.place[node])) };
 }
 
 function addRaw(a, b) {
@@ -139,7 +143,8 @@ function addRaw(a, b) {
 
 		return (frame) => frame < n ? functions.maps[k][frame] : functions.rows.length + threads.maps[k][frame - n];
 	});
-	const tree = addTrees(both.map((r) => r.tree), maps);
+	const { tree, places } = addTrees(both.map((r) => r.tree), maps);
+	const ticks = addTicks(both.map((r, k) => r.ticks && moveTicks(r.ticks, threads.maps[k], places[k])).filter(Boolean));
 
 	return {
 		json: {
@@ -149,7 +154,7 @@ function addRaw(a, b) {
 			account: addAccounts(x.account, y.account), nodes: tree.n,
 			types: y.types.map((type, i) => ({ ...type, total: x.types[i].total + type.total })),
 		},
-		tree,
+		tree, ticks,
 	};
 }
 
@@ -162,12 +167,13 @@ async function readRaw(update) {
 	tree.parent.set(parent);
 	tree.depth.set(depth);
 	eachVarint(await unpack(update.self0), n - 1, (i, value) => { tree.self[0][i + 1] = value; });
-	return { json, tree: tree.finish() };
+	return { json, tree: tree.finish(), ticks: await readTicks(json, tree, (id) => update[id]) };
 }
 
 /* What the page works with. */
 function profileOf(raw) {
-	const { json, tree } = raw, profile = new Profile(json, readFrames(json), tree, [varintBytes(tree.self[0].subarray(1))]);
+	const { json, tree, ticks } = raw, times = ticks && new Times(ticks, json.meta.duration, tree);
+	const profile = new Profile(json, readFrames(json), tree, [varintBytes(tree.self[0].subarray(1))], times);
 
 	return Object.assign(profile, { raw });
 }
@@ -197,17 +203,18 @@ async function pack(numbers) {
 }
 
 /* The elements of a page (html.c) with this profile. */
-async function rawElements({ json, tree }) {
+async function rawElements({ json, tree, ticks }) {
 	const { n, depth, frame, self } = tree, nodes = Array.from({ length: n - 1 }, (_, i) => i + 1);
 	const columns = {
 		up: nodes.map((i) => depth[i - 1] + 1 - depth[i]), label: nodes.map((i) => frame[i]),
-		self0: nodes.map((i) => self[0][i]),
+		self0: nodes.map((i) => self[0][i]), ...ticks && tickColumns(ticks, tree, json.functions.name.length),
 	};
+	const described = { ...json, times: ticks ? describeTicks(ticks) : undefined };
 	const element = (type, id, text) => `<script type="${type}" id="${id}">${text}<\/script>\n`;
 	const packed = await Promise.all(Object.entries(columns).map(async ([id, numbers]) =>
 		element("text/plain", id, await pack(numbers))));
 
-	return element("application/json", "profile", JSON.stringify(json).replace(/</g, "\\u003c")) + packed.join("");
+	return element("application/json", "profile", JSON.stringify(described).replace(/</g, "\\u003c")) + packed.join("");
 }
 
 /* A line for each stack, as `-f folded` has them: what `ebprof report` reads. */

@@ -31,6 +31,12 @@ class Heat {
 		return this.times.cells.length / CELLS;
 	}
 
+	/* Of a profile that has grown: at the end it stays there. */
+	follow() {
+		this.key = "";
+		this.atEnd = this.area.scrollLeft + this.area.clientWidth >= this.area.scrollWidth - 1;
+	}
+
 	/* Sizes. */
 	layout() {
 		const room = this.area.clientWidth, row = innerHeight < 640 ? 2 : 3;
@@ -41,6 +47,9 @@ class Heat {
 		this.height = CELLS * row + HEAT_BELOW;
 		sizeCanvas(this.canvas, room, this.height);
 		this.space.style.width = `${HEAT_LEFT + this.seconds * this.column}px`;
+		if (this.atEnd)
+			this.area.scrollLeft = this.area.scrollWidth;
+		this.atEnd = false;
 	}
 
 	/* Where things are in the window. */

@@ -141,6 +141,11 @@ class Live {
 			["Save stacks (folded)", () => as(this.folded(), "text/plain", "folded")]];
 	}
 
+	/* For tests: what is kept of times is bounded. */
+	addTicks(sets) {
+		return addTicks(sets);
+	}
+
 	folded() {
 		return foldedText(this.page.profile);
 	}
@@ -201,6 +206,7 @@ function replaceProfile(page, profile) {
 	view.kept.clear();
 	colors.key = "";
 	graph.widths = new Float32Array(0);
+	page.time.follow();
 	showHeader(profile);
 	makeSwitches(profile, (name) => page.toggle(name));
 	page.update({}, true);

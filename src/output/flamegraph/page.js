@@ -19,7 +19,8 @@ class Page {
 		this.state = new State(profile, (before) => this.update(before), () => this.zoomedPath());
 		this.colors = new Colors(profile);
 		this.graph = new Graph($("graph"), this.colors);
-		this.table = new Table(profile, this.colors, (f) => this.sandwichOf(f && f.fn), (by) => this.sortBy(by));
+		this.table = new Table(profile, this.colors, (f) => this.sandwichOf(f && f.fn), (by) => this.sortBy(by),
+				   (f, e) => { e.preventDefault(); openRowMenu(this, f, e.clientX, e.clientY); });
 		this.tooltip = new Tooltip(profile);
 		this.dark = matchMedia("(prefers-color-scheme: dark)");
 		this.still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -72,7 +73,7 @@ class Page {
 		else
 			this.showGraph(before, treeChanged, grown);
 		this.showStatus();
-		showLegend(view, this.colors);
+		showLegend(view, this.colors, this);
 	}
 
 	zoomedPath() {
@@ -524,8 +525,10 @@ class Page {
 	openMarkedMenu() {
 		const { graph } = this, area = graph.canvas.getBoundingClientRect();
 
-		if (this.now.view === "top")
+		if (this.now.view === "top") {
+			openRowMenu(this, this.table.marked, ...this.table.placeOfMarked());
 			return;
+		}
 		if (!graph.selected)
 			this.walk();
 		const { selected } = graph;
@@ -537,17 +540,7 @@ class Page {
 
 	showMenuOf(at, x, y) {
 		this.tooltip.hide();
-		const frame = at.pane.tree.frame[at.node], fn = frame === NONE ? -1 : this.profile.frames.functionOf[frame];
-		const name = this.view.nameOf(frame), items = [["Zoom to this box", () => this.zoomTo(at)]];
-
-		if (fn >= 0)
-			items.push(["Callers and callees (merge all of it)", () => this.sandwichOf(fn)]);
-		if (frame !== NONE)
-			items.push(["Find all of this name", () => this.set({ search: `^${literal(name)}$` })],
-				   ...sourceItems(this.profile.frames, frame), ...editItems(this, at, frame),
-				   ["Copy the name", () => this.copyName(frame)],
-				   ["Copy the stack", () => this.copyStack(at)]);
-		showMenu(items, x, y);
+		showMenu([["Zoom to this box", () => this.zoomTo(at)], ...itemsOf(this, at.pane.tree.frame[at.node], at)], x, y);
 	}
 
 	/* From the root on, a line for each frame. */

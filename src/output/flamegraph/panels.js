@@ -340,8 +340,20 @@ function showSwitches(state, colors) {
 	}
 }
 
+/* An entry of a legend that shows a kind, and hides it. */
+function legendButton(color, text, on, run, title = "") {
+	const dot = element("i", "dot"), button = element("button", "switch", dot, text);
+
+	button.type = "button";
+	button.ariaPressed = String(on);
+	button.title = `${on ? "Hide" : "Show"} ${text}${title && `: ${title}`}`;
+	button.onclick = run;
+	dot.style.backgroundColor = on ? color : "";
+	return button;
+}
+
 /* What the colours mean, where the switches do not tell. */
-function showLegend(view, colors) {
+function showLegend(view, colors, page) {
 	const { state, profile } = view, items = [], legend = $("legend");
 	const item = (color, text) => {
 		const dot = element("i", "dot");
@@ -360,7 +372,11 @@ function showLegend(view, colors) {
 				modules.set(f.module, { ...old, self: old.self + f.self[view.value] });
 		}
 		[...modules.values()].sort((a, b) => b.self - a.self).slice(0, 5)
-			.forEach(({ name, frame }) => item(colors.ofModule(frame), name));
+			.forEach(({ name, frame }) => items.push(
+				legendButton(colors.ofModule(frame), name, true, () => page.edit("module", name))));
+		for (const text of state.edits.filter((e) => parseEdit(e).op === "module"))
+			items.push(legendButton("", parseEdit(text).key, false,
+						() => page.setEdits(state.edits.filter((e) => e !== text))));
 	} else if (state.color === "change" && profile.difference) {
 		item(colors.scale[0], "gone");
 		item(colors.scale[STEPS / 2], "half");

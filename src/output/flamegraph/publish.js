@@ -26,6 +26,7 @@ function publish(page, loadTime) {
 				{ fn, name, module, kind, self: one(self), total: one(total),
 				  ...page.profile.ratio && { ratio: page.profile.ratioOf(self) } }));
 		},
+		get link() { return `#${page.state.text()}`; },
 		get matched() { return view.matched && one(view.matched.sums); },
 		/* Every node of what is drawn, with its path from the root on, "\n" between names; of a sandwich the callees. */
 		nodes(tree = "main") {
@@ -41,21 +42,32 @@ function publish(page, loadTime) {
 			}).filter((node, i) => !i || page.profile.difference || node.total);
 		},
 		/*
-		 * Of a recording with a timeline: samples by cell of the heat map, threads with the times of their samples in ms,
-		 * and of two ranges what chance there is that it makes such a difference.
+		 * Of a recording with a timeline: samples by cell of the heat map, threads with the times of their samples,
+		 * and how long each lasted, in ms, rows of the lanes and the seconds that they show, what is told of each
+		 * wait, and of two ranges what chance there is that it makes such a difference.
 		 */
 		get timeline() {
 			const { times, frames, confidence } = page.profile, ms = (at) => at * times.unit / 1e6;
 
-			const thread = (_, t) => ({
-				name: frames.name[frames.nfunctions + t],
-				process: frames.name[frames.processOf(frames.nfunctions + t)],
-				times: Array.from(times.at.subarray(...times.first.subarray(t, t + 2)), ms),
-			});
+			const thread = ({ label, pid, tid }, t) => {
+				const [from, to] = times.first.subarray(t, t + 2);
+
+				return {
+					name: frames.name[frames.nfunctions + label], pid, tid,
+					process: frames.name[frames.processOf(frames.nfunctions + label)],
+					times: Array.from(times.at.subarray(from, to), ms),
+					...times.span && { lasted: Array.from(times.span.subarray(from, to), ms) },
+				};
+			};
 
 			return times && {
 				seconds: times.end * times.unit / 1e9, cells: [...times.cells], cellMs: CELL_NS / 1e6,
-				threads: Array.from({ length: times.first.length - 1 }, thread),
+				threads: times.lanes.map(thread),
+				window: ["from", "to"].map((end) => page.time.views.lanes.seen[end] * times.unit / 1e9),
+				rows: page.time.views.lanes.rows.map(({ name }) => name),
+				reasons: Object.fromEntries(Object.keys(REASONS).map((name) => (
+					[name, reasonColor(name, page.colors.dark)]))),
+				waits: () => page.time.views.lanes.told(),
 				chance: (a, b) => confidence && confidence.p([a, b]),
 			};
 		},

@@ -15,6 +15,7 @@ function colorModes({ difference, types }) {
 }
 
 const URL_DELAY_MS = 250;
+const QUIET_MOST = 30;
 
 /* Short, as a path has many. */
 function nameHash(frames, frame) {
@@ -36,6 +37,8 @@ class State {
 			sort: profile.difference ? "change" : "self", reverse: false, hide: new Set(this.needless()), edits: [],
 			/* Of time: times.js. */
 			range: "", against: "", time: "heat",
+			/* Reasons of waits that lanes leave out. */
+			quiet: [],
 		};
 		this.now = { ...this.first, ...this.parse(location.hash) };
 		this.written = location.hash;
@@ -96,6 +99,9 @@ class State {
 			state.zoomPath = query.get("zoom").split(".");
 		if (query.has("edits"))
 			state.edits = usefulEdits(query.get("edits").split("\n"), frames);
+		if (times && query.has("quiet"))
+			state.quiet = query.get("quiet").split("\n").filter((name) => /^\[.*\]$/su.test(name))
+				.slice(0, QUIET_MOST);
 		if (query.has("search"))
 			state.search = query.get("search");
 		if (query.has("reverse"))

@@ -71,8 +71,8 @@ function points(profile, [before, after]) {
 }
 
 class Table {
-	/* @open: called with a function that was chosen; @order: with a column's order. */
-	constructor(profile, colors, open, order) {
+	/* @open: called with a function that was chosen; @order: with a column's order; @menu: with whose menu is wanted. */
+	constructor(profile, colors, open, order, menu) {
 		this.profile = profile;
 		this.colors = colors;
 		this.open = open;
@@ -88,6 +88,12 @@ class Table {
 
 			if (row)
 				open(this.rows[Number(row.dataset.index)]);
+		});
+		this.list.addEventListener("contextmenu", (e) => {
+			const row = e.target.closest(".row");
+
+			if (row && !e.shiftKey)
+				menu(this.rows[Number(row.dataset.index)], e);
 		});
 	}
 
@@ -183,6 +189,13 @@ class Table {
 		else if (y + TABLE_ROW > scrollTop + clientHeight)
 			this.area.scrollTop = y + TABLE_ROW - clientHeight;
 		this.draw();
+	}
+
+	/* Below the marked row, in the window. */
+	placeOfMarked() {
+		const { left, top } = this.area.getBoundingClientRect();
+
+		return [left + TABLE_ROW, top + (this.at + 1) * TABLE_ROW - this.area.scrollTop];
 	}
 
 	get marked() {

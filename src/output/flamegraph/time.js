@@ -19,8 +19,19 @@ class TimePanel {
 		this.anchor = this.down = this.preview = null;
 		this.marking = false;		/* the second range is next */
 		this.marks = [];
+		this.views = null;
+		this.follow();
+	}
+
+	/* The page's profile, which may be another one that has grown, and may be the first with times. */
+	follow() {
 		if (!this.times)
 			return;
+		if (this.views) {
+			Object.values(this.views).forEach((view) => view.follow());
+			this.sized = "";
+			return;
+		}
 		this.build();
 		this.listen();
 	}
@@ -30,7 +41,7 @@ class TimePanel {
 	}
 
 	get view() {
-		return this.views[this.page.now.time];
+		return this.views?.[this.page.now.time];
 	}
 
 	build() {
@@ -67,7 +78,7 @@ class TimePanel {
 				button("mark", "Compare with…", "The next range is the second one (Shift)", () => this.mark()),
 				button("range-zoom", "Zoom", "The range as wide as the window; again: all", () => this.zoom()),
 				button("range-clear", "Whole recording", "No range (Esc)", () => this.clear()),
-				element("span", "dim")),
+				element("span", "dim"), element("div", "reasons")),
 			area("heat", "Heat map: a column is a second, a cell 20 ms; the arrow keys move, Enter begins a range"),
 			area("lanes", "Threads by time; the arrow keys move, Enter begins a range"));
 		this.views = { heat: new Heat(this, $("heat")), lanes: new Lanes(this, $("lanes")) };
@@ -109,7 +120,8 @@ class TimePanel {
 		$("range-zoom").hidden = !now.range || now.time !== "lanes";
 		for (const name of Object.keys(this.views))
 			$(name).hidden = name !== now.time;
-		$("time").querySelector(".dim").textContent = this.legend(now.time);
+		$("time").querySelector(".time-head > .dim").textContent = this.legend(now.time);
+		this.showReasons(now);
 		[...$("widths").options].forEach((option, i) => { option.text = `Widths: ${profile.sides[1 - i]}`; });
 		this.ranges = profile.ranges;
 		this.layout();
@@ -125,6 +137,22 @@ class TimePanel {
 		if (each > 1)
 			texts.push(`1 sample in ${NUMBER.format(each)} has its time here`);
 		return texts.join("; ");
+	}
+
+	/* What bars of waits mean; a click leaves them out. */
+	showReasons({ time, quiet }) {
+		const { waits } = this.views.lanes, { dark } = this.page.colors, box = $("time").querySelector(".reasons");
+
+		box.hidden = time !== "lanes" || !waits.names.length;
+		if (box.hidden)
+			return;
+		box.replaceChildren(...[...waits.names.keys()].sort((a, b) => waits.sums[b] - waits.sums[a]).map((reason) => {
+			const name = waits.names[reason], on = !quiet.includes(name);
+			const lasted = waits.sums[reason] * this.times.unit;
+
+			return legendButton(waits.color(reason, dark), name.slice(1, -1), on, () => this.page.set(
+				{ quiet: on ? [...quiet, name] : quiet.filter((q) => q !== name) }), `${seconds(lasted)} in all`);
+		}));
 	}
 
 	layout() {

@@ -1,65 +1,82 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When samples were taken, of a recording with a timeline (output/html_times.h), and what a stretch of time has of
- * the profile. Times are whole numbers of units since the recording began.
+ * When samples were taken and how long each wait lasted, of a recording with a timeline (output/html_times.h), and
+ * what a stretch of time has of the profile. Times are whole numbers of units since the recording began. What is kept
+ * of each is called a tick: a moment, or a span of time.
  */
 
 const CELL_NS = 20e6;			/* of the heat map */
 const CELLS = 50;			/* a second */
 const MANY = 32;			/* nodes of all for one of a range: fewer of all are walked through in order */
 const SECONDS_MOST = 100000;		/* of the heat map; what comes later is in no cell */
+const BLOCK = 64;			/* ticks of which the last end is known */
+
+/*
+ * Ticks as columns, lane by lane and by time in each; a lane is a thread: { unit, each, lanes: [{ label, pid, tid }],
+ * first, at, node, value, span }. value: NULL: 1 each; span, in units: NULL: all are moments.
+ */
+function emptyTicks(unit, each, lanes, n) {
+	return { unit, each, lanes, first: new Uint32Array(lanes.length + 1), at: new Uint32Array(n), node: new Uint32Array(n),
+		 value: null, span: null };
+}
 
 class Times {
-	/* @packed: { time, node, value } of each sample, packed; no value: 1 each. */
-	constructor({ unit, each, threads }, duration, nfunctions, shape, packed) {
-		const n = threads.reduce((a, b) => a + b, 0), top = new Map();
+	constructor(ticks, duration, shape) {
+		const { unit, at, node } = ticks;
 
-		this.unit = unit;
-		this.each = each;		/* samples that one stands for */
+		Object.assign(this, ticks);
+		this.n = at.length;
 		this.cell = CELL_NS / unit;
-		this.n = n;
-		this.at = new Uint32Array(n);
-		this.node = new Uint32Array(n);
-		this.first = Uint32Array.from([0, ...threads]);	/* by thread; its end is the next one's */
-		for (let t = 1; t < this.first.length; t++)
-			this.first[t] += this.first[t - 1];
-		for (let i = 1; i < shape.n; i++)
-			if (shape.depth[i] === 1)
-				top.set(shape.frame[i] - nfunctions, i);
-		this.read(top, threads, packed);
-		this.end = Math.max(Math.ceil(duration * 1e6 / unit), this.at.reduce((a, b) => Math.max(a, b), 0) + 1);
-		this.room = new Float64Array(shape.n);
-		/* By node: what all its samples have. */
+		this.lasts = this.span && this.findLasts();
+		this.end = Math.max(Math.ceil(duration * 1e6 / unit), this.lastEnd());
+		this.room = this.rooms(shape.n);
+		/* By node: what all its ticks have. */
 		this.all = new Float64Array(shape.n);
-		for (let i = 0; i < n; i++)
-			this.all[this.node[i]] += this.valueOf(i);
+		for (let i = 0; i < this.n; i++)
+			this.all[node[i]] += this.valueOf(i);
+		if (this.span) {
+			this.begun = new Float64Array(shape.n);
+			this.lasting = new Float64Array(shape.n);
+			for (let i = 0; i < this.n; i++) {
+				this.begun[node[i]] += this.span[i] ? 1 : 0;
+				this.lasting[node[i]] += this.span[i];
+			}
+		}
 		this.cells = this.countCells();
 		this.most = this.cells.reduce((a, b) => Math.max(a, b), 1);
 	}
 
-	read(top, threads, { time, node, value }) {
-		const { n, at, first } = this, base = new Uint32Array(n);
-		let thread = 0, before = 0;
+	/* By node, empty between one use and the next. */
+	rooms(n) {
+		const column = () => new Float64Array(n);
 
-		threads.forEach((_, t) => base.fill(top.get(t) || 0, first[t], first[t + 1]));
-		eachVarint(time, n, (i, units) => {
-			for (; i >= first[thread + 1]; before = 0)
-				thread++;
-			before = at[i] = before + units;
-		});
-		eachVarint(node, n, (i, place) => { this.node[i] = base[i] + place; });
-		this.value = value ? new Float64Array(n) : null;
-		if (value)
-			eachVarint(value, n, (i, v) => { this.value[i] = v; });
+		return this.span ? [column(), column(), column()] : [column()];
+	}
+
+	/* Of each block of ticks when the last of them ends. */
+	findLasts() {
+		const { at, span, n } = this, lasts = new Float64Array(Math.ceil(n / BLOCK));
+
+		for (let i = 0; i < n; i++)
+			lasts[Math.floor(i / BLOCK)] = Math.max(lasts[Math.floor(i / BLOCK)], at[i] + span[i]);
+		return lasts;
+	}
+
+	lastEnd() {
+		let last = 0;
+
+		for (let i = 0; i < this.n; i++)
+			last = Math.max(last, this.at[i] + 1);
+		return this.lasts ? this.lasts.reduce((a, b) => Math.max(a, Math.ceil(b)), last) : last;
 	}
 
 	valueOf(i) {
 		return (this.value ? this.value[i] : 1) * this.each;
 	}
 
-	/* The first sample of a thread that is not before @time. */
-	search(thread, time) {
-		let low = this.first[thread], high = this.first[thread + 1];
+	/* The first tick of a lane that is not before @time. */
+	search(lane, time) {
+		let low = this.first[lane], high = this.first[lane + 1];
 
 		while (low < high) {
 			const middle = (low + high) >>> 1;
@@ -72,40 +89,83 @@ class Times {
 		return low;
 	}
 
-	/* The nodes of all stacks that have samples in a range, in order, with the sums of their values: { nodes, values }. */
-	sums({ from, to }) {
-		const { node, value, each, room, first } = this, most = this.countIn(from, to);
-		const nodes = new Uint32Array(Math.min(most, room.length)), values = new Float64Array(nodes.length);
-		const few = most * MANY < room.length;
-		let n = 0;
+	/* Calls take(i, units) for each span of a lane that has some of a range, with how much that is. */
+	eachSpan(lane, from, to, take) {
+		const { at, span, lasts } = this;
 
-		for (let t = 0; t + 1 < first.length; t++)
-			for (let i = this.search(t, from), end = this.search(t, to); i < end; i++) {
+		if (!span)
+			return;
+		for (let i = this.first[lane], end = this.search(lane, to); i < end; i++) {
+			/* What came long before mostly ended long before. */
+			if (i % BLOCK === 0 && lasts[i / BLOCK] <= from && i + BLOCK <= end) {
+				i += BLOCK - 1;
+				continue;
+			}
+			const inside = span[i] ? Math.min(to, at[i] + span[i]) - Math.max(from, at[i]) : 0;
+
+			if (inside > 0)
+				take(i, inside);
+		}
+	}
+
+	/*
+	 * The nodes of all stacks that have anything in a range, in order, with the sums of their values, as { nodes, values,
+	 * begun, lasted }: of spans also how many began in it, and how long all were in it.
+	 */
+	sums({ from, to }) {
+		const { node, value, each, span, first } = this, [values, begun, lasted] = this.room;
+		const nodes = [], few = this.countIn(from, to) * MANY < values.length;
+
+		for (let lane = 0; lane + 1 < first.length; lane++) {
+			for (let i = this.search(lane, from), end = this.search(lane, to); i < end; i++) {
 				const at = node[i];
 
-				if (few && !room[at])
-					nodes[n++] = at;
-				room[at] += value ? value[i] * each : each;
+				if (few && !values[at] && !(span && begun[at]))
+					nodes.push(at);
+				values[at] += value ? value[i] * each : each;
+				if (span && span[i])
+					begun[at]++;
 			}
-		for (let i = 0; !few && i < room.length; i++)
-			if (room[i])
-				nodes[n++] = i;
-		const found = nodes.subarray(0, n);
+			this.eachSpan(lane, from, to, (i, inside) => {
+				const at = node[i];
 
-		if (few)
-			found.sort();
-		for (let j = 0; j < n; j++) {
-			values[j] = room[found[j]];
-			room[found[j]] = 0;
+				if (few && !values[at] && !begun[at] && !lasted[at])
+					nodes.push(at);
+				lasted[at] += inside;
+			});
 		}
-		return { nodes: found, values: values.subarray(0, n) };
+		return this.takeRooms(few ? Uint32Array.from(nodes).sort() : this.usedNodes());
+	}
+
+	usedNodes() {
+		const { room } = this, nodes = new Uint32Array(room[0].length);
+		let n = 0;
+
+		for (let i = 0; i < nodes.length; i++)
+			if (room[0][i] || this.span && (room[1][i] || room[2][i]))
+				nodes[n++] = i;
+		return nodes.subarray(0, n);
+	}
+
+	takeRooms(nodes) {
+		const [values, begun, lasted] = this.room.map((room) => {
+			const column = new Float64Array(nodes.length);
+
+			for (let j = 0; j < nodes.length; j++) {
+				column[j] = room[nodes[j]];
+				room[nodes[j]] = 0;
+			}
+			return column;
+		});
+
+		return { nodes, values, begun, lasted };
 	}
 
 	countIn(from, to) {
 		let n = 0;
 
-		for (let t = 0; t + 1 < this.first.length; t++)
-			n += this.search(t, to) - this.search(t, from);
+		for (let lane = 0; lane + 1 < this.first.length; lane++)
+			n += this.search(lane, to) - this.search(lane, from);
 		return n;
 	}
 
@@ -141,86 +201,53 @@ class Times {
 	}
 }
 
-async function readTimes(json, shape) {
+/* The columns, out of what ebprof wrote: @described is the member of the JSON, @packed { time, node, value, span }. */
+function unpackTicks(described, nfunctions, shape, packed) {
+	const { unit, spanUnit, each, label, pid, tid, count } = described, top = new Map();
+	const ticks = emptyTicks(unit, each, label.map((l, i) => ({ label: l, pid: pid[i], tid: tid[i] })),
+				 count.reduce((a, b) => a + b, 0));
+	const { first, at, node } = ticks, n = at.length, base = new Uint32Array(n);
+	let lane = 0, before = 0;
+
+	for (let i = 1; i < shape.n; i++)
+		if (shape.depth[i] === 1)
+			top.set(shape.frame[i] - nfunctions, i);
+	count.forEach((c, i) => {
+		first[i + 1] = first[i] + c;
+		base.fill(top.get(label[i]) || 0, first[i], first[i + 1]);
+	});
+	eachVarint(packed.time, n, (i, units) => {
+		for (; i >= first[lane + 1]; before = 0)
+			lane++;
+		before = at[i] = before + units;
+	});
+	eachVarint(packed.node, n, (i, place) => { node[i] = base[i] + place; });
+	for (const [name, scale] of [["value", 1], ["span", spanUnit / unit]])
+		if (packed[name]) {
+			const column = ticks[name] = new Float64Array(n);
+
+			eachVarint(packed[name], n, (i, v) => { column[i] = v * scale; });
+		}
+	return ticks;
+}
+
+/* @textOf gives the text of a column by its name, or nothing. NULL: the profile has no times. */
+async function readTicks(json, shape, textOf) {
+	const packed = {};
+
 	if (!json.times)
 		return null;
-	const columns = ["time", "node", "value"].filter((name) => $(`tick-${name}`));
-	const packed = await Promise.all(columns.map((name) => unpack(takeElement(`tick-${name}`))));
+	await Promise.all(["time", "node", "value", "span"].map(async (name) => {
+		const text = textOf(`tick-${name}`);
 
-	return new Times(json.times, json.meta.duration, json.functions.name.length, shape,
-			 Object.fromEntries(columns.map((name, i) => [name, packed[i]])));
+		if (text)
+			packed[name] = await unpack(text);
+	}));
+	return unpackTicks(json.times, json.functions.name.length, shape, packed);
 }
 
-/*
- * Of each value that is shown what ranges have of it: { sums, totals }. Of several types of values the first is
- * exact, and the others are in proportion to it.
- */
-function rangeSums(all, { times, ranges, wholeColumns }) {
-	const part = (self, nodes, values) => values.map((value, i) => self[nodes[i]] * Math.min(1, value / times.all[nodes[i]]));
-	const sums = ranges.map((range) => times.sums(range)).flatMap(({ nodes, values }) => wholeColumns.map((column, k) => (
-		{ nodes, values: column ? part(all.self[k], nodes, values) : values })));
+async function readTimes(json, shape) {
+	const ticks = await readTicks(json, shape, (id) => $(id) && takeElement(id));
 
-	return { sums, totals: sums.map(({ values }) => total(values)) };
-}
-
-function total(values) {
-	let all = 0;
-
-	for (let i = 0; i < values.length; i++)
-		all += values[i];
-	return all;
-}
-
-/*
- * The part of a tree that has any of the sums, which are by node of all stacks; @place: where in the tree these are.
- * What it costs grows with that part: of the rest only one byte a node is looked at.
- */
-function rangeTree(whole, place, sums) {
-	const { n, frame, parent, depth } = whole;
-	const { live, at, selfs } = whole.room ||= { live: new Uint8Array(n), at: new Uint32Array(n), selfs: [] };
-	let count = 1;
-
-	live[0] = 1;
-	sums.forEach(({ nodes, values }, k) => {
-		const self = selfs[k] ||= new Float64Array(n);
-
-		for (let j = 0; j < nodes.length; j++) {
-			let i = place ? place[nodes[j]] : nodes[j];
-
-			if (i === NONE || !values[j])
-				continue;
-			self[i] += values[j];
-			for (; !live[i]; i = parent[i]) {
-				live[i] = 1;
-				count++;
-			}
-		}
-	});
-	const tree = new Tree(count, sums.length, frame[0]), { frame: frames, parent: parents, depth: depths } = tree;
-	const nodes = new Uint32Array(count);
-
-	/* What was used is left as it was. */
-	for (let i = 0, next = 0; next < count; i++) {
-		if (!live[i])
-			continue;
-		live[i] = 0;
-		at[i] = next;
-		nodes[next++] = i;
-	}
-	for (let j = 0; j < count; j++) {
-		const i = nodes[j];
-
-		frames[j] = frame[i];
-		parents[j] = at[parent[i]];
-		depths[j] = depth[i];
-	}
-	tree.self.forEach((self, k) => {
-		const old = selfs[k];
-
-		for (let j = 0; j < count; j++) {
-			self[j] = old[nodes[j]];
-			old[nodes[j]] = 0;
-		}
-	});
-	return tree.finish();
+	return ticks && new Times(ticks, json.meta.duration, shape);
 }
