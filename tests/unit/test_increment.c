@@ -264,7 +264,7 @@ TEST(each_type_has_its_own)
 /* What there is becomes less, and is there where nothing came; a type may end. */
 TEST(levels_are_what_there_is)
 {
-	const struct increment_choice all = { NULL, 0, 0, 2 };
+	const struct increment_choice all = { .ntypes = 2 };
 	struct increment *i = increment_new();
 	struct profile *p = profile_new(), *part;
 
