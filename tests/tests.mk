@@ -76,6 +76,8 @@ $(TEST)/asan/lib.a $(TEST)/libfuzzer/lib.a:
 	$(AR) rcs $@ $^
 
 UNIT_BIN := $(patsubst tests/unit/%.c,$(TEST)/unit/%,$(wildcard tests/unit/test_*.c))
+# What makes the images of interpreters (tests/unit/images/record).
+RECORD_IMAGE := $(TEST)/unit/images/record_image
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(TEST)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 # -iquote: a test includes "unit/test.h" or "test.h" beside it, and the sources by their own names.
@@ -248,7 +250,7 @@ $(TEST)/relocations: tests/vm/relocations.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< -lbpf -lelf -lz
 
-test-build: ebprof $(BUILD)/static/ebprof $(UNIT_BIN) $(FUZZ_BIN) $(FIX_BIN) $(TEST)/relocations
+test-build: ebprof $(BUILD)/static/ebprof $(UNIT_BIN) $(RECORD_IMAGE) $(FUZZ_BIN) $(FIX_BIN) $(TEST)/relocations
 
 # --- What a person calls. ---
 TEST_ENV := BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME)

@@ -9,7 +9,7 @@
  *	frame LINE NAME			what is expected, the innermost first
  *	memory ADDRESS HEX
  *
- * Numbers but the first and the line are hexadecimal. tests/unit/record_image.c writes them.
+ * Numbers but the first and the line are hexadecimal. tests/unit/images/record_image.c writes them.
  */
 #ifndef EBPROF_LANG_IMAGE_H
 #define EBPROF_LANG_IMAGE_H
