@@ -4,9 +4,9 @@ import glob
 import os
 import subprocess
 
+from containers import SUITE
 from harness import FIXTURES, check, directory, equal, fixture_path, run, skip
 from test_perf_data import recorded, same
-from test_python import SUITE
 
 TREE = (fixture_path("tree"), "--seconds", "0.6")
 
