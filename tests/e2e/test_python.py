@@ -465,7 +465,7 @@ def test_builds_that_are_not_known():
 
 def test_jit():
     """Code that the interpreter's own compiler makes: all frames are there; native ones may be cut, for it has no CFI."""
-    found = [(minor, python) for minor in SID_MINORS for python in [sid(minor)] if python]
+    found = [(minor, python) for minor in SID_PYTHONS for python in [sid(minor)] if python]
     if not found:
         skip("no Python of Debian sid is here")
     for minor, python in found:
