@@ -105,7 +105,8 @@ while true do for i = 1, #all do local x = all[i]() end end
 
 def test_whole_stacks_of_all_kinds_of_calls():
     for luajit, mode in each():
-        whole(sampled(luajit, mode, STRESS, seconds=2).profile, luajit, mode, cut=0.002 if mode == "-joff" else 0.01)
+        # One in a thousand is cut in the midst of a call; of 1,500 chance makes that four now and then.
+        whole(sampled(luajit, mode, STRESS, seconds=2).profile, luajit, mode, cut=0.004 if mode == "-joff" else 0.01)
 
 
 def trace(program, between=None):
