@@ -256,7 +256,7 @@ static __always_inline int user_stack(const void *ctx, enum capture_at at, struc
 	c->counters->untabled += key->result >= EBP_NO_PROCESS && key->result <= EBP_NO_TABLE;
 	native = s->n;
 	if (languages)
-		list = list_frames(s);
+		list = list_frames(0);
 	if (key->result == EBP_COMPLETE)
 		key->result = list;
 	if (rescue(ctx, at, s, key, native))

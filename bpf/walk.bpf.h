@@ -247,12 +247,11 @@ static __always_inline int list_start(__u32 language)
 	}
 }
 
-__noinline int list_all(__u32 mask, __u32 language)
+static __always_inline void list_all(__u32 language)
 {
 	for (__u32 i = 0; i <= EBP_WORDS_MAX; i += ROUNDS)
-		if (list_some(i & mask, language))
-			return LANG_END;
-	return LANG_ON;
+		if (list_some(i, language))
+			return;
 }
 
 /* How the list of the walk ends, which was not done: @full, it had no more room. */
@@ -266,17 +265,19 @@ static __always_inline __u32 list_result(const struct lang_walk *w, const struct
 }
 
 /*
- * Puts the frames of the current task's interpreter behind those of @u, if it runs one. Returns how
- * they end (enum ebp_result).
+ * Puts the frames of the current task's interpreter behind those of this CPU's state, if it runs
+ * one. Returns how they end (enum ebp_result). @bound is not looked at, as unwind_frame()'s; a
+ * function, because the programs need their stack for what they unwind.
  */
-static __always_inline __u32 list_frames(struct unwind_state *u)
+__noinline __u32 list_frames(__u32 bound)
 {
 	struct lang_walk *w = this_walk();
+	__u32 zero = 0, language, result;
+	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &zero);
 	const struct ebp_layout *o;
-	__u32 language, result;
 	int full;
 
-	if (!w || !u->lang)
+	if (!w || !u || !u->lang || bound > EBP_WORDS_MAX)
 		return EBP_COMPLETE;
 	w->layout = u->lang - 1;
 	o = bpf_map_lookup_elem(&layouts, &w->layout);
@@ -289,7 +290,7 @@ static __always_inline __u32 list_frames(struct unwind_state *u)
 	w->hash = u->hash;
 	if (language == EBP_LANGUAGE_RUBY)
 		ruby_announce(0, ruby_collector(0));
-	list_all(EBP_WORDS_MAX, language);
+	list_all(language);
 	full = walk_is_full(u);
 	walk_flush(w, u);
 	if (w->done && !u->apart)
