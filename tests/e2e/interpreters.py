@@ -6,6 +6,45 @@ import os
 from harness import Fixture, check, directory, run, wait_burned
 
 
+# The beginning of a library in C by which a program spoils its own memory, with words of WILD.
+FORGING = """
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define SPIN	2000000
+
+static const uint64_t wild[] = { WILD };
+static volatile int tearing;
+
+static uint64_t any(void) { return wild[rand() % (sizeof(wild) / sizeof(*wild))]; }
+
+static void spin(void) { for (volatile int i = 0; i < SPIN; i++); }
+
+static void *tear(void *at)
+{
+	uint64_t kept = *(uint64_t *)at;
+
+	while (tearing)
+		*(volatile uint64_t *)at = tearing % 2 ? any() : kept;
+	*(volatile uint64_t *)at = kept;
+	return NULL;
+}
+
+static void torn(uint64_t *at)
+{
+	pthread_t thread;
+
+	tearing = 1;
+	pthread_create(&thread, NULL, tear, at);
+	for (int i = 0; i < 20; i++, tearing++)
+		for (volatile int k = 0; k < SPIN / 10; k++);
+	tearing = 0;
+	pthread_join(thread, NULL);
+}
+"""
+
+
 def firefox_stacks(path):
     """Of a profile for Firefox: each stack, of (function, file, line), the outermost first, with its weight."""
     with open(path, encoding="utf-8") as f:

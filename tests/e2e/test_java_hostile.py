@@ -7,6 +7,7 @@ import re
 import subprocess
 
 from harness import calls, check, directory, needs
+from interpreters import FORGING
 from test_java import INTERPRETED, compiled, jdks, recorded
 from test_java_points import with_headers
 
@@ -35,15 +36,11 @@ public class Main {
     }
 }
 """
-LIBRARY = """
+LIBRARY = "#define WILD 0, 0x10, 0x7fffdeadb000, 0xffff888000000000, 0x123456789abcdef0" + FORGING + """
 #include <dlfcn.h>
 #include <jni.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define SPIN	2000000
 #define METHOD	(-3)	/* words from an interpreted frame's pointer */
 #define BCP	(-8)
 
@@ -53,41 +50,12 @@ struct entry {		/* of gHotSpotVMStructs */
 	uint64_t offset;
 	void *address;
 };
-static const uint64_t wild[] = { 0, 0x10, 0x7fffdeadb000, 0xffff888000000000, 0x123456789abcdef0 };
-static volatile int tearing;
-
-static uint64_t any(void) { return wild[rand() % (sizeof(wild) / sizeof(*wild))]; }
-
 static uint64_t offset_of(const char *type, const char *field)
 {
 	for (struct entry *e = *(struct entry **)dlsym(RTLD_DEFAULT, "gHotSpotVMStructs"); e->type; e++)
 		if (!strcmp(e->type, type) && !strcmp(e->field, field))
 			return e->offset;
 	abort();
-}
-
-static void spin(void) { for (volatile int i = 0; i < SPIN; i++); }
-
-static void *tear(void *at)
-{
-	uint64_t kept = *(uint64_t *)at;
-
-	while (tearing)
-		*(volatile uint64_t *)at = tearing % 2 ? any() : kept;
-	*(volatile uint64_t *)at = kept;
-	return NULL;
-}
-
-static void torn(uint64_t *at)
-{
-	pthread_t thread;
-
-	tearing = 1;
-	pthread_create(&thread, NULL, tear, at);
-	for (int i = 0; i < 20; i++, tearing++)
-		for (volatile int k = 0; k < SPIN / 10; k++);
-	tearing = 0;
-	pthread_join(thread, NULL);
 }
 
 JNIEXPORT void JNICALL Java_Main_forge(JNIEnv *env, jclass class, jint what)

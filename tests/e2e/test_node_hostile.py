@@ -7,6 +7,7 @@ import re
 import subprocess
 
 from harness import calls, check, directory, needs
+from interpreters import FORGING
 from test_node import interpreted, nodes, sampled
 
 # Each function calls an add-on, which spoils something of its frame, or of itself, stays there, and puts it back.
@@ -16,13 +17,9 @@ FORGED = "\n".join([
     *(f"function {name}() {{ forge({i - 1}); }}" for i, name in enumerate(NAMES)),
     f"function main() {{ for (ready();;) {{ {' '.join(f'{name}();' for name in NAMES)} }} }}",
     "main();"])
-LIBRARY = """
+LIBRARY = "#define WILD 1, 0x11, 0x7fffdeadb001, 0xffff888000000001, 0x123456789abcdef1" + FORGING + """
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
 
-#define SPIN	2000000
 #define SEARCHED 4096	/* words of the stack */
 #define FAR	(1 << 20)
 /* words from a frame's pointer */
@@ -40,35 +37,6 @@ int napi_create_function(napi_env, const char *, size_t, napi_callback, void *, 
 int napi_set_named_property(napi_env, napi_value, const char *, napi_value);
 int napi_get_cb_info(napi_env, napi_callback_info, size_t *, napi_value *, napi_value *, void **);
 int napi_get_value_int32(napi_env, napi_value, int32_t *);
-
-static const uint64_t wild[] = { 1, 0x11, 0x7fffdeadb001, 0xffff888000000001, 0x123456789abcdef1 };
-static volatile int tearing;
-
-static uint64_t any(void) { return wild[rand() % (sizeof(wild) / sizeof(*wild))]; }
-
-static void spin(void) { for (volatile int i = 0; i < SPIN; i++); }
-
-static void *tear(void *at)
-{
-	uint64_t kept = *(uint64_t *)at;
-
-	while (tearing)
-		*(volatile uint64_t *)at = tearing % 2 ? any() : kept;
-	*(volatile uint64_t *)at = kept;
-	return NULL;
-}
-
-static void torn(uint64_t *at)
-{
-	pthread_t thread;
-
-	tearing = 1;
-	pthread_create(&thread, NULL, tear, at);
-	for (int i = 0; i < 20; i++, tearing++)
-		for (volatile int k = 0; k < SPIN / 10; k++);
-	tearing = 0;
-	pthread_join(thread, NULL);
-}
 
 /* The innermost frame of a function that was called without arguments. */
 static uint64_t *find_frame(uint64_t *from)
