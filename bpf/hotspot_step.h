@@ -121,7 +121,7 @@ static __always_inline int hotspot_load(struct unwind_env *env, struct hotspot_s
 	s->interpreter_end =
 		s->interpreter + (__u32)hotspot_pointer(env, queue + o->queue_bytes);
 	hotspot_load_heaps(env, s, o, bias);
-	return s->heaps[0].start && s->low && s->interpreter ? 0 : -1;
+	return s->heaps[0].start && s->low ? 0 : -1;
 }
 
 /* The CodeBlob that has @pc, by the map of segments; 0: none. */
