@@ -132,6 +132,8 @@ class Summary:
         self.complete, self.truncated, self.lost = int(m[6]), int(m[7]), int(m[9])
         self.kept = self.complete + self.truncated
         self.truncated_by, self.lost_by = self.reasons(m[8]), self.reasons(m[10])
+        rescued = re.search(r"(\d+) of \d+ rescued", stderr)
+        self.rescued = int(rescued[1]) if rescued else 0
         equal(self.kept + self.lost, self.taken, "complete + truncated + lost against samples")
         equal(sum(self.truncated_by.values()), self.truncated, "reasons of truncation")
         equal(sum(self.lost_by.values()), self.lost, "reasons of loss")

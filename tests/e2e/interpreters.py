@@ -97,11 +97,15 @@ def made_in_turn(profile, least, *what, frame=r"\bmade_{}$"):
         near(n / total, 1 / 7, total, *what, i, made)
 
 
-def executed(command, suffix, text):
-    """Of processes that @command starts with a file of @text, one after the other: the stacks that are whole."""
+def executed_run(command, suffix, text):
+    """Of processes that @command starts with a file of @text, one after the other."""
     with directory() as d:
         script = os.path.join(d, "script" + suffix)
         with open(script, "w", encoding="utf-8") as f:
             f.write(text)
-        result = run("-F", 999, "-f", "folded", "--", "sh", "-c", f'for i in 1 2 3 4 5 6 7 8 9 10; do {command} "{script}"; done').ok()
-    return result.profile.where(lambda s: not s.cut)
+        return run("-F", 999, "-f", "folded", "--", "sh", "-c", f'for i in 1 2 3 4 5 6 7 8 9 10; do {command} "{script}"; done').ok()
+
+
+def executed(command, suffix, text):
+    """... their stacks that are whole."""
+    return executed_run(command, suffix, text).profile.where(lambda s: not s.cut)

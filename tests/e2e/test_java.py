@@ -64,9 +64,8 @@ def whole(result, root):
     profile = result.profile.where(lambda s: root in s.frames)
     check(profile.count() > 25, result.err, result.profile.head())
     # What is unwound in user space, for the tables are not there yet, has no names of methods.
-    rescued = re.search(r"(\d+) of \d+ rescued", result.err)
     without = result.profile.where(lambda s: "JavaMain" in s.frames and root == "Main.main" and root not in s.frames)
-    check(without.count() <= (int(rescued[1]) if rescued else 0) + 1, f"without {root}:", without.head())
+    check(without.count() <= result.summary.rescued + 1, f"without {root}:", without.head())
     # Where the C library is stripped, and what starts the thread.
     rooted = profile.count(lambda s: not s.cut and ("start_thread" in s.frames[:3] or s.frames.index(root) > 3))
     check(profile.count() - rooted <= 0.001 * profile.count() + 1, "without a root:", profile.head())
@@ -319,8 +318,7 @@ def well_named(result, where, *what):
     frames = sum(s.count * len(s.frames) for s in profile)
     unnamed = sum(s.count * sum(bool(UNNAMED.match(f)) for f in s.frames) for s in profile)
     # What is unwound in user space, before the tables of the JVM are built, has no names of methods.
-    rescued = re.search(r"(\d+) of \d+ rescued", result.err)
-    check(unnamed <= 0.005 * frames + 20 * (int(rescued[1]) if rescued else 0), *what, unnamed, frames,
+    check(unnamed <= 0.005 * frames + 20 * result.summary.rescued, *what, unnamed, frames,
           profile.where(lambda s: s.any(UNNAMED.pattern)).head(3))
     return profile
 
@@ -410,11 +408,13 @@ def test_executed_children():
     for jdk_version, jdk in jdks().items():
         with directory() as d:
             java = " ".join(compiled(jdk, CHILD, d))
-            profile = run("-F", 999, "-f", "folded", "--", "sh", "-c", f"for i in 1 2 3 4 5 6; do {java} Main; done").ok().profile
+            result = run("-F", 999, "-f", "folded", "--", "sh", "-c", f"for i in 1 2 3 4 5 6; do {java} Main; done").ok()
+        profile = result.profile.where(lambda s: "JavaMain" in s.frames)
         inside = profile.where(lambda s: calls(s, "JavaMain", "Main.main", "Main.child", "Main.spin"))
         check(inside.count() > 50, jdk_version, profile.head(3))
-        nameless = profile.where(lambda s: "JavaMain" in s.frames and s.any(r"^\[unknown"))
-        check(nameless.count() <= 0.05 * profile.count(), jdk_version, nameless.head())
+        nameless = profile.where(lambda s: s.any(r"^\[unknown"))
+        # What is unwound in user space, until the first one's tables are there, has no names of methods.
+        check(nameless.count() <= 0.01 * profile.count() + result.summary.rescued, jdk_version, nameless.head(), result.err)
 
 
 def with_library(jdk, folder):
