@@ -46,10 +46,10 @@ def compiled(jdk, program, folder, release=()):
     return [os.path.join(jdk, "java"), "-Xshare:auto", "-cp", folder]
 
 
-def recorded(command, *options, arguments=(), measure=("-F", 999, "-f", "folded"), seconds=1, burned=0.5, **kw):
-    """The profile of Main, compiled by @command, which prints "ready" and runs until it is killed, and what it said before."""
+def recorded(command, *options, main="Main", arguments=(), measure=("-F", 999, "-f", "folded"), seconds=1, burned=0.5, **kw):
+    """The profile of @main, compiled by @command, which prints "ready" and runs until it is killed, and what it said before."""
     java, *args = command
-    with Fixture("java", *args, *options, "Main", *arguments, path=java, until="ready") as f:
+    with Fixture("java", *args, *options, main, *arguments, path=java, until="ready") as f:
         wait_burned(child_of(f.pid, "java"), burned)
         return run(*measure, "-p", f.pid, "-d", seconds, **kw).ok(), f.lines
 
@@ -173,8 +173,9 @@ def test_names_are_those_that_java_says():
             equal(frames, said[said.index("Main$1.run"):], jdk_version)
 
 
+# One thread stays, the other one leaves its carrier again and again. It is compiled by a JDK without them, too.
 VIRTUAL = """
-public class Main {
+class Virtual {
     static volatile long sink;
     static void down(int n) {
         if (n > 0)
@@ -182,23 +183,42 @@ public class Main {
         for (int i = 0; i < 2000; i++)
             sink = sink * 31 + i;
     }
+    static void stay() { for (;;) down(10); }
+    static void yield() { for (;;) { down(10); Thread.yield(); } }
+    static Thread start(Runnable what) throws Exception {
+        return (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, what);
+    }
     public static void main(String[] args) throws Exception {
-        Thread.ofVirtual().start(() -> { System.out.println("ready"); for (;;) { down(10); Thread.yield(); } }).join();
+        start(() -> stay());
+        start(() -> { System.out.println("ready"); Virtual.yield(); }).join();
     }
 }
 """
+# Where a virtual thread begins on its carrier: all of it is there, or callers have not been put back (since 25, and before).
+WHOLE = "jdk.internal.vm.Continuation.enterSpecial"
+PARTS = ("StubRoutines (continuationstubs)", "StubRoutines (continuation stubs)")
+
+
+def virtual_threads(command, **kw):
+    """They lead to the threads that carry them, across where the one's stack begins on the other's, which has a mark."""
+    result = recorded(command, "-Djdk.virtualThreadScheduler.parallelism=2", main="Virtual", **kw)[0]
+    profile = whole(result, "jdk.internal.vm.Continuation.run").where(lambda s: "Virtual.down" in s.frames)
+    for s in profile:
+        marks = [f for f in s.frames if f in (WHOLE, *PARTS)]
+        equal(len(marks), 1, f"{command}: {s}")
+        check(calls(s, "java.util.concurrent.ForkJoinWorkerThread.run", "jdk.internal.vm.Continuation.run", marks[0], "Virtual.down"),
+              command, s)
+    stays = profile.count(lambda s: calls(s, WHOLE, "java.lang.VirtualThread.run", "Virtual.stay", "Virtual.down"))
+    check(stays > 20 and profile.count(lambda s: set(PARTS) & set(s.frames)) > 20, command, profile.head())
 
 
 def test_virtual_threads():
-    """They lead to the threads that carry them, across where the one's stack begins on the other's."""
     found = {v: p for v, p in jdks().items() if v >= 21}
     if not found:
         skip("no JDK with virtual threads is installed")
-    for jdk_version, jdk in found.items():
-        profile = whole(sampled(jdk, VIRTUAL)[0], "jdk.internal.vm.Continuation.run")
-        for s in profile.where(lambda s: "Main.down" in s.frames):
-            check(calls(s, "java.util.concurrent.ForkJoinWorkerThread.run", "jdk.internal.vm.Continuation.run", "Main.down"),
-                  jdk_version, s)
+    for jdk in found.values():
+        with directory() as d:
+            virtual_threads(compiled(jdk, VIRTUAL, d))
 
 
 MEASURED = """

@@ -9,7 +9,7 @@ import subprocess
 from containers import JVMS, contained
 from harness import check, directory, equal, needs, run, skip
 from interpreters import firefox_stacks
-from test_java import APART, FIRST, TREE, compiled, jdks, known_shares
+from test_java import APART, FIRST, TREE, VIRTUAL, compiled, jdks, known_shares, virtual_threads
 
 SECONDS = 55
 ROUNDS = 1000
@@ -213,14 +213,16 @@ def test_points():
 
 
 def known(suite):
-    """Debian's own in containers, which have nothing else: the points, and known shares."""
+    """Debian's own in containers, which have nothing else: the points, known shares, and virtual threads."""
     jdk = min(jdks().items())[1]
     with directory() as d:
-        _, *arguments = compiled(jdk, POINTS + TREE, d, RELEASE)
+        _, *arguments = compiled(jdk, POINTS + TREE + VIRTUAL, d, RELEASE)
         for version in JVMS[suite]:
             command = [contained(f"{suite}-java", f"/usr/lib/jvm/java-{version}-openjdk-amd64/bin/java"), *arguments]
             says_itself(command, d)
             known_shares(command, *FIRST, *APART, burned=0.3)
+            if version >= 21:
+                virtual_threads(command, burned=0.3, seconds=0.6)
 
 
 def test_bullseye():
