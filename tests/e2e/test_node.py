@@ -373,10 +373,12 @@ def test_executed_children():
 
 
 def test_packages():
-    """Programs that people run, from their first instruction on: a compiler, and what formats its text."""
+    """Programs that people run, from their first instruction on: a compiler, what formats its text, and what bundles modules."""
     text = node_module("typescript", "lib", "lib.es5.d.ts")
     programs = (("createTypeChecker", node_module("typescript", "lib", "tsc.js"), "--noEmit", "--skipLibCheck", "false", text),
-                ("printAstToDoc", node_module("prettier", "bin", "prettier.cjs"), "--no-config", "--check", "text.ts"))
+                ("printAstToDoc", node_module("prettier", "bin", "prettier.cjs"), "--no-config", "--check", "text.ts"),
+                ("includeStatements", node_module("rollup", "dist", "bin", "rollup"), "--silent", "-d", "bundled",
+                 node_module("prettier", "standalone.mjs"), node_module("prettier", "plugins", "postcss.mjs")))
     for node, _ in nodes():
         for function, *program in programs:
             with directory() as d:
