@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
 What node itself says of addresses (--perf-basic-prof), as perf reads it, against what ebprof finds without it: both record each page
-fault of one run, in code of the interpreter and of all compilers.
+fault of one run, in code of each optimising compiler.
 """
 import collections
 import contextlib
