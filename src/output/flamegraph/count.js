@@ -13,6 +13,10 @@ function countFunctions(tree, frames, counts) {
 	const bare = tree.self.map((column) => column[0]);
 
 	for (let i = 1; i < tree.n; i++) {
+		if (!tree.hasAny(i)) {
+			i = tree.end[i] - 1;
+			continue;
+		}
 		while (path.length && i >= tree.end[path[path.length - 1]])
 			depth[frames.functionOf[tree.frame[path.pop()]]]--;
 		const fn = frames.functionOf[tree.frame[i]];
@@ -75,8 +79,8 @@ function searchTree(tree, found) {
 	const nodes = [], sums = tree.self.map(() => 0);
 
 	for (let i = 1; i < tree.n;) {
-		if (!found[tree.frame[i]]) {
-			i++;
+		if (!found[tree.frame[i]] || !tree.hasAny(i)) {
+			i = tree.hasAny(i) ? i + 1 : tree.end[i];
 			continue;
 		}
 		nodes.push(i);

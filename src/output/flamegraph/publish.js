@@ -39,7 +39,7 @@ function publish(page, loadTime) {
 
 				return { path: path.join("\n"), kind, self: one(t.self.map((c) => c[i])),
 					 total: one(t.total.map((c) => c[i])) };
-			}).filter((node, i) => !i || page.profile.difference || node.total);
+			}).filter((node, i) => !i || [node.total].flat().some(Boolean));
 		},
 		/*
 		 * Of a recording with a timeline: samples by cell of the heat map, threads with the times of their samples,

@@ -106,11 +106,16 @@ class Reversal {
 function bottomUp(tree, frames) {
 	const starts = [], values = tree.self.map(() => []);
 
-	for (let i = 1; i < tree.n; i++) {
-		if (!tree.self.some((column) => column[i]))
+	for (let i = 1; i < tree.n;) {
+		if (!tree.hasAny(i)) {
+			i = tree.end[i];
 			continue;
-		starts.push(i);
-		tree.self.forEach((column, k) => values[k].push(column[i]));
+		}
+		if (tree.self.some((column) => column[i])) {
+			starts.push(i);
+			tree.self.forEach((column, k) => values[k].push(column[i]));
+		}
+		i++;
 	}
 	const turned = new Reversal(tree, starts, values.map((v) => Float64Array.from(v)), NONE).run(frames.n, true);
 
@@ -127,11 +132,11 @@ function outermost(tree, frames, fn) {
 	const nodes = [];
 
 	for (let i = 1; fn >= 0 && i < tree.n;) {
-		const found = frames.functionOf[tree.frame[i]] === fn;
+		const found = frames.functionOf[tree.frame[i]] === fn, any = tree.hasAny(i);
 
-		if (found)
+		if (found && any)
 			nodes.push(i);
-		i = found ? tree.end[i] : i + 1;
+		i = found || !any ? tree.end[i] : i + 1;
 	}
 	return nodes;
 }

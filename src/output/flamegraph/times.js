@@ -7,7 +7,6 @@
 
 const CELL_NS = 20e6;			/* of the heat map */
 const CELLS = 50;			/* a second */
-const MANY = 32;			/* nodes of all for one of a range: fewer of all are walked through in order */
 const SECONDS_MOST = 100000;		/* of the heat map; what comes later is in no cell */
 const BLOCK = 64;			/* ticks of which the last end is known */
 
@@ -29,7 +28,7 @@ class Times {
 		this.cell = CELL_NS / unit;
 		this.lasts = this.span && this.findLasts();
 		this.end = Math.max(Math.ceil(duration * 1e6 / unit), this.lastEnd());
-		this.room = this.rooms(shape.n);
+		this.rooms = [];		/* of sums() */
 		/* By node: what all its ticks have. */
 		this.all = new Float64Array(shape.n);
 		for (let i = 0; i < this.n; i++)
@@ -44,13 +43,6 @@ class Times {
 		}
 		this.cells = this.countCells();
 		this.most = this.cells.reduce((a, b) => Math.max(a, b), 1);
-	}
-
-	/* By node, empty between one use and the next. */
-	rooms(n) {
-		const column = () => new Float64Array(n);
-
-		return this.span ? [column(), column(), column()] : [column()];
 	}
 
 	/* Of each block of ticks when the last of them ends. */
@@ -109,64 +101,29 @@ class Times {
 	}
 
 	/*
-	 * The nodes of all stacks that have anything in a range, in order, with the sums of their values, as { nodes, values,
-	 * begun, lasted }: of spans also how many began in it, and how long all were in it.
+	 * What each node of all stacks has in a range, as columns { values, begun, lasted }: of spans also how many began in it,
+	 * and how long all were in it; else NULL. They are those of this @place until it is asked for again.
 	 */
-	sums({ from, to }) {
-		const { node, value, each, span, first } = this, [values, begun, lasted] = this.room;
-		const nodes = [], few = this.countIn(from, to) * MANY < values.length;
+	sums({ from, to }, place) {
+		const { node, span, first } = this, room = this.roomOf(place), [values, begun = null, lasted = null] = room;
 
 		for (let lane = 0; lane + 1 < first.length; lane++) {
 			for (let i = this.search(lane, from), end = this.search(lane, to); i < end; i++) {
-				const at = node[i];
-
-				if (few && !values[at] && !(span && begun[at]))
-					nodes.push(at);
-				values[at] += value ? value[i] * each : each;
+				values[node[i]] += this.valueOf(i);
 				if (span && span[i])
-					begun[at]++;
+					begun[node[i]]++;
 			}
-			this.eachSpan(lane, from, to, (i, inside) => {
-				const at = node[i];
-
-				if (few && !values[at] && !begun[at] && !lasted[at])
-					nodes.push(at);
-				lasted[at] += inside;
-			});
+			this.eachSpan(lane, from, to, (i, inside) => { lasted[node[i]] += inside; });
 		}
-		return this.takeRooms(few ? Uint32Array.from(nodes).sort() : this.usedNodes());
+		return { values, begun, lasted };
 	}
 
-	usedNodes() {
-		const { room } = this, nodes = new Uint32Array(room[0].length);
-		let n = 0;
+	/* Columns by node, empty. */
+	roomOf(place) {
+		const column = () => new Float64Array(this.all.length);
+		const room = this.rooms[place] ||= this.span ? [column(), column(), column()] : [column()];
 
-		for (let i = 0; i < nodes.length; i++)
-			if (room[0][i] || this.span && (room[1][i] || room[2][i]))
-				nodes[n++] = i;
-		return nodes.subarray(0, n);
-	}
-
-	takeRooms(nodes) {
-		const [values, begun, lasted] = this.room.map((room) => {
-			const column = new Float64Array(nodes.length);
-
-			for (let j = 0; j < nodes.length; j++) {
-				column[j] = room[nodes[j]];
-				room[nodes[j]] = 0;
-			}
-			return column;
-		});
-
-		return { nodes, values, begun, lasted };
-	}
-
-	countIn(from, to) {
-		let n = 0;
-
-		for (let lane = 0; lane + 1 < this.first.length; lane++)
-			n += this.search(lane, to) - this.search(lane, from);
-		return n;
+		return room.map((old) => old.fill(0));
 	}
 
 	/* The heat map: what each 20 ms have. */

@@ -7,37 +7,43 @@
  */
 class Tree {
 	constructor(n, values, rootFrame) {
-		const columns = () => Array.from({ length: values }, () => new Float64Array(n));
+		const column = () => new Uint32Array(n), columns = () => Array.from({ length: values }, () => new Float64Array(n));
 
 		this.n = n;
 		this.values = values;
-		this.frame = new Uint32Array(n);
-		this.parent = new Uint32Array(n);
-		this.depth = new Uint32Array(n);
-		this.end = new Uint32Array(n);
+		this.frame = column();
+		this.parent = column();
+		this.depth = column();
+		this.end = column();
 		this.self = columns();
 		this.total = columns();
 		this.x = columns();
+		this.room = null;	/* of withSelf() */
 		this.frame[0] = rootFrame;
 	}
 
 	/* Fills what follows from frame, parent, depth and self. */
 	finish() {
-		const { n, parent, depth, end } = this;
+		const { n, parent, end } = this;
 
 		end.fill(1);
 		for (let i = n - 1; i > 0; i--)
 			end[parent[i]] += end[i];
 		for (let i = 0; i < n; i++)
 			end[i] += i;
-		for (let k = 0; k < this.values; k++) {
-			const total = this.total[k], self = this.self[k], x = this.x[k], next = [0];
+		return this.sum();
+	}
 
-			for (let i = n - 1; i > 0; i--) {
-				total[i] += self[i];
+	/* Totals and places. No branches: where half of the nodes have nothing, none would be foreseen. */
+	sum() {
+		const { n, parent, depth } = this;
+
+		for (let k = 0; k < this.values; k++) {
+			const total = this.total[k], x = this.x[k], next = [0];
+
+			total.set(this.self[k]);
+			for (let i = n - 1; i > 0; i--)
 				total[parent[i]] += total[i];
-			}
-			total[0] += self[0];
 			for (let i = 0; i < n; i++) {
 				const d = depth[i];
 
@@ -47,6 +53,25 @@ class Tree {
 			}
 		}
 		return this;
+	}
+
+	/*
+	 * The same nodes with other values, columns of which are given. Its room is this tree's, so the one that was made
+	 * so before is gone.
+	 */
+	withSelf(self) {
+		const other = new Tree(0, 0, NONE), { n, frame, parent, depth, end } = this, room = this.room ||= [[], []];
+		const [total, x] = room.map((columns) => self.map((_, k) => columns[k] ||= new Float64Array(n)));
+
+		return Object.assign(other, { n, frame, parent, depth, end, values: self.length, self, total, x }).sum();
+	}
+
+	/* Whether a node has any value, or one below it. */
+	hasAny(node) {
+		for (let k = 0; k < this.values; k++)
+			if (this.total[k][node])
+				return true;
+		return false;
 	}
 
 	child(node, ok) {
@@ -239,9 +264,13 @@ function fold(tree, roots, rootFrame, frames, shown, processOf) {
 
 	for (const root of roots) {
 		at[tree.depth[root]] = 0;
-		for (let i = root; i < tree.end[root]; i++) {
+		for (let i = root; i < tree.end[root];) {
 			const d = tree.depth[i], frame = tree.frame[i];
 
+			if (!tree.hasAny(i)) {
+				i = tree.end[i];
+				continue;
+			}
 			if (i > root) {
 				let node = at[d - 1];
 
@@ -251,7 +280,7 @@ function fold(tree, roots, rootFrame, frames, shown, processOf) {
 			}
 			for (let k = 0; k < tree.values; k++)
 				trie.self[k][at[d]] += tree.self[k][i];
-			place[i] = at[d];
+			place[i++] = at[d];
 		}
 	}
 	return Object.assign(trie.tree(false), { place: place.map((node) => trie.place[node]) });
