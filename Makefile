@@ -41,7 +41,7 @@ SRC      := $(filter-out src/preload/%,$(wildcard src/*.c src/*/*.c src/*/*/*.c)
 OBJ      := $(SRC:%.c=$(BUILD)/%.o)
 
 .DELETE_ON_ERROR:
-.PHONY: all help clean static install uninstall vmlinux demo
+.PHONY: all help clean static install uninstall vmlinux demo pictures
 
 all: $(PROGRAM) ## build ./ebprof (objects under build/)
 
@@ -131,9 +131,14 @@ demo: ## install what is missing, build, and profile a small workload (as root)
 	@$(MAKE) --no-print-directory ebprof $(BUILD)/demo
 	@tests/demo/run $(BUILD)
 
-$(BUILD)/demo: tests/demo/demo.c
+pictures: ## make docs/page-*.png anew: what the page looks like (as root, with Chromium)
+	@$(MAKE) --no-print-directory deps-test
+	@$(MAKE) --no-print-directory ebprof $(BUILD)/threads
+	@tests/demo/pictures $(BUILD)
+
+$(BUILD)/demo $(BUILD)/threads: $(BUILD)/%: tests/demo/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $@ $<
+	$(CC) -std=gnu11 -O2 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread -o $@ $<
 
 clean: ## remove what was built
 	rm -rf $(BUILD) ebprof
