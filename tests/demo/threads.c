@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the pictures of the page (docs/page-*.png) are of, an imaginary order service: one thread receives
- * orders, with a pause every few seconds, two work them off below one lock, one archives twice a second.
+ * What the pictures of the page (docs/page-*.png) are of, an imaginary order service: one thread
+ * receives orders, few of them every few seconds, two work them off below one lock, one archives
+ * twice a second.
  *
  *	threads SECONDS
  */
@@ -22,10 +23,12 @@
 #define ROOM 400
 
 /* Not a constant to the compiler. */
-static const char *volatile order = "4711,alice@example.org,2026-11-21,3 x green tea,berlin,express";
+static const char *volatile order =
+	"4711,alice@example.org,2026-11-21,3 x green tea,berlin,express";
 static volatile uint64_t sink;
 static atomic_bool done;
-static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER, book_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t book_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t has_order = PTHREAD_COND_INITIALIZER;
 static int queued;
 

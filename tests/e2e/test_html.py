@@ -9,7 +9,7 @@ import urllib.parse
 
 import harness
 from browser import command, picture, run, wait_until
-from harness import check, directory, equal, fixture_path
+from harness import check, directory, equal, fixture_path, wait_for
 
 READY = "ebprof.ready.then(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(true)))))"
 
@@ -289,6 +289,26 @@ def test_zoom_and_back():
         url = run("location.href")
     with shown("full", hash="#" + url.partition("#")[2]):
         near(box("main")["width"], box("all")["width"], "a URL brings the zoom back", 2)
+
+
+# Zooms, and tells how wide the box was drawn in each frame until it stays so.
+ZOOMED = """(async () => {
+    const widths = [], frame = () => new Promise((r) => requestAnimationFrame(r));
+    ebprof.set({ zoom: ebprof.state.zoom ? 0 : 2 });
+    for (let same = 0; same < 20; same = widths.at(-1) === widths.at(-2) ? same + 1 : 0) {
+        await frame();
+        widths.push(Math.round(Math.max(...ebprof.boxes.filter((b) => b.node === 2).map((b) => b.width))));
+    }
+    return new Set(widths).size;
+})()"""
+
+
+def test_zoom_moves_unless_that_is_not_wanted():
+    with shown("full"):
+        check(all(run(ZOOMED) <= 2 for _ in range(4)), "it moves")
+        command("motion")
+        # A machine that is busy may skip what is between.
+        wait_for(lambda: run(ZOOMED) > 2, "a zoom that moves")
 
 
 def test_url_of_nonsense():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the flame graph page lets its reader do: leave things out, link, save, print, wheel, drag, tap, by keys and on small screens."""
+import base64
 import math
 import os
 import re
@@ -342,9 +343,13 @@ def test_print():
             check(size[1] > 5000 and size[2] > size[1], "the whole picture:", size)
             check(run("document.querySelector('#title').getBoundingClientRect().height") > 0, "the title")
         finally:
-            command("media", type="screen")
+            command("media", type=None)
         run("dispatchEvent(new Event('afterprint'))")
         equal(run("document.querySelector('#printed')"), None, "gone afterwards")
+        paper = base64.b64decode(command("pdf"))
+        pages = len(re.findall(rb"/Type\s*/Page\b", paper))
+        check(paper.startswith(b"%PDF") and pages > size[1] / 1200, f"{pages} pages of paper")
+        equal(run("document.querySelector('#printed')"), None, "gone after what the browser printed, too")
 
 
 # --- Colours. ---

@@ -53,6 +53,10 @@ const commands = {
 	tap: ({ x, y }) => page.touchscreen.tap(x, y),
 	type: ({ text }) => page.keyboard.type(text),
 	media: ({ type }) => page.emulateMediaType(type),
+	// Of a page that was opened without.
+	motion: () => page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "no-preference" }]),
+	// What it is on paper, in base64.
+	pdf: async () => Buffer.from(await page.pdf({ printBackground: true })).toString("base64"),
 	back: () => page.evaluate("history.back()"),
 	// What stands on a part of the screen, as PNG in base64.
 	shot: ({ x, y, width, height }) => page.screenshot({ encoding: "base64", clip: { x, y, width, height } }),

@@ -10,7 +10,8 @@ function rangeSums(all, { times, ranges, wholeColumns, types }) {
 	const isNumber = (column) => types[column].unit === "count";
 	const part = (self, column, { values, begun, lasted }) => values.map((value, node) => {
 		if (lasted && times.lasting[node] && !(isNumber(column) && !column))
-			return self[node] * (isNumber(column) ? begun[node] / times.begun[node] : lasted[node] / times.lasting[node]);
+			return self[node] * (isNumber(column) ? begun[node] / times.begun[node] :
+				lasted[node] / times.lasting[node]);
 		return column ? self[node] * Math.min(1, value / times.all[node]) || 0 : value;
 	});
 	const sums = ranges.map((range, place) => times.sums(range, place)).flatMap((found) => wholeColumns.map((column, k) => (

@@ -28,7 +28,7 @@ function byText(a, b) {
 const COLUMNS = [
 	["Self %", "self", "number bar", (f, p) => percent(f.self.at(-1), p.totals.at(-1)).replace(" %", "")],
 	["Self", "self", "number", (f, p) => amount(p, f.self.at(-1))],
-	["Total %", "total", "number", (f, p) => percent(f.total.at(-1), p.totals.at(-1)).replace(" %", "")],
+	["Total %", "total", "number bar", (f, p) => percent(f.total.at(-1), p.totals.at(-1)).replace(" %", "")],
 	["Total", "total", "number", (f, p) => amount(p, f.total.at(-1))],
 	["Ratio", "ratio", "number ratio", (f, p) => p.ratio ? p.ratioText(f.self) : ""],
 	["Function", "name", "text mono", (f) => f.name],
@@ -118,7 +118,9 @@ class Table {
 
 		this.view = view;
 		this.useColumns(columnsOf(this.profile));
-		this.most = view.functions.reduce((most, f) => Math.max(most, f.self[k]), 1e-9);
+		/* By column, what has the widest bar. */
+		this.most = Object.fromEntries(["self", "total"].map((by) => (
+			[by, view.functions.reduce((most, f) => Math.max(most, f[by][k]), 1e-9)])));
 		this.rows = view.functions.filter((f) => !found || (f.frame !== NONE && found[f.frame]))
 			.sort((a, b) => compare(a, b, k, weight) || byText(a.name, b.name) || byText(a.module, b.module));
 		if (state.reverse)
@@ -151,11 +153,12 @@ class Table {
 	}
 
 	row(f, index) {
-		const row = element("div", index === this.at ? "row at" : "row", ...this.columns.map(([, , className, text]) => {
+		const { value } = this.view;
+		const row = element("div", index === this.at ? "row at" : "row", ...this.columns.map(([, by, className, text]) => {
 			const cell = element("span", className, text(f, this.profile));
 
 			if (className.includes("bar"))
-				cell.style.setProperty("--share", `${100 * f.self[this.view.value] / this.most}%`);
+				cell.style.setProperty("--share", `${100 * f[by][value] / this.most[by]}%`);
 			if (className.includes("text"))
 				cell.title = cell.textContent;
 			return cell;

@@ -7,7 +7,8 @@
  */
 class Tree {
 	constructor(n, values, rootFrame) {
-		const column = () => new Uint32Array(n), columns = () => Array.from({ length: values }, () => new Float64Array(n));
+		const column = () => new Uint32Array(n);
+		const columns = () => Array.from({ length: values }, () => new Float64Array(n));
 
 		this.n = n;
 		this.values = values;
@@ -60,7 +61,8 @@ class Tree {
 	 * so before is gone.
 	 */
 	withSelf(self) {
-		const other = new Tree(0, 0, NONE), { n, frame, parent, depth, end } = this, room = this.room ||= [[], []];
+		const other = new Tree(0, 0, NONE), { n, frame, parent, depth, end } = this;
+		const room = this.room ||= [[], []];
 		const [total, x] = room.map((columns) => self.map((_, k) => columns[k] ||= new Float64Array(n)));
 
 		return Object.assign(other, { n, frame, parent, depth, end, values: self.length, self, total, x }).sum();
