@@ -154,7 +154,7 @@ class Table {
 
 	row(f, index) {
 		const { value } = this.view;
-		const row = element("div", index === this.at ? "row at" : "row", ...this.columns.map(([, by, className, text]) => {
+		const cells = this.columns.map(([, by, className, text]) => {
 			const cell = element("span", className, text(f, this.profile));
 
 			if (className.includes("bar"))
@@ -162,7 +162,8 @@ class Table {
 			if (className.includes("text"))
 				cell.title = cell.textContent;
 			return cell;
-		}));
+		});
+		const row = element("div", index === this.at ? "row at" : "row", ...cells);
 		const dot = element("i", "dot");
 
 		dot.style.backgroundColor = f.frame === NONE ? "" : this.colors.of(f.frame, f.self.map((value) => [value]), 0);
