@@ -37,8 +37,12 @@ function accountChips(profile) {
 		/* Which of them were in a range is not known. */
 		const inAll = ranges.length ? " in all" : "";
 
+		/* Of several ways of measuring each has some. */
+		const all = profile.type === "samples" && account.kept !== profile.totals.at(-1) ? "of all types"
+			: account.kept === 1 ? "sample" : "samples";
+
 		if (!inAll)
-			chip("", account.kept, account.kept === 1 ? "sample" : "samples", []);
+			chip("", account.kept, all, []);
 		chip(truncated ? "warn" : "quiet", truncated, `truncated${inAll}`, account.truncated);
 		chip(lost ? "bad" : "quiet", lost, `lost${inAll}`, account.lost);
 	}
