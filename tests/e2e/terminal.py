@@ -75,6 +75,15 @@ class Terminal:
                 return f.read().split()
         return int(wait_for(child, "a program on the terminal")[0])
 
+    def ended(self):
+        """
+        For a new prompt, once the screen is the shell's: where a program is killed what gives the terminal back may come after the
+        shell's prompt.
+        """
+        wait_for(lambda: self.call("display-message", "-p", "#{alternate_on}").strip() == "0", "the shell's screen")
+        self.keys("Enter")
+        self.settled()
+
     def settled(self):
         """The terminal is a shell's again: its own screen, with a cursor, and lines with an echo."""
         self.wait(r"^\$ ?\n*\Z")

@@ -275,15 +275,13 @@ def test_terminal_is_given_back():
             equal(os.path.basename(os.readlink(f"/proc/{pid}/exe")), "ebprof", "the program on the terminal")
             os.kill(pid, ends)
             wait_for(lambda: not os.path.exists(f"/proc/{pid}"), "it to end")
-            t.keys("Enter")
-            t.settled()
+            t.ended()
 
 
 def test_ends_with_its_target():
     with shown() as t:
         t.target.__exit__()
-        t.keys("Enter")
-        t.settled()
+        t.ended()
 
 
 def test_stops_and_goes_on():
