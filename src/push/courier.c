@@ -23,7 +23,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "push/ingest.h"
-#include "push/unpack.h"
+#include "push/packed.h"
 
 #define SECOND 1000000000ull
 #define MILLISECOND 1000000u

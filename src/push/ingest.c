@@ -8,7 +8,7 @@
 
 #include "base/protobuf.h"
 #include "base/xalloc.h"
-#include "push/unpack.h"
+#include "push/packed.h"
 
 #define SECOND 1000000000ull
 #define NAME "__name__"
@@ -167,7 +167,6 @@ static int make(const struct cursor *series, const char *base, struct ingest_req
 {
 	struct cursor service = { 0 }, profile = { 0 };
 	struct times t;
-	struct outfile *f;
 	char text[160];
 	int err = read_series(series, &service, &profile);
 
@@ -190,10 +189,7 @@ static int make(const struct cursor *series, const char *base, struct ingest_req
 	}
 	vec_push(&r->url, '\0');
 	r->body.n = 0;
-	f = outfile_memory(&r->body);
-	outfile_compress_well(f);
-	outfile_write(f, profile.p, (size_t)(profile.end - profile.p));
-	outfile_commit(f, NULL);
+	pack(profile.p, (size_t)(profile.end - profile.p), &r->body);
 	return 1;
 }
 

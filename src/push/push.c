@@ -12,6 +12,7 @@
 #include "output/output.h"
 #include "profile/increment.h"
 #include "push/labels.h"
+#include "push/packed.h"
 #include "push/service.h"
 
 #define SECOND 1000000000ull
@@ -184,15 +185,6 @@ static void name_file(const char *service, const struct profile *part, char name
 	snprintf(name, PUSH_NAME, event ? "%s.%s" : "%s", service, event);
 }
 
-static void pack(const struct outfile_bytes *bytes, struct outfile_bytes *packed)
-{
-	struct outfile *f = outfile_memory(packed);
-
-	outfile_compress_well(f);
-	outfile_write(f, bytes->v, bytes->n);
-	outfile_commit(f, NULL);
-}
-
 /* To all places, as each of them wants it. */
 static void add_part(struct push *p, struct push_part *part)
 {
@@ -209,7 +201,7 @@ static void add_part(struct push *p, struct push_part *part)
 		outfile_commit(f, NULL);
 	}
 	if (wants & PLACE_PACKED)
-		pack(&pprof, &packed);
+		pack(pprof.v, pprof.n, &packed);
 	part->pprof = &pprof;
 	part->packed = &packed;
 	for (size_t i = 0; i < p->places.n; i++)

@@ -61,17 +61,22 @@ def test_none_is_met():
         wait_for(lambda: not any(os.path.exists(f"/proc/{p}") for p in before), f"{before} to end with it")
 
 
-def sampled_late(f, *options):
-    """@f executes the program at go(); the profile of half a second of it with its frames."""
-    e = start("-p", f.pid, "-F", 499, "-v", "-f", "folded", *options)
+def recorded_late(f, burned, *options):
+    """@f executes a program at go(); the profile of so much of its CPU time after its language was met."""
+    e = start("-p", f.pid, "-v", "-f", "folded", *options)
     wait_sampling(e)
     before = children(e.pid)
     f.go()
     wait_loaded(e, before)
-    wait_burned(f.pid, 0.5, 60)
+    wait_burned(f.pid, burned, 60)
     e.send_signal(signal.SIGINT)
     result = finish(e).ok()
     check(LOADED.search(result.err), result.err)
+    return result
+
+
+def sampled_late(f, *options):
+    result = recorded_late(f, 0.5, "-F", 499, *options)
     equal(result.summary.lost, 0, "lost samples")
     return result
 
@@ -102,15 +107,7 @@ def test_time_in_other_bpf_programs():
     """What the kernel skips of a clock is sampled by the programs that come later, too (test_events)."""
     script = f'echo ready; read x; "{PYTHON}" -c "import time; time.sleep(0.2)"; exec "{fixture_path("syscalls")}" loop'
     with Fixture("sh", "-c", script, path="/bin/sh") as f, tracer("raw_syscalls", "sys_enter", "-p", f.pid):
-        e = start("-p", f.pid, "-F", 999, "-e", "cpu-clock", "-v", "-f", "folded")
-        wait_sampling(e)
-        before = children(e.pid)
-        f.go()
-        wait_loaded(e, before)
-        wait_burned(f.pid, 1, 60)
-        e.send_signal(signal.SIGINT)
-        result = finish(e).ok()
-    check(LOADED.search(result.err), result.err)
+        result = recorded_late(f, 1, "-F", 999, "-e", "cpu-clock")
     calls = result.profile.where(lambda s: s.any("^call_(getppid|read|write)$"))
     inside = calls.count(lambda s: s.any("^bpf_prog_.*on_tracepoint"))
     check(calls.count() > 0.6 * 999 and inside > 0.3 * calls.count(), inside, "of", calls.count(), calls.head())

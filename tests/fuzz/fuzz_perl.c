@@ -27,16 +27,7 @@ static int perl_read(struct perl_env *env, void *dst, uint32_t size, uint64_t ad
 	return memory_read(env->p, env->n, dst, size, address);
 }
 
-static int perl_read_text(struct perl_env *env, void *dst, uint32_t size, uint64_t address)
-{
-	uint8_t *to = dst;
-	uint32_t n = 0;
-
-	while (n < size - 1 && !perl_read(env, to + n, 1, address + n) && to[n])
-		n++;
-	to[n] = 0;
-	return n ? (int)n + 1 : -1;
-}
+#include "unit/perl_text.h"
 
 #include "bpf/perl_describe.h"
 

@@ -85,16 +85,7 @@ static int image_read(struct image *m, void *dst, uint32_t n, uint64_t at)
 #define php_read image_read
 #define perl_read image_read
 
-static int perl_read_text(struct image *m, void *dst, uint32_t size, uint64_t at)
-{
-	uint8_t *to = dst;
-	uint32_t n = 0;
-
-	while (n < size - 1 && !image_read(m, to + n, 1, at + n) && to[n])
-		n++;
-	to[n] = 0;
-	return n ? (int)n + 1 : -1;
-}
+#include "unit/perl_text.h"
 
 #include "bpf/perl_describe.h"
 #include "bpf/php_describe.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "push/unpack.h"
+#include "push/packed.h"
 
 #include <errno.h>
 #include <zlib.h>
@@ -8,6 +8,15 @@
 
 #define GZIP_WINDOW (15 + 16)	/* zlib.h: the largest window, and a gzip header */
 #define STEP 65536
+
+void pack(const void *v, size_t n, struct outfile_bytes *packed)
+{
+	struct outfile *f = outfile_memory(packed);
+
+	outfile_compress_well(f);
+	outfile_write(f, v, n);
+	outfile_commit(f, NULL);
+}
 
 int unpack(const struct cursor *packed, struct protobuf *out)
 {
