@@ -12,7 +12,8 @@ struct deadline {
 	int signals;		/* a descriptor: what it says is an end */
 	uint64_t end;		/* CLOCK_MONOTONIC ns; UINT64_MAX: not known */
 	uint64_t seen;		/* when it was first seen that the end has come; 0: not yet */
-	uint64_t late;		/* ns since then */
+	uint64_t seen_cpu;	/* CPU time of this thread then, ns */
+	uint64_t late;		/* ns that we had since then */
 	uint32_t asked;
 };
 
@@ -23,7 +24,8 @@ void deadline_end(struct deadline *d, uint64_t now);
 /*
  * 1 where we have worked on for more than @ns since the end came; cheap enough to be asked for each
  * record. That time begins with the first question, so that who was stopped meanwhile has all of
- * it.
+ * it. What counts is the CPU time of this thread, which others may have kept from running for
+ * seconds, but a quarter of the time that passed at least.
  */
 int deadline_passed(struct deadline *d, uint64_t ns);
 
