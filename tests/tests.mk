@@ -301,7 +301,7 @@ $(TEST)/analyzed/%: %.c $(SKEL) $(TALLY) $(CALL_NAMES)
 	@touch $@
 
 # What bpftool wrote forgets some bytes where there is no memory.
-$(TEST)/analyzed/src/collect/collector: ANALYZER := -Xclang -analyzer-disable-checker=unix.Malloc
+$(addprefix $(TEST)/analyzed/src/,collect/collector collect/successor): ANALYZER := -Xclang -analyzer-disable-checker=unix.Malloc
 
 # That where an array has elements, or a table an index of them, the array is there.
 $(addprefix $(TEST)/analyzed/src/,session/tracker tui/rows unwind/table/build unwind/unwinder): ANALYZER := -Xclang -analyzer-disable-checker=core.NullDereference \

@@ -141,19 +141,25 @@ static void *try_traps(void *ctx)
 	return NULL;
 }
 
+static int run_in_thread(void *(*function)(void *), struct trial *t)
+{
+	pthread_t thread;
+	int err = thread_start(&thread, function, t);
+
+	if (err)
+		return err;
+	pthread_join(thread, NULL);
+	return t->err;
+}
+
 /* In a thread of its own. 0 or a negative errno. */
 static int run_trial(void *(*function)(void *), struct trial *t)
 {
-	pthread_t thread;
 	int err = alloc_counter_open(&t->counter, COUNTER_FUNCTION);
 
 	t->file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (!err)
-		err = t->file < 0 ? -errno : thread_start(&thread, function, t);
-	if (!err) {
-		pthread_join(thread, NULL);
-		err = t->err;
-	}
+		err = t->file < 0 ? -errno : run_in_thread(function, t);
 	if (t->file >= 0)
 		close(t->file);
 	alloc_counter_close(&t->counter);

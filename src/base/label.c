@@ -63,8 +63,7 @@ static void read_brackets(const char *name, struct brackets *b)
 	char open[NAME_MAX_READ];
 	size_t n = 0, i, first = 0;
 
-	b->sound = 1;
-	b->args = b->args_end = 0;
+	*b = (struct brackets){ .sound = 1 };
 	for (i = 0; name[i]; i++) {
 		const char *o = strchr(opening, name[i]), *c = strchr(closing, name[i]);
 		size_t skip = behind_operator(name, name + i) ? operator_bytes(name + i) : 0;

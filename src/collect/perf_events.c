@@ -291,7 +291,7 @@ static int start_on(struct perf_events *p, int cpu)
 	c.fd = start_one(p, p->attr.config, cpu, &c.also);
 	err = c.fd < 0 ? c.fd : 0;
 	if (!err && p->also)
-		err = c.also = start_one(p, p->also, cpu, NULL);
+		err = c.also = start_one(p, p->also, cpu, &c.also);
 	if (err < 0) {
 		stop_one(c.fd);
 		return err == -ENODEV ? 0 : err;	/* it went offline since we looked */

@@ -13,7 +13,7 @@
 /* "unsigned char name[16]", @n bytes, into a type and a name. 0 or -EINVAL. */
 static int split_declaration(const char *text, size_t n, struct trace_field *f)
 {
-	const char *end = text + n, *name = end, *bracket = memchr(text, '[', n);
+	const char *end = text + n, *name, *bracket = memchr(text, '[', n);
 	size_t type;
 
 	/* "__data_loc char[] name" has its brackets before the name. */
