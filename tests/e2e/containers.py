@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """
 Interpreters and JVMs of Debian's other suites in containers: with their own C library, in namespaces, below a root of their own. What
-a suite has is unpacked once, for all tests.
+a suite has is unpacked once, for all tests. As a program: all that is not there yet, so that no test waits for it.
 """
+import contextlib
 import fcntl
 import os
 import subprocess
 
-from harness import FIXTURES, skip
+from harness import FIXTURES, Skip, skip
 
 SUITE = os.path.join(os.path.dirname(__file__), "..", "suite")
 # The folders of merged trees that packages expect to be there.
@@ -66,3 +67,9 @@ def contained(what, program):
         os.chmod(f"{command}.new", 0o755)
         os.rename(f"{command}.new", command)
     return command
+
+
+if __name__ == "__main__":
+    for each in PACKAGES:
+        with contextlib.suppress(Skip, subprocess.TimeoutExpired):
+            unpacked(each)

@@ -65,7 +65,7 @@ def firefox_stacks(path):
             yield found[::-1], weight
 
 
-def sampled_script(interpreter, flags, files, *options, rate=999, seconds=1, burned=0.1):
+def sampled_script(interpreter, flags, files, *options, rate=2499, seconds=0.4, burned=0.1):
     """
     The profile of a program that prints "ready" and runs until it is killed, and in .said what it printed before. @files are
     (name, text) in a folder of their own ("{}" in @flags), the first one is the program.

@@ -8,7 +8,7 @@ import signal
 from harness import Fixture, check, directory, equal, finish, run, start, wait_burned
 from test_alloc import TYPES, Allocations, Running, needs_links
 
-SECONDS = 95
+SECONDS = 75
 
 
 def foretold(result):
@@ -42,7 +42,7 @@ def test_running_price_of_threads():
     with Fixture("alloc_threads", "3", "30000:1") as f:
         f.lines.clear()
         f.go()
-        wait_burned(f.pid, 4)
+        wait_burned(f.pid, 2)
         blocks, _, cpu = allocating(f)
     ratios = sorted(x / (2 * blocks / cpu * 1e9) for x in ratios)
     # With all threads' time it would be a quarter.
@@ -201,7 +201,7 @@ def slowdown(spinners, group):
     with Fixture("alloc_threads", str(spinners), group) as f:
         f.lines.clear()
         f.go()
-        wait_burned(f.pid, 1, 60)
+        wait_burned(f.pid, 0.5, 60)
         blocks, _, cpu = allocating(f)
     with Fixture("alloc_threads", str(spinners), group) as f:
         f.lines.clear()
@@ -210,7 +210,7 @@ def slowdown(spinners, group):
         e = start("alloc", "--max-overhead", "none", "-p", f.pid, "-o", "/dev/null")
         Running.wait(e)
         os.kill(f.pid, signal.SIGUSR2)
-        wait_burned(f.pid, 1, 60)
+        wait_burned(f.pid, 0.5, 60)
         slow_blocks, _, slow_cpu = allocating(f)
         e.send_signal(signal.SIGINT)
         result = finish(e)
@@ -223,10 +223,13 @@ def test_running_price_is_paid():
     """The slowdown that is foretold is the measured one within a factor of two, also beside threads that only compute."""
     needs_links()
     for spinners, group in ((0, "3000:1"), (1, "3000:1"), (3, "30000:2")):
-        pairs = [slowdown(spinners, group) for _ in range(3)]
-        # The middle one: on a busy machine a thread may not run while it is looked at.
-        middle = sorted(told / measured for told, measured in pairs)[1]
-        check(0.5 <= middle <= 2, f"{group} beside {spinners} spinning: foretold and measured:", pairs)
+        # The middle one of three: on a busy machine a thread may not run while it is looked at.
+        pairs, right = [], 0
+        while len(pairs) < 3 and right < 2:
+            told, measured = slowdown(spinners, group)
+            pairs.append((told, measured))
+            right += 0.5 <= told / measured <= 2
+        check(right == 2, f"{group} beside {spinners} spinning: foretold and measured:", pairs)
 
 
 def test_bounded_unless_told():

@@ -9,7 +9,9 @@ import zlib
 
 from harness import check, directory, equal, fixture_path, needs, run
 
-SYMBOLS = 1000000
+SECONDS = 10
+
+SYMBOLS, PARTS = 1000000, 10
 USER = {"SUDO_UID": "65534", "SUDO_GID": "65534"}
 
 
@@ -17,21 +19,29 @@ USER = {"SUDO_UID": "65534", "SUDO_GID": "65534"}
 def program():
     """(path of a program, whose hot function is "spin", among a million others; a folder of the invoking user's)"""
     with directory() as d, directory() as cache:
-        with open(f"{d}/many.s", "w", encoding="ascii") as f:
-            f.write('.section .note.GNU-stack,"",@progbits\n.text\n')
-            f.writelines(f".globl f{i}\n.type f{i},@function\nf{i}: nop\n.size f{i},1\n" for i in range(SYMBOLS))
+        # A tenth of them is assembled, and linked ten times, with another digit in the names.
+        text = '.section .note.GNU-stack,"",@progbits\n.text\n' + "".join(
+            f".globl part0_{i}\n.type part0_{i},@function\npart0_{i}: nop\n.size part0_{i},1\n" for i in range(SYMBOLS // PARTS))
+        subprocess.run([needs("as"), "-o", f"{d}/0.o", "-"], input=text, text=True, check=True)
+        with open(f"{d}/0.o", "rb") as f:
+            image = f.read()
+        parts = [f"{d}/{i}.o" for i in range(PARTS)]
+        for i, path in enumerate(parts):
+            with open(path, "wb") as f:
+                f.write(image.replace(b"part0_", f"part{i}_".encode()))
         with open(f"{d}/spin.c", "w", encoding="ascii") as f:
             f.write("volatile unsigned long n; __attribute__((noinline)) void spin(void) { for (;;) n++; }\n"
                     "int main(void) { spin(); }\n")
-        subprocess.run([needs("gcc"), "-O1", "-Wl,--build-id=sha1", "-o", f"{d}/many", f"{d}/spin.c", f"{d}/many.s"], check=True)
-        os.unlink(f"{d}/many.s")
+        subprocess.run([needs("gcc"), "-O1", "-Wl,--build-id=sha1", "-o", f"{d}/many", f"{d}/spin.c", *parts], check=True)
+        for path in parts:
+            os.unlink(path)
         os.chown(cache, 65534, 65534)
         yield f"{d}/many", cache
 
 
 def names(command, cache, *options):
     """The functions that were sampled in a run on behalf of the user."""
-    profile = run(*options, "--no-keep", "-F", "999", "-d", "0.5", "-U", "-f", "folded", "--", *command.split(),
+    profile = run(*options, "--no-keep", "-F", "999", "-d", "0.3", "-U", "-f", "folded", "--", *command.split(),
                   env={**USER, "XDG_CACHE_HOME": cache}).ok().profile
     check(profile.count() > 0, "no samples")
     return {f for s in profile for f in s.frames[-1:]}

@@ -52,7 +52,7 @@ def five_errors(share, *counts):
 def test_diff_of_equal_programs():
     with directory() as d:
         a, b = os.path.join(d, "a.folded"), os.path.join(d, "b.folded")
-        one, two = record(a, 999, 2), record(b, 1999, 1)
+        one, two = record(a, 1999, 1), record(b, 3999, 0.5)
         check(one.count() > 1000 and two.count() > 1000, "too few samples:", one.count(), two.count())
         most = five_errors(0.5, one.count(), two.count())
         result = run("diff", "--all", a, b, "--fail-above", most).ok()
@@ -68,7 +68,7 @@ def test_diff_of_equal_programs():
 def test_diff_of_changed_shares():
     with directory() as d:
         a, b, out = os.path.join(d, "a.folded"), os.path.join(d, "b.folded"), os.path.join(d, "out.folded")
-        one, two = record(a, 999, 2), record(b, 1999, 1, "--b", "6")
+        one, two = record(a, 1999, 1), record(b, 3999, 0.5, "--b", "6")
         n = one.count(), two.count()
         own, total = rows(run("diff", a, b, "-q").ok().out)
         for f, before, after in (("a", 6 / 10, 6 / 13), ("b", 3 / 10, 6 / 13)):

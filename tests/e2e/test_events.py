@@ -8,6 +8,8 @@ import signal
 from harness import (Fixture, Share, check, cpu_seconds, directory, equal, finish, fixture_path, in_tracefs, needs, run, skip,
                      start, tree_shares, wait_burned, wait_sampling, whole_rate)
 
+SECONDS = 45
+
 
 def command(*options, program, **kw):
     """Profiles a fixture as a command, and gives the result with the folded text as its output."""

@@ -3,6 +3,7 @@
 Methods of Java, by every JDK that is here, started without options for it and without an agent: names, shares and whole stacks of
 what the interpreter and each compiler run.
 """
+import contextlib
 import functools
 import glob
 import os
@@ -10,9 +11,10 @@ import re
 import shutil
 import subprocess
 
-from harness import UNNAMED, Fixture, Profile, calls, check, child_of, directory, equal, fixture_path, needs, run, share, skip, unsanitized, wait_burned
+from harness import (UNNAMED, Fixture, Profile, calls, check, child_of, directory, equal, fixture_path, needs, run, run_burned,
+                     share, skip, unsanitized, wait_burned)
 
-SECONDS = 115
+SECONDS = 75
 
 JDKS = ("/usr/lib/jvm/*/bin/javac", "/opt/*/bin/javac")
 OLDEST = 11
@@ -46,11 +48,18 @@ def compiled(jdk, program, folder, release=()):
     return [os.path.join(jdk, "java"), "-Xshare:auto", "-cp", folder]
 
 
-def recorded(command, *options, main="Main", arguments=(), measure=("-F", 999, "-f", "folded"), seconds=1, burned=0.5, **kw):
-    """The profile of @main, compiled by @command, which prints "ready" and runs until it is killed, and what it said before."""
+@contextlib.contextmanager
+def running(command, *options, main="Main", arguments=(), burned=0.5):
+    """@main, compiled by @command, which prints "ready" and runs until it is killed."""
     java, *args = command
     with Fixture("java", *args, *options, main, *arguments, path=java, until="ready") as f:
         wait_burned(child_of(f.pid, "java"), burned)
+        yield f
+
+
+def recorded(command, *options, main="Main", arguments=(), measure=("-F", 1999, "-f", "folded"), seconds=0.5, burned=0.5, **kw):
+    """Its profile, and what it said before."""
+    with running(command, *options, main=main, arguments=arguments, burned=burned) as f:
         return run(*measure, "-p", f.pid, "-d", seconds, **kw).ok(), f.lines
 
 
@@ -238,29 +247,33 @@ public class Main {
 """
 
 
+def waits_measured(jdk_version, pid, option):
+    profile = Profile.read(run(option, "-f", "folded", "-p", pid, "-d", 0.5).ok().out)
+    waiting = profile.where(lambda s: s.any(r"^\[blocked\]$") and "Main.main" in s.frames)
+    check(waiting.count() > 0, jdk_version, option, profile.head())
+    check(waiting.count(lambda s: calls(s, "Main.main", "Main.rest")) > 0.9 * waiting.count(), jdk_version, option, waiting.head())
+    check(option == "--off-cpu" or profile.count(lambda s: calls(s, "Main.main", "Main.work")) > 0, jdk_version, profile.head())
+
+
 def test_every_way_of_measuring():
     """Methods have their names in all of them: waiting; of the newest running and waiting, growing, live, too."""
     for jdk_version, jdk in jdks().items():
-        newest = jdk_version == max(jdks())
-        for option in ("--off-cpu", "--wall") if newest else ("--off-cpu",):
-            profile = Profile.read(sampled(jdk, MEASURED, measure=(option, "-f", "folded"))[0].out)
-            waiting = profile.where(lambda s: s.any(r"^\[blocked\]$") and "Main.main" in s.frames)
-            check(waiting.count() > 0, jdk_version, option, profile.head())
-            check(waiting.count(lambda s: calls(s, "Main.main", "Main.rest")) > 0.9 * waiting.count(),
-                  jdk_version, option, waiting.head())
-            check(option == "--off-cpu" or profile.count(lambda s: calls(s, "Main.main", "Main.work")) > 0, jdk_version, profile.head())
-        if not newest:
-            continue
-        faults = sampled(jdk, MEASURED, measure=("-e", "page-faults", "-c", 1, "-f", "folded"))[0].profile
-        faults = faults.where(lambda s: "Main.main" in s.frames)
-        check(faults.count() > 100 and share(faults, "Main.grow") > 0.9, jdk_version, faults.head())
         with directory() as d:
+            command = compiled(jdk, MEASURED, d)
+            with running(command) as f:
+                waits_measured(jdk_version, f.pid, "--off-cpu")
+                if jdk_version != max(jdks()):
+                    continue
+                waits_measured(jdk_version, f.pid, "--wall")
+                faults = run("-e", "page-faults", "-c", 1, "-f", "folded", "-p", f.pid, "-d", 0.5).ok().profile
+                shown = run("top", "--plain", "--since-start", "-p", f.pid, "-d", 1).ok().out
             out = os.path.join(d, "out.folded")
-            run("alloc", "-d", 3, "-o", out, "--", *compiled(jdk, MEASURED, d), "Main").ok()
+            run("alloc", "-d", 2, "-o", out, "--", *command, "Main").ok()
             with open(out, encoding="utf-8") as f:
                 grown = Profile.read(f.read()).where(lambda s: "Main.main" in s.frames)
+        faults = faults.where(lambda s: "Main.main" in s.frames)
+        check(faults.count() > 100 and share(faults, "Main.grow") > 0.9, jdk_version, faults.head())
         check(grown.count() > 1 << 20 and share(grown, "Main.grow") > 0.9, jdk_version, grown.head())
-        shown = sampled(jdk, MEASURED, measure=("top", "--plain", "--since-start"))[0].out
         check(re.search(r"^ +[\d.]+ +[\d.]+ .* Main\.work\b", shown, re.M), jdk_version, shown)
 
 
@@ -347,7 +360,8 @@ def test_server():
     """Four threads, half of the time in the kernel: each below its pool's thread."""
     for jdk_version, jdk in jdks().items():
         # Few threads and samples: eight that wake one another all the time leave little of the machine to other tests.
-        result = sampled(jdk, SERVER, measure=("-F", 199, "-f", "folded"))[0]
+        with directory() as d, running(compiled(jdk, SERVER, d)) as f:
+            result = run_burned(f.pid, 1, "-F", 199, "-f", "folded").ok()
         profile = well_named(result, lambda s: s.any("^java.lang.Thread.run$"), jdk_version)
         for name in ("Main.serve", "Main.ask"):
             inside = profile.where(lambda s, name=name: name in s.frames)

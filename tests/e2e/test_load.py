@@ -11,6 +11,8 @@ from harness import (Fixture, Profile, check, cpu_seconds, equal, finish, needs,
                      tree_shares, wait_burned, wait_for, wait_sampling)
 from unwinding import ROOT, leads_to, rooted, sampled
 
+SECONDS = 33
+
 RATE = ("-F", 999)
 
 

@@ -98,7 +98,7 @@ function stay() while true do for i = 1, 1000 do end end end
 def trace(program, between=None):
     """Where the program stays, the frames are those that Lua itself says; @between: some of them, and C's there."""
     for lua in luas():
-        result = sampled(lua, TRACE + program, "--annotate", seconds=0.5)
+        result = sampled(lua, TRACE + program, "--annotate", seconds=0.3)
         told = " ".join(result.said[-2]).split("|")[::-1] + ["stay"]
         profile = result.profile.where(lambda s: not s.cut)
         check(profile.count() > 20, lua, result.err)

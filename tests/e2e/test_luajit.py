@@ -112,7 +112,7 @@ def test_whole_stacks_of_all_kinds_of_calls():
 def trace(program, between=None):
     """Where the program stays, the frames are those that LuaJIT itself says; @between: some of them, and C's there."""
     for luajit, mode in each():
-        result = sampled(luajit, mode, TRACE + program, "--annotate", seconds=0.5)
+        result = sampled(luajit, mode, TRACE + program, "--annotate", seconds=0.3)
         told = " ".join(result.said[-2]).split("|")[::-1] + ["stay"]
         profile = whole(result.profile, luajit, mode, root=told[0])
         own = [bare(f for f in s.frames if re.search(r"_\[[ut]\]$", f)) for s in profile]

@@ -13,6 +13,8 @@ import urllib.request
 from harness import Fixture, check, directory, equal, finish, needs, run, start, wait_for
 from test_push_servers import Receiver
 
+SECONDS = 17
+
 SAID = re.compile(r"^ebprof: (\d+) samples?: (\d+) in (\d+) windows?", re.M)
 
 

@@ -15,8 +15,9 @@ import urllib.request
 import harness
 from harness import Fixture, Profile, check, directory, equal, finish, node, run, start, wait_burned, wait_for, wait_sampling
 
-SECONDS = 40
+SECONDS = 30
 
+EVERY = "400ms"
 PATHS = {"otlp": "/v1development/profiles", "pyroscope": "/push.v1.PusherService/Push",
          "parca": "/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw"}
 SENT = re.compile(r"ebprof: (\S+): (\d+) requests? of (\d+) bytes \((\d+) samples\) sent\n"
@@ -79,8 +80,8 @@ class Sent:
         return next(iter(self.servers.values()))
 
 
-def push(*args, **kw):
-    return run("push", "--every", "1s", "-F", 199, *args, **kw)
+def push(*args, every=EVERY, **kw):
+    return run("push", "--every", every, "-F", 199, *args, **kw)
 
 
 def with_spool(test):
@@ -104,7 +105,8 @@ def test_all_protocols_at_once(spool):
     """Each has all windows, which touch, with what is in the files beside them."""
     with Fixture("tree") as f, Receiver() as server, directory() as files:
         r = push("--to", "dir:" + files, *sum((["--to", server.url(k)] for k in PATHS), []), "--spool", spool, "-p", f.pid, "-d", "2500ms",
-                 "--label", "team=e2e", "--label-from", "e2e.zone=E2E_ZONE", env={"E2E_ZONE": "z1"}).ok()
+                 # By its end a window's names have been found.
+                 "--label", "team=e2e", "--label-from", "e2e.zone=E2E_ZONE", env={"E2E_ZONE": "z1"}, every="1s").ok()
         sent = Sent(r)
         equal((sent.taken, sent.lost), (sent.kept, 0), r.err)
         written = [Profile.read(run("report", "-f", "folded", os.path.join(files, n)).ok().out) for n in os.listdir(files)]
@@ -143,8 +145,8 @@ def test_all_protocols_at_once(spool):
 def test_bytes_of_a_window(spool):
     """Of all services together no more than the same profiles compressed by themselves; to Parca labels come with them."""
     with Fixture("tree") as f, Fixture("timed", "20") as g, Fixture("paths") as h, Receiver() as server, directory() as files:
-        r = run("push", "--to", "dir:" + files, *sum((["--to", server.url(k)] for k in PATHS), []), "--spool", spool, "--every", "1m", "-F", 199,
-                "-p", f"{f.pid},{g.pid},{h.pid}", "-d", "1500ms").ok()
+        r = run("push", "--to", "dir:" + files, *sum((["--to", server.url(k)] for k in PATHS), []), "--spool", spool, "--every", "1m", "-F", 499,
+                "-p", f"{f.pid},{g.pid},{h.pid}", "-d", "600ms").ok()
         sizes = [os.path.getsize(os.path.join(files, name)) for name in os.listdir(files)]
         sent = {k: Sent(r).servers[server.url(k)]["bytes"] for k in PATHS}
     equal(len(sizes), 3, "services")
@@ -156,7 +158,7 @@ def test_bytes_of_a_window(spool):
 def test_an_older_pyroscope(spool):
     """One that has no push API gets each profile by itself, and so does whoever says so; none twice, whatever it answers."""
     with Fixture("tree") as f, Fixture("timed", "20") as g, Receiver("old") as server, directory() as files:
-        r = push("--to", server.url("pyroscope"), "--to", "dir:" + files, "--spool", spool, "-p", f"{f.pid},{g.pid}", "-d", "2500ms",
+        r = push("--to", server.url("pyroscope"), "--to", "dir:" + files, "--spool", spool, "-p", f"{f.pid},{g.pid}", "-d", "1s",
                  "--label", "team=a,b {c}").ok()
         sent, account = Sent(r), Sent(r).one()
         equal((account["samples"], account["wait"], account["refused"]), (sent.kept, 0, 0), r.err)
@@ -171,7 +173,7 @@ def test_an_older_pyroscope(spool):
             equal((s["labels"], s["rate"]), ({"host_name": os.uname().nodename, "team": "a_b _c_"}, 199), "labels and rate")
         equal(r.err.count("each profile goes to"), 1, r.err)
     with Fixture("tree") as f, Fixture("timed", "20") as g, Receiver("ok,503,ok,400,ok") as server:
-        proc = start("push", "--every", "1s", "-F", 199, "--to", server.url("pyroscope") + "/ingest", "--spool", spool, "-p", f"{f.pid},{g.pid}")
+        proc = start("push", "--every", EVERY, "-F", 199, "--to", server.url("pyroscope") + "/ingest", "--spool", spool, "-p", f"{f.pid},{g.pid}")
         wait_for(lambda: len(server.said) >= 8, "requests", 40)
         proc.send_signal(signal.SIGTERM)
         r = finish(proc)
@@ -189,7 +191,7 @@ def test_a_server_that_fails_in_many_ways(spool):
     """What it does not take now it gets later, once; what it will never take is counted."""
     how = "503,close,half,429/1,redirect,400,reject,ok"
     with Fixture("tree") as f, Receiver(how) as server:
-        proc = start("push", "--every", "1s", "-F", 199, "--to", server.url("otlp"), "--spool", spool, "-p", f.pid)
+        proc = start("push", "--every", EVERY, "-F", 199, "--to", server.url("otlp"), "--spool", spool, "-p", f.pid)
         wait_for(lambda: sum(s["how"] == "ok" for s in server.said) >= 2, "requests that are taken", 40)
         proc.send_signal(signal.SIGTERM)
         r = finish(proc)
@@ -209,14 +211,14 @@ def test_a_server_that_hangs_blocks_nothing(spool):
     """A request is given up in time; the next run sends what waited, with the same windows and not one twice."""
     with Fixture("tree") as f:
         with Receiver("hang") as server, directory() as files:
-            r = push("--to", server.url("pyroscope"), "--to", files, "--send-timeout", "300ms", "--spool", spool, "-p", f.pid, "-d", "2500ms")
+            r = push("--to", server.url("pyroscope"), "--to", files, "--send-timeout", "300ms", "--spool", spool, "-p", f.pid, "-d", "1s")
             equal(r.code, 1, r.err)
             first, port = Sent(r), server.port
             equal((first.taken, first.lost), (first.kept, 0), r.err)
             equal(len(os.listdir(files)), first.windows, "files beside it")
         equal((first.one()["wait"], first.one()["wait_samples"]), (first.windows, first.kept), r.err)
         with Receiver("ok", port) as server:
-            again = Sent(push("--to", server.url("pyroscope"), "--spool", spool, "-p", f.pid, "-d", "1500ms").ok())
+            again = Sent(push("--to", server.url("pyroscope"), "--spool", spool, "-p", f.pid, "-d", "600ms").ok())
             equal(again.one()["samples"], first.kept + again.kept, "samples of both runs")
             series = server.series()
     equal(sum(s["total"] for s in series), first.kept + again.kept, "samples that it got")
@@ -256,7 +258,7 @@ def test_restarts_lose_nothing(spool):
 @with_spool
 def test_what_waits_too_long_is_dropped(spool):
     with Fixture("tree") as f, Receiver("503") as server:
-        r = push("--to", server.url("otlp"), "--spool", spool, "--spool-for", "2s", "-p", f.pid, "-d", "4500ms")
+        r = push("--to", server.url("otlp"), "--spool", spool, "--spool-for", "800ms", "-p", f.pid, "-d", "1800ms")
     equal(r.code, 1, r.err)
     sent, account = Sent(r), Sent(r).one()
     check(account["dropped"] >= 1 and account["wait"] >= 1, "dropped, and waiting:", r.err)
@@ -289,11 +291,11 @@ def test_certificates_and_secrets(spool):
             out.write("s3cret-token\n")
         with Receiver("ok", 0, (cert, key)) as server:
             url = server.url("otlp", "https")
-            args = ["--to", url, "--spool", spool, "--token-file", token, "-p", f.pid, "-d", "1200ms"]
+            args = ["--to", url, "--spool", spool, "--token-file", token, "-p", f.pid, "-d", "500ms"]
             r = push(*args)
             equal((r.code, server.said), (1, []), r.err)
             check("certificate" in r.err, "why:", r.err)
-            proc = start("push", "--every", "1s", "-F", 199, *args, "--ca-file", cert, "--header", "X-Scope-OrgID: team")
+            proc = start("push", "--every", EVERY, "-F", 199, *args, "--ca-file", cert, "--header", "X-Scope-OrgID: team")
             wait_sampling(proc)
             told = [read(f"/proc/{proc.pid}/{name}") for name in ("cmdline", "environ")]
             r = finish(proc).ok()
@@ -308,7 +310,7 @@ def test_certificates_and_secrets(spool):
 def test_a_server_that_takes_its_time(spool):
     """Longer for an answer than a window lasts: the windows are as long as ever, and all get there."""
     with Fixture("tree") as f, Receiver("drip") as server:
-        r = push("--to", server.url("otlp"), "--spool", spool, "-p", f.pid, "-d", "3s").ok()
+        r = push("--to", server.url("otlp"), "--spool", spool, "-p", f.pid, "-d", "1200ms").ok()
     sent = Sent(r)
     equal((sent.windows, sent.one()["samples"], sent.one()["wait"]), (3, sent.kept, 0), r.err)
     equal(add_up(server.series("drip"))[0], sent.kept, "samples that it took")
@@ -318,7 +320,7 @@ def test_a_server_that_takes_its_time(spool):
 def test_statuses_of_grpc(spool):
     """14, the server is not there: later again. 3, the request is wrong: never."""
     with Fixture("tree") as f, Receiver("grpc/14,grpc/3,ok") as server:
-        proc = start("push", "--every", "1s", "-F", 199, "--to", server.url("parca"), "--spool", spool, "-p", f.pid)
+        proc = start("push", "--every", EVERY, "-F", 199, "--to", server.url("parca"), "--spool", spool, "-p", f.pid)
         wait_for(lambda: sum(s["how"] == "ok" for s in server.said) >= 2, "requests that are taken", 40)
         proc.send_signal(signal.SIGTERM)
         r = finish(proc)
@@ -331,7 +333,7 @@ def test_statuses_of_grpc(spool):
 @with_spool
 def test_the_token_of_the_environment(spool):
     with Fixture("tree") as f, Receiver() as server:
-        push("--to", server.url("parca"), "--spool", spool, "-p", f.pid, "-d", "1100ms", env={"EBPROF_PUSH_TOKEN": "Basic dTpw"}).ok()
+        push("--to", server.url("parca"), "--spool", spool, "-p", f.pid, "-d", "500ms", env={"EBPROF_PUSH_TOKEN": "Basic dTpw"}).ok()
         equal({s["headers"].get("authorization") for s in server.said}, {"Basic dTpw"}, "headers")
 
 
@@ -357,7 +359,7 @@ def status(server, body, kind="otlp"):
 def test_the_server_refuses_what_is_wrong(spool):
     """Each mistake that readers are known to stumble over: so what the other tests take is free of them."""
     with Fixture("tree") as f:
-        push("--to", "otlp+http://127.0.0.1:1", "--spool", spool, "-p", f.pid, "-d", "1100ms")
+        push("--to", "otlp+http://127.0.0.1:1", "--spool", spool, "-p", f.pid, "-d", "500ms")
     path = os.path.join(spool, os.listdir(spool)[0])
     with open(os.path.join(path, os.listdir(path)[0]), "rb") as request:
         good = gzip.decompress(request.read())

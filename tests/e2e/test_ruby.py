@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 
-from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, share, skip, wait_burned
+from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, run_burned, share, skip, wait_burned
 from interpreters import executed, made_in_turn, near, sampled_script
 from told import RUBY, as_told, ruby_plain
 
@@ -148,7 +148,7 @@ def test_as_ruby_says():
             with Fixture("ruby", "--disable-gems", script, path=ruby) as f:
                 told = [bare.match(" ".join(words)) for words in f.lines if words[0] == "at"]
                 wait_burned(f.pid, 0.1)
-                result = run("-p", f.pid, "-F", 999, "-d", 1, "-f", "folded").ok()
+                result = run_burned(f.pid, 0.3, "-F", 1999, "-f", "folded").ok()
         told = [ruby_plain(m[1]) for m in told][::-1]
         equal((told[0], told[-1]), ("<main>", "here"), ruby)
         profile = ruby_stacks(result).where(lambda s: "Object#here" in s.frames)
@@ -218,7 +218,8 @@ def test_threads_fibers_and_ractors():
                "ready\n"
                "sleep\n")
     for ruby in rubies():
-        profile = sampled(ruby, program).profile.where(lambda s: not s.cut)
+        # A thread has its turn for 100 ms.
+        profile = sampled(ruby, program, rate=999, seconds=1).profile.where(lambda s: not s.cut)
         fiber, thread, ractor = (profile.where(lambda s, n=n: f"Object#{n}" in s.frames) for n in ("in_fiber", "in_thread", "in_ractor"))
         check(version(ruby) < "3" or ractor.count() > 0.1 * profile.count(), ruby, profile.head(3))
         for s in ractor:

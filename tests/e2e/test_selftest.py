@@ -9,6 +9,8 @@ import sys
 
 from harness import EBPROF, STATIC, check, directory, equal, needs, run, unsanitized
 
+SECONDS = 26
+
 NATIVE = ["native", "native-waits", "native-memory"]
 
 

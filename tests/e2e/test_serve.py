@@ -16,7 +16,7 @@ import zlib
 from browser import command, run as js, wait_until
 from harness import Fixture, Profile, check, directory, equal, finish, run, start, wait_burned, wait_for, wait_sampling
 
-SECONDS = 75
+SECONDS = 55
 
 URL = re.compile(r"^ebprof: http://127\.0\.0\.1:(\d+)/([0-9a-f]{32})/$", re.M)
 READY = "ebprof.ready.then(() => true)"
@@ -180,7 +180,8 @@ def test_no_sense_does_not_end_it():
         for text in (b"\0" * 1000, b"GET / HTTP/9.9\r\n\r\n", b"GET " + b"/" * 70000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"\r\n" * 5000,
                      b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 20000 + b"\r\n",
                      b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n"):
-            with socket.create_connection(("127.0.0.1", s.port), 10) as c, contextlib.suppress(OSError):
+            # One of them has no end: it is not waited for.
+            with socket.create_connection(("127.0.0.1", s.port), 1) as c, contextlib.suppress(OSError):
                 c.sendall(text)
                 c.shutdown(socket.SHUT_WR)
                 while c.recv(65536):

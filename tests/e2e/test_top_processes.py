@@ -8,6 +8,8 @@ from harness import (Fixture, check, cpu_seconds, directory, equal, fixture_path
                      wait_for)
 from terminal import Terminal
 
+SECONDS = 18
+
 # Each exec is one sample, so what is to be counted is known exactly.
 EACH = 900
 STORM = f"storm() {{ i=0; while [ $i -lt {EACH} ]; do /bin/true; i=$((i+1)); done; read x < $0; }}; storm; storm"

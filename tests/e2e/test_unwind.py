@@ -7,7 +7,7 @@ import subprocess
 
 from harness import (Fixture, check, directory, equal, finish, fixture_path, in_tracefs, needs, run, start, wait_for,
                      wait_sampling)
-from unwinding import RATE, ROOT, chain, fit, sampled, whole
+from unwinding import ROOT, chain, fit, recorded, sampled, whole
 
 
 def shape(name, *frames, args=(), fixture="unwind_shapes"):
@@ -69,7 +69,7 @@ def test_code_without_cfi():
 def test_hand_written_code():
     """Neither CFI nor a frame pointer: a rescue follows the code to where it returns."""
     for name, frames in (("hand", ["asm_hand"]), ("hand-calls", ["asm_hand_calls", "leaf"])):
-        profile = whole(sampled("unwind_shapes", name, rate=("-F", 1999, "-d", "1s")))
+        profile = whole(sampled("unwind_shapes", name, rate=("-F", 4999, "-d", "0.4s")))
         chain(profile, "caller", *frames)
 
 
@@ -139,7 +139,7 @@ def test_code_made_at_run_time():
 
 def test_code_made_at_run_time_without_frame_pointer():
     """A trampoline as CPython makes them: a frame pointer that points at zeros is no root, nor needed."""
-    profile = whole(sampled("unwind_shapes", "trampoline", rate=("-F", 1999, "-d", "1s")))
+    profile = whole(sampled("unwind_shapes", "trampoline", rate=("-F", 4999, "-d", "0.4s")))
     chain(profile, "caller", r"\[unknown\]", "leaf")
 
 
@@ -208,7 +208,7 @@ def test_uretprobe_of_another_tracer():
         say(f"{events}/{probe}/back/enable", "1")
         with Fixture("unwind_shapes", "leaf") as f:
             wait_for(lambda: uprobes_in(f.pid), "the probe to be hit")
-            chain(whole(run("-p", f.pid, "-U", *RATE).ok()), "caller", "leaf")
+            chain(whole(recorded(f.pid, "-U")), "caller", "leaf")
     finally:
         say(f"{events}/{probe}/back/enable", "0")
         say(probes, f"-:{probe}/back\n")
@@ -224,4 +224,4 @@ def test_file_replaced_on_disk():
             os.rename(shutil.copy(needs("perl"), os.path.join(d, "other")), path)
             chain(whole(finish(proc).ok()), *["down"] * 26, "leaf")
             os.unlink(path)
-            chain(whole(run("-p", f.pid, "-U", *RATE).ok()), *["down"] * 26, "leaf")
+            chain(whole(recorded(f.pid, "-U")), *["down"] * 26, "leaf")

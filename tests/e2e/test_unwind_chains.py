@@ -9,9 +9,9 @@ import re
 import shutil
 
 from harness import Fixture, check, directory, equal, finish, fixture_path, run, start, wait_sampling
-from unwinding import RATE, THREAD_ROOT, beginnings, both, fit, leads_to, named, rooted, sampled, whole, ROOT
+from unwinding import THREAD_ROOT, beginnings, both, fit, leads_to, named, recorded, rooted, sampled, whole, ROOT
 
-FAST = ("-F", 1999, "-d", "0.5s")
+FAST = ("-F", 4999, "-d", "0.2s")
 # The frame of libc's __restore_rt, to which a signal handler returns.
 TRAMPOLINE = r"__restore_rt|\[libc.*\]|__kernel_rt_sigreturn"
 
@@ -129,7 +129,7 @@ def test_inside_system_calls():
 
 def test_kernel_frames_come_after_whole_user_stacks():
     with Fixture("unwind_events", "syscalls") as f:
-        profile = whole(run("-p", f.pid, *RATE).ok())
+        profile = whole(recorded(f.pid))
     inside = profile.where(lambda s: s.has("outer_call", "inner_call", "read") and s.frames[-1] != "read")
     check(inside.count() > 50, profile.head())
     for s in inside:
@@ -193,7 +193,7 @@ def test_go():
     """
     start = {"runtime.goexit": ("main.main", "main.main.func1", "main.main.func2"), "runtime.rt0_go": (), "runtime.mstart": (),
              "runtime.mcall": ()}
-    for profile in both("unwind_go", allowed=0.003, rate=("-F", 1999, "-d", "1s")):
+    for profile in both("unwind_go", allowed=0.003, rate=("-F", 4999, "-d", "0.4s")):
         for stack in profile:
             stack.frames = [f.removesuffix(".abi0") for f in stack.frames if f != "runtime.main"]
         lost = profile.where(lambda s: not s.cut and s.frames[0] not in start)

@@ -3,7 +3,7 @@
 from harness import Fixture, Profile, check, equal, run
 from unwinding import ROOT, fit, leads_to, rooted, sampled
 
-FAST = ("-F", 1999, "-d", "0.5s")
+FAST = ("-F", 4999, "-d", "0.2s")
 REASONS = {"depth", "unreadable", "no process", "no mapping", "no table", "no CFI", "unsupported CFI", "lost register",
            "bad CFA", "zero return address", "uprobe"}
 

@@ -13,6 +13,8 @@ import sys
 
 from harness import Profile, check, directory, equal, fixture_path, needs, run, skip
 
+SECONDS = 40
+
 PT_LOAD = 1
 ENTRY_BYTES = 64            # of the code at an entry point, which calls once or twice and never returns
 CLONE3 = b"\xb8\xb3\x01\x00\x00\x0f\x05"    # mov $435, %eax; syscall: where a thread's stack has its root, in libc

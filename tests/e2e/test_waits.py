@@ -8,6 +8,8 @@ import time
 from harness import (EBPROF, Fixture, Profile, check, child_of, directory, equal, finish, fixture_path, run, skip, start, state, stolen,
                      stopped, wait_burned, wait_for)
 
+SECONDS = 37
+
 SUMMARY = re.compile(r"^ebprof: (\d+) (?:samples|intervals) of (\S+).*: (\d+) complete, (\d+) truncated.*, (\d+) lost", re.M)
 
 

@@ -7,18 +7,22 @@ import subprocess
 
 from harness import Fixture, check, equal, fixture_path, needs, run_burned
 
-RATE = ("-F", 999, "-d", "0.5s")
+RATE = ("-F", 2499, "-d", "0.2s")
 # libc's own functions have names only where there is a debug file of it.
 ROOT = ["_start", r"__libc_start_main.*|\[libc.*\]", r"__libc_start_call_main|\[libc.*\]", "main"]
 # libc's clone3 and start_thread, which have names only where it has a symbol table.
 THREAD_ROOT = [r"(__)?clone3?|\[libc.*\]", r"start_thread|\[libc.*\]"]
 
 
-def sampled(name, *args, options=(), rate=RATE):
-    """What @rate says, but until the fixture has had that duration as CPU time."""
+def recorded(pid, *options, rate=RATE):
+    """What @rate says, but until the process has had that duration as CPU time."""
     *rate, _, duration = rate
+    return run_burned(pid, float(duration.rstrip("s")), *rate, *options).ok()
+
+
+def sampled(name, *args, options=(), rate=RATE):
     with Fixture(name, *map(str, args)) as f:
-        return run_burned(f.pid, float(duration.rstrip("s")), "-U", *rate, *options).ok()
+        return recorded(f.pid, "-U", *options, rate=rate)
 
 
 def whole(result, allowed=0.001, least=100):
