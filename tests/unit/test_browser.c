@@ -3,6 +3,7 @@
 #include "unit/test.h"
 
 #include "profile/copy.h"
+#include "profile/merge.h"
 #include "profile/profile_fold.h"
 #include "profile/window.h"
 #include "tui/actions.h"
@@ -30,6 +31,13 @@ static void open_browser(struct browser *b, const struct profile *p)
 	browser_init(b);
 	b->target = "x";
 	browser_show(b, &show);
+}
+
+/* The same, as after another choice. */
+static void open_browser_again(struct browser *b, const struct profile *p)
+{
+	browser_show(b, &(struct window_show){ .profile = part_new(p, profile_view(p).values,
+								   &(struct part_choice){ 0 }) });
 }
 
 static void press(struct browser *b, const char *keys)
@@ -139,6 +147,37 @@ TEST(two_functions_compared)
 	CHECK(!b.marks[0].name && b.marks[1].name && b.view == VIEW_FUNCTIONS);
 	browser_free(&b);
 	profile_free(p);
+}
+
+/* Columns of other values than the profile has are passed over; those without room are not there. */
+TEST(values_of_a_label_beside_one_another)
+{
+	struct profile *p = profile_new(), *run = tree(), *other = profile_new();
+	struct browser b;
+
+	stacks_add(other, stacks_thread(other, 1, 1, "x"), "app!main|app!a", 1);
+	stacks_add(other, stacks_thread(other, 1, 1, "x"), "app!main|app!new", 3);
+	profile_merge_labelled(p, run, "file", "old.pb.gz");
+	profile_merge_labelled(p, other, "file", "new.pb.gz");
+	open_browser(&b, p);
+	b.across_key = "file";
+	open_browser_again(&b, p);
+	CHECK_STR(line(&b, 60, 10, 2), "         old          new IMAGE          FUNCTION");
+	CHECK_STR(line(&b, 60, 10, 3), "       60.00        25.00 app            a");
+	press(&b, ">");
+	CHECK_STR(line(&b, 60, 10, 3), "        0.00        75.00 app            new");
+	press(&b, ">");
+	CHECK_STR(line(&b, 60, 10, 3), "       30.00         0.00 [kernel]       read");
+	press(&b, "<");
+	CHECK_STR(line(&b, 60, 10, 3), "        0.00        75.00 app            new");
+	press(&b, "7");
+	CHECK_STR(line(&b, 60, 10, 2), "         old          new IMAGE");
+	press(&b, "K");
+	CHECK(b.reload);
+	browser_free(&b);
+	profile_free(p);
+	profile_free(run);
+	profile_free(other);
 }
 
 TEST(moves_and_stays)
@@ -580,6 +619,7 @@ int main(void)
 	RUN(what_ended_has_no_pid);
 	RUN(sorts_by_columns);
 	RUN(two_functions_compared);
+	RUN(values_of_a_label_beside_one_another);
 	RUN(moves_and_stays);
 	RUN(searches_and_filters);
 	RUN(tree_opens_and_closes);
