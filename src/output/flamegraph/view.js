@@ -94,7 +94,7 @@ class View {
 		const { confidence } = this.profile;
 
 		confidence.most.node = this.keep("node", this.shownKey, () => confidence.limit(this.forward.total));
-		for (const kind of this.state.view === "top" ? ["self", "total"] : [])
+		for (const kind of ["top", "sandwich"].includes(this.state.view) ? ["self", "total"] : [])
 			confidence.most[kind] = this.keep(kind, this.shownKey, () => confidence.limit(
 				[0, 1].map((k) => this.functions.map((f) => f[kind][k]))));
 	}
