@@ -253,7 +253,7 @@ class Page {
 		$("reset").onclick = () => this.reset();
 		$("about-open").onclick = $("account").onclick = () => openDialog("about");
 		$("help-open").onclick = () => openDialog("help");
-		$("save-open").onclick = (e) => this.openSaveMenu(e);
+		$("save-open").onclick = (e) => openSaveMenu(this, e);
 		for (const dialog of document.querySelectorAll("dialog")) {
 			dialog.addEventListener("click", (e) => {
 				if (e.target === dialog || e.target.matches(".close"))
@@ -564,23 +564,6 @@ class Page {
 
 		copyText((tree.reversed || up ? path.reverse() : path).join("\n"));
 		$("status").textContent = `Copied: a stack of ${path.length} frame${path.length === 1 ? "" : "s"}`;
-	}
-
-	openSaveMenu(e) {
-		const { graph } = this, name = document.title.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "") || "flamegraph";
-		const items = [["Copy a link to this view", () => {
-			this.state.write(false);
-			copyText(location.href);
-			$("status").textContent = "Copied: a link to this view";
-		}]];
-
-		items.unshift(...this.live ? this.live.saveItems(name) : []);
-		if (this.now.view !== "top")
-			items.unshift(["Save as SVG", () => saveSvg(graph, `${name}.svg`, document.title)],
-				      ["Save as PNG", () => savePng(graph, `${name}.png`)]);
-		const { left, bottom } = e.currentTarget.getBoundingClientRect();
-
-		showMenu(items, left, bottom + 4);
 	}
 }
 
