@@ -576,7 +576,10 @@ window.ebprof = {
 
 		publish(page, performance.now());
 		document.body.classList.add("ready");
-		live?.run(page);
+		if (live)
+			live.run(page);
+		else
+			(window.requestIdleCallback || setTimeout)(() => page.view.rehearse());
 	}).catch((error) => {
 		$("message").hidden = false;
 		$("message").textContent = typeof DecompressionStream === "undefined" ?

@@ -59,6 +59,21 @@ class View {
 		return this.keep("ranges", this.rangeKey, () => rangeSums(this.all, this.profile));
 	}
 
+	/*
+	 * A range's tree, for nobody: the first one would have to wait for its room, which is as large as the tree, and for
+	 * code that the browser has not compiled yet.
+	 */
+	rehearse() {
+		const { times, ranges } = this.profile;
+
+		if (!times || ranges.length)
+			return;
+		const range = { from: 0, to: Math.min(times.end, times.cell * CELLS) };
+		const { sums } = rangeSums(this.all, Object.create(this.profile, { ranges: { value: [range] } }));
+
+		rangeTree(this.whole, this.place, sums);
+	}
+
 	get all() {
 		return this.keep("all", String(this.profile.wholeColumns), () => this.profile.tree());
 	}
