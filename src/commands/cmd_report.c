@@ -234,7 +234,8 @@ static int write_view(const struct options *o, const struct profile *p, const st
 /* 1 where a user sits at a terminal and has not said what to print. */
 static int interactive(const struct options *o)
 {
-	return !o->plain && !o->by && !o->tree && !o->focus && !o->view.sort && !o->view.rows && tui_possible();
+	return !o->plain && !o->by && !o->tree && !o->focus && !o->view.sort && !o->view.rows &&
+	       tui_possible();
 }
 
 /* 0, or a negative errno with @e filled. */

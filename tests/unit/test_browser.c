@@ -22,22 +22,21 @@ static struct profile *tree(void)
 	return p;
 }
 
-/* A browser that shows all of @p, whose page is painted. */
-static void open_browser(struct browser *b, const struct profile *p)
+/* A browser that shows all of @p; @across: a label whose values are beside one another, or NULL. */
+static void open_across(struct browser *b, const struct profile *p, const char *across)
 {
 	const struct window_show show = { .profile = part_new(p, profile_view(p).values,
 							      &(struct part_choice){ 0 }) };
 
 	browser_init(b);
 	b->target = "x";
+	b->across_key = across;
 	browser_show(b, &show);
 }
 
-/* The same, as after another choice. */
-static void open_browser_again(struct browser *b, const struct profile *p)
+static void open_browser(struct browser *b, const struct profile *p)
 {
-	browser_show(b, &(struct window_show){ .profile = part_new(p, profile_view(p).values,
-								   &(struct part_choice){ 0 }) });
+	open_across(b, p, NULL);
 }
 
 static void press(struct browser *b, const char *keys)
@@ -149,7 +148,7 @@ TEST(two_functions_compared)
 	profile_free(p);
 }
 
-/* Columns of other values than the profile has are passed over; those without room are not there. */
+/* Columns of more values than the profile has are passed over. */
 TEST(values_of_a_label_beside_one_another)
 {
 	struct profile *p = profile_new(), *run = tree(), *other = profile_new();
@@ -159,9 +158,7 @@ TEST(values_of_a_label_beside_one_another)
 	stacks_add(other, stacks_thread(other, 1, 1, "x"), "app!main|app!new", 3);
 	profile_merge_labelled(p, run, "file", "old.pb.gz");
 	profile_merge_labelled(p, other, "file", "new.pb.gz");
-	open_browser(&b, p);
-	b.across_key = "file";
-	open_browser_again(&b, p);
+	open_across(&b, p, "file");
 	CHECK_STR(line(&b, 60, 10, 2), "         old          new IMAGE          FUNCTION");
 	CHECK_STR(line(&b, 60, 10, 3), "       60.00        25.00 app            a");
 	press(&b, ">");
@@ -172,8 +169,6 @@ TEST(values_of_a_label_beside_one_another)
 	CHECK_STR(line(&b, 60, 10, 3), "        0.00        75.00 app            new");
 	press(&b, "7");
 	CHECK_STR(line(&b, 60, 10, 2), "         old          new IMAGE");
-	press(&b, "K");
-	CHECK(b.reload);
 	browser_free(&b);
 	profile_free(p);
 	profile_free(run);
@@ -456,106 +451,6 @@ TEST(no_kernel_no_user)
 	profile_free(p);
 }
 
-static void tick(struct window *w, struct profile *p, uint64_t seconds)
-{
-	profile_meta(p)->duration = seconds * 1000000000;
-	profile_account(p)->taken = profile_view(p).total;
-	window_update(w, p);
-}
-
-static uint64_t shown_total(struct window *w, int since_start, double *span)
-{
-	struct window_show show = window_show(w, since_start, &(struct part_choice){ 0 });
-	uint64_t total = profile_view(show.profile).total;
-
-	*span = (double)show.span / 1e9;
-	CHECK_EQ(show.taken, total);
-	profile_free(show.profile);
-	return total;
-}
-
-TEST(window_is_the_last_seconds)
-{
-	struct window *w = window_new(3000000000);
-	struct profile *p = profile_new();
-	uint32_t t = stacks_thread(p, 1, 1, "x");
-	double span;
-
-	/* Each second one sample more than in the one before, and each of another stack. */
-	for (uint64_t i = 1; i <= 20; i++) {
-		char frames[16];
-
-		snprintf(frames, sizeof(frames), "f%d", (int)i % 7);
-		stacks_add(p, t, frames, i);
-		tick(w, p, i);
-	}
-	CHECK_EQ(shown_total(w, 0, &span), 18 + 19 + 20);
-	CHECK_EQ((int)span, 3);
-	CHECK_EQ(shown_total(w, 1, &span), 210);
-	CHECK_EQ((int)span, 20);
-	window_free(w);
-	profile_free(p);
-}
-
-/* Samples of all that is shown, or of the processes that ended. */
-static uint64_t shown_ended(struct window *w, int since_start)
-{
-	struct window_show show = window_show(w, since_start, &(struct part_choice){ 0 });
-	struct profile_view v = profile_view(show.profile);
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < v.nsamples; i++)
-		sum += v.processes[v.threads[v.samples[i].thread].process].pid ? 0 : v.values[i];
-	profile_free(show.profile);
-	return sum;
-}
-
-/* All processes but the last @n have ended. */
-static void fold_all_but(struct profile *p, size_t n)
-{
-	size_t all = profile_view(p).nprocesses;
-	unsigned char *ended = xcalloc(all, 1);
-
-	for (size_t i = 0; i + n < all; i++)
-		ended[i] = profile_view(p).processes[i].pid != 0;
-	profile_fold(p, ended, " (ended)");
-	free(ended);
-}
-
-/*
- * A process each second, with a sample more than the one before: whether they are folded or not,
- * the sums are the same.
- */
-TEST(window_is_the_same_after_a_fold)
-{
-	struct window *w = window_new(3000000000);
-	struct profile *p = profile_new();
-	double span;
-
-	for (uint64_t i = 1; i <= 20; i++) {
-		uint64_t all = i * (i + 1) / 2;
-
-		/* Two samples each: what lies behind the first in the tables moves, too. */
-		stacks_add(p, stacks_thread(p, (pid_t)i, (pid_t)i, "x"), "f", i - 1);
-		profile_add(p, stacks_thread(p, (pid_t)i, (pid_t)i, "x"), 1, 1);
-		tick(w, p, i);
-		CHECK_EQ(shown_total(w, 0, &span), i < 3 ? all : 3 * i - 3);
-		CHECK_EQ(shown_total(w, 1, &span), all);
-		/* Now and then; once all of the window is among what ended. */
-		if (i % 4 == 0)
-			fold_all_but(p, i == 16 ? 0 : 3);
-		if (i > 3 && i % 4 == 1 && i != 17) {
-			CHECK_EQ(shown_ended(w, 0), 0);
-			CHECK_EQ(shown_ended(w, 1), (i - 4) * (i - 3) / 2);
-		}
-		if (i == 17)
-			CHECK_EQ(shown_ended(w, 0), 15 + 16);
-	}
-	CHECK(profile_view(p).nprocesses < 5);
-	window_free(w);
-	profile_free(p);
-}
-
 /* Names come after samples, and a copy has them all the same. */
 TEST(follows_names)
 {
@@ -631,8 +526,6 @@ int main(void)
 	RUN(threads_and_processes);
 	RUN(flame_boxes_have_their_shares);
 	RUN(no_kernel_no_user);
-	RUN(window_is_the_last_seconds);
-	RUN(window_is_the_same_after_a_fold);
 	RUN(follows_names);
 	RUN(any_key_anywhere);
 	return TEST_END();
