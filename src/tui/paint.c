@@ -159,7 +159,7 @@ static void each_column(const struct browser *b,
 	const enum row_column_id *columns = row_views[b->view].columns
 						    ? rows_columns(b->view, &choice)
 						    : NULL;
-	const struct row_sums sums = sums_of(b);
+	const struct row_sums sums = { .cpu_share = cpu_share_of(b), .across = b->across };
 	int x = 0;
 
 	for (int i = 0; columns && columns[i] != COLUMNS; i++) {
