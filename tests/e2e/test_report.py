@@ -335,6 +335,11 @@ def test_bad_files():
                           (b"x 1 5.000000: PERF_RECORD_COMM: x:1/1\n", "no samples")):
         fed(data, "report", "-").fails(1, "cannot read -: .*" + pattern)
         fed(data, "convert", "-").fails(1, "cannot read -: .*" + pattern)
+    for form, what in (("callgrind", "a callgrind file"), ("dhat", "a DHAT file"), ("table", "a table"), ("perfetto", "a Perfetto trace")):
+        with directory() as d:
+            path = os.path.join(d, "x")
+            fed(b"x;f 1\n", "convert", "-f", form, "-o", path, "-").ok()
+            run("report", path).fails(1, f"it is {what}, which ebprof writes and does not read")
     run("report", "/nonexistent/x.folded").fails(1, "cannot read /nonexistent/x.folded: No such file")
     run("report", "/tmp").fails(1, "it is a folder")
     run("report", "/dev/zero").fails(1, "it is not a file")
