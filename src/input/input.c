@@ -65,7 +65,7 @@ static const struct input_format *find_format(const char *bytes, size_t n)
 	return NULL;
 }
 
-/* A trace is packets of field 1; so are the types of pprof's values, but these begin with 08 or 10. */
+/* A trace is packets of field 1; pprof has types of values there, which begin with 08 or 10. */
 static int looks_like_perfetto(const unsigned char *bytes, size_t n)
 {
 	return n > 2 && bytes[0] == 0x0a && bytes[1] &&
