@@ -17,6 +17,7 @@
 #include "commands/summary.h"
 #include "commands/view_options.h"
 #include "commands/with_source.h"
+#include "output/across.h"
 #include "output/callers.h"
 #include "output/labelled.h"
 #include "output/views.h"
@@ -34,7 +35,7 @@
 struct options {
 	string_vec inputs;		/* none: the last recording */
 	struct result_options results;	/* no files: a view, printed or to look around in */
-	const char *by, *focus, *type;
+	const char *by, *across, *focus, *type;
 	int tree, plain, quiet, serve;
 	struct server_options server;
 	double percent;
@@ -51,6 +52,8 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "by", "WHAT", cli_string, AT(by),
 	  "function (default), module, line, process, thread, second, a label",
 	  CLI_BRIEF },
+	{ 0, 0, "across", "LABEL", cli_string, AT(across),
+	  "a column for each value of a label: file (of several), container, ...", CLI_BRIEF },
 	{ 0, 0, "tree", NULL, cli_flag, AT(tree), "the call tree", CLI_BRIEF },
 	{ 0, 0, "focus", "REGEX", cli_string, AT(focus),
 	  "functions that match, who calls them and what they call", CLI_BRIEF },
@@ -83,6 +86,27 @@ static const struct cli_option rows[] = {
 
 #define BY_LABEL VIEWS_BY
 
+/* Whether samples have to have the name of their file. */
+static int wants_file(const struct options *o)
+{
+	return (o->across && !strcmp(o->across, ACROSS_FILE)) ||
+	       (o->by && !strcmp(o->by, ACROSS_FILE));
+}
+
+static int check_across(const struct options *o, const struct profile *p, int by, struct error *e)
+{
+	if (!o->across)
+		return 0;
+	if (by == BY_LABEL || !views_has_across((enum views_by)by))
+		return error_set(e, STATUS_USAGE, -EINVAL,
+				 "--across shows functions, modules or lines; not --by %.200s",
+				 o->by);
+	if (labelled_has(p, o->across))
+		return 0;
+	return error_set(e, STATUS_USAGE, -EINVAL, "--across '%.200s': expected file, or a label "
+			 "that the samples have, as record --by container gives them", o->across);
+}
+
 /* What --by asks for, BY_LABEL for a label's key. -EINVAL with @e filled. */
 static int choose_by(const struct profile *p, const char *word, struct error *e)
 {
@@ -103,20 +127,22 @@ static int choose_by(const struct profile *p, const char *word, struct error *e)
 /* 1 where the user says which part to print. */
 static int has_view(const struct options *o)
 {
-	return o->by || o->tree || o->focus;
+	return o->by || o->across || o->tree || o->focus;
 }
 
 static int check(const struct options *o, struct error *e)
 {
 	if (has_view(o) && (o->results.files.n || o->results.format))
 		return error_set(e, STATUS_USAGE, -EINVAL, "-o and -f write all of the profile; "
-				 "leave out --by, --tree and --focus, or write these by > FILE");
-	if ((o->by || o->view.sort) + o->tree + (o->focus != NULL) > 1)
+				 "leave out --by, --across, --tree and --focus, or write these by "
+				 "> FILE");
+	if ((o->by || o->across || o->view.sort) + o->tree + (o->focus != NULL) > 1)
 		return error_set(e, STATUS_USAGE, -EINVAL,
-				 "choose one view: --by and --sort, --tree, or --focus");
+				 "choose one view: --by, --across and --sort, --tree, or --focus");
 	if (o->serve && (has_view(o) || o->results.files.n || o->results.format))
 		return error_set(e, STATUS_USAGE, -EINVAL, "--serve shows all of the profile, and "
-				 "writes nothing; leave out -o, -f, --by, --tree and --focus");
+				 "writes nothing; leave out -o, -f, --by, --across, --tree and "
+				 "--focus");
 	if (!o->serve && (o->server.listen || o->server.port || o->server.open))
 		return error_set(e, STATUS_USAGE, -EINVAL,
 				 "--listen, --port and --open go with --serve");
@@ -160,6 +186,20 @@ static unsigned char *find_focus(const struct profile *p, const char *pattern, s
 	return focus;
 }
 
+/* The values beside one another, and then each of them by its whole name. */
+static void write_across(const struct options *o, const struct profile *p, enum views_by by,
+			 const struct output_options *output, struct outfile *f)
+{
+	struct across *a = across_new(p, o->across);
+
+	views_across(p, a, by, o->view.sort == OUTPUT_SORT_TOTAL, output, f);
+	outfile_write(f, "\n", 1);
+	views_label(p, o->across, output, f);
+	if (a->others)
+		outfile_printf(f, "the last %zu of them have no column\n", a->others);
+	across_free(a);
+}
+
 /* Writes the view that is asked for. */
 static int write_view(const struct options *o, const struct profile *p, const struct sink *s,
 		      struct error *e)
@@ -169,8 +209,8 @@ static int write_view(const struct options *o, const struct profile *p, const st
 	int by = choose_by(p, o->by, e);
 	unsigned char *focus = NULL;
 
-	if (by < 0)
-		return by;
+	if (by < 0 || check_across(o, p, by, e))
+		return -EINVAL;
 	if (o->focus && !(focus = find_focus(p, o->focus, e)))
 		return -EINVAL;
 	view_options_output(&o->view, &output);
@@ -183,6 +223,8 @@ static int write_view(const struct options *o, const struct profile *p, const st
 		views_tree(p, o->percent, &output, f);
 	else if (by == BY_LABEL)
 		views_label(p, o->by, &output, f);
+	else if (o->across)
+		write_across(o, p, (enum views_by)by, &output, f);
 	else
 		views_top(p, (enum views_by)by, o->view.sort == OUTPUT_SORT_TOTAL, &output, f);
 	free(focus);
@@ -192,7 +234,8 @@ static int write_view(const struct options *o, const struct profile *p, const st
 /* 1 where a user sits at a terminal and has not said what to print. */
 static int interactive(const struct options *o)
 {
-	return !o->plain && !has_view(o) && !o->view.sort && !o->view.rows && tui_possible();
+	return !o->plain && !o->by && !o->tree && !o->focus && !o->view.sort && !o->view.rows &&
+	       tui_possible();
 }
 
 /* 0, or a negative errno with @e filled. */
@@ -203,10 +246,12 @@ static int browse(const struct options *o, const struct profile *p, struct error
 						   .n_source_dirs = o->source.dirs.n };
 	struct annotator *annotator = annotator_new(&options);
 	char name[NAME_SHOWN];
-	int err;
+	int err = check_across(o, p, VIEWS_FUNCTION, e);
 
+	if (err)
+		return err;
 	text_clean(name, sizeof(name), o->inputs.n ? o->inputs.v[0] : "the last recording");
-	err = viewer_browse(p, name, &user, annotator, e);
+	err = viewer_browse(p, name, &user, o->across, annotator, e);
 	annotator_free(annotator);
 	return err;
 }
@@ -275,11 +320,19 @@ static int take_range(const struct options *o, struct profile *p, struct error *
 	return by_time ? profile_between(p, o->from, o->to) : 0;
 }
 
+static struct profile *read_inputs(const struct options *o, struct error *e)
+{
+	if (!o->inputs.n)
+		return saved_read_last(o->type, e);
+	if (wants_file(o))
+		return saved_read_labelled(o->inputs.v, o->inputs.n, ACROSS_FILE, o->type, e);
+	return saved_read_all(o->inputs.v, o->inputs.n, o->type, e);
+}
+
 /* Returns the exit status. */
 static int report(const struct options *o, struct error *e)
 {
-	struct profile *p = o->inputs.n ? saved_read_all(o->inputs.v, o->inputs.n, o->type, e) :
-			    saved_read_last(o->type, e);
+	struct profile *p = read_inputs(o, e);
 	int status = STATUS_OK, err = -EIO;
 
 	if (p) {
@@ -330,14 +383,16 @@ const struct cli_command command_report = {
 		 "an html, json,\n"
 		 "firefox or speedscope file of ebprof's own, gzipped or not; - is standard input; "
 		 "without a\n"
-		 "file it is the last recording. Several are added up; ebprof diff A B has two "
-		 "beside one another.\nOn a terminal, to look around in (? lists the "
-		 "keys).\n"
+		 "file it is the last recording. Several are added up, or beside one another with "
+		 "--across\nfile; ebprof diff A B says what differs. On a terminal, to look "
+		 "around in (? lists the\nkeys).\n"
 		 "  ebprof report                                     the last recording\n"
 		 "  ebprof report -o out.html                         the same as a flame graph\n"
 		 "  ebprof report --tree --min 2 cpu.pb.gz            the call tree\n"
 		 "  ebprof report --focus '^malloc$' cpu.folded       its callers and what it "
 		 "calls\n"
+		 "  ebprof report --across file a.pb.gz b.pb.gz       both beside one "
+		 "another\n"
 		 "  ebprof report --serve --open cpu.pb.gz            the same as a page in a "
 		 "browser\n"
 		 "  ebprof report --from 3s --to 5s cpu.pb.gz         two seconds of a timeline\n"

@@ -6,11 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/user.h"
 #include "commands/last_recording.h"
 #include "input/input.h"
 #include "profile/merge.h"
 #include "profile/rates.h"
+
+#define NAME_SHOWN 512		/* bytes of a file's name */
 
 static int show_type(struct profile *p, const char *path, const char *type, struct error *e)
 {
@@ -113,15 +116,13 @@ static void say_weight(enum rates_weight weight)
 		fprintf(stderr, "ebprof: %s\n", texts[weight]);
 }
 
-struct profile *saved_read_all(const char *const *paths, size_t n, const char *type,
-			       struct error *e)
+struct profile *saved_read_labelled(const char *const *paths, size_t n, const char *key,
+				    const char *type, struct error *e)
 {
 	struct rates rates = { 0 };
-	struct profile *all;
+	struct profile *all = profile_new();
+	char name[NAME_SHOWN];
 
-	if (n == 1)
-		return saved_read(paths[0], type, e);
-	all = profile_new();
 	for (size_t i = 0; i < n; i++) {
 		struct profile *p = saved_read(paths[i], type, e);
 
@@ -131,10 +132,18 @@ struct profile *saved_read_all(const char *const *paths, size_t n, const char *t
 		}
 		if (!type)
 			rates_add(&rates, p);
-		profile_merge_run(all, p);
+		text_clean(name, sizeof(name), paths[i]);
+		profile_merge_labelled(all, p, key, name);
 		profile_free(p);
 	}
 	if (!type)
 		say_weight(rates_show(&rates, all));
 	return all;
+}
+
+struct profile *saved_read_all(const char *const *paths, size_t n, const char *type,
+			       struct error *e)
+{
+	return n == 1 ? saved_read(paths[0], type, e)
+		      : saved_read_labelled(paths, n, NULL, type, e);
 }

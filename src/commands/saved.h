@@ -28,5 +28,8 @@ struct profile *saved_read_last(const char *type, struct error *e);
  */
 struct profile *saved_read_all(const char *const *paths, size_t n, const char *type,
 			       struct error *e);
+/* The same, with the label @key for samples, which has the name of the file that they are of. */
+struct profile *saved_read_labelled(const char *const *paths, size_t n, const char *key,
+				    const char *type, struct error *e);
 
 #endif

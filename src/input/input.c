@@ -65,6 +65,29 @@ static const struct input_format *find_format(const char *bytes, size_t n)
 	return NULL;
 }
 
+/* A trace is packets of field 1; pprof has types of values there, which begin with 08 or 10. */
+static int looks_like_perfetto(const unsigned char *bytes, size_t n)
+{
+	return n > 2 && bytes[0] == 0x0a && bytes[1] &&
+	       (bytes[1] & 0x80 || (bytes[2] != 0x08 && bytes[2] != 0x10));
+}
+
+/* What the file is, if it is of a format that is written and not read; else NULL. */
+static const char *only_written(const char *bytes, size_t n)
+{
+	static const struct { const char *begin, *what; } known[] = {
+		{ "# callgrind format\n", "a callgrind file" },
+		{ "{\"dhatFileVersion\":", "a DHAT file" },
+		{ "   SELF%  TOTAL%  ", "a table" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (n >= strlen(known[i].begin) &&
+		    !memcmp(bytes, known[i].begin, strlen(known[i].begin)))
+			return known[i].what;
+	return looks_like_perfetto((const unsigned char *)bytes, n) ? "a Perfetto trace" : NULL;
+}
+
 static int unknown(struct error *e, const char *path, size_t n)
 {
 	if (!n)
@@ -78,10 +101,16 @@ static int unknown(struct error *e, const char *path, size_t n)
 static int read_profile(struct profile *p, const char *path, const char *bytes, size_t n,
 			struct input_notes *notes, struct error *e)
 {
+	const char *what = only_written(bytes, n);
 	const struct input_format *format = n ? find_format(bytes, n) : NULL;
 	struct error inner = { .status = STATUS_ERROR };
 	int err;
 
+	if (what)
+		return error_set(e, STATUS_ERROR, -EINVAL,
+				 "cannot read %.200s: it is %s, which ebprof writes and does not "
+				 "read; what can be read again is pprof, html, json, firefox, "
+				 "speedscope and folded", path, what);
 	if (!format)
 		return unknown(e, path, n);
 	err = format->read(p, bytes, n, notes, &inner);

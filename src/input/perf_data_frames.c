@@ -298,7 +298,7 @@ static uint32_t common_node(perf_data_stack *now, const perf_data_stack *last, s
 static uint32_t add_nodes(const struct walk *w, const char *cut)
 {
 	struct perf_data_frames *f = w->f;
-	struct perf_data_recent *last = &f->recent[w->s->pid & (PERF_DATA_RECENT - 1)];
+	struct perf_data_recent *last = &f->recent[w->s->tid & (PERF_DATA_RECENT - 1)];
 	uint32_t node = cut ? mark_cut(f, cut) : 0;
 	perf_data_stack swap;
 	size_t left = f->stack.n;

@@ -20,7 +20,7 @@ struct perf_data_frame {
 
 typedef VEC(struct perf_data_frame) perf_data_stack;
 
-#define PERF_DATA_RECENT 16			/* stacks that are kept; a power of two */
+#define PERF_DATA_RECENT 128			/* stacks that are kept; a power of two */
 
 /* All zeros but @d, @p and @images: nothing was met. */
 struct perf_data_frames {

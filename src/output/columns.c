@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hashmap.h"
+#include "output/across.h"
 #include "profile/frame_kind.h"
 
 #define CYAN "\033[36m"
@@ -14,9 +16,21 @@
 #define NAME_NESTED 32		/* bytes of a name that is indented */
 #define NESTED_MOST ((TABLE_CELL_MAX - NAME_NESTED - 2) / 2)	/* levels that are indented */
 
+static uint64_t text_key(const char *text)
+{
+	return hash_bytes(text, strlen(text));
+}
+
+static uint64_t code_key(const struct rollup_function *f)
+{
+	return hash_pair(hash_pair(text_key(f->name), text_key(f->module)),
+			 hash_pair(text_key(f->file), f->line + f->address));
+}
+
 struct row row_of_code(const struct rollup_function *f)
 {
-	return (struct row){ .name = f->name,
+	return (struct row){ .key = code_key(f),
+			     .name = f->name,
 			     .module = f->module,
 			     .file = f->file,
 			     .owner = "",
@@ -160,6 +174,11 @@ static double rate(const struct diff_row *d, enum diff_side side)
 	return d ? d->rate[side] : 0;
 }
 
+/* --- Of a label's values. -------------------------------------------------------- */
+#define ACROSS(i) \
+	static uint64_t across_##i(const struct row *r) { return r->across[i]; }
+ACROSS(0) ACROSS(1) ACROSS(2) ACROSS(3) ACROSS(4) ACROSS(5) ACROSS(6) ACROSS(7)
+
 /* --- What rows are sorted by. ------------------------------------------------------ */
 static const char *own_name(const struct row *r) { return r->name; }
 static const char *own_module(const struct row *r) { return r->module; }
@@ -190,6 +209,11 @@ static uint64_t by_change_total(const struct row *r) { return falling(size_of(r-
 
 /* --- The columns. ---------------------------------------------------------------- */
 #define VALUE "SAMPLES", ROW_VALUE, 7, ROW_VALUE_WIDTH
+/* The first two fit on any page. */
+#define ACROSS_COLUMN(i) \
+	[COLUMN_ACROSS + (i)] = { NULL, "%", ROW_ACROSS, 6, ACROSS_WIDTH, \
+				  (i) < 2 ? 0 : ((i) + 3) * ACROSS_WIDTH, .place = (i), \
+				  .number = across_##i }
 
 const struct row_column row_columns[COLUMNS] = {
 	[COLUMN_SELF_SHARE] = { NULL, "SELF%", ROW_SHARE, 6, 6, .number = self },
@@ -232,6 +256,8 @@ const struct row_column row_columns[COLUMNS] = {
 	[COLUMN_SECOND] = { "second", "SECOND", ROW_NUMBER, 6, 7, .number = line },
 	[COLUMN_BUSIEST] = { "name", "MOST OF IT IN", ROW_TEXT, 8, 0, .text = name },
 	[COLUMN_LABEL] = { "label", "LABEL", ROW_TEXT, 5, 0, .text = name },
+	ACROSS_COLUMN(0), ACROSS_COLUMN(1), ACROSS_COLUMN(2), ACROSS_COLUMN(3),
+	ACROSS_COLUMN(4), ACROSS_COLUMN(5), ACROSS_COLUMN(6), ACROSS_COLUMN(7),
 };
 
 /* --- Formats. -------------------------------------------------------------------- */
@@ -262,6 +288,12 @@ static void print_cpu(uint64_t n, const struct row_sums *s, char buf[TABLE_CELL_
 	snprintf(buf, TABLE_CELL_MAX, "%.1f", (double)n * s->cpu_share);
 }
 
+static void print_across(uint64_t n, const struct row_sums *s, char buf[TABLE_CELL_MAX])
+{
+	(void)s;
+	snprintf(buf, TABLE_CELL_MAX, "%.2f", (double)n * 100 / ACROSS_WHOLE);
+}
+
 static const struct {
 	void (*print)(uint64_t n, const struct row_sums *s, char buf[TABLE_CELL_MAX]);
 	int falling;			/* the greatest first */
@@ -271,10 +303,20 @@ static const struct {
 	[ROW_SHARE] = { print_share, 1 },
 	[ROW_PART] = { print_part, 1 },
 	[ROW_CPU] = { print_cpu, 1 },
+	[ROW_ACROSS] = { print_across, 1 },
 };
+
+int row_has_column(const struct row_column *c, const struct row_sums *s)
+{
+	if (c->format == ROW_ACROSS)
+		return s->across && (size_t)c->place < s->across->n;
+	return c->format != ROW_CPU || s->cpu_share > 0;
+}
 
 const char *row_heading(const struct row_column *c, const struct row_sums *s)
 {
+	if (c->format == ROW_ACROSS)
+		return s->across->values[c->place].heading;
 	return c->format == ROW_VALUE ? s->units.name : c->heading;
 }
 
@@ -352,17 +394,22 @@ static double share(const void *ctx, size_t row)
 void rows_write(const enum row_column_id *columns, const row_vec *rows, const struct row_sums *s,
 		const struct output_options *o, struct outfile *f)
 {
-	const struct printed t = { columns, rows->v, s };
+	enum row_column_id there[COLUMNS + 1];
 	struct table_column own[COLUMNS + 1] = { 0 };
+	const struct printed t = { there, rows->v, s };
+	size_t n = 0;
 
 	for (size_t i = 0; columns[i] != COLUMNS; i++) {
 		const struct row_column *c = &row_columns[columns[i]];
 
-		own[i] = (struct table_column){ .name = row_heading(c, s),
-						.width = !i && c->width < FIRST_WIDTH
+		if (!row_has_column(c, s))
+			continue;
+		own[n] = (struct table_column){ .name = row_heading(c, s),
+						.width = !n && c->width < FIRST_WIDTH
 								 ? FIRST_WIDTH
 								 : c->width,
 						.number = !c->text };
+		there[n++] = columns[i];
 	}
 	table_write(&(struct table){ .columns = own,
 				     .ctx = &t,

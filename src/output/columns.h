@@ -20,6 +20,8 @@
 #include "output/units.h"
 #include "profile/diff.h"
 
+#define ACROSS_MOST 8		/* values of a label that have columns */
+
 /* A function, module, line, process or thread, or one of them in a tree. */
 struct row {
 	uint64_t key;			/* the same for the same thing after a refresh */
@@ -33,12 +35,13 @@ struct row {
 	uint64_t self, total;
 	int parent;			/* 1: in a tree, the next row is below it */
 	int heading;			/* 1: only a text between rows */
+	uint32_t across[ACROSS_MOST];	/* its share of each value of a label, in millionths */
 	/* of a function of a diff: what it has itself, and with what it calls; else NULL */
 	const struct diff_row *own, *all;
 };
 typedef VEC(struct row) row_vec;
 
-/* Without keys and owners. */
+/* Without owners; of code alone with keys. */
 struct row row_of_code(const struct rollup_function *f);
 struct row row_of_task(const struct rollup_process *t);
 struct row row_of_tree(const struct tree_row *t);
@@ -76,6 +79,8 @@ enum row_column_id {
 	COLUMN_SECOND,		/* of the recording, from 0 */
 	COLUMN_BUSIEST,		/* a function in a second */
 	COLUMN_LABEL,		/* the value of a label */
+	COLUMN_ACROSS,		/* the share of its first value, and of those that follow it */
+	COLUMN_ACROSS_LAST = COLUMN_ACROSS + ACROSS_MOST - 1,
 	COLUMNS,		/* ends a list */
 };
 
@@ -87,6 +92,7 @@ enum row_format {
 	ROW_SHARE,		/* % of all samples */
 	ROW_PART,		/* % of those in focus */
 	ROW_CPU,		/* % of one CPU's time; only samples of CPU time have it */
+	ROW_ACROSS,		/* % of the samples of a label's value, whose name is the heading */
 	ROW_FORMATS,
 };
 
@@ -100,6 +106,7 @@ struct row_column {
 	/* One of both, by the format. A text is the row's, or in @buf of TABLE_CELL_MAX bytes. */
 	uint64_t (*number)(const struct row *r);
 	const char *(*text)(const struct row *r, char *buf);
+	int place;			/* of ROW_ACROSS: which value */
 	const char *none;		/* in place of 0 or ""; NULL: these are shown */
 	/*
 	 * What rows are sorted by where it is not the number: by a text of their own, and what has
@@ -117,10 +124,13 @@ struct row_sums {
 	/* % of one CPU that each of them stands for; 0: not known */
 	double cpu_share;
 	struct units units;		/* of values */
+	const struct across *across;	/* whose columns there are; NULL: none */
 };
 
 #define ROW_VALUE_WIDTH 8		/* of a column of values on a page */
 
+/* 1 where there is something to show in a column. */
+int row_has_column(const struct row_column *c, const struct row_sums *s);
 const char *row_heading(const struct row_column *c, const struct row_sums *s);
 /* The text of a cell: @buf, filled, or one that lives as long as the row's. */
 const char *row_cell(const struct row_column *c, const struct row *r, const struct row_sums *s,

@@ -55,15 +55,23 @@ static int by_samples(const void *a, const void *b)
 				  : strcmp(x->name, y->name);
 }
 
-row_vec labelled_rows(const struct profile *p, const char *key, struct strtab *texts)
+uint32_t *labelled_sets(const struct profile *p, const char *key, struct strtab *texts)
 {
 	struct profile_view v = profile_view(p);
 	uint32_t *of_set = xcalloc(v.nlabel_sets + 1, sizeof(*of_set));
-	uint64_t *sums;
-	row_vec rows = { 0 };
 
 	for (size_t i = 0; i < v.nlabel_sets; i++)
 		of_set[i] = text_of(p, find(p, &v.label_sets[i], key), texts);
+	return of_set;
+}
+
+row_vec labelled_rows(const struct profile *p, const char *key, struct strtab *texts)
+{
+	struct profile_view v = profile_view(p);
+	uint32_t *of_set = labelled_sets(p, key, texts);
+	uint64_t *sums;
+	row_vec rows = { 0 };
+
 	sums = xcalloc(strtab_count(texts) + 1, sizeof(*sums));
 	for (size_t i = 0; i < v.nsamples; i++)
 		sums[of_set[v.samples[i].labels]] += v.values[i];

@@ -11,6 +11,8 @@
 
 /* 1 where a sample has a label of this key. */
 int labelled_has(const struct profile *p, const char *key);
+/* Which of @texts each label set has as the value of the label @key. The caller frees it. */
+uint32_t *labelled_sets(const struct profile *p, const char *key, struct strtab *texts);
 /*
  * A row for each value that the label @key has, the most samples first, then by its text, which is
  * put into @texts. The caller frees it.

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/xalloc.h"
 #include "output/askers.h"
@@ -31,6 +32,13 @@ static const enum row_column_id function_columns_asked[] = {
 	SHARES, COLUMN_IMAGE, COLUMN_FUNCTION, COLUMN_ASKER, COLUMNS
 };
 static const enum row_column_id module_columns[] = { SHARES, COLUMN_MODULE, COLUMNS };
+static const enum row_column_id functions_across[] = {
+	ACROSS_COLUMNS, COLUMN_IMAGE, COLUMN_FUNCTION, COLUMNS
+};
+static const enum row_column_id modules_across[] = { ACROSS_COLUMNS, COLUMN_MODULE, COLUMNS };
+static const enum row_column_id lines_across[] = {
+	ACROSS_COLUMNS, COLUMN_FUNCTION, COLUMN_LINE, COLUMN_FILE, COLUMNS
+};
 static const enum row_column_id line_columns[] = {
 	SHARES, COLUMN_FUNCTION, COLUMN_LINE, COLUMN_FILE, COLUMNS
 };
@@ -53,13 +61,16 @@ static const enum row_column_id callee_columns[] = {
 /* A view by code, by tasks, or else of its own rows. */
 static const struct view {
 	const enum row_column_id *columns;
-	struct rollup_function *(*code)(const struct profile *p, size_t *n);
+	across_rollup *code;
 	struct rollup_process *(*tasks)(const struct profile *p, size_t *n);
 	row_vec (*rows)(const struct profile *p);
+	const enum row_column_id *across;
 } views[VIEWS_BY] = {
-	[VIEWS_FUNCTION] = { function_columns, .code = rollup_functions },
-	[VIEWS_MODULE] = { module_columns, .code = rollup_modules },
-	[VIEWS_LINE] = { line_columns, .code = rollup_lines },
+	[VIEWS_FUNCTION] = { function_columns, .code = rollup_functions,
+			     .across = functions_across },
+	[VIEWS_MODULE] = { module_columns, .code = rollup_modules,
+			   .across = modules_across },
+	[VIEWS_LINE] = { line_columns, .code = rollup_lines, .across = lines_across },
 	[VIEWS_PROCESS] = { process_columns, .tasks = rollup_processes },
 	[VIEWS_THREAD] = { thread_columns, .tasks = rollup_threads },
 	[VIEWS_SECOND] = { second_columns, .rows = seconds_rows },
@@ -123,6 +134,45 @@ void views_top(const struct profile *p, enum views_by by, int by_total,
 	rows_write(askers ? function_columns_asked : views[by].columns, &rows, &sums, o, f);
 	vec_free(&rows);
 	askers_free(askers);
+}
+
+int views_has_across(enum views_by by)
+{
+	return views[by].across != NULL;
+}
+
+static uint64_t sum_across(const struct row *r)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < ACROSS_MOST; i++)
+		sum += r->across[i];
+	return sum;
+}
+
+static int by_sum_across(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+	uint64_t m = sum_across(x), n = sum_across(y);
+
+	return m != n ? (m < n) - (m > n) : strcmp(x->name, y->name);
+}
+
+void views_across(const struct profile *p, const struct across *a, enum views_by by, int by_total,
+		  const struct output_options *o, struct outfile *f)
+{
+	struct row_sums sums = sums_of(p);
+	size_t n;
+	struct rollup_function *code = views[by].code(p, &n);
+	row_vec rows = rows_of_code(code, n, NULL);
+
+	across_fill(a, views[by].code, by_total, &rows);
+	if (rows.n)
+		qsort(rows.v, rows.n, sizeof(*rows.v), by_sum_across);
+	sums.across = a;
+	rows_write(views[by].across, &rows, &sums, o, f);
+	vec_free(&rows);
+	free(code);
 }
 
 void views_label(const struct profile *p, const char *key, const struct output_options *o,

@@ -7,6 +7,7 @@
 #define EBPROF_VIEWS_H
 
 #include "base/outfile.h"
+#include "output/across.h"
 #include "output/output.h"
 #include "profile/profile.h"
 
@@ -15,6 +16,8 @@ enum views_by { VIEWS_FUNCTION, VIEWS_MODULE, VIEWS_LINE, VIEWS_PROCESS, VIEWS_T
 
 /* "function", ... as the user names them; ends with NULL. */
 extern const char *const views_by_names[];
+/* 1 where views_across() has rows. */
+int views_has_across(enum views_by by);
 
 /* A row each; the most self samples first, or with @by_total the most in all. */
 void views_top(const struct profile *p, enum views_by by, int by_total,
@@ -22,6 +25,12 @@ void views_top(const struct profile *p, enum views_by by, int by_total,
 /* A row for each value of the label @key. */
 void views_label(const struct profile *p, const char *key, const struct output_options *o,
 		 struct outfile *f);
+/*
+ * The rows of views_top() by code with their shares of each value in @a (across.h), those with the
+ * greatest sum of shares first.
+ */
+void views_across(const struct profile *p, const struct across *a, enum views_by by, int by_total,
+		  const struct output_options *o, struct outfile *f);
 /* The call tree down to @percent of all samples. */
 void views_tree(const struct profile *p, double percent, const struct output_options *o,
 		struct outfile *f);

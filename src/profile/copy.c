@@ -19,6 +19,7 @@ struct copy {
 	VEC(uint32_t) path;		/* nodes still to be copied */
 	VEC(struct line) lines;		/* of one location, with functions of to */
 	VEC(struct label) labels;	/* of one set, with strings of to */
+	struct label own;		/* of every set; of to; key 0: none */
 };
 
 static uint32_t *index_new(size_t n)
@@ -205,6 +206,12 @@ uint32_t copy_node(struct copy *c, uint32_t node)
 	return at;
 }
 
+void copy_label(struct copy *c, const char *key, const char *text)
+{
+	c->own = (struct label){ .key = profile_string(c->to, key),
+				 .text = profile_string(c->to, text) };
+}
+
 /* --- Processes, labels, samples. ---------------------------------------------- */
 
 static uint32_t place_process(const struct copy *c, const struct process *x)
@@ -269,8 +276,11 @@ uint32_t copy_labels(struct copy *c, uint32_t set)
 		x.key = copy_string(c, x.key);
 		x.text = copy_string(c, x.text);
 		x.unit = copy_string(c, x.unit);
-		vec_push(&c->labels, x);
+		if (x.key != c->own.key)
+			vec_push(&c->labels, x);
 	}
+	if (c->own.key)
+		vec_push(&c->labels, c->own);
 	*id = 1 + profile_labels(c->to, c->labels.v, c->labels.n);
 	return *id - 1;
 }

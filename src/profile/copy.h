@@ -41,6 +41,8 @@ void copy_free(struct copy *c);
  * copy_node().
  */
 void copy_leave_out(struct copy *c, unsigned int kinds);
+/* Every sample has this label, too, in place of one of its own. Before the first copy_labels(). */
+void copy_label(struct copy *c, const char *key, const char *text);
 
 /* All take an index of @from and return the one of @to. */
 uint32_t copy_string(const struct copy *c, uint32_t string);

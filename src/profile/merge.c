@@ -103,11 +103,11 @@ static void merge_meta(struct profile_meta *to, struct profile_meta from)
 	to->title = to->title == from.title ? to->title : 0;
 }
 
-void profile_merge(struct profile *dst, const struct profile *src, const uint32_t *types,
-		   enum copy_identity identity)
+/* By @c, which is freed. */
+static void merge(struct copy *c, struct profile *dst, const struct profile *src,
+		  const uint32_t *types, enum copy_identity identity)
 {
 	struct profile_view v = profile_view(src);
-	struct copy *c = copy_new(dst, src, identity);
 
 	merge_frames(c, &v);
 	merge_owners(c, &v);
@@ -120,6 +120,12 @@ void profile_merge(struct profile *dst, const struct profile *src, const uint32_
 		profile_add_latencies(dst, src);
 	}
 	copy_free(c);
+}
+
+void profile_merge(struct profile *dst, const struct profile *src, const uint32_t *types,
+		   enum copy_identity identity)
+{
+	merge(copy_new(dst, src, identity), dst, src, types, identity);
 }
 
 /* The type of @dst that is called as @type of @src. */
@@ -146,8 +152,11 @@ static void take_types(struct profile *dst, const struct profile *src)
 	copy_free(c);
 }
 
-void profile_merge_run(struct profile *dst, const struct profile *src)
+void profile_merge_labelled(struct profile *dst, const struct profile *src, const char *key,
+			    const char *text)
 {
+	struct copy *c;
+
 	struct profile_view to = profile_view(dst), from = profile_view(src);
 	uint32_t *types = xcalloc(from.ntypes, sizeof(*types));
 
@@ -155,6 +164,14 @@ void profile_merge_run(struct profile *dst, const struct profile *src)
 		take_types(dst, src);
 	for (size_t i = 0; i < from.ntypes; i++)
 		types[i] = same_type(dst, src, &from.types[i]);
-	profile_merge(dst, src, types, COPY_PLACES);
+	c = copy_new(dst, src, COPY_PLACES);
+	if (key)
+		copy_label(c, key, text);
+	merge(c, dst, src, types, COPY_PLACES);
 	free(types);
+}
+
+void profile_merge_run(struct profile *dst, const struct profile *src)
+{
+	profile_merge_labelled(dst, src, NULL, NULL);
 }

@@ -25,5 +25,8 @@ void profile_merge(struct profile *dst, const struct profile *src, const uint32_
  * and which is shown; types of others meet them by name and unit, and what meets none is left out.
  */
 void profile_merge_run(struct profile *dst, const struct profile *src);
+/* The same, where the samples can be told apart by a label: @key, with @text for this run. */
+void profile_merge_labelled(struct profile *dst, const struct profile *src, const char *key,
+			    const char *text);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "base/sort.h"
 #include "base/vec.h"
 
 /* read of one table; the largest browsers with all symbols have 2 million */
@@ -205,6 +206,30 @@ static int compare(const void *pa, const void *pb)
 	return a->name < b->name ? 1 : a->name > b->name ? -1 : 0;
 }
 
+/* By compare(): most have an address of their own. */
+static void sort_symbols(raw_vec *all)
+{
+	struct sort_key *keys = xcalloc(all->n, sizeof(*keys));
+	struct raw *sorted = xreallocarray(NULL, all->n, sizeof(*sorted));
+	size_t next;
+
+	for (size_t i = 0; i < all->n; i++)
+		keys[i] = (struct sort_key){ all->v[i].start, (uint32_t)i };
+	keys = sort_keys(keys, all->n);
+	for (size_t i = 0; i < all->n; i++)
+		sorted[i] = all->v[keys[i].place];
+	free(keys);
+	free(all->v);
+	all->v = sorted;
+	all->cap = all->n;
+	for (size_t i = 0; i < all->n; i = next) {
+		for (next = i + 1; next < all->n && sorted[next].start == sorted[i].start;)
+			next++;
+		if (next - i > 1)
+			qsort(sorted + i, next - i, sizeof(*sorted), compare);
+	}
+}
+
 /* Less is better: leading underscores, and what compilers append to a name, are noise. */
 static int noise(const char *name)
 {
@@ -392,7 +417,7 @@ struct symbol_source *elf_symbols_open(const struct elf_file *elf)
 	err = read_tables(t, &all);
 	if (err)
 		goto out;
-	qsort(all.v, all.n, sizeof(*all.v), compare);
+	sort_symbols(&all);
 	settle(t, &all);
 	cut(&all, &p);
 	/* Give back what doubling took too much. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/across.h"
 #include "tui/flame.h"
 #include "tui/paint.h"
 #include "tui/pair.h"
@@ -284,16 +285,30 @@ static void back(struct browser *b)
 /* --- Choices. --------------------------------------------------------------------- */
 static void sort_by(struct browser *b, int column)
 {
-	const enum row_column_id *columns = rows_columns(b->view, b->tasks);
+	const struct rows_choice c = browser_choice(b);
 
-	if (!browser_is_sorted(b) || column < 0 || columns[column] == COLUMNS)
+	if (!browser_is_sorted(b) || column < 0 || rows_columns(b->view, &c)[column] == COLUMNS)
 		return;
 	browser_place(b)->column = column;
 	browser_list(b);
 }
 
-static void sort_left(struct browser *b) { sort_by(b, browser_place(b)->column - 1); }
-static void sort_right(struct browser *b) { sort_by(b, browser_place(b)->column + 1); }
+/* By the next column that way that a value of a label has, or that is of none. */
+static void sort_beside(struct browser *b, int way)
+{
+	const struct rows_choice c = browser_choice(b);
+	const enum row_column_id *columns = rows_columns(b->view, &c);
+	int column = browser_place(b)->column + way;
+
+	while (column > 0 && columns && columns[column] >= COLUMN_ACROSS &&
+	       columns[column] <= COLUMN_ACROSS_LAST &&
+	       (size_t)(columns[column] - COLUMN_ACROSS) >= b->across->n)
+		column += way;
+	sort_by(b, column);
+}
+
+static void sort_left(struct browser *b) { sort_beside(b, -1); }
+static void sort_right(struct browser *b) { sort_beside(b, 1); }
 
 static void reverse(struct browser *b)
 {

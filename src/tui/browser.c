@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/across.h"
 #include "output/row_order.h"
 #include "tui/pair.h"
 
@@ -41,6 +42,7 @@ void browser_free(struct browser *b)
 	free(b->focus_module);
 	pair_free(b->marks);
 	annotation_free(b->reading);
+	across_free(b->across);
 	profile_free(b->show.profile);
 }
 
@@ -109,14 +111,20 @@ int browser_pattern_matches(const struct browser_pattern *p, const struct row *r
 	       (fits(p, r->name) || fits(p, r->module) || fits(p, r->file) || fits(p, r->owner));
 }
 
+struct rows_choice browser_choice(const struct browser *b)
+{
+	return (struct rows_choice){ .tasks = b->tasks,
+				     .name = b->focus_name,
+				     .module = b->focus_module,
+				     .diff = b->diff,
+				     .marks = b->marks,
+				     .across = b->across };
+}
+
 void browser_make_rows(struct browser *b)
 {
 	struct browser_place *p = browser_place(b);
-	const struct rows_choice c = { .tasks = b->tasks,
-				       .name = b->focus_name,
-				       .module = b->focus_module,
-				       .diff = b->diff,
-				       .marks = b->marks };
+	const struct rows_choice c = browser_choice(b);
 
 	if (!p->made) {
 		vec_free(&p->rows);
@@ -136,8 +144,10 @@ void browser_show(struct browser *b, const struct window_show *show)
 	b->listed.n = 0;
 	for (int i = 0; i < VIEWS; i++)
 		b->places[i].made = 0;
+	across_free(b->across);
 	profile_free(b->show.profile);
 	b->show = *show;
+	b->across = b->across_key ? across_new(b->show.profile, b->across_key) : NULL;
 	browser_make_rows(b);
 }
 
@@ -197,12 +207,13 @@ int browser_is_sorted(const struct browser *b)
 /* The rows in the order of the view's column; NULL: as they were made. */
 static const uint32_t *find_order(const struct browser *b, struct browser_place *p)
 {
+	const struct rows_choice c = browser_choice(b);
+
 	if (!browser_is_sorted(b) || b->rows.n < 2 || b->rows.v[0].heading)
 		return NULL;
 	if (!p->order || p->ordered != p->column) {
 		free(p->order);
-		p->order = row_order(&b->rows,
-				     &row_columns[rows_columns(b->view, b->tasks)[p->column]]);
+		p->order = row_order(&b->rows, &row_columns[rows_columns(b->view, &c)[p->column]]);
 		p->ordered = p->column;
 	}
 	return p->order;

@@ -58,6 +58,9 @@ struct browser {
 	const struct user *user;
 	int live;			/* 0: a saved profile; time does not pass */
 	const struct diff *diff;	/* what is shown is a comparison; else NULL */
+	/* the label whose values are beside one another, NULL: none; theirs of what is shown */
+	const char *across_key;
+	struct across *across;
 	struct window_show show;		/* its profile is the browser's */
 	struct window_step steps[BROWSER_STEPS];
 	size_t nsteps;
@@ -96,6 +99,8 @@ static inline enum view browser_home(const struct browser *b)
 	return b->diff ? VIEW_CHANGES : VIEW_FUNCTIONS;
 }
 void browser_free(struct browser *b);
+/* What views are of, besides the profile. */
+struct rows_choice browser_choice(const struct browser *b);
 /* Takes @show's profile. */
 void browser_show(struct browser *b, const struct window_show *show);
 /* Shows the rows of the view, which are made where they are not there yet. */

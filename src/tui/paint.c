@@ -142,21 +142,31 @@ static double cpu_share_of(const struct browser *b)
 	return is_cpu && span ? 100.0 * 1e9 / (double)v.meta->frequency / (double)span : 0;
 }
 
+static struct row_sums sums_of(const struct browser *b)
+{
+	return (struct row_sums){ .samples = profile_view(b->show.profile).total,
+				  .cpu_share = cpu_share_of(b),
+				  .across = b->across,
+				  .units = units_fitting(b->show.profile, ROW_VALUE_WIDTH) };
+}
+
 /* Calls @fn for each column that the profile has and the page has room for, with its place. */
 static void each_column(const struct browser *b,
 			void (*fn)(void *ctx, int i, const struct row_column *c, int x, int width),
 			void *ctx)
 {
+	const struct rows_choice choice = browser_choice(b);
 	const enum row_column_id *columns = row_views[b->view].columns
-						    ? rows_columns(b->view, b->tasks)
+						    ? rows_columns(b->view, &choice)
 						    : NULL;
+	const struct row_sums sums = { .cpu_share = cpu_share_of(b), .across = b->across };
 	int x = 0;
 
 	for (int i = 0; columns && columns[i] != COLUMNS; i++) {
 		const struct row_column *c = &row_columns[columns[i]];
 		int width = c->page ? c->page : b->layout.columns - x;
 
-		if (c->least > b->layout.columns || (c->format == ROW_CPU && cpu_share_of(b) <= 0))
+		if (c->least > b->layout.columns || !row_has_column(c, &sums))
 			continue;
 		fn(ctx, i, c, x, width);
 		x += width + GAP;
@@ -172,13 +182,6 @@ struct painter {
 	enum style style;
 	int at, found;			/* for paint_column_at() */
 };
-
-static struct row_sums sums_of(const struct browser *b)
-{
-	return (struct row_sums){ .samples = profile_view(b->show.profile).total,
-				  .cpu_share = cpu_share_of(b),
-				  .units = units_fitting(b->show.profile, ROW_VALUE_WIDTH) };
-}
 
 static void paint_title(void *ctx, int i, const struct row_column *c, int x, int width)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hashmap.h"
+#include "output/across.h"
 #include "output/callers.h"
 #include "output/rollup.h"
 #include "output/tree.h"
@@ -16,20 +17,6 @@
 static uint64_t text_key(const char *text)
 {
 	return hash_bytes(text, strlen(text));
-}
-
-static uint64_t code_key(const struct rollup_function *f)
-{
-	return hash_pair(hash_pair(text_key(f->name), text_key(f->module)),
-			 hash_pair(text_key(f->file), f->line + f->address));
-}
-
-static struct row code_row(const struct rollup_function *f)
-{
-	struct row row = row_of_code(f);
-
-	row.key = code_key(f);
-	return row;
 }
 
 static void add_heading(row_vec *rows, const char *text)
@@ -95,9 +82,8 @@ static row_vec rows_functions(const struct profile *p, const struct rows_choice 
 	struct rollup_function *all = rollup_functions(p, &n);
 	row_vec rows = { 0 };
 
-	(void)c;
 	for (size_t i = 0; i < n; i++) {
-		struct row row = code_row(&all[i]);
+		struct row row = row_of_code(&all[i]);
 		const struct owner *o = all[i].function <= v.nfunctions ? &owners[all[i].function]
 									: NULL;
 
@@ -108,6 +94,7 @@ static row_vec rows_functions(const struct profile *p, const struct rows_choice 
 		}
 		vec_push(&rows, row);
 	}
+	across_fill(c->across, rollup_functions, 0, &rows);
 	free(all);
 	free(owners);
 	return rows;
@@ -119,9 +106,9 @@ static row_vec rows_modules(const struct profile *p, const struct rows_choice *c
 	struct rollup_function *all = rollup_modules(p, &n);
 	row_vec rows = { 0 };
 
-	(void)c;
 	for (size_t i = 0; i < n; i++)
-		vec_push(&rows, code_row(&all[i]));
+		vec_push(&rows, row_of_code(&all[i]));
+	across_fill(c->across, rollup_modules, 0, &rows);
 	free(all);
 	return rows;
 }
@@ -211,7 +198,7 @@ static void add_way(row_vec *rows, const char *title, const struct rollup_functi
 
 	add_heading(rows, title);
 	for (size_t i = 0; i < n; i++) {
-		struct row row = code_row(&all[i]);
+		struct row row = row_of_code(&all[i]);
 
 		row.key = hash_pair(row.key, side);
 		vec_push(rows, row);
@@ -259,7 +246,7 @@ static row_vec rows_lines(const struct profile *p, const struct rows_choice *c)
 
 	for (size_t i = 0; i < n; i++)
 		if (all[i].line || all[i].address)
-			vec_push(&rows, code_row(&all[i]));
+			vec_push(&rows, row_of_code(&all[i]));
 	if (!rows.n)
 		add_none(
 			&rows, c,
@@ -331,6 +318,12 @@ static const enum row_column_id pair_columns[] = {
 };
 static const enum row_column_id line_columns[] = { SHARES, COLUMN_LINE, COLUMN_FILE, COLUMNS };
 
+/* In place of the first ones, where values of a label are beside one another. */
+static const enum row_column_id functions_across[] = {
+	ACROSS_COLUMNS, COLUMN_IMAGE, COLUMN_OWNER, COLUMN_FUNCTION, COLUMNS
+};
+static const enum row_column_id modules_across[] = { ACROSS_COLUMNS, COLUMN_MODULE, COLUMNS };
+
 const struct row_view row_views[VIEWS] = {
 	[VIEW_FUNCTIONS] = { "functions", function_columns, rows_functions, 0, 1 },
 	[VIEW_TASKS] = { "tasks", process_columns, rows_tasks, 0, 1 },
@@ -343,6 +336,10 @@ const struct row_view row_views[VIEWS] = {
 	[VIEW_PAIR] = { "compare", pair_columns, pair_rows, 0, 0 },
 };
 
+static const enum row_column_id *const columns_across[VIEWS] = {
+	[VIEW_FUNCTIONS] = functions_across, [VIEW_MODULES] = modules_across
+};
+
 static const struct {
 	const char *title;
 	const enum row_column_id *columns;
@@ -352,9 +349,11 @@ static const struct {
 	[TASKS_THREADS] = { "threads", thread_columns },
 };
 
-const enum row_column_id *rows_columns(enum view view, enum row_tasks tasks)
+const enum row_column_id *rows_columns(enum view view, const struct rows_choice *c)
 {
-	return view == VIEW_TASKS ? tasks_as[tasks].columns : row_views[view].columns;
+	if (c->across && columns_across[view])
+		return columns_across[view];
+	return view == VIEW_TASKS ? tasks_as[c->tasks].columns : row_views[view].columns;
 }
 
 const char *rows_title(enum view view, enum row_tasks tasks)

@@ -38,6 +38,7 @@ struct rows_choice {
 	const char *name, *module;
 	const struct diff *diff;	/* NULL: it is no diff */
 	const struct rows_mark *marks;	/* two */
+	const struct across *across;	/* values of a label, of the profile; NULL: none */
 };
 
 struct row_view {
@@ -50,7 +51,7 @@ struct row_view {
 extern const struct row_view row_views[VIEWS];
 
 /* The columns of a view for these choices. */
-const enum row_column_id *rows_columns(enum view view, enum row_tasks tasks);
+const enum row_column_id *rows_columns(enum view view, const struct rows_choice *c);
 /* Of the tab. */
 const char *rows_title(enum view view, enum row_tasks tasks);
 

@@ -63,6 +63,11 @@ void tui_compare(struct tui *t, const struct diff *d)
 	t->browser.view = browser_home(&t->browser);
 }
 
+void tui_across(struct tui *t, const char *key)
+{
+	t->browser.across_key = key;
+}
+
 void tui_annotate(struct tui *t, struct annotator *a)
 {
 	t->browser.annotator = a;

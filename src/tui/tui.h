@@ -35,6 +35,8 @@ struct tui *tui_new(const char *target, const struct user *u, int live, int sinc
 		    struct error *e);
 /* What is shown is the profile of this comparison; before tui_run(). Borrowed. */
 void tui_compare(struct tui *t, const struct diff *d);
+/* The values of this label of it are beside one another (output/across.h); the same. */
+void tui_across(struct tui *t, const char *key);
 /* Makes what is read of functions; borrowed, NULL: they are not read. Before tui_run(). */
 void tui_annotate(struct tui *t, struct annotator *a);
 /* Until the user wants to end, or the source says so. By one thread. */

@@ -198,8 +198,10 @@ static struct window_show show_saved(void *ctx, int since_start, const struct pa
 				     .ntypes = (uint32_t)profile_view(p).ntypes };
 }
 
+/* @across: NULL for none. */
 static int browse(const struct profile *p, const struct diff *d, const char *name,
-		  const struct user *u, struct annotator *a, struct error *e)
+		  const struct user *u, const char *across, struct annotator *a,
+		  struct error *e)
 {
 	const struct tui_source source = {
 		.show = show_saved, .fd = -1, .stop = -1, .ctx = (void *)p
@@ -210,6 +212,7 @@ static int browse(const struct profile *p, const struct diff *d, const char *nam
 		return -ENOTTY;
 	if (d)
 		tui_compare(t, d);
+	tui_across(t, across);
 	tui_annotate(t, a);
 	/* What is read of functions from here on is whoever's programs these were. */
 	if (a)
@@ -221,13 +224,13 @@ static int browse(const struct profile *p, const struct diff *d, const char *nam
 }
 
 int viewer_browse(const struct profile *p, const char *name, const struct user *u,
-		  struct annotator *a, struct error *e)
+		  const char *across, struct annotator *a, struct error *e)
 {
-	return browse(p, NULL, name, u, a, e);
+	return browse(p, NULL, name, u, across, a, e);
 }
 
 int viewer_browse_diff(const struct diff *d, const char *name, const struct user *u,
 		       struct error *e)
 {
-	return browse(diff_profile(d), d, name, u, NULL, e);
+	return browse(diff_profile(d), d, name, u, NULL, NULL, e);
 }

@@ -45,11 +45,12 @@ int viewer_wake(const struct viewer *v);
 
 /*
  * A saved profile on the terminal, until the user has seen enough. @name: of the file, clean text;
- * @u gets files that are saved, and @a, which may be NULL, reads functions. 0, or a negative errno
+ * @u gets files that are saved, and @a, which may be NULL, reads functions; @across, which may be
+ * NULL, is the label whose values are beside one another. 0, or a negative errno
  * with @e filled. With @a the process is in a sandbox from then on, as top is.
  */
 int viewer_browse(const struct profile *p, const char *name, const struct user *u,
-		  struct annotator *a, struct error *e);
+		  const char *across, struct annotator *a, struct error *e);
 /* The same of a comparison: what changed, and both sides' profiles. */
 int viewer_browse_diff(const struct diff *d, const char *name, const struct user *u,
 		       struct error *e);

@@ -192,6 +192,41 @@ def test_bottom_up_and_sandwich_agree_with_top():
         equal(callers, {"work\nmain": 65, "work\nclone": 12, "work\n[truncated: depth]": 5}, "who calls work")
 
 
+def test_table_beside_a_sandwich():
+    """Where the window is wide: a click and keys choose another function, a search leaves out others."""
+    rows = "[...document.querySelectorAll('#top-rows .row')].map((r) => [r.innerText.split('\\n').at(-1), r.classList.contains('at')])"
+    cells = "[...document.querySelectorAll('#top-rows .row')].map((r) => [...r.children].map((c) => c.clientWidth > 0))"
+    with shown("full", hash="#view=sandwich"):
+        own = run("ebprof.functions")
+        found = dict(run(rows))
+        equal(len(found), len(own), "functions in the table")
+        equal([name for name, at in found.items() if at], [run("document.querySelector('#caption b').innerText")], "the marked one")
+        equal(run(cells)[0], [True, False, True, False, False, True, False], "columns")
+        sides = run("['#top', '#graph'].map((s) => document.querySelector(s).getBoundingClientRect()).map(({ left, right }) => "
+                    "[left, right])")
+        check(sides[0][1] < sides[1][0] < sides[1][1] == 1280, "side by side:", sides)
+        other = next(name for name, at in found.items() if not at and name.isidentifier())
+        run(f"[...document.querySelectorAll('#top-rows .row')].find((r) => r.innerText.endsWith({other!r})).click()")
+        run(READY)
+        equal([name for name, at in run(rows) if at], [other], "after a click")
+        equal(run("document.querySelector('#caption b').innerText"), other, "its sandwich")
+        run("document.querySelector('#top-rows').focus()")
+        names = [name for name, _ in run(rows)]
+        way = 1 if names.index(other) == 0 else -1
+        command("press", key="ArrowDown" if way > 0 else "ArrowUp")
+        command("press", key="Enter")
+        run(READY)
+        equal(run("document.querySelector('#caption b').innerText"), names[names.index(other) + way], "by keys")
+        set_state(search=f"^{other}$")
+        equal([name for name, _ in run(rows)], [other], "what the search finds")
+        command("resize", width=1000, height=700)
+        run(READY)
+        check(run("document.querySelector('#top').hidden"), "a narrow window has no room")
+        equal(run("document.querySelector('#graph').clientWidth"), 1000, "the picture has all of it")
+    with shown("full", width=900, hash="#view=sandwich"):
+        check(run("document.querySelector('#top').hidden"), "the same from the beginning")
+
+
 def test_search_counts_a_stack_once():
     for name, pattern in (("full", "work"), ("full", "^(main|walk)$"), ("full", "^walk$"), ("full", "e"), ("full", "[A-Z]"), ("full", "("),
                           ("deep", "again"), ("huge", "leaf")):

@@ -126,6 +126,8 @@ def test_save_as_svg_and_png():
         texts = {"".join(c.data for c in t.childNodes) for t in root.getElementsByTagName("text")}
         check('<b>"comm";1 2' in texts, "a hostile name as a text:", sorted(texts))
         check(len(root.getElementsByTagName("rect")) > 50, "boxes in the picture")
+        kinds = run("[...document.querySelectorAll('#switches button[aria-pressed=true]')].map((b) => b.innerText)")
+        check(len(kinds) > 2 and texts.issuperset(kinds), "what the colours mean:", kinds, sorted(texts))
         equal(run("window.saved[1].type"), "image/png", "type")
         size = run("createImageBitmap(window.saved[1]).then((b) => [b.width, b.height, "
                    "document.querySelector('canvas').clientWidth])")

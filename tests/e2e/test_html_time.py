@@ -10,7 +10,7 @@ import harness
 from browser import command, picture, run, wait_until
 from harness import check, directory, equal, fixture_path
 from test_html import READY, near, set_state, shown
-from test_html_edit import contrast, parsed
+from test_html_edit import CATCH, contrast, parsed
 
 # The profile "bursts" of tests/fixtures/profiles.c: (function, process, milliseconds at which it is sampled).
 STEADY = {"late": [ms for ms in range(6000, 10000) if ms % 5 == 0]}
@@ -88,6 +88,11 @@ def test_hot_and_cold_can_be_told():
                                  for name in ("back", "dim", "accent"))
             cells = {pixel(x, y) for x in range(2, 118, 4) for y in range(1, 149, 3)} - {back}
             check(len(cells) > 1, "shades:", cells)
+            scale = [parsed(color.replace(" ", "")) for color in re.findall(r"rgb\([^)]*\)", run(
+                "getComputedStyle(document.querySelector('#time .scale')).backgroundImage"))]
+            check(len(scale) == 32 and cells <= set(scale), "the legend has them all:", cells - set(scale))
+            text = run("document.querySelector('.time-head > .dim').innerText").split()
+            check(text[0] == "0" and text[1].isdigit() and text[-3:] == ["in", "20", "ms"], text)
             check(min(contrast(c, back) for c in cells) >= 3, "dark" if dark else "light", [contrast(c, back) for c in cells])
             check(contrast(dim, back) >= 4.5 and contrast(accent, back) >= 3, "texts and marks")
 
@@ -343,6 +348,15 @@ def test_compare_two_ranges():
             equal(rows[name][2:], ["=", "in noise", "="], f"{name} does not")
         legend = run("document.querySelector('#legend').textContent")
         check("no difference seen" in legend, legend)
+        set_state(view="graph")
+        run(CATCH)
+        run("document.querySelector('#save-open').click()")
+        run("[...document.querySelectorAll('#menu button')].find((b) => b.innerText === 'Save as SVG').click()")
+        wait_until("window.saved.length === 1")
+        saved = re.findall('<text [^>]*y="([0-9.]+)"[^>]*>([^<]*)</text>', run("window.saved[0].text()"))
+        words = ["gone", "half", "same share", "twice", "new", "no difference seen"]
+        equal([text for _, text in saved[-len(words):]], words, "the legend of a picture")
+        check(all(float(saved[-1][0]) > float(y) for y, text in saved if text not in words), "below it:", saved)
         url = run("location.hash")
     with shown("bursts", hash=url):
         equal([*state("range", "against", "color"), run("ebprof.total")], ["3s-5s", "7s-9s", "change", [2400, 2400]], "a link")

@@ -5,6 +5,7 @@ import gzip
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -89,6 +90,31 @@ def test_files_of_our_own():
             run("convert", path, "-o", again).ok()
             with open(again, "rb") as f:
                 equal(gzip.decompress(f.read()), expected, f"{path}, saved again")
+
+
+def test_files_beside_one_another():
+    with directory() as d:
+        paths = [os.path.join(d, name) for name in ("before.folded", "after.folded")]
+        for path, parse, write in zip(paths, (60, 30), (40, 170)):
+            with open(path, "w", encoding="ascii") as f:
+                f.write(f"app;main;parse {parse}\napp;main;write {write}\n")
+        r = run("report", "--across", "file", *paths).ok()
+        equal(r.out.split(), ["before", "after", "IMAGE", "FUNCTION", "40.00", "85.00", "-", "write", "60.00", "15.00", "-", "parse",
+                              "0.00", "0.00", "-", "main", "SAMPLES", "%", "LABEL", "200", "66.67", paths[1], "100", "33.33", paths[0]],
+              "shares of each file")
+        total = run("report", "-q", "--across", "file", "--sort", "total", "--rows", 1, *paths).ok().out.splitlines()
+        equal(total[1].split(), ["100.00", "100.00", "-", "main"], "with what it calls")
+        check(run("report", "-q", "--across", "file", paths[0]).ok().out.split()[0].endswith("lded"), "one file")
+        r = run("report", "-q", "--by", "file", *paths).ok()
+        equal(r.out.split(), ["SAMPLES", "%", "LABEL", "200", "66.67", paths[1], "100", "33.33", paths[0]], "a row for each file")
+        many = [shutil.copy(paths[0], os.path.join(d, f"{i}.folded")) for i in range(10)]
+        r = run("report", "-q", "--across", "file", "--by", "module", *many).ok()
+        equal(r.out.split()[:9], [*"01234567", "IMAGE"], "columns")
+        check(r.out.endswith("\nthe last 2 of them have no column\n"), r.out)
+        run("report", "--across", "pod", *paths).fails(2, "--across 'pod': expected file, or a label that the samples have")
+        run("report", "--across", "file", "--by", "process", *paths).fails(2, "not --by process")
+        run("report", "--across", "file", "--tree", *paths).fails(2, "one view")
+        run("report", "--across", "file", "-o", os.path.join(d, "x.html"), *paths).fails(2, "--across")
 
 
 def test_files_of_different_rates():
@@ -309,6 +335,11 @@ def test_bad_files():
                           (b"x 1 5.000000: PERF_RECORD_COMM: x:1/1\n", "no samples")):
         fed(data, "report", "-").fails(1, "cannot read -: .*" + pattern)
         fed(data, "convert", "-").fails(1, "cannot read -: .*" + pattern)
+    for form, what in (("callgrind", "a callgrind file"), ("dhat", "a DHAT file"), ("table", "a table"), ("perfetto", "a Perfetto trace")):
+        with directory() as d:
+            path = os.path.join(d, "x")
+            fed(b"x;f 1\n", "convert", "-f", form, "-o", path, "-").ok()
+            run("report", path).fails(1, f"it is {what}, which ebprof writes and does not read")
     run("report", "/nonexistent/x.folded").fails(1, "cannot read /nonexistent/x.folded: No such file")
     run("report", "/tmp").fails(1, "it is a folder")
     run("report", "/dev/zero").fails(1, "it is not a file")

@@ -66,6 +66,8 @@ class Picture:
                 check(x >= box.x and x + width <= box.x + box.width, "a text outside of its box:", box.title)
                 shown = "".join(box.inner.itertext())
                 check(len(shown) * CHAR <= box.width, "a text too long for its box:", shown)
+                # What is cut says so; a name may do without what says least of it.
+                check("…" in shown or shown in box.label, "a name that is cut, without an ellipsis:", shown, box.label)
             check(box.y >= 0 and box.y < self.height and box.x + box.width <= self.width, "outside:", box.title)
 
     def stacks(self, expected):

@@ -337,6 +337,7 @@ def test_saved_profile():
 
 
 def test_saved_difference():
+    """What differs between two files, and their shares beside one another."""
     with directory() as d, Terminal() as t:
         before, after = os.path.join(d, "before.folded"), os.path.join(d, "after.folded")
         for path, counts in ((before, (500, 100, 50)), (after, (100, 500, 51))):
@@ -361,3 +362,9 @@ def test_saved_difference():
         t.keys("q")
         t.settled()
         t.run(f"clear; {EBPROF} diff --stdio {before} {after}", r"2 of \d functions changed")
+        t.ebprof("report --across file", before, after, pattern=r"^ +before +after IMAGE +PROCESS +FUNCTION$")
+        t.wait(r"^ +76\.92 +15\.36 .* quick\n +15\.38 +76\.80 .* slow$")
+        t.keys(">")
+        t.wait(r"^ +15\.38 +76\.80 .* slow\n +76\.92 +15\.36 .* quick$")
+        t.keys("q")
+        t.settled()

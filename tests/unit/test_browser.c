@@ -3,6 +3,7 @@
 #include "unit/test.h"
 
 #include "profile/copy.h"
+#include "profile/merge.h"
 #include "profile/profile_fold.h"
 #include "profile/window.h"
 #include "tui/actions.h"
@@ -21,15 +22,21 @@ static struct profile *tree(void)
 	return p;
 }
 
-/* A browser that shows all of @p, whose page is painted. */
-static void open_browser(struct browser *b, const struct profile *p)
+/* A browser that shows all of @p; @across: a label whose values are beside one another, or NULL. */
+static void open_across(struct browser *b, const struct profile *p, const char *across)
 {
 	const struct window_show show = { .profile = part_new(p, profile_view(p).values,
 							      &(struct part_choice){ 0 }) };
 
 	browser_init(b);
 	b->target = "x";
+	b->across_key = across;
 	browser_show(b, &show);
+}
+
+static void open_browser(struct browser *b, const struct profile *p)
+{
+	open_across(b, p, NULL);
 }
 
 static void press(struct browser *b, const char *keys)
@@ -139,6 +146,33 @@ TEST(two_functions_compared)
 	CHECK(!b.marks[0].name && b.marks[1].name && b.view == VIEW_FUNCTIONS);
 	browser_free(&b);
 	profile_free(p);
+}
+
+/* Columns of more values than the profile has are passed over. */
+TEST(values_of_a_label_beside_one_another)
+{
+	struct profile *p = profile_new(), *run = tree(), *other = profile_new();
+	struct browser b;
+
+	stacks_add(other, stacks_thread(other, 1, 1, "x"), "app!main|app!a", 1);
+	stacks_add(other, stacks_thread(other, 1, 1, "x"), "app!main|app!new", 3);
+	profile_merge_labelled(p, run, "file", "old.pb.gz");
+	profile_merge_labelled(p, other, "file", "new.pb.gz");
+	open_across(&b, p, "file");
+	CHECK_STR(line(&b, 60, 10, 2), "         old          new IMAGE          FUNCTION");
+	CHECK_STR(line(&b, 60, 10, 3), "       60.00        25.00 app            a");
+	press(&b, ">");
+	CHECK_STR(line(&b, 60, 10, 3), "        0.00        75.00 app            new");
+	press(&b, ">");
+	CHECK_STR(line(&b, 60, 10, 3), "       30.00         0.00 [kernel]       read");
+	press(&b, "<");
+	CHECK_STR(line(&b, 60, 10, 3), "        0.00        75.00 app            new");
+	press(&b, "7");
+	CHECK_STR(line(&b, 60, 10, 2), "         old          new IMAGE");
+	browser_free(&b);
+	profile_free(p);
+	profile_free(run);
+	profile_free(other);
 }
 
 TEST(moves_and_stays)
@@ -417,106 +451,6 @@ TEST(no_kernel_no_user)
 	profile_free(p);
 }
 
-static void tick(struct window *w, struct profile *p, uint64_t seconds)
-{
-	profile_meta(p)->duration = seconds * 1000000000;
-	profile_account(p)->taken = profile_view(p).total;
-	window_update(w, p);
-}
-
-static uint64_t shown_total(struct window *w, int since_start, double *span)
-{
-	struct window_show show = window_show(w, since_start, &(struct part_choice){ 0 });
-	uint64_t total = profile_view(show.profile).total;
-
-	*span = (double)show.span / 1e9;
-	CHECK_EQ(show.taken, total);
-	profile_free(show.profile);
-	return total;
-}
-
-TEST(window_is_the_last_seconds)
-{
-	struct window *w = window_new(3000000000);
-	struct profile *p = profile_new();
-	uint32_t t = stacks_thread(p, 1, 1, "x");
-	double span;
-
-	/* Each second one sample more than in the one before, and each of another stack. */
-	for (uint64_t i = 1; i <= 20; i++) {
-		char frames[16];
-
-		snprintf(frames, sizeof(frames), "f%d", (int)i % 7);
-		stacks_add(p, t, frames, i);
-		tick(w, p, i);
-	}
-	CHECK_EQ(shown_total(w, 0, &span), 18 + 19 + 20);
-	CHECK_EQ((int)span, 3);
-	CHECK_EQ(shown_total(w, 1, &span), 210);
-	CHECK_EQ((int)span, 20);
-	window_free(w);
-	profile_free(p);
-}
-
-/* Samples of all that is shown, or of the processes that ended. */
-static uint64_t shown_ended(struct window *w, int since_start)
-{
-	struct window_show show = window_show(w, since_start, &(struct part_choice){ 0 });
-	struct profile_view v = profile_view(show.profile);
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < v.nsamples; i++)
-		sum += v.processes[v.threads[v.samples[i].thread].process].pid ? 0 : v.values[i];
-	profile_free(show.profile);
-	return sum;
-}
-
-/* All processes but the last @n have ended. */
-static void fold_all_but(struct profile *p, size_t n)
-{
-	size_t all = profile_view(p).nprocesses;
-	unsigned char *ended = xcalloc(all, 1);
-
-	for (size_t i = 0; i + n < all; i++)
-		ended[i] = profile_view(p).processes[i].pid != 0;
-	profile_fold(p, ended, " (ended)");
-	free(ended);
-}
-
-/*
- * A process each second, with a sample more than the one before: whether they are folded or not,
- * the sums are the same.
- */
-TEST(window_is_the_same_after_a_fold)
-{
-	struct window *w = window_new(3000000000);
-	struct profile *p = profile_new();
-	double span;
-
-	for (uint64_t i = 1; i <= 20; i++) {
-		uint64_t all = i * (i + 1) / 2;
-
-		/* Two samples each: what lies behind the first in the tables moves, too. */
-		stacks_add(p, stacks_thread(p, (pid_t)i, (pid_t)i, "x"), "f", i - 1);
-		profile_add(p, stacks_thread(p, (pid_t)i, (pid_t)i, "x"), 1, 1);
-		tick(w, p, i);
-		CHECK_EQ(shown_total(w, 0, &span), i < 3 ? all : 3 * i - 3);
-		CHECK_EQ(shown_total(w, 1, &span), all);
-		/* Now and then; once all of the window is among what ended. */
-		if (i % 4 == 0)
-			fold_all_but(p, i == 16 ? 0 : 3);
-		if (i > 3 && i % 4 == 1 && i != 17) {
-			CHECK_EQ(shown_ended(w, 0), 0);
-			CHECK_EQ(shown_ended(w, 1), (i - 4) * (i - 3) / 2);
-		}
-		if (i == 17)
-			CHECK_EQ(shown_ended(w, 0), 15 + 16);
-	}
-	CHECK(profile_view(p).nprocesses < 5);
-	window_free(w);
-	profile_free(p);
-}
-
 /* Names come after samples, and a copy has them all the same. */
 TEST(follows_names)
 {
@@ -580,6 +514,7 @@ int main(void)
 	RUN(what_ended_has_no_pid);
 	RUN(sorts_by_columns);
 	RUN(two_functions_compared);
+	RUN(values_of_a_label_beside_one_another);
 	RUN(moves_and_stays);
 	RUN(searches_and_filters);
 	RUN(tree_opens_and_closes);
@@ -591,8 +526,6 @@ int main(void)
 	RUN(threads_and_processes);
 	RUN(flame_boxes_have_their_shares);
 	RUN(no_kernel_no_user);
-	RUN(window_is_the_last_seconds);
-	RUN(window_is_the_same_after_a_fold);
 	RUN(follows_names);
 	RUN(any_key_anywhere);
 	return TEST_END();

@@ -4,16 +4,18 @@
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "output/across.h"
 #include "output/callers.h"
 #include "output/labelled.h"
 #include "output/rollup.h"
 #include "output/tree.h"
 #include "output/views.h"
+#include "profile/merge.h"
 #include "unit/stacks.h"
 
 /* A view as text; the caller frees it. */
 struct view {
-	enum { TOP, TREE, FOCUS, LABEL } what;
+	enum { TOP, TREE, FOCUS, LABEL, ACROSS } what;
 	enum views_by by;
 	int by_total;
 	double percent;
@@ -32,6 +34,15 @@ static unsigned char *focus_on(const struct profile *p, const char *names)
 		focus[i] = strstr(names, name) != NULL;
 	}
 	return focus;
+}
+
+static void write_across(const struct profile *p, const struct view *v,
+			 const struct output_options *o, struct outfile *f)
+{
+	struct across *a = across_new(p, v->focus);
+
+	views_across(p, a, v->by, v->by_total, o, f);
+	across_free(a);
 }
 
 static char *view_text(const struct profile *p, const struct view *v,
@@ -55,6 +66,8 @@ static char *view_text(const struct profile *p, const struct view *v,
 		views_tree(p, v->percent, o, f);
 	else if (v->what == LABEL)
 		views_label(p, v->focus, o, f);
+	else if (v->what == ACROSS)
+		write_across(p, v, o, f);
 	else
 		views_focus(p, focus, o, f);
 	outfile_commit(f, &e);
@@ -440,9 +453,83 @@ TEST(by_labels)
 	profile_free(p);
 }
 
+/* Runs that are called so, together. */
+static struct profile *labelled(const char *const *names, size_t n)
+{
+	struct profile *all = profile_new();
+
+	for (size_t i = 0; i < n; i++) {
+		struct profile *p = profile_new();
+		uint32_t thread = stacks_thread(p, 1, 1, "app");
+
+		stacks_add(p, thread, "app!main|app!parse", 10 * (1 + i));
+		stacks_add(p, thread, "app!main", 30);
+		profile_merge_labelled(all, p, "file", names[i]);
+		profile_free(p);
+	}
+	return all;
+}
+
+/* A column for each file, as they were given; shares are of that file's samples. */
+TEST(files_beside_one_another)
+{
+	static const char *const files[] = { "runs/before.pb.gz", "runs/after.pb.gz" },
+				*const folders[] = { "a/x.folded", "a-long-folder/x.folded" },
+				*const kinds[] = { "b.pb.gz", "a.folded", ".c" };
+	const struct output_options one = { .rows = 1 };
+	struct profile *p = labelled(files, 2);
+
+	CHECK_VIEW(p, NULL,
+		"  before   after  IMAGE  FUNCTION\n"
+		"   75.00   60.00  app    main\n"
+		"   25.00   40.00  app    parse\n", .what = ACROSS, .focus = "file");
+	CHECK_VIEW(p, &one,
+		"  before   after  IMAGE  FUNCTION\n"
+		"  100.00  100.00  app    main\n"
+		"... and 1 more, with 33.33% of the samples\n", .what = ACROSS, .focus = "file",
+		.by_total = 1);
+	CHECK_VIEW(p, NULL, "  before   after  IMAGE\n"
+		"  100.00  100.00  app\n", .what = ACROSS, .focus = "file",
+		.by = VIEWS_MODULE);
+	profile_free(p);
+	p = labelled(folders, 2);
+	CHECK_VIEW(p, &one,
+		"     a/x  a-lon...er/x  IMAGE  FUNCTION\n"
+		"   75.00         60.00  app    main\n"
+		"... and 1 more, with 33.33% of the samples\n", .what = ACROSS, .focus = "file");
+	profile_free(p);
+	p = labelled(kinds, 3);
+	CHECK_VIEW(p, &one,
+		" b.pb.gz  a.folded      .c  IMAGE  FUNCTION\n"
+		"   75.00     60.00   50.00  app    main\n"
+		"... and 1 more, with 40.00% of the samples\n", .what = ACROSS, .focus = "file");
+	profile_free(p);
+}
+
+/* What has no room for columns of its own is counted; labels of others are by their samples. */
+TEST(more_values_than_columns)
+{
+	static const char *const names[] = { "1", "2", "3", "4", "5", "6", "7", "8", "9" };
+	struct profile *p = labelled(names, 9);
+	struct across *a = across_new(p, "file");
+
+	CHECK(a->n == ACROSS_MOST && a->others == 1);
+	CHECK_STR(a->values[7].heading, "8");
+	across_free(a);
+	a = across_new(p, "pod");
+	CHECK(a->n == 1 && !a->others);
+	CHECK_STR(a->values[0].heading, "[none]");
+	across_free(a);
+	across_fill(NULL, rollup_functions, 0, NULL);
+	across_free(NULL);
+	profile_free(p);
+}
+
 int main(void)
 {
 	RUN(by_labels);
+	RUN(files_beside_one_another);
+	RUN(more_values_than_columns);
 	RUN(rows_by_module);
 	RUN(rows_by_function_and_total);
 	RUN(rows_of_events_say_who_asked);

@@ -184,10 +184,23 @@ class Graph {
 		this.drawMarked(this.hover, 1.5, this.theme.line);
 	}
 
-	/* All rows, and not only those in the window, on another context. */
+	get legend() {
+		return placeLegend(wholeMeaning(this.view, this.colors), this.width, this.context);
+	}
+
+	get wholeHeight() {
+		return this.contentHeight + legendHeight(this.legend);
+	}
+
+	/* All rows, and not only those in the window, and what their colours mean, on another context. Returns the height. */
 	paintOn(context, ratio) {
-		Object.assign(Object.create(this), { context, ratio, height: this.contentHeight, scroller: { scrollTop: 0 },
+		const { contentHeight, legend, theme } = this;
+
+		Object.assign(Object.create(this), { context, ratio, height: contentHeight, scroller: { scrollTop: 0 },
 						     hover: null, selected: null }).paint();
+		context.globalAlpha = 1;
+		drawLegend(context, legend, contentHeight, theme.line);
+		return contentHeight + legendHeight(legend);
 	}
 
 	/* --- Wheel and drag: another stretch of the line, whatever is zoomed into. --- */

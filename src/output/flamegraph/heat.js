@@ -61,20 +61,21 @@ class Heat {
 		return (1 - share) * CELLS * this.row;
 	}
 
-	/* By step: what colours 0 ... most samples, as [r, g, b]. The palest stands out from what is empty. */
-	colors() {
+	/* By step: what colours 0 ... most samples. The palest stands out from what is empty. */
+	get scale() {
 		const { dark } = this.panel.page.colors, [pale, full] = dark ? [0.52, 0.93] : [0.65, 0.3];
 
 		return Array.from({ length: HEAT_STEPS }, (_, i) => {
 			const t = i / (HEAT_STEPS - 1);
 
-			return oklch(pale + (full - pale) * t, 0.15 - 0.04 * t, 62 - 32 * t).match(/\d+/g).map(Number);
+			return oklch(pale + (full - pale) * t, 0.15 - 0.04 * t, 62 - 32 * t);
 		});
 	}
 
 	/* Cells of the seconds from @first on, a pixel each. */
 	paintCells(first, n) {
-		const { cells, most } = this.times, pixels = new ImageData(n, CELLS), colors = this.colors();
+		const { cells, most } = this.times, pixels = new ImageData(n, CELLS);
+		const colors = this.scale.map((color) => color.match(/\d+/g).map(Number));
 
 		for (let x = 0; x < n; x++)
 			for (let row = 0; row < CELLS; row++) {

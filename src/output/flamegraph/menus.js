@@ -22,6 +22,23 @@ function itemsOf(page, frame, at) {
 	return items;
 }
 
+function openSaveMenu(page, e) {
+	const { graph } = page, name = document.title.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "") || "flamegraph";
+	const items = [["Copy a link to this view", () => {
+		page.state.write(false);
+		copyText(location.href);
+		$("status").textContent = "Copied: a link to this view";
+	}]];
+
+	items.unshift(...page.live ? page.live.saveItems(name) : []);
+	if (page.now.view !== "top")
+		items.unshift(["Save as SVG", () => saveSvg(graph, `${name}.svg`, document.title)],
+			      ["Save as PNG", () => savePng(graph, `${name}.png`)]);
+	const { left, bottom } = e.currentTarget.getBoundingClientRect();
+
+	showMenu(items, left, bottom + 4);
+}
+
 /* By a key: wider or narrower, around the middle of what is seen. */
 function stretch(page, by) {
 	const { left, top, width } = page.graph.canvas.getBoundingClientRect();

@@ -24,6 +24,7 @@ class Page {
 		this.tooltip = new Tooltip(profile);
 		this.dark = matchMedia("(prefers-color-scheme: dark)");
 		this.still = matchMedia("(prefers-reduced-motion: reduce)");
+		this.wide = matchMedia("(min-width: 1100px)");
 		this.match = -1;
 		showHeader(profile);
 		makeTypes(profile);
@@ -42,11 +43,21 @@ class Page {
 		this.state.set(changes, push);
 	}
 
+	/* Whether the table stands beside a sandwich. */
+	get beside() {
+		return this.now.view === "sandwich" && this.wide.matches;
+	}
+
+	/* Whether keys are the table's. */
+	get inTable() {
+		return this.now.view === "top" || this.beside && document.activeElement === this.table.area;
+	}
+
 	/* --- From the state to the screen. --- */
 
 	/* @grown: the profile has, and all else is as it was. */
 	update(before, grown = false) {
-		const { now, view, profile } = this, isTable = now.view === "top";
+		const { now, view, profile, beside } = this, isTable = now.view === "top";
 		const treeOf = (s) => [s.view, s.fn, s.type, s.range, s.against, ...[...s.hide || []].sort(), ...s.edits || []]
 			.join("\n");
 		const treeChanged = treeOf(before) !== treeOf(now);
@@ -60,7 +71,8 @@ class Page {
 		const isEmpty = !profile.shown(profile.totals).some(Boolean);
 
 		$("graph").hidden = isTable || isEmpty;
-		$("top").hidden = !isTable || isEmpty;
+		$("top").hidden = !isTable && !beside || isEmpty;
+		$("main").classList.toggle("beside", beside);
 		$("message").hidden = !isEmpty;
 		if (["type", "range", "against"].some((name) => before[name] !== now[name]))
 			showTotals(profile);
@@ -68,9 +80,11 @@ class Page {
 		if (before.search !== now.search || treeChanged)
 			this.match = -1;
 		this.showCaption();
-		if (isTable)
-			this.table.show(view, grown);
-		else
+		if (isTable || beside)
+			this.table.show(view, grown || beside);
+		if (beside)
+			this.table.mark((f) => f.fn === now.fn, !grown && (before.fn !== now.fn || before.view !== now.view));
+		if (!isTable)
 			this.showGraph(before, treeChanged, grown);
 		this.showStatus();
 		showLegend(view, this.colors, this);
@@ -239,7 +253,7 @@ class Page {
 		$("reset").onclick = () => this.reset();
 		$("about-open").onclick = $("account").onclick = () => openDialog("about");
 		$("help-open").onclick = () => openDialog("help");
-		$("save-open").onclick = (e) => this.openSaveMenu(e);
+		$("save-open").onclick = (e) => openSaveMenu(this, e);
 		for (const dialog of document.querySelectorAll("dialog")) {
 			dialog.addEventListener("click", (e) => {
 				if (e.target === dialog || e.target.matches(".close"))
@@ -247,7 +261,8 @@ class Page {
 			});
 		}
 		addEventListener("pointerdown", (e) => e.target.closest("#menu") || hideMenu());
-		this.dark.addEventListener("change", () => this.update(this.now));
+		for (const query of [this.dark, this.wide])
+			query.addEventListener("change", () => this.update(this.now));
 		new ResizeObserver(() => this.resize()).observe($("main"));
 		addEventListener("resize", () => this.resize());
 		printWhole(this.graph);
@@ -255,9 +270,9 @@ class Page {
 	}
 
 	resize() {
-		if (this.now.view === "top") {
+		if (this.now.view === "top" || this.beside)
 			this.table.draw();
-		} else if (this.graph.panes.length) {
+		if (this.now.view !== "top" && this.graph.panes.length) {
 			for (const pane of this.graph.panes)
 				pane.rows = this.graph.rowsOf(pane);
 			this.graph.layout();
@@ -366,7 +381,7 @@ class Page {
 	walk(key) {
 		const { graph, now } = this, pane = graph.panes.find((p) => p.name === now.pane);
 
-		if (now.view === "top") {
+		if (this.inTable) {
 			this.table.move({ ArrowUp: -1, ArrowDown: 1 }[key] || 0);
 			return;
 		}
@@ -382,7 +397,7 @@ class Page {
 	}
 
 	enter() {
-		if (this.now.view === "top")
+		if (this.inTable)
 			this.sandwichOf(this.table.marked?.fn);
 		else
 			this.zoomTo(this.graph.selected);
@@ -420,7 +435,7 @@ class Page {
 	get currentFrame() {
 		const at = this.graph.hover || this.graph.selected;
 
-		if (this.now.view === "top")
+		if (this.inTable)
 			return this.table.marked?.frame ?? NONE;
 		return at ? at.pane.tree.frame[at.node] : NONE;
 	}
@@ -525,7 +540,7 @@ class Page {
 	openMarkedMenu() {
 		const { graph } = this, area = graph.canvas.getBoundingClientRect();
 
-		if (this.now.view === "top") {
+		if (this.inTable) {
 			openRowMenu(this, this.table.marked, ...this.table.placeOfMarked());
 			return;
 		}
@@ -550,23 +565,6 @@ class Page {
 		copyText((tree.reversed || up ? path.reverse() : path).join("\n"));
 		$("status").textContent = `Copied: a stack of ${path.length} frame${path.length === 1 ? "" : "s"}`;
 	}
-
-	openSaveMenu(e) {
-		const { graph } = this, name = document.title.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "") || "flamegraph";
-		const items = [["Copy a link to this view", () => {
-			this.state.write(false);
-			copyText(location.href);
-			$("status").textContent = "Copied: a link to this view";
-		}]];
-
-		items.unshift(...this.live ? this.live.saveItems(name) : []);
-		if (this.now.view !== "top")
-			items.unshift(["Save as SVG", () => saveSvg(graph, `${name}.svg`, document.title)],
-				      ["Save as PNG", () => savePng(graph, `${name}.png`)]);
-		const { left, bottom } = e.currentTarget.getBoundingClientRect();
-
-		showMenu(items, left, bottom + 4);
-	}
 }
 
 const live = $("live") && new Live();
@@ -578,7 +576,10 @@ window.ebprof = {
 
 		publish(page, performance.now());
 		document.body.classList.add("ready");
-		live?.run(page);
+		if (live)
+			live.run(page);
+		else
+			(window.requestIdleCallback || setTimeout)(() => page.view.rehearse());
 	}).catch((error) => {
 		$("message").hidden = false;
 		$("message").textContent = typeof DecompressionStream === "undefined" ?

@@ -260,9 +260,7 @@ function save(blob, name) {
 
 function saveSvg(graph, name, title) {
 	const context = new SvgContext(graph.context);
-
-	graph.paintOn(context, 1);
-	const text = context.text(title, graph.width, graph.contentHeight, graph.theme.back);
+	const height = graph.paintOn(context, 1), text = context.text(title, graph.width, height, graph.theme.back);
 
 	save(new Blob([text], { type: "image/svg+xml" }), name);
 }
@@ -270,10 +268,10 @@ function saveSvg(graph, name, title) {
 /* The picture as a whole. Sharp where that is possible: browsers bound how large a canvas may be. */
 function wholeCanvas(graph) {
 	const canvas = element("canvas"), context = canvas.getContext("2d");
-	const ratio = Math.min(2, CANVAS_MOST / graph.contentHeight);
+	const ratio = Math.min(2, CANVAS_MOST / graph.wholeHeight);
 
 	canvas.width = Math.round(graph.width * ratio);
-	canvas.height = Math.round(graph.contentHeight * ratio);
+	canvas.height = Math.round(graph.wholeHeight * ratio);
 	graph.paintOn(context, ratio);
 	/* Behind what is drawn. */
 	context.globalCompositeOperation = "destination-over";
@@ -300,7 +298,7 @@ function printWhole(graph) {
 	addEventListener("afterprint", () => $("printed")?.remove());
 }
 
-/* --- Legend and switches. --- */
+/* --- Switches. --- */
 
 const SWITCH_TEXTS = {
 	process: ["Processes", PROCESS, "a level for each process"],
@@ -342,62 +340,4 @@ function showSwitches(state, colors) {
 		button.ariaPressed = String(on);
 		button.firstChild.style.backgroundColor = colored ? colors.ofKind(SWITCH_TEXTS[name][1]) : "";
 	}
-}
-
-/* An entry of a legend that shows a kind, and hides it. */
-function legendButton(color, text, on, run, title = "") {
-	const dot = element("i", "dot"), button = element("button", "switch", dot, text);
-
-	button.type = "button";
-	button.ariaPressed = String(on);
-	button.title = `${on ? "Hide" : "Show"} ${text}${title && `: ${title}`}`;
-	button.onclick = run;
-	dot.style.backgroundColor = on ? color : "";
-	return button;
-}
-
-/* What the colours mean, where the switches do not tell. */
-function showLegend(view, colors, page) {
-	const { state, profile } = view, items = [], legend = $("legend");
-	const item = (color, text) => {
-		const dot = element("i", "dot");
-
-		dot.style.backgroundColor = color;
-		items.push(element("span", "item", dot, text));
-	};
-
-	if (state.color === "module") {
-		const modules = new Map();
-
-		for (const f of view.functions) {
-			const old = modules.get(f.module) || { name: f.module, frame: f.frame, self: 0 };
-
-			if (f.module)
-				modules.set(f.module, { ...old, self: old.self + f.self[view.value] });
-		}
-		[...modules.values()].sort((a, b) => b.self - a.self).slice(0, 5)
-			.forEach(({ name, frame }) => items.push(
-				legendButton(colors.ofModule(frame), name, true, () => page.edit("module", name))));
-		for (const text of state.edits.filter((e) => parseEdit(e).op === "module"))
-			items.push(legendButton("", parseEdit(text).key, false,
-						() => page.setEdits(state.edits.filter((e) => e !== text))));
-	} else if (state.color === "change" && profile.difference) {
-		item(colors.scale[0], "gone");
-		item(colors.scale[STEPS / 2], "half");
-		item(colors.scale[STEPS], "same share");
-		item(colors.scale[STEPS * 1.5], "twice");
-		item(colors.scale[2 * STEPS], "new");
-		if (profile.confidence)
-			item(colors.onScale(NaN), "no difference seen");
-	} else if (profile.ratio && profile.totals[1]) {
-		const [of, per] = profile.totals;
-
-		items.push(element("span", "item", profile.ratio.name));
-		for (const factor of [1 / 4, 1 / 2, 1, 2, 4]) {
-			const values = [of * factor, per], text = profile.ratioText(values);
-
-			item(colors.onScale(profile.colorOf(values)), factor === 1 ? `${text} of all` : text);
-		}
-	}
-	legend.replaceChildren(...items);
 }

@@ -114,17 +114,11 @@ class Table {
 
 	/* The functions of a view that its search finds, in its order. */
 	show(view, stay = false) {
-		const { state, found } = view, k = view.value, { weight } = this.profile, compare = SORTS[state.sort];
+		const { state, found } = view, k = view.value, { weight } = this.profile;
 
 		this.view = view;
 		this.useColumns(columnsOf(this.profile));
-		/* By column, what has the widest bar. */
-		this.most = Object.fromEntries(["self", "total"].map((by) => (
-			[by, view.functions.reduce((most, f) => Math.max(most, f[by][k]), 1e-9)])));
-		this.rows = view.functions.filter((f) => !found || (f.frame !== NONE && found[f.frame]))
-			.sort((a, b) => compare(a, b, k, weight) || byText(a.name, b.name) || byText(a.module, b.module));
-		if (state.reverse)
-			this.rows.reverse();
+		this.sort(view, [view.functions, found, k, weight, state.sort, state.reverse]);
 		this.at = Math.min(this.at, Math.max(0, this.rows.length - 1));
 		$("top").classList.toggle("with-ratio", Boolean(this.profile.ratio));
 		for (const button of $("top-head").children) {
@@ -139,6 +133,22 @@ class Table {
 		if (!stay)
 			this.area.scrollTop = 0;
 		this.draw();
+	}
+
+	/* Where something it depends on, @by, is another one. */
+	sort(view, by) {
+		const { state, found } = view, k = view.value, { weight } = this.profile, compare = SORTS[state.sort];
+
+		if (this.by && by.every((x, i) => x === this.by[i]))
+			return;
+		this.by = by;
+		/* By column, what has the widest bar. */
+		this.most = Object.fromEntries(["self", "total"].map((by) => (
+			[by, view.functions.reduce((most, f) => Math.max(most, f[by][k]), 1e-9)])));
+		this.rows = view.functions.filter((f) => !found || (f.frame !== NONE && found[f.frame]))
+			.sort((a, b) => compare(a, b, k, weight) || byText(a.name, b.name) || byText(a.module, b.module));
+		if (state.reverse)
+			this.rows.reverse();
 	}
 
 	draw() {
@@ -173,24 +183,24 @@ class Table {
 		return row;
 	}
 
-	/* The row of a function, if it is there. */
-	mark(isIt) {
+	/* The row of a function, if it is there; into the window, where that is wanted. */
+	mark(isIt, wanted = false) {
 		const at = this.rows.findIndex(isIt);
 
-		if (at >= 0 && at !== this.at) {
-			this.at = at;
-			this.draw();
-		}
+		if (at < 0 || at === this.at && !wanted)
+			return;
+		this.at = at;
+		this.move(0, wanted);
 	}
 
-	/* Moves the marked row. */
-	move(by) {
+	/* Moves the marked row, and into the window. */
+	move(by, wanted = true) {
 		this.at = Math.min(this.rows.length - 1, Math.max(0, this.at + by));
 		const y = this.at * TABLE_ROW, { scrollTop, clientHeight } = this.area;
 
-		if (y < scrollTop)
+		if (wanted && y < scrollTop)
 			this.area.scrollTop = y;
-		else if (y + TABLE_ROW > scrollTop + clientHeight)
+		else if (wanted && y + TABLE_ROW > scrollTop + clientHeight)
 			this.area.scrollTop = y + TABLE_ROW - clientHeight;
 		this.draw();
 	}

@@ -120,7 +120,7 @@ class TimePanel {
 		$("range-zoom").hidden = !now.range || now.time !== "lanes";
 		for (const name of Object.keys(this.views))
 			$(name).hidden = name !== now.time;
-		$("time").querySelector(".time-head > .dim").textContent = this.legend(now.time);
+		$("time").querySelector(".time-head > .dim").replaceChildren(...this.legend(now.time));
 		this.showReasons(now);
 		[...$("widths").options].forEach((option, i) => { option.text = `Widths: ${profile.sides[1 - i]}`; });
 		this.ranges = profile.ranges;
@@ -130,13 +130,14 @@ class TimePanel {
 
 	/* What the eyes do not see. */
 	legend(time) {
-		const { most, each } = this.times, texts = [];
+		const { most, each } = this.times, { ofTimes } = this.page.profile, items = [];
 
 		if (time === "heat")
-			texts.push(`at most ${quantity(this.page.profile.ofTimes, most)} in ${CELL_NS / 1e6} ms`);
+			items.push(legendScale(this.views.heat.scale, "0",
+					       `${quantity(ofTimes, most)} in ${CELL_NS / 1e6} ms`));
 		if (each > 1)
-			texts.push(`1 sample in ${NUMBER.format(each)} has its time here`);
-		return texts.join("; ");
+			items.push(`${items.length ? "; " : ""}1 sample in ${NUMBER.format(each)} has its time here`);
+		return items;
 	}
 
 	/* What bars of waits mean; a click leaves them out. */

@@ -59,6 +59,21 @@ class View {
 		return this.keep("ranges", this.rangeKey, () => rangeSums(this.all, this.profile));
 	}
 
+	/*
+	 * A range's tree, for nobody: the first one would have to wait for its room, which is as large as the tree, and for
+	 * code that the browser has not compiled yet.
+	 */
+	rehearse() {
+		const { times, ranges } = this.profile;
+
+		if (!times || ranges.length)
+			return;
+		const range = { from: 0, to: Math.min(times.end, times.cell * CELLS) };
+		const { sums } = rangeSums(this.all, Object.create(this.profile, { ranges: { value: [range] } }));
+
+		rangeTree(this.whole, this.place, sums);
+	}
+
 	get all() {
 		return this.keep("all", String(this.profile.wholeColumns), () => this.profile.tree());
 	}
@@ -94,7 +109,7 @@ class View {
 		const { confidence } = this.profile;
 
 		confidence.most.node = this.keep("node", this.shownKey, () => confidence.limit(this.forward.total));
-		for (const kind of this.state.view === "top" ? ["self", "total"] : [])
+		for (const kind of ["top", "sandwich"].includes(this.state.view) ? ["self", "total"] : [])
 			confidence.most[kind] = this.keep(kind, this.shownKey, () => confidence.limit(
 				[0, 1].map((k) => this.functions.map((f) => f[kind][k]))));
 	}
