@@ -13,8 +13,8 @@
 enum views_by { VIEWS_FUNCTION, VIEWS_MODULE, VIEWS_LINE, VIEWS_PROCESS, VIEWS_THREAD, VIEWS_SECOND,
 		VIEWS_BY };
 
-/* "function", ... as the user names them; ends with NULL. */
-extern const char *const views_by_names[];
+/* "function", ... as the user names it; NULL for VIEWS_BY. */
+const char *views_name(enum views_by by);
 
 /* A row each; the most self samples first, or with @by_total the most in all. */
 void views_top(const struct profile *p, enum views_by by, int by_total,
