@@ -20,14 +20,12 @@ const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 
 int lang_may_be(const char *path)
 {
-	static const char *const names[] = {
-		"python", "ruby", "php", "perl", "lua", "node", "nsolid", "jvm",
-	};
-	const char *name = strrchr(path, '/');
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strstr(name ? name + 1 : path, names[i]))
-			return 1;
+	for (size_t i = 0; i < EBP_LANGUAGES; i++)
+		for (size_t k = 0; lang_rows[i] && lang_rows[i]->files[k]; k++)
+			if (strstr(name, lang_rows[i]->files[k]))
+				return 1;
 	return 0;
 }
 

@@ -94,6 +94,8 @@ struct lang_ops {
 	const char *name;	/* "Python" */
 	const char *reads;	/* of which versions, on which machines: for `ebprof doctor` */
 	uint32_t language;	/* enum ebp_language */
+	/* Parts of the names of its files, one of which each has; a NULL behind them. */
+	const char *files[3];
 	const char *joint;	/* between a scope and a name: "::" */
 	const char *lock;	/* of an interpreter, that its threads share; NULL: none */
 	/*

@@ -178,6 +178,7 @@ const struct lang_ops lang_perl = {
 	.name = "Perl",
 	.reads = "5.28 to 5.42 (x86-64, glibc), built with threads",
 	.language = EBP_LANGUAGE_PERL,
+	.files = { "perl" },
 	.joint = "::",
 	.prepares = 1,
 	.recognise = recognise,

@@ -206,6 +206,7 @@ const struct lang_ops lang_php = {
 	.name = "PHP",
 	.reads = "7.3 to 8.5 (x86-64), not thread-safe builds (ZTS)",
 	.language = EBP_LANGUAGE_PHP,
+	.files = { "php" },
 	.joint = "::",
 	.of_process = 1,
 	.recognise = recognise,

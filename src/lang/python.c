@@ -481,6 +481,7 @@ const struct lang_ops lang_python = {
 	.name = "Python",
 	.reads = "CPython 3.6 to 3.15; before 3.7 with symbols",
 	.language = EBP_LANGUAGE_PYTHON,
+	.files = { "python" },
 	.joint = ".",
 	.lock = "GIL",
 	.module = python_module_path,

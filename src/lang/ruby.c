@@ -291,6 +291,7 @@ const struct lang_ops lang_ruby = {
 	.name = "Ruby",
 	.reads = "CRuby 2.6 to 4.0 (x86-64, glibc)",
 	.language = EBP_LANGUAGE_RUBY,
+	.files = { "ruby" },
 	.joint = "#",
 	.compiles = 1,
 	.recognise = recognise,
