@@ -538,7 +538,7 @@ const struct cli_command command_stat = {
 	.about = "Counts events, with next to no cost, and says how much runs differ. Two commands "
 		 "run in\n"
 		 "turn, and are compared in pairs: what changed, and how sure that is.\n"
-		 "  ebprof stat ./prog                      its time, memory, CPUs, faults, cycles\n"
+		 "  ebprof stat ./prog                      time, memory, CPUs, faults, cycles\n"
 		 "  ebprof stat -r 20 -- ./old --- ./new    which is faster, and by how much\n"
 		 "  ebprof stat -p 1234 -d 10 -I 1000       what a process does, second by second\n"
 		 "  ebprof stat -a -e sched:sched_switch,msr/tsc/ -d 5\n"
