@@ -231,7 +231,7 @@ TEST(errors_are_clear)
 	CHECK_STR(why_not("x;f 1\nx;f\n", 10, &e),
 		  "line 2 is no folded stack: frames, a blank and a count are expected");
 	CHECK_STR(why_not("PERFILE2........", 16, &e),
-		  "damaged, or cut off: its header at byte 0 reach beyond its end");
+		  "damaged, or cut off: its header at byte 0 would end behind it");
 	CHECK(!input_read("/nonexistent/x", &(struct input_notes){ 0 }, &e));
 	CHECK_STR(e.text, "cannot read /nonexistent/x: No such file or directory");
 	CHECK(!input_read("/tmp", &(struct input_notes){ 0 }, &e));
