@@ -49,7 +49,8 @@ void alloc_probes_close(struct alloc_probes *p)
 	}
 }
 
-size_t alloc_places_alike(const struct alloc_probes *p, size_t first)
+/* How many places from @first on, 1 at least, lie in the same file of the same process. */
+static size_t places_alike(const struct alloc_probes *p, size_t first)
 {
 	const struct alloc_place *at = &p->places[first];
 	size_t n = 1;
@@ -84,7 +85,7 @@ struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int 
 	l->list = p->paused ? bpf_link_create(list, 0, BPF_TRACE_ITER, NULL) : -1;
 	l->on = *on;
 	for (size_t first = 0, n; first < p->nplaces; first += n) {
-		n = alloc_places_alike(p, first);
+		n = places_alike(p, first);
 		add(l, p->places[first].pid, first, n);
 	}
 	return l;

@@ -57,9 +57,6 @@ void alloc_probes_close(struct alloc_probes *p);
 
 #define ALLOC_PLACES_MAX 64	/* of a file and a process; an allocator has some 30 functions */
 
-/* How many places from @first on, 1 at least, lie in the same file of the same process. */
-size_t alloc_places_alike(const struct alloc_probes *p, size_t first);
-
 /*
  * A set of these: what gives blocks, but for realloc(); free() and realloc(); both of them but for
  * free().

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "base/text_vec.h"
 
-#define ORIGIN_MAX 1024		/* bytes */
 /* What was inlined into many functions is shown in those that have most of it. */
 #define FUNCTIONS_MAX 50
 #define ROWS_MAX 200000
@@ -30,33 +29,22 @@ static int frames_at(const struct annotating *a, const struct code *c, uint64_t 
 			: symbolizer_kernel(a->by->symbolizer, offset, frames, &module);
 }
 
-/* Where an instruction comes from, where that is another place than the one before. */
+/* Where an instruction comes from, where that is not @last, the place of the one before. */
 static void add_origin(const struct annotating *a, const struct code *c, uint64_t offset,
-		       char last[ORIGIN_MAX])
+		       struct text_vec *last)
 {
 	struct symbol_frame frames[SOURCE_FRAMES_MAX];
 	int n = frames_at(a, c, offset, frames);
-	char text[ORIGIN_MAX] = "", clean[ORIGIN_MAX];
-	size_t used = 0;
+	struct text_vec text = { 0 };
 
-	for (int i = 0; i < n && used < sizeof(text) - 1; i++) {
-		const char *slash = strrchr(frames[i].file, '/');
-
-		if (!frames[i].line)
-			break;
-		snprintf(text + used, sizeof(text) - used, "%s%.200s:%" PRIu32,
-			 i ? " < " : "", slash ? slash + 1 : frames[i].file, frames[i].line);
-		used = strlen(text);
-		if (i + 1 < n && used < sizeof(text) - 1)
-			snprintf(text + used, sizeof(text) - used, " [%.200s]", frames[i].name);
-		used = strlen(text);
-	}
-	if (!strcmp(text, last))
-		return;
-	/* A character may have been cut. */
-	text_clean(clean, sizeof(clean), text);
-	annotation_add(a->out, ANNOTATION_ORIGIN, clean);
-	strcpy(last, text);
+	text_vec_add(&text, "");
+	for (int i = 0; i < n && frames[i].line && text.n < ANNOTATE_PLACES; i++)
+		annotate_place(&text, frames[i].file, frames[i].line,
+			       i + 1 < n ? frames[i].name : NULL);
+	if (strcmp(text.v, last->n ? last->v : ""))
+		annotation_add(a->out, ANNOTATION_ORIGIN, text.v);
+	vec_free(last);
+	*last = text;
 }
 
 /* The instruction at @address; SIZE_MAX: none begins there. */
@@ -140,7 +128,7 @@ static void add_code(const struct annotating *a, const struct code *c)
 	const struct annotated_code *code = a->f->code;
 	uint32_t *rows = xcalloc(c->d.n, sizeof(*rows));
 	size_t at = c->first, heading = a->out->rows.n;
-	char last[ORIGIN_MAX] = "";
+	struct text_vec last = { 0 };
 
 	add_heading(a, c);
 	for (size_t i = 0; i < c->d.n; i++) {
@@ -149,12 +137,13 @@ static void add_code(const struct annotating *a, const struct code *c)
 		/* Both are in the order of addresses. */
 		for (; at < c->end && code[at].address < next; at++)
 			self += code[at].self;
-		add_origin(a, c, c->d.v[i].offset, last);
+		add_origin(a, c, c->d.v[i].offset, &last);
 		rows[i] = (uint32_t)a->out->rows.n;
 		add_instruction(a, c, &c->d.v[i], self);
 	}
 	link_jumps(a, c, rows);
 	annotate_arrows(a->out, heading);
+	vec_free(&last);
 	free(rows);
 }
 

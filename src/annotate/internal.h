@@ -5,10 +5,13 @@
 
 #include "annotate/annotator.h"
 #include "annotate/targets.h"
+#include "base/text_vec.h"
 #include "elf/image.h"
 #include "symbols/disassembly.h"
 #include "symbols/kallsyms.h"
 #include "symbols/symbolizer.h"
+
+#define ANNOTATE_PLACES 2048	/* bytes of places after which no more are said */
 
 struct annotator {
 	struct annotator_options o;
@@ -35,6 +38,8 @@ struct annotating {
 
 /* Lines of source, with those around them, and what was inlined there. */
 void annotate_sources(struct annotating *a);
+/* Adds to @out a place that another one was inlined into: " < outer.c:9 [outer]"; NULL: no name. */
+void annotate_place(struct text_vec *out, const char *file, uint32_t line, const char *function);
 /* Instructions; what cannot be shown is said. */
 void annotate_code(struct annotating *a);
 /* The file of a module; NULL: it is not here, or cannot be told from another one. */

@@ -12,7 +12,6 @@
 #define AROUND 2		/* lines of source before and after one that was sampled */
 #define LINE_MAX_SHOWN 1024
 #define CHAINS_MAX 8		/* of a line */
-#define CHAIN_BYTES 2048	/* after which no more is said of one */
 
 static void add_line(struct annotating *a, const struct source_text *s, uint32_t number,
 		     uint64_t self, uint64_t total)
@@ -26,20 +25,30 @@ static void add_line(struct annotating *a, const struct source_text *s, uint32_t
 	r->total = total;
 }
 
+void annotate_place(struct text_vec *out, const char *file, uint32_t line, const char *function)
+{
+	const char *slash = strrchr(file, '/');
+	char number[16];
+
+	snprintf(number, sizeof(number), ":%" PRIu32, line);
+	text_vec_add(out, out->n ? " < " : "");
+	text_vec_add(out, slash ? slash + 1 : *file ? file : "?");
+	text_vec_add(out, number);
+	if (!function)
+		return;
+	text_vec_add(out, " [");
+	text_vec_add(out, function);
+	text_vec_add(out, "]");
+}
+
 /* "inner.c:3 [inner] < outer.c:9 [outer]", innermost first. */
 static void chain_text(const struct annotating *a, const struct location *l, struct text_vec *out)
 {
-	for (uint32_t i = 0; i < l->nlines && out->n < CHAIN_BYTES; i++) {
+	for (uint32_t i = 0; i < l->nlines && out->n < ANNOTATE_PLACES; i++) {
 		const struct line *line = &a->v.lines[l->first_line + i];
-		const char *file = profile_text(a->p, line->file), *slash = strrchr(file, '/');
-		char number[16];
 
-		snprintf(number, sizeof(number), ":%" PRIu32 " [", line->line);
-		text_vec_add(out, i ? " < " : "");
-		text_vec_add(out, slash ? slash + 1 : *file ? file : "?");
-		text_vec_add(out, number);
-		text_vec_add(out, rollup_name(a->p, line->function));
-		text_vec_add(out, "]");
+		annotate_place(out, profile_text(a->p, line->file), line->line,
+			       rollup_name(a->p, line->function));
 	}
 }
 

@@ -59,7 +59,8 @@ static void keep(struct load_log *log, const char *text)
 	memmove(log->text, line + 1, log->used + 1);
 }
 
-void load_log_add(struct load_log *log, const char *text)
+/* @text: one line of libbpf's or more, with their ends. */
+static void add(struct load_log *log, const char *text)
 {
 	const char *relocation;
 
@@ -80,7 +81,7 @@ static int listen(enum libbpf_print_level level, const char *fmt, va_list ap)
 		return 0;
 	if (strlen(text) > LINES_MOST)
 		memmove(text, text + strlen(text) - LINES_MOST, LINES_MOST + 1);
-	load_log_add(listener, text);
+	add(listener, text);
 	free(text);
 	return 0;
 }

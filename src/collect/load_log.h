@@ -31,9 +31,6 @@ struct load_use {
 /* From now on @log is written, by this thread; NULL: libbpf is not listened to any more. */
 void load_log_into(struct load_log *log);
 
-/* Adds @line, one or more of libbpf's, with their ends. */
-void load_log_add(struct load_log *log, const char *line);
-
 /*
  * Loading failed with @err, a negative errno: fills @e with the row of doctor that stands in the
  * way, else with the program, what it lacks, what works without it, and what else there is.

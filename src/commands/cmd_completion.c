@@ -12,6 +12,7 @@
 #include "commands/commands.h"
 #include "commands/completion.h"
 #include "output/output.h"
+#include "output/views.h"
 
 struct options {
 	string_vec words;
@@ -34,9 +35,8 @@ static const struct cli_option rows[] = {
 
 /* What arguments may be, by the names that the tables give them; first those of one command. */
 static const struct { const char *command, *arg, *words; } known[] = {
-	{ "diff", "FORMAT", "text json folded html" },
+	{ "selftest", "FORMAT", "table json" },
 	{ "stat", "FORMAT", "table json" },
-	{ "report", "WHAT", "function module line process thread second container pod unit" },
 	{ NULL, "WHAT", "container pod unit" },
 	{ NULL, "HOW", "self total" },
 	{ NULL, "BY", "samples seconds none" },
@@ -77,19 +77,26 @@ enum completion_kind completion_of(const struct cli_command *c, const struct cli
 	return COMPLETE_NOTHING;
 }
 
+static void write_formats(const struct output_set *set, FILE *to)
+{
+	for (const struct output_format *f = set->formats; f->name; f++)
+		fprintf(to, "%s%s", f == set->formats ? "" : " ", f->name);
+}
+
 void completion_words(const struct cli_command *c, const struct cli_option *r, FILE *to)
 {
 	const char *words = words_of(c, r);
 
-	if (words) {
-		fputs(words, to);
-	} else if (c == &command_help) {
+	if (c == &command_help)
 		for (size_t i = 0; commands[i]; i++)
 			fprintf(to, "%s%s", i ? " " : "", commands[i]->name);
-	} else {
-		for (const struct output_format *f = output_profiles.formats; f->name; f++)
-			fprintf(to, "%s%s", f == output_profiles.formats ? "" : " ", f->name);
-	}
+	else if (!words)
+		write_formats(c == &command_diff ? &output_differences : &output_profiles, to);
+	else if (c == &command_report && !strcmp(r->arg, "WHAT"))
+		for (enum views_by by = 0; by < VIEWS_BY; by++)
+			fprintf(to, "%s ", views_name(by));
+	if (words)
+		fputs(words, to);
 }
 
 static int run(const struct cli_command *c, int argc, char **argv)

@@ -34,7 +34,7 @@ static const struct cli_option rows[] = {
 	{ 0, 0, "sample-type", "NAME", cli_string, AT(type),
 	  "which values, if the file has several", 0 },
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
-	  "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
+	  "folded: mark kernel, inlined, JIT, ... frames _[k], _[i], _[j], ...", 0 },
 	VIEW_OPTIONS_TABLE(AT(view), 0),
 	VIEW_OPTIONS_PROFILE(AT(view)),
 	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "do not name the files that were written",

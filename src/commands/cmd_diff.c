@@ -56,7 +56,7 @@ static const struct cli_option rows[] = {
 			      CLI_BRIEF),
 	RESULT_OPTIONS_FORCE(AT(results), 0),
 	{ 0, 0, "annotate", NULL, cli_flag, AT(annotate),
-	  "folded: mark kernel, inlined and JIT frames _[k], _[i], _[j]", 0 },
+	  "folded: mark kernel, inlined, JIT, ... frames _[k], _[i], _[j], ...", 0 },
 	VIEW_OPTIONS_TABLE(AT(view), 0),
 	VIEW_OPTIONS_PROFILE(AT(view)),
 	{ 0, 0, "stdio", NULL, cli_flag, AT(plain), "print tables, even on a terminal", 0 },

@@ -73,8 +73,6 @@ const struct cli_command command_list = {
 		 "kprobe:PATTERN",
 	.about = "Lists what -e takes: all events, or those that match a pattern; and the probes\n"
 		 "of a program or library. It says of each kind whether this machine can open it.\n"
-		 "\n"
-		 "Examples:\n"
 		 "  ebprof list                           events and tracepoints\n"
 		 "  ebprof list 'sched:*wak*'             some tracepoints\n"
 		 "  ebprof list 'cpu/*'                   events and terms of a PMU\n"

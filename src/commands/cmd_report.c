@@ -112,11 +112,10 @@ static int choose_by(const struct profile *p, const char *word, struct error *e)
 {
 	char list[128] = "";
 
-	for (int i = 0; views_by_names[i]; i++) {
-		if (!word || !strcmp(word, views_by_names[i]))
-			return i;
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s, ",
-			 views_by_names[i]);
+	for (enum views_by by = 0; by < VIEWS_BY; by++) {
+		if (!word || !strcmp(word, views_name(by)))
+			return (int)by;
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s, ", views_name(by));
 	}
 	if (labelled_has(p, word))
 		return BY_LABEL;

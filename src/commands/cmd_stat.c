@@ -72,15 +72,15 @@ static const struct cli_option rows[] = {
 	{ 0, 0, NULL, "COMMAND", store_program, 0, NULL, 0 },
 	CLI_HEADING("What is counted"),
 	{ 'e', 0, "event", "EVENT[,EVENT...]", cli_strings, AT(events),
-	  "these events (ebprof -e list names them); may be repeated", CLI_BRIEF },
+	  "these events (ebprof list names them); may be repeated", CLI_BRIEF },
 	CLI_HEADING("Target (one of these, or -- COMMAND)"),
 	{ 'p', 0, "pid", "PID", cli_pids, AT(pids), "a process, and what its threads start",
 	  CLI_BRIEF },
 	{ 'a', 0, "all", NULL, cli_flag, AT(all), "the whole machine", CLI_BRIEF },
 	{ 'G', 0, "cgroup", "CGROUP", cli_string, AT(cgroup),
 	  "a cgroup: path, or container id or name, pod/NAME", CLI_BRIEF },
-	{ 'd', 0, "duration", "SECS", cli_duration, AT(duration),
-	  "of -p, -a and -G: so long; else until Ctrl-C, or the process ends", CLI_BRIEF },
+	{ 'd', 0, "duration", "TIME", cli_duration, AT(duration),
+	  "with -p, -a, -G: for so long; else until Ctrl-C or the process ends", CLI_BRIEF },
 	CLI_HEADING("Told apart (one of these)"),
 	{ 0, 0, "per-thread", NULL, cli_flag, AT(per_thread), "by thread, those that ended, too",
 	  CLI_BRIEF },
@@ -90,16 +90,16 @@ static const struct cli_option rows[] = {
 	  0 },
 	CLI_HEADING("Runs of commands"),
 	{ 'r', 0, "repeat", "N", cli_count, AT(runs),
-	  "run it so often (1; 10 of each where two are compared)", CLI_BRIEF },
+	  "run it N times (default 1; where two are compared, 10 of each)", CLI_BRIEF },
 	{ 0, 0, "warmup", "N", cli_count, AT(warmup), "runs before these, which do not count", 0 },
 	{ 0, 0, "ignore-failure", NULL, cli_flag, AT(ignore_failure),
 	  "go on where a run fails; else that ends them", 0 },
 	{ 0, 0, "show-output", NULL, cli_flag, AT(show_output),
-	  "what a command prints is seen in all runs, not where it runs once alone", 0 },
-	{ 0, 0, "hide-output", NULL, cli_flag, AT(hide_output), "and in none", 0 },
+	  "show what a command prints in all runs (default: where there is one run)", 0 },
+	{ 0, 0, "hide-output", NULL, cli_flag, AT(hide_output), "show it in none", 0 },
 	CLI_HEADING("Output"),
 	{ 'I', 0, "interval", "MS", cli_millis, AT(interval),
-	  "a line for each event so often, too", CLI_BRIEF },
+	  "print the counts every MS milliseconds, too", CLI_BRIEF },
 	{ 'o', 0, "output", "FILE", cli_string, AT(file), "write here, not to standard output",
 	  CLI_BRIEF },
 	{ 'f', 0, "format", "FORMAT", cli_string, AT(format), "table or json", CLI_BRIEF },
@@ -538,11 +538,9 @@ const struct cli_command command_stat = {
 	.about = "Counts events, with next to no cost, and says how much runs differ. Two commands "
 		 "run in\n"
 		 "turn, and are compared in pairs: what changed, and how sure that is.\n"
-		 "\n"
-		 "Examples:\n"
-		 "  ebprof stat ./prog                    its time, memory, CPUs, faults, cycles\n"
-		 "  ebprof stat -r 20 -- ./old --- ./new  which is faster, and by how much\n"
-		 "  ebprof stat -p 1234 -d 10 -I 1000     what a process does, second by second\n"
+		 "  ebprof stat ./prog                      time, memory, CPUs, faults, cycles\n"
+		 "  ebprof stat -r 20 -- ./old --- ./new    which is faster, and by how much\n"
+		 "  ebprof stat -p 1234 -d 10 -I 1000       what a process does, second by second\n"
 		 "  ebprof stat -a -e sched:sched_switch,msr/tsc/ -d 5\n"
 		 "  ebprof stat -p 1234 -d 10 --per-thread  which threads do it\n"
 		 "  ebprof stat -a -d 10 --per-cgroup       which containers and services\n",

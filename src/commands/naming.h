@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where names come from, as the user wants it: servers of debug files, the kernel's debug file. */
-#ifndef EBPROF_NAMING_H
-#define EBPROF_NAMING_H
+#ifndef EBPROF_COMMANDS_NAMING_H
+#define EBPROF_COMMANDS_NAMING_H
 
 #include "base/error.h"
 #include "cli/cli.h"

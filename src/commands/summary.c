@@ -84,7 +84,8 @@ static void add_account(struct summary *s, const struct profile_view *v)
 	if (m->frequency)
 		summary_text(s, " at %llu Hz", (unsigned long long)m->frequency);
 	else if (m->period > 1)
-		summary_text(s, " every %llu events", (unsigned long long)m->period);
+		summary_text(s, " every %llu %s", (unsigned long long)m->period,
+			     words->period_unit ? words->period_unit : "events");
 	if (m->duration)
 		summary_row(s, "duration_s", (double)m->duration / SECOND, " in %.1f s",
 			    (double)m->duration / SECOND);

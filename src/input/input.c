@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,11 +17,11 @@
 
 /* Tried in this order: a line of perf script may end in a number, as folded stacks do. */
 const struct input_format input_formats[] = {
-	{ "html, json", embedded_looks, embedded_read },
+	{ "its own html and json files", embedded_looks, embedded_read },
 	{ "perf.data", perf_data_looks, perf_data_read },
 	{ "pprof", pprof_looks, pprof_read },
-	{ "perf script", perf_script_looks, perf_script_read },
-	{ "folded", folded_looks, folded_read },
+	{ "perf script's text", perf_script_looks, perf_script_read },
+	{ "folded stacks", folded_looks, folded_read },
 	{ 0 },
 };
 
@@ -90,12 +91,14 @@ static const char *only_written(const char *bytes, size_t n)
 
 static int unknown(struct error *e, const char *path, size_t n)
 {
+	char text[256] = "its format is unknown; ebprof reads ";
+
 	if (!n)
 		return refuse(e, path, -ENODATA, "it is empty");
-	return refuse(e, path, -EINVAL,
-		      "its format is unknown; ebprof reads pprof, perf.data, folded stacks, "
-		      "perf script's text, and the "
-		      "html and json files that it writes itself");
+	for (const struct input_format *f = input_formats; f->name; f++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+			 f == input_formats ? "" : f[1].name ? ", " : " and ", f->name);
+	return refuse(e, path, -EINVAL, text);
 }
 
 static int read_profile(struct profile *p, const char *path, const char *bytes, size_t n,

@@ -27,7 +27,7 @@ struct slice perf_data_text(const void *p, size_t n)
 static int damaged(struct error *e, const char *what, uint64_t at)
 {
 	return error_set(e, STATUS_ERROR, -EBADMSG,
-			 "damaged, or cut off: %s at byte %" PRIu64 " reach beyond its end", what,
+			 "damaged, or cut off: %s at byte %" PRIu64 " would end behind it", what,
 			 at);
 }
 

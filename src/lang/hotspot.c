@@ -267,6 +267,7 @@ const struct lang_ops lang_hotspot = {
 	.name = "Java",
 	.reads = "HotSpot of JDK 8 and newer (x86-64)",
 	.language = EBP_LANGUAGE_HOTSPOT,
+	.files = { "jvm" },
 	.joint = ".",
 	.tidy = tidy,
 	.recognise = recognise,

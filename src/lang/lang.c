@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/lang.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/search.h"
+
+#define DYNAMIC_MAX (1u << 20)	/* bytes */
+#define NEEDED_MAX  32		/* bytes of a name */
 
 const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_PYTHON] = &lang_python,
@@ -20,21 +24,61 @@ const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 
 int lang_may_be(const char *path)
 {
-	static const char *const names[] = {
-		"python", "ruby", "php", "perl", "lua", "node", "nsolid", "jvm",
-	};
-	const char *name = strrchr(path, '/');
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strstr(name ? name + 1 : path, names[i]))
-			return 1;
+	for (size_t i = 0; i < EBP_LANGUAGES; i++)
+		for (size_t k = 0; lang_rows[i] && lang_rows[i]->files[k]; k++)
+			if (strstr(name, lang_rows[i]->files[k]))
+				return 1;
 	return 0;
+}
+
+static int is_musl(const char *name)
+{
+	return !strncmp(name, "libc.musl-", 10) || !strcmp(name, "libc.so");
+}
+
+int lang_needs_musl(const struct elf_file *f)
+{
+	const struct elf_section *dynamic = elf_file_section(f, ".dynamic");
+	const struct elf_section *names = elf_file_section(f, ".dynstr");
+	char name[NEEDED_MAX];
+	const Elf64_Dyn *d;
+	size_t size = 0;
+	void *data = NULL;
+	int found = 0;
+
+	if (dynamic && names)
+		data = elf_file_section_data(f, dynamic, DYNAMIC_MAX, &size);
+	d = data;
+	for (size_t i = 0; data && !found && i < size / sizeof(*d) && d[i].d_tag != DT_NULL; i++)
+		found = d[i].d_tag == DT_NEEDED && d[i].d_un.d_val < names->size &&
+			!elf_file_string(f, names->offset + d[i].d_un.d_val,
+					 names->offset + names->size, name, sizeof(name)) &&
+			is_musl(name);
+	free(data);
+	return found;
 }
 
 void lang_image_free(struct lang_image *l)
 {
 	vec_free(&l->code);
 	vec_free(&l->lock);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct lang_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+void lang_image_sort(struct lang_image *l)
+{
+	if (l->code.n)
+		qsort(l->code.v, l->code.n, sizeof(l->code.v[0]), by_start);
+	if (l->lock.n)
+		qsort(l->lock.v, l->lock.n, sizeof(l->lock.v[0]), by_start);
 }
 
 /* The one that has @offset; NULL: none. */

@@ -94,6 +94,8 @@ struct lang_ops {
 	const char *name;	/* "Python" */
 	const char *reads;	/* of which versions, on which machines: for `ebprof doctor` */
 	uint32_t language;	/* enum ebp_language */
+	/* Parts of the names of its files, one of which each has; a NULL behind them. */
+	const char *files[3];
 	const char *joint;	/* between a scope and a name: "::" */
 	const char *lock;	/* of an interpreter, that its threads share; NULL: none */
 	/*
@@ -141,10 +143,15 @@ extern const struct lang_ops lang_hotspot, lang_lua, lang_luajit, lang_perl, lan
 /* All rows: by language, with gaps. */
 extern const struct lang_ops *const lang_rows[EBP_LANGUAGES];
 
+/* Whether the C library that @f is linked with is musl. */
+int lang_needs_musl(const struct elf_file *f);
+
 /* Whether the file at @path is, by its name, a part of what runs one of the languages. */
 int lang_may_be(const char *path);
 
 void lang_image_free(struct lang_image *l);
+/* Puts its ranges in the order of offsets, in which the functions below expect them. */
+void lang_image_sort(struct lang_image *l);
 /* Whether @offset of the file is in the interpreter's own code. */
 enum lang_runs lang_image_runs(const struct lang_image *l, uint64_t offset);
 /* What code at @offset waits for, if it waits: its lock, or NULL. */

@@ -241,6 +241,7 @@ const struct lang_ops lang_lua = {
 	.name = "Lua",
 	.reads = "5.1 to 5.4 (x86-64), in any program that exports its functions",
 	.language = EBP_LANGUAGE_LUA,
+	.files = { "lua" },
 	.joint = ".",
 	.recognise = recognise,
 	.line = lua_line,

@@ -150,6 +150,7 @@ const struct lang_ops lang_luajit = {
 	.name = "LuaJIT",
 	.reads = "2.1 (x86-64), in any program that exports its functions",
 	.language = EBP_LANGUAGE_LUAJIT,
+	.files = { "lua" },
 	.joint = ".",
 	.recognise = recognise,
 	.line = luajit_line,

@@ -12,7 +12,6 @@
 #include "bpf/perl.h"
 #include "elf/elf_lookup.h"
 #include "lang/perl_find.h"
-#include "lang/python_code.h"
 
 #define KEYS	0x310	/* glibc's struct pthread, x86-64: specific_1stblock */
 
@@ -86,13 +85,6 @@ static const struct ebp_perl *release_of(uint32_t version)
 	return NULL;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct lang_range *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 static void take_loop(const struct reading *r, const struct code_text *t, enum symbol symbol,
 		      struct lang_image *out)
 {
@@ -116,7 +108,7 @@ static void fill(const struct reading *r, const struct ebp_perl *release,
 	take_loop(r, t, LOOP, out);
 	take_loop(r, t, LOOP_OF_DEBUGGER, out);
 	perl_find_again(t, out);
-	qsort(out->code.v, out->code.n, sizeof(out->code.v[0]), by_start);
+	lang_image_sort(out);
 	out->ops = &lang_perl;
 	memcpy(out->layout.words, &layout, sizeof(layout));
 }
@@ -143,7 +135,7 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 		snprintf(out->why, sizeof(out->why),
 			 "built without threads, whose frames are not found yet");
 	else if (!r.symbols[KEY].st_value || elf_file_machine(f) != EM_X86_64 ||
-		 python_needs_musl(f) || code_text_read(f, &text))
+		 lang_needs_musl(f) || code_text_read(f, &text))
 		snprintf(out->why, sizeof(out->why), "this build of Perl %u.%u is not known",
 			 version / 100, version % 100);
 	else {
@@ -178,6 +170,7 @@ const struct lang_ops lang_perl = {
 	.name = "Perl",
 	.reads = "5.28 to 5.42 (x86-64, glibc), built with threads",
 	.language = EBP_LANGUAGE_PERL,
+	.files = { "perl" },
 	.joint = "::",
 	.prepares = 1,
 	.recognise = recognise,

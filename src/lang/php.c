@@ -97,13 +97,6 @@ static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 		r->globals = sym->st_value;
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct lang_range *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 /* The number and the build behind it, as "20220829,NTS"; 0, or negative where there is none. */
 static int find_api(const struct elf_file *f, char out[API_ROOM])
 {
@@ -143,7 +136,7 @@ static void fill(const struct reading *r, const struct release *release)
 	layout.current = r->globals + release->current - r->skew;
 	r->out->ops = &lang_php;
 	memcpy(r->out->layout.words, &layout, sizeof(layout));
-	qsort(r->out->code.v, r->out->code.n, sizeof(r->out->code.v[0]), by_start);
+	lang_image_sort(r->out);
 }
 
 static void recognise(const struct elf_file *f, const char *name, struct lang_image *out)
@@ -206,6 +199,7 @@ const struct lang_ops lang_php = {
 	.name = "PHP",
 	.reads = "7.3 to 8.5 (x86-64), not thread-safe builds (ZTS)",
 	.language = EBP_LANGUAGE_PHP,
+	.files = { "php" },
 	.joint = "::",
 	.of_process = 1,
 	.recognise = recognise,

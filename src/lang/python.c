@@ -339,13 +339,6 @@ static int is_free_threaded(const struct reading *r)
 
 /* --- The layout. -------------------------------------------------------------- */
 
-static int by_start(const void *a, const void *b)
-{
-	const struct lang_range *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 /* glibc's struct pthread: specific_1stblock, and where it begins (EBP_PYTHON_SELF). */
 #define KEYS_X86_64	0x310
 #define KEYS_ARM64	0x110
@@ -359,7 +352,7 @@ static void take_threads(const struct reading *r, struct ebp_python *o)
 {
 	int arm64 = elf_file_machine(r->f) == EM_AARCH64;
 
-	if (python_needs_musl(r->f)) {
+	if (lang_needs_musl(r->f)) {
 		o->flags |= EBP_PYTHON_MUSL;
 		o->keys = arm64 ? MUSL_ARM64 : MUSL_X86_64;
 		o->self = arm64 ? MUSL_SELF_ARM64 : 0;
@@ -409,9 +402,7 @@ static void fill(struct reading *r, const struct ebp_python *layout)
 	memcpy(r->out->layout.words, &o, sizeof(o));
 	if (r->out->code.n == 1 && !python_moved_part(r->f, &r->code, &r->main, &part))
 		take_code(r, &part, 0);
-	qsort(r->out->code.v, r->out->code.n, sizeof(r->out->code.v[0]), by_start);
-	if (r->out->lock.n)
-		qsort(r->out->lock.v, r->out->lock.n, sizeof(r->out->lock.v[0]), by_start);
+	lang_image_sort(r->out);
 }
 
 /* Whether the file is of a machine that the release is known on. */
@@ -481,6 +472,7 @@ const struct lang_ops lang_python = {
 	.name = "Python",
 	.reads = "CPython 3.6 to 3.15; before 3.7 with symbols",
 	.language = EBP_LANGUAGE_PYTHON,
+	.files = { "python" },
 	.joint = ".",
 	.lock = "GIL",
 	.module = python_module_path,

@@ -46,38 +46,6 @@ static uint64_t sign_extend(uint64_t x, unsigned bits)
 	return ((x & (2 * sign - 1)) ^ sign) - sign;
 }
 
-/* --- Libraries. ---------------------------------------------------------------- */
-
-#define DYNAMIC_MAX (1u << 20)	/* bytes */
-#define NEEDED_MAX  32		/* bytes of a name */
-
-static int is_musl(const char *name)
-{
-	return !strncmp(name, "libc.musl-", 10) || !strcmp(name, "libc.so");
-}
-
-int python_needs_musl(const struct elf_file *f)
-{
-	const struct elf_section *dynamic = elf_file_section(f, ".dynamic");
-	const struct elf_section *names = elf_file_section(f, ".dynstr");
-	char name[NEEDED_MAX];
-	const Elf64_Dyn *d;
-	size_t size = 0;
-	void *data = NULL;
-	int found = 0;
-
-	if (dynamic && names)
-		data = elf_file_section_data(f, dynamic, DYNAMIC_MAX, &size);
-	d = data;
-	for (size_t i = 0; data && !found && i < size / sizeof(*d) && d[i].d_tag != DT_NULL; i++)
-		found = d[i].d_tag == DT_NEEDED && d[i].d_un.d_val < names->size &&
-			!elf_file_string(f, names->offset + d[i].d_un.d_val,
-					 names->offset + names->size, name, sizeof(name)) &&
-			is_musl(name);
-	free(data);
-	return found;
-}
-
 /* --- Parts. ------------------------------------------------------------------- */
 
 /* Where the jump at @p (of address @pc) leads; 0: it is none, or a short one. */

@@ -27,9 +27,6 @@ struct python_tls {
 	uint64_t offset;	/* of a library: from that offset */
 };
 
-/* Whether the C library that @f is linked with is musl. */
-int python_needs_musl(const struct elf_file *f);
-
 /* The variable that @function returns, and does nothing else. 0, or -ENOENT. */
 int python_returned_tls(const struct elf_file *f, const struct elf_code *code,
 			const struct python_function *function, struct python_tls *out);

@@ -80,13 +80,6 @@ struct reading {
 	uint64_t symbols[SYMBOLS];	/* addresses; 0: not found */
 };
 
-static int by_start(const void *a, const void *b)
-{
-	const struct lang_range *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
 static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 {
 	struct reading *r = ctx;
@@ -145,7 +138,7 @@ static void fill_collector(const struct reading *r, const struct code_text *t,
 	own.start += t->offset;
 	own.end += t->offset;
 	vec_push(&out->code, own);
-	qsort(out->code.v, out->code.n, sizeof(out->code.v[0]), by_start);
+	lang_image_sort(out);
 	layout->vm = c.vm - (t->address - t->offset);
 	layout->flags |= c.flags;
 	layout->space = c.space;
@@ -291,6 +284,7 @@ const struct lang_ops lang_ruby = {
 	.name = "Ruby",
 	.reads = "CRuby 2.6 to 4.0 (x86-64, glibc)",
 	.language = EBP_LANGUAGE_RUBY,
+	.files = { "ruby" },
 	.joint = "#",
 	.compiles = 1,
 	.recognise = recognise,

@@ -304,6 +304,7 @@ const struct lang_ops lang_v8 = {
 	.name = "JavaScript",
 	.reads = "node 12 to 26 (x86-64)",
 	.language = EBP_LANGUAGE_V8,
+	.files = { "node", "nsolid" },
 	.anonymous = "(anonymous)",
 	.recognise = recognise,
 	.line = v8_line,

@@ -19,9 +19,6 @@
 #define LEVELS_LEAST 4
 #define NUMBERS_WIDTH 30	/* columns of a terminal for what stands before the names */
 
-const char *const views_by_names[] = { "function", "module", "line", "process", "thread", "second",
-					NULL };
-
 /* --- The tables. -------------------------------------------------------------- */
 #define SHARES COLUMN_SELF_SHARE, COLUMN_TOTAL_SHARE, COLUMN_SELF
 
@@ -60,21 +57,27 @@ static const enum row_column_id callee_columns[] = {
 
 /* A view by code, by tasks, or else of its own rows. */
 static const struct view {
+	const char *name;
 	const enum row_column_id *columns;
 	across_rollup *code;
 	struct rollup_process *(*tasks)(const struct profile *p, size_t *n);
 	row_vec (*rows)(const struct profile *p);
 	const enum row_column_id *across;
 } views[VIEWS_BY] = {
-	[VIEWS_FUNCTION] = { function_columns, .code = rollup_functions,
+	[VIEWS_FUNCTION] = { "function", function_columns, .code = rollup_functions,
 			     .across = functions_across },
-	[VIEWS_MODULE] = { module_columns, .code = rollup_modules,
+	[VIEWS_MODULE] = { "module", module_columns, .code = rollup_modules,
 			   .across = modules_across },
-	[VIEWS_LINE] = { line_columns, .code = rollup_lines, .across = lines_across },
-	[VIEWS_PROCESS] = { process_columns, .tasks = rollup_processes },
-	[VIEWS_THREAD] = { thread_columns, .tasks = rollup_threads },
-	[VIEWS_SECOND] = { second_columns, .rows = seconds_rows },
+	[VIEWS_LINE] = { "line", line_columns, .code = rollup_lines, .across = lines_across },
+	[VIEWS_PROCESS] = { "process", process_columns, .tasks = rollup_processes },
+	[VIEWS_THREAD] = { "thread", thread_columns, .tasks = rollup_threads },
+	[VIEWS_SECOND] = { "second", second_columns, .rows = seconds_rows },
 };
+
+const char *views_name(enum views_by by)
+{
+	return by < VIEWS_BY ? views[by].name : NULL;
+}
 
 static struct row_sums sums_of(const struct profile *p)
 {

@@ -14,8 +14,8 @@
 enum views_by { VIEWS_FUNCTION, VIEWS_MODULE, VIEWS_LINE, VIEWS_PROCESS, VIEWS_THREAD, VIEWS_SECOND,
 		VIEWS_BY };
 
-/* "function", ... as the user names them; ends with NULL. */
-extern const char *const views_by_names[];
+/* "function", ... as the user names it; NULL for VIEWS_BY. */
+const char *views_name(enum views_by by);
 /* 1 where views_across() has rows. */
 int views_has_across(enum views_by by);
 

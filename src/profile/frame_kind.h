@@ -57,6 +57,8 @@ struct frame_kind_row {
 	enum frame_kind inlined;	/* what it looks like where it was inlined */
 	/* in saved profiles; FRAME_JIT is one of FRAME_USER in its module there */
 	enum frame_kind saved;
+	/* profile.frame.type of OpenTelemetry's semantic conventions; NULL: none fits */
+	const char *otel;
 	int native;		/* its name is one of a linker, of which templates may be cut */
 };
 extern const struct frame_kind_row frame_kinds[FRAME_KINDS];

@@ -87,8 +87,6 @@ enum pprof_function_field {
 #define PPROF_PID "pid"
 #define PPROF_INCARNATION "incarnation"		/* only where two programs had one pid */
 
-#define PPROF_KERNEL "[kernel.kallsyms]"	/* the file of the kernel's mapping */
-
 /* the member of a JSON object that holds all of a profile, gzip in base64 */
 #define PPROF_EMBEDDED "pprof"
 

@@ -22,8 +22,8 @@
 #include "base/sandbox.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "push/gzip.h"
 #include "push/ingest.h"
-#include "push/packed.h"
 
 #define SECOND 1000000000ull
 #define MILLISECOND 1000000u
@@ -303,7 +303,7 @@ static void send_parts(struct sender *s, const struct folder_file *file, struct 
 	struct protobuf bytes = { 0 };
 	struct cursor all = { 0 };
 	size_t at = 0;
-	int err = unpack(&body, &bytes), more = err;
+	int err = gzip_unpack(&body, &bytes), more = err;
 
 	all = (struct cursor){ .p = bytes.v, .end = bytes.v + bytes.n };
 	while (!err && (more = ingest_next(&all, s->setup.parts_url, &part)) > 0) {

@@ -104,6 +104,15 @@ static int load(struct http *h)
 	return h->easy ? 0 : -ENOMEM;
 }
 
+static void drop(struct http *h)
+{
+	if (h->easy)
+		h->cleanup(h->easy);
+	if (h->library)
+		dlclose(h->library);
+	free(h);
+}
+
 int http_new(struct http **out)
 {
 	struct http *h = xcalloc(1, sizeof(*h));
@@ -111,19 +120,8 @@ int http_new(struct http **out)
 
 	*out = err ? NULL : h;
 	if (err)
-		http_free(h);
+		drop(h);
 	return err;
-}
-
-void http_free(struct http *h)
-{
-	if (!h)
-		return;
-	if (h->easy)
-		h->cleanup(h->easy);
-	if (h->library)
-		dlclose(h->library);
-	free(h);
 }
 
 /* What is over the limit is taken and forgotten: an answer is no reason to fail. */

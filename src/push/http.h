@@ -17,7 +17,6 @@ struct http;
 
 /* 0, or a negative errno: -ELIBACC where there is no libcurl that could be loaded. */
 int http_new(struct http **out);
-void http_free(struct http *h);
 
 struct http_request {
 	const char *url;

@@ -8,7 +8,7 @@
 
 #include "base/protobuf.h"
 #include "base/xalloc.h"
-#include "push/packed.h"
+#include "push/gzip.h"
 
 #define SECOND 1000000000ull
 #define NAME "__name__"
@@ -189,7 +189,7 @@ static int make(const struct cursor *series, const char *base, struct ingest_req
 	}
 	vec_push(&r->url, '\0');
 	r->body.n = 0;
-	pack(profile.p, (size_t)(profile.end - profile.p), &r->body);
+	gzip_pack(profile.p, (size_t)(profile.end - profile.p), &r->body);
 	return 1;
 }
 

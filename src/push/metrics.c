@@ -169,7 +169,7 @@ static int look(const struct metrics_member *m, struct metrics_process *p)
 void metrics_update(struct metrics *m, struct profile *profile, const struct push *push,
 		    const struct metrics_member *members, size_t n)
 {
-	const struct metrics_member server = { "metrics", metrics_pid(m) };
+	const struct metrics_member server = { "metrics", metrics_server_pid(m->server) };
 	const place_vec *places = push_places(push);
 	const struct spool_counts *servers[PLACE_SERVERS_MAX];
 	struct metrics_process processes[PROCESSES_MOST];
@@ -204,11 +204,6 @@ struct metrics *metrics_new(const char *address, struct error *e)
 		return m;
 	metrics_free(m);
 	return NULL;
-}
-
-pid_t metrics_pid(const struct metrics *m)
-{
-	return m ? metrics_server_pid(m->server) : 0;
 }
 
 void metrics_free(struct metrics *m)

@@ -51,7 +51,6 @@ struct metrics *metrics_new(const char *address, struct error *e);
 /* Those of @members with pid 0 are left out; that of the server is added. */
 void metrics_update(struct metrics *m, struct profile *profile, const struct push *push,
 		    const struct metrics_member *members, size_t n);
-pid_t metrics_pid(const struct metrics *m);
 void metrics_free(struct metrics *m);
 
 #endif

@@ -46,13 +46,6 @@ enum function_field { FUNCTION_NAME = 1, FUNCTION_FILE = 3 };
 /* The tables of the dictionary; strings, which have one of their own, are the fifth. */
 enum { MAPPINGS = 1, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRIBUTES, STACKS, TABLES };
 
-/* profile.frame.type of OpenTelemetry's semantic conventions; NULL: none fits. */
-static const char *const frame_types[FRAME_KINDS] = {
-	[FRAME_USER] = "native",     [FRAME_KERNEL] = "kernel", [FRAME_PYTHON] = "cpython",
-	[FRAME_JIT] = "native",      [FRAME_JAVASCRIPT] = "v8js", [FRAME_JAVA] = "jvm",
-	[FRAME_INLINED] = "native",  [FRAME_RUBY] = "ruby",     [FRAME_PHP] = "php",
-};
-
 /* Messages, each once: where the one of an index ends in the bytes of all. */
 struct table {
 	struct protobuf bytes;
@@ -197,7 +190,7 @@ static void add_locations(struct part *part)
 
 	for (size_t i = 0; i < v->nlocations; i++) {
 		const struct location *l = &v->locations[i];
-		const char *type = frame_types[l->kind];
+		const char *type = frame_kinds[l->kind].otel;
 		uint32_t attribute = 0;
 
 		if (type)

@@ -140,6 +140,19 @@ static int open_server(struct place *p, struct error *e)
 	return 0;
 }
 
+/* Names the places that there are. -EINVAL with @e filled. */
+static int refuse(const char *to, struct error *e)
+{
+	char known[256] = "";
+
+	for (size_t i = 0; i < ROWS; i++)
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s%s",
+			 !i ? "" : i + 1 < ROWS ? ", " : " or ", rows[i].prefix,
+			 rows[i].body ? "http://HOST:PORT" : "PATH");
+	return error_set(e, STATUS_USAGE, -EINVAL, "--to '%.200s': %s; also with https", to,
+			 known);
+}
+
 struct place *place_open(const char *to, const struct user *u, const struct place_options *o,
 			 struct error *e)
 {
@@ -148,9 +161,7 @@ struct place *place_open(const char *to, const struct user *u, const struct plac
 
 	*p = (struct place){ .ops = row_of(to), .options = o, .to = to, .user = *u };
 	if (!p->ops)
-		err = error_set(e, STATUS_USAGE, -EINVAL, "--to '%.200s': dir:PATH, "
-				"otlp+http://HOST:PORT, pyroscope+http://... or parca+http://...; "
-				"also with https", to);
+		err = refuse(to, e);
 	else
 		err = p->ops->body ? open_server(p, e) : open_files(p, e);
 	if (!err)

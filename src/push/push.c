@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "output/output.h"
 #include "profile/increment.h"
+#include "push/gzip.h"
 #include "push/labels.h"
-#include "push/packed.h"
 #include "push/service.h"
 
 #define SECOND 1000000000ull
@@ -201,7 +201,7 @@ static void add_part(struct push *p, struct push_part *part)
 		outfile_commit(f, NULL);
 	}
 	if (wants & PLACE_PACKED)
-		pack(pprof.v, pprof.n, &packed);
+		gzip_pack(pprof.v, pprof.n, &packed);
 	part->pprof = &pprof;
 	part->packed = &packed;
 	for (size_t i = 0; i < p->places.n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether what a recording shows is what its program did. */
-#ifndef EBPROF_JUDGE_H
-#define EBPROF_JUDGE_H
+#ifndef EBPROF_SELFTEST_JUDGE_H
+#define EBPROF_SELFTEST_JUDGE_H
 
 #include <stdint.h>
 

@@ -9,7 +9,7 @@
 #include "collect/tracefs.h"
 #include "sources/options.h"
 
-int meters_check(struct source_options *o, struct stack_options *stack, struct error *e)
+static int check(struct source_options *o, struct stack_options *stack, struct error *e)
 {
 	(void)o;
 	(void)stack;
@@ -38,7 +38,7 @@ static int add(struct meters *m, const char *list, const char *tracefs, struct e
 	return 0;
 }
 
-int meters_choose(struct source_options *o, struct source **s, struct error *e)
+static int choose(struct source_options *o, struct source **s, struct error *e)
 {
 	const struct samples_options *samples = &o->samples;
 	struct meters *m;
@@ -110,8 +110,8 @@ static void release(struct source *source)
 const struct source_ops meters_ops = {
 	.name = "counters",
 	.kernel = &meters_kernel,
-	.check = meters_check,
-	.choose = meters_choose,
+	.check = check,
+	.choose = choose,
 	.keeps_times = keeps_times,
 	.begin = begin,
 	.count = count,

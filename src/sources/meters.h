@@ -9,12 +9,6 @@
 #include "collect/perf_events.h"
 #include "sources/source.h"
 
-struct source_options;
-
-/* Of its ops. */
-int meters_check(struct source_options *o, struct stack_options *stack, struct error *e);
-int meters_choose(struct source_options *o, struct source **s, struct error *e);
-
 extern const struct source_ops meters_ops;
 
 /* Below: for the two halves of this source. */

@@ -58,7 +58,7 @@ const struct cli_option waits_rows[] = {
 	{ 0, 0, "state", "STATE[,STATE...]", store_states, AT(states),
 	  "only these waits: blocked, disk, uninterruptible, runnable", R | T | P },
 	{ 0, 0, "max-overhead", "PERCENT", overhead_store, AT(max_overhead),
-	  "of each CPU, for stacks of waits (default 1), of probes (10; or none)", R | T },
+	  "of each CPU: for stacks of waits (default 1), for probes (10, or none)", R | T },
 	{ 0, 0, "hide-idle", NULL, cli_flag, AT(hide_idle),
 	  "leave out the waits of threads that did nothing but wait", R },
 	{ 0 }

@@ -27,7 +27,7 @@ TIMEOUT = 60
 UNNAMED = re.compile(r"^(\[unknown\]|\[.*\+0x[0-9a-f]+\])$")
 TRUNCATED = re.compile(r"^\[truncated: (.*)\]$")
 SUMMARY = re.compile(
-    r"^ebprof: (\d+) samples? of (\S+) (?:at (\d+) Hz|every (\d+) events?)?.*?in ([\d.]+) s: "
+    r"^ebprof: (\d+) samples? of (\S+) (?:at (\d+) Hz|every (\d+) (?:events|bytes))?.*?in ([\d.]+) s: "
     r"(\d+) complete, (\d+) truncated(?: \(([^)]*)\))?, (\d+) lost(?: \(([^)]*)\))?", re.M)
 
 

@@ -226,12 +226,12 @@ TEST(errors_are_clear)
 	CHECK_STR(why_not("", 0, &e), "it is empty");
 	CHECK_STR(why_not(cut, sizeof(cut), &e), "damaged gzip");
 	CHECK_STR(why_not("\x7f" "ELF", 4, &e),
-		  "its format is unknown; ebprof reads pprof, perf.data, folded stacks, perf "
-		  "script's text, and the html and json files that it writes itself");
+		  "its format is unknown; ebprof reads its own html and json files, perf.data, "
+		  "pprof, perf script's text and folded stacks");
 	CHECK_STR(why_not("x;f 1\nx;f\n", 10, &e),
 		  "line 2 is no folded stack: frames, a blank and a count are expected");
 	CHECK_STR(why_not("PERFILE2........", 16, &e),
-		  "damaged, or cut off: its header at byte 0 reach beyond its end");
+		  "damaged, or cut off: its header at byte 0 would end behind it");
 	CHECK(!input_read("/nonexistent/x", &(struct input_notes){ 0 }, &e));
 	CHECK_STR(e.text, "cannot read /nonexistent/x: No such file or directory");
 	CHECK(!input_read("/tmp", &(struct input_notes){ 0 }, &e));

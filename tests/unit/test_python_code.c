@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What code of an interpreter tells: of programs that compilers made here. */
+#include "lang/lang.h"
 #include "lang/python_code.h"
 
 #include <stdio.h>
@@ -145,11 +146,11 @@ TEST(a_c_library)
 
 	CHECK_EQ(shell("cc -o glibc part.c"), 0);
 	f = fixture_open("glibc");
-	CHECK(f.elf && !python_needs_musl(f.elf));
+	CHECK(f.elf && !lang_needs_musl(f.elf));
 	fixture_close(&f);
 	if (!shell("musl-gcc -o musl part.c")) {
 		f = fixture_open("musl");
-		CHECK(f.elf && python_needs_musl(f.elf));
+		CHECK(f.elf && lang_needs_musl(f.elf));
 		fixture_close(&f);
 	}
 }

@@ -414,9 +414,9 @@ TEST(nothing_is_shown_as_nothing)
 
 		CHECK(text && strchr(text, '\n') == text + strlen(text) - 1);
 		free(text);
-		CHECK(views_by_names[by] && *views_by_names[by]);
+		CHECK(views_name((enum views_by)by) && *views_name((enum views_by)by));
 	}
-	CHECK(!views_by_names[VIEWS_BY]);
+	CHECK(!views_name(VIEWS_BY));
 	CHECK_VIEW(p, NULL, "  TOTAL%   SELF%  SAMPLES  FUNCTION\n", .what = TREE);
 	CHECK_VIEW(p, NULL,
 		"   SELF%  TOTAL%  SAMPLES  IMAGE  FUNCTION\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "push/packed.h"
+#include "push/gzip.h"
 
 #include <errno.h>
 #include <zlib.h>
@@ -9,7 +9,7 @@
 #define GZIP_WINDOW (15 + 16)	/* zlib.h: the largest window, and a gzip header */
 #define STEP 65536
 
-void pack(const void *v, size_t n, struct outfile_bytes *packed)
+void gzip_pack(const void *v, size_t n, struct outfile_bytes *packed)
 {
 	struct outfile *f = outfile_memory(packed);
 
@@ -18,13 +18,13 @@ void pack(const void *v, size_t n, struct outfile_bytes *packed)
 	outfile_commit(f, NULL);
 }
 
-int unpack(const struct cursor *packed, struct protobuf *out)
+int gzip_unpack(const struct cursor *packed, struct protobuf *out)
 {
 	z_stream z = { .next_in = (uint8_t *)packed->p,
 		       .avail_in = (unsigned int)(packed->end - packed->p) };
 	int err = inflateInit2(&z, GZIP_WINDOW);
 
-	while (!err && out->n < UNPACK_MOST) {
+	while (!err && out->n < GZIP_MOST) {
 		vec_reserve(out, out->n + STEP);
 		z.next_out = out->v + out->n;
 		z.avail_out = STEP;
