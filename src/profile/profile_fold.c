@@ -52,7 +52,7 @@ static uint32_t *fold_threads(struct profile *p, const unsigned char *ended)
 	uint32_t *now = xcalloc(n + 1, sizeof(*now));
 
 	p->threads.n = 0;
-	hashmap_free(&p->thread_ids);
+	interned_free(&p->thread_ids);
 	for (size_t i = 0; i < n; i++) {
 		const struct thread old = p->threads.v[i];
 
@@ -70,7 +70,7 @@ static void fold_samples(struct profile *p, const uint32_t *threads)
 	/* Values are summed up below, so they are not begun here. */
 	p->columns.n = 0;
 	p->samples.n = 0;
-	hashmap_free(&p->sample_ids);
+	interned_free(&p->sample_ids);
 	for (size_t i = 0; i < n; i++) {
 		const struct sample old = p->samples.v[i];
 

@@ -57,7 +57,7 @@ static const char *const frame_types[FRAME_KINDS] = {
 struct table {
 	struct protobuf bytes;
 	VEC(size_t) ends;
-	struct hashmap ids;
+	struct interned ids;
 };
 
 struct otlp {
@@ -452,7 +452,7 @@ static void end(void *body, struct outfile *f)
 	for (int i = 0; i < TABLES; i++) {
 		protobuf_free(&o->tables[i].bytes);
 		vec_free(&o->tables[i].ends);
-		hashmap_free(&o->tables[i].ids);
+		interned_free(&o->tables[i].ids);
 	}
 	protobuf_free(&o->resources);
 	protobuf_free(&o->row);

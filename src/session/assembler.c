@@ -91,14 +91,12 @@ static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id,
 			   const struct ebp_key *key)
 {
 	const struct stack *s = stacks_find(&a->stacks, id);
-	uint32_t leaf = 0;
+	uint32_t leaf = s ? s->leaf : 0, caller;
 
-	if (!s)
-		return parent;
-	while (leaf + 1 < s->n &&
-	       sources_hide(a->sources, key, stacks_location(&a->stacks, s, leaf)))
-		leaf++;
-	return stacks_append(&a->stacks, a->profile, parent, s, leaf);
+	while (leaf && (caller = stacks_caller(&a->stacks, leaf)) &&
+	       sources_hide(a->sources, key, stacks_location(&a->stacks, leaf)))
+		leaf = caller;
+	return stacks_append(&a->stacks, a->profile, parent, leaf);
 }
 
 static uint32_t result_of(const struct assembler *a, const struct ebp_key *key)

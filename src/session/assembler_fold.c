@@ -62,7 +62,7 @@ static void fold_processes(struct assembler *a, const struct profile_folded *f, 
 	size_t n = a->processes.n;
 
 	a->processes.n = 0;
-	hashmap_free(&a->processes.ids);
+	interned_free(&a->processes.ids);
 	for (size_t i = 0; i < n; i++) {
 		struct known_process p = a->processes.v[i];
 

@@ -3,13 +3,12 @@
 
 #include <string.h>
 
-#include "base/intern.h"
 #include "base/vec.h"
 
 void known_processes_free(struct known_processes *k)
 {
 	vec_free(k);
-	hashmap_free(&k->ids);
+	interned_free(&k->ids);
 }
 
 static int same_process(const void *known, uint32_t i, const void *key)

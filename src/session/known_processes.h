@@ -6,7 +6,7 @@
 #ifndef EBPROF_KNOWN_PROCESSES_H
 #define EBPROF_KNOWN_PROCESSES_H
 
-#include "base/hashmap.h"
+#include "base/intern.h"
 #include "bpf/ebprof.h"
 #include "proc/procs.h"
 #include "profile/profile.h"
@@ -24,7 +24,7 @@ struct known_process {
 struct known_processes {
 	struct known_process *v;
 	size_t n, cap;
-	struct hashmap ids;	/* hash of struct ebp_process -> index */
+	struct interned ids;	/* hash of struct ebp_process -> index */
 };
 
 void known_processes_free(struct known_processes *k);
