@@ -309,10 +309,9 @@ void session_follow(struct session *s)
 /* Where there were many processes, those that ended are one for each name. */
 static void make_room(struct session *s)
 {
-	size_t folded = assembler_make_room(s->assembler);
+	size_t ticks = s->timeline ? timeline_ticks(s->timeline) : 0;
 
-	s->folded += folded;
-	if (folded && s->timeline)
+	if (assembler_make_room(s->assembler, ticks) && ticks)
 		timeline_renumber(s->timeline, profile_folded(s->profile).samples);
 }
 
@@ -437,7 +436,7 @@ static struct session_result result_of(struct session *s)
 		.duration = s->stopped - s->started,
 		.first_sample = collector_first_sample(s->collector),
 		.side_band_lost = s->side_band_lost,
-		.folded = s->folded,
+		.folded = assembler_folded(s->assembler),
 		.timeline_end = s->timeline_end ? s->timeline_end - s->started : 0,
 		.untimed = s->untimed + (s->timeline ? timeline_refused(s->timeline) : 0),
 		.timeline = s->timeline ? timeline_ticks(s->timeline) : 0,

@@ -63,7 +63,6 @@ struct session {
 	/* as in struct session_result, the former in CLOCK_MONOTONIC ns */
 	uint64_t languages_from;
 	int languages_failed;
-	uint64_t folded;		/* processes that were made one for each name */
 	uint32_t cpus;				/* that are sampled */
 };
 
