@@ -24,6 +24,9 @@ struct {
 #define TARGET_BYTES 32768
 __u8 target_bytes[TARGET_BYTES];
 
+/* One more of our own (config.filter.self), which begins when the programs are there; 0: none. */
+__u32 own_loader;	/* written by user space */
+
 static __always_inline int maybe_target(__u32 tgid, __u32 tid)
 {
 	__u32 id = config.filter.by_thread ? tid : tgid;
@@ -64,6 +67,8 @@ static __always_inline int task_wanted(struct task_struct *task, __u32 tgid, __u
 	const volatile __u32 *self = config.filter.self;
 
 	if (!tid && !config.filter.idle)
+		return 0;
+	if (tgid && tgid == own_loader)
 		return 0;
 	for (int i = 0; tgid && i < EBP_SELF_MAX; i++)
 		if (tgid == self[i])

@@ -52,7 +52,7 @@ struct alloc {
 	struct hashmap site_ids;	/* hash of a key -> index */
 	struct hashmap site_numbers;	/* the caller's number -> index */
 	VEC(struct process) processes;
-	struct hashmap process_ids;
+	struct interned process_ids;
 	struct hashmap pids;		/* tgid -> index of its last program */
 	VEC(struct block) blocks;
 	VEC(uint32_t) unused;		/* of blocks */
@@ -82,7 +82,7 @@ void alloc_free(struct alloc *a)
 	hashmap_free(&a->site_ids);
 	hashmap_free(&a->site_numbers);
 	vec_free(&a->processes);
-	hashmap_free(&a->process_ids);
+	interned_free(&a->process_ids);
 	hashmap_free(&a->pids);
 	vec_free(&a->blocks);
 	vec_free(&a->unused);

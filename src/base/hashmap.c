@@ -40,6 +40,11 @@ uint64_t hash_pair(uint64_t a, uint64_t b)
 	return mix(mix(a ^ seed()) + b);
 }
 
+uint32_t hash_word(uint64_t a)
+{
+	return (uint32_t)mix(a ^ seed());
+}
+
 uint64_t hash_bytes(const void *p, size_t n)
 {
 	const unsigned char *s = p;

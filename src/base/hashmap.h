@@ -41,5 +41,7 @@ static inline size_t hashmap_bytes(const struct hashmap *m)
 uint64_t hash_bytes(const void *p, size_t n);
 /* A seeded mix of two words, for keys of two parts that are not stored whole. */
 uint64_t hash_pair(uint64_t a, uint64_t b);
+/* 32 bits of a seeded mix of one. */
+uint32_t hash_word(uint64_t a);
 
 #endif

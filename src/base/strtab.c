@@ -12,7 +12,7 @@ struct strtab {
 	VEC(const char *) strings;	/* id -> string, inside a block */
 	VEC(char *) blocks;
 	size_t room;			/* bytes left in the last block */
-	struct hashmap ids;
+	struct interned ids;
 };
 
 /* Copies @s into the last block; strings never move, so pointers stay valid. */
@@ -71,7 +71,7 @@ uint32_t strtab_count(const struct strtab *t)
 size_t strtab_bytes(const struct strtab *t)
 {
 	return t->blocks.n * BLOCK + t->strings.cap * sizeof(*t->strings.v) +
-	       hashmap_bytes(&t->ids);
+	       interned_bytes(&t->ids);
 }
 
 void strtab_free(struct strtab *t)
@@ -82,6 +82,6 @@ void strtab_free(struct strtab *t)
 		free(t->blocks.v[i]);
 	vec_free(&t->blocks);
 	vec_free(&t->strings);
-	hashmap_free(&t->ids);
+	interned_free(&t->ids);
 	free(t);
 }

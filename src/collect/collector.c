@@ -308,8 +308,11 @@ static int open_parts(struct collector *c, const struct collector_options *o, st
 	if (err || !c->skel->rodata->config.succeeded)
 		return err;
 	c->successor = successor_new(o, c->skel);
-	return c->successor ? 0 : error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s",
-					    strerror(errno));
+	if (!c->successor)
+		return error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s",
+				 strerror(errno));
+	c->skel->bss->own_loader = (__u32)successor_pid(c->successor);
+	return 0;
 }
 
 struct collector *collector_new(const struct collector_options *options, struct error *e)

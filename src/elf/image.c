@@ -36,7 +36,7 @@ struct alias {
 struct images {
 	VEC(struct entry *) entries;	/* by id */
 	VEC(struct alias) aliases;
-	struct hashmap index;		/* aliases with their paths */
+	struct interned index;		/* aliases with their paths */
 };
 
 struct images *images_new(void)
@@ -59,7 +59,7 @@ void images_free(struct images *all)
 	}
 	vec_free(&all->entries);
 	vec_free(&all->aliases);
-	hashmap_free(&all->index);
+	interned_free(&all->index);
 	free(all);
 }
 

@@ -37,10 +37,10 @@ void perf_data_tasks_free(struct perf_data_tasks *t)
 	vec_free(&t->processes);
 	vec_free(&t->threads);
 	vec_free(&t->kernel);
-	hashmap_free(&t->image_ids);
+	interned_free(&t->image_ids);
 	hashmap_free(&t->by_pid);
 	hashmap_free(&t->by_tid);
-	hashmap_free(&t->build_ids);
+	interned_free(&t->build_ids);
 }
 
 const struct perf_data_id *perf_data_build_id(const struct perf_data_tasks *t, struct slice path)

@@ -49,7 +49,8 @@ struct perf_data_tasks {
 	VEC(struct perf_data_process) processes;
 	VEC(struct perf_data_thread) threads;
 	VEC(struct perf_data_kernel) kernel;
-	struct hashmap image_ids, by_pid, by_tid, build_ids;
+	struct hashmap by_pid, by_tid;
+	struct interned image_ids, build_ids;
 	uint32_t generations, incarnations;
 };
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/intern.h"
 #include "base/text.h"
 
 /* bytes of a text with its end; longer ones are cut, as the symbolizer does */
@@ -140,5 +139,5 @@ uint32_t *slice_memo_get(struct slice_memo *m, struct slice text)
 void slice_memo_free(struct slice_memo *m)
 {
 	vec_free(&m->entries);
-	hashmap_free(&m->ids);
+	interned_free(&m->ids);
 }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/hashmap.h"
+#include "base/intern.h"
 #include "base/vec.h"
 #include "profile/profile.h"
 
@@ -43,7 +43,7 @@ uint32_t slice_string(struct profile *p, struct slice s);
 /* Numbers that go with stretches of one text. A memo that is all zeros is empty. */
 struct slice_memo {
 	VEC(struct slice_memo_entry { struct slice text; uint32_t value; }) entries;
-	struct hashmap ids;
+	struct interned ids;
 };
 
 /* Where @text's number is kept, PROFILE_NONE the first time; good until the next call. */

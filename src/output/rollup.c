@@ -249,7 +249,7 @@ struct rollup_function *rollup_lines_of(const struct profile *p, const unsigned 
 		 used = 0;
 	struct place *places = xcalloc(v.nlines + 1, sizeof(*places));
 	uint64_t *addresses = addresses_without_names(p);
-	struct hashmap ids = { 0 };
+	struct interned ids = { 0 };
 
 	for (size_t i = 0; i < v.nlines; i++) {
 		const struct line *l = &v.lines[i];
@@ -273,7 +273,7 @@ struct rollup_function *rollup_lines_of(const struct profile *p, const unsigned 
 		labels[i] = labels[i] == PROFILE_NONE ? used : labels[i];
 	all[used++] = function_row(p, v.nfunctions);
 	rows = sum_up(p, &(struct calltree_labels){ .lines = labels }, all, used, n);
-	hashmap_free(&ids);
+	interned_free(&ids);
 	free(labels);
 	free(places);
 	free(addresses);
@@ -339,7 +339,7 @@ struct rollup_process *rollup_threads(const struct profile *p, size_t *n)
 {
 	struct profile_view v = profile_view(p);
 	struct rollup_process *rows = xcalloc(v.nthreads, sizeof(*rows));
-	struct hashmap ids = { 0 };
+	struct interned ids = { 0 };
 	uint32_t used = 0;
 
 	for (size_t i = 0; i < v.nsamples; i++) {
@@ -358,7 +358,7 @@ struct rollup_process *rollup_threads(const struct profile *p, size_t *n)
 			rows[used++] = row;
 		rows[id].samples += v.values[i];
 	}
-	hashmap_free(&ids);
+	interned_free(&ids);
 	qsort(rows, used, sizeof(*rows), by_samples);
 	*n = used;
 	return rows;

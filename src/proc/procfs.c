@@ -46,14 +46,17 @@ int procfs_parse_stat(const char *text, struct procfs_stat *out)
 	 * one.
 	 */
 	const char *p = strrchr(text, ')');
+	uint64_t user, kernel;
 	int ppid;
 
 	if (!p || sscanf(p + 1,
-			 " %c %d %*s %*s %*s %*s %" SCNu32
-			 " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu32 " %*s %" SCNu64,
-			 &out->state, &ppid, &out->flags, &out->threads, &out->start) != 5)
+			 " %c %d %*s %*s %*s %*s %" SCNu32 " %*s %*s %*s %*s %" SCNu64
+			 " %" SCNu64 " %*s %*s %*s %*s %" SCNu32 " %*s %" SCNu64,
+			 &out->state, &ppid, &out->flags, &user, &kernel, &out->threads,
+			 &out->start) != 7)
 		return -EINVAL;
 	out->ppid = ppid;
+	out->ran = user + kernel;
 	return 0;
 }
 

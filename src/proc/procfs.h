@@ -18,6 +18,7 @@ struct procfs_stat {
 	char state;		/* field 3: 'R', 'Z', ... */
 	pid_t ppid;		/* field 4 */
 	uint32_t flags;		/* field 9: PF_* of the kernel */
+	uint64_t ran;		/* fields 14 and 15: CPU time of its threads, in those ticks */
 	uint32_t threads;	/* field 20 */
 	/* field 22: when it started, in ticks of sysconf(_SC_CLK_TCK), CLOCK_BOOTTIME */
 	uint64_t start;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/intern.h"
 #include "profile/profile_state.h"
 
 static uint64_t pack(uint32_t high, uint32_t low)
@@ -46,14 +45,14 @@ void profile_free(struct profile *p)
 	vec_free(&p->ticks);
 	vec_free(&p->comments);
 	vec_free(&p->latencies);
-	hashmap_free(&p->function_ids);
-	hashmap_free(&p->module_ids);
-	hashmap_free(&p->location_ids);
-	hashmap_free(&p->node_ids);
+	interned_free(&p->function_ids);
+	interned_free(&p->module_ids);
+	interned_free(&p->location_ids);
+	interned_free(&p->node_ids);
 	hashmap_free(&p->process_ids);
-	hashmap_free(&p->thread_ids);
-	hashmap_free(&p->sample_ids);
-	hashmap_free(&p->label_set_ids);
+	interned_free(&p->thread_ids);
+	interned_free(&p->sample_ids);
+	interned_free(&p->label_set_ids);
 	summary_free(&p->summary);
 	vec_free(&p->folded.processes);
 	vec_free(&p->folded.samples);
@@ -158,13 +157,21 @@ void profile_name_location(struct profile *p, uint32_t location, const struct li
 		vec_push(&p->lines, lines[i]);
 }
 
+static int same_node(const void *profile, uint32_t id, const void *node)
+{
+	const struct node *a = &((const struct profile *)profile)->nodes.v[id], *b = node;
+
+	return a->parent == b->parent && a->location == b->location;
+}
+
 uint32_t profile_node(struct profile *p, uint32_t parent, uint32_t location)
 {
+	const struct node n = { .parent = parent, .location = location };
 	uint32_t next = (uint32_t)p->nodes.n;
-	uint32_t id = hashmap_put(&p->node_ids, pack(parent, location), next);
+	uint32_t id = intern(&p->node_ids, pack(parent, location), next, same_node, p, &n);
 
 	if (id == next)
-		vec_push(&p->nodes, (struct node){ .parent = parent, .location = location });
+		vec_push(&p->nodes, n);
 	return id;
 }
 
@@ -418,20 +425,21 @@ void profile_comment(struct profile *p, const char *text)
 
 size_t profile_bytes(const struct profile *p)
 {
-	const struct hashmap *maps[] = {
-		&p->function_ids, &p->module_ids, &p->location_ids, &p->node_ids, &p->process_ids,
-		&p->thread_ids, &p->sample_ids, &p->label_set_ids,
+	const struct interned *indexes[] = {
+		&p->function_ids, &p->module_ids, &p->location_ids, &p->node_ids, &p->thread_ids,
+		&p->sample_ids, &p->label_set_ids,
 	};
 	size_t bytes = strtab_bytes(p->strings) + VEC_BYTES(p->functions) + VEC_BYTES(p->modules) +
 		       VEC_BYTES(p->locations) + VEC_BYTES(p->lines) + VEC_BYTES(p->nodes) +
 		       VEC_BYTES(p->processes) + VEC_BYTES(p->threads) + VEC_BYTES(p->samples) +
 		       VEC_BYTES(p->labels) + VEC_BYTES(p->label_sets) + VEC_BYTES(p->ticks) +
-		       VEC_BYTES(p->folded.processes) + VEC_BYTES(p->folded.samples);
+		       VEC_BYTES(p->folded.processes) + VEC_BYTES(p->folded.samples) +
+		       hashmap_bytes(&p->process_ids);
 
 	for (size_t i = 0; i < p->columns.n; i++)
 		bytes += VEC_BYTES(p->columns.v[i]);
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
-		bytes += hashmap_bytes(maps[i]);
+	for (size_t i = 0; i < sizeof(indexes) / sizeof(*indexes); i++)
+		bytes += interned_bytes(indexes[i]);
 	return bytes;
 }
 

@@ -24,6 +24,13 @@ static uint32_t ended_name(struct profile *p, uint32_t comm, const char *mark)
 	return id;
 }
 
+uint32_t profile_ended_process(struct profile *p, uint32_t comm, const char *mark)
+{
+	uint32_t name = ended_name(p, comm, mark);
+
+	return profile_process(p, 0, ENDED | name, name);
+}
+
 /*
  * In those below each thing is added anew to the array that it is read from: as no more come out
  * than went in, what is written lies never behind what is read.
@@ -36,9 +43,8 @@ static void fold_processes(struct profile *p, const unsigned char *ended, const 
 	hashmap_free(&p->process_ids);
 	for (size_t i = 0; i < n; i++) {
 		const struct process old = p->processes.v[i];
-		uint32_t name = ended[i] ? ended_name(p, old.comm, mark) : old.comm;
-		uint32_t process = ended[i] ? profile_process(p, 0, ENDED | name, name) :
-				   profile_process(p, old.pid, old.incarnation, name);
+		uint32_t process = ended[i] ? profile_ended_process(p, old.comm, mark) :
+				   profile_process(p, old.pid, old.incarnation, old.comm);
 
 		profile_set_parent(p, process, ended[i] ? 0 : old.parent);
 		vec_push(&p->folded.processes, process);
@@ -52,7 +58,7 @@ static uint32_t *fold_threads(struct profile *p, const unsigned char *ended)
 	uint32_t *now = xcalloc(n + 1, sizeof(*now));
 
 	p->threads.n = 0;
-	hashmap_free(&p->thread_ids);
+	interned_free(&p->thread_ids);
 	for (size_t i = 0; i < n; i++) {
 		const struct thread old = p->threads.v[i];
 
@@ -70,7 +76,7 @@ static void fold_samples(struct profile *p, const uint32_t *threads)
 	/* Values are summed up below, so they are not begun here. */
 	p->columns.n = 0;
 	p->samples.n = 0;
-	hashmap_free(&p->sample_ids);
+	interned_free(&p->sample_ids);
 	for (size_t i = 0; i < n; i++) {
 		const struct sample old = p->samples.v[i];
 

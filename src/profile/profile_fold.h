@@ -28,7 +28,12 @@ struct profile_folded {
 };
 /* Valid until the next change. */
 struct profile_folded profile_folded(const struct profile *p);
-/* 1 where the sample is one of a process that profile_fold() made. */
+/*
+ * The process that profile_fold() makes of those of the name @comm, string or 0: for one whose
+ * first sample comes when it has ended.
+ */
+uint32_t profile_ended_process(struct profile *p, uint32_t comm, const char *mark);
+/* 1 where the sample is one of such a process. */
 int profile_sample_ended(const struct profile *p, uint32_t sample);
 
 /*

@@ -7,6 +7,7 @@
 #define EBPROF_PROFILE_STATE_H
 
 #include "base/hashmap.h"
+#include "base/intern.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "profile/latency.h"
@@ -33,11 +34,10 @@ struct profile {
 	VEC(struct tick) ticks;
 	VEC(uint32_t) comments;
 	VEC(struct latency) latencies;
-	/*
-	 * Indexes by what makes each thing itself; of a key wider than 64 bits they hold the hash.
-	 */
-	struct hashmap function_ids, module_ids, location_ids, node_ids, process_ids, thread_ids,
-		sample_ids, label_set_ids;
+	/* Indexes by what makes each thing itself. */
+	struct hashmap process_ids;
+	struct interned function_ids, module_ids, location_ids, node_ids, thread_ids, sample_ids,
+		label_set_ids;
 	struct profile_meta meta;
 	struct profile_account account;
 	struct summary summary;

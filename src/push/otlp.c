@@ -50,7 +50,7 @@ enum { MAPPINGS = 1, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRIBUTES, STACKS, T
 struct table {
 	struct protobuf bytes;
 	VEC(size_t) ends;
-	struct hashmap ids;
+	struct interned ids;
 };
 
 struct otlp {
@@ -445,7 +445,7 @@ static void end(void *body, struct outfile *f)
 	for (int i = 0; i < TABLES; i++) {
 		protobuf_free(&o->tables[i].bytes);
 		vec_free(&o->tables[i].ends);
-		hashmap_free(&o->tables[i].ids);
+		interned_free(&o->tables[i].ids);
 	}
 	protobuf_free(&o->resources);
 	protobuf_free(&o->row);

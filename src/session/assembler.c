@@ -9,11 +9,14 @@
 #include "base/text.h"
 #include "lang/lang_merge.h"
 #include "profile/mark.h"
+#include "profile/profile_fold.h"
 #include "session/assembler_state.h"
 #include "session/frame_word.h"
 #include "unwind/result.h"
 
 #define OWNER_MARK 600
+#define APART 32768		/* processes that are kept apart */
+#define APART_BRIEF 2048	/* the same where it is not asked which is which */
 
 void assembler_free(struct assembler *a)
 {
@@ -31,8 +34,7 @@ void assembler_free(struct assembler *a)
 static struct known_process *find_process(struct assembler *a, const struct ebp_process *key,
 					  uint64_t time)
 {
-	struct known_process *p = known_processes_at(&a->processes, a->profile, a->procs, key,
-						     time);
+	struct known_process *p = known_processes_at(&a->processes, a->procs, key, time);
 
 	if (a->owners && !p->owner)
 		p->owner = 1 + owners_of(a->owners, (pid_t)key->tgid,
@@ -91,14 +93,12 @@ static uint32_t stack_node(struct assembler *a, uint32_t parent, uint64_t id,
 			   const struct ebp_key *key)
 {
 	const struct stack *s = stacks_find(&a->stacks, id);
-	uint32_t leaf = 0;
+	uint32_t leaf = s ? s->leaf : 0, caller;
 
-	if (!s)
-		return parent;
-	while (leaf + 1 < s->n &&
-	       sources_hide(a->sources, key, stacks_location(&a->stacks, s, leaf)))
-		leaf++;
-	return stacks_append(&a->stacks, a->profile, parent, s, leaf);
+	while (leaf && (caller = stacks_caller(&a->stacks, leaf)) &&
+	       sources_hide(a->sources, key, stacks_location(&a->stacks, leaf)))
+		leaf = caller;
+	return stacks_append(&a->stacks, a->profile, parent, leaf);
 }
 
 static uint32_t result_of(const struct assembler *a, const struct ebp_key *key)
@@ -146,6 +146,27 @@ static uint32_t labels_of(struct assembler *a, const char *owner, const struct e
 	return profile_labels_and(a->profile, labels, &more);
 }
 
+/* The profile's process whose samples those of @p are. */
+static uint32_t row_of(struct assembler *a, struct known_process *p)
+{
+	struct proc_info info;
+
+	if (p->process != PROFILE_NONE)
+		return p->process;
+	info = procs_info(a->procs, p->incarnation);
+	p->shared = a->folds_brief && info.exited &&
+		    profile_view(a->profile).nprocesses >= a->apart;
+	a->folded += (size_t)p->shared;
+	if (p->shared) {
+		p->process = profile_ended_process(a->profile,
+						   profile_string(a->profile, info.comm), "");
+		return p->process;
+	}
+	p->process = profile_process(a->profile, (pid_t)p->key.tgid, p->incarnation, 0);
+	profile_set_parent(a->profile, p->process, info.parent);
+	return p->process;
+}
+
 /* The profile's sample for @key; @now as for assembler_count(). */
 static uint32_t sample_of(void *ctx, const struct ebp_key *key, uint64_t now)
 {
@@ -155,11 +176,11 @@ static uint32_t sample_of(void *ctx, const struct ebp_key *key, uint64_t now)
 	const char *cut = unwind_result_name(result);
 	char raw[EBP_COMM_LEN + 1] = "", comm[4 * EBP_COMM_LEN + 1], mark[64];
 	const char *owner = owner_of(a, p);
-	uint32_t node = mark_owner(a, owner, 0), thread;
+	uint32_t node = mark_owner(a, owner, 0), row = row_of(a, p), thread;
 
 	memcpy(raw, key->comm, EBP_COMM_LEN);
 	text_clean(comm, sizeof(comm), raw);
-	thread = profile_thread(a->profile, p->process, (pid_t)key->tid,
+	thread = profile_thread(a->profile, row, p->shared ? 0 : (pid_t)key->tid,
 				profile_string(a->profile, comm));
 	if (cut) {
 		snprintf(mark, sizeof(mark), "[truncated: %s]", cut);
@@ -218,6 +239,7 @@ struct assembler *assembler_new(struct profile *profile, struct images *images, 
 	a->namer = namer;
 	a->sources = sources;
 	a->why = why;
+	a->apart = APART;
 	assembler_places_init(a);
 	return a;
 }
@@ -329,8 +351,9 @@ static void name_processes(struct assembler *a)
 
 		if (info.forgotten && !p->gone)
 			p->gone = now;
-		profile_process(a->profile, info.pid, p->incarnation,
-				profile_string(a->profile, info.comm));
+		if (p->process != PROFILE_NONE && !p->shared)
+			profile_process(a->profile, info.pid, p->incarnation,
+					profile_string(a->profile, info.comm));
 	}
 }
 
@@ -348,6 +371,17 @@ void assembler_update(struct assembler *a)
 void assembler_finish(struct assembler *a)
 {
 	name_processes(a);
+}
+
+void assembler_fold_brief(struct assembler *a)
+{
+	a->folds_brief = 1;
+	a->apart = APART_BRIEF;
+}
+
+size_t assembler_folded(const struct assembler *a)
+{
+	return a->folded;
 }
 
 const uint64_t *assembler_results(const struct assembler *a)

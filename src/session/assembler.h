@@ -77,9 +77,17 @@ size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark);
 /*
  * For a profile that nobody looks at before its end, now and then: the same, with
  * assembler_update(), where it knows more processes than are to be kept apart, each in some 600
- * bytes.
+ * bytes. @ticks: that the caller will give new numbers. 1: they have to have them.
  */
-size_t assembler_make_room(struct assembler *a);
+int assembler_make_room(struct assembler *a, size_t ticks);
+/*
+ * Before the first sample, where nobody asks which process was which, and sources keep nothing of
+ * the profile: fewer are kept apart, and where there are so many one whose first sample comes when
+ * it has ended never is.
+ */
+void assembler_fold_brief(struct assembler *a);
+/* How many processes were made one with others. */
+size_t assembler_folded(const struct assembler *a);
 /*
  * Takes over from @old, of the same procs and sources: what became of samples, and the processes,
  * but those that ended more than @age ns ago.

@@ -14,7 +14,7 @@
 #define LEAST 2048	/* rows of ended processes that are worth it; some 100 bytes each */
 /* and they are one of so many: so what is written anew is paid for by what goes */
 #define PART 8
-#define APART 32768	/* processes that nobody looks at, but that are kept apart */
+#define TICKS 8		/* give as much work as a row */
 #define AGAIN 3000000000u	/* ns until it is worth it to look for some that ended */
 
 static int is_over(const struct known_process *p, uint64_t before)
@@ -22,15 +22,23 @@ static int is_over(const struct known_process *p, uint64_t before)
 	return p->gone && p->gone < before;
 }
 
-static int is_worth_it(const struct assembler *a, uint64_t before)
+/* Its row in the profile is its own. */
+static int has_row(const struct known_process *p)
+{
+	return p->process != PROFILE_NONE && !p->shared;
+}
+
+static int is_worth_it(const struct assembler *a, uint64_t before, size_t ticks)
 {
 	struct profile_view v = profile_view(a->profile);
-	size_t all = v.nprocesses + v.nthreads + v.nsamples, over = 0;
+	size_t all = v.nprocesses + v.nthreads + v.nsamples + ticks / TICKS, over = 0;
 
 	/* Itself, a thread at least, and its samples. */
-	for (size_t i = 0; i < a->processes.n; i++)
-		over += is_over(&a->processes.v[i], before) ? 2 + (size_t)a->processes.v[i].samples
-							    : 0;
+	for (size_t i = 0; i < a->processes.n; i++) {
+		const struct known_process *p = &a->processes.v[i];
+
+		over += has_row(p) && is_over(p, before) ? 2 + (size_t)p->samples : 0;
+	}
 	return over >= LEAST && over >= all / PART;
 }
 
@@ -41,13 +49,14 @@ static size_t fold_profile(struct assembler *a, uint64_t before, const char *mar
 	unsigned char *ended = xcalloc(profile_view(a->profile).nprocesses, 1);
 
 	for (size_t i = 0; i < a->processes.n; i++)
-		ended[a->processes.v[i].process] = 1;
+		if (has_row(&a->processes.v[i]))
+			ended[a->processes.v[i].process] = 1;
 	/*
 	 * Two keys may be one incarnation; those that were made of processes before are nobody's,
 	 * and stay.
 	 */
 	for (size_t i = 0; i < a->processes.n; i++)
-		if (!is_over(&a->processes.v[i], before))
+		if (has_row(&a->processes.v[i]) && !is_over(&a->processes.v[i], before))
 			ended[a->processes.v[i].process] = 0;
 	for (size_t i = 0; i < profile_view(a->profile).nprocesses; i++)
 		n += ended[i];
@@ -56,19 +65,24 @@ static size_t fold_profile(struct assembler *a, uint64_t before, const char *mar
 	return n;
 }
 
-/* Processes that are over are not known any more; the others' indexes are those of now. */
-static void fold_processes(struct assembler *a, const struct profile_folded *f, uint64_t before)
+/*
+ * Processes that are over are not known any more; the others' indexes are those of now. @f: NULL
+ * where the profile was not folded, then those stay which have rows in it.
+ */
+static void forget_processes(struct assembler *a, const struct profile_folded *f, uint64_t before)
 {
 	size_t n = a->processes.n;
 
 	a->processes.n = 0;
-	hashmap_free(&a->processes.ids);
+	interned_free(&a->processes.ids);
 	for (size_t i = 0; i < n; i++) {
 		struct known_process p = a->processes.v[i];
 
-		p.process = f->processes[p.process];
-		if (!is_over(&p, before))
-			known_processes_add(&a->processes, &p);
+		if (is_over(&p, before) && (f || !has_row(&p)))
+			continue;
+		if (f && p.process != PROFILE_NONE)
+			p.process = f->processes[p.process];
+		known_processes_add(&a->processes, &p);
 	}
 }
 
@@ -120,31 +134,42 @@ static void release(struct assembler *a)
 	free(kept);
 }
 
-size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark)
+static size_t fold(struct assembler *a, uint64_t before, const char *mark)
 {
-	uint64_t now = clock_ns(), before = now > age ? now - age : 0;
 	struct profile_folded f;
-	size_t n;
+	size_t n = fold_profile(a, before, mark);
 
-	if (!is_worth_it(a, before))
-		return 0;
-	n = fold_profile(a, before, mark);
+	a->folded += n;
 	f = profile_folded(a->profile);
 	fold_samples(a, &f, before);
-	fold_processes(a, &f, before);
+	forget_processes(a, &f, before);
 	release(a);
 	return n;
 }
 
-size_t assembler_make_room(struct assembler *a)
+size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark)
+{
+	uint64_t now = clock_ns(), before = now > age ? now - age : 0;
+
+	return is_worth_it(a, before, 0) ? fold(a, before, mark) : 0;
+}
+
+int assembler_make_room(struct assembler *a, size_t ticks)
 {
 	uint64_t now = clock_ns();
 
-	if (a->processes.n < APART || now < a->looked + AGAIN)
+	if (a->processes.n < a->apart || now < a->looked + AGAIN)
 		return 0;
 	a->looked = now;
 	assembler_update(a);
-	return assembler_fold(a, 0, "");
+	now = clock_ns();
+	if (is_worth_it(a, now, ticks))
+		return fold(a, now, "") > 0;
+	if (a->folds_brief) {
+		forget_processes(a, NULL, now);
+		release(a);
+	}
+	return 0;
 }
 
 void assembler_inherit(struct assembler *a, const struct assembler *old, uint64_t age)
@@ -153,15 +178,19 @@ void assembler_inherit(struct assembler *a, const struct assembler *old, uint64_
 	uint64_t now = clock_ns(), before = now > age ? now - age : 0;
 
 	memcpy(a->results, old->results, sizeof(a->results));
+	a->folded = old->folded;
 	for (size_t i = 0; i < old->processes.n; i++) {
 		struct known_process p = old->processes.v[i];
-		const struct process *was = &processes[p.process];
 
 		if (is_over(&p, before) || known_processes_find(&a->processes, &p.key))
 			continue;
-		p.process = profile_process(a->profile, was->pid, p.incarnation, 0);
 		p.samples = 0;
-		profile_set_parent(a->profile, p.process, was->parent);
+		if (has_row(&p)) {
+			const struct process *was = &processes[p.process];
+
+			p.process = profile_process(a->profile, was->pid, p.incarnation, 0);
+			profile_set_parent(a->profile, p.process, was->parent);
+		}
 		known_processes_add(&a->processes, &p);
 	}
 }

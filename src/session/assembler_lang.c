@@ -101,11 +101,12 @@ const char *assembler_lock(void *ctx, uint64_t id)
 {
 	struct assembler *a = ctx;
 	const struct stack *s = a->langs ? stacks_find(&a->stacks, id) : NULL;
+	uint32_t node = s ? s->leaf : 0;
 	const char *lock = NULL;
 
-	for (uint32_t i = 0; s && !lock && i < s->n && i < LOCK_FRAMES; i++) {
-		const struct location *l = &profile_view(a->profile)
-						    .locations[stacks_location(&a->stacks, s, i)];
+	for (int i = 0; node && !lock && i < LOCK_FRAMES; i++) {
+		uint32_t location = stacks_location(&a->stacks, node);
+		const struct location *l = &profile_view(a->profile).locations[location];
 		uint32_t image = l->module < a->module_images.n ? a->module_images.v[l->module]
 								 : IMAGE_NONE;
 
@@ -113,6 +114,7 @@ const char *assembler_lock(void *ctx, uint64_t id)
 			break;
 		if (image != IMAGE_NONE)
 			lock = langs_lock(a->langs, image, l->address);
+		node = stacks_caller(&a->stacks, node);
 	}
 	return lock;
 }

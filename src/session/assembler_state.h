@@ -67,6 +67,9 @@ struct assembler {
 	struct hashmap lang_stack_ids;	/* id -> index */
 	VEC(__u64) words, merged;	/* room for one stack */
 	int why;			/* is to be told */
+	size_t apart;			/* processes that are kept apart, though they ended */
+	int folds_brief;		/* assembler_fold_brief() */
+	size_t folded;			/* processes that ended and were made one with others */
 	uint64_t folding;		/* what ended before goes, while processes are folded; ns */
 	uint64_t looked;		/* when there was last to be room, ns */
 	uint64_t results[EBP_RESULTS];

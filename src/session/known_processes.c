@@ -3,13 +3,12 @@
 
 #include <string.h>
 
-#include "base/intern.h"
 #include "base/vec.h"
 
 void known_processes_free(struct known_processes *k)
 {
 	vec_free(k);
-	hashmap_free(&k->ids);
+	interned_free(&k->ids);
 }
 
 static int same_process(const void *known, uint32_t i, const void *key)
@@ -34,16 +33,15 @@ struct known_process *known_processes_add(struct known_processes *k, const struc
 	return &k->v[k->n - 1];
 }
 
-struct known_process *known_processes_at(struct known_processes *k, struct profile *p,
-					 struct procs *procs, const struct ebp_process *key,
-					 uint64_t time)
+struct known_process *known_processes_at(struct known_processes *k, struct procs *procs,
+					 const struct ebp_process *key, uint64_t time)
 {
-	struct known_process *known = known_processes_find(k, key), new = { .key = *key };
+	struct known_process *known = known_processes_find(k, key);
 
 	if (known)
 		return known;
-	new.incarnation = procs_at(procs, (pid_t)key->tgid, time);
-	new.process = profile_process(p, (pid_t)key->tgid, new.incarnation, 0);
-	profile_set_parent(p, new.process, procs_info(procs, new.incarnation).parent);
-	return known_processes_add(k, &new);
+	return known_processes_add(k, &(struct known_process){
+		.key = *key,
+		.incarnation = procs_at(procs, (pid_t)key->tgid, time),
+		.process = PROFILE_NONE });
 }

@@ -118,11 +118,17 @@ static void look_for_language(const struct maps_line *line, void *arg)
 
 /*
  * Before the sandbox, so by names alone. Where these hint at nothing a language is met later, if
- * there is one.
+ * there is one. On a whole machine there mostly are some, which may rest.
  */
-static int may_run_languages(const struct collector_options *c)
+static int may_run_languages(struct session *s)
 {
+	const struct collector_options *c = &s->collect;
 	int may = !c->ntargets || c->target->command || c->trial;
+
+	if (samples_all(c) && !c->trial && c->nparts == 1) {
+		interpreters_find(&s->running);
+		return 0;
+	}
 
 	for (size_t i = 0; i < c->ntargets && !may; i++)
 		maps_for_each_executable(c->targets[i], look_for_language, &may);
@@ -172,7 +178,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->collect = o->collect;
 	s->collect.unwind_maps = s->unwind_maps;
 	s->collect.nparts = sources_parts(s->sources, s->collect.parts);
-	s->collect.languages_later = !may_run_languages(&s->collect);
+	s->collect.languages_later = !may_run_languages(s);
 	s->collector = collector_new(&s->collect, e);
 	s->sources->host.collector = s->collector;
 	if (s->collector) {
@@ -203,6 +209,7 @@ void session_free(struct session *s)
 	namer_free(s->namer);
 	procs_free(s->procs);
 	owners_free(s->owners);
+	interpreters_free(&s->running);
 	langs_free(s->langs);
 	images_free(s->images);
 	profile_free(s->profile);
@@ -309,10 +316,9 @@ void session_follow(struct session *s)
 /* Where there were many processes, those that ended are one for each name. */
 static void make_room(struct session *s)
 {
-	size_t folded = assembler_make_room(s->assembler);
+	size_t ticks = s->timeline ? timeline_ticks(s->timeline) : 0;
 
-	s->folded += folded;
-	if (folded && s->timeline)
+	if (assembler_make_room(s->assembler, ticks) && ticks)
 		timeline_renumber(s->timeline, profile_folded(s->profile).samples);
 }
 
@@ -376,6 +382,8 @@ int session_start(struct session *s, struct error *e)
 
 	if (session_takes_user(s)) {
 		session_pump(s);
+		if (interpreters_ran(&s->running))
+			successor_want(collector_successor(s->collector));
 		unwinder_wait(s->unwinder,
 			      langs_has_machine(s->langs) ? TABLES_OF_JITS : TABLES_FIRST);
 		successor_wait(collector_successor(s->collector), LANGUAGES_FIRST);
@@ -437,7 +445,7 @@ static struct session_result result_of(struct session *s)
 		.duration = s->stopped - s->started,
 		.first_sample = collector_first_sample(s->collector),
 		.side_band_lost = s->side_band_lost,
-		.folded = s->folded,
+		.folded = assembler_folded(s->assembler),
 		.timeline_end = s->timeline_end ? s->timeline_end - s->started : 0,
 		.untimed = s->untimed + (s->timeline ? timeline_refused(s->timeline) : 0),
 		.timeline = s->timeline ? timeline_ticks(s->timeline) : 0,

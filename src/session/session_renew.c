@@ -35,6 +35,8 @@ void session_begin_profile(struct session *s, struct renewal *r)
 	r->begun = clock_ns();
 	assembler_owners(r->assembler, s->owners);
 	assembler_languages(r->assembler, s->langs, o->collect.stack->native);
+	if (!o->live && !o->lean && !o->collect.stack->per_thread && sources_renew(s->sources))
+		assembler_fold_brief(r->assembler);
 	profile_meta(r->profile)->per_thread = o->collect.stack->per_thread;
 	if (s->sources->host.at_tracepoint)
 		assembler_leave_tracing_out(r->assembler);

@@ -12,6 +12,7 @@
 #include "profile/timeline.h"
 #include "session/assembler.h"
 #include "session/deadline.h"
+#include "session/interpreters.h"
 #include "session/namer.h"
 #include "session/rescue.h"
 #include "session/session.h"
@@ -54,6 +55,7 @@ struct session {
 	uint64_t untimed;		/* samples that were counted without their times */
 	struct renewal next;
 	uint64_t renewed;		/* how often it took its place */
+	struct interpreters running;	/* before the start, where all is sampled */
 	int named;			/* names of what the last update has are being looked for */
 	uint64_t started;		/* 0: not yet */
 	uint64_t stopped, drained, next_tick;
@@ -63,7 +65,6 @@ struct session {
 	/* as in struct session_result, the former in CLOCK_MONOTONIC ns */
 	uint64_t languages_from;
 	int languages_failed;
-	uint64_t folded;		/* processes that were made one for each name */
 	uint32_t cpus;				/* that are sampled */
 };
 

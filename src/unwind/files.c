@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/intern.h"
 #include "unwind/unwinder_internal.h"
 
 #define RESERVE(limit)	((limit) / 16)	/* that no table may take, so that there is room for rows */
@@ -281,6 +280,6 @@ void unwind_files_free(struct unwinder *u)
 	vec_free(&u->parked);
 	vec_free(&u->files);
 	vec_free(&u->file_of_image);
-	hashmap_free(&u->by_identity);
+	interned_free(&u->by_identity);
 	hashmap_free(&u->by_object);
 }

@@ -4,6 +4,7 @@
 #define EBPROF_UNWINDER_INTERNAL_H
 
 #include "base/hashmap.h"
+#include "base/intern.h"
 #include "base/vec.h"
 #include "unwind/sections.h"
 #include "unwind/shards/store.h"
@@ -64,7 +65,7 @@ struct unwinder {
 	uint64_t tick, epoch;
 	VEC(struct unwind_file) files;
 	VEC(uint32_t) file_of_image;		/* by image id; UNWIND_NO_FILE: none yet */
-	struct hashmap by_identity;		/* of the files that have a build id */
+	struct interned by_identity;		/* of the files that have a build id */
 	struct hashmap by_object;		/* ref -> file */
 	size_t pending;				/* files that are queued or being built */
 	VEC(uint32_t) parked;			/* files */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
-With -p, where nothing hints at a language, programs without its frames are loaded, and such with them when a language is met.
+With -p, where nothing hints at a language, and with -a, programs without its frames are loaded, and such with them when a
+language is met.
 """
 import os
 import re
@@ -8,7 +9,7 @@ import shutil
 import signal
 import sys
 
-from harness import (Fixture, Profile, check, directory, equal, finish, fixture_path, run, start, wait_burned, wait_for,
+from harness import (Fixture, Profile, check, cpu_seconds, directory, equal, finish, fixture_path, run, start, wait_burned, wait_for,
                      wait_sampling)
 from test_events import tracer
 
@@ -131,7 +132,7 @@ def test_known_by_its_file_alone():
 
 
 def test_known_by_its_name():
-    """Then all is loaded at once, as where the whole machine is sampled."""
+    """Then all is loaded at once."""
     with directory() as d:
         script = os.path.join(d, "program")
         with open(script, "w", encoding="utf-8") as f:
@@ -142,3 +143,24 @@ def test_known_by_its_name():
         check(result.profile.count(lambda s: "inner" in s.frames), result.profile.head())
     result = run("-d", 0.05, "-v", "-f", "folded", "--", sys.executable, "-c", "pass")
     check(NONE not in result.err and not LOADED.search(result.err), result.err)
+
+
+def test_of_the_whole_machine():
+    """One that has work is waited for, so that it is not without its frames at first."""
+    with directory() as d:
+        script = os.path.join(d, "program.py")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(PROGRAM)
+        with Fixture("python", script, path=PYTHON) as f:
+            e = start("-a", "-F", 499, "-v", "-f", "folded", "--per-thread")
+            beside, goal = set(), cpu_seconds(f.pid) + 0.7
+            wait_for(lambda: beside.update(children(e.pid)) or cpu_seconds(f.pid) > goal, "CPU time of Python", 60)
+            e.send_signal(signal.SIGINT)
+            result = finish(e).ok()
+        check(LOADED.search(result.err), result.err)
+        mine = result.profile.where(lambda s: s.comm.endswith(f"-{f.pid}/{f.pid}"))
+        named = mine.count(lambda s: "inner" in s.frames)
+        check(named > 0.5 * mine.count() > 50, named, "of", mine.count(), mine.head())
+        check(beside, "no processes of its own")
+        own = result.profile.where(lambda s: s.comm.partition("/")[0].rpartition("-")[2] in beside)
+        check(not own.count(), "samples of its own processes:", own.head())

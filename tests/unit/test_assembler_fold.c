@@ -182,25 +182,67 @@ TEST(again_and_again_nothing_grows)
 TEST(room_is_made_where_there_are_very_many)
 {
 	uint64_t looked;
-	size_t made;
+	int made;
 
 	begin();
 	start(LIVE, 50);
 	count(LIVE, 50, EBP_COMPLETE, EBP_OWN, 1, 0);
 	storm(4000, 100);
-	CHECK_EQ(assembler_make_room(assembler), 0);
+	CHECK_EQ(assembler_make_room(assembler, 0), 0);
 	CHECK_EQ(profile_view(profile).nprocesses, 4001);
 	for (uint64_t i = 2; i <= 10; i++)
 		storm(4000, 100 * i);
 	looked = clock_ns();
-	CHECK_EQ(assembler_make_room(assembler), 40000);
+	CHECK_EQ(assembler_make_room(assembler, 0), 1);
+	CHECK_EQ(assembler_folded(assembler), 40000);
 	CHECK_EQ(profile_view(profile).nprocesses, 2);
 	CHECK_EQ(of_pid(0, 0), 40000);
 	CHECK_STR(profile_text(profile, profile_view(profile).processes[1].comm), "brief");
 	/* Not again within three seconds. */
 	storm(40000, 2000);
-	made = assembler_make_room(assembler);
+	made = assembler_make_room(assembler, 0);
 	CHECK(!made || clock_ns() - looked > 2900000000u);
+	end();
+}
+
+/* Of a process that ended before its first sample is counted. */
+static void late(pid_t pid, uint64_t time)
+{
+	start(pid, time);
+	procs_exit(procs, time + 1, pid);
+	count(pid, time, EBP_COMPLETE, EBP_OWN, 1, 0);
+}
+
+/* Once there are many, what ended before it was counted takes no room of its own. */
+TEST(brief_ones_are_one_from_the_beginning)
+{
+	enum { APART = 2048, LATE = 2000 };
+
+	begin();
+	assembler_fold_brief(assembler);
+	start(LIVE, 50);
+	count(LIVE, 50, EBP_COMPLETE, EBP_OWN, 1, 0);
+	for (pid_t pid = P; pid < P + APART - 1; pid++)
+		late(pid, 100);
+	CHECK_EQ(profile_view(profile).nprocesses, APART);
+	CHECK_EQ(assembler_folded(assembler), 0);
+	for (pid_t pid = P + APART; pid < P + APART + LATE; pid++)
+		late(pid, 200);
+	/* All of them are this one; one that still runs is itself. */
+	CHECK_EQ(profile_view(profile).nprocesses, APART + 1);
+	CHECK_EQ(of_pid(0, 0), LATE);
+	CHECK_EQ(assembler_folded(assembler), LATE);
+	start(P + APART - 1, 300);
+	count(P + APART - 1, 300, EBP_COMPLETE, EBP_OWN, 1, 0);
+	CHECK_EQ(of_pid(P + APART - 1, 0), 1);
+	/* It is one with those that are folded afterwards, and none of them is known any more. */
+	procs_forget(procs, 400);
+	CHECK_EQ(assembler_make_room(assembler, 0), 1);
+	CHECK_EQ(profile_view(profile).nprocesses, 3);
+	CHECK_EQ(of_pid(0, 0), LATE + APART - 1);
+	CHECK_EQ(assembler_folded(assembler), LATE + APART - 1);
+	late(P, 500);
+	CHECK_EQ(of_pid(P, 0), 1);
 	end();
 }
 
@@ -285,6 +327,7 @@ int main(void)
 	RUN(what_ended_long_ago_becomes_one);
 	RUN(again_and_again_nothing_grows);
 	RUN(room_is_made_where_there_are_very_many);
+	RUN(brief_ones_are_one_from_the_beginning);
 	RUN(wakers_go_with_their_processes);
 	RUN(shares_go_on);
 	return TEST_END();

@@ -15,7 +15,7 @@ static int same(const void *all, uint32_t id, const void *thing)
 TEST(things_with_one_hash_are_told_apart)
 {
 	static const char *const names[] = { "a", "b", "c" };
-	struct hashmap ids = { 0 };
+	struct interned ids = { 0 };
 
 	for (uint32_t i = 0; i < 3; i++) {
 		CHECK_EQ(intern_find(&ids, 7, same, things, names[i]), HASHMAP_NONE);
@@ -27,12 +27,12 @@ TEST(things_with_one_hash_are_told_apart)
 		CHECK_EQ(intern_find(&ids, 7, same, things, names[i]), i);
 	}
 	CHECK_EQ(ids.n, 3);
-	hashmap_free(&ids);
+	interned_free(&ids);
 }
 
 TEST(what_is_known_to_be_new_is_not_compared)
 {
-	struct hashmap ids = { 0 };
+	struct interned ids = { 0 };
 
 	things[0] = things[1] = "a";
 	compared = 0;
@@ -41,29 +41,38 @@ TEST(what_is_known_to_be_new_is_not_compared)
 	CHECK_EQ(compared, 0);
 	CHECK_EQ(ids.n, 2);
 	CHECK_EQ(intern_find(&ids, 7, same, things, "a"), 0);
-	hashmap_free(&ids);
+	interned_free(&ids);
 }
 
-TEST(a_thing_is_not_its_hash_s_neighbour)
+static int same_number(const void *all, uint32_t id, const void *thing)
 {
-	struct hashmap ids = { 0 };
+	return ((const uint32_t *)all)[id] == *(const uint32_t *)thing;
+}
 
-	things[0] = "a";
-	things[1] = "b";
-	CHECK_EQ(intern(&ids, 7, 0, same, things, "a"), 0);
-	CHECK_EQ(intern(&ids, 8, 1, same, things, "b"), 1);
-	CHECK_EQ(intern(&ids, 7, 2, same, things, "c"), 2);
-	things[2] = "c";
-	CHECK_EQ(intern_find(&ids, 7, same, things, "c"), 2);
-	CHECK_EQ(intern_find(&ids, 8, same, things, "c"), 2);
-	CHECK_EQ(intern_find(&ids, 8, same, things, "a"), HASHMAP_NONE);
-	hashmap_free(&ids);
+TEST(many_are_found_again)
+{
+	enum { MANY = 100000 };
+	uint32_t *all = calloc(MANY, sizeof(*all));
+	struct interned ids = { 0 };
+
+	CHECK(all);
+	for (uint32_t i = 0; i < MANY; i++) {
+		/* two of each hash */
+		CHECK_EQ(intern(&ids, i / 2, i, same_number, all, &i), i);
+		all[i] = i;
+	}
+	for (uint32_t i = 0; i < MANY; i++)
+		CHECK_EQ(intern_find(&ids, i / 2, same_number, all, &i), i);
+	CHECK_EQ(ids.n, MANY);
+	CHECK(interned_bytes(&ids) <= MANY * 8 * 8 / 3);
+	interned_free(&ids);
+	free(all);
 }
 
 int main(void)
 {
 	RUN(things_with_one_hash_are_told_apart);
 	RUN(what_is_known_to_be_new_is_not_compared);
-	RUN(a_thing_is_not_its_hash_s_neighbour);
+	RUN(many_are_found_again);
 	return TEST_END();
 }

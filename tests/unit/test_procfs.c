@@ -58,6 +58,7 @@ TEST(stat_fields)
 		 0);
 	CHECK_EQ(st.ppid, 2);
 	CHECK_EQ(st.flags, 2129984);
+	CHECK_EQ(st.ran, 14 + 15);
 	CHECK_EQ(st.threads, 3);
 	CHECK_EQ(st.start, 22000);
 	CHECK_EQ(procfs_parse_stat("7 (k) S 2 0 0 0 -1 2129984 10 11 12 13 14 15 16 17 18 19 3",

@@ -24,6 +24,7 @@ TEST(stacks_come_once_and_are_appended_either_way)
 	struct profile *p = profile_new();
 	struct stacks s = { 0 };
 	const struct stack *stack;
+	uint32_t leaf, caller, root;
 
 	for (uint64_t i = 1; i <= 3; i++)
 		stacks_push(&s, location(p, i));
@@ -32,14 +33,40 @@ TEST(stacks_come_once_and_are_appended_either_way)
 	stacks_add(&s, 78);
 	stacks_last_result(&s, 5);
 	stack = stacks_find(&s, 77);
-	CHECK_EQ(stack->n, 3);
+	leaf = stack->leaf;
 	CHECK_EQ(stack->result, STACKS_NO_RESULT);
-	CHECK_EQ(stacks_location(&s, stack, 0), location(p, 1));
-	CHECK_EQ(path(p, stacks_append(&s, p, 0, stack, 0)), 123);
-	CHECK_EQ(path(p, stacks_append(&s, p, 0, stack, 2)), 3);
+	CHECK_EQ(stacks_location(&s, leaf), location(p, 1));
+	caller = stacks_caller(&s, leaf);
+	CHECK_EQ(stacks_location(&s, caller), location(p, 2));
+	root = stacks_caller(&s, caller);
+	CHECK_EQ(stacks_location(&s, root), location(p, 3));
+	CHECK_EQ(stacks_caller(&s, root), 0);
+	CHECK_EQ(path(p, stacks_append(&s, p, 0, leaf)), 123);
+	CHECK_EQ(path(p, stacks_append(&s, p, 0, root)), 3);
 	CHECK_EQ(path(p, stacks_append_turned(&s, p, 0, 77)), 321);
 	CHECK_EQ(stacks_find(&s, 78)->result, 5);
-	CHECK_EQ(path(p, stacks_append_turned(&s, p, stacks_append(&s, p, 0, stack, 1), 78)), 923);
+	CHECK_EQ(path(p, stacks_append_turned(&s, p, stacks_append(&s, p, 0, caller), 78)), 923);
+	stacks_free(&s);
+	profile_free(p);
+}
+
+TEST(stacks_of_the_same_callers_share_them)
+{
+	struct profile *p = profile_new();
+	struct stacks s = { 0 };
+	size_t nodes;
+
+	for (uint64_t id = 1; id <= 2; id++) {
+		stacks_push(&s, location(p, id));
+		stacks_push(&s, location(p, 8));
+		stacks_push(&s, location(p, 9));
+		stacks_add(&s, id);
+		nodes = s.nodes.n;
+	}
+	CHECK_EQ(nodes, 1 + 4);
+	for (uint64_t id = 1; id <= 2; id++)
+		CHECK_EQ(path(p, stacks_append(&s, p, 0, stacks_find(&s, id)->leaf)),
+			 id * 100 + 89);
 	stacks_free(&s);
 	profile_free(p);
 }
@@ -56,7 +83,7 @@ TEST(no_stack_is_known_and_appends_nothing)
 	/* A stack without frames is a stack. */
 	stacks_add(&s, 1);
 	CHECK(stacks_know(&s, 1));
-	CHECK_EQ(stacks_append(&s, p, 0, stacks_find(&s, 1), 0), 0);
+	CHECK_EQ(stacks_append(&s, p, 0, stacks_find(&s, 1)->leaf), 0);
 	stacks_free(&s);
 	profile_free(p);
 }
@@ -64,6 +91,7 @@ TEST(no_stack_is_known_and_appends_nothing)
 int main(void)
 {
 	RUN(stacks_come_once_and_are_appended_either_way);
+	RUN(stacks_of_the_same_callers_share_them);
 	RUN(no_stack_is_known_and_appends_nothing);
 	return TEST_END();
 }

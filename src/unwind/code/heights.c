@@ -41,7 +41,7 @@ struct analysis {
 	const struct unwind_code *c;
 	uint16_t *seen;			/* by byte: where an instruction begins, its height */
 	VEC(struct height) heights;	/* different ones */
-	struct hashmap places;
+	struct interned places;
 	uint8_t *targets;		/* by byte, a bit: a jump leads there */
 	/* ways that are sure, and those behind calls that may not return */
 	visits sure, behind_calls;
@@ -448,7 +448,7 @@ void unwind_heights(const struct unwind_code *c, unwind_heights_row *fn, void *c
 	free(a.seen);
 	free(a.targets);
 	vec_free(&a.heights);
-	hashmap_free(&a.places);
+	interned_free(&a.places);
 	vec_free(&a.sure);
 	vec_free(&a.behind_calls);
 	vec_free(&a.tables);

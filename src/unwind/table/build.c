@@ -67,7 +67,7 @@ struct builder {
 	size_t nthrows;
 	unwind_rows rows;
 	VEC(struct ebp_exotic) exotic;
-	struct hashmap exotics;
+	struct interned exotics;
 	/* While one FDE's rows are taken: */
 	const struct range *range;
 	uint64_t limit;			/* its rows end here */
@@ -579,7 +579,7 @@ int unwind_table_build_for(uint16_t machine, const struct elf_file *elf,
 	elf_code_free(&b.segments);
 	vec_free(&b.rows);
 	vec_free(&b.exotic);
-	hashmap_free(&b.exotics);
+	interned_free(&b.exotics);
 	return err;
 }
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/interpreters.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lang/lang.h"
+#include "proc/procfs.h"
+
+static void look_at(struct interpreters *in, pid_t pid)
+{
+	char path[32], program[PATH_MAX];
+	struct procfs_stat st;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = readlink(path, program, sizeof(program) - 1);
+	if (n <= 0)
+		return;
+	program[n] = '\0';
+	if (lang_may_be(program) && !procfs_stat(pid, &st))
+		vec_push(&in->all, (struct interpreter){ .pid = pid, .ran = st.ran });
+}
+
+void interpreters_find(struct interpreters *in)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc)))
+		if (isdigit((unsigned char)*entry->d_name))
+			look_at(in, atoi(entry->d_name));
+	if (proc)
+		closedir(proc);
+}
+
+void interpreters_free(struct interpreters *in)
+{
+	vec_free(&in->all);
+}
+
+int interpreters_ran(const struct interpreters *in)
+{
+	struct procfs_stat st;
+
+	for (size_t i = 0; i < in->all.n; i++)
+		if (!procfs_stat(in->all.v[i].pid, &st) && st.ran != in->all.v[i].ran)
+			return 1;
+	return 0;
+}
