@@ -226,6 +226,19 @@ void namer_ask(struct namer *n, uint32_t id, const struct namer_place *place)
 	vec_push(&n->asked, (struct naming_place){ *place, id, 0 });
 }
 
+int namer_forget(struct namer *n, const unsigned char *which, uint32_t images)
+{
+	int idle;
+
+	pthread_mutex_lock(&n->lock);
+	idle = !n->busy && !has_work(n);
+	for (uint32_t i = 0; idle && i < images; i++)
+		if (which[i])
+			symbolizer_forget(naming_symbolizer(n->naming), i);
+	pthread_mutex_unlock(&n->lock);
+	return idle;
+}
+
 struct namer_runtime *namer_runtime(struct namer *n)
 {
 	struct namer_runtime *r = xcalloc(1, sizeof(*r));

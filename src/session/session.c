@@ -13,6 +13,7 @@
 #include "session/account.h"
 #include "session/priority.h"
 #include "session/session_state.h"
+#include "session/unmapped.h"
 
 #define MS		1000000ull
 #define SECOND		(1000 * MS)
@@ -149,6 +150,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->sources = o->sources;
 	deadline_set(&s->deadline, -1, UINT64_MAX);
 	s->images = images_new();
+	s->unmapped = unmapped_new();
 	s->langs = langs_new(s->images, publish_layout, s);
 	if (o->remote)
 		langs_memory(s->langs, remote_place, o->remote);
@@ -205,6 +207,7 @@ void session_free(struct session *s)
 	owners_free(s->owners);
 	langs_free(s->langs);
 	images_free(s->images);
+	unmapped_free(s->unmapped);
 	profile_free(s->profile);
 	free(s);
 }
@@ -251,6 +254,7 @@ static void tick(struct session *s, uint64_t now)
 	collector_refresh_cpus(s->collector);
 	sideband_refresh_cpus(s->sideband);
 	procs_forget(s->procs, past < waits ? past : waits);
+	session_retire_images(s, now);
 	if (s->o->lean && s->named)
 		assembler_take(s->assembler);
 	else

@@ -495,21 +495,37 @@ int symbolizer_kernel_hidden(const struct symbolizer *s)
 	return s->kernel_why == -EPERM;
 }
 
+/* A name that stayed as it was would stay so in other runs. */
+static void save_image(const struct symbolizer *s, struct image_symbols *is)
+{
+	size_t size;
+	void *bytes;
+
+	if (!is || !is->cache || !is->spent || is->spent < s->o.worth_keeping ||
+	    demangler_gave_up(s->o.demangler))
+		return;
+	is->spent = 0;
+	bytes = name_cache_write(is->cache, is->key.bytes, is->key.size, &size);
+	/* It was fast enough without; so where it fails nobody need be told. */
+	name_store_write(s->o.store, is->key.file, bytes, size, NAME_STORE_BYTES);
+	free(bytes);
+}
+
 void symbolizer_save(struct symbolizer *s)
 {
 	save_kernel(s);
-	/* A name that stayed as it was would stay so in other runs. */
-	for (size_t i = 0; i < s->images.n && !demangler_gave_up(s->o.demangler); i++) {
-		struct image_symbols *is = s->images.v[i];
-		size_t size;
-		void *bytes;
+	for (size_t i = 0; i < s->images.n; i++)
+		save_image(s, s->images.v[i]);
+}
 
-		if (!is || !is->cache || !is->spent || is->spent < s->o.worth_keeping)
-			continue;
-		is->spent = 0;
-		bytes = name_cache_write(is->cache, is->key.bytes, is->key.size, &size);
-		/* It was fast enough without; so where it fails nobody need be told. */
-		name_store_write(s->o.store, is->key.file, bytes, size, NAME_STORE_BYTES);
-		free(bytes);
-	}
+void symbolizer_forget(struct symbolizer *s, uint32_t image)
+{
+	struct image_symbols *is = image < s->images.n ? s->images.v[image] : NULL;
+
+	if (!is)
+		return;
+	save_image(s, is);
+	s->bytes -= is->bytes;
+	s->images.v[image] = NULL;
+	free_image(is);
 }

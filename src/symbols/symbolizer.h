@@ -63,6 +63,12 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
  */
 uint64_t symbolizer_start(struct symbolizer *s, const struct image *image, uint64_t offset);
 
+/*
+ * @image will not be asked for any more: what is known of it goes, but names that were given stay.
+ * What took long to find goes into the store.
+ */
+void symbolizer_forget(struct symbolizer *s, uint32_t image);
+
 /* Bytes of files' symbols that it has now: at most what the options say, or what one file takes. */
 size_t symbolizer_memory(const struct symbolizer *s);
 /* Nothing is asked for a while: not even one file takes more. */
