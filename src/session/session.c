@@ -35,7 +35,7 @@
 /* processes with tables at one time; others are unwound in user space */
 #define SPACES		32768
 #define TIMELINE_MOST	1000000		/* times of samples that are kept */
-#define LEAN_TABLES	(12u << 20)	/* bytes; while there are fewer, none is thrown away */
+#define LEAN_TABLES	(6u << 20)	/* bytes; while there are fewer, none is thrown away */
 
 static uint8_t *grow(void *ctx, uint32_t index)
 {

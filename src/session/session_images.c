@@ -18,7 +18,10 @@ static unsigned char *bytes_of(const struct session *s, int value)
 	return bytes;
 }
 
-/* What may go of @due: names are read of files, and a profile that is to come has none yet. */
+/*
+ * What may go of @due: names are read of files, and a profile that is to come has none yet. While
+ * the namer reads, whatever it may know stays.
+ */
 static void leave_needed(struct session *s, unsigned char *due)
 {
 	uint32_t n = images_count(s->images);
@@ -26,6 +29,8 @@ static void leave_needed(struct session *s, unsigned char *due)
 	assembler_needs(s->assembler, due, n);
 	if (s->next.assembler)
 		assembler_needs(s->next.assembler, due, n);
+	if (!namer_forget(s->namer, due, n))
+		assembler_knows_images(s->assembler, due, n);
 }
 
 /*
@@ -57,12 +62,9 @@ void session_retire_images(struct session *s, uint64_t now)
 	unwinder_mark_images(s->unwinder, mapped);
 	if (unmapped_choose(s->unmapped, s->images, mapped, now, due)) {
 		leave_needed(s, due);
-		/* While the namer reads files we come again. */
-		if (namer_forget(s->namer, due, images_count(s->images))) {
-			unwinder_retire(s->unwinder, due);
-			langs_retire(s->langs, due);
-			images_retire(s->images, due);
-		}
+		unwinder_retire(s->unwinder, due);
+		langs_retire(s->langs, due);
+		images_retire(s->images, due);
 	}
 	reuse(s);
 	free(mapped);
