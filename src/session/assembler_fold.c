@@ -153,6 +153,7 @@ void assembler_inherit(struct assembler *a, const struct assembler *old, uint64_
 	uint64_t now = clock_ns(), before = now > age ? now - age : 0;
 
 	memcpy(a->results, old->results, sizeof(a->results));
+	assembler_inherit_names(a, old);
 	for (size_t i = 0; i < old->processes.n; i++) {
 		struct known_process p = old->processes.v[i];
 		const struct process *was = &processes[p.process];
