@@ -72,6 +72,9 @@ void namer_ask(struct namer *n, uint32_t id, const struct namer_place *place);
  */
 int namer_forget(struct namer *n, const unsigned char *which, uint32_t images);
 
+/* symbolizer_limit(), for batches from the next one on. */
+void namer_limit(struct namer *n, size_t memory);
+
 /* Lives as long as the namer. */
 struct namer_runtime *namer_runtime(struct namer *n);
 /* What names its code, once: @source belongs to the namer, and is refreshed before it is asked. */

@@ -13,7 +13,7 @@
 
 #define UNMAPPED_SETTLED 5000000000u	/* ns that frames of it may still be under way */
 #define UNMAPPED_MAX_AGE 60000000000u	/* ns that one is kept for the next process */
-#define UNMAPPED_KEPT	 256		/* so many, at most */
+#define UNMAPPED_KEPT	 128		/* so many, at most */
 
 struct unmapped;
 

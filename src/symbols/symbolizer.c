@@ -152,7 +152,9 @@ static struct image_symbols *symbols_of(struct symbolizer *s, const struct image
 		return is;
 	is = s->images.v[image->id] = xcalloc(1, sizeof(*is));
 	is->why = image_files_open(&is->files, image, &places, s->o.debuginfod, &s->budget);
-	is->sources = (struct image_sources){ .files = &is->files, .target = image->pid };
+	is->sources = (struct image_sources){ .files = &is->files,
+					      .target = image->pid,
+					      .memory = s->o.memory };
 	if (!is->why)
 		open_cache(s, is, image);
 	return is;
@@ -308,6 +310,11 @@ static void keep_within_memory(struct symbolizer *s, struct image_symbols *is)
 		s->bytes -= least->bytes;
 		close_sources(least);
 	}
+}
+
+void symbolizer_limit(struct symbolizer *s, size_t memory)
+{
+	s->o.memory = memory;
 }
 
 void symbolizer_rest(struct symbolizer *s)

@@ -71,6 +71,8 @@ void symbolizer_forget(struct symbolizer *s, uint32_t image);
 
 /* Bytes of files' symbols that it has now: at most what the options say, or what one file takes. */
 size_t symbolizer_memory(const struct symbolizer *s);
+/* So many from now on (symbolizer_options.memory). */
+void symbolizer_limit(struct symbolizer *s, size_t memory);
 /* Nothing is asked for a while: not even one file takes more. */
 void symbolizer_rest(struct symbolizer *s);
 
