@@ -282,7 +282,8 @@ static uint32_t get_named(struct images *all, pid_t pid, const struct image_key 
 		try_again(all, all->entries.v[id], pid, key);
 		return id;
 	}
-	if (all->entries.n - all->unused.n >= IMAGES_MAX || all->aliases.n >= 4 * (size_t)IMAGES_MAX)
+	if (all->entries.n - all->unused.n >= IMAGES_MAX ||
+	    all->aliases.n >= 4 * (size_t)IMAGES_MAX)
 		return IMAGE_NONE;
 	return first_sight(all, pid, key, path);
 }

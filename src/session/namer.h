@@ -67,8 +67,8 @@ void namer_free(struct namer *n);
 void namer_ask(struct namer *n, uint32_t id, const struct namer_place *place);
 
 /*
- * Images for which @which, by id below @images, is 1 are not asked for any more; all that was asked has
- * been answered. Their files may be closed. 0: the thread is busy, try again later.
+ * Images for which @which, by id below @images, is 1 are not asked for any more; all that was asked
+ * has been answered. Their files may be closed. 0: the thread is busy, try again later.
  */
 int namer_forget(struct namer *n, const unsigned char *which, uint32_t images);
 

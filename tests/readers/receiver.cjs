@@ -235,7 +235,8 @@ const places = {
 		refuse: why => [400, {}, JSON.stringify({ code: 'invalid_argument', message: why })] },
 	'/ingest': { read: ingest, type: 'application/octet-stream',
 		ok: () => [{}, Buffer.alloc(0)], refuse: why => [422, {}, why] },
-	'/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw': { read: parca, type: 'application/grpc-web+proto', grpc: 'gzip',
+	'/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw': { read: parca, type: 'application/grpc-web+proto',
+		grpc: 'gzip',
 		ok: () => [{}, Buffer.concat([Buffer.alloc(5), trailers('grpc-status: 0\r\n')])],
 		refuse: why => [200, {}, trailers(`grpc-status: 3\r\ngrpc-message: ${why}\r\n`)] },
 };

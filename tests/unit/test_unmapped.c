@@ -12,7 +12,8 @@
 #include "proc/procs.h"
 #include "session/unmapped.h"
 
-#define P	(1 << 28)	/* PIDs from here on are above PID_MAX_LIMIT: they are in no /proc */
+/* PIDs from here on are above PID_MAX_LIMIT: they are in no /proc */
+#define P	(1 << 28)
 #define SECOND	1000000000ull
 #define STEP	(5 * SECOND)
 #define ROUNDS	600
