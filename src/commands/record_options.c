@@ -22,7 +22,7 @@
 #define PUSH_SPOOL_FOR (24 * 3600 * REFRESH_DEFAULT)
 #define PUSH_SPOOL_BYTES (64u << 20)
 /* names are asked for now and then: files are opened again rather than kept in memory for days */
-#define PUSH_SYMBOLS (18u << 20)
+#define PUSH_SYMBOLS (16u << 20)
 #define PUSH_TABLES (16u << 20)	/* what has none is unwound in user space: few stacks are */
 #define PUSH_SEND_TIMEOUT (30 * REFRESH_DEFAULT)
 

@@ -35,6 +35,7 @@ struct alias {
 
 struct images {
 	VEC(struct entry *) entries;	/* by id */
+	VEC(uint32_t) unused;		/* ids */
 	VEC(struct alias) aliases;
 	struct interned index;		/* aliases with their paths */
 };
@@ -58,6 +59,7 @@ void images_free(struct images *all)
 		free(e);
 	}
 	vec_free(&all->entries);
+	vec_free(&all->unused);
 	vec_free(&all->aliases);
 	interned_free(&all->index);
 	free(all);
@@ -158,9 +160,21 @@ static void add_alias(struct images *all, struct alias a, uint32_t image)
 		vec_push(&all->aliases, a);
 }
 
+static struct entry *new_entry(struct images *all)
+{
+	struct entry *e;
+
+	if (all->unused.n)
+		return all->entries.v[all->unused.v[--all->unused.n]];
+	e = xcalloc(1, sizeof(*e));
+	e->img.id = (uint32_t)all->entries.n;
+	vec_push(&all->entries, e);
+	return e;
+}
+
 static uint32_t add_image(struct images *all, enum image_kind kind, const char *path)
 {
-	struct entry *e = xcalloc(1, sizeof(*e));
+	struct entry *e = new_entry(all);
 	/* A character becomes at most four times as long: \xHH for one byte, \u{HHHH} for two. */
 	size_t size = 4 * strlen(path) + 1;
 	char *clean = xmalloc(size), *slash;
@@ -168,11 +182,10 @@ static uint32_t add_image(struct images *all, enum image_kind kind, const char *
 	text_clean(clean, size, path);
 	slash = strrchr(clean, '/');
 	e->img = (struct image){
-		.id = (uint32_t)all->entries.n, .kind = kind, .fd = -1, .why = -ENOENT,
+		.id = e->img.id, .kind = kind, .fd = -1, .why = -ENOENT,
 		.path = clean, .name = slash && slash[1] ? slash + 1 : clean,
 	};
 	e->raw = xstrdup(path);
-	vec_push(&all->entries, e);
 	return e->img.id;
 }
 
@@ -269,7 +282,8 @@ static uint32_t get_named(struct images *all, pid_t pid, const struct image_key 
 		try_again(all, all->entries.v[id], pid, key);
 		return id;
 	}
-	if (all->entries.n >= IMAGES_MAX || all->aliases.n >= 4 * (size_t)IMAGES_MAX)
+	if (all->entries.n - all->unused.n >= IMAGES_MAX ||
+	    all->aliases.n >= 4 * (size_t)IMAGES_MAX)
 		return IMAGE_NONE;
 	return first_sight(all, pid, key, path);
 }
@@ -294,4 +308,51 @@ uint32_t images_get(struct images *all, pid_t pid, const struct image_key *key)
 	id = is_anonymous(path) ? IMAGE_NONE : get_named(all, pid, &bounded, path);
 	free(path);
 	return id;
+}
+
+/* --- Giving back. ----------------------------------------------------------- */
+
+/* Keeps those of live images, and makes their index anew. */
+static void drop_aliases(struct images *all)
+{
+	size_t n = all->aliases.n;
+
+	all->aliases.n = 0;
+	hashmap_free(&all->index);
+	for (size_t i = 0; i < n; i++) {
+		const struct alias a = all->aliases.v[i];
+
+		if (all->entries.v[a.image]->img.state == IMAGE_LIVE)
+			add_alias(all, a, a.image);
+	}
+}
+
+void images_retire(struct images *all, const unsigned char *which)
+{
+	for (uint32_t i = 0; i < all->entries.n; i++) {
+		struct image *image = &all->entries.v[i]->img;
+
+		if (!which[i] || image->state != IMAGE_LIVE)
+			continue;
+		image->state = IMAGE_RETIRED;
+		image->why = -ENOENT;
+		if (image->fd >= 0)
+			close(image->fd);
+		image->fd = -1;
+	}
+	drop_aliases(all);
+}
+
+void images_reuse(struct images *all, const unsigned char *which)
+{
+	for (uint32_t i = 0; i < all->entries.n; i++) {
+		struct entry *e = all->entries.v[i];
+
+		if (!which[i] || e->img.state != IMAGE_RETIRED)
+			continue;
+		free((char *)e->img.path);
+		free(e->raw);
+		*e = (struct entry){ .img = { .id = i, .state = IMAGE_UNUSED, .fd = -1 } };
+		vec_push(&all->unused, i);
+	}
 }

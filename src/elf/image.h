@@ -8,7 +8,8 @@
  * open (O_RDONLY, never by the symbolizer): a process that has exited, and a file that was
  * deleted or replaced, are named all the same. Where that failed, a later
  * mapping of the same image may succeed: @fd, @why and @build_id change then.
- * Owned by `struct images`; an image lives as long as that and never moves.
+ * Owned by `struct images`, alone: all others borrow @fd, until images_retire(). An image never
+ * moves, and is there until images_reuse().
  */
 #ifndef EBPROF_IMAGE_H
 #define EBPROF_IMAGE_H
@@ -28,9 +29,16 @@ enum image_kind {
 	IMAGE_SPECIAL,
 };
 
+enum image_state {
+	IMAGE_LIVE,
+	IMAGE_RETIRED,		/* its file is closed; no mapping is this image any more */
+	IMAGE_UNUSED,		/* nothing: the next new image has its id */
+};
+
 struct image {
 	uint32_t id;		/* its index in struct images */
 	enum image_kind kind;
+	enum image_state state;
 	/* as the target's mount namespace calls it, cleaned (base/text.h) */
 	const char *path;
 	const char *name;	/* last part of the path, cleaned */
@@ -60,7 +68,18 @@ void images_free(struct images *all);
  */
 uint32_t images_get(struct images *all, pid_t pid, const struct image_key *key);
 
+/* What is IMAGE_UNUSED has no path. */
 const struct image *images_at(const struct images *all, uint32_t id);
+/* All ids are less. */
 uint32_t images_count(const struct images *all);
+
+/*
+ * Closes the files of those for which @which, by id, is 1: no process maps them, and nobody reads
+ * them any more. Where such a file is mapped again that is another image. Else they stay as they
+ * are, without a file.
+ */
+void images_retire(struct images *all, const unsigned char *which);
+/* Nobody names these, which were retired, any more: their ids are used again. */
+void images_reuse(struct images *all, const unsigned char *which);
 
 #endif

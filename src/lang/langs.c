@@ -48,7 +48,7 @@ struct langs {
 	void *memory;		/* its context */
 	struct lang_reader readers[EBP_LANGUAGES];
 	VEC(struct looked) looked;		/* by image */
-	VEC(struct lang_image) layouts;		/* by number less 1 */
+	VEC(struct lang_image) layouts;		/* by number less 1; ops NULL: unused */
 	VEC(struct kept) codes;
 	struct hashmap ids;			/* id -> place in codes */
 	struct slot slots[EBP_CODES];
@@ -121,12 +121,24 @@ static void recognise(struct langs *l, const struct image *image, struct lang_im
 			 language, image->name, out->why);
 }
 
+/* The place for one more layout, which is unused. */
+static uint32_t free_layout(struct langs *l)
+{
+	uint32_t i = 0;
+
+	while (i < l->layouts.n && l->layouts.v[i].ops)
+		i++;
+	if (i == l->layouts.n)
+		vec_push(&l->layouts, (struct lang_image){ .ops = NULL });
+	return i;
+}
+
 static void look_at(struct langs *l, uint32_t id)
 {
 	struct looked *looked = &l->looked.v[id];
 	const struct image *image = images_at(l->images, id);
 	struct lang_image found = { 0 };
-	uint32_t number = (uint32_t)l->layouts.n + 1;
+	uint32_t place = free_layout(l), number = place + 1;
 
 	/* Another mapping may open it. */
 	if (image->kind == IMAGE_FILE && image->fd < 0)
@@ -137,12 +149,12 @@ static void look_at(struct langs *l, uint32_t id)
 	found.layout.language = found.ops ? found.ops->language : EBP_LANGUAGE_NONE;
 	if (found.layout.language >= EBP_LANGUAGE_MACHINE)
 		number |= EBP_LAYOUT_MACHINE;
-	if (!found.ops || l->layouts.n >= EBP_LAYOUTS_MAX ||
+	if (!found.ops || place >= EBP_LAYOUTS_MAX ||
 	    l->publish(l->ctx, number, &found.layout)) {
 		lang_image_free(&found);
 		return;
 	}
-	vec_push(&l->layouts, found);
+	l->layouts.v[place] = found;
 	looked->found = LAYOUT;
 	looked->number = number;
 }
@@ -158,10 +170,28 @@ uint32_t langs_layout(struct langs *l, uint32_t image)
 	return l->looked.v[image].found == LAYOUT ? l->looked.v[image].number : 0;
 }
 
+void langs_retire(struct langs *l, const unsigned char *which)
+{
+	for (uint32_t i = 0; i < l->looked.n; i++) {
+		struct looked *looked = &l->looked.v[i];
+		struct lang_image *layout;
+
+		if (!which[i])
+			continue;
+		if (looked->found == LAYOUT) {
+			layout = &l->layouts.v[(looked->number & ~EBP_LAYOUT_MACHINE) - 1];
+			lang_image_free(layout);
+			*layout = (struct lang_image){ .ops = NULL };
+		}
+		*looked = (struct looked){ .found = NOT_LOOKED };
+	}
+}
+
 int langs_has_machine(const struct langs *l)
 {
 	for (size_t i = 0; i < l->layouts.n; i++)
-		if (l->layouts.v[i].ops->language >= EBP_LANGUAGE_MACHINE)
+		if (l->layouts.v[i].ops &&
+		    l->layouts.v[i].ops->language >= EBP_LANGUAGE_MACHINE)
 			return 1;
 	return 0;
 }
@@ -376,7 +406,9 @@ static uint64_t take_walked(void *ctx, uint64_t identity, struct ebp_code *recor
 size_t langs_walk(struct langs *l, uint32_t number, const struct langs_thread *t, uint64_t *words)
 {
 	const struct lang_image *image =
-		number && number <= l->layouts.n ? &l->layouts.v[number - 1] : NULL;
+		number && number <= l->layouts.n && l->layouts.v[number - 1].ops
+			? &l->layouts.v[number - 1]
+			: NULL;
 	struct walking g = { l, t->process };
 	struct lang_reader reader;
 

@@ -24,6 +24,11 @@ typedef int langs_read(void *ctx, pid_t pid, uint64_t address, void *to, size_t 
 /* @images is borrowed. */
 struct langs *langs_new(const struct images *images, langs_publish *publish, void *ctx);
 void langs_free(struct langs *l);
+/*
+ * Images for which @which, by id, is 1 are mapped by nobody any more: what is known of them is
+ * forgotten, and their layouts' numbers are used again.
+ */
+void langs_retire(struct langs *l, const unsigned char *which);
 /* What reads memory that the kernel did not send, or that was not there when it wanted it. */
 void langs_memory(struct langs *l, langs_read *read, void *ctx);
 

@@ -174,6 +174,13 @@ const struct mapping *mappings_find(const struct mappings *m, uint64_t address, 
 	return m && address != UINT64_MAX ? overlapping(m, address, address + 1, time) : NULL;
 }
 
+void mappings_mark(const struct mappings *m, unsigned char *images)
+{
+	for (size_t i = 0; m && i < m->v.n; i++)
+		if (m->v.v[i].map.image != IMAGE_NONE)
+			images[m->v.v[i].map.image] = 1;
+}
+
 struct ranked {
 	const struct mapping *map;
 	uint64_t rank;

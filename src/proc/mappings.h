@@ -37,6 +37,9 @@ void mappings_add_snapshot(struct mappings **m, struct mapping *list, size_t n, 
 /* Adds what @parent held at @time, when it forked. */
 void mappings_add_inherited(struct mappings **m, const struct mappings *parent, uint64_t time);
 
+/* Sets @images, by id, to 1 for those of all mappings, older ones among them. */
+void mappings_mark(const struct mappings *m, unsigned char *images);
+
 /*
  * Calls @fn for every mapping in such an order that, where two overlap, the
  * later call is the one that mappings_find() would prefer at @time.

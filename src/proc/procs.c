@@ -521,6 +521,13 @@ void procs_each_mapping(struct procs *p, uint32_t incarnation, uint64_t time,
 		mappings_each(l->maps, time, fn, ctx);
 }
 
+void procs_mark_images(const struct procs *p, unsigned char *images)
+{
+	for (size_t i = 0; i < p->lives.slots.n; i++)
+		if (p->lives.slots.v[i])
+			mappings_mark(p->lives.slots.v[i]->maps, images);
+}
+
 /* --- Forgetting. ---------------------------------------------------------- */
 
 /* Whether threads run on after their leader's exit; they may still be sampled. */

@@ -94,6 +94,9 @@ void procs_each_mapping_of(struct procs *p, pid_t pid, uint64_t time,
 void procs_each_mapping(struct procs *p, uint32_t incarnation, uint64_t time,
 			void (*fn)(void *ctx, const struct mapping *m), void *ctx);
 
+/* Sets @images, by id, to 1 for those of which a mapping is known that is not forgotten. */
+void procs_mark_images(const struct procs *p, unsigned char *images);
+
 /* Frees the mappings of what exited before @time; nobody may ask for them again. */
 void procs_forget(struct procs *p, uint64_t time);
 /* How many incarnations there may be: all are less. */

@@ -20,7 +20,7 @@ struct place_ops {
 	enum answer_protocol protocol;
 	int packed;			/* the body is compressed */
 	unsigned int wants;		/* of pprof's profiles: enum place_wants */
-	const char *headers[4];
+	const char *headers[5];
 };
 
 static const struct place_ops rows[] = {
@@ -33,8 +33,8 @@ static const struct place_ops rows[] = {
 		       "Connect-Protocol-Version: 1" } },
 	{ "parca+", &body_parca,
 	  "/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw", NULL,
-	  ANSWER_GRPC_WEB, .wants = PLACE_PACKED,
-	  .headers = { "Content-Type: application/grpc-web+proto",
+	  ANSWER_GRPC_WEB, .wants = PLACE_PPROF,
+	  .headers = { "Content-Type: application/grpc-web+proto", "Grpc-Encoding: gzip",
 		       "Accept: application/grpc-web+proto", "X-Grpc-Web: 1" } },
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))

@@ -15,11 +15,13 @@
 #include "base/protobuf.h"
 #include "base/xalloc.h"
 #include "push/body.h"
+#include "push/gzip.h"
 
 #define NAME "__name__"
 #define CPU "process_cpu"	/* how both call samples of CPU time */
 #define LABEL_NAME 128		/* bytes of a label's name */
 #define FRAME_HEAD 5		/* of gRPC: a byte of flags, four of length, the highest first */
+#define FRAME_COMPRESSED 1	/* a flag */
 
 enum { LABEL_KEY = 1, LABEL_VALUE = 2 };	/* Label, LabelPair */
 #define RAW_PROFILE 1				/* RawSample */
@@ -81,7 +83,7 @@ static void profile_name(const struct profile *p, char name[LABEL_NAME])
 }
 
 static void add_series(struct protobuf *b, const struct series_fields *f,
-		       const struct push_part *part, const struct outfile_bytes *raw)
+		       const struct push_part *part)
 {
 	size_t series = protobuf_open(b, f->series), set = 0, sample;
 	uint32_t field = f->label_set ? f->label_set : f->labels;
@@ -103,7 +105,7 @@ static void add_series(struct protobuf *b, const struct series_fields *f,
 	if (f->label_set)
 		protobuf_close(b, set);
 	sample = protobuf_open(b, f->samples);
-	protobuf_bytes(b, RAW_PROFILE, raw->v, raw->n);
+	protobuf_bytes(b, RAW_PROFILE, part->pprof->v, part->pprof->n);
 	protobuf_close(b, sample);
 	protobuf_close(b, series);
 }
@@ -118,10 +120,10 @@ static void end(struct protobuf *b, struct outfile *f)
 
 /* --- Pyroscope. ------------------------------------------------------------------- */
 
+/* All of the request is compressed, which is less than each profile by itself. */
 static void pyroscope_add(void *body, const struct push_part *part)
 {
-	/* All of the request is compressed, which is less than each by itself. */
-	add_series(body, &pyroscope, part, part->pprof);
+	add_series(body, &pyroscope, part);
 }
 
 static void pyroscope_end(void *body, struct outfile *f)
@@ -137,19 +139,30 @@ const struct body_ops body_pyroscope = {
 
 static void parca_add(void *body, const struct push_part *part)
 {
-	add_series(body, &parca, part, part->packed);
+	add_series(body, &parca, part);
 }
 
+/*
+ * Compressed as gRPC does it, in the frame. Parca takes that, and profiles that are not compressed
+ * themselves, since 0.17.
+ */
 static void parca_end(void *body, struct outfile *f)
 {
 	const struct protobuf *b = body;
-	const unsigned char head[FRAME_HEAD] = { 0, (unsigned char)(b->n >> 24),
-						 (unsigned char)(b->n >> 16),
-						 (unsigned char)(b->n >> 8), (unsigned char)b->n };
+	struct outfile_bytes packed = { 0 };
 
-	if (f)
-		outfile_write(f, head, sizeof(head));
-	end(body, f);
+	if (f) {
+		gzip_pack(b->v, b->n, &packed);
+		outfile_write(f,
+			      (const unsigned char[FRAME_HEAD]){
+				      FRAME_COMPRESSED, (unsigned char)(packed.n >> 24),
+				      (unsigned char)(packed.n >> 16),
+				      (unsigned char)(packed.n >> 8), (unsigned char)packed.n },
+			      FRAME_HEAD);
+		outfile_write(f, packed.v, packed.n);
+	}
+	vec_free(&packed);
+	end(body, NULL);
 }
 
 const struct body_ops body_parca = { "parca", begin, parca_add, size, parca_end };

@@ -30,6 +30,12 @@ struct assembler;
 struct assembler *assembler_new(struct profile *profile, struct images *images, struct procs *procs,
 				struct namer *namer, struct sources *sources, int why);
 void assembler_free(struct assembler *a);
+/*
+ * Sets @images, by id below @n, to 0 for those in which a location of the profile has no name yet.
+ */
+void assembler_needs(const struct assembler *a, unsigned char *images, uint32_t n);
+/* Sets it to 0 for all of which the profile has a module. */
+void assembler_knows_images(const struct assembler *a, unsigned char *images, uint32_t n);
 /* From here on it is who the sources ask about stacks and samples. */
 void assembler_serve(struct assembler *a);
 /* Bytes of memory that it and its profile take, about. */

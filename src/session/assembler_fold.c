@@ -179,6 +179,7 @@ void assembler_inherit(struct assembler *a, const struct assembler *old, uint64_
 
 	memcpy(a->results, old->results, sizeof(a->results));
 	a->folded = old->folded;
+	assembler_inherit_names(a, old);
 	for (size_t i = 0; i < old->processes.n; i++) {
 		struct known_process p = old->processes.v[i];
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "profile/copy.h"
 #include "session/assembler.h"
 #include "session/assembler_state.h"
 #include "symbols/jit.h"
@@ -187,4 +188,84 @@ void assembler_name(struct assembler *a)
 		if (a->made.v[i].names)
 			look_for_names(a, &a->made.v[i], now);
 	namer_finish(a->namer, take_answer, a);
+}
+
+/* --- The names of the profile before. ------------------------------------------- */
+
+/* A place that means the same in both profiles; @image is IMAGE_NONE in the kernel. */
+struct lasting {
+	uint32_t image;
+	uint64_t address;
+};
+
+/* 0: @l lies in code that its process made. */
+static int is_lasting(const struct assembler *a, const struct location *l, struct lasting *place)
+{
+	const struct image *image = l->kind != FRAME_KERNEL && l->module >= a->module_images.n
+					    ? NULL
+					    : image_of(a, l);
+
+	*place = (struct lasting){ image ? image->id : IMAGE_NONE, l->address };
+	return image || l->kind == FRAME_KERNEL;
+}
+
+static uint64_t hash_lasting(const struct lasting *place)
+{
+	return hash_pair(place->image, place->address);
+}
+
+/* What is loaded into the kernel may be something else by now. */
+static int has_lasting_name(const struct profile *p, const struct location *l)
+{
+	const struct profile_view v = profile_view(p);
+
+	if (!l->nlines || l->kind != FRAME_KERNEL)
+		return l->nlines > 0;
+	return !strcmp(profile_text(p, v.functions[v.lines[l->first_line].function].module),
+		       frame_kinds[FRAME_KERNEL].module);
+}
+
+/* The names of @l, a location of @old, are those of @location. */
+static void take_over(struct assembler *a, struct copy *c, const struct assembler *old,
+		      const struct location *l, uint32_t location)
+{
+	const struct line *from = &profile_view(old->profile).lines[l->first_line];
+	struct line lines[SOURCE_FRAMES_MAX];
+	size_t n = l->nlines < SOURCE_FRAMES_MAX ? l->nlines : SOURCE_FRAMES_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		lines[i] = (struct line){ .function = copy_function(c, from[i].function),
+					  .file = copy_string(c, from[i].file),
+					  .line = from[i].line };
+	profile_name_location(a->profile, location, lines, n, profile_text(old->profile, l->why));
+}
+
+void assembler_inherit_names(struct assembler *a, const struct assembler *old)
+{
+	const struct profile_view from = profile_view(old->profile);
+	struct copy *c = copy_new(a->profile, old->profile, COPY_PLACES);
+	struct hashmap wanted = { 0 };	/* hash of a place -> location without a name */
+	struct lasting place, other;
+
+	for (uint32_t i = 0; i < profile_view(a->profile).nlocations; i++) {
+		const struct location *l = &profile_view(a->profile).locations[i];
+
+		if (!l->nlines && is_lasting(a, l, &place))
+			hashmap_set(&wanted, hash_lasting(&place), i);
+	}
+	for (size_t i = 0; i < from.nlocations; i++) {
+		const struct location *l = &from.locations[i];
+		uint32_t to = is_lasting(old, l, &place) && has_lasting_name(old->profile, l)
+				      ? hashmap_get(&wanted, hash_lasting(&place))
+				      : HASHMAP_NONE;
+		const struct location *mine =
+			to == HASHMAP_NONE ? NULL : &profile_view(a->profile).locations[to];
+
+		if (mine && !mine->nlines && mine->kind == l->kind &&
+		    is_lasting(a, mine, &other) && other.image == place.image &&
+		    other.address == place.address)
+			take_over(a, c, old, l, to);
+	}
+	copy_free(c);
+	hashmap_free(&wanted);
 }

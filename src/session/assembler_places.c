@@ -88,3 +88,26 @@ uint32_t assembler_location(struct assembler *a, uint32_t incarnation,
 					   : module_of_image(a, place.image);
 	return profile_location(a->profile, module, frame->kind, place.offset);
 }
+
+void assembler_needs(const struct assembler *a, unsigned char *images, uint32_t n)
+{
+	struct profile_view v = profile_view(a->profile);
+
+	for (size_t i = 0; i < v.nlocations; i++) {
+		const struct location *l = &v.locations[i];
+		uint32_t image = l->nlines || l->kind == FRAME_KERNEL ||
+						 l->module >= a->module_images.n
+					 ? IMAGE_NONE
+					 : a->module_images.v[l->module];
+
+		if (image < n)
+			images[image] = 0;
+	}
+}
+
+void assembler_knows_images(const struct assembler *a, unsigned char *images, uint32_t n)
+{
+	for (size_t i = 0; i < a->image_modules.n && i < n; i++)
+		if (a->image_modules.v[i] != PROFILE_NONE)
+			images[i] = 0;
+}

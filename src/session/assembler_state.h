@@ -101,6 +101,8 @@ uint32_t assembler_lang_location(struct assembler *a, const struct frame_word *f
 /* source_host.lock */
 const char *assembler_lock(void *ctx, uint64_t id);
 void assembler_lang_free(struct assembler *a);
+/* Names of files and of the kernel that @old knows already are not looked for again. */
+void assembler_inherit_names(struct assembler *a, const struct assembler *old);
 /* Looks for the names of code that @m's process makes, while it is there. */
 void assembler_find_names(struct assembler *a, struct made *m);
 

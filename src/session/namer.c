@@ -47,6 +47,7 @@ struct namer {
 	uint64_t handed_over;		/* when the batch was, ns */
 	uint64_t pause_ends;		/* ns */
 	enum naming_phase phase;
+	size_t memory;			/* bytes of symbols; 0: as the options say */
 	int busy, stop;
 };
 
@@ -174,6 +175,8 @@ static void name_batch(struct namer *n)
 	size_t ended = n->ended.n;
 
 	take_batch(n);
+	if (n->memory)
+		symbolizer_limit(naming_symbolizer(n->naming), n->memory);
 	n->busy = 1;
 	pthread_mutex_unlock(&n->lock);
 	naming_begin(n->naming, &n->todo, phase);
@@ -224,6 +227,26 @@ static void *work(void *arg)
 void namer_ask(struct namer *n, uint32_t id, const struct namer_place *place)
 {
 	vec_push(&n->asked, (struct naming_place){ *place, id, 0 });
+}
+
+int namer_forget(struct namer *n, const unsigned char *which, uint32_t images)
+{
+	int idle;
+
+	pthread_mutex_lock(&n->lock);
+	idle = !n->busy && !has_work(n);
+	for (uint32_t i = 0; idle && i < images; i++)
+		if (which[i])
+			symbolizer_forget(naming_symbolizer(n->naming), i);
+	pthread_mutex_unlock(&n->lock);
+	return idle;
+}
+
+void namer_limit(struct namer *n, size_t memory)
+{
+	pthread_mutex_lock(&n->lock);
+	n->memory = memory;
+	pthread_mutex_unlock(&n->lock);
 }
 
 struct namer_runtime *namer_runtime(struct namer *n)

@@ -66,6 +66,15 @@ void namer_free(struct namer *n);
 /* The image must not change any more once its file is open; it and the runtime are borrowed. */
 void namer_ask(struct namer *n, uint32_t id, const struct namer_place *place);
 
+/*
+ * Images for which @which, by id below @images, is 1 are not asked for any more; all that was asked
+ * has been answered. Their files may be closed. 0: the thread is busy, try again later.
+ */
+int namer_forget(struct namer *n, const unsigned char *which, uint32_t images);
+
+/* symbolizer_limit(), for batches from the next one on. */
+void namer_limit(struct namer *n, size_t memory);
+
 /* Lives as long as the namer. */
 struct namer_runtime *namer_runtime(struct namer *n);
 /* What names its code, once: @source belongs to the namer, and is refreshed before it is asked. */

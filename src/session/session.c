@@ -13,11 +13,15 @@
 #include "session/account.h"
 #include "session/priority.h"
 #include "session/session_state.h"
+#include "session/unmapped.h"
 
 #define MS		1000000ull
 #define SECOND		(1000 * MS)
 /* CPUs that came and went, processes that ended, names */
 #define TICK		(250 * MS)
+/* ... where nobody looks, and counts are not fetched for so long */
+#define TICK_FAR	SECOND
+#define FAR		(4 * SECOND)
 /* counts are fetched this often, or when half of their map is used */
 #define DRAIN		(1000 * MS)
 /* the date was set, or the machine slept, where it is off by more */
@@ -34,7 +38,10 @@
 /* processes with tables at one time; others are unwound in user space */
 #define SPACES		32768
 #define TIMELINE_MOST	1000000		/* times of samples that are kept */
-#define LEAN_TABLES	(12u << 20)	/* bytes; while there are fewer, none is thrown away */
+#define LEAN_TABLES	(6u << 20)	/* bytes; while there are fewer, none is thrown away */
+/* bytes of tables, profile and symbols together, but of symbols at least so many */
+#define LEAN_MOST	(20u << 20)
+#define LEAN_SYMBOLS	(5u << 20)
 
 static uint8_t *grow(void *ctx, uint32_t index)
 {
@@ -155,6 +162,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->sources = o->sources;
 	deadline_set(&s->deadline, -1, UINT64_MAX);
 	s->images = images_new();
+	s->unmapped = unmapped_new();
 	s->langs = langs_new(s->images, publish_layout, s);
 	if (o->remote)
 		langs_memory(s->langs, remote_place, o->remote);
@@ -212,6 +220,7 @@ void session_free(struct session *s)
 	interpreters_free(&s->running);
 	langs_free(s->langs);
 	images_free(s->images);
+	unmapped_free(s->unmapped);
 	profile_free(s->profile);
 	free(s);
 }
@@ -258,6 +267,7 @@ static void tick(struct session *s, uint64_t now)
 	collector_refresh_cpus(s->collector);
 	sideband_refresh_cpus(s->sideband);
 	procs_forget(s->procs, past < waits ? past : waits);
+	session_retire_images(s, now);
 	if (s->o->lean && s->named)
 		assembler_take(s->assembler);
 	else
@@ -302,10 +312,25 @@ void session_fold(struct session *s, uint64_t window)
 		assembler_fold(s->assembler, window, " (ended)");
 }
 
+/* What tables and the profile leave: large programs that come and go have much of all of them. */
+static void limit_symbols(struct session *s)
+{
+	size_t most = s->o->symbols.memory, taken = assembler_bytes(s->assembler);
+	struct unwinder_stats tables;
+
+	unwinder_stats(s->unwinder, &tables);
+	taken += tables.memory;
+	if (taken + most > LEAN_MOST)
+		most = taken + LEAN_SYMBOLS < LEAN_MOST ? LEAN_MOST - taken : LEAN_SYMBOLS;
+	namer_limit(s->namer, most);
+}
+
 void session_rest(struct session *s)
 {
 	unwinder_rest(s->unwinder);
 	langs_rest(s->langs);
+	if (s->o->lean)
+		limit_symbols(s);
 }
 
 void session_follow(struct session *s)
@@ -352,7 +377,7 @@ struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every
 		collector_swap(s->collector);
 	if (now >= s->next_tick) {
 		tick(s, now);
-		s->next_tick = now + TICK;
+		s->next_tick = now + (s->o->lean && every > FAR ? TICK_FAR : TICK);
 	}
 	/* While counts are under way their descriptor wakes us. */
 	t.next = sources_until(s->sources, due <= now || s->next_tick < due ? s->next_tick : due);

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "session/session_state.h"
 
-#define WORTH_IT	(4u << 20)	/* bytes */
+#define WORTH_IT	(3u << 20)	/* bytes */
 /* fetches between two, at least; fewer where they are far apart */
 #define APART		32
 #define APART_LEAST	8

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the parts of a session share: session.c begins and ends it, session_intake.c moves on what
- * the kernel side has sent, session_renew.c begins anew while sampling goes on.
+ * the kernel side has sent, session_renew.c begins anew while sampling goes on, session_images.c
+ * closes files meanwhile.
  */
 #ifndef EBPROF_SESSION_STATE_H
 #define EBPROF_SESSION_STATE_H
@@ -37,6 +38,8 @@ struct session {
 	struct collector *collector;
 	struct sideband *sideband;
 	struct images *images;
+	struct unmapped *unmapped;	/* which of these may go */
+	uint64_t images_looked;		/* when that was last asked, ns */
 	struct langs *langs;
 	struct procs *procs;
 	struct owners *owners;		/* NULL: nobody asks for them */
@@ -81,6 +84,9 @@ static inline int session_takes_user(const struct session *s)
 {
 	return !s->o->collect.stack->kernel_only;
 }
+
+/* Closes files that nobody maps any more, now and then. */
+void session_retire_images(struct session *s, uint64_t now);
 
 /*
  * Moves what waits in the buffers on. The records are taken first and the side

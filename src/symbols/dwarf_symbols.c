@@ -56,7 +56,7 @@ struct dwarf_symbols {
 	pid_t target;			/* in whose root .dwo files are, too; 0: nobody's */
 	VEC(struct part) parts;		/* ascending */
 	VEC(struct loaded *) loaded;
-	size_t bytes;
+	size_t bytes, most;		/* of units kept */
 	uint64_t clock;
 	struct dwarf_lines files;	/* of the unit whose files were asked for last */
 };
@@ -84,7 +84,7 @@ static void free_loaded(struct dwarf_symbols *d, size_t i)
 
 static void make_room(struct dwarf_symbols *d)
 {
-	while (d->bytes > CACHE_BYTES && d->loaded.n) {
+	while (d->bytes > d->most && d->loaded.n) {
 		size_t oldest = 0;
 
 		for (size_t i = 1; i < d->loaded.n; i++)
@@ -419,6 +419,7 @@ struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struc
 
 	d->source.ops = &ops;
 	d->target = target;
+	d->most = CACHE_BYTES;
 	if (!dwarf_file_open(&d->debug.file, elf, 0)) {
 		dwarf_units_read(&d->debug.file, NULL, &d->debug.units);
 		index_units(d);
@@ -434,6 +435,13 @@ struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struc
 	}
 	d->has_package = package && !dwarf_package_open(&d->package, package);
 	return &d->source;
+}
+
+void dwarf_symbols_keep(struct symbol_source *source, size_t most)
+{
+	struct dwarf_symbols *d = (struct dwarf_symbols *)source;
+
+	d->most = most < CACHE_BYTES ? most : CACHE_BYTES;
 }
 
 int dwarf_symbols_split(const struct symbol_source *source)

@@ -23,6 +23,9 @@
  */
 struct symbol_source *dwarf_symbols_open(const struct elf_file *elf, const struct elf_file *alt,
 					 const struct elf_file *package, pid_t target);
+/* What was read of it takes @most bytes at once, about, or what one unit takes. */
+void dwarf_symbols_keep(struct symbol_source *source, size_t most);
+
 /* 1 where a part of the DWARF is in files beside the program (.dwo). */
 int dwarf_symbols_split(const struct symbol_source *source);
 

@@ -48,6 +48,8 @@ static struct symbol_source *open_dwarf(struct image_sources *s)
 	for (int i = 0; i < IMAGE_FILES && !dwarf; i++)
 		if (f->elf[i])
 			dwarf = dwarf_symbols_open(f->elf[i], f->alt, f->package, s->target);
+	if (dwarf)
+		dwarf_symbols_keep(dwarf, s->memory);
 	s->split = dwarf && dwarf_symbols_split(dwarf);
 	/* Go's own table says the same as DWARF, and cannot be stripped. */
 	return dwarf ? dwarf : go_symbols_open(f->elf[IMAGE_OWN]);

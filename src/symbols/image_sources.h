@@ -23,6 +23,7 @@ enum {
 struct image_sources {
 	const struct image_files *files;
 	pid_t target;			/* a process that has the image mapped, or had */
+	size_t memory;			/* bytes of what was read of DWARF, at most, about */
 	struct symbol_source *v[IMAGE_SOURCES];	/* NULL: there is none, or not so far */
 	uint8_t sought;			/* bit i: what v[i] is was found out */
 	uint8_t split;			/* what image_sources_split() says, once DWARF was sought */

@@ -152,7 +152,9 @@ static struct image_symbols *symbols_of(struct symbolizer *s, const struct image
 		return is;
 	is = s->images.v[image->id] = xcalloc(1, sizeof(*is));
 	is->why = image_files_open(&is->files, image, &places, s->o.debuginfod, &s->budget);
-	is->sources = (struct image_sources){ .files = &is->files, .target = image->pid };
+	is->sources = (struct image_sources){ .files = &is->files,
+					      .target = image->pid,
+					      .memory = s->o.memory };
 	if (!is->why)
 		open_cache(s, is, image);
 	return is;
@@ -308,6 +310,11 @@ static void keep_within_memory(struct symbolizer *s, struct image_symbols *is)
 		s->bytes -= least->bytes;
 		close_sources(least);
 	}
+}
+
+void symbolizer_limit(struct symbolizer *s, size_t memory)
+{
+	s->o.memory = memory;
 }
 
 void symbolizer_rest(struct symbolizer *s)
@@ -495,21 +502,37 @@ int symbolizer_kernel_hidden(const struct symbolizer *s)
 	return s->kernel_why == -EPERM;
 }
 
+/* A name that stayed as it was would stay so in other runs. */
+static void save_image(const struct symbolizer *s, struct image_symbols *is)
+{
+	size_t size;
+	void *bytes;
+
+	if (!is || !is->cache || !is->spent || is->spent < s->o.worth_keeping ||
+	    demangler_gave_up(s->o.demangler))
+		return;
+	is->spent = 0;
+	bytes = name_cache_write(is->cache, is->key.bytes, is->key.size, &size);
+	/* It was fast enough without; so where it fails nobody need be told. */
+	name_store_write(s->o.store, is->key.file, bytes, size, NAME_STORE_BYTES);
+	free(bytes);
+}
+
 void symbolizer_save(struct symbolizer *s)
 {
 	save_kernel(s);
-	/* A name that stayed as it was would stay so in other runs. */
-	for (size_t i = 0; i < s->images.n && !demangler_gave_up(s->o.demangler); i++) {
-		struct image_symbols *is = s->images.v[i];
-		size_t size;
-		void *bytes;
+	for (size_t i = 0; i < s->images.n; i++)
+		save_image(s, s->images.v[i]);
+}
 
-		if (!is || !is->cache || !is->spent || is->spent < s->o.worth_keeping)
-			continue;
-		is->spent = 0;
-		bytes = name_cache_write(is->cache, is->key.bytes, is->key.size, &size);
-		/* It was fast enough without; so where it fails nobody need be told. */
-		name_store_write(s->o.store, is->key.file, bytes, size, NAME_STORE_BYTES);
-		free(bytes);
-	}
+void symbolizer_forget(struct symbolizer *s, uint32_t image)
+{
+	struct image_symbols *is = image < s->images.n ? s->images.v[image] : NULL;
+
+	if (!is)
+		return;
+	save_image(s, is);
+	s->bytes -= is->bytes;
+	s->images.v[image] = NULL;
+	free_image(is);
 }

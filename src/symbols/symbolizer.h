@@ -63,8 +63,16 @@ int symbolizer_user(struct symbolizer *s, const struct image *image, uint64_t of
  */
 uint64_t symbolizer_start(struct symbolizer *s, const struct image *image, uint64_t offset);
 
+/*
+ * @image will not be asked for any more: what is known of it goes, but names that were given stay.
+ * What took long to find goes into the store.
+ */
+void symbolizer_forget(struct symbolizer *s, uint32_t image);
+
 /* Bytes of files' symbols that it has now: at most what the options say, or what one file takes. */
 size_t symbolizer_memory(const struct symbolizer *s);
+/* So many from now on (symbolizer_options.memory). */
+void symbolizer_limit(struct symbolizer *s, size_t memory);
 /* Nothing is asked for a while: not even one file takes more. */
 void symbolizer_rest(struct symbolizer *s);
 

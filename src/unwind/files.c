@@ -30,7 +30,8 @@ static int same_file(const void *unwinder, uint32_t i, const void *file)
 static uint32_t add_file(struct unwinder *u, const struct image *image)
 {
 	struct unwind_file f = { .fd = UNWIND_FD_VDSO };
-	uint32_t next = (uint32_t)u->files.n, i = next;
+	size_t unused = u->unused_files.n;
+	uint32_t next = unused ? u->unused_files.v[unused - 1] : (uint32_t)u->files.n, i = next;
 	struct stat st;
 
 	if (image->kind == IMAGE_FILE) {
@@ -45,8 +46,15 @@ static uint32_t add_file(struct unwinder *u, const struct image *image)
 	if (f.build_id_size)
 		i = intern(&u->by_identity, hash_bytes(f.build_id, f.build_id_size), next,
 			   same_file, u, &f);
-	if (i == next)
+	if (i != next) {
+		if (u->files.v[i].fd == UNWIND_FD_NONE)
+			u->files.v[i].fd = f.fd;
+	} else if (unused) {
+		u->files.v[next] = f;
+		u->unused_files.n--;
+	} else {
 		vec_push(&u->files, f);
+	}
 	return i;
 }
 
@@ -129,14 +137,19 @@ static void set_back(const struct unwinder *u, struct unwind_file *f)
 	f->state = UNWIND_FILE_NONE;
 }
 
+static void remove_object(struct unwinder *u, struct unwind_file *f)
+{
+	unwind_store_remove(u->store, f->object);
+	hashmap_del(&u->by_object, f->object);
+	f->object = 0;
+}
+
 static void evict(struct unwinder *u, struct unwind_file *f)
 {
 	if (f->users) {
 		unwind_store_empty(u->store, f->object);
 	} else {
-		unwind_store_remove(u->store, f->object);
-		hashmap_del(&u->by_object, f->object);
-		f->object = 0;
+		remove_object(u, f);
 	}
 	u->stats.evicted++;
 	u->stats.tables--;
@@ -273,12 +286,83 @@ size_t unwind_files_epoch(struct unwinder *u)
 	return published;
 }
 
+/* --- Files that go. --------------------------------------------------------- */
+
+/* The descriptor of an image that is file @i, its own where that is one. */
+static void set_fd(struct unwinder *u, uint32_t i, int fd)
+{
+	struct unwind_file *f = &u->files.v[i];
+
+	if (f->fd == UNWIND_FD_VDSO || f->fd == UNWIND_FD_UNUSED || f->fd == fd)
+		return;
+	f->fd = fd;
+	unwind_sections_forget(u->sections, i);
+}
+
+/* Finds for each file an image that still is it. */
+static void find_images(struct unwinder *u, const unsigned char *gone)
+{
+	int *fds = xcalloc(u->files.n + 1, sizeof(*fds));
+
+	for (size_t i = 0; i < u->files.n; i++)
+		fds[i] = UNWIND_FD_NONE;
+	for (uint32_t i = 0; i < u->file_of_image.n; i++) {
+		uint32_t *file = &u->file_of_image.v[i];
+		int fd = images_at(u->images, i)->fd;
+
+		if (gone[i])
+			*file = UNWIND_NO_FILE;
+		if (*file != UNWIND_NO_FILE && fds[*file] != u->files.v[*file].fd)
+			fds[*file] = fd;
+	}
+	for (uint32_t i = 0; i < u->files.n; i++)
+		set_fd(u, i, fds[i]);
+	free(fds);
+}
+
+/* Whether the table of a file that nothing is now may serve one that comes. */
+static int is_worth_keeping(const struct unwind_file *f)
+{
+	return f->users || f->state == UNWIND_FILE_PARKED ||
+	       (f->state == UNWIND_FILE_READY && f->build_id_size && f->rows);
+}
+
+/* Its place is for another one. */
+static void drop_file(struct unwinder *u, uint32_t i)
+{
+	struct unwind_file *f = &u->files.v[i];
+
+	if (f->state == UNWIND_FILE_READY)
+		evict(u, f);
+	if (f->object)
+		remove_object(u, f);
+	*f = (struct unwind_file){ .fd = UNWIND_FD_UNUSED };
+	vec_push(&u->unused_files, i);
+}
+
+void unwind_files_retire(struct unwinder *u, const unsigned char *which)
+{
+	find_images(u, which);
+	for (uint32_t i = 0; i < u->files.n; i++)
+		if (u->files.v[i].fd == UNWIND_FD_NONE && !is_worth_keeping(&u->files.v[i]))
+			drop_file(u, i);
+	hashmap_free(&u->by_identity);
+	for (uint32_t i = 0; i < u->files.n; i++) {
+		const struct unwind_file *f = &u->files.v[i];
+
+		if (f->build_id_size)
+			intern(&u->by_identity, hash_bytes(f->build_id, f->build_id_size), i,
+			       same_file, u, f);
+	}
+}
+
 void unwind_files_free(struct unwinder *u)
 {
 	for (size_t i = 0; i < u->parked.n; i++)
 		unwind_table_free(&u->files.v[u->parked.v[i]].parked);
 	vec_free(&u->parked);
 	vec_free(&u->files);
+	vec_free(&u->unused_files);
 	vec_free(&u->file_of_image);
 	interned_free(&u->by_identity);
 	hashmap_free(&u->by_object);

@@ -260,6 +260,13 @@ int unwind_sections_row(struct unwind_sections *s, uint32_t id, int fd, uint64_t
 	return err;
 }
 
+void unwind_sections_forget(struct unwind_sections *s, uint32_t id)
+{
+	for (size_t i = 0; s && i < FILES; i++)
+		if (s->kept[i].used && s->kept[i].id == id)
+			forget(&s->kept[i]);
+}
+
 uint64_t unwind_sections_work(const struct unwind_sections *s)
 {
 	return s->work;

@@ -23,6 +23,9 @@ void unwind_sections_free(struct unwind_sections *s);
 int unwind_sections_row(struct unwind_sections *s, uint32_t id, int fd, uint64_t offset,
 			struct cfi_row *row, const struct cfi_section **section);
 
+/* File @id is not what it was any more. Takes NULL. */
+void unwind_sections_forget(struct unwind_sections *s, uint32_t id);
+
 /* What all rows so far took, in bytes of programs that were run, or as long as that. */
 uint64_t unwind_sections_work(const struct unwind_sections *s);
 

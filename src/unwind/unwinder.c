@@ -348,6 +348,32 @@ void unwinder_no_rescue(struct unwinder *u, pid_t pid)
 	publish(u, pid, p);
 }
 
+/* --- Images that go. ------------------------------------------------------ */
+
+void unwinder_mark_images(const struct unwinder *u, unsigned char *images)
+{
+	uint32_t n = images_count(u->images);
+
+	for (size_t i = 0; i < u->sets.n; i++) {
+		const struct unwind_set *set = &u->sets.v[i];
+
+		for (uint32_t k = 0; set->users && k < set->n; k++)
+			if (rows_of(u, set)[k].image < n)
+				images[rows_of(u, set)[k].image] = 1;
+	}
+	for (size_t i = 0; i < u->file_of_image.n; i++) {
+		uint32_t file = u->file_of_image.v[i];
+
+		if (file != UNWIND_NO_FILE && u->files.v[file].state == UNWIND_FILE_QUEUED)
+			images[i] = 1;
+	}
+}
+
+void unwinder_retire(struct unwinder *u, const unsigned char *which)
+{
+	unwind_files_retire(u, which);
+}
+
 /* --- Tables. --------------------------------------------------------------- */
 
 void unwinder_want(struct unwinder *u, uint32_t image)

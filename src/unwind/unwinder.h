@@ -66,6 +66,14 @@ void unwinder_exit(struct unwinder *u, pid_t pid);
 /* No more EBP_RESCUE records from this process until its mappings change. */
 void unwinder_no_rescue(struct unwinder *u, pid_t pid);
 
+/* Sets @images, by id, to 1 for those that rows name, or whose files are being read. */
+void unwinder_mark_images(const struct unwinder *u, unsigned char *images);
+/*
+ * Before images_retire(): the files of those for which @which, by id, is 1 are not read any more.
+ * Their tables stay for others that have the same build id.
+ */
+void unwinder_retire(struct unwinder *u, const unsigned char *which);
+
 /* One more sample waits for the table of this image. */
 void unwinder_want(struct unwinder *u, uint32_t image);
 /* Readable when a table has been built. */

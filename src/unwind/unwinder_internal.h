@@ -12,6 +12,9 @@
 #include "unwind/unwinder.h"
 
 #define UNWIND_NO_FILE	HASHMAP_NONE
+/* In place of a file's descriptor: no image is that file now, but one may be again. */
+#define UNWIND_FD_NONE	(-2)
+#define UNWIND_FD_UNUSED (-3)	/* the place is nothing */
 
 enum unwind_file_state {
 	UNWIND_FILE_NONE,	/* no table: new, evicted, or no room was found for it */
@@ -25,7 +28,7 @@ struct unwind_file {
 	enum unwind_file_state state;
 	uint32_t object;	/* in the store; 0: none. Once there, it stays while rows name it */
 	uint32_t users;		/* rows that name it */
-	int fd;			/* the first image's, or UNWIND_FD_VDSO */
+	int fd;			/* an image's, or UNWIND_FD_* */
 	uint64_t size;
 	uint32_t owner;		/* user id */
 	uint8_t build_id[ELF_BUILD_ID_MAX];
@@ -64,6 +67,7 @@ struct unwinder {
 	size_t limit;				/* of the store, bytes */
 	uint64_t tick, epoch;
 	VEC(struct unwind_file) files;
+	VEC(uint32_t) unused_files;		/* places of it that are nothing */
 	VEC(uint32_t) file_of_image;		/* by image id; UNWIND_NO_FILE: none yet */
 	struct interned by_identity;		/* of the files that have a build id */
 	struct hashmap by_object;		/* ref -> file */
@@ -99,6 +103,8 @@ int unwind_file_built(struct unwinder *u, struct unwind_built *built);
  * published.
  */
 size_t unwind_files_epoch(struct unwinder *u);
+/* As unwinder_retire(). */
+void unwind_files_retire(struct unwinder *u, const unsigned char *which);
 void unwind_files_free(struct unwinder *u);
 /*
  * There is no room: evicts what has to go for @bytes, which are free after the

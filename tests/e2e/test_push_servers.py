@@ -143,15 +143,14 @@ def test_all_protocols_at_once(spool):
 
 @with_spool
 def test_bytes_of_a_window(spool):
-    """Of all services together no more than the same profiles compressed by themselves; to Parca labels come with them."""
+    """Of all services together no more than the same profiles compressed by themselves."""
     with Fixture("tree") as f, Fixture("timed", "20") as g, Fixture("paths") as h, Receiver() as server, directory() as files:
         r = run("push", "--to", "dir:" + files, *sum((["--to", server.url(k)] for k in PATHS), []), "--spool", spool, "--every", "1m", "-F", 499,
                 "-p", f"{f.pid},{g.pid},{h.pid}", "-d", "600ms").ok()
         sizes = [os.path.getsize(os.path.join(files, name)) for name in os.listdir(files)]
         sent = {k: Sent(r).servers[server.url(k)]["bytes"] for k in PATHS}
     equal(len(sizes), 3, "services")
-    check(max(sent["otlp"], sent["pyroscope"]) <= sum(sizes), "bytes of OTLP and Pyroscope:", sent, sizes)
-    check(sent["parca"] <= sum(sizes) + 400 * len(sizes), "bytes of Parca:", sent, sizes)
+    check(max(sent.values()) <= sum(sizes), "bytes:", sent, sizes)
 
 
 @with_spool

@@ -217,10 +217,10 @@ function ingest(body, query) {
 }
 
 function parca(body) {
-	must(body.length >= 5 && body[0] === 0 && body.readUInt32BE(1) === body.length - 5, 'no frame of gRPC');
-	return decode('WriteRawRequest', body.subarray(5)).series.map(s => {
+	must(body.length >= 5 && body[0] === 1 && body.readUInt32BE(1) === body.length - 5, 'no compressed frame of gRPC');
+	return decode('WriteRawRequest', zlib.gunzipSync(body.subarray(5))).series.map(s => {
 		must(s.samples.length === 1, 'samples');
-		must(isPacked(s.samples[0].raw_profile), 'not compressed');
+		must(!isPacked(s.samples[0].raw_profile), 'compressed twice');
 		return { labels: checkLabels(s.labels.labels), ...pprof(s.samples[0].raw_profile) };
 	});
 }
@@ -236,6 +236,7 @@ const places = {
 	'/ingest': { read: ingest, type: 'application/octet-stream',
 		ok: () => [{}, Buffer.alloc(0)], refuse: why => [422, {}, why] },
 	'/api/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw': { read: parca, type: 'application/grpc-web+proto',
+		grpc: 'gzip',
 		ok: () => [{}, Buffer.concat([Buffer.alloc(5), trailers('grpc-status: 0\r\n')])],
 		refuse: why => [200, {}, trailers(`grpc-status: 3\r\ngrpc-message: ${why}\r\n`)] },
 };
@@ -249,6 +250,7 @@ function trailers(text) {
 function answer(place, request, body) {
 	try {
 		must(request.headers['content-type'] === place.type, 'content type ' + request.headers['content-type']);
+		must(request.headers['grpc-encoding'] === place.grpc, 'encoding of gRPC ' + request.headers['grpc-encoding']);
 		if (request.headers['content-encoding'] === 'gzip')
 			body = zlib.gunzipSync(body);
 		return { series: place.read(body, new URL(request.url, 'http://host').searchParams) };

@@ -133,6 +133,69 @@ TEST(a_new_one_takes_over)
 	end();
 }
 
+/* A stack of one frame. */
+static void one_frame(struct assembler *a, uint64_t id, enum ebp_record_type type, uint64_t frame)
+{
+	struct { struct ebp_stack stack; uint64_t frame; } s = {
+		{ .head = { .type = type, .n = 1 }, .id = id, .result = EBP_COMPLETE }, frame
+	};
+
+	assembler_stack(a, &s.stack);
+}
+
+static void name_last(const char *function, const char *module, enum frame_kind kind, uint32_t line)
+{
+	struct line l = { .file = profile_string(profile, "main.c"), .line = line };
+
+	l.function = profile_function(profile, profile_string(profile, function),
+				      profile_string(profile, module), kind);
+	profile_name_location(profile, (uint32_t)profile_view(profile).nlocations - 1, &l, 1, "");
+}
+
+/* Of location @i of @p, "" where it has no name. */
+static const char *name_of(const struct profile *p, uint32_t i)
+{
+	struct profile_view v = profile_view(p);
+	const struct location *l = &v.locations[i];
+
+	return l->nlines ? profile_text(p, v.functions[v.lines[l->first_line].function].name) : "";
+}
+
+/* What is in a file, or built into the kernel, is named once. */
+TEST(names_are_taken_over)
+{
+	struct profile *next = profile_new();
+	struct assembler *a;
+
+	begin();
+	start(LIVE, 200);
+	one_frame(assembler, 1, EBP_STACK, EBP_FRAME(0, 0x10));
+	name_last("function", "a", FRAME_USER, 7);
+	one_frame(assembler, 2, EBP_STACK, EBP_FRAME(0, 0x20));
+	one_frame(assembler, 3, EBP_KERNEL_STACK, 0xffffffff81000000);
+	name_last("schedule", "[kernel]", FRAME_KERNEL, 0);
+	one_frame(assembler, 4, EBP_KERNEL_STACK, 0xffffffffc1000000);
+	name_last("ext4_read", "[ext4]", FRAME_KERNEL, 0);
+	a = assembler_new(next, images, procs, NULL, &sources, 0);
+	one_frame(a, 4, EBP_KERNEL_STACK, 0xffffffffc1000000);
+	one_frame(a, 3, EBP_KERNEL_STACK, 0xffffffff81000000);
+	one_frame(a, 2, EBP_STACK, EBP_FRAME(0, 0x20));
+	one_frame(a, 5, EBP_STACK, EBP_FRAME(0, 0x30));
+	one_frame(a, 1, EBP_STACK, EBP_FRAME(0, 0x10));
+	assembler_inherit(a, assembler, 0);
+	CHECK_EQ(profile_view(next).nlocations, 5);
+	/* Another module may have been loaded there since. */
+	CHECK_STR(name_of(next, 0), "");
+	CHECK_STR(name_of(next, 1), "schedule");
+	CHECK_STR(name_of(next, 2), "");
+	CHECK_STR(name_of(next, 3), "");
+	CHECK_STR(name_of(next, 4), "function");
+	CHECK_EQ(profile_view(next).lines[profile_view(next).locations[4].first_line].line, 7);
+	assembler_free(a);
+	profile_free(next);
+	end();
+}
+
 TEST(what_ended_long_ago_becomes_one)
 {
 	begin();
@@ -324,6 +387,7 @@ TEST(shares_go_on)
 int main(void)
 {
 	RUN(a_new_one_takes_over);
+	RUN(names_are_taken_over);
 	RUN(what_ended_long_ago_becomes_one);
 	RUN(again_and_again_nothing_grows);
 	RUN(room_is_made_where_there_are_very_many);

@@ -180,6 +180,42 @@ TEST(one_file_is_one_image)
 	unlink(path);
 }
 
+/* What was retired is nothing that a mapping could be; its id waits until nobody names it. */
+TEST(retired_images_are_other_ones)
+{
+	struct images *all = images_new();
+	const char *path = in_folder("retired");
+	unsigned char which[4] = { 1, 1, 1, 1 };
+	struct image_key k;
+	struct stat st;
+	uint32_t id, again;
+	int fd;
+
+	write_elf(path, 20, 1);
+	k = key_of(path);
+	id = images_get(all, getpid(), &k);
+	fd = images_at(all, id)->fd;
+	images_retire(all, which);
+	CHECK_EQ(images_at(all, id)->fd, -1);
+	CHECK_EQ(images_at(all, id)->state, IMAGE_RETIRED);
+	CHECK_STR(images_at(all, id)->path, path);
+	CHECK_EQ(fstat(fd, &st), -1);
+	/* By its inode, which another file may have by now, and by its build id. */
+	again = images_get(all, getpid(), &k);
+	CHECK(again != id && images_at(all, again)->fd >= 0);
+	k = key_with_id(path, ones);
+	CHECK_EQ(images_get(all, getpid(), &k), again);
+	images_reuse(all, which);
+	CHECK_EQ(images_at(all, id)->state, IMAGE_UNUSED);
+	CHECK_EQ(images_at(all, again)->state, IMAGE_LIVE);
+	k.path = "/no/such/file";
+	CHECK_EQ(images_get(all, getpid(), &k), id);
+	CHECK_STR(images_at(all, id)->path, "/no/such/file");
+	CHECK_EQ(images_count(all), 2);
+	images_free(all);
+	unlink(path);
+}
+
 TEST(another_file_of_that_name)
 {
 	struct images *all = images_new();
@@ -384,6 +420,7 @@ int main(void)
 		return 1;
 	RUN(names_without_files);
 	RUN(one_file_is_one_image);
+	RUN(retired_images_are_other_ones);
 	RUN(another_file_of_that_name);
 	RUN(only_regular_files_are_opened);
 	RUN(what_is_no_elf_file_is_not_kept_open);

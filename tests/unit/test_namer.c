@@ -171,6 +171,33 @@ static int wait_for(struct namer *n, struct last *last, int all)
 	return last->all == all;
 }
 
+/* Whoever closes a file has to have it forgotten before; names that were given stay. */
+TEST(forgets_files)
+{
+	struct image image = images[0];
+	unsigned char which[] = { 1, 1 };
+	struct namer *n = new_namer(0);
+	struct last last = { 0 };
+	const char *name;
+
+	ask_file(n, 0, &image, 0x1000);
+	namer_finish(n, take_one, &last);
+	name = last.frame.name;
+	image.fd = -1;
+	image.why = -ESTALE;
+	ask_file(n, 1, &image, 0x1010);
+	namer_finish(n, take_one, &last);
+	CHECK_STR(last.frame.name, "file_0_function_1");
+	while (!namer_forget(n, which, 2))
+		continue;
+	ask_file(n, 2, &image, 0x1020);
+	namer_finish(n, take_one, &last);
+	CHECK_EQ(last.all, 3);
+	CHECK_EQ(last.answer.n, -ESTALE);
+	CHECK_STR(name, "file_0_function_0");
+	namer_free(n);
+}
+
 /* Until it is certain that nobody opens it any more. */
 TEST(a_file_that_cannot_be_opened_is_asked_for_at_the_end)
 {
@@ -518,6 +545,7 @@ int main(void)
 	make_images();
 	RUN(each_place_is_answered_once);
 	RUN(names_come_before_the_end);
+	RUN(forgets_files);
 	RUN(a_file_that_cannot_be_opened_is_asked_for_at_the_end);
 	close(mkstemp(kallsyms));
 	RUN(what_is_loaded_into_the_kernel_counts_as_it_is_at_the_end);

@@ -171,6 +171,54 @@ TEST(shares_the_tables_of_one_file)
 	fake_end(&f);
 }
 
+/* A table outlives the images of its file, for the next one. */
+TEST(keeps_tables_of_images_that_go)
+{
+	struct unwind_mapping m = { 0x1000, 0x2000, 0x1000, 0, 0 };
+	unsigned char mapped[64] = { 0 }, gone[64] = { 0 };
+	struct unwinder_stats stats;
+	uint32_t a, b, c;
+	struct fake f;
+
+	fake_begin(&f, 64u << 20);
+	a = m.image = copy_image(&f, own_libc(&f), "/tmp/test_unwinder-j", 0);
+	CHECK_EQ(unwinder_process(f.u, 1, 0, &m, 1), 0);
+	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	b = copy_image(&f, own_libc(&f), "/tmp/test_unwinder-k", 0);
+	unwinder_mark_images(f.u, mapped);
+	CHECK_EQ(mapped[a], 1);
+	CHECK_EQ(mapped[b], 0);
+	unwinder_exit(f.u, 1);
+	memset(mapped, 0, sizeof(mapped));
+	unwinder_mark_images(f.u, mapped);
+	CHECK_EQ(mapped[a], 0);
+	gone[a] = 1;
+	unwinder_retire(f.u, gone);
+	images_retire(f.images, gone);
+	images_reuse(f.images, gone);
+	/* The id is another file's now. */
+	c = copy_image(&f, own_libc(&f), "/tmp/test_unwinder-l", 1);
+	CHECK_EQ(c, a);
+	m.image = c;
+	CHECK_EQ(unwinder_process(f.u, 2, 0, &m, 1), 0);
+	m.image = b;
+	CHECK_EQ(unwinder_process(f.u, 1, 0, &m, 1), 0);
+	CHECK(fake_object(&f, 1, 0x1000)->dir);
+	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	CHECK(fake_object(&f, 2, 0x1000)->dir && fake_object(&f, 2, 0x1000)->dir !=
+						       fake_object(&f, 1, 0x1000)->dir);
+	unwinder_stats(f.u, &stats);
+	CHECK_EQ(stats.built, 2);
+	/* Of what cannot come again nothing is left. */
+	unwinder_exit(f.u, 1);
+	unwinder_exit(f.u, 2);
+	memset(gone, 1, sizeof(gone));
+	unwinder_retire(f.u, gone);
+	unwinder_stats(f.u, &stats);
+	CHECK_EQ(stats.tables, 2);
+	fake_end(&f);
+}
+
 /* What no table can be built for gets an empty one, once. */
 TEST(does_not_retry_a_damaged_file)
 {
@@ -519,6 +567,7 @@ int main(void)
 	RUN(publishes_this_process);
 	RUN(tells_when_a_table_is_built);
 	RUN(shares_the_tables_of_one_file);
+	RUN(keeps_tables_of_images_that_go);
 	RUN(does_not_retry_a_damaged_file);
 	RUN(knows_special_mappings);
 	RUN(publishes_changes_only);
