@@ -7,6 +7,7 @@ machine's own. bcc's profile needs the kernel's headers; what cannot run here is
 """
 import dataclasses
 import functools
+import gzip
 import os
 import re
 import shutil
@@ -24,6 +25,7 @@ NEWEST = {
     "bpftrace": ("sid-bpftrace", "bpftrace+", "bin/bpftrace"),
     "profile-libbpf": ("sid-libbpf-tools", "libbpf-tools+", "sbin/profile-libbpf"),
     "offcputime-libbpf": ("sid-libbpf-tools", "libbpf-tools+", "sbin/offcputime-libbpf"),
+    "valgrind": ("sid-valgrind", "valgrind+", "bin/valgrind.bin"),
 }
 STACKS = 131072     # that a profiler may keep; bpftrace's table of stacks has so many
 
@@ -34,7 +36,9 @@ def command_of(tool):
     if tool in NEWEST:
         folder, package, program = NEWEST[tool]
         try:
-            return tuple(loaded(packages_of("sid", folder, package), program))
+            root = packages_of("sid", folder, package)
+            tools = ("env", f"VALGRIND_LIB={root}/usr/libexec/valgrind") if tool == "valgrind" else ()
+            return (*tools, *loaded(root, program))
         except (Skip, OSError, subprocess.SubprocessError):
             pass
     path = shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
@@ -42,7 +46,13 @@ def command_of(tool):
 
 
 def version(command, *args):
-    """What it says of itself; "" where it does not."""
+    """What it says of itself, or what a list of changes says of its package; "" where neither does."""
+    if not command:
+        return ""
+    if "libbpf-tools" in command[-1]:   # all of them are 0.1 since there are any
+        root = command[-1].partition("/usr/")[0]
+        with gzip.open(f"{root}/usr/share/doc/libbpf-tools/changelog.Debian.gz", "rt", encoding="utf-8") as f:
+            return re.search(r"\d+(\.\d+)+", f.readline())[0]
     said = subprocess.run([*command, *args], capture_output=True, text=True, check=False)
     found = re.search(r"\d+(\.\d+)+", said.stdout + said.stderr)
     return found[0] if found else ""
@@ -121,6 +131,15 @@ PEERS = [
 ]
 
 
+def ready(peer):
+    """With its command, where there is one."""
+    return dataclasses.replace(peer, tool=peer.tool or command_of(peer.program))
+
+
+def named(name):
+    return ready(next(peer for peer in PEERS if peer.name == name))
+
+
 def _tried(peer):
     """Why a profiler does not work here; None if it does, and sees what is busy."""
     from measure import Run, Unknown    # which starts what is described here
@@ -144,8 +163,7 @@ def _tried(peer):
 def available():
     """The profilers that are here and work, and why the others do not."""
     found, notes = [], []
-    for peer in PEERS:
-        peer = dataclasses.replace(peer, tool=peer.tool or command_of(peer.program))
+    for peer in map(ready, PEERS):
         why = _tried(peer) if peer.tool else f"{peer.program} is not installed"
         if why:
             notes.append(f"{peer.name}: {why}")

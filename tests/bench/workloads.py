@@ -158,7 +158,7 @@ class Gate:
         if self.proc.stdout:
             self.proc.stdout.close()
         # What it wrote for perf.
-        for path in glob.glob(f"/tmp/perf-{self.proc.pid}.*") + glob.glob(f"/tmp/jitted-{self.proc.pid}-*"):
+        for path in (p for name in ("perf-{}.*", "jit-{}.dump", "jitted-{}-*") for p in glob.glob(f"/tmp/{name.format(self.proc.pid)}")):
             os.remove(path)
 
 
