@@ -5,7 +5,7 @@ stands for; it has so much to do as @PART@ says. @N@ is the size of a turn, whic
 """
 import re
 
-DEPTH, TURNS = 20, 150      # a turn takes some 10 ms
+DEPTH, TURNS = 20, 10000    # a turn takes some 0.15 ms
 NAMES, PARTS = ("a", "b", "c"), (6, 3, 1)
 
 PYTHON = """

@@ -50,12 +50,25 @@ class Injected(Peer):
         return ["sh", "-c", f'cd "$0" && {name} inject --jit -i perf.data -o jit.data && exec "$@"', out, *read]
 
 
+def script(_, text, d):
+    path = os.path.join(d, "work")
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+    return [path]
+
+
+def classes(path, text, d):
+    if not os.path.exists(os.path.join(d, "Main.class")):
+        test_java.compiled(os.path.dirname(path), text, d)
+    return ["-cp", d, "Main"]
+
+
 @dataclasses.dataclass(frozen=True)
 class Runtime:
-    """What runs a program; and in which ways perf is told its functions: (profiler, what it is called, flags, whether it has to end)."""
+    """What runs a program; and in which ways perf is told its functions: (profiler, what it is called, flags)."""
     name: str
     find: object        # its path
-    suffix: str
+    made: object        # (its path, the program, directory) -> what it is to run
     text: str
     size: int           # of a turn
     comms: str = ""     # of its threads; "": its name
@@ -64,11 +77,7 @@ class Runtime:
     def argv(self, path, *flags, last="stay"):
         """As a workload has it: (directory) -> command."""
         def command_in(d):
-            script = os.path.join(d, f"{'Main' if self.name == 'java' else 'work'}{self.suffix}")
-            if not os.path.exists(script):
-                with open(script, "w", encoding="ascii") as f:
-                    f.write(filled(self.text, self.size))
-            return [path, *flags, script, last]
+            return [path, *flags, *self.made(path, filled(self.text, self.size), d), last]
         return command_in
 
 
@@ -81,19 +90,19 @@ def newest_python():
 def of_python(path):
     minor = int((re.findall(r"python3\.(\d+)$", os.path.realpath(path)) or [0])[0])
     if minor >= 12:
-        yield "perf -g", "-X perf", ("-X", "perf"), False
+        yield "perf -g", "-X perf", ("-X", "perf")
     if minor >= 13:
-        yield "perf dwarf", "-X perf_jit", ("-X", "perf_jit"), False
+        yield "perf dwarf", "-X perf_jit", ("-X", "perf_jit")
 
 
 def of_node(_):
     flags = ("--perf-basic-prof", "--interpreted-frames-native-stack")
-    yield "perf -g", " ".join(flags), flags, False
+    yield "perf -g", " ".join(flags), flags
 
 
 def of_java(_):
     flags = ("-XX:+PreserveFramePointer", "-XX:+DumpPerfMapAtExit")
-    yield "perf -g", " ".join(flags), ("-XX:+UnlockDiagnosticVMOptions", *flags), True
+    yield "perf -g", " ".join(flags), ("-XX:+UnlockDiagnosticVMOptions", *flags)
 
 
 def newest_java():
@@ -104,14 +113,14 @@ def newest_node():
     return test_node.nodes()[0][0]
 
 
-THREADS_OF_JAVA = "java|C[12] Comp|G1|GC|VM |Sweeper|Common-Cl|Signal|Service|Monitor|Notif|Refer|Final|Attach"
+THREADS_OF_JAVA = "java|C[12].Comp|G1|GC|VM.|Sweeper|Common-Cl|Signal|Service|Monitor|Notif|Refer|Final|Attach"
 RUNTIMES = [
-    Runtime("python", newest_python, ".py", programs.PYTHON, 16000, for_perf=of_python),
-    Runtime("node", newest_node, ".js", programs.NODE, 700000, "node|MainThread|Delayed|libuv|V8|SignalInsp", of_node),
-    Runtime("java", newest_java, ".java", programs.JAVA, 850000, THREADS_OF_JAVA, of_java),
-    Runtime("ruby", lambda: needs("ruby"), ".rb", programs.RUBY, 55000),
-    Runtime("php", lambda: needs("php"), ".php", programs.PHP, 160000),
-    Runtime("perl", lambda: needs("perl"), ".pl", programs.PERL, 19000),
+    Runtime("python", newest_python, script, programs.PYTHON, 240, for_perf=of_python),
+    Runtime("node", newest_node, script, programs.NODE, 10500, "node|MainThread|Delayed|libuv|V8|SignalInsp", of_node),
+    Runtime("java", newest_java, classes, programs.JAVA, 12700, THREADS_OF_JAVA, of_java),
+    Runtime("ruby", lambda: needs("ruby"), script, programs.RUBY, 820),
+    Runtime("php", lambda: needs("php"), script, programs.PHP, 2400),
+    Runtime("perl", lambda: needs("perl"), script, programs.PERL, 290),
 ]
 RUNTIME_COLUMNS = [c for c in COLUMNS if c[0] != "exited"] + [("right", "frames right, %"), ("callers", "callers right, too, %")]
 
@@ -125,13 +134,13 @@ def ways_of(runtime, path, workload, options):
     """All profilers of the program as it is, and perf with what the runtime writes for it."""
     yield from ((peer.name, peer, workload) for peer in options.peers)
     peers = {peer.name: peer for peer in options.peers}
-    for name, what, flags, ends in runtime.for_perf(path):
+    for name, what, flags in runtime.for_perf(path):
         if name in peers:
             peer = peers[name]
             if name == "perf dwarf":
                 peer = Injected(**{f.name: getattr(peer, f.name) for f in dataclasses.fields(peer)})
-            yield f"{name}, {what}", peer, dataclasses.replace(workload, argv=runtime.argv(path, *flags, last="end" if ends else "stay"),
-                                                               stays=not ends)
+            # Some write only when they end.
+            yield f"{name}, {what}", peer, dataclasses.replace(workload, argv=runtime.argv(path, *flags, last="end"), stays=False)
 
 
 def runtimes(options):
