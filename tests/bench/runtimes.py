@@ -38,7 +38,7 @@ def judge(stacks, told, hz):
                 callers += count * in_order(frames, ("prog_main", *["prog_deep"] * DEPTH, *own))
                 break
     return {"right": 100 * sum(counts.values()) / expected, "callers": 100 * callers / expected,
-            "error": 100 * max(abs(counts[x] / expected - part / sum(spent)) for x, part in zip(NAMES, spent))}
+            "error": 100 * max(abs(counts[x] / max(expected, sum(counts.values())) - part / sum(spent)) for x, part in zip(NAMES, spent))}
 
 
 class Injected(Peer):
