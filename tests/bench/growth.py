@@ -110,6 +110,8 @@ def measured(name, xs, series, options):
 def growth(options):
     text = command("tests/bench/run growth") + "\n"
     for name, xlabel, xs, keys, series in GROWTH:
+        if options.only and name not in options.only:
+            continue
         found = measured(name, xs, series, options)
         panels = [(FIGURES[key], [(label, [(x, got[key]) for x, got in points]) for label, points in found.items()]) for key in keys]
         options.write(f"growth-{name}.svg", graph.draw(xlabel, panels))

@@ -14,7 +14,7 @@ import tempfile
 
 import peers
 import stacks
-from harness import directory
+from harness import EBPROF, directory
 
 HZ = 999
 VERSION_NOBODY_KNOWS = 99
@@ -144,11 +144,11 @@ def java(d):
 
 
 def ebprof_command(out):
-    return [peers.PEERS[0].tool, "-F", str(HZ), "-f", "folded", "-o", f"{out}/text", "--"]
+    return [EBPROF, "-F", str(HZ), "-f", "folded", "-o", f"{out}/text", "--"]
 
 
 def perf_command(out):
-    return ["perf", "record", "-q", "-g", "-e", "cpu-clock", "-F", str(HZ), "-o", f"{out}/perf.data", "--"]
+    return [*peers.command_of("perf"), "record", "-q", "-g", "-e", "cpu-clock", "-F", str(HZ), "-o", f"{out}/perf.data", "--"]
 
 
 def alone(work, d, prefix=()):
@@ -161,7 +161,7 @@ def alone(work, d, prefix=()):
 
 def recorded(program, command, work, d):
     """(CPU seconds of the program, % of the stacks of its own code that are whole to its beginning)"""
-    peer = peers.PEERS[0 if command is ebprof_command else 1]
+    peer = peers.named("ebprof" if command is ebprof_command else "perf -g")
     with tempfile.TemporaryDirectory(prefix="ebprof-bench-") as out:
         cpu = alone(work, d, command(out))
         if peer.script(out):

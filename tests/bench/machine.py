@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 
+from scheduling import AUTOGROUPS
 
 IDLE = 5        # % of all CPUs that may be busy on a machine that is called idle
 PATIENCE = 30   # s that a part waits for that: what the part before it ran may still be ending
@@ -50,6 +51,15 @@ def _version(tool, *args):
     return f"{tool} {found[0]}" if found else None
 
 
+def _groups():
+    """Whether the scheduler has groups of sessions now (scheduling.one_group() turns them off)."""
+    try:
+        with open(AUTOGROUPS, encoding="ascii") as f:
+            return ", without the scheduler's groups of sessions (autogroup)" if f.read().strip() == "0" else ""
+    except OSError:     # a kernel without
+        return ""
+
+
 def describe(peers):
     model = _first("/proc/cpuinfo", r"^model name[ \t]*:(.*)")
     memory = int(_first("/proc/meminfo", r"^MemTotal:[ ]*([0-9]+)")) / 2**20
@@ -58,7 +68,7 @@ def describe(peers):
     rows = [
         f"CPU: {model}, {os.cpu_count()} online, {_virtual()}, {pmu} a PMU",
         f"Memory: {memory:.0f} GiB",
-        f"Kernel: {'.'.join(platform.release().split('.')[:2])} {platform.machine()}",
+        f"Kernel: {'.'.join(platform.release().split('.')[:2])} {platform.machine()}" + _groups(),
         f"Profilers: {', '.join(peer.about() for peer in peers)}",
         f"Programs: {', '.join(tool for tool in tools if tool)}",
     ]

@@ -118,7 +118,7 @@ class Run:
         with open(f"/proc/{self.pid}/stat") as f:
             if f.read().rpartition(")")[2].split()[0] == "Z":
                 self.interrupt()
-                raise Unknown(f"{self.peer.tool} ended: {self.tail()}")
+                raise Unknown(f"{self.peer.name} ended: {self.tail()}")
         return True
 
     def _polls(self):
@@ -163,7 +163,7 @@ class Run:
 
     def first_in_data(self):
         """ms from the start to the first sample in perf's data."""
-        argv = [self.peer.tool, "script", "-i", f"{self.dir}/perf.data", "-F", "time"]
+        argv = [*self.peer.tool, "script", "-i", f"{self.dir}/perf.data", "-F", "time"]
         with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as proc:
             line = proc.stdout.readline()
             proc.kill()

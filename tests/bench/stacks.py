@@ -11,7 +11,10 @@ from harness import TRUNCATED
 ROOT = re.compile(r"_start$|^_dl_start|^__libc_start_|^start_thread$|^_*clone3?$|^_*vfork$|^runtime\.(goexit|mstart|rt0_go|mcall|systemstack)")
 # The kernel begins or ends a process, which has no user stack then.
 NO_USER = re.compile(r"^(do_exit|begin_new_exec|load_elf_binary|bprm_execve|ret_from_fork(_asm)?|schedule_tail)$")
-UNNAMED = re.compile(r"^(\[unknown\]|0x[0-9a-f]+|\[[^\]]*\+0x[0-9a-f]+\])$")
+UNNAMED = re.compile(r"^(\[unknown\]|0|0x[0-9a-f]+|\[[^\]]*\+0x[0-9a-f]+\])$")
+
+# perf 7.2 takes the names of C functions for types of C++, which are mangled so.
+DEMANGLED = {"signed char": "a", "bool": "b", "char": "c"}
 
 
 def folded(text):
@@ -36,7 +39,8 @@ def perf_script(text):
         elif comm is not None:
             words = line.split(None, 1)
             name = words[1].rpartition(" (")[0] if len(words) > 1 else "[unknown]"
-            frames.append(name.removesuffix(" (inlined)"))
+            name = name.removesuffix(" (inlined)")
+            frames.append(DEMANGLED.get(name, name))
     if comm is not None:
         yield comm, frames[::-1], 1
 

@@ -45,8 +45,8 @@ def name_it(peer, out, figures):
             return
 
 
-def one(workload, peer, hz, d, look):
-    """The figures of one run; @look: those of the stacks, too."""
+def one(workload, peer, hz, d, look, judge=None):
+    """The figures of one run; @look: those of the stacks, too, and what judge(stacks, what the workload told, rate) sees in them."""
     with tempfile.TemporaryDirectory(prefix="ebprof-bench-") as out, Gate(workload, d) as gate:
         run = Run(peer, hz, None, out)
         with not_idle():
@@ -66,30 +66,44 @@ def one(workload, peer, hz, d, look):
         figures["bytes"] = sizes(out)
         if look:
             with open(os.path.join(out, peer.file), encoding="utf-8", errors="replace") as text:
-                figures |= Quality(peer.read(text), workload).figures()
+                found = list(peer.read(text))
+            figures |= Quality(found, workload).figures()
+            if judge:
+                figures |= judge(found, gate.told, hz)
             figures["got"] = 100 * figures["kept"] / (target * hz)
             figures["lost"], figures["throttled"] = peer.lost(run, out)
         return figures
 
 
-def rounds_of(workload, hz, options):
-    """((seconds, CPU seconds) alone, figures by peer): of each a list over the rounds."""
-    base, found = [], {peer.name: [] for peer in options.peers}
+AGAIN = "alone again"
+
+
+def more(figures, base):
+    """... with how much longer it took than what is alone."""
+    return {**figures, "slow": 100 * (figures["took"] / base[0] - 1), "more": 100 * (figures["target"] / base[1] - 1)}
+
+
+def rounds_of(workload, hz, options, ways=None, judge=None):
+    """
+    ((seconds, CPU seconds) alone, figures by profiler): of each a list over the rounds. @ways: other ones than all profilers of the
+    workload, (name, profiler, workload) each. Each round ends with the workload alone once more: what is between these two is noise.
+    """
+    ways = ways or [(peer.name, peer, workload) for peer in options.peers]
+    base, found = [], {name: [] for name, _, _ in ways}
+    again = []
     with surroundings(workload) as d:
         for n in range(options.rounds):
             base.append(alone(workload, d))
-            for peer in options.peers:
-                print(f"bench: {workload.name} at {hz} Hz, round {n + 1}: {peer.name}", file=sys.stderr, flush=True)
-                look = not any("kept" in f for f in found[peer.name])
+            for name, peer, program in ways:
+                print(f"bench: {workload.name} at {hz} Hz, round {n + 1}: {name}", file=sys.stderr, flush=True)
+                look = not any("kept" in f for f in found[name])
                 try:
-                    figures = one(workload, peer, hz, d, look)
+                    found[name].append(more(one(program, peer, hz, d, look, judge), base[-1]))
                 except (Unknown, AssertionError, OSError) as e:
-                    options.note(f"{workload.name} at {hz} Hz: {peer.name}: {' '.join(str(e).split())[:160]}")
-                    continue
-                figures["slow"] = 100 * (figures["took"] / base[-1][0] - 1)
-                figures["more"] = 100 * (figures["target"] / base[-1][1] - 1)
-                found[peer.name].append(figures)
-    return base, found
+                    options.note(f"{workload.name} at {hz} Hz: {name}: {' '.join(str(e).split())[:160]}")
+            took, cpu = alone(workload, d)
+            again.append(more({"took": took, "target": cpu}, base[-1]))
+    return base, {**found, AGAIN: again}
 
 
 def cell(key, figures):
@@ -102,13 +116,13 @@ def cell(key, figures):
     return ("> " if late else "") + number(statistics.median(values))
 
 
-def rows(found):
-    return [[name, *(cell(key, figures) for key, _ in COLUMNS)] for name, figures in found.items() if figures]
+def rows(found, columns):
+    return [[name, *(cell(key, figures) for key, _ in columns)] for name, figures in found.items() if figures]
 
 
-def table_of(workload, hz, base, found):
+def table_of(workload, base, found, columns=COLUMNS):
     return (f"**{workload.name}**: {workload.what}. Alone {spread([b[0] for b in base])} s, CPU {spread([b[1] for b in base])} s.\n\n"
-            + markdown(["", *(head for _, head in COLUMNS)], rows(found)) + "\n")
+            + markdown(["", *(head for _, head in columns)], rows(found, columns)) + "\n")
 
 
 def throttled(found, hz, options, what):
@@ -124,7 +138,7 @@ def versus(options):
     for workload in options.workloads:
         base, found = rounds_of(workload, HZ, options)
         throttled(found, HZ, options, workload.name)
-        text += table_of(workload, HZ, base, found)
+        text += table_of(workload, base, found)
         all_found[workload.name] = found
         options.write("versus.md", command("tests/bench/run versus") + "\n" + text)
         options.write("summary.md", summary(all_found, options))
@@ -137,7 +151,7 @@ def rates(options):
         for workload in (w for w in options.workloads if w.name == "server"):
             base, found = rounds_of(workload, hz, options)
             throttled(found, hz, options, workload.name)
-            text += f"At {hz:,} Hz: " + table_of(workload, hz, base, found)
+            text += f"At {hz:,} Hz: " + table_of(workload, base, found)
     options.write("rates.md", command("tests/bench/run rates") + "\n" + text)
 
 
@@ -162,7 +176,7 @@ def over_workloads(key, peer, all_found):
 
 
 def summary(all_found, options):
-    names = [p.name for p in options.peers]
+    names = [*(p.name for p in options.peers), AGAIN]
     lines = []
     for key, what, worst in SUMMARY_ROWS:
         line, medians = [what], {}

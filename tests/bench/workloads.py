@@ -6,6 +6,7 @@ took and the CPU time that it had. Each is a fixed piece of work, the same in ea
 """
 import contextlib
 import dataclasses
+import glob
 import os
 import re
 import subprocess
@@ -39,7 +40,8 @@ class Workload:
     exited: re.Pattern = None                   # processes that are gone at the end, all of them in main()
     complete: object = stacks.is_complete
     beside: tuple = ()                          # what runs meanwhile
-    stays: bool = False                         # tells what it took, and lives on until the stacks have names
+    stays: bool = False                         # says "took", and lives on until the stacks have names
+    tells: bool = False                         # ... and what it knows of itself, in the words after that; then it ends unless it stays
 
 
 def fixture(name, *args):
@@ -81,10 +83,10 @@ WORKLOADS = [
 ]
 
 
-def available():
-    """The workloads whose programs are here, and what is missing."""
+def available(only=()):
+    """The workloads whose programs are here, or those of @only, and what is missing."""
     found, notes = [], []
-    for each in WORKLOADS:
+    for each in (w for w in WORKLOADS if not only or w.name in only):
         try:
             with directory() as d:
                 each.argv(d)
@@ -107,32 +109,43 @@ def sleepers(n):
             each.wait()
 
 
+def cpu_clock(pid):
+    """The clock of a process's CPU time, as clock_getcpuclockid(3) makes it."""
+    return (~pid << 3) | 2
+
+
 class Gate:
-    """A workload that begins at go() and not before, so that the profiler is there."""
+    """A workload that begins at go() and not before, so that the profiler is there; then .told, what it said of itself."""
 
     def __init__(self, workload, d):
         env = {**os.environ, "STEPS_PER_MS": STEPS}
-        self.stays = workload.stays
-        self.proc = subprocess.Popen(["sh", "-c", 'read _; exec "$@"', "sh", *workload.argv(d)], env=env, stdin=subprocess.PIPE,
-                                     stdout=subprocess.PIPE if self.stays else subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.workload, self.told = workload, []
+        talks = workload.stays or workload.tells
+        self.proc = subprocess.Popen(["sh", "-c", 'read _; exec "$@"', "sh", *workload.argv(d)], env=env, stdin=subprocess.PIPE, cwd=d,
+                                     stdout=subprocess.PIPE if talks else subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
     def go(self, timeout=120):
         """(seconds, CPU seconds of it and its children)"""
         began = time.monotonic()
         self.proc.stdin.write(b"\n")
         self.proc.stdin.close()
-        if self.stays:
-            said = next(line for line in self.proc.stdout if line.startswith(b"took "))
-            return time.monotonic() - began, float(said.split()[3])
+        if self.proc.stdout:
+            said = next((line for line in self.proc.stdout if line.startswith(b"took")), None)
+            took = time.monotonic() - began, time.clock_gettime(cpu_clock(self.proc.pid))
+            if not said:
+                raise AssertionError(f"{self.proc.args[3:]} failed: {self.proc.wait()}")
+            self.told = said.split()[1:]
+            if self.workload.stays:
+                return took
 
         def ended():
             pid, status, usage = os.wait4(self.proc.pid, os.WNOHANG)
             return (time.monotonic() - began, status, usage) if pid else None
-        took, status, usage = wait_for(ended, "the workload to end", timeout)
+        until, status, usage = wait_for(ended, "the workload to end", timeout)
         self.proc.returncode = os.waitstatus_to_exitcode(status)
         if self.proc.returncode:
             raise AssertionError(f"{self.proc.args[3:]} failed: {self.proc.returncode}")
-        return took, usage.ru_utime + usage.ru_stime
+        return took if self.told else (until, usage.ru_utime + usage.ru_stime)
 
     def __enter__(self):
         return self
@@ -142,6 +155,11 @@ class Gate:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.proc.pid, 9)
             self.proc.wait()
+        if self.proc.stdout:
+            self.proc.stdout.close()
+        # What it wrote for perf.
+        for path in (p for name in ("perf-{}.*", "jit-{}.dump", "jitted-{}-*") for p in glob.glob(f"/tmp/{name.format(self.proc.pid)}")):
+            os.remove(path)
 
 
 @contextlib.contextmanager

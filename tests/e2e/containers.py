@@ -5,6 +5,7 @@ a suite has is unpacked once, for all tests. As a program: all that is not there
 """
 import contextlib
 import fcntl
+import glob
 import os
 import subprocess
 
@@ -67,6 +68,26 @@ def contained(what, program):
         os.chmod(f"{command}.new", 0o755)
         os.rename(f"{command}.new", command)
     return command
+
+
+def packages_of(suite, what, *packages):
+    """The folder @what with what these packages of Debian @suite hold ("NAME+": with its libraries)."""
+    root = root_of(what)
+    with open(f"{root}.lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(f"{root}/usr"):
+            got = subprocess.run([SUITE, suite, root, *packages], capture_output=True, text=True, timeout=600, check=False)
+            if got.returncode:
+                skip(f"no {packages[0].rstrip('+')} of Debian {suite}: {got.stdout.strip()}")
+    return root
+
+
+def loaded(root, program):
+    """The command that runs a program, a path below usr, here and with the libraries below @root, its C library too."""
+    # Newer suites have all of it below usr.
+    places = glob.glob(f"{root}/lib/*-linux-gnu") + glob.glob(f"{root}/usr/lib/*-linux-gnu")
+    loader = next(p for place in places for p in glob.glob(f"{place}/ld-*.so*"))
+    return [loader, "--library-path", ":".join(places), f"{root}/usr/{program}"]
 
 
 if __name__ == "__main__":

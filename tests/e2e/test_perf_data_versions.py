@@ -1,27 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Files of perf 5.10, and of the newest one that can be had: what it reads in them itself, and what we do."""
-import glob
 import os
 import subprocess
 
-from containers import SUITE
-from harness import FIXTURES, check, directory, equal, fixture_path, run, skip
+from containers import loaded, packages_of
+from harness import check, directory, equal, fixture_path, run
 from test_perf_data import recorded, same
 
 TREE = (fixture_path("tree"), "--seconds", "0.6")
-
-
-def perf_of(suite, package, name):
-    """Debian @suite's perf, a command, with the libraries of its own."""
-    root = os.path.realpath(os.path.join(os.path.dirname(FIXTURES), f"{suite}-perf"))
-    if not os.path.exists(f"{root}/usr/bin/{name}"):
-        got = subprocess.run([SUITE, suite, root, f"{package}+"], capture_output=True, text=True, timeout=100, check=False)
-        if got.returncode:
-            skip(f"no perf of Debian {suite}: {got.stdout.strip()}")
-    # Newer ones have all of it below usr.
-    places = glob.glob(f"{root}/lib/*-linux-gnu") + glob.glob(f"{root}/usr/lib/*-linux-gnu")
-    loader = [p for place in places for p in glob.glob(f"{place}/ld-*.so*")]
-    return [loader[0], "--library-path", ":".join(places), f"{root}/usr/bin/{name}"]
 
 
 def piped(path, perf):
@@ -49,8 +35,8 @@ def reads(perf, version, *packed):
 
 def test_bullseye():
     """Debian builds it without zstd."""
-    reads(perf_of("bullseye", "linux-perf-5.10", "perf_5.10"), "5.10")
+    reads(loaded(packages_of("bullseye", "bullseye-perf", "linux-perf-5.10+"), "bin/perf_5.10"), "5.10")
 
 
 def test_newest():
-    reads(perf_of("sid", "linux-perf", "perf"), "", "-z")
+    reads(loaded(packages_of("sid", "sid-perf", "linux-perf+"), "bin/perf"), "", "-z")
