@@ -318,7 +318,7 @@ static void drop_aliases(struct images *all)
 	size_t n = all->aliases.n;
 
 	all->aliases.n = 0;
-	hashmap_free(&all->index);
+	interned_free(&all->index);
 	for (size_t i = 0; i < n; i++) {
 		const struct alias a = all->aliases.v[i];
 
