@@ -346,7 +346,7 @@ void unwind_files_retire(struct unwinder *u, const unsigned char *which)
 	for (uint32_t i = 0; i < u->files.n; i++)
 		if (u->files.v[i].fd == UNWIND_FD_NONE && !is_worth_keeping(&u->files.v[i]))
 			drop_file(u, i);
-	hashmap_free(&u->by_identity);
+	interned_free(&u->by_identity);
 	for (uint32_t i = 0; i < u->files.n; i++) {
 		const struct unwind_file *f = &u->files.v[i];
 
