@@ -114,6 +114,20 @@ def test_jit():
                 check(not frames or frames[0] == MAIN, php, jit, frames)
 
 
+def test_regular_expressions():
+    """Code of PCRE's JIT has no call frame information: its instructions tell where its callers are."""
+    program = ("function matching() { return preg_match('/(\\w+)@(\\w+)\\.com|(foo|bar)+baz[0-9]{3,}x/', SUBJECT); }\n"
+               "define('SUBJECT', str_repeat('lorem ipsum dolor foobarbaz12 ', 40));\n"
+               "echo \"ready\\n\";\nwhile (true) matching();\n")
+    for php, _ in phps():
+        profile = sampled(php, program).profile
+        matched = profile.where(lambda s: "preg_match" in s.frames and s.any(r"^\[unknown\]$"))
+        check(matched.count() > 0.5 * profile.count(), php, profile.head())
+        # The first ones come before the tables that they need.
+        check(matched.count(lambda s: not s.cut and calls(s, "main", MAIN, "matching", "preg_match")) > 0.95 * matched.count(), php,
+              matched.where(lambda s: s.cut).head())
+
+
 BACKTRACE = """
 function spin() {
     $trace = [];
