@@ -14,6 +14,9 @@ static __always_inline int php_read(struct php_env *env __attribute__((unused)),
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
+#define PHP_READ_NEAR(env, what, size, address) \
+	((void)(env), NEAR_READ(what, size, address))
+
 #include "bpf/php_describe.h"
 
 _Static_assert(sizeof(struct php_state) <= 8 * WALK_WORDS, "room");
