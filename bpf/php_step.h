@@ -23,6 +23,7 @@
 
 #define PHP_FRAME_WORDS	8
 #define PHP_CODE_WORDS	32
+#define PHP_KEYS	32	/* of a thread's first block of keys */
 #define PHP_CHAIN	16	/* generators that wait for one another: those that are shown */
 
 /* Words of zend_execute_data. */
@@ -86,15 +87,34 @@ static __always_inline int php_is_user(const struct php_state *s)
 	return kind == PHP_USER || kind == PHP_EVAL;
 }
 
+/* Where the frame is named that runs, of the thread with thread pointer @tp; 0: nowhere. */
+static __always_inline __u64 php_current(struct php_env *env, const struct ebp_php *o, __u64 bias,
+					 __u64 tp)
+{
+	__u64 table = 0, globals = 0;
+	__u32 key = 0;
+
+	if (!o->keys)
+		return bias + o->current;
+	if (php_read(env, &key, sizeof(key), bias + o->current) || key >= PHP_KEYS ||
+	    php_read(env, &table, sizeof(table), tp + o->keys + key * 16 + 8) || !table ||
+	    php_read(env, &globals, sizeof(globals), bias + o->globals))
+		return 0;
+	return table + globals + o->in_globals;
+}
+
 /*
- * The frame that the process runs; @fp and @ip: the registers in which the interpreter keeps its
- * frame and its instruction, where it runs. 0; negative where it has none.
+ * The frame that the process runs, or its thread; @fp and @ip: the registers in which the
+ * interpreter keeps its frame and its instruction, where it runs. 0; negative where it has none.
  */
 static __always_inline int php_begin(struct php_env *env, struct php_state *s,
-				     const struct ebp_php *o, __u64 bias, __u64 fp, __u64 ip)
+				     const struct ebp_php *o, __u64 bias, __u64 tp, __u64 fp,
+				     __u64 ip)
 {
+	__u64 at = php_current(env, o, bias, tp);
+
 	s->code = s->cached = s->waiting = 0;
-	if (php_read(env, &s->frame, sizeof(s->frame), bias + o->current) || !s->frame) {
+	if (!at || php_read(env, &s->frame, sizeof(s->frame), at) || !s->frame) {
 		s->frame = 0;
 		return -1;
 	}
