@@ -21,6 +21,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/count.bpf.h"
 #include "bpf/lang.h"
+#include "bpf/near.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 /* What NAME_frame() of a listed language returns. */

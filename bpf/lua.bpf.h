@@ -14,6 +14,9 @@ static __always_inline int lua_read(struct lua_env *env __attribute__((unused)),
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
+#define LUA_READ_NEAR(env, what, size, address) \
+	((void)(env), NEAR_READ(what, size, address))
+
 #include "bpf/lua_describe.h"
 
 _Static_assert(sizeof(struct lua_state) + sizeof(struct lua_naming) <= 8 * WALK_WORDS, "room");

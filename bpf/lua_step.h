@@ -5,6 +5,8 @@
  * The same code is compiled for BPF and natively. The includer defines before:
  * `struct lua_env` (opaque here) and
  *   int lua_read(env, dst, size, address)	target memory: 0, or negative
+ * and may define LUA_READ_NEAR(env, what, size, address): the same of what is read for
+ * each frame, into an array or a variable that has room for more.
  *
  * Nothing leads to the state of a thread of Lua (lua_State) but the stack of the C code that runs
  * it: the interpreter's loop has it in a register, or its caller has. So it is looked for among the
@@ -22,6 +24,10 @@
 
 #ifndef barrier_var
 #define barrier_var(x) ((void)(x))
+#endif
+
+#ifndef LUA_READ_NEAR
+#define LUA_READ_NEAR(env, what, size, address) lua_read((env), &(what), (size), (address))
 #endif
 
 #define LUA_THREADS	8	/* coroutines that run within one another */
@@ -255,7 +261,7 @@ static __always_inline int lua_read_closure(struct lua_env *env, struct lua_stat
 	if (address == s->cached)
 		return 0;
 	s->cached = 0;
-	if (lua_read(env, s->closure_words, sizeof(s->closure_words), address))
+	if (LUA_READ_NEAR(env, s->closure_words, sizeof(s->closure_words), address))
 		return -1;
 	type = s->closure_words[1];
 	if ((LUA_TYPE_OF(type) & 15) != LUA_IS_FUNCTION)
@@ -263,7 +269,7 @@ static __always_inline int lua_read_closure(struct lua_env *env, struct lua_stat
 	if (lua_is_c(o, type))
 		return 0;
 	s->proto = lua_closure_word(s, o->proto);
-	if (lua_read(env, s->proto_words, sizeof(s->proto_words), s->proto))
+	if (LUA_READ_NEAR(env, s->proto_words, sizeof(s->proto_words), s->proto))
 		return -1;
 	type = LUA_TYPE_OF(s->proto_words[1]);
 	if (type != LUA_IS_PROTO && type != LUA_IS_PROTO + 1)
@@ -303,7 +309,7 @@ static __always_inline int lua_take_call(struct lua_env *env, struct lua_state *
 	c->pc = EBP_PLACE_NONE;
 	c->is_tail = 0;
 	c->is_fresh = o->inner ? !(flags & o->inner) : !!(flags & o->fresh);
-	if (lua_read(env, value, sizeof(value), lua_call_word(s, o->function)))
+	if (LUA_READ_NEAR(env, value, sizeof(value), lua_call_word(s, o->function)))
 		return -1;
 	c->function = value[0];
 	if (LUA_TYPE_OF(value[1]) == LUA_IS_LIGHT)
@@ -330,7 +336,7 @@ static __always_inline int lua_next_call(struct lua_env *env, struct lua_state *
 	s->call = 0;
 	if (!at || at == s->first)
 		return 0;
-	if (lua_read(env, s->call_words,
+	if (LUA_READ_NEAR(env, s->call_words,
 		     o->array ? LUA_ARRAY_BYTES : sizeof(s->call_words), at))
 		return -1;
 	s->call = o->array ? at - o->array : s->call_words[LUA_BACK];
@@ -392,7 +398,8 @@ static __always_inline int lua_is_entry(struct lua_env *env, const struct lua_st
 	if (!o->array || !s->caller.proto)
 		return o->array ? 1 : s->frame.is_fresh;
 	if (s->caller.pc == EBP_PLACE_NONE ||
-	    lua_read(env, &instruction, sizeof(instruction), s->caller.code + s->caller.pc * 4ull))
+	    LUA_READ_NEAR(env, instruction, sizeof(instruction),
+			  s->caller.code + s->caller.pc * 4ull))
 		return 0;
 	return !lua_is_call(o, lua_op(o, instruction));
 }
@@ -405,7 +412,7 @@ static __always_inline __u64 lua_identity(struct lua_env *env, struct lua_state 
 
 	if (f->source && f->source != s->source) {
 		s->source = s->source_hash = 0;
-		if (!lua_read(env, s->words, LUA_SOURCE_WORDS * sizeof(__u64), f->source)) {
+		if (!LUA_READ_NEAR(env, s->words, LUA_SOURCE_WORDS * sizeof(__u64), f->source)) {
 			s->source = f->source;
 			for (__u32 i = 1; i < LUA_SOURCE_WORDS; i++)
 				s->source_hash = lua_mix(s->source_hash, s->words[i]);

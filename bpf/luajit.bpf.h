@@ -14,6 +14,9 @@ static __always_inline int luajit_read(struct luajit_env *env __attribute__((unu
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
+#define LUAJIT_READ_NEAR(env, what, size, address) \
+	((void)(env), NEAR_READ(what, size, address))
+
 #include "bpf/luajit_begin.h"
 #include "bpf/luajit_describe.h"
 
@@ -96,8 +99,10 @@ __noinline int luajit_prepare(__u32 frame)
 	if (!w || !u || !o || frame > EBP_FRAMES_MAX)
 		return -1;
 	s = luajit_state_of(w);
-	if (!u->begun)
+	if (!u->begun) {
 		s->thread = s->cached = s->source = 0;
+		near_forget();
+	}
 	u->begun = 1;
 	s->at.pc = u->pc;
 	s->at.sp = u->sp;

@@ -41,7 +41,7 @@ static __always_inline int luajit_holds(struct luajit_env *env, struct luajit_st
 	__u64 link = 0, code;
 	__u32 n = 0;
 
-	if (luajit_read_slot(env, s, o, base, &link) || !luajit_function(env, s, o))
+	if (luajit_read_slot(env, s, o, base, &link, 0) || !luajit_function(env, s, o, 0))
 		return LUAJIT_NOTHING;
 	code = LUAJIT_REF(s, o, function, code);
 	if (link == pc || pc == code || pc == code + 4 ||
@@ -214,8 +214,8 @@ static __always_inline void luajit_begin_called(struct luajit_env *env, struct l
 
 	s->base = s->at.fp;
 	s->pc = 0;
-	if (s->at.fp == s->thread || luajit_read_slot(env, s, o, s->base, &link) ||
-	    !luajit_function(env, s, o)) {
+	if (s->at.fp == s->thread || luajit_read_slot(env, s, o, s->base, &link, 1) ||
+	    !luajit_function(env, s, o, 1)) {
 		s->base = luajit_in(s->state_words, LUAJIT_THREAD_WORDS, o->base);
 		s->pc = s->saved_pc;
 	}

@@ -5,6 +5,8 @@
  * The same code is compiled for BPF and natively. The includer defines before:
  * `struct luajit_env` (opaque here) and
  *   int luajit_read(env, dst, size, address)	target memory: 0, or negative
+ * and may define LUAJIT_READ_NEAR(env, what, size, address): the same of what is read for
+ * each frame, into an array or a variable that has room for more.
  * and behind luajit_look_round(): luajit_look_at(), by a function of its own where the verifier
  * wants it. Where a walk begins is in luajit_begin.h.
  *
@@ -28,6 +30,10 @@
 
 #ifndef barrier_var
 #define barrier_var(x) ((void)(x))
+#endif
+
+#ifndef LUAJIT_READ_NEAR
+#define LUAJIT_READ_NEAR(env, what, size, address) luajit_read((env), &(what), (size), (address))
 #endif
 
 #define LUAJIT_CHUNKS	8	/* of the C stack that are looked through */
@@ -236,28 +242,37 @@ static __always_inline int luajit_is_on_stack(const struct luajit_state *s,
 	return !(base & 7) && base > s->floor + 8 * (1 + o->wide) && base < s->top;
 }
 
-/* The frame at @base into s->slot, how it links to the one below into *@link. 0, or negative. */
+/*
+ * The frame at @base into s->slot, how it links to the one below into *@link. 0, or negative.
+ * @near: a constant, 0 where there is no room for more on BPF's stack.
+ */
 static __always_inline int luajit_read_slot(struct luajit_env *env, struct luajit_state *s,
-					    const struct ebp_luajit *o, __u64 base, __u64 *link)
+					    const struct ebp_luajit *o, __u64 base, __u64 *link,
+					    int near)
 {
+	__u64 at = base - sizeof(s->slot);
+
 	if (!luajit_is_on_stack(s, o, base) ||
-	    luajit_read(env, s->slot, sizeof(s->slot), base - sizeof(s->slot)))
+	    (near ? LUAJIT_READ_NEAR(env, s->slot, sizeof(s->slot), at)
+		  : luajit_read(env, s->slot, sizeof(s->slot), at)))
 		return -1;
 	*link = o->wide ? s->slot[3] : s->slot[3] >> 32;
 	return 0;
 }
 
-/* The function in s->slot, into function_words, and where it is. 0: it is none. */
+/* The function in s->slot, into function_words, and where it is. 0: it is none. @near: the same. */
 static __always_inline __u64 luajit_function(struct luajit_env *env, struct luajit_state *s,
-					     const struct ebp_luajit *o)
+					     const struct ebp_luajit *o, int near)
 {
+	__u32 size = sizeof(s->function_words);
 	__u64 at = o->wide ? s->slot[2] & LUAJIT_ADDRESS : (__u32)s->slot[3];
 
 	if (at && at == s->cached)
 		return at;
 	s->cached = 0;
 	if (!luajit_may_be(at) ||
-	    luajit_read(env, s->function_words, sizeof(s->function_words), at) ||
+	    (near ? LUAJIT_READ_NEAR(env, s->function_words, size, at)
+		  : luajit_read(env, s->function_words, size, at)) ||
 	    luajit_type(o, s->function_words, LUAJIT_FUNCTION_WORDS) != LUAJIT_FUNCTION)
 		return 0;
 	return at;
@@ -287,7 +302,7 @@ static __always_inline int luajit_take_proto(struct luajit_env *env, struct luaj
 {
 	if (!s->cached &&
 	    (!luajit_may_be(proto) ||
-	     luajit_read(env, s->proto_words, sizeof(s->proto_words), proto) ||
+	     LUAJIT_READ_NEAR(env, s->proto_words, sizeof(s->proto_words), proto) ||
 	     luajit_type(o, s->proto_words, LUAJIT_PROTO_WORDS) != LUAJIT_PROTO))
 		return -1;
 	c->proto = proto;
@@ -331,7 +346,7 @@ static __always_inline int luajit_leave(struct luajit_env *env, struct luajit_st
 
 	s->pc = 0;
 	if (!(link & LUAJIT_LINK_LUA)) {
-		if (luajit_read(env, &instruction, sizeof(instruction), link - 4))
+		if (LUAJIT_READ_NEAR(env, instruction, sizeof(instruction), link - 4))
 			return -1;
 		below -= 8 * (1 + o->wide + EBP_LUAJIT_A(instruction));
 		s->pc = link;
@@ -356,15 +371,15 @@ static __always_inline int luajit_read_next(struct luajit_env *env, struct luaji
 {
 	__u64 link = 0, function;
 
-	if (luajit_read_slot(env, s, o, s->base, &link))
+	if (luajit_read_slot(env, s, o, s->base, &link, 1))
 		return -1;
-	function = luajit_function(env, s, o);
+	function = luajit_function(env, s, o, 1);
 	if (!function || luajit_take_function(env, s, o, function, s->pc))
 		return -1;
 	/* With a variable number of arguments it has two, one above the other. */
 	if ((link & LUAJIT_LINK) == LUAJIT_LINK_VARG) {
 		s->base -= link & ~(__u64)LUAJIT_LINK;
-		if (luajit_read_slot(env, s, o, s->base, &link))
+		if (luajit_read_slot(env, s, o, s->base, &link, 1))
 			return -1;
 	}
 	return luajit_leave(env, s, o, link);
@@ -392,7 +407,7 @@ static __always_inline __u64 luajit_identity(struct luajit_env *env, struct luaj
 	/* Before that is what changes while a string lives. */
 	if (f->source && f->source != s->source) {
 		s->source = s->source_hash = 0;
-		if (!luajit_read(env, s->words, 4 * sizeof(__u64), f->source + 16)) {
+		if (!LUAJIT_READ_NEAR(env, s->words, 4 * sizeof(__u64), f->source + 16)) {
 			s->source = f->source;
 			for (__u32 i = 0; i < 4; i++)
 				s->source_hash = luajit_mix(s->source_hash, s->words[i]);

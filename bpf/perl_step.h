@@ -7,6 +7,8 @@
  *   int perl_read(env, dst, size, address)	target memory: 0, or negative
  *   int perl_read_text(env, dst, size, address)
  *	up to a zero, or as much as there is room for, with a zero: bytes with it, or negative
+ * and may define PERL_READ_NEAR(env, what, size, address): perl_read() of what is read for
+ * each frame, into an array or a variable that has room for more.
  *
  * Nothing that is read is trusted. The interpreter counts only where its two ways to the stack that
  * it runs on agree, and a sub only where it has a sub's type: so a layout that does not fit gives
@@ -20,6 +22,10 @@
 #define EBPROF_PERL_STEP_H
 
 #include "bpf/perl.h"
+
+#ifndef PERL_READ_NEAR
+#define PERL_READ_NEAR(env, what, size, address) perl_read((env), &(what), (size), (address))
+#endif
 
 #define PERL_KEYS	32	/* of a thread's first block of keys */
 #define PERL_DEPTH	(1u << 20)
@@ -146,7 +152,7 @@ static __always_inline void perl_statement(struct perl_env *env, struct perl_sta
 	s->place = EBP_PLACE_NONE;
 	s->file = 0;
 	if (!s->cop ||
-	    perl_read(env, s->cop_words, sizeof(s->cop_words), s->cop + PERL_COP_TYPE))
+	    PERL_READ_NEAR(env, s->cop_words, sizeof(s->cop_words), s->cop + PERL_COP_TYPE))
 		return;
 	type = s->cop_words[0] & 511;
 	line = s->cop_words[0] >> 32;
@@ -168,13 +174,13 @@ static __always_inline int perl_name(struct perl_env *env, struct perl_state *s)
 	if (!name[0])
 		return 0;
 	if (!(flags & PERL_CV_NAMED) &&
-	    (perl_read(env, &body, sizeof(body), name[0]) ||
-	     perl_read(env, name, sizeof(name), body + PERL_GV_NAME)))
+	    (PERL_READ_NEAR(env, body, sizeof(body), name[0]) ||
+	     PERL_READ_NEAR(env, name, sizeof(name), body + PERL_GV_NAME)))
 		return -1;
 	s->name = name[0];
 	s->stash = flags & PERL_CV_LEXICAL ? 0 : name[1];
 	/* Its own hash, and its length. */
-	return s->name ? perl_read(env, &s->hash, sizeof(s->hash), s->name) : 0;
+	return s->name ? PERL_READ_NEAR(env, s->hash, sizeof(s->hash), s->name) : 0;
 }
 
 /* The sub at s->code. 0; negative where it is none. */
@@ -185,11 +191,11 @@ static __always_inline int perl_sub(struct perl_env *env, struct perl_state *s)
 
 	if (s->code != s->cached) {
 		s->cached = s->name = s->stash = 0;
-		if (perl_read(env, head, sizeof(head), s->code))
+		if (PERL_READ_NEAR(env, head, sizeof(head), s->code))
 			return -1;
 		type = head[1] >> 32;
 		if ((type != PERL_SV_SUB && type != PERL_SV_FORMAT) ||
-		    perl_read(env, s->body, sizeof(s->body), head[0] + PERL_CV_BODY) ||
+		    PERL_READ_NEAR(env, s->body, sizeof(s->body), head[0] + PERL_CV_BODY) ||
 		    perl_name(env, s))
 			return -1;
 		s->cached = s->code;
@@ -297,7 +303,7 @@ static __always_inline int perl_step(struct perl_env *env, struct perl_state *s,
 	if (s->top < 0) {
 		err = perl_next_stack(env, s, o);
 	} else {
-		if (perl_read(env, s->words, PERL_CX_BYTES,
+		if (PERL_READ_NEAR(env, s->words, PERL_CX_BYTES,
 			      s->base + (__u64)s->top * o->context_bytes))
 			return -1;
 		s->top--;

@@ -14,6 +14,9 @@ static __always_inline int php_read(struct php_env *env __attribute__((unused)),
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
+#define PHP_READ_NEAR(env, what, size, address) \
+	((void)(env), NEAR_READ(what, size, address))
+
 #include "bpf/php_describe.h"
 
 _Static_assert(sizeof(struct php_state) <= 8 * WALK_WORDS, "room");
@@ -87,10 +90,10 @@ __noinline int php_start(__u32 state)
 	const struct ebp_php *o = w ? walk_layout(w) : NULL;
 	__u64 id = bpf_get_current_pid_tgid();
 
-	if (!u || !o || (!u->loop_sp && (__u32)id != id >> 32))
+	if (!u || !o || (!o->keys && !u->loop_sp && (__u32)id != id >> 32))
 		return -1;
-	return php_begin(NULL, php_state_of(w), o, u->lang_bias, u->regs.r[PHP_FP],
-			 u->regs.r[PHP_IP]);
+	return php_begin(NULL, php_state_of(w), o, u->lang_bias, thread_pointer(),
+			 u->regs.r[PHP_FP], u->regs.r[PHP_IP]);
 }
 
 #endif

@@ -10,7 +10,10 @@
  * version has moved is in php_step.h.
  */
 struct ebp_php {
-	/* offset from the mapping's bias, of executor_globals.current_execute_data */
+	/*
+	 * offset from the mapping's bias, of executor_globals.current_execute_data; of a
+	 * thread-safe build (ZTS), of the number of the key by which a thread has its globals
+	 */
 	__u64 current;
 	__u16 version;		/* 100 * major + minor */
 	/* of zend_op_array: */
@@ -21,9 +24,16 @@ struct ebp_php {
 	__u16 handler;
 	/* of zend_generator: */
 	__u16 generator_data, generator_parent, generator_fake;
-	__u16 reserved;
+	/*
+	 * of a thread-safe build, else 0: of struct pthread its first block of keys; of
+	 * zend_executor_globals current_execute_data; and, from the mapping's bias, of where it is
+	 * said where in a thread's globals the former are
+	 */
+	__u16 keys;
+	__u64 globals;
+	__u64 in_globals;
 };
-_Static_assert(sizeof(struct ebp_php) == 32, "wire");
+_Static_assert(sizeof(struct ebp_php) == 48, "wire");
 
 _Static_assert(sizeof(struct ebp_php) <= 8 * EBP_LAYOUT_WORDS, "wire");
 

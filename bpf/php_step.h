@@ -5,6 +5,8 @@
  * The same code is compiled for BPF and natively. The includer defines before:
  * `struct php_env` (opaque here) and
  *   int php_read(env, dst, size, address)	target memory: 0, or negative
+ * and may define PHP_READ_NEAR(env, what, size, address): the same of what is read for
+ * each frame, into an array or a variable that has room for more.
  *
  * Nothing that is read is trusted. A function counts only where its kind is one that there is, and
  * where its names and its file are strings: so a layout that does not fit gives no frames, not
@@ -15,8 +17,13 @@
 
 #include "bpf/php.h"
 
+#ifndef PHP_READ_NEAR
+#define PHP_READ_NEAR(env, what, size, address) php_read((env), &(what), (size), (address))
+#endif
+
 #define PHP_FRAME_WORDS	8
 #define PHP_CODE_WORDS	32
+#define PHP_KEYS	32	/* of a thread's first block of keys */
 #define PHP_CHAIN	16	/* generators that wait for one another: those that are shown */
 
 /* Words of zend_execute_data. */
@@ -80,15 +87,34 @@ static __always_inline int php_is_user(const struct php_state *s)
 	return kind == PHP_USER || kind == PHP_EVAL;
 }
 
+/* Where the frame is named that runs, of the thread with thread pointer @tp; 0: nowhere. */
+static __always_inline __u64 php_current(struct php_env *env, const struct ebp_php *o, __u64 bias,
+					 __u64 tp)
+{
+	__u64 table = 0, globals = 0;
+	__u32 key = 0;
+
+	if (!o->keys)
+		return bias + o->current;
+	if (php_read(env, &key, sizeof(key), bias + o->current) || key >= PHP_KEYS ||
+	    php_read(env, &table, sizeof(table), tp + o->keys + key * 16 + 8) || !table ||
+	    php_read(env, &globals, sizeof(globals), bias + o->globals))
+		return 0;
+	return table + globals + o->in_globals;
+}
+
 /*
- * The frame that the process runs; @fp and @ip: the registers in which the interpreter keeps its
- * frame and its instruction, where it runs. 0; negative where it has none.
+ * The frame that the process runs, or its thread; @fp and @ip: the registers in which the
+ * interpreter keeps its frame and its instruction, where it runs. 0; negative where it has none.
  */
 static __always_inline int php_begin(struct php_env *env, struct php_state *s,
-				     const struct ebp_php *o, __u64 bias, __u64 fp, __u64 ip)
+				     const struct ebp_php *o, __u64 bias, __u64 tp, __u64 fp,
+				     __u64 ip)
 {
+	__u64 at = php_current(env, o, bias, tp);
+
 	s->code = s->cached = s->waiting = 0;
-	if (php_read(env, &s->frame, sizeof(s->frame), bias + o->current) || !s->frame) {
+	if (!at || php_read(env, &s->frame, sizeof(s->frame), at) || !s->frame) {
 		s->frame = 0;
 		return -1;
 	}
@@ -100,7 +126,7 @@ static __always_inline int php_begin(struct php_env *env, struct php_state *s,
 static __always_inline __u64 php_mix_string(struct php_env *env, struct php_state *s, __u64 h,
 					    __u64 address)
 {
-	if (php_read(env, s->string, sizeof(s->string), address) ||
+	if (PHP_READ_NEAR(env, s->string, sizeof(s->string), address) ||
 	    (s->string[0] >> 32 & 15) != PHP_IS_STRING)
 		return 0;
 	return php_mix(php_mix(h, s->string[1]), s->string[2]) | 1;
@@ -121,7 +147,7 @@ static __always_inline __u64 php_identity(struct php_env *env, struct php_state 
 	if (s->code_words[PHP_NAME])
 		h = php_mix_string(env, s, h, s->code_words[PHP_NAME]);
 	if (h && s->code_words[PHP_SCOPE]) {
-		if (php_read(env, &s->scope_name, sizeof(s->scope_name),
+		if (PHP_READ_NEAR(env, s->scope_name, sizeof(s->scope_name),
 			     s->code_words[PHP_SCOPE] + PHP_CLASS_NAME))
 			return 0;
 		h = php_mix_string(env, s, h, s->scope_name);
@@ -139,12 +165,12 @@ static __always_inline int php_read_code(struct php_env *env, struct php_state *
 	__u32 bytes;
 
 	s->cached = 0;
-	if (php_read(env, s->code_words, sizeof(s->code_words[0]), s->code))
+	if (PHP_READ_NEAR(env, s->code_words, sizeof(s->code_words[0]), s->code))
 		return -1;
 	if (!php_is_user(s) && (__u8)s->code_words[0] != PHP_INTERNAL)
 		return -1;
 	bytes = (php_is_user(s) ? o->user_bytes : o->internal_bytes) & 255;
-	if (php_read(env, s->code_words, bytes, s->code))
+	if (PHP_READ_NEAR(env, s->code_words, bytes, s->code))
 		return -1;
 	s->identity = php_identity(env, s, o);
 	if (!s->identity)
@@ -170,7 +196,7 @@ static __always_inline __u32 php_place(struct php_env *env, struct php_state *s,
 
 	if (!php_is_at(s, o, ip))
 		ip = s->frame_words[PHP_OPLINE];
-	if (!php_is_at(s, o, ip) || php_read(env, &line, sizeof(line), ip + PHP_OP_LINE))
+	if (!php_is_at(s, o, ip) || PHP_READ_NEAR(env, line, sizeof(line), ip + PHP_OP_LINE))
 		return EBP_PLACE_NONE;
 	return line && line < EBP_PLACE_NONE ? line : EBP_PLACE_NONE;
 }
@@ -222,7 +248,7 @@ static __always_inline int php_step(struct php_env *env, struct php_state *s,
 	__u64 frame = php_next(env, s, o);
 
 	s->code = 0;
-	if (!frame || php_read(env, s->frame_words, (PHP_BACK + 1) * sizeof(__u64), frame))
+	if (!frame || PHP_READ_NEAR(env, s->frame_words, (PHP_BACK + 1) * sizeof(__u64), frame))
 		return -1;
 	if (!is_waiting)
 		s->frame = s->frame_words[PHP_BACK];

@@ -14,6 +14,9 @@ static __always_inline int python_read(struct python_env *env __attribute__((unu
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
+#define PYTHON_READ_NEAR(env, what, size, address) \
+	((void)(env), NEAR_READ(what, size, address))
+
 #define PYTHON_AWAIT(o) (config.await && (o)->running_task)
 
 struct python_state;
@@ -94,8 +97,7 @@ static __always_inline __u64 python_known(struct python_state *s, const struct e
 		return 0;
 	if (m->walk != k->walks) {
 		if (!m->version || s->partial ||
-		    bpf_probe_read_user(&version, sizeof(version),
-					(void *)(s->code + o->code_version)) ||
+		    NEAR_READ(version, sizeof(version), s->code + o->code_version) ||
 		    version != m->version)
 			return 0;
 		m->walk = k->walks;

@@ -10,6 +10,8 @@
  *   PYTHON_AWAIT(o)	whether frames of tasks that await the one that runs are wanted: then
  *			python_await_next() is to be called behind each step that leaves
  *			s->await.on set
+ * and may define PYTHON_READ_NEAR(env, what, size, address): python_read() of what is read
+ * for each frame, into an array or a variable that has room for more.
  *
  * Nothing that is read is trusted. A thread's state counts only where it names this
  * very thread, and a code object only where its type is CPython's own: so a
@@ -20,6 +22,10 @@
 
 #include "bpf/python.h"
 #include "bpf/python_await.h"
+
+#ifndef PYTHON_READ_NEAR
+#define PYTHON_READ_NEAR(env, what, size, address) python_read((env), &(what), (size), (address))
+#endif
 
 #define PYTHON_FRAME_WORDS	16
 #define PYTHON_CODE_WORDS	32
@@ -206,7 +212,7 @@ static __always_inline __u64 python_identity(struct python_env *env, struct pyth
 	if (s->code_words[1] != s->bias + o->code_type)
 		return 0;
 	/* Names are interned, so their hash is there: it differs where the texts do. */
-	if (python_read(env, s->name_words, sizeof(s->name_words), CODE_WORD(s, o->code_name)))
+	if (PYTHON_READ_NEAR(env, s->name_words, sizeof(s->name_words), CODE_WORD(s, o->code_name)))
 		return 0;
 	b = s->name_words[2];
 	c = s->name_words[3];
@@ -246,7 +252,7 @@ static __always_inline int python_read_code(struct python_env *env, struct pytho
 	s->known = PYTHON_KNOWN(env, s, o);
 	if (s->known)
 		return 0;
-	s->identity = python_read(env, s->code_words, o->code_bytes & 255, s->code)
+	s->identity = PYTHON_READ_NEAR(env, s->code_words, o->code_bytes & 255, s->code)
 			      ? 0
 			      : python_identity(env, s, o);
 	if (s->identity)
@@ -262,7 +268,7 @@ static __always_inline int python_read_frame(struct python_env *env, struct pyth
 	__u32 bytes = o->frame_bytes & 127, mark;
 	__u64 code, at = s->frame;
 
-	if (python_read(env, s->frame_words, bytes, at))
+	if (PYTHON_READ_NEAR(env, s->frame_words, bytes, at))
 		return -1;
 	s->frame = FRAME_WORD(s, o->frame_back);
 	python_await_at(&s->await, at, s->frame);

@@ -14,6 +14,9 @@ static __always_inline int ruby_read(struct ruby_env *env __attribute__((unused)
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
+#define RUBY_READ_NEAR(env, what, size, address) \
+	((void)(env), NEAR_READ(what, size, address))
+
 #include "bpf/ruby_describe.h"
 
 _Static_assert(sizeof(struct ruby_state) <= 8 * WALK_WORDS, "room");

@@ -5,6 +5,8 @@
  * The same code is compiled for BPF and natively. The includer defines before:
  * `struct ruby_env` (opaque here) and
  *   int ruby_read(env, dst, size, address)	target memory: 0, or negative
+ * and may define RUBY_READ_NEAR(env, what, size, address): the same of what is read for
+ * each frame, into an array or a variable that has room for more.
  *
  * Nothing that is read is trusted: a frame has to lie in the stack of the thread's execution
  * context, and what it runs has to say of itself that it is an instruction sequence.
@@ -13,6 +15,10 @@
 #define EBPROF_RUBY_STEP_H
 
 #include "bpf/ruby.h"
+
+#ifndef RUBY_READ_NEAR
+#define RUBY_READ_NEAR(env, what, size, address) ruby_read((env), &(what), (size), (address))
+#endif
 
 #define RUBY_KEYS		32	/* as in python_step.h */
 #define RUBY_PTHREAD_KEYS	0x310
@@ -178,7 +184,7 @@ static __always_inline int ruby_hop(struct ruby_env *env, struct ruby_state *s)
 	s->method = 0;
 	if (!object || object != s->cached_method) {
 		s->cached_method = s->method_words[RUBY_METHOD_FLAGS] = 0;
-		if (object && ruby_read(env, s->method_words, sizeof(s->method_words), object))
+		if (object && RUBY_READ_NEAR(env, s->method_words, sizeof(s->method_words), object))
 			return 0;
 		s->cached_method = object;
 	}
@@ -194,7 +200,7 @@ static __always_inline int ruby_hop(struct ruby_env *env, struct ruby_state *s)
 	}
 	if (s->env_words[RUBY_ENV_FLAGS] & RUBY_ENV_LOCAL)
 		return 0;
-	return !ruby_read(env, s->env_words, sizeof(s->env_words),
+	return !RUBY_READ_NEAR(env, s->env_words, sizeof(s->env_words),
 			  (s->env_words[RUBY_ENV_PREVIOUS] & ~3ull) - 16);
 }
 
@@ -203,10 +209,12 @@ static __always_inline __u64 ruby_identity(struct ruby_env *env, struct ruby_sta
 {
 	__u64 h = s->frame_words[RUBY_FRAME_ISEQ];
 
-	if (ruby_read(env, s->iseq_words, sizeof(s->iseq_words), h) ||
+	if (RUBY_READ_NEAR(env, s->iseq_words, sizeof(s->iseq_words), h) ||
 	    RUBY_IMEMO_KIND(s->iseq_words[RUBY_ISEQ_FLAGS]) != RUBY_ISEQ ||
-	    ruby_read(env, s->body_words, sizeof(s->body_words), s->iseq_words[RUBY_ISEQ_BODY]) ||
-	    ruby_read(env, s->name_words, sizeof(s->name_words), s->body_words[RUBY_BODY_LABEL]) ||
+	    RUBY_READ_NEAR(env, s->body_words, sizeof(s->body_words),
+			   s->iseq_words[RUBY_ISEQ_BODY]) ||
+	    RUBY_READ_NEAR(env, s->name_words, sizeof(s->name_words),
+			   s->body_words[RUBY_BODY_LABEL]) ||
 	    RUBY_TYPE(s->name_words[0]) != RUBY_STRING)
 		return 0;
 	h = ruby_mix(h, s->iseq_words[RUBY_ISEQ_BODY]);
@@ -243,8 +251,8 @@ static __always_inline int ruby_step(struct ruby_env *env, struct ruby_state *s,
 	s->place = EBP_PLACE_NONE;
 	s->is_c = s->entry = 0;
 	if (s->frame >= s->end ||
-	    ruby_read(env, s->frame_words, sizeof(s->frame_words), s->frame) ||
-	    ruby_read(env, s->env_words, sizeof(s->env_words), s->frame_words[RUBY_EP] - 16))
+	    RUBY_READ_NEAR(env, s->frame_words, sizeof(s->frame_words), s->frame) ||
+	    RUBY_READ_NEAR(env, s->env_words, sizeof(s->env_words), s->frame_words[RUBY_EP] - 16))
 		return -1;
 	s->frame += o->frame_bytes;
 	kind = s->env_words[RUBY_ENV_FLAGS] & RUBY_FRAME_KIND;

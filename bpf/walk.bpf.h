@@ -283,6 +283,7 @@ __noinline __u32 list_frames(__u32 bound)
 	o = bpf_map_lookup_elem(&layouts, &w->layout);
 	language = o ? o->language : EBP_LANGUAGE_NONE;
 	w->whole = 0;
+	near_forget();
 	if (list_start(language))
 		return EBP_COMPLETE;
 	w->pending = w->done = 0;

@@ -123,7 +123,7 @@ static void choose_maps(struct ebprof_bpf *s)
 		s->maps.spaces,      s->maps.unwind_states,  s->maps.user_registers,
 		s->maps.layouts,     s->maps.codes,          s->maps.lang_walks,
 		s->maps.code_records, s->maps.python_knowns, s->maps.hotspot_walks,
-		s->maps.hotspot_places,
+		s->maps.hotspot_places, s->maps.near_memories,
 	};
 	struct bpf_map *map;
 

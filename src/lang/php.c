@@ -24,6 +24,11 @@
 
 #define INTERPRETER	"execute_ex"
 #define GLOBALS		"executor_globals"
+/* of thread-safe builds (ZTS): where in a thread's globals those are, and who knows these */
+#define GLOBALS_PLACE	"executor_globals_offset"
+#define THREAD_GLOBALS	"tsrm_get_ls_cache"
+
+#define KEYS	0x310	/* glibc's struct pthread, x86-64: specific_1stblock */
 
 struct release {
 	uint32_t api;
@@ -60,7 +65,8 @@ static const struct release releases[] = {
 
 struct reading {
 	struct elf_code code;
-	uint64_t globals;	/* address; 0: not found */
+	/* addresses; 0: not found */
+	uint64_t globals, globals_place, thread_globals;
 	uint64_t skew;		/* of the interpreter's code: address less offset */
 	int found;		/* ... whose main part is there */
 	struct lang_image *out;
@@ -95,6 +101,30 @@ static void take_symbol(void *ctx, const Elf64_Sym *sym, const char *name)
 		take_code(r, sym, rest);
 	if (ELF64_ST_TYPE(sym->st_info) == STT_OBJECT && !strcmp(name, GLOBALS))
 		r->globals = sym->st_value;
+	if (ELF64_ST_TYPE(sym->st_info) == STT_OBJECT && !strcmp(name, GLOBALS_PLACE))
+		r->globals_place = sym->st_value;
+	if (ELF64_ST_TYPE(sym->st_info) == STT_FUNC && !strcmp(name, THREAD_GLOBALS))
+		r->thread_globals = sym->st_value;
+}
+
+/*
+ * The address of the number of the key that tsrm_get_ls_cache() asks for, `mov KEY(%rip), %edi`;
+ * 0: it does something else.
+ */
+static uint64_t find_key(const struct elf_file *f, const struct reading *r)
+{
+	const struct elf_segment *s = elf_code_at(&r->code, r->thread_globals);
+	uint64_t at = r->thread_globals;
+	uint8_t code[16];
+	int32_t relative;
+
+	if (!s || elf_file_read(f, s->offset + (at - s->vaddr), code, sizeof(code)))
+		return 0;
+	at = !memcmp(code, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0;
+	if (code[at] != 0x8b || code[at + 1] != 0x3d)
+		return 0;
+	memcpy(&relative, code + at + 2, sizeof(relative));
+	return r->thread_globals + at + 6 + (uint64_t)(int64_t)relative;
 }
 
 /* The number and the build behind it, as "20220829,NTS"; 0, or negative where there is none. */
@@ -129,29 +159,50 @@ static const struct release *find_release(uint32_t api)
 	return NULL;
 }
 
-static void fill(const struct reading *r, const struct release *release)
+/* @key: of a thread-safe build, address; else 0. */
+static void fill(const struct reading *r, const struct release *release, uint64_t key)
 {
 	struct ebp_php layout = release->layout;
 
 	layout.current = r->globals + release->current - r->skew;
+	if (key) {
+		layout.current = key - r->skew;
+		layout.keys = KEYS;
+		layout.globals = r->globals_place - r->skew;
+		layout.in_globals = release->current;
+	}
 	r->out->ops = &lang_php;
 	memcpy(r->out->layout.words, &layout, sizeof(layout));
 	lang_image_sort(r->out);
 }
 
+/* Why the build, as ",NTS", is not known; NULL: it is. */
+static const char *unknown_build(const struct elf_file *f, const struct reading *r,
+				 const char *build, uint64_t key)
+{
+	if (elf_file_machine(f) != EM_X86_64 || (strcmp(build, ",NTS") && strcmp(build, ",TS")))
+		return "this build is not known";
+	if (build[1] != 'T')
+		return r->globals ? NULL : "it is without its symbols";
+	return key && r->globals_place
+		       ? NULL
+		       : "a thread-safe build (ZTS) whose threads' globals are not found";
+}
+
 static void recognise(const struct elf_file *f, const char *name, struct lang_image *out)
 {
-	const char *slash = strrchr(name, '/');
+	const char *slash = strrchr(name, '/'), *why;
 	struct reading r = { .out = out };
 	const struct release *release;
 	char api[API_ROOM];
-	const char *build;
+	uint64_t key;
 
 	/* Nothing else is worth to be searched: it would be every file of the machine. */
 	if (!strstr(slash ? slash : name, "php"))
 		return;
 	elf_code_collect(f, &r.code);
 	elf_lookup_each(f, take_symbol, &r);
+	key = r.thread_globals ? find_key(f, &r) : 0;
 	elf_code_free(&r.code);
 	if (!r.found)
 		return;
@@ -159,20 +210,15 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 		snprintf(out->why, sizeof(out->why), "its version is not known");
 		return;
 	}
-	build = api + API_DIGITS;
 	release = find_release((uint32_t)strtoul(api, NULL, 10));
-	if (!strncmp(build, ",TS", 3))
-		snprintf(out->why, sizeof(out->why),
-			 "a thread-safe build (ZTS), whose frames are not found yet");
-	else if (strcmp(build, ",NTS") || elf_file_machine(f) != EM_X86_64)
-		snprintf(out->why, sizeof(out->why), "this build is not known");
+	why = unknown_build(f, &r, api + API_DIGITS, key);
+	if (why)
+		snprintf(out->why, sizeof(out->why), "%s", why);
 	else if (!release)
 		snprintf(out->why, sizeof(out->why), "PHP with API %.*s is not known", API_DIGITS,
 			 api);
-	else if (!r.globals)
-		snprintf(out->why, sizeof(out->why), "it is without its symbols");
 	else
-		fill(&r, release);
+		fill(&r, release, api[API_DIGITS + 1] == 'T' ? key : 0);
 }
 
 /* What is no function's is named by its file: "<index.php>". */
@@ -197,7 +243,7 @@ static uint32_t line(const struct lang_code *code, uint32_t place)
 
 const struct lang_ops lang_php = {
 	.name = "PHP",
-	.reads = "7.3 to 8.5 (x86-64), not thread-safe builds (ZTS)",
+	.reads = "7.3 to 8.5, thread-safe builds (ZTS) since 7.4 (x86-64)",
 	.language = EBP_LANGUAGE_PHP,
 	.files = { "php" },
 	.joint = "::",

@@ -90,8 +90,13 @@ static int read_made(struct target *t, uint64_t address, void *dst, size_t size)
 	struct code *c = &t->codes[(address >> 4 ^ address >> 9) & (CODES - 1)];
 	const struct unwinder_options *o = &t->u->options;
 
-	if (!o->read_memory || size > sizeof(c->bytes))
+	if (!o->read_memory)
 		return -EFAULT;
+	if (size > sizeof(c->bytes))
+		return o->read_memory(o->ctx, (pid_t)t->sample->key.process.tgid, address, dst,
+				      size) == size
+			       ? 0
+			       : -EFAULT;
 	if (c->address != address || c->size != size) {
 		c->address = address;
 		c->size = size;

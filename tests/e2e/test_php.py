@@ -23,7 +23,7 @@ MAIN = "<script.php>"
 
 @functools.cache
 def version(path):
-    out = subprocess.run([path, "-n", "-r", "echo PHP_VERSION_ID, ' ', PHP_ZTS + PHP_DEBUG;"], capture_output=True, text=True,
+    out = subprocess.run([path, "-n", "-r", "echo PHP_VERSION_ID, ' ', PHP_DEBUG;"], capture_output=True, text=True,
                          check=False)
     found = re.match(r"(\d+)\d\d (\d)$", out.stdout)
     return int(found[1]) if found and found[2] == "0" else 0
@@ -112,6 +112,20 @@ def test_jit():
             for frames in of_php:
                 check(set(frames) <= known, php, jit, frames)
                 check(not frames or frames[0] == MAIN, php, jit, frames)
+
+
+def test_regular_expressions():
+    """Code of PCRE's JIT has no call frame information: its instructions tell where its callers are."""
+    program = ("function matching() { return preg_match('/(\\w+)@(\\w+)\\.com|(foo|bar)+baz[0-9]{3,}x/', SUBJECT); }\n"
+               "define('SUBJECT', str_repeat('lorem ipsum dolor foobarbaz12 ', 40));\n"
+               "echo \"ready\\n\";\nwhile (true) matching();\n")
+    for php, _ in phps():
+        profile = sampled(php, program).profile
+        matched = profile.where(lambda s: "preg_match" in s.frames and s.any(r"^\[unknown\]$"))
+        check(matched.count() > 0.5 * profile.count(), php, profile.head())
+        # The first ones come before the tables that they need.
+        check(matched.count(lambda s: not s.cut and calls(s, "main", MAIN, "matching", "preg_match")) > 0.95 * matched.count(), php,
+              matched.where(lambda s: s.cut).head())
 
 
 BACKTRACE = """
@@ -343,7 +357,7 @@ for ($k = 0; ; $k = ($k + 1) % 7) {
 
 
 def test_thread_safe_builds():
-    """Their frames are not found yet: those of the interpreter stay as they are, and it is said."""
+    """Where it is not found how they have globals of threads, the interpreter's frames stay as they are, and it is said."""
     with Fixture("php_threads") as f:
         result = run("-p", f.pid, "-F", 499, "-d", 0.5, "-f", "folded").ok()
     check(re.search(r"functions of PHP are not shown: .*php_threads: a thread-safe build", result.err), result.err)

@@ -49,7 +49,7 @@ static void walk(const uint8_t *data, size_t size)
 		return;
 	memcpy(&o, data, sizeof(o));
 	memcpy(registers, data + sizeof(o), sizeof(registers));
-	if (php_begin(&env, &s, &o, 0, registers[0], registers[1]))
+	if (php_begin(&env, &s, &o, 0, registers[1], registers[0], registers[1]))
 		return;
 	for (int i = 0; i < STEPS && !php_step(&env, &s, &o); i++) {
 		if (s.place > EBP_PLACE_NONE || s.waiting > PHP_CHAIN)

@@ -156,7 +156,7 @@ static void image_walk_php(struct image *m)
 	const struct ebp_php *o = (const void *)m->layout.words;
 	struct php_state s = { 0 };
 
-	if (php_begin(m, &s, o, m->bias, m->fp, m->ip))
+	if (php_begin(m, &s, o, m->bias, m->tp, m->fp, m->ip))
 		return;
 	while (m->nframes < IMAGE_FRAMES && (s.frame || s.waiting) && !php_step(m, &s, o)) {
 		struct ebp_code *r;

@@ -115,7 +115,7 @@ static void make(void)
 
 static int begin(void)
 {
-	return php_begin(&memory, &s, &of_8_2, BASE, 0, 0);
+	return php_begin(&memory, &s, &of_8_2, BASE, 0, 0, 0);
 }
 
 static int step(void)
@@ -160,12 +160,37 @@ TEST(nothing_runs)
 	make();
 	put64(CURRENT, 0);
 	CHECK(begin() < 0);
-	CHECK(php_begin(&memory, &s, &of_8_2, 0x900000, 0, 0) < 0);
+	CHECK(php_begin(&memory, &s, &of_8_2, 0x900000, 0, 0, 0) < 0);
+}
+
+/* Of a thread-safe build each thread has its own, by a key. */
+TEST(a_thread_has_its_globals)
+{
+	struct ebp_php o = of_8_2;
+	const uint64_t tp = GENERATORS, globals = GENERATORS + 0x800, key = CURRENT + 0x20;
+
+	make();
+	o.current = key - BASE;
+	o.keys = 0x310;
+	o.globals = key + 8 - BASE;
+	o.in_globals = 0x18;
+	put64(CURRENT, 0);
+	put32(key, 3);
+	put64(key + 8, 0x100);
+	CHECK(php_begin(&memory, &s, &o, BASE, tp, 0, 0) < 0);
+	put64(tp + 0x310 + 3 * 16 + 8, globals);
+	put64(globals + 0x100 + 0x18, FRAME(0));
+	put_frame(FRAME(0), CODE(0), OP(0, 1), 0, TOP);
+	CHECK_EQ(php_begin(&memory, &s, &o, BASE, tp, 0, 0), 0);
+	CHECK_EQ(step(), 0);
+	CHECK_EQ(s.code, CODE(0));
+	put32(key, PHP_KEYS);
+	CHECK(php_begin(&memory, &s, &o, BASE, tp, 0, 0) < 0);
 }
 
 static uint32_t first_place(uint64_t fp, uint64_t ip)
 {
-	CHECK_EQ(php_begin(&memory, &s, &of_8_2, BASE, fp, ip), 0);
+	CHECK_EQ(php_begin(&memory, &s, &of_8_2, BASE, 0, fp, ip), 0);
 	CHECK_EQ(step(), 0);
 	return s.place;
 }
@@ -326,6 +351,7 @@ int main(void)
 {
 	RUN(functions_internal_ones_and_calls_from_c);
 	RUN(nothing_runs);
+	RUN(a_thread_has_its_globals);
 	RUN(the_register_has_the_place_where_the_interpreter_runs);
 	RUN(generators_that_wait_for_others);
 	RUN(what_is_no_function_ends_it);

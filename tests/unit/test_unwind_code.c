@@ -75,6 +75,35 @@ TEST(jumps)
 	CHECK_EQ(at(0, CODE(0x58, 0xe9, 0, 0, 1, 0)), 2);
 }
 
+/*
+ * As PCRE's JIT has it: one frame, its end in the midst, behind it what goes back when nothing
+ * matched, and a subroutine that puts away where it returns to.
+ */
+TEST(both_ways_of_branches)
+{
+	static const uint8_t code[] = {
+		/* push %rbx; push %r15; sub $0xb0, %rsp; inc %rsi */
+		0x53, 0x41, 0x57, 0x48, 0x81, 0xec, 0xb0, 0, 0, 0, 0x48, 0xff, 0xc6,
+		/* 13: cmp %rbx, %rsi; jae 33; add $0xb0, %rsp; pop %r15; pop %rbx; ret */
+		0x48, 0x39, 0xde, 0x73, 0x0f, 0x48, 0x81, 0xc4, 0xb0, 0, 0, 0, 0x41, 0x5f,
+		0x5b, 0xc3,
+		0xcc, 0xcc, 0xcc, 0xcc,
+		/* 33: inc %rsi; call 48; cmp %rbx, %rsi; jb 13; jmp 33 */
+		0x48, 0xff, 0xc6, 0xe8, 7, 0, 0, 0, 0x48, 0x39, 0xde, 0x72, 0xdf, 0xeb, 0xf1,
+		/* 48: pop (%rsp); push (%rsp); ret */
+		0x8f, 0x04, 0x24, 0xff, 0x34, 0x24, 0xc3,
+	};
+	const uint16_t rule = 0xb0 / 8 + 3;
+
+	CHECK_EQ(unwind_code_rule(code, sizeof(code), 0), 1);
+	CHECK_EQ(unwind_code_rule(code, sizeof(code), 1), 2);
+	CHECK_EQ(unwind_code_rule(code, sizeof(code), 10), rule);
+	CHECK_EQ(unwind_code_rule(code, sizeof(code), 13), rule);
+	CHECK_EQ(unwind_code_rule(code, sizeof(code), 25), 3);
+	CHECK_EQ(unwind_code_rule(code, sizeof(code), 33), rule);
+	CHECK_EQ(unwind_code_rule(code, sizeof(code), 41), rule);
+}
+
 /* Instructions of each length: each is `VEX` or what not, and `pop %rax; ret` follows. */
 TEST(lengths)
 {
@@ -131,6 +160,7 @@ int main(void)
 	RUN(ways_out);
 	RUN(each_place_of_a_function);
 	RUN(jumps);
+	RUN(both_ways_of_branches);
 	RUN(lengths);
 	RUN(unknown);
 	return TEST_END();

@@ -6,8 +6,8 @@
 #include "bpf/unwind.h"
 #include "unwind/code/x86.h"
 
-#define STEPS_MAX	2000	/* instructions */
-#define JUMPS_MAX	8	/* that are followed; then what comes behind one is looked at */
+#define STEPS_MAX	4000	/* instructions */
+#define PATHS_MAX	64	/* of branches that were not followed yet */
 #define NOWHERE		INT64_MIN
 
 /*
@@ -123,31 +123,82 @@ static uint16_t rule_of(const struct place *p)
 			  (uint16_t)slot << EBP_RULE_SAVED_SHIFT);
 }
 
+/* Where a path begins that was not followed yet. */
+struct path {
+	size_t at;
+	struct place place;
+};
+
+struct search {
+	const uint8_t *code;
+	size_t n;
+	uint8_t seen[(UNWIND_CODE_MAX + 7) / 8];	/* bytes of code with an instruction */
+	struct path paths[PATHS_MAX];
+	size_t npaths;
+};
+
+static void add_path(struct search *s, int64_t at, const struct place *p)
+{
+	if (at >= 0 && at < (int64_t)s->n && s->npaths < PATHS_MAX)
+		s->paths[s->npaths++] = (struct path){ .at = (size_t)at, .place = *p };
+}
+
+/* The same of one that is followed after all others. */
+static void add_last_path(struct search *s, size_t at, const struct place *p)
+{
+	if (s->npaths >= PATHS_MAX)
+		return;
+	memmove(s->paths + 1, s->paths, s->npaths++ * sizeof(*s->paths));
+	s->paths[0] = (struct path){ .at = at, .place = *p };
+}
+
+/*
+ * Follows @path over one instruction. 1: it goes on; else it has ended, with *@rule, 0: that says
+ * nothing.
+ */
+static int advance(struct search *s, struct path *path, uint16_t *rule)
+{
+	struct place *p = &path->place;
+	int64_t to;
+	struct x86 i;
+
+	if (path->at >= s->n || (s->seen[path->at / 8] >> path->at % 8 & 1) ||
+	    x86_decode(s->code, s->n, path->at, &i))
+		return 0;
+	s->seen[path->at / 8] |= 1 << path->at % 8;
+	path->at += i.size;
+	to = (int64_t)path->at + i.imm;
+	if (!i.map && (i.op == 0xc3 || i.op == 0xc2)) {
+		*rule = rule_of(p);
+		return 0;
+	}
+	if (!i.map && (i.op == 0xeb || i.op == 0xe9)) {
+		/* To another function: what is called last, in place of a return. */
+		if (to < 0 || to >= (int64_t)s->n)
+			*rule = rule_of(p);
+		/* Where that is a loop without an end, what comes behind is as good. */
+		add_last_path(s, path->at, p);
+		path->at = (size_t)to;
+		return !*rule;
+	}
+	if ((!i.map && (i.op & 0xf0) == 0x70) || (i.map == 1 && (i.op & 0xf0) == 0x80))
+		add_path(s, to, p);
+	return !follow(p, &i);
+}
+
 uint16_t unwind_code_rule(const uint8_t *code, size_t n, size_t at)
 {
-	struct place p = { .saved = NOWHERE };
-	int jumps = 0;
+	struct search s = { .code = code, .n = n < UNWIND_CODE_MAX ? n : UNWIND_CODE_MAX };
+	const struct place start = { .saved = NOWHERE };
+	uint16_t rule = 0;
+	int steps = 0;
 
-	for (int steps = 0; steps < STEPS_MAX; steps++) {
-		struct x86 i;
+	add_path(&s, (int64_t)at, &start);
+	while (s.npaths && !rule) {
+		struct path path = s.paths[--s.npaths];
 
-		if (at >= n || x86_decode(code, n, at, &i))
-			return 0;
-		at += i.size;
-		if (!i.map && (i.op == 0xc3 || i.op == 0xc2))
-			return rule_of(&p);
-		if (!i.map && (i.op == 0xeb || i.op == 0xe9)) {
-			int64_t to = (int64_t)at + i.imm;
-
-			/* To another function: what is called last, in place of a return. */
-			if (to < 0 || to >= (int64_t)n)
-				return rule_of(&p);
-			if (jumps++ < JUMPS_MAX)
-				at = (size_t)to;
-			continue;
-		}
-		if (follow(&p, &i))
-			return 0;
+		while (steps++ < STEPS_MAX && advance(&s, &path, &rule))
+			;
 	}
-	return 0;
+	return rule;
 }

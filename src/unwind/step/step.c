@@ -82,14 +82,17 @@ static uint64_t gap_size(struct unwind_env *env, struct unwind_state *s, int64_t
 
 static int env_code(struct unwind_env *env, struct unwind_state *s)
 {
-	uint8_t code[UNWIND_CODE_BEFORE + UNWIND_CODE_BEHIND];
+	uint8_t code[UNWIND_CODE_MAX];
+	int is_made = s->row.object == EBP_OBJECT_NONE;
 	uint64_t before, behind;
 
-	if (!env->memory->by_code || s->row.object < EBP_OBJECT_FIRST || s->no_cfi ||
-	    s->pc < s->row.start || s->pc >= s->row.end)
+	if (!env->memory->by_code || s->pc < s->row.start || s->pc >= s->row.end ||
+	    (!is_made && (s->row.object < EBP_OBJECT_FIRST || s->no_cfi)))
 		return 0;
-	before = gap_size(env, s, -1, UNWIND_CODE_BEFORE);
-	behind = gap_size(env, s, 1, UNWIND_CODE_BEHIND);
+	before = is_made ? UNWIND_CODE_MADE : gap_size(env, s, -1, UNWIND_CODE_BEFORE);
+	behind = is_made ? UNWIND_CODE_BEHIND : gap_size(env, s, 1, UNWIND_CODE_BEHIND);
+	before = before < s->pc - s->row.start ? before : s->pc - s->row.start;
+	behind = behind < s->row.end - s->pc ? behind : s->row.end - s->pc;
 	if (env_read(env, code, (uint32_t)(before + behind), s->pc - before))
 		return 0;
 	return unwind_code_rule(code, before + behind, before);
