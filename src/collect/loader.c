@@ -163,9 +163,10 @@ int loader_take(struct loader *l, int fds[LOADER_PROGRAMS])
 	if (!loader_is_under_way(l))
 		return 0;
 	answer_prepare(&a);
+	/* An end that leaves questions unread is told once, and before its answer. */
 	do
 		n = recvmsg(l->fd, &a.message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0 && errno == EAGAIN)
 		return 0;
 	l->taken = 1;

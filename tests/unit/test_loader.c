@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/caps.h"
@@ -108,14 +109,18 @@ TEST(nothing_else_can_be_asked)
 {
 	char much[65536];
 	int fds[LOADER_PROGRAMS];
+	siginfo_t ended;
 	struct loader *l;
 	struct shared *s = begin(load, &l);
 
 	memset(much, 0xff, sizeof(much));
+	CHECK(!kill(loader_pid(l), SIGSTOP));
 	CHECK_EQ(send(loader_fd(l), much, sizeof(much), 0), (ssize_t)sizeof(much));
-	send(loader_fd(l), much, 100, MSG_NOSIGNAL);
-	signal(SIGPIPE, SIG_IGN);
+	CHECK_EQ(send(loader_fd(l), much, 100, MSG_NOSIGNAL), 100);
 	loader_ask(l);
+	CHECK(!kill(loader_pid(l), SIGCONT));
+	/* It has read the first one alone. */
+	CHECK(!waitid(P_PID, (id_t)loader_pid(l), &ended, WEXITED | WNOWAIT));
 	CHECK_EQ(answer(l, fds), 2);
 	CHECK_EQ(s->loads, 1);
 	CHECK(kill(loader_pid(l), 0) && errno == ESRCH);
