@@ -17,6 +17,15 @@ from interpreters import executed_run, made_in_turn
 SECONDS = 50
 
 
+@functools.cache
+def has_names(node):
+    """Whether V8's own functions have names: those of Debian's library have not."""
+    linked = subprocess.run([needs("ldd"), node], capture_output=True, text=True, check=False).stdout
+    library = re.search(r"=> (\S*/libnode\.so\S*)", linked)
+    with open(library[1] if library else node, "rb") as f:
+        return b"Builtins_JSEntryTrampoline" in f.read()
+
+
 def interpreted(major):
     """Options with which the interpreter alone runs what it can."""
     return ["--no-opt"] + ["--no-sparkplug"] * (major >= 18) + ["--no-maglev"] * (major >= 22)
@@ -190,7 +199,7 @@ def test_cluster():
     program = ("const cluster = require('cluster'), http = require('http');\n"
                "function spin() { let s = 0; for (let i = 0; i < 300000; i++) s = (s * 7 + i) % 1000003; return s; }\n"
                "async function answer(request, response) { await null; response.end(String(spin())); }\n"
-               "function ask(port) { http.get({ port, agent: false }, (r) => r.resume().on('end', () => ask(port))); }\n"
+               "function ask(port) { http.get({ host: '127.0.0.1', port, agent: false }, (r) => r.resume().on('end', () => ask(port))); }\n"
                "let left = 2;\n"
                "const listening = (at) => { if (!--left) { ready(); ask(at.port); ask(at.port); } };\n"
                "if (cluster.isMaster) for (let i = left; i--;) cluster.fork().on('listening', listening);\n"
@@ -331,7 +340,7 @@ def test_names_are_those_that_node_says():
         for s in profile:
             own = [f[:-len("_[s]")] for f in s.frames if f.endswith("_[s]")]
             equal(own[own.index("main"):], said, node)
-            check(s.any("Builtins_ArrayTimSort") and s.any("JsonParse"), node, s)
+            check(not has_names(node) or s.any("Builtins_ArrayTimSort") and s.any("JsonParse"), node, s)
 
 
 def not_shown(result, *why):
@@ -373,6 +382,8 @@ def test_executed_children():
                "function child() { spin(); }\n"
                "child();\n")
     for node, _ in nodes():
+        if not has_names(node):
+            continue
         result = executed_run(node, ".js", program)
         profile = result.profile.where(lambda s: "Builtins_JSEntryTrampoline" in s.frames)
         inside = profile.where(lambda s: calls(s, "child", "spin"))
@@ -402,6 +413,8 @@ def test_packages():
             check(profile.count() > 300 and profile.count(lambda s, name=function: name in s.frames) > 10, node, program, profile.head())
             cut = profile.where(lambda s: s.cut)
             check(cut.count() <= 0.001 * profile.count() + 3, node, program, "cut:", cut.head())
+            if not has_names(node):
+                continue
             frames = sum(s.count * len(s.frames) for s in profile)
             unnamed = sum(s.count * sum(bool(UNNAMED.match(f)) for f in s.frames) for s in profile)
             # What is unwound in user space, before the tables of node are built, has no names of functions.
