@@ -198,6 +198,7 @@ static const struct taker {
 	[PERF_RECORD_SAMPLE] = { take_record, 1 },
 	[PERF_RECORD_MMAP2] = { take_record, 1 },
 	[PERF_RECORD_LOST_SAMPLES] = { take_record, 1 },
+	[PERF_RECORD_KSYMBOL] = { take_record, 1 },
 	[PERF_DATA_DEFERRED] = { take_record, 1 },
 	[PERF_DATA_HEADER_ATTR] = { take_attr, 0 },
 	[PERF_DATA_HEADER_TRACING] = { take_tracing, 0 },

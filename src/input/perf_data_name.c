@@ -42,9 +42,19 @@ static int is_made(const struct place *p)
 static int name_kernel(struct namer *n, uint64_t address, const char **module,
 		       struct symbol_frame *frames)
 {
+	const struct perf_data_symbol *symbol = perf_data_symbol(&n->d->tasks, address);
 	const struct perf_data_images *k = n->images;
 
 	*module = frame_kinds[FRAME_KERNEL].module;
+	/* What the kernel has there by now may be another one. */
+	if (symbol) {
+		if (symbol->type == PERF_RECORD_KSYMBOL_TYPE_BPF)
+			*module = "bpf";
+		frames[0] = (struct symbol_frame){
+			.name = profile_text(n->p, slice_string(n->p, symbol->name)), .file = ""
+		};
+		return 1;
+	}
 	if (!perf_data_kernel_runs(n->images))
 		return -ESTALE;
 	/* After another start modules lie elsewhere. */
@@ -189,6 +199,7 @@ int perf_data_name(struct perf_data *d, struct error *e)
 	};
 	VEC(struct place) all = { 0 };
 
+	perf_data_symbols_sort(&d->tasks);
 	n.symbolizer = symbolizer_new(&(struct symbolizer_options){ 0 });
 	n.maps = xcalloc(d->made.n + 1, sizeof(*n.maps));
 	n.looked = xcalloc(d->made.n + 1, sizeof(*n.looked));

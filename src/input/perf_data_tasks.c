@@ -2,6 +2,7 @@
 #include "input/perf_data_tasks.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/intern.h"
@@ -9,6 +10,7 @@
 
 #define PATH_MOST 4095			/* bytes of a file's name */
 #define KERNEL_MAX 65536		/* modules of the kernel */
+#define SYMBOLS_MAX (1u << 20)		/* that came at run time */
 
 static int same_id(const void *file, uint32_t i, const void *path)
 {
@@ -37,6 +39,7 @@ void perf_data_tasks_free(struct perf_data_tasks *t)
 	vec_free(&t->processes);
 	vec_free(&t->threads);
 	vec_free(&t->kernel);
+	vec_free(&t->symbols);
 	interned_free(&t->image_ids);
 	hashmap_free(&t->by_pid);
 	hashmap_free(&t->by_tid);
@@ -268,6 +271,55 @@ static void take_mmap2(struct perf_data_tasks *t, const struct perf_data_record 
 	take_mapping(t, r, load32(p), range, &image);
 }
 
+/* --- Code that comes and goes in the kernel. ------------------------------------ */
+static void take_symbol(struct perf_data_tasks *t, const struct perf_data_record *r,
+			struct slice body)
+{
+	const uint8_t *p = perf_data_at(body, 0, 16);
+	struct perf_data_symbol symbol = { .number = (uint32_t)t->symbols.n };
+
+	(void)r;
+	if (!p || load16(p + 14) & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER ||
+	    t->symbols.n >= SYMBOLS_MAX || !room_take(t->room, 1))
+		return;
+	symbol.start = load64(p);
+	symbol.type = load16(p + 12);
+	symbol.name = perf_data_text(p + 16, body.n - 16);
+	if (!__builtin_add_overflow(symbol.start, load32(p + 8), &symbol.end) && symbol.name.n)
+		vec_push(&t->symbols, symbol);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct perf_data_symbol *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+void perf_data_symbols_sort(struct perf_data_tasks *t)
+{
+	if (t->symbols.n)
+		qsort(t->symbols.v, t->symbols.n, sizeof(*t->symbols.v), by_start);
+}
+
+const struct perf_data_symbol *perf_data_symbol(const struct perf_data_tasks *t,
+						uint64_t address)
+{
+	size_t from = 0, to = t->symbols.n;
+
+	while (from < to) {
+		size_t i = from + (to - from) / 2;
+
+		if (t->symbols.v[i].start <= address)
+			from = i + 1;
+		else
+			to = i;
+	}
+	return from && address < t->symbols.v[from - 1].end ? &t->symbols.v[from - 1] : NULL;
+}
+
 /* --- Lives. --------------------------------------------------------------------- */
 static void take_comm(struct perf_data_tasks *t, const struct perf_data_record *r,
 		      struct slice body)
@@ -325,6 +377,7 @@ void perf_data_tasks_take(struct perf_data_tasks *t, const struct perf_data_reco
 		{ PERF_RECORD_MMAP2, take_mmap2 },
 		{ PERF_RECORD_COMM, take_comm },
 		{ PERF_RECORD_FORK, take_fork },
+		{ PERF_RECORD_KSYMBOL, take_symbol },
 	};
 	const struct perf_event_header h = perf_data_head(r->at);
 	const struct slice body = { (const char *)r->at + sizeof(h), h.size - sizeof(h) };

@@ -29,6 +29,14 @@ struct perf_data_kernel {
 	uint8_t build_id_size;		/* 0: not known */
 };
 
+/* Code that came into the kernel at run time: BPF programs, trampolines (PERF_RECORD_KSYMBOL). */
+struct perf_data_symbol {
+	uint64_t start, end;
+	struct slice name;
+	uint32_t number;		/* of the record among its kind */
+	uint16_t type;			/* enum perf_record_ksymbol_type */
+};
+
 struct perf_data_process {
 	struct mappings *mappings;
 	uint32_t generation;		/* another one when what is mapped has changed */
@@ -49,6 +57,7 @@ struct perf_data_tasks {
 	VEC(struct perf_data_process) processes;
 	VEC(struct perf_data_thread) threads;
 	VEC(struct perf_data_kernel) kernel;
+	VEC(struct perf_data_symbol) symbols;
 	struct hashmap by_pid, by_tid;
 	struct interned image_ids, build_ids;
 	uint32_t generations, incarnations;
@@ -58,13 +67,18 @@ void perf_data_tasks_init(struct perf_data_tasks *t, const struct perf_data_file
 			  struct room *room);
 void perf_data_tasks_free(struct perf_data_tasks *t);
 
-/* Takes a MMAP, MMAP2, COMM, FORK or EXIT record; what is too short is passed over. */
+/* Takes a MMAP, MMAP2, COMM, FORK, EXIT or KSYMBOL record; what is too short is passed over. */
 void perf_data_tasks_take(struct perf_data_tasks *t, const struct perf_data_record *r);
 
 /* The profile's thread of a sample. */
 uint32_t perf_data_thread(struct perf_data_tasks *t, uint32_t pid, uint32_t tid);
 /* The process of a sample: an index of @processes; valid until the next record. */
 const struct perf_data_process *perf_data_process(struct perf_data_tasks *t, uint32_t pid);
+/* After the last record, and before it is asked for symbols. */
+void perf_data_symbols_sort(struct perf_data_tasks *t);
+/* What was at @address last; NULL: nothing that came at run time. */
+const struct perf_data_symbol *perf_data_symbol(const struct perf_data_tasks *t,
+						uint64_t address);
 /* Build id of that path; NULL: the file has none. */
 const struct perf_data_id *perf_data_build_id(const struct perf_data_tasks *t, struct slice path);
 

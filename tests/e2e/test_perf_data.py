@@ -9,6 +9,7 @@ import subprocess
 from collections import Counter
 
 from harness import check, directory, equal, finish, fixture_path, needs, run, start, wait_sampling
+from test_names import bpf_program
 
 HEADER = re.compile(r"^(\S.*?) +(\d+)(?:/\d+)? +([\d.]+): +(\d+) +(\S+?): *$")
 # Newer ones take functions called a, b and c for the mangled names of these types.
@@ -115,6 +116,18 @@ def test_kernel_and_processes():
         ours = same(path)
         check({"sh", "cat"} <= {s[0] for s in ours}, "processes", {s[0] for s in ours})
         check(any("do_syscall_64" in s for s in ours) or os.uname().machine != "x86_64", "the kernel's names")
+
+
+def test_code_that_came_into_the_kernel():
+    """BPF programs have the names that perf recorded, also when they have gone."""
+    with directory() as d:
+        with bpf_program() as runner:
+            path = recorded(os.path.join(d, "x"), "-g", "-p", str(runner.pid), command=["sleep", "0.5"])
+        stacks = by_us(path)
+        spun = sum(n for stack, n in stacks.items() if any(re.match("bpf_prog_[0-9a-f]{16}_spin_filter$", f or "") for f in stack))
+        check(spun > 20 and spun > 0.5 * sum(stacks.values()), stacks)
+        ours, theirs = ({f for stack in some for f in stack if f and f.startswith("bpf_prog_")} for some in (stacks, by_perf(path)))
+        equal(ours, theirs, "programs")
 
 
 def test_compressed_and_piped():

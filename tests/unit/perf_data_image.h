@@ -107,6 +107,16 @@ static inline void image_mmap2(struct perf_image *f, uint16_t misc, uint64_t sta
 	image_id(f, time);
 }
 
+static inline void image_ksymbol(struct perf_image *f, uint64_t start, uint32_t size,
+				 uint16_t flags, const char *name, uint64_t time)
+{
+	image_begin(f, PERF_RECORD_KSYMBOL, 0);
+	image_u64(f, start);
+	image_pair(f, size, PERF_RECORD_KSYMBOL_TYPE_BPF | (uint32_t)flags << 16);
+	image_text(f, name);
+	image_id(f, time);
+}
+
 /* Of event @id, with what @chain says (leaf first). */
 static inline void image_sample(struct perf_image *f, uint64_t id, uint64_t time, uint64_t period,
 				const uint64_t *chain, size_t n)

@@ -151,6 +151,34 @@ TEST(exec_and_fork)
 	profile_free(p);
 }
 
+TEST(code_that_came_into_the_kernel)
+{
+	static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, 0xffffffffc0000010,
+					  0xffffffffc0002000, 0xffffffffc0000110 };
+	struct perf_image f = { 0 };
+	struct profile *p;
+	struct error e;
+	char *text;
+
+	image_pipe(&f);
+	image_comm(&f, "demo", 1000);
+	image_ksymbol(&f, 0xffffffffc0001000, 0x100, 0, "above", 1001);
+	image_ksymbol(&f, 0xffffffffc0000000, 0x100, 0, "before", 1001);
+	image_ksymbol(&f, 0xffffffffc0000000, 0x100, PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER, "gone",
+		      1002);
+	image_ksymbol(&f, 0xffffffffc0000000, 0x100, 0, "program", 1003);
+	image_sample(&f, 1, 2000, 10, chain, 4);
+	p = read_image(&f, &e);
+	CHECK(p);
+	if (!p)
+		return;
+	text = stacks_output(p, "folded", NULL);
+	/* Their ends are not in them. */
+	CHECK_STR(text, "demo;[unknown];[unknown];program 10\n");
+	free(text);
+	profile_free(p);
+}
+
 TEST(lost_is_counted)
 {
 	static const uint64_t chain[] = { PERF_CONTEXT_USER, 0x401010 };
@@ -274,6 +302,7 @@ int main(void)
 	RUN(compressed);
 	RUN(a_file_of_two_events);
 	RUN(exec_and_fork);
+	RUN(code_that_came_into_the_kernel);
 	RUN(lost_is_counted);
 	RUN(cut_off_at_each_byte);
 	RUN(what_comes_before_a_damage);
