@@ -51,8 +51,9 @@ int code_text_read(const struct elf_file *f, struct code_text *out)
 	int err;
 
 	*out = (struct code_text){ 0 };
-	if (s)
-		out->bytes = elf_file_section_data(f, s, TEXT_LIMIT, &out->n);
+	if (!s)
+		return -EBADMSG;
+	out->bytes = elf_file_section_data(f, s, TEXT_LIMIT, &out->n);
 	if (!out->bytes)
 		return -EBADMSG;
 	out->address = s->addr;

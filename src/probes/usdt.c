@@ -123,7 +123,7 @@ static int register_of(const char *name, size_t n)
 static int parse_place(const char *text, size_t n, struct usdt_argument *a)
 {
 	const char *close = memchr(text, ')', n);
-	char *end;
+	char *end = (char *)text;
 
 	if (n > 1 && *text == '%') {
 		a->place = USDT_REGISTER;
@@ -137,7 +137,6 @@ static int parse_place(const char *text, size_t n, struct usdt_argument *a)
 	}
 	a->place = USDT_MEMORY;
 	a->offset = *text == '(' ? 0 : strtoll(text, &end, 0);
-	end = *text == '(' ? (char *)text : end;
 	if (!close || close != text + n - 1 || end[0] != '(' || end[1] != '%')
 		return -ENOTSUP;
 	a->reg = register_of(end + 2, (size_t)(close - end - 2));

