@@ -112,8 +112,11 @@ def test_program_refused():
     env = {"LD_PRELOAD": fixture_path("fail_load.so"), "FAIL_LOAD": "on_switch", "FAIL_SAYS": "R1 \033[31mis bad"}
     r = run("--off-cpu", "-a", "-d", "1", env=env)
     equal(r.code, 3)
-    check("on_switch, for waits: this kernel refuses it" in r.err and "sampling works without" in r.err, r.err)
+    check("on_switch_native, for waits: this kernel refuses it" in r.err and "sampling works without" in r.err, r.err)
     check("is bad" not in r.err, r.err)
+    # Where it refuses frames of languages alone, there are the others.
+    r = run("--off-cpu", "-a", "-d", "1", env=dict(env, FAIL_LOAD="on_switch$")).ok()
+    check("functions of languages are not shown: their programs could not be loaded" in r.err, r.err)
     r = run("--off-cpu", "-a", "-d", "1", "-v", env=env)
     check("| R1 \\x1b[31mis bad" in r.err and "\033" not in r.err, r.err)
     r = run("--wall", "-a", "-d", "1", env=dict(env, FAIL_SAYS=says))
