@@ -8,6 +8,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 
 from harness import (EBPROF, Fixture, Stack, bpf_ids, check, directory, equal, finish, fixture_path, needs, perf_events,
                      run, start, wait_burned, wait_for, wait_sampling)
@@ -115,7 +116,8 @@ def test_program_refused():
     check("on_switch_native, for waits: this kernel refuses it" in r.err and "sampling works without" in r.err, r.err)
     check("is bad" not in r.err, r.err)
     # Where it refuses frames of languages alone, there are the others.
-    r = run("--off-cpu", "-a", "-d", "1", env=dict(env, FAIL_LOAD="on_switch$")).ok()
+    with Fixture("python3", "-c", "print('ready', flush=True)\nwhile True: pass", path=sys.executable):
+        r = run("--off-cpu", "-a", "-d", "1", env=dict(env, FAIL_LOAD="on_switch$")).ok()
     check("functions of languages are not shown: their programs could not be loaded" in r.err, r.err)
     r = run("--off-cpu", "-a", "-d", "1", "-v", env=env)
     check("| R1 \\x1b[31mis bad" in r.err and "\033" not in r.err, r.err)
