@@ -206,6 +206,7 @@ static void add_part(struct push *p, struct push_part *part)
 	part->packed = &packed;
 	for (size_t i = 0; i < p->places.n; i++)
 		place_add(p->places.v[i], part);
+	part->pprof = part->packed = NULL;
 	vec_free(&pprof);
 	vec_free(&packed);
 }

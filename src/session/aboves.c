@@ -157,7 +157,8 @@ struct unwind_above *aboves_take(struct aboves *a, const struct ebp_rescue *samp
 			  (const char *)sample->stack + n - UNWIND_BORDER);
 	if (!above)
 		return new_piece(sample->sp + n, NULL, 0);
+	share(above);
 	aboves_give(a, t->last);
-	t->last = share(above);
+	t->last = above;
 	return above;
 }

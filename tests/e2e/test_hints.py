@@ -31,7 +31,8 @@ def test_python():
     """None where its functions are frames by themselves; else how they would be."""
     lines, err = hints(sys.executable, "-c", PYTHON)
     if "functions of Python are not shown" not in err:
-        equal(lines, [], err)
+        # Debian's own is stripped, which is another matter.
+        equal([x for x in lines if "interpreter" in x], [], err)
         return
     equal(len(lines), 1, err)
     check("-X perf" in lines[0], err)
