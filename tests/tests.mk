@@ -12,7 +12,7 @@ DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc g++-aarch64-linux-gnu:
 DEPS_TEST  := python3:python3 ruby:ruby openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git musl-tools:musl-gcc \
 	libdw-dev shellcheck:shellcheck cppcheck:cppcheck strace:strace libcap2-bin:setcap mandoc:mandoc util-linux npm:npm \
 	chromium:chromium valgrind:valgrind libdebuginfod1 libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 \
-	kcachegrind:kcachegrind xvfb:xvfb-run dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \
+	kcachegrind:kcachegrind xvfb:xvfb-run xauth:xauth dbus:dbus-run-session x11-utils:xwininfo linux-perf:perf \
 	libxml2-utils:xmllint jq:jq tmux:tmux zsh:zsh fish:fish protobuf-compiler:protoc golang-github-google-pprof-dev \
 	qemu-system-x86:qemu-system-x86_64 zstd:zstd lz4:lz4 php-cli:php php-fpm:php-fpm8.2 libphp-embed libapache2-mod-php rake:rake lua5.1:lua5.1 lua5.2:lua5.2 lua5.3:lua5.3 lua5.4:lua5.4 luajit:luajit openjdk-17-jdk-headless:javac \
 	redis-server:redis-server redis-tools:redis-cli postgresql mmdebstrap:mmdebstrap prometheus:prometheus yamllint:yamllint buildah:buildah \

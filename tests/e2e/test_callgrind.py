@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The callgrind format, read by callgrind_annotate and by kcachegrind."""
+import itertools
 import os
 import re
 import subprocess
@@ -178,7 +179,7 @@ def test_kcachegrind():
                 check(display.poll() is None, "the display ended")
                 display.stdin.write("\n")
                 display.stdin.flush()
-                return "".join(iter(display.stdout.readline, "end\n"))
+                return "".join(itertools.takewhile(lambda line: line != "end\n", display.stdout))
             try:
                 wait_for(lambda: all(f"{os.path.basename(p)} [ebprof -p 100 -d 2.5]" in shown for p in paths)
                          if (shown := windows()) else False, "the windows", 30)
