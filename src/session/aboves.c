@@ -157,8 +157,7 @@ struct unwind_above *aboves_take(struct aboves *a, const struct ebp_rescue *samp
 			  (const char *)sample->stack + n - UNWIND_BORDER);
 	if (!above)
 		return new_piece(sample->sp + n, NULL, 0);
-	share(above);
 	aboves_give(a, t->last);
-	t->last = above;
+	t->last = share(above);
 	return above;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""types.py VMLINUZ FILE: writes the kernel's own description of its types (BTF) to FILE.
+"""kernel_types.py VMLINUZ FILE: writes the kernel's own description of its types (BTF) to FILE.
 
 A packed kernel is unpacked, whatever packed it, from each place that looks like a beginning. The types are a section of
 the kernel, and begin with a header by which they are found (include/uapi/linux/btf.h): magic number, version,
