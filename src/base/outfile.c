@@ -361,8 +361,9 @@ int outfile_path_is_stdout(const char *path)
 static void write_text(struct outfile *f)
 {
 	char text[BASE64_SIZE(TEXT_PART)];
+	size_t n = base64_encode(text, f->part, f->parted);
 
-	outfile_write(f->outer, text, base64_encode(text, f->part, f->parted));
+	outfile_write(f->outer, text, n);
 	f->parted = 0;
 }
 

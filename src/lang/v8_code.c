@@ -307,6 +307,7 @@ size_t v8_frames(const struct lang_code *code, uint32_t place, struct lang_frame
 uint32_t v8_line(const struct lang_code *code, uint32_t place)
 {
 	struct lang_frame frames[LANG_FRAMES];
+	size_t n = v8_frames(code, place, frames, LANG_FRAMES);
 
-	return frames[v8_frames(code, place, frames, LANG_FRAMES) - 1].line;
+	return frames[n - 1].line;
 }

@@ -45,7 +45,7 @@ void service_name(const char *text, char name[SERVICE_NAME])
 {
 	size_t n = 0;
 
-	for (; text[n] && n < SERVICE_NAME - 1; n++)
+	for (; n < SERVICE_NAME - 1 && text[n]; n++)
 		name[n] = strchr(PLAIN, text[n]) ? text[n] : '_';
 	name[n] = '\0';
 	if (!n)
