@@ -246,7 +246,7 @@ main();
 
 
 def waits_measured(node, pid, option):
-    profile = Profile.read(run("-p", pid, "-d", 0.5, "-f", "folded", option).ok().out)
+    profile = Profile.read(run("-p", pid, "-d", 1, "-f", "folded", option).ok().out)
     waiting = profile.where(lambda s: s.any(r"^\[blocked\]$") and "main" in s.frames)
     check(waiting.count() > 0, node, option, profile.head())
     check(waiting.count(lambda s: calls(s, "main", "rest")) > 0.95 * waiting.count(), node, option, waiting.head())
@@ -261,8 +261,10 @@ def test_every_way_of_measuring():
             if major != max(v for _, v in nodes()):
                 continue
             waits_measured(node, pid, "--wall")
-            faults = run("-p", pid, "-e", "page-faults", "-c", 1, "-d", 0.5, "-f", "folded").ok().profile
             shown = run("top", "--plain", "--since-start", "-p", pid, "-d", 1).ok().out
+        # Of one that is young: later it has all the memory that it needs.
+        with running(node, MEASURED) as pid:
+            faults = run("-p", pid, "-e", "page-faults", "-c", 1, "-d", 1, "-f", "folded").ok().profile
         check(share(faults, "grow") > 0.9, node, faults.head())
         check(all(calls(s, "main", "grow") for s in faults.where(lambda s: "grow" in s.frames)), node, faults.head())
         check(re.search(r"^ +[\d.]+ +[\d.]+ .* work\b", shown, re.M), node, shown)
