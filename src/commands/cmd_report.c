@@ -243,12 +243,13 @@ static int browse(const struct options *o, const struct profile *p, struct error
 	const struct user user = user_invoking();
 	const struct annotator_options options = { .source_dirs = o->source.dirs.v,
 						   .n_source_dirs = o->source.dirs.n };
-	struct annotator *annotator = annotator_new(&options);
+	struct annotator *annotator;
 	char name[NAME_SHOWN];
 	int err = check_across(o, p, VIEWS_FUNCTION, e);
 
 	if (err)
 		return err;
+	annotator = annotator_new(&options);
 	text_clean(name, sizeof(name), o->inputs.n ? o->inputs.v[0] : "the last recording");
 	err = viewer_browse(p, name, &user, o->across, annotator, e);
 	annotator_free(annotator);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/no_samples.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,26 +76,30 @@ static int holds(const char *text, const char *part)
 	return 0;
 }
 
+struct by_name {
+	const char *name;
+	struct look *look;
+	char *near;
+};
+
+static void compare_name(void *ctx, pid_t pid)
+{
+	const struct by_name *by = ctx;
+	char comm[16 + 1];
+
+	if (procfs_comm(pid, comm))
+		return;
+	if (!strcmp(comm, by->name))
+		look_at(by->look, pid);
+	else if (!*by->near && holds(comm, by->name))
+		text_clean(by->near, NAME_SIZE, comm);
+}
+
 /* Looks at all processes called @name; @near: one whose name only holds it, "" without one. */
 static void find_by_name(const char *name, struct look *l, char near[NAME_SIZE])
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	char comm[16 + 1];
-
 	*near = '\0';
-	while (proc && (entry = readdir(proc))) {
-		pid_t pid = isdigit((unsigned char)*entry->d_name) ? atoi(entry->d_name) : 0;
-
-		if (!pid || procfs_comm(pid, comm))
-			continue;
-		if (!strcmp(comm, name))
-			look_at(l, pid);
-		else if (!*near && holds(comm, name))
-			text_clean(near, NAME_SIZE, comm);
-	}
-	if (proc)
-		closedir(proc);
+	procfs_each(compare_name, &(struct by_name){ name, l, near });
 }
 
 /* Only v2 says it of a cgroup and all below it. */

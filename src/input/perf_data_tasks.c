@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "base/search.h"
 #include "elf/image.h"
 
 #define PATH_MOST 4095			/* bytes of a file's name */
@@ -307,17 +308,9 @@ void perf_data_symbols_sort(struct perf_data_tasks *t)
 const struct perf_data_symbol *perf_data_symbol(const struct perf_data_tasks *t,
 						uint64_t address)
 {
-	size_t from = 0, to = t->symbols.n;
+	size_t n = upper_bound(t->symbols.v, t->symbols.n, .start, address);
 
-	while (from < to) {
-		size_t i = from + (to - from) / 2;
-
-		if (t->symbols.v[i].start <= address)
-			from = i + 1;
-		else
-			to = i;
-	}
-	return from && address < t->symbols.v[from - 1].end ? &t->symbols.v[from - 1] : NULL;
+	return n && address < t->symbols.v[n - 1].end ? &t->symbols.v[n - 1] : NULL;
 }
 
 /* --- Lives. --------------------------------------------------------------------- */

@@ -59,7 +59,10 @@ struct lang_frame {
 	const char *name, *file;	/* as in struct lang_code */
 	uint32_t first_line, line;	/* 0: not known */
 };
+
 #define LANG_FRAMES 64		/* of one place, at most */
+/* glibc's struct pthread on x86-64: specific_1stblock */
+#define LANG_KEYS_X86_64 0x310
 
 /* What an id of code means (struct ebp_code). */
 struct lang_code {

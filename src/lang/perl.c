@@ -13,8 +13,6 @@
 #include "elf/elf_lookup.h"
 #include "lang/perl_find.h"
 
-#define KEYS	0x310	/* glibc's struct pthread, x86-64: specific_1stblock */
-
 enum symbol { KEY, CURRENT, REVISION, VERSION, LOOP, LOOP_OF_DEBUGGER, SYMBOLS };
 static const char *const symbol_names[SYMBOLS] = {
 	[KEY] = "PL_thr_key",		/* threaded */
@@ -104,7 +102,7 @@ static void fill(const struct reading *r, const struct ebp_perl *release,
 	struct ebp_perl layout = *release;
 
 	layout.key = r->symbols[KEY].st_value - (t->address - t->offset);
-	layout.keys = KEYS;
+	layout.keys = LANG_KEYS_X86_64;
 	take_loop(r, t, LOOP, out);
 	take_loop(r, t, LOOP_OF_DEBUGGER, out);
 	perl_find_again(t, out);

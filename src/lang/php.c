@@ -28,8 +28,6 @@
 #define GLOBALS_PLACE	"executor_globals_offset"
 #define THREAD_GLOBALS	"tsrm_get_ls_cache"
 
-#define KEYS	0x310	/* glibc's struct pthread, x86-64: specific_1stblock */
-
 struct release {
 	uint32_t api;
 	uint16_t current;	/* of zend_executor_globals */
@@ -167,7 +165,7 @@ static void fill(const struct reading *r, const struct release *release, uint64_
 	layout.current = r->globals + release->current - r->skew;
 	if (key) {
 		layout.current = key - r->skew;
-		layout.keys = KEYS;
+		layout.keys = LANG_KEYS_X86_64;
 		layout.globals = r->globals_place - r->skew;
 		layout.in_globals = release->current;
 	}

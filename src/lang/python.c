@@ -340,7 +340,6 @@ static int is_free_threaded(const struct reading *r)
 /* --- The layout. -------------------------------------------------------------- */
 
 /* glibc's struct pthread: specific_1stblock, and where it begins (EBP_PYTHON_SELF). */
-#define KEYS_X86_64	0x310
 #define KEYS_ARM64	0x110
 #define SELF_ARM64	0x6f0	/* bytes to 2.22; 0x700 in 2.31, 0x740 in 2.36, 0x720 in 2.41 */
 /* musl's of 1.2: tsd, and where it begins. */
@@ -358,7 +357,7 @@ static void take_threads(const struct reading *r, struct ebp_python *o)
 		o->self = arm64 ? MUSL_SELF_ARM64 : 0;
 		return;
 	}
-	o->keys = arm64 ? KEYS_ARM64 : KEYS_X86_64;
+	o->keys = arm64 ? KEYS_ARM64 : LANG_KEYS_X86_64;
 	o->self = arm64 ? SELF_ARM64 : 0;
 	o->selves = arm64 ? EBP_PYTHON_SELVES - 1 : 0;
 }

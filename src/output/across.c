@@ -33,12 +33,9 @@ static int by_samples(const void *a, const void *b)
 static found_vec find_values(const struct profile *p, const char *key, const uint32_t *of_set,
 			     uint32_t ntexts)
 {
-	struct profile_view v = profile_view(p);
-	uint64_t *sums = xcalloc(ntexts, sizeof(*sums));
+	uint64_t *sums = labelled_sums(p, of_set, ntexts);
 	found_vec found = { 0 };
 
-	for (size_t i = 0; i < v.nsamples; i++)
-		sums[of_set[v.samples[i].labels]] += v.values[i];
 	for (uint32_t i = 0; i < ntexts; i++)
 		if (sums[i])
 			vec_push(&found, ((struct found){ i, sums[i] }));

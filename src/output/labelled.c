@@ -65,16 +65,22 @@ uint32_t *labelled_sets(const struct profile *p, const char *key, struct strtab 
 	return of_set;
 }
 
-row_vec labelled_rows(const struct profile *p, const char *key, struct strtab *texts)
+uint64_t *labelled_sums(const struct profile *p, const uint32_t *of_set, uint32_t ntexts)
 {
 	struct profile_view v = profile_view(p);
-	uint32_t *of_set = labelled_sets(p, key, texts);
-	uint64_t *sums;
-	row_vec rows = { 0 };
+	uint64_t *sums = xcalloc(ntexts + 1, sizeof(*sums));
 
-	sums = xcalloc(strtab_count(texts) + 1, sizeof(*sums));
 	for (size_t i = 0; i < v.nsamples; i++)
 		sums[of_set[v.samples[i].labels]] += v.values[i];
+	return sums;
+}
+
+row_vec labelled_rows(const struct profile *p, const char *key, struct strtab *texts)
+{
+	uint32_t *of_set = labelled_sets(p, key, texts);
+	uint64_t *sums = labelled_sums(p, of_set, strtab_count(texts));
+	row_vec rows = { 0 };
+
 	for (uint32_t i = 0; i < strtab_count(texts); i++)
 		if (sums[i])
 			vec_push(&rows, row_of_task(&(struct rollup_process){

@@ -13,6 +13,8 @@
 int labelled_has(const struct profile *p, const char *key);
 /* Which of @texts each label set has as the value of the label @key. The caller frees it. */
 uint32_t *labelled_sets(const struct profile *p, const char *key, struct strtab *texts);
+/* The samples of each of the @ntexts texts, for these sets. The caller frees it. */
+uint64_t *labelled_sums(const struct profile *p, const uint32_t *of_set, uint32_t ntexts);
 /*
  * A row for each value that the label @key has, the most samples first, then by its text, which is
  * put into @texts. The caller frees it.

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "proc/procfs.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -20,6 +23,18 @@ static ssize_t read_of(pid_t pid, const char *name, char *buf, size_t size)
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	n = file_read(path, buf, size);
 	return n == -ENOENT ? -ESRCH : n;
+}
+
+void procfs_each(void (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc)))
+		if (isdigit((unsigned char)*entry->d_name))
+			fn(ctx, atoi(entry->d_name));
+	if (proc)
+		closedir(proc);
 }
 
 int procfs_comm(pid_t pid, char comm[16 + 1])

@@ -155,10 +155,9 @@ static void take_types(struct profile *dst, const struct profile *src)
 void profile_merge_labelled(struct profile *dst, const struct profile *src, const char *key,
 			    const char *text)
 {
-	struct copy *c;
-
 	struct profile_view to = profile_view(dst), from = profile_view(src);
 	uint32_t *types = xcalloc(from.ntypes, sizeof(*types));
+	struct copy *c;
 
 	if (!to.nsamples && to.ntypes == 1)
 		take_types(dst, src);

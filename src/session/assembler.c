@@ -15,8 +15,6 @@
 #include "unwind/result.h"
 
 #define OWNER_MARK 600
-#define APART 32768		/* processes that are kept apart */
-#define APART_BRIEF 2048	/* the same where it is not asked which is which */
 
 void assembler_free(struct assembler *a)
 {
@@ -155,7 +153,7 @@ static uint32_t row_of(struct assembler *a, struct known_process *p)
 		return p->process;
 	info = procs_info(a->procs, p->incarnation);
 	p->shared = a->folds_brief && info.exited &&
-		    profile_view(a->profile).nprocesses >= a->apart;
+		    profile_view(a->profile).nprocesses >= APART_BRIEF;
 	a->folded += (size_t)p->shared;
 	if (p->shared) {
 		p->process = profile_ended_process(a->profile,
@@ -239,7 +237,6 @@ struct assembler *assembler_new(struct profile *profile, struct images *images, 
 	a->namer = namer;
 	a->sources = sources;
 	a->why = why;
-	a->apart = APART;
 	assembler_places_init(a);
 	return a;
 }
@@ -376,7 +373,6 @@ void assembler_finish(struct assembler *a)
 void assembler_fold_brief(struct assembler *a)
 {
 	a->folds_brief = 1;
-	a->apart = APART_BRIEF;
 }
 
 size_t assembler_folded(const struct assembler *a)

@@ -14,6 +14,7 @@
 #define LEAST 2048	/* rows of ended processes that are worth it; some 100 bytes each */
 /* and they are one of so many: so what is written anew is paid for by what goes */
 #define PART 8
+#define APART 32768	/* processes that are kept apart, though they ended */
 #define TICKS 8		/* give as much work as a row */
 #define AGAIN 3000000000u	/* ns until it is worth it to look for some that ended */
 
@@ -158,7 +159,7 @@ int assembler_make_room(struct assembler *a, size_t ticks)
 {
 	uint64_t now = clock_ns();
 
-	if (a->processes.n < a->apart || now < a->looked + AGAIN)
+	if (a->processes.n < (a->folds_brief ? APART_BRIEF : APART) || now < a->looked + AGAIN)
 		return 0;
 	a->looked = now;
 	assembler_update(a);

@@ -38,6 +38,9 @@ struct lang_stack {
 	size_t n;		/* all, with those of a list */
 };
 
+/* Processes that are kept apart, though they ended, where it is not asked which is which. */
+#define APART_BRIEF 2048
+
 struct assembler {
 	struct profile *profile;
 	struct images *images;
@@ -67,7 +70,6 @@ struct assembler {
 	struct hashmap lang_stack_ids;	/* id -> index */
 	VEC(__u64) words, merged;	/* room for one stack */
 	int why;			/* is to be told */
-	size_t apart;			/* processes that are kept apart, though they ended */
 	int folds_brief;		/* assembler_fold_brief() */
 	size_t folded;			/* processes that ended and were made one with others */
 	uint64_t folding;		/* what ended before goes, while processes are folded; ns */

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/interpreters.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "lang/lang.h"
 #include "proc/procfs.h"
 
-static void look_at(struct interpreters *in, pid_t pid)
+static void look_at(void *ctx, pid_t pid)
 {
+	struct interpreters *in = ctx;
 	char path[32], program[PATH_MAX];
 	struct procfs_stat st;
 	ssize_t n;
@@ -28,14 +26,7 @@ static void look_at(struct interpreters *in, pid_t pid)
 
 void interpreters_find(struct interpreters *in)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-
-	while (proc && (entry = readdir(proc)))
-		if (isdigit((unsigned char)*entry->d_name))
-			look_at(in, atoi(entry->d_name));
-	if (proc)
-		closedir(proc);
+	procfs_each(look_at, in);
 }
 
 void interpreters_free(struct interpreters *in)

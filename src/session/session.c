@@ -136,7 +136,6 @@ static int may_run_languages(struct session *s)
 		interpreters_find(&s->running);
 		return 0;
 	}
-
 	for (size_t i = 0; i < c->ntargets && !may; i++)
 		maps_for_each_executable(c->targets[i], look_for_language, &may);
 	return may;

@@ -81,6 +81,17 @@ static int read_vdso(struct unwinder *u, uint64_t offset, void *dst, size_t size
 	return 0;
 }
 
+/* What the process of the sample has there by now. */
+static int read_now(const struct target *t, uint64_t address, void *dst, size_t size)
+{
+	const struct unwinder_options *o = &t->u->options;
+
+	return o->read_memory(o->ctx, (pid_t)t->sample->key.process.tgid, address, dst, size) ==
+			       size
+		       ? 0
+		       : -EFAULT;
+}
+
 /*
  * Code made at run time, as it is by now. To ask for it takes longer than all else that a frame
  * needs, and recursion comes by the same places again.
@@ -88,22 +99,15 @@ static int read_vdso(struct unwinder *u, uint64_t offset, void *dst, size_t size
 static int read_made(struct target *t, uint64_t address, void *dst, size_t size)
 {
 	struct code *c = &t->codes[(address >> 4 ^ address >> 9) & (CODES - 1)];
-	const struct unwinder_options *o = &t->u->options;
 
-	if (!o->read_memory)
+	if (!t->u->options.read_memory)
 		return -EFAULT;
 	if (size > sizeof(c->bytes))
-		return o->read_memory(o->ctx, (pid_t)t->sample->key.process.tgid, address, dst,
-				      size) == size
-			       ? 0
-			       : -EFAULT;
+		return read_now(t, address, dst, size);
 	if (c->address != address || c->size != size) {
 		c->address = address;
 		c->size = size;
-		c->err = o->read_memory(o->ctx, (pid_t)t->sample->key.process.tgid, address,
-					c->bytes, size) == size
-				 ? 0
-				 : -EFAULT;
+		c->err = read_now(t, address, c->bytes, size);
 	}
 	if (!c->err)
 		memcpy(dst, c->bytes, size);

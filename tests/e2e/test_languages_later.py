@@ -31,6 +31,14 @@ while True:
 PYTHON = os.path.realpath("/usr/bin/python3")     # static, so that only its file's name hints at it
 
 
+def written(folder):
+    """The program as a file."""
+    script = os.path.join(folder, "program")
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(PROGRAM)
+    return script
+
+
 def children(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
         return f.read().split()
@@ -88,9 +96,7 @@ def shell(script):
 
 def test_executed_while_sampling():
     with directory() as d:
-        script = os.path.join(d, "program.py")
-        with open(script, "w", encoding="utf-8") as f:
-            f.write(PROGRAM)
+        script = written(d)
         with shell(script) as f:
             profile = sampled_late(f).profile
             check(profile.count(lambda s: "inner" in s.frames) > 100, profile.head())
@@ -117,10 +123,7 @@ def test_time_in_other_bpf_programs():
 def test_known_by_its_file_alone():
     """No name hints at it: it is recognised when its tables are made, and sampling waits for that a while."""
     with directory() as d:
-        script, program = os.path.join(d, "program"), os.path.join(d, "worker")
-        shutil.copy(PYTHON, program)
-        with open(script, "w", encoding="utf-8") as f:
-            f.write(PROGRAM)
+        script, program = written(d), shutil.copy(PYTHON, os.path.join(d, "worker"))
         with Fixture("worker", script, path=program) as f:
             e = start("-p", f.pid, "-F", 499, "-v", "-f", "folded")
             wait_sampling(e)
@@ -134,9 +137,7 @@ def test_known_by_its_file_alone():
 def test_known_by_its_name():
     """Then all is loaded at once."""
     with directory() as d:
-        script = os.path.join(d, "program")
-        with open(script, "w", encoding="utf-8") as f:
-            f.write(PROGRAM)
+        script = written(d)
         with Fixture("python", script, path=PYTHON) as f:
             result = run("-p", f.pid, "-d", 0.2, "-F", 499, "-v", "-f", "folded").ok()
         check(NONE not in result.err and not LOADED.search(result.err), result.err)
@@ -148,9 +149,7 @@ def test_known_by_its_name():
 def test_of_the_whole_machine():
     """One that has work is waited for, so that it is not without its frames at first."""
     with directory() as d:
-        script = os.path.join(d, "program.py")
-        with open(script, "w", encoding="utf-8") as f:
-            f.write(PROGRAM)
+        script = written(d)
         with Fixture("python", script, path=PYTHON) as f:
             e = start("-a", "-F", 499, "-v", "-f", "folded", "--per-thread")
             beside, goal = set(), cpu_seconds(f.pid) + 0.7
