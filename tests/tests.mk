@@ -257,6 +257,7 @@ TEST_ENV := BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME)
 
 test: ## install what is missing, build and run all tests (as root)
 	@$(MAKE) --no-print-directory deps-test
+	@$(TEST_ENV) tests/run fetch
 	@$(MAKE) --no-print-directory -j$$(nproc) test-build
 	@$(MAKE) --no-print-directory deb
 	@$(TEST_ENV) tests/run

@@ -277,6 +277,8 @@ def test_code_made_at_run_time_by_its_map():
         hot = r.profile.where(lambda s: s.any(r"(^|[^a-z])inner( |$)"))
         check(hot.count() > 20, options, r.profile.head())
         wrong = hot.where(lambda s: s.frames.count("inner") != 1 or s.frames.count("outer") != 1)
-        check(not wrong.count(), options, wrong.head())
+        # Those that were taken before node's tables were there are rescued, with native frames alone.
+        native = wrong.where(lambda s: "Builtins_InterpreterEntryTrampoline" in s.frames)
+        check(native.count() == wrong.count() <= r.summary.rescued, options, r.err, wrong.head())
         unknown = r.profile.count(lambda s: s.any(r"^\[unknown"))
         check(unknown <= 0.02 * r.profile.count() + 2, options, r.profile.where(lambda s: s.any(r"^\[unknown")).head())
