@@ -163,9 +163,12 @@ static __always_inline void latency_took(void *ctx, enum capture_at at, __u64 pl
 	__u64 *busy = probes_at_work();
 	struct sample x;
 
+	/* Asked once: what is in the histogram is a sample, too, though all ends in between. */
+	if (!probe_is_on())
+		return;
 	waited = waited < ns ? waited : ns;
 	count_latency(EBP_PROBE_EVENT(place), ns);
-	if (ns < config.probes.slower || (!busy && !in_kernel) || !probe_begin(&x, place))
+	if (ns < config.probes.slower || (!busy && !in_kernel) || !probe_sample(&x, place))
 		return;
 	/* Not by what an addition returns: see hit_user_code(). */
 	if (busy)

@@ -45,13 +45,23 @@ static __always_inline void probe_kept(struct ebp_counters *c, __u64 n)
 		first_sample = bpf_ktime_get_ns();
 }
 
-static __always_inline int probe_begin(struct sample *x, __u64 place)
+static __always_inline int probe_is_on(void)
 {
-	if (!probes_on || !probe_is_wanted_cpu() || !sample_find(x, 1))
+	return probes_on && probe_is_wanted_cpu();
+}
+
+static __always_inline int probe_sample(struct sample *x, __u64 place)
+{
+	if (!sample_find(x, 1))
 		return 0;
 	x->key.kind = EBP_PROBED;
 	x->key.class = place;
 	return 1;
+}
+
+static __always_inline int probe_begin(struct sample *x, __u64 place)
+{
+	return probe_is_on() && probe_sample(x, place);
 }
 
 /* --- User code: uprobes. ---------------------------------------------------- */

@@ -31,6 +31,7 @@ cli_store cli_strings;		/* string_vec: one more each time */
 cli_store cli_pids;		/* int_vec: a list with commas or blanks, added; each > 0 */
 cli_store cli_cpus;		/* int_vec: "0-3,7", replaced, ascending */
 cli_store cli_duration;		/* uint64_t ns: 10, 10s, 500ms, 20us, 2m, 1h; > 0 */
+cli_store cli_moment;		/* uint64_t ns since the beginning: as cli_duration, or 0 */
 /* uint64_t ns: a plain number of milliseconds, or as cli_duration */
 cli_store cli_millis;
 cli_store cli_rate;		/* uint64_t Hz: 99, 99Hz, 1kHz, max (CLI_RATE_MAX); > 0 */

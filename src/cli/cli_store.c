@@ -116,8 +116,8 @@ int cli_cpus(const char *option, const char *text, void *field, struct error *e)
 	return 0;
 }
 
-/* @text is a number, with a unit of @units behind it or none: then @plain ns each. */
-static int parse_time(const char *text, double plain, uint64_t *ns)
+/* @text: @least ns or more, a number with a unit of @units behind it, or none: then @plain. */
+static int parse_time(const char *text, double plain, double least, uint64_t *ns)
 {
 	static const struct { const char *name; double ns; } units[] = {
 		{ "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 },
@@ -133,7 +133,7 @@ static int parse_time(const char *text, double plain, uint64_t *ns)
 			scale = units[i].ns;
 			end += strlen(end);
 		}
-	if (*end || !isfinite(x) || x * scale < 1 || x * scale > 1e18)
+	if (*end || !isfinite(x) || x * scale < least || x * scale > 1e18)
 		return -EINVAL;
 	*ns = (uint64_t)(x * scale);
 	return 0;
@@ -141,13 +141,19 @@ static int parse_time(const char *text, double plain, uint64_t *ns)
 
 int cli_duration(const char *option, const char *text, void *field, struct error *e)
 {
-	return parse_time(text, 1e9, field) ?
+	return parse_time(text, 1e9, 1, field) ?
 		bad(e, option, text, "expected a time above 0 like 10, 500ms or 2m") : 0;
+}
+
+int cli_moment(const char *option, const char *text, void *field, struct error *e)
+{
+	return parse_time(text, 1e9, 0, field) ?
+		bad(e, option, text, "expected a time since the beginning like 0, 500ms or 2m") : 0;
 }
 
 int cli_millis(const char *option, const char *text, void *field, struct error *e)
 {
-	return parse_time(text, 1e6, field) ?
+	return parse_time(text, 1e6, 1, field) ?
 		bad(e, option, text, "expected a time above 0 in milliseconds, or like 2s") : 0;
 }
 

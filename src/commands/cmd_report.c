@@ -61,7 +61,7 @@ static const struct cli_option rows[] = {
 	VIEW_OPTIONS_TABLE(AT(view), CLI_BRIEF),
 	{ 0, 0, "min", "PERCENT", cli_share, AT(percent),
 	  "leave out branches of the tree below this (default 0.5)", 0 },
-	{ 0, 0, "from", "TIME", cli_duration, AT(from),
+	{ 0, 0, "from", "TIME", cli_moment, AT(from),
 	  "only what was sampled from then on: 3s, 500ms (with a timeline)", 0 },
 	{ 0, 0, "to", "TIME", cli_duration, AT(to), "only what was sampled before then", 0 },
 	WITH_SOURCE_DIR(AT(source), 0),

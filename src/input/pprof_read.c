@@ -40,7 +40,10 @@ static struct reader *reader_of(struct pprof_tables *t)
 	return (struct reader *)t;
 }
 
-/* There is no magic number. Text has no run of fields with known numbers of the right types. */
+/*
+ * There is no magic number. Text has no run of fields with known numbers of the right types; and a
+ * letter may be the tag of a number, but a profile has messages or strings, too.
+ */
 int pprof_looks(const char *bytes, size_t n)
 {
 	static const uint8_t wires[PPROF_FIELDS] = {
@@ -63,14 +66,15 @@ int pprof_looks(const char *bytes, size_t n)
 	};
 	struct cursor c = { .p = (const uint8_t *)bytes, .end = (const uint8_t *)bytes + n };
 	struct protobuf_field f;
-	int fields = 0;
+	int fields = 0, bytes_fields = 0;
 
 	while (fields < LOOKED_AT && protobuf_next(&c, &f)) {
 		if (f.number < PPROF_FIELDS && !(wires[f.number] >> f.wire & 1))
 			return 0;
+		bytes_fields += f.wire == PROTOBUF_BYTES;
 		fields++;
 	}
-	return fields && !c.bad;
+	return bytes_fields && !c.bad;
 }
 
 /* --- What describes it as a whole. ----------------------------------------------- */

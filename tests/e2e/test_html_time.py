@@ -133,7 +133,7 @@ def test_range_is_that_of_report():
     with shown("timeline") as path:
         for begin, end in ((0, 0.03), (0.0025, 0.1), (0.1, 0.2), (0.05, 9)):
             set_state(range=f"{begin}s-{end}s")
-            folded = harness.run("report", *(["--from", f"{begin}s"] if begin else []), "--to", f"{end}s", "-f", "folded", path).ok().out
+            folded = harness.run("report", "--from", f"{begin}s", "--to", f"{end}s", "-f", "folded", path).ok().out
             want = {}
             for line in folded.splitlines():
                 stack, _, n = line.rpartition(" ")
@@ -285,7 +285,7 @@ def test_range_has_parts_of_waits():
     with shown("waits") as path:
         equal([i for i, n in enumerate(run("ebprof.timeline.cells")) if n], [0, 5, 17, 55, 67, 105, 117], "the heat map")
         for begin, end in ((0.2, 0.3), (0.34, 0.3515), (1, 2), (0, 2.5), (0.5, 0.9)):
-            folded = harness.run("report", *(["--from", f"{begin}s"] if begin else []), "--to", f"{end}s", "-f", "folded", path).ok().out
+            folded = harness.run("report", "--from", f"{begin}s", "--to", f"{end}s", "-f", "folded", path).ok().out
             want = sum(int(line.rpartition(" ")[2]) for line in folded.splitlines())
             set_state(range=f"{begin}s-{end}s")
             near(run("ebprof.total"), want, f"waited from {begin} to {end}", want * 1e-6 + 1)

@@ -493,6 +493,7 @@ TEST(looks_like_one)
 	protobuf_free(&b);
 	CHECK(pprof_looks("\x32\x00", 2));
 #define TEXT_LOOKS(text) pprof_looks(text, sizeof(text) - 1)
+	CHECK(!TEXT_LOOKS("x\n"));
 	CHECK(!TEXT_LOOKS(""));
 	CHECK(!TEXT_LOOKS("comm;main;leaf 12\n"));
 	CHECK(!TEXT_LOOKS("2 3\n2 3\n"));
