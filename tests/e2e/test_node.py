@@ -249,7 +249,10 @@ def waits_measured(node, pid, option):
     profile = Profile.read(run("-p", pid, "-d", 1, "-f", "folded", option).ok().out)
     waiting = profile.where(lambda s: s.any(r"^\[blocked\]$") and "main" in s.frames)
     check(waiting.count() > 0, node, option, profile.head())
-    check(waiting.count(lambda s: calls(s, "main", "rest")) > 0.95 * waiting.count(), node, option, waiting.head())
+    check(waiting.count(lambda s: calls(s, "main", "rest")) > 0, node, option, waiting.head())
+    # Where it needs memory it may wait for V8's helpers, and long on a busy machine.
+    named = waiting.count(lambda s: calls(s, "main", "rest") or calls(s, "main", "grow"))
+    check(named > 0.95 * waiting.count(), node, option, waiting.head())
     check(option == "--off-cpu" or profile.count(lambda s: calls(s, "main", "work")) > 0, node, profile.head())
 
 

@@ -105,7 +105,9 @@ def test_names_and_counts_are_perfs():
         leaves = Counter()
         for stack, count in ours.items():
             leaves[stack[-1]] += count
-        equal([name for name, _ in leaves.most_common(3)], ["a2", "b2", "c2"], "the busiest functions")
+        # On a busy machine the kernel's come between, where others take the CPU.
+        own = [name for name, _ in leaves.most_common() if re.fullmatch(r"[a-z]\d", name)]
+        equal(own[:3], ["a2", "b2", "c2"], "the busiest functions")
 
 
 def test_kernel_and_processes():

@@ -120,7 +120,7 @@ def test_regular_expressions():
                "define('SUBJECT', str_repeat('lorem ipsum dolor foobarbaz12 ', 40));\n"
                "echo \"ready\\n\";\nwhile (true) matching();\n")
     for php, _ in phps():
-        profile = sampled(php, program).profile
+        profile = sampled(php, program, seconds=2).profile
         matched = profile.where(lambda s: "preg_match" in s.frames and s.any(r"^\[unknown\]$"))
         check(matched.count() > 0.5 * profile.count(), php, profile.head())
         # The first ones come before the tables that they need.
