@@ -13,12 +13,15 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "collect/uprobe.h"
+#include "proc/procfs.h"
 #include "slices/thread_clocks.h"
 
 #define THREADS_FIRST 256	/* whose CPU time is measured from the start: a descriptor each */
 #define THREADS_MAX 400		/* with those that turn out to allocate */
 #define PLACES_MAX 64		/* of one link */
 #define FIRST_PART 5		/* of the time, after which these are looked for */
+#define NO_PART 10		/* of the time: less CPU time than that tells nothing */
+#define LOOKS_MOST 20		/* times that time, where a thread has no CPU */
 
 struct thread {
 	pid_t tid;
@@ -161,6 +164,22 @@ static struct alloc_load sum_up(const struct watch *w, const struct alloc_price 
 	return load;
 }
 
+/* Whether a thread wants a CPU, and has had next to none of it: on a busy machine. */
+static int is_starved(const struct watch *w, uint64_t ns)
+{
+	for (size_t i = 0; i < w->threads.n; i++) {
+		const struct thread *t = &w->threads.v[i];
+		struct procfs_stat stat;
+		uint64_t cpu;
+
+		if (t->clock >= 0 && !thread_clock_read(t->clock, &cpu) && cpu < ns / NO_PART &&
+		    !procfs_stat(t->tid, &stat) && stat.state == 'R')
+			return 1;
+	}
+	return 0;
+}
+
+/* Where no call was seen, for want of a CPU, it takes longer. */
 static void look(struct watch *w, const struct alloc_price *p, const pid_t *only, size_t nonly,
 		 uint64_t ns, struct alloc_load *load)
 {
@@ -168,6 +187,10 @@ static void look(struct watch *w, const struct alloc_price *p, const pid_t *only
 	add_callers(w, only, nonly);
 	wait_for(ns - ns / FIRST_PART);
 	*load = sum_up(w, p);
+	for (int i = 1; i < LOOKS_MOST && load->calls + load->ends < 1 && is_starved(w, ns); i++) {
+		wait_for(ns);
+		*load = sum_up(w, p);
+	}
 }
 
 static void end(struct watch *w)

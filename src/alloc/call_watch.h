@@ -22,9 +22,9 @@ struct call_place {
 };
 
 /*
- * Looks at @places, of which those of one file and process stand in a row, for @ns. The CPU time of
- * the threads of @pids is measured from the start, that of others once they have made a call. 0 or
- * a negative errno.
+ * Looks at @places, of which those of one file and process stand in a row, for @ns; longer where no
+ * call is seen of threads that wait for a CPU. The CPU time of the threads of @pids is measured
+ * from the start, that of others once they have made a call. 0 or a negative errno.
  */
 int call_watch(const struct alloc_price *p, const struct call_place *places, size_t n,
 	       const pid_t *pids, size_t npids, uint64_t ns, struct alloc_load *load);

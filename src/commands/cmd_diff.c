@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "annotate/annotator.h"
 #include "base/text.h"
 #include "base/user.h"
 #include "base/vec.h"
@@ -18,6 +19,7 @@
 #include "output/rollup.h"
 #include "profile/diff.h"
 #include "profile/latency.h"
+#include "profile/merge.h"
 #include "tui/tui.h"
 #include "tui/viewer.h"
 
@@ -33,6 +35,7 @@ struct options {
 	double fail_above;		/* below 0: not given */
 	uint64_t since;			/* ns; 0: files are named */
 	string_vec found;		/* by that; malloc'd */
+	string_vec source_dirs;
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -47,6 +50,8 @@ static const struct cli_option rows[] = {
 	  "exit with 7 if a function gains more, significantly", CLI_BRIEF },
 	{ 0, 0, "since", "TIME", cli_duration, AT(since),
 	  "of a folder of ebprof push: the last 1h against the hour before", CLI_BRIEF },
+	{ 0, 0, "source-dir", "DIR", cli_strings, AT(source_dirs),
+	  "look for source files here first; may be repeated", 0 },
 	SAVED_OPTIONS_TYPE(AT(type)),
 	CLI_HEADING("Output"),
 	RESULT_OPTIONS_FILES(AT(results), "write here; may be repeated; - is standard output",
@@ -71,6 +76,7 @@ struct comparison {
 	struct results results;
 	struct diff *diff;
 	struct profile *calls[2];	/* the times of calls, by side */
+	struct profile *after;		/* that side with its places, for the browser */
 };
 
 static void more(FILE *to)
@@ -144,6 +150,13 @@ static int parse_normalize(const char *word, enum diff_normalize *normalize, str
 			 "--normalize '%s': expected samples, seconds or none", word);
 }
 
+/* 1 where a user sits at a terminal and has not said what to print. */
+static int interactive(const struct options *o)
+{
+	return !o->plain && !o->results.files.n && !o->results.format && !o->view.sort &&
+	       !o->view.rows && !o->all && o->fail_above < 0 && tui_possible();
+}
+
 static int read_file(struct comparison *c, enum diff_side side, const char *path, struct error *e)
 {
 	struct profile *p = saved_read(path, c->o.type, e);
@@ -155,6 +168,8 @@ static int read_file(struct comparison *c, enum diff_side side, const char *path
 	view_options_apply(&c->o.view, p);
 	err = diff_add(c->diff, side, p, &why);
 	profile_add_latencies(c->calls[side], p);
+	if (side == DIFF_AFTER && interactive(&c->o))
+		profile_merge_run(c->after, p);
 	profile_free(p);
 	return err ? error_set(e, why.status, err, "%s %s", path, why.text) : 0;
 }
@@ -195,21 +210,24 @@ static int write_files(struct comparison *c, struct error *e)
 	return err;
 }
 
-/* 1 where a user sits at a terminal and has not said what to print. */
-static int interactive(const struct options *o)
+static int browse(struct comparison *c, const struct user *user, struct error *e)
 {
-	return !o->plain && !o->results.files.n && !o->results.format && !o->view.sort &&
-	       !o->view.rows && !o->all && o->fail_above < 0 && tui_possible();
+	const struct profile *p = diff_profile(c->diff);
+	const struct annotator_options options = { .source_dirs = c->o.source_dirs.v,
+						   .n_source_dirs = c->o.source_dirs.n };
+	const struct viewer_saved saved = { .profile = p,
+					    .diff = c->diff,
+					    .annotator = annotator_new(&options),
+					    .code = c->after };
+	int err = viewer_browse(&saved, profile_text(p, profile_view(p).meta->title), user, e);
+
+	annotator_free(saved.annotator);
+	return err;
 }
 
 static int show(struct comparison *c, const struct user *user, struct error *e)
 {
-	const struct profile *p = diff_profile(c->diff);
-
-	if (interactive(&c->o))
-		return viewer_browse_diff(c->diff, profile_text(p, profile_view(p).meta->title),
-					  user, e);
-	return write_files(c, e);
+	return interactive(&c->o) ? browse(c, user, e) : write_files(c, e);
 }
 
 /* The row that gained most, of those that are significant; NULL: none gained. */
@@ -261,7 +279,8 @@ static void summarize(const struct comparison *c)
 static int run(const struct cli_command *c, int argc, char **argv)
 {
 	struct comparison x = { .o = { .fail_above = -1 },
-				.calls = { profile_new(), profile_new() } };
+				.calls = { profile_new(), profile_new() },
+				.after = profile_new() };
 	const struct user user = user_invoking();
 	struct error e = { .status = STATUS_ERROR };
 	int status = STATUS_OK, err = parse(c, &x.o, argc, argv, &e);
@@ -282,10 +301,12 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	results_free(&x.results);
 	profile_free(x.calls[DIFF_BEFORE]);
 	profile_free(x.calls[DIFF_AFTER]);
+	profile_free(x.after);
 	diff_free(x.diff);
 	for (size_t i = 0; i < x.o.found.n; i++)
 		free((void *)x.o.found.v[i]);
 	vec_free(&x.o.found);
+	vec_free(&x.o.source_dirs);
 	vec_free(&x.o.inputs);
 	vec_free(&x.o.sides[0]);
 	vec_free(&x.o.sides[1]);

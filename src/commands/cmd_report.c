@@ -251,7 +251,9 @@ static int browse(const struct options *o, const struct profile *p, struct error
 		return err;
 	annotator = annotator_new(&options);
 	text_clean(name, sizeof(name), o->inputs.n ? o->inputs.v[0] : "the last recording");
-	err = viewer_browse(p, name, &user, o->across, annotator, e);
+	err = viewer_browse(&(struct viewer_saved){ .profile = p, .across = o->across,
+						    .annotator = annotator },
+			    name, &user, e);
 	annotator_free(annotator);
 	return err;
 }

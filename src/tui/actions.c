@@ -219,7 +219,18 @@ static void read_it(struct browser *b)
 	if (!take_focus(b) && !(r && b->focus_name))
 		return;
 	if (reading_open(b, b->focus_name, b->focus_module, r ? r->file : "", r ? r->line : 0))
-		tell(b, b->annotator ? "nothing is known of its code" : "not of a comparison");
+		tell(b, b->annotator ? "nothing is known of its code" : "code cannot be read here");
+}
+
+/* 1 where there is code to read of the function that was chosen, and it is shown. */
+static int read_code(struct browser *b)
+{
+	if (reading_open(b, b->focus_name, b->focus_module, "", 0))
+		return 0;
+	if (reading_has_code(b))
+		return 1;
+	reading_close(b);
+	return 0;
 }
 
 static void enter(struct browser *b)
@@ -232,7 +243,7 @@ static void enter(struct browser *b)
 		set_open(b, r && !is_open(b, r));
 	else if (b->annotator && (b->view == VIEW_FUNCTIONS || b->view == VIEW_LINES))
 		read_it(b);
-	else if (take_focus(b))
+	else if (take_focus(b) && !(b->view == VIEW_CHANGES && read_code(b)))
 		go(b, VIEW_CALLERS);
 }
 

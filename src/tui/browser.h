@@ -82,6 +82,7 @@ struct browser {
 	int help, help_next;
 	int detail;			/* all of the selected row lies over the rows */
 	struct annotator *annotator;	/* borrowed; NULL: functions cannot be read */
+	const struct profile *code;	/* whose functions it reads; NULL: what is shown */
 	struct annotation *reading;	/* lies over the rows, too (reading.h); NULL: none */
 	size_t read_at, read_top;	/* its row that is selected, and the first on the page */
 	/* What the caller is to do, which clears it. */

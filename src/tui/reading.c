@@ -86,18 +86,27 @@ static int show_line(struct browser *b, const char *file, uint32_t line)
 int reading_open(struct browser *b, const char *name, const char *module, const char *file,
 		 uint32_t line)
 {
+	const struct profile *p = b->code ? b->code : b->show.profile;
 	struct annotated_sums *sums;
 
 	reading_close(b);
 	if (!b->annotator)
 		return -ENOENT;
-	sums = annotated_sums_new(b->show.profile);
-	b->reading = annotator_make(b->annotator, b->show.profile, sums, name, module);
+	sums = annotated_sums_new(p);
+	b->reading = annotator_make(b->annotator, p, sums, name, module);
 	annotated_sums_free(sums);
 	if (!b->reading)
 		return -ENOENT;
 	if (!show_line(b, file, line))
 		show_hottest(b);
+	return 0;
+}
+
+int reading_has_code(const struct browser *b)
+{
+	for (size_t i = 0; i < b->reading->rows.n; i++)
+		if (is_row(&b->reading->rows.v[i]))
+			return 1;
 	return 0;
 }
 

@@ -16,6 +16,8 @@
  */
 int reading_open(struct browser *b, const char *name, const char *module, const char *file,
 		 uint32_t line);
+/* Whether any of what is open is lines or instructions, and not only why there are none. */
+int reading_has_code(const struct browser *b);
 void reading_close(struct browser *b);
 /* A key while it is open. */
 void reading_press(struct browser *b, const struct press_event *press);

@@ -68,9 +68,10 @@ void tui_across(struct tui *t, const char *key)
 	t->browser.across_key = key;
 }
 
-void tui_annotate(struct tui *t, struct annotator *a)
+void tui_annotate(struct tui *t, struct annotator *a, const struct profile *code)
 {
 	t->browser.annotator = a;
+	t->browser.code = code;
 }
 
 void tui_free(struct tui *t)

@@ -37,8 +37,11 @@ struct tui *tui_new(const char *target, const struct user *u, int live, int sinc
 void tui_compare(struct tui *t, const struct diff *d);
 /* The values of this label of it are beside one another (output/across.h); the same. */
 void tui_across(struct tui *t, const char *key);
-/* Makes what is read of functions; borrowed, NULL: they are not read. Before tui_run(). */
-void tui_annotate(struct tui *t, struct annotator *a);
+/*
+ * Makes what is read of functions, those of @code; borrowed. NULL: they are not read; those of what
+ * is shown. Before tui_run().
+ */
+void tui_annotate(struct tui *t, struct annotator *a, const struct profile *code);
 /* Until the user wants to end, or the source says so. By one thread. */
 void tui_run(struct tui *t, const struct tui_source *source);
 /* Gives the terminal back as it was. Takes NULL. */

@@ -145,7 +145,7 @@ struct viewer *viewer_new(const struct viewer_options *o, struct error *e)
 	else if (v->wake < 0 || v->stop < 0 || !v->window)
 		err = error_set(e, STATUS_ERROR, -EMFILE, "cannot show: too many open files");
 	if (!err && v->tui)
-		tui_annotate(v->tui, o->annotator);
+		tui_annotate(v->tui, o->annotator, NULL);
 	if (!err)
 		err = thread_start(&v->thread, o->plain ? show_plain : show_terminal, v);
 	if (!err)
@@ -198,39 +198,25 @@ static struct window_show show_saved(void *ctx, int since_start, const struct pa
 				     .ntypes = (uint32_t)profile_view(p).ntypes };
 }
 
-/* @across: NULL for none. */
-static int browse(const struct profile *p, const struct diff *d, const char *name,
-		  const struct user *u, const char *across, struct annotator *a,
+int viewer_browse(const struct viewer_saved *saved, const char *name, const struct user *u,
 		  struct error *e)
 {
 	const struct tui_source source = {
-		.show = show_saved, .fd = -1, .stop = -1, .ctx = (void *)p
+		.show = show_saved, .fd = -1, .stop = -1, .ctx = (void *)saved->profile
 	};
 	struct tui *t = tui_new(name, u, 0, 0, e);
 
 	if (!t)
 		return -ENOTTY;
-	if (d)
-		tui_compare(t, d);
-	tui_across(t, across);
-	tui_annotate(t, a);
+	if (saved->diff)
+		tui_compare(t, saved->diff);
+	tui_across(t, saved->across);
+	tui_annotate(t, saved->annotator, saved->code);
 	/* What is read of functions from here on is whoever's programs these were. */
-	if (a)
+	if (saved->annotator)
 		sandbox_enter(&(struct sandbox_options){ .becomes_user = u->switched,
 							 .terminal = 1 });
 	tui_run(t, &source);
 	tui_free(t);
 	return 0;
-}
-
-int viewer_browse(const struct profile *p, const char *name, const struct user *u,
-		  const char *across, struct annotator *a, struct error *e)
-{
-	return browse(p, NULL, name, u, across, a, e);
-}
-
-int viewer_browse_diff(const struct diff *d, const char *name, const struct user *u,
-		       struct error *e)
-{
-	return browse(diff_profile(d), d, name, u, NULL, NULL, e);
 }

@@ -43,16 +43,20 @@ int viewer_update(struct viewer *v, const struct profile *p);
 int viewer_ended(struct viewer *v);
 int viewer_wake(const struct viewer *v);
 
+/* What the terminal shows until the user has seen enough; all of it borrowed. */
+struct viewer_saved {
+	const struct profile *profile;
+	const struct diff *diff;	/* NULL, or @profile is of this comparison */
+	const char *across;	/* the label whose values are beside one another; NULL: none */
+	struct annotator *annotator;	/* reads functions; NULL: they are not read */
+	const struct profile *code;	/* whose functions it reads; NULL: @profile */
+};
+
 /*
- * A saved profile on the terminal, until the user has seen enough. @name: of the file, clean text;
- * @u gets files that are saved, and @a, which may be NULL, reads functions; @across, which may be
- * NULL, is the label whose values are beside one another. 0, or a negative errno
- * with @e filled. With @a the process is in a sandbox from then on, as top is.
+ * @name: of the file, clean text; @u gets files that are saved. 0, or a negative errno with @e
+ * filled. With an annotator the process is in a sandbox from then on, as top is.
  */
-int viewer_browse(const struct profile *p, const char *name, const struct user *u,
-		  const char *across, struct annotator *a, struct error *e);
-/* The same of a comparison: what changed, and both sides' profiles. */
-int viewer_browse_diff(const struct diff *d, const char *name, const struct user *u,
-		       struct error *e);
+int viewer_browse(const struct viewer_saved *saved, const char *name, const struct user *u,
+		  struct error *e);
 
 #endif

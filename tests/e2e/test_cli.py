@@ -154,7 +154,7 @@ def test_whole_system_as_long_as_a_command():
     """There the command is seen, too: it is a part of the system."""
     with directory() as d, own_name(fixture_path("tree")) as (path, comm):
         out = os.path.join(d, "out.folded")
-        r = run("-a", *RATE, "-o", out, "--", path, "--seconds", "0.3").ok()
+        r = run("-a", *RATE, "-o", out, "--", path, "--seconds", "1").ok()
         with open(out, encoding="utf-8") as f:
             r.out = f.read()
     check(r.profile.count(lambda s: s.comm == comm) > 5, r.profile.head())

@@ -336,6 +336,26 @@ def test_saved_profile():
         t.run(f"clear; {EBPROF} report --stdio {path}", r"SELF%  TOTAL%  SAMPLES  IMAGE +FUNCTION")
 
 
+def test_code_of_a_difference():
+    """Enter on what changed: the lines and instructions of the newer file's function, with their shares there."""
+    with directory() as d, Terminal() as t:
+        before, after = os.path.join(d, "before.pb.gz"), os.path.join(d, "after.pb.gz")
+        for path in (before, after):
+            with subprocess.Popen([fixture_path("inlined_spin")]) as spin:
+                run("-U", "-p", spin.pid, "-F", 999, "-d", "0.5", "-o", path).ok()
+                spin.kill()
+        t.ebprof("diff", before, after, pattern=r"BEFORE% AFTER%  CHANGE 95% INTERVAL +TOTAL IMAGE +FUNCTION$")
+        t.type("/inlined_step$")
+        t.keys("Enter", "Enter")
+        shown = t.wait(r"^inlined_step of inlined_spin: self ([\d.]+)%, total [\d.]+%$")
+        t.wait(HOT)
+        t.wait(r"^spin in \S*inlined_spin$")
+        top = run("report", "--plain", after).ok().out
+        check(re.search(rf"^ +{shown[1]} .* inlined_step$", top, re.M), shown[0], top)
+        t.keys("Escape")
+        t.wait("changes")
+
+
 def test_saved_difference():
     """What differs between two files, and their shares beside one another."""
     with directory() as d, Terminal() as t:

@@ -78,7 +78,7 @@ TEST(function_is_read)
 	profile_free(p);
 }
 
-/* As of a comparison: Enter goes to callers. */
+/* Enter goes to callers. */
 TEST(nothing_to_read_with)
 {
 	struct profile *p = tree();
@@ -87,7 +87,7 @@ TEST(nothing_to_read_with)
 	open_browser(&b, p, NULL);
 	press(&b, "a");
 	CHECK(!b.reading);
-	CHECK_STR(line(&b, 13), "not of a comparison");
+	CHECK_STR(line(&b, 13), "code cannot be read here");
 	press(&b, "\r");
 	CHECK_STR(line(&b, 3), "callers:");
 	browser_free(&b);
