@@ -15,6 +15,7 @@
 #include "commands/saved.h"
 #include "commands/since.h"
 #include "commands/view_options.h"
+#include "commands/with_source.h"
 #include "output/output.h"
 #include "output/rollup.h"
 #include "profile/diff.h"
@@ -35,7 +36,7 @@ struct options {
 	double fail_above;		/* below 0: not given */
 	uint64_t since;			/* ns; 0: files are named */
 	string_vec found;		/* by that; malloc'd */
-	string_vec source_dirs;
+	struct with_source_options source;	/* of the browser */
 };
 
 #define AT(field) offsetof(struct options, field)
@@ -50,8 +51,7 @@ static const struct cli_option rows[] = {
 	  "exit with 7 if a function gains more, significantly", CLI_BRIEF },
 	{ 0, 0, "since", "TIME", cli_duration, AT(since),
 	  "of a folder of ebprof push: the last 1h against the hour before", CLI_BRIEF },
-	{ 0, 0, "source-dir", "DIR", cli_strings, AT(source_dirs),
-	  "look for source files here first; may be repeated", 0 },
+	WITH_SOURCE_DIR(AT(source), 0),
 	SAVED_OPTIONS_TYPE(AT(type)),
 	CLI_HEADING("Output"),
 	RESULT_OPTIONS_FILES(AT(results), "write here; may be repeated; - is standard output",
@@ -213,8 +213,8 @@ static int write_files(struct comparison *c, struct error *e)
 static int browse(struct comparison *c, const struct user *user, struct error *e)
 {
 	const struct profile *p = diff_profile(c->diff);
-	const struct annotator_options options = { .source_dirs = c->o.source_dirs.v,
-						   .n_source_dirs = c->o.source_dirs.n };
+	const struct annotator_options options = { .source_dirs = c->o.source.dirs.v,
+						   .n_source_dirs = c->o.source.dirs.n };
 	const struct viewer_saved saved = { .profile = p,
 					    .diff = c->diff,
 					    .annotator = annotator_new(&options),
@@ -306,7 +306,7 @@ static int run(const struct cli_command *c, int argc, char **argv)
 	for (size_t i = 0; i < x.o.found.n; i++)
 		free((void *)x.o.found.v[i]);
 	vec_free(&x.o.found);
-	vec_free(&x.o.source_dirs);
+	vec_free(&x.o.source.dirs);
 	vec_free(&x.o.inputs);
 	vec_free(&x.o.sides[0]);
 	vec_free(&x.o.sides[1]);
