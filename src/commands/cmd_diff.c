@@ -213,11 +213,9 @@ static int write_files(struct comparison *c, struct error *e)
 static int browse(struct comparison *c, const struct user *user, struct error *e)
 {
 	const struct profile *p = diff_profile(c->diff);
-	const struct annotator_options options = { .source_dirs = c->o.source.dirs.v,
-						   .n_source_dirs = c->o.source.dirs.n };
 	const struct viewer_saved saved = { .profile = p,
 					    .diff = c->diff,
-					    .annotator = annotator_new(&options),
+					    .annotator = with_source_reader(&c->o.source),
 					    .code = c->after };
 	int err = viewer_browse(&saved, profile_text(p, profile_view(p).meta->title), user, e);
 

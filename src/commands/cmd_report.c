@@ -241,15 +241,13 @@ static int interactive(const struct options *o)
 static int browse(const struct options *o, const struct profile *p, struct error *e)
 {
 	const struct user user = user_invoking();
-	const struct annotator_options options = { .source_dirs = o->source.dirs.v,
-						   .n_source_dirs = o->source.dirs.n };
 	struct annotator *annotator;
 	char name[NAME_SHOWN];
 	int err = check_across(o, p, VIEWS_FUNCTION, e);
 
 	if (err)
 		return err;
-	annotator = annotator_new(&options);
+	annotator = with_source_reader(&o->source);
 	text_clean(name, sizeof(name), o->inputs.n ? o->inputs.v[0] : "the last recording");
 	err = viewer_browse(&(struct viewer_saved){ .profile = p, .across = o->across,
 						    .annotator = annotator },

@@ -19,6 +19,12 @@ int with_source_check(const struct with_source_options *o, const struct result_o
 			 "--source goes with a flame graph page: -o FILE.html");
 }
 
+struct annotator *with_source_reader(const struct with_source_options *o)
+{
+	return annotator_new(&(struct annotator_options){ .source_dirs = o->dirs.v,
+							  .n_source_dirs = o->dirs.n });
+}
+
 void with_source_begin(struct with_source *w, const struct with_source_options *o,
 		       struct debuginfod *servers)
 {

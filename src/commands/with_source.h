@@ -23,6 +23,9 @@ struct with_source_options {
 		(at) + offsetof(struct with_source_options, dirs), \
 		"look for source files here first; may be repeated", commands }
 
+/* What reads functions for a browser of saved profiles, to be freed. */
+struct annotator *with_source_reader(const struct with_source_options *o);
+
 /* All zeros: nothing was asked for. */
 struct with_source {
 	struct annotator *by;

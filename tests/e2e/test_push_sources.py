@@ -241,9 +241,7 @@ def test_allocations_at_a_price(where):
     totals = {m[1]: int(m[2]) for m in ALL.finditer(r.err)}
     sums = [by_windows(path)["alloc_space/bytes"] for _, path in files(where)["alloc_rate.alloc"]]
     equal((sum(sums), sum(s > 0 for s in sums) > 1), (totals["alloc_space"], True), sums)
-    # Of one that had no CPU while it was looked at, as on a busy machine, nothing is foretold.
-    check(any(said in r.err for said in ("--max-overhead 10% bounds that", "follows them for a part of the time",
-                                         "would cost more than --max-overhead")), r.err)
+    check("--max-overhead 10% bounds that" in r.err or "follows them for a part of the time" in r.err, r.err)
 
 
 def test_servers_get_types_that_they_know():

@@ -449,13 +449,15 @@ def test_page_has_times():
 
 def test_page_has_waits():
     with subprocess.Popen(["sh", "-c", "while sleep 0.05; do :; done"]) as proc:
-        with serving("--off-cpu", "-p", proc.pid, until="") as s:
-            command("open", url=s.url, hash="#time=lanes")
-            wait_until("Boolean(ebprof.state)", 30)
-            wait_until("ebprof.timeline && ebprof.timeline.waits().length > 2", 30)
-            check(any(w["text"].startswith("blocked: ") for w in js("ebprof.timeline.waits()")), "in lanes")
-            equal(command("problems"), [], "problems in the page")
-        proc.kill()     # not before: serve would end by itself, and a signal could come too late for it
+        try:
+            with serving("--off-cpu", "-p", proc.pid, until="") as s:
+                command("open", url=s.url, hash="#time=lanes")
+                wait_until("Boolean(ebprof.state)", 30)
+                wait_until("ebprof.timeline && ebprof.timeline.waits().length > 2", 30)
+                check(any(w["text"].startswith("blocked: ") for w in js("ebprof.timeline.waits()")), "in lanes")
+                equal(command("problems"), [], "problems in the page")
+        finally:
+            proc.kill()     # not before: serve would end by itself, and a signal could come too late for it
 
 
 # A page keeps so many times and no more: two sets of ticks, of which the oldest go.

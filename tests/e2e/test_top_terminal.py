@@ -341,9 +341,7 @@ def test_code_of_a_difference():
     with directory() as d, Terminal() as t:
         before, after = os.path.join(d, "before.pb.gz"), os.path.join(d, "after.pb.gz")
         for path in (before, after):
-            with subprocess.Popen([fixture_path("inlined_spin")]) as spin:
-                run("-U", "-p", spin.pid, "-F", 999, "-d", "0.5", "-o", path).ok()
-                spin.kill()
+            run("-U", "-F", 999, "-d", "0.5", "-o", path, "--", fixture_path("inlined_spin")).ok()
         t.ebprof("diff", before, after, pattern=r"BEFORE% AFTER%  CHANGE 95% INTERVAL +TOTAL IMAGE +FUNCTION$")
         t.type("/inlined_step$")
         t.keys("Enter", "Enter")
