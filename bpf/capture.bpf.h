@@ -34,16 +34,15 @@ enum capture_at {
 };
 
 /*
- * Programs without frames of languages are loaded in a third of the time. Where a language is met
- * later others succeed them (src/collect/successor.h). For a moment both are attached, and this
- * says which of them act.
+ * Programs without frames of languages are loaded in a third of the time, and each language adds to
+ * it. Where another one is met later others succeed them (src/collect/successor.h). For a moment
+ * both are attached, and this says which of them act.
  */
-__u8 with_languages;	/* written by user space */
+__u32 acting;	/* written by user space */
 
-/* @languages: a constant, whether the program that asks takes their frames. */
-static __always_inline int is_anothers_turn(int languages)
+static __always_inline int is_anothers_turn(void)
 {
-	return config.succeeded && with_languages != languages;
+	return config.succeeded && acting != turn.number;
 }
 
 /* What a capture works with: memory of this CPU. */
@@ -285,7 +284,7 @@ static __always_inline int user_stack32(void *ctx, struct ebp_key *key, const st
 
 /*
  * The user stack of @task, the current one, into @key. 0, RESCUED, or negative: it was not sent.
- * @languages as of is_anothers_turn().
+ * @languages: a constant, 0 where no frames of languages are taken.
  */
 static __always_inline int capture_user_as(void *ctx, enum capture_at at, struct ebp_key *key,
 					   const struct capture *c, const struct task_facts *task,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The configuration as the programs see it: struct ebp_config, with what holds unless it is set. */
+/* The configuration as the programs see it, with what holds unless it is set. */
 #ifndef EBPROF_CONFIG_BPF_H
 #define EBPROF_CONFIG_BPF_H
 
@@ -21,5 +21,7 @@ const volatile struct ebp_config config = {
 	.samples.period = 1,
 	.waits = { .overhead = 1ull << 32, .states = 0xff },
 };
+
+const volatile struct ebp_turn turn SEC(".rodata.turn") = { .languages = EBP_LANGUAGES_ALL };
 
 #endif

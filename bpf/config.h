@@ -86,4 +86,15 @@ struct ebp_config {
 	struct ebp_meters_config meters;
 };
 
+/*
+ * What programs that succeed one another differ in (src/collect/successor.h), apart from the rest,
+ * which they share.
+ */
+struct ebp_turn {
+	__u32 number;		/* they act while user space has this in `acting` */
+	__u32 languages;	/* whose frames they take: a bit for each enum ebp_language */
+};
+
+#define EBP_LANGUAGES_ALL (~0u)
+
 #endif

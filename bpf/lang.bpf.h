@@ -19,10 +19,17 @@
 #define EBPROF_LANG_BPF_H
 
 #include "bpf/compat.bpf.h"
+#include "bpf/config.bpf.h"
 #include "bpf/count.bpf.h"
 #include "bpf/lang.h"
 #include "bpf/near.bpf.h"
 #include "bpf/unwind.bpf.h"
+
+/*
+ * Whether these programs take the frames of the language. A constant: code of the others is neither
+ * looked at by the verifier, since Linux 6.8, nor kept.
+ */
+#define TAKES(LANGUAGE) (turn.languages & 1u << EBP_LANGUAGE_##LANGUAGE)
 
 /* What NAME_frame() of a listed language returns. */
 #define LANG_ON		0

@@ -84,7 +84,7 @@ static __always_inline void sample_end(struct sample *x, int outcome, struct ebp
 	}
 }
 
-/* All between these two. @languages as of is_anothers_turn(). */
+/* All between these two. @languages as of capture_user_as(). */
 static __always_inline void sample_stacks_as(void *ctx, enum capture_at at, struct sample *x,
 					     struct ebp_count worth, int languages)
 {

@@ -28,10 +28,12 @@ static __always_inline int machine_look(const struct unwind_state *u, __u32 lang
 {
 	switch (language) {
 	case EBP_LANGUAGE_V8:
-		return v8_frame(frame);
+		return TAKES(V8) ? v8_frame(frame) : 0;
 	case EBP_LANGUAGE_HOTSPOT:
-		return hotspot_frame(frame);
+		return TAKES(HOTSPOT) ? hotspot_frame(frame) : 0;
 	case EBP_LANGUAGE_LUAJIT:
+		if (!TAKES(LUAJIT))
+			return 0;
 		if (!u->inside &&
 		    (luajit_prepare(frame) || luajit_start(frame) || luajit_leaf(frame)))
 			return 0;
@@ -45,11 +47,11 @@ static __always_inline int machine_announce(__u32 language, __u32 frame)
 {
 	switch (language) {
 	case EBP_LANGUAGE_V8:
-		return v8_announce(frame);
+		return TAKES(V8) ? v8_announce(frame) : 0;
 	case EBP_LANGUAGE_HOTSPOT:
-		return hotspot_resolve(frame);
+		return TAKES(HOTSPOT) ? hotspot_resolve(frame) : 0;
 	case EBP_LANGUAGE_LUAJIT:
-		return luajit_announce(frame);
+		return TAKES(LUAJIT) ? luajit_announce(frame) : 0;
 	default:
 		return 0;
 	}
@@ -59,10 +61,10 @@ static __always_inline int machine_announce(__u32 language, __u32 frame)
 static __always_inline int machine_take(__u32 language, __u32 frame, struct lang_walk *w,
 					struct unwind_state *u)
 {
-	if (language == EBP_LANGUAGE_HOTSPOT)
+	if (TAKES(HOTSPOT) && language == EBP_LANGUAGE_HOTSPOT)
 		return hotspot_take(frame);
 	take_frame(u, w->pending);
-	return language == EBP_LANGUAGE_LUAJIT ? luajit_result(w) : 0;
+	return TAKES(LUAJIT) && language == EBP_LANGUAGE_LUAJIT ? luajit_result(w) : 0;
 }
 
 /*
@@ -195,7 +197,9 @@ static __always_inline __u32 unwind_user(struct unwind_state *s, __u64 start, in
 /* --- Frames of a list. --------------------------------------------------------- */
 
 /* Some frames, and what their code is: no branches but the end of each round. */
-#define LIST_SOME(name, frame)                                                        \
+#define LIST_SOME(LANGUAGE, name, frame)                                              \
+	if (!TAKES(LANGUAGE))                                                         \
+		return LANG_END;                                                      \
 	for (__u32 i = 0; i < ROUNDS; i++) {                                          \
 		int done = name##_announce((frame) + i, name##_frame((frame) + i));   \
 		if (done)                                                             \
@@ -210,19 +214,19 @@ __noinline int list_some(__u32 frame, __u32 language)
 {
 	switch (language) {
 	case EBP_LANGUAGE_PYTHON:
-		LIST_SOME(python, frame);
+		LIST_SOME(PYTHON, python, frame);
 		return LANG_ON;
 	case EBP_LANGUAGE_RUBY:
-		LIST_SOME(ruby, frame);
+		LIST_SOME(RUBY, ruby, frame);
 		return LANG_ON;
 	case EBP_LANGUAGE_PHP:
-		LIST_SOME(php, frame);
+		LIST_SOME(PHP, php, frame);
 		return LANG_ON;
 	case EBP_LANGUAGE_PERL:
-		LIST_SOME(perl, frame);
+		LIST_SOME(PERL, perl, frame);
 		return LANG_ON;
 	case EBP_LANGUAGE_LUA:
-		LIST_SOME(lua, frame);
+		LIST_SOME(LUA, lua, frame);
 		return LANG_ON;
 	default:
 		return LANG_END;
@@ -233,15 +237,15 @@ static __always_inline int list_start(__u32 language)
 {
 	switch (language) {
 	case EBP_LANGUAGE_PYTHON:
-		return python_start(0);
+		return TAKES(PYTHON) ? python_start(0) : -1;
 	case EBP_LANGUAGE_RUBY:
-		return ruby_start(0);
+		return TAKES(RUBY) ? ruby_start(0) : -1;
 	case EBP_LANGUAGE_PHP:
-		return php_start(0);
+		return TAKES(PHP) ? php_start(0) : -1;
 	case EBP_LANGUAGE_PERL:
-		return perl_start(0);
+		return TAKES(PERL) ? perl_start(0) : -1;
 	case EBP_LANGUAGE_LUA:
-		return lua_start(0);
+		return TAKES(LUA) ? lua_start(0) : -1;
 	default:
 		return -1;
 	}
@@ -289,7 +293,7 @@ __noinline __u32 list_frames(__u32 bound)
 	w->pending = w->done = 0;
 	w->native = u->n;
 	w->hash = u->hash;
-	if (language == EBP_LANGUAGE_RUBY)
+	if (TAKES(RUBY) && language == EBP_LANGUAGE_RUBY)
 		ruby_announce(0, ruby_collector(0));
 	list_all(language);
 	full = walk_is_full(u);

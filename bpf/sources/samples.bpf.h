@@ -13,7 +13,7 @@ static __always_inline int on_clock_or_counter(struct bpf_perf_event_data *ctx, 
 	struct sample x;
 
 	note_hit(REGS_PC(&ctx->regs));
-	if (is_anothers_turn(languages))
+	if (is_anothers_turn())
 		return 0;
 	read_meters();
 	if (sample_begin(&x, by_cgroup))

@@ -110,7 +110,7 @@ static __always_inline int stack_behind(void *ctx, struct ebp_key *key, struct e
 
 /*
  * The stacks of the current task into @key, without what lies in @text; their ids are 0 where they
- * could not be sent. @languages as of is_anothers_turn(); so below.
+ * could not be sent. @languages as of capture_user_as(); so below.
  */
 static __always_inline void take_stacks(void *ctx, struct ebp_key *key, struct capture *c,
 					const struct task_facts *facts, const volatile __u64 *text,
@@ -254,7 +254,7 @@ static __always_inline int switched(__u64 *ctx, int languages)
 	__u64 now;
 
 	/* Of most switches nothing is wanted. */
-	if ((!leaves && !comes) || is_anothers_turn(languages))
+	if ((!leaves && !comes) || is_anothers_turn())
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (leaves)
@@ -341,7 +341,7 @@ static __always_inline int waking(__u64 *ctx, int languages)
 	struct off_task *t;
 
 	t = maybe_target(task->tgid, task->pid) ? off_task(task, 0) : NULL;
-	if (!t || !t->since || t->woken || is_anothers_turn(languages))
+	if (!t || !t->since || t->woken || is_anothers_turn())
 		return 0;
 	t->woken = bpf_ktime_get_ns();
 	if (config.waits.wakers && t->key.share == EBP_OWN)

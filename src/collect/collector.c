@@ -78,7 +78,8 @@ static int configure(struct collector *c, const struct collector_options *o, str
 	config->user = !stack->kernel_only;
 	config->kernel = !stack->user_only;
 	config->timeline = stack->timeline;
-	config->succeeded = !!o->languages_later;
+	config->succeeded = o->languages != EBP_LANGUAGES_ALL;
+	c->skel->rodata_turn->turn.languages = o->languages;
 	config->filter.inherit = !target->no_inherit;
 	config->filter.by_process = (o->ntargets && !target->tids.n) || o->command;
 	config->filter.by_thread = o->ntargets && target->tids.n;
@@ -334,7 +335,8 @@ struct collector *collector_new(const struct collector_options *options, struct 
 			  strerror(errno));
 		goto fail;
 	}
-	own.languages_later = own.languages_later && successor_is_possible(o, c->skel);
+	own.languages = successor_is_possible(o, c->skel) ? successor_languages(o->languages)
+							  : EBP_LANGUAGES_ALL;
 	err = configure(c, o, e);
 	if (!err)
 		err = choose_programs(c, o, e);

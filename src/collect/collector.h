@@ -53,7 +53,7 @@ struct collector_part_ops {
 	/* CPUs that it counts on; without it those that were online at the start */
 	size_t (*cpus)(const void *ctx);
 	/*
-	 * All three or none. Which programs with frames of languages can succeed such without them
+	 * All three or none. Which programs with frames of languages can succeed others
 	 * while it counts (successor.h): how many are in @programs, or 0.
 	 */
 	size_t (*successors)(const void *ctx, const struct collector_options *o,
@@ -95,10 +95,10 @@ struct collector_options {
 	const struct unwind_maps *unwind_maps;
 	int trial;			/* doctor asks whether all can be loaded */
 	/*
-	 * Nothing that is sampled at first has a language (successor.h). Of a part: it is to load
-	 * programs that can be succeeded.
+	 * Whose frames are taken from the start, where others can be later (successor.h), else those of
+	 * all are. Of a part: 0 says that it is to load programs without.
 	 */
-	int languages_later;
+	uint32_t languages;
 };
 
 struct collector;
@@ -117,10 +117,7 @@ void collector_stop(struct collector *c);
 /* Readable when records wait that should not wait for the next tick. */
 int collector_fd(const struct collector *c);
 
-/*
- * What loads the programs with frames of languages later (successor.h); NULL: they are there, or
- * none are wanted.
- */
+/* What loads the programs with frames of more languages (successor.h); NULL: they take all. */
 struct successor *collector_successor(const struct collector *c);
 
 /*

@@ -18,7 +18,7 @@
 struct loader {
 	pid_t pid;
 	int fd;
-	int asked, taken;
+	int under_way, failed;
 };
 
 /* A message of one number, and descriptors beside it. */
@@ -79,16 +79,22 @@ static void close_others(int *keep, size_t n)
 static __attribute__((noreturn)) void serve(int fd, loader_fn *load, void *ctx, const int *keep,
 					    size_t n)
 {
-	int *kept = xcalloc(n + 1, sizeof(*kept)), fds[LOADER_PROGRAMS];
-	char any;
+	int *kept = xcalloc(n + 1, sizeof(*kept)), fds[LOADER_PROGRAMS], loaded;
+	uint32_t languages = 0;
+	struct ebp_turn turn;
 
 	if (n)
 		memcpy(kept, keep, n * sizeof(*kept));
 	kept[n] = fd;
 	close_others(kept, n + 1);
 	caps_limit(CAPS_TO_LOAD);
-	if (io_read(fd, &any, sizeof(any)) > 0)
-		answer_send(fd, load(ctx, fds), fds);
+	while (io_read(fd, &turn, sizeof(turn)) == sizeof(turn) && turn.languages & ~languages) {
+		languages |= turn.languages;
+		loaded = load(ctx, &turn, fds);
+		answer_send(fd, loaded, fds);
+		while (loaded > 0)
+			close(fds[--loaded]);
+	}
 	_exit(0);
 }
 
@@ -125,7 +131,7 @@ void loader_free(struct loader *l)
 		return;
 	close(l->fd);
 	/* One that is loading is not waited for: nobody wants its programs any more. */
-	if (!l->asked)
+	if (!l->under_way)
 		child_wait(l->pid);
 	free(l);
 }
@@ -135,18 +141,17 @@ pid_t loader_pid(const struct loader *l)
 	return l->pid;
 }
 
-void loader_ask(struct loader *l)
+void loader_ask(struct loader *l, const struct ebp_turn *turn)
 {
-	const char any = 0;
-
-	if (!l->asked)
-		io_write(l->fd, &any, sizeof(any));
-	l->asked = 1;
+	if (l->under_way || l->failed)
+		return;
+	io_write(l->fd, turn, sizeof(*turn));
+	l->under_way = 1;
 }
 
 int loader_is_under_way(const struct loader *l)
 {
-	return l->asked && !l->taken;
+	return l->under_way;
 }
 
 int loader_fd(const struct loader *l)
@@ -154,23 +159,18 @@ int loader_fd(const struct loader *l)
 	return l->fd;
 }
 
-int loader_take(struct loader *l, int fds[LOADER_PROGRAMS])
+/* How many programs are in @fds, or a negative errno; -EAGAIN: there is no answer yet. */
+static int receive(struct loader *l, int fds[LOADER_PROGRAMS])
 {
 	const struct cmsghdr *head;
 	struct answer a;
 	ssize_t n;
 
-	if (!loader_is_under_way(l))
-		return 0;
 	answer_prepare(&a);
 	/* An end that leaves questions unread is told once, and before its answer. */
 	do
 		n = recvmsg(l->fd, &a.message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
-	if (n < 0 && errno == EAGAIN)
-		return 0;
-	l->taken = 1;
-	child_wait(l->pid);
 	if (n != sizeof(a.result))
 		return n < 0 ? -errno : -ECHILD;
 	head = CMSG_FIRSTHDR(&a.message);
@@ -180,4 +180,15 @@ int loader_take(struct loader *l, int fds[LOADER_PROGRAMS])
 		return -EMFILE;
 	memcpy(fds, CMSG_DATA(head), (size_t)a.result * sizeof(*fds));
 	return a.result;
+}
+
+int loader_take(struct loader *l, int fds[LOADER_PROGRAMS])
+{
+	int n = l->under_way ? receive(l, fds) : -EAGAIN;
+
+	if (n == -EAGAIN)
+		return 0;
+	l->under_way = 0;
+	l->failed = n < 0;
+	return n;
 }

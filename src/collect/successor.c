@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,11 @@
 
 #include "base/vec.h"
 #include "collect/collector.h"
+#include "collect/features.h"
 #include "collect/loader.h"
 #include "ebprof.skel.h"
 
-/* What the loader is to load. */
+/* What the loader can load. */
 struct order {
 	const struct ebprof_bpf *skel;
 	const char *names[LOADER_PROGRAMS];
@@ -24,7 +26,9 @@ struct successor {
 	struct collector_options o;
 	struct ebprof_bpf *skel;
 	struct loader *loader;
-	int fds[LOADER_PROGRAMS];	/* those of @nfds programs; 0: not loaded yet */
+	struct ebp_turn turn, next;	/* of the programs that act; of those that were asked for */
+	uint32_t wanted;		/* languages, so far */
+	int fds[LOADER_PROGRAMS];	/* of those that act; 0: they are of @skel */
 	size_t nfds;
 };
 
@@ -68,6 +72,8 @@ static int reuse_maps(struct ebprof_bpf *s, const struct ebprof_bpf *old)
 
 		if (err)
 			break;
+		if (map == s->maps.rodata_turn)
+			continue;
 		other = bpf_object__find_map_by_name(old->obj, bpf_map__name(map));
 		if (other && bpf_map__fd(other) >= 0)
 			err = bpf_map__reuse_fd(map, bpf_map__fd(other));
@@ -77,28 +83,47 @@ static int reuse_maps(struct ebprof_bpf *s, const struct ebprof_bpf *old)
 	return err;
 }
 
-static int load(void *ctx, int fds[LOADER_PROGRAMS])
+/* Descriptors of the programs, which outlive @s. How many, or a negative errno. */
+static int take_programs(const struct ebprof_bpf *s, const struct order *o, int fds[LOADER_PROGRAMS])
+{
+	for (size_t i = 0; i < o->n; i++) {
+		const struct bpf_program *program =
+			bpf_object__find_program_by_name(s->obj, o->names[i]);
+
+		fds[i] = fcntl(bpf_program__fd(program), F_DUPFD_CLOEXEC, 0);
+		if (fds[i] < 0)
+			return -errno;
+	}
+	return (int)o->n;
+}
+
+static int load(void *ctx, const struct ebp_turn *turn, int fds[LOADER_PROGRAMS])
 {
 	const struct order *o = ctx;
 	struct ebprof_bpf *s = ebprof_bpf__open();
 	struct bpf_program *program;
-	int err;
+	int n;
 
 	if (!s)
 		return -errno;
 	bpf_object__for_each_program(program, s->obj)
 		bpf_program__set_autoload(program, is_ordered(o, bpf_program__name(program)));
-	err = reuse_maps(s, o->skel);
-	if (!err)
-		err = ebprof_bpf__load(s);
-	if (err)
-		return err;
-	for (size_t i = 0; i < o->n; i++)
-		fds[i] = bpf_program__fd(bpf_object__find_program_by_name(s->obj, o->names[i]));
-	return (int)o->n;
+	s->rodata_turn->turn = *turn;
+	n = reuse_maps(s, o->skel);
+	if (!n)
+		n = ebprof_bpf__load(s);
+	if (!n)
+		n = take_programs(s, o, fds);
+	ebprof_bpf__destroy(s);
+	return n;
 }
 
 /* --- In the process that records. ------------------------------------------------ */
+
+uint32_t successor_languages(uint32_t languages)
+{
+	return languages && !features_linux(6, 8) ? EBP_LANGUAGES_ALL : languages;
+}
 
 struct successor *successor_new(const struct collector_options *o, struct ebprof_bpf *skel)
 {
@@ -127,23 +152,45 @@ struct successor *successor_new(const struct collector_options *o, struct ebprof
 		return NULL;
 	s = xcalloc(1, sizeof(*s));
 	*s = (struct successor){ .o = *o, .skel = skel, .loader = loader };
+	s->turn = skel->rodata_turn->turn;
+	s->wanted = s->turn.languages;
 	return s;
+}
+
+static void close_programs(struct successor *s)
+{
+	while (s->nfds)
+		close(s->fds[--s->nfds]);
 }
 
 void successor_free(struct successor *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->nfds; i++)
-		close(s->fds[i]);
+	close_programs(s);
 	loader_free(s->loader);
 	free(s);
 }
 
-void successor_want(struct successor *s)
+static void ask(struct successor *s)
 {
-	if (s)
-		loader_ask(s->loader);
+	if (s->wanted == s->turn.languages || loader_is_under_way(s->loader))
+		return;
+	s->next = (struct ebp_turn){ s->turn.number + 1, s->wanted };
+	loader_ask(s->loader, &s->next);
+}
+
+void successor_want(struct successor *s, uint32_t languages)
+{
+	if (!s)
+		return;
+	s->wanted |= successor_languages(languages);
+	ask(s);
+}
+
+uint32_t successor_takes(const struct successor *s)
+{
+	return s ? s->turn.languages : EBP_LANGUAGES_ALL;
 }
 
 int successor_fd(const struct successor *s)
@@ -162,11 +209,10 @@ pid_t successor_pid(const struct successor *s)
 }
 
 /* For a moment both are attached, so that no event is missed. */
-static int succeed(struct successor *s)
+static int succeed(struct successor *s, const int *fds)
 {
 	const struct collector_part *parts = s->o.parts;
 	struct bpf_program *programs[LOADER_PROGRAMS];
-	const int *fds = s->fds;
 	size_t done = 0;
 	int err = 0;
 
@@ -175,7 +221,7 @@ static int succeed(struct successor *s)
 		fds += of_part(&s->o, done, s->skel, programs);
 	}
 	if (!err)
-		__atomic_store_n(&s->skel->bss->with_languages, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&s->skel->bss->acting, s->next.number, __ATOMIC_SEQ_CST);
 	for (size_t i = 0; i < done; i++)
 		parts[i].ops->settle(parts[i].ctx, s->skel, !err);
 	return err;
@@ -191,11 +237,21 @@ void successor_wait(struct successor *s, int ms)
 
 int successor_follow(struct successor *s)
 {
-	int n = successor_fd(s) < 0 ? 0 : loader_take(s->loader, s->fds);
+	int fds[LOADER_PROGRAMS], err;
+	int n = successor_fd(s) < 0 ? 0 : loader_take(s->loader, fds);
 
 	if (n <= 0)
 		return n;
-	s->nfds = (size_t)n;
-	n = succeed(s);
-	return n ? n : 1;
+	err = succeed(s, fds);
+	if (!err) {
+		s->turn = s->next;
+		close_programs(s);
+		memcpy(s->fds, fds, (size_t)n * sizeof(*fds));
+		s->nfds = (size_t)n;
+	}
+	while (err && n)
+		close(fds[--n]);
+	if (!err)
+		ask(s);
+	return err ? err : 1;
 }

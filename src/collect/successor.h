@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs with frames of languages that succeed such without them while a recording goes on. They
- * take more than all else of a start, and most recordings of chosen processes meet no language.
+ * Programs with frames of languages that succeed such without them, or with fewer, while a recording
+ * goes on. Each language takes as long to load as a good part of all else of a start, all together
+ * three times as long; most recordings of chosen processes meet one or none.
+ *
+ * Languages are bits by enum ebp_language, as in struct ebp_turn.
  */
 #ifndef EBPROF_SUCCESSOR_H
 #define EBPROF_SUCCESSOR_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct collector_options;
@@ -15,20 +19,27 @@ struct successor;
 
 /* Whether the programs of all parts of @o can be succeeded; @skel is open. */
 int successor_is_possible(const struct collector_options *o, struct ebprof_bpf *skel);
+/* What to load for @languages: before Linux 6.8 the verifier looks at all where it looks at one. */
+uint32_t successor_languages(uint32_t languages);
 /*
- * @skel is loaded without them: forks the process that can load them, on the same maps. Both are
- * borrowed. NULL with errno.
+ * @skel is loaded: forks the process that can load others on the same maps. Both are borrowed. NULL
+ * with errno.
  */
 struct successor *successor_new(const struct collector_options *o, struct ebprof_bpf *skel);
 void successor_free(struct successor *s);
 
-/* All of these may be called with NULL. They are wanted, and will be there some 100 ms later. */
-void successor_want(struct successor *s);
-/* Waits until they are loaded, if they are wanted, but not longer than @ms. */
+/*
+ * All of these may be called with NULL. Frames of @languages are wanted, too; they will be there
+ * some 50 ms later.
+ */
+void successor_want(struct successor *s, uint32_t languages);
+/* Whose frames the programs take that act. */
+uint32_t successor_takes(const struct successor *s);
+/* Waits until programs are loaded, if some are wanted, but not longer than @ms. */
 void successor_wait(struct successor *s, int ms);
 /*
- * While the parts count: attaches them when they are loaded: 1, once; 0: not yet; a negative errno,
- * once: there will be none.
+ * While the parts count: attaches what was loaded: 1, once for each; 0: nothing was; a negative
+ * errno: these could not be had.
  */
 int successor_follow(struct successor *s);
 /* Readable when there is something to follow; -1: there is nothing to come. */

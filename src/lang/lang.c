@@ -22,15 +22,16 @@ const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_LUAJIT] = &lang_luajit,
 };
 
-int lang_may_be(const char *path)
+uint32_t lang_hinted(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	uint32_t languages = 0;
 
 	for (size_t i = 0; i < EBP_LANGUAGES; i++)
 		for (size_t k = 0; lang_rows[i] && lang_rows[i]->files[k]; k++)
 			if (strstr(name, lang_rows[i]->files[k]))
-				return 1;
-	return 0;
+				languages |= 1u << i;
+	return languages;
 }
 
 static int is_musl(const char *name)

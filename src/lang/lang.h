@@ -149,8 +149,10 @@ extern const struct lang_ops *const lang_rows[EBP_LANGUAGES];
 /* Whether the C library that @f is linked with is musl. */
 int lang_needs_musl(const struct elf_file *f);
 
-/* Whether the file at @path is, by its name, a part of what runs one of the languages. */
-int lang_may_be(const char *path);
+/*
+ * Of what the file at @path is, by its name, a part that runs it: a bit for each enum ebp_language.
+ */
+uint32_t lang_hinted(const char *path);
 
 void lang_image_free(struct lang_image *l);
 /* Puts its ranges in the order of offsets, in which the functions below expect them. */

@@ -13,6 +13,7 @@ static void look_at(void *ctx, pid_t pid)
 	struct interpreters *in = ctx;
 	char path[32], program[PATH_MAX];
 	struct procfs_stat st;
+	uint32_t languages;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
@@ -20,8 +21,9 @@ static void look_at(void *ctx, pid_t pid)
 	if (n <= 0)
 		return;
 	program[n] = '\0';
-	if (lang_may_be(program) && !procfs_stat(pid, &st))
-		vec_push(&in->all, (struct interpreter){ .pid = pid, .ran = st.ran });
+	languages = lang_hinted(program);
+	if (languages && !procfs_stat(pid, &st))
+		vec_push(&in->all, (struct interpreter){ pid, languages, st.ran });
 }
 
 void interpreters_find(struct interpreters *in)
@@ -34,12 +36,13 @@ void interpreters_free(struct interpreters *in)
 	vec_free(&in->all);
 }
 
-int interpreters_ran(const struct interpreters *in)
+uint32_t interpreters_ran(const struct interpreters *in)
 {
 	struct procfs_stat st;
+	uint32_t languages = 0;
 
 	for (size_t i = 0; i < in->all.n; i++)
 		if (!procfs_stat(in->all.v[i].pid, &st) && st.ran != in->all.v[i].ran)
-			return 1;
-	return 0;
+			languages |= in->all.v[i].languages;
+	return languages;
 }

@@ -13,13 +13,16 @@
 #include "base/vec.h"
 
 struct interpreters {
-	VEC(struct interpreter { pid_t pid; uint64_t ran; }) all;
+	VEC(struct interpreter { pid_t pid; uint32_t languages; uint64_t ran; }) all;
 };
 
 /* Those that there are now. Others' programs are told to who may see them (ptrace(2)). */
 void interpreters_find(struct interpreters *in);
 void interpreters_free(struct interpreters *in);
-/* 1 where one has had CPU time since, some 10 ms of it. */
-int interpreters_ran(const struct interpreters *in);
+/*
+ * Of which languages those are that have had CPU time since, some 10 ms of it: a bit for each enum
+ * ebp_language.
+ */
+uint32_t interpreters_ran(const struct interpreters *in);
 
 #endif

@@ -62,7 +62,7 @@ static int publish_layout(void *ctx, uint32_t number, const struct ebp_layout *l
 {
 	struct session *s = ctx;
 
-	successor_want(collector_successor(s->collector));
+	successor_want(collector_successor(s->collector), 1u << layout->language);
 	return unwind_maps_layout(s->unwind_maps, number, layout);
 }
 
@@ -120,25 +120,27 @@ static void track_targets(struct session *s)
 
 static void look_for_language(const struct maps_line *line, void *arg)
 {
-	*(int *)arg |= lang_may_be(line->path);
+	*(uint32_t *)arg |= lang_hinted(line->path);
 }
 
 /*
- * Before the sandbox, so by names alone. Where these hint at nothing a language is met later, if
- * there is one. On a whole machine there mostly are some, which may rest.
+ * A bit for each enum ebp_language. Before the sandbox, so by names alone: another one is met later,
+ * if there is one. On a whole machine there mostly are some, which may rest.
  */
-static int may_run_languages(struct session *s)
+static uint32_t languages_at_first(struct session *s)
 {
 	const struct collector_options *c = &s->collect;
-	int may = !c->ntargets || c->target->command || c->trial;
+	uint32_t languages = 0;
 
 	if (samples_all(c) && !c->trial && c->nparts == 1) {
 		interpreters_find(&s->running);
 		return 0;
 	}
-	for (size_t i = 0; i < c->ntargets && !may; i++)
-		maps_for_each_executable(c->targets[i], look_for_language, &may);
-	return may;
+	if (!c->ntargets || c->target->command || c->trial)
+		return EBP_LANGUAGES_ALL;
+	for (size_t i = 0; i < c->ntargets; i++)
+		maps_for_each_executable(c->targets[i], look_for_language, &languages);
+	return languages;
 }
 
 /* Where the kernel has no such filter `doctor` says so. */
@@ -185,7 +187,7 @@ struct session *session_new(const struct session_options *o, struct error *e)
 	s->collect = o->collect;
 	s->collect.unwind_maps = s->unwind_maps;
 	s->collect.nparts = sources_parts(s->sources, s->collect.parts);
-	s->collect.languages_later = !may_run_languages(s);
+	s->collect.languages = languages_at_first(s);
 	s->collector = collector_new(&s->collect, e);
 	s->sources->host.collector = s->collector;
 	if (s->collector) {
@@ -358,6 +360,13 @@ static void follow_successor(struct session *s)
 		s->languages_from = clock_ns();
 }
 
+static uint64_t languages_from(const struct session *s)
+{
+	if (s->languages_from)
+		return s->languages_from - s->started;
+	return successor_takes(collector_successor(s->collector)) ? 0 : LANGUAGES_NEVER;
+}
+
 struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every)
 {
 	struct session_turn t = { 0 };
@@ -406,8 +415,7 @@ int session_start(struct session *s, struct error *e)
 
 	if (session_takes_user(s)) {
 		session_pump(s);
-		if (interpreters_ran(&s->running))
-			successor_want(collector_successor(s->collector));
+		successor_want(collector_successor(s->collector), interpreters_ran(&s->running));
 		unwinder_wait(s->unwinder,
 			      langs_has_machine(s->langs) ? TABLES_OF_JITS : TABLES_FIRST);
 		successor_wait(collector_successor(s->collector), LANGUAGES_FIRST);
@@ -483,9 +491,7 @@ static struct session_result result_of(struct session *s)
 		.fp_frames = c.fp_frames,
 		.cpus = s->cpus,
 		.unknown_language = langs_why(s->langs),
-		.languages_from = !collector_successor(s->collector) ? 0
-				  : s->languages_from ? s->languages_from - s->started
-						      : LANGUAGES_NEVER,
+		.languages_from = languages_from(s),
 		.languages_failed = s->languages_failed,
 		.kernel_hidden = namer_kernel_hidden(s->namer),
 	};

@@ -85,8 +85,8 @@ struct session_result {
 	struct unwinder_stats unwind;
 	size_t cpus;
 	/*
-	 * ns of sampling after which frames of languages were taken; 0: always were, or there was
-	 * nobody to ask for them; LANGUAGES_NEVER: none was met
+	 * ns of sampling after which frames of all languages were taken that were met; 0: always
+	 * were; LANGUAGES_NEVER: none was met
 	 */
 	uint64_t languages_from;
 	int languages_failed;	/* an errno: why they could not be taken; 0: they could */

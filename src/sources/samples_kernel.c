@@ -33,7 +33,7 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 	skel->rodata->config.samples.period = s->part.period ? s->part.period : 1;
 	event_part_configure(&s->part, event->type == PERF_TYPE_TRACEPOINT
 					       ? skel->progs.on_tracepoint
-					       : on_event(o, skel, !o->languages_later));
+					       : on_event(o, skel, o->languages != 0));
 	bpf_map__set_autocreate(skel->maps.hits, true);
 	/* Where not all of it is wanted, what is skipped looks like what is left out. */
 	skel->rodata->config.samples.clock =

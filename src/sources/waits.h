@@ -49,6 +49,12 @@ struct waker {
 
 #define WAITS_SUCCEEDED 2	/* programs with frames of languages */
 
+/* Links of such that came later. */
+struct waits_successors {
+	int fds[WAITS_SUCCEEDED];
+	size_t n;
+};
+
 struct waits {
 	struct source source;
 	const struct waits_options *o;
@@ -59,9 +65,8 @@ struct waits {
 	struct hashmap waker_ids;	/* waker id -> index */
 	uint64_t idle, idle_ns;	/* threads that were left out, and how long they waited */
 	VEC(struct bpf_link *) links;
-	/* of the programs that take the place of those whose links come first, or are about to */
-	int successors[WAITS_SUCCEEDED];
-	size_t nsuccessors;
+	/* the programs that took the place of those whose links come first, and that are about to */
+	struct waits_successors successors, next;
 };
 
 extern const struct collector_part_ops waits_kernel;

@@ -40,7 +40,7 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 	const struct waits_options *w = ((struct waits *)ctx)->o;
 	struct ebp_waits_config *config = &skel->rodata->config.waits;
 	struct bpf_program *const programs[] = {
-		on_waking(skel, !o->languages_later), on_switch(skel, !o->languages_later),
+		on_waking(skel, o->languages != 0), on_switch(skel, o->languages != 0),
 		skel->progs.on_new_task, skel->progs.begin_task, skel->progs.end_task,
 	};
 	int err;
@@ -85,7 +85,7 @@ static int for_each_task(const struct bpf_program *program)
 
 static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 {
-	int languages = !skel->rodata->config.succeeded;
+	int languages = skel->rodata_turn->turn.languages != 0;
 	struct bpf_program *const watchers[] = {
 		on_waking(skel, languages), on_switch(skel, languages), skel->progs.on_new_task,
 	};
@@ -110,17 +110,18 @@ static void began(void *ctx, struct ebprof_bpf *skel, uint64_t now)
 	skel->bss->off_began = now;
 }
 
-static void close_successors(struct waits *w)
+static void close_successors(struct waits_successors *s)
 {
-	while (w->nsuccessors)
-		close(w->successors[--w->nsuccessors]);
+	while (s->n)
+		close(s->fds[--s->n]);
 }
 
 static void close_links(void *ctx)
 {
 	struct waits *w = ctx;
 
-	close_successors(w);
+	close_successors(&w->next);
+	close_successors(&w->successors);
 	for (size_t i = 0; i < w->links.n; i++)
 		bpf_link__destroy(w->links.v[i]);
 	vec_free(&w->links);
@@ -146,10 +147,10 @@ static int succeed(void *ctx, const int *fds)
 
 		if (fd < 0) {
 			fd = -errno;
-			close_successors(w);
+			close_successors(&w->next);
 			return fd;
 		}
-		w->successors[w->nsuccessors++] = fd;
+		w->next.fds[w->next.n++] = fd;
 	}
 	return 0;
 }
@@ -160,9 +161,12 @@ static void settle(void *ctx, struct ebprof_bpf *skel, int succeeded)
 
 	(void)skel;
 	if (!succeeded) {
-		close_successors(w);
+		close_successors(&w->next);
 		return;
 	}
+	close_successors(&w->successors);
+	w->successors = w->next;
+	w->next.n = 0;
 	for (size_t i = 0; i < WAITS_SUCCEEDED; i++) {
 		bpf_link__destroy(w->links.v[i]);
 		w->links.v[i] = NULL;

@@ -3,6 +3,7 @@
 With -p, where nothing hints at a language, and with -a, programs without its frames are loaded, and such with them when a
 language is met.
 """
+import contextlib
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ from harness import (Fixture, Profile, check, cpu_seconds, directory, equal, fin
                      wait_sampling)
 from test_events import tracer
 
-LOADED = re.compile(r"frames of languages after ([0-9.]+) s")
+LOADED = re.compile(r"frames of all languages after ([0-9.]+) s")
 NONE = "without frames of languages"
 PROGRAM = """
 import time
@@ -44,9 +45,18 @@ def children(pid):
         return f.read().split()
 
 
+def programs(pid):
+    """The numbers of its BPF programs."""
+    found = set()
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as f:
+            found.update(re.findall(r"^prog_id:\s*(\d+)", f.read(), re.M))
+    return found
+
+
 def wait_loaded(proc, before):
-    """Until the process that loads them has ended, and its programs had a moment to be attached."""
-    wait_for(lambda: len(children(proc.pid)) < len(before), "the programs with languages", 60)
+    """Until it has others than @before, which had a moment to be attached."""
+    wait_for(lambda: programs(proc.pid) - before, "the programs with languages", 60)
     wait_sampling(proc)
 
 
@@ -74,7 +84,7 @@ def recorded_late(f, burned, *options):
     """@f executes a program at go(); the profile of so much of its CPU time after its language was met."""
     e = start("-p", f.pid, "-v", "-f", "folded", *options)
     wait_sampling(e)
-    before = children(e.pid)
+    before = programs(e.pid)
     f.go()
     wait_loaded(e, before)
     wait_burned(f.pid, burned, 60)
@@ -108,6 +118,27 @@ def test_executed_while_sampling():
             check(named > 0.2e9, named, profile.head())
             measured = result.summary.duration * 1e9
             check(0.95 * measured < total < 1.05 * measured, total, "of", measured)
+
+
+def test_one_after_another():
+    """What is met later is there besides what was: Python, by its name, then Perl, Ruby, and Perl once more."""
+    perl = "perl -e 'sub inner { my $t = 0; $t += $_ for 1..20000 } inner() while times() < 0.5'"
+    ruby = "ruby -e 'def inner; i = 0; i += 1 while i < 20000; end; inner while Process.clock_gettime(2) < 0.5'"
+    with directory() as d, Fixture("python", written(d), path=PYTHON) as known:
+        script = f"echo ready; read x; {perl}; {ruby}; {perl}; echo done; read x"
+        with Fixture("sh", "-c", script, path="/bin/sh") as f:
+            e = start("-p", f"{known.pid},{f.pid}", "-F", 499, "-v", "-f", "folded")
+            wait_sampling(e)
+            f.go()
+            f.wait("done")
+            e.send_signal(signal.SIGINT)
+            result = finish(e).ok()
+    check(LOADED.search(result.err), result.err)
+    equal(result.summary.lost, 0, "lost samples")
+    for comm, function, least in (("python", "inner", 0.99), ("perl", "main::inner", 0.7), ("ruby", "Object#inner", 0.6)):
+        mine = result.profile.where(lambda s, comm=comm: s.comm.startswith(comm))
+        named = mine.count(lambda s, function=function: function in s.frames)
+        check(named > least * mine.count() > 50, comm, named, "of", mine.count(), mine.head())
 
 
 def test_time_in_other_bpf_programs():

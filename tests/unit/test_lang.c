@@ -246,9 +246,11 @@ TEST(names_that_hint_at_a_language)
 	};
 
 	for (size_t i = 0; i < sizeof(may) / sizeof(*may); i++)
-		CHECK(lang_may_be(may[i]));
+		CHECK(lang_hinted(may[i]));
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		CHECK(!lang_may_be(others[i]));
+		CHECK(!lang_hinted(others[i]));
+	CHECK_EQ(lang_hinted("/usr/bin/python3.11"), 1u << EBP_LANGUAGE_PYTHON);
+	CHECK_EQ(lang_hinted("/opt/jdk/lib/server/libjvm.so"), 1u << EBP_LANGUAGE_HOTSPOT);
 }
 
 int main(void)

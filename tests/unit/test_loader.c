@@ -20,15 +20,19 @@
 /* What the loader did, as it says. */
 struct shared {
 	int loads, others, ptrace;
+	struct ebp_turn turn;
 	int kept, other;	/* descriptors that it is to have, and not to have */
 };
 
-static int load(void *ctx, int fds[LOADER_PROGRAMS])
+static const struct ebp_turn first = { 1, 1 << 3 }, second = { 2, 1 << 3 | 1 << 17 };
+
+static int load(void *ctx, const struct ebp_turn *turn, int fds[LOADER_PROGRAMS])
 {
 	struct shared *s = ctx;
 	int ends[2];
 
 	s->loads++;
+	s->turn = *turn;
 	s->others = fcntl(s->kept, F_GETFD) < 0 || fcntl(s->other, F_GETFD) >= 0 ||
 		    fcntl(STDIN_FILENO, F_GETFD) >= 0;
 	s->ptrace = caps_has(CAP_SYS_PTRACE);
@@ -39,8 +43,9 @@ static int load(void *ctx, int fds[LOADER_PROGRAMS])
 	return 2;
 }
 
-static int fail(void *ctx, int fds[LOADER_PROGRAMS])
+static int fail(void *ctx, const struct ebp_turn *turn, int fds[LOADER_PROGRAMS])
 {
+	(void)turn;
 	(void)fds;
 	((struct shared *)ctx)->loads++;
 	return -E2BIG;
@@ -86,8 +91,8 @@ TEST(loads_when_it_is_asked)
 	CHECK_EQ(s->loads, 0);
 	/* Signals are not for it. */
 	CHECK_EQ(kill(loader_pid(l), SIGTERM), 0);
-	loader_ask(l);
-	loader_ask(l);
+	loader_ask(l, &first);
+	loader_ask(l, &second);
 	CHECK(loader_is_under_way(l));
 	CHECK_EQ(answer(l, fds), 2);
 	CHECK(!loader_is_under_way(l));
@@ -97,6 +102,8 @@ TEST(loads_when_it_is_asked)
 	CHECK(fcntl(fds[0], F_GETFD) & FD_CLOEXEC);
 	CHECK_EQ(loader_take(l, fds), 0);
 	CHECK_EQ(s->loads, 1);
+	CHECK_EQ(s->turn.number, first.number);
+	CHECK_EQ(s->turn.languages, first.languages);
 	CHECK_EQ(s->others, 0);
 	CHECK_EQ(s->ptrace, 0);
 	close(fds[0]);
@@ -104,7 +111,29 @@ TEST(loads_when_it_is_asked)
 	end(s, l);
 }
 
-/* Whatever comes is one question, and the last one. */
+TEST(loads_for_more_languages)
+{
+	int fds[LOADER_PROGRAMS];
+	struct loader *l;
+	struct shared *s = begin(load, &l);
+	const struct ebp_turn *turns[] = { &first, &second };
+
+	for (size_t i = 0; i < 2; i++) {
+		loader_ask(l, turns[i]);
+		CHECK_EQ(answer(l, fds), 2);
+		CHECK_EQ(s->turn.languages, turns[i]->languages);
+		CHECK_EQ(s->others, 0);
+		close(fds[0]);
+		close(fds[1]);
+	}
+	/* No more: it ends. */
+	loader_ask(l, &first);
+	CHECK_EQ(answer(l, fds), -ECHILD);
+	CHECK_EQ(s->loads, 2);
+	end(s, l);
+}
+
+/* Whatever comes asks for what more languages it names, or is the last. */
 TEST(nothing_else_can_be_asked)
 {
 	char much[65536];
@@ -117,13 +146,12 @@ TEST(nothing_else_can_be_asked)
 	CHECK(!kill(loader_pid(l), SIGSTOP));
 	CHECK_EQ(send(loader_fd(l), much, sizeof(much), 0), (ssize_t)sizeof(much));
 	CHECK_EQ(send(loader_fd(l), much, 100, MSG_NOSIGNAL), 100);
-	loader_ask(l);
+	loader_ask(l, &first);
 	CHECK(!kill(loader_pid(l), SIGCONT));
-	/* It has read the first one alone. */
+	/* It has taken the first one alone. */
 	CHECK(!waitid(P_PID, (id_t)loader_pid(l), &ended, WEXITED | WNOWAIT));
 	CHECK_EQ(answer(l, fds), 2);
 	CHECK_EQ(s->loads, 1);
-	CHECK(kill(loader_pid(l), 0) && errno == ESRCH);
 	CHECK(send(loader_fd(l), much, 1, MSG_NOSIGNAL) < 0);
 	close(fds[0]);
 	close(fds[1]);
@@ -136,7 +164,7 @@ TEST(what_cannot_be_loaded)
 	struct loader *l;
 	struct shared *s = begin(fail, &l);
 
-	loader_ask(l);
+	loader_ask(l, &first);
 	CHECK_EQ(answer(l, fds), -E2BIG);
 	CHECK_EQ(loader_take(l, fds), 0);
 	CHECK_EQ(s->loads, 1);
@@ -152,7 +180,7 @@ TEST(one_that_is_killed)
 	signal(SIGPIPE, SIG_IGN);
 	kill(loader_pid(l), SIGKILL);
 	child_wait(loader_pid(l));
-	loader_ask(l);
+	loader_ask(l, &first);
 	CHECK(answer(l, fds) < 0);
 	CHECK(!loader_is_under_way(l));
 	end(s, l);
@@ -171,6 +199,7 @@ TEST(one_that_is_never_asked)
 int main(void)
 {
 	RUN(loads_when_it_is_asked);
+	RUN(loads_for_more_languages);
 	RUN(nothing_else_can_be_asked);
 	RUN(what_cannot_be_loaded);
 	RUN(one_that_is_killed);
