@@ -95,8 +95,8 @@ struct collector_options {
 	const struct unwind_maps *unwind_maps;
 	int trial;			/* doctor asks whether all can be loaded */
 	/*
-	 * Whose frames are taken from the start, where others can be later (successor.h), else those of
-	 * all are. Of a part: 0 says that it is to load programs without.
+	 * Whose frames are taken from the start, where others can be later (successor.h), else
+	 * those of all are. Of a part: 0 says that it is to load programs without.
 	 */
 	uint32_t languages;
 };

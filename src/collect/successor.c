@@ -84,7 +84,8 @@ static int reuse_maps(struct ebprof_bpf *s, const struct ebprof_bpf *old)
 }
 
 /* Descriptors of the programs, which outlive @s. How many, or a negative errno. */
-static int take_programs(const struct ebprof_bpf *s, const struct order *o, int fds[LOADER_PROGRAMS])
+static int take_programs(const struct ebprof_bpf *s, const struct order *o,
+			 int fds[LOADER_PROGRAMS])
 {
 	for (size_t i = 0; i < o->n; i++) {
 		const struct bpf_program *program =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs with frames of languages that succeed such without them, or with fewer, while a recording
- * goes on. Each language takes as long to load as a good part of all else of a start, all together
- * three times as long; most recordings of chosen processes meet one or none.
+ * Programs with frames of languages that succeed such without them, or with fewer, while a
+ * recording goes on. All of them together take three times as long to load as all else of a start,
+ * each alone a good part of it; most recordings of chosen processes meet one or none.
  *
  * Languages are bits by enum ebp_language, as in struct ebp_turn.
  */

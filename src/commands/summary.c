@@ -306,7 +306,8 @@ static void add_details(struct summary *s, const struct session_result *r, uint6
 		summary_text(s, ", without frames of languages");
 	else if (r->languages_from)
 		summary_row(s, "languages_from_s", (double)r->languages_from / 1e9,
-			    ", frames of all languages after %.2f s", (double)r->languages_from / 1e9);
+			    ", frames of all languages after %.2f s",
+			    (double)r->languages_from / 1e9);
 	summary_row(s, "unwind_rows", (double)r->unwind.rows, ", %llu unwind rows built",
 		    (unsigned long long)r->unwind.rows);
 	summary_row(s, "unwind_build_ms", (double)r->unwind.build_ns / 1e6,

@@ -124,8 +124,8 @@ static void look_for_language(const struct maps_line *line, void *arg)
 }
 
 /*
- * A bit for each enum ebp_language. Before the sandbox, so by names alone: another one is met later,
- * if there is one. On a whole machine there mostly are some, which may rest.
+ * A bit for each enum ebp_language. Before the sandbox, so by names alone: another one is met
+ * later, if there is one. On a whole machine there mostly are some, which may rest.
  */
 static uint32_t languages_at_first(struct session *s)
 {

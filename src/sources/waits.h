@@ -65,7 +65,7 @@ struct waits {
 	struct hashmap waker_ids;	/* waker id -> index */
 	uint64_t idle, idle_ns;	/* threads that were left out, and how long they waited */
 	VEC(struct bpf_link *) links;
-	/* the programs that took the place of those whose links come first, and that are about to */
+	/* of what took the place of those whose links come first, and what is about to */
 	struct waits_successors successors, next;
 };
 
