@@ -52,7 +52,8 @@ def one(workload, peer, hz, d, look, judge=None):
         with not_idle():
             first = run.await_sampling()
         try:
-            took, target = gate.go()
+            with run.usage.undisturbed():
+                took, target = gate.go()
         finally:
             ended = run.interrupt()
         figures = {"took": took, "cpu": run.cpu, "rss": run.rss, "named": ended, "late": False, "target": target,
