@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,8 @@ static int load(void *ctx, const struct ebp_turn *turn, int fds[LOADER_PROGRAMS]
 	if (!n)
 		n = take_programs(s, o, fds);
 	ebprof_bpf__destroy(s);
+	/* It mostly is not asked again. */
+	malloc_trim(0);
 	return n;
 }
 
