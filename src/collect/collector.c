@@ -335,8 +335,9 @@ struct collector *collector_new(const struct collector_options *options, struct 
 			  strerror(errno));
 		goto fail;
 	}
-	own.languages = successor_is_possible(o, c->skel) ? successor_languages(o->languages)
-							  : EBP_LANGUAGES_ALL;
+	own.languages = !o->trial && successor_is_possible(o, c->skel)
+				? successor_languages(o->languages)
+				: EBP_LANGUAGES_ALL;
 	err = configure(c, o, e);
 	if (!err)
 		err = choose_programs(c, o, e);

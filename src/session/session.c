@@ -132,11 +132,11 @@ static uint32_t languages_at_first(struct session *s)
 	const struct collector_options *c = &s->collect;
 	uint32_t languages = 0;
 
-	if (samples_all(c) && !c->trial && c->nparts == 1) {
+	if (samples_all(c) && c->nparts == 1) {
 		interpreters_find(&s->running);
 		return 0;
 	}
-	if (!c->ntargets || c->target->command || c->trial)
+	if (!c->ntargets || c->target->command)
 		return EBP_LANGUAGES_ALL;
 	for (size_t i = 0; i < c->ntargets; i++)
 		maps_for_each_executable(c->targets[i], look_for_language, &languages);
