@@ -11,18 +11,35 @@
 
 #include "bpf/ebprof.h"
 #include "bpf/frame.h"
+#include "bpf/unwind.h"
 
 #define EBP_LAYOUTS_MAX	  64	/* builds of runtimes at one time */
-#define EBP_LAYOUT_WORDS  62
+#define EBP_LAYOUT_WORDS  59
 
 struct ebp_layout {
 	__u32 language;			/* enum ebp_language */
 	/* of a language whose frames are found from that of its loop: where its code is, else 0 */
 	__u32 loop_bytes;
 	__u64 loop;
+	/*
+	 * of a language whose compiled code runs on the frame of that loop, which jumps there:
+	 * bytes from @loop to behind such a jump, and the rule that holds there (unwind.h); else 0
+	 */
+	__u32 jump, jump_rule;
+	__u64 text, text_bytes;		/* the runtime's own code */
 	__u64 words[EBP_LAYOUT_WORDS];	/* the language's own structure, as struct ebp_python */
 };
 _Static_assert(sizeof(struct ebp_layout) == 512, "wire");
+
+/* The same in a process, by the mapping's bias. */
+static inline void ebp_layout_jump(const struct ebp_layout *l, __u64 bias, struct ebp_jump *out)
+{
+	out->loop = bias + l->loop;
+	out->from = l->jump ? out->loop + l->jump : 0;
+	out->text = bias + l->text;
+	out->text_bytes = l->text_bytes;
+	out->rule = l->jump_rule;
+}
 
 #define EBP_CODES	16384		/* slots of the cache of code */
 

@@ -162,6 +162,17 @@ enum ebp_exotic_place {
 	EBP_AT_UNDEFINED,	/* lost; of the return address: the root */
 };
 
+/*
+ * Of a process whose interpreter jumps to what it has compiled, which runs on the interpreter's own
+ * frame; addresses.
+ */
+struct ebp_jump {
+	__u64 loop;		/* the interpreter's function */
+	__u64 from;		/* behind a jump in it; 0: there is none */
+	__u64 text, text_bytes;	/* the code that calls it */
+	__u64 rule;		/* of the CFA at the jump */
+};
+
 /* Value of the `spaces` map (key: tgid). */
 struct ebp_space {
 	/* the leader's start_boottime, or 0: any; guards against a PID used again */

@@ -11,6 +11,7 @@
 #define REG_SP	31
 #define REG_PC	32
 #define REG_MASK 31
+#define LEAVE_JUMPED(env, s) 0
 #define CODE_TELLS 0	/* env_code() is of no use */
 #define IS_KEPT(reg) ((reg) == REG_FP || ((reg) == REG_SP && !s->by_fp))
 /* struct return_instance.stack: sp at the function's entry */

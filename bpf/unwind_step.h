@@ -83,6 +83,7 @@ struct unwind_state {
 	__u32 loop_bytes;
 	__u32 language;			/* enum ebp_language; 0: no such code is known */
 	__u32 apart;			/* the stack is a context's, which others have called */
+	struct ebp_jump jump;
 	/* some were: then zeros end no stack, because the threads of such runtimes begin in libc */
 	__u32 made;
 	/* What was found: */
@@ -343,6 +344,8 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 	struct caller c = {};
 
 	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_GAP)) {
+		if (LEAVE_JUMPED(env, s))
+			return 0;
 		next = rule_without_cfi(env, s);
 		if (next < 0)
 			return -next;

@@ -18,6 +18,7 @@
 #define ADDRESS(return_address) (return_address)
 #define IS_GUESS(rule) ((rule) & EBP_RULE_FP_BASE)
 #define GUESS_ENDS(s) 0
+#define LEAVE_JUMPED(env, s) leave_jumped((env), (s))
 
 #include "bpf/unwind_exotic.h"
 
@@ -147,6 +148,64 @@ static __always_inline int jit_rule(struct unwind_env *env, struct unwind_state 
 		    !is_register_call(tail))
 			continue;
 		return (i + 1) | (s->fp == s->sp + i * 8 - 8) << EBP_RULE_SAVED_SHIFT;
+	}
+	return 0;
+}
+
+#define PUSHED_WORDS 5	/* that such code may have pushed, and one */
+#define FRAME_BYTES_MAX	4096
+
+/*
+ * Whether @tail, the bytes before @at, ends with a call of the loop: by its address, or by a
+ * register or a word in memory.
+ */
+static __always_inline int is_call_of_loop(const struct unwind_state *s, __u64 at, __u64 tail)
+{
+	__u64 two = tail >> 48, three = tail >> 40;
+	int direct = ((tail >> 24 & 0xff) == 0xe8) & (at + (__s32)(tail >> 32) == s->jump.loop);
+	int plain = ((two & 0x38ff) == 0x10ff) & ((two >> 14 == 0) | (two >> 14 == 3));
+	int offset = ((three & 0x38ff) == 0x10ff) &
+		     (((three & 0xc000) == 0x4000) | ((three & 0xc700) == 0x400));
+
+	return direct | plain | offset | ((tail >> 16 & 0xffff) == 0x15ff);
+}
+
+/*
+ * Code that the loop of a listed language's interpreter jumps to, which runs on the loop's frame
+ * (opcache's JIT, in memory that processes share): to that frame, at such a jump. What it has
+ * pushed there is little; where it returns to from a call, `add $n, %rsp` tells of more. The
+ * return address of the loop's frame has to be behind a call of it. The words right below it are
+ * registers that the loop has saved, so none that an older call has left is looked at. 0: it is no
+ * such code.
+ */
+static __always_inline int leave_jumped(struct unwind_env *env, struct unwind_state *s)
+{
+	__u64 words = s->jump.rule & EBP_RULE_OFFSET_MASK, by_fp = s->jump.rule & EBP_RULE_FP_BASE;
+	__u64 code = 0, tail = 0, sp = s->sp, ra;
+
+	if (!s->jump.from || s->row.object != EBP_OBJECT_NONE || !s->row.bias || s->sp & 7)
+		return 0;
+	if (!s->exact && env_read(env, &code, sizeof(code), s->pc))
+		return 0;
+	if ((code & 0xffffff) == 0xc48148)
+		sp += code >> 24 & (FRAME_BYTES_MAX - 8);
+	else if ((code & 0xffffff) == 0xc48348)
+		sp += code >> 24 & 0x78;
+	ra = (by_fp ? s->fp : sp) + words * 8 - 8;
+	if (ra - s->sp > FRAME_BYTES_MAX ||
+	    fill_window(env, s, ra, ra + PUSHED_WORDS * 8))
+		return 0;
+	UNROLL
+	for (int i = 0; i < PUSHED_WORDS; i++) {
+		__u64 at = window_word(s, ra + i * 8);
+
+		if ((by_fp && i) || at - s->jump.text >= s->jump.text_bytes ||
+		    env_read(env, &tail, sizeof(tail), at - 8) || !is_call_of_loop(s, at, tail))
+			continue;
+		s->pc = s->jump.from;
+		s->sp = sp + i * 8;
+		s->exact = s->by_fp = 0;
+		return 1;
 	}
 	return 0;
 }

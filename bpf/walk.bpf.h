@@ -166,6 +166,9 @@ static __always_inline void find_loop(struct unwind_state *s)
 	s->loop_bytes = o ? o->loop_bytes : 0;
 	s->loop_sp = 0;
 	s->language = o ? o->language : EBP_LANGUAGE_NONE;
+	s->jump.from = 0;
+	if (o && o->jump)
+		ebp_layout_jump(o, s->lang_bias, &s->jump);
 	o = s->machine ? bpf_map_lookup_elem(&layouts, &machine) : NULL;
 	s->own = o ? s->machine_bias + o->loop : 0;
 	s->own_bytes = o ? o->loop_bytes : 0;

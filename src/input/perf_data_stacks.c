@@ -179,7 +179,7 @@ int perf_data_stacks_unwind(struct perf_data_stacks *s, const struct perf_data_p
 	if (n)
 		memcpy((char *)r->stack + BELOW, sample->stack, n);
 	do
-		err = unwinder_rescue(s->unwinder, r, NULL, s->mappings.v, s->mappings.n,
+		err = unwinder_rescue(s->unwinder, r, NULL, s->mappings.v, s->mappings.n, NULL,
 				      EBP_FRAMES_MAX, out);
 	while (err == -EAGAIN && unwinder_wait(s->unwinder, BUILD_MAX));
 	return 0;

@@ -107,7 +107,7 @@ struct lang_ops {
 	 */
 	int prepares;
 	int of_process;		/* one list for all threads: whose it is say the native frames */
-	int compiles;		/* its code calls what it compiles (unwind_x86.h, jit_rule) */
+	int compiles;		/* its code calls what it compiles, or jumps there (unwind_x86.h) */
 	const char *anonymous;	/* the name of code that has none; NULL: all has one */
 	/* What of a file's path is shown as its image, a part of @file; NULL: all of it. */
 	const char *(*module)(const char *file);

@@ -170,6 +170,11 @@ uint32_t langs_layout(struct langs *l, uint32_t image)
 	return l->looked.v[image].found == LAYOUT ? l->looked.v[image].number : 0;
 }
 
+void langs_jump(const struct langs *l, uint32_t number, uint64_t bias, struct ebp_jump *out)
+{
+	ebp_layout_jump(&l->layouts.v[number - 1].layout, bias, out);
+}
+
 void langs_retire(struct langs *l, const unsigned char *which)
 {
 	for (uint32_t i = 0; i < l->looked.n; i++) {

@@ -37,6 +37,8 @@ void langs_memory(struct langs *l, langs_read *read, void *ctx);
  * EBP_LAYOUTS_MAX, and have the flag EBP_LAYOUT_MACHINE where they are of such a language.
  */
 uint32_t langs_layout(struct langs *l, uint32_t image);
+/* Where the interpreter of layout @number, mapped with @bias, jumps to what it has compiled. */
+void langs_jump(const struct langs *l, uint32_t number, uint64_t bias, struct ebp_jump *out);
 /* Whether there is one whose frames are machine frames, which only the kernel can name. */
 int langs_has_machine(const struct langs *l);
 /* Whether @offset of @image is in an interpreter's own code. */

@@ -15,6 +15,7 @@
 #include "elf/elf_code.h"
 #include "elf/elf_lookup.h"
 #include "lang/lang.h"
+#include "lang/php_jump.h"
 
 #define RANGES_MAX	64
 #define TEXTS_MAX	(16u << 20)	/* bytes of .rodata that are searched */
@@ -80,6 +81,8 @@ static void take_code(struct reading *r, const Elf64_Sym *sym, const char *rest)
 	start = s->offset + (sym->st_value - s->vaddr);
 	if (!*rest) {
 		r->skew = s->vaddr - s->offset;
+		r->out->layout.text = s->offset;
+		r->out->layout.text_bytes = s->filesz;
 		r->out->layout.loop = start;
 		r->out->layout.loop_bytes = (uint32_t)sym->st_size;
 		r->found = 1;
@@ -158,7 +161,8 @@ static const struct release *find_release(uint32_t api)
 }
 
 /* @key: of a thread-safe build, address; else 0. */
-static void fill(const struct reading *r, const struct release *release, uint64_t key)
+static void fill(const struct elf_file *f, const struct reading *r, const struct release *release,
+		 uint64_t key)
 {
 	struct ebp_php layout = release->layout;
 
@@ -169,6 +173,7 @@ static void fill(const struct reading *r, const struct release *release, uint64_
 		layout.globals = r->globals_place - r->skew;
 		layout.in_globals = release->current;
 	}
+	php_find_jump(f, r->skew, &r->out->layout);
 	r->out->ops = &lang_php;
 	memcpy(r->out->layout.words, &layout, sizeof(layout));
 	lang_image_sort(r->out);
@@ -216,7 +221,7 @@ static void recognise(const struct elf_file *f, const char *name, struct lang_im
 		snprintf(out->why, sizeof(out->why), "PHP with API %.*s is not known", API_DIGITS,
 			 api);
 	else
-		fill(&r, release, api[API_DIGITS + 1] == 'T' ? key : 0);
+		fill(f, &r, release, api[API_DIGITS + 1] == 'T' ? key : 0);
 }
 
 /* What is no function's is named by its file: "<index.php>". */
@@ -246,6 +251,7 @@ const struct lang_ops lang_php = {
 	.files = { "php" },
 	.joint = "::",
 	.of_process = 1,
+	.compiles = 1,
 	.recognise = recognise,
 	.line = line,
 	.complete = complete,

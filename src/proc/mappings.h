@@ -15,7 +15,8 @@
 
 struct mapping {
 	uint64_t start, end;	/* addresses; end exclusive */
-	uint64_t offset;	/* of @start in the file, bytes */
+	/* of @start in the file, or in memory that processes share, bytes; else @start itself */
+	uint64_t offset;
 	uint64_t from;		/* ns; 0: since the process began */
 	uint32_t image;		/* or IMAGE_NONE */
 };

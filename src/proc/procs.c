@@ -169,6 +169,12 @@ static void keep_file(struct procs *p, const struct life *l, struct mapping *m)
 	m->offset = was->offset + (m->start - was->start);
 }
 
+/* Memory without a file that processes share has a place in it; of other memory, /proc says 0. */
+static int is_shared(const struct image_key *key)
+{
+	return key->path[0] == '/' && key->path[1] != '/';
+}
+
 static struct mapping make_mapping(struct procs *p, const struct life *l,
 				   const struct image_key *key, uint64_t offset)
 {
@@ -177,6 +183,8 @@ static struct mapping make_mapping(struct procs *p, const struct life *l,
 		.image = images_get(p->images, l->pid, key),
 	};
 
+	if (m.image == IMAGE_NONE && !is_shared(key))
+		m.offset = m.start;
 	if (m.image == IMAGE_NONE)
 		keep_file(p, l, &m);
 

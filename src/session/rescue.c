@@ -127,6 +127,7 @@ static int try(struct rescue *r, const struct ebp_rescue *s, const struct unwind
 	pid_t pid = (pid_t)s->key.process.tgid;
 	uint64_t now = clock_ns(), before, took;
 	struct unwind_mapping *list;
+	struct ebp_jump jump;
 	size_t n;
 
 	if ((many && now < r->next_many) || !budget_has(&r->budget, pid, now)) {
@@ -136,7 +137,8 @@ static int try(struct rescue *r, const struct ebp_rescue *s, const struct unwind
 	/* CPU time: what a busy machine does meanwhile is no process's doing. */
 	before = clock_thread_ns();
 	list = tracker_mappings(r->tracker, incarnation, s->time, &n);
-	err = unwinder_rescue(r->unwinder, s, above, list, n, r->max, out);
+	tracker_jump(r->tracker, list, n, &jump);
+	err = unwinder_rescue(r->unwinder, s, above, list, n, &jump, r->max, out);
 	free(list);
 	took = clock_thread_ns() - before;
 	if (many)

@@ -226,6 +226,20 @@ struct unwind_mapping *tracker_mappings(struct tracker *t, uint32_t incarnation,
 	return list.v;
 }
 
+void tracker_jump(struct tracker *t, const struct unwind_mapping *list, size_t n,
+		  struct ebp_jump *out)
+{
+	*out = (struct ebp_jump){ 0 };
+	for (size_t i = 0; i < n; i++) {
+		uint32_t number = langs_layout(t->langs, list[i].image);
+
+		if (!number || number & EBP_LAYOUT_MACHINE)
+			continue;
+		langs_jump(t->langs, number, list[i].start - list[i].offset, out);
+		return;
+	}
+}
+
 uint32_t tracker_interpreter(struct tracker *t, uint32_t incarnation, uint64_t time,
 			     uint64_t *bias)
 {

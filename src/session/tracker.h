@@ -48,6 +48,10 @@ void tracker_epoch(struct tracker *t);
 struct unwind_mapping *tracker_mappings(struct tracker *t, uint32_t incarnation, uint64_t time,
 					size_t *n);
 
+/* Of these, where their interpreter jumps to what it has compiled. */
+void tracker_jump(struct tracker *t, const struct unwind_mapping *list, size_t n,
+		  struct ebp_jump *out);
+
 /*
  * The layout of the interpreter with a list of frames that a process maps (langs_layout()), and the
  * bias of that mapping; 0: it maps none that is known.

@@ -48,6 +48,7 @@ struct target {
 	struct unwinder *u;
 	const struct ebp_rescue *sample;
 	const struct unwind_above *kept;	/* what lies above; NULL: to be read now */
+	const struct ebp_jump *jump;	/* NULL: none */
 	const struct ebp_mapping *rows;
 	size_t n;
 	struct code codes[CODES];
@@ -280,6 +281,8 @@ static void step(struct target *t, const struct ebp_registers *regs, int exact, 
 				   .made = !t->exact,
 				   .ctx = t };
 
+	if (t->jump)
+		m.jump = *t->jump;
 	m.shards = unwind_store_shards(t->u->store, &m.nshards);
 	unwind_stack(&m, regs, exact, max, out);
 }
@@ -394,9 +397,9 @@ static int is_pending(struct unwinder *u, const struct unwind_result *r)
 
 int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample,
 		    const struct unwind_above *above, const struct unwind_mapping *list, size_t n,
-		    uint32_t max, struct unwind_result *out)
+		    const struct ebp_jump *jump, uint32_t max, struct unwind_result *out)
 {
-	struct target t = { .u = u, .sample = sample, .kept = above };
+	struct target t = { .u = u, .sample = sample, .kept = above, .jump = jump };
 	struct unwind_result whole;
 	struct ebp_mapping *rows;
 	long count = unwinder_rows(u, list, n, &rows);

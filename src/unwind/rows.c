@@ -104,7 +104,7 @@ static int is_anonymous(const struct ebp_mapping *r)
 /* Whether @b continues @a; @gaps: so does one apart, where neither has a file. */
 static int continues(const struct ebp_mapping *a, const struct ebp_mapping *b, int gaps)
 {
-	if (gaps && is_anonymous(a) && is_anonymous(b))
+	if (gaps && is_anonymous(a) && is_anonymous(b) && a->bias == b->bias)
 		return 1;
 	return a->end == b->start && a->bias == b->bias && a->object == b->object &&
 	       a->image == b->image;

@@ -8,7 +8,10 @@
 
 #include "bpf/unwind.h"
 
-/* A mapping of executable memory; @image as in elf/image.h, IMAGE_NONE: no file. */
+/*
+ * A mapping of executable memory; @image as in elf/image.h, IMAGE_NONE: no file; then @offset is
+ * @start, but where processes share the memory.
+ */
 struct unwind_mapping {
 	uint64_t start, end, offset;	/* @offset: of @start in the file */
 	uint32_t image;

@@ -93,8 +93,11 @@ static int make_row(struct unwinder *u, const struct unwind_mapping *m, struct e
 	*row = (struct ebp_mapping){
 		.start = m->start, .end = m->end, .image = number_of(u, m->image),
 	};
-	/* Without a file there is no offset; equal biases let such rows join. */
-	if (file != UNWIND_NO_FILE || row->image != EBP_IMAGE_NONE)
+	/*
+	 * Of memory without a file the bias is 0, but where processes share it; equal ones let such
+	 * rows join. Other code of the kernel's has no offset.
+	 */
+	if (file != UNWIND_NO_FILE || row->image != EBP_IMAGE_NONE || m->image == IMAGE_NONE)
 		row->bias = m->start - m->offset;
 	if (file == UNWIND_NO_FILE) {
 		row->object = special_object(u, m->image);

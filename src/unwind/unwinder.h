@@ -93,13 +93,14 @@ void unwinder_epoch(struct unwinder *u);
 /*
  * Finishes a sample, from its @stop on where it has one: then @out lacks the frames below, which
  * count for @max. @list: the process's mappings when it was taken. @above: what lies above the
- * stack; NULL: that is read from the process, as it is now. Where a rule is unsupported, or needs a
- * register that only a leaf has, the whole CFI is applied from the leaf on. -EAGAIN: an image's
- * table is queued or being built: try again after unwinder_collect(); else 0.
+ * stack; NULL: that is read from the process, as it is now. @jump: of its interpreter; NULL: none.
+ * Where a rule is unsupported, or needs a register that only a leaf has, the whole CFI is applied
+ * from the leaf on. -EAGAIN: an image's table is queued or being built: try again after
+ * unwinder_collect(); else 0.
  */
 int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample,
 		    const struct unwind_above *above, const struct unwind_mapping *list, size_t n,
-		    uint32_t max, struct unwind_result *out);
+		    const struct ebp_jump *jump, uint32_t max, struct unwind_result *out);
 
 struct unwinder_stats {
 	size_t memory;		/* bytes of all shards */

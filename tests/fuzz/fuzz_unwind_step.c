@@ -61,12 +61,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *shards[2] = { shard, NULL };
 	struct ebp_mapping rows[ROWS] = { 0 };
 	struct ebp_registers regs = { 0 };
-	struct unwind_memory m = { shards, 2, rows, 0, read_memory, 1, &rest, 0 };
+	struct unwind_memory m = {
+		.shards = shards, .nshards = 2, .rows = rows, .read = read_memory, .by_code = 1,
+		.ctx = &rest, .jump = { .loop = CODE, .text = CODE }
+	};
 	static struct unwind_result result;
 	uint64_t at = CODE;
 
 	for (int i = 0; i < 17; i++)
 		regs.r[i] = take(&in, 3);
+	m.jump.from = take(&in, 3);
+	m.jump.text_bytes = take(&in, 3);
+	m.jump.rule = take(&in, 2);
 	m.nrows = (uint32_t)take(&in, 1) % (ROWS + 1);
 	for (uint32_t i = 0; i < m.nrows; i++) {
 		rows[i].start = at;

@@ -92,7 +92,9 @@ static void set_up(uint16_t rule)
 	put(DIR, &dir, sizeof(dir));
 	make_block(at, rules, 2, SPECIAL(EBP_RULE_GAP));
 	rows[0] = (struct ebp_mapping){ CODE, CODE + EBP_PAGE_BYTES, CODE, OBJECT, IMAGE };
-	memory = (struct unwind_memory){ shards, 1, rows, 1, read_memory, 0, NULL, 0 };
+	memory = (struct unwind_memory){
+		.shards = shards, .nshards = 1, .rows = rows, .nrows = 1, .read = read_memory
+	};
 	regs.r[REG_PC] = CODE + 0x20;
 	regs.r[REG_SP] = STACK;
 }

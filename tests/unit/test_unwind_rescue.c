@@ -156,14 +156,16 @@ TEST(waits_for_tables_then_finishes)
 
 	fake_begin(&f, 64u << 20);
 	plain();
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), -EAGAIN);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL,
+				 EBP_FRAMES_MAX, &r), -EAGAIN);
 	/* Built, perhaps, but not collected. */
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), -EAGAIN);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL,
+				 EBP_FRAMES_MAX, &r), -EAGAIN);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL, EBP_FRAMES_MAX, &r), 0);
 	check_frames(&f, &r);
 	CHECK_EQ(r.fp_frames, 0);
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, 2, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL, 2, &r), 0);
 	CHECK(r.result == EBP_DEPTH && r.n == 2);
 	fake_end(&f);
 }
@@ -176,10 +178,10 @@ TEST(reads_nothing_from_holes)
 
 	begin_with_tables(&f, plain);
 	sent->holes = ~1u << 16;
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL, EBP_FRAMES_MAX, &r), 0);
 	check_frames(&f, &r);
 	sent->holes = ~0u;
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL, EBP_FRAMES_MAX, &r), 0);
 	CHECK(r.result == EBP_UNREADABLE && r.n == 1);
 	fake_end(&f);
 }
@@ -197,7 +199,7 @@ TEST(goes_on_where_the_kernel_stopped)
 	sent->stop = stop;
 	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL, EBP_FRAMES_MAX, &r), 0);
 	CHECK_EQ(r.result, EBP_COMPLETE);
 	while (skip < n_expected && (uintptr_t)expected[skip] != stop.pc)
 		skip++;
@@ -205,7 +207,7 @@ TEST(goes_on_where_the_kernel_stopped)
 	for (int i = 0; i < (int)r.n; i++)
 		CHECK_EQ(r.frames[i], frame_at(&f, (uintptr_t)expected[skip + i] - 1));
 	/* Those below count. */
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, stop.n + 1, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL, stop.n + 1, &r), 0);
 	CHECK(r.result == EBP_DEPTH && r.n == 1);
 	fake_end(&f);
 }
@@ -216,9 +218,9 @@ TEST(applies_all_of_the_cfi)
 	struct fake f;
 
 	begin_with_tables(&f, odd);
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL, EBP_FRAMES_MAX, &r), 0);
 	check_frames(&f, &r);
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, 3, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL, 3, &r), 0);
 	CHECK(r.result == EBP_DEPTH && r.n == 3);
 	fake_end(&f);
 }
@@ -234,7 +236,7 @@ TEST(goes_on_by_frame_pointer)
 	odd_over_bare();
 	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL, EBP_FRAMES_MAX, &r), 0);
 	CHECK_EQ(r.result, EBP_COMPLETE);
 	CHECK_EQ(r.fp_frames, 1);
 	CHECK(r.n > 6);
@@ -291,11 +293,11 @@ TEST(goes_on_by_code_made_at_run_time)
 	plain_over_trampoline();
 	unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
 	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL, EBP_FRAMES_MAX, &r), 0);
 	check_trampoline(&f, &r, 2, plain_over_trampoline);
 	/* Where all of the CFI is applied first, too. */
 	odd_over_trampoline();
-	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL, EBP_FRAMES_MAX, &r), 0);
 	check_trampoline(&f, &r, 3, odd_over_trampoline);
 	fake_end(&f);
 	munmap(page, 4096);
@@ -331,7 +333,7 @@ __attribute__((noinline)) static void rescue_part(const struct part *p)
 	sent->head.n = p->bytes;
 	sent->stack[p->bytes / 8 - 1] += (uint64_t)p->changed;
 	CHECK_EQ(unwinder_rescue(deep->u, sent, p->first ? &low : NULL, deep->own.v, deep->own.n,
-				 EBP_FRAMES_MAX, deep_result),
+				 NULL, EBP_FRAMES_MAX, deep_result),
 		 0);
 	asm volatile("");
 }
@@ -422,7 +424,8 @@ TEST(survives_bad_stacks)
 			copy->regs.r[rand() % 17] = (uint64_t)rand() << 33;
 		if (round % 11 == 0)
 			copy->sp = UINT64_MAX - 100;
-		CHECK_EQ(unwinder_rescue(f.u, copy, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+		CHECK_EQ(unwinder_rescue(f.u, copy, NULL, f.own.v, f.own.n, NULL,
+					 EBP_FRAMES_MAX, &r), 0);
 		CHECK(r.result != EBP_COMPLETE && r.result < EBP_RESULTS && r.n <= EBP_FRAMES_MAX);
 		free(copy);
 	}
@@ -482,7 +485,8 @@ TEST(work_for_one_stack_is_limited)
 			sent->stack[i] = (uintptr_t)code + 0x11;
 		unwinder_process(f.u, 1, 0, f.own.v, f.own.n);
 		CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
-		CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, EBP_FRAMES_MAX, &r), 0);
+		CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL,
+					 EBP_FRAMES_MAX, &r), 0);
 		CHECK_EQ(r.result, slow ? EBP_UNSUPPORTED : EBP_DEPTH);
 		CHECK_EQ(r.n, slow ? 1 : EBP_FRAMES_MAX);
 		fake_end(&f);

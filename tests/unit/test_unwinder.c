@@ -258,7 +258,7 @@ TEST(does_not_retry_a_damaged_file)
 TEST(knows_special_mappings)
 {
 	struct fake f;
-	struct unwind_mapping list[4];
+	struct unwind_mapping list[5];
 	const struct ebp_mapping *rows;
 	uint32_t gone;
 
@@ -270,14 +270,18 @@ TEST(knows_special_mappings)
 		images_get(f.images, getpid(), &(struct image_key){ .path = "[uprobes]" }), 0
 	};
 	list[1] = (struct unwind_mapping){ 0x2000, 0x3000, 0x9000, gone, 0 };
-	list[2] = (struct unwind_mapping){ 0x3000, 0x4000, 0, IMAGE_NONE, 0 };
+	list[2] = (struct unwind_mapping){ 0x3000, 0x4000, 0x3000, IMAGE_NONE, 0 };
 	list[3] = (struct unwind_mapping){
 		0x4000, 0x5000, 0,
 		images_get(f.images, getpid(), &(struct image_key){ .path = "[vsyscall]" }), 0
 	};
-	CHECK_EQ(unwinder_process(f.u, 1, 0, list, 4), 0);
+	/* That which processes share, 0x1000 bytes from its beginning. */
+	list[4] = (struct unwind_mapping){ 0x5000, 0x6000, 0x1000, IMAGE_NONE, 0 };
+	CHECK_EQ(unwinder_process(f.u, 1, 0, list, 5), 0);
 	rows = fake_rows(&f, 1);
-	CHECK_EQ(f.spaces[1].nrows, 3);
+	CHECK_EQ(f.spaces[1].nrows, 4);
+	CHECK_EQ(rows[2].bias, 0);
+	CHECK_EQ(rows[3].bias, 0x4000);
 	CHECK(rows[0].object == EBP_OBJECT_UPROBES && rows[0].image == EBP_IMAGE_NONE);
 	CHECK(rows[1].object == EBP_OBJECT_NONE && rows[1].image == gone);
 	CHECK_EQ(0x2000 - rows[1].bias, 0x9000);

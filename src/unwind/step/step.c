@@ -106,6 +106,7 @@ void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *reg
 	struct unwind_state s = { .regs = *regs,
 				  .nrows = nrows,
 				  .made = (uint32_t)m->made,
+				  .jump = m->jump,
 				  .max = max < EBP_FRAMES_MAX ? max : EBP_FRAMES_MAX };
 	int done = 0;
 

@@ -23,6 +23,7 @@ struct unwind_memory {
 	int by_code;
 	void *ctx;
 	int made;			/* as in struct unwind_state */
+	struct ebp_jump jump;
 };
 
 struct unwind_result {
