@@ -28,7 +28,7 @@ PACKAGES = {
     "bullseye": ("python3.9-minimal", "libpython3.9-minimal", "libpython3.9-stdlib", "ruby2.7", "libruby2.7", *OF_PHP,
                  "php7.4-cli", "libmagic1", "libssl1.1", "libicu67"),
     "trixie": ("python3.13-minimal", "libpython3.13-minimal", "libpython3.13-stdlib", "ruby3.3", "libruby3.3", *OF_PHP,
-               "php8.4-cli", "libmagic1t64", "libssl3t64", "libicu76", "libzstd1"),
+               "php8.4-cli", "php8.4-opcache", "libmagic1t64", "libssl3t64", "libicu76", "libzstd1"),
     "sid": tuple(package for minor in SID_PYTHONS for package in (f"python3.{minor}-minimal", f"libpython3.{minor}-minimal",
                                                                   f"libpython3.{minor}-stdlib")),
 }

@@ -3,8 +3,12 @@
 Ruby, PHP and Perl of Debian's other suites, in containers: what each program says of its own stacks is what a recording has, with
 known shares. One recording a version.
 """
-from containers import contained
+import glob
+
+from containers import contained, root_of
+from harness import skip
 from interpreters import sampled_script
+from test_php import JITTED, jitted, of_jit
 from told import PERL, PHP, RUBY, as_told, ruby_plain
 
 
@@ -39,6 +43,15 @@ def test_php_74():
 
 def test_php_84():
     php("trixie", "php8.4")
+
+
+def test_php_84_jit():
+    """A JIT of another kind than 8.2's."""
+    program = contained("trixie", "php8.4")
+    if not glob.glob(f"{root_of('trixie')}/usr/lib/php/*/opcache.so"):
+        skip("what was unpacked of Debian trixie is older than this test: rm -r build/tests/trixie")
+    flags = jitted("tracing", "-n", "-d", "zend_extension=opcache")
+    of_jit(program, sampled_script(program, flags, [("script.php", "<?php " + JITTED)], "--annotate", "--native", burned=0).profile)
 
 
 def test_perl_532():
