@@ -36,7 +36,7 @@ static const char *const symbol_names[SYMBOLS] = {
 /* Of lists of calls: lua_State and CallInfo. */
 #define STATE_52 .status = 10, .global = 24, .ci = 32, .stack = 56, .stack_end = 48
 #define STATE_53 .status = 12, .global = 24, .ci = 32, .stack = 56, .stack_end = 48
-#define STATE_54 .status = 10, .global = 24, .ci = 32, .stack = 48, .stack_end = 40
+#define STATE_54 .status = 10, .stack = 48, .stack_end = 40
 #define CLOSURE_52 .proto = 24, .upvalue = 32
 
 #define PROTO_52 .constants = 16, .code = 24, .lines = 40, .locals = 48, .upvalues = 56, \
@@ -47,34 +47,53 @@ static const char *const symbol_names[SYMBOLS] = {
 	.source = 112, .ncode = 24, .nlines = 28, .nlocals = 36, .first_line = 44, \
 	.far_lines = 96, .nfar_lines = 40
 
-static const struct ebp_lua releases[] = {
-	{ .version = 501, .status = 10, .global = 32, .ci = 40, .stack = 64, .stack_end = 56,
-	  .global_behind = 184, .array = 40, .first_ci = 80, .running = 48,
-	  .function = 8, .saved = 24, .flags = 36, .proto = 32, .upvalue = 40,
-	  .constants = 16, .code = 24, .lines = 40, .locals = 48, .upvalues = 56, .source = 64,
-	  .ncode = 80, .nlines = 84, .nlocals = 92, .first_line = 96, .upvalue_bytes = 8,
-	  OPERANDS_51, .line_bytes = 4,
-	  .ops = { 0, 4, 5, NO_OP, 6, NO_OP, 11, NO_OP, 22, 28, 33, 36 },
-	  .sets = { 0x31bc3ffc7f } },
-	{ .version = 502, STATE_52, .global_behind = 208, .function = 0, .saved = 56, .flags = 34,
-	  .inner = 1 << 2, .tail = 1 << 6, CLOSURE_52, PROTO_52, .upvalue_bytes = 16,
-	  OPERANDS_51, .line_bytes = 4,
-	  .ops = { 0, 5, NO_OP, NO_OP, 7, NO_OP, 12, 6, 23, 29, 34, NO_OP },
-	  .sets = { 0x6b787ff8ff } },
-	{ .version = 503, STATE_53, .global_behind = 208, .function = 0, .saved = 40, .flags = 66,
-	  .fresh = 1 << 3, .tail = 1 << 5, CLOSURE_52, PROTO_53, .upvalue_bytes = 16,
-	  OPERANDS_51, .line_bytes = 4,
-	  .ops = { 0, 5, NO_OP, NO_OP, 7, NO_OP, 12, 6, 30, 36, 41, NO_OP },
-	  .sets = { 0x35b83ffff8ff } },
-	{ .version = 504, STATE_54, .global_behind = 200, .function = 0, .saved = 32, .flags = 62,
-	  .fresh = 1 << 2, .tail = 1 << 5, CLOSURE_52, PROTO_54, .upvalue_bytes = 16,
-	  OPERANDS_54, .line_bytes = 1,
-	  .ops = { 0, 9, NO_OP, 14, 12, 13, 20, 11, 56, 68, 76, NO_OP },
-	  .sets = { 0x3e3ffffff87bff, 0x3a638 } },
-};
+/* What 5.4 has whichever its release. */
+#define REST_54 .global = 24, .ci = 32, .function = 0, .saved = 32, .flags = 62, CLOSURE_52, \
+	PROTO_54, .upvalue_bytes = 16, OPERANDS_54, .line_bytes = 1, \
+	.ops = { 0, 9, NO_OP, 14, 12, 13, 20, 11, 56, 68, 76, NO_OP }, \
+	.sets = { 0x3e3ffffff87bff, 0x3a638 }
 
-/* The first release of 5.3 whose lua_State is the one above. */
-#define FIRST_OF_53 3
+/* Each from release 5.@minor.@first on. */
+static const struct release {
+	unsigned minor, first;
+	struct ebp_lua layout;
+} releases[] = {
+	{ 1, 0,
+	  { .version = 501, .status = 10, .global = 32, .ci = 40, .stack = 64, .stack_end = 56,
+	    .global_behind = 184, .array = 40, .first_ci = 80, .running = 48,
+	    .function = 8, .saved = 24, .flags = 36, .proto = 32, .upvalue = 40,
+	    .constants = 16, .code = 24, .lines = 40, .locals = 48, .upvalues = 56, .source = 64,
+	    .ncode = 80, .nlines = 84, .nlocals = 92, .first_line = 96, .upvalue_bytes = 8,
+	    OPERANDS_51, .line_bytes = 4,
+	    .ops = { 0, 4, 5, NO_OP, 6, NO_OP, 11, NO_OP, 22, 28, 33, 36 },
+	    .sets = { 0x31bc3ffc7f } } },
+	{ 2, 0,
+	  { .version = 502, STATE_52, .global_behind = 208, .function = 0, .saved = 56,
+	    .flags = 34, .inner = 1 << 2, .tail = 1 << 6, CLOSURE_52, PROTO_52,
+	    .upvalue_bytes = 16, OPERANDS_51, .line_bytes = 4,
+	    .ops = { 0, 5, NO_OP, NO_OP, 7, NO_OP, 12, 6, 23, 29, 34, NO_OP },
+	    .sets = { 0x6b787ff8ff } } },
+	{ 3, 3,
+	  { .version = 503, STATE_53, .global_behind = 208, .function = 0, .saved = 40,
+	    .flags = 66, .fresh = 1 << 3, .tail = 1 << 5, CLOSURE_52, PROTO_53,
+	    .upvalue_bytes = 16, OPERANDS_51, .line_bytes = 4,
+	    .ops = { 0, 5, NO_OP, NO_OP, 7, NO_OP, 12, 6, 30, 36, 41, NO_OP },
+	    .sets = { 0x35b83ffff8ff } } },
+	/* Each call of Lua's begins a loop: one of the bits that none has. */
+	{ 4, 0,
+	  { .version = 504, .status = 10, .stack = 56, .stack_end = 48, .global_behind = 200,
+	    .inner = 1 << 15, .tail = 1 << 4, REST_54 } },
+	{ 4, 1,
+	  { .version = 504, STATE_54, .global_behind = 192, .inner = 1 << 15, .tail = 1 << 4,
+	    REST_54 } },
+	{ 4, 2,
+	  { .version = 504, STATE_54, .global_behind = 192, .fresh = 1 << 2, .tail = 1 << 5,
+	    REST_54 } },
+	/* lua_State has got tbclist. */
+	{ 4, 3,
+	  { .version = 504, STATE_54, .global_behind = 200, .fresh = 1 << 2, .tail = 1 << 5,
+	    REST_54 } },
+};
 
 /* --- The file. ------------------------------------------------------------------ */
 
@@ -113,12 +132,12 @@ static int read_version(const struct reading *r, unsigned *minor, unsigned *rele
 
 static const struct ebp_lua *release_of(unsigned minor, unsigned release)
 {
-	if (minor == 3 && release < FIRST_OF_53)
-		return NULL;
+	const struct ebp_lua *found = NULL;
+
 	for (size_t i = 0; i < sizeof(releases) / sizeof(*releases); i++)
-		if (releases[i].version == 500 + minor)
-			return &releases[i];
-	return NULL;
+		if (releases[i].minor == minor && releases[i].first <= release)
+			found = &releases[i].layout;
+	return found;
 }
 
 /* 0; negative where the loop is not found. */

@@ -5,7 +5,10 @@
  *
  *	language NUMBER			enum ebp_language
  *	layout HEX			its structure, as in struct ebp_layout
+ *	loop OFFSET BYTES		of that: its code in its file (LuaJIT)
  *	at BIAS TP FP IP		of its mapping; the thread pointer; two registers (PHP)
+ *	place RIP RSP RBP RDI RDX RBX R14 R15 START END
+ *					(Lua, LuaJIT) the thread's; the mapping of RIP
  *	frame LINE NAME			what is expected, the innermost first
  *	memory ADDRESS HEX
  *
@@ -29,6 +32,7 @@
 
 #define IMAGE_FRAMES	256
 #define IMAGE_NAME	256
+#define IMAGE_TRACE	"_[t]"	/* behind the name of what a trace runs, as --annotate has it */
 
 struct image_piece {
 	uint64_t at;
@@ -41,10 +45,16 @@ struct image_frame {
 	char name[IMAGE_NAME];
 };
 
+/* Where the thread is: registers of x86-64, and the mapping of pc. */
+struct image_place {
+	uint64_t pc, sp, fp, rdi, rdx, rbx, r14, r15, row, row_end;
+};
+
 struct image {
 	uint32_t language;
 	struct ebp_layout layout;
 	uint64_t bias, tp, fp, ip;
+	struct image_place place;
 	struct image_frame frames[IMAGE_FRAMES];
 	size_t nframes;
 	VEC(struct image_piece) pieces;
@@ -81,15 +91,21 @@ static int image_read(struct image *m, void *dst, uint32_t n, uint64_t at)
 #define ruby_env image
 #define php_env	 image
 #define perl_env image
+#define lua_env image
+#define luajit_env image
 #define ruby_read image_read
 #define php_read image_read
 #define perl_read image_read
+#define lua_read image_read
+#define luajit_read image_read
 
 #include "unit/perl_text.h"
 
+#include "bpf/lua_describe.h"
 #include "bpf/perl_describe.h"
 #include "bpf/php_describe.h"
 #include "bpf/ruby_describe.h"
+#include "unit/luajit_rounds.h"
 
 /* --- The frames, each of which becomes one of m->frames. ----------------------- */
 
@@ -187,6 +203,8 @@ static void image_walk_perl(struct image *m)
 	}
 }
 
+#include "unit/lang_image_lua.h"
+
 static void image_walk(struct image *m)
 {
 	m->nframes = 0;
@@ -196,6 +214,10 @@ static void image_walk(struct image *m)
 		image_walk_php(m);
 	else if (m->language == EBP_LANGUAGE_PERL)
 		image_walk_perl(m);
+	else if (m->language == EBP_LANGUAGE_LUA)
+		image_walk_lua(m);
+	else if (m->language == EBP_LANGUAGE_LUAJIT)
+		image_walk_luajit(m);
 }
 
 /* --- The text. ----------------------------------------------------------------- */
@@ -221,6 +243,7 @@ static size_t image_bytes(const char *text, uint8_t *to, size_t room)
 static void image_line(struct image *m, const char *line)
 {
 	struct image_frame *f = &m->frames[m->nframes];
+	struct image_place *l = &m->place;
 	struct image_piece p = { 0 };
 	int at = 0;
 
@@ -236,7 +259,10 @@ static void image_line(struct image *m, const char *line)
 		m->nframes++;
 	} else {
 		sscanf(line, "language %u", &m->language);
+		sscanf(line, "loop %llx %x", &m->layout.loop, &m->layout.loop_bytes);
 		sscanf(line, "at %lx %lx %lx %lx", &m->bias, &m->tp, &m->fp, &m->ip);
+		sscanf(line, "place %lx %lx %lx %lx %lx %lx %lx %lx %lx %lx", &l->pc, &l->sp,
+		       &l->fp, &l->rdi, &l->rdx, &l->rbx, &l->r14, &l->r15, &l->row, &l->row_end);
 	}
 }
 

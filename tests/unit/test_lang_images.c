@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps over frames of Ruby, PHP and Perl in images of processes (tests/unit/images): of
+ * The steps over frames of Ruby, PHP, Perl and Lua in images of processes (tests/unit/images): of
  * versions that are not on this machine, and on a machine of another kind.
  */
 #include <glob.h>

@@ -493,7 +493,6 @@ case_alloc_running() {
 	grep -q ';__cxa_allocate_exception' out || fail "no exception was allocated"
 }
 
-# Functions of Debian's Python, with native ones between them, whole to the program's own code.
 # The code of the running kernel, by /proc/kcore; under its filter, a recording has no right to read that.
 case_kernel_instructions() {
 	local name
@@ -510,6 +509,7 @@ case_kernel_instructions() {
 	return 0
 }
 
+# Functions of Debian's Python, with native ones between them, whole to the program's own code.
 case_python() {
 	[ -x /bin/python3 ] || skip "Debian's Python could not be had"
 	fixture python.py
@@ -537,4 +537,36 @@ case_languages_later() {
 	grep -qE ';<module>;main;.* [0-9]+$' out || fail "no frames of Python"
 	all_complete 980
 	near '^' "$(awk '/samples of wall/ { print $10 }' err)" 5
+}
+
+# known PROGRAM PERCENT OWN;MAIN TWICE ONCE SORTS CALLED SPIN: so much of the program's stacks, at least, is complete and leads
+# down to its own code; what MAIN calls has its shares, 2 to 1 to 1; native code is between the last and what it has called.
+known() {
+	local of="^$1;" functions="^$1;.*;$3;"
+	[ "$(count "$of")" -ge 30 ] || fail "$(count "$of") samples of $1"
+	share "^$1;_start;.*;${3%;*}[; ]" "$2" "$of"
+	share "$functions$4;$8[; ]" 30 "$functions"
+	share "$functions$5;$8[; ]" 10 "$functions"
+	share "$functions$6;.*;$7;$8[; ]" 10 "$functions"
+}
+
+# One recording of all of them, which work as soon as it has begun. An emulated CPU takes a while for their tables, before
+# which what LuaJIT has compiled is cut: it lasts until a shell has done its part of the work, however slow that CPU is.
+# shellcheck disable=SC2016 # the shell that it is for expands it
+case_languages() {
+	local name all=''
+	mkfifo go
+	for name in ruby php perl lua5.1 lua5.4 luajit; do
+		[ -x "/bin/$name" ] || skip "this machine has no $name"
+		fixture "known.$name"
+		all=$all,$pid
+	done
+	ebp -F 199 -p "${all#,}" -- sh -c 'echo >go; i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
+	[ "$lost" -eq 0 ] || fail "$lost samples lost"
+	known known.ruby 97 '<main>;Object#main' Thing#twice Thing.once 'Thing#sorts;Enumerable#sort_by' 'block in Thing#sorts' Object#spin
+	known known.php 97 '<known.php>;main' Thing::twice Thing::once 'Thing::sorts;usort' Thing::order spin
+	known known.perl 97 '<known.perl>;main::main' App::Thing::twice App::Thing::once App::Thing::sorts App::Thing::order main::spin
+	known known.lua5.1 97 '<known.lua5.1>;main' twice once 'sorts;sort' 'function <[^;]*>' spin
+	known known.lua5.4 97 '<known.lua5.4>;main' twice once 'sorts;sort' 'function <[^;]*>' spin
+	known known.luajit 50 '<known.luajit>;main' twice once 'sorts;sort' 'function <[^;]*>' spin
 }

@@ -20,21 +20,27 @@ static int read_live(void *ctx, uint64_t at, void *dst, size_t n)
 	return process_vm_readv(*(pid_t *)ctx, &to, 1, &from, 1, 0) == (ssize_t)n ? 0 : -1;
 }
 
-/* The bias of the first mapping of @mapped; 0: it is not there. */
-static uint64_t bias_of(pid_t pid, const char *mapped)
+/* The bias of the first mapping of @mapped, and which mapping the thread is in. */
+static void find_mappings(pid_t pid, const char *mapped, struct image *m)
 {
 	char path[64], line[512];
-	uint64_t start, offset, bias = 0;
+	uint64_t start, end, offset;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = fopen(path, "re");
-	while (f && !bias && fgets(line, sizeof(line), f))
-		if (strstr(line, mapped) && sscanf(line, "%lx-%*x %*s %lx", &start, &offset) == 2)
-			bias = start - offset;
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) != 3)
+			continue;
+		if (strstr(line, mapped) && !m->bias)
+			m->bias = start - offset;
+		if (m->place.pc >= start && m->place.pc < end) {
+			m->place.row = start;
+			m->place.row_end = end;
+		}
+	}
 	if (f)
 		fclose(f);
-	return bias;
 }
 
 static int by_place(const void *a, const void *b)
@@ -69,6 +75,7 @@ static void put_pieces(const struct image *m)
 static void put_image(const struct image *m)
 {
 	const uint8_t *words = (const uint8_t *)m->layout.words;
+	const struct image_place *l = &m->place;
 	size_t n = sizeof(m->layout.words);
 
 	while (n && !words[n - 1])
@@ -76,7 +83,11 @@ static void put_image(const struct image *m)
 	printf("language %u\nlayout ", m->language);
 	for (size_t i = 0; i < n; i++)
 		printf("%02x", words[i]);
+	if (m->layout.loop_bytes)
+		printf("\nloop %llx %x", m->layout.loop, m->layout.loop_bytes);
 	printf("\nat %lx %lx %lx %lx\n", m->bias, m->tp, m->fp, m->ip);
+	printf("place %lx %lx %lx %lx %lx %lx %lx %lx %lx %lx\n", l->pc, l->sp, l->fp, l->rdi,
+	       l->rdx, l->rbx, l->r14, l->r15, l->row, l->row_end);
 	for (size_t i = 0; i < m->nframes; i++)
 		printf("frame %u %s\n", m->frames[i].line, m->frames[i].name);
 	put_pieces(m);
@@ -85,7 +96,8 @@ static void put_image(const struct image *m)
 static int recognise(const char *path, struct image *m)
 {
 	struct elf_file *f = elf_file_open(open(path, O_RDONLY | O_CLOEXEC));
-	const struct lang_ops *ops[] = { &lang_ruby, &lang_php, &lang_perl };
+	const struct lang_ops *ops[] = { &lang_ruby, &lang_php, &lang_perl, &lang_lua,
+					 &lang_luajit };
 	struct lang_image found = { 0 };
 
 	for (size_t i = 0; f && i < sizeof(ops) / sizeof(*ops) && !found.ops; i++)
@@ -108,7 +120,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "record_image PID FILE MAPPED: not an interpreter\n");
 		return 1;
 	}
-	m.bias = bias_of(pid, argv[3]);
 	if (ptrace(PTRACE_ATTACH, pid, 0, 0) || waitpid(pid, NULL, 0) != pid ||
 	    ptrace(PTRACE_GETREGS, pid, 0, &regs)) {
 		perror("record_image");
@@ -117,6 +128,10 @@ int main(int argc, char **argv)
 	m.tp = regs.fs_base;
 	m.fp = regs.r14;
 	m.ip = regs.r15;
+	m.place = (struct image_place){ .pc = regs.rip, .sp = regs.rsp, .fp = regs.rbp,
+					.rdi = regs.rdi, .rdx = regs.rdx, .rbx = regs.rbx,
+					.r14 = regs.r14, .r15 = regs.r15 };
+	find_mappings(pid, argv[3], &m);
 	image_walk(&m);
 	ptrace(PTRACE_DETACH, pid, 0, 0);
 	put_image(&m);
