@@ -402,7 +402,8 @@ def test_executed_children():
 def test_packages():
     """Programs that people run, from their first instruction on: a compiler, what formats its text, and what bundles modules."""
     text = node_module("typescript", "lib", "lib.es5.d.ts")
-    programs = (("createTypeChecker", node_module("typescript", "lib", "tsc.js"), "--noEmit", "--skipLibCheck", "false", text),
+    programs = (("createTypeChecker", node_module("typescript", "lib", "tsc.js"), "--noEmit", "--skipLibCheck", "false", "-t", "es2022",
+                 node_module("typescript", "lib", "typescript.d.ts")),
                 ("printAstToDoc", node_module("prettier", "bin", "prettier.cjs"), "--no-config", "--check", "text.ts"),
                 ("includeStatements", node_module("rollup", "dist", "bin", "rollup"), "--silent", "-d", "bundled",
                  node_module("prettier", "standalone.mjs"), node_module("prettier", "plugins", "postcss.mjs")))
@@ -416,7 +417,8 @@ def test_packages():
                 with open(out, encoding="utf-8") as f:
                     profile = Profile.read(f.read())
             check(profile.count() > 300 and profile.count(lambda s, name=function: name in s.frames) > 10, node, program, profile.head())
-            cut = profile.where(lambda s: s.cut)
+            # Parsers of expressions call themselves: some stacks are deeper than 511 frames.
+            cut = profile.where(lambda s: s.cut and s.cut[1] != "depth")
             check(cut.count() <= 0.001 * profile.count() + 3, node, program, "cut:", cut.head())
             if not has_names(node):
                 continue

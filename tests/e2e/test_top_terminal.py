@@ -123,6 +123,8 @@ def test_call_tree():
         t.gone("main")
         t.keys("l")
         t.wait(r"- tree$")
+        # What has no samples yet is not opened.
+        t.wait(r"[+-] c$")
         t.keys("*")
         t.wait(r" c2$")
 
