@@ -540,15 +540,15 @@ case_languages_later() {
 }
 
 # known PROGRAM PERCENT SHARE OWN;MAIN TWICE ONCE SORTS CALLED SPIN: so much of the program's stacks, at least, is complete and
-# leads down to its own code; what MAIN calls has its shares, 2 to 1 to 1, of which the first is SHARE % at least; native code
-# is between the last and what it has called.
+# leads down to its own code; what MAIN calls has its shares, 2 to 1 to 1, of which the first is SHARE % at least, for samples
+# are few; native code is between the last and what it has called.
 known() {
 	local of="^$1;" functions="^$1;.*;$4;"
 	[ "$(count "$of")" -ge 30 ] || fail "$(count "$of") samples of $1"
 	share "^$1;_start;.*;${4%;*}[; ]" "$2" "$of"
 	share "$functions$5;$9[; ]" "$3" "$functions"
-	share "$functions$6;$9[; ]" 10 "$functions"
-	share "$functions$7;.*;$8;$9[; ]" 10 "$functions"
+	share "$functions$6;$9[; ]" 5 "$functions"
+	share "$functions$7;.*;$8;$9[; ]" 5 "$functions"
 }
 
 # One recording of all of them, which work as soon as it has begun. An emulated CPU takes a while for their tables, before
@@ -562,7 +562,7 @@ case_languages() {
 		fixture "known.$name"
 		all=$all,$pid
 	done
-	ebp -F 199 -p "${all#,}" -- sh -c 'echo >go; i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'
+	ebp -F 199 -p "${all#,}" -- sh -c 'echo >go; i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done'
 	[ "$lost" -eq 0 ] || fail "$lost samples lost"
 	known known.ruby 97 30 '<main>;Object#main' Thing#twice Thing.once 'Thing#sorts;Enumerable#sort_by' 'block in Thing#sorts' Object#spin
 	known known.php 97 30 '<known.php>;main' Thing::twice Thing::once 'Thing::sorts;usort' Thing::order spin
