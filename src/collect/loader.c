@@ -159,7 +159,7 @@ int loader_fd(const struct loader *l)
 	return l->fd;
 }
 
-/* How many programs are in @fds, or a negative errno; -EAGAIN: there is no answer yet. */
+/* How many programs are in @fds, or a negative errno; 0: there is no answer yet. */
 static int receive(struct loader *l, int fds[LOADER_PROGRAMS])
 {
 	const struct cmsghdr *head;
@@ -171,6 +171,8 @@ static int receive(struct loader *l, int fds[LOADER_PROGRAMS])
 	do
 		n = recvmsg(l->fd, &a.message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+	if (n < 0 && errno == EAGAIN)
+		return 0;
 	if (n != sizeof(a.result))
 		return n < 0 ? -errno : -ECHILD;
 	head = CMSG_FIRSTHDR(&a.message);
@@ -184,9 +186,9 @@ static int receive(struct loader *l, int fds[LOADER_PROGRAMS])
 
 int loader_take(struct loader *l, int fds[LOADER_PROGRAMS])
 {
-	int n = l->under_way ? receive(l, fds) : -EAGAIN;
+	int n = l->under_way ? receive(l, fds) : 0;
 
-	if (n == -EAGAIN)
+	if (!n)
 		return 0;
 	l->under_way = 0;
 	l->failed = n < 0;

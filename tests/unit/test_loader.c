@@ -51,6 +51,13 @@ static int fail(void *ctx, const struct ebp_turn *turn, int fds[LOADER_PROGRAMS]
 	return -E2BIG;
 }
 
+/* What bpf(2) says where a signal waits. */
+static int fail_again(void *ctx, const struct ebp_turn *turn, int fds[LOADER_PROGRAMS])
+{
+	fail(ctx, turn, fds);
+	return -EAGAIN;
+}
+
 static struct shared *begin(loader_fn *fn, struct loader **l)
 {
 	struct shared *s = child_memory(sizeof(*s));
@@ -171,6 +178,19 @@ TEST(what_cannot_be_loaded)
 	end(s, l);
 }
 
+/* It is an answer, too. */
+TEST(what_should_be_tried_again)
+{
+	int fds[LOADER_PROGRAMS];
+	struct loader *l;
+	struct shared *s = begin(fail_again, &l);
+
+	loader_ask(l, &first);
+	CHECK_EQ(answer(l, fds), -EAGAIN);
+	CHECK(!loader_is_under_way(l));
+	end(s, l);
+}
+
 TEST(one_that_is_killed)
 {
 	int fds[LOADER_PROGRAMS];
@@ -202,6 +222,7 @@ int main(void)
 	RUN(loads_for_more_languages);
 	RUN(nothing_else_can_be_asked);
 	RUN(what_cannot_be_loaded);
+	RUN(what_should_be_tried_again);
 	RUN(one_that_is_killed);
 	RUN(one_that_is_never_asked);
 	return TEST_END();
