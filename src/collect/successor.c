@@ -247,15 +247,15 @@ int successor_follow(struct successor *s)
 	if (n <= 0)
 		return n;
 	err = succeed(s, fds);
-	if (!err) {
-		s->turn = s->next;
-		close_programs(s);
-		memcpy(s->fds, fds, (size_t)n * sizeof(*fds));
-		s->nfds = (size_t)n;
+	if (err) {
+		while (n)
+			close(fds[--n]);
+		return err;
 	}
-	while (err && n)
-		close(fds[--n]);
-	if (!err)
-		ask(s);
-	return err ? err : 1;
+	close_programs(s);
+	memcpy(s->fds, fds, (size_t)n * sizeof(*fds));
+	s->nfds = (size_t)n;
+	s->turn = s->next;
+	ask(s);
+	return 1;
 }

@@ -226,31 +226,35 @@ struct unwind_mapping *tracker_mappings(struct tracker *t, uint32_t incarnation,
 	return list.v;
 }
 
-void tracker_jump(struct tracker *t, const struct unwind_mapping *list, size_t n,
-		  struct ebp_jump *out)
+/* The layout of the first interpreter with a list of frames, and its mapping's bias; 0: none. */
+static uint32_t find_interpreter(struct tracker *t, const struct unwind_mapping *list, size_t n,
+				 uint64_t *bias)
 {
-	*out = (struct ebp_jump){ 0 };
 	for (size_t i = 0; i < n; i++) {
 		uint32_t number = langs_layout(t->langs, list[i].image);
 
-		if (!number || number & EBP_LAYOUT_MACHINE)
-			continue;
-		langs_jump(t->langs, number, list[i].start - list[i].offset, out);
-		return;
+		*bias = list[i].start - list[i].offset;
+		if (number && !(number & EBP_LAYOUT_MACHINE))
+			return number;
 	}
+	return 0;
+}
+
+void tracker_jump(struct tracker *t, const struct unwind_mapping *list, size_t n,
+		  struct ebp_jump *out)
+{
+	uint64_t bias;
+	uint32_t number = find_interpreter(t, list, n, &bias);
+
+	*out = (struct ebp_jump){ 0 };
+	if (number)
+		langs_jump(t->langs, number, bias, out);
 }
 
 uint32_t tracker_interpreter(struct tracker *t, uint32_t incarnation, uint64_t time,
 			     uint64_t *bias)
 {
-	uint32_t number = 0;
-
 	t->list.n = 0;
 	procs_each_mapping(t->procs, incarnation, time, take_mapping, &t->list);
-	for (size_t i = 0; !number && i < t->list.n; i++) {
-		number = langs_layout(t->langs, t->list.v[i].image);
-		number = number & EBP_LAYOUT_MACHINE ? 0 : number;
-		*bias = t->list.v[i].start - t->list.v[i].offset;
-	}
-	return number;
+	return find_interpreter(t, t->list.v, t->list.n, bias);
 }
