@@ -24,4 +24,10 @@ const volatile struct ebp_config config = {
 
 const volatile struct ebp_turn turn SEC(".rodata.turn") = { .languages = EBP_LANGUAGES_ALL };
 
+/*
+ * Whether these programs take the frames of the language. A constant: code of the others is neither
+ * looked at by the verifier, since Linux 6.8, nor kept.
+ */
+#define TAKES(LANGUAGE) (turn.languages & 1u << EBP_LANGUAGE_##LANGUAGE)
+
 #endif

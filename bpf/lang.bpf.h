@@ -25,12 +25,6 @@
 #include "bpf/near.bpf.h"
 #include "bpf/unwind.bpf.h"
 
-/*
- * Whether these programs take the frames of the language. A constant: code of the others is neither
- * looked at by the verifier, since Linux 6.8, nor kept.
- */
-#define TAKES(LANGUAGE) (turn.languages & 1u << EBP_LANGUAGE_##LANGUAGE)
-
 /* What NAME_frame() of a listed language returns. */
 #define LANG_ON		0
 #define LANG_END	1

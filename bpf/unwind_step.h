@@ -14,6 +14,8 @@
  *   TABLE16(p), TABLE32(p), TABLE64(p)	loads, aligned to their size
  *   TABLE8X8(p)			eight bytes, anywhere
  *   ROWS_STEPS(env)			of the search for a row: there is room for 2^that - 1
+ * and may define
+ *   TAKES(LANGUAGE)			0: code of that language is not met
  *
  * Searches are branch-free and every offset is masked: the verifier then sees
  * one path and a constant bound, whatever the tables hold. Comparisons are
@@ -23,6 +25,10 @@
 #define EBPROF_UNWIND_STEP_SHARED_H
 
 #include "bpf/unwind.h"
+
+#ifndef TAKES
+#define TAKES(LANGUAGE) 1
+#endif
 
 #ifdef __BPF__
 #define UNROLL _Pragma("unroll")

@@ -18,7 +18,7 @@
 #define ADDRESS(return_address) (return_address)
 #define IS_GUESS(rule) ((rule) & EBP_RULE_FP_BASE)
 #define GUESS_ENDS(s) 0
-#define LEAVE_JUMPED(env, s) leave_jumped((env), (s))
+#define LEAVE_JUMPED(env, s) (TAKES(PHP) && leave_jumped((env), (s)))
 
 #include "bpf/unwind_exotic.h"
 
@@ -236,7 +236,7 @@ static __always_inline int rule_without_cfi(struct unwind_env *env, struct unwin
 	if (words == 2)
 		return 2 | 1 << EBP_RULE_SAVED_SHIFT;
 	rule = env_code(env, s);
-	if (!rule)
+	if (!rule && TAKES(RUBY))
 		rule = jit_rule(env, s);
 	if (rule)
 		return rule;
