@@ -145,6 +145,38 @@ static __always_inline int is_wanted(struct ebp_counters *c, __u8 kind, __u64 ns
 	return 1;
 }
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ebp_key);
+} key_scratch SEC(".maps");
+
+/*
+ * Counts @n intervals of @ns together, of the key in the scratch; @time: of its own, or (0) a mere
+ * count. 0, or negative where there is no room. A global function, which the verifier looks at
+ * once and not at each place that calls it.
+ */
+__noinline int count_scratch(__u64 n, __u64 ns, __u64 time)
+{
+	struct ebp_count add = { .n = n, .ns = ns };
+	__u32 zero = 0;
+	struct ebp_key *key = bpf_map_lookup_elem(&key_scratch, &zero);
+
+	if (!key)
+		return -1;
+	return time ? count_at(key, add, time) : count(key, add);
+}
+
+/* The same, and what becomes of them. */
+static __always_inline void record_scratch(struct ebp_counters *c, struct ebp_count add, __u64 time)
+{
+	if (count_scratch(add.n, add.ns, time))
+		c->lost[EBP_LOST_MAP] += add.n;
+	else
+		keep(c, add.n);
+}
+
 /*
  * What @t did between these two. Those without stacks are short and many, mostly, so they are added
  * up for a while; one that is long is worth its time.
@@ -154,6 +186,8 @@ static __always_inline void count_part(struct ebp_counters *c, struct off_task *
 {
 	struct ebp_count *n = &k->counts[(kind - EBP_BLOCKED) & (WAIT_KINDS - 1)];
 	__u64 ns = to - from;
+	struct ebp_key *key;
+	__u32 zero = 0;
 
 	if (!is_wanted(c, kind, ns))
 		return;
@@ -162,17 +196,14 @@ static __always_inline void count_part(struct ebp_counters *c, struct off_task *
 		n->ns += ns;
 		return;
 	}
+	key = bpf_map_lookup_elem(&key_scratch, &zero);
+	if (!key)
+		return;
 	c->taken++;
 	t->key.kind = kind;
-	record(c, &t->key, (struct ebp_count){ .n = 1, .ns = ns }, from);
+	*key = t->key;
+	record_scratch(c, (struct ebp_count){ .n = 1, .ns = ns }, from);
 }
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ebp_key);
-} key_scratch SEC(".maps");
 
 /* For what belongs to all of a thread's stacks, or those of one @class. */
 static __always_inline struct ebp_key *key_of_group(const struct off_task *t, __u64 class)
@@ -207,10 +238,7 @@ static __noinline void flush_class(struct ebp_counters *c, const struct off_task
 		k->counts[i] = (struct ebp_count){};
 		key->kind = EBP_BLOCKED + i;
 		c->taken += n.n;
-		if (count(key, n))
-			c->lost[EBP_LOST_MAP] += n.n;
-		else
-			c->kept += n.n;
+		record_scratch(c, n, 0);
 	}
 }
 
@@ -272,7 +300,7 @@ static __noinline void flush_ran(struct off_task *t, __u64 now, __u64 least)
 	if (!key)
 		return;
 	key->kind = EBP_RUNNING;
-	count(key, (struct ebp_count){ .ns = t->ran });
+	count_scratch(0, t->ran, 0);
 	t->ran = 0;
 }
 
