@@ -246,9 +246,10 @@ VM_FIX := $(addprefix $(FIX)/,tree tree_static tree_frameless brief brief_child 
 .PHONY: vm-build
 vm-build: $(BUILD)/static/ebprof $(PRELOAD) $(VM_FIX)
 # For this machine, whichever the object is for.
-$(TEST)/relocations: tests/vm/relocations.c
+RELOCATIONS := tests/vm/relocations.c $(addprefix src/,collect/kernel_types.c base/hashmap.c base/huge.c base/io.c base/xalloc.c)
+$(TEST)/relocations: $(RELOCATIONS)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< -lbpf -lelf -lz
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(RELOCATIONS) -lbpf -lelf -lz
 
 test-build: ebprof $(BUILD)/static/ebprof $(UNIT_BIN) $(RECORD_IMAGE) $(FUZZ_BIN) $(FIX_BIN) $(TEST)/relocations
 

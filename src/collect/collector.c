@@ -16,6 +16,7 @@
 #include "bpf/config.h"
 #include "collect/features.h"
 #include "collect/grace.h"
+#include "collect/kernel_types.h"
 #include "collect/load_log.h"
 #include "collect/perf_events.h"
 #include "collect/successor.h"
@@ -39,6 +40,7 @@ struct collector {
 	VEC(struct bpf_link *) links;
 	struct ring_buffer *ring;
 	int count_maps[2];		/* borrowed from skel; bss->use_b says which is in use */
+	int types;			/* kernel_types_open() */
 	int barrier;			/* a map to put into barrier_map */
 	struct grace *grace;
 	int swapping;			/* a swap was begun, and not ended */
@@ -250,6 +252,23 @@ static int take_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+/*
+ * The programs, to be relocated by the few of the kernel's types that they need; by all of them
+ * where those cannot be had.
+ */
+static struct ebprof_bpf *open_programs(struct collector *c)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	char path[KERNEL_TYPES_PATH];
+	const void *object;
+	size_t size;
+
+	object = ebprof_bpf__elf_bytes(&size);
+	c->types = kernel_types_open(KERNEL_TYPES, object, size);
+	opts.btf_custom_path = kernel_types_path(c->types, path);
+	return ebprof_bpf__open_opts(&opts);
+}
+
 /* Loads the programs with the maps that others have made. 0 or a negative errno. */
 static int load(struct collector *c, const struct collector_options *o)
 {
@@ -308,7 +327,7 @@ static int open_parts(struct collector *c, const struct collector_options *o, st
 			err = c->parts[i].ops->open(c->parts[i].ctx, o, c->skel, e);
 	if (err || !c->skel->rodata->config.succeeded)
 		return err;
-	c->successor = successor_new(o, c->skel);
+	c->successor = successor_new(o, c->skel, c->types);
 	if (!c->successor)
 		return error_set(e, STATUS_ERROR, -errno, "cannot start a process: %s",
 				 strerror(errno));
@@ -324,12 +343,12 @@ struct collector *collector_new(const struct collector_options *options, struct 
 	struct load_log log = { 0 };
 	int err;
 
-	c->barrier = -1;
+	c->barrier = c->types = -1;
 	memcpy(c->parts, o->parts, sizeof(c->parts));
 	c->nparts = o->nparts;
 	load_log_into(&log);	/* what matters to a user is in our errors */
 	c->ncpus_possible = libbpf_num_possible_cpus();
-	c->skel = ebprof_bpf__open();
+	c->skel = open_programs(c);
 	if (!c->skel || c->ncpus_possible < 1) {
 		error_set(e, STATUS_ERROR, -errno, "cannot open the BPF programs: %s",
 			  strerror(errno));
@@ -386,6 +405,8 @@ void collector_free(struct collector *c)
 	grace_free(c->grace);
 	if (c->barrier >= 0)
 		close(c->barrier);
+	if (c->types >= 0)
+		close(c->types);
 	successor_free(c->successor);
 	ebprof_bpf__destroy(c->skel);
 	vec_free(&c->records);

@@ -13,12 +13,14 @@
 #include "base/vec.h"
 #include "collect/collector.h"
 #include "collect/features.h"
+#include "collect/kernel_types.h"
 #include "collect/loader.h"
 #include "ebprof.skel.h"
 
 /* What the loader can load. */
 struct order {
 	const struct ebprof_bpf *skel;
+	int types;
 	const char *names[LOADER_PROGRAMS];
 	size_t n;
 };
@@ -102,10 +104,14 @@ static int take_programs(const struct ebprof_bpf *s, const struct order *o,
 static int load(void *ctx, const struct ebp_turn *turn, int fds[LOADER_PROGRAMS])
 {
 	const struct order *o = ctx;
-	struct ebprof_bpf *s = ebprof_bpf__open();
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
+	char path[KERNEL_TYPES_PATH];
 	struct bpf_program *program;
+	struct ebprof_bpf *s;
 	int n;
 
+	opts.btf_custom_path = kernel_types_path(o->types, path);
+	s = ebprof_bpf__open_opts(&opts);
 	if (!s)
 		return -errno;
 	bpf_object__for_each_program(program, s->obj)
@@ -129,9 +135,10 @@ uint32_t successor_languages(uint32_t languages)
 	return languages && !features_linux(6, 8) ? EBP_LANGUAGES_ALL : languages;
 }
 
-struct successor *successor_new(const struct collector_options *o, struct ebprof_bpf *skel)
+struct successor *successor_new(const struct collector_options *o, struct ebprof_bpf *skel,
+				int types)
 {
-	struct order order = { .skel = skel };
+	struct order order = { .skel = skel, .types = types };
 	struct loader *loader;
 	VEC(int) keep = { 0 };
 	struct successor *s;
@@ -148,6 +155,8 @@ struct successor *successor_new(const struct collector_options *o, struct ebprof
 	bpf_object__for_each_map(map, skel->obj)
 		if (bpf_map__fd(map) >= 0)
 			vec_push(&keep, bpf_map__fd(map));
+	if (types >= 0)
+		vec_push(&keep, types);
 	loader = loader_new(load, &order, keep.v, keep.n);
 	err = errno;
 	vec_free(&keep);

@@ -22,10 +22,11 @@ int successor_is_possible(const struct collector_options *o, struct ebprof_bpf *
 /* What to load for @languages: before Linux 6.8 the verifier looks at all where it looks at one. */
 uint32_t successor_languages(uint32_t languages);
 /*
- * @skel is loaded: forks the process that can load others on the same maps. Both are borrowed. NULL
- * with errno.
+ * @skel is loaded: forks the process that can load others on the same maps, by @types
+ * (kernel_types.h). All are borrowed. NULL with errno.
  */
-struct successor *successor_new(const struct collector_options *o, struct ebprof_bpf *skel);
+struct successor *successor_new(const struct collector_options *o, struct ebprof_bpf *skel,
+				int types);
 void successor_free(struct successor *s);
 
 /*

@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/kernel_types.h"
+
 /*
  * What libbpf calls where it cannot relocate an access, or where a map is not made (0xbad2310;
  * 2001000000 + its number).
@@ -54,6 +56,8 @@ struct check {
 	struct state *states;		/* of each instruction */
 	size_t *todo, ntodo;
 	int failed, lacks;		/* of all programs; of this one */
+	struct bpf_insn *insns;		/* of this one, by all types */
+	size_t ninsns;
 	char looked_for[512];		/* by libbpf, the last time */
 	/* what it did not find, or find fit; some of it may be asked for before */
 	char missing[4096];
@@ -276,6 +280,24 @@ static void check_atomics(const struct bpf_insn *insns, size_t n)
 			lacks("instruction %zu: atomic operations that give a value", i);
 }
 
+/* By the types that ebprof cuts out, each relocation has to come out as by all. */
+static void compare(const struct bpf_insn *insns, size_t n)
+{
+	if (n != check.ninsns || memcmp(insns, check.insns, n * sizeof(*insns)))
+		lacks("other instructions by the types that are cut out");
+	free(check.insns);
+	check.insns = NULL;
+}
+
+static void keep(const struct bpf_insn *insns, size_t n)
+{
+	check.insns = malloc(n * sizeof(*insns));
+	if (!check.insns)
+		exit(2);
+	memcpy(check.insns, insns, n * sizeof(*insns));
+	check.ninsns = n;
+}
+
 /* libbpf has relocated @program and is about to load it: an error is what keeps it from that. */
 static int look_at(struct bpf_program *program, struct bpf_prog_load_opts *opts, long cookie)
 {
@@ -286,6 +308,11 @@ static int look_at(struct bpf_program *program, struct bpf_prog_load_opts *opts,
 	(void)opts;
 	(void)cookie;
 	check.program = program;
+	if (check.insns) {
+		compare(insns, n);
+		return -ECANCELED;
+	}
+	keep(insns, n);
 	check.states = calloc(n, sizeof(*check.states));
 	/* An instruction is added once, and again for each register of which less is known. */
 	check.todo = calloc(n * (REGISTERS + 1), sizeof(*check.todo));
@@ -326,7 +353,7 @@ static int keep_missing(enum libbpf_print_level level, const char *fmt, va_list 
 	return 0;
 }
 
-/* The @number-th program of the object in file @path. 0 where there is none. */
+/* The @number-th program of the object in @path, by the types in @btf_path. 0: there is none. */
 static int check_program(const char *path, const char *btf_path, int number)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = btf_path);
@@ -361,11 +388,39 @@ static int check_program(const char *path, const char *btf_path, int number)
 	return it != NULL;
 }
 
+/* The types that ebprof cuts out for the object: what libbpf opens them by. */
+static const char *cut_types(const char *object, const char *btf, char path[KERNEL_TYPES_PATH])
+{
+	FILE *f = fopen(object, "rb");
+	char *bytes = NULL;
+	size_t size = 0;
+	int fd = -1;
+
+	if (f && !fseek(f, 0, SEEK_END) && ftell(f) > 0) {
+		size = (size_t)ftell(f);
+		bytes = malloc(size);
+		rewind(f);
+		if (bytes && fread(bytes, 1, size, f) == size)
+			fd = kernel_types_open(btf, bytes, size);
+	}
+	free(bytes);
+	if (f)
+		fclose(f);
+	if (fd < 0) {
+		fprintf(stderr, "relocations: cannot cut types out of %s: %s\n", btf,
+			strerror(-fd));
+		exit(2);
+	}
+	return kernel_types_path(fd, path);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const sections[] = { "perf_event", "raw_tp+", "tp_btf+",
 						"tracepoint", "uprobe+", "kprobe", "iter+" };
 	LIBBPF_OPTS(libbpf_prog_handler_opts, handler, .prog_prepare_load_fn = look_at);
+	char path[KERNEL_TYPES_PATH];
+	const char *cut;
 	int n = 0;
 
 	if (argc != 3) {
@@ -380,8 +435,12 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++)
 		libbpf_register_prog_handler(sections[i], BPF_PROG_TYPE_TRACING, 0, &handler);
-	while (check_program(argv[1], argv[2], n))
+	cut = cut_types(argv[1], argv[2], path);
+	while (check_program(argv[1], argv[2], n)) {
+		if (check.insns)
+			check_program(argv[1], cut, n);
 		n++;
+	}
 	printf("%d programs\n", n);
 	btf__free(check.btf);
 	return check.failed;
