@@ -129,12 +129,12 @@ def test_a_command_of_ours_goes_first():
 # --- A command beside another target. ---
 
 def test_as_long_as_a_command():
-    with Fixture("tree") as tree, Fixture("names", "other"):
+    with own_name(fixture_path("tree")) as (path, comm), Fixture("tree", path=path) as tree, Fixture("names", "other"):
         r = run("-p", tree.pid, *RATE, "--", "sleep", "0.7").ok()
-        named = run("-n", "tree", *RATE, "sleep", "0.3").ok()
+        named = run("-n", comm, *RATE, "sleep", "0.3").ok()
     check(0.6 < r.summary.duration < 10, "sampled for", r.summary.duration)
-    equal(r.profile.comms(), {"tree"}, "comms")
-    equal(named.profile.comms(), {"tree"}, "comms")
+    equal(r.profile.comms(), {comm}, "comms")
+    equal(named.profile.comms(), {comm}, "comms")
 
 
 def test_cgroup_as_long_as_a_command():

@@ -224,7 +224,9 @@ def test_threads_fibers_and_ractors():
         check(version(ruby) < "3" or ractor.count() > 0.1 * profile.count(), ruby, profile.head(3))
         for s in ractor:
             check(calls(s, "block in <main>", "Object#in_ractor") and "Object#threads" not in s.frames, ruby, s)
-        check(fiber.count() > 0.1 * profile.count() and thread.count() > 0.1 * profile.count(), ruby, profile.head(3))
+        # These two have turns of 100 ms; the Ractor runs beside them, on another CPU if it can have one.
+        turns = fiber.count() + thread.count()
+        check(min(fiber.count(), thread.count()) > 0.1 * turns and turns > 0.1 * profile.count(), ruby, profile.head(3))
         for s in fiber:
             check(calls(s, "block in Object#fibers", "Object#in_fiber") and "Object#threads" not in s.frames, ruby, s)
         for s in thread:
