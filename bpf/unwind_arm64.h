@@ -13,7 +13,7 @@
 #define REG_MASK 31
 #define LEAVE_JUMPED(env, s) 0
 #define CODE_TELLS 0	/* env_code() is of no use */
-#define IS_KEPT(reg) ((reg) == REG_FP || ((reg) == REG_SP && !s->by_fp))
+#define KEPT(s) (1u << REG_FP | (__u32)!(s)->by_fp << REG_SP)
 /* struct return_instance.stack: sp at the function's entry */
 #define UPROBE_SLOT(s) ((s)->sp)
 #define LEAF_LR(s) ((s)->regs.r[REG_LR])

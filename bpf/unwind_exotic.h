@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Exotic rules (struct ebp_exotic): the same on both architectures but for
- * REG_FP, REG_SP, REG_MASK and IS_KEPT, which the architecture's header defines before.
+ * REG_FP, REG_SP, REG_MASK and KEPT, which the architecture's header defines before.
  */
 #ifndef EBPROF_UNWIND_EXOTIC_H
 #define EBPROF_UNWIND_EXOTIC_H
@@ -10,6 +10,19 @@
 struct caller {
 	__u64 cfa, ra, fp;
 };
+
+/*
+ * Whether the rule needs a register that only a leaf is known to have: not 0. By bits of small
+ * numbers, not by comparisons, after each of which the verifier would go on twice.
+ */
+static __always_inline __u32 is_lost(const struct ebp_exotic *x, __u32 kept)
+{
+	const __u32 by_register = 1u << EBP_AT_REG | 1u << EBP_IN_REG;
+	__u32 lost = ~kept, fp = by_register >> (x->fp & 31) & lost >> x->fp_reg,
+	      ra = by_register >> (x->ra & 31) & lost >> x->ra_reg;
+
+	return (lost >> x->cfa_reg | fp | ra | (1u << EBP_AT_SAME) >> (x->ra & 31)) & 1;
+}
 
 /* The CFA of an exotic rule; its other places into @c. 0, or STEP_DONE(). */
 static __always_inline int exotic_rule(struct unwind_env *env, struct unwind_state *s, __u64 index,
@@ -35,10 +48,7 @@ static __always_inline int exotic_rule(struct unwind_env *env, struct unwind_sta
 	x.cfa_add = (__s32)table32(p, offset + 12);
 	x.fp_offset = (__s32)table32(p, offset + 16);
 	x.ra_offset = (__s32)table32(p, offset + 20);
-	if (!s->exact && (!IS_KEPT(x.cfa_reg) ||
-			  (x.fp == EBP_AT_REG || x.fp == EBP_IN_REG) & !IS_KEPT(x.fp_reg) ||
-			  (x.ra == EBP_AT_REG || x.ra == EBP_IN_REG) & !IS_KEPT(x.ra_reg) ||
-			  x.ra == EBP_AT_SAME))
+	if (!s->exact && is_lost(&x, KEPT(s)))
 		return STEP_DONE(EBP_LOST_REGISTER);
 	s->regs.r[REG_FP] = s->fp;
 	s->regs.r[REG_SP] = s->sp;

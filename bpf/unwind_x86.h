@@ -11,8 +11,8 @@
 #define REG_PC	16
 #define REG_MASK 15
 #define CODE_TELLS 1	/* env_code() may know a rule, of files that have CFI elsewhere */
-/* known in every frame, not only in exact ones */
-#define IS_KEPT(reg) ((reg) == REG_FP || (reg) == REG_SP)
+/* known in every frame, not only in exact ones: a bit each */
+#define KEPT(s) (1u << REG_FP | 1u << REG_SP)
 #define UPROBE_SLOT(s) ((s)->sp - 8)	/* where the return address was */
 #define LEAF_LR(s) 0
 #define ADDRESS(return_address) (return_address)
