@@ -384,9 +384,11 @@ static int write_types(const struct btf *types)
 {
 	uint32_t size;
 	const void *bytes = btf__raw_data(types, &size);
-	int fd = bytes ? memfd_create("ebprof_types", MFD_CLOEXEC) : -1;
+	int fd = bytes ? memfd_create("ebprof_types", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
 	int err = fd < 0 ? -errno : io_write_full(fd, bytes, size);
 
+	if (!err && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK))
+		err = -errno;
 	if (err && fd >= 0)
 		close(fd);
 	return err ? err : fd;

@@ -56,7 +56,7 @@ def held(options, expected, keeper, env=None, prefix=(), ebprof=None):
         equal((names(st["CapPrm"]), st["Seccomp"], os.listdir(f"/proc/{kept[2]}/fd")), (set(), "2", []), "who demangles")
         equal(names(status(kept[3])["CapPrm"]), {"BPF", "PERFMON", "SYS_RESOURCE"} & expected, "capabilities of who loads")
         has = {os.readlink(f"/proc/{kept[3]}/fd/{fd}").partition(":[")[0] for fd in os.listdir(f"/proc/{kept[3]}/fd")}
-        equal(has, {"anon_inode:bpf-map", "socket"}, "what is open to who loads")
+        equal(has, {"anon_inode:bpf-map", "socket", "/memfd:ebprof_types (deleted)"}, "what is open to who loads")
         wait_burned(f.pid, 0.5)
         p.send_signal(signal.SIGINT)
         tree_shares(finish(p).ok().profile, least=40)

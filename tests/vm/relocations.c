@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collect/kernel_types.h"
 
@@ -409,6 +410,11 @@ static const char *cut_types(const char *object, const char *btf, char path[KERN
 	if (fd < 0) {
 		fprintf(stderr, "relocations: cannot cut types out of %s: %s\n", btf,
 			strerror(-fd));
+		exit(2);
+	}
+	/* Who reads foreign files has it, and others are loaded by it later. */
+	if (write(fd, "", 1) >= 0 || !ftruncate(fd, 0)) {
+		fprintf(stderr, "relocations: the types can be written\n");
 		exit(2);
 	}
 	return kernel_types_path(fd, path);
