@@ -155,6 +155,34 @@ def test_inlined_calls():
         check(all(calls(s, *INLINED_CHAIN, "big") for s in inside), node, inside.head())
 
 
+# Each round compiles a function, and undoes that in all its calls, as they return.
+UNDONE = """
+function undone(n) {
+    if (!n) { %DeoptimizeFunction(undone); return 0; }
+    return undone(n - 1) + 1;
+}
+function main() {
+    for (ready();;) {
+        %PrepareFunctionForOptimization(undone);
+        undone(2);
+        %OptimizeFunctionOnNextCall(undone);
+        undone(300);
+    }
+}
+main();
+"""
+
+
+def test_code_that_is_undone():
+    """V8 pops the frame of such code before it knows those that are to be there."""
+    for node, _ in nodes():
+        profile = whole(sampled(node, UNDONE, with_node=["--allow-natives-syntax"]))
+        undone = profile.where(lambda s: s.any("Deoptimizer::(Do)?ComputeOutputFrames"))
+        check(not has_names(node) or undone.count() > 0.02 * profile.count(), node, undone.count(), profile.head())
+        for s in undone:
+            check(calls(s, "main", "undone"), node, s)
+
+
 def test_lines():
     """A caller's lines, in bytecode with which V8 keeps them: it does where an error needed them, or with this option."""
     program = ("function spin(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 7 + i) % 1000003; return s; }\n"
