@@ -162,7 +162,7 @@ function undone(n) {
     return undone(n - 1) + 1;
 }
 function main() {
-    for (ready();;) {
+    for (let round = 0; round < 400; round++) {
         %PrepareFunctionForOptimization(undone);
         undone(2);
         %OptimizeFunctionOnNextCall(undone);
@@ -171,16 +171,22 @@ function main() {
 }
 main();
 """
+# ... by itself it compiles it in another thread, once.
+UNDOES = "--allow-natives-syntax", "--no-concurrent-recompilation"
 
 
 def test_code_that_is_undone():
     """V8 pops the frame of such code before it knows those that are to be there."""
     for node, _ in nodes():
-        profile = whole(sampled(node, UNDONE, with_node=["--allow-natives-syntax"]))
-        undone = profile.where(lambda s: s.any("Deoptimizer::(Do)?ComputeOutputFrames"))
-        check(not has_names(node) or undone.count() > 0.02 * profile.count(), node, undone.count(), profile.head())
-        for s in undone:
-            check(calls(s, "main", "undone"), node, s)
+        with directory() as d:
+            result = run("-F", 2499, "-f", "folded", "--", node, *UNDOES, written(d, UNDONE)).ok()
+        undone = result.profile.where(lambda s: s.any("Deoptimizer::(Do)?ComputeOutputFrames"))
+        check(not has_names(node) or undone.count() > 20, node, undone.count(), result.err)
+        # Before the tables of node are built there are native frames alone; for some instructions V8 does not know the caller.
+        lost = undone.where(lambda s: not calls(s, "main", "undone"))
+        check(lost.count() <= 0.05 * undone.count() + result.summary.rescued + 3, node, lost.count(), undone.count(), lost.head())
+        cut = result.profile.where(lambda s: s.cut)
+        check(cut.count() <= 0.01 * result.profile.count() + 3, node, "cut:", cut.head())
 
 
 def test_lines():
