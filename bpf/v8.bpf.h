@@ -17,6 +17,7 @@ static __always_inline int v8_read(struct v8_env *env __attribute__((unused)), v
 #define V8_OPAQUE(x) barrier_var(x)
 
 #include "bpf/v8_describe.h"
+#include "bpf/v8_swap.h"
 
 _Static_assert(sizeof(struct v8_state) <= 8 * WALK_WORDS, "room");
 
@@ -111,6 +112,41 @@ __noinline int v8_frame(__u32 frame)
 	if (v8_look(NULL, s, o, v8_isolate(o), u->fp, at, u->row.object == EBP_OBJECT_NONE) ||
 	    v8_leave(u, s))
 		return 0;
+	id = code_id(w, s->identity);
+	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_V8, id, s->place);
+	return !id;
+}
+
+/*
+ * The frame of this CPU's unwinder, if V8 is about to swap it for others (v8_swap.h): as of
+ * v8_frame(), or negative, where v8_frame() is to look: by another frame pointer, perhaps.
+ */
+__noinline int v8_swapped(__u32 frame)
+{
+	__u32 zero = 0, field = 0;
+	struct lang_walk *w = this_walk();
+	struct unwind_state *u = bpf_map_lookup_elem(&unwind_states, &zero);
+	const struct ebp_v8 *o = w ? walk_layout(w) : NULL;
+	struct v8_state *s;
+	enum v8_swap swap;
+	__u64 id;
+
+	if (!w || !u || !o || frame > EBP_FRAMES_MAX || u->exact ||
+	    (__s64)(u->fp - u->sp) > V8_SWAP_FRAME)
+		return -1;
+	s = v8_state_of(w);
+	if (v8_read(NULL, s->code, V8_SWAP_CODE, u->pc))
+		return -1;
+	swap = v8_swap(s->code, &field);
+	if (swap == V8_SWAP_BASELINE && !v8_read(NULL, s->words, sizeof(__u64), u->fp) &&
+	    s->words[0] > u->fp)
+		u->fp = s->words[0];
+	if (swap != V8_SWAP_UNDONE || v8_undone(NULL, s, o, u->sp, field))
+		return -1;
+	u->pc = s->words[V8_CALLER_PC];
+	u->sp = s->words[V8_CALLER_SP];
+	u->fp = s->words[V8_CALLER_FP];
+	u->by_fp = 0;
 	id = code_id(w, s->identity);
 	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_V8, id, s->place);
 	return !id;

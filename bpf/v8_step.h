@@ -20,6 +20,7 @@
 /* words of a frame */
 #define V8_FUNCTION	4
 #define V8_CONTEXT	5
+#define V8_CALLER_SP	5	/* ... where the frame is gone (v8_swap.h) */
 #define V8_CALLER_FP	6
 #define V8_CALLER_PC	7
 
@@ -190,6 +191,14 @@ static __always_inline void v8_interpreted(struct v8_env *env, struct v8_state *
 		s->place = (__u32)at;
 }
 
+static __always_inline void v8_take_typed(struct v8_state *s, __u32 kind, __u64 type)
+{
+	s->kind = kind;
+	s->place = EBP_PLACE_NONE;
+	s->code_at = s->pc = 0;
+	s->identity = v8_mix(kind, type);
+}
+
 /* A frame with a type in place of its context. 0, or negative: it is none that is shown. */
 static __always_inline int v8_typed(struct v8_state *s, const struct ebp_v8 *o, int runtime)
 {
@@ -197,10 +206,7 @@ static __always_inline int v8_typed(struct v8_state *s, const struct ebp_v8 *o, 
 
 	if (!runtime || !type || (type != o->regexp_frame && type != o->wasm_frame))
 		return -1;
-	s->kind = type == o->wasm_frame ? EBP_V8_WASM : EBP_V8_REGEXP;
-	s->place = EBP_PLACE_NONE;
-	s->code_at = s->pc = 0;
-	s->identity = v8_mix(s->kind, type);
+	v8_take_typed(s, type == o->wasm_frame ? EBP_V8_WASM : EBP_V8_REGEXP, type);
 	return 0;
 }
 

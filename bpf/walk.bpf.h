@@ -23,12 +23,19 @@
 
 /* --- Machine frames. ----------------------------------------------------------- */
 
+static __always_inline int v8_any_frame(__u32 frame)
+{
+	int fresh = v8_swapped(frame);
+
+	return fresh < 0 ? v8_frame(frame) : fresh;
+}
+
 /* Each language's row: a frame, and what its code is, where that was not met before (1). */
 static __always_inline int machine_look(const struct unwind_state *u, __u32 language, __u32 frame)
 {
 	switch (language) {
 	case EBP_LANGUAGE_V8:
-		return TAKES(V8) ? v8_frame(frame) : 0;
+		return TAKES(V8) ? v8_any_frame(frame) : 0;
 	case EBP_LANGUAGE_HOTSPOT:
 		return TAKES(HOTSPOT) ? hotspot_frame(frame) : 0;
 	case EBP_LANGUAGE_LUAJIT:

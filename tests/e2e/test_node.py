@@ -155,6 +155,40 @@ def test_inlined_calls():
         check(all(calls(s, *INLINED_CHAIN, "big") for s in inside), node, inside.head())
 
 
+# Each round compiles a function, and undoes that in all its calls, as they return.
+UNDONE = """
+function undone(n) {
+    if (!n) { %DeoptimizeFunction(undone); return 0; }
+    return undone(n - 1) + 1;
+}
+function main() {
+    for (let round = 0; round < 400; round++) {
+        %PrepareFunctionForOptimization(undone);
+        undone(2);
+        %OptimizeFunctionOnNextCall(undone);
+        undone(300);
+    }
+}
+main();
+"""
+# ... by itself it compiles it in another thread, once.
+UNDOES = "--allow-natives-syntax", "--no-concurrent-recompilation"
+
+
+def test_code_that_is_undone():
+    """V8 pops the frame of such code before it knows those that are to be there."""
+    for node, _ in nodes():
+        with directory() as d:
+            result = run("-F", 2499, "-f", "folded", "--", node, *UNDOES, written(d, UNDONE)).ok()
+        undone = result.profile.where(lambda s: s.any("Deoptimizer::(Do)?ComputeOutputFrames"))
+        check(not has_names(node) or undone.count() > 20, node, undone.count(), result.err)
+        # Before the tables of node are built there are native frames alone; for some instructions V8 does not know the caller.
+        lost = undone.where(lambda s: not calls(s, "main", "undone"))
+        check(lost.count() <= 0.05 * undone.count() + result.summary.rescued + 3, node, lost.count(), undone.count(), lost.head())
+        cut = result.profile.where(lambda s: s.cut)
+        check(cut.count() <= 0.01 * result.profile.count() + result.summary.rescued + 3, node, "cut:", cut.head())
+
+
 def test_lines():
     """A caller's lines, in bytecode with which V8 keeps them: it does where an error needed them, or with this option."""
     program = ("function spin(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 7 + i) % 1000003; return s; }\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames and strings of V8, in memory that is laid out here as versions 8, 11 and 13 do. */
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "test.h"
@@ -27,6 +28,7 @@ static int v8_read(struct v8_env *env, void *dst, uint32_t size, uint64_t addres
 #define V8_OPAQUE(x) (void)(x)
 
 #include "bpf/v8_step.h"
+#include "bpf/v8_swap.h"
 #include "bpf/v8_text.h"
 
 static int v8_text_hop(struct v8_env *env, struct v8_state *s, const struct ebp_v8 *o,
@@ -234,6 +236,127 @@ TEST(identity)
 	CHECK(s.identity != before);
 }
 
+/* Behind the calls of C in Deoptimizer's builtins and those that enter baseline code. */
+static enum v8_swap swap(const char *hex, __u32 *field)
+{
+	__u64 words[V8_SWAP_CODE / 8] = { 0 };
+	uint8_t *to = (void *)words;
+	unsigned byte;
+	int n;
+
+	for (size_t i = 0; i < sizeof(words) && sscanf(hex, "%2x%n", &byte, &n) == 1; hex += n)
+		to[i++] = (uint8_t)byte;
+	*field = 0;
+	return v8_swap(words, field);
+}
+
+TEST(code_that_swaps_frames)
+{
+	static const struct {
+		const char *code;
+		enum v8_swap swap;
+		__u32 field;
+	} cases[] = {
+		/* node 12, 14; 16, 20, 22; 18, 24; 26 */
+		{ "4c8b15c9feffff49c70200000000488b242458488b60508b5040488b4048",
+		  V8_SWAP_UNDONE, 0x50 },
+		{ "49c7456800000000488b242458488b60608b5050488b4058488d14d0",
+		  V8_SWAP_UNDONE, 0x60 },
+		{ "49c785a800000000000000488b242458488b60688b5058488b4060",
+		  V8_SWAP_UNDONE, 0x68 },
+		{ "488b242449c785b00000000000000058488b60688b5058488b4060",
+		  V8_SWAP_UNDONE, 0x68 },
+		/* node 16; 18; 20, 22; 24; 26 */
+		{ "49c745a000000000488b2424488be55d488d5c035f58ffe3cc4533c9", V8_SWAP_BASELINE, 0 },
+		{ "49c7858000000000000000488b2424488be55d488d5c037f58ffe3", V8_SWAP_BASELINE, 0 },
+		{ "49c7456800000000488b2424488be55d488b5b274803d858ffe3cc", V8_SWAP_BASELINE, 0 },
+		{ "49c785a800000000000000488b2424488be55d488b5b274803d858", V8_SWAP_BASELINE, 0 },
+		{ "488b242449c785b000000000000000488be55d488b5b274803d858", V8_SWAP_BASELINE, 0 },
+		/* They return; the first call of Deoptimizer; nothing. */
+		{ "49c785a800000000000000488b2424488be55dc34c8b43ff450fb7", V8_SWAP_NONE, 0 },
+		{ "49c785f891000000000000488b2424488be55dc20800488975e049", V8_SWAP_NONE, 0 },
+		{ "49c785a800000000000000488b2424488b58508f83880000008f83", V8_SWAP_NONE, 0 },
+		{ "49c785a800000000000000488b242558488b60688b5058488b4060", V8_SWAP_NONE, 0 },
+		{ "", V8_SWAP_NONE, 0 },
+	};
+	__u32 field;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		CHECK_EQ(swap(cases[i].code, &field), cases[i].swap);
+		if (cases[i].swap == V8_SWAP_UNDONE)
+			CHECK_EQ(field, cases[i].field);
+	}
+}
+
+enum { UNDONE = BASE + 0x7000, FIELD = 0x68 };
+
+/* The stack at FP that a call of Deoptimizer has, whose caller's begins @words above. */
+static void make_undone(uint32_t words)
+{
+	make(&of_11);
+	put64(FP, FP + words * 8 - 8);
+	put64(FP + words * 8 - 8, UNDONE);
+	put64(UNDONE + 8, TAG(FUNCTION));
+	put64(UNDONE + FIELD, FP + words * 8);
+	put64(UNDONE + FIELD + 8, FP + 0x200);
+	put64(UNDONE + FIELD + 16, 0x1234);
+}
+
+static int undone(const struct ebp_v8 *o)
+{
+	return v8_undone(&memory, &s, o, FP, FIELD);
+}
+
+TEST(undone_frames)
+{
+	uint64_t function;
+
+	for (uint32_t words = 2; words < 4; words++) {
+		make_undone(words);
+		CHECK_EQ(undone(&of_11), 0);
+		CHECK_EQ(s.kind, EBP_V8_UNPLACED);
+		CHECK_EQ(s.place, EBP_PLACE_NONE);
+		CHECK_EQ(s.shared_at, TAG(SHARED));
+		CHECK_EQ(s.words[V8_CALLER_SP], FP + words * 8);
+		CHECK_EQ(s.words[V8_CALLER_FP], FP + 0x200);
+		CHECK_EQ(s.words[V8_CALLER_PC], 0x1234);
+	}
+	/* The same code as that of its frame before it is popped. */
+	function = s.identity;
+	make(&of_11);
+	put64(FP - 48 + of_11.slot_bytecode, 0);
+	look(&of_11, 0x400000, 0);
+	CHECK_EQ(s.identity, function);
+}
+
+TEST(undone_frames_that_are_none)
+{
+	struct ebp_v8 o = of_11;
+
+	make_undone(4);
+	CHECK(undone(&of_11));
+	/* The caller is not known yet, or has no place. */
+	make_undone(3);
+	put64(UNDONE + FIELD, 0);
+	CHECK(undone(&of_11));
+	make_undone(3);
+	put64(UNDONE + FIELD + 8, FP);
+	CHECK(undone(&of_11));
+	make_undone(3);
+	put64(UNDONE + FIELD + 16, 0);
+	CHECK(undone(&of_11));
+	make_undone(3);
+	put64(FP + 16, 0);
+	CHECK(undone(&of_11));
+	/* WebAssembly has no function, where V8 says what its frames are. */
+	make_undone(3);
+	put64(UNDONE + 8, 0);
+	CHECK(undone(&of_11));
+	o.wasm_frame = 5;
+	CHECK_EQ(undone(&o), 0);
+	CHECK_EQ(s.kind, EBP_V8_WASM);
+}
+
 static uint8_t out[1024];
 static struct ebp_text text;
 
@@ -352,6 +475,9 @@ int main(void)
 	RUN(other_frames);
 	RUN(typed_frames);
 	RUN(identity);
+	RUN(code_that_swaps_frames);
+	RUN(undone_frames);
+	RUN(undone_frames_that_are_none);
 	RUN(strings);
 	RUN(hostile_strings);
 	RUN(names_of_scopes);
