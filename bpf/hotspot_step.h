@@ -15,187 +15,9 @@
 #ifndef EBPROF_HOTSPOT_STEP_H
 #define EBPROF_HOTSPOT_STEP_H
 
-#include "bpf/hotspot.h"
-
-#define HOTSPOT_HEAPS	4
-#define HOTSPOT_HOPS	20	/* from a segment to its block's first: 254 segments each */
-#define HOTSPOT_WORDS	64	/* of a CodeBlob */
-#define HOTSPOT_SPAN	(1u << 20)	/* bytes of one frame, at most */
-
-#define HOTSPOT_OTHER	(-1)	/* of a step: it is no code of HotSpot's */
-#define HOTSPOT_GUESS	(-2)	/* ... its frame is unknown: hotspot_finish() */
-
-struct hotspot_heap {
-	__u64 start, end, segmap, shift;
-};
-
-enum hotspot_kind {
-	HOTSPOT_STUB,		/* code that is no method's */
-	HOTSPOT_INTERPRETED,
-	HOTSPOT_COMPILED,
-};
-
-struct hotspot_state {
-	/* Of the process: where its code is. */
-	__u64 process;		/* which one, and when; the caller's */
-	__u64 bias;
-	__u64 low, high;
-	__u64 interpreter, interpreter_end;
-	struct hotspot_heap heaps[HOTSPOT_HEAPS];
-	/* What the last step found: */
-	__u64 blob;		/* 0: the interpreter's code, which was not looked for */
-	__u64 method;		/* 0: none */
-	/* where the bytecode is, as a register has it and as the frame has it; 0: not known */
-	__u64 bcp, saved_bcp;
-	__u64 code;		/* where a blob's code begins */
-	__u64 pc;
-	__u32 kind;		/* enum hotspot_kind */
-	__u32 exact;		/* pc is no return address */
-	__u64 name;		/* the beginning of a stub's; 0: not in memory */
-	__u64 own[3];		/* of the stack, from the frame pointer on, that a step looks at */
-	__u8 text[40];		/* a leaf's code, and what is before it */
-	__u64 words[HOTSPOT_WORDS];	/* of the blob */
-};
-
-static __always_inline __u64 hotspot_word(const struct hotspot_state *s, __u32 offset)
-{
-	return s->words[offset >> 3 & (HOTSPOT_WORDS - 1)];
-}
-
-static __always_inline __u32 hotspot_half(const struct hotspot_state *s, __u32 offset)
-{
-	return (__u32)(hotspot_word(s, offset) >> (offset & 4) * 8);
-}
-
-static __always_inline int hotspot_is_code(const struct hotspot_state *s, __u64 address)
-{
-	return address >= s->low && address < s->high;
-}
-
-static __always_inline __u64 hotspot_pointer(struct unwind_env *env, __u64 address)
-{
-	__u64 value = 0;
-
-	return env_read(env, &value, sizeof(value), address) ? 0 : value;
-}
-
-/* --- Where code is. --------------------------------------------------------- */
-
-static __always_inline void hotspot_load_heap(struct unwind_env *env, struct hotspot_heap *h,
-					      const struct ebp_hotspot *o, __u64 heap)
-{
-	h->start = heap ? hotspot_pointer(env, heap + o->heap_start) : 0;
-	h->end = heap ? hotspot_pointer(env, heap + o->heap_end) : 0;
-	h->segmap = heap ? hotspot_pointer(env, heap + o->heap_segmap) : 0;
-	h->shift = hotspot_pointer(env, heap + o->heap_shift) & 31;
-}
-
-/* The heaps of code, and between which addresses they lie. */
-static __always_inline void hotspot_load_heaps(struct unwind_env *env, struct hotspot_state *s,
-					       const struct ebp_hotspot *o, __u64 bias)
-{
-	__u64 heaps = hotspot_pointer(env, bias + o->heaps), data, one = heaps;
-	__u32 n = 1, single = !!(o->flags & EBP_HOTSPOT_ONE_HEAP);
-
-	data = !single && heaps ? hotspot_pointer(env, heaps + o->array_data) : 0;
-	if (!single)
-		n = data ? (__u32)hotspot_pointer(env, heaps) : 0;
-	for (__u32 i = 0; i < HOTSPOT_HEAPS; i++) {
-		if (!single)
-			one = i < n ? hotspot_pointer(env, data + i * 8) : 0;
-		hotspot_load_heap(env, &s->heaps[i], o, i < n ? one : 0);
-	}
-	s->low = single ? s->heaps[0].start : hotspot_pointer(env, bias + o->low);
-	s->high = single ? s->heaps[0].end : hotspot_pointer(env, bias + o->high);
-}
-
-/* Where a process has its code. It still moves while a JVM starts. 0, or negative: it has none. */
-static __always_inline int hotspot_load(struct unwind_env *env, struct hotspot_state *s,
-					const struct ebp_hotspot *o, __u64 bias)
-{
-	__u64 queue = hotspot_pointer(env, bias + o->interpreter);
-
-	s->bias = bias;
-	s->process = 0;
-	s->interpreter = queue ? hotspot_pointer(env, queue + o->queue_start) : 0;
-	s->interpreter_end =
-		s->interpreter + (__u32)hotspot_pointer(env, queue + o->queue_bytes);
-	hotspot_load_heaps(env, s, o, bias);
-	return s->heaps[0].start && s->low ? 0 : -1;
-}
-
-/* The CodeBlob that has @pc, by the map of segments; 0: none. */
-static __always_inline __u64 hotspot_find(struct unwind_env *env, const struct hotspot_state *s,
-					  const struct ebp_hotspot *o, __u64 pc)
-{
-	__u64 start = 0, segmap = 0, shift = 0, index;
-	__u8 back = 0;
-
-	for (__u32 i = 0; i < HOTSPOT_HEAPS; i++) {
-		if (pc >= s->heaps[i].start && pc < s->heaps[i].end) {
-			start = s->heaps[i].start;
-			segmap = s->heaps[i].segmap;
-			shift = s->heaps[i].shift;
-		}
-	}
-	if (!start)
-		return 0;
-	index = (pc - start) >> shift;
-	for (int i = 0; i < HOTSPOT_HOPS; i++) {
-		if (env_read(env, &back, sizeof(back), segmap + index) || back == 0xff ||
-		    back > index)
-			return 0;
-		if (!back)
-			return start + (index << shift) + o->block;
-		index -= back;
-	}
-	return 0;
-}
-
-#define HOTSPOT_ADAPTER 0x4932432f433249ull	/* "I2C/C2I", without its last byte */
-
-/* The blob of @pc into s->words. */
-static __always_inline int hotspot_read_blob(struct unwind_env *env, struct hotspot_state *s,
-					     const struct ebp_hotspot *o, __u64 pc)
-{
-	__u32 bytes = o->blob_bytes & 511;
-
-	s->blob = hotspot_find(env, s, o, pc);
-	if (!s->blob)
-		return -1;
-	/* The last one may end where nothing follows. */
-	if (env_read(env, s->words, bytes, s->blob) && env_read(env, s->words, 128, s->blob))
-		return -1;
-	s->name = 0;
-	s->code = o->flags & EBP_HOTSPOT_CODE_OFFSET ? s->blob + hotspot_half(s, o->blob_code)
-						      : hotspot_word(s, o->blob_code);
-	/* Names would tell, but nobody reads them, so they need not be in memory. */
-	if ((__u16)(hotspot_word(s, o->blob_header) >> (o->blob_header & 6) * 8) ==
-	    o->method_header) {
-		s->kind = HOTSPOT_COMPILED;
-		s->method = hotspot_word(s, o->method);
-		return 0;
-	}
-	s->kind = HOTSPOT_STUB;
-	s->name = hotspot_pointer(env, hotspot_word(s, o->blob_name));
-	return 0;
-}
+#include "bpf/hotspot_stubs.h"
 
 /* --- From a frame to its caller's. ------------------------------------------ */
-
-/* The caller, where @ra says that it is Java code. */
-static __always_inline int hotspot_leave(struct unwind_state *u, const struct hotspot_state *s,
-					 __u64 ra, __u64 sp, __u64 fp)
-{
-	if (!hotspot_is_code(s, ra) || sp & 7 || sp < u->sp + !u->exact ||
-	    sp - u->sp > HOTSPOT_SPAN)
-		return -1;
-	u->pc = ra;
-	u->sp = sp;
-	u->fp = fp;
-	u->by_fp = u->exact = 0;
-	return 0;
-}
 
 /* At most: bytes of the interpreter's code that begins a method; of arguments and locals. */
 #define HOTSPOT_ENTRY_BYTES 4096
@@ -344,28 +166,6 @@ static __always_inline int hotspot_left(const struct hotspot_state *s)
 	       (c[6] == 0xc3 && ((c[0] == 0x0f && c[1] == 0x87) || (c[0] == 0x85 && c[1] == 0x05)));
 }
 
-#define HOTSPOT_STUB_BYTES 16384	/* from where a stub begins to where it is, at most */
-
-/*
- * Whether what returns to @ra called the blob's code a little before @pc: what a stub has on its
- * stack may be an old return address.
- */
-static __always_inline int hotspot_called(struct unwind_env *env, const struct hotspot_state *s,
-					  __u64 ra)
-{
-	__u64 code[2] = {}, target;
-
-	if (!hotspot_is_code(s, ra) || env_read(env, code, sizeof(code), ra - sizeof(code)))
-		return 0;
-	if (code[1] >> 40 == 0xd2ff41)		/* mov $target, %r10; call *%r10 */
-		target = code[0] >> 40 | code[1] << 24;
-	else if ((code[1] >> 24 & 0xff) == 0xe8)	/* call target */
-		target = ra + (__u64)(__s64)(__s32)(code[1] >> 32);
-	else
-		return 0;
-	return target >= s->code && s->pc - target < HOTSPOT_STUB_BYTES;
-}
-
 #define HOTSPOT_PUSHED 3	/* words that code has pushed in its midst, to pop them soon */
 
 /* A leaf of a blob with frames of a size. */
@@ -385,7 +185,7 @@ static __always_inline int hotspot_sized_leaf(struct unwind_env *env, struct unw
 		return -1;
 	/* Code that is no method's does not say where its frame is made. */
 	if (s->kind == HOTSPOT_STUB) {
-		words = hotspot_called(env, s, top[0]);
+		words = !!hotspot_called(env, s, top[0]);
 	} else if ((__s64)(u->pc - s->code) >= complete) {
 		words = hotspot_left(s);
 	} else {
@@ -397,6 +197,14 @@ static __always_inline int hotspot_sized_leaf(struct unwind_env *env, struct unw
 		return hotspot_leave(u, s, top[0], u->sp + 8, u->fp);
 	if (words == 2)
 		return hotspot_leave(u, s, top[1], u->sp + 16, top[0]);
+	if (s->kind == HOTSPOT_STUB) {
+		/* It may still save registers, or have put them back. */
+		if (!hotspot_linked(env, u, s))
+			return 0;
+		words = hotspot_handling(env, u, s);
+		if (words <= 0)
+			return words;
+	}
 	if (fill_window(env, u, cfa - 16, cfa + 8 * HOTSPOT_PUSHED))
 		return -1;
 	/* Native methods have a longer end. */
@@ -455,50 +263,6 @@ static __always_inline int hotspot_sized(struct unwind_env *env, struct unwind_s
 }
 
 /*
- * The stub that methods call when they begin, for the garbage collector, has -1 between its frame
- * pointer and its return address.
- */
-static __always_inline int hotspot_barrier(struct unwind_env *env, struct unwind_state *u,
-					   struct hotspot_state *s)
-{
-	if (u->fp < u->sp || env_read(env, s->own, sizeof(s->own), u->fp) || s->own[1] != ~0ull)
-		return -1;
-	return hotspot_leave(u, s, s->own[2], u->fp + sizeof(s->own), s->own[0]);
-}
-
-#define HOTSPOT_ADAPTED 2048	/* bytes of arguments that an adapter moves, at most */
-
-/* A leaf of code without frames: adapters, and stubs at their beginning. */
-static __always_inline int hotspot_unsized(struct unwind_env *env, struct unwind_state *u,
-					   struct hotspot_state *s)
-{
-	__u64 top = hotspot_pointer(env, u->sp), r13 = u->regs.r[13], sp = u->sp + 8, own;
-
-	if (!hotspot_barrier(env, u, s))
-		return 0;
-	if (!u->exact)
-		return -1;
-	if (hotspot_called(env, s, top))
-		return hotspot_leave(u, s, top, sp, u->fp);
-	own = hotspot_pointer(env, u->sp + 8);
-	if (hotspot_called(env, s, own))
-		return hotspot_leave(u, s, own, sp + 8, top);
-	/* Anything else that has a frame pointer is left by it. */
-	if (hotspot_called(env, s, hotspot_pointer(env, u->fp + 8)))
-		return -1;
-	if (s->name << 8 == HOTSPOT_ADAPTER << 8 || !s->name) {
-		/* What it makes of arguments lies below the caller's. */
-		if (!hotspot_is_code(s, top)) {
-			top = u->regs.r[0];
-			sp = u->sp;
-		}
-		if (r13 - u->sp < HOTSPOT_ADAPTED && !(r13 & 7))
-			sp = r13;
-	}
-	return hotspot_leave(u, s, top, sp, u->fp);
-}
-
-/*
  * From the frame of @u, whose code lies at an address of its own, to its caller's. 0, or
  * STEP_DONE(); HOTSPOT_OTHER: it is not in the code cache, and nothing has changed; HOTSPOT_GUESS:
  * hotspot_finish() has to find the caller.
@@ -507,7 +271,7 @@ static __always_inline int hotspot_step(struct unwind_env *env, struct unwind_st
 					struct hotspot_state *s, const struct ebp_hotspot *o)
 {
 	__u64 size;
-	int err;
+	int err, unknown = 0;
 
 	s->blob = s->method = s->bcp = s->saved_bcp = 0;
 	s->pc = u->pc;
@@ -520,9 +284,12 @@ static __always_inline int hotspot_step(struct unwind_env *env, struct unwind_st
 		if (hotspot_read_blob(env, s, o, u->pc))
 			return HOTSPOT_OTHER;
 		size = (__u64)(hotspot_half(s, o->blob_frame) & 0xffff) * 8;
-		err = size >= 16 ? hotspot_sized(env, u, s, o, size) : hotspot_unsized(env, u, s);
+		unknown = size == HOTSPOT_NO_SIZE;
+		err = unknown	  ? hotspot_frameless(env, u, s)
+		      : size >= 16 ? hotspot_sized(env, u, s, o, size)
+				   : hotspot_unsized(env, u, s);
 	}
-	if (err && s->method)
+	if (err && (s->method || unknown))
 		return STEP_DONE(EBP_NO_CFI);
 	return err ? HOTSPOT_GUESS : 0;
 }

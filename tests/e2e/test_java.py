@@ -304,6 +304,43 @@ def test_streams_and_lambdas():
         check(weighed.count(lambda s: s.any(r"^Main\.lambda\$streams\$\d$")) > 0.95 * weighed.count(), jdk_version, weighed.head())
 
 
+# What C1 calls that makes no frame: a search among interfaces, the end of methods that throw, conversions of what is no long.
+RUNTIME = """
+public class Main {
+    interface A {} interface B {} interface C {} interface D {} interface E {} interface Never {}
+    static class One implements A, B, C, D, E {}
+    static class Two implements E, D, C, B, A {}
+    static volatile long sink;
+    static final RuntimeException thrown = new RuntimeException("", null, false, false) {};
+    static void subtypes(Object one, Object two) {
+        for (int i = 0; i < 800; i++)
+            if (one instanceof Never || two instanceof Never || !(one instanceof E) || !(two instanceof A)) sink++;
+    }
+    static void falls(int n) { if (n == 0) throw thrown; falls(n - 1); sink++; }
+    static void exceptions() { for (int i = 0; i < 40; i++) try { falls(5); } catch (RuntimeException e) { sink++; } }
+    static void conversions(double d) { for (int i = 0; i < 3000; i++) sink += (long) (d + i); }
+    public static void main(String[] args) {
+        Object one = new One(), two = new Two();
+        System.out.println("ready");
+        for (;;) { subtypes(one, two); exceptions(); conversions(Double.NaN); }
+    }
+}
+"""
+
+
+def test_runtime_without_frames():
+    """Who called code of HotSpot that has no frame of its own, wherever in it a sample is."""
+    for jdk_version, jdk in jdks().items():
+        with directory() as d, running(compiled(jdk, RUNTIME, d), *FIRST, *APART, burned=1) as f:
+            result = run_burned(child_of(f.pid, "java"), 0.4, "-F", 1999, "-f", "folded").ok()
+        profile = whole(result, "Main.main")
+        for where, method in (("slow_subtype_check", "Main.subtypes"), ("unwind_exception", "Main.exceptions"),
+                              (r"\bStubRoutines", "Main.conversions")):
+            inside = profile.where(lambda s, where=where: re.search(where, " ".join(s.frames[s.frames.index("Main.main"):])))
+            check(inside.count() > 3, jdk_version, where, profile.head())
+            check(all(calls(s, "Main.main", method) for s in inside), jdk_version, where, inside.head())
+
+
 # Threads that answer requests over loopback, and as many that ask.
 SERVER = """
 import java.io.*;

@@ -323,6 +323,159 @@ TEST(compiled_without_a_caller)
 	CHECK_EQ(step(&u, &s, &layout), STEP_DONE(EBP_NO_CFI));
 }
 
+/* The blob becomes one of C1's runtime, that has no size of frames; RETURN is behind its call. */
+static void begin_runtime(const char *code, size_t n)
+{
+	begin_test();
+	put32(BLOB + 16, 128);
+	put32(BLOB + 28, (uint32_t)-1);
+	put(CODE, code, n);
+	put(RETURN - 5, "\xe8", 1);
+	put32(RETURN - 4, CODE - RETURN);
+	u.fp = 5;
+}
+
+/* A step that finds no caller, and does not guess one. */
+static void check_cut(uint64_t pc)
+{
+	u.pc = pc;
+	u.sp = STACK;
+	u.exact = 1;
+	u.window = u.window_end = 0;
+	CHECK_EQ(step(&u, &s, &layout), STEP_DONE(EBP_NO_CFI));
+}
+
+/*
+ * slow_subtype_check: its caller has pushed two arguments, it pushes four registers. To JDK 22:
+ * mov 48(%rsp), %rsi; mov 40(%rsp), %rax; ... pop %rax; pop %rcx; pop %rsi; pop %rdi; ret
+ */
+#define SUBTYPE "\x57\x56\x51\x50\x48\x8b\x74\x24\x30\x48\x8b\x44\x24\x28"
+#define SUBTYPE_END "\x58\x59\x5e\x5f\xc3"
+
+TEST(subtype_check)
+{
+	begin_runtime(SUBTYPE "\x48\x8b\x7e\x28" SUBTYPE_END, 23);
+	for (uint32_t i = 0; i <= 4; i++) {
+		memset(memory.bytes + (STACK - BASE), 0, 64);
+		put64(STACK + i * 8, RETURN);
+		check_step(CODE + i, 1, STACK + i * 8 + 24, 5);
+		check_step(CODE + 22 - i, 1, STACK + i * 8 + 24, 5);
+	}
+	check_step(CODE + 14, 1, STACK + 56, 5);
+	/* What a register or the caller has is not taken for it, nor another call's return address. */
+	put64(STACK + 16, RETURN);
+	check_step(CODE + 14, 1, STACK + 56, 5);
+	put64(STACK + 32, RETURN + 8);
+	put64(STACK + 40, RETURN);
+	check_cut(CODE + 14);
+}
+
+/* Since JDK 23: sub $32, %rsp, of which one word is not written; lea 32(%rsp), %rsp */
+TEST(subtype_check_by_table)
+{
+	begin_runtime(SUBTYPE "\x48\x83\xec\x20\x90\x48\x8d\x64\x24\x20" SUBTYPE_END, 29);
+	put64(STACK + 32, RETURN);
+	check_step(CODE + 14, 1, STACK + 56, 5);
+	check_step(CODE + 24, 1, STACK + 56, 5);
+	put64(STACK + 32, 0);
+	put64(STACK + 24, RETURN);
+	put64(STACK + 64, RETURN);
+	check_step(CODE + 18, 1, STACK + 88, 5);
+	check_step(CODE + 19, 1, STACK + 88, 5);
+}
+
+/*
+ * unwind_exception, that a method has jumped to whose frame is gone: mov %rax, %r14; ...
+ * sub $8, %rsp; call; add $8, %rsp; jmp; call; mov %rax, %rbx
+ */
+TEST(unwinding_of_an_exception)
+{
+	begin_runtime("\x4c\x8b\xf0\x48\x83\xec\x08\xe8\x00\x00\x00\x00\x48\x83\xc4\x08\xeb\x05"
+		      "\xe8\x00\x00\x00\x00\x48\x8b\xd8", 26);
+	put(RETURN - 5, "\x90\x90\x90\xff\xd0", 5);
+	put64(STACK, RETURN);
+	check_step(CODE, 1, STACK + 8, 5);
+	check_step(CODE + 18, 1, STACK + 8, 5);
+	check_step(CODE + 23, 0, STACK + 8, 5);
+	put64(STACK, RETURN + 8);
+	put64(STACK + 8, RETURN);
+	check_step(CODE + 7, 1, STACK + 16, 5);
+	check_step(CODE + 12, 0, STACK + 16, 5);
+	put64(STACK + 8, 0);
+	check_cut(CODE + 7);
+}
+
+/* A barrier, that saves as much as it likes: push %rbp; mov %rsp, %rbp; ... leave; ret */
+TEST(runtime_with_a_frame_pointer)
+{
+	begin_runtime("\x55\x48\x8b\xec\x50\x51\xc9\xc3", 8);
+	put64(STACK, RETURN);
+	check_step(CODE, 1, STACK + 8, 5);
+	check_step(CODE + 7, 1, STACK + 8, 5);
+	put64(STACK, 0x1234);
+	put64(STACK + 8, RETURN);
+	check_step(CODE + 1, 1, STACK + 16, 0x1234);
+	put64(STACK, RETURN + 8);
+	put64(STACK + 8, 0);
+	put64(STACK + 0x200, 0x1234);
+	put64(STACK + 0x208, RETURN);
+	u.fp = STACK + 0x200;
+	check_step(CODE + 6, 0, STACK + 0x210, 0x1234);
+	u.fp = STACK + 0x200;
+	check_step(CODE + 6, 1, STACK + 0x210, 0x1234);
+	u.fp = STACK + 0x300;
+	check_cut(CODE + 6);
+}
+
+/* A stub with frames of a size, while it makes one: the frame pointer is there before the rest. */
+TEST(stub_that_makes_its_frame)
+{
+	begin_runtime("\x55\x48\x8b\xec\x48\x83\xec\x20", 8);
+	put32(BLOB + 28, 6);
+	put64(STACK + 8, 0x1234);
+	put64(STACK + 16, RETURN);
+	put64(STACK + 40, RETURN + 8);
+	u.fp = STACK + 8;
+	check_step(CODE + 4, 1, STACK + 24, 0x1234);
+}
+
+/* handle_exception_from_callee: leave; pop %rcx; jmp *%rcx, to where its caller handles it. */
+TEST(handler_of_an_exception)
+{
+	begin_runtime("\x55\x48\x8b\xec\xc9\x59\xff\xe1", 8);
+	put32(BLOB + 28, 2);
+	put64(STACK, 0x1234);
+	put64(STACK + 8, RETURN);
+	check_step(CODE + 4, 1, STACK + 16, 0x1234);
+	put64(STACK, RETURN);
+	put64(STACK + 8, RETURN + 8);
+	u.fp = 5;
+	check_step(CODE + 5, 1, STACK + 8, 5);
+	put64(STACK, 0);
+	u.regs.r[2] = RETURN;
+	check_step(CODE + 6, 1, STACK, 5);
+}
+
+/* push %rax; push %rcx; push %rdx; push %rsi; push %rdi; of StubRoutines, that has no size. */
+TEST(conversion)
+{
+	begin_runtime("\x50\x51\x52\x56\x57\x90", 6);
+	put32(BLOB + 28, 0);
+	put64(STACK + 40, RETURN);
+	check_step(CODE + 5, 1, STACK + 48, 5);
+	/* A register may have an address of code. */
+	put64(STACK + 16, RETURN + 8);
+	check_step(CODE + 5, 1, STACK + 48, 5);
+	/* It is no such conversion. */
+	put(CODE, "\x90", 1);
+	u.pc = CODE + 5;
+	u.sp = STACK;
+	u.exact = 1;
+	u.fp = 5;
+	step(&u, &s, &layout);
+	CHECK(u.pc != RETURN);
+}
+
 /* At 0x20 the method itself at bytecode 5, at 0x30 another at 2, in the first, at 9. */
 static void check_scopes(const struct ebp_hotspot *o, const char *scopes, size_t size)
 {
@@ -382,6 +535,13 @@ int main(void)
 	RUN(interpreted_at_the_beginning);
 	RUN(other_code_is_left_alone);
 	RUN(compiled_without_a_caller);
+	RUN(subtype_check);
+	RUN(subtype_check_by_table);
+	RUN(unwinding_of_an_exception);
+	RUN(runtime_with_a_frame_pointer);
+	RUN(stub_that_makes_its_frame);
+	RUN(handler_of_an_exception);
+	RUN(conversion);
 	RUN(inlined_methods);
 	return TEST_END();
 }
