@@ -22,7 +22,7 @@ class Moments:
         self.firefox = os.path.join(d, "x.firefox.json")
         r = run("--timeline", *options, "-o", self.saved, "-o", self.path, "-o", self.firefox, "--", fixture_path("moments"),
                 rounds).ok()
-        self.err, self.said = r.err, {"sleep": [], "burst": []}
+        self.err, self.said = r.err, {"sleep": [], "burst": [], "used": []}
         for line in r.out.splitlines():
             what, *stamps = line.split()
             if what in self.said:
@@ -136,9 +136,10 @@ def test_threads_that_wait_beside_samples():
         m = Moments(d, "-e", "cpu-clock", "-F", 999, "--off-cpu")
         check(all(m.slept()), "sleeps without a wait")
         check(not any("pause_for" in stack and "[blocked]" in stack for *_, stack in m.trace.samples), "waits among samples")
-        burst = sum(end - begin for begin, end in m.said["burst"]) / 1e9
+        burst, used = (sum(map(of, m.said[what])) / 1e9 for what, of in (("burst", lambda b: b[1] - b[0]), ("used", sum)))
         n = sum("burst" in stack for *_, stack in m.trace.samples)
-        check(abs(n - burst * 999) <= 0.1 * burst * 999 + 5, n, burst)
+        # What a host takes of its guest's CPU, and what is too short to part a burst, is in one of these and not in the other.
+        check(0.7 * used * 999 - 5 <= n <= 1.1 * max(burst, used) * 999 + 5, n, burst, used)
 
 
 def test_wall_has_both():
