@@ -262,7 +262,7 @@ def test_code_that_is_made_again_and_again():
 print("ready")
 local k = 0
 while true do
-    loadstring("function made_" .. k .. "() local x = spin(3000) return x end made_" .. k .. "()")()
+    loadstring("function made_" .. k .. "() local x = spin(20000) return x end made_" .. k .. "()")()
     _G["made_" .. k] = nil
     collectgarbage()
     k = (k + 1) % 7
