@@ -347,7 +347,7 @@ __noinline int hotspot_take(__u32 frame)
 			return STEP_DONE(EBP_DEPTH);
 		take_frame(u, h->found.words[i]);
 	}
-	return hotspot_finish(NULL, u, h->done);
+	return hotspot_finish(NULL, u, &h->s, h->done);
 }
 
 /* What is kept of the place. 0: nothing is. */

@@ -14,7 +14,10 @@
 #define HOTSPOT_SPAN	(1u << 20)	/* bytes of one frame, at most */
 
 #define HOTSPOT_OTHER	(-1)	/* of a step: it is no code of HotSpot's */
-#define HOTSPOT_GUESS	(-2)	/* ... its frame is unknown: hotspot_finish() */
+/* ... hotspot_finish() has to leave it: its frame is unknown, it is code that says no size of */
+#define HOTSPOT_GUESS	(-2)
+#define HOTSPOT_FRAMELESS (-3)	/* frames, or one of none */
+#define HOTSPOT_UNSIZED	(-4)
 
 struct hotspot_heap {
 	__u64 start, end, segmap, shift;
@@ -43,7 +46,8 @@ struct hotspot_state {
 	__u32 kind;		/* enum hotspot_kind */
 	__u32 exact;		/* pc is no return address */
 	__u64 name;		/* the beginning of a stub's; 0: not in memory */
-	__u64 own[3];		/* of the stack, from the frame pointer on, that a step looks at */
+	__u64 own[3];		/* of the stack, that a step looks at */
+	__u64 call[2];		/* a call, before the address that it returns to */
 	__u8 text[40];		/* a leaf's code, and what is before it */
 	__u64 words[HOTSPOT_WORDS];	/* of the blob */
 };

@@ -264,14 +264,14 @@ static __always_inline int hotspot_sized(struct unwind_env *env, struct unwind_s
 
 /*
  * From the frame of @u, whose code lies at an address of its own, to its caller's. 0, or
- * STEP_DONE(); HOTSPOT_OTHER: it is not in the code cache, and nothing has changed; HOTSPOT_GUESS:
- * hotspot_finish() has to find the caller.
+ * STEP_DONE(); HOTSPOT_OTHER: it is not in the code cache, and nothing has changed; what is below
+ * that: hotspot_finish() has to find the caller.
  */
 static __always_inline int hotspot_step(struct unwind_env *env, struct unwind_state *u,
 					struct hotspot_state *s, const struct ebp_hotspot *o)
 {
 	__u64 size;
-	int err, unknown = 0;
+	int err;
 
 	s->blob = s->method = s->bcp = s->saved_bcp = 0;
 	s->pc = u->pc;
@@ -284,19 +284,25 @@ static __always_inline int hotspot_step(struct unwind_env *env, struct unwind_st
 		if (hotspot_read_blob(env, s, o, u->pc))
 			return HOTSPOT_OTHER;
 		size = (__u64)(hotspot_half(s, o->blob_frame) & 0xffff) * 8;
-		unknown = size == HOTSPOT_NO_SIZE;
-		err = unknown	  ? hotspot_frameless(env, u, s)
-		      : size >= 16 ? hotspot_sized(env, u, s, o, size)
-				   : hotspot_unsized(env, u, s);
+		if (size == HOTSPOT_NO_SIZE)
+			return HOTSPOT_FRAMELESS;
+		if (size < 16)
+			return HOTSPOT_UNSIZED;
+		err = hotspot_sized(env, u, s, o, size);
 	}
-	if (err && (s->method || unknown))
+	if (err && s->method)
 		return STEP_DONE(EBP_NO_CFI);
 	return err ? HOTSPOT_GUESS : 0;
 }
 
 /* What hotspot_step() has left, apart from it for the sake of the stack that BPF programs have. */
-static __always_inline int hotspot_finish(struct unwind_env *env, struct unwind_state *u, int done)
+static __always_inline int hotspot_finish(struct unwind_env *env, struct unwind_state *u,
+					  struct hotspot_state *s, int done)
 {
+	if (done == HOTSPOT_FRAMELESS)
+		return hotspot_frameless(env, u, s) ? STEP_DONE(EBP_NO_CFI) : 0;
+	if (done == HOTSPOT_UNSIZED)
+		done = hotspot_unsized(env, u, s) ? HOTSPOT_GUESS : 0;
 	return done == HOTSPOT_GUESS ? apply_rule(env, u, EBP_RULE_SPECIAL | EBP_RULE_GAP) : done;
 }
 

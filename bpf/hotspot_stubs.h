@@ -14,12 +14,12 @@
  * Where in the blob, a little before the pc, what returns to @ra called it; 0: it did not. What a
  * stub has on its stack may be an old return address.
  */
-static __always_inline __u64 hotspot_called(struct unwind_env *env, const struct hotspot_state *s,
+static __always_inline __u64 hotspot_called(struct unwind_env *env, struct hotspot_state *s,
 					  __u64 ra)
 {
-	__u64 code[2] = {}, target;
+	__u64 *code = s->call, target;
 
-	if (!hotspot_is_code(s, ra) || env_read(env, code, sizeof(code), ra - sizeof(code)))
+	if (!hotspot_is_code(s, ra) || env_read(env, code, sizeof(s->call), ra - sizeof(s->call)))
 		return 0;
 	if (code[1] >> 40 == 0xd2ff41)		/* mov $target, %r10; call *%r10 */
 		target = code[0] >> 40 | code[1] << 24;
@@ -127,7 +127,7 @@ static __always_inline int hotspot_unwinding(struct unwind_env *env, struct unwi
 static __always_inline int hotspot_frameless(struct unwind_env *env, struct unwind_state *u,
 					     struct hotspot_state *s)
 {
-	__u64 code = hotspot_pointer(env, s->code), top[2] = {};
+	__u64 code = hotspot_pointer(env, s->code), *top = s->own;
 
 	if ((__u32)code == HOTSPOT_SUBTYPE)
 		return hotspot_subtype(env, u, s);
@@ -136,7 +136,7 @@ static __always_inline int hotspot_frameless(struct unwind_env *env, struct unwi
 		return hotspot_unwinding(env, u, s);
 	if (!hotspot_linked(env, u, s))
 		return 0;
-	if (env_read(env, top, sizeof(top), u->sp))
+	if (env_read(env, top, 16, u->sp))
 		return -1;
 	if (hotspot_called(env, s, top[0]))
 		return hotspot_leave(u, s, top[0], u->sp + 8, u->fp);

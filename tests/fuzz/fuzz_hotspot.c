@@ -91,7 +91,7 @@ static void walk(const uint8_t *data, size_t size)
 	if (s.low >= s.high)
 		s.high = ~0ull;
 	for (int i = 0; i < STEPS; i++) {
-		if (hotspot_finish(&env, &u, hotspot_step(&env, &u, &s, &o)))
+		if (hotspot_finish(&env, &u, &s, hotspot_step(&env, &u, &s, &o)))
 			break;
 		if (hotspot_first_scope(&env, &s, &o, &c))
 			continue;

@@ -148,7 +148,7 @@ static void begin_test(void)
 /* A step from @pc, with the stack at STACK, that leads to RETURN. */
 static int step(struct unwind_state *u, struct hotspot_state *s, const struct ebp_hotspot *o)
 {
-	return hotspot_finish(&memory, u, hotspot_step(&memory, u, s, o));
+	return hotspot_finish(&memory, u, s, hotspot_step(&memory, u, s, o));
 }
 
 static void check_step(uint64_t pc, int exact, uint64_t sp, uint64_t fp)
