@@ -24,7 +24,7 @@ struct btf *kernel_types_cut(const void *kernel, size_t kernel_size, const void 
 			     size_t own_size);
 
 /*
- * The same of the BTF in file @kernel, for an object file in memory, as a file without a name, which
+ * The same of the BTF in file @kernel, for an object file in memory, as a file without a name that
  * nobody can change any more: a descriptor, or a negative errno, where libbpf has to do without
  * (-ENOENT: the kernel has no BTF).
  */

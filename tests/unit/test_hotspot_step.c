@@ -362,7 +362,7 @@ TEST(subtype_check)
 		check_step(CODE + 22 - i, 1, STACK + i * 8 + 24, 5);
 	}
 	check_step(CODE + 14, 1, STACK + 56, 5);
-	/* What a register or the caller has is not taken for it, nor another call's return address. */
+	/* What a register or the caller has is not taken for it, nor another's return address. */
 	put64(STACK + 16, RETURN);
 	check_step(CODE + 14, 1, STACK + 56, 5);
 	put64(STACK + 32, RETURN + 8);
