@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Those of the kernel's types that an object's relocations may look for. libbpf copies and indexes
- * all 150,000 of them for that (12 ms), at every start; here they are gone through once, where the
- * kernel has them (2 ms; since Linux 6.16 they can be mapped).
+ * all hundred thousand of them for that (12 ms), at every start; here they are gone through once,
+ * where the kernel has them (2 ms; since Linux 6.16 they can be mapped).
  *
  * A type is looked for by its name and kind, and has the members whose names some type of the
  * object's own has, with theirs as far as they are held by value: what is behind a pointer is
