@@ -236,14 +236,20 @@ static __always_inline int count_at(const struct ebp_key *key, struct ebp_count 
 	return count(key, add);
 }
 
+/* What became of @n, by what counting them gave. */
+static __always_inline void keep_or_lose(struct ebp_counters *c, __u64 n, int err)
+{
+	if (err)
+		c->lost[EBP_LOST_MAP] += n;
+	else
+		keep(c, n);
+}
+
 /* Counts it, and what becomes of it. @time: when it was, or began. */
 static __always_inline void record(struct ebp_counters *c, const struct ebp_key *key,
 				   struct ebp_count add, __u64 time)
 {
-	if (count_at(key, add, time))
-		c->lost[EBP_LOST_MAP] += add.n;
-	else
-		keep(c, add.n);
+	keep_or_lose(c, add.n, count_at(key, add, time));
 }
 
 #endif

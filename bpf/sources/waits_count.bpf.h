@@ -168,15 +168,6 @@ __noinline int count_scratch(__u64 n, __u64 ns, __u64 time)
 	return time ? count_at(key, add, time) : count(key, add);
 }
 
-/* The same, and what becomes of them. */
-static __always_inline void record_scratch(struct ebp_counters *c, struct ebp_count add, __u64 time)
-{
-	if (count_scratch(add.n, add.ns, time))
-		c->lost[EBP_LOST_MAP] += add.n;
-	else
-		keep(c, add.n);
-}
-
 /*
  * What @t did between these two. Those without stacks are short and many, mostly, so they are added
  * up for a while; one that is long is worth its time.
@@ -202,7 +193,7 @@ static __always_inline void count_part(struct ebp_counters *c, struct off_task *
 	c->taken++;
 	t->key.kind = kind;
 	*key = t->key;
-	record_scratch(c, (struct ebp_count){ .n = 1, .ns = ns }, from);
+	keep_or_lose(c, 1, count_scratch(1, ns, from));
 }
 
 /* For what belongs to all of a thread's stacks, or those of one @class. */
@@ -238,7 +229,7 @@ static __noinline void flush_class(struct ebp_counters *c, const struct off_task
 		k->counts[i] = (struct ebp_count){};
 		key->kind = EBP_BLOCKED + i;
 		c->taken += n.n;
-		record_scratch(c, n, 0);
+		keep_or_lose(c, n.n, count_scratch(n.n, n.ns, 0));
 	}
 }
 
