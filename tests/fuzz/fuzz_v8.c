@@ -29,6 +29,7 @@ static int v8_read(struct v8_env *env, void *dst, uint32_t size, uint64_t addres
 #define V8_OPAQUE(x) (void)(x)
 
 #include "bpf/v8_describe.h"
+#include "bpf/v8_swap.h"
 
 static int v8_text_hop(struct v8_env *env, struct v8_state *s, const struct ebp_v8 *o,
 		       struct v8_text *t, uint8_t *dst, uint32_t mask)
@@ -93,6 +94,28 @@ static void walk(const uint8_t *data, size_t size, void *state)
 	}
 }
 
+/* Frames that are about to be others: the code behind a call, and what it finds on the stack. */
+static void swap(const uint8_t *data, size_t size)
+{
+	struct v8_env env = { data, size };
+	__u64 code[V8_SWAP_CODE / sizeof(__u64)];
+	struct v8_state s = { 0 };
+	struct ebp_v8 o;
+	uint32_t field;
+	uint64_t sp;
+
+	if (size < sizeof(code) + sizeof(sp) + sizeof(o))
+		return;
+	memcpy(code, data, sizeof(code));
+	memcpy(&sp, data + sizeof(code), sizeof(sp));
+	memcpy(&o, data + sizeof(code) + sizeof(sp), sizeof(o));
+	if (v8_swap(code, &field) != V8_SWAP_UNDONE)
+		return;
+	if (field > 0x7f)
+		abort();
+	v8_undone(&env, &s, &o, sp, field);
+}
+
 /* As it may come through the ring buffer, whoever wrote it. */
 static void decode(const uint8_t *data, size_t size, void *state)
 {
@@ -109,6 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	void *state = lang_v8.open();
 
 	walk(data, size, state);
+	swap(data, size);
 	decode(data, size, state);
 	fuzz_recognise(data, size, &lang_v8, "node");
 	lang_v8.close(state);
