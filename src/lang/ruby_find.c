@@ -15,6 +15,7 @@
 #define JUMPS_LEAST	60
 #define JUMPS_TIMES	3		/* as many as any other function's */
 #define CALLERS_MAX	4
+#define PREFIXES_MAX	4		/* of an instruction; the linker fills calls up by them */
 #define COMPILED_BYTES	12		/* what a call of compiled code gets its arguments by */
 #define CONTEXT_CFP	16		/* of an execution context: its control frame */
 
@@ -51,6 +52,14 @@ static const uint8_t *read_load(const uint8_t *p, int64_t *distance)
 	return p[2] == 0x80 ? p + 7 : NULL;
 }
 
+/* Behind a call at @p, directly or through the table of the linker; NULL: it is none. */
+static const uint8_t *skip_call(const uint8_t *p)
+{
+	for (int i = 0; i < PREFIXES_MAX && (*p == 0x66 || *p == 0x48); i++)
+		p++;
+	return *p == 0xe8 ? p + 5 : *p == 0xff && p[1] == 0x15 ? p + 6 : NULL;
+}
+
 int ruby_find_context(const struct code_text *t, uint64_t current_receiver,
 		      struct ruby_context *out)
 {
@@ -69,11 +78,8 @@ int ruby_find_context(const struct code_text *t, uint64_t current_receiver,
 		if (memcmp(p, "\x48\x8d\x3d", 3))	/* lea SLOT(%rip), %rdi */
 			return -ENOENT;
 		out->slot = code_text_relative(t, p + 3);
-		for (p += 7; *p == 0x66 || *p == 0x48;)
-			p++;
-		/* call, directly or through the table of the linker */
-		p += *p == 0xe8 ? 5 : *p == 0xff && p[1] == 0x15 ? 6 : PEEK;
-		p = p < t->bytes + t->n - PEEK ? read_load(p, &out->distance) : NULL;
+		p = skip_call(p + 7);
+		p = p ? read_load(p, &out->distance) : NULL;
 	}
 	/* test %rax, %rax */
 	return p && !memcmp(p, "\x48\x85\xc0", 3) ? 0 : -ENOENT;
