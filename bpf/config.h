@@ -55,8 +55,7 @@ struct ebp_probes_config {
 	__u64 slower;		/* ns; of calls that took less only the number is kept */
 	__u8 cookies;		/* a program can ask which place was hit (5.15) */
 	__u8 records;		/* some have a filter, or a value */
-	/* uprobes are among them, whose programs may be interrupted by those of other events */
-	__u8 user;
+	__u8 on;		/* there are some */
 	__u8 sliced;		/* uprobes are there for slices of the time */
 };
 

@@ -218,9 +218,15 @@ static __always_inline int count(const struct ebp_key *key, struct ebp_count add
 	return 0;
 }
 
+/* To one of this CPU's counters: a program may be interrupted by one that adds, too. */
+static __always_inline void add_to(__u64 *counter, __u64 n)
+{
+	__sync_fetch_and_add(counter, n);
+}
+
 static __always_inline void keep(struct ebp_counters *c, __u64 n)
 {
-	c->kept += n;
+	add_to(&c->kept, n);
 	if (!first_sample)
 		first_sample = bpf_ktime_get_ns();
 }
@@ -240,7 +246,7 @@ static __always_inline int count_at(const struct ebp_key *key, struct ebp_count 
 static __always_inline void keep_or_lose(struct ebp_counters *c, __u64 n, int err)
 {
 	if (err)
-		c->lost[EBP_LOST_MAP] += n;
+		add_to(&c->lost[EBP_LOST_MAP], n);
 	else
 		keep(c, n);
 }

@@ -3,27 +3,10 @@
 #ifndef EBPROF_SAMPLE_BPF_H
 #define EBPROF_SAMPLE_BPF_H
 
+#include "bpf/at_work.bpf.h"
 #include "bpf/capture.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/meters.bpf.h"
-
-/*
- * Of each CPU: how many programs on uprobes work with its memory. They may be interrupted, and
- * preempted by one another.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} probes_busy SEC(".maps");
-
-static __always_inline __u64 *probes_at_work(void)
-{
-	__u32 zero = 0;
-
-	return config.probes.user ? bpf_map_lookup_elem(&probes_busy, &zero) : NULL;
-}
 
 struct sample {
 	struct capture capture;
@@ -59,7 +42,7 @@ static __always_inline int sample_begin(struct sample *x, int by_cgroup)
 {
 	if (!sample_find(x, by_cgroup))
 		return 0;
-	x->capture.counters->taken++;
+	add_to(&x->capture.counters->taken, 1);
 	return 1;
 }
 
@@ -73,28 +56,23 @@ static __always_inline void sample_end(struct sample *x, int outcome, struct ebp
 	struct ebp_counters *c = x->capture.counters;
 
 	if (outcome == RESCUED)
-		c->sent++;
+		add_to(&c->sent, 1);
 	if (outcome == RESCUED && !EBP_COUNTS_LATER(x->key.kind)) {
 		keep(c, worth.n);
 	} else if (outcome && outcome != RESCUED) {
-		c->lost[EBP_LOST_RING] += worth.n;
+		add_to(&c->lost[EBP_LOST_RING], worth.n);
 	} else {
 		record(c, &x->key, worth, bpf_ktime_get_ns());
 		count_meters(&x->key);
 	}
 }
 
-/* All between these two. @languages as of capture_user_as(). */
-static __always_inline void sample_stacks_as(void *ctx, enum capture_at at, struct sample *x,
-					     struct ebp_count worth, int languages)
+/* All between these two, where this CPU's memory is free. @languages as of capture_user_as(). */
+static __always_inline void sample_alone(void *ctx, enum capture_at at, struct sample *x,
+					 struct ebp_count worth, int languages)
 {
-	__u64 *busy = probes_at_work();
 	int err = 0;
 
-	if (busy && *busy) {
-		x->capture.counters->lost[EBP_LOST_PROBE] += worth.n;
-		return;
-	}
 	if (config.kernel && at == AT_KERNEL)
 		err = capture_kernel(ctx, &x->key, &x->capture);
 	if (config.user && !x->task.userless && !err)
@@ -102,15 +80,27 @@ static __always_inline void sample_stacks_as(void *ctx, enum capture_at at, stru
 	sample_end(x, err, worth);
 }
 
-static __always_inline void sample_stacks_worth(void *ctx, enum capture_at at, struct sample *x,
-						struct ebp_count worth)
+/* 1 where that memory is a probe's program's: then the sample, of @n, is lost. */
+static __always_inline int sample_interrupts(struct sample *x, __u64 n)
 {
-	sample_stacks_as(ctx, at, x, worth, 1);
+	if (!is_probe_at_work())
+		return 0;
+	add_to(&x->capture.counters->lost[EBP_LOST_PROBE], n);
+	return 1;
+}
+
+static __always_inline void sample_stacks_as(void *ctx, enum capture_at at, struct sample *x,
+					     int languages)
+{
+	const struct ebp_count one = { .n = 1 };
+
+	if (!sample_interrupts(x, 1))
+		sample_alone(ctx, at, x, one, languages);
 }
 
 static __always_inline void sample_stacks(void *ctx, enum capture_at at, struct sample *x)
 {
-	sample_stacks_worth(ctx, at, x, (struct ebp_count){ .n = 1 });
+	sample_stacks_as(ctx, at, x, 1);
 }
 
 #endif

@@ -54,12 +54,12 @@ static __always_inline void take_block_stack(bpf_user_pt_regs_t *ctx, struct ebp
 	 * All of them are on this CPU, so who reads 1 is alone until it subtracts that again. Not
 	 * by what an addition returns: that came with 5.12, on arm64 with 5.18.
 	 */
-	__sync_fetch_and_add(busy, 1);
+	add_to(busy, 1);
 	if (*(volatile __u64 *)busy == 1)
 		err = capture_user(ctx, AT_ENTRY, key, &capture, task);
-	__sync_fetch_and_add(busy, -1);
+	add_to(busy, -1);
 	if (err == RESCUED) {
-		__sync_fetch_and_add(&capture.counters->sent, 1);
+		add_to(&capture.counters->sent, 1);
 	} else if (err) {
 		key->user_id = 0;
 		key->result = EBP_UNREADABLE;
@@ -95,14 +95,12 @@ static __noinline int send_block(struct ebp_counters *c, const struct ebp_key *k
 		.key = *key,
 	};
 
-	__sync_fetch_and_add(&c->taken, 1);
+	add_to(&c->taken, 1);
 	if (send(&b, sizeof(b), 0)) {
-		__sync_fetch_and_add(&c->lost[EBP_LOST_RING], 1);
+		add_to(&c->lost[EBP_LOST_RING], 1);
 		return -1;
 	}
-	__sync_fetch_and_add(&c->kept, 1);
-	if (!first_sample)
-		first_sample = b.time;
+	keep(c, 1);
 	return 0;
 }
 
@@ -138,7 +136,7 @@ UPROBE(on_block_end)
 	end.time = bpf_ktime_get_ns();
 	end.id = ARGUMENT_0(ctx);
 	if (send(&end, sizeof(end), 0))
-		__sync_fetch_and_add(&c->ends_lost, 1);
+		add_to(&c->ends_lost, 1);
 	return 0;
 }
 

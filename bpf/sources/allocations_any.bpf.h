@@ -229,7 +229,7 @@ static __always_inline void end_sampled(struct ebp_counters *c, const struct ebp
 	};
 
 	if (send(&end, sizeof(end), 0))
-		__sync_fetch_and_add(&c->ends_lost, 1);
+		add_to(&c->ends_lost, 1);
 }
 
 /* The call of @t has given the block @at. */
@@ -250,8 +250,8 @@ static __always_inline void begin_sampled(struct ebp_counters *c, const struct a
 		send_block(c, &t->key, id, t->size);
 		return;
 	}
-	__sync_fetch_and_add(&c->taken, 1);
-	__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], 1);
+	add_to(&c->taken, 1);
+	add_to(&c->lost[EBP_LOST_MAP], 1);
 }
 
 static __always_inline void end_call(struct alloc_task *t, __u64 at)

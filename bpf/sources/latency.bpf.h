@@ -109,13 +109,13 @@ static __always_inline void take_latency_stack(void *ctx, enum capture_at at, st
 	struct ebp_counters *c = x->capture.counters;
 	int err = 0;
 
-	__sync_fetch_and_add(&c->captured, 1);
+	add_to(&c->captured, 1);
 	if (in_kernel && config.kernel)
 		err = capture_kernel(ctx, &x->key, &x->capture);
 	if (!err && config.user && !x->task.userless)
 		err = capture_user(ctx, at, &x->key, &x->capture, &x->task);
 	if (err == RESCUED)
-		__sync_fetch_and_add(&c->sent, 1);
+		add_to(&c->sent, 1);
 	else if (err)
 		forget_stack(&x->key);
 }
@@ -125,12 +125,12 @@ static __always_inline void count_times(struct sample *x, __u64 n, __u64 running
 {
 	struct ebp_counters *c = x->capture.counters;
 
-	__sync_fetch_and_add(&c->taken, n);
+	add_to(&c->taken, n);
 	if (count_in_map(&x->key, (struct ebp_count){ .n = n, .ns = running })) {
-		__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], n);
+		add_to(&c->lost[EBP_LOST_MAP], n);
 		return;
 	}
-	probe_kept(c, n);
+	keep(c, n);
 	x->key.share = EBP_WAITED;
 	if (waiting)
 		count_in_map(&x->key, (struct ebp_count){ .ns = waiting });
@@ -168,19 +168,17 @@ static __always_inline void latency_took(void *ctx, enum capture_at at, __u64 pl
 		return;
 	waited = waited < ns ? waited : ns;
 	count_latency(EBP_PROBE_EVENT(place), ns);
-	if (ns < config.probes.slower || (!busy && !in_kernel) || !probe_sample(&x, place))
+	if (ns < config.probes.slower || !busy || !probe_sample(&x, place))
 		return;
 	/* Not by what an addition returns: see hit_user_code(). */
-	if (busy)
-		__sync_fetch_and_add(busy, 1);
-	if (!busy || *(volatile __u64 *)busy == 1) {
+	add_to(busy, 1);
+	if (*(volatile __u64 *)busy == 1) {
 		latency_alone(ctx, at, &x, in_kernel, ns, waited);
 	} else {
 		x.key.result = EBP_BUSY;
 		count_times(&x, 1, ns - waited, waited);
 	}
-	if (busy)
-		__sync_fetch_and_add(busy, -1);
+	add_to(busy, -1);
 }
 
 /* --- Calls of a function. ------------------------------------------------------- */

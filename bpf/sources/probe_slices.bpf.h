@@ -99,8 +99,8 @@ static __always_inline void trap_took(void)
 	t->since = 0;
 	t->calls++;
 	t->spent += ns;
-	__sync_fetch_and_add(&c->traps, 1);
-	__sync_fetch_and_add(&c->traps_ns, ns);
+	add_to(&c->traps, 1);
+	add_to(&c->traps_ns, ns);
 }
 
 /*
@@ -121,7 +121,7 @@ int on_probed_exit(struct bpf_raw_tracepoint_args *ctx)
 	if (config.filter.cgroup &&
 	    !cgroup_is_below(task_cgroup(task, config.filter.cgroup_subsys), config.filter.cgroup))
 		return 0;
-	__sync_fetch_and_add(&c->exited_ns, BPF_CORE_READ(task, se.sum_exec_runtime));
+	add_to(&c->exited_ns, BPF_CORE_READ(task, se.sum_exec_runtime));
 	return 0;
 }
 

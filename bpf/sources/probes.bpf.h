@@ -38,13 +38,6 @@ static __always_inline __u64 place_of(void *ctx, enum ebp_probe_kind kind)
 	return config.probes.only[kind];
 }
 
-static __always_inline void probe_kept(struct ebp_counters *c, __u64 n)
-{
-	__sync_fetch_and_add(&c->kept, n);
-	if (!first_sample)
-		first_sample = bpf_ktime_get_ns();
-}
-
 static __always_inline int probe_is_on(void)
 {
 	return probes_on && probe_is_wanted_cpu();
@@ -82,22 +75,22 @@ static __always_inline void hit_alone(void *ctx, enum capture_at at, struct samp
 	if (!one->n)
 		return;
 	one->ns *= one->n;
-	__sync_fetch_and_add(&c->taken, one->n);
+	add_to(&c->taken, one->n);
 	if (config.probes.overhead)
-		__sync_fetch_and_add(&c->captured, 1);
+		add_to(&c->captured, 1);
 	if (config.user)
 		err = capture_user(ctx, at, &x->key, &x->capture, &x->task);
 	/* The stack that user space makes is that of the key's id. */
 	if (err == RESCUED) {
-		__sync_fetch_and_add(&c->sent, 1);
+		add_to(&c->sent, 1);
 		err = 0;
 	}
 	if (err)
-		__sync_fetch_and_add(&c->lost[EBP_LOST_RING], one->n);
+		add_to(&c->lost[EBP_LOST_RING], one->n);
 	else if (count_at(&x->key, *one, bpf_ktime_get_ns()))
-		__sync_fetch_and_add(&c->lost[EBP_LOST_MAP], one->n);
+		add_to(&c->lost[EBP_LOST_MAP], one->n);
 	else
-		probe_kept(c, one->n);
+		keep(c, one->n);
 	pace_spend(one->n);
 }
 
@@ -116,18 +109,18 @@ static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp
 	 * All of them are on this CPU, so who reads 1 is alone until it subtracts that again. Not
 	 * by what an addition returns: that came with 5.12, on arm64 with 5.18.
 	 */
-	__sync_fetch_and_add(busy, 1);
+	add_to(busy, 1);
 	if (*(volatile __u64 *)busy == 1) {
 		hit_alone(ctx, at, &x, &one);
 	} else {
-		__sync_fetch_and_add(&x.capture.counters->taken, 1);
+		add_to(&x.capture.counters->taken, 1);
 		x.key.result = EBP_BUSY;
 		if (count_in_map(&x.key, one))
-			__sync_fetch_and_add(&x.capture.counters->lost[EBP_LOST_MAP], 1);
+			add_to(&x.capture.counters->lost[EBP_LOST_MAP], 1);
 		else
-			probe_kept(x.capture.counters, 1);
+			keep(x.capture.counters, 1);
 	}
-	__sync_fetch_and_add(busy, -1);
+	add_to(busy, -1);
 	trap_took();
 	return 0;
 }
@@ -146,6 +139,19 @@ UPROBE(on_user_return)
 
 /* --- The kernel: programs that are not preempted. ---------------------------- */
 
+/* A clock's sample may come meanwhile. */
+static __always_inline void hit_kernel_alone(void *ctx, enum capture_at at, struct sample *x,
+					     struct ebp_count worth)
+{
+	__u64 *busy = probes_at_work();
+
+	if (!busy)
+		return;
+	add_to(busy, 1);
+	sample_alone(ctx, at, x, worth, 1);
+	add_to(busy, -1);
+}
+
 static __always_inline int hit_kernel_code(void *ctx, enum capture_at at, enum ebp_probe_kind kind)
 {
 	const void *record = kind == EBP_PROBE_TRACEPOINT ? ctx : NULL;
@@ -159,9 +165,10 @@ static __always_inline int hit_kernel_code(void *ctx, enum capture_at at, enum e
 	if (!one.n)
 		return 0;
 	one.ns *= one.n;
-	x.capture.counters->taken += one.n;
-	x.capture.counters->captured++;
-	sample_stacks_worth(ctx, at, &x, one);
+	add_to(&x.capture.counters->taken, one.n);
+	add_to(&x.capture.counters->captured, 1);
+	if (!sample_interrupts(&x, one.n))
+		hit_kernel_alone(ctx, at, &x, one);
 	pace_spend(one.n);
 	return 0;
 }

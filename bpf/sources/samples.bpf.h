@@ -9,7 +9,6 @@
 static __always_inline int on_clock_or_counter(struct bpf_perf_event_data *ctx, int by_cgroup,
 					       int languages)
 {
-	const struct ebp_count one = { .n = 1 };
 	struct sample x;
 
 	note_hit(REGS_PC(&ctx->regs));
@@ -17,7 +16,7 @@ static __always_inline int on_clock_or_counter(struct bpf_perf_event_data *ctx, 
 		return 0;
 	read_meters();
 	if (sample_begin(&x, by_cgroup))
-		sample_stacks_as(ctx, hit_kernel(ctx) ? AT_KERNEL : AT_USER, &x, one, languages);
+		sample_stacks_as(ctx, hit_kernel(ctx) ? AT_KERNEL : AT_USER, &x, languages);
 	return 0;
 }
 
@@ -55,7 +54,7 @@ static __always_inline int sample_skipped(void *ctx, const void *timer, int by_c
 	if (!was_skipped(ctx, timer))
 		return 0;
 	read_meters();
-	if (!sample_begin(&x, by_cgroup))
+	if (!sample_begin(&x, by_cgroup) || sample_interrupts(&x, 1))
 		return 0;
 	if (config.kernel) {
 		n = kernel_frames(ctx, x.capture.stack->frames);

@@ -7,14 +7,15 @@
  *
  * But a clock's event is a timer's, and behind each timer comes a tracepoint whose programs always
  * run. There the sample is taken, where it was not: in the same interrupt, so nothing but some
- * frames of that is to be left out. Nothing that we use may be in use: none of our own programs
- * that may run beside a clock's event is called by any of those.
+ * frames of that is to be left out. Of our own programs one on a probe may be what is interrupted:
+ * see at_work.bpf.h.
  *
  * Hardware events have no such place.
  */
 #ifndef EBPROF_SKIPPED_BPF_H
 #define EBPROF_SKIPPED_BPF_H
 
+#include "bpf/at_work.bpf.h"
 #include "bpf/count.bpf.h"
 #include "bpf/stack.bpf.h"
 
@@ -63,7 +64,7 @@ static __always_inline void learn_entry(void *ctx, __u64 pc)
 	__u32 zero = 0, at;
 	struct ebp_stack *s = bpf_map_lookup_elem(&scratch, &zero);
 
-	if (!s || (__s64)pc >= 0)
+	if (!s || (__s64)pc >= 0 || is_probe_at_work())
 		return;
 	at = find_frame(pc, kernel_frames(ctx, s->frames));
 	if (at && at < ENTRY_FRAMES)

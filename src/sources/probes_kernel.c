@@ -88,8 +88,10 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 {
 	struct ebp_probes_config *config = &skel->rodata->config.probes;
 	struct probes *p = ctx;
+	bool user = false;
 
 	p->target = o->target;
+	config->on = 1;
 	config->period = p->o->period;
 	config->sliced = p->slices.on != 0;
 	config->overhead = (uint64_t)(p->bound / 100 * (p->slices.on ? STACKS_OF_BOUND : 1) *
@@ -101,15 +103,15 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 
 		bpf_program__set_autoload(server.program, true);
 		config->only[kind] = EBP_PROBE_PLACE(i, 0);
-		config->user |= server.user != 0;
+		user |= server.user != 0;
 		if (server.user && p->multi)
 			bpf_program__set_expected_attach_type(server.program, UPROBE_MULTI);
 	}
 	for (size_t i = p->places.n; i-- && !p->cookies;)
 		config->only[p->events.v[p->places.v[i].event].kind] =
 			EBP_PROBE_PLACE(p->places.v[i].event, i);
-	bpf_map__set_autocreate(skel->maps.probes_busy, config->user);
-	bpf_map__set_autocreate(skel->maps.no_programs, config->user);
+	bpf_map__set_autocreate(skel->maps.probes_busy, true);
+	bpf_map__set_autocreate(skel->maps.no_programs, user);
 	bpf_map__set_autocreate(skel->maps.probe_hits, p->o->period > 1 || p->bound > 0);
 	bpf_map__set_autocreate(skel->maps.probe_paces, p->bound > 0);
 	bpf_map__set_autocreate(skel->maps.probe_tasks, p->slices.on);
