@@ -359,6 +359,11 @@ def cpu_seconds(pid, children=False):
     return sum(map(int, fields[11:15 if children else 13])) / os.sysconf("SC_CLK_TCK")
 
 
+def own_cpu(result):
+    """Seconds of CPU time that ebprof used, as it says."""
+    return int(re.search(r"own CPU time (\d+) ms", result.err)[1]) / 1000
+
+
 def wait_burned(pid, seconds, bound=30):
     """Until the process and its children have used so much more CPU time: what was asked to be sampled has happened."""
     goal = cpu_seconds(pid, True) + seconds

@@ -5,7 +5,7 @@ import os
 import re
 import signal
 
-from harness import (Fixture, Share, check, cpu_seconds, directory, equal, finish, fixture_path, in_tracefs, needs, run, skip,
+from harness import (Fixture, Share, check, cpu_seconds, directory, equal, finish, fixture_path, in_tracefs, needs, own_cpu, run, skip,
                      start, tree_shares, wait_burned, wait_sampling, whole_rate)
 
 SECONDS = 45
@@ -275,7 +275,7 @@ def test_20000_processes():
         with Fixture("tree") as tree:
             r = run("-p", tree.pid, "-d", "1", "-F", 999).ok()
             tree_shares(r.profile, least=60)
-            check(r.seconds < 4, "with", made, "processes a second of sampling took", r.seconds)
+            check(own_cpu(r) < 1, "with", made, "processes:", r.err)
             r = run("-a", "-d", "1", "-F", 999).ok()
             tree_shares(r.profile, lambda s: s.comm == "tree", least=60)
-            check(r.seconds < 6, "with", made, "processes a second of sampling took", r.seconds)
+            check(own_cpu(r) < 3, "with", made, "processes:", r.err)

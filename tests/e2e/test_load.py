@@ -7,7 +7,7 @@ import re
 import signal
 import time
 
-from harness import (Fixture, Profile, check, cpu_seconds, equal, finish, needs, run, run_burned, start, state, stopped,
+from harness import (Fixture, Profile, check, cpu_seconds, equal, finish, needs, own_cpu, run, run_burned, start, state, stopped,
                      tree_shares, wait_burned, wait_for, wait_sampling)
 from unwinding import ROOT, leads_to, rooted, sampled
 
@@ -173,11 +173,6 @@ def many_mappings():
 def peak_memory(r):
     """In MiB."""
     return float(re.search(r"peak memory ([\d.]+) MiB", r.err)[1])
-
-
-def own_cpu(r):
-    """In seconds."""
-    return int(re.search(r"own CPU time (\d+) ms", r.err)[1]) / 1000
 
 
 def test_100000_mappings():
