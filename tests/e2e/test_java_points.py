@@ -176,7 +176,10 @@ def told(path):
 
 
 def says_itself(command, folder):
-    """Names and lines of all points, and what is between them where C calls back."""
+    """
+    Names and lines of all points, and what is between them where C calls back. A busy machine may not have the tables of the library
+    yet when it is called first, and then the stack ends there.
+    """
     said, profile = os.path.join(folder, "said"), os.path.join(folder, "profile.json")
     result = run("-e", "syscalls:sys_enter_sched_yield", "-c", 1, "-o", profile, "--", *command, "Points", said, ROUNDS,
                  library(folder)).ok()
@@ -195,7 +198,7 @@ def says_itself(command, folder):
     missing = {k: n - got.get(k, 0) for k, n in expected.items() if n > got.get(k, 0)}
     check(not wrong and sum(missing.values()) == sum(cut.values()), command, len(wrong), "of", len(got), list(wrong.items())[:2],
           list(missing.items())[:2], list(cut.items())[:2])
-    equal(through, ROUNDS, command)
+    check(ROUNDS - sum(cut.values()) <= through <= ROUNDS, command, through, "of", ROUNDS, list(cut.items())[:2])
     check(result.summary.truncated + points - rooted <= 0.001 * points, command, list(cut.items())[:2], result.err)
 
 
