@@ -387,7 +387,7 @@ static int is_pending(struct unwinder *u, const struct unwind_result *r)
 	__u64 last = r->n ? r->frames[r->n - 1] : 0;
 	uint32_t image = EBP_FRAME_IMAGE_OF(last);
 
-	if (EBP_FRAME_IS_OF_PROCESS(last) || image >= u->file_of_image.n ||
+	if (r->result != EBP_NO_TABLE || EBP_FRAME_IS_OF_PROCESS(last) || image >= u->file_of_image.n ||
 	    u->file_of_image.v[image] == UNWIND_NO_FILE ||
 	    u->files.v[u->file_of_image.v[image]].state != UNWIND_FILE_QUEUED)
 		return 0;
@@ -418,14 +418,15 @@ int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample,
 	step(&t, &t.regs, t.exact, 0, max, out);
 	/*
 	 * Frame pointers led nowhere. What the code says is a guess, too, unless it leads to the
-	 * root.
+	 * root, as far as there are tables.
 	 */
 	if (out->result == EBP_NO_CFI || (out->result == EBP_NO_MAPPING && out->by_fp)) {
 		step(&t, &t.regs, t.exact, 1, max, &whole);
-		if (whole.result == EBP_COMPLETE || whole.result == EBP_DEPTH)
+		if (whole.result == EBP_COMPLETE || whole.result == EBP_DEPTH ||
+		    is_pending(u, &whole))
 			*out = whole;
 	}
-	if (out->result == EBP_NO_TABLE && is_pending(u, out))
+	if (is_pending(u, out))
 		err = -EAGAIN;
 	else if ((out->result == EBP_UNSUPPORTED || out->result == EBP_LOST_REGISTER ||
 		  out->result == EBP_NO_TABLE) &&

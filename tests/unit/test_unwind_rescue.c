@@ -303,6 +303,46 @@ TEST(goes_on_by_code_made_at_run_time)
 	munmap(page, 4096);
 }
 
+/* As a JIT makes it that keeps no frame pointer: push rbp, which it uses, sub 16, call. */
+static const uint8_t jit_code[] = { 0x55, 0x31, 0xed, 0x48, 0x83, 0xec, 16, 0xff, 0xd1,
+				    0x48, 0x83, 0xc4, 16, 0x5d, 0xc3 };
+
+/* As if the kernel had stopped in that code, which called us. */
+__attribute__((noinline)) static void stop_at_caller(void)
+{
+	uint64_t frame = (uintptr_t)__builtin_frame_address(0);
+
+	capture();
+	sent->regs = (struct ebp_registers){ 0 };
+	sent->stop = (struct ebp_stop){ .pc = (uintptr_t)__builtin_return_address(0),
+					.sp = frame + 16, .n = 2 };
+}
+
+/* Its instructions lead to a function whose table is not there yet: that is waited for. */
+TEST(waits_for_tables_behind_code_made_at_run_time)
+{
+	static struct unwind_result r;
+	void (*made)(long, long, long, void (*)(void));
+	struct fake f;
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(page != MAP_FAILED);
+	memcpy(page, jit_code, sizeof(jit_code));
+	memcpy(&made, &page, sizeof(page));
+	fake_begin(&f, 64u << 20);
+	made(0, 0, 0, stop_at_caller);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL,
+				 EBP_FRAMES_MAX, &r), -EAGAIN);
+	CHECK_EQ(unwinder_wait(f.u, FOREVER), 1);
+	CHECK_EQ(unwinder_rescue(f.u, sent, NULL, f.own.v, f.own.n, NULL, EBP_FRAMES_MAX, &r), 0);
+	CHECK_EQ(r.result, EBP_COMPLETE);
+	CHECK(r.n > 2);
+	CHECK_EQ(r.frames[0], (uintptr_t)page + 8);
+	fake_end(&f);
+	munmap(page, 4096);
+}
+
 static struct fake *deep;
 static struct unwind_result *deep_result;
 
@@ -536,6 +576,7 @@ int main(void)
 	RUN(applies_all_of_the_cfi);
 	RUN(goes_on_by_frame_pointer);
 	RUN(goes_on_by_code_made_at_run_time);
+	RUN(waits_for_tables_behind_code_made_at_run_time);
 	RUN(goes_on_above_what_was_sent);
 	RUN(goes_on_in_pieces_that_were_kept);
 	RUN(survives_bad_stacks);
