@@ -6,7 +6,7 @@ import re
 import signal
 
 from harness import (Fixture, Share, check, cpu_seconds, directory, equal, finish, fixture_path, in_tracefs, needs, own_cpu, run, skip,
-                     start, tree_shares, wait_burned, wait_sampling, whole_rate)
+                     start, tree_shares, wait_burned, wait_for, wait_sampling, whole_rate)
 
 SECONDS = 45
 
@@ -268,7 +268,12 @@ def test_duration_ends_a_command():
     check(not os.path.exists(f"/proc/{pid}"), "the command is still there")
 
 
+def processes():
+    return sum(entry.isdigit() for entry in os.listdir("/proc"))
+
+
 def test_20000_processes():
+    before = processes()
     with Fixture("crowd", "20000") as crowd:
         made = int(next(line[1] for line in crowd.lines if line[0] == "crowd"))
         check(made > 1000, "only", made, "processes could be made")
@@ -279,3 +284,5 @@ def test_20000_processes():
             r = run("-a", "-d", "1", "-F", 999).ok()
             tree_shares(r.profile, lambda s: s.comm == "tree", least=60)
             check(own_cpu(r) < 3, "with", made, "processes:", r.err)
+    # There are numbers for 32,768.
+    wait_for(lambda: processes() < before + 1000, "the crowd to end", 60)

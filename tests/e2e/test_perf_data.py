@@ -95,7 +95,7 @@ def same(path, event=None, values="samples", perf=None):
     equal(sum(ours.values()), sum(theirs.values()), "samples")
     for stack, count in theirs.items():
         found = sum(n for other, n in ours.items() if matches(stack, other))
-        check(found >= count, f"{stack}: perf has {count}, we {found}")
+        check(found >= count, f"{stack}: perf has {count}, we {found}", [other for other in ours if other[-3:-1] == stack[-3:-1]])
     return ours
 
 
