@@ -146,8 +146,9 @@ static void parse_line(struct kallsyms *k, const char *p, const char *end)
 	while (stop < end && *stop != '\t' && *stop != ' ' && *stop)
 		stop++;
 	n = (size_t)(stop - name);
-	if (!n || n >= MAX_NAME || e.start < KERNEL_HALF || k->entries.n >= MAX_SYMBOLS ||
-	    take_prefix(k, e.start, name, n, stop == end))
+	/* Labels within a function of assembler are no functions (".E_copy"). */
+	if (!n || n >= MAX_NAME || *name == '.' || e.start < KERNEL_HALF ||
+	    k->entries.n >= MAX_SYMBOLS || take_prefix(k, e.start, name, n, stop == end))
 		return;
 	if (n == 6 && stop == end && !memcmp(name, "_stext", 6))
 		k->stext = e.start;

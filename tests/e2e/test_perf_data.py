@@ -51,7 +51,8 @@ def by_perf(path, event=None, perf=None):
             name = frame[2].rpartition("+0x")[0] or frame[2]
             # A call at a function's very end returns to the next one, which perf names.
             ends = frames and frame[2].endswith("+0x0")
-            unknown = frame[2] == "[unknown]" or name in MISTAKEN or ends or re.search(r"/(libc|ld-linux)", frame[3])
+            # Labels of the kernel's assembler (".E_copy") are functions to some.
+            unknown = frame[2] == "[unknown]" or name in MISTAKEN or name.startswith(".") or ends or re.search(r"/(libc|ld-linux)", frame[3])
             frames.append(None if unknown else name)
         elif not line and frames:
             # What perf says where its unwinder has given up.

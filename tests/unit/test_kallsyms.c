@@ -71,6 +71,19 @@ TEST(prefixes)
 	kallsyms_free(k);
 }
 
+TEST(labels_are_no_functions)
+{
+	struct kallsyms *k = LOAD(
+		"ffffffff81000000 T _stext\n"
+		"ffffffff81000010 T copy\n"
+		"ffffffff8100001f t .E_copy\n"
+		"ffffffff81000040 T next\n");
+
+	CHECK_STR(at(k, 0xffffffff81000024), "copy+0x14 [kernel]");
+	CHECK_STR(at(k, 0xffffffff81000040), "next+0x0 [kernel]");
+	kallsyms_free(k);
+}
+
 TEST(kernel_modules_and_bpf)
 {
 	struct kallsyms *k = LOAD(
@@ -250,6 +263,7 @@ TEST(stext_alone)
 int main(void)
 {
 	RUN(prefixes);
+	RUN(labels_are_no_functions);
 	RUN(kernel_modules_and_bpf);
 	RUN(beyond_the_functions);
 	RUN(one_name_for_an_address);
