@@ -48,7 +48,7 @@ $(OTEL)/otelcol: tests/readers/otel/get tests/readers/otel/main.go
 # --- The library's sources, built once for each sanitizer. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/push src/serve src/input src/sinks \
 	src/output src/annotate src/tui src/unwind src/unwind/code src/unwind/step src/unwind/table src/unwind/shards src/cli src/collect src/alloc src/slices src/probes src/sources src/loop src/stat)) \
-	$(addprefix src/session/,stacks.c known_processes.c namer.c naming.c priority.c deadline.c budget.c frame_word.c aboves.c stash.c unmapped.c) $(wildcard src/session/assembler*.c) \
+	$(addprefix src/session/,stacks.c known_processes.c namer.c naming.c priority.c deadline.c budget.c patience.c frame_word.c aboves.c stash.c unmapped.c) $(wildcard src/session/assembler*.c) \
 	src/preload/block_table.c $(addprefix src/selftest/,judge.c measure.c programs.c) \
 	$(addprefix src/commands/,hints.c packages.c record_rules.c)
 TEST_LIBS := -lbpf -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -ldl -pthread

@@ -6,17 +6,15 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hashmap.h"
 #include "base/huge.h"
 #include "base/vec.h"
 #include "session/aboves.h"
 #include "session/budget.h"
+#include "session/patience.h"
 #include "session/stash.h"
 
 /* bytes of samples that wait; more are given out as they are */
 #define WAITING_MAX	(64u << 20)
-/* in a row: then a process's stacks are not sent any more */
-#define FAILURES_MAX	16
 #define NO_TIME		1	/* its process has had its share, or is to be tried later */
 
 #ifdef __aarch64__
@@ -41,7 +39,7 @@ struct rescue {
 	struct stash stash;		/* for what of them is large */
 	struct aboves *aboves;		/* what lies above their stacks */
 	size_t bytes;			/* of all that wait */
-	struct hashmap failures;	/* pid -> how often in a row it was in vain */
+	struct patience patience;	/* with processes whose stacks are not saved */
 	/* ns; none of a process with many mappings is tried before */
 	uint64_t next_many;
 	/* of every process: its files decide how long a stack takes */
@@ -105,7 +103,7 @@ void rescue_free(struct rescue *r)
 	vec_free(&r->waiting);
 	aboves_free(r->aboves);
 	stash_free(&r->stash);
-	hashmap_free(&r->failures);
+	patience_free(&r->patience);
 	budget_free(&r->budget);
 	free(r);
 }
@@ -181,8 +179,7 @@ static int is_of_the_past(const struct rescue *r, const struct ebp_rescue *s)
 static void give_out(struct rescue *r, const struct ebp_rescue *s, int err,
 		     const struct unwind_result *result)
 {
-	uint64_t pid = s->key.process.tgid;
-	uint32_t failures = hashmap_get(&r->failures, pid);
+	pid_t pid = (pid_t)s->key.process.tgid;
 
 	if (result->result == EBP_COMPLETE && err != NO_TIME)
 		r->saved++;
@@ -190,14 +187,10 @@ static void give_out(struct rescue *r, const struct ebp_rescue *s, int err,
 		r->done(r->ctx, s, result);
 		return;
 	}
-	if (result->result == EBP_COMPLETE) {
-		hashmap_del(&r->failures, pid);
-	} else {
-		failures = failures == HASHMAP_NONE ? 1 : failures + 1;
-		hashmap_set(&r->failures, pid, failures);
-		if (failures == FAILURES_MAX)
-			unwinder_no_rescue(r->unwinder, (pid_t)pid);
-	}
+	if (result->result == EBP_COMPLETE)
+		patience_succeeded(&r->patience, pid);
+	else if (patience_failed(&r->patience, pid, clock_ns()))
+		unwinder_set_rescue(r->unwinder, pid, 0);
 	r->done(r->ctx, s, result);
 }
 
@@ -269,6 +262,14 @@ void rescue_retry(struct rescue *r)
 	retry(r, 1);
 }
 
+void rescue_tick(struct rescue *r, uint64_t now)
+{
+	pid_t pid;
+
+	while ((pid = patience_rested(&r->patience, now)))
+		unwinder_set_rescue(r->unwinder, pid, 1);
+}
+
 uint64_t rescue_oldest(const struct rescue *r)
 {
 	uint64_t oldest = UINT64_MAX;
@@ -281,7 +282,7 @@ uint64_t rescue_oldest(const struct rescue *r)
 
 void rescue_forget(struct rescue *r, pid_t pid)
 {
-	hashmap_del(&r->failures, (uint64_t)pid);
+	patience_forget(&r->patience, pid);
 	budget_forget(&r->budget, pid);
 }
 

@@ -31,6 +31,8 @@ void rescue_free(struct rescue *r);
 void rescue_take(struct rescue *r, const struct ebp_rescue *sample);
 /* Tables have been built: tries those that wait again. */
 void rescue_retry(struct rescue *r);
+/* Now and then: processes whose stacks were not saved are tried again. */
+void rescue_tick(struct rescue *r, uint64_t now);
 /*
  * When the oldest sample that waits was taken; UINT64_MAX: none waits. Until then processes must be
  * known.

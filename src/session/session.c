@@ -268,6 +268,7 @@ static void tick(struct session *s, uint64_t now)
 	collector_refresh_cpus(s->collector);
 	sideband_refresh_cpus(s->sideband);
 	procs_forget(s->procs, past < waits ? past : waits);
+	rescue_tick(s->rescue, now);
 	session_retire_images(s, now);
 	if (s->o->lean && s->named)
 		assembler_take(s->assembler);

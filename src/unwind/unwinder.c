@@ -341,13 +341,13 @@ void unwinder_exit(struct unwinder *u, pid_t pid)
 	vec_push(&u->unused_processes, i);
 }
 
-void unwinder_no_rescue(struct unwinder *u, pid_t pid)
+void unwinder_set_rescue(struct unwinder *u, pid_t pid, int on)
 {
 	struct unwind_process *p = find(u, pid);
 
-	if (!p || (p->flags & EBP_SPACE_NO_RESCUE))
+	if (!p || on == !(p->flags & EBP_SPACE_NO_RESCUE))
 		return;
-	p->flags |= EBP_SPACE_NO_RESCUE;
+	p->flags ^= EBP_SPACE_NO_RESCUE;
 	publish(u, pid, p);
 }
 

@@ -63,8 +63,8 @@ int unwinder_process(struct unwinder *u, pid_t pid, uint64_t start,
  */
 void unwinder_fork(struct unwinder *u, pid_t child, pid_t parent, uint64_t start);
 void unwinder_exit(struct unwinder *u, pid_t pid);
-/* No more EBP_RESCUE records from this process until its mappings change. */
-void unwinder_no_rescue(struct unwinder *u, pid_t pid);
+/* Whether EBP_RESCUE records come from this process; they do again when its mappings change. */
+void unwinder_set_rescue(struct unwinder *u, pid_t pid, int on);
 
 /* Sets @images, by id, to 1 for those that rows name, or whose files are being read. */
 void unwinder_mark_images(const struct unwinder *u, unsigned char *images);

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from harness import (Fixture, check, directory, equal, finish, fixture_path, in_tracefs, needs, run, start, wait_for,
+from harness import (Fixture, Profile, check, directory, equal, finish, fixture_path, in_tracefs, needs, run, start, wait_for,
                      wait_sampling)
 from unwinding import ROOT, chain, fit, recorded, sampled, whole
 
@@ -90,6 +90,19 @@ def test_register_that_only_user_space_can_restore():
     alone = sampled("unwind_shapes", "kept", options=("--no-rescue",))
     equal(set(alone.summary.truncated_by), {"lost register"}, alone.err)
     check(all(s.cut and s.frames == ["asm_kept", "asm_saves"] for s in alone.profile), alone.profile.head())
+
+
+def test_rescue_after_what_cannot_be_rescued():
+    """A second of stacks that lead nowhere, of which some are sent in vain, is not the end of it: the next ones are tried again."""
+    with directory() as d:
+        out = os.path.join(d, "o.folded")
+        result = run("-U", "-F", 999, "-d", "6s", "-o", out, "--", fixture_path("unwind_shapes"), "late").ok()
+        with open(out, encoding="utf-8") as f:
+            profile = Profile.read(f.read())
+    check(profile.count(lambda s: s.any("^moment$") and s.cut) > 20, "nothing was sent in vain:", profile.head())
+    rescued = profile.where(lambda s: s.frames[-1:] == ["asm_saves"] and not s.cut)
+    chain(rescued, "caller", "asm_kept", "asm_saves")
+    check(rescued.count() > 0.3 * profile.count(), profile.head(), result.err)
 
 
 def test_rescue_of_a_deep_stack():

@@ -299,15 +299,20 @@ TEST(publishes_changes_only)
 	CHECK_EQ(unwinder_process(f.u, 1, 5, f.own.v, f.own.n), 0);
 	CHECK_EQ(unwinder_process(f.u, 1, 5, f.own.v, f.own.n), 0);
 	CHECK_EQ(f.publishes, 1);
-	unwinder_no_rescue(f.u, 1);
+	unwinder_set_rescue(f.u, 1, 1);
+	unwinder_set_rescue(f.u, 1, 0);
 	CHECK_EQ(f.spaces[1].flags, EBP_SPACE_NO_RESCUE);
-	unwinder_no_rescue(f.u, 1);
-	unwinder_no_rescue(f.u, 2);
+	unwinder_set_rescue(f.u, 1, 0);
+	unwinder_set_rescue(f.u, 2, 0);
 	CHECK_EQ(f.publishes, 2);
+	unwinder_set_rescue(f.u, 1, 1);
+	CHECK_EQ(f.spaces[1].flags, 0);
+	CHECK_EQ(f.publishes, 3);
+	unwinder_set_rescue(f.u, 1, 0);
 	CHECK_EQ(unwinder_process(f.u, 1, 5, f.own.v, f.own.n - 1), 0);
 	CHECK_EQ(f.spaces[1].flags, 0);
 	CHECK_EQ(unwinder_process(f.u, 1, 6, f.own.v, f.own.n - 1), 0);
-	CHECK_EQ(f.publishes, 4);
+	CHECK_EQ(f.publishes, 6);
 	/* Nothing executable is left; and what the kernel does not take. */
 	CHECK_EQ(unwinder_process(f.u, 1, 6, NULL, 0), 0);
 	CHECK_EQ(f.spaces[1].nrows, 0);
