@@ -387,8 +387,8 @@ static int is_pending(struct unwinder *u, const struct unwind_result *r)
 	__u64 last = r->n ? r->frames[r->n - 1] : 0;
 	uint32_t image = EBP_FRAME_IMAGE_OF(last);
 
-	if (r->result != EBP_NO_TABLE || EBP_FRAME_IS_OF_PROCESS(last) || image >= u->file_of_image.n ||
-	    u->file_of_image.v[image] == UNWIND_NO_FILE ||
+	if (r->result != EBP_NO_TABLE || EBP_FRAME_IS_OF_PROCESS(last) ||
+	    image >= u->file_of_image.n || u->file_of_image.v[image] == UNWIND_NO_FILE ||
 	    u->files.v[u->file_of_image.v[image]].state != UNWIND_FILE_QUEUED)
 		return 0;
 	unwinder_want(u, image);

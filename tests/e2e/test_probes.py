@@ -204,19 +204,6 @@ def test_several_events():
     check(truth["bytes"] > 0, truth)
 
 
-def test_a_clock_that_interrupts_a_tracepoint():
-    """The kernel skips its event there, but what sees that must not touch the stack that is being taken."""
-    in_tracefs("events/syscalls/sys_enter_write")
-    with directory() as d:
-        out = os.path.join(d, "out.pb.gz")
-        r = run("-e", "cpu-clock", "-F", 9999, "-e", "syscalls:sys_enter_write", "-o", out, "--", fixture_path("probed"), "write", "200000").ok()
-        equal(r.summary.taken, r.summary.complete + r.summary.truncated + r.summary.lost, "sums")
-        check(r.summary.lost_by.get("interrupted a probe", 0) > 100, "nothing was interrupted:", r.err)
-        hits = Profile.read(run("report", out, "--sample-type", "syscalls:sys_enter_write", "-f", "folded").ok().out)
-    check(200000 <= hits.count() < 200010, hits.count(), "of 200000")
-    check(not hits.count(lambda s: s.any("^bpf_prog_.*on_tracepoint_hit")), "stacks of other samples:", hits.head(10))
-
-
 def test_patterns_of_tracepoints():
     in_tracefs("events/syscalls/sys_enter_write")
     path = fixture_path("probed")

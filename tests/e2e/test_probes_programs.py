@@ -8,7 +8,8 @@ import re
 import signal
 import subprocess
 
-from harness import Missing, check, directory, equal, finish, fixture_path, needs, run, skip, start, wait_for
+from harness import (Missing, Profile, check, directory, equal, finish, fixture_path, in_tracefs, needs, run, skip, start,
+                     wait_for)
 from probing import pprof_types, probed, wait_probing, whole
 
 RUST = {"total": ("total", "shapes::shop::total"), "weigh": ("weigh", "shapes::shop::Apple::weigh"),
@@ -234,3 +235,16 @@ def test_postgresql():
         block = "BEGIN;\nSELECT 1;\nSELECT 2;\nCOMMIT;\n" * 30 + "BEGIN;\nSELECT 3;\nROLLBACK;\n" * 20
         counts = [asked(queries + block, e) for e in events]
         equal(counts, [200 + 4 * 30 + 3 * 20] * 2 + [200 + 30 + 20, 200 + 30, 20], "hits")
+
+
+def test_a_clock_that_interrupts_a_tracepoint():
+    """The kernel skips its event there, but what sees that must not touch the stack that is being taken."""
+    in_tracefs("events/syscalls/sys_enter_write")
+    with directory() as d:
+        out = os.path.join(d, "out.pb.gz")
+        r = run("-e", "cpu-clock", "-F", 9999, "-e", "syscalls:sys_enter_write", "-o", out, "--", fixture_path("probed"), "write", "200000").ok()
+        equal(r.summary.taken, r.summary.complete + r.summary.truncated + r.summary.lost, "sums")
+        check(r.summary.lost_by.get("interrupted a probe", 0) > 100, "nothing was interrupted:", r.err)
+        hits = Profile.read(run("report", out, "--sample-type", "syscalls:sys_enter_write", "-f", "folded").ok().out)
+    check(200000 <= hits.count() < 200010, hits.count(), "of 200000")
+    check(not hits.count(lambda s: s.any("^bpf_prog_.*on_tracepoint_hit")), "stacks of other samples:", hits.head(10))

@@ -105,14 +105,14 @@ def says_itself(python):
         script, said, profile = (os.path.join(d, name) for name in ("points.py", "said", "profile.json"))
         with open(script, "w", encoding="utf-8") as f:
             f.write(KNOWN_POINTS)
-        run("-e", "syscalls:sys_enter_getppid", "-c", 1, "-o", profile, "--", python, script, said, POINTS).ok()
+        result = run("-e", "syscalls:sys_enter_getppid", "-c", 1, "-o", profile, "--", python, script, said, POINTS).ok()
         with open(said, encoding="utf-8") as f:
             expected = {tuple(map(tuple, stack)): n for stack, n in json.load(f)}
         got = python_only(profile, script)
     check(sum(expected.values()) >= POINTS, python, sum(expected.values()))
     wrong = {k: (n, expected.get(k)) for k, n in got.items() if expected.get(k) != n}
     missing = {k: n for k, n in expected.items() if k not in got}
-    check(not wrong and not missing, python, len(wrong), "of", len(got), list(wrong.items())[:2], list(missing.items())[:2])
+    check(not wrong and not missing, python, len(wrong), "of", len(got), list(wrong.items())[:2], list(missing.items())[:2], result.err)
 
 
 def test_what_it_says_itself():
