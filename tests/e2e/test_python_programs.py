@@ -110,9 +110,18 @@ def says_itself(python):
             expected = {tuple(map(tuple, stack)): n for stack, n in json.load(f)}
         got = python_only(profile, script)
     check(sum(expected.values()) >= POINTS, python, sum(expected.values()))
-    wrong = {k: (n, expected.get(k)) for k, n in got.items() if expected.get(k) != n}
-    missing = {k: n for k, n in expected.items() if k not in got}
-    check(not wrong and not missing, python, len(wrong), "of", len(got), list(wrong.items())[:2], list(missing.items())[:2], result.err)
+    unread = {k: n for k, n in got.items() if k not in expected and any(is_part(k, whole) for whole in expected)}
+    wrong = {k: (n, expected.get(k)) for k, n in got.items() if n > expected.get(k, 0) and k not in unread}
+    missing = {k: n - got.get(k, 0) for k, n in expected.items() if n > got.get(k, 0)}
+    check(not wrong and sum(missing.values()) == sum(unread.values()), python, len(wrong), "of", len(got), list(wrong.items())[:2],
+          list(missing.items())[:2], result.err)
+    check(sum(unread.values()) <= 0.001 * POINTS, python, list(unread.items())[:2], result.err)
+
+
+def is_part(some, whole):
+    """The same, but for frames that are missing: what the kernel moves in memory just now cannot be read."""
+    rest = iter(whole)
+    return all(frame in rest for frame in some)
 
 
 def test_what_it_says_itself():
