@@ -321,8 +321,8 @@ UPROBE(on_any_call)
 	c = bpf_map_lookup_elem(&counters, &zero);
 	if (!c)
 		return 0;
-	__sync_fetch_and_add(kind == PROBE_FREE ? &c->alloc_ends :
-			     kind == PROBE_REALLOC ? &c->alloc_resizes : &c->alloc_calls, 1);
+	add_to(kind == PROBE_FREE ? &c->alloc_ends :
+	       kind == PROBE_REALLOC ? &c->alloc_resizes : &c->alloc_calls, 1);
 	if (kind == PROBE_FREE)
 		return freed(ctx);
 	if (kind == PROBE_CALLOC) {

@@ -379,20 +379,21 @@ static int unwind_whole(struct target *t, uint32_t max, struct unwind_result *ou
 	}
 }
 
-/*
- * Whether the table that @r ended for the lack of is on its way; then one more sample waits for it.
- */
-static int is_pending(struct unwinder *u, const struct unwind_result *r)
+static uint32_t last_image(const struct unwind_result *r)
 {
-	__u64 last = r->n ? r->frames[r->n - 1] : 0;
-	uint32_t image = EBP_FRAME_IMAGE_OF(last);
+	return EBP_FRAME_IMAGE_OF(r->frames[r->n - 1]);
+}
 
-	if (r->result != EBP_NO_TABLE || EBP_FRAME_IS_OF_PROCESS(last) ||
-	    image >= u->file_of_image.n || u->file_of_image.v[image] == UNWIND_NO_FILE ||
-	    u->files.v[u->file_of_image.v[image]].state != UNWIND_FILE_QUEUED)
+/* Whether the table that @r ended for the lack of is on its way. */
+static int is_pending(const struct unwinder *u, const struct unwind_result *r)
+{
+	uint32_t image, file;
+
+	if (r->result != EBP_NO_TABLE || !r->n || EBP_FRAME_IS_OF_PROCESS(r->frames[r->n - 1]))
 		return 0;
-	unwinder_want(u, image);
-	return 1;
+	image = last_image(r);
+	file = image < u->file_of_image.n ? u->file_of_image.v[image] : UNWIND_NO_FILE;
+	return file != UNWIND_NO_FILE && u->files.v[file].state == UNWIND_FILE_QUEUED;
 }
 
 int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample,
@@ -426,12 +427,14 @@ int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample,
 		    is_pending(u, &whole))
 			*out = whole;
 	}
-	if (is_pending(u, out))
+	if (is_pending(u, out)) {
+		unwinder_want(u, last_image(out));
 		err = -EAGAIN;
-	else if ((out->result == EBP_UNSUPPORTED || out->result == EBP_LOST_REGISTER ||
-		  out->result == EBP_NO_TABLE) &&
-		 unwind_whole(&t, max, &whole))
+	} else if ((out->result == EBP_UNSUPPORTED || out->result == EBP_LOST_REGISTER ||
+		    out->result == EBP_NO_TABLE) &&
+		   unwind_whole(&t, max, &whole)) {
 		*out = whole;
+	}
 	unwinder_unpin(u, rows, t.n);
 	free(rows);
 	return err;

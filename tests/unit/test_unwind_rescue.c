@@ -246,6 +246,17 @@ TEST(goes_on_by_frame_pointer)
 	fake_end(&f);
 }
 
+/* A page of anonymous memory that begins with @code, of @n bytes. */
+static void *map_code(const uint8_t *code, size_t n)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(page != MAP_FAILED);
+	memcpy(page, code, n);
+	return page;
+}
+
 /*
  * CPython's trampoline, which is JIT code and has no frame pointer: f(a, b, c, function) calls
  * function(a, b, c).
@@ -283,11 +294,8 @@ TEST(goes_on_by_code_made_at_run_time)
 {
 	static struct unwind_result r;
 	struct fake f;
-	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *page = map_code(trampoline_code, sizeof(trampoline_code));
 
-	CHECK(page != MAP_FAILED);
-	memcpy(page, trampoline_code, sizeof(trampoline_code));
 	memcpy(&trampoline, &page, sizeof(page));
 	fake_begin(&f, 64u << 20);
 	plain_over_trampoline();
@@ -324,11 +332,8 @@ TEST(waits_for_tables_behind_code_made_at_run_time)
 	static struct unwind_result r;
 	void (*made)(long, long, long, void (*)(void));
 	struct fake f;
-	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *page = map_code(jit_code, sizeof(jit_code));
 
-	CHECK(page != MAP_FAILED);
-	memcpy(page, jit_code, sizeof(jit_code));
 	memcpy(&made, &page, sizeof(page));
 	fake_begin(&f, 64u << 20);
 	made(0, 0, 0, stop_at_caller);
