@@ -33,6 +33,11 @@ class Terminal:
     def screen(self):
         return self.call("capture-pane", "-p")
 
+    def selected(self):
+        """The row that is selected, by its background (STYLE_SELECTED); "" where there is none."""
+        line = next((line for line in self.call("capture-pane", "-p", "-e").splitlines() if "48;5;25m" in line), "")
+        return re.sub(r"\x1b\[[\d;]*m", "", line)
+
     def wait(self, pattern, what=None, seconds=20):
         """Until the screen fits @pattern, which is what it gives."""
         last = [""]

@@ -149,6 +149,7 @@ def test_lines():
             spin.kill()
 
 
+JUMP = r"^ +[\d.]* +[0-9a-f]+ +\\- j\w+ +0x([0-9a-f]+)"
 HOT = r"^ +([\d.]+) +([\d.]+) +7 +return x \* 6364136223846793005ull"
 
 
@@ -158,14 +159,17 @@ def read_and_back(t):
     t.wait(r"^inlined_(step|work) of inlined_spin: self [\d.]+%, total [\d.]+%$")
     t.wait(r"^spin in \S*inlined_spin$")
     t.keys("G")
-    t.wait(r"^ +[\d.]* +[0-9a-f]+ +\\- j\w+ +0x[0-9a-f]+")
+    t.wait(JUMP)
     for _ in range(40):
-        t.keys("k")
-        t.keys("Enter")
-        if not re.search("^this jumps to no row", t.screen(), re.M):
+        row = t.selected()
+        jump = re.search(JUMP, row)
+        if jump:
             break
-    else:
-        raise AssertionError("no jump is followed:\n" + t.screen())
+        t.keys("k")
+        wait_for(lambda before=row: t.selected() != before, "the row above")
+    check(jump, "no jump in the last rows:", row)
+    t.keys("Enter")
+    wait_for(lambda: re.search(rf"^ +[\d.]* +{jump[1]} ", t.selected()), f"the row of {jump[1]}")
     t.keys("n")
     t.keys("Escape")
     t.wait(r"IMAGE +.*FUNCTION$")
