@@ -311,7 +311,7 @@ UPROBE(on_free)
 	return freed(ctx);
 }
 
-/* All of them, where one link has them all: its cookies tell which function it is. */
+/* All of them: cookies tell which function it is. */
 UPROBE(on_any_call)
 {
 	__u64 kind = bpf_get_attach_cookie(ctx), size = ARGUMENT_0(ctx), old = 0, out = 0;

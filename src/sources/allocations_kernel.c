@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <unistd.h>
 
+#include "alloc/alloc_price.h"
 #include "collect/features.h"
 #include "collect/load_log.h"
 #include "collect/map_choice.h"
@@ -26,6 +28,15 @@ static void load_for_links(struct bpf_program *program)
 	bpf_program__set_expected_attach_type(program, UPROBE_MULTI);
 }
 
+/*
+ * Whether one program is on all functions, and its cookies tell which it is (Linux 5.15): each
+ * program has all of the unwinder, which the kernel verifies anew.
+ */
+static int by_cookie(enum alloc_probe_kind kind)
+{
+	return kind >= PROBE_MALLOC && kind <= PROBE_FREE && features_linux(5, 15);
+}
+
 static struct bpf_program *probe_program(const struct ebprof_bpf *skel, enum alloc_probe_kind kind)
 {
 	struct bpf_program *const programs[PROBE_KINDS] = {
@@ -40,7 +51,22 @@ static struct bpf_program *probe_program(const struct ebprof_bpf *skel, enum all
 		[PROBE_RETURNED] = skel->progs.on_returned,
 	};
 
-	return programs[kind];
+	return by_cookie(kind) ? skel->progs.on_any_call : programs[kind];
+}
+
+/* @p->fd is the link then, where there is one, which keeps the event. */
+static int attach_probe(const struct ebprof_bpf *skel, struct alloc_probe *p)
+{
+	int link, program = bpf_program__fd(probe_program(skel, p->kind));
+
+	if (!by_cookie(p->kind))
+		return uprobe_attach(p->fd, program);
+	link = event_link(p->fd, program, p->kind);
+	if (link < 0)
+		return link;
+	close(p->fd);
+	p->fd = link;
+	return 0;
 }
 
 static int configure(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
@@ -81,9 +107,7 @@ static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 	int err;
 
 	for (size_t i = 0; i < a->probes.n; i++) {
-		const struct alloc_probe *p = &a->probes.v[i];
-
-		err = uprobe_attach(p->fd, bpf_program__fd(probe_program(skel, p->kind)));
+		err = attach_probe(skel, &a->probes.v[i]);
 		if (err)
 			return features_explain(e, err, "cannot attach to a uprobe");
 	}
@@ -135,14 +159,32 @@ const struct collector_part_ops allocations_kernel = {
 	.close = close_links,
 };
 
-static void try_programs(struct feature_result *r)
+/* The programs of the probes from @from up to @to, and of links where @by_link. */
+static void try_probes(struct feature_result *r, enum alloc_probe_kind from,
+		       enum alloc_probe_kind to, int by_link)
 {
 	struct alloc_probe probes[PROBE_KINDS];
-	struct allocations allocations = { .probes = { .v = probes, .n = PROBE_KINDS } };
+	struct allocations allocations = {
+		.probes = { .v = probes, .by_link = by_link, .paused = by_link },
+	};
 
-	for (int i = 0; i < PROBE_KINDS; i++)
-		probes[i] = (struct alloc_probe){ .kind = (enum alloc_probe_kind)i, .fd = -1 };
+	for (enum alloc_probe_kind i = from; i < to; i++)
+		probes[allocations.probes.n++] = (struct alloc_probe){ .kind = i, .fd = -1 };
 	probe_load(r, &allocations_kernel, &allocations);
+}
+
+/*
+ * Those of a command, and those of alloc -p, which has links where the kernel has. Not together:
+ * programs for links and others may not have a map of programs in common.
+ */
+static void try_programs(struct feature_result *r)
+{
+	struct alloc_price price;
+	int by_link = !alloc_price_measure(&price);
+
+	try_probes(r, PROBE_BLOCK, PROBE_MALLOC, 0);
+	if (r->state == FEATURE_OK)
+		try_probes(r, PROBE_MALLOC, by_link ? PROBE_MALLOC : PROBE_KINDS, by_link);
 }
 
 const struct feature allocations_feature = {
