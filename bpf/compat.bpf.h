@@ -93,24 +93,25 @@ static __always_inline __u64 thread_pointer(void)
 }
 
 /*
- * Since 5.11 (3ca1032ab7ab) the current task can be had as a typed pointer,
- * whose fields are plain loads; before, each field is a call of a helper.
+ * Since 5.11 (3ca1032ab7ab) the current task can be had as a typed pointer, whose fields are plain
+ * loads; before, each field is a call of a helper. What it points to is so everywhere: to know
+ * whether to trust such a pointer the verifier looks through all types of the kernel, by name.
  */
 static __always_inline void read_task(struct task_facts *f)
 {
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	f->start = BPF_CORE_READ(task, group_leader, start_boottime);
+	f->userless = !BPF_CORE_READ(task, mm);
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)) {
-		struct task_struct *task = bpf_get_current_task_btf();
+		struct task_struct *typed = bpf_get_current_task_btf();
 
-		f->start = task->group_leader->start_boottime;
-		f->exec_id = task->self_exec_id;
-		f->userless = task->flags & PF_KTHREAD || !task->mm;
-		f->is32 = !!(task->thread_info.flags & TIF_32BIT);
+		f->exec_id = typed->self_exec_id;
+		f->userless |= !!(typed->flags & PF_KTHREAD);
+		f->is32 = !!(typed->thread_info.flags & TIF_32BIT);
 	} else {
-		struct task_struct *task = (void *)bpf_get_current_task();
-
-		f->start = BPF_CORE_READ(task, group_leader, start_boottime);
 		f->exec_id = BPF_CORE_READ(task, self_exec_id);
-		f->userless = BPF_CORE_READ(task, flags) & PF_KTHREAD || !BPF_CORE_READ(task, mm);
+		f->userless |= !!(BPF_CORE_READ(task, flags) & PF_KTHREAD);
 		f->is32 = !!(BPF_CORE_READ(task, thread_info.flags) & TIF_32BIT);
 	}
 }

@@ -132,7 +132,7 @@ int list_probe_thread(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct probe_task *t;
 
-	if (!task || !task->mm || !task_wanted(task, task->tgid, task->pid, 1))
+	if (!task || !BPF_CORE_READ(task, mm) || !task_wanted(task, task->tgid, task->pid, 1))
 		return 0;
 	t = bpf_task_storage_get(&probe_tasks, task, 0, 0);
 	write_thread(ctx->meta, task, t ? t->calls : 0, t ? t->spent : 0);

@@ -125,7 +125,7 @@ static __always_inline void fill_key(struct ebp_key *key, struct task_struct *ta
 		return;
 	key->process.tgid = task->tgid;
 	key->process.exec_id = task->self_exec_id;
-	key->process.start = task->group_leader->start_boottime;
+	key->process.start = BPF_CORE_READ(task, group_leader, start_boottime);
 	key->tid = task->pid;
 	bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), task->comm);
 }
