@@ -29,12 +29,15 @@ struct ebp_samples_config {
 	__u64 period;		/* tracepoints only: every n-th hit */
 };
 
+/*
+ * Kernel code, from its beginning to its end: the scheduler's, where interrupts come in,
+ * try_to_wake_up(); 0: not known.
+ */
+struct ebp_kernel_text {
+	__u64 sched[2], irq[2], wake[2];
+};
+
 struct ebp_waits_config {
-	/*
-	 * Kernel code, from its beginning to its end: the scheduler's, where interrupts come in,
-	 * try_to_wake_up(); 0: not known.
-	 */
-	__u64 sched_text[2], irq_text[2], wake_text[2];
 	__u64 min_block;	/* ns; shorter intervals are counted by number alone */
 	__u64 overhead;		/* share of a CPU that taking stacks may cost, of 2^32 */
 	__u8 wall;		/* time on the CPU is measured, too */

@@ -246,7 +246,7 @@ VM_FIX := $(addprefix $(FIX)/,tree tree_static tree_frameless brief brief_child 
 .PHONY: vm-build
 vm-build: $(BUILD)/static/ebprof $(PRELOAD) $(VM_FIX)
 # For this machine, whichever the object is for.
-RELOCATIONS := tests/vm/relocations.c $(addprefix src/,collect/kernel_types.c base/hashmap.c base/huge.c base/io.c base/xalloc.c)
+RELOCATIONS := tests/vm/relocations.c $(addprefix src/,collect/kernel_types.c collect/raw_btf.c base/hashmap.c base/huge.c base/io.c base/xalloc.c)
 $(TEST)/relocations: $(RELOCATIONS)
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(RELOCATIONS) -lbpf -lelf -lz

@@ -24,6 +24,9 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/sources/waits_count.bpf.h"
 
+/* Written by user space before a thread is followed: to find it takes as long as to load. */
+struct ebp_kernel_text kernel_text;
+
 /* --- Its beginning. ------------------------------------------------------------ */
 
 /*
@@ -224,7 +227,7 @@ static __always_inline void leave_cpu(void *ctx, struct task_struct *task, __u32
 	c->captured++;
 	bpf_get_current_comm(t->key.comm, sizeof(t->key.comm));
 	budget->busy = 1;
-	take_stacks(ctx, &t->key, &capture, &facts, config.waits.sched_text, languages);
+	take_stacks(ctx, &t->key, &capture, &facts, kernel_text.sched, languages);
 	budget->busy = 0;
 	spend(budget, now, bpf_ktime_get_ns());
 }
@@ -290,7 +293,7 @@ static __always_inline int in_interrupt(void *ctx, __u64 *frames)
 	 * doing.
 	 */
 	for (int i = 0; i < INTERRUPT_FRAMES && i * (long)sizeof(*frames) < n; i++)
-		if (IN_TEXT(frames[i], config.waits.irq_text))
+		if (IN_TEXT(frames[i], kernel_text.irq))
 			return 1;
 	return 0;
 }
@@ -319,7 +322,7 @@ static __always_inline void take_waker(void *ctx, struct off_task *t, int langua
 		w.key.tid = id;
 		bpf_get_current_comm(w.key.comm, sizeof(w.key.comm));
 		budget->busy = 1;
-		take_stacks(ctx, &w.key, &capture, &facts, config.waits.wake_text, languages);
+		take_stacks(ctx, &w.key, &capture, &facts, kernel_text.wake, languages);
 		budget->busy = 0;
 		spend(budget, from, bpf_ktime_get_ns());
 	}
@@ -416,7 +419,7 @@ int begin_task(struct bpf_iter__task *ctx)
 		n = bpf_get_task_stack(task, s->frames, config.frames * sizeof(*s->frames), 0);
 	if (n > 0 && finish_kernel_stack(&t->key, s, n / sizeof(*s->frames), 0, 1))
 		t->key.kernel_id = 0;
-	if (!config.user || task->flags & PF_KTHREAD || !task->mm)
+	if (!config.user || task->flags & PF_KTHREAD || !BPF_CORE_READ(task, mm))
 		return 0;
 	call = registers_of(task, &r->regs);
 	/*

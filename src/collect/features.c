@@ -6,12 +6,12 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "base/file.h"
 #include "base/sandbox.h"
 #include "collect/probe.h"
+#include "collect/raw_btf.h"
 
 #define ENOTSUPP 524	/* the kernel's own; BPF lets it out, and no user header has it */
 
@@ -168,39 +168,32 @@ int features_explain(struct error *e, int err, const char *what)
 
 int features_func_args(const char *name)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct raw_btf r;
 	const struct btf_type *t;
-	int id, n = -ENOENT;
+	int err = raw_btf_open(&r, KERNEL_TYPES);
 
-	if (!btf)
-		return -errno;
-	id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
-	t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
-	t = t ? btf__type_by_id(btf, t->type) : NULL;
-	t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
-	if (t && btf_is_func_proto(t))
-		n = btf_vlen(t);
-	btf__free(btf);
-	return n;
+	t = err ? NULL : raw_btf_find(&r, name, BTF_KIND_TYPEDEF);
+	t = t ? raw_btf_type(&r, t->type) : NULL;
+	t = t && btf_is_ptr(t) ? raw_btf_type(&r, t->type) : NULL;
+	if (!err)
+		err = t && btf_is_func_proto(t) ? btf_vlen(t) : -ENOENT;
+	raw_btf_close(&r);
+	return err;
 }
 
 int features_enum_value(const char *enumeration, const char *enumerator)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	struct raw_btf r;
 	const struct btf_type *t;
-	int id, value = -ENOENT;
+	int value = raw_btf_open(&r, KERNEL_TYPES);
 
-	if (!btf)
-		return -errno;
-	id = btf__find_by_name_kind(btf, enumeration, BTF_KIND_ENUM);
-	t = id > 0 ? btf__type_by_id(btf, (unsigned int)id) : NULL;
-	for (int i = 0; t && i < btf_vlen(t); i++) {
-		const char *name = btf__name_by_offset(btf, btf_enum(t)[i].name_off);
-
-		if (name && !strcmp(name, enumerator))
+	t = value ? NULL : raw_btf_find(&r, enumeration, BTF_KIND_ENUM);
+	if (!value)
+		value = -ENOENT;
+	for (int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(raw_btf_name(&r, btf_enum(t)[i].name_off), enumerator))
 			value = btf_enum(t)[i].val;
-	}
-	btf__free(btf);
+	raw_btf_close(&r);
 	return value;
 }
 
@@ -216,10 +209,10 @@ int features_cgroup_subsys(const char *controller)
 
 int features_has_struct(const char *name)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	int has = btf && btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT) > 0;
+	struct raw_btf r;
+	int has = !raw_btf_open(&r, KERNEL_TYPES) && raw_btf_find(&r, name, BTF_KIND_STRUCT);
 
-	btf__free(btf);
+	raw_btf_close(&r);
 	return has;
 }
 

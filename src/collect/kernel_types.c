@@ -10,107 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/hashmap.h"
 #include "base/io.h"
-#include "base/vec.h"
+#include "base/xalloc.h"
 
 #define DEPTH_MAX 32	/* of types in types */
 
-/* BTF as bytes, every offset of which is checked. */
-struct raw {
-	const char *types, *strings;
-	uint32_t types_size, strings_size;
-	uint32_t *at;		/* where each type begins, by its number; [0]: void */
-	uint32_t n;		/* numbers that are used, with 0 */
-};
-
 struct cut {
-	struct raw kernel;
+	struct raw_btf kernel;
 	struct hashmap names;	/* that the object's own types and members have */
 	struct btf *out;
 	uint32_t *copies;	/* of each of the kernel's types; 0: none yet */
 	uint32_t pointer;	/* what stands for all */
 	int err;
 };
-
-/* --- BTF as bytes. ------------------------------------------------------------------ */
-
-/* What a type of each kind has behind its first 12 bytes: fixed, and for each of its parts. */
-static const struct { uint8_t fixed, part; } tails[] = {
-	[BTF_KIND_INT] = { sizeof(uint32_t), 0 },
-	[BTF_KIND_PTR] = { 0, 0 },
-	[BTF_KIND_ARRAY] = { sizeof(struct btf_array), 0 },
-	[BTF_KIND_STRUCT] = { 0, sizeof(struct btf_member) },
-	[BTF_KIND_UNION] = { 0, sizeof(struct btf_member) },
-	[BTF_KIND_ENUM] = { 0, sizeof(struct btf_enum) },
-	[BTF_KIND_FUNC_PROTO] = { 0, sizeof(struct btf_param) },
-	[BTF_KIND_VAR] = { sizeof(struct btf_var), 0 },
-	[BTF_KIND_DATASEC] = { 0, sizeof(struct btf_var_secinfo) },
-	[BTF_KIND_DECL_TAG] = { sizeof(struct btf_decl_tag), 0 },
-	[BTF_KIND_ENUM64] = { 0, sizeof(struct btf_enum64) },
-};
-
-#define KINDS (sizeof(tails) / sizeof(*tails))
-
-static const struct btf_type *type_at(const struct raw *r, uint32_t id)
-{
-	return id && id < r->n ? (const void *)(r->types + r->at[id]) : NULL;
-}
-
-static const char *name_at(const struct raw *r, uint32_t offset)
-{
-	return offset < r->strings_size ? r->strings + offset : "";
-}
-
-static int index_types(struct raw *r)
-{
-	VEC(uint32_t) at = { 0 };
-	uint64_t size;
-
-	vec_push(&at, 0);
-	for (uint32_t i = 0; i < r->types_size; i += (uint32_t)size) {
-		const struct btf_type *t = (const void *)(r->types + i);
-		uint32_t left = r->types_size - i;
-
-		size = sizeof(*t);
-		if (left >= size && btf_kind(t) < KINDS)
-			size += tails[btf_kind(t)].fixed +
-				(uint64_t)btf_vlen(t) * tails[btf_kind(t)].part;
-		if (left < size || !btf_kind(t) || btf_kind(t) >= KINDS) {
-			vec_free(&at);
-			return -EBADMSG;
-		}
-		vec_push(&at, i);
-	}
-	r->at = at.v;
-	r->n = (uint32_t)at.n;
-	return 0;
-}
-
-/* Of @size bytes, aligned as they are. 0, or -EBADMSG: it is none, or of a kind not known here. */
-static int raw_open(struct raw *r, const void *bytes, size_t size)
-{
-	const struct btf_header *h = bytes;
-	const char *end = (const char *)bytes + size;
-
-	if (size < sizeof(*h) || h->magic != BTF_MAGIC || h->version != BTF_VERSION ||
-	    h->hdr_len < sizeof(*h) || h->hdr_len > size || (h->hdr_len | h->type_off) & 3 ||
-	    h->type_off > size - h->hdr_len ||
-	    h->type_len > size - h->hdr_len - h->type_off ||
-	    h->str_off > size - h->hdr_len || !h->str_len ||
-	    h->str_len > size - h->hdr_len - h->str_off)
-		return -EBADMSG;
-	r->types = (const char *)bytes + h->hdr_len + h->type_off;
-	r->types_size = h->type_len;
-	r->strings = (const char *)bytes + h->hdr_len + h->str_off;
-	r->strings_size = h->str_len;
-	if (r->strings + r->strings_size > end || r->strings[r->strings_size - 1])
-		return -EBADMSG;
-	return index_types(r);
-}
 
 /* --- Names. --------------------------------------------------------------------------- */
 
@@ -121,6 +36,12 @@ static uint64_t name_hash(const char *name)
 
 	return hash_bytes(name, flavour && flavour > name ? (size_t)(flavour - name)
 							  : strlen(name));
+}
+
+/* Of the kernel's. */
+static const char *name_of(const struct cut *c, uint32_t offset)
+{
+	return raw_btf_name(&c->kernel, offset);
 }
 
 static int is_named(const struct cut *c, const char *name)
@@ -134,14 +55,14 @@ static void take_name(struct cut *c, const char *name)
 		hashmap_set(&c->names, name_hash(name), 1);
 }
 
-static void take_names(struct cut *c, const struct raw *own)
+static void take_names(struct cut *c, const struct raw_btf *own)
 {
 	for (uint32_t id = 1; id < own->n; id++) {
-		const struct btf_type *t = type_at(own, id);
+		const struct btf_type *t = raw_btf_type(own, id);
 
-		take_name(c, name_at(own, t->name_off));
+		take_name(c, raw_btf_name(own, t->name_off));
 		for (int i = 0; btf_is_composite(t) && i < btf_vlen(t); i++)
-			take_name(c, name_at(own, btf_members(t)[i].name_off));
+			take_name(c, raw_btf_name(own, btf_members(t)[i].name_off));
 	}
 }
 
@@ -192,7 +113,7 @@ static uint32_t copy_enum(struct cut *c, const struct btf_type *t, const char *n
 
 	(void)depth;
 	for (int i = 0; i < btf_vlen(t); i++)
-		added(c, btf__add_enum_value(c->out, name_at(&c->kernel, btf_enum(t)[i].name_off),
+		added(c, btf__add_enum_value(c->out, name_of(c, btf_enum(t)[i].name_off),
 					     btf_enum(t)[i].val));
 	return id;
 }
@@ -204,7 +125,7 @@ static uint32_t copy_enum64(struct cut *c, const struct btf_type *t, const char 
 	(void)depth;
 	for (int i = 0; i < btf_vlen(t); i++)
 		added(c, btf__add_enum64_value(c->out,
-					       name_at(&c->kernel, btf_enum64(t)[i].name_off),
+					       name_of(c, btf_enum64(t)[i].name_off),
 					       btf_enum64_value(&btf_enum64(t)[i])));
 	return id;
 }
@@ -216,7 +137,7 @@ static uint32_t copy_composite(struct cut *c, const struct btf_type *t, const ch
 	uint8_t *wanted = xcalloc(n + 1, 1);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const char *member = name_at(&c->kernel, btf_members(t)[i].name_off);
+		const char *member = name_of(c, btf_members(t)[i].name_off);
 
 		wanted[i] = !*member || is_named(c, member);
 		types[i] = wanted[i] ? copy(c, btf_members(t)[i].type, depth) : 0;
@@ -226,7 +147,7 @@ static uint32_t copy_composite(struct cut *c, const struct btf_type *t, const ch
 	for (uint32_t i = 0; i < n; i++)
 		if (wanted[i])
 			added(c, btf__add_field(c->out,
-						name_at(&c->kernel, btf_members(t)[i].name_off),
+						name_of(c, btf_members(t)[i].name_off),
 						(int)types[i], btf_member_bit_offset(t, i),
 						btf_member_bitfield_size(t, i)));
 	free(types);
@@ -263,7 +184,7 @@ static uint32_t (*const copiers[])(struct cut *c, const struct btf_type *t, cons
 /* Its number in what is made; 0: void, and where that failed. */
 static uint32_t copy(struct cut *c, uint32_t id, int depth)
 {
-	const struct btf_type *t = type_at(&c->kernel, id);
+	const struct btf_type *t = raw_btf_type(&c->kernel, id);
 
 	if (!t || c->err)
 		return 0;
@@ -273,7 +194,7 @@ static uint32_t copy(struct cut *c, uint32_t id, int depth)
 		c->err = -EBADMSG;
 		return 0;
 	}
-	c->copies[id] = copiers[btf_kind(t)](c, t, name_at(&c->kernel, t->name_off), depth + 1);
+	c->copies[id] = copiers[btf_kind(t)](c, t, name_of(c, t->name_off), depth + 1);
 	return c->copies[id];
 }
 
@@ -282,17 +203,17 @@ static void copy_typedef(struct cut *c, const struct btf_type *t)
 {
 	uint32_t inner = copy(c, t->type, 0);
 
-	added(c, btf__add_typedef(c->out, name_at(&c->kernel, t->name_off), (int)inner));
+	added(c, btf__add_typedef(c->out, name_of(c, t->name_off), (int)inner));
 }
 
 static void copy_named(struct cut *c)
 {
 	for (uint32_t id = 1; id < c->kernel.n && !c->err; id++) {
-		const struct btf_type *t = type_at(&c->kernel, id);
+		const struct btf_type *t = raw_btf_type(&c->kernel, id);
 
 		if (!btf_is_composite(t) && !btf_is_any_enum(t) && !btf_is_typedef(t))
 			continue;
-		if (!t->name_off || !is_named(c, name_at(&c->kernel, t->name_off)))
+		if (!t->name_off || !is_named(c, name_of(c, t->name_off)))
 			continue;
 		if (btf_is_typedef(t))
 			copy_typedef(c, t);
@@ -301,33 +222,40 @@ static void copy_named(struct cut *c)
 	}
 }
 
-struct btf *kernel_types_cut(const void *kernel, size_t kernel_size, const void *own,
-			     size_t own_size)
+/* Takes both; where one could not be had @err says why. NULL with errno. */
+static struct btf *cut(struct raw_btf *kernel, struct raw_btf *own, int err)
 {
-	struct raw named = { 0 };
-	struct cut c = { 0 };
+	struct cut c = { .kernel = *kernel, .err = err };
 
-	c.err = raw_open(&c.kernel, kernel, kernel_size);
-	if (!c.err)
-		c.err = raw_open(&named, own, own_size);
 	c.out = c.err ? NULL : btf__new_empty();
 	if (!c.out && !c.err)
 		c.err = -errno;
 	if (!c.err) {
 		c.copies = xcalloc(c.kernel.n, sizeof(*c.copies));
-		take_names(&c, &named);
+		take_names(&c, own);
 		copy_named(&c);
 	}
 	if (c.err) {
 		btf__free(c.out);
 		c.out = NULL;
-		errno = -c.err;
 	}
 	hashmap_free(&c.names);
 	free(c.copies);
-	free(c.kernel.at);
-	free(named.at);
+	raw_btf_close(kernel);
+	raw_btf_close(own);
+	errno = -c.err;
 	return c.out;
+}
+
+struct btf *kernel_types_cut(const void *kernel, size_t kernel_size, const void *own,
+			     size_t own_size)
+{
+	struct raw_btf types = { 0 }, named = { 0 };
+	int err = raw_btf_parse(&types, kernel, kernel_size);
+
+	if (!err)
+		err = raw_btf_parse(&named, own, own_size);
+	return cut(&types, &named, err);
 }
 
 /* --- Of a kernel, for an object. ----------------------------------------------------- */
@@ -354,32 +282,6 @@ static const void *own_types(Elf *e, size_t *size)
 	return NULL;
 }
 
-/* The kernel's, mapped, or (*@copied) read. NULL with errno. */
-static void *all_types(const char *path, size_t *size, int *copied)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	void *bytes = NULL;
-	struct stat st;
-
-	if (fd < 0)
-		return NULL;
-	if (!fstat(fd, &st) && st.st_size > 0) {
-		*size = (size_t)st.st_size;
-		bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
-		*copied = bytes == MAP_FAILED;
-		if (*copied) {
-			bytes = xmalloc(*size);
-			if (io_read_full(fd, bytes, *size) != (ssize_t)*size) {
-				free(bytes);
-				bytes = NULL;
-				errno = EBADMSG;
-			}
-		}
-	}
-	close(fd);
-	return bytes;
-}
-
 static int write_types(const struct btf *types)
 {
 	uint32_t size;
@@ -396,25 +298,22 @@ static int write_types(const struct btf *types)
 
 int kernel_types_open(const char *kernel, const void *object, size_t size)
 {
-	size_t own_size = 0, all_size = 0;
-	int copied = 0, fd;
-	struct btf *types;
+	struct raw_btf types = { 0 }, named = { 0 };
+	size_t own_size = 0;
 	const void *own;
-	void *all;
+	struct btf *made;
+	int fd, err;
 	Elf *e;
 
 	elf_version(EV_CURRENT);
-	errno = EBADMSG;
 	e = elf_memory((char *)object, size);
 	own = own_types(e, &own_size);
-	all = own ? all_types(kernel, &all_size, &copied) : NULL;
-	types = all ? kernel_types_cut(all, all_size, own, own_size) : NULL;
-	fd = types ? write_types(types) : -errno;
-	btf__free(types);
-	if (copied)
-		free(all);
-	else if (all)
-		munmap(all, all_size);
+	err = own ? raw_btf_parse(&named, own, own_size) : -EBADMSG;
+	if (!err)
+		err = raw_btf_open(&types, kernel);
+	made = cut(&types, &named, err);
+	fd = made ? write_types(made) : -errno;
+	btf__free(made);
 	elf_end(e);
 	return fd;
 }

@@ -2,11 +2,11 @@
 /*
  * Those of the kernel's types that an object's relocations may look for. libbpf copies and indexes
  * all hundred thousand of them for that (12 ms), at every start; here they are gone through once,
- * where the kernel has them (2 ms; since Linux 6.16 they can be mapped).
+ * where the kernel has them (2 ms).
  *
  * A type is looked for by its name and kind, and has the members whose names some type of the
  * object's own has, with theirs as far as they are held by value: what is behind a pointer is
- * looked for by its own name. The format is Documentation/bpf/btf.rst.
+ * looked for by its own name.
  */
 #ifndef EBPROF_KERNEL_TYPES_H
 #define EBPROF_KERNEL_TYPES_H
@@ -14,7 +14,7 @@
 #include <bpf/btf.h>
 #include <stddef.h>
 
-#define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
+#include "collect/raw_btf.h"
 
 /*
  * They, of the BTF @kernel, for an object's BTF @own. NULL with errno: EBADMSG where one is

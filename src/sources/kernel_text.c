@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "sources/kernel_text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/thread.h"
 
 /* Of "ADDRESS TYPE NAME": the name; NULL: modules follow, and BPF programs. */
 static const char *name_of(char *line)
@@ -17,18 +18,18 @@ static const char *name_of(char *line)
 }
 
 /* There are a hundred thousand lines: what is done for each of them counts. */
-void kernel_text_find(__u64 sched[2], __u64 irq[2], __u64 wake[2])
+static void *find(void *arg)
 {
+	struct kernel_text *k = arg;
 	const struct { const char *from, *to; __u64 *text; } wanted[] = {
-		{ "__sched_text_start", "__sched_text_end", sched },
-		{ "__irqentry_text_start", "__irqentry_text_end", irq },
-		{ "try_to_wake_up", NULL, wake },
+		{ "__sched_text_start", "__sched_text_end", k->found.sched },
+		{ "__irqentry_text_start", "__irqentry_text_end", k->found.irq },
+		{ "try_to_wake_up", NULL, k->found.wake },
 	};
-	FILE *f = fopen("/proc/kallsyms", "re");
 	const char *name;
 	char line[512];
 
-	while (f && fgets(line, sizeof(line), f) && (name = name_of(line))) {
+	while (fgets(line, sizeof(line), k->file) && (name = name_of(line))) {
 		for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 			__u64 *text = wanted[i].text;
 
@@ -40,6 +41,23 @@ void kernel_text_find(__u64 sched[2], __u64 irq[2], __u64 wake[2])
 				text[1] = strtoull(line, NULL, 16);
 		}
 	}
-	if (f)
-		fclose(f);
+	return NULL;
+}
+
+void kernel_text_begin(struct kernel_text *k)
+{
+	k->file = fopen("/proc/kallsyms", "re");
+	k->threaded = k->file && !thread_start(&k->thread, find, k);
+	if (k->file && !k->threaded)
+		find(k);
+}
+
+void kernel_text_end(struct kernel_text *k)
+{
+	if (!k->file)
+		return;
+	if (k->threaded)
+		pthread_join(k->thread, NULL);
+	fclose(k->file);
+	k->file = NULL;
 }

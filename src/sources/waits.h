@@ -8,6 +8,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "sources/kernel_text.h"
 #include "sources/shares.h"
 #include "sources/source.h"
 
@@ -64,6 +65,7 @@ struct waits {
 	VEC(struct waker) wakers;
 	struct hashmap waker_ids;	/* waker id -> index */
 	uint64_t idle, idle_ns;	/* threads that were left out, and how long they waited */
+	struct kernel_text text;
 	VEC(struct bpf_link *) links;
 	/* of what took the place of those whose links come first, and what is about to */
 	struct waits_successors successors, next;

@@ -8,7 +8,6 @@
 #include "collect/load_log.h"
 #include "collect/map_choice.h"
 #include "ebprof.skel.h"
-#include "sources/kernel_text.h"
 #include "sources/probe_load.h"
 #include "sources/waits.h"
 
@@ -49,7 +48,7 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 		return error_set(e, STATUS_DENIED, -EOPNOTSUPP,
 				 "no waits can be measured on PREEMPT_RT before Linux 6.4: "
 				 "that kernel would stand still");
-	kernel_text_find(config->sched_text, config->irq_text, config->wake_text);
+	kernel_text_begin(&((struct waits *)ctx)->text);
 	config->wall = w->wall;
 	config->wakers = w->wakers;
 	config->min_block = w->min_block;
@@ -90,8 +89,11 @@ static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 		on_waking(skel, languages), on_switch(skel, languages), skel->progs.on_new_task,
 	};
 	struct waits *w = ctx;
-	int err = for_each_task(skel->progs.begin_task);
+	int err;
 
+	kernel_text_end(&w->text);
+	skel->bss->kernel_text = w->text.found;
+	err = for_each_task(skel->progs.begin_task);
 	if (err)
 		return features_explain(e, err, "cannot look at the threads that wait");
 	for (size_t i = 0; i < sizeof(watchers) / sizeof(*watchers); i++) {
@@ -120,6 +122,7 @@ static void close_links(void *ctx)
 {
 	struct waits *w = ctx;
 
+	kernel_text_end(&w->text);
 	close_successors(&w->next);
 	close_successors(&w->successors);
 	for (size_t i = 0; i < w->links.n; i++)

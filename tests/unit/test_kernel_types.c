@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "unit/test.h"
 
@@ -216,6 +217,41 @@ TEST(no_object)
 	CHECK_STR(kernel_types_path(7, path), "/proc/self/fd/7");
 }
 
+TEST(a_file)
+{
+	struct btf *kernel = kernel_types();
+	uint32_t size;
+	const void *bytes = btf__raw_data(kernel, &size);
+	char path[] = "/tmp/ebprof-test-XXXXXX";
+	int fd = mkstemp(path);
+	const struct btf_type *t;
+	struct raw_btf r;
+
+	CHECK_EQ(write(fd, bytes, size), size);
+	CHECK_EQ(raw_btf_open(&r, path), 0);
+	t = raw_btf_find(&r, "kinds", BTF_KIND_ENUM);
+	CHECK(t && btf_vlen(t) == 2);
+	CHECK_STR(raw_btf_name(&r, btf_enum(t)[1].name_off), "KIND_TWO");
+	CHECK(!raw_btf_find(&r, "kinds", BTF_KIND_STRUCT));
+	CHECK(!raw_btf_find(&r, "kind", BTF_KIND_ENUM));
+	t = raw_btf_find(&r, "word", BTF_KIND_TYPEDEF);
+	t = t ? raw_btf_type(&r, t->type) : NULL;
+	CHECK(t && btf_is_int(t));
+	CHECK(!raw_btf_type(&r, 0) && !raw_btf_type(&r, r.n));
+	raw_btf_close(&r);
+	CHECK(!ftruncate(fd, size - 1));
+	CHECK_EQ(raw_btf_open(&r, path), -EBADMSG);
+	raw_btf_close(&r);
+	CHECK(!ftruncate(fd, 0));
+	CHECK_EQ(raw_btf_open(&r, path), -EBADMSG);
+	raw_btf_close(&r);
+	unlink(path);
+	CHECK_EQ(raw_btf_open(&r, path), -ENOENT);
+	raw_btf_close(&r);
+	close(fd);
+	btf__free(kernel);
+}
+
 int main(void)
 {
 	RUN(what_is_asked_for);
@@ -223,5 +259,6 @@ int main(void)
 	RUN(a_type_without_end);
 	RUN(damaged);
 	RUN(no_object);
+	RUN(a_file);
 	return TEST_END();
 }
