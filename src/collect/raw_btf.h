@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * BTF in place: libbpf copies and indexes a kernel's hundred thousand types, which takes 12 ms; this
- * goes through them once (1 ms). Every offset is checked. The format is Documentation/bpf/btf.rst.
+ * BTF in place: libbpf copies and indexes a kernel's hundred thousand types, which takes 12 ms;
+ * this goes through them once (1 ms). Every offset is checked. The format is
+ * Documentation/bpf/btf.rst.
  */
 #ifndef EBPROF_RAW_BTF_H
 #define EBPROF_RAW_BTF_H
