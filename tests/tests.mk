@@ -45,15 +45,15 @@ deps-otel: $(OTEL)/otelcol ## a Collector of OpenTelemetry from Debian's sources
 $(OTEL)/otelcol: tests/readers/otel/get tests/readers/otel/main.go
 	@tests/readers/otel/get $(OTEL)
 
-# --- The library's sources, built once for each sanitizer. ---
+# --- The library's sources, built once for each sanitizer; of debug information its reports need lines alone. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/push src/serve src/input src/sinks \
 	src/output src/annotate src/tui src/unwind src/unwind/code src/unwind/step src/unwind/table src/unwind/shards src/cli src/collect src/alloc src/slices src/probes src/sources src/loop src/stat)) \
 	$(addprefix src/session/,stacks.c known_processes.c namer.c naming.c priority.c deadline.c budget.c patience.c frame_word.c aboves.c stash.c unmapped.c) $(wildcard src/session/assembler*.c) \
 	src/preload/block_table.c $(addprefix src/selftest/,judge.c measure.c programs.c) \
 	$(addprefix src/commands/,hints.c packages.c record_rules.c)
 TEST_LIBS := -lbpf -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -ldl -pthread
-ASAN      := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-FUZZ      := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+ASAN      := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+FUZZ      := -O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 ASAN_OBJ  := $(LIB_SRC:%.c=$(TEST)/asan/%.o)
 FUZZ_OBJ  := $(LIB_SRC:%.c=$(TEST)/libfuzzer/%.o)
 
@@ -84,6 +84,9 @@ FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(TEST)/fuzz/%,$(wildcard tests/fuzz/fuzz_
 $(TEST)/unit/%: tests/unit/%.c $(TEST)/asan/lib.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(ASAN) -MMD -MP -o $@ $< $(TEST)/asan/lib.a $(TEST_LIBS)
+
+# Looks up the types of its own functions.
+$(TEST)/unit/test_signatures: private ASAN += -g
 
 $(TEST)/fuzz/%: tests/fuzz/%.c $(TEST)/libfuzzer/lib.a
 	@mkdir -p $(@D)
