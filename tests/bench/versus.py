@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """
-Parts "versus" and "rates": each workload alone and under each profiler of the whole system, in alternating rounds. Of the first
-round the stacks are looked at, too.
+Parts "versus", "begun" and "rates": each workload alone and under each profiler of the whole system, in alternating rounds. Of the
+first round the stacks are looked at, too.
 """
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 from measure import Run, Unknown, Usage, not_idle
 from stacks import Quality
@@ -16,6 +17,8 @@ from workloads import Gate, alone, surroundings
 
 HZ, RATES = 999, (99, 9999)
 NAMING = 10     # seconds that perf script may take
+SETTLED = 1.2   # seconds after a profiler was started that the work begins
+SHORT = ("go", "threads", "brief", "crowd")     # a second of work on all CPUs
 COLUMNS = [     # key, head
     ("slow", "slowdown, %"), ("more", "more CPU time, %"), ("cpu", "CPU s"), ("rss", "peak MiB"), ("bytes", "MB written"), ("first", "first sample, ms"),
     ("named", "end to names, s"), ("complete", "complete, %"), ("unknown", "unknown frames, %"), ("got", "samples, % of CPU time"),
@@ -45,12 +48,16 @@ def name_it(peer, out, figures):
             return
 
 
-def one(workload, peer, hz, d, look, judge=None):
-    """The figures of one run; @look: those of the stacks, too, and what judge(stacks, what the workload told, rate) sees in them."""
+def one(workload, peer, hz, d, look, judge=None, after=SETTLED):
+    """
+    The figures of one run, whose work begins with the first sample, and not before @after seconds; @look: those of the stacks, too,
+    and what judge(stacks, what the workload told, rate) sees in them.
+    """
     with tempfile.TemporaryDirectory(prefix="ebprof-bench-") as out, Gate(workload, d) as gate:
         run = Run(peer, hz, None, out)
         with not_idle():
             first = run.await_sampling()
+        time.sleep(max(0, run.start + after - time.monotonic()))
         try:
             with run.usage.undisturbed():
                 took, target = gate.go()
@@ -84,7 +91,7 @@ def more(figures, base):
     return {**figures, "slow": 100 * (figures["took"] / base[0] - 1), "more": 100 * (figures["target"] / base[1] - 1)}
 
 
-def rounds_of(workload, hz, options, ways=None, judge=None):
+def rounds_of(workload, hz, options, ways=None, judge=None, after=SETTLED):
     """
     ((seconds, CPU seconds) alone, figures by profiler): of each a list over the rounds. @ways: other ones than all profilers of the
     workload, (name, profiler, workload) each. Each round ends with the workload alone once more: what is between these two is noise.
@@ -99,7 +106,7 @@ def rounds_of(workload, hz, options, ways=None, judge=None):
                 print(f"bench: {workload.name} at {hz} Hz, round {n + 1}: {name}", file=sys.stderr, flush=True)
                 look = not any("kept" in f for f in found[name])
                 try:
-                    found[name].append(more(one(program, peer, hz, d, look, judge), base[-1]))
+                    found[name].append(more(one(program, peer, hz, d, look, judge, after), base[-1]))
                 except (Unknown, AssertionError, OSError) as e:
                     options.note(f"{workload.name} at {hz} Hz: {name}: {' '.join(str(e).split())[:160]}")
             took, cpu = alone(workload, d)
@@ -143,6 +150,15 @@ def versus(options):
         all_found[workload.name] = found
         options.write("versus.md", command("tests/bench/run versus") + "\n" + text)
         options.write("summary.md", summary(all_found, options))
+
+
+def begun(options):
+    """Short work that begins with the first sample, while a profiler still does what it does once."""
+    text = ""
+    for workload in (w for w in options.workloads if w.name in SHORT):
+        base, found = rounds_of(workload, HZ, options, after=0)
+        text += table_of(workload, base, found, [c for c in COLUMNS if c[0] in ("slow", "more", "cpu", "first")])
+        options.write("begun.md", command("tests/bench/run begun") + "\n" + text)
 
 
 def rates(options):
