@@ -289,21 +289,15 @@ fuzz: $(FUZZ_BIN) ## fuzz each parser for FUZZ_TIME (5) seconds, newer ones six 
 	@$(TEST_ENV) tests/run fuzz
 
 # Of clang the warnings count, which do not depend on optimization: what is fuzzed is built for that, the rest for this alone.
-CLANG_REST := $(patsubst %.c,$(TEST)/clang/%.o,$(filter-out $(LIB_SRC),$(SRC)))
-$(TEST)/clang/%.o: %.c Makefile
-	@mkdir -p $(@D)
-	$(CLANG) $(CPPFLAGS) $(CFLAGS) -O0 -MMD -MP -c -o $@ $<
-$(TEST)/clang/ebprof-alloc.so: $(wildcard src/preload/*.[ch]) Makefile
-	@mkdir -p $(@D)
-	$(CLANG) -D_GNU_SOURCE -Isrc -I. $(PRELOAD_FLAGS) -o $@ $(filter %.c,$^)
-
-.PHONY: lint-clang
-lint-clang: $(FUZZ_OBJ) $(CLANG_REST) $(TEST)/clang/ebprof-alloc.so
+.PHONY: lint-fuzzed lint-rest
+lint-fuzzed: $(FUZZ_OBJ)
+lint-rest: $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(LIB_SRC),$(SRC))) $(PRELOAD)
 
 lint: deps-test ## layering, sizes, scripts, man page, warnings of gcc and of clang
 	@tests/lint
 	@$(MAKE) --no-print-directory -j$$(nproc) CC=gcc lint-build
-	@$(MAKE) --no-print-directory -j$$(nproc) lint-clang
+	@$(MAKE) --no-print-directory -j$$(nproc) lint-fuzzed
+	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=$(BUILD)/lint-clang CC=$(CLANG) OPT=-O0 lint-rest
 	@echo "lint: clean"
 
 # Compiles everything with -Werror (WARN) and links nothing but the library that is preloaded.
@@ -377,4 +371,4 @@ bench: ebprof $(FIX_BIN) $(BENCH) ## measure against perf and bpftrace (as root)
 bench-page: ## put what was measured into docs/benchmarks.md and README.md
 	@$(TEST_ENV) tests/bench/page
 
--include $(ANALYZED:=.d) $(ASAN_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(CLANG_REST:.o=.d) $(UNIT_BIN:=.d) $(FUZZ_BIN:=.d)
+-include $(ANALYZED:=.d) $(ASAN_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_BIN:=.d) $(FUZZ_BIN:=.d)
