@@ -140,18 +140,29 @@ static struct loaded *load(struct dwarf_symbols *d, uint32_t unit)
 	return l;
 }
 
-/* The unit and the innermost node at @address; NULL where there is none. */
-static struct loaded *locate(struct dwarf_symbols *d, uint64_t address, uint32_t *node)
+/*
+ * The next unit that says to have code at @address; NULL: no more. @i counts the looks: 0 for the
+ * first.
+ */
+static struct loaded *covering(struct dwarf_symbols *d, uint64_t address, size_t *i)
 {
 	size_t low = upper_bound(d->parts.v, d->parts.n, .start, address);
 
-	for (size_t i = 0; i < OVERLAPS && i < low; i++) {
-		const struct part *p = &d->parts.v[low - 1 - i];
-		struct loaded *l;
+	while (*i < OVERLAPS && *i < low) {
+		const struct part *p = &d->parts.v[low - 1 - (*i)++];
 
-		if (address >= p->end)
-			continue;
-		l = load(d, p->unit);
+		if (address < p->end)
+			return load(d, p->unit);
+	}
+	return NULL;
+}
+
+/* The unit and the innermost node at @address; NULL where there is none. */
+static struct loaded *locate(struct dwarf_symbols *d, uint64_t address, uint32_t *node)
+{
+	struct loaded *l;
+
+	for (size_t i = 0; (l = covering(d, address, &i));) {
 		*node = dwarf_functions_find(&l->functions, address);
 		if (*node != DWARF_NO_NODE)
 			return l;
@@ -281,18 +292,40 @@ static int name(const struct symbol_source *s, uint64_t token, char *dst, size_t
 	return err;
 }
 
+/* The line of @address, and its file as a token; 0 where none is told. */
+static int line_of(const struct loaded *l, uint64_t address, uint64_t *token, uint32_t *line)
+{
+	uint32_t file;
+
+	if (!l->has_lines || dwarf_lines_find(&l->lines, address, &file, line))
+		return 0;
+	*token = file_token(l, file);
+	return 1;
+}
+
+/* Where no function is described, as clang's -g1 and assemblers leave it: the line alone. */
+static int nameless(struct dwarf_symbols *d, uint64_t address, struct source_frame *out)
+{
+	struct loaded *l;
+
+	out->function = NO_ENTRY;
+	for (size_t i = 0; (l = covering(d, address, &i));)
+		if (line_of(l, address, &out->file, &out->line))
+			return 1;
+	return -ENOENT;
+}
+
 static int frames(struct symbol_source *s, uint64_t address,
 		  struct source_frame out[SOURCE_FRAMES_MAX])
 {
-	uint32_t node, file = 0, line = 0;
+	uint32_t node, line = 0;
 	struct loaded *l = locate(self(s), address, &node);
 	uint64_t token = SOURCE_NO_FILE;
 	int n = 0;
 
 	if (!l)
-		return -ENOENT;
-	if (l->has_lines && !dwarf_lines_find(&l->lines, address, &file, &line))
-		token = file_token(l, file);
+		return nameless(self(s), address, out);
+	line_of(l, address, &token, &line);
 	while (node != DWARF_NO_NODE) {
 		const struct dwarf_node *at = &l->functions.nodes.v[node];
 

@@ -260,7 +260,7 @@ static int look_up(struct symbolizer *s, struct image_symbols *is, uint64_t id, 
 	const char *name = "";
 
 	/* The linker's name tells clones (.constprop, .cold) apart. */
-	from = image_sources_find(&is->sources, address, n > 0, &function);
+	from = image_sources_find(&is->sources, address, n && *out[n - 1].name, &function);
 	if (from >= 0) {
 		source = is->sources.v[from];
 		name = text_of(s, id, from, source, source->ops->name, function.token);
