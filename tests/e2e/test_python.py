@@ -4,6 +4,7 @@ Frames of Python, by every CPython that is here: whole stacks to <module>, share
 Each program says what it is to be; its functions are told by names of the test's own.
 """
 import glob
+import json
 import os
 import re
 import subprocess
@@ -465,22 +466,59 @@ def test_builds_that_are_not_known():
         equal(result.profile.count(lambda s: "main" in s.frames), 0, why)
 
 
+JIT_TREE = """
+import json, time
+def spin(n):
+    s = 0
+    for i in range(n):
+        s += i
+    return s
+length = 10000
+def one(): return spin(length)
+def three():
+    def inner(): return spin(3 * length)
+    return inner()
+class Thing:
+    def method(self): return spin(2 * length)
+def main():
+    global length
+    spent = [0, 0, 0]
+    functions = [one, three, Thing().method]
+    while sum(spent) < 0.8:
+        length = 5000 + length * 7919 % 10007
+        for i in range(3):
+            begin = time.thread_time()
+            functions[i]()
+            spent[i] += time.thread_time() - begin
+    with open(sys.argv[1], "w") as f:
+        json.dump([sys._jit.is_enabled(), *spent], f)
+main()
+"""
+
+
 def test_jit():
-    """Code that the interpreter's own compiler makes: all frames are there; native ones may be cut, for it has no CFI."""
+    """
+    Code that the interpreter's own compiler makes: all frames are there; native ones may be cut, for it has no CFI. When it is
+    made of what is called where changes how long that takes, so the program says itself where its time went.
+    """
     found = [(minor, python) for minor in SID_PYTHONS for python in [sid(minor)] if python]
     if not found:
         skip("no Python of Debian sid is here")
     for minor, python in found:
         with directory() as d:
-            script = os.path.join(d, "script.py")
+            script, said = os.path.join(d, "script.py"), os.path.join(d, "said")
             with open(script, "w", encoding="utf-8") as f:
-                f.write(f"{HEAD}{TREE}".replace("    ready()", "    print('jit', sys._jit.is_enabled())\n    ready()"))
-            with Fixture("python", script, path=python, prefix=("env", "PYTHON_JIT=1")) as f:
-                if ["jit", "True"] not in f.lines:
-                    skip(f"Debian sid's 3.{minor} is built without it")
-                wait_burned(f.pid, 0.5)
-                profile = run("-p", f.pid, "-F", RATE, "-d", 0.5, "-f", "folded").ok().profile
-        known_shares(python, minor, profile)
+                f.write(HEAD + JIT_TREE)
+            profile = run("-F", RATE, "-f", "folded", "--", "env", "PYTHON_JIT=1", python, script, said).ok().profile
+            with open(said, encoding="utf-8") as f:
+                enabled, *spent = json.load(f)
+        if not enabled:
+            skip(f"Debian sid's 3.{minor} is built without it")
+        inside = profile.where(lambda s: "spin" in s.frames)
+        check(all(calls(s, "<module>", "main", "spin") for s in inside), python, inside.head(2))
+        for name, seconds in zip(("one", "three.<locals>.inner", "Thing.method"), spent):
+            near(inside.count(lambda s, name=name: name in s.frames) / inside.count(), seconds / sum(spent), inside.count(),
+                 python, name, spent)
         compiled = profile.where(lambda s: s.any(r"^\[unknown\]$"))
         check(compiled.count() > 0.3 * profile.count(), python, profile.head(3))
 
