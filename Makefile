@@ -89,7 +89,7 @@ $(BUILD)/ebprof.bpf.o: $(BPF_OBJ)
 	$(BPFTOOL) gen object $@ $^
 
 $(SKEL): $(BUILD)/ebprof.bpf.o
-	{ echo '#include "bpf/config.h"'; $(BPFTOOL) gen skeleton $< name ebprof_bpf; } > $@
+	{ printf '#include "bpf/%s.h"\n' config lang; $(BPFTOOL) gen skeleton $< name ebprof_bpf; } > $@
 
 $(TALLY): $(BUILD)/bpf/tally/tally.bpf.o
 	{ echo '#include "bpf/tally/tally.h"'; $(BPFTOOL) gen skeleton $< name tally_bpf; } > $@

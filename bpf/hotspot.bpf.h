@@ -243,7 +243,7 @@ __noinline int hotspot_announce(__u32 level)
 	if (!r)
 		return LANG_END;
 	whole = h->constants ? hotspot_describe(h, o, r) : hotspot_describe_stub(h, o, r);
-	w->pending = code_send(w, r, whole);
+	w->pending = code_send(whole);
 	return LANG_ON;
 }
 
@@ -280,7 +280,7 @@ __noinline int hotspot_level(__u32 level)
 	h->bci = h->scope.bci < 0 ? EBP_PLACE_NONE : (__u32)h->scope.bci;
 	if (h->s.kind == HOTSPOT_INTERPRETED && h->constants)
 		h->bci = hotspot_bci(h, o);
-	w->pending = identity ? code_id(w, identity) : EBP_CODE_UNNAMED;
+	w->pending = identity ? code_id(identity) : EBP_CODE_UNNAMED;
 	return w->pending ? LANG_ON : LANG_NEW;
 }
 

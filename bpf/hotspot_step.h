@@ -295,7 +295,10 @@ static __always_inline int hotspot_step(struct unwind_env *env, struct unwind_st
 	return err ? HOTSPOT_GUESS : 0;
 }
 
-/* What hotspot_step() has left, apart from it for the sake of the stack that BPF programs have. */
+/*
+ * What hotspot_step() has left, apart from it for the sake of the stack that BPF programs have. 0,
+ * STEP_DONE() or STEP_GAP.
+ */
 static __always_inline int hotspot_finish(struct unwind_env *env, struct unwind_state *u,
 					  struct hotspot_state *s, int done)
 {
@@ -303,7 +306,7 @@ static __always_inline int hotspot_finish(struct unwind_env *env, struct unwind_
 		return hotspot_frameless(env, u, s) ? STEP_DONE(EBP_NO_CFI) : 0;
 	if (done == HOTSPOT_UNSIZED)
 		done = hotspot_unsized(env, u, s) ? HOTSPOT_GUESS : 0;
-	return done == HOTSPOT_GUESS ? apply_rule(env, u, EBP_RULE_SPECIAL | EBP_RULE_GAP) : done;
+	return done == HOTSPOT_GUESS ? STEP_GAP : done;
 }
 
 #endif

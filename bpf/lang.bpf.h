@@ -30,13 +30,11 @@
 #define LANG_END	1
 #define LANG_NEW	2	/* go on; its code was not met before */
 
-/* By number less 1 (struct ebp_space). Made by user space, before the programs are loaded. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, EBP_LAYOUTS_MAX);
-	__type(key, __u32);
-	__type(value, struct ebp_layout);
-} layouts SEC(".maps");
+/*
+ * By number less 1 (struct ebp_space). A map by itself, of one value, made by user space before the
+ * programs are loaded; as data, for no look-up is needed then.
+ */
+struct ebp_layout layouts[EBP_LAYOUTS_MAX] SEC(".data.layouts");
 
 /* Code that was met. Another CPU may write while one reads: what is compared is made of both. */
 struct code_slot {
@@ -67,6 +65,7 @@ struct lang_walk {
 	__u32 whole;		/* the list has all frames: one that ends before its root is cut */
 	__u64 hash;		/* of the frames before the list */
 	__u64 state[WALK_WORDS];/* the language's own */
+	struct near_memory near;
 };
 
 struct {
@@ -95,10 +94,33 @@ static __always_inline struct lang_walk *this_walk(void)
 	return bpf_map_lookup_elem(&lang_walks, &zero);
 }
 
+static __always_inline struct near_memory *this_near(void)
+{
+	struct lang_walk *w = this_walk();
+
+	return w ? &w->near : NULL;
+}
+
+/* What a language's steps read with, to them struct NAME_env. */
+static __always_inline void *walk_env(struct lang_walk *w)
+{
+	return &w->near;
+}
+
+/* The layout with number @i + 1; NULL: there is none. */
+static __always_inline const struct ebp_layout *layout_at(__u32 i)
+{
+	if (i >= EBP_LAYOUTS_MAX)
+		return NULL;
+	/* So that the mask, which the verifier understands, is not taken away. */
+	barrier_var(i);
+	return &layouts[i & (EBP_LAYOUTS_MAX - 1)];
+}
+
 /* The layout of the walk, the language's own structure. */
 static __always_inline const void *walk_layout(const struct lang_walk *w)
 {
-	const struct ebp_layout *o = bpf_map_lookup_elem(&layouts, &w->layout);
+	const struct ebp_layout *o = layout_at(w->layout);
 
 	return o ? o->words : NULL;
 }
@@ -119,14 +141,21 @@ static __always_inline __u64 code_in(__u64 hash, __u32 at)
 }
 
 /*
- * The id of the code that has @identity in its process; 0: it was not met before. Each has two
- * slots to be in, for of a thousand some would have the same one, and drive each other out.
+ * The id of the code that has @identity in the process of this CPU's walk; 0: it was not met
+ * before. Each has two slots to be in, for of a thousand some would have the same one, and drive
+ * each other out.
  */
-static __always_inline __u64 code_id(struct lang_walk *w, __u64 identity)
+__noinline __u64 code_id(__u64 identity)
 {
-	__u64 hash = hash_step(w->process_id, identity), first, second;
-	__u32 at = hash & (EBP_CODES - 1), to = hash >> 40 & (EBP_CODES - 1);
+	struct lang_walk *w = this_walk();
+	__u64 hash, first, second;
+	__u32 at, to;
 
+	if (!w)
+		return 0;
+	hash = hash_step(w->process_id, identity);
+	at = hash & (EBP_CODES - 1);
+	to = hash >> 40 & (EBP_CODES - 1);
 	w->wanted = hash;
 	w->slot = at;
 	first = code_in(hash, at);
@@ -148,11 +177,17 @@ static __always_inline int code_is_in(__u64 id, __u32 at)
 
 #define CODES_OF_CPU 24		/* bits of an id */
 
+static __always_inline struct ebp_code *this_record(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&code_records, &zero);
+}
+
 /* The record for the code that was asked for last, with an id, and nothing said yet. */
 static __always_inline struct ebp_code *code_begin(struct lang_walk *w, __u16 language)
 {
-	__u32 zero = 0;
-	struct ebp_code *r = bpf_map_lookup_elem(&code_records, &zero);
+	struct ebp_code *r = this_record();
 
 	if (!r)
 		return NULL;
@@ -171,14 +206,20 @@ static __always_inline struct ebp_code *code_begin(struct lang_walk *w, __u16 la
 }
 
 /*
- * Sends the record, and returns the id. @whole: all could be read. What was not in memory may be
- * there next time.
+ * Sends the record of code_begin(), and returns the id. @whole: all could be read. What was not in
+ * memory may be there next time.
  */
-static __always_inline __u64 code_send(struct lang_walk *w, struct ebp_code *r, int whole)
+__noinline __u64 code_send(int whole)
 {
-	__u32 at = w->slot;
-	struct code_slot *slot = bpf_map_lookup_elem(&codes, &at);
+	struct lang_walk *w = this_walk();
+	struct ebp_code *r = this_record();
+	struct code_slot *slot;
+	__u32 at;
 
+	if (!w || !r)
+		return EBP_CODE_UNNAMED;
+	at = w->slot;
+	slot = bpf_map_lookup_elem(&codes, &at);
 	if (!slot || send(r, sizeof(*r) + (r->head.n & (EBP_CODE_TABLE - 1)), 0))
 		return EBP_CODE_UNNAMED;
 	if (whole) {

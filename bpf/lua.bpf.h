@@ -15,7 +15,7 @@ static __always_inline int lua_read(struct lua_env *env __attribute__((unused)),
 }
 
 #define LUA_READ_NEAR(env, what, size, address) \
-	((void)(env), NEAR_READ(what, size, address))
+	NEAR_READ(env, what, size, address)
 
 #include "bpf/lua_describe.h"
 
@@ -42,7 +42,7 @@ __noinline int lua_look_at_local(__u32 i)
 	struct lang_walk *w = this_walk();
 	const struct ebp_lua *o = w ? walk_layout(w) : NULL;
 
-	return o ? lua_local(NULL, lua_state_of(w), o, lua_naming_of(w), i) : 1;
+	return o ? lua_local(walk_env(w), lua_state_of(w), o, lua_naming_of(w), i) : 1;
 }
 
 /* The name of the local variable in register @reg. 1: it is there. */
@@ -74,7 +74,7 @@ __noinline int lua_find_setter(__u32 reg)
 {
 	struct lang_walk *w = this_walk();
 
-	if (!w || lua_before(NULL, lua_state_of(w), lua_naming_of(w), reg))
+	if (!w || lua_before(walk_env(w), lua_state_of(w), lua_naming_of(w), reg))
 		return 0;
 	for (__u32 i = 0; i < LUA_BEFORE; i++)
 		if (lua_look_at_setter(i))
@@ -94,7 +94,7 @@ __noinline int lua_name_fetched(__u32 reg)
 	n = lua_naming_of(w);
 	x = n->instruction;
 	if (x == EBP_LUA_NO_CALL || lua_op(o, x) != o->ops[EBP_LUA_MOVE])
-		lua_fetched(NULL, lua_state_of(w), o, n);
+		lua_fetched(walk_env(w), lua_state_of(w), o, n);
 	else if (lua_b(o, x) < reg)
 		lua_name_local(lua_b(o, x));
 	return 0;
@@ -111,7 +111,7 @@ __noinline __u32 lua_name(__u32 frame)
 	if (!o || frame > EBP_WORDS_MAX)
 		return EBP_LUA_NO_CALL;
 	*lua_naming_of(w) = (struct lua_naming){};
-	instruction = lua_instruction(NULL, lua_state_of(w));
+	instruction = lua_instruction(walk_env(w), lua_state_of(w));
 	reg = lua_called(o, instruction);
 	if (reg < 0 || lua_name_local(reg))
 		return instruction;
@@ -152,7 +152,7 @@ static __always_inline int lua_describe(struct lang_walk *w, const struct ebp_lu
 		return whole;
 	r->first_line = s->frame.first_line;
 	whole &= lua_text(s->frame.source, &r->file, r->file_bytes, sizeof(r->file_bytes));
-	lua_table(NULL, s, o, t, r->table_data + sizeof(*t));
+	lua_table(walk_env(w), s, o, t, r->table_data + sizeof(*t));
 	r->head.n = sizeof(*t) + EBP_LUA_FAR_BYTES + (t->sent & EBP_LUA_LINE_BYTES);
 	return whole;
 }
@@ -178,7 +178,7 @@ __noinline int lua_announce(__u32 frame, __u32 done)
 	t = (void *)r->table_data;
 	*t = (struct ebp_lua_table){};
 	t->call = lua_name(frame);
-	w->pending |= code_send(w, r, lua_describe(w, o, r)) << EBP_CODE_SHIFT;
+	w->pending |= code_send(lua_describe(w, o, r)) << EBP_CODE_SHIFT;
 	return LANG_ON;
 }
 
@@ -201,12 +201,12 @@ __noinline int lua_frame(__u32 frame)
 		w->done = s->whole;
 		return LANG_END;
 	}
-	if (lua_step(NULL, s, o))
+	if (lua_step(walk_env(w), s, o))
 		return LANG_END;
 	if (!s->code)
 		return LANG_ON;
 	walk_flush(w, u);
-	id = code_id(w, s->identity);
+	id = code_id(s->identity);
 	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_LUA, id, s->frame.pc);
 	if (s->entry)
 		w->pending |= EBP_FRAME_ENTRY;
@@ -223,7 +223,7 @@ __noinline int lua_look_at_word(__u32 i)
 	if (!o)
 		return 0;
 	s = lua_state_of(w);
-	return lua_look_at(NULL, s, o, s->words[i & (LUA_CHUNK - 1)]);
+	return lua_look_at(walk_env(w), s, o, s->words[i & (LUA_CHUNK - 1)]);
 }
 
 /* The words from @stack on: 1 where one of them was a thread. */
@@ -231,7 +231,7 @@ __noinline int lua_search(__u64 stack)
 {
 	struct lang_walk *w = this_walk();
 
-	if (!w || lua_read(NULL, lua_state_of(w)->words, LUA_CHUNK * sizeof(__u64), stack))
+	if (!w || lua_read(walk_env(w), lua_state_of(w)->words, LUA_CHUNK * sizeof(__u64), stack))
 		return 0;
 	for (__u32 i = 0; i < LUA_CHUNK; i++)
 		if (lua_look_at_word(i))
@@ -245,7 +245,7 @@ __noinline int lua_add(__u32 i)
 	struct lang_walk *w = this_walk();
 	const struct ebp_lua *o = w ? walk_layout(w) : NULL;
 
-	return o && i < LUA_THREADS ? lua_add_resumed(NULL, lua_state_of(w), o) : 0;
+	return o && i < LUA_THREADS ? lua_add_resumed(walk_env(w), lua_state_of(w), o) : 0;
 }
 
 /* The register of a function's first argument: the loop's is the thread. */
@@ -267,9 +267,9 @@ __noinline int lua_start(__u32 state)
 		return -1;
 	for (__u32 i = 0; i < LUA_SEARCHED && !found; i++)
 		found = lua_search(u->loop_sp + i * LUA_CHUNK * sizeof(__u64));
-	if (!found && !lua_look_at(NULL, lua_state_of(w), o, u->regs.r[LUA_ARGUMENT]))
+	if (!found && !lua_look_at(walk_env(w), lua_state_of(w), o, u->regs.r[LUA_ARGUMENT]))
 		return -1;
-	lua_begin(NULL, lua_state_of(w), o);
+	lua_begin(walk_env(w), lua_state_of(w), o);
 	for (__u32 i = 0; i < LUA_THREADS; i++)
 		if (!lua_add(i))
 			break;

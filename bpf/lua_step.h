@@ -192,11 +192,11 @@ static __always_inline __u64 lua_resumed(struct lua_env *env, struct lua_state *
 
 static __always_inline int lua_has_thread(const struct lua_state *s, __u64 thread)
 {
-	int has = 0;
-
+	/* What is behind the others is of old. To leave at once saves the verifier many ways. */
 	for (__u32 i = 0; i < LUA_THREADS; i++)
-		has |= i < s->left && s->threads[i] == thread;
-	return has;
+		if (s->threads[i] == thread)
+			return i < s->left;
+	return 0;
 }
 
 /* The last of the threads so far has resumed one more: 1. */

@@ -15,7 +15,7 @@ static __always_inline int luajit_read(struct luajit_env *env __attribute__((unu
 }
 
 #define LUAJIT_READ_NEAR(env, what, size, address) \
-	((void)(env), NEAR_READ(what, size, address))
+	NEAR_READ(env, what, size, address)
 
 #include "bpf/luajit_begin.h"
 #include "bpf/luajit_describe.h"
@@ -41,7 +41,7 @@ __noinline int luajit_look_here(__u32 i)
 	struct lang_walk *w = this_walk();
 	const struct ebp_luajit *o = w ? walk_layout(w) : NULL;
 
-	return o ? luajit_look_at(NULL, luajit_state_of(w), o, i) : 0;
+	return o ? luajit_look_at(walk_env(w), luajit_state_of(w), o, i) : 0;
 }
 
 static __always_inline int luajit_look_round(struct luajit_env *env __attribute__((unused)),
@@ -57,7 +57,7 @@ __noinline int luajit_search_here(__u32 i)
 	struct lang_walk *w = this_walk();
 	const struct ebp_luajit *o = w ? walk_layout(w) : NULL;
 
-	return o ? luajit_search(NULL, luajit_state_of(w), o, i) : 0;
+	return o ? luajit_search(walk_env(w), luajit_state_of(w), o, i) : 0;
 }
 
 static __always_inline int luajit_search_round(struct luajit_env *env __attribute__((unused)),
@@ -73,7 +73,7 @@ __noinline int luajit_holds_here(__u64 base, __u64 pc)
 	struct lang_walk *w = this_walk();
 	const struct ebp_luajit *o = w ? walk_layout(w) : NULL;
 
-	return o ? luajit_holds(NULL, luajit_state_of(w), o, base, pc) : LUAJIT_NOTHING;
+	return o ? luajit_holds(walk_env(w), luajit_state_of(w), o, base, pc) : LUAJIT_NOTHING;
 }
 
 static __always_inline int luajit_holds_round(struct luajit_env *env __attribute__((unused)),
@@ -85,8 +85,8 @@ static __always_inline int luajit_holds_round(struct luajit_env *env __attribute
 }
 
 /*
- * Before luajit_start() and luajit_leaf(), beside them for the sake of BPF's stack: 0; negative:
- * what this CPU's unwinder is at is none of LuaJIT's. @frame as in unwind_frame().
+ * Before luajit_start() and luajit_innermost(), beside them for the sake of BPF's stack: 0;
+ * negative: what this CPU's unwinder is at is none of LuaJIT's. @frame as in unwind_frame().
  */
 __noinline int luajit_prepare(__u32 frame)
 {
@@ -101,7 +101,7 @@ __noinline int luajit_prepare(__u32 frame)
 	s = luajit_state_of(w);
 	if (!u->begun) {
 		s->thread = s->cached = s->source = 0;
-		near_forget();
+		near_forget(&w->near);
 	}
 	u->begun = 1;
 	s->at.pc = u->pc;
@@ -117,7 +117,7 @@ __noinline int luajit_prepare(__u32 frame)
 	s->at.is_interpreter = u->pc - !u->exact - u->own < u->own_bytes;
 	if (!s->at.is_interpreter && u->row.object != EBP_OBJECT_NONE)
 		return -1;
-	luajit_find(NULL, s, o);
+	luajit_find(walk_env(w), s, o);
 	return 0;
 }
 
@@ -127,19 +127,18 @@ __noinline int luajit_start(__u32 frame)
 	struct lang_walk *w = this_walk();
 	const struct ebp_luajit *o = w ? walk_layout(w) : NULL;
 
-	return o && frame <= EBP_FRAMES_MAX ? luajit_begin(NULL, luajit_state_of(w), o) : -1;
+	return o && frame <= EBP_FRAMES_MAX ? luajit_begin(walk_env(w), luajit_state_of(w), o) : -1;
 }
 
 /* The same, behind that. */
-__noinline int luajit_leaf(__u32 frame)
+__noinline int luajit_innermost(__u32 frame)
 {
 	struct lang_walk *w = this_walk();
 	const struct ebp_luajit *o = w ? walk_layout(w) : NULL;
 
 	if (!o || frame > EBP_FRAMES_MAX)
 		return -1;
-	if (luajit_state_of(w)->is_leaf)
-		luajit_begin_leaf(NULL, luajit_state_of(w), o);
+	luajit_first(walk_env(w), luajit_state_of(w), o);
 	return 0;
 }
 
@@ -151,7 +150,7 @@ __noinline int luajit_look_at_setter(__u32 i)
 	struct lang_walk *w = this_walk();
 	const struct ebp_luajit *o = w ? walk_layout(w) : NULL;
 
-	return o ? luajit_setter(NULL, luajit_state_of(w), o, luajit_naming_of(w), i) : 1;
+	return o ? luajit_setter(walk_env(w), luajit_state_of(w), o, luajit_naming_of(w), i) : 1;
 }
 
 /* The instructions that tell the frame's name, to the record; the string that may be it. */
@@ -168,7 +167,7 @@ __noinline int luajit_name(__u32 frame)
 		return 0;
 	s = luajit_state_of(w);
 	t = (void *)r->table_data;
-	n = luajit_before(NULL, s, luajit_naming_of(w));
+	n = luajit_before(walk_env(w), s, luajit_naming_of(w));
 	if (!n)
 		return 0;
 	t->call = s->caller.pc;
@@ -205,14 +204,14 @@ static __always_inline int luajit_describe(struct lang_walk *w, const struct ebp
 	if (n->name)
 		whole = luajit_text(o, n->name, &r->name, r->name_bytes, sizeof(r->name_bytes));
 	if (t->call != EBP_LUAJIT_NONE)
-		luajit_names(NULL, s, o, t, r->table_data + EBP_LUAJIT_NAMES_AT);
+		luajit_names(walk_env(w), s, o, t, r->table_data + EBP_LUAJIT_NAMES_AT);
 	t->is_lua = !!s->frame.proto;
 	r->head.n = EBP_LUAJIT_LINES_AT;
 	if (!s->frame.proto)
 		return whole;
 	r->first_line = s->frame.first_line;
 	whole &= luajit_text(o, s->frame.source, &r->file, r->file_bytes, sizeof(r->file_bytes));
-	luajit_lines(NULL, s, o, t, r->table_data + EBP_LUAJIT_LINES_AT);
+	luajit_lines(walk_env(w), s, o, t, r->table_data + EBP_LUAJIT_LINES_AT);
 	r->head.n += t->lines_sent & EBP_LUAJIT_LINES;
 	return whole;
 }
@@ -234,7 +233,7 @@ __noinline int luajit_announce(__u32 frame)
 	*t = (struct ebp_luajit_table){ .call = EBP_LUAJIT_NONE };
 	luajit_naming_of(w)->name = 0;
 	luajit_name(frame);
-	w->pending |= code_send(w, r, luajit_describe(w, o, r)) << EBP_CODE_SHIFT;
+	w->pending |= code_send(luajit_describe(w, o, r)) << EBP_CODE_SHIFT;
 	return 0;
 }
 
@@ -257,9 +256,9 @@ __noinline int luajit_frame(__u32 frame)
 		return 0;
 	s = luajit_state_of(w);
 	u->asked = 0;
-	luajit_step(NULL, s, o);
+	luajit_step(walk_env(w), s, o);
 	if (s->code) {
-		id = code_id(w, s->identity);
+		id = code_id(s->identity);
 		w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_LUAJIT, id, s->frame.pc);
 		if (s->frame.is_trace)
 			w->pending |= EBP_FRAME_TRACE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Where the functions of LuaJIT begin that a frame of the C stack runs: that frame, by
- * luajit_find(), then its innermost function, by luajit_begin() and luajit_begin_leaf(). Compiled
- * for BPF and natively, on luajit_step.h. The includer defines behind it luajit_search_round() and
+ * luajit_find(), then its innermost function, by luajit_begin() and luajit_first(). Compiled for
+ * BPF and natively, on luajit_step.h. The includer defines behind it luajit_search_round() and
  * luajit_holds_round(): luajit_search() and luajit_holds(), as luajit_look_round().
  */
 #ifndef EBPROF_LUAJIT_BEGIN_H
@@ -101,42 +101,38 @@ static __always_inline int luajit_is_of_trace(const struct luajit_state *s)
 	return s->at.exact && mcode >= s->at.row && mcode < s->at.row_end;
 }
 
+/* The function with which the trace in trace_words begins. */
+static __always_inline __u64 luajit_trace_function(const struct luajit_state *s,
+						   const struct ebp_luajit *o)
+{
+	return o->wide ? s->trace_words[0] : s->trace_words[1] & 0xffffffff;
+}
+
 /* The innermost frame is the one with which the trace in trace_words began. */
 static __always_inline void luajit_begin_trace(struct luajit_env *env, struct luajit_state *s,
 					       const struct ebp_luajit *o)
 {
 	struct luajit_call *c = &s->inlined;
-	__u64 first = o->wide ? s->trace_words[0] : s->trace_words[1] & 0xffffffff;
 	__u64 pc = o->wide ? s->trace_words[1] : s->trace_words[1] >> 32;
 
 	s->pc = s->cached = 0;
-	if (!s->trace_words[3]) {
-		luajit_next(env, s, o);
-		s->caller.is_trace = 1;
+	s->is_trace = 1;
+	if (!s->trace_words[3])
 		return;
-	}
-	if (luajit_take_proto(env, s, o, first, c)) {
-		s->bad = 1;
+	if (luajit_take_proto(env, s, o, luajit_trace_function(s, o), c)) {
+		s->is_trace = 0;
+		s->bad = s->over = 1;
 		return;
 	}
 	c->pc = luajit_number(pc + 4, c->code, LUAJIT_NUMBER(s, o, ncode));
 	c->is_trace = c->is_apart = 1;
-	luajit_next(env, s, o);
-	if (s->caller.proto != c->proto) {
-		c->function = first;
-		return;
-	}
-	s->caller.pc = c->pc;
-	s->caller.is_trace = 1;
 }
 
 /* The frame at @base, at @pc; 0: that is not known. */
-static __always_inline void luajit_begin_at(struct luajit_env *env, struct luajit_state *s,
-					    const struct ebp_luajit *o, __u64 base, __u64 pc)
+static __always_inline void luajit_begin_at(struct luajit_state *s, __u64 base, __u64 pc)
 {
 	s->base = base;
 	s->pc = pc;
-	luajit_next(env, s, o);
 }
 
 /* C calls, or what it has called is over: no function is to be seen. The one below is at @base. */
@@ -161,9 +157,9 @@ static __always_inline void luajit_begin_calling(struct luajit_env *env, struct 
 	if (from ? luajit_holds_round(env, s, o, caller, from) == LUAJIT_HOLDS
 		 : luajit_holds_round(env, s, o, caller, pc) != LUAJIT_NOTHING &&
 			   luajit_kind(s, o) > 1)
-		luajit_begin_at(env, s, o, caller, from);
+		luajit_begin_at(s, caller, from);
 	else
-		luajit_begin_at(env, s, o, base, 0);
+		luajit_begin_at(s, base, 0);
 }
 
 /* What luajit_begin() has left for a leaf in the interpreter. */
@@ -176,7 +172,7 @@ static __always_inline void luajit_begin_leaf(struct luajit_env *env, struct lua
 	__u32 x = 0;
 
 	if (luajit_holds_round(env, s, o, base, pc) == LUAJIT_HOLDS)
-		return luajit_begin_at(env, s, o, base, pc);
+		return luajit_begin_at(s, base, pc);
 	if (luajit_is_on_stack(s, o, pc) || luajit_is_on_stack(s, o, -pc & whole))
 		return luajit_begin_empty(s, luajit_is_on_stack(s, o, pc) ? pc : -pc & whole);
 	if ((pc & LUAJIT_LINK_LUA) == LUAJIT_LINK_C)
@@ -187,14 +183,14 @@ static __always_inline void luajit_begin_leaf(struct luajit_env *env, struct lua
 	if (!luajit_read(env, &x, sizeof(x), pc - 4)) {
 		calls = base - 8 * (1 + o->wide + EBP_LUAJIT_A(x));
 		if (luajit_holds_round(env, s, o, calls, pc) == LUAJIT_HOLDS)
-			return luajit_begin_at(env, s, o, calls, pc);
+			return luajit_begin_at(s, calls, pc);
 	}
 	if (luajit_holds_round(env, s, o, saved, pc) == LUAJIT_HOLDS)
-		return luajit_begin_at(env, s, o, saved, pc);
+		return luajit_begin_at(s, saved, pc);
 	/* On its way out of a trace, or called back. */
 	if (!s->jit_base && base != saved)
 		s->bad = 1;
-	luajit_begin_at(env, s, o, s->jit_base ? s->jit_base : saved, 0);
+	luajit_begin_at(s, s->jit_base ? s->jit_base : saved, 0);
 }
 
 /* Whether C was called here without a function of its own (lj_vm_cpcall). */
@@ -220,7 +216,6 @@ static __always_inline void luajit_begin_called(struct luajit_env *env, struct l
 		s->pc = s->saved_pc;
 	}
 	s->over = luajit_is_bare(s);
-	luajit_next(env, s, o);
 }
 
 /*
@@ -343,27 +338,46 @@ static __always_inline void luajit_find(struct luajit_env *env, struct luajit_st
 }
 
 /*
- * Then: what is its innermost function. 0, and where s->is_leaf is set luajit_begin_leaf() is to
- * follow; negative: this is none of LuaJIT's code.
+ * Then: where its innermost function is, but for a leaf's. 0: luajit_first() is to follow;
+ * negative: this is none of LuaJIT's code.
  */
 static __always_inline int luajit_begin(struct luajit_env *env, struct luajit_state *s,
 					const struct ebp_luajit *o)
 {
 	int err = 0;
 
-	s->over = s->bad = s->is_leaf = 0;
-	s->caller.function = s->caller.proto = s->inlined.function = 0;
+	s->over = s->bad = s->is_leaf = s->is_trace = 0;
+	s->inlined.function = s->inlined.proto = 0;
 	if (s->found == LUAJIT_IS_NEXT) {
 		/* Its functions are below those that were walked. */
 		s->pc = s->saved_pc;
 		s->over = luajit_is_bare(s) || !luajit_is_on_stack(s, o, s->base);
-		luajit_next(env, s, o);
 	} else {
 		err = luajit_begin_first(env, s, o, s->found);
 	}
 	if (err)
 		s->thread = s->before;
 	return err;
+}
+
+/* At last: the innermost function into s->caller, or s->inlined. */
+static __always_inline void luajit_first(struct luajit_env *env, struct luajit_state *s,
+					 const struct ebp_luajit *o)
+{
+	struct luajit_call *c = &s->inlined;
+
+	if (s->is_leaf)
+		luajit_begin_leaf(env, s, o);
+	luajit_next(env, s, o);
+	if (!s->is_trace)
+		return;
+	if (c->proto && s->caller.proto != c->proto) {
+		c->function = luajit_trace_function(s, o);
+		return;
+	}
+	if (c->proto)
+		s->caller.pc = c->pc;
+	s->caller.is_trace = 1;
 }
 
 #endif

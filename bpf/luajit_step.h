@@ -98,7 +98,9 @@ struct luajit_state {
 	__u32 over;		/* no more functions belong to this frame */
 	__u32 bad;		/* ... because they could not be read */
 	__u32 found;		/* enum luajit_found */
-	__u32 is_leaf;		/* ... for luajit_begin_leaf() */
+	__u32 is_leaf;		/* ... for luajit_first() */
+	__u32 is_trace;		/* the first function's code is a trace's */
+	__u32 reserved;
 	__u64 jit_base;		/* where a trace's function is, as that began; 0: none */
 	__u64 before;		/* the thread that ran last before this */
 	struct luajit_place at;

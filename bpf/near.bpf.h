@@ -29,30 +29,22 @@ struct near_memory {
 	__u8 bytes[NEAR_BYTES + NEAR_ROOM];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct near_memory);
-} near_memories SEC(".maps");
+/* That of this CPU: a part of its walk (lang.bpf.h). */
+static __always_inline struct near_memory *this_near(void);
 
 /* What was read so far says nothing about what is there now. */
-static __always_inline void near_forget(void)
+static __always_inline void near_forget(struct near_memory *n)
 {
-	__u32 zero = 0;
-	struct near_memory *n = bpf_map_lookup_elem(&near_memories, &zero);
-
-	if (n)
-		n->walk++;
+	n->walk++;
 }
 
 /* Where in this CPU's bytes those at @address are, which it brings; NEAR_NOT: nowhere. */
 __noinline __u32 near_bring(__u64 address, __u32 size)
 {
 	__u64 number = address >> NEAR_SHIFT;
-	__u32 zero = 0, i = (number ^ number >> 4) & (NEAR_PIECES - 1);
+	__u32 i = (number ^ number >> 4) & (NEAR_PIECES - 1);
 	__u32 from = address & (NEAR_PIECE - 1), at = i << NEAR_SHIFT;
-	struct near_memory *n = bpf_map_lookup_elem(&near_memories, &zero);
+	struct near_memory *n = this_near();
 
 	if (!n || size > NEAR_ROOM || from + size > NEAR_PIECE)
 		return NEAR_NOT;
@@ -66,14 +58,18 @@ __noinline __u32 near_bring(__u64 address, __u32 size)
 	return at | from;
 }
 
-/* @size bytes from @address, at most @room, a constant, which may be written. 0, or negative. */
-static __always_inline int near_read(void *dst, const __u32 room, __u32 size, __u64 address)
+/*
+ * @size bytes from @address, at most @room, a constant, which may be written. 0, or negative.
+ * @n: this_near(), which the caller has, for each look-up more makes loading slower: the verifier
+ * writes it out, and moves what is behind it.
+ */
+static __always_inline int near_read(struct near_memory *n, void *dst, const __u32 room, __u32 size,
+				     __u64 address)
 {
-	__u32 zero = 0, at = near_bring(address, size);
-	struct near_memory *n = bpf_map_lookup_elem(&near_memories, &zero);
+	__u32 at = near_bring(address, size);
 	const __u8 *src;
 
-	if (!n || at >= NEAR_BYTES)
+	if (at >= NEAR_BYTES)
 		return bpf_probe_read_user(dst, size, (void *)address);
 	/* So that the mask is not taken away: what is put aside may lose its bound. */
 	barrier_var(at);
@@ -89,6 +85,7 @@ static __always_inline int near_read(void *dst, const __u32 room, __u32 size, __
 }
 
 /* The same into @what, an array or a variable. */
-#define NEAR_READ(what, size, address) near_read(&(what), sizeof(what), (size), (address))
+#define NEAR_READ(n, what, size, address) \
+	near_read((void *)(n), &(what), sizeof(what), (size), (address))
 
 #endif

@@ -15,7 +15,7 @@ static __always_inline int perl_read(struct perl_env *env __attribute__((unused)
 }
 
 #define PERL_READ_NEAR(env, what, size, address) \
-	((void)(env), NEAR_READ(what, size, address))
+	NEAR_READ(env, what, size, address)
 
 static __always_inline int perl_read_text(struct perl_env *env __attribute__((unused)), void *dst,
 					  __u32 size, __u64 address)
@@ -49,7 +49,7 @@ __noinline int perl_announce(__u32 frame, __u32 done)
 	r = code_begin(w, EBP_LANGUAGE_PERL);
 	if (!r)
 		return LANG_END;
-	w->pending |= code_send(w, r, perl_describe(NULL, perl_state_of(w), o, r))
+	w->pending |= code_send(perl_describe(walk_env(w), perl_state_of(w), o, r))
 		      << EBP_CODE_SHIFT;
 	return LANG_ON;
 }
@@ -83,7 +83,7 @@ __noinline int perl_frame(__u32 frame)
 	s = perl_state_of(w);
 	if (s->ended)
 		return perl_end(w);
-	if (perl_step(NULL, s, o))
+	if (perl_step(walk_env(w), s, o))
 		return LANG_END;
 	if (s->not_entry)
 		w->pending &= ~EBP_FRAME_ENTRY;
@@ -93,7 +93,7 @@ __noinline int perl_frame(__u32 frame)
 		return LANG_ON;
 	}
 	walk_flush(w, u);
-	id = code_id(w, s->identity);
+	id = code_id(s->identity);
 	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_PERL, id, s->place);
 	if (s->entry)
 		w->pending |= EBP_FRAME_ENTRY;
@@ -109,7 +109,7 @@ __noinline int perl_start(__u32 state)
 
 	if (!u || !o)
 		return -1;
-	return perl_begin(NULL, perl_state_of(w), o, u->lang_bias, thread_pointer());
+	return perl_begin(walk_env(w), perl_state_of(w), o, u->lang_bias, thread_pointer());
 }
 
 #endif

@@ -15,7 +15,7 @@ static __always_inline int php_read(struct php_env *env __attribute__((unused)),
 }
 
 #define PHP_READ_NEAR(env, what, size, address) \
-	((void)(env), NEAR_READ(what, size, address))
+	NEAR_READ(env, what, size, address)
 
 #include "bpf/php_describe.h"
 
@@ -43,7 +43,7 @@ __noinline int php_announce(__u32 frame, __u32 done)
 	r = code_begin(w, EBP_LANGUAGE_PHP);
 	if (!r)
 		return LANG_END;
-	w->pending |= code_send(w, r, php_describe(NULL, php_state_of(w), o, r)) << EBP_CODE_SHIFT;
+	w->pending |= code_send(php_describe(walk_env(w), php_state_of(w), o, r)) << EBP_CODE_SHIFT;
 	return LANG_ON;
 }
 
@@ -63,12 +63,12 @@ __noinline int php_frame(__u32 frame)
 		return LANG_END;
 	s = php_state_of(w);
 	w->done = !s->frame && !s->waiting;
-	if (w->done || php_step(NULL, s, o))
+	if (w->done || php_step(walk_env(w), s, o))
 		return LANG_END;
 	if (!s->code)
 		return LANG_ON;
 	walk_flush(w, u);
-	id = code_id(w, s->identity);
+	id = code_id(s->identity);
 	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_PHP, id, s->place);
 	if (s->entry)
 		w->pending |= EBP_FRAME_ENTRY;
@@ -92,7 +92,7 @@ __noinline int php_start(__u32 state)
 
 	if (!u || !o || (!o->keys && !u->loop_sp && (__u32)id != id >> 32))
 		return -1;
-	return php_begin(NULL, php_state_of(w), o, u->lang_bias, thread_pointer(),
+	return php_begin(walk_env(w), php_state_of(w), o, u->lang_bias, thread_pointer(),
 			 u->regs.r[PHP_FP], u->regs.r[PHP_IP]);
 }
 

@@ -15,7 +15,7 @@ static __always_inline int python_read(struct python_env *env __attribute__((unu
 }
 
 #define PYTHON_READ_NEAR(env, what, size, address) \
-	((void)(env), NEAR_READ(what, size, address))
+	NEAR_READ(env, what, size, address)
 
 #define PYTHON_AWAIT(o) (config.await && (o)->running_task)
 
@@ -97,7 +97,7 @@ static __always_inline __u64 python_known(struct python_state *s, const struct e
 		return 0;
 	if (m->walk != k->walks) {
 		if (!m->version || s->partial ||
-		    NEAR_READ(version, sizeof(version), s->code + o->code_version) ||
+		    NEAR_READ(&w->near, version, sizeof(version), s->code + o->code_version) ||
 		    version != m->version)
 			return 0;
 		m->walk = k->walks;
@@ -130,6 +130,21 @@ static __always_inline void python_remember(struct lang_walk *w, struct python_s
 
 /* --- The walk. ------------------------------------------------------------- */
 
+/* To the next frame of tasks that await the one that runs, if it is their turn. */
+__noinline int python_await(__u32 frame)
+{
+	struct lang_walk *w = this_walk();
+	const struct ebp_python *o = w ? walk_layout(w) : NULL;
+	struct python_state *s;
+
+	if (!o || frame > EBP_WORDS_MAX)
+		return LANG_END;
+	s = python_state_of(w);
+	if (s->await.on)
+		s->frame = python_await_next(NULL, &s->await, o, s->bias);
+	return LANG_ON;
+}
+
 /*
  * Gives the last frame of this CPU's walk its id, where that is LANG_NEW. What is so then, @done
  * else. @frame as in unwind_frame().
@@ -140,6 +155,8 @@ __noinline int python_announce(__u32 frame, __u32 done)
 	struct lang_walk *w;
 	struct ebp_code *r;
 
+	if (config.await && done != LANG_END)
+		python_await(frame);
 	if (done != LANG_NEW)
 		return done;
 	w = this_walk();
@@ -149,22 +166,8 @@ __noinline int python_announce(__u32 frame, __u32 done)
 	r = code_begin(w, EBP_LANGUAGE_PYTHON);
 	if (!r)
 		return LANG_END;
-	w->pending |= code_send(w, r, python_describe(NULL, python_state_of(w), o, r))
+	w->pending |= code_send(python_describe(walk_env(w), python_state_of(w), o, r))
 		      << EBP_CODE_SHIFT;
-	return LANG_ON;
-}
-
-/* To the next frame of tasks that await the one that runs. @frame as in unwind_frame(). */
-__noinline int python_await(__u32 frame)
-{
-	struct lang_walk *w = this_walk();
-	const struct ebp_python *o = w ? walk_layout(w) : NULL;
-	struct python_state *s;
-
-	if (!o || frame > EBP_WORDS_MAX)
-		return LANG_END;
-	s = python_state_of(w);
-	s->frame = python_await_next(NULL, &s->await, o, s->bias);
 	return LANG_ON;
 }
 
@@ -186,11 +189,9 @@ __noinline int python_frame(__u32 frame)
 	w->done = !s->frame && !s->unchecked && !s->partial;
 	if (w->done)
 		return LANG_END;
-	step = python_step(NULL, s, o);
+	step = python_step(walk_env(w), s, o);
 	if (step < 0)
 		return LANG_END;
-	if (config.await && s->await.on)
-		python_await(frame);
 	if (step == PYTHON_AGAIN) {
 		walk_again(w, u);
 		return LANG_ON;
@@ -203,7 +204,7 @@ __noinline int python_frame(__u32 frame)
 	walk_flush(w, u);
 	id = s->known;
 	if (!id) {
-		id = code_id(w, s->identity);
+		id = code_id(s->identity);
 		if (id)
 			python_remember(w, s, o, id);
 	}
@@ -225,7 +226,7 @@ __noinline int python_start(__u32 state)
 	if (!u || !o || !k)
 		return -1;
 	k->walks++;
-	err = python_begin(NULL, python_state_of(w), o, u->lang_bias, thread_pointer());
+	err = python_begin(walk_env(w), python_state_of(w), o, u->lang_bias, thread_pointer());
 	w->whole = !python_state_of(w)->partial;
 	return err;
 }

@@ -15,7 +15,7 @@ static __always_inline int ruby_read(struct ruby_env *env __attribute__((unused)
 }
 
 #define RUBY_READ_NEAR(env, what, size, address) \
-	((void)(env), NEAR_READ(what, size, address))
+	NEAR_READ(env, what, size, address)
 
 #include "bpf/ruby_describe.h"
 
@@ -44,9 +44,9 @@ __noinline int ruby_object(__u32 i)
 	if (!o)
 		return 0;
 	if (i == RUBY_NAME)
-		ruby_name_object(NULL, ruby_state_of(w), o);
+		ruby_name_object(walk_env(w), ruby_state_of(w), o);
 	else
-		ruby_file_object(NULL, ruby_state_of(w));
+		ruby_file_object(walk_env(w), ruby_state_of(w));
 	return 0;
 }
 
@@ -55,7 +55,7 @@ __noinline int ruby_class(__u32 i)
 	struct lang_walk *w = this_walk();
 	const struct ebp_ruby *o = w ? walk_layout(w) : NULL;
 
-	return o && i == RUBY_SCOPE ? ruby_owner(NULL, ruby_state_of(w), o) : 0;
+	return o && i == RUBY_SCOPE ? ruby_owner(walk_env(w), ruby_state_of(w), o) : 0;
 }
 
 __noinline int ruby_scope(__u32 i)
@@ -64,7 +64,7 @@ __noinline int ruby_scope(__u32 i)
 	const struct ebp_ruby *o = w ? walk_layout(w) : NULL;
 
 	if (o && i == RUBY_SCOPE)
-		ruby_class_name(NULL, ruby_state_of(w), o);
+		ruby_class_name(walk_env(w), ruby_state_of(w), o);
 	return 0;
 }
 
@@ -76,7 +76,7 @@ __noinline int ruby_put_text(__u32 i)
 	struct code_record *r = (void *)ruby_record();
 
 	if (o && r && i < RUBY_TEXTS)
-		ruby_text(NULL, ruby_state_of(w), o, (void *)r, i);
+		ruby_text(walk_env(w), ruby_state_of(w), o, (void *)r, i);
 	return 0;
 }
 
@@ -89,7 +89,7 @@ __noinline int ruby_put_table(__u32 frame)
 	if (!o || !r || frame > EBP_WORDS_MAX)
 		return 0;
 	ruby_begin_table(o, r);
-	ruby_table(NULL, ruby_state_of(w), o, r);
+	ruby_table(walk_env(w), ruby_state_of(w), o, r);
 	return 0;
 }
 
@@ -111,7 +111,7 @@ __noinline int ruby_announce(__u32 frame, __u32 done)
 		return LANG_END;
 	if (ruby_state_of(w)->identity == RUBY_COLLECTOR) {
 		ruby_describe_collector(r);
-		w->pending |= code_send(w, r, 1) << EBP_CODE_SHIFT;
+		w->pending |= code_send(1) << EBP_CODE_SHIFT;
 		return LANG_ON;
 	}
 	ruby_put_table(frame);
@@ -122,7 +122,7 @@ __noinline int ruby_announce(__u32 frame, __u32 done)
 	ruby_put_text(RUBY_SCOPE);
 	ruby_object(RUBY_FILE);
 	ruby_put_text(RUBY_FILE);
-	w->pending |= code_send(w, r, ruby_is_whole(ruby_state_of(w), r)) << EBP_CODE_SHIFT;
+	w->pending |= code_send(ruby_is_whole(ruby_state_of(w), r)) << EBP_CODE_SHIFT;
 	return LANG_ON;
 }
 
@@ -133,7 +133,7 @@ __noinline int ruby_hop_here(__u32 frame)
 {
 	struct lang_walk *w = this_walk();
 
-	return w && frame <= EBP_WORDS_MAX ? ruby_hop(NULL, ruby_state_of(w)) : 0;
+	return w && frame <= EBP_WORDS_MAX ? ruby_hop(walk_env(w), ruby_state_of(w)) : 0;
 }
 
 /* The next frame of this CPU's walk, and its code. 0; negative: there is none. */
@@ -146,9 +146,9 @@ __noinline int ruby_next(__u32 frame)
 	if (!o || frame > EBP_WORDS_MAX)
 		return -1;
 	s = ruby_state_of(w);
-	if (ruby_step(NULL, s, o))
+	if (ruby_step(walk_env(w), s, o))
 		return -1;
-	ruby_code(NULL, s);
+	ruby_code(walk_env(w), s);
 	return 0;
 }
 
@@ -163,7 +163,7 @@ static __always_inline int ruby_take(struct lang_walk *w, struct unwind_state *u
 		return LANG_ON;
 	walk_flush(w, u);
 	if (s->identity)
-		id = code_id(w, s->identity);
+		id = code_id(s->identity);
 	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_RUBY, id, s->place);
 	if (s->entry)
 		w->pending |= EBP_FRAME_ENTRY;
@@ -183,7 +183,7 @@ __noinline int ruby_collector(__u32 frame)
 	if (!s->collects)
 		return LANG_ON;
 	s->identity = RUBY_COLLECTOR;
-	id = code_id(w, s->identity);
+	id = code_id(s->identity);
 	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_RUBY, id, EBP_PLACE_COLLECTS);
 	return id ? LANG_ON : LANG_NEW;
 }
@@ -218,7 +218,7 @@ __noinline int ruby_start(__u32 frame)
 
 	if (!o || !u || frame > EBP_WORDS_MAX)
 		return -1;
-	return ruby_begin(NULL, ruby_state_of(w), o, u->lang_bias, thread_pointer());
+	return ruby_begin(walk_env(w), ruby_state_of(w), o, u->lang_bias, thread_pointer());
 }
 
 #endif

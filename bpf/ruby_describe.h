@@ -69,6 +69,7 @@ static __always_inline void ruby_text(struct ruby_env *env, struct ruby_state *s
 	struct ebp_text *t = (void *)(at_record + __builtin_offsetof(struct ebp_code, name));
 	__u32 mask = (EBP_CODE_NAME - 1) | (i & 2) * (EBP_CODE_NAME / 2), bytes;
 
+	barrier_var(i);
 	t += i & 3;
 	dst += __builtin_offsetof(struct ebp_code, name_bytes) + (i & 3) * EBP_CODE_NAME;
 	if (!s->object || s->object & 7 ||

@@ -129,6 +129,17 @@ __noinline int unwind_frame(__u32 frame)
 	return unwind_one(NULL, s);
 }
 
+/* What is to follow STEP_GAP. @frame as above. */
+__noinline int unwind_gap(__u32 frame)
+{
+	__u32 zero = 0;
+	struct unwind_state *s = bpf_map_lookup_elem(&unwind_states, &zero);
+
+	if (!s || frame > EBP_FRAMES_MAX)
+		return STEP_DONE(EBP_DEPTH);
+	return leave_gap(NULL, s);
+}
+
 /* Too big for BPF's own stack: its 512 bytes are for a program and two functions below it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -39,6 +39,11 @@
 #define STEP_DONE(result) (1 + (int)(result))	/* what a step returns at the end; 0: go on */
 /* ... the frame was not taken: it may be one of a language's, which looks first */
 #define STEP_MACHINE (-1)
+/*
+ * ... it was taken, but nothing describes its code: leave_gap() is to follow, apart, so that the
+ * verifier looks at that once
+ */
+#define STEP_GAP (-2)
 
 #define UPROBES_PASSED 8	/* stale return instances passed over in one step */
 #define NO_PAGE (1ull << 63)	/* none, not even one before the first page of the tables */
@@ -343,21 +348,16 @@ static __always_inline int find_caller(struct unwind_env *env, struct unwind_sta
 	return plain_rule(env, s, rule, c);
 }
 
-/* From the frame in @s, whose rule is @rule, to its caller's. 0, or STEP_DONE(). */
-static __always_inline int apply_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule)
+/*
+ * From the frame in @s, whose rule is @rule, no gap, to its caller's; @guess: nothing says that it
+ * holds. 0, or STEP_DONE().
+ */
+static __always_inline int apply_rule(struct unwind_env *env, struct unwind_state *s, __u32 rule,
+				      int guess)
 {
-	int err, guess = 0, next;
 	struct caller c = {};
+	int err;
 
-	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_GAP)) {
-		if (LEAVE_JUMPED(env, s))
-			return 0;
-		next = rule_without_cfi(env, s);
-		if (next < 0)
-			return -next;
-		rule = next;
-		guess = !!IS_GUESS(rule);
-	}
 	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_STOP))
 		return STEP_DONE(EBP_COMPLETE);
 	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_SIGNAL))
@@ -391,6 +391,17 @@ static __always_inline int apply_rule(struct unwind_env *env, struct unwind_stat
 	return 0;
 }
 
+/* From the frame in @s, in code that nothing describes, to its caller's. 0, or STEP_DONE(). */
+static __always_inline int leave_gap(struct unwind_env *env, struct unwind_state *s)
+{
+	int rule;
+
+	if (LEAVE_JUMPED(env, s))
+		return 0;
+	rule = rule_without_cfi(env, s);
+	return rule < 0 ? -rule : apply_rule(env, s, rule, !!IS_GUESS(rule));
+}
+
 /* At the leaf, whose registers are in s->regs. */
 static __always_inline void begin(struct unwind_state *s)
 {
@@ -412,7 +423,7 @@ static __always_inline __u64 native_frame(const struct unwind_state *s, __u64 at
 		       : EBP_FRAME(s->row.image, offset);
 }
 
-/* One frame: taken, then left for its caller's. 0, or STEP_DONE(). */
+/* One frame: taken, then left for its caller's. 0, STEP_DONE(), STEP_MACHINE or STEP_GAP. */
 static __always_inline int unwind_one(struct unwind_env *env, struct unwind_state *s)
 {
 	__u64 at = s->pc - !s->exact, offset, early;
@@ -467,7 +478,9 @@ static __always_inline int unwind_one(struct unwind_env *env, struct unwind_stat
 	take_frame(s, native_frame(s, at + early));
 	if (rule < 0)
 		return STEP_DONE(EBP_NO_TABLE);
-	return apply_rule(env, s, (__u32)rule);
+	if (rule == (EBP_RULE_SPECIAL | EBP_RULE_GAP))
+		return STEP_GAP;
+	return apply_rule(env, s, (__u32)rule, 0);
 }
 
 #endif

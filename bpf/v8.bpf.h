@@ -63,7 +63,7 @@ __noinline int v8_announce(__u32 frame)
 	r = code_begin(w, EBP_LANGUAGE_V8);
 	if (!r)
 		return 0;
-	w->pending |= code_send(w, r, v8_describe(NULL, v8_state_of(w), o, r)) << EBP_CODE_SHIFT;
+	w->pending |= code_send(v8_describe(NULL, v8_state_of(w), o, r)) << EBP_CODE_SHIFT;
 	return 0;
 }
 
@@ -112,7 +112,7 @@ __noinline int v8_frame(__u32 frame)
 	if (v8_look(NULL, s, o, v8_isolate(o), u->fp, at, u->row.object == EBP_OBJECT_NONE) ||
 	    v8_leave(u, s))
 		return 0;
-	id = code_id(w, s->identity);
+	id = code_id(s->identity);
 	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_V8, id, s->place);
 	return !id;
 }
@@ -147,7 +147,7 @@ __noinline int v8_swapped(__u32 frame)
 	u->sp = s->words[V8_CALLER_SP];
 	u->fp = s->words[V8_CALLER_FP];
 	u->by_fp = 0;
-	id = code_id(w, s->identity);
+	id = code_id(s->identity);
 	w->pending = EBP_FRAME_OF_CODE(EBP_LANGUAGE_V8, id, s->place);
 	return !id;
 }

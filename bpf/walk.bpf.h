@@ -42,7 +42,7 @@ static __always_inline int machine_look(const struct unwind_state *u, __u32 lang
 		if (!TAKES(LUAJIT))
 			return 0;
 		if (!u->inside &&
-		    (luajit_prepare(frame) || luajit_start(frame) || luajit_leaf(frame)))
+		    (luajit_prepare(frame) || luajit_start(frame) || luajit_innermost(frame)))
 			return 0;
 		return luajit_frame(frame);
 	default:
@@ -93,7 +93,7 @@ __noinline int machine_frame(__u32 frame)
 	native = config.native ? native_frame(u, u->pc - !u->exact) : 0;
 	w->layout = u->machine - 1;
 	w->pending = 0;
-	o = bpf_map_lookup_elem(&layouts, &w->layout);
+	o = layout_at(w->layout);
 	if (o && machine_look(u, o->language, frame))
 		machine_announce(o->language, frame);
 	if (!w->pending)
@@ -116,6 +116,8 @@ __noinline int unwind_some(__u32 frame)
 
 		if (done == STEP_MACHINE)
 			done = machine_frame(frame + i);
+		if (done == STEP_GAP)
+			done = unwind_gap(frame + i);
 		if (done)
 			return done;
 	}
@@ -143,6 +145,8 @@ __noinline int unwind_some_native(__u32 frame)
 	for (__u32 i = 0; i < ROUNDS; i++) {
 		int done = unwind_frame(frame + i);
 
+		if (done == STEP_GAP)
+			done = unwind_gap(frame + i);
 		if (done)
 			return done;
 	}
@@ -166,8 +170,7 @@ __noinline int unwind_frames_native(__u32 mask)
  */
 static __always_inline void find_loop(struct unwind_state *s)
 {
-	__u32 at = s->lang - 1, machine = s->machine - 1;
-	const struct ebp_layout *o = s->lang ? bpf_map_lookup_elem(&layouts, &at) : NULL;
+	const struct ebp_layout *o = layout_at(s->lang - 1);
 
 	s->loop = o ? s->lang_bias + o->loop : 0;
 	s->loop_bytes = o ? o->loop_bytes : 0;
@@ -176,7 +179,7 @@ static __always_inline void find_loop(struct unwind_state *s)
 	s->jump.from = 0;
 	if (o && o->jump)
 		ebp_layout_jump(o, s->lang_bias, &s->jump);
-	o = s->machine ? bpf_map_lookup_elem(&layouts, &machine) : NULL;
+	o = layout_at(s->machine - 1);
 	s->own = o ? s->machine_bias + o->loop : 0;
 	s->own_bytes = o ? o->loop_bytes : 0;
 }
@@ -294,10 +297,10 @@ __noinline __u32 list_frames(__u32 bound)
 	if (!w || !u || !u->lang || bound > EBP_WORDS_MAX)
 		return EBP_COMPLETE;
 	w->layout = u->lang - 1;
-	o = bpf_map_lookup_elem(&layouts, &w->layout);
+	o = layout_at(w->layout);
 	language = o ? o->language : EBP_LANGUAGE_NONE;
 	w->whole = 0;
-	near_forget();
+	near_forget(&w->near);
 	if (list_start(language))
 		return EBP_COMPLETE;
 	w->pending = w->done = 0;

@@ -124,9 +124,9 @@ static void choose_maps(struct ebprof_bpf *s)
 		s->maps.targets,     s->maps.seen_processes, s->maps.sample_scratch,
 		s->maps.scratch,     s->maps.rescue_scratch, s->maps.shards,
 		s->maps.spaces,      s->maps.unwind_states,  s->maps.user_registers,
-		s->maps.layouts,     s->maps.codes,          s->maps.lang_walks,
+		s->maps.codes,         s->maps.lang_walks,
 		s->maps.code_records, s->maps.python_knowns, s->maps.hotspot_walks,
-		s->maps.hotspot_places, s->maps.near_memories,
+		s->maps.hotspot_places,
 	};
 	struct bpf_map *map;
 
@@ -278,7 +278,7 @@ static int load(struct collector *c, const struct collector_options *o)
 		err = bpf_map__reuse_fd(c->skel->maps.spaces,
 					unwind_maps_spaces_fd(o->unwind_maps));
 	if (!err)
-		err = bpf_map__reuse_fd(c->skel->maps.layouts,
+		err = bpf_map__reuse_fd(c->skel->maps.data_layouts,
 					unwind_maps_layouts_fd(o->unwind_maps));
 	if (!err)
 		err = ebprof_bpf__load(c->skel);

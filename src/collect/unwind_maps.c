@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,16 +15,20 @@
 
 #define AHEAD 2			/* shards that wait for their use */
 #define SHARD_MAPPED (EBP_SHARD_BYTES + EBP_SHARD_SLACK)
+#define LAYOUT_BYTES (EBP_LAYOUTS_MAX * sizeof(struct ebp_layout))
 
-struct shard {
+/* A map of one value, which both sides have as memory: a shard, the layouts. */
+struct block {
 	int fd;
+	size_t size;		/* bytes */
 	uint8_t *memory;	/* NULL: not in use yet, so that none of ours is taken for it */
 };
 
 struct unwind_maps {
-	int outer, spaces, layouts;
+	int outer, spaces;
+	struct block layouts;
 	uint32_t most;		/* shards */
-	struct shard *shards;	/* @made of them */
+	struct block *shards;	/* @made of them */
 	pthread_t maker;
 	int running;
 	pthread_mutex_t lock;	/* of all below */
@@ -33,33 +38,34 @@ struct unwind_maps {
 	int stop;
 };
 
-static void shard_free(struct shard *s)
+static void block_free(struct block *b)
 {
-	if (s->memory)
-		munmap(s->memory, SHARD_MAPPED);
-	if (s->fd >= 0)
-		close(s->fd);
+	if (b->memory)
+		munmap(b->memory, b->size);
+	if (b->fd >= 0)
+		close(b->fd);
 }
 
-static int shard_new(struct shard *s)
+static int block_new(struct block *b, const char *name, size_t size)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 
-	s->memory = NULL;
-	s->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "ebprof_shard", sizeof(uint32_t), SHARD_MAPPED,
-			       1, &opts);
-	return s->fd < 0 ? -errno : 0;
+	b->memory = NULL;
+	b->size = size;
+	b->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(uint32_t), (uint32_t)size, 1,
+			       &opts);
+	return b->fd < 0 ? -errno : 0;
 }
 
 /* Its memory, or NULL with errno. */
-static uint8_t *shard_map(struct shard *s)
+static uint8_t *block_map(struct block *b)
 {
-	void *memory = s->memory ? s->memory
-				 : mmap(NULL, SHARD_MAPPED, PROT_READ | PROT_WRITE, MAP_SHARED,
-					s->fd, 0);
+	void *memory = b->memory ? b->memory
+				 : mmap(NULL, b->size, PROT_READ | PROT_WRITE, MAP_SHARED, b->fd,
+					0);
 
-	s->memory = memory == MAP_FAILED ? NULL : memory;
-	return s->memory;
+	b->memory = memory == MAP_FAILED ? NULL : memory;
+	return b->memory;
 }
 
 /*
@@ -89,13 +95,13 @@ static int make_some(struct unwind_maps *m, uint32_t first, uint32_t n)
 	int err = 0;
 
 	while (new < n && !err) {
-		err = shard_new(&m->shards[first + new]);
+		err = block_new(&m->shards[first + new], "ebprof_shard", SHARD_MAPPED);
 		new += !err;
 	}
 	if (!err)
 		err = shards_show(m, first, n);
 	while (err && new > 0)
-		shard_free(&m->shards[first + --new]);
+		block_free(&m->shards[first + --new]);
 	return err;
 }
 
@@ -168,7 +174,7 @@ struct unwind_maps *unwind_maps_new(size_t memory, uint32_t spaces, struct error
 	m->most = m->most < EBP_SHARDS_MAX ? m->most : EBP_SHARDS_MAX;
 	m->wanted = m->most < AHEAD ? m->most : AHEAD;
 	m->shards = xcalloc(m->most, sizeof(*m->shards));
-	m->spaces = m->layouts = -1;
+	m->spaces = m->layouts.fd = -1;
 	m->outer = outer_new(m->most ? m->most : 1);
 	if (m->outer < 0)
 		err = m->outer;
@@ -178,10 +184,7 @@ struct unwind_maps *unwind_maps_new(size_t memory, uint32_t spaces, struct error
 	if (!err && m->spaces < 0)
 		err = -errno;
 	if (!err)
-		m->layouts = bpf_map_create(BPF_MAP_TYPE_ARRAY, "layouts", sizeof(uint32_t),
-					    sizeof(struct ebp_layout), EBP_LAYOUTS_MAX, NULL);
-	if (!err && m->layouts < 0)
-		err = -errno;
+		err = block_new(&m->layouts, "ebprof_layouts", LAYOUT_BYTES);
 	if (!err && m->most)
 		err = start_maker(m);
 	if (err) {
@@ -204,14 +207,13 @@ void unwind_maps_free(struct unwind_maps *m)
 		pthread_join(m->maker, NULL);
 	}
 	for (uint32_t i = 0; i < m->made; i++)
-		shard_free(&m->shards[i]);
+		block_free(&m->shards[i]);
 	free(m->shards);
 	if (m->outer >= 0)
 		close(m->outer);
 	if (m->spaces >= 0)
 		close(m->spaces);
-	if (m->layouts >= 0)
-		close(m->layouts);
+	block_free(&m->layouts);
 	pthread_mutex_destroy(&m->lock);
 	pthread_cond_destroy(&m->changed);
 	free(m);
@@ -229,7 +231,7 @@ int unwind_maps_spaces_fd(const struct unwind_maps *m)
 
 int unwind_maps_layouts_fd(const struct unwind_maps *m)
 {
-	return m->layouts;
+	return m->layouts.fd;
 }
 
 uint8_t *unwind_maps_grow(struct unwind_maps *m, uint32_t index)
@@ -248,7 +250,7 @@ uint8_t *unwind_maps_grow(struct unwind_maps *m, uint32_t index)
 	while (m->made <= index && !m->failed)
 		pthread_cond_wait(&m->changed, &m->lock);
 	if (m->made > index)
-		memory = shard_map(&m->shards[index]);
+		memory = block_map(&m->shards[index]);
 	else
 		errno = -m->failed;
 	pthread_mutex_unlock(&m->lock);
@@ -267,7 +269,11 @@ void unwind_maps_withdraw(struct unwind_maps *m, pid_t pid)
 
 int unwind_maps_layout(struct unwind_maps *m, uint32_t number, const struct ebp_layout *layout)
 {
-	uint32_t at = (number & ~EBP_LAYOUT_MACHINE) - 1;
+	uint8_t *memory = block_map(&m->layouts);
 
-	return bpf_map_update_elem(m->layouts, &at, layout, BPF_ANY) ? -errno : 0;
+	if (!memory)
+		return -errno;
+	memcpy(memory + ((number & ~EBP_LAYOUT_MACHINE) - 1) * sizeof(*layout), layout,
+	       sizeof(*layout));
+	return 0;
 }

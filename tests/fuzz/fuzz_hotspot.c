@@ -91,7 +91,9 @@ static void walk(const uint8_t *data, size_t size)
 	if (s.low >= s.high)
 		s.high = ~0ull;
 	for (int i = 0; i < STEPS; i++) {
-		if (hotspot_finish(&env, &u, &s, hotspot_step(&env, &u, &s, &o)))
+		int done = hotspot_finish(&env, &u, &s, hotspot_step(&env, &u, &s, &o));
+
+		if (done == STEP_GAP ? leave_gap(&env, &u) : done)
 			break;
 		if (hotspot_first_scope(&env, &s, &o, &c))
 			continue;

@@ -61,8 +61,7 @@ static void walk(const uint8_t *data, size_t size)
 		luajit_find(&env, &s, &o);
 		if (luajit_begin(&env, &s, &o))
 			return;
-		if (s.is_leaf)
-			luajit_begin_leaf(&env, &s, &o);
+		luajit_first(&env, &s, &o);
 		for (int i = 0; i < STEPS && !luajit_is_over(&s); i++) {
 			luajit_step(&env, &s, &o);
 			if (s.frame.pc > EBP_PLACE_NONE)

@@ -187,8 +187,7 @@ static void image_walk_luajit(struct image *m)
 		luajit_find(m, &s, o);
 		if (luajit_begin(m, &s, o))
 			return;
-		if (s.is_leaf)
-			luajit_begin_leaf(m, &s, o);
+		luajit_first(m, &s, o);
 		image_run_luajit(m, &s, o);
 		if (s.bad)
 			return;

@@ -185,8 +185,7 @@ static inline int begin(struct luajit_place place)
 	luajit_find(&memory, &s, o);
 	if (luajit_begin(&memory, &s, o))
 		return -1;
-	if (s.is_leaf)
-		luajit_begin_leaf(&memory, &s, o);
+	luajit_first(&memory, &s, o);
 	return 0;
 }
 

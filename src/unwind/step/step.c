@@ -117,8 +117,11 @@ void unwind_stack(const struct unwind_memory *m, const struct ebp_registers *reg
 		memcpy(env.rows, m->rows, nrows * sizeof(*m->rows));
 	begin(&s);
 	s.exact = !!exact;
-	while (!done)
+	while (!done) {
 		done = unwind_one(&env, &s);
+		if (done == STEP_GAP)
+			done = leave_gap(&env, &s);
+	}
 	free(env.rows);
 	out->result = (enum ebp_result)(done - 1);
 	out->n = s.n;
