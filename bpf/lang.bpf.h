@@ -94,11 +94,11 @@ static __always_inline struct lang_walk *this_walk(void)
 	return bpf_map_lookup_elem(&lang_walks, &zero);
 }
 
-static __always_inline struct near_memory *this_near(void)
+__noinline __u32 near_bring(__u64 address, __u32 size)
 {
 	struct lang_walk *w = this_walk();
 
-	return w ? &w->near : NULL;
+	return w ? near_find(&w->near, address, size) : NEAR_NOT;
 }
 
 /* What a language's steps read with, to them struct NAME_env. */

@@ -29,24 +29,20 @@ struct near_memory {
 	__u8 bytes[NEAR_BYTES + NEAR_ROOM];
 };
 
-/* That of this CPU: a part of its walk (lang.bpf.h). */
-static __always_inline struct near_memory *this_near(void);
-
 /* What was read so far says nothing about what is there now. */
 static __always_inline void near_forget(struct near_memory *n)
 {
 	n->walk++;
 }
 
-/* Where in this CPU's bytes those at @address are, which it brings; NEAR_NOT: nowhere. */
-__noinline __u32 near_bring(__u64 address, __u32 size)
+/* Where in the bytes of @n those at @address are, which it brings; NEAR_NOT: nowhere. */
+static __always_inline __u32 near_find(struct near_memory *n, __u64 address, __u32 size)
 {
 	__u64 number = address >> NEAR_SHIFT;
 	__u32 i = (number ^ number >> 4) & (NEAR_PIECES - 1);
 	__u32 from = address & (NEAR_PIECE - 1), at = i << NEAR_SHIFT;
-	struct near_memory *n = this_near();
 
-	if (!n || size > NEAR_ROOM || from + size > NEAR_PIECE)
+	if (size > NEAR_ROOM || from + size > NEAR_PIECE)
 		return NEAR_NOT;
 	if (n->pieces[i].number != number || n->pieces[i].walk != n->walk) {
 		n->pieces[i].walk = 0;
@@ -58,10 +54,13 @@ __noinline __u32 near_bring(__u64 address, __u32 size)
 	return at | from;
 }
 
+/* The same in those of this CPU's walk (lang.bpf.h). */
+__noinline __u32 near_bring(__u64 address, __u32 size);
+
 /*
  * @size bytes from @address, at most @room, a constant, which may be written. 0, or negative.
- * @n: this_near(), which the caller has, for each look-up more makes loading slower: the verifier
- * writes it out, and moves what is behind it.
+ * @n: of this CPU's walk, which the caller has, for each look-up more makes loading slower: the
+ * verifier writes it out, and moves what is behind it.
  */
 static __always_inline int near_read(struct near_memory *n, void *dst, const __u32 room, __u32 size,
 				     __u64 address)
