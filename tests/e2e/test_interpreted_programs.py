@@ -94,7 +94,8 @@ class Post { public $id; public $title; public $text;
     function __construct($id) { $this->id = $id; $this->title = "Post $id"; $this->text = str_repeat("some words of post $id. ", 40); }
     function html() { return '<h2>' . htmlspecialchars($this->title) . '</h2>' . apply_filters('content', $this->text); } }
 class Store { private $n; function __construct($n) { $this->n = $n; }
-    function all() { for ($i = 0; $i < $this->n; $i++) { yield new Post($i * 7919 % 1009); } } }
+    function all() { for ($i = 0; $i < $this->n; $i++) { yield new Post($this->id($i)); } }
+    function id($i) { for ($k = 0; $k < 1500; $k++) { $i = $i * 7919 % 1009; } return $i; } }
 function newer($a, $b) { return $b->id <=> $a->id; }
 function recent($store) { $posts = iterator_to_array($store->all()); usort($posts, 'newer'); return $posts; }
 function render($name, $posts) { ob_start(); foreach ($posts as $post) { echo $post->html(); } echo strlen(ob_get_clean()); }
