@@ -258,7 +258,7 @@ static __always_inline int user_stack(const void *ctx, enum capture_at at, struc
 		list = list_frames(0);
 	if (key->result == EBP_COMPLETE)
 		key->result = list;
-	if (rescue(ctx, at, s, key, native))
+	else if (rescue(ctx, at, s, key, native))
 		return RESCUED;
 	if (key->result == EBP_NO_MAPPING && s->by_fp)
 		key->result = EBP_NO_CFI;

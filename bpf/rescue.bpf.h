@@ -49,10 +49,10 @@ static __always_inline int can_be_rescued(const struct unwind_state *s, __u32 re
 {
 	if (CODE_TELLS && result == EBP_NO_CFI)
 		return !s->no_cfi && !s->no_rescue;
-	/* Nor does it know frames of a language. */
-	if (result == EBP_ZERO_RETURN && s->made)
+	/* Nor does it know frames of a language. Else it can bring what is not in memory. */
+	if ((result == EBP_ZERO_RETURN || result == EBP_UNREADABLE) && s->made)
 		return 0;
-	return result >= EBP_NO_PROCESS &&
+	return result >= EBP_UNREADABLE &&
 	       (result <= EBP_NO_TABLE || result == EBP_UNSUPPORTED ||
 		result == EBP_LOST_REGISTER || result == EBP_ZERO_RETURN) &&
 	       !s->no_rescue;

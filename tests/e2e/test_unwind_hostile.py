@@ -53,6 +53,19 @@ def test_unreadable_stack():
     check(all(s.frames[:2] == ["wide_frame", "protected"] for s in cut), cut.head())
 
 
+def test_stack_that_is_not_in_memory():
+    """
+    A page that is paged out, or being moved: user space has it brought back, which no program in the kernel can. Where
+    wide_frame() is about to leave, and waits for that page, it is the leaf's own: of that nothing was sent.
+    """
+    profile, cut = hostile("absent")
+    begins(profile, "absent", "deeper", "wide_frame")
+    absent = profile.where(lambda s: s.any("^absent$"))
+    check(absent.count() > 100, profile.head())
+    cut = cut.where(lambda s: s.any("^absent$"))
+    check(cut.count() <= 0.02 * absent.count(), cut.head(), absent.count())
+
+
 def test_run_time_code_without_frame_pointer():
     """Its instructions tell its caller; where they cannot be read that is said, and no caller invented."""
     profile, cut = hostile("frameless")
