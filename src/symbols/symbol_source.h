@@ -49,7 +49,8 @@ struct symbol_source_ops {
 	int (*name)(const struct symbol_source *s, uint64_t token, char *dst, size_t size);
 	/*
 	 * What @address was compiled from, innermost first: 1 to SOURCE_FRAMES_MAX
-	 * frames, or -ENOENT. NULL where the source knows nothing of the kind.
+	 * frames, or -ENOENT. One alone may have a token without a name: its line is known, but no
+	 * function. NULL where the source knows nothing of the kind.
 	 */
 	int (*frames)(struct symbol_source *s, uint64_t address,
 		      struct source_frame out[SOURCE_FRAMES_MAX]);

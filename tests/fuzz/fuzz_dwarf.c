@@ -17,9 +17,13 @@ static void look_up(struct symbol_source *s, uint64_t address)
 	char text[300];
 	int n = s->ops->frames(s, address, frames), found = s->ops->find(s, address, &f);
 
-	if (n > SOURCE_FRAMES_MAX || n == 0 || (n > 0) != !found)
+	if (n > SOURCE_FRAMES_MAX || n == 0 || (n < 0 && !found))
 		abort();
-	if (n > 0 && frames[n - 1].function != f.token)
+	if (n > 0 && !found && frames[n - 1].function != f.token)
+		abort();
+	/* A line alone is of a function that has no name. */
+	if (n > 0 && found &&
+	    (n > 1 || !s->ops->name(s, frames[0].function, text, sizeof(text))))
 		abort();
 	for (int i = 0; i < n; i++) {
 		s->ops->name(s, frames[i].function, text, sizeof(text));
