@@ -108,7 +108,7 @@ def python_stacks(result, allowed=0.01):
     return profile
 
 
-TREE = """
+FUNCTIONS = """
 def spin(n):
     s = 0
     for i in range(n):
@@ -122,6 +122,8 @@ def three():
     return inner()
 class Thing:
     def method(self): return spin(2 * length)
+"""
+TREE = FUNCTIONS + """
 def main():
     global length
     ready()
@@ -466,20 +468,8 @@ def test_builds_that_are_not_known():
         equal(result.profile.count(lambda s: "main" in s.frames), 0, why)
 
 
-JIT_TREE = """
+JIT_TREE = FUNCTIONS + """
 import json, time
-def spin(n):
-    s = 0
-    for i in range(n):
-        s += i
-    return s
-length = 10000
-def one(): return spin(length)
-def three():
-    def inner(): return spin(3 * length)
-    return inner()
-class Thing:
-    def method(self): return spin(2 * length)
 def main():
     global length
     spent = [0, 0, 0]
