@@ -14,8 +14,7 @@ static __always_inline int luajit_read(struct luajit_env *env __attribute__((unu
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
-#define LUAJIT_READ_NEAR(env, what, size, address) \
-	NEAR_READ(env, what, size, address)
+#define LUAJIT_READ_NEAR NEAR_READ
 
 #include "bpf/luajit_begin.h"
 #include "bpf/luajit_describe.h"

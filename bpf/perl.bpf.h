@@ -14,8 +14,7 @@ static __always_inline int perl_read(struct perl_env *env __attribute__((unused)
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
-#define PERL_READ_NEAR(env, what, size, address) \
-	NEAR_READ(env, what, size, address)
+#define PERL_READ_NEAR NEAR_READ
 
 static __always_inline int perl_read_text(struct perl_env *env __attribute__((unused)), void *dst,
 					  __u32 size, __u64 address)

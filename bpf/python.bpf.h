@@ -14,8 +14,7 @@ static __always_inline int python_read(struct python_env *env __attribute__((unu
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
-#define PYTHON_READ_NEAR(env, what, size, address) \
-	NEAR_READ(env, what, size, address)
+#define PYTHON_READ_NEAR NEAR_READ
 
 #define PYTHON_AWAIT(o) (config.await && (o)->running_task)
 

@@ -14,8 +14,7 @@ static __always_inline int ruby_read(struct ruby_env *env __attribute__((unused)
 	return bpf_probe_read_user(dst, size, (void *)address);
 }
 
-#define RUBY_READ_NEAR(env, what, size, address) \
-	NEAR_READ(env, what, size, address)
+#define RUBY_READ_NEAR NEAR_READ
 
 #include "bpf/ruby_describe.h"
 
