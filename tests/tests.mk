@@ -288,10 +288,13 @@ FUZZ_TIME ?= 5
 fuzz: $(FUZZ_BIN) ## fuzz each parser for FUZZ_TIME (5) seconds, newer ones six times that
 	@$(TEST_ENV) tests/run fuzz
 
-# Of clang the warnings count, which do not depend on optimization: what is fuzzed is built for that, the rest for this alone.
+# Of clang the warnings count, which do not depend on optimization: what is fuzzed is built for that, the rest, and the unit
+# tests, for this alone.
+UNIT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/unit/test_*.c))
+$(UNIT_OBJ): CPPFLAGS += -Itests
 .PHONY: lint-fuzzed lint-rest
 lint-fuzzed: $(FUZZ_OBJ)
-lint-rest: $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(LIB_SRC),$(SRC))) $(PRELOAD)
+lint-rest: $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(LIB_SRC),$(SRC))) $(PRELOAD) $(UNIT_OBJ)
 
 lint: deps-test ## layering, sizes, scripts, man page, warnings of gcc and of clang
 	@tests/lint

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit/test.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/clock.h"
 #include "profile/profile_fold.h"
 #include "session/assembler.h"
@@ -136,11 +139,14 @@ TEST(a_new_one_takes_over)
 /* A stack of one frame. */
 static void one_frame(struct assembler *a, uint64_t id, enum ebp_record_type type, uint64_t frame)
 {
-	struct { struct ebp_stack stack; uint64_t frame; } s = {
-		{ .head = { .type = type, .n = 1 }, .id = id, .result = EBP_COMPLETE }, frame
-	};
+	struct ebp_stack *s = xcalloc(1, sizeof(*s) + sizeof(frame));
 
-	assembler_stack(a, &s.stack);
+	s->head = (struct ebp_head){ .type = type, .n = 1 };
+	s->id = id;
+	s->result = EBP_COMPLETE;
+	memcpy(s->frames, &frame, sizeof(frame));
+	assembler_stack(a, s);
+	free(s);
 }
 
 static void name_last(const char *function, const char *module, enum frame_kind kind, uint32_t line)

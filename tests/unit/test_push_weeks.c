@@ -6,6 +6,7 @@
 #include "unit/test.h"
 
 #include <dirent.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,11 @@
 #include "profile/profile_fold.h"
 #include "push/push.h"
 
-/* Of the sanitizer that unit tests are built with; its header is not everywhere. */
-size_t __sanitizer_get_current_allocated_bytes(void);
+/*
+ * Of the sanitizer that unit tests are built with, but in other builds of them; its header is not
+ * everywhere.
+ */
+size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 #define WINDOWS 2000
 #define FIRST_LOOK 200		/* what there is in memory from here on, for so many windows, */
@@ -149,9 +153,16 @@ static void window(struct week *w, uint64_t i, uint64_t begin)
 	forget(w, first);
 }
 
+static size_t bytes_in_use(void)
+{
+	if (__sanitizer_get_current_allocated_bytes)
+		return __sanitizer_get_current_allocated_bytes();
+	return mallinfo2().uordblks;
+}
+
 static void look(struct week *w, uint64_t i)
 {
-	size_t now = __sanitizer_get_current_allocated_bytes();
+	size_t now = bytes_in_use();
 
 	if (i >= FIRST_LOOK && i < FIRST_LOOK + LOOKS && now > w->first)
 		w->first = now;
