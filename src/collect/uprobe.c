@@ -19,6 +19,7 @@ struct link_create {
 	struct {
 		uint64_t path, offsets, ref_counters, cookies;
 		uint32_t n, flags, pid;
+		uint32_t reserved;	/* 0: what the kernel does not know has to be */
 	} places;
 };
 
