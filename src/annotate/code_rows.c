@@ -223,8 +223,14 @@ static void add_function(struct annotating *a, size_t at, unsigned char *done,
 {
 	const struct annotated_code *code = a->f->code;
 	struct code c = { .first = at };
-	const char *why = disassemble(a, &c);
+	const char *why;
 
+	if (location_is_placeless(code[at].address)) {
+		say_once(a->out, "of older samples only functions are kept");
+		done[at] = 1;
+		return;
+	}
+	why = disassemble(a, &c);
 	find_places(a, &c, at);
 	if (!why) {
 		for (; **skid; (*skid)++)

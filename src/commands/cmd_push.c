@@ -10,6 +10,7 @@
 #include "commands/commands.h"
 #include "commands/event_list.h"
 #include "commands/recording.h"
+#include "commands/summary.h"
 #include "commands/supervisor.h"
 #include "push/metrics.h"
 #include "push/pace.h"
@@ -273,9 +274,7 @@ static int account(struct recording *r)
 		    c.files, text_s(c.files), c.bytes, c.failed, c.failed_samples,
 		    text_s(c.failed_samples));
 		account_types(profile);
-		if (r->result.renewed)
-			say(SAY_INFO, "stacks forgotten %" PRIu64 " time%s, to bound memory",
-			    r->result.renewed, text_s(r->result.renewed));
+		summary_renewals(&r->result);
 	}
 	if (c.samples + lost == a->taken && push_adds_up(r->push, profile))
 		return 0;

@@ -9,6 +9,7 @@
 #include "commands/commands.h"
 #include "commands/event_list.h"
 #include "commands/recording.h"
+#include "commands/summary.h"
 #include "sinks/sink.h"
 #include "tui/tui.h"
 #include "tui/viewer.h"
@@ -67,6 +68,17 @@ static size_t fds(void *ctx, struct pollfd p[LOOP_FDS])
 	return n + 1;
 }
 
+/* The viewer has all of it, and what ended more than @window ns ago is in no window any more. */
+static void make_room(struct turns *t, uint64_t window)
+{
+	struct session *s = t->r->session;
+
+	if (session_renews(s) && viewer_renew(t->v))
+		profile_free(session_renew(s, window));
+	else
+		session_fold(s, window);
+}
+
 static uint64_t turn(void *ctx, uint64_t now)
 {
 	struct turns *t = ctx;
@@ -78,7 +90,7 @@ static uint64_t turn(void *ctx, uint64_t now)
 	if (turn.fetched) {
 		session_update(s, now);
 		if (viewer_update(t->v, session_profile(s)))
-			session_fold(s, o->live.window + o->live.refresh);
+			make_room(t, o->live.window + o->live.refresh);
 	}
 	return viewer_ended(t->v) || recording_targets_ended(t->r) ? LOOP_DONE : turn.next;
 }
@@ -132,6 +144,8 @@ static int top(struct recording *r, struct error *e)
 	annotator_free(annotator);
 	if (err || !v)
 		return command_failed_because(e, r->o.verbose);
+	if (r->o.verbose)
+		summary_renewals(&r->result);
 	started_end(&r->command, &r->loop);
 	session_save_names(r->session);
 	return started_status(&r->command, &r->loop, r->o.quiet);

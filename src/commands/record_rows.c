@@ -182,7 +182,7 @@ const struct cli_option record_rows[] = {
 	{ 'q', 0, "quiet", NULL, cli_flag, AT(quiet), "no progress and no summary",
 	  R | A | P | S },
 	{ 'v', 0, "verbose", NULL, cli_flag, AT(verbose), "more about the recording itself",
-	  R | A | P | S },
+	  R | A | T | P | S },
 	{ 0, 0, "plain", NULL, cli_flag, AT(live.plain),
 	  "print a table each refresh (default where there is no terminal)", T | BRIEF },
 	{ 0, 0, "count", "N", cli_count, AT(live.tables), "end after N tables; implies --plain",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/summary.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "profile/latency.h"
 
@@ -351,4 +353,11 @@ void summary_show(struct profile *p)
 	/* Results were written since. */
 	summary_replace(profile_summary(p), OWN_CPU, own_cpu_ms(), OWN_CPU_TEXT, own_cpu_ms());
 	summary_print(profile_summary(p), PREFIX, stderr);
+}
+
+void summary_renewals(const struct session_result *r)
+{
+	if (r->renewed)
+		say(SAY_INFO, "stacks forgotten %" PRIu64 " time%s, to bound memory", r->renewed,
+		    text_s(r->renewed));
 }

@@ -28,6 +28,8 @@ void summary_show(struct profile *p);
  * that is not the first.
  */
 void summary_show_saved(struct profile *p);
+/* How often the profile was begun anew, where it was; printed. */
+void summary_renewals(const struct session_result *r);
 /* Samples lost, for whatever reason. */
 uint64_t summary_lost(const struct profile_account *a);
 

@@ -6,6 +6,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "profile/profile_fold.h"
 #include "profile/profile_state.h"
 
 struct copy {
@@ -164,6 +165,8 @@ static uint32_t place_location(struct copy *c, const struct location *l)
 	take_lines(c, l);
 	if (c->identity == COPY_NAMES)
 		address = hash_lines(c);
+	else if (c->identity == COPY_FUNCTIONS && c->lines.n)
+		address = hash_lines(c) >> 2 | LOCATION_PLACELESS;
 	for (int tries = 0;; tries++) {
 		size_t known = c->to->locations.n;
 		uint32_t id = profile_location(c->to, copy_module(c, l->module), l->kind, address);
@@ -220,6 +223,8 @@ static uint32_t place_process(const struct copy *c, const struct process *x)
 
 	if (c->identity == COPY_NAMES)
 		return profile_process(c->to, 0, comm, comm);
+	if (process_is_ended(x))
+		return profile_ended_process(c->to, comm, "");
 	for (int tries = 0;; tries++) {
 		uint32_t id = profile_process(c->to, x->pid, incarnation, 0);
 		uint32_t known = c->to->processes.v[id].comm;
@@ -240,7 +245,7 @@ uint32_t copy_process(struct copy *c, uint32_t process)
 
 	if (!*id) {
 		*id = 1 + place_process(c, x);
-		if (x->parent && c->identity == COPY_PLACES)
+		if (x->parent && c->identity != COPY_NAMES)
 			profile_set_parent(c->to, *id - 1, x->parent);
 	}
 	return *id - 1;

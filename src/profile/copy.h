@@ -19,9 +19,14 @@
 enum copy_identity {
 	/*
 	 * Modules by name, path and build id; locations by address and lines; processes by pid,
-	 * incarnation and comm.
+	 * incarnation and comm, but those that were folded by their name.
 	 */
 	COPY_PLACES,
+	/*
+	 * The same, but locations by their functions: without addresses and lines. For what has
+	 * grown for long, as there are many addresses and few functions.
+	 */
+	COPY_FUNCTIONS,
 	/*
 	 * Names alone, to compare two builds or two runs: frames by the names and modules of
 	 * their functions, without addresses and lines ("[libfoo.so+0x1234]" is "[libfoo.so]"),

@@ -152,18 +152,36 @@ static void take_types(struct profile *dst, const struct profile *src)
 	copy_free(c);
 }
 
-void profile_merge_labelled(struct profile *dst, const struct profile *src, const char *key,
-			    const char *text)
+/* Which types of @dst those of @src are, by type; the caller frees it. A new one gets them all. */
+static uint32_t *meet_types(struct profile *dst, const struct profile *src)
 {
 	struct profile_view to = profile_view(dst), from = profile_view(src);
 	uint32_t *types = xcalloc(from.ntypes, sizeof(*types));
-	struct copy *c;
 
 	if (!to.nsamples && to.ntypes == 1)
 		take_types(dst, src);
 	for (size_t i = 0; i < from.ntypes; i++)
 		types[i] = same_type(dst, src, &from.types[i]);
-	c = copy_new(dst, src, COPY_PLACES);
+	return types;
+}
+
+void profile_merge_samples(struct profile *dst, const struct profile *src,
+			   enum copy_identity identity)
+{
+	uint32_t *types = meet_types(dst, src);
+	struct copy *c = copy_new(dst, src, identity);
+
+	merge_samples(c, dst, src, types);
+	copy_free(c);
+	free(types);
+}
+
+void profile_merge_labelled(struct profile *dst, const struct profile *src, const char *key,
+			    const char *text)
+{
+	uint32_t *types = meet_types(dst, src);
+	struct copy *c = copy_new(dst, src, COPY_PLACES);
+
 	if (key)
 		copy_label(c, key, text);
 	merge(c, dst, src, types, COPY_PLACES);

@@ -21,6 +21,12 @@
 void profile_merge(struct profile *dst, const struct profile *src, const uint32_t *types,
 		   enum copy_identity identity);
 /*
+ * The samples alone, with what belongs to them: nothing that no sample has, no account, and the
+ * description is the caller's business. Types as of profile_merge_run().
+ */
+void profile_merge_samples(struct profile *dst, const struct profile *src,
+			   enum copy_identity identity);
+/*
  * Adds a run by COPY_PLACES. The first that is added to a new profile says which types there are
  * and which is shown; types of others meet them by name and unit, and what meets none is left out.
  */

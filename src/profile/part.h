@@ -21,5 +21,8 @@ uint32_t part_type(const struct profile *p, const struct part_choice *c);
 /* Of that type alone, with @values, by sample; NULL: its own. */
 struct profile *part_new(const struct profile *p, const uint64_t *values,
 			 const struct part_choice *c);
+/* Adds the same of @p, which has the types of that which @part is of. */
+void part_add(struct profile *part, const struct profile *p, const uint64_t *values,
+	      const struct part_choice *c);
 
 #endif

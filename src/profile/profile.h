@@ -49,10 +49,24 @@ struct module {
 /* The name of such a module. */
 #define PROFILE_MADE "[anon]"
 
+/*
+ * From here on to twice as much addresses are made up: of what runs there functions alone are known
+ * (COPY_FUNCTIONS). No machine has code there.
+ */
+#define LOCATION_PLACELESS (1ull << 62)
+
+static inline int location_is_placeless(uint64_t address)
+{
+	return address >> 62 == LOCATION_PLACELESS >> 62;
+}
+
 struct location {
 	uint32_t module;	/* module */
 	enum frame_kind kind;
-	/* offset in the module's file, or a raw address where there is none */
+	/*
+	 * offset in the module's file, or a raw address where there is none, or LOCATION_PLACELESS
+	 * and more
+	 */
 	uint64_t address;
 	uint32_t first_line, nlines;	/* in the view's lines; none until named */
 	uint32_t why;		/* string: why its line is not a function's name; "" where it is */

@@ -126,10 +126,15 @@ struct profile_folded profile_folded(const struct profile *p)
 	};
 }
 
+int process_is_ended(const struct process *process)
+{
+	return process->incarnation >= ENDED;
+}
+
 int profile_sample_ended(const struct profile *p, uint32_t sample)
 {
-	return p->processes.v[p->threads.v[p->samples.v[sample].thread].process].incarnation >=
-	       ENDED;
+	return process_is_ended(
+		&p->processes.v[p->threads.v[p->samples.v[sample].thread].process]);
 }
 
 size_t profile_fold_sums(const struct profile_folded *f, uint64_t *sums, size_t n)

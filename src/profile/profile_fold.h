@@ -13,9 +13,11 @@
 
 #include "profile/profile.h"
 
+#define PROFILE_ENDED " (ended)"	/* the mark where names tell who ended */
+
 /*
  * @ended: by process; 1: it ended, and nothing more will be counted for it. @mark follows their
- * names: " (ended)", or "".
+ * names: PROFILE_ENDED, or "".
  */
 void profile_fold(struct profile *p, const unsigned char *ended, const char *mark);
 
@@ -33,7 +35,8 @@ struct profile_folded profile_folded(const struct profile *p);
  * first sample comes when it has ended.
  */
 uint32_t profile_ended_process(struct profile *p, uint32_t comm, const char *mark);
-/* 1 where the sample is one of such a process. */
+/* 1 for such a process, and for a sample of one. */
+int process_is_ended(const struct process *process);
 int profile_sample_ended(const struct profile *p, uint32_t sample);
 
 /*

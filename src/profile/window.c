@@ -3,13 +3,16 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/hashmap.h"
 #include "base/thread.h"
 #include "base/vec.h"
 #include "profile/copy.h"
+#include "profile/merge.h"
 #include "profile/profile_fold.h"
 
 /* How much more a sample became, of one type. */
@@ -30,15 +33,23 @@ struct step {
 	uint64_t taken, lost, truncated;
 	uint64_t most;			/* samples that the CPUs could have had; 0: not known */
 	VEC(struct change) changes;
+	int before;			/* they are of the profile that was renewed */
+};
+
+/* A profile that was copied, and what it was in the window. */
+struct copied {
+	struct profile *copy;		/* NULL: there is none */
+	uint64_t folded;		/* how often it was, when it was last copied */
+	VEC(struct series) series;	/* by type */
 };
 
 struct window {
 	int fd;
 	uint64_t span;			/* ns that are kept apart */
 	pthread_mutex_t lock;		/* of all below */
-	struct profile *copy;
-	uint64_t folded;		/* how often it was, when it was last copied */
-	VEC(struct series) series;	/* by type */
+	struct copied now;
+	struct copied before;		/* the one that was renewed, while it is in the window */
+	struct profile *past;		/* all before that, by functions; NULL: nothing */
 	VEC(struct step) steps;		/* the oldest first */
 	struct step total;		/* until now: ends at the last update */
 };
@@ -54,8 +65,19 @@ struct window *window_new(uint64_t span)
 		return NULL;
 	}
 	thread_lock_init(&w->lock);
-	w->copy = profile_new();
+	w->now.copy = profile_new();
 	return w;
+}
+
+static void copied_free(struct copied *c)
+{
+	for (size_t i = 0; i < c->series.n; i++) {
+		vec_free(&c->series.v[i].before);
+		vec_free(&c->series.v[i].recent);
+	}
+	vec_free(&c->series);
+	profile_free(c->copy);
+	*c = (struct copied){ 0 };
 }
 
 void window_free(struct window *w)
@@ -65,12 +87,9 @@ void window_free(struct window *w)
 	for (size_t i = 0; i < w->steps.n; i++)
 		vec_free(&w->steps.v[i].changes);
 	vec_free(&w->steps);
-	for (size_t i = 0; i < w->series.n; i++) {
-		vec_free(&w->series.v[i].before);
-		vec_free(&w->series.v[i].recent);
-	}
-	vec_free(&w->series);
-	profile_free(w->copy);
+	copied_free(&w->now);
+	copied_free(&w->before);
+	profile_free(w->past);
 	pthread_mutex_destroy(&w->lock);
 	close(w->fd);
 	free(w);
@@ -84,9 +103,10 @@ static void forget(struct window *w, uint64_t now)
 	/* A step is as old as its middle: a window of ten steps has ten. */
 	while (n < w->steps.n && (w->steps.v[n].begin + w->steps.v[n].end) / 2 + w->span < now) {
 		struct step *s = &w->steps.v[n++];
+		struct copied *of = s->before ? &w->before : &w->now;
 
 		for (size_t i = 0; i < s->changes.n; i++)
-			w->series.v[s->changes.v[i].type].recent.v[s->changes.v[i].sample] -=
+			of->series.v[s->changes.v[i].type].recent.v[s->changes.v[i].sample] -=
 				s->changes.v[i].more;
 		vec_free(&s->changes);
 	}
@@ -107,9 +127,9 @@ static uint64_t sum(const struct profile_reason *r, size_t n)
 /* What came of @type since the last update; nothing of a level, which does not come. */
 static void add_changes(struct window *w, uint32_t type, struct step *s)
 {
-	struct profile_view v = profile_view(w->copy);
-	const uint64_t *values = profile_values(w->copy, type);
-	struct series *series = &w->series.v[type];
+	struct profile_view v = profile_view(w->now.copy);
+	const uint64_t *values = profile_values(w->now.copy, type);
+	struct series *series = &w->now.series.v[type];
 
 	for (size_t i = 0; i < v.nsamples; i++) {
 		if (i == series->before.n) {
@@ -139,7 +159,7 @@ static int has_rate(const struct profile *p)
 /* What came since the last update. */
 static struct step step_of(struct window *w)
 {
-	struct profile_view v = profile_view(w->copy);
+	struct profile_view v = profile_view(w->now.copy);
 	const struct profile_account *a = v.account;
 	const struct step before = w->total;
 	struct step s = { .begin = before.end, .end = v.meta->duration };
@@ -151,12 +171,12 @@ static struct step step_of(struct window *w)
 	s.taken = w->total.taken - before.taken;
 	s.lost = w->total.lost - before.lost;
 	s.truncated = w->total.truncated - before.truncated;
-	if (has_rate(w->copy))
+	if (has_rate(w->now.copy))
 		s.most = (uint64_t)((double)(s.end - s.begin) / 1e9 * (double)v.meta->frequency *
 				    v.meta->cpus);
 	for (uint32_t type = 0; type < v.ntypes; type++) {
-		if (type == w->series.n)
-			vec_push(&w->series, (struct series){ 0 });
+		if (type == w->now.series.n)
+			vec_push(&w->now.series, (struct series){ 0 });
 		add_changes(w, type, &s);
 	}
 	return s;
@@ -165,15 +185,15 @@ static struct step step_of(struct window *w)
 /* Samples have the indexes that they got when the profile was folded. */
 static void take_fold(struct window *w, const struct profile_folded *f)
 {
-	w->folded = f->times;
-	for (size_t i = 0; i < w->series.n; i++) {
-		struct series *s = &w->series.v[i];
+	w->now.folded = f->times;
+	for (size_t i = 0; i < w->now.series.n; i++) {
+		struct series *s = &w->now.series.v[i];
 
 		profile_fold_sums(f, s->recent.v, s->recent.n);
 		s->recent.n = s->before.n = profile_fold_sums(f, s->before.v, s->before.n);
 	}
 	for (size_t i = 0; i < w->steps.n; i++)
-		for (size_t k = 0; k < w->steps.v[i].changes.n; k++) {
+		for (size_t k = 0; !w->steps.v[i].before && k < w->steps.v[i].changes.n; k++) {
 			struct change *c = &w->steps.v[i].changes.v[k];
 
 			c->sample = f->samples[c->sample];
@@ -188,9 +208,9 @@ int window_update(struct window *w, const struct profile *p)
 
 	if (pthread_mutex_trylock(&w->lock))
 		return 0;
-	if (folded.times != w->folded)
+	if (folded.times != w->now.folded)
 		take_fold(w, &folded);
-	profile_follow(w->copy, p);
+	profile_follow(w->now.copy, p);
 	s = step_of(w);
 	vec_push(&w->steps, s);
 	forget(w, s.end);
@@ -198,6 +218,61 @@ int window_update(struct window *w, const struct profile *p)
 	(void)!write(w->fd, &one, sizeof(one));
 	return 1;
 }
+
+/* --- One profile after another. ------------------------------------------------------- */
+
+static uint64_t number_of(const struct process *p)
+{
+	return (uint64_t)p->pid << 32 | p->incarnation;
+}
+
+/* What the profile of now does not have ended before it began, and is one process of its name. */
+static void fold_past(struct profile *past, const struct profile *now)
+{
+	struct profile_view v = profile_view(past), n = profile_view(now);
+	unsigned char *ended = xcalloc(v.nprocesses, 1);
+	struct hashmap there = { 0 };
+
+	for (uint32_t i = 0; i < n.nprocesses; i++)
+		hashmap_set(&there, number_of(&n.processes[i]), i);
+	for (size_t i = 0; i < v.nprocesses; i++)
+		ended[i] = !process_is_ended(&v.processes[i]) &&
+			   hashmap_get(&there, number_of(&v.processes[i])) == HASHMAP_NONE;
+	profile_fold(past, ended, PROFILE_ENDED);
+	hashmap_free(&there);
+	free(ended);
+}
+
+/* The one that was renewed, when the window is over that it was in. */
+static void settle(struct window *w)
+{
+	if (!w->before.copy || (w->steps.n && w->steps.v[0].before))
+		return;
+	if (!w->past)
+		w->past = profile_new();
+	profile_merge_samples(w->past, w->before.copy, COPY_FUNCTIONS);
+	fold_past(w->past, w->now.copy);
+	copied_free(&w->before);
+}
+
+int window_renew(struct window *w)
+{
+	if (pthread_mutex_trylock(&w->lock))
+		return 0;
+	settle(w);
+	if (w->before.copy) {
+		pthread_mutex_unlock(&w->lock);
+		return 0;
+	}
+	w->before = w->now;
+	w->now = (struct copied){ .copy = profile_new() };
+	for (size_t i = 0; i < w->steps.n; i++)
+		w->steps.v[i].before = 1;
+	pthread_mutex_unlock(&w->lock);
+	return 1;
+}
+
+/* --- For who shows it. ---------------------------------------------------------------- */
 
 int window_fd(const struct window *w)
 {
@@ -211,19 +286,38 @@ void window_clear(struct window *w)
 	(void)!read(w->fd, &n, sizeof(n));
 }
 
+static const uint64_t *recent(const struct copied *c, uint32_t type)
+{
+	return c->series.v[type].recent.v;
+}
+
+/* What was updated last: the next one says what it is of with its first update. */
+static const struct copied *newest(const struct window *w)
+{
+	return w->now.series.n || !w->before.copy ? &w->now : &w->before;
+}
+
 struct window_show window_show(struct window *w, int since_start, const struct part_choice *c)
 {
 	struct window_show show = { 0 };
+	const struct copied *last;
 	struct profile_view v;
 
 	pthread_mutex_lock(&w->lock);
-	v = profile_view(w->copy);
-	show.type = part_type(w->copy, c);
+	settle(w);
+	last = newest(w);
+	v = profile_view(last->copy);
+	show.type = part_type(last->copy, c);
 	show.ntypes = (uint32_t)v.ntypes;
 	show.level = v.types[show.type].words->measure == PROFILE_LEVEL;
-	show.rate = has_rate(w->copy);
-	since_start |= show.level || show.type >= w->series.n;
-	show.profile = part_new(w->copy, since_start ? NULL : w->series.v[show.type].recent.v, c);
+	show.rate = has_rate(last->copy);
+	since_start |= show.level || show.type >= last->series.n;
+	show.profile = part_new(last->copy, since_start ? NULL : recent(last, show.type), c);
+	if (w->before.copy && last != &w->before)
+		part_add(show.profile, w->before.copy,
+			 since_start ? NULL : recent(&w->before, show.type), c);
+	if (w->past && since_start)
+		part_add(show.profile, w->past, NULL, c);
 	show.since_start = w->total.end;
 	if (since_start) {
 		show.span = w->total.end;

@@ -6,8 +6,9 @@
  * window_update() is for the thread that samples; it copies, and never waits: where the
  * other one has the copy, it leaves it for the next time. All else is for the one that shows.
  * Of each update what changed is kept until the window is over, so memory grows with
- * the samples in the window; the copy grows with the distinct stacks since the start. A profile
- * that is folded meanwhile shows the same samples, whoever they are of by then.
+ * the samples in the window; the copy grows with the distinct stacks of the profile. A profile
+ * that is folded meanwhile shows the same samples, whoever they are of by then. One that becomes
+ * too large is renewed: of what came before the last window only functions are known from then on.
  */
 #ifndef EBPROF_WINDOW_H
 #define EBPROF_WINDOW_H
@@ -29,6 +30,13 @@ void window_free(struct window *w);
  * Between two updates that returned 1 a profile is folded once at most.
  */
 int window_update(struct window *w, const struct profile *p);
+
+/*
+ * After an update that returned 1, and before profile_fold(): 1 where the next profile is another
+ * one of the same types, which has nothing from before but the account and, of processes that still
+ * run, their numbers. 0: not now, for the last one is still in the window; it is as it was.
+ */
+int window_renew(struct window *w);
 
 /* Readable when there was an update; window_clear() makes it quiet again. */
 int window_fd(const struct window *w);

@@ -311,7 +311,7 @@ void session_fold(struct session *s, uint64_t window)
 {
 	/* The next one knows processes by numbers that would be used again. */
 	if (!sources_keep_samples(s->sources) && !s->next.assembler)
-		assembler_fold(s->assembler, window, " (ended)");
+		assembler_fold(s->assembler, window, PROFILE_ENDED);
 }
 
 /* What tables and the profile leave: large programs that come and go have much of all of them. */

@@ -140,8 +140,9 @@ void session_update(struct session *s, uint64_t now);
  */
 void session_fold(struct session *s, uint64_t window);
 /*
- * In a lean one, after each session_update(): 1 where a profile that has become large is to be
- * replaced by a new one, which has what is still sampled, some updates after it was found to be so.
+ * In one that may go on for days, after each session_update(): 1 where a profile that has become
+ * large is to be replaced by a new one, which has what is still sampled, some updates after it was
+ * found to be so.
  */
 int session_renews(struct session *s);
 /*

@@ -13,6 +13,7 @@
 #include "session/session_state.h"
 
 #define WORTH_IT	(3u << 20)	/* bytes */
+#define WORTH_IT_LIVE	(8u << 20)	/* where somebody looks, who has more memory */
 /* fetches between two, at least; fewer where they are far apart */
 #define APART		32
 #define APART_LEAST	8
@@ -77,10 +78,14 @@ static int is_due(const struct session *s)
 	       (drains >= APART_LEAST && clock_ns() - s->next.begun > APART_NS);
 }
 
+static int is_large(const struct session *s)
+{
+	return assembler_bytes(s->assembler) > (s->o->live ? WORTH_IT_LIVE : WORTH_IT);
+}
+
 int session_renews(struct session *s)
 {
-	if (!s->next.assembler && s->o->lean && is_due(s) && sources_renew(s->sources) &&
-	    assembler_bytes(s->assembler) > WORTH_IT)
+	if (!s->next.assembler && is_due(s) && sources_renew(s->sources) && is_large(s))
 		session_begin_profile(s, &s->next);
 	return s->next.assembler && s->next.drains >= READY;
 }

@@ -176,6 +176,11 @@ int viewer_update(struct viewer *v, const struct profile *p)
 	return window_update(v->window, p);
 }
 
+int viewer_renew(struct viewer *v)
+{
+	return window_renew(v->window);
+}
+
 int viewer_ended(struct viewer *v)
 {
 	return atomic_load(&v->ended);

@@ -3,6 +3,7 @@
 import re
 import signal
 import subprocess
+import tempfile
 
 from harness import Fixture, check, cpu_seconds, equal, finish, run, start, wait_for
 
@@ -51,6 +52,24 @@ def test_since_start_adds_up():
     counts = [sum(r[2] for r in rows.values()) for _, rows in got]
     equal(counts, sorted(counts), "samples never become fewer")
     check(counts[-1] > 2 * counts[0], "samples add up:", counts)
+
+
+def test_renewed_profile_adds_up():
+    """Ever new stacks: the profile becomes too large again and again, and what was in it is kept by functions."""
+    with Fixture("storm", "1", "0") as f, tempfile.TemporaryFile() as out:
+        proc = start("top", "-p", f.pid, "-U", "-F", 9999, "--plain", "--rows", 1000, "--refresh", "200ms", "--window", "1s", "--since-start",
+                     "-v", stdout=out)
+        wait_for(lambda: cpu_seconds(f.pid) > 12, "the target to have run", 100)
+        proc.send_signal(signal.SIGINT)
+        result = finish(proc).ok()
+        out.seek(0)
+        got = tables(out.read().decode())
+    check(re.search(r"stacks forgotten \d+ time", result.err), "a profile that was renewed:", result.err)
+    before = 0
+    for heading, rows in got:
+        # What was taken after the counts were fetched is in the next table.
+        check(before <= sum(r[2] for r in rows.values()) <= int(heading[6]), "samples", rows, "of", heading[0], "after", before)
+        before = int(heading[6])
 
 
 def test_ends_with_its_target_and_its_time():

@@ -106,8 +106,78 @@ TEST(window_is_the_same_after_a_fold)
 	profile_free(p);
 }
 
+/* The next profile of a session: it knows what was taken, and processes that run. */
+static struct profile *renewed(struct profile *old)
+{
+	struct profile *next = profile_new();
+
+	stacks_thread(next, 1, 1, "server");
+	*profile_account(next) = *profile_account(old);
+	profile_free(old);
+	return next;
+}
+
+/* Samples of the process of this number and name. */
+static uint64_t of_process(const struct profile *p, pid_t pid, const char *comm)
+{
+	struct profile_view v = profile_view(p);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < v.nsamples; i++) {
+		const struct process *x = &v.processes[v.threads[v.samples[i].thread].process];
+
+		if (x->pid == pid && !strcmp(profile_text(p, x->comm), comm))
+			sum += v.values[i];
+	}
+	return sum;
+}
+
+/*
+ * Each second a server has a sample, a new process two, all at other addresses than before. The
+ * sums are the same, whether the profile is renewed or not, but of what came before the last window
+ * only functions are known, and who ended by name.
+ */
+TEST(window_is_the_same_after_a_renewal)
+{
+	struct window *w = window_new(3000000000);
+	struct profile *p = profile_new();
+	struct window_show show;
+	unsigned renewals = 0;
+	double span;
+
+	for (uint64_t i = 1; i <= 40; i++) {
+		stacks_add(p, stacks_thread(p, 1, 1, "server"), "main|[kernel]!read", 1);
+		stacks_add(p, stacks_thread(p, 100 + (pid_t)i, 100 + (pid_t)i, "x"), "main|f", 2);
+		profile_account(p)->taken = 3 * i;
+		profile_meta(p)->duration = i * 1000000000;
+		CHECK(window_update(w, p));
+		if (i % 2 == 0 && window_renew(w)) {
+			renewals++;
+			p = renewed(p);
+		}
+		CHECK_EQ(shown_total(w, 0, &span), i < 3 ? 3 * i : 9);
+		CHECK_EQ((int)span, i < 3 ? (int)i : 3);
+		CHECK_EQ(shown_total(w, 1, &span), 3 * i);
+	}
+	/* Not where the last one is still in the window. */
+	CHECK_EQ(renewals, 10);
+	show = window_show(w, 1, &(struct part_choice){ 0 });
+	CHECK_EQ(of_process(show.profile, 1, "server"), 40);
+	/* The last renewals were after 34 s and 38 s; 35 s and 39 s were updates since. */
+	CHECK_EQ(of_process(show.profile, 0, "x" PROFILE_ENDED), 2 * 34);
+	/*
+	 * Three functions, and the places of four seconds, two for each stack; those of the last
+	 * two are the first of them again (unit/stacks.h).
+	 */
+	CHECK_EQ(profile_view(show.profile).nlocations, 3 + 4 * 4);
+	profile_free(show.profile);
+	window_free(w);
+	profile_free(p);
+}
+
 int main(void)
 {
+	RUN(window_is_the_same_after_a_renewal);
 	RUN(window_is_the_last_seconds);
 	RUN(window_is_the_same_after_a_fold);
 	return TEST_END();
