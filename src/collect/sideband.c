@@ -16,9 +16,14 @@
 #include "collect/features.h"
 #include "collect/perf_events.h"
 
-/* a power of two; some 1,000 events a CPU between two reads */
-#define RING_BYTES	(128 * 1024)
-#define MUCH		(RING_BYTES / 4)
+/*
+ * A CPU's, powers of two: some 1,000 events between two reads, more where all CPUs' are little. A
+ * storm of processes goes on while programs are loaded, and on a busy machine that takes a second.
+ * Who is patient goes on for days, where memory counts.
+ */
+#define RING_LEAST	(128u << 10)
+#define RING_MOST	(512u << 10)
+#define RINGS		(8u << 20)
 
 /* What sample_id_all appends to each record, for PERF_SAMPLE_TID | PERF_SAMPLE_TIME. */
 struct trailer {
@@ -40,7 +45,7 @@ struct pending {
 struct sideband {
 	struct perf_event_attr attr;
 	int epoll;
-	size_t page_size;
+	size_t page_size, ring_size;
 	VEC(struct cpu_ring) rings;
 	VEC(struct pending) pending;
 	VEC(char) bytes;
@@ -57,11 +62,11 @@ static int open_ring(struct sideband *s, int cpu)
 		return 0;
 	if (fd < 0)
 		return fd;
-	map = mmap(NULL, s->page_size + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	map = mmap(NULL, s->page_size + s->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED || epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &watch)) {
 		err = -errno;
 		if (map != MAP_FAILED)
-			munmap(map, s->page_size + RING_BYTES);
+			munmap(map, s->page_size + s->ring_size);
 		close(fd);
 		return err;
 	}
@@ -71,7 +76,7 @@ static int open_ring(struct sideband *s, int cpu)
 
 static void close_ring(struct sideband *s, struct cpu_ring *r)
 {
-	munmap(r->page, s->page_size + RING_BYTES);
+	munmap(r->page, s->page_size + s->ring_size);
 	close(r->fd);
 }
 
@@ -123,6 +128,15 @@ static int in_time_namespace(void)
 	return shift[0] || shift[1] || shift[2] || shift[3];
 }
 
+static size_t ring_size(long cpus)
+{
+	size_t size = RING_MOST;
+
+	while (size > RING_LEAST && size * (size_t)cpus > RINGS)
+		size /= 2;
+	return size;
+}
+
 struct sideband *sideband_new(int patient, struct error *e)
 {
 	struct sideband *s;
@@ -136,6 +150,7 @@ struct sideband *sideband_new(int patient, struct error *e)
 	}
 	s = xcalloc(1, sizeof(*s));
 	s->page_size = (size_t)sysconf(_SC_PAGESIZE);
+	s->ring_size = patient ? RING_LEAST : ring_size(sysconf(_SC_NPROCESSORS_ONLN));
 	/*
 	 * Without build IDs of what is mapped: where one listener asks for them, the kernel marks
 	 * the records of others, who did not, as having them, too (perf_event_mmap_output() up to
@@ -155,7 +170,7 @@ struct sideband *sideband_new(int patient, struct error *e)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = patient ? MUCH : 1,
+		.wakeup_watermark = patient ? (uint32_t)s->ring_size / 4 : 1,
 	};
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	err = s->epoll < 0 ? -errno : match_cpus(s);
@@ -197,8 +212,8 @@ static void ring_copy(const struct sideband *s, const struct cpu_ring *r, uint64
 		      size_t size)
 {
 	const char *ring = (const char *)r->page + s->page_size;
-	size_t begin = at & (RING_BYTES - 1),
-	       first = RING_BYTES - begin < size ? RING_BYTES - begin : size;
+	size_t begin = at & (s->ring_size - 1),
+	       first = s->ring_size - begin < size ? s->ring_size - begin : size;
 
 	memcpy(dst, ring + begin, first);
 	memcpy((char *)dst + first, ring, size - first);
