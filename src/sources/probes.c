@@ -150,20 +150,37 @@ static void take(struct probes *p, const struct source_count *c, double times)
 		source_tick(source, c, sample, n, 0);
 }
 
+static void count_known(void *ctx, const struct source_count *c)
+{
+	struct probes *p = ctx;
+	double times = probes_slices_scale(p, c->key);
+
+	if (times > 0)
+		take(p, c, times);
+	else
+		probes_slices_hold(p, c);
+}
+
+/* A stack that was sent to be unwound by us may be known later only. */
+static int is_early(void *ctx, const struct ebp_key *key)
+{
+	const struct source_host *host = ((const struct probes *)ctx)->source.host;
+
+	return !host->knows(host->ctx, key->user_id);
+}
+
 static int count(struct source *source, const struct source_count *c)
 {
 	struct probes *p = (struct probes *)source;
-	double times;
 
 	if (c->key->kind != EBP_PROBED)
 		return 0;
 	if (!place_of(p, c->key))
 		return 1;
-	times = probes_slices_scale(p, c->key);
-	if (times > 0)
-		take(p, c, times);
+	if (is_early(p, c->key))
+		early_keep(&p->early, c);
 	else
-		probes_slices_hold(p, c);
+		count_known(p, c);
 	return 1;
 }
 
@@ -171,6 +188,7 @@ static void flush(struct source *source, int last)
 {
 	struct probes *p = (struct probes *)source;
 
+	early_take(&p->early, last ? NULL : is_early, count_known, p);
 	if (p->slices.slicer)
 		probes_slices_flush(p, last, take);
 }
@@ -326,6 +344,7 @@ static void release(struct source *source)
 	vec_free(&p->places);
 	vec_free(&p->events);
 	vec_free(&p->links);
+	early_free(&p->early);
 	slicer_free(p->slices.slicer);
 	vec_free(&p->slices.held);
 	free(p->slices.before);

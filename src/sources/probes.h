@@ -14,6 +14,7 @@
 #include "probes/filter.h"
 #include "probes/spec.h"
 #include "slices/slices.h"
+#include "sources/early.h"
 #include "sources/source.h"
 
 struct source_options;
@@ -132,6 +133,7 @@ struct probes {
 	int cookies;			/* which place was hit is known (5.15) */
 	VEC(struct probes_link) links;	/* of those */
 	struct probes_slices slices;
+	struct early early;
 	struct bpf_link *switches;	/* what calls wait is measured; NULL: it is not */
 	filter_tests tests;
 	char field[64], unit[32];	/* of the weight; "": none */

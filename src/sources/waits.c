@@ -136,8 +136,9 @@ static void add(void *ctx, uint32_t sample, uint64_t n, uint64_t ns)
 	host->kept(host->ctx, sample, n);
 }
 
-static void count_known(struct waits *w, const struct source_count *c)
+static void count_known(void *ctx, const struct source_count *c)
 {
+	struct waits *w = ctx;
 	const struct source_host *host = w->source.host;
 	const struct ebp_key *key = c->key;
 	uint32_t sample = host->sample(host->ctx, key, c->time);
@@ -155,8 +156,9 @@ static void count_known(struct waits *w, const struct source_count *c)
 }
 
 /* A stack that was sent to be unwound by us may be known later only. */
-static int is_early(const struct waits *w, const struct ebp_key *key)
+static int is_early(void *ctx, const struct ebp_key *key)
 {
+	const struct waits *w = ctx;
 	const struct source_host *host = w->source.host;
 	const struct waker *waker = waker_of(w, key);
 
@@ -171,7 +173,7 @@ static int count(struct source *source, const struct source_count *c)
 	if (!state_of(c->key) && c->key->kind != EBP_RUNNING)
 		return 0;
 	if (is_early(w, c->key))
-		vec_push(&w->early, (struct early_count){ *c->key, *c });
+		early_keep(&w->early, c);
 	else
 		count_known(w, c);
 	return 1;
@@ -182,28 +184,11 @@ static void ran(struct source *source, const struct ebp_key *key, uint32_t sampl
 	shares_weigh(((struct waits *)source)->shares, group_of(key), sample, n);
 }
 
-/* Counts those that were early; @all of them, or as far as their stacks are known by now. */
-static void count_early(struct waits *w, int all)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < w->early.n; i++) {
-		struct early_count early = w->early.v[i];
-
-		early.count.key = &early.key;
-		if (all || !is_early(w, &early.key))
-			count_known(w, &early.count);
-		else
-			w->early.v[kept++] = early;
-	}
-	w->early.n = kept;
-}
-
 static void update(struct source *source)
 {
 	struct waits *w = (struct waits *)source;
 
-	count_early(w, 0);
+	early_take(&w->early, is_early, count_known, w);
 	shares_divide(w->shares, add, w);
 }
 
@@ -245,7 +230,7 @@ static void finish(struct source *source, uint64_t began, uint64_t stopped)
 
 	(void)began;
 	(void)stopped;
-	count_early(w, 1);
+	early_take(&w->early, NULL, count_known, w);
 	shares_divide(w->shares, add, w);
 	if (w->o->hide_idle)
 		w->idle = idle_hide(source->host->profile, w->time, &w->idle_ns);
@@ -294,7 +279,7 @@ static void release(struct source *source)
 	struct waits *w = (struct waits *)source;
 
 	shares_free(w->shares);
-	vec_free(&w->early);
+	early_free(&w->early);
 	vec_free(&w->wakers);
 	hashmap_free(&w->waker_ids);
 	free(w);

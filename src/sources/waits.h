@@ -8,6 +8,7 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "sources/early.h"
 #include "sources/kernel_text.h"
 #include "sources/shares.h"
 #include "sources/source.h"
@@ -35,12 +36,6 @@ extern const struct source_ops waits_ops;
 
 /* Below: for the two halves of this source. */
 
-/* A count whose stack is not known yet. */
-struct early_count {
-	struct ebp_key key;
-	struct source_count count;	/* but for its key */
-};
-
 /* Who ends waits. */
 struct waker {
 	uint64_t user_id, kernel_id;
@@ -61,7 +56,7 @@ struct waits {
 	const struct waits_options *o;
 	uint32_t number, time;	/* types of the profile: intervals (or PROFILE_NONE), their ns */
 	struct shares *shares;	/* among samples of a class */
-	VEC(struct early_count) early;
+	struct early early;
 	VEC(struct waker) wakers;
 	struct hashmap waker_ids;	/* waker id -> index */
 	uint64_t idle, idle_ns;	/* threads that were left out, and how long they waited */

@@ -237,6 +237,19 @@ def test_postgresql():
         equal(counts, [200 + 4 * 30 + 3 * 20] * 2 + [200 + 30 + 20, 200 + 30, 20], "hits")
 
 
+def test_hits_before_there_are_tables():
+    """A stack that waits to be unwound outside of the kernel, and a record of the hit, with its time, that is read before that."""
+    python = os.path.realpath("/usr/bin/python3")
+    for _ in range(12):
+        with directory() as d:
+            out = os.path.join(d, "out.pb.gz")
+            r = run("-e", f"uprobe:{python}:Py_BytesMain", "--timeline", "-o", out, "--", python, "-c", "pass").ok()
+            whole(r)
+            equal(r.summary.taken, 1, "hits")
+            profile = Profile.read(run("report", out, "-f", "folded").ok().out)
+        check(all(s.frames[:2] == ["_start", "__libc_start_main"] and s.has("Py_BytesMain") for s in profile), profile.head())
+
+
 def test_a_clock_that_interrupts_a_tracepoint():
     """The kernel skips its event there, but what sees that must not touch the stack that is being taken."""
     in_tracefs("events/syscalls/sys_enter_write")
