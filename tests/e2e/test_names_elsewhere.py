@@ -63,7 +63,8 @@ def test_container_that_is_gone():
         wait_sampling(profiler)
         with Fixture("tree", prefix=(sys.executable, "-c", OWN_ROOT, d), path=fixture_path("tree_static")) as f:
             equal(os.listdir(d), [], "what is seen from here")
-            equal(os.readlink(f"/proc/{f.pid}/exe"), "/e2e_server", "in a root of its own")
+            # From here, which may be a root of its own, too.
+            check(os.readlink(f"/proc/{f.pid}/exe").endswith("/e2e_server"), "in a root of its own")
             wait_burned(f.pid, 0.5)
         profiler.send_signal(signal.SIGINT)
         r = finish(profiler).ok()
