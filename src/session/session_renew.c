@@ -12,8 +12,9 @@
 #include "base/clock.h"
 #include "session/session_state.h"
 
-#define WORTH_IT	(3u << 20)	/* bytes */
-#define WORTH_IT_LIVE	(8u << 20)	/* where somebody looks, who has more memory */
+/* bytes; and where months are to pass in little memory */
+#define WORTH_IT	(8u << 20)
+#define WORTH_IT_LEAN	(3u << 20)
 /* fetches between two, at least; fewer where they are far apart */
 #define APART		32
 #define APART_LEAST	8
@@ -80,7 +81,7 @@ static int is_due(const struct session *s)
 
 static int is_large(const struct session *s)
 {
-	return assembler_bytes(s->assembler) > (s->o->live ? WORTH_IT_LIVE : WORTH_IT);
+	return assembler_bytes(s->assembler) > (s->o->lean ? WORTH_IT_LEAN : WORTH_IT);
 }
 
 int session_renews(struct session *s)
