@@ -87,7 +87,7 @@ static struct unwind_above *find(struct unwind_above *last, uint64_t at, const c
 		uint64_t from = at - last->start;
 
 		if (from < last->n && UNWIND_BORDER <= last->n - from &&
-		    !memcmp(last->bytes + from, border, UNWIND_BORDER))
+		    unwind_border_holds(last->bytes + from, border, UNWIND_BORDER))
 			return last;
 	}
 	return NULL;
@@ -110,7 +110,7 @@ static struct unwind_above *fetch(struct aboves *a, pid_t pid, uint64_t at, cons
 	size_t n = remote_pages(a->remote, pid, at, a->fetched, sizeof(a->fetched));
 	char *bytes;
 
-	if (n <= UNWIND_BORDER || memcmp(a->fetched, border, UNWIND_BORDER))
+	if (n <= UNWIND_BORDER || !unwind_border_holds(border, a->fetched, UNWIND_BORDER))
 		return NULL;
 	bytes = stash_take(a->stash, n);
 	if (!bytes)
@@ -119,26 +119,33 @@ static struct unwind_above *fetch(struct aboves *a, pid_t pid, uint64_t at, cons
 	return new_piece(at, bytes, n);
 }
 
-/* All from @at on, the beginning of which is at @border. */
-static struct unwind_above *fetch_all(struct aboves *a, const struct ebp_rescue *sample,
-				      struct unwind_above *last, uint64_t at, const char *border)
+/*
+ * All from @at on, the beginning of which is at @border, as far as it did not change meanwhile;
+ * what @last has of it is shared, and goes on from where it ends. @broken: it should go on.
+ */
+static struct unwind_above *fetch_all(struct aboves *a, pid_t pid, struct unwind_above *last,
+				      uint64_t at, const char *border, int *broken)
 {
 	struct unwind_above *first = NULL, **end = &first, *piece;
 
+	*broken = 0;
 	for (unsigned i = 0; i < PIECES_MAX; i++) {
 		piece = find(last, at, border);
 		if (piece) {
 			*end = share(piece);
-			break;
+			last = NULL;
+		} else {
+			*end = piece = fetch(a, pid, at, border);
 		}
-		piece = fetch(a, (pid_t)sample->key.process.tgid, at, border);
+		*broken = !piece;
 		if (!piece)
 			break;
-		*end = piece;
+		for (; piece->next; i++)
+			piece = piece->next;
 		end = &piece->next;
 		if (piece->n < PIECE)
 			break;
-		at += piece->n - UNWIND_BORDER;
+		at = piece->start + piece->n - UNWIND_BORDER;
 		border = piece->bytes + (piece->n - UNWIND_BORDER);
 	}
 	return first;
@@ -146,15 +153,23 @@ static struct unwind_above *fetch_all(struct aboves *a, const struct ebp_rescue 
 
 struct unwind_above *aboves_take(struct aboves *a, const struct ebp_rescue *sample)
 {
-	struct unwind_above *above;
+	pid_t pid = (pid_t)sample->key.process.tgid;
 	uint32_t n = sample->head.n;
+	const char *border = (const char *)sample->stack + n - UNWIND_BORDER;
+	uint64_t at = sample->sp + n - UNWIND_BORDER;
+	struct unwind_above *above, *anew;
 	struct thread *t;
+	int broken;
 
 	if (!EBP_STACK_WAS_CUT(n))
 		return NULL;
 	t = thread_of(a, sample->key.tid);
-	above = fetch_all(a, sample, t->last, sample->sp + n - UNWIND_BORDER,
-			  (const char *)sample->stack + n - UNWIND_BORDER);
+	above = fetch_all(a, pid, t->last, at, border, &broken);
+	/* What was kept of an earlier stack may be of the past from some place on. */
+	if (broken && t->last && (anew = fetch_all(a, pid, NULL, at, border, &broken))) {
+		aboves_give(a, above);
+		above = anew;
+	}
 	if (!above)
 		return new_piece(sample->sp + n, NULL, 0);
 	aboves_give(a, t->last);

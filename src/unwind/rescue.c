@@ -142,13 +142,14 @@ static int is_unchanged(const struct target *t, uint64_t end)
 {
 	const struct unwinder_options *o = &t->u->options;
 	const struct ebp_rescue *sample = t->sample;
-	uint64_t from = end - UNWIND_BORDER;
+	size_t size = end < UNWIND_BORDER ? end & ~7ull : UNWIND_BORDER;
+	uint64_t from = end - size;
 	char now[UNWIND_BORDER];
 
-	return o->read_memory && end >= UNWIND_BORDER && end <= sample->head.n &&
+	return o->read_memory && size >= UNWIND_BORDER_LEAST && end <= sample->head.n &&
 	       o->read_memory(o->ctx, (pid_t)sample->key.process.tgid, sample->sp + from, now,
-			      sizeof(now)) == sizeof(now) &&
-	       !memcmp(now, (const char *)sample->stack + from, sizeof(now));
+			      size) == size &&
+	       unwind_border_holds((const char *)sample->stack + from, now, size);
 }
 
 /*

@@ -16,6 +16,7 @@
 /* Shared with the process that reads. */
 static struct memory {
 	int calls;
+	int gone;			/* the question of that number finds nothing; 0: none */
 	uint64_t words[SIZE / 8];
 } *memory;
 
@@ -29,6 +30,8 @@ static ssize_t read_stack(pid_t pid, const struct iovec *local, unsigned long nl
 	(void)nlocal;
 	(void)flags;
 	memory->calls++;
+	if (memory->gone && memory->calls == memory->gone)
+		return 0;
 	for (unsigned long i = 0; i < nremote; i++) {
 		uint64_t from = (uint64_t)(uintptr_t)remote[i].iov_base - BASE;
 
@@ -129,6 +132,77 @@ TEST(stacks_of_a_thread_share_what_is_above)
 	end(a);
 }
 
+/* Words of the @n bytes below @offset that are other ones now, one of @each. */
+static void change(uint32_t offset, uint32_t n, uint32_t each)
+{
+	for (uint32_t i = 1; i <= n / 8; i += each)
+		memory->words[offset / 8 - i] ^= 1ull << 40;
+}
+
+/* The pieces that follow one another from @p on. */
+static int pieces(const struct unwind_above *p)
+{
+	int n = 0;
+
+	for (; p; p = p->next)
+		n++;
+	return n;
+}
+
+/* Where the thread had changed its stack between two pieces, a later stack is not left without. */
+TEST(what_was_broken_off_goes_on)
+{
+	struct unwind_above *first, *second, *third;
+	struct aboves *a = begin();
+
+	sample_at(1, 0);
+	/* Of the second piece nothing is what it should be. */
+	memory->gone = 2;
+	first = aboves_take(a, sample);
+	CHECK_EQ(pieces(first), 1);
+	sample_at(1, 64);
+	second = aboves_take(a, sample);
+	check_whole(second);
+	/* Those of the stack before have it now, too. */
+	CHECK(second == first);
+	aboves_give(a, first);
+	aboves_give(a, second);
+	aboves_forget(a);
+	/* Where it has changed there since, all is fetched anew. */
+	sample_at(1, 0);
+	memory->gone = 2;
+	first = aboves_take(a, sample);
+	CHECK_EQ(pieces(first), 1);
+	change(2 * EBP_STACK_COPY - UNWIND_BORDER, UNWIND_BORDER, 1);
+	sample_at(1, 64);
+	third = aboves_take(a, sample);
+	CHECK(third != first);
+	CHECK(pieces(third) > 4);
+	aboves_give(a, first);
+	aboves_give(a, third);
+	end(a);
+}
+
+/* Frames that are still there have variables. */
+TEST(some_words_may_have_changed)
+{
+	struct aboves *a = begin();
+	struct unwind_above *p;
+
+	sample_at(1, EBP_STACK_COPY);
+	change(2 * EBP_STACK_COPY, UNWIND_BORDER, 20);
+	p = aboves_take(a, sample);
+	CHECK(pieces(p) > 3);
+	aboves_give(a, p);
+	aboves_forget(a);
+	sample_at(1, EBP_STACK_COPY);
+	change(2 * EBP_STACK_COPY, UNWIND_BORDER, 10);
+	p = aboves_take(a, sample);
+	CHECK(p && !p->n && !p->next);
+	aboves_give(a, p);
+	end(a);
+}
+
 /* Only what is still there is believed. */
 TEST(nothing_where_the_stack_has_changed)
 {
@@ -136,16 +210,17 @@ TEST(nothing_where_the_stack_has_changed)
 	struct unwind_above *p;
 
 	sample_at(1, EBP_STACK_COPY);
-	memory->words[2 * EBP_STACK_COPY / 8 - 1]++;
+	change(2 * EBP_STACK_COPY, UNWIND_BORDER, 1);
 	p = aboves_take(a, sample);
 	CHECK(p && !p->n && !p->next);
 	CHECK_EQ(memory->calls, 1);
 	aboves_give(a, p);
 	/* Nor is what was fetched before, if the end of this stack is another one. */
-	memory->words[2 * EBP_STACK_COPY / 8 - 1]--;
+	change(2 * EBP_STACK_COPY, UNWIND_BORDER, 1);
 	sample_at(1, EBP_STACK_COPY);
 	aboves_give(a, aboves_take(a, sample));
-	sample->stack[EBP_STACK_COPY / 8 - 1]++;
+	for (uint32_t i = 1; i <= UNWIND_BORDER / 8; i++)
+		sample->stack[EBP_STACK_COPY / 8 - i]++;
 	p = aboves_take(a, sample);
 	CHECK(p && !p->n && !p->next);
 	aboves_give(a, p);
@@ -220,6 +295,8 @@ TEST(stash_uses_blocks_again)
 int main(void)
 {
 	RUN(stacks_of_a_thread_share_what_is_above);
+	RUN(what_was_broken_off_goes_on);
+	RUN(some_words_may_have_changed);
 	RUN(nothing_where_the_stack_has_changed);
 	RUN(many_threads);
 	RUN(stash_uses_blocks_again);
