@@ -129,13 +129,14 @@ static __always_inline long leaf_registers(const void *ctx, enum capture_at at,
 
 /*
  * From the point of no return of an execve() on, the registers are those of a program that has
- * ended, and there is no user stack. Near the end of the call the new program's environment is set.
+ * ended, and there is no user stack. Of the new program's memory it is said last where its code is
+ * (load_elf_binary()), after its arguments and environment have been walked through.
  */
 static __always_inline int is_between_programs(long syscall)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
-	return IS_EXEC(syscall) && !BPF_CORE_READ(task, mm, env_end);
+	return IS_EXEC(syscall) && !BPF_CORE_READ(task, mm, end_code);
 }
 
 /* The same for the rest of the call, by what unwinding led to. */
@@ -149,13 +150,16 @@ static __always_inline int is_stale(long syscall, __u32 result)
 
 /*
  * A thread that is about to come out of the clone() that made it, or just has: there is nothing
- * above that frame yet.
+ * above that frame yet. Its memory may not be there either; that of a process that was forked is,
+ * but where the kernel copies it for a page fault.
  */
-static __always_inline int is_newborn(const struct unwind_state *s, __u32 result)
+static __always_inline int is_newborn(const struct unwind_state *s, enum capture_at at,
+				      long syscall, __u32 result)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
+	int has_memory = at != AT_USER && !IS_CLONE(syscall);
 
-	return result == EBP_ZERO_RETURN && s->n == 1 &&
+	return s->n == 1 && (result == EBP_ZERO_RETURN || (result == EBP_UNREADABLE && !has_memory)) &&
 	       BPF_CORE_READ(task, se.sum_exec_runtime) < NEWBORN;
 }
 
@@ -182,10 +186,13 @@ static __always_inline __u64 announce_lang(struct unwind_state *s, __u32 native)
  * registers.
  */
 static __always_inline void mark_stop(struct ebp_rescue *r, const struct unwind_state *s,
-				      __u32 native)
+				      const struct ebp_key *key, __u32 native)
 {
 	r->stop = (struct ebp_stop){};
 	if (!r->lang_id || !s->made || s->exact || !native)
+		return;
+	/* The leaf's frame pointer was none. What its code does to the stack tells more. */
+	if (native == 2 && s->by_fp && key->result == EBP_NO_MAPPING)
 		return;
 	r->stop.pc = s->pc;
 	r->stop.sp = s->sp;
@@ -206,7 +213,7 @@ static __always_inline int rescue(const void *ctx, enum capture_at at, struct un
 		return 0;
 	leaf_registers(ctx, at, &r->regs);
 	r->lang_id = announce_lang(s, native);
-	mark_stop(r, s, native);
+	mark_stop(r, s, key, native);
 	return !send_for_rescue(r, key);
 }
 
@@ -248,7 +255,7 @@ static __always_inline int user_stack(const void *ctx, enum capture_at at, struc
 		key->result = EBP_COMPLETE;
 		return 0;
 	}
-	if (is_newborn(s, key->result))
+	if (is_newborn(s, at, syscall, key->result))
 		key->result = EBP_COMPLETE;
 	c->counters->frames += s->n;
 	c->counters->fp_frames += s->fp_frames;

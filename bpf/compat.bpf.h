@@ -18,6 +18,7 @@
 #define REGS_FP(regs) ((regs)->bp)
 #define SYSCALL_OF(regs) ((long)(regs)->orig_ax)
 #define IS_EXEC(nr) ((nr) == 59 || (nr) == 322)	/* execve, execveat */
+#define IS_CLONE(nr) ((nr) == 56 || (nr) == 435)	/* clone, clone3 */
 #define TIF_32BIT (1ul << 29)			/* TIF_ADDR32 */
 #define THREAD_POINTER thread.fsbase
 /* At the first instruction of a function: as its caller has them, in its call instruction. */
@@ -58,6 +59,7 @@
 #define REGS_FP(regs) ((regs)->regs[29])
 #define SYSCALL_OF(user) ((long)(user)->regs[8])
 #define IS_EXEC(nr) ((nr) == 221 || (nr) == 281)
+#define IS_CLONE(nr) ((nr) == 220 || (nr) == 435)
 #define TIF_32BIT (1ul << 22)
 #define THREAD_POINTER thread.uw.tp_value
 #define UNDO_CALL(r) ((r)[32] = (r)[30] - 1)

@@ -101,7 +101,7 @@ struct uprobe_task {
 
 struct mm_struct {
 	unsigned long start_stack;
-	unsigned long env_end;
+	unsigned long end_code;
 };
 
 struct sched_entity {

@@ -122,6 +122,27 @@ def test_threads_just_born():
     check(born.count() > 0, profile.where(lambda s: s.any("clone")).head())
 
 
+def test_threads_without_memory():
+    """The stack of such a thread may not be in memory yet."""
+    if os.uname().machine != "x86_64":
+        skip("newborn is for x86-64")
+    result, profile = recorded(fixture_path("newborn"), "5000", options=(), rate=("-F", 9999))
+    born = profile.where(lambda s: s.frames == ["start"])
+    check(born.count() > 20, profile.head())
+    cut = profile.where(lambda s: s.cut)
+    check(cut.count() <= 1, result.summary.truncated_by, cut.head())
+
+
+def test_between_programs():
+    """While the kernel puts up a program's arguments and environment the registers are still those of the last one."""
+    if os.uname().machine != "x86_64":
+        skip("exec_large is for x86-64")
+    result, profile = recorded(fixture_path("exec_large"), "60", options=(), rate=("-F", 9999))
+    execs = profile.where(lambda s: s.any("^exec_bare$"))
+    check(execs.count() > 200, profile.head())
+    check(execs.count(lambda s: s.cut) <= 0.002 * execs.count(), result.summary.truncated_by, execs.where(lambda s: s.cut).head())
+
+
 def pythons(least):
     """Paths of the interpreters 3.@least and later that are in PATH, or where pyenv puts them."""
     found = []
