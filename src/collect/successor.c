@@ -4,12 +4,12 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/vec.h"
 #include "collect/collector.h"
 #include "collect/features.h"
@@ -124,7 +124,7 @@ static int load(void *ctx, const struct ebp_turn *turn, int fds[LOADER_PROGRAMS]
 		n = take_programs(s, o, fds);
 	ebprof_bpf__destroy(s);
 	/* It mostly is not asked again. */
-	malloc_trim(0);
+	heap_trim();
 	return n;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/heap.h"
 #include "base/notify.h"
 #include "base/say.h"
 #include "base/text.h"
@@ -19,7 +19,6 @@
 
 #define STATUS_LINE 128		/* bytes of what systemctl shows */
 #define METRICS_EVERY 1000000000u	/* ns */
-#define MAPPED_FROM (256 << 10)	/* bytes of what is not kept in a heap */
 #define NAMES_TIME 5000000000u	/* ns that a window waits for its names, at most */
 
 /* Who wants to know what we do; NULL: nobody does. */
@@ -53,16 +52,6 @@ static uint64_t names_time(const struct push_options *o)
 }
 
 /*
- * Months are to pass in as much memory as is in use: what is large goes back when it is freed (by
- * default glibc keeps ever more of it), and threads do not each have a heap of their own.
- */
-static void keep_memory_small(void)
-{
-	mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
-	mallopt(M_ARENA_MAX, 1);
-}
-
-/*
  * What came while the last window waited for its names is a window, too, where the profile is to
  * go: on a busy machine there always is some.
  */
@@ -90,7 +79,7 @@ static void send_window(struct recording *r, uint64_t now)
 	push_fold(r->push, session_profile(r->session));
 	/* What the window needed is not kept for the next one, which is long in coming. */
 	session_rest(r->session);
-	malloc_trim(0);
+	heap_trim();
 }
 
 static void tell_status(struct notify *n, const struct push *p)
@@ -288,7 +277,7 @@ static int push(struct recording *r, struct audience *audience, struct error *e)
 	int wrong;
 
 	r->user = user_invoking();
-	keep_memory_small();
+	heap_keep_small();
 	r->live = r->lean = 1;
 	r->names_pause = names_time(&r->o.push) / 2;
 	if (recording_find(r, e))

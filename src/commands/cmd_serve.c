@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/heap.h"
 #include "commands/commands.h"
 #include "commands/event_list.h"
 #include "commands/recording.h"
@@ -45,6 +46,7 @@ static uint64_t turn(void *ctx, uint64_t now)
 	if (turn.fetched && live_is_free(t->live)) {
 		session_update(s, now);
 		live_take(t->live, session_profile(s), session_take_timeline(s), now);
+		recording_rest(t->r, now);
 	}
 	if (live_is_due(t->live, session_profile(s), now))
 		live_send(t->live, session_profile(s));
@@ -140,6 +142,7 @@ static int serve(struct recording *r, struct results *results, struct server **s
 	struct outfile *f = outfile_memory(&page);
 	uint64_t origin = clock_ns();
 
+	heap_keep_small();
 	html_write_live(f);
 	outfile_commit(f, NULL);
 	r->user = user_invoking();

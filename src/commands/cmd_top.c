@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/heap.h"
 #include "base/text.h"
 #include "commands/commands.h"
 #include "commands/event_list.h"
@@ -91,6 +92,7 @@ static uint64_t turn(void *ctx, uint64_t now)
 		session_update(s, now);
 		if (viewer_update(t->v, session_profile(s)))
 			make_room(t, o->live.window + o->live.refresh);
+		recording_rest(t->r, now);
 	}
 	return viewer_ended(t->v) || recording_targets_ended(t->r) ? LOOP_DONE : turn.next;
 }
@@ -127,6 +129,7 @@ static int top(struct recording *r, struct error *e)
 	struct annotator *annotator;
 	int err;
 
+	heap_keep_small();
 	r->user = user_invoking();
 	name_target(target, &r->o.target);
 	fit_terminal(&o, &r->o);

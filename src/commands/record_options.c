@@ -23,6 +23,7 @@
 #define PUSH_SPOOL_BYTES (64u << 20)
 /* names are asked for now and then: files are opened again rather than kept in memory for days */
 #define PUSH_SYMBOLS (16u << 20)
+#define LIVE_SYMBOLS (32u << 20)	/* the same, of top and serve */
 #define PUSH_TABLES (16u << 20)	/* what has none is unwound in user space: few stacks are */
 #define PUSH_SEND_TIMEOUT (30 * REFRESH_DEFAULT)
 
@@ -157,6 +158,8 @@ int record_options_parse(struct record_options *o, const struct cli_command *c, 
 	if (c->bit == EBPROF_PUSH && !o->stack.unwind_memory)
 		o->stack.unwind_memory = PUSH_TABLES;
 	o->sources.live = c->bit == EBPROF_TOP || c->bit == EBPROF_SERVE;
+	if (o->sources.live)
+		o->names.memory = LIVE_SYMBOLS;
 	if (c->bit == EBPROF_PUSH)
 		bound_sources(&o->sources, &o->push);
 	err = check(o, e);

@@ -11,12 +11,14 @@
 
 #include "base/caps.h"
 #include "base/clock.h"
+#include "base/heap.h"
 #include "base/text.h"
 #include "collect/features.h"
 #include "commands/naming.h"
 #include "proc/procfs.h"
 
 #define NICENESS -10		/* where we may; we use little of what it gives */
+#define REST 30000000000ull	/* ns between two of recording_rest() */
 #define TEXT_MAX 1024		/* bytes of a title and the like */
 
 /* What we start: the target, or what says how long. NULL: nothing. */
@@ -159,6 +161,15 @@ static uint32_t clean_string(struct profile *p, const char *text)
 
 	text_clean(clean, sizeof(clean), text);
 	return profile_string(p, clean);
+}
+
+void recording_rest(struct recording *r, uint64_t now)
+{
+	if (now < r->next_rest)
+		return;
+	r->next_rest = now + REST;
+	session_rest(r->session);
+	heap_trim();
 }
 
 void recording_describe(const struct recording *r, struct profile *p)

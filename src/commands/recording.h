@@ -45,6 +45,7 @@ struct recording {
 	struct sandbox_options sandbox;
 	struct session_options session_options;
 	struct session *session;
+	uint64_t next_rest;		/* CLOCK_MONOTONIC ns, as recording_rest() has it */
 	struct session_result result;
 };
 
@@ -71,6 +72,11 @@ int recording_start(struct recording *r, struct error *e);
 void recording_loop(struct recording *r, const struct loop_consumer *consumers, size_t n);
 /* For a consumer: the descriptors of the session. */
 size_t recording_fds(void *recording, struct pollfd fds[LOOP_FDS]);
+/*
+ * For a consumer that runs for hours: now and then, gives back memory that is needed no more. @now:
+ * CLOCK_MONOTONIC ns.
+ */
+void recording_rest(struct recording *r, uint64_t now);
 /* 1 where all targets have ended, and nothing else says how long to sample. */
 int recording_targets_ended(const struct recording *r);
 /* Where, by which command and for what the profile was made. */
