@@ -157,9 +157,10 @@ static __always_inline int is_newborn(const struct unwind_state *s, enum capture
 				      long syscall, __u32 result)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	int has_memory = at != AT_USER && !IS_CLONE(syscall);
+	int without = at == AT_USER || IS_CLONE(syscall);
 
-	return s->n == 1 && (result == EBP_ZERO_RETURN || (result == EBP_UNREADABLE && !has_memory)) &&
+	return s->n == 1 &&
+	       (result == EBP_ZERO_RETURN || (result == EBP_UNREADABLE && without)) &&
 	       BPF_CORE_READ(task, se.sum_exec_runtime) < NEWBORN;
 }
 

@@ -41,6 +41,7 @@ def test_focus_and_leave_out():
         equal(paths(), expected(lambda f: "hash" in f), "only stacks with hash")
         equal(run("ebprof.nodes()[0].total"), 25, "its samples")
         run("document.querySelector('#caption .edit').click()")
+        run(READY)
         equal(paths(), expected(), "taken back")
         choose("work", "Leave out")
         equal(paths(), expected(lambda f: "work" not in f), "stacks without work")
