@@ -29,7 +29,7 @@ static void end(void)
 
 static void begin(void)
 {
-	strcpy(folder, "/tmp/ebprof-fuzz.XXXXXX");
+	strcpy(folder, "/dev/shm/ebprof-fuzz.XXXXXX");
 	if (!mkdtemp(folder))
 		abort();
 	atexit(end);

@@ -15,7 +15,7 @@
 #include "fuzz/fuzz.h"
 
 /* A folder with one tracepoint; the file that says its id. */
-static char events[] = "/tmp/ebprof-fuzz-XXXXXX";
+static char events[] = "/dev/shm/ebprof-fuzz-XXXXXX";
 static char group[64], tracepoint[64], id[64];
 
 static void remove_events(void)

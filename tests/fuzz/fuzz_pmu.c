@@ -16,7 +16,7 @@
 #include "collect/pmu_files.h"
 #include "fuzz/fuzz.h"
 
-static char devices[] = "/tmp/ebprof-fuzz-XXXXXX";
+static char devices[] = "/dev/shm/ebprof-fuzz-XXXXXX";
 static const char *const folders[] = { "x", "x/format", "x/events" };
 static const char *const names[] = { "x/format/event", "x/events/thing", "x/type",
 				     "x/events/thing.scale" };

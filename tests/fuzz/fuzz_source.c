@@ -10,7 +10,7 @@
 #include "annotate/source_text.h"
 #include "fuzz/fuzz.h"
 
-static char folder[] = "/tmp/ebprof-fuzz-XXXXXX";
+static char folder[] = "/dev/shm/ebprof-fuzz-XXXXXX";
 static char path[sizeof(folder) + 8];
 
 static void remove_folder(void)
