@@ -148,20 +148,30 @@ static __always_inline int is_stale(long syscall, __u32 result)
 
 #define NEWBORN	4000000		/* ns that it has run, as the last tick of the scheduler knew */
 
+static __always_inline int is_young(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, se.sum_exec_runtime) < NEWBORN;
+}
+
 /*
- * A thread that is about to come out of the clone() that made it, or just has: there is nothing
- * above that frame yet. Its memory may not be there either; that of a process that was forked is,
- * but where the kernel copies it for a page fault.
+ * Where a thread comes out of the clone() that made it. Its stack may not be in memory yet; that of
+ * a process that was forked is, but where the kernel copies it for a page fault.
  */
+static __always_inline int may_be_without_stack(enum capture_at at, long syscall)
+{
+	return at == AT_USER || IS_CLONE(syscall);
+}
+
+/* A thread that is about to come out of clone(), or just has: there is nothing above that frame. */
 static __always_inline int is_newborn(const struct unwind_state *s, enum capture_at at,
 				      long syscall, __u32 result)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	int without = at == AT_USER || IS_CLONE(syscall);
-
 	return s->n == 1 &&
-	       (result == EBP_ZERO_RETURN || (result == EBP_UNREADABLE && without)) &&
-	       BPF_CORE_READ(task, se.sum_exec_runtime) < NEWBORN;
+	       (result == EBP_ZERO_RETURN ||
+		(result == EBP_UNREADABLE && may_be_without_stack(at, syscall))) &&
+	       is_young();
 }
 
 /*
@@ -212,7 +222,7 @@ static __always_inline int rescue(const void *ctx, enum capture_at at, struct un
 
 	if (!r || !config.rescue || !can_be_rescued(s, key->result))
 		return 0;
-	leaf_registers(ctx, at, &r->regs);
+	r->newborn = may_be_without_stack(at, leaf_registers(ctx, at, &r->regs)) && is_young();
 	r->lang_id = announce_lang(s, native);
 	mark_stop(r, s, key, native);
 	return !send_for_rescue(r, key);
@@ -326,7 +336,7 @@ static __always_inline int capture_user_later(void *ctx, struct ebp_key *key,
 	space = bpf_map_lookup_elem(&spaces, &tgid);
 	syscall = r ? saved_registers(&r->regs) : NO_REGISTERS;
 	if (r) {
-		r->lang_id = 0;
+		r->lang_id = r->newborn = 0;
 		r->stop.n = 0;
 	}
 	if (is_between_programs(syscall))

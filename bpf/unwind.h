@@ -243,9 +243,12 @@ struct ebp_rescue {
 	 * storage is, and ns of CPU time that it had had.
 	 */
 	__u64 thread_pointer, runtime;
+	/* 1: a thread that may just come out of the clone() that made it */
+	__u32 newborn;
+	__u32 reserved;
 	__u64 stack[];
 };
-_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 72 + 8 * EBP_REGS + 8 + 8 + 32 + 8 + 16,
+_Static_assert(sizeof(struct ebp_rescue) == 8 + 8 + 72 + 8 * EBP_REGS + 8 + 8 + 32 + 8 + 16 + 8,
 	       "wire");
 
 #endif

@@ -433,7 +433,7 @@ int begin_task(struct bpf_iter__task *ctx)
 			 1;
 	r->head.type = EBP_RESCUE;
 	r->head.n = 0;
-	r->holes = 0;
+	r->holes = r->newborn = 0;
 	r->lang_id = 0;
 	r->stop.n = 0;
 	r->thread_pointer = BPF_CORE_READ(task, THREAD_POINTER);

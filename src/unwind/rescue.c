@@ -428,6 +428,10 @@ int unwinder_rescue(struct unwinder *u, const struct ebp_rescue *sample,
 		    is_pending(u, &whole))
 			*out = whole;
 	}
+	/* As the kernel has it: there is nothing above that frame. */
+	if (sample->newborn && out->n == 1 &&
+	    (out->result == EBP_ZERO_RETURN || out->result == EBP_UNREADABLE))
+		out->result = EBP_COMPLETE;
 	if (is_pending(u, out)) {
 		unwinder_want(u, last_image(out));
 		err = -EAGAIN;

@@ -123,14 +123,14 @@ def test_threads_just_born():
 
 
 def test_threads_without_memory():
-    """The stack of such a thread may not be in memory yet."""
+    """The stack of such a thread may not be in memory yet. An interrupt in its first moment looks like a page fault."""
     if os.uname().machine != "x86_64":
         skip("newborn is for x86-64")
     result, profile = recorded(fixture_path("newborn"), "5000", options=(), rate=("-F", 9999))
     born = profile.where(lambda s: s.frames == ["start"])
     check(born.count() > 20, profile.head())
     cut = profile.where(lambda s: s.cut)
-    check(cut.count() <= 1, result.summary.truncated_by, cut.head())
+    check(cut.count() <= 0.1 * born.count(), born.count(), result.summary.truncated_by, cut.head())
 
 
 def test_between_programs():
