@@ -148,7 +148,8 @@ static __always_inline int is_stale(long syscall, __u32 result)
 
 #define NEWBORN	4000000		/* ns that it has run, as the last tick of the scheduler knew */
 
-static __always_inline int is_young(void)
+/* A function, for what it keeps on the stack is not to be its callers'. */
+__noinline int is_young(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
