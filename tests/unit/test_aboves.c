@@ -160,6 +160,7 @@ TEST(what_was_broken_off_goes_on)
 	memory->gone = 2;
 	first = aboves_take(a, sample);
 	CHECK_EQ(pieces(first), 1);
+	memory->gone = 0;
 	sample_at(1, 64);
 	second = aboves_take(a, sample);
 	check_whole(second);
@@ -174,6 +175,7 @@ TEST(what_was_broken_off_goes_on)
 	first = aboves_take(a, sample);
 	CHECK_EQ(pieces(first), 1);
 	change(2 * EBP_STACK_COPY - UNWIND_BORDER, UNWIND_BORDER, 1);
+	memory->gone = 0;
 	sample_at(1, 64);
 	third = aboves_take(a, sample);
 	CHECK(third != first);

@@ -376,7 +376,9 @@ __attribute__((noinline)) static void rescue_part(const struct part *p)
 				     .next = p->rest ? &high : NULL,
 				     .bytes = (char *)sent->stack + p->bytes - 200 };
 	sent->head.n = p->bytes;
-	sent->stack[p->bytes / 8 - 1] += (uint64_t)p->changed;
+	/* Of rescue_below()'s variables, and nothing by which it is unwound. */
+	for (uint32_t i = 1; p->changed && i <= UNWIND_BORDER / 8; i++)
+		sent->stack[p->bytes / 8 - i] += !sent->stack[p->bytes / 8 - i];
 	CHECK_EQ(unwinder_rescue(deep->u, sent, p->first ? &low : NULL, deep->own.v, deep->own.n,
 				 NULL, EBP_FRAMES_MAX, deep_result),
 		 0);
@@ -386,7 +388,7 @@ __attribute__((noinline)) static void rescue_part(const struct part *p)
 /* Frames of which the sent bytes are a part; what is above those changes no more. */
 __attribute__((noinline)) static void rescue_below(int n, const struct part *p)
 {
-	volatile char room[400];
+	volatile char room[400] = { 0 };
 
 	room[n] = (char)n;
 	if (n)
