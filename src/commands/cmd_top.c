@@ -108,7 +108,7 @@ static int show(struct recording *r, struct viewer *v, struct error *e)
 		return err;
 	recording_loop(r, &consumer, 1);
 	session_finish(r->session, !r->terminal, &r->result);
-	viewer_update(v, session_profile(r->session));
+	viewer_finish(v, session_profile(r->session));
 	return 0;
 }
 

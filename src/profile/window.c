@@ -200,14 +200,13 @@ static void take_fold(struct window *w, const struct profile_folded *f)
 		}
 }
 
-int window_update(struct window *w, const struct profile *p)
+/* With the lock, which it gives back. */
+static void take(struct window *w, const struct profile *p)
 {
 	const struct profile_folded folded = profile_folded(p);
 	const uint64_t one = 1;
 	struct step s;
 
-	if (pthread_mutex_trylock(&w->lock))
-		return 0;
 	if (folded.times != w->now.folded)
 		take_fold(w, &folded);
 	profile_follow(w->now.copy, p);
@@ -216,7 +215,20 @@ int window_update(struct window *w, const struct profile *p)
 	forget(w, s.end);
 	pthread_mutex_unlock(&w->lock);
 	(void)!write(w->fd, &one, sizeof(one));
+}
+
+int window_update(struct window *w, const struct profile *p)
+{
+	if (pthread_mutex_trylock(&w->lock))
+		return 0;
+	take(w, p);
 	return 1;
+}
+
+void window_finish(struct window *w, const struct profile *p)
+{
+	pthread_mutex_lock(&w->lock);
+	take(w, p);
 }
 
 /* --- One profile after another. ------------------------------------------------------- */

@@ -30,6 +30,8 @@ void window_free(struct window *w);
  * Between two updates that returned 1 a profile is folded once at most.
  */
 int window_update(struct window *w, const struct profile *p);
+/* The last update, once sampling is over: waits for whoever has the copy. */
+void window_finish(struct window *w, const struct profile *p);
 
 /*
  * After an update that returned 1, and before profile_fold(): 1 where the next profile is another

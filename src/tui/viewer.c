@@ -176,6 +176,11 @@ int viewer_update(struct viewer *v, const struct profile *p)
 	return window_update(v->window, p);
 }
 
+void viewer_finish(struct viewer *v, const struct profile *p)
+{
+	window_finish(v->window, p);
+}
+
 int viewer_renew(struct viewer *v)
 {
 	return window_renew(v->window);

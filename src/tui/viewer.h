@@ -39,6 +39,8 @@ void viewer_free(struct viewer *v);
 
 /* For the thread that samples: never waits. As window_update(). */
 int viewer_update(struct viewer *v, const struct profile *p);
+/* As window_finish(). */
+void viewer_finish(struct viewer *v, const struct profile *p);
 /* As window_renew(). */
 int viewer_renew(struct viewer *v);
 /* 1 where the user wants to end; the descriptor is readable then. */
