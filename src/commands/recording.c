@@ -139,6 +139,7 @@ void recording_loop(struct recording *r, const struct loop_consumer *consumers, 
 		 until = r->o.duration ? started + r->o.duration : UINT64_MAX;
 
 	if (started) {
+		r->next_rest = started + REST;
 		session_ends(r->session, until, r->loop.signals);
 		loop_run(&r->loop, consumers, n, until);
 	}

@@ -4,7 +4,8 @@
  * were a while ago, so that the last seconds can be shown alone.
  *
  * window_update() is for the thread that samples; it copies, and never waits: where the
- * other one has the copy, it leaves it for the next time. All else is for the one that shows.
+ * other one has the copy, it leaves it for the next time. So is window_finish(), which waits. All
+ * else is for the one that shows.
  * Of each update what changed is kept until the window is over, so memory grows with
  * the samples in the window; the copy grows with the distinct stacks of the profile. A profile
  * that is folded meanwhile shows the same samples, whoever they are of by then. One that becomes
