@@ -4,10 +4,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "proc/idle_cpu.h"
 #include "session/naming.h"
 #include "session/priority.h"
 
@@ -20,6 +22,7 @@
  */
 #define PATIENCE_LIVE	200000000ull
 #define PATIENCE	5000000000ull
+#define BUSY		25000000ull	/* ns until an idle CPU is looked for again */
 
 /*
  * Neither thread allocates or frees what the other one does: the heap of one of low priority must
@@ -29,6 +32,7 @@ struct namer {
 	struct naming *naming;		/* the thread's while it is busy */
 	pthread_t thread;
 	int started, live;
+	struct idle_cpu cpu;
 	uint64_t pause;			/* ns, at least */
 	/* The owner's. */
 	naming_places asked;		/* not handed over yet, and */
@@ -54,13 +58,18 @@ struct namer {
 struct namer *namer_new(const struct namer_options *o)
 {
 	struct namer *n = xcalloc(1, sizeof(*n));
+	pthread_condattr_t attr;
 
 	n->naming = naming_new(o);
 	n->live = o->live;
 	n->pause = o->pause;
+	idle_cpu_open(&n->cpu, o->proc ? o->proc : "/proc");
 	/* The owner may run at a real-time priority. */
 	thread_lock_init(&n->lock);
-	pthread_cond_init(&n->work, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&n->work, &attr);
+	pthread_condattr_destroy(&attr);
 	pthread_cond_init(&n->progress, NULL);
 	return n;
 }
@@ -71,6 +80,7 @@ static void set_priority(struct namer *n, enum priority priority)
 	if (n->tid && n->priority != priority)
 		priority_set(n->tid, priority);
 	n->priority = priority;
+	pthread_cond_signal(&n->work);
 }
 
 /* Waits for the look-up that is under way. From here on the symbolizer is the owner's. */
@@ -79,7 +89,6 @@ static void end_thread(struct namer *n)
 	pthread_mutex_lock(&n->lock);
 	n->stop = 1;
 	set_priority(n, PRIORITY_OURS);
-	pthread_cond_signal(&n->work);
 	pthread_mutex_unlock(&n->lock);
 	if (n->started)
 		pthread_join(n->thread, NULL);
@@ -92,6 +101,7 @@ void namer_free(struct namer *n)
 	if (!n)
 		return;
 	end_thread(n);
+	idle_cpu_close(&n->cpu);
 	naming_free(n->naming);
 	for (size_t i = 0; i < n->runtimes.n; i++) {
 		symbol_source_free(n->runtimes.v[i]->source);
@@ -123,6 +133,20 @@ static void take_batch(struct namer *n)
 	n->batch.n = 0;
 }
 
+/* Of what may be left for later nothing is done while all CPUs have something to do. */
+static void await_cpu(struct namer *n)
+{
+	pthread_mutex_lock(&n->lock);
+	while (n->priority == PRIORITY_IDLE && !n->stop && !idle_cpu_left(&n->cpu)) {
+		const uint64_t again = clock_ns() + BUSY;
+		const struct timespec until = { .tv_sec = (time_t)(again / 1000000000),
+						.tv_nsec = (long)(again % 1000000000) };
+
+		pthread_cond_timedwait(&n->work, &n->lock, &until);
+	}
+	pthread_mutex_unlock(&n->lock);
+}
+
 static struct namer_runtime runtime_of(struct namer *n, const struct naming_place *p)
 {
 	struct namer_runtime runtime = { 0 };
@@ -144,6 +168,9 @@ static int name_slice(struct namer *n, size_t from, struct naming_answers *made)
 		const struct naming_place *p = &n->todo.v[i];
 		const struct namer_runtime runtime = runtime_of(n, p);
 
+		/* What takes long is done with the first place of a file. */
+		if (i == from || p->where.image != p[-1].where.image)
+			await_cpu(n);
 		naming_name(n->naming, p, p->where.runtime ? &runtime : NULL, made);
 	}
 	pthread_mutex_lock(&n->lock);

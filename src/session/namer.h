@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names, found beside the recording by a thread that alone has the symbolizer: of mapped files,
- * of the kernel, and of code that processes make at run time. While samples are taken it runs on
- * CPUs that have nothing else to do, unless places wait for too long: 0.2 s where somebody looks,
+ * of the kernel, and of code that processes make at run time. While samples are taken it runs only
+ * where a CPU has nothing else to do, unless places wait for too long: 0.2 s where somebody looks,
  * else five seconds.
  *
  * The owner asks once for each place and hands places over now and then; answers come back in
@@ -29,6 +29,7 @@ struct namer_options {
 	const struct symbolizer_options *symbols;
 	int live;			/* somebody looks at the names while they are found */
 	uint64_t pause;			/* ns between two batches, at least */
+	const char *proc;		/* a folder like /proc, which NULL stands for */
 };
 
 struct namer_place {

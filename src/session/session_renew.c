@@ -31,7 +31,8 @@ void session_begin_profile(struct session *s, struct renewal *r)
 	const struct session_options *o = s->o;
 
 	r->profile = profile_new();
-	r->namer = namer_new(&(struct namer_options){ &o->symbols, o->live, o->names_pause });
+	r->namer = namer_new(&(struct namer_options){
+		.symbols = &o->symbols, .live = o->live, .pause = o->names_pause });
 	r->assembler = assembler_new(r->profile, s->images, s->procs, r->namer, s->sources, o->why);
 	r->drains = 0;
 	r->begun = clock_ns();

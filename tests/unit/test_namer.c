@@ -9,6 +9,8 @@
 #include "base/caps.h"
 #include "base/xalloc.h"
 #include "elf_image.h"
+#include "made_files.h"
+#include "namer_asked.h"
 #include "test.h"
 
 #define FUNCTIONS	60
@@ -59,7 +61,7 @@ static struct namer *new_namer(int live)
 {
 	static const struct symbolizer_options usual = { 0 };
 
-	return namer_new(&(struct namer_options){ .symbols = &usual, .live = live });
+	return namer_of(&usual, QUIET, live);
 }
 
 static void ask_file(struct namer *n, uint32_t id, const struct image *image, uint64_t offset)
@@ -124,51 +126,60 @@ TEST(each_place_is_answered_once)
 	namer_free(n);
 }
 
+/* What comes by itself. */
+static void take_all(struct namer *n)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < 20000 && seen.all < PLACES; i++) {
+		nanosleep(&moment, NULL);
+		namer_take(n, take, NULL);
+	}
+	check_seen();
+}
+
 TEST(names_come_before_the_end)
 {
 	struct namer *n = new_namer(0);
-	const struct timespec moment = { .tv_nsec = 1000000 };
 
 	memset(&seen, 0, sizeof(seen));
 	ask(n, 0, PLACES);
 	namer_take(n, take, NULL);
 	CHECK_EQ(seen.all, 0);		/* they were not handed over */
 	namer_go(n);
-	for (int i = 0; i < 20000 && seen.all < PLACES; i++) {
-		nanosleep(&moment, NULL);
-		namer_take(n, take, NULL);
-	}
-	check_seen();
+	take_all(n);
 	namer_free(n);
 }
 
-/* The last answer, and how many there were. */
-struct last {
-	struct namer_answer answer;
-	struct symbol_frame frame;
-	int all;
-};
-
-static void take_one(void *ctx, const struct namer_answer *a)
+/* Nothing is named while others wait for a CPU, until they do not any more, or sampling ends. */
+TEST(names_wait_for_an_idle_cpu)
 {
-	struct last *out = ctx;
+	const struct made_file busy = { "loadavg", "1.00 1.00 1.00 99999/99999 7" };
+	const struct made_file idle = { "loadavg", "1.00 1.00 1.00 1/321 7" };
+	const struct timespec a_while = { .tv_nsec = 100000000 };
+	const struct symbolizer_options usual = { 0 };
+	char dir[] = "/tmp/ebprof-namer-XXXXXX";
 
-	out->answer = *a;
-	out->frame = a->n > 0 ? a->frames[0] : (struct symbol_frame){ "", "", 0 };
-	out->all++;
-}
+	CHECK(mkdtemp(dir) != NULL);
+	for (int ends = 0; ends < 2; ends++) {
+		struct namer *n;
 
-/* Hands over and takes until there are @all answers in @last; 0: they did not come. */
-static int wait_for(struct namer *n, struct last *last, int all)
-{
-	const struct timespec moment = { .tv_nsec = 1000000 };
-
-	for (int i = 0; i < 20000 && last->all < all; i++) {
+		make_files(dir, &busy, 1);
+		n = namer_of(&usual, dir, 0);
+		memset(&seen, 0, sizeof(seen));
+		ask(n, 0, PLACES);
 		namer_go(n);
-		nanosleep(&moment, NULL);
-		namer_take(n, take_one, last);
+		nanosleep(&a_while, NULL);
+		namer_take(n, take, NULL);
+		CHECK_EQ(seen.all, 0);
+		if (ends)
+			namer_finish(n, take, NULL);
+		else
+			make_files(dir, &idle, 1);
+		take_all(n);
+		namer_free(n);
 	}
-	return last->all == all;
+	remove_files(dir);
 }
 
 /* Whoever closes a file has to have it forgotten before; names that were given stay. */
@@ -225,88 +236,6 @@ TEST(a_file_that_cannot_be_opened_is_asked_for_at_the_end)
 	CHECK_EQ(last.all, 3);
 	CHECK_EQ(last.answer.id, 9);
 	CHECK_EQ(last.answer.n, -ESTALE);
-	namer_free(n);
-}
-
-/* --- The kernel. -------------------------------------------------------------------- */
-
-static char kallsyms[] = "/tmp/ebprof-namer-XXXXXX";
-
-static void write_kallsyms(const char *module)
-{
-	FILE *f = fopen(kallsyms, "w");
-
-	CHECK(f != NULL);
-	if (!f)
-		return;
-	fprintf(f, "ffffffff81000000 T _stext\nffffffff81000100 T built_in\n"
-		   "ffffffffc0000000 t in_module\t[%s]\n", module);
-	fclose(f);
-}
-
-static void ask_kernel(struct namer *n, uint32_t id, uint64_t address)
-{
-	namer_ask(n, id, &(struct namer_place){ .address = address });
-}
-
-static void check_kernel(int live, const char *module)
-{
-	const struct symbolizer_options symbols = {
-		.kernel = { .kallsyms = kallsyms, .notes = "/nowhere" },
-	};
-	struct namer *n = namer_new(&(struct namer_options){ .symbols = &symbols, .live = live });
-	struct last last = { 0 };
-
-	write_kallsyms("then");
-	ask_kernel(n, 1, 0xffffffffc0000010);
-	ask_kernel(n, 2, 0xffffffff81000110);
-	CHECK(wait_for(n, &last, live ? 2 : 1));
-	if (!live) {
-		CHECK_EQ(last.answer.id, 2);
-		CHECK_STR(last.frame.name, "built_in");
-		CHECK_STR(last.answer.module, "[kernel]");
-	}
-	write_kallsyms("now");
-	namer_stopped(n);
-	if (!live) {
-		CHECK(wait_for(n, &last, 2));
-		CHECK_EQ(last.answer.id, 1);
-		CHECK_STR(last.answer.module, module);
-	}
-	/* As it is now, whenever it is asked for. */
-	ask_kernel(n, 3, 0xffffffffc0000020);
-	namer_finish(n, take_one, &last);
-	CHECK_EQ(last.all, 3);
-	CHECK_EQ(last.answer.id, 3);
-	CHECK_STR(last.frame.name, "in_module");
-	CHECK_STR(last.answer.module, module);
-	CHECK(!namer_kernel_hidden(n));
-	namer_free(n);
-}
-
-TEST(what_is_loaded_into_the_kernel_counts_as_it_is_at_the_end)
-{
-	check_kernel(0, "[now]");
-}
-
-TEST(who_looks_sees_it_as_it_was)
-{
-	check_kernel(1, "[then]");
-}
-
-TEST(a_kernel_that_is_first_asked_for_at_the_end_is_read_once)
-{
-	const struct symbolizer_options symbols = {
-		.kernel = { .kallsyms = kallsyms, .notes = "/nowhere" },
-	};
-	struct namer *n = namer_new(&(struct namer_options){ .symbols = &symbols });
-	struct last last = { 0 };
-
-	write_kallsyms("once");
-	namer_stopped(n);
-	ask_kernel(n, 1, 0xffffffffc0000010);
-	CHECK(wait_for(n, &last, 1));
-	CHECK_STR(last.answer.module, "[once]");
 	namer_free(n);
 }
 
@@ -482,7 +411,7 @@ TEST(names_are_kept_while_some_are_to_come)
 	CHECK(self.fd >= 0 && mkdtemp(dir) && !setenv("XDG_CACHE_HOME", dir, 1));
 	o.store = name_store_new(&user);
 	for (int i = 0; i < 5; i++) {
-		struct namer *n = namer_new(&(struct namer_options){ .symbols = &o });
+		struct namer *n = namer_of(&o, QUIET, 0);
 
 		for (uint32_t k = 0; k < 100000; k++)
 			ask_file(n, k, &self, 0x1000 + 8 * k);
@@ -545,13 +474,9 @@ int main(void)
 	make_images();
 	RUN(each_place_is_answered_once);
 	RUN(names_come_before_the_end);
+	RUN(names_wait_for_an_idle_cpu);
 	RUN(forgets_files);
 	RUN(a_file_that_cannot_be_opened_is_asked_for_at_the_end);
-	close(mkstemp(kallsyms));
-	RUN(what_is_loaded_into_the_kernel_counts_as_it_is_at_the_end);
-	RUN(who_looks_sees_it_as_it_was);
-	RUN(a_kernel_that_is_first_asked_for_at_the_end_is_read_once);
-	unlink(kallsyms);
 	RUN(made_code_is_named_at_the_end);
 	RUN(who_looks_sees_made_code_at_once);
 	RUN(what_ended_is_named_and_forgotten);
