@@ -54,7 +54,9 @@ def held(options, expected, keeper, env=None, prefix=(), ebprof=None):
         equal(names(status(kept[1])["CapPrm"]), {"SYS_PTRACE", "SYS_NICE"} & expected, "capabilities of who reads memory")
         st = status(kept[2])
         equal((names(st["CapPrm"]), st["Seccomp"], os.listdir(f"/proc/{kept[2]}/fd")), (set(), "2", []), "who demangles")
-        equal(names(status(kept[3])["CapPrm"]), {"BPF", "PERFMON", "SYS_RESOURCE"} & expected, "capabilities of who loads")
+        # It is forked last, just before sampling begins.
+        loads = {"BPF", "PERFMON", "SYS_RESOURCE"} & expected
+        wait_for(lambda: names(status(kept[3])["CapPrm"]) == loads, f"who loads to hold {loads} alone")
         has = {os.readlink(f"/proc/{kept[3]}/fd/{fd}").partition(":[")[0] for fd in os.listdir(f"/proc/{kept[3]}/fd")}
         equal(has, {"anon_inode:bpf-map", "socket", "/memfd:ebprof_types (deleted)"}, "what is open to who loads")
         wait_burned(f.pid, 0.5)
