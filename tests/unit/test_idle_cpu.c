@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "proc/idle_cpu.h"
 
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "base/clock.h"
-#include "unit/test.h"
+#include "elf_image.h"
+#include "test.h"
 
 #define MS	1000000ull
 #define IDLE	980	/* ms that the CPUs have been idle */
 
 static int file_of(const char *text)
 {
-	int fd = memfd_create("proc", MFD_CLOEXEC);
-
-	if (fd >= 0 && write(fd, text, strlen(text)) < 0)
-		perror("memfd");
-	return fd;
+	return memory_file(text, strlen(text));
 }
 
 /*
