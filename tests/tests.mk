@@ -48,7 +48,7 @@ $(OTEL)/otelcol: tests/readers/otel/get tests/readers/otel/main.go
 # --- The library's sources, built once for each sanitizer; of debug information its reports need lines alone. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/push src/serve src/input src/sinks \
 	src/output src/annotate src/tui src/unwind src/unwind/code src/unwind/step src/unwind/table src/unwind/shards src/cli src/collect src/alloc src/slices src/probes src/sources src/loop src/stat)) \
-	$(addprefix src/session/,stacks.c known_processes.c namer.c naming.c priority.c deadline.c budget.c patience.c frame_word.c aboves.c stash.c unmapped.c) $(wildcard src/session/assembler*.c) \
+	$(addprefix src/session/,stacks.c known_processes.c ended_threads.c namer.c naming.c priority.c deadline.c budget.c patience.c frame_word.c aboves.c stash.c unmapped.c) $(wildcard src/session/assembler*.c) \
 	src/preload/block_table.c $(addprefix src/selftest/,judge.c measure.c programs.c) \
 	$(addprefix src/commands/,hints.c packages.c record_rules.c)
 TEST_LIBS := -lbpf -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -ldl -pthread
@@ -97,7 +97,7 @@ $(TEST)/fuzz/%: tests/fuzz/%.c $(TEST)/libfuzzer/lib.a
 FIX        := $(TEST)/fixtures
 FIX_FLAGS  := -O2 -Wall -Wextra -D_GNU_SOURCE -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer \
 	-fno-optimize-sibling-calls -pthread
-FIX_BIN    := $(addprefix $(FIX)/,tree paths tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child \
+FIX_BIN    := $(addprefix $(FIX)/,tree paths tree_nopie tree_static tree_shifted tree_dynsym tree_bare brief brief_child brief_threads \
 	syscalls storm moments timed names exec exec_after exec_large newborn dl dl_lib.so mapper crowd shapes_cpp spin.bpf.o tree_frameless handler \
 	unwind_shapes unwind_shapes_bare timed_frameless addresses inlined_spin profiles waits jit_names fail_nth.so fail_load.so late_threads.so clock_jump.so demangle_names stl \
 	alloc_sites alloc_sites_static alloc_new alloc_rate alloc_threads alloc_own alloc_fork page_faults probed probed_cpp unanswered sampler php_threads php_embed perl_unthreaded)

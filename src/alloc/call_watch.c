@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/call_watch.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,19 +98,9 @@ static void add_thread(struct watch *w, pid_t tid, size_t most)
 	vec_push(&w->threads, t);
 }
 
-static void add_process(struct watch *w, pid_t pid)
+static void add_first(void *ctx, pid_t tid)
 {
-	char path[32];
-	struct dirent *entry;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir)))
-		if (*entry->d_name != '.')
-			add_thread(w, atoi(entry->d_name), THREADS_FIRST);
-	if (dir)
-		closedir(dir);
+	add_thread(ctx, tid, THREADS_FIRST);
 }
 
 static int is_of(const pid_t *pids, size_t n, pid_t tid)
@@ -215,7 +204,7 @@ int call_watch(const struct alloc_price *p, const struct call_place *places, siz
 	if (!err)
 		err = set_links(&w, places, n);
 	for (size_t i = 0; !err && i < npids; i++)
-		add_process(&w, pids[i]);
+		procfs_each_thread(pids[i], add_first, &w);
 	if (!err)
 		look(&w, p, NULL, 0, ns, load);
 	end(&w);
@@ -232,7 +221,7 @@ int call_watch_events(const struct alloc_price *p, enum alloc_counter_kind kind,
 	if (!err)
 		err = set_events(&w, events, n);
 	for (size_t i = 0; !err && i < npids; i++)
-		add_process(&w, pids[i]);
+		procfs_each_thread(pids[i], add_first, &w);
 	if (!err)
 		look(&w, p, pids, npids, ns, load);
 	end(&w);

@@ -283,6 +283,13 @@ static void add_notes(struct summary *s, const struct session_result *r)
 			    "%llu processes that ended were made one for each name, for they "
 			    "were many", (unsigned long long)r->folded);
 	}
+	if (r->folded_threads) {
+		summary_line(s, SUMMARY_MISSED);
+		summary_row(s, "threads_folded", (double)r->folded_threads,
+			    "%llu threads that ended were made one for each name in their process, "
+			    "for they were many (--per-thread keeps them apart)",
+			    (unsigned long long)r->folded_threads);
+	}
 	add_untimed(s, r);
 }
 

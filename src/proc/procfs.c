@@ -25,16 +25,31 @@ static ssize_t read_of(pid_t pid, const char *name, char *buf, size_t size)
 	return n == -ENOENT ? -ESRCH : n;
 }
 
-void procfs_each(void (*fn)(void *ctx, pid_t pid), void *ctx)
+static int each_in(const char *path, void (*fn)(void *ctx, pid_t id), void *ctx)
 {
-	DIR *proc = opendir("/proc");
+	DIR *dir = opendir(path);
 	struct dirent *entry;
 
-	while (proc && (entry = readdir(proc)))
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while ((entry = readdir(dir)))
 		if (isdigit((unsigned char)*entry->d_name))
 			fn(ctx, atoi(entry->d_name));
-	if (proc)
-		closedir(proc);
+	closedir(dir);
+	return 0;
+}
+
+void procfs_each(void (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+	each_in("/proc", fn, ctx);
+}
+
+int procfs_each_thread(pid_t pid, void (*fn)(void *ctx, pid_t tid), void *ctx)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	return each_in(path, fn, ctx);
 }
 
 int procfs_comm(pid_t pid, char comm[16 + 1])

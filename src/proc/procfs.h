@@ -26,6 +26,8 @@ struct procfs_stat {
 int procfs_stat(pid_t pid, struct procfs_stat *out);
 /* Calls @fn for each process that there is; nothing where there is no /proc. */
 void procfs_each(void (*fn)(void *ctx, pid_t pid), void *ctx);
+/* The same for each thread of @pid. */
+int procfs_each_thread(pid_t pid, void (*fn)(void *ctx, pid_t tid), void *ctx);
 /* 1 for a kernel thread (PF_KTHREAD in /proc/PID/stat, field 9), 0 for not. */
 int procfs_is_kthread(pid_t pid);
 /* The process (thread group) that @tid belongs to. */

@@ -52,7 +52,7 @@ static void fold_processes(struct profile *p, const unsigned char *ended, const 
 }
 
 /* Index before -> index now; the caller frees it. */
-static uint32_t *fold_threads(struct profile *p, const unsigned char *ended)
+static uint32_t *fold_threads(struct profile *p, const unsigned char *ended, const uint32_t *same)
 {
 	size_t n = p->threads.n;
 	uint32_t *now = xcalloc(n + 1, sizeof(*now));
@@ -62,7 +62,9 @@ static uint32_t *fold_threads(struct profile *p, const unsigned char *ended)
 	for (size_t i = 0; i < n; i++) {
 		const struct thread old = p->threads.v[i];
 
-		now[i] = profile_thread(p, p->folded.processes.v[old.process],
+		now[i] = same && same[i] != i ?
+			 now[same[i]] :
+			 profile_thread(p, p->folded.processes.v[old.process],
 					ended[old.process] ? 0 : old.tid, old.comm);
 	}
 	return now;
@@ -99,7 +101,8 @@ static void fold_samples(struct profile *p, const uint32_t *threads)
 	} \
 } while (0)
 
-void profile_fold(struct profile *p, const unsigned char *ended, const char *mark)
+void profile_fold(struct profile *p, const unsigned char *ended, const uint32_t *same,
+		  const char *mark)
 {
 	uint32_t *threads;
 
@@ -107,7 +110,7 @@ void profile_fold(struct profile *p, const unsigned char *ended, const char *mar
 	vec_free(&p->folded.samples);
 	p->folded.times++;
 	fold_processes(p, ended, mark);
-	threads = fold_threads(p, ended);
+	threads = fold_threads(p, ended, same);
 	fold_samples(p, threads);
 	free(threads);
 	SHRINK(&p->processes);

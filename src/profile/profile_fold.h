@@ -4,9 +4,11 @@
  * was.
  *
  * To *fold* a profile is to make one process of all of one name that ended: "cc1", of pid 0, whose
- * threads are one for each name, of tid 0. No sum changes; who did what is still known by name.
- * Strings, modules, functions, locations, nodes and label sets stay what they are. Processes,
- * threads and samples get new indexes, which whoever holds indexes takes from profile_folded().
+ * threads are one for each name, of tid 0; and one thread of all of one name that ended in a
+ * process that goes on, with the id of the first of them. No sum changes; who did what is still
+ * known by name. Strings, modules, functions, locations, nodes and label sets stay what they are.
+ * Processes, threads and samples get new indexes, which whoever holds indexes takes from
+ * profile_folded().
  */
 #ifndef EBPROF_PROFILE_FOLD_H
 #define EBPROF_PROFILE_FOLD_H
@@ -17,9 +19,11 @@
 
 /*
  * @ended: by process; 1: it ended, and nothing more will be counted for it. @mark follows their
- * names: PROFILE_ENDED, or "".
+ * names: PROFILE_ENDED, or "". @same: by thread, the one that it becomes: itself, or one before it
+ * that has its process and name and becomes itself; NULL: all become themselves.
  */
-void profile_fold(struct profile *p, const unsigned char *ended, const char *mark);
+void profile_fold(struct profile *p, const unsigned char *ended, const uint32_t *same,
+		  const char *mark);
 
 /* What became of what there was before the last profile_fold(). */
 struct profile_folded {

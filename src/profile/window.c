@@ -250,7 +250,7 @@ static void fold_past(struct profile *past, const struct profile *now)
 	for (size_t i = 0; i < v.nprocesses; i++)
 		ended[i] = !process_is_ended(&v.processes[i]) &&
 			   hashmap_get(&there, number_of(&v.processes[i])) == HASHMAP_NONE;
-	profile_fold(past, ended, PROFILE_ENDED);
+	profile_fold(past, ended, NULL, PROFILE_ENDED);
 	hashmap_free(&there);
 	free(ended);
 }

@@ -380,6 +380,11 @@ size_t assembler_folded(const struct assembler *a)
 	return a->folded;
 }
 
+size_t assembler_folded_threads(const struct assembler *a)
+{
+	return a->folded_threads;
+}
+
 const uint64_t *assembler_results(const struct assembler *a)
 {
 	return a->results;

@@ -77,13 +77,15 @@ void assembler_update(struct assembler *a);
 /*
  * After assembler_update(), now and then: makes one of the processes of one name that ended more
  * than @age ns ago, where there are many of them (profile_fold(), which @mark is for), and forgets
- * them. Nobody but procs and this assembler may hold their numbers. Returns how many went.
+ * them. Nobody but procs and this assembler may hold their numbers.
  */
-size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark);
+void assembler_fold(struct assembler *a, uint64_t age, const char *mark);
 /*
  * For a profile that nobody looks at before its end, now and then: the same, with
  * assembler_update(), where it knows more processes than are to be kept apart, each in some 600
- * bytes. @ticks: that the caller will give new numbers. 1: they have to have them.
+ * bytes; and where the profile has as many threads, of those that ended in processes that go on,
+ * unless threads are told apart. @ticks: that the caller will give new numbers. 1: they have to
+ * have them.
  */
 int assembler_make_room(struct assembler *a, size_t ticks);
 /*
@@ -92,8 +94,9 @@ int assembler_make_room(struct assembler *a, size_t ticks);
  * it has ended never is.
  */
 void assembler_fold_brief(struct assembler *a);
-/* How many processes were made one with others. */
+/* How many processes, and threads of others, were made one with others. */
 size_t assembler_folded(const struct assembler *a);
+size_t assembler_folded_threads(const struct assembler *a);
 /*
  * Takes over from @old, of the same procs and sources: what became of samples, and the processes,
  * but those that ended more than @age ns ago.

@@ -10,11 +10,12 @@
 #include "profile/profile_fold.h"
 #include "session/assembler.h"
 #include "session/assembler_state.h"
+#include "session/ended_threads.h"
 
 #define LEAST 2048	/* rows of ended processes that are worth it; some 100 bytes each */
 /* and they are one of so many: so what is written anew is paid for by what goes */
 #define PART 8
-#define APART 32768	/* processes that are kept apart, though they ended */
+#define APART 32768	/* processes, and threads, that are kept apart, though they ended */
 #define TICKS 8		/* give as much work as a row */
 #define AGAIN 3000000000u	/* ns until it is worth it to look for some that ended */
 
@@ -29,10 +30,11 @@ static int has_row(const struct known_process *p)
 	return p->process != PROFILE_NONE && !p->shared;
 }
 
-static int is_worth_it(const struct assembler *a, uint64_t before, size_t ticks)
+/* @over: rows of threads that ended in processes that go on. */
+static int is_worth_it(const struct assembler *a, uint64_t before, size_t ticks, size_t over)
 {
 	struct profile_view v = profile_view(a->profile);
-	size_t all = v.nprocesses + v.nthreads + v.nsamples + ticks / TICKS, over = 0;
+	size_t all = v.nprocesses + v.nthreads + v.nsamples + ticks / TICKS;
 
 	/* Itself, a thread at least, and its samples. */
 	for (size_t i = 0; i < a->processes.n; i++) {
@@ -43,8 +45,9 @@ static int is_worth_it(const struct assembler *a, uint64_t before, size_t ticks)
 	return over >= LEAST && over >= all / PART;
 }
 
-/* Returns how many there are that end as one. */
-static size_t fold_profile(struct assembler *a, uint64_t before, const char *mark)
+/* Returns how many processes there are that end as one. @same: of threads (profile_fold()). */
+static size_t fold_profile(struct assembler *a, uint64_t before, const uint32_t *same,
+			   const char *mark)
 {
 	size_t n = 0;
 	unsigned char *ended = xcalloc(profile_view(a->profile).nprocesses, 1);
@@ -61,7 +64,7 @@ static size_t fold_profile(struct assembler *a, uint64_t before, const char *mar
 			ended[a->processes.v[i].process] = 0;
 	for (size_t i = 0; i < profile_view(a->profile).nprocesses; i++)
 		n += ended[i];
-	profile_fold(a->profile, ended, mark);
+	profile_fold(a->profile, ended, same, mark);
 	free(ended);
 	return n;
 }
@@ -135,42 +138,90 @@ static void release(struct assembler *a)
 	free(kept);
 }
 
-static size_t fold(struct assembler *a, uint64_t before, const char *mark)
+/* How many samples each process has now. */
+static void count_samples(struct assembler *a)
+{
+	struct profile_view v = profile_view(a->profile);
+	uint32_t *n = xcalloc(v.nprocesses + 1, sizeof(*n));
+
+	for (size_t i = 0; i < v.nsamples; i++)
+		n[v.threads[v.samples[i].thread].process]++;
+	for (size_t i = 0; i < a->processes.n; i++) {
+		struct known_process *p = &a->processes.v[i];
+
+		if (!has_row(p))
+			continue;
+		p->samples = n[p->process];
+		/* Two keys may be one incarnation. */
+		n[p->process] = 0;
+	}
+	free(n);
+}
+
+static void fold(struct assembler *a, uint64_t before, const uint32_t *same, const char *mark)
 {
 	struct profile_folded f;
-	size_t n = fold_profile(a, before, mark);
 
-	a->folded += n;
+	a->folded += fold_profile(a, before, same, mark);
 	f = profile_folded(a->profile);
 	fold_samples(a, &f, before);
 	forget_processes(a, &f, before);
 	release(a);
-	return n;
+	if (same)
+		count_samples(a);
 }
 
-size_t assembler_fold(struct assembler *a, uint64_t age, const char *mark)
+void assembler_fold(struct assembler *a, uint64_t age, const char *mark)
 {
 	uint64_t now = clock_ns(), before = now > age ? now - age : 0;
 
-	return is_worth_it(a, before, 0) ? fold(a, before, mark) : 0;
+	if (is_worth_it(a, before, 0, 0))
+		fold(a, before, NULL, mark);
+}
+
+/* So many more than when it was last looked who lives that it may be worth it. */
+static int has_many_threads(const struct assembler *a, size_t most)
+{
+	size_t n = profile_view(a->profile).nthreads;
+
+	return !a->sources->host.per_thread && n >= most &&
+	       n - a->threads_left >= a->threads_left / PART;
+}
+
+static int make_room(struct assembler *a, size_t ticks, int threads)
+{
+	size_t nthreads = 0, nrows = 0;
+	uint32_t *same = threads ? ended_threads(a->profile, &nthreads, &nrows) : NULL;
+	uint64_t now = clock_ns();
+	int worth = is_worth_it(a, now, ticks, nrows);
+
+	if (worth) {
+		fold(a, now, same, "");
+		a->folded_threads += nthreads;
+	} else if (a->folds_brief) {
+		forget_processes(a, NULL, now);
+		release(a);
+	}
+	if (threads || worth)
+		a->threads_left = profile_view(a->profile).nthreads;
+	free(same);
+	return worth;
 }
 
 int assembler_make_room(struct assembler *a, size_t ticks)
 {
+	size_t most = a->folds_brief ? APART_BRIEF : APART;
 	uint64_t now = clock_ns();
+	int threads;
 
-	if (a->processes.n < (a->folds_brief ? APART_BRIEF : APART) || now < a->looked + AGAIN)
+	if (now < a->looked + AGAIN)
+		return 0;
+	threads = has_many_threads(a, most);
+	if (!threads && a->processes.n < most)
 		return 0;
 	a->looked = now;
 	assembler_update(a);
-	now = clock_ns();
-	if (is_worth_it(a, now, ticks))
-		return fold(a, now, "") > 0;
-	if (a->folds_brief) {
-		forget_processes(a, NULL, now);
-		release(a);
-	}
-	return 0;
+	return make_room(a, ticks, threads);
 }
 
 void assembler_inherit(struct assembler *a, const struct assembler *old, uint64_t age)
@@ -180,6 +231,7 @@ void assembler_inherit(struct assembler *a, const struct assembler *old, uint64_
 
 	memcpy(a->results, old->results, sizeof(a->results));
 	a->folded = old->folded;
+	a->folded_threads = old->folded_threads;
 	assembler_inherit_names(a, old);
 	for (size_t i = 0; i < old->processes.n; i++) {
 		struct known_process p = old->processes.v[i];

@@ -71,7 +71,9 @@ struct assembler {
 	VEC(__u64) words, merged;	/* room for one stack */
 	int why;			/* is to be told */
 	int folds_brief;		/* assembler_fold_brief() */
-	size_t folded;			/* processes that ended and were made one with others */
+	/* processes that ended and were made one with others, and threads of others */
+	size_t folded, folded_threads;
+	size_t threads_left;		/* in the profile, when it was last looked who lives */
 	uint64_t folding;		/* what ended before goes, while processes are folded; ns */
 	uint64_t looked;		/* when there was last to be room, ns */
 	uint64_t results[EBP_RESULTS];

@@ -340,7 +340,7 @@ void session_follow(struct session *s)
 	session_pump(s);
 }
 
-/* Where there were many processes, those that ended are one for each name. */
+/* Where there were many processes or threads, those that ended are one for each name. */
 static void make_room(struct session *s)
 {
 	size_t ticks = s->timeline ? timeline_ticks(s->timeline) : 0;
@@ -479,6 +479,7 @@ static struct session_result result_of(struct session *s)
 		.first_sample = collector_first_sample(s->collector),
 		.side_band_lost = s->side_band_lost,
 		.folded = assembler_folded(s->assembler),
+		.folded_threads = assembler_folded_threads(s->assembler),
 		.timeline_end = s->timeline_end ? s->timeline_end - s->started : 0,
 		.untimed = s->untimed + (s->timeline ? timeline_refused(s->timeline) : 0),
 		.timeline = s->timeline ? timeline_ticks(s->timeline) : 0,

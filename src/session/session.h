@@ -70,6 +70,7 @@ struct session_result {
 	uint64_t skipped;		/* collector_skipped() */
 	/* processes that ended and were made one for each name, because there were many */
 	uint64_t folded;
+	uint64_t folded_threads;	/* the same of threads whose processes went on */
 	/*
 	 * samples whose times were not kept; ns of sampling after which there was no more room for
 	 * them, 0: there was

@@ -2,13 +2,14 @@
 """Known shares beside much of something, and when ebprof or its target stand still for a while."""
 import contextlib
 import ctypes
+import json
 import os
 import re
 import signal
 import time
 
-from harness import (Fixture, Profile, check, cpu_seconds, equal, finish, needs, own_cpu, run, run_burned, start, state, stopped,
-                     tree_shares, wait_burned, wait_for, wait_sampling)
+from harness import (Fixture, Profile, check, cpu_seconds, directory, equal, finish, fixture_path, needs, own_cpu, run, run_burned,
+                     start, state, stopped, tree_shares, wait_burned, wait_for, wait_sampling)
 from unwinding import ROOT, leads_to, rooted, sampled
 
 SECONDS = 33
@@ -238,6 +239,30 @@ def test_10000_threads():
     lived = float(re.search(r" in ([\d.]+) s: ", waits.err)[1])
     check(abs(asleep.count() / 1e9 - 10000 * lived) < 0.1 * 10000 * lived, asleep.head(), waits.err)
     check(all(s.has("sleeper", "pause") and s.frames[-1] == "[blocked]" for s in asleep), asleep.head())
+
+
+def brief_threads(*options):
+    """4,000 threads that a process starts one by one: the recording, and [(thread as speedscope shows it, samples)]."""
+    with directory() as d:
+        path = os.path.join(d, "threads.speedscope.json")
+        r = run("-F", 9999, "-U", "-o", path, *options, "--", fixture_path("brief_threads"), "4000", timeout=60).ok()
+        with open(path) as f:
+            threads = [(p["name"], sum(p["weights"])) for p in json.load(f)["profiles"] if " (pid " in p["name"]]
+    equal(sum(n for _, n in threads), r.summary.kept, r.err)
+    return r, [(name, n) for name, n in threads if name.startswith("worker ")], [t for t in threads if t[0].startswith("keeper ")]
+
+
+def test_4000_brief_threads():
+    """They would need room as long as their process lives; those that ended are one, unless they are to be told apart."""
+    r, workers, keepers = brief_threads()
+    made_one = int(re.search(r"(\d+) threads that ended were made one", r.err)[1])
+    check(made_one >= 2000 and len(workers) <= 2200, made_one, "were made one, left:", len(workers))
+    one, all_of_them = max(n for _, n in workers), sum(n for _, n in workers)
+    check(one > 0.3 * all_of_them, one, "of", all_of_them, "samples")
+    equal(len(keepers), 1, keepers)
+    r, apart, _ = brief_threads("--per-thread")
+    check("made one" not in r.err, r.err)
+    check(3600 < len(apart) <= 4000 and max(n for _, n in apart) < 0.02 * sum(n for _, n in apart), len(apart), "threads", apart[:5])
 
 
 def without_root(frames):

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "profile/profile_fold.h"
@@ -390,6 +391,60 @@ TEST(shares_go_on)
 	end();
 }
 
+/* One that ended, or of a process that is not there: no such number is used. */
+static pid_t ended_tid(int i)
+{
+	return P + 100000 + i;
+}
+
+/* @n threads of our own process, which goes on, each with a sample of its own; they have ended. */
+static void threads(int first, int n)
+{
+	for (int i = first; i < first + n; i++) {
+		const struct ebp_key key = {
+			.process = { .tgid = (uint32_t)getpid(), .start = 1 },
+			.tid = (uint32_t)ended_tid(i),
+			.comm = "worker",
+			.kind = EBP_ON_CPU,
+			.share = EBP_OWN,
+		};
+
+		assembler_count(assembler, &key, &(struct ebp_count){ .n = 1 }, 1);
+	}
+}
+
+static void begin_threads(int per_thread)
+{
+	begin();
+	assembler_fold_brief(assembler);
+	sources.host.per_thread = per_thread;
+	threads(0, 2047);
+	CHECK_EQ(assembler_make_room(assembler, 0), 0);
+	threads(2047, 2047);
+}
+
+TEST(threads_that_ended_are_one)
+{
+	begin_threads(0);
+	CHECK_EQ(profile_view(profile).nthreads, 4094);
+	CHECK_EQ(assembler_make_room(assembler, 0), 1);
+	CHECK_EQ(profile_view(profile).nthreads, 1);
+	CHECK_EQ(profile_view(profile).threads[0].tid, ended_tid(0));
+	CHECK_EQ(of_pid(getpid(), 0), 4094);
+	CHECK_EQ(assembler_folded_threads(assembler), 4093);
+	CHECK_EQ(assembler_folded(assembler), 0);
+	end();
+}
+
+TEST(threads_that_are_to_be_told_apart_are)
+{
+	begin_threads(1);
+	CHECK_EQ(assembler_make_room(assembler, 0), 0);
+	CHECK_EQ(profile_view(profile).nthreads, 4094);
+	CHECK_EQ(assembler_folded_threads(assembler), 0);
+	end();
+}
+
 int main(void)
 {
 	RUN(a_new_one_takes_over);
@@ -400,5 +455,7 @@ int main(void)
 	RUN(brief_ones_are_one_from_the_beginning);
 	RUN(wakers_go_with_their_processes);
 	RUN(shares_go_on);
+	RUN(threads_that_ended_are_one);
+	RUN(threads_that_are_to_be_told_apart_are);
 	return TEST_END();
 }

@@ -86,7 +86,7 @@ TEST(what_ended_has_no_pid)
 	struct profile *p = tree();
 	struct browser b;
 
-	profile_fold(p, (const unsigned char[]){ 0, 1 }, " (ended)");
+	profile_fold(p, (const unsigned char[]){ 0, 1 }, NULL, " (ended)");
 	open_browser(&b, p);
 	CHECK_STR(line(&b, 100, 10, 3),
 		  " 60.00  60.00       60 app            one/10             a");

@@ -102,7 +102,7 @@ TEST(a_fold_changes_no_window)
 	add(p, 3, 0x10, 5);
 	CHECK_EQ(taken(i, p), 12);
 	increment_clear(i);
-	profile_fold(p, ended, " (ended)");
+	profile_fold(p, ended, NULL, " (ended)");
 	CHECK_EQ(taken(i, p), 0);
 	increment_clear(i);
 	add(p, 2, 0x20, 1);

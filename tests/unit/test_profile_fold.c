@@ -46,7 +46,7 @@ static void fold(struct profile *p, const char *ended)
 
 	for (size_t i = 0; ended[i]; i++)
 		flags[i] = ended[i] == 'x';
-	profile_fold(p, flags, " (ended)");
+	profile_fold(p, flags, NULL, " (ended)");
 }
 
 /* The one process of that PID and name; PROFILE_NONE where there is none, or more than one. */
@@ -254,7 +254,7 @@ TEST(sums_stay_while_processes_come_and_go)
 		for (size_t i = 0; i < profile_view(p).nprocesses; i++)
 			ended[i] = profile_view(p).processes[i].pid != 0 && rand() % 4;
 		profile_follow(copy, p);
-		profile_fold(p, ended, " (ended)");
+		profile_fold(p, ended, NULL, " (ended)");
 		free(ended);
 		CHECK(profile_view(p).nprocesses < EACH / 2 * (size_t)(round + 2));
 		for (int twice = 0; twice < 2; twice++) {
@@ -299,6 +299,38 @@ TEST(a_copy_follows_it)
 	profile_free(p);
 }
 
+/* Threads of one that goes on become what they are told to; one that ended keeps no ids. */
+TEST(threads_become_one)
+{
+	struct profile *p = two_types();
+	uint32_t server = process(p, 10, "server"), cc = process(p, 20, "cc");
+	static const uint32_t same[] = { 0, 1, 2, 1, 4, 1, 1 };
+	struct profile_view v;
+
+	add(p, server, 10, "server", 1, 0, 1);
+	add(p, server, 11, "worker", 1, 0, 2);
+	add(p, cc, 20, "cc", 1, 0, 4);
+	add(p, server, 12, "worker", 1, 0, 8);
+	add(p, server, 13, "worker", 1, 0, 16);
+	add(p, server, 14, "worker", 2, 0, 32);
+	add(p, server, 15, "worker", 2, 0, 64);
+	profile_fold(p, (const unsigned char[]){ 0, 1 }, same, "");
+	v = profile_view(p);
+	CHECK_EQ(v.nthreads, 4);
+	CHECK_EQ(v.threads[0].tid, 10);
+	CHECK_EQ(v.threads[1].tid, 11);
+	CHECK_EQ(v.threads[2].tid, 0);
+	CHECK_EQ(v.threads[3].tid, 13);
+	CHECK_EQ(v.nsamples, 5);
+	CHECK_EQ(profile_values(p, 0)[1], 2 + 8);
+	CHECK_EQ(profile_values(p, 1)[1], 20 + 80);
+	CHECK_EQ(profile_values(p, 0)[4], 32 + 64);
+	CHECK_EQ(profile_folded(p).samples[3], 1);
+	CHECK_EQ(profile_folded(p).samples[6], 4);
+	CHECK_EQ(v.total, 127);
+	profile_free(p);
+}
+
 int main(void)
 {
 	RUN(processes_of_one_name_become_one);
@@ -308,5 +340,6 @@ int main(void)
 	RUN(ticks_are_of_the_same_samples);
 	RUN(sums_stay_while_processes_come_and_go);
 	RUN(a_copy_follows_it);
+	RUN(threads_become_one);
 	return TEST_END();
 }

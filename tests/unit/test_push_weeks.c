@@ -129,7 +129,7 @@ static void forget(struct week *w, uint64_t oldest)
 		profile_free(old);
 		w->renewed++;
 	} else {
-		profile_fold(w->profile, ended, " (ended)");
+		profile_fold(w->profile, ended, NULL, " (ended)");
 		push_fold(w->push, w->profile);
 	}
 	free(ended);

@@ -68,7 +68,7 @@ static void fold_all_but(struct profile *p, size_t n)
 
 	for (size_t i = 0; i + n < all; i++)
 		ended[i] = profile_view(p).processes[i].pid != 0;
-	profile_fold(p, ended, " (ended)");
+	profile_fold(p, ended, NULL, " (ended)");
 	free(ended);
 }
 
