@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "alloc/alloc_counter.h"
 #include "alloc/alloc_links.h"
+#include "base/clock.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "collect/uprobe.h"
@@ -127,7 +127,7 @@ static void add_callers(struct watch *w, const pid_t *pids, size_t npids)
 
 static void wait_for(uint64_t ns)
 {
-	struct timespec pause = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+	const struct timespec pause = clock_timespec(ns);
 
 	nanosleep(&pause, NULL);
 }

@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/io.h"
 #include "base/text.h"
@@ -20,7 +21,6 @@
 
 #define BYTES_MAX (16u << 20)
 #define TAB 8
-#define NS_PER_S 1000000000u
 
 /* --- Where it is. ------------------------------------------------------------------ */
 
@@ -177,7 +177,7 @@ static int check(int fd, struct source_text *s, const struct user *everybodys)
 			return -ENOENT;
 	if (everybodys && !(st.st_mode & S_IROTH))
 		return -EACCES;
-	s->changed = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+	s->changed = clock_from(st.st_mtim);
 	return st.st_size > (off_t)BYTES_MAX ? -EFBIG : 0;
 }
 

@@ -3,26 +3,18 @@
 
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "proc/procfs.h"
 
 #define NS_PER_S 1000000000u
 #define SLACK NS_PER_S		/* between what two clocks say */
 
-static uint64_t now(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 /* When this machine was booted, ns of CLOCK_REALTIME. */
 static uint64_t booted(void)
 {
-	return now(CLOCK_REALTIME) - now(CLOCK_BOOTTIME);
+	return clock_wall_ns() - clock_of(CLOCK_BOOTTIME);
 }
 
 static int recorded_here(const struct profile *p)

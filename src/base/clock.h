@@ -6,12 +6,24 @@
 #include <stdint.h>
 #include <time.h>
 
+static inline uint64_t clock_from(struct timespec t)
+{
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* And back. */
+static inline struct timespec clock_timespec(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000u),
+				  .tv_nsec = (long)(ns % 1000000000u) };
+}
+
 static inline uint64_t clock_of(clockid_t clock)
 {
 	struct timespec t;
 
 	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return clock_from(t);
 }
 
 static inline uint64_t clock_ns(void)

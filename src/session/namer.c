@@ -138,9 +138,7 @@ static void await_cpu(struct namer *n)
 {
 	pthread_mutex_lock(&n->lock);
 	while (n->priority == PRIORITY_IDLE && !n->stop && !idle_cpu_left(&n->cpu)) {
-		const uint64_t again = clock_ns() + BUSY;
-		const struct timespec until = { .tv_sec = (time_t)(again / 1000000000),
-						.tv_nsec = (long)(again % 1000000000) };
+		const struct timespec until = clock_timespec(clock_ns() + BUSY);
 
 		pthread_cond_timedwait(&n->work, &n->lock, &until);
 	}

@@ -413,8 +413,7 @@ int unwinder_wait(struct unwinder *u, uint64_t ns)
 		passed = clock_ns() - begin;
 		if (!u->pending || passed >= ns)
 			return !u->pending;
-		left.tv_sec = (time_t)((ns - passed) / 1000000000);
-		left.tv_nsec = (long)((ns - passed) % 1000000000);
+		left = clock_timespec(ns - passed);
 		/* A signal is the owner's reason to stop waiting. */
 		if (ppoll(&p, 1, &left, NULL) < 0)
 			return 0;
