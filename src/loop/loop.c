@@ -9,8 +9,6 @@
 #include "base/clock.h"
 #include "loop/signals.h"
 
-#define SECOND 1000000000ull
-
 int loop_watch_signals(struct loop *l, int child)
 {
 	struct sigaction quiet_stops = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
@@ -34,7 +32,7 @@ static int sleep_until(const struct loop *l, const struct loop_consumer *consume
 {
 	struct pollfd fds[1 + LOOP_CONSUMERS * LOOP_FDS];
 	uint64_t now = clock_ns(), left = until > now ? until - now : 0;
-	const struct timespec t = { (time_t)(left / SECOND), (long)(left % SECOND) };
+	const struct timespec t = clock_timespec(left);
 	size_t count = 1;
 
 	fds[0] = (struct pollfd){ .fd = l->signals, .events = POLLIN };
