@@ -84,6 +84,16 @@ static struct line no_name(struct assembler *a, const char *where, const char *w
 	return plain_line(a, text, module, kind);
 }
 
+uint32_t assembler_no_place(struct assembler *a, enum frame_kind kind, uint32_t image)
+{
+	static const char why[] = "file not known";
+	uint32_t location = profile_location(a->profile, 0, kind, image);
+	struct line line = no_name(a, "unknown", why, "", kind);
+
+	profile_name_location(a->profile, location, &line, 1, why);
+	return location;
+}
+
 /* @frames as lines of @module. */
 static int take_frames(struct assembler *a, const struct symbol_frame *frames, int n,
 		       const char *module, enum frame_kind kind, struct line *lines)

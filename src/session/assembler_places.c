@@ -72,6 +72,15 @@ static uint32_t module_of_made(struct assembler *a, uint32_t incarnation)
 	return a->made.v[id].module;
 }
 
+/*
+ * Not every number that frames carry is one: what the kernel has of a process whose events were
+ * lost may be of files that are no more, or of memory that has something else by now.
+ */
+static int is_image(const struct assembler *a, uint32_t id)
+{
+	return id < images_count(a->images) && images_at(a->images, id)->state != IMAGE_UNUSED;
+}
+
 uint32_t assembler_location(struct assembler *a, uint32_t incarnation,
 			    const struct frame_word *frame, uint64_t time)
 {
@@ -80,12 +89,16 @@ uint32_t assembler_location(struct assembler *a, uint32_t incarnation,
 
 	if (frame->where == FRAME_IN_CODE)
 		return assembler_lang_location(a, frame);
-	if (frame->where == FRAME_IN_FILE && frame->image < images_count(a->images))
+	if (frame->where == FRAME_IN_FILE)
 		place.image = frame->image;
 	else if (frame->where == FRAME_IN_PROCESS)
 		place = procs_locate(a->procs, incarnation, frame->address, time);
-	module = place.image == IMAGE_NONE ? module_of_made(a, incarnation)
-					   : module_of_image(a, place.image);
+	if (place.image == IMAGE_NONE)
+		module = module_of_made(a, incarnation);
+	else if (is_image(a, place.image))
+		module = module_of_image(a, place.image);
+	else
+		return assembler_no_place(a, frame->kind, place.image);
 	return profile_location(a->profile, module, frame->kind, place.offset);
 }
 

@@ -87,6 +87,8 @@ void assembler_places_free(struct assembler *a);
 /* The location of a user frame; @incarnation is that of its process where it is none of a file. */
 uint32_t assembler_location(struct assembler *a, uint32_t incarnation,
 			    const struct frame_word *frame, uint64_t time);
+/* That of a frame whose number is of no file: "[unknown]". */
+uint32_t assembler_no_place(struct assembler *a, enum frame_kind kind, uint32_t image);
 /* The stack of @id with its frames of an interpreter is what a rescue may refer to. */
 void assembler_lang_stack(struct assembler *a, const struct ebp_stack *stack);
 /*

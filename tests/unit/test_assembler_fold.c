@@ -203,6 +203,26 @@ TEST(names_are_taken_over)
 	end();
 }
 
+/* What the kernel has of a process whose events were lost may be of files that are no more. */
+TEST(a_number_of_no_file_has_no_name)
+{
+	const unsigned char all = 1;
+
+	begin();
+	start(P, 200);
+	procs_exit(procs, 201, P);
+	procs_forget(procs, 300);
+	images_retire(images, &all);
+	images_reuse(images, &all);
+	CHECK_EQ(images_at(images, 0)->state, IMAGE_UNUSED);
+	one_frame(assembler, 1, EBP_STACK, EBP_FRAME(0, 0x10));
+	one_frame(assembler, 2, EBP_STACK, EBP_FRAME(1, 0x20));
+	CHECK_EQ(profile_view(profile).nlocations, 2);
+	CHECK_STR(name_of(profile, 0), "[unknown]");
+	CHECK_STR(name_of(profile, 1), "[unknown]");
+	end();
+}
+
 TEST(what_ended_long_ago_becomes_one)
 {
 	begin();
@@ -449,6 +469,7 @@ int main(void)
 {
 	RUN(a_new_one_takes_over);
 	RUN(names_are_taken_over);
+	RUN(a_number_of_no_file_has_no_name);
 	RUN(what_ended_long_ago_becomes_one);
 	RUN(again_and_again_nothing_grows);
 	RUN(room_is_made_where_there_are_very_many);
