@@ -72,10 +72,7 @@ static uint32_t module_of_made(struct assembler *a, uint32_t incarnation)
 	return a->made.v[id].module;
 }
 
-/*
- * Not every number that frames carry is one: what the kernel has of a process whose events were
- * lost may be of files that are no more, or of memory that has something else by now.
- */
+/* What the kernel side tells may be wrong: not every number that frames carry need be one. */
 static int is_image(const struct assembler *a, uint32_t id)
 {
 	return id < images_count(a->images) && images_at(a->images, id)->state != IMAGE_UNUSED;

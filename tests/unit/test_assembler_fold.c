@@ -203,7 +203,7 @@ TEST(names_are_taken_over)
 	end();
 }
 
-/* What the kernel has of a process whose events were lost may be of files that are no more. */
+/* What the kernel side tells may be wrong, such as a number whose file is no more. */
 TEST(a_number_of_no_file_has_no_name)
 {
 	const unsigned char all = 1;

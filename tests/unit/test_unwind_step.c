@@ -413,33 +413,6 @@ TEST(the_end_of_readable_memory)
 	CHECK(is_chain(1));
 }
 
-TEST(mappings)
-{
-	set_up(2);
-	rows[1] = (struct ebp_mapping){ CODE + 0x20000, CODE + 0x30000, 0, EBP_OBJECT_NONE,
-					EBP_IMAGE_NONE };
-	rows[2] = (struct ebp_mapping){ CODE + 0x30000, CODE + 0x40000, CODE + 0x30000, OBJECT,
-					IMAGE + 1 };
-	memory.nrows = 3;
-	stack[1] = CODE + 0x30031;
-	stack[3] = ROOT;
-	CHECK_EQ(unwind(), EBP_COMPLETE);
-	CHECK_EQ(result.frames[1], EBP_FRAME(IMAGE + 1, 0x30));
-	/* A return address just behind a mapping was a call in it. */
-	stack[1] = CODE + 0x40000;
-	CHECK_EQ(unwind(), EBP_COMPLETE);
-	CHECK_EQ(result.frames[1], EBP_FRAME(IMAGE + 1, 0xffff));
-	stack[1] = CODE + 0x40001;
-	CHECK_EQ(unwind(), EBP_NO_MAPPING);
-	CHECK_EQ(result.by_fp, 0);
-	/* Without frame pointers code without CFI leads nowhere. */
-	stack[1] = CODE + 0x20001;
-	CHECK_EQ(unwind(), EBP_NO_CFI);
-	CHECK_EQ(result.frames[1], CODE + 0x20000);
-	rows[1].object = EBP_OBJECT_UPROBES;
-	CHECK_EQ(unwind(), EBP_UPROBE);
-}
-
 /*
  * More than 256 rules in a page: their places in the dictionary are two bytes, at an even offset.
  */
@@ -588,7 +561,6 @@ int main(void)
 	RUN(tables_that_are_not_there);
 	RUN(ends_of_bad_stacks);
 	RUN(the_end_of_readable_memory);
-	RUN(mappings);
 	RUN(wide_places);
 	RUN(borders_of_pages);
 	RUN(the_end_of_a_shard);
