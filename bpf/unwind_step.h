@@ -182,7 +182,7 @@ static __always_inline int find_row(struct unwind_env *env, struct unwind_state 
 	s->row.bias = table64(p, offset + 16);
 	s->row.object = table32(p, offset + 24);
 	s->row.image = table32(p, offset + 28);
-	/* Above the last but one, of all that it is not in, it may still be below the last. */
+	/* From 2^63 on the signs mislead: such an address may lie below the row that it got. */
 	return at - s->row.start < s->row.end - s->row.start;
 }
 

@@ -131,12 +131,6 @@ static enum flow flow_of(const struct x86 *i)
 	return op == 0xff && (which == 4 || which == 5) ? FLOW_TABLE : FLOW_ON;
 }
 
-/* Where the instruction at @at jumps to. */
-static int64_t target_of(const struct x86 *i, size_t at)
-{
-	return (int64_t)((uint64_t)at + i->size + (uint64_t)i->imm);
-}
-
 static int is_target(const struct analysis *a, size_t at)
 {
 	return at < a->c->n && a->targets[at / 8] >> at % 8 & 1;
@@ -155,7 +149,7 @@ static void find_targets(struct analysis *a)
 			continue;
 		}
 		flow = flow_of(&i);
-		to = target_of(&i, at);
+		to = x86_target(&i, at);
 		if (flow == FLOW_TABLE)
 			add_table(a, at);
 		if ((flow == FLOW_BRANCH || flow == FLOW_JUMP) && to >= 0 && to < (int64_t)a->c->n)
@@ -182,10 +176,10 @@ static void follow(struct analysis *a, const struct x86 *i, size_t at, uint16_t 
 
 	switch (flow_of(i)) {
 	case FLOW_BRANCH:
-		go(a, &a->sure, target_of(i, at), height);
+		go(a, &a->sure, x86_target(i, at), height);
 		break;
 	case FLOW_JUMP:
-		go(a, &a->sure, target_of(i, at), height);
+		go(a, &a->sure, x86_target(i, at), height);
 		return;
 	case FLOW_TABLE:
 		take_table(a, at, height);
@@ -277,7 +271,7 @@ static int fits(struct analysis *a, const struct visit *v)
 		if (h.sp == HEIGHT_UNKNOWN || x86_decode(a->c->code, a->c->n, at, &i))
 			return UNDECIDED;
 		flow = flow_of(&i);
-		to = target_of(&i, at);
+		to = x86_target(&i, at);
 		if (flow == FLOW_RETURN ||
 		    (flow == FLOW_JUMP && (to < 0 || to >= (int64_t)a->c->n)))
 			return h.sp == 8;

@@ -28,4 +28,10 @@ struct x86 {
 int x86_decode(const uint8_t *code, size_t n, size_t at, struct x86 *i);
 int x86_has_modrm(const struct x86 *i);
 
+/* Where @i, a jump at @at, leads: an offset, as @at is. */
+static inline int64_t x86_target(const struct x86 *i, size_t at)
+{
+	return (int64_t)((uint64_t)at + i->size + (uint64_t)i->imm);
+}
+
 #endif

@@ -152,12 +152,6 @@ static void add_last_path(struct search *s, size_t at, const struct place *p)
 	s->paths[0] = (struct path){ .at = at, .place = *p };
 }
 
-/* Where @i, a jump, leads; @next: the instruction behind it. */
-static int64_t target_of(const struct x86 *i, size_t next)
-{
-	return (int64_t)next + i->imm;
-}
-
 /*
  * Follows @path over one instruction. 1: it goes on; else it has ended, with *@rule, 0: that says
  * nothing.
@@ -178,7 +172,7 @@ static int advance(struct search *s, struct path *path, uint16_t *rule)
 		return 0;
 	}
 	if (!i.map && (i.op == 0xeb || i.op == 0xe9)) {
-		to = target_of(&i, path->at);
+		to = x86_target(&i, path->at - i.size);
 		/* To another function: what is called last, in place of a return. */
 		if (to < 0 || to >= (int64_t)s->n)
 			*rule = rule_of(p);
@@ -188,7 +182,7 @@ static int advance(struct search *s, struct path *path, uint16_t *rule)
 		return !*rule;
 	}
 	if ((!i.map && (i.op & 0xf0) == 0x70) || (i.map == 1 && (i.op & 0xf0) == 0x80))
-		add_path(s, target_of(&i, path->at), p);
+		add_path(s, x86_target(&i, path->at - i.size), p);
 	return !follow(p, &i);
 }
 
