@@ -239,7 +239,7 @@ print("ready")
 local load = loadstring or load
 local k = 0
 while true do
-    load("function made_" .. k .. "() local x = spin(3000) return x end made_" .. k .. "()")()
+    load("function made_" .. k .. "() local x = spin(20000) return x end made_" .. k .. "()")()
     _G["made_" .. k] = nil
     collectgarbage()
     k = (k + 1) % 7
