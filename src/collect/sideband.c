@@ -297,7 +297,7 @@ static void parse_mmap2(const struct perf_event_header *h, struct sideband_event
 	ev->inode = m->ino;
 }
 
-/* 1 where @h is an event for the caller. Threads' forks and exits are not. */
+/* 1 where @h is an event for the caller. */
 static int parse(struct sideband *s, const struct perf_event_header *h, struct sideband_event *ev)
 {
 	const struct comm {
@@ -317,16 +317,20 @@ static int parse(struct sideband *s, const struct perf_event_header *h, struct s
 		parse_mmap2(h, ev);
 		return ev->end > ev->start;
 	case PERF_RECORD_COMM:
-		ev->type = h->misc & PERF_RECORD_MISC_COMM_EXEC ? SIDEBAND_EXEC : SIDEBAND_COMM;
+		ev->type = c->pid != c->tid			 ? SIDEBAND_THREAD
+			   : h->misc & PERF_RECORD_MISC_COMM_EXEC ? SIDEBAND_EXEC
+								  : SIDEBAND_COMM;
 		ev->pid = (pid_t)c->pid;
 		ev->text = c->text;
-		return c->pid == c->tid;
+		return 1;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		ev->type = h->type == PERF_RECORD_FORK ? SIDEBAND_FORK : SIDEBAND_EXIT;
+		ev->type = t->pid != t->tid		 ? SIDEBAND_THREAD
+			   : h->type == PERF_RECORD_FORK ? SIDEBAND_FORK
+							 : SIDEBAND_EXIT;
 		ev->pid = (pid_t)t->pid;
 		ev->parent = (pid_t)t->ppid;
-		return t->pid == t->tid;
+		return 1;
 	case PERF_RECORD_LOST:
 		s->lost += l->lost;
 		return 0;

@@ -15,7 +15,10 @@
 
 #include "base/error.h"
 
-enum sideband_type { SIDEBAND_FORK, SIDEBAND_EXEC, SIDEBAND_COMM, SIDEBAND_MMAP, SIDEBAND_EXIT };
+enum sideband_type {
+	SIDEBAND_FORK, SIDEBAND_EXEC, SIDEBAND_COMM, SIDEBAND_MMAP, SIDEBAND_EXIT,
+	SIDEBAND_THREAD,	/* one of a process that has others began, was renamed, or ended */
+};
 
 struct sideband_event {
 	enum sideband_type type;

@@ -78,8 +78,7 @@ size_t recording_fds(void *recording, struct pollfd fds[LOOP_FDS])
 static uint64_t follow(void *ctx, uint64_t now)
 {
 	(void)now;
-	session_follow(((struct recording *)ctx)->session);
-	return LOOP_LATER;
+	return session_follow(((struct recording *)ctx)->session);
 }
 
 static void fill_options(struct recording *r)

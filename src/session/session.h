@@ -104,8 +104,11 @@ int session_add_target(struct session *s, pid_t pid);
 #define SESSION_FDS 5
 /* What session_turn() and session_follow() wait for: that many descriptors. */
 size_t session_fds(const struct session *s, struct pollfd fds[SESSION_FDS]);
-/* Follows what processes do while nothing is sampled yet. */
-void session_follow(struct session *s);
+/*
+ * Follows what processes do while nothing is sampled yet. Returns when it wants its next turn, at
+ * the latest (CLOCK_MONOTONIC ns); UINT64_MAX: when a descriptor is readable.
+ */
+uint64_t session_follow(struct session *s);
 /*
  * Samples from here on. 0, or a negative errno with @e filled; what was sampled afterwards is
  * always kept.

@@ -13,6 +13,8 @@
 /* for frames of interpreters in threads that sleep at the beginning: meanwhile they wake up */
 #define INTERPRETERS_MAX (500 * MS)
 #define RESCUES_AT_ONCE	16	/* some 2 ms of work */
+#define OTHERS_IN_A_ROW	4
+#define REST		(MS / 3)	/* a third of the time between two samples at 999 Hz */
 
 static void on_process_event(void *ctx, const struct sideband_event *ev)
 {
@@ -26,7 +28,10 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 		.end = ev->end,
 	};
 
+	s->told = 1;
 	switch (ev->type) {
+	case SIDEBAND_THREAD:
+		return;
 	case SIDEBAND_FORK:
 		procs_fork(s->procs, ev->time, ev->pid, ev->parent);
 		tracker_fork(s->tracker, ev->pid, ev->parent);
@@ -48,7 +53,27 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 		tracker_exit(s->tracker, ev->pid);
 		break;
 	}
+	s->told_of_ours |= (unsigned)tracker_follows(s->tracker, ev->pid);
 	sources_process_event(s->sources, ev);
+}
+
+/*
+ * Each event wakes us, so that tables are there for what is mapped. Threads that begin and end need
+ * none, nor do processes that are not sampled; but the kernel has no event of mappings without
+ * these (perf_event_task_match()). They come by the thousand, and to be woken takes more of a CPU
+ * than to read them: where only such come, those that follow wait for a moment.
+ */
+static uint64_t read_side_band(struct session *s)
+{
+	uint64_t lost;
+
+	s->told = s->told_of_ours = 0;
+	lost = sideband_read(s->sideband, on_process_event, s);
+	s->others_in_a_row = s->told_of_ours ? 0 : s->others_in_a_row + s->told;
+	s->rest = 0;
+	if (s->told && s->others_in_a_row > OTHERS_IN_A_ROW && !s->o->lean)
+		s->rest = clock_ns() + REST;
+	return lost;
 }
 
 /* What is left now is dropped, unless a source needs all of it. */
@@ -159,7 +184,7 @@ void session_pump(struct session *s)
 	size_t at = 0, rescues = 0;
 
 	collector_read(s->collector);
-	lost = sideband_read(s->sideband, on_process_event, s);
+	lost = read_side_band(s);
 	if (lost) {
 		s->side_band_lost += lost;
 		procs_events_lost(s->procs);

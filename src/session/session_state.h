@@ -64,6 +64,10 @@ struct session {
 	uint64_t stopped, drained, next_tick;
 	uint64_t started_at;		/* CLOCK_REALTIME ns */
 	uint64_t side_band_lost;
+	/* what the side band told when it was last read: anything; of processes that are sampled */
+	unsigned told, told_of_ours;
+	unsigned others_in_a_row;	/* how often it told of others alone */
+	uint64_t rest;			/* until then it does not wake us, CLOCK_MONOTONIC ns; 0 */
 	uint64_t interpreters;		/* ns that frames of sleeping threads took */
 	/* as in struct session_result, the former in CLOCK_MONOTONIC ns */
 	uint64_t languages_from;

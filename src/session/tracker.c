@@ -182,6 +182,11 @@ void tracker_exit(struct tracker *t, pid_t pid)
 	vec_push(&t->exited, pid);
 }
 
+int tracker_follows(const struct tracker *t, pid_t pid)
+{
+	return hashmap_get(&t->index, (uint64_t)pid) != HASHMAP_NONE;
+}
+
 void tracker_publish(struct tracker *t)
 {
 	size_t n = t->waiting.n;

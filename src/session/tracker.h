@@ -36,6 +36,9 @@ void tracker_fork(struct tracker *t, pid_t pid, pid_t parent);
 void tracker_exec(struct tracker *t, pid_t pid);
 void tracker_exit(struct tracker *t, pid_t pid);
 
+/* 1 where @pid is sampled, or will be. */
+int tracker_follows(const struct tracker *t, pid_t pid);
+
 /* Publishes what has changed. */
 void tracker_publish(struct tracker *t);
 /*

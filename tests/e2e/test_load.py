@@ -265,6 +265,32 @@ def test_4000_brief_threads():
     check(3600 < len(apart) <= 4000 and max(n for _, n in apart) < 0.02 * sum(n for _, n in apart), len(apart), "threads", apart[:5])
 
 
+def sleeps(pid):
+    with open(f"/proc/{pid}/task/{pid}/status") as f:
+        return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", f.read(), re.M)[1])
+
+
+def woken_by_threads(*command):
+    """How often a second threads that come and go wake @command."""
+    with Fixture("thread_storm", prefix=("taskset", "-c", "0")) as storm:
+        proc = start(*command, "-F", 99)
+        wait_sampling(proc)
+        before, since = sleeps(proc.pid), time.monotonic()
+        wait_burned(storm.pid, 1)
+        woken = (sleeps(proc.pid) - before) / (time.monotonic() - since)
+        proc.send_signal(signal.SIGINT)
+        finish(proc).ok()
+    return woken
+
+
+def test_threads_that_come_and_go():
+    """Nothing is to be done when one begins or ends: they do not wake us for each, 50,000 times a second."""
+    with Fixture("tree") as other, directory() as d:
+        for most, *command in (5000, "-a", "-f", "folded"), (5000, "-p", other.pid, "-f", "folded"), (500, "push", "--to", d, "--every", "1s"):
+            woken = woken_by_threads(*command)
+            check(woken < most, command, woken, "times a second")
+
+
 def without_root(frames):
     """@frames without the callees of _start that lead them: a stack of few frames too many has lost less than its root."""
     for left in range(len(ROOT) - 1, 0, -1):
