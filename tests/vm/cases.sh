@@ -55,7 +55,7 @@ case_system() {
 }
 
 case_command() {
-	ebp -F 499 -- /fixtures/tree --seconds 2
+	ebp -F 199 -- /fixtures/tree --seconds 2
 	taken_at_least 50
 	all_complete 995
 	tree_chains ';main;run'
@@ -178,7 +178,7 @@ case_frameless() {
 }
 
 case_frameless_command() {
-	ebp -F 499 -- /fixtures/tree_frameless --seconds 2
+	ebp -F 199 -- /fixtures/tree_frameless --seconds 2
 	taken_at_least 50
 	all_complete 995
 	tree_chains ';main;run'
@@ -194,7 +194,7 @@ case_frameless_system() {
 
 # Each child has its parent's tables from its first instruction on.
 case_frameless_children() {
-	ebp -F 499 -- /fixtures/tree_frameless --seconds 2 --fork 4
+	ebp -F 199 -- /fixtures/tree_frameless --seconds 2 --fork 4
 	taken_at_least 50
 	all_complete 990
 	tree_chains ';main;run'
@@ -215,7 +215,7 @@ case_chains() {
 	all=$(chain main $(seq -f 'c%03g' 25 -1 0))
 	for name in unwind_chain unwind_chain_static unwind_chain_protected; do
 		fixture $name 26
-		ebp -F 999 -d 1 -p $pid
+		ebp -F 199 -d 1 -p $pid
 		taken_at_least 50
 		all_complete
 		share "$all" 100 ';c000[; ]'
@@ -227,13 +227,13 @@ case_chains() {
 # What is rescued while the tables are made has 16 KiB of stack; the frames of either fixture have less together.
 case_deep_chains() {
 	fixture unwind_chain 100
-	ebp -F 999 -d 1 -p $pid
+	ebp -F 199 -d 1 -p $pid
 	taken_at_least 50
 	all_complete
 	share "$(chain main $(seq -f 'c%03g' 99 -1 0))" 100 ';c000[; ]'
 	kill $pid
 	fixture unwind_chain_wide 30
-	ebp -F 999 -d 1 -p $pid
+	ebp -F 199 -d 1 -p $pid
 	taken_at_least 50
 	all_complete
 	share "$(chain main $(seq -f 'c%03g' 29 -1 0))" 100 ';c000[; ]'
@@ -241,7 +241,7 @@ case_deep_chains() {
 
 case_cpp() {
 	fixture unwind_cpp
-	ebp -F 999 -d 2 -p $pid
+	ebp -F 199 -d 2 -p $pid
 	taken_at_least 50
 	# libgcc overwrites its own frame before it goes to a handler.
 	all_complete 990

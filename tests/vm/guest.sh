@@ -67,8 +67,9 @@ ebp_time() {
 	account -f folded -o out "$@"
 }
 
-# What most cases use: some hundred samples, at a rate that an emulated CPU does not notice.
-SHORT="-F 499 -d 2"
+# What most cases use: some hundred samples. To rescue one takes an emulated CPU over a millisecond, and ebprof gives a process a fifth
+# of a CPU for that: at a higher rate it has used that up before the tables are there, which takes a second here at times.
+SHORT="-F 199 -d 2"
 
 # taken_at_least N: there were as many samples.
 taken_at_least() {
