@@ -317,17 +317,17 @@ static int parse(struct sideband *s, const struct perf_event_header *h, struct s
 		parse_mmap2(h, ev);
 		return ev->end > ev->start;
 	case PERF_RECORD_COMM:
-		ev->type = c->pid != c->tid			 ? SIDEBAND_THREAD
-			   : h->misc & PERF_RECORD_MISC_COMM_EXEC ? SIDEBAND_EXEC
-								  : SIDEBAND_COMM;
+		ev->type = h->misc & PERF_RECORD_MISC_COMM_EXEC ? SIDEBAND_EXEC : SIDEBAND_COMM;
+		if (c->pid != c->tid)
+			ev->type = SIDEBAND_THREAD;
 		ev->pid = (pid_t)c->pid;
 		ev->text = c->text;
 		return 1;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		ev->type = t->pid != t->tid		 ? SIDEBAND_THREAD
-			   : h->type == PERF_RECORD_FORK ? SIDEBAND_FORK
-							 : SIDEBAND_EXIT;
+		ev->type = h->type == PERF_RECORD_FORK ? SIDEBAND_FORK : SIDEBAND_EXIT;
+		if (t->pid != t->tid)
+			ev->type = SIDEBAND_THREAD;
 		ev->pid = (pid_t)t->pid;
 		ev->parent = (pid_t)t->ppid;
 		return 1;

@@ -246,17 +246,17 @@ struct profile *session_profile(struct session *s)
 	return s->profile;
 }
 
-/* @next, or when the side band is to be read again. */
-static uint64_t rested(const struct session *s, uint64_t next)
+/* @next, or when the side band is to be read again, if that is sooner. */
+static uint64_t or_side_band(const struct session *s, uint64_t next)
 {
-	return s->rest && s->rest < next ? s->rest : next;
+	return s->side_band_sleeps && s->side_band_sleeps < next ? s->side_band_sleeps : next;
 }
 
 size_t session_fds(const struct session *s, struct pollfd fds[SESSION_FDS])
 {
 	const int wanted[SESSION_FDS] = {
 		collector_fd(s->collector),
-		clock_ns() < s->rest ? -1 : sideband_fd(s->sideband),
+		clock_ns() < s->side_band_sleeps ? -1 : sideband_fd(s->sideband),
 		unwinder_fd(s->unwinder),
 		collector_swap_fd(s->collector),
 		successor_fd(collector_successor(s->collector)),
@@ -344,7 +344,7 @@ void session_rest(struct session *s)
 uint64_t session_follow(struct session *s)
 {
 	session_pump(s);
-	return rested(s, UINT64_MAX);
+	return or_side_band(s, UINT64_MAX);
 }
 
 /* Where there were many processes or threads, those that ended are one for each name. */
@@ -397,7 +397,7 @@ struct session_turn session_turn(struct session *s, uint64_t now, uint64_t every
 	}
 	/* While counts are under way their descriptor wakes us. */
 	t.next = sources_until(s->sources, due <= now || s->next_tick < due ? s->next_tick : due);
-	t.next = rested(s, t.next);
+	t.next = or_side_band(s, t.next);
 	return t;
 }
 

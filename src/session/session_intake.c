@@ -13,7 +13,7 @@
 /* for frames of interpreters in threads that sleep at the beginning: meanwhile they wake up */
 #define INTERPRETERS_MAX (500 * MS)
 #define RESCUES_AT_ONCE	16	/* some 2 ms of work */
-#define OTHERS_IN_A_ROW	4
+#define OTHERS_IN_A_ROW	5	/* reads of the side band */
 #define REST		(MS / 3)	/* a third of the time between two samples at 999 Hz */
 
 static void on_process_event(void *ctx, const struct sideband_event *ev)
@@ -70,9 +70,9 @@ static uint64_t read_side_band(struct session *s)
 	s->told = s->told_of_ours = 0;
 	lost = sideband_read(s->sideband, on_process_event, s);
 	s->others_in_a_row = s->told_of_ours ? 0 : s->others_in_a_row + s->told;
-	s->rest = 0;
-	if (s->told && s->others_in_a_row > OTHERS_IN_A_ROW && !s->o->lean)
-		s->rest = clock_ns() + REST;
+	s->side_band_sleeps = 0;
+	if (s->told && s->others_in_a_row >= OTHERS_IN_A_ROW && !s->o->lean)
+		s->side_band_sleeps = clock_ns() + REST;
 	return lost;
 }
 

@@ -67,7 +67,7 @@ struct session {
 	/* what the side band told when it was last read: anything; of processes that are sampled */
 	unsigned told, told_of_ours;
 	unsigned others_in_a_row;	/* how often it told of others alone */
-	uint64_t rest;			/* until then it does not wake us, CLOCK_MONOTONIC ns; 0 */
+	uint64_t side_band_sleeps;	/* until then (ns) it does not wake us; 0: it does */
 	uint64_t interpreters;		/* ns that frames of sleeping threads took */
 	/* as in struct session_result, the former in CLOCK_MONOTONIC ns */
 	uint64_t languages_from;
