@@ -70,16 +70,14 @@ $(CALL_NAMES): Makefile
 	@mkdir -p $(@D)
 	echo '#include <sys/syscall.h>' | $(CC) -E -dM - | sed -nE 's/^#define SYS_([a-z0-9_]+) .*/{ SYS_\1, "\1" },/p' | sort > $@
 
-$(BUILD)/src/base/refusals.o $(BUILD)/tests/asan/src/base/refusals.o \
-$(BUILD)/tests/libfuzzer/src/base/refusals.o: $(CALL_NAMES)
+$(BUILD)/src/base/refusals.o $(BUILD)/tests/libfuzzer/src/base/refusals.o: $(CALL_NAMES)
 
 # The flame graph page, one text of its parts, for all that is built with html_page.c.
 $(PAGE): $(wildcard src/output/flamegraph/*)
 	@mkdir -p $(@D)
 	src/output/flamegraph/assemble > $@
 
-$(BUILD)/src/output/html_page.o $(BUILD)/tests/asan/src/output/html_page.o \
-$(BUILD)/tests/libfuzzer/src/output/html_page.o: $(PAGE)
+$(BUILD)/src/output/html_page.o $(BUILD)/tests/libfuzzer/src/output/html_page.o: $(PAGE)
 
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(BPF_HDR)
 	@mkdir -p $(@D)

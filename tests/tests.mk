@@ -27,7 +27,6 @@ deps: ## install what building needs (apt), where anything is missing
 deps-test: deps ## install what the tests need in addition
 	@tests/deps $(DEPS_TEST) libclang-rt-$(or $(CLANG_VERSION),14)-dev
 	@$(MAKE) --no-print-directory $(READERS)
-	@$(MAKE) --no-print-directory -s deps-otel || echo "deps: no OpenTelemetry Collector, so its test is skipped"
 
 # Programs that read our formats and that Debian does not have, and a node that is new enough for them.
 READERS := $(TEST)/readers/node_modules/.package-lock.json
@@ -38,40 +37,40 @@ $(READERS): tests/readers/package.json tests/readers/package-lock.json
 	@cd $(@D)/.. && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# A Collector of OpenTelemetry, for the test of `push`, which is skipped where it cannot be had.
+# A Collector of OpenTelemetry, for the test of `push`, which gets it where it is not there yet, and is skipped where it cannot be had.
 OTEL := $(TEST)/otel
 .PHONY: deps-otel
 deps-otel: $(OTEL)/otelcol ## a Collector of OpenTelemetry from Debian's sources, for one test (330 MB, a minute or two, once)
 $(OTEL)/otelcol: tests/readers/otel/get tests/readers/otel/main.go
 	@tests/readers/otel/get $(OTEL)
 
-# --- The library's sources, built once for each sanitizer; of debug information its reports need lines alone. ---
+# --- The library's sources, built once for what is fuzzed and for unit tests; of debug information its reports need lines alone. ---
 LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/lang src/proc src/symbols src/profile src/push src/serve src/input src/sinks \
 	src/output src/annotate src/tui src/unwind src/unwind/code src/unwind/step src/unwind/table src/unwind/shards src/cli src/collect src/alloc src/slices src/probes src/sources src/loop src/stat)) \
 	$(addprefix src/session/,stacks.c known_processes.c ended_threads.c namer.c naming.c priority.c deadline.c budget.c patience.c frame_word.c aboves.c stash.c unmapped.c) $(wildcard src/session/assembler*.c) \
 	src/preload/block_table.c $(addprefix src/selftest/,judge.c measure.c programs.c) \
 	$(addprefix src/commands/,hints.c packages.c record_rules.c)
 TEST_LIBS := -lbpf -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -ldl -pthread
-ASAN      := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+ASAN      := -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-ASAN_OBJ  := $(LIB_SRC:%.c=$(TEST)/asan/%.o)
 FUZZ_OBJ  := $(LIB_SRC:%.c=$(TEST)/libfuzzer/%.o)
-
-$(TEST)/asan/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(ASAN) -MMD -MP -c -o $@ $<
+# Unit tests stand on what is fuzzed. Without sanitizers (tests/cross/run, make coverage) they have $(BUILD)/lib.a of the program's
+# objects.
+UNIT_CC   := $(CLANG)
+UNIT_OPT  := -O0 $(ASAN)
+UNIT_LIB  := $(TEST)/libfuzzer/lib.a
 
 $(TEST)/libfuzzer/%.o: %.c
 	@mkdir -p $(@D)
 	$(CLANG) $(CPPFLAGS) $(CFLAGS) $(FUZZ) -MMD -MP -c -o $@ $<
 
 # What includes the skeleton.
-$(filter %/collector.o %/successor.o %_kernel.o,$(ASAN_OBJ) $(FUZZ_OBJ)): $(SKEL)
-$(filter %/stat/tally.o,$(ASAN_OBJ) $(FUZZ_OBJ)): $(TALLY)
+$(filter %/collector.o %/successor.o %_kernel.o,$(FUZZ_OBJ)): $(SKEL)
+$(filter %/stat/tally.o,$(FUZZ_OBJ)): $(TALLY)
 
-$(TEST)/asan/lib.a: $(ASAN_OBJ)
 $(TEST)/libfuzzer/lib.a: $(FUZZ_OBJ)
-$(TEST)/asan/lib.a $(TEST)/libfuzzer/lib.a:
+$(BUILD)/lib.a: $(LIB_SRC:%.c=$(BUILD)/%.o)
+$(TEST)/libfuzzer/lib.a $(BUILD)/lib.a:
 	@rm -f $@
 	$(AR) rcs $@ $^
 
@@ -81,12 +80,12 @@ RECORD_IMAGE := $(TEST)/unit/images/record_image
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(TEST)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 # -iquote: a test includes "unit/test.h" or "test.h" beside it, and the sources by their own names.
-$(TEST)/unit/%: tests/unit/%.c $(TEST)/asan/lib.a
+$(TEST)/unit/%: tests/unit/%.c $(UNIT_LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(ASAN) -MMD -MP -o $@ $< $(TEST)/asan/lib.a $(TEST_LIBS)
+	$(UNIT_CC) $(CPPFLAGS) -Itests $(CFLAGS) $(UNIT_OPT) -MMD -MP -o $@ $< $(UNIT_LIB) $(TEST_LIBS)
 
 # Looks up the types of its own functions.
-$(TEST)/unit/test_signatures: private ASAN += -g
+$(TEST)/unit/test_signatures: private UNIT_OPT += -g
 
 $(TEST)/fuzz/%: tests/fuzz/%.c $(TEST)/libfuzzer/lib.a
 	@mkdir -p $(@D)
@@ -261,10 +260,10 @@ test-build: ebprof $(BUILD)/static/ebprof $(UNIT_BIN) $(RECORD_IMAGE) $(FUZZ_BIN
 # --- What a person calls. ---
 TEST_ENV := BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME)
 
-# What e2e needs of other suites is brought meanwhile; who needs it earlier waits for it.
+# What e2e needs of other suites is brought meanwhile; what needs it earlier waits for it.
 test: ## install what is missing, build and run all tests (as root)
 	@$(MAKE) --no-print-directory deps-test
-	@[ "$$(id -u)" -ne 0 ] || $(TEST_ENV) nice python3 -B tests/e2e/containers.py >/dev/null 2>&1 &
+	@[ "$$(id -u)" -ne 0 ] || $(TEST_ENV) nice sh -c 'tests/readers/otel/get $(OTEL); python3 -B tests/e2e/containers.py' >/dev/null 2>&1 &
 	@$(MAKE) --no-print-directory -j$$(nproc) test-build
 	@$(MAKE) --no-print-directory deb
 	@$(TEST_ENV) tests/run
@@ -290,19 +289,21 @@ FUZZ_TIME ?= 5
 fuzz: $(FUZZ_BIN) ## fuzz each parser for FUZZ_TIME (5) seconds, newer ones six times that
 	@$(TEST_ENV) tests/run fuzz
 
-# Of clang the warnings count, which do not depend on optimization: what is fuzzed is built for that, the rest, and the unit
-# tests, for this alone.
+# Of clang the warnings count, which do not depend on optimization: what is fuzzed is built for that, as the unit tests are, the
+# rest for this alone. gcc builds the unit tests for its warnings alone.
 UNIT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/unit/test_*.c))
 $(UNIT_OBJ): CPPFLAGS += -Itests
-.PHONY: lint-fuzzed lint-rest
+.PHONY: lint-fuzzed lint-rest lint-unit
 lint-fuzzed: $(FUZZ_OBJ)
-lint-rest: $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(LIB_SRC),$(SRC))) $(PRELOAD) $(UNIT_OBJ)
+lint-rest: $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(LIB_SRC),$(SRC))) $(PRELOAD)
+lint-unit: $(UNIT_OBJ)
 
 lint: deps-test ## layering, sizes, scripts, man page, warnings of gcc and of clang
 	@tests/lint
 	@$(MAKE) --no-print-directory -j$$(nproc) CC=gcc lint-build
 	@$(MAKE) --no-print-directory -j$$(nproc) lint-fuzzed
 	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=$(BUILD)/lint-clang CC=$(CLANG) OPT=-O0 lint-rest
+	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=$(BUILD)/lint-gcc CC=gcc OPT=-O0 lint-unit
 	@echo "lint: clean"
 
 # Compiles everything with -Werror (WARN) and links nothing but the library that is preloaded.
@@ -338,13 +339,13 @@ COUNTED   := -O1 -g -fprofile-instr-generate -fcoverage-mapping -mllvm -runtime-
 another_build = +@$(MAKE) --no-print-directory -s -j$(shell nproc) BUILD=$(1) PROGRAM=$(1)/ebprof
 
 coverage: deps-test $(BUILD)/static/ebprof $(FIX_BIN) ## which lines of src/ the tests run (as root); build/tests/coverage/lines tells each
-	$(call another_build,$(COVERAGE)) CC=$(CLANG) OPT='$(COUNTED)' ASAN= all unit-build
+	$(call another_build,$(COVERAGE)) CC=$(CLANG) OPT='$(COUNTED)' UNIT_OPT= UNIT_LIB=$(COVERAGE)/lib.a all unit-build
 	@$(TEST_ENV) tests/coverage $(COVERAGE)
 
 # Without leaks: what looks for them stops all threads by ptrace, which the sandbox refuses. Tests fail of a program that is
 # so slow: what counts are the reports.
 sanitize: deps-test $(BUILD)/static/ebprof $(FIX_BIN) ## the end-to-end tests with an ebprof under ASan and UBSan (as root)
-	$(call another_build,$(SANITIZED)) OPT='$(ASAN)' all
+	$(call another_build,$(SANITIZED)) OPT='-O1 $(ASAN)' all
 	@$(TEST_ENV) EBPROF=$(abspath $(SANITIZED)/ebprof) ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:exitcode=86 \
 		UBSAN_OPTIONS=print_stacktrace=1:exitcode=86 tests/run e2e | tee $(SANITIZED)/log
 	@grep -q "^e2e: [1-9][0-9]* passed" $(SANITIZED)/log
@@ -376,4 +377,4 @@ bench: ebprof $(FIX_BIN) $(BENCH) ## measure against perf and bpftrace (as root)
 bench-page: ## put what was measured into docs/benchmarks.md and README.md
 	@$(TEST_ENV) tests/bench/page
 
--include $(ANALYZED:=.d) $(ASAN_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_BIN:=.d) $(FUZZ_BIN:=.d)
+-include $(ANALYZED:=.d) $(FUZZ_OBJ:.o=.d) $(UNIT_BIN:=.d) $(FUZZ_BIN:=.d)

@@ -56,7 +56,7 @@ static struct cursor service_value(struct cursor attribute)
 
 int otel_context_service(const void *context, size_t size, char service[OTEL_SERVICE])
 {
-	struct cursor c = { .p = context, .end = (const uint8_t *)context + size };
+	struct cursor c = { .p = context, .end = size ? (const uint8_t *)context + size : context };
 	struct protobuf_field f, inner;
 	size_t n = 0;
 

@@ -17,10 +17,12 @@ INCLUDED = "opentelemetry/proto/collector/profiles/v1development/profiles_servic
 
 
 def built(name):
-    path = os.path.join(OTEL, name)
-    if not os.path.exists(path):
-        skip(f"no {name} of OpenTelemetry; make deps-otel gets it")
-    return path
+    """What tests/readers/otel/get brings; the first that needs it waits for it."""
+    get = os.path.join(harness.TOP, "tests", "readers", "otel", "get")
+    done = subprocess.run(["timeout", "280", get, OTEL], capture_output=True, text=True, check=False)
+    if done.returncode:
+        skip(f"no {name} of OpenTelemetry ({done.returncode}): {done.stdout.strip()}")
+    return os.path.join(OTEL, name)
 
 
 def free_port():

@@ -333,9 +333,8 @@ static const char *const files[] = {
 	"/lib/x86_64-linux-gnu/libm.so.6",
 	"/lib/x86_64-linux-gnu/libcrypto.so.3",
 	"/usr/bin/perl",
-#ifdef __x86_64__
-	"/proc/self/exe",
-#endif
+	"/bin/bash",
+	"/usr/bin/make",
 };
 
 /* What is given is right, but for 3 in 1,000, and of nearly all something is given. */
