@@ -366,6 +366,11 @@ int procs_exit(struct procs *p, uint64_t time, pid_t pid)
 	return 1;
 }
 
+int procs_knows(const struct procs *p, pid_t pid)
+{
+	return lives_newest(&p->lives, pid) != NULL;
+}
+
 void procs_events_lost(struct procs *p)
 {
 	p->losses++;

@@ -41,6 +41,8 @@ void procs_mmap(struct procs *p, uint64_t time, pid_t pid, const struct image_ke
  * else 1.
  */
 int procs_exit(struct procs *p, uint64_t time, pid_t pid);
+/* Whether any of that PID is known, so that its exit is not looked up in /proc. */
+int procs_knows(const struct procs *p, pid_t pid);
 /* Events were lost: what is known of living processes is read again when next asked for. */
 void procs_events_lost(struct procs *p);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "session/priority.h"
 #include "session/session_state.h"
 #include "session/sleeper.h"
 
@@ -15,6 +16,23 @@
 #define RESCUES_AT_ONCE	16	/* some 2 ms of work */
 #define OTHERS_IN_A_ROW	5	/* reads of the side band */
 #define REST		(MS / 3)	/* a third of the time between two samples at 999 Hz */
+
+/*
+ * As procs_exit(). One that is older than we are is looked up in /proc as it goes, and there the
+ * kernel turns round and round until whoever reaps it is done (d_invalidate()): for a third of a
+ * second, and in vain, where that one waits for the CPU on which we are the first.
+ */
+static int take_exit(struct session *s, const struct sideband_event *ev)
+{
+	int steps_back = s->started && !s->stopped && !procs_knows(s->procs, ev->pid), ended;
+
+	if (steps_back)
+		priority_first(0);
+	ended = procs_exit(s->procs, ev->time, ev->pid);
+	if (steps_back)
+		priority_first(1);
+	return ended;
+}
 
 static void on_process_event(void *ctx, const struct sideband_event *ev)
 {
@@ -47,7 +65,7 @@ static void on_process_event(void *ctx, const struct sideband_event *ev)
 		procs_mmap(s->procs, ev->time, ev->pid, &key, ev->offset);
 		break;
 	case SIDEBAND_EXIT:
-		if (!procs_exit(s->procs, ev->time, ev->pid))
+		if (!take_exit(s, ev))
 			return;
 		rescue_forget(s->rescue, ev->pid);
 		tracker_exit(s->tracker, ev->pid);
