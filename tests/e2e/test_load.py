@@ -291,6 +291,30 @@ def test_threads_that_come_and_go():
             check(woken < most, command, woken, "times a second")
 
 
+def test_older_process_that_ends():
+    """It is looked up in /proc, but not as the first of its CPU: the kernel might wait there for one that waits for that CPU."""
+    with directory() as d, Fixture("tree") as f, Fixture("moments") as old:
+        trace = os.path.join(d, "trace")
+
+        def calls():
+            """The priorities of the main thread, and what it opens of that process, in their order."""
+            with open(trace, encoding="utf-8", errors="replace") as t:
+                lines = [line.split(None, 1) for line in t]
+            own = "".join(line[1] for line in lines if line[0] == lines[0][0])
+            # Not all versions of strace have a name for SCHED_FIFO | SCHED_RESET_ON_FORK.
+            words = re.findall(rf"sched_setscheduler\(0, (\w+)|(/proc/{old.pid}/stat)", own)
+            return [path or ("usual" if policy == "SCHED_OTHER" else "first") for policy, path in words]
+
+        p = start("-q", "-d", "3", "-p", f.pid, "-o", os.path.join(d, "out"),
+                  prefix=(needs("strace"), "-f", "-o", trace, "-e", "trace=openat,sched_setscheduler"))
+        wait_for(lambda: os.path.exists(trace) and "first" in calls(), "the first of its CPU")
+        os.kill(old.pid, signal.SIGKILL)
+        finish(p).ok()
+        said = calls()
+    at = max(i for i, word in enumerate(said) if word.startswith("/proc"))
+    equal((said[at - 1], said[at + 1]), ("usual", "first"), said)
+
+
 def without_root(frames):
     """@frames without the callees of _start that lead them: a stack of few frames too many has lost less than its root."""
     for left in range(len(ROOT) - 1, 0, -1):
