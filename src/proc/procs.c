@@ -354,10 +354,7 @@ int procs_exit(struct procs *p, uint64_t time, pid_t pid)
 {
 	struct life *l = lives_newest(&p->lives, pid);
 
-	/*
-	 * A process older than we are that nobody asked for yet: until it is reaped its name can be
-	 * read.
-	 */
+	/* Older than we are, and not asked for yet: until it is reaped its name can be read. */
 	if (!l)
 		l = discover(p, pid, time);
 	if (l && l->execed && !l->maps && l->end == LIFE_OPEN)
