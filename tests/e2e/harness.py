@@ -311,12 +311,14 @@ def wait_sampling(proc, seconds=20):
     Until ebprof has its programs, the side band's perf event for each CPU that is online and more of its own, and
     waits for what they bring.
     """
-    def there():
-        check(proc.poll() is None, "ebprof ended too early:", proc.poll())
-        if not bpf_ids(proc.pid)[0] or perf_events(proc.pid) <= os.cpu_count():
-            return False
+    def waits():
         with open(f"/proc/{proc.pid}/wchan") as f:
             return "poll" in f.read()
+
+    def there():
+        check(proc.poll() is None, "ebprof ended too early:", proc.poll())
+        # Its descriptors are many: they are looked at where it waits at all.
+        return waits() and bpf_ids(proc.pid)[0] and perf_events(proc.pid) > os.cpu_count() and waits()
     wait_for(there, "ebprof to sample", seconds)
 
 
