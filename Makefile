@@ -18,7 +18,7 @@ OPT      ?= -O2 -g
 WARN     := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wvla
 CPPFLAGS += -D_GNU_SOURCE -DEBPROF_VERSION='"$(VERSION)"' -DHTML_PAGE='"$(PAGE)"' -Isrc -I. -I$(BUILD)
 CFLAGS   += -std=gnu11 $(OPT) $(WARN) -fno-strict-aliasing -fstack-protector-strong
-LIBS     := -lbpf -lelf -lz -lzstd -llzma -lncursesw -ltinfo -lm -ldl -pthread
+LIBS     := -lbpf -lelf -lz -ldeflate -lzstd -llzma -lncursesw -ltinfo -lm -ldl -pthread
 # Only a static libiberty exists in Debian.
 LIBS     += -liberty
 # Names that the functions of `ebprof selftest` keep when symbols are stripped.

@@ -6,7 +6,7 @@ TEST := $(BUILD)/tests
 # --- What must be installed: package, or package:command where any such command serves. ---
 CLANG_VERSION = $(shell $(CLANG) -dumpversion 2>/dev/null | cut -d. -f1)
 DEPS_BUILD := gcc make:make clang llvm bpftool:bpftool pkg-config:pkg-config libc6-dev libbpf-dev libelf-dev libdw-dev \
-	zlib1g-dev libzstd-dev liblzma-dev libcapstone-dev libmicrohttpd-dev libiberty-dev libncurses-dev
+	zlib1g-dev libdeflate-dev libzstd-dev liblzma-dev libcapstone-dev libmicrohttpd-dev libiberty-dev libncurses-dev
 DEPS_CROSS := gcc-aarch64-linux-gnu:aarch64-linux-gnu-gcc g++-aarch64-linux-gnu:aarch64-linux-gnu-g++ libc6-dev-arm64-cross \
 	qemu-user:qemu-aarch64 qemu-system-arm:qemu-system-aarch64
 DEPS_TEST  := python3:python3 ruby:ruby openssl:openssl g++ rustc:rustc golang-go:go dwz:dwz xz-utils:xz git:git musl-tools:musl-gcc \
@@ -50,7 +50,7 @@ LIB_SRC   := $(wildcard $(addsuffix /*.c,src/base src/elf src/dwarf src/go src/l
 	$(addprefix src/session/,stacks.c known_processes.c ended_threads.c namer.c naming.c priority.c deadline.c budget.c patience.c frame_word.c aboves.c stash.c unmapped.c) $(wildcard src/session/assembler*.c) \
 	src/preload/block_table.c $(addprefix src/selftest/,judge.c measure.c programs.c) \
 	$(addprefix src/commands/,hints.c packages.c record_rules.c)
-TEST_LIBS := -lbpf -ldw -lelf -lz -lzstd -llzma -lncursesw -ltinfo -liberty -lm -ldl -pthread
+TEST_LIBS := -lbpf -ldw -lelf -lz -ldeflate -lzstd -llzma -lncursesw -ltinfo -liberty -lm -ldl -pthread
 ASAN      := -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FUZZ      := -O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 FUZZ_OBJ  := $(LIB_SRC:%.c=$(TEST)/libfuzzer/%.o)
