@@ -32,7 +32,7 @@ def program():
         with open(f"{d}/spin.c", "w", encoding="ascii") as f:
             f.write("volatile unsigned long n; __attribute__((noinline)) void spin(void) { for (;;) n++; }\n"
                     "int main(void) { spin(); }\n")
-        subprocess.run([needs("gcc"), "-O1", "-Wl,--build-id=sha1", "-o", f"{d}/many", f"{d}/spin.c", *parts], check=True)
+        subprocess.run([needs("gcc"), "-O1", "-fuse-ld=lld", "-Wl,--build-id=sha1", "-o", f"{d}/many", f"{d}/spin.c", *parts], check=True)
         for path in parts:
             os.unlink(path)
         os.chown(cache, 65534, 65534)

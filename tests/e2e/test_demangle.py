@@ -92,7 +92,7 @@ def test_recording():
 
 # --- Large programs, recorded. ---
 
-COPIES, TAGS = 42, 10       # of a file with so many instantiations
+COPIES, TAGS = 84, 5       # of a file with so many instantiations
 PART = r"""
 #include <algorithm>
 #include <functional>
@@ -136,7 +136,7 @@ template <int N> struct Work {
 
 def stl_program(d):
     """
-    20 MB of code: g++ compiles a tenth of a part of it, and what it made is linked again and again with other numbers in
+    20 MB of code: g++ compiles a part of it, and what it made is linked again and again with other numbers in
     the names, which are those that g++ gives such instantiations.
     """
     source, made, program = (os.path.join(d, name) for name in ("part.cpp", "part.o", "stl_20mb"))
@@ -154,7 +154,7 @@ def stl_program(d):
         f.write("template <int N> struct Work { static double run(int n); };\n"
                 "double (*const all[])(int) = { " + ", ".join(f"Work<{t}>::run" for t in tags) + " };\n"
                 "int main(int argc, char **) { for (;;) for (auto f : all) if (f(argc + 5) < 0) return 1; }\n")
-    subprocess.run([needs("g++"), "-O1", "-o", program, source, *parts], check=True)
+    subprocess.run([needs("g++"), "-O1", "-fuse-ld=lld", "-o", program, source, *parts], check=True)
     return program
 
 
