@@ -61,7 +61,7 @@ $(BUILD)/%.o: %.c Makefile
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # What includes the skeleton.
-$(BUILD)/src/collect/collector.o $(BUILD)/src/collect/successor.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/sources/*_kernel.c)): $(SKEL)
+$(addprefix $(BUILD)/src/collect/,collector.o bpf_programs.o successor.o) $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/sources/*_kernel.c)): $(SKEL)
 $(BUILD)/src/stat/tally.o: $(TALLY)
 
 # What the C compiler's headers call the system calls, for messages.

@@ -14,6 +14,7 @@
 #include "base/huge.h"
 #include "base/vec.h"
 #include "bpf/config.h"
+#include "collect/bpf_programs.h"
 #include "collect/features.h"
 #include "collect/grace.h"
 #include "collect/kernel_types.h"
@@ -252,21 +253,14 @@ static int take_record(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/*
- * The programs, to be relocated by the few of the kernel's types that they need; by all of them
- * where those cannot be had.
- */
 static struct ebprof_bpf *open_programs(struct collector *c)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, opts);
-	char path[KERNEL_TYPES_PATH];
 	const void *object;
 	size_t size;
 
 	object = ebprof_bpf__elf_bytes(&size);
 	c->types = kernel_types_open(KERNEL_TYPES, object, size);
-	opts.btf_custom_path = kernel_types_path(c->types, path);
-	return ebprof_bpf__open_opts(&opts);
+	return bpf_programs_open(c->types);
 }
 
 /* Loads the programs with the maps that others have made. 0 or a negative errno. */

@@ -12,6 +12,8 @@
 #include "collect/features.h"
 
 #define WHAT "cannot load the BPF programs"
+/* BPF_LOG_STATS of include/linux/bpf_verifier.h (Linux 5.2) */
+#define REASON_ALONE 4
 #define LINES_MOST 65536	/* bytes of one message, which may be all that the verifier said */
 
 static _Thread_local struct load_log *listener;
@@ -84,6 +86,14 @@ static int listen(enum libbpf_print_level level, const char *fmt, va_list ap)
 	add(listener, text);
 	free(text);
 	return 0;
+}
+
+void load_log_reasons(struct bpf_object *object)
+{
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, object)
+		bpf_program__set_log_level(p, REASON_ALONE);
 }
 
 void load_log_into(struct load_log *log)

@@ -28,6 +28,15 @@ struct load_use {
 #define LOAD_BY_PERF(options) \
 	"try perf record " options ", then perf script | ebprof convert -"
 
+struct bpf_object;
+
+/*
+ * Before the programs are loaded: the kernel is to say why it refuses one. Where nothing is asked
+ * for, libbpf has a refused program verified again, with a line for each instruction: seconds, of
+ * which the last lines are kept.
+ */
+void load_log_reasons(struct bpf_object *object);
+
 /* From now on @log is written, by this thread; NULL: libbpf is not listened to any more. */
 void load_log_into(struct load_log *log);
 

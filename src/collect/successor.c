@@ -11,9 +11,9 @@
 
 #include "base/heap.h"
 #include "base/vec.h"
+#include "collect/bpf_programs.h"
 #include "collect/collector.h"
 #include "collect/features.h"
-#include "collect/kernel_types.h"
 #include "collect/loader.h"
 #include "ebprof.skel.h"
 
@@ -104,14 +104,11 @@ static int take_programs(const struct ebprof_bpf *s, const struct order *o,
 static int load(void *ctx, const struct ebp_turn *turn, int fds[LOADER_PROGRAMS])
 {
 	const struct order *o = ctx;
-	LIBBPF_OPTS(bpf_object_open_opts, opts);
-	char path[KERNEL_TYPES_PATH];
 	struct bpf_program *program;
 	struct ebprof_bpf *s;
 	int n;
 
-	opts.btf_custom_path = kernel_types_path(o->types, path);
-	s = ebprof_bpf__open_opts(&opts);
+	s = bpf_programs_open(o->types);
 	if (!s)
 		return -errno;
 	bpf_object__for_each_program(program, s->obj)

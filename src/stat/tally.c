@@ -68,6 +68,7 @@ static int load(struct tally *t, const struct tally_options *o, struct error *e)
 	else
 		err = configure(t, o, e);
 	if (!err) {
+		load_log_reasons(t->skel->obj);
 		err = tally_bpf__load(t->skel);
 		if (!err && !t->skel->bss)
 			err = -ENOMEM;

@@ -115,6 +115,11 @@ def test_program_refused():
     equal(r.code, 3)
     check("on_switch_native, for waits: this kernel refuses it" in r.err and "sampling works without" in r.err, r.err)
     check("is bad" not in r.err, r.err)
+    reads, writes = os.pipe()
+    r = run("--off-cpu", "-a", "-d", "1", fds=(writes,), env=dict(env, FAIL_FD=str(writes)))
+    os.close(writes)
+    with os.fdopen(reads, "rb") as f:
+        equal((r.code, f.read()), (3, b"!"), "verified more than once, for a log")
     # Where it refuses frames of languages alone, there are the others.
     with Fixture("python3", "-c", "print('ready', flush=True)\nwhile True: pass", path=sys.executable):
         r = run("--off-cpu", "-a", "-d", "1", env=dict(env, FAIL_LOAD="on_switch$")).ok()
