@@ -67,7 +67,8 @@ case_tracepoint() {
 	# As it starts it may be switched away from in crt code, which has no CFI.
 	all_complete 980
 	truncated_all '[[]truncated: no CFI];'
-	[ "$(count "$(chain main call_sleep)")" -ge 100 ] || fail "it slept 100 times"
+	# All 100, but where QEMU's other CPU has its turn (of up to 100 ms) between the timer and the switch: it does not sleep then.
+	[ "$(count "$(chain main call_sleep)")" -ge 95 ] || fail "it slept 100 times"
 	grep -q ';schedule' out || fail "no kernel frames"
 }
 
@@ -244,7 +245,8 @@ case_cpp() {
 	ebp -F 199 -d 2 -p $pid
 	taken_at_least 50
 	# libgcc overwrites its own frame before it goes to a handler.
-	all_complete 990
+	all_complete 970
+	truncated_all 'throwing.*;_Unwind_(RaiseException|Resume)'
 	share ';main;' 99
 }
 
@@ -474,14 +476,21 @@ case_top() {
 	awk '$NF == "a2" { self = $1 } END { exit self < 50 || self > 70 }' out || fail "a2 has 60 % of the samples: $(cat out)"
 }
 
-# Each of thirty places, to the byte.
+# Each of thirty places, to the byte; or what it lacks is said to be truncated: where QEMU's other CPU has its turn (of up to
+# 100 ms) before there are tables, an old kernel may run out of room for stacks to be unwound in user space.
 case_alloc() {
+	local got missing=0
 	account alloc --alloc-interval all -f folded -o out -- /fixtures/alloc_sites 1
 	[ "$lost" -eq 0 ] || fail "$lost lost"
 	[ "$(grep -c '^site ' said)" -eq 30 ] || fail "sites: $(cat said)"
-	grep '^site ' said | while read -r _ name _ bytes _; do
-		[ "$(count ";$name ")" -eq "$bytes" ] || fail "$(count ";$name ") bytes in $name, $bytes expected"
-	done
+	while read -r word name _ bytes _; do
+		[ "$word" = site ] || continue
+		got=$(count ";$name ")
+		[ "$got" -le "$bytes" ] || fail "$got bytes in $name, $bytes expected"
+		missing=$((missing + bytes - got))
+	done <said
+	[ $missing -eq "$(count '^alloc_sites;[[]truncated: no table];')" ] || fail "$missing bytes are missing"
+	all_complete 950
 }
 
 case_alloc_running() {
