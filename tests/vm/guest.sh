@@ -19,14 +19,14 @@ skip() {
 }
 
 # fixture NAME [ARG]...: starts it, and returns when it says that it is ready; its PID is in $pid.
-# It lives until the case ends, in a session of its own.
+# It lives until the case ends.
 fixture() {
 	local name="$1" line
 	shift
 	[ -x "/fixtures/$name" ] || fail "there is no fixture $name"
 	rm -f fifo
 	mkfifo fifo
-	setsid "/fixtures/$name" "$@" >fifo &
+	"/fixtures/$name" "$@" >fifo &
 	pid=$!
 	# Opened for both: the fixture never meets a pipe without a reader.
 	exec 4<>fifo
@@ -43,10 +43,10 @@ fixture() {
 account() {
 	local status line
 	rm -f out err said
-	[ -z "${pid:-}" ] || kill -CONT "-$pid"
+	[ -z "${pid:-}" ] || kill -CONT "$pid"
 	ebprof "$@" 2>err </dev/null >said
 	status=$?
-	[ -z "${pid:-}" ] || kill -STOP "-$pid"
+	[ -z "${pid:-}" ] || kill -STOP "$pid"
 	[ $status -eq 0 ] || fail "ebprof $*: exit status $status"
 	line=$(sed -nE 's/^ebprof: ([0-9]+) (samples|intervals) of .* s: ([0-9]+) complete, ([0-9]+) truncated.*, ([0-9]+) lost.*/\1 \3 \4 \5/p' err)
 	[ -n "$line" ] || fail "no summary"
