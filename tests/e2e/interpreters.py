@@ -2,6 +2,8 @@
 """What the tests of several languages' interpreters share."""
 import json
 import os
+import shlex
+import shutil
 
 from harness import Fixture, check, directory, run, wait_burned
 
@@ -97,15 +99,38 @@ def made_in_turn(profile, least, *what, frame=r"\bmade_{}$"):
         near(n / total, 1 / 7, total, *what, i, made)
 
 
+FIRST = "the-first"
+
+
 def executed_run(command, suffix, text):
-    """Of processes that @command starts with a file of @text, one after the other."""
+    """
+    Of processes that @command starts with a file of @text, one after the other. The first has a name of its own: while an
+    interpreter is recognised some of its samples may have no names, as many as our thread waits for a CPU.
+    """
+    program, *arguments = shlex.split(command)
     with directory() as d:
         script = os.path.join(d, "script" + suffix)
         with open(script, "w", encoding="utf-8") as f:
             f.write(text)
-        return run("-F", 999, "-f", "folded", "--", "sh", "-c", f'for i in 1 2 3 4 5 6 7 8 9 10; do {command} "{script}"; done').ok()
+        first = os.path.join(d, FIRST)
+        os.symlink(shutil.which(program), first)
+        return run("-F", 999, "-f", "folded", "--", "sh", "-c", f'{shlex.join([first, *arguments])} "{script}"; '
+                   f'for i in 1 2 3 4 5 6 7 8 9 10; do {command} "{script}"; done').ok()
 
 
 def executed(command, suffix, text):
-    """... their stacks that are whole."""
-    return executed_run(command, suffix, text).profile.where(lambda s: not s.cut)
+    """... the stacks of all but the first that are whole."""
+    return executed_run(command, suffix, text).profile.where(lambda s: not s.cut and s.comm != FIRST)
+
+
+def in_one_of_three(test):
+    """
+    @test passes in one of three runs. A process of 20 ms may have no names while our thread, which says what it runs, waits for
+    a CPU: where another ebprof has its programs loaded the kernel does not leave that for as long (without preemption).
+    """
+    for left in (2, 1, 0):
+        try:
+            return test()
+        except AssertionError:
+            if not left:
+                raise
