@@ -13,14 +13,18 @@
 
 /*
  * What regcomp(3) of libc copies for each of them: nested they take memory without bounds, so there
- * are few of +, and none of {}.
+ * are few of +, and none of {}. Nor of \1: regexec(3) may take exponential time for it.
  */
 static int is_bounded(const char *regex)
 {
 	int copies = 0;
 
-	for (; *regex; regex++)
+	for (; *regex; regex++) {
+		if (*regex == '{' || (*regex == '\\' && regex[1] >= '1' && regex[1] <= '9'))
+			return 0;
 		copies += *regex == '+';
+		regex += *regex == '\\' && regex[1];
+	}
 	return copies <= COPIES_MAX;
 }
 
@@ -36,7 +40,7 @@ int probe_pattern_open(struct probe_pattern *p, const char *text)
 		return -EINVAL;
 	memcpy(inner, text + 1, n - 2);
 	inner[n - 2] = '\0';
-	if (strchr(inner, '{') || !is_bounded(inner))
+	if (!is_bounded(inner))
 		return -EINVAL;
 	return regcomp(&p->regex, inner, REG_EXTENDED | REG_NOSUB) ? -EINVAL : 0;
 }

@@ -15,8 +15,8 @@ struct probe_pattern {
 	regex_t regex;
 };
 /*
- * 0, or -EINVAL: it is no regular expression, or has { or more than eight +, and nothing is to be
- * closed.
+ * 0, or -EINVAL: it is no regular expression, or has {, back-references (\1) or more than eight +,
+ * and nothing is to be closed.
  */
 int probe_pattern_open(struct probe_pattern *p, const char *text);
 void probe_pattern_close(struct probe_pattern *p);

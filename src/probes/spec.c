@@ -143,7 +143,7 @@ int probe_spec_parse(struct probe_spec *spec, const char *text, struct error *e)
 				 "'%.200s': a regular expression is of functions", text);
 	if (probe_pattern_open(&pattern, spec->name))
 		return error_set(e, STATUS_USAGE, -EINVAL,
-				 "'%.200s': malformed regular expression, or one with { or many +",
+				 "'%.200s': malformed regular expression, or has {, \\1 or many +",
 				 text);
 	probe_pattern_close(&pattern);
 	return 0;

@@ -91,6 +91,11 @@ TEST(regular_expressions)
 	CHECK_EQ(parse("uprobe:/bin/x:/a(/"), -EINVAL);
 	CHECK_EQ(parse("uprobe:/bin/x:/a++++++++++++++++++++++++++/"), -EINVAL);
 	CHECK_EQ(parse("uprobe:/bin/x:/a{1,9}/"), -EINVAL);
+	CHECK_EQ(parse("uprobe:/bin/x:/\\\\{1/"), -EINVAL);
+	/* 13 s for a name of 64 bytes */
+	CHECK_EQ(parse("uprobe:/bin/x:/(.*)(.*)(.*)\\1\\2\\3x/"), -EINVAL);
+	CHECK_EQ(parse("uprobe:/bin/x:/operator\\+\\+/"), 0);
+	CHECK(is_name("/a\\\\1/", "a\\1"));
 	CHECK_EQ(parse("usdt:/bin/x:/a/"), -EINVAL);
 	CHECK_EQ(parse("kretprobe:/^vfs_/"), 0);
 	CHECK(is_name("/^by_/", "by_first") && !is_name("/^by_$/", "by_first"));
