@@ -52,6 +52,7 @@ struct state {
 
 struct check {
 	struct btf *btf;		/* the kernel's */
+	const struct btf_type *helpers, *map_types;	/* of it, by their numbers; NULL: unknown */
 	const struct bpf_object *object;
 	const struct bpf_program *program;
 	struct state *states;		/* of each instruction */
@@ -75,10 +76,8 @@ static const struct btf_type *find_enum(const char *name)
 	return id > 0 ? btf__type_by_id(check.btf, (uint32_t)id) : NULL;
 }
 
-static int has_value(const char *enumeration, int value)
+static int has_value(const struct btf_type *t, int value)
 {
-	const struct btf_type *t = find_enum(enumeration);
-
 	for (int i = 0; t && i < btf_vlen(t); i++)
 		if ((int)btf_enum(t)[i].val == value)
 			return 1;
@@ -225,11 +224,11 @@ static void call(const struct bpf_insn *insns, size_t n, size_t at, struct state
 		s->known = 0;
 	} else if (i->imm >= NO_MAP) {
 		map = map_number(i->imm - NO_MAP);
-		if (map && !has_value("bpf_map_type", (int)bpf_map__type(map)))
+		if (map && !has_value(check.map_types, (int)bpf_map__type(map)))
 			lacks("maps of type %d (%s)", (int)bpf_map__type(map), bpf_map__name(map));
 		s->known = 0;
 	} else {
-		if (!i->src_reg && !has_value("bpf_func_id", i->imm))
+		if (!i->src_reg && !has_value(check.helpers, i->imm))
 			lacks("helper %d", i->imm);
 		s->known &= ~0x3fu;
 	}
@@ -439,6 +438,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "relocations: cannot read %s: %s\n", argv[2], strerror(errno));
 		return 2;
 	}
+	check.helpers = find_enum("bpf_func_id");
+	check.map_types = find_enum("bpf_map_type");
 	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++)
 		libbpf_register_prog_handler(sections[i], BPF_PROG_TYPE_TRACING, 0, &handler);
 	cut = cut_types(argv[1], argv[2], path);
