@@ -325,25 +325,31 @@ case_off_cpu() {
 	[ "$(count '^sleep;.*;wait_(mutex|pipe|cond);')" -eq 0 ] || fail "a thread waits in another's function"
 }
 
-# With their times, whose sums are the same.
-case_wakers() {
-	ebp_time --off-cpu --wakers --timeline -- /fixtures/waits 2
-	all_complete 990
+# woken: by whom the threads of the fixture were.
+woken() {
 	share '[[]blocked];.*;wake_others;run;.*;[[]woken by wake_others] ' 90 '^(pipe|cond);.*;wait_(pipe|cond);.*[[]blocked]'
 	share '[[]blocked];.*;hold_mutex;run;.*;[[]woken by holder] ' 80 '^mutex;.*;wait_mutex;.*[[]blocked]'
 	# Where interrupts are threads (PREEMPT_RT), by one of these.
 	share '[[]blocked];(.*;)?[[]woken by (an interrupt|(ksoftirqd|ktimers)/[0-9]+)] ' 90 '^sleep;.*;wait_sleep;.*[[]blocked]'
 }
 
+# With their times, whose sums are the same.
+case_wakers() {
+	ebp_time --off-cpu --wakers --timeline -- /fixtures/waits 2
+	all_complete 990
+	woken
+}
+
 # What a thread ran and what it waited are what it lived.
 case_wall() {
 	local name
-	ebp_time --wall --timeline -- /fixtures/waits 2
+	ebp_time --wall --wakers --timeline -- /fixtures/waits 2
 	all_complete 990
 	for name in sleep mutex holder pipe cond wake_others starved1 starved2; do
 		near "^$name;" "$(truth thread $name)" 3
 	done
 	share '^starved[12];.*;starve[^]]* ' 33 '^starved[12];'
+	woken
 }
 
 # They slept before, and sleep on.
