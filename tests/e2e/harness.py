@@ -103,14 +103,15 @@ def equal(got, expected, what=""):
 
 
 def wait_for(condition, what, seconds=10):
-    """Polls until condition() is true, and returns what it gave."""
-    end = time.monotonic() + seconds
+    """Polls until condition() is true, the less often the longer it takes, and returns what it gave."""
+    begin = time.monotonic()
     while True:
         value = condition()
         if value:
             return value
-        check(time.monotonic() < end, f"after {seconds} s still waiting for {what}")
-        time.sleep(0.005)
+        passed = time.monotonic() - begin
+        check(passed < seconds, f"after {seconds} s still waiting for {what}")
+        time.sleep(min(max(0.005, passed / 20), 0.05))
 
 
 def stolen():
@@ -356,7 +357,7 @@ def stopped(pid):
 
 def cpu_seconds(pid, children=False):
     """CPU time a process has used, its threads included; and the children for which it has waited."""
-    with open(f"/proc/{pid}/stat") as f:
+    with open(f"/proc/{pid}/stat", errors="replace") as f:
         fields = f.read().rpartition(")")[2].split()
     return sum(map(int, fields[11:15 if children else 13])) / os.sysconf("SC_CLK_TCK")
 

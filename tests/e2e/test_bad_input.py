@@ -5,7 +5,7 @@ import pwd
 import signal
 import subprocess
 
-from harness import (EBPROF, Fixture, check, directory, equal, finish, fixture_path, needs, run,
+from harness import (EBPROF, Fixture, check, directory, equal, finish, fixture_path, needs, run, run_burned,
                      skip, start, tmpfs, tree_shares, wait_burned, wait_sampling)
 
 
@@ -324,7 +324,7 @@ def test_ctrl_c_with_a_command():
 
 def comm_of(raw):
     with Fixture("names", raw) as f:
-        return run("-p", f.pid, "-d", "0.3", "-F", 999).ok().profile
+        return run_burned(f.pid, 0.15, "-F", 999).ok().profile
 
 
 def test_comm_with_a_semicolon_and_a_space():
