@@ -265,8 +265,7 @@ TEST_ENV := BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME)
 test: ## install what is missing, build and run all tests (as root)
 	@$(MAKE) --no-print-directory deps-test
 	@[ "$$(id -u)" -ne 0 ] || $(TEST_ENV) nice sh -c 'tests/readers/otel/get $(OTEL); python3 -B tests/e2e/containers.py' >/dev/null 2>&1 &
-	@$(MAKE) --no-print-directory -j$$(nproc) test-build
-	@$(MAKE) --no-print-directory deb
+	@$(MAKE) --no-print-directory -j$$(nproc) test-build deb
 	@$(TEST_ENV) tests/run
 
 test-unit: $(UNIT_BIN) ## unit tests alone, under ASan and UBSan
