@@ -247,7 +247,7 @@ case_cpp() {
 	# libgcc overwrites its own frame before it goes to a handler.
 	all_complete 970
 	truncated_all '[[]truncated: [^;]*;.*throwing.*;_Unwind_(RaiseException|Resume)[; ]'
-	share ';main;' 99
+	share ';main;' 99 '^unwind_cpp;_start;'
 }
 
 case_signal_handler() {
