@@ -76,7 +76,7 @@ def running(node, program, *with_node):
 def sampled(node, program, *options, with_node=(), rate=2499, seconds=0.4):
     """The profile of @program."""
     with running(node, program, *with_node) as pid:
-        return run("-p", pid, "-F", rate, "-d", seconds, "-f", "folded", *options).ok()
+        return run_burned(pid, seconds, "-F", rate, "-f", "folded", *options).ok()
 
 
 def whole(result):

@@ -250,7 +250,7 @@ master()
 def test_workers_that_are_forked():
     """Those of a server, there before or forked meanwhile: what they do, and where they wait for requests."""
     for python, _ in some_pythons():
-        result = sampled(python, PREFORK, "--wall", burned=0)
+        result = sampled(python, PREFORK, "--wall", burned=0, seconds=1)
         profile = Profile.read(result.out).where(lambda s: not s.cut)
         running = profile.where(lambda s: not s.any(r"^\[(blocked|runnable)\]$"))
         handled = running.where(lambda s: "handle" in s.frames)
