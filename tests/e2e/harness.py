@@ -339,9 +339,14 @@ def child_of(pid, name):
     return wait_for(find, f"{name} below {pid}")
 
 
+def stat_fields(pid):
+    """What proc(5) has in /proc/PID/stat behind the name, which may be of any bytes: from the state on."""
+    with open(f"/proc/{pid}/stat", errors="replace") as f:
+        return f.read().rpartition(")")[2].split()
+
+
 def state(pid):
-    with open(f"/proc/{pid}/stat") as f:
-        return f.read().rpartition(")")[2].split()[0]
+    return stat_fields(pid)[0]
 
 
 @contextlib.contextmanager
@@ -357,9 +362,7 @@ def stopped(pid):
 
 def cpu_seconds(pid, children=False):
     """CPU time a process has used, its threads included; and the children for which it has waited."""
-    with open(f"/proc/{pid}/stat", errors="replace") as f:
-        fields = f.read().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15 if children else 13])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, stat_fields(pid)[11:15 if children else 13])) / os.sysconf("SC_CLK_TCK")
 
 
 def own_cpu(result):

@@ -187,7 +187,7 @@ def recorded(d, command, *images):
     run("-q", "-F", 1999, "--rows", 100000, "-o", table, "--", *command, timeout=120).ok()
     check(any(len(frames_of(table, image)) > 20 for image in images), "functions of", images)
     mangled = [n for n in frames_of(table, "") if n.startswith("_Z")]
-    read = through([needs("c++filt"), "--no-recurse-limit"], mangled) if mangled else []
+    read = through([needs("c++filt"), "--no-recurse-limit"], mangled)
     equal([n for n, name in zip(mangled, read) if n != name], [], f"mangled in a recording of {command[0]}")
 
 

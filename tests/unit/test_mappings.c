@@ -67,17 +67,13 @@ TEST(newer_covers_older_from_its_time_on)
 
 #define PAINTED 250
 
-/* What each() would leave at each address, the later call covering the earlier; -1: nothing. */
-struct painted {
-	int images[PAINTED];
-};
-
+/* In @ctx, what each() leaves at each address, the later call covering the earlier. */
 static void paint(void *ctx, const struct mapping *m)
 {
-	struct painted *p = ctx;
+	int *images = ctx;
 
 	for (uint64_t at = m->start; at < m->end && at < PAINTED; at++)
-		p->images[at] = (int)m->image;
+		images[at] = (int)m->image;
 }
 
 /*
@@ -98,12 +94,12 @@ TEST(each_says_what_find_says)
 		if (i % 20)
 			continue;
 		for (uint64_t time = 0; time < 2 * i + 4; time += 7) {
-			struct painted p;
+			int images[PAINTED];
 
-			memset(&p, -1, sizeof(p));
-			mappings_each(m, time, paint, &p);
+			memset(images, -1, sizeof(images));
+			mappings_each(m, time, paint, images);
 			for (uint64_t at = 0; at < PAINTED; at++)
-				CHECK_EQ(p.images[at], image_at(m, at, time));
+				CHECK_EQ(images[at], image_at(m, at, time));
 		}
 	}
 	mappings_unref(m);
