@@ -101,6 +101,7 @@ static void fill_options(struct recording *r)
 		.live = r->live,
 		.lean = r->lean,
 		.names_pause = r->names_pause,
+		.self_contained = r->o.target.command && launch_self_contained(&r->command.launch),
 	};
 }
 

@@ -18,7 +18,7 @@ struct started {
 	int stopped;		/* by us, because our time was up */
 };
 
-#define STARTED_NEW { .launch = { .go = -1, .failed = -1 } }
+#define STARTED_NEW { .launch = { .go = -1, .words = -1 } }
 
 /*
  * Starts @argv (NULL: nothing), which waits to be let go. @env: as launch_prepare(). 0, or a

@@ -14,12 +14,7 @@
 #include "base/child.h"
 #include "base/io.h"
 #include "base/user.h"
-
-/* What the child tells where it cannot become the command. */
-struct failure {
-	int err;		/* a positive errno */
-	int as_user;		/* 1: in becoming the user; 0: in exec */
-};
+#include "proc/self_contained.h"
 
 /* Signals are blocked here, and no handler of the parent's may run in the child. */
 static void reset_signals(void)
@@ -34,33 +29,40 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* Two of them are less than PIPE_BUF: it is all or nothing. Who waits for one learns of our end. */
+static void say(int to, struct launch_word word)
+{
+	if (io_write_full(to, &word, sizeof(word)))
+		_exit(STATUS_NO_COMMAND);
+}
+
 static __attribute__((noreturn)) void give_up(int to, int err, int as_user)
 {
-	struct failure f = { .err = err, .as_user = as_user };
-
-	/*
-	 * Less than PIPE_BUF into an empty pipe: it is all or nothing; where it fails nobody
-	 * listens.
-	 */
-	io_write_full(to, &f, sizeof(f));
+	say(to, (struct launch_word){ .err = err, .as_user = as_user });
 	_exit(STATUS_NO_COMMAND);
 }
 
-/* 1 where a folder of $PATH has @name, and it may be accessed by @mode. */
-static int in_path(const char *name, int mode)
+/* 1 where a folder of $PATH has @name, and it may be accessed by @mode: @path is it then. */
+static int find_in_path(const char *name, int mode, char path[PATH_MAX])
 {
 	const char *folder = getenv("PATH"), *end;
-	char path[PATH_MAX];
 
 	for (; folder; folder = *end ? end + 1 : NULL) {
 		end = strchrnul(folder, ':');
 		/* An empty one stands for the current folder. */
-		if (snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - folder), folder,
-			     end > folder ? "/" : "", name) < (int)sizeof(path) &&
+		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)(end - folder), folder,
+			     end > folder ? "/" : "", name) < PATH_MAX &&
 		    !access(path, mode))
 			return 1;
 	}
 	return 0;
+}
+
+static int in_path(const char *name, int mode)
+{
+	char path[PATH_MAX];
+
+	return find_in_path(name, mode, path);
 }
 
 int launch_finds(const char *name)
@@ -79,8 +81,18 @@ static int exec_error(const char *name, int err)
 		       : ENOENT;
 }
 
+/* By the rights that the command has: its file may be anything. */
+static int is_self_contained(const char *name)
+{
+	char path[PATH_MAX];
+
+	if (strchr(name, '/'))
+		return self_contained(name);
+	return find_in_path(name, X_OK, path) && self_contained(path);
+}
+
 static __attribute__((noreturn)) void child(char *const argv[], char *const env[],
-					    const struct user *u, int go, int failed)
+					    const struct user *u, int go, int words)
 {
 	char byte;
 	int err;
@@ -89,23 +101,24 @@ static __attribute__((noreturn)) void child(char *const argv[], char *const env[
 	user_environment(u);
 	err = user_become(u);
 	if (err)
-		give_up(failed, -err, 1);
+		give_up(words, -err, 1);
+	say(words, (struct launch_word){ .self_contained = is_self_contained(argv[0]) });
 	if (io_read(go, &byte, 1) != 1)
 		_exit(STATUS_NO_COMMAND);
 	for (; env && *env; env++)
 		putenv(*env);
 	execvp(argv[0], argv);
-	give_up(failed, exec_error(argv[0], errno), 0);
+	give_up(words, exec_error(argv[0], errno), 0);
 }
 
 int launch_prepare(struct launch *l, char *const argv[], char *const env[], struct error *e)
 {
-	int go[2] = { -1, -1 }, failed[2] = { -1, -1 }, err = 0;
+	int go[2] = { -1, -1 }, words[2] = { -1, -1 }, err = 0;
 	struct user u = user_invoking();
 	pid_t pid;
 
-	*l = (struct launch){ .go = -1, .failed = -1 };
-	if (pipe2(go, O_CLOEXEC) || pipe2(failed, O_CLOEXEC)) {
+	*l = (struct launch){ .go = -1, .words = -1 };
+	if (pipe2(go, O_CLOEXEC) || pipe2(words, O_CLOEXEC)) {
 		err = error_set(e, STATUS_ERROR, -errno, "cannot start '%s': %s", argv[0],
 				strerror(errno));
 		goto out;
@@ -113,22 +126,22 @@ int launch_prepare(struct launch *l, char *const argv[], char *const env[], stru
 	pid = child_fork();
 	if (!pid) {
 		close(go[1]);
-		close(failed[0]);
-		child(argv, env, &u, go[0], failed[1]);
+		close(words[0]);
+		child(argv, env, &u, go[0], words[1]);
 	}
 	err = pid < 0 ? -errno : 0;
 	if (err) {
 		error_set(e, STATUS_ERROR, err, "cannot start '%s': %s", argv[0], strerror(-err));
 		goto out;
 	}
-	*l = (struct launch){ .pid = pid, .go = go[1], .failed = failed[0] };
-	go[1] = failed[0] = -1;
+	*l = (struct launch){ .pid = pid, .go = go[1], .words = words[0] };
+	go[1] = words[0] = -1;
 out:
 	for (int i = 0; i < 2; i++) {
 		if (go[i] >= 0)
 			close(go[i]);
-		if (failed[i] >= 0)
-			close(failed[i]);
+		if (words[i] >= 0)
+			close(words[i]);
 	}
 	return err;
 }
@@ -136,50 +149,63 @@ out:
 static void close_both(struct launch *l)
 {
 	close(l->go);
-	close(l->failed);
-	l->go = l->failed = -1;
+	close(l->words);
+	l->go = l->words = -1;
 }
 
 /*
  * What the user reads of a failure; the file's own absence and that of its interpreter give one
  * errno.
  */
-static int explain(const struct failure *f, const char *name, struct error *e)
+static int explain(const struct launch_word *w, const char *name, struct error *e)
 {
-	if (f->as_user)
-		return error_set(e, STATUS_ERROR, -f->err,
+	if (w->as_user)
+		return error_set(e, STATUS_ERROR, -w->err,
 				 "cannot run '%s' as the user who called sudo: %s", name,
-				 strerror(f->err));
-	if (f->err == ENOENT && strchr(name, '/') && !access(name, F_OK))
-		return error_set(e, STATUS_NO_EXEC, -f->err,
+				 strerror(w->err));
+	if (w->err == ENOENT && strchr(name, '/') && !access(name, F_OK))
+		return error_set(e, STATUS_NO_EXEC, -w->err,
 				 "cannot run '%s': the interpreter that it names "
 				 "(#! line or ELF loader) does not exist",
 				 name);
-	return error_set(e, f->err == ENOENT ? STATUS_NO_COMMAND : STATUS_NO_EXEC, -f->err,
-			 "cannot run '%s': %s", name, strerror(f->err));
+	return error_set(e, w->err == ENOENT ? STATUS_NO_COMMAND : STATUS_NO_EXEC, -w->err,
+			 "cannot run '%s': %s", name, strerror(w->err));
+}
+
+static void hear(struct launch *l)
+{
+	if (!l->heard && io_read(l->words, &l->word, sizeof(l->word)) != sizeof(l->word))
+		l->word = (struct launch_word){ 0 };
+	l->heard = 1;
+}
+
+int launch_self_contained(struct launch *l)
+{
+	hear(l);
+	return l->word.self_contained;
 }
 
 int launch_go(struct launch *l, const char *name, struct error *e)
 {
-	struct failure f;
-	int unsent = io_write_full(l->go, "", 1);
-	ssize_t n;
+	int unsent = 0;
 
+	hear(l);
+	if (!l->word.err) {
+		unsent = io_write_full(l->go, "", 1);
+		l->heard = 0;
+	}
 	/* One that got no word may still wait for it: this ends it. */
 	close(l->go);
 	l->go = -1;
-	n = io_read(l->failed, &f, sizeof(f));
-	close(l->failed);
-	l->failed = -1;
-	if (n == sizeof(f)) {
-		child_wait(l->pid);
-		l->pid = 0;
-		return explain(&f, name, e);
-	}
-	if (!unsent)
+	hear(l);
+	close(l->words);
+	l->words = -1;
+	if (!l->word.err && !unsent)
 		return 0;
 	child_wait(l->pid);
 	l->pid = 0;
+	if (l->word.err)
+		return explain(&l->word, name, e);
 	return error_set(e, STATUS_ERROR, -ESRCH, "cannot run '%s': it was killed before it began",
 			 name);
 }

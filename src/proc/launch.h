@@ -14,10 +14,19 @@
 
 #include "base/error.h"
 
+/* What the child says before it waits, and once more where it cannot become the command. */
+struct launch_word {
+	int err;		/* a positive errno; 0: so far all is well */
+	int as_user;		/* 1: in becoming the user; 0: in exec */
+	int self_contained;	/* the command is (proc/self_contained.h) */
+};
+
 struct launch {
 	pid_t pid;
 	int go;			/* write end: closing it without a byte ends the child */
-	int failed;		/* read end: the errno of a failed exec, or end of file */
+	int words;		/* read end: its words, or end of file */
+	int heard;		/* the first one was read: */
+	struct launch_word word;
 };
 
 /*
@@ -25,6 +34,11 @@ struct launch {
  * or a negative errno.
  */
 int launch_prepare(struct launch *l, char *const argv[], char *const env[], struct error *e);
+/*
+ * Whether the command starts no other program, as far as its file tells (proc/self_contained.h).
+ * Waits until the child has looked.
+ */
+int launch_self_contained(struct launch *l);
 /*
  * Lets the child exec, and waits for that. A failed exec fills @e with status
  * 127 (ENOENT) or 126 and the reason, and reaps the child.

@@ -137,7 +137,7 @@ static uint32_t languages_at_first(struct session *s)
 		return 0;
 	}
 	if (!c->ntargets || c->target->command)
-		return EBP_LANGUAGES_ALL;
+		return s->o->self_contained ? 0 : EBP_LANGUAGES_ALL;
 	for (size_t i = 0; i < c->ntargets; i++)
 		maps_for_each_executable(c->targets[i], look_for_language, &languages);
 	return languages;

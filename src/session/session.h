@@ -58,6 +58,7 @@ struct session_options {
 	 */
 	int lean;
 	uint64_t names_pause;	/* ns between two looks for names, at least (namer.h) */
+	int self_contained;	/* the command starts no other program (proc/self_contained.h) */
 };
 
 #define LANGUAGES_NEVER UINT64_MAX

@@ -132,7 +132,7 @@ static int await(struct run *r, const struct launch *child, uint64_t began, stru
 int run_command(struct run *r, char **argv, int hidden, struct counters *c, struct loop *l,
 		const struct run_ticks *t, struct error *e)
 {
-	struct launch child = { .go = -1, .failed = -1 };
+	struct launch child = { .go = -1, .words = -1 };
 	int err = start(&child, argv, hidden, c, e), ended;
 	uint64_t began;
 

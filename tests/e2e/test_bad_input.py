@@ -5,7 +5,7 @@ import pwd
 import signal
 import subprocess
 
-from harness import (EBPROF, Fixture, check, directory, equal, finish, fixture_path, needs, run, run_burned,
+from harness import (EBPROF, Fixture, check, child_of, directory, equal, finish, fixture_path, needs, run, run_burned,
                      skip, start, tmpfs, tree_shares, wait_burned, wait_sampling)
 
 
@@ -310,9 +310,7 @@ def test_ctrl_c_with_a_command():
         out = os.path.join(d, "out.folded")
         p = start("-F", 999, "-o", out, "--", fixture_path("tree"))
         wait_sampling(p)
-        with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
-            child = int(f.read().split()[-1])     # the first one is of ebprof's own
-        wait_burned(child, 0.5)
+        wait_burned(child_of(p.pid, "tree"), 0.5)
         os.killpg(p.pid, signal.SIGINT)
         r = finish(p, timeout=10)
         check(r.code in (0, 128 + signal.SIGINT), "exit status", r.code, r.err)

@@ -5,6 +5,7 @@
 
 #include "elf/elf_file.h"
 #include "elf/elf_lookup.h"
+#include "proc/self_contained.h"
 #include "symbols/elf_symbols.h"
 #include "symbols/function_starts.h"
 #include "symbols/plt_symbols.h"
@@ -52,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	elf_file_build_id(f, id);
 	elf_lookup(f, functions, 2);
+	self_contained_file(f);
 	for (size_t k = 0; k < sizeof(openers) / sizeof(*openers); k++) {
 		s = openers[k](f);
 		for (uint64_t offset = 0; s && offset < size; offset += 1 + size / 256)

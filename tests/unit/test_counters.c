@@ -145,7 +145,7 @@ TEST(a_group_counts_a_command)
 	/* Not minor-faults: a page of a file may have to be read. */
 	struct event events[] = { named("page-faults"), named("page-faults"),
 				  named("page-faults") };
-	struct launch child = { .go = -1, .failed = -1 };
+	struct launch child = { .go = -1, .words = -1 };
 	struct counters *c = counters_new(events, 3);
 	int status;
 

@@ -83,7 +83,7 @@ TEST(waits_until_let_go)
 	snprintf(command, sizeof(command), ": > %s", in_folder("began"));
 	CHECK_EQ(launch_prepare(&l, argv, NULL, &e), 0);
 	/* No later child of ours, nor the command, may hold these open. */
-	CHECK(fcntl(l.go, F_GETFD) & FD_CLOEXEC && fcntl(l.failed, F_GETFD) & FD_CLOEXEC);
+	CHECK(fcntl(l.go, F_GETFD) & FD_CLOEXEC && fcntl(l.words, F_GETFD) & FD_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)l.pid);
 	fd = open(path, O_RDONLY);
 	n = read(fd, comm, sizeof(comm) - 1);
@@ -125,9 +125,44 @@ TEST(ends_with_us)
 	struct launch l;
 
 	CHECK_EQ(launch_prepare(&l, argv, NULL, &e), 0);
+	/* It has told what there is to tell, and waits. */
+	launch_self_contained(&l);
 	close(l.go);
-	close(l.failed);
+	close(l.words);
 	CHECK_EQ(wait_for(l.pid), STATUS_NO_COMMAND);
+}
+
+static int is_self_contained(char *name)
+{
+	char *argv[] = { name, NULL };
+	struct launch l;
+	int is;
+
+	CHECK_EQ(launch_prepare(&l, argv, NULL, &e), 0);
+	is = launch_self_contained(&l);
+	CHECK_EQ(launch_self_contained(&l), is);
+	launch_cancel(&l);
+	return is;
+}
+
+/* What starts no others, as its file tells; of anything else that is not said. */
+TEST(self_contained)
+{
+	char name[256];
+
+	CHECK_EQ(is_self_contained("true"), 1);
+	CHECK_EQ(is_self_contained("/bin/cat"), 1);
+	CHECK_EQ(is_self_contained("env"), 0);
+	CHECK_EQ(is_self_contained("sh"), 0);
+	CHECK_EQ(is_self_contained("perl"), 0);
+	CHECK_EQ(is_self_contained("/etc/passwd"), 0);
+	CHECK_EQ(is_self_contained("/etc"), 0);
+	CHECK_EQ(is_self_contained("no-such-command-here"), 0);
+	CHECK_EQ(is_self_contained(""), 0);
+	strcpy(name, in_folder("fifo"));
+	CHECK_EQ(mkfifo(name, 0700), 0);
+	CHECK_EQ(is_self_contained(name), 0);
+	unlink(name);
 }
 
 static void check_failure(char *name, enum status status, const char *text)
@@ -275,6 +310,7 @@ int main(void)
 	RUN(waits_until_let_go);
 	RUN(cancel);
 	RUN(ends_with_us);
+	RUN(self_contained);
 	RUN(failures);
 	RUN(failures_by_path);
 	RUN(killed_before_it_began);
