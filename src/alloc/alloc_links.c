@@ -40,13 +40,28 @@ struct alloc_links {
 	struct crew *crew;
 };
 
+static void close_one(void *ctx, size_t link)
+{
+	(void)ctx;
+	close((int)link);
+}
+
 void alloc_probes_close(struct alloc_probes *p)
 {
+	struct crew *crew;
+	size_t open = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		open += p->v[i].fd >= 0;
+	crew = open > 1 ? crew_new() : NULL;
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->v[i].fd >= 0)
+		if (crew && p->v[i].fd >= 0)
+			crew_give(crew, close_one, NULL, (size_t)p->v[i].fd);
+		else if (p->v[i].fd >= 0)
 			close(p->v[i].fd);
 		p->v[i].fd = -1;
 	}
+	crew_free(crew);
 }
 
 /* How many places from @first on, 1 at least, lie in the same file of the same process. */
@@ -89,12 +104,6 @@ struct alloc_links *alloc_links_new(const struct alloc_probes *p, int call, int 
 		add(l, p->places[first].pid, first, n);
 	}
 	return l;
-}
-
-static void close_one(void *ctx, size_t link)
-{
-	(void)ctx;
-	close((int)link);
 }
 
 /* Is done when the crew has. */
