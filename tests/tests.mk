@@ -18,15 +18,17 @@ DEPS_TEST  := lld:ld.lld python3:python3 ruby:ruby openssl:openssl g++ rustc:rus
 	redis-server:redis-server redis-tools:redis-cli postgresql mmdebstrap:mmdebstrap prometheus:prometheus yamllint:yamllint buildah:buildah \
 	$(DEPS_CROSS) $(DEPS_DEB)
 
-.PHONY: deps deps-test test test-build test-unit test-e2e test-vm test-deb cross-arm64 fuzz lint analyze coverage sanitize \
+.PHONY: deps deps-test deps-packages test test-build test-unit test-e2e test-vm test-deb cross-arm64 fuzz lint analyze coverage sanitize \
 	valgrind bench bench-page
 
 deps: ## install what building needs (apt), where anything is missing
 	@tests/deps $(DEPS_BUILD)
 
-deps-test: deps ## install what the tests need in addition
-	@tests/deps $(DEPS_TEST) libclang-rt-$(or $(CLANG_VERSION),14)-dev
+deps-test: deps-packages ## install what the tests need in addition
 	@$(MAKE) --no-print-directory $(READERS)
+
+deps-packages: deps
+	@tests/deps $(DEPS_TEST) libclang-rt-$(or $(CLANG_VERSION),14)-dev
 
 # Programs that read our formats and that Debian does not have, and a node that is new enough for them.
 READERS := $(TEST)/readers/node_modules/.package-lock.json
@@ -265,7 +267,7 @@ TEST_ENV := BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME)
 test: ## install what is missing, build and run all tests (as root)
 	@$(MAKE) --no-print-directory deps-test
 	@[ "$$(id -u)" -ne 0 ] || $(TEST_ENV) nice sh -c 'tests/readers/otel/get $(OTEL); python3 -B tests/e2e/containers.py' >/dev/null 2>&1 &
-	@$(MAKE) --no-print-directory -j$$(nproc) test-build deb
+	@$(MAKE) --no-print-directory -j$$(nproc) deb test-build
 	@$(TEST_ENV) tests/run
 
 test-unit: $(UNIT_BIN) ## unit tests alone, under ASan and UBSan
@@ -293,15 +295,16 @@ fuzz: $(FUZZ_BIN) ## fuzz each parser for FUZZ_TIME (5) seconds, newer ones six 
 # rest for this alone. gcc builds the unit tests for its warnings alone.
 UNIT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/unit/test_*.c))
 $(UNIT_OBJ): CPPFLAGS += -Itests
-.PHONY: lint-fuzzed lint-rest lint-unit
+.PHONY: lint-text lint-fuzzed lint-rest lint-unit
+lint-text:
+	@tests/lint
 lint-fuzzed: $(FUZZ_OBJ)
 lint-rest: $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(LIB_SRC),$(SRC))) $(PRELOAD)
 lint-unit: $(UNIT_OBJ)
 
-lint: deps-test ## layering, sizes, scripts, man page, warnings of gcc and of clang
-	@tests/lint
-	@$(MAKE) --no-print-directory -j$$(nproc) CC=gcc lint-build
-	@$(MAKE) --no-print-directory -j$$(nproc) lint-fuzzed
+# What waits (for the network, and where one file is compiled for long) is beside the rest.
+lint: deps-packages ## layering, sizes, scripts, man page, warnings of gcc and of clang
+	@$(MAKE) --no-print-directory -j$$(nproc) CC=gcc $(READERS) lint-text lint-build lint-fuzzed
 	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=$(BUILD)/lint-clang CC=$(CLANG) OPT=-O0 lint-rest
 	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=$(BUILD)/lint-gcc CC=gcc OPT=-O0 lint-unit
 	@echo "lint: clean"
