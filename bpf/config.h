@@ -99,4 +99,13 @@ struct ebp_turn {
 
 #define EBP_LANGUAGES_ALL (~0u)
 
+/* Slots of the programs on uprobes that others succeed by a tail call (bpf/succeeded.bpf.h). */
+enum ebp_uprobe_successor {
+	EBP_SUCCEEDS_BLOCK,
+	EBP_SUCCEEDS_ANY_CALL,
+	EBP_SUCCEEDS_USER_PROBE,
+	EBP_SUCCEEDS_USER_RETURN,
+	EBP_UPROBE_SUCCESSORS
+};
+
 #endif

@@ -6,12 +6,13 @@
  * the CPU, because it is not run there twice at a time. Those on uprobes are: the kernel may be
  * preempted in them, and another thread that hits one would write over what the first has on its
  * stack, pointers to be followed among it. A program that may end in a tail call keeps the stack of
- * the task, so all of them might. They never do.
+ * the task, so all of them might, though but few ever do.
  */
 #ifndef EBPROF_UPROBE_BPF_H
 #define EBPROF_UPROBE_BPF_H
 
 #include "bpf/compat.bpf.h"
+#include "bpf/succeeded.bpf.h"
 
 /* What a program has of the kernel; the member came with those stacks. */
 struct bpf_prog_aux___own_stack {
@@ -20,10 +21,10 @@ struct bpf_prog_aux___own_stack {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, EBP_UPROBE_SUCCESSORS);
 	__type(key, __u32);
 	__type(value, __u32);
-} no_programs SEC(".maps");
+} uprobe_successors SEC(".maps");
 
 __u32 tail_calls;	/* 0, which the verifier does not know */
 
@@ -31,7 +32,7 @@ static __always_inline void keep_task_stack(void *ctx)
 {
 	if (bpf_core_field_exists(((struct bpf_prog_aux___own_stack *)0)->priv_stack_ptr) &&
 	    *(volatile __u32 *)&tail_calls)
-		bpf_tail_call(ctx, &no_programs, 0);
+		bpf_tail_call(ctx, &uprobe_successors, 0);
 }
 
 /* The program @name, of what follows; its context is @ctx. */
@@ -44,5 +45,27 @@ static __always_inline void keep_task_stack(void *ctx)
 		return name##_body(ctx);                                 \
 	}                                                                \
 	static __always_inline int name##_body(bpf_user_pt_regs_t *ctx)
+
+/*
+ * The same for one that takes stacks: @name, with frames of languages, and @name_native, without;
+ * which it is says @languages, a constant. @slot: of who succeeds them.
+ */
+#define UPROBE_WITH_STACKS(name, slot)                                                  \
+	static __always_inline int name##_body(bpf_user_pt_regs_t *ctx, int languages); \
+	SEC("?uprobe")                                                                  \
+	int name(bpf_user_pt_regs_t *ctx)                                               \
+	{                                                                               \
+		call_successor(ctx, &uprobe_successors, slot);                          \
+		keep_task_stack(ctx);                                                   \
+		return name##_body(ctx, 1);                                             \
+	}                                                                               \
+	SEC("?uprobe")                                                                  \
+	int name##_native(bpf_user_pt_regs_t *ctx)                                      \
+	{                                                                               \
+		call_successor(ctx, &uprobe_successors, slot);                          \
+		keep_task_stack(ctx);                                                   \
+		return name##_body(ctx, 0);                                             \
+	}                                                                               \
+	static __always_inline int name##_body(bpf_user_pt_regs_t *ctx, int languages)
 
 #endif

@@ -38,8 +38,9 @@ struct {
 	__type(value, __u64);
 } alloc_busy SEC(".maps");
 
+/* @languages as of capture_user_as(); so below. */
 static __always_inline void take_block_stack(bpf_user_pt_regs_t *ctx, struct ebp_key *key,
-					     const struct task_facts *task)
+					     const struct task_facts *task, int languages)
 {
 	struct capture capture;
 	__u32 zero = 0;
@@ -56,7 +57,7 @@ static __always_inline void take_block_stack(bpf_user_pt_regs_t *ctx, struct ebp
 	 */
 	add_to(busy, 1);
 	if (*(volatile __u64 *)busy == 1)
-		err = capture_user(ctx, AT_ENTRY, key, &capture, task);
+		err = capture_user_as(ctx, AT_ENTRY, key, &capture, task, languages);
 	add_to(busy, -1);
 	if (err == RESCUED) {
 		add_to(&capture.counters->sent, 1);
@@ -105,7 +106,7 @@ static __noinline int send_block(struct ebp_counters *c, const struct ebp_key *k
 }
 
 /* ebprof_block(id, size) */
-UPROBE(on_block)
+UPROBE_WITH_STACKS(on_block, EBP_SUCCEEDS_BLOCK)
 {
 	struct ebp_key key = { .kind = EBP_ALLOCATED };
 	struct ebp_counters *c;
@@ -117,7 +118,7 @@ UPROBE(on_block)
 		return 0;
 	key.tid = bpf_get_current_pid_tgid();
 	bpf_get_current_comm(key.comm, sizeof(key.comm));
-	take_block_stack(ctx, &key, &task);
+	take_block_stack(ctx, &key, &task, languages);
 	send_block(c, &key, ARGUMENT_0(ctx), ARGUMENT_1(ctx));
 	return 0;
 }

@@ -154,7 +154,7 @@ static __always_inline void add_spent(struct alloc_task *t, __u64 since, __u64 s
 static __always_inline void begin_call(bpf_user_pt_regs_t *ctx, struct alloc_task *t,
 				       const struct ebp_process *process,
 				       const struct task_facts *task, __u64 size, __u64 old,
-				       __u64 out)
+				       __u64 out, int languages)
 {
 	t->window = alloc_window;
 	t->sp = STACK(ctx);
@@ -170,12 +170,12 @@ static __always_inline void begin_call(bpf_user_pt_regs_t *ctx, struct alloc_tas
 	t->key.process = *process;
 	t->key.tid = bpf_get_current_pid_tgid();
 	bpf_get_current_comm(t->key.comm, sizeof(t->key.comm));
-	take_block_stack(ctx, &t->key, task);
+	take_block_stack(ctx, &t->key, task, languages);
 }
 
 /* @counts: the trap is one of struct ebp_sliced_thread. */
 static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old, __u64 out,
-				 int counts)
+				 int counts, int languages)
 {
 	__u64 sp = STACK(ctx), since = bpf_ktime_get_ns(), switches = times_preempted();
 	struct ebp_process process = {};
@@ -190,7 +190,7 @@ static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old,
 	t->counts = counts;
 	t->calls += counts;
 	if (!(t->sp >= sp && t->sp - sp < OWN_STACK && t->window == alloc_window))
-		begin_call(ctx, t, &process, &task, size, old, out);
+		begin_call(ctx, t, &process, &task, size, old, out, languages);
 	if (counts)
 		add_spent(t, since, switches);
 	return 0;
@@ -198,27 +198,27 @@ static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old,
 
 UPROBE(on_malloc)
 {
-	return enter(ctx, ARGUMENT_0(ctx), 0, 0, 0);
+	return enter(ctx, ARGUMENT_0(ctx), 0, 0, 0, 1);
 }
 
 UPROBE(on_calloc)
 {
-	return enter(ctx, ARGUMENT_0(ctx) * ARGUMENT_1(ctx), 0, 0, 0);
+	return enter(ctx, ARGUMENT_0(ctx) * ARGUMENT_1(ctx), 0, 0, 0, 1);
 }
 
 UPROBE(on_realloc)
 {
-	return enter(ctx, ARGUMENT_1(ctx), ARGUMENT_0(ctx), 0, 0);
+	return enter(ctx, ARGUMENT_1(ctx), ARGUMENT_0(ctx), 0, 0, 1);
 }
 
 UPROBE(on_memalign)
 {
-	return enter(ctx, ARGUMENT_1(ctx), 0, 0, 0);
+	return enter(ctx, ARGUMENT_1(ctx), 0, 0, 0, 1);
 }
 
 UPROBE(on_posix_memalign)
 {
-	return enter(ctx, ARGUMENT_2(ctx), 0, ARGUMENT_0(ctx), 0);
+	return enter(ctx, ARGUMENT_2(ctx), 0, ARGUMENT_0(ctx), 0, 1);
 }
 
 static __always_inline void end_sampled(struct ebp_counters *c, const struct ebp_process *p,
@@ -312,7 +312,7 @@ UPROBE(on_free)
 }
 
 /* All of them: cookies tell which function it is. */
-UPROBE(on_any_call)
+UPROBE_WITH_STACKS(on_any_call, EBP_SUCCEEDS_ANY_CALL)
 {
 	__u64 kind = bpf_get_attach_cookie(ctx), size = ARGUMENT_0(ctx), old = 0, out = 0;
 	struct ebp_counters *c;
@@ -336,7 +336,7 @@ UPROBE(on_any_call)
 		out = size;
 		size = ARGUMENT_2(ctx);
 	}
-	return enter(ctx, size, old, out, kind != PROBE_REALLOC || alloc_endless);
+	return enter(ctx, size, old, out, kind != PROBE_REALLOC || alloc_endless, languages);
 }
 
 /* Each thread of the processes that are followed. */

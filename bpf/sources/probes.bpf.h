@@ -59,9 +59,12 @@ static __always_inline int probe_begin(struct sample *x, __u64 place)
 
 /* --- User code: uprobes. ---------------------------------------------------- */
 
-/* The stack, and the count of a hit that has this CPU's memory for itself. */
+/*
+ * The stack, and the count of a hit that has this CPU's memory for itself. @languages as of
+ * capture_user_as(); so below.
+ */
 static __always_inline void hit_alone(void *ctx, enum capture_at at, struct sample *x,
-				      struct ebp_count *one)
+				      struct ebp_count *one, int languages)
 {
 	struct ebp_counters *c = x->capture.counters;
 	int err = 0;
@@ -79,7 +82,7 @@ static __always_inline void hit_alone(void *ctx, enum capture_at at, struct samp
 	if (config.probes.overhead)
 		add_to(&c->captured, 1);
 	if (config.user)
-		err = capture_user(ctx, at, &x->key, &x->capture, &x->task);
+		err = capture_user_as(ctx, at, &x->key, &x->capture, &x->task, languages);
 	/* The stack that user space makes is that of the key's id. */
 	if (err == RESCUED) {
 		add_to(&c->sent, 1);
@@ -94,7 +97,8 @@ static __always_inline void hit_alone(void *ctx, enum capture_at at, struct samp
 	pace_spend(one->n);
 }
 
-static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp_probe_kind kind)
+static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp_probe_kind kind,
+					 int languages)
 {
 	struct ebp_count one = { .n = 1 };
 	struct sample x;
@@ -111,7 +115,7 @@ static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp
 	 */
 	add_to(busy, 1);
 	if (*(volatile __u64 *)busy == 1) {
-		hit_alone(ctx, at, &x, &one);
+		hit_alone(ctx, at, &x, &one, languages);
 	} else {
 		add_to(&x.capture.counters->taken, 1);
 		x.key.result = EBP_BUSY;
@@ -126,15 +130,15 @@ static __always_inline int hit_user_code(void *ctx, enum capture_at at, enum ebp
 }
 
 /* An instruction: of a function the first one, or any; or a USDT. */
-UPROBE(on_user_probe)
+UPROBE_WITH_STACKS(on_user_probe, EBP_SUCCEEDS_USER_PROBE)
 {
-	return hit_user_code(ctx, AT_CODE, EBP_PROBE_USER);
+	return hit_user_code(ctx, AT_CODE, EBP_PROBE_USER, languages);
 }
 
 /* A function has returned: the stack is that of its caller. */
-UPROBE(on_user_return)
+UPROBE_WITH_STACKS(on_user_return, EBP_SUCCEEDS_USER_RETURN)
 {
-	return hit_user_code(ctx, AT_RETURN, EBP_PROBE_USER_RETURN);
+	return hit_user_code(ctx, AT_RETURN, EBP_PROBE_USER_RETURN, languages);
 }
 
 /* --- The kernel: programs that are not preempted. ---------------------------- */

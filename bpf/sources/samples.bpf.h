@@ -5,6 +5,7 @@
 
 #include "bpf/sample.bpf.h"
 #include "bpf/sources/skipped.bpf.h"
+#include "bpf/succeeded.bpf.h"
 
 static __always_inline int on_clock_or_counter(struct bpf_perf_event_data *ctx, int by_cgroup,
 					       int languages)
@@ -94,14 +95,21 @@ static __always_inline int is_wanted_cpu(__u32 cpu)
 	return config.filter.cpus[cpu / 64 & (EBP_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1;
 }
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} tracepoint_successor SEC(".maps");
+
 /* A tracepoint fires in the kernel, on whatever CPU: the kernel runs this for all of them. */
-SEC("?tracepoint")
-int on_tracepoint(void *ctx)
+static __always_inline int on_any_tracepoint(void *ctx, int languages)
 {
 	__u32 cpu = bpf_get_smp_processor_id(), zero = 0;
 	struct sample x;
 	__u64 *n;
 
+	call_successor(ctx, &tracepoint_successor, 0);
 	if (config.filter.by_cpu && !is_wanted_cpu(cpu))
 		return 0;
 	n = bpf_map_lookup_elem(&hits, &zero);
@@ -109,8 +117,20 @@ int on_tracepoint(void *ctx)
 		return 0;
 	*n = 0;
 	if (sample_begin(&x, 1))
-		sample_stacks(ctx, AT_KERNEL, &x);
+		sample_stacks_as(ctx, AT_KERNEL, &x, languages);
 	return 0;
+}
+
+SEC("?tracepoint")
+int on_tracepoint(void *ctx)
+{
+	return on_any_tracepoint(ctx, 1);
+}
+
+SEC("?tracepoint")
+int on_tracepoint_native(void *ctx)
+{
+	return on_any_tracepoint(ctx, 0);
 }
 
 #endif

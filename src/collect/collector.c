@@ -319,7 +319,7 @@ static int open_parts(struct collector *c, const struct collector_options *o, st
 	for (size_t i = 0; i < c->nparts && !err; i++)
 		if (c->parts[i].ops->open)
 			err = c->parts[i].ops->open(c->parts[i].ctx, o, c->skel, e);
-	if (err || !c->skel->rodata->config.succeeded)
+	if (err || o->trial || !c->skel->rodata->config.succeeded)
 		return err;
 	c->successor = successor_new(o, c->skel, c->types);
 	if (!c->successor)
@@ -348,7 +348,7 @@ struct collector *collector_new(const struct collector_options *options, struct 
 			  strerror(errno));
 		goto fail;
 	}
-	own.languages = !o->trial && successor_is_possible(o, c->skel)
+	own.languages = successor_is_possible(o, c->skel)
 				? successor_languages(o->languages)
 				: EBP_LANGUAGES_ALL;
 	err = configure(c, o, e);

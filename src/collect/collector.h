@@ -60,8 +60,11 @@ struct collector_part_ops {
 			     struct ebprof_bpf *skel,
 			     struct bpf_program *programs[LOADER_PROGRAMS]);
 	/* Attaches them, loaded as @fds, beside those that they succeed. Where it fails none is. */
-	int (*succeed)(void *ctx, const int *fds);
-	/* Ends those that were there before where @succeeded, else the others. */
+	int (*succeed)(void *ctx, struct ebprof_bpf *skel, const int *fds);
+	/*
+	 * Ends those that were there before where @succeeded, else the others. NULL: they call
+	 * their successors.
+	 */
 	void (*settle)(void *ctx, struct ebprof_bpf *skel, int succeeded);
 	/* collector_skipped() */
 	uint64_t (*skipped)(const void *ctx);

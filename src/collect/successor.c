@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "collect/successor.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -42,6 +43,20 @@ static size_t of_part(const struct collector_options *o, size_t part, struct ebp
 	const struct collector_part *p = &o->parts[part];
 
 	return p->ops->successors ? p->ops->successors(p->ctx, o, skel, programs) : 0;
+}
+
+int successor_can_be_called(void)
+{
+#if defined(__aarch64__)
+	return features_linux(6, 0);
+#else
+	return features_linux(5, 10);
+#endif
+}
+
+int successor_call(const struct bpf_map *programs, uint32_t slot, int fd)
+{
+	return bpf_map_update_elem(bpf_map__fd(programs), &slot, &fd, BPF_ANY) ? -errno : 0;
 }
 
 int successor_is_possible(const struct collector_options *o, struct ebprof_bpf *skel)
@@ -101,6 +116,19 @@ static int take_programs(const struct ebprof_bpf *s, const struct order *o,
 	return (int)o->n;
 }
 
+/* As it would be among those that it succeeds. */
+static void prepare_program(struct bpf_program *program, const struct order *o)
+{
+	const char *name = bpf_program__name(program);
+	int wanted = is_ordered(o, name);
+
+	bpf_program__set_autoload(program, wanted);
+	if (wanted)
+		bpf_program__set_expected_attach_type(
+			program, bpf_program__expected_attach_type(
+					 bpf_object__find_program_by_name(o->skel->obj, name)));
+}
+
 static int load(void *ctx, const struct ebp_turn *turn, int fds[LOADER_PROGRAMS])
 {
 	const struct order *o = ctx;
@@ -112,7 +140,7 @@ static int load(void *ctx, const struct ebp_turn *turn, int fds[LOADER_PROGRAMS]
 	if (!s)
 		return -errno;
 	bpf_object__for_each_program(program, s->obj)
-		bpf_program__set_autoload(program, is_ordered(o, bpf_program__name(program)));
+		prepare_program(program, o);
 	s->rodata_turn->turn = *turn;
 	n = reuse_maps(s, o->skel);
 	if (!n)
@@ -227,13 +255,14 @@ static int succeed(struct successor *s, const int *fds)
 	int err = 0;
 
 	for (; done < s->o.nparts && !err; done += !err) {
-		err = parts[done].ops->succeed(parts[done].ctx, fds);
+		err = parts[done].ops->succeed(parts[done].ctx, s->skel, fds);
 		fds += of_part(&s->o, done, s->skel, programs);
 	}
 	if (!err)
 		__atomic_store_n(&s->skel->bss->acting, s->next.number, __ATOMIC_SEQ_CST);
 	for (size_t i = 0; i < done; i++)
-		parts[i].ops->settle(parts[i].ctx, s->skel, !err);
+		if (parts[i].ops->settle)
+			parts[i].ops->settle(parts[i].ctx, s->skel, !err);
 	return err;
 }
 

@@ -13,9 +13,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct bpf_map;
 struct collector_options;
 struct ebprof_bpf;	/* ebprof.skel.h */
 struct successor;
+
+/*
+ * Whether programs can be succeeded by tail calls (bpf/succeeded.bpf.h): those that have functions
+ * can make them since Linux 5.10 on x86-64, since 6.0 on arm64.
+ */
+int successor_can_be_called(void);
+/* Calls the program @fd in @slot of @programs from now on. 0 or a negative errno. */
+int successor_call(const struct bpf_map *programs, uint32_t slot, int fd);
 
 /* Whether the programs of all parts of @o can be succeeded; @skel is open. */
 int successor_is_possible(const struct collector_options *o, struct ebprof_bpf *skel);

@@ -7,6 +7,7 @@
 #include "collect/features.h"
 #include "collect/load_log.h"
 #include "collect/map_choice.h"
+#include "collect/successor.h"
 #include "collect/uprobe.h"
 #include "ebprof.skel.h"
 #include "sources/allocations.h"
@@ -21,13 +22,6 @@ static uint64_t rate(const void *ctx, size_t ncpus)
 	return STACKS_RATE * ncpus;
 }
 
-/* Loads @program for uprobe_link(). */
-static void load_for_links(struct bpf_program *program)
-{
-	bpf_program__set_autoload(program, true);
-	bpf_program__set_expected_attach_type(program, UPROBE_MULTI);
-}
-
 /*
  * Whether one program is on all functions, and its cookies tell which it is (Linux 5.15): each
  * program has all of the unwinder, which the kernel verifies anew.
@@ -37,10 +31,11 @@ static int by_cookie(enum alloc_probe_kind kind)
 	return kind >= PROBE_MALLOC && kind <= PROBE_FREE && features_linux(5, 15);
 }
 
-static struct bpf_program *probe_program(const struct ebprof_bpf *skel, enum alloc_probe_kind kind)
+static struct bpf_program *probe_program(const struct ebprof_bpf *skel, enum alloc_probe_kind kind,
+					 int languages)
 {
 	struct bpf_program *const programs[PROBE_KINDS] = {
-		[PROBE_BLOCK] = skel->progs.on_block,
+		[PROBE_BLOCK] = languages ? skel->progs.on_block : skel->progs.on_block_native,
 		[PROBE_BLOCK_END] = skel->progs.on_block_end,
 		[PROBE_MALLOC] = skel->progs.on_malloc,
 		[PROBE_CALLOC] = skel->progs.on_calloc,
@@ -51,13 +46,35 @@ static struct bpf_program *probe_program(const struct ebprof_bpf *skel, enum all
 		[PROBE_RETURNED] = skel->progs.on_returned,
 	};
 
-	return by_cookie(kind) ? skel->progs.on_any_call : programs[kind];
+	if (by_cookie(kind))
+		return languages ? skel->progs.on_any_call : skel->progs.on_any_call_native;
+	return programs[kind];
+}
+
+static void set_multi(struct bpf_program *program)
+{
+	bpf_program__set_expected_attach_type(program, UPROBE_MULTI);
+}
+
+/* For uprobe_link(); those that succeed one another are of one kind. */
+static void load_for_links(const struct ebprof_bpf *skel, int languages)
+{
+	bpf_program__set_autoload(probe_program(skel, PROBE_MALLOC, languages), true);
+	bpf_program__set_autoload(skel->progs.on_returned, true);
+	set_multi(skel->progs.on_any_call);
+	set_multi(skel->progs.on_any_call_native);
+	set_multi(skel->progs.on_returned);
+}
+
+static int takes_languages(const struct ebprof_bpf *skel)
+{
+	return skel->rodata_turn->turn.languages != 0;
 }
 
 /* @p->fd is the link then, where there is one, which keeps the event. */
 static int attach_probe(const struct ebprof_bpf *skel, struct alloc_probe *p)
 {
-	int link, program = bpf_program__fd(probe_program(skel, p->kind));
+	int link, program = bpf_program__fd(probe_program(skel, p->kind, takes_languages(skel)));
 
 	if (!by_cookie(p->kind))
 		return uprobe_attach(p->fd, program);
@@ -73,19 +90,16 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 		     struct error *e)
 {
 	const struct alloc_probes *p = &((struct allocations *)ctx)->probes;
-	int err;
+	int languages = o->languages != 0, err;
 
-	(void)o;
 	skel->rodata->config.alloc.on = 1;
 	skel->rodata->config.alloc.interval = p->interval;
 	bpf_map__set_autocreate(skel->maps.alloc_busy, true);
-	bpf_map__set_autocreate(skel->maps.no_programs, true);
+	bpf_map__set_autocreate(skel->maps.uprobe_successors, true);
 	for (size_t i = 0; i < p->n; i++)
-		bpf_program__set_autoload(probe_program(skel, p->v[i].kind), true);
-	if (p->by_link) {
-		load_for_links(skel->progs.on_any_call);
-		load_for_links(skel->progs.on_returned);
-	}
+		bpf_program__set_autoload(probe_program(skel, p->v[i].kind, languages), true);
+	if (p->by_link)
+		load_for_links(skel, languages);
 	bpf_program__set_autoload(skel->progs.list_alloc_thread, p->paused);
 	if (!bpf_program__autoload(skel->progs.on_returned))
 		return 0;
@@ -101,6 +115,7 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 /* They are hit in all processes that have the library; the programs look whose it is. */
 static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 {
+	const struct bpf_program *call = probe_program(skel, PROBE_MALLOC, takes_languages(skel));
 	const struct alloc_switches on = { &skel->bss->alloc_paused, &skel->bss->alloc_endless,
 					   &skel->bss->alloc_window };
 	struct allocations *a = ctx;
@@ -112,7 +127,7 @@ static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 			return features_explain(e, err, "cannot attach to a uprobe");
 	}
 	if (a->probes.by_link) {
-		a->links = alloc_links_new(&a->probes, bpf_program__fd(skel->progs.on_any_call),
+		a->links = alloc_links_new(&a->probes, bpf_program__fd(call),
 					   bpf_program__fd(skel->progs.on_returned),
 					   bpf_program__fd(skel->progs.list_alloc_thread), &on);
 		err = a->links ? alloc_links_begin(a->links) : -errno;
@@ -121,6 +136,33 @@ static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 	}
 	__atomic_store_n(&skel->bss->alloc_on, 1, __ATOMIC_RELEASE);
 	return 0;
+}
+
+/* Functions of an allocator are probed, and not our library's. */
+static int of_calls(const struct alloc_probes *p)
+{
+	return p->by_link || (p->n && p->v[0].kind >= PROBE_MALLOC);
+}
+
+/* What takes stacks. Without cookies each function has a program of its own, and they stay. */
+static size_t successors(const void *ctx, const struct collector_options *o,
+			 struct ebprof_bpf *skel, struct bpf_program *programs[LOADER_PROGRAMS])
+{
+	int calls = of_calls(&((const struct allocations *)ctx)->probes);
+
+	(void)o;
+	if (!successor_can_be_called() || (calls && !by_cookie(PROBE_MALLOC)))
+		return 0;
+	programs[0] = calls ? skel->progs.on_any_call : skel->progs.on_block;
+	return 1;
+}
+
+static int succeed(void *ctx, struct ebprof_bpf *skel, const int *fds)
+{
+	int calls = of_calls(&((const struct allocations *)ctx)->probes);
+
+	return successor_call(skel->maps.uprobe_successors,
+			      calls ? EBP_SUCCEEDS_ANY_CALL : EBP_SUCCEEDS_BLOCK, fds[0]);
 }
 
 static void stop(void *ctx, struct ebprof_bpf *skel, uint64_t now)
@@ -155,6 +197,8 @@ const struct collector_part_ops allocations_kernel = {
 	.rate = rate,
 	.configure = configure,
 	.attach = attach,
+	.successors = successors,
+	.succeed = succeed,
 	.stop = stop,
 	.close = close_links,
 };
@@ -170,7 +214,7 @@ static void try_probes(struct feature_result *r, enum alloc_probe_kind from,
 
 	for (enum alloc_probe_kind i = from; i < to; i++)
 		probes[allocations.probes.n++] = (struct alloc_probe){ .kind = i, .fd = -1 };
-	probe_load(r, &allocations_kernel, &allocations);
+	probe_load(r, &allocations_kernel, &allocations, 0);
 }
 
 /*

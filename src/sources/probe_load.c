@@ -8,13 +8,14 @@
 #include "collect/probe.h"
 #include "collect/unwind_maps.h"
 
-void probe_load(struct feature_result *r, const struct collector_part_ops *ops, void *ctx)
+void probe_load(struct feature_result *r, const struct collector_part_ops *ops, void *ctx,
+		uint32_t languages)
 {
 	const struct target_options target = { .no_inherit = 1 };
 	const struct stack_options stack = { .max_frames = EBP_FRAMES_MAX, .buffer = 4096 };
 	struct collector_options o = {
 		.parts = { { ops, ctx } }, .nparts = 1, .trial = 1,
-		.target = &target, .stack = &stack,
+		.target = &target, .stack = &stack, .languages = languages,
 	};
 	struct unwind_maps *maps;
 	struct collector *c;

@@ -2,11 +2,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "collect/features.h"
 #include "collect/load_log.h"
 #include "collect/map_choice.h"
+#include "collect/successor.h"
 #include "collect/uprobe.h"
 #include "ebprof.skel.h"
 #include "profile/latency.h"
@@ -29,29 +31,46 @@ static uint64_t rate(const void *ctx, size_t ncpus)
 /* What serves the places of a kind. */
 struct server {
 	struct bpf_program *program;
-	int user;		/* on uprobes, which links set */
+	int user;			/* on uprobes, which links set */
+	/* the same without frames of languages, and of who succeeds it; NULL: there is none */
+	struct bpf_program *native;
+	enum ebp_uprobe_successor slot;
 };
 
 static struct server server_of(const struct ebprof_bpf *skel, enum ebp_probe_kind kind)
 {
 	const struct server servers[EBP_PROBE_KINDS] = {
-		[EBP_PROBE_USER] = { skel->progs.on_user_probe, 1 },
-		[EBP_PROBE_USER_RETURN] = { skel->progs.on_user_return, 1 },
-		[EBP_PROBE_KERNEL] = { skel->progs.on_kernel_probe, 0 },
-		[EBP_PROBE_TRACEPOINT] = { skel->progs.on_tracepoint_hit, 0 },
-		[EBP_PROBE_COUNTER] = { skel->progs.on_counter_hit, 0 },
-		[EBP_PROBE_LATENCY_ENTRY] = { skel->progs.on_latency_entry, 1 },
-		[EBP_PROBE_LATENCY_RETURN] = { skel->progs.on_latency_return, 1 },
-		[EBP_PROBE_START_USER] = { skel->progs.on_start_user, 1 },
-		[EBP_PROBE_START_KERNEL] = { skel->progs.on_start_kernel, 0 },
-		[EBP_PROBE_START_TRACEPOINT] = { skel->progs.on_start_tracepoint, 0 },
-		[EBP_PROBE_END_USER] = { skel->progs.on_end_user, 1 },
-		[EBP_PROBE_END_RETURN] = { skel->progs.on_end_return, 1 },
-		[EBP_PROBE_END_KERNEL] = { skel->progs.on_end_kernel, 0 },
-		[EBP_PROBE_END_TRACEPOINT] = { skel->progs.on_end_tracepoint, 0 },
+		[EBP_PROBE_USER] = {
+			.program = skel->progs.on_user_probe, .user = 1,
+			.native = skel->progs.on_user_probe_native, .slot = EBP_SUCCEEDS_USER_PROBE,
+		},
+		[EBP_PROBE_USER_RETURN] = {
+			.program = skel->progs.on_user_return, .user = 1,
+			.native = skel->progs.on_user_return_native,
+			.slot = EBP_SUCCEEDS_USER_RETURN,
+		},
+		[EBP_PROBE_KERNEL] = { .program = skel->progs.on_kernel_probe },
+		[EBP_PROBE_TRACEPOINT] = { .program = skel->progs.on_tracepoint_hit },
+		[EBP_PROBE_COUNTER] = { .program = skel->progs.on_counter_hit },
+		[EBP_PROBE_LATENCY_ENTRY] = { .program = skel->progs.on_latency_entry, .user = 1 },
+		[EBP_PROBE_LATENCY_RETURN] = {
+			.program = skel->progs.on_latency_return, .user = 1,
+		},
+		[EBP_PROBE_START_USER] = { .program = skel->progs.on_start_user, .user = 1 },
+		[EBP_PROBE_START_KERNEL] = { .program = skel->progs.on_start_kernel },
+		[EBP_PROBE_START_TRACEPOINT] = { .program = skel->progs.on_start_tracepoint },
+		[EBP_PROBE_END_USER] = { .program = skel->progs.on_end_user, .user = 1 },
+		[EBP_PROBE_END_RETURN] = { .program = skel->progs.on_end_return, .user = 1 },
+		[EBP_PROBE_END_KERNEL] = { .program = skel->progs.on_end_kernel },
+		[EBP_PROBE_END_TRACEPOINT] = { .program = skel->progs.on_end_tracepoint },
 	};
 
 	return servers[kind];
+}
+
+static struct bpf_program *begins_with(const struct server *s, uint32_t languages)
+{
+	return languages || !s->native ? s->program : s->native;
 }
 
 static int configure_latency(const struct probes *p, struct ebprof_bpf *skel, struct error *e)
@@ -83,6 +102,14 @@ static void configure_values(const struct probes *p, struct ebprof_bpf *skel)
 	bpf_map__set_max_entries(skel->maps.probe_places, (uint32_t)p->places.n);
 }
 
+/* Those that succeed one another are of one kind. */
+static void set_multi(const struct server *s)
+{
+	bpf_program__set_expected_attach_type(s->program, UPROBE_MULTI);
+	if (s->native)
+		bpf_program__set_expected_attach_type(s->native, UPROBE_MULTI);
+}
+
 static int configure(void *ctx, const struct collector_options *o, struct ebprof_bpf *skel,
 		     struct error *e)
 {
@@ -101,17 +128,17 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 		enum ebp_probe_kind kind = p->events.v[i].kind;
 		struct server server = server_of(skel, kind);
 
-		bpf_program__set_autoload(server.program, true);
+		bpf_program__set_autoload(begins_with(&server, o->languages), true);
 		config->only[kind] = EBP_PROBE_PLACE(i, 0);
 		user |= server.user != 0;
 		if (server.user && p->multi)
-			bpf_program__set_expected_attach_type(server.program, UPROBE_MULTI);
+			set_multi(&server);
 	}
 	for (size_t i = p->places.n; i-- && !p->cookies;)
 		config->only[p->events.v[p->places.v[i].event].kind] =
 			EBP_PROBE_PLACE(p->places.v[i].event, i);
 	bpf_map__set_autocreate(skel->maps.probes_busy, true);
-	bpf_map__set_autocreate(skel->maps.no_programs, user);
+	bpf_map__set_autocreate(skel->maps.uprobe_successors, user);
 	bpf_map__set_autocreate(skel->maps.probe_hits, p->o->period > 1 || p->bound > 0);
 	bpf_map__set_autocreate(skel->maps.probe_paces, p->bound > 0);
 	bpf_map__set_autocreate(skel->maps.probe_tasks, p->slices.on);
@@ -185,7 +212,8 @@ static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 	for (size_t i = 0; i < p->places.n && !err;) {
 		enum ebp_probe_kind kind = p->events.v[p->places.v[i].event].kind;
 		struct server server = server_of(skel, kind);
-		int program = bpf_program__fd(server.program);
+		int program = bpf_program__fd(
+			begins_with(&server, skel->rodata_turn->turn.languages));
 
 		if (server.user && p->multi)
 			i += probes_links_add(p, i, program);
@@ -202,6 +230,47 @@ static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 		return features_explain(e, err, "cannot set the probes");
 	__atomic_store_n(&skel->bss->probes_on, 1, __ATOMIC_RELEASE);
 	return 0;
+}
+
+static void look_for_kinds(const struct probes *p, int there[EBP_PROBE_KINDS])
+{
+	memset(there, 0, EBP_PROBE_KINDS * sizeof(*there));
+	for (size_t i = 0; i < p->events.n; i++)
+		there[p->events.v[i].kind] = 1;
+}
+
+/* Of each kind that is there: all of them can be, or none. */
+static size_t successors(const void *ctx, const struct collector_options *o,
+			 struct ebprof_bpf *skel, struct bpf_program *programs[LOADER_PROGRAMS])
+{
+	int there[EBP_PROBE_KINDS];
+	size_t n = 0;
+
+	(void)o;
+	if (!successor_can_be_called())
+		return 0;
+	look_for_kinds(ctx, there);
+	for (enum ebp_probe_kind kind = 0; kind < EBP_PROBE_KINDS; kind++) {
+		struct server server = server_of(skel, kind);
+
+		if (there[kind] && !server.native)
+			return 0;
+		if (there[kind])
+			programs[n++] = server.program;
+	}
+	return n;
+}
+
+static int succeed(void *ctx, struct ebprof_bpf *skel, const int *fds)
+{
+	int there[EBP_PROBE_KINDS], err = 0;
+
+	look_for_kinds(ctx, there);
+	for (enum ebp_probe_kind kind = 0; kind < EBP_PROBE_KINDS && !err; kind++)
+		if (there[kind])
+			err = successor_call(skel->maps.uprobe_successors,
+					     server_of(skel, kind).slot, *fds++);
+	return err;
 }
 
 static void refresh_cpus(void *ctx)
@@ -336,23 +405,33 @@ const struct collector_part_ops probes_kernel = {
 	.configure = configure,
 	.open = open_maps,
 	.attach = attach,
+	.successors = successors,
+	.succeed = succeed,
 	.refresh_cpus = refresh_cpus,
 	.stop = stop,
 	.close = close_kernel,
 };
 
-static void try_programs(struct feature_result *r)
+static void try_events(struct feature_result *r, struct probes_event *events, size_t n)
 {
 	static const struct probes_options options = { .period = 1 };
-	struct probes_event events[] = {
-		{ .kind = EBP_PROBE_USER }, { .kind = EBP_PROBE_USER_RETURN },
-		{ .kind = EBP_PROBE_TRACEPOINT },
-	};
 	struct probes p = { .o = &options, .cookies = features_linux(5, 15) };
 
 	p.events.v = events;
-	p.events.n = sizeof(events) / sizeof(*events);
-	probe_load(r, &probes_kernel, &p);
+	p.events.n = n;
+	probe_load(r, &probes_kernel, &p, 0);
+}
+
+static void try_programs(struct feature_result *r)
+{
+	struct probes_event user[] = {
+		{ .kind = EBP_PROBE_USER }, { .kind = EBP_PROBE_USER_RETURN },
+	};
+	struct probes_event tracepoint = { .kind = EBP_PROBE_TRACEPOINT };
+
+	try_events(r, user, sizeof(user) / sizeof(*user));
+	if (r->state == FEATURE_OK)
+		try_events(r, &tracepoint, 1);
 }
 
 const struct feature probes_feature = {

@@ -123,6 +123,7 @@ const struct source_ops samples_ops = {
 	.name = "samples",
 	.renews = 1,
 	.kernel = &samples_kernel,
+	.feature = &samples_feature,
 	.check = samples_check,
 	.choose = samples_choose,
 	.prepare = prepare,

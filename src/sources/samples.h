@@ -60,5 +60,6 @@ struct samples {
 };
 
 extern const struct collector_part_ops samples_kernel;
+extern const struct feature samples_feature;
 
 #endif

@@ -4,7 +4,10 @@
 
 #include "collect/features.h"
 #include "collect/load_log.h"
+#include "collect/probe.h"
+#include "collect/successor.h"
 #include "ebprof.skel.h"
+#include "sources/probe_load.h"
 #include "sources/samples.h"
 
 static uint64_t rate(const void *ctx, size_t ncpus)
@@ -12,14 +15,21 @@ static uint64_t rate(const void *ctx, size_t ncpus)
 	return event_part_rate(&((const struct samples *)ctx)->part, ncpus);
 }
 
-static struct bpf_program *on_event(const struct collector_options *o, struct ebprof_bpf *skel,
-				    int languages)
+static int is_tracepoint(const struct samples *s)
+{
+	return s->part.event->type == PERF_TYPE_TRACEPOINT;
+}
+
+static struct bpf_program *on_event(const struct samples *s, const struct collector_options *o,
+				    struct ebprof_bpf *skel, int languages)
 {
 	struct bpf_program *const programs[2][2] = {
 		{ skel->progs.on_event_native, skel->progs.on_event_native_in_cgroup },
 		{ skel->progs.on_event, skel->progs.on_event_in_cgroup },
 	};
 
+	if (is_tracepoint(s))
+		return languages ? skel->progs.on_tracepoint : skel->progs.on_tracepoint_native;
 	return programs[languages][o->cgroup != 0];
 }
 
@@ -31,10 +41,9 @@ static int configure(void *ctx, const struct collector_options *o, struct ebprof
 
 	(void)e;
 	skel->rodata->config.samples.period = s->part.period ? s->part.period : 1;
-	event_part_configure(&s->part, event->type == PERF_TYPE_TRACEPOINT
-					       ? skel->progs.on_tracepoint
-					       : on_event(o, skel, o->languages != 0));
-	bpf_map__set_autocreate(skel->maps.hits, true);
+	event_part_configure(&s->part, on_event(s, o, skel, o->languages != 0));
+	bpf_map__set_autocreate(skel->maps.hits, is_tracepoint(s));
+	bpf_map__set_autocreate(skel->maps.tracepoint_successor, is_tracepoint(s));
 	/* Where not all of it is wanted, what is skipped looks like what is left out. */
 	skel->rodata->config.samples.clock =
 		event_is_clock(event) && !event->exclude_user && !event->exclude_kernel;
@@ -74,21 +83,24 @@ static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 		   : event_part_attach(&s->part, e);
 }
 
-/* What the kernel lets pass of a tracepoint is known of one program. */
+/* What the kernel lets pass of a tracepoint is known of one program: so that calls the other. */
 static size_t successors(const void *ctx, const struct collector_options *o,
 			 struct ebprof_bpf *skel, struct bpf_program *programs[LOADER_PROGRAMS])
 {
-	programs[0] = on_event(o, skel, 1);
-	return ((const struct samples *)ctx)->part.event->type != PERF_TYPE_TRACEPOINT;
+	programs[0] = on_event(ctx, o, skel, 1);
+	return !is_tracepoint(ctx) || successor_can_be_called();
 }
 
-static int succeed(void *ctx, const int *fds)
+static int succeed(void *ctx, struct ebprof_bpf *skel, const int *fds)
 {
-	return event_part_succeed(&((struct samples *)ctx)->part, fds);
+	return is_tracepoint(ctx) ? successor_call(skel->maps.tracepoint_successor, 0, fds[0])
+				  : event_part_succeed(&((struct samples *)ctx)->part, fds);
 }
 
 static void settle(void *ctx, struct ebprof_bpf *skel, int succeeded)
 {
+	if (is_tracepoint(ctx))
+		return;
 	event_part_settle(&((struct samples *)ctx)->part, succeeded);
 	/* It is learned anew, from the next hit. */
 	if (succeeded)
@@ -151,4 +163,21 @@ const struct collector_part_ops samples_kernel = {
 	.skipped = skipped,
 	.stop = stop,
 	.close = close_event,
+};
+
+static void try_programs(struct feature_result *r)
+{
+	struct event event;
+	struct samples s = { .part = { .event = &event, .frequency = 99 } };
+	struct error e;
+
+	if (event_parse("cpu-clock", NULL, &event, &e))
+		probe_say(r, FEATURE_DEGRADED, "%s", e.text);
+	else
+		probe_load(r, &samples_kernel, &s, EBP_LANGUAGES_ALL);
+}
+
+const struct feature samples_feature = {
+	"programs of samples", "no samples, or none with frames of languages",
+	"perf record -g, or another kernel", "5.8", try_programs,
 };

@@ -141,10 +141,11 @@ static size_t successors(const void *ctx, const struct collector_options *o,
 	return WAITS_SUCCEEDED;
 }
 
-static int succeed(void *ctx, const int *fds)
+static int succeed(void *ctx, struct ebprof_bpf *skel, const int *fds)
 {
 	struct waits *w = ctx;
 
+	(void)skel;
 	for (size_t i = 0; i < WAITS_SUCCEEDED; i++) {
 		int fd = bpf_raw_tracepoint_open(NULL, fds[i]);
 
@@ -214,7 +215,7 @@ static void try_programs(struct feature_result *r)
 					   .max_overhead = 1 };
 	struct waits waits = { .o = &all };
 
-	probe_load(r, &waits_kernel, &waits);
+	probe_load(r, &waits_kernel, &waits, 0);
 }
 
 const struct feature waits_feature = {

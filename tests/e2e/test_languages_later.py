@@ -12,6 +12,7 @@ import sys
 
 from harness import (Fixture, Profile, check, cpu_seconds, directory, equal, finish, fixture_path, run, start, wait_burned, wait_for,
                      wait_sampling)
+from probing import wait_probing
 from test_events import tracer
 
 LOADED = re.compile(r"frames of all languages after ([0-9.]+) s")
@@ -54,12 +55,6 @@ def programs(pid):
     return found
 
 
-def wait_loaded(proc, before):
-    """Until it has others than @before, which had a moment to be attached."""
-    wait_for(lambda: programs(proc.pid) - before, "the programs with languages", 60)
-    wait_sampling(proc)
-
-
 def test_none_is_met():
     """What waits for a language is there, is never asked, and ends with ebprof."""
     with Fixture("tree", until=None) as f:
@@ -80,13 +75,14 @@ def test_none_is_met():
         wait_for(lambda: not any(os.path.exists(f"/proc/{p}") for p in before), f"{before} to end with it")
 
 
-def recorded_late(f, burned, *options):
+def recorded_late(f, burned, *options, command=(), wait=wait_sampling):
     """@f executes a program at go(); the profile of so much of its CPU time after its language was met."""
-    e = start("-p", f.pid, "-v", "-f", "folded", *options)
-    wait_sampling(e)
+    e = start(*command, "-p", f.pid, "-v", "-f", "folded", *options)
+    wait(e)
     before = programs(e.pid)
     f.go()
-    wait_loaded(e, before)
+    wait_for(lambda: programs(e.pid) - before, "the programs with languages", 60)
+    wait(e)     # a moment for them to be attached
     wait_burned(f.pid, burned, 60)
     e.send_signal(signal.SIGINT)
     result = finish(e).ok()
@@ -139,6 +135,43 @@ def test_one_after_another():
         mine = result.profile.where(lambda s, comm=comm: s.comm.startswith(comm))
         named = mine.count(lambda s, function=function: function in s.frames)
         check(named > least * mine.count() > 50, comm, named, "of", mine.count(), mine.head())
+
+
+CALLS = 300_000
+CALLER = f"""
+import os
+def inner(): return os.getppid()
+for i in range({CALLS}): inner()
+print("done", flush=True)
+input()
+"""
+ALLOCATOR = """
+def inner(): return bytes(50000)
+while True: inner()
+"""
+
+
+def test_succeeded_by_calls():
+    """Programs on tracepoints and probes stay, and call those that succeed them: each hit counts, and once."""
+    for event, wait, *options in (("syscalls:sys_enter_getppid", wait_sampling),
+                                  ("uprobe:libc:getppid", wait_probing, "--max-overhead", "none")):
+        with Fixture("sh", "-c", f"echo ready; read x; exec '{PYTHON}' -c '{CALLER}'", path="/bin/sh") as f:
+            e = start("-p", f.pid, "-v", "-f", "folded", "-e", event, *options)
+            wait(e)
+            f.go()
+            f.wait("done")
+            e.send_signal(signal.SIGINT)
+            result = finish(e).ok()
+        check(LOADED.search(result.err), event, result.err)
+        equal(result.summary.lost, 0, f"lost hits of {event}")
+        equal(result.profile.count(), CALLS, f"hits of {event}")
+        named = result.profile.count(lambda s: "inner" in s.frames)
+        check(CALLS / 4 < named < CALLS, event, named, "of", CALLS, result.profile.head())
+    with Fixture("sh", "-c", f"echo ready; read x; exec '{PYTHON}' -c '{ALLOCATOR}'", path="/bin/sh") as f:
+        result = recorded_late(f, 0.5, command=("alloc",), wait=wait_probing)
+    profile = Profile.read(result.out)
+    named = profile.count(lambda s: "inner" in s.frames)
+    check(named > 0.3 * profile.count() > 0, named, "of", profile.count(), profile.head())
 
 
 def test_time_in_other_bpf_programs():

@@ -130,7 +130,7 @@ def test_program_refused():
     check("this kernel's struct task_struct.on_cpu is not as it expects" in r.err, r.err)
     r = run("doctor", env=env)
     equal(r.code, 0)
-    check(re.search(r"degraded +programs of waits .*on_switch, for waits", r.out), r.out)
+    check(re.search(r"degraded +programs of waits .*on_switch_native, for waits", r.out), r.out)
     check(re.search(r"ok +programs of allocations", r.out), r.out)
     check(re.search(r"ok +programs of waits", run("doctor").ok().out), "waits")
 
