@@ -304,7 +304,7 @@ lint-unit: $(UNIT_OBJ)
 
 # What waits (for the network, and where one file is compiled for long) is beside the rest.
 lint: deps-packages ## layering, sizes, scripts, man page, warnings of gcc and of clang
-	@$(MAKE) --no-print-directory -j$$(nproc) CC=gcc $(READERS) lint-text lint-build lint-fuzzed
+	@$(MAKE) --no-print-directory -j$$(nproc) CC=gcc lint-build $(READERS) lint-text lint-fuzzed
 	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=$(BUILD)/lint-clang CC=$(CLANG) OPT=-O0 lint-rest
 	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=$(BUILD)/lint-gcc CC=gcc OPT=-O0 lint-unit
 	@echo "lint: clean"
