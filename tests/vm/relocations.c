@@ -38,6 +38,7 @@ static const struct {
 	const char *program, *enumeration, *enumerator;
 } only_where[] = {
 	{ "on_any_call", "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI" },
+	{ "on_any_call_native", "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI" },
 	/* probes that pause are links */
 	{ "list_alloc_thread", "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI" },
 	{ "list_probe_thread", "bpf_attach_type", "BPF_TRACE_UPROBE_MULTI" },
