@@ -384,14 +384,14 @@ case_other_bpf() {
 	local inside tries=0 uncut
 	fixture syscalls loop
 	ebprof -p $pid -e raw_syscalls:sys_enter -c 1 -d 60 -o /dev/null 2>tracer &
-	until ebp -p $pid -e cpu-clock $SHORT && [ "$(count '_on_tracepoint[; ]')" -gt 0 ]; do
+	until ebp -p $pid -e cpu-clock $SHORT && [ "$(count '_on_tracepoint_native[; ]')" -gt 0 ]; do
 		tries=$((tries + 1))
 		[ $tries -lt 10 ] || fail "no sample is in a tracer's program: $(cat tracer "/proc/$!/stack")"
 	done
 	ebp -p $pid -e cpu-clock -F 99 -d 4
 	taken_at_least 50
 	all_complete 990
-	inside=$(count '_on_tracepoint[; ]') uncut=$(count ';hrtimer_interrupt;.*_on_timer')
+	inside=$(count '_on_tracepoint_native[; ]') uncut=$(count ';hrtimer_interrupt;.*_on_timer')
 	[ $((100 * inside)) -ge $((20 * taken)) ] || fail "$inside of $taken samples are in the tracer's program"
 	[ $((20 * uncut)) -le "$inside" ] || fail "$uncut of $inside have the interrupt's frames"
 }
