@@ -196,29 +196,29 @@ static __always_inline int enter(bpf_user_pt_regs_t *ctx, __u64 size, __u64 old,
 	return 0;
 }
 
-UPROBE(on_malloc)
+UPROBE_WITH_STACKS(on_malloc, EBP_SUCCEEDS_MALLOC)
 {
-	return enter(ctx, ARGUMENT_0(ctx), 0, 0, 0, 1);
+	return enter(ctx, ARGUMENT_0(ctx), 0, 0, 0, languages);
 }
 
-UPROBE(on_calloc)
+UPROBE_WITH_STACKS(on_calloc, EBP_SUCCEEDS_CALLOC)
 {
-	return enter(ctx, ARGUMENT_0(ctx) * ARGUMENT_1(ctx), 0, 0, 0, 1);
+	return enter(ctx, ARGUMENT_0(ctx) * ARGUMENT_1(ctx), 0, 0, 0, languages);
 }
 
-UPROBE(on_realloc)
+UPROBE_WITH_STACKS(on_realloc, EBP_SUCCEEDS_REALLOC)
 {
-	return enter(ctx, ARGUMENT_1(ctx), ARGUMENT_0(ctx), 0, 0, 1);
+	return enter(ctx, ARGUMENT_1(ctx), ARGUMENT_0(ctx), 0, 0, languages);
 }
 
-UPROBE(on_memalign)
+UPROBE_WITH_STACKS(on_memalign, EBP_SUCCEEDS_MEMALIGN)
 {
-	return enter(ctx, ARGUMENT_1(ctx), 0, 0, 0, 1);
+	return enter(ctx, ARGUMENT_1(ctx), 0, 0, 0, languages);
 }
 
-UPROBE(on_posix_memalign)
+UPROBE_WITH_STACKS(on_posix_memalign, EBP_SUCCEEDS_POSIX_MEMALIGN)
 {
-	return enter(ctx, ARGUMENT_2(ctx), 0, ARGUMENT_0(ctx), 0, 1);
+	return enter(ctx, ARGUMENT_2(ctx), 0, ARGUMENT_0(ctx), 0, languages);
 }
 
 static __always_inline void end_sampled(struct ebp_counters *c, const struct ebp_process *p,

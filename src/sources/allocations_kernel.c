@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "alloc/alloc_price.h"
@@ -31,24 +32,41 @@ static int by_cookie(enum alloc_probe_kind kind)
 	return kind >= PROBE_MALLOC && kind <= PROBE_FREE && features_linux(5, 15);
 }
 
+/* What is on the functions of a kind. */
+struct prober {
+	struct bpf_program *program;
+	/* the same without frames of languages, and of who succeeds it; NULL: it takes no stacks */
+	struct bpf_program *native;
+	enum ebp_uprobe_successor slot;
+};
+
+#define TAKES_STACKS(name, slot) { skel->progs.name, skel->progs.name##_native, slot }
+
+static struct prober prober_of(const struct ebprof_bpf *skel, enum alloc_probe_kind kind)
+{
+	const struct prober any = TAKES_STACKS(on_any_call, EBP_SUCCEEDS_ANY_CALL);
+	const struct prober probers[PROBE_KINDS] = {
+		[PROBE_BLOCK] = TAKES_STACKS(on_block, EBP_SUCCEEDS_BLOCK),
+		[PROBE_BLOCK_END] = { .program = skel->progs.on_block_end },
+		[PROBE_MALLOC] = TAKES_STACKS(on_malloc, EBP_SUCCEEDS_MALLOC),
+		[PROBE_CALLOC] = TAKES_STACKS(on_calloc, EBP_SUCCEEDS_CALLOC),
+		[PROBE_REALLOC] = TAKES_STACKS(on_realloc, EBP_SUCCEEDS_REALLOC),
+		[PROBE_MEMALIGN] = TAKES_STACKS(on_memalign, EBP_SUCCEEDS_MEMALIGN),
+		[PROBE_POSIX_MEMALIGN] = TAKES_STACKS(on_posix_memalign,
+						      EBP_SUCCEEDS_POSIX_MEMALIGN),
+		[PROBE_FREE] = { .program = skel->progs.on_free },
+		[PROBE_RETURNED] = { .program = skel->progs.on_returned },
+	};
+
+	return by_cookie(kind) ? any : probers[kind];
+}
+
 static struct bpf_program *probe_program(const struct ebprof_bpf *skel, enum alloc_probe_kind kind,
 					 int languages)
 {
-	struct bpf_program *const programs[PROBE_KINDS] = {
-		[PROBE_BLOCK] = languages ? skel->progs.on_block : skel->progs.on_block_native,
-		[PROBE_BLOCK_END] = skel->progs.on_block_end,
-		[PROBE_MALLOC] = skel->progs.on_malloc,
-		[PROBE_CALLOC] = skel->progs.on_calloc,
-		[PROBE_REALLOC] = skel->progs.on_realloc,
-		[PROBE_MEMALIGN] = skel->progs.on_memalign,
-		[PROBE_POSIX_MEMALIGN] = skel->progs.on_posix_memalign,
-		[PROBE_FREE] = skel->progs.on_free,
-		[PROBE_RETURNED] = skel->progs.on_returned,
-	};
+	struct prober p = prober_of(skel, kind);
 
-	if (by_cookie(kind))
-		return languages ? skel->progs.on_any_call : skel->progs.on_any_call_native;
-	return programs[kind];
+	return languages || !p.native ? p.program : p.native;
 }
 
 static void set_multi(struct bpf_program *program)
@@ -138,31 +156,41 @@ static int attach(void *ctx, struct ebprof_bpf *skel, struct error *e)
 	return 0;
 }
 
-/* Functions of an allocator are probed, and not our library's. */
-static int of_calls(const struct alloc_probes *p)
+/* Which there are, of those with cookies one for all. */
+static void look_for_kinds(const struct alloc_probes *p, int there[PROBE_KINDS])
 {
-	return p->by_link || (p->n && p->v[0].kind >= PROBE_MALLOC);
+	memset(there, 0, PROBE_KINDS * sizeof(*there));
+	there[PROBE_MALLOC] = p->by_link;
+	for (size_t i = 0; i < p->n; i++)
+		there[by_cookie(p->v[i].kind) ? PROBE_MALLOC : p->v[i].kind] = 1;
 }
 
-/* What takes stacks. Without cookies each function has a program of its own, and they stay. */
 static size_t successors(const void *ctx, const struct collector_options *o,
 			 struct ebprof_bpf *skel, struct bpf_program *programs[LOADER_PROGRAMS])
 {
-	int calls = of_calls(&((const struct allocations *)ctx)->probes);
+	int there[PROBE_KINDS];
+	size_t n = 0;
 
 	(void)o;
-	if (!successor_can_be_called() || (calls && !by_cookie(PROBE_MALLOC)))
+	if (!successor_can_be_called())
 		return 0;
-	programs[0] = calls ? skel->progs.on_any_call : skel->progs.on_block;
-	return 1;
+	look_for_kinds(&((const struct allocations *)ctx)->probes, there);
+	for (enum alloc_probe_kind kind = 0; kind < PROBE_KINDS; kind++)
+		if (there[kind] && prober_of(skel, kind).native)
+			programs[n++] = prober_of(skel, kind).program;
+	return n;
 }
 
 static int succeed(void *ctx, struct ebprof_bpf *skel, const int *fds)
 {
-	int calls = of_calls(&((const struct allocations *)ctx)->probes);
+	int there[PROBE_KINDS], err = 0;
 
-	return successor_call(skel->maps.uprobe_successors,
-			      calls ? EBP_SUCCEEDS_ANY_CALL : EBP_SUCCEEDS_BLOCK, fds[0]);
+	look_for_kinds(&((const struct allocations *)ctx)->probes, there);
+	for (enum alloc_probe_kind kind = 0; kind < PROBE_KINDS && !err; kind++)
+		if (there[kind] && prober_of(skel, kind).native)
+			err = successor_call(skel->maps.uprobe_successors,
+					     prober_of(skel, kind).slot, *fds++);
+	return err;
 }
 
 static void stop(void *ctx, struct ebprof_bpf *skel, uint64_t now)
