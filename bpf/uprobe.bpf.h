@@ -6,7 +6,7 @@
  * the CPU, because it is not run there twice at a time. Those on uprobes are: the kernel may be
  * preempted in them, and another thread that hits one would write over what the first has on its
  * stack, pointers to be followed among it. A program that may end in a tail call keeps the stack of
- * the task, so all of them might, though but few ever do.
+ * the task, so each of them might; only those that have a successor ever do.
  */
 #ifndef EBPROF_UPROBE_BPF_H
 #define EBPROF_UPROBE_BPF_H
