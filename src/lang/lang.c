@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "lang/lang.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/search.h"
-
-#define DYNAMIC_MAX (1u << 20)	/* bytes */
-#define NEEDED_MAX  32		/* bytes of a name */
+#include "elf/elf_needed.h"
 
 const struct lang_ops *const lang_rows[EBP_LANGUAGES] = {
 	[EBP_LANGUAGE_PYTHON] = &lang_python,
@@ -41,24 +38,7 @@ static int is_musl(const char *name)
 
 int lang_needs_musl(const struct elf_file *f)
 {
-	const struct elf_section *dynamic = elf_file_section(f, ".dynamic");
-	const struct elf_section *names = elf_file_section(f, ".dynstr");
-	char name[NEEDED_MAX];
-	const Elf64_Dyn *d;
-	size_t size = 0;
-	void *data = NULL;
-	int found = 0;
-
-	if (dynamic && names)
-		data = elf_file_section_data(f, dynamic, DYNAMIC_MAX, &size);
-	d = data;
-	for (size_t i = 0; data && !found && i < size / sizeof(*d) && d[i].d_tag != DT_NULL; i++)
-		found = d[i].d_tag == DT_NEEDED && d[i].d_un.d_val < names->size &&
-			!elf_file_string(f, names->offset + d[i].d_un.d_val,
-					 names->offset + names->size, name, sizeof(name)) &&
-			is_musl(name);
-	free(data);
-	return found;
+	return elf_needs(f, is_musl) > 0;
 }
 
 void lang_image_free(struct lang_image *l)

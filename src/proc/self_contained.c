@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "elf/elf_file.h"
+#include "elf/elf_needed.h"
 
 #define TABLE_MAX (16u << 20)	/* bytes of a table that are looked at */
 
@@ -33,11 +34,15 @@ static int is_among(const char *name, const char *const *list, size_t n)
 
 #define IS_AMONG(name, list) is_among(name, list, sizeof(list) / sizeof(*(list)))
 
+static int is_no_runtime(const char *library)
+{
+	return !IS_AMONG(library, runtimes);
+}
+
 struct tables {
 	char *names;		/* ends with a NUL */
-	Elf64_Dyn *dynamic;
 	Elf64_Sym *symbols;
-	size_t names_size, dynamic_size, symbols_size;	/* bytes */
+	size_t names_size, symbols_size;	/* bytes */
 };
 
 static void *table(const struct elf_file *f, const char *name, size_t *size)
@@ -50,17 +55,6 @@ static void *table(const struct elf_file *f, const char *name, size_t *size)
 static const char *name_at(const struct tables *t, uint64_t offset)
 {
 	return offset < t->names_size ? t->names + offset : "";
-}
-
-static int needs_runtimes_alone(const struct tables *t)
-{
-	for (size_t i = 0; i < t->dynamic_size / sizeof(*t->dynamic); i++) {
-		const Elf64_Dyn *d = &t->dynamic[i];
-
-		if (d->d_tag == DT_NEEDED && !IS_AMONG(name_at(t, d->d_un.d_val), runtimes))
-			return 0;
-	}
-	return 1;
 }
 
 static int imports_starters(const struct tables *t)
@@ -80,12 +74,10 @@ int self_contained_file(const struct elf_file *f)
 	int is;
 
 	t.names = table(f, ".dynstr", &t.names_size);
-	t.dynamic = table(f, ".dynamic", &t.dynamic_size);
 	t.symbols = table(f, ".dynsym", &t.symbols_size);
-	is = elf_file_is64(f) && t.names && t.dynamic && t.symbols && needs_runtimes_alone(&t) &&
+	is = elf_file_is64(f) && t.names && t.symbols && elf_needs(f, is_no_runtime) == 0 &&
 	     !imports_starters(&t);
 	free(t.names);
-	free(t.dynamic);
 	free(t.symbols);
 	return is;
 }
