@@ -24,20 +24,19 @@ DEPS_TEST  := lld:ld.lld python3:python3 ruby:ruby openssl:openssl g++ rustc:rus
 deps: ## install what building needs (apt), where anything is missing
 	@tests/deps $(DEPS_BUILD)
 
-deps-test: deps-packages ## install what the tests need in addition
-	@$(MAKE) --no-print-directory $(READERS)
-
 deps-packages: deps
 	@tests/deps $(DEPS_TEST) libclang-rt-$(or $(CLANG_VERSION),14)-dev
 
 # Programs that read our formats and that Debian does not have, and a node that is new enough for them.
 READERS := $(TEST)/readers/node_modules/.package-lock.json
-$(READERS): tests/readers/package.json tests/readers/package-lock.json
+$(READERS): tests/readers/package.json tests/readers/package-lock.json | deps-packages
 	@mkdir -p $(@D)/..
 	@cp $^ $(@D)/..
 	@echo "deps: installing npm packages: $$(sed -n 's/^    "\(.*\)": .*/\1/p' $< | paste -sd' ')"
 	@cd $(@D)/.. && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
+
+deps-test: $(READERS) ## install what the tests need in addition
 
 # A Collector of OpenTelemetry, for the test of `push`, which gets it where it is not there yet, and is skipped where it cannot be had.
 OTEL := $(TEST)/otel
@@ -296,15 +295,15 @@ fuzz: $(FUZZ_BIN) ## fuzz each parser for FUZZ_TIME (5) seconds, newer ones six 
 UNIT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/unit/test_*.c))
 $(UNIT_OBJ): CPPFLAGS += -Itests
 .PHONY: lint-text lint-fuzzed lint-rest lint-unit
-lint-text:
+lint-text: deps-packages
 	@tests/lint
 lint-fuzzed: $(FUZZ_OBJ)
 lint-rest: $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(LIB_SRC),$(SRC))) $(PRELOAD)
 lint-unit: $(UNIT_OBJ)
 
-# What waits (for the network, and where one file is compiled for long) is beside the rest.
-lint: deps-packages ## layering, sizes, scripts, man page, warnings of gcc and of clang
-	@$(MAKE) --no-print-directory -j$$(nproc) CC=gcc lint-build $(READERS) lint-text lint-fuzzed
+# What waits (for the network, for packages that are unpacked, and where one file is compiled for long) is beside the rest.
+lint: deps ## layering, sizes, scripts, man page, warnings of gcc and of clang
+	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 1)) CC=gcc lint-build $(READERS) lint-text lint-fuzzed
 	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=$(BUILD)/lint-clang CC=$(CLANG) OPT=-O0 lint-rest
 	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=$(BUILD)/lint-gcc CC=gcc OPT=-O0 lint-unit
 	@echo "lint: clean"
