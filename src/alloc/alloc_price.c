@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "alloc/alloc_counter.h"
@@ -15,9 +16,16 @@
 #include "preload/nops.h"
 #include "proc/maps.h"
 
-/* Batches of calls, of which the third fastest counts: what disturbs one makes it slower. */
-#define BATCHES 9
-#define BATCH_NS 200000		/* of each, about */
+/*
+ * Batches of calls in which our thread never left its CPU, of which the fastest quarter counts. On
+ * a busy machine it leaves it in most of them, for some ms: a trap, too, may have to wait, as while
+ * somebody sets probes on a file that all processes have mapped.
+ */
+#define BATCH_CALLS 4
+#define BATCHES_MOST 256
+#define BATCHES_LEAST 16
+#define BATCHES_NS 2000000	/* no more after that */
+#define LIMIT_NS 50000000	/* nor fewer after that */
 
 /* From arch/x86/entry/syscalls/syscall_64.tbl: what probes without a trap call. */
 #define SYSCALL_UPROBE 336
@@ -51,22 +59,33 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* CPU time of a call, ns. */
+/* How often our thread has left its CPU. */
+static long switches(void)
+{
+	struct rusage r;
+
+	return getrusage(RUSAGE_THREAD, &r) ? 0 : r.ru_nvcsw + r.ru_nivcsw;
+}
+
+/* Of a call, ns. */
 static double time_of(void (*function)(void))
 {
-	double batches[BATCHES];
+	uint64_t first = clock_ns(), passed = 0;
+	double batches[BATCHES_MOST];
+	size_t n = 0;
 
-	for (size_t i = 0; i < BATCHES; i++) {
-		uint64_t begin = clock_ns(), cpu = clock_thread_ns();
-		unsigned int n = 0;
+	while (n < BATCHES_MOST && passed < (n < BATCHES_LEAST ? LIMIT_NS : BATCHES_NS)) {
+		long before = switches();
+		uint64_t begin = clock_ns();
 
-		for (; !n || clock_ns() - begin < BATCH_NS; n += 4)
-			for (int k = 0; k < 4; k++)
-				function();
-		batches[i] = (double)(clock_thread_ns() - cpu) / n;
+		for (int k = 0; k < BATCH_CALLS; k++)
+			function();
+		batches[n] = (double)(clock_ns() - begin) / BATCH_CALLS;
+		n += !n || switches() == before;
+		passed = clock_ns() - first;
 	}
-	qsort(batches, BATCHES, sizeof(*batches), compare);
-	return batches[BATCHES / 4];
+	qsort(batches, n, sizeof(*batches), compare);
+	return batches[n / 4];
 }
 
 struct own_code {
