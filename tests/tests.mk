@@ -294,18 +294,20 @@ fuzz: $(FUZZ_BIN) ## fuzz each parser for FUZZ_TIME (5) seconds, newer ones six 
 # rest for this alone. gcc builds the unit tests for its warnings alone.
 UNIT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/unit/test_*.c))
 $(UNIT_OBJ): CPPFLAGS += -Itests
-.PHONY: lint-text lint-fuzzed lint-rest lint-unit
+.PHONY: lint-text lint-fuzzed lint-rest lint-unit lint-clang lint-gcc
 lint-text: deps-packages
 	@tests/lint
 lint-fuzzed: $(FUZZ_OBJ)
 lint-rest: $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(LIB_SRC),$(SRC))) $(PRELOAD)
 lint-unit: $(UNIT_OBJ)
+lint-clang:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-clang CC=$(CLANG) OPT=-O0 lint-rest
+lint-gcc:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/lint-gcc CC=gcc OPT=-O0 lint-unit
 
 # What waits (for the network, for packages that are unpacked, and where one file is compiled for long) is beside the rest.
 lint: deps ## layering, sizes, scripts, man page, warnings of gcc and of clang
-	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 1)) CC=gcc lint-build $(READERS) lint-text lint-fuzzed
-	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=$(BUILD)/lint-clang CC=$(CLANG) OPT=-O0 lint-rest
-	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=$(BUILD)/lint-gcc CC=gcc OPT=-O0 lint-unit
+	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 1)) CC=gcc lint-build $(READERS) lint-text lint-fuzzed lint-clang lint-gcc
 	@echo "lint: clean"
 
 # Compiles everything with -Werror (WARN) and links nothing but the library that is preloaded.

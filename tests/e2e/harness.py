@@ -232,9 +232,31 @@ class Result:
         return self
 
 
+CACHE = "E2E_CACHE"     # where kept_kernel() has it
+
+
+@contextlib.contextmanager
+def kept_kernel():
+    """
+    The kernel's own names are kept, as they are from a user's second recording on. Nothing else is: what one run finds of programs
+    is not told to the next, unless that is what is tested.
+    """
+    with tmpfs("size=32m,mode=755") as path:
+        first = [EBPROF, "record", "--no-keep", "-F", "999", "-o", "/dev/null", "--", "head", "-c", "300M", "/dev/zero"]
+        subprocess.run(first, env=environment({"XDG_CACHE_HOME": path}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        for folder, _, names in os.walk(path):
+            for name in names:
+                if not name.endswith(".kernel"):
+                    os.unlink(os.path.join(folder, name))
+        subprocess.run(["mount", "-o", "remount,ro", path], check=True)
+        os.environ[CACHE] = path
+        yield
+        del os.environ[CACHE]
+
+
 def environment(extra):
     env = {k: v for k, v in os.environ.items() if not k.startswith("SUDO_")}
-    env["XDG_CACHE_HOME"] = "/dev/null"     # what one run finds is not told to the next, unless that is what is tested
+    env["XDG_CACHE_HOME"] = os.environ.get(CACHE, "/dev/null")
     env.update(extra or {})
     return env
 
@@ -376,9 +398,9 @@ def wait_burned(pid, seconds, bound=30):
     wait_for(lambda: cpu_seconds(pid, True) >= goal, f"{pid} to use {seconds} s of CPU", bound)
 
 
-def run_burned(pid, seconds, *args):
+def run_burned(pid, seconds, *args, **kw):
     """Samples a process until it has used so much CPU time, however busy the machine is."""
-    e = start("-p", pid, *args)
+    e = start("-p", pid, *args, **kw)
     wait_sampling(e)
     wait_burned(pid, seconds, 60)
     e.send_signal(signal.SIGINT)

@@ -235,7 +235,7 @@ def test_planted_symlink():
 def test_device_full():
     for options in (("-f", "folded", "-o", "/dev/full"), ()):
         with open("/dev/full", "wb") as full, Fixture("tree") as f:
-            r = run("-p", f.pid, "-d", "0.2", "-F", 999, *options, stdout=full)
+            r = run_burned(f.pid, 0.1, "-F", 999, *options, stdout=full)
         equal(r.code, 1, f"exit status; {r.err}")
         check("No space left" in r.err, r.err)
 

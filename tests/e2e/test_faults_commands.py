@@ -13,6 +13,8 @@ from test_faults import failing
 from test_perf_data import recorded
 from test_push import files, folded, said
 
+SECONDS = 20
+
 READING = ("malloc", "calloc", "realloc", "open", "openat", "read", "pread", "fstat", "write", "mmap")
 FEW = ("malloc", "openat", "read", "write")
 # What they have beside a recording's: test_faults has that.

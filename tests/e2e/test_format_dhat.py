@@ -8,6 +8,8 @@ import truth
 from harness import Profile, check, directory, equal, fixture_path, needs, run
 from readers import FirefoxProfiler, dhat_view, hand_made
 
+SECONDS = 10
+
 # By frames, the innermost first: (bytes, blocks) in all, at their own maximum, at t-gmax and at the end; average lifetime, us.
 ALLOCATIONS = {
     ("malloc", "work", "main", "_start"): ((7680, 120), (4480, 70), (3200, 50), (640, 10), 50000),      # of two threads

@@ -7,6 +7,8 @@ import re
 from harness import Profile, check, directory, equal, fixture_path, run
 from readers import FirefoxProfiler, hand_made, speedscope
 
+SECONDS = 12
+
 THREADS = {("demo", "100", "100"): 84, ("worker one", "100", "101"): 21, ("server", "200", "200"): 6, ("helper", "200", "207"): 3}
 DEMO = {("_start", "main", "work"): 40, ("_start", "main", "work", "hash"): 25, ("_start", "main", "walk", "walk", "walk"): 9,
         ("_start", "main", "write", "entry_SYSCALL_64", "ksys_write"): 10}

@@ -7,6 +7,8 @@ import os
 from harness import Profile, check, directory, equal, fixture_path, run
 from readers import hand_made, speedscope, valid_speedscope
 
+SECONDS = 9
+
 NAMES = ("full", "types", "huge", "deep", "one", "empty", "timeline", "hostile")
 
 FULL_WORKER = {("clone", "work"): 12, ("[truncated: depth]", "work", "leaf"): 5, ("clone", "js:~render", "malloc"): 4}

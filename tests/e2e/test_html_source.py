@@ -9,6 +9,8 @@ import subprocess
 from browser import command, run as script, wait_until
 from harness import TOP, check, directory, equal, fixture_path, needs, run
 
+SECONDS = 12
+
 READY = "ebprof.ready.then(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(true)))))"
 DATA = re.compile(r'<script type="application/json" id="source-data">(.*?)</script>')
 SOURCE, CODE, NOTE, GAP, LINE, CHAIN, ORIGIN, INSTRUCTION = range(8)

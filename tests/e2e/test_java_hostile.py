@@ -11,6 +11,8 @@ from interpreters import FORGING
 from test_java import INTERPRETED, compiled, jdks, recorded
 from test_java_points import with_headers
 
+SECONDS = 6
+
 # Each method calls a library, which spoils something of its frame, or of itself, stays there, and puts it back.
 FORGED = """
 public class Main {

@@ -15,6 +15,8 @@ from harness import (Fixture, Profile, check, cpu_seconds, directory, equal, fin
 from probing import wait_probing
 from test_events import tracer
 
+SECONDS = 25
+
 LOADED = re.compile(r"frames of all languages after ([0-9.]+) s")
 NONE = "without frames of languages"
 PROGRAM = """

@@ -14,7 +14,7 @@ from harness import (UNNAMED, Fixture, NODE_MODULES, Profile, calls, calls_by_li
                      run_burned, share, skip, wait_burned)
 from interpreters import executed_run, made_in_turn
 
-SECONDS = 50
+SECONDS = 100
 
 
 @functools.cache

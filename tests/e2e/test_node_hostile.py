@@ -9,6 +9,8 @@ from harness import calls, check, directory, needs
 from interpreters import FORGING
 from test_node import interpreted, nodes, sampled
 
+SECONDS = 7
+
 # Each function calls an add-on, which spoils something of its frame, or of itself, stays there, and puts it back.
 NAMES = ("plain", "wildCaller", "cycle", "wildFunction", "noFunction", "wildShared", "wildName", "wildBytecode", "wildPlace", "torn")
 FORGED = "\n".join([

@@ -11,6 +11,8 @@ from collections import Counter
 from harness import check, directory, equal, finish, fixture_path, needs, run, start, wait_sampling
 from test_names import bpf_program
 
+SECONDS = 20
+
 HEADER = re.compile(r"^(\S.*?) +(\d+)(?:/\d+)? +([\d.]+): +(\d+) +(\S+?): *$")
 # Newer ones take functions called a, b and c for the mangled names of these types.
 MISTAKEN = ("signed char", "bool", "char")

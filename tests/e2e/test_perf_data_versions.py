@@ -7,6 +7,8 @@ from containers import loaded, packages_of
 from harness import check, directory, equal, fixture_path, run
 from test_perf_data import recorded, same
 
+SECONDS = 20
+
 TREE = (fixture_path("tree"), "--seconds", "0.6")
 
 

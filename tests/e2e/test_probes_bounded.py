@@ -8,6 +8,8 @@ from harness import Fixture, check, directory, equal, finish, fixture_path, star
 from probing import wait_probing
 from test_alloc import needs_links
 
+SECONDS = 40
+
 EVENT = f"uprobe:{fixture_path('alloc_threads')}:group_0"
 
 

@@ -168,8 +168,12 @@ def test_killed_leaves_nothing():
     with directory() as d, Fixture("tree") as f:
         p = start("-a", "-F", 999, "-o", os.path.join(d, "out.folded"))
         wait_sampling(p)
-        programs, maps = bpf_ids(p.pid)
-        check(all(exists("prog", i) for i in programs) and maps, "its programs are not seen", programs, maps)
+
+        def seen():
+            """Not one that was only there to try something, and is gone."""
+            programs, maps = bpf_ids(p.pid)
+            return programs and maps and all(exists("prog", i) for i in programs) and (programs, maps)
+        programs, maps = wait_for(seen, "its programs to be seen")
         equal(perf_events(p.pid) > 0, True, "perf events seen")
         p.send_signal(signal.SIGKILL)
         finish(p)

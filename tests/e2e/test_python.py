@@ -13,7 +13,7 @@ from containers import SID_PYTHONS, root_of, unpacked
 from harness import Fixture, Profile, calls, calls_by_line, check, directory, equal, run, run_burned, share, skip, wait_burned
 from interpreters import executed, in_one_of_three, made_in_turn, near
 
-SECONDS = 120
+SECONDS = 150
 
 PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")
 LEAST, NEWEST = 6, 15
@@ -522,7 +522,7 @@ def test_trampolines():
                 f.write("def spin():\n    while True: sum(range(1000))\ndef down(n):\n    if n: down(n - 1)\n    else: spin()\n"
                         "print('ready', flush=True)\ndown(20)\n")
             with Fixture("python", "-X", "perf", script, path=python) as f:
-                result = run("-p", f.pid, "-F", RATE, "-d", 0.2, "-f", "folded").ok()
+                result = run_burned(f.pid, 0.2, "-F", RATE, "-f", "folded").ok()
         profile = result.profile.where(lambda s: not s.cut and "spin" in s.frames)
         check(profile.count() > 20, result.err)
         for s in profile:

@@ -13,6 +13,9 @@ from harness import Fixture, check, directory, equal, run, skip, wait_burned
 from test_python import TREE, known_shares, python_stacks, sampled, whole_deep
 from test_python_programs import says_itself
 
+SECONDS = 8
+
+
 def known(suite, minor):
     """Known shares, 1,000 deep, and names, files and lines as the program says them."""
     python = contained(suite, f"python3.{minor}")

@@ -8,6 +8,8 @@ import signal
 from harness import Fixture, calls, check, directory, finish, start, wait_burned, wait_sampling
 from test_python import pythons, sampled
 
+SECONDS = 6
+
 # Each does its work in C, while what the interpreter keeps of it, or of its caller, is not so; what is never looked at meanwhile is
 # put back before it is needed. A child writes to the memory of the last one while that is read.
 FORGED = """

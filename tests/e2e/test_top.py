@@ -7,6 +7,8 @@ import tempfile
 
 from harness import Fixture, check, cpu_seconds, equal, finish, run, start, wait_for
 
+SECONDS = 35
+
 HEADING = re.compile(r"^(?:\d\d:\d\d:\d\d )?(.+?), (\S+ \d+ Hz), (last|since start,?) ([\d.]+) s(?: of ([\d.]+))?: "
                      r"(\d+) samples, (\d+) truncated, (\d+) lost$")
 
