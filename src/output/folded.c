@@ -62,6 +62,12 @@ static const char *frame(struct text_vec *t, const char *name)
 	return t->v;
 }
 
+/* Whether a line that begins so, with a ';' or a blank behind it, may be taken for a remark. */
+static int begins_remark(const char *s)
+{
+	return *s == '#' && (!s[1] || strchr("\t#!", s[1]));
+}
+
 /* A thread's first frame. */
 static const char *comm_frame(struct text_vec *t, const struct profile *p,
 			      const struct thread *thread)
@@ -75,6 +81,8 @@ static const char *comm_frame(struct text_vec *t, const struct profile *p,
 		*c = *c == ' ' ? '_' : *c == ';' ? ':' : *c;
 	rollup_thread_ids(p, thread, ids);
 	text_vec_add(t, ids);
+	if (begins_remark(t->v))
+		*t->v = '_';
 	return t->v;
 }
 

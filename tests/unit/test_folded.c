@@ -102,6 +102,25 @@ TEST(names_are_fit_for_readers)
 	profile_free(p);
 }
 
+/* Readers, ours among them, skip what begins like a remark. */
+TEST(names_of_threads_are_no_remarks)
+{
+	struct profile *p = profile_new();
+
+	stacks_add(p, stacks_thread(p, 1, 0, "#"), "", 1);
+	stacks_add(p, stacks_thread(p, 2, 0, "##x"), "main", 2);
+	stacks_add(p, stacks_thread(p, 3, 0, "#!x"), "main", 3);
+	stacks_add(p, stacks_thread(p, 4, 0, "#1"), "main", 4);
+	stacks_add(p, stacks_thread(p, 5, 0, "# x"), "main", 5);
+	CHECK_OUTPUT(p, "folded", NULL,
+		"#1;main 4\n"
+		"#_x;main 5\n"
+		"_ 1\n"
+		"_!x;main 3\n"
+		"_#x;main 2\n");
+	profile_free(p);
+}
+
 TEST(counts_are_whole)
 {
 	struct profile *p = profile_new();
@@ -273,6 +292,7 @@ int main(void)
 	RUN(threads_are_told_apart_on_demand);
 	RUN(frames_without_a_name_and_stacks_without_a_frame);
 	RUN(names_are_fit_for_readers);
+	RUN(names_of_threads_are_no_remarks);
 	RUN(counts_are_whole);
 	RUN(recursion_is_kept);
 	RUN(depth_has_no_limit);
