@@ -258,7 +258,9 @@ def test_redis():
     with directory() as d:
         socket = os.path.join(d, "socket")
         with Fixture("redis", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", d, path=server, until="") as f:
-            wait_for(lambda: os.path.exists(socket), "redis's socket")
+            # Its socket is there before it listens.
+            wait_for(lambda: subprocess.run([client, "-s", socket, "PING"], capture_output=True, check=False).stdout == b"PONG\n",
+                     "redis to answer")
             ask = subprocess.Popen([client, "-s", socket, "EVAL", script, "1", "key"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
                 wait_burned(f.pid, 0.2)
