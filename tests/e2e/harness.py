@@ -254,9 +254,13 @@ def kept_kernel():
         del os.environ[CACHE]
 
 
+def cache():
+    return os.environ.get(CACHE, "/dev/null")
+
+
 def environment(extra):
     env = {k: v for k, v in os.environ.items() if not k.startswith("SUDO_")}
-    env["XDG_CACHE_HOME"] = os.environ.get(CACHE, "/dev/null")
+    env["XDG_CACHE_HOME"] = cache()
     env.update(extra or {})
     return env
 

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import CACHE, EBPROF, check, environment, needs, nothing_refused, wait_for
+from harness import EBPROF, cache, check, environment, needs, nothing_refused, wait_for
 
 
 class Terminal:
@@ -17,7 +17,7 @@ class Terminal:
 
     def __init__(self, columns=120, rows=30, env=None):
         self.tmux, self.dir = needs("tmux"), tempfile.mkdtemp(prefix="ebprof-e2e-tmux-")
-        self.env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8", "XDG_CACHE_HOME": os.environ.get(CACHE, "/dev/null"),
+        self.env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8", "XDG_CACHE_HOME": cache(),
                     "TMUX_TMPDIR": self.dir, "TERM": "xterm-256color", "SHELL": "/bin/sh"}
         if "LLVM_PROFILE_FILE" in os.environ:      # make coverage
             self.env["LLVM_PROFILE_FILE"] = os.environ["LLVM_PROFILE_FILE"]
