@@ -231,6 +231,16 @@ static int read_hole(struct target *t, uint64_t address, void *dst, size_t size)
 	return read_later(t, first, &t->between, address, dst, size);
 }
 
+/*
+ * Whether what was sent ends where the stack does: it was not cut, and the next page could not be
+ * one that was not there. Whoever reads ahead asks for what lies above, which is another process's
+ * turn for nothing.
+ */
+static int is_whole(const struct ebp_rescue *sample)
+{
+	return !EBP_STACK_WAS_CUT(sample->head.n) && (sample->sp + sample->head.n) % PAGE;
+}
+
 static int read_target(void *ctx, uint64_t address, void *dst, size_t size)
 {
 	struct target *t = ctx;
@@ -240,7 +250,8 @@ static int read_target(void *ctx, uint64_t address, void *dst, size_t size)
 		return find_row(t, address) ? read_code(t, address, dst, size)
 					    : read_above(t, address, dst, size);
 	if (size > n - from) {
-		if (read_above(t, t->sample->sp + n, (char *)dst + (n - from), size - (n - from)))
+		if (is_whole(t->sample) ||
+		    read_above(t, t->sample->sp + n, (char *)dst + (n - from), size - (n - from)))
 			return -EFAULT;
 		size = n - from;
 	}

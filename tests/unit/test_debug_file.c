@@ -10,6 +10,7 @@
 #include "elf/debug_link.h"
 #include "test.h"
 #include "unit/debug_fixture.h"
+#include "unit/unwinder_fake.h"
 
 static char dir_d[300];	/* FIXTURE/d, a --debug-dir */
 static const char *dirs[] = { dir_d };
@@ -409,6 +410,36 @@ TEST(links_are_checked)
 	fixture_end();
 }
 
+/* Where this machine has debug files: one is found by its own build id, and by no other file's. */
+TEST(finds_debug_files_by_build_id)
+{
+	static const struct debug_places roots = { .root_owned = 1 };
+	struct elf_file *own = NULL, *debug = NULL;
+	struct fake f;
+	int fd;
+
+	fake_begin(&f, 64u << 20);
+	for (uint32_t i = 0; i < images_count(f.images); i++) {
+		const struct image *img = images_at(f.images, i);
+		uint8_t id[ELF_BUILD_ID_MAX];
+
+		own = img->fd >= 0 ? elf_file_open(img->fd) : NULL;
+		if (!own)
+			continue;
+		fd = debug_file_open(&roots, own, NULL, &debug);
+		CHECK(fd >= 0 ? debug != NULL : debug == NULL);
+		if (fd >= 0) {
+			CHECK_EQ(elf_file_build_id(debug, id), img->build_id_size);
+			CHECK(!memcmp(id, img->build_id, img->build_id_size));
+			elf_file_free(debug);
+			debug = NULL;
+			close(fd);
+		}
+		elf_file_free(own);
+	}
+	fake_end(&f);
+}
+
 int main(void)
 {
 	RUN(finds_in_order);
@@ -421,5 +452,6 @@ int main(void)
 	RUN(looks_in_the_root_of_the_target);
 	RUN(follows_the_link_of_dwz);
 	RUN(links_are_checked);
+	RUN(finds_debug_files_by_build_id);
 	return TEST_END();
 }

@@ -24,6 +24,7 @@ struct fake {
 	int publishes, refuse;			/* @refuse: errno of the next publishing */
 	VEC(struct unwind_mapping) own;		/* executable ones of this process */
 	int silent;				/* no memory is read */
+	int questions;				/* for memory */
 };
 
 static inline uint8_t *fake_grow(void *ctx, uint32_t index)
@@ -76,10 +77,12 @@ static inline void fake_take(const struct maps_line *line, void *arg)
 /* Of this process; @pid is whatever the sample has. */
 static inline size_t fake_memory(void *ctx, pid_t pid, uint64_t address, void *dst, size_t size)
 {
+	struct fake *f = ctx;
 	size_t n = 0;
 
 	(void)pid;
-	while (n < size && !((const struct fake *)ctx)->silent) {
+	f->questions++;
+	while (n < size && !f->silent) {
 		size_t page = 4096 - ((address + n) & 4095);
 		size_t some = page < size - n ? page : size - n;
 		struct iovec to = { (char *)dst + n, some };
