@@ -212,6 +212,13 @@ static int keep(struct rescue *r, const struct ebp_rescue *sample)
 	return 1;
 }
 
+/* As its last one does, for a table that is still to come: all are tried again with each one. */
+static int would_wait(const struct rescue *r, const struct ebp_rescue *sample)
+{
+	return r->waiting.n && r->waiting.v[r->waiting.n - 1].sample->key.process.tgid ==
+				       sample->key.process.tgid;
+}
+
 void rescue_take(struct rescue *r, const struct ebp_rescue *sample)
 {
 	struct unwind_result result;
@@ -220,6 +227,8 @@ void rescue_take(struct rescue *r, const struct ebp_rescue *sample)
 	/* Without tables of it, or with those of the program that it was. */
 	if (sample->key.result == EBP_NO_PROCESS)
 		tracker_add(r->tracker, (pid_t)sample->key.process.tgid, sample->key.process.start);
+	if (would_wait(r, sample) && keep(r, sample))
+		return;
 	err = unwind(r, sample, NULL, &result);
 	if (err != -EAGAIN) {
 		give_out(r, sample, err, &result);
@@ -268,6 +277,11 @@ void rescue_tick(struct rescue *r, uint64_t now)
 
 	while ((pid = patience_rested(&r->patience, now)))
 		unwinder_set_rescue(r->unwinder, pid, 1);
+}
+
+int rescue_waits(const struct rescue *r)
+{
+	return r->waiting.n > 0;
 }
 
 uint64_t rescue_oldest(const struct rescue *r)

@@ -33,6 +33,8 @@ void rescue_take(struct rescue *r, const struct ebp_rescue *sample);
 void rescue_retry(struct rescue *r);
 /* Now and then: processes whose stacks were not saved are tried again. */
 void rescue_tick(struct rescue *r, uint64_t now);
+/* Whether any waits for tables. */
+int rescue_waits(const struct rescue *r);
 /*
  * When the oldest sample that waits was taken; UINT64_MAX: none waits. Until then processes must be
  * known.

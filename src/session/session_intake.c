@@ -30,7 +30,7 @@ static int take_exit(struct session *s, const struct sideband_event *ev)
 		priority_first(0);
 	ended = procs_exit(s->procs, ev->time, ev->pid);
 	if (steps_back)
-		priority_first(1);
+		priority_first(!s->shares_cpu);
 	return ended;
 }
 
@@ -195,6 +195,21 @@ static void exchange_tables(struct session *s)
 		rescue_retry(s->rescue);
 }
 
+/*
+ * Who builds what many stacks wait for has the usual priority, and where all CPUs are busy its own
+ * may be ours: while they wait we do not go first, or it would wait for as long as their process
+ * sends more.
+ */
+static void share_cpu(struct session *s)
+{
+	int shares = rescue_waits(s->rescue);
+
+	if (shares == s->shares_cpu || !s->started || s->stopped)
+		return;
+	s->shares_cpu = shares;
+	priority_first(!shares);
+}
+
 void session_pump(struct session *s)
 {
 	const struct ebp_head *head;
@@ -211,13 +226,17 @@ void session_pump(struct session *s)
 	while ((head = collector_next(s->collector, &at))) {
 		take_record(s, head);
 		/* While many wait, their process sends more until the kernel has its tables. */
-		if (head->type == EBP_RESCUE && ++rescues % RESCUES_AT_ONCE == 0)
+		if (head->type == EBP_RESCUE && ++rescues % RESCUES_AT_ONCE == 0) {
 			exchange_tables(s);
+			share_cpu(s);
+		}
 	}
 	if (s->timeline && !s->timeline_end && timeline_full(s->timeline)) {
 		s->timeline_end = clock_ns();
 		collector_end_timeline(s->collector);
 	}
+	if (s->shares_cpu)
+		share_cpu(s);
 	/* What the records made us look at. */
 	tracker_publish(s->tracker);
 	sources_flush(s->sources, 0);

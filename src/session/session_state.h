@@ -68,6 +68,7 @@ struct session {
 	unsigned told, told_of_ours;
 	unsigned others_in_a_row;	/* how often it told of others alone */
 	uint64_t side_band_sleeps;	/* until then (ns) it does not wake us; 0: it does */
+	int shares_cpu;			/* with threads of ours that build tables */
 	uint64_t interpreters;		/* ns that frames of sleeping threads took */
 	/* as in struct session_result, the former in CLOCK_MONOTONIC ns */
 	uint64_t languages_from;

@@ -375,7 +375,7 @@ static struct unwind_result *deep_result;
 /* What of a deep stack is sent, and what is known of the rest. */
 struct part {
 	uint32_t bytes;		/* that are sent, as many as where a stack is cut */
-	uint32_t below;		/* ... of them below the stack pointer: each place is at the end once */
+	uint32_t below;		/* ... below the stack pointer: each place is at the end once */
 	int changed;		/* what was sent last is not what is there now */
 	/* so many bytes above them were kept as a piece, and the rest as another; 0: none */
 	uint32_t first;

@@ -483,7 +483,7 @@ case_top() {
 }
 
 # Each of thirty places, to the byte; or what it lacks is said to be truncated: where QEMU's other CPU has its turn (of up to
-# 100 ms) before there are tables, an old kernel may run out of room for stacks to be unwound in user space.
+# 100 ms) before there are tables, the ring buffer may run out of room for stacks to be unwound in user space.
 case_alloc() {
 	local got missing=0
 	account alloc --alloc-interval all -f folded -o out -- /fixtures/alloc_sites 1
