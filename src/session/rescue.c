@@ -244,13 +244,18 @@ void rescue_take(struct rescue *r, const struct ebp_rescue *sample)
 static void retry(struct rescue *r, int wait)
 {
 	struct unwind_result result;
+	uint32_t pending = 0;	/* a process whose tables are not all there */
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->waiting.n; i++) {
 		struct waiting *w = &r->waiting.v[i];
-		int err = unwind(r, w->sample, w->above, &result);
+		uint32_t pid = w->sample->key.process.tgid;
+		int err = -EAGAIN;
 
+		if (!wait || pid != pending)
+			err = unwind(r, w->sample, w->above, &result);
 		if (err == -EAGAIN && wait) {
+			pending = pid;
 			r->waiting.v[kept++] = *w;
 			continue;
 		}
