@@ -84,6 +84,25 @@ TEST(each_its_own)
 	slice_threads_free(t);
 }
 
+/* Where traps took 98 % of the time in slices, what is left is hardly known. */
+TEST(nearly_all_is_traps)
+{
+	struct ebp_sliced_thread v[] = { { .tid = 1, .start = 1 } };
+	struct slice_threads *t = slice_threads_new();
+	struct slice_scales s;
+
+	look(t, v, 1, 0, 0);
+	v[0].cpu = 100 * MS;
+	v[0].calls = 19600;
+	look(t, v, 1, 19600, 1);
+	v[0].cpu = 200 * MS;
+	look(t, v, 1, 0, 0);
+	s = slice_threads_settle(t, 1);
+	CHECK(slice_threads_error(t) > 1.5);
+	free(s.v);
+	slice_threads_free(t);
+}
+
 /* Of slices that are all alike many tell the rate; one does not, though nothing differs from it. */
 TEST(few_slices)
 {
@@ -257,6 +276,7 @@ int main(void)
 {
 	RUN(one_computes);
 	RUN(each_its_own);
+	RUN(nearly_all_is_traps);
 	RUN(few_slices);
 	RUN(exited);
 	RUN(process_exited);
