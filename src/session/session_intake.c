@@ -17,6 +17,12 @@
 #define OTHERS_IN_A_ROW	5	/* reads of the side band */
 #define REST		(MS / 3)	/* a third of the time between two samples at 999 Hz */
 
+/* session_start() made it so; see share_cpu(). */
+static int goes_first(const struct session *s)
+{
+	return s->started && !s->stopped && !s->shares_cpu;
+}
+
 /*
  * As procs_exit(). One that is older than we are is looked up in /proc as it goes, and there the
  * kernel turns round and round until whoever reaps it is done (d_invalidate()): for a third of a
@@ -24,13 +30,13 @@
  */
 static int take_exit(struct session *s, const struct sideband_event *ev)
 {
-	int steps_back = s->started && !s->stopped && !procs_knows(s->procs, ev->pid), ended;
+	int steps_back = goes_first(s) && !procs_knows(s->procs, ev->pid), ended;
 
 	if (steps_back)
 		priority_first(0);
 	ended = procs_exit(s->procs, ev->time, ev->pid);
 	if (steps_back)
-		priority_first(!s->shares_cpu);
+		priority_first(1);
 	return ended;
 }
 

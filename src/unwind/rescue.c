@@ -232,9 +232,9 @@ static int read_hole(struct target *t, uint64_t address, void *dst, size_t size)
 }
 
 /*
- * Whether what was sent ends where the stack does: it was not cut, and the next page could not be
- * one that was not there. Whoever reads ahead asks for what lies above, which is another process's
- * turn for nothing.
+ * Whether what was sent ends where the stack does: it was not cut, nor does it end where a page
+ * does, behind which one may not have been in memory. The step reads ahead; to ask for what lies
+ * above would be another process's turn for nothing.
  */
 static int is_whole(const struct ebp_rescue *sample)
 {
